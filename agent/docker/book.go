@@ -122,10 +122,10 @@ func (b *containerBook) forgetOld() error {
 
 // noteObject remembers a container or network that was made or listed. Without it what is lost
 // cannot be distinguished from a stranger's later, which is no reason to fail now.
-func (d *Docker) noteObject(o agent.Object) {
-	err := d.book.rememberContainer(notedContainer{Object: o, engine: d.hostPaths().engineID})
+func (e *engine) noteObject(o agent.Object) {
+	err := e.book.rememberContainer(notedContainer{Object: o, engine: e.hostPaths().engineID})
 	if err != nil {
-		d.log.Warn("an object was not noted", "kind", o.Kind, "id", o.ID, "error", err)
+		e.log.Warn("an object was not noted", "kind", o.Kind, "id", o.ID, "error", err)
 	}
 }
 

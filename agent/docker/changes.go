@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/moby/moby/client"
@@ -15,15 +16,22 @@ const (
 	changesMax   = 5 * time.Second
 )
 
+// events follows the engine's events.
+type events struct {
+	*engine
+	// lives counts connections to the engine's events.
+	lives atomic.Int64
+}
+
 // WatchChanges sends a hint on every event of this installation and on every connection, the
 // first one too: the engine does not repeat events from before it.
-func (d *Docker) WatchChanges(ctx context.Context) <-chan struct{} {
+func (ev *events) WatchChanges(ctx context.Context) <-chan struct{} {
 	hints := make(chan struct{}, 1)
 	go func() {
 		defer close(hints)
 		backoff := changesFirst
 		for ctx.Err() == nil {
-			if d.watchEvents(ctx, hints) {
+			if ev.watchEvents(ctx, hints) {
 				backoff = changesFirst
 			}
 			jittered := backoff/2 + rand.N(backoff)
@@ -38,11 +46,11 @@ func (d *Docker) WatchChanges(ctx context.Context) <-chan struct{} {
 
 // watchEvents returns when the event stream ends, and reports whether it delivered any
 // event.
-func (d *Docker) watchEvents(ctx context.Context, hints chan<- struct{}) bool {
+func (ev *events) watchEvents(ctx context.Context, hints chan<- struct{}) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	d.lives.Add(1)
-	stream := d.api.Events(ctx, client.EventsListOptions{Filters: d.names.ownFilter("")})
+	ev.lives.Add(1)
+	stream := ev.api.Events(ctx, client.EventsListOptions{Filters: ev.names.ownFilter("")})
 	sendHint(hints)
 	good := false
 	for {
@@ -52,7 +60,7 @@ func (d *Docker) watchEvents(ctx context.Context, hints chan<- struct{}) bool {
 			sendHint(hints)
 		case err := <-stream.Err:
 			if ctx.Err() == nil {
-				d.log.Debug("events of the engine ended", "error", err)
+				ev.log.Debug("events of the engine ended", "error", err)
 			}
 			return good
 		}
@@ -61,7 +69,7 @@ func (d *Docker) watchEvents(ctx context.Context, hints chan<- struct{}) bool {
 
 // CountRestarts counts connections to the engine's events: an event stream that ends indicates a
 // restart.
-func (d *Docker) CountRestarts() int64 { return d.lives.Load() }
+func (ev *events) CountRestarts() int64 { return ev.lives.Load() }
 
 func sendHint(hints chan<- struct{}) {
 	select {

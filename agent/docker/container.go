@@ -3,6 +3,8 @@ package docker
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -17,6 +19,14 @@ import (
 // nameReserved bounds the last wait for a name that the engine holds for a
 // container that cannot be seen yet; all waits come to about twice that.
 const nameReserved = 3 * time.Second
+
+// containers makes, finds, stops and removes single containers, whatever they are for.
+type containers struct {
+	*engine
+	// sweeps are containers of ended plugins that are being removed in the background.
+	sweeps pendingRemovals
+	opened time.Time
+}
 
 // containerSpec describes a container that the agent creates.
 type containerSpec struct {
@@ -44,26 +54,26 @@ func (s containerSpec) specDigest() string {
 //
 // An existing container may fail to start because something it refers to was replaced, such
 // as a network of the same name. It is then created again, once.
-func (d *Docker) ensureRunning(ctx context.Context, s containerSpec, keep bool) error {
-	id, adopted, err := d.ensureContainer(ctx, s, keep)
+func (cs *containers) ensureRunning(ctx context.Context, s containerSpec, keep bool) error {
+	id, adopted, err := cs.ensureContainer(ctx, s, keep)
 	if err != nil {
 		return err
 	}
-	err = d.startContainer(ctx, id)
+	err = cs.startContainer(ctx, id)
 	if err == nil || !adopted || !isEngineAnswer(err) {
 		return err
 	}
-	id, _, err = d.ensureContainer(ctx, s, false)
+	id, _, err = cs.ensureContainer(ctx, s, false)
 	if err != nil {
 		return err
 	}
-	return d.startContainer(ctx, id)
+	return cs.startContainer(ctx, id)
 }
 
-func (d *Docker) startContainer(ctx context.Context, id string) error {
+func (cs *containers) startContainer(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
-	if _, err := d.api.ContainerStart(ctx, id, client.ContainerStartOptions{}); err != nil {
+	if _, err := cs.api.ContainerStart(ctx, id, client.ContainerStartOptions{}); err != nil {
 		return fmt.Errorf("start container: %w", wrapMutationErr(err))
 	}
 	return nil
@@ -74,19 +84,19 @@ func (d *Docker) startContainer(ctx context.Context, id string) error {
 // The engine reserves a name before the container becomes visible. A creation that we have
 // given up on and the engine still completes makes ours fail with a conflict although no
 // container of that name can be found. That lasts for moments, so it is retried.
-func (d *Docker) ensureContainer(
+func (cs *containers) ensureContainer(
 	ctx context.Context, s containerSpec, keep bool,
 ) (id string, adopted bool, err error) {
-	d.sweeps.waitFor(ctx, s.name)
-	if err := d.renameOld(ctx, s); err != nil {
+	cs.sweeps.waitFor(ctx, s.name)
+	if err := cs.renameOld(ctx, s); err != nil {
 		return "", false, err
 	}
 	for pause := 20 * time.Millisecond; ; pause *= 2 {
-		id, err = d.createContainer(ctx, s)
+		id, err = cs.createContainer(ctx, s)
 		if !errdefs.IsConflict(err) {
 			return id, false, err
 		}
-		id, adopted, settled := d.adoptContainer(ctx, s, keep)
+		id, adopted, settled := cs.adoptContainer(ctx, s, keep)
 		if adopted || settled != nil {
 			return id, adopted, settled
 		}
@@ -101,10 +111,10 @@ func (d *Docker) ensureContainer(
 
 // adoptContainer adopts the container of that name if it was created from the same
 // specification, and removes it if not. It is no error if no such container exists.
-func (d *Docker) adoptContainer(
+func (cs *containers) adoptContainer(
 	ctx context.Context, s containerSpec, keep bool,
 ) (id string, adopted bool, err error) {
-	r, err := d.inspectContainer(ctx, s.name)
+	r, err := cs.inspectContainer(ctx, s.name)
 	if errdefs.IsNotFound(err) {
 		return "", false, nil
 	}
@@ -112,41 +122,41 @@ func (d *Docker) adoptContainer(
 		return "", false, err
 	}
 	labels := r.Config.Labels
-	if labels[labelInstall] != d.names.install {
+	if labels[labelInstall] != cs.names.install {
 		return "", false, fmt.Errorf("a container called %s exists and is not ours: "+
 			"remove or rename it", s.name)
 	}
 	if keep && labels[labelSpec] == s.specDigest() && onNetwork(r, s.network) {
 		return r.ID, true, nil
 	}
-	return "", false, d.discardContainer(ctx, r)
+	return "", false, cs.discardContainer(ctx, r)
 }
 
-func (d *Docker) createContainer(ctx context.Context, s containerSpec) (string, error) {
+func (cs *containers) createContainer(ctx context.Context, s containerSpec) (string, error) {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
 	config := *s.config
-	config.Labels = d.names.objectLabels(s.kind, s.deployment, s.run, s.step, s.specDigest())
-	r, err := d.api.ContainerCreate(ctx, client.ContainerCreateOptions{
+	config.Labels = cs.names.objectLabels(s.kind, s.deployment, s.run, s.step, s.specDigest())
+	r, err := cs.api.ContainerCreate(ctx, client.ContainerCreateOptions{
 		Name: s.name, Config: &config, HostConfig: s.host,
 		NetworkingConfig: endpointConfig(s.network, s.alias),
 	})
 	if err != nil {
 		return "", fmt.Errorf("create container: %w", wrapMutationErr(err))
 	}
-	d.noteObject(agent.Object{ID: r.ID, Kind: s.kind, Deployment: s.deployment, Step: s.step})
+	cs.noteObject(agent.Object{ID: r.ID, Kind: s.kind, Deployment: s.deployment, Step: s.step})
 	return r.ID, nil
 }
 
 // inspectContainer returns errors that keep the engine's class, so that the caller can
 // detect a missing container.
-func (d *Docker) inspectContainer(
+func (cs *containers) inspectContainer(
 	ctx context.Context,
 	id string,
 ) (container.InspectResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	r, err := d.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	r, err := cs.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	if err != nil {
 		return r.Container, fmt.Errorf("inspect container: %w", wrapQueryErr(err))
 	}
@@ -163,4 +173,73 @@ func onNetwork(r container.InspectResponse, network string) bool {
 	}
 	_, on := r.NetworkSettings.Networks[network]
 	return on
+}
+
+// pendingRemovals are containers of ended plugins that are being removed in the background.
+type pendingRemovals struct {
+	mu      sync.Mutex
+	pending map[string]chan struct{}
+}
+
+// removeInBackground removes an ended plugin's container in the background. If that fails,
+// the container is still in List.
+func (cs *containers) removeInBackground(name, id string) {
+	done := make(chan struct{})
+	cs.sweeps.mu.Lock()
+	cs.sweeps.pending[name] = done
+	cs.sweeps.mu.Unlock()
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), mutationTimeout)
+		defer cancel()
+		if err := cs.removeContainer(ctx, id); err != nil {
+			cs.log.Warn("remove ended plugin", "container", name, "error", err)
+		}
+		cs.sweeps.mu.Lock()
+		if cs.sweeps.pending[name] == done {
+			delete(cs.sweeps.pending, name)
+		}
+		cs.sweeps.mu.Unlock()
+		close(done)
+	}()
+}
+
+// waitFor waits for the removals of these names, or of all names if none is
+// given, but not longer than the context.
+func (s *pendingRemovals) waitFor(ctx context.Context, names ...string) {
+	s.mu.Lock()
+	var all []chan struct{}
+	for name, done := range s.pending {
+		if len(names) == 0 || slices.Contains(names, name) {
+			all = append(all, done)
+		}
+	}
+	s.mu.Unlock()
+	for _, done := range all {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// removeContainer kills and removes a container with its anonymous volumes. It returns once
+// the container is gone, also if another removal was already in progress.
+func (cs *containers) removeContainer(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
+	defer cancel()
+	for {
+		_, err := cs.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{
+			Force: true, RemoveVolumes: true,
+		})
+		switch {
+		case err == nil || isNotFound(err):
+			return nil
+		case !errdefs.IsConflict(err):
+			return wrapMutationErr(err)
+		}
+		if wait.Sleep(ctx, removePause) != nil {
+			return wrapMutationErr(err)
+		}
+	}
 }

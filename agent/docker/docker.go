@@ -8,8 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/moby/moby/client"
@@ -67,38 +65,29 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Docker is a Runtime on one Docker Engine.
+// Docker is a Runtime on one Docker Engine. Its methods are those of its parts, each of which
+// holds what only it needs.
 type Docker struct {
-	api *client.Client
-	// following is the client for logs that are followed; see coalescingConn.
-	following *client.Client
-	config    Config
-	names     nameScheme
-	sidecar   sidecarBinary
-	// host is nil until the engine has answered for the first time, see learnHost.
-	host     atomic.Pointer[hostPaths]
-	learning chan struct{} // holds a value while somebody asks
-	// memory is the folder that takes RunDir's place if that is missing.
-	memory borrowedFolder
-	log    *slog.Logger
-	opened time.Time
-
-	// networks keeps two calls from picking the same subnet.
-	networks sync.Mutex
-	// sweeps are containers of ended plugins that are being removed in the background.
-	sweeps pendingRemovals
-	ahead  precreatedPlugins
-	usage  lastReadings
-	// refusals keeps visitors of a service that refuses them off the engine.
-	refusals loopbackRefusals
-	// book has the ids of our containers; suspects may be processes of lost ones.
-	book     *containerBook
-	lost     sync.Mutex
-	suspects lostSuspects
-	// lives counts connections to the engine's events.
-	lives atomic.Int64
-	// turns counts isolation probes, which look at other deployments each time.
-	turns atomic.Int64
+	*engine
+	containers *containers
+	helper     *helperImage
+	*runFolder
+	*images
+	*relays
+	*volumes
+	*services
+	*probes
+	*plugins
+	*objects
+	*removal
+	*logs
+	*vitals
+	*events
+	*inventory
+	*hostGuard
+	*isolation
+	*lostObjects
+	*replacer
 }
 
 var (
@@ -118,14 +107,8 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Docker{
-		config: c, names: newNames(c.Install), learning: make(chan struct{}, 1),
-		sidecar: binary, log: c.Log, opened: time.Now(),
-		sweeps:   pendingRemovals{pending: map[string]chan struct{}{}},
-		ahead:    precreatedPlugins{ids: map[agent.PluginSpec]string{}},
-		refusals: loopbackRefusals{known: map[refusalKey]refusal{}},
-		memory:   borrowedFolder{parents: memoryParents()},
-	}
+	d := assemble(&engine{config: c, names: newNames(c.Install), learning: make(chan struct{}, 1),
+		log: c.Log}, binary)
 	if err := d.makeClients(); err != nil {
 		return nil, err
 	}
@@ -142,9 +125,39 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	return d, nil
 }
 
+// assemble makes the parts and gives each the parts that it needs.
+func assemble(e *engine, binary sidecarBinary) *Docker {
+	c := &containers{engine: e, opened: time.Now(),
+		sweeps: pendingRemovals{pending: map[string]chan struct{}{}}}
+	d := &Docker{engine: e, containers: c, helper: &helperImage{engine: e, sidecar: binary},
+		images: &images{e}, logs: &logs{c}, vitals: &vitals{containers: c}, events: &events{engine: e},
+		hostGuard: &hostGuard{e}}
+	n := &networks{engine: e}
+	d.runFolder = &runFolder{containers: c, helper: d.helper,
+		memory: borrowedFolder{parents: memoryParents()}}
+	files := &serviceFiles{d.runFolder}
+	d.relays = &relays{containers: c, networks: n, helper: d.helper, loopbacks: &loopbacks{
+		containers: c, refusals: loopbackRefusals{known: map[refusalKey]refusal{}}}}
+	d.volumes = &volumes{containers: c, helper: d.helper}
+	d.services = &services{containers: c, images: d.images, volumes: d.volumes, files: files,
+		helper: d.helper}
+	d.probes = &probes{containers: c, relays: d.relays}
+	d.plugins = &plugins{containers: c, images: d.images,
+		ahead: precreatedPlugins{ids: map[agent.PluginSpec]string{}}}
+	d.objects = &objects{containers: c, networks: n, files: files}
+	d.removal = &removal{containers: c, objects: d.objects, networks: n, volumes: d.volumes,
+		files: files, relays: d.relays, plugins: d.plugins}
+	d.lostObjects = &lostObjects{engine: e, networks: n}
+	d.inventory = &inventory{engine: e, networks: n, lost: d.lostObjects, guard: d.hostGuard,
+		folder: d.runFolder}
+	d.isolation = &isolation{containers: c, networks: n, helper: d.helper}
+	d.replacer = &replacer{containers: c, images: d.images}
+	return d
+}
+
 // Close waits for removals in the background, then drops idle connections.
 func (d *Docker) Close() error {
-	d.sweeps.waitFor(context.Background())
+	d.containers.sweeps.waitFor(context.Background())
 	return errors.Join(d.api.Close(), d.following.Close(), d.memory.close())
 }
 
@@ -195,7 +208,7 @@ func (c Config) validate() error {
 // prepareFolders makes the folders, checks the tmpfs, and puts the sidecar where
 // the engine can mount it from.
 func (d *Docker) prepareFolders() error {
-	for _, dir := range []string{d.relaysDir(), filepath.Dir(d.initPath()), d.runDir()} {
+	for _, dir := range []string{d.relaysDir(), filepath.Dir(d.helper.initPath()), d.runDir()} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
 			return fmt.Errorf("make folder: %w", err)
 		}
@@ -208,11 +221,11 @@ func (d *Docker) prepareFolders() error {
 	if err := onTmpfs(d.config.RunDir); err != nil && inside == "" {
 		return err
 	}
-	helper, err := d.sidecar.readBinary()
+	helper, err := d.helper.sidecar.readBinary()
 	if err != nil {
 		return err
 	}
-	return writeFile(d.initPath(), helper, 0o555)
+	return writeFile(d.helper.initPath(), helper, 0o555)
 }
 
 // onTmpfs refuses a run folder that would put secrets on disk.
@@ -247,20 +260,4 @@ func writeFile(path string, data []byte, mode os.FileMode) error {
 		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.RemoveAll(temp)))
 	}
 	return nil
-}
-
-// initPath is the sidecar on disk, mounted into services that have secrets.
-func (d *Docker) initPath() string {
-	return filepath.Join(d.config.DataDir, "bin", "sidecar-"+d.sidecar.hash)
-}
-
-func (d *Docker) relaysDir() string { return filepath.Join(d.config.DataDir, "gates") }
-
-// runDir is below RunDir, since several installations may share that one.
-func (d *Docker) runDir() string {
-	root := d.hostPaths().run
-	if root == "" {
-		root = d.config.RunDir
-	}
-	return filepath.Join(root, d.names.short)
 }

@@ -38,7 +38,7 @@ var errMessagesMissed = errors.New("the engine kept messages back")
 // asks for the last message. If it has not seen that one, it starts to follow again and
 // drops the messages that come a second time.
 type follower struct {
-	docker    *Docker
+	logs      *logs
 	container string
 	options   client.ContainerLogsOptions
 	out       io.Writer
@@ -66,9 +66,9 @@ func (f *follower) copyAll(ctx context.Context, body io.ReadCloser) error {
 		if !errors.Is(err, errMessagesMissed) && (err != nil || !f.shouldResume(ctx)) {
 			return err
 		}
-		f.docker.log.Debug("the engine kept log messages back, or ended them; following anew",
+		f.logs.log.Debug("the engine kept log messages back, or ended them; following anew",
 			"container", f.container)
-		if body, err = f.docker.following.ContainerLogs(ctx, f.container, f.resumeOptions()); err != nil {
+		if body, err = f.logs.following.ContainerLogs(ctx, f.container, f.resumeOptions()); err != nil {
 			return wrapQueryErr(err)
 		}
 	}
@@ -83,7 +83,7 @@ func (f *follower) shouldResume(ctx context.Context) bool {
 	if wait.Sleep(ctx, resumeDelay) != nil {
 		return false
 	}
-	found, err := f.docker.inspectContainer(ctx, f.container)
+	found, err := f.logs.inspectContainer(ctx, f.container)
 	return err == nil && found.State != nil && found.State.Running
 }
 
@@ -183,7 +183,7 @@ func (f *follower) hasMissedMessage(ctx context.Context) bool {
 	defer cancel()
 	o := f.options
 	o.Follow, o.Tail = false, "1"
-	body, err := f.docker.api.ContainerLogs(ctx, f.container, o)
+	body, err := f.logs.api.ContainerLogs(ctx, f.container, o)
 	if err != nil {
 		return false
 	}

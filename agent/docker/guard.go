@@ -79,12 +79,15 @@ func (g guardRules) restoreInput() string {
 	) + "\nCOMMIT\n"
 }
 
+// hostGuard puts the guard's rules into the host's packet filter.
+type hostGuard struct{ *engine }
+
 // GuardCommands are what a person types where the agent may not.
-func (d *Docker) GuardCommands() []string {
-	if d.config.Guard == nil {
+func (hg *hostGuard) GuardCommands() []string {
+	if hg.config.Guard == nil {
 		return nil
 	}
-	g := guardRules{pool: d.config.SubnetRange.Masked(), port: d.config.Guard.Port}
+	g := guardRules{pool: hg.config.SubnetRange.Masked(), port: hg.config.Guard.Port}
 	all := []string{"iptables -N " + g.chainName()}
 	for _, rule := range g.dropRules() {
 		all = append(all, "iptables "+rule)
@@ -96,19 +99,19 @@ func (d *Docker) GuardCommands() []string {
 }
 
 // guardProblem makes sure that the rules are there, and says why they are not.
-func (d *Docker) guardProblem(ctx context.Context, n hostNetwork) error {
+func (hg *hostGuard) guardProblem(ctx context.Context, n hostNetwork) error {
 	switch {
-	case d.config.Guard == nil:
+	case hg.config.Guard == nil:
 		return errGuardOff
-	case d.hostPaths().ownNetwork:
+	case hg.hostPaths().ownNetwork:
 		return errGuardBlind
 	case n.missing:
 		return errNoIPTables
 	case !n.visible:
 		return errNoChain
 	}
-	g := guardRules{pool: d.config.SubnetRange.Masked(), port: d.config.Guard.Port}
-	if d.config.Guard.LookOnly {
+	g := guardRules{pool: hg.config.SubnetRange.Masked(), port: hg.config.Guard.Port}
+	if hg.config.Guard.LookOnly {
 		if !g.isInstalled(ctx) {
 			return errNotThere
 		}

@@ -51,8 +51,8 @@ func cutDir(path, dir string) (string, bool) {
 
 // findHostPaths asks the engine how our own folders are mounted if we run in a
 // container, since mounts are named by the host's paths.
-func (d *Docker) findHostPaths(ctx context.Context, api *client.Client) (hostPaths, error) {
-	c := d.config
+func (e *engine) findHostPaths(ctx context.Context, api *client.Client) (hostPaths, error) {
+	c := e.config
 	h := hostPaths{data: c.DataDir, hostData: c.HostDataDir, run: c.RunDir, hostRun: c.HostRunDir}
 	if h.hostData != "" && h.hostRun != "" {
 		return h, onTmpfs(c.RunDir)

@@ -152,3 +152,14 @@ func diskSpace(dir string) (total, free int64, err error) {
 	}
 	return int64(s.Blocks) * s.Bsize, int64(s.Bavail) * s.Bsize, nil
 }
+
+// diskFree is what is left on the fullest disk that deployments fill.
+func (e *engine) diskFree() (int64, error) {
+	_, free, err := diskSpace(e.config.DataDir)
+	root := e.hostPaths().engineRoot
+	if err != nil || root == "" {
+		return free, err
+	}
+	_, other, err := diskSpace(root)
+	return min(free, other), err
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/containerd/errdefs"
+	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	"github.com/moby/moby/api/pkg/authconfig"
 	"github.com/moby/moby/api/types/registry"
 
@@ -15,6 +16,9 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
 )
+
+// images pulls, inspects and removes images.
+type images struct{ *engine }
 
 // imageReference is how the engine spells an image. The digest decides; a tag is
 // left out beside it, since engines before 25 refuse both together.
@@ -37,7 +41,7 @@ func imageReference(i pipeline.Image) string {
 // digest that is already here is checked with the registry but not transferred. The engine
 // allows plain HTTP on loopback only; an operator can allow more in the engine's
 // configuration.
-func (d *Docker) Pull(
+func (im *images) Pull(
 	ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
 	progress func(agent.PullProgress),
 ) error {
@@ -49,18 +53,18 @@ func (d *Docker) Pull(
 	if err != nil {
 		return fmt.Errorf("pull %s: %w", ref, err)
 	}
-	present, err := d.HasImage(ctx, image)
+	present, err := im.HasImage(ctx, image)
 	if err != nil {
 		return fmt.Errorf("pull %s: %w", ref, err)
 	}
 	if present && image.Digest != "" {
-		if err := d.checkRegistryAccess(ctx, ref, header); err != nil {
+		if err := im.checkRegistryAccess(ctx, ref, header); err != nil {
 			return fmt.Errorf("image %s is on the node, and the registry does not let this "+
 				"deployment have it: %w", ref, explainCertificate(image.Registry, err))
 		}
 		return nil
 	}
-	if err := d.pullWatched(ctx, ref, header, progress); err != nil {
+	if err := im.pullWatched(ctx, ref, header, progress); err != nil {
 		return fmt.Errorf("pull %s: %w", ref, explainCertificate(image.Registry, err))
 	}
 	return nil
@@ -79,10 +83,10 @@ func explainCertificate(registry string, err error) error {
 }
 
 // HasImage reports whether the engine has the image.
-func (d *Docker) HasImage(ctx context.Context, image pipeline.Image) (bool, error) {
+func (im *images) HasImage(ctx context.Context, image pipeline.Image) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	_, err := d.api.ImageInspect(ctx, imageReference(image))
+	_, err := im.api.ImageInspect(ctx, imageReference(image))
 	if errdefs.IsNotFound(err) {
 		return false, nil
 	}
@@ -110,4 +114,20 @@ func isLoopback(host string) bool {
 	}
 	a, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && a.IsLoopback()
+}
+
+func (im *images) imageConfig(
+	ctx context.Context, i pipeline.Image,
+) (dockerspec.DockerOCIImageConfig, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	r, err := im.api.ImageInspect(ctx, imageReference(i))
+	if err != nil {
+		return dockerspec.DockerOCIImageConfig{},
+			fmt.Errorf("image %s: %w", imageReference(i), wrapQueryErr(err))
+	}
+	if r.Config == nil {
+		return dockerspec.DockerOCIImageConfig{}, nil
+	}
+	return *r.Config, nil
 }

@@ -15,16 +15,16 @@ var _ agent.ImageKeeper = (*Docker)(nil)
 
 // Images implements agent.ImageKeeper. Every container counts as a use of its image, also
 // stopped ones and those of other programs.
-func (d *Docker) Images(ctx context.Context) (agent.ImageStore, error) {
+func (im *images) Images(ctx context.Context) (agent.ImageStore, error) {
 	var s agent.ImageStore
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	// Images first: one that a container takes into use in between is in use.
-	images, err := d.api.ImageList(ctx, client.ImageListOptions{})
+	images, err := im.api.ImageList(ctx, client.ImageListOptions{})
 	if err != nil {
 		return s, fmt.Errorf("list images: %w", wrapUnavailable(err))
 	}
-	containers, err := d.api.ContainerList(ctx, client.ContainerListOptions{All: true})
+	containers, err := im.api.ContainerList(ctx, client.ContainerListOptions{All: true})
 	if err != nil {
 		return s, fmt.Errorf("list containers: %w", wrapUnavailable(err))
 	}
@@ -36,7 +36,7 @@ func (d *Docker) Images(ctx context.Context) (agent.ImageStore, error) {
 		s.Images = append(s.Images, agent.StoredImage{ID: i.ID, References: dropUnnamed(i.RepoDigests),
 			Tagged: len(dropUnnamed(i.RepoTags)) > 0, Size: i.Size, InUse: used[i.ID]})
 	}
-	s.Total, s.Free, err = diskSpace(d.imageRoot())
+	s.Total, s.Free, err = diskSpace(im.imageRoot())
 	if err != nil {
 		return s, fmt.Errorf("measure the images' disk: %w", err)
 	}
@@ -49,18 +49,18 @@ func dropUnnamed(of []string) []string {
 }
 
 // imageRoot is where the engine keeps images, or the nearest that we can see.
-func (d *Docker) imageRoot() string {
-	if root := d.hostPaths().engineRoot; root != "" {
+func (im *images) imageRoot() string {
+	if root := im.hostPaths().engineRoot; root != "" {
 		return root
 	}
-	return d.config.DataDir
+	return im.config.DataDir
 }
 
 // RemoveImage implements agent.ImageKeeper.
-func (d *Docker) RemoveImage(ctx context.Context, reference string) error {
+func (im *images) RemoveImage(ctx context.Context, reference string) error {
 	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
-	_, err := d.api.ImageRemove(ctx, reference,
+	_, err := im.api.ImageRemove(ctx, reference,
 		client.ImageRemoveOptions{PruneChildren: true})
 	if err == nil || isNotFound(err) {
 		return nil

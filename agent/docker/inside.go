@@ -23,13 +23,13 @@ const helloWithin = 15 * time.Second
 // ExecInService starts the sidecar's inside role in a service's container, as the container's
 // user. The request is sent in frames and not as arguments, so that the engine does not
 // show it.
-func (d *Docker) ExecInService(
+func (sv *services) ExecInService(
 	ctx context.Context, deployment string, service pipeline.StepKey,
 ) (io.ReadWriteCloser, error) {
 	if err := checkNames(deployment, string(service)); err != nil {
 		return nil, err
 	}
-	c, err := d.findService(ctx, deployment, service)
+	c, err := sv.findService(ctx, deployment, service)
 	if errdefs.IsNotFound(err) {
 		return nil, fmt.Errorf("service %s has no container: %w", service, agent.ErrNotFound)
 	}
@@ -45,14 +45,14 @@ func (d *Docker) ExecInService(
 	if readsSecrets(c.Config) {
 		secrets = secretsPath
 	}
-	e, err := d.api.ExecCreate(started, c.ID, client.ExecCreateOptions{
+	e, err := sv.api.ExecCreate(started, c.ID, client.ExecCreateOptions{
 		Cmd:         []string{initTarget, "inside", secrets},
 		AttachStdin: true, AttachStdout: true, AttachStderr: true,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("service %s: %w", service, execError(err))
 	}
-	a, err := d.api.ExecAttach(started, e.ID, client.ExecAttachOptions{})
+	a, err := sv.api.ExecAttach(started, e.ID, client.ExecAttachOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("service %s: %w", service, execError(err))
 	}

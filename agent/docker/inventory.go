@@ -20,29 +20,38 @@ const (
 	holdsData   = "the agent's data"
 )
 
+// inventory describes the node and checks it.
+type inventory struct {
+	*engine
+	networks *networks
+	lost     *lostObjects
+	guard    *hostGuard
+	folder   *runFolder
+}
+
 // Inventory describes the node, and checks what it needs for our promises.
 // Whether its networks are really apart takes longer: see ProbeIsolation.
-func (d *Docker) Inventory(ctx context.Context) (wire.Inventory, error) {
+func (iv *inventory) Inventory(ctx context.Context) (wire.Inventory, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	r, err := d.api.Info(ctx, client.InfoOptions{})
+	r, err := iv.api.Info(ctx, client.InfoOptions{})
 	if err != nil {
 		return wire.Inventory{}, fmt.Errorf("describe node: %w", wrapUnavailable(err))
 	}
 	i := r.Info
 	inv := wire.Inventory{
 		Hostname: i.Name, OS: i.OperatingSystem, Kernel: i.KernelVersion, Arch: i.Architecture,
-		EngineVersion: i.ServerVersion, APIVersion: d.api.ClientVersion(),
+		EngineVersion: i.ServerVersion, APIVersion: iv.api.ClientVersion(),
 		CgroupVersion: i.CgroupVersion, CgroupDriver: i.CgroupDriver, StorageDriver: i.Driver,
 		LogDriver: i.LoggingDriver, LiveRestore: i.LiveRestoreEnabled,
 		CPU: float64(i.NCPU), Memory: i.MemTotal,
-		Subnets: countSubnets(d.config.SubnetRange, d.config.SubnetBits),
+		Subnets: countSubnets(iv.config.SubnetRange, iv.config.SubnetBits),
 	}
 	if inv.CgroupVersion == "" {
 		inv.CgroupVersion = "1" // An engine that does not say knows no other.
 	}
-	inv.RuncVersion = d.runcVersion(ctx, i)
-	if inv.Disks, err = d.listDisks(); err != nil {
+	inv.RuncVersion = iv.runcVersion(ctx, i)
+	if inv.Disks, err = iv.listDisks(); err != nil {
 		return wire.Inventory{}, fmt.Errorf("describe node: %w", err)
 	}
 	for _, on := range inv.Disks {
@@ -50,7 +59,7 @@ func (d *Docker) Inventory(ctx context.Context) (wire.Inventory, error) {
 			inv.Disk = on.Size
 		}
 	}
-	f := d.gatherFacts(ctx, i)
+	f := iv.gatherFacts(ctx, i)
 	inv.GPUs, f.gpuProblem = listGPUs(ctx)
 	inv.Checks = hostChecks(f)
 	return inv, nil
@@ -58,8 +67,8 @@ func (d *Docker) Inventory(ctx context.Context) (wire.Inventory, error) {
 
 // runcVersion asks for the components; an engine that names none still knows
 // the commit.
-func (d *Docker) runcVersion(ctx context.Context, i system.Info) string {
-	v, err := d.api.ServerVersion(ctx, client.ServerVersionOptions{})
+func (iv *inventory) runcVersion(ctx context.Context, i system.Info) string {
+	v, err := iv.api.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err == nil {
 		for _, c := range v.Components {
 			if c.Name == "runc" {
@@ -70,13 +79,13 @@ func (d *Docker) runcVersion(ctx context.Context, i system.Info) string {
 	return i.RuncCommit.ID
 }
 
-func (d *Docker) listDisks() ([]wire.Disk, error) {
-	size, _, err := diskSpace(d.config.DataDir)
+func (iv *inventory) listDisks() ([]wire.Disk, error) {
+	size, _, err := diskSpace(iv.config.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	all := []wire.Disk{{Holds: holdsData, Path: d.config.DataDir, Size: size}}
-	root := d.hostPaths().engineRoot
+	all := []wire.Disk{{Holds: holdsData, Path: iv.config.DataDir, Size: size}}
+	root := iv.hostPaths().engineRoot
 	if root == "" {
 		return all, nil
 	}
@@ -107,18 +116,18 @@ type hostFacts struct {
 	memoryProblem error
 }
 
-func (d *Docker) gatherFacts(ctx context.Context, i system.Info) hostFacts {
-	f := hostFacts{info: i, network: d.readNetwork(ctx), unsynchronised: isClockUnsynchronised()}
+func (iv *inventory) gatherFacts(ctx context.Context, i system.Info) hostFacts {
+	f := hostFacts{info: i, network: iv.readNetwork(ctx), unsynchronised: isClockUnsynchronised()}
 	// Left at zero it would look full; a disk that cannot be asked is not.
 	f.diskFree = -1
-	if free, err := d.diskFree(); err == nil {
+	if free, err := iv.diskFree(); err == nil {
 		f.diskFree = free
 	}
-	f.collisions, f.freeRange = d.findCollisions(ctx)
-	f.guard = d.guardProblem(ctx, f.network)
-	f.lost, f.lostProblem = d.FindLost(ctx)
-	f.lostCommand = d.LostCommand()
-	f.memoryProblem = d.ensureRunFolder(ctx)
+	f.collisions, f.freeRange = iv.findCollisions(ctx)
+	f.guard = iv.guard.guardProblem(ctx, f.network)
+	f.lost, f.lostProblem = iv.lost.FindLost(ctx)
+	f.lostCommand = iv.lost.LostCommand()
+	f.memoryProblem = iv.folder.ensureRunFolder(ctx)
 	return f
 }
 
@@ -135,12 +144,12 @@ type hostNetwork struct {
 // filterWithin bounds one question to iptables, which may wait for its lock.
 const filterWithin = 5 * time.Second
 
-func (d *Docker) readNetwork(ctx context.Context) hostNetwork {
+func (iv *inventory) readNetwork(ctx context.Context) hostNetwork {
 	out, err := runIptables(ctx, "-S", "FORWARD")
 	if errors.Is(err, exec.ErrNotFound) {
 		return hostNetwork{missing: true}
 	}
-	if err != nil || d.hostPaths().ownNetwork {
+	if err != nil || iv.hostPaths().ownNetwork {
 		return hostNetwork{}
 	}
 	n := hostNetwork{visible: strings.Contains(out, userChain)}
@@ -169,21 +178,21 @@ func runIptables(ctx context.Context, args ...string) (string, error) {
 
 // findCollisions lists what is in our range and not ours, and how many subnets are
 // left for deployments.
-func (d *Docker) findCollisions(ctx context.Context) (others []string, free int) {
-	all, err := d.listNetworks(ctx, nil)
+func (iv *inventory) findCollisions(ctx context.Context) (others []string, free int) {
+	all, err := iv.networks.listNetworks(ctx, nil)
 	if err != nil {
 		return nil, -1
 	}
-	used, err := d.usedSubnets(all)
+	used, err := iv.networks.usedSubnets(all)
 	if err != nil {
 		return nil, -1
 	}
-	ours := d.ourSubnets(all)
+	ours := iv.networks.ourSubnets(all)
 	for _, p := range used {
-		if p.Overlaps(d.config.SubnetRange) && !ours[p] {
+		if p.Overlaps(iv.config.SubnetRange) && !ours[p] {
 			others = append(others, p.String())
 			ours[p] = true // Once is enough: a network is a route too.
 		}
 	}
-	return others, freeSubnets(d.config.SubnetRange, d.config.SubnetBits, used)
+	return others, freeSubnets(iv.config.SubnetRange, iv.config.SubnetBits, used)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -36,17 +37,26 @@ const (
 	isolationTime = 3 * time.Minute
 )
 
+// isolation tries whether networks are really apart.
+type isolation struct {
+	*containers
+	networks *networks
+	helper   *helperImage
+	// turns counts isolation probes, which look at other deployments each time.
+	turns atomic.Int64
+}
+
 // ProbeIsolation tests whether networks can reach each other: two temporary ones with a container
 // in each, and those of some deployments, from relay to relay. Only a test shows that the engine's
 // rules are in force: a reloaded firewall removes them without notice. Without a result the check
 // is unknown, not OK.
-func (d *Docker) ProbeIsolation(ctx context.Context) wire.Check {
+func (is *isolation) ProbeIsolation(ctx context.Context) wire.Check {
 	ctx, cancel := context.WithTimeout(ctx, isolationTime)
 	defer cancel()
-	reached, err := d.tryIsolation(ctx)
+	reached, err := is.tryIsolation(ctx)
 	switch {
 	case err != nil:
-		d.log.Warn("the isolation probe could not be made", "error", err)
+		is.log.Warn("the isolation probe could not be made", "error", err)
 		return failedCheck(checkIsolation, wire.SeverityUnknown,
 			"Whether networks are apart could not be tried: "+clipOutput(err.Error())+".",
 			"Look whether the engine can make networks and containers.")
@@ -64,36 +74,36 @@ type probeContainer struct {
 	name, id, address string
 }
 
-func (d *Docker) tryIsolation(ctx context.Context) (reached bool, err error) {
+func (is *isolation) tryIsolation(ctx context.Context) (reached bool, err error) {
 	// What a probe left that was killed, and what this one makes.
-	if err := d.removeProbeObjects(ctx); err != nil {
+	if err := is.removeProbeObjects(ctx); err != nil {
 		return false, err
 	}
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), mutationTimeout)
 		defer cancel()
-		err = errors.Join(err, d.removeProbeObjects(end))
+		err = errors.Join(err, is.removeProbeObjects(end))
 	}()
-	if err := d.ensureRelayImage(ctx); err != nil {
+	if err := is.helper.ensureRelayImage(ctx); err != nil {
 		return false, err
 	}
-	a, err := d.makeProbeContainer(ctx, "a")
+	a, err := is.makeProbeContainer(ctx, "a")
 	if err != nil {
 		return false, err
 	}
-	b, err := d.makeProbeContainer(ctx, "b")
+	b, err := is.makeProbeContainer(ctx, "b")
 	if err != nil {
 		return false, err
 	}
 	for _, end := range []probeContainer{a, b} {
 		// Without a listener that is known to work, a failed connection would prove nothing.
-		heard, err := d.waitReachable(ctx, end, end)
+		heard, err := is.waitReachable(ctx, end, end)
 		if err != nil || !heard {
 			return false, errors.Join(err, errors.New("the probe does not hear itself"))
 		}
 	}
 	tries := [][2]probeContainer{{a, b}, {b, a}}
-	gates, err := d.relayProbeEnds(ctx)
+	gates, err := is.relayProbeEnds(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -102,14 +112,16 @@ func (d *Docker) tryIsolation(ctx context.Context) (reached bool, err error) {
 			tries = append(tries, [2]probeContainer{gates[i], next})
 		}
 	}
-	return d.confirmReachable(ctx, tries)
+	return is.confirmReachable(ctx, tries)
 }
 
 // confirmReachable retries what was reachable: only what is reachable every time counts as open. A
 // relay that is removed with its deployment is not.
-func (d *Docker) confirmReachable(ctx context.Context, tries [][2]probeContainer) (bool, error) {
+func (is *isolation) confirmReachable(
+	ctx context.Context, tries [][2]probeContainer,
+) (bool, error) {
 	for range probeTries {
-		open, err := d.reachAll(ctx, tries)
+		open, err := is.reachAll(ctx, tries)
 		if err != nil {
 			return false, err
 		}
@@ -125,14 +137,14 @@ func (d *Docker) confirmReachable(ctx context.Context, tries [][2]probeContainer
 
 // reachAll makes all tries at the same time, since each that fails takes its full timeout,
 // and returns those that succeeded.
-func (d *Docker) reachAll(
+func (is *isolation) reachAll(
 	ctx context.Context, tries [][2]probeContainer,
 ) (open [][2]probeContainer, err error) {
 	reached := make([]bool, len(tries))
 	var group errgroup.Group
 	for i, t := range tries {
 		group.Go(func() (err error) {
-			reached[i], err = d.canReach(ctx, t[0], t[1])
+			reached[i], err = is.canReach(ctx, t[0], t[1])
 			if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
 				return nil
 			}
@@ -151,13 +163,13 @@ func (d *Docker) reachAll(
 // relayProbeEnds makes the relays of some deployments listen for a moment and returns them. The
 // engine creates its rules together with each network: those of the temporary networks are new,
 // while those of the deployments may have been removed long ago.
-func (d *Docker) relayProbeEnds(ctx context.Context) (ends []probeContainer, err error) {
-	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{Filters: d.names.ownFilter("").
-		Add("label", labelKind+"="+string(agent.KindRelay)).Add("ancestor", d.relayImage())})
+func (is *isolation) relayProbeEnds(ctx context.Context) (ends []probeContainer, err error) {
+	r, err := is.api.ContainerList(ctx, client.ContainerListOptions{Filters: is.names.ownFilter("").
+		Add("label", labelKind+"="+string(agent.KindRelay)).Add("ancestor", is.helper.relayImage())})
 	if err != nil {
 		return nil, fmt.Errorf("list gates: %w", wrapUnavailable(err))
 	}
-	from := int(d.turns.Add(1)-1) * probedRelays
+	from := int(is.turns.Add(1)-1) * probedRelays
 	for i := range min(len(r.Items), probedRelays) {
 		c := r.Items[(from+i)%len(r.Items)]
 		end := probeContainer{
@@ -166,10 +178,10 @@ func (d *Docker) relayProbeEnds(ctx context.Context) (ends []probeContainer, err
 			address: addressOf(c.NetworkSettings),
 		}
 		// One whose deployment is removed in between is no end, and no error.
-		if d.startRole(ctx, end, "listen", probePort, listenSeconds) != nil {
+		if is.startRole(ctx, end, "listen", probePort, listenSeconds) != nil {
 			continue
 		}
-		if heard, err := d.waitReachable(ctx, end, end); err == nil && heard {
+		if heard, err := is.waitReachable(ctx, end, end); err == nil && heard {
 			ends = append(ends, end)
 		}
 	}
@@ -186,16 +198,18 @@ func addressOf(n *container.NetworkSettingsSummary) string {
 }
 
 // startRole starts the sidecar in a role beside a container's own process.
-func (d *Docker) startRole(ctx context.Context, in probeContainer, role ...string) error {
-	_, err := d.execRole(ctx, in, role...)
+func (is *isolation) startRole(ctx context.Context, in probeContainer, role ...string) error {
+	_, err := is.execRole(ctx, in, role...)
 	return err
 }
 
-func (d *Docker) execRole(ctx context.Context, in probeContainer, role ...string) (string, error) {
-	e, err := d.api.ExecCreate(ctx, in.id, client.ExecCreateOptions{
+func (is *isolation) execRole(
+	ctx context.Context, in probeContainer, role ...string,
+) (string, error) {
+	e, err := is.api.ExecCreate(ctx, in.id, client.ExecCreateOptions{
 		Cmd: append([]string{"/sidecar"}, role...)})
 	if err == nil {
-		_, err = d.api.ExecStart(ctx, e.ID, client.ExecStartOptions{Detach: true})
+		_, err = is.api.ExecStart(ctx, e.ID, client.ExecStartOptions{Detach: true})
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s in %s: %w", role[0], in.name, wrapMutationErr(err))
@@ -204,26 +218,26 @@ func (d *Docker) execRole(ctx context.Context, in probeContainer, role ...string
 }
 
 // makeProbeContainer makes a network like a deployment's, with a container that listens.
-func (d *Docker) makeProbeContainer(ctx context.Context, name string) (probeContainer, error) {
-	end := probeContainer{name: d.names.fitName("probe"+d.config.ProbeName, name)}
-	labels := map[string]string{labelProbe: d.probeLabel()}
+func (is *isolation) makeProbeContainer(ctx context.Context, name string) (probeContainer, error) {
+	end := probeContainer{name: is.names.fitName("probe"+is.config.ProbeName, name)}
+	labels := map[string]string{labelProbe: is.probeLabel()}
 	nobody := func([]network.Summary) bool { return false }
-	if err := d.makeNetwork(ctx, end.name, labels, nobody); err != nil {
+	if err := is.networks.makeNetwork(ctx, end.name, labels, nobody); err != nil {
 		return end, err
 	}
-	r, err := d.api.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Name: end.name, Config: &container.Config{Image: d.relayImage(), Labels: labels,
+	r, err := is.api.ContainerCreate(ctx, client.ContainerCreateOptions{
+		Name: end.name, Config: &container.Config{Image: is.helper.relayImage(), Labels: labels,
 			Cmd: []string{"listen", probePort}},
-		HostConfig: d.probeHost(end.name), NetworkingConfig: endpointConfig(end.name, ""),
+		HostConfig: is.probeHost(end.name), NetworkingConfig: endpointConfig(end.name, ""),
 	})
 	if err != nil {
 		return end, fmt.Errorf("create probe: %w", wrapMutationErr(err))
 	}
 	end.id = r.ID
-	if err := d.startContainer(ctx, end.id); err != nil {
+	if err := is.startContainer(ctx, end.id); err != nil {
 		return end, err
 	}
-	c, err := d.inspectContainer(ctx, end.id)
+	c, err := is.inspectContainer(ctx, end.id)
 	if err != nil {
 		return end, err
 	}
@@ -237,7 +251,7 @@ func (d *Docker) makeProbeContainer(ctx context.Context, name string) (probeCont
 }
 
 // probeHost restricts a probe's container as much as a relay's.
-func (d *Docker) probeHost(network string) *container.HostConfig {
+func (is *isolation) probeHost(network string) *container.HostConfig {
 	pids := int64(relayPids)
 	return &container.HostConfig{
 		NetworkMode: container.NetworkMode(network), LogConfig: serviceLogs(),
@@ -250,10 +264,10 @@ func (d *Docker) probeHost(network string) *container.HostConfig {
 
 // waitReachable retries until a container that has just been started listens, at most for
 // probeReady.
-func (d *Docker) waitReachable(ctx context.Context, from, to probeContainer) (bool, error) {
+func (is *isolation) waitReachable(ctx context.Context, from, to probeContainer) (bool, error) {
 	deadline := time.Now().Add(probeReady)
 	for {
-		there, err := d.canReach(ctx, from, to)
+		there, err := is.canReach(ctx, from, to)
 		if err != nil || there || time.Now().After(deadline) {
 			return there, err
 		}
@@ -264,13 +278,13 @@ func (d *Docker) waitReachable(ctx context.Context, from, to probeContainer) (bo
 }
 
 // canReach tries one connection from inside a container.
-func (d *Docker) canReach(ctx context.Context, from, to probeContainer) (bool, error) {
-	id, err := d.execRole(ctx, from, "reach", to.address)
+func (is *isolation) canReach(ctx context.Context, from, to probeContainer) (bool, error) {
+	id, err := is.execRole(ctx, from, "reach", to.address)
 	if err != nil {
 		return false, err
 	}
 	for {
-		r, err := d.api.ExecInspect(ctx, id, client.ExecInspectOptions{})
+		r, err := is.api.ExecInspect(ctx, id, client.ExecInspectOptions{})
 		switch {
 		case err != nil:
 			return false, fmt.Errorf("try from %s: %w", from.name, wrapUnavailable(err))
@@ -288,23 +302,23 @@ func (d *Docker) canReach(ctx context.Context, from, to probeContainer) (bool, e
 	}
 }
 
-func (d *Docker) probeLabel() string { return d.names.install + d.config.ProbeName }
+func (is *isolation) probeLabel() string { return is.names.install + is.config.ProbeName }
 
 // removeProbeObjects removes everything that a probe of this installation made.
-func (d *Docker) removeProbeObjects(ctx context.Context) error {
-	filter := make(client.Filters).Add("label", labelProbe+"="+d.probeLabel())
-	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filter})
+func (is *isolation) removeProbeObjects(ctx context.Context) error {
+	filter := make(client.Filters).Add("label", labelProbe+"="+is.probeLabel())
+	r, err := is.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filter})
 	if err != nil {
 		return fmt.Errorf("list probes: %w", wrapUnavailable(err))
 	}
 	var errs []error
 	for _, c := range r.Items {
-		errs = append(errs, d.removeContainer(ctx, c.ID))
+		errs = append(errs, is.removeContainer(ctx, c.ID))
 	}
-	networks, err := d.listNetworks(ctx, filter)
+	networks, err := is.networks.listNetworks(ctx, filter)
 	errs = append(errs, err)
 	for _, n := range networks {
-		_, err := d.api.NetworkRemove(ctx, n.ID, client.NetworkRemoveOptions{})
+		_, err := is.api.NetworkRemove(ctx, n.ID, client.NetworkRemoveOptions{})
 		if err != nil && !errdefs.IsNotFound(err) {
 			errs = append(errs, fmt.Errorf("remove network of a probe: %w", wrapMutationErr(err)))
 		}

@@ -27,18 +27,18 @@ var _ agent.FileReader = (*Docker)(nil)
 
 // ReadFiles has the engine pack the folder of the pattern, and takes what matches out of it.
 // Only regular files right in the folder count: a link in a container may point anywhere.
-func (d *Docker) ReadFiles(ctx context.Context, deployment string, step pipeline.StepKey,
+func (sv *services) ReadFiles(ctx context.Context, deployment string, step pipeline.StepKey,
 	pattern string, limits agent.FileLimits) ([]agent.ContainerFile, error) {
 	if err := checkNames(deployment, string(step)); err != nil {
 		return nil, err
 	}
-	c, err := d.inspectContainer(ctx, d.names.serviceName(deployment, step))
+	c, err := sv.inspectContainer(ctx, sv.names.serviceName(deployment, step))
 	if err != nil {
 		return nil, err
 	}
 	limited, cancel := context.WithTimeout(ctx, fileTimeout)
 	defer cancel()
-	found, err := d.copyFiles(limited, c.ID, pattern, limits)
+	found, err := sv.copyFiles(limited, c.ID, pattern, limits)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		// Asking again would take as long again.
 		return nil, fmt.Errorf("reading it took longer than %s", fileTimeout)
@@ -46,14 +46,14 @@ func (d *Docker) ReadFiles(ctx context.Context, deployment string, step pipeline
 	return found, err
 }
 
-func (d *Docker) copyFiles(ctx context.Context, id, pattern string,
+func (sv *services) copyFiles(ctx context.Context, id, pattern string,
 	limits agent.FileLimits) ([]agent.ContainerFile, error) {
 	source, folder := pattern, ""
 	if agent.IsGlob(pattern) {
 		source = path.Dir(pattern)
 		folder = path.Base(source) + "/"
 	}
-	r, err := d.api.CopyFromContainer(ctx, id, client.CopyFromContainerOptions{SourcePath: source})
+	r, err := sv.api.CopyFromContainer(ctx, id, client.CopyFromContainerOptions{SourcePath: source})
 	switch {
 	case errdefs.IsNotFound(err):
 		return nil, nil

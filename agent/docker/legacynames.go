@@ -46,22 +46,22 @@ func (n nameScheme) sharedVolume(v agent.VolumeName) string {
 
 // findService inspects a service's container, also one that has its old name. It
 // renames that one, since its reverse DNS hangs until then.
-func (d *Docker) findService(
+func (cs *containers) findService(
 	ctx context.Context, deployment string, step pipeline.StepKey,
 ) (container.InspectResponse, error) {
-	name := d.names.serviceName(deployment, step)
-	c, err := d.inspectContainer(ctx, name)
+	name := cs.names.serviceName(deployment, step)
+	c, err := cs.inspectContainer(ctx, name)
 	if !errdefs.IsNotFound(err) {
 		return c, err
 	}
-	old, ok := d.findOldService(ctx, deployment, step)
+	old, ok := cs.findOldService(ctx, deployment, step)
 	if !ok {
 		// Another call may have renamed it in between.
-		return d.inspectContainer(ctx, name)
+		return cs.inspectContainer(ctx, name)
 	}
-	if time.Since(d.opened) >= d.config.RenameAfter {
-		if err := d.renameContainer(ctx, old, name); err != nil {
-			d.log.Warn("a service's container keeps the name of an earlier release",
+	if time.Since(cs.opened) >= cs.config.RenameAfter {
+		if err := cs.renameContainer(ctx, old, name); err != nil {
+			cs.log.Warn("a service's container keeps the name of an earlier release",
 				"container", old.Name, "error", err)
 		}
 	}
@@ -69,52 +69,52 @@ func (d *Docker) findService(
 }
 
 // findOldService inspects a service's container if it has its old name and is ours.
-func (d *Docker) findOldService(
+func (cs *containers) findOldService(
 	ctx context.Context, deployment string, step pipeline.StepKey,
 ) (container.InspectResponse, bool) {
-	c, err := d.inspectContainer(ctx, d.names.oldServiceName(deployment, step))
-	ours := err == nil && c.Config != nil && c.Config.Labels[labelInstall] == d.names.install
+	c, err := cs.inspectContainer(ctx, cs.names.oldServiceName(deployment, step))
+	ours := err == nil && c.Config != nil && c.Config.Labels[labelInstall] == cs.names.install
 	return c, ours
 }
 
 // renameOld renames a container with a name of an earlier release, so that it is found and
 // adopted: a second container would answer to the same host name in the deployment's
 // network.
-func (d *Docker) renameOld(ctx context.Context, s containerSpec) error {
+func (cs *containers) renameOld(ctx context.Context, s containerSpec) error {
 	if s.oldName == "" {
 		return nil
 	}
-	c, err := d.inspectContainer(ctx, s.oldName)
+	c, err := cs.inspectContainer(ctx, s.oldName)
 	if errdefs.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if c.Config == nil || c.Config.Labels[labelInstall] != d.names.install {
+	if c.Config == nil || c.Config.Labels[labelInstall] != cs.names.install {
 		return nil
 	}
-	return d.renameContainer(ctx, c, s.name)
+	return cs.renameContainer(ctx, c, s.name)
 }
 
 // renameContainer renames a container; if another one already has the name, that one is
 // newer and this one is removed instead.
-func (d *Docker) renameContainer(
+func (cs *containers) renameContainer(
 	ctx context.Context,
 	c container.InspectResponse,
 	name string,
 ) error {
 	act, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
-	_, err := d.api.ContainerRename(act, c.ID, client.ContainerRenameOptions{NewName: name})
+	_, err := cs.api.ContainerRename(act, c.ID, client.ContainerRenameOptions{NewName: name})
 	if err == nil || isNotFound(err) {
 		return nil
 	}
-	if other, failed := d.inspectContainer(ctx, name); failed == nil {
+	if other, failed := cs.inspectContainer(ctx, name); failed == nil {
 		if other.ID == c.ID {
 			return nil
 		}
-		return d.discardContainer(ctx, c)
+		return cs.discardContainer(ctx, c)
 	}
 	return fmt.Errorf("rename container to %s: %w", name, wrapMutationErr(err))
 }

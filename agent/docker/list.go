@@ -13,22 +13,29 @@ import (
 	"github.com/nullops/nullops/agent"
 )
 
+// objects lists what there is of our installation.
+type objects struct {
+	*containers
+	networks *networks
+	files    *serviceFiles
+}
+
 // List returns every object of this installation, in every state. A kill at
 // the wrong moment leaves containers that were created and never started, so
 // running ones are not enough.
-func (d *Docker) List(ctx context.Context) ([]agent.Object, error) {
-	return d.listObjects(ctx, "")
+func (ob *objects) List(ctx context.Context) ([]agent.Object, error) {
+	return ob.listObjects(ctx, "")
 }
 
-func (d *Docker) listObjects(ctx context.Context, deployment string) ([]agent.Object, error) {
+func (ob *objects) listObjects(ctx context.Context, deployment string) ([]agent.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	d.sweeps.waitFor(ctx)
-	containers, err := d.listContainers(ctx, deployment)
+	ob.sweeps.waitFor(ctx)
+	containers, err := ob.listContainers(ctx, deployment)
 	if err != nil {
 		return nil, fmt.Errorf("list containers: %w", wrapUnavailable(err))
 	}
-	networks, err := d.listNetworks(ctx, d.names.ownFilter(deployment))
+	networks, err := ob.networks.listNetworks(ctx, ob.names.ownFilter(deployment))
 	if err != nil {
 		return nil, err
 	}
@@ -36,11 +43,11 @@ func (d *Docker) listObjects(ctx context.Context, deployment string) ([]agent.Ob
 	for _, n := range networks {
 		o := objectFromLabels(n.Labels)
 		o.ID, o.Name = n.ID, n.Name
-		d.noteObject(o)
+		ob.noteObject(o)
 		all = append(all, o)
 	}
-	volumes, err := d.api.VolumeList(ctx,
-		client.VolumeListOptions{Filters: d.names.ownFilter(deployment)})
+	volumes, err := ob.api.VolumeList(ctx,
+		client.VolumeListOptions{Filters: ob.names.ownFilter(deployment)})
 	if err != nil {
 		return nil, fmt.Errorf("list volumes: %w", wrapUnavailable(err))
 	}
@@ -50,18 +57,18 @@ func (d *Docker) listObjects(ctx context.Context, deployment string) ([]agent.Ob
 		all = append(all, o)
 	}
 	// Without a folder in memory there is nothing in it.
-	if err := d.ensureRunFolder(ctx); errors.Is(err, agent.ErrUnavailable) {
+	if err := ob.files.ensureRunFolder(ctx); errors.Is(err, agent.ErrUnavailable) {
 		return nil, err
 	}
-	folders, err := d.listFolders(deployment)
+	folders, err := ob.listFolders(deployment)
 	return append(all, folders...), err
 }
 
-func (d *Docker) listContainers(
+func (ob *objects) listContainers(
 	ctx context.Context, deployment string,
 ) ([]agent.Object, error) {
-	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{
-		All: true, Filters: d.names.ownFilter(deployment),
+	r, err := ob.api.ContainerList(ctx, client.ContainerListOptions{
+		All: true, Filters: ob.names.ownFilter(deployment),
 	})
 	if err != nil {
 		return nil, err
@@ -70,19 +77,19 @@ func (d *Docker) listContainers(
 	for _, c := range r.Items {
 		o := objectFromLabels(c.Labels)
 		o.ID = c.ID
-		d.noteObject(o)
+		ob.noteObject(o)
 		if len(c.Names) > 0 {
 			o.Name = strings.TrimPrefix(c.Names[0], "/")
 		}
-		o.Running = c.State == container.StateRunning && d.isOnNetwork(c, o)
+		o.Running = c.State == container.StateRunning && ob.isOnNetwork(c, o)
 		all = append(all, o)
 	}
 	return all, nil
 }
 
 // listFolders finds deployments' folders in tmpfs.
-func (d *Docker) listFolders(deployment string) ([]agent.Object, error) {
-	entries, err := os.ReadDir(d.runDir())
+func (ob *objects) listFolders(deployment string) ([]agent.Object, error) {
+	entries, err := os.ReadDir(ob.runDir())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -95,7 +102,7 @@ func (d *Docker) listFolders(deployment string) ([]agent.Object, error) {
 		if deployment != "" && name != deployment || checkNames(name) != nil {
 			continue
 		}
-		path := d.hostPaths().toHost(d.deploymentDir(name))
+		path := ob.hostPaths().toHost(ob.files.deploymentDir(name))
 		all = append(all, agent.Object{
 			Kind: agent.KindTmpfs, ID: path, Name: path, Deployment: name,
 		})
@@ -105,10 +112,10 @@ func (d *Docker) listFolders(deployment string) ([]agent.Object, error) {
 
 // isOnNetwork reports whether a service or relay is on its deployment's network. A container that
 // was disconnected still runs, but cannot be reached.
-func (d *Docker) isOnNetwork(c container.Summary, o agent.Object) bool {
+func (ob *objects) isOnNetwork(c container.Summary, o agent.Object) bool {
 	if o.Kind != agent.KindService && o.Kind != agent.KindRelay || c.NetworkSettings == nil {
 		return true
 	}
-	_, on := c.NetworkSettings.Networks[d.names.networkName(o.Deployment)]
+	_, on := c.NetworkSettings.Networks[ob.names.networkName(o.Deployment)]
 	return on
 }

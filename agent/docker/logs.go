@@ -16,10 +16,13 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
+// logs reads and follows what services print.
+type logs struct{ *containers }
+
 // Logs streams a service's lines of both streams, oldest first. Closing the
 // reader, or ending the context, ends it. One that follows does not rely on the
 // engine to wake up for each line, see follower.
-func (d *Docker) Logs(
+func (lg *logs) Logs(
 	ctx context.Context, deployment string, service pipeline.StepKey, o agent.LogOptions,
 ) (io.ReadCloser, error) {
 	if err := checkNames(deployment, string(service)); err != nil {
@@ -35,15 +38,15 @@ func (d *Docker) Logs(
 		options.Since = logTime(o.Since)
 	}
 	ctx, stop := context.WithCancel(ctx)
-	container := d.names.serviceName(deployment, service)
-	engine := d.api
+	container := lg.names.serviceName(deployment, service)
+	engine := lg.api
 	if o.Follow {
-		engine = d.following
+		engine = lg.following
 	}
 	body, err := engine.ContainerLogs(ctx, container, options)
 	if isNotFound(err) {
 		// A container with a name of an earlier release; findService may be renaming it.
-		if c, ok := d.findOldService(ctx, deployment, service); ok {
+		if c, ok := lg.findOldService(ctx, deployment, service); ok {
 			container = c.ID
 			body, err = engine.ContainerLogs(ctx, container, options)
 		}
@@ -54,7 +57,7 @@ func (d *Docker) Logs(
 	}
 	r, w := io.Pipe()
 	l := &logReader{PipeReader: r, stop: stop, done: make(chan struct{})}
-	f := &follower{docker: d, container: container, options: options, out: w,
+	f := &follower{logs: lg, container: container, options: options, out: w,
 		lines: lineJoiner{mask: o.Mask}}
 	go func() {
 		defer close(l.done)

@@ -25,6 +25,13 @@ const (
 	refusalWithin = 2 * time.Second
 )
 
+// loopbacks explains why a service refuses connections.
+type loopbacks struct {
+	*containers
+	// refusals keeps visitors of a service that refuses them off the engine.
+	refusals loopbackRefusals
+}
+
 // loopbackRefusals remembers which services were seen to listen on loopback only.
 type loopbackRefusals struct {
 	mu    sync.Mutex
@@ -64,7 +71,7 @@ func (r *loopbackRefusals) findAddresses(
 
 // explainRefusal says of a refused connection when the service listens on
 // loopback addresses only. Any other error stays as it is.
-func (d *Docker) explainRefusal(
+func (lb *loopbacks) explainRefusal(
 	ctx context.Context, deployment string, service pipeline.StepKey, err error,
 ) error {
 	dial, ok := errors.AsType[*sidecar.DialError](err)
@@ -72,10 +79,10 @@ func (d *Docker) explainRefusal(
 		return err
 	}
 	key := refusalKey{deployment: deployment, service: service, port: dial.Port}
-	all := d.refusals.findAddresses(key, func() []netip.AddrPort {
+	all := lb.refusals.findAddresses(key, func() []netip.AddrPort {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refusalWithin)
 		defer cancel()
-		return d.findLoopbackOnly(ctx, key)
+		return lb.findLoopbackOnly(ctx, key)
 	})
 	if len(all) == 0 {
 		return err
@@ -85,8 +92,8 @@ func (d *Docker) explainRefusal(
 
 // findLoopbackOnly returns nothing when the sockets cannot be seen: the plain refusal
 // is true as well.
-func (d *Docker) findLoopbackOnly(ctx context.Context, key refusalKey) []netip.AddrPort {
-	c, err := d.findService(ctx, key.deployment, key.service)
+func (lb *loopbacks) findLoopbackOnly(ctx context.Context, key refusalKey) []netip.AddrPort {
+	c, err := lb.findService(ctx, key.deployment, key.service)
 	if err != nil || c.State == nil || !c.State.Running {
 		return nil
 	}
@@ -97,15 +104,15 @@ func (d *Docker) findLoopbackOnly(ctx context.Context, key refusalKey) []netip.A
 			return all
 		}
 	}
-	return d.loopbackFromInside(ctx, c, key.port)
+	return lb.loopbackFromInside(ctx, c, key.port)
 }
 
 // loopbackFromInside asks the helper in the container. An agent that is in a
 // container itself does not see the processes of others.
-func (d *Docker) loopbackFromInside(
+func (lb *loopbacks) loopbackFromInside(
 	ctx context.Context, c container.InspectResponse, port int,
 ) (all []netip.AddrPort) {
-	output, code, err := d.runInService(ctx, c.ID,
+	output, code, err := lb.runInService(ctx, c.ID,
 		[]string{initTarget, "loopback", strconv.Itoa(port)})
 	if err != nil || code != 0 {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -77,91 +78,100 @@ func (l LostObjects) IsEmpty() bool {
 	return len(l.Containers) == 0 && len(l.Links) == 0 && len(l.Mounts) == 0
 }
 
+// lostObjects finds and ends what the engine has lost.
+type lostObjects struct {
+	*engine
+	networks *networks
+	mu       sync.Mutex
+	// suspects may be processes of lost containers.
+	suspects lostSuspects
+}
+
 // lostSuspects are when something was first seen without its container.
 type lostSuspects map[string]time.Time
 
 // FindLost looks below the engine's API. It returns what has been lost for a while,
 // as far as this process has seen, and ErrProcessesHidden where it cannot look.
-func (d *Docker) FindLost(ctx context.Context) (LostObjects, error) {
-	seen, err := d.lookForLost(ctx)
+func (lo *lostObjects) FindLost(ctx context.Context) (LostObjects, error) {
+	seen, err := lo.lookForLost(ctx)
 	if err != nil {
 		return LostObjects{}, err
 	}
 	now, next := time.Now(), lostSuspects{}
-	d.lost.Lock()
-	defer d.lost.Unlock()
+	lo.mu.Lock()
+	defer lo.mu.Unlock()
 	since := func(key string) time.Time {
 		next[key] = now
-		if first, known := d.suspects[key]; known {
+		if first, known := lo.suspects[key]; known {
 			next[key] = first
 		}
 		return next[key]
 	}
-	young := func(key string) bool { return now.Sub(since(key)) < d.config.LostAfter }
+	young := func(key string) bool { return now.Sub(since(key)) < lo.config.LostAfter }
 	seen.Containers = slices.DeleteFunc(seen.Containers,
 		func(c LostContainer) bool { return young(c.ID) })
 	seen.Links = slices.DeleteFunc(seen.Links,
 		func(l LostLink) bool { return young(fmt.Sprint(l.Name, " ", l.index)) })
 	seen.Mounts = slices.DeleteFunc(seen.Mounts, func(m LostMount) bool { return young(m.Path) })
-	d.suspects = next
+	lo.suspects = next
 	return seen, nil
 }
 
 // FindLostTwice is FindLost for a process that has just begun: it looks twice.
-func (d *Docker) FindLostTwice(ctx context.Context) (LostObjects, error) {
-	found, err := d.FindLost(ctx)
-	d.lost.Lock()
-	some := len(d.suspects) > 0
-	d.lost.Unlock()
+func (lo *lostObjects) FindLostTwice(ctx context.Context) (LostObjects, error) {
+	found, err := lo.FindLost(ctx)
+	lo.mu.Lock()
+	some := len(lo.suspects) > 0
+	lo.mu.Unlock()
 	if err != nil || !some {
 		return found, err
 	}
-	if err := wait.Sleep(ctx, d.config.LostAfter); err != nil {
+	if err := wait.Sleep(ctx, lo.config.LostAfter); err != nil {
 		return found, err
 	}
-	return d.FindLost(ctx)
+	return lo.FindLost(ctx)
 }
 
 // lookForLost looks once.
-func (d *Docker) lookForLost(ctx context.Context) (l LostObjects, err error) {
+func (lo *lostObjects) lookForLost(ctx context.Context) (l LostObjects, err error) {
 	l = LostObjects{Containers: []LostContainer{}, Links: []LostLink{}, Mounts: []LostMount{}}
-	if _, err := d.api.Ping(ctx, client.PingOptions{}); err != nil {
+	if _, err := lo.api.Ping(ctx, client.PingOptions{}); err != nil {
 		return l, fmt.Errorf("look for what is lost: %w", wrapUnavailable(err))
 	}
-	if d.hostPaths().ownProcesses {
+	if lo.hostPaths().ownProcesses {
 		return l, ErrProcessesHidden
 	}
 	running, err := procReader{proc: "/proc"}.findProcesses(func(id string) bool {
-		n, ours := d.book.findContainer(id)
-		return ours && n.engine == d.hostPaths().engineID
+		n, ours := lo.book.findContainer(id)
+		return ours && n.engine == lo.hostPaths().engineID
 	})
 	if err != nil {
 		return l, err
 	}
 	for _, id := range slices.Sorted(maps.Keys(running)) {
-		lost, err := d.selectLostProcesses(ctx, id, running[id])
+		lost, err := lo.selectLostProcesses(ctx, id, running[id])
 		if err != nil {
 			return l, err
 		}
-		if n, _ := d.book.findContainer(id); len(lost) > 0 {
+		if n, _ := lo.book.findContainer(id); len(lost) > 0 {
 			l.Containers = append(l.Containers, LostContainer{ID: id, Kind: n.Kind,
 				Deployment: n.Deployment, Step: n.Step, Processes: lost})
 		}
 	}
-	if l.Links, err = d.findLostLinks(ctx); err != nil {
+	if l.Links, err = lo.findLostLinks(ctx); err != nil {
 		return l, err
 	}
-	l.Mounts, err = d.findLostMounts(ctx)
+	l.Mounts, err = lo.findLostMounts(ctx)
 	return l, err
 }
 
 // selectLostProcesses returns those processes of a container that the engine knows nothing of:
 // all if it does not know the container, and if it says that the container has ended, those that
 // were started before that.
-func (d *Docker) selectLostProcesses(
+func (lo *lostObjects) selectLostProcesses(
 	ctx context.Context, id string, all []LostProcess,
 ) ([]LostProcess, error) {
-	r, err := d.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	r, err := lo.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	if errdefs.IsNotFound(err) {
 		return all, nil
 	}
@@ -187,8 +197,8 @@ func (d *Docker) selectLostProcesses(
 }
 
 // EndLost ends exactly what FindLostTwice finds, and returns it.
-func (d *Docker) EndLost(ctx context.Context) (LostObjects, error) {
-	found, err := d.FindLostTwice(ctx)
+func (lo *lostObjects) EndLost(ctx context.Context) (LostObjects, error) {
+	found, err := lo.FindLostTwice(ctx)
 	if err != nil {
 		return found, err
 	}
@@ -245,12 +255,12 @@ func endProcesses(ctx context.Context, id string, all []LostProcess) error {
 }
 
 // LostCommand is what a person types on the machine itself to end what is lost.
-func (d *Docker) LostCommand() string {
-	h := d.hostPaths()
-	command := "nullops agent lost --end --agent.data=" + h.toHost(d.config.DataDir)
-	if d.config.Host != client.DefaultDockerHost {
+func (lo *lostObjects) LostCommand() string {
+	h := lo.hostPaths()
+	command := "nullops agent lost --end --agent.data=" + h.toHost(lo.config.DataDir)
+	if lo.config.Host != client.DefaultDockerHost {
 		// Another engine would say that nothing is lost.
-		command += " --agent.docker=" + d.config.Host
+		command += " --agent.docker=" + lo.config.Host
 	}
 	return command
 }

@@ -119,7 +119,8 @@ func TestBook_OutlivesTheAgent(t *testing.T) {
 
 // The command is for the agent's own engine: another one knows none of its containers.
 func TestLostCommand_NamesTheEngine(t *testing.T) {
-	d := &Docker{config: Config{DataDir: "/srv/agent", Host: "unix:///var/run/docker.sock"}}
+	d := &lostObjects{engine: &engine{config: Config{DataDir: "/srv/agent",
+		Host: "unix:///var/run/docker.sock"}}}
 	const plain = "nullops agent lost --end --agent.data=/srv/agent"
 	if got := d.LostCommand(); got != plain {
 		t.Errorf("the default engine: %s", got)

@@ -26,11 +26,11 @@ type networkInterface struct {
 // findLostLinks finds interfaces on the bridges of our networks whose other end is in no
 // container that runs, and bridges whose network the engine does not know. An agent with a
 // network of its own sees none.
-func (d *Docker) findLostLinks(ctx context.Context) (lost []LostLink, err error) {
-	if d.hostPaths().ownNetwork {
+func (lo *lostObjects) findLostLinks(ctx context.Context) (lost []LostLink, err error) {
+	if lo.hostPaths().ownNetwork {
 		return []LostLink{}, nil
 	}
-	all, err := d.listNetworks(ctx, d.names.ownFilter(""))
+	all, err := lo.networks.listNetworks(ctx, lo.names.ownFilter(""))
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (d *Docker) findLostLinks(ctx context.Context) (lost []LostLink, err error)
 	if err != nil {
 		return nil, err
 	}
-	if lost, err = d.findLostBridges(ctx, links); err != nil {
+	if lost, err = lo.findLostBridges(ctx, links); err != nil {
 		return nil, err
 	}
 	for _, n := range all {
@@ -49,7 +49,7 @@ func (d *Docker) findLostLinks(ctx context.Context) (lost []LostLink, err error)
 		if on < 0 {
 			continue
 		}
-		peers, err := d.peersOf(ctx, make(client.Filters).Add("network", n.ID))
+		peers, err := lo.peersOf(ctx, make(client.Filters).Add("network", n.ID))
 		if errors.Is(err, ErrProcessesHidden) {
 			continue // a container that ended meanwhile: nothing is known of this one
 		}
@@ -78,22 +78,22 @@ func bridgeName(network string) string { return "br-" + network[:min(len(network
 
 // findLostBridges finds bridges of networks of ours that the engine does not know, and the
 // interfaces on them.
-func (d *Docker) findLostBridges(
+func (lo *lostObjects) findLostBridges(
 	ctx context.Context, links []networkInterface,
 ) (lost []LostLink, err error) {
 	for _, bridge := range links {
-		n, ours := d.book.findBridge(bridge.name, d.hostPaths().engineID)
+		n, ours := lo.book.findBridge(bridge.name, lo.hostPaths().engineID)
 		if bridge.kind != linkBridge || !ours {
 			continue
 		}
-		_, err := d.api.NetworkInspect(ctx, n.ID, client.NetworkInspectOptions{})
+		_, err := lo.api.NetworkInspect(ctx, n.ID, client.NetworkInspectOptions{})
 		if err == nil {
 			continue
 		}
 		if !isNotFound(err) {
 			return nil, fmt.Errorf("inspect network: %w", wrapUnavailable(err))
 		}
-		peers, err := d.peersOf(ctx, nil)
+		peers, err := lo.peersOf(ctx, nil)
 		if errors.Is(err, ErrProcessesHidden) {
 			continue
 		}
@@ -132,14 +132,14 @@ const (
 
 // peersOf returns the network interfaces of all running containers that pass a filter, including
 // those of other installations.
-func (d *Docker) peersOf(ctx context.Context, f client.Filters) (map[int32]bool, error) {
-	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{Filters: f})
+func (lo *lostObjects) peersOf(ctx context.Context, f client.Filters) (map[int32]bool, error) {
+	r, err := lo.api.ContainerList(ctx, client.ContainerListOptions{Filters: f})
 	if err != nil {
 		return nil, fmt.Errorf("list a network's containers: %w", wrapUnavailable(err))
 	}
 	all := map[int32]bool{}
 	for _, c := range r.Items {
-		i, err := d.api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
+		i, err := lo.api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
 		if isNotFound(err) || err == nil && (i.Container.State == nil || i.Container.State.Pid == 0) {
 			return nil, ErrProcessesHidden
 		}

@@ -29,9 +29,9 @@ type LostMount struct {
 
 // findLostMounts finds mounts in the folders of the engine and of its containerd that have the id
 // of a lost container in their path, or the id of a layer that the engine made for it.
-func (d *Docker) findLostMounts(ctx context.Context) (lost []LostMount, err error) {
+func (lo *lostObjects) findLostMounts(ctx context.Context) (lost []LostMount, err error) {
 	lost = []LostMount{}
-	root := d.hostPaths().engineRoot
+	root := lo.hostPaths().engineRoot
 	if root == "" {
 		return lost, nil
 	}
@@ -45,13 +45,13 @@ func (d *Docker) findLostMounts(ctx context.Context) (lost []LostMount, err erro
 		if of, ok := layers[id]; ok {
 			id = of
 		}
-		n, ours := d.book.findContainer(id)
-		if !ours || n.Kind == agent.KindNetwork || n.engine != d.hostPaths().engineID {
+		n, ours := lo.book.findContainer(id)
+		if !ours || n.Kind == agent.KindNetwork || n.engine != lo.hostPaths().engineID {
 			continue
 		}
 		there, asked := known[id]
 		if !asked {
-			_, err := d.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+			_, err := lo.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 			if err != nil && !errdefs.IsNotFound(err) {
 				return nil, fmt.Errorf("inspect container: %w", wrapUnavailable(err))
 			}

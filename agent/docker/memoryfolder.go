@@ -38,6 +38,14 @@ const (
 // memoryParents are folders on nearly every machine's tmpfs.
 func memoryParents() []string { return []string{"/run", "/dev/shm"} }
 
+// runFolder is the folder in memory for secrets and rendered files.
+type runFolder struct {
+	*containers
+	helper *helperImage
+	// memory is the folder that takes RunDir's place if that is missing.
+	memory borrowedFolder
+}
+
 // borrowedFolder is the open folder, or why there is none.
 type borrowedFolder struct {
 	parents []string
@@ -57,40 +65,40 @@ func (b *borrowedFolder) close() error {
 }
 
 // ensureRunFolder makes sure that there is a folder in memory that we and the engine see.
-func (d *Docker) ensureRunFolder(ctx context.Context) error {
-	if err := d.learnHost(ctx); err != nil {
+func (rf *runFolder) ensureRunFolder(ctx context.Context) error {
+	if err := rf.learnHost(ctx); err != nil {
 		return err
 	}
-	if !d.hostPaths().runMissing {
+	if !rf.hostPaths().runMissing {
 		return nil
 	}
-	b := &d.memory
+	b := &rf.memory
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !d.hostPaths().runMissing {
+	if !rf.hostPaths().runMissing {
 		return nil
 	}
 	if b.problem != nil && time.Since(b.tried) < borrowAgain {
 		return b.problem
 	}
-	host, err := d.borrowRunFolder(ctx)
+	host, err := rf.borrowRunFolder(ctx)
 	if errors.Is(err, agent.ErrUnavailable) {
 		return err
 	}
 	if b.problem, b.tried = err, time.Now(); err == nil {
-		d.host.Store(&host)
-		d.log.InfoContext(ctx, "secrets are kept in a folder in the machine's memory",
+		rf.host.Store(&host)
+		rf.log.InfoContext(ctx, "secrets are kept in a folder in the machine's memory",
 			"folder", host.hostRun)
 	}
 	return err
 }
 
 // borrowRunFolder tries one parent after the other.
-func (d *Docker) borrowRunFolder(ctx context.Context) (hostPaths, error) {
-	host := d.hostPaths()
+func (rf *runFolder) borrowRunFolder(ctx context.Context) (hostPaths, error) {
+	host := rf.hostPaths()
 	var reasons []string
-	for _, parent := range d.memory.parents {
-		f, err := d.borrowFrom(ctx, parent)
+	for _, parent := range rf.memory.parents {
+		f, err := rf.borrowFrom(ctx, parent)
 		if errors.Is(err, agent.ErrUnavailable) {
 			return host, err
 		}
@@ -98,41 +106,41 @@ func (d *Docker) borrowRunFolder(ctx context.Context) (hostPaths, error) {
 			reasons = append(reasons, parent+": "+err.Error())
 			continue
 		}
-		d.memory.folder = f
+		rf.memory.folder = f
 		host.run = filepath.Join("/proc/self/fd", strconv.Itoa(int(f.Fd())))
 		host.hostRun, host.runMissing = filepath.Join(parent, memoryFolder), false
 		return host, nil
 	}
 	return host, fmt.Errorf("the agent's container has no folder in memory for secrets, such as "+
-		"-v %s:%[1]s, and none could be made on the machine (%s)", d.config.RunDir,
+		"-v %s:%[1]s, and none could be made on the machine (%s)", rf.config.RunDir,
 		strings.Join(reasons, "; "))
 }
 
 // borrowFrom has a helper container open the folder below this folder of the machine.
-func (d *Docker) borrowFrom(ctx context.Context, parent string) (_ *os.File, err error) {
+func (rf *runFolder) borrowFrom(ctx context.Context, parent string) (_ *os.File, err error) {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
-	if err := d.ensureRelayImage(ctx); err != nil {
+	if err := rf.helper.ensureRelayImage(ctx); err != nil {
 		return nil, err
 	}
 	// Earlier agents that were killed may have left theirs.
-	name := d.names.objectName("memory") + d.config.ProbeName
-	dir := filepath.Join(d.config.DataDir, "memory"+d.config.ProbeName)
-	if err = errors.Join(d.removeContainer(ctx, name), os.RemoveAll(dir)); err != nil {
+	name := rf.names.objectName("memory") + rf.config.ProbeName
+	dir := filepath.Join(rf.config.DataDir, "memory"+rf.config.ProbeName)
+	if err = errors.Join(rf.removeContainer(ctx, name), os.RemoveAll(dir)); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
 	defer func() {
-		err = errors.Join(err, d.removeContainer(context.WithoutCancel(ctx), name), os.RemoveAll(dir))
+		err = errors.Join(err, rf.removeContainer(context.WithoutCancel(ctx), name), os.RemoveAll(dir))
 	}()
 	l, err := listenIn(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = l.Close() }()
-	if err := d.runLender(ctx, name, dir, parent); err != nil {
+	if err := rf.runLender(ctx, name, dir, parent); err != nil {
 		return nil, err
 	}
 	// What the helper sent waits here, although the helper has ended.
@@ -167,24 +175,24 @@ func listenIn(dir string) (*net.UnixListener, error) {
 
 // runLender runs the helper to its end. It is the same user as the agent, which owns the
 // folder then.
-func (d *Docker) runLender(ctx context.Context, name, dir, parent string) error {
+func (rf *runFolder) runLender(ctx context.Context, name, dir, parent string) error {
 	pids := int64(relayPids)
-	made, err := d.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: name,
-		Config: &container.Config{Image: d.relayImage(),
+	made, err := rf.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: name,
+		Config: &container.Config{Image: rf.helper.relayImage(),
 			User: fmt.Sprintf("%d:%d", os.Geteuid(), os.Getegid()),
 			Cmd:  []string{"lend", "/lend/" + lenderSocket, "/parent", memoryFolder}},
 		HostConfig: &container.HostConfig{NetworkMode: "none", LogConfig: serviceLogs(),
 			ReadonlyRootfs: true, CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
 			Resources: container.Resources{Memory: relayMemory, MemorySwap: relayMemory, PidsLimit: &pids},
 			Mounts: []mount.Mount{
-				{Type: mount.TypeBind, Source: d.hostPaths().toHost(dir), Target: "/lend"},
+				{Type: mount.TypeBind, Source: rf.hostPaths().toHost(dir), Target: "/lend"},
 				{Type: mount.TypeBind, Source: parent, Target: "/parent"}}}})
 	if err != nil {
 		return fmt.Errorf("create the helper container: %w", wrapMutationErr(err))
 	}
-	end := d.api.ContainerWait(ctx, made.ID,
+	end := rf.api.ContainerWait(ctx, made.ID,
 		client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
-	if _, err := d.api.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
+	if _, err := rf.api.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
 		return fmt.Errorf("start the helper container: %w", wrapMutationErr(err))
 	}
 	select {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/moby/moby/api/types/network"
@@ -28,11 +29,18 @@ const (
 	firewallPause = 500 * time.Millisecond
 )
 
+// networks makes and removes networks, each with a subnet of its own.
+type networks struct {
+	*engine
+	// mu keeps two calls from picking the same subnet.
+	mu sync.Mutex
+}
+
 // ensureNetwork makes the deployment's network, or finds it.
-func (d *Docker) ensureNetwork(ctx context.Context, deployment string) error {
-	found := func(all []network.Summary) bool { return d.ownNetwork(all, deployment) }
-	err := d.makeNetwork(ctx, d.names.networkName(deployment),
-		d.names.objectLabels(agent.KindNetwork, deployment, "", "", ""), found)
+func (ns *networks) ensureNetwork(ctx context.Context, deployment string) error {
+	found := func(all []network.Summary) bool { return ns.ownNetwork(all, deployment) }
+	err := ns.makeNetwork(ctx, ns.names.networkName(deployment),
+		ns.names.objectLabels(agent.KindNetwork, deployment, "", "", ""), found)
 	if err != nil {
 		return fmt.Errorf("network of deployment %s: %w", deployment, err)
 	}
@@ -41,32 +49,32 @@ func (d *Docker) ensureNetwork(ctx context.Context, deployment string) error {
 
 // makeNetwork creates a network with the first free subnet of the range, unless the network
 // exists.
-func (d *Docker) makeNetwork(ctx context.Context, name string, labels map[string]string,
+func (ns *networks) makeNetwork(ctx context.Context, name string, labels map[string]string,
 	found func([]network.Summary) bool) error {
-	d.networks.Lock()
-	defer d.networks.Unlock()
+	ns.mu.Lock()
+	defer ns.mu.Unlock()
 	var taken []netip.Prefix
 	for range subnetTries {
-		all, err := d.listNetworks(ctx, nil)
+		all, err := ns.listNetworks(ctx, nil)
 		if err != nil {
 			return err
 		}
 		if found(all) {
 			return nil
 		}
-		used, err := d.usedSubnets(all)
+		used, err := ns.usedSubnets(all)
 		if err != nil {
 			return err
 		}
 		taken = append(taken, used...)
-		subnet, ok := freeSubnet(d.config.SubnetRange, d.config.SubnetBits, taken)
+		subnet, ok := freeSubnet(ns.config.SubnetRange, ns.config.SubnetBits, taken)
 		if !ok {
 			return fmt.Errorf("no free subnet is left in %s (%d of /%d): "+
 				"remove deployments, or give the agent a larger range",
-				d.config.SubnetRange, countSubnets(d.config.SubnetRange, d.config.SubnetBits),
-				d.config.SubnetBits)
+				ns.config.SubnetRange, countSubnets(ns.config.SubnetRange, ns.config.SubnetBits),
+				ns.config.SubnetBits)
 		}
-		err = d.createNetwork(ctx, name, labels, subnet)
+		err = ns.createNetwork(ctx, name, labels, subnet)
 		if err == nil || !strings.Contains(err.Error(), "overlaps") {
 			return err
 		}
@@ -76,11 +84,11 @@ func (d *Docker) makeNetwork(ctx context.Context, name string, labels map[string
 	return fmt.Errorf("%d free subnets were refused in a row", subnetTries)
 }
 
-func (d *Docker) createNetwork(
+func (ns *networks) createNetwork(
 	ctx context.Context, name string, labels map[string]string, s netip.Prefix,
 ) error {
 	for try := time.Duration(1); ; try++ {
-		err := d.tryNetwork(ctx, name, labels, s)
+		err := ns.tryNetwork(ctx, name, labels, s)
 		if err == nil || try == firewallTries || !strings.Contains(err.Error(), "iptables failed") {
 			return err
 		}
@@ -90,13 +98,13 @@ func (d *Docker) createNetwork(
 	}
 }
 
-func (d *Docker) tryNetwork(
+func (ns *networks) tryNetwork(
 	ctx context.Context, name string, labels map[string]string, s netip.Prefix,
 ) error {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
 	no := false
-	made, err := d.api.NetworkCreate(ctx, name, client.NetworkCreateOptions{
+	made, err := ns.api.NetworkCreate(ctx, name, client.NetworkCreateOptions{
 		Driver:     "bridge",
 		EnableIPv6: &no,
 		IPAM: &network.IPAM{Config: []network.IPAMConfig{
@@ -109,36 +117,36 @@ func (d *Docker) tryNetwork(
 	}
 	if o := objectFromLabels(labels); o.Kind == agent.KindNetwork {
 		o.ID = made.ID
-		d.noteObject(o)
+		ns.noteObject(o)
 	}
 	return nil
 }
 
-func (d *Docker) listNetworks(
+func (ns *networks) listNetworks(
 	ctx context.Context, f client.Filters,
 ) ([]network.Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	r, err := d.api.NetworkList(ctx, client.NetworkListOptions{Filters: f})
+	r, err := ns.api.NetworkList(ctx, client.NetworkListOptions{Filters: f})
 	if err != nil {
 		return nil, fmt.Errorf("list networks: %w", wrapUnavailable(err))
 	}
 	return r.Items, nil
 }
 
-func (d *Docker) ownNetwork(all []network.Summary, deployment string) bool {
+func (ns *networks) ownNetwork(all []network.Summary, deployment string) bool {
 	return slices.ContainsFunc(all, func(n network.Summary) bool {
-		return n.Labels[labelInstall] == d.names.install &&
+		return n.Labels[labelInstall] == ns.names.install &&
 			n.Labels[labelDeployment] == deployment
 	})
 }
 
 // ourSubnets are those of this installation's networks, and of its probes.
-func (d *Docker) ourSubnets(all []network.Summary) map[netip.Prefix]bool {
+func (ns *networks) ourSubnets(all []network.Summary) map[netip.Prefix]bool {
 	ours := map[netip.Prefix]bool{}
 	for _, n := range all {
-		if n.Labels[labelInstall] != d.names.install &&
-			!strings.HasPrefix(n.Labels[labelProbe], d.names.install) {
+		if n.Labels[labelInstall] != ns.names.install &&
+			!strings.HasPrefix(n.Labels[labelProbe], ns.names.install) {
 			continue
 		}
 		for _, c := range n.IPAM.Config {
@@ -150,7 +158,7 @@ func (d *Docker) ourSubnets(all []network.Summary) map[netip.Prefix]bool {
 
 // usedSubnets are those of every network of the engine and every route of the
 // host. An agent in a container cannot see the host's routes.
-func (d *Docker) usedSubnets(all []network.Summary) ([]netip.Prefix, error) {
+func (ns *networks) usedSubnets(all []network.Summary) ([]netip.Prefix, error) {
 	var used []netip.Prefix
 	for _, n := range all {
 		for _, c := range n.IPAM.Config {
@@ -169,4 +177,44 @@ func (d *Docker) usedSubnets(all []network.Summary) ([]netip.Prefix, error) {
 		return nil, fmt.Errorf("read the host's routes: %w", err)
 	}
 	return append(used, routes...), nil
+}
+
+// removeNetwork disconnects all endpoints first: after a crash the engine may keep
+// endpoints of containers that no longer exist.
+func (ns *networks) removeNetwork(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
+	defer cancel()
+	_, err := ns.api.NetworkRemove(ctx, id, client.NetworkRemoveOptions{})
+	if err == nil || isNotFound(err) {
+		return nil
+	}
+	r, inspectErr := ns.api.NetworkInspect(ctx, id, client.NetworkInspectOptions{})
+	if inspectErr != nil {
+		if isNotFound(inspectErr) {
+			return nil
+		}
+		return wrapMutationErr(err)
+	}
+	ns.disconnectAll(ctx, id, r.Network.Containers)
+	_, err = ns.api.NetworkRemove(ctx, id, client.NetworkRemoveOptions{})
+	if err == nil || isNotFound(err) {
+		return nil
+	}
+	return wrapMutationErr(err)
+}
+
+func (ns *networks) disconnectAll(
+	ctx context.Context, id string, endpoints map[string]network.EndpointResource,
+) {
+	for container, endpoint := range endpoints {
+		// A dangling endpoint is known by its name only.
+		for _, name := range []string{container, endpoint.Name} {
+			_, err := ns.api.NetworkDisconnect(ctx, id,
+				client.NetworkDisconnectOptions{Container: name, Force: true})
+			if err == nil {
+				break
+			}
+			ns.log.Warn("disconnect from network", "network", id, "endpoint", name, "error", err)
+		}
+	}
 }

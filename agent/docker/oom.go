@@ -29,11 +29,11 @@ const (
 // engine learns that separately from the exit: later on a busy machine, and never if the cgroup is
 // already gone. So the kernel's own log is read first, if we may, and a kill by someone else is
 // assumed only after a moment.
-func (d *Docker) outOfMemory(ctx context.Context, id string, code int) bool {
+func (cs *containers) outOfMemory(ctx context.Context, id string, code int) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
 	defer cancel()
 	for try := 1; ; try++ {
-		c, err := d.inspectContainer(ctx, id)
+		c, err := cs.inspectContainer(ctx, id)
 		if err != nil {
 			return false
 		}
@@ -45,7 +45,7 @@ func (d *Docker) outOfMemory(ctx context.Context, id string, code int) bool {
 		case isInKernelOOMLog(kernelLog, c.ID):
 			return true
 		case try == oomTries || !isRecentlyEnded(c.State) || wait.Sleep(ctx, oomPause) != nil:
-			return d.hasOOMEvent(ctx, c)
+			return cs.hasOOMEvent(ctx, c)
 		}
 	}
 }
@@ -61,14 +61,14 @@ func isRecentlyEnded(s *container.State) bool {
 
 // hasOOMEvent searches the engine's past events: one that came after the exit is recorded
 // there, but not in the container's state.
-func (d *Docker) hasOOMEvent(ctx context.Context, c container.InspectResponse) bool {
+func (cs *containers) hasOOMEvent(ctx context.Context, c container.InspectResponse) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	since, err := time.Parse(time.RFC3339Nano, c.Created)
 	if err != nil {
 		since = time.Now().Add(-queryTimeout)
 	}
-	past := d.api.Events(ctx, client.EventsListOptions{
+	past := cs.api.Events(ctx, client.EventsListOptions{
 		Since:   strconv.FormatInt(since.Unix(), 10),
 		Until:   strconv.FormatInt(time.Now().Unix()+1, 10),
 		Filters: client.Filters{}.Add("container", c.ID).Add("event", "oom"),

@@ -27,13 +27,20 @@ const (
 	pluginFiles = 4096
 )
 
+// plugins creates and runs the containers of plugins.
+type plugins struct {
+	*containers
+	images *images
+	ahead  precreatedPlugins
+}
+
 // CreatePlugin creates the container of a plugin before RunPlugin runs it.
-func (d *Docker) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
-	id, err := d.createPlugin(ctx, p)
+func (pl *plugins) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
+	id, err := pl.createPlugin(ctx, p)
 	if err != nil {
 		return pluginError(p, err)
 	}
-	d.ahead.put(p, id)
+	pl.ahead.put(p, id)
 	return nil
 }
 
@@ -75,41 +82,41 @@ func pluginError(p agent.PluginSpec, err error) error {
 // createPlugin returns a container that never ran. One that was started is from
 // a life before a crash: what it did is for the caller to decide, and its
 // container cannot be used again, since stdin was its only input.
-func (d *Docker) createPlugin(ctx context.Context, p agent.PluginSpec) (string, error) {
+func (pl *plugins) createPlugin(ctx context.Context, p agent.PluginSpec) (string, error) {
 	if err := checkNames(p.Deployment, string(p.Step), p.Action); err != nil {
 		return "", err
 	}
-	image, err := d.imageConfig(ctx, p.Image)
+	image, err := pl.images.imageConfig(ctx, p.Image)
 	if err != nil {
 		return "", err
 	}
-	spec := d.pluginContainer(p, image)
-	id, adopted, err := d.ensureContainer(ctx, spec, true)
+	spec := pl.pluginContainer(p, image)
+	id, adopted, err := pl.ensureContainer(ctx, spec, true)
 	if err != nil || !adopted {
 		return id, err
 	}
-	r, err := d.inspectContainer(ctx, id)
+	r, err := pl.inspectContainer(ctx, id)
 	if err != nil {
 		return "", err
 	}
 	if r.State != nil && r.State.Status == container.StateCreated {
 		return id, nil
 	}
-	id, _, err = d.ensureContainer(ctx, spec, false)
+	id, _, err = pl.ensureContainer(ctx, spec, false)
 	return id, err
 }
 
-func (d *Docker) pluginContainer(
+func (pl *plugins) pluginContainer(
 	p agent.PluginSpec, image dockerspec.DockerOCIImageConfig,
 ) containerSpec {
 	network := ""
 	mode := container.NetworkMode("none")
 	if p.Network {
-		network = d.names.networkName(p.Deployment)
+		network = pl.names.networkName(p.Deployment)
 		mode = container.NetworkMode(network)
 	}
 	return containerSpec{
-		name: d.names.pluginName(p), oldName: d.names.oldPluginName(p),
+		name: pl.names.pluginName(p), oldName: pl.names.oldPluginName(p),
 		kind: agent.KindPlugin, deployment: p.Deployment, run: p.Run, step: p.Step, network: network,
 		config: &container.Config{
 			// Like the relay's, a host name would be one in the engine's DNS.
@@ -178,29 +185,29 @@ func unprivilegedUser(user string) string {
 }
 
 // openPlugin returns a container that has never run, with its streams attached.
-func (d *Docker) openPlugin(
+func (pl *plugins) openPlugin(
 	ctx context.Context, p agent.PluginSpec,
 ) (string, client.HijackedResponse, error) {
-	if id, ok := d.ahead.takeContainer(p); ok {
-		if conn, err := d.attachStreams(ctx, id); err == nil {
+	if id, ok := pl.ahead.takeContainer(p); ok {
+		if conn, err := pl.attachStreams(ctx, id); err == nil {
 			return id, conn, nil
 		}
 		// The container may have been removed from outside; creating it again shows any other
 		// problem.
 	}
-	id, err := d.createPlugin(ctx, p)
+	id, err := pl.createPlugin(ctx, p)
 	if err != nil {
 		return "", client.HijackedResponse{}, err
 	}
-	conn, err := d.attachStreams(ctx, id)
+	conn, err := pl.attachStreams(ctx, id)
 	return id, conn, err
 }
 
 // attachStreams opens the container's stdin, stdout and stderr before it starts.
-func (d *Docker) attachStreams(ctx context.Context, id string) (client.HijackedResponse, error) {
+func (pl *plugins) attachStreams(ctx context.Context, id string) (client.HijackedResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	r, err := d.api.ContainerAttach(ctx, id, client.ContainerAttachOptions{
+	r, err := pl.api.ContainerAttach(ctx, id, client.ContainerAttachOptions{
 		Stream: true, Stdin: true, Stdout: true, Stderr: true,
 	})
 	if err != nil {

@@ -37,18 +37,18 @@ var (
 
 // RunPlugin runs a plugin's container to its end. The container is removed
 // after the result is out; List, CreatePlugin and Close wait for that.
-func (d *Docker) RunPlugin(
+func (pl *plugins) RunPlugin(
 	ctx context.Context, p agent.PluginSpec, stdin []byte, line func(text string),
 ) (agent.PluginResult, error) {
 	// The receiver of the pieces is not part of the container's specification.
 	pieces := p.Pieces
 	p.Pieces = nil
-	id, conn, err := d.openPlugin(ctx, p)
+	id, conn, err := pl.openPlugin(ctx, p)
 	if err != nil {
 		return agent.PluginResult{}, pluginError(p, err)
 	}
 	r := &pluginRun{
-		docker: d, id: id, spec: p, conn: conn, out: newCollector(p.StdoutLimit, line),
+		containers: pl.containers, id: id, spec: p, conn: conn, out: newCollector(p.StdoutLimit, line),
 		streams: make(chan struct{}),
 	}
 	if pieces != nil {
@@ -58,17 +58,17 @@ func (d *Docker) RunPlugin(
 	if err != nil {
 		return result, pluginError(p, err)
 	}
-	d.removeInBackground(d.names.pluginName(p), id)
+	pl.removeInBackground(pl.names.pluginName(p), id)
 	return result, nil
 }
 
 // pluginRun is one plugin between attach and exit.
 type pluginRun struct {
-	docker *Docker
-	id     string
-	spec   agent.PluginSpec
-	conn   client.HijackedResponse
-	out    *collector
+	containers *containers
+	id         string
+	spec       agent.PluginSpec
+	conn       client.HijackedResponse
+	out        *collector
 	// streams closes when nothing more is read.
 	streams chan struct{}
 }
@@ -89,7 +89,7 @@ func (r *pluginRun) run(ctx context.Context, stdin []byte) (agent.PluginResult, 
 	if err != nil {
 		err = fmt.Errorf("wait for its end: %w", wrapUnavailable(err))
 	} else {
-		err = r.docker.startContainer(ctx, r.id)
+		err = r.containers.startContainer(ctx, r.id)
 	}
 	if err != nil {
 		close(fed)
@@ -113,7 +113,7 @@ func (r *pluginRun) requestExitWait(
 	late := time.AfterFunc(queryTimeout, stop)
 	defer late.Stop()
 	defer context.AfterFunc(ctx, stop)()
-	return r.docker.api.ContainerWait(watch, r.id, client.ContainerWaitOptions{
+	return r.containers.api.ContainerWait(watch, r.id, client.ContainerWaitOptions{
 		Condition: container.WaitConditionNextExit,
 	})
 }
@@ -132,12 +132,12 @@ func (r *pluginRun) abandonStart(ctx context.Context, exit client.ContainerWaitR
 		select {
 		case <-exit.Result:
 		case err := <-exit.Error:
-			r.docker.log.Debug("wait for abandoned plugin", "container", r.id, "error", err)
+			r.containers.log.Debug("wait for abandoned plugin", "container", r.id, "error", err)
 		}
 	}()
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
 	defer cancel()
-	if err := r.docker.removeContainer(clean, r.id); err != nil {
+	if err := r.containers.removeContainer(clean, r.id); err != nil {
 		return fmt.Errorf("it may still run: %w", err)
 	}
 	return nil
@@ -233,9 +233,9 @@ func (r *pluginRun) stopPlugin(
 
 // sendSignal may come too late, after the plugin has exited; the wait reports that.
 func (r *pluginRun) sendSignal(ctx context.Context, name string) {
-	_, err := r.docker.api.ContainerKill(ctx, r.id, client.ContainerKillOptions{Signal: name})
+	_, err := r.containers.api.ContainerKill(ctx, r.id, client.ContainerKillOptions{Signal: name})
 	if err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) {
-		r.docker.log.Warn("signal plugin", "container", r.id, "signal", name, "error", err)
+		r.containers.log.Warn("signal plugin", "container", r.id, "signal", name, "error", err)
 	}
 }
 
@@ -266,7 +266,7 @@ func (r *pluginRun) buildResult(ctx context.Context, code int, reason error) age
 	case reason != nil:
 		result.Canceled = true
 	case code != 0:
-		result.OOM = r.docker.outOfMemory(ctx, r.id, code)
+		result.OOM = r.containers.outOfMemory(ctx, r.id, code)
 	}
 	return result
 }

@@ -21,7 +21,7 @@ import (
 // aRun is a plugin on an engine that says yes to everything, except to waiting.
 func aRun(t *testing.T, wait http.HandlerFunc) *pluginRun {
 	t.Helper()
-	engine := httptest.NewServer(http.HandlerFunc(
+	server := httptest.NewServer(http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/wait") {
 				wait(w, r)
@@ -29,15 +29,16 @@ func aRun(t *testing.T, wait http.HandlerFunc) *pluginRun {
 			}
 			w.WriteHeader(http.StatusNoContent)
 		}))
-	t.Cleanup(engine.Close)
-	api, err := client.New(client.WithHost("tcp://" + engine.Listener.Addr().String()))
+	t.Cleanup(server.Close)
+	api, err := client.New(client.WithHost("tcp://" + server.Listener.Addr().String()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { _, _, _ = api.Close(), ours.Close(), theirs.Close() })
-	return &pluginRun{docker: &Docker{api: api, log: slog.New(slog.DiscardHandler)},
-		id: "plugin", streams: make(chan struct{}),
+	return &pluginRun{
+		containers: &containers{engine: &engine{api: api, log: slog.New(slog.DiscardHandler)}},
+		id:         "plugin", streams: make(chan struct{}),
 		out:  newCollector(64, func(string) {}),
 		conn: client.NewHijackedResponse(ours, "")}
 }

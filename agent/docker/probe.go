@@ -12,14 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/sidecar"
 	"github.com/nullops/nullops/agent/wire"
-	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -31,10 +28,16 @@ const (
 	execPoll    = 20 * time.Millisecond
 )
 
+// probes asks services whether they are ready.
+type probes struct {
+	*containers
+	relays *relays
+}
+
 // Probe asks once whether a started service is ready. The agent itself speaks HTTP and TCP, over a
 // socket from the relay. A container that is not there is agent.ErrNotFound.
-func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.ProbeResult, error) {
-	c, err := d.findService(ctx, s.Deployment, s.Step)
+func (pr *probes) Probe(ctx context.Context, s agent.ServiceSpec) (agent.ProbeResult, error) {
+	c, err := pr.findService(ctx, s.Deployment, s.Step)
 	if err != nil {
 		return agent.ProbeResult{}, fmt.Errorf("probe service %s: %w", s.Step, err)
 	}
@@ -45,12 +48,12 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.ProbeRes
 	}
 	if state == nil || !state.Running {
 		if state != nil && state.ExitCode == exitKilled && !state.OOMKilled {
-			state.OOMKilled = d.outOfMemory(ctx, c.ID, exitKilled)
+			state.OOMKilled = pr.outOfMemory(ctx, c.ID, exitKilled)
 		}
 		return stoppedProbe(state), nil
 	}
 	started := startedAt(state)
-	d.learnAddress(ctx, s)
+	pr.relays.learnAddress(ctx, s)
 	if s.Ready == nil {
 		return agent.ProbeResult{Health: wire.HealthHealthy, StartedAt: started}, nil
 	}
@@ -60,27 +63,12 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.ProbeRes
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p, err := d.runProbe(ctx, s, c)
+	p, err := pr.runProbe(ctx, s, c)
 	p.StartedAt = started
 	if err != nil {
 		return p, fmt.Errorf("probe service %s: %w", s.Step, err)
 	}
 	return p, nil
-}
-
-// learnAddress makes the relay look up the address of a service that no probe connects to, so that
-// it knows it when the engine is down. A failure is only logged.
-func (d *Docker) learnAddress(ctx context.Context, s agent.ServiceSpec) {
-	if len(s.Ports) == 0 || s.Ready != nil && (s.Ready.HTTP != nil || s.Ready.TCP != nil) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	err := sidecar.LookupService(ctx, d.relaySocket(s.Deployment), string(s.Step))
-	if err != nil {
-		d.log.DebugContext(ctx, "a service's address is not known to its gate",
-			"deployment", s.Deployment, "service", string(s.Step), "error", err)
-	}
 }
 
 // startedAt is zero when the engine does not say.
@@ -111,26 +99,26 @@ func stoppedProbe(s *container.State) agent.ProbeResult {
 	return p
 }
 
-func (d *Docker) runProbe(
+func (pr *probes) runProbe(
 	ctx context.Context, s agent.ServiceSpec, c container.InspectResponse,
 ) (agent.ProbeResult, error) {
 	switch {
 	case s.Ready.HTTP != nil:
-		detail, err := d.probeHTTP(ctx, s, *s.Ready.HTTP)
+		detail, err := pr.probeHTTP(ctx, s, *s.Ready.HTTP)
 		return probeResult(detail, err)
 	case s.Ready.TCP != nil:
-		conn, err := d.Dial(ctx, s.Deployment, s.Step, s.Ready.TCP.Port)
+		conn, err := pr.relays.Dial(ctx, s.Deployment, s.Step, s.Ready.TCP.Port)
 		if err == nil {
 			err = conn.Close()
 		}
 		return probeResult(fmt.Sprintf("port %d takes connections", s.Ready.TCP.Port), err)
 	case len(s.Ready.Command) > 0:
-		detail, err := d.probeCommand(ctx, c, s.Ready.Command)
+		detail, err := pr.probeCommand(ctx, c, s.Ready.Command)
 		return probeResult(detail, err)
 	case s.Ready.Image:
 		p := imageHealth(c.State)
 		if checksWithSecrets(c.Config) && p.Health != wire.HealthHealthy && c.State.Health != nil {
-			p.Detail = d.readCheckOutput(ctx, c)
+			p.Detail = pr.readCheckOutput(ctx, c)
 		}
 		return p, nil
 	}
@@ -162,13 +150,13 @@ func probeResult(detail string, err error) (agent.ProbeResult, error) {
 
 // probeHTTP follows no redirect: a login page elsewhere proves nothing, while
 // the redirect itself shows that the service answers.
-func (d *Docker) probeHTTP(
+func (pr *probes) probeHTTP(
 	ctx context.Context, s agent.ServiceSpec, p pipeline.HTTPProbe,
 ) (detail string, err error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return d.Dial(ctx, s.Deployment, s.Step, p.Port)
+			return pr.relays.Dial(ctx, s.Deployment, s.Step, p.Port)
 		},
 	}
 	defer transport.CloseIdleConnections()
@@ -210,60 +198,18 @@ func readAnswer(r *http.Response) string {
 
 // probeCommand runs a command in the container. The engine cannot end one that hangs, so
 // the probe fails and the process stays; the pids limit bounds how many can accumulate.
-func (d *Docker) probeCommand(
+func (pr *probes) probeCommand(
 	ctx context.Context, c container.InspectResponse, command []string,
 ) (output string, err error) {
 	withSecrets := command
 	if readsSecrets(c.Config) {
 		withSecrets = append(initCommand(), command...)
 	}
-	output, code, err := d.runInService(ctx, c.ID, withSecrets)
+	output, code, err := pr.runInService(ctx, c.ID, withSecrets)
 	if err == nil && code != 0 {
 		return "", fmt.Errorf("%s exited with code %d: %s", command[0], code, output)
 	}
 	return output, err
-}
-
-// runInService runs a command in the container. The engine cannot end a command that hangs, so the
-// command is abandoned when the context ends; the pids limit bounds how many there can be.
-func (d *Docker) runInService(
-	ctx context.Context, id string, command []string,
-) (output string, code int, err error) {
-	e, err := d.api.ExecCreate(ctx, id, client.ExecCreateOptions{
-		Cmd: command, AttachStdout: true, AttachStderr: true,
-	})
-	if err != nil {
-		return "", 0, execError(err)
-	}
-	a, err := d.api.ExecAttach(ctx, e.ID, client.ExecAttachOptions{})
-	if err != nil {
-		return "", 0, execError(err)
-	}
-	defer a.Close()
-	stop := context.AfterFunc(ctx, a.Close)
-	defer stop()
-	output = readOutput(a.Reader)
-	for {
-		r, err := d.api.ExecInspect(ctx, e.ID, client.ExecInspectOptions{})
-		switch {
-		case err != nil:
-			return "", 0, execError(err)
-		case !r.Running:
-			return output, r.ExitCode, nil
-		}
-		if err := wait.Sleep(ctx, execPoll); err != nil {
-			return "", 0, err
-		}
-	}
-}
-
-// execError leaves a probe that ran out of time, and a container that has just
-// ended, to the verdict.
-func execError(err error) error {
-	if errdefs.IsConflict(err) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return wrapMutationErr(err)
 }
 
 func imageHealth(s *container.State) agent.ProbeResult {

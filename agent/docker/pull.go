@@ -20,20 +20,20 @@ const defaultPullPatience = 2 * time.Minute
 // checkRegistryAccess requests the manifest with the deployment's own credentials, to see
 // whether it may use the image. The engine makes the request, since it knows how to reach
 // the registry.
-func (d *Docker) checkRegistryAccess(ctx context.Context, ref, header string) error {
-	patient, cancel := context.WithTimeout(ctx, d.config.PullPatience)
+func (im *images) checkRegistryAccess(ctx context.Context, ref, header string) error {
+	patient, cancel := context.WithTimeout(ctx, im.config.PullPatience)
 	defer cancel()
-	_, err := d.api.DistributionInspect(patient, ref,
+	_, err := im.api.DistributionInspect(patient, ref,
 		client.DistributionInspectOptions{EncodedRegistryAuth: header})
 	if err != nil && patient.Err() != nil && ctx.Err() == nil {
-		return d.silentErr()
+		return im.silentErr()
 	}
 	return wrapRegistryErr(err)
 }
 
 // silentErr is the error for a registry that sent nothing for too long.
-func (d *Docker) silentErr() error {
-	return fmt.Errorf("the registry has sent nothing for %s", d.config.PullPatience)
+func (im *images) silentErr() error {
+	return fmt.Errorf("the registry has sent nothing for %s", im.config.PullPatience)
 }
 
 // wrapRegistryErr classifies the error of a call in which the engine talks to a registry. A
@@ -48,16 +48,16 @@ func wrapRegistryErr(err error) error {
 
 // pullWatched pulls the image, and fails if the registry sends nothing for PullPatience. If a
 // connection breaks in the middle of a layer, the engine resumes the layer by itself, a few times.
-func (d *Docker) pullWatched(
+func (im *images) pullWatched(
 	ctx context.Context, ref, header string, progress func(agent.PullProgress),
 ) error {
 	patient, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	watch := time.AfterFunc(d.config.PullPatience, func() { stop(d.silentErr()) })
+	watch := time.AfterFunc(im.config.PullPatience, func() { stop(im.silentErr()) })
 	defer watch.Stop()
-	err := d.readPull(patient, ref, header, func(l pullLayers, news bool) {
+	err := im.readPull(patient, ref, header, func(l pullLayers, news bool) {
 		if l.isDownloading() {
-			watch.Reset(d.config.PullPatience)
+			watch.Reset(im.config.PullPatience)
 		} else {
 			// Unpacking a large layer is the engine's own work, and has no bound.
 			watch.Stop()
@@ -73,10 +73,10 @@ func (d *Docker) pullWatched(
 }
 
 // readPull reads the engine's progress messages of a pull to their end.
-func (d *Docker) readPull(
+func (im *images) readPull(
 	ctx context.Context, ref, header string, told func(l pullLayers, news bool),
 ) error {
-	stream, err := d.api.ImagePull(ctx, ref, client.ImagePullOptions{RegistryAuth: header})
+	stream, err := im.api.ImagePull(ctx, ref, client.ImagePullOptions{RegistryAuth: header})
 	if err != nil {
 		return wrapRegistryErr(err)
 	}

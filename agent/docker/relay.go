@@ -1,23 +1,18 @@
 package docker
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/api/types/network"
-	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/sidecar"
@@ -39,41 +34,49 @@ const (
 	relayPollInterval = 5 * time.Millisecond
 )
 
+// relays keeps the network and the relay of each deployment, and connects through it.
+type relays struct {
+	*containers
+	networks  *networks
+	helper    *helperImage
+	loopbacks *loopbacks
+}
+
 // Prepare makes the deployment's network and relay, and waits until the relay listens.
-func (d *Docker) Prepare(ctx context.Context, deployment string) error {
+func (rl *relays) Prepare(ctx context.Context, deployment string) error {
 	if err := checkNames(deployment); err != nil {
 		return err
 	}
-	if err := d.ensureNetwork(ctx, deployment); err != nil {
+	if err := rl.networks.ensureNetwork(ctx, deployment); err != nil {
 		return err
 	}
-	if err := d.ensureRelayImage(ctx); err != nil {
+	if err := rl.helper.ensureRelayImage(ctx); err != nil {
 		return err
 	}
-	if err := d.makeRelayDir(deployment); err != nil {
+	if err := rl.makeRelayDir(deployment); err != nil {
 		return err
 	}
-	spec := d.relayContainer(deployment)
-	if err := d.ensureRunning(ctx, spec, true); err != nil {
+	spec := rl.relayContainer(deployment)
+	if err := rl.ensureRunning(ctx, spec, true); err != nil {
 		return fmt.Errorf("gate of deployment %s: %w", deployment, err)
 	}
-	return d.awaitRelay(ctx, deployment)
+	return rl.awaitRelay(ctx, deployment)
 }
 
-func (d *Docker) relayImage() string { return "nullops-sidecar:" + d.sidecar.hash }
+func (rl *relays) relaysDir() string { return filepath.Join(rl.config.DataDir, "gates") }
 
-func (d *Docker) relayDir(deployment string) string {
-	return filepath.Join(d.relaysDir(), d.names.short+"-"+deployment)
+func (rl *relays) relayDir(deployment string) string {
+	return filepath.Join(rl.relaysDir(), rl.names.short+"-"+deployment)
 }
 
-func (d *Docker) relaySocket(deployment string) string {
-	return filepath.Join(d.relayDir(deployment), "gate.sock")
+func (rl *relays) relaySocket(deployment string) string {
+	return filepath.Join(rl.relayDir(deployment), "gate.sock")
 }
 
 // makeRelayDir creates the relay's folder. An agent that is not root cannot change its owner; then
 // the folder above it, which only the agent can enter, must protect it.
-func (d *Docker) makeRelayDir(deployment string) error {
-	dir := d.relayDir(deployment)
+func (rl *relays) makeRelayDir(deployment string) error {
+	dir := rl.relayDir(deployment)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make gate folder: %w", err)
 	}
@@ -89,18 +92,18 @@ func (d *Docker) makeRelayDir(deployment string) error {
 
 // relayContainer describes the relay. Its DNS server is a port without a listener, so that names
 // outside the deployment's network fail at once.
-func (d *Docker) relayContainer(deployment string) containerSpec {
+func (rl *relays) relayContainer(deployment string) containerSpec {
 	one := int64(relayPids)
 	config := &container.Config{
 		// It has no host name of its own: the engine's DNS would answer to it on the
 		// deployment's network, where a service may be called the same.
-		Image: d.relayImage(),
+		Image: rl.helper.relayImage(),
 		User:  fmt.Sprintf("%d:%d", relayUser, relayUser),
 		Env:   []string{relayHeap, "GOMAXPROCS=2"},
 		Cmd:   []string{"gate", "/gate/gate.sock"},
 	}
 	host := &container.HostConfig{
-		NetworkMode:    container.NetworkMode(d.names.networkName(deployment)),
+		NetworkMode:    container.NetworkMode(rl.names.networkName(deployment)),
 		LogConfig:      serviceLogs(),
 		RestartPolicy:  container.RestartPolicy{Name: container.RestartPolicyAlways},
 		ReadonlyRootfs: true,
@@ -113,71 +116,22 @@ func (d *Docker) relayContainer(deployment string) containerSpec {
 			NanoCPUs: 1e9, Ulimits: noCoreDumps(),
 		},
 		Mounts: []mount.Mount{{
-			Type: mount.TypeBind, Source: d.hostPaths().toHost(d.relayDir(deployment)), Target: "/gate",
+			Type: mount.TypeBind, Source: rl.hostPaths().toHost(rl.relayDir(deployment)), Target: "/gate",
 		}},
 	}
 	return containerSpec{
-		name: d.names.relayName(deployment), kind: agent.KindRelay, deployment: deployment,
-		config: config, host: host, network: d.names.networkName(deployment),
+		name: rl.names.relayName(deployment), kind: agent.KindRelay, deployment: deployment,
+		config: config, host: host, network: rl.names.networkName(deployment),
 	}
-}
-
-// ensureRelayImage imports an image that holds the sidecar alone. Its tag is
-// the binary's hash, so that it is never stale.
-func (d *Docker) ensureRelayImage(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
-	defer cancel()
-	_, err := d.api.ImageInspect(ctx, d.relayImage())
-	if err == nil || !errdefs.IsNotFound(err) {
-		return wrapUnavailable(err)
-	}
-	archive, err := d.relayArchive()
-	if err != nil {
-		return fmt.Errorf("pack gate image: %w", err)
-	}
-	r, err := d.api.ImageImport(ctx,
-		client.ImageImportSource{Source: archive, SourceName: "-"}, d.relayImage(),
-		client.ImageImportOptions{Changes: []string{
-			`ENTRYPOINT ["/sidecar"]`, fmt.Sprintf("USER %d:%d", relayUser, relayUser),
-		}})
-	if err != nil {
-		return fmt.Errorf("import gate image: %w", wrapMutationErr(err))
-	}
-	_, err = io.Copy(io.Discard, r)
-	if err = errors.Join(err, r.Close()); err != nil {
-		return fmt.Errorf("import gate image: %w", wrapMutationErr(err))
-	}
-	return nil
-}
-
-func (d *Docker) relayArchive() (io.Reader, error) {
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	helper, err := d.sidecar.readBinary()
-	if err != nil {
-		return nil, err
-	}
-	h := &tar.Header{Name: "sidecar", Mode: 0o555, Size: int64(len(helper))}
-	if err := w.WriteHeader(h); err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(helper); err != nil {
-		return nil, err
-	}
-	dir := &tar.Header{Name: "gate/", Mode: 0o755, Typeflag: tar.TypeDir}
-	if err := w.WriteHeader(dir); err != nil {
-		return nil, err
-	}
-	return &b, w.Close()
 }
 
 // awaitRelay waits until the relay answers, by asking for a target that it must refuse.
-func (d *Docker) awaitRelay(ctx context.Context, deployment string) error {
+func (rl *relays) awaitRelay(ctx context.Context, deployment string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, relayReadyTimeout,
 		fmt.Errorf("not listening within %s", relayReadyTimeout))
 	defer cancel()
 	for {
-		_, err := sidecar.Dial(ctx, d.relaySocket(deployment), "localhost", 1)
+		_, err := sidecar.Dial(ctx, rl.relaySocket(deployment), "localhost", 1)
 		if _, answered := errors.AsType[*sidecar.DialError](err); answered {
 			return nil
 		}
@@ -189,18 +143,18 @@ func (d *Docker) awaitRelay(ctx context.Context, deployment string) error {
 
 // Dial connects to a service's port through the deployment's relay. The caller checks that the
 // service declares the port.
-func (d *Docker) Dial(
+func (rl *relays) Dial(
 	ctx context.Context, deployment string, service pipeline.StepKey, port int,
 ) (net.Conn, error) {
 	if err := checkNames(deployment, string(service)); err != nil {
 		return nil, err
 	}
-	conn, err := sidecar.Dial(ctx, d.relaySocket(deployment), string(service), port)
+	conn, err := sidecar.Dial(ctx, rl.relaySocket(deployment), string(service), port)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("deployment %s has no gate: %w", deployment, agent.ErrNotFound)
 	}
 	if err != nil {
-		err = d.explainRefusal(ctx, deployment, service, err)
+		err = rl.loopbacks.explainRefusal(ctx, deployment, service, err)
 		return nil, fmt.Errorf("service %s of deployment %s: %w", service, deployment, err)
 	}
 	return conn, nil
@@ -218,5 +172,20 @@ func endpointConfig(name, alias string) *network.NetworkingConfig {
 	}
 	return &network.NetworkingConfig{
 		EndpointsConfig: map[string]*network.EndpointSettings{name: e},
+	}
+}
+
+// learnAddress makes the relay look up the address of a service that no probe connects to, so that
+// it knows it when the engine is down. A failure is only logged.
+func (rl *relays) learnAddress(ctx context.Context, s agent.ServiceSpec) {
+	if len(s.Ports) == 0 || s.Ready != nil && (s.Ready.HTTP != nil || s.Ready.TCP != nil) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	err := sidecar.LookupService(ctx, rl.relaySocket(s.Deployment), string(s.Step))
+	if err != nil {
+		rl.log.DebugContext(ctx, "a service's address is not known to its gate",
+			"deployment", s.Deployment, "service", string(s.Step), "error", err)
 	}
 }

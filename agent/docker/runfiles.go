@@ -26,74 +26,77 @@ import (
 // Only the agent can enter the folders above (0700), so that other users of the node cannot
 // reach the files, although users inside containers must be able to read them.
 
-func (d *Docker) deploymentDir(deployment string) string {
-	return filepath.Join(d.runDir(), deployment)
+// serviceFiles writes what services read from the folder in memory.
+type serviceFiles struct{ *runFolder }
+
+func (sf *serviceFiles) deploymentDir(deployment string) string {
+	return filepath.Join(sf.runDir(), deployment)
 }
 
-func (d *Docker) stepDir(deployment string, step pipeline.StepKey) string {
-	return filepath.Join(d.deploymentDir(deployment), string(step))
+func (sf *serviceFiles) stepDir(deployment string, step pipeline.StepKey) string {
+	return filepath.Join(sf.deploymentDir(deployment), string(step))
 }
 
-func (d *Docker) envDir(deployment string, step pipeline.StepKey) string {
-	return filepath.Join(d.stepDir(deployment, step), "env")
+func (sf *serviceFiles) envDir(deployment string, step pipeline.StepKey) string {
+	return filepath.Join(sf.stepDir(deployment, step), "env")
 }
 
-func (d *Docker) renderedFile(deployment string, step pipeline.StepKey, i int) string {
-	return filepath.Join(d.stepDir(deployment, step), "files", strconv.Itoa(i))
+func (sf *serviceFiles) renderedFile(deployment string, step pipeline.StepKey, i int) string {
+	return filepath.Join(sf.stepDir(deployment, step), "files", strconv.Itoa(i))
 }
 
-func (d *Docker) changedMarkPath(s agent.ServiceSpec) string {
-	return filepath.Join(d.stepDir(s.Deployment, s.Step), "changed")
+func (sf *serviceFiles) changedMarkPath(s agent.ServiceSpec) string {
+	return filepath.Join(sf.stepDir(s.Deployment, s.Step), "changed")
 }
 
 // writeRunFiles writes what the service reads from tmpfs. It reports whether
 // a container that runs already was started with something else. After a
 // reboot nothing is here, and no container runs either: that is no change.
-func (d *Docker) writeRunFiles(
+func (sf *serviceFiles) writeRunFiles(
 	ctx context.Context, s agent.ServiceSpec, user string,
 ) (changed bool, err error) {
 	if len(s.SecretEnv) == 0 && len(s.Files) == 0 {
 		return false, nil
 	}
-	if err := d.ensureRunFolder(ctx); err != nil {
+	if err := sf.ensureRunFolder(ctx); err != nil {
 		return false, err
 	}
-	if err := os.MkdirAll(d.envDir(s.Deployment, s.Step), 0o711); err != nil {
+	if err := os.MkdirAll(sf.envDir(s.Deployment, s.Step), 0o711); err != nil {
 		return false, fmt.Errorf("make folder in tmpfs: %w", err)
 	}
-	if err := os.Chmod(d.deploymentDir(s.Deployment), 0o700); err != nil {
+	if err := os.Chmod(sf.deploymentDir(s.Deployment), 0o700); err != nil {
 		return false, fmt.Errorf("make folder in tmpfs: %w", err)
 	}
-	wanted, err := d.runFiles(s)
+	wanted, err := sf.runFiles(s)
 	if err != nil {
 		return false, err
 	}
-	_, err = os.Stat(d.changedMarkPath(s))
+	_, err = os.Stat(sf.changedMarkPath(s))
 	if changed = err == nil || filesDiffer(wanted); changed {
 		// A crash before the container is replaced must not hide the change.
-		if err := writeFile(d.changedMarkPath(s), nil, 0o400); err != nil {
+		if err := writeFile(sf.changedMarkPath(s), nil, 0o400); err != nil {
 			return false, err
 		}
 	}
-	if err := d.storeRunFiles(wanted); err != nil || len(s.SecretEnv) == 0 {
+	if err := sf.storeRunFiles(wanted); err != nil || len(s.SecretEnv) == 0 {
 		return changed, err
 	}
-	path := filepath.Join(d.envDir(s.Deployment, s.Step), secretsFile)
-	return changed, d.chownToImageUser(ctx, path, user)
+	path := filepath.Join(sf.envDir(s.Deployment, s.Step), secretsFile)
+	return changed, sf.chownToImageUser(ctx, path, user)
 }
 
 // runFiles maps each path to its content.
-func (d *Docker) runFiles(s agent.ServiceSpec) (map[string][]byte, error) {
+func (sf *serviceFiles) runFiles(s agent.ServiceSpec) (map[string][]byte, error) {
 	wanted := map[string][]byte{}
 	if len(s.SecretEnv) > 0 {
 		data, err := json.Marshal(s.SecretEnv)
 		if err != nil {
 			return nil, errors.New("encode secret environment")
 		}
-		wanted[filepath.Join(d.envDir(s.Deployment, s.Step), secretsFile)] = data
+		wanted[filepath.Join(sf.envDir(s.Deployment, s.Step), secretsFile)] = data
 	}
 	for i, f := range s.Files {
-		wanted[d.renderedFile(s.Deployment, s.Step, i)] = []byte(f.Content)
+		wanted[sf.renderedFile(s.Deployment, s.Step, i)] = []byte(f.Content)
 	}
 	return wanted, nil
 }
@@ -111,7 +114,7 @@ func filesDiffer(wanted map[string][]byte) bool {
 
 // storeRunFiles replaces files by renaming. A running container keeps the old
 // content of single files, which is why a change makes a new container.
-func (d *Docker) storeRunFiles(wanted map[string][]byte) error {
+func (sf *serviceFiles) storeRunFiles(wanted map[string][]byte) error {
 	for path, data := range wanted {
 		if err := os.MkdirAll(filepath.Dir(path), 0o711); err != nil {
 			return fmt.Errorf("make folder in tmpfs: %w", err)
@@ -126,14 +129,14 @@ func (d *Docker) storeRunFiles(wanted map[string][]byte) error {
 // chownToImageUser makes the secrets readable for the image's user alone where the
 // image says its number. A user given by name, or user namespaces, leave the
 // file readable for every user inside the container.
-func (d *Docker) chownToImageUser(ctx context.Context, path, user string) error {
+func (sf *serviceFiles) chownToImageUser(ctx context.Context, path, user string) error {
 	uid, ok := userNumber(user)
 	if !ok {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	info, err := d.api.Info(ctx, client.InfoOptions{})
+	info, err := sf.api.Info(ctx, client.InfoOptions{})
 	if err != nil {
 		return fmt.Errorf("ask engine: %w", wrapUnavailable(err))
 	}
@@ -158,8 +161,8 @@ func userNumber(user string) (int, bool) {
 }
 
 // confirmRunFiles remembers that the container was made from these files.
-func (d *Docker) confirmRunFiles(s agent.ServiceSpec) error {
-	if err := os.Remove(d.changedMarkPath(s)); err != nil && !errors.Is(err, os.ErrNotExist) {
+func (sf *serviceFiles) confirmRunFiles(s agent.ServiceSpec) error {
+	if err := os.Remove(sf.changedMarkPath(s)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("tidy folder in tmpfs: %w", err)
 	}
 	return nil

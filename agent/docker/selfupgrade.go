@@ -33,14 +33,20 @@ const (
 
 var _ agent.Replacer = (*Docker)(nil)
 
+// replacer replaces the agent's own container by one of a newer image.
+type replacer struct {
+	*containers
+	images *images
+}
+
 // CheckReplaceable implements agent.Replacer.
-func (d *Docker) CheckReplaceable(ctx context.Context) error {
-	_, err := d.inspectSelf(ctx)
+func (rp *replacer) CheckReplaceable(ctx context.Context) error {
+	_, err := rp.inspectSelf(ctx)
 	return err
 }
 
 // inspectSelf inspects the container that we run in.
-func (d *Docker) inspectSelf(ctx context.Context) (container.InspectResponse, error) {
+func (rp *replacer) inspectSelf(ctx context.Context) (container.InspectResponse, error) {
 	id, err := ownContainer("/proc/self/mountinfo")
 	if err != nil {
 		return container.InspectResponse{}, err
@@ -48,7 +54,7 @@ func (d *Docker) inspectSelf(ctx context.Context) (container.InspectResponse, er
 	if id == "" {
 		return container.InspectResponse{}, agent.ErrNotReplaceable
 	}
-	r, err := d.inspectContainer(ctx, id)
+	r, err := rp.inspectContainer(ctx, id)
 	if errdefs.IsNotFound(err) {
 		return r, agent.ErrNotReplaceable
 	}
@@ -62,12 +68,12 @@ func (d *Docker) inspectSelf(ctx context.Context) (container.InspectResponse, er
 // ReplaceAgent implements agent.Replacer. A container cannot replace itself: it ends
 // when it is stopped. So a helper does it, made from the new image, which proves
 // on the way that this image runs here.
-func (d *Docker) ReplaceAgent(ctx context.Context, image string, auth *wire.RegistryAuth) error {
-	self, err := d.inspectSelf(ctx)
+func (rp *replacer) ReplaceAgent(ctx context.Context, image string, auth *wire.RegistryAuth) error {
+	self, err := rp.inspectSelf(ctx)
 	if err != nil {
 		return err
 	}
-	if err := d.ensureAgentImage(ctx, image, auth); err != nil {
+	if err := rp.ensureAgentImage(ctx, image, auth); err != nil {
 		return err
 	}
 	socket := engineSocket(self)
@@ -78,11 +84,11 @@ func (d *Docker) ReplaceAgent(ctx context.Context, image string, auth *wire.Regi
 	defer cancel()
 	name := strings.TrimPrefix(self.Name, "/") + "-upgrade"
 	// One that is left from an upgrade that was cut off is done, or never will be.
-	_, err = d.api.ContainerRemove(ctx, name, client.ContainerRemoveOptions{Force: true})
+	_, err = rp.api.ContainerRemove(ctx, name, client.ContainerRemoveOptions{Force: true})
 	if err != nil && !isNotFound(err) {
 		return fmt.Errorf("remove an earlier helper: %w", wrapMutationErr(err))
 	}
-	made, err := d.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: name,
+	made, err := rp.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: name,
 		Config: &container.Config{Image: image, User: "0:0",
 			Entrypoint: []string{"/app/nullops"},
 			Cmd:        []string{"agent-replace", self.ID, image}},
@@ -91,17 +97,17 @@ func (d *Docker) ReplaceAgent(ctx context.Context, image string, auth *wire.Regi
 	if err != nil {
 		return fmt.Errorf("create the helper: %w", wrapMutationErr(err))
 	}
-	if _, err := d.api.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
+	if _, err := rp.api.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
 		return fmt.Errorf("start the helper: %w", wrapMutationErr(err))
 	}
 	return nil
 }
 
 // ensureAgentImage pulls the image unless it is here, by whatever means.
-func (d *Docker) ensureAgentImage(
+func (rp *replacer) ensureAgentImage(
 	ctx context.Context, image string, auth *wire.RegistryAuth,
 ) error {
-	if _, err := d.api.ImageInspect(ctx, image); err == nil {
+	if _, err := rp.api.ImageInspect(ctx, image); err == nil {
 		return nil
 	} else if !errdefs.IsNotFound(err) {
 		return fmt.Errorf("image %s: %w", image, wrapQueryErr(err))
@@ -110,7 +116,7 @@ func (d *Docker) ensureAgentImage(
 	if err != nil {
 		return fmt.Errorf("pull %s: %w", image, err)
 	}
-	if err := d.pullWatched(ctx, image, header, func(agent.PullProgress) {}); err != nil {
+	if err := rp.images.pullWatched(ctx, image, header, func(agent.PullProgress) {}); err != nil {
 		return fmt.Errorf("pull %s: %w", image, err)
 	}
 	return nil

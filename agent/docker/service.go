@@ -48,61 +48,70 @@ func serviceLogs() container.LogConfig {
 	}
 }
 
+// services starts and stops the containers of services and jobs, and runs commands in them.
+type services struct {
+	*containers
+	images  *images
+	volumes *volumes
+	files   *serviceFiles
+	helper  *helperImage
+}
+
 // StartService creates and starts the container of a service.
-func (d *Docker) StartService(ctx context.Context, s agent.ServiceSpec) error {
-	if err := d.startService(ctx, s); err != nil {
+func (sv *services) StartService(ctx context.Context, s agent.ServiceSpec) error {
+	if err := sv.startService(ctx, s); err != nil {
 		return fmt.Errorf("service %s of deployment %s: %w", s.Step, s.Deployment, err)
 	}
 	return nil
 }
 
-func (d *Docker) startService(ctx context.Context, s agent.ServiceSpec) error {
+func (sv *services) startService(ctx context.Context, s agent.ServiceSpec) error {
 	if err := checkService(s); err != nil {
 		return err
 	}
-	if ran, err := d.hasRun(ctx, s); ran || err != nil {
+	if ran, err := sv.hasRun(ctx, s); ran || err != nil {
 		return err
 	}
-	image, err := d.imageConfig(ctx, s.Image)
+	image, err := sv.images.imageConfig(ctx, s.Image)
 	if err != nil {
 		return err
 	}
-	volumes, err := d.ensureVolumes(ctx, s)
+	volumes, err := sv.volumes.ensureVolumes(ctx, s)
 	if err != nil {
 		return err
 	}
-	changed, err := d.writeRunFiles(ctx, s, cmp.Or(s.User, image.User))
+	changed, err := sv.files.writeRunFiles(ctx, s, cmp.Or(s.User, image.User))
 	if err != nil {
 		return err
 	}
-	spec, err := d.serviceContainer(s, image, volumes)
+	spec, err := sv.serviceContainer(s, image, volumes)
 	if err != nil {
 		return err
 	}
-	if err := d.ensureRunning(ctx, spec, !changed); err != nil {
+	if err := sv.ensureRunning(ctx, spec, !changed); err != nil {
 		return err
 	}
-	return d.confirmRunFiles(s)
+	return sv.files.confirmRunFiles(s)
 }
 
 // hasRun reports whether the container of a job has been started in this run. It looks at
 // nothing else: the job's files in tmpfs, for example, may be gone after a reboot. A
 // container of an earlier run is removed.
-func (d *Docker) hasRun(ctx context.Context, s agent.ServiceSpec) (bool, error) {
+func (sv *services) hasRun(ctx context.Context, s agent.ServiceSpec) (bool, error) {
 	if !s.Once {
 		return false, nil
 	}
-	c, err := d.inspectContainer(ctx, d.names.serviceName(s.Deployment, s.Step))
+	c, err := sv.inspectContainer(ctx, sv.names.serviceName(s.Deployment, s.Step))
 	switch {
 	case errdefs.IsNotFound(err):
 		return false, nil
 	case err != nil:
 		return false, err
-	case c.Config.Labels[labelInstall] != d.names.install:
+	case c.Config.Labels[labelInstall] != sv.names.install:
 		// Creating ours says so.
 		return false, nil
 	case c.Config.Labels[labelRun] != s.Run:
-		return false, d.discardContainer(ctx, c)
+		return false, sv.discardContainer(ctx, c)
 	}
 	return !neverStarted(c.State), nil
 }
@@ -123,37 +132,7 @@ func checkService(s agent.ServiceSpec) error {
 	return checkNames(s.Deployment, others...)
 }
 
-func (d *Docker) imageConfig(
-	ctx context.Context, i pipeline.Image,
-) (dockerspec.DockerOCIImageConfig, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	r, err := d.api.ImageInspect(ctx, imageReference(i))
-	if err != nil {
-		return dockerspec.DockerOCIImageConfig{},
-			fmt.Errorf("image %s: %w", imageReference(i), wrapQueryErr(err))
-	}
-	if r.Config == nil {
-		return dockerspec.DockerOCIImageConfig{}, nil
-	}
-	return *r.Config, nil
-}
-
-// ensureVolumes returns the names that the engine knows the volumes by.
-func (d *Docker) ensureVolumes(
-	ctx context.Context, s agent.ServiceSpec,
-) (names []string, err error) {
-	for _, v := range s.Volumes {
-		name, err := d.ensureVolume(ctx, agent.NameVolume(s.Deployment, s.Step, v))
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	return names, nil
-}
-
-func (d *Docker) serviceContainer(
+func (sv *services) serviceContainer(
 	s agent.ServiceSpec, image dockerspec.DockerOCIImageConfig, volumes []string,
 ) (containerSpec, error) {
 	pids := int64(servicePids)
@@ -177,14 +156,14 @@ func (d *Docker) serviceContainer(
 		config.Healthcheck = checkWithSecrets(config.Healthcheck, image)
 	}
 	host := &container.HostConfig{
-		NetworkMode:   container.NetworkMode(d.names.networkName(s.Deployment)),
+		NetworkMode:   container.NetworkMode(sv.names.networkName(s.Deployment)),
 		LogConfig:     serviceLogs(),
 		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled},
 		CapDrop:       []string{"ALL"},
 		CapAdd:        serviceCapabilities(),
 		SecurityOpt:   []string{"no-new-privileges"},
 		Resources:     resourceLimits(s.Resources, &pids),
-		Mounts:        d.serviceMounts(s, volumes),
+		Mounts:        sv.serviceMounts(s, volumes),
 		ExtraHosts:    extraHosts(s.ExtraHosts),
 		// Mounts are writable all the same, unless they say otherwise.
 		ReadonlyRootfs: s.ReadOnly,
@@ -197,10 +176,10 @@ func (d *Docker) serviceContainer(
 		host.Tmpfs = map[string]string{checkOutputTarget: checkOutputOptions}
 	}
 	return containerSpec{
-		name: d.names.serviceName(s.Deployment, s.Step), kind: agent.KindService,
-		oldName:    d.names.oldServiceName(s.Deployment, s.Step),
+		name: sv.names.serviceName(s.Deployment, s.Step), kind: agent.KindService,
+		oldName:    sv.names.oldServiceName(s.Deployment, s.Step),
 		deployment: s.Deployment, run: s.Run, step: s.Step, config: config, host: host,
-		network: d.names.networkName(s.Deployment), alias: string(s.Step),
+		network: sv.names.networkName(s.Deployment), alias: string(s.Step),
 	}, nil
 }
 
@@ -254,17 +233,17 @@ func wrapWithInit(
 }
 
 // serviceMounts gets the names that the engine knows the service's volumes by.
-func (d *Docker) serviceMounts(s agent.ServiceSpec, volumes []string) []mount.Mount {
+func (sv *services) serviceMounts(s agent.ServiceSpec, volumes []string) []mount.Mount {
 	// Every service has the helper: people's commands go through it (Inside).
-	mounts := []mount.Mount{bindMount(d.hostPaths().toHost(d.initPath()), initTarget)}
+	mounts := []mount.Mount{bindMount(sv.hostPaths().toHost(sv.helper.initPath()), initTarget)}
 	if len(s.SecretEnv) > 0 {
 		mounts = append(
 			mounts,
-			bindMount(d.hostPaths().toHost(d.envDir(s.Deployment, s.Step)), secretsTarget),
+			bindMount(sv.hostPaths().toHost(sv.files.envDir(s.Deployment, s.Step)), secretsTarget),
 		)
 	}
 	for i, f := range s.Files {
-		source := d.hostPaths().toHost(d.renderedFile(s.Deployment, s.Step, i))
+		source := sv.hostPaths().toHost(sv.files.renderedFile(s.Deployment, s.Step, i))
 		mounts = append(mounts, bindMount(source, f.Path))
 	}
 	for i, v := range s.Volumes {

@@ -25,39 +25,39 @@ const (
 
 // StopService sends the service its stop signal, and kills it after the grace
 // period.
-func (d *Docker) StopService(
+func (sv *services) StopService(
 	ctx context.Context, deployment string, service pipeline.StepKey,
 ) (bool, error) {
-	ran, err := d.stopRunning(ctx, deployment, service)
+	ran, err := sv.stopRunning(ctx, deployment, service)
 	if err != nil {
 		return ran, fmt.Errorf("stop service %s of deployment %s: %w", service, deployment, err)
 	}
 	return ran, nil
 }
 
-func (d *Docker) stopRunning(
+func (sv *services) stopRunning(
 	ctx context.Context, deployment string, service pipeline.StepKey,
 ) (ran bool, err error) {
-	c, err := d.findService(ctx, deployment, service)
+	c, err := sv.findService(ctx, deployment, service)
 	if errors.Is(err, agent.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil || c.State == nil || !c.State.Running {
 		return false, err
 	}
-	grace := d.graceOf(c)
+	grace := sv.graceOf(c)
 	ctx, cancel := context.WithTimeout(ctx, grace+mutationTimeout)
 	defer cancel()
-	return true, d.stopContainer(ctx, c.ID, grace)
+	return true, sv.stopContainer(ctx, c.ID, grace)
 }
 
 // graceOf is the service's own grace period, which its container was made with,
 // or else the node's. It is never negative.
-func (d *Docker) graceOf(c container.InspectResponse) time.Duration {
+func (cs *containers) graceOf(c container.InspectResponse) time.Duration {
 	if c.Config != nil && c.Config.StopTimeout != nil {
 		return max(time.Duration(*c.Config.StopTimeout)*time.Second, 0)
 	}
-	return max(d.config.StopGrace, 0)
+	return max(cs.config.StopGrace, 0)
 }
 
 // wholeSeconds rounds up, since the engine counts whole seconds.
@@ -65,9 +65,9 @@ func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time
 
 // stopContainer has the engine send the signal that the image or the container
 // names (STOPSIGNAL), wait, and kill.
-func (d *Docker) stopContainer(ctx context.Context, id string, grace time.Duration) error {
+func (cs *containers) stopContainer(ctx context.Context, id string, grace time.Duration) error {
 	seconds := wholeSeconds(grace)
-	_, err := d.api.ContainerStop(ctx, id, client.ContainerStopOptions{Timeout: &seconds})
+	_, err := cs.api.ContainerStop(ctx, id, client.ContainerStopOptions{Timeout: &seconds})
 	if isNotFound(err) {
 		return nil
 	}
@@ -77,8 +77,8 @@ func (d *Docker) stopContainer(ctx context.Context, id string, grace time.Durati
 // stopServices stops the services among the objects before they are removed, all at the
 // same time, so that together they take one grace period. A service that cannot be stopped
 // is killed by its removal.
-func (d *Docker) stopServices(ctx context.Context, all ...agent.Object) {
-	if d.config.StopGrace < 0 {
+func (cs *containers) stopServices(ctx context.Context, all ...agent.Object) {
+	if cs.config.StopGrace < 0 {
 		return
 	}
 	var wg sync.WaitGroup
@@ -87,8 +87,8 @@ func (d *Docker) stopServices(ctx context.Context, all ...agent.Object) {
 			continue
 		}
 		wg.Go(func() {
-			if err := d.stopBeforeRemoval(ctx, o.ID); err != nil {
-				d.log.Warn("a service was not stopped before its removal", "deployment", o.Deployment,
+			if err := cs.stopBeforeRemoval(ctx, o.ID); err != nil {
+				cs.log.Warn("a service was not stopped before its removal", "deployment", o.Deployment,
 					"service", o.Step, "error", err)
 			}
 		})
@@ -98,22 +98,22 @@ func (d *Docker) stopServices(ctx context.Context, all ...agent.Object) {
 
 // stopBeforeRemoval does not wait long beyond the grace period: the removal that
 // follows kills.
-func (d *Docker) stopBeforeRemoval(ctx context.Context, id string) error {
-	c, err := d.inspectContainer(ctx, id)
+func (cs *containers) stopBeforeRemoval(ctx context.Context, id string) error {
+	c, err := cs.inspectContainer(ctx, id)
 	if errdefs.IsNotFound(err) || err == nil && c.State != nil && !c.State.Running {
 		return nil
 	}
 	// When the engine does not answer, the node's grace period has to do.
-	grace := d.graceOf(c)
+	grace := cs.graceOf(c)
 	ctx, cancel := context.WithTimeout(ctx, grace+stopMargin)
 	defer cancel()
-	return d.stopContainer(ctx, id, grace)
+	return cs.stopContainer(ctx, id, grace)
 }
 
 // discardContainer stops one of our containers if it is a service, and removes it.
-func (d *Docker) discardContainer(ctx context.Context, c container.InspectResponse) error {
+func (cs *containers) discardContainer(ctx context.Context, c container.InspectResponse) error {
 	o := objectFromLabels(c.Config.Labels)
 	o.ID = c.ID
-	d.stopServices(ctx, o)
-	return d.removeContainer(ctx, c.ID)
+	cs.stopServices(ctx, o)
+	return cs.removeContainer(ctx, c.ID)
 }

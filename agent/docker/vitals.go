@@ -43,13 +43,19 @@ func (u *lastReadings) swapReading(name string, started time.Time, now counters)
 	return before
 }
 
+// vitals measures the node and the services.
+type vitals struct {
+	*containers
+	usage lastReadings
+}
+
 // Vitals measures the node and the given services. Probe evaluates the readiness checks; here a
 // service is either stopped or of unknown health.
-func (d *Docker) Vitals(
+func (vt *vitals) Vitals(
 	ctx context.Context, services []agent.ServiceSpec,
 ) (wire.Vitals, error) {
 	v := wire.Vitals{At: time.Now()}
-	if err := d.nodeVitals(&v); err != nil {
+	if err := vt.nodeVitals(&v); err != nil {
 		return v, fmt.Errorf("measure node: %w", err)
 	}
 	v.Services = make([]wire.ServiceVitals, len(services))
@@ -59,53 +65,42 @@ func (d *Docker) Vitals(
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			v.Services[i] = d.serviceVitals(ctx, s)
+			v.Services[i] = vt.serviceVitals(ctx, s)
 		})
 	}
 	wg.Wait()
 	for _, s := range v.Services {
 		v.MemoryOurs += s.Memory
 	}
-	d.forgetOtherReadings(services)
+	vt.forgetOtherReadings(services)
 	return v, nil
 }
 
-func (d *Docker) nodeVitals(v *wire.Vitals) error {
-	now, err := hostCounters("/proc", "/sys", d.hostPaths().ownNetwork)
+func (vt *vitals) nodeVitals(v *wire.Vitals) error {
+	now, err := hostCounters("/proc", "/sys", vt.hostPaths().ownNetwork)
 	if err != nil {
 		return err
 	}
-	d.usage.mu.Lock()
-	v.CPU, v.Flow = now.coresSince(d.usage.node), now.flowSince(d.usage.node)
-	d.usage.node = now
-	d.usage.mu.Unlock()
+	vt.usage.mu.Lock()
+	v.CPU, v.Flow = now.coresSince(vt.usage.node), now.flowSince(vt.usage.node)
+	vt.usage.node = now
+	vt.usage.mu.Unlock()
 	meminfo, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return err
 	}
 	v.MemoryUsed = usedMemory(string(meminfo))
-	v.DiskFree, err = d.diskFree()
+	v.DiskFree, err = vt.diskFree()
 	return err
 }
 
-// diskFree is what is left on the fullest disk that deployments fill.
-func (d *Docker) diskFree() (int64, error) {
-	_, free, err := diskSpace(d.config.DataDir)
-	root := d.hostPaths().engineRoot
-	if err != nil || root == "" {
-		return free, err
-	}
-	_, other, err := diskSpace(root)
-	return min(free, other), err
-}
-
 // serviceVitals never fails: a service that could not be inspected has unknown health.
-func (d *Docker) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.ServiceVitals {
+func (vt *vitals) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.ServiceVitals {
 	v := wire.ServiceVitals{
 		Deployment: s.Deployment, Step: s.Step, Health: wire.HealthUnknown,
 	}
-	name := d.names.serviceName(s.Deployment, s.Step)
-	c, err := d.findService(ctx, s.Deployment, s.Step)
+	name := vt.names.serviceName(s.Deployment, s.Step)
+	c, err := vt.findService(ctx, s.Deployment, s.Step)
 	switch {
 	case errors.Is(err, agent.ErrNotFound):
 		v.Health, v.Detail = wire.HealthStopped, "its container is gone"
@@ -118,26 +113,26 @@ func (d *Docker) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.Se
 		v.Health, v.Detail = p.Health, p.Detail
 		return v
 	}
-	now, memory, err := d.containerUse(ctx, c)
+	now, memory, err := vt.containerUse(ctx, c)
 	if err != nil {
 		return v
 	}
 	started, _ := time.Parse(time.RFC3339Nano, c.State.StartedAt)
-	before := d.usage.swapReading(name, started, now)
+	before := vt.usage.swapReading(name, started, now)
 	v.CPU, v.Flow, v.Memory = now.coresSince(before), now.flowSince(before), memory
 	return v
 }
 
 // containerUse asks the kernel, or the engine where the kernel's files cannot
 // be seen.
-func (d *Docker) containerUse(
+func (vt *vitals) containerUse(
 	ctx context.Context, c container.InspectResponse,
 ) (counters, int64, error) {
 	now, memory, err := cgroupReader{proc: "/proc", sys: "/sys/fs/cgroup"}.readUsage(c.ID, c.State.Pid)
 	if !errors.Is(err, errHidden) {
 		return now, memory, err
 	}
-	stats, err := d.readStats(ctx, c.ID)
+	stats, err := vt.readStats(ctx, c.ID)
 	if err != nil {
 		return now, 0, err
 	}
@@ -160,11 +155,11 @@ func statsCounters(s container.StatsResponse) counters {
 	return c
 }
 
-func (d *Docker) readStats(ctx context.Context, id string) (container.StatsResponse, error) {
+func (vt *vitals) readStats(ctx context.Context, id string) (container.StatsResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	var s container.StatsResponse
-	r, err := d.api.ContainerStats(ctx, id, client.ContainerStatsOptions{})
+	r, err := vt.api.ContainerStats(ctx, id, client.ContainerStatsOptions{})
 	if err != nil {
 		return s, err
 	}
@@ -186,16 +181,16 @@ func workingSet(m container.MemoryStats) int64 {
 }
 
 // forgetOtherReadings keeps readings of the given services only.
-func (d *Docker) forgetOtherReadings(services []agent.ServiceSpec) {
+func (vt *vitals) forgetOtherReadings(services []agent.ServiceSpec) {
 	keep := map[string]bool{}
 	for _, s := range services {
-		keep[d.names.serviceName(s.Deployment, s.Step)] = true
+		keep[vt.names.serviceName(s.Deployment, s.Step)] = true
 	}
-	d.usage.mu.Lock()
-	defer d.usage.mu.Unlock()
-	for name := range d.usage.services {
+	vt.usage.mu.Lock()
+	defer vt.usage.mu.Unlock()
+	for name := range vt.usage.services {
 		if !keep[name] {
-			delete(d.usage.services, name)
+			delete(vt.usage.services, name)
 		}
 	}
 }

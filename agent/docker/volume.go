@@ -21,14 +21,20 @@ const volumeTarget = "/volume"
 
 var _ agent.VolumeCopier = (*Docker)(nil)
 
+// volumes makes, copies, measures and removes volumes.
+type volumes struct {
+	*containers
+	helper *helperImage
+}
+
 // VolumeBytes asks the engine, which looks at every volume it has.
-func (d *Docker) VolumeBytes(ctx context.Context, deployment string) (bytes int64, err error) {
-	r, err := d.api.DiskUsage(ctx, client.DiskUsageOptions{Volumes: true, Verbose: true})
+func (vs *volumes) VolumeBytes(ctx context.Context, deployment string) (bytes int64, err error) {
+	r, err := vs.api.DiskUsage(ctx, client.DiskUsageOptions{Volumes: true, Verbose: true})
 	if err != nil {
 		return 0, fmt.Errorf("measure the volumes of deployment %s: %w", deployment, wrapQueryErr(err))
 	}
 	for _, v := range r.Volumes.Items {
-		ours := v.Labels[labelInstall] == d.names.install && v.Labels[labelDeployment] == deployment
+		ours := v.Labels[labelInstall] == vs.names.install && v.Labels[labelDeployment] == deployment
 		// A driver that cannot tell says -1.
 		if ours && v.UsageData != nil && v.UsageData.Size > 0 {
 			bytes += v.UsageData.Size
@@ -38,19 +44,19 @@ func (d *Docker) VolumeBytes(ctx context.Context, deployment string) (bytes int6
 }
 
 // ReadVolume has the engine pack the volume.
-func (d *Docker) ReadVolume(ctx context.Context, v agent.VolumeName) (io.ReadCloser, error) {
-	id, err := d.createCopyContainer(ctx, v, true)
+func (vs *volumes) ReadVolume(ctx context.Context, v agent.VolumeName) (io.ReadCloser, error) {
+	id, err := vs.createCopyContainer(ctx, v, true)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", describeVolume(v), err)
 	}
-	r, err := d.api.CopyFromContainer(ctx, id,
+	r, err := vs.api.CopyFromContainer(ctx, id,
 		client.CopyFromContainerOptions{SourcePath: volumeTarget})
 	if err != nil {
-		err = errors.Join(wrapQueryErr(err), d.removeContainer(context.WithoutCancel(ctx), id))
+		err = errors.Join(wrapQueryErr(err), vs.removeContainer(context.WithoutCancel(ctx), id))
 		return nil, fmt.Errorf("read %s: %w", describeVolume(v), err)
 	}
 	return &volumeStream{ReadCloser: r.Content, done: func() error {
-		return d.removeContainer(context.WithoutCancel(ctx), id)
+		return vs.removeContainer(context.WithoutCancel(ctx), id)
 	}}, nil
 }
 
@@ -64,35 +70,35 @@ func (p *volumeStream) Close() error { return errors.Join(p.ReadCloser.Close(), 
 
 // WriteVolume has the engine unpack the stream, inside the container alone, into a
 // new volume.
-func (d *Docker) WriteVolume(ctx context.Context, v agent.VolumeName, from io.Reader) error {
-	if err := d.writeVolume(ctx, v, from); err != nil {
+func (vs *volumes) WriteVolume(ctx context.Context, v agent.VolumeName, from io.Reader) error {
+	if err := vs.writeVolume(ctx, v, from); err != nil {
 		return fmt.Errorf("write %s: %w", describeVolume(v), err)
 	}
 	return nil
 }
 
-func (d *Docker) writeVolume(
+func (vs *volumes) writeVolume(
 	ctx context.Context, v agent.VolumeName, from io.Reader,
 ) (err error) {
 	if err := checkVolumeName(v); err != nil {
 		return err
 	}
-	name, err := d.volumeName(ctx, v)
+	name, err := vs.volumeName(ctx, v)
 	if err != nil {
 		return err
 	}
-	if err := d.removeVolume(ctx, name); err != nil {
+	if err := vs.removeVolume(ctx, name); err != nil {
 		return err
 	}
-	if _, err := d.ensureVolume(ctx, v); err != nil {
+	if _, err := vs.ensureVolume(ctx, v); err != nil {
 		return err
 	}
-	id, err := d.createCopyContainer(ctx, v, false)
+	id, err := vs.createCopyContainer(ctx, v, false)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.removeContainer(context.WithoutCancel(ctx), id)) }()
-	_, err = d.api.CopyToContainer(ctx, id,
+	defer func() { err = errors.Join(err, vs.removeContainer(context.WithoutCancel(ctx), id)) }()
+	_, err = vs.api.CopyToContainer(ctx, id,
 		client.CopyToContainerOptions{DestinationPath: "/", Content: from})
 	return wrapMutationErr(err)
 }
@@ -113,22 +119,22 @@ func checkVolumeName(v agent.VolumeName) error {
 
 // createCopyContainer creates the container through which a volume is copied. It is never
 // started.
-func (d *Docker) createCopyContainer(
+func (vs *volumes) createCopyContainer(
 	ctx context.Context, v agent.VolumeName, readOnly bool,
 ) (id string, err error) {
 	if err := checkVolumeName(v); err != nil {
 		return "", err
 	}
-	if err := d.ensureRelayImage(ctx); err != nil {
+	if err := vs.helper.ensureRelayImage(ctx); err != nil {
 		return "", err
 	}
-	source, err := d.volumeName(ctx, v)
+	source, err := vs.volumeName(ctx, v)
 	if err != nil {
 		return "", err
 	}
-	id, _, err = d.ensureContainer(ctx, containerSpec{
-		name: d.names.copyName(v), kind: agent.KindCopy, deployment: v.Deployment,
-		config: &container.Config{Image: d.relayImage(), NetworkDisabled: true},
+	id, _, err = vs.ensureContainer(ctx, containerSpec{
+		name: vs.names.copyName(v), kind: agent.KindCopy, deployment: v.Deployment,
+		config: &container.Config{Image: vs.helper.relayImage(), NetworkDisabled: true},
 		host: &container.HostConfig{
 			NetworkMode: "none", LogConfig: serviceLogs(), CapDrop: []string{"ALL"},
 			SecurityOpt: []string{"no-new-privileges"},
@@ -140,16 +146,16 @@ func (d *Docker) createCopyContainer(
 	return id, err
 }
 
-func (d *Docker) ensureVolume(ctx context.Context, v agent.VolumeName) (string, error) {
-	name, err := d.volumeName(ctx, v)
+func (vs *volumes) ensureVolume(ctx context.Context, v agent.VolumeName) (string, error) {
+	name, err := vs.volumeName(ctx, v)
 	if err != nil {
 		return "", err
 	}
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()
-	_, err = d.api.VolumeCreate(ctx, client.VolumeCreateOptions{
+	_, err = vs.api.VolumeCreate(ctx, client.VolumeCreateOptions{
 		Name:   name,
-		Labels: d.names.objectLabels(agent.KindVolume, v.Deployment, "", v.Service, ""),
+		Labels: vs.names.objectLabels(agent.KindVolume, v.Deployment, "", v.Service, ""),
 	})
 	if err != nil {
 		return "", fmt.Errorf("create volume %s: %w", v.Name, wrapMutationErr(err))
@@ -160,44 +166,68 @@ func (d *Docker) ensureVolume(ctx context.Context, v agent.VolumeName) (string, 
 // volumeName is what the engine knows a volume by. Joined with dashes, volume c
 // of service a-b and volume b-c of service a would be one. A volume that is there
 // under such a name keeps it, since a renamed volume would be an empty one.
-func (d *Docker) volumeName(ctx context.Context, v agent.VolumeName) (string, error) {
+func (vs *volumes) volumeName(ctx context.Context, v agent.VolumeName) (string, error) {
 	if v.Service == "" {
-		return d.names.sharedVolume(v), nil
+		return vs.names.sharedVolume(v), nil
 	}
-	dashed := d.names.oldVolumeName(v.Deployment, v.Service, v.Name)
+	dashed := vs.names.oldVolumeName(v.Deployment, v.Service, v.Name)
 	if !strings.Contains(string(v.Service)+v.Name, "-") {
 		return dashed, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	r, err := d.api.VolumeInspect(ctx, dashed, client.VolumeInspectOptions{})
+	r, err := vs.api.VolumeInspect(ctx, dashed, client.VolumeInspectOptions{})
 	if err != nil && !errdefs.IsNotFound(err) {
 		return "", fmt.Errorf("inspect volume %s: %w", v.Name, wrapUnavailable(err))
 	}
 	has := err == nil && r.Volume.Labels[labelStep] == string(v.Service)
 	if err == nil && !has {
 		// It was created for the other service. Two services that shared it continue to share it.
-		if has, err = d.serviceHasVolume(ctx, v, dashed); err != nil {
+		if has, err = vs.serviceHasVolume(ctx, v, dashed); err != nil {
 			return "", err
 		}
 	}
 	if has {
 		return dashed, nil
 	}
-	return d.names.separableVolumeName(v), nil
+	return vs.names.separableVolumeName(v), nil
 }
 
 // serviceHasVolume reports whether a container of the volume's service has the volume.
-func (d *Docker) serviceHasVolume(
+func (vs *volumes) serviceHasVolume(
 	ctx context.Context,
 	v agent.VolumeName,
 	name string,
 ) (bool, error) {
-	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{All: true,
-		Filters: d.names.ownFilter(v.Deployment).Add("volume", name).
+	r, err := vs.api.ContainerList(ctx, client.ContainerListOptions{All: true,
+		Filters: vs.names.ownFilter(v.Deployment).Add("volume", name).
 			Add("label", labelStep+"="+string(v.Service))})
 	if err != nil {
 		return false, fmt.Errorf("list who has volume %s: %w", v.Name, wrapUnavailable(err))
 	}
 	return len(r.Items) > 0, nil
+}
+
+// ensureVolumes returns the names that the engine knows the volumes by.
+func (vs *volumes) ensureVolumes(
+	ctx context.Context, s agent.ServiceSpec,
+) (names []string, err error) {
+	for _, v := range s.Volumes {
+		name, err := vs.ensureVolume(ctx, agent.NameVolume(s.Deployment, s.Step, v))
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+func (vs *volumes) removeVolume(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
+	defer cancel()
+	_, err := vs.api.VolumeRemove(ctx, name, client.VolumeRemoveOptions{Force: true})
+	if err == nil || isNotFound(err) {
+		return nil
+	}
+	return wrapMutationErr(err)
 }

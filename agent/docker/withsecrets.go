@@ -77,7 +77,7 @@ func checksWithSecrets(c *container.Config) bool {
 
 // readCheckOutput tells how the last health check of an image ended. What it
 // printed is read from the container's memory; the agent masks it.
-func (d *Docker) readCheckOutput(ctx context.Context, c container.InspectResponse) string {
+func (pr *probes) readCheckOutput(ctx context.Context, c container.InspectResponse) string {
 	n := len(c.State.Health.Log)
 	if n == 0 {
 		return ""
@@ -89,7 +89,7 @@ func (d *Docker) readCheckOutput(ctx context.Context, c container.InspectRespons
 	}
 	text := fmt.Sprintf("the image's health check exited with code %d", last.ExitCode)
 	read := []string{initTarget, "check-output", checkOutputTarget}
-	output, code, err := d.runInService(ctx, c.ID, read)
+	output, code, err := pr.runInService(ctx, c.ID, read)
 	if err != nil || code != 0 || output == "" {
 		return text
 	}

@@ -34,4 +34,9 @@
 //     restart. A missed deadline or a rejection is a failure like any other.
 //   - Unknown is not empty: nothing is stopped or deleted because a question was not
 //     answered.
+//
+// A Machine hands each event to the part whose concern it is: goals, secrets, image pulls, the run
+// that is applied (approvals, jobs, services, plugins), its undoing, and the upkeep of a ready
+// deployment. phases.go has the tables of the phases, of the steps, and of the flags that are legal
+// in each.
 package engine

@@ -21,7 +21,7 @@ const namedTests = 3
 // it is a test suite, by its results. A runner whose tests failed ends with another code than
 // 0, so results that only mark the run excuse that code; they excuse no lack of memory and
 // no signal.
-func (m *Machine) completeJob(key pipeline.StepKey, r Result) {
+func (j *jobs) completeJob(key pipeline.StepKey, r Result) {
 	ended := r.ExitCode != nil && *r.ExitCode == 0
 	t := r.Tests
 	if t == nil {
@@ -29,7 +29,7 @@ func (m *Machine) completeJob(key pipeline.StepKey, r Result) {
 	}
 	excused := t.Marked && (ended || t.Failed > 0 && r.Code == CodeExitCode)
 	if excused || ended && t.Failed == 0 && t.Problem == "" {
-		m.completeStep(key, Result{ExitCode: r.ExitCode, Message: describeTests(r.Tests), Tests: r.Tests})
+		j.completeStep(key, Result{ExitCode: r.ExitCode, Message: describeTests(r.Tests), Tests: r.Tests})
 		return
 	}
 	switch {
@@ -38,7 +38,7 @@ func (m *Machine) completeJob(key pipeline.StepKey, r Result) {
 	case ended:
 		r.Code, r.Message = CodeNoTests, t.Problem
 	}
-	m.failStep(key, r)
+	j.failStep(key, r)
 }
 
 // describeTests is one sentence about test results; empty if there are none.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -8,85 +9,45 @@ import (
 )
 
 // Machine decides for one deployment. It is not safe for concurrent use.
+//
+// It hands each event to the part whose concern it is. All parts share the core; what a part
+// keeps besides is lost in a crash, and forgotten with the run.
 type Machine struct {
-	id string
-	// The durable state. Only applyRecord changes it, so that a replay reproduces it.
-	next   *wire.Goal
-	work   *wire.Goal
-	blind  bool
-	orphan bool
-	phase  wire.Phase
-	cause  *Cause
-	steps  map[pipeline.StepKey]*StepState
-	order  []pipeline.StepKey
-	// The rest is lost in a crash.
-	volatileState
-	planted
-	// now, out and wake live during one Step.
-	now  time.Time
-	out  []Effect
-	wake time.Time
+	core
+	secrets  secrets
+	pulls    imagePulls
+	services serviceTable
+	prober   prober
+	run      run
+	plugins  plugins
+	crashes  crashes
+	apply    applier
+	undo     undo
+	quiesce  quiesce
+	strays   strays
+	upkeep   upkeep
+	goals    goalQueue
 }
-
-// volatileState is what a restarted agent does not know.
-type volatileState struct {
-	lastOp int64
-	// current is the one operation that advances the run; ahead creates the next plugin's
-	// container at the same time.
-	current *operation
-	ahead   *operation
-	pulls   map[pipeline.StepKey]*pull
-	// created are plugins whose container exists already, or cannot be made.
-	created  map[pipeline.StepKey]bool
-	services map[pipeline.StepKey]*service
-	prepared bool
-	// lacks says that a listing missed the network or the relay.
-	lacks bool
-	// fresh is when the network was last created or the run became ready: older listings are
-	// out of date.
-	fresh   time.Time
-	secrets secretState
-	refusal string
-	// killed is the step whose container was removed in preparation of its delete.
-	killed pipeline.StepKey
-	probe  *serviceStartup
-	// tries and wait pace what is repeated; the next good answer resets them.
-	tries int
-	wait  time.Time
-	// refusals counts how often a container was not removed, with a reason.
-	refusals int
-	left     []string
-	// stray and leftover are what a listing showed that should not be there.
-	stray    bool
-	leftover []pipeline.StepKey
-}
-
-type operation struct {
-	do       StartOperation
-	canceled bool
-}
-
-type pull struct {
-	op     int64
-	done   bool
-	failed *Result
-	wait   time.Time
-	tries  int
-}
-
-type secretState int
-
-const (
-	secretsUnknown secretState = iota
-	secretsWanted
-	secretsHere
-	secretsRefused
-)
 
 // New makes a machine that knows nothing of its deployment.
 func New(deployment string) *Machine {
-	m := &Machine{id: deployment, steps: map[pipeline.StepKey]*StepState{}}
-	m.resetVolatile()
+	m := &Machine{core: core{id: deployment,
+		durableState: durableState{steps: map[pipeline.StepKey]*StepState{}}}}
+	c := &m.core
+	m.secrets.core, m.pulls.core, m.services.core = c, c, c
+	m.prober.core, m.strays.core = c, c
+	m.run = run{core: c, pulls: &m.pulls, prober: &m.prober}
+	m.plugins.run = &m.run
+	m.crashes = crashes{run: &m.run, services: &m.services}
+	m.apply = applier{run: &m.run, secrets: &m.secrets, approvals: approvals{&m.run},
+		jobs: jobs{&m.run}, starts: serviceStarts{run: &m.run, services: &m.services},
+		plugins: &m.plugins, crashes: &m.crashes}
+	m.undo = undo{run: &m.run, secrets: &m.secrets}
+	m.quiesce = quiesce{core: c, services: &m.services, prober: &m.prober}
+	m.upkeep = upkeep{core: c, secrets: &m.secrets, pulls: &m.pulls, services: &m.services,
+		prober: &m.prober, quiesce: &m.quiesce, strays: &m.strays}
+	m.goals = goalQueue{run: &m.run, secrets: &m.secrets, forgetRun: m.forgetRun}
+	m.forgetRun()
 	return m
 }
 
@@ -100,29 +61,18 @@ func Replay(deployment string, records []Record) *Machine {
 	return m
 }
 
-func (m *Machine) resetVolatile() {
-	m.volatileState = volatileState{
-		pulls:    map[pipeline.StepKey]*pull{},
-		created:  map[pipeline.StepKey]bool{},
-		services: map[pipeline.StepKey]*service{},
-	}
-}
-
 // Step takes one event in and returns what follows from it, in order.
 func (m *Machine) Step(now time.Time, ev Event) []Effect {
 	m.now, m.out, m.wake = now, nil, time.Time{}
 	switch e := ev.(type) {
 	case GoalSet:
-		m.acceptGoal(e.Goal)
+		m.goals.acceptGoal(e.Goal)
 	case GoalMissing:
-		m.removeDisowned()
+		m.goals.removeDisowned()
 	case SecretsArrived:
-		m.onSecretsArrived(e)
+		m.secrets.onSecretsArrived(e)
 	case SecretsRefused:
-		if m.work != nil && e.Run == m.work.Run && e.Generation == m.work.Generation &&
-			m.secrets != secretsHere {
-			m.onSecretsRefused(e.Reason)
-		}
+		m.secrets.onSecretsRefused(e)
 	case OperationEnded:
 		m.onOperationEnded(e)
 	case ObjectsListed:
@@ -145,86 +95,22 @@ func (m *Machine) Step(now time.Time, ev Event) []Effect {
 func (m *Machine) advance() {
 	for range 20 + 8*len(m.order) {
 		before := len(m.out)
-		m.takeNextGoal()
+		m.goals.takeNextGoal()
 		switch m.phase {
 		case wire.PhaseApplying:
-			m.advanceRun()
+			m.apply.advanceRun()
 		case wire.PhaseUndoing, wire.PhaseRemoving:
-			m.advanceUndo()
+			m.undo.advanceUndo()
 		case wire.PhaseReady:
-			m.maintainServices()
+			m.upkeep.maintainServices()
 		case wire.PhaseFailed, wire.PhaseRemoved:
-			m.removeStrays()
+			m.strays.removeStrays()
 		default:
 		}
 		if len(m.out) == before {
 			return
 		}
 	}
-}
-
-// recordChange changes the durable state.
-func (m *Machine) recordChange(r Record) {
-	m.applyRecord(r)
-	m.out = append(m.out, r)
-}
-
-// applyRecord is the only writer of the durable state.
-func (m *Machine) applyRecord(r Record) {
-	if r.Next != nil {
-		m.next = r.Next
-	}
-	if r.Work != nil {
-		m.work, m.next = r.Work, nil
-		m.order = orderOf(r.Work.Pipeline)
-		if r.Fresh {
-			m.steps = map[pipeline.StepKey]*StepState{}
-			m.cause = nil
-		}
-		for _, key := range m.order {
-			if m.steps[key] == nil {
-				m.steps[key] = &StepState{Key: key, Status: pipeline.StepPending}
-			}
-		}
-	}
-	if r.Blind != nil {
-		m.blind = *r.Blind
-	}
-	if r.Orphan != nil {
-		m.orphan = *r.Orphan
-	}
-	if r.Phase != "" {
-		m.phase = r.Phase
-	}
-	if r.Cause != nil {
-		m.cause = r.Cause
-	}
-	if r.Step != nil {
-		s := *r.Step
-		m.steps[s.Key] = &s
-	}
-	if len(r.Answers) > 0 && m.work != nil {
-		m.work = withAnswers(m.work, r.Answers)
-	}
-}
-
-// Snapshot is the shortest list of records that Replay makes this state of.
-func (m *Machine) Snapshot() []Record {
-	var records []Record
-	if m.work != nil {
-		records = append(records, Record{Work: m.work, Fresh: true, Blind: &m.blind,
-			Orphan: &m.orphan, Phase: m.phase, Cause: m.cause})
-	} else {
-		records = append(records, Record{Orphan: &m.orphan, Phase: m.phase})
-	}
-	for _, key := range m.order {
-		s := *m.steps[key]
-		records = append(records, Record{Step: &s})
-	}
-	if m.next != nil {
-		records = append(records, Record{Next: m.next})
-	}
-	return records
 }
 
 // State is what the welcome tells.
@@ -238,118 +124,101 @@ func (m *Machine) State() wire.DeploymentState {
 	return s
 }
 
-// CurrentGoal is the goal being worked on, nil before the first.
-func (m *Machine) CurrentGoal() *wire.Goal { return m.work }
-
-// SealedOutputs returns the sealed outputs of every step that has some.
-func (m *Machine) SealedOutputs() map[pipeline.StepKey][]byte {
-	all := map[pipeline.StepKey][]byte{}
-	for key, s := range m.steps {
-		if len(s.Sealed) > 0 {
-			all[key] = s.Sealed
-		}
+// RestartCount counts how often a service was started again since the agent began.
+func (m *Machine) RestartCount(key pipeline.StepKey) int {
+	if s := m.services.byStep[key]; s != nil {
+		return s.restarts
 	}
-	return all
+	return 0
 }
 
-// Status is where a step stands.
-func (m *Machine) Status(key pipeline.StepKey) pipeline.StepStatus {
-	if s := m.steps[key]; s != nil {
-		return s.Status
+// QuiescedAt returns the number of the last operation while no service runs or is about to
+// start, so that volumes can be copied; otherwise it returns 0.
+func (m *Machine) QuiescedAt() int64 { return m.quiesce.quiescedAt() }
+
+// onOperationEnded handles the end of an operation. Operations that are no longer current
+// are ignored.
+func (m *Machine) onOperationEnded(e OperationEnded) {
+	switch {
+	case m.pulls.onOperationEnded(e):
+	case m.ahead != nil && m.ahead.do.Op == e.Op:
+		// A container that could not be made ahead is made when it is run.
+		m.ahead = nil
+	case m.current != nil && m.current.do.Op == e.Op:
+		done := *m.current
+		m.current = nil
+		m.onCurrentEnded(done, e.Result)
 	}
-	return pipeline.StepPending
 }
 
-func orderOf(p pipeline.Pipeline) []pipeline.StepKey {
-	if len(p.Order) == len(p.Steps) {
-		return p.Order
-	}
-	order, err := pipeline.Order(p)
-	if err != nil {
-		// The control plane never sends a graph that it refused to save.
-		return nil
-	}
-	return order
-}
-
-func (m *Machine) pipelineStep(key pipeline.StepKey) pipeline.Step {
-	s, _ := m.work.Pipeline.Step(key)
-	return s
-}
-
-// reportEvent tells about the deployment.
-func (m *Machine) reportEvent(e wire.Event) {
-	if m.work == nil || m.work.Run == "" || m.orphan {
-		// The control plane does not know this deployment, or does not want reports of it.
+// onCurrentEnded handles the end of the current operation, according to the phase.
+func (m *Machine) onCurrentEnded(o operation, r Result) {
+	if o.do.Kind == Prepare {
+		m.onPrepared(o, r)
 		return
 	}
-	e.Deployment, e.Generation, e.Run = m.id, m.work.Generation, m.work.Run
-	e.At = m.now
-	m.out = append(m.out, Report{Event: e})
-}
-
-// moveTo changes the phase and tells.
-func (m *Machine) moveTo(phase wire.Phase, e wire.Event) {
-	m.recordChange(Record{Phase: phase})
-	e.Phase = phase
-	m.reportEvent(e)
-}
-
-// changeStep changes a step's durable state, and reports it if the status changed.
-func (m *Machine) changeStep(key pipeline.StepKey, e wire.Event, edit func(*StepState)) {
-	s := *m.steps[key]
-	was := s.Status
-	edit(&s)
-	m.recordChange(Record{Step: &s})
-	if s.Status != was {
-		e.Step, e.Status = key, s.Status
-		m.reportEvent(e)
+	switch m.phase {
+	case wire.PhaseApplying:
+		m.apply.onApplyStepEnded(o, r)
+	case wire.PhaseReady:
+		m.upkeep.onMaintenanceEnded(o, r)
+	case wire.PhaseUndoing, wire.PhaseRemoving:
+		if o.canceled {
+			m.plugins.recordLateResult(o, r)
+			return
+		}
+		m.undo.onUndoEnded(o, r)
+	case wire.PhaseFailed, wire.PhaseRemoved:
+		m.strays.onStraysRemoved(r)
+	default:
 	}
 }
 
-// startOperation starts an operation.
-func (m *Machine) startOperation(d StartOperation) *operation {
-	m.lastOp++
-	d.Op = m.lastOp
-	m.out = append(m.out, d)
-	return &operation{do: d}
-}
-
-func (m *Machine) cancelOperation(o *operation) {
-	if o != nil && !o.canceled {
-		o.canceled = true
-		m.out = append(m.out, CancelOperation{Op: o.do.Op})
+func (m *Machine) onPrepared(o operation, r Result) {
+	switch {
+	case r.Outcome == OutcomeOK:
+		m.prepared, m.fresh = true, m.now
+		m.resetRetries()
+	case o.canceled:
+	case m.phase == wire.PhaseApplying && r.Outcome == OutcomeNo:
+		m.run.giveUp(cmp.Or(r.Code, "prepare"), r.Message)
+	case o.do.Step != "" && r.Outcome == OutcomeNo && m.tries >= maxAttempts:
+		// A delete that needs the network cannot have it.
+		m.undo.recordGiveUp(o.do.Step, r)
+	default:
+		m.retryLater()
 	}
 }
 
-// wakeAt requests a Tick at the given time, unless an earlier one is due.
-func (m *Machine) wakeAt(until time.Time) {
-	if m.wake.IsZero() || until.Before(m.wake) {
-		m.wake = until
+// applyListing compares a list of the deployment's objects with what there should be.
+func (m *Machine) applyListing(l ObjectsListed) {
+	if l.Began.Before(m.fresh) {
+		return
+	}
+	if !m.hasDefect("leave strays") {
+		m.strays.recordStrays(l)
+	}
+	switch m.phase {
+	case wire.PhaseUndoing, wire.PhaseRemoving:
+		if m.blind {
+			m.recordFoundPlugins(l.Plugins)
+		}
+	case wire.PhaseApplying:
+		m.crashes.findCrashed(l)
+	case wire.PhaseReady:
+		m.upkeep.observeListing(l)
+	default:
 	}
 }
 
-// retryLater spaces repeats of the current work: 1, 2, 4 … 60 seconds.
-func (m *Machine) retryLater() {
-	m.wait = m.now.Add(retryDelay(m.tries))
-	m.tries++
-}
-
-func (m *Machine) resetRetries() { m.tries, m.refusals, m.wait = 0, 0, time.Time{} }
-
-// isBackingOff reports whether the current work waits before its next attempt.
-func (m *Machine) isBackingOff() bool {
-	if m.now.Before(m.wait) {
-		m.wakeAt(m.wait)
-		return true
-	}
-	return false
-}
-
-// retryDelay doubles from 1 second to 60 seconds.
-func retryDelay(tries int) time.Duration {
-	if tries > 6 {
-		tries = 6
-	}
-	return min(time.Second<<tries, time.Minute)
+// forgetRun clears what a restarted agent would not know either: the state of the previous run.
+func (m *Machine) forgetRun() {
+	m.progress = progress{}
+	m.secrets.reset()
+	m.pulls.reset()
+	m.services.reset()
+	m.prober.reset()
+	m.plugins.reset()
+	m.strays.reset()
+	m.upkeep.reset()
 }

@@ -14,6 +14,7 @@ import (
 
 // carried is a machine whose operations end at once.
 type carried struct {
+	t *testing.T
 	*engine.Machine
 	now   time.Time
 	did   []string
@@ -28,7 +29,7 @@ func (c *carried) step(ev engine.Event) {
 	for len(events) > 0 {
 		next := events[0]
 		events = events[1:]
-		for _, e := range c.Step(c.now, next) {
+		for _, e := range stepChecked(c.t, c.Machine, c.now, next) {
 			switch e := e.(type) {
 			case engine.WantSecrets:
 				events = append(events, engine.SecretsArrived{Run: e.Run})
@@ -56,7 +57,7 @@ func (c *carried) has(t *testing.T, want ...string) {
 	c.did = nil
 }
 
-func movable() (wire.Goal, *carried) {
+func movable(t *testing.T) (wire.Goal, *carried) {
 	return wire.Goal{Deployment: "d", Generation: 1, Run: "r", Want: wire.WantPresent,
 		Pipeline: pipeline.Pipeline{Format: 1, Order: []pipeline.StepKey{"db", "seed", "web"},
 			Steps: []pipeline.Step{
@@ -64,7 +65,7 @@ func movable() (wire.Goal, *carried) {
 				{Key: "seed", Plugin: &pipeline.PluginStep{Name: "seed", Image: &pipeline.Image{},
 					Component: &pipeline.Component{Actions: []string{"create", "delete"}}}},
 				{Key: "web", Service: &pipeline.ServiceStep{Name: "web", Image: &pipeline.Image{}}}}},
-	}, &carried{Machine: engine.New("d"), now: time.Unix(1_700_000_000, 0)}
+	}, &carried{t: t, Machine: engine.New("d"), now: time.Unix(1_700_000_000, 0)}
 }
 
 // seen is a listing of now.
@@ -77,7 +78,7 @@ func (c *carried) seen(running ...pipeline.StepKey) {
 // nowhere, starts them again; when it has gone, no plugin is asked to delete.
 func TestElsewhere_LeavesItsNode(t *testing.T) {
 	t.Parallel()
-	g, m := movable()
+	g, m := movable(t)
 	g.Ready = true
 	m.step(engine.GoalSet{Goal: g})
 	m.seen("db", "web")
@@ -120,7 +121,7 @@ func (c *carried) still(t *testing.T, want bool) {
 // when the agent died meanwhile. Jobs that had ended do not run again.
 func TestElsewhere_CalledOffBringsJobsBack(t *testing.T) {
 	t.Parallel()
-	g, m := movable()
+	g, m := movable(t)
 	g.Ready = true
 	for _, key := range []pipeline.StepKey{"job", "late", "done"} {
 		g.Pipeline.Order = append([]pipeline.StepKey{key}, g.Pipeline.Order...)
@@ -164,7 +165,7 @@ func TestElsewhere_CalledOffBringsJobsBack(t *testing.T) {
 // no plugin; it looks after what plugins made once the deployment is its own.
 func TestElsewhere_ArrivesOnItsNode(t *testing.T) {
 	t.Parallel()
-	g, m := movable()
+	g, m := movable(t)
 	g.Elsewhere, g.Still = true, true
 	m.step(engine.GoalSet{Goal: g})
 	m.has(t, "prepare ", "pull db", "pull web")
@@ -188,7 +189,7 @@ func TestElsewhere_ArrivesOnItsNode(t *testing.T) {
 // where it comes from, also when the agent dies as it is told. Others do not.
 func TestElsewhere_JobsGoOnThere(t *testing.T) {
 	t.Parallel()
-	g, m := movable()
+	g, m := movable(t)
 	for _, key := range []pipeline.StepKey{"job", "done"} {
 		g.Pipeline.Order = append([]pipeline.StepKey{key}, g.Pipeline.Order...)
 		g.Pipeline.Steps = append(g.Pipeline.Steps, pipeline.Step{Key: key,
@@ -217,7 +218,7 @@ func TestElsewhere_JobsGoOnThere(t *testing.T) {
 // ones.
 func TestElsewhere_ForgotTheCopy(t *testing.T) {
 	t.Parallel()
-	g, m := movable()
+	g, m := movable(t)
 	g.Generation, g.Elsewhere = 2, true
 	m.step(engine.GoalSet{Goal: g})
 	if m.phase != wire.PhaseFailed {

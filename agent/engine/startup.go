@@ -23,142 +23,102 @@ const (
 	earliestProbe = 50 * time.Millisecond
 )
 
-// serviceStartup is the start-up of one service, or a job until its end.
-type serviceStartup struct {
-	step pipeline.StepKey
-	// since is when the service was first started, started when it last was.
-	since   time.Time
-	started time.Time
-	tries   int
-	next    time.Time
-	// counted is when the last check was made that counts as a try.
-	counted time.Time
-	// down says that the service ended and is started again at next; of a job, that it ended
-	// and is asked for its exit code.
-	down     bool
-	restarts int
+// serviceStarts starts services, and jobs, and decides when a service's step is done.
+type serviceStarts struct {
+	*run
+	services *serviceTable
 }
 
-func (m *Machine) startProbing(key pipeline.StepKey) {
-	m.probe = &serviceStartup{step: key, since: m.now, started: m.now, next: m.now}
+// startService starts a service or a job. It may be repeated: the runtime adopts what is
+// there.
+func (v *serviceStarts) startService(key pipeline.StepKey) {
+	if !v.steps[key].Started {
+		v.changeStep(key, wire.Event{}, func(s *StepState) {
+			s.Started, s.Attempt, s.Status = true, 1, pipeline.StepRunning
+		})
+	}
+	v.current = v.startOperation(StartOperation{Kind: Start, Step: key, Attempt: v.steps[key].Attempt})
 }
 
-// continueProbing asks a started service when it is time to, or starts one again
-// that ended during its start-up.
-func (m *Machine) continueProbing() {
-	if m.isJob(m.probe.step) {
-		m.followJob(m.probe.step)
-		return
-	}
-	if m.now.Before(m.probe.next) {
-		m.wakeAt(m.probe.next)
-		return
-	}
-	if m.probe.down {
-		key := m.probe.step
-		m.current = m.startOperation(
-			StartOperation{Kind: Start, Step: key, Attempt: m.steps[key].Attempt},
-		)
-		return
-	}
-	m.current = m.startOperation(StartOperation{Kind: Probe, Step: m.probe.step})
-}
-
-func (m *Machine) onServiceStarted(key pipeline.StepKey, r Result) {
-	m.serviceState(key).changed = m.now
+func (v *serviceStarts) onServiceStarted(key pipeline.StepKey, r Result) {
+	v.services.serviceState(key).changed = v.now
 	switch r.Outcome {
 	case OutcomeOK:
-		m.resetRetries()
-		if m.hasDefect("ready before probe") {
-			m.completeStep(key, Result{})
+		v.resetRetries()
+		if v.hasDefect("ready before probe") {
+			v.completeStep(key, Result{})
 			return
 		}
-		if m.probe == nil {
-			m.startProbing(key)
+		if v.prober.startup == nil {
+			v.prober.startProbing(key)
 			return
 		}
-		m.probe.down, m.probe.started, m.probe.next = false, m.now, m.now
+		v.prober.startup.down, v.prober.startup.started, v.prober.startup.next = false, v.now, v.now
 	case OutcomeNo:
-		m.failStep(key, r)
+		v.failStep(key, r)
 	default:
-		m.retryLater()
+		v.retryLater()
 	}
 }
 
-func (m *Machine) onStartupProbed(key pipeline.StepKey, r Result) {
-	t := timingOf(m.pipelineStep(key))
+func (v *serviceStarts) onStartupProbed(key pipeline.StepKey, r Result) {
+	t := timingOf(v.pipelineStep(key))
 	switch {
 	case r.Outcome == OutcomeUnknown:
 		// The engine could not be asked, so this does not count as a try.
-		m.probe.next = m.now.Add(t.interval)
+		v.prober.startup.next = v.now.Add(t.interval)
 	case r.Exited:
-		m.onServiceExited(key, r, t)
+		v.onServiceExited(key, r, t)
 	case r.Health == wire.HealthHealthy:
-		m.onServiceHealthy(key, r, t)
-	case m.allowAnotherTry(t):
-		m.probe.next = m.now.Add(m.probePause(t))
+		v.onServiceHealthy(key, r, t)
+	case v.prober.allowAnotherTry(t):
+		v.prober.startup.next = v.now.Add(v.prober.probePause(t))
 	default:
 		r.Code = CodeNotReady
 		r.Message = fmt.Sprintf("service %q is not ready after %d checks: %s",
-			key, m.probe.tries, r.Message)
-		m.failStep(key, r)
+			key, v.prober.startup.tries, r.Message)
+		v.failStep(key, r)
 	}
 }
 
 // onServiceHealthy completes the step. A service without a readiness check is
 // only known to run, so it has to stay up for a while first.
-func (m *Machine) onServiceHealthy(key pipeline.StepKey, r Result, t readinessTiming) {
+func (v *serviceStarts) onServiceHealthy(key pipeline.StepKey, r Result, t readinessTiming) {
 	missing := time.Duration(0)
-	if m.pipelineStep(key).Service.Ready == nil {
-		missing = observeFor - m.now.Sub(m.processStart(r))
+	if v.pipelineStep(key).Service.Ready == nil {
+		missing = observeFor - v.now.Sub(v.prober.processStart(r))
 	}
 	if missing <= 0 {
-		m.completeStep(key, Result{})
+		v.completeStep(key, Result{})
 		return
 	}
-	m.probe.next = m.now.Add(min(missing, m.probePause(t)))
-}
-
-// processStart is when the service's process started. The engine knows it even if the agent
-// was restarted; a time in the future comes from another clock and is ignored.
-func (m *Machine) processStart(r Result) time.Time {
-	if r.StartedAt.IsZero() || r.StartedAt.After(m.now) {
-		return m.probe.started
-	}
-	return r.StartedAt
+	v.prober.startup.next = v.now.Add(min(missing, v.prober.probePause(t)))
 }
 
 // onServiceExited decides about a service that ended during its start-up. Unless
 // it may end, the run fails, or the service is restarted while there is time.
-func (m *Machine) onServiceExited(key pipeline.StepKey, r Result, t readinessTiming) {
+func (v *serviceStarts) onServiceExited(key pipeline.StepKey, r Result, t readinessTiming) {
 	r.Code = cmp.Or(r.Code, CodeServiceExited)
-	if m.pipelineStep(key).Service.Restart == pipeline.RestartNever {
-		if m.mayEnd(key, r) {
-			m.serviceState(key).finished = true
-			m.completeStep(key, Result{})
+	if v.pipelineStep(key).Service.Restart == pipeline.RestartNever {
+		if v.mayEnd(key, r) {
+			v.services.serviceState(key).finished = true
+			v.completeStep(key, Result{})
 			return
 		}
-		m.failStep(key, r)
+		v.failStep(key, r)
 		return
 	}
-	next := m.now.Add(min(retryDelay(m.probe.restarts), longestStartPause))
-	if next.Sub(m.probe.since) <= t.restart {
-		m.probe.down, m.probe.next = true, next
-		m.probe.restarts++
+	next := v.now.Add(min(retryDelay(v.prober.startup.restarts), longestStartPause))
+	if next.Sub(v.prober.startup.since) <= t.restart {
+		v.prober.startup.down, v.prober.startup.next = true, next
+		v.prober.startup.restarts++
 		return
 	}
-	if m.probe.restarts > 0 {
+	if v.prober.startup.restarts > 0 {
 		r.Message += fmt.Sprintf("; it was started again %s within %s",
-			countTimes(m.probe.restarts), m.now.Sub(m.probe.since).Round(time.Second))
+			countTimes(v.prober.startup.restarts), v.now.Sub(v.prober.startup.since).Round(time.Second))
 	}
-	m.failStep(key, r)
-}
-
-// mayEnd reports whether a service that ended was declared to: one that is never
-// restarted may be a job, which has done its work when it ends with code 0.
-func (m *Machine) mayEnd(key pipeline.StepKey, r Result) bool {
-	return m.pipelineStep(key).Service.Restart == pipeline.RestartNever &&
-		r.ExitCode != nil && *r.ExitCode == 0
+	v.failStep(key, r)
 }
 
 func countTimes(n int) string {
@@ -166,51 +126,4 @@ func countTimes(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
-}
-
-// allowAnotherTry counts a failed check and reports whether the service may be checked
-// again.
-func (m *Machine) allowAnotherTry(t readinessTiming) bool {
-	if m.now.Sub(m.probe.since) < t.start {
-		return true
-	}
-	if m.probe.tries > 0 && m.now.Sub(m.probe.counted) < t.interval {
-		return true
-	}
-	m.probe.tries++
-	m.probe.counted = m.now
-	return m.probe.tries < t.tries
-}
-
-// probePause is an eighth of the time since the start, up to the interval, so that a
-// service that starts in half a second is not waited for much longer. These early checks do
-// not count as tries.
-func (m *Machine) probePause(t readinessTiming) time.Duration {
-	return min(max(m.now.Sub(m.probe.started)/8, earliestProbe), t.interval)
-}
-
-// readinessTiming is a service's readiness with the defaults filled in.
-type readinessTiming struct {
-	interval time.Duration
-	start    time.Duration
-	tries    int
-	// restart is how long after its first start a service may be restarted.
-	restart time.Duration
-}
-
-func timingOf(s pipeline.Step) readinessTiming {
-	t := readinessTiming{interval: time.Second, tries: 60, restart: restartWithin}
-	if s.Service == nil || s.Service.Ready == nil {
-		return t
-	}
-	r := s.Service.Ready
-	if r.IntervalSeconds > 0 {
-		t.interval = time.Duration(r.IntervalSeconds) * time.Second
-	}
-	if r.Retries > 0 {
-		t.tries = r.Retries
-	}
-	t.start = time.Duration(r.StartPeriodSeconds) * time.Second
-	t.restart = t.start + time.Duration(t.tries)*t.interval
-	return t
 }

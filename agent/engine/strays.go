@@ -9,49 +9,60 @@ import (
 // after everything was removed. So when a listing shows objects of a deployment that has
 // ended, they are removed again.
 
+// strays removes objects that should not be there.
+type strays struct {
+	*core
+	// stray: there are objects although the deployment has ended.
+	stray bool
+	// leftover are plugins with a container although the run is ready.
+	leftover []pipeline.StepKey
+}
+
+func (y *strays) reset() { y.stray, y.leftover = false, nil }
+
 // recordStrays records containers that should not exist in this phase.
-func (m *Machine) recordStrays(l ObjectsListed) {
-	switch m.phase {
+func (y *strays) recordStrays(l ObjectsListed) {
+	switch y.phase {
 	case wire.PhaseReady:
-		m.leftover = l.Plugins
+		y.leftover = l.Plugins
 	case wire.PhaseFailed, wire.PhaseRemoved:
-		m.stray = l.Objects > 0
+		y.stray = l.Objects > 0
 	default:
 	}
 }
 
 // removeStrays removes objects that appeared after the deployment had ended.
-func (m *Machine) removeStrays() {
-	if m.stray && m.current == nil && !m.isBackingOff() {
-		m.current = m.startOperation(StartOperation{Kind: RemoveAll})
+func (y *strays) removeStrays() {
+	if y.stray && y.current == nil && !y.isBackingOff() {
+		y.current = y.startOperation(StartOperation{Kind: RemoveAll})
 	}
 }
 
 // onStraysRemoved clears the flag, or retries; the next listing shows whether everything is
 // gone.
-func (m *Machine) onStraysRemoved(r Result) {
+func (y *strays) onStraysRemoved(r Result) {
 	if r.Outcome == OutcomeOK {
-		m.resetRetries()
-		m.stray = false
+		y.resetRetries()
+		y.stray = false
 		return
 	}
-	m.retryLater()
+	y.retryLater()
 }
 
 // removeLeftover takes a plugin's container away that outlived its run, and
 // reports whether there is one.
-func (m *Machine) removeLeftover() bool {
-	if len(m.leftover) == 0 {
+func (y *strays) removeLeftover() bool {
+	if len(y.leftover) == 0 {
 		return false
 	}
-	m.current = m.startOperation(StartOperation{Kind: Remove, Step: m.leftover[0], Action: "create"})
+	y.current = y.startOperation(StartOperation{Kind: Remove, Step: y.leftover[0], Action: "create"})
 	return true
 }
 
 // onLeftoverRemoved forgets the leftover, even if removing it failed: the next listing
 // shows it again.
-func (m *Machine) onLeftoverRemoved(key pipeline.StepKey) {
-	if len(m.leftover) > 0 && m.leftover[0] == key {
-		m.leftover = m.leftover[1:]
+func (y *strays) onLeftoverRemoved(key pipeline.StepKey) {
+	if len(y.leftover) > 0 && y.leftover[0] == key {
+		y.leftover = y.leftover[1:]
 	}
 }
