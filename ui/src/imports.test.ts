@@ -51,7 +51,7 @@ function findCycle(): string[] | undefined {
 
 it("reads the imports of the sources", () => {
   expect(graph.size).toBeGreaterThan(300);
-  expect(graph.get("./editor/Editor.tsx")).toContain("./editor/canvas/Canvas.tsx");
+  expect(graph.get("./editor/CanvasArea.tsx")).toContain("./editor/canvas/Canvas.tsx");
   expect(graph.get("./routes.tsx")).toContain("./pages/create/Create.tsx");
 });
 
