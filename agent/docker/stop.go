@@ -78,9 +78,6 @@ func (d *Docker) stopContainer(ctx context.Context, id string, grace time.Durati
 // same time, so that together they take one grace period. A service that cannot be stopped
 // is killed by its removal.
 func (d *Docker) stopServices(ctx context.Context, all ...agent.Object) {
-	if d.config.StopGrace < 0 {
-		return
-	}
 	var wg sync.WaitGroup
 	for _, o := range all {
 		if o.Kind != agent.KindService {
@@ -103,8 +100,12 @@ func (d *Docker) stopBeforeRemoval(ctx context.Context, id string) error {
 	if errdefs.IsNotFound(err) || err == nil && c.State != nil && !c.State.Running {
 		return nil
 	}
-	// When the engine does not answer, the node's grace period has to do.
+	// When the engine does not answer, the node's grace period has to do. On a node without
+	// one, a service may still have its own.
 	grace := d.graceOf(c)
+	if grace == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, grace+stopMargin)
 	defer cancel()
 	return d.stopContainer(ctx, id, grace)
