@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -30,11 +29,11 @@ import (
 const hookSecret = "canary-hook-51ce9b"
 
 // startNotifier runs a notifier until the test ends. Receivers of tests are on this machine.
-func (w *world) startNotifier(log *slog.Logger, ingress *url.URL) *notify.Notifier {
+func (w *world) startNotifier(log *slog.Logger) *notify.Notifier {
 	n := notify.New(notify.Config{Store: w.store, Vault: w.keys, URL: "http://nullops.test",
 		Off: w.off, Mail: w.mail, Log: log,
-		HostURL: func(host string) string { return ingress.Scheme + "://" + host },
-		Pause:   func(int) time.Duration { return 0 }})
+		Addresses: w.lifecycle.Addresses,
+		Pause:     func(int) time.Duration { return 0 }})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = n.Run(ctx, nil) }()

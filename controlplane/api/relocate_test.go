@@ -29,8 +29,8 @@ type relocation struct {
 	beginning api.Deployment
 }
 
-func newRelocation(t *testing.T) *relocation {
-	r := &relocation{world: newWorld(t)}
+func newRelocation(t *testing.T, change ...func(*api.Config)) *relocation {
+	r := &relocation{world: newWorld(t, change...)}
 	r.shop()
 	r.root, r.from = r.token("root"), r.node
 	data := toService("db", "api")

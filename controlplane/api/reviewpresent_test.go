@@ -89,6 +89,53 @@ func TestReview_AsksForThePresentState(t *testing.T) {
 	}
 }
 
+// Of two events in one second, the code host says which is the present state: the older of two
+// pushes takes nothing back, nor does a close that is delivered after the reopening. A copy at the
+// host that is behind counts for nothing.
+func TestReview_FollowsTheHostWithinOneSecond(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	missing.Store("9.9-missing", true)
+	var said atomic.Value
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		text, _ := said.Load().(string)
+		_, _ = io.WriteString(w, text)
+	}))
+	t.Cleanup(s.Close)
+	w.ruled("hub", "github", s.URL, object{"tag": "9.9-missing"})
+	n := 0
+	send := func(action, sha, second string) {
+		t.Helper()
+		n++
+		body := timedPull(action, 12, sha, second)
+		if got := w.sendHubEvent("hub", fmt.Sprint("delivery-", n), body); got != "taken" {
+			t.Fatalf("%s of %s at %s: %q", action, sha, second, got)
+		}
+	}
+	shows := func(sha, second string) {
+		said.Store(fmt.Sprintf(`{"state":"open","updated_at":"2026-01-02T10:00:%sZ",
+			"head":{"ref":"feature/x","sha":%q}}`, second, sha))
+	}
+	waitsFor := func(sha string) func(api.Review) bool {
+		return func(r api.Review) bool {
+			return *r.Commit == sha && r.Detail != nil && strings.Contains(*r.Detail, "has the tag")
+		}
+	}
+	shows("a1", "01")
+	send("opened", "a1", "01")
+	shows("a3", "03")
+	send("synchronize", "a3", "03")
+	send("synchronize", "a2", "03")
+	w.awaitReview("hub", waitsFor("a3"))
+	shows("a3", "05")
+	send("reopened", "a4", "05")
+	send("closed", "a4", "05")
+	w.awaitReview("hub", waitsFor("a3"))
+	send("synchronize", "a6", "06")
+	w.awaitReview("hub", waitsFor("a6"))
+}
+
 // A repository that is renamed keeps its reviews, and a new one with its old name
 // gets reviews of its own, by the ids that the host sends.
 func TestReview_RepositoryIsRenamed(t *testing.T) {

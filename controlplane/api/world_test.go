@@ -192,7 +192,7 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 		Accounts: w.accounts, Catalog: w.catalog, Nodes: w.nodes,
 		Certificates: w.certificates, Keys: w.keys, Lifecycle: w.lifecycle, Logbook: w.logbook,
 		Audit:  audit.New(w.store, pgtest.AuditKey()),
-		Notify: w.startNotifier(log, ingress), Reviews: w.reviewing(log),
+		Notify: w.startNotifier(log), Reviews: w.reviewing(log),
 		Usage: usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
 		HostKey: func(context.Context, access.Actor, string, int) (string, string, error) {
 			return "ssh-ed25519", "SHA256:" + strings.Repeat("a", 43), nil

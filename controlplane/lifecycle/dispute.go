@@ -89,7 +89,8 @@ func isIdle(phase string) bool {
 }
 
 // findMissing lists what a node has to have and does not, although its memory is
-// newer than the database: it was removed after the backup was made.
+// newer than the database: it was removed after the backup was made, or moved away. A move that
+// the database still knows is no excuse: until its end, the node keeps what it has.
 func (c agentComparison) findMissing(
 	all []RememberedDeployment,
 ) (gone []controlplane.RecordedDeployment) {
@@ -98,7 +99,7 @@ func (c agentComparison) findMissing(
 	}
 	for _, d := range c.rows {
 		known := slices.ContainsFunc(all, func(s RememberedDeployment) bool { return s.ID == d.ID })
-		if !known && d.Node == c.node && !d.Relocating {
+		if !known && d.Node == c.node {
 			gone = append(gone, d)
 		}
 	}

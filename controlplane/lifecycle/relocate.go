@@ -325,6 +325,14 @@ func switchNode(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	if err := tx.Deployments().ReplaceRunTarget(ctx, d); err != nil {
 		return err
 	}
+	// After a restore, the node that has already been cleared contradicts the old row only.
+	if idle, err := isIdleOn(ctx, tx, left, d.ID); err != nil {
+		return err
+	} else if idle {
+		if err := tx.UnknownDeployments().Delete(ctx, left, d.ID); err != nil {
+			return err
+		}
+	}
 	r.Phase, r.NodeID = controlplane.Clearing, left
 	if err := advanceRelocation(ctx, tx, d, controlplane.Starting, r,
 		"moved from node "+leftName+" with its volumes"); err != nil {

@@ -20,6 +20,9 @@ func (l *Lifecycle) adoptDisputed(ctx context.Context, tx *postgres.Tx, actor ac
 	if err := mayBelieve(ctx, tx, d, n, f); err != nil {
 		return d, err
 	}
+	if err := notElsewhere(ctx, tx, d, n, f); err != nil {
+		return d, err
+	}
 	to := statusOf(f)
 	way := wayTo(d.Status, to)
 	if way == nil && d.Status != to {
@@ -85,13 +88,68 @@ func mayBelieve(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 		return nil
 	}
 	return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_adoptable",
-		Message: fmt.Sprintf("deployment %s is on node %s, and not on node %s", d.Name, d.Node, n.Name),
-		Remedy:  "Purge what node " + n.Name + " has of it."}
+		Message: fmt.Sprintf("deployment %s is on node %s, and not on node %s, as far as is known",
+			d.Name, d.Node, n.Name),
+		Remedy: fmt.Sprintf("If it was moved to node %s after the backup, let node %s connect first: "+
+			"once 'nullops node unknown %s' lists it, it can be adopted here. Otherwise purge what "+
+			"node %s has of it.", n.Name, d.Node, d.Node, n.Name)}
+}
+
+// notElsewhere refuses to believe a node that has nothing while another one has the deployment:
+// it was moved there after the backup, and ending its row would remove it.
+func notElsewhere(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	n controlplane.Node, f DescribedDeployment) error {
+	if !isIdle(f.Phase) {
+		return nil
+	}
+	nodes, names, err := tx.UnknownDeployments().ListDisputingNodes(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	for i, other := range nodes {
+		idle, err := isIdleOn(ctx, tx, other, d.ID)
+		if err != nil {
+			return err
+		}
+		if other != n.ID && !idle {
+			return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_adoptable",
+				Message: fmt.Sprintf("deployment %s is on node %s now, and node %s has nothing of it",
+					d.Name, names[i], n.Name),
+				Remedy: fmt.Sprintf("Decide about what is there: 'nullops node adopt %s %s' keeps it, "+
+					"'nullops node purge %s %s' removes it.", names[i], d.Name, names[i], d.Name)}
+		}
+	}
+	return nil
+}
+
+// isIdleOn reports whether a node that disputes a deployment has nothing of it.
+func isIdleOn(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
+	id controlplane.DeploymentID) (bool, error) {
+	all, err := tx.UnknownDeployments().List(ctx, node)
+	return slices.ContainsFunc(all, func(u controlplane.UnknownDeployment) bool {
+		return u.ID == id && u.Disputed && isIdle(u.Phase)
+	}), err
+}
+
+// settleOn makes the node that has a deployment its own. A move that the backup knows has ended.
+func settleOn(ctx context.Context, tx *postgres.Tx, d *controlplane.Deployment,
+	n controlplane.Node) error {
+	if d.NodeID == n.ID {
+		return nil
+	}
+	d.NodeID, d.Node = n.ID, n.Name
+	if err := tx.Deployments().ReplaceRunTarget(ctx, *d); err != nil {
+		return err
+	}
+	return tx.Relocations().End(ctx, d.ID)
 }
 
 // takeRun writes down the run that the node has, and where it is.
 func (l *Lifecycle) takeRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d *controlplane.Deployment, n controlplane.Node, f DescribedDeployment) error {
+	if err := settleOn(ctx, tx, d, n); err != nil {
+		return err
+	}
 	if f.Run == "" || f.Run == d.RunID {
 		return l.alignSteps(ctx, tx, f)
 	}
@@ -108,7 +166,7 @@ func (l *Lifecycle) takeRun(ctx context.Context, tx *postgres.Tx, actor access.A
 	if err != nil {
 		return err
 	}
-	d.NodeID, d.Node, d.RunID = n.ID, n.Name, f.Run
+	d.RunID = f.Run
 	ask := resourceRequest(f.Pipeline, controlplane.Placement{})
 	d.Versions, d.Resources = listVersions(f.Pipeline), ask.Resources
 	d.VRAMMiB = new(int64(ask.VRAMMiB))

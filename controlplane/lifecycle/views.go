@@ -168,7 +168,7 @@ func (l *Lifecycle) serviceViews(d controlplane.Deployment, hosts []controlplane
 		if v.Job {
 			continue
 		}
-		s := ServiceView{Step: v.Step, URL: urls[v.Step], PortURLs: l.portURLs(d, v.Step, hosts),
+		s := ServiceView{Step: v.Step, URL: urls[v.Step], PortURLs: l.portURLs(v.Step, hosts),
 			Health: controlplane.ServiceHealth{Step: v.Step, Health: unprobedHealth(d.Status)}}
 		for _, h := range health {
 			if h.Step == v.Step && !d.Status.IsGone() && d.Status != controlplane.Failed {

@@ -177,12 +177,7 @@ func setCondition(m *message) {
 func (n *Notifier) newDeployment(d controlplane.Deployment, hosts []controlplane.Host) *deployment {
 	out := &deployment{ID: string(d.ID), Name: d.Name, Project: d.Project,
 		Environment: d.Environment, Status: string(d.Status), CreatedBy: d.CreatedBy,
-		Link: n.URL + "/deployments/" + string(d.ID), URLs: []string{}, Versions: []version{}}
-	for _, h := range hosts {
-		if h.Main {
-			out.URLs = append(out.URLs, n.HostURL(h.Host))
-		}
-	}
+		Link: n.URL + "/deployments/" + string(d.ID), URLs: n.Addresses(hosts), Versions: []version{}}
 	for _, v := range d.Versions {
 		out.Versions = append(out.Versions, version{Service: v.Service, Tag: v.Tag, Digest: v.Digest})
 	}

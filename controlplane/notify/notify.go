@@ -51,9 +51,9 @@ type Config struct {
 	Mail MailConfig
 	// URL is the control plane's, for links.
 	URL string
-	// HostURL is how people open a host of a deployment.
-	HostURL func(host string) string
-	Log     *slog.Logger
+	// Addresses are the URLs that people open a deployment under.
+	Addresses func(hosts []controlplane.Host) []string
+	Log       *slog.Logger
 	// Pause replaces the time before the next try, for tests.
 	Pause func(attempts int) time.Duration
 }

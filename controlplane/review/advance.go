@@ -127,6 +127,11 @@ const nameTaken = "name_taken"
 
 func (r *Reviews) removeDeployment(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) error {
+	if isNewGoal(*x) {
+		if changed, err := r.followHost(ctx, rule, x); changed || err != nil {
+			return err
+		}
+	}
 	d, err := r.findDeployment(ctx, rule, x)
 	if controlplane.CodeOf(err) == nameTaken {
 		d, err = nil, nil // nothing of ours is left
@@ -144,6 +149,11 @@ func (r *Reviews) removeDeployment(ctx context.Context, rule controlplane.Review
 		x.Detail = describeDelay("the deployment is not removed yet", *d)
 	}
 	return r.takeDown(ctx, *d)
+}
+
+// isNewGoal reports whether this is the first look after an event.
+func isNewGoal(x controlplane.Review) bool {
+	return x.State == controlplane.ReviewWaiting && x.Detail == ""
 }
 
 // takeDown requests the removal of a deployment unless it is being removed already.
@@ -171,10 +181,10 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 	}
 	// An event does not say what happened since, and neither does a long wait for an image. So the
 	// code host is asked again after that.
-	first := x.State == controlplane.ReviewWaiting && x.Detail == ""
+	first := isNewGoal(*x)
 	if first {
-		if closed, at := r.isClosed(ctx, rule, x); closed {
-			return r.closeReview(ctx, x, at)
+		if changed, err := r.followHost(ctx, rule, x); changed || err != nil {
+			return err
 		}
 	}
 	versions, news, err := r.chooseVersions(ctx, rule, x, d)
@@ -185,8 +195,8 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 		return r.waitForNewerImage(rule, x, *d)
 	}
 	if !first && (d == nil || d.Goal != controlplane.GoalGone) {
-		if closed, at := r.isClosed(ctx, rule, x); closed {
-			return r.closeReview(ctx, x, at)
+		if changed, err := r.followHost(ctx, rule, x); changed || err != nil {
+			return err
 		}
 	}
 	x.State = controlplane.ReviewCreating

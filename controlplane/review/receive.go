@@ -163,9 +163,7 @@ func equalConstantTime(a, b string) bool {
 func (r *Reviews) storeEvent(ctx context.Context, rule controlplane.ReviewRule, e event,
 	d delivery) (said string, err error) {
 	err = r.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		// One event after another: each sees what the earlier ones made, and which
-		// names they chose.
-		if err := tx.LockObject(ctx, "review events"); err != nil {
+		if err := lockEvents(ctx, tx); err != nil {
 			return err
 		}
 		old, known, err := findReview(ctx, tx, rule, &e)
@@ -194,6 +192,12 @@ func (r *Reviews) storeEvent(ctx context.Context, rule controlplane.ReviewRule, 
 		}
 	})
 	return said, err
+}
+
+// lockEvents stores one event after another: each sees what the earlier ones made, and which
+// names they chose.
+func lockEvents(ctx context.Context, tx *postgres.Tx) error {
+	return tx.LockObject(ctx, "review events")
 }
 
 // filterEvent says why a rule is not for an event; "" when it is. What a rule

@@ -162,27 +162,32 @@ func TestPresent_AsksWhetherItIsClosed(t *testing.T) {
 		source        controlplane.ReviewSource
 		answer, asked string
 		closed        bool
+		head          string
 	}{
-		{controlplane.ReviewGitHub, `{"state":"closed"`, "GET /repos/acme/shop/pulls/12", true},
-		{controlplane.ReviewGitea, `{"state":"open"`, "GET /repos/acme/shop/pulls/12", false},
+		{controlplane.ReviewGitHub, `{"state":"closed"`, "GET /repos/acme/shop/pulls/12", true, ""},
+		{controlplane.ReviewGitHub, `{"state":"open","head":{"ref":"x/y","sha":"a2"}`,
+			"GET /repos/acme/shop/pulls/12", false, "x/y a2"},
+		{controlplane.ReviewGitea, `{"state":"open","head":{"ref":"x/y","sha":"a2"}`,
+			"GET /repos/acme/shop/pulls/12", false, "x/y a2"},
 		{controlplane.ReviewGitLab, `{"state":"merged"`,
-			"GET /projects/acme%2Fshop/merge_requests/12", true},
-		{controlplane.ReviewGitLab, `{"state":"opened"`,
-			"GET /projects/acme%2Fshop/merge_requests/12", false},
-		{controlplane.ReviewGeneric, `{"state":"closed"`, "", false},
+			"GET /projects/acme%2Fshop/merge_requests/12", true, ""},
+		{controlplane.ReviewGitLab, `{"state":"opened","sha":"a2","source_branch":"x/y"`,
+			"GET /projects/acme%2Fshop/merge_requests/12", false, "x/y a2"},
+		{controlplane.ReviewGeneric, `{"state":"closed"`, "", false, ""},
 	} {
 		server := newFakeHost(t, 200, c.answer+`,"updated_at":"2026-01-02T10:00:01Z"}`)
-		closed, when, err := newHost(newReviews(), c.source, server.URL).pullRequestState(t.Context(),
+		now, err := newHost(newReviews(), c.source, server.URL).pullRequestState(t.Context(),
 			sampleReview())
-		if err != nil || closed != c.closed || c.asked != "" && !when.Equal(at) ||
+		if err != nil || now.closed != c.closed ||
+			strings.TrimSpace(now.branch+" "+now.commit) != c.head || c.asked != "" && !now.at.Equal(at) ||
 			strings.Join(server.asked(), " ") != c.asked {
-			t.Errorf("%s: closed %v at %s, %v: asked %q", c.source, closed, when, err, server.asked())
+			t.Errorf("%s: %+v, %v: asked %q", c.source, now, err, server.asked())
 		}
 	}
 	server := newFakeHost(t, 404, `{"state":"closed"}`)
-	if closed, _, err := newHost(newReviews(), controlplane.ReviewGitHub,
+	if now, err := newHost(newReviews(), controlplane.ReviewGitHub,
 		server.URL).pullRequestState(t.Context(),
-		sampleReview()); closed || err == nil {
+		sampleReview()); now.closed || err == nil {
 		t.Errorf("a host that does not know it closes it: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ func (b *serverBase) newNotifier(own func(netip.AddrPort) bool) *notify.Notifier
 		Off: controlplane.OffLimits{Own: own, Loopback: b.settings.HTTP.isLoopback()},
 		Mail: notify.MailConfig{Server: m.Server, From: m.From, Username: m.Username,
 			Password: controlplane.NewPlain(m.Password)},
-		URL: b.settings.HTTP.URL, HostURL: b.lifecycle.URL, Log: b.log})
+		URL: b.settings.HTTP.URL, Addresses: b.lifecycle.Addresses, Log: b.log})
 }
 
 // newReviewer is what makes pull requests into deployments.
