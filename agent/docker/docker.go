@@ -254,7 +254,7 @@ func (d *Docker) initPath() string {
 	return filepath.Join(d.config.DataDir, "bin", "sidecar-"+d.sidecar.hash)
 }
 
-func (d *Docker) relaysDir() string { return filepath.Join(d.config.DataDir, "gates") }
+func (d *Docker) relaysDir() string { return filepath.Join(d.config.DataDir, "relays") }
 
 // runDir is below RunDir, since several installations may share that one.
 func (d *Docker) runDir() string {

@@ -76,9 +76,9 @@ func (d *Docker) learnAddress(ctx context.Context, s agent.ServiceSpec) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	err := sidecar.LookupService(ctx, d.relaySocket(s.Deployment), string(s.Step))
+	err := sidecar.LookupService(ctx, d.findRelaySocket(s.Deployment), string(s.Step))
 	if err != nil {
-		d.log.DebugContext(ctx, "a service's address is not known to its gate",
+		d.log.DebugContext(ctx, "a service's address is not known to its relay",
 			"deployment", s.Deployment, "service", string(s.Step), "error", err)
 	}
 }

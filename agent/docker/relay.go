@@ -55,9 +55,12 @@ func (d *Docker) Prepare(ctx context.Context, deployment string) error {
 	}
 	spec := d.relayContainer(deployment)
 	if err := d.ensureRunning(ctx, spec, true); err != nil {
-		return fmt.Errorf("gate of deployment %s: %w", deployment, err)
+		return fmt.Errorf("relay of deployment %s: %w", deployment, err)
 	}
-	return d.awaitRelay(ctx, deployment)
+	if err := d.awaitRelay(ctx, deployment); err != nil {
+		return err
+	}
+	return d.removeOldRelayDir(deployment)
 }
 
 func (d *Docker) relayImage() string { return "nullops-sidecar:" + d.sidecar.hash }
@@ -67,7 +70,7 @@ func (d *Docker) relayDir(deployment string) string {
 }
 
 func (d *Docker) relaySocket(deployment string) string {
-	return filepath.Join(d.relayDir(deployment), "gate.sock")
+	return filepath.Join(d.relayDir(deployment), "relay.sock")
 }
 
 // makeRelayDir creates the relay's folder. An agent that is not root cannot change its owner; then
@@ -75,14 +78,14 @@ func (d *Docker) relaySocket(deployment string) string {
 func (d *Docker) makeRelayDir(deployment string) error {
 	dir := d.relayDir(deployment)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make gate folder: %w", err)
+		return fmt.Errorf("make relay folder: %w", err)
 	}
 	err := os.Chown(dir, relayUser, relayUser)
 	if errors.Is(err, os.ErrPermission) {
 		err = os.Chmod(dir, 0o777)
 	}
 	if err != nil {
-		return fmt.Errorf("make gate folder: %w", err)
+		return fmt.Errorf("make relay folder: %w", err)
 	}
 	return nil
 }
@@ -97,7 +100,7 @@ func (d *Docker) relayContainer(deployment string) containerSpec {
 		Image: d.relayImage(),
 		User:  fmt.Sprintf("%d:%d", relayUser, relayUser),
 		Env:   []string{relayHeap, "GOMAXPROCS=2"},
-		Cmd:   []string{"gate", "/gate/gate.sock"},
+		Cmd:   []string{"relay", "/relay/relay.sock"},
 	}
 	host := &container.HostConfig{
 		NetworkMode:    container.NetworkMode(d.names.networkName(deployment)),
@@ -113,11 +116,12 @@ func (d *Docker) relayContainer(deployment string) containerSpec {
 			NanoCPUs: 1e9, Ulimits: noCoreDumps(),
 		},
 		Mounts: []mount.Mount{{
-			Type: mount.TypeBind, Source: d.hostPaths().toHost(d.relayDir(deployment)), Target: "/gate",
+			Type: mount.TypeBind, Source: d.hostPaths().toHost(d.relayDir(deployment)), Target: "/relay",
 		}},
 	}
 	return containerSpec{
-		name: d.names.relayName(deployment), kind: agent.KindRelay, deployment: deployment,
+		name: d.names.relayName(deployment), oldName: d.names.oldRelayName(deployment),
+		kind: agent.KindRelay, deployment: deployment,
 		config: config, host: host, network: d.names.networkName(deployment),
 	}
 }
@@ -133,7 +137,7 @@ func (d *Docker) ensureRelayImage(ctx context.Context) error {
 	}
 	archive, err := d.relayArchive()
 	if err != nil {
-		return fmt.Errorf("pack gate image: %w", err)
+		return fmt.Errorf("pack relay image: %w", err)
 	}
 	r, err := d.api.ImageImport(ctx,
 		client.ImageImportSource{Source: archive, SourceName: "-"}, d.relayImage(),
@@ -141,11 +145,11 @@ func (d *Docker) ensureRelayImage(ctx context.Context) error {
 			`ENTRYPOINT ["/sidecar"]`, fmt.Sprintf("USER %d:%d", relayUser, relayUser),
 		}})
 	if err != nil {
-		return fmt.Errorf("import gate image: %w", wrapMutationErr(err))
+		return fmt.Errorf("import relay image: %w", wrapMutationErr(err))
 	}
 	_, err = io.Copy(io.Discard, r)
 	if err = errors.Join(err, r.Close()); err != nil {
-		return fmt.Errorf("import gate image: %w", wrapMutationErr(err))
+		return fmt.Errorf("import relay image: %w", wrapMutationErr(err))
 	}
 	return nil
 }
@@ -164,7 +168,7 @@ func (d *Docker) relayArchive() (io.Reader, error) {
 	if _, err := w.Write(helper); err != nil {
 		return nil, err
 	}
-	dir := &tar.Header{Name: "gate/", Mode: 0o755, Typeflag: tar.TypeDir}
+	dir := &tar.Header{Name: "relay/", Mode: 0o755, Typeflag: tar.TypeDir}
 	if err := w.WriteHeader(dir); err != nil {
 		return nil, err
 	}
@@ -182,7 +186,7 @@ func (d *Docker) awaitRelay(ctx context.Context, deployment string) error {
 			return nil
 		}
 		if err := wait.Sleep(ctx, relayPollInterval); err != nil {
-			return fmt.Errorf("gate of deployment %s: %w", deployment, err)
+			return fmt.Errorf("relay of deployment %s: %w", deployment, err)
 		}
 	}
 }
@@ -195,9 +199,9 @@ func (d *Docker) Dial(
 	if err := checkNames(deployment, string(service)); err != nil {
 		return nil, err
 	}
-	conn, err := sidecar.Dial(ctx, d.relaySocket(deployment), string(service), port)
+	conn, err := sidecar.Dial(ctx, d.findRelaySocket(deployment), string(service), port)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("deployment %s has no gate: %w", deployment, agent.ErrNotFound)
+		return nil, fmt.Errorf("deployment %s has no relay: %w", deployment, agent.ErrNotFound)
 	}
 	if err != nil {
 		err = d.explainRefusal(ctx, deployment, service, err)

@@ -107,7 +107,7 @@ func (d *Docker) removeByKind(ctx context.Context, o agent.Object) error {
 		if checkNames(o.Deployment) != nil {
 			return nil
 		}
-		return os.RemoveAll(d.relayDir(o.Deployment))
+		return d.removeRelayDirs(o.Deployment)
 	case agent.KindPlugin, agent.KindCopy:
 		return d.removeContainer(ctx, o.ID)
 	case agent.KindNetwork:
@@ -160,7 +160,7 @@ func (d *Docker) RemoveDeployment(
 
 func (d *Docker) removeFolders(deployment string) error {
 	return errors.Join(
-		os.RemoveAll(d.deploymentDir(deployment)), os.RemoveAll(d.relayDir(deployment)))
+		os.RemoveAll(d.deploymentDir(deployment)), d.removeRelayDirs(deployment))
 }
 
 // removeAll tries every object once: containers first, since they hold the
@@ -171,7 +171,9 @@ func (d *Docker) removeAll(ctx context.Context, all []agent.Object) error {
 		switch o.Kind {
 		case agent.KindService, agent.KindPlugin, agent.KindRelay, agent.KindCopy:
 			containers = append(containers, o)
-		case agent.KindNetwork, agent.KindVolume, agent.KindTmpfs:
+		default:
+			// An unknown kind too, for which removeObject fails: left out, it would be listed again
+			// and again without a pause.
 			others = append(others, o)
 		}
 	}

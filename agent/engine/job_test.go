@@ -183,7 +183,7 @@ func TestJob_StaysDone(t *testing.T) {
 		}
 		r.did, r.events = nil, nil
 		for _, ev := range []engine.Event{engine.AgentRestarted{}, engine.GoalSet{Goal: g},
-			engine.ObjectsListed{Began: r.now.Add(time.Second), Network: true, Gate: true,
+			engine.ObjectsListed{Began: r.now.Add(time.Second), Network: true, Relay: true,
 				Running: []pipeline.StepKey{"web"}, Missing: []pipeline.StepKey{"migrate"}}} {
 			r.now = r.now.Add(2 * time.Second)
 			for _, e := range r.Step(r.now, ev) {

@@ -62,7 +62,7 @@ func (m *Machine) applyListing(l ObjectsListed) {
 	if m.phase != wire.PhaseReady {
 		return
 	}
-	m.lacks = !l.Network || !l.Gate
+	m.lacks = !l.Network || !l.Relay
 	if m.lacks {
 		m.prepared = false
 	}

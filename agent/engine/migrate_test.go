@@ -69,7 +69,7 @@ func movable() (wire.Goal, *carried) {
 
 // seen is a listing of now.
 func (c *carried) seen(running ...pipeline.StepKey) {
-	c.step(engine.ObjectsListed{Network: true, Gate: true, Running: running,
+	c.step(engine.ObjectsListed{Network: true, Relay: true, Running: running,
 		Began: c.now.Add(time.Second)})
 }
 

@@ -90,7 +90,7 @@ func (s *starts) play() (time.Duration, wire.Phase) {
 }
 
 func (s *starts) list() engine.ObjectsListed {
-	l := engine.ObjectsListed{Began: s.now, Network: true, Gate: true}
+	l := engine.ObjectsListed{Began: s.now, Network: true, Relay: true}
 	for _, key := range s.p.Order {
 		if s.runs(key) {
 			l.Running = append(l.Running, key)

@@ -261,7 +261,7 @@ func (w *world) isJob(key pipeline.StepKey) bool {
 
 // list tells what truly runs.
 func (w *world) list() {
-	l := engine.ObjectsListed{Began: w.now, Network: w.network, Gate: w.network}
+	l := engine.ObjectsListed{Began: w.now, Network: w.network, Relay: w.network}
 	for _, key := range []pipeline.StepKey{"a", "b", "c", "d", "e"} {
 		if w.runs(key) {
 			l.Running = append(l.Running, key)

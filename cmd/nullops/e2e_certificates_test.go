@@ -40,7 +40,7 @@ func certificateOrders(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	p.command(t, 0, "gate", "environment", "acme", "--redirect-https")
-	number, err := strconv.Atoi(port(p.gate))
+	number, err := strconv.Atoi(port(p.ingressAddr))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,8 @@ func (o *ordering) await(t *testing.T, state, says string) {
 func (o *ordering) shown(t *testing.T) error {
 	t.Helper()
 	want := "https://" + o.host + ":" + port(o.secure) + "/"
-	if a := o.visit(t, "http://"+o.host+":"+port(o.gate)+"/"); a.header.Get("Location") != want {
+	plain := "http://" + o.host + ":" + port(o.ingressAddr) + "/"
+	if a := o.visit(t, plain); a.header.Get("Location") != want {
 		t.Errorf("plain HTTP is answered %s with Location %q", a, a.header.Get("Location"))
 	}
 	roots := x509.NewCertPool()

@@ -21,7 +21,7 @@ const (
 )
 
 // crowd fills one node with deployments. Each answers at its own URL, none
-// reaches another one's service or gate by address, and no network stays when all
+// reaches another one's service or relay by address, and no network stays when all
 // are removed.
 func crowd(t *testing.T, w *world) {
 	size := crowdSize(t)

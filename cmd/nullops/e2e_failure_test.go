@@ -290,7 +290,7 @@ func retried(t *testing.T, p *product, id string) {
 		t.Errorf("the history of the first run changed: %+v", first)
 	}
 	url := serviceURL(t, d, "web")
-	if want := "http://web." + d.Name + ".qa.localhost:" + port(p.gate); url != want {
+	if want := "http://web." + d.Name + ".qa.localhost:" + port(p.ingressAddr); url != want {
 		t.Errorf("URL %s, wanted %s", url, want)
 	}
 	eventually(t, "it answers after the retry", func() string {

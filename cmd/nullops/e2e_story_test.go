@@ -276,7 +276,7 @@ func (s *tale) watched(t *testing.T) {
 func (s *tale) open(t *testing.T) {
 	web, api := serviceURL(t, s.d, "web"), serviceURL(t, s.d, "api")
 	// promise: N-180
-	if want := "http://web.first.qa.localhost:" + port(s.p.gate); web != want {
+	if want := "http://web.first.qa.localhost:" + port(s.p.ingressAddr); web != want {
 		t.Errorf("web is at %s, wanted %s", web, want)
 	}
 	eventually(t, "the page shows rows of the database", func() string {
@@ -314,7 +314,7 @@ func (s *tale) open(t *testing.T) {
 		"web.second.qa.localhost":     "a deployment that is not there",
 		"postgres.first.qa.localhost": "a service that is not exposed", // promise: N-188
 	} {
-		a := s.p.visit(t, "http://"+host+":"+port(s.p.gate)+"/")
+		a := s.p.visit(t, "http://"+host+":"+port(s.p.ingressAddr)+"/")
 		if a.status != http.StatusNotFound || a.header.Get("Nullops-Page") == "" {
 			t.Errorf("%s answered %d: %.200s", why, a.status, a.body)
 		}
@@ -324,7 +324,7 @@ func (s *tale) open(t *testing.T) {
 // limited looks at the containers: limits, and no published port.
 func (s *tale) limited(t *testing.T) {
 	all := s.n.containers(t, s.d.Id)
-	for _, key := range []string{"postgres", "api", "web", "gate"} {
+	for _, key := range []string{"postgres", "api", "web", "relay"} {
 		c, ok := all[key]
 		if !ok {
 			t.Fatalf("there is no container of %s, only %d others", key, len(all))

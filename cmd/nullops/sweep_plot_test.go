@@ -161,7 +161,7 @@ func answers(c *teller) bool {
 }
 
 func (c *teller) url() string {
-	return "http://web." + c.name + ".qa.localhost:" + port(c.p.gate) + "/healthz"
+	return "http://web." + c.name + ".qa.localhost:" + port(c.p.ingressAddr) + "/healthz"
 }
 
 // busy waits until the plugin runs, or the deployment is on its way out.

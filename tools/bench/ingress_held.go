@@ -83,7 +83,7 @@ func (l *lab) freshIngress(ctx context.Context) (contestant, error) {
 	if err := l.startIngress(ctx); err != nil {
 		return contestant{}, err
 	}
-	c := contestant{key: "ours", address: l.gate, host: trafficHost, server: l.ingress}
+	c := contestant{key: "ours", address: l.ingressAddr, host: trafficHost, server: l.ingress}
 	return c, c.server.await(ctx, func(ctx context.Context) error {
 		return answers(ctx, "http://"+c.address+body, c.host)
 	})
@@ -205,7 +205,8 @@ func (l *lab) downloadBoth(ctx context.Context, s *samples, peer contestant) err
 	if l.small {
 		size = 1 << 20
 	}
-	mine, err := download(ctx, contestant{key: "ours", address: l.gate, host: trafficHost}, size)
+	mine, err := download(ctx,
+		contestant{key: "ours", address: l.ingressAddr, host: trafficHost}, size)
 	if err != nil {
 		return err
 	}

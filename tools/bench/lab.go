@@ -21,21 +21,21 @@ import (
 
 // lab is the product as the measurements use it, all of it on this machine.
 type lab struct {
-	root, binary     string
-	dir, shm         string // temporary; shm is never on a disk
-	docker, registry string
-	postgres, name   string // the server's URL, and the name of our database in it
-	settings         []string
-	uiURL, ui        string
-	gate, address    string // where the ingress and the agent listen
-	secure           string // where the ingress speaks TLS
-	token, bearer    string
-	tellSteps        bool
-	crowd            int // how many deployments the crowd has
-	small            bool
-	founded          bool // the database is filled, see company.go
-	databaseURL      string
-	api              *apiclient.ClientWithResponses
+	root, binary         string
+	dir, shm             string // temporary; shm is never on a disk
+	docker, registry     string
+	postgres, name       string // the server's URL, and the name of our database in it
+	settings             []string
+	uiURL, ui            string
+	ingressAddr, address string // where the ingress and the agent listen
+	secure               string // where the ingress speaks TLS
+	token, bearer        string
+	tellSteps            bool
+	crowd                int // how many deployments the crowd has
+	small                bool
+	founded              bool // the database is filled, see company.go
+	databaseURL          string
+	api                  *apiclient.ClientWithResponses
 
 	controlPlane, ingress, agent *server
 }
@@ -65,7 +65,7 @@ func newLab(o options) (*lab, error) {
 	if l.dir, err = os.MkdirTemp("", "nullops-bench-"); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(l.shm))
 	}
-	for _, address := range []*string{&l.ui, &l.gate, &l.address, &l.secure} {
+	for _, address := range []*string{&l.ui, &l.ingressAddr, &l.address, &l.secure} {
 		if *address, err = freeAddress(); err != nil {
 			return nil, errors.Join(err, l.close())
 		}
@@ -143,8 +143,8 @@ func (l *lab) database(ctx context.Context) error {
 		"NULLOPS_HTTP_LISTEN=" + l.ui, "NULLOPS_HTTP_URL=" + l.uiURL,
 		// All listeners of the bench come from one address, which gets an eighth.
 		"NULLOPS_HTTP_CONNECTIONS=400000",
-		"NULLOPS_INGRESS_SECURE=" + l.secure, "NULLOPS_INGRESS_LISTEN=" + l.gate,
-		"NULLOPS_INGRESS_URL=http://localhost:" + port(l.gate)}
+		"NULLOPS_INGRESS_SECURE=" + l.secure, "NULLOPS_INGRESS_LISTEN=" + l.ingressAddr,
+		"NULLOPS_INGRESS_URL=http://localhost:" + port(l.ingressAddr)}
 	return nil
 }
 
@@ -292,8 +292,8 @@ func (l *lab) inspect(ctx context.Context, deployment, kind, step, format string
 	return l.dockerSays(ctx, "inspect", "--format", format, id)
 }
 
-func (l *lab) gatePID(ctx context.Context, deployment string) (int, error) {
-	text, err := l.inspect(ctx, deployment, "gate", "", "{{.State.Pid}}")
+func (l *lab) relayPID(ctx context.Context, deployment string) (int, error) {
+	text, err := l.inspect(ctx, deployment, "relay", "", "{{.State.Pid}}")
 	if err != nil {
 		return 0, err
 	}

@@ -55,7 +55,7 @@ type contestant struct {
 }
 
 // prepareTraffic deploys one service, and starts every peer in front of the
-// same container. Ours reaches it through ingress, tunnel and gate.
+// same container. Ours reaches it through ingress, tunnel and relay.
 func prepareTraffic(
 	ctx context.Context, l *lab,
 ) (round, func(context.Context) error, error) {
@@ -83,7 +83,7 @@ func prepareTraffic(
 	if err != nil {
 		return nil, nil, errors.Join(err, undo(ctx))
 	}
-	ours := contestant{key: "ours", address: l.gate, secure: l.secure, host: trafficHost,
+	ours := contestant{key: "ours", address: l.ingressAddr, secure: l.secure, host: trafficHost,
 		server: l.ingress}
 	for _, c := range append([]contestant{ours}, peers...) {
 		if err := c.server.await(ctx, func(ctx context.Context) error {

@@ -50,7 +50,7 @@ func (l *lab) visible(ctx context.Context, name string) (time.Duration, error) {
 	answered := make(chan time.Time, 1)
 	go func() {
 		for asking.Err() == nil {
-			err := answers(asking, "http://"+l.gate+"/healthz", "web."+name+".qa.localhost")
+			err := answers(asking, "http://"+l.ingressAddr+"/healthz", "web."+name+".qa.localhost")
 			if err == nil {
 				answered <- time.Now()
 				return

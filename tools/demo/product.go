@@ -26,7 +26,7 @@ type product struct {
 	docker      string
 	registry    string
 	shm         string
-	ui, gate    string
+	ui, ingress string
 	agent       string
 	uiURL       string
 	webURL      string
@@ -104,7 +104,7 @@ func (p *product) choosePorts() error {
 	for _, c := range []struct {
 		address *string
 		port    string
-	}{{&p.ui, "8080"}, {&p.gate, "8081"}, {&p.agent, "5000"}} {
+	}{{&p.ui, "8080"}, {&p.ingress, "8081"}, {&p.agent, "5000"}} {
 		l, err := net.Listen("tcp", "127.0.0.1:"+c.port)
 		if p.check || err != nil {
 			if err == nil {
@@ -130,8 +130,8 @@ func (p *product) startControlPlane(ctx context.Context) error {
 	out := &watched{found: make(chan string, 1),
 		line: regexp.MustCompile(`user admin, password (\S+)`)}
 	err := p.start("nullops", out, nil, "dev", "--dev.data="+p.dir, "--http.listen="+p.ui,
-		"--ingress.listen="+p.gate, "--http.url="+p.uiURL,
-		"--ingress.url=http://localhost:"+port(p.gate))
+		"--ingress.listen="+p.ingress, "--http.url="+p.uiURL,
+		"--ingress.url=http://localhost:"+port(p.ingress))
 	if err != nil {
 		return err
 	}
