@@ -104,7 +104,7 @@ func (l *lab) eachOf(ctx context.Context, do func(ctx context.Context, i int) er
 // may hear of a new one a moment after the API tells that it is ready.
 func (l *lab) visitOne(ctx context.Context, i int) error {
 	return l.ingress.await(ctx, func(ctx context.Context) error {
-		return answers(ctx, "http://"+l.ingressAddr+"/healthz", "web."+crowdName(i)+".qa.localhost")
+		return checkAnswer(ctx, "http://"+l.ingressAddr+"/healthz", "web."+crowdName(i)+".qa.localhost")
 	})
 }
 
