@@ -51,7 +51,7 @@ func newJobRun(t *testing.T) *jobRun {
 // play continues until the run is ready or fails.
 func (r *jobRun) play() wire.Phase {
 	r.t.Helper()
-	r.events = append(r.events, engine.GoalSet{Goal: present(r.p)})
+	r.events = append(r.events, engine.GoalSet{Goal: presentGoal(r.p)})
 	for range 1000 {
 		if len(r.events) == 0 {
 			r.now = r.now.Add(min(time.Second, max(r.wake.Sub(r.now), time.Millisecond)))
@@ -176,7 +176,7 @@ func TestJob_StaysDone(t *testing.T) {
 		if r.play() != wire.PhaseReady {
 			t.Fatal("not ready")
 		}
-		g := present(r.p)
+		g := presentGoal(r.p)
 		g.Ready = true
 		if r.Machine = engine.Replay("d", r.records); !remembers {
 			r.Machine = engine.New("d")

@@ -102,7 +102,7 @@ func (p *product) startIngress(t *testing.T, more ...string) {
 func (p *product) awaitDoor(t *testing.T, server *process, address string) {
 	t.Helper()
 	eventually(t, server.name+" listens", func() string {
-		if server.ended() {
+		if server.hasEnded() {
 			t.Fatalf("%s ended at once:\n%s", server.name, lastLines(server.log, 20))
 		}
 		conn, err := net.Dial("tcp", address)

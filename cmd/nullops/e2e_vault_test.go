@@ -112,7 +112,7 @@ func (p *product) readsSecretsFromVault(t *testing.T) {
 	if !regexp.MustCompile(`path: apps/shop/database`).MatchString(out) {
 		t.Errorf("the export:\n%s", out)
 	}
-	p.admin.refused(t, http.StatusBadRequest, http.MethodPut, "/projects/shop/secrets/KEYS",
+	p.admin.expectProblem(t, http.StatusBadRequest, http.MethodPut, "/projects/shop/secrets/KEYS",
 		object{"vault": object{"path": "nullops", "field": "keys"}}, "vault_path")
 }
 

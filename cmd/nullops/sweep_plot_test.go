@@ -77,7 +77,7 @@ func (c *teller) tell(s *plot) {
 	}
 }
 
-func (c *teller) dead() bool { return c.victim != nil && c.victim.ended() }
+func (c *teller) dead() bool { return c.victim != nil && c.victim.hasEnded() }
 
 // ask is false when nobody answers, which only a victim may do.
 func (c *teller) ask(method, path string, body any, header ...string) (answer, bool) {

@@ -94,7 +94,7 @@ func newSweep(t *testing.T) *sweep {
 	s := &sweep{product: startProduct(t, w), book: newLedger(t)}
 	s.applyShop(t)
 	s.defineHostile(t)
-	s.define(t, "sweep", s.book.marked("first", "ledger", nil, nil), webStep("web", "first"))
+	s.define(t, "sweep", s.book.ledgerStep("first", "ledger", nil, nil), webStep("web", "first"))
 	s.ingress.stop(t)
 	s.controlPlane.stop(t)
 	return s

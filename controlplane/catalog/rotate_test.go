@@ -141,7 +141,7 @@ func (w *world) everythingSealed(
 	must(w.PutRegistry(ctx, w.admin, catalog.RegistryPut{Name: "private",
 		Host: "registry.example.org", Username: "robot", Password: &password}))(t)
 	must(w.SavePipeline(ctx, w.admin, "shop", graph(), ""))(t)
-	w.provisioned(t, w.addNode(t).Node)
+	w.beginAttempt(t, w.addNode(t).Node)
 	_, _, err := catalog.LoadOrCreateIdentity(ctx, access.System("setup"), w.store, w.keys,
 		func() ([]byte, []byte, error) { return []byte("c"), []byte(canary), nil })
 	if err != nil {
@@ -151,7 +151,7 @@ func (w *world) everythingSealed(
 	must(w.PutCertificate(ctx, w.admin, catalog.CertificatePut{Name: "wild", Chain: chain,
 		Key: controlplane.NewPlain(key)}))(t)
 	must(w.MakeAuthority(ctx, w.admin))(t)
-	id, run := w.deployed(t, "cart")
+	id, run := w.insertDeployment(t, "cart")
 	must(w.OpenRun(ctx, access.System("fleet"), id, run))(t)
 	w.exec(t, `INSERT INTO runs (id, deployment_id, number, project_id, pipeline_version, pipeline,
 		key_sealed, started_by) SELECT $1, id, 1, project_id, 1, '{}', $2, 'ada' FROM deployments`,
