@@ -169,9 +169,9 @@ func states(want string, n int) func([]controlplane.ACMECertificate) bool {
 	}
 }
 
-// shown makes a handshake with an ingress that serves what there is, as a
+// handshake makes a handshake with an ingress that serves what there is, as a
 // browser that trusts the authority.
-func (w *world) shown(t *testing.T, host string) {
+func (w *world) handshake(t *testing.T, host string) {
 	t.Helper()
 	served, err := w.OpenCertificates(t.Context(), access.System("ingress"))
 	must(t, err)
@@ -216,7 +216,7 @@ func TestOrders_HTTP(t *testing.T) {
 		t.Errorf("ordered as %s for %v, given for %v", first.Subject, first.Names, first.Hosts)
 	}
 	for _, h := range hosts {
-		w.shown(t, h)
+		w.handshake(t, h)
 	}
 	for _, table := range []string{"acme_challenges", "acme_certificates WHERE position(" +
 		"'PRIVATE' in encode(key, 'escape')) > 0", "acme_accounts WHERE position(" +
@@ -225,7 +225,7 @@ func TestOrders_HTTP(t *testing.T) {
 			t.Errorf("%d rows of %s", n, table)
 		}
 	}
-	w.unordered(t, hosts[0])
+	w.requestUnknownToken(t, hosts[0])
 	w.comesBack(t, put, first)
 	stop()
 	life := first.NotAfter.Sub(first.NotBefore)
@@ -236,7 +236,7 @@ func TestOrders_HTTP(t *testing.T) {
 	w.until(t, "qa", func(all []controlplane.ACMECertificate) bool {
 		return len(all) == 1 && all[0].Fingerprint != first.Fingerprint
 	})
-	w.shown(t, hosts[0])
+	w.handshake(t, hosts[0])
 	if n := pgtest.QueryValue[int](t, w.url, "SELECT count(*)::int FROM acme_accounts"); n != 1 {
 		t.Errorf("%d accounts after two orders", n)
 	}
@@ -285,9 +285,9 @@ func (w *world) comesBack(
 	}
 }
 
-// unordered asks for a token of nobody: it is no challenge, and goes the way of
+// requestUnknownToken asks for a token of nobody: it is no challenge, and goes the way of
 // every other request.
-func (w *world) unordered(t *testing.T, host string) {
+func (w *world) requestUnknownToken(t *testing.T, host string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
 		"http://"+w.edge+"/.well-known/acme-challenge/"+strings.Repeat("x", 43), nil)
@@ -328,7 +328,7 @@ func TestOrders_NameServer(t *testing.T) {
 	w.until(t, "qa", states("valid", 3))
 	for _, h := range []string{"web--shop--qa.acme.test", "shop.qa.acme.test",
 		"web.shop.qa.acme.test"} {
-		w.shown(t, h)
+		w.handshake(t, h)
 	}
 	if texts, updates, refused := w.names.CountLeftovers(); texts != 0 || updates < 6 || refused < 3 {
 		t.Errorf("%d records left, %d updates, %d refused", texts, updates, refused)
@@ -350,7 +350,7 @@ func TestOrders_Webhook(t *testing.T) {
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	w.run(t, nil)
 	w.until(t, "qa", states("valid", 2))
-	w.shown(t, "shop.qa.acme.test")
+	w.handshake(t, "shop.qa.acme.test")
 	if texts, _, _ := w.names.CountLeftovers(); texts != 0 {
 		t.Errorf("%d records left", texts)
 	}
@@ -386,13 +386,13 @@ func (w *world) moves(t *testing.T, put certificates.ACMEPut) {
 		}
 		return states("valid", 2)(all) && !old[all[0].Fingerprint] && !old[all[1].Fingerprint]
 	})
-	w.shown(t, "shop.qa.acme.test")
+	w.handshake(t, "shop.qa.acme.test")
 	key, err := certificates.NewACMEKey()
 	must(t, err)
 	order := certificates.ACMEOrder{
 		ACME: controlplane.ACME{Directory: late.Directory, Roots: late.TLS}}
 	must(t, w.StoreOrderedCertificate(t.Context(), access.System("certificates"), order, all[0], key))
-	w.shown(t, "shop.qa.acme.test")
+	w.handshake(t, "shop.qa.acme.test")
 }
 
 // babbles uses an authority whose messages are longer than a column takes, with a NUL and cut

@@ -33,7 +33,7 @@ func newMovedWorld(t *testing.T, begin func(*relocation)) *movedWorld {
 		}
 	})
 	run, _, err := m.lifecycle.SealedRun(t.Context(), system, m.from, m.d.ID, m.d.Generation)
-	m.saved(run, err)
+	m.expectSaved(run, err)
 	m.moved = lifecycle.DescribedDeployment{ID: m.d.ID, Generation: m.d.Generation + 9, Version: 1,
 		Run: m.d.RunID, Phase: "ready", Pipeline: run.Pipeline, Key: make([]byte, 32),
 		Steps: map[pipeline.StepKey]pipeline.StepStatus{"db": pipeline.StepDone}}
@@ -47,14 +47,14 @@ func (m *movedWorld) connect(left, arrived bool) {
 	memory := lifecycle.AgentMemory{FirstReport: 1, Acknowledged: 99}
 	if left {
 		_, err := m.lifecycle.CompareAgentMemory(m.t.Context(), system, m.from, memory)
-		m.saved(nil, err)
+		m.expectSaved(nil, err)
 	}
 	if arrived {
 		memory.Deployments = []lifecycle.RememberedDeployment{{ID: m.d.ID, Run: m.d.RunID,
 			Generation: m.moved.Generation, Name: "data", Project: "data", Environment: "qa",
 			Phase: "ready"}}
 		_, err := m.lifecycle.CompareAgentMemory(m.t.Context(), system, m.to, memory)
-		m.saved(nil, err)
+		m.expectSaved(nil, err)
 	}
 }
 
@@ -76,12 +76,12 @@ func TestDispute_MovedAfterTheBackup(t *testing.T) {
 		"before":    func(*relocation) {},
 		"measuring": func(r *relocation) { r.beginMove() },
 		"copying": func(r *relocation) {
-			r.saved(nil, r.lifecycle.RelocationMeasured(r.t.Context(), system, r.beginMove()))
+			r.expectSaved(nil, r.lifecycle.RelocationMeasured(r.t.Context(), system, r.beginMove()))
 		},
 		"starting": func(r *relocation) {
 			j := r.beginMove()
-			r.saved(nil, r.lifecycle.RelocationMeasured(r.t.Context(), system, j))
-			r.saved(nil, r.lifecycle.FinishCopy(r.t.Context(), system, j))
+			r.expectSaved(nil, r.lifecycle.RelocationMeasured(r.t.Context(), system, j))
+			r.expectSaved(nil, r.lifecycle.FinishCopy(r.t.Context(), system, j))
 		},
 	} {
 		t.Run(phase, func(t *testing.T) {
@@ -91,15 +91,15 @@ func TestDispute_MovedAfterTheBackup(t *testing.T) {
 			// The first node may still have it: nobody knows before it connects.
 			m.decides("adopt", "node-2", http.StatusConflict)
 			m.connect(true, false)
-			m.told("none", "none")
+			m.expectGoals("none", "none")
 			pgtest.Exec(t, m.database, "UPDATE relocations SET seen_at = now() - interval '2 hours'")
-			m.saved(nil, m.lifecycle.CancelLostRelocations(t.Context(), system))
-			m.told("none", "none")
+			m.expectSaved(nil, m.lifecycle.CancelLostRelocations(t.Context(), system))
+			m.expectGoals("none", "none")
 			for _, what := range []string{"adopt", "recreate", "purge"} {
 				m.decides(what, "node-1", http.StatusConflict)
 			}
 			m.decides("adopt", "node-2", http.StatusOK)
-			m.told("none", "present")
+			m.expectGoals("none", "present")
 			now := m.now()
 			if now.Node == nil || *now.Node != "node-2" || now.Status != "ready" || now.Moving != nil {
 				t.Errorf("after the adoption it is %+v", now)

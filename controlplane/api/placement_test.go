@@ -24,8 +24,8 @@ func (w *world) machine(name string, i controlplane.Inventory) controlplane.Node
 	ctx := w.t.Context()
 	e, err := w.nodes.AddNode(ctx, system, nodes.Put{Name: name, Environment: "qa",
 		Address: name + ".example:5000"})
-	w.saved(e, err)
-	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
+	w.expectSaved(e, err)
+	w.expectSaved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
 		if err := tx.Nodes().SetInventory(ctx, e.Node.ID, "test", i); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func TestPlacement_RacersNeverOverbook(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
-	w.saved(w.nodes.DisableNode(t.Context(), system, "node-1"))
+	w.expectSaved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	const each, racers = 5, 30
 	for _, name := range []string{"race-a", "race-b"} {
 		var gpus []controlplane.GPU
@@ -81,7 +81,7 @@ func TestPlacement_RacersNeverOverbook(t *testing.T) {
 	}
 	p := shopPipeline()
 	p.Steps[0].Service.GPUs = &pipeline.GPUs{Count: 1}
-	w.saved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "with a GPU"))
+	w.expectSaved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "with a GPU"))
 	answers := make([]answer, racers)
 	var all sync.WaitGroup
 	for i := range racers {
@@ -121,9 +121,9 @@ func (w *world) eachGPUOnce(node string, want int) {
 	w.t.Helper()
 	given := map[string]bool{}
 	n, err := w.nodes.GetNode(w.t.Context(), system, node)
-	w.saved(n, err)
+	w.expectSaved(n, err)
 	orders, _, err := w.lifecycle.NodeGoals(w.t.Context(), system, n.ID)
-	w.saved(orders, err)
+	w.expectSaved(orders, err)
 	for _, o := range orders {
 		s, _ := o.Pipeline.Step("api")
 		if g := s.Service.GPUs; g == nil || len(g.DeviceIDs) != 1 || given[g.DeviceIDs[0]] {
@@ -188,7 +188,7 @@ func TestPlacement_RoomIsShownOnRefusalOnly(t *testing.T) {
 		t.Fatalf("an admin sees %v of the node: %s", told(node), node.body)
 	}
 	read, all := 0, operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		if !o.reads() || o.access == access.Public {
 			continue
@@ -205,7 +205,7 @@ func TestPlacement_RoomIsShownOnRefusalOnly(t *testing.T) {
 	if read < 20 {
 		t.Errorf("only %d reads were allowed", read)
 	}
-	w.saved(w.nodes.DisableNode(t.Context(), system, "node-1"))
+	w.expectSaved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	w.machine("tiny", controlplane.Inventory{CPU: 1, Memory: 16 << 20, Disk: 1 << 40})
 	// promise: N-133
 	if a := w.create(token, "more", nil); a.status != http.StatusConflict ||
@@ -294,7 +294,7 @@ func TestCreate_OnANodeWithoutSizeIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+	w.expectSaved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
 		return tx.Nodes().SetInventory(t.Context(), w.node, "test",
 			controlplane.Inventory{Hostname: "n"})
 	}))
@@ -304,7 +304,7 @@ func TestCreate_OnANodeWithoutSizeIsAskedAgain(t *testing.T) {
 		early.header.Get("Retry-After") == "" {
 		t.Errorf("a node without size answers %d, %v: %s", early.status, early.header, early.body)
 	}
-	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+	w.expectSaved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
 		return tx.Nodes().SetInventory(t.Context(), w.node, "test",
 			controlplane.Inventory{Hostname: "n",
 				CPU: 64, Memory: 64 << 30, Disk: 1 << 40})
@@ -319,7 +319,7 @@ func TestCreate_OnANodeWithoutSizeIsAskedAgain(t *testing.T) {
 // too, so the answer is to try again, and who chooses to wait is queued.
 func (w *world) engineDown(token string) {
 	w.t.Helper()
-	w.saved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
+	w.expectSaved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
 		return tx.Nodes().SetInventory(w.t.Context(), w.node, "test",
 			controlplane.Inventory{Hostname: "n",
 				CPU: 64, Memory: 64 << 30, Disk: 1 << 40, Checks: []controlplane.Check{

@@ -21,7 +21,7 @@ func TestDeployment_ShowsTheURLOfEachExposedPort(t *testing.T) {
 	p := shopPipeline()
 	p.Steps[0].Service.Ports = []pipeline.Port{{Name: "http", Port: 8080, Expose: true},
 		{Name: "admin", Port: 9000, Expose: true}, {Name: "metrics", Port: 9100}}
-	w.saved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "with an admin port"))
+	w.expectSaved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "with an admin port"))
 	hook, host := receive(t, 0), newCodeHost(t)
 	w.hooked("ci", hook.URL)
 	w.ruled("shop", "github", host.URL)

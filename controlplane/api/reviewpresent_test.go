@@ -60,7 +60,7 @@ func TestReview_AsksForThePresentState(t *testing.T) {
 				"X-Gitea-Signature": signature(body), "X-Gitlab-Token": ruleSecret})
 			return a.field("result")
 		}
-		w.ruled(c.source, c.source, stateHost(t, c.path, &state))
+		w.makeRule(c.source, c.source, stateHost(t, c.path, &state))
 		state.Store(c.closed)
 		if said := send(c.opens, "a1"); said != "taken" {
 			t.Fatalf("%s: %q", c.source, said)
@@ -68,7 +68,7 @@ func TestReview_AsksForThePresentState(t *testing.T) {
 		w.awaitReview(c.source, closedReview)
 		all, err := w.lifecycle.List(t.Context(), system, lifecycle.Filter{Removed: true, Most: 10,
 			Name: c.source + "-12"})
-		w.saved(nil, err)
+		w.expectSaved(nil, err)
 		if len(all) != 0 {
 			t.Errorf("%s: of a closed one it made %+v", c.source, all)
 		}
@@ -80,10 +80,10 @@ func TestReview_AsksForThePresentState(t *testing.T) {
 		if said := send(strings.Replace(c.opens, "open", "reopen", 1), "a3"); said != "taken" {
 			t.Fatalf("%s: opened again: %q", c.source, said)
 		}
-		made := w.made(c.source+"-12", queued)
+		made := w.awaitDeployment(c.source+"-12", isQueued)
 		state.Store(c.closed)
 		send(map[bool]string{true: "update", false: "synchronize"}[c.source == "gitlab"], "a4")
-		w.made(c.source+"-12", func(d controlplane.Deployment) bool {
+		w.awaitDeployment(c.source+"-12", func(d controlplane.Deployment) bool {
 			return d.ID == made.ID && (leaving(d) || d.Status.IsGone())
 		})
 	}
@@ -153,7 +153,7 @@ func TestReview_RepositoryIsRenamed(t *testing.T) {
 		{"gitea", hub, "opened", "synchronized", "closed"},
 		{"gitlab", lab, "open", "update", "close"},
 	} {
-		w.ruled(c.source, c.source, "", object{"tag": "9.9-missing", "repository": "acme/shop"})
+		w.makeRule(c.source, c.source, "", object{"tag": "9.9-missing", "repository": "acme/shop"})
 		send := func(want, action, sha string, id int, name string) {
 			t.Helper()
 			body := fmt.Sprintf(c.body, action, sha, id, name)

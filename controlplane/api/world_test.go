@@ -254,7 +254,7 @@ func (w *world) people() {
 			w.t.Fatal(err)
 		}
 	}
-	w.saved(w.accounts.PutUser(ctx, system, accounts.UserPut{Name: "robot", Active: true,
+	w.expectSaved(w.accounts.PutUser(ctx, system, accounts.UserPut{Name: "robot", Active: true,
 		Role: controlplane.RoleUser, Kind: controlplane.KindService}))
 }
 
@@ -264,24 +264,24 @@ func (w *world) shop() {
 	w.people()
 	ctx := w.t.Context()
 	secretPassword := controlplane.NewPlain(registrySecret)
-	w.saved(w.catalog.PutRegistry(ctx, system, catalog.RegistryPut{Name: "local",
+	w.expectSaved(w.catalog.PutRegistry(ctx, system, catalog.RegistryPut{Name: "local",
 		Host: "localhost:5000", Insecure: true, Username: "puller", Password: &secretPassword}))
-	w.saved(w.catalog.PutService(ctx, system, catalog.ServicePut{Name: "api", Registry: "local",
+	w.expectSaved(w.catalog.PutService(ctx, system, catalog.ServicePut{Name: "api", Registry: "local",
 		Image: "shop/api", TagMode: pipeline.Selectable}))
-	w.saved(w.catalog.PutPlugin(ctx, system, catalog.PluginPut{Name: "seed", Registry: "local",
+	w.expectSaved(w.catalog.PutPlugin(ctx, system, catalog.PluginPut{Name: "seed", Registry: "local",
 		Image: "plugins/seed", Tag: "1.0", Component: pipeline.Component{
 			Secrets: []pipeline.SecretInput{{Name: "token", Required: true}}}}))
-	w.saved(w.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "qa",
+	w.expectSaved(w.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "qa",
 		Domain: "localhost"}))
-	w.saved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "shop",
+	w.expectSaved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "shop",
 		Resources: pipeline.Resources{CPU: 2, MemoryMiB: 1024}}))
 	value := controlplane.NewPlain(projectSecret)
-	w.saved(w.catalog.PutSecret(ctx, system, catalog.SecretPut{Project: "shop",
+	w.expectSaved(w.catalog.PutSecret(ctx, system, catalog.SecretPut{Project: "shop",
 		Name: "API_TOKEN", Value: &value}))
-	w.saved(w.catalog.SavePipeline(ctx, system, "shop", shopPipeline(), "first"))
+	w.expectSaved(w.catalog.SavePipeline(ctx, system, "shop", shopPipeline(), "first"))
 	for _, level := range []controlplane.Level{controlplane.LevelFull, controlplane.LevelRead} {
 		name := map[controlplane.Level]string{"full": "full", "read": "reader"}[level]
-		w.saved(w.accounts.PutTeam(ctx, system, accounts.TeamPut{Name: "team-" + name,
+		w.expectSaved(w.accounts.PutTeam(ctx, system, accounts.TeamPut{Name: "team-" + name,
 			Members: []string{name},
 			Grants:  []controlplane.TeamGrant{{Project: "shop", Level: level}}}))
 	}
@@ -300,8 +300,8 @@ func shopPipeline() pipeline.Pipeline {
 	}}
 }
 
-// saved fails the test when a definition was refused.
-func (w *world) saved(_ any, err error) {
+// expectSaved fails the test when a definition was refused.
+func (w *world) expectSaved(_ any, err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -319,9 +319,9 @@ func (w *world) onlineIn(name, environment, address string) {
 	ctx := w.t.Context()
 	e, err := w.nodes.AddNode(ctx, system, nodes.Put{Name: name, Environment: environment,
 		Address: address})
-	w.saved(e, err)
+	w.expectSaved(e, err)
 	w.node = e.Node.ID
-	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
+	w.expectSaved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
 		if err := tx.Nodes().SetInventory(ctx, e.Node.ID, "test", controlplane.Inventory{
 			Hostname: name, CPU: 64, Memory: 64 << 30, Disk: 1 << 40}); err != nil {
 			return err
@@ -345,7 +345,7 @@ func (w *world) deploy(name string) controlplane.Deployment {
 	d, err := w.lifecycle.Create(w.t.Context(), system, lifecycle.Request{Name: name,
 		Project: "shop", Environment: "qa",
 		Versions: map[pipeline.StepKey]string{"api": "1.0"}})
-	w.saved(d, err)
+	w.expectSaved(d, err)
 	return d
 }
 
@@ -355,13 +355,13 @@ func (w *world) report(d controlplane.Deployment, r lifecycle.Report) {
 	w.seq++
 	r.Node, r.Seq, r.Deployment, r.At = w.node, w.seq, d.ID, time.Now()
 	r.Generation, r.Run = d.Generation, d.RunID
-	w.saved(nil, w.lifecycle.Apply(context.WithoutCancel(w.t.Context()), system, r))
+	w.expectSaved(nil, w.lifecycle.Apply(context.WithoutCancel(w.t.Context()), system, r))
 }
 
 // write adds a line to a step's log.
 func (w *world) write(d controlplane.Deployment, step string, number int64, text string) {
 	w.t.Helper()
-	w.saved(nil, w.logbook.Append(context.WithoutCancel(w.t.Context()), system, w.node,
+	w.expectSaved(nil, w.logbook.Append(context.WithoutCancel(w.t.Context()), system, w.node,
 		[]controlplane.LogLine{{Run: d.RunID, Step: pipeline.StepKey(step), Number: number,
 			At: time.Now(), Text: text}}, []controlplane.DeploymentID{d.ID}))
 }

@@ -15,7 +15,7 @@ import (
 // ran is deployed with its run's row, as lifecycle stores it.
 func (w *world) ran(t *testing.T, name string) (controlplane.DeploymentID, controlplane.Run) {
 	t.Helper()
-	id, run := w.deployed(t, name)
+	id, run := w.insertDeployment(t, name)
 	w.rerun(t, id, run, 1)
 	return id, run
 }

@@ -68,8 +68,9 @@ func TestSecret_WriteOnly(t *testing.T) {
 	}
 }
 
-// deployed puts a deployment with a run into the database, as lifecycle does.
-func (w *world) deployed(t *testing.T, name string) (controlplane.DeploymentID, controlplane.Run) {
+// insertDeployment puts a deployment with a run into the database, as lifecycle does.
+func (w *world) insertDeployment(t *testing.T, name string) (controlplane.DeploymentID,
+	controlplane.Run) {
 	t.Helper()
 	id := controlplane.NewID[controlplane.DeploymentID]()
 	run := controlplane.Run{
@@ -95,7 +96,7 @@ func TestOpenRun(t *testing.T) {
 	}))(t)
 	must(w.SavePipeline(ctx, w.admin, "shop", graph(), ""))(t)
 	fleet := access.System("fleet")
-	id, run := w.deployed(t, "cart")
+	id, run := w.insertDeployment(t, "cart")
 	b, err := w.OpenRun(ctx, fleet, id, run)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ func TestOpenRun(t *testing.T) {
 	if again.Values["DB_PASSWORD"].Reveal() != made {
 		t.Error("a generated secret changed within its deployment")
 	}
-	other, run2 := w.deployed(t, "other")
+	other, run2 := w.insertDeployment(t, "other")
 	if must(w.OpenRun(ctx, fleet, other, run2))(t).Values["DB_PASSWORD"].Reveal() == made {
 		t.Error("two deployments share a generated secret")
 	}
@@ -190,7 +191,7 @@ func TestOpenRun_DeletedSecret(t *testing.T) {
 	w.shop(t)
 	ctx := t.Context()
 	must(w.SavePipeline(ctx, w.admin, "shop", graph(), ""))(t)
-	id, run := w.deployed(t, "cart")
+	id, run := w.insertDeployment(t, "cart")
 	p := graph()
 	delete(p.Steps[0].Service.Env, "TOKEN")
 	must(w.SavePipeline(ctx, w.admin, "shop", p, ""))(t)

@@ -58,7 +58,7 @@ func TestVaultSecret_IsReadByTheRun(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	must(w.SavePipeline(ctx, w.admin, "shop", graph(), ""))(t)
-	id, run := w.deployed(t, "cart")
+	id, run := w.insertDeployment(t, "cart")
 	for range 2 {
 		b := must(w.OpenRun(ctx, fleet, id, run))(t)
 		if got := b.Values["API_TOKEN"].Reveal(); got != first {
@@ -71,7 +71,7 @@ func TestVaultSecret_IsReadByTheRun(t *testing.T) {
 		t.Error("the project stores more than the path")
 	}
 	w.noCanary(t)
-	other, again := w.deployed(t, "cart2")
+	other, again := w.insertDeployment(t, "cart2")
 	b := must(w.OpenRun(ctx, fleet, other, again))(t)
 	if got := b.Values["API_TOKEN"].Reveal(); got != second {
 		t.Errorf("the next run has %q", got)
@@ -85,7 +85,7 @@ func TestVaultSecret_SaysWhyItIsNotThere(t *testing.T) {
 	fleet := access.System("fleet")
 	must(w.putVault(t, "apps/shop", "token"))(t)
 	must(w.SavePipeline(t.Context(), w.admin, "shop", graph(), ""))(t)
-	id, run := w.deployed(t, "cart")
+	id, run := w.insertDeployment(t, "cart")
 	for _, test := range []struct {
 		why  string
 		make func()

@@ -130,7 +130,7 @@ func (w *world) everythingSealed(
 	must(w.PutCertificate(ctx, w.admin, certificates.Put{Name: "wild", Chain: chain,
 		Key: controlplane.NewPlain(key)}))(t)
 	must(w.MakeAuthority(ctx, w.admin))(t)
-	id, run := w.deployed(t, "cart")
+	id, run := w.insertDeployment(t, "cart")
 	must(w.OpenRun(ctx, access.System("fleet"), id, run))(t)
 	w.exec(t, `INSERT INTO runs (id, deployment_id, number, project_id, pipeline_version, pipeline,
 		key_sealed, started_by) SELECT $1, id, 1, project_id, 1, '{}', $2, 'ada' FROM deployments`,

@@ -123,7 +123,7 @@ func TestOpenRun_SaysWhichValueWaits(t *testing.T) {
 	transit := must(vault.NewTransit(t.Context(), client, "transit", vaulttest.TransitKey))(t)
 	w := newWorldWith(t, must(seal.NewKeyring(seal.NewCache(transit, time.Hour)))(t))
 	w.shop(t)
-	id, run := w.deployed(t, "cart")
+	id, run := w.insertDeployment(t, "cart")
 	fleet := access.System("fleet")
 	must(w.OpenRun(t.Context(), fleet, id, run))(t)
 	server.SetSealed(true)

@@ -16,8 +16,8 @@ func overSSH() *nodes.SSHPut {
 		HostKey: "SHA256:" + strings.Repeat("a", 43)}
 }
 
-// provisioned begins an attempt.
-func (w *world) provisioned(t *testing.T, n controlplane.Node) controlplane.ProvisionAttempt {
+// beginAttempt begins an attempt.
+func (w *world) beginAttempt(t *testing.T, n controlplane.Node) controlplane.ProvisionAttempt {
 	t.Helper()
 	return must(w.ProvisionNode(t.Context(), w.admin, n.Name, overSSH()))(t)
 }
@@ -28,7 +28,7 @@ func TestProvisionNode_KeepsTheCredentialSealed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx, n := t.Context(), w.addNode(t).Node
-	first := w.provisioned(t, n)
+	first := w.beginAttempt(t, n)
 	if first.Number != 1 || first.State != controlplane.ProvisionPending {
 		t.Errorf("begun as %+v", first)
 	}

@@ -62,7 +62,7 @@ func TestPost_SpeaksEachHostsLanguage(t *testing.T) {
 		if err := h.postStatus(t.Context(), x, []string{"http://a", "http://b"}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := server.asked(); !slices.Equal(got, []string{c.made, c.edited, c.success}) {
+		if got := server.listRequests(); !slices.Equal(got, []string{c.made, c.edited, c.success}) {
 			t.Errorf("%s is asked %q", c.source, got)
 		}
 		if slices.ContainsFunc(server.keys, func(k string) bool { return k != c.key }) {
@@ -70,11 +70,11 @@ func TestPost_SpeaksEachHostsLanguage(t *testing.T) {
 		}
 		x.State = controlplane.ReviewFailed
 		if err := h.postStatus(t.Context(), x, nil, nil); err != nil ||
-			!strings.Contains(server.asked()[3], c.failure) {
-			t.Errorf("%s: failure is %q %v", c.source, server.asked()[3], err)
+			!strings.Contains(server.listRequests()[3], c.failure) {
+			t.Errorf("%s: failure is %q %v", c.source, server.listRequests()[3], err)
 		}
 		x.State = controlplane.ReviewRemoved
-		if err := h.postStatus(t.Context(), x, nil, nil); err != nil || len(server.asked()) != 4 {
+		if err := h.postStatus(t.Context(), x, nil, nil); err != nil || len(server.listRequests()) != 4 {
 			t.Errorf("%s: a removal sets the status of a commit: %v", c.source, err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestPost_GenericHostGetsOneMessage(t *testing.T) {
 	}
 	want := `POST / {"commit":"abc1234","deployment":"shop-12","key":"acme/shop#12","number":12,` +
 		`"state":"ready","text":"text"}`
-	if got := server.asked(); !slices.Equal(got, []string{want}) {
+	if got := server.listRequests(); !slices.Equal(got, []string{want}) {
 		t.Errorf("it is asked %q", got)
 	}
 }
@@ -107,7 +107,7 @@ func TestPost_EscapesTheRepository(t *testing.T) {
 		h, x := newHost(newReviews(), controlplane.ReviewGitHub, server.URL), sampleReview()
 		x.Repository, x.Key = repository, "old/key#12"
 		err := h.postComment(t.Context(), &x, "text")
-		if got := server.asked(); err != nil || len(got) != 1 || !strings.HasPrefix(got[0],
+		if got := server.listRequests(); err != nil || len(got) != 1 || !strings.HasPrefix(got[0],
 			"POST "+want) {
 			t.Errorf("%q: %q %v", repository, got, err)
 		}
@@ -132,7 +132,7 @@ func TestCallAPI_FailsWithoutSecrets(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if len(moved.asked()) != 1 {
+	if len(moved.listRequests()) != 1 {
 		t.Error("a redirect was followed with the token")
 	}
 }
@@ -180,8 +180,8 @@ func TestPresent_AsksWhetherItIsClosed(t *testing.T) {
 			sampleReview())
 		if err != nil || now.closed != c.closed ||
 			strings.TrimSpace(now.branch+" "+now.commit) != c.head || c.asked != "" && !now.at.Equal(at) ||
-			strings.Join(server.asked(), " ") != c.asked {
-			t.Errorf("%s: %+v, %v: asked %q", c.source, now, err, server.asked())
+			strings.Join(server.listRequests(), " ") != c.asked {
+			t.Errorf("%s: %+v, %v: asked %q", c.source, now, err, server.listRequests())
 		}
 	}
 	server := newFakeHost(t, 404, `{"state":"closed"}`)

@@ -184,7 +184,7 @@ func newFakeHost(t *testing.T, status int, answer string) *fakeHost {
 	return h
 }
 
-func (h *fakeHost) asked() []string {
+func (h *fakeHost) listRequests() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.calls

@@ -93,7 +93,7 @@ func TestRemoveTmpfs_TouchesOnlyFoldersOfDemos(t *testing.T) {
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	made, err := tmpfs()
+	made, err := makeTmpfs()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func main() {
 		}
 		return
 	}
-	if err := run(ctx, check, command); err != nil {
+	if err := runDemo(ctx, check, command); err != nil {
 		if errors.Is(err, context.Canceled) && len(command) == 0 {
 			return
 		}
@@ -55,7 +55,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, check bool, command []string) (err error) {
+func runDemo(ctx context.Context, check bool, command []string) (err error) {
 	p, err := newProduct(check || len(command) > 0)
 	if err != nil {
 		return err
