@@ -63,7 +63,9 @@ func (n nameScheme) oldRelayName(deployment string) string {
 	return n.fitName(deployment, oldKindRelay)
 }
 
-func (rl *relays) oldRelaysDir() string { return filepath.Join(rl.config.DataDir, oldKindRelay+"s") }
+func (rl *relays) oldRelaysDir() string {
+	return filepath.Join(rl.config.DataDir, oldKindRelay+"s")
+}
 
 func (rl *relays) oldRelayDir(deployment string) string {
 	return filepath.Join(rl.oldRelaysDir(), filepath.Base(rl.relayDir(deployment)))

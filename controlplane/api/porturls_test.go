@@ -23,10 +23,10 @@ func TestDeployment_ShowsTheURLOfEachExposedPort(t *testing.T) {
 		{Name: "admin", Port: 9000, Expose: true}, {Name: "metrics", Port: 9100}}
 	w.expectSaved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "with an admin port"))
 	hook, host := receive(t, 0), newCodeHost(t)
-	w.hooked("ci", hook.URL)
-	w.ruled("shop", "github", host.URL)
+	w.makeWebhook("ci", hook.URL)
+	w.makeRule("shop", "github", host.URL)
 	w.github("shop", pullRequest("opened", "feature/cart", "abc1234def", "acme/shop"))
-	d := w.made("shop-12", queued)
+	d := w.awaitDeployment("shop-12", isQueued)
 	const main, admin = "http://api.shop-12.qa.localhost:8000",
 		"http://admin--api.shop-12.qa.localhost:8000"
 	_, bodies := hook.wait(t, 1)

@@ -103,7 +103,7 @@ func TestReview_FollowsTheHostWithinOneSecond(t *testing.T) {
 		_, _ = io.WriteString(w, text)
 	}))
 	t.Cleanup(s.Close)
-	w.ruled("hub", "github", s.URL, object{"tag": "9.9-missing"})
+	w.makeRule("hub", "github", s.URL, object{"tag": "9.9-missing"})
 	n := 0
 	send := func(action, sha, second string) {
 		t.Helper()

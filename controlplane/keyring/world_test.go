@@ -120,9 +120,10 @@ func (w *world) addNode(t *testing.T) {
 		Password: controlplane.NewPlain(canary), HostKey: "SHA256:" + strings.Repeat("a", 43)}))(t)
 }
 
-// insertDeployment puts a deployment into the database, as lifecycle does, and returns it with a run
-// that uses both secrets of the project.
-func (w *world) insertDeployment(t *testing.T, name string) (controlplane.DeploymentID, controlplane.Run) {
+// insertDeployment puts a deployment into the database, as lifecycle does, and returns it
+// with a run that uses both secrets of the project.
+func (w *world) insertDeployment(t *testing.T, name string) (controlplane.DeploymentID,
+	controlplane.Run) {
 	t.Helper()
 	id := controlplane.NewID[controlplane.DeploymentID]()
 	run := controlplane.Run{
