@@ -32,6 +32,8 @@ type containerSpec struct {
 	// network is a name; empty means none. alias is the DNS name in it.
 	network string
 	alias   string
+	// prepare, if not nil, is called when the container exists and before it starts.
+	prepare func(context.Context) error
 }
 
 func (s containerSpec) specDigest() string {
@@ -49,13 +51,22 @@ func (d *Docker) ensureRunning(ctx context.Context, s containerSpec, keep bool) 
 	if err != nil {
 		return err
 	}
-	err = d.startContainer(ctx, id)
+	err = d.startPrepared(ctx, s, id)
 	if err == nil || !adopted || !isEngineAnswer(err) {
 		return err
 	}
 	id, _, err = d.ensureContainer(ctx, s, false)
 	if err != nil {
 		return err
+	}
+	return d.startPrepared(ctx, s, id)
+}
+
+func (d *Docker) startPrepared(ctx context.Context, s containerSpec, id string) error {
+	if s.prepare != nil {
+		if err := s.prepare(ctx); err != nil {
+			return err
+		}
 	}
 	return d.startContainer(ctx, id)
 }

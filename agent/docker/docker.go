@@ -85,6 +85,8 @@ type Docker struct {
 
 	// networks keeps two calls from picking the same subnet.
 	networks sync.Mutex
+	// mountPoints keeps two services that share a volume from preparing it at once.
+	mountPoints sync.Mutex
 	// sweeps are containers of ended plugins that are being removed in the background.
 	sweeps pendingRemovals
 	ahead  precreatedPlugins

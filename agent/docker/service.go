@@ -79,8 +79,9 @@ func (d *Docker) startService(ctx context.Context, s agent.ServiceSpec) error {
 	if err != nil {
 		return err
 	}
+	spec.prepare = func(ctx context.Context) error { return d.makeMountPoints(ctx, s) }
 	if err := d.ensureRunning(ctx, spec, !changed); err != nil {
-		return err
+		return explainStart(err, spec)
 	}
 	return d.confirmRunFiles(s)
 }
