@@ -30,7 +30,11 @@ const startWithin = 2 * time.Minute
 func main() {
 	// Children die with the thread that started them; it must be this one.
 	runtime.LockOSThread()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	check := os.Getenv("CHECK") != "" && os.Getenv("CHECK") != "0"
 	command := os.Args[1:]

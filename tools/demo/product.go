@@ -34,6 +34,8 @@ type product struct {
 	// ended yields when a server ends by itself.
 	ended    chan error
 	children []*child
+	// lock keeps another demo away from the same data.
+	lock *os.File
 }
 
 // child is a server we started.
@@ -68,6 +70,9 @@ func newProduct(check bool) (*product, error) {
 			return nil, err
 		}
 	}
+	if p.lock, err = lockDemo(p.dir); err != nil {
+		return nil, err
+	}
 	p.config = filepath.Join(p.dir, "config")
 	if p.shm, err = makeTmpfs(); err != nil {
 		return nil, err
@@ -78,6 +83,23 @@ func newProduct(check bool) (*product, error) {
 		return nil, err
 	}
 	return p, p.choosePorts()
+}
+
+// lockDemo refuses a second demo on the same data: it would write down another engine and other
+// logs before it failed, and the first would no longer find its own.
+func lockDemo(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "demo.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("a demo of this checkout is running already, with its "+
+			"data in %s: end it with Ctrl-C first", dir), f.Close())
+	}
+	return f, nil
 }
 
 // tmpfsParents are where the folder of secrets may be, below a name of its own.
@@ -247,7 +269,7 @@ func (p *product) close() error {
 			<-c.done
 		}
 	}
-	errs = append(errs, p.leave(), os.RemoveAll(p.shm))
+	errs = append(errs, p.leave(), os.RemoveAll(p.shm), p.lock.Close())
 	if p.check {
 		errs = append(errs, os.RemoveAll(p.dir))
 	}
