@@ -115,7 +115,8 @@ func TestProxy_SwapsWithoutAWrongAnswer(t *testing.T) {
 			for i := range requests {
 				h := (id + i) % 8
 				kind := [...]string{"anew", "stays", "flaps"}[i%3]
-				checkSwap(t, b, c, kind, fmt.Sprintf("%s%d", kind, h), &begun, &done)
+				swapProbe{b: b, client: c, kind: kind, deployment: fmt.Sprintf("%s%d", kind, h),
+					begun: &begun, done: &done}.check(t)
 			}
 		})
 	}
@@ -130,20 +131,28 @@ func TestProxy_SwapsWithoutAWrongAnswer(t *testing.T) {
 	}
 }
 
-func checkSwap(t *testing.T, b *bed, c *http.Client, kind, deployment string,
-	begun, done *atomic.Int64,
-) {
-	oldest := done.Load()
-	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+b.addr, nil)
+// swapProbe is one request while tables change; begun and done count the tables.
+type swapProbe struct {
+	b                *bed
+	client           *http.Client
+	kind, deployment string
+	begun, done      *atomic.Int64
+}
+
+func (p swapProbe) check(t *testing.T) {
+	t.Helper()
+	kind, deployment := p.kind, p.deployment
+	oldest := p.done.Load()
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.b.addr, nil)
 	req.Host = "web." + deployment + ".env." + domain
-	res, err := c.Do(req)
+	res, err := p.client.Do(req)
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	body, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	newest := begun.Load()
+	newest := p.begun.Load()
 	if err != nil {
 		t.Error(err)
 	}

@@ -65,7 +65,8 @@ func (l *Lifecycle) Adopt(ctx context.Context, actor access.Actor, node string,
 			return err
 		}
 		entry.Project, entry.Environment = target.ProjectID, env.ID
-		made, err = l.writeDown(ctx, tx, actor, n, u, f, target, env)
+		made, err = l.insertAdopted(ctx, tx, adoption{actor: actor, node: n, unknown: u, found: f,
+			target: target, env: env})
 		return err
 	})
 	if err != nil {
@@ -90,31 +91,37 @@ func findAdoptionTarget(ctx context.Context, tx *postgres.Tx, u controlplane.Unk
 	return target, env, err
 }
 
-func (l *Lifecycle) writeDown(
-	ctx context.Context,
-	tx *postgres.Tx,
-	actor access.Actor,
-	n controlplane.Node,
-	u controlplane.UnknownDeployment,
-	f DescribedDeployment,
-	target postgres.RunTarget,
-	env controlplane.Environment,
+// adoption is what the row of an adopted deployment is made of.
+type adoption struct {
+	actor   access.Actor
+	node    controlplane.Node
+	unknown controlplane.UnknownDeployment
+	found   DescribedDeployment
+	target  postgres.RunTarget
+	env     controlplane.Environment
+}
+
+// insertAdopted adds the deployment and its run as the node has them.
+func (l *Lifecycle) insertAdopted(
+	ctx context.Context, tx *postgres.Tx, a adoption,
 ) (controlplane.Deployment, error) {
+	f := a.found
 	ask := resourceRequest(f.Pipeline, controlplane.Placement{})
-	d := controlplane.Deployment{ID: f.ID, Name: u.Name, ProjectID: target.ProjectID,
-		Project: target.Project, EnvironmentID: env.ID, Environment: env.Name,
-		Domain: env.Domain, NodeID: n.ID, Node: n.Name, RunID: f.Run, Versions: listVersions(f.Pipeline),
-		Resources: ask.Resources, VRAMMiB: new(int64(ask.VRAMMiB)), CreatedBy: actor.Name()}
+	d := controlplane.Deployment{ID: f.ID, Name: a.unknown.Name, ProjectID: a.target.ProjectID,
+		Project: a.target.Project, EnvironmentID: a.env.ID, Environment: a.env.Name,
+		Domain: a.env.Domain, NodeID: a.node.ID, Node: a.node.Name, RunID: f.Run,
+		Versions: listVersions(f.Pipeline), Resources: ask.Resources,
+		VRAMMiB: new(int64(ask.VRAMMiB)), CreatedBy: a.actor.Name()}
 	if err := nameIsFree(ctx, tx, d); err != nil {
 		return d, err
 	}
 	if err := tx.Deployments().Insert(ctx, d, deploymentHosts(d, f.Pipeline)); err != nil {
 		return d, err
 	}
-	if err := tx.Deployments().MarkAdopted(ctx, d.ID, f.Generation, actor.Name()); err != nil {
+	if err := tx.Deployments().MarkAdopted(ctx, d.ID, f.Generation, a.actor.Name()); err != nil {
 		return d, err
 	}
-	if err := l.adoptRun(ctx, tx, actor, d, f, target); err != nil {
+	if err := l.adoptRun(ctx, tx, a.actor, d, f, a.target); err != nil {
 		return d, err
 	}
 	for _, to := range []controlplane.DeploymentStatus{controlplane.Applying, controlplane.Ready} {
@@ -122,7 +129,7 @@ func (l *Lifecycle) writeDown(
 			return d, err
 		}
 	}
-	return d, tx.UnknownDeployments().Delete(ctx, n.ID, f.ID)
+	return d, tx.UnknownDeployments().Delete(ctx, a.node.ID, f.ID)
 }
 
 // adoptRun stores the run as the node knows it. Its pipeline is stored with it; if the version it

@@ -139,7 +139,8 @@ func (l *Lifecycle) insertDeployment(
 		}
 	}
 	entry := controlplane.QueueEntry{Wait: r.Wait, Priority: r.Priority, Patience: r.Patience}
-	if err := l.insertRun(ctx, tx, actor, d, p, spot, entry); err != nil {
+	run := plannedRun{actor: actor, plan: p, place: spot, entry: entry}
+	if err := l.insertRun(ctx, tx, d, run); err != nil {
 		return d, err
 	}
 	if r.Key != "" {
@@ -150,12 +151,22 @@ func (l *Lifecycle) insertDeployment(
 	return d, nil
 }
 
+// plannedRun is what a run is made of: its pipeline, where it goes, and how it waits.
+type plannedRun struct {
+	actor access.Actor
+	plan  plan
+	place placementResult
+	entry controlplane.QueueEntry
+}
+
 // insertRun adds a run with pending steps, and notifies watchers.
-func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	d controlplane.Deployment, p plan, at placementResult, e controlplane.QueueEntry) error {
+func (l *Lifecycle) insertRun(
+	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, r plannedRun,
+) error {
+	p := r.plan
 	run := controlplane.Run{ID: controlplane.NewID[controlplane.RunID](), Deployment: d.ID,
 		Project: d.ProjectID, Version: p.target.Version, Pipeline: p.pipeline,
-		StartedBy: actor.Name()}
+		StartedBy: r.actor.Name()}
 	key, err := l.keys.NewRunKey(run.ID)
 	if err != nil {
 		return fmt.Errorf("make run key: %w", err)
@@ -164,8 +175,8 @@ func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access
 	if err := tx.Runs().Insert(ctx, run, stepRows(p.pipeline)); err != nil {
 		return err
 	}
-	e.Run, e.Deployment = run.ID, d.ID
-	if err := enqueueRun(ctx, tx, d, p.ask, at, e); err != nil {
+	r.entry.Run, r.entry.Deployment = run.ID, d.ID
+	if err := enqueueRun(ctx, tx, d, p.ask, r.place, r.entry); err != nil {
 		return err
 	}
 	tx.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))

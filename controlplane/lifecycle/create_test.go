@@ -52,16 +52,22 @@ type refusal struct {
 	actor  func(*rig) access.Actor
 	change func(*rig, *lifecycle.Request)
 	code   string
+	// asks is set if the registry has to be asked to find that out.
+	asks bool
 }
 
 var refusals = []refusal{
 	{name: "malformed name", code: "name_invalid",
 		change: func(_ *rig, q *lifecycle.Request) { q.Name = "Not A Name" }},
+	{name: "malformed name and unknown tag", code: "name_invalid",
+		change: func(_ *rig, q *lifecycle.Request) {
+			q.Name, q.Versions["api"] = "Not A Name", "missing"
+		}},
 	{name: "unknown project", code: "not_found",
 		change: func(_ *rig, q *lifecycle.Request) { q.Project = "attic" }},
 	{name: "unknown environment", code: "not_found",
 		change: func(_ *rig, q *lifecycle.Request) { q.Environment = "attic" }},
-	{name: "name taken", code: "name_taken",
+	{name: "name taken", code: "name_taken", asks: true,
 		change: func(r *rig, q *lifecycle.Request) { r.createDeployment(q.Name) }},
 	{name: "address taken", code: "host_taken", change: func(r *rig, q *lifecycle.Request) {
 		// The flat name of service api of deployment a--b is that of api--a's of b.
@@ -72,12 +78,12 @@ var refusals = []refusal{
 		r.failOnError(r.Create(r.t.Context(), system, lifecycle.Request{Name: "b", Project: "other",
 			Environment: "qa", Versions: map[pipeline.StepKey]string{"api--a": "1.0"}}))
 		q.Name = "a--b"
-	}},
+	}, asks: true},
 	{name: "no version chosen", code: "version_refused",
 		change: func(_ *rig, q *lifecycle.Request) { q.Versions = nil }},
-	{name: "unknown tag", code: "tag_unknown",
+	{name: "unknown tag", code: "tag_unknown", asks: true,
 		change: func(_ *rig, q *lifecycle.Request) { q.Versions["api"] = "missing" }},
-	{name: "other processor", code: "platform_missing",
+	{name: "other processor", code: "platform_missing", asks: true,
 		change: func(_ *rig, q *lifecycle.Request) { q.Versions["api"] = "arm" }},
 	{name: "no pipeline", code: "no_pipeline", change: func(r *rig, q *lifecycle.Request) {
 		r.failOnError(r.catalog.PutProject(r.t.Context(), system, catalogProject("empty")))
@@ -90,7 +96,7 @@ var refusals = []refusal{
 		return r.newProjectUser("stranger", controlplane.LevelNone)
 	}},
 	// The last: the node stays away.
-	{name: "no room", code: "no_room",
+	{name: "no room", code: "no_room", asks: true,
 		change: func(r *rig, _ *lifecycle.Request) { r.nodeGoesOffline() }},
 }
 
@@ -109,9 +115,13 @@ func TestCreate_RefusesAsAWholeAndPreflightSaysTheSame(t *testing.T) {
 				r.queryCount("SELECT count(*) FROM runs")
 			p, err := r.Preflight(t.Context(), actor, q)
 			r.failOnError(nil, err)
+			asked := r.asked.Load()
 			_, err = r.Create(t.Context(), actor, q)
 			if got := controlplane.CodeOf(err); got != c.code {
 				t.Errorf("it was refused with %q: %v", got, err)
+			}
+			if got := r.asked.Load() != asked; got != c.asks {
+				t.Errorf("the registry was asked: %v, want %v", got, c.asks)
 			}
 			if p.OK() || !slices.ContainsFunc(p.Checks, func(one lifecycle.Check) bool {
 				return one.State == lifecycle.CheckFailed && one.Code == c.code

@@ -55,7 +55,8 @@ func (l *Lifecycle) Move(ctx context.Context, actor access.Actor, id controlplan
 	}
 	return l.changeDeployment(ctx, actor, "move deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-			return startMove(ctx, tx, actor, d, p, r, to)
+			return startMove(ctx, tx, d, plannedMove{actor: actor, plan: p, request: r,
+				dropVolumes: to.DropVolumes})
 		})
 }
 
@@ -77,17 +78,27 @@ func (l *Lifecycle) findNodeID(
 	return id, err
 }
 
+// plannedMove is what a deployment is moved with.
+type plannedMove struct {
+	actor access.Actor
+	plan  plan
+	// request makes the deployment again on the other node.
+	request     Request
+	dropVolumes bool
+}
+
 // startMove begins a move, if the deployment can go and has somewhere to go to.
-func startMove(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlplane.Deployment,
-	p plan, r Request, to MoveRequest) error {
-	if d.Status != controlplane.Ready || string(d.NodeID) != r.Avoid {
+func startMove(
+	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, m plannedMove,
+) error {
+	if d.Status != controlplane.Ready || string(d.NodeID) != m.request.Avoid {
 		return notReady(d)
 	}
 	if err := notDisputed(ctx, tx, d); err != nil {
 		return err
 	}
-	if access.Check(actor, access.Admin, access.Object{}) != nil {
-		if err := requireNoOtherHold(ctx, tx, actor, d); err != nil {
+	if access.Check(m.actor, access.Admin, access.Object{}) != nil {
+		if err := requireNoOtherHold(ctx, tx, m.actor, d); err != nil {
 			return err
 		}
 	}
@@ -95,20 +106,20 @@ func startMove(ctx context.Context, tx *postgres.Tx, actor access.Actor, d contr
 		return errors.Join(err, onItsWay(d, r))
 	}
 	every := func(pipeline.Volume) bool { return true }
-	if len(volumeNames(p.pipeline, every)) > 0 && !to.DropVolumes {
-		return startRelocation(ctx, tx, actor, d, p)
+	if len(volumeNames(m.plan.pipeline, every)) > 0 && !m.dropVolumes {
+		return startRelocation(ctx, tx, m.actor, d, m.plan)
 	}
-	if _, err := choosePlacement(ctx, tx, d.EnvironmentID, p.ask, false); err != nil {
+	if _, err := choosePlacement(ctx, tx, d.EnvironmentID, m.plan.ask, false); err != nil {
 		return err
 	}
-	request, err := json.Marshal(r)
+	request, err := json.Marshal(m.request)
 	if err != nil {
 		return fmt.Errorf("write what is made elsewhere: %w", err)
 	}
 	if err := tx.Moves().Start(ctx, d.ID, request); err != nil {
 		return err
 	}
-	if err := recordRemover(ctx, tx, d, actor.Name()); err != nil {
+	if err := recordRemover(ctx, tx, d, m.actor.Name()); err != nil {
 		return err
 	}
 	return removeDeployment(ctx, tx, d)

@@ -19,51 +19,66 @@ type plan struct {
 	env      controlplane.Environment
 	pipeline pipeline.Pipeline
 	versions []controlplane.ServiceVersion
+	// required are the labels that the request itself asks for.
+	required []controlplane.Selector
 	ask      ResourceRequest
 }
 
 // makePlan checks access, the name, the versions and the secrets, and resolves each tag at its
-// registry. It ends at the first refusal.
-func (l *Lifecycle) makePlan(ctx context.Context, actor access.Actor, r Request) (plan, error) {
-	return l.collectPlan(ctx, actor, r, &checks{stop: true})
+// registry. It fails with the first refusal, and asks no registry after one.
+func (l *Lifecycle) makePlan(
+	ctx context.Context, actor access.Actor, r Request,
+) (p plan, err error) {
+	c := &checks{}
+	_, err = l.checkDefinition(ctx, actor, r, c, &p)
+	if err = c.refusalOr(err); err != nil {
+		return p, err
+	}
+	return p, c.refusalOr(l.checkImages(ctx, actor, r, c, &p))
 }
 
-// collectPlan is makePlan with the results added to the checks. If a failed check
-// prevents the rest, it stops there and the plan is incomplete.
-func (l *Lifecycle) collectPlan(
-	ctx context.Context, actor access.Actor, r Request, c *checks,
-) (p plan, err error) {
+// checkDefinition checks what the database knows: the request, its target, and the pipeline.
+// It reports false if what failed prevents the rest; the plan is incomplete then.
+func (l *Lifecycle) checkDefinition(
+	ctx context.Context, actor access.Actor, r Request, c *checks, p *plan,
+) (goOn bool, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
-		return p, err
+		return false, err
 	}
 	err = c.record("name", "", "The name has the right form.", controlplane.ValidName("name", r.Name))
 	if err != nil {
-		return p, err
+		return false, err
 	}
-	required, err := checkRequired(r, c)
+	p.required, err = checkRequired(r, c)
 	if err != nil || c.hasFailed("labels") {
-		return p, err
+		return false, err
 	}
-	if err := l.resolveTarget(ctx, actor, r, c, &p); err != nil ||
+	if err := l.resolveTarget(ctx, actor, r, c, p); err != nil ||
 		c.hasFailed("project", "environment", "access") {
-		return p, err
+		return false, err
 	}
-	if err := l.validatePipeline(p.target, r, c); err != nil || c.hasFailed("pipeline") {
-		return p, err
-	}
+	err = l.validatePipeline(p.target, r, c)
+	return !c.hasFailed("pipeline"), err
+}
+
+// checkImages asks the registries, and completes the plan with their answers, unless one of
+// them fails.
+func (l *Lifecycle) checkImages(
+	ctx context.Context, actor access.Actor, r Request, c *checks, p *plan,
+) error {
 	found, err := l.resolveVersions(ctx, actor, p.target.Pipeline, r, c)
 	if err != nil || found == nil {
-		return p, err
+		return err
 	}
 	filled, problems := pipeline.WithVersions(p.target.Pipeline, found.versions)
 	if len(problems) > 0 {
-		return p, c.record("version", "", "", versionProblems(problems))
+		return c.record("version", "", "", versionProblems(problems))
 	}
 	p.pipeline, p.versions = filled, listVersions(filled)
 	p.ask = resourceRequest(filled, p.env.Placement.Combine(p.target.Placement))
 	p.ask.Arches, p.ask.Only, p.ask.Avoid = found.commonArches(), r.Only, r.Avoid
-	p.ask.Required = required
-	return p, l.checkPlatforms(ctx, p, *found, c)
+	p.ask.Required = p.required
+	return l.checkPlatforms(ctx, *p, *found, c)
 }
 
 // checkRequired checks the form of the labels that the request itself asks for.

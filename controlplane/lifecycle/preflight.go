@@ -31,7 +31,11 @@ func (l *Lifecycle) Preflight(
 	ctx context.Context, actor access.Actor, r Request,
 ) (out Preflight, err error) {
 	c := &checks{}
-	p, err := l.collectPlan(ctx, actor, r, c)
+	var p plan
+	goOn, err := l.checkDefinition(ctx, actor, r, c, &p)
+	if err == nil && goOn {
+		err = l.checkImages(ctx, actor, r, c, &p)
+	}
 	if err == nil && p.env.ID != "" && !c.hasFailed("project", "environment", "access", "pipeline") {
 		err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 			out.Nodes, err = checkFit(ctx, tx, r, p, c)

@@ -28,26 +28,44 @@ const (
 	CheckUnknown CheckState = "unknown"
 )
 
-// checks collects results. Creating stops at the first failure (stop), pre-flight
-// continues to find them all: both run the same code.
+// checks collects results. Pre-flight shows all of them; creating runs the same code, and is
+// refused with the first failure.
 type checks struct {
-	stop bool
-	all  []Check
+	all []Check
+	// refusal is the first failure; nil if none failed.
+	refusal error
 }
 
-// record writes one result down. An error that is no refusal ends everything.
+// record writes one result down. It returns an error that is no refusal, which ends
+// everything.
 func (c *checks) record(id, subject, said string, err error) error {
 	check := Check{ID: id, Subject: subject, State: CheckOK, Message: said}
 	if err != nil {
 		e, ok := errors.AsType[*controlplane.Error](err)
-		if !ok || c.stop {
+		if !ok {
 			return err
 		}
+		c.refuse(err)
 		check.State, check.Code, check.Field = CheckFailed, e.Code, e.Field
 		check.Message, check.Remedy = endSentence(e.Message), e.Remedy
 	}
 	c.all = append(c.all, check)
 	return nil
+}
+
+// refuse sets what creating is refused with, unless something failed before.
+func (c *checks) refuse(err error) {
+	if c.refusal == nil {
+		c.refusal = err
+	}
+}
+
+// refusalOr returns the first failure, or else the error that ended the checks.
+func (c *checks) refusalOr(err error) error {
+	if c.refusal != nil {
+		return c.refusal
+	}
+	return err
 }
 
 func (c *checks) recordOK(id, said string) {

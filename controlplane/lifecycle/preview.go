@@ -44,7 +44,8 @@ func (l *Lifecycle) CreatePreview(
 ) (controlplane.Deployment, error) {
 	r, problems, err := l.preparePreview(ctx, actor, r, drawn)
 	if err == nil {
-		err = reportProblems("the draft", problems, &checks{stop: true})
+		c := &checks{}
+		err = c.refusalOr(reportProblems("the draft", problems, c))
 	}
 	if err != nil {
 		return controlplane.Deployment{}, l.recordRefusal(ctx, actor, "create", r.Name, err)

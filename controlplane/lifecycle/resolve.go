@@ -57,11 +57,9 @@ func (l *Lifecycle) resolveVersions(ctx context.Context, actor access.Actor, p p
 	r Request, c *checks) (*resolvedImages, error) {
 	out := &resolvedImages{versions: wantedVersions(p, r)}
 	if _, problems := pipeline.WithVersions(p, out.versions); len(problems) > 0 {
+		c.refuse(versionProblems(problems)) // creating is refused with all of them at once
 		for _, one := range problems {
 			err := c.record("version", string(one.Step), "", versionProblems([]pipeline.Problem{one}))
-			if c.stop {
-				err = versionProblems(problems)
-			}
 			if err != nil {
 				return nil, err
 			}

@@ -84,7 +84,8 @@ func (l *Lifecycle) retryRun(ctx context.Context, tx *postgres.Tx, actor access.
 	if err := tx.Hosts().Replace(ctx, d.ID, deploymentHosts(d, p.pipeline)); err != nil {
 		return err
 	}
-	return l.insertRun(ctx, tx, actor, d, p, spot, before)
+	return l.insertRun(ctx, tx, d,
+		plannedRun{actor: actor, plan: p, place: spot, entry: before})
 }
 
 // requestAsBefore waits like the run before: as ready to, as important, and as long.

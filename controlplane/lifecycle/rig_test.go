@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,15 +28,19 @@ import (
 var system = access.System("test")
 
 // stubCatalog is the real catalogue; only the registry behind it is made up.
-type stubCatalog struct{ *catalog.Catalog }
+type stubCatalog struct {
+	*catalog.Catalog
+	asked *atomic.Int64
+}
 
 func digestOf(repository, tag string) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(repository+":"+tag)))
 }
 
 // ResolveTag knows every tag but "missing", and builds "arm" for another processor.
-func (stubCatalog) ResolveTag(_ context.Context, _ access.Actor, image pipeline.Image,
+func (s stubCatalog) ResolveTag(_ context.Context, _ access.Actor, image pipeline.Image,
 	tag string) (controlplane.ImageFacts, error) {
+	s.asked.Add(1)
 	facts := controlplane.ImageFacts{Digest: digestOf(image.Repository, tag)}
 	switch tag {
 	case "missing":
@@ -63,6 +68,8 @@ type rig struct {
 	catalog *catalog.Catalog
 	nodes   *nodes.Nodes
 	node    controlplane.NodeID
+	// asked counts the questions to registries.
+	asked atomic.Int64
 
 	mu sync.Mutex
 	// seq is the number of the last report, ended the steps that StepEnded was told of.
@@ -88,7 +95,8 @@ func newRig(t *testing.T) *rig {
 			return nodes.IssuedToken{Token: controlplane.NewPlain("nopa1_" + kid), Kid: kid,
 				Key: bytes.Repeat([]byte{7}, 32)}, nil
 		}})
-	r.Lifecycle = lifecycle.New(lifecycle.Config{Store: r.store, Catalog: stubCatalog{r.catalog},
+	r.Lifecycle = lifecycle.New(lifecycle.Config{Store: r.store,
+		Catalog:    stubCatalog{r.catalog, &r.asked},
 		Keys:       keys,
 		IngressURL: &url.URL{Scheme: "http", Host: "localhost:8000"}, Log: log,
 		KeepRemoved: 24 * time.Hour, Failpoint: r.fail,
