@@ -1,6 +1,10 @@
 package controlplane
 
-import "time"
+import (
+	"time"
+
+	"github.com/nullops/nullops/pipeline"
+)
 
 // GateMode says who may open deployments.
 type GateMode string
@@ -108,5 +112,5 @@ type IngressConfig struct {
 // StartingStep is a line of a page that waits.
 type StartingStep struct {
 	Title  string
-	Status string
+	Status pipeline.StepStatus
 }

@@ -42,9 +42,8 @@ type StepRow struct {
 	Run RunID
 	Key pipeline.StepKey
 	// Position is the step's place in the order, from 1.
-	Position int
-	// Kind is service, job, plugin or approval.
-	Kind      string
+	Position  int
+	Kind      pipeline.StepKind
 	Title     string
 	Status    pipeline.StepStatus
 	StartedAt *time.Time
@@ -94,7 +93,7 @@ type Host struct {
 type ServiceHealth struct {
 	Deployment DeploymentID
 	Step       pipeline.StepKey
-	Health     string
+	Health     pipeline.Health
 	Detail     string
 	Restarts   int
 	CPU        float64

@@ -1,6 +1,10 @@
 package controlplane
 
-import "time"
+import (
+	"time"
+
+	"github.com/nullops/nullops/pipeline"
+)
 
 // Template is what people begin a deployment of a project with.
 type Template struct {
@@ -26,8 +30,8 @@ type DeploymentSnapshot struct {
 
 // ServiceSnapshot is one service in a keepsake.
 type ServiceSnapshot struct {
-	Health   string   `json:"health"`
-	Detail   string   `json:"detail,omitempty"`
-	Restarts int      `json:"restarts,omitempty"`
-	Log      []string `json:"log,omitempty"`
+	Health   pipeline.Health `json:"health"`
+	Detail   string          `json:"detail,omitempty"`
+	Restarts int             `json:"restarts,omitempty"`
+	Log      []string        `json:"log,omitempty"`
 }

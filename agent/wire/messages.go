@@ -310,16 +310,16 @@ type ImageCare struct {
 	At      time.Time `json:"at,omitzero"`
 }
 
-// Health is what the last probe of a service said.
-type Health string
+// Health is what the last probe of a service said. Both sides use the type of pipeline.
+type Health = pipeline.Health
 
 // The healths.
 const (
-	HealthStarting  Health = "starting"
-	HealthHealthy   Health = "healthy"
-	HealthUnhealthy Health = "unhealthy"
-	HealthStopped   Health = "stopped"
-	HealthUnknown   Health = "unknown"
+	HealthStarting  = pipeline.HealthStarting
+	HealthHealthy   = pipeline.HealthHealthy
+	HealthUnhealthy = pipeline.HealthUnhealthy
+	HealthStopped   = pipeline.HealthStopped
+	HealthUnknown   = pipeline.HealthUnknown
 )
 
 // ServiceVitals is one service's health and use.

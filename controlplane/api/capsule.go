@@ -67,13 +67,13 @@ func capsuleServices(c lifecycle.Capsule) []CapsuleService {
 	return convertAll(services, func(v controlplane.ServiceVersion) CapsuleService {
 		seen := health[v.Step]
 		out := CapsuleService{Step: string(v.Step), Service: v.Service, Image: v.Image, Tag: v.Tag,
-			Digest: v.Digest, Health: cmp.Or(seen.Health.Health, "unknown"),
+			Digest: v.Digest, Health: string(cmp.Or(seen.Health.Health, pipeline.HealthUnknown)),
 			Detail: ptrOrNil(seen.Health.Detail), Restarts: seen.Health.Restarts,
 			Url: ptrOrNil(seen.URL), Ports: new(toServicePorts(seen)),
 			Log: orEmpty(c.Logs[v.Step])}
 		if c.Kept != nil {
 			if kept, ok := c.Kept.Services[string(v.Step)]; ok {
-				out.Health, out.Detail, out.Restarts = kept.Health, ptrOrNil(kept.Detail), kept.Restarts
+				out.Health, out.Detail, out.Restarts = string(kept.Health), ptrOrNil(kept.Detail), kept.Restarts
 			}
 		}
 		return out
@@ -86,7 +86,7 @@ func capsuleStep(c lifecycle.Capsule, row controlplane.StepRow) CapsuleStep {
 	if report, ok := c.Tests[row.Key]; ok {
 		out.Tests = new(toTestReport(report))
 	}
-	if row.Kind == "plugin" || row.Kind == "job" {
+	if row.Kind == pipeline.KindPlugin || row.Kind == pipeline.KindJob {
 		out.Log = orEmpty(c.Logs[row.Key])
 	}
 	return out

@@ -9,10 +9,13 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // reportHealth reports the health of the service api of a deployment.
-func (w *world) reportHealth(d controlplane.Deployment, health, detail string, restarts int) {
+func (w *world) reportHealth(
+	d controlplane.Deployment, health pipeline.Health, detail string, restarts int,
+) {
 	w.t.Helper()
 	err := w.lifecycle.ObserveHealth(w.t.Context(), system, w.node, []controlplane.ServiceHealth{
 		{Deployment: d.ID, Step: "api", Health: health, Detail: detail, Restarts: restarts}})
@@ -69,9 +72,10 @@ func TestDegraded_FollowsTheServices(t *testing.T) {
 	w.report(d, lifecycle.Report{Status: controlplane.Ready})
 	expect("ready ready under ready ready")
 	for _, c := range []struct {
-		health, detail string
-		restarts       int
-		want           string
+		health   pipeline.Health
+		detail   string
+		restarts int
+		want     string
 	}{
 		{"stopped", "exited with code 3", 2,
 			"service api is not running: exited with code 3 (restarted 2 times)"},

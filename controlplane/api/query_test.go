@@ -8,6 +8,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // An unknown parameter is refused by its name: if it were ignored, a misspelt filter would return
@@ -49,8 +50,9 @@ func TestHealth_ShowsWhatTheLastCheckSaid(t *testing.T) {
 		return pgtest.QueryValue[int](t, w.database, "SELECT last_event::int FROM deployments")
 	}
 	for i, c := range []struct {
-		health, said string
-		news         bool
+		health pipeline.Health
+		said   string
+		news   bool
 	}{{"healthy", "one", true}, {"healthy", "two", false}, {"unhealthy", "no", true},
 		{"unhealthy", "no more", true}, {"unhealthy", "no more", false}, {"healthy", "", true}} {
 		before := lastEvent()

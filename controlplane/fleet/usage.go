@@ -165,7 +165,7 @@ func (t *storedHealth) changedServices(
 		}
 		news = append(news, controlplane.ServiceHealth{
 			Deployment: controlplane.DeploymentID(h.Deployment), Step: h.Step,
-			Health: string(h.Health), Detail: h.Detail, Restarts: h.Restarts, CPU: h.CPU,
+			Health: h.Health, Detail: h.Detail, Restarts: h.Restarts, CPU: h.CPU,
 			Memory: h.Memory})
 	}
 	return news

@@ -210,14 +210,14 @@ func stepRows(p pipeline.Pipeline) []controlplane.StepRow {
 	rows := make([]controlplane.StepRow, 0, len(p.Order))
 	for i, key := range p.Order {
 		s, _ := p.Step(key)
-		row := controlplane.StepRow{Key: key, Position: i + 1, Kind: "plugin"}
+		row := controlplane.StepRow{Key: key, Position: i + 1, Kind: pipeline.KindPlugin}
 		switch {
 		case s.Service != nil:
-			row.Kind, row.Title = "service", s.Service.Name+":"+s.Service.Image.Tag
+			row.Kind, row.Title = pipeline.KindService, s.Service.Name+":"+s.Service.Image.Tag
 		case s.Job != nil:
-			row.Kind, row.Title = "job", s.Job.Name+":"+s.Job.Image.Tag
+			row.Kind, row.Title = pipeline.KindJob, s.Job.Name+":"+s.Job.Image.Tag
 		case s.Approval != nil:
-			row.Kind, row.Title = "approval", "approval"
+			row.Kind, row.Title = pipeline.KindApproval, "approval"
 		default:
 			row.Title = s.Plugin.Name + ":" + s.Plugin.Image.Tag
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // AgentMemory is what a node's agent remembers when it connects.
@@ -143,10 +144,10 @@ func doubtHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 		return err
 	}
 	for _, s := range steps {
-		if s.Kind != "service" {
+		if s.Kind != pipeline.KindService {
 			continue
 		}
-		h := controlplane.ServiceHealth{Deployment: d.ID, Step: s.Key, Health: "unknown",
+		h := controlplane.ServiceHealth{Deployment: d.ID, Step: s.Key, Health: pipeline.HealthUnknown,
 			Detail: "node " + d.Node + " does not have it"}
 		if _, err := tx.Health().Put(ctx, h); err != nil {
 			return err

@@ -155,12 +155,12 @@ func tellStep(ctx context.Context, book *reportTx, d controlplane.Deployment,
 	}
 	_, err := tx.History().Add(ctx, d, controlplane.History{Kind: controlplane.HistoryStep,
 		Step: &moved, Run: run.Number})
-	if err == nil && moved.Kind == "approval" {
+	if err == nil && moved.Kind == pipeline.KindApproval {
 		// What it waits for is shown with the deployment.
 		_, err = tx.History().Add(ctx, d,
 			controlplane.History{Kind: controlplane.HistoryDeployment})
 	}
-	if err != nil || moved.Kind != "service" || r.Generation != d.Generation {
+	if err != nil || moved.Kind != pipeline.KindService || r.Generation != d.Generation {
 		return err
 	}
 	return stepHealth(ctx, tx, d, moved)
@@ -173,11 +173,11 @@ func stepHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	h := controlplane.ServiceHealth{Deployment: d.ID, Step: s.Key}
 	switch s.Status {
 	case pipeline.StepDone:
-		h.Health = "healthy"
+		h.Health = pipeline.HealthHealthy
 	case pipeline.StepRunning:
-		h.Health = "starting"
+		h.Health = pipeline.HealthStarting
 	case pipeline.StepFailed, pipeline.StepUndone:
-		h.Health = "stopped"
+		h.Health = pipeline.HealthStopped
 	default:
 		return nil
 	}

@@ -176,7 +176,7 @@ func (l *Lifecycle) serviceViews(d controlplane.Deployment, hosts []controlplane
 			}
 		}
 		if d.NodeStatus != controlplane.NodeOnline && !d.Status.IsGone() {
-			s.Health.Health = "unknown"
+			s.Health.Health = pipeline.HealthUnknown
 		}
 		s.Ports = append([]pipeline.Port{}, v.Ports...)
 		all = append(all, s)
@@ -186,12 +186,12 @@ func (l *Lifecycle) serviceViews(d controlplane.Deployment, hosts []controlplane
 
 // unprobedHealth is a service's health before the first probe. A deployment became
 // ready a moment ago, by every service's readiness check.
-func unprobedHealth(s controlplane.DeploymentStatus) string {
+func unprobedHealth(s controlplane.DeploymentStatus) pipeline.Health {
 	switch s {
 	case controlplane.Queued, controlplane.Applying:
-		return "starting"
+		return pipeline.HealthStarting
 	case controlplane.Ready:
-		return "healthy"
+		return pipeline.HealthHealthy
 	}
-	return "stopped"
+	return pipeline.HealthStopped
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // GetForEnvironment loads an environment's gate; the default is open.
@@ -96,7 +97,8 @@ func (t Gates) GetIngressConfig(ctx context.Context) (f controlplane.IngressConf
 	for _, s := range steps {
 		id := controlplane.DeploymentID(s.DeploymentID)
 		f.Steps[id] = append(f.Steps[id],
-			controlplane.StartingStep{Title: s.Title, Status: s.Status})
+			controlplane.StartingStep{Title: s.Title,
+				Status: pipeline.StepStatus(s.Status)})
 	}
 	return f, nil
 }

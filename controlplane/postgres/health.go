@@ -12,7 +12,7 @@ import (
 // Put stores a probe's answer and reports whether people see a change.
 func (t Health) Put(ctx context.Context, h controlplane.ServiceHealth) (bool, error) {
 	n, err := t.q.PutHealth(ctx, dbsqlc.PutHealthParams{
-		DeploymentID: string(h.Deployment), Step: string(h.Step), Health: h.Health,
+		DeploymentID: string(h.Deployment), Step: string(h.Step), Health: string(h.Health),
 		Detail: h.Detail, Restarts: int32(h.Restarts), Cpu: h.CPU, Memory: h.Memory,
 	})
 	if err != nil {
@@ -48,7 +48,7 @@ func (t Health) ListOf(
 	for _, r := range rows {
 		id := controlplane.DeploymentID(r.DeploymentID)
 		all[id] = append(all[id], controlplane.ServiceHealth{Deployment: id,
-			Step: pipeline.StepKey(r.Step), Health: r.Health, Detail: r.Detail,
+			Step: pipeline.StepKey(r.Step), Health: pipeline.Health(r.Health), Detail: r.Detail,
 			Restarts: int(r.Restarts), CPU: r.Cpu, Memory: r.Memory})
 	}
 	return all, nil

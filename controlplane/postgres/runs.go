@@ -28,7 +28,7 @@ func (t Runs) Insert(
 	for _, s := range steps {
 		err := t.q.InsertRunStep(ctx, dbsqlc.InsertRunStepParams{
 			RunID: string(r.ID), Key: string(s.Key), Position: int32(s.Position),
-			Kind: s.Kind, Title: s.Title,
+			Kind: string(s.Kind), Title: s.Title,
 		})
 		if err != nil {
 			return fmt.Errorf("insert step %s: %w", s.Key, translateError(err))

@@ -59,7 +59,7 @@ func (t Steps) ListOf(ctx context.Context, id controlplane.RunID) ([]controlplan
 func toStepRow(r dbsqlc.RunStep) (controlplane.StepRow, error) {
 	s := controlplane.StepRow{
 		Run: controlplane.RunID(r.RunID), Key: pipeline.StepKey(r.Key), Position: int(r.Position),
-		Kind: r.Kind, Title: r.Title, Status: pipeline.StepStatus(r.Status),
+		Kind: pipeline.StepKind(r.Kind), Title: r.Title, Status: pipeline.StepStatus(r.Status),
 		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Code: r.Code, Message: r.Message,
 		Sealed: r.Sealed, Lines: r.Lines,
 	}

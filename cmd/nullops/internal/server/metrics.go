@@ -57,7 +57,7 @@ func (m *metrics) apiRequest(operation string, code int, took time.Duration) {
 func (m *metrics) stepEnded(s controlplane.StepRow) {
 	counts := s.Status == pipeline.StepDone || s.Status == pipeline.StepFailed
 	if counts && s.StartedAt != nil && s.EndedAt != nil {
-		m.steps.WithLabelValues(s.Kind, string(s.Status)).Observe(
+		m.steps.WithLabelValues(string(s.Kind), string(s.Status)).Observe(
 			s.EndedAt.Sub(*s.StartedAt).Seconds())
 	}
 }
