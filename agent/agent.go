@@ -101,7 +101,7 @@ func New(c Config, r Runtime) (*Agent, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	a := assemble(&base{board: newBoard(), config: c, runtime: r, log: c.Log, inbox: newInbox(),
+	a := assembleParts(&base{board: newBoard(), config: c, runtime: r, log: c.Log, inbox: newInbox(),
 		logs: newLogbook(), pulls: newPulls(), checks: checks{ended: map[string]time.Time{}}})
 	if err := a.openStores(); err != nil {
 		return nil, err
@@ -109,8 +109,8 @@ func New(c Config, r Runtime) (*Agent, error) {
 	return a, nil
 }
 
-// assemble makes the parts and gives each the parts that it needs.
-func assemble(b *base) *Agent {
+// assembleParts makes the parts and gives each the parts that it needs.
+func assembleParts(b *base) *Agent {
 	a := &Agent{base: b, collector: &imageCollector{b}, deployments: &deploymentServer{b}}
 	requests := &secretRequests{base: b, wanted: map[string]secretsRequest{}}
 	a.node = &nodeInventory{base: b, lookAgain: make(chan struct{}, 1)}

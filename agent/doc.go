@@ -20,9 +20,9 @@
 //     are written or sent.
 //   - The newest session wins. Losing a session does not affect running services.
 //
-// An Agent is composed of parts that share a base (assemble in agent.go connects them). The loop
-// alone touches machines, so they need no lock: other goroutines leave it tasks in the inbox. What
-// goroutines do share has these locks:
+// An Agent is composed of parts that share a base; assembleParts in agent.go connects them. The
+// loop alone touches machines, so they need no lock: other goroutines leave it tasks in the inbox.
+// What goroutines do share has these locks:
 //
 //	lock                guards                                 taken while it is held
 //	board.mu            views, progress, health, vitals        imageBook.mu, sampleRecord.mu
