@@ -29,7 +29,7 @@ type shelf struct {
 	lost string
 }
 
-func named(name string) string { return "sha256:" + name }
+func imageID(name string) string { return "sha256:" + name }
 
 // Images implements agent.ImageKeeper.
 func (s *shelf) Images(context.Context) (agent.ImageStore, error) {
@@ -39,7 +39,7 @@ func (s *shelf) Images(context.Context) (agent.ImageStore, error) {
 	for _, name := range s.names {
 		i := agent.StoredImage{ID: name, Size: 30}
 		if name != s.lost {
-			i.References = []string{"r/" + name + "@" + named(name)}
+			i.References = []string{"r/" + name + "@" + imageID(name)}
 		}
 		store.Images = append(store.Images, i)
 	}
@@ -56,14 +56,14 @@ func (s *shelf) RemoveImage(_ context.Context, reference string) error {
 		return errors.New("no space left on device")
 	}
 	s.names = slices.DeleteFunc(s.names, func(name string) bool {
-		return reference == "r/"+name+"@"+named(name) && name != s.lost ||
+		return reference == "r/"+name+"@"+imageID(name) && name != s.lost ||
 			reference == name && name == s.lost
 	})
 	s.removed = append(s.removed, reference)
 	return nil
 }
 
-func (s *shelf) gone() []string {
+func (s *shelf) listRemoved() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.removed)
@@ -75,35 +75,35 @@ func (s *shelf) gone() []string {
 func TestAgent_CollectsImagesBelowTheFloor(t *testing.T) {
 	p := newPlane(t)
 	r := &shelf{Runtime: dummy.New(dummy.Hooks{}), names: []string{"kept", "younger", "oldest"}}
-	n := p.bootWith(agent.Config{Data: shelved(t), DiskFloor: agent.DiskFloor{Part: 0.2},
+	n := p.bootWith(agent.Config{Data: makeShelfDir(t), DiskFloor: agent.DiskFloor{Part: 0.2},
 		CollectEvery: 20 * time.Millisecond}, r)
 	s := n.connect()
 	p.until("a round without a word on what stays", func() bool {
 		return p.vitals.Images != nil && p.vitals.Images.Count == 3
 	})
-	if gone := r.gone(); len(gone) > 0 {
+	if gone := r.listRemoved(); len(gone) > 0 {
 		t.Fatalf("removed before anything was said: %v", gone)
 	}
 	keep := wire.Keep{Images: []pipeline.Image{{Registry: "r", Repository: "kept",
-		Digest: named("kept")}}}
+		Digest: imageID("kept")}}}
 	if err := s.Send(t.Context(), keep); err != nil {
 		t.Fatal(err)
 	}
 	p.until("the floor", func() bool {
 		return p.vitals.Images != nil && p.vitals.Images.Removed == 1
 	})
-	if gone := r.gone(); !slices.Equal(gone, []string{"r/oldest@" + named("oldest")}) {
+	if gone := r.listRemoved(); !slices.Equal(gone, []string{"r/oldest@" + imageID("oldest")}) {
 		t.Errorf("removed %v", gone)
 	}
 }
 
-// shelved is a data folder whose agent pulled the images of a shelf.
-func shelved(t *testing.T) (dir string) {
+// makeShelfDir returns a data folder whose agent pulled the images of a shelf.
+func makeShelfDir(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	book := map[string]agent.UsedImage{}
 	for i, name := range []string{"kept", "oldest", "younger"} {
-		book[named(name)] = agent.UsedImage{Registry: "r", Repository: name,
+		book[imageID(name)] = agent.UsedImage{Registry: "r", Repository: name,
 			Used: time.Now().Add(time.Duration(i-30) * time.Hour)}
 	}
 	data, err := json.Marshal(book)
@@ -123,16 +123,16 @@ func TestAgent_CollectsAnImageThatLostItsName(t *testing.T) {
 	p := newPlane(t)
 	r := &shelf{Runtime: dummy.New(dummy.Hooks{}), names: []string{"kept", "younger", "oldest"},
 		lazy: true}
-	n := p.bootWith(agent.Config{Data: shelved(t), DiskFloor: agent.DiskFloor{Part: 0.2},
+	n := p.bootWith(agent.Config{Data: makeShelfDir(t), DiskFloor: agent.DiskFloor{Part: 0.2},
 		CollectEvery: 20 * time.Millisecond}, r)
 	if err := n.connect().Send(t.Context(), wire.Keep{Images: []pipeline.Image{{Registry: "r",
-		Repository: "kept", Digest: named("kept")}}}); err != nil {
+		Repository: "kept", Digest: imageID("kept")}}}); err != nil {
 		t.Fatal(err)
 	}
 	p.until("the floor", func() bool {
 		return p.vitals.Images != nil && p.vitals.Images.Removed == 1
 	})
-	if gone := r.gone(); !slices.Equal(gone, []string{"oldest"}) {
+	if gone := r.listRemoved(); !slices.Equal(gone, []string{"oldest"}) {
 		t.Errorf("removed %v", gone)
 	}
 }

@@ -42,11 +42,12 @@ func TestReadKept_ShowsDeploymentsConfigurationAndHistory(t *testing.T) {
 		t.Errorf("the plugin of d1: %+v", s)
 	}
 	// promise: N-151
-	if got := happened(k, "d1"); !slices.Equal(got, []string{"db running", "db done",
+	if got := listHistory(k, "d1"); !slices.Equal(got, []string{"db running", "db done",
 		"make running", "make done", "web running", "web done", "ready"}) {
 		t.Errorf("the history of d1 is %q", got)
 	}
-	if got := happened(k, "d2"); !slices.Contains(got, "make failed") || got[len(got)-1] != "failed" {
+	if got := listHistory(k, "d2"); !slices.Contains(got, "make failed") ||
+		got[len(got)-1] != "failed" {
 		t.Errorf("the history of d2 is %q", got)
 	}
 	text, err := json.Marshal(k)
@@ -58,8 +59,8 @@ func TestReadKept_ShowsDeploymentsConfigurationAndHistory(t *testing.T) {
 	}
 }
 
-// happened is the history of one deployment, in order: steps and phases.
-func happened(k agent.StateDump, deployment string) (all []string) {
+// listHistory returns the history of one deployment, in order: steps and phases.
+func listHistory(k agent.StateDump, deployment string) (all []string) {
 	for _, e := range k.History {
 		switch {
 		case e.Deployment != deployment || e.Status == pipeline.StepPulling: // as fast as it may be

@@ -57,13 +57,13 @@ func BenchmarkJournal(b *testing.B) {
 func batchOf(n int) []entry {
 	batch := make([]entry, n)
 	for i := range batch {
-		batch[i] = moved()
+		batch[i] = stepMoved()
 	}
 	return batch
 }
 
 func plain(f *os.File) error {
-	data, err := json.Marshal(moved())
+	data, err := json.Marshal(stepMoved())
 	if err == nil {
 		_, err = f.Write(data)
 	}
@@ -73,8 +73,8 @@ func plain(f *os.File) error {
 	return f.Sync()
 }
 
-// moved is what the engine records and reports when a step moves on.
-func moved() entry {
+// stepMoved returns what the engine records and reports when a step moves on.
+func stepMoved() entry {
 	return entry{Deployment: "01890000-0000-7000-8000-000000000000",
 		Records: []engine.Record{{Step: &engine.StepState{Key: "migrate", Started: true,
 			Attempt: 1, Status: pipeline.StepRunning}}},

@@ -387,7 +387,7 @@ func addToListing(l *engine.ObjectsListed, o Object) {
 	case KindNetwork:
 		l.Network = true
 	case KindRelay:
-		l.Gate = l.Gate || o.Running
+		l.Relay = l.Relay || o.Running
 	case KindService:
 		if o.Running {
 			l.Running = append(l.Running, o.Step)

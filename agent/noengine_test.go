@@ -23,7 +23,7 @@ func TestAgent_StartsWithoutItsEngine(t *testing.T) {
 	n.stop()
 	before := r.OperationLog()
 	r.SetHooks(dummy.Hooks{Plugin: maker, Fail: func(op, _ string) error {
-		if op == "dial" { // the gate lives without the engine
+		if op == "dial" { // the relay lives without the engine
 			return nil
 		}
 		return fmt.Errorf("%w: connection refused", agent.ErrUnavailable)

@@ -166,7 +166,7 @@ func (n *node) serve(s *wire.Session) {
 		switch r := r.(type) {
 		case wire.Welcome:
 			n.update(func() { n.plane.welcome, n.plane.inventory = r, r.Inventory })
-			_ = s.Send(ctx, wire.Ack{Seq: n.committed()})
+			_ = s.Send(ctx, wire.Ack{Seq: n.lastCommitted()})
 			n.tellAll(ctx, s)
 		case wire.Event:
 			n.update(func() { n.commit(r) })
@@ -242,7 +242,7 @@ func (p *plane) update(change func()) {
 	p.changed = make(chan struct{})
 }
 
-func (p *plane) committed() int64 {
+func (p *plane) lastCommitted() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.last

@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
-// told is the last reported state of a plugin. The lock is held.
-func (p *plane) told(name string) (held wire.HeldPlugin) {
+// lastPluginState returns the last reported state of a plugin. The lock is held.
+func (p *plane) lastPluginState(name string) (held wire.HeldPlugin) {
 	for _, h := range p.inventory.Plugins {
 		if h.Name == name {
 			held = h
@@ -50,14 +50,14 @@ func TestAgent_PullsPluginsAheadAndTellsThem(t *testing.T) {
 	tellPlugins(t, s, "database", "mailer")
 	p.until("both plugins' states", func() bool {
 		// promise: N-069
-		return p.told("database").State == wire.PluginHere &&
-			p.told("mailer").State == wire.PluginFailed
+		return p.lastPluginState("database").State == wire.PluginHere &&
+			p.lastPluginState("mailer").State == wire.PluginFailed
 	})
 	if here, err := r.HasImage(t.Context(), *image("database")); err != nil || !here {
 		t.Errorf("the database plugin's image is on the node: %t, %v", here, err)
 	}
 	p.mu.Lock()
-	if why := p.told("mailer").Detail; why == "" || p.signIns == 0 {
+	if why := p.lastPluginState("mailer").Detail; why == "" || p.signIns == 0 {
 		t.Errorf("the failure says %q, and %d sign-ins were asked for", why, p.signIns)
 	}
 	p.mu.Unlock()
@@ -65,8 +65,8 @@ func TestAgent_PullsPluginsAheadAndTellsThem(t *testing.T) {
 	broken.Store(false)
 	tellPlugins(t, s, "mailer", "queue")
 	p.until("the new list", func() bool {
-		return p.told("mailer").State == wire.PluginHere &&
-			p.told("queue").State == wire.PluginHere && p.told("database").Name == ""
+		return p.lastPluginState("mailer").State == wire.PluginHere &&
+			p.lastPluginState("queue").State == wire.PluginHere && p.lastPluginState("database").Name == ""
 	})
 	n.stop()
 	again := p.boot(dir, r, nil)

@@ -17,7 +17,8 @@ func TestServiceSpec_RefusesWhatAProgramCannotGet(t *testing.T) {
 	secret := strings.Repeat("s", half)
 	b := newBundle("d", nil, wire.Secrets{Key: make([]byte, 32),
 		Values: map[string]string{"BIG": secret}}, nil)
-	b, _ = b.withOutputs("make", map[string]any{"text": strings.Repeat("o", half)}, nil)
+	b, _ = b.withOutputs("make", map[string]any{"text": strings.Repeat("o", half),
+		"zero": "ssss\x00ssss"}, nil)
 	many := map[string]string{}
 	for i := range 40 {
 		many[fmt.Sprintf("X%d", i)] = "${{ secrets.BIG }}"
@@ -32,6 +33,10 @@ func TestServiceSpec_RefusesWhatAProgramCannotGet(t *testing.T) {
 		"an argument": {pipeline.ServiceStep{Command: []string{"run",
 			"${{ steps.make.outputs.text }}${{ steps.make.outputs.text }}"}},
 			"argument 2 has 131072 bytes"},
+		"NUL in a variable": {pipeline.ServiceStep{Env: map[string]string{
+			"A": "x${{ steps.make.outputs.zero }}"}}, "env.A holds a NUL character"},
+		"NUL in an argument": {pipeline.ServiceStep{Command: []string{"run",
+			"${{ steps.make.outputs.zero }}"}}, "argument 2 holds a NUL character"},
 		"all together": {pipeline.ServiceStep{Env: many}, "bytes together"},
 	} {
 		g := &wire.Goal{Deployment: "d", Pipeline: pipeline.Pipeline{

@@ -102,7 +102,7 @@ const (
 	KindNetwork ObjectKind = "network"
 	KindService ObjectKind = "service"
 	KindPlugin  ObjectKind = "plugin"
-	KindRelay   ObjectKind = "gate"
+	KindRelay   ObjectKind = "relay"
 	KindVolume  ObjectKind = "volume"
 	KindTmpfs   ObjectKind = "tmpfs"
 	// KindCopy is a container that never runs: through it, a volume is read or

@@ -36,8 +36,8 @@ func (p *plane) store(ctx context.Context, s *wire.Session, r wire.Samples) {
 	}
 }
 
-// stored is what there is of the only life. The lock is held.
-func (p *plane) stored() []int64 {
+// countSamples returns what there is of the only life. The lock is held.
+func (p *plane) countSamples() []int64 {
 	for _, numbers := range p.samples {
 		return numbers
 	}
@@ -51,23 +51,23 @@ func TestRecord_LeavesNoGapWhenTheLinkIsCut(t *testing.T) {
 	r := &changing{Runtime: dummy.New(dummy.Hooks{})}
 	n := p.bootFast(r, -1)
 	s := n.connect()
-	p.until("samples", func() bool { return len(p.stored()) >= 3 })
+	p.until("samples", func() bool { return len(p.countSamples()) >= 3 })
 	p.update(func() { p.deaf = true })
 	before := 0
-	p.update(func() { before = len(p.stored()) })
+	p.update(func() { before = len(p.countSamples()) })
 	_ = s.Close(wire.CodeGone, "the test cuts the link")
 	r.awaitVitals(t, 6)
 	p.update(func() { p.deaf = false })
 	n.connect()
-	p.until("more samples", func() bool { return len(p.stored()) > before+6 })
+	p.until("more samples", func() bool { return len(p.countSamples()) > before+6 })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.samples) != 1 {
 		t.Fatalf("one life has %d names", len(p.samples))
 	}
-	for i, number := range p.stored() {
+	for i, number := range p.countSamples() {
 		if number != int64(i+1) {
-			t.Fatalf("stored %v", p.stored())
+			t.Fatalf("stored %v", p.countSamples())
 		}
 	}
 }

@@ -75,8 +75,8 @@ func (c *carrier) WriteVolume(ctx context.Context, _ agent.VolumeName, from io.R
 	}
 }
 
-// held reports how often a piece was written.
-func (c *carrier) held(piece string) (times int) {
+// countWrites reports how often a piece was written.
+func (c *carrier) countWrites(piece string) (times int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.written {
@@ -222,7 +222,7 @@ func TestAgent_VolumesAreOneAttemptsToWrite(t *testing.T) {
 		ended <- status
 	}()
 	_, _ = paused.Write([]byte("old1"))
-	for end := time.Now().Add(patience); c.held("old1") == 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); c.countWrites("old1") == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the first attempt does not begin")
 		}
@@ -245,7 +245,7 @@ func TestAgent_VolumesAreOneAttemptsToWrite(t *testing.T) {
 	if status, body := put("first", "old3"); status != http.StatusConflict {
 		t.Errorf("the earlier attempt wrote: %d %s", status, body)
 	}
-	if c.held("old2")+c.held("old3") > 0 || c.held("new1") != 1 {
+	if c.countWrites("old2")+c.countWrites("old3") > 0 || c.countWrites("new1") != 1 {
 		t.Errorf("written is %q", c.written)
 	}
 }

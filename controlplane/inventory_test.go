@@ -6,7 +6,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-func checked(id string, s controlplane.Severity) *controlplane.Inventory {
+func inventoryWithCheck(id string, s controlplane.Severity) *controlplane.Inventory {
 	return &controlplane.Inventory{Checks: []controlplane.Check{
 		{ID: id, Severity: s, Detail: "because"}}}
 }
@@ -25,7 +25,7 @@ func TestInventory_Blocked(t *testing.T) {
 		{"isolation", controlplane.SeverityUnknown, false},
 		{"disk", controlplane.SeverityCritical, false},
 	} {
-		if got := checked(w.id, w.severity).BlockedReason(); (got != "") != w.blocked {
+		if got := inventoryWithCheck(w.id, w.severity).BlockedReason(); (got != "") != w.blocked {
 			t.Errorf("%s %s: %q", w.id, w.severity, got)
 		}
 	}
@@ -37,16 +37,16 @@ func TestInventory_Blocked(t *testing.T) {
 
 // An alarm outlives an agent that restarts and has not tried again, and ends with the first answer.
 func TestInventory_CarriesAnAlarm(t *testing.T) {
-	alarm := checked("isolation", controlplane.SeverityCritical)
+	alarm := inventoryWithCheck("isolation", controlplane.SeverityCritical)
 	for name, w := range map[string]struct {
 		now     *controlplane.Inventory
 		blocked bool
 	}{
 		"not tried yet":        {&controlplane.Inventory{}, true},
-		"could not be tried":   {checked("isolation", controlplane.SeverityUnknown), true},
-		"is fine again":        {checked("isolation", controlplane.SeverityOK), false},
-		"is switched off":      {checked("isolation", controlplane.SeverityWarning), false},
-		"another check's turn": {checked("disk", controlplane.SeverityOK), true},
+		"could not be tried":   {inventoryWithCheck("isolation", controlplane.SeverityUnknown), true},
+		"is fine again":        {inventoryWithCheck("isolation", controlplane.SeverityOK), false},
+		"is switched off":      {inventoryWithCheck("isolation", controlplane.SeverityWarning), false},
+		"another check's turn": {inventoryWithCheck("disk", controlplane.SeverityOK), true},
 	} {
 		w.now.CarryAlarms(alarm)
 		if got := w.now.BlockedReason() != ""; got != w.blocked {
@@ -54,7 +54,7 @@ func TestInventory_CarriesAnAlarm(t *testing.T) {
 		}
 	}
 	calm := &controlplane.Inventory{}
-	calm.CarryAlarms(checked("isolation", controlplane.SeverityOK))
+	calm.CarryAlarms(inventoryWithCheck("isolation", controlplane.SeverityOK))
 	calm.CarryAlarms(nil)
 	if len(calm.Checks) != 0 {
 		t.Errorf("carried %+v", calm.Checks)
@@ -66,7 +66,7 @@ func TestInventory_CarriesAnAlarm(t *testing.T) {
 func TestInventory_OfANodeWithoutItsEngine(t *testing.T) {
 	before := &controlplane.Inventory{Hostname: "n", CPU: 8, Memory: 16 << 30,
 		Warnings: []string{"old"}}
-	down := checked("engine", controlplane.SeverityCritical)
+	down := inventoryWithCheck("engine", controlplane.SeverityCritical)
 	down.CarryAlarms(before)
 	if down.CPU != 8 || down.Hostname != "n" || len(down.Warnings) != 0 || !down.EngineDown() {
 		t.Errorf("carried %+v", down)
@@ -74,7 +74,7 @@ func TestInventory_OfANodeWithoutItsEngine(t *testing.T) {
 	if down.BlockedReason() != "" || down.DegradedReason() != "because" {
 		t.Errorf("blocked %q, degraded %q", down.BlockedReason(), down.DegradedReason())
 	}
-	up := checked("engine", controlplane.SeverityOK)
+	up := inventoryWithCheck("engine", controlplane.SeverityOK)
 	up.CarryAlarms(down)
 	if up.EngineDown() || up.CPU != 0 || up.DegradedReason() != "" {
 		t.Errorf("with its engine back it is %+v", up)

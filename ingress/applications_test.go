@@ -96,7 +96,7 @@ func TestGate_Applications(t *testing.T) {
 				r.FormValue("state"), http.StatusFound)
 		}))
 	t.Cleanup(identity.Close)
-	b, r, book := gated(t, ingress.GateMembers,
+	b, r, book := newGatedBed(t, ingress.GateMembers,
 		application{t: t, identity: identity.URL}.ServeHTTP)
 	if res, _ := b.send("GET", r.Host, "/bearer", "Authorization", "Bearer x"); res.StatusCode != 401 {
 		t.Fatalf("a stranger with a token of the application's: %d", res.StatusCode)

@@ -26,7 +26,7 @@ func (b *bed) secureClient(routes ...ingress.Route) *http.Client {
 	}
 	shown := &ingress.Certificates{Issues: func(string) bool { return true }}
 	shown.Set(nil, issuer)
-	return browser(b.t, b.secured(shown), roots)
+	return browser(b.t, b.serveTLS(shown), roots)
 }
 
 // A service may end a gRPC stream, with or without messages, while the client's

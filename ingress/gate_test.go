@@ -73,8 +73,9 @@ func (p *passbook) RecordUse(string) {}
 
 const zoneID = "zone-1"
 
-// gated is a bed with one deployment in an environment with a gate.
-func gated(t *testing.T, gate ingress.Gate, h http.HandlerFunc) (*bed, ingress.Route, *passbook) {
+// newGatedBed returns a bed with one deployment in an environment with a gate.
+func newGatedBed(t *testing.T, gate ingress.Gate, h http.HandlerFunc) (*bed, ingress.Route,
+	*passbook) {
 	t.Helper()
 	book := newPassbook()
 	b := newBed(t, func(c *ingress.Config) { c.Gate, c.Home = book, "http://ui.example" })
@@ -128,7 +129,7 @@ func (b *bed) form(method, host, path string, form url.Values, header ...string)
 // Without a pass, the response for a host with a service and for an unused host differs in nothing
 // but the host itself.
 func TestGate_UnknownLooksLikeGated(t *testing.T) {
-	b, r, _ := gated(t, ingress.GateMembers, says("secret"))
+	b, r, _ := newGatedBed(t, ingress.GateMembers, says("secret"))
 	ghost := strings.Replace(r.Host, r.Deployment, "ghst", 1)
 	flat := "web--ghst--" + strings.TrimPrefix(r.Host, "web.cart.")
 	for _, header := range [][]string{
@@ -168,7 +169,7 @@ func fingerprint(res *http.Response, body, host string) string {
 func TestGate_HandOver(t *testing.T) {
 	var mu sync.Mutex
 	var seen http.Header
-	b, r, book := gated(t, ingress.GateMembers, func(w http.ResponseWriter, r *http.Request) {
+	b, r, book := newGatedBed(t, ingress.GateMembers, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		seen = r.Header.Clone()
 		mu.Unlock()
@@ -218,7 +219,7 @@ func TestGate_HandOver(t *testing.T) {
 
 // A hand-over can lead nowhere but to a path of the same host.
 func TestGate_NoOpenRedirect(t *testing.T) {
-	b, r, book := gated(t, ingress.GateMembers, says("x"))
+	b, r, book := newGatedBed(t, ingress.GateMembers, says("x"))
 	for _, to := range []string{"//evil.example/", "https://evil.example/", `/\evil.example`, "evil",
 		"", "/a\r\nSet-Cookie: x=y", "/\tx"} {
 		book.codes[r.Host+" nogc_1"] = "nogv_1"
@@ -233,7 +234,7 @@ func TestGate_NoOpenRedirect(t *testing.T) {
 // Which pass opens what: one deployment, a whole environment, guests only where
 // the gate lets guests in, and nothing of another place.
 func TestGate_WhoPasses(t *testing.T) {
-	b, r, book := gated(t, ingress.GateGuests, says("in"))
+	b, r, book := newGatedBed(t, ingress.GateGuests, says("in"))
 	strict := b.up("strict", "web", says("in"))
 	strict.Gate = ingress.GateMembers
 	b.zone(ingress.GateGuests, r, strict)
@@ -265,7 +266,7 @@ func TestGate_WhoPasses(t *testing.T) {
 
 // A gate that cannot ask is shut.
 func TestGate_ClosedWithoutAnswer(t *testing.T) {
-	b, r, book := gated(t, ingress.GateMembers, says("in"))
+	b, r, book := newGatedBed(t, ingress.GateMembers, says("in"))
 	book.fail = context.DeadlineExceeded
 	if res, _ := b.send("GET", r.Host, "/", "Nullops-Pass", "x"); res.StatusCode != 503 {
 		t.Errorf("%d", res.StatusCode)
@@ -288,7 +289,7 @@ func TestGate_WebSocketEndsWithItsPass(t *testing.T) {
 			}
 		}
 	}
-	b, r, book := gated(t, ingress.GateGuests, echo)
+	b, r, book := newGatedBed(t, ingress.GateGuests, echo)
 	book.give("stays", ingress.PassScope{Deployment: r.DeploymentID})
 	book.give("goes", ingress.PassScope{Deployment: r.DeploymentID})
 	book.give("guest", ingress.PassScope{Deployment: r.DeploymentID, Guest: true})
@@ -357,7 +358,7 @@ func (s socket) over(why string) {
 
 // The page of a guest link reads the token after the # and posts it; no other script runs.
 func TestGate_GuestPage(t *testing.T) {
-	b, r, _ := gated(t, ingress.GateGuests, says("in"))
+	b, r, _ := newGatedBed(t, ingress.GateGuests, says("in"))
 	res, body := b.send("GET", r.Host, "/.nullops/guest")
 	policy := res.Header.Get("Content-Security-Policy")
 	if res.StatusCode != 200 || !strings.Contains(body, `action="/.nullops/pass"`) ||
@@ -370,7 +371,7 @@ func TestGate_GuestPage(t *testing.T) {
 // In an open environment nothing is asked for, but our own cookie is still kept
 // from the service, and a page offers to look for names like this one.
 func TestGate_Open(t *testing.T) {
-	b, r, _ := gated(t, ingress.GateOpen, func(w http.ResponseWriter, r *http.Request) {
+	b, r, _ := newGatedBed(t, ingress.GateOpen, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Header.Get("Cookie"))
 	})
 	if _, body := b.send("GET", r.Host, "/", "Cookie", "__Host-nullops_pass=x; a=b"); body != "a=b" {
@@ -391,7 +392,7 @@ func TestGate_Open(t *testing.T) {
 // A page says what anyone who looks may do: someone with full access recreates, someone who may
 // only see looks, and a stranger gets the gate's page.
 func TestGate_PagesForViewers(t *testing.T) {
-	b, r, book := gated(t, ingress.GateMembers, says("x"))
+	b, r, book := newGatedBed(t, ingress.GateMembers, says("x"))
 	book.give("full", ingress.PassScope{Deployment: r.DeploymentID, Full: true})
 	book.give("reader", ingress.PassScope{Deployment: r.DeploymentID})
 	r.Permalink = "http://ui.example/d/1"
@@ -419,7 +420,7 @@ func TestGate_PagesForViewers(t *testing.T) {
 // Where the gate is open anybody reads the page of what was removed, so it does
 // not name the person who did it.
 func TestGate_OpenPagesNameNobody(t *testing.T) {
-	b, r, _ := gated(t, ingress.GateOpen, says("x"))
+	b, r, _ := newGatedBed(t, ingress.GateOpen, says("x"))
 	for _, state := range []ingress.State{ingress.StateRemoved, ingress.StateRemoving,
 		ingress.StateCanceled} {
 		r.State, r.By = state, "hopper"

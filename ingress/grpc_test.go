@@ -47,7 +47,7 @@ func TestProxy_GRPC(t *testing.T) {
 	}
 	shown := &ingress.Certificates{Issues: func(string) bool { return true }}
 	shown.Set(nil, issuer)
-	client := browser(t, b.secured(shown), roots)
+	client := browser(t, b.serveTLS(shown), roots)
 	in, out := io.Pipe()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", "https://"+r.Host+"/pkg.Svc/Talk", in)
 	if err != nil {

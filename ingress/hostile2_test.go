@@ -38,7 +38,7 @@ func h2Bed(t *testing.T) (*recorder, *bed, ingress.Route, string) {
 	}
 	shown := &ingress.Certificates{Issues: func(string) bool { return true }}
 	shown.Set(nil, issuer)
-	return rec, b, r, b.secured(shown)
+	return rec, b, r, b.serveTLS(shown)
 }
 
 func newH2(t *testing.T, addr string) *h2 {
@@ -78,8 +78,8 @@ func (c *h2) headers(stream uint32, end bool, lines ...string) error {
 		BlockFragment: c.block.Bytes(), EndHeaders: true, EndStream: end})
 }
 
-// ended reads until the server has answered or refused the stream.
-func (c *h2) ended(stream uint32) {
+// awaitStreamEnd reads until the server has answered or refused the stream.
+func (c *h2) awaitStreamEnd(stream uint32) {
 	for {
 		f, err := c.frames.ReadFrame()
 		if err != nil {
@@ -140,7 +140,7 @@ func TestProxy_HostileHTTP2(t *testing.T) {
 			rec.reset()
 			c := newH2(t, addr)
 			if err := c.headers(1, true, lines...); err == nil {
-				c.ended(1)
+				c.awaitStreamEnd(1)
 			}
 			n, broken := rec.count()
 			if n > 1 || broken > 0 || strings.Contains(rec.bytes(), "GET /smuggled HTTP/1.1\r\n") ||
@@ -178,7 +178,7 @@ func TestProxy_HTTP2Floods(t *testing.T) {
 	}
 	if err == nil {
 		// It was all taken: then at least it is not kept.
-		c.ended(1)
+		c.awaitStreamEnd(1)
 	}
 	if res, body := b.send("GET", r.Host, "/"); res.StatusCode != 200 || body != "ok" {
 		t.Errorf("after the floods: %d %q", res.StatusCode, body)

@@ -175,7 +175,7 @@ func hostile() map[string]string {
 // threat: T31
 func TestProxy_HostileRequests(t *testing.T) {
 	all := hostile()
-	maps.Copy(all, listed(t))
+	maps.Copy(all, readHostileList(t))
 	if len(all) < 150 {
 		t.Fatalf("only %d hostile requests", len(all))
 	}
@@ -209,7 +209,7 @@ func attack(t *testing.T, bytes string) (*recorder, string) {
 	server.IdleTimeout = 200 * time.Millisecond
 	out := raw(t, serve(t, server), bytes)
 	b.proxy.Close()
-	rec.wait(b.dialed(r.Target))
+	rec.wait(b.countDials(r.Target))
 	return rec, out
 }
 
@@ -342,8 +342,8 @@ func TestProxy_OriginFormOnly(t *testing.T) {
 	}
 }
 
-// listed reads the requests that testdata/hostile.txt adds.
-func listed(t *testing.T) map[string]string {
+// readHostileList reads the requests that testdata/hostile.txt adds.
+func readHostileList(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/hostile.txt")
 	if err != nil {

@@ -57,8 +57,8 @@ func certificate(t *testing.T, life time.Duration, hosts []string) (chain, key s
 		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-// secured serves a bed over TLS too.
-func (b *bed) secured(shown *ingress.Certificates) string {
+// serveTLS serves a bed over TLS too.
+func (b *bed) serveTLS(shown *ingress.Certificates) string {
 	b.t.Helper()
 	server := ingress.NewServer(b.proxy, quiet())
 	server.TLSConfig = shown.TLS()
@@ -99,7 +99,7 @@ func TestHTTPS_InternalAuthority(t *testing.T) {
 	}
 	shown := &ingress.Certificates{Issues: func(h string) bool { return b.proxy.Table().InZone(h) }}
 	shown.Set(nil, issuer)
-	addr := b.secured(shown)
+	addr := b.serveTLS(shown)
 	client := browser(t, addr, roots)
 	for host, want := range map[string]int{
 		r.Host: 200, "web--cart--env." + domain: 404, "ghost.none.env." + domain: 404} {
@@ -206,7 +206,7 @@ func TestHTTPS_Redirect(t *testing.T) {
 // A pass given over TLS is in a cookie that no other host can set, and WebSockets
 // work with it.
 func TestHTTPS_GateAndWebSocket(t *testing.T) {
-	b, r, book := gated(t, ingress.GateMembers, func(w http.ResponseWriter, r *http.Request) {
+	b, r, book := newGatedBed(t, ingress.GateMembers, func(w http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(w, r, nil)
 		if err != nil {
 			return
@@ -221,7 +221,7 @@ func TestHTTPS_GateAndWebSocket(t *testing.T) {
 	}
 	shown := &ingress.Certificates{Issues: func(string) bool { return true }}
 	shown.Set(nil, issuer)
-	client := browser(t, b.secured(shown), roots)
+	client := browser(t, b.serveTLS(shown), roots)
 	book.codes[r.Host+" nogc_1"] = "nogv_1"
 	book.give("nogv_1", ingress.PassScope{Deployment: r.DeploymentID})
 	res, err := client.PostForm("https://"+r.Host+"/.nullops/pass",

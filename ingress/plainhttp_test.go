@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// asked listens, reads requests, and lets f answer each; f says whether the
+// answerRequests listens, reads requests, and lets f answer each; f says whether the
 // connection stays open. It counts what came.
-func asked(t *testing.T, f func(c net.Conn, n int32) bool) (string, *atomic.Int32) {
+func answerRequests(t *testing.T, f func(c net.Conn, n int32) bool) (string, *atomic.Int32) {
 	t.Helper()
 	n := new(atomic.Int32)
 	return listen(t, func(c net.Conn) {
@@ -38,7 +38,7 @@ func asked(t *testing.T, f func(c net.Conn, n int32) bool) (string, *atomic.Int3
 // connection is sent again, on another.
 func TestProxy_DeadIdleConnectionsAreNotSeen(t *testing.T) {
 	b := newBed(t)
-	addr, _ := asked(t, func(c net.Conn, n int32) bool {
+	addr, _ := answerRequests(t, func(c net.Conn, n int32) bool {
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 		return n%2 == 1
 	})
@@ -63,7 +63,7 @@ func TestProxy_AsksOnceWhenTheAnswerBegan(t *testing.T) {
 		"lengths": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc",
 	} {
 		b := newBed(t)
-		addr, n := asked(t, func(c net.Conn, n int32) bool {
+		addr, n := answerRequests(t, func(c net.Conn, n int32) bool {
 			if n == 1 {
 				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 				return true
@@ -100,7 +100,7 @@ func TestProxy_EveryFraming(t *testing.T) {
 		"no body": {"HTTP/1.1 204 No Content\r\n\r\n", "", true},
 	} {
 		b := newBed(t)
-		addr, n := asked(t, func(conn net.Conn, _ int32) bool {
+		addr, n := answerRequests(t, func(conn net.Conn, _ int32) bool {
 			_, _ = io.WriteString(conn, c.answer)
 			return c.stays
 		})
@@ -121,7 +121,7 @@ func TestProxy_EveryFraming(t *testing.T) {
 // A service that sends a body after all must not spoil the next answer.
 func TestProxy_BodyAfterHead(t *testing.T) {
 	b := newBed(t)
-	addr, _ := asked(t, func(c net.Conn, _ int32) bool {
+	addr, _ := answerRequests(t, func(c net.Conn, _ int32) bool {
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
 		_, _ = io.WriteString(c, "hello")
 		return true
@@ -141,7 +141,7 @@ func TestProxy_BodyAfterHead(t *testing.T) {
 
 func TestProxy_TrailersAndHopHeadersOfAnswers(t *testing.T) {
 	b := newBed(t)
-	addr, _ := asked(t, func(c net.Conn, _ int32) bool {
+	addr, _ := answerRequests(t, func(c net.Conn, _ int32) bool {
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nTrailer: Sum, Clear-Site-Data\r\n"+
 			"Transfer-Encoding: chunked\r\n"+
 			"Connection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nX-End: 2\r\n"+
@@ -181,7 +181,7 @@ func TestProxy_LargeDownloadTakesNoMemory(t *testing.T) {
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+b.addr, nil)
 		req.Host = victim
 		c := client(t)
-		took := allocated(func() {
+		took := measureAllocated(func() {
 			res, err := c.Do(req)
 			if err != nil {
 				t.Fatal(err)

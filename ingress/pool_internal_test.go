@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// piped returns a connection and a claim about whether it was closed.
-func piped() (*conn, func() bool) {
+// newPipedConn returns a connection and a claim about whether it was closed.
+func newPipedConn() (*conn, func() bool) {
 	near, far := net.Pipe()
 	return newConn(near), func() bool {
 		_ = far.SetReadDeadline(time.Now())
@@ -27,8 +27,8 @@ func (p *pool) take(now time.Time) *conn {
 func TestPool_ClosesWhatIsOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pool
-		old, oldClosed := piped()
-		young, youngClosed := piped()
+		old, oldClosed := newPipedConn()
+		young, youngClosed := newPipedConn()
 		p.put(old, time.Now())
 		time.Sleep(idleConnTimeout / 2)
 		p.put(young, time.Now())
@@ -56,10 +56,10 @@ func TestPool_ClosesWhatIsOld(t *testing.T) {
 
 func TestPool_ShutKeepsNothing(t *testing.T) {
 	var p pool
-	idle, idleClosed := piped()
+	idle, idleClosed := newPipedConn()
 	p.put(idle, time.Now())
 	p.close()
-	late, lateClosed := piped()
+	late, lateClosed := newPipedConn()
 	p.put(late, time.Now())
 	if !idleClosed() || !lateClosed() || p.take(time.Now()) != nil {
 		t.Errorf("idle closed: %v, late closed: %v", idleClosed(), lateClosed())
@@ -70,10 +70,10 @@ func TestPool_HasALimit(t *testing.T) {
 	var p pool
 	defer p.close()
 	for range idlePerTarget {
-		c, _ := piped()
+		c, _ := newPipedConn()
 		p.put(c, time.Now())
 	}
-	c, closed := piped()
+	c, closed := newPipedConn()
 	if p.put(c, time.Now()); !closed() {
 		t.Error("one too many was kept")
 	}

@@ -16,7 +16,7 @@ func TestGate_PreflightPasses(t *testing.T) {
 	t.Parallel()
 	for _, gate := range []ingress.Gate{ingress.GateMembers, ingress.GateGuests} {
 		var seen atomic.Pointer[http.Request]
-		b, r, book := gated(t, gate, func(w http.ResponseWriter, r *http.Request) {
+		b, r, book := newGatedBed(t, gate, func(w http.ResponseWriter, r *http.Request) {
 			seen.Store(r)
 			w.Header().Set("Access-Control-Allow-Origin", "https://app.example")
 			_, _ = io.WriteString(w, "service")

@@ -79,7 +79,7 @@ func (b *bed) dial(ctx context.Context, r ingress.Route) (net.Conn, error) {
 	return conn, err
 }
 
-func (b *bed) dialed(target string) int {
+func (b *bed) countDials(target string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.dials[target]

@@ -23,8 +23,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// allocated is how much memory f took, in the whole process.
-func allocated(f func()) uint64 {
+// measureAllocated returns how much memory f took, in the whole process.
+func measureAllocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	f()
@@ -53,7 +53,7 @@ func TestProxy_LargeBodiesTakeNoMemory(t *testing.T) {
 			req.ContentLength = flatSize
 		}
 		c := client(t)
-		took := allocated(func() {
+		took := measureAllocated(func() {
 			res, err := c.Do(req)
 			if err != nil {
 				t.Fatal(err)
@@ -153,7 +153,7 @@ func TestProxy_KeepsConnectionsToServices(t *testing.T) {
 		b.get(r.Host)
 		b.get(flat.Host)
 	}
-	if n := b.dialed(r.Target); n != 1 {
+	if n := b.countDials(r.Target); n != 1 {
 		t.Errorf("%d connections for 40 requests in a row, want 1", n)
 	}
 	// The route goes and comes back: the old connection is not used again.
@@ -163,7 +163,7 @@ func TestProxy_KeepsConnectionsToServices(t *testing.T) {
 	}
 	b.set(r)
 	b.get(r.Host)
-	if n := b.dialed(r.Target); n != 2 {
+	if n := b.countDials(r.Target); n != 2 {
 		t.Errorf("%d connections, want a new one after the route was gone", n)
 	}
 }

@@ -177,17 +177,17 @@ func TestProxy_NodeGoesAndReturns(t *testing.T) {
 	gone.State, gone.Detail = ingress.StateOffline, "node-2 stopped answering at 14:02"
 	b.set(here, gone)
 	// promise: N-186
-	if res, _ := b.get(there.Host); res.StatusCode != 503 || b.dialed(there.Target) != 1 {
-		t.Errorf("offline: %d after %d dials", res.StatusCode, b.dialed(there.Target))
+	if res, _ := b.get(there.Host); res.StatusCode != 503 || b.countDials(there.Target) != 1 {
+		t.Errorf("offline: %d after %d dials", res.StatusCode, b.countDials(there.Target))
 	}
 	if res, body := b.get(here.Host); res.StatusCode != 200 || body != "cart" ||
-		b.dialed(here.Target) != 1 {
-		t.Errorf("its neighbour: %d %q, %d dials", res.StatusCode, body, b.dialed(here.Target))
+		b.countDials(here.Target) != 1 {
+		t.Errorf("its neighbour: %d %q, %d dials", res.StatusCode, body, b.countDials(here.Target))
 	}
 	b.set(here, there)
 	// promise: N-187
 	if res, body := b.get(there.Host); res.StatusCode != 200 || body != "search" ||
-		b.dialed(there.Target) != 2 {
-		t.Errorf("back: %d %q after %d dials", res.StatusCode, body, b.dialed(there.Target))
+		b.countDials(there.Target) != 2 {
+		t.Errorf("back: %d %q after %d dials", res.StatusCode, body, b.countDials(there.Target))
 	}
 }

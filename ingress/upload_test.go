@@ -121,7 +121,7 @@ func TestProxy_StalledBodyIsCutOverHTTP2(t *testing.T) {
 	}
 	shown := &ingress.Certificates{Issues: func(string) bool { return true }}
 	shown.Set(nil, issuer)
-	client := browser(t, b.secured(shown), roots)
+	client := browser(t, b.serveTLS(shown), roots)
 	silence, end := io.Pipe()
 	defer end.Close()
 	res, err := client.Post("https://"+r.Host+"/", "text/plain", silence)

@@ -71,10 +71,10 @@ func TestCompare_Laws(t *testing.T) {
 			t.Fatalf("a pipeline differs from itself: %+v", d)
 		}
 		forth, back := compare(t, a, b), compare(t, b, a)
-		if got, want := encoded(t, reversed(forth)), encoded(t, back); got != want {
+		if got, want := encodeText(t, reverseDiff(forth)), encodeText(t, back); got != want {
 			t.Fatalf("backwards\n%s\nwant\n%s", got, want)
 		}
-		if got, want := applied(t, a, forth), byKey(t, b); got != want {
+		if got, want := applyDiff(t, a, forth), byKey(t, b); got != want {
 			t.Fatalf("applied\n%s\nwant\n%s", got, want)
 		}
 		if forth.Empty() != (byKey(t, a) == byKey(t, b)) {
@@ -145,7 +145,7 @@ func TestCompare_MatchesListsByName(t *testing.T) {
 	}
 }
 
-func encoded(t fataler, v any) string {
+func encodeText(t fataler, v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		t.Fatalf("encode: %v", err)
@@ -159,7 +159,7 @@ func byKey(t fataler, p pipeline.Pipeline) string {
 	slices.SortFunc(p.Steps, func(a, b pipeline.Step) int {
 		return strings.Compare(string(a.Key), string(b.Key))
 	})
-	return tidy(t, []byte(encoded(t, p.Steps)))
+	return tidy(t, []byte(encodeText(t, p.Steps)))
 }
 
 // tidy sorts keys, whatever type they came from.
@@ -168,10 +168,10 @@ func tidy(t fataler, text []byte) string {
 	if err := json.Unmarshal(text, &v); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	return encoded(t, v)
+	return encodeText(t, v)
 }
 
-func reversed(d pipeline.Diff) pipeline.Diff {
+func reverseDiff(d pipeline.Diff) pipeline.Diff {
 	d.Added, d.Removed = d.Removed, d.Added
 	d.Changed = slices.Clone(d.Changed)
 	for i, c := range d.Changed {
@@ -186,8 +186,8 @@ func reversed(d pipeline.Diff) pipeline.Diff {
 	return d
 }
 
-// applied makes the second pipeline from the first and the difference alone.
-func applied(t fataler, p pipeline.Pipeline, d pipeline.Diff) string {
+// applyDiff makes the second pipeline from the first and the difference alone.
+func applyDiff(t fataler, p pipeline.Pipeline, d pipeline.Diff) string {
 	var steps []pipeline.Step
 	for _, s := range p.Steps {
 		gone := slices.ContainsFunc(d.Removed, func(r pipeline.Step) bool { return r.Key == s.Key })
@@ -208,7 +208,7 @@ func appliedStep(
 	t fataler, s pipeline.Step, fields []pipeline.FieldChange,
 ) (out pipeline.Step) {
 	var tree any
-	if err := json.Unmarshal([]byte(encoded(t, s)), &tree); err != nil {
+	if err := json.Unmarshal([]byte(encodeText(t, s)), &tree); err != nil {
 		t.Fatalf("%v", err)
 	}
 	// Backwards, so that the ends of lists go before what stands ahead of them.
@@ -222,7 +222,7 @@ func appliedStep(
 			tree = set(t, tree, parsePath(t, f.Path), f.New)
 		}
 	}
-	dec := json.NewDecoder(bytes.NewReader([]byte(encoded(t, tree))))
+	dec := json.NewDecoder(bytes.NewReader([]byte(encodeText(t, tree))))
 	if err := dec.Decode(&out); err != nil {
 		t.Fatalf("%v", err)
 	}

@@ -187,15 +187,22 @@ func execSize(args []string, env map[string]string) (total int) {
 }
 
 // CheckExecSize holds arguments and variables whose references are replaced to the limits that
-// saving holds their texts to: secrets and outputs may be longer than the references.
+// saving holds their texts to: secrets and outputs may be longer than the references, and hold
+// what no text of a pipeline may hold.
 func CheckExecSize(args []string, env map[string]string) error {
 	for i, arg := range args {
+		if strings.Contains(arg, "\x00") {
+			return fmt.Errorf("argument %d holds a NUL character, which no program can receive", i+1)
+		}
 		if len(arg) > maxExecString {
 			return fmt.Errorf("argument %d has %d bytes; Linux passes %d at most to a program in one "+
 				"piece; put the text into a file of the service", i+1, len(arg), maxExecString)
 		}
 	}
 	for _, name := range sortedKeys(env) {
+		if strings.Contains(env[name], "\x00") {
+			return fmt.Errorf("env.%s holds a NUL character, which no program can receive", name)
+		}
 		if size := len(name) + len("=") + len(env[name]); size > maxExecString {
 			return fmt.Errorf("env.%s has %d bytes; Linux passes %d at most to a program in one piece; "+
 				"put the text into a file of the service", name, size, maxExecString)

@@ -16,6 +16,9 @@ func (v *validator) checkProcess(s *ServiceStep) {
 		v.addProblem(v.kind+".command", "required", "the %s has neither an entrypoint nor a "+
 			"command; the image's command does not count once an entrypoint is given", v.kind)
 	}
+	if cleared && len(s.Command) > 0 && s.Command[0] == "" {
+		v.addProblem(v.kind+".command[0]", "required", "the program to start has no name")
+	}
 	for i, arg := range s.Entrypoint {
 		at := fmt.Sprintf("%s.entrypoint[%d]", v.kind, i)
 		if i == 0 && arg == "" && !cleared {

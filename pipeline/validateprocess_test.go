@@ -43,6 +43,12 @@ func TestValidate_RefusesImpossibleProcesses(t *testing.T) {
 		}, "service.entrypoint[1]", "secret", "read on the node"},
 		"empty program": {func(s *service) { s.Entrypoint = []string{"", "x"} },
 			"service.entrypoint[0]", "required", "no name"},
+		"command without a program": {func(s *service) {
+			s.Entrypoint, s.Command = []string{""}, []string{"", "x"}
+		}, "service.command[0]", "required", "no name"},
+		"check without a program": {func(s *service) {
+			s.Ready = &pipeline.Readiness{Command: []string{"", "x"}}
+		}, "service.ready.command[0]", "required", "no name"},
 		"nothing to start": {func(s *service) { s.Entrypoint, s.Command = []string{""}, nil },
 			"service.command", "required", "neither"},
 		"tmpfs over a volume": {tmpfs("/var/lib/postgresql/data", 0), "service.tmpfs[0].path",

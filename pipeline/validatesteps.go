@@ -48,7 +48,7 @@ func (v *validator) checkGPUs(g *GPUs) {
 		v.addProblem(v.kind+".gpus.count", "range", "%d GPUs; give 1 to %d", g.Count, maxGPUs)
 	}
 	if g.VRAMMiB < 0 || g.VRAMMiB > maxVRAMMiB {
-		v.addProblem("service.gpus.vram_mib", "range", "%d MiB; give 1 to %d", g.VRAMMiB, maxVRAMMiB)
+		v.addProblem(v.kind+".gpus.vram_mib", "range", "%d MiB; give 1 to %d", g.VRAMMiB, maxVRAMMiB)
 	}
 	seen := map[string]bool{}
 	for i, id := range g.DeviceIDs {
@@ -120,6 +120,9 @@ func (v *validator) checkReadiness(r *Readiness) {
 	}
 	if len(r.Command) > 0 {
 		kinds++
+		if r.Command[0] == "" {
+			v.addProblem(field+".command[0]", "required", "the program to start has no name")
+		}
 	}
 	for i, arg := range r.Command {
 		at := fmt.Sprintf("%s.command[%d]", field, i)

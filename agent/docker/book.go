@@ -53,7 +53,7 @@ func openBook(dataDir string) (*containerBook, error) {
 			continue
 		}
 		b.addContainer(notedContainer{engine: fields[1], Object: agent.Object{ID: fields[0],
-			Kind: agent.ObjectKind(fields[2]), Deployment: fields[3],
+			Kind: parseKind(fields[2]), Deployment: fields[3],
 			Step: pipeline.StepKey(fields[4])}})
 	}
 	return b, nil

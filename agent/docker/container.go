@@ -42,6 +42,8 @@ type containerSpec struct {
 	// network is a name; empty means none. alias is the DNS name in it.
 	network string
 	alias   string
+	// prepare, if not nil, is called when the container exists and before it starts.
+	prepare func(context.Context) error
 }
 
 func (s containerSpec) specDigest() string {
@@ -59,13 +61,22 @@ func (cs *containers) ensureRunning(ctx context.Context, s containerSpec, keep b
 	if err != nil {
 		return err
 	}
-	err = cs.startContainer(ctx, id)
+	err = cs.startPrepared(ctx, s, id)
 	if err == nil || !adopted || !isEngineAnswer(err) {
 		return err
 	}
 	id, _, err = cs.ensureContainer(ctx, s, false)
 	if err != nil {
 		return err
+	}
+	return cs.startPrepared(ctx, s, id)
+}
+
+func (cs *containers) startPrepared(ctx context.Context, s containerSpec, id string) error {
+	if s.prepare != nil {
+		if err := s.prepare(ctx); err != nil {
+			return err
+		}
 	}
 	return cs.startContainer(ctx, id)
 }

@@ -86,7 +86,8 @@ func (r *rig) cleanUp(ctx context.Context) {
 	if err := r.Close(); err != nil {
 		r.t.Errorf("close: %v", err)
 	}
-	world, err := dockertest.ScanForLeaks(ctx, r.host, r.install, r.dataDir+"/gates", r.runDir)
+	world, err := dockertest.ScanForLeaks(ctx, r.host, r.install, r.dataDir+"/relays",
+		r.dataDir+"/gates", r.runDir)
 	if err != nil {
 		r.t.Errorf("look for leaks: %v", err)
 	}

@@ -38,7 +38,7 @@ func (hi *helperImage) ensureRelayImage(ctx context.Context) error {
 	}
 	archive, err := hi.relayArchive()
 	if err != nil {
-		return fmt.Errorf("pack gate image: %w", err)
+		return fmt.Errorf("pack relay image: %w", err)
 	}
 	r, err := hi.api.ImageImport(ctx,
 		client.ImageImportSource{Source: archive, SourceName: "-"}, hi.relayImage(),
@@ -46,11 +46,11 @@ func (hi *helperImage) ensureRelayImage(ctx context.Context) error {
 			`ENTRYPOINT ["/sidecar"]`, fmt.Sprintf("USER %d:%d", relayUser, relayUser),
 		}})
 	if err != nil {
-		return fmt.Errorf("import gate image: %w", wrapMutationErr(err))
+		return fmt.Errorf("import relay image: %w", wrapMutationErr(err))
 	}
 	_, err = io.Copy(io.Discard, r)
 	if err = errors.Join(err, r.Close()); err != nil {
-		return fmt.Errorf("import gate image: %w", wrapMutationErr(err))
+		return fmt.Errorf("import relay image: %w", wrapMutationErr(err))
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (hi *helperImage) relayArchive() (io.Reader, error) {
 	if _, err := w.Write(helper); err != nil {
 		return nil, err
 	}
-	dir := &tar.Header{Name: "gate/", Mode: 0o755, Typeflag: tar.TypeDir}
+	dir := &tar.Header{Name: "relay/", Mode: 0o755, Typeflag: tar.TypeDir}
 	if err := w.WriteHeader(dir); err != nil {
 		return nil, err
 	}

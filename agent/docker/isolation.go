@@ -103,13 +103,13 @@ func (is *isolation) tryIsolation(ctx context.Context) (reached bool, err error)
 		}
 	}
 	tries := [][2]probeContainer{{a, b}, {b, a}}
-	gates, err := is.relayProbeEnds(ctx)
+	relays, err := is.relayProbeEnds(ctx)
 	if err != nil {
 		return false, err
 	}
-	for i := range len(gates) {
-		if next := gates[(i+1)%len(gates)]; next.id != gates[i].id {
-			tries = append(tries, [2]probeContainer{gates[i], next})
+	for i := range len(relays) {
+		if next := relays[(i+1)%len(relays)]; next.id != relays[i].id {
+			tries = append(tries, [2]probeContainer{relays[i], next})
 		}
 	}
 	return is.confirmReachable(ctx, tries)
@@ -167,13 +167,13 @@ func (is *isolation) relayProbeEnds(ctx context.Context) (ends []probeContainer,
 	r, err := is.api.ContainerList(ctx, client.ContainerListOptions{Filters: is.names.ownFilter("").
 		Add("label", labelKind+"="+string(agent.KindRelay)).Add("ancestor", is.helper.relayImage())})
 	if err != nil {
-		return nil, fmt.Errorf("list gates: %w", wrapUnavailable(err))
+		return nil, fmt.Errorf("list relays: %w", wrapUnavailable(err))
 	}
 	from := int(is.turns.Add(1)-1) * probedRelays
 	for i := range min(len(r.Items), probedRelays) {
 		c := r.Items[(from+i)%len(r.Items)]
 		end := probeContainer{
-			name:    "a deployment's gate",
+			name:    "a deployment's relay",
 			id:      c.ID,
 			address: addressOf(c.NetworkSettings),
 		}

@@ -2,7 +2,10 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -42,6 +45,59 @@ func (n nameScheme) separableVolumeName(v agent.VolumeName) string {
 // sharedVolume has no step's key in front of its dot, so that it is no service's.
 func (n nameScheme) sharedVolume(v agent.VolumeName) string {
 	return n.objectName(v.Deployment, "volume", "."+v.Name)
+}
+
+// oldKindRelay is the relay's label in earlier releases. Its container, its folder and its socket
+// were called the same.
+const oldKindRelay = "gate"
+
+// parseKind reads a kind that we stored, in a label or on disk.
+func parseKind(stored string) agent.ObjectKind {
+	if stored == oldKindRelay {
+		return agent.KindRelay
+	}
+	return agent.ObjectKind(stored)
+}
+
+func (n nameScheme) oldRelayName(deployment string) string {
+	return n.fitName(deployment, oldKindRelay)
+}
+
+func (rl *relays) oldRelaysDir() string {
+	return filepath.Join(rl.config.DataDir, oldKindRelay+"s")
+}
+
+func (rl *relays) oldRelayDir(deployment string) string {
+	return filepath.Join(rl.oldRelaysDir(), filepath.Base(rl.relayDir(deployment)))
+}
+
+// findRelaySocket returns the socket of the deployment's relay, which an earlier release may have
+// started: its container keeps its folder until Prepare replaces it.
+func (rl *relays) findRelaySocket(deployment string) string {
+	socket := rl.relaySocket(deployment)
+	if _, err := os.Lstat(socket); !errors.Is(err, os.ErrNotExist) {
+		return socket
+	}
+	old := filepath.Join(rl.oldRelayDir(deployment), oldKindRelay+".sock")
+	if _, err := os.Lstat(old); err == nil {
+		return old
+	}
+	return socket
+}
+
+// removeOldRelayDir removes the folder of a relay that an earlier release started, and the folder
+// above it after the last one.
+func (rl *relays) removeOldRelayDir(deployment string) error {
+	if err := os.RemoveAll(rl.oldRelayDir(deployment)); err != nil {
+		return err
+	}
+	// It fails as long as there is another deployment's, or if there never was one.
+	_ = os.Remove(rl.oldRelaysDir())
+	return nil
+}
+
+func (rl *relays) removeRelayDirs(deployment string) error {
+	return errors.Join(os.RemoveAll(rl.relayDir(deployment)), rl.removeOldRelayDir(deployment))
 }
 
 // findService inspects a service's container, also one that has its old name. It

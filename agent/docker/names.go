@@ -57,7 +57,7 @@ func (n nameScheme) objectName(deployment string, parts ...string) string {
 }
 
 func (n nameScheme) networkName(deployment string) string { return n.fitName(deployment, "net") }
-func (n nameScheme) relayName(deployment string) string   { return n.fitName(deployment, "gate") }
+func (n nameScheme) relayName(deployment string) string   { return n.fitName(deployment, "relay") }
 
 // fitName is objectName with at most maxName characters. Names that fit are unchanged from
 // earlier releases: a renamed network would be a new one.
@@ -125,7 +125,7 @@ func (n nameScheme) ownFilter(deployment string) client.Filters {
 // objectFromLabels reads the labels back.
 func objectFromLabels(labels map[string]string) agent.Object {
 	return agent.Object{
-		Kind:       agent.ObjectKind(labels[labelKind]),
+		Kind:       parseKind(labels[labelKind]),
 		Deployment: labels[labelDeployment],
 		Run:        labels[labelRun],
 		Step:       pipeline.StepKey(labels[labelStep]),

@@ -37,13 +37,13 @@ func TestNames_LongestPartsStayWithinTheLimits(t *testing.T) {
 			{"service of any label", n.serviceName(id, pipeline.StepKey(volume)), maxName},
 			{"plugin", n.pluginName(agent.PluginSpec{Deployment: id, Step: key, Action: action}), maxName},
 			{"copy", n.copyName(v), maxName},
-			{"gate", n.relayName(id), maxName},
+			{"relay", n.relayName(id), maxName},
 			{"network", n.networkName(id), maxName},
 			{"probe", n.fitName("probedoctor", "b"), maxName},
 			{"alias", string(key), maxName},
 			{"volume", n.oldVolumeName(id, key, volume), volumeName},
 			{"volume with a dot", n.separableVolumeName(v), volumeName},
-			{"socket of a gate", d.relaySocket(id), socketPath},
+			{"socket of a relay", d.relaySocket(id), socketPath},
 			{"interface of the engine", "br-0123456789ab", interfaceName},
 		} {
 			if len(c.name) > c.most || c.name == "" {
@@ -53,16 +53,20 @@ func TestNames_LongestPartsStayWithinTheLimits(t *testing.T) {
 	}
 }
 
-// A network and a relay keep the names that they have on every node.
-func TestNames_NetworkAndGateAreWhatTheyWere(t *testing.T) {
+// A network keeps the name that it has on every node, and the old name of a relay is the one that
+// earlier releases gave it.
+func TestNames_NetworkAndRelay(t *testing.T) {
 	t.Parallel()
 	n := newNames("installation")
 	id := uuid.NewString()
 	if got := n.networkName(id); got != "nullops-"+n.short+"-"+id+"-net" {
 		t.Errorf("network %s", got)
 	}
-	if got := n.relayName(id); got != "nullops-"+n.short+"-"+id+"-gate" {
-		t.Errorf("gate %s", got)
+	if got := n.relayName(id); got != "nullops-"+n.short+"-"+id+"-relay" {
+		t.Errorf("relay %s", got)
+	}
+	if got := n.oldRelayName(id); got != "nullops-"+n.short+"-"+id+"-gate" {
+		t.Errorf("relay of an earlier release %s", got)
 	}
 }
 

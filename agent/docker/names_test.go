@@ -32,24 +32,8 @@ func TestNames_ReverseDNSAnswers(t *testing.T) {
 		r.start(r.service(id, "front"))
 		r.start(r.service(id, longestKey))
 		r.expectReverse(id, longestKey)
-		r.expectReverse(id, r.relayName(id))
+		r.expectReverse(id, pipeline.StepKey(findRelay(t, r.Docker, id).Name))
 	}
-}
-
-// relayName is what the deployment's relay is called.
-func (r *rig) relayName(deployment string) pipeline.StepKey {
-	r.t.Helper()
-	all, err := r.List(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	for _, o := range all {
-		if o.Deployment == deployment && o.Kind == agent.KindRelay {
-			return pipeline.StepKey(o.Name)
-		}
-	}
-	r.t.Fatal("there is no relay")
-	return ""
 }
 
 // expectReverse resolves a name to an address and back, in a service beside it.
@@ -262,10 +246,10 @@ func TestNames_ServiceNamedLikeOurs(t *testing.T) {
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "front"))
-	r.start(r.service(id, "gate"))
+	r.start(r.service(id, "relay"))
 	for range 20 {
-		if got := r.get(id, "front", "/ptr?of=gate"); !strings.Contains(got, "service-gate") {
-			t.Fatalf("gate is %s", got)
+		if got := r.get(id, "front", "/ptr?of=relay"); !strings.Contains(got, "service-relay") {
+			t.Fatalf("relay is %s", got)
 		}
 	}
 }

@@ -91,10 +91,18 @@ func (r *rig) expectProcess(s agent.ServiceSpec) {
 	}
 }
 
-// A service's own grace period counts wherever it gets its stop signal, not the node's.
+// A service's own grace period counts wherever it gets its stop signal, not the node's: neither a
+// long one nor that of a node that kills at once.
 func TestStop_ServiceHasItsOwnGrace(t *testing.T) {
+	for _, grace := range []time.Duration{5 * time.Minute, -1} {
+		expectOwnGrace(t, grace)
+	}
+}
+
+func expectOwnGrace(t *testing.T, node time.Duration) {
+	t.Helper()
 	r := newRig(t)
-	r.Docker = r.openWith(func(c *docker.Config) { c.StopGrace = 5 * time.Minute })
+	r.Docker = r.openWith(func(c *docker.Config) { c.StopGrace = node })
 	id := r.deployment()
 	s := r.service(id, "deaf")
 	s.Command, s.Ready, s.StopGrace = []string{"stubborn"}, nil, time.Second
@@ -119,7 +127,7 @@ func TestStop_ServiceHasItsOwnGrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took < time.Second || took > time.Minute {
-			t.Errorf("it was %s after %s", how, took)
+			t.Errorf("with %s of the node, it was %s after %s", node, how, took)
 		}
 	}
 }

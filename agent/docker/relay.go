@@ -58,19 +58,22 @@ func (rl *relays) Prepare(ctx context.Context, deployment string) error {
 	}
 	spec := rl.relayContainer(deployment)
 	if err := rl.ensureRunning(ctx, spec, true); err != nil {
-		return fmt.Errorf("gate of deployment %s: %w", deployment, err)
+		return fmt.Errorf("relay of deployment %s: %w", deployment, err)
 	}
-	return rl.awaitRelay(ctx, deployment)
+	if err := rl.awaitRelay(ctx, deployment); err != nil {
+		return err
+	}
+	return rl.removeOldRelayDir(deployment)
 }
 
-func (rl *relays) relaysDir() string { return filepath.Join(rl.config.DataDir, "gates") }
+func (rl *relays) relaysDir() string { return filepath.Join(rl.config.DataDir, "relays") }
 
 func (rl *relays) relayDir(deployment string) string {
 	return filepath.Join(rl.relaysDir(), rl.names.short+"-"+deployment)
 }
 
 func (rl *relays) relaySocket(deployment string) string {
-	return filepath.Join(rl.relayDir(deployment), "gate.sock")
+	return filepath.Join(rl.relayDir(deployment), "relay.sock")
 }
 
 // makeRelayDir creates the relay's folder. An agent that is not root cannot change its owner; then
@@ -78,14 +81,14 @@ func (rl *relays) relaySocket(deployment string) string {
 func (rl *relays) makeRelayDir(deployment string) error {
 	dir := rl.relayDir(deployment)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make gate folder: %w", err)
+		return fmt.Errorf("make relay folder: %w", err)
 	}
 	err := os.Chown(dir, relayUser, relayUser)
 	if errors.Is(err, os.ErrPermission) {
 		err = os.Chmod(dir, 0o777)
 	}
 	if err != nil {
-		return fmt.Errorf("make gate folder: %w", err)
+		return fmt.Errorf("make relay folder: %w", err)
 	}
 	return nil
 }
@@ -100,7 +103,7 @@ func (rl *relays) relayContainer(deployment string) containerSpec {
 		Image: rl.helper.relayImage(),
 		User:  fmt.Sprintf("%d:%d", relayUser, relayUser),
 		Env:   []string{relayHeap, "GOMAXPROCS=2"},
-		Cmd:   []string{"gate", "/gate/gate.sock"},
+		Cmd:   []string{"relay", "/relay/relay.sock"},
 	}
 	host := &container.HostConfig{
 		NetworkMode:    container.NetworkMode(rl.names.networkName(deployment)),
@@ -116,11 +119,12 @@ func (rl *relays) relayContainer(deployment string) containerSpec {
 			NanoCPUs: 1e9, Ulimits: noCoreDumps(),
 		},
 		Mounts: []mount.Mount{{
-			Type: mount.TypeBind, Source: rl.hostPaths().toHost(rl.relayDir(deployment)), Target: "/gate",
+			Type: mount.TypeBind, Source: rl.hostPaths().toHost(rl.relayDir(deployment)), Target: "/relay",
 		}},
 	}
 	return containerSpec{
-		name: rl.names.relayName(deployment), kind: agent.KindRelay, deployment: deployment,
+		name: rl.names.relayName(deployment), oldName: rl.names.oldRelayName(deployment),
+		kind: agent.KindRelay, deployment: deployment,
 		config: config, host: host, network: rl.names.networkName(deployment),
 	}
 }
@@ -136,7 +140,7 @@ func (rl *relays) awaitRelay(ctx context.Context, deployment string) error {
 			return nil
 		}
 		if err := wait.Sleep(ctx, relayPollInterval); err != nil {
-			return fmt.Errorf("gate of deployment %s: %w", deployment, err)
+			return fmt.Errorf("relay of deployment %s: %w", deployment, err)
 		}
 	}
 }
@@ -149,9 +153,9 @@ func (rl *relays) Dial(
 	if err := checkNames(deployment, string(service)); err != nil {
 		return nil, err
 	}
-	conn, err := sidecar.Dial(ctx, rl.relaySocket(deployment), string(service), port)
+	conn, err := sidecar.Dial(ctx, rl.findRelaySocket(deployment), string(service), port)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("deployment %s has no gate: %w", deployment, agent.ErrNotFound)
+		return nil, fmt.Errorf("deployment %s has no relay: %w", deployment, agent.ErrNotFound)
 	}
 	if err != nil {
 		err = rl.loopbacks.explainRefusal(ctx, deployment, service, err)
@@ -183,9 +187,9 @@ func (rl *relays) learnAddress(ctx context.Context, s agent.ServiceSpec) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	err := sidecar.LookupService(ctx, rl.relaySocket(s.Deployment), string(s.Step))
+	err := sidecar.LookupService(ctx, rl.findRelaySocket(s.Deployment), string(s.Step))
 	if err != nil {
-		rl.log.DebugContext(ctx, "a service's address is not known to its gate",
+		rl.log.DebugContext(ctx, "a service's address is not known to its relay",
 			"deployment", s.Deployment, "service", string(s.Step), "error", err)
 	}
 }

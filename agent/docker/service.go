@@ -88,8 +88,9 @@ func (sv *services) startService(ctx context.Context, s agent.ServiceSpec) error
 	if err != nil {
 		return err
 	}
+	spec.prepare = func(ctx context.Context) error { return sv.volumes.makeMountPoints(ctx, s) }
 	if err := sv.ensureRunning(ctx, spec, !changed); err != nil {
-		return err
+		return explainStart(err, spec)
 	}
 	return sv.files.confirmRunFiles(s)
 }

@@ -440,7 +440,7 @@ func TestDial_Upgrade(t *testing.T) {
 }
 
 // A relay rests below 5 MiB.
-func TestGate_Memory(t *testing.T) {
+func TestRelay_Memory(t *testing.T) {
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))
@@ -464,13 +464,13 @@ func TestGate_Memory(t *testing.T) {
 		rss = dockertest.ProcessMemory(t, c.Container.State.Pid)
 	}
 	if rss > 5<<20 {
-		t.Errorf("the gate holds %d KiB", rss>>10)
+		t.Errorf("the relay holds %d KiB", rss>>10)
 	}
-	t.Logf("the gate holds %d KiB", rss>>10)
+	t.Logf("the relay holds %d KiB", rss>>10)
 }
 
 // The relay dials services by name, and nothing else.
-func TestGate_RefusesAddresses(t *testing.T) {
+func TestRelay_RefusesAddresses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -484,6 +484,6 @@ func TestGate_RefusesAddresses(t *testing.T) {
 		}
 	}
 	if _, err := r.Dial(t.Context(), uuid.NewString(), "web", 80); err == nil {
-		t.Error("a deployment without a gate was dialled")
+		t.Error("a deployment without a relay was dialled")
 	}
 }

@@ -78,9 +78,6 @@ func (cs *containers) stopContainer(ctx context.Context, id string, grace time.D
 // same time, so that together they take one grace period. A service that cannot be stopped
 // is killed by its removal.
 func (cs *containers) stopServices(ctx context.Context, all ...agent.Object) {
-	if cs.config.StopGrace < 0 {
-		return
-	}
 	var wg sync.WaitGroup
 	for _, o := range all {
 		if o.Kind != agent.KindService {
@@ -103,8 +100,12 @@ func (cs *containers) stopBeforeRemoval(ctx context.Context, id string) error {
 	if errdefs.IsNotFound(err) || err == nil && c.State != nil && !c.State.Running {
 		return nil
 	}
-	// When the engine does not answer, the node's grace period has to do.
+	// When the engine does not answer, the node's grace period has to do. On a node without
+	// one, a service may still have its own.
 	grace := cs.graceOf(c)
+	if grace == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, grace+stopMargin)
 	defer cancel()
 	return cs.stopContainer(ctx, id, grace)

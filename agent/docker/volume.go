@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
@@ -25,6 +26,8 @@ var _ agent.VolumeCopier = (*Docker)(nil)
 type volumes struct {
 	*containers
 	helper *helperImage
+	// pointsLock keeps two services that share a volume from preparing it at once.
+	pointsLock sync.Mutex
 }
 
 // VolumeBytes asks the engine, which looks at every volume it has.

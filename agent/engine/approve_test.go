@@ -42,8 +42,8 @@ func (a *asker) feed(ev engine.Event) {
 	}
 }
 
-// done ends the operation that was begun last, which has to be of the kind.
-func (a *asker) done(kind engine.Kind) engine.StartOperation {
+// endOperation ends the operation that was begun last, which has to be of the kind.
+func (a *asker) endOperation(kind engine.Kind) engine.StartOperation {
 	a.t.Helper()
 	d := a.last
 	if d.Kind != kind {
@@ -64,8 +64,8 @@ func waiting(t *testing.T) *asker {
 	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1e9, 0)}
 	a.feed(engine.GoalSet{Goal: asks("r", nil)})
 	a.feed(engine.SecretsArrived{Run: "r"})
-	a.done(engine.Prepare)
-	a.done(engine.EvaluatePrompt)
+	a.endOperation(engine.Prepare)
+	a.endOperation(engine.EvaluatePrompt)
 	a.status(pipeline.StepWaiting)
 	return a
 }
@@ -117,8 +117,8 @@ func TestApproval_FirstAnswerCounts(t *testing.T) {
 	a.restart()
 	a.feed(engine.GoalSet{Goal: asks("r", reply(false, "bob"))})
 	a.feed(engine.SecretsArrived{Run: "r"})
-	a.done(engine.Prepare)
-	if d := a.done(engine.EvaluateAnswer); d.Reply == nil || d.Reply.By != "ada" {
+	a.endOperation(engine.Prepare)
+	if d := a.endOperation(engine.EvaluateAnswer); d.Reply == nil || d.Reply.By != "ada" {
 		t.Errorf("took %+v", d.Reply)
 	}
 	a.status(pipeline.StepDone)
@@ -141,8 +141,8 @@ func TestApproval_AnswerOutlivesAFailedPrepare(t *testing.T) {
 		}
 	}
 	a.feed(engine.Tick{})
-	a.done(engine.Prepare)
-	a.done(engine.EvaluateAnswer)
+	a.endOperation(engine.Prepare)
+	a.endOperation(engine.EvaluateAnswer)
 	a.status(pipeline.StepDone)
 }
 
@@ -152,9 +152,9 @@ func TestApproval_AnswerFromBefore(t *testing.T) {
 	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1e9, 0)}
 	a.feed(engine.GoalSet{Goal: asks("r", reply(true, "ada"))})
 	a.feed(engine.SecretsArrived{Run: "r"})
-	a.done(engine.Prepare)
-	a.done(engine.EvaluatePrompt)
-	a.done(engine.EvaluateAnswer)
+	a.endOperation(engine.Prepare)
+	a.endOperation(engine.EvaluatePrompt)
+	a.endOperation(engine.EvaluateAnswer)
 	a.status(pipeline.StepDone)
 }
 
@@ -171,7 +171,7 @@ func TestApproval_EndsByItsOwnClock(t *testing.T) {
 		t.Errorf("reported %+v", e)
 	}
 	a.feed(engine.GoalSet{Goal: asks("r", reply(true, "ada"))})
-	a.done(engine.RemoveAll)
+	a.endOperation(engine.RemoveAll)
 	if phase := a.m.State().Phase; phase != wire.PhaseFailed {
 		t.Errorf("the run is %s", phase)
 	}
@@ -195,7 +195,7 @@ func TestApproval_CanceledWhileWaiting(t *testing.T) {
 	if e := a.event(t); e.Status != pipeline.StepSkipped || e.Code != engine.CodeCanceled {
 		t.Errorf("reported %+v", e)
 	}
-	a.done(engine.RemoveAll)
+	a.endOperation(engine.RemoveAll)
 	if phase := a.m.State().Phase; phase != wire.PhaseRemoved {
 		t.Errorf("the deployment is %s", phase)
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 // forgetful is a machine that has lost its memory, and is to remove a plugin's work.
-func forgetful(t *testing.T) *asker { return forgotten(t, wire.WantGone) }
+func forgetful(t *testing.T) *asker { return newForgottenRun(t, wire.WantGone) }
 
-func forgotten(t *testing.T, want wire.Want) *asker {
+func newForgottenRun(t *testing.T, want wire.Want) *asker {
 	t.Helper()
 	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1e9, 0)}
 	g := wire.Goal{Deployment: "d", Generation: 2, Want: want, Run: "r", Begun: true,
@@ -29,8 +29,8 @@ func forgotten(t *testing.T, want wire.Want) *asker {
 func TestMachine_BlindAndRefusedIsNotClean(t *testing.T) {
 	a := forgetful(t)
 	a.feed(engine.SecretsRefused{Run: "r", Generation: 2, Reason: "a secret has no value"})
-	a.done(engine.Remove)
-	a.done(engine.RemoveAll)
+	a.endOperation(engine.Remove)
+	a.endOperation(engine.RemoveAll)
 	if phase := a.m.State().Phase; phase != wire.PhaseStuck {
 		t.Fatalf("the deployment is %s", phase)
 	}
@@ -68,7 +68,7 @@ func TestMachine_BlindUndoesWhatBegan(t *testing.T) {
 
 // A run that began before the memory is not begun again.
 func TestMachine_EndsARunThatItForgot(t *testing.T) {
-	a := forgotten(t, wire.WantPresent)
+	a := newForgottenRun(t, wire.WantPresent)
 	a.feed(engine.SecretsArrived{Run: "r", Begun: []pipeline.StepKey{"db"}})
 	a.undoes(wire.PhaseFailed)
 }
@@ -76,12 +76,12 @@ func TestMachine_EndsARunThatItForgot(t *testing.T) {
 // undoes has the plugin's work taken back, and the deployment end so.
 func (a *asker) undoes(end wire.Phase) {
 	a.t.Helper()
-	a.done(engine.Remove)
-	a.done(engine.Pull)
-	if d := a.done(engine.Run); d.Action != "delete" {
+	a.endOperation(engine.Remove)
+	a.endOperation(engine.Pull)
+	if d := a.endOperation(engine.Run); d.Action != "delete" {
 		a.t.Errorf("ran %q", d.Action)
 	}
-	a.done(engine.RemoveAll)
+	a.endOperation(engine.RemoveAll)
 	if phase := a.m.State().Phase; phase != end {
 		a.t.Errorf("the deployment is %s", phase)
 	}
@@ -91,7 +91,7 @@ func (a *asker) undoes(end wire.Phase) {
 func TestMachine_BlindTakesTheBundlesWord(t *testing.T) {
 	a := forgetful(t)
 	a.feed(engine.SecretsArrived{Run: "r"})
-	a.done(engine.RemoveAll)
+	a.endOperation(engine.RemoveAll)
 	if phase := a.m.State().Phase; phase != wire.PhaseRemoved {
 		t.Errorf("the deployment is %s", phase)
 	}

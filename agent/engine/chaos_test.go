@@ -44,11 +44,11 @@ func drawPipeline(t *rapid.T) pipeline.Pipeline {
 	return p
 }
 
-func present(p pipeline.Pipeline) wire.Goal {
+func presentGoal(p pipeline.Pipeline) wire.Goal {
 	return wire.Goal{Deployment: "d", Generation: 1, Want: wire.WantPresent, Run: "r1", Pipeline: p}
 }
 
-func gone(generation int64) wire.Goal {
+func goneGoal(generation int64) wire.Goal {
 	return wire.Goal{Deployment: "d", Generation: generation, Want: wire.WantGone, Run: "r2"}
 }
 
@@ -61,14 +61,14 @@ func TestMachine_EndsReadyOrLeavesNothingBehind(t *testing.T) {
 		for _, s := range p.Steps {
 			w.stubborn[s.Key] = rapid.IntRange(0, 9).Draw(t, "stubborn") == 0
 		}
-		w.goal(present(p))
+		w.goal(presentGoal(p))
 		chaos := rapid.IntRange(0, 40).Draw(t, "events")
 		cancel := rapid.IntRange(0, 60).Draw(t, "cancel after")
 		canceled := false
 		for i := range chaos {
 			if i == cancel {
 				canceled = true
-				w.goal(gone(2))
+				w.goal(goneGoal(2))
 			}
 			w.chaos()
 			checkLedger(t, w, p)
@@ -80,7 +80,7 @@ func TestMachine_EndsReadyOrLeavesNothingBehind(t *testing.T) {
 		checkEnd(t, w, p, canceled)
 		if !canceled {
 			w.stubborn = map[pipeline.StepKey]bool{}
-			w.goal(gone(2))
+			w.goal(goneGoal(2))
 			w.heal()
 			checkEnd(t, w, p, true)
 		}
@@ -94,12 +94,12 @@ func TestMachine_WaitsForNothingAfterARestart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		w.healed = true
-		w.goal(present(drawPipeline(t)))
+		w.goal(presentGoal(drawPipeline(t)))
 		cancel := rapid.IntRange(0, 60).Draw(t, "cancel after")
 		dies := rapid.IntRange(0, 40).Draw(t, "dies after")
 		for i := range 200 {
 			if i == cancel {
-				w.goal(gone(2))
+				w.goal(goneGoal(2))
 			}
 			if i == dies {
 				w.crash()

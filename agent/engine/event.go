@@ -44,7 +44,7 @@ type ObjectsListed struct {
 	// Began is when the engine was asked. Later changes are not in the list.
 	Began   time.Time
 	Network bool
-	Gate    bool
+	Relay   bool
 	// Running are the service steps with a running container.
 	Running []pipeline.StepKey
 	// Missing are the service steps that have no container at all: it was removed from outside,

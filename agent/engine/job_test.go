@@ -51,7 +51,7 @@ func newJobRun(t *testing.T) *jobRun {
 // play continues until the run is ready or fails.
 func (r *jobRun) play() wire.Phase {
 	r.t.Helper()
-	r.events = append(r.events, engine.GoalSet{Goal: present(r.p)})
+	r.events = append(r.events, engine.GoalSet{Goal: presentGoal(r.p)})
 	for range 1000 {
 		if len(r.events) == 0 {
 			r.now = r.now.Add(min(time.Second, max(r.wake.Sub(r.now), time.Millisecond)))
@@ -176,14 +176,14 @@ func TestJob_StaysDone(t *testing.T) {
 		if r.play() != wire.PhaseReady {
 			t.Fatal("not ready")
 		}
-		g := present(r.p)
+		g := presentGoal(r.p)
 		g.Ready = true
 		if r.Machine = engine.Replay("d", r.records); !remembers {
 			r.Machine = engine.New("d")
 		}
 		r.did, r.events = nil, nil
 		for _, ev := range []engine.Event{engine.AgentRestarted{}, engine.GoalSet{Goal: g},
-			engine.ObjectsListed{Began: r.now.Add(time.Second), Network: true, Gate: true,
+			engine.ObjectsListed{Began: r.now.Add(time.Second), Network: true, Relay: true,
 				Running: []pipeline.StepKey{"web"}, Missing: []pipeline.StepKey{"migrate"}}} {
 			r.now = r.now.Add(2 * time.Second)
 			for _, e := range stepAndCheck(r.t, r.Machine, r.now, ev) {

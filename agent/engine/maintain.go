@@ -25,7 +25,7 @@ func (u *upkeep) reset() { u.lacks = false }
 // observeListing finds out which services of a ready deployment are down. It ignores what a
 // listing says about a service that was started after the listing began.
 func (u *upkeep) observeListing(l ObjectsListed) {
-	u.lacks = !l.Network || !l.Gate
+	u.lacks = !l.Network || !l.Relay
 	if u.lacks {
 		u.prepared = false
 	}

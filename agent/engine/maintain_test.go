@@ -11,7 +11,7 @@ import (
 
 // A missing relay is recreated although every service runs: without it they cannot be reached. So
 // is a network, and its services restart.
-func TestReady_GateIsMissed(t *testing.T) {
+func TestReady_RelayIsMissed(t *testing.T) {
 	t.Parallel()
 	p := pipeline.Pipeline{Format: 1, Order: []pipeline.StepKey{"web"}, Steps: []pipeline.Step{
 		{Key: "web", Service: &pipeline.ServiceStep{Name: "web", Image: &pipeline.Image{}}}}}
@@ -19,7 +19,7 @@ func TestReady_GateIsMissed(t *testing.T) {
 	m := engine.New("d")
 	stepAndCheck(t, m, now, engine.GoalSet{Goal: wire.Goal{Deployment: "d", Generation: 1, Run: "r",
 		Want: wire.WantPresent, Ready: true, Pipeline: p}})
-	whole := engine.ObjectsListed{Network: true, Gate: true, Running: []pipeline.StepKey{"web"}}
+	whole := engine.ObjectsListed{Network: true, Relay: true, Running: []pipeline.StepKey{"web"}}
 	look := func(l engine.ObjectsListed) (did []engine.StartOperation) {
 		now = now.Add(time.Second)
 		l.Began = now
@@ -33,11 +33,11 @@ func TestReady_GateIsMissed(t *testing.T) {
 	if did := look(whole); len(did) > 0 {
 		t.Fatalf("nothing is missing, and it does %+v", did)
 	}
-	gateless := whole
-	gateless.Gate = false
-	did := look(gateless)
+	relayless := whole
+	relayless.Relay = false
+	did := look(relayless)
 	if len(did) != 1 || did[0].Kind != engine.Prepare {
-		t.Fatalf("without a gate it does %+v", did)
+		t.Fatalf("without a relay it does %+v", did)
 	}
 	stepAndCheck(t, m, now, engine.OperationEnded{Op: did[0].Op,
 		Result: engine.Result{Outcome: engine.OutcomeOK}})

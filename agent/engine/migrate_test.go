@@ -68,9 +68,9 @@ func movable(t *testing.T) (wire.Goal, *carried) {
 	}, &carried{t: t, Machine: engine.New("d"), now: time.Unix(1_700_000_000, 0)}
 }
 
-// seen is a listing of now.
-func (c *carried) seen(running ...pipeline.StepKey) {
-	c.step(engine.ObjectsListed{Network: true, Gate: true, Running: running,
+// listObjects returns a listing of now.
+func (c *carried) listObjects(running ...pipeline.StepKey) {
+	c.step(engine.ObjectsListed{Network: true, Relay: true, Running: running,
 		Began: c.now.Add(time.Second)})
 }
 
@@ -81,16 +81,16 @@ func TestElsewhere_LeavesItsNode(t *testing.T) {
 	g, m := movable(t)
 	g.Ready = true
 	m.step(engine.GoalSet{Goal: g})
-	m.seen("db", "web")
+	m.listObjects("db", "web")
 	m.has(t)
 	g.Generation, g.Still = 2, true
 	m.step(engine.GoalSet{Goal: g})
 	m.has(t, "stop web", "stop db")
-	m.seen()
+	m.listObjects()
 	m.step(engine.Tick{})
 	m.has(t)
 	m.still(t, true)
-	m.seen("db")
+	m.listObjects("db")
 	m.has(t, "stop db")
 	g.Generation, g.Still = 3, false
 	m.step(engine.GoalSet{Goal: g})
@@ -135,9 +135,9 @@ func TestElsewhere_CalledOffBringsJobsBack(t *testing.T) {
 	m.step(engine.GoalSet{Goal: g})
 	m.has(t, "stop web", "stop db")
 	m.still(t, false)
-	m.seen("job", "late")
+	m.listObjects("job", "late")
 	m.has(t, "stop job", "stop late", "stop done")
-	m.seen()
+	m.listObjects()
 	m.still(t, true)
 
 	m.Machine = engine.Replay("d", m.Snapshot())
@@ -145,7 +145,7 @@ func TestElsewhere_CalledOffBringsJobsBack(t *testing.T) {
 	m.step(engine.AgentRestarted{})
 	m.has(t, "stop web", "stop db", "stop job")
 	m.still(t, false)
-	m.seen()
+	m.listObjects()
 	m.has(t, "stop late", "stop done")
 	m.still(t, true)
 	if jobs := m.StoppedForCopy(); !slices.Equal(jobs, []pipeline.StepKey{"job"}) {
@@ -156,7 +156,7 @@ func TestElsewhere_CalledOffBringsJobsBack(t *testing.T) {
 	m.step(engine.GoalSet{Goal: g})
 	m.has(t, "prepare ", "pull job", "start job", "probe job", "pull db", "start db", "probe db",
 		"pull web", "start web")
-	m.seen("db", "web")
+	m.listObjects("db", "web")
 	m.step(engine.Tick{})
 	m.has(t)
 }
@@ -207,7 +207,7 @@ func TestElsewhere_JobsGoOnThere(t *testing.T) {
 	m.step(engine.AgentRestarted{})
 	g.Generation, g.Elsewhere, g.Ready = 3, false, true
 	m.step(engine.GoalSet{Goal: g})
-	m.seen("db", "web")
+	m.listObjects("db", "web")
 	m.step(engine.Tick{})
 	if m.phase != wire.PhaseReady || slices.Contains(m.did, "start job") {
 		t.Errorf("it is %s after %q", m.phase, m.did)
@@ -247,7 +247,7 @@ func TestElsewhere_ComesBackWhateverHappens(t *testing.T) {
 			p.Steps = append(p.Steps, pipeline.Step{Key: key, Service: s})
 			p.Order = append(p.Order, key)
 		}
-		g := present(p)
+		g := presentGoal(p)
 		g.Ready = true
 		w.goal(g)
 		for range rapid.IntRange(0, 60).Draw(t, "events") {

@@ -24,7 +24,7 @@ func unready(
 	now := time.Unix(1_800_000_000, 0)
 	var began time.Time
 	var wake time.Time
-	events := []engine.Event{engine.GoalSet{Goal: present(p)}}
+	events := []engine.Event{engine.GoalSet{Goal: presentGoal(p)}}
 	for range 10_000 {
 		if len(events) == 0 {
 			now, wake = wake, time.Time{}

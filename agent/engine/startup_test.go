@@ -57,7 +57,7 @@ func (s *starts) runs(key pipeline.StepKey) bool {
 // play continues until the run is ready or failed, and returns how long it took.
 func (s *starts) play() (time.Duration, wire.Phase) {
 	s.t.Helper()
-	events := []engine.Event{engine.GoalSet{Goal: present(s.p)}}
+	events := []engine.Event{engine.GoalSet{Goal: presentGoal(s.p)}}
 	for range 10_000 {
 		if len(events) == 0 {
 			s.now = s.now.Add(min(time.Second, max(s.wake.Sub(s.now), time.Millisecond)))
@@ -90,7 +90,7 @@ func (s *starts) play() (time.Duration, wire.Phase) {
 }
 
 func (s *starts) list() engine.ObjectsListed {
-	l := engine.ObjectsListed{Began: s.now, Network: true, Gate: true}
+	l := engine.ObjectsListed{Began: s.now, Network: true, Relay: true}
 	for _, key := range s.p.Order {
 		if s.runs(key) {
 			l.Running = append(l.Running, key)

@@ -105,14 +105,14 @@ func (w *world) crash() {
 	}
 	w.running, w.wanted = map[int64]engine.StartOperation{}, ""
 	w.m = engine.Replay("d", w.journal)
-	w.replayed(engine.AgentRestarted{})
+	w.replayEvent(engine.AgentRestarted{})
 	if n := len(w.goals); n > 0 {
-		w.replayed(engine.GoalSet{Goal: w.goals[n-1]})
+		w.replayEvent(engine.GoalSet{Goal: w.goals[n-1]})
 	}
 }
 
-// replayed feeds without another crash, so that drawing ends.
-func (w *world) replayed(ev engine.Event) {
+// replayEvent feeds without another crash, so that drawing ends.
+func (w *world) replayEvent(ev engine.Event) {
 	effects := stepAndCheck(w.t, w.m, w.now, ev)
 	w.persist(effects)
 	w.asleep = true
@@ -261,7 +261,7 @@ func (w *world) isJob(key pipeline.StepKey) bool {
 
 // list tells what truly runs.
 func (w *world) list() {
-	l := engine.ObjectsListed{Began: w.now, Network: w.network, Gate: w.network}
+	l := engine.ObjectsListed{Began: w.now, Network: w.network, Relay: w.network}
 	for _, key := range []pipeline.StepKey{"a", "b", "c", "d", "e"} {
 		if w.runs(key) {
 			l.Running = append(l.Running, key)

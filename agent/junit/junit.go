@@ -55,13 +55,13 @@ func (c *Collector) Add(data []byte) error {
 	err = f.read(d)
 	f.finish()
 	if err != nil {
-		return explain(err)
+		return describeError(err)
 	}
 	return nil
 }
 
-// explain words an error for people.
-func explain(err error) error {
+// describeError words an error for people.
+func describeError(err error) error {
 	if broken, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return fmt.Errorf("line %d is not XML: %s", broken.Line, copyPrefix(broken.Msg, 100))
 	}
@@ -141,8 +141,8 @@ func (f *file) open(e xml.StartElement) error {
 		return fmt.Errorf("its elements are nested deeper than %d levels", maxDepth)
 	}
 	if f.root == nil {
-		f.root = &totals{seconds: parseSeconds(findAttribute(e, "time")), tests: count(e, "tests"),
-			failed: count(e, "failures") + count(e, "errors")}
+		f.root = &totals{seconds: parseSeconds(findAttribute(e, "time")), tests: parseCount(e, "tests"),
+			failed: parseCount(e, "failures") + parseCount(e, "errors")}
 	}
 	f.path = append(f.path, name)
 	switch name {
@@ -329,7 +329,7 @@ func findAttribute(e xml.StartElement, name string) string {
 // maxCount is more tests than anybody has, and few enough to add up.
 const maxCount = 10_000_000
 
-func count(e xml.StartElement, name string) int {
+func parseCount(e xml.StartElement, name string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(findAttribute(e, name)))
 	if err != nil || n < 0 {
 		return 0

@@ -86,7 +86,7 @@ func repeatsAreHarmless(b *testDeployment) {
 		b.mustSucceed(b.Runtime.Pull(b.ctx, p.Image, nil, nil))
 		b.mustSucceed(b.Runtime.CreatePlugin(b.ctx, p))
 	}
-	for _, what := range []string{"network", "gate", "service web", "plugin make"} {
+	for _, what := range []string{"network", "relay", "service web", "plugin make"} {
 		if n := b.countObjects(what); n != 1 {
 			b.Errorf("there are %d of %q: %v", n, what, b.listOwn())
 		}

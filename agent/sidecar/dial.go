@@ -57,7 +57,7 @@ func (e *DialError) Error() string {
 func Dial(ctx context.Context, socket, service string, port int) (net.Conn, error) {
 	conn, err := connectSocket(ctx, socket)
 	if err != nil {
-		return nil, fmt.Errorf("reach gate: %w", err)
+		return nil, fmt.Errorf("reach relay: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
@@ -112,11 +112,11 @@ func requestConn(ctx context.Context, conn *net.UnixConn, q dialRequest) (net.Co
 	_ = conn.SetDeadline(time.Now().Add(timeout + requestTime))
 	q.Timeout = max(timeout.Milliseconds(), 1)
 	if err := json.NewEncoder(conn).Encode(q); err != nil {
-		return nil, fmt.Errorf("ask gate: %w", err)
+		return nil, fmt.Errorf("ask relay: %w", err)
 	}
 	r, fd, err := readReply(conn)
 	if err != nil {
-		return nil, fmt.Errorf("gate's answer: %w", err)
+		return nil, fmt.Errorf("relay's answer: %w", err)
 	}
 	if r.Code != "" {
 		return nil, &DialError{Service: q.Service, Port: q.Port, Code: r.Code, Message: r.Message}
@@ -159,7 +159,7 @@ func parseDescriptor(oob []byte) int {
 
 func connFromDescriptor(fd int) (net.Conn, error) {
 	syscall.CloseOnExec(fd)
-	f := os.NewFile(uintptr(fd), "gate")
+	f := os.NewFile(uintptr(fd), "relay")
 	defer func() { _ = f.Close() }()
 	conn, err := net.FileConn(f)
 	if err != nil {

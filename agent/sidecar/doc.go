@@ -5,8 +5,8 @@
 // a folder that only it and the agent share. For each request it dials service:port by Docker's DNS
 // and passes the connected socket back (SCM_RIGHTS), so that the agent is on no tenant's network
 // and the bytes take no extra hop. The caller decides what may be dialled: the relay dials
-// single-label names only, and resolves nothing outside its network. Its role on the command line,
-// its label and its container's name are still "gate": running deployments depend on them.
+// single-label names only, and resolves nothing outside its network. Relays that an earlier release
+// started are called "gate" in their label, container name and folder; they keep working.
 //
 // The init is the first process of a service that has secrets. It reads them from a file in
 // tmpfs, puts them into the environment and executes the image's own entrypoint. So the

@@ -37,7 +37,8 @@ const (
 const relayGC = 10
 
 // errUsage is shown when the binary is started with wrong arguments.
-var errUsage = errors.New("usage: sidecar gate SOCKET | sidecar init ENVFILE -- COMMAND [ARG]… | " +
+var errUsage = errors.New("usage: sidecar relay SOCKET | " +
+	"sidecar init ENVFILE -- COMMAND [ARG]… | " +
 	"sidecar check ENVFILE FOLDER -- COMMAND [ARG]… | sidecar check-output FOLDER | " +
 	"sidecar loopback PORT | sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | " +
 	"sidecar inside ENVFILE | sidecar lend SOCKET PARENT NAME")
@@ -80,7 +81,7 @@ func runRole(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	switch args[0] {
-	case "gate":
+	case "relay", "gate": // gate is what earlier releases called it
 		debug.SetGCPercent(relayGC)
 		runtime.GOMAXPROCS(1)
 		if err := ServeRelay(ctx, args[1]); err != nil {

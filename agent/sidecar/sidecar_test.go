@@ -25,7 +25,7 @@ func serve(t *testing.T) string {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	short, err := os.MkdirTemp("", "gate")
+	short, err := os.MkdirTemp("", "relay")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func serve(t *testing.T) string {
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("gate: %v", err)
+			t.Errorf("relay: %v", err)
 		}
 	})
 	for {
@@ -44,7 +44,7 @@ func serve(t *testing.T) string {
 			return filepath.Join(dir, "s")
 		}
 		if t.Context().Err() != nil {
-			t.Fatal("the gate does not listen")
+			t.Fatal("the relay does not listen")
 		}
 	}
 }
@@ -64,12 +64,12 @@ func TestDial_Reasons(t *testing.T) {
 	}
 	_, err := sidecar.Dial(t.Context(), socket+"-none", "web", 80)
 	if !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no gate: %v", err)
+		t.Errorf("no relay: %v", err)
 	}
 }
 
 // A relay that never answers does not hold a caller beyond its deadline.
-func TestDial_SilentGate(t *testing.T) {
+func TestDial_SilentRelay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
 	if err != nil {

@@ -158,7 +158,7 @@ func (w *world) prepareNetwork(o *op) {
 	if w.docker.findObject(o.of, network, "", "") == nil {
 		w.docker.addObject(&object{of: o.of, kind: network})
 	}
-	w.scheduleEvent(w.randomBetween(10*time.Millisecond, 300*time.Millisecond), "gate", func() {
+	w.scheduleEvent(w.randomBetween(10*time.Millisecond, 300*time.Millisecond), "relay", func() {
 		if w.docker.findObject(o.of, network, "", "") == nil {
 			w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "the network is gone"})
 			return

@@ -172,7 +172,7 @@ func (w *world) checkGone(d *deployment, o *order) {
 	for _, c := range w.docker.objects {
 		if c.of == d {
 			w.failWorld("%s is %s, and left a %s%s behind", d.id, o.status,
-				[]string{"network", "gate", "service ", "plugin "}[c.kind], c.step)
+				[]string{"network", "relay", "service ", "plugin "}[c.kind], c.step)
 		}
 	}
 	for _, s := range d.graph.Steps {

@@ -9,7 +9,7 @@ func noteObject(l *engine.ObjectsListed, o object) {
 	case network:
 		l.Network = true
 	case relay:
-		l.Gate = l.Gate || o.state == running
+		l.Relay = l.Relay || o.state == running
 	case service:
 		if o.state == running {
 			l.Running = append(l.Running, o.step)

@@ -71,8 +71,8 @@ func (e *end) beyond(place string) bool {
 	return ok && e.Load() > 0 && k > e.Load()
 }
 
-// lived notes that an agent did not die. Only a decision may come too late.
-func (e *end) lived(t testing.TB, place, story string) {
+// noteSurvival notes that an agent did not die. Only a decision may come too late.
+func (e *end) noteSurvival(t testing.TB, place, story string) {
 	t.Helper()
 	k, ok := decisionOf(place)
 	if !ok || k <= fewestDecisions {
@@ -188,7 +188,7 @@ func (s *site) dieAt(t testing.TB, place string, number int) (settled time.Durat
 	if n.p.await(a.died, wire.PhaseReady) {
 		n.p.want(n.goal(2, wire.WantGone))
 		if n.p.await(a.died, wire.PhaseRemoved) {
-			s.end.lived(t, place, n.p.story())
+			s.end.noteSurvival(t, place, n.p.story())
 			a.stop(t)
 			n.check()
 			return 0, false

@@ -42,8 +42,8 @@ func rawAgent(t *testing.T, c wiretest.AgentConfig) (*wire.Session, *bufio.ReadW
 	return agent.Open(t), <-taken
 }
 
-// said is a frame as an agent sends it: not masked.
-func said(first byte, payload string) []byte {
+// agentFrame returns a frame as an agent sends it: not masked.
+func agentFrame(first byte, payload string) []byte {
 	f := []byte{first}
 	switch n := len(payload); {
 	case n < 126:
@@ -56,8 +56,8 @@ func said(first byte, payload string) []byte {
 	return append(f, payload...)
 }
 
-// heard reads one short frame of the control plane's.
-func heard(t *testing.T, r io.Reader) (first byte, payload string) {
+// readFrame reads one short frame of the control plane's.
+func readFrame(t *testing.T, r io.Reader) (first byte, payload string) {
 	t.Helper()
 	var head [6]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -93,8 +93,9 @@ func TestSession_PutsFramesTogether(t *testing.T) {
 	overBoth(t, func(t *testing.T, c wiretest.AgentConfig) {
 		session, agent := rawAgent(t, c)
 		want, text := refusal(70_000)
-		frames := [][]byte{said(0x01, text[:10]), said(0x89, "are you there"),
-			said(0x00, text[10:50_000]), said(0x8a, "nobody asked"), said(0x80, text[50_000:])}
+		frames := [][]byte{agentFrame(0x01, text[:10]), agentFrame(0x89, "are you there"),
+			agentFrame(0x00, text[10:50_000]), agentFrame(0x8a, "nobody asked"),
+			agentFrame(0x80, text[50_000:])}
 		go func() {
 			for _, f := range frames {
 				// A pause between any two bytes is as good as none.
@@ -105,7 +106,7 @@ func TestSession_PutsFramesTogether(t *testing.T) {
 				}
 			}
 		}()
-		first, payload := heard(t, agent)
+		first, payload := readFrame(t, agent)
 		if first != 0x8a || payload != "are you there" {
 			t.Errorf("a ping was answered by %x %q", first, payload)
 		}
@@ -123,24 +124,25 @@ func TestSession_EndsOnAgentsThatBreakFrames(t *testing.T) {
 		says  string
 	}{
 		"masked":               {append([]byte{0x81, 0x84}, "keyytext"...), 1002, "not agreed"},
-		"a reserved bit":       {said(0xc1, text), 1002, "not agreed"},
-		"an unknown kind":      {said(0x83, text), 1002, "not agreed"},
-		"an unknown control":   {said(0x8b, text), 1002, "not agreed"},
-		"a long ping":          {said(0x89, strings.Repeat("x", 126)), 1002, "too long"},
-		"a ping in pieces":     {said(0x09, "x"), 1002, "in pieces"},
-		"an end without begin": {said(0x80, text), 1002, "out of order"},
-		"two beginnings":       {append(said(0x01, text), said(0x81, text)...), 1002, "out of order"},
+		"a reserved bit":       {agentFrame(0xc1, text), 1002, "not agreed"},
+		"an unknown kind":      {agentFrame(0x83, text), 1002, "not agreed"},
+		"an unknown control":   {agentFrame(0x8b, text), 1002, "not agreed"},
+		"a long ping":          {agentFrame(0x89, strings.Repeat("x", 126)), 1002, "too long"},
+		"a ping in pieces":     {agentFrame(0x09, "x"), 1002, "in pieces"},
+		"an end without begin": {agentFrame(0x80, text), 1002, "out of order"},
+		"two beginnings": {append(agentFrame(0x01, text), agentFrame(0x81, text)...), 1002,
+			"out of order"},
 		"announces 1 GiB": {binary.BigEndian.AppendUint64([]byte{0x81, 127}, 1<<30),
 			1009, "1048576"},
-		"grows over the limit": {append(said(0x01, strings.Repeat("x", wire.MaxMessage)),
-			said(0x80, "x")...), 1009, "1048576"},
+		"grows over the limit": {append(agentFrame(0x01, strings.Repeat("x", wire.MaxMessage)),
+			agentFrame(0x80, "x")...), 1009, "1048576"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			overBoth(t, func(t *testing.T, c wiretest.AgentConfig) {
 				session, agent := rawAgent(t, c)
 				before := heap()
 				go func() { _, _ = agent.Write(tc.bytes); _ = agent.Flush() }()
-				first, payload := heard(t, agent)
+				first, payload := readFrame(t, agent)
 				if first != 0x88 || len(payload) < 2 ||
 					binary.BigEndian.Uint16([]byte(payload)) != tc.code {
 					t.Errorf("it was told %x %q, want a goodbye with %d", first, payload, tc.code)

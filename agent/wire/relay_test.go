@@ -98,8 +98,8 @@ func (r *relay) copy(to, from *tls.Conn, record *bytes.Buffer) {
 	}
 }
 
-// captured is everything seen on both legs.
-func (r *relay) captured() []byte {
+// copyCaptured returns everything seen on both legs.
+func (r *relay) copyCaptured() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return bytes.Join([][]byte{r.up.Bytes(), r.down.Bytes(), r.raw.Bytes()}, nil)
@@ -221,7 +221,7 @@ func TestDial_RelayOnFirstContactIsRefused(t *testing.T) {
 				t.Error("the agent accepted a session")
 			}
 			// promise: N-210
-			if found := leaks(r.captured(), tokenSecrets(t, agent.Token)); found != nil {
+			if found := leaks(r.copyCaptured(), tokenSecrets(t, agent.Token)); found != nil {
 				t.Errorf("on the wire: %v", found)
 			}
 		})
@@ -246,7 +246,7 @@ func TestRelay_SeesWhatPasses(t *testing.T) {
 	}
 	for name, secret := range tokenSecrets(t, agent.Token) {
 		for form, spelled := range spellings(secret) {
-			planted := append(append(r.captured(), spelled...), r.up.Bytes()...)
+			planted := append(append(r.copyCaptured(), spelled...), r.up.Bytes()...)
 			if leaks(planted, map[string][]byte{name: secret}) == nil {
 				t.Errorf("%s as %s would not be found", name, form)
 			}

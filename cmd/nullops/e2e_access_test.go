@@ -23,7 +23,7 @@ func (p *product) member(t *testing.T, name string, grants ...object) *person {
 func accessLevels(t *testing.T, w *world) {
 	p := w.product()
 	p.define(t, "mine", webStep("web"))
-	d := p.admin.deployed(t, "mine", "mine", nil)
+	d := p.admin.deployReady(t, "mine", "mine", nil)
 	stranger := p.member(t, "stranger")
 	reader := p.member(t, "reader", object{"project": "mine", "level": "read"})
 	full := p.member(t, "full", object{"project": "mine", "level": "full"})
@@ -38,9 +38,9 @@ func accessLevels(t *testing.T, w *world) {
 	}
 	for _, path := range []string{"", "/runs/1", "/runs", "/runs/1/steps/web/log", "/events",
 		"/services/web/logs"} {
-		stranger.refused(t, http.StatusNotFound, http.MethodGet, "/deployments/"+d.Id+path, nil)
+		stranger.expectProblem(t, http.StatusNotFound, http.MethodGet, "/deployments/"+d.Id+path, nil)
 	}
-	stranger.refused(t, http.StatusNotFound, http.MethodDelete, "/deployments/"+d.Id, nil)
+	stranger.expectProblem(t, http.StatusNotFound, http.MethodDelete, "/deployments/"+d.Id, nil)
 
 	if seen := reader.deployment(t, d.Id); seen.Level != apiclient.LevelRead {
 		t.Errorf("a reader has level %s", seen.Level)
@@ -48,10 +48,10 @@ func accessLevels(t *testing.T, w *world) {
 	reader.run(t, d)
 	reader.follow(t, "/deployments/"+d.Id+"/services/web/logs", "").
 		awaitData(t, "line", "listening") // promise: N-283
-	reader.refused(t, http.StatusForbidden, http.MethodDelete, "/deployments/"+d.Id, nil)
-	reader.refused(t, http.StatusForbidden, http.MethodPost, "/deployments/"+d.Id+"/retry", nil)
+	reader.expectProblem(t, http.StatusForbidden, http.MethodDelete, "/deployments/"+d.Id, nil)
+	reader.expectProblem(t, http.StatusForbidden, http.MethodPost, "/deployments/"+d.Id+"/retry", nil)
 	creation := object{"name": "theirs", "project": "mine", "environment": "qa"}
-	reader.refused(t, http.StatusForbidden, http.MethodPost, "/deployments", creation)
+	reader.expectProblem(t, http.StatusForbidden, http.MethodPost, "/deployments", creation)
 
 	var made apiclient.Deployment
 	full.want(t, http.StatusCreated, http.MethodPost, "/deployments", creation, &made)
@@ -78,10 +78,10 @@ func adminsOnly(t *testing.T, who *person) {
 			"component": object{}},
 	} {
 		// promise: N-006
-		who.refused(t, http.StatusForbidden, http.MethodPut, path, body)
+		who.expectProblem(t, http.StatusForbidden, http.MethodPut, path, body)
 	}
-	who.refused(t, http.StatusForbidden, http.MethodGet, "/nodes", nil)
-	who.refused(t, http.StatusForbidden, http.MethodPost, "/nodes",
+	who.expectProblem(t, http.StatusForbidden, http.MethodGet, "/nodes", nil)
+	who.expectProblem(t, http.StatusForbidden, http.MethodPost, "/nodes",
 		object{"name": "theirs", "environment": "qa", "address": "127.0.0.1:1"})
 }
 
@@ -90,16 +90,16 @@ func signInOnly(t *testing.T, p *product) {
 	t.Helper()
 	nobody := &person{p: p, name: "nobody"}
 	// promise: N-005
-	wrong := nobody.refused(t, http.StatusUnauthorized, http.MethodPost, "/tokens",
+	wrong := nobody.expectProblem(t, http.StatusUnauthorized, http.MethodPost, "/tokens",
 		object{"user": "full", "password": "not the password", "name": "x"})
-	unknown := nobody.refused(t, http.StatusUnauthorized, http.MethodPost, "/tokens",
+	unknown := nobody.expectProblem(t, http.StatusUnauthorized, http.MethodPost, "/tokens",
 		object{"user": "no-such-user", "password": "not the password", "name": "x"})
 	if wrong.Title != unknown.Title || text(wrong.Detail) != text(unknown.Detail) {
 		t.Errorf("the answers tell who exists: %+v and %+v", wrong, unknown)
 	}
-	nobody.refused(t, http.StatusUnauthorized, http.MethodGet, "/deployments", nil)
+	nobody.expectProblem(t, http.StatusUnauthorized, http.MethodGet, "/deployments", nil)
 	nobody.token = "nops_" + strings.Repeat("x", 43)
-	nobody.refused(t, http.StatusUnauthorized, http.MethodGet, "/deployments", nil)
+	nobody.expectProblem(t, http.StatusUnauthorized, http.MethodGet, "/deployments", nil)
 	// promise: N-004, N-005
 	if dump := string(p.dump(t)); strings.Contains(dump, userPassword) ||
 		!strings.Contains(dump, "stranger") {

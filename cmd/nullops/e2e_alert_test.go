@@ -27,8 +27,8 @@ type called struct {
 	body   string
 }
 
-// alarmed registers a receiver for one event.
-func (p *product) alarmed(t *testing.T, event string) *alarm {
+// watchAlarms registers a receiver for one event.
+func (p *product) watchAlarms(t *testing.T, event string) *alarm {
 	t.Helper()
 	l, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {

@@ -43,8 +43,8 @@ func answerPath(d apiclient.Deployment, step string) string {
 func approvals(t *testing.T, w *world) {
 	p, book := w.product(), newLedger(t)
 	n := p.node("alpha")
-	first := book.marked("first", "ledger", nil, nil)
-	use := book.marked("use", "ledger", []string{"ask"}, object{
+	first := book.ledgerStep("first", "ledger", nil, nil)
+	use := book.ledgerStep("use", "ledger", []string{"ask"}, object{
 		"seconds": "${{ steps.ask.outputs.rows }}",
 		"text": "${{ steps.ask.outputs.rows }} ${{ steps.ask.outputs.size }} " +
 			"${{ steps.ask.outputs.answer }} by ${{ steps.ask.outputs.answered_by }}"})
@@ -63,13 +63,13 @@ func approvals(t *testing.T, w *world) {
 	made["ask-late"] = p.admin.deploy(t, "ask-soon", "ask-late", nil)
 	made["ask-named"] = p.admin.deploy(t, "ask-named", "ask-named", nil)
 	refusedAnswers(t, made["ask-yes"], full, reader)
-	approved(t, book, made["ask-yes"], full, reader)
-	rejected(t, n, book, made["ask-no"], full)
+	approveByCLI(t, book, made["ask-yes"], full, reader)
+	rejectRun(t, n, book, made["ask-no"], full)
 	canceledQuestion(t, n, made["ask-gone"], full)
-	raced(t, made["ask-race"], p.admin, full)
-	unanswered(t, n, book, p.admin.await(t, made["ask-late"].Id, apiclient.DeploymentStatusFailed),
+	raceAnswers(t, made["ask-race"], p.admin, full)
+	expireApproval(t, n, book, p.admin.await(t, made["ask-late"].Id, apiclient.DeploymentStatusFailed),
 		p.admin)
-	named(t, made["ask-named"], full, reader)
+	answerAsNamed(t, made["ask-named"], full, reader)
 	for _, name := range []string{"ask-yes", "ask-no", "ask-race", "ask-late", "ask-named"} {
 		p.admin.remove(t, made[name].Id)
 	}
@@ -93,9 +93,10 @@ func refusedAnswers(t *testing.T, d apiclient.Deployment, full, reader *person) 
 		t.Errorf("a reader sees %+v", q)
 	}
 	good := object{"approved": true, "fields": object{"rows": 7}}
-	reader.refused(t, http.StatusForbidden, http.MethodPost, answerPath(d, "ask"), good)
-	full.refused(t, http.StatusNotFound, http.MethodPost, answerPath(d, "nix"), good)
-	full.refused(t, http.StatusConflict, http.MethodPost, answerPath(d, "first"), good, "no_question")
+	reader.expectProblem(t, http.StatusForbidden, http.MethodPost, answerPath(d, "ask"), good)
+	full.expectProblem(t, http.StatusNotFound, http.MethodPost, answerPath(d, "nix"), good)
+	full.expectProblem(t, http.StatusConflict, http.MethodPost, answerPath(d, "first"), good,
+		"no_question")
 	for _, c := range []struct {
 		body object
 		says string
@@ -106,12 +107,13 @@ func refusedAnswers(t *testing.T, d apiclient.Deployment, full, reader *person) 
 		{object{"approved": true, "fields": object{"rows": 7, "colour": "red"}}, "fields.colour"},
 		{object{"fields": object{"rows": 7}}, "approved"},
 	} {
-		full.refused(t, http.StatusBadRequest, http.MethodPost, answerPath(d, "ask"), c.body, c.says)
+		full.expectProblem(t, http.StatusBadRequest, http.MethodPost, answerPath(d, "ask"), c.body,
+			c.says)
 	}
 }
 
-// approved answers with the command line; the next step uses the answer.
-func approved(t *testing.T, book *ledger, d apiclient.Deployment, full, reader *person) {
+// approveByCLI answers with the command line; the next step uses the answer.
+func approveByCLI(t *testing.T, book *ledger, d apiclient.Deployment, full, reader *person) {
 	t.Helper()
 	out, _, _ := full.cli(t, "show", d.Name)
 	if !strings.Contains(out, "waits at ask: Go on with ask-yes?") ||
@@ -145,16 +147,16 @@ func approved(t *testing.T, book *ledger, d apiclient.Deployment, full, reader *
 	if now := full.deployment(t, d.Id); now.Question != nil {
 		t.Errorf("it still asks %+v", now.Question)
 	}
-	full.refused(t, http.StatusConflict, http.MethodPost, answerPath(d, "ask"),
+	full.expectProblem(t, http.StatusConflict, http.MethodPost, answerPath(d, "ask"),
 		object{"approved": false}, "answered", "ask-full approved step ask at 20")
 	if _, _, code := full.cli(t, "answer", d.Name, "ask", "--reject"); code != 3 {
 		t.Errorf("a second answer ends with %d", code)
 	}
-	audited(t, full, d.Name)
+	checkApprovalAudit(t, full, d.Name)
 }
 
-// audited: who answered is written down, and who tried to.
-func audited(t *testing.T, who *person, name string) {
+// checkApprovalAudit: who answered is written down, and who tried to.
+func checkApprovalAudit(t *testing.T, who *person, name string) {
 	t.Helper()
 	var list apiclient.AuditList
 	who.get(t, "/audit?action=answer&object="+name, &list)
@@ -169,8 +171,8 @@ func audited(t *testing.T, who *person, name string) {
 	}
 }
 
-// rejected: a no fails the run, and everything it made is undone.
-func rejected(t *testing.T, n *node, book *ledger, d apiclient.Deployment, full *person) {
+// rejectRun: a no fails the run, and everything it made is undone.
+func rejectRun(t *testing.T, n *node, book *ledger, d apiclient.Deployment, full *person) {
 	t.Helper()
 	full.question(t, d)
 	n.mustBeThere(t, d.Id, "network")
@@ -198,13 +200,13 @@ func canceledQuestion(t *testing.T, n *node, d apiclient.Deployment, full *perso
 		!strings.Contains(text(s.Message), "before anybody answered") {
 		t.Errorf("the step is %+v", s)
 	}
-	full.refused(t, http.StatusConflict, http.MethodPost, answerPath(d, "ask"),
+	full.expectProblem(t, http.StatusConflict, http.MethodPost, answerPath(d, "ask"),
 		object{"approved": false}, "not_waiting")
 	n.nothingLeft(t, d.Id)
 }
 
-// raced: of a yes and a no at once, one counts, and the other is informed which.
-func raced(t *testing.T, d apiclient.Deployment, one, other *person) {
+// raceAnswers: of a yes and a no at once, one counts, and the other is informed which.
+func raceAnswers(t *testing.T, d apiclient.Deployment, one, other *person) {
 	t.Helper()
 	one.question(t, d)
 	got := map[*person]answer{}
@@ -233,8 +235,8 @@ func raced(t *testing.T, d apiclient.Deployment, one, other *person) {
 	one.await(t, d.Id, end)
 }
 
-// unanswered: the wait has an end.
-func unanswered(t *testing.T, n *node, book *ledger, d apiclient.Deployment, who *person) {
+// expireApproval: the wait has an end.
+func expireApproval(t *testing.T, n *node, book *ledger, d apiclient.Deployment, who *person) {
 	t.Helper()
 	// promise: B-37
 	if d.Failure == nil || d.Failure.Code != "unanswered" || text(d.Failure.Step) != "ask" {
@@ -243,20 +245,20 @@ func unanswered(t *testing.T, n *node, book *ledger, d apiclient.Deployment, who
 	if got := book.of(d.Name); !slices.Equal(got, []string{"create first", "delete first"}) {
 		t.Errorf("ledger %v", got)
 	}
-	who.refused(t, http.StatusConflict, http.MethodPost, answerPath(d, "ask"),
+	who.expectProblem(t, http.StatusConflict, http.MethodPost, answerPath(d, "ask"),
 		object{"approved": false}, "not_waiting")
 	n.nothingLeft(t, d.Id)
 }
 
-// named: whom the question names may answer, also with read access; others may
+// answerAsNamed: whom the question names may answer, also with read access; others may
 // not, also with full access.
-func named(t *testing.T, d apiclient.Deployment, full, reader *person) {
+func answerAsNamed(t *testing.T, d apiclient.Deployment, full, reader *person) {
 	t.Helper()
 	if q := full.question(t, d); q.MayAnswer ||
 		!strings.Contains(text(q.Refusal), "a member of team team-ask-reader") {
 		t.Errorf("whom nobody named sees %+v", q)
 	}
-	full.refused(t, http.StatusForbidden, http.MethodPost, answerPath(d, "ask"),
+	full.expectProblem(t, http.StatusForbidden, http.MethodPost, answerPath(d, "ask"),
 		object{"approved": true})
 	reader.want(t, http.StatusOK, http.MethodPost, answerPath(d, "ask"),
 		object{"approved": true}, nil)
@@ -267,9 +269,10 @@ func named(t *testing.T, d apiclient.Deployment, full, reader *person) {
 // back, and does nothing twice.
 func answeredWhileDead(t *testing.T, p *product, n *node, book *ledger) {
 	t.Helper()
-	p.define(t, "ask-dead", book.marked("first", "ledger", nil, nil),
+	p.define(t, "ask-dead", book.ledgerStep("first", "ledger", nil, nil),
 		asking("ask", []string{"first"}, nil),
-		book.marked("use", "ledger", []string{"ask"}, object{"text": "${{ steps.ask.outputs.size }}"}))
+		book.ledgerStep("use", "ledger", []string{"ask"},
+			object{"text": "${{ steps.ask.outputs.size }}"}))
 	d := p.admin.deploy(t, "ask-dead", "ask-dead", nil)
 	p.admin.question(t, d)
 	n.agent.kill()
@@ -291,7 +294,7 @@ func answeredWhileDead(t *testing.T, p *product, n *node, book *ledger) {
 // unansweredAlone: an agent that nobody speaks to ends the wait by itself.
 func unansweredAlone(t *testing.T, p *product, n *node, book *ledger) {
 	t.Helper()
-	p.define(t, "ask-alone", book.marked("first", "ledger", nil, nil),
+	p.define(t, "ask-alone", book.ledgerStep("first", "ledger", nil, nil),
 		asking("ask", []string{"first"}, object{"timeout_seconds": 5}))
 	n.await(t, apiclient.NodeStatusOnline)
 	d := p.admin.deploy(t, "ask-alone", "ask-alone", nil)

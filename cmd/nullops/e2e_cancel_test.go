@@ -19,13 +19,13 @@ import (
 func cancelAnywhere(t *testing.T, w *world) {
 	p, book := w.product(), newLedger(t)
 	n := p.node("alpha")
-	first := book.marked("first", "ledger", nil, nil)
+	first := book.ledgerStep("first", "ledger", nil, nil)
 	never := webStep("busy", "first")
 	never["service"].(object)["ready"] = object{"tcp": object{"port": 9999}, "retries": 1000}
-	p.define(t, "cancel-plugin", first, book.marked("busy", "ledger-sleep", []string{"first"},
+	p.define(t, "cancel-plugin", first, book.ledgerStep("busy", "ledger-sleep", []string{"first"},
 		object{"seconds": 120}))
 	p.define(t, "cancel-service", first, never)
-	p.define(t, "cancel-undo", book.marked("first", "ledger", nil,
+	p.define(t, "cancel-undo", book.ledgerStep("first", "ledger", nil,
 		object{"delete_mode": "ledger-sleep", "seconds": 3}),
 		hostile("busy", []string{"first"}, object{"mode": "say-no"}))
 	cases := []struct {
@@ -80,8 +80,8 @@ func cancelAnywhere(t *testing.T, w *world) {
 // stopped, all is undone, and it can be retried with the time it takes.
 func endsAtDeadline(t *testing.T, p *product, n *node, book *ledger) {
 	t.Helper()
-	p.define(t, "slow", book.marked("first", "ledger", nil, nil),
-		book.marked("busy", "ledger-sleep", []string{"first"}, object{"seconds": 300}))
+	p.define(t, "slow", book.ledgerStep("first", "ledger", nil, nil),
+		book.ledgerStep("busy", "ledger-sleep", []string{"first"}, object{"seconds": 300}))
 	var d apiclient.Deployment
 	p.admin.want(t, http.StatusCreated, http.MethodPost, "/deployments", object{"name": "slow",
 		"project": "slow", "environment": "qa", "deadline_seconds": 8}, &d)
@@ -184,7 +184,7 @@ func cancelAtOnce(t *testing.T, p *product, n *node) {
 		}
 		n.nothingLeft(t, d.Id)
 	}
-	d := p.admin.deployed(t, "quick", "quick", nil)
+	d := p.admin.deployReady(t, "quick", "quick", nil)
 	n.mustBeThere(t, d.Id, "container", "network", "file")
 	if d = p.admin.remove(t, d.Id); d.Status != apiclient.DeploymentStatusRemoved {
 		t.Errorf("removed when ready, it is %s", d.Status)

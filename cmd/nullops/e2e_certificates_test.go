@@ -40,15 +40,15 @@ func certificateOrders(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	p.command(t, 0, "gate", "environment", "acme", "--redirect-https")
-	number, err := strconv.Atoi(port(p.gate))
+	number, err := strconv.Atoi(port(p.ingressAddr))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := &ordering{product: p, secure: secure, host: address.Hostname(),
 		Authority: acmetest.NewAuthority(t, acmetest.NewNameServer(t), number)}
-	o.refused(t)
-	o.ordered(t)
-	o.ended(t)
+	o.refuseFlags(t)
+	o.orderCertificate(t)
+	o.stopOrdering(t)
 }
 
 // ordering is what the steps of certificateOrders share.
@@ -59,8 +59,8 @@ type ordering struct {
 	secure, host string
 }
 
-// refused gives flags that cannot go together, or that nothing would use.
-func (o *ordering) refused(t *testing.T) {
+// refuseFlags gives flags that cannot go together, or that nothing would use.
+func (o *ordering) refuseFlags(t *testing.T) {
 	t.Helper()
 	for _, bad := range [][]string{
 		{"--retry", "--end"}, {"--challenge", "http-01", "--retry"},
@@ -79,10 +79,10 @@ func (o *ordering) refused(t *testing.T) {
 	}
 }
 
-// ordered orders from an authority that is busy at first, and tries again.
-func (o *ordering) ordered(t *testing.T) {
+// orderCertificate orders from an authority that is busy at first, and tries again.
+func (o *ordering) orderCertificate(t *testing.T) {
 	t.Helper()
-	if err := o.shown(t); err == nil {
+	if err := o.visitOverTLS(t); err == nil {
 		t.Error("HTTPS is trusted before anything was ordered")
 	}
 	roots := filepath.Join(t.TempDir(), "roots.pem")
@@ -100,22 +100,22 @@ func (o *ordering) ordered(t *testing.T) {
 	o.command(t, 0, "certificate", "orders", "acme", "--retry")
 	o.await(t, "valid", o.host)
 	eventually(t, "the ingress shows what was ordered", func() string {
-		if err := o.shown(t); err != nil {
+		if err := o.visitOverTLS(t); err != nil {
 			return err.Error()
 		}
 		return ""
 	})
 }
 
-// ended orders no more: what there is serves on.
-func (o *ordering) ended(t *testing.T) {
+// stopOrdering orders no more: what there is serves on.
+func (o *ordering) stopOrdering(t *testing.T) {
 	t.Helper()
 	o.command(t, 0, "certificate", "orders", "acme", "--end")
 	if out := o.command(t, 0, "certificate", "orders", "acme"); !strings.Contains(out,
 		"nothing is ordered any more") || !strings.Contains(out, o.host) {
 		t.Errorf("after the end, orders says:\n%s", out)
 	}
-	if err := o.shown(t); err != nil {
+	if err := o.visitOverTLS(t); err != nil {
 		t.Errorf("after the end: %v", err)
 	}
 }
@@ -136,12 +136,13 @@ func (o *ordering) await(t *testing.T, state, says string) {
 	}
 }
 
-// shown asks the deployment over HTTPS, as a browser that trusts the authority:
+// visitOverTLS asks the deployment over HTTPS, as a browser that trusts the authority:
 // plain HTTP leads there.
-func (o *ordering) shown(t *testing.T) error {
+func (o *ordering) visitOverTLS(t *testing.T) error {
 	t.Helper()
 	want := "https://" + o.host + ":" + port(o.secure) + "/"
-	if a := o.visit(t, "http://"+o.host+":"+port(o.gate)+"/"); a.header.Get("Location") != want {
+	plain := "http://" + o.host + ":" + port(o.ingressAddr) + "/"
+	if a := o.visit(t, plain); a.header.Get("Location") != want {
 		t.Errorf("plain HTTP is answered %s with Location %q", a, a.header.Get("Location"))
 	}
 	roots := x509.NewCertPool()

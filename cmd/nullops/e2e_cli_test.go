@@ -196,8 +196,8 @@ func (c *terminal) daily(t *testing.T) {
 		t.Errorf("logs of a service: %q", out)
 	}
 	c.reads(t)
-	c.followed(t, serviceURL(t, d, "web"))
-	c.reached(t)
+	c.followLogs(t, serviceURL(t, d, "web"))
+	c.useService(t)
 	if _, errs := c.run(t, exitRefused, "deploy", "cli", "--env", "qa", "--name", "daily"); !strings.
 		Contains(errs, "taken") {
 		t.Errorf("the same name again: %s", errs)
@@ -259,8 +259,8 @@ func (c *terminal) reads(t *testing.T) {
 	}
 }
 
-// reached gets into a service: a command with its exit code, and a file in and out.
-func (c *terminal) reached(t *testing.T) {
+// useService gets into a service: a command with its exit code, and a file in and out.
+func (c *terminal) useService(t *testing.T) {
 	t.Helper()
 	const helper = "/.nullops/init"
 	if _, errs := c.run(t, 120, "exec", "daily", "web", "--", helper, "nonsense", "x"); !strings.
@@ -308,8 +308,8 @@ func (c *terminal) audit(t *testing.T) {
 	}
 }
 
-// followed runs `logs -f` until it shows what happened after it began.
-func (c *terminal) followed(t *testing.T, url string) {
+// followLogs runs `logs -f` until it shows what happened after it began.
+func (c *terminal) followLogs(t *testing.T, url string) {
 	t.Helper()
 	follow := exec.Command(c.p.w.binary, "logs", "-f", "daily", "web")
 	follow.Env = append(cleanEnv(), c.env...)

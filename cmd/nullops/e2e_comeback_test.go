@@ -37,8 +37,8 @@ func comesBack(t *testing.T, p *product, n *node, engine *dockertest.Daemon,
 			_, err := api.ContainerRemove(t.Context(), web(), force)
 			return err
 		}},
-		{"the gate removed", func() error {
-			_, err := api.ContainerRemove(t.Context(), n.containers(t, d.Id)["gate"].ID, force)
+		{"the relay removed", func() error {
+			_, err := api.ContainerRemove(t.Context(), n.containers(t, d.Id)["relay"].ID, force)
 			return err
 		}},
 		{"the network removed", func() error { return removeNetwork(t, api, d.Id) }},
@@ -80,7 +80,7 @@ func (p *product) whole(t *testing.T, n *node, before apiclient.Deployment, afte
 	url := serviceURL(t, before, "web")
 	eventually(t, "all is there again after "+after, func() string {
 		found := n.containers(t, before.Id)
-		for _, part := range []string{"web", "gate"} {
+		for _, part := range []string{"web", "relay"} {
 			if c, ok := found[part]; !ok || c.State == nil || !c.State.Running {
 				return part + " does not run"
 			}

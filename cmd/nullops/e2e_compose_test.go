@@ -41,8 +41,8 @@ func shippedCompose(t *testing.T, w *world) {
 			t.Error("the set-up script shows a secret")
 		}
 	}
-	print := s.logged(t, `sha256:[0-9a-f]{64}`)
-	password := s.logged(t, `user admin, password (\S+)`)
+	print := s.awaitLogLine(t, `sha256:[0-9a-f]{64}`)
+	password := s.awaitLogLine(t, `user admin, password (\S+)`)
 	s.ready(t, print)
 	env := []string{"XDG_CONFIG_HOME=" + t.TempDir()}
 	_, errs, code := run(t, w.binary, env, password+"\n", "login", s.url, "--password-stdin",
@@ -51,7 +51,8 @@ func shippedCompose(t *testing.T, w *world) {
 		t.Fatalf("login: %s", errs)
 	}
 	s.compose(t, "down")
-	if left := s.left(t); len(left) != 3 || strings.Contains(strings.Join(left, " "), "container") {
+	if left := s.listLeftovers(t); len(left) != 3 || strings.Contains(strings.Join(left, " "),
+		"container") {
 		t.Errorf("taken down, and there is %v", left)
 	}
 	// promise: Y-19
@@ -74,7 +75,7 @@ func shippedCompose(t *testing.T, w *world) {
 		return errs
 	})
 	s.compose(t, "down", "--volumes")
-	if left := s.left(t); len(left) > 0 {
+	if left := s.listLeftovers(t); len(left) > 0 {
 		t.Errorf("taken down with its volumes, and there is %v", left)
 	}
 }
@@ -181,9 +182,9 @@ func (s *shipped) compose(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// logged waits until the control plane has said something, and returns the last part of it that the
-// pattern names.
-func (s *shipped) logged(t *testing.T, pattern string) (found string) {
+// awaitLogLine waits until the control plane has said something, and returns the last part of it
+// that the pattern names.
+func (s *shipped) awaitLogLine(t *testing.T, pattern string) (found string) {
 	t.Helper()
 	eventually(t, "the log has "+pattern, func() string {
 		log := s.compose(t, "logs", "--no-color", "controlplane")
@@ -222,8 +223,8 @@ func (s *shipped) ready(t *testing.T, print string) {
 	})
 }
 
-// left lists what the engine has of the project.
-func (s *shipped) left(t *testing.T) (all []string) {
+// listLeftovers lists what the engine has of the project.
+func (s *shipped) listLeftovers(t *testing.T) (all []string) {
 	t.Helper()
 	api := dockertest.Client(t, s.w.docker)
 	own := client.Filters{}.Add("label", "com.docker.compose.project="+s.project)

@@ -36,17 +36,17 @@ func agentDies(t *testing.T, w *world) {
 	p.defineHostile(t)
 	n := p.enrol(t, "mortal", "qa")
 	p.define(t, "stays", webStep("web"))
-	p.define(t, "dies", book.marked("first", "ledger", nil, nil),
-		book.marked("slow", "ledger-sleep", []string{"first"}, object{"seconds": 120}),
-		book.marked("never", "ledger", []string{"slow"}, nil))
-	stays := p.admin.deployed(t, "stays", "stays", nil)
+	p.define(t, "dies", book.ledgerStep("first", "ledger", nil, nil),
+		book.ledgerStep("slow", "ledger-sleep", []string{"first"}, object{"seconds": 120}),
+		book.ledgerStep("never", "ledger", []string{"slow"}, nil))
+	stays := p.admin.deployReady(t, "stays", "stays", nil)
 	url := serviceURL(t, stays, "web")
 	p.answers(t, url)
 	container := n.containers(t, stays.Id)["web"].ID
 	dies := p.admin.deploy(t, "dies", "dies", nil)
 	book.await(t, "dies", "create slow")
 	n.mustBeThere(t, dies.Id, "container", "network")
-	bell := p.alarmed(t, "node.offline")
+	bell := p.watchAlarms(t, "node.offline")
 	n.agent.kill()
 	n.await(t, apiclient.NodeStatusOffline) // promise: N-214, N-216
 	bell.rings(t, "node.offline", n.name)
@@ -73,14 +73,14 @@ func agentDies(t *testing.T, w *world) {
 	if now := n.containers(t, stays.Id)["web"].ID; now != container {
 		t.Errorf("the service was started anew: %s, was %s", now, container)
 	}
-	drifted(t, p, n, stays, url)
+	driftWhileAway(t, p, n, stays, url)
 	answeredWhileDead(t, p, n, book)
 	goneBeforeItBegan(t, p, n)
-	corrupted(t, p, n, stays, url)
+	corruptMemory(t, p, n, stays, url)
 }
 
-// drifted removes a service and plants a stranger while the agent is away.
-func drifted(t *testing.T, p *product, n *node, stays apiclient.Deployment, url string) {
+// driftWhileAway removes a service and plants a stranger while the agent is away.
+func driftWhileAway(t *testing.T, p *product, n *node, stays apiclient.Deployment, url string) {
 	t.Helper()
 	n.agent.kill()
 	api := dockertest.Client(t, n.docker)
@@ -144,8 +144,8 @@ func goneBeforeItBegan(t *testing.T, p *product, n *node) {
 	p.admin.remove(t, d.Id)
 }
 
-// corrupted overwrites everything the agent remembers about its work.
-func corrupted(t *testing.T, p *product, n *node, stays apiclient.Deployment, url string) {
+// corruptMemory overwrites everything the agent remembers about its work.
+func corruptMemory(t *testing.T, p *product, n *node, stays apiclient.Deployment, url string) {
 	t.Helper()
 	n.agent.kill()
 	files, err := filepath.Glob(filepath.Join(n.data, "journal*"))
@@ -176,11 +176,11 @@ func controlPlaneDies(t *testing.T, w *world) {
 	p.applyShop(t)
 	p.defineHostile(t)
 	n := p.enrol(t, "alone", "qa")
-	slow := book.marked("slow", "ledger-sleep", nil, object{"seconds": 4})
+	slow := book.ledgerStep("slow", "ledger-sleep", nil, object{"seconds": 4})
 	p.define(t, "forwards", slow, webStep("web", "slow"))
 	p.define(t, "backwards", slow, hostile("no", []string{"slow"}, object{"mode": "say-no"}))
 	p.define(t, "stays", webStep("web"))
-	stays := p.admin.deployed(t, "stays", "stays", nil)
+	stays := p.admin.deployReady(t, "stays", "stays", nil)
 	url := serviceURL(t, stays, "web")
 	p.answers(t, url)
 	forwards := p.admin.deploy(t, "forwards", "forwards", nil)
@@ -254,7 +254,7 @@ func engineDies(t *testing.T, w *world) {
 	p.define(t, "stays", webStep("web"))
 	p.define(t, "dies", hostile("first", nil, object{}),
 		hostile("slow", []string{"first"}, object{"mode": "sleep", "seconds": 120}))
-	stays := p.admin.deployed(t, "stays", "stays", nil)
+	stays := p.admin.deployReady(t, "stays", "stays", nil)
 	url := serviceURL(t, stays, "web")
 	p.answers(t, url)
 	dies := p.admin.deploy(t, "dies", "dies", nil)
@@ -284,7 +284,7 @@ func engineDies(t *testing.T, w *world) {
 	}
 	comesBack(t, p, n, engine, stays)
 	p.define(t, "short", webStep("web"))
-	expires(t, p, n, p.admin.deployed(t, "short", "short", nil), stays)
+	expires(t, p, n, p.admin.deployReady(t, "short", "short", nil), stays)
 	p.admin.remove(t, stays.Id)
 	n.nothingLeft(t, stays.Id)
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // crowd fills one node with deployments. Each answers at its own URL, none
-// reaches another one's service or gate by address, and no network stays when all
+// reaches another one's service or relay by address, and no network stays when all
 // are removed.
 func crowd(t *testing.T, w *world) {
 	size := crowdSize(t)
@@ -34,7 +34,7 @@ func crowd(t *testing.T, w *world) {
 	p.define(t, "crowd", smallStep("web"))
 	ids := make([]string, size)
 	each(t, "deployed", size, func(t *testing.T, i int) {
-		d := p.admin.deployed(t, "crowd", "crowd-"+number(i), nil)
+		d := p.admin.deployReady(t, "crowd", "crowd-"+number(i), nil)
 		p.answers(t, serviceURL(t, d, "web"))
 		ids[i] = d.Id
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/nullops/nullops/agent/docker/dockertest"
 )
 
-// containers returns all about a deployment's containers, by step; the relay's is under "gate".
+// containers returns all about a deployment's containers, by step; the relay's is under "relay".
 func (n *node) containers(t *testing.T, deployment string) map[string]container.InspectResponse {
 	t.Helper()
 	api := dockertest.Client(t, n.docker)
@@ -30,8 +30,8 @@ func (n *node) containers(t *testing.T, deployment string) map[string]container.
 			continue // Gone in between.
 		}
 		key := c.Labels["nullops.step"]
-		if c.Labels["nullops.kind"] == "gate" {
-			key = "gate"
+		if c.Labels["nullops.kind"] == "relay" {
+			key = "relay"
 		}
 		found[key] = r.Container
 	}

@@ -10,15 +10,15 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// drained empties a node, changes its mind, and gives one up that is full.
-func drained(t *testing.T, w *world) {
+// drainNode empties a node, changes its mind, and gives one up that is full.
+func drainNode(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)
 	p.define(t, "small", webStep("web"))
 	n := p.enrol(t, "emptied", "qa")
 	live := p.admin.follow(t, "/events/nodes", "")
-	one := p.admin.deployed(t, "small", "one", nil)
-	p.admin.refused(t, http.StatusBadRequest, http.MethodPost, "/nodes/emptied/drain",
+	one := p.admin.deployReady(t, "small", "one", nil)
+	p.admin.expectProblem(t, http.StatusBadRequest, http.MethodPost, "/nodes/emptied/drain",
 		object{"deadline": time.Now().Add(-time.Hour)}, "deadline", "past")
 	var d apiclient.NodeDrain
 	p.admin.want(t, http.StatusOK, http.MethodPost, "/nodes/emptied/drain", object{}, &d)
@@ -48,10 +48,10 @@ func drained(t *testing.T, w *world) {
 	if shown := n.show(t); shown.Drain != nil {
 		t.Errorf("a drain that was ended is %+v", shown.Drain)
 	}
-	two := p.admin.deployed(t, "small", "two", nil)
+	two := p.admin.deployReady(t, "small", "two", nil)
 
 	p.admin.want(t, http.StatusOK, http.MethodPost, "/nodes/emptied/drain", object{}, nil)
-	p.admin.refused(t, http.StatusConflict, http.MethodDelete, "/nodes/emptied", nil,
+	p.admin.expectProblem(t, http.StatusConflict, http.MethodDelete, "/nodes/emptied", nil,
 		"deployment one", "deployment two")
 	p.admin.remove(t, one.Id)
 	p.admin.get(t, "/nodes/emptied/drain", &d)
@@ -106,10 +106,11 @@ func (n *node) awaitDrain(t *testing.T, status apiclient.DrainStatus) {
 func givenUp(t *testing.T, n *node, creation object) {
 	t.Helper()
 	admin := n.p.admin
-	d := admin.deployed(t, "small", "two", nil)
+	d := admin.deployReady(t, "small", "two", nil)
 	n.agent.stop(t)
 	n.await(t, apiclient.NodeStatusOffline)
-	admin.refused(t, http.StatusConflict, http.MethodDelete, "/nodes/"+n.name, nil, "deployment two")
+	admin.expectProblem(t, http.StatusConflict, http.MethodDelete, "/nodes/"+n.name, nil,
+		"deployment two")
 	out, errs, code := admin.cli(t, "node", "remove", n.name, "--force")
 	if code != 0 || !strings.Contains(out, "everything of it on node "+n.name) {
 		t.Fatalf("node remove --force: %d %s%s", code, out, errs)
@@ -123,7 +124,7 @@ func givenUp(t *testing.T, n *node, creation object) {
 		len(all.Items[0].Left) != 1 || all.Items[0].Left[0].Name != "two" {
 		t.Errorf("forgotten nodes: %+v", all.Items)
 	}
-	n.p.audited(t, "forget node", n.name)
+	n.p.findAuditEntry(t, "forget node", n.name)
 	// The machine itself was not touched; both names are free for another one.
 	n.mustBeThere(t, d.Id, "container", "network")
 	n.p.enrol(t, n.name, "qa")

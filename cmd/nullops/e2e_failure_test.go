@@ -91,8 +91,8 @@ func (l *ledger) await(t *testing.T, deployment, line string) {
 	})
 }
 
-// marked is a step that writes to the ledger when created and when deleted.
-func (l *ledger) marked(key, mode string, needs []string, more object) object {
+// ledgerStep returns a step that writes to the ledger when created and when deleted.
+func (l *ledger) ledgerStep(key, mode string, needs []string, more object) object {
 	parameters := object{"mode": mode, "delete_mode": "ledger", "ledger": l.URL, "text": key}
 	maps.Copy(parameters, more)
 	return hostile(key, needs, parameters)
@@ -102,9 +102,9 @@ func (l *ledger) marked(key, mode string, needs []string, more object) object {
 func failingService(t *testing.T, w *world) {
 	p, book := w.product(), newLedger(t)
 	n := p.node("alpha")
-	p.define(t, "crash", book.marked("first", "ledger", nil, nil),
-		book.marked("second", "ledger", []string{"first"}, nil), webStep("web", "second"),
-		book.marked("never", "ledger", []string{"web"}, nil))
+	p.define(t, "crash", book.ledgerStep("first", "ledger", nil, nil),
+		book.ledgerStep("second", "ledger", []string{"first"}, nil), webStep("web", "second"),
+		book.ledgerStep("never", "ledger", []string{"web"}, nil))
 	d := p.admin.deploy(t, "crash", "crash", map[string]string{"web": "fix-checkout-0badf00"})
 	url := serviceURL(t, d, "web")
 	d = p.admin.await(t, d.Id, apiclient.DeploymentStatusFailed)
@@ -190,7 +190,7 @@ func failingPlugins(t *testing.T, w *world) {
 		if bad.limit > 0 {
 			worse["plugin"].(object)["timeout_seconds"] = bad.limit
 		}
-		p.define(t, name, book.marked("good", "ledger", nil, nil), worse)
+		p.define(t, name, book.ledgerStep("good", "ledger", nil, nil), worse)
 		running[bad.mode] = p.admin.deploy(t, name, name, nil)
 	}
 	for _, bad := range badEnds() {
@@ -221,7 +221,7 @@ func failingPlugins(t *testing.T, w *world) {
 		}
 		p.admin.remove(t, d.Id)
 	}
-	retried(t, p, running["exit"].Id)
+	retryFailed(t, p, running["exit"].Id)
 	undoFails(t, p, n, book)
 }
 
@@ -231,7 +231,7 @@ func failingPlugins(t *testing.T, w *world) {
 // fault: F52
 func undoFails(t *testing.T, p *product, n *node, book *ledger) {
 	t.Helper()
-	p.define(t, "sticky", book.marked("first", "ledger", nil, nil),
+	p.define(t, "sticky", book.ledgerStep("first", "ledger", nil, nil),
 		hostile("glue", []string{"first"}, object{"delete_mode": "say-no"}),
 		hostile("worse", []string{"glue"}, object{"mode": "say-no"}))
 	d := p.admin.deploy(t, "sticky", "sticky", nil)
@@ -261,8 +261,8 @@ func undoFails(t *testing.T, p *product, n *node, book *ledger) {
 	}
 }
 
-// retried repairs a project's pipeline and tries its failed deployment again.
-func retried(t *testing.T, p *product, id string) {
+// retryFailed repairs a project's pipeline and tries its failed deployment again.
+func retryFailed(t *testing.T, p *product, id string) {
 	t.Helper()
 	before := p.admin.deployment(t, id)
 	saved := p.savePipeline(t, before.Project, hostile("good", nil, object{}),
@@ -282,7 +282,7 @@ func retried(t *testing.T, p *product, id string) {
 		t.Errorf("retry made run %d with version %d", d.Run, d.PipelineVersion)
 	}
 	d = p.admin.await(t, id, apiclient.DeploymentStatusReady)
-	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/deployments/"+id+"/retry", nil,
+	p.admin.expectProblem(t, http.StatusConflict, http.MethodPost, "/deployments/"+id+"/retry", nil,
 		"Only a failed deployment")
 	first := p.admin.runNumber(t, id, before.Run)
 	// promise: G-14
@@ -290,7 +290,7 @@ func retried(t *testing.T, p *product, id string) {
 		t.Errorf("the history of the first run changed: %+v", first)
 	}
 	url := serviceURL(t, d, "web")
-	if want := "http://web." + d.Name + ".qa.localhost:" + port(p.gate); url != want {
+	if want := "http://web." + d.Name + ".qa.localhost:" + port(p.ingressAddr); url != want {
 		t.Errorf("URL %s, wanted %s", url, want)
 	}
 	eventually(t, "it answers after the retry", func() string {

@@ -40,8 +40,8 @@ func fullEngine(t *testing.T, w *world) {
 		"settings": object{"disk_floor_mib": 1}}, nil)
 	stop := n.within(t)
 	n.await(t, apiclient.NodeStatusOnline)
-	old := p.admin.deployed(t, "floor", "old", map[string]string{"web": "v1.0.0"})
-	stays := p.admin.deployed(t, "floor", "stays", map[string]string{"web": "v1.1.0"})
+	old := p.admin.deployReady(t, "floor", "old", map[string]string{"web": "v1.0.0"})
+	stays := p.admin.deployReady(t, "floor", "stays", map[string]string{"web": "v1.1.0"})
 	needed, unneeded := n.imageOf(t, stays), n.imageOf(t, old)
 	p.admin.remove(t, old.Id)
 

@@ -47,7 +47,7 @@ func hostilePeers(t *testing.T, w *world) {
 	p.applyShop(t)
 	p.define(t, "victim", webStep("web"))
 	victim := p.enrol(t, "victim", "qa")
-	d := p.admin.deployed(t, "victim", "victim", nil)
+	d := p.admin.deployReady(t, "victim", "victim", nil)
 	victim.agent.stop(t) // or it would change its rows itself
 	eventually(t, "the victim rests", func() string {
 		shown := victim.show(t)
@@ -103,7 +103,7 @@ func (p *process) unhurt(t *testing.T) {
 			t.Errorf("%s: %.500s", p.name, log[at:])
 		}
 	}
-	if p.ended() {
+	if p.hasEnded() {
 		t.Errorf("%s is gone", p.name)
 	}
 }

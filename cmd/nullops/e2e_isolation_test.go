@@ -18,7 +18,7 @@ func isolation(t *testing.T, w *world) {
 	t.Cleanup(func() { _ = outside.Close() })
 	away := net.JoinHostPort(machineAddress(t), port(outside.Addr().String()))
 	p.define(t, "victim", webStep("web"))
-	victim := p.admin.deployed(t, "victim", "victim", nil)
+	victim := p.admin.deployReady(t, "victim", "victim", nil)
 	p.answers(t, serviceURL(t, victim, "web"))
 	theirs := []string{}
 	for _, network := range n.containers(t, victim.Id)["web"].NetworkSettings.Networks {
@@ -30,7 +30,7 @@ func isolation(t *testing.T, w *world) {
 	}
 	p.define(t, "curious", webStep("web"), hostile("look", []string{"web"}, object{
 		"mode": "connect", "seconds": 5, "addresses": append([]string{"web:8080", away}, theirs...)}))
-	curious := p.admin.deployed(t, "curious", "curious", nil)
+	curious := p.admin.deployReady(t, "curious", "curious", nil)
 	outputs := step(t, p.admin.run(t, curious), "look").Outputs
 	if outputs == nil {
 		t.Fatal("the plugin returned nothing")

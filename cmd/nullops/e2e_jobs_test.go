@@ -25,8 +25,8 @@ func jobs(t *testing.T, p *product, n *node, book *ledger) {
 	p.admin.put(t, "/services/migration", object{"registry": "local", "image": image.Repository,
 		"tag_mode": "selectable", "tag": "not-this-one"}, nil)
 	steps := func(code string) []object {
-		return []object{book.marked("first", "ledger", nil, nil), jobStep("migrate", code, "first"),
-			book.marked("after", "ledger", []string{"migrate"}, nil), webStep("web", "after")}
+		return []object{book.ledgerStep("first", "ledger", nil, nil), jobStep("migrate", code, "first"),
+			book.ledgerStep("after", "ledger", []string{"migrate"}, nil), webStep("web", "after")}
 	}
 	p.define(t, "migrated", steps("3")...)
 	d := p.admin.deploy(t, "migrated", "migrated", map[string]string{"migrate": image.Tag})

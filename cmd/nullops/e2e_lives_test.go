@@ -42,7 +42,7 @@ func lives(t *testing.T, w *world) {
 	p.define(t, "lives", b.web(nil))
 	b.n = p.enrol(t, "here", "qa")
 	b.full = p.member(t, "full", object{"project": "lives", "level": "full"})
-	b.original = p.admin.deployed(t, "lives", "original", map[string]string{"web": "moving"})
+	b.original = p.admin.deployReady(t, "lives", "original", map[string]string{"web": "moving"})
 	b.runs(t, b.original, b.first)
 	b.faulty(t)
 	out, errs, code := p.admin.cli(t, "tags", "lives-web", "--search", "mov")
@@ -50,13 +50,13 @@ func lives(t *testing.T, w *world) {
 		!strings.Contains(out, "1 shown of 1 that match, among 3") {
 		t.Errorf("tags: %d %s%s", code, out, errs)
 	}
-	b.fixed(t)
-	b.cloned(t)
+	b.changeVersions(t)
+	b.cloneOriginal(t)
 	b.together(t)
-	b.recreated(t)
-	b.templated(t)
-	b.exported(t)
-	b.drained(t)
+	b.recreateFromCapsule(t)
+	b.deployTemplate(t)
+	b.exportCompose(t)
+	b.drainAll(t)
 }
 
 // retag tags an image of the shop's page in a repository of its own, and returns the id that the
@@ -147,7 +147,7 @@ func (b *biography) faulty(t *testing.T) {
 				f.check, f.says)
 			continue
 		}
-		refused := f.as.refused(t, f.as.ask(t, http.MethodPost, "/deployments", body).status,
+		refused := f.as.expectProblem(t, f.as.ask(t, http.MethodPost, "/deployments", body).status,
 			http.MethodPost, "/deployments", body)
 		if refused.Code != text(failed[0].Code) {
 			t.Errorf("%s: creating says %s, pre-flight %s", what, refused.Code, text(failed[0].Code))
@@ -218,8 +218,8 @@ func (b *biography) faults(t *testing.T) map[string]seededFault {
 	}
 }
 
-// fixed tries to change the versions of what is there.
-func (b *biography) fixed(t *testing.T) {
+// changeVersions tries to change the versions of what is there.
+func (b *biography) changeVersions(t *testing.T) {
 	t.Helper()
 	path, next := "/deployments/"+b.original.Id, object{"versions": object{"web": "next"}}
 	for _, door := range []struct{ method, path string }{
@@ -241,8 +241,8 @@ func (b *biography) fixed(t *testing.T) {
 	b.runs(t, b.original, b.first)
 }
 
-// cloned makes copies with the same tags, and with another one.
-func (b *biography) cloned(t *testing.T) {
+// cloneOriginal makes copies with the same tags, and with another one.
+func (b *biography) cloneOriginal(t *testing.T) {
 	t.Helper()
 	b.p.define(t, "lives", b.web(object{"EDITED": "yes"}))
 	var same, other apiclient.Deployment
@@ -300,9 +300,9 @@ func (b *biography) together(t *testing.T) {
 	b.p.admin.remove(t, made[b.p.admin].Id)
 }
 
-// recreated deletes the original and makes it again from its capsule, after its
+// recreateFromCapsule deletes the original and makes it again from its capsule, after its
 // tag came to mean another image.
-func (b *biography) recreated(t *testing.T) {
+func (b *biography) recreateFromCapsule(t *testing.T) {
 	t.Helper()
 	b.p.admin.remove(t, b.original.Id)
 	b.n.nothingLeft(t, b.original.Id)
@@ -326,8 +326,8 @@ func (b *biography) recreated(t *testing.T) {
 	b.original = again
 }
 
-// templated deploys what a template says, and nothing else.
-func (b *biography) templated(t *testing.T) {
+// deployTemplate deploys what a template says, and nothing else.
+func (b *biography) deployTemplate(t *testing.T) {
 	t.Helper()
 	if out, errs, code := b.full.cli(t, "template", "save", "lives", "nightly", "--env", "qa",
 		"--name", "nightly", "--set", "web=moving"); code != 0 {
@@ -342,8 +342,8 @@ func (b *biography) templated(t *testing.T) {
 	b.p.admin.remove(t, d.Id)
 }
 
-// exported writes the project as a compose file that is read as the same.
-func (b *biography) exported(t *testing.T) {
+// exportCompose writes the project as a compose file that is read as the same.
+func (b *biography) exportCompose(t *testing.T) {
 	t.Helper()
 	out, errs, code := b.p.admin.cli(t, "export", "--compose", "lives")
 	if code != 0 {
@@ -360,8 +360,8 @@ func (b *biography) exported(t *testing.T) {
 	}
 }
 
-// drained takes all from one node to another, where it answers as before.
-func (b *biography) drained(t *testing.T) {
+// drainAll takes all from one node to another, where it answers as before.
+func (b *biography) drainAll(t *testing.T) {
 	t.Helper()
 	there := b.p.enrol(t, "there", "qa")
 	out, errs, code := b.p.admin.cli(t, "node", "drain", "here", "--move", "--no-wait")

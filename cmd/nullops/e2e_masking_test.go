@@ -21,7 +21,7 @@ func masking(t *testing.T, w *world) {
 	p.admin.put(t, "/projects/leaky", object{"resources": object{"memory_mib": 512}}, nil)
 	p.admin.put(t, "/projects/leaky/secrets/CANARY", object{"value": secret}, nil)
 	p.savePipeline(t, "leaky", leaking("log", "leak"), leaking("out", "leak-output", "log"))
-	d := p.admin.deployed(t, "leaky", "leaky", nil)
+	d := p.admin.deployReady(t, "leaky", "leaky", nil)
 	log := strings.Join(p.admin.stepLog(t, d, "log"), "\n")
 	// promise: N-066, N-111, N-112
 	for _, line := range []string{"leaking 1 secrets", "leaked"} {

@@ -30,11 +30,11 @@ func serviceModel(t *testing.T, w *world) {
 	}
 	p.admin.put(t, "/projects/model/secrets/TOKEN", object{"value": token}, nil)
 	modelSecrets(t, p)
-	p.admin.refused(t, http.StatusBadRequest, http.MethodPut, "/projects/model/pipeline",
+	p.admin.expectProblem(t, http.StatusBadRequest, http.MethodPut, "/projects/model/pipeline",
 		pipelineOf(modelStep(0.3), modelStep(0.3, "second")), "0.6 cores together")
 	p.savePipeline(t, "model", modelStep(0.2))
-	one := p.admin.deployed(t, "model", "model-one", nil)
-	two := p.admin.deployed(t, "model", "model-two", nil)
+	one := p.admin.deployReady(t, "model", "model-one", nil)
+	two := p.admin.deployReady(t, "model", "model-two", nil)
 	inside, other := n.inside(t, one.Id), n.inside(t, two.Id)
 	form := regexp.MustCompile(`^LIC-[A-Z]{4}-[0-9]{12}$`)
 	if !form.MatchString(inside.env["LICENCE"]) || inside.env["LICENCE"] == other.env["LICENCE"] {

@@ -16,9 +16,9 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// moved takes a deployment with data to another node: not while its pipeline says
+// moveWithData takes a deployment with data to another node: not while its pipeline says
 // no, not when that node's agent dies in the middle, and then twice.
-func moved(t *testing.T, w *world) {
+func moveWithData(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)
 	image := dockertest.PublishActorImage(t, w.docker, "nullops-test/keeping", `ENTRYPOINT ["/actor"]`)
@@ -27,12 +27,12 @@ func moved(t *testing.T, w *world) {
 	p.define(t, "keeps", keeping(false), neverRestarted())
 	p.define(t, "stays", keeping(true))
 	left, right := p.enrol(t, "left", "qa"), p.enrol(t, "right", "qa")
-	stays := p.admin.deployed(t, "stays", "stays", nil)
-	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/deployments/"+stays.Id+"/move",
+	stays := p.admin.deployReady(t, "stays", "stays", nil)
+	p.admin.expectProblem(t, http.StatusConflict, http.MethodPost, "/deployments/"+stays.Id+"/move",
 		object{}, "stay on their node", "web/data")
 	p.admin.remove(t, stays.Id)
 
-	d := p.admin.deployed(t, "keeps", "keeps", nil)
+	d := p.admin.deployReady(t, "keeps", "keeps", nil)
 	from, to := left, right
 	if text(d.Node) == right.name {
 		from, to = right, left
@@ -41,7 +41,7 @@ func moved(t *testing.T, w *world) {
 	p.answers(t, url)
 	p.answers(t, once)
 	from.fill(t, d.Id)
-	before, container := from.stored(t, d.Id), from.container(t, d.Id)
+	before, container := from.describeVolume(t, d.Id), from.container(t, d.Id)
 
 	p.admin.move(t, "keeps")
 	eventually(t, "the volume is being copied", func() string {
@@ -55,26 +55,26 @@ func moved(t *testing.T, w *world) {
 	})
 	p.answers(t, url)
 	p.answers(t, once)
-	if now := from.stored(t, d.Id); now != before {
+	if now := from.describeVolume(t, d.Id); now != before {
 		t.Errorf("after a move that failed the volume holds\n%s\ninstead of\n%s", now, before)
 	}
-	from.said(t, d.Id, 1)
+	from.checkStopSignals(t, d.Id, 1)
 	if now := from.container(t, d.Id); now != container {
 		t.Errorf("after a move that failed it runs in container %s instead of %s", now, container)
 	}
 	to.start(t)
 	to.await(t, apiclient.NodeStatusOnline)
-	to.cleared(t, d.Id)
+	to.awaitCleared(t, d.Id)
 
 	p.admin.move(t, "keeps")
 	p.admin.arrives(t, d, to)
 	p.answers(t, url)
 	p.answers(t, once)
-	if now := to.stored(t, d.Id); now != before {
+	if now := to.describeVolume(t, d.Id); now != before {
 		t.Errorf("the volume holds\n%s\ninstead of\n%s", now, before)
 	}
-	to.said(t, d.Id, 2)
-	from.cleared(t, d.Id)
+	to.checkStopSignals(t, d.Id, 2)
+	from.awaitCleared(t, d.Id)
 
 	if out, errs, code := p.admin.cli(t, "node", "drain", to.name, "--move"); code != 0 {
 		t.Fatalf("node drain --move: %d %s%s", code, out, errs)
@@ -82,10 +82,10 @@ func moved(t *testing.T, w *world) {
 	p.admin.arrives(t, d, from)
 	p.answers(t, url)
 	p.answers(t, once)
-	if now := from.stored(t, d.Id); now != before {
+	if now := from.describeVolume(t, d.Id); now != before {
 		t.Errorf("drained, the volume holds\n%s\ninstead of\n%s", now, before)
 	}
-	from.said(t, d.Id, 3)
+	from.checkStopSignals(t, d.Id, 3)
 	to.awaitDrain(t, apiclient.DrainStatusDrained)
 	p.admin.remove(t, d.Id)
 	from.nothingLeft(t, d.Id)
@@ -165,8 +165,8 @@ func (n *node) container(t *testing.T, id string) string {
 	return list.Items[0].ID
 }
 
-// said checks the volume for what the service wrote each time it got its stop signal.
-func (n *node) said(t *testing.T, id string, times int) {
+// checkStopSignals checks the volume for what the service wrote each time it got its stop signal.
+func (n *node) checkStopSignals(t *testing.T, id string, times int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(n.volume(t, id), "said"))
 	if want := strings.Repeat("told to end\n", times); err != nil || string(text) != want {
@@ -197,8 +197,8 @@ func (n *node) fill(t *testing.T, id string) {
 	}
 }
 
-// stored describes the volume's files, line by line, except what the service writes.
-func (n *node) stored(t *testing.T, id string) string {
+// describeVolume describes the volume's files, line by line, except what the service writes.
+func (n *node) describeVolume(t *testing.T, id string) string {
 	t.Helper()
 	dir := n.volume(t, id)
 	var all strings.Builder
@@ -231,8 +231,8 @@ func (n *node) stored(t *testing.T, id string) string {
 	return all.String()
 }
 
-// cleared waits until the node has nothing of a deployment of another one.
-func (n *node) cleared(t *testing.T, id string) {
+// awaitCleared waits until the node has nothing of a deployment of another one.
+func (n *node) awaitCleared(t *testing.T, id string) {
 	t.Helper()
 	eventually(t, "node "+n.name+" is cleared", func() string {
 		return strings.Join(n.leftOf(t, id), ", ")

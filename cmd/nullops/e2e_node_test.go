@@ -110,7 +110,7 @@ func (n *node) install(t *testing.T) string {
 func (n *node) scanForLeaks(t *testing.T) dockertest.LeakScan {
 	t.Helper()
 	world, err := dockertest.ScanForLeaks(t.Context(), n.docker, n.install(t), n.run,
-		filepath.Join(n.data, "gates"))
+		filepath.Join(n.data, "relays"))
 	if err != nil {
 		t.Fatal(err)
 	}

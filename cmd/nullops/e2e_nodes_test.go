@@ -22,10 +22,10 @@ func nodeTrust(t *testing.T, w *world) {
 	p.applyShop(t)
 	n := p.enrol(t, "swapped", "qa")
 	p.define(t, "small", webStep("web"))
-	d := p.admin.deployed(t, "small", "small", nil)
+	d := p.admin.deployReady(t, "small", "small", nil)
 	url := serviceURL(t, d, "web")
 	p.answers(t, url)
-	p.admin.refused(t, http.StatusConflict, http.MethodDelete, "/nodes/swapped", nil, "small")
+	p.admin.expectProblem(t, http.StatusConflict, http.MethodDelete, "/nodes/swapped", nil, "small")
 	before := n.show(t)
 	// What it keeps is enough to come back, and is not the token.
 	n.agent.stop(t)
@@ -64,7 +64,7 @@ func nodeTrust(t *testing.T, w *world) {
 	if noRoom.status < 400 || !strings.Contains(noRoom.body, "untrusted") {
 		t.Errorf("placed on an untrusted node: %d %s", noRoom.status, noRoom.body)
 	}
-	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/nodes/swapped/approve",
+	p.admin.expectProblem(t, http.StatusConflict, http.MethodPost, "/nodes/swapped/approve",
 		object{"thumbprint": strings.Repeat("ab", 32)})
 	p.admin.want(t, http.StatusOK, http.MethodPost, "/nodes/swapped/approve",
 		object{"thumbprint": pending}, nil)
@@ -75,7 +75,7 @@ func nodeTrust(t *testing.T, w *world) {
 	p.answers(t, url)
 	otherRelease(t, n)
 	p.answers(t, url)
-	disabled(t, n, creation)
+	disableNode(t, n, creation)
 	p.answers(t, url)
 	p.admin.remove(t, d.Id)
 	p.admin.want(t, http.StatusNoContent, http.MethodDelete, "/nodes/swapped", nil, nil)
@@ -118,8 +118,8 @@ func otherRelease(t *testing.T, n *node) {
 	n.await(t, apiclient.NodeStatusOnline)
 }
 
-// disabled switches the node off and on.
-func disabled(t *testing.T, n *node, creation object) {
+// disableNode switches the node off and on.
+func disableNode(t *testing.T, n *node, creation object) {
 	t.Helper()
 	admin := n.p.admin
 	admin.want(t, http.StatusOK, http.MethodPost, "/nodes/"+n.name+"/disable", nil, nil)
@@ -183,7 +183,7 @@ func nodeTokens(t *testing.T, w *world) {
 	n.start(t)
 	staysAway(t, n)
 	n.agent.stop(t)
-	malformed(t, n)
+	startMalformed(t, n)
 }
 
 // cutOff waits until the node is online no more, which takes two seconds at
@@ -210,7 +210,7 @@ func staysAway(t *testing.T, n *node) {
 	t.Helper()
 	until := time.Now().Add(3 * time.Second)
 	for time.Now().Before(until) {
-		if n.agent.ended() {
+		if n.agent.hasEnded() {
 			return // refusing to start is as good
 		}
 		if shown := n.show(t); shown.Status == apiclient.NodeStatusOnline {
@@ -220,8 +220,8 @@ func staysAway(t *testing.T, n *node) {
 	}
 }
 
-// malformed starts agents with tokens that are none.
-func malformed(t *testing.T, n *node) {
+// startMalformed starts agents with tokens that are none.
+func startMalformed(t *testing.T, n *node) {
 	t.Helper()
 	// None at all is enough for an agent that once had one; see no-token for others.
 	for _, token := range []string{"nonsense", n.token[:len(n.token)-1],
@@ -254,11 +254,11 @@ func twoNodes(t *testing.T, w *world) {
 		t.Errorf("without a node: %d %s", nobody.status, nobody.body)
 	}
 	left, right := p.enrol(t, "left", "qa"), p.enrol(t, "right", "qa")
-	one := p.admin.deployed(t, "small", "one", nil)
+	one := p.admin.deployReady(t, "small", "one", nil)
 	again := large()
 	again["service"].(object)["env"] = object{"API_URL": "http://nobody:2"}
 	p.define(t, "small", again)
-	two := p.admin.deployed(t, "small", "two", nil)
+	two := p.admin.deployReady(t, "small", "two", nil)
 	on := map[string]apiclient.Deployment{text(one.Node): one, text(two.Node): two}
 	if len(on) != 2 {
 		t.Fatalf("both are on node %s", text(one.Node)) // promise: N-230

@@ -139,9 +139,9 @@ func (who *person) put(t *testing.T, path string, body, into any) {
 	who.want(t, http.StatusOK, http.MethodPut, path, body, into)
 }
 
-// refused asks for something wrong. The refusal must be one problem that says
+// expectProblem asks for something wrong. The refusal must be one problem that says
 // what it is, and the texts must be in it.
-func (who *person) refused(t *testing.T, status int, method, path string, body any,
+func (who *person) expectProblem(t *testing.T, status int, method, path string, body any,
 	says ...string) apiclient.Problem {
 	t.Helper()
 	a := who.ask(t, method, path, body)
@@ -178,8 +178,8 @@ func (who *person) deploy(t *testing.T, project, name string,
 	return d
 }
 
-// deployed creates a deployment and waits until it is ready.
-func (who *person) deployed(t *testing.T, project, name string,
+// deployReady creates a deployment and waits until it is ready.
+func (who *person) deployReady(t *testing.T, project, name string,
 	versions map[string]string) apiclient.Deployment {
 	t.Helper()
 	d := who.deploy(t, project, name, versions)
@@ -209,7 +209,7 @@ func (who *person) await(t *testing.T, id string,
 		if slices.Contains(statuses, d.Status) {
 			return ""
 		}
-		if settled(d.Status) && d.Status != first {
+		if isSettled(d.Status) && d.Status != first {
 			t.Fatalf("deployment %s is %s:\n%s", d.Name, d.Status, who.describe(t, d))
 		}
 		return who.describe(t, d)
@@ -217,7 +217,7 @@ func (who *person) await(t *testing.T, id string,
 	return d
 }
 
-func settled(s apiclient.DeploymentStatus) bool {
+func isSettled(s apiclient.DeploymentStatus) bool {
 	switch s {
 	case apiclient.DeploymentStatusQueued, apiclient.DeploymentStatusApplying,
 		apiclient.DeploymentStatusUndoing, apiclient.DeploymentStatusRemoving:

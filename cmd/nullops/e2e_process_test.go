@@ -70,7 +70,7 @@ func cleanEnv() []string {
 // stop asks it to end, and is an error if it does not do so by itself.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
-	if p.ended() {
+	if p.hasEnded() {
 		return
 	}
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -88,7 +88,7 @@ func (p *process) kill() {
 	<-p.done
 }
 
-func (p *process) ended() bool {
+func (p *process) hasEnded() bool {
 	select {
 	case <-p.done:
 		return true

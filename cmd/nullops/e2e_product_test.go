@@ -22,22 +22,22 @@ type product struct {
 	database string
 	key      string
 	// vault is further environment of control plane and ingress.
-	vault        []string
-	http, gate   string // addresses
-	url, gateURL string
-	controlPlane *process
-	ingress      *process
-	password     string
-	admin        *person
-	nodes        *sync.Map // *node by name
+	vault             []string
+	http, ingressAddr string // addresses
+	url, ingressURL   string
+	controlPlane      *process
+	ingress           *process
+	password          string
+	admin             *person
+	nodes             *sync.Map // *node by name
 }
 
 // startProduct starts an installation for the length of a test.
 func startProduct(t *testing.T, w *world) *product {
 	t.Helper()
 	p := &product{w: w, dir: shortDir(t), database: pgtest.NewEmptyDatabase(t), http: freeAddress(t),
-		gate: freeAddress(t), nodes: &sync.Map{}}
-	p.url, p.gateURL = "http://localhost:"+port(p.http), "http://localhost:"+port(p.gate)
+		ingressAddr: freeAddress(t), nodes: &sync.Map{}}
+	p.url, p.ingressURL = "http://localhost:"+port(p.http), "http://localhost:"+port(p.ingressAddr)
 	key, errs, code := run(t, w.binary, nil, "", "keys", "new")
 	if code != 0 {
 		t.Fatalf("keys new: %s", errs)
@@ -80,7 +80,7 @@ func (p *product) settings() (env, args []string) {
 	if p.key != "" {
 		env = append(env, "NULLOPS_MASTER_KEYS="+p.key)
 	}
-	return env, []string{"--http.url=" + p.url, "--ingress.url=" + p.gateURL, "--log.format=json"}
+	return env, []string{"--http.url=" + p.url, "--ingress.url=" + p.ingressURL, "--log.format=json"}
 }
 
 func (p *product) startControlPlane(t *testing.T, more ...string) {
@@ -95,14 +95,14 @@ func (p *product) startIngress(t *testing.T, more ...string) {
 	t.Helper()
 	env, args := p.settings()
 	p.ingress = start(t, p.w.binary, "ingress", p.dir, append(env, more...),
-		append([]string{"ingress", "--ingress.listen=" + p.gate}, args...)...)
-	p.awaitDoor(t, p.ingress, p.gate)
+		append([]string{"ingress", "--ingress.listen=" + p.ingressAddr}, args...)...)
+	p.awaitDoor(t, p.ingress, p.ingressAddr)
 }
 
 func (p *product) awaitDoor(t *testing.T, server *process, address string) {
 	t.Helper()
 	eventually(t, server.name+" listens", func() string {
-		if server.ended() {
+		if server.hasEnded() {
 			t.Fatalf("%s ended at once:\n%s", server.name, lastLines(server.log, 20))
 		}
 		conn, err := net.Dial("tcp", address)
@@ -208,7 +208,7 @@ func (p *product) visit(t *testing.T, url string, header ...string) answer {
 func (p *product) client() *http.Client {
 	dialer := &net.Dialer{}
 	return &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true,
-		DialContext: dialTo(dialer, p.gate)},
+		DialContext: dialTo(dialer, p.ingressAddr)},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}}

@@ -193,8 +193,8 @@ func provisioning(t *testing.T, w *world) {
 	// An environment of its own: elsewhere its machines would be given deployments of
 	// other scenarios, and end under them.
 	p.admin.put(t, "/environments/workshop", object{"domain": "localhost"}, nil)
-	s.refused(t, p)
-	s.described(t, p)
+	s.refuseAttempts(t, p)
+	s.describeMachine(t, p)
 	s.inTheWay(t, p)
 	s.toTheEnd(t, p)
 	s.lineBreaks(t, p)
@@ -263,8 +263,8 @@ func failsWith(t *testing.T, a apiclient.Provision, step, code string, says ...s
 	}
 }
 
-// refused are attempts that are not begun, or that get no further than the door.
-func (s *sshServer) refused(t *testing.T, p *product) {
+// refuseAttempts makes attempts that are not begun, or that get no further than the door.
+func (s *sshServer) refuseAttempts(t *testing.T, p *product) {
 	n, good := s.machine(t, p, "ssh-refused")
 	path := "/nodes/ssh-refused/provisions"
 	for _, c := range []struct {
@@ -286,10 +286,10 @@ func (s *sshServer) refused(t *testing.T, p *product) {
 		{with(good, "docker", "tcp://127.0.0.1:2375"), "docker"},
 		{with(good, "subnets", "everything"), "subnets"},
 	} {
-		p.admin.refused(t, http.StatusBadRequest, http.MethodPost, path, object{"ssh": c.body},
+		p.admin.expectProblem(t, http.StatusBadRequest, http.MethodPost, path, object{"ssh": c.body},
 			`"field":"`+c.field+`"`)
 	}
-	p.admin.refused(t, http.StatusConflict, http.MethodPost, path, object{}, "no_credential")
+	p.admin.expectProblem(t, http.StatusConflict, http.MethodPost, path, object{}, "no_credential")
 	var shown apiclient.SSHHostKey
 	p.admin.want(t, http.StatusOK, http.MethodPost, "/ssh-host-key",
 		object{"host": "127.0.0.1", "port": numeric(t, s.port)}, &shown)
@@ -314,10 +314,10 @@ func (s *sshServer) refused(t *testing.T, p *product) {
 	}
 }
 
-// described enters all that is known of a machine before there is an agent: its name, address and
-// graphics processor, and how to sign in. It is stored: the next attempt needs no input, and is
+// describeMachine enters all that is known of a machine before there is an agent: its name, address
+// and graphics processor, and how to sign in. It is stored: the next attempt needs no input, and is
 // refused like the first.
-func (s *sshServer) described(t *testing.T, p *product) {
+func (s *sshServer) describeMachine(t *testing.T, p *product) {
 	n, good := s.machine(t, p, "ssh-described")
 	p.admin.want(t, http.StatusOK, http.MethodPut, "/nodes/"+n.name, object{
 		"environment": "workshop", "address": n.address,
@@ -378,7 +378,8 @@ func (s *sshServer) lineBreaks(t *testing.T, p *product) {
 		t.Error("half a program has the program's name")
 	}
 	p.admin.want(t, http.StatusNoContent, http.MethodDelete, "/nodes/ssh-cut/ssh", nil, nil)
-	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/nodes/ssh-cut/provisions", object{},
+	p.admin.expectProblem(t, http.StatusConflict, http.MethodPost, "/nodes/ssh-cut/provisions",
+		object{},
 		"no_credential")
 }
 
@@ -452,7 +453,7 @@ func (s *sshServer) toTheEnd(t *testing.T, p *product) {
 	if text(shown.Thumbprint) != strings.TrimSpace(identity) || len(text(shown.Thumbprint)) != 64 {
 		t.Errorf("thumbprint %s, the agent's own is %s", text(shown.Thumbprint), identity)
 	}
-	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/nodes/ssh-ready/provisions",
+	p.admin.expectProblem(t, http.StatusConflict, http.MethodPost, "/nodes/ssh-ready/provisions",
 		object{}, "node_online")
 	s.leavesNoTrace(t, p, n, out)
 }
@@ -464,7 +465,7 @@ func (n *node) addByCommand(t *testing.T, args []string) (out string) {
 		"NULLOPS_CLI_TOKEN=" + n.p.admin.token,
 		"XDG_CONFIG_HOME=" + filepath.Join(n.p.dir, "none")}, args...)
 	within(t, provisionPatience, "the command ends", func() string {
-		if !c.ended() {
+		if !c.hasEnded() {
 			return "it has said " + lastLines(c.out, 30)
 		}
 		return ""
@@ -526,7 +527,7 @@ func (s *sshServer) leavesNoTrace(t *testing.T, p *product, n *node, shown strin
 	p.admin.want(t, http.StatusOK, http.MethodPost, "/nodes/ssh-ready/enable", nil, nil)
 	n.stopContainer(t)
 	n.await(t, apiclient.NodeStatusOffline)
-	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/nodes/ssh-ready/provisions",
+	p.admin.expectProblem(t, http.StatusConflict, http.MethodPost, "/nodes/ssh-ready/provisions",
 		object{}, "no_credential") // it was forgotten after success
 }
 

@@ -69,10 +69,10 @@ func refusedPipelines(t *testing.T, w *world) {
 	const path = "/projects/wrong/pipeline"
 	for _, bad := range badPipelines() {
 		t.Run(strings.ReplaceAll(bad.why, " ", "-"), func(t *testing.T) {
-			p.admin.refused(t, anyRefusal, http.MethodPut, path, pipelineOf(bad.steps...), bad.says...)
+			p.admin.expectProblem(t, anyRefusal, http.MethodPut, path, pipelineOf(bad.steps...), bad.says...)
 		})
 	}
-	everything := p.admin.refused(t, anyRefusal, http.MethodPut, path, pipelineOf(
+	everything := p.admin.expectProblem(t, anyRefusal, http.MethodPut, path, pipelineOf(
 		hostile("a", []string{"ghost"}, object{"seconds": "soon"}),
 		hostile("b", nil, object{"text": "${{ steps.a.outputs.x }}"})))
 	if everything.Problems == nil || len(*everything.Problems) < 3 {
@@ -140,21 +140,22 @@ func refusedRequests(t *testing.T, w *world) {
 		{"a list", `[]`, nil},
 	} {
 		t.Run(strings.ReplaceAll(c.why, " ", "-"), func(t *testing.T) {
-			p.admin.refused(t, anyRefusal, http.MethodPost, "/deployments", c.body, c.says...)
+			p.admin.expectProblem(t, anyRefusal, http.MethodPost, "/deployments", c.body, c.says...)
 		})
 	}
 	huge := webStep("web")
 	huge["service"].(object)["resources"] = object{"cpu": 0.1, "memory_mib": 4_000_000}
 	p.admin.put(t, "/projects/huge", object{"resources": object{"memory_mib": 8_000_000}}, nil)
 	p.savePipeline(t, "huge", huge)
-	full := p.admin.refused(t, anyRefusal, http.MethodPost, "/deployments",
+	full := p.admin.expectProblem(t, anyRefusal, http.MethodPost, "/deployments",
 		with(object{"project": "huge"}), "memory")
 	// promise: N-132
 	if full.Placement == nil || len(*full.Placement) == 0 {
 		t.Errorf("no table of reasons: %+v", full)
 	}
-	p.admin.refused(t, http.StatusConflict, http.MethodDelete, "/projects/shop/secrets/API_TOKEN", nil)
-	p.admin.refused(t, http.StatusConflict, http.MethodDelete, "/services/shop-web", nil, "shop")
+	p.admin.expectProblem(t, http.StatusConflict, http.MethodDelete,
+		"/projects/shop/secrets/API_TOKEN", nil)
+	p.admin.expectProblem(t, http.StatusConflict, http.MethodDelete, "/services/shop-web", nil, "shop")
 	var list apiclient.DeploymentList
 	p.admin.get(t, "/deployments?removed=true&name=refused", &list)
 	// promise: N-132

@@ -78,10 +78,10 @@ func (p *product) misbehaving(t *testing.T, name, host, code, says string) {
 	web["service"].(object)["name"] = name
 	p.define(t, "with-"+name, web)
 	const status = http.StatusServiceUnavailable
-	tags := p.admin.refused(t, status, http.MethodGet, "/services/"+name+"/tags", nil, says)
-	made := p.admin.refused(t, status, http.MethodPost, "/deployments", object{"name": name,
+	tags := p.admin.expectProblem(t, status, http.MethodGet, "/services/"+name+"/tags", nil, says)
+	made := p.admin.expectProblem(t, status, http.MethodPost, "/deployments", object{"name": name,
 		"project": "with-" + name, "environment": "qa"}, says)
-	plugin := p.admin.refused(t, status, http.MethodPut, "/plugins/from-"+name, object{
+	plugin := p.admin.expectProblem(t, status, http.MethodPut, "/plugins/from-"+name, object{
 		"registry": name, "image": "a", "tag": "1", "component": object{}}, says)
 	for _, problem := range []apiclient.Problem{tags, made, plugin} {
 		if problem.Code != code || text(problem.Remedy) == "" {
@@ -121,7 +121,8 @@ func privateRegistry(t *testing.T, p *product) {
 	service := object{"registry": "private", "image": "shop/web", "tag_mode": "selectable",
 		"pattern": "v*"}
 	p.admin.put(t, "/services/private-web", service, nil)
-	p.admin.refused(t, http.StatusServiceUnavailable, http.MethodGet, "/services/private-web/tags",
+	p.admin.expectProblem(t, http.StatusServiceUnavailable, http.MethodGet,
+		"/services/private-web/tags",
 		nil, "user name and password")
 	registry["username"], registry["password"] = user, password
 	p.admin.put(t, "/registries/private", registry, nil)
@@ -130,13 +131,13 @@ func privateRegistry(t *testing.T, p *product) {
 		t.Errorf("the password is shown: %s", shown.body)
 	}
 	// promise: N-028
-	if got := p.offered(t, "private-web"); got != "v1.0.0 v1.1.0" && got != "v1.1.0 v1.0.0" {
+	if got := p.listOfferedTags(t, "private-web"); got != "v1.0.0 v1.1.0" && got != "v1.1.0 v1.0.0" {
 		t.Errorf("through the pattern come %q", got)
 	}
 	tags.Store([]string{"v1.0.0", "v1.1.0", "v1.2.0-rc.1"})
 	// promise: N-029
 	eventually(t, "a new tag is offered", func() string {
-		if got := p.offered(t, "private-web"); !strings.Contains(got, "v1.2.0-rc.1") {
+		if got := p.listOfferedTags(t, "private-web"); !strings.Contains(got, "v1.2.0-rc.1") {
 			return "only " + got
 		}
 		return ""
@@ -147,7 +148,7 @@ func privateRegistry(t *testing.T, p *product) {
 	tags.Store([]string{"v1.0.0", "main-3f2a1bc"})
 	// promise: N-030
 	eventually(t, "without a pattern all tags are offered", func() string {
-		if got := p.offered(t, "private-web"); !strings.Contains(got, "main-3f2a1bc") {
+		if got := p.listOfferedTags(t, "private-web"); !strings.Contains(got, "main-3f2a1bc") {
 			return "only " + got
 		}
 		return ""
@@ -159,7 +160,7 @@ func privateRegistry(t *testing.T, p *product) {
 	web["service"].(object)["name"] = "private-web"
 	p.define(t, "private", web, object{"key": "plugin", "needs": []string{"web"},
 		"plugin": object{"name": "private-plugin"}})
-	d := p.admin.deployed(t, "private", "private", map[string]string{"web": "v1.0.0"})
+	d := p.admin.deployReady(t, "private", "private", map[string]string{"web": "v1.0.0"})
 	p.answers(t, serviceURL(t, d, "web")) // promise: N-022, N-070
 	// promise: N-023
 	for _, hit := range p.sightings(t, p.node("alpha"), password) {
@@ -168,8 +169,8 @@ func privateRegistry(t *testing.T, p *product) {
 	p.admin.remove(t, d.Id)
 }
 
-// offered lists the tags that people may choose from.
-func (p *product) offered(t *testing.T, service string) string {
+// listOfferedTags lists the tags that people may choose from.
+func (p *product) listOfferedTags(t *testing.T, service string) string {
 	t.Helper()
 	var list apiclient.TagList
 	p.admin.get(t, "/services/"+service+"/tags", &list)

@@ -123,7 +123,7 @@ func replicas(t *testing.T, w *world) {
 	second := p.startReplica(t, "controlplane-2")
 	all[second.process.cmd.Process.Pid] = second
 	everyReplicaServes(t, first, second)
-	stays := p.admin.deployed(t, "stays", "stays", nil)
+	stays := p.admin.deployReady(t, "stays", "stays", nil)
 	url := serviceURL(t, stays, "web")
 	p.answers(t, url)
 	testers := p.probe(t, url)
@@ -158,7 +158,7 @@ func replicas(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	eventually(t, "the frozen one sees that its session is over", func() string {
-		return logged(survivor.process, "a node is not ours to command any more")
+		return missingInLog(survivor.process, "a node is not ours to command any more")
 	})
 	third.admin.await(t, waits.Id, apiclient.DeploymentStatusReady)
 	if r := third.admin.run(t, waits); r.Number != 1 {
@@ -245,7 +245,7 @@ func (p *product) movedFrom(t *testing.T, node string, before lease) (after leas
 
 func deploysThrough(t *testing.T, who *person, name string) {
 	t.Helper()
-	d := who.deployed(t, "stays", name, nil)
+	d := who.deployReady(t, "stays", name, nil)
 	who.remove(t, d.Id)
 }
 
@@ -306,8 +306,8 @@ func (who *person) greet(t *testing.T, ticket string) string {
 	return string(first)
 }
 
-// logged says what is missing in a process's log.
-func logged(p *process, text string) (missing string) {
+// missingInLog says what is missing in a process's log.
+func missingInLog(p *process, text string) (missing string) {
 	log, err := os.ReadFile(p.log)
 	switch {
 	case err != nil:

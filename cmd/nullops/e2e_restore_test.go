@@ -28,18 +28,18 @@ func restoredBackup(t *testing.T, w *world) {
 	p.applyShop(t)
 	p.define(t, "stays", webStep("web"))
 	n := p.enrol(t, "ahead", "qa")
-	known := p.admin.deployed(t, "stays", "known", nil)
+	known := p.admin.deployReady(t, "stays", "known", nil)
 	backup := p.dump(t)
 	// All this is in no backup: two deployments, and a third control plane epoch.
-	adopted := p.admin.deployed(t, "stays", "adopted", nil)
-	purged := p.admin.deployed(t, "stays", "purged", nil)
+	adopted := p.admin.deployReady(t, "stays", "adopted", nil)
+	purged := p.admin.deployReady(t, "stays", "purged", nil)
 	for range 2 {
 		last := p.lease(t, n.name)
 		p.controlPlane.stop(t)
 		p.startControlPlane(t)
 		next := p.movedFrom(t, n.name, last)
 		eventually(t, "the agent has met the next control plane", func() string {
-			return logged(n.agent, `"epoch":`+number(int(next.epoch)))
+			return missingInLog(n.agent, `"epoch":`+number(int(next.epoch)))
 		})
 	}
 	before := n.containers(t, adopted.Id)["web"].ID

@@ -62,11 +62,11 @@ func (r *rotation) deploy(t *testing.T) {
 		withEnv(webStep("web", "postgres-database"), "shop-api", object{
 			"DATABASE_URL": "${{ steps.postgres-database.outputs.connectionString }}",
 			"API_TOKEN":    "${{ secrets.LEGACY }}", "TOKEN": "${{ secrets.LEGACY }}"}))
-	r.one = admin.deployed(t, "rotated", "one", nil)
-	r.two = admin.deployed(t, "rotated", "two", nil)
+	r.one = admin.deployReady(t, "rotated", "one", nil)
+	r.two = admin.deployReady(t, "rotated", "two", nil)
 	r.p.savePipeline(t, "rotated", withEnv(webStep("web"), "shop-web",
 		object{"API_URL": "http://nobody:1", "TOKEN": "${{ secrets.ADMIN }}"}))
-	r.three = admin.deployed(t, "rotated", "three", nil)
+	r.three = admin.deployReady(t, "rotated", "three", nil)
 }
 
 func databaseStep() object {

@@ -74,7 +74,7 @@ func pluginsLeaveNothing(t *testing.T, w *world) {
 	within(t, long, "every plugin but the last ran", func() string {
 		now := p.admin.deployment(t, d.Id)
 		switch {
-		case stop.reached():
+		case stop.wasReached():
 			return ""
 		case now.Status == apiclient.DeploymentStatusFailed:
 			t.Fatal(p.admin.describe(t, now))
@@ -91,7 +91,7 @@ func pluginsLeaveNothing(t *testing.T, w *world) {
 	}
 	stop.release()
 	within(t, long, "the rollback ends", func() string {
-		if now := p.admin.deployment(t, d.Id); !settled(now.Status) {
+		if now := p.admin.deployment(t, d.Id); !isSettled(now.Status) {
 			return string(now.Status)
 		}
 		return ""
@@ -216,7 +216,7 @@ func (s *stopper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusInternalServerError)
 }
 
-func (s *stopper) reached() bool {
+func (s *stopper) wasReached() bool {
 	select {
 	case <-s.asked:
 		return true

@@ -37,8 +37,8 @@ type tale struct {
 // look for secrets, remove.
 func story(t *testing.T, w *world) {
 	s := &tale{p: startProduct(t, w)}
-	for _, chapter := range []func(*testing.T){s.define, s.enrol, s.deploy, s.watched, s.open,
-		s.limited, s.streams, s.logs, s.keepsSecrets, s.remove} {
+	for _, chapter := range []func(*testing.T){s.define, s.enrol, s.deploy, s.checkEvents, s.open,
+		s.checkLimits, s.streams, s.logs, s.keepsSecrets, s.remove} {
 		chapter(t)
 		if t.Failed() {
 			return
@@ -164,14 +164,14 @@ func (s *tale) deploy(t *testing.T) {
 			t.Errorf("the tag of %s is not fixed to a digest: %+v", v.Step, v)
 		}
 	}
-	s.ordered(t)
+	s.checkOrder(t)
 	s.metadata(t)
-	s.checked(t)
+	s.checkPlugins(t)
 }
 
-// checked asks the plugins whether what they made is there, and the node which
+// checkPlugins asks the plugins whether what they made is there, and the node which
 // plugins it holds.
-func (s *tale) checked(t *testing.T) {
+func (s *tale) checkPlugins(t *testing.T) {
 	out, errs, code := s.p.admin.cli(t, "check", s.d.Id)
 	if code != 0 || !strings.Contains(out, "can sign in to database") {
 		t.Errorf("check: exit code %d: %s%s", code, out, errs)
@@ -202,8 +202,8 @@ func (s *tale) metadata(t *testing.T) {
 	t.Errorf("no step shows what its plugin reported: %s", out)
 }
 
-// ordered holds the run to its pipeline: one step at a time, after its needs.
-func (s *tale) ordered(t *testing.T) {
+// checkOrder holds the run to its pipeline: one step at a time, after its needs.
+func (s *tale) checkOrder(t *testing.T) {
 	run := s.p.admin.run(t, s.d)
 	var ended time.Time
 	done := map[string]bool{}
@@ -229,8 +229,8 @@ func (s *tale) ordered(t *testing.T) {
 	}
 }
 
-// watched compares the event streams with what the API says now.
-func (s *tale) watched(t *testing.T) {
+// checkEvents compares the event streams with what the API says now.
+func (s *tale) checkEvents(t *testing.T) {
 	s.live.awaitData(t, "deployment", `"status":"ready"`)
 	// promise: N-092
 	moves := s.live.stepMoves(t)
@@ -276,7 +276,7 @@ func (s *tale) watched(t *testing.T) {
 func (s *tale) open(t *testing.T) {
 	web, api := serviceURL(t, s.d, "web"), serviceURL(t, s.d, "api")
 	// promise: N-180
-	if want := "http://web.first.qa.localhost:" + port(s.p.gate); web != want {
+	if want := "http://web.first.qa.localhost:" + port(s.p.ingressAddr); web != want {
 		t.Errorf("web is at %s, wanted %s", web, want)
 	}
 	eventually(t, "the page shows rows of the database", func() string {
@@ -314,17 +314,17 @@ func (s *tale) open(t *testing.T) {
 		"web.second.qa.localhost":     "a deployment that is not there",
 		"postgres.first.qa.localhost": "a service that is not exposed", // promise: N-188
 	} {
-		a := s.p.visit(t, "http://"+host+":"+port(s.p.gate)+"/")
+		a := s.p.visit(t, "http://"+host+":"+port(s.p.ingressAddr)+"/")
 		if a.status != http.StatusNotFound || a.header.Get("Nullops-Page") == "" {
 			t.Errorf("%s answered %d: %.200s", why, a.status, a.body)
 		}
 	}
 }
 
-// limited looks at the containers: limits, and no published port.
-func (s *tale) limited(t *testing.T) {
+// checkLimits looks at the containers: limits, and no published port.
+func (s *tale) checkLimits(t *testing.T) {
 	all := s.n.containers(t, s.d.Id)
-	for _, key := range []string{"postgres", "api", "web", "gate"} {
+	for _, key := range []string{"postgres", "api", "web", "relay"} {
 		c, ok := all[key]
 		if !ok {
 			t.Fatalf("there is no container of %s, only %d others", key, len(all))

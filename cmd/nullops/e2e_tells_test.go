@@ -33,8 +33,8 @@ func nodeTells(t *testing.T, w *world) {
 	doctorAgrees(t, n)
 
 	p.define(t, "small", webStep("web"))
-	one := p.admin.deployed(t, "small", "one", nil)
-	two := p.admin.deployed(t, "small", "two", nil)
+	one := p.admin.deployReady(t, "small", "one", nil)
+	two := p.admin.deployReady(t, "small", "two", nil)
 	losesIsolation(t, n, engine, two)
 	p.admin.remove(t, two.Id)
 	keepsMeasuring(t, n, one)
@@ -225,7 +225,7 @@ func keepsMeasuring(t *testing.T, n *node, d apiclient.Deployment) {
 			return ""
 		})
 	}
-	p.admin.refused(t, http.StatusBadRequest, http.MethodGet,
+	p.admin.expectProblem(t, http.StatusBadRequest, http.MethodGet,
 		"/nodes/"+n.name+"/metrics?from=2030-01-01T00:00:00Z&to=2020-01-01T00:00:00Z", nil, "from")
 }
 

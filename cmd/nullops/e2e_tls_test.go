@@ -12,12 +12,12 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
-// encrypted starts a control plane that is not on localhost only: it has TLS by
+// serveTLS starts a control plane that is not on localhost only: it has TLS by
 // itself, and the command line signs in to the pinned certificate and to no other.
-func encrypted(t *testing.T, w *world) {
+func serveTLS(t *testing.T, w *world) {
 	p := &product{w: w, dir: shortDir(t), database: pgtest.NewEmptyDatabase(t), http: freeAddress(t),
-		gate: freeAddress(t)}
-	p.url, p.gateURL = "https://localhost:"+port(p.http), "http://localhost:"+port(p.gate)
+		ingressAddr: freeAddress(t)}
+	p.url, p.ingressURL = "https://localhost:"+port(p.http), "http://localhost:"+port(p.ingressAddr)
 	key, errs, code := run(t, w.binary, nil, "", "keys", "new")
 	if code != 0 {
 		t.Fatalf("keys new: %s", errs)

@@ -45,11 +45,11 @@ func twoHosts(t *testing.T, w *world) {
 		!strings.Contains(text(shown.StatusDetail), "second machine") {
 		t.Errorf("both thumbprints and the proof: %+v", shown)
 	}
-	second.logged(t, "another certificate is trusted for this node")
-	p.audited(t, "distrust certificate", "token proof valid for "+pending)
+	second.awaitLogLine(t, "another certificate is trusted for this node")
+	p.findAuditEntry(t, "distrust certificate", "token proof valid for "+pending)
 
 	// Turned down, it stays so, whatever answers there.
-	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/nodes/first/reject",
+	p.admin.expectProblem(t, http.StatusConflict, http.MethodPost, "/nodes/first/reject",
 		object{"thumbprint": trusted})
 	c := &terminal{p: p, env: []string{"NULLOPS_CLI_URL=" + p.url,
 		"NULLOPS_CLI_TOKEN=" + p.admin.token}}
@@ -84,7 +84,7 @@ func twoHosts(t *testing.T, w *world) {
 		}
 		return ""
 	})
-	second.logged(t, "was it meant for another machine")
+	second.awaitLogLine(t, "was it meant for another machine")
 	n.await(t, apiclient.NodeStatusOnline)
 	var known apiclient.NodeList
 	p.admin.get(t, "/nodes", &known)
@@ -92,13 +92,13 @@ func twoHosts(t *testing.T, w *world) {
 	if len(known.Items) != 2 || known.Items[0].Status == "" { // promise: N-231
 		t.Errorf("agents that nobody added made nodes: %+v", known.Items)
 	}
-	copied(t, n)
-	expected(t, p)
+	addCopiedNode(t, n)
+	addKnownNodes(t, p)
 }
 
-// copied adds a node whose data folder is that of another one: neither could be distinguished from
-// the other.
-func copied(t *testing.T, n *node) {
+// addCopiedNode adds a node whose data folder is that of another one: neither could be
+// distinguished from the other.
+func addCopiedNode(t *testing.T, n *node) {
 	t.Helper()
 	second := n.p.addNode(t, "copied", "qa")
 	if err := os.MkdirAll(second.data, 0o700); err != nil {
@@ -151,8 +151,8 @@ func (n *node) enrolledInOrder(t *testing.T) {
 	}
 }
 
-// logged waits for a line of the agent's log.
-func (n *node) logged(t *testing.T, says string) {
+// awaitLogLine waits for a line of the agent's log.
+func (n *node) awaitLogLine(t *testing.T, says string) {
 	t.Helper()
 	eventually(t, "the agent's log says "+says, func() string {
 		log, err := os.ReadFile(n.agent.log)
@@ -163,8 +163,8 @@ func (n *node) logged(t *testing.T, says string) {
 	})
 }
 
-// audited looks for an entry of the journal.
-func (p *product) audited(t *testing.T, action, detail string) {
+// findAuditEntry looks for an entry of the journal.
+func (p *product) findAuditEntry(t *testing.T, action, detail string) {
 	t.Helper()
 	a := p.admin.ask(t, http.MethodGet, "/audit?limit=200", nil)
 	if !strings.Contains(a.body, `"`+action+`"`) || !strings.Contains(a.body, detail) {
@@ -172,9 +172,9 @@ func (p *product) audited(t *testing.T, action, detail string) {
 	}
 }
 
-// expected adds nodes whose certificate an admin knows beforehand: a wrong one
+// addKnownNodes adds nodes whose certificate an admin knows beforehand: a wrong one
 // is not trusted at first contact, and the right one is.
-func expected(t *testing.T, p *product) {
+func addKnownNodes(t *testing.T, p *product) {
 	t.Helper()
 	n := p.enrol(t, "known", "qa")
 	print := text(n.show(t).Thumbprint)
@@ -230,7 +230,7 @@ func revocations(t *testing.T, w *world) {
 	n.revokedOnDisk(t, old)
 	n.agent.stop(t)
 	n.start(t)
-	n.logged(t, "this agent's token was revoked") // it remembers
+	n.awaitLogLine(t, "this agent's token was revoked") // it remembers
 	staysAway(t, n)
 	n.agent.stop(t)
 	n.token = fresh

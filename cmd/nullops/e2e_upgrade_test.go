@@ -42,7 +42,7 @@ func agentUpgrade(t *testing.T, w *world) {
 	n.box(t, engine, "nullops/agent:e2e")
 	// promise: V-19
 	n.await(t, apiclient.NodeStatusOnline)
-	d := p.admin.deployed(t, "stays", "stays", nil)
+	d := p.admin.deployReady(t, "stays", "stays", nil)
 	p.answers(t, serviceURL(t, d, "web"))
 	parts := n.containers(t, d.Id)
 	n.unbox(t)
@@ -104,8 +104,8 @@ func (p *product) startFromSeed(t *testing.T, engine *dockertest.Daemon) {
 	p.define(t, "sealed", webStep("web"))
 	p.admin.put(t, "/projects/sealed/secrets/TOKEN", object{"value": secret}, nil)
 	p.savePipeline(t, "sealed", step)
-	open := p.admin.deployed(t, "stays", "open", nil)
-	sealed := p.admin.deployed(t, "sealed", "sealed", nil)
+	open := p.admin.deployReady(t, "stays", "open", nil)
+	sealed := p.admin.deployReady(t, "sealed", "sealed", nil)
 	// promise: N-334
 	p.answers(t, serviceURL(t, open, "web"))
 	p.answers(t, serviceURL(t, sealed, "web"))

@@ -41,11 +41,11 @@ func vaultKeys(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	p := &product{w: w, dir: shortDir(t), database: pgtest.NewEmptyDatabase(t),
-		http: dockertest.FreeAddress(t), gate: dockertest.FreeAddress(t),
+		http: dockertest.FreeAddress(t), ingressAddr: dockertest.FreeAddress(t),
 		vault: []string{"NULLOPS_VAULT_ADDRESS=" + server.URL, "NULLOPS_VAULT_TRANSIT_KEY=nullops",
 			"NULLOPS_VAULT_APPROLE_ROLE=" + vaulttest.RoleID, "NULLOPS_VAULT_SECRETS_PATH=apps",
 			"NULLOPS_VAULT_APPROLE_FILE=" + secretID}}
-	p.url, p.gateURL = "http://localhost:"+port(p.http), "http://localhost:"+port(p.gate)
+	p.url, p.ingressURL = "http://localhost:"+port(p.http), "http://localhost:"+port(p.ingressAddr)
 
 	p.startsWithVault(t, server)
 	p.admin.put(t, "/projects/shop", object{"resources": object{"cpu": 1, "memory_mib": 64}}, nil)
@@ -112,7 +112,7 @@ func (p *product) readsSecretsFromVault(t *testing.T) {
 	if !regexp.MustCompile(`path: apps/shop/database`).MatchString(out) {
 		t.Errorf("the export:\n%s", out)
 	}
-	p.admin.refused(t, http.StatusBadRequest, http.MethodPut, "/projects/shop/secrets/KEYS",
+	p.admin.expectProblem(t, http.StatusBadRequest, http.MethodPut, "/projects/shop/secrets/KEYS",
 		object{"vault": object{"path": "nullops", "field": "keys"}}, "vault_path")
 }
 

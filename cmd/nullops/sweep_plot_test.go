@@ -77,7 +77,7 @@ func (c *teller) tell(s *plot) {
 	}
 }
 
-func (c *teller) dead() bool { return c.victim != nil && c.victim.ended() }
+func (c *teller) dead() bool { return c.victim != nil && c.victim.hasEnded() }
 
 // ask is false when nobody answers, which only a victim may do.
 func (c *teller) ask(method, path string, body any, header ...string) (answer, bool) {
@@ -161,7 +161,7 @@ func answers(c *teller) bool {
 }
 
 func (c *teller) url() string {
-	return "http://web." + c.name + ".qa.localhost:" + port(c.p.gate) + "/healthz"
+	return "http://web." + c.name + ".qa.localhost:" + port(c.p.ingressAddr) + "/healthz"
 }
 
 // busy waits until the plugin runs, or the deployment is on its way out.

@@ -94,7 +94,7 @@ func newSweep(t *testing.T) *sweep {
 	s := &sweep{product: startProduct(t, w), book: newLedger(t)}
 	s.applyShop(t)
 	s.defineHostile(t)
-	s.define(t, "sweep", s.book.marked("first", "ledger", nil, nil), webStep("web", "first"))
+	s.define(t, "sweep", s.book.ledgerStep("first", "ledger", nil, nil), webStep("web", "first"))
 	s.ingress.stop(t)
 	s.controlPlane.stop(t)
 	return s
@@ -106,8 +106,8 @@ const sweepBuild = "sweep"
 func (s *sweep) fresh(t *testing.T) *product {
 	t.Helper()
 	p := &product{w: s.w, dir: shortDir(t), database: pgtest.Copy(t, s.database), key: s.key,
-		http: freeAddress(t), gate: freeAddress(t), nodes: &sync.Map{}}
-	p.url, p.gateURL = "http://localhost:"+port(p.http), "http://localhost:"+port(p.gate)
+		http: freeAddress(t), ingressAddr: freeAddress(t), nodes: &sync.Map{}}
+	p.url, p.ingressURL = "http://localhost:"+port(p.http), "http://localhost:"+port(p.ingressAddr)
 	p.admin = &person{p: p, name: "admin", token: s.admin.token}
 	return p
 }

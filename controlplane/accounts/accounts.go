@@ -90,7 +90,7 @@ func (a *Accounts) EnsureFirstAdmin(
 	}
 	err = a.store.InTx(ctx, func(tx *postgres.Tx) error {
 		created = false
-		nobody, err := tx.HasNoUsers(ctx)
+		nobody, err := tx.Users().IsEmpty(ctx)
 		if err != nil || !nobody {
 			return err
 		}
@@ -103,13 +103,13 @@ func (a *Accounts) EnsureFirstAdmin(
 			ID: controlplane.NewID[controlplane.UserID](), Name: name,
 			DisplayName: "First admin", Role: controlplane.RoleAdmin, Active: true,
 		}
-		if err := tx.InsertUser(ctx, u, hash); err != nil {
+		if err := tx.Users().Insert(ctx, u, hash); err != nil {
 			return err
 		}
 		created = true
 		e := actor.NewAuditEntry("create user", "user "+name)
 		e.Result, e.Detail = controlplane.AuditOK, "first admin"
-		return tx.InsertAudit(ctx, *e)
+		return tx.Audit().Insert(ctx, *e)
 	})
 	if err != nil {
 		return controlplane.Plain{}, false, fmt.Errorf("first admin: %w", err)
@@ -129,15 +129,16 @@ func (a *Accounts) DeleteExpired(ctx context.Context, actor access.Actor) error 
 	for deleted := forgetAtOnce; deleted == forgetAtOnce; {
 		now := a.now()
 		err := a.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-			deleted, err = tx.ForgetSessions(ctx, now.Add(-SessionIdle), now, forgetAtOnce)
+			deleted, err = tx.Sessions().DeleteExpired(ctx, now.Add(-SessionIdle), now,
+				forgetAtOnce)
 			if err != nil {
 				return err
 			}
-			links, err := tx.ForgetLinks(ctx, now, forgetAtOnce)
+			links, err := tx.Links().DeleteExpired(ctx, now, forgetAtOnce)
 			if err != nil {
 				return err
 			}
-			devices, err := tx.ForgetDevices(ctx, now.Add(-DeviceLife), forgetAtOnce)
+			devices, err := tx.Devices().DeleteOld(ctx, now.Add(-DeviceLife), forgetAtOnce)
 			deleted = max(deleted, links, devices)
 			return err
 		})

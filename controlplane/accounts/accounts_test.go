@@ -503,7 +503,7 @@ func TestTeams(t *testing.T) {
 	w.user(t, "bob", controlplane.RoleUser)
 	project := controlplane.NewID[controlplane.ProjectID]()
 	err := w.store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.PutProject(ctx, controlplane.Project{ID: project, Name: "shop"})
+		return tx.Projects().Put(ctx, controlplane.Project{ID: project, Name: "shop"})
 	})
 	if err != nil {
 		t.Fatal(err)

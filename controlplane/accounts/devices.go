@@ -69,7 +69,7 @@ func (a *Accounts) knowsDevice(
 		return false, nil
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		known, err = tx.IsKnownDevice(ctx, hashDeviceKey(actor), name, a.now().Add(-DeviceLife))
+		known, err = tx.Devices().IsKnown(ctx, hashDeviceKey(actor), name, a.now().Add(-DeviceLife))
 		return err
 	})
 	return known, err
@@ -85,14 +85,14 @@ func (a *Accounts) knowsNetwork(
 	}
 	now := a.now()
 	err = a.store.Read(ctx, func(tx *postgres.Tx) error {
-		u, err := tx.UserByName(ctx, name)
+		u, err := tx.Users().ByName(ctx, name)
 		if controlplane.KindOf(err) == controlplane.NotFound {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		sessions, err := tx.ListSessions(ctx, u.ID, now.Add(-SessionIdle), now)
+		sessions, err := tx.Sessions().List(ctx, u.ID, now.Add(-SessionIdle), now)
 		for _, s := range sessions {
 			known = known || networkOf(s.From) == network
 		}
@@ -110,11 +110,11 @@ func (a *Accounts) touchDevice(
 		return nil
 	}
 	now, hash := a.now(), hashDeviceKey(actor)
-	ours, err := tx.IsKnownDevice(ctx, hash, "", now.Add(-DeviceLife))
+	ours, err := tx.Devices().IsKnown(ctx, hash, "", now.Add(-DeviceLife))
 	if err != nil || !ours {
 		return err
 	}
-	return tx.PutKnownDevice(ctx, hash, user, now)
+	return tx.Devices().Put(ctx, hash, user, now)
 }
 
 // RememberDevice makes a key for the browser of a signed-in person, which it keeps
@@ -132,7 +132,7 @@ func (a *Accounts) RememberDevice(
 	}
 	actor = actor.WithDeviceKey(controlplane.NewPlain(randomBits()))
 	err = a.store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.PutKnownDevice(ctx, hashDeviceKey(actor), actor.UserID(), a.now())
+		return tx.Devices().Put(ctx, hashDeviceKey(actor), actor.UserID(), a.now())
 	})
 	return actor.DeviceKey(), err
 }

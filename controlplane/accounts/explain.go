@@ -26,12 +26,12 @@ func (a *Accounts) Explain(
 	err = a.store.Read(ctx, func(tx *postgres.Tx) error {
 		var grants []controlplane.GrantOfTeam
 		if actor.UserID() != "" {
-			if grants, err = tx.TeamGrantsOf(ctx, actor.UserID()); err != nil {
+			if grants, err = tx.Teams().ListGrantsByTeam(ctx, actor.UserID()); err != nil {
 				return err
 			}
 		}
 		x.Explanation = access.Explain(actor, o, project, environment, grants)
-		x.Ask, err = tx.AdminNames(ctx)
+		x.Ask, err = tx.Users().ListAdminNames(ctx)
 		return err
 	})
 	if x.Missing == "" {

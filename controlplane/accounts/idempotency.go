@@ -28,12 +28,13 @@ func createOnce(ctx context.Context, tx *postgres.Tx, actor access.Actor, c crea
 		return nil
 	}
 	digest := sha256.Sum256(fmt.Appendf(nil, "%+v", c.request))
-	before, err := tx.ObjectCreatedWith(ctx, actor.UserID(), c.operation, c.key, digest)
+	before, err := tx.IdempotencyKeys().FindObject(ctx, actor.UserID(), c.operation, c.key, digest)
 	if err != nil {
 		return err
 	}
 	if before == "" {
-		return tx.RecordKeyResult(ctx, actor.UserID(), c.operation, c.key, digest, c.made)
+		return tx.IdempotencyKeys().RecordResult(ctx, actor.UserID(), c.operation, c.key, digest,
+			c.made)
 	}
 	return &controlplane.Error{
 		Kind: controlplane.Conflict, Code: "already_created", Field: "Idempotency-Key",
@@ -71,7 +72,7 @@ func (a *Accounts) RunOnce(
 	var was postgres.StoredResponse
 	var claimed bool
 	err = a.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-		was, claimed, err = tx.ClaimKey(ctx, use)
+		was, claimed, err = tx.IdempotencyKeys().Claim(ctx, use)
 		return err
 	})
 	switch {
@@ -124,7 +125,7 @@ func (a *Accounts) renewKey(ctx context.Context, use postgres.KeyUse) {
 func (a *Accounts) stillHeld(ctx context.Context, use postgres.KeyUse) bool {
 	held := true
 	err := a.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-		held, err = tx.ExtendKeyClaim(ctx, use)
+		held, err = tx.IdempotencyKeys().ExtendClaim(ctx, use)
 		return err
 	})
 	switch {
@@ -150,9 +151,10 @@ func (a *Accounts) storeAnswer(ctx context.Context, use postgres.KeyUse, made St
 	defer cancel()
 	err := a.store.InTx(ctx, func(tx *postgres.Tx) error {
 		if made.Status >= http.StatusMultipleChoices {
-			return tx.ReleaseKey(ctx, use)
+			return tx.IdempotencyKeys().Release(ctx, use)
 		}
-		return tx.StoreResponse(ctx, use, postgres.StoredResponse{Status: made.Status, Body: made.Body})
+		return tx.IdempotencyKeys().StoreResponse(ctx, use,
+			postgres.StoredResponse{Status: made.Status, Body: made.Body})
 	})
 	if err != nil {
 		a.log.ErrorContext(ctx, "how a request with a key was answered could not be kept",

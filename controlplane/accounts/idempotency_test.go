@@ -134,7 +134,7 @@ func (w *world) holdsItsOwn(t *testing.T) {
 		controlplane.NewID[postgres.ClaimID](): false, postgres.ClaimID(has): true} {
 		use.Claim = claim
 		err := w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-			held, err := tx.ExtendKeyClaim(t.Context(), use)
+			held, err := tx.IdempotencyKeys().ExtendClaim(t.Context(), use)
 			if held != want {
 				t.Errorf("the key's own claim: %v, held: %v", want, held)
 			}

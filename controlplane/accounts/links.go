@@ -61,7 +61,7 @@ func (a *Accounts) Invite(
 		if err != nil {
 			return err
 		}
-		return tx.PutLink(ctx, l, sha256.Sum256([]byte(value.Reveal())))
+		return tx.Links().Put(ctx, l, sha256.Sum256([]byte(value.Reveal())))
 	})
 	return l, value, err
 }
@@ -82,7 +82,7 @@ func checkInvitation(
 	}
 	i.Teams = slices.Compact(slices.Sorted(slices.Values(i.Teams)))
 	for _, name := range i.Teams {
-		if _, err := tx.TeamByName(ctx, name); err != nil {
+		if _, err := tx.Teams().ByName(ctx, name); err != nil {
 			if controlplane.KindOf(err) != controlplane.NotFound {
 				return err
 			}
@@ -110,7 +110,7 @@ func (a *Accounts) ListInvitations(
 		return nil, err
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListInvitations(ctx, a.now())
+		all, err = tx.Links().ListInvitations(ctx, a.now())
 		return err
 	})
 	return all, err
@@ -128,7 +128,7 @@ func (a *Accounts) DeleteInvitation(
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
-		return tx.DeleteInvitation(ctx, id)
+		return tx.Links().DeleteInvitation(ctx, id)
 	})
 }
 
@@ -154,7 +154,7 @@ func (a *Accounts) AcceptInvitation(
 	// The audit does not record unproven names as the actor.
 	e := actor.NewAuditEntry("join", "user "+j.Name)
 	err = a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) (err error) {
-		l, ok, err := tx.TakeLink(ctx, controlplane.LinkInvitation,
+		l, ok, err := tx.Links().Take(ctx, controlplane.LinkInvitation,
 			sha256.Sum256([]byte(j.Link.Reveal())), j.Address, a.now())
 		if err == nil && !ok {
 			err = deadLink()
@@ -177,15 +177,15 @@ func (a *Accounts) AcceptInvitation(
 
 func (a *Accounts) createMember(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	u controlplane.User, hash string, teams []string) (SignedIn, error) {
-	if err := tx.InsertUser(ctx, u, hash); err != nil {
+	if err := tx.Users().Insert(ctx, u, hash); err != nil {
 		return SignedIn{}, err
 	}
 	for _, team := range teams {
-		if err := tx.JoinTeam(ctx, u.ID, team); err != nil {
+		if err := tx.Teams().AddMember(ctx, u.ID, team); err != nil {
 			return SignedIn{}, err
 		}
 	}
-	saved, err := tx.UserByID(ctx, u.ID)
+	saved, err := tx.Users().ByID(ctx, u.ID)
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -223,7 +223,7 @@ func (a *Accounts) ResetLink(
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
-		u, err := tx.UserByName(ctx, name)
+		u, err := tx.Users().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (a *Accounts) ResetLink(
 			ID: controlplane.NewID[controlplane.LinkID](), Kind: controlplane.LinkReset, User: u.ID,
 			Role: u.Role, CreatedBy: actor.Name(), CreatedAt: now, ExpiresAt: now.Add(ResetLife),
 		}
-		return tx.PutLink(ctx, l, sha256.Sum256([]byte(value.Reveal())))
+		return tx.Links().Put(ctx, l, sha256.Sum256([]byte(value.Reveal())))
 	})
 	return l, value, err
 }
@@ -266,7 +266,7 @@ func (a *Accounts) ResetPassword(
 	}
 	e := actor.NewAuditEntry("reset password", "user")
 	err = a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
-		l, ok, err := tx.TakeLink(ctx, controlplane.LinkReset,
+		l, ok, err := tx.Links().Take(ctx, controlplane.LinkReset,
 			sha256.Sum256([]byte(link.Reveal())), "", a.now())
 		if err == nil && !ok {
 			err = deadLink()
@@ -274,7 +274,7 @@ func (a *Accounts) ResetPassword(
 		if err != nil {
 			return err
 		}
-		u, err := tx.UserByID(ctx, l.User)
+		u, err := tx.Users().ByID(ctx, l.User)
 		if err != nil {
 			return err
 		}

@@ -48,16 +48,16 @@ func (a *Accounts) signInClaims(
 func (a *Accounts) findOrCreateUser(
 	ctx context.Context, tx *postgres.Tx, c claims,
 ) (controlplane.User, error) {
-	u, ok, err := tx.UserByIdentity(ctx, c.Issuer, c.Subject)
+	u, ok, err := tx.Users().ByIdentity(ctx, c.Issuer, c.Subject)
 	if err != nil || ok {
 		return u, err
 	}
 	if c.Verified && c.Email != "" {
-		if u, ok, err = tx.UserByAddress(ctx, c.Email); err != nil {
+		if u, ok, err = tx.Users().ByAddress(ctx, c.Email); err != nil {
 			return u, err
 		}
 		if ok {
-			return u, tx.SetIdentity(ctx, u.ID, c.Issuer, c.Subject)
+			return u, tx.Users().SetIdentity(ctx, u.ID, c.Issuer, c.Subject)
 		}
 	}
 	return a.createUser(ctx, tx, c)
@@ -74,7 +74,7 @@ func (a *Accounts) createUser(
 		ID: controlplane.NewID[controlplane.UserID](), Name: name, DisplayName: c.Name,
 		Role: controlplane.RoleUser, Active: true, Kind: controlplane.KindPerson,
 	}
-	taken, err := tx.AddressTaken(ctx, c.Email)
+	taken, err := tx.Users().IsAddressTaken(ctx, c.Email)
 	if err != nil {
 		return u, err
 	}
@@ -84,10 +84,10 @@ func (a *Accounts) createUser(
 	if len(u.DisplayName) > 200 {
 		u.DisplayName = name
 	}
-	if err := tx.InsertUser(ctx, u, ""); err != nil {
+	if err := tx.Users().Insert(ctx, u, ""); err != nil {
 		return u, err
 	}
-	return u, tx.SetIdentity(ctx, u.ID, c.Issuer, c.Subject)
+	return u, tx.Users().SetIdentity(ctx, u.ID, c.Issuer, c.Subject)
 }
 
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
@@ -103,7 +103,7 @@ func freeName(ctx context.Context, tx *postgres.Tx, c claims) (string, error) {
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d", base, n)
 		}
-		_, err := tx.UserByName(ctx, name)
+		_, err := tx.Users().ByName(ctx, name)
 		if controlplane.KindOf(err) == controlplane.NotFound {
 			return name, nil
 		}
@@ -126,19 +126,19 @@ func (a *Accounts) followAddress(
 	}
 	e.Action, e.Result = "change address", controlplane.AuditOK
 	e.Detail = "single sign-on"
-	taken, err := tx.AddressTaken(ctx, c.Email)
+	taken, err := tx.Users().IsAddressTaken(ctx, c.Email)
 	if err != nil {
 		return u, err
 	}
 	if taken {
 		e.Result, e.Detail = controlplane.AuditRefused, "address_taken"
-		return u, tx.InsertAudit(ctx, e)
+		return u, tx.Audit().Insert(ctx, e)
 	}
 	u.Address = c.Email
-	if err := tx.UpdateUser(ctx, u); err != nil {
+	if err := tx.Users().Update(ctx, u); err != nil {
 		return u, err
 	}
-	return u, tx.InsertAudit(ctx, e)
+	return u, tx.Audit().Insert(ctx, e)
 }
 
 // followGroups sets the person's teams and role to those of their groups, and returns the person as
@@ -157,12 +157,12 @@ func (a *Accounts) followGroups(
 		a.log.WarnContext(ctx, "sign-in without groups: teams and role stay as they are",
 			"user", u.Name, "why", c.noGroups)
 		e.Action, e.Detail = "keep teams and role", "groups_missing"
-		return u, tx.InsertAudit(ctx, e)
+		return u, tx.Audit().Insert(ctx, e)
 	}
 	if err := a.applyGroups(ctx, tx, e, p, u, c.groups); err != nil {
 		return u, err
 	}
-	now, err := tx.UserByID(ctx, u.ID)
+	now, err := tx.Users().ByID(ctx, u.ID)
 	if err != nil {
 		return u, err
 	}
@@ -178,7 +178,7 @@ func auditGroupChanges(
 	e.Detail = "single sign-on groups"
 	insert := func(action, object string) error {
 		e.Action, e.Object = action, object
-		return tx.InsertAudit(ctx, e)
+		return tx.Audit().Insert(ctx, e)
 	}
 	for _, team := range now.Teams {
 		if slices.Contains(old.Teams, team) {
@@ -209,12 +209,12 @@ func (a *Accounts) applyGroups(ctx context.Context, tx *postgres.Tx, e controlpl
 	p *Provider, u controlplane.User, groups []string) error {
 	on, off := p.teamsOf(groups)
 	for _, team := range on {
-		if err := tx.JoinTeam(ctx, u.ID, team); err != nil {
+		if err := tx.Teams().AddMember(ctx, u.ID, team); err != nil {
 			return err
 		}
 	}
 	for _, team := range off {
-		if err := tx.LeaveTeam(ctx, u.ID, team); err != nil {
+		if err := tx.Teams().RemoveMember(ctx, u.ID, team); err != nil {
 			return err
 		}
 	}
@@ -240,7 +240,7 @@ func (a *Accounts) setRole(
 	if u.Role == old.Role {
 		return nil
 	}
-	admins, err := tx.ActiveAdmins(ctx)
+	admins, err := tx.Users().LockActiveAdmins(ctx)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (a *Accounts) setRole(
 		return err
 	}
 	tx.NotifyOnCommit(controlplane.TopicAccess, "")
-	if err := tx.UpdateUser(ctx, u); err != nil {
+	if err := tx.Users().Update(ctx, u); err != nil {
 		return err
 	}
 	return a.afterChange(ctx, tx, e, old, u, "")

@@ -61,10 +61,10 @@ func (a *Accounts) beginSession(
 		From: actor.RemoteAddress(), Device: cleanDeviceName(actor.Device()),
 	}
 	out := SignedIn{Cookie: controlplane.NewPlain(value), Expires: now.Add(SessionLife)}
-	if err := tx.InsertSession(ctx, s, sha256.Sum256([]byte(value)), out.Expires); err != nil {
+	if err := tx.Sessions().Insert(ctx, s, sha256.Sum256([]byte(value)), out.Expires); err != nil {
 		return SignedIn{}, err
 	}
-	grants, err := tx.GrantsOf(ctx, u.ID)
+	grants, err := tx.Teams().ListGrants(ctx, u.ID)
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -74,7 +74,7 @@ func (a *Accounts) beginSession(
 	out.Actor = access.User(u, grants).
 		InSession(s.ID).
 		WithOrigin(actor.RemoteAddress(), actor.Request())
-	return out, tx.RecordSignIn(ctx, u.ID, now)
+	return out, tx.Users().RecordSignIn(ctx, u.ID, now)
 }
 
 // checkPassword checks name and password. Whatever is wrong, the answer is the same,
@@ -92,7 +92,7 @@ func (a *Accounts) checkPassword(
 		return u, a.refuseSignIn(ctx, actor, name)
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		u, err = tx.UserByName(ctx, name)
+		u, err = tx.Users().ByName(ctx, name)
 		return err
 	})
 	if err != nil && controlplane.KindOf(err) != controlplane.NotFound {
@@ -120,7 +120,7 @@ func (a *Accounts) rehashPassword(
 		return err
 	}
 	return a.store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.SetPassword(ctx, id, hash)
+		return tx.Users().SetPassword(ctx, id, hash)
 	})
 }
 
@@ -157,14 +157,14 @@ func (a *Accounts) Authenticate(
 			return err
 		}
 		touch = who.stale
-		u, err := tx.UserByID(ctx, who.user)
+		u, err := tx.Users().ByID(ctx, who.user)
 		if err != nil {
 			return err
 		}
 		if !u.Active {
 			return unauthenticatedError()
 		}
-		grants, err := tx.GrantsOf(ctx, who.user)
+		grants, err := tx.Teams().ListGrants(ctx, who.user)
 		out = access.User(u.User, grants).InSession(who.session).
 			WithOrigin(actor.RemoteAddress(), actor.Request()).WithDevice(actor.Device()).
 			WithDeviceKey(actor.DeviceKey())
@@ -203,13 +203,13 @@ func (a *Accounts) findIdentity(
 	}
 	now := a.now()
 	hash := sha256.Sum256([]byte(c.Session.Reveal()))
-	found, ok, err := tx.SessionByHash(ctx, hash, now.Add(-SessionIdle), now)
+	found, ok, err := tx.Sessions().ByHash(ctx, hash, now.Add(-SessionIdle), now)
 	if err == nil && !ok {
 		err = unauthenticatedError()
 	}
 	who := identity{user: found.User, session: found.ID}
 	if err == nil && now.Sub(found.LastUsed) > touchEvery {
-		who.stale = func(tx *postgres.Tx) error { return tx.TouchSession(ctx, found.ID, now) }
+		who.stale = func(tx *postgres.Tx) error { return tx.Sessions().Touch(ctx, found.ID, now) }
 	}
 	return who, err
 }
@@ -227,7 +227,7 @@ func (a *Accounts) findBearer(
 	}
 	who := identity{user: t.User, token: t.Prefix, readOnly: t.Scope == controlplane.ScopeRead}
 	if err == nil && (t.LastUsedAt == nil || now.Sub(*t.LastUsedAt) > touchEvery) {
-		who.stale = func(tx *postgres.Tx) error { return tx.TouchToken(ctx, t.ID, now) }
+		who.stale = func(tx *postgres.Tx) error { return tx.APITokens().Touch(ctx, t.ID, now) }
 	}
 	return who, err
 }
@@ -253,7 +253,7 @@ func (a *Accounts) ListSessions(
 	}
 	now := a.now()
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListSessions(ctx, actor.UserID(), now.Add(-SessionIdle), now)
+		all, err = tx.Sessions().List(ctx, actor.UserID(), now.Add(-SessionIdle), now)
 		return err
 	})
 	return all, err
@@ -273,7 +273,7 @@ func (a *Accounts) EndSession(
 	e := actor.NewAuditEntry("end session", "session "+string(id))
 	return a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		tx.NotifyOnCommit(controlplane.TopicAccess, "")
-		return tx.DeleteOwnSession(ctx, actor.UserID(), id)
+		return tx.Sessions().DeleteOwn(ctx, actor.UserID(), id)
 	})
 }
 
@@ -296,7 +296,7 @@ func (a *Accounts) SignOut(ctx context.Context, actor access.Actor) error {
 			return nil
 		}
 		tx.NotifyOnCommit(controlplane.TopicAccess, "")
-		return tx.DeleteSession(ctx, actor.Session())
+		return tx.Sessions().Delete(ctx, actor.Session())
 	})
 }
 
@@ -341,20 +341,20 @@ func (a *Accounts) replacePassword(
 	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, u controlplane.User,
 	hash string,
 ) error {
-	if err := tx.SetPassword(ctx, u.ID, hash); err != nil {
+	if err := tx.Users().SetPassword(ctx, u.ID, hash); err != nil {
 		return err
 	}
-	if err := tx.DeleteLinksOf(ctx, u.ID); err != nil {
+	if err := tx.Links().DeleteOf(ctx, u.ID); err != nil {
 		return err
 	}
-	if err := tx.DeleteKnownDevicesOf(ctx, u.ID); err != nil {
+	if err := tx.Devices().DeleteOf(ctx, u.ID); err != nil {
 		return err
 	}
 	if err := revokeTokens(ctx, tx, e, u, "password changed"); err != nil {
 		return err
 	}
 	tx.NotifyOnCommit(controlplane.TopicAccess, "")
-	return tx.DeleteSessionsOf(ctx, u.ID, "")
+	return tx.Sessions().DeleteOf(ctx, u.ID, "")
 }
 
 func wrongCurrent() error {

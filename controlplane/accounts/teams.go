@@ -32,7 +32,7 @@ func (a *Accounts) ListTeams(
 		of = ""
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListTeams(ctx, of, p.After, p.FetchLimit())
+		all, err = tx.Teams().List(ctx, of, p.After, p.FetchLimit())
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(t controlplane.Team) string { return t.Name })
@@ -47,7 +47,7 @@ func (a *Accounts) GetTeam(
 		return t, err
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		t, err = tx.TeamByName(ctx, name)
+		t, err = tx.Teams().ByName(ctx, name)
 		return err
 	})
 	if err == nil && !actor.IsAdmin() && !slices.Contains(t.Members, actor.Name()) {
@@ -74,7 +74,7 @@ func (a *Accounts) PutTeam(
 func putTeam(
 	ctx context.Context, tx *postgres.Tx, p TeamPut,
 ) (out controlplane.SaveResult[controlplane.Team], err error) {
-	t, err := tx.TeamByName(ctx, p.Name)
+	t, err := tx.Teams().ByName(ctx, p.Name)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		out.Created, err = true, nil
 		t = controlplane.Team{ID: controlplane.NewID[controlplane.TeamID](), Name: p.Name}
@@ -90,7 +90,7 @@ func putTeam(
 		return out, nil
 	}
 	tx.NotifyOnCommit(controlplane.TopicAccess, "")
-	return out, tx.PutTeam(ctx, t, out.Created)
+	return out, tx.Teams().Put(ctx, t, out.Created)
 }
 
 // checkTeam refuses what makes no sense and puts the lists into one order.
@@ -148,11 +148,11 @@ func (a *Accounts) DeleteTeam(ctx context.Context, actor access.Actor, name stri
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
-		t, err := tx.TeamByName(ctx, name)
+		t, err := tx.Teams().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
 		tx.NotifyOnCommit(controlplane.TopicAccess, "")
-		return tx.DeleteTeam(ctx, t.ID)
+		return tx.Teams().Delete(ctx, t.ID)
 	})
 }

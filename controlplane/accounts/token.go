@@ -142,7 +142,7 @@ func (a *Accounts) makeToken(
 		if err != nil {
 			return err
 		}
-		return tx.InsertToken(ctx, t, sha256.Sum256([]byte(secret)))
+		return tx.APITokens().Insert(ctx, t, sha256.Sum256([]byte(secret)))
 	})
 	if err != nil {
 		return controlplane.APIToken{}, controlplane.Plain{}, err
@@ -160,7 +160,7 @@ func (a *Accounts) ListTokensOf(
 		return nil, err
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListTokens(ctx, u.ID)
+		all, err = tx.APITokens().List(ctx, u.ID)
 		return err
 	})
 	return all, err
@@ -180,7 +180,7 @@ func (a *Accounts) DeleteTokenOf(
 	e := actor.NewAuditEntry("delete token", fmt.Sprintf("token %s user %s", id, name))
 	return a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		tx.NotifyOnCommit(controlplane.TopicAccess, "")
-		return tx.DeleteToken(ctx, u.ID, id)
+		return tx.APITokens().Delete(ctx, u.ID, id)
 	})
 }
 
@@ -190,17 +190,17 @@ func revokeTokens(
 	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, u controlplane.User,
 	why string,
 ) error {
-	all, err := tx.ListTokens(ctx, u.ID)
+	all, err := tx.APITokens().List(ctx, u.ID)
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	if err := tx.DeleteTokensOf(ctx, u.ID); err != nil {
+	if err := tx.APITokens().DeleteOf(ctx, u.ID); err != nil {
 		return err
 	}
 	e.Action, e.Result, e.Detail = "delete token", controlplane.AuditOK, why
 	for _, t := range all {
 		e.Object = fmt.Sprintf("token %s user %s", t.ID, u.Name)
-		if err := tx.InsertAudit(ctx, e); err != nil {
+		if err := tx.Audit().Insert(ctx, e); err != nil {
 			return err
 		}
 	}
@@ -227,7 +227,7 @@ func findToken(
 	if !ours || !whole {
 		return controlplane.APIToken{}, unauthenticatedError()
 	}
-	t, hash, ok, err := tx.TokenByPrefix(ctx, prefix)
+	t, hash, ok, err := tx.APITokens().ByPrefix(ctx, prefix)
 	if err != nil {
 		return t, err
 	}
@@ -246,7 +246,7 @@ func (a *Accounts) ListTokens(
 		return nil, err
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListTokens(ctx, actor.UserID())
+		all, err = tx.APITokens().List(ctx, actor.UserID())
 		return err
 	})
 	return all, err
@@ -265,7 +265,7 @@ func (a *Accounts) DeleteToken(
 	e := actor.NewAuditEntry("delete token", fmt.Sprintf("token %s", id))
 	return a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
 		tx.NotifyOnCommit(controlplane.TopicAccess, "")
-		return tx.DeleteToken(ctx, actor.UserID(), id)
+		return tx.APITokens().Delete(ctx, actor.UserID(), id)
 	})
 }
 

@@ -53,9 +53,9 @@ func TestSignIn_CostsOneHashWhateverIsWrong(t *testing.T) {
 		{"deactivated, right password", "left", password},
 		{"service user without a password", "robot", "not the password"},
 	} {
-		before := allocated()
+		before := readAllocated()
 		_, err := a.SignIn(t.Context(), from("10.0.0.9"), c.name, controlplane.NewPlain(c.password))
-		cost := float64(allocated()-before) / hashMemory
+		cost := float64(readAllocated()-before) / hashMemory
 		if cost < 1 || cost >= 2 {
 			t.Errorf("%s: it took the memory of %.2f hashes, want one", c.why, cost)
 		}
@@ -65,8 +65,8 @@ func TestSignIn_CostsOneHashWhateverIsWrong(t *testing.T) {
 	}
 }
 
-// allocated is what the process allocated in all, in bytes; it only grows.
-func allocated() uint64 {
+// readAllocated returns what the process allocated in all, in bytes; it only grows.
+func readAllocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.TotalAlloc
@@ -97,7 +97,7 @@ func TestTokens_AreComparedInConstantTime(t *testing.T) {
 		}
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok {
-				calls[f.Name.Name] = called(f)
+				calls[f.Name.Name] = calledFunctions(f)
 			}
 		}
 	}
@@ -118,8 +118,8 @@ func TestTokens_AreComparedInConstantTime(t *testing.T) {
 	}
 }
 
-// called names the functions that a function calls, as they are written.
-func called(f *ast.FuncDecl) map[string]bool {
+// calledFunctions names the functions that a function calls, as they are written.
+func calledFunctions(f *ast.FuncDecl) map[string]bool {
 	all := map[string]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)

@@ -32,7 +32,7 @@ func (a *Accounts) ListUsers(
 		return nil, "", err
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListUsers(ctx, p)
+		all, err = tx.Users().List(ctx, p)
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(u controlplane.User) string { return u.Name })
@@ -47,7 +47,7 @@ func (a *Accounts) GetUser(
 		return u, err
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) error {
-		found, err := tx.UserByName(ctx, name)
+		found, err := tx.Users().ByName(ctx, name)
 		u = found.User
 		return err
 	})
@@ -120,7 +120,7 @@ func (a *Accounts) newHash(ctx context.Context, p UserPut) (string, error) {
 	}
 	var u postgres.UserWithHash
 	err := a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		u, err = tx.UserByName(ctx, p.Name)
+		u, err = tx.Users().ByName(ctx, p.Name)
 		return err
 	})
 	if err != nil && controlplane.KindOf(err) != controlplane.NotFound {
@@ -139,11 +139,11 @@ func (a *Accounts) putUser(
 	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, p UserPut, hash string,
 ) (out controlplane.SaveResult[controlplane.User], err error) {
 	// First, because what follows looks at who is an admin.
-	admins, err := tx.ActiveAdmins(ctx)
+	admins, err := tx.Users().LockActiveAdmins(ctx)
 	if err != nil {
 		return out, err
 	}
-	old, err := tx.UserByName(ctx, p.Name)
+	old, err := tx.Users().ByName(ctx, p.Name)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return a.insertUser(ctx, tx, p, hash)
 	}
@@ -170,7 +170,7 @@ func (a *Accounts) putUser(
 		return out, nil
 	}
 	tx.NotifyOnCommit(controlplane.TopicAccess, "")
-	if err := tx.UpdateUser(ctx, u); err != nil {
+	if err := tx.Users().Update(ctx, u); err != nil {
 		return out, err
 	}
 	return out, a.afterChange(ctx, tx, e, old.User, u, hash)
@@ -188,10 +188,10 @@ func (a *Accounts) insertUser(
 		ID: controlplane.NewID[controlplane.UserID](), Name: p.Name,
 		DisplayName: p.DisplayName, Role: p.Role, Active: p.Active, Kind: kind, Address: p.Address,
 	}
-	if err := tx.InsertUser(ctx, u, hash); err != nil {
+	if err := tx.Users().Insert(ctx, u, hash); err != nil {
 		return out, err
 	}
-	saved, err := tx.UserByID(ctx, u.ID)
+	saved, err := tx.Users().ByID(ctx, u.ID)
 	return controlplane.SaveResult[controlplane.User]{
 		Changed: true, Created: true, Object: saved.User,
 	}, err
@@ -212,7 +212,7 @@ func (a *Accounts) afterChange(
 		return a.replacePassword(ctx, tx, e, now, hash)
 	}
 	if !now.Active || now.Role != old.Role {
-		return tx.DeleteSessionsOf(ctx, now.ID, "")
+		return tx.Sessions().DeleteOf(ctx, now.ID, "")
 	}
 	return nil
 }
@@ -238,11 +238,11 @@ func (a *Accounts) DeleteUser(ctx context.Context, actor access.Actor, name stri
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
-		admins, err := tx.ActiveAdmins(ctx)
+		admins, err := tx.Users().LockActiveAdmins(ctx)
 		if err != nil {
 			return err
 		}
-		u, err := tx.UserByName(ctx, name)
+		u, err := tx.Users().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -252,7 +252,7 @@ func (a *Accounts) DeleteUser(ctx context.Context, actor access.Actor, name stri
 			return err
 		}
 		tx.NotifyOnCommit(controlplane.TopicAccess, "")
-		return tx.DeleteUser(ctx, u.ID)
+		return tx.Users().Delete(ctx, u.ID)
 	})
 }
 

@@ -44,7 +44,7 @@ func (a *Accounts) ViewAs(
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
-		if u, err = tx.UserByName(ctx, name); err != nil {
+		if u, err = tx.Users().ByName(ctx, name); err != nil {
 			return err
 		}
 		if u.Role == controlplane.RoleAdmin || !u.Active {
@@ -54,7 +54,7 @@ func (a *Accounts) ViewAs(
 				Remedy:  "Choose an active user without the role admin.",
 			}
 		}
-		grants, err = tx.GrantsOf(ctx, u.ID)
+		grants, err = tx.Teams().ListGrants(ctx, u.ID)
 		return err
 	}
 	err := a.store.Read(ctx, look)

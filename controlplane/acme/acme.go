@@ -20,7 +20,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -34,8 +34,8 @@ const (
 
 // Config is what ordering needs.
 type Config struct {
-	Store   *postgres.Store
-	Catalog *catalog.Catalog
+	Store        *postgres.Store
+	Certificates *certificates.Certificates
 	// Off is where no directory and no name server may be.
 	Off controlplane.OffLimits
 	// Subscribe hears of commits; the function ends that.
@@ -94,18 +94,19 @@ func (o *Orderer) Run(ctx context.Context) error {
 // in which some are due. Expired and unwanted ones are deleted.
 func (o *Orderer) updateWanted(ctx context.Context) (due []controlplane.ACMEZone, err error) {
 	return due, o.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		zones, err := tx.ACMEZones(ctx)
+		zones, err := tx.ACME().ListZones(ctx)
 		if err != nil {
 			return err
 		}
-		hosts, err := tx.ACMEHosts(ctx)
+		hosts, err := tx.ACME().ListHosts(ctx)
 		if err != nil {
 			return err
 		}
-		if err := tx.SetWantedCertificates(ctx, wantedCertificates(zones, hosts), o.Now()); err != nil {
+		if err := tx.ACME().SetWantedCertificates(ctx, wantedCertificates(zones, hosts),
+			o.Now()); err != nil {
 			return err
 		}
-		all, err := tx.ACMECertificates(ctx, "")
+		all, err := tx.ACME().ListCertificates(ctx, "")
 		if err != nil {
 			return err
 		}
@@ -119,7 +120,7 @@ func (o *Orderer) deleteExpired(
 ) error {
 	for _, c := range all {
 		if !c.Wanted && (c.Chain == "" || o.Now().After(c.NotAfter)) {
-			if err := tx.DeleteACMECertificate(ctx, c.ID); err != nil {
+			if err := tx.ACME().DeleteCertificate(ctx, c.ID); err != nil {
 				return err
 			}
 		}
@@ -154,7 +155,9 @@ func (o *Orderer) attemptOrder(
 }
 
 func (o *Orderer) storeNextTry(ctx context.Context, c controlplane.ACMECertificate) error {
-	return o.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.RecordFailedOrder(ctx, c) })
+	return o.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.ACME().RecordFailedOrder(ctx, c)
+	})
 }
 
 // weeklyLimitUntil returns until when a first certificate has to wait for the weekly
@@ -166,7 +169,7 @@ func (o *Orderer) weeklyLimitUntil(
 		return until, nil // authorities do not count renewals
 	}
 	err = o.Store.Read(ctx, func(tx *postgres.Tx) error {
-		counts, err := tx.CountFirstCertificates(ctx, o.Now().Add(-week))
+		counts, err := tx.ACME().CountFirstCertificates(ctx, o.Now().Add(-week))
 		if err == nil && countUnder(registeredDomain(z.Domain), counts) >= mostPerWeek {
 			until = o.Now().Add(6 * time.Hour)
 		}

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -25,7 +25,7 @@ import (
 const challengeLife = time.Hour
 
 func (o *Orderer) newSolvers(
-	ctx context.Context, how catalog.ACMEOrder,
+	ctx context.Context, how certificates.ACMEOrder,
 ) (map[string]acmez.Solver, error) {
 	if how.Challenge == controlplane.ChallengeHTTP {
 		return map[string]acmez.Solver{acme.ChallengeTypeHTTP01: byIngress{o}}, nil
@@ -61,7 +61,7 @@ var _ acmez.Solver = byIngress{}
 // Present implements acmez.Solver.
 func (b byIngress) Present(ctx context.Context, c acme.Challenge) error {
 	return b.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.PutACMEChallenge(ctx, c.Identifier.Value, c.Token, c.KeyAuthorization, b.Now())
+		return tx.ACME().PutChallenge(ctx, c.Identifier.Value, c.Token, c.KeyAuthorization, b.Now())
 	})
 }
 
@@ -70,7 +70,7 @@ func (b byIngress) CleanUp(ctx context.Context, c acme.Challenge) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return b.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.DeleteACMEChallenges(ctx, c.Identifier.Value, c.Token,
+		return tx.ACME().DeleteChallenges(ctx, c.Identifier.Value, c.Token,
 			b.Now().Add(-challengeLife))
 	})
 }

@@ -100,7 +100,7 @@ func (w *workers) orderNext(
 	var c controlplane.ACMECertificate
 	now := w.Now()
 	err = w.Store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-		c, more, err = tx.ClaimACME(ctx, z.Environment, now, now.Add(claimLife))
+		c, more, err = tx.ACME().ClaimCertificate(ctx, z.Environment, now, now.Add(claimLife))
 		return err
 	})
 	if err != nil || !more {

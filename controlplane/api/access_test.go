@@ -16,7 +16,9 @@ import (
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -340,7 +342,7 @@ func TestAccess_ReadOnlyToken(t *testing.T) {
 	}
 	token := made.field("token")
 	all := operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.access == access.Public {
 			continue
@@ -352,10 +354,10 @@ func TestAccess_ReadOnlyToken(t *testing.T) {
 			t.Errorf("%s with a read token: %d %s", id, a.status, a.body)
 		}
 	}
-	w.unchanged(d)
+	w.expectUnchanged(d)
 }
 
-func named(all map[string]operation) []string {
+func operationNames(all map[string]operation) []string {
 	ids := make([]string, 0, len(all))
 	for id := range all {
 		ids = append(ids, id)
@@ -392,7 +394,7 @@ func TestAccess_Nobody(t *testing.T) {
 	w.shop()
 	d := w.deploy("first")
 	all := operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		a := w.call(o.method, at(o.visit.path, d), "", o.visit.body)
 		if o.access == access.Public {
@@ -423,7 +425,7 @@ func TestAccess_Stranger(t *testing.T) {
 	d := w.deploy("first")
 	token := w.token("stranger")
 	all := operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.access == access.Public {
 			continue
@@ -448,7 +450,7 @@ func TestAccess_Stranger(t *testing.T) {
 			}
 		}
 	}
-	w.unchanged(d)
+	w.expectUnchanged(d)
 }
 
 // A read-only member sees everything of the project and can change nothing.
@@ -462,7 +464,7 @@ func TestAccess_Reader(t *testing.T) {
 	w.leaveTests(d, "seed")
 	token := w.token("reader")
 	all := operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		want := o.visit.reader
 		switch o.access {
@@ -480,7 +482,7 @@ func TestAccess_Reader(t *testing.T) {
 			t.Errorf("%s as a reader: %d, want %d: %s", id, a.status, want, a.body)
 		}
 	}
-	w.unchanged(d)
+	w.expectUnchanged(d)
 }
 
 // tokenAfter is the token to continue with: a new password ends the person's old ones.
@@ -492,8 +494,8 @@ func (w *world) tokenAfter(operation, user, token string) string {
 	return token
 }
 
-// unchanged makes sure that all those refusals were refusals.
-func (w *world) unchanged(d controlplane.Deployment) {
+// expectUnchanged makes sure that all those refusals were refusals.
+func (w *world) expectUnchanged(d controlplane.Deployment) {
 	w.t.Helper()
 	all, err := w.lifecycle.List(w.t.Context(), system, lifecycle.Filter{Removed: true, Most: 10})
 	if err != nil || len(all) != 1 || all[0].ID != d.ID || all[0].Revision != d.Revision {
@@ -529,7 +531,7 @@ func TestContract_AdminWalk(t *testing.T) {
 	d := w.deploy("first")
 	token := w.token("root")
 	all := operations(t)
-	w.saved(w.catalog.PutRegistry(t.Context(), system, unusedRegistry()))
+	w.expectSaved(w.catalog.PutRegistry(t.Context(), system, unusedRegistry()))
 	walked := map[string]bool{}
 	walk := func(id string) {
 		o := all[id]
@@ -549,7 +551,7 @@ func TestContract_AdminWalk(t *testing.T) {
 		}
 		hasForm(t, id, o.op, a)
 	}
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		if !strings.HasPrefix(id, "delete") && !last[id] {
 			walk(id)
 		}
@@ -558,7 +560,7 @@ func TestContract_AdminWalk(t *testing.T) {
 		"rotateNodeToken", "revokeNodeToken", "retryDeployment", "forgetDeployment", "forgetNode"} {
 		walk(id)
 	}
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		if !walked[id] {
 			walk(id)
 		}
@@ -607,32 +609,32 @@ func (w *world) before(id string, d controlplane.Deployment) {
 	w.t.Helper()
 	switch id {
 	case "getCertificateOrders", "deleteCertificateOrders":
-		w.saved(nil, w.catalog.PutACME(w.t.Context(), system, "qa", catalog.ACMEPut{
+		w.expectSaved(nil, w.certificates.PutACME(w.t.Context(), system, "qa", certificates.ACMEPut{
 			ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
 				Directory: "https://acme.invalid/directory"}}))
 	case "getStepTests":
 		w.leaveTests(d, "seed")
 	case "getRule":
-		w.ruled("rule", "github", "")
+		w.makeRule("rule", "github", "")
 	case "getWebhook":
-		w.hooked("hook", "http://127.0.0.1:9/"+hookSecret)
+		w.makeWebhook("hook", "http://127.0.0.1:9/"+hookSecret)
 	case "getTemplate":
-		w.saved(w.lifecycle.PutTemplate(w.t.Context(), system, "shop",
+		w.expectSaved(w.lifecycle.PutTemplate(w.t.Context(), system, "shop",
 			controlplane.Template{Name: "spare"}))
 	case "getProvision":
-		w.saved(w.catalog.AddNode(w.t.Context(), system, catalog.NodePut{Name: "provisioned",
+		w.expectSaved(w.nodes.AddNode(w.t.Context(), system, nodes.Put{Name: "provisioned",
 			Environment: "qa", Address: "127.0.0.1:5010"}))
-		w.saved(w.catalog.ProvisionNode(w.t.Context(), system, "provisioned", &catalog.SSHPut{
+		w.expectSaved(w.nodes.ProvisionNode(w.t.Context(), system, "provisioned", &nodes.SSHPut{
 			Host: "127.0.0.1", Port: 2, User: "root", Password: controlplane.NewPlain(password),
 			HostKey: "SHA256:" + strings.Repeat("a", 43)}))
 	case "forgetNode":
-		w.saved(w.catalog.AddNode(w.t.Context(), system, catalog.NodePut{Name: "lost",
+		w.expectSaved(w.nodes.AddNode(w.t.Context(), system, nodes.Put{Name: "lost",
 			Environment: "qa", Address: "127.0.0.1:5009"}))
 	case "retryDeployment":
 		w.report(d, lifecycle.Report{Status: controlplane.Failed, Code: "x", Message: "it broke"})
 	case "forgetDeployment":
 		now, err := w.lifecycle.Remove(w.t.Context(), system, d.ID)
-		w.saved(now, err)
+		w.expectSaved(now, err)
 		w.report(now, lifecycle.Report{Status: controlplane.Stuck, Left: []string{"a volume"}})
 	}
 }
@@ -712,7 +714,7 @@ func TestAccess_Full(t *testing.T) {
 					t.Errorf("%s is no stream: %s", id, a.header.Get("Content-Type"))
 				}
 			}
-			for _, id := range named(all) {
+			for _, id := range operationNames(all) {
 				if !strings.HasPrefix(id, "delete") && !last[id] {
 					walk(id)
 				}
@@ -743,7 +745,7 @@ func (w *world) fullToken(who string) string {
 	if who != "robot" {
 		return w.token(who)
 	}
-	w.saved(w.accounts.PutTeam(w.t.Context(), system, accounts.TeamPut{Name: "robots",
+	w.expectSaved(w.accounts.PutTeam(w.t.Context(), system, accounts.TeamPut{Name: "robots",
 		Members: []string{"robot"},
 		Grants:  []controlplane.TeamGrant{{Project: "shop", Level: controlplane.LevelFull}}}))
 	return w.call("POST", "/api/v1/users/robot/tokens", w.token("root"),
@@ -758,9 +760,9 @@ func TestAccess_ServiceTokenOnForeignObjects(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
-	w.saved(w.catalog.PutProject(t.Context(), system, catalog.ProjectPut{Name: "blog",
+	w.expectSaved(w.catalog.PutProject(t.Context(), system, catalog.ProjectPut{Name: "blog",
 		Resources: pipeline.Resources{CPU: 1, MemoryMiB: 64}}))
-	w.saved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "robots",
+	w.expectSaved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "robots",
 		Members: []string{"robot"},
 		Grants:  []controlplane.TeamGrant{{Project: "blog", Level: controlplane.LevelFull}}}))
 	made := w.call("POST", "/api/v1/users/robot/tokens", w.token("root"), object{"name": "ci"})
@@ -769,7 +771,7 @@ func TestAccess_ServiceTokenOnForeignObjects(t *testing.T) {
 		t.Fatalf("its own project: %d %s", a.status, a.body)
 	}
 	all := operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o, want := all[id], 0
 		switch o.access {
 		case access.Admin:
@@ -790,5 +792,5 @@ func TestAccess_ServiceTokenOnForeignObjects(t *testing.T) {
 			t.Errorf("%s with a service token: %d, want %d: %s", id, a.status, want, a.body)
 		}
 	}
-	w.unchanged(d)
+	w.expectUnchanged(d)
 }

@@ -22,15 +22,15 @@ func (w *world) asks() {
 		Prompt: "Go on?", Fields: []pipeline.ApprovalField{{Name: "rows",
 			Type: pipeline.FieldNumber, Required: true}}}})
 	p.Steps[0].Needs = []pipeline.StepKey{"ask"}
-	w.saved(w.catalog.SavePipeline(w.t.Context(), system, "shop", p, "asks"))
+	w.expectSaved(w.catalog.SavePipeline(w.t.Context(), system, "shop", p, "asks"))
 }
 
-// asked has the node report that a deployment waits for a person.
-func (w *world) asked(root, id string) controlplane.Deployment {
+// askApproval has the node report that a deployment waits for a person.
+func (w *world) askApproval(root, id string) controlplane.Deployment {
 	w.t.Helper()
 	w.becomes(root, id, controlplane.Applying)
 	d, err := w.lifecycle.Get(w.t.Context(), system, controlplane.DeploymentID(id))
-	w.saved(d, err)
+	w.expectSaved(d, err)
 	w.report(d, lifecycle.Report{Message: "Go on?", Deadline: time.Now().Add(time.Hour),
 		Step: &controlplane.StepRow{Key: "ask", Status: pipeline.StepWaiting}})
 	return d
@@ -48,8 +48,8 @@ func TestApproval_AskedAndAnsweredOnce(t *testing.T) {
 	w.shop()
 	w.asks()
 	root := w.token("root")
-	d := w.asked(root, string(w.deploy("first").ID))
-	q := w.shown(root, string(d.ID)).Question
+	d := w.askApproval(root, string(w.deploy("first").ID))
+	q := w.showDeployment(root, string(d.ID)).Question
 	// promise: B-35
 	if q == nil || q.Prompt != "Go on?" || !q.MayAnswer || len(q.Fields) != 1 || q.Run != 1 {
 		t.Fatalf("the question is %+v", q)
@@ -75,14 +75,15 @@ func TestApproval_AskedAndAnsweredOnce(t *testing.T) {
 	if got[http.StatusOK] != 1 || got[http.StatusConflict] != 7 {
 		t.Errorf("of eight answers: %v", got)
 	}
-	if q := w.shown(root, string(d.ID)).Question; q == nil || q.AnsweredBy == nil || q.MayAnswer {
+	if q := w.showDeployment(root, string(d.ID)).Question; q == nil || q.AnsweredBy == nil ||
+		q.MayAnswer {
 		t.Errorf("before the node heard of it, the question is %+v", q)
 	}
 	// promise: B-36
 	w.answersTo(d, map[string]any{"rows": 7.0})
 	w.report(d, lifecycle.Report{Step: &controlplane.StepRow{Key: "ask",
 		Status: pipeline.StepDone, Metadata: []controlplane.Metadatum{{Name: "a", Value: "b"}}}})
-	if q := w.shown(root, string(d.ID)).Question; q != nil {
+	if q := w.showDeployment(root, string(d.ID)).Question; q != nil {
 		t.Errorf("answered and done, it still asks %+v", q)
 	}
 	var run api.Run
@@ -99,11 +100,11 @@ func TestApproval_NotAfterACancel(t *testing.T) {
 	w.shop()
 	w.asks()
 	root := w.token("root")
-	d := w.asked(root, string(w.deploy("first").ID))
+	d := w.askApproval(root, string(w.deploy("first").ID))
 	if a := w.call("DELETE", "/api/v1/deployments/"+string(d.ID), root, nil); a.status != 202 {
 		t.Fatalf("cancel: %d %s", a.status, a.body)
 	}
-	if q := w.shown(root, string(d.ID)).Question; q != nil {
+	if q := w.showDeployment(root, string(d.ID)).Question; q != nil {
 		t.Errorf("it still asks %+v", q)
 	}
 	// promise: B-37
@@ -117,7 +118,7 @@ func TestApproval_NotAfterACancel(t *testing.T) {
 func (w *world) answersTo(d controlplane.Deployment, want map[string]any) {
 	w.t.Helper()
 	orders, _, err := w.lifecycle.NodeGoals(w.t.Context(), system, w.node)
-	w.saved(orders, err)
+	w.expectSaved(orders, err)
 	for _, o := range orders {
 		if o.Deployment != d.ID {
 			continue
@@ -144,9 +145,9 @@ func TestQueue_AQuestionTakesNoTurn(t *testing.T) {
 	if second.Queue == nil {
 		t.Fatal("the second has to wait while the first works")
 	}
-	w.asked(root, first.Id)
+	w.askApproval(root, first.Id)
 	w.admit()
-	if got := w.ordered(); got != "first second" {
+	if got := w.listGoals(); got != "first second" {
 		t.Errorf("while the first asks, the agent is told of %s", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // newest returns the newest entries of one person, as an admin sees them.
 func (w *world) newest(root, actor string) api.AuditList {
 	w.t.Helper()
-	return parsed[api.AuditList](w.t, w.call("GET", "/api/v1/audit?actor="+actor, root, nil))
+	return decodeAnswer[api.AuditList](w.t, w.call("GET", "/api/v1/audit?actor="+actor, root, nil))
 }
 
 // Every operation that changes something leaves an entry when it is refused to
@@ -27,7 +27,7 @@ func TestAudit_RefusalsHaveEntries(t *testing.T) {
 	d := w.deploy("first")
 	root, reader := w.token("root"), w.token("reader")
 	all := operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.reads() || o.access == access.Public || o.access == access.Self {
 			continue
@@ -62,7 +62,7 @@ func TestAudit_FilterAndExport(t *testing.T) {
 	const query = "?actor=root&action=put&object=team"
 	got := []string{}
 	for cursor := ""; ; {
-		page := parsed[api.AuditList](t, w.call("GET",
+		page := decodeAnswer[api.AuditList](t, w.call("GET",
 			"/api/v1/audit"+query+"&limit=2&cursor="+cursor, root, nil))
 		for _, e := range page.Items {
 			got = append(got, e.Object)
@@ -131,7 +131,8 @@ func TestAudit_FollowsAccess(t *testing.T) {
 	w.shop()
 	w.deploy("first")
 	list := func(user string) api.AuditList {
-		return parsed[api.AuditList](t, w.call("GET", "/api/v1/audit?object=first", w.token(user), nil))
+		return decodeAnswer[api.AuditList](t, w.call("GET", "/api/v1/audit?object=first",
+			w.token(user), nil))
 	}
 	if n := len(list("reader").Items); n == 0 {
 		t.Error("a member does not see what was done to their deployment")

@@ -10,14 +10,15 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/pipeline"
 )
 
-// measured stores what a node's agent measured: the use of CPU since then, every five seconds,
+// storeUsage stores what a node's agent measured: the use of CPU since then, every five seconds,
 // and of memory now, none of it by deployments.
-func (w *world) measured(node controlplane.NodeID, since time.Duration, cpu float64, memory int64) {
+func (w *world) storeUsage(node controlplane.NodeID, since time.Duration, cpu float64,
+	memory int64) {
 	w.t.Helper()
 	now := time.Now()
 	var all []controlplane.UsageSum
@@ -25,11 +26,11 @@ func (w *world) measured(node controlplane.NodeID, since time.Duration, cpu floa
 		all = append(all, controlplane.UsageSum{Node: node, Subject: string(node), At: at,
 			Count: 1, CPU: cpu, CPUMax: cpu})
 	}
-	w.saved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
-		if err := tx.AddUsage(w.t.Context(), all); err != nil {
+	w.expectSaved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
+		if err := tx.Usage().Add(w.t.Context(), all); err != nil {
 			return err
 		}
-		return tx.SetVitals(w.t.Context(), node, controlplane.NodeVitals{At: now, CPU: cpu,
+		return tx.Nodes().SetVitals(w.t.Context(), node, controlplane.NodeVitals{At: now, CPU: cpu,
 			MemoryUsed: memory, DiskFree: 1 << 39})
 	}))
 }
@@ -46,7 +47,7 @@ func (w *world) refusedWith(name, reason string, more map[string]any) {
 		"versions": map[string]string{"api": "1.0"}}
 	maps.Copy(body, more)
 	a = w.call("POST", "/api/v1/deployments/preflight", w.token("root"), body)
-	p := parsed[api.Preflight](w.t, a)
+	p := decodeAnswer[api.Preflight](w.t, a)
 	for _, n := range p.Nodes {
 		if n.Reason != nil && strings.Contains(*n.Reason, reason) {
 			return
@@ -55,13 +56,13 @@ func (w *world) refusedWith(name, reason string, more map[string]any) {
 	w.t.Errorf("pre-flight of %s says %+v; want %q", name, p.Nodes, reason)
 }
 
-func (w *world) placed(name string, more map[string]any) (d api.Deployment) {
+func (w *world) deployPlaced(name string, more map[string]any) (d api.Deployment) {
 	w.t.Helper()
 	a := w.create(w.token("root"), name, more)
 	if a.status != http.StatusCreated {
 		w.t.Fatalf("%s: %d %s", name, a.status, a.body)
 	}
-	w.saved(nil, json.Unmarshal(a.body, &d))
+	w.expectSaved(nil, json.Unmarshal(a.body, &d))
 	return d
 }
 
@@ -79,25 +80,25 @@ func TestPlacement_CountsWhatIsReallyUsed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.expectSaved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	hog := w.machine("hog", controlplane.Inventory{CPU: 1, Memory: 16 << 30, Disk: 1 << 40})
-	w.measured(hog, 0, 0.1, 16<<30-32<<20)
+	w.storeUsage(hog, 0, 0.1, 16<<30-32<<20)
 	// promise: N-131
 	w.refusedWith("one", "is used by processes that are not ours", nil)
-	w.measured(hog, 2*time.Minute, 0.99, 1<<30)
-	w.placed("busy-not-long", nil)
+	w.storeUsage(hog, 2*time.Minute, 0.99, 1<<30)
+	w.deployPlaced("busy-not-long", nil)
 	w.counts(http.StatusOK, map[string]any{"busy_cpu_percent": 95, "busy_seconds": 60})
 	// promise: N-131
 	w.refusedWith("two", "It is busy: for 1 minute, at least 95 % of its CPU has been in use.", nil)
 	w.counts(http.StatusOK, map[string]any{"busy_cpu_percent": 100})
-	w.placed("never-busy", nil)
+	w.deployPlaced("never-busy", nil)
 	w.counts(http.StatusOK, map[string]any{"busy_seconds": 60})
 	w.refusedWith("three", "at least 90 % of its CPU", nil)
-	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.AddUsage(t.Context(), []controlplane.UsageSum{{Node: hog, Subject: string(hog),
+	w.expectSaved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+		return tx.Usage().Add(t.Context(), []controlplane.UsageSum{{Node: hog, Subject: string(hog),
 			At: time.Now().Add(-31 * time.Second), Count: 1, CPU: 0.2}})
 	}))
-	w.placed("it-rested", nil)
+	w.deployPlaced("it-rested", nil)
 }
 
 // How often CPU is promised is the environment's decision, and each node shows it.
@@ -106,7 +107,7 @@ func TestPlacement_OvercommitIsTheEnvironments(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.expectSaved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	w.machine("one-core", controlplane.Inventory{CPU: 1, Memory: 16 << 30, Disk: 1 << 40})
 	over := func() float64 {
 		var n api.Node
@@ -120,11 +121,11 @@ func TestPlacement_OvercommitIsTheEnvironments(t *testing.T) {
 	if got := over(); got != 0.2 {
 		t.Errorf("it is %g", got)
 	}
-	w.placed("first", nil)
-	w.placed("second", nil)
+	w.deployPlaced("first", nil)
+	w.deployPlaced("second", nil)
 	w.refusedWith("third", "0.10 CPU short.", nil)
 	w.counts(http.StatusOK, map[string]any{"cpu_overcommit": 0.3})
-	w.placed("third", nil)
+	w.deployPlaced("third", nil)
 	var e api.Environment
 	w.got("/api/v1/environments/qa", root, &e)
 	if e.Capacity == nil || *e.Capacity.CpuOvercommit != 0.3 {
@@ -140,22 +141,22 @@ func TestPlacement_NoSecretsWithoutAFolderInMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.expectSaved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	w.machine("bare", controlplane.Inventory{CPU: 8, Memory: 16 << 30, Disk: 1 << 40,
 		Checks: []controlplane.Check{{ID: "secrets", Severity: controlplane.SeverityWarning}}})
 	w.refusedWith("one", "It has no folder in memory for the secrets and files of services", nil)
 	p := shopPipeline()
 	p.Steps = p.Steps[:1]
 	p.Steps[0].Service.Env = map[string]string{"API_NAME": "shop"}
-	w.saved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "no secret"))
-	w.placed("two", nil)
+	w.expectSaved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "no secret"))
+	w.deployPlaced("two", nil)
 }
 
-// labelled adds a node with a label.
-func (w *world) labelled(name, zone string) controlplane.NodeID {
+// addLabelledNode adds a node with a label.
+func (w *world) addLabelledNode(name, zone string) controlplane.NodeID {
 	w.t.Helper()
 	id := w.machine(name, controlplane.Inventory{CPU: 8, Memory: 16 << 30, Disk: 1 << 40})
-	w.saved(w.catalog.PutNode(w.t.Context(), system, catalog.NodePut{Name: name,
+	w.expectSaved(w.nodes.PutNode(w.t.Context(), system, nodes.Put{Name: name,
 		Environment: "qa", Address: name + ".example:5000",
 		Settings: controlplane.NodeSettings{Labels: controlplane.Labels{"zone": zone}}}))
 	return id
@@ -168,12 +169,12 @@ func TestPlacement_RequiredLabelsOfARequest(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
-	w.node = w.labelled("far", "ams")
-	w.labelled("near", "fra")
+	w.node = w.addLabelledNode("far", "ams")
+	w.addLabelledNode("near", "fra")
 	required := func(labels ...string) map[string]any {
 		return map[string]any{"required_labels": labels, "wait": false}
 	}
-	d := w.placed("one", required("zone=ams"))
+	d := w.deployPlaced("one", required("zone=ams"))
 	if *d.Node != "far" {
 		t.Errorf("it is on %s", *d.Node)
 	}
@@ -183,19 +184,21 @@ func TestPlacement_RequiredLabelsOfARequest(t *testing.T) {
 		!strings.Contains(string(a.body), "required_labels[1]") {
 		t.Errorf("a malformed label: %d %s", a.status, a.body)
 	}
-	w.settled("one")
+	w.deployReady("one")
 	a = w.call("POST", "/api/v1/deployments/"+d.Id+"/move", root, map[string]any{})
 	if a.status != http.StatusConflict || !strings.Contains(string(a.body), "no label zone=ams") {
 		t.Errorf("it moves away from its label: %d %s", a.status, a.body)
 	}
-	waits := w.placed("four", map[string]any{"required_labels": []string{"zone=lon"}, "wait": true})
-	w.saved(nil, w.lifecycle.AdmitQueuedRuns(t.Context(), system, false))
-	if now := w.shown(root, waits.Id); now.Node != nil || now.Status != api.DeploymentStatusQueued {
+	waits := w.deployPlaced("four", map[string]any{"required_labels": []string{"zone=lon"},
+		"wait": true})
+	w.expectSaved(nil, w.lifecycle.AdmitQueuedRuns(t.Context(), system, false))
+	if now := w.showDeployment(root, waits.Id); now.Node != nil ||
+		now.Status != api.DeploymentStatusQueued {
 		t.Errorf("it did not wait for its label: %+v", now)
 	}
-	w.labelled("new", "lon")
-	w.saved(nil, w.lifecycle.AdmitQueuedRuns(t.Context(), system, false))
-	if now := w.shown(root, waits.Id); now.Node == nil || *now.Node != "new" {
+	w.addLabelledNode("new", "lon")
+	w.expectSaved(nil, w.lifecycle.AdmitQueuedRuns(t.Context(), system, false))
+	if now := w.showDeployment(root, waits.Id); now.Node == nil || *now.Node != "new" {
 		t.Errorf("it did not take its label: %+v", now)
 	}
 }
@@ -207,7 +210,7 @@ func TestPlacement_GPUMemoryIsABudget(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.expectSaved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	w.node = w.machine("gpus", controlplane.Inventory{CPU: 8, Memory: 16 << 30, Disk: 1 << 40,
 		GPUs: []controlplane.GPU{{ID: "0", Memory: 24 << 30}, {ID: "1", Memory: 8 << 30},
 			{ID: "2", Memory: 8 << 30}}})
@@ -215,7 +218,7 @@ func TestPlacement_GPUMemoryIsABudget(t *testing.T) {
 		t.Helper()
 		p := shopPipeline()
 		p.Steps[0].Service.GPUs = &g
-		w.saved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "GPUs"))
+		w.expectSaved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "GPUs"))
 	}
 	settings := func(hint bool) {
 		t.Helper()
@@ -227,18 +230,18 @@ func TestPlacement_GPUMemoryIsABudget(t *testing.T) {
 	// promise: B-28
 	w.refusedWith("one", "only if they say how much GPU memory they use (vram_mib)", nil)
 	settings(false)
-	w.placed("without-hint", nil)
+	w.deployPlaced("without-hint", nil)
 	settings(true)
 	uses(pipeline.GPUs{Count: 1, VRAMMiB: 48 << 10})
 	w.refusedWith("two", "It asks for 48.0 GiB of GPU memory and the node has 40.0 GiB.", nil)
 	uses(pipeline.GPUs{Count: 1, VRAMMiB: 20 << 10})
-	large := w.placed("large", nil)
+	large := w.deployPlaced("large", nil)
 	// Each of two GPUs would have to hold 10 GiB.
 	uses(pipeline.GPUs{Count: 2, VRAMMiB: 20 << 10})
 	w.refusedWith("three", "It has 1 GPU of 10.0 GiB or more; 2 asked for.", nil)
 	// The cards were exchanged for smaller ones: what is allocated stays so.
-	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.SetInventory(t.Context(), w.node, "test", controlplane.Inventory{CPU: 8,
+	w.expectSaved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+		return tx.Nodes().SetInventory(t.Context(), w.node, "test", controlplane.Inventory{CPU: 8,
 			Memory: 16 << 30, Disk: 1 << 40, GPUs: []controlplane.GPU{{ID: "0", Memory: 12 << 30},
 				{ID: "1", Memory: 4 << 30}, {ID: "2", Memory: 8 << 30}}})
 	}))
@@ -248,5 +251,5 @@ func TestPlacement_GPUMemoryIsABudget(t *testing.T) {
 	w.expect(http.StatusAccepted, "DELETE", "/deployments/"+large.Id, root, nil, nil)
 	w.reaches(controlplane.Deployment{ID: controlplane.DeploymentID(large.Id)},
 		controlplane.Removed)
-	w.placed("four", nil)
+	w.deployPlaced("four", nil)
 }

@@ -69,7 +69,8 @@ func capsuleServices(c lifecycle.Capsule) []CapsuleService {
 		out := CapsuleService{Step: string(v.Step), Service: v.Service, Image: v.Image, Tag: v.Tag,
 			Digest: v.Digest, Health: cmp.Or(seen.Health.Health, "unknown"),
 			Detail: ptrOrNil(seen.Health.Detail), Restarts: seen.Health.Restarts,
-			Url: ptrOrNil(seen.URL), Log: orEmpty(c.Logs[v.Step])}
+			Url: ptrOrNil(seen.URL), Ports: new(toServicePorts(seen)),
+			Log: orEmpty(c.Logs[v.Step])}
 		if c.Kept != nil {
 			if kept, ok := c.Kept.Services[string(v.Step)]; ok {
 				out.Health, out.Detail, out.Restarts = kept.Health, ptrOrNil(kept.Detail), kept.Restarts

@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
-// observed reports the health of the service api of a deployment.
-func (w *world) observed(d controlplane.Deployment, health, detail string, restarts int) {
+// reportHealth reports the health of the service api of a deployment.
+func (w *world) reportHealth(d controlplane.Deployment, health, detail string, restarts int) {
 	w.t.Helper()
 	err := w.lifecycle.ObserveHealth(w.t.Context(), system, w.node, []controlplane.ServiceHealth{
 		{Deployment: d.ID, Step: "api", Health: health, Detail: detail, Restarts: restarts}})
@@ -53,11 +53,11 @@ func TestDegraded_FollowsTheServices(t *testing.T) {
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	r := receive(t, 0)
-	w.hooked("ci", r.URL, object{"events": []string{"deployment.degraded",
+	w.makeWebhook("ci", r.URL, object{"events": []string{"deployment.degraded",
 		"deployment.recovered", "deployment.offline", "deployment.online"}})
 	d := w.deploy("first")
 	w.report(d, lifecycle.Report{Status: controlplane.Applying})
-	w.observed(d, "starting", "", 0)
+	w.reportHealth(d, "starting", "", 0)
 	expect := func(want string) {
 		t.Helper()
 		if got := w.shownAs(d); got != want {
@@ -65,7 +65,7 @@ func TestDegraded_FollowsTheServices(t *testing.T) {
 		}
 	}
 	expect("applying under applying applying")
-	w.observed(d, "healthy", "", 0)
+	w.reportHealth(d, "healthy", "", 0)
 	w.report(d, lifecycle.Report{Status: controlplane.Ready})
 	expect("ready ready under ready ready")
 	for _, c := range []struct {
@@ -78,7 +78,7 @@ func TestDegraded_FollowsTheServices(t *testing.T) {
 		{"starting", "", 3, "service api is restarting (restarted 3 times)"},
 		{"unhealthy", "GET / answered 503", 0, "service api is unhealthy: GET / answered 503"},
 	} {
-		w.observed(d, c.health, c.detail, c.restarts)
+		w.reportHealth(d, c.health, c.detail, c.restarts)
 		expect("ready degraded (" + c.want + ") under degraded degraded")
 	}
 	pgtest.Exec(t, w.database, "UPDATE nodes SET status = 'offline'")
@@ -89,10 +89,10 @@ func TestDegraded_FollowsTheServices(t *testing.T) {
 	pgtest.Exec(t, w.database, "UPDATE nodes SET status = 'offline'")
 	pgtest.Exec(t, w.database, "UPDATE nodes SET status = 'online'")
 	expect("ready degraded (service api is unhealthy: GET / answered 503) under degraded degraded")
-	w.observed(d, "unknown", "", 0)
+	w.reportHealth(d, "unknown", "", 0)
 	expect("ready ready under ready ready")
-	w.observed(d, "stopped", "", 0)
-	w.observed(d, "healthy", "", 0)
+	w.reportHealth(d, "stopped", "", 0)
+	w.reportHealth(d, "healthy", "", 0)
 	expect("ready ready under ready ready")
 	_, bodies := r.wait(t, 6)
 	all := strings.Join(bodies, "\n")
@@ -119,12 +119,12 @@ func TestDegraded_OnlyWhatShouldRun(t *testing.T) {
 	w.report(d, lifecycle.Report{Status: controlplane.Ready})
 	pgtest.Exec(t, w.database, "INSERT INTO relocations (deployment_id, node_id, phase, by_name) "+
 		"SELECT id, node_id, 'copying', 'root' FROM deployments")
-	w.observed(d, "stopped", "", 0)
+	w.reportHealth(d, "stopped", "", 0)
 	if got := w.shownAs(d); got != "ready ready under ready ready" {
 		t.Errorf("while it moves it is %s", got)
 	}
 	pgtest.Exec(t, w.database, "DELETE FROM relocations")
-	w.observed(d, "stopped", "", 0)
+	w.reportHealth(d, "stopped", "", 0)
 	if got := w.shownAs(d); !strings.HasPrefix(got, "ready degraded") {
 		t.Errorf("when the move was called off it is %s", got)
 	}

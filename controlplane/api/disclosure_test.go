@@ -20,9 +20,9 @@ import (
 func (w *world) hidden() {
 	w.t.Helper()
 	ctx := w.t.Context()
-	w.saved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "vault",
+	w.expectSaved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "vault",
 		Resources: pipeline.Resources{CPU: 2, MemoryMiB: 1024}}))
-	w.saved(w.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "board",
+	w.expectSaved(w.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "board",
 		Domain: "board.example", Restricted: true}))
 }
 
@@ -78,7 +78,7 @@ func TestDeployment_ByItsIDHidesItsName(t *testing.T) {
 	none.ID = controlplane.NewID[controlplane.DeploymentID]()
 	token := w.token("stranger")
 	all := operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.access == access.Public || at(o.visit.path, d) == at(o.visit.path, none) {
 			continue
@@ -105,17 +105,17 @@ func TestProject_CountsWhatIsSeen(t *testing.T) {
 	w.shop()
 	w.hidden()
 	w.deploy("seen")
-	w.saved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "qa-only",
+	w.expectSaved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "qa-only",
 		Members: []string{"stranger"},
 		Grants:  []controlplane.TeamGrant{{Environment: "board", Level: controlplane.LevelFull}}}))
 	w.onlineIn("node-2", "board", "node-2.example:5000")
 	_, err := w.lifecycle.Create(t.Context(), system, lifecycle.Request{Name: "unseen",
 		Project: "shop", Environment: "board", Versions: map[pipeline.StepKey]string{"api": "1.0"}})
-	w.saved(nil, err)
+	w.expectSaved(nil, err)
 	for who, want := range map[string]int{"root": 2, "reader": 1, "stranger": 1} {
 		token := w.token(who)
-		one := parsed[api.Project](t, w.call("GET", "/api/v1/projects/shop", token, nil))
-		list := parsed[api.ProjectList](t, w.call("GET", "/api/v1/projects", token, nil))
+		one := decodeAnswer[api.Project](t, w.call("GET", "/api/v1/projects/shop", token, nil))
+		list := decodeAnswer[api.ProjectList](t, w.call("GET", "/api/v1/projects", token, nil))
 		for _, p := range append(list.Items, one) {
 			if p.Name == "shop" && p.Deployments != want {
 				t.Errorf("%s reads that shop has %d deployments, want %d", who, p.Deployments, want)
@@ -152,7 +152,7 @@ func TestNames_OfWhatIsNotSeenAreHidden(t *testing.T) {
 		"/services/api": "api", "/registries/local": "local", "/plugins/seed": "seed",
 		"/teams/team-full": "team-full", "/users/full": "full", "/nodes/node-1": "node-1"}
 	all := operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.access == access.Public || strings.Contains(o.visit.path, "{id}") {
 			continue

@@ -43,9 +43,9 @@ func newRestoredWorld(t *testing.T) *restoredWorld {
 // retriedAfterBackup has a failed row, and a node on which its retry is ready.
 func (r *restoredWorld) retriedAfterBackup() (id string, m lifecycle.AgentMemory) {
 	r.t.Helper()
-	id = r.reported(nil, applying, undoing, controlplane.Failed)
+	id = r.reportStatuses(nil, applying, undoing, controlplane.Failed)
 	d, err := r.lifecycle.Get(r.t.Context(), system, controlplane.DeploymentID(id))
-	r.saved(d, err)
+	r.expectSaved(d, err)
 	p := r.pipelineOf(d)
 	r.found = &lifecycle.DescribedDeployment{
 		ID:         d.ID,
@@ -72,7 +72,7 @@ func (r *restoredWorld) retriedAfterBackup() (id string, m lifecycle.AgentMemory
 func (r *restoredWorld) pipelineOf(d controlplane.Deployment) pipeline.Pipeline {
 	r.t.Helper()
 	run, _, err := r.lifecycle.SealedRun(r.t.Context(), system, r.world.node, d.ID, d.Generation)
-	r.saved(run, err)
+	r.expectSaved(run, err)
 	return run.Pipeline
 }
 
@@ -80,13 +80,13 @@ func (r *restoredWorld) pipelineOf(d controlplane.Deployment) pipeline.Pipeline 
 func (r *restoredWorld) connects(m lifecycle.AgentMemory) []controlplane.NodeGoal {
 	r.t.Helper()
 	_, err := r.lifecycle.CompareAgentMemory(r.t.Context(), system, r.world.node, m)
-	r.saved(nil, err)
+	r.expectSaved(nil, err)
 	orders, _, err := r.lifecycle.NodeGoals(r.t.Context(), system, r.world.node)
-	r.saved(orders, err)
+	r.expectSaved(orders, err)
 	return orders
 }
 
-func (r *restoredWorld) listed() []api.UnknownDeployment {
+func (r *restoredWorld) listUnknown() []api.UnknownDeployment {
 	r.t.Helper()
 	var list api.UnknownDeploymentList
 	r.got("/api/v1/nodes/node-1/unknown", r.root, &list)
@@ -102,7 +102,7 @@ func (r *restoredWorld) mustWait(id, phase string, status api.DeploymentStatus,
 	}) {
 		r.t.Errorf("a goal is sent about it: %v", orders)
 	}
-	all := r.listed()
+	all := r.listUnknown()
 	if len(all) != 1 || all[0].Id != id || all[0].Phase != phase || all[0].Status == nil ||
 		*all[0].Status != status || all[0].Reason == nil {
 		r.t.Fatalf("listed as %+v", all)
@@ -137,8 +137,8 @@ func TestDispute_RetriedAfterTheBackup(t *testing.T) {
 	}
 	orders := r.connects(m)
 	if len(orders) != 1 || orders[0].Run != r.found.Run || orders[0].Status != ready ||
-		len(r.listed()) > 0 {
-		t.Errorf("after that the node is told %+v, and listed is %+v", orders, r.listed())
+		len(r.listUnknown()) > 0 {
+		t.Errorf("after that the node is told %+v, and listed is %+v", orders, r.listUnknown())
 	}
 }
 
@@ -151,8 +151,8 @@ func TestDispute_PurgeUndoesTheNodesRun(t *testing.T) {
 	r.decides("purge", id, http.StatusNoContent)
 	orders := r.connects(m)
 	if len(orders) != 1 || orders[0].Run != r.found.Run || orders[0].Goal != controlplane.GoalGone ||
-		orders[0].Generation <= r.found.Generation || len(r.listed()) > 0 {
-		t.Errorf("after that the node is told %+v, and listed is %+v", orders, r.listed())
+		orders[0].Generation <= r.found.Generation || len(r.listUnknown()) > 0 {
+		t.Errorf("after that the node is told %+v, and listed is %+v", orders, r.listUnknown())
 	}
 }
 
@@ -165,9 +165,9 @@ func TestDispute_RemovedAfterTheBackup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRestoredWorld(t)
-			id := r.reported(nil, applying, ready)
+			id := r.reportStatuses(nil, applying, ready)
 			d, err := r.lifecycle.Get(t.Context(), system, controlplane.DeploymentID(id))
-			r.saved(d, err)
+			r.expectSaved(d, err)
 			m, phase := lifecycle.AgentMemory{FirstReport: 1, Acknowledged: r.seq + 9}, ""
 			if remembers {
 				phase = "removed"
@@ -186,8 +186,8 @@ func TestDispute_RemovedAfterTheBackup(t *testing.T) {
 			}
 			var old api.Deployment
 			r.got("/api/v1/deployments/"+id, r.root, &old)
-			if old.Status != "removed" || len(r.listed()) > 0 {
-				t.Errorf("the old one is %s, and listed is %+v", old.Status, r.listed())
+			if old.Status != "removed" || len(r.listUnknown()) > 0 {
+				t.Errorf("the old one is %s, and listed is %+v", old.Status, r.listUnknown())
 			}
 		})
 	}
@@ -197,9 +197,9 @@ func TestDispute_RemovedAfterTheBackup(t *testing.T) {
 func TestDispute_NoneWithoutARestore(t *testing.T) {
 	t.Parallel()
 	r := newRestoredWorld(t)
-	id := r.reported(nil, applying, ready)
+	id := r.reportStatuses(nil, applying, ready)
 	orders := r.connects(lifecycle.AgentMemory{FirstReport: 1})
-	if len(orders) != 1 || string(orders[0].Deployment) != id || len(r.listed()) > 0 {
-		t.Errorf("the node is told %+v, and listed is %+v", orders, r.listed())
+	if len(orders) != 1 || string(orders[0].Deployment) != id || len(r.listUnknown()) > 0 {
+		t.Errorf("the node is told %+v, and listed is %+v", orders, r.listUnknown())
 	}
 }

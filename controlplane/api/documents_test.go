@@ -37,8 +37,8 @@ func newShop() []object {
 	}
 }
 
-// edited is the set with one field of one document changed.
-func edited(set []object, kind, field string, value any) []object {
+// editDocument returns the set with one field of one document changed.
+func editDocument(set []object, kind, field string, value any) []object {
 	for i, d := range set {
 		if d["kind"] == kind {
 			definition := maps.Clone(d["definition"].(object))
@@ -96,7 +96,7 @@ func (w *world) everything(root string) string {
 	return all.String()
 }
 
-func (w *world) audited(root string) string {
+func (w *world) listAudit(root string) string {
 	w.t.Helper()
 	return string(w.call("GET", "/api/v1/audit?limit=200", root, nil).body)
 }
@@ -108,9 +108,9 @@ func TestDocuments_PreviewSaysWhatApplyingDoes(t *testing.T) {
 	w := newWorld(t)
 	w.people()
 	root := w.token("root")
-	before, journal := w.everything(root), w.audited(root)
+	before, journal := w.everything(root), w.listAudit(root)
 	preview := w.call("POST", documentsPath+"/preview", root, object{"documents": newShop()})
-	if after := w.everything(root); after != before || w.audited(root) != journal {
+	if after := w.everything(root); after != before || w.listAudit(root) != journal {
 		t.Errorf("a preview changed\n%s\nto\n%s", before, after)
 	}
 	applied := w.call("POST", documentsPath, root, object{"documents": newShop()})
@@ -137,7 +137,7 @@ func TestDocuments_PreviewSaysWhatApplyingDoes(t *testing.T) {
 	}
 	for _, entry := range []string{"put registry", "put service", "put plugin", "put webhook",
 		"save pipeline", "put secret"} {
-		if !strings.Contains(w.audited(root), entry) {
+		if !strings.Contains(w.listAudit(root), entry) {
 			t.Errorf("no audit entry %q", entry)
 		}
 	}
@@ -148,7 +148,7 @@ func TestDocuments_PreviewSaysWhatApplyingDoes(t *testing.T) {
 		}
 	}
 	changed := w.call("POST", documentsPath, root,
-		object{"documents": edited(newShop(), "environment", "gate", "guests")}).documents()
+		object{"documents": editDocument(newShop(), "environment", "gate", "guests")}).documents()
 	if !slices.Contains(changed.actions(), "environment night changed") ||
 		changed.Results[3].Changes[0].Path != "gate" {
 		t.Errorf("a changed gate: %+v", changed)
@@ -166,21 +166,22 @@ func TestDocuments_AllOrNothing(t *testing.T) {
 		set  []object
 		want []string
 	}{
-		"the last kind": {edited(newShop(), "webhook", "url", "ftp://nowhere"), []string{"0  url"}},
-		"a type": {edited(newShop(), "environment", "cleanup_after_hours", "soon"),
+		"the last kind": {editDocument(newShop(), "webhook", "url", "ftp://nowhere"), []string{"0  url"}},
+		"a type": {editDocument(newShop(), "environment", "cleanup_after_hours", "soon"),
 			[]string{"2  cleanup_after_hours: this is text, and a whole number is expected"}},
-		"a field": {edited(newShop(), "service", "colour", "red"),
+		"a field": {editDocument(newShop(), "service", "colour", "red"),
 			[]string{"4  colour: there is no field colour here"}},
 		// That the pipeline does not find the service is no problem of its own.
-		"what others need": {edited(newShop(), "registry", "host", "not a host"), []string{"5  host"}},
-		"a plugin's tag": {edited(newShop(), "plugin", "tag", "never-built"),
+		"what others need": {editDocument(newShop(), "registry", "host", "not a host"),
+			[]string{"5  host"}},
+		"a plugin's tag": {editDocument(newShop(), "plugin", "tag", "never-built"),
 			[]string{"3  : there is no tag never-built"}},
-		"two steps": {edited(newShop(), "project", "pipeline", object{"steps": []object{
+		"two steps": {editDocument(newShop(), "project", "pipeline", object{"steps": []object{
 			{"key": "one", "service": object{"name": "web", "env": object{"A=B": "c"},
 				"resources": object{"memory_mib": 64}}},
 			{"key": "two", "service": object{"name": "nope", "resources": object{
 				"memory_mib": 64}}}}}), []string{"1 two service.name", "1 one service.env"}},
-		"no stored value": {edited(newShop(), "project", "secrets",
+		"no stored value": {editDocument(newShop(), "project", "secrets",
 			object{"KEY": object{"from_env": "STORE_KEY"}}),
 			[]string{"1  secrets.KEY.from_env: no value is stored yet, and the environment " +
 				"variable STORE_KEY is empty"}},
@@ -211,7 +212,7 @@ func TestDocuments_AllOrNothing(t *testing.T) {
 		t.Errorf("something was left behind:\n%s\nbefore\n%s", after, before)
 	}
 	// What was refused is in the audit, what was undone is not.
-	if journal := w.audited(root); !strings.Contains(journal, `"put webhook"`) ||
+	if journal := w.listAudit(root); !strings.Contains(journal, `"put webhook"`) ||
 		strings.Contains(journal, `"registry own","result":"ok"`) {
 		t.Errorf("audit: %s", journal)
 	}

@@ -32,7 +32,7 @@ func TestEnvironment_DomainChangesURLs(t *testing.T) {
 	}
 	w.expect(http.StatusAccepted, "DELETE", path, root, nil, nil)
 	now, err := w.lifecycle.Get(t.Context(), system, first.ID)
-	w.saved(nil, err)
+	w.expectSaved(nil, err)
 	w.report(now, lifecycle.Report{Status: controlplane.Removed})
 	again := w.deploy("first")
 	w.expect(http.StatusOK, "GET", "/deployments/"+string(again.ID), root, nil, &after)

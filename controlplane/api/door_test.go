@@ -45,8 +45,8 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("unknown name is told apart: %s, %s", unknown.body, bad.body)
 	}
 	var stored string
-	w.saved(nil, w.store.Read(t.Context(), func(tx *postgres.Tx) error {
-		u, err := tx.UserByName(t.Context(), "root")
+	w.expectSaved(nil, w.store.Read(t.Context(), func(tx *postgres.Tx) error {
+		u, err := tx.Users().ByName(t.Context(), "root")
 		stored = u.PasswordHash
 		return err
 	}))
@@ -148,7 +148,7 @@ func TestCrossSite(t *testing.T) {
 		"nothing":           {},
 	}
 	all := operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		for name, header := range foreign {
 			if o.method == "GET" && name == "nothing" {
@@ -209,7 +209,7 @@ func TestBody_UnknownFields(t *testing.T) {
 	d := w.deploy("first")
 	token := w.token("root")
 	all := operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		body, ok := all[id].visit.body.(object)
 		if !ok {
 			continue
@@ -228,7 +228,7 @@ func TestBody_UnknownFields(t *testing.T) {
 	if deep.field("field") != "pipeline.steps.0.service.resources.privileged" {
 		t.Errorf("deep: %d %s", deep.status, deep.body)
 	}
-	w.unchanged(d)
+	w.expectUnchanged(d)
 }
 
 // Bad input is one clear answer that names the field, never the value.
@@ -349,12 +349,12 @@ func TestAccess_ChangesAtOnce(t *testing.T) {
 	if a := w.call("GET", path, token, nil); a.status != http.StatusOK {
 		t.Fatalf("reader: %d", a.status)
 	}
-	w.saved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-reader"}))
+	w.expectSaved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-reader"}))
 	// promise: N-011
 	if a := w.call("GET", path, token, nil); a.status != http.StatusNotFound {
 		t.Errorf("off the team: %d", a.status)
 	}
-	w.saved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "reader",
+	w.expectSaved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "reader",
 		Role: controlplane.RoleUser, DisplayName: "reader", Active: false}))
 	if a := w.call("GET", "/api/v1/me", token, nil); a.status != http.StatusUnauthorized {
 		t.Errorf("inactive: %d", a.status)

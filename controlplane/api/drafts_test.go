@@ -38,7 +38,7 @@ type window struct {
 func (b *window) load(t *testing.T, w *world, token string) {
 	t.Helper()
 	a := w.call("GET", draftPath, token, nil)
-	d := parsed[api.Draft](t, a)
+	d := decodeAnswer[api.Draft](t, a)
 	b.match, b.content = a.header.Get("ETag"), map[string]any{}
 	if d.Content != nil {
 		b.content = *d.Content
@@ -104,7 +104,7 @@ func TestDrafts_RevisionsAreNeverReused(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
-	if d := parsed[api.Draft](t, w.call("GET", draftPath, root, nil)); d.Revision != 0 ||
+	if d := decodeAnswer[api.Draft](t, w.call("GET", draftPath, root, nil)); d.Revision != 0 ||
 		d.Content != nil {
 		t.Errorf("without a draft: %+v", d)
 	}
@@ -155,7 +155,7 @@ func TestPipelines_AreNotPublishedOverOthers(t *testing.T) {
 		return w.call("PUT", "/api/v1/projects/shop/pipeline", root,
 			object{"pipeline": edited, "base": base})
 	}
-	if saved := parsed[catalog.PipelineSaved](t, put(1)); saved.Version != 2 {
+	if saved := decodeAnswer[catalog.PipelineSaved](t, put(1)); saved.Version != 2 {
 		t.Errorf("on the newest: %+v", saved)
 	}
 	edited.Steps[0].Service.Env["MODE"] = "other"

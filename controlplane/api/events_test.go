@@ -231,7 +231,7 @@ func TestStream_EndsWithAccess(t *testing.T) {
 	d := w.deploy("first")
 	l := w.open("/api/v1/deployments/"+string(d.ID)+"/events", w.token("reader"), "")
 	l.until(is("deployment"))
-	w.saved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-reader"}))
+	w.expectSaved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-reader"}))
 	w.write(d, "seed", 1, "not for the reader")
 	for _, e := range l.drain() {
 		// promise: N-011
@@ -257,7 +257,7 @@ func TestStream_EndsWithTheSession(t *testing.T) {
 	inactive.until(is("reset"))
 	w.send("DELETE", "/api/v1/sessions/current", http.Header{"Origin": {"http://nullops.test"},
 		"Cookie": {c.Name + "=" + c.Value}}, nil)
-	w.saved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "reader",
+	w.expectSaved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "reader",
 		Role: controlplane.RoleUser, DisplayName: "reader"}))
 	for _, l := range []*listener{signedIn, inactive} {
 		l.drain()
@@ -302,7 +302,7 @@ func TestStreamEvents(t *testing.T) {
 		}
 		l.close()
 	}
-	w.saved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-new",
+	w.expectSaved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-new",
 		Members: []string{"stranger"}, Grants: []controlplane.TeamGrant{
 			{Project: "shop", Level: controlplane.LevelRead}}}))
 	// promise: N-007
@@ -318,13 +318,13 @@ func TestStreamEvents_EachGetsOnlyTheirs(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	ctx := t.Context()
-	w.saved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "other",
+	w.expectSaved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "other",
 		Resources: pipeline.Resources{CPU: 2, MemoryMiB: 1024}}))
 	value := controlplane.NewPlain(projectSecret)
-	w.saved(w.catalog.PutSecret(ctx, system, catalog.SecretPut{Project: "other",
+	w.expectSaved(w.catalog.PutSecret(ctx, system, catalog.SecretPut{Project: "other",
 		Name: "API_TOKEN", Value: &value}))
-	w.saved(w.catalog.SavePipeline(ctx, system, "other", shopPipeline(), "first"))
-	w.saved(w.accounts.PutTeam(ctx, system, accounts.TeamPut{Name: "team-other",
+	w.expectSaved(w.catalog.SavePipeline(ctx, system, "other", shopPipeline(), "first"))
+	w.expectSaved(w.accounts.PutTeam(ctx, system, accounts.TeamPut{Name: "team-other",
 		Members: []string{"stranger"}, Grants: []controlplane.TeamGrant{
 			{Project: "other", Level: controlplane.LevelFull}}}))
 	listeners := map[string]*listener{}
@@ -334,7 +334,7 @@ func TestStreamEvents_EachGetsOnlyTheirs(t *testing.T) {
 	}
 	for _, name := range []string{"first", "second", "last"} {
 		for _, project := range []string{"other", "shop"} {
-			w.saved(w.lifecycle.Create(ctx, system, lifecycle.Request{Name: name + "-" + project,
+			w.expectSaved(w.lifecycle.Create(ctx, system, lifecycle.Request{Name: name + "-" + project,
 				Project: project, Environment: "qa",
 				Versions: map[pipeline.StepKey]string{"api": "1.0"}}))
 		}

@@ -22,8 +22,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/gate"
+	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/lifecycle"
-	"github.com/nullops/nullops/controlplane/seal"
 )
 
 // pair is a certificate that signed itself, as an upload.
@@ -115,7 +115,7 @@ func TestGate_HandOver(t *testing.T) {
 	if _, _, ok, _ = g.Redeem(t.Context(), system, gateHost, controlplane.NewPlain(code[1])); ok {
 		t.Error("a code works twice")
 	}
-	if held := w.held(g, pass); len(held) != 1 || held[0].Deployment != d.ID || held[0].Full {
+	if held := w.listPasses(g, pass); len(held) != 1 || held[0].Deployment != d.ID || held[0].Full {
 		t.Errorf("the pass of a reader: %+v", held)
 	}
 	if a = w.send("DELETE", "/api/v1/sessions/current", http.Header{
@@ -123,12 +123,12 @@ func TestGate_HandOver(t *testing.T) {
 	}, nil); a.status != 204 {
 		t.Fatalf("sign out: %d %s", a.status, a.body)
 	}
-	if held := w.held(g, pass); len(held) != 0 {
+	if held := w.listPasses(g, pass); len(held) != 0 {
 		t.Error("the pass outlives its session")
 	}
 }
 
-func (w *world) held(g *gate.Gate, pass controlplane.Plain) []gate.ValidPass {
+func (w *world) listPasses(g *gate.Gate, pass controlplane.Plain) []gate.ValidPass {
 	w.t.Helper()
 	held, err := g.Check(w.t.Context(), system, []controlplane.Plain{pass})
 	if err != nil {
@@ -150,14 +150,14 @@ func TestGate_TeamCheck(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	pass, _, _, err := g.Redeem(t.Context(), system, gateHost, controlplane.NewPlain(code[1]))
-	if held := w.held(g, pass); err != nil || len(held) != 1 || !held[0].Full {
+	if held := w.listPasses(g, pass); err != nil || len(held) != 1 || !held[0].Full {
 		t.Fatalf("%+v %v", held, err)
 	}
 	root := w.token("root")
 	if a := w.call("DELETE", "/api/v1/teams/team-full", root, nil); a.status != 204 {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	if held := w.held(g, pass); len(held) != 0 {
+	if held := w.listPasses(g, pass); len(held) != 0 {
 		t.Error("the pass outlives the grant")
 	}
 }
@@ -199,7 +199,7 @@ func TestGate_RulesAndLinks(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	guest := controlplane.NewPlain(link.Fragment)
-	if held := w.held(g, guest); len(held) != 1 || held[0].Kind != controlplane.PassGuest {
+	if held := w.listPasses(g, guest); len(held) != 1 || held[0].Kind != controlplane.PassGuest {
 		t.Errorf("guest: %+v", held)
 	}
 	if pass, _, ok, err := g.Redeem(t.Context(), system, gateHost, guest); !ok || err != nil ||
@@ -211,7 +211,7 @@ func TestGate_RulesAndLinks(t *testing.T) {
 		t.Error("the list shows the secret")
 	}
 	later := gate.New(w.store, func() time.Time { return time.Now().Add(3 * time.Hour) })
-	if held := w.held(later, guest); len(held) != 0 {
+	if held := w.listPasses(later, guest); len(held) != 0 {
 		t.Error("a guest link does not end")
 	}
 	var all struct{ Items []struct{ ID string } }
@@ -221,11 +221,11 @@ func TestGate_RulesAndLinks(t *testing.T) {
 	if a = w.call("DELETE", at+"/passes/"+all.Items[0].ID, full, nil); a.status != 204 {
 		t.Errorf("withdraw: %d %s", a.status, a.body)
 	}
-	if held := w.held(g, guest); len(held) != 0 {
+	if held := w.listPasses(g, guest); len(held) != 0 {
 		t.Error("a withdrawn link opens")
 	}
 	a = w.call("POST", "/api/v1/environments/qa/robots", root, object{"label": "ci", "hours": 1})
-	if held := w.held(g, controlplane.NewPlain(a.field("token"))); len(held) != 1 ||
+	if held := w.listPasses(g, controlplane.NewPlain(a.field("token"))); len(held) != 1 ||
 		held[0].Deployment != "" {
 		t.Errorf("robot: %d %s %+v", a.status, a.body, held)
 	}
@@ -264,7 +264,7 @@ func TestCertificates(t *testing.T) {
 	if holds(w.seen.String()+w.log.String(), good["key"].(string)[30:90]) {
 		t.Error("the key is in an answer or in the log")
 	}
-	opened, err := w.catalog.OpenCertificates(t.Context(), system)
+	opened, err := w.certificates.OpenCertificates(t.Context(), system)
 	if err != nil || len(opened) != 1 || opened[0].Key.Reveal() != good["key"] {
 		t.Errorf("opened: %d %v", len(opened), err)
 	}
@@ -298,7 +298,7 @@ func TestTrustPage(t *testing.T) {
 	if made.field("fingerprint") != fingerprint || !strings.Contains(string(page.body), fingerprint) {
 		t.Errorf("the page shows another root than the download")
 	}
-	served, ok, err := w.catalog.OpenAuthority(t.Context(), system)
+	served, ok, err := w.certificates.OpenAuthority(t.Context(), system)
 	seen := string(page.body) + string(made.body)
 	if err != nil || !ok || strings.Contains(seen, served.Key.Reveal()) {
 		t.Errorf("opened %v %v, or the key is shown", ok, err)
@@ -331,9 +331,8 @@ func TestEnvironment_NotOfTheUIsDomain(t *testing.T) {
 
 func (w *world) catalogFor(t *testing.T, ui string, shared bool) *catalog.Catalog {
 	t.Helper()
-	keys := must(seal.ParseKeyring(must(seal.NewKey("k1"))(t)))(t)
-	return catalog.New(catalog.Config{Store: w.store, Keys: keys, UIHost: ui, Shared: shared,
-		Log: slog.New(slog.DiscardHandler)})
+	return catalog.New(catalog.Config{Store: w.store, Keys: keyringtest.New(t, w.store),
+		UIHost: ui, Shared: shared, Log: slog.New(slog.DiscardHandler)})
 }
 
 func (w *world) puts(domain string) error {
@@ -354,7 +353,7 @@ func TestGate_FormerHosts(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	now, err := w.lifecycle.Get(t.Context(), system, d.ID)
-	w.saved(now, err)
+	w.expectSaved(now, err)
 	w.report(now, lifecycle.Report{Status: controlplane.Removed})
 	front, err := gate.New(w.store, nil).IngressConfig(t.Context(), system)
 	if r := w.routeOf(gateHost); err != nil || r.Deployment != d.ID || !r.Status.IsGone() ||

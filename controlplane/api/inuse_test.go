@@ -47,10 +47,10 @@ func TestDelete_InUse(t *testing.T) {
 	p := shopPipeline()
 	p.Steps = append(p.Steps, pipeline.Step{Key: "ask", Approval: &pipeline.ApprovalStep{
 		Prompt: "Go on?", Teams: []string{"team-full"}, Users: []string{"reader"}}})
-	w.saved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "asks"))
+	w.expectSaved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "asks"))
 	d := w.deploy("first")
-	w.ruled("rule", "github", "")
-	w.hooked("hook", "http://127.0.0.1:9/x", object{"project": "shop", "environment": "qa"})
+	w.makeRule("rule", "github", "")
+	w.makeWebhook("hook", "http://127.0.0.1:9/x", object{"project": "shop", "environment": "qa"})
 	root, left := w.token("root"), users()
 	all := operations(t)
 	for path, want := range left {
@@ -69,15 +69,15 @@ func TestDelete_InUse(t *testing.T) {
 			t.Errorf("%s is gone: %d", path, b.status)
 		}
 	}
-	for _, id := range named(all) {
-		if o := all[id]; o.method == http.MethodDelete && !free[id] && !covered(left, o.path) {
+	for _, id := range operationNames(all) {
+		if o := all[id]; o.method == http.MethodDelete && !free[id] && !isCovered(left, o.path) {
 			t.Errorf("%s is neither tried in use nor said to be free", id)
 		}
 	}
-	w.freed(d.Name, root)
+	w.deleteUsers(d.Name, root)
 }
 
-func covered(tried map[string][]string, path string) bool {
+func isCovered(tried map[string][]string, path string) bool {
 	kind := strings.Split(strings.TrimPrefix(path, "/api/v1/"), "/")
 	for t := range tried {
 		parts := strings.Split(strings.TrimPrefix(t, "/"), "/")
@@ -89,12 +89,12 @@ func covered(tried map[string][]string, path string) bool {
 	return false
 }
 
-// freed deletes the users, and then what they used.
-func (w *world) freed(deployment, root string) {
+// deleteUsers deletes the users, and then what they used.
+func (w *world) deleteUsers(deployment, root string) {
 	w.t.Helper()
 	p := shopPipeline()
-	w.saved(w.catalog.SavePipeline(w.t.Context(), system, "shop", p, "asks nobody"))
-	w.saved(w.catalog.PutProject(w.t.Context(), system, catalog.ProjectPut{Name: "empty",
+	w.expectSaved(w.catalog.SavePipeline(w.t.Context(), system, "shop", p, "asks nobody"))
+	w.expectSaved(w.catalog.PutProject(w.t.Context(), system, catalog.ProjectPut{Name: "empty",
 		Resources: pipeline.Resources{CPU: 1, MemoryMiB: 64}}))
 	for _, path := range []string{"/teams/team-full", "/users/reader", "/rules/rule",
 		"/webhooks/hook", "/projects/empty"} {

@@ -20,7 +20,7 @@ func TestDoor_AsksInOrder(t *testing.T) {
 	d := w.deploy("first")
 	root, stranger := w.token("root"), w.token("stranger")
 	all := operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.access == access.Public || o.op.RequestBody == nil ||
 			o.op.RequestBody.Value.Content["application/json"] == nil {
@@ -44,7 +44,7 @@ func TestDoor_AsksInOrder(t *testing.T) {
 			t.Errorf("%s as admin, malformed: %d %s", id, a.status, a.body)
 		}
 	}
-	w.unchanged(d)
+	w.expectUnchanged(d)
 }
 
 // A token is minted behind all of that, in a request of its own whose state is
@@ -71,7 +71,7 @@ func TestDoor_MintsLast(t *testing.T) {
 		}
 	}
 	made := w.call("POST", path, root, object{"name": "ci"})
-	list := parsed[api.TokenList](t, w.call("GET", path, root, nil))
+	list := decodeAnswer[api.TokenList](t, w.call("GET", path, root, nil))
 	// promise: G-04
 	if made.status != http.StatusCreated || len(list.Items) != 1 ||
 		w.call("GET", "/api/v1/me", made.field("token"), nil).field("name") != "robot" {

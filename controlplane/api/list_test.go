@@ -32,7 +32,7 @@ func TestListDeployments_IsNeverOld(t *testing.T) {
 		{"release", func() { w.expect(200, "DELETE", path+"/hold", full, nil, nil) }},
 		{"extend", func() { w.expect(200, "POST", path+"/extend", full, nil, nil) }},
 		{"lifetime", func() {
-			w.saved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
+			w.expectSaved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
 				Domain: "localhost", CleanupAfterHours: 12}))
 		}},
 		{"node", change(`UPDATE nodes SET status = 'offline', since = now()`)},
@@ -78,7 +78,7 @@ func TestListProjects_IsNeverOld(t *testing.T) {
 	more := p.Steps[0]
 	more.Key = "more"
 	p.Steps = append(p.Steps, more)
-	w.saved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "more"))
+	w.expectSaved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "more"))
 	if after := steps(); after != before+1 {
 		t.Errorf("%d services to choose after a step more than %d", after, before)
 	}
@@ -107,7 +107,7 @@ func TestListDeployments_SearchedBesideWhatHasNoService(t *testing.T) {
 	w.shop()
 	root := w.token("root")
 	w.deploy("first")
-	w.published(func(p *pipeline.Pipeline) {
+	w.publishPipeline(func(p *pipeline.Pipeline) {
 		p.Steps = []pipeline.Step{{Key: "ask", Approval: &pipeline.ApprovalStep{Prompt: "Go on?"}}}
 	})
 	a := w.create(root, "only-asks", map[string]any{"versions": map[string]string{}})

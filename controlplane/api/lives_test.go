@@ -38,16 +38,16 @@ func (w *world) expect(status int, method, path, token string, body, into any) a
 func (w *world) reaches(d controlplane.Deployment, s controlplane.DeploymentStatus) {
 	w.t.Helper()
 	d, err := w.lifecycle.Get(w.t.Context(), system, d.ID)
-	w.saved(nil, err)
+	w.expectSaved(nil, err)
 	w.report(d, lifecycle.Report{Status: s})
 }
 
-// published saves a pipeline as the shop's next version.
-func (w *world) published(change func(*pipeline.Pipeline)) {
+// publishPipeline saves a pipeline as the shop's next version.
+func (w *world) publishPipeline(change func(*pipeline.Pipeline)) {
 	w.t.Helper()
 	p := shopPipeline()
 	change(&p)
-	w.saved(w.catalog.SavePipeline(w.t.Context(), system, "shop", p, "next"))
+	w.expectSaved(w.catalog.SavePipeline(w.t.Context(), system, "shop", p, "next"))
 }
 
 // The sheet lists each change of the pipeline and says so when there is none;
@@ -64,12 +64,12 @@ func TestClone_SheetAndClone(t *testing.T) {
 	if len(sheet.PipelineChanges) != 0 || sheet.Name != "first-2" || len(sheet.Services) != 1 {
 		t.Fatalf("nothing has changed: %+v", sheet)
 	}
-	w.published(func(p *pipeline.Pipeline) { p.Steps[0].Service.Env["A"] = "1" })
-	w.published(func(p *pipeline.Pipeline) {
+	w.publishPipeline(func(p *pipeline.Pipeline) { p.Steps[0].Service.Env["A"] = "1" })
+	w.publishPipeline(func(p *pipeline.Pipeline) {
 		p.Steps[0].Service.Env["A"] = "1"
 		p.Steps[0].Service.Resources.MemoryMiB = 128
 	})
-	w.published(func(p *pipeline.Pipeline) {
+	w.publishPipeline(func(p *pipeline.Pipeline) {
 		p.Steps[0].Service.Env["A"] = "1"
 		p.Steps[0].Service.Resources.MemoryMiB = 128
 		p.Steps = append(p.Steps, toService("web", "api"))
@@ -92,10 +92,10 @@ func TestClone_SheetAndClone(t *testing.T) {
 		one.NewestTag == nil || one.SourceMoved || sheet.Resources.After.MemoryMiB != 192 {
 		t.Errorf("%+v", sheet)
 	}
-	w.cloned(first, root)
+	w.cloneDeployment(first, root)
 }
 
-func (w *world) cloned(first controlplane.Deployment, root string) {
+func (w *world) cloneDeployment(first controlplane.Deployment, root string) {
 	w.t.Helper()
 	var before, clone api.Deployment
 	w.got("/api/v1/deployments/"+string(first.ID), root, &before)
@@ -142,7 +142,7 @@ func TestLife_ExtendHoldNotice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.saved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
+	w.expectSaved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
 		Domain: "localhost", CleanupAfterHours: 48}))
 	d := w.deploy("first")
 	full, root := w.token("full"), w.token("root")
@@ -213,7 +213,7 @@ func TestCapsule_OfARemovedDeployment(t *testing.T) {
 	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "first",
 		"project": "shop", "environment": "qa", "versions": object{"api": "moving"}}, &made)
 	d, err := w.lifecycle.Get(t.Context(), system, controlplane.DeploymentID(made.Id))
-	w.saved(nil, err)
+	w.expectSaved(nil, err)
 	path := "/deployments/" + made.Id
 	w.reaches(d, controlplane.Applying)
 	w.reaches(d, controlplane.Ready)
@@ -223,7 +223,7 @@ func TestCapsule_OfARemovedDeployment(t *testing.T) {
 	w.expect(http.StatusConflict, "POST", path+"/recreate", root, object{}, nil)
 	w.expect(http.StatusAccepted, "DELETE", path, root, nil, nil)
 	w.reaches(d, controlplane.Removed)
-	w.published(func(p *pipeline.Pipeline) { p.Steps[0].Service.Env["A"] = "1" })
+	w.publishPipeline(func(p *pipeline.Pipeline) { p.Steps[0].Service.Env["A"] = "1" })
 	var c api.Capsule
 	w.expect(200, "GET", path+"/capsule", w.token("reader"), nil, &c)
 	if c.PipelineVersion != 1 || *c.Deployment.RemovedBy != "root" || len(c.Services) != 1 ||
@@ -294,7 +294,7 @@ func TestLife_VisitsCount(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	environment := catalog.EnvironmentPut{Name: "qa", Domain: "localhost", CleanupAfterHours: 48}
-	w.saved(w.catalog.PutEnvironment(t.Context(), system, environment))
+	w.expectSaved(w.catalog.PutEnvironment(t.Context(), system, environment))
 	d := w.deploy("first")
 	w.reaches(d, controlplane.Applying)
 	w.reaches(d, controlplane.Ready)
@@ -307,7 +307,7 @@ func TestLife_VisitsCount(t *testing.T) {
 			WHERE id = $1`, string(d.ID))
 		var before, after api.Deployment
 		w.expect(200, "GET", path, root, nil, &before)
-		w.saved(nil, w.lifecycle.RecordVisit(t.Context(), system, d.ID))
+		w.expectSaved(nil, w.lifecycle.RecordVisit(t.Context(), system, d.ID))
 		w.expect(200, "GET", path, root, nil, &after)
 		w.expect(200, "GET", path+"/activity", root, nil, &list)
 		return after.ExpiresAt.Sub(*before.ExpiresAt), list
@@ -340,7 +340,7 @@ func jsonOf(v any) string {
 // now is what the database's clock says.
 func (w *world) now() (at time.Time) {
 	w.t.Helper()
-	w.saved(nil, w.store.Read(w.t.Context(), func(tx *postgres.Tx) (err error) {
+	w.expectSaved(nil, w.store.Read(w.t.Context(), func(tx *postgres.Tx) (err error) {
 		at, err = tx.DatabaseTime(w.t.Context())
 		return err
 	}))
@@ -353,7 +353,7 @@ func TestLife_ExtendsWithoutLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.saved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
+	w.expectSaved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
 		Domain: "localhost", CleanupAfterHours: 48}))
 	path, full := "/deployments/"+string(w.deploy("first").ID), w.token("full")
 	var before, v api.Deployment

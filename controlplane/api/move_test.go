@@ -20,7 +20,7 @@ func TestMove_ToAnotherNode(t *testing.T) {
 	here := w.node
 	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "first",
 		"project": "shop", "environment": "qa", "versions": object{"api": "moving"}}, nil)
-	d := w.settled("first")
+	d := w.deployReady("first")
 	path := "/deployments/" + string(d.ID)
 	var before, now api.Deployment
 	w.got("/api/v1"+path, root, &before)
@@ -59,11 +59,11 @@ func TestMove_ToAnotherNode(t *testing.T) {
 	}
 }
 
-// settled is a deployment of that name, once its node says it is ready.
-func (w *world) settled(name string) controlplane.Deployment {
+// deployReady returns a deployment of that name, once its node says it is ready.
+func (w *world) deployReady(name string) controlplane.Deployment {
 	w.t.Helper()
 	all, err := w.lifecycle.List(w.t.Context(), system, lifecycle.Filter{Name: name, Most: 1})
-	w.saved(nil, err)
+	w.expectSaved(nil, err)
 	w.reaches(all[0].Deployment, controlplane.Applying)
 	w.reaches(all[0].Deployment, controlplane.Ready)
 	return all[0].Deployment
@@ -78,9 +78,9 @@ func (w *world) keepsData(root string) {
 	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "data",
 		"project": "data", "environment": "qa", "versions": object{"db": "1.0"}}, nil)
 	all, err := w.lifecycle.List(w.t.Context(), system, lifecycle.Filter{Name: "data", Most: 1})
-	w.saved(nil, err)
+	w.expectSaved(nil, err)
 	w.node = all[0].NodeID
-	d := w.settled("data")
+	d := w.deployReady("data")
 	path := "/deployments/" + string(d.ID) + "/move"
 	refused := w.expect(http.StatusConflict, "POST", path, root, object{}, nil)
 	if refused.field("code") != "has_volumes" {

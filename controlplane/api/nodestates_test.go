@@ -17,8 +17,8 @@ const otherPrint = "abababababababababababababababababababababababababababababab
 // answersWith has a node show another certificate, with the token's proof or without.
 func (s *stage) answersWith(proof bool) {
 	s.t.Helper()
-	s.saved(nil, s.store.InTx(s.t.Context(), func(tx *postgres.Tx) error {
-		return tx.SetPending(s.t.Context(), s.world.node, otherPrint, proof)
+	s.expectSaved(nil, s.store.InTx(s.t.Context(), func(tx *postgres.Tx) error {
+		return tx.NodeTrust().SetPending(s.t.Context(), s.world.node, otherPrint, proof)
 	}))
 	s.nodeIs(controlplane.NodeUntrusted)
 }
@@ -49,9 +49,9 @@ var nodeStandings = map[string]func(*stage){
 	},
 	"drained":         func(s *stage) { s.onNode("POST", "/drain", object{}) },
 	"without a token": func(s *stage) { s.onNode("DELETE", "/token", nil) },
-	"in use":          func(s *stage) { s.begun(nil) },
+	"in use":          func(s *stage) { s.beginDeployment(nil) },
 	"drained, in use": func(s *stage) {
-		s.begun(nil)
+		s.beginDeployment(nil)
 		s.onNode("POST", "/drain", object{})
 	},
 }
@@ -100,7 +100,7 @@ func TestStates_EveryActOnANodeHasAnAnswer(t *testing.T) {
 			}
 			act := nodeActs(s)[i]
 			a := s.call(act.method, "/api/v1/nodes/"+s.node+act.path, s.root, act.body)
-			if why := unanswered(a); why != "" && a.field("code") != "node_offline" {
+			if why := describeFault(a); why != "" && a.field("code") != "node_offline" {
 				s.t.Errorf("%s: %s %s: %s: %d %s", name, act.method, act.path, why, a.status, a.body)
 			}
 			if untouched = act.method == "GET" || a.status > 299; !untouched {

@@ -55,7 +55,7 @@ func (w *world) stateless(root string) {
 	w.project("plain", toService("web", "api"))
 	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "light",
 		"project": "plain", "environment": "qa", "versions": object{"web": "1.0"}}, nil)
-	w.settled("light")
+	w.deployReady("light")
 }
 
 func (w *world) stayer(root string) {
@@ -65,7 +65,7 @@ func (w *world) stayer(root string) {
 	w.project("data", data)
 	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "keeps",
 		"project": "data", "environment": "qa", "versions": object{"db": "1.0"}}, nil)
-	w.settled("keeps")
+	w.deployReady("keeps")
 }
 
 func text(s *string) string {

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -30,11 +29,11 @@ import (
 const hookSecret = "canary-hook-51ce9b"
 
 // startNotifier runs a notifier until the test ends. Receivers of tests are on this machine.
-func (w *world) startNotifier(log *slog.Logger, ingress *url.URL) *notify.Notifier {
-	n := notify.New(notify.Config{Store: w.store, Vault: w.catalog, URL: "http://nullops.test",
+func (w *world) startNotifier(log *slog.Logger) *notify.Notifier {
+	n := notify.New(notify.Config{Store: w.store, Vault: w.keys, URL: "http://nullops.test",
 		Off: w.off, Mail: w.mail, Log: log,
-		HostURL: func(host string) string { return ingress.Scheme + "://" + host },
-		Pause:   func(int) time.Duration { return 0 }})
+		Addresses: w.lifecycle.Addresses,
+		Pause:     func(int) time.Duration { return 0 }})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = n.Run(ctx, nil) }()
@@ -42,8 +41,8 @@ func (w *world) startNotifier(log *slog.Logger, ingress *url.URL) *notify.Notifi
 	return n
 }
 
-// hooked makes a webhook, through the door.
-func (w *world) hooked(name, address string, more ...object) answer {
+// makeWebhook makes a webhook, through the door.
+func (w *world) makeWebhook(name, address string, more ...object) answer {
 	w.t.Helper()
 	body := object{"kind": "json", "url": address, "events": []string{
 		"deployment.created", "deployment.ready", "deployment.failed"}}
@@ -66,7 +65,7 @@ type receiver struct {
 	refuses int
 }
 
-func (r *receiver) reached() bool {
+func (r *receiver) wasReached() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.got) > 0
@@ -114,8 +113,8 @@ func TestWebhook_Story(t *testing.T) {
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	r := receive(t, 1)
-	key := w.hooked("ci", r.URL+"/"+hookSecret, object{"project": "shop"}).field("secret")
-	w.hooked("elsewhere", r.URL, object{"project": "other"})
+	key := w.makeWebhook("ci", r.URL+"/"+hookSecret, object{"project": "shop"}).field("secret")
+	w.makeWebhook("elsewhere", r.URL, object{"project": "other"})
 	d := w.deploy("first")
 	got, bodies := r.wait(t, 2)
 	for i, h := range got[:2] {
@@ -149,12 +148,12 @@ func TestWebhook_NodeGoesOffline(t *testing.T) {
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	r := receive(t, 0)
-	w.hooked("ops", r.URL, object{"events": []string{"node.offline"}})
+	w.makeWebhook("ops", r.URL, object{"events": []string{"node.offline"}})
 	// As its session says when it ends, when the next one begins, and ends.
 	for _, to := range []controlplane.NodeStatus{controlplane.NodeOffline,
 		controlplane.NodeOnline, controlplane.NodeOffline} {
-		w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-			_, err := tx.MoveNode(t.Context(), w.node, to, "")
+		w.expectSaved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+			_, err := tx.Nodes().Move(t.Context(), w.node, to, "")
 			return err
 		}))
 	}
@@ -201,21 +200,21 @@ func TestWebhook_OffLimits(t *testing.T) {
 	w := newWorld(t)
 	w.people()
 	r := receive(t, 0)
-	w.hooked("hook", r.URL)
+	w.makeWebhook("hook", r.URL)
 	a := w.call("POST", "/api/v1/webhooks/hook/test", w.token("root"), nil)
 	if a.field("status") != "failed" || !strings.Contains(a.field("error"), "off limits") {
 		t.Errorf("test of a loopback address: %s", a.body)
 	}
-	if r.reached() {
+	if r.wasReached() {
 		t.Error("it was reached")
 	}
 	local := newWorldWith(t, onThisMachine)
 	local.people()
 	away := httptest.NewServer(http.RedirectHandler(r.URL, http.StatusTemporaryRedirect))
 	t.Cleanup(away.Close)
-	local.hooked("hook", away.URL)
+	local.makeWebhook("hook", away.URL)
 	a = local.call("POST", "/api/v1/webhooks/hook/test", local.token("root"), nil)
-	if a.field("status") != "failed" || !strings.Contains(a.field("error"), "307") || r.reached() {
+	if a.field("status") != "failed" || !strings.Contains(a.field("error"), "307") || r.wasReached() {
 		t.Errorf("test of a redirect: %s", a.body)
 	}
 }
@@ -231,7 +230,7 @@ func TestWebhook_Chats(t *testing.T) {
 		"teams": `"type":"AdaptiveCard"`,
 	} {
 		r := receive(t, 0)
-		w.hooked(kind, r.URL, object{"kind": kind, "template": "now: {event} {deployment}"})
+		w.makeWebhook(kind, r.URL, object{"kind": kind, "template": "now: {event} {deployment}"})
 		a := w.call("POST", "/api/v1/webhooks/"+kind+"/test", token, nil)
 		_, bodies := r.wait(t, 1)
 		if a.field("status") != "sent" || !strings.Contains(bodies[0], want) {
@@ -369,7 +368,7 @@ func TestMail_NoWarningsUnlessChosen(t *testing.T) {
 		w.mail = notify.MailConfig{Server: server.Addr().String(), From: "NullOps <nullops@example.org>"}
 	})
 	w.shop()
-	w.saved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
+	w.expectSaved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
 		Domain: "localhost", CleanupAfterHours: 48}))
 	token := w.token("reader")
 	chooses := func(events ...string) {

@@ -125,7 +125,7 @@ func TestOIDC_GroupsAreTeams(t *testing.T) {
 	if me := enter(); !strings.Contains(me, `"teams":[]`) || !strings.Contains(me, `"role":"user"`) {
 		t.Errorf("without groups: %s", me)
 	}
-	s.saved(s.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "ada-l",
+	s.expectSaved(s.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "ada-l",
 		Role: controlplane.RoleUser, Active: false}))
 	s.person("sub-1", "Ada.L")
 	status, body, _ := s.visit(t, s.browser(t, ""), s.server.URL+"/oidc/start")
@@ -164,7 +164,7 @@ func TestOIDC_LeadsToWhatWasWanted(t *testing.T) {
 func TestOIDC_NobodyTakesAnotherAccount(t *testing.T) {
 	t.Parallel()
 	s := withProvider(t)
-	s.saved(s.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "mail", Active: true,
+	s.expectSaved(s.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "mail", Active: true,
 		Role: controlplane.RoleUser, Address: "Known@example.org",
 		Password: controlplane.NewPlain(password)}))
 	for _, c := range []struct{ subject, name, is string }{

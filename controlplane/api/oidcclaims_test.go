@@ -119,7 +119,7 @@ func TestOIDC_ClaimsFromElsewhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := withProvider(t)
-			s.saved(s.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "mail",
+			s.expectSaved(s.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "mail",
 				Active: true, Role: controlplane.RoleUser, Address: "known@example.org",
 				Password: controlplane.NewPlain(password)}))
 			_, page, me := s.signInAs(t, claimUser{"sub-1", c.token, c.userinfo})
@@ -194,7 +194,7 @@ func TestOIDC_GroupChangesAreAudited(t *testing.T) {
 			t.Errorf("%d audit entries %v, want 1", n, c)
 		}
 	}
-	list := parsed[api.AuditList](t, s.call("GET", "/api/v1/audit", root, nil))
+	list := decodeAnswer[api.AuditList](t, s.call("GET", "/api/v1/audit", root, nil))
 	for _, e := range list.Items {
 		if e.Action == "change role" && (e.Actor != "ada" || e.From == nil || e.At.IsZero()) {
 			t.Errorf("the entry does not say who, when and from where: %+v", e)
@@ -205,7 +205,8 @@ func TestOIDC_GroupChangesAreAudited(t *testing.T) {
 // countAudit counts the audit entries that say exactly this.
 func (s *single) countAudit(root, action, object, detail string) (n int) {
 	s.t.Helper()
-	for _, e := range parsed[api.AuditList](s.t, s.call("GET", "/api/v1/audit", root, nil)).Items {
+	for _, e := range decodeAnswer[api.AuditList](s.t, s.call("GET", "/api/v1/audit", root,
+		nil)).Items {
 		if e.Action == action && e.Object == object && e.Detail != nil && *e.Detail == detail {
 			n++
 		}

@@ -88,13 +88,13 @@ func TestOnce_EveryCreate(t *testing.T) {
 		other.field("field") != "Idempotency-Key" {
 		t.Errorf("another request with the key: %d %s", other.status, other.body)
 	}
-	w.kept()
+	w.checkStoredAnswers()
 	w.once(d, root)
 }
 
-// kept looks at the answers that are kept, which are not sealed: they hold no secret that someone
-// put in, and those that show one are not kept at all.
-func (w *world) kept() {
+// checkStoredAnswers looks at the answers that are kept, which are not sealed: they hold no secret
+// that someone put in, and those that show one are not kept at all.
+func (w *world) checkStoredAnswers() {
 	w.t.Helper()
 	all := pgtest.QueryValue[[]string](w.t, w.database, `SELECT array_agg(operation || chr(10) ||
 		coalesce(convert_from(answer, 'UTF8'), '') ORDER BY operation) FROM idempotency_keys`)

@@ -45,30 +45,30 @@ func TestOverdue_EndsWhatIsNotReady(t *testing.T) {
 	calm := w.underWay(root, "calm", nil)
 	w.becomes(root, done, controlplane.Ready)
 	w.admit()
-	if got := w.shown(root, late); got.Status != "applying" {
+	if got := w.showDeployment(root, late); got.Status != "applying" {
 		t.Fatalf("before its deadline it is %s", got.Status)
 	}
 	for _, id := range []string{late, done, calm} {
 		w.overdue(id)
 	}
-	w.saved(nil, w.lifecycle.AdmitQueuedRuns(context.WithoutCancel(t.Context()), system, false))
-	if got := w.shown(root, late); got.Status != "applying" {
+	w.expectSaved(nil, w.lifecycle.AdmitQueuedRuns(context.WithoutCancel(t.Context()), system, false))
+	if got := w.showDeployment(root, late); got.Status != "applying" {
 		t.Fatalf("after the clock was set it is %s", got.Status)
 	}
 	w.admit()
 	w.becomes(root, late, controlplane.Removing, controlplane.Removed)
-	got := w.shown(root, late)
+	got := w.showDeployment(root, late)
 	// promise: B-15
 	if got.Status != "failed" || got.Failure == nil || got.Failure.Code != "deadline" ||
 		!strings.HasPrefix(got.Failure.Message, "it was not ready by its deadline, 20") ||
 		!strings.Contains(got.Failure.Message, "30m0s after it was asked for") {
 		t.Errorf("past its deadline: %s %+v", got.Status, got.Failure)
 	}
-	if got := w.shown(root, done); got.Status != "ready" {
+	if got := w.showDeployment(root, done); got.Status != "ready" {
 		t.Errorf("what was ready in time is %s", got.Status)
 	}
 	// promise: N-100
-	if got := w.shown(root, calm); got.Status != "applying" {
+	if got := w.showDeployment(root, calm); got.Status != "applying" {
 		t.Errorf("what has no deadline is %s after an hour", got.Status)
 	}
 	w.retriedWith(root, late, nil, 1800*time.Second)
@@ -104,7 +104,7 @@ func TestOverdue_CanBeCanceled(t *testing.T) {
 	id := w.underWay(root, "late", map[string]any{"deadline_seconds": 1800})
 	w.overdue(id)
 	w.admit()
-	got := w.shown(root, id)
+	got := w.showDeployment(root, id)
 	if got.Status != "undoing" || got.Failure == nil || got.Detail == nil ||
 		!strings.Contains(*got.Detail, "not ready by its deadline") {
 		t.Fatalf("past its deadline: %s %v %+v", got.Status, got.Detail, got.Failure)
@@ -116,7 +116,7 @@ func TestOverdue_CanBeCanceled(t *testing.T) {
 		}
 	}
 	w.becomes(root, id, controlplane.Removing, controlplane.Removed)
-	if got := w.shown(root, id); got.Status != "canceled" {
+	if got := w.showDeployment(root, id); got.Status != "canceled" {
 		t.Errorf("canceled while it was undone for its deadline, it is %s", got.Status)
 	}
 }

@@ -36,7 +36,7 @@ func TestInvitation(t *testing.T) {
 	w.shop()
 	root := w.token("root")
 	invite := func(key string) answer {
-		return w.keyed("/api/v1/invitations", root, key, `{"address":"ada@example.org",
+		return w.postWithKey("/api/v1/invitations", root, key, `{"address":"ada@example.org",
 			"role":"user","teams":["team-reader"]}`)
 	}
 	first := invite("one")
@@ -69,8 +69,8 @@ func TestInvitation(t *testing.T) {
 	}
 }
 
-// keyed posts with an Idempotency-Key.
-func (w *world) keyed(path, token, key, body string) answer {
+// postWithKey posts with an Idempotency-Key.
+func (w *world) postWithKey(path, token, key, body string) answer {
 	w.t.Helper()
 	return w.send("POST", path, http.Header{"Authorization": {"Bearer " + token},
 		"Idempotency-Key": {key}, "Content-Type": {"application/json"}}, strings.NewReader(body))
@@ -122,7 +122,7 @@ func TestServiceUser(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
-	w.saved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "robots",
+	w.expectSaved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "robots",
 		Members: []string{"robot"},
 		Grants:  []controlplane.TeamGrant{{Project: "shop", Level: controlplane.LevelFull}}}))
 	if a := w.signIn("robot", ""); a.status == http.StatusCreated {
@@ -162,7 +162,7 @@ func TestViewAs(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
-	w.saved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "chief", Active: true,
+	w.expectSaved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "chief", Active: true,
 		Role: controlplane.RoleAdmin, Password: controlplane.NewPlain(password)}))
 	root := w.token("root")
 	as := func(token, name, method, path string, body string) answer {
@@ -183,7 +183,7 @@ func TestViewAs(t *testing.T) {
 		t.Errorf("me: %s", me.body)
 	}
 	all := operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.method == http.MethodGet || o.access == "public" || o.access == "admin" {
 			continue
@@ -206,7 +206,7 @@ func TestViewAs(t *testing.T) {
 		!strings.Contains(string(journal.body), "view_refused") {
 		t.Errorf("the journal: %s", journal.body)
 	}
-	w.unchanged(d)
+	w.expectUnchanged(d)
 }
 
 // The explanation names the grant, what is missing and whom to ask; what may
@@ -222,7 +222,7 @@ func TestExplainAccess(t *testing.T) {
 			t.Fatalf("%s %s: %d %s", user, object, a.status, a.body)
 		}
 		var x api.AccessExplained
-		w.saved(nil, json.Unmarshal(a.body, &x))
+		w.expectSaved(nil, json.Unmarshal(a.body, &x))
 		return x
 	}
 	x := ask("reader", "deployment/"+string(d.ID))
@@ -251,8 +251,9 @@ func TestStreams_EndWithTheAccount(t *testing.T) {
 	w.shop()
 	d := w.deploy("first")
 	w.before("getProvision", d)
-	w.saved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "leaver", Active: true,
-		Role: controlplane.RoleAdmin, Password: controlplane.NewPlain(password)}))
+	w.expectSaved(w.accounts.PutUser(t.Context(), system,
+		accounts.UserPut{Name: "leaver", Active: true,
+			Role: controlplane.RoleAdmin, Password: controlplane.NewPlain(password)}))
 	token, open := w.token("leaver"), map[string]*listener{}
 	for id, o := range operations(t) {
 		if o.op.Responses.Value("101") != nil && id != "openReach" {
@@ -272,7 +273,7 @@ func TestStreams_EndWithTheAccount(t *testing.T) {
 		t.Fatalf("only %d streams found", len(open))
 	}
 	lines := w.lines(d, token)
-	w.saved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "leaver",
+	w.expectSaved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "leaver",
 		Role: controlplane.RoleAdmin, Active: false}))
 	for id, l := range open {
 		if l.status != http.StatusOK {
@@ -312,7 +313,7 @@ func TestIfMatch_NobodyIsOverwritten(t *testing.T) {
 	d := w.deploy("first")
 	root := w.token("root")
 	all, tried := operations(t), 0
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.method != http.MethodPut || o.visit.body == nil {
 			continue

@@ -14,7 +14,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func parsed[T any](t *testing.T, a answer) (v T) {
+func decodeAnswer[T any](t *testing.T, a answer) (v T) {
 	t.Helper()
 	if a.status != http.StatusOK {
 		t.Fatalf("status %d: %s", a.status, a.body)
@@ -50,21 +50,22 @@ func TestPipelineVersions_DiffUsersRestore(t *testing.T) {
 	if got := usersOf(t, w, root); got != "v2: new qa; v1: old qa;" {
 		t.Errorf("who runs what: %s", got)
 	}
-	d := parsed[api.PipelineDiff](t, w.call("GET", versions+"/2/diff?against=1", root, nil))
+	d := decodeAnswer[api.PipelineDiff](t, w.call("GET", versions+"/2/diff?against=1", root, nil))
 	checkDiff(t, d)
-	if a := w.call("GET", versions+"/2/diff", root, nil); parsed[api.PipelineDiff](t, a).From != 1 {
+	if a := w.call("GET", versions+"/2/diff", root, nil); decodeAnswer[api.PipelineDiff](t,
+		a).From != 1 {
 		t.Errorf("the default is not the version before: %s", a.body)
 	}
-	first := parsed[api.PipelineDiff](t, w.call("GET", versions+"/1/diff", root, nil))
+	first := decodeAnswer[api.PipelineDiff](t, w.call("GET", versions+"/1/diff", root, nil))
 	if first.From != 0 || len(first.Diff.Added) != 2 {
 		t.Errorf("the first version against nothing: %+v", first)
 	}
-	saved := parsed[api.PipelineSaved](t, w.call("POST", versions+"/1/restore", root, nil))
-	was := parsed[api.PipelineVersion](t, w.call("GET", versions+"/1", root, nil))
+	saved := decodeAnswer[api.PipelineSaved](t, w.call("POST", versions+"/1/restore", root, nil))
+	was := decodeAnswer[api.PipelineVersion](t, w.call("GET", versions+"/1", root, nil))
 	if !saved.Changed || saved.Version != 3 || saved.Digest != was.Digest {
 		t.Errorf("restored: %+v, version 1 is %s", saved, was.Digest)
 	}
-	again := parsed[api.PipelineSaved](t, w.call("POST", versions+"/1/restore", root, nil))
+	again := decodeAnswer[api.PipelineSaved](t, w.call("POST", versions+"/1/restore", root, nil))
 	if again.Changed || again.Version != 3 {
 		t.Errorf("restored twice: %+v", again)
 	}
@@ -80,7 +81,7 @@ func TestPipelineVersions_DiffUsersRestore(t *testing.T) {
 
 func usersOf(t *testing.T, w *world, token string) string {
 	t.Helper()
-	list := parsed[api.PipelineVersionList](t, w.call("GET", versions, token, nil))
+	list := decodeAnswer[api.PipelineVersionList](t, w.call("GET", versions, token, nil))
 	var said []string
 	for _, v := range list.Items {
 		text := fmt.Sprintf("v%d:", v.Version)
@@ -113,12 +114,12 @@ func TestPipelineVersions_UsersAreThoseTheCallerMaySee(t *testing.T) {
 	w.shop()
 	w.deploy("hidden")
 	ctx := t.Context()
-	w.saved(w.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "qa",
+	w.expectSaved(w.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "qa",
 		Domain: "localhost", Restricted: true}))
 	if got := usersOf(t, w, w.token("reader")); got != "v1:;" {
 		t.Errorf("a reader sees %s", got)
 	}
-	w.saved(w.accounts.PutTeam(ctx, system, accounts.TeamPut{Name: "in",
+	w.expectSaved(w.accounts.PutTeam(ctx, system, accounts.TeamPut{Name: "in",
 		Members: []string{"reader"}, Grants: []controlplane.TeamGrant{
 			{Environment: "qa", Level: controlplane.LevelRead}}}))
 	if got := usersOf(t, w, w.token("reader")); got != "v1: hidden qa;" {
@@ -134,8 +135,8 @@ func TestPipelineVersions_RestoreMustFitToday(t *testing.T) {
 	ctx := t.Context()
 	smaller := shopPipeline()
 	smaller.Steps[0].Service.Resources.MemoryMiB = 32
-	w.saved(w.catalog.SavePipeline(ctx, system, "shop", smaller, ""))
-	w.saved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "shop",
+	w.expectSaved(w.catalog.SavePipeline(ctx, system, "shop", smaller, ""))
+	w.expectSaved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "shop",
 		Resources: pipeline.Resources{CPU: 2, MemoryMiB: 48}}))
 	a := w.call("POST", versions+"/1/restore", w.token("root"), nil)
 	if a.status != http.StatusBadRequest ||

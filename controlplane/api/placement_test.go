@@ -13,7 +13,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/api"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -22,22 +22,22 @@ import (
 func (w *world) machine(name string, i controlplane.Inventory) controlplane.NodeID {
 	w.t.Helper()
 	ctx := w.t.Context()
-	e, err := w.catalog.AddNode(ctx, system, catalog.NodePut{Name: name, Environment: "qa",
+	e, err := w.nodes.AddNode(ctx, system, nodes.Put{Name: name, Environment: "qa",
 		Address: name + ".example:5000"})
-	w.saved(e, err)
-	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
-		if err := tx.SetInventory(ctx, e.Node.ID, "test", i); err != nil {
+	w.expectSaved(e, err)
+	w.expectSaved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
+		if err := tx.Nodes().SetInventory(ctx, e.Node.ID, "test", i); err != nil {
 			return err
 		}
-		if err := tx.SetVitals(ctx, e.Node.ID, controlplane.NodeVitals{At: time.Now(),
+		if err := tx.Nodes().SetVitals(ctx, e.Node.ID, controlplane.NodeVitals{At: time.Now(),
 			DiskFree: 1 << 39}); err != nil {
 			return err
 		}
 		print := controlplane.Thumbprint(fmt.Sprintf("%064x", []byte(name)))
-		if _, err := tx.TrustNode(ctx, e.Node.ID, print); err != nil {
+		if _, err := tx.NodeTrust().Trust(ctx, e.Node.ID, print); err != nil {
 			return err
 		}
-		_, err := tx.MoveNode(ctx, e.Node.ID, controlplane.NodeOnline, "")
+		_, err := tx.Nodes().Move(ctx, e.Node.ID, controlplane.NodeOnline, "")
 		return err
 	}))
 	return e.Node.ID
@@ -69,7 +69,7 @@ func TestPlacement_RacersNeverOverbook(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.expectSaved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	const each, racers = 5, 30
 	for _, name := range []string{"race-a", "race-b"} {
 		var gpus []controlplane.GPU
@@ -81,7 +81,7 @@ func TestPlacement_RacersNeverOverbook(t *testing.T) {
 	}
 	p := shopPipeline()
 	p.Steps[0].Service.GPUs = &pipeline.GPUs{Count: 1}
-	w.saved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "with a GPU"))
+	w.expectSaved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "with a GPU"))
 	answers := make([]answer, racers)
 	var all sync.WaitGroup
 	for i := range racers {
@@ -120,10 +120,10 @@ func TestPlacement_RacersNeverOverbook(t *testing.T) {
 func (w *world) eachGPUOnce(node string, want int) {
 	w.t.Helper()
 	given := map[string]bool{}
-	n, err := w.catalog.GetNode(w.t.Context(), system, node)
-	w.saved(n, err)
+	n, err := w.nodes.GetNode(w.t.Context(), system, node)
+	w.expectSaved(n, err)
 	orders, _, err := w.lifecycle.NodeGoals(w.t.Context(), system, n.ID)
-	w.saved(orders, err)
+	w.expectSaved(orders, err)
 	for _, o := range orders {
 		s, _ := o.Pipeline.Step("api")
 		if g := s.Service.GPUs; g == nil || len(g.DeviceIDs) != 1 || given[g.DeviceIDs[0]] {
@@ -188,7 +188,7 @@ func TestPlacement_RoomIsShownOnRefusalOnly(t *testing.T) {
 		t.Fatalf("an admin sees %v of the node: %s", told(node), node.body)
 	}
 	read, all := 0, operations(t)
-	for _, id := range named(all) {
+	for _, id := range operationNames(all) {
 		o := all[id]
 		if !o.reads() || o.access == access.Public {
 			continue
@@ -205,7 +205,7 @@ func TestPlacement_RoomIsShownOnRefusalOnly(t *testing.T) {
 	if read < 20 {
 		t.Errorf("only %d reads were allowed", read)
 	}
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.expectSaved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	w.machine("tiny", controlplane.Inventory{CPU: 1, Memory: 16 << 20, Disk: 1 << 40})
 	// promise: N-133
 	if a := w.create(token, "more", nil); a.status != http.StatusConflict ||
@@ -294,8 +294,9 @@ func TestCreate_OnANodeWithoutSizeIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.SetInventory(t.Context(), w.node, "test", controlplane.Inventory{Hostname: "n"})
+	w.expectSaved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+		return tx.Nodes().SetInventory(t.Context(), w.node, "test",
+			controlplane.Inventory{Hostname: "n"})
 	}))
 	root := w.token("root")
 	early := w.create(root, "early", nil)
@@ -303,9 +304,10 @@ func TestCreate_OnANodeWithoutSizeIsAskedAgain(t *testing.T) {
 		early.header.Get("Retry-After") == "" {
 		t.Errorf("a node without size answers %d, %v: %s", early.status, early.header, early.body)
 	}
-	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.SetInventory(t.Context(), w.node, "test", controlplane.Inventory{Hostname: "n",
-			CPU: 64, Memory: 64 << 30, Disk: 1 << 40})
+	w.expectSaved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+		return tx.Nodes().SetInventory(t.Context(), w.node, "test",
+			controlplane.Inventory{Hostname: "n",
+				CPU: 64, Memory: 64 << 30, Disk: 1 << 40})
 	}))
 	if late := w.create(root, "early", nil); late.status != http.StatusCreated {
 		t.Errorf("with its size known it answers %d: %s", late.status, late.body)
@@ -317,10 +319,12 @@ func TestCreate_OnANodeWithoutSizeIsAskedAgain(t *testing.T) {
 // too, so the answer is to try again, and who chooses to wait is queued.
 func (w *world) engineDown(token string) {
 	w.t.Helper()
-	w.saved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
-		return tx.SetInventory(w.t.Context(), w.node, "test", controlplane.Inventory{Hostname: "n",
-			CPU: 64, Memory: 64 << 30, Disk: 1 << 40, Checks: []controlplane.Check{
-				{ID: "engine", Severity: controlplane.SeverityCritical, Detail: "It is down."}}})
+	w.expectSaved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
+		return tx.Nodes().SetInventory(w.t.Context(), w.node, "test",
+			controlplane.Inventory{Hostname: "n",
+				CPU: 64, Memory: 64 << 30, Disk: 1 << 40, Checks: []controlplane.Check{
+					{ID: "engine", Severity: controlplane.SeverityCritical,
+						Detail: "It is down."}}})
 	}))
 	a := w.create(token, "down", nil)
 	if a.status != http.StatusServiceUnavailable || a.field("code") != "node_not_ready" ||

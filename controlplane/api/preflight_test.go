@@ -66,7 +66,7 @@ func faults() map[string]fault {
 		}, asked: object{"project": "down"}, check: "registry", code: "registry_down",
 			says: "cannot be reached"},
 		"the plugin's image is gone": {seed: func(w *world) {
-			w.saved(w.catalog.PutPlugin(w.t.Context(), system, catalog.PluginPut{Name: "lost",
+			w.expectSaved(w.catalog.PutPlugin(w.t.Context(), system, catalog.PluginPut{Name: "lost",
 				Registry: "local", Image: "lost/plugin", Tag: "1.0"}))
 			w.project("lost", toService("api", "api"), pipeline.Step{Key: "lost",
 				Plugin: &pipeline.PluginStep{Name: "lost"}})
@@ -107,7 +107,7 @@ func TestPreflight_SeededFaults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.saved(w.catalog.PutProject(t.Context(), system, catalog.ProjectPut{Name: "bare"}))
+	w.expectSaved(w.catalog.PutProject(t.Context(), system, catalog.ProjectPut{Name: "bare"}))
 	w.deploy("first")
 	tokens := map[string]string{"": w.token("root"), "reader": w.token("reader")}
 	all := faults()
@@ -227,15 +227,15 @@ func toService(key pipeline.StepKey, name string) pipeline.Step {
 
 func (w *world) service(name, image, pattern string) {
 	w.t.Helper()
-	w.saved(w.catalog.PutService(w.t.Context(), system, catalog.ServicePut{Name: name,
+	w.expectSaved(w.catalog.PutService(w.t.Context(), system, catalog.ServicePut{Name: name,
 		Registry: "local", Image: image, TagMode: pipeline.Selectable, Pattern: pattern}))
 }
 
 // project saves a pipeline of these steps as a project's first version.
 func (w *world) project(name string, steps ...pipeline.Step) {
 	w.t.Helper()
-	w.saved(w.catalog.PutProject(w.t.Context(), system, catalog.ProjectPut{Name: name}))
-	w.saved(w.catalog.SavePipeline(w.t.Context(), system, name,
+	w.expectSaved(w.catalog.PutProject(w.t.Context(), system, catalog.ProjectPut{Name: name}))
+	w.expectSaved(w.catalog.SavePipeline(w.t.Context(), system, name,
 		pipeline.Pipeline{Format: 1, Steps: steps}, ""))
 }
 
@@ -252,16 +252,16 @@ func (w *world) deployOf(project, name, step string) {
 func changedError(name string, key pipeline.StepKey, change func(*pipeline.Step)) func(*world) {
 	return func(w *world) {
 		ctx, value := w.t.Context(), controlplane.NewPlain(projectSecret)
-		w.saved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: name}))
-		w.saved(w.catalog.PutSecret(ctx, system, catalog.SecretPut{Project: name,
+		w.expectSaved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: name}))
+		w.expectSaved(w.catalog.PutSecret(ctx, system, catalog.SecretPut{Project: name,
 			Name: "API_TOKEN", Value: &value}))
-		w.saved(w.catalog.SavePipeline(ctx, system, name, shopPipeline(), ""))
-		w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
-			project, err := tx.ProjectByName(ctx, name)
+		w.expectSaved(w.catalog.SavePipeline(ctx, system, name, shopPipeline(), ""))
+		w.expectSaved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
+			project, err := tx.Projects().ByName(ctx, name)
 			if err != nil {
 				return err
 			}
-			v, _, err := tx.LatestVersion(ctx, project.ID)
+			v, _, err := tx.Pipelines().GetLatest(ctx, project.ID)
 			if err != nil {
 				return err
 			}
@@ -274,7 +274,7 @@ func changedError(name string, key pipeline.StepKey, change func(*pipeline.Step)
 			if v.Digest, err = pipeline.Digest(v.Pipeline); err != nil {
 				return err
 			}
-			return tx.InsertVersion(ctx, v)
+			return tx.Pipelines().InsertVersion(ctx, v)
 		}))
 	}
 }
@@ -284,10 +284,11 @@ func (w *world) saysOfItself(i controlplane.Inventory, diskFree int64) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	i.Hostname, i.CPU, i.Memory, i.Disk, i.Arch = "node-1", 64, 64<<30, 1<<40, "x86_64"
-	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
-		if err := tx.SetInventory(ctx, w.node, "test", i); err != nil {
+	w.expectSaved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
+		if err := tx.Nodes().SetInventory(ctx, w.node, "test", i); err != nil {
 			return err
 		}
-		return tx.SetVitals(ctx, w.node, controlplane.NodeVitals{At: time.Now(), DiskFree: diskFree})
+		return tx.Nodes().SetVitals(ctx, w.node,
+			controlplane.NodeVitals{At: time.Now(), DiskFree: diskFree})
 	}))
 }

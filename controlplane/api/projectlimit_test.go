@@ -10,17 +10,17 @@ import (
 	"github.com/nullops/nullops/controlplane/catalog"
 )
 
-// limited adds the environment staging with a node, and a person with full access
+// addLimitedPerson adds the environment staging with a node, and a person with full access
 // to that environment and nothing else.
-func (w *world) limited() (token string) {
+func (w *world) addLimitedPerson() (token string) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	w.saved(w.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "staging",
+	w.expectSaved(w.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "staging",
 		Domain: "staging.example"}))
 	w.onlineIn("node-2", "staging", "127.0.0.1:5001")
-	w.saved(w.accounts.PutUser(ctx, system, accounts.UserPut{Name: "stager", Active: true,
+	w.expectSaved(w.accounts.PutUser(ctx, system, accounts.UserPut{Name: "stager", Active: true,
 		Role: controlplane.RoleUser, Password: controlplane.NewPlain(password)}))
-	w.saved(w.accounts.PutTeam(ctx, system, accounts.TeamPut{Name: "stagers",
+	w.expectSaved(w.accounts.PutTeam(ctx, system, accounts.TeamPut{Name: "stagers",
 		Members: []string{"stager"}, Grants: []controlplane.TeamGrant{{Environment: "staging",
 			Level: controlplane.LevelFull}}}))
 	return w.token("stager")
@@ -42,7 +42,7 @@ func TestProject_LimitedToEnvironments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	stager := w.limited()
+	stager := w.addLimitedPerson()
 	create := func(token string) answer {
 		return w.call("POST", "/api/v1/deployments", token, object{"name": "one",
 			"project": "shop", "environment": "staging", "versions": object{"api": "1.0"}})
@@ -100,7 +100,7 @@ func TestExplain_SaysWhatAnEnvironmentOpens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	stager := w.limited()
+	stager := w.addLimitedPerson()
 	a := w.call("GET", "/api/v1/me/access?object=environment/staging", stager, nil)
 	if a.status != http.StatusOK || !strings.Contains(string(a.body), "secrets of every project") {
 		t.Errorf("why: %d %s", a.status, a.body)

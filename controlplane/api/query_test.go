@@ -44,7 +44,7 @@ func TestHealth_ShowsWhatTheLastCheckSaid(t *testing.T) {
 	root := w.token("root")
 	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "first",
 		"project": "shop", "environment": "qa", "versions": object{"api": "moving"}}, nil)
-	d := w.settled("first")
+	d := w.deployReady("first")
 	lastEvent := func() int {
 		return pgtest.QueryValue[int](t, w.database, "SELECT last_event::int FROM deployments")
 	}

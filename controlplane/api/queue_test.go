@@ -12,9 +12,9 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
-	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/jobs"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -23,7 +23,7 @@ func queueWorld(t *testing.T) (w *world, root string) {
 	t.Helper()
 	w = newWorld(t)
 	w.shop()
-	w.saved(w.catalog.PutNode(t.Context(), system, catalog.NodePut{Name: "node-1",
+	w.expectSaved(w.nodes.PutNode(t.Context(), system, nodes.Put{Name: "node-1",
 		Environment: "qa", Address: "127.0.0.1:5000",
 		Settings: controlplane.NodeSettings{RunLimit: 1}}))
 	return w, w.token("root")
@@ -32,7 +32,7 @@ func queueWorld(t *testing.T) (w *world, root string) {
 // admit is one turn of the queue's loop.
 func (w *world) admit() {
 	w.t.Helper()
-	w.saved(nil, w.lifecycle.AdmitQueuedRuns(context.WithoutCancel(w.t.Context()), system, true))
+	w.expectSaved(nil, w.lifecycle.AdmitQueuedRuns(context.WithoutCancel(w.t.Context()), system, true))
 }
 
 // waits makes a deployment that queues.
@@ -44,20 +44,20 @@ func (w *world) waits(root, name string, more map[string]any) api.Deployment {
 	if a.status != http.StatusCreated {
 		w.t.Fatalf("%s: %d %s", name, a.status, a.body)
 	}
-	return w.shown(root, a.field("id"))
+	return w.showDeployment(root, a.field("id"))
 }
 
-func (w *world) shown(root, id string) (d api.Deployment) {
+func (w *world) showDeployment(root, id string) (d api.Deployment) {
 	w.t.Helper()
 	w.got("/api/v1/deployments/"+id, root, &d)
 	return d
 }
 
-// ordered lists the deployments in the agent's goals.
-func (w *world) ordered() string {
+// listGoals lists the deployments in the agent's goals.
+func (w *world) listGoals() string {
 	w.t.Helper()
 	orders, _, err := w.lifecycle.NodeGoals(w.t.Context(), system, w.node)
-	w.saved(orders, err)
+	w.expectSaved(orders, err)
 	var names []string
 	for _, o := range orders {
 		names = append(names, o.Name)
@@ -70,7 +70,7 @@ func (w *world) becomes(root, id string, all ...controlplane.DeploymentStatus) {
 	w.t.Helper()
 	for _, status := range all {
 		d, err := w.lifecycle.Get(w.t.Context(), system, controlplane.DeploymentID(id))
-		w.saved(d, err)
+		w.expectSaved(d, err)
 		w.report(d, lifecycle.Report{Status: status})
 	}
 }
@@ -108,20 +108,20 @@ func TestQueue_WaitsForARunToSpare(t *testing.T) {
 	if got := strings.Join(line, ", "); got != "1 high 10, 2 usual 128, 3 low 200" {
 		t.Errorf("the queue is %s", got)
 	}
-	if got := w.shown(root, low.Id); got.Queue == nil || *got.Queue.Position != 3 ||
+	if got := w.showDeployment(root, low.Id); got.Queue == nil || *got.Queue.Position != 3 ||
 		!strings.Contains(*got.Detail, "takes 1 run") || got.Status != "queued" {
 		t.Errorf("low stands at %+v: %v", got.Queue, got.Detail)
 	}
 	// promise: V-22, B-27
-	if got := w.ordered(); got != "first" {
+	if got := w.listGoals(); got != "first" {
 		t.Errorf("the agent is told of %s", got)
 	}
 	w.becomes(root, first.Id, controlplane.Applying, controlplane.Ready)
 	w.admit()
-	if got := w.ordered(); got != "first high" {
+	if got := w.listGoals(); got != "first high" {
 		t.Errorf("after the first, the agent is told of %s", got)
 	}
-	if got := w.shown(root, usual.Id); *got.Queue.Position != 1 {
+	if got := w.showDeployment(root, usual.Id); *got.Queue.Position != 1 {
 		t.Errorf("usual stands at %+v", got.Queue)
 	}
 	w.becomes(root, high.Id, controlplane.Applying, controlplane.Undoing, controlplane.Failed)
@@ -173,7 +173,7 @@ func (w *world) queueHistory(root, high string) {
 func TestQueue_WaitsForRoom(t *testing.T) {
 	t.Parallel()
 	w, root := queueWorld(t)
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.expectSaved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	patient := w.waits(root, "patient", nil)
 	if patient.Node != nil || patient.Queue == nil ||
 		!strings.Contains(*patient.Queue.Reason, "node-1: It is disabled") {
@@ -182,7 +182,7 @@ func TestQueue_WaitsForRoom(t *testing.T) {
 	hasty := w.waits(root, "hasty", map[string]any{"deadline_seconds": 1800})
 	w.overdue(hasty.Id)
 	w.admit()
-	got := w.shown(root, hasty.Id)
+	got := w.showDeployment(root, hasty.Id)
 	if got.Status != "failed" || got.Failure == nil || got.Failure.Code != "queue_deadline" ||
 		!strings.Contains(got.Failure.Message, "It is disabled") {
 		t.Errorf("too late: %s %+v", got.Status, got.Failure)
@@ -198,10 +198,10 @@ func TestQueue_WaitsForRoom(t *testing.T) {
 		map[string]any{"deadline_seconds": 3600}); a.status != 202 || a.field("status") != "queued" {
 		t.Errorf("it waits again: %d %s", a.status, a.body)
 	}
-	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+	w.expectSaved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
 		for _, to := range []controlplane.NodeStatus{controlplane.NodeOffline,
 			controlplane.NodeOnline} {
-			if _, err := tx.MoveNode(t.Context(), w.node, to, ""); err != nil {
+			if _, err := tx.Nodes().Move(t.Context(), w.node, to, ""); err != nil {
 				return err
 			}
 		}
@@ -212,10 +212,10 @@ func TestQueue_WaitsForRoom(t *testing.T) {
 		t.Errorf("who came later: %d %s", a.status, a.body)
 	}
 	w.admit()
-	if got := w.shown(root, patient.Id); got.Queue != nil || *got.Node != "node-1" {
+	if got := w.showDeployment(root, patient.Id); got.Queue != nil || *got.Node != "node-1" {
 		t.Errorf("patient has %v and waits %+v", got.Node, got.Queue)
 	}
-	if got := w.ordered(); got != "patient" {
+	if got := w.listGoals(); got != "patient" {
 		t.Errorf("the agent is told of %s", got)
 	}
 	if a := w.call("DELETE", "/api/v1/deployments/"+hasty.Id, root, nil); a.status != 202 ||
@@ -229,7 +229,7 @@ func TestQueue_WaitsForRoom(t *testing.T) {
 func TestQueue_RemovesWhatNeverGotANode(t *testing.T) {
 	t.Parallel()
 	w, root := queueWorld(t)
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.expectSaved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	hasty := w.waits(root, "hasty", map[string]any{"deadline_seconds": 1800})
 	w.overdue(hasty.Id)
 	w.admit()
@@ -250,7 +250,8 @@ func TestQueue_SurvivesARestart(t *testing.T) {
 	third := w.waits(root, "third", map[string]any{"priority": 0})
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	listener := postgres.NewListener(w.store, log)
-	again := lifecycle.New(lifecycle.Config{Store: w.store, Catalog: w.catalog, Log: log})
+	again := lifecycle.New(lifecycle.Config{Store: w.store, Catalog: w.catalog, Keys: w.keys,
+		Log: log})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 2)
 	go func() { done <- listener.Run(ctx) }()
@@ -261,12 +262,12 @@ func TestQueue_SurvivesARestart(t *testing.T) {
 	})
 	w.becomes(root, first.Id, controlplane.Applying, controlplane.Ready)
 	// promise: B-09, V-20, V-23
-	w.until("the third starts", func() bool { return w.ordered() == "first third" })
-	if got := w.shown(root, second.Id); got.Queue == nil || *got.Queue.Position != 1 {
+	w.until("the third starts", func() bool { return w.listGoals() == "first third" })
+	if got := w.showDeployment(root, second.Id); got.Queue == nil || *got.Queue.Position != 1 {
 		t.Errorf("second stands at %+v", got.Queue)
 	}
 	w.becomes(root, third.Id, controlplane.Applying, controlplane.Ready)
-	w.until("the second starts", func() bool { return w.ordered() == "first second third" })
+	w.until("the second starts", func() bool { return w.listGoals() == "first second third" })
 }
 
 func (w *world) until(what string, is func() bool) {

@@ -57,7 +57,7 @@ func (n *fakeNode) OpenForward(
 		return n.answerAfterEnd()
 	}
 	near, far := net.Pipe()
-	go func() { _, _ = io.Copy(far, far); n.left() }()
+	go func() { _, _ = io.Copy(far, far); n.noteClosed() }()
 	return near, nil
 }
 
@@ -76,19 +76,19 @@ func (n *fakeNode) answerAfterEnd() (net.Conn, error) {
 		all, _ := io.ReadAll(far)
 		_, _ = fmt.Fprintf(far, "%d bytes", len(all))
 		_ = far.Close()
-		n.left()
+		n.noteClosed()
 	}()
 	return near, err
 }
 
-func (n *fakeNode) left() {
+func (n *fakeNode) noteClosed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ended++
 }
 
 func (n *fakeNode) serve(conn net.Conn) {
-	defer n.left()
+	defer n.noteClosed()
 	defer func() { _ = conn.Close() }()
 	to := sidecar.NewFrameWriter(conn)
 	first, err := sidecar.ReadFrame(conn)
@@ -134,7 +134,7 @@ func (n *fakeNode) take(s sidecar.Start, conn net.Conn, to *sidecar.FrameWriter)
 	}
 }
 
-func (n *fakeNode) closed() int {
+func (n *fakeNode) countClosed() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.ended
@@ -261,7 +261,7 @@ func TestReach_Terminal(t *testing.T) {
 			t.Fatalf("it says %q, %v; want %q", got, err, want)
 		}
 	}
-	w.eventually("the service's end is closed", func() bool { return node.closed() == 1 })
+	w.eventually("the service's end is closed", func() bool { return node.countClosed() == 1 })
 	audit, root := "", w.token("root")
 	w.eventually("the end is in the audit", func() bool {
 		audit = string(w.call("GET", "/api/v1/audit?actor=full", root, nil).body)
@@ -337,13 +337,14 @@ func TestReach_EndsWithAccess(t *testing.T) {
 	all := w.lines(d, full)
 	all["first"] = ws
 	unused := w.ticket(d, full, object{"kind": "terminal"})
-	w.saved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-full",
+	w.expectSaved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-full",
 		Members: []string{"full"}, Grants: []controlplane.TeamGrant{
 			{Project: "shop", Level: controlplane.LevelRead}}}))
 	for kind, ws := range all {
 		ends(t, kind, ws)
 	}
-	w.eventually("the service's ends are closed", func() bool { return node.closed() == len(all) })
+	w.eventually("the service's ends are closed",
+		func() bool { return node.countClosed() == len(all) })
 	// What was allowed when the ticket was asked for is not when it is shown.
 	_, said = w.knock(bearer(full), object{"ticket": unused})
 	if !strings.Contains(said, `"problem"`) {

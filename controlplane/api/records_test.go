@@ -23,12 +23,12 @@ func TestRecords_NodesRunsAndQueueAreOneView(t *testing.T) {
 	var list api.QueueList
 	w.got("/api/v1/queue", root, &list)
 	// promise: B-01
-	if got := w.ordered(); len(list.Items) != 0 || got != "first second" {
+	if got := w.listGoals(); len(list.Items) != 0 || got != "first second" {
 		t.Errorf("after the report of the first, %d wait and the node is told of %q",
 			len(list.Items), got)
 	}
 	w.becomes(root, second.Id, controlplane.Applying, controlplane.Ready)
-	if got := w.shown(root, second.Id); got.Status != "ready" {
+	if got := w.showDeployment(root, second.Id); got.Status != "ready" {
 		t.Errorf("the second is %s", got.Status)
 	}
 }
@@ -65,15 +65,15 @@ func TestRecords_OfRunsAndDeployments(t *testing.T) {
 	t.Parallel()
 	w, root := queueWorld(t)
 	first := w.waits(root, "first", nil)
-	if got := w.ordered(); got != "first" {
+	if got := w.listGoals(); got != "first" {
 		t.Fatalf("the node is told of %q", got)
 	}
 	d, err := w.lifecycle.Get(t.Context(), system, controlplane.DeploymentID(first.Id))
-	w.saved(d, err)
-	w.saved(nil, w.lifecycle.MarkDelivered(t.Context(), system, []controlplane.RunID{d.RunID}))
+	w.expectSaved(d, err)
+	w.expectSaved(nil, w.lifecycle.MarkDelivered(t.Context(), system, []controlplane.RunID{d.RunID}))
 	w.becomes(root, first.Id, controlplane.Applying)
-	w.observed(d, "unhealthy", "it answers 500", 3)
-	shown := w.shown(root, first.Id)
+	w.reportHealth(d, "unhealthy", "it answers 500", 3)
+	shown := w.showDeployment(root, first.Id)
 	service := shown.Services[0]
 	// promise: V-29
 	if shown.Node == nil || *shown.Node != "node-1" || service.Health != "unhealthy" ||
@@ -109,16 +109,16 @@ func TestRecords_OfDecisions(t *testing.T) {
 	w.shop()
 	root := w.token("root")
 	w.deploy("first")
-	d := w.settled("first")
+	d := w.deployReady("first")
 	path := "/deployments/" + string(d.ID)
-	w.observed(d, "unhealthy", "it answers 500", 0)
-	shown := w.shown(root, string(d.ID))
+	w.reportHealth(d, "unhealthy", "it answers 500", 0)
+	shown := w.showDeployment(root, string(d.ID))
 	// promise: V-01
 	if *shown.Node != "node-1" || shown.Services[0].Health != "unhealthy" {
 		t.Errorf("on node %v, services %+v", shown.Node, shown.Services)
 	}
-	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		_, err := tx.MoveNode(t.Context(), w.node, controlplane.NodeOffline, "it is silent")
+	w.expectSaved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+		_, err := tx.Nodes().Move(t.Context(), w.node, controlplane.NodeOffline, "it is silent")
 		return err
 	}))
 	var events api.NodeEventList
@@ -131,7 +131,7 @@ func TestRecords_OfDecisions(t *testing.T) {
 	if !kinds["added"] || !kinds["online"] || !kinds["offline"] {
 		t.Errorf("the node's events are %+v", events.Items)
 	}
-	if shown = w.shown(root, string(d.ID)); shown.NodeOfflineSince == nil {
+	if shown = w.showDeployment(root, string(d.ID)); shown.NodeOfflineSince == nil {
 		t.Errorf("its node is offline: %+v", shown)
 	}
 	var run api.Run
@@ -140,8 +140,8 @@ func TestRecords_OfDecisions(t *testing.T) {
 	if run.Queue == nil || run.Queue.StartedAt == nil {
 		t.Errorf("when it was scheduled: %+v", run.Queue)
 	}
-	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		_, err := tx.MoveNode(t.Context(), w.node, controlplane.NodeOnline, "")
+	w.expectSaved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+		_, err := tx.Nodes().Move(t.Context(), w.node, controlplane.NodeOnline, "")
 		return err
 	}))
 	w.machine("node-2", controlplane.Inventory{CPU: 8, Memory: 8 << 30, Disk: 1 << 40})
@@ -151,8 +151,8 @@ func TestRecords_OfDecisions(t *testing.T) {
 		t.Fatalf("%d arrived, %v", n, err)
 	}
 	// promise: V-01
-	if shown = w.shown(root, string(d.ID)); shown.MovedTo == nil ||
-		*w.shown(root, *shown.MovedTo).Node != "node-2" {
+	if shown = w.showDeployment(root, string(d.ID)); shown.MovedTo == nil ||
+		*w.showDeployment(root, *shown.MovedTo).Node != "node-2" {
 		t.Errorf("moved to %v", shown.MovedTo)
 	}
 	entries := w.call("GET", "/api/v1/audit?action=move", root, nil)

@@ -100,13 +100,13 @@ func TestStreamEvents_Filters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.saved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "other",
+	w.expectSaved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "other",
 		Domain: "other.localhost"}))
 	token := w.token("root")
 	here := w.open("/api/v1/events?environment=qa&project=shop", token, "")
 	boss := accounts.UserPut{Name: "boss", Role: controlplane.RoleAdmin, DisplayName: "Boss",
 		Active: true, Password: controlplane.NewPlain(password)}
-	w.saved(w.accounts.PutUser(t.Context(), system, boss))
+	w.expectSaved(w.accounts.PutUser(t.Context(), system, boss))
 	none := w.open("/api/v1/events?environment=other", w.token("boss"), "")
 	here.until(is("reset"))
 	none.until(is("reset"))
@@ -116,7 +116,7 @@ func TestStreamEvents_Filters(t *testing.T) {
 	}
 	// Anyone who ends the other stream proves that nothing came before its end.
 	boss.Active = false
-	w.saved(w.accounts.PutUser(t.Context(), system, boss))
+	w.expectSaved(w.accounts.PutUser(t.Context(), system, boss))
 	for {
 		e, ok := none.next()
 		if !ok {

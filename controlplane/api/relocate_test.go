@@ -29,8 +29,8 @@ type relocation struct {
 	beginning api.Deployment
 }
 
-func newRelocation(t *testing.T) *relocation {
-	r := &relocation{world: newWorld(t)}
+func newRelocation(t *testing.T, change ...func(*api.Config)) *relocation {
+	r := &relocation{world: newWorld(t, change...)}
 	r.shop()
 	r.root, r.from = r.token("root"), r.node
 	data := toService("db", "api")
@@ -49,7 +49,7 @@ func (r *relocation) another(name string) controlplane.Deployment {
 	r.t.Helper()
 	r.expect(http.StatusCreated, "POST", "/deployments", r.root, object{"name": name,
 		"project": "data", "environment": "qa", "versions": object{"db": "1.0"}}, nil)
-	return r.settled(name)
+	return r.deployReady(name)
 }
 
 // claimMove moves a deployment, and claims the copy of its volumes.
@@ -58,7 +58,7 @@ func (r *relocation) claimMove(d controlplane.Deployment) controlplane.Relocatio
 	r.expect(http.StatusAccepted, "POST", "/deployments/"+string(d.ID)+"/move", r.root,
 		object{"node": "node-2"}, nil)
 	j, err := r.lifecycle.ClaimRelocation(r.t.Context(), system, "me")
-	r.saved(nil, err)
+	r.expectSaved(nil, err)
 	if j.Deployment != d.ID {
 		r.t.Errorf("the journey is %+v", j)
 	}
@@ -77,7 +77,7 @@ func (r *relocation) beginMove() controlplane.RelocationTask {
 		r.t.Errorf("moved while it moves: %s", again.body)
 	}
 	j, err := r.lifecycle.ClaimRelocation(r.t.Context(), system, "me")
-	r.saved(nil, err)
+	r.expectSaved(nil, err)
 	if j.Deployment != r.d.ID || j.From != r.from || j.To != r.to || len(j.Volumes) != 1 ||
 		j.Volumes[0] != (controlplane.VolumeName{Step: "db", Name: "data"}) {
 		r.t.Errorf("the journey is %+v", j)
@@ -85,8 +85,8 @@ func (r *relocation) beginMove() controlplane.RelocationTask {
 	return j
 }
 
-// ordered is the deployment's goal on a node: "none", or the goal and its marks.
-func (r *relocation) ordered(node controlplane.NodeID) string {
+// describeGoal returns the deployment's goal on a node: "none", or the goal and its marks.
+func (r *relocation) describeGoal(node controlplane.NodeID) string {
 	r.t.Helper()
 	o := r.nodeGoal(node)
 	if o.Deployment == "" {
@@ -106,7 +106,7 @@ func (r *relocation) ordered(node controlplane.NodeID) string {
 func (r *relocation) nodeGoal(node controlplane.NodeID) (o controlplane.NodeGoal) {
 	r.t.Helper()
 	orders, _, err := r.lifecycle.NodeGoals(r.t.Context(), system, node)
-	r.saved(nil, err)
+	r.expectSaved(nil, err)
 	for _, other := range orders {
 		if other.Deployment == r.d.ID {
 			o = other
@@ -115,9 +115,9 @@ func (r *relocation) nodeGoal(node controlplane.NodeID) (o controlplane.NodeGoal
 	return o
 }
 
-func (r *relocation) told(from, to string) {
+func (r *relocation) expectGoals(from, to string) {
 	r.t.Helper()
-	if a, b := r.ordered(r.from), r.ordered(r.to); a != from || b != to {
+	if a, b := r.describeGoal(r.from), r.describeGoal(r.to); a != from || b != to {
 		r.t.Errorf("the nodes are told %q and %q, wanted %q and %q", a, b, from, to)
 	}
 }
@@ -126,7 +126,7 @@ func (r *relocation) told(from, to string) {
 func (r *relocation) says(node controlplane.NodeID, s controlplane.DeploymentStatus, why string) {
 	r.t.Helper()
 	d, err := r.lifecycle.Get(r.t.Context(), system, r.d.ID)
-	r.saved(nil, err)
+	r.expectSaved(nil, err)
 	d.NodeID = node
 	r.node = node
 	r.report(d, lifecycle.Report{Status: s, Message: why})
@@ -143,7 +143,7 @@ func TestMove_WithVolumes(t *testing.T) {
 	t.Parallel()
 	r := newRelocation(t)
 	j := r.beginMove()
-	r.told("present", "none")
+	r.expectGoals("present", "none")
 	ctx := t.Context()
 	j.Bytes = 1 << 40
 	if err := r.lifecycle.RelocationMeasured(ctx, system, j); err == nil ||
@@ -151,20 +151,20 @@ func TestMove_WithVolumes(t *testing.T) {
 		t.Errorf("more than the node has room for: %v", err)
 	}
 	j.Bytes = 100 << 20
-	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
-	r.told("present still", "present elsewhere still")
+	r.expectSaved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
+	r.expectGoals("present still", "present elsewhere still")
 	wanted, err := r.lifecycle.TouchRelocation(ctx, system, j.RelocationAttempt, "me", 40<<20)
 	if d := r.now(); !wanted || err != nil || !strings.Contains(*d.Detail, "40 MiB of about 100 MiB") {
 		t.Errorf("wanted %v, %v: %v", wanted, err, *d.Detail)
 	}
 	j.Resume = []pipeline.StepKey{"job"}
-	r.saved(nil, r.lifecycle.FinishCopy(ctx, system, j))
-	r.told("present still", "present elsewhere")
+	r.expectSaved(nil, r.lifecycle.FinishCopy(ctx, system, j))
+	r.expectGoals("present still", "present elsewhere")
 	if o := r.nodeGoal(r.to); !slices.Equal(o.Resume, j.Resume) || !o.Attempt.Equal(j.Since) {
 		t.Errorf("where it goes, %v resume, of the attempt of %s", o.Resume, o.Attempt)
 	}
 	r.says(r.to, controlplane.Ready, "")
-	r.told("gone elsewhere", "present")
+	r.expectGoals("gone elsewhere", "present")
 	if d := r.now(); *d.Node != "node-2" || d.Moving != nil || d.Status != "ready" ||
 		*d.Services[0].Url != *r.beginning.Services[0].Url {
 		t.Errorf("there it is %+v", d)
@@ -174,7 +174,7 @@ func TestMove_WithVolumes(t *testing.T) {
 		t.Errorf("what it left is still on the node: %s", used.body)
 	}
 	r.says(r.from, controlplane.Removed, "")
-	r.told("none", "present")
+	r.expectGoals("none", "present")
 }
 
 // Whatever ends a move, it continues where it was, and the other node is cleared.
@@ -183,22 +183,23 @@ func TestMove_CalledOff(t *testing.T) {
 	r := newRelocation(t)
 	ctx := t.Context()
 	j := r.beginMove()
-	r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, j.RelocationAttempt, "nobody measured"))
-	r.told("present", "none")
+	r.expectSaved(nil, r.lifecycle.CancelRelocation(ctx, system, j.RelocationAttempt,
+		"nobody measured"))
+	r.expectGoals("present", "none")
 	for _, how := range []func(){
 		func() {
-			r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, j.RelocationAttempt,
+			r.expectSaved(nil, r.lifecycle.CancelRelocation(ctx, system, j.RelocationAttempt,
 				"because"))
 		},
 		func() {
-			r.saved(nil, r.lifecycle.FinishCopy(ctx, system, j))
+			r.expectSaved(nil, r.lifecycle.FinishCopy(ctx, system, j))
 			r.says(r.to, controlplane.Failed, "because")
 		},
 	} {
 		j = r.beginMove()
-		r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
+		r.expectSaved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 		how()
-		r.told("present", "gone elsewhere")
+		r.expectGoals("present", "gone elsewhere")
 		if d := r.now(); *d.Node == "node-2" || d.Moving != nil || d.Status != "ready" ||
 			!strings.Contains(*d.Detail, "was not moved to node node-2: because") {
 			t.Errorf("it goes on as %+v: %s", d, *d.Detail)
@@ -208,12 +209,12 @@ func TestMove_CalledOff(t *testing.T) {
 			t.Errorf("the copy goes on: %v", err)
 		}
 		r.says(r.to, controlplane.Removed, "")
-		r.told("present", "none")
+		r.expectGoals("present", "none")
 	}
 	j = r.beginMove()
-	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
+	r.expectSaved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 	r.expect(http.StatusAccepted, "DELETE", r.path, r.root, nil, nil)
-	r.told("gone", "gone elsewhere")
+	r.expectGoals("gone", "gone elsewhere")
 }
 
 // A worker that was away for too long cannot change a later attempt.
@@ -222,13 +223,14 @@ func TestMove_OfEarlierAttempt(t *testing.T) {
 	r := newRelocation(t)
 	ctx := t.Context()
 	old := r.beginMove()
-	r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, old.RelocationAttempt, "nobody was at it"))
+	r.expectSaved(nil, r.lifecycle.CancelRelocation(ctx, system, old.RelocationAttempt,
+		"nobody was at it"))
 	j := r.beginMove()
 	if err := r.lifecycle.RelocationMeasured(ctx, system, old); err == nil {
 		t.Error("the earlier attempt's size counts")
 	}
-	r.told("present", "none")
-	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
+	r.expectGoals("present", "none")
+	r.expectSaved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 	if err := r.lifecycle.FinishCopy(ctx, system, old); err == nil {
 		t.Error("the earlier attempt's copy counts")
 	}
@@ -240,10 +242,10 @@ func TestMove_OfEarlierAttempt(t *testing.T) {
 		err != nil {
 		t.Errorf("the earlier attempt is wanted: %v, %v", wanted, err)
 	}
-	r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, old.RelocationAttempt, "too late"))
-	r.told("present still", "present elsewhere still")
-	r.saved(nil, r.lifecycle.FinishCopy(ctx, system, j))
-	r.told("present still", "present elsewhere")
+	r.expectSaved(nil, r.lifecycle.CancelRelocation(ctx, system, old.RelocationAttempt, "too late"))
+	r.expectGoals("present still", "present elsewhere still")
+	r.expectSaved(nil, r.lifecycle.FinishCopy(ctx, system, j))
+	r.expectGoals("present still", "present elsewhere")
 }
 
 // What is promised to one is not promised to another, and neither is what a copy
@@ -258,7 +260,7 @@ func TestMove_RoomIsPromisedOnce(t *testing.T) {
 	second := r.another("more")
 	first := r.claimMove(r.d)
 	first.Bytes = much
-	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, first))
+	r.expectSaved(nil, r.lifecycle.RelocationMeasured(ctx, system, first))
 	j := r.claimMove(second)
 	j.Bytes = much
 	if err := r.lifecycle.RelocationMeasured(ctx, system, j); err == nil ||
@@ -266,7 +268,7 @@ func TestMove_RoomIsPromisedOnce(t *testing.T) {
 		t.Errorf("two copies get the same room: %v", err)
 	}
 	j.Bytes = 100 << 20
-	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
+	r.expectSaved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 	bytes, err := r.lifecycle.ReserveMoreRoom(ctx, system, j.RelocationAttempt, 200<<20)
 	if bytes != 400<<20 || err != nil {
 		t.Errorf("a copy of 200 MiB may take %d bytes: %v", bytes, err)
@@ -275,7 +277,7 @@ func TestMove_RoomIsPromisedOnce(t *testing.T) {
 		!strings.Contains(err.Error(), "more than the 400 MiB that were measured") {
 		t.Errorf("it grows into the room of the other: %v", err)
 	}
-	r.saved(nil, r.lifecycle.CancelRelocation(ctx, system, first.RelocationAttempt, "because"))
+	r.expectSaved(nil, r.lifecycle.CancelRelocation(ctx, system, first.RelocationAttempt, "because"))
 	if _, err := r.lifecycle.ReserveMoreRoom(ctx, system, j.RelocationAttempt, much/2); err != nil {
 		t.Errorf("the other's room is not free again: %v", err)
 	}
@@ -286,13 +288,13 @@ func TestMove_SourceGoesAway(t *testing.T) {
 	t.Parallel()
 	r := newRelocation(t)
 	j := r.beginMove()
-	r.saved(nil, r.lifecycle.RelocationMeasured(t.Context(), system, j))
-	r.saved(nil, r.lifecycle.CancelLostRelocations(t.Context(), system))
-	r.told("present still", "present elsewhere still")
+	r.expectSaved(nil, r.lifecycle.RelocationMeasured(t.Context(), system, j))
+	r.expectSaved(nil, r.lifecycle.CancelLostRelocations(t.Context(), system))
+	r.expectGoals("present still", "present elsewhere still")
 	pgtest.Exec(t, r.database, `UPDATE nodes SET status = 'offline',
 		since = now() - interval '10 minutes' WHERE id = $1`, string(r.from))
-	r.saved(nil, r.lifecycle.CancelLostRelocations(t.Context(), system))
-	r.told("present", "gone elsewhere")
+	r.expectSaved(nil, r.lifecycle.CancelLostRelocations(t.Context(), system))
+	r.expectGoals("present", "gone elsewhere")
 	if d := r.now(); !strings.Contains(*d.Detail, "node node-1 went away") {
 		t.Errorf("it says %s", *d.Detail)
 	}
@@ -331,8 +333,8 @@ func TestMove_ClearedBeforeForgotten(t *testing.T) {
 	r := newRelocation(t)
 	ctx := t.Context()
 	j := r.beginMove()
-	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
-	r.saved(nil, r.lifecycle.FinishCopy(ctx, system, j))
+	r.expectSaved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
+	r.expectSaved(nil, r.lifecycle.FinishCopy(ctx, system, j))
 	r.says(r.to, controlplane.Ready, "")
 	r.expect(http.StatusAccepted, "DELETE", r.path, r.root, nil, nil)
 	r.says(r.to, controlplane.Removed, "")
@@ -346,7 +348,9 @@ func TestMove_ClearedBeforeForgotten(t *testing.T) {
 		if err != nil || gone != want {
 			t.Errorf("%d are forgotten, wanted %d: %v", gone, want, err)
 		}
-		r.saved(nil, r.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.FinishDrains(ctx) }))
+		r.expectSaved(nil, r.store.InTx(ctx, func(tx *postgres.Tx) error {
+			return tx.Nodes().FinishDrains(ctx)
+		}))
 		if now := pgtest.QueryValue[string](t, r.database,
 			"SELECT drain FROM nodes WHERE name = 'node-1'"); now != drained {
 			t.Errorf("the drain is %s, wanted %s", now, drained)
@@ -357,7 +361,7 @@ func TestMove_ClearedBeforeForgotten(t *testing.T) {
 	if !strings.Contains(string(kept.body), "what deployment data left on node node-1") {
 		t.Errorf("its project is deleted: %s", kept.body)
 	}
-	r.told("gone elsewhere", "none")
+	r.expectGoals("gone elsewhere", "none")
 	r.says(r.from, controlplane.Removed, "")
 	forgets(1, "drained")
 	r.expect(http.StatusNoContent, "DELETE", "/projects/data", r.root, nil, nil)
@@ -390,7 +394,7 @@ func TestMove_OneCannotBeCalledOff(t *testing.T) {
 	r.node = r.from
 	second := r.another("more")
 	j := r.beginMove()
-	r.saved(nil, r.lifecycle.RelocationMeasured(t.Context(), system, j))
+	r.expectSaved(nil, r.lifecycle.RelocationMeasured(t.Context(), system, j))
 	pgtest.Exec(t, r.database, `UPDATE relocations SET seen_at = now() - interval '1 hour';
 		CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
 			AS $$ BEGIN RAISE EXCEPTION 'cannot be called off'; END $$;

@@ -13,14 +13,14 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// stepped is a report about the step that the shop has.
-func stepped(status pipeline.StepStatus, message string) lifecycle.Report {
+// stepReport returns a report about the step that the shop has.
+func stepReport(status pipeline.StepStatus, message string) lifecycle.Report {
 	return lifecycle.Report{Message: message, Step: &controlplane.StepRow{Key: "api",
 		Status: status}}
 }
 
-// addressed has the world's node say things about a deployment, in order.
-func (w *world) addressed(
+// reportInOrder has the world's node say things about a deployment, in order.
+func (w *world) reportInOrder(
 	d controlplane.Deployment, all ...lifecycle.Report,
 ) []lifecycle.Report {
 	all = slices.Clone(all)
@@ -33,20 +33,20 @@ func (w *world) addressed(
 	return all
 }
 
-func (w *world) applied(all ...lifecycle.Report) error {
+func (w *world) applyReports(all ...lifecycle.Report) error {
 	return w.lifecycle.Apply(context.WithoutCancel(w.t.Context()), system, all...)
 }
 
-// told is all that people see of the reports.
-func (w *world) told(id controlplane.DeploymentID) (text string) {
+// showReports returns all that people see of the reports.
+func (w *world) showReports(id controlplane.DeploymentID) (text string) {
 	w.t.Helper()
-	w.saved(nil, w.store.Read(w.t.Context(), func(tx *postgres.Tx) error {
-		d, err := tx.Deployment(w.t.Context(), id)
+	w.expectSaved(nil, w.store.Read(w.t.Context(), func(tx *postgres.Tx) error {
+		d, err := tx.Deployments().Get(w.t.Context(), id)
 		if err != nil {
 			return err
 		}
 		text = fmt.Sprintf("%s %q %+v\n", d.Status, d.Detail, d.Failure)
-		events, err := tx.History(w.t.Context(), id, 0, 100)
+		events, err := tx.History().List(w.t.Context(), id, 0, 100)
 		for _, e := range events {
 			text += fmt.Sprintf("%d %s", e.Seq, e.Kind)
 			if e.Step != nil {
@@ -64,31 +64,31 @@ func TestReports_ComeToTheSameTogether(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	for name, all := range map[string][]lifecycle.Report{
-		"good": {{Status: controlplane.Applying}, stepped(pipeline.StepPulling, ""),
-			stepped(pipeline.StepRunning, ""), stepped(pipeline.StepDone, "it is up"),
+		"good": {{Status: controlplane.Applying}, stepReport(pipeline.StepPulling, ""),
+			stepReport(pipeline.StepRunning, ""), stepReport(pipeline.StepDone, "it is up"),
 			{Status: controlplane.Ready, Message: "all is up"}},
-		"under-way": {{Status: controlplane.Applying}, stepped(pipeline.StepPulling, "")},
-		"bad": {{Status: controlplane.Applying}, stepped(pipeline.StepPulling, ""),
+		"under-way": {{Status: controlplane.Applying}, stepReport(pipeline.StepPulling, "")},
+		"bad": {{Status: controlplane.Applying}, stepReport(pipeline.StepPulling, ""),
 			{Step: &controlplane.StepRow{Key: "api", Status: pipeline.StepFailed}, Code: "pull",
 				Message: "no such image"}, {Status: controlplane.Undoing},
-			stepped(pipeline.StepUndoing, ""), stepped(pipeline.StepUndone, ""),
+			stepReport(pipeline.StepUndoing, ""), stepReport(pipeline.StepUndone, ""),
 			{Status: controlplane.Failed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			single, together := w.deploy(name+"-1"), w.deploy(name+"-2")
-			for _, r := range w.addressed(single, all...) {
-				w.saved(nil, w.applied(r))
+			for _, r := range w.reportInOrder(single, all...) {
+				w.expectSaved(nil, w.applyReports(r))
 			}
-			batch := w.addressed(together, all...)
-			w.saved(nil, w.applied(batch...))
-			want, got := w.told(single.ID), w.told(together.ID)
+			batch := w.reportInOrder(together, all...)
+			w.expectSaved(nil, w.applyReports(batch...))
+			want, got := w.showReports(single.ID), w.showReports(together.ID)
 			if want != got {
 				t.Errorf("one by one:\n%stogether:\n%s", want, got)
 			}
 			// What comes again changes nothing, nor does part of it.
-			w.saved(nil, w.applied(batch...))
-			w.saved(nil, w.applied(batch[1:]...))
-			if again := w.told(together.ID); again != got {
+			w.expectSaved(nil, w.applyReports(batch...))
+			w.expectSaved(nil, w.applyReports(batch[1:]...))
+			if again := w.showReports(together.ID); again != got {
 				t.Errorf("once:\n%stwice:\n%s", got, again)
 			}
 		})
@@ -101,22 +101,22 @@ func TestReports_AreStoredAllOrNone(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	good, other := w.deploy("good"), w.deploy("other")
-	before := w.told(good.ID)
-	batch := w.addressed(good, lifecycle.Report{Status: controlplane.Applying},
-		stepped(pipeline.StepPulling, ""))
-	bad := w.addressed(other, lifecycle.Report{Status: controlplane.Applying},
-		stepped(pipeline.StepPulling, "no text: \x00"))
-	if err := w.applied(append(slices.Clone(batch), bad...)...); err == nil {
+	before := w.showReports(good.ID)
+	batch := w.reportInOrder(good, lifecycle.Report{Status: controlplane.Applying},
+		stepReport(pipeline.StepPulling, ""))
+	bad := w.reportInOrder(other, lifecycle.Report{Status: controlplane.Applying},
+		stepReport(pipeline.StepPulling, "no text: \x00"))
+	if err := w.applyReports(append(slices.Clone(batch), bad...)...); err == nil {
 		t.Fatal("text that no database takes was taken")
 	}
-	if after := w.told(good.ID); after != before {
+	if after := w.showReports(good.ID); after != before {
 		t.Errorf("something is left:\n%sthan before:\n%s", after, before)
 	}
-	w.saved(nil, w.applied(batch...))
-	if after := w.told(good.ID); after == before {
+	w.expectSaved(nil, w.applyReports(batch...))
+	if after := w.showReports(good.ID); after == before {
 		t.Error("what is acceptable was not stored by itself")
 	}
-	if err := w.applied(bad...); err == nil {
+	if err := w.applyReports(bad...); err == nil {
 		t.Error("text that no database takes was taken by itself")
 	}
 }

@@ -19,7 +19,7 @@ func TestRequestID_FromAnswerToWebhook(t *testing.T) {
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	r := receive(t, 0)
-	w.hooked("ci", r.URL, object{"events": []string{"deployment.created", "deployment.ready",
+	w.makeWebhook("ci", r.URL, object{"events": []string{"deployment.created", "deployment.ready",
 		"deployment.removed"}})
 	root, full := w.token("root"), w.token("full")
 	listen := w.open("/api/v1/events", full, "")
@@ -27,12 +27,12 @@ func TestRequestID_FromAnswerToWebhook(t *testing.T) {
 
 	created := w.call("POST", "/api/v1/deployments", full, object{"name": "first",
 		"project": "shop", "environment": "qa", "versions": object{"api": "1.1"}})
-	d := w.settled("first")
-	w.traced(created, root, "create deployment", listen, "ready")
+	d := w.deployReady("first")
+	w.traceRequest(created, root, "create deployment", listen, "ready")
 	run := w.call("GET", "/api/v1/deployments/"+string(d.ID)+"/runs/1", full, nil)
 	removed := w.call("DELETE", "/api/v1/deployments/"+string(d.ID), full, nil)
 	w.reaches(d, controlplane.Removed)
-	w.traced(removed, root, "remove deployment", listen, "removed")
+	w.traceRequest(removed, root, "remove deployment", listen, "removed")
 
 	began, ended := created.header.Get("X-Request-Id"), removed.header.Get("X-Request-Id")
 	// promise: G-23
@@ -54,9 +54,9 @@ func TestRequestID_FromAnswerToWebhook(t *testing.T) {
 	}
 }
 
-// traced looks for the request of an answer in the audit and in the events of
+// traceRequest looks for the request of an answer in the audit and in the events of
 // the listener, up to the one where the deployment has the status.
-func (w *world) traced(a answer, root, action string, l *listener, status string) {
+func (w *world) traceRequest(a answer, root, action string, l *listener, status string) {
 	w.t.Helper()
 	id := a.header.Get("X-Request-Id")
 	if a.status >= http.StatusMultipleChoices || id == "" {

@@ -41,7 +41,7 @@ func TestRevealSecret(t *testing.T) {
 		return a.field("value")
 	}
 	reveal(http.StatusNotFound, full, "secret_not_generated")
-	made := w.fetched(d)
+	made := w.fetchToken(d)
 	var list api.DeploymentSecretList
 	w.expect(http.StatusOK, "GET", path, w.token("reader"), nil, &list)
 	if len(list.Items) != 1 || list.Items[0].Name != "API_TOKEN" || len(made) != 24 {
@@ -79,8 +79,8 @@ func (w *world) typedSince(d controlplane.Deployment, root, secret string) {
 	}
 	w.expect(http.StatusAccepted, "POST", "/deployments/"+string(d.ID)+"/retry", root, nil, nil)
 	d, err := w.lifecycle.Get(w.t.Context(), system, d.ID)
-	w.saved(nil, err)
-	if got := w.fetched(d); got != "typed-by-a-person" {
+	w.expectSaved(nil, err)
+	if got := w.fetchToken(d); got != "typed-by-a-person" {
 		w.t.Fatalf("the retry got %q", got)
 	}
 }
@@ -93,11 +93,11 @@ func TestRevealSecret_HangingUpIsAudited(t *testing.T) {
 	w.expect(http.StatusOK, "PUT", "/projects/shop/secrets/API_TOKEN", w.token("root"),
 		object{"generate": object{"length": 24}}, nil)
 	d := w.deploy("first")
-	w.fetched(d)
+	w.fetchToken(d)
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
 	_, err := w.catalog.RevealSecret(gone, access.System("hasty"), d.ID, "API_TOKEN")
-	w.saved(nil, err)
+	w.expectSaved(nil, err)
 	if entry := w.lastEntry("system:hasty"); entry.Result != api.AuditResultOk ||
 		entry.Action != "reveal secret" {
 		t.Errorf("the audit says %+v", entry)

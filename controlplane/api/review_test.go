@@ -31,8 +31,9 @@ const (
 
 // reviewing is what fulfils rules, running until the test ends.
 func (w *world) reviewing(log *slog.Logger) *review.Reviews {
-	r := review.New(review.Config{Store: w.store, Catalog: w.catalog, Lifecycle: w.lifecycle,
-		Off: w.off, URL: "http://nullops.test", Log: log, Ask: 200 * time.Millisecond})
+	r := review.New(review.Config{Store: w.store, Catalog: w.catalog, Keys: w.keys,
+		Lifecycle: w.lifecycle, Off: w.off, URL: "http://nullops.test", Log: log,
+		Ask: 200 * time.Millisecond})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = r.Run(ctx, nil) }()
@@ -40,8 +41,8 @@ func (w *world) reviewing(log *slog.Logger) *review.Reviews {
 	return r
 }
 
-// ruled makes a rule, through the door.
-func (w *world) ruled(name, source, apiURL string, more ...object) {
+// makeRule makes a rule, through the door.
+func (w *world) makeRule(name, source, apiURL string, more ...object) {
 	w.t.Helper()
 	body := object{"source": source, "project": "shop", "environment": "qa", "tag": "1.0",
 		"secret": ruleSecret, "token": ruleToken, "api_url": apiURL}
@@ -131,13 +132,14 @@ func (w *world) github(rule, body string) answer {
 		"X-Hub-Signature-256": "sha256=" + signature(body)})
 }
 
-// made waits for the deployment of a rule, as it is then.
-func (w *world) made(name string, fits func(controlplane.Deployment) bool) controlplane.Deployment {
+// awaitDeployment waits for the deployment of a rule, as it is then.
+func (w *world) awaitDeployment(name string,
+	fits func(controlplane.Deployment) bool) controlplane.Deployment {
 	w.t.Helper()
 	for range 600 {
 		all, err := w.lifecycle.List(w.t.Context(), system, lifecycle.Filter{Name: name,
 			Removed: true, Most: 10})
-		w.saved(nil, err)
+		w.expectSaved(nil, err)
 		for _, v := range all {
 			if fits(v.Deployment) {
 				return v.Deployment
@@ -149,7 +151,7 @@ func (w *world) made(name string, fits func(controlplane.Deployment) bool) contr
 	return controlplane.Deployment{}
 }
 
-func queued(d controlplane.Deployment) bool { return d.Status == controlplane.Queued }
+func isQueued(d controlplane.Deployment) bool { return d.Status == controlplane.Queued }
 
 func leaving(d controlplane.Deployment) bool { return d.Goal == controlplane.GoalGone }
 
@@ -160,13 +162,13 @@ func TestReview_GitHubStory(t *testing.T) {
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	h := newCodeHost(t)
-	w.ruled("shop", "github", h.URL, object{"repository": "acme/shop", "branch": "feature/*",
+	w.makeRule("shop", "github", h.URL, object{"repository": "acme/shop", "branch": "feature/*",
 		"tag": "{short}"})
 	opened := pullRequest("opened", "feature/cart", "abc1234def", "acme/shop")
 	if a := w.github("shop", opened); a.status != http.StatusAccepted || a.field("result") != "taken" {
 		t.Fatalf("opened: %d %s", a.status, a.body)
 	}
-	d := w.made("shop-12", queued)
+	d := w.awaitDeployment("shop-12", isQueued)
 	// promise: I-17
 	if d.Versions[0].Tag != "abc1234" || d.CreatedBy != "system:review" {
 		t.Errorf("made %+v", d)
@@ -180,8 +182,8 @@ func TestReview_GitHubStory(t *testing.T) {
 		t.Errorf("signed in with %q", h.auth)
 	}
 	w.github("shop", pullRequest("synchronize", "feature/cart", "fff4567abc", "acme/shop"))
-	w.report(w.made("shop-12", leaving), lifecycle.Report{Status: controlplane.Removed})
-	again := w.made("shop-12", queued)
+	w.report(w.awaitDeployment("shop-12", leaving), lifecycle.Report{Status: controlplane.Removed})
+	again := w.awaitDeployment("shop-12", isQueued)
 	// promise: I-17
 	if again.ID == d.ID || again.Versions[0].Tag != "fff4567" {
 		t.Errorf("after a new commit: %+v", again)
@@ -192,7 +194,7 @@ func TestReview_GitHubStory(t *testing.T) {
 	closed := pullRequest("closed", "feature/cart", "fff4567abc", "acme/shop")
 	w.github("shop", closed)
 	// promise: I-17
-	gone := w.made("shop-12", func(d controlplane.Deployment) bool {
+	gone := w.awaitDeployment("shop-12", func(d controlplane.Deployment) bool {
 		return d.ID == again.ID && leaving(d)
 	})
 	w.report(gone, lifecycle.Report{Status: controlplane.Removed})
@@ -210,7 +212,7 @@ func TestReview_Refuses(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
-	w.ruled("shop", "github", "", object{"repository": "acme/shop", "branch": "feature/*",
+	w.makeRule("shop", "github", "", object{"repository": "acme/shop", "branch": "feature/*",
 		"tag": "9.9"})
 	body := pullRequest("opened", "feature/x", "a1", "acme/shop")
 	unsigned := map[string]string{"X-GitHub-Event": "pull_request"}
@@ -260,11 +262,11 @@ func TestReview_Sources(t *testing.T) {
 	w.shop()
 	h := newCodeHost(t)
 	for _, source := range []string{"gitea", "gitlab", "generic", "registry"} {
-		w.ruled(source, source, h.URL)
+		w.makeRule(source, source, h.URL)
 	}
 	tea := strings.ReplaceAll(pullRequest("synchronized", "fix", "t1", "acme/shop"), "github.com",
 		"gitea.example.org")
-	w.taken("gitea", w.event("gitea", tea, map[string]string{"X-Gitea-Event": "pull_request",
+	w.expectTaken("gitea", w.event("gitea", tea, map[string]string{"X-Gitea-Event": "pull_request",
 		"X-Gitea-Signature": signature(tea)}))
 	lab := `{"object_kind":"merge_request","event_type":"merge_request","user":{"username":"ada"},
 		"project":{"id":7,"path_with_namespace":"acme/web/shop"},"object_attributes":{"iid":12,
@@ -272,11 +274,11 @@ func TestReview_Sources(t *testing.T) {
 		"url":"https://gitlab.example.org/acme/web/shop/-/merge_requests/12",
 		"source_branch":"fix","target_branch":"main","source_project_id":7,"target_project_id":7,
 		"last_commit":{"id":"da1560886d4f094c3e6c9ef40349f7d38b5d27d7"}}}`
-	w.taken("gitlab", w.event("gitlab", lab, map[string]string{"X-Gitlab-Token": ruleSecret,
+	w.expectTaken("gitlab", w.event("gitlab", lab, map[string]string{"X-Gitlab-Token": ruleSecret,
 		"X-Gitlab-Event": "Merge Request Hook"}))
 	generic := `{"action":"opened","repository":"acme/shop","number":12,"branch":"fix","commit":"c1"}`
 	now := strconv.FormatInt(time.Now().Unix(), 10)
-	w.taken("generic", w.event("generic", generic, map[string]string{"X-Nullops-Timestamp": now,
+	w.expectTaken("generic", w.event("generic", generic, map[string]string{"X-Nullops-Timestamp": now,
 		"X-Nullops-Signature": "v1=" + signature(now, ".", generic)}))
 	old := strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)
 	if a := w.event("generic", generic+" ", map[string]string{"X-Nullops-Timestamp": old,
@@ -286,7 +288,7 @@ func TestReview_Sources(t *testing.T) {
 	push := `{"events":[{"id":"320678d8","action":"push","target":{"mediaType":
 		"application/vnd.docker.distribution.manifest.v2+json","digest":"sha256:fea8","repository":
 		"shop/api","tag":"1.1"},"actor":{},"source":{"addr":"registry:5000"}}]}`
-	w.taken("registry", w.event("registry", push,
+	w.expectTaken("registry", w.event("registry", push,
 		map[string]string{"Authorization": "Bearer " + ruleSecret}))
 	signed := strings.Replace(push, `"1.1"`, `"sha256-`+strings.Repeat("0a", 32)+`.sig"`, 1)
 	if a := w.event("registry", signed, map[string]string{"Authorization": "Bearer " +
@@ -294,7 +296,7 @@ func TestReview_Sources(t *testing.T) {
 		t.Errorf("a pushed signature made a deployment: %s", a.body)
 	}
 	for _, name := range []string{"gitea-12", "gitlab-12", "generic-12", "registry-1-1"} {
-		d := w.made(name, queued)
+		d := w.awaitDeployment(name, isQueued)
 		w.report(d, lifecycle.Report{Status: controlplane.Applying})
 		w.report(d, lifecycle.Report{Status: controlplane.Ready})
 	}
@@ -304,7 +306,7 @@ func TestReview_Sources(t *testing.T) {
 	h.wait(t, "POST / ", `"state":"ready"`)
 }
 
-func (w *world) taken(source string, a answer) {
+func (w *world) expectTaken(source string, a answer) {
 	w.t.Helper()
 	if a.status != http.StatusAccepted || a.field("result") != "taken" {
 		w.t.Errorf("%s: %d %s", source, a.status, a.body)
@@ -316,18 +318,18 @@ func TestReview_UpdateWaitsAndRecreates(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
-	w.ruled("shop", "github", "", object{"tag": "{branch}-{short}"})
+	w.makeRule("shop", "github", "", object{"tag": "{branch}-{short}"})
 	missing.Store("fix-bbbbbbb", true)
 	t.Cleanup(func() { missing.Delete("fix-bbbbbbb") })
 	w.github("shop", pullRequest("opened", "fix", "aaaaaaaaaa", "acme/shop"))
-	d := w.made("shop-12", queued)
+	d := w.awaitDeployment("shop-12", isQueued)
 	w.report(d, lifecycle.Report{Status: controlplane.Applying})
 	w.report(d, lifecycle.Report{Status: controlplane.Ready})
 	w.github("shop", pullRequest("synchronize", "fix", "bbbbbbbbbb", "acme/shop"))
 	var view api.RuleView
 	for range 600 {
 		a := w.call("GET", "/api/v1/rules/shop", w.reader("root"), nil)
-		w.saved(nil, json.Unmarshal(a.body, &view))
+		w.expectSaved(nil, json.Unmarshal(a.body, &view))
 		if d := view.Reviews[0].Detail; d != nil && strings.Contains(*d, "has the tag") {
 			break
 		}
@@ -337,9 +339,9 @@ func TestReview_UpdateWaitsAndRecreates(t *testing.T) {
 		t.Fatalf("without the image: %+v", r)
 	}
 	missing.Delete("fix-bbbbbbb")
-	gone := w.made("shop-12", leaving)
+	gone := w.awaitDeployment("shop-12", leaving)
 	w.report(gone, lifecycle.Report{Status: controlplane.Removed})
-	again := w.made("shop-12", queued)
+	again := w.awaitDeployment("shop-12", isQueued)
 	if again.ID == d.ID || again.Versions[0].Tag != "fix-bbbbbbb" {
 		t.Errorf("made anew: %+v", again)
 	}
@@ -349,7 +351,7 @@ func TestReview_UpdateWaitsAndRecreates(t *testing.T) {
 func (w *world) is(d controlplane.Deployment) controlplane.Deployment {
 	w.t.Helper()
 	now, err := w.lifecycle.Get(w.t.Context(), system, d.ID)
-	w.saved(now, err)
+	w.expectSaved(now, err)
 	return now
 }
 

@@ -45,7 +45,7 @@ func (w *world) listReviews(rule string) []api.Review {
 	w.t.Helper()
 	var view api.RuleView
 	a := w.call("GET", "/api/v1/rules/"+rule, w.reader("root"), nil)
-	w.saved(nil, json.Unmarshal(a.body, &view))
+	w.expectSaved(nil, json.Unmarshal(a.body, &view))
 	return view.Reviews
 }
 
@@ -97,7 +97,7 @@ func TestReview_NamesThatAreSpelledAlike(t *testing.T) {
 		n++
 		rules := [2]string{fmt.Sprintf(c.rules[0], rule(n)), fmt.Sprintf(c.rules[1], rule(n))}
 		for _, r := range rules {
-			w.ruled(r, "generic", "")
+			w.makeRule(r, "generic", "")
 		}
 		var made [2]controlplane.Deployment
 		for i, body := range c.bodies {
@@ -108,14 +108,14 @@ func TestReview_NamesThatAreSpelledAlike(t *testing.T) {
 			r := w.awaitReview(rules[i], func(r api.Review) bool {
 				return r.DeploymentId != nil && *r.DeploymentId != seen
 			})
-			made[i] = w.made(r.Deployment, queued)
+			made[i] = w.awaitDeployment(r.Deployment, isQueued)
 		}
 		if made[0].ID == made[1].ID || made[0].Name == made[1].Name {
 			t.Errorf("%s: both are %s", name, made[0].Name)
 			continue
 		}
 		w.sendGenericEvent(rules[1], strings.Replace(c.bodies[1], "opened", "closed", 1))
-		w.made(made[1].Name, func(d controlplane.Deployment) bool {
+		w.awaitDeployment(made[1].Name, func(d controlplane.Deployment) bool {
 			return leaving(d) || d.Status.IsGone()
 		})
 		if leaving(w.is(made[0])) {
@@ -130,7 +130,7 @@ func TestReview_PushesOfATagShareADeployment(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
-	w.ruled("push", "registry", "", object{"tag": "{tag}"})
+	w.makeRule("push", "registry", "", object{"tag": "{tag}"})
 	header := map[string]string{"Authorization": "Bearer " + ruleSecret}
 	push := `{"events":[{"action":"push","target":{"digest":"sha256:%s","repository":%q,"tag":%q}}]}`
 	for _, body := range []string{fmt.Sprintf(push, "a1", "shop/api", "1.0"),

@@ -13,7 +13,7 @@ import (
 // addWebService adds a second service with selectable tags to the project.
 func (w *world) addWebService() {
 	w.t.Helper()
-	w.saved(w.catalog.PutService(w.t.Context(), system, catalog.ServicePut{Name: "web",
+	w.expectSaved(w.catalog.PutService(w.t.Context(), system, catalog.ServicePut{Name: "web",
 		Registry: "local", Image: "shop/web", TagMode: pipeline.Selectable, Tag: "1.0"}))
 	p := shopPipeline()
 	web := p.Steps[0]
@@ -21,7 +21,7 @@ func (w *world) addWebService() {
 	web.Service = &pipeline.ServiceStep{Name: "web", Resources: web.Service.Resources,
 		Ports: []pipeline.Port{{Name: "http", Port: 8081, Expose: true}}}
 	p.Steps = append(p.Steps, web)
-	w.saved(w.catalog.SavePipeline(w.t.Context(), system, "shop", p, "with web"))
+	w.expectSaved(w.catalog.SavePipeline(w.t.Context(), system, "shop", p, "with web"))
 }
 
 func beingRemoved(d controlplane.Deployment) bool { return leaving(d) && !d.Status.IsGone() }
@@ -42,7 +42,7 @@ func TestReview_TheSecondImageIsDeployed(t *testing.T) {
 	w.shop()
 	w.addWebService()
 	h := newCodeHost(t)
-	w.ruled("two", "github", h.URL, object{"tag": "two-{short}"})
+	w.makeRule("two", "github", h.URL, object{"tag": "two-{short}"})
 	for _, commit := range []string{"abc1111", "abc2222"} {
 		missing.Store("shop/web:two-"+commit, true)
 	}
@@ -50,9 +50,10 @@ func TestReview_TheSecondImageIsDeployed(t *testing.T) {
 	for i, commit := range []string{"abc1111", "abc2222"} {
 		if i > 0 { // an update: both services run what was built before
 			w.github("two", pullRequest("synchronize", "fix", commit, "acme/shop"))
-			w.report(w.made("two-12", beingRemoved), lifecycle.Report{Status: controlplane.Removed})
+			w.report(w.awaitDeployment("two-12", beingRemoved),
+				lifecycle.Report{Status: controlplane.Removed})
 		}
-		first := w.made("two-12", queued)
+		first := w.awaitDeployment("two-12", isQueued)
 		if tags := tagsOf(first); tags["api"] != "two-"+commit || tags["web"] == "two-"+commit {
 			t.Fatalf("first: %v", tags)
 		}
@@ -60,8 +61,9 @@ func TestReview_TheSecondImageIsDeployed(t *testing.T) {
 		h.wait(t, "POST /repos/acme/shop/statuses/"+commit, `"state":"success"`)
 		h.forget()
 		missing.Delete("shop/web:two-" + commit)
-		w.report(w.made("two-12", beingRemoved), lifecycle.Report{Status: controlplane.Removed})
-		second := w.made("two-12", queued)
+		w.report(w.awaitDeployment("two-12", beingRemoved),
+			lifecycle.Report{Status: controlplane.Removed})
+		second := w.awaitDeployment("two-12", isQueued)
 		if tags := tagsOf(second); tags["api"] != "two-"+commit || tags["web"] != "two-"+commit {
 			t.Fatalf("second: %v", tags)
 		}

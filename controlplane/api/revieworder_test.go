@@ -26,9 +26,9 @@ func TestReview_EventsOutOfOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
-	w.ruled("hub", "github", "", object{"tag": "9.9-missing"})
-	w.ruled("gen", "generic", "", object{"tag": "9.9-missing"})
-	w.ruled("lab", "gitlab", "", object{"tag": "9.9-missing"})
+	w.makeRule("hub", "github", "", object{"tag": "9.9-missing"})
+	w.makeRule("gen", "generic", "", object{"tag": "9.9-missing"})
+	w.makeRule("lab", "gitlab", "", object{"tag": "9.9-missing"})
 	missing.Store("9.9-missing", true)
 	n := 0
 	hub := func(want, body string) {
@@ -102,10 +102,10 @@ func TestReview_EqualBodiesAndReplays(t *testing.T) {
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	missing.Store("9.9-missing", true)
-	w.ruled("hub", "github", "", object{"tag": "9.9-missing"})
-	w.ruled("tea", "gitea", "", object{"tag": "9.9-missing"})
-	w.ruled("lab", "gitlab", "", object{"tag": "9.9-missing"})
-	w.ruled("push", "registry", "", object{"tag": "{tag}"})
+	w.makeRule("hub", "github", "", object{"tag": "9.9-missing"})
+	w.makeRule("tea", "gitea", "", object{"tag": "9.9-missing"})
+	w.makeRule("lab", "gitlab", "", object{"tag": "9.9-missing"})
+	w.makeRule("push", "registry", "", object{"tag": "{tag}"})
 	closes := timedPull("closed", 12, "a1", "")
 	again := timedPull("reopened", 12, "a1", "")
 	send := func(rule, id, body string) string {

@@ -60,7 +60,7 @@ func TestReview_AsksForThePresentState(t *testing.T) {
 				"X-Gitea-Signature": signature(body), "X-Gitlab-Token": ruleSecret})
 			return a.field("result")
 		}
-		w.ruled(c.source, c.source, stateHost(t, c.path, &state))
+		w.makeRule(c.source, c.source, stateHost(t, c.path, &state))
 		state.Store(c.closed)
 		if said := send(c.opens, "a1"); said != "taken" {
 			t.Fatalf("%s: %q", c.source, said)
@@ -68,7 +68,7 @@ func TestReview_AsksForThePresentState(t *testing.T) {
 		w.awaitReview(c.source, closedReview)
 		all, err := w.lifecycle.List(t.Context(), system, lifecycle.Filter{Removed: true, Most: 10,
 			Name: c.source + "-12"})
-		w.saved(nil, err)
+		w.expectSaved(nil, err)
 		if len(all) != 0 {
 			t.Errorf("%s: of a closed one it made %+v", c.source, all)
 		}
@@ -80,13 +80,60 @@ func TestReview_AsksForThePresentState(t *testing.T) {
 		if said := send(strings.Replace(c.opens, "open", "reopen", 1), "a3"); said != "taken" {
 			t.Fatalf("%s: opened again: %q", c.source, said)
 		}
-		made := w.made(c.source+"-12", queued)
+		made := w.awaitDeployment(c.source+"-12", isQueued)
 		state.Store(c.closed)
 		send(map[bool]string{true: "update", false: "synchronize"}[c.source == "gitlab"], "a4")
-		w.made(c.source+"-12", func(d controlplane.Deployment) bool {
+		w.awaitDeployment(c.source+"-12", func(d controlplane.Deployment) bool {
 			return d.ID == made.ID && (leaving(d) || d.Status.IsGone())
 		})
 	}
+}
+
+// Of two events in one second, the code host says which is the present state: the older of two
+// pushes takes nothing back, nor does a close that is delivered after the reopening. A copy at the
+// host that is behind counts for nothing.
+func TestReview_FollowsTheHostWithinOneSecond(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	missing.Store("9.9-missing", true)
+	var said atomic.Value
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		text, _ := said.Load().(string)
+		_, _ = io.WriteString(w, text)
+	}))
+	t.Cleanup(s.Close)
+	w.makeRule("hub", "github", s.URL, object{"tag": "9.9-missing"})
+	n := 0
+	send := func(action, sha, second string) {
+		t.Helper()
+		n++
+		body := timedPull(action, 12, sha, second)
+		if got := w.sendHubEvent("hub", fmt.Sprint("delivery-", n), body); got != "taken" {
+			t.Fatalf("%s of %s at %s: %q", action, sha, second, got)
+		}
+	}
+	shows := func(sha, second string) {
+		said.Store(fmt.Sprintf(`{"state":"open","updated_at":"2026-01-02T10:00:%sZ",
+			"head":{"ref":"feature/x","sha":%q}}`, second, sha))
+	}
+	waitsFor := func(sha string) func(api.Review) bool {
+		return func(r api.Review) bool {
+			return *r.Commit == sha && r.Detail != nil && strings.Contains(*r.Detail, "has the tag")
+		}
+	}
+	shows("a1", "01")
+	send("opened", "a1", "01")
+	shows("a3", "03")
+	send("synchronize", "a3", "03")
+	send("synchronize", "a2", "03")
+	w.awaitReview("hub", waitsFor("a3"))
+	shows("a3", "05")
+	send("reopened", "a4", "05")
+	send("closed", "a4", "05")
+	w.awaitReview("hub", waitsFor("a3"))
+	send("synchronize", "a6", "06")
+	w.awaitReview("hub", waitsFor("a6"))
 }
 
 // A repository that is renamed keeps its reviews, and a new one with its old name
@@ -106,7 +153,7 @@ func TestReview_RepositoryIsRenamed(t *testing.T) {
 		{"gitea", hub, "opened", "synchronized", "closed"},
 		{"gitlab", lab, "open", "update", "close"},
 	} {
-		w.ruled(c.source, c.source, "", object{"tag": "9.9-missing", "repository": "acme/shop"})
+		w.makeRule(c.source, c.source, "", object{"tag": "9.9-missing", "repository": "acme/shop"})
 		send := func(want, action, sha string, id int, name string) {
 			t.Helper()
 			body := fmt.Sprintf(c.body, action, sha, id, name)

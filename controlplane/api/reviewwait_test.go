@@ -32,9 +32,9 @@ func TestReview_WithoutRoomEndsAndIsTold(t *testing.T) {
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	h := newCodeHost(t)
-	w.saved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "full",
+	w.expectSaved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "full",
 		Domain: "localhost"}))
-	w.ruled("none", "github", h.URL, object{"environment": "full"})
+	w.makeRule("none", "github", h.URL, object{"environment": "full"})
 	w.github("none", pullRequest("opened", "fix", "abc1111", "acme/shop"))
 	r := w.awaitReview("none", func(r api.Review) bool { return r.Detail != nil && *r.Detail != "" })
 	if r.State != api.ReviewStateWaiting || !strings.Contains(*r.Detail, "node") {
@@ -45,9 +45,9 @@ func TestReview_WithoutRoomEndsAndIsTold(t *testing.T) {
 	h.wait(t, "POST /repos/acme/shop/issues/12/comments", "no nodes")
 	w.awaitReview("none", func(r api.Review) bool { return r.State == api.ReviewStateFailed })
 
-	w.ruled("late", "github", h.URL)
+	w.makeRule("late", "github", h.URL)
 	w.github("late", pullRequest("opened", "fix", "abc2222", "acme/shop"))
-	d := w.made("late-12", queued)
+	d := w.awaitDeployment("late-12", isQueued)
 	w.endTime("late")
 	pgtest.Exec(t, w.database, `UPDATE deployments SET created_at = now() - interval '2 hours'
 		WHERE id = $1`, string(d.ID))
@@ -66,9 +66,9 @@ func TestReview_GivenUpIsNotReady(t *testing.T) {
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	h := newCodeHost(t)
-	w.ruled("gu", "github", h.URL, object{"tag": "gu-{short}"})
+	w.makeRule("gu", "github", h.URL, object{"tag": "gu-{short}"})
 	w.github("gu", pullRequest("opened", "fix", "abc1111", "acme/shop"))
-	w.settle(w.made("gu-12", queued))
+	w.settle(w.awaitDeployment("gu-12", isQueued))
 	h.wait(t, "POST /repos/acme/shop/statuses/abc1111", `"state":"success"`)
 	missing.Store("gu-abc2222", true)
 	w.github("gu", pullRequest("synchronize", "fix", "abc2222", "acme/shop"))

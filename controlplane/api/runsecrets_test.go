@@ -15,13 +15,13 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// fetched is the API_TOKEN that the node of a deployment gets for its run.
-func (w *world) fetched(d controlplane.Deployment) string {
+// fetchToken returns the API_TOKEN that the node of a deployment gets for its run.
+func (w *world) fetchToken(d controlplane.Deployment) string {
 	w.t.Helper()
 	run, _, err := w.lifecycle.SealedRun(w.t.Context(), system, w.node, d.ID, d.Generation)
-	w.saved(nil, err)
+	w.expectSaved(nil, err)
 	b, err := w.catalog.OpenRun(w.t.Context(), access.System("fleet"), d.ID, run)
-	w.saved(nil, err)
+	w.expectSaved(nil, err)
 	return b.Values["API_TOKEN"].Reveal()
 }
 
@@ -38,12 +38,12 @@ func TestRunSecrets_KeptUntilGone(t *testing.T) {
 	w.shop()
 	root := w.token("root")
 	d := w.deploy("first")
-	if got := w.fetched(d); got != projectSecret {
+	if got := w.fetchToken(d); got != projectSecret {
 		t.Fatalf("the run got %q", got)
 	}
 	const secret = "/projects/shop/secrets/API_TOKEN"
 	w.expect(http.StatusOK, "PUT", secret, root, object{"value": "a-later-value"}, nil)
-	w.published(func(p *pipeline.Pipeline) {
+	w.publishPipeline(func(p *pipeline.Pipeline) {
 		p.Steps = p.Steps[:1]
 		p.Steps[0].Service.Env = nil
 	})
@@ -56,8 +56,8 @@ func TestRunSecrets_KeptUntilGone(t *testing.T) {
 			w.reaches(d, status)
 		}
 		now, err := w.lifecycle.Get(t.Context(), system, d.ID)
-		w.saved(nil, err)
-		if got := w.fetched(now); got != projectSecret {
+		w.expectSaved(nil, err)
+		if got := w.fetchToken(now); got != projectSecret {
 			t.Errorf("%s: an agent that restarts gets %q", now.Status, got)
 		}
 		a := w.call("DELETE", "/api/v1"+secret, root, nil)
@@ -86,7 +86,7 @@ func TestRunSecrets_RetryUsesCurrentValues(t *testing.T) {
 	w.shop()
 	root := w.token("root")
 	d := w.deploy("first")
-	w.fetched(d)
+	w.fetchToken(d)
 	w.expect(http.StatusOK, "PUT", "/projects/shop/secrets/API_TOKEN", root,
 		object{"value": "a-later-value"}, nil)
 	for _, status := range []controlplane.DeploymentStatus{controlplane.Applying,
@@ -96,8 +96,8 @@ func TestRunSecrets_RetryUsesCurrentValues(t *testing.T) {
 	w.expect(http.StatusAccepted, "POST", "/deployments/"+string(d.ID)+"/retry", root,
 		nil, nil)
 	d, err := w.lifecycle.Get(t.Context(), system, d.ID)
-	w.saved(nil, err)
-	if got := w.fetched(d); d.Run != 2 || got != "a-later-value" {
+	w.expectSaved(nil, err)
+	if got := w.fetchToken(d); d.Run != 2 || got != "a-later-value" {
 		t.Errorf("run %d got %q", d.Run, got)
 	}
 }
@@ -117,8 +117,8 @@ func TestRunSecrets_AdoptedRunKeepsItsValues(t *testing.T) {
 		Phase:      "ready",
 		Values:     map[string]string{"API_TOKEN": "what-the-node-had"},
 	}
-	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.PutUnknown(t.Context(), controlplane.UnknownDeployment{ID: found.ID,
+	w.expectSaved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+		return tx.UnknownDeployments().Put(t.Context(), controlplane.UnknownDeployment{ID: found.ID,
 			Node: w.node, Name: "lost", Project: "shop", Environment: "qa", Phase: "ready"})
 	}))
 	d, err := w.lifecycle.Adopt(t.Context(), system, "node-1", found.ID,
@@ -126,8 +126,8 @@ func TestRunSecrets_AdoptedRunKeepsItsValues(t *testing.T) {
 			lifecycle.DescribedDeployment, error) {
 			return found, nil
 		})
-	w.saved(nil, err)
-	if got := w.fetched(d); got != "what-the-node-had" {
+	w.expectSaved(nil, err)
+	if got := w.fetchToken(d); got != "what-the-node-had" {
 		t.Errorf("after the adoption its agent gets %q", got)
 	}
 }

@@ -109,7 +109,7 @@ func TestLists_SortedWhileTheyChange(t *testing.T) {
 	full := w.token("full")
 	first := w.call("GET", "/api/v1/deployments?sort=name&limit=2", full, nil)
 	// The page's last row goes, and rows come before and after it.
-	w.saved(w.lifecycle.Remove(t.Context(), system, beta.ID))
+	w.expectSaved(w.lifecycle.Remove(t.Context(), system, beta.ID))
 	w.reaches(beta, controlplane.Canceled)
 	w.deploy("aaa")
 	w.deploy("beta-2")

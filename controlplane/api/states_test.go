@@ -48,7 +48,7 @@ func (s *stage) fresh(what string) string {
 	return fmt.Sprintf("%s-%d", what, s.made)
 }
 
-func (s *stage) begun(more object) string {
+func (s *stage) beginDeployment(more object) string {
 	s.t.Helper()
 	a := s.create(s.root, s.fresh("one"), more)
 	if a.status != http.StatusCreated {
@@ -57,15 +57,15 @@ func (s *stage) begun(more object) string {
 	return a.field("id")
 }
 
-func (s *stage) reported(more object, all ...controlplane.DeploymentStatus) string {
+func (s *stage) reportStatuses(more object, all ...controlplane.DeploymentStatus) string {
 	s.t.Helper()
-	id := s.begun(more)
+	id := s.beginDeployment(more)
 	s.becomes(s.root, id, all...)
 	return id
 }
 
-// deleted asks for its end, and has the node report the rest.
-func (s *stage) deleted(id string, all ...controlplane.DeploymentStatus) string {
+// deleteDeployment asks for its end, and has the node report the rest.
+func (s *stage) deleteDeployment(id string, all ...controlplane.DeploymentStatus) string {
 	s.t.Helper()
 	s.expect(http.StatusAccepted, "DELETE", "/deployments/"+id, s.root, nil, nil)
 	s.becomes(s.root, id, all...)
@@ -75,9 +75,9 @@ func (s *stage) deleted(id string, all ...controlplane.DeploymentStatus) string 
 // node status without its agent.
 func (s *stage) nodeIs(to ...controlplane.NodeStatus) {
 	s.t.Helper()
-	s.saved(nil, s.store.InTx(s.t.Context(), func(tx *postgres.Tx) error {
+	s.expectSaved(nil, s.store.InTx(s.t.Context(), func(tx *postgres.Tx) error {
 		for _, status := range to {
-			if _, err := tx.MoveNode(s.t.Context(), s.world.node, status, ""); err != nil {
+			if _, err := tx.Nodes().Move(s.t.Context(), s.world.node, status, ""); err != nil {
 				return err
 			}
 		}
@@ -85,12 +85,12 @@ func (s *stage) nodeIs(to ...controlplane.NodeStatus) {
 	}))
 }
 
-// unplaced waits for room, with no node that has any, until someone enables it.
-func (s *stage) unplaced(more object) string {
+// waitForRoom waits for room, with no node that has any, until someone enables it.
+func (s *stage) waitForRoom(more object) string {
 	s.t.Helper()
 	s.expect(http.StatusOK, "POST", "/nodes/"+s.node+"/disable", s.root, nil, nil)
-	id := s.begun(more)
-	if s.shown(s.root, id).Queue == nil {
+	id := s.beginDeployment(more)
+	if s.showDeployment(s.root, id).Queue == nil {
 		s.t.Fatal("it does not wait")
 	}
 	return id
@@ -99,7 +99,7 @@ func (s *stage) unplaced(more object) string {
 // unplacedLate waited for its deadline, and never got a node.
 func (s *stage) unplacedLate() string {
 	s.t.Helper()
-	id := s.unplaced(object{"wait": true, "deadline_seconds": 1800})
+	id := s.waitForRoom(object{"wait": true, "deadline_seconds": 1800})
 	s.overdue(id)
 	s.admit()
 	return id
@@ -122,36 +122,36 @@ var standings = map[string]struct {
 	make   func(*stage) string
 }{
 	"waits without a node": {"queued", func(s *stage) string {
-		id := s.unplaced(object{"wait": true})
+		id := s.waitForRoom(object{"wait": true})
 		s.nodeIs(controlplane.NodeOffline, controlplane.NodeOnline)
 		return id
 	}},
 	"waits for its turn": {"queued", func(s *stage) string {
 		s.expect(http.StatusOK, "PUT", "/nodes/"+s.node, s.root, object{"environment": "qa",
 			"address": s.node + ".example:5000", "settings": object{"run_limit": 1}}, nil)
-		s.begun(nil)
-		return s.begun(object{"wait": true})
+		s.beginDeployment(nil)
+		return s.beginDeployment(object{"wait": true})
 	}},
-	"never told": {"queued", func(s *stage) string { return s.begun(nil) }},
-	"made":       {"applying", func(s *stage) string { return s.reported(nil, applying) }},
+	"never told": {"queued", func(s *stage) string { return s.beginDeployment(nil) }},
+	"made":       {"applying", func(s *stage) string { return s.reportStatuses(nil, applying) }},
 	"asks": {"applying", func(s *stage) string {
-		id := s.begun(nil)
-		s.asked(s.root, id)
+		id := s.beginDeployment(nil)
+		s.askApproval(s.root, id)
 		return id
 	}},
-	"ready":  {"ready", func(s *stage) string { return s.reported(nil, applying, ready) }},
-	"undone": {"undoing", func(s *stage) string { return s.reported(nil, applying, undoing) }},
+	"ready":  {"ready", func(s *stage) string { return s.reportStatuses(nil, applying, ready) }},
+	"undone": {"undoing", func(s *stage) string { return s.reportStatuses(nil, applying, undoing) }},
 	"canceled while made": {"undoing", func(s *stage) string {
-		return s.deleted(s.reported(nil, applying))
+		return s.deleteDeployment(s.reportStatuses(nil, applying))
 	}},
 	"undone for its deadline": {"undoing", func(s *stage) string {
-		id := s.reported(object{"deadline_seconds": 1800}, applying)
+		id := s.reportStatuses(object{"deadline_seconds": 1800}, applying)
 		s.overdue(id)
 		s.admit()
 		return id
 	}},
 	"failed": {"failed", func(s *stage) string {
-		return s.reported(nil, applying, undoing, failed)
+		return s.reportStatuses(nil, applying, undoing, failed)
 	}},
 	"failed without a node": {"failed", (*stage).unplacedLate},
 	"retried without a node": {"queued", func(s *stage) string {
@@ -160,32 +160,32 @@ var standings = map[string]struct {
 		return id
 	}},
 	"removing": {"removing", func(s *stage) string {
-		return s.deleted(s.reported(nil, applying, ready))
+		return s.deleteDeployment(s.reportStatuses(nil, applying, ready))
 	}},
 	"moving": {"removing", func(s *stage) string {
-		id := s.reported(nil, applying, ready)
+		id := s.reportStatuses(nil, applying, ready)
 		other, _ := s.newcomer()
 		s.expect(http.StatusAccepted, "POST", "/deployments/"+id+"/move", s.root, nil, nil)
 		s.expect(http.StatusOK, "POST", "/nodes/"+other+"/disable", s.root, nil, nil)
 		return id
 	}},
 	"stuck": {"stuck", func(s *stage) string {
-		return s.deleted(s.reported(nil, applying, ready), stuck)
+		return s.deleteDeployment(s.reportStatuses(nil, applying, ready), stuck)
 	}},
 	"stuck while undone": {"stuck", func(s *stage) string {
-		return s.reported(nil, applying, undoing, stuck)
+		return s.reportStatuses(nil, applying, undoing, stuck)
 	}},
 	"removed": {"removed", func(s *stage) string {
-		return s.deleted(s.reported(nil, applying, ready), removed)
+		return s.deleteDeployment(s.reportStatuses(nil, applying, ready), removed)
 	}},
 	"removed without a node": {"removed", func(s *stage) string {
-		return s.deleted(s.unplacedLate())
+		return s.deleteDeployment(s.unplacedLate())
 	}},
 	"canceled": {"canceled", func(s *stage) string {
-		return s.deleted(s.reported(nil, applying), removed)
+		return s.deleteDeployment(s.reportStatuses(nil, applying), removed)
 	}},
 	"forgotten": {"forgotten", func(s *stage) string {
-		id := s.deleted(s.reported(nil, applying, ready))
+		id := s.deleteDeployment(s.reportStatuses(nil, applying, ready))
 		s.expect(http.StatusOK, "POST", "/deployments/"+id+"/forget", s.root, nil, nil)
 		return id
 	}},
@@ -245,11 +245,11 @@ func (s *stage) stands(name string, befall func(*stage)) (id, status string) {
 	s.t.Helper()
 	s.another()
 	id = standings[name].make(s)
-	if got := s.shown(s.root, id).Status; string(got) != standings[name].status {
+	if got := s.showDeployment(s.root, id).Status; string(got) != standings[name].status {
 		s.t.Fatalf("%s: it is %s", name, got)
 	}
 	befall(s)
-	return id, string(s.shown(s.root, id).Status)
+	return id, string(s.showDeployment(s.root, id).Status)
 }
 
 // everyAct does all there is to do, to as many deployments as it takes. It returns
@@ -258,30 +258,30 @@ func (s *stage) everyAct(name string, befall func(*stage)) string {
 	s.t.Helper()
 	id, was := s.stands(name, befall)
 	for _, path := range views {
-		s.answered(name, "GET", "/deployments/"+id+path, nil)
+		s.tryRequest(name, "GET", "/deployments/"+id+path, nil)
 	}
 	for i, act := range acts {
-		done := s.answered(name, act.method, "/deployments/"+id+act.path, act.body)
+		done := s.tryRequest(name, act.method, "/deployments/"+id+act.path, act.body)
 		last := i == len(acts)-1
-		if done && !last && string(s.shown(s.root, id).Status) != was {
+		if done && !last && string(s.showDeployment(s.root, id).Status) != was {
 			id, was = s.stands(name, befall)
 		}
 	}
 	return id
 }
 
-// answered reports whether it was done.
-func (s *stage) answered(name, method, path string, body any) bool {
+// tryRequest reports whether it was done.
+func (s *stage) tryRequest(name, method, path string, body any) bool {
 	s.t.Helper()
 	a := s.call(method, "/api/v1"+path, s.root, body)
-	if why := unanswered(a); why != "" {
+	if why := describeFault(a); why != "" {
 		s.t.Errorf("%s: %s %s %v: %s: %d %s", name, method, path, body, why, a.status, a.body)
 	}
 	return a.status < 300
 }
 
-// unanswered says what is wrong with an answer; nothing is.
-func unanswered(a answer) string {
+// describeFault says what is wrong with an answer; nothing is.
+func describeFault(a answer) string {
 	var p api.Problem
 	switch {
 	case a.status < 300:
@@ -299,18 +299,18 @@ func unanswered(a answer) string {
 // end forgets a deployment that is being removed if its node cannot finish.
 func (s *stage) end(name, id string) {
 	s.t.Helper()
-	d := s.shown(s.root, id)
+	d := s.showDeployment(s.root, id)
 	gone := func() bool { return controlplane.DeploymentStatus(d.Status).IsGone() }
 	if !gone() {
 		s.expect(http.StatusOK, "POST", "/deployments/"+id+"/forget", s.root, nil, nil)
-		d = s.shown(s.root, id)
+		d = s.showDeployment(s.root, id)
 	}
 	if !gone() || d.Queue != nil {
 		s.t.Errorf("%s: at its end it is %s and waits %+v", name, d.Status, d.Queue)
 	}
 	s.another()
 	s.admit()
-	s.saved(s.lifecycle.FinishMoves(s.t.Context(), system))
+	s.expectSaved(s.lifecycle.FinishMoves(s.t.Context(), system))
 	if a := s.create(s.root, d.Name, nil); a.status != http.StatusCreated {
 		s.t.Errorf("%s: the next of that name: %d %s", name, a.status, a.body)
 	}

@@ -19,7 +19,7 @@ func (w *world) read(path string, into any) answer {
 	w.t.Helper()
 	a := w.call("GET", "/api/v1"+path, w.token("root"), nil)
 	if a.status == http.StatusOK {
-		w.saved(nil, json.Unmarshal(a.body, into))
+		w.expectSaved(nil, json.Unmarshal(a.body, into))
 	}
 	return a
 }
@@ -28,13 +28,13 @@ func (w *world) read(path string, into any) answer {
 func (w *world) leaveTests(d controlplane.Deployment, step pipeline.StepKey) {
 	w.t.Helper()
 	ctx, tests := w.t.Context(), failedTests()
-	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
-		_, err := tx.MoveStep(ctx, controlplane.StepRow{Run: d.RunID, Key: step,
+	w.expectSaved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
+		_, err := tx.Steps().Move(ctx, controlplane.StepRow{Run: d.RunID, Key: step,
 			Status: pipeline.StepPending, Tests: &tests.TestSummary}, time.Now())
 		if err != nil {
 			return err
 		}
-		return tx.PutTestReport(ctx, d.RunID, step, *tests)
+		return tx.TestReports().Put(ctx, d.RunID, step, *tests)
 	}))
 }
 
@@ -53,10 +53,11 @@ func TestTestReports_AreShownEverywhere(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("tested")
-	done := stepped(pipeline.StepDone, "4 of 120 tests failed")
+	done := stepReport(pipeline.StepDone, "4 of 120 tests failed")
 	done.Tests = failedTests()
-	w.saved(nil, w.applied(w.addressed(d, lifecycle.Report{Status: controlplane.Applying},
-		stepped(pipeline.StepRunning, ""), done, lifecycle.Report{Status: controlplane.Ready})...))
+	w.expectSaved(nil, w.applyReports(w.reportInOrder(d,
+		lifecycle.Report{Status: controlplane.Applying},
+		stepReport(pipeline.StepRunning, ""), done, lifecycle.Report{Status: controlplane.Ready})...))
 	expect := func(where string, s *api.TestSummary) {
 		t.Helper()
 		if s == nil || s.Tests != 120 || s.Failed != 4 || s.Skipped != 2 || s.Seconds != 41.5 ||
@@ -68,7 +69,7 @@ func TestTestReports_AreShownEverywhere(t *testing.T) {
 		if gone {
 			w.call("DELETE", "/api/v1/deployments/"+string(d.ID), w.token("root"), nil)
 			d.Generation++
-			w.saved(nil, w.applied(w.addressed(d, stepped(pipeline.StepUndone, ""),
+			w.expectSaved(nil, w.applyReports(w.reportInOrder(d, stepReport(pipeline.StepUndone, ""),
 				lifecycle.Report{Status: controlplane.Removed})...))
 		}
 		at := "/deployments/" + string(d.ID)
@@ -103,16 +104,17 @@ func TestTestReports_AreThoseOfTheLastTime(t *testing.T) {
 	w.shop()
 	d := w.deploy("tested")
 	at := "/deployments/" + string(d.ID) + "/runs/1/steps/api/tests"
-	w.saved(nil, w.applied(w.addressed(d, lifecycle.Report{Status: controlplane.Applying},
-		stepped(pipeline.StepRunning, ""))...))
+	w.expectSaved(nil, w.applyReports(w.reportInOrder(d,
+		lifecycle.Report{Status: controlplane.Applying},
+		stepReport(pipeline.StepRunning, ""))...))
 	if a := w.read(at, nil); a.status != http.StatusNotFound {
 		t.Errorf("before: %d %s", a.status, a.body)
 	}
 	for _, tests := range []*controlplane.TestReport{failedTests(),
 		controlplane.NewTestReport(controlplane.TestSummary{Tests: 3}, nil, false)} {
-		done := stepped(pipeline.StepDone, "")
+		done := stepReport(pipeline.StepDone, "")
 		done.Tests = tests
-		w.saved(nil, w.applied(w.addressed(d, done)...))
+		w.expectSaved(nil, w.applyReports(w.reportInOrder(d, done)...))
 	}
 	var report api.TestReport
 	w.read(at, &report)
@@ -128,11 +130,11 @@ func TestTestReports_AreInTheComment(t *testing.T) {
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	h := newCodeHost(t)
-	w.ruled("shop", "github", h.URL, object{"repository": "acme/shop", "branch": "feature/*",
+	w.makeRule("shop", "github", h.URL, object{"repository": "acme/shop", "branch": "feature/*",
 		"tag": "{short}"})
 	w.github("shop", pullRequest("opened", "feature/cart", "abc1234def", "acme/shop"))
-	d := w.made("shop-12", queued)
-	done := stepped(pipeline.StepDone, "")
+	d := w.awaitDeployment("shop-12", isQueued)
+	done := stepReport(pipeline.StepDone, "")
 	done.Tests = controlplane.NewTestReport(controlplane.TestSummary{Tests: 2, Failed: 1, Seconds: 3,
 		Marked: true}, []controlplane.TestFailure{{Name: "@ada `x` <img src=y>"}}, false)
 	for _, r := range []lifecycle.Report{{Status: controlplane.Applying}, done,
@@ -142,7 +144,7 @@ func TestTestReports_AreInTheComment(t *testing.T) {
 	call := h.wait(t, "POST /repos/acme/shop/issues/12/comments", "Tests: ")
 	_, text, _ := strings.Cut(call, "{")
 	var comment struct{ Body string }
-	w.saved(nil, json.Unmarshal([]byte("{"+text), &comment))
+	w.expectSaved(nil, json.Unmarshal([]byte("{"+text), &comment))
 	if want := "\nTests: 1 of 2 failed, in 3s.\n- ``@ada `x` <img src=y>``\n"; !strings.HasSuffix(
 		comment.Body, want) {
 		t.Errorf("the comment is %q", comment.Body)

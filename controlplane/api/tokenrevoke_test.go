@@ -69,7 +69,7 @@ func TestTokens_EndWithThePassword(t *testing.T) {
 // countRevoked counts the audit entries of tokens that ended with a password.
 func (w *world) countRevoked(root string) (n int) {
 	w.t.Helper()
-	list := parsed[api.AuditList](w.t, w.call("GET", "/api/v1/audit", root, nil))
+	list := decodeAnswer[api.AuditList](w.t, w.call("GET", "/api/v1/audit", root, nil))
 	for _, e := range list.Items {
 		if e.Action == "delete token" && strings.HasSuffix(e.Object, " user full") &&
 			e.Result == api.AuditResult(controlplane.AuditOK) {

@@ -101,11 +101,15 @@ func toServiceHealth(v lifecycle.ServiceView) ServiceHealth {
 	return ServiceHealth{
 		Step: string(v.Step), Health: Health(v.Health.Health), Detail: ptrOrNil(v.Health.Detail),
 		Url: ptrOrNil(v.URL), Restarts: v.Health.Restarts,
-		Ports: convertAll(v.Ports, func(p pipeline.Port) ServicePort {
-			return ServicePort{Name: p.Name, Port: p.Port, Exposed: p.Expose,
-				Url: ptrOrNil(v.PortURLs[p.Name])}
-		}),
+		Ports: toServicePorts(v),
 	}
+}
+
+func toServicePorts(v lifecycle.ServiceView) []ServicePort {
+	return convertAll(v.Ports, func(p pipeline.Port) ServicePort {
+		return ServicePort{Name: p.Name, Port: p.Port, Exposed: p.Expose,
+			Url: ptrOrNil(v.PortURLs[p.Name])}
+	})
 }
 
 func toRun(v lifecycle.RunView) Run {

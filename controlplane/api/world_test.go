@@ -27,15 +27,18 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/gate"
+	"github.com/nullops/nullops/controlplane/keyring"
+	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/registry"
-	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -115,21 +118,24 @@ func (images) DescribeTags(
 
 // world is a control plane with its real HTTP API and a real database.
 type world struct {
-	t         *testing.T
-	store     *postgres.Store
-	accounts  *accounts.Accounts
-	catalog   *catalog.Catalog
-	lifecycle *lifecycle.Lifecycle
-	logbook   *logbook.Logbook
-	server    *httptest.Server
-	log       *record
-	inside    *fakeNode
-	database  string
-	node      controlplane.NodeID
-	off       controlplane.OffLimits
-	mail      notify.MailConfig
-	rootToken string
-	seq       int64
+	t            *testing.T
+	store        *postgres.Store
+	accounts     *accounts.Accounts
+	catalog      *catalog.Catalog
+	nodes        *nodes.Nodes
+	certificates *certificates.Certificates
+	keys         *keyring.Keyring
+	lifecycle    *lifecycle.Lifecycle
+	logbook      *logbook.Logbook
+	server       *httptest.Server
+	log          *record
+	inside       *fakeNode
+	database     string
+	node         controlplane.NodeID
+	off          controlplane.OffLimits
+	mail         notify.MailConfig
+	rootToken    string
+	seq          int64
 
 	mu sync.Mutex
 	// seen is every answer, for the search for what must not be in one.
@@ -170,20 +176,23 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 	ingress := must(url.Parse("http://localhost:8000"))(t)
 	w.accounts = must(accounts.New(accounts.Config{Store: w.store, Log: log,
 		MemoryKiB: 8, Iterations: 1, Parallelism: 1}))(t)
-	keys := must(seal.ParseKeyring(must(seal.NewKey("k1"))(t)))(t)
-	w.catalog = catalog.New(catalog.Config{Store: w.store, Keys: keys, Images: images{},
-		AllowLoopback: true, Log: log, IssueToken: func() (catalog.IssuedToken, error) {
+	w.keys = keyringtest.New(t, w.store)
+	w.catalog = catalog.New(catalog.Config{Store: w.store, Keys: w.keys, Images: images{}, Log: log})
+	w.certificates = certificates.New(certificates.Config{Store: w.store, Keys: w.keys})
+	w.nodes = nodes.New(nodes.Config{Store: w.store, Keys: w.keys,
+		AllowLoopback: true, IssueToken: func() (nodes.IssuedToken, error) {
 			kid := string(controlplane.NewID[controlplane.NodeID]())[26:]
-			return catalog.IssuedToken{Token: controlplane.NewPlain("nopa1_" + kid), Kid: kid,
+			return nodes.IssuedToken{Token: controlplane.NewPlain("nopa1_" + kid), Kid: kid,
 				Key: bytes.Repeat([]byte{7}, 32)}, nil
 		}})
-	w.lifecycle = lifecycle.New(lifecycle.Config{Store: w.store, Catalog: w.catalog,
+	w.lifecycle = lifecycle.New(lifecycle.Config{Store: w.store, Catalog: w.catalog, Keys: w.keys,
 		IngressURL: ingress, Log: log, KeepRemoved: 24 * time.Hour})
 	w.logbook = logbook.New(w.store)
 	c := api.Config{
-		Accounts: w.accounts, Catalog: w.catalog, Lifecycle: w.lifecycle, Logbook: w.logbook,
+		Accounts: w.accounts, Catalog: w.catalog, Nodes: w.nodes,
+		Certificates: w.certificates, Keys: w.keys, Lifecycle: w.lifecycle, Logbook: w.logbook,
 		Audit:  audit.New(w.store, pgtest.AuditKey()),
-		Notify: w.startNotifier(log, ingress), Reviews: w.reviewing(log),
+		Notify: w.startNotifier(log), Reviews: w.reviewing(log),
 		Usage: usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
 		HostKey: func(context.Context, access.Actor, string, int) (string, string, error) {
 			return "ssh-ed25519", "SHA256:" + strings.Repeat("a", 43), nil
@@ -245,7 +254,7 @@ func (w *world) people() {
 			w.t.Fatal(err)
 		}
 	}
-	w.saved(w.accounts.PutUser(ctx, system, accounts.UserPut{Name: "robot", Active: true,
+	w.expectSaved(w.accounts.PutUser(ctx, system, accounts.UserPut{Name: "robot", Active: true,
 		Role: controlplane.RoleUser, Kind: controlplane.KindService}))
 }
 
@@ -255,24 +264,24 @@ func (w *world) shop() {
 	w.people()
 	ctx := w.t.Context()
 	secretPassword := controlplane.NewPlain(registrySecret)
-	w.saved(w.catalog.PutRegistry(ctx, system, catalog.RegistryPut{Name: "local",
+	w.expectSaved(w.catalog.PutRegistry(ctx, system, catalog.RegistryPut{Name: "local",
 		Host: "localhost:5000", Insecure: true, Username: "puller", Password: &secretPassword}))
-	w.saved(w.catalog.PutService(ctx, system, catalog.ServicePut{Name: "api", Registry: "local",
+	w.expectSaved(w.catalog.PutService(ctx, system, catalog.ServicePut{Name: "api", Registry: "local",
 		Image: "shop/api", TagMode: pipeline.Selectable}))
-	w.saved(w.catalog.PutPlugin(ctx, system, catalog.PluginPut{Name: "seed", Registry: "local",
+	w.expectSaved(w.catalog.PutPlugin(ctx, system, catalog.PluginPut{Name: "seed", Registry: "local",
 		Image: "plugins/seed", Tag: "1.0", Component: pipeline.Component{
 			Secrets: []pipeline.SecretInput{{Name: "token", Required: true}}}}))
-	w.saved(w.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "qa",
+	w.expectSaved(w.catalog.PutEnvironment(ctx, system, catalog.EnvironmentPut{Name: "qa",
 		Domain: "localhost"}))
-	w.saved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "shop",
+	w.expectSaved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "shop",
 		Resources: pipeline.Resources{CPU: 2, MemoryMiB: 1024}}))
 	value := controlplane.NewPlain(projectSecret)
-	w.saved(w.catalog.PutSecret(ctx, system, catalog.SecretPut{Project: "shop",
+	w.expectSaved(w.catalog.PutSecret(ctx, system, catalog.SecretPut{Project: "shop",
 		Name: "API_TOKEN", Value: &value}))
-	w.saved(w.catalog.SavePipeline(ctx, system, "shop", shopPipeline(), "first"))
+	w.expectSaved(w.catalog.SavePipeline(ctx, system, "shop", shopPipeline(), "first"))
 	for _, level := range []controlplane.Level{controlplane.LevelFull, controlplane.LevelRead} {
 		name := map[controlplane.Level]string{"full": "full", "read": "reader"}[level]
-		w.saved(w.accounts.PutTeam(ctx, system, accounts.TeamPut{Name: "team-" + name,
+		w.expectSaved(w.accounts.PutTeam(ctx, system, accounts.TeamPut{Name: "team-" + name,
 			Members: []string{name},
 			Grants:  []controlplane.TeamGrant{{Project: "shop", Level: level}}}))
 	}
@@ -291,8 +300,8 @@ func shopPipeline() pipeline.Pipeline {
 	}}
 }
 
-// saved fails the test when a definition was refused.
-func (w *world) saved(_ any, err error) {
+// expectSaved fails the test when a definition was refused.
+func (w *world) expectSaved(_ any, err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -308,24 +317,24 @@ func (w *world) online(name string) {
 func (w *world) onlineIn(name, environment, address string) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	e, err := w.catalog.AddNode(ctx, system, catalog.NodePut{Name: name, Environment: environment,
+	e, err := w.nodes.AddNode(ctx, system, nodes.Put{Name: name, Environment: environment,
 		Address: address})
-	w.saved(e, err)
+	w.expectSaved(e, err)
 	w.node = e.Node.ID
-	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
-		if err := tx.SetInventory(ctx, e.Node.ID, "test", controlplane.Inventory{
+	w.expectSaved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
+		if err := tx.Nodes().SetInventory(ctx, e.Node.ID, "test", controlplane.Inventory{
 			Hostname: name, CPU: 64, Memory: 64 << 30, Disk: 1 << 40}); err != nil {
 			return err
 		}
-		if err := tx.SetVitals(ctx, e.Node.ID, controlplane.NodeVitals{At: time.Now(),
+		if err := tx.Nodes().SetVitals(ctx, e.Node.ID, controlplane.NodeVitals{At: time.Now(),
 			DiskFree: 1 << 39}); err != nil {
 			return err
 		}
 		print := controlplane.Thumbprint(fmt.Sprintf("%064x", []byte(name)))
-		if _, err := tx.TrustNode(ctx, e.Node.ID, print); err != nil {
+		if _, err := tx.NodeTrust().Trust(ctx, e.Node.ID, print); err != nil {
 			return err
 		}
-		_, err := tx.MoveNode(ctx, e.Node.ID, controlplane.NodeOnline, "")
+		_, err := tx.Nodes().Move(ctx, e.Node.ID, controlplane.NodeOnline, "")
 		return err
 	}))
 }
@@ -336,7 +345,7 @@ func (w *world) deploy(name string) controlplane.Deployment {
 	d, err := w.lifecycle.Create(w.t.Context(), system, lifecycle.Request{Name: name,
 		Project: "shop", Environment: "qa",
 		Versions: map[pipeline.StepKey]string{"api": "1.0"}})
-	w.saved(d, err)
+	w.expectSaved(d, err)
 	return d
 }
 
@@ -346,13 +355,13 @@ func (w *world) report(d controlplane.Deployment, r lifecycle.Report) {
 	w.seq++
 	r.Node, r.Seq, r.Deployment, r.At = w.node, w.seq, d.ID, time.Now()
 	r.Generation, r.Run = d.Generation, d.RunID
-	w.saved(nil, w.lifecycle.Apply(context.WithoutCancel(w.t.Context()), system, r))
+	w.expectSaved(nil, w.lifecycle.Apply(context.WithoutCancel(w.t.Context()), system, r))
 }
 
 // write adds a line to a step's log.
 func (w *world) write(d controlplane.Deployment, step string, number int64, text string) {
 	w.t.Helper()
-	w.saved(nil, w.logbook.Append(context.WithoutCancel(w.t.Context()), system, w.node,
+	w.expectSaved(nil, w.logbook.Append(context.WithoutCancel(w.t.Context()), system, w.node,
 		[]controlplane.LogLine{{Run: d.RunID, Step: pipeline.StepKey(step), Number: number,
 			At: time.Now(), Text: text}}, []controlplane.DeploymentID{d.ID}))
 }

@@ -1313,12 +1313,13 @@ type CapsuleService struct {
 	Image  string  `json:"image"`
 
 	// Log Its last lines.
-	Log      []string `json:"log"`
-	Restarts int      `json:"restarts"`
-	Service  string   `json:"service"`
-	Step     string   `json:"step"`
-	Tag      string   `json:"tag"`
-	Url      *string  `json:"url,omitempty"`
+	Log      []string       `json:"log"`
+	Ports    *[]ServicePort `json:"ports,omitempty"`
+	Restarts int            `json:"restarts"`
+	Service  string         `json:"service"`
+	Step     string         `json:"step"`
+	Tag      string         `json:"tag"`
+	Url      *string        `json:"url,omitempty"`
 }
 
 // CapsuleStep defines model for CapsuleStep.

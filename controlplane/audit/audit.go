@@ -51,7 +51,7 @@ func (l *Log) List(
 	}
 	scope := access.ReadableScope(actor)
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		all, err = tx.ListAudit(ctx, postgres.AuditFilter{
+		all, err = tx.Audit().List(ctx, postgres.AuditFilter{
 			Everything: scope.All, Own: actor.UserID(),
 			Projects: scope.Projects, Environments: scope.Environments,
 			Actor: f.Actor, Action: f.Action, Object: f.Object, Result: f.Result,
@@ -82,17 +82,17 @@ func (l *Log) DeleteBefore(
 	entry := actor.NewAuditEntry("cut", "audit")
 	entry.Detail = "before " + before.UTC().Format(time.RFC3339)
 	err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		last, ok, err := tx.AuditBefore(ctx, before)
+		last, ok, err := tx.Audit().GetLastBefore(ctx, before)
 		if err != nil || !ok {
 			return err
 		}
 		c := controlplane.AuditCheckpoint{Seq: last.Seq, Link: last.Link, At: last.At}
 		c.Seal = l.key.SealCheckpoint(c)
-		if gone, err = tx.CutAudit(ctx, c); err != nil {
+		if gone, err = tx.Audit().Cut(ctx, c); err != nil {
 			return err
 		}
 		entry.Result = controlplane.AuditOK
-		return tx.InsertAudit(ctx, *entry)
+		return tx.Audit().Insert(ctx, *entry)
 	})
 	return gone, err
 }

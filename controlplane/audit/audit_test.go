@@ -14,8 +14,8 @@ import (
 	"github.com/nullops/nullops/migrations"
 )
 
-// filled returns a journal of ten entries and the way to its database.
-func filled(t *testing.T) (*audit.Log, *postgres.Store, string) {
+// fillLog returns a journal of ten entries and the way to its database.
+func fillLog(t *testing.T) (*audit.Log, *postgres.Store, string) {
 	t.Helper()
 	url := pgtest.URL(t, migrations.FS)
 	store := pgtest.Open(t, url)
@@ -70,7 +70,7 @@ func TestVerify_LocatesTampering(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, _, url := filled(t)
+			l, _, url := fillLog(t)
 			if v := verify(t, l); len(v.Findings) > 0 || v.Entries != 10 || v.Head != 10 {
 				t.Fatalf("untouched: %+v", v)
 			}
@@ -87,7 +87,7 @@ func TestVerify_LocatesTampering(t *testing.T) {
 // Someone who knows how links are made, but not the key, cannot mend them.
 func TestVerify_NeedsTheKey(t *testing.T) {
 	t.Parallel()
-	_, store, _ := filled(t)
+	_, store, _ := fillLog(t)
 	other, _ := controlplane.NewAuditKey([]byte("another key of thirty-two bytes."))
 	if v := verify(t, audit.New(store, other)); len(v.Findings) != 10 {
 		t.Errorf("%d of 10 links were not made with this key", len(v.Findings))
@@ -103,7 +103,7 @@ END $do$`
 // The database itself refuses changes, from whatever program they come.
 func TestAudit_IsAppendOnly(t *testing.T) {
 	t.Parallel()
-	_, store, url := filled(t)
+	_, store, url := fillLog(t)
 	for _, sql := range []string{
 		"UPDATE audit SET actor = 'eve'", "DELETE FROM audit WHERE seq = 10",
 		"TRUNCATE audit", "DELETE FROM audit", "UPDATE audit SET at = at WHERE seq = 10",
@@ -119,7 +119,7 @@ func TestAudit_IsAppendOnly(t *testing.T) {
 // Retention cuts the chain and leaves a checkpoint; what remains still holds.
 func TestCut_LeavesAChainThatHolds(t *testing.T) {
 	t.Parallel()
-	l, store, url := filled(t)
+	l, store, url := fillLog(t)
 	gone, err := l.DeleteBefore(t.Context(), access.System("test"), time.Now().Add(time.Hour))
 	if err != nil || gone != 10 {
 		t.Fatalf("%d entries went: %v", gone, err)
@@ -142,7 +142,7 @@ func TestCut_LeavesAChainThatHolds(t *testing.T) {
 // Concurrent writers queue: no gap, no double, no deadlock.
 func TestInsertAudit_ByManyAtOnce(t *testing.T) {
 	t.Parallel()
-	l, store, _ := filled(t)
+	l, store, _ := fillLog(t)
 	errs := make(chan error)
 	for i := range 20 {
 		go func() {
@@ -238,7 +238,7 @@ func newEnvironment(
 	t.Helper()
 	id := controlplane.NewID[controlplane.EnvironmentID]()
 	err := store.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.PutEnvironment(t.Context(), controlplane.Environment{
+		return tx.Environments().Put(t.Context(), controlplane.Environment{
 			ID: id, Name: name, Domain: "localhost", Restricted: restricted})
 	})
 	if err != nil {

@@ -89,7 +89,7 @@ func (l *Log) CurrentHead(
 		if head.At, err = tx.DatabaseTime(ctx); err != nil {
 			return err
 		}
-		head.Seq, head.Link, err = tx.AuditHead(ctx)
+		head.Seq, head.Link, err = tx.Audit().GetHead(ctx)
 		return err
 	})
 	if err == nil && head.Seq > 0 {
@@ -132,7 +132,7 @@ func (w *headMemory) snapshot() headComparison {
 // compareStatement holds one statement against the few links it is about.
 func (l *Log) compareStatement(ctx context.Context, s observedHeads) (found []Finding, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		points, err := tx.AuditCheckpoints(ctx)
+		points, err := tx.Audit().ListCheckpoints(ctx)
 		if err != nil {
 			return err
 		}
@@ -144,14 +144,14 @@ func (l *Log) compareStatement(ctx context.Context, s observedHeads) (found []Fi
 		for i, head := range s.heads {
 			seqs[i] = head.Seq
 		}
-		links, err := tx.AuditLinks(ctx, seqs)
+		links, err := tx.Audit().ListLinks(ctx, seqs)
 		if err != nil {
 			return err
 		}
 		for seq, link := range links {
 			h.compareLink(seq, link)
 		}
-		end, _, err := tx.AuditHead(ctx)
+		end, _, err := tx.Audit().GetHead(ctx)
 		if err != nil {
 			return err
 		}
@@ -258,7 +258,7 @@ func (h *headComparison) newFinding(t observedHead, end int64) Finding {
 // restoredAt is when the database was last restored from a backup; the zero
 // time for never.
 func restoredAt(ctx context.Context, tx *postgres.Tx) (time.Time, error) {
-	last, err := tx.ListAudit(ctx, postgres.AuditFilter{Everything: true,
+	last, err := tx.Audit().List(ctx, postgres.AuditFilter{Everything: true,
 		Actor: access.System("restore").Name(), Action: "restore",
 		Result: controlplane.AuditOK, Most: 1})
 	if err != nil || len(last) == 0 {

@@ -19,7 +19,7 @@ func relink(t *testing.T, store *postgres.Store, url string) {
 	t.Helper()
 	var all []controlplane.AuditEntry
 	err := store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
-		all, err = tx.AuditChain(t.Context(), 0, 1000)
+		all, err = tx.Audit().ListChain(t.Context(), 0, 1000)
 		return err
 	})
 	if err != nil {
@@ -46,8 +46,8 @@ func add(t *testing.T, store *postgres.Store, actor, action string, many int) {
 	}
 }
 
-// told returns the head that nodes are sent now.
-func told(t *testing.T, l *audit.Log) controlplane.AuditHead {
+// currentHead returns the head that nodes are sent now.
+func currentHead(t *testing.T, l *audit.Log) controlplane.AuditHead {
 	t.Helper()
 	head, ok, err := l.CurrentHead(t.Context(), access.System("test"))
 	if err != nil || !ok {
@@ -79,11 +79,11 @@ func TestVerify_WitnessesFindARewrittenChain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, store, url := filled(t)
-			heads := []controlplane.AuditHead{told(t, l)}
+			l, store, url := fillLog(t)
+			heads := []controlplane.AuditHead{currentHead(t, l)}
 			for range 2 {
 				add(t, store, "ada", "put", 5)
-				heads = append(heads, told(t, l))
+				heads = append(heads, currentHead(t, l))
 			}
 			tamper(t, url, c.sql)
 			relink(t, store, url)
@@ -111,14 +111,14 @@ func TestVerify_WitnessesFindARewrittenChain(t *testing.T) {
 // change that a restore does not explain is found anyway.
 func TestVerify_WitnessesKnowCutsAndRestores(t *testing.T) {
 	t.Parallel()
-	l, store, url := filled(t)
-	heads := []controlplane.AuditHead{told(t, l)}
+	l, store, url := fillLog(t)
+	heads := []controlplane.AuditHead{currentHead(t, l)}
 	if _, err := l.DeleteBefore(t.Context(), access.System("test"),
 		time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	add(t, store, "ada", "put", 5)
-	heads = append(heads, told(t, l))
+	heads = append(heads, currentHead(t, l))
 	agrees := func(what string, want bool) {
 		t.Helper()
 		fresh := audit.New(store, pgtest.AuditKey())
@@ -138,7 +138,7 @@ func TestVerify_WitnessesKnowCutsAndRestores(t *testing.T) {
 	l = audit.New(store, pgtest.AuditKey())
 	add(t, store, "ada", "put", 9)
 	agrees("entries in the places of those that were lost", true)
-	heads = append(heads, told(t, l))
+	heads = append(heads, currentHead(t, l))
 	tamper(t, url, "DELETE FROM audit WHERE seq > 15")
 	pgtest.Exec(t, url, `UPDATE audit_head SET (seq, mac) =
 		(SELECT seq, mac FROM audit ORDER BY seq DESC LIMIT 1)`)

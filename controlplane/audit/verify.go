@@ -46,13 +46,13 @@ func (l *Log) Verify(ctx context.Context, actor access.Actor) (v Verification, e
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 		w := chainWalker{key: l.key, hearing: l.witnesses.snapshot()}
-		points, err := tx.AuditCheckpoints(ctx)
+		points, err := tx.Audit().ListCheckpoints(ctx)
 		if err != nil {
 			return err
 		}
 		w.startAtCheckpoint(points)
 		for more := true; more && len(w.found) < mostFindings; {
-			entries, err := tx.AuditChain(ctx, w.seq, batch)
+			entries, err := tx.Audit().ListChain(ctx, w.seq, batch)
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ func (l *Log) Verify(ctx context.Context, actor access.Actor) (v Verification, e
 			}
 			more = len(entries) == batch
 		}
-		seq, link, err := tx.AuditHead(ctx)
+		seq, link, err := tx.Audit().GetHead(ctx)
 		if err != nil {
 			return err
 		}

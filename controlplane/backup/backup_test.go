@@ -32,16 +32,16 @@ func ring(t *testing.T, kid string) *seal.Keyring {
 	return keys
 }
 
-// filled returns a database with rows in tables that refer to each other, with counters, triggers
-// and more bytes than fit in one piece.
-func filled(t *testing.T) (*postgres.Store, string) {
+// fillDatabase returns a database with rows in tables that refer to each other, with counters,
+// triggers and more bytes than fit in one piece.
+func fillDatabase(t *testing.T) (*postgres.Store, string) {
 	t.Helper()
 	url := pgtest.URL(t, migrations.FS)
 	store := pgtest.Open(t, url)
 	for i := range 3 {
 		e := controlplane.AuditEntry{Actor: "ada", Action: "put", Object: fmt.Sprint(i)}
 		err := store.InAuditedTx(t.Context(), &e, func(tx *postgres.Tx) error {
-			return tx.PutEnvironment(t.Context(), controlplane.Environment{
+			return tx.Environments().Put(t.Context(), controlplane.Environment{
 				ID:   controlplane.NewID[controlplane.EnvironmentID](),
 				Name: fmt.Sprintf("qa%d", i), Domain: canary})
 		})
@@ -142,7 +142,7 @@ func TestRestore_EndsNothingByOldTimes(t *testing.T) {
 
 func TestBackup_RoundTrip(t *testing.T) {
 	t.Parallel()
-	store, url := filled(t)
+	store, url := fillDatabase(t)
 	keys := ring(t, "k1")
 	file := write(t, store, keys)
 	if len(file) < 2<<20 {
@@ -188,7 +188,7 @@ func TestBackup_RoundTrip(t *testing.T) {
 // database that the right file can still be restored into.
 func TestRestore_RefusesWhatIsNotWhole(t *testing.T) {
 	t.Parallel()
-	store, _ := filled(t)
+	store, _ := fillDatabase(t)
 	keys := ring(t, "k1")
 	file := write(t, store, keys)
 	url := pgtest.NewEmptyDatabase(t)
@@ -228,7 +228,7 @@ func TestRestore_RefusesWhatIsNotWhole(t *testing.T) {
 // People do not make backups, and none is restored by someone else.
 func TestBackup_NeedsAnAdmin(t *testing.T) {
 	t.Parallel()
-	store, _ := filled(t)
+	store, _ := fillDatabase(t)
 	ada := access.User(controlplane.User{Name: "ada"}, nil)
 	err := backup.Write(t.Context(), ada, backup.Source{Store: store,
 		Migrations: migrations.FS, Keys: ring(t, "k1")}, &bytes.Buffer{})

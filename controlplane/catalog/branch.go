@@ -37,7 +37,7 @@ func (c *Catalog) BranchTags(
 		if err != nil {
 			return err
 		}
-		v, _, err = tx.LatestVersion(ctx, p.ID)
+		v, _, err = tx.Pipelines().GetLatest(ctx, p.ID)
 		return err
 	})
 	if err != nil {

@@ -46,8 +46,9 @@ func (c *Catalog) ChangeInOneTx(
 		}
 		c.askDigests(ctx, answers)
 	}
-	return conflictError("changed_meanwhile", "the registries of plugins changed again and again "+
-		"while the documents were checked", "Try again.")
+	return controlplane.NewConflictError(
+		"changed_meanwhile", "the registries of plugins changed again and again "+
+			"while the documents were checked", "Try again.")
 }
 
 type digestAnswersKey struct{}
@@ -121,7 +122,7 @@ func (c *Catalog) SetDefinitionOwner(
 	}
 	var before string
 	err := c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		before, err = tx.DefinitionOwner(ctx, d)
+		before, err = tx.DefinitionOwners().Get(ctx, d)
 		return err
 	})
 	if err != nil || before == owner {
@@ -139,7 +140,7 @@ func (c *Catalog) SetDefinitionOwner(
 					", and these documents are applied for " + owner,
 				Remedy: "Leave it to " + before + ", or take it over on purpose (--take-over)."}
 		}
-		return tx.PutDefinitionOwner(ctx, d, owner)
+		return tx.DefinitionOwners().Put(ctx, d, owner)
 	})
 }
 
@@ -151,7 +152,7 @@ func (c *Catalog) ListOwnedDefinitions(
 		return nil, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListDefinitionsOfOwner(ctx, owner)
+		all, err = tx.DefinitionOwners().ListDefinitions(ctx, owner)
 		return err
 	})
 	return all, err

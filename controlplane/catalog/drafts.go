@@ -20,7 +20,7 @@ func (c *Catalog) Draft(
 ) (d controlplane.Draft, err error) {
 	err = c.withDraftProject(ctx, actor, project, c.store.Read,
 		func(tx *postgres.Tx, p controlplane.Project) error {
-			d, err = tx.Draft(ctx, p.ID, actor.UserID())
+			d, err = tx.Drafts().Get(ctx, p.ID, actor.UserID())
 			return err
 		})
 	return d, err
@@ -36,10 +36,10 @@ func (c *Catalog) SaveDraft(
 		func(tx *postgres.Tx, p controlplane.Project) error {
 			d.Project, d.User = p.ID, actor.UserID()
 			var ok bool
-			if saved, ok, err = tx.SaveDraft(ctx, d); err != nil || ok {
+			if saved, ok, err = tx.Drafts().Save(ctx, d); err != nil || ok {
 				return err
 			}
-			if saved, err = tx.Draft(ctx, p.ID, d.User); err != nil || sameDraft(saved, d) {
+			if saved, err = tx.Drafts().Get(ctx, p.ID, d.User); err != nil || sameDraft(saved, d) {
 				return err
 			}
 			return staleDraft(project)
@@ -54,11 +54,11 @@ func (c *Catalog) DeleteDraft(
 ) error {
 	return c.withDraftProject(ctx, actor, project, c.store.InTx,
 		func(tx *postgres.Tx, p controlplane.Project) error {
-			deleted, err := tx.DeleteDraft(ctx, p.ID, actor.UserID(), revision)
+			deleted, err := tx.Drafts().Delete(ctx, p.ID, actor.UserID(), revision)
 			if err != nil || deleted {
 				return err
 			}
-			left, err := tx.Draft(ctx, p.ID, actor.UserID())
+			left, err := tx.Drafts().Get(ctx, p.ID, actor.UserID())
 			if err == nil && left.Revision != 0 {
 				err = staleDraft(project)
 			}
@@ -75,7 +75,7 @@ func (c *Catalog) withDraftProject(
 		return err
 	}
 	return in(ctx, func(tx *postgres.Tx) error {
-		p, err := tx.ProjectByName(ctx, project)
+		p, err := tx.Projects().ByName(ctx, project)
 		if err != nil {
 			return err
 		}

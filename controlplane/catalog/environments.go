@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -44,7 +43,7 @@ func (c *Catalog) ListEnvironments(
 		v.Granted = append(v.Granted, string(id))
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListEnvironments(ctx, v, p.After, p.FetchLimit())
+		all, err = tx.Environments().List(ctx, v, p.After, p.FetchLimit())
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(e controlplane.Environment) string { return e.Name })
@@ -59,7 +58,7 @@ func (c *Catalog) GetEnvironment(
 		return e, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		e, err = tx.EnvironmentByName(ctx, name)
+		e, err = tx.Environments().ByName(ctx, name)
 		return err
 	})
 	if err == nil && !access.CanSeeEnvironment(actor, e.ID, e.Restricted) {
@@ -93,8 +92,8 @@ func checkEnvironment(p EnvironmentPut) error {
 	if err := controlplane.ValidName("name", p.Name); err != nil {
 		return err
 	}
-	if !validDomain(p.Domain) {
-		return invalidError("domain", "domain_invalid",
+	if !controlplane.IsDomain(p.Domain) {
+		return controlplane.NewInvalidError("domain", "domain_invalid",
 			fmt.Sprintf("%q is not a domain", controlplane.ClipText(p.Domain)),
 			"Write it in lowercase without a leading dot, scheme or port, such as qa.example.org.")
 	}
@@ -111,30 +110,17 @@ func checkEnvironment(p EnvironmentPut) error {
 func checkCleanup(hours int) error {
 	const most = 87600
 	if hours < 0 || hours > most {
-		return invalidError("cleanup_after_hours", "range",
+		return controlplane.NewInvalidError("cleanup_after_hours", "range",
 			fmt.Sprintf("%d hours; give 1 to %d", hours, most), "Use 0 for never.")
 	}
 	return nil
 }
 
-func validDomain(domain string) bool {
-	if domain == "" || len(domain) > 200 {
-		return false
-	}
-	for label := range strings.SplitSeq(domain, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||
-			strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			return false
-		}
-	}
-	return true
-}
-
 func putEnvironment(
 	ctx context.Context, tx *postgres.Tx, p EnvironmentPut,
 ) (out controlplane.SaveResult[controlplane.Environment], err error) {
-	old, err := tx.EnvironmentByName(ctx, p.Name)
-	exists, err := isFound(err)
+	old, err := tx.Environments().ByName(ctx, p.Name)
+	exists, err := controlplane.IsFound(err)
 	if err != nil {
 		return out, err
 	}
@@ -151,19 +137,19 @@ func putEnvironment(
 	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	tx.NotifyOnCommit(controlplane.TopicAccess, "")
-	return out, tx.PutEnvironment(ctx, e)
+	return out, tx.Environments().Put(ctx, e)
 }
 
 // DeleteEnvironment removes an environment without nodes and deployments.
 func (c *Catalog) DeleteEnvironment(ctx context.Context, actor access.Actor, name string) error {
 	object := "environment " + name
 	return c.changeAsAdmin(ctx, actor, "delete environment", object, func(tx *postgres.Tx) error {
-		e, err := tx.EnvironmentByName(ctx, name)
+		e, err := tx.Environments().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
 		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 		tx.NotifyOnCommit(controlplane.TopicAccess, "")
-		return tx.DeleteEnvironment(ctx, e.ID)
+		return tx.Environments().Delete(ctx, e.ID)
 	})
 }

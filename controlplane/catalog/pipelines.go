@@ -30,7 +30,7 @@ func (c *Catalog) ValidatePipeline(
 		return nil, false, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		x, err := tx.ProjectByName(ctx, project)
+		x, err := tx.Projects().ByName(ctx, project)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (c *Catalog) FillPipeline(
 		return p, nil, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		x, err := tx.ProjectByName(ctx, project)
+		x, err := tx.Projects().ByName(ctx, project)
 		if err != nil {
 			return err
 		}
@@ -86,9 +86,10 @@ func (c *Catalog) SavePipelineOn(
 	object := "pipeline of " + project
 	err = c.changeAsAdmin(ctx, actor, "save pipeline", object, func(tx *postgres.Tx) error {
 		if len(note) > 500 {
-			return invalidError("note", "too_long", "a note has at most 500 bytes", "Shorten it.")
+			return controlplane.NewInvalidError(
+				"note", "too_long", "a note has at most 500 bytes", "Shorten it.")
 		}
-		x, err := tx.LockProject(ctx, project)
+		x, err := tx.Projects().Lock(ctx, project)
 		if err != nil {
 			return err
 		}
@@ -113,7 +114,7 @@ func drawnOn(ctx context.Context, tx *postgres.Tx, x controlplane.Project, base 
 	if base == nil {
 		return nil
 	}
-	latest, _, err := tx.LatestVersion(ctx, x.ID)
+	latest, _, err := tx.Pipelines().GetLatest(ctx, x.ID)
 	if err != nil || latest.Version == *base {
 		return err
 	}
@@ -154,7 +155,7 @@ func nextVersion(
 	if v.digest, err = pipeline.Digest(p); err != nil {
 		return v, err
 	}
-	latest, ok, err := tx.LatestVersion(ctx, x.ID)
+	latest, ok, err := tx.Pipelines().GetLatest(ctx, x.ID)
 	if err != nil {
 		return v, err
 	}
@@ -174,7 +175,7 @@ func saveVersion(
 	if err != nil || !v.changed {
 		return out, err
 	}
-	err = tx.InsertVersion(ctx, controlplane.PipelineVersion{
+	err = tx.Pipelines().InsertVersion(ctx, controlplane.PipelineVersion{
 		Project: x.ID, Version: v.number, Pipeline: v.pipeline, Digest: v.digest, Note: note,
 		CreatedBy: actor.Name(),
 	})
@@ -183,7 +184,7 @@ func saveVersion(
 	}
 	services, plugins := usedComponents(v.pipeline)
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-	return out, tx.SetProjectUses(ctx, x.ID, services, plugins)
+	return out, tx.Projects().SetUses(ctx, x.ID, services, plugins)
 }
 
 func usedComponents(p pipeline.Pipeline) (services, plugins []string) {
@@ -256,8 +257,8 @@ func fillStep(
 	ctx context.Context, tx *postgres.Tx, s *pipeline.Step,
 ) (*controlplane.Problem, error) {
 	if c := s.Container(); c != nil {
-		known, err := tx.ServiceByName(ctx, c.Name)
-		exists, err := isFound(err)
+		known, err := tx.Services().ByName(ctx, c.Name)
+		exists, err := controlplane.IsFound(err)
 		if err != nil {
 			return nil, err
 		}
@@ -276,8 +277,8 @@ func fillStep(
 	}
 	if s.Plugin != nil {
 		step := *s.Plugin
-		known, err := tx.PluginByName(ctx, step.Name)
-		exists, err := isFound(err)
+		known, err := tx.Plugins().ByName(ctx, step.Name)
+		exists, err := controlplane.IsFound(err)
 		if err != nil {
 			return nil, err
 		}
@@ -312,7 +313,7 @@ func (c *Catalog) CurrentPipeline(
 			return err
 		}
 		var ok bool
-		if v, ok, err = tx.LatestVersion(ctx, p.ID); err == nil && !ok {
+		if v, ok, err = tx.Pipelines().GetLatest(ctx, p.ID); err == nil && !ok {
 			err = controlplane.NewNotFoundError("pipeline of", project)
 		}
 		return err
@@ -332,7 +333,7 @@ func (c *Catalog) PipelineVersion(
 		if err != nil {
 			return err
 		}
-		v, err = tx.Version(ctx, p.ID, number)
+		v, err = tx.Pipelines().GetVersion(ctx, p.ID, number)
 		return err
 	})
 	return v, err
@@ -353,7 +354,8 @@ func (c *Catalog) ListPipelineVersions(
 		if err != nil {
 			return err
 		}
-		all, err = tx.ListVersions(ctx, x.ID, min(before, math.MaxInt32), p.FetchLimit())
+		all, err = tx.Pipelines().ListVersions(ctx, x.ID, min(before, math.MaxInt32),
+			p.FetchLimit())
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(v controlplane.PipelineVersion) string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/pipeline"
@@ -34,7 +35,7 @@ func (c *Catalog) ListPlugins(
 		return nil, "", nil
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListPlugins(ctx, p.After, p.FetchLimit())
+		all, err = tx.Plugins().List(ctx, p.After, p.FetchLimit())
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(x controlplane.Plugin) string { return x.Name })
@@ -49,7 +50,7 @@ func (c *Catalog) GetPlugin(
 		return p, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		p, err = tx.PluginByName(ctx, name)
+		p, err = tx.Plugins().ByName(ctx, name)
 		return err
 	})
 	return p, err
@@ -62,12 +63,12 @@ func (c *Catalog) PutPlugin(
 ) (out controlplane.SaveResult[controlplane.Plugin], err error) {
 	const action = "put plugin"
 	object := "plugin " + p.Name
-	if err := c.requireAdmin(ctx, actor, action, object); err != nil {
+	if err := audit.RequireAdmin(ctx, c.store, actor, action, object); err != nil {
 		return out, err
 	}
 	digest, err := c.preparePlugin(ctx, &p)
 	if err != nil {
-		return out, c.auditRefusal(ctx, actor, action, object, err)
+		return out, audit.RecordRefusal(ctx, c.store, actor, action, object, err)
 	}
 	err = c.changeAsAdmin(ctx, actor, action, object, func(tx *postgres.Tx) error {
 		out, err = putPlugin(ctx, tx, p, digest)
@@ -90,11 +91,11 @@ func (c *Catalog) preparePlugin(ctx context.Context, p *PluginPut) (digest strin
 	}
 	var r controlplane.Registry
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		r, err = tx.RegistryByName(ctx, p.Registry)
+		r, err = tx.Registries().ByName(ctx, p.Registry)
 		return err
 	})
 	if controlplane.KindOf(err) == controlplane.NotFound {
-		return "", invalidError("registry", "unknown_registry",
+		return "", controlplane.NewInvalidError("registry", "unknown_registry",
 			"registry "+p.Registry+" does not exist",
 			"Create the registry first, or correct the name.")
 	}
@@ -111,8 +112,8 @@ func (c *Catalog) preparePlugin(ctx context.Context, p *PluginPut) (digest strin
 func putPlugin(
 	ctx context.Context, tx *postgres.Tx, p PluginPut, digest string,
 ) (out controlplane.SaveResult[controlplane.Plugin], err error) {
-	old, err := tx.PluginByName(ctx, p.Name)
-	exists, err := isFound(err)
+	old, err := tx.Plugins().ByName(ctx, p.Name)
+	exists, err := controlplane.IsFound(err)
 	if err != nil {
 		return out, err
 	}
@@ -129,10 +130,10 @@ func putPlugin(
 		x.ID = controlplane.NewID[controlplane.PluginID]()
 	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-	if err := tx.PutPlugin(ctx, x); err != nil {
+	if err := tx.Plugins().Put(ctx, x); err != nil {
 		return out, err
 	}
-	out.Object, err = tx.PluginByName(ctx, p.Name)
+	out.Object, err = tx.Plugins().ByName(ctx, p.Name)
 	return out, err
 }
 
@@ -144,16 +145,18 @@ func checkComponent(component *pipeline.Component) error {
 	}
 	for i, action := range component.Actions {
 		if !slices.Contains([]string{"create", "delete", "check"}, action) {
-			return invalidError(fmt.Sprintf("component.actions[%d]", i), "action_invalid",
+			return controlplane.NewInvalidError(
+				fmt.Sprintf("component.actions[%d]", i), "action_invalid",
 				fmt.Sprintf("%q is not an action", action), "Use create, delete or check.")
 		}
 	}
 	if !slices.Contains(component.Actions, "create") {
-		return invalidError("component.actions", "action_missing", "a plugin has the action create",
+		return controlplane.NewInvalidError(
+			"component.actions", "action_missing", "a plugin has the action create",
 			"Add create.")
 	}
 	if component.TimeoutSeconds < 0 || component.TimeoutSeconds > 86400 {
-		return invalidError("component.timeout_seconds", "range",
+		return controlplane.NewInvalidError("component.timeout_seconds", "range",
 			"a timeout is 1 to 86400 seconds", "Leave it out for 300 seconds.")
 	}
 	if err := checkSchema("component.parameters", component.Parameters); err != nil {
@@ -173,11 +176,11 @@ func checkComponent(component *pipeline.Component) error {
 // DeletePlugin removes a plugin that no current pipeline uses.
 func (c *Catalog) DeletePlugin(ctx context.Context, actor access.Actor, name string) error {
 	return c.changeAsAdmin(ctx, actor, "delete plugin", "plugin "+name, func(tx *postgres.Tx) error {
-		p, err := tx.PluginByName(ctx, name)
+		p, err := tx.Plugins().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
 		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-		return tx.DeletePlugin(ctx, p.ID)
+		return tx.Plugins().Delete(ctx, p.ID)
 	})
 }

@@ -64,7 +64,7 @@ func (c *Catalog) ListProjects(
 		v.Deployable = append(v.Deployable, string(id))
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		all, err := tx.ListProjects(ctx, v, p.After, p.FetchLimit())
+		all, err := tx.Projects().List(ctx, v, p.After, p.FetchLimit())
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (c *Catalog) readViews(
 	for i, p := range all {
 		ids[i] = p.ID
 	}
-	states, err := tx.LatestStates(ctx, ids...)
+	states, err := tx.Pipelines().ListLatestStates(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (c *Catalog) readViews(
 
 func readView(ctx context.Context, tx *postgres.Tx, p controlplane.Project) (ProjectView, error) {
 	out := ProjectView{Project: p}
-	v, ok, err := tx.LatestVersion(ctx, p.ID)
+	v, ok, err := tx.Pipelines().GetLatest(ctx, p.ID)
 	if err != nil || !ok {
 		return out, err
 	}
@@ -166,7 +166,8 @@ func countVisible(
 	for i, p := range all {
 		ids[i] = p.ID
 	}
-	visible, err := tx.CountVisibleDeployments(ctx, ids, scope.Projects, scope.Environments)
+	visible, err := tx.Projects().CountVisibleDeployments(ctx, ids, scope.Projects,
+		scope.Environments)
 	for i := range all {
 		all[i].Deployments = visible[all[i].ID]
 	}
@@ -180,7 +181,7 @@ func readProject(
 	if !actor.SignedIn() {
 		return controlplane.Project{}, access.Check(actor, access.Self, access.Object{})
 	}
-	p, err := tx.ProjectByName(ctx, name)
+	p, err := tx.Projects().ByName(ctx, name)
 	if err != nil {
 		return p, err
 	}
@@ -211,11 +212,13 @@ func checkProject(p ProjectPut) error {
 		return err
 	}
 	if r := p.Resources; math.IsNaN(r.CPU) || r.CPU < 0 || r.CPU > 1024 {
-		return invalidError("resources.cpu", "range", "a CPU limit is 0 to 1024 cores",
+		return controlplane.NewInvalidError(
+			"resources.cpu", "range", "a CPU limit is 0 to 1024 cores",
 			"Use 0 for no limit.")
 	}
 	if r := p.Resources; r.MemoryMiB < 0 || r.MemoryMiB > 16<<20 {
-		return invalidError("resources.memory_mib", "range", "a memory limit is 0 to 16777216 MiB",
+		return controlplane.NewInvalidError(
+			"resources.memory_mib", "range", "a memory limit is 0 to 16777216 MiB",
 			"Use 0 for no limit.")
 	}
 	if err := checkCleanup(p.Cleanup.Hours); err != nil {
@@ -227,8 +230,8 @@ func checkProject(p ProjectPut) error {
 func putProject(
 	ctx context.Context, tx *postgres.Tx, p ProjectPut,
 ) (out controlplane.SaveResult[ProjectView], err error) {
-	old, err := tx.ProjectByName(ctx, p.Name)
-	exists, err := isFound(err)
+	old, err := tx.Projects().ByName(ctx, p.Name)
+	exists, err := controlplane.IsFound(err)
 	if err != nil {
 		return out, err
 	}
@@ -251,7 +254,7 @@ func putProject(
 		}
 	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-	return out, tx.PutProject(ctx, x)
+	return out, tx.Projects().Put(ctx, x)
 }
 
 // limitEnvironments sets where the project may be deployed. It is refused while it
@@ -261,9 +264,10 @@ func limitEnvironments(
 ) error {
 	p.Environments, p.EnvironmentNames = []controlplane.EnvironmentID{}, []string{}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		e, err := tx.EnvironmentByName(ctx, name)
+		e, err := tx.Environments().ByName(ctx, name)
 		if controlplane.KindOf(err) == controlplane.NotFound {
-			return invalidError("environments", "unknown", "there is no environment "+name,
+			return controlplane.NewInvalidError(
+				"environments", "unknown", "there is no environment "+name,
 				"Name environments that exist.")
 		}
 		if err != nil {
@@ -275,7 +279,7 @@ func limitEnvironments(
 	if len(p.Environments) == 0 {
 		return nil
 	}
-	elsewhere, err := tx.DeploymentsOutside(ctx, p.ID, p.Environments)
+	elsewhere, err := tx.Projects().ListDeploymentsOutside(ctx, p.ID, p.Environments)
 	if err != nil || len(elsewhere) == 0 {
 		return err
 	}
@@ -286,13 +290,14 @@ func limitEnvironments(
 }
 
 func stillFits(ctx context.Context, tx *postgres.Tx, p controlplane.Project) error {
-	v, ok, err := tx.LatestVersion(ctx, p.ID)
+	v, ok, err := tx.Pipelines().GetLatest(ctx, p.ID)
 	if err != nil || !ok {
 		return err
 	}
 	for _, x := range pipeline.Validate(v.Pipeline, pipeline.Settings{Limits: p.Resources}) {
 		if strings.Contains(x.Field, "resources") {
-			return invalidError(strings.TrimPrefix(x.Field, "service."), "over_limit", x.Message,
+			return controlplane.NewInvalidError(
+				strings.TrimPrefix(x.Field, "service."), "over_limit", x.Message,
 				"Raise the limit, or save a smaller pipeline first.")
 		}
 	}
@@ -303,12 +308,12 @@ func stillFits(ctx context.Context, tx *postgres.Tx, p controlplane.Project) err
 // secrets and grants.
 func (c *Catalog) DeleteProject(ctx context.Context, actor access.Actor, name string) error {
 	return c.changeAsAdmin(ctx, actor, "delete project", "project "+name, func(tx *postgres.Tx) error {
-		p, err := tx.ProjectByName(ctx, name)
+		p, err := tx.Projects().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
 		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 		tx.NotifyOnCommit(controlplane.TopicAccess, "")
-		return tx.DeleteProject(ctx, p.ID)
+		return tx.Projects().Delete(ctx, p.ID)
 	})
 }

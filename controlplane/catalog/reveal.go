@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -20,7 +19,7 @@ func (c *Catalog) ListGenerated(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (names []string, err error) {
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := tx.Deployment(ctx, id)
+		d, err := tx.Deployments().Get(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -30,7 +29,7 @@ func (c *Catalog) ListGenerated(
 		if d.Status.IsGone() {
 			return nil
 		}
-		made, err := tx.DeploymentSecrets(ctx, id)
+		made, err := tx.Secrets().ListForDeployment(ctx, id)
 		names = slices.Sorted(maps.Keys(made))
 		return err
 	})
@@ -47,7 +46,7 @@ func (c *Catalog) RevealSecret(
 	defer cancel()
 	e := actor.NewAuditEntry("reveal secret", "secret "+name+" of deployment "+string(id))
 	err = c.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
-		d, err := tx.Deployment(ctx, id)
+		d, err := tx.Deployments().Get(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -70,7 +69,7 @@ func (c *Catalog) RevealSecret(
 func (c *Catalog) openGenerated(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, name string,
 ) (controlplane.Plain, error) {
-	made, err := tx.DeploymentSecrets(ctx, d.ID)
+	made, err := tx.Secrets().ListForDeployment(ctx, d.ID)
 	if err != nil {
 		return controlplane.Plain{}, err
 	}
@@ -78,16 +77,15 @@ func (c *Catalog) openGenerated(
 	if !ok || d.Status.IsGone() {
 		return controlplane.Plain{}, notGenerated(name)
 	}
-	b, err := c.keys.Open(generatedPlace(d.ID, name), sealed)
+	value, err := c.keys.OpenGenerated(d.ID, name, sealed)
 	if err != nil {
-		return controlplane.Plain{}, fmt.Errorf("open generated secret %s: %w", name, err)
+		return controlplane.Plain{}, err
 	}
-	value := controlplane.NewPlain(string(b))
-	used, err := tx.RunSecrets(ctx, d.RunID)
+	used, err := tx.Secrets().ListForRun(ctx, d.RunID)
 	if err != nil || len(used[name]) == 0 {
 		return value, err
 	}
-	current, err := c.openRunSecret(d.RunID, name, used[name])
+	current, err := c.keys.OpenRunSecret(d.RunID, name, used[name])
 	if err != nil {
 		return controlplane.Plain{}, err
 	}

@@ -38,7 +38,7 @@ func (c *Catalog) checkSibling(name, domain string) error {
 			"environment", name, "domain", domain, "ui", c.uiHost)
 		return nil
 	}
-	return invalidError("domain", "domain_of_ui",
+	return controlplane.NewInvalidError("domain", "domain_of_ui",
 		"deployments in "+name+"."+domain+" could set cookies for the UI at "+c.uiHost,
 		"Use another registrable domain for deployments, or set ingress.shared and accept that.")
 }
@@ -50,7 +50,7 @@ func (c *Catalog) CheckDomains(ctx context.Context, actor access.Actor) error {
 	}
 	var all []controlplane.Zone
 	err := c.store.Read(ctx, func(tx *postgres.Tx) error {
-		front, err := tx.IngressConfig(ctx)
+		front, err := tx.Gates().GetIngressConfig(ctx)
 		all = front.Zones
 		return err
 	})

@@ -68,8 +68,9 @@ func TestSecret_WriteOnly(t *testing.T) {
 	}
 }
 
-// deployed puts a deployment with a run into the database, as lifecycle does.
-func (w *world) deployed(t *testing.T, name string) (controlplane.DeploymentID, controlplane.Run) {
+// insertDeployment puts a deployment with a run into the database, as lifecycle does.
+func (w *world) insertDeployment(t *testing.T, name string) (controlplane.DeploymentID,
+	controlplane.Run) {
 	t.Helper()
 	id := controlplane.NewID[controlplane.DeploymentID]()
 	run := controlplane.Run{
@@ -77,7 +78,7 @@ func (w *world) deployed(t *testing.T, name string) (controlplane.DeploymentID, 
 		Project:  must(w.GetProject(t.Context(), w.admin, "shop"))(t).ID,
 		Pipeline: must(w.CurrentPipeline(t.Context(), w.admin, "shop"))(t).Pipeline,
 	}
-	run.Key = must(w.NewRunKey(run.ID))(t)
+	run.Key = must(w.keys.NewRunKey(run.ID))(t)
 	w.exec(t, `INSERT INTO deployments (id, name, project_id, environment_id, node_name, created_by,
 		cpu, memory_mib, status) SELECT $1, $2, p.id, e.id, 'n1', 'ada', 0, 0, 'failed'
 		FROM projects p, environments e WHERE p.name = 'shop' AND e.name = 'qa'`, string(id), name)
@@ -95,7 +96,7 @@ func TestOpenRun(t *testing.T) {
 	}))(t)
 	must(w.SavePipeline(ctx, w.admin, "shop", graph(), ""))(t)
 	fleet := access.System("fleet")
-	id, run := w.deployed(t, "cart")
+	id, run := w.insertDeployment(t, "cart")
 	b, err := w.OpenRun(ctx, fleet, id, run)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ func TestOpenRun(t *testing.T) {
 	if again.Values["DB_PASSWORD"].Reveal() != made {
 		t.Error("a generated secret changed within its deployment")
 	}
-	other, run2 := w.deployed(t, "other")
+	other, run2 := w.insertDeployment(t, "other")
 	if must(w.OpenRun(ctx, fleet, other, run2))(t).Values["DB_PASSWORD"].Reveal() == made {
 		t.Error("two deployments share a generated secret")
 	}
@@ -183,62 +184,6 @@ func TestSavePipeline_KeepsSecretMapping(t *testing.T) {
 	}
 }
 
-// The wrong key is noticed at the start, and says what to do.
-func TestCheckKeys(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	ctx, setup := t.Context(), access.System("setup")
-	for range 2 {
-		if err := catalog.CheckKeys(ctx, setup, w.store, w.keys); err != nil {
-			t.Fatalf("the right key: %v", err)
-		}
-	}
-	// promise: N-119
-	for name, ring := range map[string]*seal.Keyring{
-		"same name, other key": newKeys(t, "k1"), "other name": newKeys(t, "k9"),
-	} {
-		err := catalog.CheckKeys(ctx, setup, w.store, ring)
-		if controlplane.CodeOf(err) != "master_key_wrong" {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if n := w.query(t, `SELECT count(*) FROM key_check`); n != 1 {
-		t.Errorf("%d key checks", n)
-	}
-}
-
-func TestIdentity_MadeOnceAndSealed(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	made := 0
-	load := func() (string, string) {
-		t.Helper()
-		certificate, key, err := catalog.LoadOrCreateIdentity(
-			t.Context(),
-			access.System("setup"),
-			w.store,
-			w.keys,
-			func() ([]byte, []byte, error) {
-				made++
-				return []byte("certificate"), []byte(canary), nil
-			},
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(certificate), string(key)
-	}
-	load()
-	certificate, key := load()
-	if made != 1 || certificate != "certificate" || key != canary {
-		t.Errorf("made %d times: %s", made, certificate)
-	}
-	if n := w.query(t, `SELECT count(*) FROM identity
-		WHERE position('canary'::bytea in key) > 0`); n != 0 {
-		t.Error("the private key is readable")
-	}
-}
-
 // A run whose pipeline lost a secret says which.
 func TestOpenRun_DeletedSecret(t *testing.T) {
 	t.Parallel()
@@ -246,7 +191,7 @@ func TestOpenRun_DeletedSecret(t *testing.T) {
 	w.shop(t)
 	ctx := t.Context()
 	must(w.SavePipeline(ctx, w.admin, "shop", graph(), ""))(t)
-	id, run := w.deployed(t, "cart")
+	id, run := w.insertDeployment(t, "cart")
 	p := graph()
 	delete(p.Steps[0].Service.Env, "TOKEN")
 	must(w.SavePipeline(ctx, w.admin, "shop", p, ""))(t)

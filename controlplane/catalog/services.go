@@ -33,7 +33,7 @@ func (c *Catalog) ListServices(
 		return nil, "", nil
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListServices(ctx, p.After, p.FetchLimit())
+		all, err = tx.Services().List(ctx, p.After, p.FetchLimit())
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(s controlplane.Service) string { return s.Name })
@@ -48,7 +48,7 @@ func (c *Catalog) GetService(
 		return s, err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		s, err = tx.ServiceByName(ctx, name)
+		s, err = tx.Services().ByName(ctx, name)
 		return err
 	})
 	return s, err
@@ -90,32 +90,34 @@ func checkTagMode(p ServicePut) error {
 	switch p.TagMode {
 	case pipeline.Pinned:
 		if p.Tag == "" {
-			return invalidError("tag", "required", "a pinned service needs its tag",
+			return controlplane.NewInvalidError("tag", "required", "a pinned service needs its tag",
 				"Name the tag, or make the service selectable.")
 		}
 		if p.Pattern != "" {
-			return invalidError("pattern", "pattern_pinned", "a pinned service has no pattern",
+			return controlplane.NewInvalidError(
+				"pattern", "pattern_pinned", "a pinned service has no pattern",
 				"Leave the pattern out, or make the service selectable.")
 		}
 		return nil
 	case pipeline.Selectable:
 		return checkPattern(p.Pattern, p.Tag)
 	default:
-		return invalidError("tag_mode", "tag_mode_invalid", "a tag mode is pinned or selectable",
+		return controlplane.NewInvalidError(
+			"tag_mode", "tag_mode_invalid", "a tag mode is pinned or selectable",
 			"Choose one of the two.")
 	}
 }
 
 func checkPattern(pattern, tag string) error {
 	if err := pipeline.CheckPattern(pattern); err != nil {
-		return invalidError("pattern", "pattern_invalid", err.Error(),
+		return controlplane.NewInvalidError("pattern", "pattern_invalid", err.Error(),
 			"Use * for any characters, ? for one, and / for any one of / - _ .")
 	}
 	if tag == "" {
 		return nil
 	}
 	if ok, err := pipeline.MatchTag(pattern, tag); err != nil || !ok {
-		return invalidError("tag", "tag_outside_pattern",
+		return controlplane.NewInvalidError("tag", "tag_outside_pattern",
 			fmt.Sprintf("the default tag %s does not match the pattern %s", tag, pattern),
 			"Choose a default that the pattern allows, or leave it out.")
 	}
@@ -125,8 +127,8 @@ func checkPattern(pattern, tag string) error {
 func putService(
 	ctx context.Context, tx *postgres.Tx, p ServicePut,
 ) (out controlplane.SaveResult[controlplane.Service], err error) {
-	old, err := tx.ServiceByName(ctx, p.Name)
-	exists, err := isFound(err)
+	old, err := tx.Services().ByName(ctx, p.Name)
+	exists, err := controlplane.IsFound(err)
 	if err != nil {
 		return out, err
 	}
@@ -143,21 +145,21 @@ func putService(
 		s.ID = controlplane.NewID[controlplane.ServiceID]()
 	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-	if err := tx.PutService(ctx, s); err != nil {
+	if err := tx.Services().Put(ctx, s); err != nil {
 		return out, err
 	}
-	out.Object, err = tx.ServiceByName(ctx, p.Name)
+	out.Object, err = tx.Services().ByName(ctx, p.Name)
 	return out, err
 }
 
 // DeleteService removes a service that no current pipeline uses.
 func (c *Catalog) DeleteService(ctx context.Context, actor access.Actor, name string) error {
 	return c.changeAsAdmin(ctx, actor, "delete service", "service "+name, func(tx *postgres.Tx) error {
-		s, err := tx.ServiceByName(ctx, name)
+		s, err := tx.Services().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
 		tx.NotifyOnCommit(controlplane.TopicCatalog, "")
-		return tx.DeleteService(ctx, s.ID)
+		return tx.Services().Delete(ctx, s.ID)
 	})
 }

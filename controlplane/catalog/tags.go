@@ -60,10 +60,10 @@ func (c *Catalog) ListServiceTags(
 	}
 	var r controlplane.Registry
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		if page.Service, err = tx.ServiceByName(ctx, name); err != nil {
+		if page.Service, err = tx.Services().ByName(ctx, name); err != nil {
 			return err
 		}
-		r, err = tx.RegistryByName(ctx, page.Service.Registry)
+		r, err = tx.Registries().ByName(ctx, page.Service.Registry)
 		return err
 	})
 	if err != nil {
@@ -136,7 +136,8 @@ func parseOffset(cursor string) (int, error) {
 	}
 	n, err := strconv.Atoi(cursor)
 	if err != nil || n < 0 {
-		return 0, invalidError("cursor", "cursor_invalid", "this cursor is not one of ours",
+		return 0, controlplane.NewInvalidError(
+			"cursor", "cursor_invalid", "this cursor is not one of ours",
 			"Begin again without a cursor.")
 	}
 	return n, nil
@@ -238,12 +239,13 @@ func checkChoice(image pipeline.Image, tag string) error {
 		return err
 	}
 	if image.TagMode == pipeline.Pinned && tag != image.Tag {
-		return invalidError("tag", "tag_pinned", "this service is pinned to "+image.Tag,
+		return controlplane.NewInvalidError(
+			"tag", "tag_pinned", "this service is pinned to "+image.Tag,
 			"Leave the tag out.")
 	}
 	ok, err := pipeline.MatchTag(image.Pattern, tag)
 	if err != nil || !ok {
-		return invalidError("tag", "tag_outside_pattern",
+		return controlplane.NewInvalidError("tag", "tag_outside_pattern",
 			"tag "+tag+" does not match the pattern "+image.Pattern,
 			"Choose a tag of the service's list.")
 	}
@@ -255,7 +257,7 @@ func checkChoice(image pipeline.Image, tag string) error {
 func (c *Catalog) sourceOf(ctx context.Context, image pipeline.Image) (registry.Source, error) {
 	r := controlplane.Registry{Host: image.Registry, Insecure: image.Insecure}
 	err := c.store.Read(ctx, func(tx *postgres.Tx) error {
-		known, ok, err := tx.RegistryByHost(ctx, image.Registry)
+		known, ok, err := tx.Registries().ByHost(ctx, image.Registry)
 		if ok {
 			r = known
 		}

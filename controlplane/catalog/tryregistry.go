@@ -37,12 +37,12 @@ func (c *Catalog) TestRegistry(
 		return tried, err
 	}
 	if _, err := pipeline.MatchTag(t.Pattern, "probe"); err != nil {
-		return tried, invalidError("pattern", "pattern_invalid", err.Error(),
+		return tried, controlplane.NewInvalidError("pattern", "pattern_invalid", err.Error(),
 			"A star stands for any letters: feat/*.")
 	}
 	var r controlplane.Registry
 	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
-		r, err = tx.RegistryByName(ctx, t.Name)
+		r, err = tx.Registries().ByName(ctx, t.Name)
 		return err
 	})
 	if err != nil {

@@ -3,6 +3,8 @@ package catalog_test
 import (
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +14,17 @@ import (
 	"github.com/nullops/nullops/controlplane/vault"
 	"github.com/nullops/nullops/controlplane/vault/vaulttest"
 )
+
+// vaultClient signs in to the server by AppRole.
+func vaultClient(t *testing.T, server *vaulttest.Server) *vault.Client {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "secret-id")
+	if err := os.WriteFile(file, []byte(vaulttest.SecretID), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return must(vault.New(vault.Config{Address: server.URL, Auth: vault.Auth{AppRole: &vault.RoleAuth{
+		Mount: "approle", Role: vaulttest.RoleID, File: file}}}))(t)
+}
 
 // withVault restarts the catalogue with a Vault from which projects may read below apps.
 func withVault(t *testing.T) (*world, *vaulttest.Server) {
@@ -45,7 +58,7 @@ func TestVaultSecret_IsReadByTheRun(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	must(w.SavePipeline(ctx, w.admin, "shop", graph(), ""))(t)
-	id, run := w.deployed(t, "cart")
+	id, run := w.insertDeployment(t, "cart")
 	for range 2 {
 		b := must(w.OpenRun(ctx, fleet, id, run))(t)
 		if got := b.Values["API_TOKEN"].Reveal(); got != first {
@@ -58,7 +71,7 @@ func TestVaultSecret_IsReadByTheRun(t *testing.T) {
 		t.Error("the project stores more than the path")
 	}
 	w.noCanary(t)
-	other, again := w.deployed(t, "cart2")
+	other, again := w.insertDeployment(t, "cart2")
 	b := must(w.OpenRun(ctx, fleet, other, again))(t)
 	if got := b.Values["API_TOKEN"].Reveal(); got != second {
 		t.Errorf("the next run has %q", got)
@@ -72,7 +85,7 @@ func TestVaultSecret_SaysWhyItIsNotThere(t *testing.T) {
 	fleet := access.System("fleet")
 	must(w.putVault(t, "apps/shop", "token"))(t)
 	must(w.SavePipeline(t.Context(), w.admin, "shop", graph(), ""))(t)
-	id, run := w.deployed(t, "cart")
+	id, run := w.insertDeployment(t, "cart")
 	for _, test := range []struct {
 		why  string
 		make func()
@@ -119,7 +132,8 @@ func TestVaultSecret_RefusesOtherPaths(t *testing.T) {
 	if n := server.Count("secret/"); n != 0 {
 		t.Errorf("%d requests were sent", n)
 	}
-	w.use(w.keys)
+	w.Catalog = catalog.New(catalog.Config{Store: w.store, Keys: w.keys,
+		Log: slog.New(slog.DiscardHandler)})
 	if _, err := w.putVault(t, "apps/shop", "token"); controlplane.CodeOf(err) != "vault_off" {
 		t.Errorf("without Vault: %v", err)
 	}

@@ -23,7 +23,7 @@ func (c *Catalog) VersionUsers(
 		if err != nil {
 			return err
 		}
-		all, err := tx.VersionUsers(ctx, p.ID, oldest, newest)
+		all, err := tx.Pipelines().ListDeployments(ctx, p.ID, oldest, newest)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func readVersion(
 		return controlplane.PipelineVersion{},
 			controlplane.NewNotFoundError("pipeline version", strconv.Itoa(number))
 	}
-	return tx.Version(ctx, id, number)
+	return tx.Pipelines().GetVersion(ctx, id, number)
 }
 
 // RestoreVersion saves an old version as the next one, with the images and limits that it carries,
@@ -95,7 +95,7 @@ func (c *Catalog) RestoreVersion(
 ) (out PipelineSaved, err error) {
 	object := fmt.Sprintf("pipeline of %s, version %d", project, number)
 	err = c.changeAsAdmin(ctx, actor, "restore pipeline", object, func(tx *postgres.Tx) error {
-		x, err := tx.LockProject(ctx, project)
+		x, err := tx.Projects().Lock(ctx, project)
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func settingsOf(
 	ctx context.Context, tx *postgres.Tx, x controlplane.Project,
 ) (pipeline.Settings, error) {
 	settings := pipeline.Settings{Limits: x.Resources}
-	secrets, err := tx.ListSecrets(ctx, x.ID)
+	secrets, err := tx.Secrets().List(ctx, x.ID)
 	if err != nil {
 		return settings, err
 	}

@@ -66,8 +66,8 @@ func (d *desk) count() (done func()) {
 	}
 }
 
-// posted has so many nodes report at once, while all clerks are busy.
-func posted(t *testing.T, d *desk, messages ...string) []chan error {
+// postReports has so many nodes report at once, while all clerks are busy.
+func postReports(t *testing.T, d *desk, messages ...string) []chan error {
 	t.Helper()
 	p := newPosts(d.apply)
 	ctx, stop := context.WithCancel(t.Context())
@@ -99,7 +99,7 @@ func posted(t *testing.T, d *desk, messages ...string) []chan error {
 func TestPosts_ShareACommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{open: make(chan struct{})}
-		answers := posted(t, d, "", "", "")
+		answers := postReports(t, d, "", "", "")
 		for i, a := range answers {
 			if len(a) > 0 {
 				t.Errorf("%d was answered before its commit: %v", i, <-a)
@@ -128,7 +128,7 @@ func TestPosts_OneThatCannotBeStoredFailsAlone(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &desk{open: make(chan struct{})}
-				answers := posted(t, d, "", kind, "")
+				answers := postReports(t, d, "", kind, "")
 				close(d.open)
 				began := time.Now()
 				for _, i := range []int{0, 1, 2, 3, 5} {
@@ -156,7 +156,7 @@ func TestPosts_OneThatCannotBeStoredFailsAlone(t *testing.T) {
 func TestPosts_SlowDatabase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{open: make(chan struct{})}
-		answers := posted(t, d, make([]string, 10*postsAtOnce)...)
+		answers := postReports(t, d, make([]string, 10*postsAtOnce)...)
 		time.Sleep(2 * togetherWithin)
 		synctest.Wait()
 		if d.most > clerks+loners {

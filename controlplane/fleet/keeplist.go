@@ -68,7 +68,7 @@ func (s *session) sendKeepList(ctx context.Context) error {
 // KeptImages implements Nodes.
 func (t NodeTable) KeptImages(ctx context.Context) (images []pipeline.Image, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
-		images, err = tx.KeptImages(ctx, keepRecent)
+		images, err = tx.Images().ListKept(ctx, keepRecent)
 		return err
 	})
 	return images, err

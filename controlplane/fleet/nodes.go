@@ -36,7 +36,7 @@ func (t NodeTable) ListEnabled(
 	ctx context.Context, holder string,
 ) (ids []controlplane.NodeID, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
-		nodes, err := tx.LeasableNodes(ctx, holder)
+		nodes, err := tx.Leases().ListLeasable(ctx, holder)
 		for id, status := range nodes {
 			if !waitsForPerson(status) {
 				ids = append(ids, id)
@@ -54,17 +54,17 @@ func waitsForPerson(s controlplane.NodeStatus) bool {
 // GetLink implements Nodes.
 func (t NodeTable) GetLink(ctx context.Context, id controlplane.NodeID) (l NodeLink, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
-		if l.Node, err = tx.NodeByID(ctx, id); err != nil {
+		if l.Node, err = tx.Nodes().ByID(ctx, id); err != nil {
 			return err
 		}
-		pending, err := tx.PendingRevocations(ctx, id)
+		pending, err := tx.NodeTokens().ListPendingRevocations(ctx, id)
 		if err != nil {
 			return err
 		}
 		for _, p := range pending {
 			l.Refuse = append(l.Refuse, p.Kid)
 		}
-		token, ok, err := tx.ActiveToken(ctx, id)
+		token, ok, err := tx.NodeTokens().GetActive(ctx, id)
 		if err != nil || !ok {
 			return err
 		}
@@ -81,7 +81,7 @@ func (t NodeTable) GetLink(ctx context.Context, id controlplane.NodeID) (l NodeL
 // Epoch implements Nodes.
 func (t NodeTable) Epoch(ctx context.Context, id controlplane.NodeID) (epoch int64, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
-		epoch, err = tx.Epoch(ctx, id)
+		epoch, err = tx.Leases().GetEpoch(ctx, id)
 		return err
 	})
 	return epoch, err
@@ -91,15 +91,15 @@ func (t NodeTable) Epoch(ctx context.Context, id controlplane.NodeID) (epoch int
 func (t NodeTable) BeginSessions(ctx context.Context, ids []controlplane.NodeID, holder string) (
 	all map[controlplane.NodeID]SessionStart, err error) {
 	err = t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		epochs, err := tx.AcquireLeases(ctx, ids, holder, leaseFor)
+		epochs, err := tx.Leases().Acquire(ctx, ids, holder, leaseFor)
 		if err != nil {
 			return err
 		}
-		found, err := tx.SessionStarts(ctx, ids)
+		found, err := tx.NodeSessions().ListStarts(ctx, ids)
 		if err != nil {
 			return err
 		}
-		digests, err := tx.Digests(ctx, holder, ids...)
+		digests, err := tx.NodeSessions().ListDigests(ctx, holder, ids...)
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (t NodeTable) RenewLeases(ctx context.Context, ids []controlplane.NodeID, h
 		return nil, nil, nil
 	}
 	err = t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		lost, busy, err = tx.RenewLeases(ctx, ids, holder, leaseFor)
+		lost, busy, err = tx.Leases().Renew(ctx, ids, holder, leaseFor)
 		return err
 	})
 	return lost, busy, err
@@ -142,7 +142,7 @@ func (t NodeTable) Digests(
 	ctx context.Context, holder string,
 ) (all map[controlplane.NodeID]string, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
-		all, err = tx.Digests(ctx, holder)
+		all, err = tx.NodeSessions().ListDigests(ctx, holder)
 		return err
 	})
 	return all, err
@@ -152,7 +152,7 @@ func (t NodeTable) Digests(
 func (t NodeTable) ReleaseLease(ctx context.Context, id controlplane.NodeID, holder string) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		tx.NotifyOnCommit(controlplane.TopicNode, string(id))
-		return tx.ReleaseLease(ctx, id, holder)
+		return tx.Leases().Release(ctx, id, holder)
 	})
 }
 
@@ -173,7 +173,7 @@ func (t NodeTable) RecordContact(
 			return fmt.Errorf("node %s has another thumbprint by now", n.Name)
 		}
 		inventory.CarryAlarms(n.Inventory)
-		return tx.SetInventory(ctx, id, build, inventory)
+		return tx.Nodes().SetInventory(ctx, id, build, inventory)
 	})
 }
 
@@ -183,7 +183,7 @@ func (t NodeTable) RecordContact(
 func trustCertificate(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, print controlplane.Thumbprint,
 ) error {
-	other, err := tx.NodeWithThumbprint(ctx, print, n.ID)
+	other, err := tx.NodeTrust().FindOtherNode(ctx, print, n.ID)
 	if err != nil {
 		return err
 	}
@@ -191,14 +191,14 @@ func trustCertificate(
 		return fmt.Errorf("its certificate is that of node %s: was that machine or its data "+
 			"folder copied? Empty the agent's data folder here and start it again", other)
 	}
-	trusted, err := tx.TrustNode(ctx, n.ID, print)
+	trusted, err := tx.NodeTrust().Trust(ctx, n.ID, print)
 	if err != nil {
 		return err
 	}
 	if !trusted {
 		return fmt.Errorf("node %s has another thumbprint by now", n.Name)
 	}
-	return tx.AddNodeEvent(ctx, n.ID, controlplane.NodeMet, thumbprintOf(print))
+	return tx.NodeEvents().Add(ctx, n.ID, controlplane.NodeMet, thumbprintOf(print))
 }
 
 func thumbprintOf(print controlplane.Thumbprint) string {
@@ -209,12 +209,13 @@ func thumbprintOf(print controlplane.Thumbprint) string {
 func (t NodeTable) MarkOnline(ctx context.Context, id controlplane.NodeID) error {
 	return t.updateLeased(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
 		if n.Status != controlplane.NodeOnline {
-			err := tx.AddNodeEvent(ctx, id, controlplane.NodeSynced, "goals and plugins are sent")
+			err := tx.NodeEvents().Add(ctx, id, controlplane.NodeSynced,
+				"goals and plugins are sent")
 			if err != nil {
 				return err
 			}
 		}
-		moved, err := tx.MoveNode(ctx, id, controlplane.NodeOnline, "")
+		moved, err := tx.Nodes().Move(ctx, id, controlplane.NodeOnline, "")
 		if err == nil && !moved {
 			return fmt.Errorf("node %s waits for a person", n.Name)
 		}
@@ -226,10 +227,10 @@ func (t NodeTable) MarkOnline(ctx context.Context, id controlplane.NodeID) error
 func (t NodeTable) updateLeased(ctx context.Context, id controlplane.NodeID,
 	do func(*postgres.Tx, controlplane.Node) error) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		if holds, err := tx.LockLease(ctx, id, t.Holder); err != nil || !holds {
+		if holds, err := tx.Leases().Lock(ctx, id, t.Holder); err != nil || !holds {
 			return errors.Join(err, errElsewhere)
 		}
-		n, err := tx.NodeByID(ctx, id)
+		n, err := tx.Nodes().ByID(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -240,13 +241,14 @@ func (t NodeTable) updateLeased(ctx context.Context, id controlplane.NodeID,
 // tellDeployments makes every deployment on the node a change: whether its node
 // is there is part of what people see of it.
 func tellDeployments(ctx context.Context, tx *postgres.Tx, id controlplane.NodeID) error {
-	orders, err := tx.NodeGoals(ctx, id)
+	orders, err := tx.NodeSessions().ListGoals(ctx, id)
 	if err != nil {
 		return err
 	}
 	for _, o := range orders {
 		d := controlplane.Deployment{ID: o.Deployment}
-		_, err := tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+		_, err := tx.History().Add(ctx, d,
+			controlplane.History{Kind: controlplane.HistoryDeployment})
 		if err != nil {
 			return err
 		}
@@ -282,12 +284,12 @@ func (t NodeTable) MarkUntrusted(
 		proof = "token proof INVALID"
 	}
 	return t.setStatus(ctx, id, controlplane.NodeUntrusted, detail, func(tx *postgres.Tx) error {
-		if err := tx.SetPending(ctx, id, print, proofValid); err != nil {
+		if err := tx.NodeTrust().SetPending(ctx, id, print, proofValid); err != nil {
 			return err
 		}
 		entry := access.System("fleet").NewAuditEntry("distrust certificate", "node "+n.Name)
 		entry.Result, entry.Detail = controlplane.AuditRefused, proof+" for "+got
-		return tx.InsertAudit(ctx, *entry)
+		return tx.Audit().Insert(ctx, *entry)
 	})
 }
 
@@ -295,7 +297,7 @@ func (t NodeTable) readNode(
 	ctx context.Context, id controlplane.NodeID,
 ) (n controlplane.Node, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
-		n, err = tx.NodeByID(ctx, id)
+		n, err = tx.Nodes().ByID(ctx, id)
 		return err
 	})
 	return n, err
@@ -306,7 +308,7 @@ func (t NodeTable) MarkIncompatible(
 	ctx context.Context, id controlplane.NodeID, build, detail string,
 ) error {
 	return t.setStatus(ctx, id, controlplane.NodeIncompatible, detail, func(tx *postgres.Tx) error {
-		return tx.SetBuild(ctx, id, build)
+		return tx.Nodes().SetBuild(ctx, id, build)
 	})
 }
 
@@ -320,10 +322,10 @@ func (t NodeTable) setStatus(
 	also func(*postgres.Tx) error,
 ) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		if holds, err := tx.LockLease(ctx, id, t.Holder); err != nil || !holds {
+		if holds, err := tx.Leases().Lock(ctx, id, t.Holder); err != nil || !holds {
 			return err
 		}
-		n, err := tx.NodeByID(ctx, id)
+		n, err := tx.Nodes().ByID(ctx, id)
 		if controlplane.KindOf(err) == controlplane.NotFound {
 			return nil
 		}
@@ -338,7 +340,7 @@ func (t NodeTable) setStatus(
 				return err
 			}
 		}
-		if _, err := tx.MoveNode(ctx, id, to, detail); err != nil || n.Status == to {
+		if _, err := tx.Nodes().Move(ctx, id, to, detail); err != nil || n.Status == to {
 			return err
 		}
 		return tellDeployments(ctx, tx, id)
@@ -350,7 +352,7 @@ func (t NodeTable) ListRevokedTokens(
 	ctx context.Context, id controlplane.NodeID,
 ) (all []Credential, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
-		pending, err := tx.PendingRevocations(ctx, id)
+		pending, err := tx.NodeTokens().ListPendingRevocations(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -383,17 +385,17 @@ func (t NodeTable) ConfirmRevocation(
 	kid string,
 ) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		if err := tx.ConfirmRevocation(ctx, id, kid); err != nil {
+		if err := tx.NodeTokens().ConfirmRevocation(ctx, id, kid); err != nil {
 			return err
 		}
-		return tx.AddNodeEvent(ctx, id, controlplane.NodeTokenRefused,
+		return tx.NodeEvents().Add(ctx, id, controlplane.NodeTokenRefused,
 			"the agent refuses token "+kid+" from now on")
 	})
 }
 
 // FinishDrains implements Nodes.
 func (t NodeTable) FinishDrains(ctx context.Context) error {
-	return t.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.FinishDrains(ctx) })
+	return t.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.Nodes().FinishDrains(ctx) })
 }
 
 // RecordInventory implements Nodes.
@@ -402,7 +404,7 @@ func (t NodeTable) RecordInventory(
 ) error {
 	return t.updateLeased(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
 		inventory.CarryAlarms(n.Inventory)
-		return tx.SetInventory(ctx, id, n.Build, inventory)
+		return tx.Nodes().SetInventory(ctx, id, n.Build, inventory)
 	})
 }
 
@@ -414,7 +416,7 @@ func (t NodeTable) PluginImages(
 	const page = 500
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
 		for after := ""; ; {
-			plugins, err := tx.ListPlugins(ctx, after, page)
+			plugins, err := tx.Plugins().List(ctx, after, page)
 			if err != nil {
 				return err
 			}

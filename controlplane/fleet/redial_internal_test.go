@@ -52,7 +52,7 @@ func (n *absentNode) refuseDial(context.Context, string, string) (net.Conn, erro
 	return nil, errors.New("connection refused")
 }
 
-func (n *absentNode) dialed() []time.Time {
+func (n *absentNode) dialTimes() []time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.dials
@@ -78,7 +78,7 @@ func TestAdjustSessions_DialsUntilTheNodeIsDisabled(t *testing.T) {
 		const away = 24 * time.Hour
 		time.Sleep(away)
 		synctest.Wait()
-		dials := n.dialed()
+		dials := n.dialTimes()
 		checkPauses(t, dials)
 		// promise: N-215, B-10
 		if last := dials[len(dials)-1]; time.Since(last) > longestWait {
@@ -93,7 +93,7 @@ func TestAdjustSessions_DialsUntilTheNodeIsDisabled(t *testing.T) {
 		time.Sleep(away)
 		synctest.Wait()
 		// promise: N-215
-		if now := len(n.dialed()); now != len(dials) || n.released != 1 {
+		if now := len(n.dialTimes()); now != len(dials) || n.released != 1 {
 			t.Errorf("a disabled node was dialed %d times, its lease given up %d times",
 				now-len(dials), n.released)
 		}

@@ -52,10 +52,10 @@ func (f *Fleet) mayFail(ctx context.Context, what string, err error) error {
 func (t NodeTable) RecordIntroduction(ctx context.Context, id controlplane.NodeID, build string,
 	i controlplane.Inventory) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		if holds, err := tx.LockLease(ctx, id, t.Holder); err != nil || !holds {
+		if holds, err := tx.Leases().Lock(ctx, id, t.Holder); err != nil || !holds {
 			return errors.Join(err, errElsewhere)
 		}
-		return tx.SetInventory(ctx, id, build, i)
+		return tx.Nodes().SetInventory(ctx, id, build, i)
 	})
 }
 

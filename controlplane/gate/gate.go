@@ -48,7 +48,7 @@ func (g *Gate) IngressConfig(
 		return f, err
 	}
 	err = g.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		f, err = tx.IngressConfig(ctx)
+		f, err = tx.Gates().GetIngressConfig(ctx)
 		return err
 	})
 	return f, err
@@ -62,14 +62,14 @@ func (g *Gate) Environment(
 		return out, err
 	}
 	err = g.store.Read(ctx, func(tx *postgres.Tx) error {
-		e, err := tx.EnvironmentByName(ctx, name)
+		e, err := tx.Environments().ByName(ctx, name)
 		if err == nil && !access.CanSeeEnvironment(actor, e.ID, e.Restricted) {
 			err = controlplane.NewNotFoundError("environment", name)
 		}
 		if err != nil {
 			return err
 		}
-		out, err = tx.EnvironmentGate(ctx, e.ID)
+		out, err = tx.Gates().GetForEnvironment(ctx, e.ID)
 		return err
 	})
 	return out, err
@@ -84,7 +84,7 @@ func (g *Gate) SetEnvironment(
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
-		env, err := tx.EnvironmentByName(ctx, name)
+		env, err := tx.Environments().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (g *Gate) SetEnvironment(
 			return unknownMode()
 		}
 		e.Detail = string(p.Gate)
-		return tx.PutEnvironmentGate(ctx, env.ID, p)
+		return tx.Gates().PutForEnvironment(ctx, env.ID, p)
 	})
 }
 
@@ -125,10 +125,10 @@ func (g *Gate) Deployment(
 func gateOf(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 ) (out DeploymentGate, err error) {
-	if out.Own, err = tx.DeploymentGate(ctx, d.ID); err != nil {
+	if out.Own, err = tx.Gates().GetForDeployment(ctx, d.ID); err != nil {
 		return out, err
 	}
-	env, err := tx.EnvironmentGate(ctx, d.EnvironmentID)
+	env, err := tx.Gates().GetForEnvironment(ctx, d.EnvironmentID)
 	out.Environment = env.Gate
 	out.Effective = out.Own.Stricter(env.Gate)
 	return out, err
@@ -147,14 +147,14 @@ func (g *Gate) SetDeployment(
 			return err
 		}
 		e.Project, e.Environment, e.Detail = d.ProjectID, d.EnvironmentID, string(mode)
-		env, err := tx.EnvironmentGate(ctx, d.EnvironmentID)
+		env, err := tx.Gates().GetForEnvironment(ctx, d.EnvironmentID)
 		if err != nil {
 			return err
 		}
 		if err := checkMode(mode, env.Gate); err != nil {
 			return err
 		}
-		if err := tx.PutDeploymentGate(ctx, d.ID, mode); err != nil {
+		if err := tx.Gates().PutForDeployment(ctx, d.ID, mode); err != nil {
 			return err
 		}
 		out, err = gateOf(ctx, tx, d)
@@ -183,7 +183,7 @@ func readDeployment(ctx context.Context, tx *postgres.Tx, actor access.Actor, ac
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return d, err
 	}
-	if d, err = tx.Deployment(ctx, id); err != nil {
+	if d, err = tx.Deployments().Get(ctx, id); err != nil {
 		return d, err
 	}
 	o := access.Object{What: "deployment", Name: string(id), Project: d.ProjectID,
@@ -219,6 +219,6 @@ func (g *Gate) DeleteExpiredPasses(ctx context.Context, actor access.Actor) erro
 		return err
 	}
 	return g.store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.DeleteOldPasses(ctx, g.now().Add(-24*time.Hour))
+		return tx.Passes().DeleteOld(ctx, g.now().Add(-24*time.Hour))
 	})
 }

@@ -54,13 +54,13 @@ func (g *Gate) CreateGuestLink(
 			return err
 		}
 		var ok bool
-		if host, ok, err = tx.MainHost(ctx, id, a.Service); err != nil || !ok {
+		if host, ok, err = tx.Hosts().GetMain(ctx, id, a.Service); err != nil || !ok {
 			return noHost(err)
 		}
 		p = g.newPass(controlplane.PassGuest, actor, a)
 		p.Environment, p.Deployment = d.EnvironmentID, d.ID
 		token, p.Hash = newSecret(guestPrefix)
-		return tx.InsertPass(ctx, p)
+		return tx.Passes().Insert(ctx, p)
 	})
 	return p, host, token, err
 }
@@ -92,7 +92,7 @@ func (g *Gate) ListGuestLinks(
 		if _, err := readDeployment(ctx, tx, actor, access.ReadDeployment, id); err != nil {
 			return err
 		}
-		all, err = tx.ListGuestLinks(ctx, id)
+		all, err = tx.Passes().ListGuestLinks(ctx, id)
 		return err
 	})
 	return all, err
@@ -112,7 +112,9 @@ func (g *Gate) DeleteGuestLink(
 			return err
 		}
 		e.Project, e.Environment = d.ProjectID, d.EnvironmentID
-		return removePass(pass, func() (bool, error) { return tx.DeleteGuest(ctx, id, pass) })
+		return removePass(pass, func() (bool, error) {
+			return tx.Passes().DeleteGuestLink(ctx, id, pass)
+		})
 	})
 }
 
@@ -144,7 +146,7 @@ func (g *Gate) AddRobot(
 			p = g.newPass(controlplane.PassRobot, actor, a)
 			p.Environment = e.ID
 			token, p.Hash = newSecret(robotPrefix)
-			return tx.InsertPass(ctx, p)
+			return tx.Passes().Insert(ctx, p)
 		})
 	return p, token, err
 }
@@ -157,11 +159,11 @@ func (g *Gate) ListRobots(
 		return nil, err
 	}
 	err = g.store.Read(ctx, func(tx *postgres.Tx) error {
-		e, err := tx.EnvironmentByName(ctx, environment)
+		e, err := tx.Environments().ByName(ctx, environment)
 		if err != nil {
 			return err
 		}
-		all, err = tx.ListRobots(ctx, e.ID)
+		all, err = tx.Passes().ListRobots(ctx, e.ID)
 		return err
 	})
 	return all, err
@@ -172,7 +174,9 @@ func (g *Gate) RemoveRobot(ctx context.Context, actor access.Actor, environment 
 	pass controlplane.PassID) error {
 	return g.onEnvironment(ctx, actor, "withdraw robot token", environment,
 		func(tx *postgres.Tx, e controlplane.Environment) error {
-			return removePass(pass, func() (bool, error) { return tx.DeleteRobot(ctx, e.ID, pass) })
+			return removePass(pass, func() (bool, error) {
+				return tx.Passes().DeleteRobot(ctx, e.ID, pass)
+			})
 		})
 }
 
@@ -183,7 +187,7 @@ func (g *Gate) onEnvironment(ctx context.Context, actor access.Actor, action, na
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
-		e, err := tx.EnvironmentByName(ctx, name)
+		e, err := tx.Environments().ByName(ctx, name)
 		if err != nil {
 			return err
 		}

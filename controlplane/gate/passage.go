@@ -37,7 +37,7 @@ func (g *Gate) CreateSignInCode(
 			User: actor.UserID(), CreatedBy: actor.Name(), CreatedAt: now,
 			ExpiresAt: now.Add(codeLife)}
 		code, p.Hash = newSecret(codePrefix)
-		return tx.InsertPass(ctx, p)
+		return tx.Passes().Insert(ctx, p)
 	})
 	return code, err
 }
@@ -45,7 +45,7 @@ func (g *Gate) CreateSignInCode(
 func findVisiblePlace(
 	ctx context.Context, tx *postgres.Tx, actor access.Actor, host string,
 ) (p controlplane.HostService, err error) {
-	p, ok, err := tx.HostServiceOf(ctx, strings.ToLower(host))
+	p, ok, err := tx.Hosts().GetService(ctx, strings.ToLower(host))
 	if err != nil {
 		return p, err
 	}
@@ -69,7 +69,7 @@ func (g *Gate) SimilarHosts(
 	}
 	var all []controlplane.HostService
 	err = g.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListHostServices(ctx)
+		all, err = tx.Hosts().ListServices(ctx)
 		return err
 	})
 	all = slices.DeleteFunc(all, func(p controlplane.HostService) bool {
@@ -98,7 +98,7 @@ func (g *Gate) Redeem(ctx context.Context, actor access.Actor, host string,
 	}
 	err = g.store.InTx(ctx, func(tx *postgres.Tx) error {
 		var p controlplane.Pass
-		p, ok, err = tx.TakeCode(ctx, sha256.Sum256([]byte(text)), host, g.now())
+		p, ok, err = tx.Passes().TakeCode(ctx, sha256.Sum256([]byte(text)), host, g.now())
 		if err != nil || !ok {
 			return err
 		}
@@ -114,7 +114,7 @@ func (g *Gate) insertVisitPass(
 	p.ID, p.Kind = controlplane.NewID[controlplane.PassID](), controlplane.PassVisit
 	p.CreatedAt, p.ExpiresAt = g.now(), g.now().Add(visitLife)
 	pass, p.Hash = newSecret(visitPrefix)
-	return pass, p.ExpiresAt, tx.InsertPass(ctx, p)
+	return pass, p.ExpiresAt, tx.Passes().Insert(ctx, p)
 }
 
 // ValidPass is a pass that holds. Full is set when its person may change the
@@ -155,7 +155,7 @@ func (g *Gate) CheckHashes(
 	}
 	err = g.store.Read(ctx, func(tx *postgres.Tx) error {
 		valid = nil
-		all, err := tx.PassesByHash(ctx, hashes, g.now())
+		all, err := tx.Passes().ListByHash(ctx, hashes, g.now())
 		if err != nil {
 			return err
 		}
@@ -188,11 +188,11 @@ func (p personCache) accessLevel(
 	}
 	actor, ok := p.known[pass.User]
 	if !ok {
-		u, err := p.tx.UserByID(ctx, pass.User)
+		u, err := p.tx.Users().ByID(ctx, pass.User)
 		if err != nil {
 			return "", err
 		}
-		grants, err := p.tx.GrantsOf(ctx, pass.User)
+		grants, err := p.tx.Teams().ListGrants(ctx, pass.User)
 		if err != nil {
 			return "", err
 		}
@@ -210,5 +210,7 @@ func (g *Gate) TouchPass(ctx context.Context, actor access.Actor, id controlplan
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
-	return g.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.TouchPass(ctx, id, g.now()) })
+	return g.store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.Passes().Touch(ctx, id, g.now())
+	})
 }

@@ -116,11 +116,11 @@ func (w *world) loadActor(name string) (a access.Actor) {
 func (w *world) withoutSession(name string) (a access.Actor) {
 	w.t.Helper()
 	err := w.store.Read(w.t.Context(), func(tx *postgres.Tx) error {
-		u, err := tx.UserByName(w.t.Context(), name)
+		u, err := tx.Users().ByName(w.t.Context(), name)
 		if err != nil {
 			return err
 		}
-		grants, err := tx.GrantsOf(w.t.Context(), u.ID)
+		grants, err := tx.Teams().ListGrants(w.t.Context(), u.ID)
 		a = access.User(u.User, grants)
 		return err
 	})

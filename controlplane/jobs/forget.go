@@ -35,7 +35,7 @@ func ForgetKeys(store *postgres.Store) Job {
 				if err != nil {
 					return err
 				}
-				deleted, err = tx.ForgetKeys(ctx, now.Add(-keysLast), forgetAtOnce)
+				deleted, err = tx.IdempotencyKeys().DeleteOld(ctx, now.Add(-keysLast), forgetAtOnce)
 				return err
 			})
 			if err != nil {

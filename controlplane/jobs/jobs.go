@@ -70,7 +70,7 @@ func (j *Jobs) logFailure(ctx context.Context, what string, err error) bool {
 func (j *Jobs) registerJobs(ctx context.Context) error {
 	return j.store.InTx(ctx, func(tx *postgres.Tx) error {
 		for _, job := range j.jobs {
-			if err := tx.PutJob(ctx, job.Name, job.Every); err != nil {
+			if err := tx.Jobs().Put(ctx, job.Name, job.Every); err != nil {
 				return err
 			}
 		}
@@ -87,7 +87,7 @@ func (j *Jobs) runDue(ctx context.Context) error {
 	}
 	var due []string
 	err := j.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-		due, err = tx.ClaimJobs(ctx, names)
+		due, err = tx.Jobs().Claim(ctx, names)
 		return err
 	})
 	if err != nil {

@@ -77,7 +77,7 @@ func (l *Lifecycle) Adopt(ctx context.Context, actor access.Actor, node string,
 // findAdoptionTarget finds the project and the environment again.
 func findAdoptionTarget(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownDeployment,
 	n controlplane.Node) (postgres.RunTarget, controlplane.Environment, error) {
-	target, err := tx.LoadRunTarget(ctx, u.Project)
+	target, err := tx.Projects().LoadRunTarget(ctx, u.Project)
 	if err == nil && target.Version == 0 {
 		err = &controlplane.Error{Kind: controlplane.Conflict, Code: "no_pipeline",
 			Message: "project " + u.Project + " has no pipeline",
@@ -86,7 +86,7 @@ func findAdoptionTarget(ctx context.Context, tx *postgres.Tx, u controlplane.Unk
 	if err != nil {
 		return target, controlplane.Environment{}, err
 	}
-	env, err := tx.TargetEnvironment(ctx, n.Environment)
+	env, err := tx.Environments().GetTarget(ctx, n.Environment)
 	return target, env, err
 }
 
@@ -108,10 +108,10 @@ func (l *Lifecycle) writeDown(
 	if err := nameIsFree(ctx, tx, d); err != nil {
 		return d, err
 	}
-	if err := tx.InsertDeployment(ctx, d, deploymentHosts(d, f.Pipeline)); err != nil {
+	if err := tx.Deployments().Insert(ctx, d, deploymentHosts(d, f.Pipeline)); err != nil {
 		return d, err
 	}
-	if err := tx.MarkAdopted(ctx, d.ID, f.Generation, actor.Name()); err != nil {
+	if err := tx.Deployments().MarkAdopted(ctx, d.ID, f.Generation, actor.Name()); err != nil {
 		return d, err
 	}
 	if err := l.adoptRun(ctx, tx, actor, d, f, target); err != nil {
@@ -122,7 +122,7 @@ func (l *Lifecycle) writeDown(
 			return d, err
 		}
 	}
-	return d, tx.ForgetUnknown(ctx, n.ID, f.ID)
+	return d, tx.UnknownDeployments().Delete(ctx, n.ID, f.ID)
 }
 
 // adoptRun stores the run as the node knows it. Its pipeline is stored with it; if the version it
@@ -130,16 +130,16 @@ func (l *Lifecycle) writeDown(
 func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment, f DescribedDeployment, target postgres.RunTarget) error {
 	version := target.Version
-	if _, err := tx.Version(ctx, d.ProjectID, f.Version); err == nil {
+	if _, err := tx.Pipelines().GetVersion(ctx, d.ProjectID, f.Version); err == nil {
 		version = f.Version
 	}
 	run := controlplane.Run{ID: f.Run, Deployment: d.ID, Project: d.ProjectID,
 		Version: version, Pipeline: f.Pipeline, StartedBy: actor.Name()}
 	var err error
-	if run.Key, err = l.catalog.SealRunKey(run.ID, f.Key); err != nil {
+	if run.Key, err = l.keys.SealRunKey(run.ID, f.Key); err != nil {
 		return err
 	}
-	if err := tx.InsertRun(ctx, run, stepRows(f.Pipeline)); err != nil {
+	if err := tx.Runs().Insert(ctx, run, stepRows(f.Pipeline)); err != nil {
 		return err
 	}
 	now, err := tx.DatabaseTime(ctx)
@@ -148,7 +148,7 @@ func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.
 	}
 	for key, status := range f.Steps {
 		row := controlplane.StepRow{Run: run.ID, Key: key, Status: status, Sealed: f.Sealed[key]}
-		if _, err := tx.MoveStep(ctx, row, now); err != nil {
+		if _, err := tx.Steps().Move(ctx, row, now); err != nil {
 			return err
 		}
 	}
@@ -163,11 +163,11 @@ func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.
 func (l *Lifecycle) adoptRunSecrets(ctx context.Context, tx *postgres.Tx,
 	run controlplane.Run, f DescribedDeployment) error {
 	for name, value := range f.Values {
-		sealed, err := l.catalog.SealRunSecret(run.ID, name, controlplane.NewPlain(value))
+		sealed, err := l.keys.SealRunSecret(run.ID, name, controlplane.NewPlain(value))
 		if err != nil {
 			return err
 		}
-		if _, err := tx.InsertRunSecret(ctx, run, name, sealed); err != nil {
+		if _, err := tx.Secrets().InsertForRun(ctx, run, name, sealed); err != nil {
 			return err
 		}
 	}
@@ -179,18 +179,18 @@ func (l *Lifecycle) adoptRunSecrets(ctx context.Context, tx *postgres.Tx,
 func (l *Lifecycle) adoptSecrets(ctx context.Context, tx *postgres.Tx,
 	d controlplane.Deployment, f DescribedDeployment) error {
 	for name, value := range f.Values {
-		s, ok, err := tx.SecretByName(ctx, d.ProjectID, name)
+		s, ok, err := tx.Secrets().ByName(ctx, d.ProjectID, name)
 		if err != nil {
 			return err
 		}
 		if !ok || s.Rule == nil {
 			continue
 		}
-		sealed, err := l.catalog.SealGenerated(d.ID, name, controlplane.NewPlain(value))
+		sealed, err := l.keys.SealGenerated(d.ID, name, controlplane.NewPlain(value))
 		if err != nil {
 			return err
 		}
-		if _, err := tx.InsertDeploymentSecret(ctx, d.ID, name, sealed); err != nil {
+		if _, err := tx.Secrets().InsertForDeployment(ctx, d.ID, name, sealed); err != nil {
 			return err
 		}
 	}

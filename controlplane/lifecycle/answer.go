@@ -32,7 +32,7 @@ func (l *Lifecycle) AnswerQuestion(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, r ApprovalReply) (controlplane.Deployment, error) {
 	entry := actor.NewAuditEntry("answer approval", "deployment "+string(id))
 	err := l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
-		d, err := tx.LockDeployment(ctx, id)
+		d, err := tx.Deployments().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (l *Lifecycle) AnswerQuestion(ctx context.Context, actor access.Actor,
 
 func recordAnswer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment, r ApprovalReply) error {
-	q, err := tx.Question(ctx, d.ID, r.Run, r.Step)
+	q, err := tx.Approvals().GetQuestion(ctx, d.ID, r.Run, r.Step)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return notAskedError(ctx, tx, actor, d, r)
 	}
@@ -80,7 +80,7 @@ func recordAnswer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if len(problems) > 0 {
 		return wrongFields(problems)
 	}
-	given, err := tx.AnswerQuestion(ctx, q,
+	given, err := tx.Approvals().AnswerQuestion(ctx, q,
 		controlplane.Answer{Approved: r.Approved, Fields: fields, By: actor.Name()})
 	if err != nil {
 		return err
@@ -88,16 +88,16 @@ func recordAnswer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if !given {
 		// An answer was written although we hold the row lock of the deployment. It counts;
 		// read it.
-		if q, err = tx.Question(ctx, d.ID, r.Run, r.Step); err != nil {
+		if q, err = tx.Approvals().GetQuestion(ctx, d.ID, r.Run, r.Step); err != nil {
 			return err
 		}
 		return closedQuestionError(q)
 	}
-	if err := tx.SetDetail(ctx, d.ID, answeredDetail(q, r, actor)); err != nil {
+	if err := tx.Deployments().SetDetail(ctx, d.ID, answeredDetail(q, r, actor)); err != nil {
 		return err
 	}
 	tx.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))
-	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	_, err = tx.History().Add(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
 }
 
@@ -113,7 +113,7 @@ func answeredDetail(q controlplane.Question, r ApprovalReply, actor access.Actor
 // no question, and one that does not exist.
 func notAskedError(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment, r ApprovalReply) error {
-	run, err := tx.Run(ctx, d.ID, r.Run)
+	run, err := tx.Runs().Get(ctx, d.ID, r.Run)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func askPeople(ctx context.Context, tx *postgres.Tx, run controlplane.Run,
 	if step.Status != pipeline.StepWaiting || !ok || s.Approval == nil {
 		return nil
 	}
-	return tx.PutQuestion(ctx, controlplane.Question{RunID: run.ID, Step: step.Key,
+	return tx.Approvals().PutQuestion(ctx, controlplane.Question{RunID: run.ID, Step: step.Key,
 		Prompt: step.Message, AskedAt: r.At, Deadline: r.Deadline, Approval: *s.Approval})
 }
 
@@ -192,7 +192,7 @@ func openQuestions(ctx context.Context, tx *postgres.Tx, found []cachedDeploymen
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	open, err := tx.OpenQuestions(ctx, ids...)
+	open, err := tx.Approvals().ListOpenQuestions(ctx, ids...)
 	for _, k := range found {
 		d := k.deployment
 		if q, ok := open[d.ID]; ok && q.RunID != d.RunID {

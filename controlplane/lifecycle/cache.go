@@ -41,7 +41,7 @@ func newMemory() deploymentCache {
 func (m deploymentCache) loadDeployments(
 	ctx context.Context, tx *postgres.Tx, ids []controlplane.DeploymentID,
 ) ([]cachedDeployment, error) {
-	states, err := tx.DeploymentStates(ctx, ids)
+	states, err := tx.Deployments().ListStates(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (m deploymentCache) readMissing(
 	states map[controlplane.DeploymentID]string,
 	into map[controlplane.DeploymentID]cachedDeployment,
 ) error {
-	rows, err := tx.ExistingDeployments(ctx, ids)
+	rows, err := tx.Deployments().ListExisting(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -98,15 +98,15 @@ func readKnown(
 	for i, d := range rows {
 		ids[i] = d.ID
 	}
-	hosts, err := tx.HostsOf(ctx, ids...)
+	hosts, err := tx.Hosts().ListOf(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
-	expiries, err := tx.ExpiryTimes(ctx, ids...)
+	expiries, err := tx.Lifetimes().ListExpiryTimes(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
-	lives, err := tx.LifetimesOf(ctx, ids...)
+	lives, err := tx.Lifetimes().ListOf(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func (l *Lifecycle) AuthorizeCheck(
 ) (d controlplane.Deployment, err error) {
 	entry := actor.NewAuditEntry("check deployment", "deployment "+string(id))
 	err = l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
-		if d, err = tx.LockDeployment(ctx, id); err != nil {
+		if d, err = tx.Deployments().Lock(ctx, id); err != nil {
 			return err
 		}
 		if err := access.Check(actor, access.ReadDeployment, accessObject(d)); err != nil {

@@ -53,11 +53,11 @@ func (l *Lifecycle) CloneSheet(ctx context.Context, actor access.Actor,
 		if s.Source, err = readDeployment(ctx, tx, actor, id); err != nil {
 			return err
 		}
-		then, err := tx.Version(ctx, s.Source.ProjectID, s.Source.Version)
+		then, err := tx.Pipelines().GetVersion(ctx, s.Source.ProjectID, s.Source.Version)
 		if err != nil {
 			return err
 		}
-		t, err := tx.LoadRunTarget(ctx, s.Source.Project)
+		t, err := tx.Projects().LoadRunTarget(ctx, s.Source.Project)
 		if err != nil {
 			return err
 		}

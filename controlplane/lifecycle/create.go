@@ -123,17 +123,18 @@ func (l *Lifecycle) insertDeployment(
 		return d, err
 	}
 	assignNode(&d, &p, spot.node)
-	if err := tx.InsertDeployment(ctx, d, deploymentHosts(d, p.pipeline)); err != nil {
+	if err := tx.Deployments().Insert(ctx, d, deploymentHosts(d, p.pipeline)); err != nil {
 		return d, err
 	}
-	if err := tx.AddActivity(ctx, d.ID, controlplane.ActivityCreated, actor.Name()); err != nil {
+	if err := tx.Lifetimes().AddActivity(ctx, d.ID, controlplane.ActivityCreated,
+		actor.Name()); err != nil {
 		return d, err
 	}
 	if err := comesFrom(ctx, tx, actor, d.ID, r.From); err != nil {
 		return d, err
 	}
 	if r.Draft != nil {
-		if err := tx.SetScratch(ctx, d.ID); err != nil {
+		if err := tx.Lifetimes().SetScratch(ctx, d.ID); err != nil {
 			return d, err
 		}
 	}
@@ -142,7 +143,8 @@ func (l *Lifecycle) insertDeployment(
 		return d, err
 	}
 	if r.Key != "" {
-		return d, tx.RecordKeyResult(ctx, actor.UserID(), "createDeployment", r.Key, digestRequest(r),
+		return d, tx.IdempotencyKeys().RecordResult(ctx, actor.UserID(), "createDeployment", r.Key,
+			digestRequest(r),
 			string(d.ID))
 	}
 	return d, nil
@@ -154,12 +156,12 @@ func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access
 	run := controlplane.Run{ID: controlplane.NewID[controlplane.RunID](), Deployment: d.ID,
 		Project: d.ProjectID, Version: p.target.Version, Pipeline: p.pipeline,
 		StartedBy: actor.Name()}
-	key, err := l.catalog.NewRunKey(run.ID)
+	key, err := l.keys.NewRunKey(run.ID)
 	if err != nil {
 		return fmt.Errorf("make run key: %w", err)
 	}
 	run.Key = key
-	if err := tx.InsertRun(ctx, run, stepRows(p.pipeline)); err != nil {
+	if err := tx.Runs().Insert(ctx, run, stepRows(p.pipeline)); err != nil {
 		return err
 	}
 	e.Run, e.Deployment = run.ID, d.ID
@@ -167,7 +169,7 @@ func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access
 		return err
 	}
 	tx.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))
-	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	_, err = tx.History().Add(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
 }
 
@@ -190,7 +192,7 @@ func enqueueRun(
 	if e.Ask, err = json.Marshal(a); err != nil {
 		return fmt.Errorf("write what is asked for: %w", err)
 	}
-	return tx.Enqueue(ctx, e, at.starts)
+	return tx.Queue().Add(ctx, e, at.starts)
 }
 
 func stepRows(p pipeline.Pipeline) []controlplane.StepRow {
@@ -219,7 +221,8 @@ func findRepeated(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if r.Key == "" || actor.UserID() == "" {
 		return "", nil
 	}
-	id, err := tx.ObjectCreatedWith(ctx, actor.UserID(), "createDeployment", r.Key, digestRequest(r))
+	id, err := tx.IdempotencyKeys().FindObject(ctx, actor.UserID(), "createDeployment", r.Key,
+		digestRequest(r))
 	return controlplane.DeploymentID(id), err
 }
 
@@ -232,7 +235,7 @@ func digestRequest(r Request) [32]byte {
 
 // nameIsFree fails with a readable error; the unique index prevents races.
 func nameIsFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	same, err := tx.FindDeployments(ctx, postgres.DeploymentFilter{Everything: true,
+	same, err := tx.Deployments().Find(ctx, postgres.DeploymentFilter{Everything: true,
 		Name: d.Name, Environment: d.Environment, Most: 1})
 	if err != nil || len(same) == 0 {
 		return err
@@ -249,7 +252,7 @@ func hostsAreFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deploymen
 	if err := addressesFit(d, p); err != nil {
 		return err
 	}
-	taken, err := tx.HostsInUse(ctx, deploymentHosts(d, p))
+	taken, err := tx.Hosts().ListInUse(ctx, deploymentHosts(d, p))
 	if err != nil || len(taken) == 0 {
 		return err
 	}

@@ -298,7 +298,7 @@ func TestRetry_KeepsWhatWasChosenAndMakesANewRun(t *testing.T) {
 	}
 	var all []controlplane.QueueEntry
 	r.failOnError(nil, r.store.Read(t.Context(), func(tx *postgres.Tx) error {
-		all, err = tx.QueueOf(t.Context(), false, d.ID)
+		all, err = tx.Queue().ListOf(t.Context(), false, d.ID)
 		return err
 	}))
 	if e := all[0]; e.Run != got.RunID || e.Priority != 7 || e.Deadline == nil ||

@@ -32,7 +32,7 @@ func (l *Lifecycle) Diff(ctx context.Context, actor access.Actor,
 			if *one.into, err = readDeployment(ctx, tx, actor, one.id); err != nil {
 				return err
 			}
-			run, err := tx.RunByID(ctx, one.into.RunID)
+			run, err := tx.Runs().ByID(ctx, one.into.RunID)
 			if err != nil {
 				return err
 			}

@@ -44,13 +44,13 @@ func compareMemory(ctx context.Context, tx *postgres.Tx, node controlplane.NodeI
 		}
 	}
 	c.node = node
-	if c.rows, err = tx.RecordedDeployments(ctx, node, ids); err != nil {
+	if c.rows, err = tx.Deployments().ListRecorded(ctx, node, ids); err != nil {
 		return c, err
 	}
-	if c.runs, err = tx.RecordedRuns(ctx, runs); err != nil {
+	if c.runs, err = tx.Runs().ListRecorded(ctx, runs); err != nil {
 		return c, err
 	}
-	last, err := tx.LastReport(ctx, node)
+	last, err := tx.NodeReports().GetLast(ctx, node)
 	c.restored = m.Acknowledged > last
 	c.gap = c.restored && m.FirstReport > last+1
 	return c, err
@@ -89,7 +89,8 @@ func isIdle(phase string) bool {
 }
 
 // findMissing lists what a node has to have and does not, although its memory is
-// newer than the database: it was removed after the backup was made.
+// newer than the database: it was removed after the backup was made, or moved away. A move that
+// the database still knows is no excuse: until its end, the node keeps what it has.
 func (c agentComparison) findMissing(
 	all []RememberedDeployment,
 ) (gone []controlplane.RecordedDeployment) {
@@ -98,7 +99,7 @@ func (c agentComparison) findMissing(
 	}
 	for _, d := range c.rows {
 		known := slices.ContainsFunc(all, func(s RememberedDeployment) bool { return s.ID == d.ID })
-		if !known && d.Node == c.node && !d.Relocating {
+		if !known && d.Node == c.node {
 			gone = append(gone, d)
 		}
 	}
@@ -112,10 +113,10 @@ func (c agentComparison) findMissing(
 // recordDispute stores that a node contradicts a row, and notifies the deployment's
 // watchers. From now on the node gets no goals for it.
 func recordDispute(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownDeployment) error {
-	if err := tx.PutUnknown(ctx, u); err != nil {
+	if err := tx.UnknownDeployments().Put(ctx, u); err != nil {
 		return err
 	}
-	d, err := tx.LockDeployment(ctx, u.ID)
+	d, err := tx.Deployments().Lock(ctx, u.ID)
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func recordDispute(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownD
 // doubtHealth takes back that services are healthy which their node does not
 // have.
 func doubtHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	steps, err := tx.StepsOf(ctx, d.RunID)
+	steps, err := tx.Steps().ListOf(ctx, d.RunID)
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func doubtHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 		}
 		h := controlplane.ServiceHealth{Deployment: d.ID, Step: s.Key, Health: "unknown",
 			Detail: "node " + d.Node + " does not have it"}
-		if _, err := tx.PutHealth(ctx, h); err != nil {
+		if _, err := tx.Health().Put(ctx, h); err != nil {
 			return err
 		}
 	}
@@ -157,7 +158,7 @@ func doubtHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 // notDisputed refuses to change a deployment while its node contradicts its
 // row: what is done would be built on what may be wrong.
 func notDisputed(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	_, nodes, err := tx.DisputingNodes(ctx, d.ID)
+	_, nodes, err := tx.UnknownDeployments().ListDisputingNodes(ctx, d.ID)
 	if err != nil || len(nodes) == 0 {
 		return err
 	}
@@ -169,6 +170,6 @@ func notDisputed(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 
 // isDisputed is notDisputed for what is done without anybody asking.
 func isDisputed(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) (bool, error) {
-	_, nodes, err := tx.DisputingNodes(ctx, d.ID)
+	_, nodes, err := tx.UnknownDeployments().ListDisputingNodes(ctx, d.ID)
 	return len(nodes) > 0, err
 }

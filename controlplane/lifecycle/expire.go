@@ -22,7 +22,7 @@ func (l *Lifecycle) Expire(ctx context.Context, actor access.Actor) (removed int
 	}
 	var ids []controlplane.DeploymentID
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		ids, err = tx.ExpiredDeployments(ctx, expireAtOnce)
+		ids, err = tx.Lifetimes().ListExpired(ctx, expireAtOnce)
 		return err
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func (l *Lifecycle) Expire(ctx context.Context, actor access.Actor) (removed int
 // expireDeployment removes d, unless it was used after it was listed and before it was
 // locked.
 func expireDeployment(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	expiries, err := tx.ExpiryTimes(ctx, d.ID)
+	expiries, err := tx.Lifetimes().ListExpiryTimes(ctx, d.ID)
 	if err != nil {
 		return err
 	}
@@ -78,21 +78,21 @@ func (l *Lifecycle) NotifyExpiries(ctx context.Context, actor access.Actor) (tol
 	}
 	var soon []controlplane.ExpiryNotice
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		soon, err = tx.ExpiringDeployments(ctx, expireAtOnce)
+		soon, err = tx.Lifetimes().ListExpiring(ctx, expireAtOnce)
 		return err
 	})
 	for _, e := range soon {
 		err = errors.Join(err, l.store.InTx(ctx, func(tx *postgres.Tx) error {
-			d, err := tx.LockDeployment(ctx, e.Deployment)
+			d, err := tx.Deployments().Lock(ctx, e.Deployment)
 			if err != nil {
 				return err
 			}
-			news, err := tx.RecordExpiryNotice(ctx, e)
+			news, err := tx.Lifetimes().RecordExpiryNotice(ctx, e)
 			if err != nil || !news {
 				return err
 			}
 			told++
-			_, err = tx.AddHistory(ctx, d, controlplane.History{
+			_, err = tx.History().Add(ctx, d, controlplane.History{
 				Kind: controlplane.HistoryExpiring, Expiring: e})
 			return err
 		}))
@@ -117,7 +117,7 @@ func (l *Lifecycle) DeleteRemovedDeployments(
 			if err != nil {
 				return err
 			}
-			deleted, err = tx.DeleteRemovedDeployments(ctx, now.Add(-l.keep), forgetAtOnce)
+			deleted, err = tx.Deployments().DeleteRemoved(ctx, now.Add(-l.keep), forgetAtOnce)
 			return err
 		})
 	}

@@ -45,7 +45,7 @@ func TestExpire_RemovesOnlyWhatNobodyUsedForItsTime(t *testing.T) {
 	}
 	var lives map[controlplane.DeploymentID]controlplane.LifetimeInfo
 	r.failOnError(nil, r.store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
-		lives, err = tx.LifetimesOf(t.Context(), idle.ID)
+		lives, err = tx.Lifetimes().ListOf(t.Context(), idle.ID)
 		return err
 	}))
 	if got := lives[idle.ID].RemovedBy; got != "cleanup" {

@@ -19,7 +19,7 @@ func (l *Lifecycle) ForgetNode(
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
-		n, err := tx.NodeByName(ctx, name)
+		n, err := tx.Nodes().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -31,10 +31,10 @@ func (l *Lifecycle) ForgetNode(
 		if err := endForeignRelocations(ctx, tx, n); err != nil {
 			return err
 		}
-		if out, err = tx.InsertForgottenNode(ctx, out); err != nil {
+		if out, err = tx.Nodes().InsertForgotten(ctx, out); err != nil {
 			return err
 		}
-		return tx.DeleteNode(ctx, n.ID)
+		return tx.Nodes().Delete(ctx, n.ID)
 	})
 	return out, err
 }
@@ -44,13 +44,13 @@ func (l *Lifecycle) ForgetNode(
 func giveUpAll(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, by string,
 ) ([]controlplane.ForgottenDeployment, error) {
-	staying, err := tx.RemainingDeployments(ctx, n.ID)
+	staying, err := tx.Nodes().ListRemainingDeployments(ctx, n.ID)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]controlplane.ForgottenDeployment, 0, len(staying))
 	for _, s := range staying {
-		d, err := tx.LockDeployment(ctx, s.ID)
+		d, err := tx.Deployments().Lock(ctx, s.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +85,7 @@ func giveUp(
 		if !d.Status.CanMove(between) {
 			between = controlplane.Undoing
 		}
-		if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
+		if err := tx.Deployments().SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
 			return nil, err
 		}
 		if err := moveStatus(ctx, tx, d, between, nodeGivenUp, nil); err != nil {

@@ -77,13 +77,16 @@ func primaryHost(d controlplane.Deployment, all []controlplane.Host) []controlpl
 func hostNames(d controlplane.Deployment, step pipeline.StepKey, port string, main bool) []string {
 	service := string(step)
 	if !main {
-		service = port + "--" + service
+		service = furtherPort(step, port)
 	}
 	return []string{
 		fmt.Sprintf("%s.%s.%s.%s", fitLabel(service), d.Name, d.Environment, d.Domain),
 		fitLabel(service+"--"+d.Name+"--"+d.Environment) + "." + d.Domain,
 	}
 }
+
+// furtherPort is how the hosts of a service's further exposed ports begin.
+func furtherPort(step pipeline.StepKey, port string) string { return port + "--" + string(step) }
 
 // fitLabel cuts a label that DNS cannot hold, and ends it with a hash of the whole.
 func fitLabel(label string) string {
@@ -110,13 +113,36 @@ func (l *Lifecycle) serviceURLs(all []controlplane.Host) map[pipeline.StepKey]st
 // portURLs returns the URL of each exposed port of a service by its name; the first
 // port's URL is the service's.
 func (l *Lifecycle) portURLs(
-	d controlplane.Deployment, step pipeline.StepKey, all []controlplane.Host,
+	step pipeline.StepKey, all []controlplane.Host,
 ) map[string]string {
 	out := map[string]string{}
 	for _, h := range all {
-		if h.Step == step && (h.Main || h.Host == hostNames(d, step, h.PortName, false)[0]) {
+		if h.Step == step && isShown(h) {
 			out[h.PortName] = l.URL(h.Host)
 		}
 	}
 	return out
+}
+
+// isShown reports whether people are told this host of a port, and not its flat form or the
+// short name. It looks at the first label only: the environment's domain may have changed
+// since the deployment got its hosts.
+func isShown(h controlplane.Host) bool {
+	label, _, _ := strings.Cut(h.Host, ".")
+	return h.Main || label == fitLabel(furtherPort(h.Step, h.PortName))
+}
+
+// Addresses returns the URLs of all exposed ports: those of the services come first, then
+// those of their further ports.
+func (l *Lifecycle) Addresses(all []controlplane.Host) []string {
+	urls, further := []string{}, []string{}
+	for _, h := range all {
+		switch {
+		case h.Main:
+			urls = append(urls, l.URL(h.Host))
+		case isShown(h):
+			further = append(further, l.URL(h.Host))
+		}
+	}
+	return append(urls, further...)
 }

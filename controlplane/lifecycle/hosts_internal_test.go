@@ -81,7 +81,7 @@ func TestDeploymentHosts_NamesAndURLs(t *testing.T) {
 	if got := l.serviceURLs(all)["web"]; got != "https://web.demo.qa.example.org:8443" {
 		t.Errorf("its URL is %s", got)
 	}
-	ports := l.portURLs(d, "web", all)
+	ports := l.portURLs("web", all)
 	if len(ports) != 2 || ports["http"] != "https://web.demo.qa.example.org:8443" ||
 		ports["admin"] != "https://admin--web.demo.qa.example.org:8443" {
 		t.Errorf("its ports' URLs are %v", ports)

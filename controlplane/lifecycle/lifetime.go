@@ -20,7 +20,8 @@ func (l *Lifecycle) Extend(
 				return wrongState(d, "extended",
 					"Recreate it once it is gone, or retry it once it has failed.")
 			}
-			err := tx.AddActivity(ctx, d.ID, controlplane.ActivityExtended, actor.Name())
+			err := tx.Lifetimes().AddActivity(ctx, d.ID, controlplane.ActivityExtended,
+				actor.Name())
 			if err != nil {
 				return err
 			}
@@ -30,7 +31,7 @@ func (l *Lifecycle) Extend(
 
 // notifyChanged notifies watchers that a deployment changed.
 func notifyChanged(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	_, err := tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	_, err := tx.History().Add(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
 }
 
@@ -51,12 +52,12 @@ func (l *Lifecycle) Activity(ctx context.Context, actor access.Actor,
 		if err != nil {
 			return err
 		}
-		lives, err := tx.LifetimesOf(ctx, id)
+		lives, err := tx.Lifetimes().ListOf(ctx, id)
 		if err != nil {
 			return err
 		}
 		out.Rule = describeLife(d, lives[id])
-		out.Items, err = tx.ListActivity(ctx, id, mostActivity)
+		out.Items, err = tx.Lifetimes().ListActivity(ctx, id, mostActivity)
 		return err
 	})
 	return out, err
@@ -95,7 +96,7 @@ func (l *Lifecycle) RecordVisit(
 		return err
 	}
 	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.RecordVisit(ctx, id, "a visitor")
+		return tx.Lifetimes().RecordVisit(ctx, id, "a visitor")
 	})
 }
 
@@ -120,8 +121,9 @@ func (l *Lifecycle) Hold(ctx context.Context, actor access.Actor, id controlplan
 					Field: "until", Message: "the end of the hold is in the past",
 					Remedy: "Give a time to come, or none."}
 			}
-			err = tx.SetHold(ctx, d.ID, &controlplane.Hold{Owner: actor.Name(), Reason: reason,
-				Until: until})
+			err = tx.Lifetimes().SetHold(ctx, d.ID,
+				&controlplane.Hold{Owner: actor.Name(), Reason: reason,
+					Until: until})
 			if err != nil {
 				return err
 			}
@@ -140,7 +142,7 @@ func (l *Lifecycle) Release(
 					return err
 				}
 			}
-			if err := tx.SetHold(ctx, d.ID, nil); err != nil {
+			if err := tx.Lifetimes().SetHold(ctx, d.ID, nil); err != nil {
 				return err
 			}
 			return notifyChanged(ctx, tx, d)
@@ -150,7 +152,7 @@ func (l *Lifecycle) Release(
 // requireNoOtherHold fails if another person holds the deployment.
 func requireNoOtherHold(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment) error {
-	lives, err := tx.LifetimesOf(ctx, d.ID)
+	lives, err := tx.Lifetimes().ListOf(ctx, d.ID)
 	if err != nil {
 		return err
 	}
@@ -180,5 +182,5 @@ func comesFrom(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if err != nil {
 		return inField("cloned_from", err)
 	}
-	return tx.SetOrigin(ctx, id, from, d.Name)
+	return tx.Lifetimes().SetOrigin(ctx, id, from, d.Name)
 }

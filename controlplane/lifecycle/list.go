@@ -54,7 +54,7 @@ func (l *Lifecycle) Get(
 
 func readDeployment(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	id controlplane.DeploymentID) (controlplane.Deployment, error) {
-	d, err := tx.Deployment(ctx, id)
+	d, err := tx.Deployments().Get(ctx, id)
 	if err != nil {
 		if !actor.SignedIn() {
 			return d, access.Check(actor, access.Self, access.Object{})
@@ -102,7 +102,7 @@ func (l *Lifecycle) List(
 	}
 	scope := access.ReadableScope(actor)
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		ids, err := tx.FindDeployments(ctx, postgres.DeploymentFilter{
+		ids, err := tx.Deployments().Find(ctx, postgres.DeploymentFilter{
 			Everything: scope.All, Projects: scope.Projects, Environments: scope.Environments,
 			Project: f.Project, Environment: f.Environment, Name: f.Name, Search: f.Search,
 			Statuses: f.Statuses, Removed: f.Removed, After: f.After,

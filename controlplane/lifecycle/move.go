@@ -70,7 +70,7 @@ func (l *Lifecycle) findNodeID(
 		return "", err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		n, err := tx.NodeByName(ctx, name)
+		n, err := tx.Nodes().ByName(ctx, name)
 		id = string(n.ID)
 		return inField("node", err)
 	})
@@ -91,7 +91,7 @@ func startMove(ctx context.Context, tx *postgres.Tx, actor access.Actor, d contr
 			return err
 		}
 	}
-	if r, err := tx.Relocation(ctx, d.ID); err != nil || r != nil {
+	if r, err := tx.Relocations().Get(ctx, d.ID); err != nil || r != nil {
 		return errors.Join(err, onItsWay(d, r))
 	}
 	every := func(pipeline.Volume) bool { return true }
@@ -105,7 +105,7 @@ func startMove(ctx context.Context, tx *postgres.Tx, actor access.Actor, d contr
 	if err != nil {
 		return fmt.Errorf("write what is made elsewhere: %w", err)
 	}
-	if err := tx.StartMove(ctx, d.ID, request); err != nil {
+	if err := tx.Moves().Start(ctx, d.ID, request); err != nil {
 		return err
 	}
 	if err := recordRemover(ctx, tx, d, actor.Name()); err != nil {
@@ -139,7 +139,7 @@ func (l *Lifecycle) FinishMoves(ctx context.Context, actor access.Actor) (made i
 	}
 	var moves []postgres.PendingMove
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		moves, err = tx.PendingMoves(ctx, movesAtOnce)
+		moves, err = tx.Moves().ListPending(ctx, movesAtOnce)
 		return err
 	})
 	for _, m := range moves {
@@ -171,7 +171,7 @@ func (l *Lifecycle) createMoved(
 			if err != nil {
 				return err
 			}
-			first, err := tx.EndMove(ctx, m.Deployment, d.ID)
+			first, err := tx.Moves().End(ctx, m.Deployment, d.ID)
 			if err != nil || !first {
 				return errors.Join(err, errSomebodyWasFaster)
 			}
@@ -188,9 +188,9 @@ func (l *Lifecycle) createMoved(
 			return err
 		}
 		if now.Sub(m.Since) > moveFor {
-			_, err = tx.EndMove(ctx, m.Deployment, "")
+			_, err = tx.Moves().End(ctx, m.Deployment, "")
 		}
-		return errors.Join(err, tx.SetDetail(ctx, m.Deployment, why.Error()))
+		return errors.Join(err, tx.Deployments().SetDetail(ctx, m.Deployment, why.Error()))
 	}))
 }
 
@@ -200,14 +200,14 @@ var errSomebodyWasFaster = errors.New("somebody else made it")
 // inheritLife copies hold and activity from the old deployment to the new one.
 func inheritLife(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	from, to controlplane.DeploymentID) error {
-	lives, err := tx.LifetimesOf(ctx, from)
+	lives, err := tx.Lifetimes().ListOf(ctx, from)
 	if err != nil {
 		return err
 	}
 	if h := lives[from].Hold; h != nil {
-		if err := tx.SetHold(ctx, to, h); err != nil {
+		if err := tx.Lifetimes().SetHold(ctx, to, h); err != nil {
 			return err
 		}
 	}
-	return tx.AddActivity(ctx, to, controlplane.ActivityMoved, actor.Name())
+	return tx.Lifetimes().AddActivity(ctx, to, controlplane.ActivityMoved, actor.Name())
 }

@@ -39,11 +39,11 @@ func (l *Lifecycle) MoveRefusals(
 }
 
 func checkMove(ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentID) error {
-	d, err := tx.Deployment(ctx, id)
+	d, err := tx.Deployments().Get(ctx, id)
 	if err != nil || d.Status == controlplane.Removing {
 		return err
 	}
-	if r, err := tx.Relocation(ctx, id); err != nil || r != nil {
+	if r, err := tx.Relocations().Get(ctx, id); err != nil || r != nil {
 		return err
 	}
 	if err := requirePublished(ctx, tx, d, "moved"); err != nil {
@@ -52,7 +52,7 @@ func checkMove(ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentI
 	if d.Status != controlplane.Ready {
 		return notReady(d)
 	}
-	run, err := tx.RunByID(ctx, d.RunID)
+	run, err := tx.Runs().ByID(ctx, d.RunID)
 	if err != nil {
 		return err
 	}
@@ -65,15 +65,15 @@ func checkMove(ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentI
 // roomElsewhere is choose without its locks, for what runs on a node already.
 func roomElsewhere(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	p pipeline.Pipeline) error {
-	env, err := tx.TargetEnvironment(ctx, d.Environment)
+	env, err := tx.Environments().GetTarget(ctx, d.Environment)
 	if err != nil {
 		return err
 	}
-	project, err := tx.LoadRunTarget(ctx, d.Project)
+	project, err := tx.Projects().LoadRunTarget(ctx, d.Project)
 	if err != nil {
 		return err
 	}
-	nodes, err := tx.PlacementNodes(ctx, d.EnvironmentID)
+	nodes, err := tx.Placement().ListNodes(ctx, d.EnvironmentID)
 	if err != nil {
 		return err
 	}

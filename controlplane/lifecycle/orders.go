@@ -16,10 +16,10 @@ func (l *Lifecycle) NodeGoals(
 		return nil, 0, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		if orders, err = tx.NodeGoals(ctx, node); err != nil {
+		if orders, err = tx.NodeSessions().ListGoals(ctx, node); err != nil {
 			return err
 		}
-		if last, err = tx.LastReport(ctx, node); err != nil {
+		if last, err = tx.NodeReports().GetLast(ctx, node); err != nil {
 			return err
 		}
 		return l.withURLs(ctx, tx, orders)
@@ -34,7 +34,7 @@ func (l *Lifecycle) withURLs(
 	for i, o := range orders {
 		ids[i] = o.Deployment
 	}
-	all, err := tx.HostsOf(ctx, ids...)
+	all, err := tx.Hosts().ListOf(ctx, ids...)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (l *Lifecycle) ResetReports(
 		return err
 	}
 	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.ResetReports(ctx, node, seq)
+		return tx.NodeReports().Reset(ctx, node, seq)
 	})
 }
 
@@ -66,7 +66,7 @@ func (l *Lifecycle) SealedRun(ctx context.Context, actor access.Actor, node cont
 		return run, nil, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := tx.Deployment(ctx, deployment)
+		d, err := tx.Deployments().Get(ctx, deployment)
 		if err != nil {
 			return err
 		}
@@ -81,10 +81,10 @@ func (l *Lifecycle) SealedRun(ctx context.Context, actor access.Actor, node cont
 			return &controlplane.Error{Kind: controlplane.Forbidden, Code: "not_your_run",
 				Message: "this node has no such run at present"}
 		}
-		if run, err = tx.RunByID(ctx, d.RunID); err != nil {
+		if run, err = tx.Runs().ByID(ctx, d.RunID); err != nil {
 			return err
 		}
-		steps, err = tx.StepsOf(ctx, d.RunID)
+		steps, err = tx.Steps().ListOf(ctx, d.RunID)
 		return err
 	})
 	return run, steps, err
@@ -98,7 +98,7 @@ func (l *Lifecycle) Routes(
 		return nil, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		all, err = tx.Routes(ctx)
+		all, err = tx.Hosts().ListRoutes(ctx)
 		return err
 	})
 	return all, err
@@ -112,12 +112,12 @@ func (l *Lifecycle) RoutesOf(ctx context.Context, actor access.Actor, deployment
 		return nil, nil, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		of, err = tx.DeploymentsAffectedBy(ctx, validIDs[controlplane.NodeID](nodes)...)
+		of, err = tx.Deployments().ListAffectedBy(ctx, validIDs[controlplane.NodeID](nodes)...)
 		if err != nil {
 			return err
 		}
 		of = append(of, validIDs[controlplane.DeploymentID](deployments)...)
-		all, err = tx.RoutesOf(ctx, of...)
+		all, err = tx.Hosts().ListRoutesOf(ctx, of...)
 		return err
 	})
 	return of, all, err

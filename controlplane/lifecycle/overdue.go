@@ -18,7 +18,7 @@ const overdueAtOnce = 50
 func (l *Lifecycle) endOverdue(ctx context.Context) error {
 	var all []controlplane.QueueEntry
 	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.OverdueRuns(ctx, overdueAtOnce)
+		all, err = tx.Queue().ListOverdue(ctx, overdueAtOnce)
 		return err
 	})
 	for _, e := range all {
@@ -33,7 +33,7 @@ func (l *Lifecycle) endOverdue(ctx context.Context) error {
 // undoOverdue undoes a run like a canceled one, unless it became ready or ended before
 // its row was locked. It ends failed, and can be retried.
 func undoOverdue(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry) error {
-	d, err := tx.LockDeployment(ctx, e.Deployment)
+	d, err := tx.Deployments().Lock(ctx, e.Deployment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return nil
 	}
@@ -46,7 +46,7 @@ func undoOverdue(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry
 	}
 	why := fmt.Sprintf("it was not ready by its deadline, %s (%s after it was asked for)",
 		e.Deadline.UTC().Format(time.RFC3339), e.Deadline.Sub(e.QueuedAt).Round(time.Second))
-	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
+	if err := tx.Deployments().SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
 		return err
 	}
 	detail := why
@@ -56,6 +56,6 @@ func undoOverdue(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry
 	if err := moveStatus(ctx, tx, d, controlplane.Undoing, detail, nil); err != nil {
 		return err
 	}
-	return tx.MoveRun(ctx, e.Run, controlplane.Undoing, false,
+	return tx.Runs().Move(ctx, e.Run, controlplane.Undoing, false,
 		&controlplane.Failure{Code: "deadline", Message: why})
 }

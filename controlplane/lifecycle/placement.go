@@ -105,7 +105,7 @@ type placementResult struct {
 // Earlier runs in the queue keep what becomes free.
 func choosePlacement(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
 	ask ResourceRequest, wait bool) (placementResult, error) {
-	nodes, err := tx.LockNodes(ctx, env)
+	nodes, err := tx.Placement().LockNodes(ctx, env)
 	if err != nil {
 		return placementResult{}, err
 	}
@@ -128,7 +128,7 @@ func choosePlacement(ctx context.Context, tx *postgres.Tx, env controlplane.Envi
 // withQueue returns the placement candidates, with the runs that are queued for them.
 func withQueue(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
 	nodes []postgres.PlacementNode) ([]Candidate, error) {
-	rows, err := tx.QueuedRuns(ctx, env)
+	rows, err := tx.Queue().ListRuns(ctx, env)
 	if err != nil {
 		return nil, err
 	}

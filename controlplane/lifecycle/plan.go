@@ -109,7 +109,7 @@ func (l *Lifecycle) findTarget(ctx context.Context, tx *postgres.Tx, actor acces
 	r Request, p *plan) (project, environment, err error) {
 	var noProject, noEnvironment error
 	p.target, noProject = readTarget(ctx, tx, r)
-	p.env, noEnvironment = tx.TargetEnvironment(ctx, r.Environment)
+	p.env, noEnvironment = tx.Environments().GetTarget(ctx, r.Environment)
 	for _, no := range []error{noProject, noEnvironment} {
 		if no != nil && controlplane.KindOf(no) != controlplane.NotFound {
 			return nil, nil, no
@@ -149,7 +149,7 @@ func (p *plan) withinLimit() error {
 
 // readTarget reads what a run is made from: the latest version, or one asked for.
 func readTarget(ctx context.Context, tx *postgres.Tx, r Request) (postgres.RunTarget, error) {
-	t, err := tx.LoadRunTarget(ctx, r.Project)
+	t, err := tx.Projects().LoadRunTarget(ctx, r.Project)
 	if err == nil && r.Draft != nil {
 		t.Pipeline = *r.Draft
 		return t, nil
@@ -157,7 +157,7 @@ func readTarget(ctx context.Context, tx *postgres.Tx, r Request) (postgres.RunTa
 	if err != nil || r.Version == 0 || r.Version == t.Version {
 		return t, err
 	}
-	v, err := tx.Version(ctx, t.ProjectID, r.Version)
+	v, err := tx.Pipelines().GetVersion(ctx, t.ProjectID, r.Version)
 	t.Version, t.Pipeline = v.Version, v.Pipeline
 	return t, err
 }

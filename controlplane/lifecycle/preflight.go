@@ -61,7 +61,7 @@ func checkFit(
 			return nil, err
 		}
 	}
-	nodes, err := tx.PlacementNodes(ctx, p.env.ID)
+	nodes, err := tx.Placement().ListNodes(ctx, p.env.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func (l *Lifecycle) checkPublished(
 func requirePublished(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, want string,
 ) error {
-	lives, err := tx.LifetimesOf(ctx, d.ID)
+	lives, err := tx.Lifetimes().ListOf(ctx, d.ID)
 	if err != nil || !lives[d.ID].Scratch {
 		return err
 	}

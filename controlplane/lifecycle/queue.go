@@ -21,7 +21,7 @@ func (l *Lifecycle) AdmitQueuedRuns(ctx context.Context, actor access.Actor, dea
 	}
 	var envs []controlplane.EnvironmentID
 	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		envs, err = tx.WaitingEnvironments(ctx)
+		envs, err = tx.Queue().ListEnvironments(ctx)
 		return err
 	})
 	for _, env := range envs {
@@ -37,11 +37,11 @@ func (l *Lifecycle) AdmitQueuedRuns(ctx context.Context, actor access.Actor, dea
 
 func admitIn(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
 	deadlines bool) error {
-	nodes, err := tx.LockNodes(ctx, env)
+	nodes, err := tx.Placement().LockNodes(ctx, env)
 	if err != nil {
 		return err
 	}
-	rows, err := tx.QueuedRuns(ctx, env)
+	rows, err := tx.Queue().ListRuns(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -96,11 +96,11 @@ func startRun(
 	e controlplane.QueueEntry,
 	s StartableRun,
 ) error {
-	d, err := tx.LockDeployment(ctx, e.Deployment)
+	d, err := tx.Deployments().Lock(ctx, e.Deployment)
 	if err != nil {
 		return err
 	}
-	started, err := tx.StartQueued(ctx, e)
+	started, err := tx.Queue().Start(ctx, e)
 	if err != nil || !started {
 		return err
 	}
@@ -110,7 +110,7 @@ func startRun(
 		}
 	}
 	tx.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))
-	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	_, err = tx.History().Add(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
 }
 
@@ -120,24 +120,24 @@ func assignWaitingRun(ctx context.Context, tx *postgres.Tx, d *controlplane.Depl
 	d.NodeID, d.Node = controlplane.NodeID(s.On.ID), s.On.Name
 	d.GPUs, _ = gpusOf(s.On, s.Ask, s.On.Taken)
 	d.VRAMMiB = new(int64(s.Ask.VRAMMiB))
-	if err := tx.ReplaceRunTarget(ctx, *d); err != nil || len(d.GPUs) == 0 {
+	if err := tx.Deployments().ReplaceRunTarget(ctx, *d); err != nil || len(d.GPUs) == 0 {
 		return err
 	}
-	r, err := tx.RunByID(ctx, run)
+	r, err := tx.Runs().ByID(ctx, run)
 	if err != nil {
 		return err
 	}
-	return tx.SetRunPipeline(ctx, run, withGPUs(r.Pipeline, d.GPUs))
+	return tx.Runs().SetPipeline(ctx, run, withGPUs(r.Pipeline, d.GPUs))
 }
 
 // tooLate fails a run that waited as long as its maker wanted.
 func tooLate(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry,
 	s QueuePosition) error {
-	d, err := tx.LockDeployment(ctx, e.Deployment)
+	d, err := tx.Deployments().Lock(ctx, e.Deployment)
 	if err != nil {
 		return err
 	}
-	left, err := tx.LeaveQueue(ctx, e.Run)
+	left, err := tx.Queue().Leave(ctx, e.Run)
 	if err != nil || !left {
 		return err
 	}
@@ -145,7 +145,7 @@ func tooLate(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry,
 	if err := moveStatus(ctx, tx, d, controlplane.Failed, why, nil); err != nil {
 		return err
 	}
-	return tx.MoveRun(ctx, e.Run, controlplane.Failed, true,
+	return tx.Runs().Move(ctx, e.Run, controlplane.Failed, true,
 		&controlplane.Failure{Code: "queue_deadline", Message: why})
 }
 
@@ -159,14 +159,14 @@ func updatePositions(
 ) error {
 	for _, s := range all {
 		e := entries[s.Run]
-		news, err := tx.SetPosition(ctx, e.Run, s.Position, s.Reason)
+		news, err := tx.Queue().SetPosition(ctx, e.Run, s.Position, s.Reason)
 		if err != nil {
 			return err
 		}
 		if !news {
 			continue
 		}
-		_, err = tx.AddHistory(ctx, controlplane.Deployment{ID: e.Deployment},
+		_, err = tx.History().Add(ctx, controlplane.Deployment{ID: e.Deployment},
 			controlplane.History{Kind: controlplane.HistoryDeployment})
 		if err != nil {
 			return err
@@ -183,17 +183,17 @@ func cancelQueued(
 	if d.Status != controlplane.Queued {
 		return false, nil
 	}
-	waited, err := tx.LeaveQueue(ctx, d.RunID)
+	waited, err := tx.Queue().Leave(ctx, d.RunID)
 	if err != nil || !waited {
 		return false, err
 	}
-	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, true); err != nil {
+	if err := tx.Deployments().SetGoal(ctx, d.ID, controlplane.GoalGone, true); err != nil {
 		return false, err
 	}
 	if err := moveStatus(ctx, tx, d, controlplane.Canceled, why, nil); err != nil {
 		return false, err
 	}
-	return true, tx.ForgetHosts(ctx, d.ID)
+	return true, tx.Hosts().Delete(ctx, d.ID)
 }
 
 // MarkDelivered stores that these runs were sent to their node.
@@ -206,7 +206,9 @@ func (l *Lifecycle) MarkDelivered(
 	if len(runs) == 0 {
 		return nil
 	}
-	return l.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.CountAttempts(ctx, runs) })
+	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.Queue().CountAttempts(ctx, runs)
+	})
 }
 
 // QueueFilter chooses what Queue returns; empty fields choose everything.
@@ -226,7 +228,7 @@ func (l *Lifecycle) Queue(ctx context.Context, actor access.Actor,
 	}
 	scope := access.ReadableScope(actor)
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		all, err = tx.Queue(ctx, postgres.QueueFilter{Everything: scope.All,
+		all, err = tx.Queue().List(ctx, postgres.QueueFilter{Everything: scope.All,
 			Projects: scope.Projects, Environments: scope.Environments, Node: f.Node,
 			Environment: f.Environment, History: f.History, Before: f.Before, Most: f.Most})
 		return err

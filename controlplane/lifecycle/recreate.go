@@ -58,7 +58,7 @@ func (l *Lifecycle) requiredLabels(
 func lastRequired(
 	ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentID,
 ) ([]controlplane.Selector, error) {
-	all, err := tx.QueueOf(ctx, false, id)
+	all, err := tx.Queue().ListOf(ctx, false, id)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func startRelocation(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if err != nil {
 		return err
 	}
-	if _, err := tx.StartRelocation(ctx, d.ID, controlplane.NodeID(s.node.ID),
+	if _, err := tx.Relocations().Start(ctx, d.ID, controlplane.NodeID(s.node.ID),
 		actor.Name()); err != nil {
 		return err
 	}
@@ -83,10 +83,10 @@ func volumeNames(p pipeline.Pipeline, so func(pipeline.Volume) bool) (all []stri
 func notifyMove(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, detail string,
 ) error {
-	if err := tx.SetDetail(ctx, d.ID, detail); err != nil {
+	if err := tx.Deployments().SetDetail(ctx, d.ID, detail); err != nil {
 		return err
 	}
-	_, err := tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	_, err := tx.History().Add(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
 }
 
@@ -99,11 +99,11 @@ func (l *Lifecycle) withRelocation(ctx context.Context, actor access.Actor,
 		return err
 	}
 	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		d, err := tx.LockDeployment(ctx, a.Deployment)
+		d, err := tx.Deployments().Lock(ctx, a.Deployment)
 		if err != nil {
 			return err
 		}
-		r, err := tx.Relocation(ctx, a.Deployment)
+		r, err := tx.Relocations().Get(ctx, a.Deployment)
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (l *Lifecycle) ClaimRelocation(
 	}
 	var a controlplane.RelocationAttempt
 	err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		a, err = tx.ClaimRelocation(ctx, holder)
+		a, err = tx.Relocations().Claim(ctx, holder)
 		return err
 	})
 	if err != nil || a.Deployment == "" {
@@ -147,15 +147,15 @@ func (l *Lifecycle) ClaimRelocation(
 // readJourney is empty when the attempt has ended.
 func readJourney(ctx context.Context, tx *postgres.Tx, a controlplane.RelocationAttempt) (
 	j controlplane.RelocationTask, err error) {
-	d, err := tx.Deployment(ctx, a.Deployment)
+	d, err := tx.Deployments().Get(ctx, a.Deployment)
 	if err != nil {
 		return j, err
 	}
-	r, err := tx.Relocation(ctx, a.Deployment)
+	r, err := tx.Relocations().Get(ctx, a.Deployment)
 	if err != nil || r == nil || !r.Since.Equal(a.Since) {
 		return j, err
 	}
-	run, err := tx.RunByID(ctx, d.RunID)
+	run, err := tx.Runs().ByID(ctx, d.RunID)
 	if err != nil {
 		return j, err
 	}
@@ -190,7 +190,7 @@ func (l *Lifecycle) TouchRelocation(ctx context.Context, actor access.Actor,
 	a controlplane.RelocationAttempt, holder string, done int64) (wanted bool, err error) {
 	err = l.withRelocation(ctx, actor, a,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
-			wanted, err = tx.TouchRelocation(ctx, a, holder)
+			wanted, err = tx.Relocations().Touch(ctx, a, holder)
 			if err != nil || !wanted || done == 0 {
 				return err
 			}
@@ -232,7 +232,7 @@ func (l *Lifecycle) CancelLostRelocations(ctx context.Context, actor access.Acto
 	}
 	var lost map[controlplane.RelocationAttempt]string
 	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		lost, err = tx.LostRelocations(ctx, patience)
+		lost, err = tx.Relocations().ListLost(ctx, patience)
 		return err
 	})
 	for a, why := range lost {
@@ -249,11 +249,11 @@ func callOff(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	case r == nil || r.Phase == controlplane.Clearing:
 		return nil
 	case r.Phase == controlplane.Measuring:
-		err = tx.EndRelocation(ctx, d.ID)
+		err = tx.Relocations().End(ctx, d.ID)
 	default:
 		from := r.Phase
 		r.Phase = controlplane.Clearing
-		_, err = tx.MoveRelocation(ctx, d, from, *r)
+		_, err = tx.Relocations().Move(ctx, d, from, *r)
 	}
 	if err != nil || why == "" {
 		return err
@@ -263,7 +263,7 @@ func callOff(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 
 func advanceRelocation(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	from controlplane.RelocationPhase, r controlplane.Relocation, detail string) error {
-	moved, err := tx.MoveRelocation(ctx, d, from, r)
+	moved, err := tx.Relocations().Move(ctx, d, from, r)
 	if err == nil && !moved {
 		err = errCalledOff
 	}
@@ -277,7 +277,7 @@ func advanceRelocation(ctx context.Context, tx *postgres.Tx, d controlplane.Depl
 func (l *Lifecycle) applyElsewhere(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, r Report,
 ) error {
-	to, err := tx.Relocation(ctx, d.ID)
+	to, err := tx.Relocations().Get(ctx, d.ID)
 	switch {
 	case err != nil:
 		return err
@@ -288,7 +288,7 @@ func (l *Lifecycle) applyElsewhere(
 	case to.Phase == controlplane.Clearing:
 		// If removal is stuck, the agent continues it as soon as it has no goal.
 		if r.Status == controlplane.Removed || r.Status == controlplane.Stuck {
-			return tx.EndRelocation(ctx, d.ID)
+			return tx.Relocations().End(ctx, d.ID)
 		}
 		return nil
 	case r.Generation != d.Generation:
@@ -307,7 +307,7 @@ func (l *Lifecycle) applyElsewhere(
 // move, and the secrets do not.
 func goesTo(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	node controlplane.NodeID) (bool, error) {
-	r, err := tx.Relocation(ctx, d.ID)
+	r, err := tx.Relocations().Get(ctx, d.ID)
 	if err != nil || r == nil {
 		return false, err
 	}
@@ -322,37 +322,45 @@ func switchNode(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	}
 	left, leftName := d.NodeID, d.Node
 	d.NodeID, d.Node = r.NodeID, r.Node
-	if err := tx.ReplaceRunTarget(ctx, d); err != nil {
+	if err := tx.Deployments().ReplaceRunTarget(ctx, d); err != nil {
 		return err
+	}
+	// After a restore, the node that has already been cleared contradicts the old row only.
+	if idle, err := isIdleOn(ctx, tx, left, d.ID); err != nil {
+		return err
+	} else if idle {
+		if err := tx.UnknownDeployments().Delete(ctx, left, d.ID); err != nil {
+			return err
+		}
 	}
 	r.Phase, r.NodeID = controlplane.Clearing, left
 	if err := advanceRelocation(ctx, tx, d, controlplane.Starting, r,
 		"moved from node "+leftName+" with its volumes"); err != nil {
 		return err
 	}
-	return tx.AddActivity(ctx, d.ID, controlplane.ActivityMoved, r.By)
+	return tx.Lifetimes().AddActivity(ctx, d.ID, controlplane.ActivityMoved, r.By)
 }
 
 // endForeignRelocations ends what deployments of other nodes still have to do with a
 // node that is forgotten.
 func endForeignRelocations(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
-	ids, err := tx.RelocationsTo(ctx, n.ID)
+	ids, err := tx.Relocations().ListTo(ctx, n.ID)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		d, err := tx.LockDeployment(ctx, id)
+		d, err := tx.Deployments().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
-		r, err := tx.Relocation(ctx, id)
+		r, err := tx.Relocations().Get(ctx, id)
 		if err != nil {
 			return err
 		}
 		if err := callOff(ctx, tx, d, r, "it is given up"); err != nil {
 			return err
 		}
-		if err := tx.EndRelocation(ctx, id); err != nil {
+		if err := tx.Relocations().End(ctx, id); err != nil {
 			return err
 		}
 	}

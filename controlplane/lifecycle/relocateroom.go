@@ -55,7 +55,7 @@ func (l *Lifecycle) ReserveMoreRoom(
 					formatSize(measured)), room)
 			}
 			bytes = r.Bytes
-			wanted, err := tx.ReserveRoom(ctx, *r)
+			wanted, err := tx.Relocations().ReserveRoom(ctx, *r)
 			if err == nil && !wanted {
 				err = errCalledOff
 			}
@@ -70,11 +70,11 @@ func (l *Lifecycle) ReserveMoreRoom(
 func roomFor(
 	ctx context.Context, tx *postgres.Tx, r controlplane.Relocation,
 ) (int64, error) {
-	promised, err := tx.LockReservedRoom(ctx, r)
+	promised, err := tx.Relocations().LockReservedRoom(ctx, r)
 	if err != nil {
 		return 0, err
 	}
-	n, err := tx.NodeByID(ctx, r.NodeID)
+	n, err := tx.Nodes().ByID(ctx, r.NodeID)
 	if err != nil {
 		return 0, err
 	}

@@ -121,12 +121,12 @@ func (l *Lifecycle) applyStep(ctx context.Context, book *reportTx, d controlplan
 	if r.Tests != nil {
 		step.Tests = &r.Tests.TestSummary
 	}
-	moved, err = book.MoveStep(ctx, step, r.At)
+	moved, err = book.Steps().Move(ctx, step, r.At)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return controlplane.StepRow{}, nil
 	}
 	if err == nil && r.Tests != nil {
-		err = book.PutTestReport(ctx, r.Run, step.Key, *r.Tests)
+		err = book.TestReports().Put(ctx, r.Run, step.Key, *r.Tests)
 	}
 	if err != nil {
 		return moved, err
@@ -145,7 +145,7 @@ func tellStep(ctx context.Context, book *reportTx, d controlplane.Deployment,
 	}
 	if step.Status == pipeline.StepFailed && d.Goal == controlplane.GoalPresent {
 		f := &controlplane.Failure{Step: step.Key, Code: r.Code, Message: r.Message}
-		if err := tx.MoveRun(ctx, r.Run, run.Status, false, f); err != nil {
+		if err := tx.Runs().Move(ctx, r.Run, run.Status, false, f); err != nil {
 			return err
 		}
 	}
@@ -153,11 +153,12 @@ func tellStep(ctx context.Context, book *reportTx, d controlplane.Deployment,
 		detail := stepDetail(moved)
 		book.detail = &detail
 	}
-	_, err := tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryStep,
+	_, err := tx.History().Add(ctx, d, controlplane.History{Kind: controlplane.HistoryStep,
 		Step: &moved, Run: run.Number})
 	if err == nil && moved.Kind == "approval" {
 		// What it waits for is shown with the deployment.
-		_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+		_, err = tx.History().Add(ctx, d,
+			controlplane.History{Kind: controlplane.HistoryDeployment})
 	}
 	if err != nil || moved.Kind != "service" || r.Generation != d.Generation {
 		return err
@@ -180,7 +181,7 @@ func stepHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	default:
 		return nil
 	}
-	changed, err := tx.PutHealth(ctx, h)
+	changed, err := tx.Health().Put(ctx, h)
 	if err != nil || !changed {
 		return err
 	}
@@ -214,16 +215,16 @@ func applyStatus(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 	}
 	if r.Code != "" && d.Goal == controlplane.GoalPresent {
 		f := &controlplane.Failure{Code: r.Code, Message: r.Message}
-		if err := tx.MoveRun(ctx, d.RunID, to, isEnded(to), f); err != nil {
+		if err := tx.Runs().Move(ctx, d.RunID, to, isEnded(to), f); err != nil {
 			return err
 		}
 	}
 	if to == controlplane.Failed && d.Goal == controlplane.GoalGone {
 		// Nothing of it is left, and it can be retried like any failed one.
-		return tx.SetGoal(ctx, d.ID, controlplane.GoalPresent, false)
+		return tx.Deployments().SetGoal(ctx, d.ID, controlplane.GoalPresent, false)
 	}
 	if to.IsGone() {
-		return tx.ForgetHosts(ctx, d.ID)
+		return tx.Hosts().Delete(ctx, d.ID)
 	}
 	return nil
 }
@@ -286,7 +287,7 @@ func (l *Lifecycle) ObserveHealth(ctx context.Context, actor access.Actor,
 // is degraded is decided after all of it is stored.
 func storeHealth(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
 	all []controlplane.ServiceHealth) error {
-	d, err := tx.LockDeployment(ctx, all[0].Deployment)
+	d, err := tx.Deployments().Lock(ctx, all[0].Deployment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return nil
 	}
@@ -298,7 +299,7 @@ func storeHealth(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
 	}
 	changed := false
 	for _, h := range all {
-		news, err := tx.PutHealth(ctx, h)
+		news, err := tx.Health().Put(ctx, h)
 		if err != nil {
 			return err
 		}
@@ -312,15 +313,16 @@ func storeHealth(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
 // node, has ended.
 func notifyHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	changed bool) error {
-	flipped, err := tx.RefreshDegraded(ctx, d.ID)
+	flipped, err := tx.Health().RefreshDegraded(ctx, d.ID)
 	if err != nil {
 		return err
 	}
 	if changed {
-		_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryHealth})
+		_, err = tx.History().Add(ctx, d, controlplane.History{Kind: controlplane.HistoryHealth})
 	}
 	if err == nil && flipped {
-		_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+		_, err = tx.History().Add(ctx, d,
+			controlplane.History{Kind: controlplane.HistoryDeployment})
 	}
 	return err
 }
@@ -332,5 +334,5 @@ func (l *Lifecycle) ObserveProgress(
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
-	return l.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.PutProgress(ctx, p) })
+	return l.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.Steps().PutProgress(ctx, p) })
 }

@@ -38,7 +38,7 @@ func (l *reportTx) advanceSeq(
 		l.newest[node] = max(newest, seq)
 		return seq > newest, nil
 	}
-	fresh, err := l.AdvanceReports(ctx, node, seq)
+	fresh, err := l.NodeReports().Advance(ctx, node, seq)
 	if err == nil && fresh {
 		l.newest[node], l.told[node] = seq, seq
 	}
@@ -55,7 +55,7 @@ func (l *reportTx) lockedDeployment(
 	if err := l.flush(ctx); err != nil {
 		return controlplane.Deployment{}, err
 	}
-	d, err := l.LockDeployment(ctx, id)
+	d, err := l.Deployments().Lock(ctx, id)
 	if err == nil {
 		l.held = &d
 	}
@@ -66,7 +66,7 @@ func (l *reportTx) runOf(ctx context.Context, id controlplane.RunID) (controlpla
 	if l.run != nil && l.run.ID == id {
 		return *l.run, nil
 	}
-	run, err := l.RunByID(ctx, id)
+	run, err := l.Runs().ByID(ctx, id)
 	if err == nil {
 		l.run = &run
 	}
@@ -99,7 +99,7 @@ func (l *reportTx) writeDetail(ctx context.Context) error {
 	if l.held == nil || detail == nil {
 		return nil
 	}
-	return l.SetDetail(ctx, l.held.ID, *detail)
+	return l.Deployments().SetDetail(ctx, l.held.ID, *detail)
 }
 
 // close writes what is left to write.
@@ -108,7 +108,7 @@ func (l *reportTx) close(ctx context.Context) error {
 		if newest == l.told[node] {
 			continue
 		}
-		if _, err := l.AdvanceReports(ctx, node, newest); err != nil {
+		if _, err := l.NodeReports().Advance(ctx, node, newest); err != nil {
 			return err
 		}
 	}

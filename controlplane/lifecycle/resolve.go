@@ -193,7 +193,7 @@ func (l *Lifecycle) enabledNodes(
 	ctx context.Context, env controlplane.EnvironmentID,
 ) (all []Candidate, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		nodes, err := tx.PlacementNodes(ctx, env)
+		nodes, err := tx.Placement().ListNodes(ctx, env)
 		all = slices.DeleteFunc(newCandidates(nodes), func(n Candidate) bool { return !n.Enabled })
 		return err
 	})

@@ -14,10 +14,13 @@ import (
 func (l *Lifecycle) adoptDisputed(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	n controlplane.Node, u controlplane.UnknownDeployment, f DescribedDeployment) (
 	d controlplane.Deployment, err error) {
-	if d, err = tx.LockDeployment(ctx, u.ID); err != nil {
+	if d, err = tx.Deployments().Lock(ctx, u.ID); err != nil {
 		return d, err
 	}
 	if err := mayBelieve(ctx, tx, d, n, f); err != nil {
+		return d, err
+	}
+	if err := notElsewhere(ctx, tx, d, n, f); err != nil {
 		return d, err
 	}
 	to := statusOf(f)
@@ -32,23 +35,24 @@ func (l *Lifecycle) adoptDisputed(ctx context.Context, tx *postgres.Tx, actor ac
 	if to != controlplane.Ready && f.Gone {
 		goal = controlplane.GoalGone
 	}
-	if err := tx.AlignGoal(ctx, d.ID, max(f.Generation, d.Generation), goal); err != nil {
+	if err := tx.Deployments().AlignGoal(ctx, d.ID, max(f.Generation, d.Generation),
+		goal); err != nil {
 		return d, err
 	}
 	// End the disputes before moving the status, because each move notifies the
 	// deployment's watchers.
-	if err := tx.EndDisputes(ctx, d.ID); err != nil {
+	if err := tx.UnknownDeployments().EndDisputes(ctx, d.ID); err != nil {
 		return d, err
 	}
 	if err := moveAlong(ctx, tx, d, way); err != nil {
 		return d, err
 	}
 	if to.IsGone() {
-		if err := tx.ForgetHosts(ctx, d.ID); err != nil {
+		if err := tx.Hosts().Delete(ctx, d.ID); err != nil {
 			return d, err
 		}
 	}
-	return tx.Deployment(ctx, d.ID)
+	return tx.Deployments().Get(ctx, d.ID)
 }
 
 func moveAlong(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
@@ -75,7 +79,7 @@ func mayBelieve(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 		// Another deployment may have its name and hosts by now.
 		return wrongState(d, "adopted", "Purge it.")
 	}
-	nodes, _, err := tx.DisputingNodes(ctx, d.ID)
+	nodes, _, err := tx.UnknownDeployments().ListDisputingNodes(ctx, d.ID)
 	if err != nil {
 		return err
 	}
@@ -84,17 +88,72 @@ func mayBelieve(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 		return nil
 	}
 	return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_adoptable",
-		Message: fmt.Sprintf("deployment %s is on node %s, and not on node %s", d.Name, d.Node, n.Name),
-		Remedy:  "Purge what node " + n.Name + " has of it."}
+		Message: fmt.Sprintf("deployment %s is on node %s, and not on node %s, as far as is known",
+			d.Name, d.Node, n.Name),
+		Remedy: fmt.Sprintf("If it was moved to node %s after the backup, let node %s connect first: "+
+			"once 'nullops node unknown %s' lists it, it can be adopted here. Otherwise purge what "+
+			"node %s has of it.", n.Name, d.Node, d.Node, n.Name)}
+}
+
+// notElsewhere refuses to believe a node that has nothing while another one has the deployment:
+// it was moved there after the backup, and ending its row would remove it.
+func notElsewhere(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	n controlplane.Node, f DescribedDeployment) error {
+	if !isIdle(f.Phase) {
+		return nil
+	}
+	nodes, names, err := tx.UnknownDeployments().ListDisputingNodes(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	for i, other := range nodes {
+		idle, err := isIdleOn(ctx, tx, other, d.ID)
+		if err != nil {
+			return err
+		}
+		if other != n.ID && !idle {
+			return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_adoptable",
+				Message: fmt.Sprintf("deployment %s is on node %s now, and node %s has nothing of it",
+					d.Name, names[i], n.Name),
+				Remedy: fmt.Sprintf("Decide about what is there: 'nullops node adopt %s %s' keeps it, "+
+					"'nullops node purge %s %s' removes it.", names[i], d.Name, names[i], d.Name)}
+		}
+	}
+	return nil
+}
+
+// isIdleOn reports whether a node that disputes a deployment has nothing of it.
+func isIdleOn(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
+	id controlplane.DeploymentID) (bool, error) {
+	all, err := tx.UnknownDeployments().List(ctx, node)
+	return slices.ContainsFunc(all, func(u controlplane.UnknownDeployment) bool {
+		return u.ID == id && u.Disputed && isIdle(u.Phase)
+	}), err
+}
+
+// settleOn makes the node that has a deployment its own. A move that the backup knows has ended.
+func settleOn(ctx context.Context, tx *postgres.Tx, d *controlplane.Deployment,
+	n controlplane.Node) error {
+	if d.NodeID == n.ID {
+		return nil
+	}
+	d.NodeID, d.Node = n.ID, n.Name
+	if err := tx.Deployments().ReplaceRunTarget(ctx, *d); err != nil {
+		return err
+	}
+	return tx.Relocations().End(ctx, d.ID)
 }
 
 // takeRun writes down the run that the node has, and where it is.
 func (l *Lifecycle) takeRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d *controlplane.Deployment, n controlplane.Node, f DescribedDeployment) error {
+	if err := settleOn(ctx, tx, d, n); err != nil {
+		return err
+	}
 	if f.Run == "" || f.Run == d.RunID {
 		return l.alignSteps(ctx, tx, f)
 	}
-	runs, err := tx.RecordedRuns(ctx, []controlplane.RunID{f.Run})
+	runs, err := tx.Runs().ListRecorded(ctx, []controlplane.RunID{f.Run})
 	if err != nil {
 		return err
 	}
@@ -103,18 +162,18 @@ func (l *Lifecycle) takeRun(ctx context.Context, tx *postgres.Tx, actor access.A
 			Message: "deployment " + d.Name + " has a newer run in the database than on node " + n.Name,
 			Remedy:  "Purge what the node has."}
 	}
-	target, err := tx.LoadRunTarget(ctx, d.Project)
+	target, err := tx.Projects().LoadRunTarget(ctx, d.Project)
 	if err != nil {
 		return err
 	}
-	d.NodeID, d.Node, d.RunID = n.ID, n.Name, f.Run
+	d.RunID = f.Run
 	ask := resourceRequest(f.Pipeline, controlplane.Placement{})
 	d.Versions, d.Resources = listVersions(f.Pipeline), ask.Resources
 	d.VRAMMiB = new(int64(ask.VRAMMiB))
-	if err := tx.ReplaceRunTarget(ctx, *d); err != nil {
+	if err := tx.Deployments().ReplaceRunTarget(ctx, *d); err != nil {
 		return err
 	}
-	if err := tx.ReplaceHosts(ctx, d.ID, deploymentHosts(*d, f.Pipeline)); err != nil {
+	if err := tx.Hosts().Replace(ctx, d.ID, deploymentHosts(*d, f.Pipeline)); err != nil {
 		return err
 	}
 	return l.adoptRun(ctx, tx, actor, *d, f, target)
@@ -128,7 +187,7 @@ func (l *Lifecycle) alignSteps(ctx context.Context, tx *postgres.Tx, f Described
 	}
 	for key, status := range f.Steps {
 		row := controlplane.StepRow{Run: f.Run, Key: key, Status: status, Sealed: f.Sealed[key]}
-		if _, err := tx.MoveStep(ctx, row, now); err != nil {
+		if _, err := tx.Steps().Move(ctx, row, now); err != nil {
 			return err
 		}
 	}
@@ -178,12 +237,12 @@ func (d DescribeFunc) describeDisputed(ctx context.Context, n controlplane.NodeI
 // that plugins get back what they need to undo their work.
 func (l *Lifecycle) purgeDisputed(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	n controlplane.Node, u controlplane.UnknownDeployment, f DescribedDeployment) error {
-	d, err := tx.LockDeployment(ctx, u.ID)
+	d, err := tx.Deployments().Lock(ctx, u.ID)
 	if err != nil {
 		return err
 	}
 	if d.NodeID != n.ID {
-		_, err = tx.PurgeUnknown(ctx, n.ID, u.ID)
+		_, err = tx.UnknownDeployments().Purge(ctx, n.ID, u.ID)
 		return err
 	}
 	if d, err = l.adoptDisputed(ctx, tx, actor, n, u, f); err != nil || d.Status.IsGone() {

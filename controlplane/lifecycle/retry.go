@@ -68,20 +68,20 @@ func (l *Lifecycle) retryRun(ctx context.Context, tx *postgres.Tx, actor access.
 		return err
 	}
 	assignNode(&d, &p, spot.node)
-	if err := tx.ReplaceRunTarget(ctx, d); err != nil {
+	if err := tx.Deployments().ReplaceRunTarget(ctx, d); err != nil {
 		return err
 	}
-	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalPresent, false); err != nil {
+	if err := tx.Deployments().SetGoal(ctx, d.ID, controlplane.GoalPresent, false); err != nil {
 		return err
 	}
-	if _, err := tx.MoveDeployment(ctx, d.ID, controlplane.Queued, "", nil); err != nil {
+	if _, err := tx.Deployments().Move(ctx, d.ID, controlplane.Queued, "", nil); err != nil {
 		return err
 	}
-	err = tx.AddActivity(ctx, d.ID, controlplane.ActivityRetried, actor.Name())
+	err = tx.Lifetimes().AddActivity(ctx, d.ID, controlplane.ActivityRetried, actor.Name())
 	if err != nil {
 		return err
 	}
-	if err := tx.ReplaceHosts(ctx, d.ID, deploymentHosts(d, p.pipeline)); err != nil {
+	if err := tx.Hosts().Replace(ctx, d.ID, deploymentHosts(d, p.pipeline)); err != nil {
 		return err
 	}
 	return l.insertRun(ctx, tx, actor, d, p, spot, before)
@@ -91,7 +91,7 @@ func (l *Lifecycle) retryRun(ctx context.Context, tx *postgres.Tx, actor access.
 func requestAsBefore(ctx context.Context, tx *postgres.Tx,
 	d controlplane.Deployment) (controlplane.QueueEntry, error) {
 	next := controlplane.QueueEntry{Priority: controlplane.DefaultPriority}
-	all, err := tx.QueueOf(ctx, false, d.ID)
+	all, err := tx.Queue().ListOf(ctx, false, d.ID)
 	if err != nil || len(all) == 0 {
 		return next, err
 	}

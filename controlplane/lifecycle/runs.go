@@ -28,7 +28,7 @@ func (l *Lifecycle) Runs(ctx context.Context, actor access.Actor,
 		if err != nil {
 			return err
 		}
-		runs, err := tx.Runs(ctx, id)
+		runs, err := tx.Runs().List(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (l *Lifecycle) Run(ctx context.Context, actor access.Actor,
 		if err != nil {
 			return err
 		}
-		r, err := tx.Run(ctx, id, number)
+		r, err := tx.Runs().Get(ctx, id, number)
 		if err != nil {
 			return err
 		}
@@ -69,11 +69,11 @@ func (l *Lifecycle) Tests(ctx context.Context, actor access.Actor, id controlpla
 		if _, err := readDeployment(ctx, tx, actor, id); err != nil {
 			return err
 		}
-		r, err := tx.Run(ctx, id, number)
+		r, err := tx.Runs().Get(ctx, id, number)
 		if err != nil {
 			return err
 		}
-		t, err = tx.TestReport(ctx, r.ID, step)
+		t, err = tx.TestReports().Get(ctx, r.ID, step)
 		return err
 	})
 	return t, err
@@ -81,12 +81,12 @@ func (l *Lifecycle) Tests(ctx context.Context, actor access.Actor, id controlpla
 
 func runView(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	r controlplane.Run) (RunView, error) {
-	steps, err := tx.StepsOf(ctx, r.ID)
+	steps, err := tx.Steps().ListOf(ctx, r.ID)
 	if err != nil {
 		return RunView{}, err
 	}
 	v := RunView{Run: r, Steps: steps, Versions: listVersions(r.Pipeline)}
-	queue, err := tx.QueueOf(ctx, false, d.ID)
+	queue, err := tx.Queue().ListOf(ctx, false, d.ID)
 	if err != nil {
 		return RunView{}, err
 	}
@@ -95,6 +95,6 @@ func runView(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 			v.Queue = &queue[i]
 		}
 	}
-	v.Usual, err = tx.UsualSeconds(ctx, d.ProjectID)
+	v.Usual, err = tx.Steps().ListUsualSeconds(ctx, d.ProjectID)
 	return v, err
 }

@@ -27,7 +27,7 @@ func (l *Lifecycle) changeSecretsWait(ctx context.Context, actor access.Actor,
 		return err
 	}
 	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		d, err := tx.LockDeployment(ctx, deployment)
+		d, err := tx.Deployments().Lock(ctx, deployment)
 		if err != nil || d.NodeID != node || d.Detail == to || from != "" && d.Detail != from {
 			return err
 		}

@@ -42,7 +42,7 @@ func (l *Lifecycle) Capsule(
 			return err
 		}
 		c.View = views[0]
-		run, err := tx.RunByID(ctx, d.RunID)
+		run, err := tx.Runs().ByID(ctx, d.RunID)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (l *Lifecycle) Capsule(
 		if err := c.addSteps(ctx, tx); err != nil {
 			return err
 		}
-		c.Kept, err = tx.GetSnapshot(ctx, id)
+		c.Kept, err = tx.Snapshots().Get(ctx, id)
 		return err
 	})
 	return c, err
@@ -66,13 +66,14 @@ func (c *Capsule) addSteps(ctx context.Context, tx *postgres.Tx) (err error) {
 	c.Logs = map[pipeline.StepKey][]string{}
 	c.Tests = map[pipeline.StepKey]controlplane.TestReport{}
 	for _, s := range c.Run.Steps {
-		if c.Logs[s.Key], err = tx.LastLines(ctx, c.Run.ID, s.Key, lastLines); err != nil {
+		if c.Logs[s.Key], err = tx.LogLines().ListLast(ctx, c.Run.ID, s.Key,
+			lastLines); err != nil {
 			return err
 		}
 		if s.Tests == nil {
 			continue
 		}
-		if c.Tests[s.Key], err = tx.TestReport(ctx, c.Run.ID, s.Key); err != nil {
+		if c.Tests[s.Key], err = tx.TestReports().Get(ctx, c.Run.ID, s.Key); err != nil {
 			return err
 		}
 	}
@@ -83,21 +84,21 @@ func (c *Capsule) addSteps(ctx context.Context, tx *postgres.Tx) (err error) {
 // from. A preview runs an unpublished pipeline, so that pipeline's own digest is
 // what names it.
 func digestOfVersion(ctx context.Context, tx *postgres.Tx, run controlplane.Run) (string, error) {
-	lives, err := tx.LifetimesOf(ctx, run.Deployment)
+	lives, err := tx.Lifetimes().ListOf(ctx, run.Deployment)
 	if err != nil {
 		return "", err
 	}
 	if lives[run.Deployment].Scratch {
 		return pipeline.Digest(run.Pipeline)
 	}
-	v, err := tx.Version(ctx, run.Project, run.Version)
+	v, err := tx.Pipelines().GetVersion(ctx, run.Project, run.Version)
 	return v.Digest, err
 }
 
 // keepHealth stores the health of a deployment's services before they are removed. The
 // node stores their last log lines in the logbook.
 func keepHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	health, err := tx.Health(ctx, d.ID)
+	health, err := tx.Health().ListOf(ctx, d.ID)
 	if err != nil || len(health[d.ID]) == 0 {
 		return err
 	}
@@ -106,7 +107,7 @@ func keepHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment)
 		services[string(h.Step)] = controlplane.ServiceSnapshot{Health: h.Health, Detail: h.Detail,
 			Restarts: h.Restarts}
 	}
-	return tx.PutSnapshot(ctx, d.ID, services)
+	return tx.Snapshots().Put(ctx, d.ID, services)
 }
 
 // lastLines is how much of each log a capsule holds.

@@ -38,7 +38,7 @@ func (l *Lifecycle) Remove(
 // cancelMove cancels a move that waits for its deployment to be gone: a person who
 // removes it does not want it on another node.
 func cancelMove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	moving, err := tx.EndMove(ctx, d.ID, "")
+	moving, err := tx.Moves().End(ctx, d.ID, "")
 	if err != nil || !moving {
 		return err
 	}
@@ -49,7 +49,7 @@ func cancelMove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment)
 func recordRemover(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, by string,
 ) error {
-	if err := tx.SetRemover(ctx, d.ID, by); err != nil {
+	if err := tx.Lifetimes().SetRemover(ctx, d.ID, by); err != nil {
 		return err
 	}
 	return keepHealth(ctx, tx, d)
@@ -75,7 +75,7 @@ func removeDeployment(ctx context.Context, tx *postgres.Tx, d controlplane.Deplo
 		return nil
 	}
 	canceled := to == controlplane.Undoing
-	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, canceled); err != nil {
+	if err := tx.Deployments().SetGoal(ctx, d.ID, controlplane.GoalGone, canceled); err != nil {
 		return err
 	}
 	if d.NodeStatus != controlplane.NodeOnline {
@@ -87,13 +87,13 @@ func removeDeployment(ctx context.Context, tx *postgres.Tx, d controlplane.Deplo
 // removeUnplaced removes a deployment that failed before it got a node, so nothing of
 // it exists anywhere.
 func removeUnplaced(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
+	if err := tx.Deployments().SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
 		return err
 	}
 	if err := moveStatus(ctx, tx, d, controlplane.Removed, "", nil); err != nil {
 		return err
 	}
-	return tx.ForgetHosts(ctx, d.ID)
+	return tx.Hosts().Delete(ctx, d.ID)
 }
 
 // Forget gives up on a deployment whose node will not finish: what is left on the node is recorded,
@@ -119,7 +119,7 @@ func forgetDeployment(ctx context.Context, tx *postgres.Tx, d controlplane.Deplo
 	if err != nil {
 		return err
 	}
-	return tx.ForgetHosts(ctx, d.ID)
+	return tx.Hosts().Delete(ctx, d.ID)
 }
 
 // changeDeployment locks a deployment the actor may act on, and audits what is done.
@@ -130,7 +130,7 @@ func (l *Lifecycle) changeDeployment(ctx context.Context, actor access.Actor, ve
 	entry := actor.NewAuditEntry(verb, "deployment "+string(id))
 	place := ""
 	err := l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
-		d, err := tx.LockDeployment(ctx, id)
+		d, err := tx.Deployments().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -176,18 +176,18 @@ func accessObject(d controlplane.Deployment) access.Object {
 // moveStatus changes the status of a locked deployment and its run, as one change.
 func moveStatus(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	to controlplane.DeploymentStatus, detail string, left []string) error {
-	moved, err := tx.MoveDeployment(ctx, d.ID, to, detail, left)
+	moved, err := tx.Deployments().Move(ctx, d.ID, to, detail, left)
 	if err != nil {
 		return err
 	}
 	if !moved {
 		return wrongState(d, string(to), "Load it again; somebody was faster.")
 	}
-	if err := tx.MoveRun(ctx, d.RunID, to, isEnded(to), nil); err != nil {
+	if err := tx.Runs().Move(ctx, d.RunID, to, isEnded(to), nil); err != nil {
 		return err
 	}
 	if d.Status == controlplane.Ready {
-		r, err := tx.Relocation(ctx, d.ID)
+		r, err := tx.Relocations().Get(ctx, d.ID)
 		if err == nil {
 			err = callOff(ctx, tx, d, r, "")
 		}
@@ -196,7 +196,7 @@ func moveStatus(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 		}
 	}
 	tx.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))
-	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	_, err = tx.History().Add(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
 }
 

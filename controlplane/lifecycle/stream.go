@@ -57,13 +57,13 @@ func (l *Lifecycle) ChangesSince(ctx context.Context, actor access.Actor,
 			return err
 		}
 		c = Changes{View: views[0], Next: from}
-		if c.History, err = tx.History(ctx, id, from.Event, batch); err != nil {
+		if c.History, err = tx.History().List(ctx, id, from.Event, batch); err != nil {
 			return err
 		}
-		if c.Lines, err = tx.LinesAfter(ctx, id, from.Line, batch); err != nil {
+		if c.Lines, err = tx.LogLines().ListAfter(ctx, id, from.Line, batch); err != nil {
 			return err
 		}
-		c.Progress, err = tx.ProgressOf(ctx, id)
+		c.Progress, err = tx.Steps().ListProgress(ctx, id)
 		return err
 	})
 	if n := len(c.History); n > 0 {
@@ -82,7 +82,7 @@ func (l *Lifecycle) ListMark(ctx context.Context, actor access.Actor) (mark int6
 		return 0, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		mark, err = tx.CommittedMark(ctx)
+		mark, err = tx.History().GetCommittedMark(ctx)
 		return err
 	})
 	return mark, err
@@ -112,7 +112,7 @@ func (l *Lifecycle) ChangedSince(
 // readFeed reads what changed, for all actors.
 func (l *Lifecycle) readFeed(ctx context.Context, after int64) (n changeSet, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		changed, next, err := tx.ChangedSince(ctx, after)
+		changed, next, err := tx.History().ListChangedSince(ctx, after)
 		if err != nil || len(changed) == 0 {
 			n = changeSet{next: next}
 			return err

@@ -17,7 +17,7 @@ func (l *Lifecycle) Templates(
 		if err != nil {
 			return err
 		}
-		all, err = tx.Templates(ctx, id)
+		all, err = tx.Templates().List(ctx, id)
 		return err
 	})
 	return all, err
@@ -32,7 +32,7 @@ func (l *Lifecycle) Template(
 		if err != nil {
 			return err
 		}
-		out, err = tx.Template(ctx, id, name)
+		out, err = tx.Templates().Get(ctx, id, name)
 		return err
 	})
 	return out, err
@@ -43,7 +43,7 @@ func readableProject(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return "", err
 	}
-	p, err := tx.ProjectByName(ctx, project)
+	p, err := tx.Projects().ByName(ctx, project)
 	if err != nil {
 		return "", err
 	}
@@ -60,10 +60,10 @@ func (l *Lifecycle) PutTemplate(ctx context.Context, actor access.Actor, project
 				return err
 			}
 			x.UpdatedBy = actor.Name()
-			if err := tx.PutTemplate(ctx, id, x); err != nil {
+			if err := tx.Templates().Put(ctx, id, x); err != nil {
 				return err
 			}
-			out, err = tx.Template(ctx, id, x.Name)
+			out, err = tx.Templates().Get(ctx, id, x.Name)
 			return err
 		})
 	return out, err
@@ -75,7 +75,7 @@ func (l *Lifecycle) DeleteTemplate(
 ) error {
 	return l.onTemplates(ctx, actor, "delete template", project, name,
 		func(tx *postgres.Tx, id controlplane.ProjectID) error {
-			return tx.DeleteTemplate(ctx, id, name)
+			return tx.Templates().Delete(ctx, id, name)
 		})
 }
 

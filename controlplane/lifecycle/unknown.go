@@ -62,7 +62,7 @@ func recognizeAll(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID
 	if err != nil {
 		return err
 	}
-	before, err := tx.UnknownDeployments(ctx, node)
+	before, err := tx.UnknownDeployments().List(ctx, node)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func recognizeAll(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID
 			return err
 		}
 	}
-	return tx.DeletePurgedUnknown(ctx, node, ids)
+	return tx.UnknownDeployments().DeletePurged(ctx, node, ids)
 }
 
 // recognizeOne compares what an agent remembers of one deployment.
@@ -96,7 +96,7 @@ func recognizeOne(ctx context.Context, tx *postgres.Tx, c agentComparison, s Rem
 		// The agent never got a goal for this one, or it is being removed.
 		return nil
 	default:
-		return tx.PutUnknown(ctx, u)
+		return tx.UnknownDeployments().Put(ctx, u)
 	}
 	was := slices.IndexFunc(before, func(u controlplane.UnknownDeployment) bool {
 		return u.ID == s.ID && u.Disputed
@@ -106,7 +106,7 @@ func recognizeOne(ctx context.Context, tx *postgres.Tx, c agentComparison, s Rem
 		u.Reason = before[was].Reason
 	}
 	if u.Reason == "" {
-		return tx.RaiseGeneration(ctx, s.ID, s.Generation)
+		return tx.Deployments().RaiseGeneration(ctx, s.ID, s.Generation)
 	}
 	u.Name, u.Project, u.Environment, u.Disputed = d.Name, d.Project, d.Environment, true
 	return recordDispute(ctx, tx, u)
@@ -131,7 +131,7 @@ func heldOn(
 	tx *postgres.Tx,
 	node controlplane.NodeID,
 ) (h ProtectedDeployments, err error) {
-	all, err := tx.UnknownDeployments(ctx, node)
+	all, err := tx.UnknownDeployments().List(ctx, node)
 	if err != nil || len(all) == 0 {
 		return h, err
 	}
@@ -155,11 +155,11 @@ func (l *Lifecycle) ListUnknown(
 		return nil, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		n, err := tx.NodeByName(ctx, node)
+		n, err := tx.Nodes().ByName(ctx, node)
 		if err != nil {
 			return err
 		}
-		all, err = tx.UnknownDeployments(ctx, n.ID)
+		all, err = tx.UnknownDeployments().List(ctx, n.ID)
 		return err
 	})
 	return all, err
@@ -183,7 +183,7 @@ func (l *Lifecycle) Purge(ctx context.Context, actor access.Actor, node string,
 		if u.Disputed {
 			return l.purgeDisputed(ctx, tx, actor, n, u, f)
 		}
-		_, err = tx.PurgeUnknown(ctx, u.Node, id)
+		_, err = tx.UnknownDeployments().Purge(ctx, u.Node, id)
 		return err
 	})
 }
@@ -213,7 +213,7 @@ func (l *Lifecycle) DeletePurgedUnknown(ctx context.Context, actor access.Actor,
 		return err
 	}
 	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.ForgetUnknown(ctx, node, id)
+		return tx.UnknownDeployments().Delete(ctx, node, id)
 	})
 }
 
@@ -224,10 +224,10 @@ func unknownOn(ctx context.Context, tx *postgres.Tx, actor access.Actor, node st
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return n, u, err
 	}
-	if n, err = tx.NodeByName(ctx, node); err != nil {
+	if n, err = tx.Nodes().ByName(ctx, node); err != nil {
 		return n, u, err
 	}
-	all, err := tx.UnknownDeployments(ctx, n.ID)
+	all, err := tx.UnknownDeployments().List(ctx, n.ID)
 	if err != nil {
 		return n, u, err
 	}
@@ -248,11 +248,11 @@ func (l *Lifecycle) Recover(ctx context.Context, actor access.Actor, node string
 		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 			return err
 		}
-		n, err := tx.NodeByName(ctx, node)
+		n, err := tx.Nodes().ByName(ctx, node)
 		if err != nil {
 			return err
 		}
-		raised, err := tx.RaiseEpoch(ctx, n.ID)
+		raised, err := tx.Leases().RaiseEpoch(ctx, n.ID)
 		if err == nil && !raised {
 			return &controlplane.Error{Kind: controlplane.Conflict, Code: "never_connected",
 				Message: "nobody has connected to node " + node + " yet",

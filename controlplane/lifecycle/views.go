@@ -60,7 +60,7 @@ func (l *Lifecycle) addLiveState(
 	found []cachedDeployment,
 ) ([]sharedView, error) {
 	ids := idsOf(found, func(controlplane.Deployment) bool { return true })
-	health, err := tx.Health(ctx, ids...)
+	health, err := tx.Health().ListOf(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func queueOf(ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	all, err := tx.QueueOf(ctx, true, ids...)
+	all, err := tx.Queue().ListOf(ctx, true, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func testsOf(
 	for i, k := range found {
 		runs[i] = k.deployment.RunID
 	}
-	return tx.TestsOf(ctx, runs...)
+	return tx.TestReports().ListSummaries(ctx, runs...)
 }
 
 // usualTotals returns how long runs in progress usually take, by project.
@@ -142,7 +142,7 @@ func usualTotals(
 	if len(projects) == 0 {
 		return nil, nil
 	}
-	return tx.UsualTotals(ctx, projects...)
+	return tx.Runs().ListUsualTotals(ctx, projects...)
 }
 
 func idsOf(
@@ -168,7 +168,7 @@ func (l *Lifecycle) serviceViews(d controlplane.Deployment, hosts []controlplane
 		if v.Job {
 			continue
 		}
-		s := ServiceView{Step: v.Step, URL: urls[v.Step], PortURLs: l.portURLs(d, v.Step, hosts),
+		s := ServiceView{Step: v.Step, URL: urls[v.Step], PortURLs: l.portURLs(v.Step, hosts),
 			Health: controlplane.ServiceHealth{Step: v.Step, Health: unprobedHealth(d.Status)}}
 		for _, h := range health {
 			if h.Step == v.Step && !d.Status.IsGone() && d.Status != controlplane.Failed {

@@ -41,14 +41,14 @@ func (b *Logbook) Append(ctx context.Context, actor access.Actor, node controlpl
 func (b *Logbook) appendTo(ctx context.Context, node controlplane.NodeID,
 	id controlplane.DeploymentID, lines []controlplane.LogLine) error {
 	return b.store.InTx(ctx, func(tx *postgres.Tx) error {
-		d, err := tx.LockDeployment(ctx, id)
+		d, err := tx.Deployments().Lock(ctx, id)
 		if controlplane.KindOf(err) == controlplane.NotFound {
 			return nil
 		}
 		if err != nil || d.NodeID != node {
 			return err
 		}
-		runs, err := tx.Runs(ctx, id)
+		runs, err := tx.Runs().List(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (b *Logbook) appendTo(ctx context.Context, node controlplane.NodeID,
 		if len(own) == 0 {
 			return nil
 		}
-		return tx.AppendLines(ctx, id, own)
+		return tx.LogLines().Append(ctx, id, own)
 	})
 }
 
@@ -82,7 +82,7 @@ func (b *Logbook) Step(
 	ctx context.Context, actor access.Actor, w StepLines,
 ) (lines []controlplane.LogLine, more bool, err error) {
 	err = b.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := tx.Deployment(ctx, w.Deployment)
+		d, err := tx.Deployments().Get(ctx, w.Deployment)
 		if err != nil {
 			return err
 		}
@@ -91,11 +91,11 @@ func (b *Logbook) Step(
 			Restricted: d.Restricted}); err != nil {
 			return err
 		}
-		r, err := tx.Run(ctx, w.Deployment, w.Run)
+		r, err := tx.Runs().Get(ctx, w.Deployment, w.Run)
 		if err != nil {
 			return err
 		}
-		lines, err = tx.StepLines(ctx, r.ID, w.Step, w.After, w.Most+1)
+		lines, err = tx.LogLines().ListOfStep(ctx, r.ID, w.Step, w.After, w.Most+1)
 		return err
 	})
 	if len(lines) > w.Most {

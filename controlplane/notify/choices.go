@@ -21,7 +21,7 @@ func (n *Notifier) ListChoices(
 		return nil, false, err
 	}
 	err = n.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.NotificationChoices(ctx, actor.UserID())
+		all, err = tx.Notifications().ListChoices(ctx, actor.UserID())
 		return err
 	})
 	return all, n.Mail.Server != "", err
@@ -46,7 +46,7 @@ func (n *Notifier) SetChoices(
 				return err
 			}
 		}
-		return tx.SetNotificationChoices(ctx, actor.UserID(), all)
+		return tx.Notifications().SetChoices(ctx, actor.UserID(), all)
 	})
 }
 

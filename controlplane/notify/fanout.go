@@ -15,16 +15,16 @@ import (
 // handOut turns notices into deliveries, both in one transaction.
 func (n *Notifier) handOut(ctx context.Context) (taken int, err error) {
 	err = n.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		notices, err := tx.TakeNotices(ctx, 100)
+		notices, err := tx.Notifications().Take(ctx, 100)
 		taken = len(notices)
 		if err != nil || taken == 0 {
 			return err
 		}
-		hooks, err := tx.ActiveWebhooks(ctx)
+		hooks, err := tx.Webhooks().ListActive(ctx)
 		if err != nil {
 			return err
 		}
-		choices, err := tx.AllNotificationChoices(ctx)
+		choices, err := tx.Notifications().ListAllChoices(ctx)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (n *Notifier) mailAll(ctx context.Context, tx *postgres.Tx, m message,
 			continue
 		}
 		told[c.User] = true
-		err = tx.InsertDelivery(ctx, controlplane.Delivery{
+		err = tx.Deliveries().Insert(ctx, controlplane.Delivery{
 			ID: controlplane.NewID[controlplane.DeliveryID](), User: c.User, Email: c.Email,
 			Event: m.Event, Subject: m.fillTemplate(usual), Body: m.mailText()}, time.Time{})
 		if err != nil {
@@ -93,14 +93,14 @@ func (n *Notifier) mailAll(ctx context.Context, tx *postgres.Tx, m message,
 func (m message) seenBy(
 	ctx context.Context, tx *postgres.Tx, c controlplane.NotificationChoice,
 ) (bool, error) {
-	u, err := tx.UserByID(ctx, c.User)
+	u, err := tx.Users().ByID(ctx, c.User)
 	if err != nil {
 		return false, err
 	}
 	if c.Mine && u.Name != m.Deployment.CreatedBy || !u.Active {
 		return false, nil
 	}
-	grants, err := tx.GrantsOf(ctx, c.User)
+	grants, err := tx.Teams().ListGrants(ctx, c.User)
 	if err != nil {
 		return false, err
 	}
@@ -124,7 +124,7 @@ func queueWebhook(ctx context.Context, tx *postgres.Tx, w controlplane.Webhook, 
 	if err != nil {
 		return err
 	}
-	return tx.InsertDelivery(ctx, controlplane.Delivery{ID: id, Webhook: w.ID, Event: m.Event,
+	return tx.Deliveries().Insert(ctx, controlplane.Delivery{ID: id, Webhook: w.ID, Event: m.Event,
 		Body: body}, claimed)
 }
 
@@ -137,7 +137,7 @@ func (n *Notifier) readNotice(
 		return m, fmt.Errorf("read notice: %w", err)
 	}
 	if notice.Node != "" {
-		found, err := tx.NodeByID(ctx, notice.Node)
+		found, err := tx.Nodes().ByID(ctx, notice.Node)
 		if err != nil {
 			return m, err
 		}
@@ -145,11 +145,11 @@ func (n *Notifier) readNotice(
 			Status: string(found.Status)}
 		return m, nil
 	}
-	d, err := tx.Deployment(ctx, notice.Deployment)
+	d, err := tx.Deployments().Get(ctx, notice.Deployment)
 	if err != nil {
 		return m, err
 	}
-	hosts, err := tx.HostsOf(ctx, d.ID)
+	hosts, err := tx.Hosts().ListOf(ctx, d.ID)
 	if err != nil {
 		return m, err
 	}
@@ -177,12 +177,7 @@ func setCondition(m *message) {
 func (n *Notifier) newDeployment(d controlplane.Deployment, hosts []controlplane.Host) *deployment {
 	out := &deployment{ID: string(d.ID), Name: d.Name, Project: d.Project,
 		Environment: d.Environment, Status: string(d.Status), CreatedBy: d.CreatedBy,
-		Link: n.URL + "/deployments/" + string(d.ID), URLs: []string{}, Versions: []version{}}
-	for _, h := range hosts {
-		if h.Main {
-			out.URLs = append(out.URLs, n.HostURL(h.Host))
-		}
-	}
+		Link: n.URL + "/deployments/" + string(d.ID), URLs: n.Addresses(hosts), Versions: []version{}}
 	for _, v := range d.Versions {
 		out.Versions = append(out.Versions, version{Service: v.Service, Tag: v.Tag, Digest: v.Digest})
 	}

@@ -21,11 +21,11 @@ func (n *Notifier) ListDeliveries(
 			"Begin again without a cursor.")
 	}
 	err = n.Store.Read(ctx, func(tx *postgres.Tx) error {
-		w, err := tx.WebhookByName(ctx, name)
+		w, err := tx.Webhooks().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
-		all, err = tx.ListDeliveries(ctx, w.ID, controlplane.DeliveryID(p.After), p.FetchLimit())
+		all, err = tx.Deliveries().List(ctx, w.ID, controlplane.DeliveryID(p.After), p.FetchLimit())
 		return err
 	})
 	all, next = controlplane.CutPage(
@@ -55,7 +55,7 @@ func (n *Notifier) Redeliver(ctx context.Context, actor access.Actor, name strin
 	id controlplane.DeliveryID) (controlplane.Delivery, error) {
 	return n.sendNow(ctx, actor, "redeliver webhook", name, func(tx *postgres.Tx,
 		w controlplane.Webhook) (controlplane.Delivery, error) {
-		d, err := tx.Delivery(ctx, id, w.ID)
+		d, err := tx.Deliveries().Get(ctx, id, w.ID)
 		d.ID = controlplane.NewID[controlplane.DeliveryID]()
 		return d, err
 	})
@@ -66,14 +66,14 @@ func (n *Notifier) sendNow(ctx context.Context, actor access.Actor, action, name
 	form func(*postgres.Tx, controlplane.Webhook) (controlplane.Delivery, error),
 ) (d controlplane.Delivery, err error) {
 	err = n.changeWebhook(ctx, actor, action, name, func(tx *postgres.Tx) error {
-		w, err := tx.WebhookByName(ctx, name)
+		w, err := tx.Webhooks().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
 		if d, err = form(tx, w); err != nil {
 			return err
 		}
-		return tx.InsertDelivery(ctx, d, time.Now().Add(holdFor))
+		return tx.Deliveries().Insert(ctx, d, time.Now().Add(holdFor))
 	})
 	if err != nil {
 		return d, err

@@ -51,9 +51,9 @@ type Config struct {
 	Mail MailConfig
 	// URL is the control plane's, for links.
 	URL string
-	// HostURL is how people open a host of a deployment.
-	HostURL func(host string) string
-	Log     *slog.Logger
+	// Addresses are the URLs that people open a deployment under.
+	Addresses func(hosts []controlplane.Host) []string
+	Log       *slog.Logger
 	// Pause replaces the time before the next try, for tests.
 	Pause func(attempts int) time.Duration
 }
@@ -119,7 +119,7 @@ func (n *Notifier) runOnce(ctx context.Context, forget *time.Time) error {
 	}
 	*forget = time.Now().Add(time.Hour)
 	return n.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		_, err := tx.ForgetDeliveries(ctx, time.Now().Add(-keepFor), 10_000)
+		_, err := tx.Deliveries().DeleteOld(ctx, time.Now().Add(-keepFor), 10_000)
 		return err
 	})
 }

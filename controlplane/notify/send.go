@@ -35,7 +35,7 @@ var sender = access.System("notify")
 func (n *Notifier) sendDue(ctx context.Context) (sent int, err error) {
 	var due []controlplane.Delivery
 	err = n.Store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-		due, err = tx.ClaimDeliveries(ctx, holdFor, atOnce)
+		due, err = tx.Deliveries().Claim(ctx, holdFor, atOnce)
 		return err
 	})
 	if err != nil {
@@ -67,7 +67,7 @@ func (n *Notifier) attemptDelivery(
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	err = n.Store.InTx(late, func(tx *postgres.Tx) error { return tx.EndDelivery(late, d) })
+	err = n.Store.InTx(late, func(tx *postgres.Tx) error { return tx.Deliveries().End(late, d) })
 	return d, err
 }
 
@@ -95,10 +95,10 @@ func (n *Notifier) openSecrets(
 ) (address, key controlplane.Plain, err error) {
 	var sealed [2]controlplane.Sealed
 	err = n.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		if sealed[0], err = tx.OutwardSecret(ctx, addressOf(id)); err != nil {
+		if sealed[0], err = tx.OutwardSecrets().Get(ctx, addressOf(id)); err != nil {
 			return err
 		}
-		sealed[1], err = tx.OutwardSecret(ctx, keyOf(id))
+		sealed[1], err = tx.OutwardSecrets().Get(ctx, keyOf(id))
 		return err
 	})
 	if err != nil {

@@ -184,7 +184,7 @@ func TestSendDue_RespectsAClaimUntilItEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	runInTx(t, w.Store, func(tx *postgres.Tx) error {
-		claimed, err := tx.ClaimDeliveries(t.Context(), holdFor, atOnce)
+		claimed, err := tx.Deliveries().Claim(t.Context(), holdFor, atOnce)
 		if len(claimed) != 1 {
 			t.Errorf("claimed %+v", claimed)
 		}

@@ -48,7 +48,7 @@ func (n *Notifier) ListWebhooks(
 		return nil, "", err
 	}
 	err = n.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListWebhooks(ctx, p.After, p.FetchLimit())
+		all, err = tx.Webhooks().List(ctx, p.After, p.FetchLimit())
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(w controlplane.Webhook) string { return w.Name })
@@ -63,7 +63,7 @@ func (n *Notifier) GetWebhook(
 		return w, err
 	}
 	err = n.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		w, err = tx.WebhookByName(ctx, name)
+		w, err = tx.Webhooks().ByName(ctx, name)
 		return err
 	})
 	return w, err
@@ -76,7 +76,7 @@ func (n *Notifier) PutWebhook(
 ) (out WebhookSaved, err error) {
 	err = n.changeWebhook(ctx, actor, "put webhook", p.Name, func(tx *postgres.Tx) error {
 		out = WebhookSaved{}
-		w, err := tx.WebhookByName(ctx, p.Name)
+		w, err := tx.Webhooks().ByName(ctx, p.Name)
 		out.Created = controlplane.KindOf(err) == controlplane.NotFound
 		if err != nil && !out.Created {
 			return err
@@ -99,7 +99,7 @@ func (n *Notifier) PutWebhook(
 		out.Webhook = w
 		out.Changed = out.Created || given.URL != nil || given.Secret != nil ||
 			!reflect.DeepEqual(w, old)
-		return tx.PutWebhook(ctx, w)
+		return tx.Webhooks().Put(ctx, w)
 	})
 	return out, err
 }
@@ -113,7 +113,7 @@ func (n *Notifier) withoutStored(ctx context.Context, tx *postgres.Tx, actor acc
 		if *value == nil {
 			continue
 		}
-		sealed, err := tx.OutwardSecret(ctx, key)
+		sealed, err := tx.OutwardSecrets().Get(ctx, key)
 		if err != nil {
 			return p, err
 		}
@@ -160,7 +160,7 @@ func (n *Notifier) sealSecret(ctx context.Context, tx *postgres.Tx, actor access
 	if err != nil {
 		return err
 	}
-	return tx.PutOutwardSecret(ctx, id, sealed)
+	return tx.OutwardSecrets().Put(ctx, id, sealed)
 }
 
 func secretObject(id controlplane.WebhookID) string { return "webhook/" + string(id) }
@@ -176,14 +176,14 @@ func newSecret() controlplane.Plain {
 // DeleteWebhook removes it with its delivery log.
 func (n *Notifier) DeleteWebhook(ctx context.Context, actor access.Actor, name string) error {
 	return n.changeWebhook(ctx, actor, "delete webhook", name, func(tx *postgres.Tx) error {
-		w, err := tx.WebhookByName(ctx, name)
+		w, err := tx.Webhooks().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteOutwardSecrets(ctx, secretObject(w.ID)); err != nil {
+		if err := tx.OutwardSecrets().DeleteOf(ctx, secretObject(w.ID)); err != nil {
 			return err
 		}
-		return tx.DeleteWebhook(ctx, w.ID)
+		return tx.Webhooks().Delete(ctx, w.ID)
 	})
 }
 

@@ -70,7 +70,7 @@ func TestPutWebhook_KeyBelongsToTheAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	runInTx(t, w.Store, func(tx *postgres.Tx) error {
-		sealed, err := tx.OutwardSecret(t.Context(), addressOf(hook.ID))
+		sealed, err := tx.OutwardSecrets().Get(t.Context(), addressOf(hook.ID))
 		if sealed != nil {
 			t.Error("the address outlives the webhook")
 		}

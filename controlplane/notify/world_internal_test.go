@@ -90,8 +90,14 @@ type world struct {
 func newConfig() Config {
 	return Config{Vault: plainVault{}, Off: controlplane.OffLimits{Loopback: true},
 		URL: "http://nullops.test", Log: slog.New(slog.DiscardHandler),
-		HostURL: func(host string) string { return "http://" + host },
-		Pause:   func(int) time.Duration { return 0 }}
+		Addresses: func(hosts []controlplane.Host) []string {
+			urls := []string{}
+			for _, h := range hosts {
+				urls = append(urls, "http://"+h.Host)
+			}
+			return urls
+		},
+		Pause: func(int) time.Duration { return 0 }}
 }
 
 func newWorld(t *testing.T, change ...func(*Config)) *world {

@@ -12,8 +12,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// ACME loads how an environment orders certificates; ok is false if it does not.
-func (t *Tx) ACME(
+// Get loads how an environment orders certificates; ok is false if it does not.
+func (t ACME) Get(
 	ctx context.Context, id controlplane.EnvironmentID,
 ) (a controlplane.ACME, ok bool, err error) {
 	r, err := t.q.GetACMESettings(ctx, string(id))
@@ -29,10 +29,10 @@ func (t *Tx) ACME(
 		DNSSecret: r.DnsSecret, EABKeyID: r.EabKeyID, EABKey: r.EabKey}, true, nil
 }
 
-// LockACMEAuthority returns the authority that an environment orders from, and locks
+// LockAuthority returns the authority that an environment orders from, and locks
 // it until the transaction ends; ok is false if the environment orders no
 // certificates.
-func (t *Tx) LockACMEAuthority(
+func (t ACME) LockAuthority(
 	ctx context.Context, id controlplane.EnvironmentID,
 ) (directory, roots string, ok bool, err error) {
 	r, err := t.q.LockACMEAuthority(ctx, string(id))
@@ -45,8 +45,8 @@ func (t *Tx) LockACMEAuthority(
 	return r.Directory, r.Roots, true, nil
 }
 
-// PutACME stores it as a whole.
-func (t *Tx) PutACME(
+// Put stores it as a whole.
+func (t ACME) Put(
 	ctx context.Context, id controlplane.EnvironmentID, a controlplane.ACME,
 ) error {
 	err := t.q.PutACMESettings(ctx, dbsqlc.PutACMESettingsParams{EnvironmentID: string(id),
@@ -56,24 +56,24 @@ func (t *Tx) PutACME(
 	if err != nil {
 		return fmt.Errorf("store ACME settings: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicCatalog, "")
+	t.tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
-// DeleteACME ends ordering; gone is false if there was none.
-func (t *Tx) DeleteACME(
+// Delete ends ordering; gone is false if there was none.
+func (t ACME) Delete(
 	ctx context.Context, id controlplane.EnvironmentID,
 ) (gone bool, err error) {
 	n, err := t.q.DeleteACMESettings(ctx, string(id))
 	if err != nil {
 		return false, fmt.Errorf("delete ACME settings: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicCatalog, "")
+	t.tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return n == 1, nil
 }
 
-// ACMEZones lists the environments that order certificates.
-func (t *Tx) ACMEZones(ctx context.Context) ([]controlplane.ACMEZone, error) {
+// ListZones lists the environments that order certificates.
+func (t ACME) ListZones(ctx context.Context) ([]controlplane.ACMEZone, error) {
 	rows, err := t.q.ListACMEZones(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list ACME environments: %w", err)
@@ -87,8 +87,8 @@ func (t *Tx) ACMEZones(ctx context.Context) ([]controlplane.ACMEZone, error) {
 	return all, nil
 }
 
-// ACMEHosts lists the addresses in them, those of one deployment together.
-func (t *Tx) ACMEHosts(ctx context.Context) ([]controlplane.ACMEHost, error) {
+// ListHosts lists the addresses in them, those of one deployment together.
+func (t ACME) ListHosts(ctx context.Context) ([]controlplane.ACMEHost, error) {
 	rows, err := t.q.ListACMEHosts(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list hosts for ACME: %w", err)
@@ -101,8 +101,8 @@ func (t *Tx) ACMEHosts(ctx context.Context) ([]controlplane.ACMEHost, error) {
 	return all, nil
 }
 
-// ACMECertificates lists those of one environment, or all for an empty id.
-func (t *Tx) ACMECertificates(
+// ListCertificates lists those of one environment, or all for an empty id.
+func (t ACME) ListCertificates(
 	ctx context.Context, id controlplane.EnvironmentID,
 ) ([]controlplane.ACMECertificate, error) {
 	var rows []dbsqlc.AcmeCertificate
@@ -141,7 +141,7 @@ func acmeCertificate(r dbsqlc.AcmeCertificate) (controlplane.ACMECertificate, er
 }
 
 // SetWantedCertificates stores which certificates are wanted; the others are not renewed.
-func (t *Tx) SetWantedCertificates(
+func (t ACME) SetWantedCertificates(
 	ctx context.Context, wanted []controlplane.ACMECertificate, now time.Time,
 ) error {
 	keys := make([]string, len(wanted))
@@ -159,9 +159,9 @@ func (t *Tx) SetWantedCertificates(
 	return nil
 }
 
-// ClaimACME returns a certificate of an environment that is due, and hides it from
+// ClaimCertificate returns a certificate of an environment that is due, and hides it from
 // other control planes until the given time; ok is false if none is due.
-func (t *Tx) ClaimACME(
+func (t ACME) ClaimCertificate(
 	ctx context.Context, id controlplane.EnvironmentID, now, until time.Time,
 ) (c controlplane.ACMECertificate, ok bool, err error) {
 	r, err := t.q.ClaimACMECertificate(ctx, until, &now, string(id))
@@ -176,7 +176,7 @@ func (t *Tx) ClaimACME(
 }
 
 // CountFirstCertificates counts the first certificates since then by environments' domains.
-func (t *Tx) CountFirstCertificates(ctx context.Context, since time.Time) (map[string]int, error) {
+func (t ACME) CountFirstCertificates(ctx context.Context, since time.Time) (map[string]int, error) {
 	rows, err := t.q.CountNewACMECertificates(ctx, &since)
 	if err != nil {
 		return nil, fmt.Errorf("count new certificates: %w", err)
@@ -189,7 +189,7 @@ func (t *Tx) CountFirstCertificates(ctx context.Context, since time.Time) (map[s
 }
 
 // RecordFailedOrder stores a try that failed or has to wait: its Failures, Error, NextTry.
-func (t *Tx) RecordFailedOrder(ctx context.Context, c controlplane.ACMECertificate) error {
+func (t ACME) RecordFailedOrder(ctx context.Context, c controlplane.ACMECertificate) error {
 	if err := t.q.HoldACMECertificate(ctx, dbsqlc.HoldACMECertificateParams{ID: string(c.ID),
 		Failures: int32(c.Failures), Error: c.Error, NextTry: c.NextTry}); err != nil {
 		return fmt.Errorf("store try of %s: %w", c.Subject, err)
@@ -198,41 +198,41 @@ func (t *Tx) RecordFailedOrder(ctx context.Context, c controlplane.ACMECertifica
 }
 
 // RecordOrder stores a try that went well: its Chain, Key and NextTry.
-func (t *Tx) RecordOrder(
+func (t ACME) RecordOrder(
 	ctx context.Context, c controlplane.ACMECertificate, now time.Time,
 ) error {
 	if err := t.q.StoreACMECertificate(ctx, dbsqlc.StoreACMECertificateParams{ID: string(c.ID),
 		Chain: c.Chain, Key: c.Key, NextTry: c.NextTry, Now: &now}); err != nil {
 		return fmt.Errorf("store certificate of %s: %w", c.Subject, translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicCatalog, "")
+	t.tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
-// RetryACME makes what failed in an environment due now.
-func (t *Tx) RetryACME(
+// RetryFailed makes what failed in an environment due now.
+func (t ACME) RetryFailed(
 	ctx context.Context, id controlplane.EnvironmentID, now time.Time,
 ) error {
 	if err := t.q.RetryACMECertificates(ctx, now, string(id)); err != nil {
 		return fmt.Errorf("retry certificates: %w", err)
 	}
-	t.NotifyOnCommit(controlplane.TopicCatalog, "")
+	t.tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
-// RenewACME makes all certificates of an environment due now, as first ones.
-func (t *Tx) RenewACME(
+// RenewAll makes all certificates of an environment due now, as first ones.
+func (t ACME) RenewAll(
 	ctx context.Context, id controlplane.EnvironmentID, now time.Time,
 ) error {
 	if err := t.q.RenewACMECertificates(ctx, now, string(id)); err != nil {
 		return fmt.Errorf("order certificates anew: %w", err)
 	}
-	t.NotifyOnCommit(controlplane.TopicCatalog, "")
+	t.tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
-// DeleteACMECertificate deletes a certificate unless it is wanted.
-func (t *Tx) DeleteACMECertificate(ctx context.Context, id controlplane.CertificateID) error {
+// DeleteCertificate deletes a certificate unless it is wanted.
+func (t ACME) DeleteCertificate(ctx context.Context, id controlplane.CertificateID) error {
 	if err := t.q.DeleteACMECertificate(ctx, string(id)); err != nil {
 		return fmt.Errorf("delete ordered certificate: %w", err)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// ACMEAccount loads our account at a directory, bound by the key if there is an
+// GetAccount loads our account at a directory, bound by the key if there is an
 // id of one; ok is false without an account.
-func (t *Tx) ACMEAccount(
+func (t ACME) GetAccount(
 	ctx context.Context, directory, email, eabKeyID string,
 ) (a controlplane.ACMEAccount, ok bool, err error) {
 	r, err := t.q.GetACMEAccount(ctx, directory, email, eabKeyID)
@@ -28,8 +28,8 @@ func (t *Tx) ACMEAccount(
 		EABKeyID: r.EabKeyID, Location: r.Location, Key: r.Key}, true, nil
 }
 
-// InsertACMEAccount stores one, unless another replica was faster.
-func (t *Tx) InsertACMEAccount(ctx context.Context, a controlplane.ACMEAccount) error {
+// InsertAccount stores one, unless another replica was faster.
+func (t ACME) InsertAccount(ctx context.Context, a controlplane.ACMEAccount) error {
 	if err := t.q.InsertACMEAccount(ctx, dbsqlc.InsertACMEAccountParams{ID: a.ID,
 		Directory: a.Directory, Email: a.Email, Location: a.Location, Key: a.Key,
 		EabKeyID: a.EABKeyID}); err != nil {
@@ -38,16 +38,16 @@ func (t *Tx) InsertACMEAccount(ctx context.Context, a controlplane.ACMEAccount) 
 	return nil
 }
 
-// DeleteACMEAccount deletes an account that the authority does not know.
-func (t *Tx) DeleteACMEAccount(ctx context.Context, id string) error {
+// DeleteAccount deletes an account that the authority does not know.
+func (t ACME) DeleteAccount(ctx context.Context, id string) error {
 	if err := t.q.DeleteACMEAccount(ctx, id); err != nil {
 		return fmt.Errorf("delete ACME account: %w", err)
 	}
 	return nil
 }
 
-// PutACMEChallenge stores what the ingress is to answer.
-func (t *Tx) PutACMEChallenge(
+// PutChallenge stores what the ingress is to answer.
+func (t ACME) PutChallenge(
 	ctx context.Context, host, token, answer string, now time.Time,
 ) error {
 	if err := t.q.PutACMEChallenge(ctx, dbsqlc.PutACMEChallengeParams{Host: host, Token: token,
@@ -57,9 +57,9 @@ func (t *Tx) PutACMEChallenge(
 	return nil
 }
 
-// ACMEChallenge returns the answer to a challenge; ok is false for a token that was
+// GetChallenge returns the answer to a challenge; ok is false for a token that was
 // not requested.
-func (t *Tx) ACMEChallenge(
+func (t ACME) GetChallenge(
 	ctx context.Context, host, token string,
 ) (answer string, ok bool, err error) {
 	answer, err = t.q.GetACMEChallenge(ctx, host, token)
@@ -72,8 +72,8 @@ func (t *Tx) ACMEChallenge(
 	return answer, true, nil
 }
 
-// DeleteACMEChallenges forgets one, and any from before the time given.
-func (t *Tx) DeleteACMEChallenges(
+// DeleteChallenges forgets one, and any from before the time given.
+func (t ACME) DeleteChallenges(
 	ctx context.Context, host, token string, before time.Time,
 ) error {
 	if err := t.q.DeleteACMEChallenges(ctx, host, token, before); err != nil {

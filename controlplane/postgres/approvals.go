@@ -10,7 +10,7 @@ import (
 )
 
 // PutQuestion stores what an agent asks.
-func (t *Tx) PutQuestion(ctx context.Context, q controlplane.Question) error {
+func (t Approvals) PutQuestion(ctx context.Context, q controlplane.Question) error {
 	spec, err := encodeJSON(q.Approval)
 	if err != nil {
 		return err
@@ -24,8 +24,8 @@ func (t *Tx) PutQuestion(ctx context.Context, q controlplane.Question) error {
 	return nil
 }
 
-// Question reads one question of a deployment's run, answered or not.
-func (t *Tx) Question(ctx context.Context, id controlplane.DeploymentID, run int,
+// GetQuestion reads one question of a deployment's run, answered or not.
+func (t Approvals) GetQuestion(ctx context.Context, id controlplane.DeploymentID, run int,
 	step pipeline.StepKey) (controlplane.Question, error) {
 	r, err := t.q.GetQuestion(ctx, string(id), int32(run), string(step))
 	if err != nil {
@@ -34,8 +34,8 @@ func (t *Tx) Question(ctx context.Context, id controlplane.DeploymentID, run int
 	return toQuestion(r.Approval, r.DeploymentID, r.Run, r.Status)
 }
 
-// OpenQuestions returns, by deployment, the open question of its latest run.
-func (t *Tx) OpenQuestions(ctx context.Context, ids ...controlplane.DeploymentID,
+// ListOpenQuestions returns, by deployment, the open question of its latest run.
+func (t Approvals) ListOpenQuestions(ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]controlplane.Question, error) {
 	rows, err := t.q.ListOpenQuestions(ctx, toStrings(ids))
 	if err != nil {
@@ -73,7 +73,7 @@ func toQuestion(
 
 // AnswerQuestion stores an answer, and reports whether it did: of two concurrent
 // answers only one is stored.
-func (t *Tx) AnswerQuestion(
+func (t Approvals) AnswerQuestion(
 	ctx context.Context, q controlplane.Question, a controlplane.Answer,
 ) (bool, error) {
 	fields, err := encodeJSON(a.Fields)
@@ -89,7 +89,7 @@ func (t *Tx) AnswerQuestion(
 }
 
 // readAnswers returns the answers to the questions of runs.
-func (t *Tx) readAnswers(ctx context.Context, runs []controlplane.RunID,
+func (t Approvals) readAnswers(ctx context.Context, runs []controlplane.RunID,
 ) (map[controlplane.RunID]map[pipeline.StepKey]controlplane.Answer, error) {
 	rows, err := t.q.ListAnswers(ctx, toStrings(runs))
 	if err != nil {

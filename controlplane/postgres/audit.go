@@ -16,11 +16,11 @@ import (
 // written, so that every audited change fails.
 func (s *Store) ChainAudit(k controlplane.AuditKey) { s.auditKey = &k }
 
-// InsertAudit adds an entry to the journal of deeds and links it to the one
+// Insert adds an entry to the journal of deeds and links it to the one
 // before. Writers queue here until the other's commit, so it comes last in its
 // transaction.
-func (t *Tx) InsertAudit(ctx context.Context, e controlplane.AuditEntry) error {
-	if t.auditKey == nil {
+func (t Audit) Insert(ctx context.Context, e controlplane.AuditEntry) error {
+	if t.tx.auditKey == nil {
 		return errors.New("audit: no key was given, see Store.ChainAudit")
 	}
 	head, err := t.q.MoveAuditHead(ctx)
@@ -33,7 +33,7 @@ func (t *Tx) InsertAudit(ctx context.Context, e controlplane.AuditEntry) error {
 		&e.Credential} {
 		*text = escapeUnstorable(*text)
 	}
-	e.Link = t.auditKey.LinkEntry(controlplane.AuditLink(head.Mac), e)
+	e.Link = t.tx.auditKey.LinkEntry(controlplane.AuditLink(head.Mac), e)
 	err = t.q.InsertAudit(ctx, dbsqlc.InsertAuditParams{
 		Seq: &e.Seq, At: e.At, Mac: e.Link[:],
 		Actor: e.Actor, ActorID: nullIfEmpty(e.ActorID), Action: e.Action, Object: e.Object,
@@ -46,18 +46,6 @@ func (t *Tx) InsertAudit(ctx context.Context, e controlplane.AuditEntry) error {
 	}
 	if err != nil {
 		return fmt.Errorf("audit %s of %s: %w", e.Action, e.Object, err)
-	}
-	return nil
-}
-
-// SetRequestID sets the request ID that is stored with what this transaction creates:
-// goals, runs, events, and notifications.
-func (t *Tx) SetRequestID(ctx context.Context, id string) error {
-	if id == "" {
-		return nil
-	}
-	if err := t.q.NoteRequest(ctx, id); err != nil {
-		return fmt.Errorf("note request %s: %w", id, err)
 	}
 	return nil
 }
@@ -81,8 +69,8 @@ type AuditFilter struct {
 	Forwards bool
 }
 
-// ListAudit returns entries, newest first unless the filter says otherwise.
-func (t *Tx) ListAudit(
+// List returns entries, newest first unless the filter says otherwise.
+func (t Audit) List(
 	ctx context.Context, f AuditFilter,
 ) ([]controlplane.AuditEntry, error) {
 	p := dbsqlc.ListAuditParams{
@@ -105,8 +93,8 @@ func (t *Tx) ListAudit(
 	return toAuditEntries(rows), nil
 }
 
-// AuditChain returns the links after the number, in order.
-func (t *Tx) AuditChain(
+// ListChain returns the links after the number, in order.
+func (t Audit) ListChain(
 	ctx context.Context, after int64, most int,
 ) ([]controlplane.AuditEntry, error) {
 	rows, err := t.q.ListAuditChain(ctx, &after, int32(most))
@@ -116,9 +104,9 @@ func (t *Tx) AuditChain(
 	return toAuditEntries(rows), nil
 }
 
-// AuditHead returns number and link of the chain's head, which must match the last
+// GetHead returns number and link of the chain's head, which must match the last
 // entry.
-func (t *Tx) AuditHead(ctx context.Context) (int64, controlplane.AuditLink, error) {
+func (t Audit) GetHead(ctx context.Context) (int64, controlplane.AuditLink, error) {
 	head, err := t.q.GetAuditHead(ctx)
 	if err != nil {
 		return 0, controlplane.AuditLink{}, fmt.Errorf("read the end of the audit: %w", err)
@@ -126,8 +114,8 @@ func (t *Tx) AuditHead(ctx context.Context) (int64, controlplane.AuditLink, erro
 	return head.Seq, controlplane.AuditLink(head.Mac), nil
 }
 
-// AuditLinks returns the links of those entries that exist, by number.
-func (t *Tx) AuditLinks(
+// ListLinks returns the links of those entries that exist, by number.
+func (t Audit) ListLinks(
 	ctx context.Context, seqs []int64,
 ) (map[int64]controlplane.AuditLink, error) {
 	rows, err := t.q.ListAuditLinks(ctx, seqs)
@@ -141,8 +129,8 @@ func (t *Tx) AuditLinks(
 	return all, nil
 }
 
-// AuditCheckpoints lists where retention cut, oldest first.
-func (t *Tx) AuditCheckpoints(ctx context.Context) ([]controlplane.AuditCheckpoint, error) {
+// ListCheckpoints lists where retention cut, oldest first.
+func (t Audit) ListCheckpoints(ctx context.Context) ([]controlplane.AuditCheckpoint, error) {
 	rows, err := t.q.ListAuditCheckpoints(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list audit checkpoints: %w", err)
@@ -155,8 +143,8 @@ func (t *Tx) AuditCheckpoints(ctx context.Context) ([]controlplane.AuditCheckpoi
 	return all, nil
 }
 
-// AuditBefore returns the last link before a time; ok is false if there is none.
-func (t *Tx) AuditBefore(
+// GetLastBefore returns the last link before a time; ok is false if there is none.
+func (t Audit) GetLastBefore(
 	ctx context.Context, before time.Time,
 ) (e controlplane.AuditEntry, ok bool, err error) {
 	row, err := t.q.GetAuditBefore(ctx, before)
@@ -169,8 +157,8 @@ func (t *Tx) AuditBefore(
 	return toAuditEntries([]dbsqlc.Audit{row})[0], true, nil
 }
 
-// CutAudit deletes the entries up to the checkpoint, and returns how many there were.
-func (t *Tx) CutAudit(ctx context.Context, c controlplane.AuditCheckpoint) (int64, error) {
+// Cut deletes the entries up to the checkpoint, and returns how many there were.
+func (t Audit) Cut(ctx context.Context, c controlplane.AuditCheckpoint) (int64, error) {
 	err := t.q.InsertAuditCheckpoint(ctx, dbsqlc.InsertAuditCheckpointParams{
 		Seq: c.Seq, Link: c.Link[:], At: c.At, Mac: c.Seal[:]})
 	if err != nil {
@@ -183,9 +171,9 @@ func (t *Tx) CutAudit(ctx context.Context, c controlplane.AuditCheckpoint) (int6
 	return n, nil
 }
 
-// AuditKey returns the chain's sealed key, empty before the first start. The row stays
+// LockKey returns the chain's sealed key, empty before the first start. The row stays
 // locked until the transaction ends.
-func (t *Tx) AuditKey(ctx context.Context) (controlplane.Sealed, error) {
+func (t Audit) LockKey(ctx context.Context) (controlplane.Sealed, error) {
 	sealed, err := t.q.GetAuditKey(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read audit key: %w", err)
@@ -193,8 +181,8 @@ func (t *Tx) AuditKey(ctx context.Context) (controlplane.Sealed, error) {
 	return sealed, nil
 }
 
-// PutAuditKey stores the chain's sealed key.
-func (t *Tx) PutAuditKey(ctx context.Context, sealed controlplane.Sealed) error {
+// PutKey stores the chain's sealed key.
+func (t Audit) PutKey(ctx context.Context, sealed controlplane.Sealed) error {
 	if err := t.q.PutAuditKey(ctx, sealed); err != nil {
 		return fmt.Errorf("put audit key: %w", err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// Certificates lists what the ingress serves.
-func (t *Tx) Certificates(ctx context.Context) ([]controlplane.Certificate, error) {
+// List lists what the ingress serves.
+func (t Certificates) List(ctx context.Context) ([]controlplane.Certificate, error) {
 	rows, err := t.q.ListCertificates(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list certificates: %w", err)
@@ -26,8 +26,8 @@ func (t *Tx) Certificates(ctx context.Context) ([]controlplane.Certificate, erro
 	return all, nil
 }
 
-// CertificateByName loads one.
-func (t *Tx) CertificateByName(
+// ByName loads one.
+func (t Certificates) ByName(
 	ctx context.Context, name string,
 ) (c controlplane.Certificate, err error) {
 	r, err := t.q.GetCertificate(ctx, name)
@@ -51,19 +51,19 @@ func toCertificate(r dbsqlc.Certificate) (controlplane.Certificate, error) {
 	return c, nil
 }
 
-// PutCertificate stores one as a whole.
-func (t *Tx) PutCertificate(ctx context.Context, c controlplane.Certificate) error {
+// Put stores one as a whole.
+func (t Certificates) Put(ctx context.Context, c controlplane.Certificate) error {
 	err := t.q.PutCertificate(ctx, dbsqlc.PutCertificateParams{ID: string(c.ID), Name: c.Name,
 		Chain: c.Chain, Key: c.Key, CreatedBy: c.CreatedBy, CreatedAt: c.CreatedAt})
 	if err != nil {
 		return fmt.Errorf("store certificate %s: %w", c.Name, translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicCatalog, "")
+	t.tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
-// DeleteCertificate removes one.
-func (t *Tx) DeleteCertificate(ctx context.Context, name string) error {
+// Delete removes one.
+func (t Certificates) Delete(ctx context.Context, name string) error {
 	n, err := t.q.DeleteCertificate(ctx, name)
 	if err != nil {
 		return fmt.Errorf("delete certificate %s: %w", name, translateError(err))
@@ -71,12 +71,13 @@ func (t *Tx) DeleteCertificate(ctx context.Context, name string) error {
 	if n == 0 {
 		return controlplane.NewNotFoundError("certificate", name)
 	}
-	t.NotifyOnCommit(controlplane.TopicCatalog, "")
+	t.tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return nil
 }
 
-// Authority loads the internal certificate authority; ok is false without one.
-func (t *Tx) Authority(ctx context.Context) (a controlplane.Authority, ok bool, err error) {
+// GetAuthority loads the internal certificate authority; ok is false without one.
+func (t Certificates) GetAuthority(ctx context.Context) (a controlplane.Authority, ok bool,
+	err error) {
 	r, err := t.q.GetAuthority(ctx)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return a, false, nil
@@ -96,7 +97,7 @@ func (t *Tx) Authority(ctx context.Context) (a controlplane.Authority, ok bool, 
 
 // InsertAuthority stores the only one there may be; made is false if there is
 // one already.
-func (t *Tx) InsertAuthority(
+func (t Certificates) InsertAuthority(
 	ctx context.Context, a controlplane.Authority,
 ) (made bool, err error) {
 	n, err := t.q.InsertAuthority(ctx, dbsqlc.InsertAuthorityParams{ID: string(a.ID),
@@ -104,16 +105,42 @@ func (t *Tx) InsertAuthority(
 	if err != nil {
 		return false, fmt.Errorf("store certificate authority: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicCatalog, "")
+	t.tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return n == 1, nil
 }
 
 // DeleteAuthority forgets the authority's key; gone is false if there is none.
-func (t *Tx) DeleteAuthority(ctx context.Context) (gone bool, err error) {
+func (t Certificates) DeleteAuthority(ctx context.Context) (gone bool, err error) {
 	n, err := t.q.DeleteAuthority(ctx)
 	if err != nil {
 		return false, fmt.Errorf("delete certificate authority: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicCatalog, "")
+	t.tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return n == 1, nil
+}
+
+// GetIdentity returns the control plane's certificate and its sealed key. ok is false before the
+// first start.
+func (t Certificates) GetIdentity(
+	ctx context.Context,
+) (certificate []byte, key controlplane.Sealed, ok bool, err error) {
+	r, err := t.q.GetIdentity(ctx)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil, false, nil
+	}
+	if err != nil {
+		return nil, nil, false, fmt.Errorf("load identity: %w", err)
+	}
+	return r.Certificate, r.Key, true, nil
+}
+
+// InsertIdentity stores the certificate and its sealed key, unless there is one
+// already.
+func (t Certificates) InsertIdentity(
+	ctx context.Context, certificate []byte, key controlplane.Sealed,
+) error {
+	if _, err := t.q.InsertIdentity(ctx, certificate, key); err != nil {
+		return fmt.Errorf("store identity: %w", translateError(err))
+	}
+	return nil
 }

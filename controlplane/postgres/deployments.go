@@ -3,15 +3,16 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 	"github.com/nullops/nullops/pipeline"
 )
 
-// InsertDeployment stores a new deployment with its hosts. Its resources are
+// Insert stores a new deployment with its hosts. Its resources are
 // reserved from then on.
-func (t *Tx) InsertDeployment(
+func (t Deployments) Insert(
 	ctx context.Context, d controlplane.Deployment, hosts []controlplane.Host,
 ) error {
 	versions, err := encodeJSON(d.Versions)
@@ -27,26 +28,11 @@ func (t *Tx) InsertDeployment(
 	if err != nil {
 		return fmt.Errorf("insert deployment: %w", translateError(err))
 	}
-	return t.insertHosts(ctx, d.ID, hosts)
+	return t.tx.Hosts().insert(ctx, d.ID, hosts)
 }
 
-func (t *Tx) insertHosts(
-	ctx context.Context, id controlplane.DeploymentID, hosts []controlplane.Host,
-) error {
-	for _, h := range hosts {
-		err := t.q.InsertHost(ctx, dbsqlc.InsertHostParams{
-			Host: h.Host, DeploymentID: string(id), Step: string(h.Step),
-			PortName: h.PortName, Port: int32(h.Port), Main: h.Main,
-		})
-		if err != nil {
-			return fmt.Errorf("insert host %s: %w", h.Host, translateError(err))
-		}
-	}
-	return nil
-}
-
-// Deployment reads one deployment.
-func (t *Tx) Deployment(
+// Get reads one deployment.
+func (t Deployments) Get(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {
 	if !controlplane.ValidID(string(id)) {
@@ -77,18 +63,18 @@ type DeploymentFilter struct {
 	Most  int
 }
 
-// FindDeployments returns the ids of a page in the filter's order.
-func (t *Tx) FindDeployments(
+// Find returns the ids of a page in the filter's order.
+func (t Deployments) Find(
 	ctx context.Context, f DeploymentFilter,
 ) ([]controlplane.DeploymentID, error) {
-	ids, err := t.deploymentIDs(ctx, f)
+	ids, err := t.listIDs(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("list deployments: %w", err)
 	}
 	return fromStrings[controlplane.DeploymentID](ids), nil
 }
 
-func (t *Tx) deploymentIDs(ctx context.Context, f DeploymentFilter) ([]string, error) {
+func (t Deployments) listIDs(ctx context.Context, f DeploymentFilter) ([]string, error) {
 	if f.Order == controlplane.NewestFirst {
 		return t.q.ListDeploymentIDs(ctx, dbsqlc.ListDeploymentIDsParams{
 			Everything: f.Everything, Projects: toStrings(f.Projects),
@@ -109,9 +95,9 @@ func (t *Tx) deploymentIDs(ctx context.Context, f DeploymentFilter) ([]string, e
 	})
 }
 
-// DeploymentStates returns one string for each deployment that stays the same as long
+// ListStates returns one string for each deployment that stays the same as long
 // as the rows of the deployment, its lifetime and its hosts do.
-func (t *Tx) DeploymentStates(
+func (t Deployments) ListStates(
 	ctx context.Context, ids []controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]string, error) {
 	rows, err := t.q.ListDeploymentStates(ctx, toStrings(ids))
@@ -125,8 +111,8 @@ func (t *Tx) DeploymentStates(
 	return all, nil
 }
 
-// ExistingDeployments are those that are still there, newest first.
-func (t *Tx) ExistingDeployments(
+// ListExisting returns those that are still there, newest first.
+func (t Deployments) ListExisting(
 	ctx context.Context, ids []controlplane.DeploymentID,
 ) ([]controlplane.Deployment, error) {
 	if len(ids) == 0 {
@@ -173,8 +159,8 @@ func toFailure(step, code, message string) *controlplane.Failure {
 	return &controlplane.Failure{Step: pipeline.StepKey(step), Code: code, Message: message}
 }
 
-// LockDeployment holds the row until the transaction ends, and reads it.
-func (t *Tx) LockDeployment(
+// Lock holds the row until the transaction ends, and reads it.
+func (t Deployments) Lock(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {
 	if !controlplane.ValidID(string(id)) {
@@ -183,12 +169,12 @@ func (t *Tx) LockDeployment(
 	if _, err := t.q.LockDeployment(ctx, string(id)); err != nil {
 		return controlplane.Deployment{}, translateMissing(err, "deployment", string(id))
 	}
-	return t.Deployment(ctx, id)
+	return t.Get(ctx, id)
 }
 
-// MoveDeployment is the only way to change a status. It reports false if another transaction
+// Move is the only way to change a status. It reports false if another transaction
 // changed it first.
-func (t *Tx) MoveDeployment(ctx context.Context, id controlplane.DeploymentID,
+func (t Deployments) Move(ctx context.Context, id controlplane.DeploymentID,
 	to controlplane.DeploymentStatus, detail string, left []string) (bool, error) {
 	if left == nil {
 		left = []string{}
@@ -202,13 +188,14 @@ func (t *Tx) MoveDeployment(ctx context.Context, id controlplane.DeploymentID,
 	}
 	if n > 0 && to.IsGone() {
 		// Nothing is left that could use the values its runs were made with.
-		err = t.deleteRunSecrets(ctx, id)
+		err = t.tx.Secrets().deleteForRuns(ctx, id)
 	}
 	return n > 0 && err == nil, err
 }
 
 // SetGoal writes what people want, as a new generation.
-func (t *Tx) SetGoal(ctx context.Context, id controlplane.DeploymentID, goal controlplane.Goal,
+func (t Deployments) SetGoal(ctx context.Context, id controlplane.DeploymentID,
+	goal controlplane.Goal,
 	canceled bool) error {
 	if err := t.q.SetDeploymentGoal(ctx, string(goal), canceled, string(id)); err != nil {
 		return fmt.Errorf("set goal of deployment %s: %w", id, translateError(err))
@@ -217,7 +204,7 @@ func (t *Tx) SetGoal(ctx context.Context, id controlplane.DeploymentID, goal con
 }
 
 // SetDetail writes the one line people read beside the status.
-func (t *Tx) SetDetail(
+func (t Deployments) SetDetail(
 	ctx context.Context, id controlplane.DeploymentID, detail string,
 ) error {
 	if err := t.q.SetDeploymentDetail(ctx, detail, string(id)); err != nil {
@@ -227,7 +214,7 @@ func (t *Tx) SetDetail(
 }
 
 // ReplaceRunTarget writes where a retry goes and which versions it runs.
-func (t *Tx) ReplaceRunTarget(ctx context.Context, d controlplane.Deployment) error {
+func (t Deployments) ReplaceRunTarget(ctx context.Context, d controlplane.Deployment) error {
 	versions, err := encodeJSON(d.Versions)
 	if err != nil {
 		return err
@@ -243,45 +230,76 @@ func (t *Tx) ReplaceRunTarget(ctx context.Context, d controlplane.Deployment) er
 	return nil
 }
 
-// ForgetHosts deletes a deployment's hosts and health, so that the hosts are free. Its
-// history of addresses stays.
-func (t *Tx) ForgetHosts(ctx context.Context, id controlplane.DeploymentID) error {
-	if err := t.q.KeepFormerHosts(ctx, string(id)); err != nil {
-		return fmt.Errorf("keep former hosts of %s: %w", id, err)
+// ListAffectedBy returns the deployments whose state as shown depends on these nodes.
+func (t Deployments) ListAffectedBy(
+	ctx context.Context, nodes ...controlplane.NodeID,
+) ([]controlplane.DeploymentID, error) {
+	ids, err := t.q.ListLivingOn(ctx, toStrings(nodes))
+	if err != nil {
+		return nil, fmt.Errorf("list deployments of nodes: %w", err)
 	}
-	if err := t.q.DeleteHosts(ctx, string(id)); err != nil {
-		return fmt.Errorf("forget hosts of %s: %w", id, err)
-	}
-	if err := t.q.DeleteHealth(ctx, string(id)); err != nil {
-		return fmt.Errorf("forget health of %s: %w", id, err)
-	}
-	return nil
+	return fromStrings[controlplane.DeploymentID](ids), nil
 }
 
-// HostsOf returns the hosts of the deployments, a service's main one first.
-func (t *Tx) HostsOf(
-	ctx context.Context, ids ...controlplane.DeploymentID,
-) (map[controlplane.DeploymentID][]controlplane.Host, error) {
-	rows, err := t.q.ListHostsOf(ctx, toStrings(ids))
+// DeleteRemoved deletes at most so many deployments that were gone before.
+func (t Deployments) DeleteRemoved(
+	ctx context.Context,
+	before time.Time,
+	most int,
+) (int, error) {
+	n, err := t.q.DeleteTombstones(ctx, before, int32(most))
 	if err != nil {
-		return nil, fmt.Errorf("list hosts: %w", err)
+		return 0, fmt.Errorf("forget removed deployments: %w", translateError(err))
 	}
-	all := map[controlplane.DeploymentID][]controlplane.Host{}
+	return int(n), nil
+}
+
+// ListRecorded returns the rows of the deployments that a node remembers, and of those
+// that it should have, by id.
+func (t Deployments) ListRecorded(ctx context.Context, node controlplane.NodeID,
+	ids []controlplane.DeploymentID,
+) (map[controlplane.DeploymentID]controlplane.RecordedDeployment, error) {
+	rows, err := t.q.ListRecorded(ctx, toStrings(ids), nullIfEmpty(node))
+	if err != nil {
+		return nil, fmt.Errorf("look for deployments: %w", translateError(err))
+	}
+	all := map[controlplane.DeploymentID]controlplane.RecordedDeployment{}
 	for _, r := range rows {
-		id := controlplane.DeploymentID(r.DeploymentID)
-		all[id] = append(all[id], controlplane.Host{Host: r.Host, Deployment: id,
-			Step: pipeline.StepKey(r.Step), PortName: r.PortName, Port: int(r.Port), Main: r.Main})
+		all[controlplane.DeploymentID(r.ID)] = controlplane.RecordedDeployment{
+			ID: controlplane.DeploymentID(r.ID), Name: r.Name, Project: r.Project,
+			Environment: r.Environment, Generation: r.Generation,
+			Status: controlplane.DeploymentStatus(r.Status),
+			Node:   emptyIfNull[controlplane.NodeID](r.NodeID), Run: controlplane.RunID(r.RunID),
+			Relocating: r.Relocating}
 	}
 	return all, nil
 }
 
-// ReplaceHosts writes the hosts of a run with another pipeline version. Those
-// that stay, stay the same.
-func (t *Tx) ReplaceHosts(
-	ctx context.Context, id controlplane.DeploymentID, hosts []controlplane.Host,
-) error {
-	if err := t.q.DeleteHosts(ctx, string(id)); err != nil {
-		return fmt.Errorf("replace hosts of %s: %w", id, err)
+// AlignGoal sets a row's goal to the one that its node works on.
+func (t Deployments) AlignGoal(ctx context.Context, id controlplane.DeploymentID, generation int64,
+	goal controlplane.Goal) error {
+	if err := t.q.AlignDeployment(ctx, generation, string(goal), string(id)); err != nil {
+		return fmt.Errorf("align deployment %s: %w", id, translateError(err))
 	}
-	return t.insertHosts(ctx, id, hosts)
+	return nil
+}
+
+// RaiseGeneration makes sure that the next goal is newer than what was seen.
+func (t Deployments) RaiseGeneration(
+	ctx context.Context, id controlplane.DeploymentID, seen int64,
+) error {
+	if err := t.q.RaiseGeneration(ctx, seen+1, string(id), seen); err != nil {
+		return fmt.Errorf("raise generation of %s: %w", id, translateError(err))
+	}
+	return nil
+}
+
+// MarkAdopted stores which goal the node has, and who adopted the deployment.
+func (t Deployments) MarkAdopted(
+	ctx context.Context, id controlplane.DeploymentID, generation int64, by string,
+) error {
+	if err := t.q.AdoptDeployment(ctx, generation, by, string(id)); err != nil {
+		return fmt.Errorf("adopt deployment %s: %w", id, translateError(err))
+	}
+	return nil
 }

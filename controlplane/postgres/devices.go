@@ -9,9 +9,9 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// PutKnownDevice notes that a person signed in with the browser whose device key
+// Put notes that a person signed in with the browser whose device key
 // has this hash.
-func (t *Tx) PutKnownDevice(
+func (t Devices) Put(
 	ctx context.Context, hash [32]byte, user controlplane.UserID, at time.Time,
 ) error {
 	if err := t.q.PutKnownDevice(ctx, hex.EncodeToString(hash[:]), string(user), at); err != nil {
@@ -20,9 +20,9 @@ func (t *Tx) PutKnownDevice(
 	return nil
 }
 
-// IsKnownDevice reports whether the person of this name signed in with the
+// IsKnown reports whether the person of this name signed in with the
 // browser after since; with an empty name, whether anybody did.
-func (t *Tx) IsKnownDevice(
+func (t Devices) IsKnown(
 	ctx context.Context, hash [32]byte, name string, since time.Time,
 ) (bool, error) {
 	known, err := t.q.IsKnownDevice(ctx, hex.EncodeToString(hash[:]), since, name)
@@ -32,17 +32,17 @@ func (t *Tx) IsKnownDevice(
 	return known, nil
 }
 
-// DeleteKnownDevicesOf forgets every browser that a person signed in with.
-func (t *Tx) DeleteKnownDevicesOf(ctx context.Context, user controlplane.UserID) error {
+// DeleteOf forgets every browser that a person signed in with.
+func (t Devices) DeleteOf(ctx context.Context, user controlplane.UserID) error {
 	if err := t.q.DeleteKnownDevicesOfUser(ctx, string(user)); err != nil {
 		return fmt.Errorf("delete known devices: %w", err)
 	}
 	return nil
 }
 
-// ForgetDevices deletes at most so many browsers that were last used before the
+// DeleteOld deletes at most so many browsers that were last used before the
 // given time, and says how many there were.
-func (t *Tx) ForgetDevices(ctx context.Context, before time.Time, most int) (int, error) {
+func (t Devices) DeleteOld(ctx context.Context, before time.Time, most int) (int, error) {
 	n, err := t.q.DeleteUnusedDevices(ctx, before, int32(most))
 	if err != nil {
 		return 0, fmt.Errorf("forget devices: %w", err)

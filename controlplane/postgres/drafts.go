@@ -11,17 +11,17 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// Draft loads a user's draft of a project; without one, its revision is 0.
-func (t *Tx) Draft(
+// Get loads a user's draft of a project; without one, its revision is 0.
+func (t Drafts) Get(
 	ctx context.Context, project controlplane.ProjectID, user controlplane.UserID,
 ) (controlplane.Draft, error) {
 	r, err := t.q.GetDraft(ctx, string(project), string(user))
 	return toDraft(r, err)
 }
 
-// SaveDraft stores a draft if d.Revision is still the stored revision; otherwise ok is
+// Save stores a draft if d.Revision is still the stored revision; otherwise ok is
 // false and nothing changes.
-func (t *Tx) SaveDraft(
+func (t Drafts) Save(
 	ctx context.Context, d controlplane.Draft,
 ) (saved controlplane.Draft, ok bool, err error) {
 	var r dbsqlc.Draft
@@ -37,9 +37,9 @@ func (t *Tx) SaveDraft(
 	return saved, saved.Revision != 0, err
 }
 
-// DeleteDraft removes a draft of that revision, or of any when it is 0, and
+// Delete removes a draft of that revision, or of any when it is 0, and
 // reports whether there was one.
-func (t *Tx) DeleteDraft(
+func (t Drafts) Delete(
 	ctx context.Context, project controlplane.ProjectID, user controlplane.UserID, revision int64,
 ) (bool, error) {
 	n, err := t.q.DeleteDraft(ctx, string(project), string(user), revision)

@@ -33,7 +33,7 @@ func (s *Store) Dump(ctx context.Context, files fs.FS, to Dumper) (schema int64,
 		return 0, err
 	}
 	return schema, s.Read(ctx, func(t *Tx) error {
-		tables, err := t.listTables(ctx)
+		tables, err := t.dump().listTables(ctx)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (s *Store) Load(
 	if err := s.MigrateTo(ctx, files, schema); err != nil {
 		return err
 	}
-	return s.tryTx(ctx, pgx.TxOptions{}, func(t *Tx) error { return t.loadDump(ctx, from) })
+	return s.tryTx(ctx, pgx.TxOptions{}, func(t *Tx) error { return t.dump().load(ctx, from) })
 }
 
 // emptyAgain takes back what a failed Load made.
@@ -100,7 +100,7 @@ func (s *Store) emptyAgain(ctx context.Context, files fs.FS) error {
 	return nil
 }
 
-func (t *Tx) loadDump(ctx context.Context, from Loader) error {
+func (t dump) load(ctx context.Context, from Loader) error {
 	tables, err := t.listTables(ctx)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (t *Tx) loadDump(ctx context.Context, from Loader) error {
 	// loading is no change to notify of.
 	for _, table := range slices.Backward(tables) {
 		name := pgx.Identifier{table.Name}.Sanitize()
-		if _, err := t.tx.Exec(ctx, "ALTER TABLE "+name+" DISABLE TRIGGER USER; "+
+		if _, err := t.tx.tx.Exec(ctx, "ALTER TABLE "+name+" DISABLE TRIGGER USER; "+
 			"DELETE FROM "+name); err != nil {
 			return fmt.Errorf("empty table %s: %w", table.Name, err)
 		}
@@ -127,7 +127,8 @@ func (t *Tx) loadDump(ctx context.Context, from Loader) error {
 	}
 	// Agents remember the newest epoch that commanded them, and may have seen
 	// newer ones than the dump.
-	_, err = t.tx.Exec(ctx, `UPDATE node_leases SET epoch = epoch + (1 << 20), expires_at = now()`)
+	_, err = t.tx.tx.Exec(ctx,
+		`UPDATE node_leases SET epoch = epoch + (1 << 20), expires_at = now()`)
 	if err != nil {
 		return fmt.Errorf("move the leases' epochs: %w", err)
 	}
@@ -137,8 +138,8 @@ func (t *Tx) loadDump(ctx context.Context, from Loader) error {
 // restartTimes gives every deployment its whole lifetime again, and every run under way its
 // whole time until its deadline. The dump does not know who used what since it was made: by
 // its times, everything in it may have ended, and would be removed with its data.
-func (t *Tx) restartTimes(ctx context.Context) error {
-	_, err := t.tx.Exec(ctx, `DO $$ BEGIN
+func (t dump) restartTimes(ctx context.Context) error {
+	_, err := t.tx.tx.Exec(ctx, `DO $$ BEGIN
 		IF EXISTS (SELECT FROM information_schema.columns WHERE table_schema = 'public'
 			AND table_name = 'deployments' AND column_name = 'active_at') THEN
 			UPDATE deployments SET active_at = now()
@@ -153,7 +154,7 @@ func (t *Tx) restartTimes(ctx context.Context) error {
 	return nil
 }
 
-func (t *Tx) copyTables(ctx context.Context, from Loader) error {
+func (t dump) copyTables(ctx context.Context, from Loader) error {
 	for {
 		table, r, err := from.Table()
 		if errors.Is(err, io.EOF) {
@@ -162,7 +163,7 @@ func (t *Tx) copyTables(ctx context.Context, from Loader) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.tx.Conn().PgConn().CopyFrom(ctx, r,
+		_, err = t.tx.tx.Conn().PgConn().CopyFrom(ctx, r,
 			"COPY "+columnsOf(table)+" FROM STDIN (FORMAT binary)")
 		if err != nil {
 			return fmt.Errorf("load table %s: %w", table.Name, err)
@@ -171,12 +172,12 @@ func (t *Tx) copyTables(ctx context.Context, from Loader) error {
 }
 
 // finishTable enables the triggers again, and sets the sequences past the loaded rows.
-func (t *Tx) finishTable(ctx context.Context, table string) error {
+func (t dump) finishTable(ctx context.Context, table string) error {
 	name := pgx.Identifier{table}.Sanitize()
-	if _, err := t.tx.Exec(ctx, "ALTER TABLE "+name+" ENABLE TRIGGER USER"); err != nil {
+	if _, err := t.tx.tx.Exec(ctx, "ALTER TABLE "+name+" ENABLE TRIGGER USER"); err != nil {
 		return fmt.Errorf("finish table %s: %w", table, err)
 	}
-	rows, err := t.tx.Query(ctx, `SELECT column_name::text FROM information_schema.columns
+	rows, err := t.tx.tx.Query(ctx, `SELECT column_name::text FROM information_schema.columns
 		WHERE table_schema = 'public' AND table_name = $1 AND is_identity = 'YES'`, table)
 	if err != nil {
 		return fmt.Errorf("finish table %s: %w", table, err)
@@ -186,7 +187,7 @@ func (t *Tx) finishTable(ctx context.Context, table string) error {
 		return fmt.Errorf("finish table %s: %w", table, err)
 	}
 	for _, column := range columns {
-		_, err := t.tx.Exec(ctx, fmt.Sprintf(
+		_, err := t.tx.tx.Exec(ctx, fmt.Sprintf(
 			"SELECT setval(pg_get_serial_sequence($1, $2), coalesce(max(%s), 0) + 1, false) FROM %s",
 			pgx.Identifier{column}.Sanitize(), name), table, column)
 		if err != nil {
@@ -213,8 +214,8 @@ func (s *Store) refuseFilled(ctx context.Context) error {
 
 // listTables lists ours with their columns, so that each comes after those it
 // refers to.
-func (t *Tx) listTables(ctx context.Context) ([]DumpTable, error) {
-	rows, err := t.tx.Query(ctx, `WITH RECURSIVE ours AS (
+func (t dump) listTables(ctx context.Context) ([]DumpTable, error) {
+	rows, err := t.tx.tx.Query(ctx, `WITH RECURSIVE ours AS (
 			SELECT c.oid, c.relname::text AS name FROM pg_class c
 			JOIN pg_namespace n ON n.oid = c.relnamespace
 			WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -62,4 +63,20 @@ func translateMissing(err error, what, name string) error {
 		return controlplane.NewNotFoundError(what, name)
 	}
 	return translateError(err)
+}
+
+// inUseError returns the error for deleting something that is in use. It names the
+// users; the foreign keys catch a race, without names.
+func inUseError(what string, users []string, err error) error {
+	if err != nil {
+		return fmt.Errorf("list users of %s: %w", what, err)
+	}
+	if len(users) == 0 {
+		return nil
+	}
+	return &controlplane.Error{
+		Kind: controlplane.Conflict, Code: "in_use", Users: users,
+		Message: "this " + what + " is in use",
+		Remedy:  "Remove what uses it first.",
+	}
 }

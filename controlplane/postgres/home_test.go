@@ -59,7 +59,7 @@ func statements(path string) (n int, err error) {
 		text, ok := node.(*ast.BasicLit)
 		// The server's own tables, such as pg_database, belong to no package.
 		if ok && text.Kind == token.STRING && !strings.Contains(text.Value, " pg_") &&
-			statement.MatchString(uncommented(text.Value)) {
+			statement.MatchString(dropComment(text.Value)) {
 			n++
 		}
 		return true
@@ -67,8 +67,8 @@ func statements(path string) (n int, err error) {
 	return n, nil
 }
 
-// uncommented drops the names that sqlc puts before its queries.
-func uncommented(literal string) string {
+// dropComment drops the names that sqlc puts before its queries.
+func dropComment(literal string) string {
 	if rest, ok := strings.CutPrefix(literal, "`-- name:"); ok {
 		if _, query, ok := strings.Cut(rest, "\n"); ok {
 			return "`" + query

@@ -8,9 +8,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// KeptImages returns every image that is named by a saved pipeline, by a run of an
+// ListKept returns every image that is named by a saved pipeline, by a run of an
 // existing deployment, or by one that was removed within the given time.
-func (t *Tx) KeptImages(ctx context.Context, recent time.Duration) ([]pipeline.Image, error) {
+func (t Images) ListKept(ctx context.Context, recent time.Duration) ([]pipeline.Image, error) {
 	rows, err := t.q.ListKeptImages(ctx, recent.Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("list kept images: %w", err)

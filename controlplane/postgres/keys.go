@@ -17,8 +17,8 @@ type SealedValue struct {
 	Value           controlplane.Sealed
 }
 
-// CountSealedByKey returns how many values of each place are sealed under each master key.
-func (t *Tx) CountSealedByKey(ctx context.Context) ([]controlplane.KeyUse, error) {
+// CountValues returns how many values of each place are sealed under each master key.
+func (t MasterKeys) CountValues(ctx context.Context) ([]controlplane.KeyUse, error) {
 	rows, err := t.q.ListSealedUse(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count sealed values: %w", err)
@@ -30,8 +30,8 @@ func (t *Tx) CountSealedByKey(ctx context.Context) ([]controlplane.KeyUse, error
 	return all, nil
 }
 
-// SealedUnderOtherKeys returns up to most values that are not sealed under the key.
-func (t *Tx) SealedUnderOtherKeys(
+// ListValuesUnderOthers returns up to most values that are not sealed under the key.
+func (t MasterKeys) ListValuesUnderOthers(
 	ctx context.Context,
 	kid string,
 	most int,
@@ -48,9 +48,9 @@ func (t *Tx) SealedUnderOtherKeys(
 	return all, nil
 }
 
-// ResealValue replaces a value by the same one sealed under another key. A value that
+// Reseal replaces a value by the same one sealed under another key. A value that
 // changed meanwhile is left alone: it is under the new key already.
-func (t *Tx) ResealValue(ctx context.Context, v SealedValue, sealed controlplane.Sealed) error {
+func (t MasterKeys) Reseal(ctx context.Context, v SealedValue, sealed controlplane.Sealed) error {
 	var err error
 	switch v.Place {
 	case "secrets":
@@ -94,6 +94,28 @@ func (t *Tx) ResealValue(ctx context.Context, v SealedValue, sealed controlplane
 	}
 	if err != nil {
 		return fmt.Errorf("reseal a value of %s: %w", v.Place, err)
+	}
+	return nil
+}
+
+// ListChecks returns the sealed check text of each key that was ever the primary one,
+// by key id.
+func (t MasterKeys) ListChecks(ctx context.Context) (map[string]controlplane.Sealed, error) {
+	rows, err := t.q.ListKeyChecks(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load key checks: %w", err)
+	}
+	all := make(map[string]controlplane.Sealed, len(rows))
+	for _, r := range rows {
+		all[r.Kid] = r.Sealed
+	}
+	return all, nil
+}
+
+// InsertCheck stores the known text under a key.
+func (t MasterKeys) InsertCheck(ctx context.Context, kid string, sealed controlplane.Sealed) error {
+	if err := t.q.InsertKeyCheck(ctx, kid, sealed); err != nil {
+		return fmt.Errorf("store key check: %w", translateError(err))
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// LifetimesOf returns hold, clone source, removal and move of these deployments.
-func (t *Tx) LifetimesOf(
+// ListOf returns hold, clone source, removal and move of these deployments.
+func (t Lifetimes) ListOf(
 	ctx context.Context, ids ...controlplane.DeploymentID,
 ) (map[controlplane.DeploymentID]controlplane.LifetimeInfo, error) {
 	rows, err := t.q.ListLives(ctx, toStrings(ids))
@@ -51,7 +51,8 @@ func (t *Tx) LifetimesOf(
 }
 
 // SetOrigin notes what a deployment was made from.
-func (t *Tx) SetOrigin(ctx context.Context, id, from controlplane.DeploymentID, name string) error {
+func (t Lifetimes) SetOrigin(ctx context.Context, id, from controlplane.DeploymentID,
+	name string) error {
 	if err := t.q.PutOrigin(ctx, string(id), nullIfEmpty(from), name); err != nil {
 		return fmt.Errorf("note where %s came from: %w", id, translateError(err))
 	}
@@ -59,7 +60,7 @@ func (t *Tx) SetOrigin(ctx context.Context, id, from controlplane.DeploymentID, 
 }
 
 // SetScratch marks a deployment that runs an unpublished pipeline.
-func (t *Tx) SetScratch(ctx context.Context, id controlplane.DeploymentID) error {
+func (t Lifetimes) SetScratch(ctx context.Context, id controlplane.DeploymentID) error {
 	if err := t.q.PutScratch(ctx, string(id)); err != nil {
 		return fmt.Errorf("note that %s is scratch: %w", id, translateError(err))
 	}
@@ -67,7 +68,7 @@ func (t *Tx) SetScratch(ctx context.Context, id controlplane.DeploymentID) error
 }
 
 // SetHold sets the hold on a deployment; nil ends it.
-func (t *Tx) SetHold(
+func (t Lifetimes) SetHold(
 	ctx context.Context, id controlplane.DeploymentID, h *controlplane.Hold,
 ) error {
 	err := t.q.EndHold(ctx, string(id))
@@ -82,7 +83,7 @@ func (t *Tx) SetHold(
 }
 
 // SetRemover stores who removed a deployment; later calls change nothing.
-func (t *Tx) SetRemover(ctx context.Context, id controlplane.DeploymentID, by string) error {
+func (t Lifetimes) SetRemover(ctx context.Context, id controlplane.DeploymentID, by string) error {
 	if err := t.q.PutRemover(ctx, string(id), by); err != nil {
 		return fmt.Errorf("note who removed %s: %w", id, translateError(err))
 	}
@@ -90,17 +91,17 @@ func (t *Tx) SetRemover(ctx context.Context, id controlplane.DeploymentID, by st
 }
 
 // AddActivity notes what reset a deployment's countdown.
-func (t *Tx) AddActivity(ctx context.Context, id controlplane.DeploymentID,
+func (t Lifetimes) AddActivity(ctx context.Context, id controlplane.DeploymentID,
 	kind controlplane.ActivityKind, by string) error {
 	if err := t.q.InsertActivity(ctx, string(id), string(kind), by); err != nil {
 		return fmt.Errorf("note activity of %s: %w", id, translateError(err))
 	}
-	return t.TouchDeployment(ctx, id)
+	return t.Touch(ctx, id)
 }
 
 // RecordVisit records that a deployment was used, which restarts its lifetime where
 // visits count. Consecutive visits are recorded as one entry.
-func (t *Tx) RecordVisit(ctx context.Context, id controlplane.DeploymentID, by string) error {
+func (t Lifetimes) RecordVisit(ctx context.Context, id controlplane.DeploymentID, by string) error {
 	n, err := t.q.TouchVisited(ctx, string(id))
 	if err == nil && n > 0 {
 		if n, err = t.q.ProlongVisit(ctx, string(id)); err == nil && n == 0 {
@@ -114,7 +115,7 @@ func (t *Tx) RecordVisit(ctx context.Context, id controlplane.DeploymentID, by s
 }
 
 // ListActivity returns what restarted a deployment's lifetime, newest first.
-func (t *Tx) ListActivity(
+func (t Lifetimes) ListActivity(
 	ctx context.Context, id controlplane.DeploymentID, most int,
 ) ([]controlplane.Activity, error) {
 	rows, err := t.q.ListActivity(ctx, string(id), int32(most))
@@ -129,8 +130,8 @@ func (t *Tx) ListActivity(
 	return all, nil
 }
 
-// ExpiringDeployments returns up to most deployments that end soon and were not notified of yet.
-func (t *Tx) ExpiringDeployments(
+// ListExpiring returns up to most deployments that end soon and were not notified of yet.
+func (t Lifetimes) ListExpiring(
 	ctx context.Context,
 	most int,
 ) ([]controlplane.ExpiryNotice, error) {
@@ -148,7 +149,8 @@ func (t *Tx) ExpiringDeployments(
 
 // RecordExpiryNotice records that people are notified of a deployment's end. It reports whether
 // this is the first time.
-func (t *Tx) RecordExpiryNotice(ctx context.Context, e controlplane.ExpiryNotice) (bool, error) {
+func (t Lifetimes) RecordExpiryNotice(ctx context.Context, e controlplane.ExpiryNotice) (bool,
+	error) {
 	n, err := t.q.PutNotice(ctx, string(e.Deployment), int32(e.Hours), &e.ExpiresAt)
 	if err != nil {
 		return false, fmt.Errorf("note notice of %s: %w", e.Deployment, translateError(err))
@@ -156,15 +158,38 @@ func (t *Tx) RecordExpiryNotice(ctx context.Context, e controlplane.ExpiryNotice
 	return n > 0, nil
 }
 
-// DeleteRemovedDeployments deletes at most so many deployments that were gone before.
-func (t *Tx) DeleteRemovedDeployments(
+// ListExpired returns up to most deployments whose lifetime has ended, oldest first.
+func (t Lifetimes) ListExpired(
 	ctx context.Context,
-	before time.Time,
 	most int,
-) (int, error) {
-	n, err := t.q.DeleteTombstones(ctx, before, int32(most))
+) ([]controlplane.DeploymentID, error) {
+	rows, err := t.q.ListExpired(ctx, int32(most))
 	if err != nil {
-		return 0, fmt.Errorf("forget removed deployments: %w", translateError(err))
+		return nil, fmt.Errorf("list expired deployments: %w", err)
 	}
-	return int(n), nil
+	return fromStrings[controlplane.DeploymentID](rows), nil
+}
+
+// ListExpiryTimes returns when deployments will be removed because they are not used. Those
+// that never expire are left out.
+func (t Lifetimes) ListExpiryTimes(
+	ctx context.Context, ids ...controlplane.DeploymentID,
+) (map[controlplane.DeploymentID]time.Time, error) {
+	rows, err := t.q.ListExpiries(ctx, toStrings(ids))
+	if err != nil {
+		return nil, fmt.Errorf("list expiries: %w", err)
+	}
+	all := map[controlplane.DeploymentID]time.Time{}
+	for _, r := range rows {
+		all[controlplane.DeploymentID(r.ID)] = r.ExpiresAt
+	}
+	return all, nil
+}
+
+// Touch records that a deployment is in use, which restarts its lifetime.
+func (t Lifetimes) Touch(ctx context.Context, id controlplane.DeploymentID) error {
+	if err := t.q.TouchDeployment(ctx, string(id)); err != nil {
+		return fmt.Errorf("note interest in %s: %w", id, err)
+	}
+	return nil
 }

@@ -15,8 +15,8 @@ type Counts struct {
 	Waiting int64
 }
 
-// Counts reads them.
-func (t *Tx) Counts(ctx context.Context) (Counts, error) {
+// Count reads the counts.
+func (t Metrics) Count(ctx context.Context) (Counts, error) {
 	c := Counts{Runs: map[controlplane.DeploymentStatus]int64{},
 		Nodes: map[controlplane.NodeStatus]int64{}}
 	runs, err := t.q.CountRuns(ctx)

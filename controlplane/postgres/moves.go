@@ -17,8 +17,8 @@ type PendingMove struct {
 	RequestID string
 }
 
-// StartMove notes what is made once a deployment is gone where it is.
-func (t *Tx) StartMove(
+// Start notes what is made once a deployment is gone where it is.
+func (t Moves) Start(
 	ctx context.Context, id controlplane.DeploymentID, request []byte,
 ) error {
 	if err := t.q.StartMove(ctx, string(id), request); err != nil {
@@ -27,9 +27,9 @@ func (t *Tx) StartMove(
 	return nil
 }
 
-// PendingMoves returns moves whose deployment is gone from its old node and not yet created
+// ListPending returns moves whose deployment is gone from its old node and not yet created
 // on another one.
-func (t *Tx) PendingMoves(ctx context.Context, most int) ([]PendingMove, error) {
+func (t Moves) ListPending(ctx context.Context, most int) ([]PendingMove, error) {
 	rows, err := t.q.ListMoves(ctx, int32(most))
 	if err != nil {
 		return nil, fmt.Errorf("list moves: %w", err)
@@ -42,9 +42,9 @@ func (t *Tx) PendingMoves(ctx context.Context, most int) ([]PendingMove, error) 
 	return all, nil
 }
 
-// EndMove stores the id of the new deployment, empty if none was created. It reports
+// End stores the id of the new deployment, empty if none was created. It reports
 // false if the move had ended before.
-func (t *Tx) EndMove(ctx context.Context, id, made controlplane.DeploymentID) (bool, error) {
+func (t Moves) End(ctx context.Context, id, made controlplane.DeploymentID) (bool, error) {
 	n, err := t.q.EndMove(ctx, nullIfEmpty(made), string(id))
 	if err != nil {
 		return false, fmt.Errorf("end the move of %s: %w", id, translateError(err))

@@ -2,12 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
@@ -24,39 +21,39 @@ func toDrain(n dbsqlc.Node) *controlplane.Drain {
 
 // StartDrain excludes a node from placement. A running drain gets the new deadline; a finished one
 // stays finished.
-func (t *Tx) StartDrain(ctx context.Context, id controlplane.NodeID, by string,
+func (t Nodes) StartDrain(ctx context.Context, id controlplane.NodeID, by string,
 	deadline *time.Time) error {
 	if _, err := t.q.StartDrain(ctx, deadline, by, string(id)); err != nil {
 		return fmt.Errorf("drain node: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 
 // EndDrain lets a node take deployments again; ended is false when it did.
-func (t *Tx) EndDrain(ctx context.Context, id controlplane.NodeID) (ended bool, err error) {
+func (t Nodes) EndDrain(ctx context.Context, id controlplane.NodeID) (ended bool, err error) {
 	n, err := t.q.EndDrain(ctx, string(id))
 	if err != nil {
 		return false, fmt.Errorf("end drain of node: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return n > 0, nil
 }
 
 // FinishDrains moves the drains whose nodes are empty, or late.
-func (t *Tx) FinishDrains(ctx context.Context) error {
+func (t Nodes) FinishDrains(ctx context.Context) error {
 	ids, err := t.q.FinishDrains(ctx)
 	if err != nil {
 		return fmt.Errorf("finish drains: %w", translateError(err))
 	}
 	for _, id := range ids {
-		t.NotifyOnCommit(controlplane.TopicNode, id)
+		t.tx.NotifyOnCommit(controlplane.TopicNode, id)
 	}
 	return nil
 }
 
-// RemainingDeployments lists what is on a node, by name.
-func (t *Tx) RemainingDeployments(
+// ListRemainingDeployments lists what is on a node, by name.
+func (t Nodes) ListRemainingDeployments(
 	ctx context.Context, id controlplane.NodeID,
 ) ([]controlplane.RemainingDeployment, error) {
 	rows, err := t.q.ListStaying(ctx, nullIfEmpty(id))
@@ -70,7 +67,7 @@ func (t *Tx) RemainingDeployments(
 		all[i] = controlplane.RemainingDeployment{ID: ids[i], Name: r.Name, Project: r.Project,
 			CreatedBy: r.CreatedBy, Status: controlplane.DeploymentStatus(r.Status)}
 	}
-	ends, err := t.ExpiryTimes(ctx, ids...)
+	ends, err := t.tx.Lifetimes().ListExpiryTimes(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +79,8 @@ func (t *Tx) RemainingDeployments(
 	return all, nil
 }
 
-// InsertForgottenNode records a node that is removed by force.
-func (t *Tx) InsertForgottenNode(
+// InsertForgotten records a node that is removed by force.
+func (t Nodes) InsertForgotten(
 	ctx context.Context, n controlplane.ForgottenNode,
 ) (controlplane.ForgottenNode, error) {
 	left, err := encodeJSON(n.Left)
@@ -100,8 +97,8 @@ func (t *Tx) InsertForgottenNode(
 	return n, nil
 }
 
-// ForgottenNodes returns up to most below the number, newest first.
-func (t *Tx) ForgottenNodes(
+// ListForgotten returns up to most below the number, newest first.
+func (t Nodes) ListForgotten(
 	ctx context.Context, before int64, most int,
 ) ([]controlplane.ForgottenNode, error) {
 	if before <= 0 {
@@ -121,39 +118,4 @@ func (t *Tx) ForgottenNodes(
 		}
 	}
 	return all, nil
-}
-
-// RejectPending keeps the trusted certificate, if the pending one is exactly this.
-func (t *Tx) RejectPending(
-	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint,
-) (rejected bool, err error) {
-	n, err := t.q.RejectPending(ctx, string(id), string(print))
-	if err != nil {
-		return false, fmt.Errorf("reject certificate: %w", translateError(err))
-	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
-	return n == 1, nil
-}
-
-// ClearRejection lets a person decide again about the next certificate.
-func (t *Tx) ClearRejection(ctx context.Context, id controlplane.NodeID) error {
-	if err := t.q.ForgetRejection(ctx, string(id)); err != nil {
-		return fmt.Errorf("forget rejection: %w", translateError(err))
-	}
-	return nil
-}
-
-// NodeWithThumbprint names another node that is known by this certificate, ""
-// when there is none.
-func (t *Tx) NodeWithThumbprint(
-	ctx context.Context, print controlplane.Thumbprint, besides controlplane.NodeID,
-) (name string, err error) {
-	name, err = t.q.GetNodeWithThumbprint(ctx, string(print), string(besides))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("look for the certificate among other nodes: %w", err)
-	}
-	return name, nil
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// AddNodeEvent records what happened to a node. Changes of its status are recorded by
+// Add records what happened to a node. Changes of its status are recorded by
 // a trigger.
-func (t *Tx) AddNodeEvent(ctx context.Context, id controlplane.NodeID,
+func (t NodeEvents) Add(ctx context.Context, id controlplane.NodeID,
 	kind controlplane.NodeEventKind, detail string) error {
 	if err := t.q.AddNodeEvent(ctx, string(id), string(kind), detail); err != nil {
 		return fmt.Errorf("note event of node %s: %w", id, translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 
-// NodeEvents returns up to most events of a node below the number, newest first.
-func (t *Tx) NodeEvents(
+// List returns up to most events of a node below the number, newest first.
+func (t NodeEvents) List(
 	ctx context.Context, name string, before int64, most int,
 ) ([]controlplane.NodeEvent, error) {
 	if before <= 0 {
@@ -38,8 +38,8 @@ func (t *Tx) NodeEvents(
 	return all, nil
 }
 
-// NodeEventsSince returns the events of all nodes after the mark.
-func (t *Tx) NodeEventsSince(
+// ListSince returns the events of all nodes after the mark.
+func (t NodeEvents) ListSince(
 	ctx context.Context, mark controlplane.NodeEventMark, most int,
 ) ([]controlplane.NodeEvent, error) {
 	rows, err := t.q.ListNodeEventsSince(ctx, mark.Xact, mark.ID, int32(most))
@@ -53,8 +53,8 @@ func (t *Tx) NodeEventsSince(
 	return all, nil
 }
 
-// NodeEventMark is the mark after everything that can be read now.
-func (t *Tx) NodeEventMark(ctx context.Context) (controlplane.NodeEventMark, error) {
+// GetMark returns the mark after everything that can be read now.
+func (t NodeEvents) GetMark(ctx context.Context) (controlplane.NodeEventMark, error) {
 	xact, err := t.q.GetNodeEventMark(ctx)
 	if err != nil {
 		return controlplane.NodeEventMark{}, fmt.Errorf("read the mark of node events: %w", err)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 	"github.com/nullops/nullops/pipeline"
@@ -39,8 +37,8 @@ func toNode(r dbsqlc.ListNodesRow) (controlplane.Node, error) {
 	return n, nil
 }
 
-// NodeByName loads a node; not found is a *controlplane.Error.
-func (t *Tx) NodeByName(ctx context.Context, name string) (controlplane.Node, error) {
+// ByName loads a node; not found is a *controlplane.Error.
+func (t Nodes) ByName(ctx context.Context, name string) (controlplane.Node, error) {
 	r, err := t.q.GetNode(ctx, &name, nil)
 	if err != nil {
 		return controlplane.Node{}, fmt.Errorf("load node: %w", translateMissing(err, "node", name))
@@ -48,8 +46,8 @@ func (t *Tx) NodeByName(ctx context.Context, name string) (controlplane.Node, er
 	return toNode(dbsqlc.ListNodesRow(r))
 }
 
-// NodeByID loads a node; not found is a *controlplane.Error.
-func (t *Tx) NodeByID(ctx context.Context, id controlplane.NodeID) (controlplane.Node, error) {
+// ByID loads a node; not found is a *controlplane.Error.
+func (t Nodes) ByID(ctx context.Context, id controlplane.NodeID) (controlplane.Node, error) {
 	r, err := t.q.GetNode(ctx, nil, nullIfEmpty(id))
 	if err != nil {
 		return controlplane.Node{}, fmt.Errorf("load node: %w",
@@ -58,8 +56,8 @@ func (t *Tx) NodeByID(ctx context.Context, id controlplane.NodeID) (controlplane
 	return toNode(dbsqlc.ListNodesRow(r))
 }
 
-// ListNodes returns a page of nodes and one more, by name.
-func (t *Tx) ListNodes(ctx context.Context, p controlplane.Page) ([]controlplane.Node, error) {
+// List returns a page of nodes and one more, by name.
+func (t Nodes) List(ctx context.Context, p controlplane.Page) ([]controlplane.Node, error) {
 	rows, err := t.q.ListNodes(ctx, p.After, p.Backwards, int32(p.FetchLimit()))
 	if err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)
@@ -73,8 +71,8 @@ func (t *Tx) ListNodes(ctx context.Context, p controlplane.Page) ([]controlplane
 	return all, nil
 }
 
-// InsertNode adds a node that has not connected yet.
-func (t *Tx) InsertNode(ctx context.Context, n controlplane.Node) error {
+// Insert adds a node that has not connected yet.
+func (t Nodes) Insert(ctx context.Context, n controlplane.Node) error {
 	settings, err := encodeJSON(n.Settings)
 	if err != nil {
 		return err
@@ -86,13 +84,13 @@ func (t *Tx) InsertNode(ctx context.Context, n controlplane.Node) error {
 	if err != nil {
 		return fmt.Errorf("insert node: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(n.ID))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(n.ID))
 	return nil
 }
 
-// SetNodeSettings writes what an admin decided about a node, as a whole, and
+// SetSettings writes what an admin decided about a node, as a whole, and
 // where it is reached.
-func (t *Tx) SetNodeSettings(ctx context.Context, n controlplane.Node) error {
+func (t Nodes) SetSettings(ctx context.Context, n controlplane.Node) error {
 	settings, err := encodeJSON(n.Settings)
 	if err != nil {
 		return err
@@ -100,12 +98,12 @@ func (t *Tx) SetNodeSettings(ctx context.Context, n controlplane.Node) error {
 	if err := t.q.SetNodeSettings(ctx, settings, n.Address, string(n.ID)); err != nil {
 		return fmt.Errorf("set node settings: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(n.ID))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(n.ID))
 	return nil
 }
 
-// DeleteNode removes a node without deployments.
-func (t *Tx) DeleteNode(ctx context.Context, id controlplane.NodeID) error {
+// Delete removes a node without deployments.
+func (t Nodes) Delete(ctx context.Context, id controlplane.NodeID) error {
 	users, err := t.q.ListUsersOfNode(ctx, nullIfEmpty(id))
 	if err := inUseError("node", users, err); err != nil {
 		return err
@@ -113,13 +111,13 @@ func (t *Tx) DeleteNode(ctx context.Context, id controlplane.NodeID) error {
 	if _, err := t.q.DeleteNode(ctx, string(id)); err != nil {
 		return fmt.Errorf("delete node: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 
-// MoveNode changes a node's status if the transition is legal from its current one.
+// Move changes a node's status if the transition is legal from its current one.
 // moved is false if it is not, because the status changed meanwhile.
-func (t *Tx) MoveNode(
+func (t Nodes) Move(
 	ctx context.Context, id controlplane.NodeID, to controlplane.NodeStatus, detail string,
 ) (moved bool, err error) {
 	n, err := t.q.MoveNode(ctx, dbsqlc.MoveNodeParams{
@@ -129,59 +127,12 @@ func (t *Tx) MoveNode(
 	if err != nil {
 		return false, fmt.Errorf("move node to %s: %w", to, translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return n == 1, nil
-}
-
-// TrustNode stores the thumbprint of first contact. trusted is false when
-// another one is stored already.
-func (t *Tx) TrustNode(
-	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint,
-) (trusted bool, err error) {
-	n, err := t.q.TrustNode(ctx, string(print), string(id))
-	if err != nil {
-		return false, fmt.Errorf("trust node: %w", translateError(err))
-	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
-	return n == 1, nil
-}
-
-// SetPending stores a changed certificate's thumbprint and whether it proved the
-// token, for a person to decide about.
-func (t *Tx) SetPending(
-	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint, proven bool,
-) error {
-	if err := t.q.SetPending(ctx, string(print), proven, string(id)); err != nil {
-		return fmt.Errorf("note changed certificate: %w", translateError(err))
-	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
-	return nil
-}
-
-// ApproveNode makes the pending thumbprint the trusted one, if it is exactly
-// this one and proved the token.
-func (t *Tx) ApproveNode(
-	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint,
-) (approved bool, err error) {
-	n, err := t.q.ApproveNode(ctx, string(id), string(print))
-	if err != nil {
-		return false, fmt.Errorf("approve node: %w", translateError(err))
-	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
-	return n == 1, nil
-}
-
-// ClearTrust makes the next proven contact the first one.
-func (t *Tx) ClearTrust(ctx context.Context, id controlplane.NodeID) error {
-	if err := t.q.ForgetTrust(ctx, string(id)); err != nil {
-		return fmt.Errorf("forget trust: %w", translateError(err))
-	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
-	return nil
 }
 
 // SetInventory stores what an agent reported about its node.
-func (t *Tx) SetInventory(
+func (t Nodes) SetInventory(
 	ctx context.Context, id controlplane.NodeID, build string, i controlplane.Inventory,
 ) error {
 	b, err := encodeJSON(i)
@@ -191,13 +142,13 @@ func (t *Tx) SetInventory(
 	if err := t.q.SetInventory(ctx, build, b, string(id)); err != nil {
 		return fmt.Errorf("store inventory: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return nil
 }
 
 // SetVitals stores measurements. It sends no notification: this happens every few seconds and
 // nothing waits for it.
-func (t *Tx) SetVitals(
+func (t Nodes) SetVitals(
 	ctx context.Context, id controlplane.NodeID, v controlplane.NodeVitals,
 ) error {
 	b, err := encodeJSON(v)
@@ -210,81 +161,33 @@ func (t *Tx) SetVitals(
 	return nil
 }
 
-// InsertNodeToken makes a token the node's active one. The one before must be
-// revoked first.
-func (t *Tx) InsertNodeToken(
-	ctx context.Context, id controlplane.NodeID, kid string, verifier controlplane.Sealed,
-) error {
-	if err := t.q.InsertNodeToken(ctx, kid, string(id), verifier); err != nil {
-		return fmt.Errorf("store node token: %w", translateError(err))
-	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
-	return nil
-}
-
-// RevokeNodeTokens revokes the active token. Pending stays set until the agent confirms that it
-// refuses the token too.
-func (t *Tx) RevokeNodeTokens(
-	ctx context.Context, id controlplane.NodeID, pending bool,
-) (revoked bool, err error) {
-	n, err := t.q.RevokeNodeTokens(ctx, pending, string(id))
-	if err != nil {
-		return false, fmt.Errorf("revoke node token: %w", translateError(err))
-	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
-	return n > 0, nil
-}
-
-func nodeToken(r dbsqlc.NodeToken) controlplane.NodeToken {
-	return controlplane.NodeToken{
-		Kid: r.Kid, Node: controlplane.NodeID(r.NodeID), Verifier: r.Verifier,
-		CreatedAt: r.CreatedAt, RevokedAt: r.RevokedAt, RevocationPending: r.RevocationPending,
-	}
-}
-
-// ActiveToken loads the token to prove with, sealed. ok is false when the node
-// has none.
-func (t *Tx) ActiveToken(
-	ctx context.Context, id controlplane.NodeID,
-) (a controlplane.NodeToken, ok bool, err error) {
-	r, err := t.q.GetActiveToken(ctx, string(id))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return a, false, nil
-	}
-	if err != nil {
-		return a, false, fmt.Errorf("load node token: %w", err)
-	}
-	return nodeToken(r), true, nil
-}
-
-// PendingRevocations returns the revoked tokens that the agent does not yet refuse by itself.
-func (t *Tx) PendingRevocations(
-	ctx context.Context, id controlplane.NodeID,
-) ([]controlplane.NodeToken, error) {
-	rows, err := t.q.ListPendingRevocations(ctx, string(id))
-	if err != nil {
-		return nil, fmt.Errorf("list pending revocations: %w", err)
-	}
-	all := make([]controlplane.NodeToken, len(rows))
-	for i, r := range rows {
-		all[i] = nodeToken(r)
-	}
-	return all, nil
-}
-
-// ConfirmRevocation notes that the agent refuses the token by itself.
-func (t *Tx) ConfirmRevocation(ctx context.Context, id controlplane.NodeID, kid string) error {
-	if err := t.q.ConfirmRevocation(ctx, kid, string(id)); err != nil {
-		return fmt.Errorf("confirm revocation: %w", err)
-	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
-	return nil
-}
-
-// ReleaseLease lets the next holder in without waiting.
-func (t *Tx) ReleaseLease(ctx context.Context, id controlplane.NodeID, holder string) error {
-	if err := t.q.ReleaseLease(ctx, string(id), holder); err != nil {
-		return fmt.Errorf("release lease of node %s: %w", id, err)
+// SetBuild notes what an incompatible agent runs.
+func (t Nodes) SetBuild(ctx context.Context, node controlplane.NodeID, build string) error {
+	if err := t.q.SetBuild(ctx, build, string(node)); err != nil {
+		return fmt.Errorf("note build of node %s: %w", node, translateError(err))
 	}
 	return nil
+}
+
+// SetVitalsOf stores the latest measurements of many agents, and returns the nodes it
+// stored; locked rows are skipped. It sends no notification.
+func (t Nodes) SetVitalsOf(
+	ctx context.Context, all map[controlplane.NodeID]controlplane.NodeVitals,
+) (done []controlplane.NodeID, err error) {
+	var ids, texts []string
+	for id, v := range all {
+		b, err := encodeJSON(v)
+		if err != nil {
+			return nil, fmt.Errorf("store vitals: %w", err)
+		}
+		ids, texts = append(ids, string(id)), append(texts, string(b))
+	}
+	rows, err := t.q.SetVitalsOf(ctx, ids, texts)
+	if err != nil {
+		return nil, fmt.Errorf("store vitals: %w", translateError(err))
+	}
+	for _, id := range rows {
+		done = append(done, controlplane.NodeID(id))
+	}
+	return done, nil
 }

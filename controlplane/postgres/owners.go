@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// ListDefinitionsOfOwner returns the definitions that a named set of documents owns.
-func (t *Tx) ListDefinitionsOfOwner(
+// ListDefinitions returns the definitions that a named set of documents owns.
+func (t DefinitionOwners) ListDefinitions(
 	ctx context.Context, owner string,
 ) ([]controlplane.Definition, error) {
 	rows, err := t.q.ListDefinitionsOfOwner(ctx, owner)
@@ -25,8 +25,8 @@ func (t *Tx) ListDefinitionsOfOwner(
 	return all, nil
 }
 
-// DefinitionOwner returns the set that owns a definition, "" if none does.
-func (t *Tx) DefinitionOwner(ctx context.Context, d controlplane.Definition) (string, error) {
+// Get returns the set that owns a definition, "" if none does.
+func (t DefinitionOwners) Get(ctx context.Context, d controlplane.Definition) (string, error) {
 	owner, err := t.q.GetDefinitionOwner(ctx, d.Kind, d.Name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", nil
@@ -37,8 +37,8 @@ func (t *Tx) DefinitionOwner(ctx context.Context, d controlplane.Definition) (st
 	return owner, nil
 }
 
-// PutDefinitionOwner records that a set holds a definition.
-func (t *Tx) PutDefinitionOwner(
+// Put records that a set holds a definition.
+func (t DefinitionOwners) Put(
 	ctx context.Context, d controlplane.Definition, owner string,
 ) error {
 	if err := t.q.PutDefinitionOwner(ctx, d.Kind, d.Name, owner); err != nil {

@@ -31,23 +31,23 @@ type PlacementNode struct {
 
 // LockNodes holds the environment's nodes until the transaction ends, so that
 // two placements never count the same room.
-func (t *Tx) LockNodes(
+func (t Placement) LockNodes(
 	ctx context.Context, env controlplane.EnvironmentID,
 ) ([]PlacementNode, error) {
 	rows, err := t.q.LockNodesOfEnvironment(ctx, string(env))
 	if err != nil {
 		return nil, fmt.Errorf("lock nodes: %w", err)
 	}
-	return t.placementNodes(ctx, env, rows)
+	return t.readNodes(ctx, env, rows)
 }
 
-func (t *Tx) placementNodes(ctx context.Context, env controlplane.EnvironmentID,
+func (t Placement) readNodes(ctx context.Context, env controlplane.EnvironmentID,
 	rows []dbsqlc.LockNodesOfEnvironmentRow) ([]PlacementNode, error) {
 	reserved, err := t.q.ListReservations(ctx, string(env))
 	if err != nil {
 		return nil, fmt.Errorf("list reservations: %w", err)
 	}
-	rules, err := t.capacityRules(ctx, env)
+	rules, err := t.readCapacityRules(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (t *Tx) placementNodes(ctx context.Context, env controlplane.EnvironmentID,
 	return all, t.markBusy(ctx, rules, at)
 }
 
-func (t *Tx) capacityRules(
+func (t Placement) readCapacityRules(
 	ctx context.Context, env controlplane.EnvironmentID,
 ) (rules controlplane.CapacityRules, err error) {
 	stored, err := t.q.GetCapacityRules(ctx, string(env))
@@ -90,7 +90,7 @@ func (t *Tx) capacityRules(
 
 // markBusy finds the nodes whose CPU has been in use all the time. Few are at any moment,
 // and only of these it reads what was measured before.
-func (t *Tx) markBusy(ctx context.Context, rules controlplane.CapacityRules,
+func (t Placement) markBusy(ctx context.Context, rules controlplane.CapacityRules,
 	nodes map[controlplane.NodeID]*PlacementNode) error {
 	share, during, may := rules.BusyShare()
 	var high []controlplane.NodeID
@@ -133,4 +133,19 @@ func (n *PlacementNode) addReservation(r dbsqlc.ListReservationsRow) {
 			n.Runs++
 		}
 	}
+}
+
+// ListNodes reads the same as Placement.LockNodes without locking.
+func (t Placement) ListNodes(
+	ctx context.Context, env controlplane.EnvironmentID,
+) ([]PlacementNode, error) {
+	rows, err := t.q.ListNodesOfEnvironment(ctx, string(env))
+	if err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	all := make([]dbsqlc.LockNodesOfEnvironmentRow, len(rows))
+	for i, r := range rows {
+		all[i] = dbsqlc.LockNodesOfEnvironmentRow(r)
+	}
+	return t.readNodes(ctx, env, all)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// PutNodeSSH stores all SSH settings of a node.
-func (t *Tx) PutNodeSSH(ctx context.Context, s controlplane.NodeSSH) error {
+// PutSSH stores all SSH settings of a node.
+func (t Provisions) PutSSH(ctx context.Context, s controlplane.NodeSSH) error {
 	plan, err := encodeJSON(s.Plan)
 	if err != nil {
 		return err
@@ -28,8 +28,8 @@ func (t *Tx) PutNodeSSH(ctx context.Context, s controlplane.NodeSSH) error {
 	return nil
 }
 
-// NodeSSH loads the SSH settings of a node; ok is false if there are none.
-func (t *Tx) NodeSSH(
+// GetSSH loads the SSH settings of a node; ok is false if there are none.
+func (t Provisions) GetSSH(
 	ctx context.Context, id controlplane.NodeID,
 ) (s controlplane.NodeSSH, ok bool, err error) {
 	r, err := t.q.GetNodeSSH(ctx, string(id))
@@ -44,8 +44,8 @@ func (t *Tx) NodeSSH(
 	return s, true, decodeJSON(r.Plan, &s.Plan)
 }
 
-// ForgetNodeSSH takes the credential away; forgotten is false when there is none.
-func (t *Tx) ForgetNodeSSH(
+// DeleteSSH takes the credential away; forgotten is false when there is none.
+func (t Provisions) DeleteSSH(
 	ctx context.Context, id controlplane.NodeID,
 ) (forgotten bool, err error) {
 	n, err := t.q.ForgetNodeSSH(ctx, string(id))
@@ -55,33 +55,22 @@ func (t *Tx) ForgetNodeSSH(
 	return n == 1, nil
 }
 
-// ExpectThumbprint stores which certificate the first contact must show.
-func (t *Tx) ExpectThumbprint(
-	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint,
-) error {
-	if err := t.q.ExpectThumbprint(ctx, string(print), string(id)); err != nil {
-		return fmt.Errorf("expect thumbprint of node %s: %w", id, translateError(err))
-	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
-	return nil
-}
-
-// InsertProvision begins a node's next attempt. A second one at the same time is
+// Insert begins a node's next attempt. A second one at the same time is
 // a conflict.
-func (t *Tx) InsertProvision(
+func (t Provisions) Insert(
 	ctx context.Context, id controlplane.NodeID, by string,
 ) (number int, err error) {
 	n, err := t.q.InsertProvision(ctx, string(id), by)
 	if err != nil {
 		return 0, fmt.Errorf("begin provisioning: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(id))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(id))
 	return int(n), nil
 }
 
-// ClaimProvision claims the oldest attempt without a holder; ok is false if there is
+// Claim claims the oldest attempt without a holder; ok is false if there is
 // none.
-func (t *Tx) ClaimProvision(
+func (t Provisions) Claim(
 	ctx context.Context, holder string, lease time.Duration,
 ) (a controlplane.ProvisionAttempt, ok bool, err error) {
 	r, err := t.q.ClaimProvision(ctx, holder, lease.Seconds())
@@ -91,15 +80,15 @@ func (t *Tx) ClaimProvision(
 	if err != nil {
 		return a, false, fmt.Errorf("claim provisioning: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, r.NodeID)
+	t.tx.NotifyOnCommit(controlplane.TopicNode, r.NodeID)
 	return controlplane.ProvisionAttempt{NodeID: controlplane.NodeID(r.NodeID),
 		Number: int(r.Number), StartedBy: r.StartedBy,
 		State: controlplane.ProvisionProvisioning}, true, nil
 }
 
-// RenewProvision extends the holder's claim; ours is false if another holder has the
+// Renew extends the holder's claim; ours is false if another holder has the
 // attempt.
-func (t *Tx) RenewProvision(ctx context.Context, a controlplane.ProvisionAttempt,
+func (t Provisions) Renew(ctx context.Context, a controlplane.ProvisionAttempt,
 	holder string, lease time.Duration) (ours bool, err error) {
 	n, err := t.q.RenewProvision(ctx, dbsqlc.RenewProvisionParams{NodeID: string(a.NodeID),
 		Number: int32(a.Number), Holder: holder, Seconds: lease.Seconds()})
@@ -109,9 +98,9 @@ func (t *Tx) RenewProvision(ctx context.Context, a controlplane.ProvisionAttempt
 	return n == 1, nil
 }
 
-// EndProvision ends an attempt with its state, code, message and remedy. ended is
+// End ends an attempt with its state, code, message and remedy. ended is
 // false if it had ended before.
-func (t *Tx) EndProvision(
+func (t Provisions) End(
 	ctx context.Context, a controlplane.ProvisionAttempt, holder string,
 ) (ended bool, err error) {
 	n, err := t.q.EndProvision(ctx, dbsqlc.EndProvisionParams{NodeID: string(a.NodeID),
@@ -123,7 +112,7 @@ func (t *Tx) EndProvision(
 	if err != nil {
 		return false, fmt.Errorf("end provisioning: %w", translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(a.NodeID))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(a.NodeID))
 	return n == 1, nil
 }
 
@@ -133,8 +122,8 @@ type LostProvision struct {
 	Holder  string
 }
 
-// LostProvisions lists attempts whose holder stopped renewing its claim.
-func (t *Tx) LostProvisions(ctx context.Context) ([]LostProvision, error) {
+// ListLost lists attempts whose holder stopped renewing its claim.
+func (t Provisions) ListLost(ctx context.Context) ([]LostProvision, error) {
 	rows, err := t.q.ListLostProvisions(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list lost provisionings: %w", err)
@@ -147,8 +136,8 @@ func (t *Tx) LostProvisions(ctx context.Context) ([]LostProvision, error) {
 	return all, nil
 }
 
-// InsertProvisionStep begins a step.
-func (t *Tx) InsertProvisionStep(
+// InsertStep begins a step.
+func (t Provisions) InsertStep(
 	ctx context.Context, a controlplane.ProvisionAttempt, s controlplane.ProvisionStep,
 ) error {
 	err := t.q.InsertProvisionStep(ctx, dbsqlc.InsertProvisionStepParams{
@@ -156,12 +145,12 @@ func (t *Tx) InsertProvisionStep(
 	if err != nil {
 		return fmt.Errorf("begin step %s: %w", s.Key, translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(a.NodeID))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(a.NodeID))
 	return nil
 }
 
-// SetProvisionStep stores a step's output so far, and whether it ended.
-func (t *Tx) SetProvisionStep(
+// SetStep stores a step's output so far, and whether it ended.
+func (t Provisions) SetStep(
 	ctx context.Context, a controlplane.ProvisionAttempt, s controlplane.ProvisionStep,
 ) error {
 	err := t.q.SetProvisionStep(ctx, dbsqlc.SetProvisionStepParams{NodeID: string(a.NodeID),
@@ -169,13 +158,13 @@ func (t *Tx) SetProvisionStep(
 	if err != nil {
 		return fmt.Errorf("store step %s: %w", s.Key, translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(a.NodeID))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(a.NodeID))
 	return nil
 }
 
-// ListProvisions returns up to most attempts of a node below the number, newest first, each with
+// List returns up to most attempts of a node below the number, newest first, each with
 // its steps.
-func (t *Tx) ListProvisions(
+func (t Provisions) List(
 	ctx context.Context, node string, before, most int,
 ) ([]controlplane.ProvisionAttempt, error) {
 	if before <= 0 {
@@ -192,14 +181,14 @@ func (t *Tx) ListProvisions(
 			Node: r.Node, Number: int(a.Number), State: controlplane.ProvisionState(a.State),
 			Code: a.Code, Message: a.Message, Remedy: a.Remedy, StartedBy: a.StartedBy,
 			CreatedAt: a.CreatedAt, StartedAt: a.StartedAt, EndedAt: a.EndedAt}
-		if all[i].Steps, err = t.provisionSteps(ctx, all[i]); err != nil {
+		if all[i].Steps, err = t.listSteps(ctx, all[i]); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func (t *Tx) provisionSteps(
+func (t Provisions) listSteps(
 	ctx context.Context, a controlplane.ProvisionAttempt,
 ) ([]controlplane.ProvisionStep, error) {
 	rows, err := t.q.ListProvisionSteps(ctx, string(a.NodeID), int32(a.Number))

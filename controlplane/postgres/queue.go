@@ -6,12 +6,11 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
-	"github.com/nullops/nullops/pipeline"
 )
 
-// Enqueue adds a run to the queue and assigns its turn. The caller must hold the locks
+// Add adds a run to the queue and assigns its turn. The caller must hold the locks
 // of the environment's nodes. A run that starts at once is recorded too.
-func (t *Tx) Enqueue(ctx context.Context, e controlplane.QueueEntry, starts bool) error {
+func (t Queue) Add(ctx context.Context, e controlplane.QueueEntry, starts bool) error {
 	p := dbsqlc.InsertQueuedParams{RunID: string(e.Run), DeploymentID: string(e.Deployment),
 		Scope: e.Scope, Priority: int16(e.Priority), Wait: e.Wait, Ask: e.Ask, Reason: e.Reason,
 		Started: starts}
@@ -32,8 +31,8 @@ func (t *Tx) Enqueue(ctx context.Context, e controlplane.QueueEntry, starts bool
 	return nil
 }
 
-// WaitingEnvironments returns the environments with queued runs.
-func (t *Tx) WaitingEnvironments(ctx context.Context) ([]controlplane.EnvironmentID, error) {
+// ListEnvironments returns the environments with queued runs.
+func (t Queue) ListEnvironments(ctx context.Context) ([]controlplane.EnvironmentID, error) {
 	ids, err := t.q.ListWaitingEnvironments(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list queues: %w", err)
@@ -41,8 +40,8 @@ func (t *Tx) WaitingEnvironments(ctx context.Context) ([]controlplane.Environmen
 	return fromStrings[controlplane.EnvironmentID](ids), nil
 }
 
-// QueuedRuns returns an environment's queued runs, in order.
-func (t *Tx) QueuedRuns(
+// ListRuns returns an environment's queued runs, in order.
+func (t Queue) ListRuns(
 	ctx context.Context, env controlplane.EnvironmentID,
 ) ([]controlplane.WaitingRun, error) {
 	rows, err := t.q.ListWaiting(ctx, string(env))
@@ -73,9 +72,9 @@ func queueEntry(r dbsqlc.Queue) controlplane.QueueEntry {
 		StartedAt: r.StartedAt, LeftAt: r.LeftAt, Attempts: int(r.Attempts)}
 }
 
-// StartQueued lets a run begin, and moves its queue on. It reports whether it
+// Start lets a run begin, and moves its queue on. It reports whether it
 // did: it may have been canceled meanwhile.
-func (t *Tx) StartQueued(ctx context.Context, e controlplane.QueueEntry) (bool, error) {
+func (t Queue) Start(ctx context.Context, e controlplane.QueueEntry) (bool, error) {
 	n, err := t.q.StartQueued(ctx, string(e.Run))
 	if err != nil || n == 0 {
 		return false, translateError(err)
@@ -86,9 +85,9 @@ func (t *Tx) StartQueued(ctx context.Context, e controlplane.QueueEntry) (bool, 
 	return true, nil
 }
 
-// LeaveQueue ends the waiting of a run that never began. It reports whether it
+// Leave ends the waiting of a run that never began. It reports whether it
 // waited.
-func (t *Tx) LeaveQueue(ctx context.Context, run controlplane.RunID) (bool, error) {
+func (t Queue) Leave(ctx context.Context, run controlplane.RunID) (bool, error) {
 	n, err := t.q.LeaveQueue(ctx, string(run))
 	if err != nil {
 		return false, fmt.Errorf("leave queue: %w", translateError(err))
@@ -96,8 +95,8 @@ func (t *Tx) LeaveQueue(ctx context.Context, run controlplane.RunID) (bool, erro
 	return n > 0, nil
 }
 
-// OverdueRuns returns running runs that are past their deadline, the longest first.
-func (t *Tx) OverdueRuns(ctx context.Context, most int) ([]controlplane.QueueEntry, error) {
+// ListOverdue returns running runs that are past their deadline, the longest first.
+func (t Queue) ListOverdue(ctx context.Context, most int) ([]controlplane.QueueEntry, error) {
 	rows, err := t.q.ListOverdue(ctx, int32(most))
 	if err != nil {
 		return nil, fmt.Errorf("list overdue runs: %w", err)
@@ -110,7 +109,7 @@ func (t *Tx) OverdueRuns(ctx context.Context, most int) ([]controlplane.QueueEnt
 }
 
 // SetPosition stores a run's position in the queue. It reports whether it changed.
-func (t *Tx) SetPosition(
+func (t Queue) SetPosition(
 	ctx context.Context, run controlplane.RunID, position int, reason string,
 ) (bool, error) {
 	n, err := t.q.SetQueuePosition(ctx, int32(position), reason, string(run))
@@ -121,30 +120,16 @@ func (t *Tx) SetPosition(
 }
 
 // CountAttempts records that these runs were sent to their node.
-func (t *Tx) CountAttempts(ctx context.Context, runs []controlplane.RunID) error {
+func (t Queue) CountAttempts(ctx context.Context, runs []controlplane.RunID) error {
 	if err := t.q.CountAttempts(ctx, toStrings(runs)); err != nil {
 		return fmt.Errorf("count attempts: %w", translateError(err))
 	}
 	return nil
 }
 
-// SetRunPipeline completes what a node will get.
-func (t *Tx) SetRunPipeline(
-	ctx context.Context, id controlplane.RunID, p pipeline.Pipeline,
-) error {
-	graph, err := encodeJSON(p)
-	if err != nil {
-		return err
-	}
-	if err := t.q.SetRunPipeline(ctx, graph, string(id)); err != nil {
-		return fmt.Errorf("complete run %s: %w", id, translateError(err))
-	}
-	return nil
-}
-
-// QueueOf returns the queue entries of the deployments' runs, newest first, or only of
+// ListOf returns the queue entries of the deployments' runs, newest first, or only of
 // those that are queued.
-func (t *Tx) QueueOf(ctx context.Context, waiting bool,
+func (t Queue) ListOf(ctx context.Context, waiting bool,
 	ids ...controlplane.DeploymentID) ([]controlplane.QueueEntry, error) {
 	rows, err := t.q.ListQueueOf(ctx, toStrings(ids), waiting)
 	if err != nil {
@@ -173,8 +158,8 @@ type QueueFilter struct {
 	Most    int
 }
 
-// Queue lists queued runs in order, or the history.
-func (t *Tx) Queue(ctx context.Context, f QueueFilter) ([]controlplane.QueueEntry, error) {
+// List lists queued runs in order, or the history.
+func (t Queue) List(ctx context.Context, f QueueFilter) ([]controlplane.QueueEntry, error) {
 	rows, err := t.q.ListQueue(ctx, dbsqlc.ListQueueParams{Everything: f.Everything,
 		Projects: toStrings(f.Projects), Environments: toStrings(f.Environments), History: f.History,
 		Environment: nullIfEmpty(f.Environment), Node: nullIfEmpty(f.Node),

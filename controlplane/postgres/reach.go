@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// PutReachTicket stores a ticket, and deletes expired ones.
-func (t *Tx) PutReachTicket(ctx context.Context, r controlplane.ReachTicket) error {
+// Put stores a ticket, and deletes expired ones.
+func (t ReachTickets) Put(ctx context.Context, r controlplane.ReachTicket) error {
 	if err := t.q.ForgetReachTickets(ctx); err != nil {
 		return fmt.Errorf("forget tickets: %w", err)
 	}
@@ -23,8 +23,8 @@ func (t *Tx) PutReachTicket(ctx context.Context, r controlplane.ReachTicket) err
 	return nil
 }
 
-// TakeReachTicket consumes a ticket; only the first caller gets it.
-func (t *Tx) TakeReachTicket(
+// Take consumes a ticket; only the first caller gets it.
+func (t ReachTickets) Take(
 	ctx context.Context, digest []byte,
 ) (controlplane.ReachTicket, error) {
 	r, err := t.q.TakeReachTicket(ctx, digest)

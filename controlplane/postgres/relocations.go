@@ -13,9 +13,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// StartRelocation has a deployment go to another node. It reports false when
+// Start has a deployment go to another node. It reports false when
 // something of it is elsewhere already.
-func (t *Tx) StartRelocation(ctx context.Context, id controlplane.DeploymentID,
+func (t Relocations) Start(ctx context.Context, id controlplane.DeploymentID,
 	to controlplane.NodeID, by string) (bool, error) {
 	n, err := t.q.StartRelocation(ctx, string(id), string(to), by)
 	if err != nil {
@@ -24,8 +24,8 @@ func (t *Tx) StartRelocation(ctx context.Context, id controlplane.DeploymentID,
 	return n > 0, nil
 }
 
-// Relocation returns a deployment's relocation; nil if there is none.
-func (t *Tx) Relocation(
+// Get returns a deployment's relocation; nil if there is none.
+func (t Relocations) Get(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (*controlplane.Relocation, error) {
 	r, err := t.q.GetRelocation(ctx, string(id))
@@ -40,9 +40,9 @@ func (t *Tx) Relocation(
 		Since: r.Since, Bytes: r.Bytes, Resume: fromStrings[pipeline.StepKey](r.Resume)}, nil
 }
 
-// RelocationsTo lists the deployments of other nodes that have a relocation involving
+// ListTo lists the deployments of other nodes that have a relocation involving
 // this node.
-func (t *Tx) RelocationsTo(
+func (t Relocations) ListTo(
 	ctx context.Context, node controlplane.NodeID,
 ) ([]controlplane.DeploymentID, error) {
 	ids, err := t.q.ListRelocationsTo(ctx, string(node))
@@ -52,9 +52,9 @@ func (t *Tx) RelocationsTo(
 	return fromStrings[controlplane.DeploymentID](ids), nil
 }
 
-// ClaimRelocation claims a relocation without a worker; the result is empty if there is
+// Claim claims a relocation without a worker; the result is empty if there is
 // none.
-func (t *Tx) ClaimRelocation(
+func (t Relocations) Claim(
 	ctx context.Context, holder string,
 ) (a controlplane.RelocationAttempt, err error) {
 	r, err := t.q.TakeRelocation(ctx, holder)
@@ -68,8 +68,8 @@ func (t *Tx) ClaimRelocation(
 		Since: r.Since}, nil
 }
 
-// TouchRelocation notes a sign of life, and reports whether it is wanted still.
-func (t *Tx) TouchRelocation(
+// Touch notes a sign of life, and reports whether it is wanted still.
+func (t Relocations) Touch(
 	ctx context.Context, a controlplane.RelocationAttempt, holder string,
 ) (bool, error) {
 	n, err := t.q.SeeRelocation(ctx, string(a.Deployment), a.Since, holder)
@@ -81,7 +81,8 @@ func (t *Tx) TouchRelocation(
 
 // LockReservedRoom locks the reservations of the node's disk until the transaction ends. It
 // returns how many bytes are reserved for other deployments.
-func (t *Tx) LockReservedRoom(ctx context.Context, r controlplane.Relocation) (int64, error) {
+func (t Relocations) LockReservedRoom(ctx context.Context, r controlplane.Relocation) (int64,
+	error) {
 	if err := t.q.HoldRoom(ctx, string(r.NodeID)); err != nil {
 		return 0, fmt.Errorf("hold the room of node %s: %w", r.Node, translateError(err))
 	}
@@ -94,7 +95,7 @@ func (t *Tx) LockReservedRoom(ctx context.Context, r controlplane.Relocation) (i
 
 // ReserveRoom notes that a copy may take so many bytes. It reports whether the copy is
 // wanted still.
-func (t *Tx) ReserveRoom(ctx context.Context, r controlplane.Relocation) (bool, error) {
+func (t Relocations) ReserveRoom(ctx context.Context, r controlplane.Relocation) (bool, error) {
 	n, err := t.q.PromiseRoom(ctx, r.Bytes, string(r.Deployment), r.Since)
 	if err != nil {
 		return false, fmt.Errorf("promise room to %s: %w", r.Deployment, translateError(err))
@@ -102,9 +103,9 @@ func (t *Tx) ReserveRoom(ctx context.Context, r controlplane.Relocation) (bool, 
 	return n > 0, nil
 }
 
-// MoveRelocation changes a relocation's phase, node and size, and so the goals of both
+// Move changes a relocation's phase, node and size, and so the goals of both
 // nodes. It reports false if the phase had changed before.
-func (t *Tx) MoveRelocation(ctx context.Context, d controlplane.Deployment,
+func (t Relocations) Move(ctx context.Context, d controlplane.Deployment,
 	from controlplane.RelocationPhase, r controlplane.Relocation) (bool, error) {
 	n, err := t.q.MoveRelocation(ctx, dbsqlc.MoveRelocationParams{DeploymentID: string(d.ID),
 		Since: r.Since, FromPhase: string(from), ToPhase: string(r.Phase),
@@ -115,13 +116,13 @@ func (t *Tx) MoveRelocation(ctx context.Context, d controlplane.Deployment,
 	if err != nil {
 		return false, fmt.Errorf("relocate %s: %w", d.ID, translateError(err))
 	}
-	t.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))
-	t.NotifyOnCommit(controlplane.TopicNode, string(r.NodeID))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(r.NodeID))
 	return n > 0, nil
 }
 
-// EndRelocation records that no other node has anything of a deployment.
-func (t *Tx) EndRelocation(ctx context.Context, id controlplane.DeploymentID) error {
+// End records that no other node has anything of a deployment.
+func (t Relocations) End(ctx context.Context, id controlplane.DeploymentID) error {
 	if err := t.q.EndRelocation(ctx, string(id)); err != nil {
 		return fmt.Errorf("end relocation of %s: %w", id, translateError(err))
 	}
@@ -135,8 +136,8 @@ type RelocationTimeouts struct {
 	Away, Silent, Start time.Duration
 }
 
-// LostRelocations returns relocations that have exceeded a limit, and why.
-func (t *Tx) LostRelocations(
+// ListLost returns relocations that have exceeded a limit, and why.
+func (t Relocations) ListLost(
 	ctx context.Context, p RelocationTimeouts,
 ) (map[controlplane.RelocationAttempt]string, error) {
 	rows, err := t.q.ListLostRelocations(ctx, p.Away.Seconds(), p.Silent.Seconds(),

@@ -3,15 +3,14 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 	"github.com/nullops/nullops/pipeline"
 )
 
-// InsertRun stores a new attempt with its steps, all pending.
-func (t *Tx) InsertRun(
+// Insert stores a new attempt with its steps, all pending.
+func (t Runs) Insert(
 	ctx context.Context, r controlplane.Run, steps []controlplane.StepRow,
 ) error {
 	graph, err := encodeJSON(r.Pipeline)
@@ -38,8 +37,8 @@ func (t *Tx) InsertRun(
 	return nil
 }
 
-// Run reads one attempt by its number.
-func (t *Tx) Run(
+// Get reads one attempt by its number.
+func (t Runs) Get(
 	ctx context.Context, id controlplane.DeploymentID, number int,
 ) (controlplane.Run, error) {
 	row, err := t.q.GetRun(ctx, string(id), int32(number))
@@ -49,8 +48,8 @@ func (t *Tx) Run(
 	return toRun(row)
 }
 
-// RunByID reads one attempt by the id that reports carry.
-func (t *Tx) RunByID(ctx context.Context, id controlplane.RunID) (controlplane.Run, error) {
+// ByID reads one attempt by the id that reports carry.
+func (t Runs) ByID(ctx context.Context, id controlplane.RunID) (controlplane.Run, error) {
 	if !controlplane.ValidID(string(id)) {
 		return controlplane.Run{}, controlplane.NewNotFoundError("run", string(id))
 	}
@@ -61,8 +60,8 @@ func (t *Tx) RunByID(ctx context.Context, id controlplane.RunID) (controlplane.R
 	return toRun(row)
 }
 
-// Runs returns every attempt, newest first.
-func (t *Tx) Runs(
+// List returns every attempt, newest first.
+func (t Runs) List(
 	ctx context.Context, id controlplane.DeploymentID,
 ) ([]controlplane.Run, error) {
 	rows, err := t.q.ListRuns(ctx, string(id))
@@ -89,8 +88,8 @@ func toRun(r dbsqlc.Run) (controlplane.Run, error) {
 	return out, decodeJSON(r.Pipeline, &out.Pipeline)
 }
 
-// MoveRun stores a run's status. Only the first failure is kept.
-func (t *Tx) MoveRun(ctx context.Context, id controlplane.RunID,
+// Move stores a run's status. Only the first failure is kept.
+func (t Runs) Move(ctx context.Context, id controlplane.RunID,
 	to controlplane.DeploymentStatus, ended bool, f *controlplane.Failure) error {
 	p := dbsqlc.MoveRunParams{ID: string(id), Status: string(to), Ended: ended}
 	if f != nil {
@@ -102,82 +101,9 @@ func (t *Tx) MoveRun(ctx context.Context, id controlplane.RunID,
 	return nil
 }
 
-// StepsOf returns the steps of an attempt, in order.
-func (t *Tx) StepsOf(ctx context.Context, id controlplane.RunID) ([]controlplane.StepRow, error) {
-	rows, err := t.q.ListRunSteps(ctx, string(id))
-	if err != nil {
-		return nil, fmt.Errorf("list steps: %w", err)
-	}
-	all := make([]controlplane.StepRow, len(rows))
-	for i, r := range rows {
-		if all[i], err = toStepRow(r); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-func toStepRow(r dbsqlc.RunStep) (controlplane.StepRow, error) {
-	s := controlplane.StepRow{
-		Run: controlplane.RunID(r.RunID), Key: pipeline.StepKey(r.Key), Position: int(r.Position),
-		Kind: r.Kind, Title: r.Title, Status: pipeline.StepStatus(r.Status),
-		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Code: r.Code, Message: r.Message,
-		Sealed: r.Sealed, Lines: r.Lines,
-	}
-	if r.ExitCode != nil {
-		code := int(*r.ExitCode)
-		s.ExitCode = &code
-	}
-	if err := decodeJSON(r.Metadata, &s.Metadata); err != nil {
-		return s, err
-	}
-	if err := decodeJSON(r.Tests, &s.Tests); err != nil {
-		return s, err
-	}
-	return s, decodeJSON(r.Outputs, &s.Outputs)
-}
-
-// MoveStep writes what the agent reported of a step, and reads it back. Empty
-// fields leave what is there.
-func (t *Tx) MoveStep(
-	ctx context.Context, s controlplane.StepRow, at time.Time,
-) (controlplane.StepRow, error) {
-	p := dbsqlc.MoveRunStepParams{
-		RunID: string(s.Run), Key: string(s.Key), Status: string(s.Status), At: &at,
-		Code: s.Code, Message: s.Message, Sealed: s.Sealed,
-	}
-	if s.ExitCode != nil {
-		code := int32(*s.ExitCode)
-		p.ExitCode = &code
-	}
-	if s.Outputs != nil {
-		var err error
-		if p.Outputs, err = encodeJSON(s.Outputs); err != nil {
-			return s, err
-		}
-	}
-	if len(s.Metadata) > 0 {
-		var err error
-		if p.Metadata, err = encodeJSON(s.Metadata); err != nil {
-			return s, err
-		}
-	}
-	if s.Tests != nil {
-		var err error
-		if p.Tests, err = encodeJSON(s.Tests); err != nil {
-			return s, err
-		}
-	}
-	row, err := t.q.MoveRunStep(ctx, p)
-	if err != nil {
-		return s, translateMissing(err, "step", string(s.Key))
-	}
-	return toStepRow(row)
-}
-
-// UsualTotals returns, by project, how long a successful run usually takes; zero for a
+// ListUsualTotals returns, by project, how long a successful run usually takes; zero for a
 // project without one.
-func (t *Tx) UsualTotals(
+func (t Runs) ListUsualTotals(
 	ctx context.Context, projects ...controlplane.ProjectID,
 ) (map[controlplane.ProjectID]float64, error) {
 	rows, err := t.q.ListUsualTotals(ctx, toStrings(projects))
@@ -191,17 +117,57 @@ func (t *Tx) UsualTotals(
 	return all, nil
 }
 
-// UsualSeconds returns, by step, the median of the last twelve good runs.
-func (t *Tx) UsualSeconds(
-	ctx context.Context, project controlplane.ProjectID,
-) (map[pipeline.StepKey]float64, error) {
-	rows, err := t.q.ListUsualSeconds(ctx, string(project))
+// SetPipeline completes what a node will get.
+func (t Runs) SetPipeline(
+	ctx context.Context, id controlplane.RunID, p pipeline.Pipeline,
+) error {
+	graph, err := encodeJSON(p)
 	if err != nil {
-		return nil, fmt.Errorf("list usual durations: %w", err)
+		return err
 	}
-	all := map[pipeline.StepKey]float64{}
-	for _, r := range rows {
-		all[pipeline.StepKey(r.Key)] = r.Seconds
+	if err := t.q.SetRunPipeline(ctx, graph, string(id)); err != nil {
+		return fmt.Errorf("complete run %s: %w", id, translateError(err))
+	}
+	return nil
+}
+
+// LiveRun is the latest run of a deployment that is not gone.
+type LiveRun struct {
+	// Name is the deployment's.
+	Name     string
+	Pipeline pipeline.Pipeline
+}
+
+// ListLiveWithText returns the latest run of each existing deployment of a project whose pipeline
+// contains the text.
+func (t Runs) ListLiveWithText(
+	ctx context.Context, id controlplane.ProjectID, text string,
+) ([]LiveRun, error) {
+	rows, err := t.q.ListLiveRunsWithText(ctx, string(id), text)
+	if err != nil {
+		return nil, fmt.Errorf("list live runs: %w", err)
+	}
+	all := make([]LiveRun, len(rows))
+	for i, r := range rows {
+		all[i].Name = r.Name
+		if err := decodeJSON(r.Pipeline, &all[i].Pipeline); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// ListRecorded returns those of the ids that belong to a run.
+func (t Runs) ListRecorded(
+	ctx context.Context, ids []controlplane.RunID,
+) (map[controlplane.RunID]bool, error) {
+	rows, err := t.q.ListRecordedRuns(ctx, toStrings(ids))
+	if err != nil {
+		return nil, fmt.Errorf("look for runs: %w", translateError(err))
+	}
+	all := map[controlplane.RunID]bool{}
+	for _, id := range rows {
+		all[controlplane.RunID(id)] = true
 	}
 	return all, nil
 }

@@ -240,7 +240,7 @@ func TestLease_OneHolderRisingEpoch(t *testing.T) {
 	take := func(holder string) (epoch int64) {
 		t.Helper()
 		err := s.InTx(t.Context(), func(tx *postgres.Tx) error {
-			epochs, err := tx.AcquireLeases(t.Context(), ids, holder, time.Minute)
+			epochs, err := tx.Leases().Acquire(t.Context(), ids, holder, time.Minute)
 			epoch = epochs[node]
 			return err
 		})
@@ -252,7 +252,7 @@ func TestLease_OneHolderRisingEpoch(t *testing.T) {
 	renewed := func(holder string) (lost, busy []controlplane.NodeID) {
 		t.Helper()
 		err := s.InTx(t.Context(), func(tx *postgres.Tx) (err error) {
-			lost, busy, err = tx.RenewLeases(t.Context(), ids, holder, time.Minute)
+			lost, busy, err = tx.Leases().Renew(t.Context(), ids, holder, time.Minute)
 			return err
 		})
 		if err != nil {
@@ -293,7 +293,7 @@ func TestAudited_KeepsRefusals(t *testing.T) {
 	for _, want := range []error{nil, no, fmt.Errorf("broken")} {
 		e := controlplane.AuditEntry{Actor: "ada", Action: "try", Object: "x"}
 		_ = s.InAuditedTx(t.Context(), &e, func(tx *postgres.Tx) error {
-			if err := tx.PutEnvironment(t.Context(), controlplane.Environment{
+			if err := tx.Environments().Put(t.Context(), controlplane.Environment{
 				ID:   controlplane.NewID[controlplane.EnvironmentID](),
 				Name: fmt.Sprintf("e%v", want != nil), Domain: "x",
 			}); err != nil {
@@ -303,7 +303,8 @@ func TestAudited_KeepsRefusals(t *testing.T) {
 		})
 	}
 	err := s.Read(t.Context(), func(tx *postgres.Tx) error {
-		entries, err := tx.ListAudit(t.Context(), postgres.AuditFilter{Everything: true, Most: 10})
+		entries, err := tx.Audit().List(t.Context(),
+			postgres.AuditFilter{Everything: true, Most: 10})
 		if err != nil {
 			return err
 		}
@@ -314,7 +315,7 @@ func TestAudited_KeepsRefusals(t *testing.T) {
 		if want := "failed internal,refused forbidden,ok "; strings.Join(got, ",") != want {
 			t.Errorf("entries %q", got)
 		}
-		if _, err := tx.EnvironmentByName(t.Context(), "etrue"); err == nil {
+		if _, err := tx.Environments().ByName(t.Context(), "etrue"); err == nil {
 			t.Error("a refused change stayed")
 		}
 		return nil
@@ -334,20 +335,22 @@ func TestIdempotent(t *testing.T) {
 	const user = controlplane.UserID("01900000-0000-7000-8000-00000000aaa1")
 	object := string(controlplane.NewID[controlplane.DeploymentID]())
 	err := s.InTx(t.Context(), func(tx *postgres.Tx) error {
-		if got, err := tx.ObjectCreatedWith(t.Context(), user, "create", "k", [32]byte{1}); got != "" {
+		if got, err := tx.IdempotencyKeys().FindObject(t.Context(), user, "create", "k",
+			[32]byte{1}); got != "" {
 			t.Errorf("found %q, %v", got, err)
 		}
-		return tx.RecordKeyResult(t.Context(), user, "create", "k", [32]byte{1}, object)
+		return tx.IdempotencyKeys().RecordResult(t.Context(), user, "create", "k", [32]byte{1},
+			object)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = s.Read(t.Context(), func(tx *postgres.Tx) error {
-		got, err := tx.ObjectCreatedWith(t.Context(), user, "create", "k", [32]byte{1})
+		got, err := tx.IdempotencyKeys().FindObject(t.Context(), user, "create", "k", [32]byte{1})
 		if got != object || err != nil {
 			t.Errorf("same request: %q, %v", got, err)
 		}
-		_, err = tx.ObjectCreatedWith(t.Context(), user, "create", "k", [32]byte{2})
+		_, err = tx.IdempotencyKeys().FindObject(t.Context(), user, "create", "k", [32]byte{2})
 		if controlplane.KindOf(err) != controlplane.Conflict {
 			t.Errorf("other request: %v", err)
 		}
@@ -374,7 +377,7 @@ func TestVersion_RoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.InTx(t.Context(), func(tx *postgres.Tx) error {
-		return tx.InsertVersion(t.Context(), controlplane.PipelineVersion{
+		return tx.Pipelines().InsertVersion(t.Context(), controlplane.PipelineVersion{
 			Project: project, Version: 2, Pipeline: p, Digest: want, CreatedBy: "ada",
 		})
 	})
@@ -382,7 +385,7 @@ func TestVersion_RoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.Read(t.Context(), func(tx *postgres.Tx) error {
-		v, err := tx.Version(t.Context(), project, 2)
+		v, err := tx.Pipelines().GetVersion(t.Context(), project, 2)
 		if err != nil {
 			return err
 		}

@@ -31,9 +31,9 @@ func toSecret(r dbsqlc.Secret) controlplane.Secret {
 	return s
 }
 
-// SecretByName loads a project's secret, still sealed. ok is false when there
+// ByName loads a project's secret, still sealed. ok is false when there
 // is none.
-func (t *Tx) SecretByName(
+func (t Secrets) ByName(
 	ctx context.Context, id controlplane.ProjectID, name string,
 ) (s controlplane.Secret, ok bool, err error) {
 	r, err := t.q.GetSecret(ctx, string(id), name)
@@ -46,8 +46,8 @@ func (t *Tx) SecretByName(
 	return toSecret(r), true, nil
 }
 
-// ListSecrets returns a project's secrets by name, still sealed.
-func (t *Tx) ListSecrets(
+// List returns a project's secrets by name, still sealed.
+func (t Secrets) List(
 	ctx context.Context, id controlplane.ProjectID,
 ) ([]controlplane.Secret, error) {
 	rows, err := t.q.ListSecrets(ctx, string(id))
@@ -61,8 +61,8 @@ func (t *Tx) ListSecrets(
 	return all, nil
 }
 
-// PutSecret inserts or replaces the secret of that id.
-func (t *Tx) PutSecret(ctx context.Context, s controlplane.Secret) error {
+// Put inserts or replaces the secret of that id.
+func (t Secrets) Put(ctx context.Context, s controlplane.Secret) error {
 	p := dbsqlc.PutSecretParams{
 		ID: string(s.ID), ProjectID: string(s.Project), Name: s.Name,
 		Version: int32(s.Version), Value: s.Value, UpdatedAt: s.UpdatedAt,
@@ -83,16 +83,16 @@ func (t *Tx) PutSecret(ctx context.Context, s controlplane.Secret) error {
 	return nil
 }
 
-// DeleteSecret removes a secret.
-func (t *Tx) DeleteSecret(ctx context.Context, id controlplane.SecretID) error {
+// Delete removes a secret.
+func (t Secrets) Delete(ctx context.Context, id controlplane.SecretID) error {
 	if err := t.q.DeleteSecret(ctx, string(id)); err != nil {
 		return fmt.Errorf("delete secret: %w", translateError(err))
 	}
 	return nil
 }
 
-// TouchSecrets notes that values were handed to a node.
-func (t *Tx) TouchSecrets(
+// Touch notes that values were handed to a node.
+func (t Secrets) Touch(
 	ctx context.Context, id controlplane.ProjectID, names []string, at time.Time,
 ) error {
 	if err := t.q.TouchSecrets(ctx, &at, string(id), names); err != nil {
@@ -101,8 +101,8 @@ func (t *Tx) TouchSecrets(
 	return nil
 }
 
-// DeploymentSecrets returns the values generated for a deployment, sealed.
-func (t *Tx) DeploymentSecrets(
+// ListForDeployment returns the values generated for a deployment, sealed.
+func (t Secrets) ListForDeployment(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (map[string]controlplane.Sealed, error) {
 	rows, err := t.q.ListDeploymentSecrets(ctx, string(id))
@@ -116,9 +116,9 @@ func (t *Tx) DeploymentSecrets(
 	return all, nil
 }
 
-// InsertDeploymentSecret stores a generated value; added is false when there
+// InsertForDeployment stores a generated value; added is false when there
 // was one already, which stays.
-func (t *Tx) InsertDeploymentSecret(
+func (t Secrets) InsertForDeployment(
 	ctx context.Context, id controlplane.DeploymentID, name string, value controlplane.Sealed,
 ) (added bool, err error) {
 	n, err := t.q.InsertDeploymentSecret(ctx, string(id), name, value)
@@ -126,52 +126,4 @@ func (t *Tx) InsertDeploymentSecret(
 		return false, fmt.Errorf("store generated secret %s: %w", name, translateError(err))
 	}
 	return n == 1, nil
-}
-
-// KeyChecks returns the sealed check text of each key that was ever the primary one,
-// by key id.
-func (t *Tx) KeyChecks(ctx context.Context) (map[string]controlplane.Sealed, error) {
-	rows, err := t.q.ListKeyChecks(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("load key checks: %w", err)
-	}
-	all := make(map[string]controlplane.Sealed, len(rows))
-	for _, r := range rows {
-		all[r.Kid] = r.Sealed
-	}
-	return all, nil
-}
-
-// InsertKeyCheck stores the known text under a key.
-func (t *Tx) InsertKeyCheck(ctx context.Context, kid string, sealed controlplane.Sealed) error {
-	if err := t.q.InsertKeyCheck(ctx, kid, sealed); err != nil {
-		return fmt.Errorf("store key check: %w", translateError(err))
-	}
-	return nil
-}
-
-// Identity returns the control plane's certificate and its sealed key. ok is false before the first
-// start.
-func (t *Tx) Identity(
-	ctx context.Context,
-) (certificate []byte, key controlplane.Sealed, ok bool, err error) {
-	r, err := t.q.GetIdentity(ctx)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil, false, nil
-	}
-	if err != nil {
-		return nil, nil, false, fmt.Errorf("load identity: %w", err)
-	}
-	return r.Certificate, r.Key, true, nil
-}
-
-// InsertIdentity stores the certificate and its sealed key, unless there is one
-// already.
-func (t *Tx) InsertIdentity(
-	ctx context.Context, certificate []byte, key controlplane.Sealed,
-) error {
-	if _, err := t.q.InsertIdentity(ctx, certificate, key); err != nil {
-		return fmt.Errorf("store identity: %w", translateError(err))
-	}
-	return nil
 }

@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/pipeline"
 )
 
-// PutSnapshot stores a snapshot of a deployment's services.
-func (t *Tx) PutSnapshot(ctx context.Context, id controlplane.DeploymentID,
+// Put stores a snapshot of a deployment's services.
+func (t Snapshots) Put(ctx context.Context, id controlplane.DeploymentID,
 	services map[string]controlplane.ServiceSnapshot) error {
 	data, err := encodeJSON(services)
 	if err != nil {
@@ -25,8 +23,8 @@ func (t *Tx) PutSnapshot(ctx context.Context, id controlplane.DeploymentID,
 	return nil
 }
 
-// GetSnapshot returns the snapshot of a deployment's services; nil if there is none.
-func (t *Tx) GetSnapshot(
+// Get returns the snapshot of a deployment's services; nil if there is none.
+func (t Snapshots) Get(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (*controlplane.DeploymentSnapshot, error) {
 	r, err := t.q.GetKeepsake(ctx, string(id))
@@ -38,19 +36,4 @@ func (t *Tx) GetSnapshot(
 	}
 	k := &controlplane.DeploymentSnapshot{TakenAt: r.TakenAt}
 	return k, decodeJSON(r.Services, &k.Services)
-}
-
-// LastLines returns the last log lines of a step or service of a run, in order.
-func (t *Tx) LastLines(ctx context.Context, run controlplane.RunID, key pipeline.StepKey,
-	most int) ([]string, error) {
-	rows, err := t.q.ListLastLines(ctx, string(run), string(key), int32(most))
-	if err != nil {
-		return nil, fmt.Errorf("list the last lines of %s: %w", key, err)
-	}
-	all := make([]string, len(rows))
-	for i, r := range rows {
-		all[i] = r.Text
-	}
-	slices.Reverse(all)
-	return all, nil
 }

@@ -2,9 +2,9 @@
 // and back, and contains no product rules except those that the schema enforces.
 //
 // Everything happens inside a transaction (Store.InTx to change, Store.Read to read),
-// whose handle has all the methods. A transaction's notifications are delivered at its
-// commit, never without one; a Listener wakes the subscribers, and every loop also has
-// a ticker in case a notification is lost.
+// whose Tx has a handle for each subject, such as tx.Deployments(). A transaction's
+// notifications are delivered at its commit, never without one; a Listener wakes the
+// subscribers, and every loop also has a ticker in case a notification is lost.
 package postgres
 
 import (
@@ -166,7 +166,7 @@ func (s *Store) InAuditedTx(
 			return err
 		}
 		e.Result = controlplane.AuditOK
-		return tx.InsertAudit(ctx, *e)
+		return tx.Audit().Insert(ctx, *e)
 	})
 	if err == nil {
 		return nil
@@ -190,5 +190,5 @@ func (s *Store) RecordRefusal(ctx context.Context, e controlplane.AuditEntry, wh
 func (s *Store) insertRefused(ctx context.Context, e controlplane.AuditEntry) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	return s.InTx(ctx, func(tx *Tx) error { return tx.InsertAudit(ctx, e) })
+	return s.InTx(ctx, func(tx *Tx) error { return tx.Audit().Insert(ctx, e) })
 }

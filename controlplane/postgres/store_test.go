@@ -96,7 +96,7 @@ func TestStore_PoolsAndKeeps(t *testing.T) {
 	for i := range 40 {
 		group.Go(func() error {
 			return first.InTx(t.Context(), func(tx *postgres.Tx) error {
-				return tx.PutEnvironment(t.Context(), controlplane.Environment{
+				return tx.Environments().Put(t.Context(), controlplane.Environment{
 					ID:   controlplane.NewID[controlplane.EnvironmentID](),
 					Name: fmt.Sprintf("e%02d", i), Domain: "localhost",
 				})
@@ -111,7 +111,7 @@ func TestStore_PoolsAndKeeps(t *testing.T) {
 	}
 	first.Close()
 	err := pgtest.Open(t, url).Read(t.Context(), func(tx *postgres.Tx) error {
-		all, err := tx.ListEnvironments(t.Context(), postgres.VisibleScope{All: true}, "", 100)
+		all, err := tx.Environments().List(t.Context(), postgres.VisibleScope{All: true}, "", 100)
 		// promise: N-300
 		if len(all) != 40 {
 			t.Errorf("%d environments after a restart, want 40", len(all))

@@ -29,7 +29,7 @@ type RunTarget struct {
 }
 
 // LoadRunTarget reads a project with its current pipeline.
-func (t *Tx) LoadRunTarget(ctx context.Context, project string) (RunTarget, error) {
+func (t Projects) LoadRunTarget(ctx context.Context, project string) (RunTarget, error) {
 	row, err := t.q.GetTarget(ctx, project)
 	if errors.Is(err, pgx.ErrNoRows) {
 		bare, err := t.q.GetProjectIdentity(ctx, project)
@@ -58,8 +58,8 @@ func (t *Tx) LoadRunTarget(ctx context.Context, project string) (RunTarget, erro
 	return out, nil
 }
 
-// TargetEnvironment reads the environment of a new deployment.
-func (t *Tx) TargetEnvironment(
+// GetTarget reads the environment of a new deployment.
+func (t Environments) GetTarget(
 	ctx context.Context, name string,
 ) (controlplane.Environment, error) {
 	row, err := t.q.GetEnvironmentIdentity(ctx, name)

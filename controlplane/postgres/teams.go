@@ -8,16 +8,16 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// TeamByName loads a team with members and grants.
-func (t *Tx) TeamByName(ctx context.Context, name string) (controlplane.Team, error) {
+// ByName loads a team with members and grants.
+func (t Teams) ByName(ctx context.Context, name string) (controlplane.Team, error) {
 	r, err := t.q.GetTeam(ctx, name)
 	if err != nil {
 		return controlplane.Team{}, fmt.Errorf("load team: %w", translateMissing(err, "team", name))
 	}
-	return t.readTeam(ctx, r)
+	return t.read(ctx, r)
 }
 
-func (t *Tx) readTeam(ctx context.Context, r dbsqlc.Team) (controlplane.Team, error) {
+func (t Teams) read(ctx context.Context, r dbsqlc.Team) (controlplane.Team, error) {
 	members, err := t.q.ListMembers(ctx, r.ID)
 	if err != nil {
 		return controlplane.Team{}, fmt.Errorf("list members of %s: %w", r.Name, err)
@@ -38,9 +38,9 @@ func (t *Tx) readTeam(ctx context.Context, r dbsqlc.Team) (controlplane.Team, er
 	}, nil
 }
 
-// ListTeams returns up to most teams after the name: those of one person, or all when the id is
+// List returns up to most teams after the name: those of one person, or all when the id is
 // empty.
-func (t *Tx) ListTeams(
+func (t Teams) List(
 	ctx context.Context, of controlplane.UserID, after string, most int,
 ) ([]controlplane.Team, error) {
 	rows, err := t.q.ListTeams(ctx, dbsqlc.ListTeamsParams{
@@ -51,15 +51,15 @@ func (t *Tx) ListTeams(
 	}
 	all := make([]controlplane.Team, len(rows))
 	for i, r := range rows {
-		if all[i], err = t.readTeam(ctx, r); err != nil {
+		if all[i], err = t.read(ctx, r); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// PutTeam inserts or replaces a team with its members and grants.
-func (t *Tx) PutTeam(ctx context.Context, team controlplane.Team, created bool) error {
+// Put inserts or replaces a team with its members and grants.
+func (t Teams) Put(ctx context.Context, team controlplane.Team, created bool) error {
 	var err error
 	if created {
 		err = t.q.InsertTeam(ctx, string(team.ID), team.Name, team.Description)
@@ -75,7 +75,7 @@ func (t *Tx) PutTeam(ctx context.Context, team controlplane.Team, created bool) 
 	return t.setGrants(ctx, team)
 }
 
-func (t *Tx) setMembers(ctx context.Context, team controlplane.Team) error {
+func (t Teams) setMembers(ctx context.Context, team controlplane.Team) error {
 	if err := t.q.ClearMembers(ctx, string(team.ID)); err != nil {
 		return fmt.Errorf("clear members: %w", err)
 	}
@@ -91,7 +91,7 @@ func (t *Tx) setMembers(ctx context.Context, team controlplane.Team) error {
 	return nil
 }
 
-func (t *Tx) setGrants(ctx context.Context, team controlplane.Team) error {
+func (t Teams) setGrants(ctx context.Context, team controlplane.Team) error {
 	if err := t.q.ClearGrants(ctx, string(team.ID)); err != nil {
 		return fmt.Errorf("clear grants: %w", err)
 	}
@@ -123,8 +123,8 @@ func unknownNameError(field, what, name string) error {
 	return e
 }
 
-// DeleteTeam removes a team with its memberships and grants.
-func (t *Tx) DeleteTeam(ctx context.Context, id controlplane.TeamID) error {
+// Delete removes a team with its memberships and grants.
+func (t Teams) Delete(ctx context.Context, id controlplane.TeamID) error {
 	users, err := t.q.ListUsersOfTeam(ctx, string(id))
 	if err := inUseError("team", users, err); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (t *Tx) DeleteTeam(ctx context.Context, id controlplane.TeamID) error {
 	return nil
 }
 
-// GrantsOf returns all grants of all teams of a person.
-func (t *Tx) GrantsOf(
+// ListGrants returns all grants of all teams of a person.
+func (t Teams) ListGrants(
 	ctx context.Context, id controlplane.UserID,
 ) ([]controlplane.Grant, error) {
 	rows, err := t.q.ListGrantsOfUser(ctx, string(id))
@@ -149,6 +149,44 @@ func (t *Tx) GrantsOf(
 			Project:     emptyIfNull[controlplane.ProjectID](r.ProjectID),
 			Environment: emptyIfNull[controlplane.EnvironmentID](r.EnvironmentID),
 			Level:       controlplane.Level(r.Level),
+		}
+	}
+	return all, nil
+}
+
+// AddMember adds a user to a team. It does nothing if the team does not exist.
+func (t Teams) AddMember(ctx context.Context, id controlplane.UserID, team string) error {
+	if _, err := t.q.JoinTeam(ctx, string(id), team); err != nil {
+		return fmt.Errorf("join team: %w", translateError(err))
+	}
+	return nil
+}
+
+// RemoveMember takes a person off a team.
+func (t Teams) RemoveMember(ctx context.Context, id controlplane.UserID, team string) error {
+	if err := t.q.RemoveMember(ctx, string(id), team); err != nil {
+		return fmt.Errorf("leave team: %w", err)
+	}
+	return nil
+}
+
+// ListGrantsByTeam returns every grant of a user, with the team that has it.
+func (t Teams) ListGrantsByTeam(
+	ctx context.Context, id controlplane.UserID,
+) ([]controlplane.GrantOfTeam, error) {
+	rows, err := t.q.ListTeamGrantsOfUser(ctx, string(id))
+	if err != nil {
+		return nil, fmt.Errorf("list grants: %w", err)
+	}
+	all := make([]controlplane.GrantOfTeam, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.GrantOfTeam{
+			Team: r.Team, ProjectName: r.Project, EnvironmentName: r.Environment,
+			Grant: controlplane.Grant{
+				Project:     emptyIfNull[controlplane.ProjectID](r.ProjectID),
+				Environment: emptyIfNull[controlplane.EnvironmentID](r.EnvironmentID),
+				Level:       controlplane.Level(r.Level),
+			},
 		}
 	}
 	return all, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// Templates returns a project's templates, by name.
-func (t *Tx) Templates(
+// List returns a project's templates, by name.
+func (t Templates) List(
 	ctx context.Context, project controlplane.ProjectID,
 ) ([]controlplane.Template, error) {
 	rows, err := t.q.ListTemplates(ctx, string(project))
@@ -25,8 +25,8 @@ func (t *Tx) Templates(
 	return all, nil
 }
 
-// Template reads one template of a project.
-func (t *Tx) Template(
+// Get reads one template of a project.
+func (t Templates) Get(
 	ctx context.Context, project controlplane.ProjectID, name string,
 ) (controlplane.Template, error) {
 	r, err := t.q.GetTemplate(ctx, string(project), name)
@@ -43,8 +43,8 @@ func toTemplate(r dbsqlc.Template) (controlplane.Template, error) {
 	return out, err
 }
 
-// PutTemplate makes or changes a template.
-func (t *Tx) PutTemplate(
+// Put makes or changes a template.
+func (t Templates) Put(
 	ctx context.Context, project controlplane.ProjectID, x controlplane.Template,
 ) error {
 	data, err := encodeJSON(x)
@@ -59,8 +59,8 @@ func (t *Tx) PutTemplate(
 	return nil
 }
 
-// DeleteTemplate deletes one that exists.
-func (t *Tx) DeleteTemplate(
+// Delete deletes one that exists.
+func (t Templates) Delete(
 	ctx context.Context, project controlplane.ProjectID, name string,
 ) error {
 	n, err := t.q.DeleteTemplate(ctx, string(project), name)

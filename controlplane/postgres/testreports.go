@@ -9,9 +9,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// PutTestReport stores what failed in a step's test suite. The numbers are stored with the
-// step itself, by MoveStep.
-func (t *Tx) PutTestReport(ctx context.Context, run controlplane.RunID, step pipeline.StepKey,
+// Put stores what failed in a step's test suite. The numbers are stored with the
+// step itself, by Steps.Move.
+func (t TestReports) Put(ctx context.Context, run controlplane.RunID, step pipeline.StepKey,
 	r controlplane.TestReport) error {
 	failures := r.Failures
 	if failures == nil {
@@ -29,8 +29,8 @@ func (t *Tx) PutTestReport(ctx context.Context, run controlplane.RunID, step pip
 	return nil
 }
 
-// TestReport reads the results of a step's test suite.
-func (t *Tx) TestReport(ctx context.Context, run controlplane.RunID, step pipeline.StepKey,
+// Get reads the results of a step's test suite.
+func (t TestReports) Get(ctx context.Context, run controlplane.RunID, step pipeline.StepKey,
 ) (r controlplane.TestReport, err error) {
 	row, err := t.q.GetTestReport(ctx, string(run), string(step))
 	if err != nil {
@@ -43,8 +43,9 @@ func (t *Tx) TestReport(ctx context.Context, run controlplane.RunID, step pipeli
 	return r, decodeJSON(row.Failures, &r.Failures)
 }
 
-// TestsOf returns, by run, what its test suites came to together. Runs without one are missing.
-func (t *Tx) TestsOf(
+// ListSummaries returns, by run, what its test suites came to together. Runs without one are
+// missing.
+func (t TestReports) ListSummaries(
 	ctx context.Context, runs ...controlplane.RunID,
 ) (map[controlplane.RunID]*controlplane.TestSummary, error) {
 	rows, err := t.q.ListTestSummaries(ctx, toStrings(runs))

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -10,13 +11,14 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// Tx is a transaction: the only handle there is inside InTx and Read. Its
-// methods, one file per subject, turn rows into nouns.
+// Tx is a transaction: the only way to the tables inside InTx and Read. It has a handle
+// for each subject, see subjects.go, whose methods turn rows into domain types. Tx
+// itself has only what concerns the transaction as a whole.
 type Tx struct {
 	tx    pgx.Tx
 	q     *dbsqlc.Queries
 	wakes map[string]bool
-	// auditKey is nil in a store without one, see InsertAudit.
+	// auditKey is nil in a store without one, see Audit.Insert.
 	auditKey *controlplane.AuditKey
 }
 
@@ -42,6 +44,36 @@ func (t *Tx) sendWakeUps(ctx context.Context) error {
 		if err := t.q.Notify(ctx, p); err != nil {
 			return fmt.Errorf("announce: %w", err)
 		}
+	}
+	return nil
+}
+
+// SetRequestID sets the request ID that is stored with what this transaction creates:
+// goals, runs, events, and notifications.
+func (t *Tx) SetRequestID(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	if err := t.q.NoteRequest(ctx, id); err != nil {
+		return fmt.Errorf("note request %s: %w", id, err)
+	}
+	return nil
+}
+
+// DatabaseTime is the time of the database's clock.
+func (t *Tx) DatabaseTime(ctx context.Context) (time.Time, error) {
+	now, err := t.q.DatabaseTime(ctx)
+	if err != nil {
+		return now, fmt.Errorf("read the database's clock: %w", err)
+	}
+	return now, nil
+}
+
+// LockObject locks a name until the transaction ends; other callers with the same name
+// wait.
+func (t *Tx) LockObject(ctx context.Context, name string) error {
+	if err := t.q.LockObject(ctx, name); err != nil {
+		return fmt.Errorf("lock %s: %w", name, translateError(err))
 	}
 	return nil
 }

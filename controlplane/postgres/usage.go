@@ -10,9 +10,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// LockUsageMarks returns how far the nodes' measurements are stored, and locks the marks
+// LockMarks returns how far the nodes' measurements are stored, and locks the marks
 // until the transaction ends.
-func (t *Tx) LockUsageMarks(
+func (t Usage) LockMarks(
 	ctx context.Context, nodes []controlplane.NodeID,
 ) (map[controlplane.NodeID]controlplane.UsageMark, error) {
 	rows, err := t.q.LockUseMarks(ctx, toStrings(nodes))
@@ -27,8 +27,8 @@ func (t *Tx) LockUsageMarks(
 	return all, nil
 }
 
-// PutUsageMarks notes how far the nodes are now.
-func (t *Tx) PutUsageMarks(ctx context.Context, marks []controlplane.UsageMark) error {
+// PutMarks notes how far the nodes are now.
+func (t Usage) PutMarks(ctx context.Context, marks []controlplane.UsageMark) error {
 	var nodes, boots []string
 	var numbers []int64
 	for _, m := range marks {
@@ -44,9 +44,9 @@ func (t *Tx) PutUsageMarks(ctx context.Context, marks []controlplane.UsageMark) 
 // useAtOnce bounds one statement.
 const useAtOnce = 5_000
 
-// AddUsage adds to the rows of the same subject, step, width and time. None may
+// Add adds to the rows of the same subject, step, width and time. None may
 // come twice in one call.
-func (t *Tx) AddUsage(ctx context.Context, all []controlplane.UsageSum) error {
+func (t Usage) Add(ctx context.Context, all []controlplane.UsageSum) error {
 	for len(all) > 0 {
 		n := min(len(all), useAtOnce)
 		if err := t.q.AddUse(ctx, useRows(all[:n])); err != nil {
@@ -78,9 +78,9 @@ func useRows(all []controlplane.UsageSum) (p dbsqlc.AddUseParams) {
 	return p
 }
 
-// ListUsage returns the measurements of one period, of a node or of a deployment's services, by
+// List returns the measurements of one period, of a node or of a deployment's services, by
 // step and time.
-func (t *Tx) ListUsage(ctx context.Context, subject string, width time.Duration,
+func (t Usage) List(ctx context.Context, subject string, width time.Duration,
 	since, until time.Time, most int) ([]controlplane.UsageSum, error) {
 	rows, err := t.q.ListUse(ctx, dbsqlc.ListUseParams{Subject: subject,
 		Width: int32(width.Seconds()), Since: since, Until: until, Most: int32(most)})
@@ -97,8 +97,8 @@ func (t *Tx) ListUsage(ctx context.Context, subject string, width time.Duration,
 	return all, nil
 }
 
-// DeleteOldestUsage deletes up to most of the oldest rows of a width, and returns how many.
-func (t *Tx) DeleteOldestUsage(
+// DeleteOldest deletes up to most of the oldest rows of a width, and returns how many.
+func (t Usage) DeleteOldest(
 	ctx context.Context, width time.Duration, before time.Time, most int,
 ) (int64, error) {
 	n, err := t.q.DropUse(ctx, int32(width.Seconds()), before, int32(most))
@@ -108,33 +108,10 @@ func (t *Tx) DeleteOldestUsage(
 	return n, nil
 }
 
-// DeleteUsageMarks forgets the marks of nodes that are gone.
-func (t *Tx) DeleteUsageMarks(ctx context.Context) error {
+// DeleteMarks forgets the marks of nodes that are gone.
+func (t Usage) DeleteMarks(ctx context.Context) error {
 	if err := t.q.DropUseMarks(ctx); err != nil {
 		return fmt.Errorf("drop marks of use: %w", translateError(err))
 	}
 	return nil
-}
-
-// SetVitalsOf stores the latest measurements of many agents, and returns the nodes it
-// stored; locked rows are skipped. It sends no notification.
-func (t *Tx) SetVitalsOf(
-	ctx context.Context, all map[controlplane.NodeID]controlplane.NodeVitals,
-) (done []controlplane.NodeID, err error) {
-	var ids, texts []string
-	for id, v := range all {
-		b, err := encodeJSON(v)
-		if err != nil {
-			return nil, fmt.Errorf("store vitals: %w", err)
-		}
-		ids, texts = append(ids, string(id)), append(texts, string(b))
-	}
-	rows, err := t.q.SetVitalsOf(ctx, ids, texts)
-	if err != nil {
-		return nil, fmt.Errorf("store vitals: %w", translateError(err))
-	}
-	for _, id := range rows {
-		done = append(done, controlplane.NodeID(id))
-	}
-	return done, nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/internal/mask"
 )
@@ -21,7 +21,7 @@ type provisionJob struct {
 
 	node       controlplane.Node
 	where      controlplane.NodeSSH
-	credential catalog.SSHCredential
+	credential nodes.SSHCredential
 	machine    *sshMachine
 	// stage is a folder on the machine that goes in the end.
 	stage string
@@ -39,8 +39,8 @@ type provisionJob struct {
 // runSteps runs the steps in order and returns why it stopped; nil means success.
 func (j *provisionJob) runSteps(ctx context.Context) *controlplane.Error {
 	var err error
-	if j.node, err = j.Catalog.NodeByID(ctx, systemActor(), j.attempt.NodeID); err == nil {
-		j.where, j.credential, err = j.Catalog.OpenSSH(ctx, systemActor(), j.attempt.NodeID)
+	if j.node, err = j.Nodes.NodeByID(ctx, systemActor(), j.attempt.NodeID); err == nil {
+		j.where, j.credential, err = j.Nodes.OpenSSH(ctx, systemActor(), j.attempt.NodeID)
 	}
 	if err != nil {
 		return j.explainMasked(ctx, "open", err)
@@ -98,7 +98,7 @@ func (j *provisionJob) beginStep(ctx context.Context, key string) error {
 	step := j.step
 	j.mu.Unlock()
 	return j.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.InsertProvisionStep(ctx, j.attempt, step)
+		return tx.Provisions().InsertStep(ctx, j.attempt, step)
 	})
 }
 
@@ -164,10 +164,10 @@ func (j *provisionJob) storeOutput(status *controlplane.ProvisionStepStatus) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	err := j.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		if err := tx.SetProvisionStep(ctx, j.attempt, step); err != nil || status == nil {
+		if err := tx.Provisions().SetStep(ctx, j.attempt, step); err != nil || status == nil {
 			return err
 		}
-		return tx.AddNodeEvent(ctx, j.attempt.NodeID, controlplane.NodeProvisionStep,
+		return tx.NodeEvents().Add(ctx, j.attempt.NodeID, controlplane.NodeProvisionStep,
 			clipText(step.Key+": "+string(step.Status)+"\n"+step.Output))
 	})
 	if err != nil {

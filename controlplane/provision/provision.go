@@ -12,7 +12,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -39,7 +39,7 @@ var (
 // Config is what provisioning needs.
 type Config struct {
 	Store    *postgres.Store
-	Catalog  *catalog.Catalog
+	Nodes    *nodes.Nodes
 	Listener *postgres.Listener
 	Connect  Connect
 	// Program is the path of the agent's binary: this very program.
@@ -65,7 +65,7 @@ func (p *Provisioner) HostKey(
 	if err := access.Check(who, access.Admin, access.Object{}); err != nil {
 		return HostKey{}, err
 	}
-	where, err := p.Catalog.SSHAddress(host, port)
+	where, err := p.Nodes.SSHAddress(host, port)
 	if err != nil {
 		return HostKey{}, err
 	}
@@ -121,10 +121,10 @@ func (p *Provisioner) claimAttempt(
 	ctx context.Context,
 ) (a controlplane.ProvisionAttempt, ok bool, err error) {
 	err = p.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		if a, ok, err = tx.ClaimProvision(ctx, p.Holder, lease); err != nil || !ok {
+		if a, ok, err = tx.Provisions().Claim(ctx, p.Holder, lease); err != nil || !ok {
 			return err
 		}
-		return tx.AddNodeEvent(ctx, a.NodeID, controlplane.NodeProvisioning,
+		return tx.NodeEvents().Add(ctx, a.NodeID, controlplane.NodeProvisioning,
 			fmt.Sprintf("attempt %d by %s", a.Number, a.StartedBy))
 	})
 	return a, ok && err == nil, err
@@ -134,7 +134,7 @@ func (p *Provisioner) claimAttempt(
 // came.
 func (p *Provisioner) endLost(ctx context.Context) error {
 	return p.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		lost, err := tx.LostProvisions(ctx)
+		lost, err := tx.Provisions().ListLost(ctx)
 		if err != nil {
 			return err
 		}
@@ -159,11 +159,11 @@ func endAttempt(ctx context.Context, tx *postgres.Tx, a controlplane.ProvisionAt
 		a.Remedy = why.Remedy
 		detail = fmt.Sprintf("attempt %d: error: %s", a.Number, why.Message)
 	}
-	ended, err := tx.EndProvision(ctx, a, holder)
+	ended, err := tx.Provisions().End(ctx, a, holder)
 	if err != nil || !ended {
 		return err
 	}
-	return tx.AddNodeEvent(ctx, a.NodeID, controlplane.NodeProvisioning, clipText(detail))
+	return tx.NodeEvents().Add(ctx, a.NodeID, controlplane.NodeProvisioning, clipText(detail))
 }
 
 func clipText(s string) string {
@@ -199,7 +199,7 @@ func (p *Provisioner) runAttempt(stop context.Context, a controlplane.ProvisionA
 	defer cancel()
 	err := p.Store.InTx(last, func(tx *postgres.Tx) error {
 		if why == nil && j.where.Forget {
-			if _, err := tx.ForgetNodeSSH(last, a.NodeID); err != nil {
+			if _, err := tx.Provisions().DeleteSSH(last, a.NodeID); err != nil {
 				return err
 			}
 		}
@@ -224,7 +224,7 @@ func (p *Provisioner) renewLease(
 		}
 		ours := true
 		err := p.Store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-			ours, err = tx.RenewProvision(ctx, a, p.Holder, lease)
+			ours, err = tx.Provisions().Renew(ctx, a, p.Holder, lease)
 			return err
 		})
 		if err == nil && !ours {

@@ -82,7 +82,7 @@ func (r *Reach) IssueTicket(
 			return err
 		}
 		expires = now.Add(ticketLasts)
-		return tx.PutReachTicket(ctx, controlplane.ReachTicket{Digest: hashTicket(text),
+		return tx.ReachTickets().Put(ctx, controlplane.ReachTicket{Digest: hashTicket(text),
 			User: actor.UserID(), Credential: actor.Credential(), Deployment: w.Deployment, Step: w.Step,
 			Kind: w.Kind, Port: w.Port, ExpiresAt: expires})
 	})
@@ -109,7 +109,7 @@ func hashTicket(ticket string) []byte {
 // checkAccess checks everything that can be known without asking the node.
 func checkAccess(ctx context.Context, tx *postgres.Tx, actor access.Actor, w ConnectionRequest,
 ) (controlplane.Deployment, error) {
-	d, err := tx.Deployment(ctx, w.Deployment)
+	d, err := tx.Deployments().Get(ctx, w.Deployment)
 	if err != nil {
 		return d, err
 	}
@@ -175,7 +175,7 @@ func (r *Reach) Redeem(
 ) (*OpenConnection, error) {
 	var t controlplane.ReachTicket
 	err := r.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-		t, err = tx.TakeReachTicket(ctx, hashTicket(ticket.Reveal()))
+		t, err = tx.ReachTickets().Take(ctx, hashTicket(ticket.Reveal()))
 		return err
 	})
 	if controlplane.KindOf(err) == controlplane.NotFound ||
@@ -234,7 +234,7 @@ func (r *Reach) openVisit(
 }
 
 func (r *Reach) insertAudit(ctx context.Context, e controlplane.AuditEntry) error {
-	return r.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.InsertAudit(ctx, e) })
+	return r.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.Audit().Insert(ctx, e) })
 }
 
 // CloseWrite ends what is sent to the service. Many protocols answer only then.

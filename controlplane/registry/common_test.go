@@ -15,8 +15,8 @@ import (
 	"github.com/nullops/nullops/controlplane/registry"
 )
 
-// paged serves a list of tags in pages of 100, however many are asked for.
-func paged(total int, link func(next int) []string) http.HandlerFunc {
+// servePages serves a list of tags in pages of 100, however many are asked for.
+func servePages(total int, link func(next int) []string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if pingRegistry(w, r) {
 			return
@@ -52,7 +52,7 @@ func TestListTags_ManyPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := serve(t, paged(6_050, link))
+			f := serve(t, servePages(6_050, link))
 			l, err := client(t, registry.Config{AnswerTime: time.Minute}).
 				ListTags(t.Context(), source(f.host()))
 			if err != nil || len(l.Tags) != 6_050 {
@@ -121,7 +121,7 @@ func TestListTags_EndlessLists(t *testing.T) {
 func TestListTags_SlowList(t *testing.T) {
 	t.Parallel()
 	after := make(chan struct{})
-	inner := paged(300, func(next int) []string {
+	inner := servePages(300, func(next int) []string {
 		return []string{fmt.Sprintf(`</v2/shop/api/tags/list?last=%d>; rel="next"`, next)}
 	})
 	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -152,7 +152,7 @@ func TestListTags_SlowList(t *testing.T) {
 // background.
 func TestListTags_ReadsOnBehind(t *testing.T) {
 	t.Parallel()
-	inner := paged(500, func(next int) []string {
+	inner := servePages(500, func(next int) []string {
 		return []string{fmt.Sprintf(`</v2/shop/api/tags/list?last=%d>; rel="next"`, next)}
 	})
 	f := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -90,7 +90,7 @@ type play struct {
 	fails bool
 }
 
-func played(t *testing.T, r recorded) *play {
+func playRecording(t *testing.T, r recorded) *play {
 	p := &play{recorded: r}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.answer))
 	t.Cleanup(p.Close)
@@ -136,7 +136,7 @@ func TestWays_TellTheSame(t *testing.T) {
 	for _, r := range recordings() {
 		t.Run(string(r.kind), func(t *testing.T) {
 			t.Parallel()
-			p := played(t, r)
+			p := playRecording(t, r)
 			host := strings.TrimPrefix(p.URL, "http://")
 			s := Source{Registry: controlplane.Registry{Host: host, Insecure: true},
 				Credentials: controlplane.Credentials{Username: "robot",
@@ -181,8 +181,8 @@ func TestWays_TellTheSame(t *testing.T) {
 func TestWays_StayAtTheirHost(t *testing.T) {
 	t.Parallel()
 	r := recordings()[1]
-	stranger := played(t, r)
-	p := played(t, r)
+	stranger := playRecording(t, r)
+	p := playRecording(t, r)
 	p.second = stranger.URL + "/steal"
 	a := &vendorClient{base: p.URL, guard: newGuard(controlplane.Registry{
 		Host: strings.TrimPrefix(p.URL, "http://"), Insecure: true},

@@ -39,7 +39,7 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	return r.Store.InTx(late, func(tx *postgres.Tx) error { return tx.SaveReview(late, x) })
+	return r.Store.InTx(late, func(tx *postgres.Tx) error { return tx.Reviews().Save(late, x) })
 }
 
 func isSettled(s controlplane.ReviewState) bool {
@@ -70,7 +70,7 @@ func (r *Reviews) ruleOf(
 	ctx context.Context, x controlplane.Review,
 ) (rule controlplane.ReviewRule, err error) {
 	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		rule, err = tx.ReviewRuleByID(ctx, x.Rule)
+		rule, err = tx.ReviewRules().ByID(ctx, x.Rule)
 		return err
 	})
 	return rule, err
@@ -109,7 +109,7 @@ func (r *Reviews) checkOwner(ctx context.Context, rule controlplane.ReviewRule,
 	other := d.CreatedBy != worker.Name() || d.Project != rule.Project
 	if !other {
 		err := r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-			other, err = tx.HasOtherOwner(ctx, d.ID, x.ID)
+			other, err = tx.Reviews().HasOtherOwner(ctx, d.ID, x.ID)
 			return err
 		})
 		if err != nil {
@@ -127,6 +127,11 @@ const nameTaken = "name_taken"
 
 func (r *Reviews) removeDeployment(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) error {
+	if isNewGoal(*x) {
+		if changed, err := r.followHost(ctx, rule, x); changed || err != nil {
+			return err
+		}
+	}
 	d, err := r.findDeployment(ctx, rule, x)
 	if controlplane.CodeOf(err) == nameTaken {
 		d, err = nil, nil // nothing of ours is left
@@ -144,6 +149,11 @@ func (r *Reviews) removeDeployment(ctx context.Context, rule controlplane.Review
 		x.Detail = describeDelay("the deployment is not removed yet", *d)
 	}
 	return r.takeDown(ctx, *d)
+}
+
+// isNewGoal reports whether this is the first look after an event.
+func isNewGoal(x controlplane.Review) bool {
+	return x.State == controlplane.ReviewWaiting && x.Detail == ""
 }
 
 // takeDown requests the removal of a deployment unless it is being removed already.
@@ -171,10 +181,10 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 	}
 	// An event does not say what happened since, and neither does a long wait for an image. So the
 	// code host is asked again after that.
-	first := x.State == controlplane.ReviewWaiting && x.Detail == ""
+	first := isNewGoal(*x)
 	if first {
-		if closed, at := r.isClosed(ctx, rule, x); closed {
-			return r.closeReview(ctx, x, at)
+		if changed, err := r.followHost(ctx, rule, x); changed || err != nil {
+			return err
 		}
 	}
 	versions, news, err := r.chooseVersions(ctx, rule, x, d)
@@ -185,8 +195,8 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 		return r.waitForNewerImage(rule, x, *d)
 	}
 	if !first && (d == nil || d.Goal != controlplane.GoalGone) {
-		if closed, at := r.isClosed(ctx, rule, x); closed {
-			return r.closeReview(ctx, x, at)
+		if changed, err := r.followHost(ctx, rule, x); changed || err != nil {
+			return err
 		}
 	}
 	x.State = controlplane.ReviewCreating

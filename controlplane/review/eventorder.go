@@ -60,7 +60,7 @@ func rememberClosed(ctx context.Context, tx *postgres.Tx, rule controlplane.Revi
 		return err
 	}
 	x.Detail = "closed before anything was made"
-	return tx.StoreClosedReview(ctx, x)
+	return tx.Reviews().StoreClosed(ctx, x)
 }
 
 // seenFor is how long a body is refused that came without an id. The same may
@@ -121,12 +121,12 @@ func (d delivery) recordDelivery(ctx context.Context, tx *postgres.Tx,
 	rule controlplane.ReviewRuleID) (fresh bool, err error) {
 	fresh = true
 	if d.body != "" {
-		if fresh, err = tx.RecordReviewEvent(ctx, rule, d.body, seenFor); err != nil {
+		if fresh, err = tx.Reviews().RecordEvent(ctx, rule, d.body, seenFor); err != nil {
 			return false, err
 		}
 	}
 	if d.id == "" {
 		return fresh, nil
 	}
-	return tx.RecordReviewEvent(ctx, rule, d.id, keepFor)
+	return tx.Reviews().RecordEvent(ctx, rule, d.id, keepFor)
 }

@@ -75,7 +75,7 @@ func findReview(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRu
 	if e.repositoryID == "" {
 		return findByName(ctx, tx, rule, *e)
 	}
-	old, known, err = tx.ReviewOfRepository(ctx, rule.ID, e.repositoryID, e.number)
+	old, known, err = tx.Reviews().ByRepository(ctx, rule.ID, e.repositoryID, e.number)
 	if err != nil || known {
 		return old, known, err
 	}
@@ -93,15 +93,15 @@ func findByName(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRu
 	if rule.Source == controlplane.ReviewRegistry {
 		// The images of one revision are pushed to several repositories, and
 		// belong into one deployment.
-		return tx.ReviewOfTag(ctx, rule.ID, clipText(e.branch, maxBranch))
+		return tx.Reviews().ByTag(ctx, rule.ID, clipText(e.branch, maxBranch))
 	}
-	old, known, err = tx.ReviewByKey(ctx, rule.ID, e.reviewKey())
+	old, known, err = tx.Reviews().ByKey(ctx, rule.ID, e.reviewKey())
 	if err != nil || known || !e.isKeyLossy() {
 		return old, known, err
 	}
 	// One that an older version stored. It may be of another branch or repository
 	// with the same beginning, which a repository or branch that is stored shows.
-	old, known, err = tx.ReviewByKey(ctx, rule.ID, e.plainKey())
+	old, known, err = tx.Reviews().ByKey(ctx, rule.ID, e.plainKey())
 	mine := old.Repository == "" && old.Number == e.number &&
 		old.Branch == clipText(e.branch, maxBranch)
 	if err != nil || !known || !mine {
@@ -118,7 +118,7 @@ func chooseName(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRu
 	plain, hash := e.deploymentName(rule), e.identityHash(rule.ID)
 	name := plain
 	for _, digits := range []int{6, 12, 24} {
-		free, err := tx.IsReviewNameFree(ctx, name)
+		free, err := tx.Reviews().IsNameFree(ctx, name)
 		if err != nil || free {
 			return name, err
 		}

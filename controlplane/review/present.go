@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -14,30 +15,65 @@ import (
 // presentTime is how long a code host may take to say what a pull request is now.
 const presentTime = 5 * time.Second
 
-// isClosed asks the code host whether a pull request is closed by now, before
-// something is made for it: the events that were delayed or lost are not known
-// here. A host that cannot be asked or does not answer leaves the decision to the
-// order of the events.
-func (r *Reviews) isClosed(ctx context.Context, rule controlplane.ReviewRule,
-	x *controlplane.Review) (closed bool, at time.Time) {
+// present is a pull request as its code host shows it when it is asked.
+type present struct {
+	closed bool
+	// commit and branch are its head's; empty if the host does not say.
+	commit, branch string
+	// at is the host's own time of this state; zero if it tells none.
+	at time.Time
+}
+
+// followHost asks the code host what a pull request is now, before something is made or removed
+// for it: events may be delayed or lost, and of two in one second nobody knows which was first. It
+// reports whether the review is changed by the answer. A host that cannot be asked or does not
+// answer leaves the decision to the order of the events.
+func (r *Reviews) followHost(ctx context.Context, rule controlplane.ReviewRule,
+	x *controlplane.Review) (changed bool, err error) {
+	now, ok := r.askHost(ctx, rule, x)
+	switch {
+	case !ok || now.closed && x.Want == controlplane.GoalGone:
+		return false, nil
+	case now.closed:
+		return true, r.closeReview(ctx, x, now.at)
+	case now.changes(*x):
+		return true, r.updateReview(ctx, rule, x, now)
+	}
+	return false, nil
+}
+
+// askHost reports whether the host answered.
+func (r *Reviews) askHost(ctx context.Context, rule controlplane.ReviewRule,
+	x *controlplane.Review) (now present, ok bool) {
 	h, ok, err := r.codeHostOf(ctx, rule, x)
-	if err != nil || !ok {
-		return false, at
+	if err != nil || !ok || rule.Source == controlplane.ReviewGeneric {
+		return now, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, presentTime)
 	defer cancel()
-	closed, at, err = h.pullRequestState(ctx, *x)
+	now, err = h.pullRequestState(ctx, *x)
 	if err != nil {
 		r.Log.InfoContext(ctx, "the state of a pull request is not known", "rule", rule.Name,
 			"review", x.Key, "error", err)
-		return false, at
 	}
-	return closed, at
+	return now, err == nil
+}
+
+// changes reports whether an open pull request is something else than its review says. A state
+// that is older than the newest event, from a copy at the host that is behind, changes nothing.
+func (p present) changes(x controlplane.Review) bool {
+	if p.at.IsZero() || p.at.Before(x.EventAt) {
+		return false
+	}
+	if x.Want == controlplane.GoalGone {
+		return !x.EventAt.IsZero()
+	}
+	return p.commit != "" && p.commit != x.Commit
 }
 
 // pullRequestState returns the state of a pull request on its code host.
 func (h codeHost) pullRequestState(ctx context.Context, x controlplane.Review) (
-	closed bool, at time.Time, err error) {
+	now present, err error) {
 	path := ""
 	switch h.rule.Source {
 	case controlplane.ReviewGitHub, controlplane.ReviewGitea:
@@ -45,16 +81,45 @@ func (h codeHost) pullRequestState(ctx context.Context, x controlplane.Review) (
 	case controlplane.ReviewGitLab:
 		path = fmt.Sprintf("/projects/%s/merge_requests/%d", h.repositoryPath(x), x.Number)
 	default:
-		return false, at, nil // there is no such question
+		return now, nil // there is no such question
 	}
 	var said struct {
 		State   string `json:"state"`
 		Updated string `json:"updated_at"`
+		Head    struct {
+			Ref string `json:"ref"`
+			SHA string `json:"sha"`
+		} `json:"head"`
+		// GitLab's head.
+		Branch string `json:"source_branch"`
+		SHA    string `json:"sha"`
 	}
 	if err := h.callAPI(ctx, http.MethodGet, path, nil, &said); err != nil {
-		return false, at, fmt.Errorf("ask for the state: %w", err)
+		return now, fmt.Errorf("ask for the state: %w", err)
 	}
-	return said.State == "closed" || said.State == "merged", readTime(said.Updated), nil
+	return present{closed: said.State == "closed" || said.State == "merged",
+		commit: clipText(cmp.Or(said.Head.SHA, said.SHA), 64),
+		branch: cmp.Or(said.Head.Ref, said.Branch), at: readTime(said.Updated)}, nil
+}
+
+// updateReview stores the head that the code host shows, as its event would, unless an event
+// came in meanwhile.
+func (r *Reviews) updateReview(ctx context.Context, rule controlplane.ReviewRule,
+	x *controlplane.Review, now present) error {
+	e := event{repository: x.Repository, repositoryID: x.RepositoryID, number: x.Number,
+		branch: cmp.Or(now.branch, x.Branch), commit: cmp.Or(now.commit, x.Commit),
+		title: x.Title, link: x.Link, at: now.at}
+	x.State, x.Detail = controlplane.ReviewWaiting, ""
+	return r.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		if err := lockEvents(ctx, tx); err != nil {
+			return err
+		}
+		old, known, err := tx.Reviews().ByKey(ctx, rule.ID, x.Key)
+		if err != nil || !known || old.Generation != x.Generation {
+			return err
+		}
+		return putReview(ctx, tx, rule, e, old, known)
+	})
 }
 
 // closeReview stores that the code host calls a pull request closed, as its event
@@ -63,7 +128,7 @@ func (r *Reviews) closeReview(
 	ctx context.Context, x *controlplane.Review, at time.Time,
 ) error {
 	x.State, x.Detail = controlplane.ReviewWaiting, "the code host says that it is closed"
-	return r.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.CloseReview(ctx, *x, at) })
+	return r.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.Reviews().Close(ctx, *x, at) })
 }
 
 // codeHostOf returns the API of the code host of a rule; ok is false if the rule does not use it

@@ -111,7 +111,7 @@ func (r *Reviews) readRule(
 		return rule, errUnsigned
 	}
 	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		rule, err = tx.ReviewRuleByName(ctx, name)
+		rule, err = tx.ReviewRules().ByName(ctx, name)
 		return err
 	})
 	if controlplane.KindOf(err) == controlplane.NotFound {
@@ -163,9 +163,7 @@ func equalConstantTime(a, b string) bool {
 func (r *Reviews) storeEvent(ctx context.Context, rule controlplane.ReviewRule, e event,
 	d delivery) (said string, err error) {
 	err = r.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		// One event after another: each sees what the earlier ones made, and which
-		// names they chose.
-		if err := tx.LockObject(ctx, "review events"); err != nil {
+		if err := lockEvents(ctx, tx); err != nil {
 			return err
 		}
 		old, known, err := findReview(ctx, tx, rule, &e)
@@ -186,7 +184,7 @@ func (r *Reviews) storeEvent(ctx context.Context, rule controlplane.ReviewRule, 
 			said = taken
 			return putReview(ctx, tx, rule, e, old, known)
 		case known && said != alreadyClosed:
-			return tx.TouchReview(ctx, old.ID, e.at)
+			return tx.Reviews().Touch(ctx, old.ID, e.at)
 		case !known && !e.fork:
 			return rememberClosed(ctx, tx, rule, e)
 		default:
@@ -194,6 +192,12 @@ func (r *Reviews) storeEvent(ctx context.Context, rule controlplane.ReviewRule, 
 		}
 	})
 	return said, err
+}
+
+// lockEvents stores one event after another: each sees what the earlier ones made, and which
+// names they chose.
+func lockEvents(ctx context.Context, tx *postgres.Tx) error {
+	return tx.LockObject(ctx, "review events")
 }
 
 // filterEvent says why a rule is not for an event; "" when it is. What a rule
@@ -226,5 +230,5 @@ func putReview(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRul
 	} else if x.Deployment, err = chooseName(ctx, tx, rule, e); err != nil {
 		return err
 	}
-	return tx.PutReview(ctx, x)
+	return tx.Reviews().Put(ctx, x)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/lifecycle"
 )
 
 // reportResult posts to the pull request: one comment, which later calls edit, and the
@@ -71,12 +72,26 @@ func (r *Reviews) deploymentResult(ctx context.Context, x *controlplane.Review) 
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, s := range v.Services {
-		if s.URL != "" && x.State == controlplane.ReviewReady {
-			all = append(all, s.URL)
-		}
+	if x.State == controlplane.ReviewReady {
+		all = serviceLinks(v.Services)
 	}
 	return append(all, r.URL+"/deployments/"+string(x.DeploymentID)), v.Tests, nil
+}
+
+// serviceLinks returns the URLs of the services, and then those of their further exposed ports.
+func serviceLinks(services []lifecycle.ServiceView) (all []string) {
+	var further []string
+	for _, s := range services {
+		if s.URL != "" {
+			all = append(all, s.URL)
+		}
+		for _, p := range s.Ports {
+			if u := s.PortURLs[p.Name]; u != "" && u != s.URL {
+				further = append(further, u)
+			}
+		}
+	}
+	return append(all, further...)
 }
 
 // codeHost is one code host's API.

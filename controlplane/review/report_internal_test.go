@@ -62,7 +62,7 @@ func TestPost_SpeaksEachHostsLanguage(t *testing.T) {
 		if err := h.postStatus(t.Context(), x, []string{"http://a", "http://b"}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := server.asked(); !slices.Equal(got, []string{c.made, c.edited, c.success}) {
+		if got := server.listRequests(); !slices.Equal(got, []string{c.made, c.edited, c.success}) {
 			t.Errorf("%s is asked %q", c.source, got)
 		}
 		if slices.ContainsFunc(server.keys, func(k string) bool { return k != c.key }) {
@@ -70,11 +70,11 @@ func TestPost_SpeaksEachHostsLanguage(t *testing.T) {
 		}
 		x.State = controlplane.ReviewFailed
 		if err := h.postStatus(t.Context(), x, nil, nil); err != nil ||
-			!strings.Contains(server.asked()[3], c.failure) {
-			t.Errorf("%s: failure is %q %v", c.source, server.asked()[3], err)
+			!strings.Contains(server.listRequests()[3], c.failure) {
+			t.Errorf("%s: failure is %q %v", c.source, server.listRequests()[3], err)
 		}
 		x.State = controlplane.ReviewRemoved
-		if err := h.postStatus(t.Context(), x, nil, nil); err != nil || len(server.asked()) != 4 {
+		if err := h.postStatus(t.Context(), x, nil, nil); err != nil || len(server.listRequests()) != 4 {
 			t.Errorf("%s: a removal sets the status of a commit: %v", c.source, err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestPost_GenericHostGetsOneMessage(t *testing.T) {
 	}
 	want := `POST / {"commit":"abc1234","deployment":"shop-12","key":"acme/shop#12","number":12,` +
 		`"state":"ready","text":"text"}`
-	if got := server.asked(); !slices.Equal(got, []string{want}) {
+	if got := server.listRequests(); !slices.Equal(got, []string{want}) {
 		t.Errorf("it is asked %q", got)
 	}
 }
@@ -107,7 +107,7 @@ func TestPost_EscapesTheRepository(t *testing.T) {
 		h, x := newHost(newReviews(), controlplane.ReviewGitHub, server.URL), sampleReview()
 		x.Repository, x.Key = repository, "old/key#12"
 		err := h.postComment(t.Context(), &x, "text")
-		if got := server.asked(); err != nil || len(got) != 1 || !strings.HasPrefix(got[0],
+		if got := server.listRequests(); err != nil || len(got) != 1 || !strings.HasPrefix(got[0],
 			"POST "+want) {
 			t.Errorf("%q: %q %v", repository, got, err)
 		}
@@ -132,7 +132,7 @@ func TestCallAPI_FailsWithoutSecrets(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if len(moved.asked()) != 1 {
+	if len(moved.listRequests()) != 1 {
 		t.Error("a redirect was followed with the token")
 	}
 }
@@ -162,27 +162,32 @@ func TestPresent_AsksWhetherItIsClosed(t *testing.T) {
 		source        controlplane.ReviewSource
 		answer, asked string
 		closed        bool
+		head          string
 	}{
-		{controlplane.ReviewGitHub, `{"state":"closed"`, "GET /repos/acme/shop/pulls/12", true},
-		{controlplane.ReviewGitea, `{"state":"open"`, "GET /repos/acme/shop/pulls/12", false},
+		{controlplane.ReviewGitHub, `{"state":"closed"`, "GET /repos/acme/shop/pulls/12", true, ""},
+		{controlplane.ReviewGitHub, `{"state":"open","head":{"ref":"x/y","sha":"a2"}`,
+			"GET /repos/acme/shop/pulls/12", false, "x/y a2"},
+		{controlplane.ReviewGitea, `{"state":"open","head":{"ref":"x/y","sha":"a2"}`,
+			"GET /repos/acme/shop/pulls/12", false, "x/y a2"},
 		{controlplane.ReviewGitLab, `{"state":"merged"`,
-			"GET /projects/acme%2Fshop/merge_requests/12", true},
-		{controlplane.ReviewGitLab, `{"state":"opened"`,
-			"GET /projects/acme%2Fshop/merge_requests/12", false},
-		{controlplane.ReviewGeneric, `{"state":"closed"`, "", false},
+			"GET /projects/acme%2Fshop/merge_requests/12", true, ""},
+		{controlplane.ReviewGitLab, `{"state":"opened","sha":"a2","source_branch":"x/y"`,
+			"GET /projects/acme%2Fshop/merge_requests/12", false, "x/y a2"},
+		{controlplane.ReviewGeneric, `{"state":"closed"`, "", false, ""},
 	} {
 		server := newFakeHost(t, 200, c.answer+`,"updated_at":"2026-01-02T10:00:01Z"}`)
-		closed, when, err := newHost(newReviews(), c.source, server.URL).pullRequestState(t.Context(),
+		now, err := newHost(newReviews(), c.source, server.URL).pullRequestState(t.Context(),
 			sampleReview())
-		if err != nil || closed != c.closed || c.asked != "" && !when.Equal(at) ||
-			strings.Join(server.asked(), " ") != c.asked {
-			t.Errorf("%s: closed %v at %s, %v: asked %q", c.source, closed, when, err, server.asked())
+		if err != nil || now.closed != c.closed ||
+			strings.TrimSpace(now.branch+" "+now.commit) != c.head || c.asked != "" && !now.at.Equal(at) ||
+			strings.Join(server.listRequests(), " ") != c.asked {
+			t.Errorf("%s: %+v, %v: asked %q", c.source, now, err, server.listRequests())
 		}
 	}
 	server := newFakeHost(t, 404, `{"state":"closed"}`)
-	if closed, _, err := newHost(newReviews(), controlplane.ReviewGitHub,
+	if now, err := newHost(newReviews(), controlplane.ReviewGitHub,
 		server.URL).pullRequestState(t.Context(),
-		sampleReview()); closed || err == nil {
+		sampleReview()); now.closed || err == nil {
 		t.Errorf("a host that does not know it closes it: %v", err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
@@ -37,6 +38,7 @@ const (
 type Config struct {
 	Store     *postgres.Store
 	Catalog   *catalog.Catalog
+	Keys      *keyring.Keyring
 	Lifecycle *lifecycle.Lifecycle
 	// Off is where the addresses of code hosts may not lead.
 	Off controlplane.OffLimits
@@ -96,7 +98,7 @@ func (r *Reviews) Run(ctx context.Context, wake <-chan struct{}) error {
 func (r *Reviews) advanceDue(ctx context.Context, forget *time.Time) error {
 	var due []controlplane.Review
 	err := r.Store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-		due, err = tx.ClaimReviews(ctx, holdFor, atOnce)
+		due, err = tx.Reviews().Claim(ctx, holdFor, atOnce)
 		return err
 	})
 	if err != nil {
@@ -109,7 +111,7 @@ func (r *Reviews) advanceDue(ctx context.Context, forget *time.Time) error {
 	if time.Now().After(*forget) {
 		*forget = time.Now().Add(time.Hour)
 		errs = append(errs, r.Store.InTx(ctx, func(tx *postgres.Tx) error {
-			_, err := tx.ForgetReviewEvents(ctx, time.Now().Add(-keepFor), 10_000)
+			_, err := tx.Reviews().DeleteOldEvents(ctx, time.Now().Add(-keepFor), 10_000)
 			return err
 		}))
 	}

@@ -43,7 +43,7 @@ func (r *Reviews) ListRules(
 		return nil, "", err
 	}
 	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListReviewRules(ctx, p.After, p.FetchLimit())
+		all, err = tx.ReviewRules().List(ctx, p.After, p.FetchLimit())
 		return err
 	})
 	all, next = controlplane.CutPage(p, all, func(x controlplane.ReviewRule) string { return x.Name })
@@ -57,10 +57,10 @@ func (r *Reviews) GetRule(ctx context.Context, actor access.Actor, name string) 
 		return rule, nil, err
 	}
 	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		if rule, err = tx.ReviewRuleByName(ctx, name); err != nil {
+		if rule, err = tx.ReviewRules().ByName(ctx, name); err != nil {
 			return err
 		}
-		reviews, err = tx.ListReviews(ctx, rule.ID, 100)
+		reviews, err = tx.Reviews().List(ctx, rule.ID, 100)
 		return err
 	})
 	return rule, reviews, err
@@ -73,7 +73,7 @@ func (r *Reviews) PutRule(
 ) (out RuleSaved, err error) {
 	err = r.changeRule(ctx, actor, "put rule", p.Rule.Name, func(tx *postgres.Tx) error {
 		out = RuleSaved{}
-		old, err := tx.ReviewRuleByName(ctx, p.Rule.Name)
+		old, err := tx.ReviewRules().ByName(ctx, p.Rule.Name)
 		out.Created = controlplane.KindOf(err) == controlplane.NotFound
 		if err != nil && !out.Created {
 			return err
@@ -88,7 +88,7 @@ func (r *Reviews) PutRule(
 			return err
 		}
 		out.Rule = rule
-		if err := tx.PutReviewRule(ctx, rule); err != nil {
+		if err := tx.ReviewRules().Put(ctx, rule); err != nil {
 			return err
 		}
 		out.Changed = rule != old
@@ -126,35 +126,35 @@ func (r *Reviews) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Ac
 // sealSecret stores a hidden value, and notes a change unless it is stored already.
 func (r *Reviews) sealSecret(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
 	plain controlplane.Plain, out *RuleSaved) error {
-	stored, err := tx.OutwardSecret(ctx, id)
+	stored, err := tx.OutwardSecrets().Get(ctx, id)
 	if err != nil {
 		return err
 	}
 	if stored != nil {
-		have, err := r.Catalog.OpenWebhookSecret(actor, id, stored)
+		have, err := r.Keys.OpenWebhookSecret(actor, id, stored)
 		if err == nil && have.Equal(plain) {
 			return nil
 		}
 	}
 	out.Changed = out.Changed || stored != nil || !plain.IsEmpty()
-	sealed, err := r.Catalog.SealWebhookSecret(actor, id, plain)
+	sealed, err := r.Keys.SealWebhookSecret(actor, id, plain)
 	if err != nil {
 		return err
 	}
-	return tx.PutOutwardSecret(ctx, id, sealed)
+	return tx.OutwardSecrets().Put(ctx, id, sealed)
 }
 
 // openSecret returns the value that is sealed under an id; empty if there is none.
 func (r *Reviews) openSecret(ctx context.Context, id string) (controlplane.Plain, error) {
 	var sealed controlplane.Sealed
 	err := r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		sealed, err = tx.OutwardSecret(ctx, id)
+		sealed, err = tx.OutwardSecrets().Get(ctx, id)
 		return err
 	})
 	if err != nil || sealed == nil {
 		return controlplane.Plain{}, err
 	}
-	return r.Catalog.OpenWebhookSecret(worker, id, sealed)
+	return r.Keys.OpenWebhookSecret(worker, id, sealed)
 }
 
 func secretObject(id controlplane.ReviewRuleID) string { return "rule/" + string(id) }
@@ -170,14 +170,14 @@ func newSecret() controlplane.Plain {
 // DeleteRule removes a rule. Its deployments stay.
 func (r *Reviews) DeleteRule(ctx context.Context, actor access.Actor, name string) error {
 	return r.changeRule(ctx, actor, "delete rule", name, func(tx *postgres.Tx) error {
-		rule, err := tx.ReviewRuleByName(ctx, name)
+		rule, err := tx.ReviewRules().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteOutwardSecrets(ctx, secretObject(rule.ID)); err != nil {
+		if err := tx.OutwardSecrets().DeleteOf(ctx, secretObject(rule.ID)); err != nil {
 			return err
 		}
-		return tx.DeleteReviewRule(ctx, rule.ID)
+		return tx.ReviewRules().Delete(ctx, rule.ID)
 	})
 }
 
@@ -203,10 +203,10 @@ func checkRule(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRul
 		return invalidError("name", "name_long", "a rule's name begins the names of its deployments",
 			"Choose one of at most 24 characters.")
 	}
-	if _, err := tx.LoadRunTarget(ctx, rule.Project); err != nil {
+	if _, err := tx.Projects().LoadRunTarget(ctx, rule.Project); err != nil {
 		return invalidField("project", err)
 	}
-	if _, err := tx.TargetEnvironment(ctx, rule.Environment); err != nil {
+	if _, err := tx.Environments().GetTarget(ctx, rule.Environment); err != nil {
 		return invalidField("environment", err)
 	}
 	if _, err := pipeline.MatchTag(rule.Branch, "x"); err != nil {

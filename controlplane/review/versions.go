@@ -17,7 +17,7 @@ func (r *Reviews) chooseVersions(ctx context.Context, rule controlplane.ReviewRu
 ) (versions map[pipeline.StepKey]string, news bool, err error) {
 	var target postgres.RunTarget
 	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		target, err = tx.LoadRunTarget(ctx, rule.Project)
+		target, err = tx.Projects().LoadRunTarget(ctx, rule.Project)
 		return err
 	})
 	if err != nil {

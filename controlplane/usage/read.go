@@ -44,11 +44,11 @@ func (u *Usage) NodeUsage(
 		return s, err
 	}
 	err = u.store.Read(ctx, func(tx *postgres.Tx) error {
-		n, err := tx.NodeByName(ctx, name)
+		n, err := tx.Nodes().ByName(ctx, name)
 		if err != nil {
 			return err
 		}
-		s.Rows, err = tx.ListUsage(ctx, string(n.ID), s.Width, s.From, s.To, mostPoints)
+		s.Rows, err = tx.Usage().List(ctx, string(n.ID), s.Width, s.From, s.To, mostPoints)
 		return err
 	})
 	return s, err
@@ -62,7 +62,7 @@ func (u *Usage) DeploymentUsage(ctx context.Context, actor access.Actor,
 		return s, err
 	}
 	err = u.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := tx.Deployment(ctx, id)
+		d, err := tx.Deployments().Get(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (u *Usage) DeploymentUsage(ctx context.Context, actor access.Actor,
 		if s, err = planSeries(q, time.Now()); err != nil {
 			return err
 		}
-		s.Rows, err = tx.ListUsage(ctx, string(d.ID), s.Width, s.From, s.To, mostPoints)
+		s.Rows, err = tx.Usage().List(ctx, string(d.ID), s.Width, s.From, s.To, mostPoints)
 		return err
 	})
 	return s, err

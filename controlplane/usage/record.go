@@ -84,7 +84,7 @@ func (u *Usage) flushVitals(
 	}
 	left := maps.Clone(all)
 	err := u.store.InTx(ctx, func(tx *postgres.Tx) error {
-		done, err := tx.SetVitalsOf(ctx, all)
+		done, err := tx.Nodes().SetVitalsOf(ctx, all)
 		for _, id := range done {
 			delete(left, id)
 		}
@@ -110,7 +110,7 @@ func storeBatches(ctx context.Context, tx *postgres.Tx, batches []*pending) erro
 	for _, p := range batches {
 		nodes[p.node] = true
 	}
-	marks, err := tx.LockUsageMarks(ctx, slices.Sorted(maps.Keys(nodes)))
+	marks, err := tx.Usage().LockMarks(ctx, slices.Sorted(maps.Keys(nodes)))
 	if err != nil {
 		return err
 	}
@@ -120,14 +120,14 @@ func storeBatches(ctx context.Context, tx *postgres.Tx, batches []*pending) erro
 		marks[p.node] = mark
 		items = append(items, fresh...)
 	}
-	if err := tx.AddUsage(ctx, aggregateRows(items)); err != nil {
+	if err := tx.Usage().Add(ctx, aggregateRows(items)); err != nil {
 		return err
 	}
 	var all []controlplane.UsageMark
 	for _, id := range slices.Sorted(maps.Keys(nodes)) {
 		all = append(all, marks[id])
 	}
-	return tx.PutUsageMarks(ctx, all)
+	return tx.Usage().PutMarks(ctx, all)
 }
 
 // newItems returns the items of a batch that are not stored yet, and the new mark.

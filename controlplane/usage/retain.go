@@ -44,12 +44,14 @@ func (u *Usage) Trim(ctx context.Context, actor access.Actor, now time.Time) (in
 			}
 		}
 	}
-	return total, u.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.DeleteUsageMarks(ctx) })
+	return total, u.store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.Usage().DeleteMarks(ctx)
+	})
 }
 
 func (u *Usage) dropOld(ctx context.Context, r Rule, now time.Time) (n int64, err error) {
 	err = u.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-		n, err = tx.DeleteOldestUsage(ctx, r.Width, r.Cutoff(now), trimAtOnce)
+		n, err = tx.Usage().DeleteOldest(ctx, r.Width, r.Cutoff(now), trimAtOnce)
 		return err
 	})
 	return n, err

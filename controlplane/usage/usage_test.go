@@ -87,7 +87,7 @@ func (r *rig) put(b controlplane.UsageBatch) error {
 func (r *rig) read(width time.Duration, subject string) (all []controlplane.UsageSum) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListUsage(r.t.Context(), subject, width, time.Now().Add(-96*time.Hour),
+		all, err = tx.Usage().List(r.t.Context(), subject, width, time.Now().Add(-96*time.Hour),
 			time.Now().Add(time.Hour), 100_000)
 		return err
 	})
@@ -191,7 +191,8 @@ func TestTrim(t *testing.T) {
 	for width, want := range map[time.Duration]int{usage.Raw: 1, usage.Minutely: 2, usage.Hourly: 3} {
 		var all []controlplane.UsageSum
 		err := r.store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
-			all, err = tx.ListUsage(t.Context(), string(r.node), width, time.Time{}, now.Add(time.Hour),
+			all, err = tx.Usage().List(t.Context(), string(r.node), width, time.Time{},
+				now.Add(time.Hour),
 				100)
 			return err
 		})
@@ -212,7 +213,7 @@ func TestObserve_WaitsForNobody(t *testing.T) {
 	memory := func() int64 {
 		var n controlplane.Node
 		err := r.store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
-			n, err = tx.NodeByID(t.Context(), r.node)
+			n, err = tx.Nodes().ByID(t.Context(), r.node)
 			return err
 		})
 		if err != nil {
@@ -225,11 +226,11 @@ func TestObserve_WaitsForNobody(t *testing.T) {
 	}
 	err := r.store.InTx(t.Context(), func(tx *postgres.Tx) error {
 		var env controlplane.EnvironmentID
-		n, err := tx.NodeByID(t.Context(), r.node)
+		n, err := tx.Nodes().ByID(t.Context(), r.node)
 		if env = n.EnvironmentID; err != nil {
 			return err
 		}
-		if _, err := tx.LockNodes(t.Context(), env); err != nil {
+		if _, err := tx.Placement().LockNodes(t.Context(), env); err != nil {
 			return err
 		}
 		return r.Flush(t.Context())

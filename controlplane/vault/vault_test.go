@@ -61,8 +61,8 @@ func transitRing(t *testing.T, c *vault.Client, keep time.Duration) *seal.Keyrin
 	return ring
 }
 
-// sealed fails unless the value opens again.
-func sealed(t *testing.T, ring *seal.Keyring, plain string) []byte {
+// sealAndOpen fails unless the value opens again.
+func sealAndOpen(t *testing.T, ring *seal.Keyring, plain string) []byte {
 	t.Helper()
 	out, err := ring.Seal(place(), []byte(plain))
 	if err != nil {
@@ -84,7 +84,7 @@ func TestTransit_WrapsInVaultAndBindsToThePlace(t *testing.T) {
 	server := vaulttest.New(t)
 	c, _ := connect(t, vault.Config{Address: server.URL, Auth: appRole(t)})
 	ring := transitRing(t, c, 0)
-	value := sealed(t, ring, "hunter2-canary")
+	value := sealAndOpen(t, ring, "hunter2-canary")
 	if kid, err := seal.KidOf(value); kid != "vault1" || err != nil {
 		t.Errorf("sealed under %q, %v", kid, err)
 	}
@@ -114,7 +114,7 @@ func TestTransit_Rotates(t *testing.T) {
 	server := vaulttest.New(t)
 	c, _ := connect(t, vault.Config{Address: server.URL, Auth: appRole(t)})
 	ring, replica := transitRing(t, c, time.Hour), transitRing(t, c, time.Hour)
-	old := sealed(t, ring, "value")
+	old := sealAndOpen(t, ring, "value")
 	server.RotateTransit()
 	if err := ring.Refresh(t.Context()); err != nil || ring.PrimaryKeyID() != "vault2" {
 		t.Fatalf("after a rotation: %s, %v", ring.PrimaryKeyID(), err)
@@ -140,11 +140,11 @@ func TestTransit_OutageNamesWhatWaits(t *testing.T) {
 	server := vaulttest.New(t)
 	c, logged := connect(t, vault.Config{Address: server.URL, Auth: appRole(t)})
 	ring := transitRing(t, c, time.Hour)
-	cached := sealed(t, ring, "value")
+	cached := sealAndOpen(t, ring, "value")
 	for name, breaks := range map[string]func(bool){
 		"unreachable": server.SetCut, "sealed": server.SetSealed,
 	} {
-		other := sealed(t, transitRing(t, c, 0), "other")
+		other := sealAndOpen(t, transitRing(t, c, 0), "other")
 		breaks(true)
 		opens(t, ring, cached, "value")
 		_, err := ring.Open(place(), other)
@@ -193,13 +193,13 @@ func TestKVKeys_AreReadAndRefreshed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sealed(t, ring, "value")
+	sealAndOpen(t, ring, "value")
 	server.PutKV("nullops", map[string]any{"keys": k2 + "," + k1})
 	both, err := seal.ParseKeyring(k2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opens(t, ring, sealed(t, both, "value of a replica that knows k2"),
+	opens(t, ring, sealAndOpen(t, both, "value of a replica that knows k2"),
 		"value of a replica that knows k2")
 	if ring.PrimaryKeyID() != "k2" {
 		t.Errorf("seals under %s", ring.PrimaryKeyID())

@@ -35,8 +35,8 @@ func ends(t *testing.T) (near, far *net.TCPConn) {
 	return one.(*net.TCPConn), other.(*net.TCPConn)
 }
 
-// secured returns both ends of a TLS connection over Conns.
-func secured(t *testing.T) (client, server *tls.Conn) {
+// connectTLS returns both ends of a TLS connection over Conns.
+func connectTLS(t *testing.T) (client, server *tls.Conn) {
 	t.Helper()
 	trusted := httptest.NewUnstartedServer(nil)
 	trusted.StartTLS()
@@ -107,7 +107,7 @@ func TestCopy_CarriesAllAndTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	enter, a := ends(t)
-	b, c := secured(t)
+	b, c := connectTLS(t)
 	d, leave := ends(t)
 	var all sync.WaitGroup
 	for _, way := range []struct{ to, from net.Conn }{{b, idleconn.WrapConn(a)},

@@ -224,13 +224,13 @@ func losesNoField(t *testing.T, base, known string) {
 		isCarried := slices.ContainsFunc(strings.Split(carriedFields, "\n"), func(part string) bool {
 			return strings.HasPrefix(field, part)
 		})
-		if isCarried && listed(got, "app", at, "") {
+		if isCarried && hasProblem(got, "app", at, "") {
 			t.Errorf("%s: it is not carried over: %+v", field, got.Notes)
 		}
 		// What the specification nests beside a carried field has a path.
 		for _, nested := range []string{"mode: global", "start_interval", "restart: true", "volume: {",
 			"pids:", "uid", "mode: 0440", "mode: host", "app_protocol", "reservations", "mode: 0700"} {
-			if strings.Contains(field, nested) && !listed(got, "app", at, strings.Fields(nested)[0]) {
+			if strings.Contains(field, nested) && !hasProblem(got, "app", at, strings.Fields(nested)[0]) {
 				t.Errorf("%s: it is not listed: %+v", field, got.Notes)
 			}
 		}
@@ -250,14 +250,14 @@ func TestRead_LosesNoTopField(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 			continue
 		}
-		if !listed(got, "", 5, strings.Split(field, ":")[0]) && !listed(got, "", 3, "networks") &&
-			!listed(got, "", 6, kind+".n.") {
+		if !hasProblem(got, "", 5, strings.Split(field, ":")[0]) && !hasProblem(got, "", 3, "networks") &&
+			!hasProblem(got, "", 6, kind+".n.") {
 			t.Errorf("%s: it is not listed: %+v", line, got.Notes)
 		}
 	}
 }
 
-func listed(r compose.Result, service string, line int, part string) bool {
+func hasProblem(r compose.Result, service string, line int, part string) bool {
 	return slices.ContainsFunc(r.Notes, func(n compose.Note) bool {
 		return n.Line == line && n.Service == service &&
 			strings.Contains(n.Message, strings.TrimSuffix(part, ":"))

@@ -47,22 +47,22 @@ func prepareChoices(
 		return nil, nil, errors.Join(err, undo(ctx))
 	}
 	do := func(ctx context.Context, s *samples) error {
-		took, err := at(ctx, 20, 5*time.Second, func(ctx context.Context, _ int) error {
+		took, err := callAtRate(ctx, 20, 5*time.Second, func(ctx context.Context, _ int) error {
 			_, err := a.get(ctx, l.bearer, "/api/v1/services/many/tags")
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		s.addOurs("tags_first_page", percentile(took, 0.99))
-		if took, err = at(ctx, 5, 10*time.Second, l.preflight); err != nil {
+		s.addOurs("tags_first_page", computePercentile(took, 0.99))
+		if took, err = callAtRate(ctx, 5, 10*time.Second, l.preflight); err != nil {
 			return err
 		}
-		s.addOurs("preflight_p99", percentile(took, 0.99))
-		if took, err = at(ctx, 5, 10*time.Second, l.manifests); err != nil {
+		s.addOurs("preflight_p99", computePercentile(took, 0.99))
+		if took, err = callAtRate(ctx, 5, 10*time.Second, l.manifests); err != nil {
 			return err
 		}
-		s.addPeer("preflight_p99", percentile(took, 0.99))
+		s.addPeer("preflight_p99", computePercentile(took, 0.99))
 		return nil
 	}
 	return do, undo, nil

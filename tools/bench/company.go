@@ -30,8 +30,8 @@ func (l *lab) company() company {
 // patternName is the one deployment that is really made; see seed.sql.
 const patternName = "pattern"
 
-// found fills the database, once for all groups that need it.
-func (l *lab) found(ctx context.Context) error {
+// seedDatabase fills the database, once for all groups that need it.
+func (l *lab) seedDatabase(ctx context.Context) error {
 	if l.founded {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (l *lab) found(ctx context.Context) error {
 		argv = append(argv, "-v", fmt.Sprintf("%s=%d", name, n))
 	}
 	argv = append(argv, "-f", filepath.Join(l.root, "tools", "bench", "seed.sql"), l.databaseURL)
-	if _, err := command(ctx, nil, argv...); err != nil {
+	if _, err := runCommand(ctx, nil, argv...); err != nil {
 		return err
 	}
 	l.founded = true
@@ -94,10 +94,10 @@ func (a *asker) get(ctx context.Context, token, path string) ([]byte, error) {
 // mostWaiting is how many requests may be open before a rate is given up.
 const mostWaiting = 2000
 
-// at does something so many times a second, whether or not it keeps up, and returns how long each
-// took from when it was due: who waits for a slow answer before asking again would measure the slow
-// ones least.
-func at(
+// callAtRate starts a call so many times a second, whether or not earlier ones have ended, and
+// returns how long each took from when it was due. A loop that waits for each answer would measure
+// the slow ones least.
+func callAtRate(
 	ctx context.Context, perSecond int, lasts time.Duration, do func(ctx context.Context, i int) error,
 ) ([]time.Duration, error) {
 	n := int(lasts.Seconds() * float64(perSecond))
@@ -116,7 +116,7 @@ func at(
 		default:
 			all.Wait()
 			return nil, errors.Join(fmt.Errorf("%d requests wait for an answer", mostWaiting),
-				first(errs))
+				firstError(errs))
 		}
 		all.Go(func() {
 			errs[i] = do(ctx, i)
@@ -125,11 +125,11 @@ func at(
 		})
 	}
 	all.Wait()
-	return took, first(errs)
+	return took, firstError(errs)
 }
 
-// first of many errors; they are mostly the same one.
-func first(errs []error) error {
+// firstError of many errors; they are mostly the same one.
+func firstError(errs []error) error {
 	i := slices.IndexFunc(errs, func(err error) bool { return err != nil })
 	if i < 0 {
 		return nil
@@ -137,11 +137,11 @@ func first(errs []error) error {
 	return errs[i]
 }
 
-// percentile of durations, in milliseconds.
-func percentile(took []time.Duration, p float64) float64 {
+// computePercentile of durations, in milliseconds.
+func computePercentile(took []time.Duration, p float64) float64 {
 	if len(took) == 0 {
 		return 0
 	}
 	sorted := slices.Sorted(slices.Values(took))
-	return milliseconds(sorted[min(len(sorted)-1, int(p*float64(len(sorted))))])
+	return toMilliseconds(sorted[min(len(sorted)-1, int(p*float64(len(sorted))))])
 }

@@ -34,11 +34,11 @@ func prepareJournal(
 	ctx context.Context, l *lab,
 ) (round, func(context.Context) error, error) {
 	binary := filepath.Join(l.dir, "agent.test")
-	if _, err := command(ctx, nil, "go", "test", "-c", "-o", binary, "./agent"); err != nil {
+	if _, err := runCommand(ctx, nil, "go", "test", "-c", "-o", binary, "./agent"); err != nil {
 		return nil, nil, err
 	}
 	do := func(ctx context.Context, s *samples) error {
-		out, err := command(ctx, nil, binary, "-test.run", "^$", "-test.bench", "^BenchmarkJournal$",
+		out, err := runCommand(ctx, nil, binary, "-test.run", "^$", "-test.bench", "^BenchmarkJournal$",
 			"-test.benchtime", "3s")
 		if err != nil {
 			return err
@@ -78,12 +78,12 @@ func prepareSettle(
 	ctx context.Context, l *lab,
 ) (round, func(context.Context) error, error) {
 	binary := filepath.Join(l.dir, "sweep.test")
-	if _, err := command(ctx, nil, "go", "test", "-c", "-o", binary, "./agent/sweep"); err != nil {
+	if _, err := runCommand(ctx, nil, "go", "test", "-c", "-o", binary, "./agent/sweep"); err != nil {
 		return nil, nil, err
 	}
 	part := 0
 	do := func(ctx context.Context, s *samples) error {
-		out, err := command(ctx, nil, "env", "-C", "agent/sweep", binary, "-test.run", "^$",
+		out, err := runCommand(ctx, nil, "env", "-C", "agent/sweep", binary, "-test.run", "^$",
 			"-test.benchtime", "1x", "-test.timeout", "20m",
 			"-test.bench", fmt.Sprintf("^BenchmarkSettle$/^%d$", part%settleParts))
 		if err != nil {
@@ -114,7 +114,7 @@ func simulatorGroup() group {
 			var from uint64
 			do := func(_ context.Context, s *samples) error {
 				began := time.Now()
-				err := play(from+1, simulated)
+				err := runSeeds(from+1, simulated)
 				from += simulated
 				s.addOurs("simulator", simulated/time.Since(began).Seconds())
 				return err
@@ -125,8 +125,8 @@ func simulatorGroup() group {
 	}
 }
 
-// play runs seeds on all cores. Each has to come to a good end.
-func play(from, count uint64) error {
+// runSeeds runs seeds on all cores. Each has to come to a good end.
+func runSeeds(from, count uint64) error {
 	var (
 		next   atomic.Uint64
 		group  sync.WaitGroup

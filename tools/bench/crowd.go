@@ -31,7 +31,7 @@ func crowdGroup() group {
 	return group{
 		figures: []figure{
 			{name: "agent_memory_200", unit: "MiB", peer: goalPeer, better: "lower", goal: 80},
-			{name: "gate_memory_200", unit: "MiB", peer: goalPeer, better: "lower", goal: 5},
+			{name: "relay_memory_200", unit: "MiB", peer: goalPeer, better: "lower", goal: 5},
 			{name: "apart_200", unit: "pairs", peer: goalPeer, better: "higher",
 				goal: crowd * (crowd - 1)},
 		},
@@ -55,7 +55,7 @@ func prepareCrowd(
 		clean := context.WithoutCancel(ctx)
 		return nil, nil, errors.Join(err, undo(clean))
 	}
-	install, err = l.inspect(ctx, ids[0], "gate", "",
+	install, err = l.inspect(ctx, ids[0], "relay", "",
 		`{{index .Config.Labels "nullops.install"}}`)
 	if err != nil {
 		return nil, nil, errors.Join(err, undo(context.WithoutCancel(ctx)))
@@ -71,9 +71,9 @@ func prepareCrowd(
 		if err != nil {
 			return err
 		}
-		gate, err := l.largestGate(ctx, install)
+		relay, err := l.largestRelay(ctx, install)
 		s.addOurs("agent_memory_200", agent)
-		s.addOurs("gate_memory_200", gate)
+		s.addOurs("relay_memory_200", relay)
 		if err != nil {
 			return err
 		}
@@ -104,20 +104,20 @@ func (l *lab) eachOf(ctx context.Context, do func(ctx context.Context, i int) er
 // may hear of a new one a moment after the API tells that it is ready.
 func (l *lab) visitOne(ctx context.Context, i int) error {
 	return l.ingress.await(ctx, func(ctx context.Context) error {
-		return answers(ctx, "http://"+l.gate+"/healthz", "web."+crowdName(i)+".qa.localhost")
+		return checkAnswer(ctx, "http://"+l.ingressAddr+"/healthz", "web."+crowdName(i)+".qa.localhost")
 	})
 }
 
-// largestGate is the gate that takes the most memory of all.
-func (l *lab) largestGate(ctx context.Context, install string) (float64, error) {
-	ids, err := l.dockerSays(ctx, "ps", "--quiet", "--filter", "label=nullops.kind=gate",
+// largestRelay is the relay that takes the most memory of all.
+func (l *lab) largestRelay(ctx context.Context, install string) (float64, error) {
+	ids, err := l.dockerSays(ctx, "ps", "--quiet", "--filter", "label=nullops.kind=relay",
 		"--filter", "label=nullops.install="+install)
 	if err != nil {
 		return 0, err
 	}
 	all := strings.Fields(ids)
 	if len(all) < l.crowd {
-		return 0, fmt.Errorf("%d gates for %d deployments", len(all), l.crowd)
+		return 0, fmt.Errorf("%d relays for %d deployments", len(all), l.crowd)
 	}
 	pids, err := l.dockerSays(ctx,
 		append([]string{"inspect", "--format", "{{.State.Pid}}"}, all...)...)
@@ -128,7 +128,7 @@ func (l *lab) largestGate(ctx context.Context, install string) (float64, error) 
 	for text := range strings.FieldsSeq(pids) {
 		pid, err := strconv.Atoi(text)
 		if err != nil {
-			return 0, fmt.Errorf("a gate's process is %q: %w", text, err)
+			return 0, fmt.Errorf("a relay's process is %q: %w", text, err)
 		}
 		mib, err := residentMiB(pid)
 		if err != nil {

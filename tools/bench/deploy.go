@@ -51,6 +51,7 @@ func prepareDeploy(
 
 func (l *lab) script(ctx context.Context, what string) error {
 	path := filepath.Join(l.root, "tools", "bench", "peer-deploy.sh")
-	_, err := command(ctx, []string{"DOCKER_HOST=" + l.docker, "REGISTRY=" + l.registry}, path, what)
+	_, err := runCommand(ctx,
+		[]string{"DOCKER_HOST=" + l.docker, "REGISTRY=" + l.registry}, path, what)
 	return err
 }

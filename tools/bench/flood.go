@@ -35,11 +35,11 @@ func floodGroup() group {
 func prepareFlood(
 	ctx context.Context, l *lab,
 ) (round, func(context.Context) error, error) {
-	if err := l.found(ctx); err != nil {
+	if err := l.seedDatabase(ctx); err != nil {
 		return nil, nil, err
 	}
 	a := newAsker(l.uiURL)
-	all, err := meet(ctx, a, min(readers, l.company().users))
+	all, err := lookUpReaders(ctx, a, min(readers, l.company().users))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,14 +74,14 @@ func (l *lab) flood(
 	var tried error
 	all.Go(func() { tried = l.strangers(flooding, rate, lasts) })
 	most := before
-	all.Go(func() { most = largest(flooding, pid) })
+	all.Go(func() { most = watchMemoryPeak(flooding, pid) })
 	c, err := a.calls(ctx, who, floodAsks, lasts-time.Second)
 	stop()
 	all.Wait()
 	if err == nil {
 		err = tried
 	}
-	return percentile(c.all, 0.99), most - before, err
+	return computePercentile(c.all, 0.99), most - before, err
 }
 
 // fresh starts the control plane again and uses it a little: what one flood left in its memory
@@ -98,8 +98,8 @@ func (l *lab) fresh(ctx context.Context, a *asker, who []reader) error {
 	return err
 }
 
-// largest watches a process until the context ends.
-func largest(ctx context.Context, pid int) (mib float64) {
+// watchMemoryPeak watches a process until the context ends.
+func watchMemoryPeak(ctx context.Context, pid int) (mib float64) {
 	for {
 		now, _ := residentMiB(pid) // gone: whoever asks it for something is told
 		mib = max(mib, now)
@@ -122,7 +122,7 @@ func (l *lab) strangers(ctx context.Context, rate int, lasts time.Duration) erro
 		web[i] = &http.Client{Transport: t, Timeout: startWithin}
 		defer t.CloseIdleConnections()
 	}
-	_, err := at(ctx, rate, lasts, func(ctx context.Context, i int) error {
+	_, err := callAtRate(ctx, rate, lasts, func(ctx context.Context, i int) error {
 		return l.guess(ctx, web[i%len(web)], i%users)
 	})
 	if ctx.Err() != nil {

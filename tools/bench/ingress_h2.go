@@ -38,8 +38,8 @@ func (l *lab) trafficPair(ctx context.Context) (p pair, err error) {
 	}
 	p = pair{chain: filepath.Join(l.dir, "chain.pem"), key: filepath.Join(l.dir, "key.pem"),
 		both: filepath.Join(l.dir, "both.pem")}
-	if err := errors.Join(write(p.chain, chain), write(p.key, key),
-		write(p.both, chain+key)); err != nil {
+	if err := errors.Join(writeText(p.chain, chain), writeText(p.key, key),
+		writeText(p.both, chain+key)); err != nil {
 		return p, err
 	}
 	r, err := l.api.PutCertificateWithResponse(ctx, "traffic",
@@ -67,8 +67,8 @@ func selfSigned(host string) (chain, key string, err error) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), err
 }
 
-// volleyH2 is volley over HTTP/2 with TLS.
-func volleyH2(
+// loadAllH2 is loadAll over HTTP/2 with TLS.
+func loadAllH2(
 	ctx context.Context, dir string, s *samples, ours contestant, peers []contestant,
 ) error {
 	mine, err := loadH2(ctx, dir, ours)
@@ -99,9 +99,9 @@ func loadH2(ctx context.Context, dir string, c contestant) (l loaded, err error)
 	var out string
 	err = c.server.await(ctx, func(ctx context.Context) error {
 		_ = os.Remove(log) // h2load would append
-		out, err = command(ctx, nil, "h2load", "-t", threads, "-c", connections, "-m", streams,
+		out, err = runCommand(ctx, nil, "h2load", "-t", threads, "-c", connections, "-m", streams,
 			"-D", strings.TrimSuffix(loadFor, "s"), "--log-file", log, "--connect-to", c.secure,
-			"https://"+trafficHost+":"+port(c.secure)+body)
+			"https://"+trafficHost+":"+portOf(c.secure)+body)
 		if err == nil && !strings.Contains(out, " 0 failed, 0 errored") {
 			err = fmt.Errorf("%s failed under load:\n%s", c.key, out)
 		}

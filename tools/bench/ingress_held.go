@@ -58,7 +58,7 @@ func prepareHeld(ctx context.Context, l *lab) (round, func(context.Context) erro
 		if peer, err = startPlainProxy(l.dir, ip+":8080"); err == nil {
 			peers = append(peers, peer)
 			err = peer.server.await(ctx, func(ctx context.Context) error {
-				return answers(ctx, "http://"+peer.address+body, "")
+				return checkAnswer(ctx, "http://"+peer.address+body, "")
 			})
 		}
 	}
@@ -83,9 +83,9 @@ func (l *lab) freshIngress(ctx context.Context) (contestant, error) {
 	if err := l.startIngress(ctx); err != nil {
 		return contestant{}, err
 	}
-	c := contestant{key: "ours", address: l.gate, host: trafficHost, server: l.ingress}
+	c := contestant{key: "ours", address: l.ingressAddr, host: trafficHost, server: l.ingress}
 	return c, c.server.await(ctx, func(ctx context.Context) error {
-		return answers(ctx, "http://"+c.address+body, c.host)
+		return checkAnswer(ctx, "http://"+c.address+body, c.host)
 	})
 }
 
@@ -98,21 +98,21 @@ func (l *lab) holdBoth(ctx context.Context, s *samples, peer contestant) error {
 	if err != nil {
 		return err
 	}
-	p99, kib, err := hold(ctx, ours, n)
+	p99, kib, err := holdWebSockets(ctx, ours, n)
 	if err != nil {
 		return fmt.Errorf("hold %d connections: %w", n, err)
 	}
 	s.addOurs("ingress_ws_p99", p99)
 	s.addOurs("ingress_ws_memory", kib)
-	if p99, _, err = hold(ctx, peer, n); err != nil {
+	if p99, _, err = holdWebSockets(ctx, peer, n); err != nil {
 		return fmt.Errorf("hold %d connections through the peer: %w", n, err)
 	}
 	s.addPeer("ingress_ws_p99", p99)
 	return nil
 }
 
-// hold opens n WebSockets, looks what that cost the proxy, and lets them echo.
-func hold(ctx context.Context, c contestant, n int) (p99, kib float64, err error) {
+// holdWebSockets opens n WebSockets, looks what that cost the proxy, and lets them echo.
+func holdWebSockets(ctx context.Context, c contestant, n int) (p99, kib float64, err error) {
 	before, err := residentMiB(c.server.cmd.Process.Pid)
 	if err != nil {
 		return 0, 0, err
@@ -135,7 +135,7 @@ func hold(ctx context.Context, c contestant, n int) (p99, kib float64, err error
 	if err != nil {
 		return 0, 0, err
 	}
-	p99, err = echoes(ctx, conns)
+	p99, err = measureEchoes(ctx, conns)
 	return p99, (after - before) * 1024 / float64(n), err
 }
 
@@ -155,9 +155,9 @@ func dialAll(ctx context.Context, c contestant, n int) ([]*websocket.Conn, error
 	return conns, group.Wait()
 }
 
-// echoes returns the 99th percentile of a message's way there and back, while each of a few
+// measureEchoes returns the 99th percentile of a message's way there and back, while each of a few
 // speakers goes from one connection to the next.
-func echoes(ctx context.Context, conns []*websocket.Conn) (float64, error) {
+func measureEchoes(ctx context.Context, conns []*websocket.Conn) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, echoFor+time.Minute)
 	defer cancel()
 	var mu sync.Mutex
@@ -168,7 +168,7 @@ func echoes(ctx context.Context, conns []*websocket.Conn) (float64, error) {
 		group.Go(func() error {
 			var mine []time.Duration
 			for i := speaker; time.Now().Before(end); i += echoing {
-				took, err := echo(ctx, conns[i%(len(conns)/echoing*echoing)])
+				took, err := echoOnce(ctx, conns[i%(len(conns)/echoing*echoing)])
 				if err != nil {
 					return err
 				}
@@ -187,7 +187,7 @@ func echoes(ctx context.Context, conns []*websocket.Conn) (float64, error) {
 	return float64(all[len(all)*99/100]) / float64(time.Millisecond), nil
 }
 
-func echo(ctx context.Context, c *websocket.Conn) (time.Duration, error) {
+func echoOnce(ctx context.Context, c *websocket.Conn) (time.Duration, error) {
 	const message = "forty bytes are a short message in a chat"
 	began := time.Now()
 	if err := c.Write(ctx, websocket.MessageText, []byte(message)); err != nil {
@@ -205,11 +205,12 @@ func (l *lab) downloadBoth(ctx context.Context, s *samples, peer contestant) err
 	if l.small {
 		size = 1 << 20
 	}
-	mine, err := download(ctx, contestant{key: "ours", address: l.gate, host: trafficHost}, size)
+	mine, err := measureDownload(ctx,
+		contestant{key: "ours", address: l.ingressAddr, host: trafficHost}, size)
 	if err != nil {
 		return err
 	}
-	theirs, err := download(ctx, peer, size)
+	theirs, err := measureDownload(ctx, peer, size)
 	if err != nil {
 		return err
 	}
@@ -218,8 +219,8 @@ func (l *lab) downloadBoth(ctx context.Context, s *samples, peer contestant) err
 	return nil
 }
 
-// download returns MiB a second for one body.
-func download(ctx context.Context, c contestant, size int) (float64, error) {
+// measureDownload returns MiB a second for one body.
+func measureDownload(ctx context.Context, c contestant, size int) (float64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		fmt.Sprintf("http://%s/bytes/%d", c.address, size), nil)
 	if err != nil {

@@ -99,18 +99,18 @@ func peerCommand(
 	switch c.key {
 	case "nginx":
 		text := fmt.Sprintf(nginxConfig, l.dir, c.address, c.secure, target, p.chain, p.key)
-		return []string{inPath("nginx"), "-c", path, "-e", "stderr"}, write(path, text)
+		return []string{inPath("nginx"), "-c", path, "-e", "stderr"}, writeText(path, text)
 	case "haproxy":
 		text := fmt.Sprintf(haproxyConfig, c.address, c.secure, target, p.both)
-		return []string{inPath("haproxy"), "-db", "-f", path}, write(path, text)
+		return []string{inPath("haproxy"), "-db", "-f", path}, writeText(path, text)
 	case "caddy":
 		binary, err := caddyBinary(ctx, l.root)
 		if err != nil {
 			return nil, err
 		}
-		text := fmt.Sprintf(caddyConfig, port(c.address), port(c.secure), target, p.chain, p.key)
+		text := fmt.Sprintf(caddyConfig, portOf(c.address), portOf(c.secure), target, p.chain, p.key)
 		return []string{binary, "run", "--adapter", "caddyfile", "--config", path},
-			write(path, text)
+			writeText(path, text)
 	default:
 		return nil, fmt.Errorf("there is no peer %s", c.key)
 	}
@@ -130,7 +130,7 @@ func startPlainProxy(dir, target string) (contestant, error) {
 	return c, err
 }
 
-func write(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
+func writeText(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
 
 // inPath finds servers, which are in a folder that only root has in PATH.
 func inPath(name string) string {
@@ -144,7 +144,7 @@ func inPath(name string) string {
 // second time quick.
 func caddyBinary(ctx context.Context, root string) (string, error) {
 	path := filepath.Join(root, ".cache", "bin", "caddy")
-	_, err := command(ctx, []string{"CGO_ENABLED=0", "GOFLAGS="}, "go", "build", "-C",
+	_, err := runCommand(ctx, []string{"CGO_ENABLED=0", "GOFLAGS="}, "go", "build", "-C",
 		filepath.Join(root, "tools", "bench", "caddy"), "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w", "-o", path, "github.com/caddyserver/caddy/v2/cmd/caddy")
 	if err != nil {

@@ -21,21 +21,21 @@ import (
 
 // lab is the product as the measurements use it, all of it on this machine.
 type lab struct {
-	root, binary     string
-	dir, shm         string // temporary; shm is never on a disk
-	docker, registry string
-	postgres, name   string // the server's URL, and the name of our database in it
-	settings         []string
-	uiURL, ui        string
-	gate, address    string // where the ingress and the agent listen
-	secure           string // where the ingress speaks TLS
-	token, bearer    string
-	tellSteps        bool
-	crowd            int // how many deployments the crowd has
-	small            bool
-	founded          bool // the database is filled, see company.go
-	databaseURL      string
-	api              *apiclient.ClientWithResponses
+	root, binary         string
+	dir, shm             string // temporary; shm is never on a disk
+	docker, registry     string
+	postgres, name       string // the server's URL, and the name of our database in it
+	settings             []string
+	uiURL, ui            string
+	ingressAddr, address string // where the ingress and the agent listen
+	secure               string // where the ingress speaks TLS
+	token, bearer        string
+	tellSteps            bool
+	crowd                int // how many deployments the crowd has
+	small                bool
+	founded              bool // the database is filled, see company.go
+	databaseURL          string
+	api                  *apiclient.ClientWithResponses
 
 	controlPlane, ingress, agent *server
 }
@@ -49,7 +49,7 @@ func newLab(o options) (*lab, error) {
 		return nil, err
 	}
 	l := &lab{root: root, binary: o.binary, tellSteps: o.steps,
-		crowd: o.sized(crowd, 6), small: o.small,
+		crowd: o.chooseSize(crowd, 6), small: o.small,
 		docker: os.Getenv("NULLOPS_TEST_DOCKER"), registry: os.Getenv("NULLOPS_TEST_REGISTRY"),
 		postgres: os.Getenv("NULLOPS_TEST_POSTGRES"), name: fmt.Sprintf("nullops_bench_%d", os.Getpid())}
 	if l.docker == "" || l.registry == "" || l.postgres == "" {
@@ -65,7 +65,7 @@ func newLab(o options) (*lab, error) {
 	if l.dir, err = os.MkdirTemp("", "nullops-bench-"); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(l.shm))
 	}
-	for _, address := range []*string{&l.ui, &l.gate, &l.address, &l.secure} {
+	for _, address := range []*string{&l.ui, &l.ingressAddr, &l.address, &l.secure} {
 		if *address, err = freeAddress(); err != nil {
 			return nil, errors.Join(err, l.close())
 		}
@@ -82,7 +82,7 @@ func freeAddress() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-func port(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+func portOf(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 
 // start brings everything up and defines what is going to be deployed.
 func (l *lab) start(ctx context.Context) error {
@@ -100,14 +100,14 @@ func (l *lab) start(ctx context.Context) error {
 func (l *lab) close() error {
 	errs := []error{l.ingress.stop(), l.agent.stop(), l.controlPlane.stop()}
 	if l.settings != nil {
-		_, err := command(context.Background(), nil, "dropdb", "--maintenance-db", l.postgres, l.name)
+		_, err := runCommand(context.Background(), nil, "dropdb", "--maintenance-db", l.postgres, l.name)
 		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, os.RemoveAll(l.shm), os.RemoveAll(l.dir))...)
 }
 
-// command runs a program to its end; its output is part of an error.
-func command(ctx context.Context, env []string, argv ...string) (string, error) {
+// runCommand runs a program to its end; its output is part of an error.
+func runCommand(ctx context.Context, env []string, argv ...string) (string, error) {
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Env = append(os.Environ(), env...)
 	var out, errOut bytes.Buffer
@@ -121,11 +121,11 @@ func command(ctx context.Context, env []string, argv ...string) (string, error) 
 
 // docker runs the command line of the engine that everybody uses here.
 func (l *lab) dockerSays(ctx context.Context, args ...string) (string, error) {
-	return command(ctx, nil, append([]string{"docker", "--host", l.docker}, args...)...)
+	return runCommand(ctx, nil, append([]string{"docker", "--host", l.docker}, args...)...)
 }
 
 func (l *lab) database(ctx context.Context) error {
-	_, err := command(ctx, nil, "createdb", "--maintenance-db", l.postgres, l.name)
+	_, err := runCommand(ctx, nil, "createdb", "--maintenance-db", l.postgres, l.name)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (l *lab) database(ctx context.Context) error {
 	}
 	at.Path = "/" + l.name
 	l.databaseURL = at.String()
-	keys, err := command(ctx, nil, l.binary, "keys", "new")
+	keys, err := runCommand(ctx, nil, l.binary, "keys", "new")
 	if err != nil {
 		return err
 	}
@@ -143,8 +143,8 @@ func (l *lab) database(ctx context.Context) error {
 		"NULLOPS_HTTP_LISTEN=" + l.ui, "NULLOPS_HTTP_URL=" + l.uiURL,
 		// All listeners of the bench come from one address, which gets an eighth.
 		"NULLOPS_HTTP_CONNECTIONS=400000",
-		"NULLOPS_INGRESS_SECURE=" + l.secure, "NULLOPS_INGRESS_LISTEN=" + l.gate,
-		"NULLOPS_INGRESS_URL=http://localhost:" + port(l.gate)}
+		"NULLOPS_INGRESS_SECURE=" + l.secure, "NULLOPS_INGRESS_LISTEN=" + l.ingressAddr,
+		"NULLOPS_INGRESS_URL=http://localhost:" + portOf(l.ingressAddr)}
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (l *lab) startControlPlane(ctx context.Context) (err error) {
 		return err
 	}
 	return l.controlPlane.await(ctx, func(ctx context.Context) error {
-		return answers(ctx, l.uiURL+"/readyz", "")
+		return checkAnswer(ctx, l.uiURL+"/readyz", "")
 	})
 }
 
@@ -174,8 +174,8 @@ func (l *lab) startAgent(ctx context.Context) (err error) {
 	return l.agent.await(ctx, l.nodeOnline)
 }
 
-// answers asks a URL; a status of 400 and above is an error.
-func answers(ctx context.Context, url, host string) error {
+// checkAnswer asks a URL; a status of 400 and above is an error.
+func checkAnswer(ctx context.Context, url, host string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func answers(ctx context.Context, url, host string) error {
 var passwordLine = regexp.MustCompile(`user admin, password (\S+)`)
 
 func (l *lab) signIn(ctx context.Context) error {
-	password, err := l.controlPlane.said(ctx, passwordLine)
+	password, err := l.controlPlane.awaitOutput(ctx, passwordLine)
 	if err != nil {
 		return err
 	}
@@ -221,17 +221,17 @@ func (l *lab) signIn(ctx context.Context) error {
 // define applies the example and the projects that only measurements need.
 func (l *lab) define(ctx context.Context) error {
 	path := filepath.Join(l.dir, "bench.yaml")
-	text, err := documents(l.root, l.dir)
+	text, err := writeDocuments(l.root, l.dir)
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o600)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = command(ctx, l.cli(), l.binary, "apply", "-f", "deploy/examples/shop",
+	_, err = runCommand(ctx, l.cli(), l.binary, "apply", "-f", "deploy/examples/shop",
 		"--set", "registry/local.host="+l.registry)
 	if err == nil {
-		_, err = command(ctx, l.cli(), l.binary, "apply", "-f", path)
+		_, err = runCommand(ctx, l.cli(), l.binary, "apply", "-f", path)
 	}
 	return err
 }
@@ -247,7 +247,7 @@ func (l *lab) apply(ctx context.Context, name, text string) error {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err
 	}
-	_, err := command(ctx, l.cli(), l.binary, "apply", "-f", path)
+	_, err := runCommand(ctx, l.cli(), l.binary, "apply", "-f", path)
 	return err
 }
 
@@ -292,8 +292,8 @@ func (l *lab) inspect(ctx context.Context, deployment, kind, step, format string
 	return l.dockerSays(ctx, "inspect", "--format", format, id)
 }
 
-func (l *lab) gatePID(ctx context.Context, deployment string) (int, error) {
-	text, err := l.inspect(ctx, deployment, "gate", "", "{{.State.Pid}}")
+func (l *lab) relayPID(ctx context.Context, deployment string) (int, error) {
+	text, err := l.inspect(ctx, deployment, "relay", "", "{{.State.Pid}}")
 	if err != nil {
 		return 0, err
 	}

@@ -45,7 +45,7 @@ type crier struct {
 func prepareListeners(
 	ctx context.Context, l *lab,
 ) (round, func(context.Context) error, error) {
-	if err := l.found(ctx); err != nil {
+	if err := l.seedDatabase(ctx); err != nil {
 		return nil, nil, err
 	}
 	common, err := l.common(ctx)
@@ -65,9 +65,9 @@ func prepareListeners(
 		if err != nil {
 			return err
 		}
-		s.addOurs("events_1000_p99", percentile(crowded, 0.99))
-		s.addOurs("events_1000_p50", percentile(crowded, 0.5))
-		s.addPeer("events_1000_p50", percentile(alone, 0.5))
+		s.addOurs("events_1000_p99", computePercentile(crowded, 0.99))
+		s.addOurs("events_1000_p50", computePercentile(crowded, 0.5))
+		s.addPeer("events_1000_p50", computePercentile(alone, 0.5))
 		return nil
 	}
 	return do, func(context.Context) error { return nil }, nil
@@ -100,7 +100,7 @@ func (l *lab) cry(ctx context.Context, deployment string, many int) ([]time.Dura
 	opening.SetLimit(openedAtOnce)
 	for i := range many {
 		opening.Go(func() error {
-			lines, err := listen(all, ctx, a, seedToken(1+i%l.company().users))
+			lines, err := openStream(all, ctx, a, seedToken(1+i%l.company().users))
 			if err == nil {
 				streams.Go(func() { c.listen(lines) })
 			}
@@ -121,9 +121,9 @@ func (l *lab) cry(ctx context.Context, deployment string, many int) ([]time.Dura
 	return took, nil
 }
 
-// listen opens a stream and reads until it follows. The first context bounds
+// openStream opens a stream and reads until it follows. The first context bounds
 // the opening, the second the stream.
-func listen(opening, ctx context.Context, a *asker, token string) (*bufio.Scanner, error) {
+func openStream(opening, ctx context.Context, a *asker, token string) (*bufio.Scanner, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"/api/v1/events", nil)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func describeMachine(ctx context.Context) machine {
 	memory := firstMatch(readText("/proc/meminfo"), `MemTotal:\s+(\d+) kB`)
 	return machine{
 		date:   time.Now().UTC().Format("2 January 2006, 15:04 UTC"),
-		commit: said(ctx, "git", "rev-parse", "--short", "HEAD"),
+		commit: readCommand(ctx, "git", "rev-parse", "--short", "HEAD"),
 		load:   load,
 		facts: [][2]string{
 			{"processor", fmt.Sprintf("%s, %d cores", firstMatch(readText("/proc/cpuinfo"),
@@ -32,13 +32,13 @@ func describeMachine(ctx context.Context) machine {
 			{"load", "in the table: the average of one minute before, which is others' work"},
 			{"kernel", firstMatch(readText("/proc/version"), `^Linux version (\S+)`)},
 			{"system", firstMatch(readText("/etc/os-release"), `PRETTY_NAME="(.*)"`)},
-			{"Docker Engine", said(ctx, "docker", "version", "--format", "{{.Server.Version}}")},
+			{"Docker Engine", readCommand(ctx, "docker", "version", "--format", "{{.Server.Version}}")},
 			{"Go", strings.TrimPrefix(runtime.Version(), "go")},
-			{"nginx", firstMatch(said(ctx, inPath("nginx"), "-v"), `nginx/(\S+)`)},
-			{"HAProxy", firstMatch(said(ctx, inPath("haproxy"), "-v"), `version (\S+)`)},
+			{"nginx", firstMatch(readCommand(ctx, inPath("nginx"), "-v"), `nginx/(\S+)`)},
+			{"HAProxy", firstMatch(readCommand(ctx, inPath("haproxy"), "-v"), `version (\S+)`)},
 			{"Caddy", firstMatch(readText("tools/bench/caddy/go.mod"), `caddy/v2 (v\S+)`)},
-			{"h2load", firstMatch(said(ctx, "h2load", "--version"), `nghttp2/(\S+)`)},
-			{"wrk", firstMatch(said(ctx, "wrk", "-v"), `wrk (\S+)`)},
+			{"h2load", firstMatch(readCommand(ctx, "h2load", "--version"), `nghttp2/(\S+)`)},
+			{"wrk", firstMatch(readCommand(ctx, "wrk", "-v"), `wrk (\S+)`)},
 		},
 	}
 }
@@ -51,8 +51,8 @@ func (m machine) list() string {
 	return b.String()
 }
 
-// said is the output of a small command, or a word that it could not be had.
-func said(ctx context.Context, argv ...string) string {
+// readCommand is the output of a small command, or a word that it could not be had.
+func readCommand(ctx context.Context, argv ...string) string {
 	// wrk -v prints its version and still ends with an error.
 	out, _ := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
 	if text := strings.TrimSpace(string(out)); text != "" {

@@ -46,8 +46,8 @@ type options struct {
 	small bool
 }
 
-// sized is how much of something a row has.
-func (o options) sized(full, small int) int {
+// chooseSize is how much of something a row has.
+func (o options) chooseSize(full, small int) int {
 	if o.small {
 		return small
 	}
@@ -58,7 +58,7 @@ func main() {
 	// Children die with the thread that started them; it must be this one.
 	runtime.LockOSThread()
 	if len(os.Args) == 4 && os.Args[1] == plainProxyCommand {
-		fatal(plainProxy(os.Args[2], os.Args[3]))
+		exitWith(plainProxy(os.Args[2], os.Args[3]))
 		return
 	}
 	var o options
@@ -72,10 +72,10 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	fatal(run(ctx, o))
+	exitWith(runGroups(ctx, o))
 }
 
-func fatal(err error) {
+func exitWith(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench: FAILED:", err)
 		os.Exit(1)
@@ -97,7 +97,7 @@ type group struct {
 // round measures once; it adds a sample for each figure of its group.
 type round func(ctx context.Context, s *samples) error
 
-func groups() []group {
+func allGroups() []group {
 	return []group{stepGroup(), pipelineGroup(), deployGroup(), trafficGroup(), heldGroup(),
 		memoryGroup(),
 		crowdGroup(), journalGroup(), simulatorGroup(), settleGroup(),
@@ -106,16 +106,16 @@ func groups() []group {
 		peopleGroup(), listenersGroup(), floodGroup()}
 }
 
-func run(ctx context.Context, o options) (err error) {
+func runGroups(ctx context.Context, o options) (err error) {
 	if o.runs < 1 || o.runs < 5 && (o.only == "" || o.publish) {
 		return errors.New("--runs: published numbers are medians of at least 5 runs")
 	}
 	if o.small && (o.only == "" || o.publish) {
 		return errors.New("--small: what is measured on little data is not published")
 	}
-	chosen := selected(o.only)
+	chosen := selectGroups(o.only)
 	if len(chosen) == 0 {
-		return fmt.Errorf("--only %s: there are %s", o.only, strings.Join(names(groups()), ", "))
+		return fmt.Errorf("--only %s: there are %s", o.only, strings.Join(groupNames(allGroups()), ", "))
 	}
 	machine := describeMachine(ctx)
 	l, err := newLab(o)
@@ -133,7 +133,7 @@ func run(ctx context.Context, o options) (err error) {
 	if len(results) == 0 || o.only != "" && !o.publish {
 		return failed
 	}
-	return errors.Join(failed, publish(l.root, results, machine, o.runs))
+	return errors.Join(failed, publishResults(l.root, results, machine, o.runs))
 }
 
 // measureAll continues with the next group when one fails: its rows stay as they were, and the
@@ -143,7 +143,7 @@ func measureAll(ctx context.Context, l *lab, chosen []group, runs int) ([]result
 	var failed error
 	for _, g := range chosen {
 		began := time.Now()
-		found, err := measure(ctx, l, g, runs)
+		found, err := measureGroup(ctx, l, g, runs)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", g.figures[0].name, err)
 			fmt.Fprintln(os.Stderr, "bench: FAILED:", err)
@@ -159,9 +159,9 @@ func measureAll(ctx context.Context, l *lab, chosen []group, runs int) ([]result
 	return results, failed
 }
 
-func selected(prefixes string) []group {
+func selectGroups(prefixes string) []group {
 	chosen := strings.FieldsFunc(prefixes, func(r rune) bool { return r == ',' || r == ' ' })
-	return slices.DeleteFunc(groups(), func(g group) bool {
+	return slices.DeleteFunc(allGroups(), func(g group) bool {
 		return len(chosen) > 0 && !slices.ContainsFunc(g.figures, func(f figure) bool {
 			return slices.ContainsFunc(chosen, func(prefix string) bool {
 				return strings.HasPrefix(f.name, prefix)
@@ -170,7 +170,7 @@ func selected(prefixes string) []group {
 	})
 }
 
-func names(all []group) []string {
+func groupNames(all []group) []string {
 	var names []string
 	for _, g := range all {
 		for _, f := range g.figures {
@@ -180,8 +180,8 @@ func names(all []group) []string {
 	return names
 }
 
-// measure runs a group. The first round warms caches up and does not count.
-func measure(ctx context.Context, l *lab, g group, runs int) (_ []result, err error) {
+// measureGroup runs a group. The first round warms caches up and does not count.
+func measureGroup(ctx context.Context, l *lab, g group, runs int) (_ []result, err error) {
 	do, undo, err := g.prepare(ctx, l)
 	if err != nil {
 		return nil, err

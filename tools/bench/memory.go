@@ -16,7 +16,7 @@ func memoryGroup() group {
 	for _, f := range []struct {
 		name string
 		goal float64
-	}{{"agent", 30}, {"controlplane", 60}, {"gate", 5}} {
+	}{{"agent", 30}, {"controlplane", 60}, {"relay", 5}} {
 		g.figures = append(g.figures, figure{name: "idle_memory_" + f.name, unit: "MiB",
 			peer: goalPeer, better: "lower", goal: f.goal})
 	}
@@ -37,12 +37,12 @@ func prepareMemory(
 		if err := wait.Sleep(ctx, idleFor); err != nil {
 			return err
 		}
-		gate, err := l.gatePID(ctx, d.Id)
+		relay, err := l.relayPID(ctx, d.Id)
 		if err != nil {
 			return err
 		}
 		for name, pid := range map[string]int{"agent": l.agent.cmd.Process.Pid,
-			"controlplane": l.controlPlane.cmd.Process.Pid, "gate": gate} {
+			"controlplane": l.controlPlane.cmd.Process.Pid, "relay": relay} {
 			mib, err := residentMiB(pid)
 			if err != nil {
 				return err

@@ -32,11 +32,11 @@ type reader struct {
 func preparePeople(
 	ctx context.Context, l *lab,
 ) (round, func(context.Context) error, error) {
-	if err := l.found(ctx); err != nil {
+	if err := l.seedDatabase(ctx); err != nil {
 		return nil, nil, err
 	}
 	a := newAsker(l.uiURL)
-	all, err := meet(ctx, a, min(readers, l.company().users))
+	all, err := lookUpReaders(ctx, a, min(readers, l.company().users))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -53,20 +53,20 @@ func preparePeople(
 		if err != nil {
 			return err
 		}
-		s.addOurs("api_list_p99", percentile(busy.lists, 0.99))
-		s.addOurs("api_list_p50", percentile(busy.lists, 0.5))
-		s.addPeer("api_list_p50", percentile(calm.lists, 0.5))
-		s.addOurs("api_p99", percentile(busy.all, 0.99))
-		s.addPeer("api_p99", percentile(calm.all, 0.99))
-		s.addOurs("api_p50", percentile(busy.all, 0.5))
-		s.addPeer("api_p50", percentile(calm.all, 0.5))
+		s.addOurs("api_list_p99", computePercentile(busy.lists, 0.99))
+		s.addOurs("api_list_p50", computePercentile(busy.lists, 0.5))
+		s.addPeer("api_list_p50", computePercentile(calm.lists, 0.5))
+		s.addOurs("api_p99", computePercentile(busy.all, 0.99))
+		s.addPeer("api_p99", computePercentile(calm.all, 0.99))
+		s.addOurs("api_p50", computePercentile(busy.all, 0.5))
+		s.addPeer("api_p50", computePercentile(calm.all, 0.5))
 		return nil
 	}
 	return do, func(context.Context) error { a.web.CloseIdleConnections(); return nil }, nil
 }
 
-// meet finds out what each reader sees.
-func meet(ctx context.Context, a *asker, n int) ([]reader, error) {
+// lookUpReaders finds out what each reader sees.
+func lookUpReaders(ctx context.Context, a *asker, n int) ([]reader, error) {
 	all := make([]reader, n)
 	for i := range all {
 		all[i].token = seedToken(1 + i)
@@ -113,7 +113,7 @@ func (a *asker) calls(
 ) (c calls, err error) {
 	_, lists := reader{}.paths()
 	n := 10
-	c.all, err = at(ctx, rate, lasts, func(ctx context.Context, i int) error {
+	c.all, err = callAtRate(ctx, rate, lasts, func(ctx context.Context, i int) error {
 		r := who[i/n%len(who)]
 		paths, _ := r.paths()
 		_, err := a.get(ctx, r.token, paths[i%n])

@@ -21,10 +21,10 @@ const (
 	crowdProject  = "bench-crowd"
 )
 
-// documents defines the trivial plugin in a row, and a lone service that may use
+// writeDocuments defines the trivial plugin in a row, and a lone service that may use
 // the whole machine: the example's own limit would be what is measured.
 // Paths in documents are seen from the folder that they are in.
-func documents(root, folder string) (string, error) {
+func writeDocuments(root, folder string) (string, error) {
 	component, err := filepath.Rel(folder,
 		filepath.Join(root, "plugins", "testplugin", "component.json"))
 	if err != nil {
@@ -33,16 +33,16 @@ func documents(root, folder string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kind: plugin\nname: trivial\nregistry: local\nimage: test/hostile\n"+
 		"tag: 1.0.0\ncomponent_file: %q\n---\n", component)
-	chain(&b, stepsProject, measuredSteps, "")
+	writeChain(&b, stepsProject, measuredSteps, "")
 	b.WriteString("---\n")
-	chain(&b, twentyProject, twentySteps, ", network: false")
+	writeChain(&b, twentyProject, twentySteps, ", network: false")
 	b.WriteString(webDocument)
 	b.WriteString(crowdDocument)
 	return b.String(), nil
 }
 
-// chain is a project of trivial plugins in a row.
-func chain(b *strings.Builder, project string, steps int, more string) {
+// writeChain is a project of trivial plugins in a row.
+func writeChain(b *strings.Builder, project string, steps int, more string) {
 	fmt.Fprintf(b, "kind: project\nname: %s\nresources: {cpu: 1, memory_mib: 512}\n"+
 		"pipeline:\n  steps:\n", project)
 	for i := range steps {

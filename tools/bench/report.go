@@ -15,9 +15,9 @@ import (
 	"text/tabwriter"
 )
 
-// rounded keeps three digits: more would pretend to a precision that a shared
+// roundTo3 keeps three digits: more would pretend to a precision that a shared
 // machine does not have.
-func rounded(v float64) float64 {
+func roundTo3(v float64) float64 {
 	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return 0
 	}
@@ -29,34 +29,34 @@ func rounded(v float64) float64 {
 	return math.Round(v/step) / math.Round(1/step)
 }
 
-func number(v float64) string { return strconv.FormatFloat(rounded(v), 'f', -1, 64) }
+func formatNumber(v float64) string { return strconv.FormatFloat(roundTo3(v), 'f', -1, 64) }
 
-// rows are the table's cells; all of them are plain text.
-func rows(results []result) [][]string {
+// buildRows are the table's cells; all of them are plain text.
+func buildRows(results []result) [][]string {
 	all := [][]string{{"measured", "ours", "peer", "peer is", "unit", "ratio", "goal", "met",
 		"when, load"}}
 	for _, r := range results {
-		all = append(all, []string{r.Name, number(r.Ours) + spread(r.OursRange),
-			number(r.Peer) + spread(r.PeerRange), r.PeerName, r.Unit, number(r.Ratio),
-			goalText(r), verdict(r), when(r)})
+		all = append(all, []string{r.Name, formatNumber(r.Ours) + formatSpread(r.OursRange),
+			formatNumber(r.Peer) + formatSpread(r.PeerRange), r.PeerName, r.Unit, formatNumber(r.Ratio),
+			goalText(r), formatVerdict(r), formatTime(r)})
 	}
 	return all
 }
 
-// when is a row's own: rows may be measured apart.
-func when(r result) string {
+// formatTime is a row's own: rows may be measured apart.
+func formatTime(r result) string {
 	if r.Measured == "" {
 		return "–"
 	}
 	return r.Measured + ", " + r.Commit + ", load " + r.Load
 }
 
-// spread tells how far single runs lay apart.
-func spread(between []float64) string {
+// formatSpread tells how far single runs lay apart.
+func formatSpread(between []float64) string {
 	if len(between) != 2 {
 		return ""
 	}
-	return " (" + number(between[0]) + "–" + number(between[1]) + ")"
+	return " (" + formatNumber(between[0]) + "–" + formatNumber(between[1]) + ")"
 }
 
 func goalText(r result) string {
@@ -64,20 +64,20 @@ func goalText(r result) string {
 	case r.figure.goal == 0:
 		return "–"
 	case r.PeerName == goalPeer && r.Better == "higher":
-		return "≥ " + number(r.Peer)
+		return "≥ " + formatNumber(r.Peer)
 	case r.PeerName == goalPeer:
-		return "≤ " + number(r.Peer)
+		return "≤ " + formatNumber(r.Peer)
 	case r.Better == "higher":
-		return "ratio ≥ " + number(r.figure.goal)
+		return "ratio ≥ " + formatNumber(r.figure.goal)
 	}
-	return "ratio ≤ " + number(r.figure.goal)
+	return "ratio ≤ " + formatNumber(r.figure.goal)
 }
 
-func verdict(r result) string {
+func formatVerdict(r result) string {
 	switch {
 	case r.figure.goal == 0:
 		return "–"
-	case r.met():
+	case r.isMet():
 		return "yes"
 	}
 	return "**no**"
@@ -85,23 +85,23 @@ func verdict(r result) string {
 
 func printTable(out io.Writer, results []result) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, row := range rows(results) {
+	for _, row := range buildRows(results) {
 		fmt.Fprintln(w, strings.ReplaceAll(strings.Join(row, "\t"), "**", ""))
 	}
 	_ = w.Flush() // a terminal that is gone has no remedy
 }
 
-// merged puts new rows in the place of old ones, in the order of the groups. A
+// mergeResults puts new rows in the place of old ones, in the order of the groups. A
 // row that nobody measures any more goes.
-func merged(old, fresh []result) []result {
+func mergeResults(old, fresh []result) []result {
 	var all []result
-	for _, g := range groups() {
+	for _, g := range allGroups() {
 		for _, f := range g.figures {
 			for _, from := range [][]result{fresh, old} {
 				i := slices.IndexFunc(from, func(r result) bool { return r.Name == f.name })
 				if i >= 0 {
 					r := from[i]
-					r.figure = f.bound()
+					r.figure = f.withGoalRatio()
 					all = append(all, r)
 					break
 				}
@@ -111,8 +111,8 @@ func merged(old, fresh []result) []result {
 	return all
 }
 
-// published reads what the page shows now; without one there is nothing.
-func published(path string) ([]result, error) {
+// readPublished reads what the page shows now; without one there is nothing.
+func readPublished(path string) ([]result, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -127,17 +127,17 @@ func published(path string) ([]result, error) {
 	return old, nil
 }
 
-// publish writes docs/benchmarks.json for programs and .md for people.
-func publish(root string, results []result, m machine, runs int) error {
+// publishResults writes docs/benchmarks.json for programs and .md for people.
+func publishResults(root string, results []result, m machine, runs int) error {
 	docs := filepath.Join(root, "docs")
-	old, err := published(filepath.Join(docs, "benchmarks.json"))
+	old, err := readPublished(filepath.Join(docs, "benchmarks.json"))
 	if err != nil {
 		return err
 	}
 	for i := range results {
 		results[i].Measured, results[i].Commit, results[i].Load = m.date, m.commit, m.load
 	}
-	results = merged(old, results)
+	results = mergeResults(old, results)
 	text, err := json.MarshalIndent(results, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the results: %w", err)
@@ -151,7 +151,7 @@ func publish(root string, results []result, m machine, runs int) error {
 		return fmt.Errorf("read how it is measured: %w", err)
 	}
 	var b strings.Builder
-	page(&b, results, m, runs)
+	writePage(&b, results, m, runs)
 	b.Write(method)
 	err = os.WriteFile(filepath.Join(docs, "benchmarks.md"), []byte(b.String()), 0o644)
 	if err != nil {
@@ -161,28 +161,28 @@ func publish(root string, results []result, m machine, runs int) error {
 	return nil
 }
 
-func page(b *strings.Builder, results []result, m machine, runs int) {
+func writePage(b *strings.Builder, results []result, m machine, runs int) {
 	fmt.Fprintf(b, "# Benchmarks\n\n<!-- Written by `make bench`; edit tools/bench instead. -->\n\n")
 	fmt.Fprintf(b, "Last written on %s; each row tells when and at which commit it was measured, "+
 		"and the load of the\nmachine before. Medians of %d runs or more (lowest–highest behind "+
 		"them). Ours and the peer took turns,\nafter one round of each that does not count. "+
 		"The ratio is ours divided by peer.\n\n", m.date, max(runs, 5))
-	for i, row := range rows(results) {
+	for i, row := range buildRows(results) {
 		fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
 		if i == 0 {
 			fmt.Fprintln(b, "|"+strings.Repeat("---|", len(row)))
 		}
 	}
-	b.WriteString("\n" + misses(results))
+	b.WriteString("\n" + listMisses(results))
 	fmt.Fprintf(b, "\n## The machine\n\n%s\n", m.list())
 }
 
-func misses(results []result) string {
+func listMisses(results []result) string {
 	var missed []string
 	for _, r := range results {
-		if !r.met() {
+		if !r.isMet() {
 			missed = append(missed, fmt.Sprintf("`%s` (%s, ratio %s)", r.Name, goalText(r),
-				number(r.Ratio)))
+				formatNumber(r.Ratio)))
 		}
 	}
 	if len(missed) == 0 {

@@ -39,8 +39,8 @@ type result struct {
 	figure figure
 }
 
-// met says whether the goal was reached; without a goal it was.
-func (r result) met() bool {
+// isMet says whether the goal was reached; without a goal it was.
+func (r result) isMet() bool {
 	switch {
 	case r.figure.goal == 0:
 		return true
@@ -55,10 +55,10 @@ type samples struct{ ours, peer map[string][]float64 }
 
 func (s *samples) forget() { *s = samples{} }
 
-func (s *samples) addOurs(name string, v float64) { s.ours = added(s.ours, name, v) }
-func (s *samples) addPeer(name string, v float64) { s.peer = added(s.peer, name, v) }
+func (s *samples) addOurs(name string, v float64) { s.ours = addSample(s.ours, name, v) }
+func (s *samples) addPeer(name string, v float64) { s.peer = addSample(s.peer, name, v) }
 
-func added(m map[string][]float64, name string, v float64) map[string][]float64 {
+func addSample(m map[string][]float64, name string, v float64) map[string][]float64 {
 	if m == nil {
 		m = map[string][]float64{}
 	}
@@ -70,9 +70,9 @@ func added(m map[string][]float64, name string, v float64) map[string][]float64 
 func (s *samples) show(out io.Writer, i, of int) {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(s.ours)) {
-		part := name + " " + number(s.ours[name][len(s.ours[name])-1])
+		part := name + " " + formatNumber(s.ours[name][len(s.ours[name])-1])
 		if peer := s.peer[name]; len(peer) > 0 {
-			part += " against " + number(peer[len(peer)-1])
+			part += " against " + formatNumber(peer[len(peer)-1])
 		}
 		parts = append(parts, part)
 	}
@@ -84,36 +84,36 @@ func (s *samples) results(figures []figure) []result {
 	for _, f := range figures {
 		ours, peer := s.ours[f.name], s.peer[f.name]
 		r := result{Name: f.name, PeerName: f.peer, Unit: f.unit, Better: f.better,
-			figure: f.bound(), OursRange: bounds(ours), PeerRange: bounds(peer)}
-		r.Ours, r.Peer = median(ours), median(peer)
+			figure: f.withGoalRatio(), OursRange: computeBounds(ours), PeerRange: computeBounds(peer)}
+		r.Ours, r.Peer = computeMedian(ours), computeMedian(peer)
 		if f.peer == goalPeer {
 			r.Peer = f.goal
 		}
-		r.Ours, r.Peer = rounded(r.Ours), rounded(r.Peer)
+		r.Ours, r.Peer = roundTo3(r.Ours), roundTo3(r.Peer)
 		// Of the medians that are printed, so that a reader can check it.
-		r.Ratio = rounded(r.Ours / r.Peer)
+		r.Ratio = roundTo3(r.Ours / r.Peer)
 		all = append(all, r)
 	}
 	return all
 }
 
-// bound makes the goal one of the ratio.
-func (f figure) bound() figure {
+// withGoalRatio makes the goal one of the ratio.
+func (f figure) withGoalRatio() figure {
 	if f.peer == goalPeer {
 		f.goal = 1
 	}
 	return f
 }
 
-// bounds are nothing for a single run: it has no spread.
-func bounds(values []float64) []float64 {
+// computeBounds are nothing for a single run: it has no spread.
+func computeBounds(values []float64) []float64 {
 	if len(values) < 2 {
 		return nil
 	}
-	return []float64{rounded(slices.Min(values)), rounded(slices.Max(values))}
+	return []float64{roundTo3(slices.Min(values)), roundTo3(slices.Max(values))}
 }
 
-func median(values []float64) float64 {
+func computeMedian(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}

@@ -88,8 +88,8 @@ func (s *server) tail() string {
 	return strings.Join(lines[max(0, len(lines)-15):], "\n")
 }
 
-// said waits for a line of the server's output and returns the pattern's group.
-func (s *server) said(ctx context.Context, pattern *regexp.Regexp) (string, error) {
+// awaitOutput waits for a line of the server's output and returns the pattern's group.
+func (s *server) awaitOutput(ctx context.Context, pattern *regexp.Regexp) (string, error) {
 	var found string
 	err := s.await(ctx, func(context.Context) error {
 		m := pattern.FindStringSubmatch(readText(s.log))

@@ -81,8 +81,8 @@ func prepareSteps(
 			return err
 		}
 		peer, err := l.dockerRunTime(ctx, network, image, measuredSteps-1)
-		s.addOurs("plugin_step", milliseconds(ours))
-		s.addPeer("plugin_step", milliseconds(peer/(measuredSteps-1)))
+		s.addOurs("plugin_step", toMilliseconds(ours))
+		s.addPeer("plugin_step", toMilliseconds(peer/(measuredSteps-1)))
 		return err
 	}
 	return do, undo, nil
@@ -132,4 +132,4 @@ func (l *lab) dockerRunTime(
 	return time.Since(began), nil
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+func toMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

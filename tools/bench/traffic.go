@@ -55,7 +55,7 @@ type contestant struct {
 }
 
 // prepareTraffic deploys one service, and starts every peer in front of the
-// same container. Ours reaches it through ingress, tunnel and gate.
+// same container. Ours reaches it through ingress, tunnel and relay.
 func prepareTraffic(
 	ctx context.Context, l *lab,
 ) (round, func(context.Context) error, error) {
@@ -83,33 +83,33 @@ func prepareTraffic(
 	if err != nil {
 		return nil, nil, errors.Join(err, undo(ctx))
 	}
-	ours := contestant{key: "ours", address: l.gate, secure: l.secure, host: trafficHost,
+	ours := contestant{key: "ours", address: l.ingressAddr, secure: l.secure, host: trafficHost,
 		server: l.ingress}
 	for _, c := range append([]contestant{ours}, peers...) {
 		if err := c.server.await(ctx, func(ctx context.Context) error {
-			return answers(ctx, "http://"+c.address+body, c.host)
+			return checkAnswer(ctx, "http://"+c.address+body, c.host)
 		}); err != nil {
 			return nil, nil, errors.Join(err, undo(ctx))
 		}
 	}
 	do := func(ctx context.Context, s *samples) error {
-		if err := volley(ctx, s, ours, peers); err != nil {
+		if err := loadAll(ctx, s, ours, peers); err != nil {
 			return err
 		}
-		return volleyH2(ctx, l.dir, s, ours, peers)
+		return loadAllH2(ctx, l.dir, s, ours, peers)
 	}
 	return do, undo, nil
 }
 
-// volley loads ours and then each peer. Every peer is compared with the same
+// loadAll loads ours and then each peer. Every peer is compared with the same
 // run of ours.
-func volley(ctx context.Context, s *samples, ours contestant, peers []contestant) error {
-	mine, err := load(ctx, ours)
+func loadAll(ctx context.Context, s *samples, ours contestant, peers []contestant) error {
+	mine, err := loadContestant(ctx, ours)
 	if err != nil {
 		return err
 	}
 	for _, p := range peers {
-		theirs, err := load(ctx, p)
+		theirs, err := loadContestant(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -127,12 +127,12 @@ type loaded struct {
 	p99       float64 // ms
 }
 
-func load(ctx context.Context, c contestant) (loaded, error) {
+func loadContestant(ctx context.Context, c contestant) (loaded, error) {
 	argv := []string{"wrk", "--latency", "-t", threads, "-c", connections, "-d", loadFor}
 	if c.host != "" {
 		argv = append(argv, "-H", "Host: "+c.host)
 	}
-	out, err := command(ctx, nil, append(argv, "http://"+c.address+body)...)
+	out, err := runCommand(ctx, nil, append(argv, "http://"+c.address+body)...)
 	if err != nil {
 		return loaded{}, err
 	}
@@ -149,7 +149,7 @@ func load(ctx context.Context, c contestant) (loaded, error) {
 	if err != nil {
 		return l, fmt.Errorf("read wrk's answer: %w:\n%s", err, out)
 	}
-	l.p99 = milliseconds(p99)
+	l.p99 = toMilliseconds(p99)
 	return l, nil
 }
 

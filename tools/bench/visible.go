@@ -35,7 +35,7 @@ func prepareVisible(
 			}
 			took = append(took, late)
 		}
-		s.addOurs("route_visible_p99", percentile(took, 0.99))
+		s.addOurs("route_visible_p99", computePercentile(took, 0.99))
 		return nil
 	}
 	return do, func(context.Context) error { return nil }, nil
@@ -50,7 +50,7 @@ func (l *lab) visible(ctx context.Context, name string) (time.Duration, error) {
 	answered := make(chan time.Time, 1)
 	go func() {
 		for asking.Err() == nil {
-			err := answers(asking, "http://"+l.gate+"/healthz", "web."+name+".qa.localhost")
+			err := checkAnswer(asking, "http://"+l.ingressAddr+"/healthz", "web."+name+".qa.localhost")
 			if err == nil {
 				answered <- time.Now()
 				return

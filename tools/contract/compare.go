@@ -22,7 +22,7 @@ type pair struct {
 	sent     bool
 }
 
-func compare(old, now *openapi3.T) []string {
+func compareSpecs(old, now *openapi3.T) []string {
 	d := &differ{seen: map[pair]bool{}}
 	for _, path := range slices.Sorted(maps.Keys(old.Paths.Map())) {
 		before, after := old.Paths.Value(path), now.Paths.Value(path)
@@ -124,10 +124,10 @@ func (d *differ) schema(at string, old, now *openapi3.SchemaRef, sent bool) {
 	d.schema(at+"[]", old.Value.Items, now.Value.Items, sent)
 	d.schema(at+".*", old.Value.AdditionalProperties.Schema,
 		now.Value.AdditionalProperties.Schema, sent)
-	d.schema(at+" (each)", first(old.Value.AllOf), first(now.Value.AllOf), sent)
+	d.schema(at+" (each)", firstSchema(old.Value.AllOf), firstSchema(now.Value.AllOf), sent)
 }
 
-func first(all openapi3.SchemaRefs) *openapi3.SchemaRef {
+func firstSchema(all openapi3.SchemaRefs) *openapi3.SchemaRef {
 	if len(all) == 1 {
 		return all[0]
 	}
@@ -135,14 +135,14 @@ func first(all openapi3.SchemaRefs) *openapi3.SchemaRef {
 }
 
 func (d *differ) values(at string, old, now *openapi3.Schema, sent bool) {
-	if a, b := kind(old), kind(now); a != b {
+	if a, b := schemaKind(old), schemaKind(now); a != b {
 		d.say("%s: its type was %s and is %s", at, a, b)
 	}
 	if !sent {
 		return
 	}
 	for _, v := range old.Enum {
-		if len(now.Enum) > 0 && !slices.Contains(texts(now.Enum), fmt.Sprint(v)) {
+		if len(now.Enum) > 0 && !slices.Contains(formatAll(now.Enum), fmt.Sprint(v)) {
 			d.say("%s: %v is no longer accepted", at, v)
 		}
 	}
@@ -163,10 +163,10 @@ func (d *differ) bounds(at string, old, now *openapi3.Schema) {
 		d.say("%s: its shortest length rose to %d", at, now.MinLength)
 	}
 	if now.Max != nil && (old.Max == nil || *now.Max < *old.Max) {
-		d.say("%s: its maximum fell to %s", at, number(*now.Max))
+		d.say("%s: its maximum fell to %s", at, formatNumber(*now.Max))
 	}
 	if now.Min != nil && (old.Min == nil || *now.Min > *old.Min) {
-		d.say("%s: its minimum rose to %s", at, number(*now.Min))
+		d.say("%s: its minimum rose to %s", at, formatNumber(*now.Min))
 	}
 	if now.MaxItems != nil && (old.MaxItems == nil || *now.MaxItems < *old.MaxItems) {
 		d.say("%s: it takes %d items at most now", at, *now.MaxItems)
@@ -194,7 +194,7 @@ func (d *differ) properties(at string, old, now *openapi3.Schema, sent bool) {
 	}
 }
 
-func kind(s *openapi3.Schema) string {
+func schemaKind(s *openapi3.Schema) string {
 	if s.Type == nil {
 		return "anything"
 	}
@@ -202,7 +202,7 @@ func kind(s *openapi3.Schema) string {
 	return strings.TrimSpace(strings.Join(all, " or ") + " " + s.Format)
 }
 
-func texts(all []any) []string {
+func formatAll(all []any) []string {
 	out := make([]string, len(all))
 	for i, v := range all {
 		out[i] = fmt.Sprint(v)
@@ -210,4 +210,4 @@ func texts(all []any) []string {
 	return out
 }
 
-func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+func formatNumber(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

@@ -73,12 +73,12 @@ func TestRun(t *testing.T) {
 				t.Fatal("the case changes nothing")
 			}
 			same := write(t, "same.yaml", strings.Replace(changed, "VERSION", "1.5.0", 1))
-			err := run([]string{released, same})
+			err := runContract([]string{released, same})
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
 			next := write(t, "next.yaml", strings.Replace(changed, "VERSION", "2.0.0", 1))
-			if err := run([]string{released, next}); err != nil {
+			if err := runContract([]string{released, next}); err != nil {
 				t.Errorf("a new major version: %v", err)
 			}
 		})
@@ -86,7 +86,7 @@ func TestRun(t *testing.T) {
 	wider := strings.NewReplacer("VERSION", "1.4.1", "enum: [a, b]", "enum: [a, b, c]",
 		"maxLength: 40", "maxLength: 60", "size: {type: integer}",
 		"size: {type: integer}\n                  color: {type: string}").Replace(base)
-	if err := run([]string{released, write(t, "wider.yaml", wider)}); err != nil {
+	if err := runContract([]string{released, write(t, "wider.yaml", wider)}); err != nil {
 		t.Errorf("additions: %v", err)
 	}
 }
@@ -99,11 +99,11 @@ func TestAnnounces(t *testing.T) {
 		{"0.1.0", "0.1.1", false}, {"0.1.0", "0.2.0", true}, {"1.2.0", "1.3.0", false},
 		{"1.2.0", "2.0.0", true}, {"0.9.0", "1.0.0", true},
 	} {
-		if got, err := announces(c.old, c.now); err != nil || got != c.want {
+		if got, err := announcesBreak(c.old, c.now); err != nil || got != c.want {
 			t.Errorf("%s to %s: %v, %v", c.old, c.now, got, err)
 		}
 	}
-	if _, err := announces("1", "x"); err == nil {
+	if _, err := announcesBreak("1", "x"); err == nil {
 		t.Error("a version that is none was accepted")
 	}
 }
@@ -126,7 +126,7 @@ func TestRun_OnOurContract(t *testing.T) {
 		}
 	}
 	// promise: G-01
-	if err := run([]string{"../../docs/api/released.yaml", path}); err != nil {
+	if err := runContract([]string{"../../docs/api/released.yaml", path}); err != nil {
 		t.Errorf("as it is: %v", err)
 	}
 	text, err := os.ReadFile(path)
@@ -136,7 +136,7 @@ func TestRun_OnOurContract(t *testing.T) {
 	for _, place := range []string{"/api/v1/deployments:", "/api/v1/events:", "/api/v1/users:"} {
 		gone := strings.Replace(string(text), "\n  "+place,
 			"\n  "+strings.Replace(place, "v1", "v9", 1), 1)
-		err := run([]string{path, write(t, "gone.yaml", gone)})
+		err := runContract([]string{path, write(t, "gone.yaml", gone)})
 		// promise: G-01
 		if err == nil || !strings.Contains(err.Error(), strings.TrimSuffix(place, ":")+" is gone") {
 			t.Errorf("without %s: %v", place, err)

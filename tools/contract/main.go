@@ -16,26 +16,26 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := runContract(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "contract:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+func runContract(args []string) error {
 	if len(args) != 2 {
 		return errors.New("usage: contract RELEASED CURRENT")
 	}
-	released, err := load(args[0])
+	released, err := loadSpec(args[0])
 	if err != nil {
 		return err
 	}
-	current, err := load(args[1])
+	current, err := loadSpec(args[1])
 	if err != nil {
 		return err
 	}
-	broken := compare(released, current)
-	announced, err := announces(released.Info.Version, current.Info.Version)
+	broken := compareSpecs(released, current)
+	announced, err := announcesBreak(released.Info.Version, current.Info.Version)
 	if err != nil {
 		return err
 	}
@@ -43,14 +43,14 @@ func run(args []string) error {
 		return fmt.Errorf("FAILED: %d changes break programs written for release %s:\n  %s\n"+
 			"Take them back, or raise info.version of the description to the next %s",
 			len(broken), released.Info.Version, strings.Join(broken, "\n  "),
-			wanted(released.Info.Version))
+			requiredBump(released.Info.Version))
 	}
 	fmt.Printf("contract: OK: %d breaking changes between %s and %s\n", len(broken),
 		released.Info.Version, current.Info.Version)
 	return nil
 }
 
-func load(path string) (*openapi3.T, error) {
+func loadSpec(path string) (*openapi3.T, error) {
 	spec, err := openapi3.NewLoader().LoadFromFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -61,14 +61,14 @@ func load(path string) (*openapi3.T, error) {
 	return spec, nil
 }
 
-// announces reports whether the newer version tells readers that something
+// announcesBreak reports whether the newer version tells readers that something
 // they rely on may be gone.
-func announces(old, now string) (bool, error) {
-	a, err := parse(old)
+func announcesBreak(old, now string) (bool, error) {
+	a, err := parseVersion(old)
 	if err != nil {
 		return false, err
 	}
-	b, err := parse(now)
+	b, err := parseVersion(now)
 	if err != nil {
 		return false, err
 	}
@@ -78,14 +78,14 @@ func announces(old, now string) (bool, error) {
 	return b[0] > a[0], nil
 }
 
-func wanted(version string) string {
+func requiredBump(version string) string {
 	if strings.HasPrefix(version, "0.") {
 		return "minor version"
 	}
 	return "major version"
 }
 
-func parse(version string) (numbers [2]int, err error) {
+func parseVersion(version string) (numbers [2]int, err error) {
 	parts := strings.Split(version, ".")
 	if len(parts) < 2 {
 		return numbers, fmt.Errorf("info.version %q is not MAJOR.MINOR.PATCH", version)

@@ -93,7 +93,7 @@ func TestRemoveTmpfs_TouchesOnlyFoldersOfDemos(t *testing.T) {
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	made, err := tmpfs()
+	made, err := makeTmpfs()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,4 +177,31 @@ func listAll(t *testing.T, e engine) (all []string) {
 		all = append(all, strings.Fields(out)...)
 	}
 	return all
+}
+
+// A second demo of a checkout ends before it touches what the first wrote down.
+func TestNewProduct_RefusesASecondDemo(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("NULLOPS_TEST_REGISTRY", "localhost:1")
+	t.Setenv("NULLOPS_TEST_DOCKER", "unix:///first.sock")
+	first, err := newProduct(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(first.shm) })
+	t.Setenv("NULLOPS_TEST_DOCKER", "unix:///second.sock")
+	if _, err := newProduct(false); err == nil || !strings.Contains(err.Error(), "running already") {
+		t.Errorf("a second demo: %v", err)
+	}
+	if e, err := readEngine(first.dir); err != nil || e.Docker != "unix:///first.sock" {
+		t.Errorf("the engine of the first is %+v, %v", e, err)
+	}
+	if err := first.lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := newProduct(false)
+	if err != nil {
+		t.Fatalf("after the first has ended: %v", err)
+	}
+	_ = os.RemoveAll(second.shm)
 }

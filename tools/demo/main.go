@@ -30,7 +30,11 @@ const startWithin = 2 * time.Minute
 func main() {
 	// Children die with the thread that started them; it must be this one.
 	runtime.LockOSThread()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	check := os.Getenv("CHECK") != "" && os.Getenv("CHECK") != "0"
 	command := os.Args[1:]
@@ -42,7 +46,7 @@ func main() {
 		}
 		return
 	}
-	if err := run(ctx, check, command); err != nil {
+	if err := runDemo(ctx, check, command); err != nil {
 		if errors.Is(err, context.Canceled) && len(command) == 0 {
 			return
 		}
@@ -55,7 +59,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, check bool, command []string) (err error) {
+func runDemo(ctx context.Context, check bool, command []string) (err error) {
 	p, err := newProduct(check || len(command) > 0)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type product struct {
 	docker      string
 	registry    string
 	shm         string
-	ui, gate    string
+	ui, ingress string
 	agent       string
 	uiURL       string
 	webURL      string
@@ -34,6 +34,8 @@ type product struct {
 	// ended yields when a server ends by itself.
 	ended    chan error
 	children []*child
+	// lock keeps another demo away from the same data.
+	lock *os.File
 }
 
 // child is a server we started.
@@ -68,8 +70,11 @@ func newProduct(check bool) (*product, error) {
 			return nil, err
 		}
 	}
+	if p.lock, err = lockDemo(p.dir); err != nil {
+		return nil, err
+	}
 	p.config = filepath.Join(p.dir, "config")
-	if p.shm, err = tmpfs(); err != nil {
+	if p.shm, err = makeTmpfs(); err != nil {
 		return nil, err
 	}
 	err = writeEngine(p.dir, engine{Docker: docker, Tmpfs: p.shm,
@@ -80,13 +85,30 @@ func newProduct(check bool) (*product, error) {
 	return p, p.choosePorts()
 }
 
+// lockDemo refuses a second demo on the same data: it would write down another engine and other
+// logs before it failed, and the first would no longer find its own.
+func lockDemo(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "demo.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("a demo of this checkout is running already, with its "+
+			"data in %s: end it with Ctrl-C first", dir), f.Close())
+	}
+	return f, nil
+}
+
 // tmpfsParents are where the folder of secrets may be, below a name of its own.
 var tmpfsParents = []string{"/run", "/dev/shm"}
 
 const tmpfsPrefix = "nullops-demo-"
 
-// tmpfs makes a folder that never reaches a disk, for the agent's secrets.
-func tmpfs() (string, error) {
+// makeTmpfs makes a folder that never reaches a disk, for the agent's secrets.
+func makeTmpfs() (string, error) {
 	const tmpfsMagic = 0x01021994
 	for _, dir := range tmpfsParents {
 		var s syscall.Statfs_t
@@ -104,7 +126,7 @@ func (p *product) choosePorts() error {
 	for _, c := range []struct {
 		address *string
 		port    string
-	}{{&p.ui, "8080"}, {&p.gate, "8081"}, {&p.agent, "5000"}} {
+	}{{&p.ui, "8080"}, {&p.ingress, "8081"}, {&p.agent, "5000"}} {
 		l, err := net.Listen("tcp", "127.0.0.1:"+c.port)
 		if p.check || err != nil {
 			if err == nil {
@@ -119,19 +141,19 @@ func (p *product) choosePorts() error {
 			return err
 		}
 	}
-	p.uiURL = "http://localhost:" + port(p.ui)
+	p.uiURL = "http://localhost:" + portOf(p.ui)
 	return nil
 }
 
-func port(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+func portOf(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 
 // startControlPlane runs `nullops dev`, and keeps the password it prints once.
 func (p *product) startControlPlane(ctx context.Context) error {
 	out := &watched{found: make(chan string, 1),
 		line: regexp.MustCompile(`user admin, password (\S+)`)}
 	err := p.start("nullops", out, nil, "dev", "--dev.data="+p.dir, "--http.listen="+p.ui,
-		"--ingress.listen="+p.gate, "--http.url="+p.uiURL,
-		"--ingress.url=http://localhost:"+port(p.gate))
+		"--ingress.listen="+p.ingress, "--http.url="+p.uiURL,
+		"--ingress.url=http://localhost:"+portOf(p.ingress))
 	if err != nil {
 		return err
 	}
@@ -198,7 +220,7 @@ func (p *product) nodeToken(ctx context.Context) (string, error) {
 		return "", errors.New("'node add' showed no token")
 	}
 	// A demo's screen may be recorded; a token is worth a machine.
-	fmt.Print(indent(strings.ReplaceAll(out, token, token[:12]+"…")))
+	fmt.Print(indentLines(strings.ReplaceAll(out, token, token[:12]+"…")))
 	return token, nil
 }
 
@@ -227,7 +249,7 @@ func (p *product) start(name string, out *watched, env []string, args ...string)
 		_ = file.Close()
 		select {
 		case p.ended <- fmt.Errorf("%s ended by itself (%w); its last lines:\n%s", name, err,
-			tail(file.Name())):
+			readTail(file.Name())):
 		default:
 		}
 	}()
@@ -247,7 +269,7 @@ func (p *product) close() error {
 			<-c.done
 		}
 	}
-	errs = append(errs, p.leave(), os.RemoveAll(p.shm))
+	errs = append(errs, p.leave(), os.RemoveAll(p.shm), p.lock.Close())
 	if p.check {
 		errs = append(errs, os.RemoveAll(p.dir))
 	}
@@ -344,15 +366,15 @@ func (w *watched) Write(b []byte) (int, error) {
 type indented struct{ to *os.File }
 
 func (i indented) Write(b []byte) (int, error) {
-	_, err := i.to.WriteString(indent(string(b)))
+	_, err := i.to.WriteString(indentLines(string(b)))
 	return len(b), err
 }
 
-func indent(s string) string {
+func indentLines(s string) string {
 	return "   " + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n   ") + "\n"
 }
 
-func tail(path string) string {
+func readTail(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()

@@ -122,7 +122,7 @@ func (p *product) get(ctx context.Context, url string) (int, string, error) {
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, "127.0.0.1:"+port(address))
+			return (&net.Dialer{}).DialContext(ctx, network, "127.0.0.1:"+portOf(address))
 		}}}
 	response, err := client.Do(r)
 	if err != nil {

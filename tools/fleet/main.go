@@ -46,13 +46,13 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	if err := runFleet(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "fleet: FAILED:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, o options) (err error) {
+func runFleet(ctx context.Context, o options) (err error) {
 	postgres := os.Getenv("NULLOPS_TEST_POSTGRES")
 	if postgres == "" {
 		return errors.New("run it with `make bench-fleet`, which starts PostgreSQL and a registry")

@@ -97,7 +97,7 @@ func (m *measurement) enrol(ctx context.Context) error {
 	}
 	domain := apiclient.PutEnvironmentJSONRequestBody{Domain: "localhost"}
 	for i := range (m.options.agents + perEnvironment - 1) / perEnvironment {
-		r, err := m.plane.api.PutEnvironmentWithResponse(ctx, environment(i), domain)
+		r, err := m.plane.api.PutEnvironmentWithResponse(ctx, environmentName(i), domain)
 		if err != nil || r.JSON200 == nil {
 			return errors.Join(errors.New("make an environment"), err)
 		}
@@ -124,7 +124,7 @@ func (m *measurement) enrol(ctx context.Context) error {
 	return err
 }
 
-func environment(i int) string { return fmt.Sprintf("fleet-%d", i) }
+func environmentName(i int) string { return fmt.Sprintf("fleet-%d", i) }
 
 func (m *measurement) enrolOne(ctx context.Context, i int, build wire.Build) error {
 	a := &agent{name: fmt.Sprintf("load-%05d", i), build: build, counters: &m.counters,
@@ -134,7 +134,7 @@ func (m *measurement) enrolOne(ctx context.Context, i int, build wire.Build) err
 	if a.identity, err = wire.NewIdentity(a.name); err != nil {
 		return err
 	}
-	where := environment(i / perEnvironment)
+	where := environmentName(i / perEnvironment)
 	if i < busy {
 		where = "qa"
 	}
@@ -193,7 +193,8 @@ func (m *measurement) restart(ctx context.Context) error {
 	m.online = time.Since(began)
 	stop()
 	all.Wait()
-	m.requests, m.slowest, m.typical = len(times), percentile(times, 0.99), percentile(times, 0.5)
+	m.requests = len(times)
+	m.slowest, m.typical = computePercentile(times, 0.99), computePercentile(times, 0.5)
 	return err
 }
 
@@ -260,7 +261,7 @@ func (m *measurement) rest(ctx context.Context) error {
 		return err
 	}
 	to, err := useOf(m.plane.process.Process.Pid)
-	m.steady = share(from, to)
+	m.steady = cpuShare(from, to)
 	m.idleKiB = (to.kib - m.empty.kib) / float64(len(m.agents))
 	m.lost = m.counters.lost.Load()
 	if got := m.counters.sessions.Load(); got != int64(len(m.agents)) {
@@ -308,6 +309,6 @@ func (m *measurement) flood(ctx context.Context) error {
 	}
 	to, err := useOf(m.plane.process.Process.Pid)
 	m.reportsPerSecond = float64(m.counters.acked.Load()-acked) / to.at.Sub(from.at).Seconds()
-	m.atFlood, m.peakKiB = share(from, to), to.kib
+	m.atFlood, m.peakKiB = cpuShare(from, to), to.kib
 	return err
 }

@@ -43,7 +43,7 @@ func newPlane(ctx context.Context, dir, binary, postgres string) (*plane, error)
 	}
 	p.url = "http://" + p.address
 	p.people.Transport = &http.Transport{MaxIdleConnsPerHost: 100}
-	if _, err := output(ctx, "createdb", "--maintenance-db", postgres, p.name); err != nil {
+	if _, err := runCommand(ctx, "createdb", "--maintenance-db", postgres, p.name); err != nil {
 		return nil, err
 	}
 	at, err := url.Parse(postgres)
@@ -51,7 +51,7 @@ func newPlane(ctx context.Context, dir, binary, postgres string) (*plane, error)
 		return nil, fmt.Errorf("NULLOPS_TEST_POSTGRES: %w", err)
 	}
 	at.Path = "/" + p.name
-	keys, err := output(ctx, binary, "keys", "new")
+	keys, err := runCommand(ctx, binary, "keys", "new")
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func freeAddress() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// output runs a small program to its end.
-func output(ctx context.Context, argv ...string) (string, error) {
+// runCommand runs a small program to its end.
+func runCommand(ctx context.Context, argv ...string) (string, error) {
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var out, problems bytes.Buffer
 	c.Stdout, c.Stderr = &out, &problems
@@ -146,7 +146,7 @@ func (p *plane) stop(how syscall.Signal) {
 
 func (p *plane) close() error {
 	p.stop(syscall.SIGTERM)
-	_, err := output(context.Background(), "dropdb", "--maintenance-db", p.database, p.name)
+	_, err := runCommand(context.Background(), "dropdb", "--maintenance-db", p.database, p.name)
 	return err
 }
 

@@ -52,12 +52,12 @@ func useOf(pid int) (use, error) {
 		at: time.Now()}, err
 }
 
-// share is how much of one core was used between two looks.
-func share(from, to use) float64 {
+// cpuShare is how much of one core was used between two looks.
+func cpuShare(from, to use) float64 {
 	return float64(to.cpu-from.cpu) / float64(to.at.Sub(from.at))
 }
 
-func percentile(all []time.Duration, p float64) time.Duration {
+func computePercentile(all []time.Duration, p float64) time.Duration {
 	if len(all) == 0 {
 		return 0
 	}

@@ -25,7 +25,7 @@ type figure struct {
 
 const missing = "**no**"
 
-func (f figure) met() string {
+func (f figure) isMet() string {
 	switch {
 	case f.Goal == 0:
 		return "–"
@@ -51,12 +51,12 @@ func (m *measurement) figures() []figure {
 		{Name: "all online after a restart of the control plane", Value: m.online.Seconds(),
 			Unit: "s", Goal: 60, Cause: "every handshake costs both ends two signatures, and both " +
 				"ends share the cores."},
-		{Name: "API meanwhile, 99th percentile", Value: milliseconds(m.slowest), Unit: "ms",
+		{Name: "API meanwhile, 99th percentile", Value: toMilliseconds(m.slowest), Unit: "ms",
 			Goal: 250, Cause: "agents, PostgreSQL and the control plane share the cores. Two " +
 				"handshakes begin four milliseconds apart or more, and how many are under way " +
 				"follows how late a timer fires, down to eight; what is left waits for the other " +
 				"processes, and for PostgreSQL."},
-		{Name: "API meanwhile, median", Value: milliseconds(m.typical), Unit: "ms"},
+		{Name: "API meanwhile, median", Value: toMilliseconds(m.typical), Unit: "ms"},
 		{Name: "API meanwhile, requests", Value: float64(m.requests), Unit: ""},
 		{Name: "API meanwhile, failed", Value: float64(m.failed), Unit: ""},
 		{Name: "resident memory per idle agent", Value: m.idleKiB, Unit: "KiB", Goal: 40,
@@ -76,7 +76,7 @@ func (m *measurement) figures() []figure {
 	}
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func toMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // report prints the table, and writes it if asked to.
 func (m *measurement) report(ctx context.Context) error {
@@ -84,7 +84,7 @@ func (m *measurement) report(ctx context.Context) error {
 	var b strings.Builder
 	b.WriteString("| measured | value | unit | goal | met |\n|---|---|---|---|---|\n")
 	for _, f := range all {
-		fmt.Fprintf(&b, "| %s | %.3g | %s | %s | %s |\n", f.Name, f.Value, f.Unit, f.goal(), f.met())
+		fmt.Fprintf(&b, "| %s | %.3g | %s | %s | %s |\n", f.Name, f.Value, f.Unit, f.goal(), f.isMet())
 	}
 	fmt.Print(b.String())
 	if !m.publish {
@@ -93,7 +93,7 @@ func (m *measurement) report(ctx context.Context) error {
 	commit, _ := exec.CommandContext(ctx, "git", "rev-parse", "--short", "HEAD").Output()
 	page := fmt.Sprintf(page, len(m.agents), time.Now().UTC().Format("2 January 2006, 15:04 UTC"),
 		strings.TrimSpace(string(commit)), runtime.NumCPU(), m.load, b.String(), m.vitals, m.idle) +
-		missed(all)
+		listMissed(all)
 	if err := os.WriteFile("docs/fleet.md", []byte(page), 0o644); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
@@ -105,11 +105,11 @@ func (m *measurement) report(ctx context.Context) error {
 	return os.WriteFile("docs/fleet.json", append(text, '\n'), 0o644)
 }
 
-// missed says by what goals are missed. Nothing is missed in silence.
-func missed(all []figure) string {
+// listMissed says by what goals are missed. Nothing is missed in silence.
+func listMissed(all []figure) string {
 	var b strings.Builder
 	for _, f := range all {
-		if f.met() == missing {
+		if f.isMet() == missing {
 			fmt.Fprintf(&b, "- **%s**: %.3g %s instead of %s. Why: %s\n", f.Name, f.Value,
 				f.Unit, f.goal(), f.Cause)
 		}

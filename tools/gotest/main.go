@@ -24,17 +24,17 @@ import (
 
 func main() {
 	r := newReport(os.Stdout, os.Getenv("NULLOPS_TEST_STRICT") == "1")
-	failed := run(r, os.Args[1:])
+	failed := runTests(r, os.Args[1:])
 	for again := 0; failed && again < 2 && r.mayRerun(rerunLimit()); again++ {
-		failed = rerun(r, os.Args[1:])
+		failed = rerunFailed(r, os.Args[1:])
 	}
 	if failed {
 		os.Exit(1)
 	}
 }
 
-// run feeds the report with one `go test`, and says whether anything failed.
-func run(r *report, args []string) bool {
+// runTests feeds the report with one `go test`, and says whether anything failed.
+func runTests(r *report, args []string) bool {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -46,7 +46,7 @@ func run(r *report, args []string) bool {
 		os.Exit(1)
 	}
 	defer passSignals(cmd, r)()
-	readErr := read(out, r)
+	readErr := readEvents(out, r)
 	runErr := cmd.Wait()
 	failed := r.finish()
 	var exit *exec.ExitError
@@ -77,8 +77,8 @@ func passSignals(cmd *exec.Cmd, r *report) (stop func()) {
 	}
 }
 
-// read feeds the report. A line that is not an event is shown as it is.
-func read(in io.Reader, r *report) error {
+// readEvents feeds the report. A line that is not an event is shown as it is.
+func readEvents(in io.Reader, r *report) error {
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')

@@ -60,19 +60,19 @@ func newReport(out io.Writer, strict bool) *report {
 func (r *report) print(text string) { _, _ = io.WriteString(r.out, text) }
 
 func (r *report) add(e event) {
-	name := short(e.Package)
+	name := shortPackage(e.Package)
 	if e.Test != "" {
 		name += " " + e.Test
 	}
 	switch e.Action {
 	case "output":
-		builder(r.output, [2]string{e.Package, e.Test}).WriteString(e.Output)
-		r.final = r.final || inexcusable(e.Output)
+		builderOf(r.output, [2]string{e.Package, e.Test}).WriteString(e.Output)
+		r.final = r.final || isInexcusable(e.Output)
 		if strings.HasPrefix(e.Output, hung) {
 			r.whole[e.Package] = true
 		}
 	case "build-output":
-		builder(r.builds, e.ImportPath).WriteString(e.Output)
+		builderOf(r.builds, e.ImportPath).WriteString(e.Output)
 	case "fail":
 		r.failed = append(r.failed, name)
 		r.final = r.final || e.FailedBuild != ""
@@ -105,12 +105,12 @@ func (r *report) add(e event) {
 func (r *report) verdict(e event, word string) {
 	if e.Test == "" {
 		r.print(fmt.Sprintf("%s %-42s %6.1f s  %d tests\n",
-			word, short(e.Package), e.Elapsed, r.passed[e.Package]))
+			word, shortPackage(e.Package), e.Elapsed, r.passed[e.Package]))
 		return
 	}
 	r.passed[e.Package]++
 	if !strings.Contains(e.Test, "/") {
-		r.slow = append(r.slow, timed{short(e.Package) + " " + e.Test, e.Elapsed})
+		r.slow = append(r.slow, timed{shortPackage(e.Package) + " " + e.Test, e.Elapsed})
 	}
 }
 
@@ -151,14 +151,14 @@ func (r *report) finish() bool {
 	return len(r.failed) > 0 || r.strict && len(r.skipped) > 0
 }
 
-func short(pkg string) string {
+func shortPackage(pkg string) string {
 	if pkg == "github.com/nullops/nullops" {
 		return "."
 	}
 	return strings.TrimPrefix(pkg, "github.com/nullops/nullops/")
 }
 
-func builder[K comparable](m map[K]*strings.Builder, key K) *strings.Builder {
+func builderOf[K comparable](m map[K]*strings.Builder, key K) *strings.Builder {
 	b, ok := m[key]
 	if !ok {
 		b = &strings.Builder{}

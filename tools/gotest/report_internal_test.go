@@ -26,7 +26,8 @@ func TestReport_FailsOnWhatMustNotHappen(t *testing.T) {
 	} {
 		var out strings.Builder
 		r := newReport(&out, c.strict)
-		if err := read(strings.NewReader(strings.Replace(events, "%s", c.action, 1)), r); err != nil {
+		in := strings.NewReader(strings.Replace(events, "%s", c.action, 1))
+		if err := readEvents(in, r); err != nil {
 			t.Fatal(err)
 		}
 		if failed := r.finish(); failed != c.failed {
@@ -46,7 +47,7 @@ func TestReport_ShowsWhatDoesNotBuild(t *testing.T) {
 {"Action":"fail","Package":"x/a","Elapsed":0,"FailedBuild":"x/a [x/a.test]"}
 not an event
 `
-	if err := read(strings.NewReader(in), r); err != nil {
+	if err := readEvents(strings.NewReader(in), r); err != nil {
 		t.Fatal(err)
 	}
 	if !r.finish() {
@@ -78,7 +79,7 @@ func TestReport_RerunsOnlyWhatMayBeTheMachine(t *testing.T) {
 	} {
 		var out strings.Builder
 		r := newReport(&out, false)
-		if err := read(strings.NewReader(c.in), r); err != nil {
+		if err := readEvents(strings.NewReader(c.in), r); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.mayRerun(c.limit); got != c.want {
@@ -96,7 +97,7 @@ func TestReport_RerunsTheFailedPartsOnly(t *testing.T) {
 	}
 	var out strings.Builder
 	r := newReport(&out, false)
-	if err := read(strings.NewReader(in.String()), r); err != nil {
+	if err := readEvents(strings.NewReader(in.String()), r); err != nil {
 		t.Fatal(err)
 	}
 	want := []attempt{{"x/a", "^TestE$/^(Cancel|Disk_full)$"}, {"x/a", "^TestB$"}}

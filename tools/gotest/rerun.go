@@ -31,9 +31,9 @@ func (r *report) mayRerun(limit int) bool {
 	return !r.final && !skipped && 0 < n && n <= limit
 }
 
-// inexcusable reports whether a line of output stays a failure however often
+// isInexcusable reports whether a line of output stays a failure however often
 // the test passes afterwards.
-func inexcusable(line string) bool {
+func isInexcusable(line string) bool {
 	return strings.Contains(line, "WARNING: DATA RACE") ||
 		strings.HasPrefix(line, "panic: ") && !strings.HasPrefix(line, hung)
 }
@@ -41,21 +41,21 @@ func inexcusable(line string) bool {
 // hung begins what a package says in which a test did not end in time.
 const hung = "panic: test timed out after"
 
-// rerun runs the failed tests once more, one at a time with nothing beside it, and
+// rerunFailed runs the failed tests once more, one at a time with nothing beside it, and
 // says whether any failed again. Of a test with failed subtests only these run: all
 // end-to-end stories are subtests of one. What passes now is listed as FLAKY and
 // stays in sight: its first output is above, and it wants mending.
-func rerun(first *report, args []string) (failed bool) {
+func rerunFailed(first *report, args []string) (failed bool) {
 	flags := slices.DeleteFunc(slices.Clone(args), isPackage)
 	for _, again := range first.again() {
-		first.print(fmt.Sprintf("== again, alone: %s %s\n", short(again.pkg), again.pattern))
+		first.print(fmt.Sprintf("== again, alone: %s %s\n", shortPackage(again.pkg), again.pattern))
 		second := newReport(first.out, first.strict)
-		if run(second, append(slices.Clone(flags), "-count=1", "-run", again.pattern, again.pkg)) {
+		if runTests(second, append(slices.Clone(flags), "-count=1", "-run", again.pattern, again.pkg)) {
 			failed = true
 			continue
 		}
 		first.print(fmt.Sprintf("FLAKY %s %s: failed once, passed alone\n",
-			short(again.pkg), again.pattern))
+			shortPackage(again.pkg), again.pattern))
 	}
 	return failed
 }
@@ -73,14 +73,14 @@ func (r *report) again() (attempts []attempt) {
 			continue
 		}
 		for _, test := range tests {
-			attempts = append(attempts, attempt{pkg, pattern(test, r.parts[[2]string{pkg, test}])})
+			attempts = append(attempts, attempt{pkg, testPattern(test, r.parts[[2]string{pkg, test}])})
 		}
 	}
 	return attempts
 }
 
-// pattern matches a test, or of its subtests just the given ones.
-func pattern(test string, parts []string) string {
+// testPattern matches a test, or of its subtests just the given ones.
+func testPattern(test string, parts []string) string {
 	if len(parts) == 0 {
 		return "^" + test + "$"
 	}

@@ -40,22 +40,22 @@ func runBuild(ctx context.Context, o options, out io.Writer) error {
 
 // buildAll builds all images, or those --only asks for.
 func buildAll(ctx context.Context, o options, out io.Writer) ([]built, error) {
-	recipes, err := catalogue(o.root)
+	recipes, err := allRecipes(o.root)
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := lock(o.cache)
+	unlock, err := lockCache(o.cache)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	b := builder{options: o, out: out, bases: map[string]packaging.Layer{}}
 	if _, err := os.Stat(o.nullops); err == nil {
-		recipes = append(recipes, agent())
-	} else if strings.HasPrefix(agent().repository, o.only) {
+		recipes = append(recipes, agentRecipe())
+	} else if strings.HasPrefix(agentRecipe().repository, o.only) {
 		_, _ = fmt.Fprintf(out, "nullops/agent is left out: there is no %s\n", o.nullops)
 	}
-	recipes = selected(recipes, o.only)
+	recipes = selectRecipes(recipes, o.only)
 	if err := b.compile(ctx, recipes); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func buildAll(ctx context.Context, o options, out io.Writer) ([]built, error) {
 	return images, nil
 }
 
-func selected(all []recipe, prefix string) []recipe {
+func selectRecipes(all []recipe, prefix string) []recipe {
 	var some []recipe
 	for _, r := range all {
 		if strings.HasPrefix(r.repository, prefix) {
@@ -80,8 +80,8 @@ func selected(all []recipe, prefix string) []recipe {
 	return some
 }
 
-// lock keeps two builds out of each other's cache.
-func lock(cache string) (func(), error) {
+// lockCache keeps two builds out of each other's cache.
+func lockCache(cache string) (func(), error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, fmt.Errorf("make the cache: %w", err)
 	}

@@ -38,11 +38,11 @@ func (r recipe) ref() string { return r.repository + ":" + r.tag }
 // nobody is the user our static images run as.
 const nobody = packaging.Nobody
 
-// catalogue lists all images of the repository but nullops/agent, which needs
+// allRecipes lists all images of the repository but nullops/agent, which needs
 // a program built elsewhere.
-func catalogue(root string) ([]recipe, error) {
-	recipes := append(shop(), postgres()...)
-	plugins, err := plugins(root)
+func allRecipes(root string) ([]recipe, error) {
+	recipes := append(shopRecipes(), postgresRecipes()...)
+	plugins, err := pluginRecipes(root)
 	recipes = append(append(recipes, plugins...), pythonExample(root))
 	return append(recipes, scriptBases()...), err
 }
@@ -69,7 +69,7 @@ func shopReleases() []shopRelease {
 	}
 }
 
-func shop() []recipe {
+func shopRecipes() []recipe {
 	var recipes []recipe
 	for _, service := range []string{"api", "web"} {
 		for _, r := range shopReleases() {
@@ -96,7 +96,7 @@ func releaseFile(r shopRelease) []byte {
 	return data
 }
 
-func postgres() []recipe {
+func postgresRecipes() []recipe {
 	var recipes []recipe
 	for _, tag := range []string{"15", "15-debian"} {
 		recipes = append(recipes, recipe{
@@ -116,8 +116,8 @@ func postgres() []recipe {
 // pluginTags are given to every plugin, so that versions can be distinguished.
 func pluginTags() []string { return []string{"1.0.0", "1.1.0"} }
 
-// plugins finds every plugin by its component.json.
-func plugins(root string) ([]recipe, error) {
+// pluginRecipes finds every plugin by its component.json.
+func pluginRecipes(root string) ([]recipe, error) {
 	found, err := filepath.Glob(filepath.Join(root, "plugins", "*", "component.json"))
 	if err != nil {
 		return nil, fmt.Errorf("find plugins: %w", err)
@@ -180,9 +180,9 @@ func scriptBases() []recipe {
 	}
 }
 
-// agent is the image an installation runs on its nodes. It runs as root: it
+// agentRecipe is the image an installation runs on its nodes. It runs as root: it
 // talks to the engine's socket, which is root in all but name.
-func agent() recipe {
+func agentRecipe() recipe {
 	return recipe{
 		repository: "nullops/agent", tag: "latest", program: "nullops", base: "static",
 		entrypoint: []string{"/app/nullops", "agent"}, user: "0:0", ports: []string{"5000/tcp"},

@@ -23,9 +23,9 @@ func postgresRoots() []string {
 	return []string{"postgresql-15", "postgresql-client-15", "dash", "libc-bin", "tzdata"}
 }
 
-// unwanted are dependencies the server does without: set-up scripts that the
+// isUnwanted are dependencies the server does without: set-up scripts that the
 // entrypoint replaces, and the just-in-time compiler, which is 100 MB.
-func unwanted(name string) bool {
+func isUnwanted(name string) bool {
 	switch name {
 	case "postgresql-common", "postgresql-client-common", "ssl-cert", "locales", "locales-all",
 		"libllvm14", "libz3-4", "debconf", "debconf-2.0", "cdebconf", "adduser", "perl",
@@ -56,7 +56,7 @@ func (b builder) debianBase(ctx context.Context, name string, roots []string) (
 		return nil, fmt.Errorf("get Debian's packages for %s: %w", name, err)
 	}
 	tree := filepath.Join(b.cache, "tree-"+keyOf(debs))
-	if err := unpack(ctx, tree, debs); err != nil {
+	if err := unpackPackages(ctx, tree, debs); err != nil {
 		return nil, err
 	}
 	files, err := treeFiles(tree)
@@ -101,7 +101,7 @@ func (b builder) postgresBase(ctx context.Context) ([]packaging.File, error) {
 		return nil, fmt.Errorf("get Debian's PostgreSQL: %w", err)
 	}
 	tree := filepath.Join(b.cache, "tree-"+keyOf(debs))
-	if err := unpack(ctx, tree, debs); err != nil {
+	if err := unpackPackages(ctx, tree, debs); err != nil {
 		return nil, err
 	}
 	files, err := treeFiles(tree)
@@ -141,7 +141,7 @@ func (b builder) packagesOf(ctx context.Context, name string, roots []string) ([
 		}
 	}
 	if b.packages == "" {
-		if err := download(ctx, dir, roots); err != nil {
+		if err := downloadPackages(ctx, dir, roots); err != nil {
 			return nil, err
 		}
 	}
@@ -165,9 +165,9 @@ func allThere(paths []string) bool {
 	return len(paths) > 0
 }
 
-// download fetches the packages and all they need. apt checks signatures.
-func download(ctx context.Context, dir string, roots []string) error {
-	names, err := closure(ctx, roots)
+// downloadPackages fetches the packages and all they need. apt checks signatures.
+func downloadPackages(ctx context.Context, dir string, roots []string) error {
+	names, err := resolveClosure(ctx, roots)
 	if err != nil {
 		return err
 	}
@@ -184,9 +184,9 @@ func download(ctx context.Context, dir string, roots []string) error {
 	return nil
 }
 
-// closure follows dependencies, level by level. Of alternatives it takes all:
+// resolveClosure follows dependencies, level by level. Of alternatives it takes all:
 // some are already there, and superfluous files only cost space.
-func closure(ctx context.Context, roots []string) ([]string, error) {
+func resolveClosure(ctx context.Context, roots []string) ([]string, error) {
 	found, level := map[string]bool{}, roots
 	for len(level) > 0 && len(found) < 200 {
 		args := append([]string{
@@ -204,7 +204,7 @@ func closure(ctx context.Context, roots []string) ([]string, error) {
 		for line := range strings.Lines(string(out)) {
 			_, name, isDependency := strings.Cut(line, "epends: ") // Depends and PreDepends
 			name = strings.TrimSpace(name)
-			if isDependency && !found[name] && !unwanted(name) && !slices.Contains(level, name) {
+			if isDependency && !found[name] && !isUnwanted(name) && !slices.Contains(level, name) {
 				level = append(level, name)
 			}
 		}
@@ -226,8 +226,8 @@ func keyOf(debs []string) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// unpack extracts all packages over each other, once.
-func unpack(ctx context.Context, tree string, debs []string) error {
+// unpackPackages extracts all packages over each other, once.
+func unpackPackages(ctx context.Context, tree string, debs []string) error {
 	if _, err := os.Stat(tree); err == nil {
 		return nil
 	}
@@ -268,7 +268,7 @@ func treeFiles(tree string) ([]packaging.File, error) {
 		if err != nil || rel == "." {
 			return err
 		}
-		if superfluous(rel) {
+		if isSuperfluous(rel) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -299,7 +299,7 @@ func treeFiles(tree string) ([]packaging.File, error) {
 	return files, nil
 }
 
-func superfluous(rel string) bool {
+func isSuperfluous(rel string) bool {
 	for _, prefix := range []string{
 		"usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian",
 		"usr/share/postgresql-common", "usr/share/bug", "usr/share/info", "usr/share/perl5",

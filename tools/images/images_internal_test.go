@@ -54,7 +54,7 @@ func TestCatalogue_IsNotRootAndLabelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipes, err := catalogue(root)
+	recipes, err := allRecipes(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestRegistry_RemembersAcrossRestarts(t *testing.T) {
 		}
 		server := httptest.NewServer(handler)
 		host := strings.TrimPrefix(server.URL, "http://")
-		pushed, err := push(t.Context(), host, images)
+		pushed, err := pushImages(t.Context(), host, images)
 		if err != nil || pushed != wantNew {
 			t.Errorf("pushed %d, want %d; %v", pushed, wantNew, err)
 		}
@@ -115,7 +115,7 @@ func TestRun_SaysWhatIsMissing(t *testing.T) {
 		"--to is missing":   {"push"},
 		"flag provided but": {"build", "--cahce", "x"},
 	} {
-		err := run(context.WithoutCancel(t.Context()), args, io.Discard)
+		err := runImages(context.WithoutCancel(t.Context()), args, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v: got %v, want %q", args, err, says)
 		}

@@ -27,7 +27,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+	if err := runImages(ctx, os.Args[1:], os.Stdout); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "images:", err)
 		os.Exit(1)
 	}
@@ -45,7 +45,7 @@ type options struct {
 	packages                                     string
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
+func runImages(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
 		return errors.New(usage)
 	}
@@ -103,7 +103,7 @@ func findRoot() (string, error) {
 }
 
 func runList(o options, out io.Writer) error {
-	recipes, err := catalogue(o.root)
+	recipes, err := allRecipes(o.root)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func runPush(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	pushed, err := push(ctx, o.to, images)
+	pushed, err := pushImages(ctx, o.to, images)
 	if err != nil {
 		return fmt.Errorf("push to %s: %w", o.to, err)
 	}
@@ -31,8 +31,8 @@ func runPush(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
-// push gives how many were not there yet.
-func push(ctx context.Context, registry string, images []built) (int, error) {
+// pushImages gives how many were not there yet.
+func pushImages(ctx context.Context, registry string, images []built) (int, error) {
 	pusher, err := remote.NewPusher(remote.WithContext(ctx), remote.WithJobs(4))
 	if err != nil {
 		return 0, err
@@ -46,7 +46,7 @@ func push(ctx context.Context, registry string, images []built) (int, error) {
 			if err != nil {
 				return err
 			}
-			there, err := has(ctx, ref, b.digest.String())
+			there, err := hasImage(ctx, ref, b.digest.String())
 			if err != nil || there {
 				return err
 			}
@@ -61,8 +61,8 @@ func push(ctx context.Context, registry string, images []built) (int, error) {
 	return len(news), err
 }
 
-// has asks for the tag's digest only.
-func has(ctx context.Context, ref name.Reference, digest string) (bool, error) {
+// hasImage asks for the tag's digest only.
+func hasImage(ctx context.Context, ref name.Reference, digest string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	there, err := remote.Head(ref, remote.WithContext(ctx))

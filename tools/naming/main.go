@@ -3,8 +3,9 @@
 //
 //	tools/run naming             prints the figures
 //	tools/run naming --list      prints each unexported function whose name is one word
+//	tools/run naming --tests     looks at the files of tests instead
 //
-// Generated files and tests are left out. A method counts like a function; for a
+// Generated files are left out. A method counts like a function; for a
 // method of one word the receiver may be the object ("pool.close"), so a high share
 // is not wrong by itself, but names that say neither verb nor object are.
 package main
@@ -26,8 +27,9 @@ import (
 
 func main() {
 	list := flag.Bool("list", false, "print the functions whose name is one word")
+	tests := flag.Bool("tests", false, "look at the files of tests instead of the product's")
 	flag.Parse()
-	functions, err := collectFunctions(".")
+	functions, err := collectFunctions(".", *tests)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "naming:", err)
 		os.Exit(1)
@@ -52,8 +54,9 @@ func (f function) words() int { return countWords(f.name) }
 
 func (f function) isExported() bool { return ast.IsExported(f.name) }
 
-// collectFunctions reads all Go files below root, in the order of their paths.
-func collectFunctions(root string) ([]function, error) {
+// collectFunctions reads all Go files below root, either those of tests or all others, in the order
+// of their paths.
+func collectFunctions(root string, tests bool) ([]function, error) {
 	var all []function
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -61,7 +64,7 @@ func collectFunctions(root string) ([]function, error) {
 			return err
 		case entry.IsDir() && isSkippedFolder(entry.Name()):
 			return fs.SkipDir
-		case entry.IsDir() || !isProductFile(path):
+		case entry.IsDir() || !isWritten(path) || strings.HasSuffix(path, "_test.go") != tests:
 			return nil
 		}
 		found, err := parseFunctions(path)
@@ -76,9 +79,10 @@ func isSkippedFolder(name string) bool {
 		name == "testdata")
 }
 
-func isProductFile(path string) bool {
-	return strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") &&
-		!strings.HasSuffix(path, ".gen.go") && !strings.Contains(path, "internal/dbsqlc/")
+// isWritten reports whether a file is Go code that was not generated.
+func isWritten(path string) bool {
+	return strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".gen.go") &&
+		!strings.Contains(path, "internal/dbsqlc/")
 }
 
 func parseFunctions(path string) ([]function, error) {
@@ -135,10 +139,11 @@ func countWords(name string) int {
 
 // isParticiple reports names like refused or told, which say a state, not a deed.
 func isParticiple(name string) bool {
+	verbs := []string{"read", "run", "need", "succeed", "proceed", "exceed"}
 	irregular := []string{"told", "kept", "held", "sent", "made", "gone", "known", "shown", "heard",
 		"felt", "lent", "given", "taken", "seen", "done", "written", "drawn", "left", "lost", "found",
 		"met", "said", "stood", "run", "begun", "brought", "built", "bound", "spent", "read"}
-	return countWords(name) == 1 && name != "read" && name != "run" &&
+	return countWords(name) == 1 && !slices.Contains(verbs, name) &&
 		(strings.HasSuffix(name, "ed") && len(name) > 4 || slices.Contains(irregular, name))
 }
 

@@ -24,7 +24,7 @@ func TestFigures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	functions, err := collectFunctions(root)
+	functions, err := collectFunctions(root, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,6 +40,14 @@ func TestFigures(t *testing.T) {
 	}
 	if got := list.String(); got != filepath.Join(root, "a.go")+":3: refused\n" {
 		t.Errorf("list = %q", got)
+	}
+	list.Reset()
+	if functions, err = collectFunctions(root, true); err != nil {
+		t.Fatal(err)
+	}
+	printOneWordNames(&list, functions)
+	if got := list.String(); got != filepath.Join(root, "a_test.go")+":3: left\n" {
+		t.Errorf("list of tests = %q", got)
 	}
 }
 

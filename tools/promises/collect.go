@@ -26,8 +26,8 @@ var (
 // skipped are folders without tests of ours.
 var skipped = []string{"node_modules", "dist", "testdata", "placeholder"}
 
-// collect gives, for each claimed promise, the tests that claim it.
-func collect(root fs.FS) (map[string][]string, error) {
+// collectClaims gives, for each claimed promise, the tests that claim it.
+func collectClaims(root fs.FS) (map[string][]string, error) {
 	claims := map[string][]string{}
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -86,7 +86,7 @@ func inGo(name string, text []byte) (map[string][]string, error) {
 			if match == nil {
 				continue
 			}
-			test := fmt.Sprintf("`%s` %s", path.Dir(name), around(file, comment.Pos()))
+			test := fmt.Sprintf("`%s` %s", path.Dir(name), enclosingTest(file, comment.Pos()))
 			for _, id := range claimed.FindAllString(match[1], -1) {
 				found[id] = append(found[id], test)
 			}
@@ -95,7 +95,7 @@ func inGo(name string, text []byte) (map[string][]string, error) {
 	return found, nil
 }
 
-func around(file *ast.File, pos token.Pos) string {
+func enclosingTest(file *ast.File, pos token.Pos) string {
 	for _, decl := range file.Decls {
 		f, ok := decl.(*ast.FuncDecl)
 		if !ok {
@@ -118,7 +118,7 @@ func inScript(name string, text []byte) (map[string][]string, error) {
 	test := ""
 	for line := range strings.Lines(string(text)) {
 		if match := scenario.FindStringSubmatch(line); match != nil {
-			test = " " + cell(match[1])
+			test = " " + formatCell(match[1])
 		}
 		at := mention.FindStringIndex(line)
 		if at == nil {

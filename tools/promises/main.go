@@ -40,22 +40,22 @@ for a sentence of another product. What is marked (slow) is shown by
 `
 
 func main() {
-	if err := run("."); err != nil {
+	if err := runPromises("."); err != nil {
 		fmt.Fprintln(os.Stderr, "promises:", err)
 		os.Exit(1)
 	}
 }
 
-func run(root string) error {
-	claims, err := collect(os.DirFS(root))
+func runPromises(root string) error {
+	claims, err := collectClaims(os.DirFS(root))
 	if err != nil {
 		return err
 	}
-	late, err := slow(os.DirFS(root))
+	late, err := findSlowFiles(os.DirFS(root))
 	if err != nil {
 		return err
 	}
-	mark(claims, late)
+	markSlowClaims(claims, late)
 	if err := writeRows(root, claims); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func run(root string) error {
 	if err != nil {
 		return err
 	}
-	text, err := table(claims, known)
+	text, err := renderTable(claims, known)
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ type promise struct {
 	remark string
 }
 
-// table renders one row per promise, in the order of ids.
-func table(claims map[string][]string, known map[string]promise) (string, error) {
+// renderTable renders one row per promise, in the order of ids.
+func renderTable(claims map[string][]string, known map[string]promise) (string, error) {
 	var out strings.Builder
 	out.WriteString(header)
 	for _, id := range slices.Sorted(maps.Keys(claims)) {
@@ -123,8 +123,8 @@ func readPromises(root string) (map[string]promise, error) {
 		if len(fields) < 3 || !idPattern.MatchString(fields[0]) {
 			continue
 		}
-		p := promise{sentence: cell(fields[2])}
-		if note := cell(fields[len(fields)-1]); len(fields) > 4 && note != "" {
+		p := promise{sentence: formatCell(fields[2])}
+		if note := formatCell(fields[len(fields)-1]); len(fields) > 4 && note != "" {
 			p.remark = findRemark(strings.ToLower(note[:1]) + note[1:])
 		}
 		known[fields[0]] = p
@@ -150,7 +150,7 @@ func findRemark(shown string) string {
 	return ""
 }
 
-// cell makes a text fit a table cell.
-func cell(text string) string {
+// formatCell makes a text fit a table cell.
+func formatCell(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(text, "|", "/"))
 }

@@ -10,7 +10,7 @@ import (
 
 func TestCollect_NamesTheTestAroundAClaim(t *testing.T) {
 	mark := "// promise" + ": " // split, so that this file claims nothing
-	claims, err := collect(fstest.MapFS{
+	claims, err := collectClaims(fstest.MapFS{
 		"a/b_test.go": {Data: []byte("package b\n\nfunc TestOne() {\n\t" + mark +
 			"N-901, N-902\n}\n" +
 			"\n// In prose, promise" + ": N-903 is no claim.\nfunc TestTwo() {}\n")},
@@ -46,18 +46,18 @@ const all = [
 ].flat();
 const slow = [drop, twoLong].flat();
 `)}}
-	got, err := slow(files)
+	got, err := findSlowFiles(files)
 	if err != nil || strings.Join(got, " ") != "ui/e2e/drop.mjs" {
 		t.Errorf("slow are %v, %v", got, err)
 	}
 	claims := map[string][]string{"N-901": {"`ui/e2e/drop.mjs`", "`ui/e2e/two.mjs`"}}
-	mark(claims, got)
+	markSlowClaims(claims, got)
 	if said := strings.Join(claims["N-901"], ","); said !=
 		"`ui/e2e/drop.mjs` (slow),`ui/e2e/two.mjs`" {
 		t.Error(said)
 	}
 	files[runner].Data = []byte("const stories = [];")
-	if _, err := slow(files); err == nil {
+	if _, err := findSlowFiles(files); err == nil {
 		t.Error("without its lists nothing is known to be slow, and nothing said so")
 	}
 }
@@ -71,7 +71,7 @@ func TestRun_IsStableAndNeedsTheListOnce(t *testing.T) {
 			"N-903\tx\tElsewhere\tseen\tMapped: here\nN-904\tx\tNever\tn/a\tNot adopted: why\n"+
 			"N-905\tx\tLater\tseen\t\n")
 	write(t, filepath.Join(root, "a_test.go"), "package a\n\nfunc TestA() {} "+mark+"N-901\n")
-	if err := run(root); err != nil {
+	if err := runPromises(root); err != nil {
 		t.Fatal(err)
 	}
 	first := read(t, filepath.Join(root, page))
@@ -85,14 +85,14 @@ func TestRun_IsStableAndNeedsTheListOnce(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(outer, "shared")); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(root); err != nil {
+	if err := runPromises(root); err != nil {
 		t.Fatal(err)
 	}
 	if read(t, filepath.Join(root, page)) != first {
 		t.Error("without the list the page is another one")
 	}
 	write(t, filepath.Join(root, "b_test.go"), "package a\n\nfunc TestB() {} "+mark+"N-902\n")
-	if err := run(root); err == nil || !strings.Contains(err.Error(), "N-902") {
+	if err := runPromises(root); err == nil || !strings.Contains(err.Error(), "N-902") {
 		t.Errorf("a promise nobody has the words of: %v", err)
 	}
 }
@@ -103,7 +103,7 @@ func TestRun_FillsTheRowsOfThreatsAndFaults(t *testing.T) {
 	page := filepath.Join(root, rowPages[0])
 	write(t, page, "# T\n\n| T1 | a | b | old |\n| T2 | c | d | `x` TestGone |\n")
 	write(t, filepath.Join(root, "a_test.go"), "package a\n\n"+mark+"T1\nfunc TestA() {}\n")
-	if err := run(root); err != nil {
+	if err := runPromises(root); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, page); got !=
@@ -111,7 +111,7 @@ func TestRun_FillsTheRowsOfThreatsAndFaults(t *testing.T) {
 		t.Error(got)
 	}
 	write(t, filepath.Join(root, "b_test.go"), "package a\n\n"+mark+"T9\nfunc TestB() {}\n")
-	if err := run(root); err == nil || !strings.Contains(err.Error(), "TestB claims T9") {
+	if err := runPromises(root); err == nil || !strings.Contains(err.Error(), "TestB claims T9") {
 		t.Errorf("a claim of a row that does not exist: %v", err)
 	}
 }

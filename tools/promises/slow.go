@@ -20,8 +20,8 @@ var (
 	bound    = regexp.MustCompile(`\w+$`)
 )
 
-// slow returns the files of which every story is a slow one.
-func slow(root fs.FS) ([]string, error) {
+// findSlowFiles returns the files of which every story is a slow one.
+func findSlowFiles(root fs.FS) ([]string, error) {
 	text, err := fs.ReadFile(root, runner)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -50,8 +50,8 @@ func slow(root fs.FS) ([]string, error) {
 	return files, nil
 }
 
-// mark says of each claim in one of those files when it is shown.
-func mark(claims map[string][]string, files []string) {
+// markSlowClaims says of each claim in one of those files when it is shown.
+func markSlowClaims(claims map[string][]string, files []string) {
 	for _, tests := range claims {
 		for i, test := range tests {
 			name, _, _ := strings.Cut(strings.TrimPrefix(test, "`"), "`")

@@ -183,8 +183,8 @@ func exitCode(cmd *exec.Cmd, err error) (int, error) {
 	return 1, fmt.Errorf("run %s: %w", cmd.Path, err)
 }
 
-// output runs a short helper program and returns what it printed.
-func output(ctx context.Context, stdin io.Reader, argv ...string) (string, error) {
+// runCommand runs a short helper program and returns what it printed.
+func runCommand(ctx context.Context, stdin io.Reader, argv ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)

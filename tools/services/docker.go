@@ -73,7 +73,7 @@ func startDockerd(ctx context.Context, g *group, socket string) error {
 	argv := append([]string{binary}, dockerdFlags(g.dir, socket)...)
 	root := os.Geteuid() == 0
 	if !root {
-		if _, err := output(ctx, nil, "sudo", "-n", "true"); err != nil {
+		if _, err := runCommand(ctx, nil, "sudo", "-n", "true"); err != nil {
 			return errors.New("no Docker daemon answers and starting one needs root: start the " +
 				"docker service and join the docker group, or allow sudo without a password")
 		}
@@ -118,7 +118,7 @@ func sudoKill(dir string, s syscall.Signal) error {
 	if err != nil {
 		return err
 	}
-	_, err = output(context.Background(), nil, "sudo", "-n", "kill",
+	_, err = runCommand(context.Background(), nil, "sudo", "-n", "kill",
 		"-"+strconv.Itoa(int(s)), strings.TrimSpace(string(pid)))
 	return err
 }

@@ -34,7 +34,7 @@ func main() {
 	// Pdeathsig is per thread: children die with the thread that started them.
 	// All of them are started from this goroutine, on the process's main thread.
 	runtime.LockOSThread()
-	code, err := run(os.Args[1:])
+	code, err := runServices(os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "services:", err)
 	}
@@ -50,7 +50,7 @@ type options struct {
 
 func (o options) wants(name string) bool { return slices.Contains(o.only, name) }
 
-func parse(args []string) (options, error) {
+func parseOptions(args []string) (options, error) {
 	flags := flag.NewFlagSet("services", flag.ContinueOnError)
 	only := flags.String("only", "docker,postgres,registry", "which servers to start")
 	images := flags.Bool("images", true, "push the images of this repository to the registry")
@@ -66,16 +66,20 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// run returns the exit code of the command, or 1 when the servers did not start.
-func run(args []string) (int, error) {
-	o, err := parse(args)
+// runServices returns the exit code of the command, or 1 when the servers did not start.
+func runServices(args []string) (int, error) {
+	o, err := parseOptions(args)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0, nil
 	}
 	if err != nil {
 		return 2, err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 
 	sweepStale()
@@ -84,11 +88,11 @@ func run(args []string) (int, error) {
 		return 1, err
 	}
 	g := &group{dir: dir}
-	code, err := serve(ctx, g, o)
+	code, err := serveAll(ctx, g, o)
 	return code, errors.Join(err, g.close())
 }
 
-func serve(ctx context.Context, g *group, o options) (int, error) {
+func serveAll(ctx context.Context, g *group, o options) (int, error) {
 	env, err := startAll(ctx, g, o)
 	if ctx.Err() != nil {
 		return 130, errors.New("interrupted")

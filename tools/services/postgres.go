@@ -49,7 +49,7 @@ func startPostgres(ctx context.Context, g *group) ([]string, error) {
 			return nil, err
 		}
 	}
-	if err := initdb(ctx, bin, dir, owner); err != nil {
+	if err := initDatabase(ctx, bin, dir, owner); err != nil {
 		return nil, err
 	}
 	port, err := freePort()
@@ -68,7 +68,7 @@ func startPostgres(ctx context.Context, g *group) ([]string, error) {
 		return nil, err
 	}
 	ready := func(ctx context.Context) error {
-		_, err := output(ctx, nil, filepath.Join(bin, "pg_isready"), "-q",
+		_, err := runCommand(ctx, nil, filepath.Join(bin, "pg_isready"), "-q",
 			"-h", "127.0.0.1", "-p", strconv.Itoa(port), "-d", "postgres", "-U", "postgres")
 		return err
 	}
@@ -79,7 +79,7 @@ func startPostgres(ctx context.Context, g *group) ([]string, error) {
 	return []string{"NULLOPS_TEST_POSTGRES=" + url}, nil
 }
 
-func initdb(ctx context.Context, bin, dir string, owner *syscall.Credential) error {
+func initDatabase(ctx context.Context, bin, dir string, owner *syscall.Credential) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", filepath.Join(dir, "data"),
 		"-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner, Pdeathsig: syscall.SIGKILL}
@@ -97,16 +97,16 @@ func postgresBin(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if len(found) > 0 {
-		slices.SortFunc(found, func(a, b string) int { return major(a) - major(b) })
+		slices.SortFunc(found, func(a, b string) int { return majorVersion(a) - majorVersion(b) })
 		return filepath.Dir(found[len(found)-1]), nil
 	}
-	if dir, err := output(ctx, nil, "pg_config", "--bindir"); err == nil {
+	if dir, err := runCommand(ctx, nil, "pg_config", "--bindir"); err == nil {
 		return strings.TrimSpace(dir), nil
 	}
 	return "", errors.New("no PostgreSQL server is installed: run make setup")
 }
 
-func major(path string) int {
+func majorVersion(path string) int {
 	n, _ := strconv.Atoi(strings.Split(path, "/")[4]) // an odd folder name sorts first
 	return n
 }

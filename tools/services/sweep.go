@@ -84,7 +84,7 @@ func asRoot(ctx context.Context, stdin []byte, argv ...string) (string, error) {
 	if os.Geteuid() != 0 {
 		argv = append([]string{"sudo", "-n"}, argv...)
 	}
-	return output(ctx, bytes.NewReader(stdin), argv...)
+	return runCommand(ctx, bytes.NewReader(stdin), argv...)
 }
 
 // killUsers ends every process whose command line names dir: containerd, its

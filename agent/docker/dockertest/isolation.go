@@ -28,7 +28,7 @@ const (
 type Tenant struct {
 	pid     int            // of its service, whose network is entered
 	service netip.AddrPort // where the service listens
-	gate    netip.AddrPort // where nobody listens: a refusal is an answer too
+	relay   netip.AddrPort // where nobody listens: a refusal is an answer too
 }
 
 // Tenants are the deployments of an installation on this machine's engine, by id. Each must have
@@ -54,8 +54,8 @@ func Tenants(ctx context.Context, host, install string, port uint16) (map[string
 		all[id] = t
 	}
 	for id, t := range all {
-		if !t.service.IsValid() || !t.gate.IsValid() {
-			return nil, fmt.Errorf("deployment %s has no service or no gate", id)
+		if !t.service.IsValid() || !t.relay.IsValid() {
+			return nil, fmt.Errorf("deployment %s has no service or no relay", id)
 		}
 	}
 	return all, nil
@@ -79,8 +79,8 @@ func (t *Tenant) recordContainer(
 	switch kind := c.Container.Config.Labels["nullops.kind"]; {
 	case kind == "service" && !t.service.IsValid():
 		t.pid, t.service = c.Container.State.Pid, at
-	case kind == "gate" && !t.gate.IsValid():
-		t.gate = at
+	case kind == "relay" && !t.relay.IsValid():
+		t.relay = at
 	default:
 		return fmt.Errorf("it has one %s too many", kind)
 	}
@@ -95,7 +95,7 @@ func Apart(ctx context.Context, all map[string]Tenant) (pairs int, err error) {
 	own := map[string]int{}
 	for id, t := range all {
 		own[id] = len(to)
-		to = append(to, t.service, t.gate)
+		to = append(to, t.service, t.relay)
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(apartAtOnce)

@@ -171,13 +171,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.cut:
 		panic(http.ErrAbortHandler)
 	case s.sealed:
-		fail(w, http.StatusServiceUnavailable, "Vault is sealed")
+		writeErrors(w, http.StatusServiceUnavailable, "Vault is sealed")
 	case r.Header.Get("X-Vault-Request") != "true":
-		fail(w, http.StatusPreconditionFailed, "required request header missing")
+		writeErrors(w, http.StatusPreconditionFailed, "required request header missing")
 	case r.Header.Get("X-Vault-Namespace") != s.Namespace:
-		fail(w, http.StatusNotFound, "namespace not found")
+		writeErrors(w, http.StatusNotFound, "namespace not found")
 	case !known:
-		fail(w, http.StatusNotFound)
+		writeErrors(w, http.StatusNotFound)
 	case path == "auth/approle/login":
 		s.signIn(w, body["role_id"] == RoleID && body["secret_id"] == SecretID,
 			http.StatusBadRequest, "invalid role or secret ID")
@@ -191,7 +191,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) signIn(w http.ResponseWriter, right bool, status int, refusal string) {
 	if !right {
-		fail(w, status, refusal)
+		writeErrors(w, status, refusal)
 		return
 	}
 	answerAuth(w, s.newTokenLocked(), s.ttl)
@@ -203,7 +203,7 @@ func (s *Server) serveSignedIn(
 	id := r.Header.Get("X-Vault-Token")
 	t, ok := s.tokens[id]
 	if !ok || time.Now().After(t.until) {
-		fail(w, http.StatusForbidden, "permission denied")
+		writeErrors(w, http.StatusForbidden, "permission denied")
 		return
 	}
 	switch path {
@@ -219,7 +219,7 @@ func (s *Server) serveSignedIn(
 		return
 	}
 	if !s.allows(r.Method, path) {
-		fail(w, http.StatusForbidden, "1 error occurred:\n\t* permission denied\n\n")
+		writeErrors(w, http.StatusForbidden, "1 error occurred:\n\t* permission denied\n\n")
 		return
 	}
 	s.serveEngines(w, path, body)
@@ -236,9 +236,9 @@ func (s *Server) serveEngines(w http.ResponseWriter, path string, body map[strin
 	k := s.keys[name]
 	switch {
 	case !strings.HasPrefix(path, "transit/") || k == nil && engine == "keys":
-		fail(w, http.StatusNotFound)
+		writeErrors(w, http.StatusNotFound)
 	case k == nil:
-		fail(w, http.StatusBadRequest, "encryption key not found")
+		writeErrors(w, http.StatusBadRequest, "encryption key not found")
 	case engine == "keys":
 		answerData(w, k.describe(name))
 	case engine == "encrypt":
@@ -246,7 +246,7 @@ func (s *Server) serveEngines(w http.ResponseWriter, path string, body map[strin
 	case engine == "decrypt":
 		k.decrypt(w, body)
 	default:
-		fail(w, http.StatusNotFound)
+		writeErrors(w, http.StatusNotFound)
 	}
 }
 
@@ -274,7 +274,7 @@ func writeAnswer(w http.ResponseWriter, data, auth map[string]any) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-func fail(w http.ResponseWriter, status int, reasons ...string) {
+func writeErrors(w http.ResponseWriter, status int, reasons ...string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if reasons == nil {

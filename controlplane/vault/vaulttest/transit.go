@@ -79,7 +79,7 @@ func (k *transitKey) encrypt(w http.ResponseWriter, body map[string]any) {
 	plain, err1 := decodeField(body, "plaintext")
 	bound, err2 := decodeField(body, "associated_data")
 	if err1 != nil || err2 != nil {
-		fail(w, http.StatusBadRequest, "failed to base64-decode plaintext")
+		writeErrors(w, http.StatusBadRequest, "failed to base64-decode plaintext")
 		return
 	}
 	n := len(k.versions)
@@ -93,23 +93,23 @@ func (k *transitKey) decrypt(w http.ResponseWriter, body map[string]any) {
 	parts := strings.SplitN(text, ":", 3)
 	bound, err := decodeField(body, "associated_data")
 	if err != nil || len(parts) != 3 || parts[0] != "vault" {
-		fail(w, http.StatusBadRequest, "invalid ciphertext: no prefix")
+		writeErrors(w, http.StatusBadRequest, "invalid ciphertext: no prefix")
 		return
 	}
 	n, err1 := strconv.Atoi(strings.TrimPrefix(parts[1], "v"))
 	sealed, err2 := base64.StdEncoding.DecodeString(parts[2])
 	switch {
 	case err1 != nil || err2 != nil || n < 1 || n > len(k.versions):
-		fail(w, http.StatusBadRequest, "invalid ciphertext: version is too new")
+		writeErrors(w, http.StatusBadRequest, "invalid ciphertext: version is too new")
 		return
 	case n < k.oldest:
-		fail(w, http.StatusBadRequest,
+		writeErrors(w, http.StatusBadRequest,
 			"ciphertext or signature version is disallowed by policy (too old)")
 		return
 	}
 	plain, err := k.versions[n-1].Open(nil, nil, sealed, bound)
 	if err != nil {
-		fail(w, http.StatusBadRequest, "cipher: message authentication failed")
+		writeErrors(w, http.StatusBadRequest, "cipher: message authentication failed")
 		return
 	}
 	answerData(w, map[string]any{"plaintext": base64.StdEncoding.EncodeToString(plain)})

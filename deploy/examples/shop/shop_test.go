@@ -47,7 +47,7 @@ func documents(t *testing.T) []document {
 	return all
 }
 
-func named(t *testing.T, kind, name string) document {
+func findDocument(t *testing.T, kind, name string) document {
 	t.Helper()
 	all := documents(t)
 	i := slices.IndexFunc(all, func(d document) bool { return d["kind"] == kind && d["name"] == name })
@@ -72,15 +72,15 @@ func strict(t *testing.T, from, into any) {
 }
 
 func TestPipeline_IsValid(t *testing.T) {
-	project := named(t, "project", "shop")
+	project := findDocument(t, "project", "shop")
 	var p pipeline.Pipeline
 	strict(t, project["pipeline"], &p)
 	for _, step := range p.Steps {
 		if step.Service != nil {
-			step.Service.Image = image(t, named(t, "service", step.Service.Name))
+			step.Service.Image = image(t, findDocument(t, "service", step.Service.Name))
 			continue
 		}
-		plugin := named(t, "plugin", step.Plugin.Name)
+		plugin := findDocument(t, "plugin", step.Plugin.Name)
 		step.Plugin.Image = image(t, plugin)
 		step.Plugin.Component = component(t, plugin["component_file"].(string))
 	}
@@ -102,7 +102,7 @@ func TestPipeline_IsValid(t *testing.T) {
 
 func image(t *testing.T, d document) *pipeline.Image {
 	t.Helper()
-	registry := named(t, "registry", d["registry"].(string))
+	registry := findDocument(t, "registry", d["registry"].(string))
 	i := pipeline.Image{
 		Registry: registry["host"].(string), Insecure: registry["insecure"].(bool),
 		Repository: d["image"].(string),

@@ -4494,6 +4494,7 @@ export interface components {
             detail?: string;
             restarts: number;
             url?: string;
+            ports?: components["schemas"]["ServicePort"][];
             /** @description Its last lines. */
             log: string[];
         };

@@ -1,7 +1,8 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { formatLogRow, LogView } from "./LogView";
+import { formatLogRow } from "./LogTools";
+import { LogView } from "./LogView";
 
 beforeAll(() => {
   // jsdom has no layout: the box is given a size, so that lines are drawn.

@@ -297,7 +297,7 @@ func printOutcome(out io.Writer, d apiclient.Deployment) {
 		if url := valueOrZero(s.Url); url != "" {
 			fmt.Fprintf(out, "  %s  %s\n", s.Step, url)
 		}
-		for _, p := range furtherPorts(s) {
+		for _, p := range furtherPorts(valueOrZero(s.Url), s.Ports) {
 			fmt.Fprintf(out, "  %s  %s\n", servicePortName(s, p), valueOrZero(p.Url))
 		}
 	}

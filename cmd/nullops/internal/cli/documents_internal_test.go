@@ -226,7 +226,7 @@ func FuzzJSONToYAML(f *testing.F) {
 		if err != nil || bytes.Contains(normal, []byte(`\ufffd`)) {
 			return
 		}
-		first := written(t, normal)
+		first := writeAndRead(t, normal)
 		docs, err := parseYAML(first)
 		if err != nil {
 			// Numbers and depths that YAML refuses are refused, not changed.
@@ -236,13 +236,13 @@ func FuzzJSONToYAML(f *testing.F) {
 		if err != nil || len(docs) != 1 || !bytes.Equal(again, normal) {
 			t.Fatalf("%s became\n%s\nwhich reads\n%s, %v", normal, first, again, err)
 		}
-		if second := written(t, again); !bytes.Equal(first, second) {
+		if second := writeAndRead(t, again); !bytes.Equal(first, second) {
 			t.Fatalf("%s\nbecame\n%s", first, second)
 		}
 	})
 }
 
-func written(t *testing.T, text []byte) []byte {
+func writeAndRead(t *testing.T, text []byte) []byte {
 	t.Helper()
 	n, err := jsonToYAML(text)
 	if err != nil {

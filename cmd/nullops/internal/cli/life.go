@@ -169,6 +169,12 @@ func printCapsule(out io.Writer, base string, c apiclient.Capsule) error {
 	}
 	for _, s := range c.Services {
 		fmt.Fprintf(out, "\n%s  %s:%s@%s  %s\n", s.Step, s.Image, s.Tag, s.Digest, s.Health)
+		if url := valueOrZero(s.Url); url != "" {
+			fmt.Fprintf(out, "  open: %s\n", url)
+		}
+		for _, p := range furtherPorts(valueOrZero(s.Url), valueOrZero(s.Ports)) {
+			fmt.Fprintf(out, "  open %s: %s\n", p.Name, valueOrZero(p.Url))
+		}
 		for _, line := range s.Log {
 			fmt.Fprintf(out, "  %s\n", output.SanitizeText(line))
 		}

@@ -54,7 +54,7 @@ func serviceURL(d apiclient.Deployment, name []string) (string, error) {
 		if url := valueOrZero(s.Url); url != "" && (len(name) == 0 || s.Step == name[0]) {
 			found = url
 		}
-		for _, p := range furtherPorts(s) {
+		for _, p := range furtherPorts(valueOrZero(s.Url), s.Ports) {
 			if len(name) > 0 && servicePortName(s, p) == name[0] {
 				found = valueOrZero(p.Url)
 			}
@@ -68,13 +68,13 @@ func serviceURL(d apiclient.Deployment, name []string) (string, error) {
 }
 
 // furtherPorts are the exposed ports of a service except the one of its own URL.
-func furtherPorts(s apiclient.ServiceHealth) (ports []apiclient.ServicePort) {
-	for _, p := range s.Ports {
-		if url := valueOrZero(p.Url); url != "" && url != valueOrZero(s.Url) {
-			ports = append(ports, p)
+func furtherPorts(main string, ports []apiclient.ServicePort) (all []apiclient.ServicePort) {
+	for _, p := range ports {
+		if url := valueOrZero(p.Url); url != "" && url != main {
+			all = append(all, p)
 		}
 	}
-	return ports
+	return all
 }
 
 // servicePortName is how people name a further port of a service.

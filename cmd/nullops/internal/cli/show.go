@@ -157,7 +157,7 @@ func printServices(w io.Writer, d apiclient.Deployment) error {
 	}
 	for _, s := range d.Services {
 		rows = append(rows, []string{s.Step, tags[s.Step], string(s.Health), valueOrZero(s.Url)})
-		for _, p := range furtherPorts(s) {
+		for _, p := range furtherPorts(valueOrZero(s.Url), s.Ports) {
 			rows = append(rows, []string{servicePortName(s, p), "", "", valueOrZero(p.Url)})
 		}
 	}

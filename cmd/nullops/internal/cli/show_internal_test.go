@@ -72,3 +72,19 @@ func TestPromisedText_SaysOfHowMuch(t *testing.T) {
 		t.Errorf("it is %q", got)
 	}
 }
+
+// A capsule names the address of each exposed port, the main one of a service first.
+func TestPrintCapsule_NamesEachAddress(t *testing.T) {
+	main, admin := "http://api.first.qa.localhost", "http://admin--api.first.qa.localhost"
+	c := apiclient.Capsule{Services: []apiclient.CapsuleService{{Step: "api", Url: &main,
+		Ports: &[]apiclient.ServicePort{{Name: "http", Exposed: true, Url: &main},
+			{Name: "admin", Exposed: true, Url: &admin}, {Name: "metrics"}}}}}
+	var b strings.Builder
+	if err := printCapsule(&b, "http://nullops.test", c); err != nil {
+		t.Fatal(err)
+	}
+	if want := "  open: " + main + "\n  open admin: " + admin + "\n"; !strings.HasSuffix(b.String(),
+		want) {
+		t.Errorf("it says %q", b.String())
+	}
+}

@@ -72,7 +72,7 @@ func (s *stateMetrics) readCounts() (postgres.Counts, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), countWithin)
 	defer cancel()
 	err := s.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		s.counts, err = tx.Counts(ctx)
+		s.counts, err = tx.Metrics().Count(ctx)
 		return err
 	})
 	if err == nil {

@@ -46,7 +46,7 @@ func runEntrypoint(args []string) error {
 
 // execProgram becomes the program, which thus is the one to get SIGTERM.
 func execProgram(argv []string) error {
-	path, err := find(argv[0])
+	path, err := findProgram(argv[0])
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func withoutPassword(environ []string) []string {
 	return kept
 }
 
-func find(program string) (string, error) {
+func findProgram(program string) (string, error) {
 	if strings.Contains(program, "/") {
 		return program, nil
 	}

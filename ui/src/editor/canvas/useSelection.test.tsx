@@ -3,7 +3,8 @@ import { afterEach, expect, it, vi } from "vitest";
 import { ApiError } from "@/api/client";
 import { type Doc, docOf, emptyDoc, readField } from "../model/document";
 import { addStep, commentId, setComment, setField } from "../model/edit";
-import { type DraftApi, Session } from "../session/session";
+import type { DraftApi } from "../session/serverDraft";
+import { Session } from "../session/session";
 import { useSessionState } from "../session/useSession";
 import { useSelection } from "./useSelection";
 

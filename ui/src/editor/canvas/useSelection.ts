@@ -3,6 +3,7 @@ import { stepOf } from "../model/document";
 import type { State } from "../session/drawing";
 
 type Ids = Set<string>;
+export type Selection = ReturnType<typeof useSelection>;
 const NOTHING: Ids = new Set();
 
 /**

@@ -3,8 +3,9 @@ import { editorTexts } from "@/editor/editorTexts";
 import type { Step } from "../model/document";
 import { referenceOptions } from "../model/referenceOptions";
 import { insertReference } from "../model/references";
-import { ChoiceInput, LinesInput, NumberInput, Shell, TextInput } from "./fields";
+import { ChoiceInput, LinesInput, Shell } from "./fields";
 import { Records, SmallInput, type StepFormProps } from "./records";
+import { NumberInput, TextInput } from "./TextInput";
 
 const t = editorTexts.step;
 

@@ -1,8 +1,9 @@
 import { editorTexts } from "@/editor/editorTexts";
 import { jobTexts as t } from "@/editor/inspector/jobTexts";
 import type { Step } from "../model/document";
-import { ChoiceInput, Shell, TextInput } from "./fields";
+import { ChoiceInput, Shell } from "./fields";
 import { Group, type StepFormProps } from "./records";
+import { TextInput } from "./TextInput";
 
 type Tests = NonNullable<NonNullable<Step["job"]>["tests"]>;
 

@@ -3,9 +3,10 @@ import { editorTexts } from "@/editor/editorTexts";
 import { componentOf } from "../model/catalogue";
 import { containerOf, containerPath, JOB_SECONDS } from "../model/document";
 import { referenceOptions } from "../model/referenceOptions";
-import { ChoiceInput, LinesInput, NumberInput, Shell } from "./fields";
+import { ChoiceInput, LinesInput, Shell } from "./fields";
 import { Process } from "./Process";
 import { SmallInput, type StepFormProps } from "./records";
+import { NumberInput } from "./TextInput";
 
 const t = editorTexts.step;
 

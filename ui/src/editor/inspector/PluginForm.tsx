@@ -7,15 +7,9 @@ import type { ReferenceOption } from "../model/referenceOptions";
 import { insertReference } from "../model/references";
 import { UnparsedInputs, unparsedProblem } from "../session/unparsedInputs";
 import { entriesKind, ListEntries, NamedEntries } from "./entries";
-import {
-  ChoiceInput,
-  FieldProblems,
-  JsonInput,
-  NumberInput,
-  Shell,
-  TextInput,
-  type UnparsedOf,
-} from "./fields";
+import { ChoiceInput, FieldProblems, Shell } from "./fields";
+import { JsonInput, type UnparsedOf } from "./JsonInput";
+import { NumberInput, TextInput } from "./TextInput";
 
 const t = editorTexts.step;
 

@@ -1,8 +1,9 @@
 import { editorTexts } from "@/editor/editorTexts";
 import { type Container, containerOf, containerPath } from "../model/document";
 import { referenceOptions } from "../model/referenceOptions";
-import { LinesInput, NumberInput, Shell, TextInput } from "./fields";
+import { LinesInput, Shell } from "./fields";
 import { Group, Records, SmallInput, type StepFormProps } from "./records";
+import { NumberInput, TextInput } from "./TextInput";
 
 const t = editorTexts.step;
 

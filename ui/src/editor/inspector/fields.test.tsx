@@ -2,9 +2,10 @@ import { cleanup, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { useState } from "react";
 import { afterEach, expect, it, vi } from "vitest";
-import { NumberInput, Shell, TextInput } from "./fields";
+import { Shell } from "./fields";
 import PluginForm from "./PluginForm";
 import { Pick } from "./ReferencePicker";
+import { NumberInput, TextInput } from "./TextInput";
 
 // Without a pause behind each key.
 const user = userEvent.setup({ delay: null });

@@ -1,22 +1,10 @@
-import { X } from "lucide-react";
-import {
-  type ChangeEvent,
-  type FocusEvent,
-  type ReactNode,
-  useEffect,
-  useId,
-  useRef,
-  useState,
-} from "react";
-import { Button } from "@/components/Button";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Glyph } from "@/components/Glyph";
 import { editorTexts } from "@/editor/editorTexts";
-import { PortShape } from "../canvas/canvasNodes";
+import { PortShape } from "../canvas/PortShape";
 import type { PortType } from "../model/catalogue";
-import { calledText, type Expression, parseSingleExpression } from "../model/expressions";
 import { isAt, type Problem } from "../model/problems";
 import type { ReferenceOption } from "../model/referenceOptions";
-import { formatJson, type UnparsedInputs } from "../session/unparsedInputs";
 import { ReferencePicker } from "./ReferencePicker";
 
 const t = editorTexts.step;
@@ -96,152 +84,6 @@ export function FieldProblems({ problems }: { problems: Problem[] }) {
   ));
 }
 
-type TextProps = {
-  value: unknown;
-  onChange: (value: string | undefined) => void;
-  id: string;
-  described?: string;
-  wrong?: boolean;
-  label: string;
-  mono?: boolean;
-  rows?: number;
-  placeholder?: string;
-  onTyping?: (typing: boolean) => void;
-};
-
-/**
- * Text that may hold references. A value that is only a reference shows as its target, but not
- * while the user types: the input stays.
- */
-export function TextInput(props: TextProps) {
-  const { onChange, id, described, wrong, label, mono, rows = 1, placeholder } = props;
-  const value = textOf(props.value);
-  const [typing, keepTyping] = useState<"line" | "lines">();
-  const setTyping = (next: typeof typing) => {
-    keepTyping(next);
-    props.onTyping?.(next !== undefined);
-  };
-  const shape = typing ?? (rows > 1 || value.includes("\n") ? "lines" : "line");
-  useEffect(() => {
-    if (typing) document.getElementById(id)?.focus();
-  }, [typing, id]);
-  const only = typing ? undefined : parseSingleExpression(value);
-  if (only)
-    return (
-      <Pill
-        {...{ id, value, described, wrong, label }}
-        expression={only}
-        onEdit={() => setTyping(shape)}
-        onClear={() => {
-          setTyping(shape);
-          onChange(undefined);
-        }}
-      />
-    );
-  const common = {
-    id,
-    value,
-    placeholder,
-    spellCheck: false,
-    autoComplete: "off",
-    "aria-describedby": described,
-    "aria-invalid": wrong ? (true as const) : undefined,
-    onFocus: () => setTyping(shape),
-    // When the window loses and regains the focus, the field gets it back.
-    onBlur: (event: FocusEvent) => document.activeElement !== event.target && setTyping(undefined),
-    onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
-      onChange(event.target.value || undefined),
-  };
-  if (shape === "lines")
-    return (
-      <textarea
-        {...common}
-        rows={Math.max(rows, 2, Math.min(12, value.split("\n").length))}
-        className={`area ${wrong ? "err" : ""} ${mono ? "mono" : ""}`}
-      />
-    );
-  return (
-    <div className={`in ${wrong ? "err" : ""}`}>
-      <input {...common} className={mono ? "mono" : undefined} />
-    </div>
-  );
-}
-
-/** What is no text, though it should be, is shown as it is written. */
-function textOf(value: unknown): string {
-  if (typeof value === "string") return value;
-  return value === undefined ? "" : (JSON.stringify(value) ?? "");
-}
-
-type PillProps = Pick<TextProps, "id" | "described" | "wrong" | "label"> & {
-  value: string;
-  expression: Expression;
-  onEdit: () => void;
-  onClear: () => void;
-};
-
-/** Shows a reference by its target, with its functions in front. Pressing it turns it into text. */
-function Pill({ id, value, described, wrong, label, expression, ...acts }: PillProps) {
-  const { ref, calls } = expression;
-  return (
-    <div className={`in ${wrong ? "err" : ""}`}>
-      <button
-        id={id}
-        type="button"
-        className="ref"
-        aria-describedby={described}
-        title={value}
-        onClick={acts.onEdit}
-      >
-        {calls.length > 0 ? <span className="ar">{calls.toReversed().join(" ")}</span> : null}
-        {"key" in ref ? (
-          <>
-            <b>{ref.key}</b>
-            <span className="ar">›</span>
-            {ref.name}
-          </>
-        ) : (
-          <>
-            <span className="ar">{ref.scope}</span>
-            <b>{ref.name}</b>
-          </>
-        )}
-        <span className="vh">{calledText(ref, calls)}</span>
-      </button>
-      <Button
-        look="ghost"
-        small
-        icon
-        className="end"
-        aria-label={t.clear(label)}
-        onClick={acts.onClear}
-      >
-        <X className="i sm" aria-hidden="true" />
-      </Button>
-    </div>
-  );
-}
-
-/** A number, or text that is on the way to being one. */
-export function NumberInput(
-  props: Omit<TextProps, "value" | "onChange" | "rows"> & {
-    value: unknown;
-    onChange: (value: unknown) => void;
-  },
-) {
-  return (
-    <TextInput
-      {...props}
-      onChange={(text) => {
-        const number = Number(text);
-        const whole = text !== undefined && text.trim() !== "" && Number.isFinite(number);
-        // “1.” and “0.0” are typed on: they become numbers when they are.
-        props.onChange(whole && String(number) === text ? number : text);
-      }}
-    />
-  );
-}
-
 export function ChoiceInput(props: {
   id?: string;
   /** Where no label is bound to it. */
@@ -266,51 +108,6 @@ export function ChoiceInput(props: {
         </option>
       ))}
     </select>
-  );
-}
-
-/** Where texts that are no JSON yet are held, and of which step. */
-export type UnparsedOf = { of: UnparsedInputs; step: string };
-
-type JsonProps = {
-  id: string;
-  /** As problems name it. */
-  path: string;
-  value: unknown;
-  described?: string;
-  wrong?: boolean;
-  unread: UnparsedOf;
-  onChange: (value: unknown) => void;
-};
-
-/** Any value, written as JSON; what is no JSON yet is held and goes no further. */
-export function JsonInput({ id, path, value, described, wrong, unread, onChange }: JsonProps) {
-  const { of, step } = unread;
-  const written = formatJson(value);
-  const [text, setText] = useState(() => of.text(step, path, written) ?? written);
-  useEffect(() => setText(of.text(step, path, written) ?? written), [of, step, path, written]);
-  const type = (next: string) => {
-    setText(next);
-    of.hold(step, path, next, written);
-  };
-  const leave = () => {
-    if (of.text(step, path, written) !== undefined) return;
-    const next = text.trim() === "" ? undefined : JSON.parse(text);
-    if (formatJson(next) === written) setText(written);
-    else onChange(next);
-  };
-  return (
-    <textarea
-      id={id}
-      className={`area mono ${wrong ? "err" : ""}`}
-      rows={Math.max(3, Math.min(12, text.split("\n").length))}
-      value={text}
-      spellCheck={false}
-      aria-describedby={described}
-      aria-invalid={wrong ? true : undefined}
-      onChange={(event) => type(event.target.value)}
-      onBlur={leave}
-    />
   );
 }
 

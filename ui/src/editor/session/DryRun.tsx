@@ -3,14 +3,14 @@ import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import type { Schemas } from "@/api/client";
 import { deployment } from "@/api/queries/deployments";
-import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { loadChunk } from "@/components/loadChunk";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editor/editorTexts";
 import { containerOf, type Doc } from "../model/document";
-import { type DryRunResult, hasSameRun, stepsOf } from "./dryFindings";
+import { Checks } from "./DryRunChecks";
+import { type DryRunResult, hasSameRun } from "./dryFindings";
 import type { DryRuns } from "./useDryRun";
 
 const d = editorTexts.dry;
@@ -18,7 +18,6 @@ const d = editorTexts.dry;
 const TagPicker = lazy(() =>
   loadChunk(async () => ({ default: (await import("@/components/TagPicker")).TagPicker })),
 );
-type Check = Schemas["PreflightCheck"];
 
 export type DryRunProps = {
   base: number;
@@ -162,60 +161,4 @@ function isMoving({ status }: Schemas["Deployment"]): boolean {
 function branchReason(base: number, only?: string): string | undefined {
   if (base === 0) return d.unpublished;
   return only ? undefined : d.branchChoose;
-}
-
-function Checks({ dry, onShow }: { dry: DryRunResult; onShow: DryRunProps["onShow"] }) {
-  const failed = dry.checks.filter((check) => check.state === "failed").length;
-  const sorted = [...dry.checks].sort((a, b) => rank(a) - rank(b));
-  return (
-    <>
-      <p role="status">
-        <StatusMark state={failed > 0 ? "failed" : "ready"}>
-          {failed > 0 ? d.notOk(failed) : d.ok}
-        </StatusMark>
-      </p>
-      {sorted.map((check) => (
-        <Line
-          key={`${check.id} ${check.subject} ${check.message}`}
-          check={check}
-          step={stepsOf(check, dry.doc)[0]}
-          onShow={onShow}
-        />
-      ))}
-    </>
-  );
-}
-
-type LineProps = { check: Check; step?: string; onShow: DryRunProps["onShow"] };
-
-function Line({ check, step, onShow }: LineProps) {
-  return (
-    <div className="pb">
-      <StatusMark state={markOf(check)}>
-        <span className="vh">{d.state[check.state]}</span>
-      </StatusMark>
-      <span className="tr">
-        <b>{check.subject ?? check.id}</b>
-      </span>
-      <span>
-        <BidiSafe text={check.message} /> <span className="t2">{check.remedy}</span>
-      </span>
-      {step && check.state === "failed" ? (
-        <Button look="ghost" small onClick={() => onShow(step)}>
-          {editorTexts.panel.show}
-        </Button>
-      ) : (
-        <span />
-      )}
-    </div>
-  );
-}
-
-function rank(check: Check): number {
-  return ["failed", "unknown", "ok"].indexOf(check.state);
-}
-
-function markOf(check: Check): string {
-  if (check.state === "failed") return "failed";
-  return check.state === "ok" ? "ready" : "unknown";
 }

@@ -4,7 +4,7 @@ import { pipelineVersion } from "@/api/queries/catalog";
 import { allPages } from "@/api/queries/common";
 import type { Catalogue } from "../model/catalogue";
 import { docOf, emptyDoc, pipelineOf } from "../model/document";
-import type { DraftApi, Saved, Version } from "./session";
+import type { DraftApi, Saved, Version } from "./serverDraft";
 
 /** The API calls for a project's draft and versions. */
 export function createDraftApi(name: string): DraftApi {

@@ -67,9 +67,9 @@ export abstract class Drawing {
   private turn(history: History<Doc>) {
     if (history.now === this.doc && history.past.length === this.state.history.past.length) return;
     this.set({ history, saving: "waiting", why: undefined });
-    this.drawn();
+    this.scheduleEdit();
   }
 
   /** Called after the document has changed. */
-  protected abstract drawn(): void;
+  protected abstract scheduleEdit(): void;
 }

@@ -4,7 +4,8 @@ import { canonical, type Doc, docOf, emptyDoc, pipelineOf } from "../model/docum
 import { addNeed, addStep, setField } from "../model/edit";
 import { conflictId, threeWay } from "../model/merge";
 import type { LocalDraft, LocalDrafts } from "./localDraft";
-import { type DraftApi, Session } from "./session";
+import type { DraftApi } from "./serverDraft";
+import { Session } from "./session";
 
 /** A server with one project: versions, and one draft behind its revision. */
 class Server {

@@ -87,9 +87,9 @@ it("keeps the note through a merge, and closes once it is published", async () =
 it("says when a version that was brought back cannot be read, and asks for it again", async () => {
   vi.useFakeTimers();
   try {
-    const restarted = vi.fn().mockRejectedValue(new TypeError("no network"));
+    const followRestored = vi.fn().mockRejectedValue(new TypeError("no network"));
     const look = vi.fn(async () => {});
-    open(vi.fn(), { restarted, look });
+    open(vi.fn(), { followRestored, look });
     fireEvent.click(screen.getByText("restored"));
     await act(() => vi.advanceTimersByTimeAsync(10));
     expect(screen.getByText(/loaded again. no network/)).toBeDefined();

@@ -64,7 +64,7 @@ export function useSheets({ project, session, onRefused }: Server) {
   };
   const restored = () => {
     void cache.invalidateQueries({ queryKey: ["project", project] });
-    session.restarted().catch((error: unknown) => {
+    session.followRestored().catch((error: unknown) => {
       say("failed", t.restoredUnread(wordsOf(error)));
       setTimeout(() => void session.look().catch(() => undefined), AGAIN);
     });

@@ -1,7 +1,8 @@
 import { useState } from "react";
 import { ApiError } from "@/api/client";
 import type { LiveState } from "@/api/live";
-import { type LogRow, LogView } from "@/components/LogView";
+import type { LogRow } from "@/components/LogLine";
+import { LogView } from "@/components/LogView";
 import { LiveBadge } from "@/components/Shell";
 import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Acted, press, type } from "./Acted";

@@ -3,18 +3,16 @@ import { type FormEvent, useState } from "react";
 import { ApiError, ask, client, type Deployment, type Question } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
-import { Field, Refusal } from "@/components/Field";
+import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { Select } from "@/components/Select";
 import { describeError } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { formatClock } from "@/components/time";
 import { texts } from "@/texts";
 import { usePermissionReasonOn } from "../shell/usePermissionReason";
+import { type AskedField, OneField } from "./ApprovalField";
 
 const t = texts.approval;
-
-type AskedField = Question["fields"][number];
 type Values = Record<string, string | boolean>;
 
 /** What the run waits for, above its graph: the question, who may answer it, and until when. */
@@ -137,55 +135,6 @@ function Answer({ deployment, question }: { deployment: Deployment; question: Qu
         <p>{t.rejectBody}</p>
       </Confirm>
     </form>
-  );
-}
-
-type FieldProps = {
-  field: AskedField;
-  value: string | boolean;
-  error?: string;
-  off: boolean;
-  onChange: (value: string | boolean) => void;
-};
-
-function OneField({ field, value, error, off, onChange }: FieldProps) {
-  const label = field.label || field.name;
-  if (field.type === "boolean")
-    return (
-      <label className="row">
-        <input
-          type="checkbox"
-          checked={value === true}
-          disabled={off}
-          onChange={(event) => onChange(event.target.checked)}
-        />
-        {label}
-      </label>
-    );
-  if (field.type === "choice" && !off)
-    return (
-      <div className="field">
-        <span className="lbl">{label}</span>
-        <Select
-          label={label}
-          value={String(value) || null}
-          placeholder={t.choose}
-          options={(field.choices ?? []).map((choice) => ({ value: choice, label: choice }))}
-          onChange={onChange}
-        />
-        {error ? <Refusal>{error}</Refusal> : null}
-      </div>
-    );
-  return (
-    <Field
-      label={label}
-      value={String(value)}
-      error={error}
-      disabled={off}
-      inputMode={field.type === "number" ? "decimal" : undefined}
-      hint={field.required ? t.required : undefined}
-      onChange={(event) => onChange(event.target.value)}
-    />
   );
 }
 

@@ -1,7 +1,7 @@
 import { ApiError, type Problem, type Schemas } from "@/api/client";
 import type { LiveState } from "@/api/live";
 import type { ServerEvent } from "@/api/sse";
-import type { LogRow } from "@/components/LogView";
+import type { LogRow } from "@/components/LogLine";
 
 // What the page knows of a log that is read as a stream. No React here.
 

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useReducer, useState } from "react";
 import { followStream } from "@/api/live";
-import type { LogRow } from "@/components/LogView";
+import type { LogRow } from "@/components/LogLine";
 import { type Change, type LogStream, nothing, readEvent, reduce } from "./logStream";
 
 /** Lines are drawn in batches this far apart, in ms. */

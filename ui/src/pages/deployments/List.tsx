@@ -1,16 +1,12 @@
-import { useRouter } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { lazy, type MouseEvent, Suspense, useCallback, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useMemo, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
-import { hasEnded } from "@/api/deploymentState";
-import { copyText } from "@/components/Copy";
 import { loadChunk } from "@/components/loadChunk";
 import { useKeys, useNarrow } from "@/components/Shell";
 import { useSlots } from "@/components/slots";
-import { useToast } from "@/components/Toast";
 import { useLoadMore } from "@/components/useLoadMore";
 import { texts } from "@/texts";
-import { type Filters, type Group, groupOf, mainUrl } from "./filters";
+import { type Filters, type Group, groupOf } from "./filters";
 import { GroupHead, Head } from "./ListHeads";
 import { keyOf, type Line, linesOf, rowsOf } from "./listLines";
 import { MovedNotice } from "./MovedNotice";
@@ -19,6 +15,7 @@ import { useRowHold } from "./rowHold";
 import { useHoverHold } from "./useHoverHold";
 import { useMarks } from "./useMarks";
 import { useRetry } from "./useRetry";
+import { useRowActions } from "./useRowActions";
 import { useScrollRestore } from "./useScrollRestore";
 
 const RowActs = lazy(() => loadChunk(() => import("./RowActs")));
@@ -36,6 +33,13 @@ type Props = {
   onEnd?: () => void;
 };
 
+/** Moves the focus to a row's name. A row far away is drawn only when it has been scrolled to. */
+function focusRow(table: HTMLElement, id: string, tries = 5) {
+  const name = table.querySelector<HTMLElement>(`[data-id="${id}"] a.nm`);
+  if (name) name.focus();
+  else if (tries > 0) requestAnimationFrame(() => focusRow(table, id, tries - 1));
+}
+
 /** The rows in their groups, walked with J and K. */
 export function List({ rows, filters, flat, onEnd }: Props) {
   const table = useRef<HTMLDivElement>(null);
@@ -46,7 +50,6 @@ export function List({ rows, filters, flat, onEnd }: Props) {
   const view = JSON.stringify(filters);
   const how = { groupOf: flat ? endedGroup : groupOf, held, view };
   const { placed, moved, settle } = useRowHold({ rows, ...how });
-  const say = useToast();
   const retry = useRetry();
 
   const lines = useMemo(
@@ -78,45 +81,15 @@ export function List({ rows, filters, flat, onEnd }: Props) {
   const current = useMemo(() => order.find((row) => row.id === selected), [order, selected]);
   const marks = useMarks(order);
   const acted = marks.rows.length > 0 ? marks.rows : current ? [current] : [];
-  const focus = (id: string, tries = 5) => {
-    const name = table.current?.querySelector<HTMLElement>(`[data-id="${id}"] a.nm`);
-    if (name) name.focus();
-    // A row far away is drawn only when it has been scrolled to.
-    else if (tries > 0) requestAnimationFrame(() => focus(id, tries - 1));
-  };
   const move = (by: number) => {
     const at = order.findIndex((row) => row.id === selected);
     const next = order[Math.min(order.length - 1, Math.max(0, at + by))];
     if (!next) return;
     setSelected(next.id);
     virtual.scrollToIndex(lines.findIndex((line) => "row" in line && line.row === next));
-    focus(next.id);
+    if (table.current) focusRow(table.current, next.id);
   };
-  const copy = useCallback(
-    async (deployment: Deployment) => {
-      const url = mainUrl(deployment)?.url;
-      if (!url) return say("failed", t.noUrl(deployment.name));
-      if (await copyText(url)) say("done", t.urlCopied(url));
-    },
-    [say],
-  );
-  const router = useRouter();
-  const follow = useCallback(
-    (event: MouseEvent, { id, status, environment, name }: Deployment) => {
-      // Another tab, another window, a download: the browser's to do.
-      if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-      event.preventDefault();
-      if (hasEnded(status)) return void router.navigate({ to: "/d/$id/{-$tab}", params: { id } });
-      const to = "/deployments/$environment/$name/{-$tab}";
-      void router.navigate({ to, params: { environment, name } });
-    },
-    [router],
-  );
-  const open = (deployment: Deployment) => {
-    const url = mainUrl(deployment)?.url;
-    if (url) window.open(url, "_blank", "noreferrer");
-    else say("failed", t.noUrl(deployment.name));
-  };
+  const { copy, follow, open } = useRowActions();
   useKeys({
     j: () => move(1),
     k: () => move(-1),

@@ -1,32 +1,15 @@
-import { Link } from "@tanstack/react-router";
-import { type MouseEvent, memo, type ReactNode } from "react";
+import { type MouseEvent, memo } from "react";
 import type { Deployment } from "@/api/client";
 import { hasEnded } from "@/api/deploymentState";
-import { plainText } from "@/components/ansi";
-import { BidiSafe } from "@/components/BidiSafe";
-import { Button, buttonClass } from "@/components/Button";
-import { Glyph } from "@/components/Glyph";
 import { MiddleTruncate } from "@/components/MiddleTruncate";
-import { Rail, StatusMark, stateWord } from "@/components/Status";
+import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { formatExact } from "@/components/time";
 import { texts } from "@/texts";
-import { usePermissionReasonOn } from "../shell/usePermissionReason";
-import { describeTests, hasTestProblem } from "../testSummary";
 import { mainUrl, shownState, waitsForMe } from "./filters";
 import { LifetimeLeft, leftOf } from "./LifetimeLeft";
-
-// One path each, made once: the icons of the collection are half of a row's elements.
-const copyIcon = <Icon d="M9 9h12v12H9zM15 5V3H3v12h2" />;
-const openIcon = <Icon d="M10 5H4v15h15v-6M11 13 20.5 3.5M14 3h7v7" />;
-
-function Icon({ d }: { d: string }) {
-  return (
-    <svg className="i sm" viewBox="0 0 24 24" fill="none" stroke="currentColor" aria-hidden="true">
-      <path d={d} strokeLinecap="round" strokeLinejoin="round" />
-    </svg>
-  );
-}
+import { MainAct } from "./MainAct";
+import { Detail } from "./RowDetail";
 
 type Props = {
   deployment: Deployment;
@@ -119,48 +102,6 @@ export function shareOf(deployment: Deployment): number {
   return deployment.steps_total === 0 ? 0 : deployment.steps_done / deployment.steps_total;
 }
 
-function Detail({ deployment }: { deployment: Deployment }) {
-  const { node, status, tests, condition } = deployment;
-  if (deployment.node_offline_since && node) {
-    const away = status === "removing" ? texts.list.waiting(node) : texts.list.offline(node);
-    return (
-      <span className="dt off tr" data-st="offline">
-        {shownState(deployment) === "offline" ? `${stateWord(status)}, ${away}` : away}
-      </span>
-    );
-  }
-  if (status === "ready" && condition !== "degraded" && hasTestProblem(tests))
-    return (
-      <span className="dt off tr" data-st="warn" title={tests.problem}>
-        <Glyph state="warn" size="sm" />
-        {describeTests(tests)}
-      </span>
-    );
-  const said = describeState(deployment);
-  return (
-    <span className="dt tr" title={plainText(said)}>
-      <BidiSafe text={said} />
-    </span>
-  );
-}
-
-function describeState(deployment: Deployment): string {
-  const { status, failure, detail, services, question } = deployment;
-  if (question && waitsForMe(deployment)) return `${question.step}: ${question.prompt}`;
-  if ((status === "failed" || status === "stuck") && failure)
-    return [failure.step, failure.message].filter(Boolean).join(": ");
-  if (status === "applying" || status === "undoing") {
-    const count = texts.list.steps(deployment.steps_done, deployment.steps_total);
-    return [deployment.steps_total > 0 ? count : "", detail].filter(Boolean).join(" · ");
-  }
-  if (deployment.condition === "degraded") return deployment.condition_reason ?? "";
-  if (status === "ready" && services.length > 0) {
-    const healthy = services.filter((service) => service.health === "healthy").length;
-    return texts.list.healthy(healthy, services.length);
-  }
-  return detail ?? "";
-}
-
 function Version({ deployment }: { deployment: Deployment }) {
   const chosen = deployment.versions.filter((version) => version.tag_mode === "selectable");
   const first =
@@ -174,80 +115,6 @@ function Version({ deployment }: { deployment: Deployment }) {
         <MiddleTruncate text={first.tag} />
       </span>
       {chosen.length > 1 ? <span className="t2 s">+{chosen.length - 1}</span> : null}
-    </>
-  );
-}
-
-type ActProps = {
-  deployment: Deployment;
-  url?: { step: string; url: string };
-  onRetry: () => void;
-  onCopy: () => void;
-};
-
-function Retry({ deployment, retry }: { deployment: Deployment; retry: () => void }) {
-  const act = (reason?: string) => (
-    <Button small onClick={retry} reason={reason} aria-label={texts.list.retryOf(deployment.name)}>
-      {texts.list.retry}
-    </Button>
-  );
-  // Who may do it needs no explanation, and a row of a long list is drawn often.
-  if (deployment.level !== "full") return <Lacking deployment={deployment} act={act} />;
-  return act(deployment.scratch ? texts.page.scratchHint : undefined);
-}
-
-function Lacking({
-  deployment,
-  act,
-}: {
-  deployment: Deployment;
-  act: (reason?: string) => ReactNode;
-}) {
-  return act(usePermissionReasonOn(deployment));
-}
-
-/** The one act a row offers: what its state calls for, and nothing else. */
-function MainAct({ deployment, url, onRetry, onCopy }: ActProps) {
-  const { name, environment, status } = deployment;
-  if (status === "failed") return <Retry deployment={deployment} retry={onRetry} />;
-  const asks = waitsForMe(deployment);
-  if (status === "stuck" || asks)
-    return (
-      <Link
-        className={buttonClass("plain", true)}
-        to="/deployments/$environment/$name/{-$tab}"
-        params={{ environment, name, tab: asks ? "run" : undefined }}
-        aria-label={asks ? texts.list.answerOf(name) : texts.list.resolveOf(name)}
-      >
-        {asks ? texts.list.answer : texts.list.resolve}
-      </Link>
-    );
-  if (!url) return null;
-  const label = texts.list.open(url.step, name);
-  const copy = texts.copy(url.url);
-  return (
-    <>
-      <Button
-        small
-        icon
-        look="ghost"
-        className="more"
-        aria-label={copy}
-        title={copy}
-        onClick={onCopy}
-      >
-        {copyIcon}
-      </Button>
-      <a
-        className={buttonClass("ghost", true, true)}
-        href={url.url}
-        target="_blank"
-        rel="noreferrer"
-        aria-label={label}
-        title={label}
-      >
-        {openIcon}
-      </a>
     </>
   );
 }

@@ -4,7 +4,7 @@ import { Glyph } from "@/components/Glyph";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { formatBytes } from "@/components/time";
-import type { Column, ListFilter } from "@/lists/Listing";
+import type { Column, ListFilter } from "@/lists/listProps";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { findTroubles } from "../fleet/troubles";

@@ -40,7 +40,7 @@ export type Place = {
 export const settingsTabs = ["keys", "certificates", "cleanup", "backups", "about"] as const;
 export type SettingsTab = (typeof settingsTabs)[number];
 
-/** Every page, in the sidebar's order. A new page is one line here and one in routes.tsx. */
+/** Every page, in the sidebar's order. A new page is one line here and a route in routes. */
 export const places: Place[] = [
   { to: "/deployments", label: t.deployments, group: "", icon: Layers, who: "all", key: "d" },
   { to: "/urls", label: t.urls, group: "", icon: Globe, who: "all", key: "u" },

@@ -135,7 +135,7 @@ func (r *pythonRig) run(ctx context.Context, stdin []byte) (conformance.RunResul
 	return t.run(ctx, stdin)
 }
 
-// connect goes through the deployment's gate: no port of it is published.
+// connect goes through the deployment's relay: no port of it is published.
 func (r *pythonRig) connect(user, password, database string) *pgx.Conn {
 	r.t.Helper()
 	config, err := pgx.ParseConfig("postgres://" + user + ":" + password + "@db/" + database +

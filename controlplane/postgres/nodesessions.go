@@ -1,0 +1,96 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// ListGoals returns the goals of a node.
+func (t NodeSessions) ListGoals(
+	ctx context.Context,
+	node controlplane.NodeID,
+) ([]controlplane.NodeGoal, error) {
+	rows, err := t.q.ListNodeGoals(ctx, nullIfEmpty(node))
+	if err != nil {
+		return nil, fmt.Errorf("list goals of node %s: %w", node, err)
+	}
+	all := make([]controlplane.NodeGoal, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.NodeGoal{Deployment: controlplane.DeploymentID(r.ID), Name: r.Name,
+			Generation: r.Generation, Goal: controlplane.Goal(r.Want),
+			Elsewhere: r.Elsewhere, Still: r.Still, Attempt: zeroIfNull(r.Attempt),
+			Resume: fromStrings[pipeline.StepKey](r.Resume), RequestID: r.RequestID,
+			Status: controlplane.DeploymentStatus(r.Status), Project: r.Project,
+			Environment: r.Environment, Domain: r.Domain, Run: controlplane.RunID(r.RunID),
+			Version: int(r.PipelineVersion)}
+		if err := decodeJSON(r.Pipeline, &all[i].Pipeline); err != nil {
+			return nil, err
+		}
+	}
+	return all, t.addAnswers(ctx, all)
+}
+
+func (t NodeSessions) addAnswers(ctx context.Context, all []controlplane.NodeGoal) error {
+	runs := make([]controlplane.RunID, len(all))
+	for i, o := range all {
+		runs[i] = o.Run
+	}
+	said, err := t.tx.Approvals().readAnswers(ctx, runs)
+	for i, o := range all {
+		all[i].Answers = said[o.Run]
+	}
+	return err
+}
+
+// SessionStart is what it takes to begin a session with a node.
+type SessionStart struct {
+	Node controlplane.Node
+	// Token is the active one; its Kid is empty when there is none.
+	Token controlplane.NodeToken
+	// Refuse are revoked tokens that the agent does not yet refuse.
+	Refuse []string
+	// NodeReports.GetLast is the last that is committed.
+	LastReport int64
+	// Busy is set if the node has, or may have, deployments.
+	Busy bool
+}
+
+// ListStarts reads many nodes at once.
+func (t NodeSessions) ListStarts(
+	ctx context.Context, ids []controlplane.NodeID,
+) (map[controlplane.NodeID]SessionStart, error) {
+	rows, err := t.q.ListBeginnings(ctx, toStrings(ids))
+	if err != nil {
+		return nil, fmt.Errorf("read nodes: %w", err)
+	}
+	all := make(map[controlplane.NodeID]SessionStart, len(rows))
+	for _, r := range rows {
+		n, err := toNode(dbsqlc.ListNodesRow{Node: r.Node, Environment: r.Environment, Kid: r.Kid})
+		if err != nil {
+			return nil, err
+		}
+		all[n.ID] = SessionStart{Node: n, Refuse: r.Pending, LastReport: r.LastSeq, Busy: r.Busy,
+			Token: controlplane.NodeToken{Kid: r.Kid, Node: n.ID, Verifier: r.Verifier}}
+	}
+	return all, nil
+}
+
+// ListDigests returns one digest for each node that the holder commands, or for some of
+// them; it changes with everything that a session has to act on.
+func (t NodeSessions) ListDigests(
+	ctx context.Context, holder string, ids ...controlplane.NodeID,
+) (map[controlplane.NodeID]string, error) {
+	rows, err := t.q.ListDigests(ctx, holder, toStrings(ids))
+	if err != nil {
+		return nil, fmt.Errorf("read what changed: %w", err)
+	}
+	all := make(map[controlplane.NodeID]string, len(rows))
+	for _, r := range rows {
+		all[controlplane.NodeID(r.ID)] = r.Digest
+	}
+	return all, nil
+}

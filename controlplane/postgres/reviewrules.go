@@ -1,0 +1,77 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+func reviewRule(r dbsqlc.ReviewRule) controlplane.ReviewRule {
+	return controlplane.ReviewRule{ID: controlplane.ReviewRuleID(r.ID), Name: r.Name,
+		Source: controlplane.ReviewSource(r.Source), Repository: r.Repository, Project: r.Project,
+		Environment: r.Environment, Branch: r.Branch, Tag: r.Tag,
+		Wait: time.Duration(r.WaitMinutes) * time.Minute, APIURL: r.ApiUrl, Active: r.Active,
+		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
+}
+
+// ByName loads a rule; not found is a *controlplane.Error.
+func (t ReviewRules) ByName(
+	ctx context.Context, name string,
+) (controlplane.ReviewRule, error) {
+	r, err := t.q.GetReviewRule(ctx, name)
+	if err != nil {
+		return controlplane.ReviewRule{}, fmt.Errorf("load rule: %w", translateMissing(err, "rule", name))
+	}
+	return reviewRule(r), nil
+}
+
+// ByID loads the rule of a review.
+func (t ReviewRules) ByID(
+	ctx context.Context, id controlplane.ReviewRuleID,
+) (controlplane.ReviewRule, error) {
+	r, err := t.q.GetReviewRuleByID(ctx, string(id))
+	if err != nil {
+		return controlplane.ReviewRule{}, fmt.Errorf("load rule: %w",
+			translateMissing(err, "rule", string(id)))
+	}
+	return reviewRule(r), nil
+}
+
+// List returns up to most rules after the name.
+func (t ReviewRules) List(
+	ctx context.Context, after string, most int,
+) ([]controlplane.ReviewRule, error) {
+	rows, err := t.q.ListReviewRules(ctx, after, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list rules: %w", err)
+	}
+	all := make([]controlplane.ReviewRule, len(rows))
+	for i, r := range rows {
+		all[i] = reviewRule(r)
+	}
+	return all, nil
+}
+
+// Put inserts a rule or replaces the one of that id.
+func (t ReviewRules) Put(ctx context.Context, r controlplane.ReviewRule) error {
+	err := t.q.PutReviewRule(ctx, dbsqlc.PutReviewRuleParams{ID: string(r.ID), Name: r.Name,
+		Source: string(r.Source), Repository: r.Repository, Project: r.Project,
+		Environment: r.Environment, Branch: r.Branch, Tag: r.Tag,
+		WaitMinutes: int32(r.Wait / time.Minute), ApiUrl: r.APIURL, Active: r.Active,
+		CreatedBy: r.CreatedBy})
+	if err != nil {
+		return fmt.Errorf("store rule: %w", translateError(err))
+	}
+	return nil
+}
+
+// Delete removes it with its reviews.
+func (t ReviewRules) Delete(ctx context.Context, id controlplane.ReviewRuleID) error {
+	if err := t.q.DeleteReviewRule(ctx, string(id)); err != nil {
+		return fmt.Errorf("delete rule: %w", translateError(err))
+	}
+	return nil
+}

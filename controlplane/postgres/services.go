@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/pipeline"
+)
+
+func toService(s dbsqlc.Service, r dbsqlc.Registry) controlplane.Service {
+	return controlplane.Service{
+		ID: controlplane.ServiceID(s.ID), Name: s.Name, Registry: r.Name, Host: r.Host,
+		Insecure: r.Insecure, Image: s.Image, TagMode: pipeline.TagMode(s.TagMode),
+		Tag: s.Tag, Pattern: s.Pattern, Description: s.Description,
+	}
+}
+
+// ByName loads a service; not found is a *controlplane.Error.
+func (t Services) ByName(ctx context.Context, name string) (controlplane.Service, error) {
+	r, err := t.q.GetService(ctx, name)
+	if err != nil {
+		return controlplane.Service{}, fmt.Errorf("load service: %w",
+			translateMissing(err, "service", name))
+	}
+	return toService(r.Service, r.Registry), nil
+}
+
+// List returns up to most services after the name.
+func (t Services) List(
+	ctx context.Context, after string, most int,
+) ([]controlplane.Service, error) {
+	rows, err := t.q.ListServices(ctx, after, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list services: %w", err)
+	}
+	all := make([]controlplane.Service, len(rows))
+	for i, r := range rows {
+		all[i] = toService(r.Service, r.Registry)
+	}
+	return all, nil
+}
+
+// Put inserts or replaces the service of that id.
+func (t Services) Put(ctx context.Context, s controlplane.Service) error {
+	n, err := t.q.PutService(ctx, dbsqlc.PutServiceParams{
+		ID: string(s.ID), Name: s.Name, Registry: s.Registry, Image: s.Image,
+		TagMode: string(s.TagMode), Tag: s.Tag, Pattern: s.Pattern, Description: s.Description,
+	})
+	if err != nil {
+		return fmt.Errorf("put service: %w", translateError(err))
+	}
+	if n == 0 {
+		return unknownNameError("registry", "registry", s.Registry)
+	}
+	return nil
+}
+
+// Delete removes a service that no current pipeline uses.
+func (t Services) Delete(ctx context.Context, id controlplane.ServiceID) error {
+	users, err := t.q.ListUsersOfService(ctx, string(id))
+	if err := inUseError("service", users, err); err != nil {
+		return err
+	}
+	if err := t.q.DeleteService(ctx, string(id)); err != nil {
+		return fmt.Errorf("delete service: %w", translateError(err))
+	}
+	return nil
+}

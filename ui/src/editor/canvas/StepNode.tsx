@@ -1,0 +1,179 @@
+import { Handle, type NodeProps, Position } from "@xyflow/react";
+import { Box, Hand, ListChecks, Puzzle } from "lucide-react";
+import { memo, type ReactNode, useContext } from "react";
+import { Glyph } from "@/components/Glyph";
+import { shortenMiddle } from "@/components/names";
+import { editorTexts } from "@/editor/editorTexts";
+import { CHANGE_SIGNS, type Change, ChangeBadge } from "../compare/ChangeBadge";
+import { nameOf } from "../model/catalogue";
+import { kindOf } from "../model/document";
+import { parseSingleExpression, refsIn } from "../model/expressions";
+import { isAt, type Problem } from "../model/problems";
+import { type StepData, type StepNodeType, ZoomedOut } from "./canvasNodes";
+import { PortShape } from "./PortShape";
+import { MORE, MORE_OUT } from "./stepGeometry";
+
+const t = editorTexts;
+const types = t.problem.types;
+
+const icons = { service: Box, job: ListChecks, plugin: Puzzle, approval: Hand };
+
+export const FlowStep = memo(function FlowStep({ data, selected }: NodeProps<StepNodeType>) {
+  const { step, shape, problems, mark } = data;
+  const far = useContext(ZoomedOut);
+  const errors = problems.filter((problem) => !problem.advice);
+  return (
+    <div
+      className={`en ${errors.length > 0 ? "bad" : ""} ${selected ? "on" : ""} ${far ? "far" : ""}`}
+      style={far ? { height: shape.height } : undefined}
+      data-mark={mark}
+      data-key={step.key}
+    >
+      {far ? <FarAway data={data} /> : <Near data={data} errors={errors} />}
+    </div>
+  );
+});
+
+/** The name of a step, as much of it as there is room for. */
+function FarAway({ data: { step, shape, mark } }: { data: StepData }) {
+  const lines = Math.floor((shape.height - 10) / 30);
+  const sign = mark && mark in CHANGE_SIGNS ? `${CHANGE_SIGNS[mark as Change]} ` : "";
+  return sign + shortenMiddle(step.key, lines * 10 - sign.length);
+}
+
+/** All of a step, as it is read at arm's length. */
+function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
+  const { step, shape, at, problems, mark } = data;
+  const Icon = icons[kindOf(step)];
+  const wrong = (path: string) => errors.some((problem) => isAt(problem.field, path));
+  return (
+    <>
+      <div className="eh">
+        <Port id="before" name={t.ports.before(step.key)} className="sq" />
+        <span className="ico">
+          <Icon className="i sm" aria-hidden="true" />
+        </span>
+        <span className="col grow">
+          <span className="nm tr">{step.key}</span>
+          <span className="sb tr">{nameOf(step)}</span>
+        </span>
+        <Counts
+          errors={errors.length}
+          advice={problems.length - errors.length}
+          passes={mark === "passes"}
+        />
+        {mark && mark !== "passes" ? <ChangeBadge mark={mark} word={t.panel[mark]} /> : null}
+        {at > 0 ? <span className="ord">{at}</span> : null}
+        <Port id="after" out name={t.ports.after(step.key)} className="sq" />
+      </div>
+      {shape.inputs.length + shape.outputs.length > 0 ? (
+        <div className="ep">
+          {shape.inputs.map((input) => (
+            <div
+              key={input.path}
+              className={`pr ${wrong(input.path) ? "err" : ""}`}
+              data-t={input.type}
+            >
+              <Port id={`in:${input.path}`} name={t.ports.input(input.label, types[input.type])}>
+                <PortShape type={input.type} />
+              </Port>
+              <span className="tr">{input.label}</span>
+              <Value value={input.value} required={input.required} />
+            </div>
+          ))}
+          {shape.more > 0 ? (
+            <div className="pr t3">
+              <Port id={MORE} name={t.ports.more(shape.more)}>
+                <PortShape type="any" />
+              </Port>
+              {t.moreFields(shape.more)}
+            </div>
+          ) : null}
+          {shape.outputs.map((output) => (
+            <div key={output.name} className="pr o" data-t={output.type}>
+              <span className="tr">{output.label}</span>
+              <Port
+                id={`out:${output.name}`}
+                out
+                name={t.ports.output(output.label, types[output.type])}
+              >
+                <PortShape type={output.type} />
+              </Port>
+            </div>
+          ))}
+          {shape.moreOut > 0 ? (
+            <div className="pr o t3">
+              {t.moreFields(shape.moreOut)}
+              <Port id={MORE_OUT} out name={t.ports.moreOut(shape.moreOut)}>
+                <PortShape type="any" />
+              </Port>
+            </div>
+          ) : null}
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+type PortProps = {
+  id: string;
+  name: string;
+  out?: boolean;
+  className?: string;
+  children?: ReactNode;
+};
+
+/** Where a line begins or ends. */
+function Port({ id, name, out, className, children }: PortProps) {
+  return (
+    <Handle
+      id={id}
+      type={out ? "source" : "target"}
+      position={out ? Position.Right : Position.Left}
+      className={className}
+      role="img"
+      aria-label={name}
+      title={name}
+    >
+      {children}
+    </Handle>
+  );
+}
+
+type CountsProps = { errors: number; advice: number; passes: boolean };
+
+function Counts({ errors, advice, passes }: CountsProps) {
+  if (errors > 0)
+    return (
+      <span className="bdg" data-st="failed">
+        <Glyph state="failed" size="sm" />
+        {errors}
+      </span>
+    );
+  if (passes)
+    return (
+      <span className="bdg" data-st="ready" title={t.dry.passes}>
+        <Glyph state="ready" size="sm" />
+        <span className="vh">{t.dry.passes}</span>
+      </span>
+    );
+  return advice > 0 ? (
+    <span className="bdg" data-st="warn">
+      <Glyph state="warn" size="sm" />
+      {advice}
+    </span>
+  ) : null;
+}
+
+function Value({ value, required }: { value: unknown; required?: boolean }) {
+  if (value === undefined || value === "")
+    return required ? <span className="va">{t.emptyValue}</span> : null;
+  // Of what is more than text, what it refers to says most.
+  const ref = typeof value === "string" ? parseSingleExpression(value)?.ref : refsIn(value)[0];
+  if (ref) {
+    const from = "key" in ref ? ref.key : ref.name;
+    return <span className="va tr">{from}</span>;
+  }
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return <span className="va tr">{text}</span>;
+}

@@ -1,0 +1,39 @@
+import { useReactFlow, useStore } from "@xyflow/react";
+import { Maximize, Minus, Plus, Wand2 } from "lucide-react";
+import { Button } from "@/components/Button";
+import { editorTexts } from "@/editor/editorTexts";
+
+const t = editorTexts;
+// Each property that is a new object makes the library ask all that is drawn what it means.
+const FIT = { padding: 0.15, maxZoom: 1 };
+
+export function Zoom({ onTidy }: { onTidy: () => void }) {
+  const flow = useReactFlow();
+  const zoom = useStore((state) => Math.round(state.transform[2] * 100));
+  return (
+    <div className="zoom menu">
+      <Button look="ghost" small icon aria-label={t.zoomOut} onClick={() => void flow.zoomOut()}>
+        <Minus className="i sm" aria-hidden="true" />
+      </Button>
+      <span className="s t2 zv">{zoom} %</span>
+      <Button look="ghost" small icon aria-label={t.zoomIn} onClick={() => void flow.zoomIn()}>
+        <Plus className="i sm" aria-hidden="true" />
+      </Button>
+      <span className="vr" />
+      <Button
+        look="ghost"
+        small
+        icon
+        act={t.fit}
+        aria-label={t.fit}
+        title={t.fit}
+        onClick={() => void flow.fitView(FIT)}
+      >
+        <Maximize className="i sm" aria-hidden="true" />
+      </Button>
+      <Button act={t.tidy} look="ghost" small title={t.tidyTitle} onClick={onTidy}>
+        <Wand2 className="i sm" aria-hidden="true" /> {t.tidy}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+import { useMemo, useRef } from "react";
+import { editorTexts } from "@/editor/editorTexts";
+import { describeKind, orderOf } from "../model/catalogue";
+import type { Spot } from "../model/document";
+import { commentId } from "../model/edit";
+import type { Problem } from "../model/problems";
+import { type CanvasNode, COMMENT_WIDTH, commentHeight, handlesOf, spotOf } from "./canvasNodes";
+import type { CanvasProps } from "./canvasProps";
+import { findRemovedSteps } from "./removedSteps";
+import { shapeOf, WIDTH } from "./stepGeometry";
+
+const t = editorTexts;
+const NONE: Problem[] = [];
+const GHOST = { draggable: false, selectable: false, connectable: false, focusable: false };
+
+/** The nodes for React Flow. Unchanged ones keep their identity and are not rendered again. */
+export function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[] {
+  const { doc, catalogue, problems, marks, chosen } = props;
+  const known = useRef(new Map<string, { inputs: unknown[]; node: CanvasNode }>());
+  const order = useMemo(() => orderOf(doc), [doc]);
+  const ghosts = useMemo(() => findRemovedSteps(props.before, doc), [props.before, doc]);
+  return useMemo(() => {
+    const next = new Map<string, { inputs: unknown[]; node: CanvasNode }>();
+    const once = (id: string, inputs: unknown[], make: () => CanvasNode) => {
+      const old = known.current.get(id);
+      const same = old && inputs.every((input, i) => input === old.inputs[i]);
+      const entry = same ? old : { inputs, node: make() };
+      next.set(id, entry);
+      return entry.node;
+    };
+    const rank = new Map(order.map((key, i) => [key, i]));
+    const all = doc.steps.length;
+    const steps = [...doc.steps, ...ghosts].map((step, index) => {
+      const shape = shapeOf(step, catalogue);
+      const gone = index >= doc.steps.length;
+      const at = gone ? 0 : (rank.get(step.key) ?? index) + 1;
+      const found = problems.get(step.key) ?? NONE;
+      const mark = marks?.get(step.key);
+      const spot = dragged?.get(step.key);
+      const selected = chosen.has(step.key);
+      const size = { width: WIDTH, height: shape.height };
+      return once(step.key, [step, shape, at, all, found, mark, spot, selected], () => ({
+        id: step.key,
+        type: "step",
+        position: spot ?? spotOf(step, index),
+        ...size,
+        measured: size,
+        handles: handlesOf(shape),
+        selected,
+        ariaLabel: [
+          step.key,
+          describeKind(step),
+          gone ? t.panel.removed : t.order(at, all),
+          ...countProblems(found),
+        ].join(", "),
+        data: { step, shape, at, problems: found, mark },
+        ...(gone ? GHOST : {}),
+      }));
+    });
+    // Tab goes along the order in which steps run.
+    steps.sort((a, b) => (rank.get(a.id) ?? 0) - (rank.get(b.id) ?? 0));
+    const comments = doc.comments.map((comment, index) => {
+      const id = commentId(index);
+      const spot = dragged?.get(id);
+      const selected = chosen.has(id);
+      const size = { width: COMMENT_WIDTH, height: commentHeight(comment) };
+      return once(id, [comment, spot, selected, index], () => ({
+        id,
+        type: "comment",
+        position: spot ?? spotOf(comment, index),
+        ...size,
+        measured: size,
+        selected,
+        ariaLabel: t.commentLabel,
+        data: { comment, index },
+      }));
+    });
+    known.current = next;
+    return [...comments, ...steps];
+  }, [doc, catalogue, order, ghosts, problems, marks, chosen, dragged]);
+}
+
+/** How much is wrong with a step, in words. */
+function countProblems(problems: Problem[]): string[] {
+  const errors = problems.filter((one) => !one.advice).length;
+  const advice = problems.length - errors;
+  return [...(errors > 0 ? [t.errors(errors)] : []), ...(advice > 0 ? [t.advice(advice)] : [])];
+}

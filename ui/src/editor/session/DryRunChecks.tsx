@@ -1,0 +1,71 @@
+import type { Schemas } from "@/api/client";
+import { BidiSafe } from "@/components/BidiSafe";
+import { Button } from "@/components/Button";
+import { StatusMark } from "@/components/Status";
+import { editorTexts } from "@/editor/editorTexts";
+import { type DryRunResult, stepsOf } from "./dryFindings";
+
+const d = editorTexts.dry;
+type Check = Schemas["PreflightCheck"];
+
+export function Checks({
+  dry,
+  onShow,
+}: {
+  dry: DryRunResult;
+  onShow: (key: string, field?: string) => void;
+}) {
+  const failed = dry.checks.filter((check) => check.state === "failed").length;
+  const sorted = [...dry.checks].sort((a, b) => rank(a) - rank(b));
+  return (
+    <>
+      <p role="status">
+        <StatusMark state={failed > 0 ? "failed" : "ready"}>
+          {failed > 0 ? d.notOk(failed) : d.ok}
+        </StatusMark>
+      </p>
+      {sorted.map((check) => (
+        <Line
+          key={`${check.id} ${check.subject} ${check.message}`}
+          check={check}
+          step={stepsOf(check, dry.doc)[0]}
+          onShow={onShow}
+        />
+      ))}
+    </>
+  );
+}
+
+type LineProps = { check: Check; step?: string; onShow: (key: string, field?: string) => void };
+
+function Line({ check, step, onShow }: LineProps) {
+  return (
+    <div className="pb">
+      <StatusMark state={markOf(check)}>
+        <span className="vh">{d.state[check.state]}</span>
+      </StatusMark>
+      <span className="tr">
+        <b>{check.subject ?? check.id}</b>
+      </span>
+      <span>
+        <BidiSafe text={check.message} /> <span className="t2">{check.remedy}</span>
+      </span>
+      {step && check.state === "failed" ? (
+        <Button look="ghost" small onClick={() => onShow(step)}>
+          {editorTexts.panel.show}
+        </Button>
+      ) : (
+        <span />
+      )}
+    </div>
+  );
+}
+
+function rank(check: Check): number {
+  return ["failed", "unknown", "ok"].indexOf(check.state);
+}
+
+function markOf(check: Check): string {
+  if (check.state === "failed") return "failed";
+  return check.state === "ok" ? "ready" : "unknown";
+}

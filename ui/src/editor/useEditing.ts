@@ -1,0 +1,122 @@
+import { useReactFlow } from "@xyflow/react";
+import { useCallback, useMemo, useRef, useState } from "react";
+import { useToast } from "@/components/Toast";
+import { editorTexts } from "@/editor/editorTexts";
+import { focusField, nextProblem } from "./canvas/connections";
+import { useCanvasActions } from "./canvas/useCanvasActions";
+import { type Selection, useSelection } from "./canvas/useSelection";
+import { useComparison } from "./compare/useComparison";
+import type { LoadedProps } from "./editorProps";
+import { useInspectorActions } from "./inspector/useInspectorActions";
+import { type Doc, stepOf } from "./model/document";
+import type { Problem } from "./model/problems";
+import { type DryRunResult, hasSameRun } from "./session/dryFindings";
+import { describeProblem, problemsOfRefusal } from "./session/serverProblems";
+import type { Session } from "./session/session";
+import { useByStep, useProblems, useSample } from "./session/useProblems";
+import { useSessionState } from "./session/useSession";
+import { useSheets } from "./session/useSheets";
+import { useUndoGrouping } from "./session/useUndoGrouping";
+import { usePanel } from "./usePanel";
+
+const t = editorTexts;
+const NOTHING = new Set<string>();
+
+export type Editing = ReturnType<typeof useEditing>;
+
+/** All that the parts of the editor share: the drawing, the selection, what is wrong, what is open. */
+export function useEditing(props: LoadedProps) {
+  const { project, session, catalogue } = props;
+  const state = useSessionState(session);
+  const doc = state.history.now;
+  const choice = useSelection(state, props.chosen, props.onChoose);
+  const { chosen, chosenEdges, only, step, choose } = choice;
+  const panels = usePanel(props);
+  const { tab } = panels;
+  const [ran, setRan] = useState<DryRunResult>();
+  const problems = useProblems(project, doc, catalogue);
+  const dry = tab === "dryRun" && ran && hasSameRun(ran.doc, doc) ? ran : undefined;
+  const shown = useMemo(() => (dry ? dry.problems : problems.all), [problems.all, dry]);
+  const byKey = useByStep(shown);
+  const { changes, unread } = problems;
+  const compared = { project, state, tab, compare: panels.compared, dry, catalogue, changes };
+  const comparing = useComparison(compared);
+  const change = useCallback((next: Doc, kind?: string) => session.change(next, kind), [session]);
+  const stroke = useUndoGrouping();
+  const { rename } = choice;
+  const inspecting = useInspectorActions({ session, catalogue, step, stroke, unread, rename });
+  const sample = useSample(project);
+  const { show, showNextProblem } = useStepFocus(session, choose, shown, only);
+  const actions = useCanvasActions({ session, catalogue, step, chosen, chosenEdges, choose });
+  const sheets = useSheets({ project, session, onRefused: useRefusal(session, show) });
+  const errors = problems.all.filter((one) => !one.advice);
+  // The server knows what else a version carries: what the catalogue says now.
+  const news = comparing.differs || comparing.own.changes.length > 0 || changes === true;
+  const whyNot = publishReason(errors.length, news, Boolean(state.clash), state.base);
+  return {
+    session,
+    state,
+    doc,
+    choice,
+    step,
+    panels,
+    ran,
+    setRan,
+    problems,
+    byKey,
+    comparing,
+    change,
+    stroke,
+    inspecting,
+    sample,
+    show,
+    showNextProblem,
+    actions,
+    sheets,
+    whyNot,
+  };
+}
+
+/** Brings a step, and a field of it, into sight; also the next step that has a problem. */
+function useStepFocus(
+  session: Session,
+  choose: Selection["choose"],
+  shown: Problem[],
+  only: string | undefined,
+) {
+  const flow = useReactFlow();
+  const lastShown = useRef<Problem>(undefined);
+  const show = (key: string, field?: string) => {
+    choose(stepOf(session.doc, key) ? new Set([key]) : NOTHING, NOTHING);
+    void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 0.8, duration: 0 });
+    if (!field) return;
+    // The inspector shows the step only after this.
+    setTimeout(() => focusField(field), 60);
+  };
+  const showNextProblem = () => {
+    const next = nextProblem(shown, lastShown.current, only);
+    lastShown.current = next;
+    if (next?.step) show(next.step, next.field);
+  };
+  return { show, showNextProblem };
+}
+
+/** Says why publishing was refused, and shows the step that it is about. */
+function useRefusal(session: Session, show: (key: string, field?: string) => void) {
+  const say = useToast();
+  return (error: unknown) => {
+    const [first] = problemsOfRefusal(error, session.doc);
+    say(
+      "failed",
+      t.refused(first ? describeProblem(first) : error instanceof Error ? error.message : ""),
+    );
+    if (first?.step) show(first.step, first.field);
+  };
+}
+
+function publishReason(errors: number, news: boolean, clash: boolean, base: number) {
+  if (clash) return t.merge.waits;
+  if (errors > 0) return t.publishWaits(errors);
+  if (!news) return base > 0 ? t.publishNothing : t.publishSame;
+  return undefined;
+}

@@ -1,0 +1,50 @@
+import type { Deployment } from "@/api/client";
+import { plainText } from "@/components/ansi";
+import { BidiSafe } from "@/components/BidiSafe";
+import { Glyph } from "@/components/Glyph";
+import { stateWord } from "@/components/Status";
+import { texts } from "@/texts";
+import { describeTests, hasTestProblem } from "../testSummary";
+import { shownState, waitsForMe } from "./filters";
+
+export function Detail({ deployment }: { deployment: Deployment }) {
+  const { node, status, tests, condition } = deployment;
+  if (deployment.node_offline_since && node) {
+    const away = status === "removing" ? texts.list.waiting(node) : texts.list.offline(node);
+    return (
+      <span className="dt off tr" data-st="offline">
+        {shownState(deployment) === "offline" ? `${stateWord(status)}, ${away}` : away}
+      </span>
+    );
+  }
+  if (status === "ready" && condition !== "degraded" && hasTestProblem(tests))
+    return (
+      <span className="dt off tr" data-st="warn" title={tests.problem}>
+        <Glyph state="warn" size="sm" />
+        {describeTests(tests)}
+      </span>
+    );
+  const said = describeState(deployment);
+  return (
+    <span className="dt tr" title={plainText(said)}>
+      <BidiSafe text={said} />
+    </span>
+  );
+}
+
+function describeState(deployment: Deployment): string {
+  const { status, failure, detail, services, question } = deployment;
+  if (question && waitsForMe(deployment)) return `${question.step}: ${question.prompt}`;
+  if ((status === "failed" || status === "stuck") && failure)
+    return [failure.step, failure.message].filter(Boolean).join(": ");
+  if (status === "applying" || status === "undoing") {
+    const count = texts.list.steps(deployment.steps_done, deployment.steps_total);
+    return [deployment.steps_total > 0 ? count : "", detail].filter(Boolean).join(" · ");
+  }
+  if (deployment.condition === "degraded") return deployment.condition_reason ?? "";
+  if (status === "ready" && services.length > 0) {
+    const healthy = services.filter((service) => service.health === "healthy").length;
+    return texts.list.healthy(healthy, services.length);
+  }
+  return detail ?? "";
+}

@@ -1,0 +1,29 @@
+import { createRoute } from "@tanstack/react-router";
+import { app, loadPage, root } from "@/routes/parents";
+import { SignIn } from "../pages/sign-in/SignIn";
+
+export const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: (search: Record<string, unknown>): { next?: string } =>
+    typeof search.next === "string" ? { next: search.next } : {},
+  component: SignIn,
+});
+
+export const invitation = createRoute({
+  getParentRoute: () => root,
+  path: "/invitation",
+  component: loadPage(() => import("../pages/account/OneTime"), "Invitation"),
+});
+
+export const reset = createRoute({
+  getParentRoute: () => root,
+  path: "/reset",
+  component: loadPage(() => import("../pages/account/OneTime"), "Reset"),
+});
+
+export const account = createRoute({
+  getParentRoute: () => app,
+  path: "/account",
+  component: loadPage(() => import("../pages/account/Account"), "Account"),
+});

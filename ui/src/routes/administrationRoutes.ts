@@ -1,0 +1,71 @@
+import { createRoute } from "@tanstack/react-router";
+import { app, loadPage } from "@/routes/parents";
+import { readListSearch } from "../lists/listSearch";
+import { type AuditSearch, readAuditSearch } from "../pages/audit/search";
+
+export const nodes = createRoute({
+  getParentRoute: () => app,
+  path: "/nodes",
+  validateSearch: readListSearch,
+  component: loadPage(() => import("../pages/nodes/Nodes"), "Nodes"),
+});
+
+export const node = createRoute({
+  getParentRoute: () => app,
+  path: "/nodes/$name",
+  component: loadPage(() => import("../pages/nodes/NodePage"), "NodePage"),
+});
+
+export const fleet = createRoute({
+  getParentRoute: () => app,
+  path: "/fleet",
+  component: loadPage(() => import("../pages/fleet/Fleet"), "Fleet"),
+});
+
+export const people = createRoute({
+  getParentRoute: () => app,
+  path: "/users",
+  validateSearch: readListSearch,
+  component: loadPage(() => import("../pages/people/People"), "People"),
+});
+
+export const teams = createRoute({
+  getParentRoute: () => app,
+  path: "/teams",
+  validateSearch: readListSearch,
+  component: loadPage(() => import("../pages/people/Teams"), "Teams"),
+});
+
+export const teamAccess = createRoute({
+  getParentRoute: () => app,
+  path: "/teams/access",
+  validateSearch: readListSearch,
+  component: loadPage(() => import("../pages/people/AccessGrid"), "AccessGrid"),
+});
+
+export const audit = createRoute({
+  getParentRoute: () => app,
+  path: "/audit",
+  validateSearch: (search: Record<string, unknown>): AuditSearch => readAuditSearch(search),
+  component: loadPage(() => import("../pages/audit/Audit"), "Audit"),
+});
+
+export const rules = createRoute({
+  getParentRoute: () => app,
+  path: "/rules",
+  validateSearch: readListSearch,
+  component: loadPage(() => import("../pages/rules/Rules"), "Rules"),
+});
+
+export const webhooks = createRoute({
+  getParentRoute: () => app,
+  path: "/webhooks",
+  validateSearch: readListSearch,
+  component: loadPage(() => import("../pages/webhooks/Webhooks"), "Webhooks"),
+});
+
+export const settings = createRoute({
+  getParentRoute: () => app,
+  path: "/settings/{-$tab}",
+  component: loadPage(() => import("../pages/settings/Settings"), "Settings"),
+});
