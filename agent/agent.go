@@ -7,15 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/failpoint"
-	"github.com/nullops/nullops/pipeline"
 )
 
 // Config is what an agent needs.
@@ -46,8 +43,25 @@ type Config struct {
 	CollectEvery time.Duration
 }
 
-// Agent is one node's. See the package comment for what it promises.
+// Agent is one node's. See the package comment for what it promises. Its parts share the base, and
+// each holds what else only it needs.
 type Agent struct {
+	*base
+	loop        *loop
+	node        *nodeInventory
+	lister      *lister
+	measuring   *measuring
+	prefetch    *pluginPrefetch
+	collector   *imageCollector
+	sessions    *sessions
+	volumes     *volumeServer
+	deployments *deploymentServer
+	maintenance *maintenance
+}
+
+// base is what all parts of an agent use.
+type base struct {
+	*board
 	config   Config
 	runtime  Runtime
 	log      *slog.Logger
@@ -56,94 +70,11 @@ type Agent struct {
 	store    *store
 	logs     *logbook
 	inbox    *inbox
-	listener *wire.Listener
 	pulls    pulls
 	images   *imageBook
-	// hangs is closed when a write to the disk has not returned within DiskPatience.
-	hangs chan struct{}
-
-	// Owned by the loop.
-	machines map[string]*deployment
-	batch    []entry
-	todo     []pendingEffect
-	// asked is when a full set of goals arrived in this process.
-	asked bool
-	// named collects the names of a full set that comes in several messages.
-	named map[string]bool
-	// held lists deployments that have no goal but must not be removed yet.
-	held protectedDeployments
-
-	// ops are the operations that run; Run waits for them.
-	ops sync.WaitGroup
-	// report and relist wake the session's sender and the reconcile loop.
+	checks   checks
+	// report wakes the session's sender.
 	report broadcast
-	relist chan struct{}
-	// record keeps measurements; lookAgain wakes watchNode.
-	record    *sampleRecord
-	lookAgain chan struct{}
-	disk      diskWatch
-	// pluginList holds the newest list that is not stored yet.
-	pluginList chan []wire.PluginImage
-	// witnessed holds the audit's newest end that is not stored yet.
-	witnessed chan wire.AuditHead
-	ahead     *imagePrefetcher
-	checks    checks
-	// swept is closed once leftovers of earlier volume copies are removed, so that new copies
-	// may begin.
-	swept chan struct{}
-	// published wakes goroutines that wait for a changed view.
-	published broadcast
-
-	mu        sync.Mutex
-	inventory inventory
-	views     map[string]view
-	wanted    map[string]secretsRequest
-	wishes    int64
-	progress  map[progressKey]*progressEntry
-	health    map[progressKey]ProbeResult
-	vitals    *wire.Vitals
-	session   *wire.AgentSession
-	// writing has a channel for each deployment whose volumes are written; it is closed
-	// at the end.
-	writing map[string]chan struct{}
-}
-
-// deployment is one machine and what runs for it.
-type deployment struct {
-	id     string
-	m      *engine.Machine
-	cancel map[int64]context.CancelFunc
-	wake   time.Time
-	// unready is the service that the run gave up on.
-	unready startupFailure
-}
-
-// startupFailure is a service that exited or did not become ready, and why.
-type startupFailure struct {
-	step    pipeline.StepKey
-	message string
-}
-
-// secretsRequest is an open request for a run's secrets. The number distinguishes a new
-// request for the same run from an earlier one that was answered.
-type secretsRequest struct {
-	wire.SecretsWanted
-	number   int64
-	refusals int
-}
-
-// view is the part of a deployment's state that other goroutines than the loop may read. It
-// is replaced, never modified.
-type view struct {
-	goal     *wire.Goal
-	state    wire.DeploymentState
-	bundle   *bundle
-	restarts map[string]int
-	steps    map[pipeline.StepKey]pipeline.StepStatus
-	// still: see engine.Machine.
-	still   int64
-	stopped []pipeline.StepKey
-	sealed  map[pipeline.StepKey][]byte
 }
 
 // New opens the data folder, which makes the certificate on the first start.
@@ -170,20 +101,31 @@ func New(c Config, r Runtime) (*Agent, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Agent{config: c, runtime: r, log: c.Log, inbox: newInbox(), logs: newLogbook(),
-		machines: map[string]*deployment{}, relist: make(chan struct{}, 1),
-		record: newRecord(), lookAgain: make(chan struct{}, 1),
-		pluginList: make(chan []wire.PluginImage, 1), ahead: newImagePrefetcher(),
-		witnessed: make(chan wire.AuditHead, 1),
-		checks:    checks{ended: map[string]time.Time{}},
-		views:     map[string]view{}, wanted: map[string]secretsRequest{},
-		writing:  map[string]chan struct{}{},
-		progress: map[progressKey]*progressEntry{}, health: map[progressKey]ProbeResult{},
-		pulls: newPulls(), hangs: make(chan struct{}), swept: make(chan struct{})}
+	a := assembleParts(&base{board: newBoard(), config: c, runtime: r, log: c.Log, inbox: newInbox(),
+		logs: newLogbook(), pulls: newPulls(), checks: checks{ended: map[string]time.Time{}}})
 	if err := a.openStores(); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// assembleParts makes the parts and gives each the parts that it needs.
+func assembleParts(b *base) *Agent {
+	a := &Agent{base: b, collector: &imageCollector{b}, deployments: &deploymentServer{b}}
+	requests := &secretRequests{base: b, wanted: map[string]secretsRequest{}}
+	a.node = &nodeInventory{base: b, lookAgain: make(chan struct{}, 1)}
+	a.loop = &loop{base: b, requests: requests, node: a.node, machines: map[string]*deployment{},
+		hangs: make(chan struct{})}
+	a.prefetch = &pluginPrefetch{base: b, node: a.node, ahead: newImagePrefetcher()}
+	a.lister = &lister{base: b, loop: a.loop, node: a.node, prefetch: a.prefetch,
+		relist: make(chan struct{}, 1), swept: make(chan struct{})}
+	a.measuring = &measuring{base: b, lister: a.lister, record: newRecord()}
+	a.sessions = &sessions{base: b, loop: a.loop, node: a.node, lister: a.lister, requests: requests,
+		prefetch: a.prefetch, measuring: a.measuring, pluginList: make(chan []wire.PluginImage, 1),
+		witnessed: make(chan wire.AuditHead, 1)}
+	a.volumes = &volumeServer{base: b, lister: a.lister, writing: map[string]chan struct{}{}}
+	a.maintenance = &maintenance{base: b, sessions: a.sessions}
+	return a
 }
 
 func (a *Agent) openStores() error {
@@ -213,7 +155,7 @@ func (a *Agent) openStores() error {
 		return errors.Join(err, store.close())
 	}
 	for id, m := range machines {
-		a.machines[id] = &deployment{id: id, m: m, cancel: map[int64]context.CancelFunc{}}
+		a.loop.machines[id] = &deployment{id: id, m: m, cancel: map[int64]context.CancelFunc{}}
 	}
 	return nil
 }
@@ -257,32 +199,32 @@ func (a *Agent) Run(ctx context.Context) error {
 	select {
 	case err := <-ended:
 		return err
-	case <-a.hangs:
+	case <-a.loop.hangs:
 		return ErrDiskHangs
 	}
 }
 
 func (a *Agent) run(ctx context.Context) error {
-	a.listener = wire.NewListener(a.config.Listener, wire.ListenConfig{
+	a.sessions.listener = wire.NewListener(a.config.Listener, wire.ListenConfig{
 		Identity: a.identity, Verifier: a.state, Build: a.config.Build, Log: a.log,
 	})
 	// Publish before a control plane can connect: an empty view would tell it that nothing runs
 	// here, and the loop may be blocked on a full disk.
-	a.publishViews()
+	a.loop.publishViews()
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return a.runLoop(ctx) })
-	group.Go(func() error { return a.listRegularly(ctx) })
-	group.Go(func() error { return a.measureRegularly(ctx) })
-	group.Go(func() error { return a.collectImages(ctx) })
-	group.Go(func() error { return a.watchDisk(ctx) })
-	group.Go(func() error { return a.storePlugins(ctx) })
-	group.Go(func() error { return a.storeHeads(ctx) })
-	group.Go(func() error { return a.prefetchPlugins(ctx) })
-	group.Go(func() error { return a.watchNode(ctx) })
-	group.Go(func() error { return a.watchIsolation(ctx) })
+	group.Go(func() error { return a.loop.runLoop(ctx) })
+	group.Go(func() error { return a.lister.listRegularly(ctx) })
+	group.Go(func() error { return a.measuring.measureRegularly(ctx) })
+	group.Go(func() error { return a.collector.collectImages(ctx) })
+	group.Go(func() error { return a.node.watchDisk(ctx) })
+	group.Go(func() error { return a.sessions.storePlugins(ctx) })
+	group.Go(func() error { return a.sessions.storeHeads(ctx) })
+	group.Go(func() error { return a.prefetch.prefetchPlugins(ctx) })
+	group.Go(func() error { return a.node.watchNode(ctx) })
+	group.Go(func() error { return a.node.watchIsolation(ctx) })
 	group.Go(func() error { return a.serveHTTP(ctx) })
 	err := group.Wait()
-	a.ops.Wait()
+	a.loop.ops.Wait()
 	err = errors.Join(err, a.store.close())
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
@@ -296,75 +238,14 @@ func (a *Agent) serveHTTP(ctx context.Context) error {
 		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
 	stop := context.AfterFunc(ctx, func() {
-		_ = a.listener.Close()
-		a.listener.CloseMatching(func(wire.Peer) bool { return true })
+		_ = a.sessions.listener.Close()
+		a.sessions.listener.CloseMatching(func(wire.Peer) bool { return true })
 		_ = server.Close()
 	})
 	defer stop()
-	err := server.Serve(a.listener)
+	err := server.Serve(a.sessions.listener)
 	if ctx.Err() != nil || errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return fmt.Errorf("serve: %w", err)
-}
-
-// viewOf returns what is known of a deployment.
-func (a *Agent) viewOf(id string) (view, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	v, ok := a.views[id]
-	return v, ok
-}
-
-// inbox holds the tasks for the loop. Posting never blocks. The queue needs no limit
-// because the number of operations that can post is bounded.
-type inbox struct {
-	mu    sync.Mutex
-	tasks []func(now time.Time)
-	wake  chan struct{}
-}
-
-func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
-
-func (i *inbox) addTask(task func(now time.Time)) {
-	i.mu.Lock()
-	i.tasks = append(i.tasks, task)
-	i.mu.Unlock()
-	select {
-	case i.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (i *inbox) takeAll() []func(now time.Time) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	tasks := i.tasks
-	i.tasks = nil
-	return tasks
-}
-
-// broadcast wakes all goroutines that wait on it. The zero value is ready to use.
-type broadcast struct {
-	mu sync.Mutex
-	ch chan struct{}
-}
-
-// nextSignal returns a channel that is closed by the next notifyAll.
-func (b *broadcast) nextSignal() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ch == nil {
-		b.ch = make(chan struct{})
-	}
-	return b.ch
-}
-
-func (b *broadcast) notifyAll() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ch != nil {
-		close(b.ch)
-		b.ch = nil
-	}
 }

@@ -24,15 +24,15 @@ const (
 // be masked.
 func (o operation) archiveLog(ctx context.Context) {
 	step, ok := o.goal.Pipeline.Step(o.do.Step)
-	v, known := o.agent.viewOf(o.goal.Deployment)
+	v, known := o.base.viewOf(o.goal.Deployment)
 	if !ok || step.Container() == nil || !known || v.bundle == nil ||
-		!o.agent.logs.claimLogTail(o.goal.Run, o.do.Step) {
+		!o.base.logs.claimLogTail(o.goal.Run, o.do.Step) {
 		return
 	}
 	o.bundle = v.bundle
 	ctx, cancel := context.WithTimeout(ctx, tailTimeout)
 	defer cancel()
-	r, err := o.agent.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
+	r, err := o.base.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
 		LogOptions{Tail: archivedLines, Mask: v.bundle.masker})
 	if err != nil {
 		return
@@ -42,9 +42,9 @@ func (o operation) archiveLog(ctx context.Context) {
 }
 
 func (o operation) archiveLines(r io.Reader) {
-	lines := o.agent.newLineWriter(o)
+	lines := o.base.newLineWriter(o)
 	put := func(at time.Time, text string) {
-		o.agent.logs.addLine(wire.LogLine{Deployment: o.goal.Deployment, Run: o.goal.Run,
+		o.base.logs.addLine(wire.LogLine{Deployment: o.goal.Deployment, Run: o.goal.Run,
 			Step: o.do.Step, At: at, Text: cutText(text, lineCut)})
 	}
 	last := time.Now()

@@ -13,22 +13,22 @@ import (
 const maxAuditHeads = 16
 
 // queueHead passes the newest head to storeHeads: a session must never block on the disk.
-func (a *Agent) queueHead(h wire.AuditHead) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (ss *sessions) queueHead(h wire.AuditHead) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
 	select {
-	case <-a.witnessed:
+	case <-ss.witnessed:
 	default:
 	}
-	a.witnessed <- h
+	ss.witnessed <- h
 }
 
-func (a *Agent) storeHeads(ctx context.Context) error {
+func (ss *sessions) storeHeads(ctx context.Context) error {
 	for {
 		select {
-		case h := <-a.witnessed:
-			if err := a.state.rememberHead(h); err != nil {
-				a.log.Error("the end of the audit cannot be stored", "error", err)
+		case h := <-ss.witnessed:
+			if err := ss.state.rememberHead(h); err != nil {
+				ss.log.Error("the end of the audit cannot be stored", "error", err)
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)

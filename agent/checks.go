@@ -71,9 +71,9 @@ func (c *checks) mayOverlap(deployment string, began time.Time) bool {
 // serveChecks runs the check action of a ready deployment's plugins, to see whether what
 // they created still exists. The request waits for the results; closing it cancels the
 // checks.
-func (a *Agent) serveChecks(w http.ResponseWriter, r *http.Request) {
+func (ds *deploymentServer) serveChecks(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	v, ok := a.viewOf(id)
+	v, ok := ds.viewOf(id)
 	switch {
 	case !ok || v.goal == nil:
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
@@ -86,24 +86,24 @@ func (a *Agent) serveChecks(w http.ResponseWriter, r *http.Request) {
 			http.StatusServiceUnavailable)
 		return
 	}
-	if !a.checks.tryStart(id) {
+	if !ds.checks.tryStart(id) {
 		http.Error(w, "somebody checks the deployment already", http.StatusConflict)
 		return
 	}
-	defer a.checks.markEnded(id)
+	defer ds.checks.markEnded(id)
 	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(a.checkSteps(r.Context(), v)); err != nil {
-		a.log.Debug("checks were not told", "deployment", id, "error", err)
+	if err := json.NewEncoder(w).Encode(ds.checkSteps(r.Context(), v)); err != nil {
+		ds.log.Debug("checks were not told", "deployment", id, "error", err)
 	}
 }
 
 // checkSteps calls one plugin after the other, in the order of the steps.
-func (a *Agent) checkSteps(ctx context.Context, v view) wire.StepChecks {
+func (ds *deploymentServer) checkSteps(ctx context.Context, v view) wire.StepChecks {
 	all := wire.StepChecks{Steps: []wire.StepCheck{}}
 	for _, key := range v.goal.Pipeline.Order {
 		step, _ := v.goal.Pipeline.Step(key)
 		if ctx.Err() == nil && hasCheckAction(step) {
-			all.Steps = append(all.Steps, a.checkStep(ctx, v, key))
+			all.Steps = append(all.Steps, ds.checkStep(ctx, v, key))
 		}
 	}
 	return all
@@ -114,8 +114,10 @@ func hasCheckAction(s pipeline.Step) bool {
 		slices.Contains(s.Plugin.Component.Actions, actionCheck)
 }
 
-func (a *Agent) checkStep(ctx context.Context, v view, key pipeline.StepKey) wire.StepCheck {
-	o := operation{agent: a, goal: v.goal, bundle: v.bundle, held: true,
+func (ds *deploymentServer) checkStep(
+	ctx context.Context, v view, key pipeline.StepKey,
+) wire.StepCheck {
+	o := operation{base: ds.base, goal: v.goal, bundle: v.bundle, held: true,
 		do: engine.StartOperation{Kind: engine.Run, Step: key, Action: actionCheck, Attempt: 1}}
 	began := time.Now()
 	said := &logTail{stream: v.bundle.masker.NewStream()}
@@ -136,7 +138,7 @@ func (o operation) checkPlugin(ctx context.Context, said *logTail) operationResu
 	}
 	spec := pluginSpec(o.goal, o.do.Step, actionCheck)
 	spec.Pieces = said
-	result, err := o.agent.runtime.RunPlugin(ctx, spec, input, said.writeText)
+	result, err := o.base.runtime.RunPlugin(ctx, spec, input, said.writeText)
 	if err != nil {
 		return operationResult{result: o.classifyErr(ctx, err, engine.CodeUnknownOutcome)}
 	}

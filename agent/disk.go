@@ -78,7 +78,7 @@ func (w *diskWatch) writeCheck(now time.Time, dir string) wire.Check {
 
 // watchDisk sends an updated check to connected control planes when the disk gets worse or
 // recovers.
-func (a *Agent) watchDisk(ctx context.Context) error {
+func (iv *nodeInventory) watchDisk(ctx context.Context) error {
 	tick := time.NewTicker(diskCheckInterval)
 	defer tick.Stop()
 	for {
@@ -87,21 +87,21 @@ func (a *Agent) watchDisk(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		a.updateDiskCheck(a.disk.writeCheck(time.Now(), a.config.Data))
+		iv.updateDiskCheck(iv.disk.writeCheck(time.Now(), iv.config.Data))
 	}
 }
 
 // updateDiskCheck updates the disk's check in the inventory. It does not ask the engine,
 // which may be on the same disk. A changed duration alone is not sent.
-func (a *Agent) updateDiskCheck(found wire.Check) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	checks := slices.Clone(a.inventory.seen.Checks)
+func (iv *nodeInventory) updateDiskCheck(found wire.Check) {
+	iv.mu.Lock()
+	defer iv.mu.Unlock()
+	checks := slices.Clone(iv.inventory.seen.Checks)
 	at := slices.IndexFunc(checks, func(c wire.Check) bool { return c.ID == checkJournal })
 	if at < 0 || checks[at].Severity == found.Severity {
 		return
 	}
 	checks[at] = found
-	a.inventory.seen.Checks = checks
-	a.inventory.version++
+	iv.inventory.seen.Checks = checks
+	iv.inventory.version++
 }

@@ -20,5 +20,19 @@
 //     are written or sent.
 //   - The newest session wins. Losing a session does not affect running services.
 //
+// An Agent is composed of parts that share a base; assembleParts in agent.go connects them. The
+// loop alone touches machines, so they need no lock: other goroutines leave it tasks in the inbox.
+// What goroutines do share has these locks:
+//
+//	lock                guards                                 taken while it is held
+//	board.mu            views, progress, health, vitals        imageBook.mu, sampleRecord.mu
+//	secretRequests.mu   the secrets that runs wait for         broadcast.mu
+//	nodeInventory.mu    what is known of the node              diskWatch.mu
+//	sessions.mu         which session is the newest            inbox.mu
+//	volumeServer.mu     which volumes are being written
+//
+// No two locks of the first column are held together, and none is held while the container engine
+// is asked.
+//
 // The package does not depend on Docker; see Runtime.
 package agent

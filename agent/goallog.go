@@ -4,22 +4,22 @@ import "github.com/nullops/nullops/agent/wire"
 
 // logGoal logs a new goal with the ID of the request that caused it: the same ID is in the
 // API response and in the control plane's log.
-func (a *Agent) logGoal(is wire.DeploymentState, g wire.Goal) {
+func (lp *loop) logGoal(is wire.DeploymentState, g wire.Goal) {
 	if g.Generation > is.Generation {
-		a.log.Info("goal", "deployment", g.Deployment, "generation", g.Generation,
+		lp.log.Info("goal", "deployment", g.Deployment, "generation", g.Generation,
 			"want", g.Want, "run", g.Run, "request", g.Request)
 	}
 }
 
 // logDisowned logs a removal that happens because the control plane's full list no longer
 // names the deployment. No user on this node requested it, so this line is the only trace.
-func (a *Agent) logDisowned(is wire.DeploymentState) {
+func (lp *loop) logDisowned(is wire.DeploymentState) {
 	switch is.Phase {
 	case "", wire.PhaseFailed, wire.PhaseRemoved:
 		return
 	}
 	if !is.Abandoned {
-		a.log.Warn("removing a deployment with its containers and volumes",
+		lp.log.Warn("removing a deployment with its containers and volumes",
 			"deployment", is.Deployment, "name", is.Name, "run", is.Run, "was", is.Phase,
 			"reason", "the control plane's full list of goals does not name it")
 	}

@@ -5,15 +5,17 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
-	"github.com/nullops/nullops/pipeline"
 )
+
+// imageCollector removes images that nothing needs when the disk is full.
+type imageCollector struct{ *base }
 
 // collectImages removes unneeded images whenever free disk space falls below the floor. It
 // removes nothing if the engine does not answer, or before the control plane has sent the
 // list of images to keep.
-func (a *Agent) collectImages(ctx context.Context) error {
-	keeper, ok := a.runtime.(ImageKeeper)
-	tick := time.NewTicker(a.config.CollectEvery)
+func (ic *imageCollector) collectImages(ctx context.Context) error {
+	keeper, ok := ic.runtime.(ImageKeeper)
+	tick := time.NewTicker(ic.config.CollectEvery)
 	defer tick.Stop()
 	for ok {
 		select {
@@ -21,32 +23,32 @@ func (a *Agent) collectImages(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if err := a.collectOnce(ctx, keeper); err != nil && ctx.Err() == nil {
-			a.log.Warn("images cannot be collected", "error", err)
+		if err := ic.collectOnce(ctx, keeper); err != nil && ctx.Err() == nil {
+			ic.log.Warn("images cannot be collected", "error", err)
 		}
 	}
 	return nil
 }
 
-func (a *Agent) collectOnce(ctx context.Context, keeper ImageKeeper) error {
+func (ic *imageCollector) collectOnce(ctx context.Context, keeper ImageKeeper) error {
 	within, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	store, err := keeper.Images(within)
 	if err != nil {
 		return err
 	}
-	a.images.restoreLostNames(store.Images)
-	floor := a.config.DiskFloor.BytesOf(store.Total)
-	care := a.collectionStatus(store, floor)
-	pulled, kept, told := a.images.copyUsage()
+	ic.images.restoreLostNames(store.Images)
+	floor := ic.config.DiskFloor.BytesOf(store.Total)
+	care := ic.collectionStatus(store, floor)
+	pulled, kept, told := ic.images.copyUsage()
 	if store.Free < floor && told {
-		kept = append(kept, a.imagesOfGoals()...)
-		for _, p := range a.state.pluginImages() {
+		kept = append(kept, ic.imagesOfGoals()...)
+		for _, p := range ic.state.pluginImages() {
 			kept = append(kept, p.Image)
 		}
 		for _, i := range SelectImagesToRemove(store, floor, pulled, kept, time.Now()) {
-			if err := a.removeImage(within, keeper, i); err != nil {
-				a.log.Info("an image stays", "image", i.References[0], "reason", err)
+			if err := ic.removeImage(within, keeper, i); err != nil {
+				ic.log.Info("an image stays", "image", i.References[0], "reason", err)
 				continue
 			}
 			care.Removed++
@@ -54,53 +56,37 @@ func (a *Agent) collectOnce(ctx context.Context, keeper ImageKeeper) error {
 			care.At = time.Now()
 		}
 	}
-	a.images.mu.Lock()
-	defer a.images.mu.Unlock()
-	a.images.care = &care
+	ic.images.mu.Lock()
+	defer ic.images.mu.Unlock()
+	ic.images.care = &care
 	return nil
 }
 
 // collectionStatus describes the image store; its totals of removed images continue from
 // the last round.
-func (a *Agent) collectionStatus(store ImageStore, floor int64) wire.ImageCare {
-	a.images.mu.Lock()
-	defer a.images.mu.Unlock()
+func (ic *imageCollector) collectionStatus(store ImageStore, floor int64) wire.ImageCare {
+	ic.images.mu.Lock()
+	defer ic.images.mu.Unlock()
 	care := wire.ImageCare{Count: len(store.Images), Floor: floor}
 	for _, i := range store.Images {
 		care.Bytes += i.Size
 	}
-	if last := a.images.care; last != nil {
+	if last := ic.images.care; last != nil {
 		care.Removed, care.Freed, care.At = last.Removed, last.Freed, last.At
 	}
 	return care
 }
 
-func (a *Agent) removeImage(ctx context.Context, keeper ImageKeeper, i StoredImage) error {
-	for _, handle := range a.images.engineReferences(i) {
+func (ic *imageCollector) removeImage(
+	ctx context.Context, keeper ImageKeeper, i StoredImage,
+) error {
+	for _, handle := range ic.images.engineReferences(i) {
 		if err := keeper.RemoveImage(ctx, handle); err != nil {
-			a.images.recordRemovalStart(i)
+			ic.images.recordRemovalStart(i)
 			return err
 		}
 	}
-	a.log.Info("image removed: the disk is full, and nothing needs it", "image",
+	ic.log.Info("image removed: the disk is full, and nothing needs it", "image",
 		i.References[0], "bytes", i.Size)
-	return a.images.forgetImage(i, time.Now())
-}
-
-// imagesOfGoals are those of every deployment on this node, wanted or not yet
-// gone.
-func (a *Agent) imagesOfGoals() (all []pipeline.Image) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, v := range a.views {
-		if v.goal == nil {
-			continue
-		}
-		for _, s := range v.goal.Pipeline.Steps {
-			if image := imageOf(s); image != nil {
-				all = append(all, *image)
-			}
-		}
-	}
-	return all
+	return ic.images.forgetImage(i, time.Now())
 }

@@ -16,13 +16,13 @@ const insideTimeout = 20 * time.Second
 
 // serveInside connects a proven control plane with the sidecar's inside role in a running
 // service. The control plane has already checked that the user may do this.
-func (a *Agent) serveInside(w http.ResponseWriter, r *http.Request) {
+func (ds *deploymentServer) serveInside(w http.ResponseWriter, r *http.Request) {
 	target, err := wire.ParseInside(r.Header.Get(wire.HeaderInside))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	v, ok := a.viewOf(target.Deployment)
+	v, ok := ds.viewOf(target.Deployment)
 	if !ok || v.goal == nil || v.goal.Want != wire.WantPresent {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return
@@ -33,7 +33,7 @@ func (a *Agent) serveInside(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), insideTimeout)
-	service, err := a.runtime.ExecInService(ctx, target.Deployment, step.Key)
+	service, err := ds.runtime.ExecInService(ctx, target.Deployment, step.Key)
 	cancel()
 	switch {
 	case errors.Is(err, ErrNotFound):

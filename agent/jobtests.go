@@ -62,7 +62,7 @@ func (o operation) addTests(ctx context.Context, r engine.Result) operationResul
 // broken is the report's problem; an error means that nothing is known, and to ask again.
 func (o operation) readTests(ctx context.Context, tests pipeline.JobTests,
 ) (*wire.TestReport, error) {
-	v, _ := o.agent.viewOf(o.goal.Deployment)
+	v, _ := o.base.viewOf(o.goal.Deployment)
 	if v.bundle == nil {
 		return nil, fmt.Errorf("%w: the secrets to mask are not here", ErrUnavailable)
 	}
@@ -100,7 +100,7 @@ func noResults(pattern string) string {
 }
 
 func (o operation) readResultFiles(ctx context.Context, pattern string) ([]ContainerFile, error) {
-	reader, ok := o.agent.runtime.(FileReader)
+	reader, ok := o.base.runtime.(FileReader)
 	if !ok {
 		return nil, errors.New("this container engine cannot read files of an ended container")
 	}

@@ -25,18 +25,6 @@ const (
 	block = 1 << 20
 )
 
-type progressKey struct {
-	owner string
-	step  pipeline.StepKey
-}
-
-// progressEntry is the progress of a running step, and whether it changed since it was last
-// sent.
-type progressEntry struct {
-	wire.Progress
-	news bool
-}
-
 // logbook holds the lines of all runs: a ring for each, so that a flood in one
 // drops nothing of another.
 type logbook struct {
@@ -196,18 +184,18 @@ func (l *logbook) removeAcknowledged(sent []wire.LogLine) {
 
 // lineWriter masks and logs the stderr of one plugin.
 type lineWriter struct {
-	agent  *Agent
+	base   *base
 	o      operation
 	stream *mask.Stream
 }
 
-func (a *Agent) newLineWriter(o operation) *lineWriter {
+func (ba *base) newLineWriter(o operation) *lineWriter {
 	attempt := int64(o.do.Attempt)
 	if o.do.Action == "delete" {
 		attempt += 8
 	}
-	a.logs.startNumbersAt(o.goal.Run, o.do.Step, (attempt-1)*block)
-	return &lineWriter{agent: a, o: o, stream: o.bundle.masker.NewStream()}
+	ba.logs.startNumbersAt(o.goal.Run, o.do.Step, (attempt-1)*block)
+	return &lineWriter{base: ba, o: o, stream: o.bundle.masker.NewStream()}
 }
 
 // writeText takes a line, or the end of one.
@@ -226,7 +214,7 @@ func (l *lineWriter) TakePiece(text string) {
 }
 
 func (l *lineWriter) countOutput(bytes int) {
-	l.agent.updateProgress(l.o.goal, l.o.do.Step, func(p *wire.Progress) {
+	l.base.updateProgress(l.o.goal, l.o.do.Step, func(p *wire.Progress) {
 		p.Lines++
 		p.Bytes += int64(bytes)
 		p.LastOutput = time.Now()
@@ -246,8 +234,8 @@ func (l *lineWriter) reportMissedLines(n int64) {
 	if n <= 0 {
 		return
 	}
-	l.agent.logs.skipNumbers(l.o.goal.Run, l.o.do.Step, n)
-	l.agent.logs.addLine(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,
+	l.base.logs.skipNumbers(l.o.goal.Run, l.o.do.Step, n)
+	l.base.logs.addLine(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,
 		Step: l.o.do.Step, At: time.Now(), Dropped: n,
 		Text: "the log is full: what the plugin wrote after that is left out"})
 }
@@ -255,7 +243,7 @@ func (l *lineWriter) reportMissedLines(n int64) {
 func (l *lineWriter) appendLines(text string) {
 	for {
 		piece := cutText(text, lineCut)
-		l.agent.logs.addLine(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,
+		l.base.logs.addLine(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,
 			Step: l.o.do.Step, At: time.Now(), Text: piece})
 		text = text[len(piece):]
 		if text == "" {
@@ -275,18 +263,4 @@ func cutText(text string, limit int) string {
 		}
 	}
 	return text[:limit]
-}
-
-// updateProgress changes the progress of a running step, which the next tick sends.
-func (a *Agent) updateProgress(g *wire.Goal, step pipeline.StepKey, edit func(*wire.Progress)) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	key := progressKey{g.Deployment, step}
-	p := a.progress[key]
-	if p == nil || p.Run != g.Run {
-		p = &progressEntry{Progress: wire.Progress{Deployment: g.Deployment, Run: g.Run, Step: step}}
-		a.progress[key] = p
-	}
-	edit(&p.Progress)
-	p.news = true
 }

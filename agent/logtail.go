@@ -25,15 +25,15 @@ const (
 // service exited or did not become ready. Without the run's secrets nothing is copied,
 // since nothing could be masked.
 func (o operation) captureLogTail(ctx context.Context, reason string) {
-	v, ok := o.agent.viewOf(o.goal.Deployment)
+	v, ok := o.base.viewOf(o.goal.Deployment)
 	if !ok || v.bundle == nil {
 		return
 	}
 	o.bundle = v.bundle
-	o.agent.logs.claimLogTail(o.goal.Run, o.do.Step)
+	o.base.logs.claimLogTail(o.goal.Run, o.do.Step)
 	ctx, cancel := context.WithTimeout(ctx, tailTimeout)
 	defer cancel()
-	lines := o.agent.newLineWriter(o)
+	lines := o.base.newLineWriter(o)
 	defer lines.flushPartial()
 	lines.writeText(reason)
 	tail, limit := tailLines, int64(tailBytes)
@@ -41,7 +41,7 @@ func (o operation) captureLogTail(ctx context.Context, reason string) {
 		// What a migration or a test suite printed is the result that people look for.
 		tail, limit = archivedLines, archivedBytes
 	}
-	r, err := o.agent.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
+	r, err := o.base.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
 		LogOptions{Tail: tail, Mask: v.bundle.masker})
 	if err != nil {
 		lines.writeText("its last lines cannot be read: " + err.Error())
@@ -69,13 +69,13 @@ func (o operation) captureLogTail(ctx context.Context, reason string) {
 // "" if there are none. They are masked line by line, before anything is cut off. Without the
 // run's secrets nothing is quoted, since nothing could be masked.
 func (o operation) quoteLastLines(ctx context.Context) string {
-	v, ok := o.agent.viewOf(o.goal.Deployment)
+	v, ok := o.base.viewOf(o.goal.Deployment)
 	if !ok || v.bundle == nil {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, tailTimeout)
 	defer cancel()
-	r, err := o.agent.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
+	r, err := o.base.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
 		LogOptions{Tail: quotedLines, Mask: v.bundle.masker})
 	if err != nil {
 		return ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nullops/nullops/agent/engine"
@@ -11,6 +12,42 @@ import (
 	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
+
+// loop owns the machines: it is the one goroutine that passes events to them.
+type loop struct {
+	*base
+	requests *secretRequests
+	node     *nodeInventory
+	machines map[string]*deployment
+	batch    []entry
+	todo     []pendingEffect
+	// asked is when a full set of goals arrived in this process.
+	asked bool
+	// named collects the names of a full set that comes in several messages.
+	named map[string]bool
+	// held lists deployments that have no goal but must not be removed yet.
+	held protectedDeployments
+	// ops are the operations that run; Run waits for them.
+	ops sync.WaitGroup
+	// hangs is closed when a write to the disk has not returned within DiskPatience.
+	hangs chan struct{}
+}
+
+// deployment is one machine and what runs for it.
+type deployment struct {
+	id     string
+	m      *engine.Machine
+	cancel map[int64]context.CancelFunc
+	wake   time.Time
+	// unready is the service that the run gave up on.
+	unready startupFailure
+}
+
+// startupFailure is a service that exited or did not become ready, and why.
+type startupFailure struct {
+	step    pipeline.StepKey
+	message string
+}
 
 // pendingEffect is an effect that waits for the journal.
 type pendingEffect struct {
@@ -23,25 +60,25 @@ const retryDisk = time.Second
 
 // runLoop is the one goroutine that passes events to machines. It takes all queued tasks,
 // journals their records with one sync, and only then performs the effects.
-func (a *Agent) runLoop(ctx context.Context) error {
-	for _, id := range sortedKeys(a.machines) {
-		a.stepMachine(time.Now(), a.machines[id], engine.AgentRestarted{})
+func (lp *loop) runLoop(ctx context.Context) error {
+	for _, id := range sortedKeys(lp.machines) {
+		lp.stepMachine(time.Now(), lp.machines[id], engine.AgentRestarted{})
 	}
 	for {
-		if err := a.commitBatch(ctx); err != nil {
+		if err := lp.commitBatch(ctx); err != nil {
 			return err
 		}
-		timer := time.NewTimer(a.timeToWake(time.Now()))
+		timer := time.NewTimer(lp.timeToWake(time.Now()))
 		select {
-		case <-a.inbox.wake:
+		case <-lp.inbox.wake:
 		case <-timer.C:
-			a.wakeDueMachines(time.Now())
+			lp.wakeDueMachines(time.Now())
 		case <-ctx.Done():
 			timer.Stop()
 			return context.Cause(ctx)
 		}
 		timer.Stop()
-		for _, task := range a.inbox.takeAll() {
+		for _, task := range lp.inbox.takeAll() {
 			task(time.Now())
 		}
 	}
@@ -49,7 +86,7 @@ func (a *Agent) runLoop(ctx context.Context) error {
 
 // stepMachine passes an event to a machine and collects the resulting records, reports and
 // effects.
-func (a *Agent) stepMachine(now time.Time, d *deployment, ev engine.Event) {
+func (lp *loop) stepMachine(now time.Time, d *deployment, ev engine.Event) {
 	e := entry{Deployment: d.id}
 	for _, effect := range d.m.Step(now, ev) {
 		switch effect := effect.(type) {
@@ -62,13 +99,13 @@ func (a *Agent) stepMachine(now time.Time, d *deployment, ev engine.Event) {
 			}
 		case engine.Forget:
 			e.Forget = true
-			a.todo = append(a.todo, pendingEffect{d, effect})
+			lp.todo = append(lp.todo, pendingEffect{d, effect})
 		default:
-			a.todo = append(a.todo, pendingEffect{d, effect})
+			lp.todo = append(lp.todo, pendingEffect{d, effect})
 		}
 	}
 	if len(e.Records) > 0 || len(e.Events) > 0 || e.Forget {
-		a.batch = append(a.batch, e)
+		lp.batch = append(lp.batch, e)
 	}
 }
 
@@ -90,9 +127,9 @@ func failsStartup(g *wire.Goal, e wire.Event) bool {
 
 // commitBatch writes the batch to the journal, retrying while the disk refuses, and then
 // performs its effects. Sessions run on other goroutines and stay connected meanwhile.
-func (a *Agent) commitBatch(ctx context.Context) error {
-	for failed := false; len(a.batch) > 0; failed = true {
-		err := a.saveBatch()
+func (lp *loop) commitBatch(ctx context.Context) error {
+	for failed := false; len(lp.batch) > 0; failed = true {
+		err := lp.saveBatch()
 		if err == nil {
 			break
 		}
@@ -100,24 +137,24 @@ func (a *Agent) commitBatch(ctx context.Context) error {
 			return err
 		}
 		if !failed {
-			a.log.Error("the journal cannot be written: nothing new begins until it can",
+			lp.log.Error("the journal cannot be written: nothing new begins until it can",
 				"error", err)
 		}
 		if err := wait.Sleep(ctx, retryDisk); err != nil {
 			return err
 		}
 	}
-	a.batch = nil
-	todo := a.todo
-	a.todo = nil
+	lp.batch = nil
+	todo := lp.todo
+	lp.todo = nil
 	for i, p := range todo {
 		if do, ok := p.effect.(engine.StartOperation); ok {
-			a.startOperation(ctx, p.d, do, isCanceled(todo[i+1:], p.d, do.Op))
+			lp.startOperation(ctx, p.d, do, isCanceled(todo[i+1:], p.d, do.Op))
 			continue
 		}
-		a.performEffect(ctx, p.d, p.effect)
+		lp.performEffect(ctx, p.d, p.effect)
 	}
-	a.publishViews()
+	lp.publishViews()
 	return nil
 }
 
@@ -130,100 +167,81 @@ func isCanceled(todo []pendingEffect, d *deployment, op int64) bool {
 	})
 }
 
-func (a *Agent) saveBatch() error {
+func (lp *loop) saveBatch() error {
 	// A disk that returns errors is retried. One that does not even return will not recover
 	// within this process.
-	watch := time.AfterFunc(a.config.DiskPatience, func() { close(a.hangs) })
-	a.disk.beginWrite(time.Now())
-	err := a.writeBatch()
-	a.disk.endWrite(time.Now(), err)
+	watch := time.AfterFunc(lp.config.DiskPatience, func() { close(lp.hangs) })
+	lp.node.disk.beginWrite(time.Now())
+	err := lp.writeBatch()
+	lp.node.disk.endWrite(time.Now(), err)
 	if !watch.Stop() {
 		return ErrDiskHangs
 	}
 	return err
 }
 
-func (a *Agent) writeBatch() error {
-	_, last, _ := a.store.seqNumbers()
-	for _, e := range a.batch {
+func (lp *loop) writeBatch() error {
+	_, last, _ := lp.store.seqNumbers()
+	for _, e := range lp.batch {
 		last += int64(len(e.Events))
 	}
-	if err := a.state.reserveSeqs(last); err != nil {
+	if err := lp.state.reserveSeqs(last); err != nil {
 		return err
 	}
-	if err := a.store.saveEntries(a.batch); err != nil {
+	if err := lp.store.saveEntries(lp.batch); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(a.batch, func(e entry) bool { return len(e.Records) > 0 }) {
-		a.config.Failpoint.Pass("journal.decided")
+	if slices.ContainsFunc(lp.batch, func(e entry) bool { return len(e.Records) > 0 }) {
+		lp.config.Failpoint.Pass("journal.decided")
 	}
-	a.report.notifyAll()
+	lp.report.notifyAll()
 	machines := map[string]*engine.Machine{}
-	for id, d := range a.machines {
+	for id, d := range lp.machines {
 		machines[id] = d.m
 	}
-	if err := a.store.compactIfLarge(time.Now(), machines); err != nil {
+	if err := lp.store.compactIfLarge(time.Now(), machines); err != nil {
 		// The longer file is as good.
-		a.log.Warn("the journal cannot be compacted", "error", err)
+		lp.log.Warn("the journal cannot be compacted", "error", err)
 	}
 	return nil
 }
 
 // performEffect does what a machine asked for, other than operations.
-func (a *Agent) performEffect(ctx context.Context, d *deployment, effect engine.Effect) {
+func (lp *loop) performEffect(ctx context.Context, d *deployment, effect engine.Effect) {
 	switch e := effect.(type) {
 	case engine.CancelOperation:
 		if cancel := d.cancel[e.Op]; cancel != nil {
 			cancel()
 		}
 	case engine.WantSecrets:
-		a.setWanted(d.id, wire.SecretsWanted{Deployment: d.id, Generation: e.Generation, Run: e.Run})
+		lp.requests.setWanted(d.id, wire.SecretsWanted{Deployment: d.id, Generation: e.Generation,
+			Run: e.Run})
 	case engine.DropSecrets:
-		a.setWanted(d.id, wire.SecretsWanted{})
-		a.setBundle(d.id, nil)
-		a.pulls.forgetDeployment(d.id)
+		lp.requests.setWanted(d.id, wire.SecretsWanted{})
+		lp.setBundle(d.id, nil)
+		lp.pulls.forgetDeployment(d.id)
 	case engine.Wake:
 		d.wake = e.At
 	case engine.Forget:
-		delete(a.machines, d.id)
-		a.setWanted(d.id, wire.SecretsWanted{})
-		a.pulls.forgetDeployment(d.id)
-		a.checks.forgetDeployment(d.id)
+		delete(lp.machines, d.id)
+		lp.requests.setWanted(d.id, wire.SecretsWanted{})
+		lp.pulls.forgetDeployment(d.id)
+		lp.checks.forgetDeployment(d.id)
 	}
-}
-
-func (a *Agent) setWanted(id string, w wire.SecretsWanted) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if w.Run == "" {
-		delete(a.wanted, id)
-		return
-	}
-	a.wishes++
-	a.wanted[id] = secretsRequest{SecretsWanted: w, number: a.wishes}
-	a.report.notifyAll()
-}
-
-func (a *Agent) setBundle(id string, b *bundle) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	v := a.views[id]
-	v.bundle = b
-	a.views[id] = v
 }
 
 // publishViews updates the views that other goroutines read.
-func (a *Agent) publishViews() {
-	defer a.published.notifyAll()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for id := range a.views {
-		if a.machines[id] == nil {
-			delete(a.views, id)
+func (lp *loop) publishViews() {
+	defer lp.published.notifyAll()
+	lp.mu.Lock()
+	defer lp.mu.Unlock()
+	for id := range lp.views {
+		if lp.machines[id] == nil {
+			delete(lp.views, id)
 		}
 	}
-	for id, d := range a.machines {
-		v := a.views[id]
+	for id, d := range lp.machines {
+		v := lp.views[id]
 		v.goal, v.state = d.m.CurrentGoal(), d.m.State()
 		v.steps, v.sealed, v.still = stepsOf(d), d.m.SealedOutputs(), d.m.QuiescedAt()
 		v.stopped = d.m.StoppedForCopy()
@@ -233,14 +251,14 @@ func (a *Agent) publishViews() {
 				v.restarts[string(s.Key)] = d.m.RestartCount(s.Key)
 			}
 		}
-		a.views[id] = v
+		lp.views[id] = v
 	}
 }
 
 // timeToWake returns how long no machine has anything to do, at most an hour.
-func (a *Agent) timeToWake(now time.Time) time.Duration {
+func (lp *loop) timeToWake(now time.Time) time.Duration {
 	until := time.Hour
-	for _, d := range a.machines {
+	for _, d := range lp.machines {
 		if !d.wake.IsZero() {
 			until = min(until, d.wake.Sub(now))
 		}
@@ -248,117 +266,91 @@ func (a *Agent) timeToWake(now time.Time) time.Duration {
 	return max(until, 0)
 }
 
-func (a *Agent) wakeDueMachines(now time.Time) {
-	for _, id := range sortedKeys(a.machines) {
-		d := a.machines[id]
+func (lp *loop) wakeDueMachines(now time.Time) {
+	for _, id := range sortedKeys(lp.machines) {
+		d := lp.machines[id]
 		if !d.wake.IsZero() && !now.Before(d.wake) {
 			d.wake = time.Time{}
-			a.stepMachine(now, d, engine.Tick{})
+			lp.stepMachine(now, d, engine.Tick{})
 		}
 	}
 }
 
 // ensureDeployment returns the deployment's, made if need be.
-func (a *Agent) ensureDeployment(id string) *deployment {
-	d := a.machines[id]
+func (lp *loop) ensureDeployment(id string) *deployment {
+	d := lp.machines[id]
 	if d == nil {
 		d = &deployment{id: id, m: engine.New(id), cancel: map[int64]context.CancelFunc{}}
-		a.machines[id] = d
+		lp.machines[id] = d
 	}
 	return d
 }
 
 // takeGoals passes goals to the machines. A full set also removes deployments that it does
 // not list.
-func (a *Agent) takeGoals(now time.Time, goals wire.Goals) {
+func (lp *loop) takeGoals(now time.Time, goals wire.Goals) {
 	named := map[string]bool{}
-	if goals.Full && a.named != nil {
-		named = a.named
+	if goals.Full && lp.named != nil {
+		named = lp.named
 	}
 	for _, g := range goals.Goals {
 		named[g.Deployment] = true
-		d := a.ensureDeployment(g.Deployment)
-		a.logGoal(d.m.State(), g)
-		a.stepMachine(now, d, engine.GoalSet{Goal: g})
+		d := lp.ensureDeployment(g.Deployment)
+		lp.logGoal(d.m.State(), g)
+		lp.stepMachine(now, d, engine.GoalSet{Goal: g})
 	}
 	if goals.Full && goals.More {
-		a.named = named
+		lp.named = named
 	}
 	if !goals.Full || goals.More {
 		return
 	}
-	a.asked, a.named, a.held = true, nil, protectedBy(goals)
-	for _, id := range sortedKeys(a.machines) {
-		if !named[id] && !a.held.ids[id] {
-			a.logDisowned(a.machines[id].m.State())
-			a.stepMachine(now, a.machines[id], engine.GoalMissing{})
+	lp.asked, lp.named, lp.held = true, nil, protectedBy(goals)
+	for _, id := range sortedKeys(lp.machines) {
+		if !named[id] && !lp.held.ids[id] {
+			lp.logDisowned(lp.machines[id].m.State())
+			lp.stepMachine(now, lp.machines[id], engine.GoalMissing{})
 		}
 	}
 }
 
 // takeSecrets stores a bundle in memory for the deployment that requested that run's
 // secrets.
-func (a *Agent) takeSecrets(now time.Time, s wire.Secrets) {
-	id := a.resolveWish(s)
-	d := a.machines[id]
+func (lp *loop) takeSecrets(now time.Time, s wire.Secrets) {
+	id := lp.requests.resolveWish(s)
+	d := lp.machines[id]
 	if d == nil {
 		return
 	}
 	if s.Refused != "" {
-		a.stepMachine(now, d, engine.SecretsRefused{Run: s.Run, Generation: s.Generation,
+		lp.stepMachine(now, d, engine.SecretsRefused{Run: s.Run, Generation: s.Generation,
 			Reason: s.Refused})
 		return
 	}
 	b := newBundle(id, d.m.CurrentGoal(), s, d.m.SealedOutputs())
-	a.setBundle(id, b)
-	a.stepMachine(now, d, engine.SecretsArrived{Run: s.Run, Outputs: sortedKeys(b.outputs),
+	lp.setBundle(id, b)
+	lp.stepMachine(now, d, engine.SecretsArrived{Run: s.Run, Outputs: sortedKeys(b.outputs),
 		Begun: s.Begun})
 }
 
-// resolveWish finds the deployment whose request for secrets this answers, and ends the
-// request. It ignores answers for an older generation: while the disk is full, the same
-// request is sent and refused many times, and those refusals arrive after the goal has been
-// replaced. A refusal counts only when it is repeated, since the database may not have seen
-// this goal yet.
-func (a *Agent) resolveWish(s wire.Secrets) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for id, w := range a.wanted {
-		if w.Run != s.Run || w.Generation != s.Generation {
-			continue
-		}
-		if s.Refused != "" && w.refusals == 0 {
-			w.refusals++
-			a.wishes++
-			w.number = a.wishes
-			a.wanted[id] = w
-			a.report.notifyAll()
-			return ""
-		}
-		delete(a.wanted, id)
-		return id
-	}
-	return ""
-}
-
 // takeListing feeds a complete list of objects that was begun at a time.
-func (a *Agent) takeListing(now, began time.Time, objects []Object) {
+func (lp *loop) takeListing(now, began time.Time, objects []Object) {
 	lists := map[string]*engine.ObjectsListed{}
 	there := map[string][]pipeline.StepKey{}
-	for _, id := range sortedKeys(a.machines) {
+	for _, id := range sortedKeys(lp.machines) {
 		lists[id] = &engine.ObjectsListed{Began: began}
 	}
 	for _, o := range objects {
-		if lists[o.Deployment] == nil && a.asked && a.held.isOrphan(o.Deployment) {
+		if lists[o.Deployment] == nil && lp.asked && lp.held.isOrphan(o.Deployment) {
 			// These objects carry our label, but their deployment has no goal.
-			a.log.Warn("removing objects of a deployment that has no goal",
+			lp.log.Warn("removing objects of a deployment that has no goal",
 				"deployment", o.Deployment, "run", "", "object", o.Name,
 				"reason", "the control plane's full list of goals does not name it, and the "+
 					"agent has no memory of it")
-			a.stepMachine(now, a.ensureDeployment(o.Deployment), engine.GoalMissing{})
+			lp.stepMachine(now, lp.ensureDeployment(o.Deployment), engine.GoalMissing{})
 			lists[o.Deployment] = &engine.ObjectsListed{Began: began}
 		}
-		checking := o.Kind == KindPlugin && a.checks.mayOverlap(o.Deployment, began)
+		checking := o.Kind == KindPlugin && lp.checks.mayOverlap(o.Deployment, began)
 		if l := lists[o.Deployment]; l != nil && !checking {
 			addToListing(l, o)
 		}
@@ -367,9 +359,9 @@ func (a *Agent) takeListing(now, began time.Time, objects []Object) {
 		}
 	}
 	for _, id := range sortedKeys(lists) {
-		if d := a.machines[id]; d != nil {
+		if d := lp.machines[id]; d != nil {
 			lists[id].Missing = missingServices(d.m.CurrentGoal(), there[id])
-			a.stepMachine(now, d, *lists[id])
+			lp.stepMachine(now, d, *lists[id])
 		}
 	}
 }
@@ -401,5 +393,12 @@ func addToListing(l *engine.ObjectsListed, o Object) {
 			l.Running = append(l.Running, o.Step)
 		}
 	default:
+	}
+}
+
+// takeAck notes what the control plane has. It runs in the loop.
+func (lp *loop) takeAck(seq int64) {
+	if e, changed := lp.store.ackEntry(seq); changed {
+		lp.batch = append(lp.batch, e)
 	}
 }

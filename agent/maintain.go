@@ -30,37 +30,43 @@ type Replacer interface {
 // upgradeTimeout bounds the pull of an agent's image, and all else.
 const upgradeTimeout = 10 * time.Minute
 
+// maintenance answers what a control plane of another release may ask too.
+type maintenance struct {
+	*base
+	sessions *sessions
+}
+
 // maintenanceHandler is what a control plane of another release may ask too.
-func (a *Agent) maintenanceHandler() http.Handler {
+func (mt *maintenance) maintenanceHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+wire.PathInventory, a.serveInventory)
-	mux.HandleFunc("POST "+wire.PathUpgrade, a.serveUpgrade)
+	mux.HandleFunc("GET "+wire.PathInventory, mt.serveInventory)
+	mux.HandleFunc("POST "+wire.PathUpgrade, mt.serveUpgrade)
 	return mux
 }
 
-func (a *Agent) checkReplaceable(ctx context.Context) error {
-	if r, ok := a.runtime.(Replacer); ok {
+func (mt *maintenance) checkReplaceable(ctx context.Context) error {
+	if r, ok := mt.runtime.(Replacer); ok {
 		return r.CheckReplaceable(ctx)
 	}
 	return ErrNotReplaceable
 }
 
-func (a *Agent) serveInventory(w http.ResponseWriter, r *http.Request) {
+func (mt *maintenance) serveInventory(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	said, _ := a.buildWelcome(ctx)
+	said, _ := mt.sessions.buildWelcome(ctx)
 	i := wire.InventoryResponse{Build: said.Build, Inventory: said.Inventory, Replaceable: true}
-	if err := a.checkReplaceable(ctx); err != nil {
+	if err := mt.checkReplaceable(ctx); err != nil {
 		i.Replaceable, i.Remedy = false, err.Error()
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(i); err != nil {
-		a.log.Debug("the agent was not introduced", "error", err)
+		mt.log.Debug("the agent was not introduced", "error", err)
 	}
 }
 
 // serveUpgrade answers once the new image is there and the replacement begins.
-func (a *Agent) serveUpgrade(w http.ResponseWriter, r *http.Request) {
+func (mt *maintenance) serveUpgrade(w http.ResponseWriter, r *http.Request) {
 	u, err := wire.DecodeUpgrade(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -68,15 +74,15 @@ func (a *Agent) serveUpgrade(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), upgradeTimeout)
 	defer cancel()
-	if err := a.checkReplaceable(ctx); err != nil {
+	if err := mt.checkReplaceable(ctx); err != nil {
 		http.Error(w, err.Error(), http.StatusConflict)
 		return
 	}
 	peer, _ := wire.PeerFrom(r.Context())
-	a.log.Info("the control plane replaces this agent", "image", u.Image, "plane", peer.Build)
-	replacer, _ := a.runtime.(Replacer) // replaceable has found one
+	mt.log.Info("the control plane replaces this agent", "image", u.Image, "plane", peer.Build)
+	replacer, _ := mt.runtime.(Replacer) // replaceable has found one
 	if err := replacer.ReplaceAgent(ctx, u.Image, u.Auth); err != nil {
-		a.log.Error("this agent could not be replaced", "error", err)
+		mt.log.Error("this agent could not be replaced", "error", err)
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
 	}

@@ -21,32 +21,53 @@ const (
 	probesAtOnce = 4
 )
 
+// lister lists the engine's objects for the loop.
+type lister struct {
+	*base
+	loop     *loop
+	node     *nodeInventory
+	prefetch *pluginPrefetch
+	// relist wakes listRegularly.
+	relist chan struct{}
+	// swept is closed once leftovers of earlier volume copies are removed, so that new copies
+	// may begin.
+	swept chan struct{}
+}
+
+// measuring measures the node and probes the ready services.
+type measuring struct {
+	*base
+	lister *lister
+	// record keeps measurements.
+	record *sampleRecord
+}
+
 // requestListing triggers a listing of the engine's objects soon.
-func (a *Agent) requestListing() {
+func (li *lister) requestListing() {
 	select {
-	case a.relist <- struct{}{}:
+	case li.relist <- struct{}{}:
 	default:
 	}
 }
 
 // listRegularly lists the engine's objects regularly, when a session begins, and
 // when the engine hints at a change.
-func (a *Agent) listRegularly(ctx context.Context) error {
-	changes := a.runtime.WatchChanges(ctx)
-	tick := time.NewTicker(a.config.ListEvery)
+func (li *lister) listRegularly(ctx context.Context) error {
+	changes := li.runtime.WatchChanges(ctx)
+	tick := time.NewTicker(li.config.ListEvery)
 	defer tick.Stop()
 	answered := true
 	for {
-		if now := a.listObjects(ctx); now != answered {
+		if now := li.listObjects(ctx); now != answered {
 			answered = now
-			a.onEngineChange(answered)
+			li.onEngineChange(answered)
 		}
 		if err := wait.Sleep(ctx, listGap); err != nil {
 			return err
 		}
 		select {
 		case <-tick.C:
-		case <-a.relist:
+		case <-li.relist:
 		case _, open := <-changes:
 			if !open {
 				changes = nil
@@ -59,42 +80,42 @@ func (a *Agent) listRegularly(ctx context.Context) error {
 
 // onEngineChange makes the agent inspect the node as soon as the engine stops or starts
 // answering, instead of up to a minute later.
-func (a *Agent) onEngineChange(answers bool) {
+func (li *lister) onEngineChange(answers bool) {
 	if answers {
-		a.log.Info("the container engine answers again")
-		a.ahead.requestRound()
+		li.log.Info("the container engine answers again")
+		li.prefetch.ahead.requestRound()
 	}
 	select {
-	case a.lookAgain <- struct{}{}:
+	case li.node.lookAgain <- struct{}{}:
 	default:
 	}
 }
 
 // listObjects passes the list of what exists on to the machines, and reports whether the engine
 // answered. A list that failed changes nothing.
-func (a *Agent) listObjects(ctx context.Context) (answered bool) {
+func (li *lister) listObjects(ctx context.Context) (answered bool) {
 	within, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	began := time.Now()
-	objects, err := a.runtime.List(within)
+	objects, err := li.runtime.List(within)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.log.Warn("the engine's objects cannot be listed", "error", err)
+			li.log.Warn("the engine's objects cannot be listed", "error", err)
 		}
 		return false
 	}
 	select {
-	case <-a.swept:
+	case <-li.swept:
 	default:
-		a.sweepCopies(within, objects)
+		li.sweepCopies(within, objects)
 	}
-	a.inbox.addTask(func(now time.Time) { a.takeListing(now, began, objects) })
+	li.inbox.addTask(func(now time.Time) { li.loop.takeListing(now, began, objects) })
 	return true
 }
 
 // measureRegularly keeps vitals and health up to date.
-func (a *Agent) measureRegularly(ctx context.Context) error {
-	tick := time.NewTicker(a.config.VitalsEvery)
+func (ms *measuring) measureRegularly(ctx context.Context) error {
+	tick := time.NewTicker(ms.config.VitalsEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -102,30 +123,30 @@ func (a *Agent) measureRegularly(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		a.measureOnce(ctx)
+		ms.measureOnce(ctx)
 	}
 }
 
-func (a *Agent) measureOnce(ctx context.Context) {
-	services, mayEnd := a.readyServices()
+func (ms *measuring) measureOnce(ctx context.Context) {
+	services, mayEnd := ms.readyServices()
 	within, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	a.probeAll(within, services, mayEnd)
-	vitals, err := a.runtime.Vitals(within, services)
+	ms.probeAll(within, services, mayEnd)
+	vitals, err := ms.runtime.Vitals(within, services)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.log.Debug("vitals cannot be measured", "error", err)
+			ms.log.Debug("vitals cannot be measured", "error", err)
 		}
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
 	for i := range vitals.Services {
 		s := &vitals.Services[i]
-		if p, ok := a.health[progressKey{s.Deployment, s.Step}]; ok {
+		if p, ok := ms.health[progressKey{s.Deployment, s.Step}]; ok {
 			s.Health, s.Detail = p.Health, p.Detail
 		}
-		v := a.views[s.Deployment]
+		v := ms.views[s.Deployment]
 		s.Restarts = max(s.Restarts, v.restarts[string(s.Step)])
 		if v.bundle == nil {
 			// It is unknown which secrets the detail holds, so it is not reported.
@@ -134,57 +155,36 @@ func (a *Agent) measureOnce(ctx context.Context) {
 		}
 		s.Detail = maskProbeOutput(v.bundle.masker, s.Detail)
 	}
-	vitals.Images = a.images.lastCollection()
-	a.vitals = &vitals
-	a.record.addSample(time.Now(), vitals)
+	vitals.Images = ms.images.lastCollection()
+	ms.vitals = &vitals
+	ms.record.addSample(time.Now(), vitals)
 }
 
-// readyServices are the ones that should be up, and which of them may end.
-func (a *Agent) readyServices() (services []ServiceSpec, mayEnd map[progressKey]bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	mayEnd = map[progressKey]bool{}
-	for _, id := range sortedKeys(a.views) {
-		v := a.views[id]
-		if v.goal == nil || v.state.Phase != wire.PhaseReady {
-			continue
-		}
-		for _, s := range v.goal.Pipeline.Steps {
-			if s.Service != nil {
-				services = append(services, minimalServiceSpec(v.goal, s.Key))
-				never := s.Service.Restart == pipeline.RestartNever
-				mayEnd[progressKey{v.goal.Deployment, s.Key}] = never
-			}
-		}
-	}
-	return services, mayEnd
-}
-
-func (a *Agent) probeAll(ctx context.Context, services []ServiceSpec,
+func (ms *measuring) probeAll(ctx context.Context, services []ServiceSpec,
 	mayEnd map[progressKey]bool) {
 	var group errgroup.Group
 	group.SetLimit(probesAtOnce)
 	found := make([]ProbeResult, len(services))
 	for i, s := range services {
 		group.Go(func() error {
-			p, err := a.runtime.Probe(ctx, s)
+			p, err := ms.runtime.Probe(ctx, s)
 			if mayEnd[progressKey{s.Deployment, s.Step}] {
 				found[i] = assessJob(s, p, err, time.Now())
 			} else {
 				found[i] = assessHealth(s, p, err, time.Now())
 			}
 			if found[i].Ended {
-				a.requestListing()
+				ms.lister.requestListing()
 			}
 			return nil
 		})
 	}
 	_ = group.Wait() // no probe returns an error
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	clear(a.health)
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	clear(ms.health)
 	for i, s := range services {
-		a.health[progressKey{s.Deployment, s.Step}] = found[i]
+		ms.health[progressKey{s.Deployment, s.Step}] = found[i]
 	}
 }
 

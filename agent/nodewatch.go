@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -28,6 +29,16 @@ type Prober interface {
 	CountRestarts() int64
 }
 
+// nodeInventory looks at the node, and knows what the control plane should know of it.
+type nodeInventory struct {
+	*base
+	// lookAgain wakes watchNode.
+	lookAgain chan struct{}
+	disk      diskWatch
+	mu        sync.Mutex
+	inventory inventory
+}
+
 // inventory is what the node is, as last seen. It is replaced, never changed.
 type inventory struct {
 	// version grows with each difference.
@@ -38,23 +49,23 @@ type inventory struct {
 
 // inspectNode reads the node's inventory again. If that fails, the facts from before stay, with a
 // warning and a failed check.
-func (a *Agent) inspectNode(ctx context.Context) (wire.Inventory, int64) {
-	seen, err := a.runtime.Inventory(ctx)
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (iv *nodeInventory) inspectNode(ctx context.Context) (wire.Inventory, int64) {
+	seen, err := iv.runtime.Inventory(ctx)
+	iv.mu.Lock()
+	defer iv.mu.Unlock()
 	if err != nil {
-		seen = withoutEngine(a.inventory.seen, err)
+		seen = withoutEngine(iv.inventory.seen, err)
 	}
-	seen.Checks = append(seen.Checks, a.disk.writeCheck(time.Now(), a.config.Data))
-	if a.inventory.isolation != nil {
-		seen.Checks = append(seen.Checks, *a.inventory.isolation)
+	seen.Checks = append(seen.Checks, iv.disk.writeCheck(time.Now(), iv.config.Data))
+	if iv.inventory.isolation != nil {
+		seen.Checks = append(seen.Checks, *iv.inventory.isolation)
 	}
-	seen.Plugins = a.inventory.seen.Plugins
-	if !reflect.DeepEqual(seen, a.inventory.seen) {
-		a.inventory.seen = seen
-		a.inventory.version++
+	seen.Plugins = iv.inventory.seen.Plugins
+	if !reflect.DeepEqual(seen, iv.inventory.seen) {
+		iv.inventory.seen = seen
+		iv.inventory.version++
 	}
-	return seen, a.inventory.version
+	return seen, iv.inventory.version
 }
 
 // withoutEngine is what is known of the node while the engine does not answer:
@@ -71,43 +82,43 @@ func withoutEngine(before wire.Inventory, err error) wire.Inventory {
 
 // watchNode detects changes of the node that cause no event: a GPU, a disk, a new release
 // of the engine, firewall rules.
-func (a *Agent) watchNode(ctx context.Context) error {
-	tick := time.NewTicker(a.config.InventoryEvery)
+func (iv *nodeInventory) watchNode(ctx context.Context) error {
+	tick := time.NewTicker(iv.config.InventoryEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-		case <-a.lookAgain:
+		case <-iv.lookAgain:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 		within, cancel := context.WithTimeout(ctx, inventoryTimeout)
-		a.inspectNode(within)
+		iv.inspectNode(within)
 		cancel()
 	}
 }
 
 // watchIsolation tests the isolation at start, regularly, and after the engine was
 // restarted.
-func (a *Agent) watchIsolation(ctx context.Context) error {
-	prober, able := a.runtime.(Prober)
+func (iv *nodeInventory) watchIsolation(ctx context.Context) error {
+	prober, able := iv.runtime.(Prober)
 	if !able {
 		return nil
 	}
-	if a.config.ProbeEvery < 0 {
-		a.updateIsolationCheck(wire.Check{ID: "isolation", Severity: wire.SeverityWarning,
+	if iv.config.ProbeEvery < 0 {
+		iv.updateIsolationCheck(wire.Check{ID: "isolation", Severity: wire.SeverityWarning,
 			Detail: "Nobody tries whether deployments are isolated: the setting agent.probe is 0s.",
 			Remedy: "Set agent.probe to how often it should be tried, such as 10m."})
 		return nil
 	}
-	if wait.Sleep(ctx, min(isolationProbeDelay, a.config.ProbeEvery)) != nil {
+	if wait.Sleep(ctx, min(isolationProbeDelay, iv.config.ProbeEvery)) != nil {
 		return context.Cause(ctx)
 	}
 	for {
 		restarts, began := prober.CountRestarts(), time.Now()
-		a.updateIsolationCheck(prober.ProbeIsolation(ctx))
-		for time.Since(began) < a.config.ProbeEvery && prober.CountRestarts() == restarts {
-			if wait.Sleep(ctx, min(probeLook, a.config.ProbeEvery)) != nil {
+		iv.updateIsolationCheck(prober.ProbeIsolation(ctx))
+		for time.Since(began) < iv.config.ProbeEvery && prober.CountRestarts() == restarts {
+			if wait.Sleep(ctx, min(probeLook, iv.config.ProbeEvery)) != nil {
 				return context.Cause(ctx)
 			}
 		}
@@ -116,19 +127,19 @@ func (a *Agent) watchIsolation(ctx context.Context) error {
 
 // updateIsolationCheck stores the result of an isolation probe. A probe without a result
 // does not replace a failed one.
-func (a *Agent) updateIsolationCheck(found wire.Check) {
-	a.mu.Lock()
-	before := a.inventory.isolation
+func (iv *nodeInventory) updateIsolationCheck(found wire.Check) {
+	iv.mu.Lock()
+	before := iv.inventory.isolation
 	lost := before != nil && before.Severity == wire.SeverityCritical
 	if !lost || found.Severity != wire.SeverityUnknown {
-		a.inventory.isolation = &found
+		iv.inventory.isolation = &found
 	}
-	a.mu.Unlock()
+	iv.mu.Unlock()
 	if found.Severity == wire.SeverityCritical {
-		a.log.Error("deployments are not isolated from each other", "found", found.Detail)
+		iv.log.Error("deployments are not isolated from each other", "found", found.Detail)
 	}
 	select {
-	case a.lookAgain <- struct{}{}:
+	case iv.lookAgain <- struct{}{}:
 	default:
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // operation is one Do on its way: what it needs is fixed when it starts.
 type operation struct {
-	agent  *Agent
+	base   *base
 	do     engine.StartOperation
 	goal   *wire.Goal
 	bundle *bundle
@@ -34,7 +34,7 @@ type operationResult struct {
 
 // startOperation runs an operation on its own goroutine. It always posts exactly one Ended,
 // unless the agent ends first. An operation that is already cancelled does nothing else.
-func (a *Agent) startOperation(
+func (lp *loop) startOperation(
 	ctx context.Context,
 	d *deployment,
 	do engine.StartOperation,
@@ -45,8 +45,8 @@ func (a *Agent) startOperation(
 		cancel()
 	}
 	d.cancel[do.Op] = cancel
-	v, _ := a.viewOf(d.id)
-	o := operation{agent: a, do: do, goal: d.m.CurrentGoal(), bundle: v.bundle,
+	v, _ := lp.viewOf(d.id)
+	o := operation{base: lp.base, do: do, goal: d.m.CurrentGoal(), bundle: v.bundle,
 		held: d.m.State().Phase != wire.PhaseApplying}
 	if do.Kind == engine.Remove && d.unready.step == do.Step {
 		o.why, d.unready = d.unready.message, startupFailure{}
@@ -54,12 +54,12 @@ func (a *Agent) startOperation(
 	if o.bundle == nil {
 		o.bundle = newBundle(d.id, o.goal, wire.Secrets{}, nil)
 	}
-	a.ops.Go(func() {
+	lp.ops.Go(func() {
 		defer cancel()
 		f := o.runWithFailpoints(ctx)
-		a.inbox.addTask(func(now time.Time) {
+		lp.inbox.addTask(func(now time.Time) {
 			delete(d.cancel, do.Op)
-			a.stepMachine(now, d, engine.OperationEnded{Op: do.Op, Result: a.maskAndSeal(d, o, f)})
+			lp.stepMachine(now, d, engine.OperationEnded{Op: do.Op, Result: lp.maskAndSeal(d, o, f)})
 		})
 	})
 }
@@ -69,11 +69,11 @@ func (o operation) runWithFailpoints(ctx context.Context) operationResult {
 		return operationResult{result: o.classifyErr(ctx, err, engine.CodeCanceled)}
 	}
 	name := failpointName(o.do.Kind)
-	if err := o.agent.config.Failpoint.Hit(name + ".before"); err != nil {
+	if err := o.base.config.Failpoint.Hit(name + ".before"); err != nil {
 		return operationResult{result: o.classifyErr(ctx, err, "failpoint")}
 	}
 	f := o.callRuntime(ctx)
-	if err := o.agent.config.Failpoint.Hit(name + ".after"); err != nil {
+	if err := o.base.config.Failpoint.Hit(name + ".after"); err != nil {
 		return operationResult{result: o.classifyErr(ctx, err, "failpoint")}
 	}
 	return f
@@ -88,7 +88,7 @@ func failpointName(k engine.Kind) string {
 }
 
 func (o operation) callRuntime(ctx context.Context) operationResult {
-	r := o.agent.runtime
+	r := o.base.runtime
 	switch o.do.Kind {
 	case engine.Prepare:
 		return o.resultOf(ctx, r.Prepare(ctx, o.goal.Deployment), "prepare")
@@ -146,9 +146,9 @@ func (o operation) pullImage(ctx context.Context) operationResult {
 	if image == nil {
 		return o.resultOf(ctx, errors.New("the step has no image"), CodeImagePull)
 	}
-	if err := o.agent.images.recordUse(*image, time.Now()); err != nil {
+	if err := o.base.images.recordUse(*image, time.Now()); err != nil {
 		// Without the note it is never collected; that is no reason not to run.
-		o.agent.log.Warn("an image was not noted", "error", err)
+		o.base.log.Warn("an image was not noted", "error", err)
 	}
 	var auth *wire.RegistryAuth
 	if known, ok := o.bundle.auths[image.Registry]; ok {
@@ -158,14 +158,14 @@ func (o operation) pullImage(ctx context.Context) operationResult {
 	if here || err != nil {
 		return o.resultOf(ctx, err, CodeImagePull)
 	}
-	err = o.agent.pulls.pullShared(ctx, o.agent.runtime, *image, auth, func(p PullProgress) {
-		o.agent.updateProgress(o.goal, o.do.Step, func(g *wire.Progress) {
+	err = o.base.pulls.pullShared(ctx, o.base.runtime, *image, auth, func(p PullProgress) {
+		o.base.updateProgress(o.goal, o.do.Step, func(g *wire.Progress) {
 			g.PulledBytes, g.TotalBytes = p.Done, p.Total
 			g.PulledLayers, g.TotalLayers = p.LayersDone, p.Layers
 		})
 	})
 	if err == nil {
-		o.agent.pulls.recordAccess(o.goal.Deployment, o.goal.Run, keyOf(*image, auth))
+		o.base.pulls.recordAccess(o.goal.Deployment, o.goal.Run, keyOf(*image, auth))
 	}
 	return o.resultOf(ctx, err, CodeImagePull)
 }
@@ -176,11 +176,11 @@ func (o operation) pullImage(ctx context.Context) operationResult {
 func (o operation) mayUseLocal(
 	ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
 ) (bool, error) {
-	proven := o.agent.pulls.hasAccess(o.goal.Deployment, o.goal.Run, keyOf(image, auth))
+	proven := o.base.pulls.hasAccess(o.goal.Deployment, o.goal.Run, keyOf(image, auth))
 	if image.Digest == "" || !o.held && !proven {
 		return false, nil
 	}
-	return o.agent.runtime.HasImage(ctx, image)
+	return o.base.runtime.HasImage(ctx, image)
 }
 
 func imageOf(s pipeline.Step) *pipeline.Image {
@@ -198,12 +198,12 @@ func (o operation) startService(ctx context.Context) operationResult {
 	if err != nil {
 		return o.resultOf(ctx, err, CodeUnresolved)
 	}
-	return o.resultOf(ctx, o.agent.runtime.StartService(ctx, spec), "start")
+	return o.resultOf(ctx, o.base.runtime.StartService(ctx, spec), "start")
 }
 
 func (o operation) probeService(ctx context.Context) operationResult {
 	spec := minimalServiceSpec(o.goal, o.do.Step)
-	p, err := o.agent.runtime.Probe(ctx, spec)
+	p, err := o.base.runtime.Probe(ctx, spec)
 	if err != nil {
 		r := o.classifyErr(ctx, err, "probe")
 		if r.Outcome == engine.OutcomeNo && !spec.Once {
@@ -214,7 +214,7 @@ func (o operation) probeService(ctx context.Context) operationResult {
 	}
 	if !o.held {
 		// The service could be asked, whatever it answered: a slow service is not a stuck one.
-		o.agent.updateProgress(o.goal, o.do.Step, func(*wire.Progress) {})
+		o.base.updateProgress(o.goal, o.do.Step, func(*wire.Progress) {})
 	}
 	r := engine.Result{Outcome: engine.OutcomeOK, Health: p.Health, Message: p.Detail,
 		StartedAt: p.StartedAt}
@@ -254,9 +254,9 @@ func (o operation) runPlugin(ctx context.Context) operationResult {
 		return f
 	}
 	spec := pluginSpec(o.goal, o.do.Step, o.do.Action)
-	lines := o.agent.newLineWriter(o)
+	lines := o.base.newLineWriter(o)
 	spec.Pieces = lines
-	result, err := o.agent.runtime.RunPlugin(ctx, spec, input, lines.writeText)
+	result, err := o.base.runtime.RunPlugin(ctx, spec, input, lines.writeText)
 	lines.flushPartial()
 	lines.reportMissedLines(result.Dropped)
 	if err != nil {
@@ -270,7 +270,7 @@ func (o operation) runPlugin(ctx context.Context) operationResult {
 }
 
 func (o operation) stopService(ctx context.Context) operationResult {
-	ran, err := o.agent.runtime.StopService(ctx, o.goal.Deployment, o.do.Step)
+	ran, err := o.base.runtime.StopService(ctx, o.goal.Deployment, o.do.Step)
 	f := o.resultOf(ctx, err, "stop")
 	f.result.Exited = !ran
 	if step, _ := o.goal.Pipeline.Step(o.do.Step); step.Job != nil && err == nil && !o.held {
@@ -287,7 +287,7 @@ func (o operation) removeContainers(ctx context.Context) operationResult {
 	} else {
 		o.archiveLog(ctx)
 	}
-	objects, err := o.agent.runtime.List(ctx)
+	objects, err := o.base.runtime.List(ctx)
 	if err != nil {
 		// Not knowing what is there is no reason to think that nothing is.
 		r := o.classifyErr(ctx, err, "list")
@@ -298,14 +298,14 @@ func (o operation) removeContainers(ctx context.Context) operationResult {
 	for _, object := range objects {
 		mine := object.Deployment == o.goal.Deployment && object.Step == o.do.Step
 		if mine && (object.Kind == KindService || object.Kind == KindPlugin) {
-			failed = errors.Join(failed, o.agent.runtime.Remove(ctx, object))
+			failed = errors.Join(failed, o.base.runtime.Remove(ctx, object))
 		}
 	}
 	return o.resultOf(ctx, failed, "remove")
 }
 
 func (o operation) removeAll(ctx context.Context) operationResult {
-	left, err := o.agent.runtime.RemoveDeployment(ctx, o.goal.Deployment)
+	left, err := o.base.runtime.RemoveDeployment(ctx, o.goal.Deployment)
 	f := o.resultOf(ctx, err, "remove")
 	for _, object := range left {
 		f.result.Left = append(f.result.Left, string(object.Kind)+" "+object.Name)
@@ -315,8 +315,8 @@ func (o operation) removeAll(ctx context.Context) operationResult {
 
 // maskAndSeal masks what people will read, and seals outputs. It runs in the loop, so that
 // the outputs of two steps are added to the bundle one after the other.
-func (a *Agent) maskAndSeal(d *deployment, o operation, f operationResult) engine.Result {
-	v, _ := a.viewOf(d.id)
+func (lp *loop) maskAndSeal(d *deployment, o operation, f operationResult) engine.Result {
+	v, _ := lp.viewOf(d.id)
 	b := v.bundle
 	if b == nil {
 		b = o.bundle
@@ -331,11 +331,11 @@ func (a *Agent) maskAndSeal(d *deployment, o operation, f operationResult) engin
 		next, out := b.withOutputs(o.do.Step, f.outputs, declared)
 		b = next
 		if v.bundle != nil {
-			a.setBundle(d.id, b)
+			lp.setBundle(d.id, b)
 		}
 		sealed, err := b.sealOutputs(o.do.Step, out)
 		if err != nil {
-			a.log.Error("outputs cannot be sealed", "step", o.do.Step, "error", err)
+			lp.log.Error("outputs cannot be sealed", "step", o.do.Step, "error", err)
 		}
 		r.Outputs, r.Sealed = b.maskOutputs(out), sealed
 	}

@@ -69,15 +69,22 @@ func (h *imagePrefetcher) takeHosts() []string {
 	return hosts
 }
 
+// pluginPrefetch pulls the images of plugins ahead of their first run.
+type pluginPrefetch struct {
+	*base
+	node  *nodeInventory
+	ahead *imagePrefetcher
+}
+
 // prefetchPlugins keeps the images of all plugins in the catalog on the node, pulling one
 // at a time, so that a run seldom has to wait for a pull. A run that needs the same image
 // joins the pull.
-func (a *Agent) prefetchPlugins(ctx context.Context) error {
+func (pp *pluginPrefetch) prefetchPlugins(ctx context.Context) error {
 	for {
-		a.prefetchRound(ctx, a.state.pluginImages())
+		pp.prefetchRound(ctx, pp.state.pluginImages())
 		timer := time.NewTimer(prefetchInterval)
 		select {
-		case <-a.ahead.wake:
+		case <-pp.ahead.wake:
 		case <-timer.C:
 		case <-ctx.Done():
 		}
@@ -88,38 +95,38 @@ func (a *Agent) prefetchPlugins(ctx context.Context) error {
 	}
 }
 
-func (a *Agent) prefetchRound(ctx context.Context, all []wire.PluginImage) {
-	missing := a.findMissingPlugins(ctx, all)
+func (pp *pluginPrefetch) prefetchRound(ctx context.Context, all []wire.PluginImage) {
+	missing := pp.findMissingPlugins(ctx, all)
 	if len(missing) == 0 {
 		return
 	}
-	if why := a.whyNotPrefetch(ctx); why != "" {
-		a.postponePlugins(missing, why)
+	if why := pp.whyNotPrefetch(ctx); why != "" {
+		pp.postponePlugins(missing, why)
 		return
 	}
-	auths, err := a.requestRegistryAuths(ctx, missing)
+	auths, err := pp.requestRegistryAuths(ctx, missing)
 	if err != nil {
-		a.postponePlugins(missing, err.Error())
+		pp.postponePlugins(missing, err.Error())
 		return
 	}
 	for _, p := range missing {
-		a.setPluginState(p, wire.PluginPulling, "")
-		if err := a.pullPlugin(ctx, p.Image, auths); err != nil {
-			a.log.Warn("a plugin cannot be pulled ahead", "plugin", p.Name, "error", err)
-			a.setPluginState(p, wire.PluginFailed, err.Error())
+		pp.setPluginState(p, wire.PluginPulling, "")
+		if err := pp.pullPlugin(ctx, p.Image, auths); err != nil {
+			pp.log.Warn("a plugin cannot be pulled ahead", "plugin", p.Name, "error", err)
+			pp.setPluginState(p, wire.PluginFailed, err.Error())
 			continue
 		}
-		a.setPluginState(p, wire.PluginHere, "")
+		pp.setPluginState(p, wire.PluginHere, "")
 	}
 }
 
 // findMissingPlugins updates the inventory's plugin states and returns the plugins whose
 // image is not on the node.
-func (a *Agent) findMissingPlugins(
+func (pp *pluginPrefetch) findMissingPlugins(
 	ctx context.Context, all []wire.PluginImage,
 ) (missing []wire.PluginImage) {
 	all = all[:min(len(all), maxPlugins)]
-	a.updateHeldPlugins(func(before []wire.HeldPlugin) (now []wire.HeldPlugin) {
+	pp.node.updateHeldPlugins(func(before []wire.HeldPlugin) (now []wire.HeldPlugin) {
 		for _, p := range all {
 			held := newHeldPlugin(p, wire.PluginWaiting, "")
 			if slices.Contains(before, newHeldPlugin(p, wire.PluginHere, "")) {
@@ -130,12 +137,12 @@ func (a *Agent) findMissingPlugins(
 		return now
 	})
 	for _, p := range all {
-		here, err := a.runtime.HasImage(ctx, p.Image)
+		here, err := pp.runtime.HasImage(ctx, p.Image)
 		switch {
 		case err != nil:
-			a.setPluginState(p, wire.PluginWaiting, "the container engine does not answer")
+			pp.setPluginState(p, wire.PluginWaiting, "the container engine does not answer")
 		case here:
-			a.setPluginState(p, wire.PluginHere, "")
+			pp.setPluginState(p, wire.PluginHere, "")
 		default:
 			missing = append(missing, p)
 		}
@@ -143,16 +150,16 @@ func (a *Agent) findMissingPlugins(
 	return missing
 }
 
-func (a *Agent) postponePlugins(missing []wire.PluginImage, why string) {
+func (pp *pluginPrefetch) postponePlugins(missing []wire.PluginImage, why string) {
 	for _, p := range missing {
-		a.setPluginState(p, wire.PluginWaiting, why)
+		pp.setPluginState(p, wire.PluginWaiting, why)
 	}
 }
 
 // whyNotPrefetch returns a reason not to prefetch now, or "": prefetching must not use the
 // disk space that runs need.
-func (a *Agent) whyNotPrefetch(ctx context.Context) string {
-	keeper, ok := a.runtime.(ImageKeeper)
+func (pp *pluginPrefetch) whyNotPrefetch(ctx context.Context) string {
+	keeper, ok := pp.runtime.(ImageKeeper)
 	if !ok {
 		return ""
 	}
@@ -160,14 +167,14 @@ func (a *Agent) whyNotPrefetch(ctx context.Context) string {
 	if err != nil {
 		return "the container engine does not answer"
 	}
-	if store.Free < a.config.DiskFloor.BytesOf(store.Total) {
+	if store.Free < pp.config.DiskFloor.BytesOf(store.Total) {
 		return "the disk has less room than agent.floor"
 	}
 	return ""
 }
 
 // requestRegistryAuths asks the control plane how to sign in to the plugins' registries.
-func (a *Agent) requestRegistryAuths(
+func (pp *pluginPrefetch) requestRegistryAuths(
 	ctx context.Context, missing []wire.PluginImage,
 ) (map[string]wire.RegistryAuth, error) {
 	hosts := map[string]bool{}
@@ -175,15 +182,15 @@ func (a *Agent) requestRegistryAuths(
 		hosts[p.Image.Registry] = true
 	}
 	select {
-	case <-a.ahead.answers: // An answer that came too late for the round before.
+	case <-pp.ahead.answers: // An answer that came too late for the round before.
 	default:
 	}
-	a.ahead.setHosts(slices.Sorted(maps.Keys(hosts)))
-	a.report.notifyAll()
+	pp.ahead.setHosts(slices.Sorted(maps.Keys(hosts)))
+	pp.report.notifyAll()
 	timer := time.NewTimer(signInTimeout)
 	defer timer.Stop()
 	select {
-	case r := <-a.ahead.answers:
+	case r := <-pp.ahead.answers:
 		return r.Auth, nil
 	case <-timer.C:
 	case <-ctx.Done():
@@ -191,17 +198,17 @@ func (a *Agent) requestRegistryAuths(
 	return nil, errors.New("the control plane has not said how to sign in to the registry")
 }
 
-func (a *Agent) pullPlugin(
+func (pp *pluginPrefetch) pullPlugin(
 	ctx context.Context, image pipeline.Image, auths map[string]wire.RegistryAuth,
 ) error {
-	if err := a.images.recordUse(image, time.Now()); err != nil {
-		a.log.Warn("an image was not noted", "error", err)
+	if err := pp.images.recordUse(image, time.Now()); err != nil {
+		pp.log.Warn("an image was not noted", "error", err)
 	}
 	var auth *wire.RegistryAuth
 	if known, ok := auths[image.Registry]; ok {
 		auth = &known
 	}
-	return a.pulls.pullShared(ctx, a.runtime, image, auth, func(PullProgress) {})
+	return pp.pulls.pullShared(ctx, pp.runtime, image, auth, func(PullProgress) {})
 }
 
 func newHeldPlugin(p wire.PluginImage, state wire.PluginState, why string) wire.HeldPlugin {
@@ -210,8 +217,8 @@ func newHeldPlugin(p wire.PluginImage, state wire.PluginState, why string) wire.
 }
 
 // setPluginState records the state of one plugin's image for the inventory.
-func (a *Agent) setPluginState(p wire.PluginImage, state wire.PluginState, why string) {
-	a.updateHeldPlugins(func(before []wire.HeldPlugin) []wire.HeldPlugin {
+func (pp *pluginPrefetch) setPluginState(p wire.PluginImage, state wire.PluginState, why string) {
+	pp.node.updateHeldPlugins(func(before []wire.HeldPlugin) []wire.HeldPlugin {
 		now := slices.Clone(before)
 		for i := range now {
 			if now[i].Name == p.Name {
@@ -224,13 +231,13 @@ func (a *Agent) setPluginState(p wire.PluginImage, state wire.PluginState, why s
 
 // updateHeldPlugins changes the plugin states in the inventory. A change increments its
 // version, so that sessions send it.
-func (a *Agent) updateHeldPlugins(next func(before []wire.HeldPlugin) []wire.HeldPlugin) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now := next(a.inventory.seen.Plugins)
-	if slices.Equal(now, a.inventory.seen.Plugins) {
+func (iv *nodeInventory) updateHeldPlugins(next func(before []wire.HeldPlugin) []wire.HeldPlugin) {
+	iv.mu.Lock()
+	defer iv.mu.Unlock()
+	now := next(iv.inventory.seen.Plugins)
+	if slices.Equal(now, iv.inventory.seen.Plugins) {
 		return
 	}
-	a.inventory.seen.Plugins = now
-	a.inventory.version++
+	iv.inventory.seen.Plugins = now
+	iv.inventory.version++
 }

@@ -34,8 +34,8 @@ func (h protectedDeployments) isOrphan(deployment string) bool {
 }
 
 // serveDeployment tells what is known of one deployment.
-func (a *Agent) serveDeployment(w http.ResponseWriter, r *http.Request) {
-	v, ok := a.viewOf(r.PathValue("id"))
+func (ds *deploymentServer) serveDeployment(w http.ResponseWriter, r *http.Request) {
+	v, ok := ds.viewOf(r.PathValue("id"))
 	if !ok || v.goal == nil {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return
@@ -46,7 +46,7 @@ func (a *Agent) serveDeployment(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(d); err != nil {
-		a.log.Debug("a deployment was not described", "error", err)
+		ds.log.Debug("a deployment was not described", "error", err)
 	}
 }
 

@@ -22,18 +22,18 @@ const dialTimeout = 5 * time.Second
 func (a *Agent) newHandler(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(wire.PathSession, func(w http.ResponseWriter, r *http.Request) {
-		a.serveSession(ctx, w, r)
+		a.sessions.serveSession(ctx, w, r)
 	})
 	mux.HandleFunc(wire.PathRunLogs, func(w http.ResponseWriter, r *http.Request) {
-		a.serveRunLogs(ctx, w, r)
+		a.deployments.serveRunLogs(ctx, w, r)
 	})
-	mux.HandleFunc("GET "+wire.PathServiceLogs, a.serveServiceLogs)
-	mux.HandleFunc("GET "+wire.PathDeployment, a.serveDeployment)
-	mux.HandleFunc("POST "+wire.PathChecks, a.serveChecks)
-	mux.HandleFunc("GET "+wire.PathVolumes, a.serveVolumes)
-	mux.HandleFunc("GET "+wire.PathVolume, a.serveReadVolume)
-	mux.HandleFunc("PUT "+wire.PathVolume, a.serveWriteVolume)
-	maintenance := a.maintenanceHandler()
+	mux.HandleFunc("GET "+wire.PathServiceLogs, a.deployments.serveServiceLogs)
+	mux.HandleFunc("GET "+wire.PathDeployment, a.deployments.serveDeployment)
+	mux.HandleFunc("POST "+wire.PathChecks, a.deployments.serveChecks)
+	mux.HandleFunc("GET "+wire.PathVolumes, a.volumes.serveVolumes)
+	mux.HandleFunc("GET "+wire.PathVolume, a.volumes.serveReadVolume)
+	mux.HandleFunc("PUT "+wire.PathVolume, a.volumes.serveWriteVolume)
+	maintenance := a.maintenance.maintenanceHandler()
 	mux.Handle(wire.PathInventory, maintenance)
 	mux.Handle(wire.PathUpgrade, maintenance)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,24 +45,28 @@ func (a *Agent) newHandler(ctx context.Context) http.Handler {
 		// A CONNECT request has no path that a mux could look at.
 		if r.Method == http.MethodConnect {
 			if r.Header.Get(wire.HeaderInside) != "" {
-				a.serveInside(w, r)
+				a.deployments.serveInside(w, r)
 				return
 			}
-			a.serveTunnel(w, r)
+			a.deployments.serveTunnel(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
 }
 
+// deploymentServer answers what a control plane asks about one deployment, and connects it with
+// the deployment's services.
+type deploymentServer struct{ *base }
+
 // serveTunnel connects to a port that a goal declares, and to nothing else.
-func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
+func (ds *deploymentServer) serveTunnel(w http.ResponseWriter, r *http.Request) {
 	target, err := wire.ParseTarget(r.Header.Get(wire.HeaderTarget))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	v, ok := a.viewOf(target.Deployment)
+	v, ok := ds.viewOf(target.Deployment)
 	if !ok || v.goal == nil || v.goal.Want != wire.WantPresent {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return
@@ -74,7 +78,7 @@ func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), dialTimeout)
 	defer cancel()
-	service, err := a.runtime.Dial(ctx, target.Deployment, step.Key, target.Port)
+	service, err := ds.runtime.Dial(ctx, target.Deployment, step.Key, target.Port)
 	if err != nil {
 		if loopback, ok := errors.AsType[*LoopbackError](err); ok {
 			w.Header().Set(wire.HeaderListens, loopback.Addresses.String())
@@ -94,9 +98,9 @@ func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveServiceLogs streams masked lines, each "RFC3339Nano text".
-func (a *Agent) serveServiceLogs(w http.ResponseWriter, r *http.Request) {
+func (ds *deploymentServer) serveServiceLogs(w http.ResponseWriter, r *http.Request) {
 	key := pipeline.StepKey(r.PathValue("key"))
-	v, ok := a.viewOf(r.PathValue("id"))
+	v, ok := ds.viewOf(r.PathValue("id"))
 	if !ok || v.goal == nil {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return
@@ -113,7 +117,7 @@ func (a *Agent) serveServiceLogs(w http.ResponseWriter, r *http.Request) {
 	}
 	options := logOptions(r)
 	options.Mask = v.bundle.masker
-	lines, err := a.runtime.Logs(r.Context(), v.goal.Deployment, key, options)
+	lines, err := ds.runtime.Logs(r.Context(), v.goal.Deployment, key, options)
 	switch {
 	case errors.Is(err, ErrNotFound) && v.goal.Want == wire.WantPresent:
 		http.Error(w, "the service has no container yet", http.StatusTooEarly)
@@ -175,15 +179,17 @@ func copyLines(w http.ResponseWriter, lines io.Reader, m *mask.Masker) {
 
 // serveRunLogs sends step logs up, one batch at a time: the next goes when the
 // last was acknowledged, and what was not is sent again on the next connection.
-func (a *Agent) serveRunLogs(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+func (ds *deploymentServer) serveRunLogs(
+	ctx context.Context, w http.ResponseWriter, r *http.Request,
+) {
 	s, err := wire.ServeSession(w, r)
 	if err != nil {
-		a.log.Warn("log connection refused", "error", err)
+		ds.log.Warn("log connection refused", "error", err)
 		return
 	}
 	defer func() { _ = s.Close(wire.CodeGone, "the agent ends the log connection") }()
 	for seq := int64(1); ; seq++ {
-		lines, err := a.nextLines(ctx, s)
+		lines, err := ds.nextLines(ctx, s)
 		if err == nil {
 			err = s.Send(ctx, wire.LogBatch{Seq: seq, Lines: lines})
 		}
@@ -191,17 +197,19 @@ func (a *Agent) serveRunLogs(ctx context.Context, w http.ResponseWriter, r *http
 			err = awaitAck(ctx, s, seq)
 		}
 		if err != nil {
-			a.log.Debug("log connection ended", "reason", err)
+			ds.log.Debug("log connection ended", "reason", err)
 			return
 		}
-		a.logs.removeAcknowledged(lines)
+		ds.logs.removeAcknowledged(lines)
 	}
 }
 
-func (a *Agent) nextLines(ctx context.Context, s *wire.AgentSession) ([]wire.LogLine, error) {
+func (ds *deploymentServer) nextLines(
+	ctx context.Context, s *wire.AgentSession,
+) ([]wire.LogLine, error) {
 	for {
-		more := a.logs.more.nextSignal()
-		if lines := a.logs.nextBatch(); len(lines) > 0 {
+		more := ds.logs.more.nextSignal()
+		if lines := ds.logs.nextBatch(); len(lines) > 0 {
 			return lines, nil
 		}
 		select {

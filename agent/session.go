@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,62 +16,80 @@ import (
 // progressEvery is how often signs of life are sent, at most.
 const progressEvery = time.Second
 
+// sessions serves the control plane's persistent connection.
+type sessions struct {
+	*base
+	loop      *loop
+	node      *nodeInventory
+	lister    *lister
+	requests  *secretRequests
+	prefetch  *pluginPrefetch
+	measuring *measuring
+	listener  *wire.Listener
+	// pluginList holds the newest list that is not stored yet.
+	pluginList chan []wire.PluginImage
+	// witnessed holds the audit's newest end that is not stored yet.
+	witnessed chan wire.AuditHead
+	mu        sync.Mutex
+	session   *wire.AgentSession
+}
+
 // serveSession serves the persistent connection of the control plane. The newest session
 // wins: an older one may stay half-open for a while, and its commands must be ignored.
-func (a *Agent) serveSession(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+func (ss *sessions) serveSession(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	s, err := wire.ServeSession(w, r)
 	if err != nil {
-		a.log.Warn("session refused", "error", err)
+		ss.log.Warn("session refused", "error", err)
 		return
 	}
-	a.mu.Lock()
-	older := a.session
-	a.session = s
-	a.mu.Unlock()
+	ss.mu.Lock()
+	older := ss.session
+	ss.session = s
+	ss.mu.Unlock()
 	if older != nil {
 		go func() { _ = older.Close(wire.CodeReplaced, "a newer session took over") }()
 	}
 	peer, _ := wire.PeerFrom(r.Context())
-	a.log.Info("session begins", "node", peer.NodeID, "kid", peer.Kid, "epoch", peer.Epoch)
-	err = a.runSession(ctx, s, peer.Epoch)
-	a.mu.Lock()
-	if a.session == s {
-		a.session = nil
+	ss.log.Info("session begins", "node", peer.NodeID, "kid", peer.Kid, "epoch", peer.Epoch)
+	err = ss.runSession(ctx, s, peer.Epoch)
+	ss.mu.Lock()
+	if ss.session == s {
+		ss.session = nil
 	}
-	a.mu.Unlock()
-	a.log.Info("session ended", "node", peer.NodeID, "reason", err)
+	ss.mu.Unlock()
+	ss.log.Info("session ended", "node", peer.NodeID, "reason", err)
 }
 
 // runSession runs until the session or the agent ends.
-func (a *Agent) runSession(ctx context.Context, s *wire.AgentSession, epoch uint64) error {
+func (ss *sessions) runSession(ctx context.Context, s *wire.AgentSession, epoch uint64) error {
 	defer func() { _ = s.Close(wire.CodeGone, "the agent ends the session") }()
-	welcome, version := a.buildWelcome(ctx)
+	welcome, version := ss.buildWelcome(ctx)
 	if err := s.Send(ctx, welcome); err != nil {
 		return err
 	}
-	out := &sender{agent: a, session: s, from: make(chan int64, 64),
+	out := &sender{sessions: ss, session: s, from: make(chan int64, 64),
 		asked: map[string]sentRequest{}, inventory: version}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return a.receiveCommands(ctx, s, out, epoch) })
+	group.Go(func() error { return ss.receiveCommands(ctx, s, out, epoch) })
 	group.Go(func() error { return out.run(ctx) })
-	a.requestListing()
+	ss.lister.requestListing()
 	return group.Wait()
 }
 
 // buildWelcome describes this agent and node. Facts that the engine cannot provide now are left
 // out.
-func (a *Agent) buildWelcome(ctx context.Context) (w wire.Welcome, version int64) {
-	first, last, _ := a.store.seqNumbers()
-	w = wire.Welcome{Build: string(a.config.Build), FirstSeq: first, LastSeq: last,
-		Acked: a.store.lastConfirmed()}
+func (ss *sessions) buildWelcome(ctx context.Context) (w wire.Welcome, version int64) {
+	first, last, _ := ss.store.seqNumbers()
+	w = wire.Welcome{Build: string(ss.config.Build), FirstSeq: first, LastSeq: last,
+		Acked: ss.store.lastConfirmed()}
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	w.Inventory, version = a.inspectNode(asked)
-	w.At, w.Lines, w.Audit = time.Now(), len(a.logs.nextBatch()) > 0, a.state.auditHeads()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, id := range sortedKeys(a.views) {
-		w.Deployments = append(w.Deployments, a.views[id].state)
+	w.Inventory, version = ss.node.inspectNode(asked)
+	w.At, w.Lines, w.Audit = time.Now(), len(ss.logs.nextBatch()) > 0, ss.state.auditHeads()
+	ss.board.mu.Lock()
+	defer ss.board.mu.Unlock()
+	for _, id := range sortedKeys(ss.views) {
+		w.Deployments = append(w.Deployments, ss.views[id].state)
 	}
 	return w, version
 }
@@ -78,7 +97,7 @@ func (a *Agent) buildWelcome(ctx context.Context) (w wire.Welcome, version int64
 // receiveCommands executes commands until the session ends. It refuses them from a control
 // plane that has lost its lease, which shows in a newer epoch on any connection, even a
 // tunnel.
-func (a *Agent) receiveCommands(
+func (ss *sessions) receiveCommands(
 	ctx context.Context, s *wire.AgentSession, out *sender, epoch uint64,
 ) error {
 	for {
@@ -86,108 +105,101 @@ func (a *Agent) receiveCommands(
 		if err != nil {
 			return err
 		}
-		if epoch < a.state.highestEpoch() {
+		if epoch < ss.state.highestEpoch() {
 			_ = s.Close(wire.CodeStaleEpoch, wire.ErrStaleEpoch.Error())
 			return fmt.Errorf("%T refused: %w", c, wire.ErrStaleEpoch)
 		}
-		if err := a.handleCommand(ctx, s, c, out); err != nil {
+		if err := ss.handleCommand(ctx, s, c, out); err != nil {
 			return err
 		}
 	}
 }
 
-func (a *Agent) handleCommand(
+func (ss *sessions) handleCommand(
 	ctx context.Context, s *wire.AgentSession, c wire.Command, out *sender,
 ) error {
 	switch c := c.(type) {
 	case wire.Goals:
-		a.postIfCurrent(s, func() { a.inbox.addTask(func(now time.Time) { a.takeGoals(now, c) }) })
+		ss.postIfCurrent(s, func(now time.Time) { ss.loop.takeGoals(now, c) })
 		out.offerResumePoint(-1)
-		return a.config.Failpoint.Hit("goals.received")
+		return ss.config.Failpoint.Hit("goals.received")
 	case wire.Secrets:
-		a.postIfCurrent(s, func() { a.inbox.addTask(func(now time.Time) { a.takeSecrets(now, c) }) })
-		return a.config.Failpoint.Hit("secrets.received")
+		ss.postIfCurrent(s, func(now time.Time) { ss.loop.takeSecrets(now, c) })
+		return ss.config.Failpoint.Hit("secrets.received")
 	case wire.Ack:
-		a.postIfCurrent(s, func() { a.inbox.addTask(func(time.Time) { a.takeAck(c.Seq) }) })
+		ss.postIfCurrent(s, func(time.Time) { ss.loop.takeAck(c.Seq) })
 		out.offerResumePoint(c.Seq)
-		return a.config.Failpoint.Hit("report.acked")
+		return ss.config.Failpoint.Hit("report.acked")
 	case wire.Stored:
-		a.record.dropStored(c)
+		ss.measuring.record.dropStored(c)
 		return nil
 	case wire.Plugins:
-		a.queuePlugins(c.Images)
+		ss.queuePlugins(c.Images)
 		return nil
 	case wire.Registries:
-		a.ahead.deliverAuths(c)
+		ss.prefetch.ahead.deliverAuths(c)
 		return nil
 	case wire.Keep:
-		a.images.addKeepList(c)
+		ss.images.addKeepList(c)
 		return nil
 	case wire.Witness:
-		a.queueHead(c.Head)
+		ss.queueHead(c.Head)
 		return nil
 	case wire.RefuseToken:
-		return a.refuseToken(ctx, s, c.Kid)
+		return ss.refuseToken(ctx, s, c.Kid)
 	}
 	return nil
 }
 
 // queuePlugins leaves the newest list to storePlugins: a session never waits for
 // the disk.
-func (a *Agent) queuePlugins(images []wire.PluginImage) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (ss *sessions) queuePlugins(images []wire.PluginImage) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
 	select {
-	case <-a.pluginList:
+	case <-ss.pluginList:
 	default:
 	}
-	a.pluginList <- images
+	ss.pluginList <- images
 }
 
-func (a *Agent) storePlugins(ctx context.Context) error {
+func (ss *sessions) storePlugins(ctx context.Context) error {
 	for {
 		select {
-		case images := <-a.pluginList:
-			if err := a.state.setPlugins(images); err != nil {
-				a.log.Error("the plugin list cannot be stored", "error", err)
+		case images := <-ss.pluginList:
+			if err := ss.state.setPlugins(images); err != nil {
+				ss.log.Error("the plugin list cannot be stored", "error", err)
 			}
-			a.ahead.requestRound()
+			ss.prefetch.ahead.requestRound()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// postIfCurrent calls post unless the session has been overtaken by a newer one. The lock
-// ensures that nothing of an older session is posted after something of the newer one.
-func (a *Agent) postIfCurrent(s *wire.AgentSession, post func()) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.session == s {
-		post()
-	}
-}
-
-// takeAck notes what the control plane has. It runs in the loop.
-func (a *Agent) takeAck(seq int64) {
-	if e, changed := a.store.ackEntry(seq); changed {
-		a.batch = append(a.batch, e)
+// postIfCurrent leaves a task to the loop unless the session has been overtaken by a newer one. The
+// lock ensures that nothing of an older session is posted after something of the newer one.
+func (ss *sessions) postIfCurrent(s *wire.AgentSession, task func(now time.Time)) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.session == s {
+		ss.inbox.addTask(task)
 	}
 }
 
 // refuseToken is on disk before it is answered, and answered before every
 // connection of that token is cut, perhaps this one too.
-func (a *Agent) refuseToken(ctx context.Context, s *wire.AgentSession, kid string) error {
-	if err := a.state.refuseToken(kid); err != nil {
-		a.log.Error("the token's refusal cannot be stored", "kid", kid, "error", err)
+func (ss *sessions) refuseToken(ctx context.Context, s *wire.AgentSession, kid string) error {
+	if err := ss.state.refuseToken(kid); err != nil {
+		ss.log.Error("the token's refusal cannot be stored", "kid", kid, "error", err)
 		return nil
 	}
 	err := s.Send(ctx, wire.TokenRefused{Kid: kid})
-	if own, _ := a.state.tokenStatus(); own == kid {
+	if own, _ := ss.state.tokenStatus(); own == kid {
 		closeRevoked(s, kid)
 	}
-	n := a.listener.CloseMatching(func(p wire.Peer) bool { return p.Kid == kid })
-	a.log.Info("token refused from now on", "kid", kid, "connections", n)
+	n := ss.listener.CloseMatching(func(p wire.Peer) bool { return p.Kid == kid })
+	ss.log.Info("token refused from now on", "kid", kid, "connections", n)
 	return err
 }
 
@@ -217,8 +229,8 @@ type sentRequest struct {
 
 // sender is the session's only source of reports after the welcome.
 type sender struct {
-	agent   *Agent
-	session *wire.AgentSession
+	sessions *sessions
+	session  *wire.AgentSession
 	// from receives the number of the last report that the control plane has stored; the first
 	// value starts the sending of events. -1 means that it did not say.
 	from    chan int64
@@ -245,7 +257,7 @@ func (o *sender) run(ctx context.Context) error {
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	for {
-		more := o.agent.report.nextSignal()
+		more := o.sessions.report.nextSignal()
 		if err := o.sendEvents(ctx); err != nil {
 			return err
 		}
@@ -274,7 +286,7 @@ func (o *sender) resumeAfter(seq int64) {
 	}
 	o.started = true
 	if seq < 0 {
-		_, _, seq = o.agent.store.seqNumbers()
+		_, _, seq = o.sessions.store.seqNumbers()
 	}
 	o.sent = seq
 }
@@ -282,7 +294,7 @@ func (o *sender) resumeAfter(seq int64) {
 // sendEvents sends all events there are, and asks for secrets.
 func (o *sender) sendEvents(ctx context.Context) error {
 	for o.started {
-		events := o.agent.store.eventsAfter(o.sent, 64)
+		events := o.sessions.store.eventsAfter(o.sent, 64)
 		if len(events) == 0 {
 			break
 		}
@@ -291,7 +303,7 @@ func (o *sender) sendEvents(ctx context.Context) error {
 				return err
 			}
 			o.sent = e.Seq
-			if err := o.agent.config.Failpoint.Hit("report.sent"); err != nil {
+			if err := o.sessions.config.Failpoint.Hit("report.sent"); err != nil {
 				return err
 			}
 		}
@@ -305,7 +317,7 @@ func (o *sender) sendEvents(ctx context.Context) error {
 // askRegistries asks once per wish: without an answer the round is put off, and
 // the next session begins another.
 func (o *sender) askRegistries(ctx context.Context) error {
-	hosts := o.agent.ahead.takeHosts()
+	hosts := o.sessions.prefetch.ahead.takeHosts()
 	if len(hosts) == 0 {
 		return nil
 	}
@@ -314,22 +326,22 @@ func (o *sender) askRegistries(ctx context.Context) error {
 
 func (o *sender) askSecrets(ctx context.Context) error {
 	now := time.Now()
-	o.agent.mu.Lock()
+	o.sessions.requests.mu.Lock()
 	var ask []wire.SecretsWanted
-	for _, id := range sortedKeys(o.agent.wanted) {
+	for _, id := range sortedKeys(o.sessions.requests.wanted) {
 		q := o.asked[id]
-		if w := o.agent.wanted[id]; q.wish != w || now.Sub(q.at) > requestInterval {
+		if w := o.sessions.requests.wanted[id]; q.wish != w || now.Sub(q.at) > requestInterval {
 			o.asked[id] = sentRequest{w, now}
 			ask = append(ask, w.SecretsWanted)
 		}
 	}
 	for id := range o.asked {
-		if _, ok := o.agent.wanted[id]; !ok {
+		if _, ok := o.sessions.requests.wanted[id]; !ok {
 			// Answered: the next wish, even for the same run, is a new one.
 			delete(o.asked, id)
 		}
 	}
-	o.agent.mu.Unlock()
+	o.sessions.requests.mu.Unlock()
 	for _, w := range ask {
 		if err := o.session.Send(ctx, w); err != nil {
 			return err
@@ -340,22 +352,22 @@ func (o *sender) askSecrets(ctx context.Context) error {
 
 // sendProgress sends progress and vitals, which may be lost without harm.
 func (o *sender) sendProgress(ctx context.Context) error {
-	o.agent.mu.Lock()
+	o.sessions.board.mu.Lock()
 	var reports []wire.Report
-	for key, p := range o.agent.progress {
+	for key, p := range o.sessions.progress {
 		if p.news {
 			reports = append(reports, p.Progress)
 			p.news = false
 		}
-		if _, known := o.agent.views[key.owner]; !known {
-			delete(o.agent.progress, key)
+		if _, known := o.sessions.views[key.owner]; !known {
+			delete(o.sessions.progress, key)
 		}
 	}
-	if v := o.agent.vitals; v != nil {
+	if v := o.sessions.vitals; v != nil {
 		reports = append(reports, *v)
-		o.agent.vitals = nil
+		o.sessions.vitals = nil
 	}
-	o.agent.mu.Unlock()
+	o.sessions.board.mu.Unlock()
 	for _, r := range reports {
 		if err := o.session.Send(ctx, r); err != nil {
 			return err
@@ -366,9 +378,9 @@ func (o *sender) sendProgress(ctx context.Context) error {
 
 // sendInventory sends the node's inventory if it has changed since it was last sent.
 func (o *sender) sendInventory(ctx context.Context) error {
-	o.agent.mu.Lock()
-	now := o.agent.inventory
-	o.agent.mu.Unlock()
+	o.sessions.node.mu.Lock()
+	now := o.sessions.node.inventory
+	o.sessions.node.mu.Unlock()
 	if now.version == o.inventory {
 		return nil
 	}
@@ -382,10 +394,10 @@ func (o *sender) sendInventory(ctx context.Context) error {
 // their numbers.
 func (o *sender) sendSamples(ctx context.Context) error {
 	now := time.Now()
-	if !o.agent.record.isStored(o.samples) && now.Sub(o.sampled) < samplesAgain {
+	if !o.sessions.measuring.record.isStored(o.samples) && now.Sub(o.sampled) < samplesAgain {
 		return nil
 	}
-	batch := o.agent.record.nextBatch(now)
+	batch := o.sessions.measuring.record.nextBatch(now)
 	if len(batch.Items) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
@@ -50,15 +51,27 @@ type copyableVolumes struct {
 	still   int64
 }
 
+// volumeServer copies volumes for a control plane that moves a deployment.
+type volumeServer struct {
+	*base
+	lister *lister
+	mu     sync.Mutex
+	// writing has a channel for each deployment whose volumes are written; it is closed
+	// at the end.
+	writing map[string]chan struct{}
+}
+
 // findCopyable finds the goal for a request; if its volumes cannot be copied, it writes the
 // error response and returns false.
-func (a *Agent) findCopyable(w http.ResponseWriter, r *http.Request) (c copyableVolumes, ok bool) {
-	c.carrier, ok = a.runtime.(VolumeCopier)
+func (vs *volumeServer) findCopyable(
+	w http.ResponseWriter, r *http.Request,
+) (c copyableVolumes, ok bool) {
+	c.carrier, ok = vs.runtime.(VolumeCopier)
 	if !ok {
 		http.Error(w, "this node's engine cannot copy volumes", http.StatusNotImplemented)
 		return c, false
 	}
-	v, ok := a.viewOf(r.PathValue("id"))
+	v, ok := vs.viewOf(r.PathValue("id"))
 	if !ok || v.goal == nil || v.goal.Want != wire.WantPresent {
 		http.Error(w, "no such deployment on this node", http.StatusNotFound)
 		return c, false
@@ -85,12 +98,12 @@ func (c copyableVolumes) findVolume(service pipeline.StepKey, name string) (Volu
 // quiescedAt returns the operation number at which the deployment was quiesced (see
 // engine.Machine), or 0 if a service runs or may start. It also asks the engine, which may
 // have completed an earlier request late.
-func (a *Agent) quiescedAt(ctx context.Context, deployment string) (int64, error) {
-	v, _ := a.viewOf(deployment)
+func (vs *volumeServer) quiescedAt(ctx context.Context, deployment string) (int64, error) {
+	v, _ := vs.viewOf(deployment)
 	if v.still == 0 {
 		return 0, nil
 	}
-	objects, err := a.runtime.List(ctx)
+	objects, err := vs.runtime.List(ctx)
 	if err != nil || slices.ContainsFunc(objects, func(o Object) bool {
 		return o.Deployment == deployment && o.Kind == KindService && o.Running
 	}) {
@@ -101,27 +114,27 @@ func (a *Agent) quiescedAt(ctx context.Context, deployment string) (int64, error
 
 // sweepCopies removes what a killed agent left of its volume copies, before new copies
 // begin.
-func (a *Agent) sweepCopies(ctx context.Context, objects []Object) {
+func (li *lister) sweepCopies(ctx context.Context, objects []Object) {
 	for _, o := range objects {
 		if o.Kind != KindCopy {
 			continue
 		}
-		if err := a.runtime.Remove(ctx, o); err != nil {
-			a.log.Warn("what is left of a copy cannot be removed", "error", err)
+		if err := li.runtime.Remove(ctx, o); err != nil {
+			li.log.Warn("what is left of a copy cannot be removed", "error", err)
 		}
 	}
-	close(a.swept)
+	close(li.swept)
 }
 
-func (a *Agent) serveVolumes(w http.ResponseWriter, r *http.Request) {
-	c, ok := a.findCopyable(w, r)
+func (vs *volumeServer) serveVolumes(w http.ResponseWriter, r *http.Request) {
+	c, ok := vs.findCopyable(w, r)
 	if !ok {
 		return
 	}
 	var s wire.VolumesState
-	still, err := a.quiescedAt(r.Context(), c.goal.Deployment)
+	still, err := vs.quiescedAt(r.Context(), c.goal.Deployment)
 	if s.Still = still != 0; s.Still {
-		v, _ := a.viewOf(c.goal.Deployment)
+		v, _ := vs.viewOf(c.goal.Deployment)
 		s.Stopped = v.stopped
 	}
 	if err == nil && r.URL.Query().Has(wire.QueryMeasure) {
@@ -136,9 +149,9 @@ func (a *Agent) serveVolumes(w http.ResponseWriter, r *http.Request) {
 
 // findVolume finds the requested volume if the goal allows copying it: from here, or to
 // here if the deployment still runs elsewhere.
-func (a *Agent) findVolume(w http.ResponseWriter, r *http.Request, into bool) (
+func (vs *volumeServer) findVolume(w http.ResponseWriter, r *http.Request, into bool) (
 	c copyableVolumes, v VolumeName, ok bool) {
-	if c, ok = a.findCopyable(w, r); !ok {
+	if c, ok = vs.findCopyable(w, r); !ok {
 		return c, v, false
 	}
 	v, ok = c.findVolume(pipeline.StepKey(r.PathValue("key")), r.PathValue("name"))
@@ -147,11 +160,11 @@ func (a *Agent) findVolume(w http.ResponseWriter, r *http.Request, into bool) (
 		return c, v, false
 	}
 	select {
-	case <-a.swept:
+	case <-vs.lister.swept:
 	case <-r.Context().Done():
 		return c, v, false
 	}
-	still, err := a.quiescedAt(r.Context(), c.goal.Deployment)
+	still, err := vs.quiescedAt(r.Context(), c.goal.Deployment)
 	if c.still = still; err != nil || still == 0 || c.goal.Elsewhere != into {
 		http.Error(w, "the volume may be in use", http.StatusConflict)
 		return c, v, false
@@ -159,8 +172,8 @@ func (a *Agent) findVolume(w http.ResponseWriter, r *http.Request, into bool) (
 	return c, v, true
 }
 
-func (a *Agent) serveReadVolume(w http.ResponseWriter, r *http.Request) {
-	c, v, ok := a.findVolume(w, r, false)
+func (vs *volumeServer) serveReadVolume(w http.ResponseWriter, r *http.Request) {
+	c, v, ok := vs.findVolume(w, r, false)
 	if !ok {
 		return
 	}
@@ -173,11 +186,11 @@ func (a *Agent) serveReadVolume(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Trailer", wire.TrailerSum)
 	sum := sha256.New()
 	_, err = io.Copy(io.MultiWriter(w, sum), content)
-	if still, asked := a.quiescedAt(r.Context(), v.Deployment); err == nil && still != c.still {
+	if still, asked := vs.quiescedAt(r.Context(), v.Deployment); err == nil && still != c.still {
 		err = cmp.Or(asked, errors.New("the deployment did not stay still"))
 	}
 	if err != nil {
-		a.log.Warn("a volume could not be read to its end", "deployment", v.Deployment,
+		vs.log.Warn("a volume could not be read to its end", "deployment", v.Deployment,
 			"service", v.Service, "volume", v.Name, "error", err)
 		// The other end must not take what it has for all.
 		panic(http.ErrAbortHandler)

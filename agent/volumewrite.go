@@ -20,13 +20,13 @@ var errOtherAttempt = errors.New("the volume is not this attempt's to write any 
 // serveWriteVolume replaces a volume with the request's body, for as long as the goal names
 // this attempt. Only one request at a time writes: an earlier attempt has ended before a
 // later one begins.
-func (a *Agent) serveWriteVolume(w http.ResponseWriter, r *http.Request) {
-	end, err := a.lockVolumes(r.Context(), r.PathValue("id"))
+func (vs *volumeServer) serveWriteVolume(w http.ResponseWriter, r *http.Request) {
+	end, err := vs.lockVolumes(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return
 	}
 	defer end()
-	c, v, ok := a.findVolume(w, r, true)
+	c, v, ok := vs.findVolume(w, r, true)
 	if !ok {
 		return
 	}
@@ -34,7 +34,7 @@ func (a *Agent) serveWriteVolume(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, errOtherAttempt.Error(), http.StatusConflict)
 		return
 	}
-	ctx, stop := a.cancelOnNewAttempt(r.Context(), c.goal)
+	ctx, stop := vs.cancelOnNewAttempt(r.Context(), c.goal)
 	defer stop()
 	// A paused sender sends nothing, and does not end the request either.
 	defer context.AfterFunc(ctx, func() {
@@ -69,20 +69,22 @@ func writeAndHash(
 }
 
 // lockVolumes waits until no other request writes to the deployment's volumes.
-func (a *Agent) lockVolumes(ctx context.Context, deployment string) (end func(), err error) {
+func (vs *volumeServer) lockVolumes(
+	ctx context.Context, deployment string,
+) (end func(), err error) {
 	mine := make(chan struct{})
 	for {
-		a.mu.Lock()
-		other := a.writing[deployment]
+		vs.mu.Lock()
+		other := vs.writing[deployment]
 		if other == nil {
-			a.writing[deployment] = mine
+			vs.writing[deployment] = mine
 		}
-		a.mu.Unlock()
+		vs.mu.Unlock()
 		if other == nil {
 			return func() {
-				a.mu.Lock()
-				delete(a.writing, deployment)
-				a.mu.Unlock()
+				vs.mu.Lock()
+				delete(vs.writing, deployment)
+				vs.mu.Unlock()
 				close(mine)
 			}, nil
 		}
@@ -96,14 +98,14 @@ func (a *Agent) lockVolumes(ctx context.Context, deployment string) (end func(),
 
 // cancelOnNewAttempt returns a context that ends when the goal no longer names this
 // attempt. stop waits for its goroutine.
-func (a *Agent) cancelOnNewAttempt(ctx context.Context, goal *wire.Goal) (
+func (vs *volumeServer) cancelOnNewAttempt(ctx context.Context, goal *wire.Goal) (
 	_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
 	looking.Go(func() {
 		for {
-			news := a.published.nextSignal()
-			v, _ := a.viewOf(goal.Deployment)
+			news := vs.published.nextSignal()
+			v, _ := vs.viewOf(goal.Deployment)
 			if g := v.goal; g == nil || g.Want != wire.WantPresent || !g.Elsewhere || !g.Still ||
 				g.Attempt != goal.Attempt {
 				cancel(errOtherAttempt)

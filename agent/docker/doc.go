@@ -8,8 +8,8 @@
 //
 // Docker is composed of parts: engine (the clients, names and paths that all need), containers,
 // networks and images (single objects), and on top of them relays, services, probes, plugins,
-// volumes, logs, vitals, isolation and so on, each with the fields that only it needs. assemble
-// connects them.
+// volumes, logs, vitals, isolation and so on, each with the fields that only it needs.
+// assembleParts connects them.
 //
 // Networks. Each deployment has one, with an explicit subnet cut from the installation's own range,
 // because the engine's default pools are used up at about 30 networks. Nothing is published on the

@@ -107,7 +107,7 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := assemble(&engine{config: c, names: newNames(c.Install), learning: make(chan struct{}, 1),
+	d := assembleParts(&engine{config: c, names: newNames(c.Install), learning: make(chan struct{}, 1),
 		log: c.Log}, binary)
 	if err := d.makeClients(); err != nil {
 		return nil, err
@@ -125,8 +125,8 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	return d, nil
 }
 
-// assemble makes the parts and gives each the parts that it needs.
-func assemble(e *engine, binary sidecarBinary) *Docker {
+// assembleParts makes the parts and gives each the parts that it needs.
+func assembleParts(e *engine, binary sidecarBinary) *Docker {
 	c := &containers{engine: e, opened: time.Now(),
 		sweeps: pendingRemovals{pending: map[string]chan struct{}{}}}
 	d := &Docker{engine: e, containers: c, helper: &helperImage{engine: e, sidecar: binary},

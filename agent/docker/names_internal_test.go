@@ -27,7 +27,8 @@ func TestNames_LongestPartsStayWithinTheLimits(t *testing.T) {
 	volume := strings.Repeat("v", maxName)
 	for _, id := range []string{uuid.NewString(), strings.Repeat("d", maxName)} {
 		v := agent.VolumeName{Deployment: id, Service: key, Name: volume}
-		d := assemble(&engine{names: n, config: Config{DataDir: "/var/lib/nullops"}}, sidecarBinary{})
+		d := assembleParts(&engine{names: n, config: Config{DataDir: "/var/lib/nullops"}},
+			sidecarBinary{})
 		for _, c := range []struct {
 			what, name string
 			most       int

@@ -31,7 +31,7 @@ func reply(approved bool, by string) map[pipeline.StepKey]wire.Answer {
 }
 
 func (a *asker) feed(ev engine.Event) {
-	a.out = stepChecked(a.t, a.m, a.now, ev)
+	a.out = stepAndCheck(a.t, a.m, a.now, ev)
 	for _, e := range a.out {
 		if r, ok := e.(engine.Record); ok {
 			a.journal = append(a.journal, r)

@@ -60,7 +60,7 @@ func (r *jobRun) play() wire.Phase {
 		}
 		ev := r.events[0]
 		r.events = r.events[1:]
-		for _, e := range stepChecked(r.t, r.Machine, r.now, ev) {
+		for _, e := range stepAndCheck(r.t, r.Machine, r.now, ev) {
 			r.perform(e)
 		}
 		switch phase := r.State().Phase; phase {
@@ -186,13 +186,13 @@ func TestJob_StaysDone(t *testing.T) {
 			engine.ObjectsListed{Began: r.now.Add(time.Second), Network: true, Relay: true,
 				Running: []pipeline.StepKey{"web"}, Missing: []pipeline.StepKey{"migrate"}}} {
 			r.now = r.now.Add(2 * time.Second)
-			for _, e := range stepChecked(r.t, r.Machine, r.now, ev) {
+			for _, e := range stepAndCheck(r.t, r.Machine, r.now, ev) {
 				r.perform(e)
 			}
 		}
 		for range 20 {
 			r.now = r.now.Add(time.Minute)
-			for _, e := range stepChecked(r.t, r.Machine, r.now, engine.Tick{}) {
+			for _, e := range stepAndCheck(r.t, r.Machine, r.now, engine.Tick{}) {
 				r.perform(e)
 			}
 		}

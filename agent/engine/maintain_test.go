@@ -17,13 +17,13 @@ func TestReady_RelayIsMissed(t *testing.T) {
 		{Key: "web", Service: &pipeline.ServiceStep{Name: "web", Image: &pipeline.Image{}}}}}
 	now := time.Unix(1_700_000_000, 0)
 	m := engine.New("d")
-	stepChecked(t, m, now, engine.GoalSet{Goal: wire.Goal{Deployment: "d", Generation: 1, Run: "r",
+	stepAndCheck(t, m, now, engine.GoalSet{Goal: wire.Goal{Deployment: "d", Generation: 1, Run: "r",
 		Want: wire.WantPresent, Ready: true, Pipeline: p}})
 	whole := engine.ObjectsListed{Network: true, Relay: true, Running: []pipeline.StepKey{"web"}}
 	look := func(l engine.ObjectsListed) (did []engine.StartOperation) {
 		now = now.Add(time.Second)
 		l.Began = now
-		for _, e := range stepChecked(t, m, now, l) {
+		for _, e := range stepAndCheck(t, m, now, l) {
 			if do, ok := e.(engine.StartOperation); ok {
 				did = append(did, do)
 			}
@@ -39,7 +39,7 @@ func TestReady_RelayIsMissed(t *testing.T) {
 	if len(did) != 1 || did[0].Kind != engine.Prepare {
 		t.Fatalf("without a relay it does %+v", did)
 	}
-	stepChecked(t, m, now, engine.OperationEnded{Op: did[0].Op,
+	stepAndCheck(t, m, now, engine.OperationEnded{Op: did[0].Op,
 		Result: engine.Result{Outcome: engine.OutcomeOK}})
 	if did := look(whole); len(did) > 0 {
 		t.Errorf("it is there again, and still it does %+v", did)

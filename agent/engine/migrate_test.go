@@ -29,7 +29,7 @@ func (c *carried) step(ev engine.Event) {
 	for len(events) > 0 {
 		next := events[0]
 		events = events[1:]
-		for _, e := range stepChecked(c.t, c.Machine, c.now, next) {
+		for _, e := range stepAndCheck(c.t, c.Machine, c.now, next) {
 			switch e := e.(type) {
 			case engine.WantSecrets:
 				events = append(events, engine.SecretsArrived{Run: e.Run})

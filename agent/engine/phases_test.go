@@ -6,8 +6,8 @@ import (
 	"github.com/nullops/nullops/agent/engine"
 )
 
-// stepChecked takes one event in, and holds the machine to the tables of phases and steps.
-func stepChecked(
+// stepAndCheck takes one event in, and holds the machine to the tables of phases and steps.
+func stepAndCheck(
 	t interface{ Fatalf(string, ...any) }, m *engine.Machine, now time.Time, ev engine.Event,
 ) []engine.Effect {
 	from := m.State().Phase

@@ -30,7 +30,7 @@ func unready(
 			now, wake = wake, time.Time{}
 			events = append(events, engine.Tick{})
 		}
-		effects := stepChecked(t, m, now, events[0])
+		effects := stepAndCheck(t, m, now, events[0])
 		events = events[1:]
 		for _, effect := range effects {
 			switch e := effect.(type) {

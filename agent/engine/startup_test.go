@@ -64,7 +64,7 @@ func (s *starts) play() (time.Duration, wire.Phase) {
 			s.wake = s.now.Add(time.Second)
 			events = append(events, engine.Tick{}, s.list())
 		}
-		effects := stepChecked(s.t, s.Machine, s.now, events[0])
+		effects := stepAndCheck(s.t, s.Machine, s.now, events[0])
 		events = events[1:]
 		for _, effect := range effects {
 			switch e := effect.(type) {

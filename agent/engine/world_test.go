@@ -68,7 +68,7 @@ func (w *world) goal(g wire.Goal) {
 // feed lets the machine take one event, and does what it says. The agent may
 // die before the batch is on disk, or after it and before the effects.
 func (w *world) feed(ev engine.Event) {
-	effects := stepChecked(w.t, w.m, w.now, ev)
+	effects := stepAndCheck(w.t, w.m, w.now, ev)
 	fate := 0
 	if !w.healed {
 		fate = rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2}).Draw(w.t, "fate")
@@ -113,7 +113,7 @@ func (w *world) crash() {
 
 // replayEvent feeds without another crash, so that drawing ends.
 func (w *world) replayEvent(ev engine.Event) {
-	effects := stepChecked(w.t, w.m, w.now, ev)
+	effects := stepAndCheck(w.t, w.m, w.now, ev)
 	w.persist(effects)
 	w.asleep = true
 	for _, e := range effects {
