@@ -8,7 +8,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 golangci=$(tools/setup/pins.sh golangci-lint)
 failed=()
 
-GOGC=50 "$golangci" run --allow-parallel-runners --timeout 15m ./... || failed+=("go")
+# Every module of go.work; ./... means one module only.
+mapfile -t modules < <(tools/setup/modules.sh)
+for module in "${modules[@]}"; do
+  (cd "$module" && GOGC=50 "$golangci" run --allow-parallel-runners --timeout 15m ./...) ||
+    failed+=("go in $module")
+done
 
 # Our programs under tools/ are packages made of files, see tools/run.
 for dir in tools/*/; do

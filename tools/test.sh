@@ -23,12 +23,15 @@ part_go() {
   local packages
   local failed=0
   read -ra packages <<<"${PKG:-./...}"
-  go vet ./... || return 1
+  # Every module of go.work; ./... means one module only.
+  local modules
+  mapfile -t modules < <(tools/setup/modules.sh)
+  go vet "${modules[@]/%//...}" || return 1
   if [[ ${packages[*]} == ./... ]]; then
     # The end-to-end stories use all cores by themselves. Beside other packages that need
     # the engine too, both wait so long for it that limits of the product are passed.
     go_tests ./cmd/nullops || failed=1
-    mapfile -t packages < <(go list ./... | grep -v '/cmd/nullops$')
+    mapfile -t packages < <(go list "${modules[@]/%//...}" | grep -v '/cmd/nullops$')
   fi
   # More at a time than there are cores: the engine's tests wait for containers.
   go_tests -parallel 4 "${packages[@]}" && ((failed == 0)) || return 1

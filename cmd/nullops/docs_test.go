@@ -189,7 +189,8 @@ func TestRoot_HoldsOnlyTheKnownParts(t *testing.T) {
 	known := []string{
 		"cmd", "controlplane", "agent", "ingress", "internal", "plugins", "pipeline", "migrations", "ui",
 		"deploy",
-		"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", "LICENSE", "docs", "tools",
+		"go.mod", "go.sum", "go.work", "go.work.sum", "Makefile", "README.md", "CONTRIBUTING.md",
+		"LICENSE", "docs", "tools",
 		"bin",
 	}
 	entries, err := fs.ReadDir(repository(t), ".")

@@ -17,8 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/servertest"
 	"github.com/nullops/nullops/plugins/keycloak/keycloaktest"
-	"github.com/nullops/nullops/plugins/s3-bucket/s3test"
 	"github.com/nullops/nullops/plugins/stdio/stdiotest"
 )
 
@@ -29,7 +29,7 @@ const serversPassword = "the-admins-own-password"
 type servers struct {
 	postgres, mariadb, redis, rabbit stdiotest.ServerAddress
 
-	s3       *s3test.Server
+	s3       *servertest.S3
 	keycloak *keycloaktest.Server
 }
 
@@ -38,7 +38,7 @@ type servers struct {
 func startServers(t *testing.T) *servers {
 	t.Helper()
 	host := machineAddress(t)
-	s := &servers{s3: s3test.New(t, host), keycloak: keycloaktest.NewOn(t, host)}
+	s := &servers{s3: servertest.NewS3(t, host), keycloak: keycloaktest.NewOn(t, host)}
 	s.keycloak.Clients["id-web"] = map[string]any{"id": "id-web", "clientId": "web",
 		"redirectUris": []any{"http://theirs/*"}, "webOrigins": []any{"+"}}
 	s.rabbit = stdiotest.RabbitMQ(t, host, serversPassword)
@@ -56,8 +56,8 @@ func pluginsLeaveNothing(t *testing.T, w *world) {
 	n := p.node("alpha")
 	p.admin.put(t, "/projects/all", object{"resources": object{"memory_mib": 512}}, nil)
 	for name, value := range map[string]string{"ADMIN": serversPassword,
-		"KEYCLOAK": keycloaktest.AdminPassword, "ACCESS": s3test.AccessKey,
-		"SECRET": s3test.SecretKey} {
+		"KEYCLOAK": keycloaktest.AdminPassword, "ACCESS": servertest.AccessKey,
+		"SECRET": servertest.SecretKey} {
 		p.admin.put(t, "/projects/all/secrets/"+name, object{"value": value}, nil)
 	}
 	stop := newStopper(t)
@@ -234,9 +234,7 @@ func (s *servers) fill(t *testing.T) {
 	s.ask(t, "mariadb", "CREATE TABLE all_42.kept AS SELECT 7 AS n")
 	s.ask(t, "redis", "MSET", "all:1", "kept", "all:2", "kept")
 	s.broker(t, http.MethodPut, "queues/all-42/orders", `{"durable":true}`)
-	if err := s.s3.Put(t.Context(), "all-42", "a folder/%2F?", "kept"); err != nil {
-		t.Fatal(err)
-	}
+	s.s3.Put("all-42", "a folder/%2F?", "kept")
 }
 
 // look lists everything that a plugin could leave in each of the servers.
@@ -258,11 +256,7 @@ func (s *servers) look(t *testing.T) map[string][]string {
 			all["rabbitmq"] = append(all["rabbitmq"], fmt.Sprintf("%s %+v", kind, thing))
 		}
 	}
-	buckets, err := s.s3.Buckets(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all["s3"] = buckets
+	all["s3"] = s.s3.Buckets()
 	s.keycloak.Lock()
 	defer s.keycloak.Unlock()
 	for name, things := range map[string]any{"keycloak's users": s.keycloak.Users,

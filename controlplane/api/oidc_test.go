@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -10,46 +9,31 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/oauth2-proxy/mockoidc"
-
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/internal/servertest"
 )
 
 // single is a control plane with an OpenID provider beside it.
 type single struct {
 	*world
-	provider *mockoidc.MockOIDC
+	provider *servertest.OIDC
 	config   *accounts.Provider
 	// meddle, a func(path string, form url.Values), changes what the provider sees.
 	meddle atomic.Value
 }
 
-func (s *single) meddling(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = r.ParseForm()
-		s.meddle.Load().(func(string, url.Values))(r.URL.Path, r.Form)
-		next.ServeHTTP(w, r)
-	})
-}
-
 // withProvider runs a real provider: discovery, keys, codes, PKCE, ID tokens.
 func withProvider(t *testing.T, change ...func(*accounts.OIDCConfig)) *single {
 	t.Helper()
-	m := must(mockoidc.NewServer(nil))(t)
-	s := &single{provider: m}
+	s := &single{}
 	s.meddle.Store(func(string, url.Values) {})
-	err := m.AddMiddleware(s.meddling)
-	if err == nil {
-		err = m.Start(must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t), nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = m.Shutdown() })
-	conf := accounts.OIDCConfig{Name: "Company", Issuer: m.Issuer(),
-		Client: m.ClientID, Secret: controlplane.NewPlain(m.ClientSecret),
+	s.provider = servertest.NewOIDC(t, func(path string, form url.Values) {
+		s.meddle.Load().(func(string, url.Values))(path, form)
+	})
+	conf := accounts.OIDCConfig{Name: "Company", Issuer: s.provider.Issuer,
+		Client: s.provider.ClientID, Secret: controlplane.NewPlain(s.provider.ClientSecret),
 		Scopes: []string{"profile", "email", "groups"}, Claim: "groups", Admins: "ops",
 		Teams: map[string]string{"qa-people": "team-reader", "devs": "team-full"}}
 	for _, f := range change {
@@ -92,7 +76,7 @@ func (s *single) visit(t *testing.T, c *http.Client, url string) (status int, bo
 
 // person signs in next; without groups the provider says that there are none.
 func (s *single) person(subject, name string, groups ...string) {
-	s.provider.QueueUser(claimUser{subject: subject, token: map[string]any{
+	s.provider.Queue(servertest.Person{Subject: subject, Token: map[string]any{
 		"preferred_username": name, "email": name + "@example.org", "email_verified": true,
 		"groups": append([]string{}, groups...)}})
 }

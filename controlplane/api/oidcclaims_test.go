@@ -1,47 +1,22 @@
 package api_test
 
 import (
-	"encoding/json"
 	"maps"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/golang-jwt/jwt/v5"
-	"github.com/oauth2-proxy/mockoidc"
-
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/internal/servertest"
 )
-
-// claimUser is a person about whom the provider says exactly these claims.
-type claimUser struct {
-	subject string
-	// token is what the ID token says, userinfo what the endpoint answers.
-	token, userinfo map[string]any
-}
-
-func (u claimUser) ID() string { return u.subject }
-
-func (u claimUser) Userinfo([]string) ([]byte, error) { return json.Marshal(u.userinfo) }
-
-func (u claimUser) Claims(_ []string, base *mockoidc.IDTokenClaims) (jwt.Claims, error) {
-	text, err := json.Marshal(base)
-	if err != nil {
-		return nil, err
-	}
-	all := jwt.MapClaims{}
-	err = json.Unmarshal(text, &all)
-	maps.Copy(all, u.token)
-	return all, err
-}
 
 // signInAs signs the person in through the provider and returns the status and
 // text of the last page, and what the API says about the person.
-func (s *single) signInAs(t *testing.T, u claimUser) (status int, page, me string) {
+func (s *single) signInAs(t *testing.T, u servertest.Person) (status int, page, me string) {
 	t.Helper()
-	s.provider.QueueUser(u)
+	s.provider.Queue(u)
 	c := s.browser(t, "")
 	status, page, _ = s.visit(t, c, s.server.URL+"/oidc/start")
 	_, me, _ = s.visit(t, c, s.server.URL+"/api/v1/me")
@@ -78,7 +53,7 @@ func TestOIDC_GroupClaimForms(t *testing.T) {
 				o.Claim, o.Separator = c.claim, c.separator
 			})
 			c.token["preferred_username"] = "ada"
-			status, page, me := s.signInAs(t, claimUser{subject: "sub-1", token: c.token})
+			status, page, me := s.signInAs(t, servertest.Person{Subject: "sub-1", Token: c.token})
 			if status != c.status || strings.Contains(me, `"role":"admin"`) != c.admin {
 				t.Errorf("status %d, want %d; admin must be %v: %s", status, c.status, c.admin, me)
 			}
@@ -122,7 +97,8 @@ func TestOIDC_ClaimsFromElsewhere(t *testing.T) {
 			s.expectSaved(s.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "mail",
 				Active: true, Role: controlplane.RoleUser, Address: "known@example.org",
 				Password: controlplane.NewPlain(password)}))
-			_, page, me := s.signInAs(t, claimUser{"sub-1", c.token, c.userinfo})
+			_, page, me := s.signInAs(t, servertest.Person{
+				Subject: "sub-1", Token: c.token, Userinfo: c.userinfo})
 			user, role, _ := strings.Cut(c.is, " ")
 			if !strings.Contains(me, `"name":"`+user+`"`) ||
 				!strings.Contains(me, `"role":"`+role+`"`) {
@@ -143,7 +119,7 @@ func TestOIDC_MissingGroupsKeepRoles(t *testing.T) {
 		token := map[string]any{"preferred_username": "ada", "email": address,
 			"email_verified": true}
 		maps.Copy(token, more)
-		_, _, me := s.signInAs(t, claimUser{subject: "sub-1", token: token})
+		_, _, me := s.signInAs(t, servertest.Person{Subject: "sub-1", Token: token})
 		return me
 	}
 	enter("ada@example.org", map[string]any{"groups": []any{"ops", "devs"}})
@@ -179,7 +155,7 @@ func TestOIDC_GroupChangesAreAudited(t *testing.T) {
 	s := withProvider(t)
 	root := s.token("root")
 	for _, groups := range [][]any{{"ops", "devs"}, {"ops", "devs"}, {"qa-people"}} {
-		s.signInAs(t, claimUser{subject: "sub-1", token: map[string]any{
+		s.signInAs(t, servertest.Person{Subject: "sub-1", Token: map[string]any{
 			"preferred_username": "ada", "groups": groups}})
 	}
 	const why = "single sign-on groups"

@@ -8,16 +8,16 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"github.com/nullops/nullops/plugins/s3-bucket/s3test"
+	"github.com/nullops/nullops/internal/servertest"
 	"github.com/nullops/nullops/plugins/stdio"
 	"github.com/nullops/nullops/plugins/stdio/stdiotest"
 )
 
-const accessKey, secretKey = s3test.AccessKey, s3test.SecretKey
+const accessKey, secretKey = servertest.AccessKey, servertest.SecretKey
 
 func newServer(t *testing.T) (address string, client *minio.Client) {
 	t.Helper()
-	server := s3test.New(t, "127.0.0.1")
+	server := servertest.NewS3(t, "127.0.0.1")
 	client, err := minio.New(strings.TrimPrefix(server.URL, "http://"), &minio.Options{
 		Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1"})
 	if err != nil {

@@ -144,7 +144,7 @@ func inPath(name string) string {
 // second time quick.
 func caddyBinary(ctx context.Context, root string) (string, error) {
 	path := filepath.Join(root, ".cache", "bin", "caddy")
-	_, err := runCommand(ctx, []string{"CGO_ENABLED=0", "GOFLAGS="}, "go", "build", "-C",
+	_, err := runCommand(ctx, []string{"CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off"}, "go", "build", "-C",
 		filepath.Join(root, "tools", "bench", "caddy"), "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w", "-o", path, "github.com/caddyserver/caddy/v2/cmd/caddy")
 	if err != nil {

@@ -37,7 +37,7 @@ build() { # NAME: into the shared cache, atomically
     [[ -x $shared/$1 ]] && exit 0
     echo "pins: building $1 (once for this pin; this can take minutes)" >&2
     # sqlc's SQL parser is C: it cannot be built without cgo.
-    CGO_ENABLED=1 GOFLAGS='' nice -n 10 go build -C "$root/tools" -trimpath -buildvcs=false \
+    CGO_ENABLED=1 GOFLAGS='' GOWORK=off nice -n 10 go build -C "$root/tools" -trimpath -buildvcs=false \
       -ldflags '-s -w' -o "$shared/.$1.$$" "$pkg" || { rm -f "$shared/.$1.$$"; exit 1; }
     mv "$shared/.$1.$$" "$shared/$1"
   ) 9>"$shared/.lock"

@@ -7,33 +7,81 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/traefik/paerser/file"
+	"github.com/BurntSushi/toml"
+	"github.com/traefik/paerser/parser"
 	"go.yaml.in/yaml/v3"
 )
 
 // readConfig fills settings from a YAML, JSON or TOML file. An unknown setting is
-// an error, also at the top, where paerser would pass over it.
+// an error, also at the top, where paerser would pass over it. paerser's own reader of
+// files is not used: it needs gopkg.in/yaml.v3, which nobody maintains.
 func readConfig(path string, s *Settings) error {
-	if filepath.Ext(path) != ".toml" {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return fmt.Errorf("config file: %w", err)
-		}
-		var top map[string]any
-		if err := yaml.Unmarshal(text, &top); err != nil {
-			return fmt.Errorf("config file %s: %w", path, err)
-		}
-		if unknown := unknownSettings(top); len(unknown) > 0 {
-			return fmt.Errorf("config file %s: there is no setting %s; see 'nullops help settings'",
-				path, strings.Join(unknown, ", "))
-		}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("config file: %w", err)
 	}
-	if err := file.Decode(path, s); err != nil {
+	var top map[string]any
+	switch extension := filepath.Ext(path); extension {
+	case ".toml":
+		err = toml.Unmarshal(text, &top)
+	case ".yml", ".yaml", ".json":
+		err = yaml.Unmarshal(text, &top)
+	default:
+		err = fmt.Errorf("its name must end in .yaml, .yml, .json or .toml, not %q", extension)
+	}
+	if err != nil {
+		return fmt.Errorf("config file %s: %w", path, err)
+	}
+	if unknown := unknownSettings(top); len(unknown) > 0 {
+		return fmt.Errorf("config file %s: there is no setting %s; see 'nullops help settings'",
+			path, strings.Join(unknown, ", "))
+	}
+	if err := fillSettings(top, s); err != nil {
 		return fmt.Errorf("config file %s: %w; see 'nullops help settings'", path, err)
 	}
 	return nil
+}
+
+func fillSettings(top map[string]any, s *Settings) error {
+	root, err := nodeOf(parser.DefaultRootName, top)
+	if err != nil || len(root.Children) == 0 {
+		return err
+	}
+	if err := parser.AddMetadata(s, root, parser.MetadataOpts{TagName: parser.TagFile}); err != nil {
+		return err
+	}
+	return parser.Fill(s, root, parser.FillerOpts{})
+}
+
+// nodeOf is a value of the file as paerser's tree has it. Settings are words, numbers and
+// true or false, in sections.
+func nodeOf(name string, value any) (*parser.Node, error) {
+	node := &parser.Node{Name: name}
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if value[key] == nil {
+				continue
+			}
+			child, err := nodeOf(key, value[key])
+			if err != nil {
+				return nil, err
+			}
+			node.Children = append(node.Children, child)
+		}
+	case string:
+		node.Value = value
+	case bool, int, int64, uint64:
+		node.Value = fmt.Sprint(value)
+	case float64:
+		node.Value = strconv.FormatFloat(value, 'f', -1, 64)
+	default:
+		return nil, fmt.Errorf("%s is neither a word, a number, true, false nor a section", name)
+	}
+	return node, nil
 }
 
 func unknownSettings(top map[string]any) (unknown []string) {
