@@ -17,7 +17,8 @@ const presentTime = 5 * time.Second
 
 // present is a pull request as its code host shows it when it is asked.
 type present struct {
-	closed bool
+	// Neither is set while GitLab merges: the request is locked.
+	closed, open bool
 	// commit and branch are its head's; empty if the host does not say.
 	commit, branch string
 	// at is the host's own time of this state; zero if it tells none.
@@ -66,7 +67,7 @@ func (p present) changes(x controlplane.Review) bool {
 		return false
 	}
 	if x.Want == controlplane.GoalGone {
-		return !x.EventAt.IsZero()
+		return p.open && !x.EventAt.IsZero()
 	}
 	return p.commit != "" && p.commit != x.Commit
 }
@@ -98,6 +99,7 @@ func (h codeHost) pullRequestState(ctx context.Context, x controlplane.Review) (
 		return now, fmt.Errorf("ask for the state: %w", err)
 	}
 	return present{closed: said.State == "closed" || said.State == "merged",
+		open:   said.State == "open" || said.State == "opened",
 		commit: clipText(cmp.Or(said.Head.SHA, said.SHA), 64),
 		branch: cmp.Or(said.Head.Ref, said.Branch), at: readTime(said.Updated)}, nil
 }

@@ -210,3 +210,38 @@ func TestApiOf_KnowsThePublicHosts(t *testing.T) {
 		}
 	}
 }
+
+// What the host shows changes a review if it is not older than the newest event: another commit of
+// an open pull request, or that a closed one is open. A locked one is neither open nor closed.
+func TestChanges_FollowsWhatIsNotOlder(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 10, 0, 1, 0, time.UTC)
+	x := controlplane.Review{Want: controlplane.GoalPresent, Commit: "a1", EventAt: at}
+	gone := x
+	gone.Want = controlplane.GoalGone
+	untimed := gone
+	untimed.EventAt = time.Time{}
+	open := func(commit string, at time.Time) present {
+		return present{open: true, commit: commit, at: at}
+	}
+	for name, c := range map[string]struct {
+		now  present
+		x    controlplane.Review
+		want bool
+	}{
+		"another commit in the same second": {open("a2", at), x, true},
+		"another commit later":              {open("a2", at.Add(time.Second)), x, true},
+		"a copy that is behind":             {open("a2", at.Add(-time.Second)), x, false},
+		"without a time":                    {open("a2", time.Time{}), x, false},
+		"the same commit":                   {open("a1", at), x, false},
+		"no commit":                         {open("", at), x, false},
+		"open after its close":              {open("a1", at), gone, true},
+		"open before its close":             {open("a1", at.Add(-time.Second)), gone, false},
+		"locked":                            {present{commit: "a1", at: at}, gone, false},
+		"a close without a time":            {open("a1", at), untimed, false},
+	} {
+		if got := c.now.changes(c.x); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -211,8 +211,16 @@ func cleanUp(ctx context.Context, root string) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	fmt.Printf("The data of the demo stays in %s.\n", root)
+	fmt.Println(describeData(root))
 	return nil
+}
+
+// describeData says what stays after the clean-up.
+func describeData(root string) string {
+	if _, err := os.Stat(root); errors.Is(err, os.ErrNotExist) {
+		return "There was no demo of this checkout: nothing is to be removed."
+	}
+	return fmt.Sprintf("The data of the demo stays in %s.", root)
 }
 
 func cleanDemo(ctx context.Context, dir string) error {

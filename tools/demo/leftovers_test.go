@@ -205,3 +205,18 @@ func TestNewProduct_RefusesASecondDemo(t *testing.T) {
 	}
 	_ = os.RemoveAll(second.shm)
 }
+
+// Without a demo there is nothing that stays, and no engine is needed to say so.
+func TestCleanUp_WithoutADemo(t *testing.T) {
+	t.Setenv("DOCKER_HOST", "unix:///nowhere.sock")
+	root := filepath.Join(t.TempDir(), ".nullops")
+	if err := cleanUp(t.Context(), root); err != nil {
+		t.Fatal(err)
+	}
+	if said := describeData(root); !strings.Contains(said, "no demo") {
+		t.Errorf("it says %q", said)
+	}
+	if _, err := os.Stat(root); !os.IsNotExist(err) {
+		t.Errorf("it made %s: %v", root, err)
+	}
+}

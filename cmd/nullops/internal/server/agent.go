@@ -77,7 +77,37 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err := tellSystemd("READY=1"); err != nil {
 		log.WarnContext(ctx, "systemd was not told that the agent listens", "error", err)
 	}
-	return a.Run(ctx)
+	err = a.Run(ctx)
+	logRunning(context.WithoutCancel(ctx), runtime.List, log)
+	return err
+}
+
+// countRunningWithin bounds the question at the end of an agent.
+const countRunningWithin = 3 * time.Second
+
+// logRunning says at the end of an agent what goes on without it: whoever ends it with Ctrl-C may
+// expect that everything ends.
+func logRunning(
+	ctx context.Context, list func(context.Context) ([]agent.Object, error), log *slog.Logger,
+) {
+	ctx, cancel := context.WithTimeout(ctx, countRunningWithin)
+	defer cancel()
+	all, err := list(ctx)
+	if err != nil {
+		return // without an engine nobody knows, and nothing can be done
+	}
+	services, deployments := 0, map[string]bool{}
+	for _, o := range all {
+		if o.Kind == agent.KindService {
+			services++
+			deployments[o.Deployment] = true
+		}
+	}
+	if services > 0 {
+		log.InfoContext(ctx, "the agent has ended, and the services of its deployments keep running; "+
+			"'nullops remove' removes a deployment while the agent runs",
+			"services", services, "deployments", len(deployments))
+	}
 }
 
 // tellSystemd sends sd_notify(3) messages if a unit of Type=notify started us, and
