@@ -81,7 +81,7 @@ func (d *Docker) startService(ctx context.Context, s agent.ServiceSpec) error {
 	}
 	spec.prepare = func(ctx context.Context) error { return d.makeMountPoints(ctx, s) }
 	if err := d.ensureRunning(ctx, spec, !changed); err != nil {
-		return explainStart(err, spec)
+		return explainStart(err, s)
 	}
 	return d.confirmRunFiles(s)
 }
