@@ -69,7 +69,7 @@ func TestCatalogue_IsNotRootAndLabelled(t *testing.T) {
 	}
 }
 
-// The applications of `make test-apps` are large: whoever does not ask for them does not build them.
+// The applications of `make test-apps` are large, so that nothing else builds them.
 func TestRecipes_ApplicationsAreApart(t *testing.T) {
 	root, err := findRoot()
 	if err != nil {
