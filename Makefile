@@ -92,6 +92,12 @@ test-crowd: build ## 200 deployments on one node: none reaches another, none lea
 	@NULLOPS_TEST_CROWD=200 tools/run services -- \
 		tools/run gotest -timeout 30m -run '^TestEndToEnd$$/^Crowd$$' ./cmd/nullops
 
+.PHONY: test-apps
+test-apps: build ## run WordPress with MariaDB through the product; the first time builds their images
+	@tools/run services -- bash -euc 'tools/run images push --applications \
+		--to "$$NULLOPS_TEST_REGISTRY" && tools/run gotest -timeout 30m -tags apps \
+		-run "^TestApplications" ./cmd/nullops'
+
 .PHONY: test-slow
 test-slow: build ## tell the browser stories that take minutes: a link down for one, every state of every page
 	@tools/run services --only docker,registry -- timeout --kill-after=60 40m \

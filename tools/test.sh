@@ -40,6 +40,7 @@ part_go() {
   # them are played here; and each bug that can be planted has to be found.
   go test -count=1 ./agent/sim || return 1
   go vet -tags planted ./agent/sim ./agent/engine || return 1
+  go vet -tags apps ./cmd/nullops || return 1 # which only make test-apps runs
   go test -count=1 -tags planted -run FindsPlantedBugs ./agent/sim || return 1
   # A few seconds each beyond the corpus: they read what others wrote.
   local package target

@@ -152,19 +152,28 @@ func writePoints(to *bytes.Buffer, points []mountPoint) error {
 
 // explainStart replaces the engine's words about a mount that does not fit into the image, which
 // name folders of the node.
-func explainStart(err error, s containerSpec) error {
+func explainStart(err error, s agent.ServiceSpec) error {
 	if err == nil || !isEngineAnswer(err) || !strings.Contains(err.Error(), "not a directory") {
 		return err
 	}
-	longest := ""
-	for _, m := range s.host.Mounts {
-		if strings.Contains(err.Error(), m.Target) && len(m.Target) > len(longest) {
-			longest = m.Target
+	field, longest := "", ""
+	add := func(name string, i int, p string) {
+		if strings.Contains(err.Error(), p) && len(p) > len(longest) {
+			field, longest = fmt.Sprintf("%s[%d].path", name, i), p
 		}
 	}
-	if longest == "" {
+	for i, f := range s.Files {
+		add("files", i, f.Path)
+	}
+	for i, v := range s.Volumes {
+		add("volumes", i, v.Path)
+	}
+	for i, t := range s.Tmpfs {
+		add("tmpfs", i, t.Path)
+	}
+	if field == "" {
 		return err
 	}
-	return fmt.Errorf("nothing can be mounted at %q: the image or the volume has a file where a "+
-		"folder is needed, or a folder where a file is needed; choose another path", longest)
+	return fmt.Errorf("%s: nothing can be mounted at %q: the image or a volume has a file where a "+
+		"folder is needed, or a folder where a file is needed; choose another path", field, longest)
 }

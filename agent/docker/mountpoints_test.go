@@ -60,7 +60,8 @@ func TestService_MountBelowAFileIsRefused(t *testing.T) {
 		s := r.service(r.deployment(), "web")
 		s.Files = []pipeline.File{{Path: path, Content: "x"}}
 		err := r.StartService(t.Context(), s)
-		if err == nil || !strings.Contains(err.Error(), `"`+path+`"`) ||
+		if err == nil || !strings.Contains(err.Error(), `files[0].path: `) ||
+			!strings.Contains(err.Error(), `"`+path+`"`) ||
 			!strings.Contains(err.Error(), "choose another path") ||
 			strings.Contains(err.Error(), "rootfs") || strings.Contains(err.Error(), r.runDir) {
 			t.Errorf("a file at %s: %v", path, err)

@@ -90,7 +90,7 @@ func (sv *services) startService(ctx context.Context, s agent.ServiceSpec) error
 	}
 	spec.prepare = func(ctx context.Context) error { return sv.volumes.makeMountPoints(ctx, s) }
 	if err := sv.ensureRunning(ctx, spec, !changed); err != nil {
-		return explainStart(err, spec)
+		return explainStart(err, s)
 	}
 	return sv.files.confirmRunFiles(s)
 }

@@ -40,7 +40,7 @@ func runBuild(ctx context.Context, o options, out io.Writer) error {
 
 // buildAll builds all images, or those --only asks for.
 func buildAll(ctx context.Context, o options, out io.Writer) ([]built, error) {
-	recipes, err := allRecipes(o.root)
+	recipes, err := listRecipes(o)
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +50,11 @@ func buildAll(ctx context.Context, o options, out io.Writer) ([]built, error) {
 	}
 	defer unlock()
 	b := builder{options: o, out: out, bases: map[string]packaging.Layer{}}
-	if _, err := os.Stat(o.nullops); err == nil {
+	switch _, err := os.Stat(o.nullops); {
+	case o.applications:
+	case err == nil:
 		recipes = append(recipes, agentRecipe())
-	} else if strings.HasPrefix(agentRecipe().repository, o.only) {
+	case strings.HasPrefix(agentRecipe().repository, o.only):
 		_, _ = fmt.Fprintf(out, "nullops/agent is left out: there is no %s\n", o.nullops)
 	}
 	recipes = selectRecipes(recipes, o.only)
@@ -68,6 +70,14 @@ func buildAll(ctx context.Context, o options, out io.Writer) ([]built, error) {
 		images = append(images, image)
 	}
 	return images, nil
+}
+
+// listRecipes lists those of this repository, or the applications of others.
+func listRecipes(o options) ([]recipe, error) {
+	if o.applications {
+		return applicationRecipes(o.root), nil
+	}
+	return allRecipes(o.root)
 }
 
 func selectRecipes(all []recipe, prefix string) []recipe {
@@ -169,6 +179,12 @@ func (r recipe) config() v1.Config {
 	for _, port := range r.ports {
 		c.ExposedPorts[port] = struct{}{}
 	}
+	if len(r.volumes) > 0 {
+		c.Volumes = map[string]struct{}{}
+	}
+	for _, path := range r.volumes {
+		c.Volumes[path] = struct{}{}
+	}
 	return c
 }
 
@@ -216,11 +232,15 @@ func (b builder) base(ctx context.Context, name string) (packaging.Layer, error)
 	case "postgres":
 		files, err = b.postgresBase(ctx)
 	case "python":
-		files, err = b.debianBase(ctx, name, pythonRoots())
+		files, err = b.debianBase(ctx, name, packageSet{roots: pythonRoots()})
 	case "shell":
-		files, err = b.debianBase(ctx, name, shellRoots())
+		files, err = b.debianBase(ctx, name, packageSet{roots: shellRoots()})
 	case "script":
-		files, err = b.debianBase(ctx, name, scriptRoots())
+		files, err = b.debianBase(ctx, name, packageSet{roots: scriptRoots()})
+	case "mariadb":
+		files, err = b.applicationBase(ctx, name, mariadbPackages())
+	case "wordpress":
+		files, err = b.applicationBase(ctx, name, wordpressPackages())
 	default:
 		files, err = packaging.StaticBase()
 	}

@@ -18,7 +18,7 @@ type recipe struct {
 	program, source string
 	// files are small extra files.
 	files []packaging.File
-	// base names a base layer: "static" or "postgres".
+	// base names a base layer, such as "static" or "postgres".
 	base       string
 	entrypoint []string
 	command    []string
@@ -26,6 +26,7 @@ type recipe struct {
 	env        []string
 	stopSignal string
 	ports      []string
+	volumes    []string
 	revision   string
 	branch     string
 	created    time.Time

@@ -30,7 +30,8 @@ func isUnwanted(name string) bool {
 	case "postgresql-common", "postgresql-client-common", "ssl-cert", "locales", "locales-all",
 		"libllvm14", "libz3-4", "debconf", "debconf-2.0", "cdebconf", "adduser", "perl",
 		"perl-base", "dpkg", "openssl", "libelogind0", "debianutils", "libpam-modules",
-		"sensible-utils", "libpam-modules-bin", "libpam-runtime", "coreutils", "libxslt1.1":
+		"sensible-utils", "libpam-modules-bin", "libpam-runtime", "coreutils", "libxslt1.1",
+		"ucf", "php-common", "psmisc":
 		return true
 	}
 	return strings.HasPrefix(name, "<")
@@ -48,10 +49,10 @@ func shellRoots() []string { return []string{"busybox-static"} }
 func scriptRoots() []string { return append(shellRoots(), "jq") }
 
 // debianBase is a file tree of Debian packages and all they need, for nobody.
-func (b builder) debianBase(ctx context.Context, name string, roots []string) (
+func (b builder) debianBase(ctx context.Context, name string, set packageSet) (
 	[]packaging.File, error,
 ) {
-	debs, err := b.packagesOf(ctx, name, roots)
+	debs, err := b.packagesOf(ctx, name, set)
 	if err != nil {
 		return nil, fmt.Errorf("get Debian's packages for %s: %w", name, err)
 	}
@@ -96,7 +97,7 @@ func busyboxTools() []string {
 // postgresBase is a file tree with a PostgreSQL server and what it links to,
 // unpacked from Debian packages.
 func (b builder) postgresBase(ctx context.Context) ([]packaging.File, error) {
-	debs, err := b.packagesOf(ctx, "", postgresRoots())
+	debs, err := b.packagesOf(ctx, "", packageSet{roots: postgresRoots()})
 	if err != nil {
 		return nil, fmt.Errorf("get Debian's PostgreSQL: %w", err)
 	}
@@ -126,7 +127,7 @@ func (b builder) postgresBase(ctx context.Context) ([]packaging.File, error) {
 
 // packagesOf returns the .deb files, downloaded once. The list is kept, so that later builds give
 // the same image until the cache is removed. No name is PostgreSQL's.
-func (b builder) packagesOf(ctx context.Context, name string, roots []string) ([]string, error) {
+func (b builder) packagesOf(ctx context.Context, name string, set packageSet) ([]string, error) {
 	dir, list := filepath.Join(b.cache, "debs"), filepath.Join(b.cache, "debs.json")
 	if name != "" {
 		dir, list = dir+"-"+name, filepath.Join(b.cache, "debs-"+name+".json")
@@ -141,7 +142,7 @@ func (b builder) packagesOf(ctx context.Context, name string, roots []string) ([
 		}
 	}
 	if b.packages == "" {
-		if err := downloadPackages(ctx, dir, roots); err != nil {
+		if err := downloadPackages(ctx, dir, set); err != nil {
 			return nil, err
 		}
 	}
@@ -166,11 +167,12 @@ func allThere(paths []string) bool {
 }
 
 // downloadPackages fetches the packages and all they need. apt checks signatures.
-func downloadPackages(ctx context.Context, dir string, roots []string) error {
-	names, err := resolveClosure(ctx, roots)
+func downloadPackages(ctx context.Context, dir string, set packageSet) error {
+	names, err := resolveClosure(ctx, set.roots)
 	if err != nil {
 		return err
 	}
+	names = append(names, set.alone...)
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
 		return err
 	}

@@ -69,6 +69,29 @@ func TestCatalogue_IsNotRootAndLabelled(t *testing.T) {
 	}
 }
 
+// The applications of `make test-apps` are large, so that nothing else builds them.
+func TestRecipes_ApplicationsAreApart(t *testing.T) {
+	root, err := findRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for applications, want := range map[bool]string{true: "mariadb wordpress", false: ""} {
+		recipes, err := listRecipes(options{root: root, applications: applications})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, r := range recipes {
+			if r.base == "mariadb" || r.base == "wordpress" {
+				found = append(found, r.repository)
+			}
+		}
+		if got := strings.Join(found, " "); got != want {
+			t.Errorf("with applications %v the recipes have %q, want %q", applications, got, want)
+		}
+	}
+}
+
 // What was pushed is still there after a restart, and is not pushed twice.
 func TestRegistry_RemembersAcrossRestarts(t *testing.T) {
 	images, data := buildInto(t, t.TempDir(), "plugins/wait-for"), t.TempDir()

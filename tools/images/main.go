@@ -34,15 +34,17 @@ func main() {
 }
 
 const usage = `use one of
-  images build [--cache DIR] [--only PREFIX]
-  images push  --to HOST:PORT [--cache DIR] [--only PREFIX]
+  images build [--cache DIR] [--only PREFIX] [--applications]
+  images push  --to HOST:PORT [--cache DIR] [--only PREFIX] [--applications]
   images serve --listen HOST:PORT [--data DIR]
-  images list`
+  images list  [--only PREFIX] [--applications]`
 
 // options are the flags of every subcommand.
 type options struct {
 	root, cache, only, to, listen, data, nullops string
 	packages                                     string
+	// applications means those of others instead of the images of this repository.
+	applications bool
 }
 
 func runImages(ctx context.Context, args []string, out io.Writer) error {
@@ -66,6 +68,8 @@ func runImages(ctx context.Context, args []string, out io.Writer) error {
 		"the program for the image nullops/agent; left out when it is not there")
 	flags.StringVar(&o.packages, "packages", "",
 		"folder with .deb files to use for shop/postgres instead of downloading them")
+	flags.BoolVar(&o.applications, "applications", false,
+		"instead of this repository's images: the applications of make test-apps")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -103,7 +107,7 @@ func findRoot() (string, error) {
 }
 
 func runList(o options, out io.Writer) error {
-	recipes, err := allRecipes(o.root)
+	recipes, err := listRecipes(o)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,8 @@ func main() {
 		serve(args[1], args[2])
 	case "echo":
 		sendBack(args[1])
+	case "stream":
+		serveStreams(args[1])
 	case "record":
 		record()
 	case "results":
@@ -58,6 +60,26 @@ func printEnv(name, code string) {
 	fmt.Println(value)
 	n, _ := strconv.Atoi(code)
 	os.Exit(n)
+}
+
+// serveStreams ends streams as gRPC services do, while the client's side is open: at once, or
+// below /message after a message. It speaks HTTP/1.1, and HTTP/2 without TLS.
+func serveStreams(port string) {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		flush := http.NewResponseController(w)
+		_ = flush.EnableFullDuplex() // HTTP/2 is, and HTTP/1.1 would read the body first
+		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+		if r.URL.Path == "/message" {
+			_, _ = io.WriteString(w, "message")
+			_ = flush.Flush()
+		}
+		w.Header().Set(http.TrailerPrefix+"Grpc-Status", "16")
+	}
+	server := &http.Server{Addr: ":" + port, Handler: http.HandlerFunc(handler), Protocols: protocols}
+	must(server.ListenAndServe())
 }
 
 // leaveResults leaves the files of a test suite, and what only looks like them.
