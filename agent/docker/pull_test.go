@@ -172,7 +172,7 @@ func TestPull(t *testing.T) {
 	r.expectNoSecret(canary)
 }
 
-// Two teams, one private image (threats.md, T41): that it is on the node does not
+// Two teams, one private image (docs/threats.md, T41): that it is on the node does not
 // let those have it whom the registry would refuse.
 //
 // threat: T41

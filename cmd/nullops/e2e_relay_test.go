@@ -26,7 +26,7 @@ func bridgeSocket(address, socket string) {
 	}
 }
 
-// dialInside returns bridgeSocket the other way round: connections to the unix socket are passed on
+// dialInside is bridgeSocket the other way round: connections to the unix socket are passed on
 // to the address in this network namespace.
 func dialInside(socket, address string) {
 	l, err := net.Listen("unix", socket)
