@@ -80,8 +80,9 @@ func (l LostObjects) IsEmpty() bool {
 // lostSuspects are when something was first seen without its container.
 type lostSuspects map[string]time.Time
 
-// FindLost looks below the engine's API. It returns what has been lost for a while,
-// as far as this process has seen, and ErrProcessesHidden where it cannot look.
+// FindLost looks for processes, interfaces and mounts in the kernel, without the engine's API. It
+// returns those that were lost in every call since LostAfter, and ErrProcessesHidden if the
+// machine's processes cannot be seen.
 func (d *Docker) FindLost(ctx context.Context) (LostObjects, error) {
 	seen, err := d.lookForLost(ctx)
 	if err != nil {
@@ -107,7 +108,8 @@ func (d *Docker) FindLost(ctx context.Context) (LostObjects, error) {
 	return seen, nil
 }
 
-// FindLostTwice is FindLost for a process that has just begun: it looks twice.
+// FindLostTwice is FindLost for a process that has just started, such as a command: it looks, waits
+// for LostAfter and looks again.
 func (d *Docker) FindLostTwice(ctx context.Context) (LostObjects, error) {
 	found, err := d.FindLost(ctx)
 	d.lost.Lock()
@@ -122,7 +124,8 @@ func (d *Docker) FindLostTwice(ctx context.Context) (LostObjects, error) {
 	return d.FindLost(ctx)
 }
 
-// lookForLost looks once.
+// lookForLost returns everything that is lost now, also what the engine is still starting or
+// ending.
 func (d *Docker) lookForLost(ctx context.Context) (l LostObjects, err error) {
 	l = LostObjects{Containers: []LostContainer{}, Links: []LostLink{}, Mounts: []LostMount{}}
 	if _, err := d.api.Ping(ctx, client.PingOptions{}); err != nil {
