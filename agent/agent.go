@@ -90,13 +90,13 @@ func New(c Config, r Runtime) (*Agent, error) {
 		c.InventoryEvery = time.Minute
 	}
 	if c.ProbeEvery == 0 {
-		c.ProbeEvery = 10 * time.Minute // threats.md, T26
+		c.ProbeEvery = 10 * time.Minute // docs/threats.md, T26
 	}
 	if c.CollectEvery <= 0 {
 		c.CollectEvery = time.Minute
 	}
 	if c.DiskPatience <= 0 {
-		c.DiskPatience = time.Minute // faults.md, F24
+		c.DiskPatience = time.Minute // docs/faults.md, F24
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -27,9 +27,9 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
-// maker is a plugin that returns a connection string, and complains on stderr
+// runMaker behaves as a plugin that returns a connection string, and complains on stderr
 // with the password in it.
-func maker(_ context.Context, p agent.PluginSpec, stdin []byte, line func(string),
+func runMaker(_ context.Context, p agent.PluginSpec, stdin []byte, line func(string),
 ) agent.PluginResult {
 	var r stdio.Request
 	if err := json.Unmarshal(stdin, &r); err != nil {
@@ -59,7 +59,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func objects(t *testing.T, r *dummy.Runtime) []string {
+func listObjects(t *testing.T, r *dummy.Runtime) []string {
 	t.Helper()
 	all, err := r.List(t.Context())
 	if err != nil {
@@ -74,14 +74,14 @@ func objects(t *testing.T, r *dummy.Runtime) []string {
 
 func TestAgent_RunsRemovesAndLeavesNothing(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
 	dir := t.TempDir()
 	n := p.boot(dir, r, nil)
 	s := n.connect()
 	if p.asked != 0 {
 		t.Error("secrets were fetched before anything was to be run")
 	}
-	p.want(s, shop("d1"))
+	p.want(s, shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	checkSecretsStayHidden(t, p, dir)
 	web, _ := r.Service("d1", "web")
@@ -99,7 +99,7 @@ func TestAgent_RunsRemovesAndLeavesNothing(t *testing.T) {
 		t.Errorf("ran %v, want %v", got, want)
 	}
 	// promise: N-152
-	if left := objects(t, r); len(left) > 0 {
+	if left := listObjects(t, r); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
 }
@@ -161,10 +161,10 @@ func checkSecretsStayHidden(t *testing.T, p *plane, dir string) {
 
 func TestAgent_SecretsAreFetchedOnlyWhenARunNeedsThem(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
 	s := p.boot(t.TempDir(), r, nil).connect()
 	p.silent = true
-	p.want(s, shop("d1"))
+	p.want(s, shopGoal("d1"))
 	p.until("the question", func() bool { return p.asked > 0 })
 	// promise: N-115
 	if got := r.OperationLog(); len(got) > 0 {
@@ -177,7 +177,7 @@ func TestAgent_RollsBackWithoutControlPlane(t *testing.T) {
 	p := newPlane(t)
 	cut := make(chan struct{})
 	gone := make(chan struct{})
-	k := dummy.Hooks{Plugin: maker}
+	k := dummy.Hooks{Plugin: runMaker}
 	k.Health = func(s agent.ServiceSpec) agent.ProbeResult {
 		if s.Step == "web" {
 			select {
@@ -193,7 +193,7 @@ func TestAgent_RollsBackWithoutControlPlane(t *testing.T) {
 	r := dummy.New(k)
 	n := p.boot(t.TempDir(), r, nil)
 	s := n.connect()
-	goal := shop("d1")
+	goal := shopGoal("d1")
 	for i := range goal.Pipeline.Steps {
 		if web := goal.Pipeline.Steps[i].Service; web != nil {
 			web.Restart = pipeline.RestartNever
@@ -204,7 +204,7 @@ func TestAgent_RollsBackWithoutControlPlane(t *testing.T) {
 	_ = s.Close(wire.CodeGone, "the cable is cut")
 	close(gone)
 	// promise: N-094
-	eventually(t, "an empty engine", func() bool { return len(objects(t, r)) == 0 })
+	eventually(t, "an empty engine", func() bool { return len(listObjects(t, r)) == 0 })
 	n.connect()
 	p.untilPhase("d1", wire.PhaseFailed)
 	want := []string{"start db", "create make", "start web", "delete make"}
@@ -231,9 +231,9 @@ func checkContiguous(t *testing.T, p *plane) {
 
 func TestAgent_TunnelReachesDeclaredPortsOnly(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
 	n := p.boot(t.TempDir(), r, nil)
-	p.want(n.connect(), shop("d1"))
+	p.want(n.connect(), shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	open := func(target wire.Target) (io.ReadWriteCloser, error) {
 		conn, err := n.dial(t.Context())
@@ -267,7 +267,7 @@ func TestAgent_TunnelReachesDeclaredPortsOnly(t *testing.T) {
 // The refusal explains that a service listens on loopback only.
 func TestAgent_TunnelSaysThatAServiceListensOnLoopback(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker, Fail: func(op, subject string) error {
+	r := dummy.New(dummy.Hooks{Plugin: runMaker, Fail: func(op, subject string) error {
 		if op != "dial" {
 			return nil
 		}
@@ -275,7 +275,7 @@ func TestAgent_TunnelSaysThatAServiceListensOnLoopback(t *testing.T) {
 			Addresses: wire.ListenAddrs{netip.MustParseAddrPort("127.0.0.1:80")}})
 	}})
 	n := p.boot(t.TempDir(), r, nil)
-	p.want(n.connect(), shop("d1"))
+	p.want(n.connect(), shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	conn, err := n.dial(t.Context())
 	if err != nil {
@@ -293,9 +293,9 @@ func TestAgent_TunnelSaysThatAServiceListensOnLoopback(t *testing.T) {
 
 func TestAgent_StreamsServiceLogsMasked(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
 	n := p.boot(t.TempDir(), r, nil)
-	p.want(n.connect(), shop("d1"))
+	p.want(n.connect(), shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	r.AppendLog("d1", "web", "using "+password)
 	client := &http.Client{Transport: wire.NewTransport(
@@ -319,10 +319,10 @@ func TestAgent_ServiceHasNoLogYet(t *testing.T) {
 	r := dummy.New(dummy.Hooks{Plugin: func(ctx context.Context, spec agent.PluginSpec, in []byte,
 		line func(string)) agent.PluginResult {
 		<-hold
-		return maker(ctx, spec, in, line)
+		return runMaker(ctx, spec, in, line)
 	}})
 	n := p.boot(t.TempDir(), r, nil)
-	p.want(n.connect(), shop("d1"))
+	p.want(n.connect(), shopGoal("d1"))
 	client := &http.Client{Transport: wire.NewTransport(
 		func(ctx context.Context) (net.Conn, error) { return n.dial(ctx) })}
 	p.until("the answer", func() bool {
@@ -337,8 +337,8 @@ func TestAgent_ServiceHasNoLogYet(t *testing.T) {
 
 func TestAgent_RestartsAServiceThatEnds(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker})
-	p.want(p.boot(t.TempDir(), r, nil).connect(), shop("d1"))
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
+	p.want(p.boot(t.TempDir(), r, nil).connect(), shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	r.CrashService("d1", "web", 1)
 	p.until("the restart", func() bool {
@@ -362,17 +362,17 @@ func TestAgent_RestartsAServiceThatEnds(t *testing.T) {
 
 func TestAgent_RemovesWhatHasNoGoal(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
 	if err := r.Prepare(t.Context(), "zombie"); err != nil {
 		t.Fatal(err)
 	}
 	n := p.boot(t.TempDir(), r, nil)
-	if len(objects(t, r)) == 0 {
+	if len(listObjects(t, r)) == 0 {
 		t.Error("removed before the control plane said what should be")
 	}
 	n.connect()
 	// promise: N-153
-	eventually(t, "an empty engine", func() bool { return len(objects(t, r)) == 0 })
+	eventually(t, "an empty engine", func() bool { return len(listObjects(t, r)) == 0 })
 }
 
 // A failed listing proves nothing: nothing is stopped or removed because of it.
@@ -380,9 +380,9 @@ func TestAgent_RemovesWhatHasNoGoal(t *testing.T) {
 // fault: F38
 func TestAgent_ConcludesNothingFromAFailedListing(t *testing.T) {
 	p := newPlane(t)
-	k := dummy.Hooks{Plugin: maker}
+	k := dummy.Hooks{Plugin: runMaker}
 	r := dummy.New(k)
-	p.want(p.boot(t.TempDir(), r, nil).connect(), shop("d1"))
+	p.want(p.boot(t.TempDir(), r, nil).connect(), shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	before := r.OperationLog()
 	failed := make(chan struct{}, 100)
@@ -400,11 +400,11 @@ func TestAgent_ConcludesNothingFromAFailedListing(t *testing.T) {
 	for range 2 {
 		<-failed
 	}
-	r.SetHooks(dummy.Hooks{Plugin: maker})
+	r.SetHooks(dummy.Hooks{Plugin: runMaker})
 	if after := r.OperationLog(); !slices.Equal(before, after) {
 		t.Errorf("did %v", after[len(before):])
 	}
-	if len(objects(t, r)) == 0 {
+	if len(listObjects(t, r)) == 0 {
 		t.Error("everything was removed")
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// asking is the shop with a question between its plugin and web.
-func asking(deployment, prompt string) wire.Goal {
-	g := shop(deployment)
+// approvalGoal returns the shop with a question between its plugin and web.
+func approvalGoal(deployment, prompt string) wire.Goal {
+	g := shopGoal(deployment)
 	g.Pipeline.Steps = append(g.Pipeline.Steps, pipeline.Step{Key: "ask",
 		Needs: []pipeline.StepKey{"make"}, Approval: &pipeline.ApprovalStep{Prompt: prompt,
 			Fields: []pipeline.ApprovalField{{Name: "size", Type: pipeline.FieldNumber}}}})
@@ -47,8 +47,9 @@ func (p *plane) untilStep(deployment string, key pipeline.StepKey,
 func TestAgent_WaitsForAnAnswerThroughARestart(t *testing.T) {
 	p := newPlane(t)
 	dir := t.TempDir()
-	n := p.boot(dir, dummy.New(dummy.Hooks{Plugin: maker}), nil)
-	g := asking("d1", "Made ${{ steps.make.outputs.count }} rows on ${{ services.db.host }}; go on?")
+	n := p.boot(dir, dummy.New(dummy.Hooks{Plugin: runMaker}), nil)
+	g := approvalGoal("d1",
+		"Made ${{ steps.make.outputs.count }} rows on ${{ services.db.host }}; go on?")
 	p.want(n.connect(), g)
 	asked := p.untilStep("d1", "ask", pipeline.StepWaiting)
 	if asked.Message != "Made 3 rows on db; go on?" ||
@@ -56,7 +57,7 @@ func TestAgent_WaitsForAnAnswerThroughARestart(t *testing.T) {
 		t.Errorf("asked %q until %s", asked.Message, asked.Deadline)
 	}
 	n.stop()
-	r := dummy.New(dummy.Hooks{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
 	n = p.boot(dir, r, nil)
 	s := n.connect()
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -81,9 +82,9 @@ func TestAgent_WaitsForAnAnswerThroughARestart(t *testing.T) {
 // in a question.
 func TestAgent_PutsNoSecretIntoAQuestion(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
 	n := p.boot(t.TempDir(), r, nil)
-	p.want(n.connect(), asking("d1", "Use ${{ steps.make.outputs.url }}?"))
+	p.want(n.connect(), approvalGoal("d1", "Use ${{ steps.make.outputs.url }}?"))
 	p.untilPhase("d1", wire.PhaseFailed)
 	failed := p.untilStep("d1", "ask", pipeline.StepFailed)
 	if failed.Code != agent.CodeUnresolved || strings.Contains(failed.Message, password) {
@@ -102,7 +103,7 @@ func TestAgent_ReportsMetadata(t *testing.T) {
 		return agent.PluginResult{Stdout: []byte(`{"success":true,"outputs":{"url":"x"},` +
 			`"metadata":[{"name":"rows","value":3},{"name":"key","value":"` + password + `"}]}`)}
 	}}), nil)
-	p.want(n.connect(), shop("d1"))
+	p.want(n.connect(), shopGoal("d1"))
 	made := p.untilStep("d1", "make", pipeline.StepDone)
 	want := []wire.Metadatum{{Name: "rows", Value: "3"}, {Name: "key", Value: "[secret]"}}
 	if !slices.Equal(made.Metadata, want) {

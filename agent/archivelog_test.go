@@ -13,13 +13,13 @@ import (
 // times at which it was written, and each line once.
 func TestAgent_RemovedServiceLeavesItsLog(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
 	n := p.boot(t.TempDir(), r, nil)
 	s := n.connect()
-	p.want(s, shop("d1"))
+	p.want(s, shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	r.AppendLog("d1", "db", "signed in with "+password)
-	gone := shop("d1")
+	gone := shopGoal("d1")
 	gone.Want, gone.Generation = wire.WantGone, 2
 	p.want(s, gone)
 	p.untilPhase("d1", wire.PhaseRemoved)

@@ -51,8 +51,8 @@ func newBundle(
 	return b
 }
 
-// makeMasker knows the secrets, and what the functions of the pipeline's
-// references make of them: lower cannot be undone in a log.
+// makeMasker returns a masker for the secrets and for what the functions of the pipeline's
+// references make of them: the lower-case form of a secret must be masked too.
 func (b *bundle) makeMasker() *mask.Masker {
 	secrets, values := b.secretTexts(), slices.Collect(maps.Values(b.values))
 	if b.goal == nil {
@@ -145,7 +145,7 @@ func (b *bundle) maskOutputs(out stepOutputs) map[string]any {
 	return shown
 }
 
-// maskMetadata is what people may read of a plugin's metadata.
+// maskMetadata returns a plugin's metadata with all secrets masked.
 func (b *bundle) maskMetadata(all []wire.Metadatum) []wire.Metadatum {
 	var shown []wire.Metadatum
 	for _, m := range all {

@@ -50,7 +50,7 @@ func TestAgent_ChecksWhatPluginsMade(t *testing.T) {
 	r := dummy.New(dummy.Hooks{Plugin: func(ctx context.Context, spec agent.PluginSpec,
 		stdin []byte, line func(string)) agent.PluginResult {
 		if spec.Action != "check" {
-			return maker(ctx, spec, stdin, line)
+			return runMaker(ctx, spec, stdin, line)
 		}
 		line("looking with " + password)
 		gone := <-broken
@@ -66,7 +66,7 @@ func TestAgent_ChecksWhatPluginsMade(t *testing.T) {
 	}})
 	n := p.boot(t.TempDir(), r, nil)
 	s := n.connect()
-	goal := shop("d1")
+	goal := shopGoal("d1")
 	c := *goal.Pipeline.Steps[1].Plugin.Component
 	c.Actions = []string{"create", "check", "delete"}
 	goal.Pipeline.Steps[1].Plugin.Component = &c

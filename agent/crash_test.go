@@ -66,7 +66,7 @@ func TestAgent_SurvivesDeathAtEveryPlace(t *testing.T) {
 // dieAt reports whether the agent lived longer than k visits.
 func dieAt(t *testing.T, k int64) bool {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
 	dir := t.TempDir()
 	g := &guillotine{at: k, fell: make(chan struct{})}
 	n := p.boot(dir, r, g.hit)
@@ -75,7 +75,7 @@ func dieAt(t *testing.T, k int64) bool {
 	if err != nil && !g.dead.Load() {
 		t.Fatal(err)
 	}
-	p.want(s, shop("d1"))
+	p.want(s, shopGoal("d1"))
 	lived := waitFor(p, g.fell, "d1", wire.PhaseReady)
 	if lived {
 		p.want(s, goneGoal("d1"))
@@ -94,7 +94,7 @@ func dieAt(t *testing.T, k int64) bool {
 	p.want(s, goneGoal("d1"))
 	p.untilPhase("d1", wire.PhaseRemoved)
 	// promise: N-150
-	if left := objects(t, r); len(left) > 0 {
+	if left := listObjects(t, r); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
 	checkContiguous(t, p)
@@ -140,14 +140,14 @@ func checkOnce(t *testing.T, r *dummy.Runtime) {
 // back, and no plugin runs again.
 func TestAgent_ComesBackWithoutItsJournal(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, dir string){
-		"deleted": remove, "flipped": flip, "emptied": empty, "no state": wipe,
+		"deleted": removeFiles, "flipped": flipBit, "emptied": emptyFiles, "no state": wipeState,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlane(t)
-			r := dummy.New(dummy.Hooks{Plugin: maker})
+			r := dummy.New(dummy.Hooks{Plugin: runMaker})
 			dir := t.TempDir()
 			n := p.boot(dir, r, nil)
-			p.want(n.connect(), shop("d1"))
+			p.want(n.connect(), shopGoal("d1"))
 			p.untilPhase("d1", wire.PhaseReady)
 			n.stop()
 			damage(t, dir)
@@ -156,7 +156,7 @@ func TestAgent_ComesBackWithoutItsJournal(t *testing.T) {
 				// As fleet does when an agent counts lower than the database.
 				p.update(func() { p.last = 0 })
 			}
-			ready := shop("d1")
+			ready := shopGoal("d1")
 			ready.Ready = true
 			p.want(nil, ready)
 			n = p.boot(dir, r, nil)
@@ -172,8 +172,8 @@ func TestAgent_ComesBackWithoutItsJournal(t *testing.T) {
 			}
 			p.want(s, goneGoal("d1"))
 			p.untilPhase("d1", wire.PhaseRemoved)
-			if !slices.Contains(r.OperationLog(), "delete make") || len(objects(t, r)) > 0 {
-				t.Errorf("ran %v, left %v", r.OperationLog(), objects(t, r))
+			if !slices.Contains(r.OperationLog(), "delete make") || len(listObjects(t, r)) > 0 {
+				t.Errorf("ran %v, left %v", r.OperationLog(), listObjects(t, r))
 			}
 		})
 	}
@@ -182,7 +182,7 @@ func TestAgent_ComesBackWithoutItsJournal(t *testing.T) {
 // The journal is lost while a plugin runs that may not run twice. Whether the run continues to be
 // wanted or not, it does not run again, and what it did is undone.
 func TestAgent_UndoesWhatItForgot(t *testing.T) {
-	begun := shop("d1")
+	begun := shopGoal("d1")
 	begun.Begun = true
 	for name, c := range map[string]struct {
 		goal wire.Goal
@@ -197,25 +197,25 @@ func TestAgent_UndoesWhatItForgot(t *testing.T) {
 					line("half done")
 					<-ctx.Done()
 				}
-				return maker(ctx, s, stdin, line)
+				return runMaker(ctx, s, stdin, line)
 			}})
 			n := p.boot(dir, r, nil)
-			p.want(n.connect(), shop("d1"))
+			p.want(n.connect(), shopGoal("d1"))
 			p.until("half of the plugin's work", func() bool {
 				return len(p.lines) > 0 && slices.ContainsFunc(p.events, func(e wire.Event) bool {
 					return e.Step == "make" && e.Status == pipeline.StepRunning
 				})
 			})
 			n.stop()
-			remove(t, dir)
+			removeFiles(t, dir)
 			p.want(nil, c.goal)
 			n = p.boot(dir, r, nil)
 			s := n.connect()
 			p.untilPhase("d1", c.end)
 			// promise: N-160
 			checkOnce(t, r)
-			if !slices.Contains(r.OperationLog(), "delete make") || len(objects(t, r)) > 0 {
-				t.Errorf("ran %v, left %v", r.OperationLog(), objects(t, r))
+			if !slices.Contains(r.OperationLog(), "delete make") || len(listObjects(t, r)) > 0 {
+				t.Errorf("ran %v, left %v", r.OperationLog(), listObjects(t, r))
 			}
 			if c.end == wire.PhaseFailed && !strings.Contains(p.story(), engine.CodeMemoryLost) {
 				t.Errorf("the run's end has no reason: %s", p.story())
@@ -229,10 +229,10 @@ func TestAgent_UndoesWhatItForgot(t *testing.T) {
 // An agent that was away resends what the control plane has lost.
 func TestAgent_ResendsToARestoredControlPlane(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
 	n := p.boot(t.TempDir(), r, nil)
 	s := n.connect()
-	p.want(s, shop("d1"))
+	p.want(s, shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	_ = s.Close(wire.CodeGone, "restored from a backup")
 	var lost []wire.Event

@@ -12,20 +12,20 @@ import (
 
 func journalOf(dir string) string { return filepath.Join(dir, "journal") }
 
-func remove(t *testing.T, dir string) {
+func removeFiles(t *testing.T, dir string) {
 	if err := os.Remove(journalOf(dir)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func empty(t *testing.T, dir string) {
+func emptyFiles(t *testing.T, dir string) {
 	if err := os.Truncate(journalOf(dir), 0); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// flip turns one bit in the middle.
-func flip(t *testing.T, dir string) {
+// flipBit turns one bit in the middle.
+func flipBit(t *testing.T, dir string) {
 	data, err := os.ReadFile(journalOf(dir))
 	if err != nil {
 		t.Fatal(err)
@@ -36,9 +36,9 @@ func flip(t *testing.T, dir string) {
 	}
 }
 
-// wipe takes the state too, but not the certificate.
-func wipe(t *testing.T, dir string) {
-	remove(t, dir)
+// wipeState takes the state too, but not the certificate.
+func wipeState(t *testing.T, dir string) {
+	removeFiles(t, dir)
 	if err := os.Remove(filepath.Join(dir, "state.json")); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestAgent_EndsWhenItsDiskHangs(t *testing.T) {
 				<-free
 			}
 			return nil
-		}}, dummy.New(dummy.Hooks{Plugin: maker}))
+		}}, dummy.New(dummy.Hooks{Plugin: runMaker}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestAgent_EndsWhenItsDiskHangs(t *testing.T) {
 	go func() { n.done <- a.Run(t.Context()) }()
 	s := n.connect()
 	armed.Store(true)
-	p.want(s, shop("d1"))
+	p.want(s, shopGoal("d1"))
 	select {
 	case <-hangs:
 	case <-time.After(time.Minute):

@@ -23,12 +23,12 @@ func (n *node) dialAt(epoch uint64) (*wire.ProvenConn, error) {
 // threat: T50
 func TestSession_StaleEpochCommandsNothing(t *testing.T) {
 	t.Parallel()
-	p, dir, runtime := newPlane(t), t.TempDir(), dummy.New(dummy.Hooks{Plugin: maker})
+	p, dir, runtime := newPlane(t), t.TempDir(), dummy.New(dummy.Hooks{Plugin: runMaker})
 	n := p.boot(dir, runtime, nil)
 	s := n.connect()
-	p.want(s, shop("a"))
+	p.want(s, shopGoal("a"))
 	p.untilPhase("a", wire.PhaseReady)
-	before := objects(t, runtime)
+	before := listObjects(t, runtime)
 	newer, err := n.dialAt(2)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestSession_StaleEpochCommandsNothing(t *testing.T) {
 	if !ok || len(w.Deployments) != 1 || w.Deployments[0].Phase != wire.PhaseReady {
 		t.Errorf("the new control plane is greeted with %+v", said)
 	}
-	if after := objects(t, runtime); len(after) != len(before) {
+	if after := listObjects(t, runtime); len(after) != len(before) {
 		t.Errorf("a refused command changed what runs: %v, was %v", after, before)
 	}
 }

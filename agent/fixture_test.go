@@ -33,15 +33,15 @@ func liveHalf(t *testing.T, dir string) *plane {
 			close(hanging)
 			<-ctx.Done()
 		}
-		return maker(ctx, s, stdin, line)
+		return runMaker(ctx, s, stdin, line)
 	}})
 	n := p.boot(dir, r, nil)
 	s := n.connect()
-	p.want(s, shop("d1"))
+	p.want(s, shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
-	p.want(s, shop("d2"))
+	p.want(s, shopGoal("d2"))
 	p.untilPhase("d2", wire.PhaseFailed)
-	p.want(s, shop("d3"))
+	p.want(s, shopGoal("d3"))
 	<-hanging
 	n.stop()
 	return p
@@ -67,9 +67,9 @@ func TestNew_OpensJournalsOfEveryFormat(t *testing.T) {
 			copyFile(t, filepath.Join(folder, "journal"), filepath.Join(dir, "journal"))
 			p := newPlane(t)
 			for _, id := range []string{"d1", "d2", "d3"} {
-				p.want(nil, shop(id))
+				p.want(nil, shopGoal(id))
 			}
-			r := dummy.New(dummy.Hooks{Plugin: maker})
+			r := dummy.New(dummy.Hooks{Plugin: runMaker})
 			n := p.boot(dir, r, nil)
 			s := n.connect()
 			p.until("the welcome", func() bool { return len(p.welcome.Deployments) > 0 })

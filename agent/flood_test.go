@@ -50,16 +50,16 @@ func TestAgent_FloodsDelayNothing(t *testing.T) {
 			close(flooding)
 			flood(ctx, ended, &lines, line)
 		}
-		return maker(ctx, s, stdin, line)
+		return runMaker(ctx, s, stdin, line)
 	}})}
 	n := p.boot(t.TempDir(), r, nil)
 	s, logs := n.quiet(t)
-	p.want(s, shop("d0"))
+	p.want(s, shopGoal("d0"))
 	p.untilPhase("d0", wire.PhaseReady)
 	for range 3 {
 		n.openLog(t, "d0")
 	}
-	p.want(s, shop("d1"))
+	p.want(s, shopGoal("d1"))
 	<-flooding
 	eventually(t, "more than the ring can hold", func() bool { return lines.Load() > 3*4096 })
 	seen := 0
@@ -71,10 +71,10 @@ func TestAgent_FloodsDelayNothing(t *testing.T) {
 		}
 		return seen > 5
 	})
-	p.want(s, shop("d2"))
+	p.want(s, shopGoal("d2"))
 	p.untilPhase("d2", wire.PhaseReady)
 	// Now a reader connects.
-	missing, bytes := markers(t, logs, "run-d1")
+	missing, bytes := countMarkers(t, logs, "run-d1")
 	if missing == 0 || bytes == 0 {
 		t.Errorf("%d lines are told to be missing, %d bytes came", missing, bytes)
 	}
@@ -132,9 +132,9 @@ func (n *node) openLog(t *testing.T, deployment string) {
 	t.Cleanup(func() { _ = answer.Body.Close() })
 }
 
-// markers reads some batches of a run's log. Numbers show each line that is left
+// countMarkers reads some batches of a run's log. Numbers show each line that is left
 // out, and lines say how many there are before them.
-func markers(t *testing.T, logs *wire.Session, run string) (missing int64, bytes int) {
+func countMarkers(t *testing.T, logs *wire.Session, run string) (missing int64, bytes int) {
 	t.Helper()
 	var last int64
 	for range 8 {
@@ -173,12 +173,12 @@ func TestAgent_FullLogSaysSo(t *testing.T) {
 	p := newPlane(t)
 	r := dummy.New(dummy.Hooks{Plugin: func(ctx context.Context, s agent.PluginSpec, stdin []byte,
 		line func(string)) agent.PluginResult {
-		result := maker(ctx, s, stdin, line)
+		result := runMaker(ctx, s, stdin, line)
 		result.Dropped = 5000
 		return result
 	}})
 	n := p.boot(t.TempDir(), r, nil)
-	p.want(n.connect(), shop("d1"))
+	p.want(n.connect(), shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	p.until("the marker", func() bool {
 		for _, l := range n.lines {

@@ -26,7 +26,7 @@ const token = "Token-Of The/Plugin"
 
 // functionsGoal is the shop with functions wherever references may stand.
 func functionsGoal() wire.Goal {
-	g := shop("d1")
+	g := shopGoal("d1")
 	making := g.Pipeline.Steps[1].Plugin
 	making.Component.Outputs = map[string]any{"type": "object", "properties": map[string]any{
 		"token": map[string]any{"type": "string", "writeOnly": true}}}

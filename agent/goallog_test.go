@@ -28,8 +28,8 @@ func (s *said) Write(p []byte) (int, error) {
 func TestAgent_LogNamesTheRequest(t *testing.T) {
 	p, log := newPlane(t), &said{}
 	n := p.bootWith(agent.Config{Data: t.TempDir(), Log: slog.New(slog.NewTextHandler(log, nil))},
-		dummy.New(dummy.Hooks{Plugin: maker}))
-	g := shop("d1")
+		dummy.New(dummy.Hooks{Plugin: runMaker}))
+	g := shopGoal("d1")
 	g.Request = "request-1"
 	s := n.connect()
 	p.want(s, g)

@@ -63,7 +63,7 @@ func TestSpare_TakesOnlyWhatNobodyNeeds(t *testing.T) {
 			}
 			free += i.Size
 		}
-		if free < floor && len(gone) < len(store.Images)-count(needed) {
+		if free < floor && len(gone) < len(store.Images)-countNeeded(needed) {
 			t.Fatalf("%d of %d are free, and it leaves what nobody needs", free, floor)
 		}
 		oldestFirst := slices.IsSortedFunc(gone, func(a, b agent.StoredImage) int {
@@ -75,7 +75,7 @@ func TestSpare_TakesOnlyWhatNobodyNeeds(t *testing.T) {
 	})
 }
 
-func count(needed map[string]bool) (n int) {
+func countNeeded(needed map[string]bool) (n int) {
 	for _, yes := range needed {
 		if yes {
 			n++

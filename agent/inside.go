@@ -49,7 +49,7 @@ func (ds *deploymentServer) serveInside(w http.ResponseWriter, r *http.Request) 
 		return
 	}
 	defer func() { _ = client.Close() }()
-	// Whichever end is first ends the other: a half-closed visit has no use.
+	// As soon as one direction ends, both connections are closed: a half-closed one has no use.
 	ended := make(chan struct{}, 2)
 	copyTo := func(to io.Writer, from io.Reader) {
 		_, _ = io.Copy(to, from)

@@ -13,9 +13,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// job is the shop with a service that is never restarted.
-func job(deployment string) wire.Goal {
-	g := shop(deployment)
+// jobGoal returns the shop with a service that is never restarted.
+func jobGoal(deployment string) wire.Goal {
+	g := shopGoal(deployment)
 	g.Pipeline.Steps[0].Service.Restart = pipeline.RestartNever
 	return g
 }
@@ -24,13 +24,13 @@ func job(deployment string) wire.Goal {
 // a deployment is not degraded because its migration is over.
 func TestAgent_JobThatEndsWellIsDone(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
+	r := dummy.New(dummy.Hooks{Plugin: runMaker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
 		if s.Step == "db" {
 			return agent.ProbeResult{Health: wire.HealthStopped, Ended: true}
 		}
 		return agent.ProbeResult{Health: wire.HealthHealthy}
 	}})
-	p.want(p.boot(t.TempDir(), r, nil).connect(), job("d1"))
+	p.want(p.boot(t.TempDir(), r, nil).connect(), jobGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	p.until("the health of the job", func() bool {
 		return slices.ContainsFunc(p.vitals.Services, func(s wire.ServiceVitals) bool {
@@ -45,12 +45,12 @@ func TestAgent_JobThatEndsWellIsDone(t *testing.T) {
 func TestAgent_JobThatEndsBadlyFails(t *testing.T) {
 	p := newPlane(t)
 	var r *dummy.Runtime
-	r = dummy.New(dummy.Hooks{Plugin: maker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
+	r = dummy.New(dummy.Hooks{Plugin: runMaker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
 		r.AppendLog(s.Deployment, s.Step, "the schema is too old")
 		return agent.ProbeResult{Health: wire.HealthStopped, Ended: true, ExitCode: 4}
 	}})
 	n := p.boot(t.TempDir(), r, nil)
-	p.want(n.connect(), job("d1"))
+	p.want(n.connect(), jobGoal("d1"))
 	p.untilPhase("d1", wire.PhaseFailed)
 	if !strings.Contains(p.story(), "db failed service_exited the service ended with exit code 4") {
 		t.Errorf("the reason is missing:%s", p.story())
@@ -66,13 +66,13 @@ func TestAgent_JobThatEndsBadlyFails(t *testing.T) {
 func TestAgent_ServiceMayExitDuringItsStart(t *testing.T) {
 	p := newPlane(t)
 	var exits atomic.Int32
-	r := dummy.New(dummy.Hooks{Plugin: maker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
+	r := dummy.New(dummy.Hooks{Plugin: runMaker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
 		if s.Step == "db" && exits.Add(1) <= 2 {
 			return agent.ProbeResult{Health: wire.HealthStopped, Ended: true, ExitCode: 1}
 		}
 		return agent.ProbeResult{Health: wire.HealthHealthy}
 	}})
-	p.want(p.boot(t.TempDir(), r, nil).connect(), shop("d1"))
+	p.want(p.boot(t.TempDir(), r, nil).connect(), shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	if n := strings.Count(strings.Join(r.OperationLog(), ","), "start db"); n != 3 {
 		t.Errorf("the database was started %d times", n)
@@ -82,8 +82,8 @@ func TestAgent_ServiceMayExitDuringItsStart(t *testing.T) {
 // Once it ended it stays ended, while others beside it are started again.
 func TestAgent_JobStaysEnded(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker})
-	p.want(p.boot(t.TempDir(), r, nil).connect(), job("d1"))
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
+	p.want(p.boot(t.TempDir(), r, nil).connect(), jobGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	r.CrashService("d1", "db", 1)
 	r.CrashService("d1", "web", 1)
@@ -100,13 +100,13 @@ func TestAgent_JobStaysEnded(t *testing.T) {
 	}
 }
 
-// recorder is maker, and tells what it was run with.
-func recorder(specs chan<- agent.PluginSpec) func(context.Context, agent.PluginSpec, []byte,
+// recordSpecs returns runMaker with a recorder of what it was run with.
+func recordSpecs(specs chan<- agent.PluginSpec) func(context.Context, agent.PluginSpec, []byte,
 	func(string)) agent.PluginResult {
 	return func(ctx context.Context, p agent.PluginSpec, stdin []byte, line func(string),
 	) agent.PluginResult {
 		specs <- p
-		return maker(ctx, p, stdin, line)
+		return runMaker(ctx, p, stdin, line)
 	}
 }
 
@@ -114,8 +114,8 @@ func recorder(specs chan<- agent.PluginSpec) func(context.Context, agent.PluginS
 func TestAgent_PluginStepReplacesLimits(t *testing.T) {
 	p := newPlane(t)
 	specs := make(chan agent.PluginSpec, 4)
-	r := dummy.New(dummy.Hooks{Plugin: recorder(specs)})
-	g := shop("d1")
+	r := dummy.New(dummy.Hooks{Plugin: recordSpecs(specs)})
+	g := shopGoal("d1")
 	plugin := g.Pipeline.Steps[1].Plugin
 	off := false
 	plugin.Component.Resources = pipeline.Resources{CPU: 1, MemoryMiB: 64}

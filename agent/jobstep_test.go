@@ -11,13 +11,13 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// migration is the shop with a job between the plugin and the web server.
-func migration(deployment string) wire.Goal {
-	g := shop(deployment)
+// migrationGoal returns the shop with a job between the plugin and the web server.
+func migrationGoal(deployment string) wire.Goal {
+	g := shopGoal(deployment)
 	web := g.Pipeline.Steps[2]
 	web.Needs = []pipeline.StepKey{"migrate"}
 	g.Pipeline.Steps[2] = pipeline.Step{Key: "migrate", Needs: []pipeline.StepKey{"make"},
-		Job: &pipeline.JobStep{ServiceStep: pipeline.ServiceStep{Name: "web", Image: image("web"),
+		Job: &pipeline.JobStep{ServiceStep: pipeline.ServiceStep{Name: "web", Image: imageOf("web"),
 			Command: []string{"migrate", "${{ services.db.host }}"},
 			Env:     map[string]string{"PASSWORD": "${{ secrets.password }}"},
 			Files:   []pipeline.File{{Path: "/etc/url", Content: "${{ steps.make.outputs.url }}"}}}}}
@@ -36,12 +36,12 @@ func endsWith(code int, may func() bool) func(agent.ServiceSpec) agent.ProbeResu
 	}
 }
 
-func yes() bool { return true }
+func always() bool { return true }
 
 func TestAgent_JobStepThatEndsWell(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker, Health: endsWith(0, yes)})
-	p.want(p.boot(t.TempDir(), r, nil).connect(), migration("d1"))
+	r := dummy.New(dummy.Hooks{Plugin: runMaker, Health: endsWith(0, always)})
+	p.want(p.boot(t.TempDir(), r, nil).connect(), migrationGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	s, _ := r.Service("d1", "migrate")
 	if !s.Once || s.SecretEnv["PASSWORD"] != password || s.Command[1] != "db" ||
@@ -60,7 +60,7 @@ func TestAgent_JobStepThatEndsWell(t *testing.T) {
 func TestAgent_JobStepThatFails(t *testing.T) {
 	p := newPlane(t)
 	var r *dummy.Runtime
-	r = dummy.New(dummy.Hooks{Plugin: maker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
+	r = dummy.New(dummy.Hooks{Plugin: runMaker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
 		if s.Step != "migrate" {
 			return agent.ProbeResult{Health: wire.HealthHealthy}
 		}
@@ -69,7 +69,7 @@ func TestAgent_JobStepThatFails(t *testing.T) {
 		return agent.ProbeResult{Health: wire.HealthStopped, Ended: true, ExitCode: 3}
 	}})
 	n := p.boot(t.TempDir(), r, nil)
-	p.want(n.connect(), migration("d1"))
+	p.want(n.connect(), migrationGoal("d1"))
 	p.untilPhase("d1", wire.PhaseFailed)
 	want := "migrate failed exit_code the job ended with exit code 3; its last lines: " +
 		"started | connect with [secret] | column exists\n"
@@ -97,9 +97,9 @@ func TestAgent_JobStepOutlivesTheAgent(t *testing.T) {
 			defer p.mu.Unlock()
 			return ended
 		}
-		r := dummy.New(dummy.Hooks{Plugin: maker, Health: endsWith(0, may)})
+		r := dummy.New(dummy.Hooks{Plugin: runMaker, Health: endsWith(0, may)})
 		n := p.boot(dir, r, nil)
-		p.want(n.connect(), migration("d1"))
+		p.want(n.connect(), migrationGoal("d1"))
 		p.until("the job's sign of life", func() bool { return p.signs["migrate"] > 0 })
 		n.stop()
 		if endsMeanwhile {

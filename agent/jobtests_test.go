@@ -14,9 +14,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// suite is the shop whose job is a test suite.
-func suite(deployment string, failed pipeline.FailedTests) wire.Goal {
-	g := migration(deployment)
+// testSuiteGoal returns the shop whose job is a test suite.
+func testSuiteGoal(deployment string, failed pipeline.FailedTests) wire.Goal {
+	g := migrationGoal(deployment)
 	g.Pipeline.Steps[2].Job.Tests = &pipeline.JobTests{JUnit: "/results/*.xml", Failed: failed}
 	return g
 }
@@ -67,14 +67,14 @@ func TestAgent_TestResultsOfAJob(t *testing.T) {
 			"/results/b.xml cannot be read"},
 	} {
 		p := newPlane(t)
-		r := dummy.New(dummy.Hooks{Plugin: maker, Health: endsWith(c.code, yes),
+		r := dummy.New(dummy.Hooks{Plugin: runMaker, Health: endsWith(c.code, always),
 			Files: func(_ string, step pipeline.StepKey, pattern string) []agent.ContainerFile {
 				if step != "migrate" || pattern != "/results/*.xml" {
 					t.Errorf("%s of %s is read", pattern, step)
 				}
 				return c.files
 			}})
-		p.want(p.boot(t.TempDir(), r, nil).connect(), suite("d1", c.mode))
+		p.want(p.boot(t.TempDir(), r, nil).connect(), testSuiteGoal("d1", c.mode))
 		p.untilPhase("d1", c.phase)
 		got := *p.reportOf("migrate")
 		text := fmt.Sprint(got, p.story())
@@ -97,7 +97,7 @@ func TestAgent_TestResultsOutliveTheAgent(t *testing.T) {
 	dir := t.TempDir()
 	var asked atomic.Int32
 	var ended atomic.Bool
-	r := dummy.New(dummy.Hooks{Plugin: maker, Health: endsWith(0, ended.Load),
+	r := dummy.New(dummy.Hooks{Plugin: runMaker, Health: endsWith(0, ended.Load),
 		Files: func(string, pipeline.StepKey, string) []agent.ContainerFile {
 			return []agent.ContainerFile{resultFile("a.xml", `<testsuite><testcase/></testsuite>`)}
 		},
@@ -109,7 +109,7 @@ func TestAgent_TestResultsOutliveTheAgent(t *testing.T) {
 		}})
 	n := p.boot(dir, r, nil)
 	s := n.connect()
-	p.want(s, suite("d1", ""))
+	p.want(s, testSuiteGoal("d1", ""))
 	p.until("the job's sign of life", func() bool { return p.signs["migrate"] > 0 })
 	_ = s.Close(wire.CodeGone, "the link breaks")
 	ended.Store(true)

@@ -36,7 +36,7 @@ func BenchmarkJournal(b *testing.B) {
 	}{
 		{name: "one", records: 1, write: func() error { return s.saveEntries(batchOf(1)) }},
 		{name: "sixteen", records: 16, write: func() error { return s.saveEntries(batchOf(16)) }},
-		{name: "plain", records: 1, write: func() error { return plain(f) }},
+		{name: "plain", records: 1, write: func() error { return writePlain(f) }},
 	}
 	rounds := 0
 	for b.Loop() {
@@ -62,7 +62,7 @@ func batchOf(n int) []entry {
 	return batch
 }
 
-func plain(f *os.File) error {
+func writePlain(f *os.File) error {
 	data, err := json.Marshal(stepMoved())
 	if err == nil {
 		_, err = f.Write(data)

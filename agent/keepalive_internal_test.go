@@ -35,8 +35,8 @@ func keepAliveOf(t *testing.T, conn net.Conn) (idle, interval, limit time.Durati
 		option(unix.TCP_KEEPCNT)
 }
 
-// pair is both ends of a connection on loopback, the first with our settings.
-func pair(t *testing.T) (ours, theirs net.Conn) {
+// connectPair returns both ends of a connection on loopback, the first with our settings.
+func connectPair(t *testing.T) (ours, theirs net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -58,7 +58,7 @@ func pair(t *testing.T) (ours, theirs net.Conn) {
 // passed since the last byte. Only a timeout that covers all probes lets a silent
 // connection outlive a lost one.
 func TestSetKeepAlive_TimeoutCoversAllProbes(t *testing.T) {
-	ours, _ := pair(t)
+	ours, _ := connectPair(t)
 	idle, interval, limit, count := keepAliveOf(t, ours)
 	if count < 2 || limit < idle+time.Duration(count)*interval || limit > 30*time.Second {
 		t.Errorf("idle %s, %d probes each %s, user timeout %s", idle, count, interval, limit)
@@ -83,7 +83,7 @@ func TestSetKeepAlive_SurvivesLostProbe(t *testing.T) {
 		}
 	}
 	run("ip", "link", "set", "lo", "up")
-	ours, theirs := pair(t)
+	ours, theirs := connectPair(t)
 	idle, interval, _, _ := keepAliveOf(t, ours)
 	run("iptables", "-A", "INPUT", "-i", "lo", "-j", "DROP")
 	time.Sleep(idle + interval/2) // the first probe is lost

@@ -16,7 +16,7 @@ import (
 func TestAgent_UnreadyServiceLeavesItsLastWords(t *testing.T) {
 	p := newPlane(t)
 	var r *dummy.Runtime
-	r = dummy.New(dummy.Hooks{Plugin: maker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
+	r = dummy.New(dummy.Hooks{Plugin: runMaker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
 		if s.Step == "db" {
 			r.AppendLog(s.Deployment, s.Step, "waiting for a disk, not for "+password)
 		}
@@ -24,7 +24,7 @@ func TestAgent_UnreadyServiceLeavesItsLastWords(t *testing.T) {
 	}})
 	n := p.boot(t.TempDir(), r, nil)
 	s := n.connect()
-	goal := shop("d1")
+	goal := shopGoal("d1")
 	goal.Pipeline.Steps[0].Service.Ready = &pipeline.Readiness{
 		TCP: &pipeline.TCPProbe{Port: 5432}, Retries: 1}
 	p.want(s, goal)

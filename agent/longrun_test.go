@@ -30,7 +30,7 @@ func TestAgent_NoRunIsTooLong(t *testing.T) {
 				line func(string)) agent.PluginResult {
 				select {
 				case <-time.After(work):
-					return maker(ctx, s, stdin, line)
+					return runMaker(ctx, s, stdin, line)
 				case <-ctx.Done():
 					return agent.PluginResult{Canceled: true}
 				}
@@ -38,7 +38,7 @@ func TestAgent_NoRunIsTooLong(t *testing.T) {
 		})
 		n := p.bootWith(agent.Config{Data: t.TempDir(), ListEvery: time.Minute,
 			VitalsEvery: time.Minute}, r)
-		g := shop("d1")
+		g := shopGoal("d1")
 		g.Pipeline.Steps[1].Plugin.TimeoutSeconds = 3600
 		p.want(n.connect(), g)
 		began := time.Now()

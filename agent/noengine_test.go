@@ -16,13 +16,13 @@ import (
 // wrong, lets goals wait, and catches up when the engine answers.
 func TestAgent_StartsWithoutItsEngine(t *testing.T) {
 	p := newPlane(t)
-	r, dir := dummy.New(dummy.Hooks{Plugin: maker}), t.TempDir()
+	r, dir := dummy.New(dummy.Hooks{Plugin: runMaker}), t.TempDir()
 	n := p.boot(dir, r, nil)
-	p.want(n.connect(), shop("d1"))
+	p.want(n.connect(), shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	n.stop()
 	before := r.OperationLog()
-	r.SetHooks(dummy.Hooks{Plugin: maker, Fail: func(op, _ string) error {
+	r.SetHooks(dummy.Hooks{Plugin: runMaker, Fail: func(op, _ string) error {
 		if op == "dial" { // the relay lives without the engine
 			return nil
 		}
@@ -36,7 +36,7 @@ func TestAgent_StartsWithoutItsEngine(t *testing.T) {
 		return c != nil && c.Severity == wire.SeverityCritical && c.Remedy != "" &&
 			strings.Contains(strings.Join(p.inventory.Warnings, ""), "connection refused")
 	})
-	p.want(s, shop("d2"))
+	p.want(s, shopGoal("d2"))
 	p.want(s, goneGoal("d1"))
 	p.untilPhase("d2", wire.PhaseApplying)
 	p.untilPhase("d1", wire.PhaseRemoving)
@@ -48,7 +48,7 @@ func TestAgent_StartsWithoutItsEngine(t *testing.T) {
 	if after := r.OperationLog(); !slices.Equal(before, after) {
 		t.Errorf("did %v", after[len(before):])
 	}
-	r.SetHooks(dummy.Hooks{Plugin: maker})
+	r.SetHooks(dummy.Hooks{Plugin: runMaker})
 	p.untilPhase("d2", wire.PhaseReady)
 	p.untilPhase("d1", wire.PhaseRemoved)
 	p.until("the node has its engine back", func() bool {

@@ -321,24 +321,24 @@ func (p *plane) story() string {
 	return text
 }
 
-func image(name string) *pipeline.Image {
+func imageOf(name string) *pipeline.Image {
 	return &pipeline.Image{Registry: "127.0.0.1:5001", Repository: name, Tag: "1", Digest: digest}
 }
 
-// shop is db, a plugin that makes a secret output, and web, which uses it.
-func shop(deployment string) wire.Goal {
+// shopGoal returns db, a plugin that makes a secret output, and web, which uses it.
+func shopGoal(deployment string) wire.Goal {
 	p := pipeline.Pipeline{Format: 1, Steps: []pipeline.Step{
-		{Key: "db", Service: &pipeline.ServiceStep{Name: "db", Image: image("db"),
+		{Key: "db", Service: &pipeline.ServiceStep{Name: "db", Image: imageOf("db"),
 			Ports: []pipeline.Port{{Name: "pg", Port: 5432}},
 			Env:   map[string]string{"PASSWORD": "${{ secrets.password }}", "MODE": "test"}}},
 		{Key: "make", Needs: []pipeline.StepKey{"db"}, Plugin: &pipeline.PluginStep{Name: "make",
-			Image: image("make"), Component: &pipeline.Component{Network: true,
+			Image: imageOf("make"), Component: &pipeline.Component{Network: true,
 				Actions: []string{"create", "delete"}},
 			Parameters: map[string]any{"host": "${{ services.db.host }}",
 				"port": "${{ services.db.port }}"},
 			Secrets: map[string]string{"password": "${{ secrets.password }}"}}},
 		{Key: "web", Needs: []pipeline.StepKey{"make"}, Service: &pipeline.ServiceStep{Name: "web",
-			Image: image("web"), Ports: []pipeline.Port{{Name: "http", Port: 80, Expose: true}},
+			Image: imageOf("web"), Ports: []pipeline.Port{{Name: "http", Port: 80, Expose: true}},
 			Env: map[string]string{"URL": "${{ steps.make.outputs.url }}"}}},
 	}}
 	p.Order, _ = pipeline.Order(p)
@@ -348,7 +348,7 @@ func shop(deployment string) wire.Goal {
 }
 
 func goneGoal(deployment string) wire.Goal {
-	g := shop(deployment)
+	g := shopGoal(deployment)
 	g.Generation, g.Want = 2, wire.WantGone
 	return g
 }

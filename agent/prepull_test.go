@@ -24,7 +24,7 @@ func tellPlugins(t *testing.T, s *wire.Session, names ...string) {
 	t.Helper()
 	var list wire.Plugins
 	for _, name := range names {
-		list.Images = append(list.Images, wire.PluginImage{Name: name, Image: *image(name)})
+		list.Images = append(list.Images, wire.PluginImage{Name: name, Image: *imageOf(name)})
 	}
 	if err := s.Send(context.Background(), list); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestAgent_PullsPluginsAheadAndTellsThem(t *testing.T) {
 		return p.lastPluginState("database").State == wire.PluginHere &&
 			p.lastPluginState("mailer").State == wire.PluginFailed
 	})
-	if here, err := r.HasImage(t.Context(), *image("database")); err != nil || !here {
+	if here, err := r.HasImage(t.Context(), *imageOf("database")); err != nil || !here {
 		t.Errorf("the database plugin's image is on the node: %t, %v", here, err)
 	}
 	p.mu.Lock()

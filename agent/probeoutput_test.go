@@ -16,7 +16,7 @@ func TestAgent_TellsWhatTheLastCheckSaid(t *testing.T) {
 	p := newPlane(t)
 	const shown = 512
 	cut := strings.Repeat("x", shown-3) + password
-	n := p.boot(t.TempDir(), dummy.New(dummy.Hooks{Plugin: maker,
+	n := p.boot(t.TempDir(), dummy.New(dummy.Hooks{Plugin: runMaker,
 		Health: func(s agent.ServiceSpec) agent.ProbeResult {
 			said := " 2 of 2 \n\tanswered with " + password + "\n"
 			if s.Step == "web" {
@@ -24,7 +24,7 @@ func TestAgent_TellsWhatTheLastCheckSaid(t *testing.T) {
 			}
 			return agent.ProbeResult{Health: wire.HealthHealthy, Detail: said}
 		}}), nil)
-	p.want(n.connect(), shop("d1"))
+	p.want(n.connect(), shopGoal("d1"))
 	p.untilPhase("d1", wire.PhaseReady)
 	var db, web string
 	p.until("what the checks said", func() bool {
@@ -50,14 +50,14 @@ func TestAgent_TellsWhatTheLastCheckSaid(t *testing.T) {
 func TestAgent_ServiceThatWaitsForItsCheckGivesSigns(t *testing.T) {
 	p := newPlane(t)
 	var ready atomic.Bool
-	n := p.boot(t.TempDir(), dummy.New(dummy.Hooks{Plugin: maker,
+	n := p.boot(t.TempDir(), dummy.New(dummy.Hooks{Plugin: runMaker,
 		Health: func(agent.ServiceSpec) agent.ProbeResult {
 			if ready.Load() {
 				return agent.ProbeResult{Health: wire.HealthHealthy}
 			}
 			return agent.ProbeResult{Health: wire.HealthStarting}
 		}}), nil)
-	p.want(n.connect(), shop("d1"))
+	p.want(n.connect(), shopGoal("d1"))
 	p.until("two signs of life", func() bool { return p.signs["db"] >= 2 })
 	ready.Store(true)
 	p.untilPhase("d1", wire.PhaseReady)

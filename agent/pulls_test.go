@@ -19,7 +19,7 @@ func TestAgent_SharesPulls(t *testing.T) {
 	begun, let := make(chan struct{}), make(chan error)
 	var mu sync.Mutex
 	pulls, busy, most := 0, 0, 0
-	r := dummy.New(dummy.Hooks{Plugin: maker, Fail: func(op, subject string) error {
+	r := dummy.New(dummy.Hooks{Plugin: runMaker, Fail: func(op, subject string) error {
 		if op != "pull" || subject != "db" {
 			return nil
 		}
@@ -42,9 +42,9 @@ func TestAgent_SharesPulls(t *testing.T) {
 	}})
 	n := p.boot(t.TempDir(), r, nil)
 	s := n.connect()
-	p.want(s, shop("d1"))
+	p.want(s, shopGoal("d1"))
 	<-begun
-	p.want(s, shop("d2"))
+	p.want(s, shopGoal("d2"))
 	// Both say that they are pulling: the second one waits by now.
 	p.until("pulling", func() bool {
 		seen := 0
@@ -72,7 +72,7 @@ func TestAgent_AsksForImagesOncePerRun(t *testing.T) {
 	p := newPlane(t)
 	var away atomic.Bool
 	var asked atomic.Int64
-	r := dummy.New(dummy.Hooks{Plugin: maker, Fail: func(op, _ string) error {
+	r := dummy.New(dummy.Hooks{Plugin: runMaker, Fail: func(op, _ string) error {
 		if op != "pull" {
 			return nil
 		}
@@ -84,8 +84,8 @@ func TestAgent_AsksForImagesOncePerRun(t *testing.T) {
 	}})
 	n := p.boot(t.TempDir(), r, nil)
 	s := n.connect()
-	goal := shop("d1")
-	goal.Pipeline.Steps[2].Service.Image = image("db")
+	goal := shopGoal("d1")
+	goal.Pipeline.Steps[2].Service.Image = imageOf("db")
 	p.want(s, goal)
 	p.untilPhase("d1", wire.PhaseReady)
 	away.Store(true)
@@ -104,7 +104,7 @@ func TestAgent_AsksForImagesOncePerRun(t *testing.T) {
 	if asked.Load() != before {
 		t.Error("a registry was asked to keep services running whose images are here")
 	}
-	p.want(s, shop("d2"))
+	p.want(s, shopGoal("d2"))
 	p.untilPhase("d2", wire.PhaseFailed)
 	if !strings.Contains(p.story(), "denied: not for you") {
 		t.Errorf("the second deployment's events are %s", p.story())

@@ -26,10 +26,10 @@ func TestAgent_OldRefusalsDoNotStopARemoval(t *testing.T) {
 			running <- struct{}{}
 			<-ctx.Done()
 		}
-		return maker(ctx, s, stdin, line)
+		return runMaker(ctx, s, stdin, line)
 	}})
 	n := p.boot(dir, r, nil)
-	p.want(n.connect(), shop("d1"))
+	p.want(n.connect(), shopGoal("d1"))
 	<-running
 	n.stop()
 

@@ -15,18 +15,19 @@ const (
 	// recordPoints bounds what a node with many services keeps, to some two
 	// megabytes: one point per sample and one more per service in it.
 	recordPoints = 20_000
-	// samplesAtLeast go together, samplesAtMost and pointsAtMost fit a message.
+	// samplesAtLeast is the smallest batch worth a message; samplesAtMost and pointsAtMost keep a
+	// batch below the size limit of one.
 	samplesAtLeast = 3
 	samplesAtMost  = 60
 	pointsAtMost   = 2_000
-	// samplesAgain is when an answer is no longer waited for.
+	// samplesAgain is how long to wait for an acknowledgement before the batch is sent again.
 	samplesAgain = 30 * time.Second
 )
 
 // sampleRecord keeps measurements until the control plane has stored them. When it is full, the
 // oldest are dropped.
 type sampleRecord struct {
-	// boot tells the numbers of this life of the agent from those of others.
+	// boot identifies this process: sequence numbers start anew with each start of the agent.
 	boot string
 
 	mu     sync.Mutex
@@ -36,7 +37,7 @@ type sampleRecord struct {
 	points int
 }
 
-// measurement is a sample and when it was taken, by the clock that no one sets.
+// measurement is a sample and when it was taken, by the monotonic clock.
 type measurement struct {
 	at     time.Time
 	sample wire.Sample

@@ -71,7 +71,7 @@ func (c *conversation) stepStatuses() (all []string) {
 // executed as its kind says.
 func TestAgent_CommandsAndReportsShareASession(t *testing.T) {
 	p := newPlane(t)
-	r := dummy.New(dummy.Hooks{Plugin: maker})
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
 	n := p.boot(t.TempDir(), r, nil)
 	conn, err := n.dialInTime()
 	if err != nil {
@@ -91,7 +91,7 @@ func TestAgent_CommandsAndReportsShareASession(t *testing.T) {
 	if w, ok := c.heard[0].(wire.Welcome); !ok || w.Build != "dev" {
 		t.Fatalf("the agent's first message is %+v", c.heard[0])
 	}
-	p.want(nil, shop("d1"))
+	p.want(nil, shopGoal("d1"))
 	began := time.Now()
 	c.sendCommand(wire.Ack{})
 	c.sendCommand(p.full())
@@ -123,7 +123,7 @@ func TestAgent_CommandsAndReportsShareASession(t *testing.T) {
 	c.sendCommand(wire.Goals{Goals: []wire.Goal{goneGoal("d1")}})
 	// promise: V-03, V-10
 	c.hearPhase(wire.PhaseRemoved)
-	if left := objects(t, r); len(left) > 0 {
+	if left := listObjects(t, r); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
 }

@@ -131,13 +131,13 @@ func (n *node) untilStill(want bool) {
 func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
 	p, stopping := newPlane(t), make(chan struct{})
 	c := &carrier{left: []agent.Object{{Kind: agent.KindCopy, ID: "old", Deployment: "d1"}},
-		Runtime: dummy.New(dummy.Hooks{Plugin: maker, Lose: func(op, subject string) error {
+		Runtime: dummy.New(dummy.Hooks{Plugin: runMaker, Lose: func(op, subject string) error {
 			if op == "stop" && subject == "db" {
 				<-stopping
 			}
 			return nil
 		}})}
-	g := shop("d1")
+	g := shopGoal("d1")
 	g.Pipeline.Steps[0].Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"},
 		{Name: "own", Path: "/own", Shared: "site"}, {Name: "kept", Path: "/k", Stays: true}}
 	n := p.boot(t.TempDir(), c, nil)
@@ -195,8 +195,8 @@ func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
 // copies: neither with the request it made before, nor with another.
 func TestAgent_VolumesAreOneAttemptsToWrite(t *testing.T) {
 	p := newPlane(t)
-	c := &carrier{Runtime: dummy.New(dummy.Hooks{Plugin: maker})}
-	g := shop("d1")
+	c := &carrier{Runtime: dummy.New(dummy.Hooks{Plugin: runMaker})}
+	g := shopGoal("d1")
 	g.Pipeline.Steps[0].Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
 	g.Elsewhere, g.Still, g.Attempt = true, true, "first"
 	n := p.boot(t.TempDir(), c, nil)

@@ -70,12 +70,11 @@ func (s DeploymentStatus) nextStatuses() []DeploymentStatus {
 	}
 }
 
-// Condition is what people see of a deployment that exists: whether it can be
-// used. It is derived, and no status, since what may be done with a deployment
-// does not depend on it.
+// Condition says whether a deployment can be used at the moment. It is derived for display and is
+// not a status: which actions are allowed does not depend on it.
 type Condition string
 
-// The conditions. Of a status without a condition there is nothing more to say.
+// The conditions. Most statuses have none.
 const (
 	ConditionReady    Condition = "ready"
 	ConditionDegraded Condition = "degraded"
@@ -118,8 +117,8 @@ func (s DeploymentStatus) IsGone() bool {
 	return s == Canceled || s == Removed || s == Forgotten
 }
 
-// Goal is what people want of a deployment. People write goals, reports write
-// statuses.
+// Goal is what people want of a deployment. Requests write the goal, reports of nodes write the
+// status.
 type Goal string
 
 // The goals.
@@ -128,7 +127,7 @@ const (
 	GoalGone    Goal = "gone"
 )
 
-// Failure says what went wrong, where, in one sentence.
+// Failure says in one sentence what went wrong, and in which step.
 type Failure struct {
 	Step    pipeline.StepKey
 	Code    string
@@ -185,7 +184,6 @@ type Deployment struct {
 	ReadyAt   *time.Time
 	// Left names what could not be removed.
 	Left []string
-	// RequestID is the request that last said what should become of it; empty for
-	// what the control plane did by itself.
+	// RequestID is the request that last changed the goal; empty if the control plane changed it.
 	RequestID string
 }

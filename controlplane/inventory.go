@@ -73,10 +73,9 @@ const (
 	SeverityCritical Severity = "critical"
 )
 
-// blockingChecks are the checks without which a node would break a promise to the
-// deployments it has (threats.md, T22 and T26), or could not begin one. A disk of
-// images that is full is none of them: placement judges it by itself, by a
-// fresher number.
+// blockingChecks are the checks without which a node would not protect the
+// deployments it has (docs/threats.md, T22 and T26), or could not begin one. A disk that is full of
+// images is none of them: placement considers it by itself, with a fresher number.
 func blockingChecks() []string {
 	return []string{"isolation", "memory-limit", "pids-limit", "log-driver", "journal"}
 }

@@ -3,7 +3,8 @@ package controlplane
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/nullops/nullops/internal/text"
 )
 
 // MaxName is the length of the longest name. A DNS label may have 63
@@ -66,15 +67,5 @@ func ValidSecretName(field, name string) error {
 	}
 }
 
-// ClipText keeps a caller's text from filling an answer or a log line. It cuts between
-// characters, since PostgreSQL stores no half of one.
-func ClipText(s string) string {
-	limit := 80
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + "…"
-}
+// ClipText cuts to 80 bytes, to keep a caller's text from filling an answer or a log line.
+func ClipText(s string) string { return text.Clip(s, 80) }

@@ -8,12 +8,12 @@ import (
 // DefaultPriority is a run's priority unless a person chose another one. Lower ones come first.
 const DefaultPriority = 128
 
-// MaxPriority is the last that there is.
+// MaxPriority is the number of the least urgent priority.
 const MaxPriority = 255
 
-// QueueStep is by how much a queue has to move on between two runs of a priority. It doubles every
-// 32 priorities: that makes eight bands. Each gets half of what the better one gets while both have
-// queued runs, and none gets nothing.
+// QueueStep is the distance between the turns of two runs of a priority (stride scheduling: the
+// lowest turn starts next). It doubles every 32 priorities, so that a band of 32 gets half of the
+// starts of the band before it while both have queued runs, and no band starves.
 func QueueStep(priority int) float64 { return math.Exp2(float64(priority) / 32) }
 
 // QueueEntry is a run's way through the queue: queued, started, ended.
@@ -25,19 +25,19 @@ type QueueEntry struct {
 	// waits for room on any node.
 	Scope    string
 	Priority int
-	// Wait is set if queueing is preferred to being refused.
+	// Wait is set if the run should be queued, and not refused, while no node has room.
 	Wait bool
-	// Ask is what placement has to find, in its own words.
+	// Ask is the resource request, encoded by lifecycle.
 	Ask []byte
 	// Turn orders a queue; lower ones come first.
 	Turn float64
 	// Position is 1 for the next run; 0 once it has left the queue.
 	Position int
-	// Reason is what it waits for.
+	// Reason says in a sentence why the run has not started yet.
 	Reason   string
 	QueuedAt time.Time
-	// Patience is how long it may take until it is ready, waiting included; zero
-	// is for ever. Deadline follows.
+	// Patience is how long the deployment may take to become ready, waiting included; zero means no
+	// limit. Deadline is computed from it.
 	Patience  time.Duration
 	Deadline  *time.Time
 	StartedAt *time.Time

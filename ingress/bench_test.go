@@ -26,7 +26,7 @@ func BenchmarkProxy(b *testing.B) {
 	}))
 	defer service.Close()
 	addr := service.Listener.Addr().String()
-	r := route("cart", "web")
+	r := newRoute("cart", "web")
 	ours, err := ingress.New(ingress.Config{
 		Dial: func(ctx context.Context, _ ingress.Route) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", addr)
@@ -35,7 +35,7 @@ func BenchmarkProxy(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	ours.SetTable(ingress.NewTable(1, append(routes(10_000), r)))
+	ours.SetTable(ingress.NewTable(1, append(makeRoutes(10_000), r)))
 	target := &url.URL{Scheme: "http", Host: addr}
 	plain := httputil.NewSingleHostReverseProxy(target)
 	plain.ErrorLog = log.New(io.Discard, "", 0)
@@ -45,12 +45,15 @@ func BenchmarkProxy(b *testing.B) {
 		name    string
 		handler http.Handler
 	}{{"ours", ours}, {"plain", plain}, {"plain, pooled", pooled}} {
-		b.Run(c.name, func(b *testing.B) { load(b, ingress.NewServer(c.handler, quiet()), r.Host) })
+		b.Run(c.name, func(b *testing.B) {
+			loadServer(b,
+				ingress.NewServer(c.handler, quietLogger()), r.Host)
+		})
 	}
 }
 
-// load asks over 64 connections at once, reading no more than it must.
-func load(b *testing.B, s *http.Server, host string) {
+// loadServer asks over 64 connections at once, reading no more than it must.
+func loadServer(b *testing.B, s *http.Server, host string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
@@ -75,7 +78,7 @@ func load(b *testing.B, s *http.Server, host string) {
 				return
 			}
 			n, err := conn.Read(buf)
-			for want := 1024; err == nil && !whole(buf[:n], want); {
+			for want := 1024; err == nil && !isWhole(buf[:n], want); {
 				var more int
 				more, err = conn.Read(buf[n:])
 				n += more
@@ -88,8 +91,8 @@ func load(b *testing.B, s *http.Server, host string) {
 	})
 }
 
-// whole says that a head and a body of that length have come.
-func whole(b []byte, length int) bool {
+// isWhole says that a head and a body of that length have come.
+func isWhole(b []byte, length int) bool {
 	i := strings.Index(string(b), "\r\n\r\n")
 	return i >= 0 && len(b)-i-4 >= length
 }

@@ -94,7 +94,7 @@ func TestProxy_CookieBombIsDefused(t *testing.T) {
 // parent is the domain of all environments, whose cookies stay.
 func TestProxy_CookieBombOfSiblings(t *testing.T) {
 	b := newBed(t)
-	flat, gated := b.up("cart", "web", says("x")), b.up("shop", "web", says("x"))
+	flat, gated := b.up("cart", "web", sayText("x")), b.up("shop", "web", sayText("x"))
 	flat.Host = "web--cart--env." + domain
 	b.proxy.SetTable(inEnvironment(ingress.GateMembers, flat, gated))
 	for host, domains := range map[string][]string{
@@ -118,16 +118,16 @@ func TestProxy_CookieBombOfSiblings(t *testing.T) {
 
 func TestProxy_TellsVisitsOnceAMinute(t *testing.T) {
 	var mu sync.Mutex
-	now := clock()
+	now := fixedTime()
 	told := map[string]int{}
 	b := newBed(t, func(c *ingress.Config) {
 		c.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 		c.OnVisit = func(id string) { mu.Lock(); defer mu.Unlock(); told[id]++ }
 	})
-	web, api := b.up("cart", "web", says("web")), b.up("cart", "api", says("api"))
-	waits := route("waits", "web")
+	web, api := b.up("cart", "web", sayText("web")), b.up("cart", "api", sayText("api"))
+	waits := newRoute("waits", "web")
 	waits.State = ingress.StateApplying
-	other := b.up("other", "web", says("other"))
+	other := b.up("other", "web", sayText("other"))
 	b.set(web, api, waits, other)
 	visit := func(want int) {
 		t.Helper()
@@ -160,7 +160,7 @@ func TestProxy_TellsAnswers(t *testing.T) {
 		c.OnAnswer = func(status int) { mu.Lock(); defer mu.Unlock(); told[status]++ }
 	})
 	r := b.up("cart", "web", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(418) })
-	b.set(r, route("dead", "web"))
+	b.set(r, newRoute("dead", "web"))
 	b.get(r.Host)
 	b.get(r.Host)
 	b.get("no." + domain)

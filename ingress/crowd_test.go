@@ -26,9 +26,9 @@ func TestProxy_TenThousandRoutes(t *testing.T) {
 	b := newBed(t, func(c *ingress.Config) { c.Dial = up.dial })
 	all := make([]ingress.Route, 0, hosts+1)
 	for i := range hosts {
-		all = append(all, route("d"+strconv.Itoa(i), "web"))
+		all = append(all, newRoute("d"+strconv.Itoa(i), "web"))
 	}
-	poisoned := route("poisoned", "web")
+	poisoned := newRoute("poisoned", "web")
 	poisoned.Target = "\r\nHost: evil"
 	all = append(all, poisoned)
 	b.proxy.SetTable(ingress.NewTable(1, all).WithZones([]ingress.Zone{{Suffix: "env." + domain}}))
@@ -37,7 +37,7 @@ func TestProxy_TenThousandRoutes(t *testing.T) {
 	var group sync.WaitGroup
 	for id := range clients {
 		group.Go(func() {
-			c := client(t)
+			c := newClient(t)
 			for i := 0; !over.Load(); i++ {
 				// The first ones change; the others must not notice.
 				n := (id*7919 + i*104729) % (hosts - changed)

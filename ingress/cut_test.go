@@ -22,7 +22,7 @@ import (
 func TestProxy_CutResponseShowsItsBeginning(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	b.set(b.at("cart", "web", listen(t, func(c net.Conn) {
+	b.set(b.at("cart", "web", serveConns(t, func(c net.Conn) {
 		r, err := http.ReadRequest(bufio.NewReader(c))
 		if err != nil {
 			return
@@ -56,7 +56,7 @@ func TestProxy_SpellsSocketHeaders(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	heads := make(chan string, 1)
-	b.set(b.at("cart", "web", listen(t, func(c net.Conn) {
+	b.set(b.at("cart", "web", serveConns(t, func(c net.Conn) {
 		var head strings.Builder
 		for in := bufio.NewReader(c); !strings.HasSuffix(head.String(), "\r\n\r\n"); {
 			line, err := in.ReadString('\n')
@@ -84,7 +84,7 @@ func TestProxy_SpellsSocketHeaders(t *testing.T) {
 func TestProxy_SpellsHeadersAsSpecified(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	b.set(b.at("cart", "web", listen(t, func(c net.Conn) {
+	b.set(b.at("cart", "web", serveConns(t, func(c net.Conn) {
 		var head strings.Builder
 		for in := bufio.NewReader(c); !strings.HasSuffix(head.String(), "\r\n\r\n"); {
 			line, err := in.ReadString('\n')
@@ -112,7 +112,7 @@ func TestProxy_SpellsHeadersAsSpecified(t *testing.T) {
 func TestPages_ProgramsGetWhatTheyRead(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	waits := route("waits", "web")
+	waits := newRoute("waits", "web")
 	waits.State = ingress.StateApplying
 	client := b.secureClient(waits)
 	const html, problem = "text/html; charset=utf-8", "application/problem+json"

@@ -19,14 +19,14 @@ const atOnce = 1500 * time.Millisecond
 func (b *bed) secureClient(routes ...ingress.Route) *http.Client {
 	b.t.Helper()
 	b.zone(ingress.GateOpen, routes...)
-	chain, key, roots := authority(b.t)
+	chain, key, roots := makeAuthority(b.t)
 	issuer, err := ingress.NewIssuer(chain, key)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	shown := &ingress.Certificates{Issues: func(string) bool { return true }}
 	shown.Set(nil, issuer)
-	return browser(b.t, b.serveTLS(shown), roots)
+	return newBrowser(b.t, b.serveTLS(shown), roots)
 }
 
 // A service may end a gRPC stream, with or without messages, while the client's
@@ -34,7 +34,7 @@ func (b *bed) secureClient(routes ...ingress.Route) *http.Client {
 func TestProxy_ServiceEndsOpenStream(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	grpc := b.at("grpc", "api", calls(t, func(w http.ResponseWriter, r *http.Request) {
+	grpc := b.at("grpc", "api", serveGRPC(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/grpc")
 		if r.URL.Path == "/message" {
 			_, _ = io.WriteString(w, "message")
@@ -42,7 +42,7 @@ func TestProxy_ServiceEndsOpenStream(t *testing.T) {
 		}
 		w.Header().Set(http.TrailerPrefix+"Grpc-Status", "16")
 	}))
-	plain := b.at("plain", "api", listen(t, answerEarly))
+	plain := b.at("plain", "api", serveConns(t, answerEarly))
 	client := b.secureClient(grpc, plain)
 	for _, c := range []struct{ host, path, kind, body, status string }{
 		{grpc.Host, "/message", "application/grpc", "message", "16"},
@@ -81,9 +81,9 @@ func answerEarly(c net.Conn) {
 func TestProxy_EarlyResponseOverHTTP1(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	waits := route("waits", "web")
+	waits := newRoute("waits", "web")
 	waits.State = ingress.StateApplying
-	b.set(b.at("cart", "web", listen(t, answerEarly)), waits)
+	b.set(b.at("cart", "web", serveConns(t, answerEarly)), waits)
 	for name, c := range map[string]struct {
 		text   string
 		status int

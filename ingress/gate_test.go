@@ -129,7 +129,7 @@ func (b *bed) form(method, host, path string, form url.Values, header ...string)
 // Without a pass, the response for a host with a service and for an unused host differs in nothing
 // but the host itself.
 func TestGate_UnknownLooksLikeGated(t *testing.T) {
-	b, r, _ := newGatedBed(t, ingress.GateMembers, says("secret"))
+	b, r, _ := newGatedBed(t, ingress.GateMembers, sayText("secret"))
 	ghost := strings.Replace(r.Host, r.Deployment, "ghst", 1)
 	flat := "web--ghst--" + strings.TrimPrefix(r.Host, "web.cart.")
 	for _, header := range [][]string{
@@ -143,9 +143,9 @@ func TestGate_UnknownLooksLikeGated(t *testing.T) {
 				want, wantBody := b.send(method, r.Host, path, header...)
 				for _, host := range []string{ghost, flat} {
 					got, body := b.send(method, host, path, header...)
-					if fingerprint(got, body, host) != fingerprint(want, wantBody, r.Host) {
+					if fingerprintPage(got, body, host) != fingerprintPage(want, wantBody, r.Host) {
 						t.Errorf("%s %s %v: %s\nand %s", method, path, header,
-							fingerprint(got, body, host), fingerprint(want, wantBody, r.Host))
+							fingerprintPage(got, body, host), fingerprintPage(want, wantBody, r.Host))
 					}
 				}
 				if strings.Contains(wantBody, "secret") {
@@ -156,7 +156,7 @@ func TestGate_UnknownLooksLikeGated(t *testing.T) {
 	}
 }
 
-func fingerprint(res *http.Response, body, host string) string {
+func fingerprintPage(res *http.Response, body, host string) string {
 	var b strings.Builder
 	h := res.Header.Clone()
 	h.Del("Date")
@@ -219,7 +219,7 @@ func TestGate_HandOver(t *testing.T) {
 
 // A hand-over can lead nowhere but to a path of the same host.
 func TestGate_NoOpenRedirect(t *testing.T) {
-	b, r, book := newGatedBed(t, ingress.GateMembers, says("x"))
+	b, r, book := newGatedBed(t, ingress.GateMembers, sayText("x"))
 	for _, to := range []string{"//evil.example/", "https://evil.example/", `/\evil.example`, "evil",
 		"", "/a\r\nSet-Cookie: x=y", "/\tx"} {
 		book.codes[r.Host+" nogc_1"] = "nogv_1"
@@ -234,8 +234,8 @@ func TestGate_NoOpenRedirect(t *testing.T) {
 // Which pass opens what: one deployment, a whole environment, guests only where
 // the gate lets guests in, and nothing of another place.
 func TestGate_WhoPasses(t *testing.T) {
-	b, r, book := newGatedBed(t, ingress.GateGuests, says("in"))
-	strict := b.up("strict", "web", says("in"))
+	b, r, book := newGatedBed(t, ingress.GateGuests, sayText("in"))
+	strict := b.up("strict", "web", sayText("in"))
 	strict.Gate = ingress.GateMembers
 	b.zone(ingress.GateGuests, r, strict)
 	book.give("member", ingress.PassScope{Deployment: r.DeploymentID})
@@ -266,7 +266,7 @@ func TestGate_WhoPasses(t *testing.T) {
 
 // A gate that cannot ask is shut.
 func TestGate_ClosedWithoutAnswer(t *testing.T) {
-	b, r, book := newGatedBed(t, ingress.GateMembers, says("in"))
+	b, r, book := newGatedBed(t, ingress.GateMembers, sayText("in"))
 	book.fail = context.DeadlineExceeded
 	if res, _ := b.send("GET", r.Host, "/", "Nullops-Pass", "x"); res.StatusCode != 503 {
 		t.Errorf("%d", res.StatusCode)
@@ -358,7 +358,7 @@ func (s socket) over(why string) {
 
 // The page of a guest link reads the token after the # and posts it; no other script runs.
 func TestGate_GuestPage(t *testing.T) {
-	b, r, _ := newGatedBed(t, ingress.GateGuests, says("in"))
+	b, r, _ := newGatedBed(t, ingress.GateGuests, sayText("in"))
 	res, body := b.send("GET", r.Host, "/.nullops/guest")
 	policy := res.Header.Get("Content-Security-Policy")
 	if res.StatusCode != 200 || !strings.Contains(body, `action="/.nullops/pass"`) ||
@@ -392,7 +392,7 @@ func TestGate_Open(t *testing.T) {
 // A page says what anyone who looks may do: someone with full access recreates, someone who may
 // only see looks, and a stranger gets the gate's page.
 func TestGate_PagesForViewers(t *testing.T) {
-	b, r, book := newGatedBed(t, ingress.GateMembers, says("x"))
+	b, r, book := newGatedBed(t, ingress.GateMembers, sayText("x"))
 	book.give("full", ingress.PassScope{Deployment: r.DeploymentID, Full: true})
 	book.give("reader", ingress.PassScope{Deployment: r.DeploymentID})
 	r.Permalink = "http://ui.example/d/1"
@@ -420,7 +420,7 @@ func TestGate_PagesForViewers(t *testing.T) {
 // Where the gate is open anybody reads the page of what was removed, so it does
 // not name the person who did it.
 func TestGate_OpenPagesNameNobody(t *testing.T) {
-	b, r, _ := newGatedBed(t, ingress.GateOpen, says("x"))
+	b, r, _ := newGatedBed(t, ingress.GateOpen, sayText("x"))
 	for _, state := range []ingress.State{ingress.StateRemoved, ingress.StateRemoving,
 		ingress.StateCanceled} {
 		r.State, r.By = state, "hopper"

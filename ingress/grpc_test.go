@@ -16,7 +16,7 @@ import (
 // and its status comes in the trailers.
 func TestProxy_GRPC(t *testing.T) {
 	b := newBed(t)
-	addr := calls(t, func(w http.ResponseWriter, r *http.Request) {
+	addr := serveGRPC(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/grpc")
 		w.Header().Set("Trailer", "Grpc-Status")
 		if r.ProtoMajor != 2 || r.Header.Get("Te") != "trailers" {
@@ -40,14 +40,14 @@ func TestProxy_GRPC(t *testing.T) {
 	})
 	r := b.at("cart", "api", addr)
 	b.zone(ingress.GateOpen, r)
-	chain, key, roots := authority(t)
+	chain, key, roots := makeAuthority(t)
 	issuer, err := ingress.NewIssuer(chain, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := &ingress.Certificates{Issues: func(string) bool { return true }}
 	shown.Set(nil, issuer)
-	client := browser(t, b.serveTLS(shown), roots)
+	client := newBrowser(t, b.serveTLS(shown), roots)
 	in, out := io.Pipe()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", "https://"+r.Host+"/pkg.Svc/Talk", in)
 	if err != nil {
@@ -75,8 +75,8 @@ func TestProxy_GRPC(t *testing.T) {
 	}
 }
 
-// calls is a service that speaks HTTP/2 without TLS, as gRPC servers do.
-func calls(t *testing.T, h http.HandlerFunc) string {
+// serveGRPC starts a service that speaks HTTP/2 without TLS, as gRPC servers do.
+func serveGRPC(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -101,7 +101,7 @@ func TestProxy_GRPCWebIsHTTP1(t *testing.T) {
 		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
 		_, _ = w.Write(append([]byte(r.Proto+" "), body...))
 	}
-	web, grpc := b.up("cart", "web", echo), b.at("cart", "api", calls(t, echo))
+	web, grpc := b.up("cart", "web", echo), b.at("cart", "api", serveGRPC(t, echo))
 	client := b.secureClient(web, grpc)
 	for _, c := range []struct{ host, kind, want string }{
 		{web.Host, "application/grpc-web", "HTTP/1.1 x"},

@@ -31,7 +31,7 @@ func h2Bed(t *testing.T) (*recorder, *bed, ingress.Route, string) {
 	b := newBed(t)
 	r := b.at("cart", "web", rec.addr)
 	b.zone(ingress.GateOpen, r)
-	chain, key, _ := authority(t)
+	chain, key, _ := makeAuthority(t)
 	issuer, err := ingress.NewIssuer(chain, key)
 	if err != nil {
 		t.Fatal(err)

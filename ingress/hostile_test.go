@@ -20,10 +20,10 @@ const (
 	smuggled = "GET /smuggled HTTP/1.1\r\nHost: " + victim + "\r\n\r\n"
 )
 
-// hostile are requests of which another proxy, or another server, may see
+// hostileRequests returns requests of which another proxy, or another server, may see
 // more, or other, requests than we do. Each is one request followed by bytes
 // that must never become a second one at the service.
-func hostile() map[string]string {
+func hostileRequests() map[string]string {
 	post := func(headers, body string) string {
 		return "POST /first HTTP/1.1\r\nHost: " + victim + "\r\n" + headers + "\r\n" + body
 	}
@@ -174,7 +174,7 @@ func hostile() map[string]string {
 //
 // threat: T31
 func TestProxy_HostileRequests(t *testing.T) {
-	all := hostile()
+	all := hostileRequests()
 	maps.Copy(all, readHostileList(t))
 	if len(all) < 150 {
 		t.Fatalf("only %d hostile requests", len(all))
@@ -182,38 +182,38 @@ func TestProxy_HostileRequests(t *testing.T) {
 	for name, bytes := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rec, out := attack(t, bytes)
-			judge(t, rec, out)
+			rec, out := sendAttack(t, bytes)
+			judgeAttack(t, rec, out)
 		})
 	}
 	t.Run("the recorder can see", func(t *testing.T) {
 		t.Parallel()
-		rec, _ := attack(t, strings.Repeat(smuggled, 2))
+		rec, _ := sendAttack(t, strings.Repeat(smuggled, 2))
 		if n, _ := rec.count(); n != 2 || !strings.Contains(rec.bytes(), "/smuggled") {
 			t.Fatalf("it saw %d requests of a plain pair", n)
 		}
 	})
 }
 
-// attack sends bytes to an ingress of its own, and waits until the service has received all it will
-// ever receive of them.
-func attack(t *testing.T, bytes string) (*recorder, string) {
+// sendAttack sends bytes to an ingress of its own, and waits until the service has received all it
+// will ever receive of them.
+func sendAttack(t *testing.T, bytes string) (*recorder, string) {
 	t.Helper()
 	rec := newRecorder(t)
 	b := newBed(t)
 	r := b.at("cart", "web", rec.addr)
 	b.set(r)
-	server := ingress.NewServer(b.proxy, quiet())
+	server := ingress.NewServer(b.proxy, quietLogger())
 	// A hostile client leaves requests unfinished; ours would wait 10 s.
 	server.ReadHeaderTimeout, server.ReadTimeout = 500*time.Millisecond, 500*time.Millisecond
 	server.IdleTimeout = 200 * time.Millisecond
-	out := raw(t, serve(t, server), bytes)
+	out := sendRaw(t, serveLoopback(t, server), bytes)
 	b.proxy.Close()
 	rec.wait(b.countDials(r.Target))
 	return rec, out
 }
 
-func judge(t *testing.T, rec *recorder, out string) {
+func judgeAttack(t *testing.T, rec *recorder, out string) {
 	t.Helper()
 	n, broken := rec.count()
 	if n > 1 || broken > 0 {
@@ -233,20 +233,20 @@ func judge(t *testing.T, rec *recorder, out string) {
 			}
 		}
 	}
-	for _, status := range statuses(out) {
+	for _, status := range readStatuses(out) {
 		ok := status == 200 && n == 1 || status >= 400 && status < 500 || status == 100 ||
 			status == 501 || status == 505 || status == 502 && n <= 1
 		if !ok {
 			t.Errorf("answered %d with %d requests out: %.600q", status, n, out)
 		}
 	}
-	if n == 0 && len(statuses(out)) == 0 && out != "" && !strings.HasPrefix(out, "HTTP/1.1 ") {
+	if n == 0 && len(readStatuses(out)) == 0 && out != "" && !strings.HasPrefix(out, "HTTP/1.1 ") {
 		t.Errorf("answered %.600q", out)
 	}
 }
 
-// statuses reads what a client reads.
-func statuses(out string) []int {
+// readStatuses reads what a client reads.
+func readStatuses(out string) []int {
 	var found []int
 	in := bufio.NewReader(strings.NewReader(out))
 	for {
@@ -336,7 +336,7 @@ func TestProxy_OriginFormOnly(t *testing.T) {
 		rec.reset()
 		out := b.raw(line + "\r\nHost: " + victim + "\r\nConnection: close\r\n\r\n")
 		n, _ := rec.count()
-		if got := statuses(out); len(got) != 1 || got[0] != want || n != 0 && want != 200 {
+		if got := readStatuses(out); len(got) != 1 || got[0] != want || n != 0 && want != 200 {
 			t.Errorf("%s: %v with %d requests out, want %d", line, got, n, want)
 		}
 	}

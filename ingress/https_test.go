@@ -23,10 +23,10 @@ import (
 	"github.com/nullops/nullops/ingress"
 )
 
-// authority makes a root of its own, as texts and as something to trust.
-func authority(t *testing.T) (chain, key string, pool *x509.CertPool) {
+// makeAuthority makes a root of its own, as texts and as something to trust.
+func makeAuthority(t *testing.T) (chain, key string, pool *x509.CertPool) {
 	t.Helper()
-	chain, key = certificate(t, time.Hour, nil)
+	chain, key = selfSigned(t, time.Hour, nil)
 	pool = x509.NewCertPool()
 	if !pool.AppendCertsFromPEM([]byte(chain)) {
 		t.Fatal("no root")
@@ -34,8 +34,8 @@ func authority(t *testing.T) (chain, key string, pool *x509.CertPool) {
 	return chain, key, pool
 }
 
-// certificate signs itself, for the hosts or, without any, as an authority.
-func certificate(t *testing.T, life time.Duration, hosts []string) (chain, key string) {
+// selfSigned signs itself, for the hosts or, without any, as an authority.
+func selfSigned(t *testing.T, life time.Duration, hosts []string) (chain, key string) {
 	t.Helper()
 	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -60,7 +60,7 @@ func certificate(t *testing.T, life time.Duration, hosts []string) (chain, key s
 // serveTLS serves a bed over TLS too.
 func (b *bed) serveTLS(shown *ingress.Certificates) string {
 	b.t.Helper()
-	server := ingress.NewServer(b.proxy, quiet())
+	server := ingress.NewServer(b.proxy, quietLogger())
 	server.TLSConfig = shown.TLS()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -72,8 +72,8 @@ func (b *bed) serveTLS(shown *ingress.Certificates) string {
 	return l.Addr().String()
 }
 
-// browser trusts a root and finds every host at one address.
-func browser(t *testing.T, addr string, roots *x509.CertPool) *http.Client {
+// newBrowser trusts a root and finds every host at one address.
+func newBrowser(t *testing.T, addr string, roots *x509.CertPool) *http.Client {
 	t.Helper()
 	tr := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: roots},
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -92,7 +92,7 @@ func TestHTTPS_InternalAuthority(t *testing.T) {
 		_, _ = io.WriteString(w, r.Header.Get("X-Forwarded-Proto"))
 	})
 	b.zone(ingress.GateOpen, r)
-	chain, key, roots := authority(t)
+	chain, key, roots := makeAuthority(t)
 	issuer, err := ingress.NewIssuer(chain, key)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestHTTPS_InternalAuthority(t *testing.T) {
 	shown := &ingress.Certificates{Issues: func(h string) bool { return b.proxy.Table().InZone(h) }}
 	shown.Set(nil, issuer)
 	addr := b.serveTLS(shown)
-	client := browser(t, addr, roots)
+	client := newBrowser(t, addr, roots)
 	for host, want := range map[string]int{
 		r.Host: 200, "web--cart--env." + domain: 404, "ghost.none.env." + domain: 404} {
 		res, err := client.Get("https://" + host + "/")
@@ -126,7 +126,7 @@ func TestHTTPS_ChoosesCertificates(t *testing.T) {
 	var given []tls.Certificate
 	serials := map[string]string{}
 	add := func(name string, life time.Duration, hosts ...string) {
-		pair, err := ingress.ParseKeyPair(certificate(t, life, hosts))
+		pair, err := ingress.ParseKeyPair(selfSigned(t, life, hosts))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestHTTPS_ChoosesCertificates(t *testing.T) {
 	add("long", 2*time.Hour, "A.ENV.example")
 	add("expired", -time.Hour, "old.env.example")
 	add("alone", -time.Hour, "alone.example")
-	chain, key, _ := authority(t)
+	chain, key, _ := makeAuthority(t)
 	issuer, err := ingress.NewIssuer(chain, key)
 	if err != nil {
 		t.Fatal(err)
@@ -170,8 +170,8 @@ func TestHTTPS_ChoosesCertificates(t *testing.T) {
 
 // A key that is not the certificate's is refused in words that hold nothing of it.
 func TestHTTPS_PairKeepsTheKeySecret(t *testing.T) {
-	chain, _ := certificate(t, time.Hour, []string{"a.example"})
-	_, key := certificate(t, time.Hour, []string{"a.example"})
+	chain, _ := selfSigned(t, time.Hour, []string{"a.example"})
+	_, key := selfSigned(t, time.Hour, []string{"a.example"})
 	if _, err := ingress.ParseKeyPair(chain, key); err == nil ||
 		strings.Contains(err.Error(), key[40:60]) {
 		t.Errorf("%v", err)
@@ -184,7 +184,7 @@ func TestHTTPS_Redirect(t *testing.T) {
 	b := newBed(t, func(c *ingress.Config) {
 		c.Secure = func(host string) string { return "https://" + host + ":8443" }
 	})
-	r := b.up("cart", "web", says("plain"))
+	r := b.up("cart", "web", sayText("plain"))
 	b.proxy.SetTable(ingress.NewTable(1, []ingress.Route{r}).WithZones([]ingress.Zone{
 		{Suffix: "env." + domain, RedirectHTTPS: true}}))
 	for _, host := range []string{r.Host, "ghost.cart.env." + domain} {
@@ -214,14 +214,14 @@ func TestHTTPS_GateAndWebSocket(t *testing.T) {
 		defer c.CloseNow()
 		_ = c.Write(r.Context(), websocket.MessageText, []byte("hello"))
 	})
-	chain, key, roots := authority(t)
+	chain, key, roots := makeAuthority(t)
 	issuer, err := ingress.NewIssuer(chain, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := &ingress.Certificates{Issues: func(string) bool { return true }}
 	shown.Set(nil, issuer)
-	client := browser(t, b.serveTLS(shown), roots)
+	client := newBrowser(t, b.serveTLS(shown), roots)
 	book.codes[r.Host+" nogc_1"] = "nogv_1"
 	book.give("nogv_1", ingress.PassScope{Deployment: r.DeploymentID})
 	res, err := client.PostForm("https://"+r.Host+"/.nullops/pass",

@@ -68,7 +68,7 @@ func TestProxy_PassesEarlyHints(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Host = victim
-	res, err := client(t).Do(r)
+	res, err := newClient(t).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestProxy_InterimResponses(t *testing.T) {
 		{"100 Continue\r\nX-Left: 5", expect, "100 Continue\r\n\r\n"},
 	} {
 		b := newBed(t)
-		b.set(b.at("cart", "web", listen(t, func(conn net.Conn) {
+		b.set(b.at("cart", "web", serveConns(t, func(conn net.Conn) {
 			r, err := http.ReadRequest(bufio.NewReader(conn))
 			if err == nil {
 				_, _ = io.WriteString(conn, "HTTP/1.1 "+c.said+"\r\n\r\n")

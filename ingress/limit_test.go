@@ -22,7 +22,7 @@ import (
 // fault: F56
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	limits := ingress.NewLimits(8, quiet())
+	limits := ingress.NewLimits(8, quietLogger())
 	under, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestLimits(t *testing.T) {
 		_ = rw.Flush()
 		_, _ = io.Copy(io.Discard, c)
 		_ = c.Close()
-	}), quiet())
+	}), quietLogger())
 	go func() { _ = s.Serve(limits.Listen(under)) }()
 	t.Cleanup(func() { _ = s.Close() })
 	come := func(from string) (net.Conn, bool) {
@@ -98,8 +98,8 @@ func TestLimits_SilentWebSocketsAreAskedAfter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := ingress.NewServer(b.proxy, quiet())
-	go func() { _ = s.Serve(ingress.NewLimits(8, quiet()).Listen(under)) }()
+	s := ingress.NewServer(b.proxy, quietLogger())
+	go func() { _ = s.Serve(ingress.NewLimits(8, quietLogger()).Listen(under)) }()
 	t.Cleanup(func() { _ = s.Close() })
 	c, _, err := websocket.Dial(t.Context(), "ws://"+under.Addr().String()+"/", &websocket.DialOptions{
 		Host: r.Host})

@@ -23,11 +23,11 @@ import (
 	"github.com/nullops/nullops/ingress"
 )
 
-func clock() time.Time { return time.Date(2026, 11, 21, 15, 0, 12, 0, time.UTC) }
+func fixedTime() time.Time { return time.Date(2026, 11, 21, 15, 0, 12, 0, time.UTC) }
 
 func pageBed(t *testing.T) *bed {
 	return newBed(t, func(c *ingress.Config) {
-		c.Now = clock
+		c.Now = fixedTime
 		c.Home = "https://nullops.lab.example/"
 	})
 }
@@ -56,7 +56,7 @@ func TestPages_EveryState(t *testing.T) {
 		{ingress.StateForgotten, 410, 0, "removed", "was removed", false, "Forgotten"},
 	}
 	for _, c := range cases {
-		r := route("cart", "web")
+		r := newRoute("cart", "web")
 		r.State, r.Detail = c.state, "http-check got 503 from web 12 times"
 		r.Permalink = "https://nullops.lab.example/d/1"
 		b.set(r)
@@ -136,7 +136,7 @@ func hashOf(text string) string {
 // differ, and another one with its state.
 func TestPages_TellTheirState(t *testing.T) {
 	b := pageBed(t)
-	r := route("cart", "web")
+	r := newRoute("cart", "web")
 	state := func(s ingress.State, detail string) (string, string) {
 		r.State, r.Detail = s, detail
 		b.set(r)
@@ -161,7 +161,7 @@ func TestPages_TellTheirState(t *testing.T) {
 // What was posted is not posted again by itself: a person may look again.
 func TestPages_AnswerToAFormWaits(t *testing.T) {
 	b := pageBed(t)
-	r := route("cart", "web")
+	r := newRoute("cart", "web")
 	r.State = ingress.StateApplying
 	b.set(r)
 	res, body := b.ask(http.MethodPost, r.Host, "/", nil)
@@ -177,7 +177,7 @@ func TestPages_AnswerToAFormWaits(t *testing.T) {
 func TestPages_RequestsAreInTheLog(t *testing.T) {
 	var log lines
 	b := newBed(t, func(c *ingress.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-	starting, gone := route("cart", "web"), route("cart", "api")
+	starting, gone := newRoute("cart", "web"), newRoute("cart", "api")
 	starting.State, gone.State = ingress.StateApplying, ingress.StateRemoved
 	b.set(starting, gone)
 	said, _ := b.get(starting.Host)
@@ -242,7 +242,7 @@ func TestPages_ColoursAreTheUIs(t *testing.T) {
 			if is == nil {
 				continue
 			}
-			if found++; is[1] != short(want) {
+			if found++; is[1] != shortColour(want) {
 				t.Errorf("--%s is %s, in the UI %s", m[1], is[1], want)
 			}
 		}
@@ -252,8 +252,8 @@ func TestPages_ColoursAreTheUIs(t *testing.T) {
 	}
 }
 
-// short writes a colour as a file does that counts its bytes.
-func short(colour string) string {
+// shortColour writes a colour as a file does that counts its bytes.
+func shortColour(colour string) string {
 	for _, r := range [][2]string{{" / ", "/"}, {" 0.", " ."}, {"/0.", "/."}} {
 		colour = strings.ReplaceAll(colour, r[0], r[1])
 	}
@@ -262,7 +262,7 @@ func short(colour string) string {
 
 func TestPages_UnknownIsConstant(t *testing.T) {
 	b := pageBed(t)
-	b.set(b.up("cart", "web", says("cart web")))
+	b.set(b.up("cart", "web", sayText("cart web")))
 	first, want := b.get("nobody.env." + domain)
 	checkPage(t, "unknown", first, want)
 	for _, host := range []string{
@@ -281,7 +281,7 @@ func TestPages_UnknownIsConstant(t *testing.T) {
 
 func TestPages_ProblemForMachines(t *testing.T) {
 	b := pageBed(t)
-	r := route("cart", "web")
+	r := newRoute("cart", "web")
 	r.State, r.Detail = ingress.StateFailed, `said "no" <b>`
 	b.set(r)
 	for accept, machine := range map[string]bool{
@@ -317,7 +317,7 @@ func TestPages_ProblemForMachines(t *testing.T) {
 
 func TestPages_HeadHasNoBody(t *testing.T) {
 	b := pageBed(t)
-	r := route("cart", "web")
+	r := newRoute("cart", "web")
 	r.State = ingress.StateApplying
 	b.set(r)
 	for host, status := range map[string]int{r.Host: 503, "no." + domain: 404} {
@@ -334,7 +334,7 @@ func TestPages_HeadHasNoBody(t *testing.T) {
 func TestPages_Escape(t *testing.T) {
 	b := pageBed(t)
 	const evil = `"><script>alert(1)</script><a href='javascript:x' style="x" onclick=y>`
-	r := route("cart", "web")
+	r := newRoute("cart", "web")
 	r.State, r.Detail = ingress.StateFailed, evil+"\x1b[31m\u202e\r\nSet-Cookie: a=b"
 	r.Deployment, r.Project, r.Service = evil, evil, evil
 	r.Permalink = "javascript:alert(1)"
@@ -352,18 +352,18 @@ func TestPages_Escape(t *testing.T) {
 
 func TestPages_ServiceThatDoesNotAnswer(t *testing.T) {
 	b := pageBed(t)
-	r := route("cart", "web") // ready, yet nothing listens
+	r := newRoute("cart", "web") // ready, yet nothing listens
 	b.set(r)
 	res, body := b.get(r.Host)
 	if res.StatusCode != 502 || !strings.Contains(body, "web does not answer") {
 		t.Fatalf("%d %s", res.StatusCode, body)
 	}
 	checkPage(t, "unreachable", res, body)
-	b.at("cart", "web", b.up("cart", "web", says("back")).Target) // a nonsense address
+	b.at("cart", "web", b.up("cart", "web", sayText("back")).Target) // a nonsense address
 	if res, _ := b.get(r.Host); res.StatusCode != 502 {
 		t.Fatalf("%d, want 502", res.StatusCode)
 	}
-	b.set(b.up("cart", "web", says("back")))
+	b.set(b.up("cart", "web", sayText("back")))
 	if res, body := b.get(r.Host); res.StatusCode != 200 || body != "back" {
 		t.Fatalf("after its start: %d %s", res.StatusCode, body)
 	}
@@ -377,7 +377,7 @@ func TestPages_ServiceThatListensOnLoopback(t *testing.T) {
 			return nil, &ingress.LoopbackError{Listens: "127.0.0.1:8080", Err: errors.New("refused")}
 		}
 	})
-	r := route("cart", "web")
+	r := newRoute("cart", "web")
 	b.set(r)
 	const want = "It listens on 127.0.0.1:8080 only; make it listen on 0.0.0.0."
 	for name, header := range map[string]http.Header{
@@ -395,7 +395,7 @@ func TestPages_ServiceThatListensOnLoopback(t *testing.T) {
 // A state has the same words as in the UI, and a waiting visitor sees every step.
 func TestPages_Words(t *testing.T) {
 	b := pageBed(t)
-	r := route("cart", "web")
+	r := newRoute("cart", "web")
 	r.State = ingress.StateApplying
 	r.Steps = []ingress.Step{{Title: "api", Status: "done"}, {Title: "web", Status: "pending"}}
 	b.set(r)

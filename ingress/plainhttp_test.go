@@ -17,7 +17,7 @@ import (
 func answerRequests(t *testing.T, f func(c net.Conn, n int32) bool) (string, *atomic.Int32) {
 	t.Helper()
 	n := new(atomic.Int32)
-	return listen(t, func(c net.Conn) {
+	return serveConns(t, func(c net.Conn) {
 		in := bufio.NewReader(c)
 		for {
 			r, err := http.ReadRequest(in)
@@ -180,7 +180,7 @@ func TestProxy_LargeDownloadTakesNoMemory(t *testing.T) {
 		}))
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+b.addr, nil)
 		req.Host = victim
-		c := client(t)
+		c := newClient(t)
 		took := measureAllocated(func() {
 			res, err := c.Do(req)
 			if err != nil {

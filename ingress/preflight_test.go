@@ -21,7 +21,7 @@ func TestGate_PreflightPasses(t *testing.T) {
 			w.Header().Set("Access-Control-Allow-Origin", "https://app.example")
 			_, _ = io.WriteString(w, "service")
 		})
-		starting := route("soon", "web")
+		starting := newRoute("soon", "web")
 		starting.State, starting.Gate = ingress.StateApplying, gate
 		b.zone(gate, r, starting)
 		const origin, asks = "Origin", "Access-Control-Request-Method"

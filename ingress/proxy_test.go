@@ -43,12 +43,12 @@ func newBed(t *testing.T, configure ...func(*ingress.Config)) *bed {
 		t.Fatal(err)
 	}
 	b.proxy = p
-	b.addr = serve(t, ingress.NewServer(p, quiet()))
+	b.addr = serveLoopback(t, ingress.NewServer(p, quietLogger()))
 	return b
 }
 
-// serve listens on loopback.
-func serve(t *testing.T, s *http.Server) string {
+// serveLoopback listens on loopback.
+func serveLoopback(t *testing.T, s *http.Server) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,7 +94,7 @@ func (b *bed) up(deployment, service string, h http.HandlerFunc) ingress.Route {
 }
 
 func (b *bed) at(deployment, service, addr string) ingress.Route {
-	r := route(deployment, service)
+	r := newRoute(deployment, service)
 	b.mu.Lock()
 	b.ups[r.Target] = addr
 	b.mu.Unlock()
@@ -110,7 +110,7 @@ func (b *bed) set(routes ...ingress.Route) {
 	b.proxy.SetTable(t)
 }
 
-func route(deployment, service string) ingress.Route {
+func newRoute(deployment, service string) ingress.Route {
 	return ingress.Route{
 		Host:         service + "." + deployment + ".env." + domain,
 		DeploymentID: "id-" + deployment, Deployment: deployment, Environment: "env",
@@ -130,7 +130,7 @@ func (b *bed) ask(method, host, path string, header http.Header) (*http.Response
 	}
 	req.Host = host
 	maps.Copy(req.Header, header)
-	res, err := client(b.t).Do(req)
+	res, err := newClient(b.t).Do(req)
 	if err != nil {
 		b.t.Fatalf("%s %s%s: %v", method, host, path, err)
 	}
@@ -147,7 +147,7 @@ func (b *bed) get(host string) (*http.Response, string) {
 	return b.ask(http.MethodGet, host, "/", nil)
 }
 
-func client(t *testing.T) *http.Client {
+func newClient(t *testing.T) *http.Client {
 	tr := &http.Transport{DisableCompression: true}
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error {
@@ -158,10 +158,10 @@ func client(t *testing.T) *http.Client {
 // raw sends bytes as they are and reads until the server closes.
 func (b *bed) raw(bytes string) string {
 	b.t.Helper()
-	return raw(b.t, b.addr, bytes)
+	return sendRaw(b.t, b.addr, bytes)
 }
 
-func raw(t *testing.T, addr, bytes string) string {
+func sendRaw(t *testing.T, addr, bytes string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -177,7 +177,7 @@ func raw(t *testing.T, addr, bytes string) string {
 	return string(out)
 }
 
-func says(text string) http.HandlerFunc {
+func sayText(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 }
 
@@ -190,11 +190,11 @@ func TestNew_NeedsADialer(t *testing.T) {
 
 func TestProxy_RoutesOnTheHostAlone(t *testing.T) {
 	b := newBed(t)
-	web := b.up("cart", "web", says("cart web"))
+	web := b.up("cart", "web", sayText("cart web"))
 	flat := web
 	flat.Host = "web--cart--env." + domain
-	b.set(web, flat, b.up("cart", "api", says("cart api")),
-		b.up("search", "web", says("search web")))
+	b.set(web, flat, b.up("cart", "api", sayText("cart api")),
+		b.up("search", "web", sayText("search web")))
 
 	for host, want := range map[string]string{
 		"web.cart.env." + domain:               "cart web",

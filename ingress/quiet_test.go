@@ -2,4 +2,4 @@ package ingress_test
 
 import "log/slog"
 
-func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+func quietLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// listen serves each connection with f and closes it afterwards.
-func listen(t *testing.T, f func(net.Conn)) string {
+// serveConns serves each connection with f and closes it afterwards.
+func serveConns(t *testing.T, f func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -65,7 +65,7 @@ type recorder struct {
 func newRecorder(t *testing.T) *recorder {
 	r := new(recorder)
 	r.closed = sync.NewCond(&r.mu)
-	r.addr = listen(t, r.serve)
+	r.addr = serveConns(t, r.serve)
 	return r
 }
 

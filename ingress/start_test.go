@@ -37,14 +37,14 @@ func TestProxy_NoTableIsNoUnknownHost(t *testing.T) {
 		known int // what a known service answers before the source was read
 	}{{"first", 503}, {"second", 200}} {
 		b := newBed(t)
-		web, gone := b.up("cart", "web", says("web")), route("gone", "web")
+		web, gone := b.up("cart", "web", sayText("web")), newRoute("gone", "web")
 		gone.State = ingress.StateRemoved
 		source := &gatedSource{open: make(chan struct{}), told: make(chan struct{}),
 			table: ingress.NewTable(1, []ingress.Route{web, gone})}
 		loaded := make(chan struct{})
 		once := sync.OnceFunc(func() { close(loaded) })
 		watcher := ingress.NewWatcher(source, func(t *ingress.Table) { b.proxy.SetTable(t); once() },
-			file, quiet())
+			file, quietLogger())
 		ctx, stop := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() { _ = watcher.Run(ctx) })

@@ -52,7 +52,7 @@ func TestProxy_LargeBodiesTakeNoMemory(t *testing.T) {
 		if !chunked {
 			req.ContentLength = flatSize
 		}
-		c := client(t)
+		c := newClient(t)
 		took := measureAllocated(func() {
 			res, err := c.Do(req)
 			if err != nil {
@@ -77,11 +77,11 @@ func TestProxy_ServiceDiesInMidBody(t *testing.T) {
 		"chunked":       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
 	} {
 		b := newBed(t)
-		r := b.at("cart", "web", answering(t, answer))
+		r := b.at("cart", "web", serveAnswer(t, answer))
 		b.set(r)
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+b.addr, nil)
 		req.Host = r.Host
-		res, err := client(t).Do(req)
+		res, err := newClient(t).Do(req)
 		if err != nil {
 			continue // cut before the head was sent: as good
 		}
@@ -101,7 +101,7 @@ func TestProxy_ServiceDiesBeforeItsAnswer(t *testing.T) {
 	} {
 		b := newBed(t)
 		var asked atomic.Int32
-		r := b.at("cart", "web", listen(t, func(c net.Conn) {
+		r := b.at("cart", "web", serveConns(t, func(c net.Conn) {
 			if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
 				asked.Add(1)
 				_, _ = io.WriteString(c, answer)
@@ -129,7 +129,7 @@ func TestProxy_ClientLeaves(t *testing.T) {
 	req.Host = r.Host
 	done := make(chan error)
 	go func() {
-		res, err := client(t).Do(req)
+		res, err := newClient(t).Do(req)
 		if err == nil {
 			_ = res.Body.Close()
 		}
@@ -145,7 +145,7 @@ func TestProxy_ClientLeaves(t *testing.T) {
 
 func TestProxy_KeepsConnectionsToServices(t *testing.T) {
 	b := newBed(t)
-	r := b.up("cart", "web", says("hello"))
+	r := b.up("cart", "web", sayText("hello"))
 	flat := r
 	flat.Host = "web--cart--env." + domain
 	b.set(r, flat)
@@ -169,7 +169,7 @@ func TestProxy_KeepsConnectionsToServices(t *testing.T) {
 }
 
 func TestNewServer_HasLimits(t *testing.T) {
-	s := ingress.NewServer(http.NotFoundHandler(), quiet())
+	s := ingress.NewServer(http.NotFoundHandler(), quietLogger())
 	if s.ReadHeaderTimeout <= 0 || s.IdleTimeout <= 0 || s.MaxHeaderBytes <= 0 ||
 		s.MaxHeaderBytes > 256<<10 || !s.DisableGeneralOptionsHandler {
 		t.Errorf("server = %+v", s)

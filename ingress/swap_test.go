@@ -71,19 +71,19 @@ func (g *targets) Accept() (net.Conn, error) {
 func (g *targets) Close() error   { g.once.Do(func() { close(g.done) }); return nil }
 func (g *targets) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
-// generation is the table number n: some hosts whose deployment is made again with each table, some
-// that come and go, and some that always stay.
-func generation(n int64) []ingress.Route {
+// routesOf returns the table number n: some hosts whose deployment is made again with each table,
+// some that come and go, and some that always stay.
+func routesOf(n int64) []ingress.Route {
 	const hosts = 8
 	var all []ingress.Route
 	for h := range int64(hosts) {
-		anew := route(fmt.Sprintf("anew%d", h), "web")
+		anew := newRoute(fmt.Sprintf("anew%d", h), "web")
 		anew.DeploymentID = fmt.Sprintf("%s-%d", anew.DeploymentID, n)
 		anew.Target = fmt.Sprintf("%d", n)
-		stays := route(fmt.Sprintf("stays%d", h), "web")
+		stays := newRoute(fmt.Sprintf("stays%d", h), "web")
 		all = append(all, anew, stays)
 		if n%2 == h%2 {
-			all = append(all, route(fmt.Sprintf("flaps%d", h), "web"))
+			all = append(all, newRoute(fmt.Sprintf("flaps%d", h), "web"))
 		}
 	}
 	return all
@@ -100,7 +100,7 @@ func TestProxy_SwapsWithoutAWrongAnswer(t *testing.T) {
 	var begun, done atomic.Int64 // tables: SetTable called, SetTable returned
 	swap := func() {
 		n := begun.Add(1)
-		b.proxy.SetTable(ingress.NewTable(uint64(n), generation(n)))
+		b.proxy.SetTable(ingress.NewTable(uint64(n), routesOf(n)))
 		done.Store(n)
 	}
 	swap()
@@ -111,7 +111,7 @@ func TestProxy_SwapsWithoutAWrongAnswer(t *testing.T) {
 	for id := range clients {
 		all.Go(func() {
 			defer left.Add(-1)
-			c := client(t)
+			c := newClient(t)
 			for i := range requests {
 				h := (id + i) % 8
 				kind := [...]string{"anew", "stays", "flaps"}[i%3]
@@ -176,8 +176,8 @@ func (p swapProbe) check(t *testing.T) {
 // back with the next one; nothing is asked over the connections of before.
 func TestProxy_NodeGoesAndReturns(t *testing.T) {
 	b := newBed(t)
-	here := b.up("cart", "web", says("cart"))
-	there := b.up("search", "web", says("search"))
+	here := b.up("cart", "web", sayText("cart"))
+	there := b.up("search", "web", sayText("search"))
 	there.NodeID = "node-2"
 	b.set(here, there)
 	b.get(here.Host)

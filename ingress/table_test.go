@@ -70,9 +70,9 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// spell writes a host in one of the ways clients do, and sometimes in one that
+// spellHost writes a host in one of the ways clients do, and sometimes in one that
 // none should. It says whether it is still that host.
-func spell(t *rapid.T, host string) (string, bool) {
+func spellHost(t *rapid.T, host string) (string, bool) {
 	b := []byte(host)
 	for i := range b {
 		if 'a' <= b[i] && b[i] <= 'z' && rapid.Bool().Draw(t, "upper") {
@@ -93,10 +93,10 @@ func spell(t *rapid.T, host string) (string, bool) {
 	return out, true
 }
 
-func routes(n int) []ingress.Route {
+func makeRoutes(n int) []ingress.Route {
 	out := make([]ingress.Route, 0, n)
 	for i := range n {
-		r := route(fmt.Sprintf("d%d", i/2), "web")
+		r := newRoute(fmt.Sprintf("d%d", i/2), "web")
 		if i%2 == 1 {
 			r.Host = "web--" + r.Deployment + "--env." + domain
 		}
@@ -111,14 +111,14 @@ func routes(n int) []ingress.Route {
 // threat: T32
 func TestTable_EverySpellingIsTheSameRouteOrUnknown(t *testing.T) {
 	for _, n := range []int{1, 100, 101, 10_000} {
-		all := routes(n)
+		all := makeRoutes(n)
 		table := ingress.NewTable(7, all)
 		if table.Len() != n || len(table.RejectedRoutes()) != 0 {
 			t.Fatalf("%d routes: %d in the table, rejected %v", n, table.Len(), table.RejectedRoutes())
 		}
 		t.Run(fmt.Sprint(n), rapid.MakeCheck(func(t *rapid.T) {
 			want := rapid.SampledFrom(all).Draw(t, "route")
-			host, same := spell(t, want.Host)
+			host, same := spellHost(t, want.Host)
 			got, ok := table.Match(host)
 			if ok && got.Host != want.Host {
 				t.Fatalf("%q leads to %q, not %q", host, got.Host, want.Host)
@@ -133,8 +133,8 @@ func TestTable_EverySpellingIsTheSameRouteOrUnknown(t *testing.T) {
 	}
 }
 
-// poison spoils a route in one of the ways a store could.
-func poison(r ingress.Route, how int) ingress.Route {
+// poisonRoute spoils a route in one of the ways a store could.
+func poisonRoute(r ingress.Route, how int) ingress.Route {
 	switch how {
 	case 0:
 		r.Host = "web_1." + domain
@@ -169,12 +169,12 @@ const poisons = 11
 // fault: F59
 func TestNewTable_BadRoutesHarmThemselvesAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := routes(20)
+		all := makeRoutes(20)
 		bad := map[int]bool{}
 		for range rapid.IntRange(1, 5).Draw(t, "bad") {
 			i := rapid.IntRange(0, len(all)-1).Draw(t, "at")
 			if !bad[i] {
-				all[i] = poison(all[i], rapid.IntRange(0, poisons-1).Draw(t, "how"))
+				all[i] = poisonRoute(all[i], rapid.IntRange(0, poisons-1).Draw(t, "how"))
 				bad[i] = true
 			}
 		}
@@ -198,7 +198,7 @@ func TestNewTable_BadRoutesHarmThemselvesAlone(t *testing.T) {
 
 func TestNewTable_SameHostTwice(t *testing.T) {
 	at := func(id string, s ingress.State, hour int) ingress.Route {
-		r := route("cart", "web")
+		r := newRoute("cart", "web")
 		r.DeploymentID, r.State = id, s
 		r.Since = time.Date(2026, 11, 21, hour, 0, 0, 0, time.UTC)
 		return r
@@ -234,7 +234,7 @@ func TestNewTable_SameHostTwice(t *testing.T) {
 }
 
 func TestTable_RoutesMakeTheSameTable(t *testing.T) {
-	a := ingress.NewTable(3, routes(50))
+	a := ingress.NewTable(3, makeRoutes(50))
 	b := ingress.NewTable(a.Version(), a.Routes())
 	for _, r := range a.Routes() {
 		if got, ok := b.Match(r.Host); !ok || !reflect.DeepEqual(got, r) {
@@ -244,7 +244,7 @@ func TestTable_RoutesMakeTheSameTable(t *testing.T) {
 }
 
 func BenchmarkTable_Match(b *testing.B) {
-	table := ingress.NewTable(1, routes(10_000))
+	table := ingress.NewTable(1, makeRoutes(10_000))
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, ok := table.Match("web.d4999.env." + domain + ":8080"); !ok {
@@ -254,7 +254,7 @@ func BenchmarkTable_Match(b *testing.B) {
 }
 
 func BenchmarkNewTable_10k(b *testing.B) {
-	all := routes(10_000)
+	all := makeRoutes(10_000)
 	b.ReportAllocs()
 	for b.Loop() {
 		ingress.NewTable(1, all)

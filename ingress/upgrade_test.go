@@ -53,7 +53,7 @@ func TestProxy_WebSocketEcho(t *testing.T) {
 		}
 	}
 	// A table that still has the route does not touch the stream.
-	b.set(r, b.up("other", "web", says("other")))
+	b.set(r, b.up("other", "web", sayText("other")))
 	if err := c.Write(ctx, websocket.MessageText, []byte("on")); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestProxy_ServerSentEventsAreNotHeldBack(t *testing.T) {
 	}))
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+b.addr+"/events", nil)
 	req.Host = "web.cart.env." + domain
-	res, err := client(t).Do(req)
+	res, err := newClient(t).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestProxy_ServiceCannotSwitchProtocolsUnasked(t *testing.T) {
 		"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
 	} {
 		b := newBed(t)
-		r := b.at("cart", "web", answering(t, answer))
+		r := b.at("cart", "web", serveAnswer(t, answer))
 		b.set(r)
 		res, _ := b.get(r.Host)
 		if res.StatusCode != http.StatusBadGateway {
@@ -166,10 +166,11 @@ func TestProxy_ServiceCannotSwitchProtocolsUnasked(t *testing.T) {
 	}
 }
 
-// answering listens, sends every connection the same bytes once a request has come, and closes it.
-func answering(t *testing.T, answer string) string {
+// serveAnswer listens, sends every connection the same bytes once a request has come, and closes
+// it.
+func serveAnswer(t *testing.T, answer string) string {
 	t.Helper()
-	return listen(t, func(c net.Conn) {
+	return serveConns(t, func(c net.Conn) {
 		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
 			_, _ = io.WriteString(c, answer)
 		}

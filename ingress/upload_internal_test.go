@@ -24,9 +24,9 @@ func (c cutter) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// dripping sends pieces of a size, a pause before each, and returns how long that went well.
+// serveDripping sends pieces of a size, a pause before each, and returns how long that went well.
 // Answered is a service that began to answer at once.
-func dripping(t *testing.T, size, pieces int, pause time.Duration, answered bool,
+func serveDripping(t *testing.T, size, pieces int, pause time.Duration, answered bool,
 ) (lasted time.Duration, failure error) {
 	synctest.Test(t, func(*testing.T) {
 		in, out := io.Pipe()
@@ -69,7 +69,7 @@ func TestUpload_Patience(t *testing.T) {
 		"a byte now and then":   {size: 1, pieces: 1000, pause: 10 * time.Second, cut: time.Minute},
 		"what is answered ends": {size: 1, pieces: 10, pause: time.Hour, answered: true},
 	} {
-		lasted, err := dripping(t, c.size, c.pieces, c.pause, c.answered)
+		lasted, err := serveDripping(t, c.size, c.pieces, c.pause, c.answered)
 		if (c.cut > 0) != errors.Is(err, errStalled) || c.cut == 0 && err != nil ||
 			c.cut > 0 && (lasted < c.cut || lasted > c.cut+time.Second) {
 			t.Errorf("%s: %v after %s", name, err, lasted)

@@ -13,8 +13,8 @@ import (
 	"github.com/nullops/nullops/ingress"
 )
 
-// impatient makes a bed that waits for nobody.
-func impatient(t *testing.T) *bed {
+// newImpatientBed makes a bed that waits for nobody.
+func newImpatientBed(t *testing.T) *bed {
 	return newBed(t, func(c *ingress.Config) { c.BodyPatience = 300 * time.Millisecond })
 }
 
@@ -56,7 +56,7 @@ func TestProxy_StalledBodyIsCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := impatient(t)
+			b := newImpatientBed(t)
 			b.set(b.up("cart", "web", isRead))
 			c, in := b.post(text)
 			if name == "trickle" {
@@ -84,11 +84,11 @@ func TestProxy_UnwantedBodyIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	for name, service := range map[string]http.HandlerFunc{
 		"no such host": nil,
-		"early":        says("no"),
+		"early":        sayText("no"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := impatient(t)
+			b := newImpatientBed(t)
 			if service != nil {
 				b.set(b.up("cart", "web", service))
 			}
@@ -111,17 +111,17 @@ func TestProxy_UnwantedBodyIsNotAwaited(t *testing.T) {
 // Over HTTP/2 only the stream is lost.
 func TestProxy_StalledBodyIsCutOverHTTP2(t *testing.T) {
 	t.Parallel()
-	b := impatient(t)
+	b := newImpatientBed(t)
 	r := b.up("cart", "web", isRead)
 	b.zone(ingress.GateOpen, r)
-	chain, key, roots := authority(t)
+	chain, key, roots := makeAuthority(t)
 	issuer, err := ingress.NewIssuer(chain, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := &ingress.Certificates{Issues: func(string) bool { return true }}
 	shown.Set(nil, issuer)
-	client := browser(t, b.serveTLS(shown), roots)
+	client := newBrowser(t, b.serveTLS(shown), roots)
 	silence, end := io.Pipe()
 	defer end.Close()
 	res, err := client.Post("https://"+r.Host+"/", "text/plain", silence)

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// dialing returns a pool whose connections take a while to make, and their count.
-func dialing(t *testing.T, takes time.Duration) (*pool, *atomic.Int32) {
+// newSlowPool returns a pool whose connections take a while to make, and their count.
+func newSlowPool(t *testing.T, takes time.Duration) (*pool, *atomic.Int32) {
 	var made atomic.Int32
 	p := &pool{dial: func(ctx context.Context) (net.Conn, error) {
 		made.Add(1)
@@ -29,8 +29,8 @@ func dialing(t *testing.T, takes time.Duration) (*pool, *atomic.Int32) {
 	return p, &made
 }
 
-// crowd has so many use a connection for a while, all at once.
-func crowd(t *testing.T, p *pool, many int, each time.Duration) time.Duration {
+// crowdPool has so many use a connection for a while, all at once.
+func crowdPool(t *testing.T, p *pool, many int, each time.Duration) time.Duration {
 	began := time.Now()
 	var all sync.WaitGroup
 	for range many {
@@ -50,8 +50,8 @@ func crowd(t *testing.T, p *pool, many int, each time.Duration) time.Duration {
 
 func TestPool_ACrowdSharesFewConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, made := dialing(t, 5*time.Millisecond)
-		if took := crowd(t, p, 300, time.Millisecond); made.Load() > eagerConns || took > dialGrace {
+		p, made := newSlowPool(t, 5*time.Millisecond)
+		if took := crowdPool(t, p, 300, time.Millisecond); made.Load() > eagerConns || took > dialGrace {
 			t.Errorf("%d connections in %v for 300 short requests", made.Load(), took)
 		}
 	})
@@ -59,8 +59,8 @@ func TestPool_ACrowdSharesFewConnections(t *testing.T) {
 
 func TestPool_ASlowServiceGetsMoreConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, made := dialing(t, 5*time.Millisecond)
-		took := crowd(t, p, 300, 10*time.Second)
+		p, made := newSlowPool(t, 5*time.Millisecond)
+		took := crowdPool(t, p, 300, 10*time.Second)
 		if took > 11*time.Second {
 			t.Errorf("300 long requests took %v with %d connections", took, made.Load())
 		}
@@ -69,7 +69,7 @@ func TestPool_ASlowServiceGetsMoreConnections(t *testing.T) {
 
 func TestPool_WhatComesTooLateIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, made := dialing(t, time.Second)
+		p, made := newSlowPool(t, time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if _, err := p.get(ctx); !errors.Is(err, context.DeadlineExceeded) {

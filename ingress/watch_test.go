@@ -26,12 +26,12 @@ func (s *cspHash) Watch(ctx context.Context, apply func(*ingress.Table)) error {
 	return s.script(ctx, len(s.calls), apply)
 }
 
-func follow(t *testing.T, s *cspHash, file string, d time.Duration) []*ingress.Table {
+func followTables(t *testing.T, s *cspHash, file string, d time.Duration) []*ingress.Table {
 	t.Helper()
 	var got []*ingress.Table
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
-	w := ingress.NewWatcher(s, func(t *ingress.Table) { got = append(got, t) }, file, quiet())
+	w := ingress.NewWatcher(s, func(t *ingress.Table) { got = append(got, t) }, file, quietLogger())
 	if err := w.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -44,11 +44,11 @@ func TestWatcher_ConnectsForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &cspHash{script: func(_ context.Context, call int, apply func(*ingress.Table)) error {
 			if call == 1 {
-				apply(ingress.NewTable(1, routes(3)))
+				apply(ingress.NewTable(1, makeRoutes(3)))
 			}
 			return errors.New("connection refused")
 		}}
-		got := follow(t, s, "", time.Hour)
+		got := followTables(t, s, "", time.Hour)
 		if len(got) != 1 || got[0].Len() != 3 {
 			t.Errorf("tables = %v", got)
 		}
@@ -76,11 +76,11 @@ func TestWatcher_WaitsLittleAfterHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &cspHash{script: func(_ context.Context, call int, apply func(*ingress.Table)) error {
 			if call > 20 {
-				apply(ingress.NewTable(uint64(call), routes(1)))
+				apply(ingress.NewTable(uint64(call), makeRoutes(1)))
 			}
 			return nil // which breaks the contract, and must not end the watch
 		}}
-		follow(t, s, "", 5*time.Minute)
+		followTables(t, s, "", 5*time.Minute)
 		if len(s.calls) < 100 {
 			t.Fatalf("%d calls: the wait did not start anew", len(s.calls))
 		}
@@ -93,16 +93,16 @@ func TestWatcher_KeepsTheLastTableOnDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := &cspHash{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
 			for v := range uint64(50) {
-				apply(ingress.NewTable(v, routes(int(v))))
+				apply(ingress.NewTable(v, makeRoutes(int(v))))
 			}
 			<-ctx.Done()
 			return ctx.Err()
 		}}
-		follow(t, first, file, 10*time.Second)
+		followTables(t, first, file, 10*time.Second)
 		away := &cspHash{script: func(context.Context, int, func(*ingress.Table)) error {
 			return errors.New("connection refused")
 		}}
-		got := follow(t, away, file, time.Minute)
+		got := followTables(t, away, file, time.Minute)
 		if len(got) != 1 || got[0].Version() != 49 || got[0].Len() != 49 {
 			t.Fatalf("tables after a restart = %v", got)
 		}
@@ -122,11 +122,11 @@ func TestWatcher_SavesAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &cspHash{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
 			<-ctx.Done()
-			apply(ingress.NewTable(9, routes(9)))
+			apply(ingress.NewTable(9, makeRoutes(9)))
 			return ctx.Err()
 		}}
-		follow(t, s, file, time.Second)
-		if got := follow(t, s, file, time.Second); got[0].Version() != 9 {
+		followTables(t, s, file, time.Second)
+		if got := followTables(t, s, file, time.Second); got[0].Version() != 9 {
 			t.Errorf("saved %d", got[0].Version())
 		}
 	})
@@ -142,14 +142,14 @@ func TestWatcher_BadFileIsPassedOver(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			s := &cspHash{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
-				apply(ingress.NewTable(4, routes(2)))
+				apply(ingress.NewTable(4, makeRoutes(2)))
 				<-ctx.Done()
 				return ctx.Err()
 			}}
-			if got := follow(t, s, file, time.Second); len(got) != 1 || got[0].Version() != 4 {
+			if got := followTables(t, s, file, time.Second); len(got) != 1 || got[0].Version() != 4 {
 				t.Errorf("%s: %v", name, got)
 			}
-			if got := follow(t, s, file, time.Second); len(got) != 2 {
+			if got := followTables(t, s, file, time.Second); len(got) != 2 {
 				t.Errorf("%s: the file was not replaced", name)
 			}
 		})
@@ -159,12 +159,12 @@ func TestWatcher_BadFileIsPassedOver(t *testing.T) {
 func TestWatcher_FolderThatIsNotThereHarmsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &cspHash{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
-			apply(ingress.NewTable(4, routes(2)))
+			apply(ingress.NewTable(4, makeRoutes(2)))
 			<-ctx.Done()
 			return ctx.Err()
 		}}
 		file := filepath.Join(t.TempDir(), "no", "routes.json")
-		if got := follow(t, s, file, time.Second); len(got) != 1 {
+		if got := followTables(t, s, file, time.Second); len(got) != 1 {
 			t.Errorf("tables = %v", got)
 		}
 	})
@@ -173,12 +173,12 @@ func TestWatcher_FolderThatIsNotThereHarmsNobody(t *testing.T) {
 // A bad route is logged when it appears and when it comes back, not with every table in between.
 func TestWatcher_WarnsOnceOfABadRoute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		bad := append(routes(2), poison(route("cart", "web"), 0))
+		bad := append(makeRoutes(2), poisonRoute(newRoute("cart", "web"), 0))
 		s := &cspHash{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
 			for range 10 {
 				apply(ingress.NewTable(1, bad))
 			}
-			apply(ingress.NewTable(2, routes(2)))
+			apply(ingress.NewTable(2, makeRoutes(2)))
 			apply(ingress.NewTable(3, bad))
 			<-ctx.Done()
 			return ctx.Err()

@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func approval(t *testing.T) pipeline.Pipeline {
+func approvalPipeline(t *testing.T) pipeline.Pipeline {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "approval.json"))
 	if err != nil {
@@ -25,17 +25,17 @@ func approval(t *testing.T) pipeline.Pipeline {
 	return p
 }
 
-func question(t *testing.T) *pipeline.ApprovalStep {
+func findQuestion(t *testing.T) *pipeline.ApprovalStep {
 	t.Helper()
-	s, _ := approval(t).Step("approve")
+	s, _ := approvalPipeline(t).Step("approve")
 	return s.Approval
 }
 
 func TestEncode_ApprovalIsCanonical(t *testing.T) {
-	if got := pipeline.Validate(approval(t), pipeline.Settings{}); len(got) != 0 {
+	if got := pipeline.Validate(approvalPipeline(t), pipeline.Settings{}); len(got) != 0 {
 		t.Fatalf("problems:\n%s", problemText(got))
 	}
-	encoded, err := pipeline.Encode(approval(t))
+	encoded, err := pipeline.Encode(approvalPipeline(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestValidate_Approval(t *testing.T) {
 		{fields(make([]field, 21)...), "approval.fields", "too_many"},
 		{fields(), "service.env.SIZE", "unknown_output"},
 	} {
-		p := approval(t)
+		p := approvalPipeline(t)
 		c.change(p.Steps[0].Approval)
 		got := problemText(pipeline.Validate(p, pipeline.Settings{Secrets: []string{"key"}}))
 		if !strings.Contains(got, fmt.Sprintf(" | %s | %s | ", c.field, c.code)) {
@@ -95,7 +95,7 @@ func TestValidate_Approval(t *testing.T) {
 // What a reference to an answer comes to is known when the pipeline is saved.
 func TestValidate_ApprovalOutputsAreTyped(t *testing.T) {
 	wants := func(kind, text string) string {
-		p := approval(t)
+		p := approvalPipeline(t)
 		p.Steps[2] = pipeline.Step{Key: "load", Needs: []pipeline.StepKey{"approve"},
 			Plugin: &pipeline.PluginStep{Name: "sql", Image: &pipeline.Image{Registry: "r",
 				Repository: "sql", Digest: digest}, Parameters: map[string]any{"x": text},
@@ -141,7 +141,7 @@ func TestAnswers_HoldsFieldsToTheirTypes(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.given), &given); err != nil {
 			t.Fatal(err)
 		}
-		out, problems := question(t).Answers(true, given)
+		out, problems := findQuestion(t).Answers(true, given)
 		got, err := json.Marshal(out)
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +153,7 @@ func TestAnswers_HoldsFieldsToTheirTypes(t *testing.T) {
 			t.Errorf("%s: %s, want %s (%v)", c.given, got, c.want, problems)
 		}
 	}
-	if _, problems := question(t).Answers(false, nil); len(problems) > 0 {
+	if _, problems := findQuestion(t).Answers(false, nil); len(problems) > 0 {
 		t.Errorf("a rejection has to fill nothing in: %v", problems)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func compare(t fataler, a, b pipeline.Pipeline) pipeline.Diff {
+func diffOf(t fataler, a, b pipeline.Pipeline) pipeline.Diff {
 	d, err := pipeline.Compare(a, b)
 	if err != nil {
 		t.Fatalf("compare: %v", err)
@@ -25,7 +25,7 @@ func compare(t fataler, a, b pipeline.Pipeline) pipeline.Diff {
 type fataler interface{ Fatalf(string, ...any) }
 
 func TestCompare_NamesEachField(t *testing.T) {
-	old, now := shop(t), shop(t)
+	old, now := readShop(t), readShop(t)
 	for i := range now.Steps {
 		switch s := &now.Steps[i]; s.Key {
 		case "web":
@@ -37,7 +37,7 @@ func TestCompare_NamesEachField(t *testing.T) {
 			s.Plugin.TimeoutSeconds = 7
 		}
 	}
-	d := compare(t, old, now)
+	d := diffOf(t, old, now)
 	if len(d.Added) != 1 || d.Added[0].Key != "front" || len(d.Removed) != 1 ||
 		d.Removed[0].Key != "web" || len(d.Changed) != 1 || d.Changed[0].Key != "create-db" {
 		t.Fatalf("%+v", d)
@@ -50,14 +50,14 @@ func TestCompare_NamesEachField(t *testing.T) {
 }
 
 func TestCompare_OrderOfCommonSteps(t *testing.T) {
-	a := graph(map[string][]string{"a": nil, "b": nil})
-	b := graph(map[string][]string{"a": {"b"}, "b": nil})
-	d := compare(t, a, b)
+	a := graphOf(map[string][]string{"a": nil, "b": nil})
+	b := graphOf(map[string][]string{"a": {"b"}, "b": nil})
+	d := diffOf(t, a, b)
 	if d.Order == nil || fmt.Sprint(d.Order.Old, d.Order.New) != "[a b] [b a]" {
 		t.Errorf("order %+v", d.Order)
 	}
-	c := graph(map[string][]string{"a": nil, "aa": nil, "b": nil})
-	if d := compare(t, a, c); d.Order != nil || len(d.Added) != 1 {
+	c := graphOf(map[string][]string{"a": nil, "aa": nil, "b": nil})
+	if d := diffOf(t, a, c); d.Order != nil || len(d.Added) != 1 {
 		t.Errorf("a step in between is no other order of the others: %+v", d)
 	}
 }
@@ -67,10 +67,10 @@ func TestCompare_OrderOfCommonSteps(t *testing.T) {
 func TestCompare_Laws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawDetailed(t, "a"), drawDetailed(t, "b")
-		if d := compare(t, a, a); !d.Empty() {
+		if d := diffOf(t, a, a); !d.Empty() {
 			t.Fatalf("a pipeline differs from itself: %+v", d)
 		}
-		forth, back := compare(t, a, b), compare(t, b, a)
+		forth, back := diffOf(t, a, b), diffOf(t, b, a)
 		if got, want := encodeText(t, reverseDiff(forth)), encodeText(t, back); got != want {
 			t.Fatalf("backwards\n%s\nwant\n%s", got, want)
 		}
@@ -138,7 +138,7 @@ func TestCompare_MatchesListsByName(t *testing.T) {
 			`{service.ports.order ["a","b","c"] ["a","c"]}]`},
 		{ports("a", "b"), ports("b", "a"), `[{service.ports.order ["a","b"] ["b","a"]}]`},
 	} {
-		d := compare(t, c.old, c.now)
+		d := diffOf(t, c.old, c.now)
 		if len(d.Changed) != 1 || fmt.Sprintf("%s", d.Changed[0].Fields) != c.want {
 			t.Errorf("got %s, want %s", d.Changed, c.want)
 		}
@@ -159,11 +159,11 @@ func byKey(t fataler, p pipeline.Pipeline) string {
 	slices.SortFunc(p.Steps, func(a, b pipeline.Step) int {
 		return strings.Compare(string(a.Key), string(b.Key))
 	})
-	return tidy(t, []byte(encodeText(t, p.Steps)))
+	return tidyJSON(t, []byte(encodeText(t, p.Steps)))
 }
 
-// tidy sorts keys, whatever type they came from.
-func tidy(t fataler, text []byte) string {
+// tidyJSON sorts keys, whatever type they came from.
+func tidyJSON(t fataler, text []byte) string {
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -214,12 +214,12 @@ func appliedStep(
 	// Backwards, so that the ends of lists go before what stands ahead of them.
 	for _, f := range slices.Backward(fields) {
 		if f.New == nil {
-			tree = set(t, tree, parsePath(t, f.Path), nil)
+			tree = setAt(t, tree, parsePath(t, f.Path), nil)
 		}
 	}
 	for _, f := range fields {
 		if f.New != nil {
-			tree = set(t, tree, parsePath(t, f.Path), f.New)
+			tree = setAt(t, tree, parsePath(t, f.Path), f.New)
 		}
 	}
 	dec := json.NewDecoder(bytes.NewReader([]byte(encodeText(t, tree))))
@@ -229,8 +229,8 @@ func appliedStep(
 	return out
 }
 
-// set puts a value at a path of keys and places, or takes it away.
-func set(t fataler, tree any, path []any, to json.RawMessage) any {
+// setAt puts a value at a path of keys and places, or takes it away.
+func setAt(t fataler, tree any, path []any, to json.RawMessage) any {
 	if len(path) == 0 {
 		var v any
 		if err := json.Unmarshal(to, &v); err != nil {
@@ -245,9 +245,9 @@ func set(t fataler, tree any, path []any, to json.RawMessage) any {
 		case len(path) == 1 && to == nil:
 			return slices.Delete(list, at, at+1)
 		case at == len(list):
-			return append(list, set(t, nil, path[1:], to))
+			return append(list, setAt(t, nil, path[1:], to))
 		}
-		list[at] = set(t, list[at], path[1:], to)
+		list[at] = setAt(t, list[at], path[1:], to)
 		return list
 	case string:
 		if list, ok := tree.([]any); ok {
@@ -258,7 +258,7 @@ func set(t fataler, tree any, path []any, to json.RawMessage) any {
 			delete(object, at)
 			return object
 		}
-		object[at] = set(t, object[at], path[1:], to)
+		object[at] = setAt(t, object[at], path[1:], to)
 		return object
 	}
 	return tree
@@ -284,11 +284,11 @@ func setNamed(t fataler, list []any, name string, rest []any, to json.RawMessage
 		}
 		return sorted
 	case i < 0:
-		return append(list, set(t, nil, rest, to))
+		return append(list, setAt(t, nil, rest, to))
 	case len(rest) == 0 && to == nil:
 		return slices.Delete(list, i, i+1)
 	}
-	list[i] = set(t, list[i], rest, to)
+	list[i] = setAt(t, list[i], rest, to)
 	return list
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func scope(r pipeline.Ref) (pipeline.Value, error) {
+func testScope(r pipeline.Ref) (pipeline.Value, error) {
 	switch r.String() {
 	case "steps.db.outputs.port":
 		return pipeline.Value{Data: float64(5432)}, nil
@@ -44,7 +44,7 @@ func TestEval(t *testing.T) {
 		{"$${{ deployment.name }}", "${{ deployment.name }}"},
 		{"$ {{ }} $", "$ {{ }} $"},
 	} {
-		got, err := pipeline.Eval(c.in, scope)
+		got, err := pipeline.Eval(c.in, testScope)
 		if err != nil {
 			t.Errorf("Eval(%q): %v", c.in, err)
 			continue
@@ -58,7 +58,7 @@ func TestEval(t *testing.T) {
 // threat: T43
 func TestEval_NeverScansAValueAgain(t *testing.T) {
 	for _, in := range []string{"${{ steps.db.outputs.evil }}", "x ${{ steps.db.outputs.evil }}"} {
-		got, err := pipeline.Eval(in, scope)
+		got, err := pipeline.Eval(in, testScope)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestEval_NeverScansAValueAgain(t *testing.T) {
 
 func TestEval_TracksSecrets(t *testing.T) {
 	tree := map[string]any{"a": []any{"x", "p=${{ secrets.password }}"}}
-	got, err := pipeline.EvalTree(tree, scope)
+	got, err := pipeline.EvalTree(tree, testScope)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,12 +97,12 @@ func TestEval_SaysWhere(t *testing.T) {
 		"x${{ steps.db.outputs.none }}": "null cannot stand inside text",
 		"${{ secrets.other }}":          "${{ secrets.other }}: unknown",
 	} {
-		_, err := pipeline.Eval(in, scope)
+		_, err := pipeline.Eval(in, testScope)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Eval(%q): %v, want %q in it", in, err, want)
 		}
 	}
-	_, err := pipeline.EvalTree(map[string]any{"a": []any{"${{ x }}"}}, scope)
+	_, err := pipeline.EvalTree(map[string]any{"a": []any{"${{ x }}"}}, testScope)
 	if err == nil || !strings.HasPrefix(err.Error(), "a[0]: ") {
 		t.Errorf("EvalTree: %v, want the path a[0]", err)
 	}

@@ -11,7 +11,7 @@ import (
 
 const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-func shop(t *testing.T) pipeline.Pipeline {
+func readShop(t *testing.T) pipeline.Pipeline {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "shop.json"))
 	if err != nil {
@@ -24,17 +24,17 @@ func shop(t *testing.T) pipeline.Pipeline {
 	return p
 }
 
-func settings() pipeline.Settings {
+func readSettings() pipeline.Settings {
 	return pipeline.Settings{
 		Limits:  pipeline.Resources{CPU: 2, MemoryMiB: 1024},
 		Secrets: []string{"db-password", "api-key"},
 	}
 }
 
-// edit changes one step of the shop.
-func edit(t *testing.T, key pipeline.StepKey, change func(*pipeline.Step)) pipeline.Pipeline {
+// editShop changes one step of the shop.
+func editShop(t *testing.T, key pipeline.StepKey, change func(*pipeline.Step)) pipeline.Pipeline {
 	t.Helper()
-	p := shop(t)
+	p := readShop(t)
 	for i := range p.Steps {
 		if p.Steps[i].Key == key {
 			change(&p.Steps[i])

@@ -11,7 +11,7 @@ import (
 )
 
 func TestEncode_IsCanonical(t *testing.T) {
-	encoded, err := pipeline.Encode(shop(t))
+	encoded, err := pipeline.Encode(readShop(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +79,12 @@ func TestDecode_KnowsNoRequirements(t *testing.T) {
 }
 
 func TestDigest_DependsOnContentOnly(t *testing.T) {
-	a, err := pipeline.Digest(shop(t))
+	a, err := pipeline.Digest(readShop(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _ := pipeline.Digest(shop(t))
-	changed := shop(t)
+	b, _ := pipeline.Digest(readShop(t))
+	changed := readShop(t)
 	changed.Steps[0].Service.Env["A"] = "b"
 	c, _ := pipeline.Digest(changed)
 	if a != b || a == c || len(a) != 64 {

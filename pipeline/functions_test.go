@@ -110,13 +110,13 @@ func TestValidate_FunctionsStandWhereReferencesDo(t *testing.T) {
 		},
 	}
 	for place, put := range places {
-		p := shop(t)
+		p := readShop(t)
 		put(&p, "${{ lower(deployment.name) }}")
-		if got := pipeline.Validate(p, settings()); len(got) != 0 {
+		if got := pipeline.Validate(p, readSettings()); len(got) != 0 {
 			t.Errorf("%s: refused:\n%s", place, problemText(got))
 		}
 		put(&p, "${{ upper(deployment.name) }}")
-		got := pipeline.Validate(p, settings())
+		got := pipeline.Validate(p, readSettings())
 		want := strings.Replace(place, " ", " | ", 1) + ` | syntax | at character 5: there is no ` +
 			`function "upper"; the functions are base64, json, lower and urlencode` + "\n"
 		if problemText(got) != want {
@@ -141,7 +141,7 @@ func TestValidate_ChecksWhatFunctionsRead(t *testing.T) {
 			s.Plugin.Parameters["port"] = "${{ json(services.db.port) }}"
 		}, "plugin.parameters.port", "wrong_type", "is string, the parameter wants integer"},
 	} {
-		got := pipeline.Validate(edit(t, m.step, m.change), settings())
+		got := pipeline.Validate(editShop(t, m.step, m.change), readSettings())
 		if len(got) != 1 || got[0].Field != m.field || got[0].Code != m.code ||
 			!strings.Contains(got[0].Message, m.words) {
 			t.Errorf("%s: got:\n%s", m.name, problemText(got))
@@ -150,7 +150,7 @@ func TestValidate_ChecksWhatFunctionsRead(t *testing.T) {
 }
 
 func TestSecretNames_LooksIntoFunctions(t *testing.T) {
-	p := shop(t)
+	p := readShop(t)
 	stepOf(&p, "api").Service.Env = map[string]string{"A": "${{ base64(lower(secrets.inner)) }}"}
 	if got := pipeline.SecretNames(p); !strings.Contains(strings.Join(got, " "), "inner") {
 		t.Errorf("secrets %v", got)

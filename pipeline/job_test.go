@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func migration(t *testing.T) pipeline.Pipeline {
+func migrationPipeline(t *testing.T) pipeline.Pipeline {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "job.json"))
 	if err != nil {
@@ -26,10 +26,10 @@ func migration(t *testing.T) pipeline.Pipeline {
 }
 
 func TestEncode_JobIsCanonical(t *testing.T) {
-	if got := pipeline.Validate(migration(t), settings()); len(got) != 0 {
+	if got := pipeline.Validate(migrationPipeline(t), readSettings()); len(got) != 0 {
 		t.Fatalf("problems:\n%s", problemText(got))
 	}
-	encoded, err := pipeline.Encode(migration(t))
+	encoded, err := pipeline.Encode(migrationPipeline(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestEncode_JobIsCanonical(t *testing.T) {
 // An older reader refuses format 2, and must be able to read everything else.
 func TestEncode_SaysTheOldestFormatThatHoldsThePipeline(t *testing.T) {
 	for want, p := range map[string]pipeline.Pipeline{
-		`{"format":1,`: shop(t), `{"format":2,`: migration(t),
+		`{"format":1,`: readShop(t), `{"format":2,`: migrationPipeline(t),
 	} {
 		p.Format = 0
 		encoded, err := pipeline.Encode(p)
@@ -105,13 +105,13 @@ func TestValidate_Job(t *testing.T) {
 		}, "service.env.X", "unknown_output", "is a job, which has no outputs"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			p := migration(t)
+			p := migrationPipeline(t)
 			for i := range p.Steps {
 				if p.Steps[i].Key == m.step {
 					m.change(&p.Steps[i])
 				}
 			}
-			got := pipeline.Validate(p, settings())
+			got := pipeline.Validate(p, readSettings())
 			for _, found := range got {
 				if found.Field == m.field && found.Code == m.code &&
 					strings.Contains(found.Message, m.words) {
@@ -126,7 +126,7 @@ func TestValidate_Job(t *testing.T) {
 // A job's container is treated like a service's: its tag is chosen, its secrets are found,
 // and a saved version shows what people wrote.
 func TestJob_IsTreatedLikeAService(t *testing.T) {
-	p := migration(t)
+	p := migrationPipeline(t)
 	before, err := pipeline.Encode(p)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func graph(edges map[string][]string) pipeline.Pipeline {
+func graphOf(edges map[string][]string) pipeline.Pipeline {
 	var p pipeline.Pipeline
 	for key, needs := range edges {
 		s := pipeline.Step{Key: pipeline.StepKey(key)}
@@ -24,7 +24,7 @@ func graph(edges map[string][]string) pipeline.Pipeline {
 }
 
 func TestOrder_TakesTheSmallestKeyFirst(t *testing.T) {
-	got, err := pipeline.Order(graph(map[string][]string{
+	got, err := pipeline.Order(graphOf(map[string][]string{
 		"z": nil, "b": {"z"}, "a": {"z"}, "c": nil,
 	}))
 	want := []pipeline.StepKey{"c", "z", "a", "b"}
@@ -34,7 +34,7 @@ func TestOrder_TakesTheSmallestKeyFirst(t *testing.T) {
 }
 
 func TestOrder_NamesTheCycleByItsPath(t *testing.T) {
-	_, err := pipeline.Order(graph(map[string][]string{
+	_, err := pipeline.Order(graphOf(map[string][]string{
 		"a": {"c"}, "b": {"a"}, "c": {"b"}, "d": {"c"}, "e": nil,
 	}))
 	var cycle *pipeline.CycleError
@@ -50,7 +50,7 @@ func TestOrder_NamesTheCycleByItsPath(t *testing.T) {
 // keys are shuffled so that they say nothing about it.
 func drawGraph(t *rapid.T) pipeline.Pipeline {
 	n := rapid.IntRange(1, 12).Draw(t, "steps")
-	names := rapid.Permutation(slices.Collect(letters(n))).Draw(t, "names")
+	names := rapid.Permutation(slices.Collect(letterKeys(n))).Draw(t, "names")
 	var p pipeline.Pipeline
 	for i := range n {
 		s := pipeline.Step{Key: names[i]}
@@ -64,7 +64,7 @@ func drawGraph(t *rapid.T) pipeline.Pipeline {
 	return p
 }
 
-func letters(n int) func(func(pipeline.StepKey) bool) {
+func letterKeys(n int) func(func(pipeline.StepKey) bool) {
 	return func(yield func(pipeline.StepKey) bool) {
 		for i := range n {
 			if !yield(pipeline.StepKey(fmt.Sprintf("s%02d", i))) {

@@ -9,7 +9,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func versions() map[pipeline.StepKey]pipeline.Version {
+func testVersions() map[pipeline.StepKey]pipeline.Version {
 	return map[pipeline.StepKey]pipeline.Version{
 		"db": {Tag: "15", Digest: digest}, "api": {Tag: "v1", Digest: digest},
 		"web": {Tag: "2.0", Digest: digest},
@@ -17,9 +17,9 @@ func versions() map[pipeline.StepKey]pipeline.Version {
 }
 
 func TestWithVersions_FillsACopyIn(t *testing.T) {
-	p := shop(t)
+	p := readShop(t)
 	before, _ := pipeline.Encode(p)
-	out, problems := pipeline.WithVersions(p, versions())
+	out, problems := pipeline.WithVersions(p, testVersions())
 	if len(problems) != 0 {
 		t.Fatalf("problems:\n%s", problemText(problems))
 	}
@@ -52,9 +52,9 @@ func TestWithVersions_Refuses(t *testing.T) {
 			v["web"] = pipeline.Version{Tag: "1"}
 		}, "has no digest"},
 	} {
-		v := versions()
+		v := testVersions()
 		c.change(v)
-		_, problems := pipeline.WithVersions(shop(t), v)
+		_, problems := pipeline.WithVersions(readShop(t), v)
 		if text := problemText(problems); !strings.Contains(text, c.want) {
 			t.Errorf("%s: want %q, got:\n%s", name, c.want, text)
 		}

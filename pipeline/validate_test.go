@@ -9,7 +9,7 @@ import (
 )
 
 func TestValidate_AcceptsTheShop(t *testing.T) {
-	if got := pipeline.Validate(shop(t), settings()); len(got) != 0 {
+	if got := pipeline.Validate(readShop(t), readSettings()); len(got) != 0 {
 		t.Fatalf("problems:\n%s", problemText(got))
 	}
 }
@@ -24,9 +24,9 @@ type mistake struct {
 }
 
 func TestValidate_NamesStepFieldAndRemedy(t *testing.T) {
-	for _, m := range mistakes() {
+	for _, m := range allMistakes() {
 		t.Run(m.name, func(t *testing.T) {
-			got := pipeline.Validate(edit(t, m.step, m.change), settings())
+			got := pipeline.Validate(editShop(t, m.step, m.change), readSettings())
 			for _, p := range got {
 				if p.Field == m.field && p.Code == m.code && strings.Contains(p.Message, m.words) {
 					return
@@ -37,7 +37,7 @@ func TestValidate_NamesStepFieldAndRemedy(t *testing.T) {
 	}
 }
 
-func mistakes() []mistake {
+func allMistakes() []mistake {
 	type step = pipeline.Step
 	return append(append(serviceMistakes(), mountMistakes()...), []mistake{
 		{"cycle", "db", func(s *step) { s.Needs = []pipeline.StepKey{"web"} },
@@ -236,12 +236,12 @@ func serviceMistakes() []mistake {
 }
 
 func TestValidate_ListsEverythingAtOnce(t *testing.T) {
-	p := shop(t)
+	p := readShop(t)
 	p.Steps[0].Needs = []pipeline.StepKey{"nix"}
 	p.Steps[1].Plugin.Parameters = nil
 	p.Steps[2].Service.Env["X"] = "${{ secrets.nix }}"
 	p.Steps[3].Key = "NO"
-	text := problemText(pipeline.Validate(p, settings()))
+	text := problemText(pipeline.Validate(p, readSettings()))
 	for _, want := range []string{"db | needs[0]", "create-db | plugin.parameters.host",
 		"create-db | plugin.parameters.port", "api | service.env.X", "NO | key"} {
 		if !strings.Contains(text, want) {
@@ -251,7 +251,7 @@ func TestValidate_ListsEverythingAtOnce(t *testing.T) {
 }
 
 func TestValidate_FindsTwoCyclesAtOnce(t *testing.T) {
-	p := graph(map[string][]string{"a": {"b"}, "b": {"a"}, "c": {"d"}, "d": {"c"}, "e": {"e"}})
+	p := graphOf(map[string][]string{"a": {"b"}, "b": {"a"}, "c": {"d"}, "d": {"c"}, "e": {"e"}})
 	text := problemText(pipeline.Validate(p, pipeline.Settings{}))
 	for _, want := range []string{"a → b → a", "c → d → c", "e → e"} {
 		if !strings.Contains(text, want) {
@@ -265,11 +265,11 @@ func TestValidate_LimitsTheNumberOfSteps(t *testing.T) {
 	for i := range pipeline.MaxSteps + 1 {
 		edges[fmt.Sprintf("s%d", i)] = nil
 	}
-	text := problemText(pipeline.Validate(graph(edges), pipeline.Settings{}))
+	text := problemText(pipeline.Validate(graphOf(edges), pipeline.Settings{}))
 	if !strings.Contains(text, "too_many") {
 		t.Error("501 steps were accepted")
 	}
-	if text := problemText(pipeline.Validate(pipeline.Pipeline{}, settings())); text == "" {
+	if text := problemText(pipeline.Validate(pipeline.Pipeline{}, readSettings())); text == "" {
 		t.Error("a pipeline without steps was accepted")
 	}
 }

@@ -70,8 +70,8 @@ func TestValidate_RefusesImpossibleProcesses(t *testing.T) {
 			s.ExtraHosts = []pipeline.ExtraHost{{Name: "a", Address: "::1"}, {Name: "a", Address: "::1"}}
 		}, "service.extra_hosts[1]", "duplicate", "listed twice"},
 	} {
-		p := edit(t, "db", func(s *pipeline.Step) { c.change(s.Service) })
-		text := problemText(pipeline.Validate(p, settings()))
+		p := editShop(t, "db", func(s *pipeline.Step) { c.change(s.Service) })
+		text := problemText(pipeline.Validate(p, readSettings()))
 		if want := "db | " + c.field + " | " + c.code + " | "; !strings.HasPrefix(text, want) ||
 			!strings.Contains(text, c.says) || strings.Count(text, "\n") != 1 {
 			t.Errorf("%s: no %q with %q in %q", name, want, c.says, text)
@@ -83,7 +83,7 @@ func TestValidate_RefusesImpossibleProcesses(t *testing.T) {
 func TestValidate_TakesWhatDockerTakes(t *testing.T) {
 	for _, user := range []string{"app", "1000", "app:staff", "0:0", "_apt", "host$", "1000:docker"} {
 		for _, signal := range []string{"SIGTERM", "term", "15", "SIGRTMIN+3", "RTMAX-14", "64"} {
-			p := edit(t, "db", func(s *pipeline.Step) {
+			p := editShop(t, "db", func(s *pipeline.Step) {
 				s.Service.User, s.Service.StopSignal = user, signal
 				s.Service.StopGraceSeconds, s.Service.Init, s.Service.ReadOnly = 600, true, true
 				s.Service.Entrypoint = []string{"./run.sh", "${{ deployment.name }}"}
@@ -92,7 +92,7 @@ func TestValidate_TakesWhatDockerTakes(t *testing.T) {
 				s.Service.ExtraHosts = []pipeline.ExtraHost{{Name: "a.example", Address: "192.0.2.1"},
 					{Name: "a.example", Address: "2001:db8::1"}, {Name: "my_db", Address: "::1"}}
 			})
-			if text := problemText(pipeline.Validate(p, settings())); text != "" {
+			if text := problemText(pipeline.Validate(p, readSettings())); text != "" {
 				t.Errorf("user %s, signal %s: %s", user, signal, text)
 			}
 			encoded, err := pipeline.Encode(p)
@@ -109,7 +109,7 @@ func TestValidate_TakesWhatDockerTakes(t *testing.T) {
 // A shared volume is one for all, so its services agree on whether it stays.
 func TestValidate_SharedVolumes(t *testing.T) {
 	share := func(name string, stays bool) pipeline.Pipeline {
-		p := edit(t, "db", func(s *pipeline.Step) {
+		p := editShop(t, "db", func(s *pipeline.Step) {
 			s.Service.Volumes = []pipeline.Volume{{Name: "a", Path: "/a", Shared: "site"},
 				{Name: "b", Path: "/b", Shared: "site", ReadOnly: true}}
 		})
@@ -117,14 +117,14 @@ func TestValidate_SharedVolumes(t *testing.T) {
 		web.Service.Volumes = []pipeline.Volume{{Name: "own", Path: "/c", Shared: name, Stays: stays}}
 		return p
 	}
-	if text := problemText(pipeline.Validate(share("site", false), settings())); text != "" {
+	if text := problemText(pipeline.Validate(share("site", false), readSettings())); text != "" {
 		t.Errorf("refused: %s", text)
 	}
 	for want, p := range map[string]pipeline.Pipeline{
 		`web | service.volumes[0].stays | shared | step "db" says otherwise`: share("site", true),
 		"web | service.volumes[0].shared | name | ":                          share("No name", false),
 	} {
-		if text := problemText(pipeline.Validate(p, settings())); !strings.HasPrefix(text, want) {
+		if text := problemText(pipeline.Validate(p, readSettings())); !strings.HasPrefix(text, want) {
 			t.Errorf("%q instead of %q", text, want)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
-// healthy is a node that nothing can be said against.
-func healthy() hostFacts {
+// healthyHost returns the facts of a node without a fault.
+func healthyHost() hostFacts {
 	return hostFacts{info: system.Info{ServerVersion: "20.10.24", MemoryLimit: true, SwapLimit: true,
 		PidsLimit: true, CPUCfsQuota: true, LiveRestoreEnabled: true, Driver: "overlay2",
 		SecurityOptions: []string{"name=seccomp,profile=default"},
@@ -23,7 +23,7 @@ func healthy() hostFacts {
 // Each weakness is found by its own check, with its severity and a remedy, and
 // a good node has none.
 func TestChecks(t *testing.T) {
-	for _, c := range hostChecks(healthy()) {
+	for _, c := range hostChecks(healthyHost()) {
 		if c.Severity != wire.SeverityOK || c.Detail == "" || c.Remedy != "" {
 			t.Errorf("a good node: %+v", c)
 		}
@@ -76,7 +76,7 @@ func TestChecks(t *testing.T) {
 		{"no runtime for GPUs", checkGPU, wire.SeverityWarning,
 			func(f *hostFacts) { f.gpuProblem = nil }},
 	} {
-		f := healthy()
+		f := healthyHost()
 		w.change(&f)
 		for _, c := range hostChecks(f) {
 			want := wire.SeverityOK

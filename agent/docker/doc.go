@@ -21,9 +21,9 @@
 // There is no restart policy: after a kill of the engine, policies bring back what the agent may
 // want gone, and the agent reconciles anyway. Relays alone restart, since they hold no state.
 //
-// Plugins run with nothing: no capability, no network unless asked, read-only
-// root, no log on disk. Their containers are made ahead, and removed after the
-// result is out.
+// Plugins run without capabilities, with a read-only root, no log on disk and, unless the step
+// asks for it, no network. Their containers are created before the run needs them (precreated), and
+// removed after the result has been reported.
 //
 // Secrets reach plugins on stdin and services through the init role of the
 // sidecar, from a folder in tmpfs. Neither the engine's files nor ours hold

@@ -23,7 +23,7 @@ func TestVitals_AgreeWithTheHostsTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	cpuBefore, began := readCPUTime(t), time.Now()
-	stop := burn()
+	stop := burnCPU()
 	time.Sleep(2 * time.Second) // CPU use is a difference over time
 	memory, disk := readFree(t), r.readAvailable(t)
 	v, err := r.Vitals(t.Context(), nil)
@@ -63,8 +63,8 @@ func checkBetween(t *testing.T, what string, got, tolerance float64, tools ...fl
 	}
 }
 
-// burn keeps one processor busy, so that there is use to measure.
-func burn() (stop func()) {
+// burnCPU keeps one processor busy, so that there is use to measure.
+func burnCPU() (stop func()) {
 	var done atomic.Bool
 	ended := make(chan struct{})
 	go func() {

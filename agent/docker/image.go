@@ -93,7 +93,7 @@ func (im *images) HasImage(ctx context.Context, image pipeline.Image) (bool, err
 	return err == nil, wrapUnavailable(err)
 }
 
-// authHeader is how the engine takes a sign-in, for one call of it.
+// authHeader encodes credentials as the engine's X-Registry-Auth header expects them.
 func authHeader(auth *wire.RegistryAuth) (string, error) {
 	if auth == nil {
 		return "", nil

@@ -151,7 +151,8 @@ func guardInside(t *testing.T, host string) {
 		id := r.deployment()
 		r.start(r.service(id, "spy"))
 		gateway := r.gateway(id)
-		for i, to := range []string{metadata.String(), at(gateway, agentPort), at(gateway, other)} {
+		for i, to := range []string{metadata.String(), portURL(gateway, agentPort),
+			portURL(gateway, other)} {
 			answers[i] = strings.HasPrefix(r.get(id, "spy", "/dial?to="+to), "connected")
 		}
 		return answers
@@ -187,7 +188,7 @@ func guardInside(t *testing.T, host string) {
 	}
 }
 
-func at(address netip.Addr, port netip.AddrPort) string {
+func portURL(address netip.Addr, port netip.AddrPort) string {
 	return fmt.Sprintf("%s:%d", address, port.Port())
 }
 

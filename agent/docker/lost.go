@@ -90,8 +90,9 @@ type lostObjects struct {
 // lostSuspects are when something was first seen without its container.
 type lostSuspects map[string]time.Time
 
-// FindLost looks below the engine's API. It returns what has been lost for a while,
-// as far as this process has seen, and ErrProcessesHidden where it cannot look.
+// FindLost looks for processes, interfaces and mounts in the kernel, without the engine's API. It
+// returns those that were lost in every call since LostAfter, and ErrProcessesHidden if the
+// machine's processes cannot be seen.
 func (lo *lostObjects) FindLost(ctx context.Context) (LostObjects, error) {
 	seen, err := lo.lookForLost(ctx)
 	if err != nil {
@@ -117,7 +118,8 @@ func (lo *lostObjects) FindLost(ctx context.Context) (LostObjects, error) {
 	return seen, nil
 }
 
-// FindLostTwice is FindLost for a process that has just begun: it looks twice.
+// FindLostTwice is FindLost for a process that has just started, such as a command: it looks, waits
+// for LostAfter and looks again.
 func (lo *lostObjects) FindLostTwice(ctx context.Context) (LostObjects, error) {
 	found, err := lo.FindLost(ctx)
 	lo.mu.Lock()
@@ -132,7 +134,8 @@ func (lo *lostObjects) FindLostTwice(ctx context.Context) (LostObjects, error) {
 	return lo.FindLost(ctx)
 }
 
-// lookForLost looks once.
+// lookForLost returns everything that is lost now, also what the engine is still starting or
+// ending.
 func (lo *lostObjects) lookForLost(ctx context.Context) (l LostObjects, err error) {
 	l = LostObjects{Containers: []LostContainer{}, Links: []LostLink{}, Mounts: []LostMount{}}
 	if _, err := lo.api.Ping(ctx, client.PingOptions{}); err != nil {

@@ -133,7 +133,7 @@ func TestLostCommand_NamesTheEngine(t *testing.T) {
 
 // An agent that cannot look says that, and not that all is well.
 func TestLostCheck_SaysWhatCannotBeSeen(t *testing.T) {
-	f := healthy()
+	f := healthyHost()
 	f.lostProblem = ErrProcessesHidden
 	f.lostCommand = "nullops agent lost --end --agent.data=/srv/agent"
 	if c := lostCheck(f); c.Severity != "unknown" || !strings.Contains(c.Remedy, f.lostCommand) ||

@@ -47,8 +47,8 @@ func loseContainers(t *testing.T) killedEngine {
 	callInEngineNetwork(t, engine, k.ours.nothingLost)
 	engine.Kill()
 	if _, err := k.ours.EndLost(t.Context()); !errors.Is(err, agent.ErrUnavailable) ||
-		!alive(k.pid) {
-		t.Errorf("without the engine: %v; the service lives: %v", err, alive(k.pid))
+		!isAlive(k.pid) {
+		t.Errorf("without the engine: %v; the service lives: %v", err, isAlive(k.pid))
 	}
 	for _, lost := range []string{"containers/" + k.mine, "containers/" + k.foreign,
 		"network/files/local-kv.db"} {
@@ -103,8 +103,8 @@ func TestLost_OnlyOursIsEnded(t *testing.T) {
 		_, err := ours.EndLost(ctx)
 		return err
 	})
-	if alive(k.pid) || !alive(k.foreignPid) {
-		t.Errorf("ours lives: %v; the foreign one lives: %v", alive(k.pid), alive(k.foreignPid))
+	if isAlive(k.pid) || !isAlive(k.foreignPid) {
+		t.Errorf("ours lives: %v; the foreign one lives: %v", isAlive(k.pid), isAlive(k.foreignPid))
 	}
 	after := listInterfaces(t, k.Daemon)
 	for _, name := range before {
@@ -126,7 +126,7 @@ func TestLost_OnlyOursIsEnded(t *testing.T) {
 		_, err := k.theirs.EndLost(ctx)
 		return err
 	})
-	if alive(k.foreignPid) {
+	if isAlive(k.foreignPid) {
 		t.Error("the other agent does not end its own")
 	}
 }
@@ -213,7 +213,7 @@ func (r *rig) expectLostCheck(ctx context.Context, want wire.Severity) {
 	r.t.Errorf("no check says that the lost ones are %s: %+v", want, i.Checks)
 }
 
-func alive(pid int) bool {
+func isAlive(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }

@@ -50,7 +50,7 @@ func TestPlugin_HostConfigIsExactlyTheHardeningList(t *testing.T) {
 	}
 	got := map[string]any{}
 	for field, value := range all.HostConfig {
-		if !zero(value) {
+		if !isZero(value) {
 			got[field] = value
 		}
 	}
@@ -96,7 +96,7 @@ const hardeningList = `{
 		"/proc/sysrq-trigger"]
 }`
 
-func zero(v any) bool {
+func isZero(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true

@@ -89,7 +89,7 @@ func (f *fakeRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	known, ok := (*f.users.Load())[user]
 	if !ok || known != password {
 		w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
-		refuse(w, http.StatusUnauthorized, "UNAUTHORIZED", "who are you")
+		writeRegistryError(w, http.StatusUnauthorized, "UNAUTHORIZED", "who are you")
 		return
 	}
 	if spoil := f.spoil.Load(); spoil != nil && name != "" && (*spoil)(w, r, name) {
@@ -99,7 +99,7 @@ func (f *fakeRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case name == "":
 	case blob == nil:
-		refuse(w, http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown")
+		writeRegistryError(w, http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown")
 	case name == f.image.Digest:
 		w.Header().Set("Content-Type", manifestType)
 		w.Header().Set("Docker-Content-Digest", name)
@@ -109,8 +109,8 @@ func (f *fakeRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse answers in the form that registries have agreed on.
-func refuse(w http.ResponseWriter, status int, code, message string) {
+// writeRegistryError answers in the form that registries have agreed on.
+func writeRegistryError(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = fmt.Fprintf(w, `{"errors":[{"code":%q,"message":%q}]}`, code, message)
@@ -172,7 +172,7 @@ func TestPull(t *testing.T) {
 	r.expectNoSecret(canary)
 }
 
-// Two teams, one private image (threats.md, T41): that it is on the node does not
+// Two teams, one private image (docs/threats.md, T41): that it is on the node does not
 // let those have it whom the registry would refuse.
 //
 // threat: T41
@@ -242,7 +242,7 @@ func TestPull_Refused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f.misbehave(func(w http.ResponseWriter, _ *http.Request, _ string) bool {
 				if c.status > 0 {
-					refuse(w, c.status, c.code, c.want)
+					writeRegistryError(w, c.status, c.code, c.want)
 				}
 				return c.status > 0
 			})

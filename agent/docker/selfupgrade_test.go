@@ -42,7 +42,7 @@ func TestReplaceAgent_OldOneGoesOnThoughTheEngineRefusesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refused atomic.Bool
-	busy := refusing(engineProxy(host), "/containers/"+name, &refused)
+	busy := refuseFirstRemoval(engineProxy(host), "/containers/"+name, &refused)
 	broken := image("broken", `["exit","1"]`)
 	err = docker.ReplaceAgent(t.Context(), standBefore(t, busy), old.ID, broken)
 	if err == nil || !strings.Contains(err.Error(), "did not stay up") || !refused.Load() {
@@ -54,8 +54,8 @@ func TestReplaceAgent_OldOneGoesOnThoughTheEngineRefusesOnce(t *testing.T) {
 	}
 }
 
-// refusing answers the first removal of the container as dockerd does in that race.
-func refusing(engine http.Handler, path string, refused *atomic.Bool) http.Handler {
+// refuseFirstRemoval answers the first removal of the container as dockerd does in that race.
+func refuseFirstRemoval(engine http.Handler, path string, refused *atomic.Bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodDelete || !strings.HasSuffix(r.URL.Path, path) ||
 			!refused.CompareAndSwap(false, true) {

@@ -19,14 +19,14 @@ type asker struct {
 	last    engine.StartOperation
 }
 
-func asks(run string, answers map[pipeline.StepKey]wire.Answer) wire.Goal {
+func approvalGoal(run string, answers map[pipeline.StepKey]wire.Answer) wire.Goal {
 	return wire.Goal{Deployment: "d", Generation: 1, Want: wire.WantPresent, Run: run,
 		Answers: answers, Pipeline: pipeline.Pipeline{Order: []pipeline.StepKey{"ask"},
 			Steps: []pipeline.Step{{Key: "ask", Approval: &pipeline.ApprovalStep{Prompt: "?",
 				TimeoutSeconds: 60}}}}}
 }
 
-func reply(approved bool, by string) map[pipeline.StepKey]wire.Answer {
+func answerWith(approved bool, by string) map[pipeline.StepKey]wire.Answer {
 	return map[pipeline.StepKey]wire.Answer{"ask": {Approved: approved, By: by}}
 }
 
@@ -58,11 +58,11 @@ func (a *asker) endOperation(kind engine.Kind) engine.StartOperation {
 	return d
 }
 
-// waiting brings a machine to where it waits for a person.
-func waiting(t *testing.T) *asker {
+// newWaitingRun brings a machine to where it waits for a person.
+func newWaitingRun(t *testing.T) *asker {
 	t.Helper()
 	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1e9, 0)}
-	a.feed(engine.GoalSet{Goal: asks("r", nil)})
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", nil)})
 	a.feed(engine.SecretsArrived{Run: "r"})
 	a.endOperation(engine.Prepare)
 	a.endOperation(engine.EvaluatePrompt)
@@ -95,7 +95,7 @@ func (a *asker) event(t *testing.T) wire.Event {
 }
 
 func TestApproval_TellsQuestionAndDeadline(t *testing.T) {
-	a := waiting(t)
+	a := newWaitingRun(t)
 	e := a.event(t)
 	if e.Message != "go on?" || !e.Deadline.Equal(a.now.Add(time.Minute)) {
 		t.Errorf("reported %+v", e)
@@ -110,12 +110,12 @@ func TestApproval_TellsQuestionAndDeadline(t *testing.T) {
 
 // The first answer counts, whatever comes later and how often it comes.
 func TestApproval_FirstAnswerCounts(t *testing.T) {
-	a := waiting(t)
+	a := newWaitingRun(t)
 	a.restart()
-	a.feed(engine.GoalSet{Goal: asks("another", reply(false, "eve"))})
-	a.feed(engine.GoalSet{Goal: asks("r", reply(true, "ada"))})
+	a.feed(engine.GoalSet{Goal: approvalGoal("another", answerWith(false, "eve"))})
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", answerWith(true, "ada"))})
 	a.restart()
-	a.feed(engine.GoalSet{Goal: asks("r", reply(false, "bob"))})
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", answerWith(false, "bob"))})
 	a.feed(engine.SecretsArrived{Run: "r"})
 	a.endOperation(engine.Prepare)
 	if d := a.endOperation(engine.EvaluateAnswer); d.Reply == nil || d.Reply.By != "ada" {
@@ -130,9 +130,9 @@ func TestApproval_FirstAnswerCounts(t *testing.T) {
 // What comes between an answer and its use is tried again by itself: nobody has to
 // answer twice.
 func TestApproval_AnswerOutlivesAFailedPrepare(t *testing.T) {
-	a := waiting(t)
+	a := newWaitingRun(t)
 	a.restart()
-	a.feed(engine.GoalSet{Goal: asks("r", reply(true, "ada"))})
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", answerWith(true, "ada"))})
 	a.feed(engine.SecretsArrived{Run: "r"})
 	a.feed(engine.OperationEnded{Op: a.last.Op, Result: engine.Result{Outcome: engine.OutcomeUnknown}})
 	for _, e := range a.out {
@@ -150,7 +150,7 @@ func TestApproval_AnswerOutlivesAFailedPrepare(t *testing.T) {
 // answer is there already.
 func TestApproval_AnswerFromBefore(t *testing.T) {
 	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1e9, 0)}
-	a.feed(engine.GoalSet{Goal: asks("r", reply(true, "ada"))})
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", answerWith(true, "ada"))})
 	a.feed(engine.SecretsArrived{Run: "r"})
 	a.endOperation(engine.Prepare)
 	a.endOperation(engine.EvaluatePrompt)
@@ -160,7 +160,7 @@ func TestApproval_AnswerFromBefore(t *testing.T) {
 
 // The end of the wait needs nobody: neither secrets nor a control plane.
 func TestApproval_EndsByItsOwnClock(t *testing.T) {
-	a := waiting(t)
+	a := newWaitingRun(t)
 	a.now = a.now.Add(59 * time.Second)
 	a.restart()
 	a.status(pipeline.StepWaiting)
@@ -170,7 +170,7 @@ func TestApproval_EndsByItsOwnClock(t *testing.T) {
 	if e := a.event(t); e.Status != pipeline.StepFailed || e.Code != engine.CodeUnanswered {
 		t.Errorf("reported %+v", e)
 	}
-	a.feed(engine.GoalSet{Goal: asks("r", reply(true, "ada"))})
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", answerWith(true, "ada"))})
 	a.endOperation(engine.RemoveAll)
 	if phase := a.m.State().Phase; phase != wire.PhaseFailed {
 		t.Errorf("the run is %s", phase)
@@ -178,17 +178,17 @@ func TestApproval_EndsByItsOwnClock(t *testing.T) {
 }
 
 func TestApproval_RejectedFailsTheRun(t *testing.T) {
-	a := waiting(t)
+	a := newWaitingRun(t)
 	a.restart()
-	a.feed(engine.GoalSet{Goal: asks("r", reply(false, "ada"))})
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", answerWith(false, "ada"))})
 	if e := a.event(t); e.Code != engine.CodeRejected || e.Message != "ada rejected it" {
 		t.Errorf("reported %+v", e)
 	}
 }
 
 func TestApproval_CanceledWhileWaiting(t *testing.T) {
-	a := waiting(t)
-	gone := asks("r2", nil)
+	a := newWaitingRun(t)
+	gone := approvalGoal("r2", nil)
 	gone.Generation, gone.Want = 2, wire.WantGone
 	a.feed(engine.GoalSet{Goal: gone})
 	// promise: B-37

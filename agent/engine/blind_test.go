@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// forgetful is a machine that has lost its memory, and is to remove a plugin's work.
-func forgetful(t *testing.T) *asker { return newForgottenRun(t, wire.WantGone) }
+// newForgetfulRun returns a machine that has lost its memory, and is to remove a plugin's work.
+func newForgetfulRun(t *testing.T) *asker { return newForgottenRun(t, wire.WantGone) }
 
 func newForgottenRun(t *testing.T, want wire.Want) *asker {
 	t.Helper()
@@ -27,7 +27,7 @@ func newForgottenRun(t *testing.T, want wire.Want) *asker {
 // Without a memory, and without the control plane's, nobody knows whether a plugin's work is there:
 // that is reported, and never treated as "nothing was made".
 func TestMachine_BlindAndRefusedIsNotClean(t *testing.T) {
-	a := forgetful(t)
+	a := newForgetfulRun(t)
 	a.feed(engine.SecretsRefused{Run: "r", Generation: 2, Reason: "a secret has no value"})
 	a.endOperation(engine.Remove)
 	a.endOperation(engine.RemoveAll)
@@ -59,7 +59,7 @@ func TestMachine_BlindUndoesWhatBegan(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := forgetful(t)
+			a := newForgetfulRun(t)
 			tell(a)
 			a.undoes(wire.PhaseRemoved)
 		})
@@ -89,7 +89,7 @@ func (a *asker) undoes(end wire.Phase) {
 
 // A bundle that knows of no work of the plugin's leaves nothing to undo.
 func TestMachine_BlindTakesTheBundlesWord(t *testing.T) {
-	a := forgetful(t)
+	a := newForgetfulRun(t)
 	a.feed(engine.SecretsArrived{Run: "r"})
 	a.endOperation(engine.RemoveAll)
 	if phase := a.m.State().Phase; phase != wire.PhaseRemoved {

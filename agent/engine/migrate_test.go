@@ -57,7 +57,7 @@ func (c *carried) has(t *testing.T, want ...string) {
 	c.did = nil
 }
 
-func movable(t *testing.T) (wire.Goal, *carried) {
+func newMovableRun(t *testing.T) (wire.Goal, *carried) {
 	return wire.Goal{Deployment: "d", Generation: 1, Run: "r", Want: wire.WantPresent,
 		Pipeline: pipeline.Pipeline{Format: 1, Order: []pipeline.StepKey{"db", "seed", "web"},
 			Steps: []pipeline.Step{
@@ -78,7 +78,7 @@ func (c *carried) listObjects(running ...pipeline.StepKey) {
 // nowhere, starts them again; when it has gone, no plugin is asked to delete.
 func TestElsewhere_LeavesItsNode(t *testing.T) {
 	t.Parallel()
-	g, m := movable(t)
+	g, m := newMovableRun(t)
 	g.Ready = true
 	m.step(engine.GoalSet{Goal: g})
 	m.listObjects("db", "web")
@@ -121,7 +121,7 @@ func (c *carried) still(t *testing.T, want bool) {
 // when the agent died meanwhile. Jobs that had ended do not run again.
 func TestElsewhere_CalledOffBringsJobsBack(t *testing.T) {
 	t.Parallel()
-	g, m := movable(t)
+	g, m := newMovableRun(t)
 	g.Ready = true
 	for _, key := range []pipeline.StepKey{"job", "late", "done"} {
 		g.Pipeline.Order = append([]pipeline.StepKey{key}, g.Pipeline.Order...)
@@ -165,7 +165,7 @@ func TestElsewhere_CalledOffBringsJobsBack(t *testing.T) {
 // no plugin; it looks after what plugins made once the deployment is its own.
 func TestElsewhere_ArrivesOnItsNode(t *testing.T) {
 	t.Parallel()
-	g, m := movable(t)
+	g, m := newMovableRun(t)
 	g.Elsewhere, g.Still = true, true
 	m.step(engine.GoalSet{Goal: g})
 	m.has(t, "prepare ", "pull db", "pull web")
@@ -189,7 +189,7 @@ func TestElsewhere_ArrivesOnItsNode(t *testing.T) {
 // where it comes from, also when the agent dies as it is told. Others do not.
 func TestElsewhere_JobsGoOnThere(t *testing.T) {
 	t.Parallel()
-	g, m := movable(t)
+	g, m := newMovableRun(t)
 	for _, key := range []pipeline.StepKey{"job", "done"} {
 		g.Pipeline.Order = append([]pipeline.StepKey{key}, g.Pipeline.Order...)
 		g.Pipeline.Steps = append(g.Pipeline.Steps, pipeline.Step{Key: key,
@@ -218,7 +218,7 @@ func TestElsewhere_JobsGoOnThere(t *testing.T) {
 // ones.
 func TestElsewhere_ForgotTheCopy(t *testing.T) {
 	t.Parallel()
-	g, m := movable(t)
+	g, m := newMovableRun(t)
 	g.Generation, g.Elsewhere = 2, true
 	m.step(engine.GoalSet{Goal: g})
 	if m.phase != wire.PhaseFailed {

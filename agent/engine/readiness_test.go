@@ -10,10 +10,10 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// unready plays a run of one service that never gets ready, in virtual time, and
+// startUnready plays a run of one service that never gets ready, in virtual time, and
 // returns how long after its start the run gave up, how often it was asked, and
 // with which words.
-func unready(
+func startUnready(
 	t *testing.T, ready *pipeline.Readiness,
 ) (after time.Duration, asked int, says string) {
 	t.Helper()
@@ -74,7 +74,7 @@ func TestReadiness_Times(t *testing.T) {
 		"start period": {&pipeline.Readiness{TCP: tcp, IntervalSeconds: 5, Retries: 3,
 			StartPeriodSeconds: 100}, 110 * time.Second, "after 3 checks"},
 	} {
-		after, asked, says := unready(t, c.ready)
+		after, asked, says := startUnready(t, c.ready)
 		// Checks that come early are no tries, so that those that count drift a little.
 		interval := time.Duration(max(c.ready.IntervalSeconds, 1)) * time.Second
 		if after < c.after || after > c.after+4*interval || !strings.Contains(says, c.says) {

@@ -9,8 +9,8 @@ import (
 // A run's secrets are fetched when the run begins: not while it waits for the run
 // before it to be undone.
 func TestMachine_FetchesSecretsWhenTheRunBegins(t *testing.T) {
-	a := waiting(t)
-	next := asks("r2", nil)
+	a := newWaitingRun(t)
+	next := approvalGoal("r2", nil)
 	next.Generation = 2
 	a.last = engine.StartOperation{}
 	a.feed(engine.GoalSet{Goal: next})

@@ -53,7 +53,7 @@ func TestCollector_ReadsWhatRunnersWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(want, read(t, data)); d != "" {
+		if d := cmp.Diff(want, parseReport(t, data)); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
@@ -105,7 +105,7 @@ func TestCollector_ReadsOddForms(t *testing.T) {
 			`<error message="2"/></testcase></testsuite>`, failed("a", "1")},
 		"no test": {`<testsuite name="a" tests="0"/>`, wire.TestReport{}},
 	} {
-		if d := cmp.Diff(c.want, read(t, []byte(c.text))); d != "" {
+		if d := cmp.Diff(c.want, parseReport(t, []byte(c.text))); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
@@ -158,7 +158,7 @@ func TestCollector_KeepsReportsSmall(t *testing.T) {
 			fmt.Fprintf(&b, `<testcase name="%d"><failure message="%s"/></testcase>`, i, message)
 		}
 		b.WriteString(`</testsuite>`)
-		r := read(t, []byte(b.String()))
+		r := parseReport(t, []byte(b.String()))
 		if r.Tests != 150 || r.Failed != 150 || !r.Truncated || len(r.Failures) != 100 {
 			t.Errorf("%s: %d of %d failed, truncated %v, %d shown", name, r.Failed, r.Tests,
 				r.Truncated, len(r.Failures))
@@ -198,7 +198,7 @@ func TestCollector_MasksBeforeItCuts(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, data []byte) wire.TestReport {
+func parseReport(t *testing.T, data []byte) wire.TestReport {
 	t.Helper()
 	var c junit.Collector
 	if err := c.Add(data); err != nil {

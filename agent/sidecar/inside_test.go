@@ -34,7 +34,7 @@ type visit struct {
 	out io.Reader
 }
 
-func enter(t *testing.T, s sidecar.Start) *visit {
+func openVisit(t *testing.T, s sidecar.Start) *visit {
 	t.Helper()
 	v := &visit{t: t, cmd: exec.CommandContext(t.Context(), os.Args[0], "inside", "-")}
 	v.cmd.Env = append(os.Environ(), asSidecar+"=1")
@@ -97,7 +97,7 @@ func (v *visit) until(text string) string {
 
 // A command gets its input, both of its outputs come, and its exit code.
 func TestInside_Command(t *testing.T) {
-	v := enter(t, sidecar.Start{Command: []string{"sh", "-c", "cat; echo bad >&2; exit 7"}})
+	v := openVisit(t, sidecar.Start{Command: []string{"sh", "-c", "cat; echo bad >&2; exit 7"}})
 	if err := v.to.Write(sidecar.FrameInput, []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestInside_Command(t *testing.T) {
 	if out != "hello" || bad != "bad\n" || end.Code != 7 {
 		t.Errorf("output %q, errors %q, end %+v", out, bad, end)
 	}
-	_, _, end = enter(t, sidecar.Start{Command: []string{"no-such-program"}}).rest()
+	_, _, end = openVisit(t, sidecar.Start{Command: []string{"no-such-program"}}).rest()
 	if end.Code != 127 || !strings.Contains(end.Message, "no-such-program") {
 		t.Errorf("a program that is not there: %+v", end)
 	}
@@ -116,7 +116,7 @@ func TestInside_Command(t *testing.T) {
 
 // A terminal is one to the command, and has the size of its window.
 func TestInside_Terminal(t *testing.T) {
-	v := enter(t, sidecar.Start{TTY: true, Window: sidecar.Window{Cols: 101, Rows: 31},
+	v := openVisit(t, sidecar.Start{TTY: true, Window: sidecar.Window{Cols: 101, Rows: 31},
 		Command: []string{"sh", "-c", "stty size; read x; stty size; read x; exit 3"}})
 	v.until("31 101")
 	if err := v.to.JSON(sidecar.FrameWindow, sidecar.Window{Cols: 77, Rows: 22}); err != nil {
@@ -139,7 +139,7 @@ func TestInside_Terminal(t *testing.T) {
 func TestInside_EndsWithItsConnection(t *testing.T) {
 	stubborn := `trap '' HUP TERM; sh -c 'trap "" HUP TERM; echo pid $$.; sleep 600' & wait`
 	for _, tty := range []bool{false, true} {
-		v := enter(t, sidecar.Start{TTY: tty, Command: []string{"sh", "-c",
+		v := openVisit(t, sidecar.Start{TTY: tty, Command: []string{"sh", "-c",
 			"setsid sh -c '" + strings.ReplaceAll(stubborn, "'", `'\''`) + "'"}})
 		said := v.until(".")
 		_, after, _ := strings.Cut(said, "pid ")
@@ -164,7 +164,7 @@ func TestInside_Files(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	put := func(s sidecar.Start, content string) sidecar.Exit {
 		t.Helper()
-		v := enter(t, s)
+		v := openVisit(t, s)
 		_ = v.to.Write(sidecar.FrameInput, []byte(content)) // It may have refused already.
 		_ = v.to.Write(sidecar.FrameEnd, nil)
 		_, _, end := v.rest()
@@ -173,7 +173,7 @@ func TestInside_Files(t *testing.T) {
 	if end := put(sidecar.Start{Write: dir, Name: "a.txt", Most: 100}, "text"); end.Code != 0 {
 		t.Fatalf("write: %+v", end)
 	}
-	out, _, end := enter(t, sidecar.Start{Read: at("a.txt"), Most: 100}).rest()
+	out, _, end := openVisit(t, sidecar.Start{Read: at("a.txt"), Most: 100}).rest()
 	if out != "text" || end.Code != 0 {
 		t.Errorf("read %q, %+v", out, end)
 	}
@@ -199,7 +199,7 @@ func TestInside_Files(t *testing.T) {
 			t.Errorf("%s was let: %+v", what, end)
 		}
 	}
-	v := enter(t, sidecar.Start{Write: at("half"), Most: 100})
+	v := openVisit(t, sidecar.Start{Write: at("half"), Most: 100})
 	if err := v.to.Write(sidecar.FrameInput, []byte("only the beg")); err != nil {
 		t.Fatal(err)
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/nullops/nullops/agent/sidecar"
 )
 
-// serve runs a relay for the length of a test, below a path that is too long for the address of a
-// unix socket.
-func serve(t *testing.T) string {
+// startRelay runs a relay for the length of a test, below a path that is too long for the address
+// of a unix socket.
+func startRelay(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("deep", 20))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -51,7 +51,7 @@ func serve(t *testing.T) string {
 
 // The relay says why it could not connect.
 func TestDial_Reasons(t *testing.T) {
-	socket := serve(t)
+	socket := startRelay(t)
 	for target, want := range map[string]sidecar.Code{
 		"127.0.0.1": sidecar.CodeBadTarget, "localhost": sidecar.CodeBadTarget,
 		"a.b": sidecar.CodeBadTarget, "": sidecar.CodeBadTarget, "[::1]": sidecar.CodeBadTarget,
@@ -86,13 +86,13 @@ func TestDial_SilentRelay(t *testing.T) {
 
 // Garbage on the socket is answered by hanging up, and the relay lives on.
 func TestServe_Garbage(t *testing.T) {
-	socket := serve(t)
+	socket := startRelay(t)
 	for _, garbage := range []string{"\x00\x01", "{", strings.Repeat("a", 4096), "[1,2]\n"} {
 		dir, err := os.Open(filepath.Dir(socket))
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn, err := net.Dial("unix", "/proc/self/fd/"+itoa(dir.Fd())+"/s")
+		conn, err := net.Dial("unix", "/proc/self/fd/"+formatFD(dir.Fd())+"/s")
 		_ = dir.Close()
 		if err != nil {
 			t.Fatal(err)
@@ -110,11 +110,11 @@ func TestServe_Garbage(t *testing.T) {
 	}
 }
 
-func itoa(n uintptr) string {
+func formatFD(n uintptr) string {
 	if n < 10 {
 		return string(rune('0' + n))
 	}
-	return itoa(n/10) + itoa(n%10)
+	return formatFD(n/10) + formatFD(n%10)
 }
 
 // Secrets replace variables of the same name and leave the others.

@@ -25,7 +25,7 @@ func TestSimulator(t *testing.T) {
 		return
 	}
 	began := time.Now()
-	all := play(*first, *count, sim.Options{})
+	all := runSeeds(*first, *count, sim.Options{})
 	var settled []time.Duration
 	met, events := map[string]int{}, 0
 	for _, r := range all {
@@ -59,8 +59,8 @@ func playOne(t *testing.T) {
 	}
 }
 
-// play runs seeds side by side, until a few of them failed.
-func play(from uint64, n int, o sim.Options) []sim.Report {
+// runSeeds runs seeds side by side, until a few of them failed.
+func runSeeds(from uint64, n int, o sim.Options) []sim.Report {
 	var (
 		mu   sync.Mutex
 		all  []sim.Report

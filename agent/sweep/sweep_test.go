@@ -38,9 +38,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// places are where the agent dies: every failpoint at its first visit, and
+// failpointNames returns where the agent dies: every failpoint at its first visit, and
 // those that mean something else later at later ones too.
-func places() []string {
+func failpointNames() []string {
 	var all []string
 	for _, name := range agent.Failpoints() {
 		all = append(all, name+"=kill@1")
@@ -105,7 +105,7 @@ func TestAgent_SurvivesKillAtEveryFailpoint(t *testing.T) {
 	var mu sync.Mutex
 	var settled []time.Duration
 	t.Run("at", func(t *testing.T) {
-		for i, place := range places() {
+		for i, place := range failpointNames() {
 			t.Run(place, func(t *testing.T) {
 				t.Parallel()
 				if s.end.beyond(place) {
@@ -141,11 +141,11 @@ func newSite(t testing.TB) *site {
 	)
 	s.plugin = dockertest.PublishActorImage(t, s.docker, "nullops-test/record",
 		`ENTRYPOINT ["/actor", "record"]`)
-	s.binary = build(t)
+	s.binary = buildAgent(t)
 	return s
 }
 
-func build(t testing.TB) string {
+func buildAgent(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "nullops-failpoints")
 	c := exec.CommandContext(t.Context(), "go", "build", "-tags", "failpoints", "-trimpath",

@@ -161,7 +161,7 @@ func TestSession_EndsOnHostilePeers(t *testing.T) {
 			agent := newAgent(t)
 			ws, conn := rawSession(t, agent)
 			session := <-agent.Sessions
-			before := heap()
+			before := heapInUse()
 			if err := tc.send(t.Context(), ws, conn); err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +169,7 @@ func TestSession_EndsOnHostilePeers(t *testing.T) {
 			<-session.Done()
 			// promise: V-06
 			wantClose(t, session.Err(), tc.code, false, tc.says)
-			if grown := heap() - before; grown > 16<<20 {
+			if grown := heapInUse() - before; grown > 16<<20 {
 				t.Errorf("the heap grew by %d MiB", grown>>20)
 			}
 		})
@@ -361,7 +361,7 @@ func TestSession_SendGivesUpWithItsContext(t *testing.T) {
 //
 // threat: T36
 func TestOpenSession_BelievesNothingButTheUpgrade(t *testing.T) {
-	elsewhere := listen(t)
+	elsewhere := listenLoopback(t)
 	defer elsewhere.Close()
 	visited := make(chan struct{}, 1)
 	go func() {
@@ -373,7 +373,7 @@ func TestOpenSession_BelievesNothingButTheUpgrade(t *testing.T) {
 	for _, status := range []int{200, 204, 302, 307, 401, 404, 500} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			asked := atomic.Int64{}
-			agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t),
+			agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listenLoopback(t),
 				Hostile: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					asked.Add(1)
 					w.Header().Set("Location", "http://"+elsewhere.Addr().String()+"/")

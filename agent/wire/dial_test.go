@@ -277,12 +277,12 @@ func TestDial_HostilePeers(t *testing.T) {
 			config := wiretest.NewAgent(t, wiretest.AgentConfig{}).DialConfig()
 			config.Thumbprint, config.Connect = wire.Thumbprint{}, nil
 			config.Address = serveOnce(t, tc.serve)
-			before := heap()
+			before := heapInUse()
 			_, err := wire.Dial(t.Context(), config)
 			if !errors.Is(err, tc.want) {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}
-			if grown := heap() - before; grown > 8<<20 {
+			if grown := heapInUse() - before; grown > 8<<20 {
 				t.Errorf("the heap grew by %d MiB", grown>>20)
 			}
 		})
@@ -295,7 +295,7 @@ type zeroes struct{}
 
 func (zeroes) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-func heap() int64 {
+func heapInUse() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
@@ -318,7 +318,7 @@ func overTLS(
 // serveOnce answers one connection and hangs up.
 func serveOnce(t *testing.T, serve func(net.Conn)) (address string) {
 	t.Helper()
-	l := listen(t)
+	l := listenLoopback(t)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

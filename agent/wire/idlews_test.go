@@ -76,8 +76,8 @@ func readFrame(t *testing.T, r io.Reader) (first byte, payload string) {
 	return head[0], string(text)
 }
 
-// refusal is a report of about so many bytes.
-func refusal(n int) (wire.TokenRefused, string) {
+// refusalOf returns a report of about so many bytes.
+func refusalOf(n int) (wire.TokenRefused, string) {
 	m := wire.TokenRefused{Kid: strings.Repeat("k", n)}
 	return m, `{"type":"token_refused","payload":{"kid":"` + m.Kid + `"}}`
 }
@@ -85,14 +85,14 @@ func refusal(n int) (wire.TokenRefused, string) {
 // Both kinds of connection: one that is waited on without a read under way, and
 // one that cannot be.
 func overBoth(t *testing.T, test func(*testing.T, wiretest.AgentConfig)) {
-	t.Run("TCP", func(t *testing.T) { test(t, wiretest.AgentConfig{Listener: listen(t)}) })
+	t.Run("TCP", func(t *testing.T) { test(t, wiretest.AgentConfig{Listener: listenLoopback(t)}) })
 	t.Run("memory", func(t *testing.T) { test(t, wiretest.AgentConfig{}) })
 }
 
 func TestSession_PutsFramesTogether(t *testing.T) {
 	overBoth(t, func(t *testing.T, c wiretest.AgentConfig) {
 		session, agent := rawAgent(t, c)
-		want, text := refusal(70_000)
+		want, text := refusalOf(70_000)
 		frames := [][]byte{agentFrame(0x01, text[:10]), agentFrame(0x89, "are you there"),
 			agentFrame(0x00, text[10:50_000]), agentFrame(0x8a, "nobody asked"),
 			agentFrame(0x80, text[50_000:])}
@@ -117,7 +117,7 @@ func TestSession_PutsFramesTogether(t *testing.T) {
 }
 
 func TestSession_EndsOnAgentsThatBreakFrames(t *testing.T) {
-	_, text := refusal(10)
+	_, text := refusalOf(10)
 	for name, tc := range map[string]struct {
 		bytes []byte
 		code  uint16
@@ -140,7 +140,7 @@ func TestSession_EndsOnAgentsThatBreakFrames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			overBoth(t, func(t *testing.T, c wiretest.AgentConfig) {
 				session, agent := rawAgent(t, c)
-				before := heap()
+				before := heapInUse()
 				go func() { _, _ = agent.Write(tc.bytes); _ = agent.Flush() }()
 				first, payload := readFrame(t, agent)
 				if first != 0x88 || len(payload) < 2 ||
@@ -151,7 +151,7 @@ func TestSession_EndsOnAgentsThatBreakFrames(t *testing.T) {
 				if err := session.Err(); err == nil || !strings.Contains(err.Error(), tc.says) {
 					t.Errorf("ended with %v, want %q", err, tc.says)
 				}
-				if grown := heap() - before; grown > 16<<20 {
+				if grown := heapInUse() - before; grown > 16<<20 {
 					t.Errorf("the heap grew by %d MiB", grown>>20)
 				}
 			})
@@ -161,7 +161,7 @@ func TestSession_EndsOnAgentsThatBreakFrames(t *testing.T) {
 
 // The library is at the agent's end: each understands the other.
 func TestSession_CarriesEverySizeOverTCP(t *testing.T) {
-	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t)})
+	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listenLoopback(t)})
 	control := agent.Open(t)
 	far := <-agent.Sessions
 	sizes := []int{0, 1, 60, 80, 125, 126, 127, 4096, 1<<16 - 60, 1 << 16, 300_000,
@@ -177,7 +177,7 @@ func TestSession_CarriesEverySizeOverTCP(t *testing.T) {
 	})
 	tasks.Go(func() {
 		for _, n := range sizes {
-			m, _ := refusal(n)
+			m, _ := refusalOf(n)
 			if err := far.Send(t.Context(), m); err != nil {
 				t.Error(err)
 			}
@@ -185,7 +185,7 @@ func TestSession_CarriesEverySizeOverTCP(t *testing.T) {
 	})
 	for _, n := range sizes {
 		up, err := control.Receive(t.Context())
-		if want, _ := refusal(n); err != nil || up != want {
+		if want, _ := refusalOf(n); err != nil || up != want {
 			t.Fatalf("%d bytes up: %v", n, err)
 		}
 		down, err := far.Receive(t.Context())
@@ -195,7 +195,7 @@ func TestSession_CarriesEverySizeOverTCP(t *testing.T) {
 	}
 	tasks.Wait()
 	// A waiter without a pending read is notified of the end too, after earlier messages.
-	last, _ := refusal(3)
+	last, _ := refusalOf(3)
 	if err := far.Send(t.Context(), last); err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestSession_CarriesEverySizeOverTCP(t *testing.T) {
 }
 
 func TestSession_SaysGoodbyeOverTCP(t *testing.T) {
-	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t)})
+	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listenLoopback(t)})
 	control := agent.Open(t)
 	far := <-agent.Sessions
 	if err := control.Close(wire.CodeGone, "the control plane stops"); err != nil {
@@ -235,7 +235,7 @@ func TestSession_TellsOfNews(t *testing.T) {
 		if control.HasPending() {
 			t.Error("there is news of nothing")
 		}
-		m, _ := refusal(5)
+		m, _ := refusalOf(5)
 		if err := far.Send(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}

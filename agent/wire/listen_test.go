@@ -86,7 +86,7 @@ func TestListener_GivesEachStrangerFiveSeconds(t *testing.T) {
 // A flood of failures makes a bounded number of log lines.
 func TestListener_LogsBoundedly(t *testing.T) {
 	var log lockedBuilder
-	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t),
+	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listenLoopback(t),
 		Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	for range 100 {
 		c, err := net.Dial("tcp", agent.DialConfig().Address)
@@ -163,7 +163,7 @@ func (c cutsInAdmit) Admit(ctx context.Context, p wire.Peer) error {
 func TestListener_CutCatchesAConnectionBeingAdmitted(t *testing.T) {
 	var agent *wiretest.Agent
 	ready, cut := make(chan struct{}), make(chan int, 1)
-	agent = wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t),
+	agent = wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listenLoopback(t),
 		Verifier: func(m *wiretest.MemoryVerifier) wire.Verifier {
 			return cutsInAdmit{MemoryVerifier: m, cut: cut, listener: func() *wire.Listener {
 				<-ready
@@ -185,7 +185,7 @@ func TestListener_CutCatchesAConnectionBeingAdmitted(t *testing.T) {
 
 func TestListener_TellsTheHandlerWhoAsks(t *testing.T) {
 	peers := make(chan wire.Peer, 1)
-	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t),
+	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listenLoopback(t),
 		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			peer, _ := wire.PeerFrom(r.Context())
 			peers <- peer

@@ -16,8 +16,8 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
-// samples reads testdata/v1: <name>.command.json and <name>.report.json.
-func samples(t testing.TB, kind string) map[string][]byte {
+// readSamples reads testdata/v1: <name>.command.json and <name>.report.json.
+func readSamples(t testing.TB, kind string) map[string][]byte {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", "v1", "*."+kind+".json"))
 	if err != nil || len(paths) == 0 {
@@ -55,7 +55,7 @@ func reencode(kind string, data []byte) ([]byte, any, error) {
 // Every sample of version 1 decodes for ever, and no value in it is lost.
 func TestMessages_SamplesOfVersion1(t *testing.T) {
 	for _, kind := range []string{"command", "report"} {
-		for name, data := range samples(t, kind) {
+		for name, data := range readSamples(t, kind) {
 			again, _, err := reencode(kind, data)
 			if err != nil {
 				t.Errorf("%s %s: %v", kind, name, err)
@@ -69,20 +69,20 @@ func TestMessages_SamplesOfVersion1(t *testing.T) {
 				t.Fatal(err)
 			}
 			// promise: V-06
-			for _, lost := range missing(name, before, after) {
+			for _, lost := range missingFields(name, before, after) {
 				t.Errorf("%s: %s", kind, lost)
 			}
 		}
 	}
 }
 
-// missing lists what a has and b has not.
-func missing(at string, a, b any) (lost []string) {
+// missingFields lists what a has and b has not.
+func missingFields(at string, a, b any) (lost []string) {
 	switch a := a.(type) {
 	case map[string]any:
 		other, _ := b.(map[string]any)
 		for key, value := range a {
-			lost = append(lost, missing(at+"."+key, value, other[key])...)
+			lost = append(lost, missingFields(at+"."+key, value, other[key])...)
 		}
 	case []any:
 		other, _ := b.([]any)
@@ -90,7 +90,7 @@ func missing(at string, a, b any) (lost []string) {
 			if i >= len(other) {
 				return append(lost, fmt.Sprintf("%s[%d] is lost", at, i))
 			}
-			lost = append(lost, missing(fmt.Sprintf("%s[%d]", at, i), value, other[i])...)
+			lost = append(lost, missingFields(fmt.Sprintf("%s[%d]", at, i), value, other[i])...)
 		}
 	default:
 		if !reflect.DeepEqual(a, b) {
@@ -119,7 +119,7 @@ func TestMessages_EachHasASample(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, ok := samples(t, f.Name.Name)[name]
+		data, ok := readSamples(t, f.Name.Name)[name]
 		if !ok {
 			t.Errorf("testdata/v1/%s.%s.json is missing", name, f.Name.Name)
 			continue
@@ -137,7 +137,7 @@ func TestMessages_EachHasASample(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for _, kind := range []string{"command", "report"} {
-		for _, data := range samples(f, kind) {
+		for _, data := range readSamples(f, kind) {
 			f.Add(data)
 		}
 	}

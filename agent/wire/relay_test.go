@@ -38,7 +38,7 @@ type relay struct {
 // former and back to the latter.
 func newRelay(t *testing.T, agent string, front, back *wire.Identity) *relay {
 	t.Helper()
-	r := &relay{agent: agent, listener: listen(t), toAgent: &tls.Config{
+	r := &relay{agent: agent, listener: listenLoopback(t), toAgent: &tls.Config{
 		InsecureSkipVerify: true, NextProtos: []string{"nullops-agent/1"},
 		Certificates: []tls.Certificate{keyPair(t, back)},
 	}}
@@ -128,7 +128,7 @@ func keyPair(t *testing.T, id *wire.Identity) tls.Certificate {
 	return pair
 }
 
-func listen(t *testing.T) net.Listener {
+func listenLoopback(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -140,11 +140,11 @@ func listen(t *testing.T) net.Listener {
 // newAgent is a scripted agent on real TCP.
 func newAgent(t *testing.T) *wiretest.Agent {
 	t.Helper()
-	return wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t)})
+	return wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listenLoopback(t)})
 }
 
-// spellings returns a secret in the forms in which it could hide in a capture.
-func spellings(secret []byte) map[string][]byte {
+// spellSecret returns a secret in the forms in which it could hide in a capture.
+func spellSecret(secret []byte) map[string][]byte {
 	forms := map[string][]byte{
 		"raw": secret,
 		"hex": []byte(hex.EncodeToString(secret)),
@@ -178,9 +178,9 @@ func tokenSecrets(t *testing.T, token wire.Token) map[string][]byte {
 		"secret's text": []byte(text[17:60]), "H": hash[:], "K": token.Key().Bytes()}
 }
 
-func leaks(captured []byte, secrets map[string][]byte) (found []string) {
+func findLeaks(captured []byte, secrets map[string][]byte) (found []string) {
 	for name, secret := range secrets {
-		for form, spelled := range spellings(secret) {
+		for form, spelled := range spellSecret(secret) {
 			if bytes.Contains(captured, spelled) {
 				found = append(found, name+" as "+form)
 			}
@@ -221,7 +221,7 @@ func TestDial_RelayOnFirstContactIsRefused(t *testing.T) {
 				t.Error("the agent accepted a session")
 			}
 			// promise: N-210
-			if found := leaks(r.copyCaptured(), tokenSecrets(t, agent.Token)); found != nil {
+			if found := findLeaks(r.copyCaptured(), tokenSecrets(t, agent.Token)); found != nil {
 				t.Errorf("on the wire: %v", found)
 			}
 		})
@@ -245,9 +245,9 @@ func TestRelay_SeesWhatPasses(t *testing.T) {
 		t.Fatalf("the relay saw %d legs, up %q, down %q", r.legs, r.up.Bytes(), r.down.Bytes())
 	}
 	for name, secret := range tokenSecrets(t, agent.Token) {
-		for form, spelled := range spellings(secret) {
+		for form, spelled := range spellSecret(secret) {
 			planted := append(append(r.copyCaptured(), spelled...), r.up.Bytes()...)
-			if leaks(planted, map[string][]byte{name: secret}) == nil {
+			if findLeaks(planted, map[string][]byte{name: secret}) == nil {
 				t.Errorf("%s as %s would not be found", name, form)
 			}
 		}
@@ -260,7 +260,7 @@ func TestRelay_SeesWhatPasses(t *testing.T) {
 // threat: T5
 func TestDial_SwappedCertificateIsRefusedBeforeAnyByte(t *testing.T) {
 	agent := newAgent(t)
-	first := &countingServer{listener: listen(t)}
+	first := &countingServer{listener: listenLoopback(t)}
 	done := first.serve(t, wiretest.NewIdentity(t))
 	config := agent.DialConfig()
 	config.Address = first.listener.Addr().String()

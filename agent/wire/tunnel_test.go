@@ -16,8 +16,8 @@ import (
 	"github.com/nullops/nullops/agent/wire/wiretest"
 )
 
-// tunnels is an agent whose services answer themselves.
-func tunnels(w http.ResponseWriter, r *http.Request) {
+// serveTunnels behaves as an agent whose services answer themselves.
+func serveTunnels(w http.ResponseWriter, r *http.Request) {
 	target, err := wire.ParseTarget(r.Header.Get(wire.HeaderTarget))
 	if err != nil || r.Method != http.MethodConnect {
 		http.Error(w, "bad request", http.StatusBadRequest)
@@ -52,8 +52,8 @@ func openTunnel(ctx context.Context, agent *wiretest.Agent, service string) (net
 }
 
 func TestOpenTunnel_PassesBytesBothWays(t *testing.T) {
-	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t),
-		Handler: http.HandlerFunc(tunnels)})
+	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listenLoopback(t),
+		Handler: http.HandlerFunc(serveTunnels)})
 	conn, err := openTunnel(t.Context(), agent, "echo")
 	if err != nil {
 		t.Fatal(err)
@@ -90,8 +90,8 @@ func TestOpenTunnel_KeepsWhatComesWithTheAnswer(t *testing.T) {
 }
 
 func TestOpenTunnel_SaysWhyNot(t *testing.T) {
-	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t),
-		Handler: http.HandlerFunc(tunnels)})
+	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listenLoopback(t),
+		Handler: http.HandlerFunc(serveTunnels)})
 	_, err := openTunnel(t.Context(), agent, "nobody")
 	var refused *wire.TunnelError
 	if !errors.As(err, &refused) || refused.Status != http.StatusNotFound ||
@@ -102,8 +102,8 @@ func TestOpenTunnel_SaysWhyNot(t *testing.T) {
 
 // A refusal may name loopback addresses, and nothing else: people read it.
 func TestOpenTunnel_NamesLoopbackAddresses(t *testing.T) {
-	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listen(t),
-		Handler: http.HandlerFunc(tunnels)})
+	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Listener: listenLoopback(t),
+		Handler: http.HandlerFunc(serveTunnels)})
 	for service, want := range map[string]string{
 		"loopback": "127.0.0.1:80 and [::1]:80", "markup": "", "elsewhere": "", "nobody": ""} {
 		_, err := openTunnel(t.Context(), agent, service)
@@ -117,7 +117,7 @@ func TestOpenTunnel_NamesLoopbackAddresses(t *testing.T) {
 func TestOpenTunnel_EndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent := wiretest.NewAgent(t, wiretest.AgentConfig{
-			Handler: http.HandlerFunc(tunnels)})
+			Handler: http.HandlerFunc(serveTunnels)})
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		begin := time.Now()

@@ -32,7 +32,7 @@ type goFile struct {
 // Go build would not look into are left out.
 func goFiles(t *testing.T) []goFile {
 	t.Helper()
-	root := repository(t)
+	root := openRepository(t)
 	var files []goFile
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -48,7 +48,7 @@ func goFiles(t *testing.T) []goFile {
 		if path.Ext(name) != ".go" {
 			return nil
 		}
-		file, err := parse(root, name)
+		file, err := parseFile(root, name)
 		if err == nil {
 			files = append(files, file)
 		}
@@ -60,7 +60,7 @@ func goFiles(t *testing.T) []goFile {
 	return files
 }
 
-func parse(root fs.FS, name string) (goFile, error) {
+func parseFile(root fs.FS, name string) (goFile, error) {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
 		return goFile{}, err
@@ -78,7 +78,7 @@ func parse(root fs.FS, name string) (goFile, error) {
 	}, nil
 }
 
-func repository(t *testing.T) fs.FS {
+func openRepository(t *testing.T) fs.FS {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -168,7 +168,7 @@ func TestFiles_StaySmall(t *testing.T) {
 
 func TestFiles_OfTheInterfaceStaySmall(t *testing.T) {
 	const maxLines = 400
-	root := repository(t)
+	root := openRepository(t)
 	for _, name := range sourceFiles(t) {
 		if !strings.HasPrefix(name, "ui/src/") || strings.Contains(name, ".test.") ||
 			strings.HasSuffix(name, ".gen.ts") {
@@ -193,7 +193,7 @@ func TestRoot_HoldsOnlyTheKnownParts(t *testing.T) {
 		"LICENSE", "docs", "tools",
 		"bin",
 	}
-	entries, err := fs.ReadDir(repository(t), ".")
+	entries, err := fs.ReadDir(openRepository(t), ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestRoot_HoldsOnlyTheKnownParts(t *testing.T) {
 
 // An operation without x-access is denied at run time; here it is a mistake.
 func TestOperations_SayWhoMayUseThem(t *testing.T) {
-	text, err := fs.ReadFile(repository(t), "controlplane/api/openapi.yaml")
+	text, err := fs.ReadFile(openRepository(t), "controlplane/api/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestOperations_SayWhoMayUseThem(t *testing.T) {
 // docs/promises.md names every promise that tests claim, and says of the others that no test
 // shows them, or why.
 func TestPromises_AreListedWithTheirTests(t *testing.T) {
-	root := repository(t)
+	root := openRepository(t)
 	page, err := fs.ReadFile(root, "docs/promises.md")
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func claimedPromises(t *testing.T, root fs.FS) map[string]string {
 // sourceFiles lists Go and script files outside of ignored folders.
 func sourceFiles(t *testing.T) []string {
 	t.Helper()
-	root := repository(t)
+	root := openRepository(t)
 	var names []string
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -94,7 +94,7 @@ func signInOnly(t *testing.T, p *product) {
 		object{"user": "full", "password": "not the password", "name": "x"})
 	unknown := nobody.expectProblem(t, http.StatusUnauthorized, http.MethodPost, "/tokens",
 		object{"user": "no-such-user", "password": "not the password", "name": "x"})
-	if wrong.Title != unknown.Title || text(wrong.Detail) != text(unknown.Detail) {
+	if wrong.Title != unknown.Title || textOf(wrong.Detail) != textOf(unknown.Detail) {
 		t.Errorf("the answers tell who exists: %+v and %+v", wrong, unknown)
 	}
 	nobody.expectProblem(t, http.StatusUnauthorized, http.MethodGet, "/deployments", nil)

@@ -34,14 +34,14 @@ func (p *product) watchAlarms(t *testing.T, event string) *alarm {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &alarm{url: "http://" + machineAddress(t) + ":" + port(l.Addr().String())}
+	a := &alarm{url: "http://" + machineAddress(t) + ":" + portOf(l.Addr().String())}
 	server := &http.Server{Handler: a, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
 	var made apiclient.WebhookSaved
 	p.admin.put(t, "/webhooks/alarm", object{"kind": "json", "url": a.url + "/hook",
 		"events": []string{event}}, &made)
-	a.secret = controlplane.NewPlain(text(made.Secret))
+	a.secret = controlplane.NewPlain(textOf(made.Secret))
 	return a
 }
 

@@ -112,7 +112,7 @@ func deleteDefinitions(t *testing.T, p *product) {
 // runRefused runs a command that must be refused, and returns what it says about it.
 func (p *product) runRefused(t *testing.T, args ...string) string {
 	t.Helper()
-	out, errs, code := run(t, p.w.binary, []string{"NULLOPS_CLI_URL=" + p.url,
+	out, errs, code := runCommand(t, p.w.binary, []string{"NULLOPS_CLI_URL=" + p.url,
 		"NULLOPS_CLI_TOKEN=" + p.admin.token, "EXTRA_TOKEN=" + extraToken,
 		"XDG_CONFIG_HOME=" + filepath.Join(p.dir, "none")}, "", args...)
 	if code != exitRefused {

@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// asking is a step that waits for a person.
-func asking(key string, needs []string, more object) object {
+// approvalStep returns a step that waits for a person.
+func approvalStep(key string, needs []string, more object) object {
 	approval := object{"prompt": "Go on with ${{ deployment.name }}?", "fields": []object{
 		{"name": "size", "type": "choice", "choices": []string{"small", "full"}, "default": "small"},
 		{"name": "rows", "label": "How many", "type": "number", "required": true},
@@ -48,9 +48,10 @@ func approvals(t *testing.T, w *world) {
 		"seconds": "${{ steps.ask.outputs.rows }}",
 		"text": "${{ steps.ask.outputs.rows }} ${{ steps.ask.outputs.size }} " +
 			"${{ steps.ask.outputs.answer }} by ${{ steps.ask.outputs.answered_by }}"})
-	p.define(t, "ask", first, asking("ask", []string{"first"}, nil), use)
-	p.define(t, "ask-soon", first, asking("ask", []string{"first"}, object{"timeout_seconds": 1}))
-	p.define(t, "ask-named", asking("ask", nil, object{"fields": []object{},
+	p.define(t, "ask", first, approvalStep("ask", []string{"first"}, nil), use)
+	p.define(t, "ask-soon", first, approvalStep("ask", []string{"first"},
+		object{"timeout_seconds": 1}))
+	p.define(t, "ask-named", approvalStep("ask", nil, object{"fields": []object{},
 		"teams": []string{"team-ask-reader"}}))
 	full := p.member(t, "ask-full", object{"project": "ask", "level": "full"},
 		object{"project": "ask-named", "level": "full"})
@@ -85,11 +86,11 @@ func refusedAnswers(t *testing.T, d apiclient.Deployment, full, reader *person) 
 		t.Errorf("the question is %+v", q)
 	}
 	// promise: B-12
-	if s := step(t, full.run(t, d), "ask"); s.Status != apiclient.StepStatusWaiting ||
-		s.Kind != apiclient.StepKindApproval || text(s.Message) != q.Prompt {
+	if s := findStep(t, full.run(t, d), "ask"); s.Status != apiclient.StepStatusWaiting ||
+		s.Kind != apiclient.StepKindApproval || textOf(s.Message) != q.Prompt {
 		t.Errorf("the step is %+v", s)
 	}
-	if q := reader.question(t, d); q.MayAnswer || !strings.Contains(text(q.Refusal), "full access") {
+	if q := reader.question(t, d); q.MayAnswer || !strings.Contains(textOf(q.Refusal), "full access") {
 		t.Errorf("a reader sees %+v", q)
 	}
 	good := object{"approved": true, "fields": object{"rows": 7}}
@@ -140,8 +141,8 @@ func approveByCLI(t *testing.T, book *ledger, d apiclient.Deployment, full, read
 	if got := book.of(d.Name); !slices.Contains(got, "create 7 full approved by ask-full") {
 		t.Errorf("the step behind got %v", got)
 	}
-	s := step(t, full.run(t, d), "ask")
-	if s.Outputs == nil || (*s.Outputs)["rows"] != 7.0 || text(s.Message) != "ask-full approved it" {
+	s := findStep(t, full.run(t, d), "ask")
+	if s.Outputs == nil || (*s.Outputs)["rows"] != 7.0 || textOf(s.Message) != "ask-full approved it" {
 		t.Errorf("the step is %+v", s)
 	}
 	if now := full.deployment(t, d.Id); now.Question != nil {
@@ -196,8 +197,8 @@ func canceledQuestion(t *testing.T, n *node, d apiclient.Deployment, full *perso
 	if d = full.remove(t, d.Id); d.Status != apiclient.DeploymentStatusCanceled {
 		t.Errorf("canceled while it asks, it is %s", d.Status)
 	}
-	if s := step(t, full.run(t, d), "ask"); s.Status != apiclient.StepStatusSkipped ||
-		!strings.Contains(text(s.Message), "before anybody answered") {
+	if s := findStep(t, full.run(t, d), "ask"); s.Status != apiclient.StepStatusSkipped ||
+		!strings.Contains(textOf(s.Message), "before anybody answered") {
 		t.Errorf("the step is %+v", s)
 	}
 	full.expectProblem(t, http.StatusConflict, http.MethodPost, answerPath(d, "ask"),
@@ -239,7 +240,7 @@ func raceAnswers(t *testing.T, d apiclient.Deployment, one, other *person) {
 func expireApproval(t *testing.T, n *node, book *ledger, d apiclient.Deployment, who *person) {
 	t.Helper()
 	// promise: B-37
-	if d.Failure == nil || d.Failure.Code != "unanswered" || text(d.Failure.Step) != "ask" {
+	if d.Failure == nil || d.Failure.Code != "unanswered" || textOf(d.Failure.Step) != "ask" {
 		t.Errorf("failure %+v", d.Failure)
 	}
 	if got := book.of(d.Name); !slices.Equal(got, []string{"create first", "delete first"}) {
@@ -255,7 +256,7 @@ func expireApproval(t *testing.T, n *node, book *ledger, d apiclient.Deployment,
 func answerAsNamed(t *testing.T, d apiclient.Deployment, full, reader *person) {
 	t.Helper()
 	if q := full.question(t, d); q.MayAnswer ||
-		!strings.Contains(text(q.Refusal), "a member of team team-ask-reader") {
+		!strings.Contains(textOf(q.Refusal), "a member of team team-ask-reader") {
 		t.Errorf("whom nobody named sees %+v", q)
 	}
 	full.expectProblem(t, http.StatusForbidden, http.MethodPost, answerPath(d, "ask"),
@@ -270,7 +271,7 @@ func answerAsNamed(t *testing.T, d apiclient.Deployment, full, reader *person) {
 func answeredWhileDead(t *testing.T, p *product, n *node, book *ledger) {
 	t.Helper()
 	p.define(t, "ask-dead", book.ledgerStep("first", "ledger", nil, nil),
-		asking("ask", []string{"first"}, nil),
+		approvalStep("ask", []string{"first"}, nil),
 		book.ledgerStep("use", "ledger", []string{"ask"},
 			object{"text": "${{ steps.ask.outputs.size }}"}))
 	d := p.admin.deploy(t, "ask-dead", "ask-dead", nil)
@@ -295,7 +296,7 @@ func answeredWhileDead(t *testing.T, p *product, n *node, book *ledger) {
 func unansweredAlone(t *testing.T, p *product, n *node, book *ledger) {
 	t.Helper()
 	p.define(t, "ask-alone", book.ledgerStep("first", "ledger", nil, nil),
-		asking("ask", []string{"first"}, object{"timeout_seconds": 5}))
+		approvalStep("ask", []string{"first"}, object{"timeout_seconds": 5}))
 	n.await(t, apiclient.NodeStatusOnline)
 	d := p.admin.deploy(t, "ask-alone", "ask-alone", nil)
 	// With its first step it has all it needs, and makes no more requests.

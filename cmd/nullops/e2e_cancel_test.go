@@ -27,7 +27,7 @@ func cancelAnywhere(t *testing.T, w *world) {
 	p.define(t, "cancel-service", first, never)
 	p.define(t, "cancel-undo", book.ledgerStep("first", "ledger", nil,
 		object{"delete_mode": "ledger-sleep", "seconds": 3}),
-		hostile("busy", []string{"first"}, object{"mode": "say-no"}))
+		hostileStep("busy", []string{"first"}, object{"mode": "say-no"}))
 	cases := []struct {
 		project string
 		// busy is the step, and until its status, in which the deletion comes.
@@ -49,7 +49,7 @@ func cancelAnywhere(t *testing.T, w *world) {
 	for _, c := range cases {
 		d := started[c.project]
 		eventually(t, c.project+" is busy", func() string {
-			s := step(t, p.admin.run(t, d), c.busy)
+			s := findStep(t, p.admin.run(t, d), c.busy)
 			if s.Status != c.until || c.project == "cancel-plugin" && len(book.of(d.Name)) < 2 {
 				return string(s.Status)
 			}
@@ -137,20 +137,20 @@ func cancelPull(t *testing.T, p *product, n *node) {
 			"tag_mode": "pinned", "tag": "1"}, nil)
 		web := webStep("web", "first")
 		web["service"].(object)["name"] = "pull-" + image
-		p.define(t, "pull-"+image, hostile("first", nil, object{}), web)
+		p.define(t, "pull-"+image, hostileStep("first", nil, object{}), web)
 		made[image] = p.admin.deploy(t, "pull-"+image, "pull-"+image, nil)
 	}
 	d := p.admin.await(t, made["gone"].Id, apiclient.DeploymentStatusFailed)
 	// promise: N-098
-	if d.Failure == nil || d.Failure.Code != "image_pull" || text(d.Failure.Step) != "web" {
+	if d.Failure == nil || d.Failure.Code != "image_pull" || textOf(d.Failure.Step) != "web" {
 		t.Errorf("an image without layers: %+v", d.Failure)
 	}
 	n.nothingLeft(t, d.Id)
 	d = made["never"]
 	eventually(t, "the image is being pulled", func() string {
-		s := step(t, p.admin.run(t, d), "web")
+		s := findStep(t, p.admin.run(t, d), "web")
 		if s.Status != apiclient.StepStatusPulling {
-			return string(s.Status) + " " + text(s.Message)
+			return string(s.Status) + " " + textOf(s.Message)
 		}
 		return ""
 	})

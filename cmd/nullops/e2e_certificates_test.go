@@ -40,7 +40,7 @@ func certificateOrders(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	p.command(t, 0, "gate", "environment", "acme", "--redirect-https")
-	number, err := strconv.Atoi(port(p.ingressAddr))
+	number, err := strconv.Atoi(portOf(p.ingressAddr))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,8 +140,8 @@ func (o *ordering) await(t *testing.T, state, says string) {
 // plain HTTP leads there.
 func (o *ordering) visitOverTLS(t *testing.T) error {
 	t.Helper()
-	want := "https://" + o.host + ":" + port(o.secure) + "/"
-	plain := "http://" + o.host + ":" + port(o.ingressAddr) + "/"
+	want := "https://" + o.host + ":" + portOf(o.secure) + "/"
+	plain := "http://" + o.host + ":" + portOf(o.ingressAddr) + "/"
 	if a := o.visit(t, plain); a.header.Get("Location") != want {
 		t.Errorf("plain HTTP is answered %s with Location %q", a, a.header.Get("Location"))
 	}

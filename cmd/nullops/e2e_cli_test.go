@@ -33,7 +33,7 @@ type terminal struct {
 // run runs a command and holds it to its exit code.
 func (c *terminal) run(t *testing.T, code int, args ...string) (out, errs string) {
 	t.Helper()
-	out, errs, got := run(t, c.p.w.binary, c.env, "", args...)
+	out, errs, got := runCommand(t, c.p.w.binary, c.env, "", args...)
 	if got != code {
 		t.Errorf("nullops %s: exit code %d, wanted %d\n%s%s", strings.Join(args, " "), got, code,
 			out, errs)
@@ -56,22 +56,24 @@ func commandLine(t *testing.T, w *world) {
 	home := t.TempDir()
 	c := &terminal{p: p, env: []string{"XDG_CONFIG_HOME=" + home}}
 	c.run(t, exitForbidden, "list")
-	_, _, code := run(t, w.binary, c.env, "wrong password\n", "login", p.url, "--password-stdin")
+	_, _, code := runCommand(t, w.binary, c.env, "wrong password\n", "login", p.url,
+		"--password-stdin")
 	if code != exitForbidden {
 		t.Errorf("login with a wrong password: exit code %d", code)
 	}
 	// With single sign-on there is no password, but a token made in the browser.
-	if out, errs, code := run(t, w.binary, c.env, p.admin.token+"\n", "login", p.url, "--token",
+	if out, errs, code := runCommand(t, w.binary, c.env, p.admin.token+"\n", "login", p.url, "--token",
 		"--password-stdin", "--context", "by-token"); code != 0 ||
 		!strings.Contains(out, "as admin") {
 		t.Errorf("login with a token: %d %s%s", code, out, errs)
 	}
 	c.browses(t)
-	if out, _, code := run(t, w.binary, c.env, "nonsense\n", "login", p.url, "--token",
+	if out, _, code := runCommand(t, w.binary, c.env, "nonsense\n", "login", p.url, "--token",
 		"--password-stdin", "--context", "by-token"); code == 0 {
 		t.Errorf("login with a token that is none: %s", out)
 	}
-	if out, errs, code := run(t, w.binary, c.env, p.password+"\n", "login", p.url, "--user", "admin",
+	if out, errs, code := runCommand(t, w.binary, c.env, p.password+"\n", "login", p.url, "--user",
+		"admin",
 		"--password-stdin"); code != 0 {
 		t.Fatalf("login: %d %s%s", code, out, errs)
 	}
@@ -79,9 +81,9 @@ func commandLine(t *testing.T, w *world) {
 		info.Mode().Perm() != 0o600 {
 		t.Errorf("the login is kept as %v, %v", info, err)
 	}
-	p.define(t, "cli", hostile("say", nil, object{"outputs": object{"a": "b"}}),
+	p.define(t, "cli", hostileStep("say", nil, object{"outputs": object{"a": "b"}}),
 		webStep("web", "say"))
-	p.define(t, "cli-fails", hostile("say", nil, object{"mode": "say-no"}))
+	p.define(t, "cli-fails", hostileStep("say", nil, object{"mode": "say-no"}))
 	c.wrong(t)
 	c.daily(t)
 	var failed apiclient.Deployment
@@ -112,7 +114,8 @@ func (c *terminal) browses(t *testing.T) {
 	}
 	env := append(slices.Clone(c.env), "PATH="+bin+":/usr/bin:/bin", "WAYLAND_DISPLAY=")
 	for _, display := range []string{"", ":0"} {
-		out, errs, code := run(t, c.p.w.binary, append(env, "DISPLAY="+display), c.p.admin.token+"\n",
+		out, errs, code := runCommand(t, c.p.w.binary, append(env, "DISPLAY="+display),
+			c.p.admin.token+"\n",
 			"login", c.p.url+"/", "--browser", "--password-stdin", "--context", "by-browser")
 		if code != 0 || !strings.Contains(out, "as admin") ||
 			!strings.Contains(errs, c.p.url+"/account,") {
@@ -156,7 +159,7 @@ func (c *terminal) wrong(t *testing.T) {
 		"image: a\ntag_mode: selectable\nspeed: 3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, errs, code := run(t, c.p.w.binary, c.env, "", "apply", "-f", file)
+	_, errs, code := runCommand(t, c.p.w.binary, c.env, "", "apply", "-f", file)
 	if code == 0 || !strings.Contains(errs, "speed") {
 		t.Errorf("apply with an unknown field: %d %s", code, errs)
 	}

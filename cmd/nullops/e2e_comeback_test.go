@@ -167,9 +167,9 @@ func (n *node) reboot(t *testing.T, engine *dockertest.Daemon) {
 	engine.PowerOn()
 }
 
-// expires lets the clock of one deployment's cleanup rule run out, and no
+// expireWhileAway lets the clock of one deployment's cleanup rule run out, and no
 // other's: their project says never.
-func expires(t *testing.T, p *product, n *node, d, stays apiclient.Deployment) {
+func expireWhileAway(t *testing.T, p *product, n *node, d, stays apiclient.Deployment) {
 	t.Helper()
 	p.admin.put(t, "/environments/qa",
 		object{"domain": "localhost", "cleanup_after_hours": 1}, nil)
@@ -196,8 +196,8 @@ func expires(t *testing.T, p *product, n *node, d, stays apiclient.Deployment) {
 	gone := p.admin.await(t, d.Id, apiclient.DeploymentStatusRemoved)
 	n.nothingLeft(t, d.Id)
 	// promise: N-262
-	if text(gone.RemovedBy) != "cleanup" {
-		t.Errorf("%s was removed by %s", d.Name, text(gone.RemovedBy))
+	if textOf(gone.RemovedBy) != "cleanup" {
+		t.Errorf("%s was removed by %s", d.Name, textOf(gone.RemovedBy))
 	}
 	// The project that says never wins over the environment that says an hour.
 	// promise: N-263

@@ -45,7 +45,7 @@ func shippedCompose(t *testing.T, w *world) {
 	password := s.awaitLogLine(t, `user admin, password (\S+)`)
 	s.ready(t, print)
 	env := []string{"XDG_CONFIG_HOME=" + t.TempDir()}
-	_, errs, code := run(t, w.binary, env, password+"\n", "login", s.url, "--password-stdin",
+	_, errs, code := runCommand(t, w.binary, env, password+"\n", "login", s.url, "--password-stdin",
 		"--fingerprint", print)
 	if code != 0 {
 		t.Fatalf("login: %s", errs)
@@ -65,7 +65,7 @@ func shippedCompose(t *testing.T, w *world) {
 	// the connection and hung up. Anything else than that fails at once.
 	eventually(t, "who was signed in before gets in again", func() string {
 		// promise: Y-18
-		_, errs, code := run(t, w.binary, env, "", "list")
+		_, errs, code := runCommand(t, w.binary, env, "", "list")
 		if code == 0 {
 			return ""
 		}
@@ -95,7 +95,7 @@ func newShipped(t *testing.T, w *world) *shipped {
 	root := shortDir(t)
 	door := freeAddress(t)
 	s := &shipped{w: w, dir: filepath.Join(root, "deploy"), project: filepath.Base(root),
-		url: "https://localhost:" + port(door)}
+		url: "https://localhost:" + portOf(door)}
 	s.env = []string{"DOCKER_HOST=" + w.docker, "COMPOSE_DOCKER_CLI_BUILD=0",
 		"COMPOSE_PROJECT_NAME=" + s.project, "NULLOPS_VERSION=" + s.project,
 		"NULLOPS_POSTGRES_IMAGE=" + w.registry + "/shop/postgres:15",
@@ -216,7 +216,7 @@ func (s *shipped) ready(t *testing.T, print string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a := send(t, door, r); a.status != http.StatusOK {
+		if a := sendRequest(t, door, r); a.status != http.StatusOK {
 			return a.String()
 		}
 		return ""

@@ -19,19 +19,19 @@ func TestConfigAsCode(t *testing.T) {
 	t.Run("holds everything and nothing secret", func(t *testing.T) { exportIsWhole(t, first) })
 	t.Run("applying it changes nothing", func(t *testing.T) {
 		file := fileOf(t, first)
-		for _, line := range lines(p.command(t, 0, "apply", "-f", file)) {
+		for _, line := range splitLines(p.command(t, 0, "apply", "-f", file)) {
 			// promise: I-18
 			if !strings.HasSuffix(line, " unchanged") {
 				t.Errorf("applying an export: %s", line)
 			}
 		}
-		for _, line := range lines(p.command(t, 0, "apply", "--dry-run", "-f", file)) {
+		for _, line := range splitLines(p.command(t, 0, "apply", "--dry-run", "-f", file)) {
 			if !strings.HasSuffix(line, " unchanged") {
 				t.Errorf("dry run of an export: %s", line)
 			}
 		}
 		// Stored values stay: nobody has to have them at hand.
-		out, errs, code := run(t, w.binary, []string{"NULLOPS_CLI_URL=" + p.url,
+		out, errs, code := runCommand(t, w.binary, []string{"NULLOPS_CLI_URL=" + p.url,
 			"NULLOPS_CLI_TOKEN=" + p.admin.token}, "", "apply", "-f", file)
 		if code != 0 || !strings.Contains(out, "secret extra TOKEN") {
 			t.Errorf("without values: %d %s%s", code, out, errs)
@@ -198,7 +198,7 @@ func exportParts(t *testing.T, p *product, all string) {
 	if got != "environment-night.yaml environment-qa.yaml project-extra.yaml" {
 		t.Errorf("files %s", got)
 	}
-	for _, line := range lines(p.command(t, 0, "apply", "-f", folder)) {
+	for _, line := range splitLines(p.command(t, 0, "apply", "-f", folder)) {
 		if !strings.HasSuffix(line, " unchanged") {
 			t.Errorf("applying a folder: %s", line)
 		}
@@ -297,7 +297,7 @@ const (
 // documents above take a secret from.
 func (p *product) command(t *testing.T, want int, args ...string) string {
 	t.Helper()
-	out, errs, code := run(t, p.w.binary, []string{"NULLOPS_CLI_URL=" + p.url,
+	out, errs, code := runCommand(t, p.w.binary, []string{"NULLOPS_CLI_URL=" + p.url,
 		"NULLOPS_CLI_TOKEN=" + p.admin.token, "EXTRA_TOKEN=" + extraToken, "EXTRA_URL=" + extraURL,
 		"XDG_CONFIG_HOME=" + filepath.Join(p.dir, "none")}, "", args...)
 	if code != want {
@@ -315,4 +315,4 @@ func fileOf(t *testing.T, text string) string {
 	return file
 }
 
-func lines(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
+func splitLines(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }

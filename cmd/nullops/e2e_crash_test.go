@@ -54,7 +54,7 @@ func agentDies(t *testing.T, w *world) {
 		a := p.visit(t, url+"/healthz")
 		// promise: N-186
 		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
-			return number(a.status)
+			return formatNumber(a.status)
 		}
 		return ""
 	})
@@ -65,7 +65,7 @@ func agentDies(t *testing.T, w *world) {
 	if got := book.of("dies"); !slices.Equal(got, want) {
 		t.Errorf("ledger %v, wanted %v: an unknown outcome is neither repeated nor left", got, want)
 	}
-	if d.Failure == nil || text(d.Failure.Step) != "slow" {
+	if d.Failure == nil || textOf(d.Failure.Step) != "slow" {
 		t.Errorf("failure %+v", d.Failure)
 	}
 	n.nothingLeft(t, dies.Id)
@@ -178,7 +178,7 @@ func controlPlaneDies(t *testing.T, w *world) {
 	n := p.enrol(t, "alone", "qa")
 	slow := book.ledgerStep("slow", "ledger-sleep", nil, object{"seconds": 4})
 	p.define(t, "forwards", slow, webStep("web", "slow"))
-	p.define(t, "backwards", slow, hostile("no", []string{"slow"}, object{"mode": "say-no"}))
+	p.define(t, "backwards", slow, hostileStep("no", []string{"slow"}, object{"mode": "say-no"}))
 	p.define(t, "stays", webStep("web"))
 	stays := p.admin.deployReady(t, "stays", "stays", nil)
 	url := serviceURL(t, stays, "web")
@@ -252,15 +252,15 @@ func engineDies(t *testing.T, w *world) {
 	n.start(t)
 	n.await(t, apiclient.NodeStatusOnline)
 	p.define(t, "stays", webStep("web"))
-	p.define(t, "dies", hostile("first", nil, object{}),
-		hostile("slow", []string{"first"}, object{"mode": "sleep", "seconds": 120}))
+	p.define(t, "dies", hostileStep("first", nil, object{}),
+		hostileStep("slow", []string{"first"}, object{"mode": "sleep", "seconds": 120}))
 	stays := p.admin.deployReady(t, "stays", "stays", nil)
 	url := serviceURL(t, stays, "web")
 	p.answers(t, url)
 	dies := p.admin.deploy(t, "dies", "dies", nil)
 	// promise: N-079
 	eventually(t, "the slow plugin runs", func() string {
-		if s := step(t, p.admin.run(t, dies), "slow"); s.Lines == 0 {
+		if s := findStep(t, p.admin.run(t, dies), "slow"); s.Lines == 0 {
 			return string(s.Status)
 		}
 		return ""
@@ -284,7 +284,7 @@ func engineDies(t *testing.T, w *world) {
 	}
 	comesBack(t, p, n, engine, stays)
 	p.define(t, "short", webStep("web"))
-	expires(t, p, n, p.admin.deployReady(t, "short", "short", nil), stays)
+	expireWhileAway(t, p, n, p.admin.deployReady(t, "short", "short", nil), stays)
 	p.admin.remove(t, stays.Id)
 	n.nothingLeft(t, stays.Id)
 }
@@ -304,7 +304,7 @@ func bridgeRegistry(t *testing.T, engine *dockertest.Daemon, registry string) {
 			if err != nil {
 				return
 			}
-			go pass(conn, "tcp", registry)
+			go copyBoth(conn, "tcp", registry)
 		}
 	}()
 	self, err := os.Executable()
@@ -328,8 +328,8 @@ func bridgeRegistry(t *testing.T, engine *dockertest.Daemon, registry string) {
 func wrongKey(t *testing.T, p *product) {
 	t.Helper()
 	p.controlPlane.stop(t)
-	out, _, _ := run(t, p.w.binary, nil, "", "keys", "new")
-	_, errs, code := run(t, p.w.binary, []string{"DATABASE_URL=" + p.database,
+	out, _, _ := runCommand(t, p.w.binary, nil, "", "keys", "new")
+	_, errs, code := runCommand(t, p.w.binary, []string{"DATABASE_URL=" + p.database,
 		"NULLOPS_MASTER_KEYS=" + strings.TrimSpace(out)}, "", "controlplane",
 		"--http.listen="+p.http)
 	// promise: N-119

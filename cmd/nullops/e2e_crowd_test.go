@@ -33,8 +33,8 @@ func crowd(t *testing.T, w *world) {
 	n.await(t, apiclient.NodeStatusOnline)
 	p.define(t, "crowd", smallStep("web"))
 	ids := make([]string, size)
-	each(t, "deployed", size, func(t *testing.T, i int) {
-		d := p.admin.deployReady(t, "crowd", "crowd-"+number(i), nil)
+	forEach(t, "deployed", size, func(t *testing.T, i int) {
+		d := p.admin.deployReady(t, "crowd", "crowd-"+formatNumber(i), nil)
 		p.answers(t, serviceURL(t, d, "web"))
 		ids[i] = d.Id
 	})
@@ -50,7 +50,7 @@ func crowd(t *testing.T, w *world) {
 	if networks := n.objects(t, "network "); len(networks) != size {
 		t.Errorf("the scan sees %d networks of %d", len(networks), size)
 	}
-	each(t, "removed", size, func(t *testing.T, i int) { p.admin.remove(t, ids[i]) })
+	forEach(t, "removed", size, func(t *testing.T, i int) { p.admin.remove(t, ids[i]) })
 	// promise: I-10
 	if left := n.objects(t, "network ", "container ", "volume "); len(left) > 0 {
 		t.Errorf("left of %d deployments: %q", size, left)
@@ -80,12 +80,12 @@ func smallStep(key string) object {
 	return step
 }
 
-// each does something for every number, a few at once, and continues only when all went well.
-func each(t *testing.T, what string, size int, do func(t *testing.T, i int)) {
+// forEach does something for every number, a few at once, and continues only when all went well.
+func forEach(t *testing.T, what string, size int, do func(t *testing.T, i int)) {
 	t.Helper()
 	well := t.Run(what, func(t *testing.T) {
 		for i := range size {
-			t.Run(number(i), func(t *testing.T) {
+			t.Run(formatNumber(i), func(t *testing.T) {
 				t.Parallel()
 				do(t, i)
 			})

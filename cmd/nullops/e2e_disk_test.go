@@ -92,7 +92,7 @@ func fullDisk(t *testing.T, p *product, data string) {
 		"B": strings.Repeat("b", 3000), "C": strings.Repeat("c", 3000)}
 	p.define(t, "disk-big", big)
 	ballast := filepath.Join(data, "ballast")
-	fill(t, ballast)
+	fillDisk(t, ballast)
 	d := deployTo(t, p, "disk-big", "full")
 	awaitDetail(t, p, "no space left on device")
 	a := p.admin.ask(t, http.MethodPost, "/deployments",
@@ -108,13 +108,13 @@ func fullDisk(t *testing.T, p *product, data string) {
 	}
 	p.admin.await(t, d.Id, apiclient.DeploymentStatusReady)
 	eventually(t, "the node is well again", func() string {
-		return text((&node{p: p, name: "disky"}).show(t).StatusDetail)
+		return textOf((&node{p: p, name: "disky"}).show(t).StatusDetail)
 	})
 	p.admin.remove(t, d.Id)
 }
 
-// fill leaves no room for one byte.
-func fill(t *testing.T, path string) {
+// fillDisk leaves no room for one byte.
+func fillDisk(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
 	if err != nil {
@@ -140,9 +140,9 @@ func awaitDetail(t *testing.T, p *product, part string) {
 	t.Helper()
 	eventually(t, "the node says "+part, func() string {
 		n := (&node{p: p, name: "disky"}).show(t)
-		if n.Status == apiclient.NodeStatusOnline && strings.Contains(text(n.StatusDetail), part) {
+		if n.Status == apiclient.NodeStatusOnline && strings.Contains(textOf(n.StatusDetail), part) {
 			return ""
 		}
-		return string(n.Status) + " " + text(n.StatusDetail) + " at " + time.Now().String()
+		return string(n.Status) + " " + textOf(n.StatusDetail) + " at " + time.Now().String()
 	})
 }

@@ -38,10 +38,10 @@ func (n *node) containers(t *testing.T, deployment string) map[string]container.
 	return found
 }
 
-// environ is what a process sees as its environment.
-func environ(t *testing.T, pid int) map[string]string {
+// readEnviron returns what a process sees as its environment.
+func readEnviron(t *testing.T, pid int) map[string]string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("/proc", number(pid), "environ"))
+	data, err := os.ReadFile(filepath.Join("/proc", formatNumber(pid), "environ"))
 	if err != nil {
 		t.Fatal(err)
 	}

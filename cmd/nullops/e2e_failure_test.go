@@ -30,7 +30,7 @@ func newLedger(t *testing.T) *ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	book := &ledger{URL: "http://" + machineAddress(t) + ":" + port(l.Addr().String())}
+	book := &ledger{URL: "http://" + machineAddress(t) + ":" + portOf(l.Addr().String())}
 	server := &http.Server{Handler: book, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -95,7 +95,7 @@ func (l *ledger) await(t *testing.T, deployment, line string) {
 func (l *ledger) ledgerStep(key, mode string, needs []string, more object) object {
 	parameters := object{"mode": mode, "delete_mode": "ledger", "ledger": l.URL, "text": key}
 	maps.Copy(parameters, more)
-	return hostile(key, needs, parameters)
+	return hostileStep(key, needs, parameters)
 }
 
 // failingService deploys a version that crashes on start, and a migration that fails.
@@ -108,7 +108,7 @@ func failingService(t *testing.T, w *world) {
 	d := p.admin.deploy(t, "crash", "crash", map[string]string{"web": "fix-checkout-0badf00"})
 	url := serviceURL(t, d, "web")
 	d = p.admin.await(t, d.Id, apiclient.DeploymentStatusFailed)
-	if d.Failure == nil || text(d.Failure.Step) != "web" ||
+	if d.Failure == nil || textOf(d.Failure.Step) != "web" ||
 		!strings.Contains(d.Failure.Message, "exit code 1") {
 		t.Errorf("failure %+v does not say that web ended with exit code 1", d.Failure)
 	}
@@ -119,13 +119,13 @@ func failingService(t *testing.T, w *world) {
 	}
 	run := p.admin.run(t, d)
 	// promise: N-048
-	if s := step(t, run, "never"); s.StartedAt != nil || s.Status == apiclient.StepStatusDone {
+	if s := findStep(t, run, "never"); s.StartedAt != nil || s.Status == apiclient.StepStatusDone {
 		t.Errorf("the step after the failed one is %+v", s)
 	}
-	if s := step(t, run, "second"); s.Status != apiclient.StepStatusUndone {
+	if s := findStep(t, run, "second"); s.Status != apiclient.StepStatusUndone {
 		t.Errorf("a step that was undone is %s", s.Status)
 	}
-	if s := step(t, run, "second"); s.Lines != 2 {
+	if s := findStep(t, run, "second"); s.Lines != 2 {
 		t.Errorf("%d lines of one create and one delete", s.Lines)
 	}
 	n.nothingLeft(t, d.Id) // promise: N-095, N-154
@@ -143,7 +143,7 @@ func failingService(t *testing.T, w *world) {
 	// promise: N-096
 	reader := p.member(t, "crash-reader", object{"project": "crash", "level": "read"})
 	if theirs := reader.deployment(t, d.Id); theirs.Failure == nil || *theirs.Failure.Step != "web" ||
-		theirs.Failure.Message != d.Failure.Message || text(theirs.Detail) != text(d.Detail) {
+		theirs.Failure.Message != d.Failure.Message || textOf(theirs.Detail) != textOf(d.Detail) {
 		t.Errorf("a user sees %+v, an admin %+v", theirs.Failure, d.Failure)
 	}
 	p.admin.remove(t, d.Id)
@@ -186,7 +186,7 @@ func failingPlugins(t *testing.T, w *world) {
 		name := "bad-" + bad.mode
 		parameters := object{"mode": bad.mode}
 		maps.Copy(parameters, bad.more)
-		worse := hostile("worse", []string{"good"}, parameters)
+		worse := hostileStep("worse", []string{"good"}, parameters)
 		if bad.limit > 0 {
 			worse["plugin"].(object)["timeout_seconds"] = bad.limit
 		}
@@ -195,13 +195,13 @@ func failingPlugins(t *testing.T, w *world) {
 	}
 	for _, bad := range badEnds() {
 		d := p.admin.await(t, running[bad.mode].Id, apiclient.DeploymentStatusFailed)
-		s := step(t, p.admin.run(t, d), "worse")
+		s := findStep(t, p.admin.run(t, d), "worse")
 		// promise: N-061, N-065
-		if text(s.Code) != bad.code || !strings.Contains(text(s.Message), bad.says) {
-			t.Errorf("%s: %s %q, wanted %s with %q", bad.mode, text(s.Code), text(s.Message),
+		if textOf(s.Code) != bad.code || !strings.Contains(textOf(s.Message), bad.says) {
+			t.Errorf("%s: %s %q, wanted %s with %q", bad.mode, textOf(s.Code), textOf(s.Message),
 				bad.code, bad.says)
 		}
-		if d.Failure == nil || d.Failure.Code != bad.code || text(d.Failure.Step) != "worse" {
+		if d.Failure == nil || d.Failure.Code != bad.code || textOf(d.Failure.Step) != "worse" {
 			t.Errorf("%s: failure %+v", bad.mode, d.Failure)
 		}
 		if s.Outputs != nil && len(*s.Outputs) > 0 {
@@ -232,8 +232,8 @@ func failingPlugins(t *testing.T, w *world) {
 func undoFails(t *testing.T, p *product, n *node, book *ledger) {
 	t.Helper()
 	p.define(t, "sticky", book.ledgerStep("first", "ledger", nil, nil),
-		hostile("glue", []string{"first"}, object{"delete_mode": "say-no"}),
-		hostile("worse", []string{"glue"}, object{"mode": "say-no"}))
+		hostileStep("glue", []string{"first"}, object{"delete_mode": "say-no"}),
+		hostileStep("worse", []string{"glue"}, object{"mode": "say-no"}))
 	d := p.admin.deploy(t, "sticky", "sticky", nil)
 	d = p.admin.await(t, d.Id, apiclient.DeploymentStatusStuck)
 	if d.Left == nil || !strings.Contains(strings.Join(*d.Left, " "), "glue") {
@@ -265,7 +265,7 @@ func undoFails(t *testing.T, p *product, n *node, book *ledger) {
 func retryFailed(t *testing.T, p *product, id string) {
 	t.Helper()
 	before := p.admin.deployment(t, id)
-	saved := p.savePipeline(t, before.Project, hostile("good", nil, object{}),
+	saved := p.savePipeline(t, before.Project, hostileStep("good", nil, object{}),
 		webStep("web", "good"))
 	if saved.Version != before.PipelineVersion+1 {
 		t.Errorf("the repaired pipeline is version %d after %d", saved.Version,
@@ -290,7 +290,7 @@ func retryFailed(t *testing.T, p *product, id string) {
 		t.Errorf("the history of the first run changed: %+v", first)
 	}
 	url := serviceURL(t, d, "web")
-	if want := "http://web." + d.Name + ".qa.localhost:" + port(p.ingressAddr); url != want {
+	if want := "http://web." + d.Name + ".qa.localhost:" + portOf(p.ingressAddr); url != want {
 		t.Errorf("URL %s, wanted %s", url, want)
 	}
 	eventually(t, "it answers after the retry", func() string {

@@ -50,7 +50,7 @@ func fullEngine(t *testing.T, w *world) {
 	p.controlPlane.stop(t) // it remembers for a minute what has to stay
 	p.startControlPlane(t)
 	ballast := filepath.Join(engine.Root, "data", "ballast")
-	fill(t, ballast)
+	fillDisk(t, ballast)
 	n.within(t)
 	api := dockertest.Client(t, engine.Host)
 	// promise: I-15
@@ -69,7 +69,7 @@ func fullEngine(t *testing.T, w *world) {
 		t.Errorf("the image of a deployment that runs: %v", err)
 	}
 	p.answers(t, serviceURL(t, stays, "web"))
-	fill(t, ballast+"-too")
+	fillDisk(t, ballast+"-too")
 	n.refusesForDisk(t)
 	for _, path := range []string{ballast, ballast + "-too"} {
 		if err := os.Remove(path); err != nil {
@@ -143,7 +143,7 @@ func (n *node) within(t *testing.T) (stop func()) {
 	return stop
 }
 
-// imageOf is the id of the image that a deployment's service runs from.
+// imageOf returns the id of the image that a deployment's service runs from.
 func (n *node) imageOf(t *testing.T, d apiclient.Deployment) string {
 	t.Helper()
 	c, err := dockertest.Client(t, n.docker).ContainerInspect(t.Context(),

@@ -120,7 +120,7 @@ func (f *forger) twist(key string, v any, wild bool) any {
 		}
 		if wild && len(v) > 0 {
 			// Lists in lists multiply: without a bound one message takes all memory.
-			v = slices.Repeat(v, min(1+f.pick(200), 1+maxForged/leaves(v)))
+			v = slices.Repeat(v, min(1+f.pick(200), 1+maxForged/countLeaves(v)))
 		}
 		return v
 	default:
@@ -131,17 +131,17 @@ func (f *forger) twist(key string, v any, wild bool) any {
 // maxForged is how many values a repeated list may hold, those of its lists included.
 const maxForged = 20_000
 
-// leaves counts the values in v, and v itself.
-func leaves(v any) int {
+// countLeaves counts the values in v, and v itself.
+func countLeaves(v any) int {
 	n := 1
 	switch v := v.(type) {
 	case map[string]any:
 		for _, each := range v {
-			n += leaves(each)
+			n += countLeaves(each)
 		}
 	case []any:
 		for _, each := range v {
-			n += leaves(each)
+			n += countLeaves(each)
 		}
 	}
 	return n

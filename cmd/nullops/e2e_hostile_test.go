@@ -51,7 +51,7 @@ func hostilePeers(t *testing.T, w *world) {
 	victim.agent.stop(t) // or it would change its rows itself
 	eventually(t, "the victim rests", func() string {
 		shown := victim.show(t)
-		if detail := text(shown.StatusDetail); shown.Status != apiclient.NodeStatusOffline ||
+		if detail := textOf(shown.StatusDetail); shown.Status != apiclient.NodeStatusOffline ||
 			!strings.HasPrefix(detail, "nothing answers") {
 			return string(shown.Status) + ": " + detail
 		}
@@ -60,9 +60,9 @@ func hostilePeers(t *testing.T, w *world) {
 	run := p.admin.run(t, d)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	f := newForger(t, d.Id, run.Id, "victim", text(victim.show(t).TokenKid))
+	f := newForger(t, d.Id, run.Id, "victim", textOf(victim.show(t).TokenKid))
 
-	before, memory := p.rowsOf(t, d.Id, "victim"), rss(t, p.controlPlane)
+	before, memory := p.rowsOf(t, d.Id, "victim"), memoryNow(t, p.controlPlane)
 	var all sync.WaitGroup
 	for i := range hostileNodes {
 		all.Add(1)
@@ -72,9 +72,9 @@ func hostilePeers(t *testing.T, w *world) {
 	all.Wait()
 	// T35: what a node says of others changes nothing.
 	if after := p.rowsOf(t, d.Id, "victim"); after != before {
-		t.Errorf("another node's rows changed, seed %d:\n%s", seed, difference(before, after))
+		t.Errorf("another node's rows changed, seed %d:\n%s", seed, diffLines(before, after))
 	}
-	grown := peak(t, p.controlPlane) - memory
+	grown := memoryPeak(t, p.controlPlane) - memory
 	t.Logf("%d messages, %d sessions; control plane grew by %d MiB",
 		f.sent.Load(), f.sessions.Load(), grown>>20)
 	if grown > tolerated || f.sessions.Load() == 0 {
@@ -141,8 +141,8 @@ func (p *product) rowsOf(t *testing.T, deployment, node string) string {
 	return b.String()
 }
 
-// difference is the lines that are in one text only.
-func difference(before, after string) string {
+// diffLines returns the lines that are in one text only.
+func diffLines(before, after string) string {
 	var b strings.Builder
 	for _, side := range []struct{ sign, text, other string }{
 		{"-", before, after}, {"+", after, before}} {
@@ -155,8 +155,8 @@ func difference(before, after string) string {
 	return b.String()
 }
 
-func rss(t *testing.T, p *process) int64  { return memoryOf(t, p, "VmRSS") }
-func peak(t *testing.T, p *process) int64 { return memoryOf(t, p, "VmHWM") }
+func memoryNow(t *testing.T, p *process) int64  { return memoryOf(t, p, "VmRSS") }
+func memoryPeak(t *testing.T, p *process) int64 { return memoryOf(t, p, "VmHWM") }
 
 func memoryOf(t *testing.T, p *process, what string) int64 {
 	t.Helper()
@@ -271,9 +271,9 @@ func hostileControlPlane(t *testing.T, w *world, f *forger) {
 	n.p.awaitDoor(t, n.agent, n.address)
 	config := wire.DialConfig{Address: n.address, Identity: id, Build: "e2e", Epoch: 1,
 		NodeID: wiretest.NodeID, Kid: token.Kid, Key: token.Key()}
-	memory := rss(t, n.agent)
+	memory := memoryNow(t, n.agent)
 	until := time.Now().Add(assault)
-	stop := strangers(n.address)
+	stop := connectStrangers(n.address)
 	var attacks, late atomic.Int64
 	var attackers sync.WaitGroup
 	for range 3 {
@@ -292,7 +292,7 @@ func hostileControlPlane(t *testing.T, w *world, f *forger) {
 	}
 	attackers.Wait()
 	stop()
-	grown := peak(t, n.agent) - memory
+	grown := memoryPeak(t, n.agent) - memory
 	t.Logf("%d attacks, %d dials failed; the agent grew by %d MiB", attacks.Load(), late.Load(),
 		grown>>20)
 	if attacks.Load() == 0 {
@@ -366,9 +366,9 @@ func (f *forger) request(conn net.Conn, method, target, header, value string) {
 	_, _ = bufio.NewReader(io.LimitReader(conn, 1<<16)).ReadString('\n')
 }
 
-// strangers flood a port with connections that can prove nothing, until the
+// connectStrangers flood a port with connections that can prove nothing, until the
 // returned function is called.
-func strangers(address string) (stop func()) {
+func connectStrangers(address string) (stop func()) {
 	openings := []string{"", "\x16\x03\x01", "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
 		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
 		"\x16\x03\x03\x40\x00\x01" + strings.Repeat("\xff", 600), "SSH-2.0-x\r\n",

@@ -16,7 +16,7 @@ func isolation(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = outside.Close() })
-	away := net.JoinHostPort(machineAddress(t), port(outside.Addr().String()))
+	away := net.JoinHostPort(machineAddress(t), portOf(outside.Addr().String()))
 	p.define(t, "victim", webStep("web"))
 	victim := p.admin.deployReady(t, "victim", "victim", nil)
 	p.answers(t, serviceURL(t, victim, "web"))
@@ -28,10 +28,10 @@ func isolation(t *testing.T, w *world) {
 	if len(theirs) != 2 || strings.Contains(theirs[0], "invalid") {
 		t.Fatalf("the victim's addresses are %v", theirs)
 	}
-	p.define(t, "curious", webStep("web"), hostile("look", []string{"web"}, object{
+	p.define(t, "curious", webStep("web"), hostileStep("look", []string{"web"}, object{
 		"mode": "connect", "seconds": 5, "addresses": append([]string{"web:8080", away}, theirs...)}))
 	curious := p.admin.deployReady(t, "curious", "curious", nil)
-	outputs := step(t, p.admin.run(t, curious), "look").Outputs
+	outputs := findStep(t, p.admin.run(t, curious), "look").Outputs
 	if outputs == nil {
 		t.Fatal("the plugin returned nothing")
 	}

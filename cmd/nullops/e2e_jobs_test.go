@@ -33,16 +33,16 @@ func jobs(t *testing.T, p *product, n *node, book *ledger) {
 	// promise: N-332
 	d = p.admin.await(t, d.Id, apiclient.DeploymentStatusFailed)
 	run := p.admin.run(t, d)
-	s := step(t, run, "migrate")
-	if d.Failure == nil || text(d.Failure.Step) != "migrate" || d.Failure.Code != "exit_code" ||
+	s := findStep(t, run, "migrate")
+	if d.Failure == nil || textOf(d.Failure.Step) != "migrate" || d.Failure.Code != "exit_code" ||
 		s.Kind != apiclient.StepKindJob || s.ExitCode == nil || *s.ExitCode != 3 ||
 		!strings.Contains(d.Failure.Message, "ended with exit code 3; its last lines: exiting with 3") {
 		t.Errorf("a migration that exits with 3: %+v, step %+v", d.Failure, s)
 	}
 	if got := book.of("migrated"); !slices.Equal(got, []string{"create first", "delete first"}) ||
-		step(t, run, "after").StartedAt != nil {
+		findStep(t, run, "after").StartedAt != nil {
 		t.Errorf("ledger %v after a migration that failed, and the next step is %+v", got,
-			step(t, run, "after"))
+			findStep(t, run, "after"))
 	}
 	if log := p.admin.stepLog(t, d, "migrate"); !slices.Contains(log, "exiting with 3") {
 		t.Errorf("the log of a migration that is gone: %q", log)
@@ -53,7 +53,7 @@ func jobs(t *testing.T, p *product, n *node, book *ledger) {
 	p.admin.want(t, http.StatusAccepted, http.MethodPost, "/deployments/"+d.Id+"/retry", nil, nil)
 	d = p.admin.await(t, d.Id, apiclient.DeploymentStatusReady)
 	run = p.admin.run(t, d)
-	s, after := step(t, run, "migrate"), step(t, run, "after")
+	s, after := findStep(t, run, "migrate"), findStep(t, run, "after")
 	if s.Status != apiclient.StepStatusDone || s.EndedAt == nil || after.StartedAt == nil ||
 		after.StartedAt.Before(*s.EndedAt) {
 		t.Errorf("the retried migration is %+v, and the next step %+v", s, after)

@@ -142,15 +142,15 @@ func (b *biography) faulty(t *testing.T) {
 		})
 		// promise: I-03
 		if found.Ok || len(failed) != 1 || failed[0].Id != f.check ||
-			!strings.Contains(failed[0].Message, f.says) || text(failed[0].Remedy) == "" {
+			!strings.Contains(failed[0].Message, f.says) || textOf(failed[0].Remedy) == "" {
 			t.Errorf("%s: ok %t, failed %+v; wanted one of %s that says %q", what, found.Ok, failed,
 				f.check, f.says)
 			continue
 		}
 		refused := f.as.expectProblem(t, f.as.ask(t, http.MethodPost, "/deployments", body).status,
 			http.MethodPost, "/deployments", body)
-		if refused.Code != text(failed[0].Code) {
-			t.Errorf("%s: creating says %s, pre-flight %s", what, refused.Code, text(failed[0].Code))
+		if refused.Code != textOf(failed[0].Code) {
+			t.Errorf("%s: creating says %s, pre-flight %s", what, refused.Code, textOf(failed[0].Code))
 		}
 	}
 	out, errs, code := p.admin.cli(t, "deploy", "lives", "--env", "qa", "--name", "second",
@@ -371,7 +371,7 @@ func (b *biography) drainAll(t *testing.T) {
 	b.n.awaitDrain(t, apiclient.DrainStatusDrained)
 	moved := ""
 	eventually(t, "what left arrived", func() string {
-		moved = text(b.p.admin.deployment(t, b.original.Id).MovedTo)
+		moved = textOf(b.p.admin.deployment(t, b.original.Id).MovedTo)
 		if moved == "" {
 			return "not yet"
 		}
@@ -380,8 +380,8 @@ func (b *biography) drainAll(t *testing.T) {
 	now := b.p.admin.await(t, moved, apiclient.DeploymentStatusReady)
 	b.n.nothingLeft(t, b.original.Id)
 	// promise: N-322
-	if text(now.Node) != "there" || serviceURL(t, now, "web") != serviceURL(t, b.original, "web") {
-		t.Errorf("%s is on %s at %s", now.Name, text(now.Node), serviceURL(t, now, "web"))
+	if textOf(now.Node) != "there" || serviceURL(t, now, "web") != serviceURL(t, b.original, "web") {
+		t.Errorf("%s is on %s at %s", now.Name, textOf(now.Node), serviceURL(t, now, "web"))
 	}
 	b.p.answers(t, serviceURL(t, b.original, "web")) // promise: N-322
 	b.n = there

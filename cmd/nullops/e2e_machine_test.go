@@ -149,7 +149,7 @@ func newComputer(t *testing.T, engine string, folders ...string) *computer {
 	if os.Geteuid() != 0 {
 		t.Skip("a machine with systemd needs root")
 	}
-	s := &sshServer{dir: shortDir(t), port: port(freeAddress(t))}
+	s := &sshServer{dir: shortDir(t), port: portOf(freeAddress(t))}
 	s.log = filepath.Join(s.dir, "sshd.log")
 	for _, dir := range []string{"disk", "root"} {
 		if err := os.Mkdir(filepath.Join(s.dir, dir), 0o755); err != nil {
@@ -185,7 +185,7 @@ func (m *computer) switchOn(t *testing.T, folders []string, socket string) {
 	c := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-ec",
 		`echo $$ >"$GROUP/cgroup.procs"; exec sh -e "$DIR/power"`)
 	c.Env = append(cleanEnv(), "DIR="+m.dir, "ROOT="+filepath.Join(m.dir, "root"), "HASH="+m.hash,
-		"ENGINE="+socket, "CLIENT="+client, "FOLDERS="+strings.Join(folders, " "), "GROUP="+group(t))
+		"ENGINE="+socket, "CLIENT="+client, "FOLDERS="+strings.Join(folders, " "), "GROUP="+makeCgroup(t))
 	c.Stdout, c.Stderr = log, log
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.Start(); err != nil {
@@ -204,9 +204,9 @@ func (m *computer) switchOn(t *testing.T, folders []string, socket string) {
 	m.awaitDoor(t)
 }
 
-// group is a control group for all of the machine's processes. systemd makes its
+// makeCgroup makes a control group for all of the machine's processes. systemd makes its
 // own below it.
-func group(t *testing.T) string {
+func makeCgroup(t *testing.T) string {
 	t.Helper()
 	parent := "/sys/fs/cgroup/systemd"
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
@@ -273,21 +273,22 @@ func (m *computer) unit(property string) string {
 func asAUnit(t *testing.T, p *product) {
 	n := p.addNode(t, "ssh-unit", "workshop")
 	m := newComputer(t, n.docker, filepath.Dir(n.data), n.run)
-	good := object{"host": "127.0.0.1", "port": numeric(t, m.port), "user": m.operator,
+	good := object{"host": "127.0.0.1", "port": parsePort(t, m.port), "user": m.operator,
 		"host_key": m.fingerprint, "password": sshPassword, "data": n.data, "run": n.run,
 		"docker": "unix:///run/docker.sock", "subnets": n.subnets, "install_docker": true}
-	failsWith(t, n.attempt(t, with(good, "user", "guest")), "inspect", "not_root", "sudo")
+	failsWith(t, n.attempt(t, withFields(good, "user", "guest")), "inspect", "not_root", "sudo")
 	m.installsAll(t, n, n.attempt(t, good))
 	before := n.await(t, apiclient.NodeStatusOnline)
 	m.comesBack(t, n, before)
-	m.triedAgain(t, n, with(good, "user", m.deployer, "password", nil, "private_key", m.key), before)
+	m.triedAgain(t, n, withFields(good, "user", m.deployer, "password", nil, "private_key", m.key),
+		before)
 }
 
 // installsAll looks at what the first attempt that got through has done.
 func (m *computer) installsAll(t *testing.T, n *node, a apiclient.Provision) {
 	t.Helper()
 	if a.State != apiclient.ProvisionStateReady {
-		t.Fatalf("attempt %d: %s\n%+v", a.Number, text(a.Message), a)
+		t.Fatalf("attempt %d: %s\n%+v", a.Number, textOf(a.Message), a)
 	}
 	if docker := a.Steps[2].Output; !strings.Contains(docker, "Setting up docker.io (99)") ||
 		!strings.Contains(docker, "answers") {
@@ -298,7 +299,7 @@ func (m *computer) installsAll(t *testing.T, n *node, a apiclient.Provision) {
 	}
 	// promise: Y-09, Y-17
 	settings := m.try("sudo stat -c '%a %U' /opt/nullops/agent.yaml; sudo cat /opt/nullops/agent.yaml")
-	for _, part := range []string{"600 root\n", `"token":"nopa1_`, `"listen":":` + port(n.address),
+	for _, part := range []string{"600 root\n", `"token":"nopa1_`, `"listen":":` + portOf(n.address),
 		`"data":"` + n.data, `"docker":"unix:///run/docker.sock"`} {
 		if !strings.Contains(settings, part) {
 			t.Errorf("the agent's settings lack %s", part)
@@ -360,22 +361,22 @@ func (m *computer) triedAgain(t *testing.T, n *node, as object, before apiclient
 	m.try("sudo systemctl stop nullops-agent") // with the port, it would be up again
 	_ = thief.Close()
 	n.addByCommand(t, []string{"node", "provision", n.name})
-	again := attempts(t, n.p, n.name)[0]
+	again := listAttempts(t, n.p, n.name)[0]
 	// promise: Y-07, Y-10
 	if again.State != apiclient.ProvisionStateReady || again.Number != 4 ||
 		!strings.Contains(again.Steps[3].Output, "is there already") ||
 		m.unit("ActiveState") != "active" {
-		t.Errorf("attempt %d: %s\n%+v", again.Number, text(again.Message), again)
+		t.Errorf("attempt %d: %s\n%+v", again.Number, textOf(again.Message), again)
 	}
 	listed, errs, code := n.p.admin.cli(t, "node", "attempts", n.name)
 	if code != 0 || strings.Count(listed, "ready") != 2 {
 		t.Errorf("exit code %d\n%s%s", code, listed, errs)
 	}
 	after := n.await(t, apiclient.NodeStatusOnline)
-	if text(after.Thumbprint) != text(before.Thumbprint) ||
-		text(after.TokenKid) == text(before.TokenKid) {
-		t.Errorf("certificate %s, then %s; token %s, then %s", text(before.Thumbprint),
-			text(after.Thumbprint), text(before.TokenKid), text(after.TokenKid))
+	if textOf(after.Thumbprint) != textOf(before.Thumbprint) ||
+		textOf(after.TokenKid) == textOf(before.TokenKid) {
+		t.Errorf("certificate %s, then %s; token %s, then %s", textOf(before.Thumbprint),
+			textOf(after.Thumbprint), textOf(before.TokenKid), textOf(after.TokenKid))
 	}
 	m.try("sudo systemctl stop nullops-agent")
 }

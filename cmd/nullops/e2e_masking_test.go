@@ -14,7 +14,7 @@ func masking(t *testing.T, w *world) {
 	p := w.product()
 	const secret = "canary/masking+value 42"
 	leaking := func(key, mode string, needs ...string) object {
-		s := hostile(key, needs, object{"mode": mode})
+		s := hostileStep(key, needs, object{"mode": mode})
 		s["plugin"].(object)["secrets"] = object{"token": "${{ secrets.CANARY }}"}
 		return s
 	}

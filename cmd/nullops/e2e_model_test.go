@@ -124,7 +124,7 @@ func (n *node) inside(t *testing.T, deployment string) (i interior) {
 			return "there is no running container"
 		}
 		i.pid = c.State.Pid
-		if i.env = environ(t, i.pid); i.env["TOKEN"] == "" {
+		if i.env = readEnviron(t, i.pid); i.env["TOKEN"] == "" {
 			return "it has no TOKEN yet"
 		}
 		return ""

@@ -24,8 +24,8 @@ func moveWithData(t *testing.T, w *world) {
 	image := dockertest.PublishActorImage(t, w.docker, "nullops-test/keeping", `ENTRYPOINT ["/actor"]`)
 	p.admin.put(t, "/services/keeping", object{"registry": "local", "image": image.Repository,
 		"tag_mode": "pinned", "tag": image.Tag}, nil)
-	p.define(t, "keeps", keeping(false), neverRestarted())
-	p.define(t, "stays", keeping(true))
+	p.define(t, "keeps", keepingService(false), neverRestarted())
+	p.define(t, "stays", keepingService(true))
 	left, right := p.enrol(t, "left", "qa"), p.enrol(t, "right", "qa")
 	stays := p.admin.deployReady(t, "stays", "stays", nil)
 	p.admin.expectProblem(t, http.StatusConflict, http.MethodPost, "/deployments/"+stays.Id+"/move",
@@ -34,7 +34,7 @@ func moveWithData(t *testing.T, w *world) {
 
 	d := p.admin.deployReady(t, "keeps", "keeps", nil)
 	from, to := left, right
-	if text(d.Node) == right.name {
+	if textOf(d.Node) == right.name {
 		from, to = right, left
 	}
 	url, once := serviceURL(t, d, "web"), serviceURL(t, d, "once")
@@ -45,13 +45,13 @@ func moveWithData(t *testing.T, w *world) {
 
 	p.admin.move(t, "keeps")
 	eventually(t, "the volume is being copied", func() string {
-		return missing(text(p.admin.deployment(t, d.Id).Detail), " copied")
+		return missingPart(textOf(p.admin.deployment(t, d.Id).Detail), " copied")
 	})
 	to.agent.kill()
 	eventually(t, "the move is called off", func() string {
 		now := p.admin.deployment(t, d.Id)
-		return missing(text(now.Detail), "was not moved to node "+to.name) +
-			missing(text(now.Node), from.name)
+		return missingPart(textOf(now.Detail), "was not moved to node "+to.name) +
+			missingPart(textOf(now.Node), from.name)
 	})
 	p.answers(t, url)
 	p.answers(t, once)
@@ -92,8 +92,8 @@ func moveWithData(t *testing.T, w *world) {
 	to.nothingLeft(t, d.Id)
 }
 
-// keeping is a service with a volume, which writes to it when it gets its stop signal.
-func keeping(stays bool) object {
+// keepingService returns a service with a volume, which writes to it when it gets its stop signal.
+func keepingService(stays bool) object {
 	step := webStep("web")
 	service := step["service"].(object)
 	service["name"], service["command"] = "keeping", []string{"serve", "8080", "/data/said"}
@@ -129,9 +129,9 @@ func (who *person) arrives(t *testing.T, was apiclient.Deployment, at *node) {
 	t.Helper()
 	eventually(t, was.Name+" is on node "+at.name, func() string {
 		now := who.deployment(t, was.Id)
-		if text(now.Node) != at.name || now.Moving != nil ||
+		if textOf(now.Node) != at.name || now.Moving != nil ||
 			now.Status != apiclient.DeploymentStatusReady {
-			return fmt.Sprintf("it is %s on %s: %s", now.Status, text(now.Node), text(now.Detail))
+			return fmt.Sprintf("it is %s on %s: %s", now.Status, textOf(now.Node), textOf(now.Detail))
 		}
 		if now.Versions[0].Digest != was.Versions[0].Digest {
 			t.Errorf("it runs %s instead of %s", now.Versions[0].Digest, was.Versions[0].Digest)
@@ -239,7 +239,7 @@ func (n *node) awaitCleared(t *testing.T, id string) {
 	})
 }
 
-func missing(text, part string) string {
+func missingPart(text, part string) string {
 	if strings.Contains(text, part) {
 		return ""
 	}

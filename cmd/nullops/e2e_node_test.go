@@ -66,7 +66,7 @@ func (n *node) start(t *testing.T) {
 	// Rules in the machine's own tables would outlive the test, and engines that
 	// tests start and stop take each other's rules away: both are off unless asked
 	// for.
-	n.agent = start(t, n.binary, "agent-"+n.name, n.p.dir,
+	n.agent = startProcess(t, n.binary, "agent-"+n.name, n.p.dir,
 		append([]string{"AGENT_TOKEN=" + n.token}, n.env...),
 		append([]string{"agent", "--agent.listen=" + n.address, "--agent.data=" + n.data,
 			"--agent.run=" + n.run, "--agent.docker=" + n.docker,
@@ -86,7 +86,7 @@ func (n *node) await(t *testing.T, status apiclient.NodeStatus) (shown apiclient
 	eventually(t, fmt.Sprintf("node %s is %s", n.name, status), func() string {
 		shown = n.show(t)
 		if shown.Status != status {
-			return fmt.Sprintf("it is %s: %v", shown.Status, text(shown.StatusDetail))
+			return fmt.Sprintf("it is %s: %v", shown.Status, textOf(shown.StatusDetail))
 		}
 		if status == apiclient.NodeStatusOnline && (shown.Inventory == nil || shown.Inventory.Cpu == 0) {
 			return "it has not told its size"
@@ -149,18 +149,18 @@ func (n *node) mustBeThere(t *testing.T, id string, kinds ...string) {
 	}
 }
 
-// text reads an optional text.
-func text(s *string) string {
+// textOf reads an optional text.
+func textOf(s *string) string {
 	if s == nil {
 		return ""
 	}
 	return *s
 }
 
-func number(n int) string { return strconv.Itoa(n) }
+func formatNumber(n int) string { return strconv.Itoa(n) }
 
 func (who *person) runNumber(t *testing.T, id string, n int) (r apiclient.Run) {
 	t.Helper()
-	who.get(t, "/deployments/"+id+"/runs/"+number(n), &r)
+	who.get(t, "/deployments/"+id+"/runs/"+formatNumber(n), &r)
 	return r
 }

@@ -34,10 +34,10 @@ func nodeTrust(t *testing.T, w *world) {
 	n.token = ""
 	n.start(t)
 	// promise: N-204, V-13
-	if after := n.await(t, apiclient.NodeStatusOnline); text(after.Thumbprint) !=
-		text(before.Thumbprint) {
-		t.Errorf("a restart made thumbprint %s of %s", text(after.Thumbprint),
-			text(before.Thumbprint))
+	if after := n.await(t, apiclient.NodeStatusOnline); textOf(after.Thumbprint) !=
+		textOf(before.Thumbprint) {
+		t.Errorf("a restart made thumbprint %s of %s", textOf(after.Thumbprint),
+			textOf(before.Thumbprint))
 	}
 	n.keepsNoToken(t, token)
 	n.token = token
@@ -54,8 +54,8 @@ func nodeTrust(t *testing.T, w *world) {
 	n.start(t)
 	// promise: N-206, N-207
 	shown := n.await(t, apiclient.NodeStatusUntrusted)
-	pending := text(shown.PendingThumbprint)
-	if pending == "" || pending == text(before.Thumbprint) || shown.PendingProofValid == nil ||
+	pending := textOf(shown.PendingThumbprint)
+	if pending == "" || pending == textOf(before.Thumbprint) || shown.PendingProofValid == nil ||
 		!*shown.PendingProofValid {
 		t.Errorf("the new certificate is shown as %q, proof %v", pending, shown.PendingProofValid)
 	}
@@ -69,8 +69,8 @@ func nodeTrust(t *testing.T, w *world) {
 	p.admin.want(t, http.StatusOK, http.MethodPost, "/nodes/swapped/approve",
 		object{"thumbprint": pending}, nil)
 	// promise: N-208
-	if after := n.await(t, apiclient.NodeStatusOnline); text(after.Thumbprint) != pending {
-		t.Errorf("approved %s, and it is %s", pending, text(after.Thumbprint))
+	if after := n.await(t, apiclient.NodeStatusOnline); textOf(after.Thumbprint) != pending {
+		t.Errorf("approved %s, and it is %s", pending, textOf(after.Thumbprint))
 	}
 	p.answers(t, url)
 	otherRelease(t, n)
@@ -108,7 +108,7 @@ func otherRelease(t *testing.T, n *node) {
 	// promise: N-217
 	shown := n.await(t, apiclient.NodeStatusIncompatible)
 	// promise: N-218
-	if detail := text(shown.StatusDetail); !strings.Contains(detail, "other") ||
+	if detail := textOf(shown.StatusDetail); !strings.Contains(detail, "other") ||
 		!strings.Contains(detail, "e2e") {
 		t.Errorf("the detail does not name both releases: %q", detail)
 	}
@@ -140,8 +140,8 @@ func disableNode(t *testing.T, n *node, creation object) {
 	var d apiclient.Deployment
 	admin.want(t, http.StatusCreated, http.MethodPost, "/deployments", creation, &d)
 	// promise: N-235
-	if d = admin.await(t, d.Id, apiclient.DeploymentStatusReady); text(d.Node) != n.name {
-		t.Errorf("after the node was enabled again, it was placed on %q", text(d.Node))
+	if d = admin.await(t, d.Id, apiclient.DeploymentStatusReady); textOf(d.Node) != n.name {
+		t.Errorf("after the node was enabled again, it was placed on %q", textOf(d.Node))
 	}
 	admin.remove(t, d.Id)
 }
@@ -226,7 +226,7 @@ func startMalformed(t *testing.T, n *node) {
 	// None at all is enough for an agent that once had one; see no-token for others.
 	for _, token := range []string{"nonsense", n.token[:len(n.token)-1],
 		strings.Replace(n.token, "nopa1_", "nopa9_", 1)} {
-		_, errs, code := run(t, n.binary, []string{"AGENT_TOKEN=" + token}, "", "agent",
+		_, errs, code := runCommand(t, n.binary, []string{"AGENT_TOKEN=" + token}, "", "agent",
 			"--agent.listen="+n.address, "--agent.data="+n.data, "--agent.run="+n.run,
 			"--agent.docker="+n.docker)
 		if code == 0 || !strings.Contains(errs, "agent.token") ||
@@ -259,9 +259,9 @@ func twoNodes(t *testing.T, w *world) {
 	again["service"].(object)["env"] = object{"API_URL": "http://nobody:2"}
 	p.define(t, "small", again)
 	two := p.admin.deployReady(t, "small", "two", nil)
-	on := map[string]apiclient.Deployment{text(one.Node): one, text(two.Node): two}
+	on := map[string]apiclient.Deployment{textOf(one.Node): one, textOf(two.Node): two}
 	if len(on) != 2 {
-		t.Fatalf("both are on node %s", text(one.Node)) // promise: N-230
+		t.Fatalf("both are on node %s", textOf(one.Node)) // promise: N-230
 	}
 	for _, d := range on {
 		p.answers(t, serviceURL(t, d, "web")) // promise: N-185
@@ -273,7 +273,7 @@ func twoNodes(t *testing.T, w *world) {
 	left.await(t, apiclient.NodeStatusOffline)
 	eventually(t, "the page says which node is offline", func() string {
 		if a := p.visit(t, here+"/healthz"); a.status != http.StatusServiceUnavailable {
-			return number(a.status)
+			return formatNumber(a.status)
 		}
 		return ""
 	})
@@ -289,8 +289,8 @@ func twoNodes(t *testing.T, w *world) {
 	waiting := p.admin.deployment(t, on["left"].Id)
 	// promise: N-238
 	if waiting.Status != apiclient.DeploymentStatusRemoving ||
-		!strings.Contains(text(waiting.Detail), "waiting for node left") {
-		t.Errorf("it is %s: %s", waiting.Status, text(waiting.Detail))
+		!strings.Contains(textOf(waiting.Detail), "waiting for node left") {
+		t.Errorf("it is %s: %s", waiting.Status, textOf(waiting.Detail))
 	}
 	left.mustBeThere(t, on["left"].Id, "container", "network")
 	left.start(t)
@@ -303,7 +303,8 @@ func twoNodes(t *testing.T, w *world) {
 // readState returns what the node's running agent has on its disk.
 func (n *node) readState(t *testing.T) (k agent.StateDump) {
 	t.Helper()
-	out, errs, code := run(t, n.binary, nil, "", "agent", "state", "--agent.data="+n.data, "--json")
+	out, errs, code := runCommand(t, n.binary, nil, "", "agent", "state", "--agent.data="+n.data,
+		"--json")
 	if err := json.Unmarshal([]byte(out), &k); err != nil || code != 0 {
 		t.Fatalf("agent state: exit code %d, %v: %s%s", code, err, out, errs)
 	}

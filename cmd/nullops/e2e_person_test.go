@@ -46,7 +46,7 @@ func (p *product) signIn(t *testing.T, name, password string) *person {
 // cli runs the command line as this person.
 func (who *person) cli(t *testing.T, args ...string) (out, errs string, code int) {
 	t.Helper()
-	return run(t, who.p.w.binary, []string{"NULLOPS_CLI_URL=" + who.p.url,
+	return runCommand(t, who.p.w.binary, []string{"NULLOPS_CLI_URL=" + who.p.url,
 		"NULLOPS_CLI_TOKEN=" + who.token, "XDG_CONFIG_HOME=" + filepath.Join(who.p.dir, "none")},
 		"", args...)
 }
@@ -60,10 +60,10 @@ type answer struct {
 
 // String is never empty, as eventually needs it.
 func (a answer) String() string {
-	return number(a.status) + " " + a.header.Get("Nullops-Page") + " " + a.body
+	return formatNumber(a.status) + " " + a.header.Get("Nullops-Page") + " " + a.body
 }
 
-func send(t *testing.T, client *http.Client, r *http.Request) answer {
+func sendRequest(t *testing.T, client *http.Client, r *http.Request) answer {
 	t.Helper()
 	response, err := client.Do(r)
 	if err != nil {
@@ -111,7 +111,7 @@ func (who *person) ask(t *testing.T, method, path string, body any, header ...st
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	return send(t, &http.Client{Timeout: patience}, r)
+	return sendRequest(t, &http.Client{Timeout: patience}, r)
 }
 
 // want asks, and fails the test when the status is another.
@@ -245,7 +245,7 @@ func (who *person) describe(t *testing.T, d apiclient.Deployment) string {
 // stepLog is what a step of the latest run wrote.
 func (who *person) stepLog(t *testing.T, d apiclient.Deployment, step string) []string {
 	t.Helper()
-	a := who.ask(t, http.MethodGet, "/deployments/"+d.Id+"/runs/"+number(d.Run)+"/steps/"+step+
+	a := who.ask(t, http.MethodGet, "/deployments/"+d.Id+"/runs/"+formatNumber(d.Run)+"/steps/"+step+
 		"/log?limit=5000", nil)
 	var list apiclient.LogLineList
 	if err := json.Unmarshal([]byte(a.body), &list); err != nil || a.status != http.StatusOK {
@@ -265,8 +265,8 @@ func (who *person) remove(t *testing.T, id string) apiclient.Deployment {
 	return who.await(t, id, apiclient.DeploymentStatusRemoved, apiclient.DeploymentStatusCanceled)
 }
 
-// step finds a step of a run.
-func step(t *testing.T, r apiclient.Run, key string) apiclient.Step {
+// findStep finds a step of a run.
+func findStep(t *testing.T, r apiclient.Run, key string) apiclient.Step {
 	t.Helper()
 	for _, s := range r.Steps {
 		if s.Key == key {

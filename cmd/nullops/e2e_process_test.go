@@ -21,9 +21,9 @@ type process struct {
 	done     chan struct{}
 }
 
-// start runs the binary. What the environment of the tests says about NullOps
+// startProcess runs the binary. What the environment of the tests says about NullOps
 // and Docker does not reach it.
-func start(t *testing.T, binary, name, dir string, env []string, args ...string) *process {
+func startProcess(t *testing.T, binary, name, dir string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{name: name, done: make(chan struct{}), out: filepath.Join(dir, name+".out"),
 		log: filepath.Join(dir, name+".log")}
@@ -102,17 +102,17 @@ func lastLines(path string, n int) string {
 	if err != nil {
 		return err.Error()
 	}
-	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(text)), "\n"), uneventful)
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(text)), "\n"), isUneventful)
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// uneventful are the log lines of requests that went well.
-func uneventful(line string) bool {
+// isUneventful reports whether a line is the log of a request that went well.
+func isUneventful(line string) bool {
 	return strings.Contains(line, `"msg":"request"`) && !strings.Contains(line, `"status":5`)
 }
 
-// run runs a command to its end, and returns what it said and its exit code.
-func run(t *testing.T, binary string, env []string, stdin string,
+// runCommand runs a command to its end, and returns what it said and its exit code.
+func runCommand(t *testing.T, binary string, env []string, stdin string,
 	args ...string) (out, errs string, code int) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), binary, args...)

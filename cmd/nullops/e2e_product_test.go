@@ -37,8 +37,8 @@ func startProduct(t *testing.T, w *world) *product {
 	t.Helper()
 	p := &product{w: w, dir: shortDir(t), database: pgtest.NewEmptyDatabase(t), http: freeAddress(t),
 		ingressAddr: freeAddress(t), nodes: &sync.Map{}}
-	p.url, p.ingressURL = "http://localhost:"+port(p.http), "http://localhost:"+port(p.ingressAddr)
-	key, errs, code := run(t, w.binary, nil, "", "keys", "new")
+	p.url, p.ingressURL = "http://localhost:"+portOf(p.http), "http://localhost:"+portOf(p.ingressAddr)
+	key, errs, code := runCommand(t, w.binary, nil, "", "keys", "new")
 	if code != 0 {
 		t.Fatalf("keys new: %s", errs)
 	}
@@ -72,7 +72,7 @@ func freeAddress(t *testing.T) string {
 	return dockertest.FreeAddress(t)
 }
 
-func port(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+func portOf(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 
 // settings are those that control plane and ingress have in common.
 func (p *product) settings() (env, args []string) {
@@ -86,7 +86,7 @@ func (p *product) settings() (env, args []string) {
 func (p *product) startControlPlane(t *testing.T, more ...string) {
 	t.Helper()
 	env, args := p.settings()
-	p.controlPlane = start(t, p.w.binary, "controlplane", p.dir, append(env, more...),
+	p.controlPlane = startProcess(t, p.w.binary, "controlplane", p.dir, append(env, more...),
 		append([]string{"controlplane", "--http.listen=" + p.http}, args...)...)
 	p.awaitDoor(t, p.controlPlane, p.http)
 }
@@ -94,7 +94,7 @@ func (p *product) startControlPlane(t *testing.T, more ...string) {
 func (p *product) startIngress(t *testing.T, more ...string) {
 	t.Helper()
 	env, args := p.settings()
-	p.ingress = start(t, p.w.binary, "ingress", p.dir, append(env, more...),
+	p.ingress = startProcess(t, p.w.binary, "ingress", p.dir, append(env, more...),
 		append([]string{"ingress", "--ingress.listen=" + p.ingressAddr}, args...)...)
 	p.awaitDoor(t, p.ingress, p.ingressAddr)
 }
@@ -174,8 +174,8 @@ func pipelineOf(steps ...object) object {
 	return object{"pipeline": object{"steps": steps}}
 }
 
-// hostile is a step of the plugin that misbehaves on request.
-func hostile(key string, needs []string, parameters object) object {
+// hostileStep returns a step of the plugin that misbehaves on request.
+func hostileStep(key string, needs []string, parameters object) object {
 	return object{"key": key, "needs": append([]string{}, needs...),
 		"plugin": object{"name": "hostile", "parameters": parameters}}
 }
@@ -201,7 +201,7 @@ func (p *product) visit(t *testing.T, url string, header ...string) answer {
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	return send(t, p.client(), r)
+	return sendRequest(t, p.client(), r)
 }
 
 // client reaches the ingress whatever the host is.

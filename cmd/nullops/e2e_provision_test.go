@@ -53,7 +53,7 @@ func newSSHServer(t *testing.T) *sshServer {
 	if os.Geteuid() != 0 {
 		t.Skip("an SSH server with a password of its own needs root")
 	}
-	s := &sshServer{dir: shortDir(t), port: port(freeAddress(t)), bare: port(freeAddress(t))}
+	s := &sshServer{dir: shortDir(t), port: portOf(freeAddress(t)), bare: portOf(freeAddress(t))}
 	s.full, s.closed = filepath.Join(s.dir, "full"), filepath.Join(s.dir, "closed")
 	s.bin, s.log = filepath.Join(s.dir, "bin"), filepath.Join(s.dir, "sshd.log")
 	for _, dir := range []string{s.full, s.closed, s.bin, "/run/sshd"} {
@@ -206,12 +206,12 @@ func provisioning(t *testing.T, w *world) {
 func (s *sshServer) machine(t *testing.T, p *product, name string) (*node, object) {
 	t.Helper()
 	n := p.addNode(t, name, "workshop")
-	return n, object{"host": "127.0.0.1", "port": numeric(t, s.port), "user": "root",
+	return n, object{"host": "127.0.0.1", "port": parsePort(t, s.port), "user": "root",
 		"host_key": s.fingerprint, "private_key": s.key, "data": n.data, "run": n.run,
 		"docker": n.docker, "subnets": n.subnets, "directory": filepath.Join(filepath.Dir(n.data), "bin")}
 }
 
-func with(o object, pairs ...any) object {
+func withFields(o object, pairs ...any) object {
 	changed := maps.Clone(o)
 	for i := 0; i < len(pairs); i += 2 {
 		if changed[pairs[i].(string)] = pairs[i+1]; pairs[i+1] == nil {
@@ -234,7 +234,7 @@ func (n *node) attempt(t *testing.T, ssh object) (a apiclient.Provision) {
 		t.Errorf("an attempt begins as %s", a.State)
 	}
 	within(t, provisionPatience, "attempt of "+n.name+" ends", func() string {
-		n.p.admin.get(t, path+"/"+number(a.Number), &a)
+		n.p.admin.get(t, path+"/"+formatNumber(a.Number), &a)
 		if a.EndedAt == nil {
 			return fmt.Sprintf("%+v", a)
 		}
@@ -246,14 +246,14 @@ func (n *node) attempt(t *testing.T, ssh object) (a apiclient.Provision) {
 // failsWith holds an attempt to its reason.
 func failsWith(t *testing.T, a apiclient.Provision, step, code string, says ...string) {
 	t.Helper()
-	said := text(a.Message) + " " + text(a.Remedy)
+	said := textOf(a.Message) + " " + textOf(a.Remedy)
 	last := apiclient.ProvisionStep{}
 	if len(a.Steps) > 0 {
 		last = a.Steps[len(a.Steps)-1]
 	}
 	// promise: Y-11
-	if a.State != apiclient.ProvisionStateError || text(a.Code) != code || last.Key != step ||
-		last.Status != apiclient.ProvisionStepStatusFailed || text(a.Remedy) == "" {
+	if a.State != apiclient.ProvisionStateError || textOf(a.Code) != code || last.Key != step ||
+		last.Status != apiclient.ProvisionStepStatusFailed || textOf(a.Remedy) == "" {
 		t.Errorf("wanted %s in step %s, not %+v", code, step, a)
 	}
 	for _, words := range says {
@@ -271,20 +271,20 @@ func (s *sshServer) refuseAttempts(t *testing.T, p *product) {
 		body  object
 		field string
 	}{
-		{with(good, "host", "169.254.169.254"), "host"},
-		{with(good, "host", "2130706433"), "host"},
-		{with(good, "host", "127.0.0.1", "port", numeric(t, port(p.http))), "host"},
-		{with(good, "user", "root;reboot"), "user"},
-		{with(good, "host_key", "MD5:00"), "host_key"},
-		{with(good, "private_key", "not a key"), "private_key"},
-		{with(good, "password", "too"), "password"},
-		{with(good, "private_key", nil), "password"},
-		{with(good, "private_key", nil, "password", "two\nlines"), "password"},
-		{with(good, "data", "relative"), "data"},
-		{with(good, "directory", "/opt/$(reboot)"), "directory"},
-		{with(good, "data", "/opt/../etc"), "data"},
-		{with(good, "docker", "tcp://127.0.0.1:2375"), "docker"},
-		{with(good, "subnets", "everything"), "subnets"},
+		{withFields(good, "host", "169.254.169.254"), "host"},
+		{withFields(good, "host", "2130706433"), "host"},
+		{withFields(good, "host", "127.0.0.1", "port", parsePort(t, portOf(p.http))), "host"},
+		{withFields(good, "user", "root;reboot"), "user"},
+		{withFields(good, "host_key", "MD5:00"), "host_key"},
+		{withFields(good, "private_key", "not a key"), "private_key"},
+		{withFields(good, "password", "too"), "password"},
+		{withFields(good, "private_key", nil), "password"},
+		{withFields(good, "private_key", nil, "password", "two\nlines"), "password"},
+		{withFields(good, "data", "relative"), "data"},
+		{withFields(good, "directory", "/opt/$(reboot)"), "directory"},
+		{withFields(good, "data", "/opt/../etc"), "data"},
+		{withFields(good, "docker", "tcp://127.0.0.1:2375"), "docker"},
+		{withFields(good, "subnets", "everything"), "subnets"},
 	} {
 		p.admin.expectProblem(t, http.StatusBadRequest, http.MethodPost, path, object{"ssh": c.body},
 			`"field":"`+c.field+`"`)
@@ -292,24 +292,25 @@ func (s *sshServer) refuseAttempts(t *testing.T, p *product) {
 	p.admin.expectProblem(t, http.StatusConflict, http.MethodPost, path, object{}, "no_credential")
 	var shown apiclient.SSHHostKey
 	p.admin.want(t, http.StatusOK, http.MethodPost, "/ssh-host-key",
-		object{"host": "127.0.0.1", "port": numeric(t, s.port)}, &shown)
+		object{"host": "127.0.0.1", "port": parsePort(t, s.port)}, &shown)
 	if shown.Fingerprint != s.fingerprint || shown.Kind != "ssh-ed25519" {
 		t.Errorf("the host key is shown as %+v instead of %s", shown, s.fingerprint)
 	}
 	_, other := newSSHKey(t)
 	before := lastLines(s.log, 1000)
-	wrong := n.attempt(t, with(good, "host_key", ssh.FingerprintSHA256(other), "private_key", nil,
+	wrong := n.attempt(t, withFields(good, "host_key", ssh.FingerprintSHA256(other), "private_key",
+		nil,
 		"password", sshPassword))
 	failsWith(t, wrong, "connect", "host_key_mismatch", s.fingerprint, "Nothing was sent")
 	after := strings.TrimPrefix(lastLines(s.log, 1000), before)
 	if strings.Contains(after, "Accepted") || strings.Contains(after, "Failed password") {
 		t.Errorf("a host with another key was given the password:\n%s", after)
 	}
-	failsWith(t, n.attempt(t, with(good, "private_key", nil, "password", "wrong-password")),
+	failsWith(t, n.attempt(t, withFields(good, "private_key", nil, "password", "wrong-password")),
 		"connect", "auth_failed")
-	failsWith(t, n.attempt(t, with(good, "port", numeric(t, port(freeAddress(t))))),
+	failsWith(t, n.attempt(t, withFields(good, "port", parsePort(t, portOf(freeAddress(t))))),
 		"connect", "host_unreachable", "refused")
-	if all := attempts(t, p, n.name); len(all) != 3 || all[0].Number != 3 {
+	if all := listAttempts(t, p, n.name); len(all) != 3 || all[0].Number != 3 {
 		t.Errorf("%d attempts are remembered, the newest is %+v", len(all), all)
 	}
 }
@@ -328,15 +329,15 @@ func (s *sshServer) describeMachine(t *testing.T, p *product) {
 		shown.Settings.Labels == nil || (*shown.Settings.Labels)["gpu"] != "l40s" {
 		t.Errorf("the node is shown as %+v", shown)
 	}
-	failsWith(t, n.attempt(t, with(good, "private_key", nil, "password", "wrong-password")),
+	failsWith(t, n.attempt(t, withFields(good, "private_key", nil, "password", "wrong-password")),
 		"connect", "auth_failed")
 	failsWith(t, n.attempt(t, nil), "connect", "auth_failed") // promise: Y-04
-	if all := attempts(t, p, n.name); len(all) != 2 || all[0].Number != 2 {
+	if all := listAttempts(t, p, n.name); len(all) != 2 || all[0].Number != 2 {
 		t.Errorf("%d attempts are remembered: %+v", len(all), all)
 	}
 }
 
-func attempts(t *testing.T, p *product, name string) []apiclient.Provision {
+func listAttempts(t *testing.T, p *product, name string) []apiclient.Provision {
 	t.Helper()
 	var list apiclient.ProvisionList
 	p.admin.get(t, "/nodes/"+name+"/provisions", &list)
@@ -346,11 +347,12 @@ func attempts(t *testing.T, p *product, name string) []apiclient.Provision {
 // inTheWay are machines on which something is missing.
 func (s *sshServer) inTheWay(t *testing.T, p *product) {
 	n, good := s.machine(t, p, "ssh-broken")
-	bare := with(good, "port", numeric(t, s.bare), "private_key", nil, "password", sshPassword)
+	bare := withFields(good, "port", parsePort(t, s.bare), "private_key", nil, "password", sshPassword)
 	failsWith(t, n.attempt(t, bare), "docker", "docker_missing", "allow installing it")
-	failsWith(t, n.attempt(t, with(good, "docker", "unix:///run/nobody.sock")),
+	failsWith(t, n.attempt(t, withFields(good, "docker", "unix:///run/nobody.sock")),
 		"docker", "docker_down", "unix:///run/nobody.sock")
-	installed := n.attempt(t, with(bare, "install_docker", true, "directory", s.closed+"/nullops"))
+	installed := n.attempt(t, withFields(bare, "install_docker", true, "directory",
+		s.closed+"/nullops"))
 	failsWith(t, installed, "upload", "disk", "Read-only file system")
 	i := slices.IndexFunc(installed.Steps, func(s apiclient.ProvisionStep) bool {
 		return s.Key == "docker"
@@ -363,7 +365,7 @@ func (s *sshServer) inTheWay(t *testing.T, p *product) {
 		!strings.Contains(said, "answers") {
 		t.Errorf("Docker was not installed: %q", said)
 	}
-	failsWith(t, n.attempt(t, with(good, "directory", s.full)), "upload", "disk",
+	failsWith(t, n.attempt(t, withFields(good, "directory", s.full)), "upload", "disk",
 		"No space left on device")
 }
 
@@ -372,7 +374,7 @@ func (s *sshServer) inTheWay(t *testing.T, p *product) {
 func (s *sshServer) lineBreaks(t *testing.T, p *product) {
 	n, good := s.machine(t, p, "ssh-cut")
 	cut := newCutter(t, "127.0.0.1:"+s.port, 3<<20)
-	failsWith(t, n.attempt(t, with(good, "port", numeric(t, port(cut.address)), "docker",
+	failsWith(t, n.attempt(t, withFields(good, "port", parsePort(t, portOf(cut.address)), "docker",
 		n.docker)), "upload", "connection_lost")
 	if _, err := os.Stat(filepath.Join(filepath.Dir(n.data), "bin", "nullops")); err == nil {
 		t.Error("half a program has the program's name")
@@ -448,10 +450,10 @@ func (s *sshServer) toTheEnd(t *testing.T, p *product) {
 			len(own), ownErr)
 	}
 	shown := n.await(t, apiclient.NodeStatusOnline)
-	identity, _, _ := run(t, n.binary, nil, "", "agent", "identity", "--agent.data="+n.data)
+	identity, _, _ := runCommand(t, n.binary, nil, "", "agent", "identity", "--agent.data="+n.data)
 	// promise: Y-17
-	if text(shown.Thumbprint) != strings.TrimSpace(identity) || len(text(shown.Thumbprint)) != 64 {
-		t.Errorf("thumbprint %s, the agent's own is %s", text(shown.Thumbprint), identity)
+	if textOf(shown.Thumbprint) != strings.TrimSpace(identity) || len(textOf(shown.Thumbprint)) != 64 {
+		t.Errorf("thumbprint %s, the agent's own is %s", textOf(shown.Thumbprint), identity)
 	}
 	p.admin.expectProblem(t, http.StatusConflict, http.MethodPost, "/nodes/ssh-ready/provisions",
 		object{}, "node_online")
@@ -461,7 +463,7 @@ func (s *sshServer) toTheEnd(t *testing.T, p *product) {
 // addByCommand lets the command line follow an attempt to its end.
 func (n *node) addByCommand(t *testing.T, args []string) (out string) {
 	t.Helper()
-	c := start(t, n.binary, "add-"+n.name, n.p.dir, []string{"NULLOPS_CLI_URL=" + n.p.url,
+	c := startProcess(t, n.binary, "add-"+n.name, n.p.dir, []string{"NULLOPS_CLI_URL=" + n.p.url,
 		"NULLOPS_CLI_TOKEN=" + n.p.admin.token,
 		"XDG_CONFIG_HOME=" + filepath.Join(n.p.dir, "none")}, args...)
 	within(t, provisionPatience, "the command ends", func() string {
@@ -515,7 +517,7 @@ func (s *sshServer) leavesNoTrace(t *testing.T, p *product, n *node, shown strin
 			t.Errorf("the node's events do not say %q: %s", words, events)
 		}
 	}
-	all := attempts(t, p, n.name)
+	all := listAttempts(t, p, n.name)
 	if len(all) != 1 || all[0].State != apiclient.ProvisionStateReady || len(all[0].Steps) != 9 {
 		t.Fatalf("attempts %+v", all)
 	}

@@ -23,38 +23,39 @@ type badPipeline struct {
 }
 
 func badPipelines() []badPipeline {
-	a, b := hostile("a", nil, object{}), hostile("b", []string{"a"}, object{})
+	a, b := hostileStep("a", nil, object{}), hostileStep("b", []string{"a"}, object{})
 	text := func(reference string) object { return object{"text": reference} }
 	greedy := webStep("greedy")
 	greedy["service"].(object)["resources"] = object{"cpu": 0.1, "memory_mib": 100_000}
 	both := webStep("both")
 	both["plugin"] = object{"name": "hostile"}
 	return []badPipeline{
-		{"cycle", []object{hostile("a", []string{"c"}, object{}), b,
-			hostile("c", []string{"b"}, object{})}, []string{"a", "b", "c", "cycle"}},
-		{"unknown need", []object{hostile("a", []string{"ghost"}, object{})}, []string{"ghost"}},
+		{"cycle", []object{hostileStep("a", []string{"c"}, object{}), b,
+			hostileStep("c", []string{"b"}, object{})}, []string{"a", "b", "c", "cycle"}},
+		{"unknown need", []object{hostileStep("a", []string{"ghost"}, object{})}, []string{"ghost"}},
 		{"unknown step in a reference",
-			[]object{hostile("a", nil, text("${{ steps.ghost.outputs.x }}"))},
+			[]object{hostileStep("a", nil, text("${{ steps.ghost.outputs.x }}"))},
 			[]string{"ghost", "parameters.text", `"step":"a"`}},
 		{"reference to a step that is no ancestor",
-			[]object{a, hostile("z", nil, text("${{ steps.a.outputs.x }}"))},
+			[]object{a, hostileStep("z", nil, text("${{ steps.a.outputs.x }}"))},
 			[]string{"parameters.text", `"step":"z"`}},
 		{"unknown service in a reference",
-			[]object{hostile("a", nil, text("${{ services.ghost.host }}"))}, []string{"ghost"}},
-		{"half a reference", []object{hostile("a", nil, text("${{ steps.a"))},
+			[]object{hostileStep("a", nil, text("${{ services.ghost.host }}"))}, []string{"ghost"}},
+		{"half a reference", []object{hostileStep("a", nil, text("${{ steps.a"))},
 			[]string{"parameters.text"}},
 		{"missing required parameter",
 			[]object{{"key": "check", "plugin": object{"name": "http-check"}}},
 			[]string{"url", `"step":"check"`}},
-		{"wrong type", []object{hostile("a", nil, object{"seconds": "soon"})},
+		{"wrong type", []object{hostileStep("a", nil, object{"seconds": "soon"})},
 			[]string{"parameters.seconds", "number"}},
-		{"unknown parameter", []object{hostile("a", nil, object{"speed": 1})}, []string{"speed"}},
+		{"unknown parameter", []object{hostileStep("a", nil, object{"speed": 1})}, []string{"speed"}},
 		{"unknown plugin", []object{{"key": "a", "plugin": object{"name": "ghost"}}},
 			[]string{"ghost"}},
 		{"unknown service", []object{{"key": "a", "service": object{"name": "ghost"}}},
 			[]string{"ghost"}},
-		{"key that is no DNS label", []object{hostile("Not A Label", nil, object{})}, []string{"key"}},
-		{"key twice", []object{a, hostile("a", nil, object{"text": "again"})}, []string{"a"}},
+		{"key that is no DNS label", []object{hostileStep("Not A Label", nil, object{})},
+			[]string{"key"}},
+		{"key twice", []object{a, hostileStep("a", nil, object{"text": "again"})}, []string{"a"}},
 		{"service and plugin", []object{both}, []string{"both"}},
 		{"neither", []object{{"key": "empty"}}, []string{"empty"}},
 		{"unknown field", []object{{"key": "a", "privileged": true}}, []string{"privileged"}},
@@ -65,7 +66,7 @@ func badPipelines() []badPipeline {
 // refusedPipelines saves pipelines with one mistake each. Nothing changes.
 func refusedPipelines(t *testing.T, w *world) {
 	p := w.product()
-	saved := p.define(t, "wrong", hostile("a", nil, object{"text": "right"}))
+	saved := p.define(t, "wrong", hostileStep("a", nil, object{"text": "right"}))
 	const path = "/projects/wrong/pipeline"
 	for _, bad := range badPipelines() {
 		t.Run(strings.ReplaceAll(bad.why, " ", "-"), func(t *testing.T) {
@@ -73,8 +74,8 @@ func refusedPipelines(t *testing.T, w *world) {
 		})
 	}
 	everything := p.admin.expectProblem(t, anyRefusal, http.MethodPut, path, pipelineOf(
-		hostile("a", []string{"ghost"}, object{"seconds": "soon"}),
-		hostile("b", nil, object{"text": "${{ steps.a.outputs.x }}"})))
+		hostileStep("a", []string{"ghost"}, object{"seconds": "soon"}),
+		hostileStep("b", nil, object{"text": "${{ steps.a.outputs.x }}"})))
 	if everything.Problems == nil || len(*everything.Problems) < 3 {
 		t.Errorf("three mistakes, and the answer lists %+v", everything.Problems)
 	}
@@ -83,11 +84,11 @@ func refusedPipelines(t *testing.T, w *world) {
 	if now.Version != saved.Version || now.Digest != saved.Digest {
 		t.Errorf("a refused pipeline made version %d", now.Version)
 	}
-	again := p.savePipeline(t, "wrong", hostile("a", nil, object{"text": "right"}))
+	again := p.savePipeline(t, "wrong", hostileStep("a", nil, object{"text": "right"}))
 	if again.Changed || again.Version != saved.Version {
 		t.Errorf("the same pipeline again is version %d", again.Version)
 	}
-	next := p.savePipeline(t, "wrong", hostile("a", nil, object{"text": "better"}))
+	next := p.savePipeline(t, "wrong", hostileStep("a", nil, object{"text": "better"}))
 	// promise: N-049
 	if !next.Changed || next.Version != saved.Version+1 {
 		t.Errorf("a changed pipeline is version %d after %d", next.Version, saved.Version)
@@ -226,7 +227,7 @@ func refusedStarts(t *testing.T, w *world) {
 		{"no token", nil, []string{"agent", "--agent.run=" + onDisk}, []string{"agent.token"}},
 	} {
 		t.Run(strings.ReplaceAll(c.why, " ", "-"), func(t *testing.T) {
-			_, errs, code := run(t, w.binary, c.env, "", c.args...)
+			_, errs, code := runCommand(t, w.binary, c.env, "", c.args...)
 			if code == 0 {
 				t.Fatal("it started")
 			}

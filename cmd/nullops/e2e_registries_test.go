@@ -84,8 +84,8 @@ func (p *product) misbehaving(t *testing.T, name, host, code, says string) {
 	plugin := p.admin.expectProblem(t, status, http.MethodPut, "/plugins/from-"+name, object{
 		"registry": name, "image": "a", "tag": "1", "component": object{}}, says)
 	for _, problem := range []apiclient.Problem{tags, made, plugin} {
-		if problem.Code != code || text(problem.Remedy) == "" {
-			t.Errorf("code %q, remedy %q; wanted %s", problem.Code, text(problem.Remedy), code)
+		if problem.Code != code || textOf(problem.Remedy) == "" {
+			t.Errorf("code %q, remedy %q; wanted %s", problem.Code, textOf(problem.Remedy), code)
 		}
 	}
 	var list apiclient.DeploymentList

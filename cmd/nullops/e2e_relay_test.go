@@ -8,9 +8,10 @@ import (
 	"sync"
 )
 
-// relay is this binary as a process of its own, in another network namespace: connections to the
-// address there are passed on to a unix socket, which is the same file in every namespace.
-func relay(address, socket string) {
+// bridgeSocket runs this binary as a process of its own, in another network namespace:
+// connections to the address there are passed on to a unix socket, which is the same file in every
+// namespace.
+func bridgeSocket(address, socket string) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "relay:", err)
@@ -21,13 +22,13 @@ func relay(address, socket string) {
 		if err != nil {
 			os.Exit(0)
 		}
-		go pass(conn, "unix", socket)
+		go copyBoth(conn, "unix", socket)
 	}
 }
 
-// enter is relay the other way round: connections to the unix socket are passed on to the address
-// in this network namespace.
-func enter(socket, address string) {
+// dialInside is bridgeSocket the other way round: connections to the unix socket are passed on
+// to the address in this network namespace.
+func dialInside(socket, address string) {
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "relay:", err)
@@ -38,12 +39,12 @@ func enter(socket, address string) {
 		if err != nil {
 			os.Exit(0)
 		}
-		go pass(conn, "tcp", address)
+		go copyBoth(conn, "tcp", address)
 	}
 }
 
-// pass connects two connections until both sides have said all.
-func pass(conn net.Conn, network, address string) {
+// copyBoth connects two connections until both sides have said all.
+func copyBoth(conn net.Conn, network, address string) {
 	defer func() { _ = conn.Close() }()
 	other, err := net.Dial(network, address)
 	if err != nil {

@@ -32,7 +32,7 @@ func (p *product) startReplica(t *testing.T, name string) replica {
 	t.Helper()
 	address, metrics := freeAddress(t), freeAddress(t)
 	env, args := p.settings()
-	r := replica{metrics: metrics, process: start(t, p.w.binary, name, p.dir, env,
+	r := replica{metrics: metrics, process: startProcess(t, p.w.binary, name, p.dir, env,
 		append([]string{"controlplane", "--http.listen=" + address, "--metrics.listen=" + metrics},
 			args...)...)}
 	p.awaitDoor(t, r.process, address)
@@ -172,7 +172,7 @@ func replicas(t *testing.T, w *world) {
 	}
 	var shown apiclient.Node
 	if third.admin.get(t, "/nodes/"+n.name, &shown); shown.Status != apiclient.NodeStatusOnline {
-		t.Errorf("the node is %s: %s", shown.Status, text(shown.StatusDetail))
+		t.Errorf("the node is %s: %s", shown.Status, textOf(shown.StatusDetail))
 	}
 	testers.stop()
 	if testers.good.Load() == 0 || testers.bad.Load() > 0 {
@@ -214,9 +214,9 @@ func (r replica) followsAgent(t *testing.T, n *node) {
 // speaksWith waits until a control plane has so many agents in its memory.
 func (r replica) speaksWith(t *testing.T, agents int) {
 	t.Helper()
-	want := "\nnullops_node_links " + number(agents) + "\n"
+	want := "\nnullops_node_links " + formatNumber(agents) + "\n"
 	// promise: V-04
-	eventually(t, number(agents)+" agents are connected", func() string {
+	eventually(t, formatNumber(agents)+" agents are connected", func() string {
 		a, err := http.Get("http://" + r.metrics + "/metrics")
 		if err != nil {
 			return err.Error()

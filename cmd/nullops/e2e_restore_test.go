@@ -39,7 +39,7 @@ func restoredBackup(t *testing.T, w *world) {
 		p.startControlPlane(t)
 		next := p.movedFrom(t, n.name, last)
 		eventually(t, "the agent has met the next control plane", func() string {
-			return missingInLog(n.agent, `"epoch":`+number(int(next.epoch)))
+			return missingInLog(n.agent, `"epoch":`+formatNumber(int(next.epoch)))
 		})
 	}
 	before := n.containers(t, adopted.Id)["web"].ID
@@ -49,8 +49,8 @@ func restoredBackup(t *testing.T, w *world) {
 	// The agent remembers that a later control plane commanded it: only a person
 	// can say that this one is no forgotten copy.
 	eventually(t, "the node says why it does not obey", func() string {
-		if shown := n.show(t); !strings.Contains(text(shown.StatusDetail), "node recover") {
-			return string(shown.Status) + " " + text(shown.StatusDetail)
+		if shown := n.show(t); !strings.Contains(textOf(shown.StatusDetail), "node recover") {
+			return string(shown.Status) + " " + textOf(shown.StatusDetail)
 		}
 		return ""
 	})

@@ -112,7 +112,7 @@ func (r *rotation) staysHidden(t *testing.T, d apiclient.Deployment) {
 	var shown string
 	eventually(t, "the capsule has what the service said", func() string {
 		shown = r.p.admin.ask(t, http.MethodGet, "/deployments/"+d.Id+"/capsule", nil).body
-		return missing(shown, "all-said")
+		return missingPart(shown, "all-said")
 	})
 	if !strings.Contains(shown, "said-[secret]") || strings.Contains(shown, rotatedSecret) ||
 		strings.Contains(shown, legacySecret) {

@@ -62,7 +62,7 @@ func pluginsLeaveNothing(t *testing.T, w *world) {
 	}
 	stop := newStopper(t)
 	steps := s.steps(p, t)
-	failing := pluginStep("http-check", last(steps), object{"url": stop.url, "retries": 3,
+	failing := pluginStep("http-check", lastKey(steps), object{"url": stop.url, "retries": 3,
 		"interval_seconds": 0.1, "timeout_seconds": 60}, nil)
 	failing["plugin"].(object)["timeout_seconds"] = 300
 	steps = append(steps, failing)
@@ -97,7 +97,7 @@ func pluginsLeaveNothing(t *testing.T, w *world) {
 		return ""
 	})
 	d = p.admin.await(t, d.Id, apiclient.DeploymentStatusFailed)
-	if d.Failure == nil || text(d.Failure.Step) != "http-check" {
+	if d.Failure == nil || textOf(d.Failure.Step) != "http-check" {
 		t.Errorf("failure %+v", d.Failure)
 	}
 	// promise: N-094, N-096
@@ -119,22 +119,22 @@ func pluginsLeaveNothing(t *testing.T, w *world) {
 func (s *servers) steps(p *product, t *testing.T) (steps []object) {
 	add := func(name string, parameters object, secrets map[string]string) {
 		p.registerPlugin(t, name)
-		steps = append(steps, pluginStep(name, last(steps), parameters, secrets))
+		steps = append(steps, pluginStep(name, lastKey(steps), parameters, secrets))
 	}
 	admin := map[string]string{"adminPassword": "${{ secrets.ADMIN }}"}
 	keycloak := map[string]string{"adminPassword": "${{ secrets.KEYCLOAK }}"}
-	add("wait-for", object{"host": s.postgres.Host, "port": numeric(t, s.postgres.Port)}, nil)
-	add("postgres-database", object{"host": s.postgres.Host, "port": numeric(t, s.postgres.Port),
+	add("wait-for", object{"host": s.postgres.Host, "port": parsePort(t, s.postgres.Port)}, nil)
+	add("postgres-database", object{"host": s.postgres.Host, "port": parsePort(t, s.postgres.Port),
 		"database": "${{ deployment.name }}_42"}, admin)
 	add("sql-script", object{"scripts": []object{{"name": "schema",
 		"sql": "CREATE TABLE kept AS SELECT 7 AS n"}},
 		"connection_string": "${{ steps.postgres-database.outputs.connectionString }}"}, nil)
-	add("mysql-database", object{"host": s.mariadb.Host, "port": numeric(t, s.mariadb.Port),
+	add("mysql-database", object{"host": s.mariadb.Host, "port": parsePort(t, s.mariadb.Port),
 		"database": "all_42"}, admin)
-	add("redis-user", object{"host": s.redis.Host, "port": numeric(t, s.redis.Port),
+	add("redis-user", object{"host": s.redis.Host, "port": parsePort(t, s.redis.Port),
 		"user": "all"}, admin)
 	add("rabbitmq-vhost", object{"host": s.rabbit.Host, "admin_user": "admin",
-		"management_port": numeric(t, s.rabbit.Port), "vhost": "all-42"}, admin)
+		"management_port": parsePort(t, s.rabbit.Port), "vhost": "all-42"}, admin)
 	add("s3-bucket", object{"endpoint": s.s3.URL, "bucket": "all-42"},
 		map[string]string{"accessKey": "${{ secrets.ACCESS }}", "secretKey": "${{ secrets.SECRET }}"})
 	add("keycloak-user", object{"url": s.keycloak.URL, "realm": "shop", "username": "tester"},
@@ -146,7 +146,7 @@ func (s *servers) steps(p *product, t *testing.T) (steps []object) {
 	return steps
 }
 
-func last(steps []object) string {
+func lastKey(steps []object) string {
 	if len(steps) == 0 {
 		return ""
 	}
@@ -176,7 +176,7 @@ func (p *product) registerPlugin(t *testing.T, name string) {
 		"tag": "1.0.0", "component": json.RawMessage(text)}, nil)
 }
 
-func numeric(t *testing.T, port string) int {
+func parsePort(t *testing.T, port string) int {
 	t.Helper()
 	n, err := strconv.Atoi(port)
 	if err != nil {
@@ -319,7 +319,7 @@ func (s *servers) broker(t *testing.T, method, path, body string) []byte {
 		t.Fatal(err)
 	}
 	r.SetBasicAuth("admin", serversPassword)
-	a := send(t, http.DefaultClient, r)
+	a := sendRequest(t, http.DefaultClient, r)
 	if a.status >= http.StatusBadRequest {
 		t.Fatalf("%s: %s", path, a)
 	}

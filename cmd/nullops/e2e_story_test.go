@@ -98,15 +98,16 @@ func (s *tale) enrol(t *testing.T) {
 		t.Fatal(err)
 	}
 	// promise: N-203, N-205
-	if want := thumbprints(t, certificates); !slices.Contains(want, plain(text(shown.Thumbprint))) {
-		t.Errorf("thumbprint %q is none of %v in %v", text(shown.Thumbprint), want, certificates)
+	if want := thumbprints(t, certificates); !slices.Contains(want,
+		plainThumbprint(textOf(shown.Thumbprint))) {
+		t.Errorf("thumbprint %q is none of %v in %v", textOf(shown.Thumbprint), want, certificates)
 	}
 	log, err := os.ReadFile(s.n.agent.log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(plain(string(log)), plain(text(shown.Thumbprint))) {
-		t.Errorf("the agent does not print %s for comparison", text(shown.Thumbprint))
+	if !strings.Contains(plainThumbprint(string(log)), plainThumbprint(textOf(shown.Thumbprint))) {
+		t.Errorf("the agent does not print %s for comparison", textOf(shown.Thumbprint))
 	}
 	s.before = s.n.scanForLeaks(t)
 }
@@ -133,8 +134,8 @@ func thumbprints(t *testing.T, files []string) (all []string) {
 	return all
 }
 
-// plain writes a thumbprint without what makes it readable.
-func plain(thumbprint string) string {
+// plainThumbprint writes a thumbprint without what makes it readable.
+func plainThumbprint(thumbprint string) string {
 	return strings.ToLower(strings.NewReplacer(":", "", " ", "", "sha256", "", "SHA256", "").
 		Replace(thumbprint))
 }
@@ -276,7 +277,7 @@ func (s *tale) checkEvents(t *testing.T) {
 func (s *tale) open(t *testing.T) {
 	web, api := serviceURL(t, s.d, "web"), serviceURL(t, s.d, "api")
 	// promise: N-180
-	if want := "http://web.first.qa.localhost:" + port(s.p.ingressAddr); web != want {
+	if want := "http://web.first.qa.localhost:" + portOf(s.p.ingressAddr); web != want {
 		t.Errorf("web is at %s, wanted %s", web, want)
 	}
 	eventually(t, "the page shows rows of the database", func() string {
@@ -314,7 +315,7 @@ func (s *tale) open(t *testing.T) {
 		"web.second.qa.localhost":     "a deployment that is not there",
 		"postgres.first.qa.localhost": "a service that is not exposed", // promise: N-188
 	} {
-		a := s.p.visit(t, "http://"+host+":"+port(s.p.ingressAddr)+"/")
+		a := s.p.visit(t, "http://"+host+":"+portOf(s.p.ingressAddr)+"/")
 		if a.status != http.StatusNotFound || a.header.Get("Nullops-Page") == "" {
 			t.Errorf("%s answered %d: %.200s", why, a.status, a.body)
 		}
@@ -350,7 +351,7 @@ func (s *tale) checkLimits(t *testing.T) {
 	}
 	for _, service := range s.d.Services {
 		if service.Health != apiclient.HealthHealthy {
-			t.Errorf("service %s is %s: %s", service.Step, service.Health, text(service.Detail))
+			t.Errorf("service %s is %s: %s", service.Step, service.Health, textOf(service.Detail))
 		}
 	}
 }
@@ -380,10 +381,10 @@ func (s *tale) streams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := record(t, s.p.client(), r)
+	events := recordStream(t, s.p.client(), r)
 	eventually(t, "three events and the end", func() string {
 		if !events.over() || len(events.all("")) != 3 {
-			return number(len(events.all("")))
+			return formatNumber(len(events.all("")))
 		}
 		return ""
 	})
@@ -410,7 +411,7 @@ func (s *tale) logs(t *testing.T) {
 // services have them and that the search finds what is there.
 func (s *tale) keepsSecrets(t *testing.T) {
 	all := s.n.containers(t, s.d.Id)
-	api := environ(t, all["api"].State.Pid)
+	api := readEnviron(t, all["api"].State.Pid)
 	if api["API_TOKEN"] != s.secrets[0] {
 		t.Errorf("the service did not get its secret, but %q", api["API_TOKEN"])
 	}

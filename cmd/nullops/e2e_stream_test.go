@@ -38,10 +38,10 @@ func (who *person) follow(t *testing.T, path, lastID string) *stream {
 	if lastID != "" {
 		r.Header.Set("Last-Event-ID", lastID)
 	}
-	return record(t, &http.Client{}, r)
+	return recordStream(t, &http.Client{}, r)
 }
 
-func record(t *testing.T, client *http.Client, r *http.Request) *stream {
+func recordStream(t *testing.T, client *http.Client, r *http.Request) *stream {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	response, err := client.Do(r.WithContext(ctx))

@@ -69,7 +69,7 @@ func tellsWhatItIs(t *testing.T, n *node, tools string) {
 	})
 	i := shown.Inventory
 	// promise: V-08, V-12, V-27
-	if text(i.RuncVersion) == "" || text(i.CgroupVersion) == "" || text(i.StorageDriver) == "" ||
+	if textOf(i.RuncVersion) == "" || textOf(i.CgroupVersion) == "" || textOf(i.StorageDriver) == "" ||
 		i.Kernel == "" || i.Memory < 1<<28 || len(*i.Disks) == 0 {
 		t.Errorf("the inventory is not whole: %+v", *i)
 	}
@@ -101,7 +101,7 @@ func doctorAgrees(t *testing.T, n *node) {
 	t.Helper()
 	args := []string{"agent", "doctor", "--agent.data=" + n.data, "--agent.run=" + n.run,
 		"--agent.docker=" + n.docker, "--agent.subnets=" + n.subnets}
-	out, errs, code := run(t, n.binary, nil, "", append(args, "--json")...)
+	out, errs, code := runCommand(t, n.binary, nil, "", append(args, "--json")...)
 	var told struct {
 		Healthy bool
 		Checks  []apiclient.NodeCheck
@@ -121,12 +121,13 @@ func doctorAgrees(t *testing.T, n *node) {
 			t.Errorf("the doctor does not know %s, only %v", c.Id, ids)
 		}
 	}
-	out, _, code = run(t, n.binary, nil, "", "agent", "doctor", "--agent.run="+n.run,
+	out, _, code = runCommand(t, n.binary, nil, "", "agent", "doctor", "--agent.run="+n.run,
 		"--agent.docker=unix:///nowhere/docker.sock")
 	if code != 1 || !strings.Contains(out, "critical") || !strings.Contains(out, "→") {
 		t.Errorf("without an engine: exit code %d\n%s", code, out)
 	}
-	out, errs, code = run(t, n.binary, nil, "", append([]string{"agent", "lost"}, args[2:]...)...)
+	out, errs, code = runCommand(t, n.binary, nil, "", append([]string{"agent", "lost"},
+		args[2:]...)...)
 	if code != 0 || !strings.Contains(out, "Nothing is lost") {
 		t.Errorf("agent lost: exit code %d\n%s%s", code, out, errs)
 	}
@@ -147,7 +148,7 @@ func losesIsolation(t *testing.T, n *node, engine *dockertest.Daemon, d apiclien
 		t.Fatalf("flush: %v: %s", err, out)
 	}
 	eventually(t, "the node is blocked", func() string {
-		if shown := n.show(t); text(shown.Blocked) == "" ||
+		if shown := n.show(t); textOf(shown.Blocked) == "" ||
 			checkOf(shown, "isolation").Severity != apiclient.CheckSeverityCritical {
 			return checkOf(shown, "isolation").Detail
 		}
@@ -164,7 +165,7 @@ func losesIsolation(t *testing.T, n *node, engine *dockertest.Daemon, d apiclien
 	engine.Kill()
 	engine.Start()
 	eventually(t, "the node takes deployments again", func() string {
-		return text(n.show(t).Blocked)
+		return textOf(n.show(t).Blocked)
 	})
 	n.p.answers(t, serviceURL(t, d, "web"))
 }
@@ -178,7 +179,7 @@ func keepsMeasuring(t *testing.T, n *node, d apiclient.Deployment) {
 		var m apiclient.Metrics
 		p.admin.get(t, path+"/metrics?resolution=raw", &m)
 		for _, s := range m.Series {
-			if path == "/nodes/"+n.name || text(s.Step) == "web" {
+			if path == "/nodes/"+n.name || textOf(s.Step) == "web" {
 				points = append(points, s.Points...)
 			}
 		}

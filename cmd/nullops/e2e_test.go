@@ -20,10 +20,10 @@ import (
 // Started as a relay, the binary is just that.
 func TestMain(m *testing.M) {
 	if socket := os.Getenv("E2E_RELAY_SOCKET"); socket != "" {
-		relay(os.Getenv("E2E_RELAY_ADDRESS"), socket)
+		bridgeSocket(os.Getenv("E2E_RELAY_ADDRESS"), socket)
 	}
 	if socket := os.Getenv("E2E_RELAY_ENTER"); socket != "" {
-		enter(socket, os.Getenv("E2E_RELAY_ADDRESS"))
+		dialInside(socket, os.Getenv("E2E_RELAY_ADDRESS"))
 	}
 	flag.Parse()
 	if err := flag.Set("test.parallel", "4"); err != nil {
@@ -118,14 +118,14 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, docker: dockertest.Host(t), registry: variable(t, "NULLOPS_TEST_REGISTRY")}
-	variable(t, "NULLOPS_TEST_POSTGRES")
+	w := &world{t: t, docker: dockertest.Host(t), registry: readVariable(t, "NULLOPS_TEST_REGISTRY")}
+	readVariable(t, "NULLOPS_TEST_POSTGRES")
 	w.binary = w.build(t, "e2e")
 	return w
 }
 
-// variable reads the address of a test server.
-func variable(t *testing.T, name string) string {
+// readVariable reads the address of a test server.
+func readVariable(t *testing.T, name string) string {
 	t.Helper()
 	value := os.Getenv(name)
 	switch {

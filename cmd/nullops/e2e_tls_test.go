@@ -17,21 +17,22 @@ import (
 func serveTLS(t *testing.T, w *world) {
 	p := &product{w: w, dir: shortDir(t), database: pgtest.NewEmptyDatabase(t), http: freeAddress(t),
 		ingressAddr: freeAddress(t)}
-	p.url, p.ingressURL = "https://localhost:"+port(p.http), "http://localhost:"+port(p.ingressAddr)
-	key, errs, code := run(t, w.binary, nil, "", "keys", "new")
+	p.url, p.ingressURL = "https://localhost:"+portOf(p.http),
+		"http://localhost:"+portOf(p.ingressAddr)
+	key, errs, code := runCommand(t, w.binary, nil, "", "keys", "new")
 	if code != 0 {
 		t.Fatalf("keys new: %s", errs)
 	}
 	p.key = strings.TrimSpace(key)
-	p.http = "0.0.0.0:" + port(p.http)
+	p.http = "0.0.0.0:" + portOf(p.http)
 	p.startControlPlane(t, "NULLOPS_HTTP_DATA="+p.dir)
 	p.password = p.firstPassword(t)
 	print := p.loggedFingerprint(t)
-	plainly(t, "http://localhost:"+port(p.http))
+	expectOnlyTLS(t, "http://localhost:"+portOf(p.http))
 	env := []string{"XDG_CONFIG_HOME=" + t.TempDir()}
 	login := func(want int, more ...string) string {
 		t.Helper()
-		_, errs, code := run(t, w.binary, env, p.password+"\n",
+		_, errs, code := runCommand(t, w.binary, env, p.password+"\n",
 			append([]string{"login", p.url, "--password-stdin"}, more...)...)
 		if code != want {
 			t.Fatalf("login %v: exit code %d: %s", more, code, errs)
@@ -43,7 +44,7 @@ func serveTLS(t *testing.T, w *world) {
 	}
 	login(1, "--fingerprint", "sha256:"+strings.Repeat("0", 64))
 	login(0, "--fingerprint", print)
-	if _, errs, code := run(t, w.binary, env, "", "list"); code != 0 {
+	if _, errs, code := runCommand(t, w.binary, env, "", "list"); code != 0 {
 		t.Errorf("list with a pinned certificate: %s", errs)
 	}
 	p.cookieIsBound(t)
@@ -66,14 +67,14 @@ func (p *product) loggedFingerprint(t *testing.T) (print string) {
 	return print
 }
 
-// plainly makes sure that nothing but TLS is spoken.
-func plainly(t *testing.T, url string) {
+// expectOnlyTLS makes sure that nothing but TLS is spoken.
+func expectOnlyTLS(t *testing.T, url string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/v1/me", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := send(t, &http.Client{Timeout: patience}, r); a.status != http.StatusBadRequest {
+	if a := sendRequest(t, &http.Client{Timeout: patience}, r); a.status != http.StatusBadRequest {
 		t.Errorf("plain HTTP is answered with %d: %s", a.status, a.body)
 	}
 }
@@ -87,7 +88,7 @@ func (p *product) cookieIsBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	a := send(t, &http.Client{Timeout: patience, Transport: &http.Transport{
+	a := sendRequest(t, &http.Client{Timeout: patience, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}, r)
 	if got := a.header.Get("Set-Cookie"); !strings.HasPrefix(got, "__Host-") ||
 		!strings.Contains(got, "; Secure") {
@@ -105,7 +106,7 @@ func (p *product) pinHolds(t *testing.T, env []string) {
 		}
 	}
 	p.startControlPlane(t, "NULLOPS_HTTP_DATA="+p.dir)
-	_, errs, code := run(t, p.w.binary, env, "", "list")
+	_, errs, code := runCommand(t, p.w.binary, env, "", "list")
 	if code == 0 || !strings.Contains(errs, "another certificate") {
 		t.Errorf("list with another certificate: exit code %d: %s", code, errs)
 	}

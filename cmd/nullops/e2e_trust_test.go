@@ -24,7 +24,7 @@ func twoHosts(t *testing.T, w *world) {
 	p.admin.put(t, "/environments/qa", object{"domain": "localhost"}, nil)
 	n := p.enrol(t, "first", "qa")
 	told := n.await(t, apiclient.NodeStatusOnline)
-	trusted := text(told.Thumbprint)
+	trusted := textOf(told.Thumbprint)
 	if told.Inventory == nil || told.Inventory.Memory == 0 { // promise: V-12
 		t.Errorf("the agent's hardware is not known: %+v", told)
 	}
@@ -39,10 +39,10 @@ func twoHosts(t *testing.T, w *world) {
 	n.agent.stop(t)
 	second.start(t)
 	shown := n.await(t, apiclient.NodeStatusUntrusted)
-	pending := text(shown.PendingThumbprint)
-	if pending == "" || pending == trusted || text(shown.Thumbprint) != trusted ||
+	pending := textOf(shown.PendingThumbprint)
+	if pending == "" || pending == trusted || textOf(shown.Thumbprint) != trusted ||
 		shown.PendingProofValid == nil || !*shown.PendingProofValid ||
-		!strings.Contains(text(shown.StatusDetail), "second machine") {
+		!strings.Contains(textOf(shown.StatusDetail), "second machine") {
 		t.Errorf("both thumbprints and the proof: %+v", shown)
 	}
 	second.awaitLogLine(t, "another certificate is trusted for this node")
@@ -63,15 +63,15 @@ func twoHosts(t *testing.T, w *world) {
 		if shown.Status == apiclient.NodeStatusUntrusted {
 			t.Fatal("what was rejected is asked again")
 		}
-		if !strings.Contains(text(shown.StatusDetail), "rejected still answers") {
-			return text(shown.StatusDetail)
+		if !strings.Contains(textOf(shown.StatusDetail), "rejected still answers") {
+			return textOf(shown.StatusDetail)
 		}
 		return ""
 	})
 	second.agent.stop(t)
 	n.start(t)
-	if now := n.await(t, apiclient.NodeStatusOnline); text(now.Thumbprint) != trusted {
-		t.Errorf("after the rejection %s is trusted, not %s", text(now.Thumbprint), trusted)
+	if now := n.await(t, apiclient.NodeStatusOnline); textOf(now.Thumbprint) != trusted {
+		t.Errorf("after the rejection %s is trusted, not %s", textOf(now.Thumbprint), trusted)
 	}
 
 	// The second machine under an address of its own: it holds another's token.
@@ -79,7 +79,7 @@ func twoHosts(t *testing.T, w *world) {
 	second.address = other.address
 	second.start(t)
 	eventually(t, "the control plane says what the agent refuses", func() string {
-		if d := text(other.show(t).StatusDetail); !strings.Contains(d, "refused the token") {
+		if d := textOf(other.show(t).StatusDetail); !strings.Contains(d, "refused the token") {
 			return d
 		}
 		return ""
@@ -119,7 +119,7 @@ func addCopiedNode(t *testing.T, n *node) {
 		if shown.Status == apiclient.NodeStatusOnline {
 			t.Fatal("two nodes have one certificate")
 		}
-		if d := text(shown.StatusDetail); !strings.Contains(d, "is that of node "+n.name) {
+		if d := textOf(shown.StatusDetail); !strings.Contains(d, "is that of node "+n.name) {
 			return d
 		}
 		return ""
@@ -177,7 +177,7 @@ func (p *product) findAuditEntry(t *testing.T, action, detail string) {
 func addKnownNodes(t *testing.T, p *product) {
 	t.Helper()
 	n := p.enrol(t, "known", "qa")
-	print := text(n.show(t).Thumbprint)
+	print := textOf(n.show(t).Thumbprint)
 	n.agent.stop(t)
 	p.admin.want(t, http.StatusNoContent, http.MethodDelete, "/nodes/known", nil, nil)
 	for _, c := range []struct {
@@ -193,11 +193,11 @@ func addKnownNodes(t *testing.T, p *product) {
 		n.name, n.token = c.name, made.Token
 		n.start(t)
 		if shown := n.await(t, c.status); c.status == apiclient.NodeStatusUntrusted {
-			if text(shown.PendingThumbprint) != print || shown.Thumbprint != nil {
+			if textOf(shown.PendingThumbprint) != print || shown.Thumbprint != nil {
 				t.Errorf("expected one certificate, met another: %+v", shown)
 			}
-		} else if text(shown.Thumbprint) != print {
-			t.Errorf("the expected certificate is %s, stored %s", print, text(shown.Thumbprint))
+		} else if textOf(shown.Thumbprint) != print {
+			t.Errorf("the expected certificate is %s, stored %s", print, textOf(shown.Thumbprint))
 		}
 		n.agent.stop(t)
 		p.admin.want(t, http.StatusNoContent, http.MethodDelete, "/nodes/"+c.name, nil, nil)
@@ -258,7 +258,7 @@ func revocations(t *testing.T, w *world) {
 	n.start(t)
 	n.revokedOnDisk(t, n.token)
 	eventually(t, "a node without a token says what to do", func() string {
-		if d := text(n.show(t).StatusDetail); !strings.Contains(d, "rotate it") {
+		if d := textOf(n.show(t).StatusDetail); !strings.Contains(d, "rotate it") {
 			return "it says " + d
 		}
 		return ""

@@ -48,10 +48,10 @@ func agentUpgrade(t *testing.T, w *world) {
 	n.unbox(t)
 	n.box(t, engine, "nullops/agent:e2e-older")
 	shown := n.await(t, apiclient.NodeStatusIncompatible) // promise: N-217
-	if text(shown.Build) != "e2e-older" || shown.Inventory == nil ||
-		!strings.Contains(text(shown.StatusDetail), "nullops node upgrade boxed") {
-		t.Errorf("the incompatible node shows %v and says %q", text(shown.Build),
-			text(shown.StatusDetail))
+	if textOf(shown.Build) != "e2e-older" || shown.Inventory == nil ||
+		!strings.Contains(textOf(shown.StatusDetail), "nullops node upgrade boxed") {
+		t.Errorf("the incompatible node shows %v and says %q", textOf(shown.Build),
+			textOf(shown.StatusDetail))
 	}
 	// promise: N-218
 	if out := p.does(t, "node", "list"); !strings.Contains(out, "nullops node upgrade boxed") {
@@ -62,8 +62,8 @@ func agentUpgrade(t *testing.T, w *world) {
 	shown = n.await(t, apiclient.NodeStatusOnline)
 	t.Logf("online with the new release %s after it was asked for",
 		time.Since(asked).Round(100*time.Millisecond))
-	if text(shown.Build) != "e2e" {
-		t.Errorf("it runs %s", text(shown.Build))
+	if textOf(shown.Build) != "e2e" {
+		t.Errorf("it runs %s", textOf(shown.Build))
 	}
 	p.answers(t, serviceURL(t, d, "web"))
 	for part, before := range parts {
@@ -92,7 +92,7 @@ func (p *product) startFromSeed(t *testing.T, engine *dockertest.Daemon) {
 	n := p.addNode(t, "seeded", "qa")
 	n.docker = engine.Host
 	enterNode(t, engine, n.address)
-	n.command = "docker run -d -p " + port(n.address) + ":5000 -e AGENT_TOKEN=" + n.token +
+	n.command = "docker run -d -p " + portOf(n.address) + ":5000 -e AGENT_TOKEN=" + n.token +
 		" -v /var/run/docker.sock:/var/run/docker.sock -v /var/lib/nullops-agent:/data" +
 		" nullops/agent:latest"
 	id := n.box(t, engine, "nullops/agent:e2e")
@@ -154,7 +154,7 @@ func (n *node) keepsOldAgent(t *testing.T, api *client.Client) {
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("agents: %+v, %v", list.Items, err)
 	}
-	_, errs, code := run(t, n.p.w.binary, []string{"DOCKER_HOST=" + n.docker}, "",
+	_, errs, code := runCommand(t, n.p.w.binary, []string{"DOCKER_HOST=" + n.docker}, "",
 		"agent-replace", list.Items[0].ID, "nullops/agent:broken")
 	if code == 0 || !strings.Contains(errs, "new agent") {
 		t.Errorf("a broken image: exit code %d, %s", code, errs)
@@ -293,7 +293,7 @@ func enterNode(t *testing.T, engine *dockertest.Daemon, address string) {
 	}
 	inside := exec.Command("nsenter", "--net=/var/run/netns/"+filepath.Base(engine.Root), self)
 	inside.Env = append(os.Environ(), "E2E_RELAY_ENTER="+socket,
-		"E2E_RELAY_ADDRESS=127.0.0.1:"+port(address))
+		"E2E_RELAY_ADDRESS=127.0.0.1:"+portOf(address))
 	inside.Stderr = os.Stderr
 	if err := inside.Start(); err != nil {
 		t.Fatal(err)
@@ -308,7 +308,7 @@ func enterNode(t *testing.T, engine *dockertest.Daemon, address string) {
 			if err != nil {
 				return
 			}
-			go pass(conn, "unix", socket)
+			go copyBoth(conn, "unix", socket)
 		}
 	}()
 	t.Cleanup(func() {

@@ -45,7 +45,7 @@ func vaultKeys(t *testing.T, w *world) {
 		vault: []string{"NULLOPS_VAULT_ADDRESS=" + server.URL, "NULLOPS_VAULT_TRANSIT_KEY=nullops",
 			"NULLOPS_VAULT_APPROLE_ROLE=" + vaulttest.RoleID, "NULLOPS_VAULT_SECRETS_PATH=apps",
 			"NULLOPS_VAULT_APPROLE_FILE=" + secretID}}
-	p.url, p.ingressURL = "http://localhost:"+port(p.http), "http://localhost:"+port(p.ingressAddr)
+	p.url, p.ingressURL = "http://localhost:"+portOf(p.http), "http://localhost:"+portOf(p.ingressAddr)
 
 	p.startsWithVault(t, server)
 	p.admin.put(t, "/projects/shop", object{"resources": object{"cpu": 1, "memory_mib": 64}}, nil)
@@ -122,7 +122,7 @@ func (p *product) askProbe(t *testing.T, path string) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return send(t, &http.Client{Timeout: patience}, r)
+	return sendRequest(t, &http.Client{Timeout: patience}, r)
 }
 
 // servesWithoutVault seals Vault, and finds the API working and the value named that waits.
@@ -143,7 +143,7 @@ func (p *product) servesWithoutVault(t *testing.T, server *vaulttest.Server) {
 // movesToLocal seals everything under a local key, and starts without Vault.
 func (p *product) movesToLocal(t *testing.T, server *vaulttest.Server) {
 	t.Helper()
-	key, _, _ := run(t, p.w.binary, nil, "", "keys", "new")
+	key, _, _ := runCommand(t, p.w.binary, nil, "", "keys", "new")
 	p.key = strings.TrimSpace(key)
 	p.controlPlane.stop(t)
 	p.startControlPlane(t, "NULLOPS_MASTER_PRIMARY=local")

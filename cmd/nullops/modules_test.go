@@ -12,7 +12,7 @@ import (
 // servers of tests need is required by their modules. Every module of ours but those of
 // tools/ is in go.work, so that one build, lint and test run sees all of them.
 func TestModules_KeepWhatTheProductDoesNotRunOnApart(t *testing.T) {
-	root := repository(t)
+	root := openRepository(t)
 	apart := []string{"go-sql-driver/mysql", "redis/go-redis", "minio/minio-go", "rclone/gofakes3",
 		"letsencrypt/pebble", "oauth2-proxy/mockoidc", "golang-jwt/jwt"}
 	product := readText(t, root, "go.mod")

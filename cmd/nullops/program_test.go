@@ -22,7 +22,7 @@ func TestProgram_IsOneWithDomainsBehindIt(t *testing.T) {
 			}
 		}
 		if !file.test && file.syntax.Name.Name == "main" && !slices.Contains(programs, file.dir) &&
-			!beside(file.dir) {
+			!isBeside(file.dir) {
 			programs = append(programs, file.dir)
 		}
 	}
@@ -44,9 +44,9 @@ func TestProgram_IsOneWithDomainsBehindIt(t *testing.T) {
 	}
 }
 
-// beside holds for programs that are no part of the product: plugins, examples
+// isBeside holds for programs that are no part of the product: plugins, examples
 // and our own tools.
-func beside(dir string) bool {
+func isBeside(dir string) bool {
 	return slices.ContainsFunc([]string{"plugins/", "deploy/examples/", "tools/", "ui/"},
 		func(folder string) bool { return strings.HasPrefix(dir, folder) })
 }

@@ -125,8 +125,8 @@ func failsOnce(m *dummyMachine) {
 	}
 }
 
-// hangs lets plugins run until they are stopped.
-func hangs(m *dummyMachine) {
+// hangPlugins lets plugins run until they are stopped.
+func hangPlugins(m *dummyMachine) {
 	m.knobs.Plugin = func(ctx context.Context, p agent.PluginSpec, _ []byte,
 		_ func(string)) agent.PluginResult {
 		if p.Action == "create" {
@@ -136,8 +136,8 @@ func hangs(m *dummyMachine) {
 	}
 }
 
-// refuses lets plugins say no when they are to undo what they did.
-func refuses(m *dummyMachine) {
+// refuseUndo lets plugins say no when they are to undo what they did.
+func refuseUndo(m *dummyMachine) {
 	m.knobs.Plugin = func(_ context.Context, p agent.PluginSpec, _ []byte,
 		_ func(string)) agent.PluginResult {
 		if p.Action == "delete" {

@@ -36,23 +36,24 @@ func plotOf(verb string) *plot {
 		again := func(c *teller) bool { return c.act(apiclient.DeploymentStatusFailed, "/retry") }
 		return &plot{ledger: slices.Concat(life, life), runs: 2,
 			end: apiclient.DeploymentStatusRemoved, bend: failsOnce,
-			parts: []func(*teller) bool{create, until(append(present,
-				apiclient.DeploymentStatusFailed)...), again, until(present...), answers, remove,
-				until(apiclient.DeploymentStatusRemoved)}}
+			parts: []func(*teller) bool{createAgain, awaitStatus(append(present,
+				apiclient.DeploymentStatusFailed)...), again, awaitStatus(present...), awaitAnswer, removeAgain,
+				awaitStatus(apiclient.DeploymentStatusRemoved)}}
 	case "cancel":
-		return &plot{ledger: life, runs: 1, end: apiclient.DeploymentStatusCanceled, bend: hangs,
-			parts: []func(*teller) bool{create, busy, remove,
-				until(apiclient.DeploymentStatusCanceled)}}
+		return &plot{ledger: life, runs: 1, end: apiclient.DeploymentStatusCanceled, bend: hangPlugins,
+			parts: []func(*teller) bool{createAgain, awaitBusy, removeAgain,
+				awaitStatus(apiclient.DeploymentStatusCanceled)}}
 	case "forget":
 		forget := func(c *teller) bool { return c.act(apiclient.DeploymentStatusStuck, "/forget") }
-		return &plot{ledger: life, runs: 1, end: apiclient.DeploymentStatusForgotten, bend: refuses,
-			parts: []func(*teller) bool{create, until(present...), answers,
-				removeOnce, until(apiclient.DeploymentStatusStuck, apiclient.DeploymentStatusForgotten), forget,
-				until(apiclient.DeploymentStatusForgotten)}}
+		return &plot{ledger: life, runs: 1, end: apiclient.DeploymentStatusForgotten, bend: refuseUndo,
+			parts: []func(*teller) bool{createAgain, awaitStatus(present...), awaitAnswer,
+				removeOnce, awaitStatus(apiclient.DeploymentStatusStuck,
+					apiclient.DeploymentStatusForgotten), forget,
+				awaitStatus(apiclient.DeploymentStatusForgotten)}}
 	}
 	return &plot{ledger: life, runs: 1, end: apiclient.DeploymentStatusRemoved,
-		parts: []func(*teller) bool{create, until(present...), answers, remove,
-			until(apiclient.DeploymentStatusRemoved)}}
+		parts: []func(*teller) bool{createAgain, awaitStatus(present...), awaitAnswer, removeAgain,
+			awaitStatus(apiclient.DeploymentStatusRemoved)}}
 }
 
 // teller tells a tale of one deployment.
@@ -92,8 +93,8 @@ func (c *teller) ask(method, path string, body any, header ...string) (answer, b
 	return a, !c.dead()
 }
 
-// create is the same request each time, and gets the same answer.
-func create(c *teller) bool {
+// createAgain sends the same request each time, and gets the same answer.
+func createAgain(c *teller) bool {
 	c.t.Helper()
 	a, ok := c.ask(http.MethodPost, "/deployments",
 		object{"name": c.name, "project": "sweep", "environment": "qa"}, "Idempotency-Key", "once")
@@ -114,8 +115,8 @@ func create(c *teller) bool {
 	return ok
 }
 
-// until waits for a status.
-func until(statuses ...apiclient.DeploymentStatus) func(*teller) bool {
+// awaitStatus waits for a status.
+func awaitStatus(statuses ...apiclient.DeploymentStatus) func(*teller) bool {
 	return func(c *teller) bool {
 		c.t.Helper()
 		alive := true
@@ -143,9 +144,9 @@ func (c *teller) status() (apiclient.DeploymentStatus, bool) {
 	return d.Status, true
 }
 
-// answers asks the ingress, when there is one and the deployment is ready: it
+// awaitAnswer asks the ingress, when there is one and the deployment is ready: it
 // has to reach this deployment and no other.
-func answers(c *teller) bool {
+func awaitAnswer(c *teller) bool {
 	c.t.Helper()
 	now, ok := c.status()
 	if !ok || now != apiclient.DeploymentStatusReady || c.p.ingress == nil {
@@ -161,11 +162,11 @@ func answers(c *teller) bool {
 }
 
 func (c *teller) url() string {
-	return "http://web." + c.name + ".qa.localhost:" + port(c.p.ingressAddr) + "/healthz"
+	return "http://web." + c.name + ".qa.localhost:" + portOf(c.p.ingressAddr) + "/healthz"
 }
 
-// busy waits until the plugin runs, or the deployment is on its way out.
-func busy(c *teller) bool {
+// awaitBusy waits until the plugin runs, or the deployment is on its way out.
+func awaitBusy(c *teller) bool {
 	c.t.Helper()
 	alive := true
 	eventually(c.t, "the plugin runs", func() string {
@@ -180,8 +181,8 @@ func busy(c *teller) bool {
 	return alive
 }
 
-// remove may be asked again: that changes nothing.
-func remove(c *teller) bool {
+// removeAgain may be asked again: that changes nothing.
+func removeAgain(c *teller) bool {
 	c.t.Helper()
 	a, ok := c.ask(http.MethodDelete, "/deployments/"+c.id, nil)
 	if a.status != -1 && a.status != http.StatusAccepted {
@@ -197,7 +198,7 @@ func removeOnce(c *teller) bool {
 	if !ok || now == apiclient.DeploymentStatusStuck {
 		return ok
 	}
-	return remove(c)
+	return removeAgain(c)
 }
 
 // act does what only a deployment in a certain status can have done to it. One

@@ -34,9 +34,9 @@ type death struct {
 
 func (d death) String() string { return d.place + "@" + d.visit }
 
-// deaths visits each failpoint, and those that mean something else later, later
+// listDeaths visits each failpoint, and those that mean something else later, later
 // as well.
-func deaths() (all []death) {
+func listDeaths() (all []death) {
 	for _, place := range controlplane.Failpoints() {
 		verb, _, _ := strings.Cut(place, ".")
 		all = append(all, death{place: place, visit: "1", story: plotOf(verb)})
@@ -71,7 +71,7 @@ func TestControlPlane_SurvivesKillAtEveryFailpoint(t *testing.T) {
 	s := newSweep(t)
 	var all sync.WaitGroup
 	slots := make(chan struct{}, sweepAtOnce)
-	for _, d := range deaths() {
+	for _, d := range listDeaths() {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
@@ -89,7 +89,7 @@ func TestControlPlane_SurvivesKillAtEveryFailpoint(t *testing.T) {
 // newSweep defines everything once, in a database that each death gets a copy of.
 func newSweep(t *testing.T) *sweep {
 	t.Helper()
-	w := &world{t: t, docker: dockertest.Host(t), registry: variable(t, "NULLOPS_TEST_REGISTRY")}
+	w := &world{t: t, docker: dockertest.Host(t), registry: readVariable(t, "NULLOPS_TEST_REGISTRY")}
 	w.binary = w.build(t, sweepBuild, "-tags", "failpoints")
 	s := &sweep{product: startProduct(t, w), book: newLedger(t)}
 	s.applyShop(t)
@@ -107,7 +107,7 @@ func (s *sweep) fresh(t *testing.T) *product {
 	t.Helper()
 	p := &product{w: s.w, dir: shortDir(t), database: pgtest.Copy(t, s.database), key: s.key,
 		http: freeAddress(t), ingressAddr: freeAddress(t), nodes: &sync.Map{}}
-	p.url, p.ingressURL = "http://localhost:"+port(p.http), "http://localhost:"+port(p.ingressAddr)
+	p.url, p.ingressURL = "http://localhost:"+portOf(p.http), "http://localhost:"+portOf(p.ingressAddr)
 	p.admin = &person{p: p, name: "admin", token: s.admin.token}
 	return p
 }

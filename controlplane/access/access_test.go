@@ -23,12 +23,12 @@ func onEnvironment(e controlplane.EnvironmentID, l controlplane.Level) controlpl
 	return controlplane.Grant{Environment: e, Level: l}
 }
 
-func user(grants ...controlplane.Grant) access.Actor {
+func userWith(grants ...controlplane.Grant) access.Actor {
 	u := controlplane.User{ID: "u", Name: "uma", Role: controlplane.RoleUser, Active: true}
 	return access.User(u, grants)
 }
 
-func admin() access.Actor {
+func adminActor() access.Actor {
 	return access.User(controlplane.User{ID: "a", Name: "ada", Role: controlplane.RoleAdmin}, nil)
 }
 
@@ -63,7 +63,7 @@ func checkCell(t *testing.T, p, e controlplane.Level, restricted bool) {
 	if restricted && e == controlplane.LevelNone {
 		want = controlplane.LevelNone
 	}
-	a := user(grants...)
+	a := userWith(grants...)
 	o := access.Object{
 		What: "deployment", Name: "cart", Project: shop, Environment: qa, Restricted: restricted,
 	}
@@ -88,7 +88,7 @@ func checkCell(t *testing.T, p, e controlplane.Level, restricted bool) {
 		t.Errorf("reveal %q, want %q", reveal, wantWrite)
 	}
 	if access.Check(a.AsReadOnly(), access.RevealSecret, o) == nil ||
-		access.Check(a.ViewedBy(admin()), access.RevealSecret, o) == nil {
+		access.Check(a.ViewedBy(adminActor()), access.RevealSecret, o) == nil {
 		t.Error("a token that only reads, or another's eyes, reveal secrets")
 	}
 }
@@ -116,8 +116,8 @@ func TestCheck_Actions(t *testing.T) {
 			want  controlplane.Kind
 		}{
 			"nobody":   {access.Nobody(), c.nobody},
-			"stranger": {user(onProject(blog, controlplane.LevelFull)), c.stranger},
-			"admin":    {admin(), c.admin},
+			"stranger": {userWith(onProject(blog, controlplane.LevelFull)), c.stranger},
+			"admin":    {adminActor(), c.admin},
 			"system":   {access.System("fleet"), c.tasks},
 		} {
 			// promise: N-006
@@ -130,7 +130,7 @@ func TestCheck_Actions(t *testing.T) {
 
 // Two teams with different levels on one object: the higher one counts.
 func TestLevel_HighestOfAllTeams(t *testing.T) {
-	a := user(onProject(shop, controlplane.LevelRead), onProject(shop, controlplane.LevelFull))
+	a := userWith(onProject(shop, controlplane.LevelRead), onProject(shop, controlplane.LevelFull))
 	// promise: N-018
 	if got := access.Level(a, access.Object{Project: shop}); got != controlplane.LevelFull {
 		t.Errorf("level %q", got)
@@ -140,11 +140,11 @@ func TestLevel_HighestOfAllTeams(t *testing.T) {
 // Full on an environment is enough to read any project; read on it is not.
 func TestCheck_ProjectThroughEnvironment(t *testing.T) {
 	o := access.Object{What: "project", Name: "shop", Project: shop}
-	if err := access.Check(user(onEnvironment(qa, controlplane.LevelFull)),
+	if err := access.Check(userWith(onEnvironment(qa, controlplane.LevelFull)),
 		access.ReadProject, o); err != nil {
 		t.Errorf("full on an environment: %v", err)
 	}
-	err := access.Check(user(onEnvironment(qa, controlplane.LevelRead)), access.ReadProject, o)
+	err := access.Check(userWith(onEnvironment(qa, controlplane.LevelRead)), access.ReadProject, o)
 	if controlplane.KindOf(err) != controlplane.NotFound {
 		t.Errorf("read on an environment: %v", err)
 	}
@@ -152,7 +152,7 @@ func TestCheck_ProjectThroughEnvironment(t *testing.T) {
 
 // An empty object must not match an empty grant.
 func TestLevel_EmptyIdsNeverMatch(t *testing.T) {
-	a := user(controlplane.Grant{Level: controlplane.LevelFull})
+	a := userWith(controlplane.Grant{Level: controlplane.LevelFull})
 	if got := access.Level(a, access.Object{}); got != controlplane.LevelNone {
 		t.Errorf("level %q", got)
 	}
@@ -163,9 +163,9 @@ func TestReadable_AgreesWithLevel(t *testing.T) {
 	projects := []controlplane.ProjectID{shop, blog}
 	environments := []controlplane.EnvironmentID{qa, stage}
 	for _, a := range []access.Actor{
-		admin(), user(), user(onProject(shop, controlplane.LevelRead)),
-		user(onEnvironment(qa, controlplane.LevelRead)),
-		user(onProject(blog, controlplane.LevelFull), onEnvironment(stage, controlplane.LevelFull)),
+		adminActor(), userWith(), userWith(onProject(shop, controlplane.LevelRead)),
+		userWith(onEnvironment(qa, controlplane.LevelRead)),
+		userWith(onProject(blog, controlplane.LevelFull), onEnvironment(stage, controlplane.LevelFull)),
 	} {
 		s := access.ReadableScope(a)
 		for _, p := range projects {

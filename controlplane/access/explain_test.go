@@ -12,7 +12,7 @@ func TestExplain_ThroughAnothersEyes(t *testing.T) {
 	grant := onProject(shop, controlplane.LevelFull)
 	named := []controlplane.GrantOfTeam{{Team: "storefront", Grant: grant, ProjectName: "shop"}}
 	o := access.Object{Project: shop}
-	viewed := user(grant).ViewedBy(admin())
+	viewed := userWith(grant).ViewedBy(adminActor())
 	if x := access.Explain(viewed, o, "shop", "", named); x.Level != controlplane.LevelFull ||
 		x.Missing != "" || len(x.Because) != 1 {
 		t.Errorf("viewed: %+v", x)
@@ -20,7 +20,7 @@ func TestExplain_ThroughAnothersEyes(t *testing.T) {
 	if access.Level(viewed, o) != controlplane.LevelRead {
 		t.Error("more than reading through another's eyes")
 	}
-	if x := access.Explain(user(grant).AsReadOnly(), o, "shop", "", named); x.Missing == "" {
+	if x := access.Explain(userWith(grant).AsReadOnly(), o, "shop", "", named); x.Missing == "" {
 		t.Errorf("a token that only reads: %+v", x)
 	}
 }

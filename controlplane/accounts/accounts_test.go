@@ -55,7 +55,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil || !created {
 		t.Fatalf("first admin: %v %v", created, err)
 	}
-	in, err := w.SignIn(t.Context(), from("10.0.0.1"), "admin", first)
+	in, err := w.SignIn(t.Context(), actorFrom("10.0.0.1"), "admin", first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func from(address string) access.Actor { return access.Nobody().WithOrigin(address, "req-1") }
+func actorFrom(address string) access.Actor { return access.Nobody().WithOrigin(address, "req-1") }
 
 func (w *world) user(t *testing.T, name string, role controlplane.Role) {
 	t.Helper()
@@ -77,7 +77,7 @@ func (w *world) user(t *testing.T, name string, role controlplane.Role) {
 
 func (w *world) signIn(t *testing.T, name string) accounts.SignedIn {
 	t.Helper()
-	in, err := w.SignIn(t.Context(), from("10.0.0.2"), name, controlplane.NewPlain(password))
+	in, err := w.SignIn(t.Context(), actorFrom("10.0.0.2"), name, controlplane.NewPlain(password))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,9 +107,9 @@ func TestSignIn(t *testing.T) {
 	if in.Actor.Name() != "ada" || in.Actor.IsAdmin() {
 		t.Errorf("signed in as %s, admin %v", in.Actor.Name(), in.Actor.IsAdmin())
 	}
-	wrong, errWrong := w.SignIn(t.Context(), from("10.0.0.3"), "ada",
+	wrong, errWrong := w.SignIn(t.Context(), actorFrom("10.0.0.3"), "ada",
 		controlplane.NewPlain("not the password"))
-	_, errNobody := w.SignIn(t.Context(), from("10.0.0.3"), "nobody-here",
+	_, errNobody := w.SignIn(t.Context(), actorFrom("10.0.0.3"), "nobody-here",
 		controlplane.NewPlain("not the password"))
 	if errWrong == nil || !wrong.Cookie.IsEmpty() {
 		t.Fatal("a wrong password signs in")
@@ -135,7 +135,7 @@ func TestAuthenticate_SurvivesRestart(t *testing.T) {
 	w := newWorld(t)
 	w.user(t, "ada", controlplane.RoleUser)
 	in := w.signIn(t, "ada")
-	who, err := w.again(t).Authenticate(t.Context(), from("10.0.0.2"),
+	who, err := w.again(t).Authenticate(t.Context(), actorFrom("10.0.0.2"),
 		accounts.Credential{Session: in.Cookie})
 	// promise: N-004
 	if err != nil || who.Name() != "ada" || who.RemoteAddress() != "10.0.0.2" {
@@ -145,7 +145,7 @@ func TestAuthenticate_SurvivesRestart(t *testing.T) {
 		in.Cookie.Reveal()+`%'`); n != 0 {
 		t.Error("the session's id is readable in the database")
 	}
-	_, err = w.Authenticate(t.Context(), from(""),
+	_, err = w.Authenticate(t.Context(), actorFrom(""),
 		accounts.Credential{Session: controlplane.NewPlain(in.Cookie.Reveal() + "x")})
 	if controlplane.KindOf(err) != controlplane.Unauthenticated {
 		t.Errorf("a wrong cookie: %v", err)
@@ -157,7 +157,7 @@ func TestSession_Ends(t *testing.T) {
 	w := newWorld(t)
 	w.user(t, "ada", controlplane.RoleUser)
 	alive := func(in accounts.SignedIn) bool {
-		_, err := w.Authenticate(t.Context(), from(""), accounts.Credential{Session: in.Cookie})
+		_, err := w.Authenticate(t.Context(), actorFrom(""), accounts.Credential{Session: in.Cookie})
 		return err == nil
 	}
 	idle := w.signIn(t, "ada")
@@ -177,7 +177,7 @@ func TestSession_Ends(t *testing.T) {
 		t.Error("a session lives longer than seven days")
 	}
 	out := w.signIn(t, "ada")
-	who, _ := w.Authenticate(t.Context(), from(""), accounts.Credential{Session: out.Cookie})
+	who, _ := w.Authenticate(t.Context(), actorFrom(""), accounts.Credential{Session: out.Cookie})
 	if err := w.SignOut(t.Context(), who); err != nil || alive(out) {
 		t.Errorf("signed out, still alive: %v", err)
 	}
@@ -188,7 +188,7 @@ func TestChangePassword_EndsOtherSessions(t *testing.T) {
 	w := newWorld(t)
 	w.user(t, "ada", controlplane.RoleUser)
 	here, there := w.signIn(t, "ada"), w.signIn(t, "ada")
-	who, err := w.Authenticate(t.Context(), from("10.0.0.2"),
+	who, err := w.Authenticate(t.Context(), actorFrom("10.0.0.2"),
 		accounts.Credential{Session: here.Cookie})
 	if err != nil {
 		t.Fatal(err)
@@ -207,15 +207,15 @@ func TestChangePassword_EndsOtherSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Authenticate(t.Context(), from(""),
+	if _, err := w.Authenticate(t.Context(), actorFrom(""),
 		accounts.Credential{Session: again.Cookie}); err != nil {
 		t.Errorf("the own session ended: %v", err)
 	}
-	if _, err := w.Authenticate(t.Context(), from(""),
+	if _, err := w.Authenticate(t.Context(), actorFrom(""),
 		accounts.Credential{Session: here.Cookie}); err == nil {
 		t.Error("the session kept its id")
 	}
-	if _, err := w.Authenticate(t.Context(), from(""),
+	if _, err := w.Authenticate(t.Context(), actorFrom(""),
 		accounts.Credential{Session: there.Cookie}); err == nil {
 		t.Error("the other session did not end")
 	}
@@ -227,7 +227,7 @@ func TestToken_ExpiresAndOnlyReads(t *testing.T) {
 	w := newWorld(t)
 	w.user(t, "ada", controlplane.RoleUser)
 	make := func(r accounts.TokenRequest) (controlplane.Plain, error) {
-		_, value, err := w.CreateToken(t.Context(), from("10.0.0.2"), "ada",
+		_, value, err := w.CreateToken(t.Context(), actorFrom("10.0.0.2"), "ada",
 			controlplane.NewPlain(password), r)
 		return value, err
 	}
@@ -236,12 +236,12 @@ func TestToken_ExpiresAndOnlyReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	who, err := w.Authenticate(t.Context(), from(""), accounts.Credential{Bearer: value})
+	who, err := w.Authenticate(t.Context(), actorFrom(""), accounts.Credential{Bearer: value})
 	if err != nil || !who.IsReadOnly() {
 		t.Errorf("a read token: %v, read-only %v", err, who.IsReadOnly())
 	}
 	w.clock.Add(int64(25 * time.Hour / time.Second))
-	_, err = w.Authenticate(t.Context(), from(""), accounts.Credential{Bearer: value})
+	_, err = w.Authenticate(t.Context(), actorFrom(""), accounts.Credential{Bearer: value})
 	if controlplane.CodeOf(err) != "token_expired" {
 		t.Errorf("a day later: %v", err)
 	}
@@ -262,7 +262,7 @@ func TestSessions_ListedAndEnded(t *testing.T) {
 	w.user(t, "ada", controlplane.RoleUser)
 	in := func(device string) accounts.SignedIn {
 		t.Helper()
-		s, err := w.SignIn(t.Context(), from("10.0.0.2").WithDevice(device), "ada",
+		s, err := w.SignIn(t.Context(), actorFrom("10.0.0.2").WithDevice(device), "ada",
 			controlplane.NewPlain(password))
 		if err != nil {
 			t.Fatal(err)
@@ -280,7 +280,7 @@ func TestSessions_ListedAndEnded(t *testing.T) {
 		}
 	}
 	w.user(t, "eve", controlplane.RoleUser)
-	eve, err := w.SignIn(t.Context(), from("10.0.0.3"), "eve", controlplane.NewPlain(password))
+	eve, err := w.SignIn(t.Context(), actorFrom("10.0.0.3"), "eve", controlplane.NewPlain(password))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestSessions_ListedAndEnded(t *testing.T) {
 		cookie controlplane.Plain
 		open   bool
 	}{{here.Cookie, true}, {there.Cookie, false}} {
-		_, err := w.Authenticate(t.Context(), from(""), accounts.Credential{Session: c.cookie})
+		_, err := w.Authenticate(t.Context(), actorFrom(""), accounts.Credential{Session: c.cookie})
 		if (err == nil) != c.open {
 			t.Errorf("a session is open: %v, want %v", err == nil, c.open)
 		}
@@ -306,12 +306,12 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.user(t, "ada", controlplane.RoleUser)
-	made, secret, err := w.CreateToken(t.Context(), from("10.0.0.2"), "ada",
+	made, secret, err := w.CreateToken(t.Context(), actorFrom("10.0.0.2"), "ada",
 		controlplane.NewPlain(password), accounts.TokenRequest{Name: "laptop"})
 	if err != nil || !strings.HasPrefix(secret.Reveal(), "nop_"+made.Prefix+"_") {
 		t.Fatalf("token: %v", err)
 	}
-	who, err := w.Authenticate(t.Context(), from(""), accounts.Credential{Bearer: secret})
+	who, err := w.Authenticate(t.Context(), actorFrom(""), accounts.Credential{Bearer: secret})
 	if err != nil || who.Name() != "ada" || who.Session() != "" {
 		t.Fatalf("authenticate: %s %v", who.Name(), err)
 	}
@@ -319,7 +319,7 @@ func TestToken(t *testing.T) {
 		"nop_" + made.Prefix + "_x", secret.Reveal() + "x", "nop__", "nop_", "x", made.Prefix,
 		strings.ToUpper(secret.Reveal()),
 	} {
-		_, err := w.Authenticate(t.Context(), from(""),
+		_, err := w.Authenticate(t.Context(), actorFrom(""),
 			accounts.Credential{Bearer: controlplane.NewPlain(bad)})
 		if controlplane.KindOf(err) != controlplane.Unauthenticated {
 			t.Errorf("%q: %v", bad, err)
@@ -335,7 +335,7 @@ func TestToken(t *testing.T) {
 	if err := w.DeleteToken(t.Context(), who, made.ID); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.Authenticate(t.Context(), from(""),
+	if _, err := w.Authenticate(t.Context(), actorFrom(""),
 		accounts.Credential{Bearer: secret}); err == nil {
 		t.Error("a revoked token opens")
 	}
@@ -354,7 +354,8 @@ func TestSignIn_SlowsGuessing(t *testing.T) {
 	}
 	verified := 0
 	for range 40 {
-		_, err := w.SignIn(t.Context(), from("10.0.0.9"), "ada", controlplane.NewPlain("guess guess"))
+		_, err := w.SignIn(t.Context(), actorFrom("10.0.0.9"), "ada",
+			controlplane.NewPlain("guess guess"))
 		switch controlplane.CodeOf(err) {
 		case "sign_in_refused":
 			verified++
@@ -383,7 +384,7 @@ func TestSignIn_Flood(t *testing.T) {
 	var busy, refused atomic.Int64
 	for i := range 120 {
 		wg.Go(func() {
-			_, err := w.SignIn(t.Context(), from("10.1.0."+string(rune('a'+i))), "nobody-here",
+			_, err := w.SignIn(t.Context(), actorFrom("10.1.0."+string(rune('a'+i))), "nobody-here",
 				controlplane.NewPlain("guess guess"))
 			switch controlplane.CodeOf(err) {
 			case "sign_in_busy", "too_many_attempts":
@@ -420,7 +421,7 @@ func TestPutUser(t *testing.T) {
 	if out, err = w.PutUser(t.Context(), w.admin, put); err != nil || !out.Changed {
 		t.Errorf("promote: %+v %v", out, err)
 	}
-	if _, err := w.Authenticate(t.Context(), from(""),
+	if _, err := w.Authenticate(t.Context(), actorFrom(""),
 		accounts.Credential{Session: in.Cookie}); err == nil {
 		t.Error("a session outlived a change of role")
 	}
@@ -428,7 +429,7 @@ func TestPutUser(t *testing.T) {
 	if _, err = w.PutUser(t.Context(), w.admin, put); err != nil {
 		t.Error(err)
 	}
-	_, err = w.SignIn(t.Context(), from("10.0.0.2"), "ada", controlplane.NewPlain(password))
+	_, err = w.SignIn(t.Context(), actorFrom("10.0.0.2"), "ada", controlplane.NewPlain(password))
 	if controlplane.CodeOf(err) != "sign_in_refused" {
 		t.Errorf("an inactive person: %v", err)
 	}
@@ -522,7 +523,7 @@ func TestTeams(t *testing.T) {
 	in := w.signIn(t, "ada")
 	level := func() controlplane.Level {
 		t.Helper()
-		who, err := w.Authenticate(ctx, from(""), accounts.Credential{Session: in.Cookie})
+		who, err := w.Authenticate(ctx, actorFrom(""), accounts.Credential{Session: in.Cookie})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -585,7 +586,7 @@ func TestLinks_AreSecretsWithAnEnd(t *testing.T) {
 		t.Error("what opens the link is in the database")
 	}
 	w.pass(accounts.InvitationLife + time.Minute)
-	_, err := w.AcceptInvitation(t.Context(), from("10.0.0.4"), accounts.JoinRequest{Link: link,
+	_, err := w.AcceptInvitation(t.Context(), actorFrom("10.0.0.4"), accounts.JoinRequest{Link: link,
 		Address: "ada@example.org", Name: "ada", Password: controlplane.NewPlain(password)})
 	if controlplane.CodeOf(err) != "link_invalid" {
 		t.Errorf("an invitation after its time: %v", err)

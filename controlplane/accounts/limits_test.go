@@ -52,18 +52,18 @@ func TestSignIn_CountsNetworksOfIPv6(t *testing.T) {
 	w.user(t, "ada", controlplane.RoleUser)
 	verified := 0
 	for i := range 40 {
-		verified += w.guess(t, from(fmt.Sprintf("2001:db8:0:1::%x", i+1)), "ada")
+		verified += w.guess(t, actorFrom(fmt.Sprintf("2001:db8:0:1::%x", i+1)), "ada")
 	}
 	if verified > 10 {
 		t.Errorf("%d guesses from one /64 were verified", verified)
 	}
-	if _, err := w.signInAs(t, from("2001:db8:0:2::1"), "ada"); err != nil {
+	if _, err := w.signInAs(t, actorFrom("2001:db8:0:2::1"), "ada"); err != nil {
 		t.Errorf("another /64: %v", err)
 	}
-	if verified := w.guess(t, from("::ffff:10.0.0.9"), "ada"); verified == 0 {
+	if verified := w.guess(t, actorFrom("::ffff:10.0.0.9"), "ada"); verified == 0 {
 		t.Error("an IPv4 address was counted with the IPv6 network")
 	}
-	if verified := w.guess(t, from("10.0.0.9"), "ada"); verified > 0 {
+	if verified := w.guess(t, actorFrom("10.0.0.9"), "ada"); verified > 0 {
 		t.Errorf("one IPv4 address in two spellings got %d more guesses", verified)
 	}
 }
@@ -75,8 +75,8 @@ func TestSignIn_KnownDeviceIsNotLockedOut(t *testing.T) {
 	w := newWorld(t)
 	w.user(t, "ada", controlplane.RoleUser)
 	w.user(t, "bob", controlplane.RoleUser)
-	shared := from("10.9.9.9")
-	in, err := w.signInAs(t, from("10.0.0.2"), "ada")
+	shared := actorFrom("10.9.9.9")
+	in, err := w.signInAs(t, actorFrom("10.0.0.2"), "ada")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,15 +117,15 @@ func TestSignIn_GuessesFromManyNetworksDoNotLockOut(t *testing.T) {
 	w.user(t, "ada", controlplane.RoleUser)
 	verified := 0
 	for i := range 60 {
-		verified += w.guess(t, from(fmt.Sprintf("10.3.%d.1", i)), "ada")
+		verified += w.guess(t, actorFrom(fmt.Sprintf("10.3.%d.1", i)), "ada")
 	}
 	if verified > 100+60*3 {
 		t.Errorf("%d guesses were verified", verified)
 	}
-	if more := w.guess(t, from("10.4.0.1"), "ada"); more != 3 {
+	if more := w.guess(t, actorFrom("10.4.0.1"), "ada"); more != 3 {
 		t.Errorf("a new network gets %d tries during the attack, wanted 3", more)
 	}
-	if _, err := w.signInAs(t, from("10.5.0.1"), "ada"); err != nil {
+	if _, err := w.signInAs(t, actorFrom("10.5.0.1"), "ada"); err != nil {
 		t.Errorf("the owner at a new network: %v", err)
 	}
 }
@@ -136,13 +136,13 @@ func TestSignIn_KnownNetworkIsNotLockedOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.user(t, "ada", controlplane.RoleUser)
-	if _, err := w.signInAs(t, from("10.7.0.1"), "ada"); err != nil {
+	if _, err := w.signInAs(t, actorFrom("10.7.0.1"), "ada"); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 20 {
-		w.guess(t, from("10.7.0.1"), fmt.Sprintf("nobody-%d", i))
+		w.guess(t, actorFrom("10.7.0.1"), fmt.Sprintf("nobody-%d", i))
 	}
-	if _, err := w.signInAs(t, from("10.7.0.1"), "ada"); err != nil {
+	if _, err := w.signInAs(t, actorFrom("10.7.0.1"), "ada"); err != nil {
 		t.Errorf("the owner at a known network: %v", err)
 	}
 }

@@ -158,7 +158,7 @@ func (w *world) until(
 	return nil
 }
 
-func states(want string, n int) func([]controlplane.ACMECertificate) bool {
+func haveStates(want string, n int) func([]controlplane.ACMECertificate) bool {
 	return func(all []controlplane.ACMECertificate) bool {
 		for _, c := range all {
 			if c.State(time.Now()) != want {
@@ -211,7 +211,7 @@ func TestOrders_HTTP(t *testing.T) {
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	w.slow(t, put)
 	stop := w.run(t, nil)
-	first := w.until(t, "qa", states("valid", 1))[0]
+	first := w.until(t, "qa", haveStates("valid", 1))[0]
 	if first.Subject != hosts[0] || len(first.Names) != 3 || len(first.Hosts) != 3 {
 		t.Errorf("ordered as %s for %v, given for %v", first.Subject, first.Names, first.Hosts)
 	}
@@ -313,7 +313,7 @@ func TestOrders_NameServer(t *testing.T) {
 		DNSServer: w.names.Addr, DNSUser: acmetest.KeyName}, Secret: &wrong}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	w.run(t, nil)
-	for _, c := range w.until(t, "qa", states("failing", 3)) {
+	for _, c := range w.until(t, "qa", haveStates("failing", 3)) {
 		if !strings.Contains(c.Error, "_acme-challenge.") && !strings.Contains(c.Error, "zone") ||
 			c.Failures != 1 || time.Until(c.NextTry) < 10*time.Minute {
 			t.Errorf("%s: %d failures, next try %s: %s", c.Subject, c.Failures, c.NextTry, c.Error)
@@ -325,7 +325,7 @@ func TestOrders_NameServer(t *testing.T) {
 	w.babbles(t, put)
 	put.Secret = &right
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
-	w.until(t, "qa", states("valid", 3))
+	w.until(t, "qa", haveStates("valid", 3))
 	for _, h := range []string{"web--shop--qa.acme.test", "shop.qa.acme.test",
 		"web.shop.qa.acme.test"} {
 		w.handshake(t, h)
@@ -349,7 +349,7 @@ func TestOrders_Webhook(t *testing.T) {
 		DNSServer: hook.URL, DNSUser: "nullops"}, Secret: &secret}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	w.run(t, nil)
-	w.until(t, "qa", states("valid", 2))
+	w.until(t, "qa", haveStates("valid", 2))
 	w.handshake(t, "shop.qa.acme.test")
 	if texts, _, _ := w.names.CountLeftovers(); texts != 0 {
 		t.Errorf("%d records left", texts)
@@ -371,7 +371,7 @@ func TestOrders_Webhook(t *testing.T) {
 func (w *world) moves(t *testing.T, put certificates.ACMEPut) {
 	t.Helper()
 	old := map[string]bool{}
-	for _, c := range w.until(t, "qa", states("valid", 2)) {
+	for _, c := range w.until(t, "qa", haveStates("valid", 2)) {
 		old[c.Fingerprint] = true
 	}
 	late := w.Authority
@@ -384,7 +384,7 @@ func (w *world) moves(t *testing.T, put certificates.ACMEPut) {
 				t.Fatalf("%s serves no more", c.Subject)
 			}
 		}
-		return states("valid", 2)(all) && !old[all[0].Fingerprint] && !old[all[1].Fingerprint]
+		return haveStates("valid", 2)(all) && !old[all[0].Fingerprint] && !old[all[1].Fingerprint]
 	})
 	w.handshake(t, "shop.qa.acme.test")
 	key, err := certificates.NewACMEKey()
@@ -436,7 +436,7 @@ func TestOrders_RateLimit(t *testing.T) {
 		Directory: "https://127.0.0.1:1/dir"}}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	w.run(t, nil)
-	c := w.until(t, "qa", states("failing", 1))[0]
+	c := w.until(t, "qa", haveStates("failing", 1))[0]
 	if c.Failures != 0 || !strings.Contains(c.Error, "acme.test within a week") ||
 		time.Until(c.NextTry) < 5*time.Hour {
 		t.Errorf("%d failures, next try %s: %s", c.Failures, c.NextTry, c.Error)
@@ -456,7 +456,7 @@ func TestOrders_CustomersOnly(t *testing.T) {
 	w.run(t, nil)
 	refused := func(says string) {
 		t.Helper()
-		c := w.until(t, "qa", states("failing", 1))[0]
+		c := w.until(t, "qa", haveStates("failing", 1))[0]
 		if !strings.Contains(c.Error, says) {
 			t.Errorf("it is said: %s", c.Error)
 		}
@@ -464,21 +464,21 @@ func TestOrders_CustomersOnly(t *testing.T) {
 	refused("externalAccountBinding")
 	for code, bad := range map[string]certificates.ACMEPut{
 		"acme_eab_key":    {ACME: controlplane.ACME{EABKeyID: acmetest.Customer}},
-		"acme_eab_key_id": {Binding: plain(acmetest.CustomerKey)},
+		"acme_eab_key_id": {Binding: plainOf(acmetest.CustomerKey)},
 	} {
 		bad.Challenge, bad.Directory, bad.Roots = put.Challenge, put.Directory, put.Roots
 		if err := w.PutACME(t.Context(), w.admin, "qa", bad); controlplane.CodeOf(err) != code {
 			t.Errorf("instead of %s: %v", code, err)
 		}
 	}
-	put.EABKeyID, put.Binding = acmetest.Customer, plain("no key")
+	put.EABKeyID, put.Binding = acmetest.Customer, plainOf("no key")
 	if err := w.PutACME(t.Context(), w.admin, "qa", put); controlplane.CodeOf(err) != "acme_eab_key" {
 		t.Errorf("a key that is none: %v", err)
 	}
 	// As some authorities show it: the other alphabet, and filled up.
-	put.Binding = plain(strings.NewReplacer("-", "+", "_", "/").Replace(acmetest.CustomerKey) + "=")
+	put.Binding = plainOf(strings.NewReplacer("-", "+", "_", "/").Replace(acmetest.CustomerKey) + "=")
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
-	w.until(t, "qa", states("valid", 1))
+	w.until(t, "qa", haveStates("valid", 1))
 	put.Binding = nil // it stays
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	for _, table := range []string{"acme_settings WHERE eab_key IS NULL OR " +
@@ -495,7 +495,7 @@ func TestOrders_CustomersOnly(t *testing.T) {
 	}
 }
 
-func plain(s string) *controlplane.Plain {
+func plainOf(s string) *controlplane.Plain {
 	p := controlplane.NewPlain(s)
 	return &p
 }
@@ -516,7 +516,7 @@ func (w *world) port(t *testing.T) int {
 func TestOrders_SilentAuthority(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	silent := &silence{Listener: listen(t)}
+	silent := &silence{Listener: listenLoopback(t)}
 	go silent.run()
 	put := certificates.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
 		Directory: "https://" + silent.Addr().String() + "/directory"}}
@@ -538,21 +538,21 @@ func TestOrders_SilentAuthority(t *testing.T) {
 	good := put
 	good.Directory, good.Roots = w.Directory, w.TLS
 	must(t, w.PutACME(t.Context(), w.admin, "qa", good))
-	w.until(t, "qa", states("valid", 1))
+	w.until(t, "qa", haveStates("valid", 1))
 	must(t, w.PutACME(t.Context(), w.admin, all[5], good)) // it does not wait for a turn there
-	w.until(t, all[5], states("valid", 1))
+	w.until(t, all[5], haveStates("valid", 1))
 	stop()
 	w.patience = time.Second
 	w.run(t, func() time.Time { return time.Now().Add(time.Hour) }) // when all claims are over
 	for _, name := range all[:5] {
-		c := w.until(t, name, states("failing", 1))[0]
+		c := w.until(t, name, haveStates("failing", 1))[0]
 		if !strings.Contains(c.Error, put.Directory+" did not answer within 1s") {
 			t.Errorf("%s: %s", name, c.Error)
 		}
 	}
 }
 
-func listen(t *testing.T) net.Listener {
+func listenLoopback(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

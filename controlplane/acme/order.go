@@ -16,8 +16,8 @@ import (
 	"github.com/nullops/nullops/controlplane/certificates"
 )
 
-// errEnded is for a host that is still in the table of an environment that no longer orders
-// certificates: the next pass removes it.
+// errEnded means that the environment no longer orders certificates although the host is still in
+// its table; the next pass of the orderer removes the host.
 var errEnded = errors.New("the environment orders no certificates any more")
 
 // orderCertificate orders one certificate and stores it.

@@ -40,9 +40,9 @@ type object = map[string]any
 // dnsSecret lets certificate orders write to a name server.
 const dnsSecret = "canary-dns-2f80b6aa"
 
-// visits has a line for each operation of the contract; a test fails when one
+// allVisits has a line for each operation of the contract; a test fails when one
 // is missing. Paths are below /api/v1. Objects: see world.shop; the deployment is {id}.
-func visits() map[string]visit {
+func allVisits() map[string]visit {
 	const shown = http.StatusOK
 	deployment := "/deployments/{id}"
 	pipelineBody := object{"pipeline": shopPipeline(), "note": "again"}
@@ -125,7 +125,7 @@ func visits() map[string]visit {
 		"deleteRobot":      {path: "/environments/qa/robots/" + nobodysDeployment},
 		"listCertificates": {path: "/certificates"},
 		"putCertificate": {path: "/certificates/spare",
-			body: pair("*.spare.localhost", time.Hour)},
+			body: selfSignedPair("*.spare.localhost", time.Hour)},
 		"deleteCertificate":          {path: "/certificates/spare"},
 		"getCertificateAuthority":    {path: "/certificate-authority", stranger: 404, reader: 404},
 		"createCertificateAuthority": {path: "/certificate-authority"},
@@ -294,14 +294,14 @@ type operation struct {
 	visit  visit
 }
 
-// operations reads the contract, and holds the table to it.
-func operations(t *testing.T) map[string]operation {
+// readOperations reads the contract, and holds the table to it.
+func readOperations(t *testing.T) map[string]operation {
 	t.Helper()
 	spec, err := api.GetSpec()
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, all := visits(), map[string]operation{}
+	table, all := allVisits(), map[string]operation{}
 	for path, item := range spec.Paths.Map() {
 		for method, op := range item.Operations() {
 			action, _ := op.Extensions["x-access"].(string)
@@ -341,13 +341,13 @@ func TestAccess_ReadOnlyToken(t *testing.T) {
 		t.Fatalf("make a token: %s", made.body)
 	}
 	token := made.field("token")
-	all := operations(t)
+	all := readOperations(t)
 	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.access == access.Public {
 			continue
 		}
-		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+		a := w.call(o.method, fillPath(o.visit.path, d), token, o.visit.body)
 		refused := a.status == http.StatusForbidden &&
 			strings.Contains(string(a.body), `"token_read_only"`)
 		if refused == o.reads() {
@@ -366,8 +366,8 @@ func operationNames(all map[string]operation) []string {
 	return ids
 }
 
-// at fills the path's ids in.
-func at(path string, d controlplane.Deployment) string {
+// fillPath fills the path's ids in.
+func fillPath(path string, d controlplane.Deployment) string {
 	return strings.NewReplacer("{id}", string(d.ID), "{token}",
 		"01890a5d-ac96-774b-bcce-b302099a8057").Replace(path)
 }
@@ -379,7 +379,7 @@ func TestContract_EachOperationHasAccess(t *testing.T) {
 	for _, a := range access.Actions() {
 		known[a] = true
 	}
-	for id, o := range operations(t) {
+	for id, o := range readOperations(t) {
 		if !known[o.access] {
 			t.Errorf("%s: x-access %q is not one of %v", id, o.access, access.Actions())
 		}
@@ -393,10 +393,10 @@ func TestAccess_Nobody(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
-	all := operations(t)
+	all := readOperations(t)
 	for _, id := range operationNames(all) {
 		o := all[id]
-		a := w.call(o.method, at(o.visit.path, d), "", o.visit.body)
+		a := w.call(o.method, fillPath(o.visit.path, d), "", o.visit.body)
 		if o.access == access.Public {
 			if want := cmp.Or(o.visit.nobody, http.StatusCreated); a.status != want {
 				t.Errorf("%s as nobody: %d, want %d: %s", id, a.status, want, a.body)
@@ -407,7 +407,7 @@ func TestAccess_Nobody(t *testing.T) {
 		if a.status != http.StatusUnauthorized || a.field("code") != "unauthenticated" {
 			t.Errorf("%s as nobody: %d %s, want 401", id, a.status, a.body)
 		}
-		forged := w.call(o.method, at(o.visit.path, d), "nop_aaaaaaaa_bbbbbbbbbbbb", o.visit.body)
+		forged := w.call(o.method, fillPath(o.visit.path, d), "nop_aaaaaaaa_bbbbbbbbbbbb", o.visit.body)
 		if forged.status != http.StatusUnauthorized {
 			t.Errorf("%s with a forged token: %d, want 401", id, forged.status)
 		}
@@ -424,7 +424,7 @@ func TestAccess_Stranger(t *testing.T) {
 	w.shop()
 	d := w.deploy("first")
 	token := w.token("stranger")
-	all := operations(t)
+	all := readOperations(t)
 	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.access == access.Public {
@@ -437,7 +437,7 @@ func TestAccess_Stranger(t *testing.T) {
 		case want == 0:
 			want = http.StatusNotFound
 		}
-		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+		a := w.call(o.method, fillPath(o.visit.path, d), token, o.visit.body)
 		token = w.tokenAfter(id, "stranger", token)
 		// promise: N-006
 		if a.status != want {
@@ -463,7 +463,7 @@ func TestAccess_Reader(t *testing.T) {
 	d := w.deploy("first")
 	w.leaveTests(d, "seed")
 	token := w.token("reader")
-	all := operations(t)
+	all := readOperations(t)
 	for _, id := range operationNames(all) {
 		o := all[id]
 		want := o.visit.reader
@@ -475,7 +475,7 @@ func TestAccess_Reader(t *testing.T) {
 		case access.ReadDeployment:
 			want = http.StatusOK
 		}
-		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+		a := w.call(o.method, fillPath(o.visit.path, d), token, o.visit.body)
 		token = w.tokenAfter(id, "reader", token)
 		// promise: N-013, N-014, I-01
 		if a.status != want {
@@ -530,7 +530,7 @@ func TestContract_AdminWalk(t *testing.T) {
 	w.shop()
 	d := w.deploy("first")
 	token := w.token("root")
-	all := operations(t)
+	all := readOperations(t)
 	w.expectSaved(w.catalog.PutRegistry(t.Context(), system, unusedRegistry()))
 	walked := map[string]bool{}
 	walk := func(id string) {
@@ -538,7 +538,7 @@ func TestContract_AdminWalk(t *testing.T) {
 		walked[id] = true
 		w.before(id, d)
 		before := w.newest(token, "root").Items[0].Id
-		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+		a := w.call(o.method, fillPath(o.visit.path, d), token, o.visit.body)
 		token = w.tokenAfter(id, "root", token)
 		if a.status < 300 && !o.reads() && !unaudited[id] {
 			w.hasEntry(id, token, before)
@@ -566,14 +566,14 @@ func TestContract_AdminWalk(t *testing.T) {
 		}
 	}
 	for _, value := range typedIn {
-		if holds(w.seen.String(), value) {
+		if containsValue(w.seen.String(), value) {
 			t.Errorf("%q is in an answer", value)
 		}
-		if holds(w.log.String(), value) {
+		if containsValue(w.log.String(), value) {
 			t.Errorf("%q is in the log", value)
 		}
 	}
-	if !holds(w.seen.String(), "shop/api") {
+	if !containsValue(w.seen.String(), "shop/api") {
 		t.Error("the search finds nothing at all")
 	}
 }
@@ -688,11 +688,11 @@ func TestAccess_Full(t *testing.T) {
 			w.shop()
 			d := w.deploy("first")
 			token := w.fullToken(who)
-			all := operations(t)
+			all := readOperations(t)
 			walk := func(id string) {
 				o := all[id]
 				if o.access == access.Admin {
-					a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+					a := w.call(o.method, fillPath(o.visit.path, d), token, o.visit.body)
 					if a.status != http.StatusForbidden {
 						t.Errorf("%s as %s: %d, want 403: %s", id, who, a.status, a.body)
 					}
@@ -701,7 +701,7 @@ func TestAccess_Full(t *testing.T) {
 					return
 				}
 				w.before(id, d)
-				a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+				a := w.call(o.method, fillPath(o.visit.path, d), token, o.visit.body)
 				possible := !needsAgent[id] && !needsOwn[id] && id != "answerStep"
 				// promise: N-012
 				if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden ||
@@ -770,7 +770,7 @@ func TestAccess_ServiceTokenOnForeignObjects(t *testing.T) {
 	if a := w.call("GET", "/api/v1/projects/blog", token, nil); a.status != http.StatusOK {
 		t.Fatalf("its own project: %d %s", a.status, a.body)
 	}
-	all := operations(t)
+	all := readOperations(t)
 	for _, id := range operationNames(all) {
 		o, want := all[id], 0
 		switch o.access {
@@ -787,7 +787,7 @@ func TestAccess_ServiceTokenOnForeignObjects(t *testing.T) {
 		if want == 0 || strings.HasPrefix(id, "list") {
 			continue
 		}
-		if a := w.call(o.method, at(o.visit.path, d), token, o.visit.body); a.status != want &&
+		if a := w.call(o.method, fillPath(o.visit.path, d), token, o.visit.body); a.status != want &&
 			o.visit.stranger != a.status {
 			t.Errorf("%s with a service token: %d, want %d: %s", id, a.status, want, a.body)
 		}

@@ -26,14 +26,14 @@ func TestAudit_RefusalsHaveEntries(t *testing.T) {
 	w.shop()
 	d := w.deploy("first")
 	root, reader := w.token("root"), w.token("reader")
-	all := operations(t)
+	all := readOperations(t)
 	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.reads() || o.access == access.Public || o.access == access.Self {
 			continue
 		}
 		before := w.newest(root, "reader").Items[0].Id
-		w.call(o.method, at(o.visit.path, d), reader, o.visit.body)
+		w.call(o.method, fillPath(o.visit.path, d), reader, o.visit.body)
 		entry := w.newest(root, "reader").Items[0]
 		// promise: N-288
 		if entry.Id == before || entry.Result != api.AuditResultRefused {

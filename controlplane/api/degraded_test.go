@@ -55,7 +55,7 @@ func TestDegraded_FollowsTheServices(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
-	r := receive(t, 0)
+	r := startReceiver(t, 0)
 	w.makeWebhook("ci", r.URL, object{"events": []string{"deployment.degraded",
 		"deployment.recovered", "deployment.offline", "deployment.online"}})
 	d := w.deploy("first")

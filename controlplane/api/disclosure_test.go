@@ -26,8 +26,8 @@ func (w *world) hidden() {
 		Domain: "board.example", Restricted: true}))
 }
 
-// comparable is an answer without what differs between any two answers.
-func comparable(a answer) string {
+// comparableText returns an answer without what differs between any two answers.
+func comparableText(a answer) string {
 	id := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	return id.ReplaceAllString(string(a.body), "ID")
 }
@@ -45,7 +45,7 @@ func TestCreate_HidesWhatIsNotSeen(t *testing.T) {
 			ask := func(project, environment string) string {
 				a := w.call("POST", path, token, object{"name": "one", "project": project,
 					"environment": environment, "versions": object{"api": "1.0"}})
-				return strings.NewReplacer(project, "P", environment, "E").Replace(comparable(a))
+				return strings.NewReplacer(project, "P", environment, "E").Replace(comparableText(a))
 			}
 			for _, pair := range [][2]string{{"vault", "board"}, {"vault", "qa"}, {"vault", "nowhere"},
 				{"nothing", "board"}, {"shop", "board"}} {
@@ -77,16 +77,16 @@ func TestDeployment_ByItsIDHidesItsName(t *testing.T) {
 	none := d
 	none.ID = controlplane.NewID[controlplane.DeploymentID]()
 	token := w.token("stranger")
-	all := operations(t)
+	all := readOperations(t)
 	for _, id := range operationNames(all) {
 		o := all[id]
-		if o.access == access.Public || at(o.visit.path, d) == at(o.visit.path, none) {
+		if o.access == access.Public || fillPath(o.visit.path, d) == fillPath(o.visit.path, none) {
 			continue
 		}
-		have := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
-		want := w.call(o.method, at(o.visit.path, none), token, o.visit.body)
+		have := w.call(o.method, fillPath(o.visit.path, d), token, o.visit.body)
+		want := w.call(o.method, fillPath(o.visit.path, none), token, o.visit.body)
 		// promise: N-006
-		if have.status != want.status || comparable(have) != comparable(want) ||
+		if have.status != want.status || comparableText(have) != comparableText(want) ||
 			strings.Contains(string(have.body), d.Name) {
 			t.Errorf("%s answers a stranger %d %s\nand for an id of nobody %d %s", id, have.status,
 				have.body, want.status, want.body)
@@ -139,7 +139,7 @@ func TestNames_OfWhatIsNotSeenAreHidden(t *testing.T) {
 		nobody := strings.Repeat("z", len(name))
 		ask := func(name string) string {
 			a := w.call(method, strings.Replace(path, "NAME", name, 1), token, body)
-			return fmt.Sprint(a.status, " ", strings.ReplaceAll(comparable(a), name, "NAME"))
+			return fmt.Sprint(a.status, " ", strings.ReplaceAll(comparableText(a), name, "NAME"))
 		}
 		have, want := ask(name), ask(nobody)
 		// promise: N-006
@@ -151,7 +151,7 @@ func TestNames_OfWhatIsNotSeenAreHidden(t *testing.T) {
 	hidden := map[string]string{"/projects/shop": "shop", "/environments/qa": "board",
 		"/services/api": "api", "/registries/local": "local", "/plugins/seed": "seed",
 		"/teams/team-full": "team-full", "/users/full": "full", "/nodes/node-1": "node-1"}
-	all := operations(t)
+	all := readOperations(t)
 	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.access == access.Public || strings.Contains(o.visit.path, "{id}") {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// document is one of a set.
-func document(kind, name string, definition object) object {
+// newDocument returns one of a set.
+func newDocument(kind, name string, definition object) object {
 	return object{"kind": kind, "name": name, "definition": definition}
 }
 
@@ -19,21 +19,21 @@ func document(kind, name string, definition object) object {
 // in the reverse of the order in which it must be applied.
 func newShop() []object {
 	return []object{
-		document("webhook", "told", object{"format": "json", "url": "https://hooks.example.test/x",
+		newDocument("webhook", "told", object{"format": "json", "url": "https://hooks.example.test/x",
 			"events": []string{"deployment.ready"}, "project": "store"}),
-		document("project", "store", object{"resources": object{"memory_mib": 128},
+		newDocument("project", "store", object{"resources": object{"memory_mib": 128},
 			"secrets": object{"KEY": object{"value": projectSecret}},
 			"pipeline": object{"steps": []object{
 				{"key": "web", "service": object{"name": "web", "env": object{"KEY": "${{ secrets.KEY }}"},
 					"resources": object{"memory_mib": 64}}},
 				{"key": "fill", "needs": []string{"web"}, "plugin": object{"name": "fill"}}}},
 			"templates": object{"small": object{"environment": "night", "wait": true}}}),
-		document("environment", "night", object{"domain": "night.test", "gate": "members"}),
-		document("plugin", "fill", object{"registry": "own", "image": "plugins/fill", "tag": "1.0",
+		newDocument("environment", "night", object{"domain": "night.test", "gate": "members"}),
+		newDocument("plugin", "fill", object{"registry": "own", "image": "plugins/fill", "tag": "1.0",
 			"component": object{}}),
-		document("service", "web", object{"registry": "own", "image": "store/web",
+		newDocument("service", "web", object{"registry": "own", "image": "store/web",
 			"tag_mode": "pinned", "tag": "1.0"}),
-		document("registry", "own", object{"host": "localhost:5009", "insecure": true}),
+		newDocument("registry", "own", object{"host": "localhost:5009", "insecure": true}),
 	}
 }
 
@@ -43,7 +43,7 @@ func editDocument(set []object, kind, field string, value any) []object {
 		if d["kind"] == kind {
 			definition := maps.Clone(d["definition"].(object))
 			definition[field] = value
-			set[i] = document(kind, d["name"].(string), definition)
+			set[i] = newDocument(kind, d["name"].(string), definition)
 		}
 	}
 	return set
@@ -185,7 +185,7 @@ func TestDocuments_AllOrNothing(t *testing.T) {
 			object{"KEY": object{"from_env": "STORE_KEY"}}),
 			[]string{"1  secrets.KEY.from_env: no value is stored yet, and the environment " +
 				"variable STORE_KEY is empty"}},
-		"twice": {append(newShop(), document("service", "web", object{})), []string{"6  name"}},
+		"twice": {append(newShop(), newDocument("service", "web", object{})), []string{"6  name"}},
 	} {
 		missing.Store("never-built", true)
 		preview := w.call("POST", documentsPath+"/preview", root, object{"documents": c.set})
@@ -233,17 +233,17 @@ func TestDocuments_KeepStoredValues(t *testing.T) {
 	}
 	address := "https://hooks.example.test/x"
 	first := w.call("POST", documentsPath, root, object{"documents": []object{
-		document("webhook", "hook", with("url", address))}})
+		newDocument("webhook", "hook", with("url", address))}})
 	if first.status != http.StatusOK {
 		t.Fatalf("%d %s", first.status, first.body)
 	}
 	kept := w.call("POST", documentsPath, root, object{"documents": []object{
-		document("registry", "local", object{"host": "localhost:5000", "insecure": true,
+		newDocument("registry", "local", object{"host": "localhost:5000", "insecure": true,
 			"username": "puller", "password_from_env": "P"}),
-		document("user", "full", object{"role": "user", "display_name": "full",
+		newDocument("user", "full", object{"role": "user", "display_name": "full",
 			"password_from_env": "P"}),
-		document("webhook", "hook", with("url", address)),
-		document("project", "shop", object{"resources": object{"cpu": 2, "memory_mib": 1024},
+		newDocument("webhook", "hook", with("url", address)),
+		newDocument("project", "shop", object{"resources": object{"cpu": 2, "memory_mib": 1024},
 			"secrets": object{"API_TOKEN": object{"from_env": "SHOP_API_TOKEN"}}})}})
 	for _, action := range kept.documents().actions() {
 		if !strings.HasSuffix(action, " unchanged") {
@@ -255,14 +255,14 @@ func TestDocuments_KeepStoredValues(t *testing.T) {
 	}
 	for _, hidden := range []string{"X", address} {
 		again := w.call("POST", documentsPath, root, object{"documents": []object{
-			document("webhook", "hook", with("url_from_env", hidden))}})
+			newDocument("webhook", "hook", with("url_from_env", hidden))}})
 		if got := again.documents().actions(); !slices.Equal(got, []string{"webhook hook unchanged"}) {
 			t.Errorf("%s", again.body)
 		}
 	}
 	// A password is for one host: another one cannot keep it, and is told so.
 	moved := w.call("POST", documentsPath, root, object{"documents": []object{
-		document("registry", "local", object{"host": "localhost:5001", "insecure": true,
+		newDocument("registry", "local", object{"host": "localhost:5001", "insecure": true,
 			"username": "puller", "password_from_env": "P"})}})
 	if p := moved.documents().Problems; len(p) != 1 || p[0].Field != "password_from_env" ||
 		p[0].Message != "the stored value is for localhost:5000, and the environment variable P "+
@@ -282,7 +282,7 @@ func TestDocuments_DeleteInUse(t *testing.T) {
 	gone := func(kind, name string) object {
 		return object{"kind": kind, "name": name, "action": "delete"}
 	}
-	set := []object{document("environment", "night", object{"domain": "night.test"}),
+	set := []object{newDocument("environment", "night", object{"domain": "night.test"}),
 		gone("project", "shop"), gone("team", "team-reader"), gone("service", "api")}
 	before := w.everything(root)
 	a := w.call("POST", documentsPath, root, object{"documents": set})
@@ -320,7 +320,7 @@ func TestDocuments_PruneByOwner(t *testing.T) {
 	root := w.token("root")
 	environment := func(names ...string) (set []object) {
 		for _, name := range names {
-			set = append(set, document("environment", name, object{"domain": name + ".test"}))
+			set = append(set, newDocument("environment", name, object{"domain": name + ".test"}))
 		}
 		return set
 	}
@@ -380,7 +380,7 @@ func TestDocuments_PruneByOwner(t *testing.T) {
 		}
 	}
 	// What is in use is not pruned, and then nothing is applied.
-	apply(object{"documents": []object{document("node", "n", object{"environment": "a",
+	apply(object{"documents": []object{newDocument("node", "n", object{"environment": "a",
 		"address": "127.0.0.1:9"})}})
 	before = w.everything(root)
 	used := object{"documents": environment("e"), "owner": "one", "prune": true}

@@ -23,7 +23,7 @@ func (w *world) signIn(user, secret string) answer {
 	}, strings.NewReader(`{"user":"`+user+`","password":"`+secret+`"}`))
 }
 
-func https(c *api.Config) { c.URL = &url.URL{Scheme: "https", Host: "nullops.test"} }
+func useHTTPS(c *api.Config) { c.URL = &url.URL{Scheme: "https", Host: "nullops.test"} }
 
 // The right password signs in, the wrong one does not, and neither does a name
 // that nobody has: both are answered alike.
@@ -51,7 +51,7 @@ func TestSignIn(t *testing.T) {
 		return err
 	}))
 	// promise: N-005
-	if !strings.HasPrefix(stored, "$argon2id$") || holds(stored, password) {
+	if !strings.HasPrefix(stored, "$argon2id$") || containsValue(stored, password) {
 		t.Errorf("the password is stored as %q", stored)
 	}
 	if len(bad.cookies) != 0 {
@@ -65,7 +65,7 @@ func TestSignIn_Cookie(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*api.Config){
 		"nullops_session":        func(*api.Config) {},
-		"__Host-nullops_session": https,
+		"__Host-nullops_session": useHTTPS,
 	} {
 		w := newWorld(t, change)
 		w.people()
@@ -147,7 +147,7 @@ func TestCrossSite(t *testing.T) {
 		"null":              {"Origin": {"null"}},
 		"nothing":           {},
 	}
-	all := operations(t)
+	all := readOperations(t)
 	for _, id := range operationNames(all) {
 		o := all[id]
 		for name, header := range foreign {
@@ -158,7 +158,7 @@ func TestCrossSite(t *testing.T) {
 			h.Set("Cookie", cookie.Name+"="+cookie.Value)
 			h.Set("Host", "nullops.test")
 			h.Set("Content-Type", "application/json")
-			a := w.send(o.method, at(o.visit.path, d), h, strings.NewReader("{}"))
+			a := w.send(o.method, fillPath(o.visit.path, d), h, strings.NewReader("{}"))
 			if a.status != http.StatusForbidden || a.field("code") != "cross_origin" {
 				t.Errorf("%s, %s: %d %s", id, name, a.status, a.body)
 			}
@@ -208,7 +208,7 @@ func TestBody_UnknownFields(t *testing.T) {
 	w.shop()
 	d := w.deploy("first")
 	token := w.token("root")
-	all := operations(t)
+	all := readOperations(t)
 	for _, id := range operationNames(all) {
 		body, ok := all[id].visit.body.(object)
 		if !ok {
@@ -216,7 +216,7 @@ func TestBody_UnknownFields(t *testing.T) {
 		}
 		wrong := object{"surprise": 1}
 		maps.Copy(wrong, body)
-		a := w.call(all[id].method, at(all[id].visit.path, d), token, wrong)
+		a := w.call(all[id].method, fillPath(all[id].visit.path, d), token, wrong)
 		// promise: N-117
 		if a.status != http.StatusBadRequest || a.field("field") != "surprise" ||
 			a.field("code") != "unknown_field" || a.field("remedy") == "" {

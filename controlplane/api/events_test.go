@@ -115,11 +115,11 @@ func (l *listener) until(fits func(event) bool) event {
 	return event{}
 }
 
-func is(name string) func(event) bool {
+func isNamed(name string) func(event) bool {
 	return func(e event) bool { return e.name == name }
 }
 
-func decode[T any](t *testing.T, e event) T {
+func decodeEvent[T any](t *testing.T, e event) T {
 	t.Helper()
 	var v T
 	if err := json.Unmarshal([]byte(e.data), &v); err != nil {
@@ -141,7 +141,7 @@ func TestStreamDeployment_ResumesWithoutGapOrDouble(t *testing.T) {
 	const lines = 120
 	changes := []pipeline.StepStatus{pipeline.StepPulling, pipeline.StepRunning, pipeline.StepDone}
 	first := w.open(path, token, "")
-	began := first.until(is("deployment"))
+	began := first.until(isNamed("deployment"))
 	wrote := make(chan struct{})
 	go func() {
 		defer close(wrote)
@@ -169,12 +169,12 @@ func TestStreamDeployment_ResumesWithoutGapOrDouble(t *testing.T) {
 		}
 		switch e.name {
 		case "line":
-			numbers = append(numbers, decode[api.LogLine](t, e).Number)
+			numbers = append(numbers, decodeEvent[api.LogLine](t, e).Number)
 			if !strings.HasSuffix(e.id, fmt.Sprintf("-%d", len(numbers))) {
 				t.Errorf("line %d has the id %s", len(numbers), e.id)
 			}
 		case "step":
-			statuses = append(statuses, string(decode[api.Step](t, e).Status))
+			statuses = append(statuses, string(decodeEvent[api.Step](t, e).Status))
 		}
 		if onThis++; onThis == 7 {
 			l.close()
@@ -206,13 +206,13 @@ func TestStreamDeployment_BeginsWithTheState(t *testing.T) {
 		api1, _ := l.next()
 		seed, _ := l.next()
 		whole, _ := l.next()
-		s := decode[api.Step](t, seed)
+		s := decodeEvent[api.Step](t, seed)
 		if api1.name != "step" || s.Key != "seed" || s.Kind != "plugin" || s.Title != "seed:1.0" ||
 			len(s.Needs) != 1 || s.Needs[0] != "api" || s.Status != "pending" || s.Run != 1 ||
 			(*s.Inputs)["token"] != "${{ secrets.API_TOKEN }}" {
 			t.Errorf("%q: steps are %s, %s", lastID, api1.data, seed.data)
 		}
-		v := decode[api.Deployment](t, whole)
+		v := decodeEvent[api.Deployment](t, whole)
 		if whole.name != "deployment" || whole.id != fmt.Sprintf("%d-0", v.Revision) ||
 			v.Level != "full" || seed.id != "" {
 			t.Errorf("%q: deployment is %s %s", lastID, whole.id, whole.data)
@@ -230,7 +230,7 @@ func TestStream_EndsWithAccess(t *testing.T) {
 	w.shop()
 	d := w.deploy("first")
 	l := w.open("/api/v1/deployments/"+string(d.ID)+"/events", w.token("reader"), "")
-	l.until(is("deployment"))
+	l.until(isNamed("deployment"))
 	w.expectSaved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-reader"}))
 	w.write(d, "seed", 1, "not for the reader")
 	for _, e := range l.drain() {
@@ -250,11 +250,11 @@ func TestStream_EndsWithTheSession(t *testing.T) {
 	d := w.deploy("first")
 	c := w.signIn("full", password).cookies[0]
 	signedIn := w.open("/api/v1/events", "cookie "+c.Name+"="+c.Value, "")
-	signedIn.until(is("reset"))
+	signedIn.until(isNamed("reset"))
 	terminal, _ := w.knock(http.Header{"Cookie": {c.Name + "=" + c.Value},
 		"Origin": {"http://nullops.test"}}, object{"ticket": w.pageTicket(d, c.Name+"="+c.Value)})
 	inactive := w.open("/api/v1/events", w.token("reader"), "")
-	inactive.until(is("reset"))
+	inactive.until(isNamed("reset"))
 	w.send("DELETE", "/api/v1/sessions/current", http.Header{"Origin": {"http://nullops.test"},
 		"Cookie": {c.Name + "=" + c.Value}}, nil)
 	w.expectSaved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "reader",
@@ -262,7 +262,7 @@ func TestStream_EndsWithTheSession(t *testing.T) {
 	for _, l := range []*listener{signedIn, inactive} {
 		l.drain()
 	}
-	ends(t, "the terminal", terminal)
+	awaitClose(t, "the terminal", terminal)
 }
 
 // The list's stream says when to read again, reports each change to those who may see it, and
@@ -273,11 +273,11 @@ func TestStreamEvents(t *testing.T) {
 	w.shop()
 	token := w.token("reader")
 	l := w.open("/api/v1/events", token, "")
-	began := l.until(is("reset"))
+	began := l.until(isNamed("reset"))
 	stranger := w.open("/api/v1/events", w.token("stranger"), "")
-	stranger.until(is("reset"))
+	stranger.until(isNamed("reset"))
 	first := w.deploy("first")
-	got := decode[api.Deployment](t, l.until(is("deployment")))
+	got := decodeEvent[api.Deployment](t, l.until(isNamed("deployment")))
 	if got.Id != string(first.ID) || got.Level != "read" {
 		t.Errorf("told of %+v", got)
 	}
@@ -290,7 +290,7 @@ func TestStreamEvents(t *testing.T) {
 		if !ok || e.name != "deployment" {
 			t.Fatalf("resumed with %v", e)
 		}
-		seen[decode[api.Deployment](t, e).Id]++
+		seen[decodeEvent[api.Deployment](t, e).Id]++
 	}
 	if seen[string(first.ID)] != 1 || seen[string(second.ID)] != 1 {
 		t.Errorf("told twice: %v", seen)
@@ -330,7 +330,7 @@ func TestStreamEvents_EachGetsOnlyTheirs(t *testing.T) {
 	listeners := map[string]*listener{}
 	for _, who := range []string{"reader", "full", "stranger"} {
 		listeners[who] = w.open("/api/v1/events", w.token(who), "")
-		listeners[who].until(is("reset"))
+		listeners[who].until(isNamed("reset"))
 	}
 	for _, name := range []string{"first", "second", "last"} {
 		for _, project := range []string{"other", "shop"} {
@@ -343,7 +343,7 @@ func TestStreamEvents_EachGetsOnlyTheirs(t *testing.T) {
 		"full": {"shop", "full"}, "stranger": {"other", "full"}} {
 		names := map[string]int{}
 		for len(names) < 3 {
-			d := decode[api.Deployment](t, listeners[who].until(is("deployment")))
+			d := decodeEvent[api.Deployment](t, listeners[who].until(isNamed("deployment")))
 			if names[d.Name]++; d.Project != want[0] || string(d.Level) != want[1] {
 				t.Errorf("%s is told of %s of %s as %s", who, d.Name, d.Project, d.Level)
 			}
@@ -388,7 +388,7 @@ func TestStreamServiceLogs(t *testing.T) {
 		if e.name == "end" {
 			break
 		}
-		texts = append(texts, decode[api.ServiceLogLine](t, e).Text)
+		texts = append(texts, decodeEvent[api.ServiceLogLine](t, e).Text)
 	}
 	want := []string{"hello", "\x1b[31mred", "no time at all", "bad \ufffd byte"}
 	// promise: N-283

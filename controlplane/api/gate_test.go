@@ -26,8 +26,8 @@ import (
 	"github.com/nullops/nullops/controlplane/lifecycle"
 )
 
-// pair is a certificate that signed itself, as an upload.
-func pair(host string, life time.Duration) object {
+// selfSignedPair returns a certificate that signed itself, as an upload.
+func selfSignedPair(host string, life time.Duration) object {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		panic(err) // there is no randomness
@@ -241,11 +241,12 @@ func TestCertificates(t *testing.T) {
 	put := func(name string, body object) answer {
 		return w.call("PUT", "/api/v1/certificates/"+name, root, body)
 	}
-	good, other := pair("*.qa.localhost", time.Hour), pair("*.qa.localhost", time.Hour)
+	good, other := selfSignedPair("*.qa.localhost", time.Hour),
+		selfSignedPair("*.qa.localhost", time.Hour)
 	for code, body := range map[string]object{
 		"certificate_key":        {"chain": good["chain"], "key": other["key"]},
 		"certificate_unreadable": {"chain": "hello", "key": good["key"]},
-		"certificate_expired":    pair("a.localhost", -time.Hour),
+		"certificate_expired":    selfSignedPair("a.localhost", -time.Hour),
 		"certificate_order": {"chain": good["chain"].(string) + other["chain"].(string),
 			"key": good["key"]},
 	} {
@@ -261,7 +262,7 @@ func TestCertificates(t *testing.T) {
 		!strings.Contains(string(a.body), "not_after") {
 		t.Errorf("%s", a.body)
 	}
-	if holds(w.seen.String()+w.log.String(), good["key"].(string)[30:90]) {
+	if containsValue(w.seen.String()+w.log.String(), good["key"].(string)[30:90]) {
 		t.Error("the key is in an answer or in the log")
 	}
 	opened, err := w.certificates.OpenCertificates(t.Context(), system)

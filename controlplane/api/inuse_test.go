@@ -22,8 +22,8 @@ var free = map[string]bool{"deleteSession": true, "deleteCurrentSession": true,
 	"deleteCertificate": true, "deleteCertificateAuthority": true,
 	"deleteCertificateOrders": true}
 
-// users are who keeps the objects of world.shop from being deleted.
-func users() map[string][]string {
+// usersOfShop returns who keeps the objects of world.shop from being deleted.
+func usersOfShop() map[string][]string {
 	return map[string][]string{
 		"/registries/local": {"deployment first", "plugin seed", "service api"},
 		"/services/api":     {"project shop"},
@@ -51,8 +51,8 @@ func TestDelete_InUse(t *testing.T) {
 	d := w.deploy("first")
 	w.makeRule("rule", "github", "")
 	w.makeWebhook("hook", "http://127.0.0.1:9/x", object{"project": "shop", "environment": "qa"})
-	root, left := w.token("root"), users()
-	all := operations(t)
+	root, left := w.token("root"), usersOfShop()
+	all := readOperations(t)
 	for path, want := range left {
 		a := w.call("DELETE", "/api/v1"+path, root, nil)
 		var said struct{ Users []string }

@@ -19,7 +19,7 @@ func TestDoor_AsksInOrder(t *testing.T) {
 	w.shop()
 	d := w.deploy("first")
 	root, stranger := w.token("root"), w.token("stranger")
-	all := operations(t)
+	all := readOperations(t)
 	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.access == access.Public || o.op.RequestBody == nil ||
@@ -27,7 +27,7 @@ func TestDoor_AsksInOrder(t *testing.T) {
 			continue
 		}
 		wrong := func(token string) answer {
-			return w.call(o.method, at(o.visit.path, d), token, `{"no_such_field":[}`)
+			return w.call(o.method, fillPath(o.visit.path, d), token, `{"no_such_field":[}`)
 		}
 		// promise: G-04
 		if a := wrong(""); a.status != http.StatusUnauthorized {
@@ -101,7 +101,7 @@ func TestTerms_AreListed(t *testing.T) {
 		"agent":       {"/nodes", `"name":"node-1"`},
 		"registry":    {"/registries", `"name":"local"`},
 	} {
-		a := w.call("GET", at("/api/v1"+c.path, d), root, nil)
+		a := w.call("GET", fillPath("/api/v1"+c.path, d), root, nil)
 		// promise: N-008
 		if a.status != http.StatusOK || !strings.Contains(string(a.body), `"items":[`) ||
 			!strings.Contains(string(a.body), c.holds) {

@@ -53,7 +53,7 @@ func logTexts(t *testing.T, l *listener) (lines []string, ids []string) {
 		case e.name == "end":
 			return lines, ids
 		case e.name == "line":
-			line := decode[api.DeploymentLogLine](t, e)
+			line := decodeEvent[api.DeploymentLogLine](t, e)
 			lines = append(lines, line.Source+":"+line.Text)
 			ids = append(ids, e.id)
 		default:

@@ -28,7 +28,7 @@ func TestLogs_LongLinesAreOneLine(t *testing.T) {
 		if !ok || e.name == "end" {
 			break
 		}
-		lines = append(lines, decode[api.ServiceLogLine](t, e))
+		lines = append(lines, decodeEvent[api.ServiceLogLine](t, e))
 	}
 	if len(lines) != 4 || lines[0].Text != long || lines[1].Text+lines[2].Text != longer ||
 		lines[2].At.Year() != 2000 || lines[3].Text != "last" || lines[3].At.Year() != 2001 {

@@ -29,7 +29,7 @@ func TestDrain_SaysWhyItStays(t *testing.T) {
 			t.Errorf("%d stay, wanted %d", len(d.Staying), len(want))
 		}
 		for _, one := range d.Staying {
-			said, wanted := text(one.StaysBecause), want[one.Name]
+			said, wanted := textOf(one.StaysBecause), want[one.Name]
 			if !strings.Contains(said, wanted) || (wanted == "") != (said == "") {
 				t.Errorf("%s stays because %q, wanted %q", one.Name, said, wanted)
 			}
@@ -68,7 +68,7 @@ func (w *world) stayer(root string) {
 	w.deployReady("keeps")
 }
 
-func text(s *string) string {
+func textOf(s *string) string {
 	if s == nil {
 		return ""
 	}

@@ -71,7 +71,7 @@ func (r *receiver) wasReached() bool {
 	return len(r.got) > 0
 }
 
-func receive(t *testing.T, refuses int) *receiver {
+func startReceiver(t *testing.T, refuses int) *receiver {
 	t.Helper()
 	r := &receiver{refuses: refuses}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -112,7 +112,7 @@ func TestWebhook_Story(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
-	r := receive(t, 1)
+	r := startReceiver(t, 1)
 	key := w.makeWebhook("ci", r.URL+"/"+hookSecret, object{"project": "shop"}).field("secret")
 	w.makeWebhook("elsewhere", r.URL, object{"project": "other"})
 	d := w.deploy("first")
@@ -137,7 +137,7 @@ func TestWebhook_Story(t *testing.T) {
 		t.Errorf("the message is %s", bodies[2])
 	}
 	w.redelivers(t, r)
-	if holds(w.seen.String(), hookSecret) || holds(w.log.String(), hookSecret) {
+	if containsValue(w.seen.String(), hookSecret) || containsValue(w.log.String(), hookSecret) {
 		t.Error("the address was shown or logged")
 	}
 }
@@ -147,7 +147,7 @@ func TestWebhook_NodeGoesOffline(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
-	r := receive(t, 0)
+	r := startReceiver(t, 0)
 	w.makeWebhook("ops", r.URL, object{"events": []string{"node.offline"}})
 	// As its session says when it ends, when the next one begins, and ends.
 	for _, to := range []controlplane.NodeStatus{controlplane.NodeOffline,
@@ -171,7 +171,7 @@ func (w *world) redelivers(t *testing.T, r *receiver) {
 	token := w.token("root")
 	var page api.DeliveryList
 	for range 600 {
-		page = decode[api.DeliveryList](t, event{data: string(
+		page = decodeEvent[api.DeliveryList](t, event{data: string(
 			w.call("GET", "/api/v1/webhooks/ci/deliveries", token, nil).body)})
 		if len(page.Items) == 2 && page.Items[0].Status == "sent" && page.Items[1].Status == "sent" {
 			break
@@ -199,7 +199,7 @@ func TestWebhook_OffLimits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.people()
-	r := receive(t, 0)
+	r := startReceiver(t, 0)
 	w.makeWebhook("hook", r.URL)
 	a := w.call("POST", "/api/v1/webhooks/hook/test", w.token("root"), nil)
 	if a.field("status") != "failed" || !strings.Contains(a.field("error"), "off limits") {
@@ -229,7 +229,7 @@ func TestWebhook_Chats(t *testing.T) {
 		"slack": `{"text":"now: test "}`, "mattermost": `{"text":"now: test ","username":"NullOps"}`,
 		"teams": `"type":"AdaptiveCard"`,
 	} {
-		r := receive(t, 0)
+		r := startReceiver(t, 0)
 		w.makeWebhook(kind, r.URL, object{"kind": kind, "template": "now: {event} {deployment}"})
 		a := w.call("POST", "/api/v1/webhooks/"+kind+"/test", token, nil)
 		_, bodies := r.wait(t, 1)

@@ -14,7 +14,7 @@ import (
 // withKey asks with an Idempotency-Key.
 func (w *world) withKey(method, path, token, key string, body any) answer {
 	w.t.Helper()
-	header := bearer(token)
+	header := bearerHeader(token)
 	header.Set("Idempotency-Key", key)
 	text := ""
 	if body != nil {
@@ -36,7 +36,7 @@ var keyless = map[string]bool{"createSession": true, "createToken": true,
 // Every operation that makes something takes an Idempotency-Key.
 func TestContract_EachCreateTakesAKey(t *testing.T) {
 	t.Parallel()
-	for id, o := range operations(t) {
+	for id, o := range readOperations(t) {
 		if o.method != http.MethodPost || o.op.Responses.Status(http.StatusCreated) == nil {
 			continue
 		}
@@ -54,14 +54,14 @@ func TestOnce_EveryCreate(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
-	root, all := w.token("root"), operations(t)
+	root, all := w.token("root"), readOperations(t)
 	for _, id := range []string{"createNode", "createResetLink", "createRobot", "createGuest",
 		"createCertificateAuthority", "recreateDeployment", "provisionNode",
 		"restorePipelineVersion", "createScratch", "createDeployment", "createInvitation",
 		"createUserToken", "rotateNodeToken"} {
 		o := all[id]
 		once, _ := o.op.Extensions["x-once"].(string)
-		path, key := at(o.visit.path, d), "key-"+id
+		path, key := fillPath(o.visit.path, d), "key-"+id
 		if a := w.withKey(o.method, path, w.token("stranger"), key, o.visit.body); a.status < 400 {
 			t.Errorf("%s as a stranger: %d", id, a.status)
 		}
@@ -98,7 +98,7 @@ func (w *world) checkStoredAnswers() {
 	w.t.Helper()
 	all := pgtest.QueryValue[[]string](w.t, w.database, `SELECT array_agg(operation || chr(10) ||
 		coalesce(convert_from(answer, 'UTF8'), '') ORDER BY operation) FROM idempotency_keys`)
-	operations := operations(w.t)
+	operations := readOperations(w.t)
 	for _, one := range all {
 		id, body, _ := strings.Cut(one, "\n")
 		// The others are of use cases that keep the key with what they make.
@@ -107,7 +107,7 @@ func (w *world) checkStoredAnswers() {
 			w.t.Errorf("%s keeps %q", id, body)
 		}
 		for _, value := range typedIn {
-			if holds(body, value) {
+			if containsValue(body, value) {
 				w.t.Errorf("the answer kept of %s holds %q", id, value)
 			}
 		}

@@ -19,8 +19,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// behind is the secret part of a link: it comes after the #, which no server sees.
-func behind(t *testing.T, a answer) string {
+// linkSecret returns the secret part of a link: it comes after the #, which no server sees.
+func linkSecret(t *testing.T, a answer) string {
 	t.Helper()
 	_, secret, ok := strings.Cut(a.field("url"), "#")
 	if a.status != http.StatusCreated || !ok || secret == "" {
@@ -44,8 +44,8 @@ func TestInvitation(t *testing.T) {
 		again.field("code") != "already_created" {
 		t.Errorf("the same key again: %d %s", again.status, again.body)
 	}
-	old := behind(t, first)
-	link := behind(t, invite("two"))
+	old := linkSecret(t, first)
+	link := linkSecret(t, invite("two"))
 	join := func(link, address, name string) answer {
 		return w.call("POST", "/api/v1/invitations/accept", "", object{"link": link,
 			"address": address, "name": name, "password": password})
@@ -84,8 +84,8 @@ func TestResetLink(t *testing.T) {
 	w.people()
 	root := w.token("root")
 	cookie := w.signIn("full", password).cookies[0]
-	old := behind(t, w.call("POST", "/api/v1/users/full/reset", root, nil))
-	link := behind(t, w.call("POST", "/api/v1/users/full/reset", root, nil))
+	old := linkSecret(t, w.call("POST", "/api/v1/users/full/reset", root, nil))
+	link := linkSecret(t, w.call("POST", "/api/v1/users/full/reset", root, nil))
 	next := "a brand new password"
 	reset := func(link string) int {
 		return w.call("POST", "/api/v1/password-resets", "",
@@ -182,13 +182,13 @@ func TestViewAs(t *testing.T) {
 	if me.field("name") != "full" || me.field("viewed_by") != "root" {
 		t.Errorf("me: %s", me.body)
 	}
-	all := operations(t)
+	all := readOperations(t)
 	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.method == http.MethodGet || o.access == "public" || o.access == "admin" {
 			continue
 		}
-		a := as(root, "full", o.method, at(o.visit.path, d), "{}")
+		a := as(root, "full", o.method, fillPath(o.visit.path, d), "{}")
 		if a.status != http.StatusForbidden || a.field("code") != "view_only" {
 			t.Errorf("%s through another's eyes: %d %s", id, a.status, a.body)
 		}
@@ -255,7 +255,7 @@ func TestStreams_EndWithTheAccount(t *testing.T) {
 		accounts.UserPut{Name: "leaver", Active: true,
 			Role: controlplane.RoleAdmin, Password: controlplane.NewPlain(password)}))
 	token, open := w.token("leaver"), map[string]*listener{}
-	for id, o := range operations(t) {
+	for id, o := range readOperations(t) {
 		if o.op.Responses.Value("101") != nil && id != "openReach" {
 			t.Errorf("%s is a WebSocket that this test does not open", id)
 		}
@@ -263,7 +263,7 @@ func TestStreams_EndWithTheAccount(t *testing.T) {
 		if ok == nil || ok.Value.Content.Get("text/event-stream") == nil {
 			continue
 		}
-		path := at(o.visit.path, d)
+		path := fillPath(o.visit.path, d)
 		if id == "streamServiceLogs" {
 			path += "?follow=true"
 		}
@@ -291,7 +291,7 @@ func TestStreams_EndWithTheAccount(t *testing.T) {
 		}
 	}
 	for kind, ws := range lines {
-		ends(t, kind, ws)
+		awaitClose(t, kind, ws)
 	}
 }
 
@@ -312,15 +312,15 @@ func TestIfMatch_NobodyIsOverwritten(t *testing.T) {
 	w.shop()
 	d := w.deploy("first")
 	root := w.token("root")
-	all, tried := operations(t), 0
+	all, tried := readOperations(t), 0
 	for _, id := range operationNames(all) {
 		o := all[id]
 		if o.method != http.MethodPut || o.visit.body == nil {
 			continue
 		}
-		w.call("PUT", at(o.visit.path, d), root, o.visit.body)
+		w.call("PUT", fillPath(o.visit.path, d), root, o.visit.body)
 		root = w.tokenAfter(id, "root", root)
-		read := w.call("GET", at(o.visit.path, d), root, nil)
+		read := w.call("GET", fillPath(o.visit.path, d), root, nil)
 		old := read.header.Get("ETag")
 		if read.status != http.StatusOK || len(old) < 20 {
 			continue
@@ -328,7 +328,7 @@ func TestIfMatch_NobodyIsOverwritten(t *testing.T) {
 		tried++
 		conditional := func(name, value string) answer {
 			body := must(json.Marshal(o.visit.body))(t)
-			return w.send("PUT", at(o.visit.path, d), http.Header{
+			return w.send("PUT", fillPath(o.visit.path, d), http.Header{
 				"Authorization": {"Bearer " + root}, "Content-Type": {"application/json"},
 				name: {value}}, strings.NewReader(string(body)))
 		}

@@ -187,13 +187,13 @@ func TestPlacement_RoomIsShownOnRefusalOnly(t *testing.T) {
 	if node = w.call("GET", "/api/v1/nodes/node-1", w.token("root"), nil); len(told(node)) < 3 {
 		t.Fatalf("an admin sees %v of the node: %s", told(node), node.body)
 	}
-	read, all := 0, operations(t)
+	read, all := 0, readOperations(t)
 	for _, id := range operationNames(all) {
 		o := all[id]
 		if !o.reads() || o.access == access.Public {
 			continue
 		}
-		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+		a := w.call(o.method, fillPath(o.visit.path, d), token, o.visit.body)
 		if a.status == http.StatusOK {
 			read++
 		}

@@ -22,7 +22,7 @@ func TestDeployment_ShowsTheURLOfEachExposedPort(t *testing.T) {
 	p.Steps[0].Service.Ports = []pipeline.Port{{Name: "http", Port: 8080, Expose: true},
 		{Name: "admin", Port: 9000, Expose: true}, {Name: "metrics", Port: 9100}}
 	w.expectSaved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "with an admin port"))
-	hook, host := receive(t, 0), newCodeHost(t)
+	hook, host := startReceiver(t, 0), newCodeHost(t)
 	w.makeWebhook("ci", hook.URL)
 	w.makeRule("shop", "github", host.URL)
 	w.github("shop", pullRequest("opened", "feature/cart", "abc1234def", "acme/shop"))

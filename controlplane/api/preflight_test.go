@@ -27,8 +27,8 @@ type fault struct {
 	says  string
 }
 
-// faults are seeded one by one, each into a world where all else is well.
-func faults() map[string]fault {
+// allFaults are seeded one by one, each into a world where all else is well.
+func allFaults() map[string]fault {
 	return map[string]fault{
 		"a reader asks": {as: "reader", check: "access", code: "forbidden", says: "full access"},
 		"no project": {asked: object{"project": "nowhere"}, check: "project", code: "not_found",
@@ -110,7 +110,7 @@ func TestPreflight_SeededFaults(t *testing.T) {
 	w.expectSaved(w.catalog.PutProject(t.Context(), system, catalog.ProjectPut{Name: "bare"}))
 	w.deploy("first")
 	tokens := map[string]string{"": w.token("root"), "reader": w.token("reader")}
-	all := faults()
+	all := allFaults()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
 			f := all[name]

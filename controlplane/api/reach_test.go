@@ -168,7 +168,7 @@ func (w *world) knock(header http.Header, greeting object) (*websocket.Conn, str
 	return ws, string(first)
 }
 
-func bearer(token string) http.Header {
+func bearerHeader(token string) http.Header {
 	return http.Header{"Authorization": {"Bearer " + token}}
 }
 
@@ -187,7 +187,7 @@ func (w *world) lines(d controlplane.Deployment, token string) map[string]*webso
 	all := map[string]*websocket.Conn{}
 	for kind, wish := range map[string]object{"terminal": {"kind": "terminal"},
 		"forward": {"kind": "forward", "port": 8080}} {
-		ws, said := w.knock(bearer(token), object{"ticket": w.ticket(d, token, wish)})
+		ws, said := w.knock(bearerHeader(token), object{"ticket": w.ticket(d, token, wish)})
 		if said != `{"ready":true}` {
 			w.t.Fatalf("%s: it says %s", kind, said)
 		}
@@ -196,8 +196,8 @@ func (w *world) lines(d controlplane.Deployment, token string) map[string]*webso
 	return all
 }
 
-// ends waits until the other side has closed the connection, and returns the reason.
-func ends(t *testing.T, what string, ws *websocket.Conn) {
+// awaitClose waits until the other side has closed the connection, and returns the reason.
+func awaitClose(t *testing.T, what string, ws *websocket.Conn) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -235,19 +235,20 @@ func TestReach_Terminal(t *testing.T) {
 	full := w.token("full")
 	ticket := w.ticket(d, full, object{"kind": "terminal"})
 	hello := object{"ticket": ticket, "command": []string{"/bin/psql", "canary-argument"}}
-	if _, said := w.knock(bearer(w.token("root")), hello); !strings.Contains(said, "ticket_invalid") {
+	if _, said := w.knock(bearerHeader(w.token("root")), hello); !strings.Contains(said,
+		"ticket_invalid") {
 		t.Errorf("somebody else's ticket: %s", said)
 	}
-	if _, said := w.knock(bearer(full), hello); !strings.Contains(said, "ticket_invalid") {
+	if _, said := w.knock(bearerHeader(full), hello); !strings.Contains(said, "ticket_invalid") {
 		t.Errorf("a ticket that was shown: %s", said)
 	}
 	hello["ticket"] = w.ticket(d, full, object{"kind": "terminal"})
-	ws, said := w.knock(bearer(full), hello)
+	ws, said := w.knock(bearerHeader(full), hello)
 	if said != `{"ready":true}` {
 		t.Fatalf("it says %s", said)
 	}
 	// promise: G-17
-	if _, again := w.knock(bearer(full), hello); !strings.Contains(again, "ticket_invalid") {
+	if _, again := w.knock(bearerHeader(full), hello); !strings.Contains(again, "ticket_invalid") {
 		t.Errorf("a ticket that was used: %s", again)
 	}
 	ctx := t.Context()
@@ -272,7 +273,7 @@ func TestReach_Terminal(t *testing.T) {
 		t.Errorf("the audit is %s", audit)
 	}
 	for _, secret := range []string{ticket, full, "canary-argument"} {
-		if holds(w.log.String(), secret) {
+		if containsValue(w.log.String(), secret) {
 			t.Errorf("%q is in the log", secret)
 		}
 	}
@@ -323,7 +324,7 @@ func TestReach_EndsWithAccess(t *testing.T) {
 	if no.status != http.StatusNotFound {
 		t.Errorf("a port that is not declared: %d %s", no.status, no.body)
 	}
-	ws, said := w.knock(bearer(full), object{
+	ws, said := w.knock(bearerHeader(full), object{
 		"ticket": w.ticket(d, full, object{"kind": "forward", "port": 8080})})
 	if said != `{"ready":true}` {
 		t.Fatalf("it says %s", said)
@@ -341,12 +342,12 @@ func TestReach_EndsWithAccess(t *testing.T) {
 		Members: []string{"full"}, Grants: []controlplane.TeamGrant{
 			{Project: "shop", Level: controlplane.LevelRead}}}))
 	for kind, ws := range all {
-		ends(t, kind, ws)
+		awaitClose(t, kind, ws)
 	}
 	w.eventually("the service's ends are closed",
 		func() bool { return node.countClosed() == len(all) })
 	// What was allowed when the ticket was asked for is not when it is shown.
-	_, said = w.knock(bearer(full), object{"ticket": unused})
+	_, said = w.knock(bearerHeader(full), object{"ticket": unused})
 	if !strings.Contains(said, `"problem"`) {
 		t.Errorf("a ticket of before: %s", said)
 	}
@@ -359,7 +360,7 @@ func TestReach_ForwardHalfClose(t *testing.T) {
 	w, node, d := reachWorld(t)
 	node.late = true
 	full := w.token("full")
-	ws, said := w.knock(bearer(full), object{
+	ws, said := w.knock(bearerHeader(full), object{
 		"ticket": w.ticket(d, full, object{"kind": "forward", "port": 8080})})
 	if said != `{"ready":true}` {
 		t.Fatalf("it says %s", said)
@@ -390,14 +391,14 @@ func TestAccess_Reach(t *testing.T) {
 		want   string
 	}{
 		"nobody":         {nil, "401 Unauthorized"},
-		"a forged token": {bearer("nop_aaaaaaaa_bbbbbbbbbbbb"), "401 Unauthorized"},
-		"a stranger":     {bearer(w.token("stranger")), "ticket_invalid"},
-		"a reader":       {bearer(w.token("reader")), "ticket_invalid"},
-		"an admin":       {bearer(w.token("root")), "ticket_invalid"},
+		"a forged token": {bearerHeader("nop_aaaaaaaa_bbbbbbbbbbbb"), "401 Unauthorized"},
+		"a stranger":     {bearerHeader(w.token("stranger")), "ticket_invalid"},
+		"a reader":       {bearerHeader(w.token("reader")), "ticket_invalid"},
+		"an admin":       {bearerHeader(w.token("root")), "ticket_invalid"},
 		"their browser": {http.Header{"Cookie": {c.Name + "=" + c.Value},
 			"Origin": {"http://nullops.test"}}, "ticket_invalid"},
-		"another token of theirs": {bearer(w.token("full")), "ticket_invalid"},
-		"who asked":               {bearer(full), `{"ready":true}`},
+		"another token of theirs": {bearerHeader(w.token("full")), "ticket_invalid"},
+		"who asked":               {bearerHeader(full), `{"ready":true}`},
 	} {
 		hello := object{"ticket": w.ticket(d, full, object{"kind": "terminal"})}
 		if _, said := w.knock(row.header, hello); !strings.Contains(said, row.want) {
@@ -425,7 +426,8 @@ func TestReach_Idle(t *testing.T) {
 	w.shop()
 	d := w.deploy("first")
 	token := w.token("full")
-	ws, _ := w.knock(bearer(token), object{"ticket": w.ticket(d, token, object{"kind": "terminal"})})
+	ws, _ := w.knock(bearerHeader(token), object{"ticket": w.ticket(d, token,
+		object{"kind": "terminal"})})
 	_, _, err := ws.Read(t.Context())
 	if !strings.Contains(err.Error(), "idle") {
 		t.Errorf("it ended with %v", err)

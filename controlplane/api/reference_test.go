@@ -32,7 +32,7 @@ func TestReference(t *testing.T) {
 		t.Fatalf("%d %s", page.status, page.header)
 	}
 	text := string(page.body)
-	for id, o := range operations(t) {
+	for id, o := range readOperations(t) {
 		if !strings.Contains(text, `<section id="`+id+`">`) {
 			t.Errorf("the page does not show %s", id)
 		}
@@ -108,10 +108,11 @@ func TestStreamEvents_Filters(t *testing.T) {
 		Active: true, Password: controlplane.NewPlain(password)}
 	w.expectSaved(w.accounts.PutUser(t.Context(), system, boss))
 	none := w.open("/api/v1/events?environment=other", w.token("boss"), "")
-	here.until(is("reset"))
-	none.until(is("reset"))
+	here.until(isNamed("reset"))
+	none.until(isNamed("reset"))
 	d := w.deploy("first")
-	if got := decode[api.Deployment](t, here.until(is("deployment"))); got.Id != string(d.ID) {
+	if got := decodeEvent[api.Deployment](t,
+		here.until(isNamed("deployment"))); got.Id != string(d.ID) {
 		t.Errorf("heard of %s", got.Name)
 	}
 	// Anyone who ends the other stream proves that nothing came before its end.

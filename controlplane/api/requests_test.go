@@ -18,12 +18,12 @@ func TestRequestID_FromAnswerToWebhook(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
-	r := receive(t, 0)
+	r := startReceiver(t, 0)
 	w.makeWebhook("ci", r.URL, object{"events": []string{"deployment.created", "deployment.ready",
 		"deployment.removed"}})
 	root, full := w.token("root"), w.token("full")
 	listen := w.open("/api/v1/events", full, "")
-	listen.until(is("reset"))
+	listen.until(isNamed("reset"))
 
 	created := w.call("POST", "/api/v1/deployments", full, object{"name": "first",
 		"project": "shop", "environment": "qa", "versions": object{"api": "1.1"}})
@@ -71,7 +71,7 @@ func (w *world) traceRequest(a answer, root, action string, l *listener, status 
 		if e.name != "deployment" {
 			return false
 		}
-		d := decode[api.Deployment](w.t, e)
+		d := decodeEvent[api.Deployment](w.t, e)
 		// promise: G-23
 		if d.RequestId == nil || *d.RequestId != id && string(d.Status) == status {
 			w.t.Errorf("an event says %s, its request was %s", e.data, id)

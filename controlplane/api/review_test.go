@@ -55,7 +55,7 @@ func (w *world) makeRule(name, source, apiURL string, more ...object) {
 	}
 }
 
-func signature(parts ...string) string {
+func signReview(parts ...string) string {
 	m := hmac.New(sha256.New, []byte(ruleSecret))
 	_, _ = io.WriteString(m, strings.Join(parts, ""))
 	return hex.EncodeToString(m.Sum(nil))
@@ -129,7 +129,7 @@ func (w *world) github(rule, body string) answer {
 	w.t.Helper()
 	return w.event(rule, body, map[string]string{"X-GitHub-Event": "pull_request",
 		"X-GitHub-Delivery":   "72d3162e-cc78-11e3-81ab-4c9367dc0958",
-		"X-Hub-Signature-256": "sha256=" + signature(body)})
+		"X-Hub-Signature-256": "sha256=" + signReview(body)})
 }
 
 // awaitDeployment waits for the deployment of a rule, as it is then.
@@ -153,7 +153,7 @@ func (w *world) awaitDeployment(name string,
 
 func isQueued(d controlplane.Deployment) bool { return d.Status == controlplane.Queued }
 
-func leaving(d controlplane.Deployment) bool { return d.Goal == controlplane.GoalGone }
+func isLeaving(d controlplane.Deployment) bool { return d.Goal == controlplane.GoalGone }
 
 // A pull request is opened, gets its deployment and the address; a new commit recreates it, and a
 // merge removes it.
@@ -182,7 +182,7 @@ func TestReview_GitHubStory(t *testing.T) {
 		t.Errorf("signed in with %q", h.auth)
 	}
 	w.github("shop", pullRequest("synchronize", "feature/cart", "fff4567abc", "acme/shop"))
-	w.report(w.awaitDeployment("shop-12", leaving), lifecycle.Report{Status: controlplane.Removed})
+	w.report(w.awaitDeployment("shop-12", isLeaving), lifecycle.Report{Status: controlplane.Removed})
 	again := w.awaitDeployment("shop-12", isQueued)
 	// promise: I-17
 	if again.ID == d.ID || again.Versions[0].Tag != "fff4567" {
@@ -195,12 +195,12 @@ func TestReview_GitHubStory(t *testing.T) {
 	w.github("shop", closed)
 	// promise: I-17
 	gone := w.awaitDeployment("shop-12", func(d controlplane.Deployment) bool {
-		return d.ID == again.ID && leaving(d)
+		return d.ID == again.ID && isLeaving(d)
 	})
 	w.report(gone, lifecycle.Report{Status: controlplane.Removed})
 	h.wait(t, "PATCH /repos/acme/shop/issues/comments/4711", "was removed")
 	for _, secret := range []string{ruleSecret, ruleToken} {
-		if holds(w.seen.String(), secret) || holds(w.log.String(), secret) {
+		if containsValue(w.seen.String(), secret) || containsValue(w.log.String(), secret) {
 			t.Errorf("%s was shown or logged", secret)
 		}
 	}
@@ -221,7 +221,7 @@ func TestReview_Refuses(t *testing.T) {
 	for name, got := range map[string]answer{
 		"unsigned": w.event("shop", body, unsigned), "forged": w.event("shop", body, forged),
 		"changed": w.event("shop", body+" ", map[string]string{"X-GitHub-Event": "pull_request",
-			"X-Hub-Signature-256": "sha256=" + signature(body)}),
+			"X-Hub-Signature-256": "sha256=" + signReview(body)}),
 		"no rule": w.event("other", body, forged), "no name": w.event("..%2fshop", body, forged),
 	} {
 		if got.status != http.StatusUnauthorized {
@@ -267,7 +267,7 @@ func TestReview_Sources(t *testing.T) {
 	tea := strings.ReplaceAll(pullRequest("synchronized", "fix", "t1", "acme/shop"), "github.com",
 		"gitea.example.org")
 	w.expectTaken("gitea", w.event("gitea", tea, map[string]string{"X-Gitea-Event": "pull_request",
-		"X-Gitea-Signature": signature(tea)}))
+		"X-Gitea-Signature": signReview(tea)}))
 	lab := `{"object_kind":"merge_request","event_type":"merge_request","user":{"username":"ada"},
 		"project":{"id":7,"path_with_namespace":"acme/web/shop"},"object_attributes":{"iid":12,
 		"action":"open","title":"Cart",
@@ -279,10 +279,10 @@ func TestReview_Sources(t *testing.T) {
 	generic := `{"action":"opened","repository":"acme/shop","number":12,"branch":"fix","commit":"c1"}`
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	w.expectTaken("generic", w.event("generic", generic, map[string]string{"X-Nullops-Timestamp": now,
-		"X-Nullops-Signature": "v1=" + signature(now, ".", generic)}))
+		"X-Nullops-Signature": "v1=" + signReview(now, ".", generic)}))
 	old := strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)
 	if a := w.event("generic", generic+" ", map[string]string{"X-Nullops-Timestamp": old,
-		"X-Nullops-Signature": "v1=" + signature(old, ".", generic+" ")}); a.status != 401 {
+		"X-Nullops-Signature": "v1=" + signReview(old, ".", generic+" ")}); a.status != 401 {
 		t.Errorf("an hour old: %d", a.status)
 	}
 	push := `{"events":[{"id":"320678d8","action":"push","target":{"mediaType":
@@ -335,11 +335,11 @@ func TestReview_UpdateWaitsAndRecreates(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	if r := view.Reviews[0]; r.State != "waiting" || r.Tag != "fix-bbbbbbb" || leaving(w.is(d)) {
+	if r := view.Reviews[0]; r.State != "waiting" || r.Tag != "fix-bbbbbbb" || isLeaving(w.is(d)) {
 		t.Fatalf("without the image: %+v", r)
 	}
 	missing.Delete("fix-bbbbbbb")
-	gone := w.awaitDeployment("shop-12", leaving)
+	gone := w.awaitDeployment("shop-12", isLeaving)
 	w.report(gone, lifecycle.Report{Status: controlplane.Removed})
 	again := w.awaitDeployment("shop-12", isQueued)
 	if again.ID == d.ID || again.Versions[0].Tag != "fix-bbbbbbb" {

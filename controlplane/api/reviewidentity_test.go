@@ -18,7 +18,7 @@ func (w *world) sendGenericEvent(rule, body string) string {
 	w.t.Helper()
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	a := w.event(rule, body, map[string]string{"X-Nullops-Timestamp": now,
-		"X-Nullops-Signature": "v1=" + signature(now, ".", body)})
+		"X-Nullops-Signature": "v1=" + signReview(now, ".", body)})
 	if a.status != http.StatusAccepted {
 		w.t.Fatalf("event %s: %d %s", body, a.status, a.body)
 	}
@@ -29,7 +29,7 @@ func (w *world) sendGenericEvent(rule, body string) string {
 func (w *world) sendHubEvent(rule, delivery, body string) string {
 	w.t.Helper()
 	h := map[string]string{"X-GitHub-Event": "pull_request",
-		"X-Hub-Signature-256": "sha256=" + signature(body)}
+		"X-Hub-Signature-256": "sha256=" + signReview(body)}
 	if delivery != "" {
 		h["X-GitHub-Delivery"] = delivery
 	}
@@ -116,9 +116,9 @@ func TestReview_NamesThatAreSpelledAlike(t *testing.T) {
 		}
 		w.sendGenericEvent(rules[1], strings.Replace(c.bodies[1], "opened", "closed", 1))
 		w.awaitDeployment(made[1].Name, func(d controlplane.Deployment) bool {
-			return leaving(d) || d.Status.IsGone()
+			return isLeaving(d) || d.Status.IsGone()
 		})
-		if leaving(w.is(made[0])) {
+		if isLeaving(w.is(made[0])) {
 			t.Errorf("%s: closing %s removes %s", name, made[1].Name, made[0].Name)
 		}
 	}

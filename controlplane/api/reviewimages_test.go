@@ -24,7 +24,7 @@ func (w *world) addWebService() {
 	w.expectSaved(w.catalog.SavePipeline(w.t.Context(), system, "shop", p, "with web"))
 }
 
-func beingRemoved(d controlplane.Deployment) bool { return leaving(d) && !d.Status.IsGone() }
+func beingRemoved(d controlplane.Deployment) bool { return isLeaving(d) && !d.Status.IsGone() }
 
 func tagsOf(d controlplane.Deployment) map[pipeline.StepKey]string {
 	tags := map[pipeline.StepKey]string{}

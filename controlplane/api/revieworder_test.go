@@ -111,9 +111,9 @@ func TestReview_EqualBodiesAndReplays(t *testing.T) {
 	send := func(rule, id, body string) string {
 		h := map[string]map[string]string{
 			"hub": {"X-GitHub-Event": "pull_request", "X-GitHub-Delivery": id,
-				"X-Hub-Signature-256": "sha256=" + signature(body)},
+				"X-Hub-Signature-256": "sha256=" + signReview(body)},
 			"tea": {"X-Gitea-Event": "pull_request", "X-Gitea-Delivery": id,
-				"X-Gitea-Signature": signature(body)},
+				"X-Gitea-Signature": signReview(body)},
 			"lab": {"X-Gitlab-Token": ruleSecret, "X-Gitlab-Event-UUID": id},
 		}
 		a := w.event(rule, body, h[rule])

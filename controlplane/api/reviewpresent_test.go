@@ -56,8 +56,8 @@ func TestReview_AsksForThePresentState(t *testing.T) {
 		send := func(action, sha string) string {
 			body := fmt.Sprintf(c.body, action, sha)
 			a := w.event(c.source, body, map[string]string{"X-GitHub-Event": "pull_request",
-				"X-Gitea-Event": "pull_request", "X-Hub-Signature-256": "sha256=" + signature(body),
-				"X-Gitea-Signature": signature(body), "X-Gitlab-Token": ruleSecret})
+				"X-Gitea-Event": "pull_request", "X-Hub-Signature-256": "sha256=" + signReview(body),
+				"X-Gitea-Signature": signReview(body), "X-Gitlab-Token": ruleSecret})
 			return a.field("result")
 		}
 		w.makeRule(c.source, c.source, stateHost(t, c.path, &state))
@@ -84,7 +84,7 @@ func TestReview_AsksForThePresentState(t *testing.T) {
 		state.Store(c.closed)
 		send(map[bool]string{true: "update", false: "synchronize"}[c.source == "gitlab"], "a4")
 		w.awaitDeployment(c.source+"-12", func(d controlplane.Deployment) bool {
-			return d.ID == made.ID && (leaving(d) || d.Status.IsGone())
+			return d.ID == made.ID && (isLeaving(d) || d.Status.IsGone())
 		})
 	}
 }
@@ -158,8 +158,8 @@ func TestReview_RepositoryIsRenamed(t *testing.T) {
 			t.Helper()
 			body := fmt.Sprintf(c.body, action, sha, id, name)
 			a := w.event(c.source, body, map[string]string{"X-GitHub-Event": "pull_request",
-				"X-Gitea-Event": "pull_request", "X-Hub-Signature-256": "sha256=" + signature(body),
-				"X-Gitea-Signature": signature(body), "X-Gitlab-Token": ruleSecret})
+				"X-Gitea-Event": "pull_request", "X-Hub-Signature-256": "sha256=" + signReview(body),
+				"X-Gitea-Signature": signReview(body), "X-Gitlab-Token": ruleSecret})
 			if got := a.field("result"); got != want {
 				t.Errorf("%s: %s of %d %s: %q, want %q", c.source, action, id, name, got, want)
 			}

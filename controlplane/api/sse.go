@@ -20,7 +20,7 @@ const (
 	// other streams, of which there may be a thousand.
 	pollShared = pollEvery / 2
 	// checkEvery is how long a person may keep listening after they were signed out, if
-	// the notification is lost. threats.md (T17) asks for 5 s.
+	// the notification is lost: docs/threats.md, T17. The tests allow 5 s.
 	checkEvery = 4 * time.Second
 	// beatEvery keeps proxies from closing a quiet stream, and lets both ends notice a
 	// dead one.

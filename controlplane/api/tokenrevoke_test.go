@@ -20,7 +20,7 @@ func TestTokens_EndWithThePassword(t *testing.T) {
 				object{"current": password, "password": next})
 		},
 		"reset link": func(w *world, root, _ string) answer {
-			link := behind(w.t, w.call("POST", "/api/v1/users/full/reset", root, nil))
+			link := linkSecret(w.t, w.call("POST", "/api/v1/users/full/reset", root, nil))
 			return w.call("POST", "/api/v1/password-resets", "",
 				object{"link": link, "password": next})
 		},
@@ -41,7 +41,7 @@ func TestTokens_EndWithThePassword(t *testing.T) {
 			own, other := make("laptop"), make("stolen")
 			robot := w.call("POST", "/api/v1/users/robot/tokens", root,
 				object{"name": "ci", "scope": "full"}).field("token")
-			link := behind(t, w.call("POST", "/api/v1/users/full/reset", root, nil))
+			link := linkSecret(t, w.call("POST", "/api/v1/users/full/reset", root, nil))
 			status := func(token string) int { return w.call("GET", "/api/v1/me", token, nil).status }
 			if status(own) != http.StatusOK || status(other) != http.StatusOK {
 				t.Fatal("a new token opens nothing")

@@ -74,8 +74,8 @@ func (images) Resolve(_ context.Context, s registry.Source, tag string) (string,
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// misfortune is what happens to images with telling names.
-func misfortune(repository, reference string) error {
+// failByName fails for images whose names say so.
+func failByName(repository, reference string) error {
 	refused := func(kind controlplane.Kind, code, message string) error {
 		return &controlplane.Error{Kind: kind, Code: code, Message: message, Remedy: "Mend it."}
 	}
@@ -96,7 +96,7 @@ func misfortune(repository, reference string) error {
 func (i images) Inspect(
 	ctx context.Context, s registry.Source, reference string,
 ) (facts controlplane.ImageFacts, err error) {
-	if err := misfortune(s.Repository, reference); err != nil {
+	if err := failByName(s.Repository, reference); err != nil {
 		return facts, err
 	}
 	if facts.Digest = reference; !strings.HasPrefix(reference, "sha256:") {
@@ -464,9 +464,9 @@ func (w *world) remember(a answer) {
 	w.seen.Write(a.body)
 }
 
-// holds reports whether the text holds the value, in any form it may take on
+// containsValue reports whether the text holds the value, in any form it may take on
 // its way.
-func holds(text, value string) bool {
+func containsValue(text, value string) bool {
 	forms := []string{value, url.QueryEscape(value), hex.EncodeToString([]byte(value)),
 		base64.StdEncoding.EncodeToString([]byte(value))}
 	for _, f := range forms {

@@ -30,15 +30,15 @@ func fillLog(t *testing.T) (*audit.Log, *postgres.Store, string) {
 	return audit.New(store, pgtest.AuditKey()), store, url
 }
 
-// tamper does what someone with the database and without the key can do.
-func tamper(t *testing.T, url, sql string) {
+// execAsOwner does what someone with the database and without the key can do.
+func execAsOwner(t *testing.T, url, sql string) {
 	t.Helper()
 	pgtest.Exec(t, url, "ALTER TABLE audit DISABLE TRIGGER USER")
 	pgtest.Exec(t, url, "ALTER TABLE audit_checkpoints DISABLE TRIGGER USER")
 	pgtest.Exec(t, url, sql)
 }
 
-func verify(t *testing.T, l *audit.Log) audit.Verification {
+func verifyChain(t *testing.T, l *audit.Log) audit.Verification {
 	t.Helper()
 	v, err := l.Verify(t.Context(), access.System("test"))
 	if err != nil {
@@ -71,11 +71,11 @@ func TestVerify_LocatesTampering(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, _, url := fillLog(t)
-			if v := verify(t, l); len(v.Findings) > 0 || v.Entries != 10 || v.Head != 10 {
+			if v := verifyChain(t, l); len(v.Findings) > 0 || v.Entries != 10 || v.Head != 10 {
 				t.Fatalf("untouched: %+v", v)
 			}
-			tamper(t, url, c.sql)
-			v := verify(t, l)
+			execAsOwner(t, url, c.sql)
+			v := verifyChain(t, l)
 			if len(v.Findings) == 0 || v.Findings[0].Seq != c.seq ||
 				!strings.Contains(v.Findings[0].Problem, c.finds) {
 				t.Errorf("found %+v", v.Findings)
@@ -89,7 +89,7 @@ func TestVerify_NeedsTheKey(t *testing.T) {
 	t.Parallel()
 	_, store, _ := fillLog(t)
 	other, _ := controlplane.NewAuditKey([]byte("another key of thirty-two bytes."))
-	if v := verify(t, audit.New(store, other)); len(v.Findings) != 10 {
+	if v := verifyChain(t, audit.New(store, other)); len(v.Findings) != 10 {
 		t.Errorf("%d of 10 links were not made with this key", len(v.Findings))
 	}
 }
@@ -111,7 +111,7 @@ func TestAudit_IsAppendOnly(t *testing.T) {
 		// promise: G-22
 		pgtest.Exec(t, url, fmt.Sprintf(attempt, sql))
 	}
-	if v := verify(t, audit.New(store, pgtest.AuditKey())); v.Entries != 10 {
+	if v := verifyChain(t, audit.New(store, pgtest.AuditKey())); v.Entries != 10 {
 		t.Errorf("%d entries", v.Entries)
 	}
 }
@@ -129,12 +129,12 @@ func TestCut_LeavesAChainThatHolds(t *testing.T) {
 		func(*postgres.Tx) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	v := verify(t, l)
+	v := verifyChain(t, l)
 	if len(v.Findings) > 0 || v.Entries != 2 || v.Head != 12 {
 		t.Errorf("after the cut: %+v", v)
 	}
-	tamper(t, url, "DELETE FROM audit WHERE seq = 11")
-	if v := verify(t, l); len(v.Findings) != 1 || v.Findings[0].Seq != 11 {
+	execAsOwner(t, url, "DELETE FROM audit WHERE seq = 11")
+	if v := verifyChain(t, l); len(v.Findings) != 1 || v.Findings[0].Seq != 11 {
 		t.Errorf("an entry deleted behind the cut: %+v", v.Findings)
 	}
 }
@@ -155,7 +155,7 @@ func TestInsertAudit_ByManyAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if v := verify(t, l); len(v.Findings) > 0 || v.Head != 30 {
+	if v := verifyChain(t, l); len(v.Findings) > 0 || v.Head != 30 {
 		t.Errorf("%+v", v)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
-// relink is what someone with the database and the keys can do: a chain that holds, with an end
-// that fits.
-func relink(t *testing.T, store *postgres.Store, url string) {
+// relinkChain does what someone with the database and the keys can do: a chain that holds, with
+// an end that fits.
+func relinkChain(t *testing.T, store *postgres.Store, url string) {
 	t.Helper()
 	var all []controlplane.AuditEntry
 	err := store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
@@ -35,7 +35,7 @@ func relink(t *testing.T, store *postgres.Store, url string) {
 	pgtest.Exec(t, url, sql.String())
 }
 
-func add(t *testing.T, store *postgres.Store, actor, action string, many int) {
+func addEntries(t *testing.T, store *postgres.Store, actor, action string, many int) {
 	t.Helper()
 	for range many {
 		e := controlplane.AuditEntry{Actor: actor, Action: action, Object: "installation"}
@@ -82,23 +82,23 @@ func TestVerify_WitnessesFindARewrittenChain(t *testing.T) {
 			l, store, url := fillLog(t)
 			heads := []controlplane.AuditHead{currentHead(t, l)}
 			for range 2 {
-				add(t, store, "ada", "put", 5)
+				addEntries(t, store, "ada", "put", 5)
 				heads = append(heads, currentHead(t, l))
 			}
-			tamper(t, url, c.sql)
-			relink(t, store, url)
+			execAsOwner(t, url, c.sql)
+			relinkChain(t, store, url)
 			if _, ok, err := l.CurrentHead(t.Context(), access.System("test")); ok || err != nil {
 				t.Errorf("nodes are told of the new chain: %v", err)
 			}
 			fresh := audit.New(store, pgtest.AuditKey())
-			if v := verify(t, fresh); len(v.Findings) > 0 {
+			if v := verifyChain(t, fresh); len(v.Findings) > 0 {
 				t.Fatalf("the chain does not hold in itself: %+v", v.Findings)
 			}
 			ok, err := fresh.CompareHeads(t.Context(), access.System("test"), witness, "node-1", heads)
 			if ok || err != nil {
 				t.Errorf("the node is believed to agree: %v", err)
 			}
-			v := verify(t, fresh)
+			v := verifyChain(t, fresh)
 			if v.Witnesses != 1 || len(v.Findings) == 0 || v.Findings[0].Seq != c.seq ||
 				!strings.Contains(v.Findings[0].Problem, c.finds) {
 				t.Errorf("found %+v", v)
@@ -117,29 +117,29 @@ func TestVerify_WitnessesKnowCutsAndRestores(t *testing.T) {
 		time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	add(t, store, "ada", "put", 5)
+	addEntries(t, store, "ada", "put", 5)
 	heads = append(heads, currentHead(t, l))
 	agrees := func(what string, want bool) {
 		t.Helper()
 		fresh := audit.New(store, pgtest.AuditKey())
 		ok, err := fresh.CompareHeads(t.Context(), access.System("test"), witness, "node-1", heads)
-		if err != nil || ok != want || len(verify(t, fresh).Findings) == 0 != want {
-			t.Errorf("%s: the node agrees: %v, %v, %+v", what, ok, err, verify(t, fresh).Findings)
+		if err != nil || ok != want || len(verifyChain(t, fresh).Findings) == 0 != want {
+			t.Errorf("%s: the node agrees: %v, %v, %+v", what, ok, err, verifyChain(t, fresh).Findings)
 		}
 	}
 	agrees("after a cut", true)
 	// A backup from before the last four entries comes back.
-	tamper(t, url, "DELETE FROM audit WHERE seq > 12")
+	execAsOwner(t, url, "DELETE FROM audit WHERE seq > 12")
 	pgtest.Exec(t, url, `UPDATE audit_head SET (seq, mac) =
 		(SELECT seq, mac FROM audit ORDER BY seq DESC LIMIT 1)`)
 	agrees("before the restore is in the audit", false)
-	add(t, store, "system:restore", "restore", 1)
+	addEntries(t, store, "system:restore", "restore", 1)
 	agrees("after a restore", true)
 	l = audit.New(store, pgtest.AuditKey())
-	add(t, store, "ada", "put", 9)
+	addEntries(t, store, "ada", "put", 9)
 	agrees("entries in the places of those that were lost", true)
 	heads = append(heads, currentHead(t, l))
-	tamper(t, url, "DELETE FROM audit WHERE seq > 15")
+	execAsOwner(t, url, "DELETE FROM audit WHERE seq > 15")
 	pgtest.Exec(t, url, `UPDATE audit_head SET (seq, mac) =
 		(SELECT seq, mac FROM audit ORDER BY seq DESC LIMIT 1)`)
 	agrees("cut off after the restore", false)

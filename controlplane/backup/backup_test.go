@@ -19,7 +19,7 @@ const canary = "canary-3e5d-environment"
 
 var system = access.System("test")
 
-func ring(t *testing.T, kid string) *seal.Keyring {
+func newRing(t *testing.T, kid string) *seal.Keyring {
 	t.Helper()
 	k, err := seal.NewKey(kid)
 	if err != nil {
@@ -57,7 +57,7 @@ func fillDatabase(t *testing.T) (*postgres.Store, string) {
 	return store, url
 }
 
-func write(t *testing.T, store *postgres.Store, keys *seal.Keyring) []byte {
+func writeBackup(t *testing.T, store *postgres.Store, keys *seal.Keyring) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	err := backup.Write(t.Context(), system, backup.Source{Store: store,
@@ -68,7 +68,7 @@ func write(t *testing.T, store *postgres.Store, keys *seal.Keyring) []byte {
 	return file.Bytes()
 }
 
-func restore(t *testing.T, url string, keys *seal.Keyring, file []byte) error {
+func restoreBackup(t *testing.T, url string, keys *seal.Keyring, file []byte) error {
 	t.Helper()
 	return backup.Read(t.Context(), system, pgtest.Open(t, url), migrations.FS, keys,
 		bytes.NewReader(file))
@@ -91,11 +91,11 @@ func TestBackup_HoldsEveryTable(t *testing.T) {
 		migrations.FS,
 	), pgtest.NewEmptyDatabase(
 		t,
-	), ring(
+	), newRing(
 		t,
 		"k1",
 	)
-	if err := restore(t, other, keys, write(t, pgtest.Open(t, url), keys)); err != nil {
+	if err := restoreBackup(t, other, keys, writeBackup(t, pgtest.Open(t, url), keys)); err != nil {
 		t.Fatal(err)
 	}
 	// promise: N-329
@@ -112,7 +112,7 @@ func TestBackup_HoldsEveryTable(t *testing.T) {
 func TestRestore_EndsNothingByOldTimes(t *testing.T) {
 	t.Parallel()
 	url, other, keys := pgtest.NewFilledDatabase(t, migrations.FS), pgtest.NewEmptyDatabase(t),
-		ring(t, "k1")
+		newRing(t, "k1")
 	pgtest.Exec(t, url, `UPDATE environments SET cleanup_after_hours = 24;
 		UPDATE deployments SET active_at = now() - interval '3 days';
 		UPDATE queue SET queued_at = now() - interval '3 days',
@@ -125,7 +125,7 @@ func TestRestore_EndsNothingByOldTimes(t *testing.T) {
 			t.Fatalf("nothing has ended before: %s", question)
 		}
 	}
-	if err := restore(t, other, keys, write(t, pgtest.Open(t, url), keys)); err != nil {
+	if err := restoreBackup(t, other, keys, writeBackup(t, pgtest.Open(t, url), keys)); err != nil {
 		t.Fatal(err)
 	}
 	for _, question := range []string{expired, overdue} {
@@ -143,8 +143,8 @@ func TestRestore_EndsNothingByOldTimes(t *testing.T) {
 func TestBackup_RoundTrip(t *testing.T) {
 	t.Parallel()
 	store, url := fillDatabase(t)
-	keys := ring(t, "k1")
-	file := write(t, store, keys)
+	keys := newRing(t, "k1")
+	file := writeBackup(t, store, keys)
 	if len(file) < 2<<20 {
 		t.Fatalf("%d bytes are no more than one piece", len(file))
 	}
@@ -152,7 +152,7 @@ func TestBackup_RoundTrip(t *testing.T) {
 		t.Error("a row is readable in the file")
 	}
 	other := pgtest.NewEmptyDatabase(t)
-	if err := restore(t, other, keys, file); err != nil {
+	if err := restoreBackup(t, other, keys, file); err != nil {
 		t.Fatal(err)
 	}
 	want, got := pgtest.QueryValue[string](
@@ -178,7 +178,7 @@ func TestBackup_RoundTrip(t *testing.T) {
 	}
 	pgtest.Exec(t, other, `DO $$ BEGIN DELETE FROM audit; RAISE EXCEPTION 'it was done';
 		EXCEPTION WHEN restrict_violation THEN END $$`)
-	if err := restore(t, other, keys, file); err == nil ||
+	if err := restoreBackup(t, other, keys, file); err == nil ||
 		!strings.Contains(err.Error(), "not empty") {
 		t.Errorf("over a database in use: %v", err)
 	}
@@ -189,8 +189,8 @@ func TestBackup_RoundTrip(t *testing.T) {
 func TestRestore_RefusesWhatIsNotWhole(t *testing.T) {
 	t.Parallel()
 	store, _ := fillDatabase(t)
-	keys := ring(t, "k1")
-	file := write(t, store, keys)
+	keys := newRing(t, "k1")
+	file := writeBackup(t, store, keys)
 	url := pgtest.NewEmptyDatabase(t)
 	changed := bytes.Clone(file)
 	changed[len(changed)/2] ^= 1
@@ -208,10 +208,10 @@ func TestRestore_RefusesWhatIsNotWhole(t *testing.T) {
 		"a bit is changed":    {changed, keys, "was changed"},
 		"a hostile length": {append(bytes.Clone(file[:33]), 255, 255, 255, 255, 0), keys,
 			"was changed"},
-		"another key": {file, ring(t, "k2"), "under the key k1"},
-		"another k1":  {file, ring(t, "k1"), "not the one it was made with"},
+		"another key": {file, newRing(t, "k2"), "under the key k1"},
+		"another k1":  {file, newRing(t, "k1"), "not the one it was made with"},
 	} {
-		err := restore(t, url, c.keys, c.file)
+		err := restoreBackup(t, url, c.keys, c.file)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -220,7 +220,7 @@ func TestRestore_RefusesWhatIsNotWhole(t *testing.T) {
 			t.Fatalf("%s: it left %d tables", name, n)
 		}
 	}
-	if err := restore(t, url, keys, file); err != nil {
+	if err := restoreBackup(t, url, keys, file); err != nil {
 		t.Errorf("the whole file: %v", err)
 	}
 }
@@ -231,11 +231,11 @@ func TestBackup_NeedsAnAdmin(t *testing.T) {
 	store, _ := fillDatabase(t)
 	ada := access.User(controlplane.User{Name: "ada"}, nil)
 	err := backup.Write(t.Context(), ada, backup.Source{Store: store,
-		Migrations: migrations.FS, Keys: ring(t, "k1")}, &bytes.Buffer{})
+		Migrations: migrations.FS, Keys: newRing(t, "k1")}, &bytes.Buffer{})
 	if controlplane.KindOf(err) != controlplane.Forbidden {
 		t.Errorf("write: %v", err)
 	}
-	if err := backup.Read(t.Context(), ada, store, migrations.FS, ring(t, "k1"), nil); err == nil {
+	if err := backup.Read(t.Context(), ada, store, migrations.FS, newRing(t, "k1"), nil); err == nil {
 		t.Error("read by a user")
 	}
 }

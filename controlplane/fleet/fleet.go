@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// tick is how soon a lost wake-up is made up for (faults.md, rule 8).
+	// tick is how often rows are read without a wake-up, in case a notification was lost.
 	tick = 2 * time.Second
 	// lookEvery is how often free leases are looked for. With a lease of ten seconds, a
 	// node whose control plane died is connected again within twelve.

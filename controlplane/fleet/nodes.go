@@ -13,8 +13,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// leaseFor is how long a node stays with a control plane that died (faults.md, rule
-// 6). The database's clock counts.
+// leaseFor is how long a node stays with a control plane that died, until another replica may take
+// it. The database's clock counts.
 const leaseFor = 10 * time.Second
 
 // NodeTable is Nodes on the database.

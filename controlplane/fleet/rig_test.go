@@ -190,8 +190,8 @@ func (r *rig) waitForSession() *agentSession {
 	}
 }
 
-// next returns the next command of a kind, and skips others.
-func next[C wire.Command](s *agentSession) C {
+// nextCommand returns the next command of a kind, and skips others.
+func nextCommand[C wire.Command](s *agentSession) C {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
 	defer cancel()
@@ -210,7 +210,7 @@ func next[C wire.Command](s *agentSession) C {
 func (s *agentSession) goalOf(d controlplane.Deployment) wire.Goal {
 	s.t.Helper()
 	for {
-		for _, g := range next[wire.Goals](s).Goals {
+		for _, g := range nextCommand[wire.Goals](s).Goals {
 			if g.Deployment == string(d.ID) && g.Generation == d.Generation {
 				return g
 			}

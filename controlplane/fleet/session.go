@@ -15,7 +15,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// renewEvery is a third of the lease's ten seconds (faults.md, rule 6).
+// renewEvery is a third of leaseFor, so that two failed renewals do not lose the node.
 const renewEvery = 3 * time.Second
 
 // session is one connection to an agent. No goroutine waits while there is nothing to

@@ -16,13 +16,13 @@ func TestSession_ANewAgentIsToldEverythingBeforeItIsOnline(t *testing.T) {
 		t.Errorf("it acknowledged %d of an agent that reported nothing", s.ack)
 	}
 	// An agent that is never sent a full set or a keep list removes nothing.
-	if g := next[wire.Goals](s); !g.Full || g.More || len(g.Goals) != 0 {
+	if g := nextCommand[wire.Goals](s); !g.Full || g.More || len(g.Goals) != 0 {
 		t.Errorf("the goals are %+v", g)
 	}
-	if p := next[wire.Plugins](s); len(p.Images) != 0 {
+	if p := nextCommand[wire.Plugins](s); len(p.Images) != 0 {
 		t.Errorf("the plugins are %+v", p)
 	}
-	if k := next[wire.Keep](s); k.More {
+	if k := nextCommand[wire.Keep](s); k.More {
 		t.Errorf("the keep list goes on: %+v", k)
 	}
 	r.waitUntilOnline()
@@ -44,7 +44,7 @@ func TestSession_AReportIsAcknowledgedAfterItsCommit(t *testing.T) {
 	ready := newPhaseEvent(d, 2, wire.PhaseReady)
 	ready.Code, ready.Message = "odd", "a message with a NUL, which PostgreSQL does not take: \x00"
 	s.sendReport(ready)
-	for next[wire.Ack](s).Seq < 2 {
+	for nextCommand[wire.Ack](s).Seq < 2 {
 		continue
 	}
 	if got := r.get(d.ID); got.Status != controlplane.Ready {
@@ -62,7 +62,7 @@ func TestSession_AfterAReconnectTheWholeStateIsSentAgain(t *testing.T) {
 	first.sendReport(newPhaseEvent(kept, 1, wire.PhaseApplying))
 	first.sendReport(newPhaseEvent(kept, 2, wire.PhaseReady))
 	first.sendReport(newPhaseEvent(gone, 3, wire.PhaseApplying))
-	for next[wire.Ack](first).Seq < 3 {
+	for nextCommand[wire.Ack](first).Seq < 3 {
 		continue
 	}
 	r.setReportRange(1, 3)
@@ -74,7 +74,7 @@ func TestSession_AfterAReconnectTheWholeStateIsSentAgain(t *testing.T) {
 	if second.ack != 3 {
 		t.Errorf("it acknowledges %d, not 3", second.ack)
 	}
-	got := next[wire.Goals](second)
+	got := nextCommand[wire.Goals](second)
 	if !got.Full || len(got.Goals) != 2 {
 		t.Fatalf("it sends %+v", got)
 	}
@@ -90,7 +90,7 @@ func TestSession_AfterAReconnectTheWholeStateIsSentAgain(t *testing.T) {
 	// What is sent again is acknowledged again, and changes nothing.
 	second.sendReport(newPhaseEvent(kept, 2, wire.PhaseFailed))
 	second.sendReport(newPhaseEvent(gone, 4, wire.PhaseRemoved))
-	for next[wire.Ack](second).Seq < 4 {
+	for nextCommand[wire.Ack](second).Seq < 4 {
 		continue
 	}
 	if got := r.get(kept.ID); got.Status != controlplane.Ready {
@@ -110,7 +110,7 @@ func TestSession_ReportsOfAnAgentThatLostItsStateCountAgain(t *testing.T) {
 	for seq := int64(1); seq <= 5; seq++ {
 		first.sendReport(newPhaseEvent(d, seq, wire.PhaseApplying))
 	}
-	for next[wire.Ack](first).Seq < 5 {
+	for nextCommand[wire.Ack](first).Seq < 5 {
 		continue
 	}
 	r.setReportRange(1, 0)
@@ -120,7 +120,7 @@ func TestSession_ReportsOfAnAgentThatLostItsStateCountAgain(t *testing.T) {
 		t.Errorf("to an agent without reports it acknowledges %d", second.ack)
 	}
 	second.sendReport(newPhaseEvent(d, 1, wire.PhaseUndoing))
-	next[wire.Ack](second)
+	nextCommand[wire.Ack](second)
 	if got := r.get(d.ID); got.Status != controlplane.Undoing {
 		t.Errorf("its first report was not stored: %s", got.Status)
 	}

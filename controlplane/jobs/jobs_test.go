@@ -54,9 +54,9 @@ func TestJobs_OneClaims(t *testing.T) {
 			jobs.Job{Name: "hourly", Every: time.Hour, Do: hourly.do}, own)
 		all.Go(func() { _ = j.Run(ctx) })
 	}
-	await(t, "the hourly job's turn", hourly.first)
+	awaitDone(t, "the hourly job's turn", hourly.first)
 	for range 4 {
-		await(t, "everybody's look", looked)
+		awaitDone(t, "everybody's look", looked)
 	}
 	cancel()
 	all.Wait()
@@ -65,7 +65,7 @@ func TestJobs_OneClaims(t *testing.T) {
 	}
 }
 
-func await(t *testing.T, what string, done <-chan struct{}) {
+func awaitDone(t *testing.T, what string, done <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-done:

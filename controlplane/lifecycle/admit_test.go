@@ -54,7 +54,7 @@ func (b *bench) admitRuns(nodes []lifecycle.Candidate) []lifecycle.StartableRun 
 }
 
 func oneAtATime(running int) []lifecycle.Candidate {
-	n := roomy("n")
+	n := roomyCandidate("n")
 	n.Settings.RunLimit, n.Runs = 1, running
 	return []lifecycle.Candidate{n}
 }
@@ -230,7 +230,7 @@ func checkFit(t *rapid.T, n lifecycle.Candidate, started []lifecycle.StartableRu
 // A large deployment that waits is not overtaken by small ones for ever: the
 // node it could use is kept for it.
 func TestAdmit_KeepsRoomForWhoCameFirst(t *testing.T) {
-	n := roomy("n")
+	n := roomyCandidate("n")
 	n.AllocatedMemory = n.Memory - 1<<30
 	large, little := newSmallRequest(), newSmallRequest()
 	large.MemoryMiB, little.MemoryMiB = 4<<10, 256

@@ -15,16 +15,16 @@ import (
 
 // MoveRequest is where a deployment moves to, and what may be lost on the way.
 type MoveRequest struct {
-	// Node is empty for the best of the others; admins only name one.
+	// Node is the target; empty lets placement choose. Only admins may name one.
 	Node string
-	// DropVolumes begins with empty ones, and a new id: what is in them is not copied.
+	// DropVolumes moves without copying the volumes: a new deployment with empty ones is created.
 	DropVolumes bool
 }
 
 const (
-	// movesAtOnce bounds one round.
+	// movesAtOnce bounds how many moves one call of FinishMoves continues.
 	movesAtOnce = 20
-	// moveFor is how long making it elsewhere is tried again.
+	// moveFor is how long creation on another node is retried.
 	moveFor = time.Hour
 )
 
@@ -129,7 +129,7 @@ func notReady(d controlplane.Deployment) error {
 	return wrongState(d, "moved", "Only a deployment that is ready is moved.")
 }
 
-// onItsWay refuses what would meet the last move half-way.
+// onItsWay returns an error while an earlier move of the deployment is not finished.
 func onItsWay(d controlplane.Deployment, r *controlplane.Relocation) error {
 	if r == nil {
 		return nil
@@ -205,8 +205,9 @@ func (l *Lifecycle) createMoved(
 	}))
 }
 
-// errSomebodyWasFaster rolls a transaction back; callers ignore it.
-var errSomebodyWasFaster = errors.New("somebody else made it")
+// errSomebodyWasFaster rolls a transaction back after another replica has created the deployment;
+// callers ignore it.
+var errSomebodyWasFaster = errors.New("another replica created it")
 
 // inheritLife copies hold and activity from the old deployment to the new one.
 func inheritLife(ctx context.Context, tx *postgres.Tx, actor access.Actor,

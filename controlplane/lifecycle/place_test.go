@@ -15,14 +15,14 @@ import (
 )
 
 // Few keys and values, so that selectors often meet them.
-func term(t *rapid.T, what string) string {
+func drawTerm(t *rapid.T, what string) string {
 	return rapid.SampledFrom([]string{"zone", "zone=a", "zone=b", "ssd", "gpu", "gpu=x"}).Draw(t, what)
 }
 
-func terms[T ~string](t *rapid.T, what string) []T {
+func drawTerms[T ~string](t *rapid.T, what string) []T {
 	all := make([]T, rapid.IntRange(0, 2).Draw(t, what+" count"))
 	for i := range all {
-		all[i] = T(term(t, what))
+		all[i] = T(drawTerm(t, what))
 	}
 	return all
 }
@@ -53,11 +53,11 @@ func newCandidate(t *rapid.T, i int) lifecycle.Candidate {
 			Priority:     rapid.IntRange(0, 2).Draw(t, "priority"),
 		},
 	}
-	for _, label := range terms[string](t, "label") {
+	for _, label := range drawTerms[string](t, "label") {
 		key, value, _ := strings.Cut(label, "=")
 		n.Labels[key] = value
 	}
-	for _, taint := range terms[string](t, "taint") {
+	for _, taint := range drawTerms[string](t, "taint") {
 		key, value, _ := strings.Cut(taint, "=")
 		n.Settings.Taints = append(n.Settings.Taints, controlplane.Taint{Key: key, Value: value,
 			Effect: rapid.SampledFrom([]controlplane.TaintEffect{controlplane.NoSchedule,
@@ -84,12 +84,12 @@ func anAsk(t *rapid.T) lifecycle.ResourceRequest {
 		GPUMemory: rapid.Int64Range(0, 3).Draw(t, "ask gpu memory") << 30,
 		MayWait:   rapid.Bool().Draw(t, "may wait"),
 		InMemory:  rapid.Bool().Draw(t, "in memory"),
-		Required:  terms[controlplane.Selector](t, "own required"),
+		Required:  drawTerms[controlplane.Selector](t, "own required"),
 		Placement: controlplane.Placement{
-			Required:    terms[controlplane.Selector](t, "required"),
-			Forbidden:   terms[controlplane.Selector](t, "forbidden"),
-			Preferred:   terms[controlplane.Selector](t, "preferred"),
-			Tolerations: terms[controlplane.Toleration](t, "tolerated"),
+			Required:    drawTerms[controlplane.Selector](t, "required"),
+			Forbidden:   drawTerms[controlplane.Selector](t, "forbidden"),
+			Preferred:   drawTerms[controlplane.Selector](t, "preferred"),
+			Tolerations: drawTerms[controlplane.Toleration](t, "tolerated"),
 		},
 	}
 	if ask.GPUs > 0 {
@@ -204,7 +204,7 @@ func TestPlace_IsStableAndSpreads(t *testing.T) {
 	})
 }
 
-func roomy(name string) lifecycle.Candidate {
+func roomyCandidate(name string) lifecycle.Candidate {
 	return lifecycle.Candidate{ID: name, Name: name, Enabled: true, Online: true, Trusted: true,
 		CPU: 4, Memory: 8 << 30, DiskFree: 9 << 30, Labels: controlplane.Labels{}}
 }
@@ -292,7 +292,7 @@ func TestPlace_SaysWhy(t *testing.T) {
 			"2 deployments wait earlier"},
 	} {
 		t.Run(strings.ReplaceAll(why, " ", "-"), func(t *testing.T) {
-			n, ask := roomy("fra-01"), newSmallRequest()
+			n, ask := roomyCandidate("fra-01"), newSmallRequest()
 			if fit, refused := lifecycle.ChooseNode([]lifecycle.Candidate{n}, ask); fit.ID == "" {
 				t.Fatalf("refused before: %+v", refused)
 			}
@@ -313,7 +313,7 @@ func TestPlace_ExactCapability(t *testing.T) {
 		versions := []string{"", "2.1.0", "2.1.1", "2.1", "2.1.0-rc1", "12.1.0"}
 		var all []lifecycle.Candidate
 		for i := range rapid.IntRange(1, 6).Draw(t, "nodes") {
-			n := roomy(fmt.Sprintf("node-%d", i))
+			n := roomyCandidate(fmt.Sprintf("node-%d", i))
 			n.Labels = controlplane.Labels{"kind": "gpu", "Render": "2.1.0"}
 			if rapid.Bool().Draw(t, "can render") {
 				n.Labels["render"] = rapid.SampledFrom(versions).Draw(t, "version")
@@ -342,7 +342,7 @@ func TestPlace_ExactCapability(t *testing.T) {
 // Among equal nodes the least loaded is first, so deployments alternate. A preferred label counts
 // more than both.
 func TestPlace_TakesTurns(t *testing.T) {
-	all := []lifecycle.Candidate{roomy("a"), roomy("b"), roomy("c")}
+	all := []lifecycle.Candidate{roomyCandidate("a"), roomyCandidate("b"), roomyCandidate("c")}
 	all[0].UsedCPU, all[1].UsedCPU, all[2].UsedCPU = 1, 2, 0.5
 	// promise: B-25
 	if got, _ := lifecycle.ChooseNode(all, newSmallRequest()); got.Name != "c" {
@@ -373,7 +373,7 @@ func TestPlace_TakesTurns(t *testing.T) {
 
 // What is preferred decides before room does, and never refuses.
 func TestPlace_Prefers(t *testing.T) {
-	near, far, avoided := roomy("near"), roomy("far"), roomy("avoided")
+	near, far, avoided := roomyCandidate("near"), roomyCandidate("far"), roomyCandidate("avoided")
 	near.Labels["zone"], near.AllocatedMemory = "fra", 6<<30
 	avoided.Memory = 32 << 30
 	avoided.Settings.Taints = []controlplane.Taint{{Key: "slow",

@@ -13,7 +13,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// plan is everything about a new run that can be known before a node is chosen.
+// plan is everything about a new run that is decided before a node is chosen.
 type plan struct {
 	target   postgres.RunTarget
 	env      controlplane.Environment
@@ -117,9 +117,8 @@ func (l *Lifecycle) resolveTarget(
 	})
 }
 
-// findTarget reads project and environment. Each is reported as missing, in the
-// field that named it, if it does not exist or the actor may not see it; err is
-// for everything else.
+// findTarget reads project and environment into p. project and environment are the errors of the
+// field that names each: it does not exist, or the actor may not see it. err is any other error.
 func (l *Lifecycle) findTarget(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	r Request, p *plan) (project, environment, err error) {
 	var noProject, noEnvironment error

@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// refusalReason returns the first reason against a node, or nothing: what the node
-// is, what is asked of it by name, then what is left of it.
+// refusalReason returns the first reason why a node cannot take the request, or "". It checks what
+// cannot change by itself first (permanentReason), then the free capacity.
 func refusalReason(n Candidate, ask ResourceRequest) string {
 	if reason := permanentReason(n, ask); reason != "" {
 		return reason
@@ -18,11 +18,11 @@ func refusalReason(n Candidate, ask ResourceRequest) string {
 	return capacityReason(n, ask)
 }
 
-// reasonNoSize passes within seconds: an agent reports its size right after it
-// connected. It stands alone among the reasons that no removal changes.
+// reasonNoSize ends within seconds: an agent reports the size of its node right after it has
+// connected. See isTransientReason.
 const reasonNoSize = "It has not reported its size yet; try again in a few seconds."
 
-// reasonNoEngine passes as well, though it may take a person to start the engine.
+// reasonNoEngine is transient too, though a person may have to start the engine.
 const reasonNoEngine = "Its container engine does not answer; its checks say what to do."
 
 // isTransientReason reports whether a reason ends by itself, or by starting an engine.
@@ -32,7 +32,8 @@ func isTransientReason(
 	return reason == reasonNoSize || reason == reasonNoEngine
 }
 
-// permanentReason is what no waiting for others' room changes.
+// permanentReason returns why a node cannot take the request even after other deployments on it
+// have been removed, or "".
 func permanentReason(n Candidate, ask ResourceRequest) string {
 	switch {
 	case n.ID == ask.Avoid && n.ID != "":
@@ -75,7 +76,7 @@ func permanentReason(n Candidate, ask ResourceRequest) string {
 	return ""
 }
 
-// tooSmall is the reason why the node could not take it even if it were empty.
+// tooSmall returns why the node could not take the request even if it were empty, or "".
 func tooSmall(n Candidate, ask ResourceRequest) string {
 	if !runsOn(n, ask.Arches) {
 		return fmt.Sprintf("Its processor is %s, and the images are built for %s.", n.Arch,
@@ -101,7 +102,7 @@ func tooSmall(n Candidate, ask ResourceRequest) string {
 }
 
 // runsOn reports whether a node can run images for these processors. A node
-// that did not say what it is, and images that did not, are not judged.
+// or an image whose architecture is not known is accepted.
 func runsOn(n Candidate, arches []string) bool {
 	return arches == nil || n.Arch == "" || slices.Contains(arches, n.Arch)
 }
@@ -114,7 +115,7 @@ func listArches(arches []string) string {
 	return strings.Join(arches, ", ")
 }
 
-// labelReason is what labels and taints say against a node.
+// labelReason returns which label or taint excludes a node, or "".
 func labelReason(n Candidate, ask ResourceRequest) string {
 	for _, s := range slices.Concat(ask.Placement.Required, ask.Required) {
 		if !s.Matches(n.Labels) {
@@ -135,7 +136,7 @@ func labelReason(n Candidate, ask ResourceRequest) string {
 	return ""
 }
 
-// capacityReason is what may be different later.
+// capacityReason returns what the node has too little of at the moment, or "".
 func capacityReason(n Candidate, ask ResourceRequest) string {
 	wanted := int64(ask.MemoryMiB) << 20
 	switch {

@@ -11,13 +11,13 @@ import (
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-func line(source string, second int) logbook.Line {
+func newLine(source string, second int) logbook.Line {
 	return logbook.Line{At: noon.Add(time.Duration(second) * time.Second),
 		Source: pipeline.StepKey(source), Text: source}
 }
 
-// spoken is a source that said everything.
-func spoken(all ...logbook.Line) <-chan logbook.Line {
+// sourceOf returns a source that said everything.
+func sourceOf(all ...logbook.Line) <-chan logbook.Line {
 	c := make(chan logbook.Line, len(all))
 	for _, l := range all {
 		c <- l
@@ -26,7 +26,7 @@ func spoken(all ...logbook.Line) <-chan logbook.Line {
 	return c
 }
 
-func collect(out <-chan logbook.Line) string {
+func collectText(out <-chan logbook.Line) string {
 	var order string
 	for l := range out {
 		order += l.Text
@@ -41,17 +41,17 @@ func TestMerge_OrdersByTime(t *testing.T) {
 		late := make(chan logbook.Line)
 		go func() {
 			time.Sleep(time.Hour)
-			late <- line("b", 2)
+			late <- newLine("b", 2)
 			close(late)
 		}()
 		out := make(chan logbook.Line)
 		go func() {
 			defer close(out)
 			logbook.MergeLines(t.Context(), []<-chan logbook.Line{
-				spoken(line("a", 1), line("c", 3)), late, spoken(),
+				sourceOf(newLine("a", 1), newLine("c", 3)), late, sourceOf(),
 			}, false, out)
 		}()
-		if got := collect(out); got != "abc" {
+		if got := collectText(out); got != "abc" {
 			t.Errorf("order %q, want abc", got)
 		}
 	})
@@ -64,7 +64,7 @@ func TestMerge_LiveDoesNotWaitForTheSilent(t *testing.T) {
 		silent := make(chan logbook.Line)
 		loud := make(chan logbook.Line, 1000)
 		for i := range 1000 {
-			loud <- line("a", i)
+			loud <- newLine("a", i)
 		}
 		out := make(chan logbook.Line)
 		go func() {
@@ -78,13 +78,13 @@ func TestMerge_LiveDoesNotWaitForTheSilent(t *testing.T) {
 		if waited := time.Since(began); waited > 5*time.Second {
 			t.Errorf("1000 lines waited %s for a silent source", waited)
 		}
-		silent <- line("b", 2000)
+		silent <- newLine("b", 2000)
 		if l := <-out; l.Text != "b" {
 			t.Errorf("the silent source said something, and %q came", l.Text)
 		}
 		close(loud)
 		close(silent)
-		if rest := collect(out); rest != "" {
+		if rest := collectText(out); rest != "" {
 			t.Errorf("more came: %q", rest)
 		}
 	})

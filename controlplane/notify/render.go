@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/internal/text"
 )
 
 // message is one event with everything that receivers may see.
@@ -136,7 +137,7 @@ const maxText = 8000
 // webhookBody is what a webhook of the kind is sent.
 func (m message) webhookBody(id controlplane.DeliveryID, w controlplane.Webhook) (string, error) {
 	var form any
-	text := clip(m.fillTemplate(w.Template), maxText)
+	sentence := text.Clip(m.fillTemplate(w.Template), maxText)
 	switch w.Kind {
 	case controlplane.WebhookJSON:
 		form = struct {
@@ -144,15 +145,15 @@ func (m message) webhookBody(id controlplane.DeliveryID, w controlplane.Webhook)
 			message
 		}{string(id), m}
 	case controlplane.WebhookSlack:
-		form = map[string]string{"text": escapeSlack(text)}
+		form = map[string]string{"text": escapeSlack(sentence)}
 	case controlplane.WebhookMattermost:
-		text = clip(m.fillEscaped(w.Template, breakMentions), maxText)
-		form = map[string]string{"text": text, "username": "NullOps"}
+		sentence = text.Clip(m.fillEscaped(w.Template, breakMentions), maxText)
+		form = map[string]string{"text": sentence, "username": "NullOps"}
 	case controlplane.WebhookTeams:
 		form = map[string]any{"type": "message", "attachments": []any{map[string]any{
 			"contentType": "application/vnd.microsoft.card.adaptive",
 			"content": map[string]any{"type": "AdaptiveCard", "version": "1.4",
-				"body": []any{map[string]any{"type": "TextBlock", "text": text, "wrap": true}}},
+				"body": []any{map[string]any{"type": "TextBlock", "text": sentence, "wrap": true}}},
 		}}}
 	default:
 		return "", fmt.Errorf("webhook %s has an unknown kind %q", w.Name, w.Kind)

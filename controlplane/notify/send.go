@@ -19,6 +19,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/text"
 )
 
 // maxAttempts and pause spread the tries over about a day.
@@ -176,12 +177,6 @@ func Sign(key controlplane.Plain, timestamp, body string) string {
 	return "v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-func clipLong(s string) string { return clip(s, 500) }
-
-// clip bounds a text to so many bytes, and cuts between characters.
-func clip(s string, most int) string {
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
+// clipLong bounds an error for the log of deliveries. PostgreSQL stores valid UTF-8 only, and an
+// error may quote what a receiver sent.
+func clipLong(s string) string { return text.Clip(strings.ToValidUTF8(s, "\uFFFD"), 500) }

@@ -28,7 +28,7 @@ func TestSQL_LivesInOnePackage(t *testing.T) {
 				strings.HasSuffix(path, "_test.go") {
 				return err
 			}
-			n, err := statements(path)
+			n, err := countStatements(path)
 			if strings.Contains(filepath.ToSlash(path), "/controlplane/postgres/") {
 				here += n
 				return err
@@ -49,8 +49,8 @@ func TestSQL_LivesInOnePackage(t *testing.T) {
 	}
 }
 
-// statements counts string literals that are SQL.
-func statements(path string) (n int, err error) {
+// countStatements counts string literals that are SQL.
+func countStatements(path string) (n int, err error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	if err != nil {
 		return 0, err

@@ -17,7 +17,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func connect(t *testing.T, url string) *pgx.Conn {
+func connectTo(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
@@ -57,7 +57,7 @@ INSERT INTO nodes (id, name, environment_id, address) VALUES
 func TestSchema_RefusesIllegalStates(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
-	conn := connect(t, url)
+	conn := connectTo(t, url)
 	toRun(t, conn, seed)
 	for name, sql := range map[string]string{
 		"audit changed":      `UPDATE audit SET actor = 'eve'`,
@@ -96,7 +96,7 @@ func TestSchema_RefusesIllegalStates(t *testing.T) {
 // The trigger and the Go table agree about every pair of node statuses.
 func TestNodes_TransitionsAgreeWithTheTable(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, pgtest.URL(t, migrations.FS))
+	conn := connectTo(t, pgtest.URL(t, migrations.FS))
 	toRun(t, conn, seed)
 	toRun(t, conn, `UPDATE nodes SET thumbprint = $1`, strings.Repeat("a", 64))
 	for _, from := range controlplane.NodeStatuses() {
@@ -116,7 +116,7 @@ func TestNodes_TransitionsAgreeWithTheTable(t *testing.T) {
 // is an event.
 func TestDrains_TransitionsAgreeWithTheTable(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, pgtest.URL(t, migrations.FS))
+	conn := connectTo(t, pgtest.URL(t, migrations.FS))
 	toRun(t, conn, seed)
 	const to = `UPDATE nodes SET drain = $1, drain_by = 'ada',
 		drain_since = CASE WHEN $1 = '' THEN NULL ELSE now() END`
@@ -145,7 +145,7 @@ func TestDrains_TransitionsAgreeWithTheTable(t *testing.T) {
 // However much happens to a node, its history stays short.
 func TestNodeEvents_KeepTheNewest(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, pgtest.URL(t, migrations.FS))
+	conn := connectTo(t, pgtest.URL(t, migrations.FS))
 	toRun(t, conn, seed)
 	for i := range 205 {
 		toRun(t, conn, `SELECT tell_of_node(id, 'met', $1) FROM nodes`, fmt.Sprint(i))
@@ -162,7 +162,7 @@ func TestNodeEvents_KeepTheNewest(t *testing.T) {
 // The trigger and the Go table agree about every pair of deployment statuses.
 func TestDeployments_TransitionsAgreeWithTheTable(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, pgtest.URL(t, migrations.FS))
+	conn := connectTo(t, pgtest.URL(t, migrations.FS))
 	toRun(t, conn, seed)
 	toRun(t, conn, `INSERT INTO deployments (id, name, project_id, environment_id, node_id,
 		node_name, created_by, cpu, memory_mib) VALUES ('01900000-0000-7000-8000-00000000dd11',
@@ -194,7 +194,7 @@ func TestMigrate_UpDownUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	toRun(t, connect(t, url), seed)
+	toRun(t, connectTo(t, url), seed)
 	for _, state := range slices.Backward(states) {
 		if err := s.MigrateTo(t.Context(), migrations.FS, state.Version-1); err != nil {
 			t.Fatalf("down from %s: %v", state.Name, err)
@@ -203,7 +203,7 @@ func TestMigrate_UpDownUp(t *testing.T) {
 	if err := s.Migrate(t.Context(), migrations.FS); err != nil {
 		t.Fatalf("up again: %v", err)
 	}
-	toRun(t, connect(t, url), seed)
+	toRun(t, connectTo(t, url), seed)
 }
 
 // Upgrades meet databases that are in use.
@@ -219,7 +219,7 @@ func TestMigrate_KeepsTheRowsOfEachOlderVersion(t *testing.T) {
 func TestMigrate_RefusesNewerSchema(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
-	toRun(t, connect(t, url), `INSERT INTO goose_db_version (version_id, is_applied)
+	toRun(t, connectTo(t, url), `INSERT INTO goose_db_version (version_id, is_applied)
 		VALUES (9999, true)`)
 	err := pgtest.Open(t, url).Migrate(t.Context(), migrations.FS)
 	if err == nil || !strings.Contains(err.Error(), "9999") {
@@ -232,7 +232,7 @@ func TestMigrate_RefusesNewerSchema(t *testing.T) {
 func TestLease_OneHolderRisingEpoch(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
-	conn := connect(t, url)
+	conn := connectTo(t, url)
 	toRun(t, conn, seed)
 	s := pgtest.Open(t, url)
 	const node = controlplane.NodeID("01900000-0000-7000-8000-00000000eee1")
@@ -330,7 +330,7 @@ func TestAudited_KeepsRefusals(t *testing.T) {
 func TestIdempotent(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
-	toRun(t, connect(t, url), seed)
+	toRun(t, connectTo(t, url), seed)
 	s := pgtest.Open(t, url)
 	const user = controlplane.UserID("01900000-0000-7000-8000-00000000aaa1")
 	object := string(controlplane.NewID[controlplane.DeploymentID]())
@@ -365,7 +365,7 @@ func TestIdempotent(t *testing.T) {
 func TestVersion_RoundTrip(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
-	toRun(t, connect(t, url), seed)
+	toRun(t, connectTo(t, url), seed)
 	s := pgtest.Open(t, url)
 	const project = controlplane.ProjectID("01900000-0000-7000-8000-00000000bbb1")
 	p := pipeline.Pipeline{Format: 1, Order: []pipeline.StepKey{"db"}, Steps: []pipeline.Step{{

@@ -12,7 +12,7 @@ import (
 // and queue entries to their run.
 func TestSchema_HoldsBelongings(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, pgtest.URL(t, migrations.FS))
+	conn := connectTo(t, pgtest.URL(t, migrations.FS))
 	for _, c := range []struct{ child, column, parent string }{
 		{"nodes", "environment_id", "environments"},
 		{"deployments", "project_id", "projects"},

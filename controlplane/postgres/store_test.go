@@ -15,7 +15,7 @@ import (
 	"github.com/nullops/nullops/migrations"
 )
 
-func listening(t *testing.T, s *postgres.Store) *postgres.Listener {
+func startListener(t *testing.T, s *postgres.Store) *postgres.Listener {
 	t.Helper()
 	l := postgres.NewListener(s, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -29,7 +29,7 @@ func listening(t *testing.T, s *postgres.Store) *postgres.Listener {
 func TestListener_WakesAtCommit(t *testing.T) {
 	t.Parallel()
 	s := pgtest.New(t, migrations.FS)
-	l := listening(t, s)
+	l := startListener(t, s)
 	mine := l.Subscribe("d1", controlplane.TopicDeployment)
 	all := l.Subscribe("", controlplane.TopicDeployment, controlplane.TopicNode)
 	other := l.Subscribe("d2", controlplane.TopicDeployment)
@@ -128,7 +128,7 @@ func TestStore_PoolsAndKeeps(t *testing.T) {
 func TestListener_CollectsKeys(t *testing.T) {
 	t.Parallel()
 	s := pgtest.New(t, migrations.FS)
-	l := listening(t, s)
+	l := startListener(t, s)
 	many := l.SubscribeKeys(controlplane.TopicNode)
 	defer many.Close()
 	tell := func(topic controlplane.Topic, keys ...string) {

@@ -46,8 +46,8 @@ func certificateError(r controlplane.Registry, err error) error {
 	return unavailableError("registry_certificate", message, remedy, err)
 }
 
-// trustAuthority is how to make the authority of a registry known, to us and to
-// the engines that pull.
+// trustAuthority returns the remedy: how to make the authority of a registry known to the control
+// plane and to the container engines that pull.
 func trustAuthority(r controlplane.Registry) string {
 	remedy := "Set the registry's ca to the certificate of its authority (PEM)"
 	if r.CA != "" {

@@ -87,10 +87,10 @@ func (a *authority) serve(c *x509.Certificate) (host string) {
 	return strings.TrimPrefix(s.URL, "https://")
 }
 
-func local() []net.IP { return []net.IP{net.IPv4(127, 0, 0, 1)} }
+func loopbackIPs() []net.IP { return []net.IP{net.IPv4(127, 0, 0, 1)} }
 
-func secure(host string) registry.Source {
-	s := source(host)
+func secureSource(host string) registry.Source {
+	s := plainSource(host)
 	s.Registry.Insecure = false
 	return s
 }
@@ -100,18 +100,18 @@ func secure(host string) registry.Source {
 func TestCertificate_SaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	plain := serve(t, func(http.ResponseWriter, *http.Request) {})
+	plain := startFake(t, func(http.ResponseWriter, *http.Request) {})
 	for _, c := range []struct{ name, host, says, remedy string }{
-		{"unknown authority", a.serve(&x509.Certificate{IPAddresses: local()}),
+		{"unknown authority", a.serve(&x509.Certificate{IPAddresses: loopbackIPs()}),
 			"authority that NullOps does not know: CN=Shop CA", "Set the registry's ca"},
 		{"no TLS", plain.host(), "does not speak HTTPS", "Check the port"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			client := client(t, registry.Config{})
-			_, listed := client.ListTags(t.Context(), secure(c.host))
-			_, resolved := client.Resolve(t.Context(), secure(c.host), "v1")
-			for _, err := range []error{listed, resolved, client.Ping(t.Context(), secure(c.host))} {
+			client := newClient(t, registry.Config{})
+			_, listed := client.ListTags(t.Context(), secureSource(c.host))
+			_, resolved := client.Resolve(t.Context(), secureSource(c.host), "v1")
+			for _, err := range []error{listed, resolved, client.Ping(t.Context(), secureSource(c.host))} {
 				var said *controlplane.Error
 				if !errors.As(err, &said) || said.Code != "registry_certificate" ||
 					!strings.Contains(said.Message, c.says) || !strings.Contains(said.Remedy, c.remedy) {
@@ -123,7 +123,7 @@ func TestCertificate_SaysWhatIsWrong(t *testing.T) {
 }
 
 func newSourceWithCA(host, ca string) registry.Source {
-	s := secure(host)
+	s := secureSource(host)
 	s.Registry.CA = ca
 	return s
 }
@@ -134,8 +134,8 @@ func newSourceWithCA(host, ca string) registry.Source {
 func TestCertificate_TrustsTheCAOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	ours, other := newAuthority(t), newAuthority(t)
-	host := ours.serve(&x509.Certificate{IPAddresses: local()})
-	client := client(t, registry.Config{})
+	host := ours.serve(&x509.Certificate{IPAddresses: loopbackIPs()})
+	client := newClient(t, registry.Config{})
 	refused := func(ca, remedy string) {
 		t.Helper()
 		_, listed := client.ListTags(t.Context(), newSourceWithCA(host, ca))
@@ -169,7 +169,7 @@ func TestCertificate_TrustsTheCAOfTheRegistry(t *testing.T) {
 func TestCheckCA(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	_, leaf := a.issue(&x509.Certificate{IPAddresses: local()})
+	_, leaf := a.issue(&x509.Certificate{IPAddresses: loopbackIPs()})
 	_, old := (&authority{t: t}).issue(&x509.Certificate{IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour)})
 	block := func(kind string, b []byte) string {
@@ -211,7 +211,7 @@ func TestCertificate_TrustsSSLCertDir(t *testing.T) {
 	t.Parallel()
 	const host = "REGISTRY_OF_TRUST_TEST"
 	if at := os.Getenv(host); at != "" {
-		l, err := client(t, registry.Config{}).ListTags(t.Context(), secure(at))
+		l, err := newClient(t, registry.Config{}).ListTags(t.Context(), secureSource(at))
 		if err != nil || len(l.Tags) != 1 {
 			t.Errorf("%v %v", l.Tags, err)
 		}
@@ -225,7 +225,7 @@ func TestCertificate_TrustsSSLCertDir(t *testing.T) {
 	again := exec.CommandContext(t.Context(), os.Args[0],
 		"-test.run=^TestCertificate_TrustsSSLCertDir$")
 	again.Env = append(os.Environ(), "SSL_CERT_DIR=/etc/ssl/certs:"+folder,
-		host+"="+a.serve(&x509.Certificate{IPAddresses: local()}))
+		host+"="+a.serve(&x509.Certificate{IPAddresses: loopbackIPs()}))
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -52,9 +52,9 @@ func TestListTags_ManyPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := serve(t, servePages(6_050, link))
-			l, err := client(t, registry.Config{AnswerTime: time.Minute}).
-				ListTags(t.Context(), source(f.host()))
+			f := startFake(t, servePages(6_050, link))
+			l, err := newClient(t, registry.Config{AnswerTime: time.Minute}).
+				ListTags(t.Context(), plainSource(f.host()))
 			if err != nil || len(l.Tags) != 6_050 {
 				t.Errorf("%d tags, %v", len(l.Tags), err)
 			}
@@ -104,9 +104,9 @@ func TestListTags_EndlessLists(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f := serve(t, c.handler)
-			_, err := client(t, registry.Config{AnswerTime: time.Minute}).
-				ListTags(t.Context(), source(f.host()))
+			f := startFake(t, c.handler)
+			_, err := newClient(t, registry.Config{AnswerTime: time.Minute}).
+				ListTags(t.Context(), plainSource(f.host()))
 			var said *controlplane.Error
 			if !errors.As(err, &said) || said.Code != "registry_refused" ||
 				!strings.Contains(said.Message, c.says) || !strings.Contains(said.Remedy, c.remedy) {
@@ -124,7 +124,7 @@ func TestListTags_SlowList(t *testing.T) {
 	inner := servePages(300, func(next int) []string {
 		return []string{fmt.Sprintf(`</v2/shop/api/tags/list?last=%d>; rel="next"`, next)}
 	})
-	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	f := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("last") {
 			select {
 			case <-after:
@@ -133,8 +133,8 @@ func TestListTags_SlowList(t *testing.T) {
 		}
 		inner(w, r)
 	})
-	c := client(t, registry.Config{AnswerTime: 500 * time.Millisecond})
-	_, err := c.ListTags(t.Context(), source(f.host()))
+	c := newClient(t, registry.Config{AnswerTime: 500 * time.Millisecond})
+	_, err := c.ListTags(t.Context(), plainSource(f.host()))
 	var said *controlplane.Error
 	if !errors.As(err, &said) || said.Code != "registry_slow" ||
 		!strings.Contains(said.Message, "100 tags came") ||
@@ -142,7 +142,7 @@ func TestListTags_SlowList(t *testing.T) {
 		t.Errorf("got %+v", err)
 	}
 	close(after)
-	l, err := c.ListTags(t.Context(), source(f.host()))
+	l, err := c.ListTags(t.Context(), plainSource(f.host()))
 	if err != nil || len(l.Tags) != 300 || !slices.Contains(l.Tags, "v299") {
 		t.Errorf("%d tags, %v", len(l.Tags), err)
 	}
@@ -155,19 +155,19 @@ func TestListTags_ReadsOnBehind(t *testing.T) {
 	inner := servePages(500, func(next int) []string {
 		return []string{fmt.Sprintf(`</v2/shop/api/tags/list?last=%d>; rel="next"`, next)}
 	})
-	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	f := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("last") {
 			time.Sleep(350 * time.Millisecond)
 		}
 		inner(w, r)
 	})
-	c := client(t, registry.Config{AnswerTime: 500 * time.Millisecond})
-	_, err := c.ListTags(t.Context(), source(f.host()))
+	c := newClient(t, registry.Config{AnswerTime: 500 * time.Millisecond})
+	_, err := c.ListTags(t.Context(), plainSource(f.host()))
 	if err == nil || !strings.Contains(err.Error(), "still sending") {
 		t.Errorf("got %v", err)
 	}
-	becomes(t, "the whole list", func() bool {
-		l, err := c.ListTags(t.Context(), source(f.host()))
+	awaitTrue(t, "the whole list", func() bool {
+		l, err := c.ListTags(t.Context(), plainSource(f.host()))
 		return err == nil && len(l.Tags) == 500
 	})
 }

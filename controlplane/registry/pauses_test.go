@@ -14,7 +14,7 @@ import (
 // nobody else from asking, and new credentials are tried at once.
 func TestListTags_PausesOneAccount(t *testing.T) {
 	t.Parallel()
-	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	f := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		switch user, password, _ := r.BasicAuth(); {
 		case user == "":
 			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
@@ -28,8 +28,8 @@ func TestListTags_PausesOneAccount(t *testing.T) {
 			}
 		}
 	})
-	c := client(t, registry.Config{})
-	spent, other, again := source(f.host()), source(f.host()), source(f.host())
+	c := newClient(t, registry.Config{})
+	spent, other, again := plainSource(f.host()), plainSource(f.host()), plainSource(f.host())
 	spent.Credentials.Password = controlplane.NewPlain("spent")
 	again.Credentials.Password = controlplane.NewPlain("new")
 	other.Credentials.Username = "ada"
@@ -54,7 +54,7 @@ func TestListTags_PausesOneAccount(t *testing.T) {
 func TestListTags_ForgetsTheOldPassword(t *testing.T) {
 	t.Parallel()
 	var old atomic.Int64
-	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	f := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		_, password, _ := r.BasicAuth()
 		if password == "old" {
 			old.Add(1)
@@ -69,8 +69,8 @@ func TestListTags_ForgetsTheOldPassword(t *testing.T) {
 		}
 	})
 	var now atomic.Int64
-	c := client(t, registry.Config{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
-	s := source(f.host())
+	c := newClient(t, registry.Config{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
+	s := plainSource(f.host())
 	s.Credentials.Password = controlplane.NewPlain("old")
 	if _, err := c.ListTags(t.Context(), s); err != nil {
 		t.Fatal(err)

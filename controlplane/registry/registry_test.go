@@ -34,7 +34,7 @@ type fake struct {
 	calls atomic.Int64
 }
 
-func serve(t *testing.T, h http.HandlerFunc) *fake {
+func startFake(t *testing.T, h http.HandlerFunc) *fake {
 	t.Helper()
 	f := &fake{}
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +61,7 @@ func (f *fake) sawCredentials() bool {
 	return false
 }
 
-func source(host string) registry.Source {
+func plainSource(host string) registry.Source {
 	return registry.Source{
 		Registry: controlplane.Registry{
 			Name: "local", Host: host, Insecure: true, Username: "robot",
@@ -73,7 +73,7 @@ func source(host string) registry.Source {
 	}
 }
 
-func client(t *testing.T, c registry.Config) *registry.Client {
+func newClient(t *testing.T, c registry.Config) *registry.Client {
 	t.Helper()
 	made := registry.New(c)
 	t.Cleanup(made.Close)
@@ -102,7 +102,7 @@ func TestPing_ProvesTheCredentials(t *testing.T) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="here"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	}
-	good, c := source(serve(t, wanted).host()), client(t, registry.Config{})
+	good, c := plainSource(startFake(t, wanted).host()), newClient(t, registry.Config{})
 	if err := c.Ping(t.Context(), good); err != nil {
 		t.Errorf("good credentials: %v", err)
 	}
@@ -111,7 +111,7 @@ func TestPing_ProvesTheCredentials(t *testing.T) {
 	if err := c.Ping(t.Context(), bad); controlplane.CodeOf(err) != "registry_denied" {
 		t.Errorf("bad credentials: %v", err)
 	}
-	page := source(serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	page := plainSource(startFake(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusTeapot)
 	}).host())
 	if err := c.Ping(t.Context(), page); controlplane.CodeOf(err) != "registry_garbage" {
@@ -179,13 +179,13 @@ func TestListTags_HostileAnswers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f := serve(t, c.handler)
+			f := startFake(t, c.handler)
 			within := time.Minute
 			if c.code == "registry_slow" {
 				within = time.Second
 			}
-			_, err := client(t, registry.Config{AnswerTime: within}).
-				ListTags(t.Context(), source(f.host()))
+			_, err := newClient(t, registry.Config{AnswerTime: within}).
+				ListTags(t.Context(), plainSource(f.host()))
 			var said *controlplane.Error
 			if !errors.As(err, &said) || said.Code != c.code {
 				t.Fatalf("got %v, want code %s", err, c.code)
@@ -202,10 +202,10 @@ func TestListTags_HostileAnswers(t *testing.T) {
 
 func TestListTags_Down(t *testing.T) {
 	t.Parallel()
-	f := serve(t, func(http.ResponseWriter, *http.Request) {})
+	f := startFake(t, func(http.ResponseWriter, *http.Request) {})
 	host := f.host()
 	f.Close()
-	_, err := client(t, registry.Config{}).ListTags(t.Context(), source(host))
+	_, err := newClient(t, registry.Config{}).ListTags(t.Context(), plainSource(host))
 	if controlplane.CodeOf(err) != "registry_down" {
 		t.Errorf("got %v", err)
 	}
@@ -217,7 +217,7 @@ func TestListTags_Down(t *testing.T) {
 // threat: T39
 func TestListTags_NoForeignCredentials(t *testing.T) {
 	t.Parallel()
-	thief := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	thief := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(`{"token":"t"}`))
 	})
 	foreign := strings.Replace(thief.URL, "127.0.0.1", "localhost", 1)
@@ -234,8 +234,8 @@ func TestListTags_NoForeignCredentials(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := serve(t, h)
-			_, err := client(t, registry.Config{}).ListTags(t.Context(), source(f.host()))
+			f := startFake(t, h)
+			_, err := newClient(t, registry.Config{}).ListTags(t.Context(), plainSource(f.host()))
 			if err == nil {
 				t.Error("the list was accepted")
 			}
@@ -251,13 +251,13 @@ func TestListTags_NoForeignCredentials(t *testing.T) {
 // threat: T39
 func TestGuard_AddressesNobodyMayDial(t *testing.T) {
 	t.Parallel()
-	victim := serve(t, func(http.ResponseWriter, *http.Request) {})
-	s := source(strings.Replace(victim.host(), "127.0.0.1", "localhost.localdomain", 1))
+	victim := startFake(t, func(http.ResponseWriter, *http.Request) {})
+	s := plainSource(strings.Replace(victim.host(), "127.0.0.1", "localhost.localdomain", 1))
 	for _, host := range []string{
 		"169.254.169.254", "[fe80::1]:443", "0.0.0.0:443", "224.0.0.1:443",
 	} {
 		s.Registry.Host, s.Registry.Insecure = host, false
-		_, err := client(t, registry.Config{AnswerTime: 3 * time.Second}).ListTags(t.Context(), s)
+		_, err := newClient(t, registry.Config{AnswerTime: 3 * time.Second}).ListTags(t.Context(), s)
 		if err == nil {
 			t.Errorf("%s was asked", host)
 		}
@@ -266,7 +266,7 @@ func TestGuard_AddressesNobodyMayDial(t *testing.T) {
 	denied := registry.Config{Own: func(ap netip.AddrPort) bool {
 		return ap.Addr() == netip.MustParseAddr("10.99.99.99")
 	}}
-	_, err := client(t, denied).ListTags(t.Context(), s)
+	_, err := newClient(t, denied).ListTags(t.Context(), s)
 	if controlplane.CodeOf(err) != "registry_refused" {
 		t.Errorf("denied address: %v", err)
 	}
@@ -298,21 +298,21 @@ func TestCheckHost(t *testing.T) {
 // fault: F53
 func TestListTags_HonoursRetryAfter(t *testing.T) {
 	t.Parallel()
-	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	f := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "60")
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
 	var now atomic.Int64
-	c := client(t, registry.Config{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
-	_, _ = c.ListTags(t.Context(), source(f.host()))
+	c := newClient(t, registry.Config{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
+	_, _ = c.ListTags(t.Context(), plainSource(f.host()))
 	asked := f.calls.Load()
 	now.Add(59)
-	_, err := c.ListTags(t.Context(), source(f.host()))
+	_, err := c.ListTags(t.Context(), plainSource(f.host()))
 	if f.calls.Load() != asked || controlplane.CodeOf(err) != "registry_busy" {
 		t.Errorf("asked again after %d calls: %v", f.calls.Load(), err)
 	}
 	now.Add(2)
-	_, _ = c.ListTags(t.Context(), source(f.host()))
+	_, _ = c.ListTags(t.Context(), plainSource(f.host()))
 	if f.calls.Load() == asked {
 		t.Error("never asked again")
 	}
@@ -326,7 +326,7 @@ func TestListTags_CacheAndStale(t *testing.T) {
 	tags := atomic.Pointer[string]{}
 	first, second := `["v1"]`, `["v1","v2"]`
 	tags.Store(&first)
-	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	f := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		if down.Load() {
 			w.WriteHeader(http.StatusBadGateway)
 			return
@@ -336,10 +336,10 @@ func TestListTags_CacheAndStale(t *testing.T) {
 		}
 	})
 	var now atomic.Int64
-	c := client(t, registry.Config{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
+	c := newClient(t, registry.Config{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
 	ask := func() registry.TagList {
 		t.Helper()
-		l, err := c.ListTags(t.Context(), source(f.host()))
+		l, err := c.ListTags(t.Context(), plainSource(f.host()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -357,7 +357,7 @@ func TestListTags_CacheAndStale(t *testing.T) {
 	// The earlier list is returned at once; the new one is read in the background.
 	ask()
 	// promise: N-029
-	becomes(t, "the pushed tag is listed", func() bool {
+	awaitTrue(t, "the pushed tag is listed", func() bool {
 		l := ask()
 		return len(l.Tags) == 2 && !l.Stale
 	})
@@ -368,8 +368,8 @@ func TestListTags_CacheAndStale(t *testing.T) {
 	}
 }
 
-// becomes waits for what happens after a response.
-func becomes(t *testing.T, what string, is func() bool) {
+// awaitTrue waits for what happens after a response.
+func awaitTrue(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); {
 		if time.Now().After(deadline) {
@@ -384,7 +384,7 @@ func becomes(t *testing.T, what string, is func() bool) {
 func TestRefresh_ReadsWhatPeopleLookAt(t *testing.T) {
 	t.Parallel()
 	var down, pushed atomic.Bool
-	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	f := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case down.Load():
 			w.WriteHeader(http.StatusBadGateway)
@@ -396,10 +396,10 @@ func TestRefresh_ReadsWhatPeopleLookAt(t *testing.T) {
 		}
 	})
 	var now atomic.Int64
-	c := client(t, registry.Config{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
+	c := newClient(t, registry.Config{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
 	ask := func() registry.TagList {
 		t.Helper()
-		l, err := c.ListTags(t.Context(), source(f.host()))
+		l, err := c.ListTags(t.Context(), plainSource(f.host()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -429,7 +429,7 @@ func TestRefresh_ReadsWhatPeopleLookAt(t *testing.T) {
 	}
 }
 
-func push(t *testing.T, host, tag string, labels map[string]string) string {
+func pushImage(t *testing.T, host, tag string, labels map[string]string) string {
 	t.Helper()
 	img, err := random.Image(512, 2)
 	if err != nil {
@@ -460,18 +460,18 @@ func push(t *testing.T, host, tag string, labels map[string]string) string {
 func TestResolveAndDescribe(t *testing.T) {
 	t.Parallel()
 	inner := ggcr.New(ggcr.Logger(log.New(io.Discard, "", 0)))
-	f := serve(t, inner.ServeHTTP)
-	digest := push(t, f.host(), "v1", map[string]string{
+	f := startFake(t, inner.ServeHTTP)
+	digest := pushImage(t, f.host(), "v1", map[string]string{
 		"org.opencontainers.image.revision": "abc123",
 		"org.opencontainers.image.ref.name": "feat/cart\n",
 		"io.buildpacks.builder":             "paketo/builder",
 	})
-	c := client(t, registry.Config{})
-	got, err := c.Resolve(t.Context(), source(f.host()), "v1")
+	c := newClient(t, registry.Config{})
+	got, err := c.Resolve(t.Context(), plainSource(f.host()), "v1")
 	if err != nil || got != digest {
 		t.Errorf("resolve: %s, %v; want %s", got, err, digest)
 	}
-	facts := c.DescribeTags(t.Context(), source(f.host()), []string{"v1", "nope"}, 5*time.Second)
+	facts := c.DescribeTags(t.Context(), plainSource(f.host()), []string{"v1", "nope"}, 5*time.Second)
 	v := facts["v1"]
 	if len(facts) != 1 || v.Digest != digest || v.Commit != "abc123" ||
 		v.Branch != "feat/cart" || v.Builder != "paketo/builder" ||
@@ -479,7 +479,7 @@ func TestResolveAndDescribe(t *testing.T) {
 		t.Errorf("facts %+v", facts)
 	}
 	asked := f.calls.Load()
-	c.DescribeTags(t.Context(), source(f.host()), []string{"v1"}, 5*time.Second)
+	c.DescribeTags(t.Context(), plainSource(f.host()), []string{"v1"}, 5*time.Second)
 	if f.calls.Load() != asked {
 		t.Error("what a tag meant a moment ago was asked again")
 	}
@@ -487,7 +487,8 @@ func TestResolveAndDescribe(t *testing.T) {
 		"nope": "tag_unknown", "latest@sha256:00": "tag_invalid", "../x": "tag_invalid",
 		"": "tag_invalid", "-x": "tag_invalid",
 	} {
-		if _, err := c.Resolve(t.Context(), source(f.host()), tag); controlplane.CodeOf(err) != code {
+		if _, err := c.Resolve(t.Context(), plainSource(f.host()),
+			tag); controlplane.CodeOf(err) != code {
 			t.Errorf("%q: %v, want %s", tag, err, code)
 		}
 	}
@@ -496,7 +497,7 @@ func TestResolveAndDescribe(t *testing.T) {
 // A registry with a token service of its own is signed in to.
 func TestListTags_BasicAuth(t *testing.T) {
 	t.Parallel()
-	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	f := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
 		if user != "robot" || password != "robot-canary-password" {
 			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
@@ -507,7 +508,7 @@ func TestListTags_BasicAuth(t *testing.T) {
 			_, _ = w.Write([]byte(`{"tags":["v1"]}`))
 		}
 	})
-	l, err := client(t, registry.Config{}).ListTags(t.Context(), source(f.host()))
+	l, err := newClient(t, registry.Config{}).ListTags(t.Context(), plainSource(f.host()))
 	if err != nil || len(l.Tags) != 1 {
 		t.Errorf("%v %v", l.Tags, err)
 	}
@@ -528,11 +529,11 @@ func TestSortVersions(t *testing.T) {
 // A caller whose context ends returns at once.
 func TestListTags_EndsWithTheContext(t *testing.T) {
 	t.Parallel()
-	f := serve(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	f := startFake(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := client(t, registry.Config{AnswerTime: 2 * time.Second}).
-		ListTags(ctx, source(f.host())); err == nil {
+	if _, err := newClient(t, registry.Config{AnswerTime: 2 * time.Second}).
+		ListTags(ctx, plainSource(f.host())); err == nil {
 		t.Error("no error")
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestListTags_OffersImagesOnly(t *testing.T) {
 	t.Parallel()
 	hex := strings.Repeat("0a", 32)
-	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	f := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		if pingRegistry(w, r) {
 			return
 		}
@@ -24,7 +24,7 @@ func TestListTags_OffersImagesOnly(t *testing.T) {
 			"sha256-" + hex + ".att", "sha256-" + hex + ".sbom", "sha-3f2a1bc",
 		}})
 	})
-	l, err := client(t, registry.Config{}).ListTags(t.Context(), source(f.host()))
+	l, err := newClient(t, registry.Config{}).ListTags(t.Context(), plainSource(f.host()))
 	if want := []string{"v2", "v1", "sha-3f2a1bc"}; err != nil || !slices.Equal(l.Tags, want) {
 		t.Errorf("offered %q, want %q: %v", l.Tags, want, err)
 	}

@@ -33,7 +33,7 @@ type recorded struct {
 	sign string // the Authorization that it wants
 }
 
-func recordings() []recorded {
+func allRecordings() []recorded {
 	return []recorded{
 		{kind: kindHub,
 			first:  "/v2/repositories/shop/api/tags?page_size=100&ordering=last_updated",
@@ -133,7 +133,7 @@ func (p *play) askedFor(path string) bool {
 // every tag with digest and date. Where it says no, the common one is asked.
 func TestWays_TellTheSame(t *testing.T) {
 	t.Parallel()
-	for _, r := range recordings() {
+	for _, r := range allRecordings() {
 		t.Run(string(r.kind), func(t *testing.T) {
 			t.Parallel()
 			p := playRecording(t, r)
@@ -180,7 +180,7 @@ func TestWays_TellTheSame(t *testing.T) {
 // threat: T39
 func TestWays_StayAtTheirHost(t *testing.T) {
 	t.Parallel()
-	r := recordings()[1]
+	r := allRecordings()[1]
 	stranger := playRecording(t, r)
 	p := playRecording(t, r)
 	p.second = stranger.URL + "/steal"

@@ -30,7 +30,7 @@ func (s *service) Unwrap(
 // the rest of its time, and goes at once when the service refuses it.
 func TestCache_KeepsAndRenews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, setting := ring(t, "k1")
+		_, setting := newRing(t, "k1")
 		local, err := seal.ParseLocalKeys(setting)
 		if err != nil {
 			t.Fatal(err)

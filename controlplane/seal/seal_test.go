@@ -11,7 +11,7 @@ import (
 	"github.com/nullops/nullops/controlplane/seal"
 )
 
-func ring(t *testing.T, kids ...string) (*seal.Keyring, string) {
+func newRing(t *testing.T, kids ...string) (*seal.Keyring, string) {
 	t.Helper()
 	var entries []string
 	for _, kid := range kids {
@@ -35,7 +35,7 @@ func testLocation() seal.Location {
 
 // threat: T8
 func TestSeal_OpensAtItsPlaceOnly(t *testing.T) {
-	r, _ := ring(t, "k1")
+	r, _ := newRing(t, "k1")
 	sealed, err := r.Seal(testLocation(), []byte("hunter2-canary"))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestSeal_OpensAtItsPlaceOnly(t *testing.T) {
 
 // Changing any single byte makes a value unreadable.
 func TestSeal_EveryByteCounts(t *testing.T) {
-	r, _ := ring(t, "k1")
+	r, _ := newRing(t, "k1")
 	sealed, err := r.Seal(testLocation(), []byte("value"))
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestSeal_EveryByteCounts(t *testing.T) {
 }
 
 func TestSeal_SameValueTwiceLooksDifferent(t *testing.T) {
-	r, _ := ring(t, "k1")
+	r, _ := newRing(t, "k1")
 	a, _ := r.Seal(testLocation(), []byte("value"))
 	b, _ := r.Seal(testLocation(), []byte("value"))
 	if bytes.Equal(a, b) {
@@ -92,7 +92,7 @@ func TestSeal_SameValueTwiceLooksDifferent(t *testing.T) {
 }
 
 func TestRewrap(t *testing.T) {
-	old, setting := ring(t, "k1")
+	old, setting := newRing(t, "k1")
 	sealed, err := old.Seal(testLocation(), []byte("value"))
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestParseKeyring_Refuses(t *testing.T) {
 
 // threat: T48
 func TestKeyring_NeverPrints(t *testing.T) {
-	r, setting := ring(t, "k1")
+	r, setting := newRing(t, "k1")
 	secret := strings.TrimPrefix(setting, "k1:")
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 		if s := fmt.Sprintf(verb, r); strings.Contains(s, secret) || s != "[keyring]" {

@@ -16,7 +16,7 @@ import (
 	"github.com/nullops/nullops/controlplane/vault/vaulttest"
 )
 
-func file(t *testing.T, content string) string {
+func writeFile(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(path, []byte(content+"\n"), 0o600); err != nil {
@@ -28,11 +28,11 @@ func file(t *testing.T, content string) string {
 func appRole(t *testing.T) vault.Auth {
 	t.Helper()
 	return vault.Auth{AppRole: &vault.RoleAuth{Mount: "approle", Role: vaulttest.RoleID,
-		File: file(t, vaulttest.SecretID)}}
+		File: writeFile(t, vaulttest.SecretID)}}
 }
 
-// connect makes a client, and returns what it logs.
-func connect(t *testing.T, c vault.Config) (*vault.Client, *bytes.Buffer) {
+// newClient makes a client, and returns what it logs.
+func newClient(t *testing.T, c vault.Config) (*vault.Client, *bytes.Buffer) {
 	t.Helper()
 	out := &bytes.Buffer{}
 	c.Log = slog.New(slog.NewTextHandler(out, nil))
@@ -43,7 +43,7 @@ func connect(t *testing.T, c vault.Config) (*vault.Client, *bytes.Buffer) {
 	return client, out
 }
 
-func place() seal.Location {
+func newLocation() seal.Location {
 	return seal.Location{Table: "secrets", Row: "r1", Column: "value", Label: "secret DB_PASSWORD"}
 }
 
@@ -64,17 +64,17 @@ func transitRing(t *testing.T, c *vault.Client, keep time.Duration) *seal.Keyrin
 // sealAndOpen fails unless the value opens again.
 func sealAndOpen(t *testing.T, ring *seal.Keyring, plain string) []byte {
 	t.Helper()
-	out, err := ring.Seal(place(), []byte(plain))
+	out, err := ring.Seal(newLocation(), []byte(plain))
 	if err != nil {
 		t.Fatal(err)
 	}
-	opens(t, ring, out, plain)
+	expectOpens(t, ring, out, plain)
 	return out
 }
 
-func opens(t *testing.T, ring *seal.Keyring, sealed []byte, want string) {
+func expectOpens(t *testing.T, ring *seal.Keyring, sealed []byte, want string) {
 	t.Helper()
-	if got, err := ring.Open(place(), sealed); err != nil || string(got) != want {
+	if got, err := ring.Open(newLocation(), sealed); err != nil || string(got) != want {
 		t.Errorf("opens as %q, %v; want %q", got, err, want)
 	}
 }
@@ -82,13 +82,13 @@ func opens(t *testing.T, ring *seal.Keyring, sealed []byte, want string) {
 func TestTransit_WrapsInVaultAndBindsToThePlace(t *testing.T) {
 	t.Parallel()
 	server := vaulttest.New(t)
-	c, _ := connect(t, vault.Config{Address: server.URL, Auth: appRole(t)})
+	c, _ := newClient(t, vault.Config{Address: server.URL, Auth: appRole(t)})
 	ring := transitRing(t, c, 0)
 	value := sealAndOpen(t, ring, "hunter2-canary")
 	if kid, err := seal.KidOf(value); kid != "vault1" || err != nil {
 		t.Errorf("sealed under %q, %v", kid, err)
 	}
-	other := place()
+	other := newLocation()
 	other.Row = "r2"
 	if _, err := ring.Open(other, value); !errors.Is(err, seal.ErrUnopened) {
 		t.Errorf("moved to another row: %v", err)
@@ -96,7 +96,7 @@ func TestTransit_WrapsInVaultAndBindsToThePlace(t *testing.T) {
 	for i := range value {
 		bad := bytes.Clone(value)
 		bad[i] ^= 1
-		if _, err := ring.Open(place(), bad); !errors.Is(err, seal.ErrUnopened) {
+		if _, err := ring.Open(newLocation(), bad); !errors.Is(err, seal.ErrUnopened) {
 			t.Fatalf("byte %d changed: %v", i, err)
 		}
 	}
@@ -112,24 +112,24 @@ func TestTransit_WrapsInVaultAndBindsToThePlace(t *testing.T) {
 func TestTransit_Rotates(t *testing.T) {
 	t.Parallel()
 	server := vaulttest.New(t)
-	c, _ := connect(t, vault.Config{Address: server.URL, Auth: appRole(t)})
+	c, _ := newClient(t, vault.Config{Address: server.URL, Auth: appRole(t)})
 	ring, replica := transitRing(t, c, time.Hour), transitRing(t, c, time.Hour)
 	old := sealAndOpen(t, ring, "value")
 	server.RotateTransit()
 	if err := ring.Refresh(t.Context()); err != nil || ring.PrimaryKeyID() != "vault2" {
 		t.Fatalf("after a rotation: %s, %v", ring.PrimaryKeyID(), err)
 	}
-	moved, changed, err := ring.Rewrap(place(), old)
+	moved, changed, err := ring.Rewrap(newLocation(), old)
 	if err != nil || !changed {
 		t.Fatal(changed, err)
 	}
-	opens(t, replica, moved, "value")
+	expectOpens(t, replica, moved, "value")
 	server.RetireTransit(2)
-	opens(t, ring, moved, "value")
+	expectOpens(t, ring, moved, "value")
 	if err := ring.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := transitRing(t, c, 0).Open(place(), old); !errors.Is(err, seal.ErrUnopened) {
+	if _, err := transitRing(t, c, 0).Open(newLocation(), old); !errors.Is(err, seal.ErrUnopened) {
 		t.Errorf("a value under a retired version: %v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestTransit_Rotates(t *testing.T) {
 func TestTransit_OutageNamesWhatWaits(t *testing.T) {
 	t.Parallel()
 	server := vaulttest.New(t)
-	c, logged := connect(t, vault.Config{Address: server.URL, Auth: appRole(t)})
+	c, logged := newClient(t, vault.Config{Address: server.URL, Auth: appRole(t)})
 	ring := transitRing(t, c, time.Hour)
 	cached := sealAndOpen(t, ring, "value")
 	for name, breaks := range map[string]func(bool){
@@ -146,19 +146,19 @@ func TestTransit_OutageNamesWhatWaits(t *testing.T) {
 	} {
 		other := sealAndOpen(t, transitRing(t, c, 0), "other")
 		breaks(true)
-		opens(t, ring, cached, "value")
-		_, err := ring.Open(place(), other)
+		expectOpens(t, ring, cached, "value")
+		_, err := ring.Open(newLocation(), other)
 		waiting, ok := errors.AsType[*seal.WaitingError](err)
 		if !ok || !errors.Is(err, seal.ErrUnavailable) || waiting.Key != "vault1" ||
 			!strings.Contains(err.Error(), "secret DB_PASSWORD waits") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := ring.Seal(place(), []byte("new")); !errors.Is(err, seal.ErrUnavailable) {
+		if _, err := ring.Seal(newLocation(), []byte("new")); !errors.Is(err, seal.ErrUnavailable) {
 			t.Errorf("%s: seal: %v", name, err)
 		}
 		before := server.Count("transit/")
 		for range 20 {
-			_, _ = ring.Open(place(), other)
+			_, _ = ring.Open(newLocation(), other)
 		}
 		if n := server.Count("transit/") - before; n > 2 {
 			t.Errorf("%s: %d requests in an outage; calls should fail at once", name, n)
@@ -166,12 +166,12 @@ func TestTransit_OutageNamesWhatWaits(t *testing.T) {
 		breaks(false)
 		// Calls rest for a second after a failure.
 		for start := time.Now(); time.Since(start) < 10*time.Second; {
-			if _, err = ring.Open(place(), other); err == nil {
+			if _, err = ring.Open(newLocation(), other); err == nil {
 				break
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
-		opens(t, ring, other, "other")
+		expectOpens(t, ring, other, "other")
 	}
 	if !strings.Contains(logged.String(), "Vault is available again") {
 		t.Errorf("the log: %s", logged)
@@ -184,7 +184,7 @@ func TestKVKeys_AreReadAndRefreshed(t *testing.T) {
 	k1, _ := seal.NewKey("k1")
 	k2, _ := seal.NewKey("k2")
 	server.PutKV("nullops", map[string]any{"keys": k1})
-	c, _ := connect(t, vault.Config{Address: server.URL, Auth: appRole(t)})
+	c, _ := newClient(t, vault.Config{Address: server.URL, Auth: appRole(t)})
 	keys, err := vault.NewKVKeys(t.Context(), c, "secret", "nullops", "keys")
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestKVKeys_AreReadAndRefreshed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opens(t, ring, sealAndOpen(t, both, "value of a replica that knows k2"),
+	expectOpens(t, ring, sealAndOpen(t, both, "value of a replica that knows k2"),
 		"value of a replica that knows k2")
 	if ring.PrimaryKeyID() != "k2" {
 		t.Errorf("seals under %s", ring.PrimaryKeyID())
@@ -222,14 +222,14 @@ func TestClient_SignsIn(t *testing.T) {
 	server := vaulttest.NewTLS(t)
 	server.Namespace = "team/qa"
 	server.PutKV("app", map[string]any{"password": "value"})
-	ca := file(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+	ca := writeFile(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
 		Bytes: server.Certificate().Raw})))
 	kubernetes := func(jwt string) vault.Auth {
 		return vault.Auth{Kubernetes: &vault.RoleAuth{Mount: "kubernetes",
-			Role: vaulttest.JWTRole, File: file(t, jwt)}}
+			Role: vaulttest.JWTRole, File: writeFile(t, jwt)}}
 	}
 	wrongRole := appRole(t)
-	wrongRole.AppRole.File = file(t, "wrong-secret-canary")
+	wrongRole.AppRole.File = writeFile(t, "wrong-secret-canary")
 	for name, test := range map[string]struct {
 		auth          vault.Auth
 		ca, namespace string
@@ -237,16 +237,16 @@ func TestClient_SignsIn(t *testing.T) {
 	}{
 		"AppRole":         {appRole(t), ca, "team/qa/", nil},
 		"Kubernetes":      {kubernetes(vaulttest.JWT), ca, "team/qa", nil},
-		"token file":      {vault.Auth{Token: file(t, server.NewToken())}, ca, "team/qa", nil},
+		"token file":      {vault.Auth{Token: writeFile(t, server.NewToken())}, ca, "team/qa", nil},
 		"wrong secret id": {wrongRole, ca, "team/qa", seal.ErrRefused},
 		"wrong account":   {kubernetes("wrong-jwt-canary"), ca, "team/qa", seal.ErrRefused},
-		"wrong token": {vault.Auth{Token: file(t, "wrong-token-canary")}, ca, "team/qa",
+		"wrong token": {vault.Auth{Token: writeFile(t, "wrong-token-canary")}, ca, "team/qa",
 			seal.ErrRefused},
 		"no such file":      {vault.Auth{Token: "/nonexistent"}, ca, "team/qa", seal.ErrRefused},
 		"unknown authority": {appRole(t), "", "team/qa", seal.ErrUnavailable},
 		"other namespace":   {appRole(t), ca, "other", seal.ErrRefused},
 	} {
-		c, logged := connect(t, vault.Config{Address: server.URL, Namespace: test.namespace,
+		c, logged := newClient(t, vault.Config{Address: server.URL, Namespace: test.namespace,
 			CAFile: test.ca, Auth: test.auth})
 		value, err := c.ReadKV(t.Context(), "secret", "app", "password")
 		if !errors.Is(err, test.want) || err == nil && value != "value" {
@@ -276,7 +276,7 @@ func TestClient_KeepsItsSession(t *testing.T) {
 			server := vaulttest.New(t)
 			server.PutKV("app", map[string]any{"password": "value"})
 			server.SetTTL(time.Second, test.longest)
-			c, _ := connect(t, vault.Config{Address: server.URL, Auth: appRole(t)})
+			c, _ := newClient(t, vault.Config{Address: server.URL, Auth: appRole(t)})
 			if test.run {
 				go func() { _ = c.Run(t.Context()) }()
 			}
@@ -299,8 +299,8 @@ func TestClient_ReadsAReplacedToken(t *testing.T) {
 	t.Parallel()
 	server := vaulttest.New(t)
 	server.PutKV("app", map[string]any{"password": "value"})
-	path := file(t, server.NewToken())
-	c, _ := connect(t, vault.Config{Address: server.URL, Auth: vault.Auth{Token: path}})
+	path := writeFile(t, server.NewToken())
+	c, _ := newClient(t, vault.Config{Address: server.URL, Auth: vault.Auth{Token: path}})
 	if _, err := c.ReadKV(t.Context(), "secret", "app", "password"); err != nil {
 		t.Fatal(err)
 	}

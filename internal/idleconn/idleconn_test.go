@@ -15,8 +15,8 @@ import (
 	"github.com/nullops/nullops/internal/idleconn"
 )
 
-// ends returns the two ends of a connection over loopback.
-func ends(t *testing.T) (near, far *net.TCPConn) {
+// connectEnds returns the two ends of a connection over loopback.
+func connectEnds(t *testing.T) (near, far *net.TCPConn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,7 +41,7 @@ func connectTLS(t *testing.T) (client, server *tls.Conn) {
 	trusted := httptest.NewUnstartedServer(nil)
 	trusted.StartTLS()
 	t.Cleanup(trusted.Close)
-	one, other := ends(t)
+	one, other := connectEnds(t)
 	client = tls.Client(idleconn.WrapConn(one), &tls.Config{InsecureSkipVerify: true})
 	server = tls.Server(idleconn.WrapConn(other), trusted.TLS)
 	done := make(chan error, 1)
@@ -53,7 +53,7 @@ func connectTLS(t *testing.T) (client, server *tls.Conn) {
 }
 
 func TestConn_BriefReadsWhatIsThere(t *testing.T) {
-	near, far := ends(t)
+	near, far := connectEnds(t)
 	c, err := idleconn.Wrap(near)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestConn_BriefReadsWhatIsThere(t *testing.T) {
 }
 
 func TestConn_CloseEndsWait(t *testing.T) {
-	near, _ := ends(t)
+	near, _ := connectEnds(t)
 	c, err := idleconn.Wrap(near)
 	if err != nil {
 		t.Fatal(err)
@@ -106,9 +106,9 @@ func TestCopy_CarriesAllAndTheEnd(t *testing.T) {
 	if _, err := rand.Read(sent); err != nil {
 		t.Fatal(err)
 	}
-	enter, a := ends(t)
+	enter, a := connectEnds(t)
 	b, c := connectTLS(t)
-	d, leave := ends(t)
+	d, leave := connectEnds(t)
 	var all sync.WaitGroup
 	for _, way := range []struct{ to, from net.Conn }{{b, idleconn.WrapConn(a)},
 		{idleconn.WrapConn(d), c}} {
@@ -143,11 +143,11 @@ func TestCopy_CarriesAllAndTheEnd(t *testing.T) {
 func TestCopy_SilenceHoldsNoBuffer(t *testing.T) {
 	const many = 64
 	var all sync.WaitGroup
-	before := heap()
+	before := heapInUse()
 	var speakers []net.Conn
 	for range many {
-		from, speaker := ends(t)
-		to, listener := ends(t)
+		from, speaker := connectEnds(t)
+		to, listener := connectEnds(t)
 		speakers = append(speakers, speaker)
 		all.Go(func() { _ = idleconn.Copy(to, idleconn.WrapConn(from)) })
 		if _, err := speaker.Write([]byte("a")); err != nil {
@@ -157,7 +157,7 @@ func TestCopy_SilenceHoldsNoBuffer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if each := (heap() - before) / many; each > 8<<10 {
+	if each := (heapInUse() - before) / many; each > 8<<10 {
 		t.Errorf("%d bytes each", each)
 	}
 	for _, c := range speakers {
@@ -166,7 +166,7 @@ func TestCopy_SilenceHoldsNoBuffer(t *testing.T) {
 	all.Wait()
 }
 
-func heap() int64 {
+func heapInUse() int64 {
 	runtime.GC()
 	runtime.GC() // pools keep what they have for one more
 	var m runtime.MemStats

@@ -118,7 +118,7 @@ func unmaskedRun(m *mask.Masker, encoded string, width int, secret string) (long
 				base64.RawStdEncoding.DecodeString, hex.DecodeString} {
 				for skip := range min(4, len(shown)) {
 					text, _ := c(strings.TrimRight(shown[skip:], "="))
-					longest = longer(longest, commonPart(string(text), secret))
+					longest = longerOf(longest, commonPart(string(text), secret))
 				}
 			}
 		}
@@ -126,7 +126,7 @@ func unmaskedRun(m *mask.Masker, encoded string, width int, secret string) (long
 	return longest
 }
 
-func longer(a, b string) string {
+func longerOf(a, b string) string {
 	if len(b) > len(a) {
 		return b
 	}

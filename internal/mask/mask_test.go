@@ -13,8 +13,8 @@ import (
 	"github.com/nullops/nullops/internal/mask"
 )
 
-// forms are the ways in which programs print a secret between other text.
-func forms(secret, before string) []string {
+// printedForms returns the ways in which programs print a secret between other text.
+func printedForms(secret, before string) []string {
 	inJSON, _ := json.Marshal(secret)
 	all := []string{secret, url.QueryEscape(secret), url.PathEscape(secret),
 		hex.EncodeToString([]byte(secret)), strings.ToUpper(hex.EncodeToString([]byte(secret))),
@@ -36,7 +36,7 @@ func TestStream_HidesSecretsAcrossBorders(t *testing.T) {
 			return len(s) >= 8 && !strings.Contains("[secret]", s)
 		}).Draw(t, "secret")
 		before := rapid.SampledFrom([]string{"", "x", "xy"}).Draw(t, "before")
-		form := rapid.SampledFrom(forms(secret, before)).Draw(t, "form")
+		form := rapid.SampledFrom(printedForms(secret, before)).Draw(t, "form")
 		head := rapid.StringMatching(`[ -;]{0,20}`).Draw(t, "head")
 		text := head + form + "~tail~"
 		stream := mask.New([]string{secret, "unrelated-secret"}).NewStream()

@@ -227,7 +227,7 @@ func TestRead_FilesAsPeopleHaveThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			// promise: I-16
-			if diff := cmp.Diff(string(want), summary(t, got)); diff != "" {
+			if diff := cmp.Diff(string(want), summarize(t, got)); diff != "" {
 				t.Error(diff)
 			}
 			for i, s := range got.Services {
@@ -243,8 +243,8 @@ func TestRead_FilesAsPeopleHaveThem(t *testing.T) {
 	}
 }
 
-// summary is all that a file became.
-func summary(t *testing.T, got compose.Result) string {
+// summarize returns all that a file became.
+func summarize(t *testing.T, got compose.Result) string {
 	t.Helper()
 	var b strings.Builder
 	for i, s := range got.Pipeline.Steps {

@@ -179,14 +179,14 @@ configs: {page: {content: x}}
 secrets: {key: {file: f}}
 `
 
-// tell is all that a result says, without lines.
-func tell(t *testing.T, r compose.Result) string {
+// describeResult returns all that a result says, without lines.
+func describeResult(t *testing.T, r compose.Result) string {
 	t.Helper()
 	r.Notes = slices.Clone(r.Notes)
 	for i := range r.Notes {
 		r.Notes[i].Line = 0
 	}
-	return summary(t, r)
+	return summarize(t, r)
 }
 
 // No field of the specification is lost in silence: either the result is
@@ -207,7 +207,7 @@ func TestRead_LosesNoFieldOfAJob(t *testing.T) {
 func losesNoField(t *testing.T, base, known string) {
 	t.Helper()
 	at := strings.Count(base, "\n") + 1
-	without := tell(t, readFile(t, base+"    image: app:1\n"+aroundField))
+	without := describeResult(t, readFile(t, base+"    image: app:1\n"+aroundField))
 	for field := range strings.SplitSeq(serviceFields, "\n") {
 		image := "    image: app:1\n"
 		if strings.HasPrefix(field, "image:") {
@@ -218,7 +218,7 @@ func losesNoField(t *testing.T, base, known string) {
 			t.Errorf("%s: %v", field, err)
 			continue
 		}
-		if tell(t, got) == without && field != known {
+		if describeResult(t, got) == without && field != known {
 			t.Errorf("%s: it is lost", field)
 		}
 		isCarried := slices.ContainsFunc(strings.Split(carriedFields, "\n"), func(part string) bool {

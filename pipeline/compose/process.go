@@ -38,8 +38,8 @@ func (r *composeReader) readProcess(s types.ServiceConfig, step *pipeline.Servic
 	step.ExtraHosts = r.extraHosts(s)
 }
 
-// readEntrypoint writes one that is there and empty as Docker does: it takes the
-// image's away.
+// readEntrypoint keeps an entrypoint that is present but empty: as in Docker, it removes the
+// image's own.
 func readEntrypoint(s types.ServiceConfig) []string {
 	if s.Entrypoint != nil && len(s.Entrypoint) == 0 {
 		return []string{""}
@@ -60,7 +60,7 @@ func (r *composeReader) stopGrace(s types.ServiceConfig) int {
 	return grace
 }
 
-// readTmpfs are those of the field tmpfs, and the volumes of that type.
+// readTmpfs reads the field tmpfs, and the volumes of type tmpfs.
 func (r *composeReader) readTmpfs(s types.ServiceConfig) []pipeline.Tmpfs {
 	var all []pipeline.Tmpfs
 	for _, text := range s.Tmpfs {

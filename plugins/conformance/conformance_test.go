@@ -29,7 +29,7 @@ func newTestedPlugin(run conformance.Run) conformance.TestedPlugin {
 	}
 }
 
-func serving(h stdio.Handlers) conformance.Run {
+func runHandlers(h stdio.Handlers) conformance.Run {
 	return func(ctx context.Context, stdin []byte) (conformance.RunResult, error) {
 		var out, log bytes.Buffer
 		code := stdio.ServeOn(ctx, h, bytes.NewReader(stdin), &out, &log)
@@ -38,7 +38,7 @@ func serving(h stdio.Handlers) conformance.Run {
 	}
 }
 
-func good(_ context.Context, r stdio.Request, log *slog.Logger) (stdio.Response, error) {
+func answerWell(_ context.Context, r stdio.Request, log *slog.Logger) (stdio.Response, error) {
 	if r.Action == stdio.ActionCreate && r.Parameters["name"] == nil {
 		return stdio.Response{}, errors.New("parameter name is required")
 	}
@@ -47,8 +47,8 @@ func good(_ context.Context, r stdio.Request, log *slog.Logger) (stdio.Response,
 }
 
 func TestCheck_AGoodPluginPasses(t *testing.T) {
-	verdicts, err := conformance.Check(t.Context(), newTestedPlugin(serving(stdio.Handlers{
-		Create: good, Delete: good})))
+	verdicts, err := conformance.Check(t.Context(), newTestedPlugin(runHandlers(stdio.Handlers{
+		Create: answerWell, Delete: answerWell})))
 	if err != nil || len(verdicts) < 15 {
 		t.Fatalf("%d verdicts, %v", len(verdicts), err)
 	}
@@ -66,7 +66,7 @@ func TestCheck_AsksThePluginsOwnCheck(t *testing.T) {
 	does := func(made bool) stdio.Handler {
 		return func(ctx context.Context, r stdio.Request, log *slog.Logger) (stdio.Response, error) {
 			there = made
-			return good(ctx, r, log)
+			return answerWell(ctx, r, log)
 		}
 	}
 	for name, check := range map[string]stdio.Handler{
@@ -82,7 +82,7 @@ func TestCheck_AsksThePluginsOwnCheck(t *testing.T) {
 			return stdio.Response{Output: "never"}, nil
 		},
 	} {
-		s := newTestedPlugin(serving(
+		s := newTestedPlugin(runHandlers(
 			stdio.Handlers{Create: does(true), Delete: does(false), Check: check}))
 		s.Component.Actions = append(s.Component.Actions, stdio.ActionCheck)
 		verdicts, err := conformance.Check(t.Context(), s)
@@ -113,7 +113,7 @@ func TestCheck_FindsEachFault(t *testing.T) {
 	}
 	removed := false
 	handlers := func(create, remove stdio.Handler) conformance.Run {
-		return serving(stdio.Handlers{Create: create, Delete: remove})
+		return runHandlers(stdio.Handlers{Create: create, Delete: remove})
 	}
 	saying := func(r stdio.Response, line string) stdio.Handler {
 		return func(_ context.Context, _ stdio.Request, log *slog.Logger) (stdio.Response, error) {
@@ -131,19 +131,19 @@ func TestCheck_FindsEachFault(t *testing.T) {
 		"wrong code":    {fixed(`{"success":true}`, 4), "create answers with success"},
 		"silent end":    {fixed(``, 0), "answers to an empty input"},
 		"killed":        {fixed(`{"success":false,"output":"x"}`, 137), "stops when asked to"},
-		"logs a secret": {handlers(saying(yes, "the-token-itself"), good), "shows no secret"},
+		"logs a secret": {handlers(saying(yes, "the-token-itself"), answerWell), "shows no secret"},
 		"logs an output": {handlers(saying(stdio.Response{Success: true,
-			Outputs: map[string]any{"password": "generated-1"}}, "generated-1"), good),
+			Outputs: map[string]any{"password": "generated-1"}}, "generated-1"), answerWell),
 			"shows no secret"},
 		"open output": {handlers(saying(stdio.Response{Success: true,
-			Outputs: map[string]any{"url": "x:the-token-itself"}}, ""), good), "shows no secret"},
+			Outputs: map[string]any{"url": "x:the-token-itself"}}, ""), answerWell), "shows no secret"},
 		"strict reader": {func(ctx context.Context, in []byte) (conformance.RunResult, error) {
 			if bytes.Contains(in, []byte("a_field_of")) {
 				return fixed(`{"success":false,"output":"unknown field"}`, 1)(ctx, in)
 			}
-			return serving(stdio.Handlers{Create: good, Delete: good})(ctx, in)
+			return runHandlers(stdio.Handlers{Create: answerWell, Delete: answerWell})(ctx, in)
 		}, "create tolerates fields of later versions"},
-		"delete once": {handlers(good, func(
+		"delete once": {handlers(answerWell, func(
 			context.Context, stdio.Request, *slog.Logger) (stdio.Response, error) {
 			if removed {
 				return stdio.Response{}, errors.New("not found")
@@ -151,7 +151,7 @@ func TestCheck_FindsEachFault(t *testing.T) {
 			removed = true
 			return yes, nil
 		}), "delete succeeds when there is nothing left"},
-		"needs outputs": {handlers(good, func(
+		"needs outputs": {handlers(answerWell, func(
 			_ context.Context, r stdio.Request, _ *slog.Logger) (stdio.Response, error) {
 			return stdio.Response{Success: len(r.Outputs) > 0, Output: "which?"}, nil
 		}), "delete succeeds without outputs"},
@@ -174,7 +174,7 @@ func TestCheck_FindsEachFault(t *testing.T) {
 // An engine that needs longer to start a container than the plugin was given is
 // no fault of the plugin's.
 func TestCheck_WaitsForASlowEngine(t *testing.T) {
-	well := serving(stdio.Handlers{Create: good, Delete: good})
+	well := runHandlers(stdio.Handlers{Create: answerWell, Delete: answerWell})
 	early := 0
 	s := newTestedPlugin(func(ctx context.Context, stdin []byte) (conformance.RunResult, error) {
 		if _, bounded := ctx.Deadline(); bounded && early < 1 {
@@ -191,7 +191,7 @@ func TestCheck_WaitsForASlowEngine(t *testing.T) {
 
 // Without a create that works, what needs one is skipped and not passed.
 func TestCheck_SkipsWhatItCannotTell(t *testing.T) {
-	s := newTestedPlugin(serving(stdio.Handlers{Create: good}))
+	s := newTestedPlugin(runHandlers(stdio.Handlers{Create: answerWell}))
 	s.Create = nil
 	verdicts, err := conformance.Check(t.Context(), s)
 	if err != nil || verdicts[len(verdicts)-1].Skipped == "" {

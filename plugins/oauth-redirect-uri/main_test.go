@@ -10,9 +10,9 @@ import (
 	"github.com/nullops/nullops/plugins/stdio/stdiotest"
 )
 
-// before is a client as it was registered, with a field the plugin knows
+// clientBefore returns a client as it was registered, with a field the plugin knows
 // nothing about.
-func before() map[string]any {
+func clientBefore() map[string]any {
 	return map[string]any{
 		"id": "id-web", "clientId": "web", "publicClient": true,
 		"redirectUris": []any{"http://localhost/*"}, "webOrigins": []any{"+"},
@@ -22,7 +22,7 @@ func before() map[string]any {
 func newServer(t *testing.T) *keycloaktest.Server {
 	t.Helper()
 	k := keycloaktest.New(t)
-	k.Clients["id-web"] = before()
+	k.Clients["id-web"] = clientBefore()
 	return k
 }
 
@@ -30,7 +30,7 @@ func TestSamples(t *testing.T) {
 	k := newServer(t)
 	k.Starting = 1
 	stdiotest.Samples(t, stdiotest.Build(t), "", map[string]string{"URL": k.URL})
-	if !reflect.DeepEqual(k.Clients["id-web"], before()) {
+	if !reflect.DeepEqual(k.Clients["id-web"], clientBefore()) {
 		t.Errorf("delete left %v", k.Clients["id-web"])
 	}
 }
@@ -42,7 +42,7 @@ func TestCreate_SurvivesAnotherAdmin(t *testing.T) {
 	overwritten := 0
 	k.AfterPut = func() {
 		if overwritten++; overwritten <= 2 {
-			k.Clients["id-web"] = before()
+			k.Clients["id-web"] = clientBefore()
 			k.Clients["id-web"]["redirectUris"] = []any{"http://theirs/*"}
 		}
 	}
@@ -98,6 +98,6 @@ func TestCheck_FindsAnAddressThatIsGone(t *testing.T) {
 	}, func() {
 		k.Lock()
 		defer k.Unlock()
-		k.Clients["id-web"] = before()
+		k.Clients["id-web"] = clientBefore()
 	})
 }

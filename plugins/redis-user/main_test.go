@@ -17,10 +17,10 @@ const adminPassword = "the-admins-own"
 func newServer(t *testing.T) (port string, admin *redis.Client) {
 	t.Helper()
 	at := stdiotest.Redis(t, "127.0.0.1", adminPassword)
-	return at.Port, dial(t, at.Port, "default", adminPassword)
+	return at.Port, dialRedis(t, at.Port, "default", adminPassword)
 }
 
-func dial(t *testing.T, port, user, password string) *redis.Client {
+func dialRedis(t *testing.T, port, user, password string) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port, Username: user,
 		Password: password, DisableIdentity: true, MaxRetries: -1})
@@ -45,8 +45,8 @@ func TestPlugin_AnAccountOfItsOwn(t *testing.T) {
 	if err := admin.MSet(ctx, "shopping:1", "theirs", "other", "theirs").Err(); err != nil {
 		t.Fatal(err)
 	}
-	first := call(t, program, port, stdio.ActionCreate)
-	own := dial(t, port, "shop", first["password"].(string))
+	first := callPlugin(t, program, port, stdio.ActionCreate)
+	own := dialRedis(t, port, "shop", first["password"].(string))
 	for i := range 2500 {
 		if err := own.Set(ctx, "shop:"+strconv.Itoa(i), i, 0).Err(); err != nil {
 			t.Fatalf("the account may not write its own keys: %v", err)
@@ -59,25 +59,25 @@ func TestPlugin_AnAccountOfItsOwn(t *testing.T) {
 		"change the settings":  own.ConfigSet(ctx, "maxmemory", "1").Err(),
 		"make accounts":        own.ACLSetUser(ctx, "mine", "on").Err(),
 		"listen to all":        own.Publish(ctx, "other", "x").Err(),
-		"sign in as the admin": dial(t, port, "default", "guess").Ping(ctx).Err(),
+		"sign in as the admin": dialRedis(t, port, "default", "guess").Ping(ctx).Err(),
 	} {
 		if err == nil || err == redis.Nil {
 			t.Errorf("the account can %s: %v", what, err)
 		}
 	}
-	second := call(t, program, port, stdio.ActionCreate)
+	second := callPlugin(t, program, port, stdio.ActionCreate)
 	if second["password"] == first["password"] || len(second["password"].(string)) < 20 {
 		t.Error("the second create gave no new password of at least 20 letters")
 	}
-	if dial(t, port, "shop", first["password"].(string)).Ping(ctx).Err() == nil {
+	if dialRedis(t, port, "shop", first["password"].(string)).Ping(ctx).Err() == nil {
 		t.Error("the first password still works")
 	}
-	call(t, program, port, stdio.ActionDelete)
+	callPlugin(t, program, port, stdio.ActionDelete)
 	expectNothing(t, admin, "shop", "shop:")
 	if n, err := admin.Exists(ctx, "shopping:1", "other").Result(); err != nil || n != 2 {
 		t.Errorf("delete took keys that are not its own: %d left, %v", n, err)
 	}
-	call(t, program, port, stdio.ActionDelete)
+	callPlugin(t, program, port, stdio.ActionDelete)
 }
 
 func TestCheck_FindsAnAccountThatIsGone(t *testing.T) {
@@ -96,7 +96,7 @@ func TestCheck_FindsAnAccountThatIsGone(t *testing.T) {
 	})
 }
 
-func call(t *testing.T, program, port string, action stdio.Action) map[string]any {
+func callPlugin(t *testing.T, program, port string, action stdio.Action) map[string]any {
 	t.Helper()
 	number, err := strconv.Atoi(port)
 	if err != nil {

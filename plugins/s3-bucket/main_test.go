@@ -40,7 +40,7 @@ func TestSamples(t *testing.T) {
 func TestPlugin_ABucketOfItsOwn(t *testing.T) {
 	address, client := newServer(t)
 	program, ctx := stdiotest.Build(t), t.Context()
-	call(t, program, address, stdio.ActionCreate)
+	callPlugin(t, program, address, stdio.ActionCreate)
 	put := func(name string) {
 		_, err := client.PutObject(ctx, "shop-42", name, strings.NewReader("x"), 1,
 			minio.PutObjectOptions{})
@@ -52,13 +52,13 @@ func TestPlugin_ABucketOfItsOwn(t *testing.T) {
 		put("folder/" + strconv.Itoa(i))
 	}
 	put("odd name/with äöü & %2F?")
-	call(t, program, address, stdio.ActionCreate)
+	callPlugin(t, program, address, stdio.ActionCreate)
 	if _, err := client.StatObject(ctx, "shop-42", "folder/7", minio.StatObjectOptions{}); err != nil {
 		t.Errorf("the second create lost an object: %v", err)
 	}
-	call(t, program, address, stdio.ActionDelete)
+	callPlugin(t, program, address, stdio.ActionDelete)
 	expectNothing(t, client)
-	call(t, program, address, stdio.ActionDelete)
+	callPlugin(t, program, address, stdio.ActionDelete)
 }
 
 func TestCheck_FindsABucketThatIsGone(t *testing.T) {
@@ -73,7 +73,7 @@ func TestCheck_FindsABucketThatIsGone(t *testing.T) {
 	})
 }
 
-func call(t *testing.T, program, address string, action stdio.Action) {
+func callPlugin(t *testing.T, program, address string, action stdio.Action) {
 	t.Helper()
 	got := stdiotest.Run(t.Context(), t, program, []byte(`{"action":"`+string(action)+`",
 		"parameters":{"endpoint":"`+address+`","bucket":"shop-42"},

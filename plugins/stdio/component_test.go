@@ -34,8 +34,8 @@ func TestComponents_OfAllPlugins(t *testing.T) {
 			if c.Description == "" {
 				t.Error("the description is missing")
 			}
-			compile(t, c.Parameters)
-			compile(t, c.Outputs)
+			compileSchema(t, c.Parameters)
+			compileSchema(t, c.Outputs)
 			checkDefaults(t, c.Parameters)
 		})
 	}
@@ -55,7 +55,7 @@ func TestComponents_IncludeTheThreeExamples(t *testing.T) {
 	}
 }
 
-func compile(t *testing.T, schema json.RawMessage) *jsonschema.Schema {
+func compileSchema(t *testing.T, schema json.RawMessage) *jsonschema.Schema {
 	t.Helper()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
@@ -87,7 +87,7 @@ func checkDefaults(t *testing.T, schema json.RawMessage) {
 			t.Fatal(err)
 		}
 		if value, given := p["default"]; given {
-			if err := compile(t, property).Validate(value); err != nil {
+			if err := compileSchema(t, property).Validate(value); err != nil {
 				t.Errorf("the default of %q: %v", name, err)
 			}
 		}

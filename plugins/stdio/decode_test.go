@@ -219,14 +219,14 @@ func FuzzDecodeResponse(f *testing.F) {
 		if len(out.String()) > stdio.MaxResponse {
 			return // escaping made it larger; refusing that is right
 		}
-		if err != nil || !same(first, second) {
+		if err != nil || !sameResponse(first, second) {
 			t.Fatalf("%q became %+v, then %+v, %v", data, first, second, err)
 		}
 	})
 }
 
-// same treats an empty map or list and none as equal, as JSON's omission does.
-func same(a, b stdio.Response) bool {
+// sameResponse treats an empty map or list and none as equal, as JSON's omission does.
+func sameResponse(a, b stdio.Response) bool {
 	if len(a.Outputs) == 0 && len(b.Outputs) == 0 {
 		a.Outputs, b.Outputs = nil, nil
 	}

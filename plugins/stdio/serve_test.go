@@ -11,7 +11,7 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
-func serve(t *testing.T, h stdio.Handlers, in string) (stdio.Response, string, int) {
+func serveOnce(t *testing.T, h stdio.Handlers, in string) (stdio.Response, string, int) {
 	t.Helper()
 	var out, log bytes.Buffer
 	code := stdio.ServeOn(t.Context(), h, strings.NewReader(in), &out, &log)
@@ -37,7 +37,7 @@ func TestServe_GivesTheHandlerParametersAndSecrets(t *testing.T) {
 			"name": p.Name, "secret": req.Secrets["token"], "project": req.Deployment.Project,
 		}}, nil
 	}}
-	resp, log, code := serve(t, h, `{"action":"create","parameters":{"name":"n"},
+	resp, log, code := serveOnce(t, h, `{"action":"create","parameters":{"name":"n"},
 		"secrets":{"token":"s"},"deployment":{"project":"shop"},
 		"services":{"db":{"host":"db","port":5432}}}`)
 	if code != stdio.ExitSuccess || resp.Outputs["name"] != "n" || resp.Outputs["secret"] != "s" ||
@@ -82,7 +82,7 @@ func TestServe_TurnsEveryFailureIntoOneAnswerAndAnExitCode(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			resp, _, code := serve(t, c.handlers, c.in)
+			resp, _, code := serveOnce(t, c.handlers, c.in)
 			if code != c.code || resp.Success || !strings.Contains(resp.Output, c.says) {
 				t.Errorf("got %+v with exit code %d; want %q with %d", resp, code, c.says, c.code)
 			}

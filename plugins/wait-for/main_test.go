@@ -9,16 +9,16 @@ import (
 )
 
 func TestSamples(t *testing.T) {
-	open := listen(t)
-	closed := listen(t)
-	closedPort := port(closed)
+	open := listenLoopback(t)
+	closed := listenLoopback(t)
+	closedPort := portOf(closed)
 	_ = closed.Close()
 	stdiotest.Samples(t, stdiotest.Build(t), "", map[string]string{
-		"PORT": port(open), "CLOSED": closedPort,
+		"PORT": portOf(open), "CLOSED": closedPort,
 	})
 }
 
-func listen(t *testing.T) net.Listener {
+func listenLoopback(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -28,6 +28,6 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-func port(l net.Listener) string {
+func portOf(l net.Listener) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

@@ -38,7 +38,7 @@ paths:
                   size: {type: integer}
 `
 
-func write(t *testing.T, name, text string) string {
+func writeText(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -50,7 +50,7 @@ func write(t *testing.T, name, text string) string {
 // Each change that a program would notice fails, each addition passes, and a
 // version that announces it lets it pass.
 func TestRun(t *testing.T) {
-	released := write(t, "released.yaml", strings.Replace(base, "VERSION", "1.4.0", 1))
+	released := writeText(t, "released.yaml", strings.Replace(base, "VERSION", "1.4.0", 1))
 	for name, c := range map[string]struct{ old, now, says string }{
 		"path renamed": {"/things:", "/items:", "POST /things is gone"},
 		"body loses a field": {strings.Repeat(" ", 16) + "mode: {type: string, enum: [a, b]}\n", "",
@@ -72,12 +72,12 @@ func TestRun(t *testing.T) {
 			if changed == base {
 				t.Fatal("the case changes nothing")
 			}
-			same := write(t, "same.yaml", strings.Replace(changed, "VERSION", "1.5.0", 1))
+			same := writeText(t, "same.yaml", strings.Replace(changed, "VERSION", "1.5.0", 1))
 			err := runContract([]string{released, same})
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
-			next := write(t, "next.yaml", strings.Replace(changed, "VERSION", "2.0.0", 1))
+			next := writeText(t, "next.yaml", strings.Replace(changed, "VERSION", "2.0.0", 1))
 			if err := runContract([]string{released, next}); err != nil {
 				t.Errorf("a new major version: %v", err)
 			}
@@ -86,7 +86,7 @@ func TestRun(t *testing.T) {
 	wider := strings.NewReplacer("VERSION", "1.4.1", "enum: [a, b]", "enum: [a, b, c]",
 		"maxLength: 40", "maxLength: 60", "size: {type: integer}",
 		"size: {type: integer}\n                  color: {type: string}").Replace(base)
-	if err := runContract([]string{released, write(t, "wider.yaml", wider)}); err != nil {
+	if err := runContract([]string{released, writeText(t, "wider.yaml", wider)}); err != nil {
 		t.Errorf("additions: %v", err)
 	}
 }
@@ -136,7 +136,7 @@ func TestRun_OnOurContract(t *testing.T) {
 	for _, place := range []string{"/api/v1/deployments:", "/api/v1/events:", "/api/v1/users:"} {
 		gone := strings.Replace(string(text), "\n  "+place,
 			"\n  "+strings.Replace(place, "v1", "v9", 1), 1)
-		err := runContract([]string{path, write(t, "gone.yaml", gone)})
+		err := runContract([]string{path, writeText(t, "gone.yaml", gone)})
 		// promise: G-01
 		if err == nil || !strings.Contains(err.Error(), strings.TrimSuffix(place, ":")+" is gone") {
 			t.Errorf("without %s: %v", place, err)

@@ -66,15 +66,15 @@ func TestRun_IsStableAndNeedsTheListOnce(t *testing.T) {
 	outer := t.TempDir()
 	root := filepath.Join(outer, "main")
 	mark := "// promise" + ": "
-	write(t, filepath.Join(outer, "shared", "promises.tsv"),
+	writeText(t, filepath.Join(outer, "shared", "promises.tsv"),
 		"id\tarea\tpromise\tcheck\tnote\nN-901\tx\tIt | works\n"+
 			"N-903\tx\tElsewhere\tseen\tMapped: here\nN-904\tx\tNever\tn/a\tNot adopted: why\n"+
 			"N-905\tx\tLater\tseen\t\n")
-	write(t, filepath.Join(root, "a_test.go"), "package a\n\nfunc TestA() {} "+mark+"N-901\n")
+	writeText(t, filepath.Join(root, "a_test.go"), "package a\n\nfunc TestA() {} "+mark+"N-901\n")
 	if err := runPromises(root); err != nil {
 		t.Fatal(err)
 	}
-	first := read(t, filepath.Join(root, page))
+	first := readText(t, filepath.Join(root, page))
 	for _, row := range []string{"| N-901 | It / works | `.` a |",
 		"| N-903 | Elsewhere | mapped: here<br>" + notShown + " |",
 		"| N-904 | Never | not adopted: why |", "| N-905 | Later | " + notShown + " |"} {
@@ -88,10 +88,10 @@ func TestRun_IsStableAndNeedsTheListOnce(t *testing.T) {
 	if err := runPromises(root); err != nil {
 		t.Fatal(err)
 	}
-	if read(t, filepath.Join(root, page)) != first {
+	if readText(t, filepath.Join(root, page)) != first {
 		t.Error("without the list the page is another one")
 	}
-	write(t, filepath.Join(root, "b_test.go"), "package a\n\nfunc TestB() {} "+mark+"N-902\n")
+	writeText(t, filepath.Join(root, "b_test.go"), "package a\n\nfunc TestB() {} "+mark+"N-902\n")
 	if err := runPromises(root); err == nil || !strings.Contains(err.Error(), "N-902") {
 		t.Errorf("a promise nobody has the words of: %v", err)
 	}
@@ -101,22 +101,22 @@ func TestRun_FillsTheRowsOfThreatsAndFaults(t *testing.T) {
 	root := t.TempDir()
 	mark := "// threat" + ": "
 	page := filepath.Join(root, rowPages[0])
-	write(t, page, "# T\n\n| T1 | a | b | old |\n| T2 | c | d | `x` TestGone |\n")
-	write(t, filepath.Join(root, "a_test.go"), "package a\n\n"+mark+"T1\nfunc TestA() {}\n")
+	writeText(t, page, "# T\n\n| T1 | a | b | old |\n| T2 | c | d | `x` TestGone |\n")
+	writeText(t, filepath.Join(root, "a_test.go"), "package a\n\n"+mark+"T1\nfunc TestA() {}\n")
 	if err := runPromises(root); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, page); got !=
+	if got := readText(t, page); got !=
 		"# T\n\n| T1 | a | b | `.` TestA |\n| T2 | c | d | "+notShown+" |\n" {
 		t.Error(got)
 	}
-	write(t, filepath.Join(root, "b_test.go"), "package a\n\n"+mark+"T9\nfunc TestB() {}\n")
+	writeText(t, filepath.Join(root, "b_test.go"), "package a\n\n"+mark+"T9\nfunc TestB() {}\n")
 	if err := runPromises(root); err == nil || !strings.Contains(err.Error(), "TestB claims T9") {
 		t.Errorf("a claim of a row that does not exist: %v", err)
 	}
 }
 
-func write(t *testing.T, name, text string) {
+func writeText(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-func read(t *testing.T, name string) string {
+func readText(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -30,7 +30,7 @@ func TestPair_CarriesBothFamilies(t *testing.T) {
 
 func TestAgent_FollowsItsScript(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		agent := wiretest.NewAgent(t, wiretest.AgentConfig{Session: echo})
+		agent := wiretest.NewAgent(t, wiretest.AgentConfig{Session: echoCommands})
 		session := agent.Open(t)
 		if err := session.Send(t.Context(), wire.RefuseToken{Kid: "old"}); err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestAgent_FollowsItsScript(t *testing.T) {
 	})
 }
 
-func echo(ctx context.Context, s *wire.AgentSession) error {
+func echoCommands(ctx context.Context, s *wire.AgentSession) error {
 	m, err := s.Receive(ctx)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 
 type document = map[string]any
 
-func documents(t *testing.T) []document {
+func readDocuments(t *testing.T) []document {
 	t.Helper()
 	files, err := filepath.Glob("*.yaml")
 	if err != nil || len(files) == 0 {
@@ -49,7 +49,7 @@ func documents(t *testing.T) []document {
 
 func findDocument(t *testing.T, kind, name string) document {
 	t.Helper()
-	all := documents(t)
+	all := readDocuments(t)
 	i := slices.IndexFunc(all, func(d document) bool { return d["kind"] == kind && d["name"] == name })
 	if i < 0 {
 		t.Fatalf("there is no %s %q in the documents", kind, name)
@@ -57,8 +57,8 @@ func findDocument(t *testing.T, kind, name string) document {
 	return all[i]
 }
 
-// strict reads a part of a document as the API would: unknown fields refused.
-func strict(t *testing.T, from, into any) {
+// decodeStrict reads a part of a document as the API would: unknown fields refused.
+func decodeStrict(t *testing.T, from, into any) {
 	t.Helper()
 	text, err := json.Marshal(from)
 	if err != nil {
@@ -74,18 +74,18 @@ func strict(t *testing.T, from, into any) {
 func TestPipeline_IsValid(t *testing.T) {
 	project := findDocument(t, "project", "shop")
 	var p pipeline.Pipeline
-	strict(t, project["pipeline"], &p)
+	decodeStrict(t, project["pipeline"], &p)
 	for _, step := range p.Steps {
 		if step.Service != nil {
-			step.Service.Image = image(t, findDocument(t, "service", step.Service.Name))
+			step.Service.Image = imageOf(t, findDocument(t, "service", step.Service.Name))
 			continue
 		}
 		plugin := findDocument(t, "plugin", step.Plugin.Name)
-		step.Plugin.Image = image(t, plugin)
-		step.Plugin.Component = component(t, plugin["component_file"].(string))
+		step.Plugin.Image = imageOf(t, plugin)
+		step.Plugin.Component = readComponent(t, plugin["component_file"].(string))
 	}
 	settings := pipeline.Settings{}
-	strict(t, project["resources"], &settings.Limits)
+	decodeStrict(t, project["resources"], &settings.Limits)
 	for name := range project["secrets"].(document) {
 		settings.Secrets = append(settings.Secrets, name)
 	}
@@ -100,7 +100,7 @@ func TestPipeline_IsValid(t *testing.T) {
 	}
 }
 
-func image(t *testing.T, d document) *pipeline.Image {
+func imageOf(t *testing.T, d document) *pipeline.Image {
 	t.Helper()
 	registry := findDocument(t, "registry", d["registry"].(string))
 	i := pipeline.Image{
@@ -116,13 +116,13 @@ func image(t *testing.T, d document) *pipeline.Image {
 	return &i
 }
 
-func component(t *testing.T, file string) *pipeline.Component {
+func readComponent(t *testing.T, file string) *pipeline.Component {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var c pipeline.Component
-	strict(t, json.RawMessage(text), &c)
+	decodeStrict(t, json.RawMessage(text), &c)
 	return &c
 }

@@ -62,7 +62,7 @@ func cloneCommand() *cobra.Command {
 		if err := checkAnswer(made, err); err != nil {
 			return err
 		}
-		return api.watchUnlessTold(ctx, out, *made.JSON201, noWait, *asJSON)
+		return api.watchUnlessNoWait(ctx, out, *made.JSON201, noWait, *asJSON)
 	}
 	return c
 }

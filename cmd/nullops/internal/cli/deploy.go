@@ -85,11 +85,11 @@ func runDeploy(ctx context.Context, out io.Writer, o deployOptions) error {
 	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
-	return api.watchUnlessTold(ctx, out, *r.JSON201, o.noWait, o.json)
+	return api.watchUnlessNoWait(ctx, out, *r.JSON201, o.noWait, o.json)
 }
 
-// watchUnlessTold follows the run, then prints the URLs or the failure.
-func (c *client) watchUnlessTold(ctx context.Context, out io.Writer, d apiclient.Deployment,
+// watchUnlessNoWait follows the run, then prints the URLs or the failure.
+func (c *client) watchUnlessNoWait(ctx context.Context, out io.Writer, d apiclient.Deployment,
 	noWait, asJSON bool) error {
 	if !noWait {
 		steps := out
@@ -140,7 +140,7 @@ func (c *client) watchDeployment(ctx context.Context, out io.Writer,
 		undo: d.Status == apiclient.DeploymentStatusRemoving ||
 			d.Status == apiclient.DeploymentStatusUndoing}
 	if d.Queue != nil {
-		w.place = valueOrZero(d.Queue.Position)
+		w.position = valueOrZero(d.Queue.Position)
 	}
 	err := c.followEvents(ctx, "/api/v1/deployments/"+d.Id+"/events", nil, w.printEvent)
 	if errors.Is(err, context.Canceled) {
@@ -156,13 +156,13 @@ type watcher struct {
 	run     int
 	seen    map[string]apiclient.StepStatus
 	settled apiclient.Deployment
-	// place is the queue position that was printed last.
-	place int
+	// position is the queue position that was printed last.
+	position int
 	// undo is set while a run is undone: its earlier steps are not printed.
 	undo  bool
 	since time.Time
-	// told is what was printed last of each step's pull, and when.
-	told map[string]pullLine
+	// shownPulls is what was printed last of each step's pull, and when.
+	shownPulls map[string]pullLine
 }
 
 // pullLine is a pull as it was last shown.
@@ -218,10 +218,10 @@ func (w *watcher) printQueuePosition() {
 	} else {
 		line = "starts on node " + valueOrZero(w.settled.Node)
 	}
-	if place != w.place && !isSettled(w.settled.Status) {
+	if place != w.position && !isSettled(w.settled.Status) {
 		fmt.Fprintf(w.out, "  %s\n", output.SanitizeText(line))
 	}
-	w.place = place
+	w.position = place
 }
 
 func (w *watcher) printStep(s apiclient.Step) {
@@ -249,16 +249,16 @@ func (w *watcher) printStep(s apiclient.Step) {
 // printPull shows how far a pull is: now and then, and when it is complete.
 func (w *watcher) printPull(p apiclient.Progress) {
 	text := pullProgress(p)
-	last := w.told[p.Step]
+	last := w.shownPulls[p.Step]
 	complete := valueOrZero(p.PulledLayers) == valueOrZero(p.TotalLayers)
 	if p.Run != w.run || text == "" || text == last.text ||
 		!complete && time.Since(last.at) < pullEvery {
 		return
 	}
-	if w.told == nil {
-		w.told = map[string]pullLine{}
+	if w.shownPulls == nil {
+		w.shownPulls = map[string]pullLine{}
 	}
-	w.told[p.Step] = pullLine{text, time.Now()}
+	w.shownPulls[p.Step] = pullLine{text, time.Now()}
 	fmt.Fprintf(w.out, "   %-16s %-8s %s\n", p.Step, "pulling", text)
 }
 

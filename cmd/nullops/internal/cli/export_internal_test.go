@@ -20,21 +20,21 @@ func TestExport_LeavesOutNoField(t *testing.T) {
 		// meant anyway.
 		without []string
 	}{
-		"registry": {apiclient.RegistryPut{}, registryObject(full[apiclient.Registry]()), nil},
-		"service":  {apiclient.ServicePut{}, serviceObject(full[apiclient.Service]()), nil},
-		"plugin":   {apiclient.PluginPut{}, pluginObject(full[apiclient.Plugin]()), nil},
-		"environment": {environmentDocument{}, environmentObject(full[apiclient.Environment]()),
+		"registry": {apiclient.RegistryPut{}, registryObject(fullValue[apiclient.Registry]()), nil},
+		"service":  {apiclient.ServicePut{}, serviceObject(fullValue[apiclient.Service]()), nil},
+		"plugin":   {apiclient.PluginPut{}, pluginObject(fullValue[apiclient.Plugin]()), nil},
+		"environment": {environmentDocument{}, environmentObject(fullValue[apiclient.Environment]()),
 			[]string{"gate", "redirect_https"}},
-		"node": {apiclient.NodePut{}, nodeObject(full[apiclient.Node]()), []string{"thumbprint"}},
-		"user": {apiclient.UserPut{}, userObject(full[apiclient.User]()),
+		"node": {apiclient.NodePut{}, nodeObject(fullValue[apiclient.Node]()), []string{"thumbprint"}},
+		"user": {apiclient.UserPut{}, userObject(fullValue[apiclient.User]()),
 			[]string{"active", "kind"}},
-		"project": {apiclient.ProjectPut{}, projectObject(full[apiclient.Project]()), nil},
+		"project": {apiclient.ProjectPut{}, projectObject(fullValue[apiclient.Project]()), nil},
 		// A value is said as from_env.
 		"secret": {apiclient.SecretPut{},
-			object{Body: toSecretDocument("shop", full[apiclient.Secret]())}, []string{"value"}},
-		"team":    {apiclient.TeamPut{}, teamObject(full[apiclient.Team]()), nil},
-		"webhook": {webhookDocument{}, webhookObject(full[apiclient.Webhook]()), []string{"active"}},
-		"rule":    {apiclient.RulePut{}, ruleObject(full[apiclient.Rule]()), []string{"active"}},
+			object{Body: toSecretDocument("shop", fullValue[apiclient.Secret]())}, []string{"value"}},
+		"team":    {apiclient.TeamPut{}, teamObject(fullValue[apiclient.Team]()), nil},
+		"webhook": {webhookDocument{}, webhookObject(fullValue[apiclient.Webhook]()), []string{"active"}},
+		"rule":    {apiclient.RulePut{}, ruleObject(fullValue[apiclient.Rule]()), []string{"active"}},
 	} {
 		text, err := json.Marshal(c.gives.Body)
 		if err != nil {
@@ -67,34 +67,34 @@ func fieldsOf(t reflect.Type) (names []string) {
 	return names
 }
 
-// full is a value with something in every field.
-func full[T any]() T {
+// fullValue returns a value with something in every field.
+func fullValue[T any]() T {
 	var v T
-	fill(reflect.ValueOf(&v).Elem(), 0)
+	fillValue(reflect.ValueOf(&v).Elem(), 0)
 	return v
 }
 
-func fill(v reflect.Value, depth int) {
+func fillValue(v reflect.Value, depth int) {
 	if depth > 6 {
 		return
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), depth+1)
+		fillValue(v.Elem(), depth+1)
 	case reflect.Struct:
 		for _, field := range v.Fields() {
 			if field.CanSet() {
-				fill(field, depth+1)
+				fillValue(field, depth+1)
 			}
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0), depth+1)
+		fillValue(v.Index(0), depth+1)
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		value := reflect.New(v.Type().Elem()).Elem()
-		fill(value, depth+1)
+		fillValue(value, depth+1)
 		v.SetMapIndex(reflect.ValueOf("x").Convert(v.Type().Key()), value)
 	case reflect.String:
 		v.SetString("x")

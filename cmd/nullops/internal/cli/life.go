@@ -133,7 +133,7 @@ func recreateCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		return api.watchUnlessTold(c.Context(), c.OutOrStdout(), *r.JSON201, noWait, *asJSON)
+		return api.watchUnlessNoWait(c.Context(), c.OutOrStdout(), *r.JSON201, noWait, *asJSON)
 	}
 	return c
 }

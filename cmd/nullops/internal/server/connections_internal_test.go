@@ -29,7 +29,7 @@ func limitedServer(t *testing.T, most int, proxies ...netip.Prefix) string {
 	return l.Addr().String()
 }
 
-func connect(t *testing.T, address string) net.Conn {
+func dialServer(t *testing.T, address string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -40,8 +40,8 @@ func connect(t *testing.T, address string) net.Conn {
 	return c
 }
 
-// ask sends a request over the connection and reads the answer.
-func ask(c net.Conn) error {
+// exchangeOnce sends a request over the connection and reads the answer.
+func exchangeOnce(c net.Conn) error {
 	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: test\r\n\r\n"); err != nil {
 		return err
 	}
@@ -69,11 +69,11 @@ func TestConnections_OfOneNetworkAreLimited(t *testing.T) {
 	t.Parallel()
 	address := limitedServer(t, 32)
 	for range 4 {
-		if _, err := io.WriteString(connect(t, address), "GET / HT"); err != nil {
+		if _, err := io.WriteString(dialServer(t, address), "GET / HT"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !isClosed(connect(t, address)) {
+	if !isClosed(dialServer(t, address)) {
 		t.Error("a fifth stalled connection of one network is kept open")
 	}
 	other := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
@@ -83,7 +83,7 @@ func TestConnections_OfOneNetworkAreLimited(t *testing.T) {
 	}
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
-	if err := ask(c); err != nil {
+	if err := exchangeOnce(c); err != nil {
 		t.Errorf("another network: %v", err)
 	}
 }
@@ -93,8 +93,8 @@ func TestConnections_AreGivenBack(t *testing.T) {
 	t.Parallel()
 	address := limitedServer(t, 16)
 	for range 20 {
-		c := connect(t, address)
-		if err := ask(c); err != nil {
+		c := dialServer(t, address)
+		if err := exchangeOnce(c); err != nil {
 			t.Fatal(err)
 		}
 		_ = c.Close()
@@ -109,20 +109,20 @@ func TestConnections_IdleOnesMakeRoom(t *testing.T) {
 	address := limitedServer(t, 3, netip.MustParsePrefix("127.0.0.0/8"))
 	idle := make([]net.Conn, 3)
 	for i := range idle {
-		idle[i] = connect(t, address)
-		if err := ask(idle[i]); err != nil {
+		idle[i] = dialServer(t, address)
+		if err := exchangeOnce(idle[i]); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	fresh := connect(t, address)
-	if err := ask(fresh); err != nil {
+	fresh := dialServer(t, address)
+	if err := exchangeOnce(fresh); err != nil {
 		t.Fatalf("no room beside idle connections: %v", err)
 	}
 	if !isClosed(idle[0]) {
 		t.Error("the connection that was idle longest is still open")
 	}
-	if err := ask(idle[2]); err != nil {
+	if err := exchangeOnce(idle[2]); err != nil {
 		t.Errorf("the connection used last was closed: %v", err)
 	}
 }

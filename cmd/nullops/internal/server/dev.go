@@ -23,7 +23,7 @@ func devCommand() *cobra.Command {
 		Settings.checkDev, runDev)
 }
 
-// checkDev leaves out what dev brings along itself.
+// checkDev checks all settings but those that dev provides itself: the database and master keys.
 func (s Settings) checkDev() error {
 	return errors.Join(s.HTTP.check(), s.OIDC.check(), s.Vault.check(),
 		checkAddress("ingress.listen", s.Ingress.Listen),
@@ -61,7 +61,7 @@ func runDev(ctx context.Context, s Settings, log *slog.Logger) error {
 		return err
 	}
 	s.Database.URL = database.connString()
-	// The database outlives the control plane, so that it can say goodbye.
+	// The database stops after the control plane, which releases its leases when it ends.
 	group, serving := errgroup.WithContext(ctx)
 	lasting, stopDatabase := context.WithCancel(context.WithoutCancel(ctx))
 	ready := make(chan struct{})

@@ -33,24 +33,24 @@ func TestPluginScaffold_KeepsTheContractInEachLanguage(t *testing.T) {
 	for language, from := range map[string][]string{
 		"go": nil, "python": {"--from", bases + "python:3"}, "shell": {"--from", bases + "shell:1"},
 	} {
-		dir, ref := scaffold(t, language), registry+"/plugins/greet:"+language
-		expect(t, "is valid: 4 recorded inputs", "validate", dir)
+		dir, ref := scaffoldPlugin(t, language), registry+"/plugins/greet:"+language
+		expectOutput(t, "is valid: 4 recorded inputs", "validate", dir)
 		build := append([]string{"build", dir, "--tag", ref, "--push"}, from...)
-		first := expect(t, "@sha256:", build...)
+		first := expectOutput(t, "@sha256:", build...)
 		t.Setenv("XDG_CACHE_HOME", t.TempDir())
-		if again := expect(t, "@sha256:", build...); again != first {
+		if again := expectOutput(t, "@sha256:", build...); again != first {
 			t.Errorf("the same files give %s and %s", first, again)
 		}
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			out := expect(t, "ok   04-delete", append([]string{"test", dir, "--docker", engine},
+			out := expectOutput(t, "ok   04-delete", append([]string{"test", dir, "--docker", engine},
 				from...)...)
 			for _, shown := range []string{"ok   01-create (", "in  {", "log greeting world", "out {"} {
 				if !strings.Contains(out, shown) {
 					t.Errorf("no %q in\n%s", shown, out)
 				}
 			}
-			out = expect(t, "ok   shows no secret", "test", ref, "--docker", engine,
+			out = expectOutput(t, "ok   shows no secret", "test", ref, "--docker", engine,
 				"--inputs", filepath.Join(dir, "testdata"), "--conformance")
 			// promise: I-13, N-080
 			if strings.Contains(out, "FAIL") || strings.Contains(out, "SKIP") {
@@ -60,10 +60,10 @@ func TestPluginScaffold_KeepsTheContractInEachLanguage(t *testing.T) {
 	}
 }
 
-// expect runs a command that has to work and to say something.
-func expect(t *testing.T, says string, args ...string) string {
+// expectOutput runs a command that has to work and to say something.
+func expectOutput(t *testing.T, says string, args ...string) string {
 	t.Helper()
-	out, err := plugin(t, args...)
+	out, err := runPlugin(t, args...)
 	if err != nil || !strings.Contains(out, says) {
 		t.Fatalf("plugin %v: %v\n%s", args, err, out)
 	}
@@ -87,12 +87,12 @@ func TestPluginTest_HoldsThePluginToItsLimits(t *testing.T) {
 		{`{"mode":"succeed","outputs":{"port":"none"}}`, 60, "outputs: at '/port': got string"},
 		{`{"mode":"succeed","outputs":{"password":"${PASSWORD}"}}`, 60, "ok   one"},
 	} {
-		write(t, component, fmt.Sprintf(`{"description":"Misbehaves.","actions":["create","delete"],
+		writeText(t, component, fmt.Sprintf(`{"description":"Misbehaves.","actions":["create","delete"],
 			"parameters":{"type":"object"},"timeout_seconds":%d,"resources":{"memory_mib":32},
 			"outputs":{"type":"object","properties":{"port":{"type":"integer"}}}}`, c.timeout))
-		write(t, filepath.Join(inputs, "one.in.json"),
+		writeText(t, filepath.Join(inputs, "one.in.json"),
 			`{"action":"create","parameters":`+c.parameters+`}`)
-		out, err := plugin(t, "test", image, "--docker", engine, "--component", component,
+		out, err := runPlugin(t, "test", image, "--docker", engine, "--component", component,
 			"--inputs", inputs, "--set", `PASSWORD=say "ah"`)
 		if (err == nil) != strings.HasPrefix(c.says, "ok") || !strings.Contains(out, c.says) {
 			t.Errorf("%s: %v, no %q in\n%.2000s", c.parameters, err, c.says, out)
@@ -105,15 +105,15 @@ func TestPluginTest_HoldsThePluginToItsLimits(t *testing.T) {
 func TestPluginTest_OfAnImageAlone(t *testing.T) {
 	engine, registry := dockertest.Host(t), testRegistry(t)
 	image := registry + "/plugins/shell:1.0.0"
-	out, err := plugin(t, "test", image, "--docker", engine, "--conformance")
+	out, err := runPlugin(t, "test", image, "--docker", engine, "--conformance")
 	if err != nil || !strings.Contains(out, "ok   answers to an empty input") ||
 		!strings.Contains(out, "SKIP create answers with success: no recorded create") {
 		t.Errorf("without inputs: %v\n%s", err, out)
 	}
 	inputs := t.TempDir()
-	write(t, filepath.Join(inputs, "one.in.json"),
+	writeText(t, filepath.Join(inputs, "one.in.json"),
 		`{"action":"create","parameters":{"command":["echo","${WORD}"]}}`)
-	out, err = plugin(t, "test", image, "--docker", engine, "--inputs", inputs,
+	out, err = runPlugin(t, "test", image, "--docker", engine, "--inputs", inputs,
 		"--set", "WORD=hello", "--registry-user", "me", "--password-stdin")
 	if err != nil || !strings.Contains(out, "ok   one") || !strings.Contains(out, "hello") {
 		t.Errorf("with inputs: %v\n%s", err, out)
@@ -121,7 +121,7 @@ func TestPluginTest_OfAnImageAlone(t *testing.T) {
 	component := filepath.Join("..", "..", "..", "..", "..", "plugins", "shell",
 		"component.json")
 	bare := registry + "/bases/shell:1"
-	out, err = plugin(t, "test", bare, "--docker", engine, "--component", component,
+	out, err = runPlugin(t, "test", bare, "--docker", engine, "--component", component,
 		"--conformance")
 	if err == nil || !strings.Contains(out, "FAIL refuses an action it does not know") {
 		t.Errorf("an image that is no plugin passes: %v\n%s", err, out)
@@ -136,9 +136,9 @@ func TestPluginTest_OfAnImageAlone(t *testing.T) {
 		{"give HOST/REPOSITORY:TAG", []string{"no-such-folder"}},
 		{"go with DIR", []string{image, "--from", bare}},
 		{"--inputs", []string{image, "--inputs", filepath.Join(inputs, "one.in.json")}},
-		{"goes with an IMAGE", []string{scaffold(t, "shell"), "--component", component}},
+		{"goes with an IMAGE", []string{scaffoldPlugin(t, "shell"), "--component", component}},
 	} {
-		_, err := plugin(t, append([]string{"test", "--docker", engine}, c.args...)...)
+		_, err := runPlugin(t, append([]string{"test", "--docker", engine}, c.args...)...)
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v does not say %q", c.args, err, c.says)
 		}

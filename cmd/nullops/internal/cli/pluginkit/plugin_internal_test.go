@@ -18,8 +18,8 @@ import (
 	"github.com/nullops/nullops/agent/docker/dockertest"
 )
 
-// plugin runs 'nullops plugin …' and returns what it printed.
-func plugin(t *testing.T, args ...string) (string, error) {
+// runPlugin runs 'nullops plugin …' and returns what it printed.
+func runPlugin(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	c := Command()
 	c.SilenceErrors, c.SilenceUsage = true, true
@@ -32,8 +32,8 @@ func plugin(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// scaffold makes a plugin and returns its folder.
-func scaffold(t *testing.T, language string) string {
+// scaffoldPlugin makes a plugin and returns its folder.
+func scaffoldPlugin(t *testing.T, language string) string {
 	t.Helper()
 	// Layers are cached apart, but Go need not compile its library again.
 	compiled, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
@@ -43,7 +43,7 @@ func scaffold(t *testing.T, language string) string {
 	t.Setenv("GOCACHE", strings.TrimSpace(string(compiled)))
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir := filepath.Join(t.TempDir(), "greet")
-	if out, err := plugin(t, "init", dir, "--lang", language); err != nil {
+	if out, err := runPlugin(t, "init", dir, "--lang", language); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return dir
@@ -51,12 +51,12 @@ func scaffold(t *testing.T, language string) string {
 
 func TestPluginInit_MakesAValidPluginInEachLanguage(t *testing.T) {
 	for _, language := range []string{"go", "python", "shell"} {
-		dir := scaffold(t, language)
-		out, err := plugin(t, "validate", dir)
+		dir := scaffoldPlugin(t, language)
+		out, err := runPlugin(t, "validate", dir)
 		if err != nil || !strings.Contains(out, "is valid: 4 recorded inputs") {
 			t.Errorf("%s: %v\n%s", language, err, out)
 		}
-		if _, err := plugin(t, "init", dir); err == nil {
+		if _, err := runPlugin(t, "init", dir); err == nil {
 			t.Errorf("%s: a folder that is there was written over", language)
 		}
 	}
@@ -64,16 +64,16 @@ func TestPluginInit_MakesAValidPluginInEachLanguage(t *testing.T) {
 
 // Each fault is named with its place; one run shows them all.
 func TestPluginValidate_NamesEachFault(t *testing.T) {
-	dir := scaffold(t, "python")
+	dir := scaffoldPlugin(t, "python")
 	component := `{"description":"","actions":["create"],"timeout_seconds":90000,
 		"parameters":{"type":"object","required":["name"],
 			"properties":{"name":{"type":"string"},"size":{"type":"integer","default":"big"}}},
 		"outputs":{"type":"objekt"},
 		"secrets":[{"name":"a"},{"name":"a"}]}`
-	write(t, filepath.Join(dir, "component.json"), component)
-	write(t, filepath.Join(dir, "testdata", "05-wrong.in.json"),
+	writeText(t, filepath.Join(dir, "component.json"), component)
+	writeText(t, filepath.Join(dir, "testdata", "05-wrong.in.json"),
 		`{"action":"create","parameters":{"name":7}}`)
-	out, err := plugin(t, "validate", dir)
+	out, err := runPlugin(t, "validate", dir)
 	if err == nil {
 		t.Error("it is valid")
 	}
@@ -86,7 +86,7 @@ func TestPluginValidate_NamesEachFault(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, path, text string) {
+func writeText(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -97,9 +97,9 @@ func write(t *testing.T, path, text string) {
 func TestPluginBuild_IsReproducible(t *testing.T) {
 	var images [2][]byte
 	for i := range images {
-		dir := scaffold(t, "go")
+		dir := scaffoldPlugin(t, "go")
 		file := filepath.Join(t.TempDir(), "image.tar")
-		out, err := plugin(t, "build", dir, "--tag", "127.0.0.1:5000/plugins/greet:1", "--out", file)
+		out, err := runPlugin(t, "build", dir, "--tag", "127.0.0.1:5000/plugins/greet:1", "--out", file)
 		if err != nil || !strings.Contains(out, "greet:1@sha256:") {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -136,34 +136,34 @@ func TestPluginPush_SignsIn(t *testing.T) {
 		return user == "me" && strings.HasPrefix(password, "from-")
 	})
 	ref := host + "/plugins/greet:1"
-	dir, file := scaffold(t, "go"), filepath.Join(t.TempDir(), "image.tar")
-	if out, err := plugin(t, "build", dir, "--tag", ref, "--out", file); err != nil {
+	dir, file := scaffoldPlugin(t, "go"), filepath.Join(t.TempDir(), "image.tar")
+	if out, err := runPlugin(t, "build", dir, "--tag", ref, "--out", file); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	_, err := plugin(t, "push", ref, "--file", file)
+	_, err := runPlugin(t, "push", ref, "--file", file)
 	if err == nil || !strings.Contains(err.Error(), "refuses the credentials") {
 		t.Errorf("without credentials: %v", err)
 	}
-	out, err := plugin(t, "push", ref, "--file", file, "--registry-user", "me", "--password-stdin")
+	out, err := runPlugin(t, "push", ref, "--file", file, "--registry-user", "me", "--password-stdin")
 	if err != nil || !strings.Contains(out, "@sha256:") {
 		t.Errorf("with a password on standard input: %v\n%s", err, out)
 	}
 	kept := t.TempDir()
 	t.Setenv("DOCKER_CONFIG", kept)
-	write(t, filepath.Join(kept, "config.json"), `{"auths":{"`+host+`":{"auth":"`+
+	writeText(t, filepath.Join(kept, "config.json"), `{"auths":{"`+host+`":{"auth":"`+
 		base64.StdEncoding.EncodeToString([]byte("me:from-login"))+`"}}}`)
-	out, err = plugin(t, "push", ref, "--file", file)
+	out, err = runPlugin(t, "push", ref, "--file", file)
 	if err != nil {
 		t.Errorf("with what 'docker login' keeps: %v\n%s", err, out)
 	}
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	t.Setenv("NULLOPS_REGISTRY_USER", "me")
 	t.Setenv("NULLOPS_REGISTRY_PASSWORD", "from-env")
-	script := scaffold(t, "shell")
-	if _, err := plugin(t, "build", script, "--tag", ref, "--push"); err == nil {
+	script := scaffoldPlugin(t, "shell")
+	if _, err := runPlugin(t, "build", script, "--tag", ref, "--push"); err == nil {
 		t.Error("a script without an interpreter was built")
 	}
-	out, err = plugin(t, "build", script, "--from", ref, "--tag", ref+"-script", "--push")
+	out, err = runPlugin(t, "build", script, "--from", ref, "--tag", ref+"-script", "--push")
 	if err != nil {
 		t.Errorf("a script on an image: %v\n%s", err, out)
 	}
@@ -171,10 +171,10 @@ func TestPluginPush_SignsIn(t *testing.T) {
 
 // A recorded answer that is wrong is found.
 func TestPluginTest_ComparesWithTheRecordedAnswer(t *testing.T) {
-	engine, dir := dockertest.Host(t), scaffold(t, "go")
-	write(t, filepath.Join(dir, "testdata", "01-create.out.json"),
+	engine, dir := dockertest.Host(t), scaffoldPlugin(t, "go")
+	writeText(t, filepath.Join(dir, "testdata", "01-create.out.json"),
 		`{"success":true,"output":"greeted mars","outputs":"<any>"}`)
-	out, err := plugin(t, "test", dir, "--docker", engine)
+	out, err := runPlugin(t, "test", dir, "--docker", engine)
 	if err == nil || !strings.Contains(out, "greeted world instead of greeted mars") {
 		t.Errorf("a wrong answer passes: %v\n%s", err, out)
 	}
