@@ -221,10 +221,10 @@ func closeRevoked(s *wire.AgentSession, kid string) {
 // its database does not answer.
 const requestInterval = 5 * time.Second
 
-// sentRequest is a wish that was sent.
+// sentRequest is the last request for a run's secrets, and when it was sent.
 type sentRequest struct {
-	wish secretsRequest
-	at   time.Time
+	request secretsRequest
+	at      time.Time
 }
 
 // sender is the session's only source of reports after the welcome.
@@ -314,8 +314,8 @@ func (o *sender) sendEvents(ctx context.Context) error {
 	return o.askRegistries(ctx)
 }
 
-// askRegistries asks once per wish: without an answer the round is put off, and
-// the next session begins another.
+// askRegistries requests the credentials of the registries that a prepull needs. Each request is
+// sent once: without an answer that prepull waits, and the next session requests them again.
 func (o *sender) askRegistries(ctx context.Context) error {
 	hosts := o.sessions.prefetch.ahead.takeHosts()
 	if len(hosts) == 0 {
@@ -330,14 +330,14 @@ func (o *sender) askSecrets(ctx context.Context) error {
 	var ask []wire.SecretsWanted
 	for _, id := range sortedKeys(o.sessions.requests.wanted) {
 		q := o.asked[id]
-		if w := o.sessions.requests.wanted[id]; q.wish != w || now.Sub(q.at) > requestInterval {
+		if w := o.sessions.requests.wanted[id]; q.request != w || now.Sub(q.at) > requestInterval {
 			o.asked[id] = sentRequest{w, now}
 			ask = append(ask, w.SecretsWanted)
 		}
 	}
 	for id := range o.asked {
 		if _, ok := o.sessions.requests.wanted[id]; !ok {
-			// Answered: the next wish, even for the same run, is a new one.
+			// It was answered: a later request, even for the same run, is sent at once.
 			delete(o.asked, id)
 		}
 	}

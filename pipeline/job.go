@@ -26,7 +26,7 @@ type JobTests struct {
 // FailedTests says what failed tests mean for a run.
 type FailedTests string
 
-// The two meanings: the run fails, or goes on and is marked.
+// The two meanings: the run fails, or continues and is marked.
 const (
 	FailedTestsFail FailedTests = "fail"
 	FailedTestsMark FailedTests = "mark"

@@ -31,7 +31,7 @@ const (
 
 // Collector adds up the results of all files of one job. The zero Collector is ready to use.
 type Collector struct {
-	// Mask hides secrets in a text; cut says that the text goes on. It may be nil.
+	// Mask hides secrets in a text; cut says that the text was cut off there. It may be nil.
 	Mask func(text string, cut bool) string
 
 	report wire.TestReport
@@ -170,7 +170,7 @@ func (f *file) open(e xml.StartElement) error {
 func (f *file) openTest(e xml.StartElement) {
 	t := &testCase{depth: len(f.path), name: copyPrefix(findAttribute(e, "name"), maxRaw),
 		suite: copyPrefix(findAttribute(e, "classname"), maxRaw)}
-	// jest-junit writes the name in both places unless it is told otherwise.
+	// jest-junit writes the name in both places unless it is configured otherwise.
 	if (t.suite == "" || t.suite == t.name) && len(f.suites) > 0 {
 		t.suite = f.suites[len(f.suites)-1]
 	}

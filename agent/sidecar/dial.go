@@ -28,7 +28,7 @@ const (
 	codeResolved  Code = "resolved"
 )
 
-// DialError is the relay's own answer: it was asked, and could not connect.
+// DialError means that the relay answered, but could not connect to the service.
 type DialError struct {
 	Service string
 	Port    int
@@ -69,8 +69,8 @@ func Dial(ctx context.Context, socket, service string, port int) (net.Conn, erro
 	return target, err
 }
 
-// LookupService has the relay look up a service's address, so that it knows it when the engine,
-// which has the resolver, is down.
+// LookupService makes the relay resolve and remember a service's address. The engine is the only
+// resolver, so the relay could not look it up while the engine is down.
 func LookupService(ctx context.Context, socket, service string) error {
 	_, err := Dial(ctx, socket, service, lookupPort)
 	var answer *DialError

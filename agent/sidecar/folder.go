@@ -18,7 +18,7 @@ import (
 // maxRefusal bounds the text of a helper that has no folder to hand over.
 const maxRefusal = 1 << 10
 
-// lendFolder hands the folder name below parent over to whoever listens on the socket, or
+// lendFolder hands the folder name below parent over to the process that listens on the socket, or
 // tells the reason why it cannot.
 func lendFolder(ctx context.Context, socket, parent, name string) error {
 	conn, err := connectSocket(ctx, socket)

@@ -144,7 +144,7 @@ func (o *Orderer) attemptOrder(
 	defer cancel()
 	failed := o.orderCertificate(try, &c)
 	if failed == nil || ctx.Err() != nil {
-		return nil // whoever starts next goes on
+		return nil // the next process continues
 	}
 	c.Failures++
 	c.Error = clipError(failed.Error())

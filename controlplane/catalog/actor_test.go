@@ -23,7 +23,7 @@ func TestUseCases_TakeAnActor(t *testing.T) {
 			}
 			useCases++
 			if m.Type.NumIn() < 3 || m.Type.In(2) != actor {
-				t.Errorf("%s of %s takes no access.Actor behind the context", m.Name, door)
+				t.Errorf("%s of %s takes no access.Actor after the context", m.Name, door)
 			}
 		}
 		if useCases < 10 {

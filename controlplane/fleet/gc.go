@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// crowd is how many sessions have to begin for their garbage to matter.
-	crowd = 200
-	// calm is how long none begins when the crowd is in.
-	calm = 10 * time.Second
-	// tidied is how often the collector runs then: each time halves the stacks
-	// that were needed for a handshake only.
-	tidied = 3
+	// minSessions is how many new sessions make a collection worth its time.
+	minSessions = 200
+	// quietTime is how long no session must begin before the collector runs.
+	quietTime = 10 * time.Second
+	// collections is how often the collector runs in a row: each run halves stacks that grew for a
+	// handshake and are no longer needed.
+	collections = 3
 )
 
 // gcNudger returns memory to the operating system after thousands of sessions began at
@@ -22,14 +22,14 @@ const (
 type gcNudger struct {
 	begun int64
 	since time.Time
-	// done is how many had begun when it was tidy last.
-	done int64
+	// collected is the value of begun at the last collection.
+	collected int64
 }
 
 // collectGarbage checks on a tick until the context ends. It has a goroutine of its
 // own because a collection may take a second.
 func (f *Fleet) collectGarbage(ctx context.Context) error {
-	ticker := time.NewTicker(calm / 5)
+	ticker := time.NewTicker(quietTime / 5)
 	defer ticker.Stop()
 	var t gcNudger
 	for {
@@ -48,11 +48,11 @@ func (t *gcNudger) observeTick(begun int64, now time.Time) {
 		t.begun, t.since = begun, now
 		return
 	}
-	if begun-t.done < crowd || now.Sub(t.since) < calm {
+	if begun-t.collected < minSessions || now.Sub(t.since) < quietTime {
 		return
 	}
-	t.done = begun
-	for range tidied {
+	t.collected = begun
+	for range collections {
 		debug.FreeOSMemory()
 	}
 }

@@ -32,7 +32,7 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 		r.retryLater(ctx, &x, err)
 	}
 	if isSettled(before) && x.State != before {
-		x.Told = x.Generation - 1 // what the code host was told is not so any more
+		x.Told = x.Generation - 1 // what was reported to the code host is out of date
 	}
 	if isSettled(x.State) && x.Told < x.Generation {
 		r.reportResult(ctx, rule, &x)

@@ -8,7 +8,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// commentText is what a pull request is told, as Markdown.
+// commentText returns the comment for a pull request, as Markdown.
 func commentText(x controlplane.Review, links []string, tests *controlplane.TestSummary) string {
 	var b strings.Builder
 	switch x.State {

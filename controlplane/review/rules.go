@@ -225,7 +225,7 @@ func checkRule(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRul
 
 // invalidField turns a not-found error into one about a field of the request.
 func invalidField(field string, err error) error {
-	said, ok := err.(*controlplane.Error) //nolint:errorlint // only one of our own is told
+	said, ok := err.(*controlplane.Error) //nolint:errorlint // only our own errors are shown
 	if !ok {
 		return err
 	}

@@ -22,7 +22,7 @@ func TestUseCases_TakeAnActor(t *testing.T) {
 		}
 		useCases++
 		if m.Type.NumIn() < 3 || m.Type.In(2) != actor {
-			t.Errorf("%s takes no access.Actor behind the context", m.Name)
+			t.Errorf("%s takes no access.Actor after the context", m.Name)
 		}
 	}
 	if useCases < 5 {

@@ -199,7 +199,7 @@ func readSecretFile(path string) (string, error) {
 }
 
 // Run keeps the session alive until ctx ends. It renews the token when two thirds of its
-// time are over, and signs in again when Vault does not extend it any more.
+// time are over, and signs in again when Vault no longer extends it.
 func (c *Client) Run(ctx context.Context) error {
 	var pause time.Duration
 	timer := time.NewTimer(time.Hour)

@@ -66,7 +66,7 @@ func (p Plugin) Build() (v1.Image, error) {
 		Created: Epoch(), By: "nullops plugin build"})
 }
 
-// baseImage returns what the program's layer goes on top of: the layers and configuration
+// baseImage returns what the program's layer is put on: the layers and configuration
 // of an image, or the layer of files that every static program may need.
 func (p Plugin) baseImage() (layers []Layer, config v1.Config, err error) {
 	if p.From == nil {

@@ -18,14 +18,14 @@ async function installation() {
   const data = await mkdtemp(join(tmpdir(), "nullops-first-"));
   // The database runs as another user and must get through here.
   await chmod(data, 0o755);
-  const [ui, gate] = [await freePort(), await freePort()];
+  const [ui, ingress] = [await freePort(), await freePort()];
   const url = `http://localhost:${ui}`;
   const set = {
     "dev.data": data,
     "http.listen": `127.0.0.1:${ui}`,
     "http.url": url,
-    "ingress.listen": `127.0.0.1:${gate}`,
-    "ingress.url": `http://localhost:${gate}`,
+    "ingress.listen": `127.0.0.1:${ingress}`,
+    "ingress.url": `http://localhost:${ingress}`,
   };
   const flags = Object.entries(set).map(([name, value]) => `--${name}=${value}`);
   const child = spawn(binary, ["dev", ...flags], { stdio: ["ignore", "pipe", "ignore"] });

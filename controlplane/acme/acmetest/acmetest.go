@@ -70,7 +70,7 @@ type Authority struct {
 	Busy atomic.Bool
 }
 
-// Customer is whom an authority for customers only makes accounts for.
+// Customer is an external account, for authorities that require one (EAB).
 const Customer = "customer-1"
 
 // CustomerKey is the secret that proves the customer.
