@@ -101,6 +101,24 @@ func CodeOf(err error) string {
 	return ""
 }
 
+// NewInvalidError is the error for a value that has to be changed.
+func NewInvalidError(field, code, message, remedy string) *Error {
+	return &Error{Kind: Invalid, Code: code, Field: field, Message: message, Remedy: remedy}
+}
+
+// NewConflictError is the error for what the present state does not allow.
+func NewConflictError(code, message, remedy string) *Error {
+	return &Error{Kind: Conflict, Code: code, Message: message, Remedy: remedy}
+}
+
+// IsFound splits "not found" from failures: creating is what a put does then.
+func IsFound(err error) (bool, error) {
+	if KindOf(err) == NotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // NewNotFoundError is the error for what does not exist and for what the actor may not see:
 // they must look the same.
 func NewNotFoundError(what, name string) *Error {

@@ -32,8 +32,8 @@ func TestImports_FollowTheArrows(t *testing.T) {
 func TestArrows_NotificationsOnlyReact(t *testing.T) {
 	arrows := readArrows(t)
 	const notify = "controlplane/notify"
-	acting := []string{"accounts", "catalog", "lifecycle", "fleet", "gate", "reach", "jobs",
-		"provision", "acme", "review"}
+	acting := []string{"accounts", "catalog", "nodes", "certificates", "lifecycle", "fleet",
+		"gate", "reach", "jobs", "provision", "acme", "review"}
 	told := arrows.reach(notify)
 	for _, name := range acting {
 		// promise: G-16

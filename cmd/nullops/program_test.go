@@ -7,8 +7,8 @@ import (
 )
 
 // domains are the packages that know what NullOps does.
-var domains = []string{"accounts", "catalog", "gate", "lifecycle", "logbook", "notify",
-	"reach", "review", "usage"}
+var domains = []string{"accounts", "catalog", "certificates", "gate", "keyring", "lifecycle",
+	"logbook", "nodes", "notify", "reach", "review", "usage"}
 
 // One program has the API and everything that serves people; its logic is in packages below the
 // API. The helper beside it travels inside it.

@@ -20,7 +20,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -34,8 +34,8 @@ const (
 
 // Config is what ordering needs.
 type Config struct {
-	Store   *postgres.Store
-	Catalog *catalog.Catalog
+	Store        *postgres.Store
+	Certificates *certificates.Certificates
 	// Off is where no directory and no name server may be.
 	Off controlplane.OffLimits
 	// Subscribe hears of commits; the function ends that.

@@ -21,9 +21,10 @@ import (
 	"github.com/nullops/nullops/controlplane/acme"
 	"github.com/nullops/nullops/controlplane/acme/acmetest"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
+	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
-	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/ingress"
 	"github.com/nullops/nullops/migrations"
 )
@@ -31,6 +32,7 @@ import (
 // world is a catalogue, an ingress in front of it, a name server and Pebble.
 type world struct {
 	*catalog.Catalog
+	*certificates.Certificates
 	url   string
 	store *postgres.Store
 	admin access.Actor
@@ -45,12 +47,10 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{url: pgtest.URL(t, migrations.FS), names: acmetest.NewNameServer(t)}
 	w.store = pgtest.Open(t, w.url)
-	key, err := seal.NewKey("k1")
-	must(t, err)
-	keys, err := seal.ParseKeyring(key)
-	must(t, err)
+	keys := keyringtest.New(t, w.store)
 	w.Catalog = catalog.New(catalog.Config{Store: w.store, Keys: keys,
 		Log: slog.New(slog.DiscardHandler)})
+	w.Certificates = certificates.New(certificates.Config{Store: w.store, Keys: keys})
 	w.admin = access.User(controlplane.User{ID: controlplane.NewID[controlplane.UserID](),
 		Name: "ada", Role: controlplane.RoleAdmin}, nil)
 	w.serve(t)
@@ -117,7 +117,7 @@ func (w *world) run(t *testing.T, now func() time.Time) (stop func()) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	listener := postgres.NewListener(w.store, log)
-	orders := acme.New(acme.Config{Store: w.store, Catalog: w.Catalog, Log: log, Now: now,
+	orders := acme.New(acme.Config{Store: w.store, Certificates: w.Certificates, Log: log, Now: now,
 		Patience: w.patience,
 		Off:      controlplane.OffLimits{Loopback: true},
 		Subscribe: func(key string, topics ...controlplane.Topic) (<-chan struct{}, func()) {
@@ -206,7 +206,7 @@ func TestOrders_HTTP(t *testing.T) {
 	w := newWorld(t)
 	hosts := []string{"shop.qa.acme.test", "web.shop.qa.acme.test", "web--shop--qa.acme.test"}
 	w.environment(t, "qa", hosts...)
-	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
+	put := certificates.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
 		Directory: w.Directory, Email: "ops@acme.test", Roots: w.TLS}}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	w.slow(t, put)
@@ -244,7 +244,7 @@ func TestOrders_HTTP(t *testing.T) {
 
 // slow makes an environment whose name server answers nobody, and whose turn
 // comes first: no other environment has to wait for it.
-func (w *world) slow(t *testing.T, put catalog.ACMEPut) {
+func (w *world) slow(t *testing.T, put certificates.ACMEPut) {
 	t.Helper()
 	w.environment(t, "a")
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -263,7 +263,7 @@ func (w *world) slow(t *testing.T, put catalog.ACMEPut) {
 // comesBack removes the deployment's hosts and adds them again: their certificates are still valid
 // and served, and no second one is ordered.
 func (w *world) comesBack(
-	t *testing.T, put catalog.ACMEPut, first controlplane.ACMECertificate,
+	t *testing.T, put certificates.ACMEPut, first controlplane.ACMECertificate,
 ) {
 	t.Helper()
 	deployment := pgtest.QueryValue[string](t, w.url, `SELECT min(deployment_id::text)
@@ -308,7 +308,7 @@ func TestOrders_NameServer(t *testing.T) {
 	w := newWorld(t)
 	w.environment(t, "qa", "web.shop.qa.acme.test")
 	wrong, right := controlplane.NewPlain("d3Jvbmc="), controlplane.NewPlain(acmetest.Key)
-	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeDNS,
+	put := certificates.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeDNS,
 		Directory: w.Directory, Roots: w.TLS, DNS: controlplane.NameServerUpdate,
 		DNSServer: w.names.Addr, DNSUser: acmetest.KeyName}, Secret: &wrong}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
@@ -344,7 +344,7 @@ func TestOrders_Webhook(t *testing.T) {
 	hook := httptest.NewServer(http.HandlerFunc(w.names.Webhook))
 	t.Cleanup(hook.Close)
 	secret := controlplane.NewPlain(acmetest.HookPassword)
-	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeDNS,
+	put := certificates.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeDNS,
 		Directory: w.Directory, Roots: w.TLS, DNS: controlplane.NameServerWebhook,
 		DNSServer: hook.URL, DNSUser: "nullops"}, Secret: &secret}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
@@ -368,7 +368,7 @@ func TestOrders_Webhook(t *testing.T) {
 
 // moves switches the environment to another authority, as after a try with a staging authority:
 // everything is ordered again at once, and the old certificates serve until then.
-func (w *world) moves(t *testing.T, put catalog.ACMEPut) {
+func (w *world) moves(t *testing.T, put certificates.ACMEPut) {
 	t.Helper()
 	old := map[string]bool{}
 	for _, c := range w.until(t, "qa", states("valid", 2)) {
@@ -387,16 +387,17 @@ func (w *world) moves(t *testing.T, put catalog.ACMEPut) {
 		return states("valid", 2)(all) && !old[all[0].Fingerprint] && !old[all[1].Fingerprint]
 	})
 	w.shown(t, "shop.qa.acme.test")
-	key, err := catalog.NewACMEKey()
+	key, err := certificates.NewACMEKey()
 	must(t, err)
-	must(t, w.StoreOrderedCertificate(t.Context(), access.System("certificates"), catalog.ACMEOrder{
-		ACME: controlplane.ACME{Directory: late.Directory, Roots: late.TLS}}, all[0], key))
+	order := certificates.ACMEOrder{
+		ACME: controlplane.ACME{Directory: late.Directory, Roots: late.TLS}}
+	must(t, w.StoreOrderedCertificate(t.Context(), access.System("certificates"), order, all[0], key))
 	w.shown(t, "shop.qa.acme.test")
 }
 
 // babbles uses an authority whose messages are longer than a column takes, with a NUL and cut
 // inside a character: the message is stored, as far as it fits.
-func (w *world) babbles(t *testing.T, put catalog.ACMEPut) {
+func (w *world) babbles(t *testing.T, put certificates.ACMEPut) {
 	t.Helper()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(r http.ResponseWriter, _ *http.Request) {
 		r.Header().Set("Content-Type", "application/problem+json")
@@ -431,7 +432,7 @@ func TestOrders_RateLimit(t *testing.T) {
 		wanted, first_at, next_try, chain, key) SELECT gen_random_uuid(), e.id, 's' || n, '{}',
 		false, now() - interval '1 day', now(), $1, '\x00' FROM environments e,
 		generate_series(1, 40) n WHERE e.name = 'busy'`, w.Root)
-	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
+	put := certificates.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
 		Directory: "https://127.0.0.1:1/dir"}}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	w.run(t, nil)
@@ -449,7 +450,7 @@ func TestOrders_CustomersOnly(t *testing.T) {
 	w := newWorld(t)
 	w.Authority = acmetest.NewCustomersAuthority(t, w.names, w.port(t))
 	w.environment(t, "qa", "web.shop.qa.acme.test")
-	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
+	put := certificates.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
 		Directory: w.Directory, Roots: w.TLS}}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	w.run(t, nil)
@@ -461,7 +462,7 @@ func TestOrders_CustomersOnly(t *testing.T) {
 		}
 	}
 	refused("externalAccountBinding")
-	for code, bad := range map[string]catalog.ACMEPut{
+	for code, bad := range map[string]certificates.ACMEPut{
 		"acme_eab_key":    {ACME: controlplane.ACME{EABKeyID: acmetest.Customer}},
 		"acme_eab_key_id": {Binding: plain(acmetest.CustomerKey)},
 	} {
@@ -517,7 +518,7 @@ func TestOrders_SilentAuthority(t *testing.T) {
 	w := newWorld(t)
 	silent := &silence{Listener: listen(t)}
 	go silent.run()
-	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
+	put := certificates.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
 		Directory: "https://" + silent.Addr().String() + "/directory"}}
 	// More than have their turn at once, and all of them first.
 	all := []string{"a1", "a2", "a3", "a4", "a5", "a6"}

@@ -13,7 +13,7 @@ import (
 	"github.com/mholt/acmez/v3/acme"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 )
 
 // errEnded is for a host that is still in the table of an environment that no longer orders
@@ -22,7 +22,7 @@ var errEnded = errors.New("the environment orders no certificates any more")
 
 // orderCertificate orders one certificate and stores it.
 func (o *Orderer) orderCertificate(ctx context.Context, c *controlplane.ACMECertificate) error {
-	how, ok, err := o.Catalog.OpenACME(ctx, o.actor, c.Environment)
+	how, ok, err := o.Certificates.OpenACME(ctx, o.actor, c.Environment)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (o *Orderer) orderCertificate(ctx context.Context, c *controlplane.ACMECert
 	if err != nil {
 		return fmt.Errorf("no account at %s: %w", how.Directory, err)
 	}
-	key, err := catalog.NewACMEKey()
+	key, err := certificates.NewACMEKey()
 	if err != nil {
 		return fmt.Errorf("make a key: %w", err)
 	}
@@ -52,19 +52,19 @@ func (o *Orderer) orderCertificate(ctx context.Context, c *controlplane.ACMECert
 		return fmt.Errorf("%s sent a chain that cannot be used: %w", how.Directory, err)
 	}
 	c.NextTry = renewalTime(controlplane.ReadCertificateFacts(read[0]))
-	return o.Catalog.StoreOrderedCertificate(ctx, o.actor, how, *c, key)
+	return o.Certificates.StoreOrderedCertificate(ctx, o.actor, how, *c, key)
 }
 
 // explainRefusal turns the authority's error into one sentence with the name it is
 // about. An account that the authority does not know is deleted, and created again at
 // the next try.
-func (o *Orderer) explainRefusal(ctx context.Context, how catalog.ACMEOrder, err error) error {
+func (o *Orderer) explainRefusal(ctx context.Context, how certificates.ACMEOrder, err error) error {
 	var p acme.Problem
 	if !errors.As(err, &p) {
 		return err
 	}
 	if p.Type == acme.ProblemTypeAccountDoesNotExist && how.Account != nil {
-		if dropped := o.Catalog.DropACMEAccount(ctx, o.actor, how.Account.ID); dropped != nil {
+		if dropped := o.Certificates.DropACMEAccount(ctx, o.actor, how.Account.ID); dropped != nil {
 			return errors.Join(err, dropped)
 		}
 	}
@@ -76,13 +76,13 @@ func (o *Orderer) explainRefusal(ctx context.Context, how catalog.ACMEOrder, err
 }
 
 func (o *Orderer) ensureAccount(
-	ctx context.Context, client *acmez.Client, how *catalog.ACMEOrder,
+	ctx context.Context, client *acmez.Client, how *certificates.ACMEOrder,
 ) (acme.Account, error) {
 	if a := how.Account; a != nil {
 		return acme.Account{Status: acme.StatusValid, Location: a.Location,
 			PrivateKey: a.Key}, nil
 	}
-	key, err := catalog.NewACMEKey()
+	key, err := certificates.NewACMEKey()
 	if err != nil {
 		return acme.Account{}, err
 	}
@@ -100,13 +100,13 @@ func (o *Orderer) ensureAccount(
 	if account, err = client.NewAccount(ctx, account); err != nil {
 		return account, err
 	}
-	how.Account = &catalog.ACMEAccount{Location: account.Location, Key: key}
-	return account, o.Catalog.StoreACMEAccount(ctx, o.actor, *how)
+	how.Account = &certificates.ACMEAccount{Location: account.Location, Key: key}
+	return account, o.Certificates.StoreACMEAccount(ctx, o.actor, *how)
 }
 
 // newClient speaks to the directory and answers the environment's challenge.
 func (o *Orderer) newClient(
-	ctx context.Context, how catalog.ACMEOrder,
+	ctx context.Context, how certificates.ACMEOrder,
 ) (*acmez.Client, func(), error) {
 	transport := &http.Transport{
 		DialContext:         o.Off.Dialer(10 * time.Second).DialContext,

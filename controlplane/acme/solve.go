@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -25,7 +25,7 @@ import (
 const challengeLife = time.Hour
 
 func (o *Orderer) newSolvers(
-	ctx context.Context, how catalog.ACMEOrder,
+	ctx context.Context, how certificates.ACMEOrder,
 ) (map[string]acmez.Solver, error) {
 	if how.Challenge == controlplane.ChallengeHTTP {
 		return map[string]acmez.Solver{acme.ChallengeTypeHTTP01: byIngress{o}}, nil

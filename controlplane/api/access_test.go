@@ -16,7 +16,9 @@ import (
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -607,7 +609,7 @@ func (w *world) before(id string, d controlplane.Deployment) {
 	w.t.Helper()
 	switch id {
 	case "getCertificateOrders", "deleteCertificateOrders":
-		w.saved(nil, w.catalog.PutACME(w.t.Context(), system, "qa", catalog.ACMEPut{
+		w.saved(nil, w.certificates.PutACME(w.t.Context(), system, "qa", certificates.ACMEPut{
 			ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
 				Directory: "https://acme.invalid/directory"}}))
 	case "getStepTests":
@@ -620,13 +622,13 @@ func (w *world) before(id string, d controlplane.Deployment) {
 		w.saved(w.lifecycle.PutTemplate(w.t.Context(), system, "shop",
 			controlplane.Template{Name: "spare"}))
 	case "getProvision":
-		w.saved(w.catalog.AddNode(w.t.Context(), system, catalog.NodePut{Name: "provisioned",
+		w.saved(w.nodes.AddNode(w.t.Context(), system, nodes.Put{Name: "provisioned",
 			Environment: "qa", Address: "127.0.0.1:5010"}))
-		w.saved(w.catalog.ProvisionNode(w.t.Context(), system, "provisioned", &catalog.SSHPut{
+		w.saved(w.nodes.ProvisionNode(w.t.Context(), system, "provisioned", &nodes.SSHPut{
 			Host: "127.0.0.1", Port: 2, User: "root", Password: controlplane.NewPlain(password),
 			HostKey: "SHA256:" + strings.Repeat("a", 43)}))
 	case "forgetNode":
-		w.saved(w.catalog.AddNode(w.t.Context(), system, catalog.NodePut{Name: "lost",
+		w.saved(w.nodes.AddNode(w.t.Context(), system, nodes.Put{Name: "lost",
 			Environment: "qa", Address: "127.0.0.1:5009"}))
 	case "retryDeployment":
 		w.report(d, lifecycle.Report{Status: controlplane.Failed, Code: "x", Message: "it broke"})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -79,7 +79,7 @@ func TestPlacement_CountsWhatIsReallyUsed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.saved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	hog := w.machine("hog", controlplane.Inventory{CPU: 1, Memory: 16 << 30, Disk: 1 << 40})
 	w.measured(hog, 0, 0.1, 16<<30-32<<20)
 	// promise: N-131
@@ -106,7 +106,7 @@ func TestPlacement_OvercommitIsTheEnvironments(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.saved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	w.machine("one-core", controlplane.Inventory{CPU: 1, Memory: 16 << 30, Disk: 1 << 40})
 	over := func() float64 {
 		var n api.Node
@@ -140,7 +140,7 @@ func TestPlacement_NoSecretsWithoutAFolderInMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.saved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	w.machine("bare", controlplane.Inventory{CPU: 8, Memory: 16 << 30, Disk: 1 << 40,
 		Checks: []controlplane.Check{{ID: "secrets", Severity: controlplane.SeverityWarning}}})
 	w.refusedWith("one", "It has no folder in memory for the secrets and files of services", nil)
@@ -155,7 +155,7 @@ func TestPlacement_NoSecretsWithoutAFolderInMemory(t *testing.T) {
 func (w *world) labelled(name, zone string) controlplane.NodeID {
 	w.t.Helper()
 	id := w.machine(name, controlplane.Inventory{CPU: 8, Memory: 16 << 30, Disk: 1 << 40})
-	w.saved(w.catalog.PutNode(w.t.Context(), system, catalog.NodePut{Name: name,
+	w.saved(w.nodes.PutNode(w.t.Context(), system, nodes.Put{Name: name,
 		Environment: "qa", Address: name + ".example:5000",
 		Settings: controlplane.NodeSettings{Labels: controlplane.Labels{"zone": zone}}}))
 	return id
@@ -207,7 +207,7 @@ func TestPlacement_GPUMemoryIsABudget(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.saved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	w.node = w.machine("gpus", controlplane.Inventory{CPU: 8, Memory: 16 << 30, Disk: 1 << 40,
 		GPUs: []controlplane.GPU{{ID: "0", Memory: 24 << 30}, {ID: "1", Memory: 8 << 30},
 			{ID: "2", Memory: 8 << 30}}})

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 )
 
 func (s *server) GetCertificateOrders(
@@ -22,7 +22,7 @@ func (s *server) PutCertificateOrders(
 	ctx context.Context, r PutCertificateOrdersRequestObject,
 ) (PutCertificateOrdersResponseObject, error) {
 	b := r.Body
-	p := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.Challenge(b.Challenge),
+	p := certificates.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.Challenge(b.Challenge),
 		Directory: b.Directory, Email: valueOr(b.Email, ""), Roots: valueOr(b.Roots, ""),
 		DNS: controlplane.NameServer(valueOr(b.Dns, "")), DNSServer: valueOr(b.DnsServer, ""),
 		DNSUser: valueOr(b.DnsUser, ""), EABKeyID: valueOr(b.EabKeyId, "")}}
@@ -34,7 +34,7 @@ func (s *server) PutCertificateOrders(
 		key := controlplane.NewPlain(*b.EabKey)
 		p.Binding = &key
 	}
-	if err := s.Catalog.PutACME(ctx, actorOf(ctx), r.Name, p); err != nil {
+	if err := s.Certificates.PutACME(ctx, actorOf(ctx), r.Name, p); err != nil {
 		return nil, err
 	}
 	o, err := s.certificateOrders(ctx, r.Name)
@@ -47,7 +47,7 @@ func (s *server) PutCertificateOrders(
 func (s *server) DeleteCertificateOrders(
 	ctx context.Context, r DeleteCertificateOrdersRequestObject,
 ) (DeleteCertificateOrdersResponseObject, error) {
-	if err := s.Catalog.DeleteACME(ctx, actorOf(ctx), r.Name); err != nil {
+	if err := s.Certificates.DeleteACME(ctx, actorOf(ctx), r.Name); err != nil {
 		return nil, err
 	}
 	return DeleteCertificateOrders204Response{}, nil
@@ -56,7 +56,7 @@ func (s *server) DeleteCertificateOrders(
 func (s *server) RetryCertificateOrders(
 	ctx context.Context, r RetryCertificateOrdersRequestObject,
 ) (RetryCertificateOrdersResponseObject, error) {
-	if err := s.Catalog.RetryACME(ctx, actorOf(ctx), r.Name); err != nil {
+	if err := s.Certificates.RetryACME(ctx, actorOf(ctx), r.Name); err != nil {
 		return nil, err
 	}
 	return RetryCertificateOrders204Response{}, nil
@@ -65,7 +65,7 @@ func (s *server) RetryCertificateOrders(
 func (s *server) certificateOrders(
 	ctx context.Context, environment string,
 ) (out CertificateOrders, err error) {
-	a, all, ok, err := s.Catalog.ACME(ctx, actorOf(ctx), environment)
+	a, all, ok, err := s.Certificates.ACME(ctx, actorOf(ctx), environment)
 	if err == nil && !ok && len(all) == 0 {
 		err = controlplane.NewNotFoundError("certificate orders of environment", environment)
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 )
 
 func (s *server) ListCertificates(
 	ctx context.Context, _ ListCertificatesRequestObject,
 ) (ListCertificatesResponseObject, error) {
-	all, err := s.Catalog.ListCertificates(ctx, actorOf(ctx))
+	all, err := s.Certificates.ListCertificates(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (s *server) ListCertificates(
 func (s *server) PutCertificate(
 	ctx context.Context, r PutCertificateRequestObject,
 ) (PutCertificateResponseObject, error) {
-	c, err := s.Catalog.PutCertificate(ctx, actorOf(ctx), catalog.CertificatePut{
+	c, err := s.Certificates.PutCertificate(ctx, actorOf(ctx), certificates.Put{
 		Name: r.Name, Chain: r.Body.Chain, Key: controlplane.NewPlain(valueOr(r.Body.Key, ""))})
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (s *server) PutCertificate(
 func (s *server) DeleteCertificate(
 	ctx context.Context, r DeleteCertificateRequestObject,
 ) (DeleteCertificateResponseObject, error) {
-	if err := s.Catalog.DeleteCertificate(ctx, actorOf(ctx), r.Name); err != nil {
+	if err := s.Certificates.DeleteCertificate(ctx, actorOf(ctx), r.Name); err != nil {
 		return nil, err
 	}
 	return DeleteCertificate204Response{}, nil
@@ -46,7 +46,7 @@ func toCertificate(c controlplane.Certificate) Certificate {
 func (s *server) GetCertificateAuthority(
 	ctx context.Context, _ GetCertificateAuthorityRequestObject,
 ) (GetCertificateAuthorityResponseObject, error) {
-	a, err := s.Catalog.Authority(ctx, actorOf(ctx))
+	a, err := s.Certificates.Authority(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (s *server) GetCertificateAuthority(
 func (s *server) CreateCertificateAuthority(
 	ctx context.Context, _ CreateCertificateAuthorityRequestObject,
 ) (CreateCertificateAuthorityResponseObject, error) {
-	a, err := s.Catalog.MakeAuthority(ctx, actorOf(ctx))
+	a, err := s.Certificates.MakeAuthority(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *server) CreateCertificateAuthority(
 func (s *server) DeleteCertificateAuthority(
 	ctx context.Context, _ DeleteCertificateAuthorityRequestObject,
 ) (DeleteCertificateAuthorityResponseObject, error) {
-	if err := s.Catalog.DeleteAuthority(ctx, actorOf(ctx)); err != nil {
+	if err := s.Certificates.DeleteAuthority(ctx, actorOf(ctx)); err != nil {
 		return nil, err
 	}
 	return DeleteCertificateAuthority204Response{}, nil

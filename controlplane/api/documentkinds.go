@@ -74,7 +74,7 @@ var documentKinds = map[DocumentKind]documentKind{
 		}},
 	"node": {schema: "NodePut",
 		get: func(s *server, ctx context.Context, name string) (any, error) {
-			n, err := s.Catalog.GetNode(ctx, actorOf(ctx), name)
+			n, err := s.Nodes.GetNode(ctx, actorOf(ctx), name)
 			view := toNode(n)
 			// A document has the expected one, which counts for a new node only.
 			view.Thumbprint = nil
@@ -84,7 +84,7 @@ var documentKinds = map[DocumentKind]documentKind{
 			return s.PutNode(ctx, PutNodeRequestObject{Name: name, Body: b})
 		}),
 		remove: func(s *server, ctx context.Context, name string) error {
-			return s.Catalog.RemoveNode(ctx, actorOf(ctx), name)
+			return s.Nodes.RemoveNode(ctx, actorOf(ctx), name)
 		}},
 	"user": {schema: "UserPut", hidden: []string{"password"},
 		get: func(s *server, ctx context.Context, name string) (any, error) {

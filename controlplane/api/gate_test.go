@@ -22,8 +22,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/gate"
+	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/lifecycle"
-	"github.com/nullops/nullops/controlplane/seal"
 )
 
 // pair is a certificate that signed itself, as an upload.
@@ -264,7 +264,7 @@ func TestCertificates(t *testing.T) {
 	if holds(w.seen.String()+w.log.String(), good["key"].(string)[30:90]) {
 		t.Error("the key is in an answer or in the log")
 	}
-	opened, err := w.catalog.OpenCertificates(t.Context(), system)
+	opened, err := w.certificates.OpenCertificates(t.Context(), system)
 	if err != nil || len(opened) != 1 || opened[0].Key.Reveal() != good["key"] {
 		t.Errorf("opened: %d %v", len(opened), err)
 	}
@@ -298,7 +298,7 @@ func TestTrustPage(t *testing.T) {
 	if made.field("fingerprint") != fingerprint || !strings.Contains(string(page.body), fingerprint) {
 		t.Errorf("the page shows another root than the download")
 	}
-	served, ok, err := w.catalog.OpenAuthority(t.Context(), system)
+	served, ok, err := w.certificates.OpenAuthority(t.Context(), system)
 	seen := string(page.body) + string(made.body)
 	if err != nil || !ok || strings.Contains(seen, served.Key.Reveal()) {
 		t.Errorf("opened %v %v, or the key is shown", ok, err)
@@ -331,9 +331,8 @@ func TestEnvironment_NotOfTheUIsDomain(t *testing.T) {
 
 func (w *world) catalogFor(t *testing.T, ui string, shared bool) *catalog.Catalog {
 	t.Helper()
-	keys := must(seal.ParseKeyring(must(seal.NewKey("k1"))(t)))(t)
-	return catalog.New(catalog.Config{Store: w.store, Keys: keys, UIHost: ui, Shared: shared,
-		Log: slog.New(slog.DiscardHandler)})
+	return catalog.New(catalog.Config{Store: w.store, Keys: keyringtest.New(t, w.store),
+		UIHost: ui, Shared: shared, Log: slog.New(slog.DiscardHandler)})
 }
 
 func (w *world) puts(domain string) error {

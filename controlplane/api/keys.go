@@ -9,7 +9,7 @@ import (
 func (s *server) ListKeys(
 	ctx context.Context, _ ListKeysRequestObject,
 ) (ListKeysResponseObject, error) {
-	all, err := s.Catalog.ListKeys(ctx, actorOf(ctx))
+	all, err := s.Keys.ListKeys(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func masterKey(k controlplane.KeyState) MasterKey {
 func (s *server) RotateKeys(
 	ctx context.Context, r RotateKeysRequestObject,
 ) (RotateKeysResponseObject, error) {
-	done, left, err := s.Catalog.RotateKeys(ctx, actorOf(ctx), string(valueOr(r.Params.To, "")))
+	done, left, err := s.Keys.RotateKeys(ctx, actorOf(ctx), string(valueOr(r.Params.To, "")))
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/nodes"
 )
 
 func (s *server) MoveDeployment(
@@ -31,7 +31,7 @@ func (s *server) MoveDeployment(
 // moveDrained moves deployments off a node that is drained, and returns why the others
 // stay.
 func (s *server) moveDrained(
-	ctx context.Context, d catalog.NodeDrain,
+	ctx context.Context, d nodes.Drain,
 ) (stays map[controlplane.DeploymentID]string, err error) {
 	stays = map[controlplane.DeploymentID]string{}
 	for _, one := range d.Staying {

@@ -5,7 +5,7 @@ import (
 	"net"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 )
 
 func (s *server) ListNodes(
@@ -13,7 +13,7 @@ func (s *server) ListNodes(
 ) (ListNodesResponseObject, error) {
 	p := toPage(r.Params.Cursor, r.Params.Limit)
 	p.Backwards = valueOr(r.Params.Sort, "") == ListNodesParamsSortMinusName
-	all, next, err := s.Catalog.ListNodes(ctx, actorOf(ctx), p)
+	all, next, err := s.Nodes.ListNodes(ctx, actorOf(ctx), p)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func (s *server) ListNodes(
 func (s *server) CreateNode(
 	ctx context.Context, r CreateNodeRequestObject,
 ) (CreateNodeResponseObject, error) {
-	e, err := s.Catalog.AddNode(ctx, actorOf(ctx), catalog.NodePut{
+	e, err := s.Nodes.AddNode(ctx, actorOf(ctx), nodes.Put{
 		Name: r.Body.Name, Environment: r.Body.Environment, Address: r.Body.Address,
 		Thumbprint: valueOr(r.Body.Thumbprint, ""),
 	})
@@ -36,7 +36,7 @@ func (s *server) CreateNode(
 func (s *server) GetNode(
 	ctx context.Context, r GetNodeRequestObject,
 ) (GetNodeResponseObject, error) {
-	n, err := s.Catalog.GetNode(ctx, actorOf(ctx), r.Name)
+	n, err := s.Nodes.GetNode(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *server) GetNode(
 func (s *server) DeleteNode(
 	ctx context.Context, r DeleteNodeRequestObject,
 ) (DeleteNodeResponseObject, error) {
-	if err := s.Catalog.RemoveNode(ctx, actorOf(ctx), r.Name); err != nil {
+	if err := s.Nodes.RemoveNode(ctx, actorOf(ctx), r.Name); err != nil {
 		return nil, err
 	}
 	return DeleteNode204Response{}, nil
@@ -55,7 +55,7 @@ func (s *server) DeleteNode(
 func (s *server) EnableNode(
 	ctx context.Context, r EnableNodeRequestObject,
 ) (EnableNodeResponseObject, error) {
-	n, err := s.Catalog.EnableNode(ctx, actorOf(ctx), r.Name)
+	n, err := s.Nodes.EnableNode(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *server) EnableNode(
 func (s *server) DisableNode(
 	ctx context.Context, r DisableNodeRequestObject,
 ) (DisableNodeResponseObject, error) {
-	n, err := s.Catalog.DisableNode(ctx, actorOf(ctx), r.Name)
+	n, err := s.Nodes.DisableNode(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *server) DisableNode(
 func (s *server) ApproveNode(
 	ctx context.Context, r ApproveNodeRequestObject,
 ) (ApproveNodeResponseObject, error) {
-	n, err := s.Catalog.ApproveNode(ctx, actorOf(ctx), r.Name, r.Body.Thumbprint)
+	n, err := s.Nodes.ApproveNode(ctx, actorOf(ctx), r.Name, r.Body.Thumbprint)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *server) ApproveNode(
 func (s *server) RotateNodeToken(
 	ctx context.Context, r RotateNodeTokenRequestObject,
 ) (RotateNodeTokenResponseObject, error) {
-	e, err := s.Catalog.RotateToken(ctx, actorOf(ctx), r.Name)
+	e, err := s.Nodes.RotateToken(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +95,14 @@ func (s *server) RotateNodeToken(
 func (s *server) RevokeNodeToken(
 	ctx context.Context, r RevokeNodeTokenRequestObject,
 ) (RevokeNodeTokenResponseObject, error) {
-	n, err := s.Catalog.RevokeToken(ctx, actorOf(ctx), r.Name)
+	n, err := s.Nodes.RevokeToken(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err
 	}
 	return RevokeNodeToken200JSONResponse(toNode(n)), nil
 }
 
-func (s *server) toEnrolment(e catalog.Enrolment) NodeEnrolment {
+func (s *server) toEnrolment(e nodes.Enrolment) NodeEnrolment {
 	return NodeEnrolment{
 		Node: toNode(e.Node), Token: e.Token.Reveal(), Command: s.installCommand(e.Node, e.Token),
 	}

@@ -8,13 +8,13 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 )
 
 func (s *server) RejectNode(
 	ctx context.Context, r RejectNodeRequestObject,
 ) (RejectNodeResponseObject, error) {
-	n, err := s.Catalog.RejectNode(ctx, actorOf(ctx), r.Name, r.Body.Thumbprint)
+	n, err := s.Nodes.RejectNode(ctx, actorOf(ctx), r.Name, r.Body.Thumbprint)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (s *server) RejectNode(
 func (s *server) DrainNode(
 	ctx context.Context, r DrainNodeRequestObject,
 ) (DrainNodeResponseObject, error) {
-	d, err := s.Catalog.DrainNode(ctx, actorOf(ctx), r.Name, r.Body.Deadline)
+	d, err := s.Nodes.DrainNode(ctx, actorOf(ctx), r.Name, r.Body.Deadline)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *server) DrainNode(
 		if stays, err = s.moveDrained(ctx, d); err != nil {
 			return nil, err
 		}
-		if d, err = s.Catalog.NodeDrain(ctx, actorOf(ctx), r.Name); err != nil {
+		if d, err = s.Nodes.NodeDrain(ctx, actorOf(ctx), r.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -47,7 +47,7 @@ func (s *server) DrainNode(
 func (s *server) GetNodeDrain(
 	ctx context.Context, r GetNodeDrainRequestObject,
 ) (GetNodeDrainResponseObject, error) {
-	d, err := s.Catalog.NodeDrain(ctx, actorOf(ctx), r.Name)
+	d, err := s.Nodes.NodeDrain(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *server) GetNodeDrain(
 
 // toNodeDrain is how far a drain is, with why each stays: as a move of it was refused
 // just now, or else as one would be.
-func (s *server) toNodeDrain(ctx context.Context, d catalog.NodeDrain,
+func (s *server) toNodeDrain(ctx context.Context, d nodes.Drain,
 	refused map[controlplane.DeploymentID]string) (NodeDrain, error) {
 	ids := make([]controlplane.DeploymentID, len(d.Staying))
 	for i, one := range d.Staying {
@@ -81,7 +81,7 @@ func (s *server) toNodeDrain(ctx context.Context, d catalog.NodeDrain,
 func (s *server) UndrainNode(
 	ctx context.Context, r UndrainNodeRequestObject,
 ) (UndrainNodeResponseObject, error) {
-	n, err := s.Catalog.UndrainNode(ctx, actorOf(ctx), r.Name)
+	n, err := s.Nodes.UndrainNode(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *server) ListForgottenNodes(
 	if err != nil {
 		return nil, err
 	}
-	all, next, err := s.Catalog.ForgottenNodes(ctx, actorOf(ctx), before, valueOr(r.Params.Limit, 0))
+	all, next, err := s.Nodes.ForgottenNodes(ctx, actorOf(ctx), before, valueOr(r.Params.Limit, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *server) ListNodeEvents(
 	if err != nil {
 		return nil, err
 	}
-	all, next, err := s.Catalog.NodeEvents(ctx, actorOf(ctx), r.Name, before,
+	all, next, err := s.Nodes.NodeEvents(ctx, actorOf(ctx), r.Name, before,
 		valueOr(r.Params.Limit, 0))
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func formatCursor(n int64) string {
 func (s *server) StreamNodes(
 	ctx context.Context, r StreamNodesRequestObject,
 ) (StreamNodesResponseObject, error) {
-	_, now, _, err := s.Catalog.NodeEventsSince(ctx, actorOf(ctx), controlplane.NodeEventMark{})
+	_, now, _, err := s.Nodes.NodeEventsSince(ctx, actorOf(ctx), controlplane.NodeEventMark{})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (s *server) StreamNodes(
 
 func (s *server) nodesSince(ctx context.Context, actor access.Actor, out *sse,
 	at *controlplane.NodeEventMark) (more bool, err error) {
-	all, next, more, err := s.Catalog.NodeEventsSince(ctx, actor, *at)
+	all, next, more, err := s.Nodes.NodeEventsSince(ctx, actor, *at)
 	if err != nil {
 		return false, err
 	}
@@ -211,7 +211,7 @@ func nodeEvent(e controlplane.NodeEvent) NodeEvent {
 		Detail: ptrOrNil(e.Detail)}
 }
 
-func nodeDrain(d catalog.NodeDrain) NodeDrain {
+func nodeDrain(d nodes.Drain) NodeDrain {
 	out := NodeDrain{Node: d.Node.Name, Drain: toDrain(d.Node.Drain), EndsAt: d.EndsAt,
 		Staying: convertAll(d.Staying, func(s controlplane.RemainingDeployment) NodeStaying {
 			return NodeStaying{Id: string(s.ID), Name: s.Name, Project: s.Project,

@@ -31,7 +31,7 @@ const hookSecret = "canary-hook-51ce9b"
 
 // startNotifier runs a notifier until the test ends. Receivers of tests are on this machine.
 func (w *world) startNotifier(log *slog.Logger, ingress *url.URL) *notify.Notifier {
-	n := notify.New(notify.Config{Store: w.store, Vault: w.catalog, URL: "http://nullops.test",
+	n := notify.New(notify.Config{Store: w.store, Vault: w.keys, URL: "http://nullops.test",
 		Off: w.off, Mail: w.mail, Log: log,
 		HostURL: func(host string) string { return ingress.Scheme + "://" + host },
 		Pause:   func(int) time.Duration { return 0 }})

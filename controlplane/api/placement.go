@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 )
 
 func (s *server) PutNode(
 	ctx context.Context, r PutNodeRequestObject,
 ) (PutNodeResponseObject, error) {
-	saved, err := s.Catalog.PutNode(ctx, actorOf(ctx), catalog.NodePut{
+	saved, err := s.Nodes.PutNode(ctx, actorOf(ctx), nodes.Put{
 		Name: r.Name, Environment: r.Body.Environment, Address: r.Body.Address,
 		Thumbprint: valueOr(r.Body.Thumbprint, ""), Settings: settingsIn(r.Body.Settings),
 	})

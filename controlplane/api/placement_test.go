@@ -13,7 +13,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/api"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -22,7 +22,7 @@ import (
 func (w *world) machine(name string, i controlplane.Inventory) controlplane.NodeID {
 	w.t.Helper()
 	ctx := w.t.Context()
-	e, err := w.catalog.AddNode(ctx, system, catalog.NodePut{Name: name, Environment: "qa",
+	e, err := w.nodes.AddNode(ctx, system, nodes.Put{Name: name, Environment: "qa",
 		Address: name + ".example:5000"})
 	w.saved(e, err)
 	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
@@ -69,7 +69,7 @@ func TestPlacement_RacersNeverOverbook(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.saved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	const each, racers = 5, 30
 	for _, name := range []string{"race-a", "race-b"} {
 		var gpus []controlplane.GPU
@@ -120,7 +120,7 @@ func TestPlacement_RacersNeverOverbook(t *testing.T) {
 func (w *world) eachGPUOnce(node string, want int) {
 	w.t.Helper()
 	given := map[string]bool{}
-	n, err := w.catalog.GetNode(w.t.Context(), system, node)
+	n, err := w.nodes.GetNode(w.t.Context(), system, node)
 	w.saved(n, err)
 	orders, _, err := w.lifecycle.NodeGoals(w.t.Context(), system, n.ID)
 	w.saved(orders, err)
@@ -205,7 +205,7 @@ func TestPlacement_RoomIsShownOnRefusalOnly(t *testing.T) {
 	if read < 20 {
 		t.Errorf("only %d reads were allowed", read)
 	}
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.saved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	w.machine("tiny", controlplane.Inventory{CPU: 1, Memory: 16 << 20, Disk: 1 << 40})
 	// promise: N-133
 	if a := w.create(token, "more", nil); a.status != http.StatusConflict ||

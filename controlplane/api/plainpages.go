@@ -114,7 +114,7 @@ func (s *server) nothingThere(
 
 // serveTrust explains the internal certificate authority, and hands its root out.
 func (s *server) serveTrust(w http.ResponseWriter, r *http.Request) {
-	a, err := s.Catalog.Authority(r.Context(), access.Nobody())
+	a, err := s.Certificates.Authority(r.Context(), access.Nobody())
 	if err != nil && controlplane.KindOf(err) != controlplane.NotFound {
 		s.writeError(w, r, err)
 		return

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 )
 
 func (s *server) ReadSSHHostKey(
@@ -30,18 +30,18 @@ func (s *server) ReadSSHHostKey(
 func (s *server) ProvisionNode(
 	ctx context.Context, r ProvisionNodeRequestObject,
 ) (ProvisionNodeResponseObject, error) {
-	a, err := s.Catalog.ProvisionNode(ctx, actorOf(ctx), r.Name, sshPut(r.Body.Ssh))
+	a, err := s.Nodes.ProvisionNode(ctx, actorOf(ctx), r.Name, sshPut(r.Body.Ssh))
 	if err != nil {
 		return nil, err
 	}
 	return ProvisionNode202JSONResponse(toProvision(a)), nil
 }
 
-func sshPut(p *ProvisionSSH) *catalog.SSHPut {
+func sshPut(p *ProvisionSSH) *nodes.SSHPut {
 	if p == nil {
 		return nil
 	}
-	return &catalog.SSHPut{Host: p.Host, Port: valueOr(p.Port, 0), User: p.User, HostKey: p.HostKey,
+	return &nodes.SSHPut{Host: p.Host, Port: valueOr(p.Port, 0), User: p.User, HostKey: p.HostKey,
 		Password:   controlplane.NewPlain(valueOr(p.Password, "")),
 		PrivateKey: controlplane.NewPlain(valueOr(p.PrivateKey, "")),
 		Passphrase: controlplane.NewPlain(valueOr(p.Passphrase, "")),
@@ -59,7 +59,7 @@ func (s *server) ListProvisions(
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.Catalog.ListProvisions(ctx, actorOf(ctx), r.Name,
+	all, err := s.Nodes.ListProvisions(ctx, actorOf(ctx), r.Name,
 		int(min(before, math.MaxInt32)), p.FetchLimit())
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *server) ListProvisions(
 func (s *server) GetProvision(
 	ctx context.Context, r GetProvisionRequestObject,
 ) (GetProvisionResponseObject, error) {
-	a, err := s.Catalog.GetProvision(ctx, actorOf(ctx), r.Name, r.Number)
+	a, err := s.Nodes.GetProvision(ctx, actorOf(ctx), r.Name, r.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (s *server) GetProvision(
 func (s *server) ForgetNodeSSH(
 	ctx context.Context, r ForgetNodeSSHRequestObject,
 ) (ForgetNodeSSHResponseObject, error) {
-	if err := s.Catalog.ForgetSSH(ctx, actorOf(ctx), r.Name); err != nil {
+	if err := s.Nodes.ForgetSSH(ctx, actorOf(ctx), r.Name); err != nil {
 		return nil, err
 	}
 	return ForgetNodeSSH204Response{}, nil
@@ -97,7 +97,7 @@ func (s *server) ForgetNodeSSH(
 func (s *server) StreamProvision(
 	ctx context.Context, r StreamProvisionRequestObject,
 ) (StreamProvisionResponseObject, error) {
-	first, err := s.Catalog.GetProvision(ctx, actorOf(ctx), r.Name, r.Number)
+	first, err := s.Nodes.GetProvision(ctx, actorOf(ctx), r.Name, r.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *server) StreamProvision(
 	state := controlplane.ProvisionState("")
 	return stream{log: s.Log, ctx: ctx, run: func(ctx context.Context, out *sse) error {
 		look := func(ctx context.Context, who caller) (bool, error) {
-			a, err := s.Catalog.GetProvision(ctx, who.actor, r.Name, r.Number)
+			a, err := s.Nodes.GetProvision(ctx, who.actor, r.Name, r.Number)
 			if err != nil {
 				return false, err
 			}

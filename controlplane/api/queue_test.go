@@ -12,9 +12,9 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
-	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/jobs"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -23,7 +23,7 @@ func queueWorld(t *testing.T) (w *world, root string) {
 	t.Helper()
 	w = newWorld(t)
 	w.shop()
-	w.saved(w.catalog.PutNode(t.Context(), system, catalog.NodePut{Name: "node-1",
+	w.saved(w.nodes.PutNode(t.Context(), system, nodes.Put{Name: "node-1",
 		Environment: "qa", Address: "127.0.0.1:5000",
 		Settings: controlplane.NodeSettings{RunLimit: 1}}))
 	return w, w.token("root")
@@ -173,7 +173,7 @@ func (w *world) queueHistory(root, high string) {
 func TestQueue_WaitsForRoom(t *testing.T) {
 	t.Parallel()
 	w, root := queueWorld(t)
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.saved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	patient := w.waits(root, "patient", nil)
 	if patient.Node != nil || patient.Queue == nil ||
 		!strings.Contains(*patient.Queue.Reason, "node-1: It is disabled") {
@@ -229,7 +229,7 @@ func TestQueue_WaitsForRoom(t *testing.T) {
 func TestQueue_RemovesWhatNeverGotANode(t *testing.T) {
 	t.Parallel()
 	w, root := queueWorld(t)
-	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.saved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	hasty := w.waits(root, "hasty", map[string]any{"deadline_seconds": 1800})
 	w.overdue(hasty.Id)
 	w.admit()
@@ -250,7 +250,8 @@ func TestQueue_SurvivesARestart(t *testing.T) {
 	third := w.waits(root, "third", map[string]any{"priority": 0})
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	listener := postgres.NewListener(w.store, log)
-	again := lifecycle.New(lifecycle.Config{Store: w.store, Catalog: w.catalog, Log: log})
+	again := lifecycle.New(lifecycle.Config{Store: w.store, Catalog: w.catalog, Keys: w.keys,
+		Log: log})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 2)
 	go func() { done <- listener.Run(ctx) }()

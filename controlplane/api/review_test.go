@@ -31,8 +31,9 @@ const (
 
 // reviewing is what fulfils rules, running until the test ends.
 func (w *world) reviewing(log *slog.Logger) *review.Reviews {
-	r := review.New(review.Config{Store: w.store, Catalog: w.catalog, Lifecycle: w.lifecycle,
-		Off: w.off, URL: "http://nullops.test", Log: log, Ask: 200 * time.Millisecond})
+	r := review.New(review.Config{Store: w.store, Catalog: w.catalog, Keys: w.keys,
+		Lifecycle: w.lifecycle, Off: w.off, URL: "http://nullops.test", Log: log,
+		Ask: 200 * time.Millisecond})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = r.Run(ctx, nil) }()

@@ -19,9 +19,12 @@ import (
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/gate"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/review"
@@ -31,15 +34,18 @@ import (
 // Config is what New needs. Everything but Logs, UI, Metrics and Ready is
 // required.
 type Config struct {
-	Accounts  *accounts.Accounts
-	Catalog   *catalog.Catalog
-	Lifecycle *lifecycle.Lifecycle
-	Logbook   *logbook.Logbook
-	Audit     *audit.Log
-	Usage     *usage.Usage
-	Notify    *notify.Notifier
-	Reviews   *review.Reviews
-	Gate      *gate.Gate
+	Accounts     *accounts.Accounts
+	Catalog      *catalog.Catalog
+	Nodes        *nodes.Nodes
+	Certificates *certificates.Certificates
+	Keys         *keyring.Keyring
+	Lifecycle    *lifecycle.Lifecycle
+	Logbook      *logbook.Logbook
+	Audit        *audit.Log
+	Usage        *usage.Usage
+	Notify       *notify.Notifier
+	Reviews      *review.Reviews
+	Gate         *gate.Gate
 	// Logs reads services' logs from nodes; nil if not available.
 	Logs logbook.NodeLogs
 	// Reach connects people to services; nil if not available. Idle is how long a
@@ -161,6 +167,9 @@ func (c *Config) check() error {
 	}
 	need(c.Accounts != nil, "Accounts")
 	need(c.Catalog != nil, "Catalog")
+	need(c.Nodes != nil, "Nodes")
+	need(c.Certificates != nil, "Certificates")
+	need(c.Keys != nil, "Keys")
 	need(c.Lifecycle != nil, "Lifecycle")
 	need(c.Logbook != nil, "Logbook")
 	need(c.Gate != nil, "Gate")

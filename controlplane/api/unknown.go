@@ -93,7 +93,7 @@ func (s *server) UpgradeNode(
 	ctx context.Context, r UpgradeNodeRequestObject,
 ) (UpgradeNodeResponseObject, error) {
 	image := s.agentImage()
-	err := s.Catalog.UpgradeNode(ctx, actorOf(ctx), r.Name, image,
+	err := s.Nodes.UpgradeNode(ctx, actorOf(ctx), r.Name, image,
 		func(id controlplane.NodeID) error {
 			if s.Upgrade == nil {
 				return noNodes()

@@ -27,15 +27,18 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/gate"
+	"github.com/nullops/nullops/controlplane/keyring"
+	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/registry"
-	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -115,21 +118,24 @@ func (images) DescribeTags(
 
 // world is a control plane with its real HTTP API and a real database.
 type world struct {
-	t         *testing.T
-	store     *postgres.Store
-	accounts  *accounts.Accounts
-	catalog   *catalog.Catalog
-	lifecycle *lifecycle.Lifecycle
-	logbook   *logbook.Logbook
-	server    *httptest.Server
-	log       *record
-	inside    *fakeNode
-	database  string
-	node      controlplane.NodeID
-	off       controlplane.OffLimits
-	mail      notify.MailConfig
-	rootToken string
-	seq       int64
+	t            *testing.T
+	store        *postgres.Store
+	accounts     *accounts.Accounts
+	catalog      *catalog.Catalog
+	nodes        *nodes.Nodes
+	certificates *certificates.Certificates
+	keys         *keyring.Keyring
+	lifecycle    *lifecycle.Lifecycle
+	logbook      *logbook.Logbook
+	server       *httptest.Server
+	log          *record
+	inside       *fakeNode
+	database     string
+	node         controlplane.NodeID
+	off          controlplane.OffLimits
+	mail         notify.MailConfig
+	rootToken    string
+	seq          int64
 
 	mu sync.Mutex
 	// seen is every answer, for the search for what must not be in one.
@@ -170,18 +176,21 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 	ingress := must(url.Parse("http://localhost:8000"))(t)
 	w.accounts = must(accounts.New(accounts.Config{Store: w.store, Log: log,
 		MemoryKiB: 8, Iterations: 1, Parallelism: 1}))(t)
-	keys := must(seal.ParseKeyring(must(seal.NewKey("k1"))(t)))(t)
-	w.catalog = catalog.New(catalog.Config{Store: w.store, Keys: keys, Images: images{},
-		AllowLoopback: true, Log: log, IssueToken: func() (catalog.IssuedToken, error) {
+	w.keys = keyringtest.New(t, w.store)
+	w.catalog = catalog.New(catalog.Config{Store: w.store, Keys: w.keys, Images: images{}, Log: log})
+	w.certificates = certificates.New(certificates.Config{Store: w.store, Keys: w.keys})
+	w.nodes = nodes.New(nodes.Config{Store: w.store, Keys: w.keys,
+		AllowLoopback: true, IssueToken: func() (nodes.IssuedToken, error) {
 			kid := string(controlplane.NewID[controlplane.NodeID]())[26:]
-			return catalog.IssuedToken{Token: controlplane.NewPlain("nopa1_" + kid), Kid: kid,
+			return nodes.IssuedToken{Token: controlplane.NewPlain("nopa1_" + kid), Kid: kid,
 				Key: bytes.Repeat([]byte{7}, 32)}, nil
 		}})
-	w.lifecycle = lifecycle.New(lifecycle.Config{Store: w.store, Catalog: w.catalog,
+	w.lifecycle = lifecycle.New(lifecycle.Config{Store: w.store, Catalog: w.catalog, Keys: w.keys,
 		IngressURL: ingress, Log: log, KeepRemoved: 24 * time.Hour})
 	w.logbook = logbook.New(w.store)
 	c := api.Config{
-		Accounts: w.accounts, Catalog: w.catalog, Lifecycle: w.lifecycle, Logbook: w.logbook,
+		Accounts: w.accounts, Catalog: w.catalog, Nodes: w.nodes,
+		Certificates: w.certificates, Keys: w.keys, Lifecycle: w.lifecycle, Logbook: w.logbook,
 		Audit:  audit.New(w.store, pgtest.AuditKey()),
 		Notify: w.startNotifier(log, ingress), Reviews: w.reviewing(log),
 		Usage: usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
@@ -308,7 +317,7 @@ func (w *world) online(name string) {
 func (w *world) onlineIn(name, environment, address string) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	e, err := w.catalog.AddNode(ctx, system, catalog.NodePut{Name: name, Environment: environment,
+	e, err := w.nodes.AddNode(ctx, system, nodes.Put{Name: name, Environment: environment,
 		Address: address})
 	w.saved(e, err)
 	w.node = e.Node.ID

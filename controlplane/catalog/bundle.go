@@ -10,8 +10,8 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/postgres"
-	"github.com/nullops/nullops/controlplane/seal"
 )
 
 // RunBundle is all that a node needs to know for one run.
@@ -41,10 +41,10 @@ func (c *Catalog) OpenRun(
 	e := actor.NewAuditEntry("open secrets", "run "+string(run.ID))
 	e.Project, e.Detail = run.Project, strings.Join(names, " ")
 	err = c.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
-		if err := requireSystem(actor); err != nil {
+		if err := keyring.RequireSystem(actor); err != nil {
 			return err
 		}
-		if b.Key, err = c.openRunKey(run.ID, run.Key); err != nil {
+		if b.Key, err = c.keys.OpenRunKey(run.ID, run.Key); err != nil {
 			return err
 		}
 		run.Deployment = deployment
@@ -68,15 +68,10 @@ func (c *Catalog) currentValue(ctx context.Context, tx *postgres.Tx, run control
 	if err != nil {
 		return controlplane.Plain{}, err
 	}
-	place := generatedPlace(run.Deployment, name)
 	sealed, generated := made[name]
 	switch {
 	case generated && (!ok || s.Rule != nil || hasBegun(run)):
-		b, err := c.keys.Open(place, sealed)
-		if err != nil {
-			return controlplane.Plain{}, fmt.Errorf("open generated secret %s: %w", name, err)
-		}
-		return controlplane.NewPlain(string(b)), nil
+		return c.keys.OpenGenerated(run.Deployment, name, sealed)
 	case !ok:
 		return controlplane.Plain{}, &controlplane.Error{
 			Kind: controlplane.Conflict, Code: "secret_missing",
@@ -86,9 +81,9 @@ func (c *Catalog) currentValue(ctx context.Context, tx *postgres.Tx, run control
 	case s.Vault != nil:
 		return c.readVault(ctx, s)
 	case s.Rule == nil:
-		return c.openSecret(s)
+		return c.keys.OpenSecret(s)
 	default:
-		return c.generateSecret(ctx, tx, run.Deployment, s, place)
+		return c.generateSecret(ctx, tx, run.Deployment, s)
 	}
 }
 
@@ -103,42 +98,32 @@ func hasBegun(run controlplane.Run) bool {
 	}
 }
 
-func generatedPlace(deployment controlplane.DeploymentID, name string) seal.Location {
-	return seal.Location{
-		Table: "deployment_secrets", Row: string(deployment) + "/" + name, Column: "sealed",
-		Label: "generated secret " + name,
-	}
-}
-
 func (c *Catalog) generateSecret(
 	ctx context.Context, tx *postgres.Tx, deployment controlplane.DeploymentID,
-	s controlplane.Secret, place seal.Location,
+	s controlplane.Secret,
 ) (controlplane.Plain, error) {
-	value, err := generateValue(*s.Rule)
+	text, err := generateValue(*s.Rule)
 	if err != nil {
 		return controlplane.Plain{}, fmt.Errorf("generate secret %s: %w", s.Name, err)
 	}
-	sealed, err := c.keys.Seal(place, []byte(value))
+	value := controlplane.NewPlain(text)
+	sealed, err := c.keys.SealGenerated(deployment, s.Name, value)
 	if err != nil {
-		return controlplane.Plain{}, fmt.Errorf("seal generated secret %s: %w", s.Name, err)
+		return controlplane.Plain{}, err
 	}
 	added, err := tx.InsertDeploymentSecret(ctx, deployment, s.Name, sealed)
 	if err != nil {
 		return controlplane.Plain{}, err
 	}
 	if added {
-		return controlplane.NewPlain(value), nil
+		return value, nil
 	}
 	// Another transaction stored a value between our read and our write: use that one.
 	made, err := tx.DeploymentSecrets(ctx, deployment)
 	if err != nil {
 		return controlplane.Plain{}, err
 	}
-	b, err := c.keys.Open(place, made[s.Name])
-	if err != nil {
-		return controlplane.Plain{}, fmt.Errorf("open generated secret %s: %w", s.Name, err)
-	}
-	return controlplane.NewPlain(string(b)), nil
+	return c.keys.OpenGenerated(deployment, s.Name, made[s.Name])
 }
 
 func alphabetLetters(a controlplane.Alphabet) (string, bool) {
@@ -207,7 +192,7 @@ func (c *Catalog) PullCredentials(
 	all := map[string]controlplane.Credentials{}
 	e := actor.NewAuditEntry("open pull credentials", "registries "+strings.Join(hosts, " "))
 	err := c.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) error {
-		if err := requireSystem(actor); err != nil {
+		if err := keyring.RequireSystem(actor); err != nil {
 			return err
 		}
 		for _, host := range hosts {
@@ -218,7 +203,7 @@ func (c *Catalog) PullCredentials(
 			if !ok || len(r.Password) == 0 {
 				continue
 			}
-			password, err := c.openPassword(r)
+			password, err := c.keys.OpenPassword(r)
 			if err != nil {
 				return err
 			}

@@ -21,6 +21,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/keyring"
+	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/registry"
@@ -35,33 +37,16 @@ type world struct {
 	*catalog.Catalog
 	url      string
 	store    *postgres.Store
-	keys     *seal.Keyring
+	keys     *keyring.Keyring
 	admin    access.Actor
 	registry string
 }
 
-func newKeys(t *testing.T, kid string) *seal.Keyring {
-	t.Helper()
-	k, err := seal.NewKey(kid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ring, err := seal.ParseKeyring(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ring
-}
-
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return newWorldWith(t, newKeys(t, "k1"))
-}
-
-func newWorldWith(t *testing.T, keys *seal.Keyring) *world {
-	t.Helper()
-	w := &world{url: pgtest.URL(t, migrations.FS), keys: keys}
+	w := &world{url: pgtest.URL(t, migrations.FS)}
 	w.store = pgtest.Open(t, w.url)
+	w.keys = keyringtest.New(t, w.store)
 	w.admin = access.User(controlplane.User{
 		ID: controlplane.NewID[controlplane.UserID](), Name: "ada", Role: controlplane.RoleAdmin,
 	}, nil).WithOrigin("10.0.0.1", "req-1")
@@ -70,17 +55,8 @@ func newWorldWith(t *testing.T, keys *seal.Keyring) *world {
 	w.registry = strings.TrimPrefix(server.URL, "http://")
 	images := registry.New(registry.Config{})
 	t.Cleanup(images.Close)
-	issued := 0
 	w.Catalog = catalog.New(catalog.Config{
 		Store: w.store, Keys: w.keys, Images: images, Log: slog.New(slog.DiscardHandler),
-		IssueToken: func() (catalog.IssuedToken, error) {
-			issued++
-			return catalog.IssuedToken{
-				Token: controlplane.NewPlain(fmt.Sprintf("token-%d-%s", issued, canary)),
-				Kid:   fmt.Sprintf("kid%07d", issued),
-				Key:   []byte(fmt.Sprintf("key-%d-%s", issued, canary)),
-			}, nil
-		},
 	})
 	return w
 }

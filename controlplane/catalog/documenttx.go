@@ -46,8 +46,9 @@ func (c *Catalog) ChangeInOneTx(
 		}
 		c.askDigests(ctx, answers)
 	}
-	return conflictError("changed_meanwhile", "the registries of plugins changed again and again "+
-		"while the documents were checked", "Try again.")
+	return controlplane.NewConflictError(
+		"changed_meanwhile", "the registries of plugins changed again and again "+
+			"while the documents were checked", "Try again.")
 }
 
 type digestAnswersKey struct{}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -93,8 +92,8 @@ func checkEnvironment(p EnvironmentPut) error {
 	if err := controlplane.ValidName("name", p.Name); err != nil {
 		return err
 	}
-	if !validDomain(p.Domain) {
-		return invalidError("domain", "domain_invalid",
+	if !controlplane.IsDomain(p.Domain) {
+		return controlplane.NewInvalidError("domain", "domain_invalid",
 			fmt.Sprintf("%q is not a domain", controlplane.ClipText(p.Domain)),
 			"Write it in lowercase without a leading dot, scheme or port, such as qa.example.org.")
 	}
@@ -111,30 +110,17 @@ func checkEnvironment(p EnvironmentPut) error {
 func checkCleanup(hours int) error {
 	const most = 87600
 	if hours < 0 || hours > most {
-		return invalidError("cleanup_after_hours", "range",
+		return controlplane.NewInvalidError("cleanup_after_hours", "range",
 			fmt.Sprintf("%d hours; give 1 to %d", hours, most), "Use 0 for never.")
 	}
 	return nil
-}
-
-func validDomain(domain string) bool {
-	if domain == "" || len(domain) > 200 {
-		return false
-	}
-	for label := range strings.SplitSeq(domain, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||
-			strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			return false
-		}
-	}
-	return true
 }
 
 func putEnvironment(
 	ctx context.Context, tx *postgres.Tx, p EnvironmentPut,
 ) (out controlplane.SaveResult[controlplane.Environment], err error) {
 	old, err := tx.EnvironmentByName(ctx, p.Name)
-	exists, err := isFound(err)
+	exists, err := controlplane.IsFound(err)
 	if err != nil {
 		return out, err
 	}

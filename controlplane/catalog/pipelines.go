@@ -86,7 +86,8 @@ func (c *Catalog) SavePipelineOn(
 	object := "pipeline of " + project
 	err = c.changeAsAdmin(ctx, actor, "save pipeline", object, func(tx *postgres.Tx) error {
 		if len(note) > 500 {
-			return invalidError("note", "too_long", "a note has at most 500 bytes", "Shorten it.")
+			return controlplane.NewInvalidError(
+				"note", "too_long", "a note has at most 500 bytes", "Shorten it.")
 		}
 		x, err := tx.LockProject(ctx, project)
 		if err != nil {
@@ -257,7 +258,7 @@ func fillStep(
 ) (*controlplane.Problem, error) {
 	if c := s.Container(); c != nil {
 		known, err := tx.ServiceByName(ctx, c.Name)
-		exists, err := isFound(err)
+		exists, err := controlplane.IsFound(err)
 		if err != nil {
 			return nil, err
 		}
@@ -277,7 +278,7 @@ func fillStep(
 	if s.Plugin != nil {
 		step := *s.Plugin
 		known, err := tx.PluginByName(ctx, step.Name)
-		exists, err := isFound(err)
+		exists, err := controlplane.IsFound(err)
 		if err != nil {
 			return nil, err
 		}

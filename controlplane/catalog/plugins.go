@@ -9,6 +9,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/pipeline"
@@ -62,12 +63,12 @@ func (c *Catalog) PutPlugin(
 ) (out controlplane.SaveResult[controlplane.Plugin], err error) {
 	const action = "put plugin"
 	object := "plugin " + p.Name
-	if err := c.requireAdmin(ctx, actor, action, object); err != nil {
+	if err := audit.RequireAdmin(ctx, c.store, actor, action, object); err != nil {
 		return out, err
 	}
 	digest, err := c.preparePlugin(ctx, &p)
 	if err != nil {
-		return out, c.auditRefusal(ctx, actor, action, object, err)
+		return out, audit.RecordRefusal(ctx, c.store, actor, action, object, err)
 	}
 	err = c.changeAsAdmin(ctx, actor, action, object, func(tx *postgres.Tx) error {
 		out, err = putPlugin(ctx, tx, p, digest)
@@ -94,7 +95,7 @@ func (c *Catalog) preparePlugin(ctx context.Context, p *PluginPut) (digest strin
 		return err
 	})
 	if controlplane.KindOf(err) == controlplane.NotFound {
-		return "", invalidError("registry", "unknown_registry",
+		return "", controlplane.NewInvalidError("registry", "unknown_registry",
 			"registry "+p.Registry+" does not exist",
 			"Create the registry first, or correct the name.")
 	}
@@ -112,7 +113,7 @@ func putPlugin(
 	ctx context.Context, tx *postgres.Tx, p PluginPut, digest string,
 ) (out controlplane.SaveResult[controlplane.Plugin], err error) {
 	old, err := tx.PluginByName(ctx, p.Name)
-	exists, err := isFound(err)
+	exists, err := controlplane.IsFound(err)
 	if err != nil {
 		return out, err
 	}
@@ -144,16 +145,18 @@ func checkComponent(component *pipeline.Component) error {
 	}
 	for i, action := range component.Actions {
 		if !slices.Contains([]string{"create", "delete", "check"}, action) {
-			return invalidError(fmt.Sprintf("component.actions[%d]", i), "action_invalid",
+			return controlplane.NewInvalidError(
+				fmt.Sprintf("component.actions[%d]", i), "action_invalid",
 				fmt.Sprintf("%q is not an action", action), "Use create, delete or check.")
 		}
 	}
 	if !slices.Contains(component.Actions, "create") {
-		return invalidError("component.actions", "action_missing", "a plugin has the action create",
+		return controlplane.NewInvalidError(
+			"component.actions", "action_missing", "a plugin has the action create",
 			"Add create.")
 	}
 	if component.TimeoutSeconds < 0 || component.TimeoutSeconds > 86400 {
-		return invalidError("component.timeout_seconds", "range",
+		return controlplane.NewInvalidError("component.timeout_seconds", "range",
 			"a timeout is 1 to 86400 seconds", "Leave it out for 300 seconds.")
 	}
 	if err := checkSchema("component.parameters", component.Parameters); err != nil {

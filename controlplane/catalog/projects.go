@@ -211,11 +211,13 @@ func checkProject(p ProjectPut) error {
 		return err
 	}
 	if r := p.Resources; math.IsNaN(r.CPU) || r.CPU < 0 || r.CPU > 1024 {
-		return invalidError("resources.cpu", "range", "a CPU limit is 0 to 1024 cores",
+		return controlplane.NewInvalidError(
+			"resources.cpu", "range", "a CPU limit is 0 to 1024 cores",
 			"Use 0 for no limit.")
 	}
 	if r := p.Resources; r.MemoryMiB < 0 || r.MemoryMiB > 16<<20 {
-		return invalidError("resources.memory_mib", "range", "a memory limit is 0 to 16777216 MiB",
+		return controlplane.NewInvalidError(
+			"resources.memory_mib", "range", "a memory limit is 0 to 16777216 MiB",
 			"Use 0 for no limit.")
 	}
 	if err := checkCleanup(p.Cleanup.Hours); err != nil {
@@ -228,7 +230,7 @@ func putProject(
 	ctx context.Context, tx *postgres.Tx, p ProjectPut,
 ) (out controlplane.SaveResult[ProjectView], err error) {
 	old, err := tx.ProjectByName(ctx, p.Name)
-	exists, err := isFound(err)
+	exists, err := controlplane.IsFound(err)
 	if err != nil {
 		return out, err
 	}
@@ -263,7 +265,8 @@ func limitEnvironments(
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		e, err := tx.EnvironmentByName(ctx, name)
 		if controlplane.KindOf(err) == controlplane.NotFound {
-			return invalidError("environments", "unknown", "there is no environment "+name,
+			return controlplane.NewInvalidError(
+				"environments", "unknown", "there is no environment "+name,
 				"Name environments that exist.")
 		}
 		if err != nil {
@@ -292,7 +295,8 @@ func stillFits(ctx context.Context, tx *postgres.Tx, p controlplane.Project) err
 	}
 	for _, x := range pipeline.Validate(v.Pipeline, pipeline.Settings{Limits: p.Resources}) {
 		if strings.Contains(x.Field, "resources") {
-			return invalidError(strings.TrimPrefix(x.Field, "service."), "over_limit", x.Message,
+			return controlplane.NewInvalidError(
+				strings.TrimPrefix(x.Field, "service."), "over_limit", x.Message,
 				"Raise the limit, or save a smaller pipeline first.")
 		}
 	}

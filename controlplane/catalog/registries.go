@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/registry"
-	"github.com/nullops/nullops/controlplane/seal"
 )
 
 // RegistryPut is what an admin says about a registry.
@@ -84,11 +82,11 @@ func checkRegistry(p RegistryPut, now time.Time) error {
 		return err
 	}
 	if len(p.Username) > 200 || p.Password != nil && len(p.Password.Reveal()) > 4096 {
-		return invalidError("username", "too_long",
+		return controlplane.NewInvalidError("username", "too_long",
 			"a user name has at most 200 bytes, a password 4096", "Shorten them.")
 	}
 	if p.Username == "" && p.Password != nil && !p.Password.IsEmpty() {
-		return invalidError("username", "required", "a password needs a user name",
+		return controlplane.NewInvalidError("username", "required", "a password needs a user name",
 			"Give both, or neither.")
 	}
 	return checkDescription(p.Description)
@@ -96,7 +94,8 @@ func checkRegistry(p RegistryPut, now time.Time) error {
 
 func checkCA(p RegistryPut, now time.Time) error {
 	if p.Insecure && strings.TrimSpace(p.CA) != "" {
-		return invalidError("ca", "ca_insecure", "a registry over plain HTTP shows no certificate",
+		return controlplane.NewInvalidError(
+			"ca", "ca_insecure", "a registry over plain HTTP shows no certificate",
 			"Leave out insecure, or ca.")
 	}
 	return registry.CheckCA(p.CA, now)
@@ -106,7 +105,7 @@ func (c *Catalog) putRegistry(
 	ctx context.Context, tx *postgres.Tx, p RegistryPut,
 ) (out controlplane.SaveResult[controlplane.Registry], err error) {
 	old, err := tx.RegistryByName(ctx, p.Name)
-	exists, err := isFound(err)
+	exists, err := controlplane.IsFound(err)
 	if err != nil {
 		return out, err
 	}
@@ -149,7 +148,7 @@ func (c *Catalog) setPassword(
 		return replaced, nil
 	}
 	if len(old.Password) > 0 && r.Host == old.Host {
-		have, err := c.openPassword(old)
+		have, err := c.keys.OpenPassword(old)
 		if err != nil {
 			return false, err
 		}
@@ -157,24 +156,8 @@ func (c *Catalog) setPassword(
 			return false, nil
 		}
 	}
-	r.Password, err = c.keys.Seal(passwordPlace(r.ID), []byte(p.Password.Reveal()))
+	r.Password, err = c.keys.SealPassword(r.ID, *p.Password)
 	return true, err
-}
-
-func passwordPlace(id controlplane.RegistryID) seal.Location {
-	return seal.Location{Table: "registries", Row: string(id), Column: "password",
-		Label: "the password of registry " + string(id)}
-}
-
-func (c *Catalog) openPassword(r controlplane.Registry) (controlplane.Plain, error) {
-	if len(r.Password) == 0 {
-		return controlplane.Plain{}, nil
-	}
-	b, err := c.keys.Open(passwordPlace(r.ID), r.Password)
-	if err != nil {
-		return controlplane.Plain{}, fmt.Errorf("open password of registry %s: %w", r.Name, err)
-	}
-	return controlplane.NewPlain(string(b)), nil
 }
 
 // DeleteRegistry removes a registry that nothing uses.
@@ -200,7 +183,7 @@ func (c *Catalog) registrySource(
 	r controlplane.Registry,
 	repository string,
 ) (registry.Source, error) {
-	password, err := c.openPassword(r)
+	password, err := c.keys.OpenPassword(r)
 	return registry.Source{
 		Registry: r, Repository: repository,
 		Credentials: controlplane.Credentials{Username: r.Username, Password: password},

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -78,16 +77,15 @@ func (c *Catalog) openGenerated(
 	if !ok || d.Status.IsGone() {
 		return controlplane.Plain{}, notGenerated(name)
 	}
-	b, err := c.keys.Open(generatedPlace(d.ID, name), sealed)
+	value, err := c.keys.OpenGenerated(d.ID, name, sealed)
 	if err != nil {
-		return controlplane.Plain{}, fmt.Errorf("open generated secret %s: %w", name, err)
+		return controlplane.Plain{}, err
 	}
-	value := controlplane.NewPlain(string(b))
 	used, err := tx.RunSecrets(ctx, d.RunID)
 	if err != nil || len(used[name]) == 0 {
 		return value, err
 	}
-	current, err := c.openRunSecret(d.RunID, name, used[name])
+	current, err := c.keys.OpenRunSecret(d.RunID, name, used[name])
 	if err != nil {
 		return controlplane.Plain{}, err
 	}

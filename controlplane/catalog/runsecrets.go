@@ -2,37 +2,11 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres"
-	"github.com/nullops/nullops/controlplane/seal"
 )
-
-func runSecretPlace(run controlplane.RunID, name string) seal.Location {
-	return seal.Location{Table: "run_secrets", Row: string(run) + "/" + name, Column: "sealed",
-		Label: "secret " + name + " of run " + string(run)}
-}
-
-// SealRunSecret seals a value with the run that uses it.
-func (c *Catalog) SealRunSecret(run controlplane.RunID, name string,
-	value controlplane.Plain) (controlplane.Sealed, error) {
-	sealed, err := c.keys.Seal(runSecretPlace(run, name), []byte(value.Reveal()))
-	if err != nil {
-		return nil, fmt.Errorf("seal secret %s with run %s: %w", name, run, err)
-	}
-	return sealed, nil
-}
-
-func (c *Catalog) openRunSecret(run controlplane.RunID, name string,
-	sealed controlplane.Sealed) (controlplane.Plain, error) {
-	b, err := c.keys.Open(runSecretPlace(run, name), sealed)
-	if err != nil {
-		return controlplane.Plain{}, fmt.Errorf("open secret %s of run %s: %w", name, run, err)
-	}
-	return controlplane.NewPlain(string(b)), nil
-}
 
 // openRunValues returns the values that are sealed with the run. One that is
 // not yet, since the run is new or older than this table, is sealed with the
@@ -51,7 +25,7 @@ func (c *Catalog) openRunValues(ctx context.Context, tx *postgres.Tx, run contro
 	values := make(map[string]controlplane.Plain, len(names))
 	for _, name := range names {
 		if s, ok := sealed[name]; ok {
-			values[name], err = c.openRunSecret(run.ID, name, s)
+			values[name], err = c.keys.OpenRunSecret(run.ID, name, s)
 		} else {
 			values[name], err = c.sealCurrentValue(ctx, tx, run, name, made)
 		}
@@ -70,7 +44,7 @@ func (c *Catalog) sealCurrentValue(ctx context.Context, tx *postgres.Tx, run con
 	if err != nil {
 		return value, err
 	}
-	sealed, err := c.SealRunSecret(run.ID, name, value)
+	sealed, err := c.keys.SealRunSecret(run.ID, name, value)
 	if err != nil {
 		return value, err
 	}
@@ -82,7 +56,7 @@ func (c *Catalog) sealCurrentValue(ctx context.Context, tx *postgres.Tx, run con
 	if err != nil {
 		return value, err
 	}
-	return c.openRunSecret(run.ID, name, stored[name])
+	return c.keys.OpenRunSecret(run.ID, name, stored[name])
 }
 
 // notUsedByRuns refuses while a deployment exists whose pipeline, perhaps an

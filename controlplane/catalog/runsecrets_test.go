@@ -71,7 +71,7 @@ func TestOpenRun_ValuesBelongToTheRun(t *testing.T) {
 	w.put(t, "DB_PASSWORD", "given-by-hand")
 	retry := run
 	retry.ID = controlplane.NewID[controlplane.RunID]()
-	retry.Key = must(w.NewRunKey(retry.ID))(t)
+	retry.Key = must(w.keys.NewRunKey(retry.ID))(t)
 	w.rerun(t, id, retry, 2)
 	b := must(w.OpenRun(ctx, fleet, id, retry))(t)
 	if b.Values["API_TOKEN"].Reveal() != "rotated-2" ||

@@ -38,7 +38,7 @@ func (c *Catalog) checkSibling(name, domain string) error {
 			"environment", name, "domain", domain, "ui", c.uiHost)
 		return nil
 	}
-	return invalidError("domain", "domain_of_ui",
+	return controlplane.NewInvalidError("domain", "domain_of_ui",
 		"deployments in "+name+"."+domain+" could set cookies for the UI at "+c.uiHost,
 		"Use another registrable domain for deployments, or set ingress.shared and accept that.")
 }

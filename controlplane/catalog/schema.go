@@ -54,7 +54,8 @@ func checkSchema(field string, schema map[string]any) error {
 		return nil
 	}
 	if t, ok := schema["type"]; ok && t != "object" {
-		return invalidError(field+".type", "schema_not_object", "the schema is not of an object",
+		return controlplane.NewInvalidError(
+			field+".type", "schema_not_object", "the schema is not of an object",
 			"Set type to object and list properties.")
 	}
 	if _, err := compileSchema(schema); err != nil {
@@ -65,7 +66,8 @@ func checkSchema(field string, schema map[string]any) error {
 			leaves := leavesOf(wrong)
 			text = jsonPointer(leaves[0]) + ": " + localizeError(leaves[0])
 		}
-		return invalidError(field, "schema_invalid", "this is not a JSON Schema: "+text,
+		return controlplane.NewInvalidError(
+			field, "schema_invalid", "this is not a JSON Schema: "+text,
 			"Write it as JSON Schema, draft 2020-12.")
 	}
 	return nil

@@ -77,7 +77,7 @@ func (w *world) deployed(t *testing.T, name string) (controlplane.DeploymentID, 
 		Project:  must(w.GetProject(t.Context(), w.admin, "shop"))(t).ID,
 		Pipeline: must(w.CurrentPipeline(t.Context(), w.admin, "shop"))(t).Pipeline,
 	}
-	run.Key = must(w.NewRunKey(run.ID))(t)
+	run.Key = must(w.keys.NewRunKey(run.ID))(t)
 	w.exec(t, `INSERT INTO deployments (id, name, project_id, environment_id, node_name, created_by,
 		cpu, memory_mib, status) SELECT $1, $2, p.id, e.id, 'n1', 'ada', 0, 0, 'failed'
 		FROM projects p, environments e WHERE p.name = 'shop' AND e.name = 'qa'`, string(id), name)
@@ -180,62 +180,6 @@ func TestSavePipeline_KeepsSecretMapping(t *testing.T) {
 	if api.Service.Resources != want.Resources || api.Service.Env["DSN"] != want.Env["DSN"] ||
 		len(api.Needs) != 1 || step.Plugin.Parameters["name"] != "shop" {
 		t.Errorf("loaded %+v %+v", api.Service, step.Plugin)
-	}
-}
-
-// The wrong key is noticed at the start, and says what to do.
-func TestCheckKeys(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	ctx, setup := t.Context(), access.System("setup")
-	for range 2 {
-		if err := catalog.CheckKeys(ctx, setup, w.store, w.keys); err != nil {
-			t.Fatalf("the right key: %v", err)
-		}
-	}
-	// promise: N-119
-	for name, ring := range map[string]*seal.Keyring{
-		"same name, other key": newKeys(t, "k1"), "other name": newKeys(t, "k9"),
-	} {
-		err := catalog.CheckKeys(ctx, setup, w.store, ring)
-		if controlplane.CodeOf(err) != "master_key_wrong" {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if n := w.query(t, `SELECT count(*) FROM key_check`); n != 1 {
-		t.Errorf("%d key checks", n)
-	}
-}
-
-func TestIdentity_MadeOnceAndSealed(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	made := 0
-	load := func() (string, string) {
-		t.Helper()
-		certificate, key, err := catalog.LoadOrCreateIdentity(
-			t.Context(),
-			access.System("setup"),
-			w.store,
-			w.keys,
-			func() ([]byte, []byte, error) {
-				made++
-				return []byte("certificate"), []byte(canary), nil
-			},
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(certificate), string(key)
-	}
-	load()
-	certificate, key := load()
-	if made != 1 || certificate != "certificate" || key != canary {
-		t.Errorf("made %d times: %s", made, certificate)
-	}
-	if n := w.query(t, `SELECT count(*) FROM identity
-		WHERE position('canary'::bytea in key) > 0`); n != 0 {
-		t.Error("the private key is readable")
 	}
 }
 

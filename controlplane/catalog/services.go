@@ -90,32 +90,34 @@ func checkTagMode(p ServicePut) error {
 	switch p.TagMode {
 	case pipeline.Pinned:
 		if p.Tag == "" {
-			return invalidError("tag", "required", "a pinned service needs its tag",
+			return controlplane.NewInvalidError("tag", "required", "a pinned service needs its tag",
 				"Name the tag, or make the service selectable.")
 		}
 		if p.Pattern != "" {
-			return invalidError("pattern", "pattern_pinned", "a pinned service has no pattern",
+			return controlplane.NewInvalidError(
+				"pattern", "pattern_pinned", "a pinned service has no pattern",
 				"Leave the pattern out, or make the service selectable.")
 		}
 		return nil
 	case pipeline.Selectable:
 		return checkPattern(p.Pattern, p.Tag)
 	default:
-		return invalidError("tag_mode", "tag_mode_invalid", "a tag mode is pinned or selectable",
+		return controlplane.NewInvalidError(
+			"tag_mode", "tag_mode_invalid", "a tag mode is pinned or selectable",
 			"Choose one of the two.")
 	}
 }
 
 func checkPattern(pattern, tag string) error {
 	if err := pipeline.CheckPattern(pattern); err != nil {
-		return invalidError("pattern", "pattern_invalid", err.Error(),
+		return controlplane.NewInvalidError("pattern", "pattern_invalid", err.Error(),
 			"Use * for any characters, ? for one, and / for any one of / - _ .")
 	}
 	if tag == "" {
 		return nil
 	}
 	if ok, err := pipeline.MatchTag(pattern, tag); err != nil || !ok {
-		return invalidError("tag", "tag_outside_pattern",
+		return controlplane.NewInvalidError("tag", "tag_outside_pattern",
 			fmt.Sprintf("the default tag %s does not match the pattern %s", tag, pattern),
 			"Choose a default that the pattern allows, or leave it out.")
 	}
@@ -126,7 +128,7 @@ func putService(
 	ctx context.Context, tx *postgres.Tx, p ServicePut,
 ) (out controlplane.SaveResult[controlplane.Service], err error) {
 	old, err := tx.ServiceByName(ctx, p.Name)
-	exists, err := isFound(err)
+	exists, err := controlplane.IsFound(err)
 	if err != nil {
 		return out, err
 	}

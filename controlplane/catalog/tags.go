@@ -136,7 +136,8 @@ func parseOffset(cursor string) (int, error) {
 	}
 	n, err := strconv.Atoi(cursor)
 	if err != nil || n < 0 {
-		return 0, invalidError("cursor", "cursor_invalid", "this cursor is not one of ours",
+		return 0, controlplane.NewInvalidError(
+			"cursor", "cursor_invalid", "this cursor is not one of ours",
 			"Begin again without a cursor.")
 	}
 	return n, nil
@@ -238,12 +239,13 @@ func checkChoice(image pipeline.Image, tag string) error {
 		return err
 	}
 	if image.TagMode == pipeline.Pinned && tag != image.Tag {
-		return invalidError("tag", "tag_pinned", "this service is pinned to "+image.Tag,
+		return controlplane.NewInvalidError(
+			"tag", "tag_pinned", "this service is pinned to "+image.Tag,
 			"Leave the tag out.")
 	}
 	ok, err := pipeline.MatchTag(image.Pattern, tag)
 	if err != nil || !ok {
-		return invalidError("tag", "tag_outside_pattern",
+		return controlplane.NewInvalidError("tag", "tag_outside_pattern",
 			"tag "+tag+" does not match the pattern "+image.Pattern,
 			"Choose a tag of the service's list.")
 	}

@@ -37,7 +37,7 @@ func (c *Catalog) TestRegistry(
 		return tried, err
 	}
 	if _, err := pipeline.MatchTag(t.Pattern, "probe"); err != nil {
-		return tried, invalidError("pattern", "pattern_invalid", err.Error(),
+		return tried, controlplane.NewInvalidError("pattern", "pattern_invalid", err.Error(),
 			"A star stands for any letters: feat/*.")
 	}
 	var r controlplane.Registry

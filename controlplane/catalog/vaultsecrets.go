@@ -7,7 +7,7 @@ import (
 	"regexp"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/vault"
 )
 
@@ -23,14 +23,15 @@ var (
 func (c *Catalog) checkVaultPath(p controlplane.VaultPath) error {
 	switch {
 	case c.vault == nil:
-		return invalidError("vault", "vault_off", "this installation reads no secrets from Vault",
+		return controlplane.NewInvalidError(
+			"vault", "vault_off", "this installation reads no secrets from Vault",
 			"Ask its operator to set vault.address and vault.secrets.path.")
 	case len(p.Path) > 512 || !vaultPathPattern.MatchString(p.Path) || !c.vault.Allows(p.Path):
-		return invalidError("vault.path", "vault_path",
+		return controlplane.NewInvalidError("vault.path", "vault_path",
 			"secrets of projects are read from paths below "+c.vault.Root+" only",
 			"Write the path in the engine "+c.vault.Mount+", such as "+c.vault.Root+"/shop/database.")
 	case !vaultFieldPattern.MatchString(p.Field):
-		return invalidError("vault.field", "vault_field",
+		return controlplane.NewInvalidError("vault.field", "vault_field",
 			"a field in Vault has 1 to 128 letters, digits and _ . -",
 			"Write the name of the field that holds the value.")
 	}
@@ -48,9 +49,9 @@ func (c *Catalog) readVault(
 	}
 	value, err := c.vault.Read(ctx, s.Vault.Path, s.Vault.Field)
 	switch {
-	case errors.Is(err, seal.ErrUnavailable):
+	case errors.Is(err, vault.ErrUnavailable):
 		return none, &controlplane.Error{
-			Kind: controlplane.Unavailable, Code: "vault_unavailable", RetryAfter: retryWaiting,
+			Kind: controlplane.Unavailable, Code: "vault_unavailable", RetryAfter: keyring.RetryWaiting,
 			Message: fmt.Sprintf("secret %s waits for its value at %s in Vault, which does not answer",
 				s.Name, s.Vault.Path),
 			Remedy: "Check that Vault runs and is unsealed. What waits continues by itself.",

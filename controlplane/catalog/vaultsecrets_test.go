@@ -3,6 +3,8 @@ package catalog_test
 import (
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +14,17 @@ import (
 	"github.com/nullops/nullops/controlplane/vault"
 	"github.com/nullops/nullops/controlplane/vault/vaulttest"
 )
+
+// vaultClient signs in to the server by AppRole.
+func vaultClient(t *testing.T, server *vaulttest.Server) *vault.Client {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "secret-id")
+	if err := os.WriteFile(file, []byte(vaulttest.SecretID), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return must(vault.New(vault.Config{Address: server.URL, Auth: vault.Auth{AppRole: &vault.RoleAuth{
+		Mount: "approle", Role: vaulttest.RoleID, File: file}}}))(t)
+}
 
 // withVault restarts the catalogue with a Vault from which projects may read below apps.
 func withVault(t *testing.T) (*world, *vaulttest.Server) {
@@ -119,7 +132,8 @@ func TestVaultSecret_RefusesOtherPaths(t *testing.T) {
 	if n := server.Count("secret/"); n != 0 {
 		t.Errorf("%d requests were sent", n)
 	}
-	w.use(w.keys)
+	w.Catalog = catalog.New(catalog.Config{Store: w.store, Keys: w.keys,
+		Log: slog.New(slog.DiscardHandler)})
 	if _, err := w.putVault(t, "apps/shop", "token"); controlplane.CodeOf(err) != "vault_off" {
 		t.Errorf("without Vault: %v", err)
 	}

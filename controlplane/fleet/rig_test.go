@@ -17,10 +17,12 @@ import (
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/fleet"
+	"github.com/nullops/nullops/controlplane/keyring"
+	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
-	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -42,6 +44,8 @@ type rig struct {
 	url       string
 	store     *postgres.Store
 	catalog   *catalog.Catalog
+	nodes     *nodes.Nodes
+	keys      *keyring.Keyring
 	lifecycle *lifecycle.Lifecycle
 	agent     *wiretest.Agent
 	pipes     *wiretest.PipeListener
@@ -73,18 +77,17 @@ func newRig(t *testing.T) *rig {
 	r.agent = wiretest.NewAgent(t, wiretest.AgentConfig{Listener: r.pipes, Session: r.serve})
 	r.welcome = wire.Welcome{Build: "dev", FirstSeq: 1, Inventory: wire.Inventory{Hostname: "n",
 		Arch: "amd64", CPU: 8, Memory: 16 << 30, Disk: 1 << 40}}
-	key, err := seal.NewKey("k1")
-	r.failOnError(nil, err)
-	keys, err := seal.ParseKeyring(key)
-	r.failOnError(nil, err)
+	r.keys = keyringtest.New(t, r.store)
 	log := slog.New(slog.DiscardHandler)
 	token := r.agent.Token
-	r.catalog = catalog.New(catalog.Config{Store: r.store, Keys: keys, AllowLoopback: true, Log: log,
-		IssueToken: func() (catalog.IssuedToken, error) {
-			return catalog.IssuedToken{Token: controlplane.NewPlain(token.Reveal()), Kid: token.Kid,
+	r.catalog = catalog.New(catalog.Config{Store: r.store, Keys: r.keys, Log: log})
+	r.nodes = nodes.New(nodes.Config{Store: r.store, Keys: r.keys, AllowLoopback: true,
+		IssueToken: func() (nodes.IssuedToken, error) {
+			return nodes.IssuedToken{Token: controlplane.NewPlain(token.Reveal()), Kid: token.Kid,
 				Key: token.Key().Bytes()}, nil
 		}})
 	r.lifecycle = lifecycle.New(lifecycle.Config{Store: r.store, Catalog: stubCatalog{r.catalog},
+		Keys:       r.keys,
 		IngressURL: &url.URL{Scheme: "http", Host: "localhost:8000"}, Log: log})
 	r.define()
 	return r
@@ -107,7 +110,7 @@ func (r *rig) define() {
 			Ports:     []pipeline.Port{{Name: "http", Port: 8080, Expose: true}},
 			Resources: pipeline.Resources{CPU: 0.5, MemoryMiB: 256},
 			Ready:     &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: 8080}}}}}}, "first"))
-	e, err := r.catalog.AddNode(ctx, system, catalog.NodePut{Name: "n", Environment: "qa",
+	e, err := r.nodes.AddNode(ctx, system, nodes.Put{Name: "n", Environment: "qa",
 		Address: "agent.example.org:5000"})
 	r.failOnError(nil, err)
 	r.node = e.Node.ID
@@ -172,7 +175,7 @@ func (r *rig) start(holder string) (stop func()) {
 }
 
 func (r *rig) newNodeTable(holder string) fleet.NodeTable {
-	return fleet.NodeTable{Store: r.store, OpenKey: r.catalog.OpenNodeKey, Holder: holder}
+	return fleet.NodeTable{Store: r.store, OpenKey: r.keys.OpenNodeKey, Holder: holder}
 }
 
 // waitForSession waits for the agent's next session.

@@ -136,7 +136,7 @@ func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.
 	run := controlplane.Run{ID: f.Run, Deployment: d.ID, Project: d.ProjectID,
 		Version: version, Pipeline: f.Pipeline, StartedBy: actor.Name()}
 	var err error
-	if run.Key, err = l.catalog.SealRunKey(run.ID, f.Key); err != nil {
+	if run.Key, err = l.keys.SealRunKey(run.ID, f.Key); err != nil {
 		return err
 	}
 	if err := tx.InsertRun(ctx, run, stepRows(f.Pipeline)); err != nil {
@@ -163,7 +163,7 @@ func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.
 func (l *Lifecycle) adoptRunSecrets(ctx context.Context, tx *postgres.Tx,
 	run controlplane.Run, f DescribedDeployment) error {
 	for name, value := range f.Values {
-		sealed, err := l.catalog.SealRunSecret(run.ID, name, controlplane.NewPlain(value))
+		sealed, err := l.keys.SealRunSecret(run.ID, name, controlplane.NewPlain(value))
 		if err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func (l *Lifecycle) adoptSecrets(ctx context.Context, tx *postgres.Tx,
 		if !ok || s.Rule == nil {
 			continue
 		}
-		sealed, err := l.catalog.SealGenerated(d.ID, name, controlplane.NewPlain(value))
+		sealed, err := l.keys.SealGenerated(d.ID, name, controlplane.NewPlain(value))
 		if err != nil {
 			return err
 		}

@@ -154,7 +154,7 @@ func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access
 	run := controlplane.Run{ID: controlplane.NewID[controlplane.RunID](), Deployment: d.ID,
 		Project: d.ProjectID, Version: p.target.Version, Pipeline: p.pipeline,
 		StartedBy: actor.Name()}
-	key, err := l.catalog.NewRunKey(run.ID)
+	key, err := l.keys.NewRunKey(run.ID)
 	if err != nil {
 		return fmt.Errorf("make run key: %w", err)
 	}

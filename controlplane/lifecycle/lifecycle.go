@@ -38,6 +38,10 @@ type Catalog interface {
 	// FillPipeline returns a draft as publishing would store it, and its problems.
 	FillPipeline(ctx context.Context, actor access.Actor, project string,
 		p pipeline.Pipeline) (pipeline.Pipeline, []controlplane.Problem, error)
+}
+
+// Keys is what lifecycle needs of the keyring.
+type Keys interface {
 	// NewRunKey makes the key that seals a run's secret outputs, itself sealed.
 	NewRunKey(run controlplane.RunID) (controlplane.Sealed, error)
 	// SealRunKey seals the key that an adopted run has; none makes a new one.
@@ -54,6 +58,7 @@ type Catalog interface {
 type Config struct {
 	Store   *postgres.Store
 	Catalog Catalog
+	Keys    Keys
 	// IngressURL has the scheme and port of the deployments' URLs.
 	IngressURL *url.URL
 	// KeepRemoved is how long what is gone can still be looked at, and created
@@ -70,6 +75,7 @@ type Config struct {
 type Lifecycle struct {
 	store   *postgres.Store
 	catalog Catalog
+	keys    Keys
 	ingress *url.URL
 	keep    time.Duration
 	log     *slog.Logger
@@ -82,7 +88,8 @@ type Lifecycle struct {
 
 // New makes the use cases.
 func New(c Config) *Lifecycle {
-	return &Lifecycle{store: c.Store, catalog: c.Catalog, ingress: c.IngressURL, log: c.Log,
+	return &Lifecycle{store: c.Store, catalog: c.Catalog, keys: c.Keys,
+		ingress: c.IngressURL, log: c.Log,
 		keep: c.KeepRemoved, stepEnded: c.StepEnded,
 		fail: c.Failpoint, feed: newFeed(), memory: newMemory()}
 }

@@ -16,10 +16,11 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
-	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -60,6 +61,7 @@ type rig struct {
 	url     string
 	store   *postgres.Store
 	catalog *catalog.Catalog
+	nodes   *nodes.Nodes
 	node    controlplane.NodeID
 
 	mu sync.Mutex
@@ -77,18 +79,17 @@ func newRig(t *testing.T) *rig {
 	t.Parallel()
 	r := &rig{t: t, url: pgtest.URL(t, os.DirFS("../../migrations"))}
 	r.store = pgtest.Open(t, r.url)
-	key, err := seal.NewKey("k1")
-	r.failOnError(nil, err)
-	keys, err := seal.ParseKeyring(key)
-	r.failOnError(nil, err)
+	keys := keyringtest.New(t, r.store)
 	log := slog.New(slog.DiscardHandler)
-	r.catalog = catalog.New(catalog.Config{Store: r.store, Keys: keys, AllowLoopback: true, Log: log,
-		IssueToken: func() (catalog.IssuedToken, error) {
+	r.catalog = catalog.New(catalog.Config{Store: r.store, Keys: keys, Log: log})
+	r.nodes = nodes.New(nodes.Config{Store: r.store, Keys: keys, AllowLoopback: true,
+		IssueToken: func() (nodes.IssuedToken, error) {
 			kid := string(controlplane.NewID[controlplane.NodeID]())[26:]
-			return catalog.IssuedToken{Token: controlplane.NewPlain("nopa1_" + kid), Kid: kid,
+			return nodes.IssuedToken{Token: controlplane.NewPlain("nopa1_" + kid), Kid: kid,
 				Key: bytes.Repeat([]byte{7}, 32)}, nil
 		}})
 	r.Lifecycle = lifecycle.New(lifecycle.Config{Store: r.store, Catalog: stubCatalog{r.catalog},
+		Keys:       keys,
 		IngressURL: &url.URL{Scheme: "http", Host: "localhost:8000"}, Log: log,
 		KeepRemoved: 24 * time.Hour, Failpoint: r.fail,
 		StepEnded: func(s controlplane.StepRow) {
@@ -148,7 +149,7 @@ func (r *rig) fail(place string) error {
 func (r *rig) addNode(name string, settings controlplane.NodeSettings) controlplane.NodeID {
 	r.t.Helper()
 	ctx := r.t.Context()
-	e, err := r.catalog.AddNode(ctx, system, catalog.NodePut{Name: name, Environment: "qa",
+	e, err := r.nodes.AddNode(ctx, system, nodes.Put{Name: name, Environment: "qa",
 		Address: name + ".example.org:5000", Settings: settings})
 	r.failOnError(e, err)
 	r.failOnError(nil, r.store.InTx(ctx, func(tx *postgres.Tx) error {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 )
 
 // handshakeWithin bounds the time from connecting to being signed in. sshd allows two
@@ -46,7 +46,7 @@ var errSeen = errors.New("the host key was seen")
 // ReadHostKey asks a host for its key, for a person to compare. Nothing but the
 // greeting is sent.
 func ReadHostKey(
-	ctx context.Context, connect Connect, host catalog.SSHHost,
+	ctx context.Context, connect Connect, host nodes.SSHHost,
 ) (key HostKey, err error) {
 	config := &ssh.ClientConfig{User: "nullops", Timeout: handshakeWithin,
 		HostKeyAlgorithms: slices.Concat(hostKeyFamilies()...),
@@ -66,20 +66,20 @@ func ReadHostKey(
 }
 
 func joinHostPort(
-	h catalog.SSHHost,
+	h nodes.SSHHost,
 ) string {
 	return net.JoinHostPort(h.Host, strconv.Itoa(h.Port))
 }
 
 // signIn connects to a host that shows the confirmed key, and to no other.
 func signIn(
-	ctx context.Context, connect Connect, where controlplane.NodeSSH, c catalog.SSHCredential,
+	ctx context.Context, connect Connect, where controlplane.NodeSSH, c nodes.SSHCredential,
 ) (*ssh.Client, error) {
 	methods, err := authMethods(c)
 	if err != nil {
 		return nil, err
 	}
-	address := joinHostPort(catalog.SSHHost{Host: where.Host, Port: where.Port})
+	address := joinHostPort(nodes.SSHHost{Host: where.Host, Port: where.Port})
 	var other *hostKeyMismatch
 	for _, family := range hostKeyFamilies() {
 		client, err := dialSSH(ctx, connect, address, &ssh.ClientConfig{User: where.User,
@@ -138,7 +138,7 @@ func dialSSH(
 	return ssh.NewClient(c, channels, requests), nil
 }
 
-func authMethods(c catalog.SSHCredential) ([]ssh.AuthMethod, error) {
+func authMethods(c nodes.SSHCredential) ([]ssh.AuthMethod, error) {
 	if password := c.Password; !password.IsEmpty() {
 		// Where PAM asks, the password is the answer to its one hidden question.
 		return []ssh.AuthMethod{ssh.Password(password.Reveal()), ssh.KeyboardInteractive(

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/internal/mask"
 )
@@ -21,7 +21,7 @@ type provisionJob struct {
 
 	node       controlplane.Node
 	where      controlplane.NodeSSH
-	credential catalog.SSHCredential
+	credential nodes.SSHCredential
 	machine    *sshMachine
 	// stage is a folder on the machine that goes in the end.
 	stage string
@@ -39,8 +39,8 @@ type provisionJob struct {
 // runSteps runs the steps in order and returns why it stopped; nil means success.
 func (j *provisionJob) runSteps(ctx context.Context) *controlplane.Error {
 	var err error
-	if j.node, err = j.Catalog.NodeByID(ctx, systemActor(), j.attempt.NodeID); err == nil {
-		j.where, j.credential, err = j.Catalog.OpenSSH(ctx, systemActor(), j.attempt.NodeID)
+	if j.node, err = j.Nodes.NodeByID(ctx, systemActor(), j.attempt.NodeID); err == nil {
+		j.where, j.credential, err = j.Nodes.OpenSSH(ctx, systemActor(), j.attempt.NodeID)
 	}
 	if err != nil {
 		return j.explainMasked(ctx, "open", err)

@@ -232,7 +232,7 @@ func (j *provisionJob) awaitLink(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		n, err := j.Catalog.NodeByID(ctx, systemActor(), j.node.ID)
+		n, err := j.Nodes.NodeByID(ctx, systemActor(), j.node.ID)
 		if err != nil {
 			return err
 		}

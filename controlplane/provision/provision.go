@@ -12,7 +12,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -39,7 +39,7 @@ var (
 // Config is what provisioning needs.
 type Config struct {
 	Store    *postgres.Store
-	Catalog  *catalog.Catalog
+	Nodes    *nodes.Nodes
 	Listener *postgres.Listener
 	Connect  Connect
 	// Program is the path of the agent's binary: this very program.
@@ -65,7 +65,7 @@ func (p *Provisioner) HostKey(
 	if err := access.Check(who, access.Admin, access.Object{}); err != nil {
 		return HostKey{}, err
 	}
-	where, err := p.Catalog.SSHAddress(host, port)
+	where, err := p.Nodes.SSHAddress(host, port)
 	if err != nil {
 		return HostKey{}, err
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/provision"
-	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/migrations"
 )
 
@@ -27,6 +28,7 @@ type world struct {
 	url     string
 	store   *postgres.Store
 	catalog *catalog.Catalog
+	nodes   *nodes.Nodes
 	config  provision.Config
 }
 
@@ -34,18 +36,12 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, url: pgtest.URL(t, migrations.FS)}
 	w.store = pgtest.Open(t, w.url)
-	key, err := seal.NewKey("k1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := seal.ParseKeyring(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := keyringtest.New(t, w.store)
 	log := slog.New(slog.DiscardHandler)
-	w.catalog = catalog.New(catalog.Config{Store: w.store, Keys: keys, AllowLoopback: true, Log: log,
-		IssueToken: func() (catalog.IssuedToken, error) {
-			return catalog.IssuedToken{Token: controlplane.NewPlain("t"), Kid: "kid",
+	w.catalog = catalog.New(catalog.Config{Store: w.store, Keys: keys, Log: log})
+	w.nodes = nodes.New(nodes.Config{Store: w.store, Keys: keys, AllowLoopback: true,
+		IssueToken: func() (nodes.IssuedToken, error) {
+			return nodes.IssuedToken{Token: controlplane.NewPlain("t"), Kid: "kid",
 				Key: []byte(strings.Repeat("k", 32))}, nil
 		}})
 	listener := postgres.NewListener(w.store, log)
@@ -53,7 +49,7 @@ func newWorld(t *testing.T) *world {
 	heard := make(chan struct{})
 	go func() { defer close(heard); _ = listener.Run(ctx) }()
 	t.Cleanup(func() { stop(); <-heard })
-	w.config = provision.Config{Store: w.store, Catalog: w.catalog, Listener: listener,
+	w.config = provision.Config{Store: w.store, Nodes: w.nodes, Listener: listener,
 		Program: "/bin/true", Build: "test", Holder: "a", Log: log}
 	w.define()
 	return w
@@ -64,7 +60,7 @@ func (w *world) define() {
 	_, err := w.catalog.PutEnvironment(ctx, me, catalog.EnvironmentPut{Name: "qa",
 		Domain: "localhost"})
 	if err == nil {
-		_, err = w.catalog.AddNode(ctx, me, catalog.NodePut{Name: "n1", Environment: "qa",
+		_, err = w.nodes.AddNode(ctx, me, nodes.Put{Name: "n1", Environment: "qa",
 			Address: "127.0.0.1:5001"})
 	}
 	if err != nil {
@@ -74,7 +70,7 @@ func (w *world) define() {
 
 func (w *world) begin() controlplane.ProvisionAttempt {
 	w.t.Helper()
-	a, err := w.catalog.ProvisionNode(w.t.Context(), access.System("test"), "n1", &catalog.SSHPut{
+	a, err := w.nodes.ProvisionNode(w.t.Context(), access.System("test"), "n1", &nodes.SSHPut{
 		Host: "127.0.0.1", Port: 2, User: "root", Password: controlplane.NewPlain("a password"),
 		HostKey: "SHA256:" + strings.Repeat("a", 43)})
 	if err != nil {
@@ -107,7 +103,7 @@ func (w *world) await(number int, state controlplane.ProvisionState) controlplan
 	w.t.Helper()
 	deadline := time.Now().Add(patience)
 	for {
-		a, err := w.catalog.GetProvision(w.t.Context(), access.System("test"), "n1", number)
+		a, err := w.nodes.GetProvision(w.t.Context(), access.System("test"), "n1", number)
 		if err != nil {
 			w.t.Fatal(err)
 		}

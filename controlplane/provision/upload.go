@@ -186,7 +186,7 @@ func (j *provisionJob) readIdentity(ctx context.Context) error {
 
 // enrolNode makes a token and writes the agent's settings.
 func (j *provisionJob) enrolNode(ctx context.Context) error {
-	e, err := j.Catalog.EnrolProvisioned(ctx, systemActor(), j.node.ID, j.print)
+	e, err := j.Nodes.EnrolProvisioned(ctx, systemActor(), j.node.ID, j.print)
 	if err != nil {
 		return err
 	}

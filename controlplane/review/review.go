@@ -19,6 +19,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
@@ -37,6 +38,7 @@ const (
 type Config struct {
 	Store     *postgres.Store
 	Catalog   *catalog.Catalog
+	Keys      *keyring.Keyring
 	Lifecycle *lifecycle.Lifecycle
 	// Off is where the addresses of code hosts may not lead.
 	Off controlplane.OffLimits

@@ -131,13 +131,13 @@ func (r *Reviews) sealSecret(ctx context.Context, tx *postgres.Tx, actor access.
 		return err
 	}
 	if stored != nil {
-		have, err := r.Catalog.OpenWebhookSecret(actor, id, stored)
+		have, err := r.Keys.OpenWebhookSecret(actor, id, stored)
 		if err == nil && have.Equal(plain) {
 			return nil
 		}
 	}
 	out.Changed = out.Changed || stored != nil || !plain.IsEmpty()
-	sealed, err := r.Catalog.SealWebhookSecret(actor, id, plain)
+	sealed, err := r.Keys.SealWebhookSecret(actor, id, plain)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (r *Reviews) openSecret(ctx context.Context, id string) (controlplane.Plain
 	if err != nil || sealed == nil {
 		return controlplane.Plain{}, err
 	}
-	return r.Catalog.OpenWebhookSecret(worker, id, sealed)
+	return r.Keys.OpenWebhookSecret(worker, id, sealed)
 }
 
 func secretObject(id controlplane.ReviewRuleID) string { return "rule/" + string(id) }

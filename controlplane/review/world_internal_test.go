@@ -16,10 +16,10 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/registry"
-	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -67,17 +67,15 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, url: pgtest.URL(t, os.DirFS("../../migrations")), images: images{}}
-	text, err := seal.NewKey("k1")
-	w.failOnError(err)
-	keys, err := seal.ParseKeyring(text)
-	w.failOnError(err)
 	store := pgtest.Open(t, w.url)
-	c := catalog.New(catalog.Config{Store: store, Keys: keys, Images: w.images, AllowLoopback: true,
+	keys := keyringtest.New(t, store)
+	c := catalog.New(catalog.Config{Store: store, Keys: keys, Images: w.images,
 		Log: slog.New(slog.DiscardHandler)})
-	w.Reviews = New(Config{Store: store, Catalog: c, Off: controlplane.OffLimits{Loopback: true},
+	w.Reviews = New(Config{Store: store, Catalog: c, Keys: keys,
+		Off: controlplane.OffLimits{Loopback: true},
 		URL: "http://nullops.test", Log: slog.New(slog.DiscardHandler), Ask: time.Second})
 	t.Cleanup(w.client.CloseIdleConnections)
-	_, err = c.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
+	_, err := c.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
 		Domain: "localhost"})
 	w.failOnError(err)
 	_, err = c.PutProject(t.Context(), system, catalog.ProjectPut{Name: "shop",

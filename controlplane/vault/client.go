@@ -37,6 +37,9 @@ const (
 	signInEvery = 10 * time.Second
 )
 
+// ErrUnavailable means that Vault does not answer, and may later.
+var ErrUnavailable = seal.ErrUnavailable
+
 // ErrNotFound means that there is nothing at a path, or that we may not see it.
 var ErrNotFound = errors.New("there is no such path in Vault")
 

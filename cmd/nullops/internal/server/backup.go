@@ -15,7 +15,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/backup"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/migrations"
@@ -46,7 +46,7 @@ func writeBackup(ctx context.Context, s Settings, log *slog.Logger) error {
 	}
 	return withDatabase(ctx, s, log, func(store *postgres.Store, keys *seal.Keyring) error {
 		actor := access.System("backup")
-		if err := chainAudit(ctx, actor, store, keys); err != nil {
+		if err := chainAudit(ctx, actor, store, keys, log); err != nil {
 			return err
 		}
 		out := bufio.NewWriter(os.Stdout)
@@ -76,7 +76,7 @@ func restoreFrom(ctx context.Context, s Settings, log *slog.Logger, from io.Read
 		if err := store.Migrate(ctx, migrations.FS); err != nil {
 			return err
 		}
-		if err := chainAudit(ctx, actor, store, keys); err != nil {
+		if err := chainAudit(ctx, actor, store, keys, log); err != nil {
 			return err
 		}
 		if err := auditAction(ctx, store, actor, "restore", nil); err != nil {
@@ -102,8 +102,8 @@ func withDatabase(ctx context.Context, s Settings, log *slog.Logger,
 }
 
 func chainAudit(ctx context.Context, actor access.Actor, store *postgres.Store,
-	keys *seal.Keyring) error {
-	key, err := catalog.AuditKey(ctx, actor, store, keys)
+	keys *seal.Keyring, log *slog.Logger) error {
+	key, err := keyring.New(store, keys, log).AuditKey(ctx, actor)
 	if err != nil {
 		return err
 	}

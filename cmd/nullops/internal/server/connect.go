@@ -18,7 +18,7 @@ func (b *serverBase) connectNode(ctx context.Context, network, address string) (
 			if err != nil {
 				return fmt.Errorf("node address %s: %w", resolved, err)
 			}
-			return b.catalog.AllowedNodeAddress(ap)
+			return b.nodes.AllowedNodeAddress(ap)
 		}}
 	return d.DialContext(ctx, network, address)
 }

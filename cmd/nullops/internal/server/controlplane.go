@@ -24,11 +24,14 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/fleet"
 	"github.com/nullops/nullops/controlplane/gate"
 	"github.com/nullops/nullops/controlplane/jobs"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/reach"
@@ -72,24 +75,27 @@ func ingressCommand() *cobra.Command {
 
 // serverBase is what control plane and ingress are both built on, bottom-up.
 type serverBase struct {
-	settings  Settings
-	log       *slog.Logger
-	store     *postgres.Store
-	listener  *postgres.Listener
-	catalog   *catalog.Catalog
-	lifecycle *lifecycle.Lifecycle
-	usage     *usage.Usage
-	gate      *gate.Gate
-	audit     *audit.Log
-	images    *registry.Client
-	ingress   *url.URL
-	nodes     fleet.NodeTable
-	identity  *wire.Identity
-	dialing   fleet.DialSettings
-	dialer    *fleet.Dialer
-	notify    *notify.Notifier
-	reviews   *review.Reviews
-	metrics   *metrics
+	settings     Settings
+	log          *slog.Logger
+	store        *postgres.Store
+	listener     *postgres.Listener
+	keys         *keyring.Keyring
+	catalog      *catalog.Catalog
+	nodes        *nodes.Nodes
+	certificates *certificates.Certificates
+	lifecycle    *lifecycle.Lifecycle
+	usage        *usage.Usage
+	gate         *gate.Gate
+	audit        *audit.Log
+	images       *registry.Client
+	ingress      *url.URL
+	nodeTable    fleet.NodeTable
+	identity     *wire.Identity
+	dialing      fleet.DialSettings
+	dialer       *fleet.Dialer
+	notify       *notify.Notifier
+	reviews      *review.Reviews
+	metrics      *metrics
 	// vault is nil without one.
 	vault *vault.Client
 	// fail is for tests only.
@@ -142,38 +148,41 @@ func (b *serverBase) buildServices(
 		return err
 	}
 	setup := access.System("setup")
-	if err := catalog.CheckKeys(ctx, setup, b.store, keys); err != nil {
+	b.keys = keyring.New(b.store, keys, b.log)
+	if err := b.keys.CheckKeys(ctx, setup); err != nil {
 		return err
 	}
-	auditKey, err := catalog.AuditKey(ctx, setup, b.store, keys)
+	auditKey, err := b.keys.AuditKey(ctx, setup)
 	if err != nil {
 		return err
 	}
 	b.store.ChainAudit(auditKey)
 	b.audit = audit.New(b.store, auditKey)
-	if b.identity, err = b.openIdentity(ctx, keys); err != nil {
+	if b.identity, err = b.openIdentity(ctx); err != nil {
 		return err
 	}
 	own := newOwnAddresses(b.settings).contains
 	b.images = registry.New(registry.Config{Own: own})
-	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: keys, Images: b.images,
-		Vault:      b.newVaultSecrets(),
-		IssueToken: b.issueToken, UIHost: b.settings.HTTP.hostname(), Shared: b.settings.Ingress.Shared,
-		AllowLoopback: b.settings.HTTP.isLoopback(),
-		Deny:          own, Log: b.log})
+	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: b.keys, Images: b.images,
+		Vault:  b.newVaultSecrets(),
+		UIHost: b.settings.HTTP.hostname(), Shared: b.settings.Ingress.Shared, Log: b.log})
+	b.nodes = nodes.New(nodes.Config{Store: b.store, Keys: b.keys, IssueToken: b.issueToken,
+		AllowLoopback: b.settings.HTTP.isLoopback(), Deny: own})
+	b.certificates = certificates.New(certificates.Config{Store: b.store, Keys: b.keys})
 	b.usage = usage.New(b.store, b.log)
 	b.gate = gate.New(b.store, nil)
-	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
+	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog, Keys: b.keys,
 		IngressURL: ingress, Log: b.log, Failpoint: b.fail, StepEnded: b.metrics.stepEnded,
 		KeepRemoved: time.Duration(b.settings.Removed.Keep) * 24 * time.Hour})
 	b.notify, b.reviews = b.newNotifier(own), b.newReviewer(own)
-	b.nodes = fleet.NodeTable{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: leaseHolder()}
+	b.nodeTable = fleet.NodeTable{Store: b.store, OpenKey: b.keys.OpenNodeKey,
+		Holder: leaseHolder()}
 	b.dialing = fleet.DialSettings{
 		Identity: b.identity,
 		Build:    wire.Build(release),
 		Connect:  b.connectNode,
 	}
-	b.dialer = fleet.NewDialer(b.nodes, b.dialing)
+	b.dialer = fleet.NewDialer(b.nodeTable, b.dialing)
 	b.metrics.watchPool(b.store)
 	return nil
 }
@@ -250,10 +259,10 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 		b.log.WarnContext(ctx, "plain HTTP on "+b.settings.HTTP.Listen+": let nobody but a proxy "+
 			"of yours or this machine reach it, or set http.url to https://")
 	}
-	machines := fleet.New(fleet.Config{Nodes: b.nodes, Secrets: secrets{b.catalog},
+	machines := fleet.New(fleet.Config{Nodes: b.nodeTable, Secrets: secrets{b.catalog},
 		Lifecycle: b.lifecycle, Logbook: lines, Usage: b.usage, Journal: b.audit,
 		Listener: b.listener, Dial: b.dialing,
-		Holder: b.nodes.Holder, Log: b.log, Failpoint: b.fail})
+		Holder: b.nodeTable.Holder, Log: b.log, Failpoint: b.fail})
 	b.metrics.watchLinks(machines)
 	setup, err := b.newProvisioner()
 	if err != nil {
@@ -268,7 +277,7 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	group.Go(func() error { return b.orderCertificates(ctx) })
 	group.Go(func() error { return setup.Run(ctx) })
 	group.Go(func() error { return b.usage.Run(ctx) })
-	moves := jobs.Relocator{Deployments: b.lifecycle, Volumes: b.dialer, Holder: b.nodes.Holder,
+	moves := jobs.Relocator{Deployments: b.lifecycle, Volumes: b.dialer, Holder: b.nodeTable.Holder,
 		Log: b.log}
 	group.Go(func() error { return moves.Run(ctx) })
 	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })
@@ -304,7 +313,8 @@ func (b *serverBase) newHandler(
 	if err != nil {
 		return nil, fmt.Errorf("setting http.url: %w", err)
 	}
-	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
+	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Nodes: b.nodes,
+		Certificates: b.certificates, Keys: b.keys, Lifecycle: b.lifecycle,
 		Logbook: lines, Usage: b.usage, Notify: b.notify, Reviews: b.reviews,
 		Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
 		Reach:    reach.New(b.store, b.dialer),

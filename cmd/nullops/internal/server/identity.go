@@ -7,14 +7,13 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/catalog"
-	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/controlplane/nodes"
 )
 
 // openIdentity reads the control plane's client certificate, which the first
 // start makes: agents know it by a fingerprint in their token.
-func (b *serverBase) openIdentity(ctx context.Context, keys *seal.Keyring) (*wire.Identity, error) {
-	_, key, err := catalog.LoadOrCreateIdentity(ctx, access.System("setup"), b.store, keys,
+func (b *serverBase) openIdentity(ctx context.Context) (*wire.Identity, error) {
+	_, key, err := b.keys.LoadOrCreateIdentity(ctx, access.System("setup"),
 		func() (certificate, key []byte, err error) {
 			i, err := wire.NewIdentity("nullops control plane")
 			if err != nil {
@@ -33,8 +32,8 @@ func (b *serverBase) openIdentity(ctx context.Context, keys *seal.Keyring) (*wir
 }
 
 // issueToken makes a node's token, bound to the control plane's identity.
-func (b *serverBase) issueToken() (catalog.IssuedToken, error) {
+func (b *serverBase) issueToken() (nodes.IssuedToken, error) {
 	token := wire.NewToken(b.identity.SPKI())
-	return catalog.IssuedToken{Token: controlplane.NewPlain(token.Reveal()), Kid: token.Kid,
+	return nodes.IssuedToken{Token: controlplane.NewPlain(token.Reveal()), Kid: token.Kid,
 		Key: token.Key().Bytes()}, nil
 }

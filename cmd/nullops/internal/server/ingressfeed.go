@@ -16,7 +16,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/gate"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
@@ -82,7 +82,7 @@ func (k *gatekeeperClient) RecordUse(id string) {
 func (b *serverBase) answerChallenge(
 	ctx context.Context, host, token string,
 ) (answer string, ok bool, err error) {
-	return b.catalog.ACMEAnswer(ctx, ingressTask, host, token)
+	return b.certificates.ACMEAnswer(ctx, ingressTask, host, token)
 }
 
 // recordVisit is called by the ingress when a deployment is used. It drops the event
@@ -116,12 +116,12 @@ func (k *gatekeeperClient) storeUses(ctx context.Context, log *slog.Logger) {
 // ingressFeed keeps up to date what the ingress needs besides its route table: which
 // passes are valid, and the certificates.
 type ingressFeed struct {
-	catalog  *catalog.Catalog
-	listener *postgres.Listener
-	log      *slog.Logger
-	shown    *ingress.Certificates // nil without HTTPS
-	last     []string              // what the shown certificates were made of
-	read     chan struct{}         // closed when certificates were read, or could not be
+	certificates *certificates.Certificates
+	listener     *postgres.Listener
+	log          *slog.Logger
+	shown        *ingress.Certificates // nil without HTTPS
+	last         []string              // what the shown certificates were made of
+	read         chan struct{}         // closed when certificates were read, or could not be
 }
 
 // recheckPasses ends connections whose pass is no longer valid.
@@ -184,14 +184,14 @@ func (f *ingressFeed) loadCertificates(ctx context.Context) error {
 
 func (f *ingressFeed) listFingerprints(ctx context.Context) ([]string, error) {
 	out := []string{}
-	all, err := f.catalog.ListCertificates(ctx, ingressTask)
+	all, err := f.certificates.ListCertificates(ctx, ingressTask)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range all {
 		out = append(out, c.Fingerprint)
 	}
-	ordered, err := f.catalog.OrderedCertificates(ctx, ingressTask)
+	ordered, err := f.certificates.OrderedCertificates(ctx, ingressTask)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (f *ingressFeed) listFingerprints(ctx context.Context) ([]string, error) {
 			out = append(out, c.Fingerprint)
 		}
 	}
-	a, err := f.catalog.Authority(ctx, ingressTask)
+	a, err := f.certificates.Authority(ctx, ingressTask)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return out, nil
 	}
@@ -210,7 +210,7 @@ func (f *ingressFeed) listFingerprints(ctx context.Context) ([]string, error) {
 func (f *ingressFeed) openCertificates(
 	ctx context.Context,
 ) ([]tls.Certificate, *ingress.Issuer, error) {
-	all, err := f.catalog.OpenCertificates(ctx, ingressTask)
+	all, err := f.certificates.OpenCertificates(ctx, ingressTask)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -223,7 +223,7 @@ func (f *ingressFeed) openCertificates(
 		}
 		given = append(given, pair)
 	}
-	a, ok, err := f.catalog.OpenAuthority(ctx, ingressTask)
+	a, ok, err := f.certificates.OpenAuthority(ctx, ingressTask)
 	if err != nil || !ok {
 		return given, nil, err
 	}

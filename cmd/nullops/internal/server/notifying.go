@@ -12,7 +12,7 @@ import (
 // newNotifier returns the sender of webhooks and mails.
 func (b *serverBase) newNotifier(own func(netip.AddrPort) bool) *notify.Notifier {
 	m := b.settings.Mail
-	return notify.New(notify.Config{Store: b.store, Vault: b.catalog,
+	return notify.New(notify.Config{Store: b.store, Vault: b.keys,
 		Off: controlplane.OffLimits{Own: own, Loopback: b.settings.HTTP.isLoopback()},
 		Mail: notify.MailConfig{Server: m.Server, From: m.From, Username: m.Username,
 			Password: controlplane.NewPlain(m.Password)},
@@ -21,9 +21,10 @@ func (b *serverBase) newNotifier(own func(netip.AddrPort) bool) *notify.Notifier
 
 // newReviewer is what makes pull requests into deployments.
 func (b *serverBase) newReviewer(own func(netip.AddrPort) bool) *review.Reviews {
-	return review.New(review.Config{Store: b.store, Catalog: b.catalog, Lifecycle: b.lifecycle,
-		Off: controlplane.OffLimits{Own: own, Loopback: b.settings.HTTP.isLoopback()},
-		URL: b.settings.HTTP.URL, Log: b.log})
+	return review.New(review.Config{Store: b.store, Catalog: b.catalog, Keys: b.keys,
+		Lifecycle: b.lifecycle,
+		Off:       controlplane.OffLimits{Own: own, Loopback: b.settings.HTTP.isLoopback()},
+		URL:       b.settings.HTTP.URL, Log: b.log})
 }
 
 // runReviews runs it, awake as soon as a deployment changes.

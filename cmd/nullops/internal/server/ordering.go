@@ -9,7 +9,8 @@ import (
 
 // orderCertificates orders certificates for environments that ask for it.
 func (b *serverBase) orderCertificates(ctx context.Context) error {
-	return acme.New(acme.Config{Store: b.store, Catalog: b.catalog, Subscribe: b.subscribeTopics,
+	return acme.New(acme.Config{Store: b.store, Certificates: b.certificates,
+		Subscribe: b.subscribeTopics,
 		Off: controlplane.OffLimits{Own: newOwnAddresses(b.settings).contains,
 			Loopback: b.settings.HTTP.isLoopback()},
 		Log: b.log}).Run(ctx)

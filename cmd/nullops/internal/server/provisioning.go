@@ -16,9 +16,9 @@ func (b *serverBase) newProvisioner() (*provision.Provisioner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	return provision.New(provision.Config{Store: b.store, Catalog: b.catalog,
+	return provision.New(provision.Config{Store: b.store, Nodes: b.nodes,
 		Listener: b.listener, Connect: b.connectNode, Program: program, Build: release,
-		Holder: b.nodes.Holder, Log: b.log}), nil
+		Holder: b.nodeTable.Holder, Log: b.log}), nil
 }
 
 // hostKey asks a machine for its SSH host key.

@@ -243,7 +243,8 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	f := &ingressFeed{catalog: b.catalog, listener: b.listener, log: b.log, read: make(chan struct{})}
+	f := &ingressFeed{certificates: b.certificates, listener: b.listener, log: b.log,
+		read: make(chan struct{})}
 	read := make(chan struct{})
 	beside.Go(func() { b.followRoutes(ctx, proxy, read) })
 	beside.Go(func() { pass.storeUses(ctx, b.log) })

@@ -1,4 +1,4 @@
-package catalog_test
+package keyring_test
 
 import (
 	"errors"
@@ -54,11 +54,12 @@ func TestRotateKeys_MovesToVaultAndBack(t *testing.T) {
 	toVault := ringOf(t, seal.NewCache(transit, time.Hour), local)
 	w.use(toVault)
 	checkRing(t, w, toVault, "")
-	if _, _, err := w.RotateKeys(ctx, w.admin, "local"); controlplane.CodeOf(err) != "key_elsewhere" {
+	_, _, err := w.ring.RotateKeys(ctx, w.admin, "local")
+	if controlplane.CodeOf(err) != "key_elsewhere" {
 		t.Errorf("a move to where new values do not go: %v", err)
 	}
 	moved := w.breakMoveOff(t, server)
-	done, left, err := w.RotateKeys(ctx, w.admin, "vault")
+	done, left, err := w.ring.RotateKeys(ctx, w.admin, "vault")
 	if err != nil || left != 0 || done == 0 || done+moved < 140 {
 		t.Fatalf("rotated %d before and %d after the break, %d left: %v", moved, done, left, err)
 	}
@@ -66,14 +67,14 @@ func TestRotateKeys_MovesToVaultAndBack(t *testing.T) {
 	checkRing(t, w, onlyVault, "")
 	w.use(onlyVault)
 	opensCanary(t, w, id, run)
-	if states := must(w.ListKeys(ctx, w.admin))(t); len(states) != 1 ||
+	if states := must(w.ring.ListKeys(ctx, w.admin))(t); len(states) != 1 ||
 		states[0].Key != "vault1" || states[0].Source != "vault transit nullops" {
 		t.Errorf("only Vault: %+v", states)
 	}
 
 	back := ringOf(t, local, transit)
 	w.use(back)
-	if _, left, err := w.RotateKeys(ctx, w.admin, "local"); left != 0 || err != nil {
+	if _, left, err := w.ring.RotateKeys(ctx, w.admin, "local"); left != 0 || err != nil {
 		t.Fatalf("back: %d left, %v", left, err)
 	}
 	server.SetCut(true)
@@ -88,7 +89,7 @@ func TestRotateKeys_MovesToVaultAndBack(t *testing.T) {
 func (w *world) breakMoveOff(t *testing.T, server *vaulttest.Server) int64 {
 	t.Helper()
 	server.CutAfter(120)
-	done, _, err := w.RotateKeys(t.Context(), w.admin, "vault")
+	done, _, err := w.ring.RotateKeys(t.Context(), w.admin, "vault")
 	problem, ok := errors.AsType[*controlplane.Error](err)
 	if done == 0 || !ok || problem.Kind != controlplane.Unavailable ||
 		!strings.Contains(problem.Message, "waits for its sealing key") || problem.Remedy == "" {
@@ -122,7 +123,6 @@ func TestOpenRun_SaysWhichValueWaits(t *testing.T) {
 	transit := must(vault.NewTransit(t.Context(), client, "transit", vaulttest.TransitKey))(t)
 	w := newWorldWith(t, must(seal.NewKeyring(seal.NewCache(transit, time.Hour)))(t))
 	w.shop(t)
-	must(w.SavePipeline(t.Context(), w.admin, "shop", graph(), ""))(t)
 	id, run := w.deployed(t, "cart")
 	fleet := access.System("fleet")
 	must(w.OpenRun(t.Context(), fleet, id, run))(t)

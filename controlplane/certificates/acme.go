@@ -1,4 +1,4 @@
-package catalog
+package certificates
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/postgres"
-	"github.com/nullops/nullops/controlplane/seal"
 )
 
 // ACMEPut is an admin's settings for ordering certificates. A nil Secret keeps the
@@ -25,7 +25,7 @@ type ACMEPut struct {
 
 // ACME returns how an environment orders certificates, and the state of its orders; ok
 // is false if it orders none.
-func (c *Catalog) ACME(
+func (c *Certificates) ACME(
 	ctx context.Context, actor access.Actor, environment string,
 ) (a controlplane.ACME, all []controlplane.ACMECertificate, ok bool, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -46,7 +46,7 @@ func (c *Catalog) ACME(
 }
 
 // PutACME sets how an environment orders certificates.
-func (c *Catalog) PutACME(
+func (c *Certificates) PutACME(
 	ctx context.Context, actor access.Actor, environment string, p ACMEPut,
 ) error {
 	return c.changeAsAdmin(ctx, actor, "set certificate orders", "environment "+environment,
@@ -88,15 +88,15 @@ func (p *ACMEPut) changesDNS(old controlplane.ACME) bool {
 	return p.DNS != old.DNS || p.DNSServer != old.DNSServer || p.DNSUser != old.DNSUser
 }
 
-func (p *ACMEPut) sealSecrets(keys valueKeys, id controlplane.EnvironmentID) (err error) {
+func (p *ACMEPut) sealSecrets(keys *keyring.Keyring, id controlplane.EnvironmentID) (err error) {
 	switch {
 	case p.DNS == controlplane.NameServerNone:
 		p.DNSSecret = nil
 	case p.Secret != nil:
-		p.DNSSecret, err = keys.Seal(acmeSecretPlace(id), []byte(p.Secret.Reveal()))
+		p.DNSSecret, err = keys.SealACMESecret(id, *p.Secret)
 	}
 	if err == nil && p.EABKeyID != "" && p.Binding != nil {
-		p.EABKey, err = keys.Seal(acmeBindingPlace(id), []byte(p.Binding.Reveal()))
+		p.EABKey, err = keys.SealACMEBinding(id, *p.Binding)
 	}
 	return err
 }
@@ -105,11 +105,12 @@ func (p *ACMEPut) sealSecrets(keys valueKeys, id controlplane.EnvironmentID) (er
 // key: authorities use either alphabet of base64.
 func (p *ACMEPut) checkBinding() error {
 	if p.EABKeyID == "" && p.Binding != nil {
-		return invalidError("eab_key_id", "acme_eab_key_id", "the key has no id",
+		return controlplane.NewInvalidError("eab_key_id", "acme_eab_key_id", "the key has no id",
 			"Give the key's id as the authority shows it, or leave out the key.")
 	}
 	if p.EABKeyID != "" && p.Binding == nil && len(p.EABKey) == 0 {
-		return invalidError("eab_key", "acme_eab_key", "the account's key is missing",
+		return controlplane.NewInvalidError(
+			"eab_key", "acme_eab_key", "the account's key is missing",
 			"Give the MAC key that belongs to the id; again whenever id or directory change.")
 	}
 	if p.Binding == nil {
@@ -117,7 +118,7 @@ func (p *ACMEPut) checkBinding() error {
 	}
 	key := strings.TrimRight(strings.NewReplacer("+", "-", "/", "_").Replace(p.Binding.Reveal()), "=")
 	if raw, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(raw) < 16 {
-		return invalidError("eab_key", "acme_eab_key", "this is no MAC key",
+		return controlplane.NewInvalidError("eab_key", "acme_eab_key", "this is no MAC key",
 			"Give it in base64, as the authority shows it.")
 	}
 	usable := controlplane.NewPlain(key)
@@ -132,14 +133,16 @@ func (p *ACMEPut) check() error {
 	switch p.Challenge {
 	case controlplane.ChallengeHTTP:
 		if p.DNS != controlplane.NameServerNone || p.DNSServer != "" || p.DNSUser != "" {
-			return invalidError("dns", "acme_dns_unused", "http-01 asks no name server",
+			return controlplane.NewInvalidError(
+				"dns", "acme_dns_unused", "http-01 asks no name server",
 				"Leave the name server out, or choose dns-01.")
 		}
 		return nil
 	case controlplane.ChallengeDNS:
 		return p.checkNameServer()
 	default:
-		return invalidError("challenge", "acme_challenge", "this is not a challenge",
+		return controlplane.NewInvalidError(
+			"challenge", "acme_challenge", "this is not a challenge",
 			"Use http-01 for single hosts, dns-01 for wildcards.")
 	}
 }
@@ -147,19 +150,21 @@ func (p *ACMEPut) check() error {
 func (p *ACMEPut) checkAuthority() error {
 	if u, err := url.Parse(p.Directory); err != nil || u.Scheme != "https" || u.Host == "" ||
 		u.User != nil {
-		return invalidError("directory", "acme_directory", "the directory is no https:// address",
+		return controlplane.NewInvalidError(
+			"directory", "acme_directory", "the directory is no https:// address",
 			"For Let's Encrypt: https://acme-v02.api.letsencrypt.org/directory; to try first: "+
 				"https://acme-staging-v02.api.letsencrypt.org/directory.")
 	}
 	if p.Email != "" {
 		if a, err := mail.ParseAddress(p.Email); err != nil || a.Address != p.Email {
-			return invalidError("email", "acme_email", "this is not an e-mail address",
+			return controlplane.NewInvalidError(
+				"email", "acme_email", "this is not an e-mail address",
 				"Give one like ops@example.com, or none.")
 		}
 	}
 	if p.Roots != "" && (len(p.Roots) > 65536 ||
 		!x509.NewCertPool().AppendCertsFromPEM([]byte(p.Roots))) {
-		return invalidError("roots", "acme_roots", "there is no certificate in it",
+		return controlplane.NewInvalidError("roots", "acme_roots", "there is no certificate in it",
 			"Give the directory's root certificate in PEM, or nothing for a public authority.")
 	}
 	return nil
@@ -170,25 +175,30 @@ func (p *ACMEPut) checkNameServer() error {
 	case controlplane.NameServerUpdate:
 		if host, port, err := net.SplitHostPort(p.DNSServer); err != nil || host == "" ||
 			port == "" {
-			return invalidError("dns_server", "acme_dns_server", "the name server is not host:port",
+			return controlplane.NewInvalidError(
+				"dns_server", "acme_dns_server", "the name server is not host:port",
 				"Give the server that takes updates for the zone, as in ns1.example.com:53.")
 		}
 		if p.DNSUser == "" {
-			return invalidError("dns_user", "acme_dns_user", "the TSIG key has no name",
+			return controlplane.NewInvalidError(
+				"dns_user", "acme_dns_user", "the TSIG key has no name",
 				"Give the key's name as the name server knows it.")
 		}
 	case controlplane.NameServerWebhook:
 		if u, err := url.Parse(p.DNSServer); err != nil || u.Host == "" || u.User != nil ||
 			u.Scheme != "https" && u.Scheme != "http" {
-			return invalidError("dns_server", "acme_dns_server", "the webhook is no address",
+			return controlplane.NewInvalidError(
+				"dns_server", "acme_dns_server", "the webhook is no address",
 				"Give its URL; NullOps posts to URL/present and URL/cleanup.")
 		}
 	default:
-		return invalidError("dns", "acme_dns", "dns-01 needs a name server that is told",
+		return controlplane.NewInvalidError(
+			"dns", "acme_dns", "dns-01 needs a name server that is told",
 			"Use rfc2136 for dynamic updates, or webhook.")
 	}
 	if len(p.DNSSecret) == 0 {
-		return invalidError("dns_secret", "acme_dns_secret", "the name server's secret is missing",
+		return controlplane.NewInvalidError(
+			"dns_secret", "acme_dns_secret", "the name server's secret is missing",
 			"Give the TSIG key in base64, or the webhook's password; again whenever its server "+
 				"or user changes.")
 	}
@@ -196,7 +206,9 @@ func (p *ACMEPut) checkNameServer() error {
 }
 
 // DeleteACME ends ordering for an environment; existing certificates are still served.
-func (c *Catalog) DeleteACME(ctx context.Context, actor access.Actor, environment string) error {
+func (c *Certificates) DeleteACME(
+	ctx context.Context, actor access.Actor, environment string,
+) error {
 	return c.changeAsAdmin(ctx, actor, "end certificate orders", "environment "+environment,
 		func(tx *postgres.Tx) error {
 			e, err := tx.EnvironmentByName(ctx, environment)
@@ -212,7 +224,9 @@ func (c *Catalog) DeleteACME(ctx context.Context, actor access.Actor, environmen
 }
 
 // RetryACME orders what failed again now.
-func (c *Catalog) RetryACME(ctx context.Context, actor access.Actor, environment string) error {
+func (c *Certificates) RetryACME(
+	ctx context.Context, actor access.Actor, environment string,
+) error {
 	return c.changeAsAdmin(ctx, actor, "retry certificate orders", "environment "+environment,
 		func(tx *postgres.Tx) error {
 			e, err := tx.EnvironmentByName(ctx, environment)
@@ -221,20 +235,4 @@ func (c *Catalog) RetryACME(ctx context.Context, actor access.Actor, environment
 			}
 			return tx.RetryACME(ctx, e.ID, c.now())
 		})
-}
-
-func acmeSecretPlace(id controlplane.EnvironmentID) seal.Location {
-	return seal.Location{Table: "acme_settings", Row: string(id), Column: "dns_secret"}
-}
-
-func acmeBindingPlace(id controlplane.EnvironmentID) seal.Location {
-	return seal.Location{Table: "acme_settings", Row: string(id), Column: "eab_key"}
-}
-
-func acmeAccountPlace(id string) seal.Location {
-	return seal.Location{Table: "acme_accounts", Row: id, Column: "key"}
-}
-
-func acmeKeyPlace(id controlplane.CertificateID) seal.Location {
-	return seal.Location{Table: "acme_certificates", Row: string(id), Column: "key"}
 }

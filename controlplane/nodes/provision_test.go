@@ -1,4 +1,4 @@
-package catalog_test
+package nodes_test
 
 import (
 	"strings"
@@ -6,13 +6,13 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
 // overSSH reaches a machine with the canary as password.
-func overSSH() *catalog.SSHPut {
-	return &catalog.SSHPut{Host: "10.0.0.5", User: "root", Password: controlplane.NewPlain(canary),
+func overSSH() *nodes.SSHPut {
+	return &nodes.SSHPut{Host: "10.0.0.5", User: "root", Password: controlplane.NewPlain(canary),
 		HostKey: "SHA256:" + strings.Repeat("a", 43)}
 }
 
@@ -48,7 +48,7 @@ func TestProvisionNode_KeepsTheCredentialSealed(t *testing.T) {
 	if _, _, err := w.OpenSSH(ctx, w.admin, n.ID); controlplane.KindOf(err) != controlplane.Forbidden {
 		t.Errorf("an admin opens it: %v", err)
 	}
-	other := must(w.AddNode(ctx, w.admin, catalog.NodePut{Name: "n2", Environment: "qa",
+	other := must(w.AddNode(ctx, w.admin, nodes.Put{Name: "n2", Environment: "qa",
 		Address: "10.0.0.6:5000"}))(t).Node
 	pgtest.Exec(t, w.url, `INSERT INTO node_ssh SELECT $1, host, port, username, host_key,
 		credential, forget, plan FROM node_ssh`, string(other.ID))

@@ -1,4 +1,4 @@
-package catalog
+package nodes
 
 import (
 	"context"
@@ -7,23 +7,25 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
 // OpenSSH opens a machine's SSH settings for provisioning. This is audited like every
 // opening of a secret.
-func (c *Catalog) OpenSSH(
+func (s *Nodes) OpenSSH(
 	ctx context.Context, actor access.Actor, id controlplane.NodeID,
 ) (out controlplane.NodeSSH, credential SSHCredential, err error) {
-	if err := requireSystem(actor); err != nil {
+	if err := keyring.RequireSystem(actor); err != nil {
 		return out, credential, err
 	}
 	entry := actor.NewAuditEntry("open credential", "node "+string(id))
-	err = c.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
+	err = s.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		var known bool
 		out, known, err = tx.NodeSSH(ctx, id)
 		if err == nil && (!known || out.Credential == nil) {
-			return conflictError("no_credential", "the node's SSH credential was forgotten",
+			return controlplane.NewConflictError(
+				"no_credential", "the node's SSH credential was forgotten",
 				"Begin a new attempt with the credential.")
 		}
 		return err
@@ -31,9 +33,9 @@ func (c *Catalog) OpenSSH(
 	if err != nil {
 		return out, credential, err
 	}
-	text, err := c.keys.Open(credentialPlace(id), out.Credential)
+	text, err := s.keys.OpenSSH(id, out.Credential)
 	if err != nil {
-		return out, credential, fmt.Errorf("open credential of node %s: %w", id, err)
+		return out, credential, err
 	}
 	defer clear(text)
 	var opened sealedCredential
@@ -48,21 +50,22 @@ func (c *Catalog) OpenSSH(
 // EnrolProvisioned returns a new token for a machine. First contact must show the
 // certificate that the agent printed over SSH, so that an attacker who connects first
 // is not trusted.
-func (c *Catalog) EnrolProvisioned(
+func (s *Nodes) EnrolProvisioned(
 	ctx context.Context, actor access.Actor, id controlplane.NodeID,
 	print controlplane.Thumbprint,
 ) (out Enrolment, err error) {
-	if err := requireSystem(actor); err != nil {
+	if err := keyring.RequireSystem(actor); err != nil {
 		return out, err
 	}
 	entry := actor.NewAuditEntry("enrol node", "node "+string(id))
-	err = c.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
+	err = s.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		n, err := tx.NodeByID(ctx, id)
 		if err != nil {
 			return err
 		}
 		if n.Status == controlplane.NodeOnline || !n.IsEnabled() {
-			return conflictError("not_allowed_now", "the node is "+string(n.Status)+" meanwhile",
+			return controlplane.NewConflictError(
+				"not_allowed_now", "the node is "+string(n.Status)+" meanwhile",
 				"Look at the node; somebody may have been faster.")
 		}
 		if err := revokeTokens(ctx, tx, n); err != nil {
@@ -81,20 +84,20 @@ func (c *Catalog) EnrolProvisioned(
 		if err != nil {
 			return err
 		}
-		out, err = c.issueNodeToken(ctx, tx, id)
+		out, err = s.issueNodeToken(ctx, tx, id)
 		return err
 	})
 	return out, err
 }
 
 // NodeByID loads a node, for the control plane's own tasks.
-func (c *Catalog) NodeByID(
+func (s *Nodes) NodeByID(
 	ctx context.Context, actor access.Actor, id controlplane.NodeID,
 ) (n controlplane.Node, err error) {
-	if err := requireSystem(actor); err != nil {
+	if err := keyring.RequireSystem(actor); err != nil {
 		return n, err
 	}
-	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+	err = s.store.Read(ctx, func(tx *postgres.Tx) error {
 		n, err = tx.NodeByID(ctx, id)
 		return err
 	})

@@ -1,24 +1,19 @@
-package catalog_test
+package keyring_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
-	"log/slog"
-	"math/big"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/migrations"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // Columns of bytes that hold nothing sealed with a master key: hashes, links,
@@ -31,24 +26,6 @@ var notSealed = []string{
 	"run_steps.sealed", "reach_tickets.digest", "idempotency_keys.answer",
 }
 
-// rings returns a ring of one new key, and one that has another in front of it.
-func rings(t *testing.T) (first, both, second *seal.Keyring) {
-	t.Helper()
-	parse := func(settings ...string) *seal.Keyring {
-		ring, err := seal.ParseKeyring(strings.Join(settings, ","))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ring
-	}
-	k1, err1 := seal.NewKey("k1")
-	k2, err2 := seal.NewKey("k2")
-	if err1 != nil || err2 != nil {
-		t.Fatal(err1, err2)
-	}
-	return parse(k1), parse(k2, k1), parse(k2)
-}
-
 // Every place that holds a sealed value has one; the ring changes, everything
 // still opens, rotation moves all of it, and only then the old key may go.
 //
@@ -59,20 +36,20 @@ func TestRotateKeys(t *testing.T) {
 	w := newWorldWith(t, first)
 	ctx, setup := t.Context(), access.System("setup")
 	id, run := w.everythingSealed(t)
-	old := must(catalog.AuditKey(ctx, setup, w.store, first))(t)
+	old := must(w.ring.AuditKey(ctx, setup))(t)
 
 	w.use(both)
 	checkRing(t, w, both, "")
 	checkRing(t, w, second, "master_key_missing")
-	if states := must(w.ListKeys(ctx, w.admin))(t); len(states) != 2 || !states[0].Primary ||
+	if states := must(w.ring.ListKeys(ctx, w.admin))(t); len(states) != 2 || !states[0].Primary ||
 		states[0].Values != 0 || states[1].Key != "k1" || len(states[1].Uses) != 11 {
 		t.Errorf("before: %+v", states)
 	}
-	done, left, err := w.RotateKeys(ctx, w.admin, "")
+	done, left, err := w.ring.RotateKeys(ctx, w.admin, "")
 	if err != nil || done < 10 || left != 0 {
 		t.Fatalf("rotated %d, %d left: %v", done, left, err)
 	}
-	if states := must(w.ListKeys(ctx, w.admin))(t); states[1].Values != 0 ||
+	if states := must(w.ring.ListKeys(ctx, w.admin))(t); states[1].Values != 0 ||
 		len(states[0].Uses) != 11 {
 		t.Errorf("after: %+v", states)
 	}
@@ -95,10 +72,10 @@ func TestRotateKeys(t *testing.T) {
 	if _, ok, err := w.OpenAuthority(ctx, w.admin); !ok || err != nil {
 		t.Errorf("the authority after the rotation: %v", err)
 	}
-	if key := must(catalog.AuditKey(ctx, setup, w.store, second))(t); key != old {
+	if key := must(w.ring.AuditKey(ctx, setup))(t); key != old {
 		t.Error("rotation broke the audit's chain")
 	}
-	if done, left, err = w.RotateKeys(ctx, w.admin, ""); done != 0 || left != 0 || err != nil {
+	if done, left, err = w.ring.RotateKeys(ctx, w.admin, ""); done != 0 || left != 0 || err != nil {
 		t.Errorf("again: %d rotated, %d left: %v", done, left, err)
 	}
 }
@@ -123,7 +100,7 @@ func TestRotateKeys_KnowsEveryColumn(t *testing.T) {
 
 func checkRing(t *testing.T, w *world, ring *seal.Keyring, code string) {
 	t.Helper()
-	err := catalog.CheckKeys(t.Context(), access.System("setup"), w.store, ring)
+	err := keyring.New(w.store, ring, w.log).CheckKeys(t.Context(), access.System("setup"))
 	if controlplane.CodeOf(err) != code {
 		t.Errorf("start with %v: %v, want %q", ring.KeyIDs(), err, code)
 	}
@@ -140,15 +117,17 @@ func (w *world) everythingSealed(
 	password := controlplane.NewPlain(canary)
 	must(w.PutRegistry(ctx, w.admin, catalog.RegistryPut{Name: "private",
 		Host: "registry.example.org", Username: "robot", Password: &password}))(t)
-	must(w.SavePipeline(ctx, w.admin, "shop", graph(), ""))(t)
-	w.provisioned(t, w.addNode(t).Node)
-	_, _, err := catalog.LoadOrCreateIdentity(ctx, access.System("setup"), w.store, w.keys,
+	// The run below is one of a saved version.
+	must(w.SavePipeline(ctx, w.admin, "shop", pipeline.Pipeline{Steps: []pipeline.Step{
+		{Key: "ask", Approval: &pipeline.ApprovalStep{Prompt: "Go on?"}}}}, ""))(t)
+	w.addNode(t)
+	_, _, err := w.ring.LoadOrCreateIdentity(ctx, access.System("setup"),
 		func() ([]byte, []byte, error) { return []byte("c"), []byte(canary), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, key := certificate(t)
-	must(w.PutCertificate(ctx, w.admin, catalog.CertificatePut{Name: "wild", Chain: chain,
+	chain, key := selfSigned(t)
+	must(w.PutCertificate(ctx, w.admin, certificates.Put{Name: "wild", Chain: chain,
 		Key: controlplane.NewPlain(key)}))(t)
 	must(w.MakeAuthority(ctx, w.admin))(t)
 	id, run := w.deployed(t, "cart")
@@ -160,23 +139,4 @@ func (w *world) everythingSealed(
 		run.Key = pgtest.QueryValue[[]byte](t, w.url, "SELECT key_sealed FROM runs")
 		return run
 	}
-}
-
-// use restarts the catalogue with another ring.
-func (w *world) use(ring *seal.Keyring) {
-	w.keys = ring
-	w.Catalog = catalog.New(catalog.Config{Store: w.store, Keys: ring,
-		Log: slog.New(slog.DiscardHandler)})
-}
-
-// certificate signs itself.
-func certificate(t *testing.T) (chain, key string) {
-	t.Helper()
-	secret := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"*.example"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	raw := must(x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret))(t)
-	der := must(x509.MarshalPKCS8PrivateKey(secret))(t)
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})),
-		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }

@@ -1,4 +1,4 @@
-package catalog
+package nodes
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 // longestDrain bounds a deadline: a later one is probably a mistyped year.
 const longestDrain = 366 * 24 * time.Hour
 
-// NodeDrain is a node, and the deployments that are still on it.
-type NodeDrain struct {
+// Drain is a node, and the deployments that are still on it.
+type Drain struct {
 	Node    controlplane.Node
 	Staying []controlplane.RemainingDeployment
 	// EndsAt is an estimate from the clean-up rules; nil while one of those
@@ -23,12 +23,12 @@ type NodeDrain struct {
 
 // DrainNode excludes a node from placement and waits until its deployments have ended.
 // It stops none of them. Calling it again changes the deadline.
-func (c *Catalog) DrainNode(
+func (s *Nodes) DrainNode(
 	ctx context.Context, actor access.Actor, name string, deadline *time.Time,
-) (out NodeDrain, err error) {
-	_, err = c.onNode(ctx, actor, "drain node", name,
+) (out Drain, err error) {
+	_, err = s.onNode(ctx, actor, "drain node", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
-			if err := c.checkDeadline(deadline); err != nil {
+			if err := s.checkDeadline(deadline); err != nil {
 				return err
 			}
 			if err := tx.StartDrain(ctx, n.ID, actor.Name(), deadline); err != nil {
@@ -44,15 +44,16 @@ func (c *Catalog) DrainNode(
 	return out, err
 }
 
-func (c *Catalog) checkDeadline(deadline *time.Time) error {
+func (s *Nodes) checkDeadline(deadline *time.Time) error {
 	switch {
 	case deadline == nil:
 		return nil
-	case !deadline.After(c.now()):
-		return invalidError("deadline", "range", "the deadline is in the past",
+	case !deadline.After(s.now()):
+		return controlplane.NewInvalidError("deadline", "range", "the deadline is in the past",
 			"Give a time to come, or none to wait for as long as it takes.")
-	case deadline.After(c.now().Add(longestDrain)):
-		return invalidError("deadline", "range", "the deadline is more than a year away",
+	case deadline.After(s.now().Add(longestDrain)):
+		return controlplane.NewInvalidError(
+			"deadline", "range", "the deadline is more than a year away",
 			"Give a nearer one, or none to wait for as long as it takes.")
 	default:
 		return nil
@@ -60,10 +61,10 @@ func (c *Catalog) checkDeadline(deadline *time.Time) error {
 }
 
 // UndrainNode lets a node take deployments again, whether it is empty or not.
-func (c *Catalog) UndrainNode(
+func (s *Nodes) UndrainNode(
 	ctx context.Context, actor access.Actor, name string,
 ) (controlplane.Node, error) {
-	return c.onNode(ctx, actor, "undrain node", name,
+	return s.onNode(ctx, actor, "undrain node", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
 			_, err := tx.EndDrain(ctx, n.ID)
 			return err
@@ -71,20 +72,20 @@ func (c *Catalog) UndrainNode(
 }
 
 // NodeDrain returns the progress of a drain, or what one would wait for.
-func (c *Catalog) NodeDrain(
+func (s *Nodes) NodeDrain(
 	ctx context.Context, actor access.Actor, name string,
-) (out NodeDrain, err error) {
+) (out Drain, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return out, err
 	}
-	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+	err = s.store.Read(ctx, func(tx *postgres.Tx) error {
 		out, err = nodeDrain(ctx, tx, name)
 		return err
 	})
 	return out, err
 }
 
-func nodeDrain(ctx context.Context, tx *postgres.Tx, name string) (out NodeDrain, err error) {
+func nodeDrain(ctx context.Context, tx *postgres.Tx, name string) (out Drain, err error) {
 	if out.Node, err = tx.NodeByName(ctx, name); err != nil {
 		return out, err
 	}
@@ -95,7 +96,7 @@ func nodeDrain(ctx context.Context, tx *postgres.Tx, name string) (out NodeDrain
 
 // ForgottenNodes returns one page of the nodes that were removed by force, newest
 // first, and the number to continue below.
-func (c *Catalog) ForgottenNodes(
+func (s *Nodes) ForgottenNodes(
 	ctx context.Context, actor access.Actor, before int64, limit int,
 ) (all []controlplane.ForgottenNode, next int64, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -104,7 +105,7 @@ func (c *Catalog) ForgottenNodes(
 	if limit <= 0 || limit > 500 {
 		limit = 100
 	}
-	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+	err = s.store.Read(ctx, func(tx *postgres.Tx) error {
 		all, err = tx.ForgottenNodes(ctx, before, limit+1)
 		return err
 	})

@@ -1,4 +1,9 @@
-package catalog
+// Package certificates is what the ingress serves over HTTPS: certificates that admins
+// upload, the internal authority, and those that environments order.
+//
+// It keeps the settings, the accounts and the results of orders. To speak with an
+// authority is the work of package acme.
+package certificates
 
 import (
 	"context"
@@ -7,22 +12,53 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/audit"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/postgres"
-	"github.com/nullops/nullops/controlplane/seal"
 )
 
-// CertificatePut is a certificate as an admin uploads it: chain and key in PEM.
-type CertificatePut struct {
+// Config is what New needs.
+type Config struct {
+	Store *postgres.Store
+	Keys  *keyring.Keyring
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Certificates is the door to what the ingress serves. It is safe for concurrent use.
+type Certificates struct {
+	store *postgres.Store
+	keys  *keyring.Keyring
+	now   func() time.Time
+}
+
+// New makes the use cases.
+func New(c Config) *Certificates {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Certificates{store: c.Store, keys: c.Keys, now: c.Now}
+}
+
+func (c *Certificates) changeAsAdmin(
+	ctx context.Context, actor access.Actor, action, object string, fn func(*postgres.Tx) error,
+) error {
+	return audit.ChangeAsAdmin(ctx, c.store, actor, action, object, fn)
+}
+
+// Put is a certificate as an admin uploads it: chain and key in PEM.
+type Put struct {
 	Name  string
 	Chain string
 	Key   controlplane.Plain
 }
 
 // ListCertificates lists what the ingress serves.
-func (c *Catalog) ListCertificates(
+func (c *Certificates) ListCertificates(
 	ctx context.Context, actor access.Actor,
 ) (all []controlplane.Certificate, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -36,8 +72,8 @@ func (c *Catalog) ListCertificates(
 }
 
 // PutCertificate stores a certificate, in place of the one of that name.
-func (c *Catalog) PutCertificate(
-	ctx context.Context, actor access.Actor, p CertificatePut,
+func (c *Certificates) PutCertificate(
+	ctx context.Context, actor access.Actor, p Put,
 ) (out controlplane.Certificate, err error) {
 	object := "certificate " + p.Name
 	err = c.changeAsAdmin(ctx, actor, "put certificate", object, func(tx *postgres.Tx) error {
@@ -49,7 +85,7 @@ func (c *Catalog) PutCertificate(
 			return err
 		}
 		old, err := tx.CertificateByName(ctx, p.Name)
-		exists, err := isFound(err)
+		exists, err := controlplane.IsFound(err)
 		if err != nil {
 			return err
 		}
@@ -59,7 +95,7 @@ func (c *Catalog) PutCertificate(
 		if !exists {
 			out.ID = controlplane.NewID[controlplane.CertificateID]()
 		}
-		out.Key, err = c.keys.Seal(certificatePlace(out.ID), []byte(p.Key.Reveal()))
+		out.Key, err = c.keys.SealCertificateKey(out.ID, p.Key)
 		if err != nil {
 			return err
 		}
@@ -70,20 +106,21 @@ func (c *Catalog) PutCertificate(
 
 // checkCertificate refuses what browsers would refuse, so that the admin learns of it
 // now.
-func (c *Catalog) checkCertificate(p CertificatePut) (*x509.Certificate, error) {
+func (c *Certificates) checkCertificate(p Put) (*x509.Certificate, error) {
 	chain, err := controlplane.ReadCertificates(p.Chain)
 	if err != nil || len(chain) > 10 || len(p.Chain) > 65536 {
 		reason := "it is longer than a chain is"
 		if err != nil {
 			reason = err.Error()
 		}
-		return nil, invalidError("chain", "certificate_unreadable", "the chain is not usable: "+reason,
+		return nil, controlplane.NewInvalidError(
+			"chain", "certificate_unreadable", "the chain is not usable: "+reason,
 			"Give certificates in PEM, the host's own first, without the root.")
 	}
 	pair, err := tls.X509KeyPair([]byte(p.Chain), []byte(p.Key.Reveal()))
 	if err != nil || weakKey(pair) {
 		// The library's text might repeat what it read.
-		return nil, invalidError("key", "certificate_key",
+		return nil, controlplane.NewInvalidError("key", "certificate_key",
 			"the key is not the first certificate's private key, or is too weak",
 			"Give the key in PEM, without a passphrase: RSA of 2048 bits or more, or ECDSA.")
 	}
@@ -93,14 +130,16 @@ func (c *Catalog) checkCertificate(p CertificatePut) (*x509.Certificate, error) 
 	return chain[0], checkOrder(chain)
 }
 
-func (c *Catalog) checkLeaf(leaf *x509.Certificate) error {
+func (c *Certificates) checkLeaf(leaf *x509.Certificate) error {
 	switch {
 	case len(leaf.DNSNames) == 0:
-		return invalidError("chain", "certificate_hosts", "the certificate names no host",
+		return controlplane.NewInvalidError(
+			"chain", "certificate_hosts", "the certificate names no host",
 			"Have it made with subject alternative names: browsers read nothing else.")
 	case c.now().After(leaf.NotAfter):
-		return invalidError("chain", "certificate_expired", "the certificate expired on "+
-			leaf.NotAfter.UTC().Format("2 Jan 2006"), "Upload its successor.")
+		return controlplane.NewInvalidError(
+			"chain", "certificate_expired", "the certificate expired on "+
+				leaf.NotAfter.UTC().Format("2 Jan 2006"), "Upload its successor.")
 	}
 	return nil
 }
@@ -120,7 +159,7 @@ func weakKey(pair tls.Certificate) bool {
 func checkOrder(chain []*x509.Certificate) error {
 	for i, cert := range chain[:len(chain)-1] {
 		if err := cert.CheckSignatureFrom(chain[i+1]); err != nil {
-			return invalidError("chain", "certificate_order",
+			return controlplane.NewInvalidError("chain", "certificate_order",
 				fmt.Sprintf("certificate %d is not signed by the one behind it", i+1),
 				"Put the host's certificate first, then each one's issuer.")
 		}
@@ -130,7 +169,9 @@ func checkOrder(chain []*x509.Certificate) error {
 
 // DeleteCertificate deletes a certificate; its hosts fall back to another one that
 // names them, or to the internal authority.
-func (c *Catalog) DeleteCertificate(ctx context.Context, actor access.Actor, name string) error {
+func (c *Certificates) DeleteCertificate(
+	ctx context.Context, actor access.Actor, name string,
+) error {
 	object := "certificate " + name
 	return c.changeAsAdmin(ctx, actor, "delete certificate", object, func(tx *postgres.Tx) error {
 		return tx.DeleteCertificate(ctx, name)
@@ -139,19 +180,18 @@ func (c *Catalog) DeleteCertificate(ctx context.Context, actor access.Actor, nam
 
 // OpenCertificates opens every key for the ingress, of what was uploaded and of
 // what was ordered, and writes that down.
-func (c *Catalog) OpenCertificates(
+func (c *Certificates) OpenCertificates(
 	ctx context.Context, actor access.Actor,
 ) (out []controlplane.ServedCertificate, err error) {
 	err = c.changeAsAdmin(ctx, actor, "open certificate keys", "ingress", func(tx *postgres.Tx) error {
 		all, err := tx.Certificates(ctx)
 		out = make([]controlplane.ServedCertificate, len(all))
 		for i, one := range all {
-			key, failed := c.keys.Open(certificatePlace(one.ID), one.Key)
+			key, failed := c.keys.OpenCertificateKey(one)
 			if failed != nil {
-				return fmt.Errorf("open key of certificate %s: %w", one.Name, failed)
+				return failed
 			}
-			out[i] = controlplane.ServedCertificate{Name: one.Name, Chain: one.Chain,
-				Key: controlplane.NewPlain(string(key))}
+			out[i] = controlplane.ServedCertificate{Name: one.Name, Chain: one.Chain, Key: key}
 		}
 		if err != nil {
 			return err
@@ -161,8 +201,4 @@ func (c *Catalog) OpenCertificates(
 		return err
 	})
 	return out, err
-}
-
-func certificatePlace(id controlplane.CertificateID) seal.Location {
-	return seal.Location{Table: "certificates", Row: string(id), Column: "key"}
 }

@@ -1,4 +1,4 @@
-package catalog
+package nodes
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 // checkAddress reads host:port and refuses places where no agent can be. Names
 // are looked at again when they are dialed: see AllowedNodeAddress.
-func (c *Catalog) checkAddress(address string) (string, error) {
+func (s *Nodes) checkAddress(address string) (string, error) {
 	host, port, err := net.SplitHostPort(strings.ToLower(strings.TrimSpace(address)))
 	if err != nil {
 		return "", badAddress(address, "it is not host:port")
@@ -23,12 +23,12 @@ func (c *Catalog) checkAddress(address string) (string, error) {
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return net.JoinHostPort(ip.Unmap().String(), strconv.FormatUint(n, 10)),
-			c.checkAllowed(netip.AddrPortFrom(ip.Unmap(), uint16(n)))
+			s.checkAllowed(netip.AddrPortFrom(ip.Unmap(), uint16(n)))
 	}
-	if !validDomain(host) || isNumericHost(host) {
+	if !controlplane.IsDomain(host) || isNumericHost(host) {
 		return "", badAddress(address, "its host is neither a name nor an address")
 	}
-	if (host == "localhost" || strings.HasSuffix(host, ".localhost")) && !c.allowLoopback {
+	if (host == "localhost" || strings.HasSuffix(host, ".localhost")) && !s.allowLoopback {
 		return "", badAddress(address, "it is this machine itself")
 	}
 	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
@@ -43,12 +43,12 @@ func isNumericHost(host string) bool {
 
 // AllowedNodeAddress refuses addresses that no node may have. The fleet asks
 // again after it resolved a name, so that a name cannot change its mind.
-func (c *Catalog) AllowedNodeAddress(ap netip.AddrPort) error {
-	return c.checkAllowed(netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
+func (s *Nodes) AllowedNodeAddress(ap netip.AddrPort) error {
+	return s.checkAllowed(netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
 }
 
-func (c *Catalog) checkAllowed(ap netip.AddrPort) error {
-	off := controlplane.OffLimits{Own: c.deny, Loopback: c.allowLoopback}
+func (s *Nodes) checkAllowed(ap netip.AddrPort) error {
+	off := controlplane.OffLimits{Own: s.deny, Loopback: s.allowLoopback}
 	if err := off.Check(ap); err != nil {
 		return badAddress(ap.String(), err.Error())
 	}
@@ -56,7 +56,7 @@ func (c *Catalog) checkAllowed(ap netip.AddrPort) error {
 }
 
 func badAddress(address, why string) error {
-	return invalidError("address", "address_invalid",
+	return controlplane.NewInvalidError("address", "address_invalid",
 		fmt.Sprintf("%q cannot be a node's address: %s", controlplane.ClipText(address), why),
 		"Give host:port where the agent listens, such as 10.20.4.14:5000.")
 }

@@ -1,4 +1,4 @@
-package catalog
+package nodes
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 
 // UpgradeNode replaces a node's agent, and records the request and its result in the
 // audit. No transaction is open meanwhile: pulling the image may take minutes.
-func (c *Catalog) UpgradeNode(ctx context.Context, actor access.Actor, name, image string,
+func (s *Nodes) UpgradeNode(ctx context.Context, actor access.Actor, name, image string,
 	replace func(controlplane.NodeID) error) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
-	n, err := c.GetNode(ctx, actor, name)
+	n, err := s.GetNode(ctx, actor, name)
 	if err == nil {
 		err = replace(n.ID)
 	}
-	return c.changeAsAdmin(ctx, actor, "upgrade node", "node "+name+" to "+image,
+	return s.changeAsAdmin(ctx, actor, "upgrade node", "node "+name+" to "+image,
 		func(*postgres.Tx) error { return err })
 }

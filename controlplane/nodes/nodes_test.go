@@ -1,23 +1,86 @@
-package catalog_test
+package nodes_test
 
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/keyring"
+	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
+	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/migrations"
 )
 
-func (w *world) addNode(t *testing.T) catalog.Enrolment {
+const canary = "canary-7c1f-secret-value"
+
+type world struct {
+	*nodes.Nodes
+	*catalog.Catalog
+	url   string
+	store *postgres.Store
+	keys  *keyring.Keyring
+	admin access.Actor
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{url: pgtest.URL(t, migrations.FS)}
+	w.store = pgtest.Open(t, w.url)
+	w.keys = keyringtest.New(t, w.store)
+	w.admin = access.User(controlplane.User{
+		ID: controlplane.NewID[controlplane.UserID](), Name: "ada", Role: controlplane.RoleAdmin,
+	}, nil).WithOrigin("10.0.0.1", "req-1")
+	w.Catalog = catalog.New(catalog.Config{Store: w.store, Keys: w.keys,
+		Log: slog.New(slog.DiscardHandler)})
+	issued := 0
+	w.Nodes = nodes.New(nodes.Config{Store: w.store, Keys: w.keys,
+		IssueToken: func() (nodes.IssuedToken, error) {
+			issued++
+			return nodes.IssuedToken{
+				Token: controlplane.NewPlain(fmt.Sprintf("token-%d-%s", issued, canary)),
+				Kid:   fmt.Sprintf("kid%07d", issued),
+				Key:   []byte(fmt.Sprintf("key-%d-%s", issued, canary)),
+			}, nil
+		},
+	})
+	return w
+}
+
+// must is for steps of a story that are not what the test is about.
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func (w *world) query(t *testing.T, sql string, args ...any) int {
+	t.Helper()
+	return pgtest.QueryValue[int](t, w.url, sql, args...)
+}
+
+func (w *world) exec(t *testing.T, sql string, args ...any) {
+	t.Helper()
+	pgtest.Exec(t, w.url, sql, args...)
+}
+
+func (w *world) addNode(t *testing.T) nodes.Enrolment {
 	t.Helper()
 	must(w.PutEnvironment(t.Context(), w.admin, catalog.EnvironmentPut{
 		Name: "qa", Domain: "localhost",
 	}))(t)
-	return must(w.AddNode(t.Context(), w.admin, catalog.NodePut{
+	return must(w.AddNode(t.Context(), w.admin, nodes.Put{
 		Name: "n1", Environment: "qa", Address: "10.0.0.5:5000",
 	}))(t)
 }
@@ -58,12 +121,12 @@ func TestAddNode(t *testing.T) {
 		t.Error("the token or its key is readable in the database")
 	}
 	token := must(w.token(t, e.Node.ID))(t)
-	key, err := w.OpenNodeKey(token)
+	key, err := w.keys.OpenNodeKey(token)
 	if err != nil || !strings.HasPrefix(string(key), "key-1-") {
 		t.Errorf("key: %v", err)
 	}
 	token.Node = controlplane.NewID[controlplane.NodeID]()
-	if _, err := w.OpenNodeKey(token); err == nil {
+	if _, err := w.keys.OpenNodeKey(token); err == nil {
 		t.Error("a token moved to another node opens")
 	}
 }
@@ -95,7 +158,7 @@ func TestAddNode_Refuses(t *testing.T) {
 		"255.255.255.255:5000", "0.1.2.3:5000", "169.254.169.254:80", "[fd00:ec2::254]:80",
 		"[fe80::1%eth0]:5000", "10.0.0.1:5000/path", "user@10.0.0.1:5000", "10.0.0.1:http",
 	} {
-		_, err := w.AddNode(t.Context(), w.admin, catalog.NodePut{
+		_, err := w.AddNode(t.Context(), w.admin, nodes.Put{
 			Name: "n2", Environment: "qa", Address: address,
 		})
 		var said *controlplane.Error
@@ -103,7 +166,7 @@ func TestAddNode_Refuses(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
-	for field, bad := range map[string]catalog.NodePut{
+	for field, bad := range map[string]nodes.Put{
 		"name":        {Name: "N2", Environment: "qa", Address: "10.0.0.6:5000"},
 		"environment": {Name: "n2", Environment: "nowhere", Address: "10.0.0.6:5000"},
 		"thumbprint":  {Name: "n2", Environment: "qa", Address: "10.0.0.6:5000", Thumbprint: "xyz"},
@@ -114,7 +177,7 @@ func TestAddNode_Refuses(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	_, err := w.AddNode(t.Context(), w.admin, catalog.NodePut{
+	_, err := w.AddNode(t.Context(), w.admin, nodes.Put{
 		Name: "n2", Environment: "qa", Address: "10.0.0.5:5000",
 	})
 	if controlplane.KindOf(err) != controlplane.Conflict {
@@ -351,6 +414,38 @@ func TestDrainNode(t *testing.T) {
 	for range 2 {
 		if n, err := w.UndrainNode(ctx, w.admin, "n1"); err != nil || n.Drain != nil {
 			t.Errorf("undrained: %+v %v", n.Drain, err)
+		}
+	}
+}
+
+// Every mutation is refused to a person who is no admin, and each attempt is in the journal.
+func TestMutations_AdminOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	eve := access.User(controlplane.User{
+		ID: controlplane.NewID[controlplane.UserID](), Name: "eve", Role: controlplane.RoleUser,
+	}, nil)
+	for action, do := range map[string]func() error{
+		"add node": func() error {
+			_, err := w.AddNode(ctx, eve, nodes.Put{Name: "x"})
+			return err
+		},
+		"remove node":  func() error { return w.RemoveNode(ctx, eve, "x") },
+		"disable node": func() error { _, err := w.DisableNode(ctx, eve, "x"); return err },
+		"enable node":  func() error { _, err := w.EnableNode(ctx, eve, "x"); return err },
+		"approve node": func() error { _, err := w.ApproveNode(ctx, eve, "x", ""); return err },
+		"rotate token": func() error { _, err := w.RotateToken(ctx, eve, "x"); return err },
+		"revoke token": func() error { _, err := w.RevokeToken(ctx, eve, "x"); return err },
+	} {
+		// promise: N-006
+		if err := do(); controlplane.KindOf(err) != controlplane.Forbidden {
+			t.Errorf("%s: %v", action, err)
+		}
+		n := w.query(t, `SELECT count(*) FROM audit WHERE actor = 'eve' AND action = $1
+			AND result = 'refused' AND detail = 'forbidden'`, action)
+		if n != 1 {
+			t.Errorf("%s: %d entries in the journal", action, n)
 		}
 	}
 }

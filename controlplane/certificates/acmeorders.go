@@ -1,4 +1,4 @@
-package catalog
+package certificates
 
 import (
 	"context"
@@ -6,15 +6,10 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
-	"errors"
-	"fmt"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
-	"github.com/nullops/nullops/controlplane/seal"
 )
 
 // ACMEOrder is all that it takes to order one certificate, opened.
@@ -37,7 +32,7 @@ type ACMEAccount struct {
 
 // OpenACME opens the secrets of one order and audits that; ok is false if the environment no longer
 // orders certificates.
-func (c *Catalog) OpenACME(
+func (c *Certificates) OpenACME(
 	ctx context.Context, actor access.Actor, id controlplane.EnvironmentID,
 ) (o ACMEOrder, ok bool, err error) {
 	object := "environment " + string(id)
@@ -46,26 +41,22 @@ func (c *Catalog) OpenACME(
 			return err
 		}
 		if len(o.DNSSecret) > 0 {
-			secret, err := c.keys.Open(acmeSecretPlace(id), o.DNSSecret)
-			if err != nil {
-				return fmt.Errorf("open name server secret of %s: %w", object, err)
+			if o.Secret, err = c.keys.OpenACMESecret(id, o.DNSSecret); err != nil {
+				return err
 			}
-			o.Secret = controlplane.NewPlain(string(secret))
 		}
 		if len(o.EABKey) > 0 {
-			key, err := c.keys.Open(acmeBindingPlace(id), o.EABKey)
-			if err != nil {
-				return fmt.Errorf("open account binding of %s: %w", object, err)
+			if o.Binding, err = c.keys.OpenACMEBinding(id, o.EABKey); err != nil {
+				return err
 			}
-			o.Binding = controlplane.NewPlain(string(key))
 		}
 		a, has, err := tx.ACMEAccount(ctx, o.Directory, o.Email, o.EABKeyID)
 		if err != nil || !has {
 			return err
 		}
-		key, err := openSigner(c.keys, acmeAccountPlace(a.ID), a.Key)
+		key, err := c.keys.OpenACMEAccountKey(a)
 		if err != nil {
-			return fmt.Errorf("open ACME account: %w", err)
+			return err
 		}
 		o.Account = &ACMEAccount{ID: a.ID, Location: a.Location, Key: key}
 		return nil
@@ -74,12 +65,12 @@ func (c *Catalog) OpenACME(
 }
 
 // StoreACMEAccount stores the account that was made for an order.
-func (c *Catalog) StoreACMEAccount(
+func (c *Certificates) StoreACMEAccount(
 	ctx context.Context, actor access.Actor, o ACMEOrder,
 ) error {
 	return c.changeAsAdmin(ctx, actor, "make ACME account", o.Directory, func(tx *postgres.Tx) error {
 		id := string(controlplane.NewID[controlplane.CertificateID]())
-		key, err := sealSigner(c.keys, acmeAccountPlace(id), o.Account.Key)
+		key, err := c.keys.SealACMEAccountKey(id, o.Account.Key)
 		if err != nil {
 			return err
 		}
@@ -89,7 +80,7 @@ func (c *Catalog) StoreACMEAccount(
 }
 
 // DropACMEAccount forgets an account that the authority does not know.
-func (c *Catalog) DropACMEAccount(ctx context.Context, actor access.Actor, id string) error {
+func (c *Certificates) DropACMEAccount(ctx context.Context, actor access.Actor, id string) error {
 	return c.changeAsAdmin(ctx, actor, "forget ACME account", id, func(tx *postgres.Tx) error {
 		return tx.DeleteACMEAccount(ctx, id)
 	})
@@ -97,7 +88,7 @@ func (c *Catalog) DropACMEAccount(ctx context.Context, actor access.Actor, id st
 
 // StoreOrderedCertificate stores a certificate and its key. One from an authority that the
 // environment does not use now is dropped: the new one's is due.
-func (c *Catalog) StoreOrderedCertificate(
+func (c *Certificates) StoreOrderedCertificate(
 	ctx context.Context, actor access.Actor, from ACMEOrder, got controlplane.ACMECertificate,
 	key crypto.Signer,
 ) error {
@@ -107,7 +98,7 @@ func (c *Catalog) StoreOrderedCertificate(
 			if err != nil || ok && (directory != from.Directory || roots != from.Roots) {
 				return err
 			}
-			sealed, err := sealSigner(c.keys, acmeKeyPlace(got.ID), key)
+			sealed, err := c.keys.SealOrderedKey(got.ID, key)
 			if err != nil {
 				return err
 			}
@@ -118,7 +109,7 @@ func (c *Catalog) StoreOrderedCertificate(
 
 // OrderedCertificates lists what environments ordered, for the ingress to know
 // what changed.
-func (c *Catalog) OrderedCertificates(
+func (c *Certificates) OrderedCertificates(
 	ctx context.Context, actor access.Actor,
 ) (all []controlplane.ACMECertificate, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -132,7 +123,7 @@ func (c *Catalog) OrderedCertificates(
 }
 
 // openOrdered opens what came by orders, for the ingress.
-func (c *Catalog) openOrdered(
+func (c *Certificates) openOrdered(
 	ctx context.Context, tx *postgres.Tx,
 ) (out []controlplane.ServedCertificate, err error) {
 	all, err := tx.ACMECertificates(ctx, "")
@@ -140,19 +131,19 @@ func (c *Catalog) openOrdered(
 		if one.Chain == "" {
 			continue
 		}
-		key, failed := c.keys.Open(acmeKeyPlace(one.ID), one.Key)
+		key, failed := c.keys.OpenOrderedKey(one)
 		if failed != nil {
-			return nil, fmt.Errorf("open key of certificate %s: %w", one.Subject, failed)
+			return nil, failed
 		}
 		out = append(out, controlplane.ServedCertificate{Name: one.Subject, Chain: one.Chain,
-			Key: controlplane.NewPlain(string(key))})
+			Key: key})
 	}
 	return out, err
 }
 
 // ACMEAnswer is a host's answer to an authority's challenge; ok is false if nothing
 // was ordered.
-func (c *Catalog) ACMEAnswer(
+func (c *Certificates) ACMEAnswer(
 	ctx context.Context, actor access.Actor, host, token string,
 ) (answer string, ok bool, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -163,35 +154,6 @@ func (c *Catalog) ACMEAnswer(
 		return err
 	})
 	return answer, ok, err
-}
-
-func sealSigner(
-	keys valueKeys, at seal.Location, key crypto.Signer,
-) (controlplane.Sealed, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("encode a key: %w", err)
-	}
-	return keys.Seal(at, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-}
-
-func openSigner(
-	keys valueKeys, at seal.Location, sealed controlplane.Sealed,
-) (crypto.Signer, error) {
-	text, err := keys.Open(at, sealed)
-	if err != nil {
-		return nil, err
-	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return nil, errors.New("it is no key")
-	}
-	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	signer, ok := key.(crypto.Signer)
-	if err != nil || !ok {
-		return nil, errors.New("it is no key to sign with")
-	}
-	return signer, nil
 }
 
 // NewACMEKey makes the key of an account or of a certificate.

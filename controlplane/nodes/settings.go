@@ -1,4 +1,4 @@
-package catalog
+package nodes
 
 import (
 	"context"
@@ -12,25 +12,25 @@ import (
 // PutNode makes a node known without a token, or changes what an admin decides
 // about one: its settings and its address. A new node gets its token by
 // RotateToken, which shows it once.
-func (c *Catalog) PutNode(
-	ctx context.Context, actor access.Actor, p NodePut,
+func (s *Nodes) PutNode(
+	ctx context.Context, actor access.Actor, p Put,
 ) (out controlplane.SaveResult[controlplane.Node], err error) {
-	err = c.changeAsAdmin(ctx, actor, "put node", "node "+p.Name, func(tx *postgres.Tx) error {
-		out, err = c.putNode(ctx, tx, p)
+	err = s.changeAsAdmin(ctx, actor, "put node", "node "+p.Name, func(tx *postgres.Tx) error {
+		out, err = s.putNode(ctx, tx, p)
 		return err
 	})
 	return out, err
 }
 
-func (c *Catalog) putNode(
-	ctx context.Context, tx *postgres.Tx, p NodePut,
+func (s *Nodes) putNode(
+	ctx context.Context, tx *postgres.Tx, p Put,
 ) (out controlplane.SaveResult[controlplane.Node], err error) {
-	n, err := c.newNode(ctx, tx, p)
+	n, err := s.newNode(ctx, tx, p)
 	if err != nil {
 		return out, err
 	}
 	old, err := tx.NodeByName(ctx, p.Name)
-	exists, err := isFound(err)
+	exists, err := controlplane.IsFound(err)
 	if err != nil {
 		return out, err
 	}

@@ -1,4 +1,4 @@
-package catalog_test
+package keyring_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -22,7 +22,7 @@ func TestRotateKeys_Orders(t *testing.T) {
 	w.shop(t)
 	secret := controlplane.NewPlain(canary)
 	binding := controlplane.NewPlain("Y3VzdG9tZXIta2V5LWN1c3RvbWVyLWtleQ")
-	put := catalog.ACMEPut{Secret: &secret, Binding: &binding, ACME: controlplane.ACME{
+	put := certificates.ACMEPut{Secret: &secret, Binding: &binding, ACME: controlplane.ACME{
 		Challenge: controlplane.ChallengeDNS, Directory: "https://acme.invalid/directory",
 		DNS: controlplane.NameServerWebhook, DNSServer: "https://hook.invalid", DNSUser: "u",
 		EABKeyID: "customer"}}
@@ -30,13 +30,13 @@ func TestRotateKeys_Orders(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := must(w.GetEnvironment(ctx, w.admin, "qa"))(t).ID
-	chain, _ := certificate(t)
-	key := must(catalog.NewACMEKey())(t)
+	chain, _ := selfSigned(t)
+	key := must(certificates.NewACMEKey())(t)
 	cert := controlplane.ACMECertificate{ID: controlplane.NewID[controlplane.CertificateID](),
 		Environment: id, Subject: "*.example", Names: []string{"*.example"}, Chain: chain,
 		NextTry: time.Now()}
-	order := catalog.ACMEOrder{ACME: put.ACME,
-		Account: &catalog.ACMEAccount{Location: "https://acme.invalid/1", Key: key}}
+	order := certificates.ACMEOrder{ACME: put.ACME,
+		Account: &certificates.ACMEAccount{Location: "https://acme.invalid/1", Key: key}}
 	for _, err := range []error{
 		w.store.InTx(ctx, func(tx *postgres.Tx) error {
 			return tx.SetWantedCertificates(ctx, []controlplane.ACMECertificate{cert}, time.Now())
@@ -48,7 +48,7 @@ func TestRotateKeys_Orders(t *testing.T) {
 		}
 	}
 	w.use(both)
-	if _, left, err := w.RotateKeys(ctx, w.admin, ""); left != 0 || err != nil {
+	if _, left, err := w.ring.RotateKeys(ctx, w.admin, ""); left != 0 || err != nil {
 		t.Fatalf("%d left: %v", left, err)
 	}
 	w.use(second)

@@ -1,4 +1,4 @@
-package catalog
+package nodes
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
-	"github.com/nullops/nullops/controlplane/seal"
 )
 
 // SSHPut is an admin's SSH settings of a machine. One of Password and PrivateKey is
@@ -44,22 +43,17 @@ type sealedCredential struct {
 	Passphrase string `json:"passphrase,omitempty"`
 }
 
-// credentialPlace binds a credential to its node.
-func credentialPlace(id controlplane.NodeID) seal.Location {
-	return seal.Location{Table: "node_ssh", Row: string(id), Column: "credential"}
-}
-
 // ProvisionNode begins an attempt to make a node's machine ready over SSH. Without
 // put it is reached as it was the last time.
-func (c *Catalog) ProvisionNode(
+func (s *Nodes) ProvisionNode(
 	ctx context.Context, actor access.Actor, name string, put *SSHPut,
 ) (out controlplane.ProvisionAttempt, err error) {
-	_, err = c.onNode(ctx, actor, "provision node", name,
+	_, err = s.onNode(ctx, actor, "provision node", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
 			if err := checkProvisionable(ctx, tx, n); err != nil {
 				return err
 			}
-			if err := c.ensureSSH(ctx, tx, n, put); err != nil {
+			if err := s.ensureSSH(ctx, tx, n, put); err != nil {
 				return err
 			}
 			if _, err := tx.InsertProvision(ctx, n.ID, actor.Name()); err != nil {
@@ -77,14 +71,15 @@ func (c *Catalog) ProvisionNode(
 func checkProvisionable(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
 	switch n.Status {
 	case controlplane.NodeOnline:
-		return conflictError("node_online", "the node's agent is connected already",
+		return controlplane.NewConflictError("node_online", "the node's agent is connected already",
 			"Nothing needs to be done. To begin anew, stop the agent on the machine first.")
 	case controlplane.NodeDisabled:
-		return conflictError("node_disabled", "the node is disabled", "Enable the node first.")
+		return controlplane.NewConflictError(
+			"node_disabled", "the node is disabled", "Enable the node first.")
 	}
 	latest, err := tx.ListProvisions(ctx, n.Name, 0, 1)
 	if err == nil && len(latest) > 0 && !latest[0].State.IsTerminal() {
-		return conflictError("provision_running",
+		return controlplane.NewConflictError("provision_running",
 			fmt.Sprintf("attempt %d is at work on the node", latest[0].Number),
 			"Wait until it has ended.")
 	}
@@ -92,18 +87,19 @@ func checkProvisionable(ctx context.Context, tx *postgres.Tx, n controlplane.Nod
 }
 
 // ensureSSH stores the settings, or fails if none are stored and put is nil.
-func (c *Catalog) ensureSSH(
+func (s *Nodes) ensureSSH(
 	ctx context.Context, tx *postgres.Tx, n controlplane.Node, put *SSHPut,
 ) error {
 	if put == nil {
 		known, ok, err := tx.NodeSSH(ctx, n.ID)
 		if err == nil && (!ok || known.Credential == nil) {
-			return conflictError("no_credential", "the node's SSH credential is not known, or was forgotten",
+			return controlplane.NewConflictError(
+				"no_credential", "the node's SSH credential is not known, or was forgotten",
 				"Give host, user, host key, and a password or a private key.")
 		}
 		return err
 	}
-	checked, err := c.checkSSH(*put)
+	checked, err := s.checkSSH(*put)
 	if err != nil {
 		return err
 	}
@@ -114,8 +110,8 @@ func (c *Catalog) ensureSSH(
 	}
 	defer clear(text)
 	checked.Node = n.ID
-	if checked.Credential, err = c.keys.Seal(credentialPlace(n.ID), text); err != nil {
-		return fmt.Errorf("seal credential: %w", err)
+	if checked.Credential, err = s.keys.SealSSH(n.ID, text); err != nil {
+		return err
 	}
 	return tx.PutNodeSSH(ctx, checked)
 }
@@ -128,8 +124,8 @@ var (
 )
 
 // checkSSH fills in defaults and refuses what cannot be.
-func (c *Catalog) checkSSH(p SSHPut) (out controlplane.NodeSSH, err error) {
-	host, err := c.SSHAddress(p.Host, p.Port)
+func (s *Nodes) checkSSH(p SSHPut) (out controlplane.NodeSSH, err error) {
+	host, err := s.SSHAddress(p.Host, p.Port)
 	if err != nil {
 		return out, err
 	}
@@ -138,11 +134,11 @@ func (c *Catalog) checkSSH(p SSHPut) (out controlplane.NodeSSH, err error) {
 		Plan: withDefaults(p.Plan)}
 	switch {
 	case !userName.MatchString(p.User):
-		return out, invalidError("user", "user_invalid",
+		return out, controlplane.NewInvalidError("user", "user_invalid",
 			controlplane.ClipText(p.User)+" is no name of a user of a machine",
 			"Use letters, digits, - _ and dots.")
 	case !fingerprint.MatchString(out.HostKey):
-		return out, invalidError("host_key", "host_key_invalid",
+		return out, controlplane.NewInvalidError("host_key", "host_key_invalid",
 			"the host key's fingerprint is missing or is not like SHA256:…",
 			"Ask for the machine's host key, compare it, and send its fingerprint along.")
 	}
@@ -160,20 +156,21 @@ type SSHHost struct {
 
 // SSHAddress reads host and port, and refuses places where no node can be. A port
 // of 0 is 22.
-func (c *Catalog) SSHAddress(host string, port int) (SSHHost, error) {
+func (s *Nodes) SSHAddress(host string, port int) (SSHHost, error) {
 	if port == 0 {
 		port = 22
 	}
 	host = strings.ToLower(strings.Trim(strings.TrimSpace(host), "[]"))
 	out := SSHHost{Host: host, Port: port}
 	if port < 1 || port > 65535 {
-		return out, invalidError("port", "port_invalid", "a port is 1 to 65535", "Correct the port.")
+		return out, controlplane.NewInvalidError(
+			"port", "port_invalid", "a port is 1 to 65535", "Correct the port.")
 	}
 	text := fmt.Sprintf("%s:%d", host, port)
 	if strings.Contains(host, ":") {
 		text = fmt.Sprintf("[%s]:%d", host, port)
 	}
-	_, err := c.checkAddress(text)
+	_, err := s.checkAddress(text)
 	if said := copyError(err); said != nil {
 		said.Field, said.Code = "host", "host_invalid"
 		said.Remedy = "Give the name or the address of the machine."
@@ -193,12 +190,12 @@ func copyError(err error) *controlplane.Error {
 
 func checkCredential(p SSHPut) error {
 	if p.Password.IsEmpty() == p.PrivateKey.IsEmpty() {
-		return invalidError("password", "credential_missing",
+		return controlplane.NewInvalidError("password", "credential_missing",
 			"exactly one of password and private_key is needed", "Give one of them.")
 	}
 	if p.PrivateKey.IsEmpty() {
 		if len(p.Password.Reveal()) > 1024 || strings.ContainsAny(p.Password.Reveal(), "\r\n\x00") {
-			return invalidError("password", "password_invalid",
+			return controlplane.NewInvalidError("password", "password_invalid",
 				"a password has up to 1024 bytes and is one line", "Correct the password.")
 		}
 		return nil
@@ -218,7 +215,7 @@ func checkCredential(p SSHPut) error {
 		field = "passphrase"
 	}
 	// Its words are about the form, never about the content.
-	return invalidError(
+	return controlplane.NewInvalidError(
 		field,
 		"private_key_invalid",
 		"the private key cannot be read: "+controlplane.ClipText(err.Error()),
@@ -248,7 +245,7 @@ func checkPlan(p controlplane.ProvisionPlan) error {
 		{"directory", p.Directory}, {"data", p.Data}, {"run", p.Run}, {"docker", socket},
 	} {
 		if !plainPath.MatchString(one.value) || len(one.value) > 200 {
-			return invalidError(
+			return controlplane.NewInvalidError(
 				one.field,
 				"path_invalid",
 				controlplane.ClipText(one.value)+" cannot be used as a path here",
@@ -260,7 +257,7 @@ func checkPlan(p controlplane.ProvisionPlan) error {
 		return nil
 	}
 	if _, err := netip.ParsePrefix(p.Subnets); err != nil {
-		return invalidError("subnets", "subnets_invalid",
+		return controlplane.NewInvalidError("subnets", "subnets_invalid",
 			controlplane.ClipText(p.Subnets)+" is no address range",
 			"Write one like 10.213.0.0/16, or leave it out.")
 	}
@@ -268,13 +265,13 @@ func checkPlan(p controlplane.ProvisionPlan) error {
 }
 
 // ListProvisions returns one page of a node's attempts, newest first.
-func (c *Catalog) ListProvisions(
+func (s *Nodes) ListProvisions(
 	ctx context.Context, actor access.Actor, name string, before, most int,
 ) (all []controlplane.ProvisionAttempt, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, err
 	}
-	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+	err = s.store.Read(ctx, func(tx *postgres.Tx) error {
 		if _, err := tx.NodeByName(ctx, name); err != nil {
 			return err
 		}
@@ -285,10 +282,10 @@ func (c *Catalog) ListProvisions(
 }
 
 // GetProvision returns one attempt.
-func (c *Catalog) GetProvision(
+func (s *Nodes) GetProvision(
 	ctx context.Context, actor access.Actor, name string, number int,
 ) (out controlplane.ProvisionAttempt, err error) {
-	all, err := c.ListProvisions(ctx, actor, name, number+1, 1)
+	all, err := s.ListProvisions(ctx, actor, name, number+1, 1)
 	if err != nil {
 		return out, err
 	}
@@ -299,8 +296,8 @@ func (c *Catalog) GetProvision(
 }
 
 // ForgetSSH takes a node's credential away.
-func (c *Catalog) ForgetSSH(ctx context.Context, actor access.Actor, name string) error {
-	_, err := c.onNode(ctx, actor, "forget credential", name,
+func (s *Nodes) ForgetSSH(ctx context.Context, actor access.Actor, name string) error {
+	_, err := s.onNode(ctx, actor, "forget credential", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
 			_, err := tx.ForgetNodeSSH(ctx, n.ID)
 			return err

@@ -1,17 +1,77 @@
-package catalog
+// Package nodes is what admins decide about nodes: it adds and removes them, issues,
+// rotates and revokes their tokens, approves or rejects changed certificates, drains
+// them, and keeps the records of setting up their machines over SSH.
+//
+// It changes rows and connects to nothing: the fleet keeps the sessions with the
+// agents, and provision works on the machines.
+package nodes
 
 import (
 	"context"
 	"fmt"
+	"net/netip"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/audit"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/postgres"
-	"github.com/nullops/nullops/controlplane/seal"
 )
 
-// NodePut is what an admin says about a new node.
-type NodePut struct {
+// IssuedToken is a new node credential: the token, shown once, its public
+// name, and the key that both ends derive from it.
+type IssuedToken struct {
+	Token controlplane.Plain
+	Kid   string
+	Key   []byte
+}
+
+// Config is what New needs.
+type Config struct {
+	Store *postgres.Store
+	Keys  *keyring.Keyring
+	// IssueToken makes a node's credential, bound to our own identity.
+	IssueToken func() (IssuedToken, error)
+	// AllowLoopback lets nodes be on this machine, for development.
+	AllowLoopback bool
+	// Deny forbids further node addresses, such as the control plane's own and the database's; nil
+	// forbids no others.
+	Deny func(netip.AddrPort) bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Nodes is the door to the nodes that admins define. It is safe for concurrent use.
+type Nodes struct {
+	store         *postgres.Store
+	keys          *keyring.Keyring
+	issueToken    func() (IssuedToken, error)
+	allowLoopback bool
+	deny          func(netip.AddrPort) bool
+	now           func() time.Time
+}
+
+// New makes the use cases.
+func New(c Config) *Nodes {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Deny == nil {
+		c.Deny = func(netip.AddrPort) bool { return false }
+	}
+	return &Nodes{store: c.Store, keys: c.Keys, issueToken: c.IssueToken,
+		allowLoopback: c.AllowLoopback, deny: c.Deny, now: c.Now}
+}
+
+func (s *Nodes) changeAsAdmin(
+	ctx context.Context, actor access.Actor, action, object string, fn func(*postgres.Tx) error,
+) error {
+	return audit.ChangeAsAdmin(ctx, s.store, actor, action, object, fn)
+}
+
+// Put is what an admin says about a new node.
+type Put struct {
 	Name        string
 	Environment string
 	// Address is host:port where the agent listens.
@@ -28,13 +88,13 @@ type Enrolment struct {
 }
 
 // ListNodes returns one page of nodes and the next page's cursor.
-func (c *Catalog) ListNodes(
+func (s *Nodes) ListNodes(
 	ctx context.Context, actor access.Actor, p controlplane.Page,
 ) (all []controlplane.Node, next string, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, "", err
 	}
-	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+	err = s.store.Read(ctx, func(tx *postgres.Tx) (err error) {
 		all, err = tx.ListNodes(ctx, p)
 		return err
 	})
@@ -43,13 +103,13 @@ func (c *Catalog) ListNodes(
 }
 
 // GetNode loads one node.
-func (c *Catalog) GetNode(
+func (s *Nodes) GetNode(
 	ctx context.Context, actor access.Actor, name string,
 ) (n controlplane.Node, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return n, err
 	}
-	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+	err = s.store.Read(ctx, func(tx *postgres.Tx) (err error) {
 		n, err = tx.NodeByName(ctx, name)
 		return err
 	})
@@ -57,30 +117,30 @@ func (c *Catalog) GetNode(
 }
 
 // AddNode adds a node and returns its token.
-func (c *Catalog) AddNode(
-	ctx context.Context, actor access.Actor, p NodePut,
+func (s *Nodes) AddNode(
+	ctx context.Context, actor access.Actor, p Put,
 ) (out Enrolment, err error) {
-	err = c.changeAsAdmin(ctx, actor, "add node", "node "+p.Name, func(tx *postgres.Tx) error {
-		n, err := c.newNode(ctx, tx, p)
+	err = s.changeAsAdmin(ctx, actor, "add node", "node "+p.Name, func(tx *postgres.Tx) error {
+		n, err := s.newNode(ctx, tx, p)
 		if err != nil {
 			return err
 		}
 		if err := tx.InsertNode(ctx, n); err != nil {
 			return err
 		}
-		out, err = c.issueNodeToken(ctx, tx, n.ID)
+		out, err = s.issueNodeToken(ctx, tx, n.ID)
 		return err
 	})
 	return out, err
 }
 
-func (c *Catalog) newNode(
-	ctx context.Context, tx *postgres.Tx, p NodePut,
+func (s *Nodes) newNode(
+	ctx context.Context, tx *postgres.Tx, p Put,
 ) (n controlplane.Node, err error) {
 	if err := controlplane.ValidName("name", p.Name); err != nil {
 		return n, err
 	}
-	address, err := c.checkAddress(p.Address)
+	address, err := s.checkAddress(p.Address)
 	if err != nil {
 		return n, err
 	}
@@ -97,7 +157,7 @@ func (c *Catalog) newNode(
 	}
 	e, err := tx.EnvironmentByName(ctx, p.Environment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
-		return n, invalidError("environment", "unknown_environment",
+		return n, controlplane.NewInvalidError("environment", "unknown_environment",
 			"environment "+controlplane.ClipText(p.Environment)+" does not exist",
 			"Create the environment first, or correct the name.")
 	}
@@ -106,18 +166,17 @@ func (c *Catalog) newNode(
 }
 
 // issueNodeToken replaces a node's active token by a new one.
-func (c *Catalog) issueNodeToken(
+func (s *Nodes) issueNodeToken(
 	ctx context.Context, tx *postgres.Tx, id controlplane.NodeID,
 ) (out Enrolment, err error) {
-	t, err := c.issueToken()
+	t, err := s.issueToken()
 	if err != nil {
 		return out, fmt.Errorf("issue token: %w", err)
 	}
 	defer clear(t.Key)
-	sealed, err := c.keys.Seal(
-		verifierPlace(controlplane.NodeToken{Kid: t.Kid, Node: id}), t.Key)
+	sealed, err := s.keys.SealNodeKey(controlplane.NodeToken{Kid: t.Kid, Node: id}, t.Key)
 	if err != nil {
-		return out, fmt.Errorf("seal token: %w", err)
+		return out, err
 	}
 	if err := tx.InsertNodeToken(ctx, id, t.Kid, sealed); err != nil {
 		return out, err
@@ -126,17 +185,9 @@ func (c *Catalog) issueNodeToken(
 	return Enrolment{Node: n, Token: t.Token}, err
 }
 
-// verifierPlace binds a token's key to the token and to its node.
-func verifierPlace(t controlplane.NodeToken) seal.Location {
-	return seal.Location{
-		Table: "node_tokens", Row: t.Kid + "/" + string(t.Node), Column: "verifier",
-		Label: "the token of node " + string(t.Node),
-	}
-}
-
 // RemoveNode forgets a node without deployments.
-func (c *Catalog) RemoveNode(ctx context.Context, actor access.Actor, name string) error {
-	return c.changeAsAdmin(ctx, actor, "remove node", "node "+name, func(tx *postgres.Tx) error {
+func (s *Nodes) RemoveNode(ctx context.Context, actor access.Actor, name string) error {
+	return s.changeAsAdmin(ctx, actor, "remove node", "node "+name, func(tx *postgres.Tx) error {
 		n, err := tx.NodeByName(ctx, name)
 		if err != nil {
 			return err
@@ -146,11 +197,11 @@ func (c *Catalog) RemoveNode(ctx context.Context, actor access.Actor, name strin
 }
 
 // onNode runs an admin's change of one node and returns the node after it.
-func (c *Catalog) onNode(
+func (s *Nodes) onNode(
 	ctx context.Context, actor access.Actor, action, name string,
 	fn func(*postgres.Tx, controlplane.Node) error,
 ) (out controlplane.Node, err error) {
-	err = c.changeAsAdmin(ctx, actor, action, "node "+name, func(tx *postgres.Tx) error {
+	err = s.changeAsAdmin(ctx, actor, action, "node "+name, func(tx *postgres.Tx) error {
 		n, err := tx.NodeByName(ctx, name)
 		if err != nil {
 			return err
@@ -166,10 +217,10 @@ func (c *Catalog) onNode(
 
 // DisableNode stops placing on a node and disconnects it. Its deployments keep
 // running.
-func (c *Catalog) DisableNode(
+func (s *Nodes) DisableNode(
 	ctx context.Context, actor access.Actor, name string,
 ) (controlplane.Node, error) {
-	return c.onNode(ctx, actor, "disable node", name,
+	return s.onNode(ctx, actor, "disable node", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
 			if !n.IsEnabled() {
 				return nil
@@ -180,10 +231,10 @@ func (c *Catalog) DisableNode(
 
 // EnableNode enables a node. It counts as offline until it is connected, or as enrolled if it never
 // was.
-func (c *Catalog) EnableNode(
+func (s *Nodes) EnableNode(
 	ctx context.Context, actor access.Actor, name string,
 ) (controlplane.Node, error) {
-	return c.onNode(ctx, actor, "enable node", name,
+	return s.onNode(ctx, actor, "enable node", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
 			if n.IsEnabled() {
 				return nil
@@ -217,10 +268,10 @@ func moveNode(
 
 // ApproveNode trusts a changed certificate: exactly the one that the admin saw, and
 // only if it proved the node's token.
-func (c *Catalog) ApproveNode(
+func (s *Nodes) ApproveNode(
 	ctx context.Context, actor access.Actor, name, thumbprint string,
 ) (controlplane.Node, error) {
-	return c.onNode(ctx, actor, "approve node", name,
+	return s.onNode(ctx, actor, "approve node", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
 			print, err := controlplane.ParseThumbprint("thumbprint", thumbprint)
 			if err != nil {
@@ -234,7 +285,7 @@ func (c *Catalog) ApproveNode(
 				return err
 			}
 			if !approved {
-				return conflictError("thumbprint_changed",
+				return controlplane.NewConflictError("thumbprint_changed",
 					"the node answered with another certificate meanwhile", "Load the node again.")
 			}
 			err = tx.AddNodeEvent(ctx, n.ID, controlplane.NodeApproved,
@@ -252,14 +303,15 @@ func (c *Catalog) ApproveNode(
 func checkApprovable(n controlplane.Node, print controlplane.Thumbprint) error {
 	switch {
 	case n.Pending == "":
-		return conflictError("nothing_to_approve", "the node's certificate did not change",
+		return controlplane.NewConflictError(
+			"nothing_to_approve", "the node's certificate did not change",
 			"Nothing needs to be done.")
 	case n.Pending != print:
-		return conflictError("thumbprint_changed",
+		return controlplane.NewConflictError("thumbprint_changed",
 			"the node answered with another certificate than this one",
 			"Compare the thumbprint that the agent prints with the one shown here.")
 	case !n.PendingProofValid:
-		return conflictError("proof_invalid",
+		return controlplane.NewConflictError("proof_invalid",
 			"the new certificate did not prove the node's token, so it cannot be approved",
 			"Make a new token and enrol the node again.")
 	default:
@@ -267,19 +319,13 @@ func checkApprovable(n controlplane.Node, print controlplane.Thumbprint) error {
 	}
 }
 
-func conflictError(code, message, remedy string) error {
-	return &controlplane.Error{
-		Kind: controlplane.Conflict, Code: code, Message: message, Remedy: remedy,
-	}
-}
-
 // RotateToken replaces a node's token. The old one is invalid from now on; the agent
 // is informed over its session, if there is one. A node that is not trusted enrols
 // again with the new token.
-func (c *Catalog) RotateToken(
+func (s *Nodes) RotateToken(
 	ctx context.Context, actor access.Actor, name string,
 ) (out Enrolment, err error) {
-	_, err = c.onNode(ctx, actor, "rotate token", name,
+	_, err = s.onNode(ctx, actor, "rotate token", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
 			if err := revokeTokens(ctx, tx, n); err != nil {
 				return err
@@ -296,7 +342,7 @@ func (c *Catalog) RotateToken(
 			if err := tx.ClearRejection(ctx, n.ID); err != nil {
 				return err
 			}
-			if out, err = c.issueNodeToken(ctx, tx, n.ID); err != nil {
+			if out, err = s.issueNodeToken(ctx, tx, n.ID); err != nil {
 				return err
 			}
 			return tx.AddNodeEvent(ctx, n.ID, controlplane.NodeTokenRotated,
@@ -306,10 +352,10 @@ func (c *Catalog) RotateToken(
 }
 
 // RevokeToken takes a node's token away and disconnects it.
-func (c *Catalog) RevokeToken(
+func (s *Nodes) RevokeToken(
 	ctx context.Context, actor access.Actor, name string,
 ) (controlplane.Node, error) {
-	return c.onNode(ctx, actor, "revoke token", name,
+	return s.onNode(ctx, actor, "revoke token", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
 			if err := revokeTokens(ctx, tx, n); err != nil {
 				return err

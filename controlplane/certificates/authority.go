@@ -1,4 +1,4 @@
-package catalog
+package certificates
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
-	"github.com/nullops/nullops/controlplane/seal"
 )
 
 // authorityLife is how long people need not install another root.
@@ -23,7 +22,7 @@ const authorityLife = 10 * 365 * 24 * time.Hour
 
 // Authority returns the internal certificate authority, without its key. Its
 // certificate is public: people install it as trusted.
-func (c *Catalog) Authority(
+func (c *Certificates) Authority(
 	ctx context.Context, actor access.Actor,
 ) (a controlplane.Authority, err error) {
 	if err := access.Check(actor, access.Public, access.Object{}); err != nil {
@@ -43,7 +42,7 @@ func (c *Catalog) Authority(
 
 // MakeAuthority makes the internal authority. Its key never leaves the
 // control plane and its ingresses.
-func (c *Catalog) MakeAuthority(
+func (c *Certificates) MakeAuthority(
 	ctx context.Context, actor access.Actor,
 ) (a controlplane.Authority, err error) {
 	const object = "certificate authority"
@@ -69,7 +68,7 @@ func (c *Catalog) MakeAuthority(
 	return a, err
 }
 
-func (c *Catalog) newAuthority(by string) (a controlplane.Authority, err error) {
+func (c *Certificates) newAuthority(by string) (a controlplane.Authority, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return a, fmt.Errorf("make a key: %w", err)
@@ -84,14 +83,9 @@ func (c *Catalog) newAuthority(by string) (a controlplane.Authority, err error) 
 	if err != nil {
 		return a, err
 	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return a, err
-	}
 	a.Certificate = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}))
 	a.CertificateFacts = controlplane.ReadCertificateFacts(leaf)
-	a.Key, err = c.keys.Seal(authorityPlace(a.ID),
-		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	a.Key, err = c.keys.SealAuthorityKey(a.ID, key)
 	return a, err
 }
 
@@ -116,7 +110,7 @@ func signAuthority(key *ecdsa.PrivateKey, id string, now time.Time) ([]byte, err
 }
 
 // DeleteAuthority forgets the authority and its key.
-func (c *Catalog) DeleteAuthority(ctx context.Context, actor access.Actor) error {
+func (c *Certificates) DeleteAuthority(ctx context.Context, actor access.Actor) error {
 	const object = "certificate authority"
 	return c.changeAsAdmin(ctx, actor, "delete certificate authority", object,
 		func(tx *postgres.Tx) error {
@@ -130,7 +124,7 @@ func (c *Catalog) DeleteAuthority(ctx context.Context, actor access.Actor) error
 
 // OpenAuthority opens the authority's key for the ingress and audits that; ok is false if there is
 // none.
-func (c *Catalog) OpenAuthority(
+func (c *Certificates) OpenAuthority(
 	ctx context.Context, actor access.Actor,
 ) (out controlplane.ServedCertificate, ok bool, err error) {
 	err = c.changeAsAdmin(ctx, actor, "open authority key", "ingress", func(tx *postgres.Tx) error {
@@ -138,17 +132,12 @@ func (c *Catalog) OpenAuthority(
 		if ok = has; err != nil || !has {
 			return err
 		}
-		key, err := c.keys.Open(authorityPlace(a.ID), a.Key)
+		key, err := c.keys.OpenAuthorityKey(a)
 		if err != nil {
-			return fmt.Errorf("open key of the certificate authority: %w", err)
+			return err
 		}
-		out = controlplane.ServedCertificate{Name: "internal", Chain: a.Certificate,
-			Key: controlplane.NewPlain(string(key))}
+		out = controlplane.ServedCertificate{Name: "internal", Chain: a.Certificate, Key: key}
 		return nil
 	})
 	return out, ok, err
-}
-
-func authorityPlace(id controlplane.CertificateID) seal.Location {
-	return seal.Location{Table: "certificate_authority", Row: string(id), Column: "key"}
 }

@@ -1,4 +1,4 @@
-package catalog
+package nodes
 
 import (
 	"context"
@@ -11,17 +11,18 @@ import (
 // RejectNode rejects a changed certificate: the trusted one stays, and the rejected
 // one raises no new question. If the old certificate was really lost, a new token lets
 // the node enrol again.
-func (c *Catalog) RejectNode(
+func (s *Nodes) RejectNode(
 	ctx context.Context, actor access.Actor, name, thumbprint string,
 ) (controlplane.Node, error) {
-	return c.onNode(ctx, actor, "reject node", name,
+	return s.onNode(ctx, actor, "reject node", name,
 		func(tx *postgres.Tx, n controlplane.Node) error {
 			print, err := controlplane.ParseThumbprint("thumbprint", thumbprint)
 			if err != nil {
 				return err
 			}
 			if n.Pending == "" {
-				return conflictError("nothing_to_reject", "the node's certificate did not change",
+				return controlplane.NewConflictError(
+					"nothing_to_reject", "the node's certificate did not change",
 					"Nothing needs to be done.")
 			}
 			rejected, err := tx.RejectPending(ctx, n.ID, print)
@@ -29,7 +30,7 @@ func (c *Catalog) RejectNode(
 				return err
 			}
 			if !rejected {
-				return conflictError("thumbprint_changed",
+				return controlplane.NewConflictError("thumbprint_changed",
 					"the node answered with another certificate than this one",
 					"Load the node again and compare the thumbprints.")
 			}
@@ -50,7 +51,7 @@ func (c *Catalog) RejectNode(
 
 // NodeEvents returns one page of a node's events, newest first, and the number to
 // continue below.
-func (c *Catalog) NodeEvents(
+func (s *Nodes) NodeEvents(
 	ctx context.Context, actor access.Actor, name string, before int64, limit int,
 ) (all []controlplane.NodeEvent, next int64, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
@@ -59,7 +60,7 @@ func (c *Catalog) NodeEvents(
 	if limit <= 0 || limit > 500 {
 		limit = 100
 	}
-	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+	err = s.store.Read(ctx, func(tx *postgres.Tx) error {
 		if _, err := tx.NodeByName(ctx, name); err != nil {
 			return err
 		}
@@ -74,14 +75,14 @@ func (c *Catalog) NodeEvents(
 
 // NodeEventsSince returns the events of all nodes after the mark, and whether there
 // are more. With a zero mark it returns only the current mark.
-func (c *Catalog) NodeEventsSince(
+func (s *Nodes) NodeEventsSince(
 	ctx context.Context, actor access.Actor, mark controlplane.NodeEventMark,
 ) (all []controlplane.NodeEvent, next controlplane.NodeEventMark, more bool, err error) {
 	const most = 500
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, mark, false, err
 	}
-	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+	err = s.store.Read(ctx, func(tx *postgres.Tx) error {
 		if mark == (controlplane.NodeEventMark{}) {
 			next, err = tx.NodeEventMark(ctx)
 			return err

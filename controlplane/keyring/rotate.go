@@ -1,4 +1,4 @@
-package catalog
+package keyring
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/seal"
 )
@@ -24,35 +25,35 @@ const (
 
 // ListKeys lists the master keys: those of this control plane, newest first, and
 // any other that values are still sealed under.
-func (c *Catalog) ListKeys(
+func (k *Keyring) ListKeys(
 	ctx context.Context, actor access.Actor,
 ) (all []controlplane.KeyState, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, err
 	}
 	// An outage of Vault is no reason not to list what is known.
-	if err := c.keys.Refresh(ctx); err != nil {
-		c.log.WarnContext(ctx, "sealing keys were not refreshed", "err", err.Error())
+	if err := k.keys.Refresh(ctx); err != nil {
+		k.log.WarnContext(ctx, "sealing keys were not refreshed", "err", err.Error())
 	}
-	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+	err = k.store.Read(ctx, func(tx *postgres.Tx) error {
 		uses, err := tx.CountSealedByKey(ctx)
-		all = keyStates(c.keys, uses)
+		all = k.keyStates(uses)
 		return err
 	})
 	return all, err
 }
 
-func keyStates(keys valueKeys, uses []controlplane.KeyUse) []controlplane.KeyState {
+func (k *Keyring) keyStates(uses []controlplane.KeyUse) []controlplane.KeyState {
 	all := []controlplane.KeyState{}
 	at := map[string]int{}
-	add := func(k controlplane.KeyState) int {
-		at[k.Key] = len(all)
-		all = append(all, k)
-		return at[k.Key]
+	add := func(s controlplane.KeyState) int {
+		at[s.Key] = len(all)
+		all = append(all, s)
+		return at[s.Key]
 	}
-	for _, kid := range keys.KeyIDs() {
-		add(controlplane.KeyState{Key: kid, Present: true, Primary: kid == keys.PrimaryKeyID(),
-			Source: keys.SourceOf(kid)})
+	for _, kid := range k.keys.KeyIDs() {
+		add(controlplane.KeyState{Key: kid, Present: true, Primary: kid == k.keys.PrimaryKeyID(),
+			Source: k.keys.SourceOf(kid)})
 	}
 	for _, use := range uses {
 		i, ok := at[use.Key]
@@ -69,24 +70,24 @@ func keyStates(keys valueKeys, uses []controlplane.KeyUse) []controlplane.KeySta
 // many are left. It may be interrupted and called again at any time: every value can
 // be opened before, during and after. To is where the first key has to be, "local" or
 // "vault", so that nobody believes to have moved there who did not; empty is anywhere.
-func (c *Catalog) RotateKeys(
+func (k *Keyring) RotateKeys(
 	ctx context.Context, actor access.Actor, to string,
 ) (done, left int64, err error) {
-	object := "keys to " + c.keys.PrimaryKeyID()
-	if err := c.requireAdmin(ctx, actor, "rotate", object); err != nil {
+	object := "keys to " + k.keys.PrimaryKeyID()
+	if err := audit.RequireAdmin(ctx, k.store, actor, "rotate", object); err != nil {
 		return 0, 0, err
 	}
-	if err := c.keys.Refresh(ctx); err != nil {
+	if err := k.keys.Refresh(ctx); err != nil {
 		return 0, 0, explainRefresh(err)
 	}
-	object = "keys to " + c.keys.PrimaryKeyID()
-	if err := c.checkMove(to); err != nil {
-		return 0, 0, c.auditRefusal(ctx, actor, "rotate", object, err)
+	object = "keys to " + k.keys.PrimaryKeyID()
+	if err := k.checkMove(to); err != nil {
+		return 0, 0, audit.RecordRefusal(ctx, k.store, actor, "rotate", object, err)
 	}
 	start := time.Now()
 	for more := true; more && done < resealPerCall && time.Since(start) < resealWithin; {
-		err := c.changeAsAdmin(ctx, actor, "rotate", object, func(tx *postgres.Tx) error {
-			n, err := c.resealBatch(ctx, tx)
+		err := audit.ChangeAsAdmin(ctx, k.store, actor, "rotate", object, func(tx *postgres.Tx) error {
+			n, err := k.resealBatch(ctx, tx)
 			done, more = done+int64(n), n == resealAtOnce
 			return err
 		})
@@ -94,10 +95,10 @@ func (c *Catalog) RotateKeys(
 			return done, 0, err
 		}
 	}
-	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+	err = k.store.Read(ctx, func(tx *postgres.Tx) error {
 		uses, err := tx.CountSealedByKey(ctx)
 		for _, use := range uses {
-			if use.Key != c.keys.PrimaryKeyID() {
+			if use.Key != k.keys.PrimaryKeyID() {
 				left += use.Values
 			}
 		}
@@ -107,9 +108,9 @@ func (c *Catalog) RotateKeys(
 }
 
 // checkMove refuses to move values to where new ones do not go.
-func (c *Catalog) checkMove(to string) error {
-	primary := c.keys.PrimaryKeyID()
-	source := c.keys.SourceOf(primary)
+func (k *Keyring) checkMove(to string) error {
+	primary := k.keys.PrimaryKeyID()
+	source := k.keys.SourceOf(primary)
 	if to == "" || source == to || strings.HasPrefix(source, to+" ") {
 		return nil
 	}
@@ -128,23 +129,23 @@ func explainRefresh(err error) error {
 	}
 	return &controlplane.Error{
 		Kind: controlplane.Unavailable, Code: "sealing_key_unavailable",
-		Message: "the sealing keys in Vault cannot be listed", RetryAfter: retryWaiting, Cause: err,
+		Message: "the sealing keys in Vault cannot be listed", RetryAfter: RetryWaiting, Cause: err,
 		Remedy: "Check that Vault runs and is unsealed, and the control plane's policy there. " +
 			"What was rotated stays rotated: run it again.",
 	}
 }
 
-func (c *Catalog) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error) {
-	values, err := tx.SealedUnderOtherKeys(ctx, c.keys.PrimaryKeyID(), resealAtOnce)
+func (k *Keyring) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error) {
+	values, err := tx.SealedUnderOtherKeys(ctx, k.keys.PrimaryKeyID(), resealAtOnce)
 	if err != nil {
 		return 0, err
 	}
 	for _, v := range values {
-		place, err := placeOf(v)
+		place, err := locationOf(v)
 		if err != nil {
 			return 0, err
 		}
-		sealed, _, err := c.keys.Rewrap(place, v.Value)
+		sealed, err := k.rewrap(place, v.Value)
 		if err != nil {
 			return 0, fmt.Errorf("%s %s: %w", v.Place, v.ID, err)
 		}
@@ -155,60 +156,17 @@ func (c *Catalog) resealBatch(ctx context.Context, tx *postgres.Tx) (int, error)
 	return len(values), nil
 }
 
-// placeOf is where a value belongs: a part of its encryption.
-func placeOf(v postgres.SealedValue) (seal.Location, error) {
-	switch v.Place {
-	case "secrets":
-		return secretPlace(controlplane.Secret{
-			ID: controlplane.SecretID(v.ID), Version: v.Version}), nil
-	case "registries":
-		return passwordPlace(controlplane.RegistryID(v.ID)), nil
-	case "node_tokens":
-		return verifierPlace(controlplane.NodeToken{
-			Kid: v.ID, Node: controlplane.NodeID(v.Part)}), nil
-	case "identity":
-		return identityPlace(), nil
-	case "runs":
-		return runKeyPlace(controlplane.RunID(v.ID)), nil
-	case "deployment_secrets":
-		return generatedPlace(controlplane.DeploymentID(v.ID), v.Part), nil
-	case "run_secrets":
-		return runSecretPlace(controlplane.RunID(v.ID), v.Part), nil
-	case "audit_head":
-		return auditKeyPlace(), nil
-	case "node_ssh":
-		return credentialPlace(controlplane.NodeID(v.ID)), nil
-	case "certificates":
-		return certificatePlace(controlplane.CertificateID(v.ID)), nil
-	case "certificate_authority":
-		return authorityPlace(controlplane.CertificateID(v.ID)), nil
-	case "outward_secrets":
-		return outwardPlace(v.ID), nil
-	case "acme_settings":
-		if v.Part == "eab_key" {
-			return acmeBindingPlace(controlplane.EnvironmentID(v.ID)), nil
-		}
-		return acmeSecretPlace(controlplane.EnvironmentID(v.ID)), nil
-	case "acme_accounts":
-		return acmeAccountPlace(v.ID), nil
-	case "acme_certificates":
-		return acmeKeyPlace(controlplane.CertificateID(v.ID)), nil
-	default:
-		return seal.Location{}, fmt.Errorf("sealed values of %s cannot be rotated", v.Place)
-	}
-}
-
-// usedKeys refuses to start without a key that values are still sealed under.
-func usedKeys(ctx context.Context, tx *postgres.Tx, keys valueKeys) error {
+// checkUsedKeys refuses to start without a key that values are still sealed under.
+func (k *Keyring) checkUsedKeys(ctx context.Context, tx *postgres.Tx) error {
 	uses, err := tx.CountSealedByKey(ctx)
 	if err != nil {
 		return err
 	}
-	for _, k := range keyStates(keys, uses) {
-		if !k.Present {
+	for _, s := range k.keyStates(uses) {
+		if !s.Present {
 			return &controlplane.Error{
 				Kind: controlplane.Invalid, Code: "master_key_missing", Field: "NULLOPS_MASTER_KEYS",
-				Message: fmt.Sprintf("%d values are still sealed under the key %s", k.Values, k.Key),
+				Message: fmt.Sprintf("%d values are still sealed under the key %s", s.Values, s.Key),
 				Remedy: "Add the key behind the others, or the settings of the Vault that holds it, " +
 					"then run 'nullops keys rotate'.",
 			}
