@@ -28,6 +28,10 @@ export const deployTexts = {
     stay: "Stay",
     leave: "Leave",
   },
+  requiredLabels: {
+    label: "Labels its node must have (optional)",
+    hint: "Besides what the environment and the project require: gpu or zone=fra, with spaces between.",
+  },
   deadline: {
     label: "Ready within, minutes (optional)",
     hint: "Includes waiting for room. If it takes longer, the deployment fails and is undone. Empty sets no limit.",

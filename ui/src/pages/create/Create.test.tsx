@@ -147,6 +147,16 @@ it("chooses nothing in place of a project that is not there, and says why nothin
   expect(submit().title).toMatch(/no project gone/);
 });
 
+it("asks for the labels that its node must have, and asks before it loses them", async () => {
+  const { asked } = await show("?project=shop&env=qa&name=cart&v.api=v7");
+  await waitFor(() => expect(asked()).toMatchObject({ name: "cart" }));
+  expect(asked()).not.toHaveProperty("required_labels");
+  await userEvent.type(screen.getByLabelText(/^Labels its node must have/), "gpu zone=fra");
+  await waitFor(() => expect(asked()).toMatchObject({ required_labels: ["gpu", "zone=fra"] }));
+  await userEvent.keyboard("{Escape}");
+  await screen.findByRole("button", { name: "Leave" });
+});
+
 it("a clone of another project is none: nothing of the source differs, nothing is sent of it", async () => {
   const same = await show("?from=c1");
   screen.getByRole("heading", { name: "What will differ" });

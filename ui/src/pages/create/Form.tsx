@@ -11,6 +11,7 @@ import { FormFooter } from "./FormFooter";
 import { FormHeader } from "./FormHeader";
 import { PlaceNotice } from "./PlaceNotice";
 import { Preflight } from "./Preflight";
+import { RequiredLabels } from "./RequiredLabels";
 import { SaveTemplate } from "./SaveTemplate";
 import { Summary } from "./Summary";
 import { TemplateNotice } from "./TemplateNotice";
@@ -101,6 +102,14 @@ function Fields({ sheet, first }: FieldsProps) {
         error={refusal.deadline}
         set={(next) => {
           draft.setMinutes(next);
+          change();
+        }}
+      />
+      <RequiredLabels
+        value={draft.labels}
+        error={refusal.labels}
+        set={(next) => {
+          draft.setLabels(next);
           change();
         }}
       />

@@ -7,6 +7,7 @@ export type Refusal = {
   project?: string;
   environment?: string;
   deadline?: string;
+  labels?: string;
   /** By step key. */
   versions: Record<string, string>;
   /** What belongs to no field. */
@@ -35,14 +36,14 @@ function place(out: Refusal, field: string | undefined, message: string, step?: 
   const version = /^versions\.(.+)$/.exec(name)?.[1] ?? (name === "versions" ? step : undefined);
   if (version) out.versions[version] = message;
   else if (name === "deadline_seconds") out.deadline = message;
+  else if (name.startsWith("required_labels")) out.labels = message;
   else if (name === "name" || name === "project" || name === "environment") out[name] = message;
   else out.rest.push(message);
 }
 
 /** How many things there are to mend. */
 export function countRefusals(refusal: Refusal): number {
-  const fields = [refusal.name, refusal.project, refusal.environment, refusal.deadline].filter(
-    Boolean,
-  ).length;
+  const { name, project, environment, deadline, labels } = refusal;
+  const fields = [name, project, environment, deadline, labels].filter(Boolean).length;
   return fields + Object.keys(refusal.versions).length + refusal.rest.length;
 }

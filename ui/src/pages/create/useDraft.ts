@@ -23,7 +23,8 @@ export function useDraft({ search, project, clone, template, suggested }: Begun)
   const [typed, type] = useState(opened.name);
   const [wait, setWait] = useState<boolean>();
   const [minutes, setMinutes] = useState("");
-  const other = typed !== opened.name || wait !== undefined || minutes !== "";
+  const [labels, setLabels] = useState("");
+  const other = typed !== opened.name || wait !== undefined || minutes !== "" || labels !== "";
   return {
     name: typed ?? suggested ?? template?.deployment_name ?? nameFromTag(versions.byHand ?? ""),
     type,
@@ -32,6 +33,8 @@ export function useDraft({ search, project, clone, template, suggested }: Begun)
     setWait,
     minutes,
     setMinutes,
+    labels,
+    setLabels,
     /** Whether closing would lose anything. */
     dirty: other || versions.byHand !== undefined,
     named: typed !== undefined || versions.byHand !== undefined,

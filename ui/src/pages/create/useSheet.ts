@@ -6,6 +6,7 @@ import { deadlineProblem, deadlineSeconds } from "./Deadline";
 import { checkForm } from "./initialVersions";
 import { usePreflight } from "./Preflight";
 import { templates as templatesQuery } from "./queries";
+import { requiredLabels } from "./RequiredLabels";
 import { nothingRefused, type Refusal, sortRefusal } from "./refusal";
 import type { CreateSearch } from "./search";
 import { whyNoTemplate } from "./TemplateNotice";
@@ -63,11 +64,12 @@ export type SheetState = ReturnType<typeof useSheet>;
 
 function bodyOf(
   { project, environment }: ReturnType<typeof resolveTarget>,
-  { name, versions, waits, minutes }: ReturnType<typeof useDraft>,
+  { name, versions, waits, minutes, labels }: ReturnType<typeof useDraft>,
   source?: string,
   priority?: number,
 ) {
   const chosen = versions.chosen.filter((one) => one.value);
+  const required = requiredLabels(labels);
   return {
     name,
     project: project?.name ?? "",
@@ -76,6 +78,7 @@ function bodyOf(
     ...(waits ? { wait: true } : {}),
     // What is no time is said at its field; the other checks are made without it.
     ...(deadlineProblem(minutes) ? {} : { deadline_seconds: deadlineSeconds(minutes) }),
+    ...(required ? { required_labels: required } : {}),
     ...(priority === undefined ? {} : { priority }),
     ...(source ? { cloned_from: source } : {}),
   };
