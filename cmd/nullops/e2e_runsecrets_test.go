@@ -18,6 +18,7 @@ type rotation struct {
 
 const (
 	rotatedSecret = "the-first-admin-password"
+	nextSecret    = "the-next-password"
 	legacySecret  = "only-the-older-version-uses-it"
 )
 
@@ -28,7 +29,7 @@ func runSecrets(t *testing.T, w *world) {
 	r.p.applyShop(t)
 	r.n = r.p.enrol(t, "keeper", "qa")
 	r.deploy(t)
-	r.p.admin.put(t, "/projects/rotated/secrets/ADMIN", object{"value": "the-next-password"}, nil)
+	r.p.admin.put(t, "/projects/rotated/secrets/ADMIN", object{"value": nextSecret}, nil)
 	const legacy = "/projects/rotated/secrets/LEGACY"
 	a := r.p.admin.ask(t, http.MethodDelete, legacy, nil)
 	if a.status != http.StatusConflict || !strings.Contains(a.body, `"deployment one"`) ||
@@ -38,11 +39,11 @@ func runSecrets(t *testing.T, w *world) {
 	r.n.agent.kill()
 	r.n.start(t)
 	r.n.await(t, apiclient.NodeStatusOnline)
-	for _, d := range []apiclient.Deployment{r.one, r.two} {
-		r.comesBack(t, d, legacySecret)
-		r.staysHidden(t, d)
+	for d, token := range map[*apiclient.Deployment]string{&r.one: legacySecret,
+		&r.two: legacySecret, &r.three: rotatedSecret} {
+		r.comesBack(t, *d, token)
+		r.staysHidden(t, *d, token)
 	}
-	r.comesBack(t, r.three, rotatedSecret)
 	for _, d := range []apiclient.Deployment{r.one, r.two, r.three} {
 		r.p.admin.remove(t, d.Id)
 		r.n.nothingLeft(t, d.Id)
@@ -64,8 +65,9 @@ func (r *rotation) deploy(t *testing.T) {
 			"API_TOKEN":    "${{ secrets.LEGACY }}", "TOKEN": "${{ secrets.LEGACY }}"}))
 	r.one = admin.deployReady(t, "rotated", "one", nil)
 	r.two = admin.deployReady(t, "rotated", "two", nil)
-	r.p.savePipeline(t, "rotated", withEnv(webStep("web"), "shop-web",
-		object{"API_URL": "http://nobody:1", "TOKEN": "${{ secrets.ADMIN }}"}))
+	r.p.savePipeline(t, "rotated", withEnv(webStep("web"), "shop-api", object{
+		"DATABASE_URL": "postgres://nobody:1/none", "API_TOKEN": "${{ secrets.ADMIN }}",
+		"TOKEN": "${{ secrets.ADMIN }}"}))
 	r.three = admin.deployReady(t, "rotated", "three", nil)
 }
 
@@ -94,8 +96,8 @@ func (r *rotation) comesBack(t *testing.T, d apiclient.Deployment, token string)
 	}
 }
 
-// staysHidden has the service log the values that it was made with.
-func (r *rotation) staysHidden(t *testing.T, d apiclient.Deployment) {
+// staysHidden has the service log the value that it was made with.
+func (r *rotation) staysHidden(t *testing.T, d apiclient.Deployment, token string) {
 	t.Helper()
 	url := serviceURL(t, d, "web")
 	// Not by its health, which wants tables that nobody made.
@@ -105,17 +107,25 @@ func (r *rotation) staysHidden(t *testing.T, d apiclient.Deployment) {
 		}
 		return ""
 	})
-	for _, secret := range []string{rotatedSecret, legacySecret} {
-		r.p.visit(t, url+"/said-"+secret)
-	}
+	r.p.visit(t, url+"/said-"+token)
 	r.p.visit(t, url+"/all-said")
-	var shown string
-	eventually(t, "the capsule has what the service said", func() string {
-		shown = r.p.admin.ask(t, http.MethodGet, "/deployments/"+d.Id+"/capsule", nil).body
-		return missingPart(shown, "all-said")
-	})
-	if !strings.Contains(shown, "said-[secret]") || strings.Contains(shown, rotatedSecret) ||
-		strings.Contains(shown, legacySecret) {
-		t.Errorf("%s shows a secret, or did not log it:\n%s", d.Name, shown)
+	capsule := func() string {
+		return r.p.admin.ask(t, http.MethodGet, "/deployments/"+d.Id+"/capsule", nil).body
+	}
+	log := func() string { return r.p.command(t, 0, "logs", d.Name, "--env", "qa") }
+	for what, read := range map[string]func() string{"capsule": capsule, "log": log} {
+		var shown string
+		eventually(t, "the "+what+" has what the service said", func() string {
+			shown = read()
+			return missingPart(shown, "all-said")
+		})
+		for _, secret := range []string{rotatedSecret, nextSecret, legacySecret} {
+			if strings.Contains(shown, secret) {
+				t.Errorf("the %s of %s shows a secret:\n%s", what, d.Name, shown)
+			}
+		}
+		if !strings.Contains(shown, "said-[secret]") {
+			t.Errorf("the %s of %s lacks what the service said:\n%s", what, d.Name, shown)
+		}
 	}
 }

@@ -77,6 +77,7 @@ func TestEndToEnd(t *testing.T) {
 		{"NodeTells", nodeTells},
 		{"Masking", masking},
 		{"RunSecrets", runSecrets},
+		{"Applications", applications},
 		{"ServiceModel", serviceModel},
 		{"Disk", diskTrouble},
 		{"FullEngine", fullEngine},
