@@ -90,7 +90,7 @@ var refusals = []refusal{
 		return r.newProjectUser("stranger", controlplane.LevelNone)
 	}},
 	// The last: the node stays away.
-	{name: "no room", code: "no_room",
+	{name: "nodes offline", code: "node_offline",
 		change: func(r *rig, _ *lifecycle.Request) { r.nodeGoesOffline() }},
 }
 
