@@ -51,10 +51,14 @@ func (s *server) GetCapsule(
 }
 
 func capsuleDeployment(v lifecycle.View) CapsuleDeployment {
-	return CapsuleDeployment{Id: string(v.ID), Name: v.Name, Project: v.Project,
+	out := CapsuleDeployment{Id: string(v.ID), Name: v.Name, Project: v.Project,
 		Environment: v.Environment, Status: DeploymentStatus(v.Status), Node: ptrOrNil(v.Node),
 		CreatedBy: v.CreatedBy, CreatedAt: v.CreatedAt, ReadyAt: v.ReadyAt,
 		RemovedBy: ptrOrNil(v.Life.RemovedBy), RemovedAt: v.Life.RemovedAt}
+	if c, reason := v.Condition(); c != "" {
+		out.Condition, out.ConditionReason = new(DeploymentCondition(c)), ptrOrNil(reason)
+	}
+	return out
 }
 
 func capsuleServices(c lifecycle.Capsule) []CapsuleService {

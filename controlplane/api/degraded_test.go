@@ -24,17 +24,28 @@ func (w *world) reportHealth(
 	}
 }
 
+func conditionText(c *api.DeploymentCondition, reason *string) (said string) {
+	if c != nil {
+		said = " " + string(*c)
+	}
+	if reason != nil {
+		said += " (" + *reason + ")"
+	}
+	return said
+}
+
 // shownAs reports under which filters a deployment is listed, and as what.
 func (w *world) shownAs(d controlplane.Deployment) string {
 	w.t.Helper()
 	var now api.Deployment
 	w.got("/api/v1/deployments/"+string(d.ID), w.token("root"), &now)
-	said := string(now.Status)
-	if now.Condition != nil {
-		said += " " + string(*now.Condition)
-	}
-	if now.ConditionReason != nil {
-		said += " (" + *now.ConditionReason + ")"
+	condition := conditionText(now.Condition, now.ConditionReason)
+	said := string(now.Status) + condition
+	var capsule api.Capsule
+	w.got("/api/v1/deployments/"+string(d.ID)+"/capsule", w.token("root"), &capsule)
+	c := capsule.Deployment
+	if inside := conditionText(c.Condition, c.ConditionReason); inside != condition {
+		said += ", in the capsule" + inside
 	}
 	var under []string
 	for _, filter := range []string{"applying", "ready", "degraded", "offline", "removing"} {

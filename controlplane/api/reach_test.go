@@ -21,6 +21,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -414,6 +415,25 @@ func TestAccess_Reach(t *testing.T) {
 	defer node.mu.Unlock()
 	if len(node.starts) != 1 {
 		t.Errorf("%d commands began, want one", len(node.starts))
+	}
+}
+
+// Nothing runs of a removed deployment, and will not again: the answer is final.
+func TestReach_RemovedIsFinal(t *testing.T) {
+	t.Parallel()
+	w, _, d := reachWorld(t)
+	token := w.token("full")
+	ask := func() answer {
+		return w.call("POST", "/api/v1/deployments/"+string(d.ID)+"/services/api/tickets", token,
+			object{"kind": "terminal"})
+	}
+	w.expect(http.StatusAccepted, "DELETE", "/deployments/"+string(d.ID), w.token("root"), nil, nil)
+	now, err := w.lifecycle.Get(t.Context(), system, d.ID)
+	w.expectSaved(now, err)
+	w.report(now, lifecycle.Report{Status: controlplane.Removed})
+	if a := ask(); a.status != http.StatusConflict || a.field("code") != "not_running" ||
+		a.header.Get("Retry-After") != "" {
+		t.Errorf("of a removed one: %d %v %s", a.status, a.header, a.body)
 	}
 }
 

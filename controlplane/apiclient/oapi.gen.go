@@ -1292,17 +1292,19 @@ type Capsule struct {
 
 // CapsuleDeployment defines model for CapsuleDeployment.
 type CapsuleDeployment struct {
-	CreatedAt   time.Time        `json:"created_at"`
-	CreatedBy   string           `json:"created_by"`
-	Environment string           `json:"environment"`
-	Id          Id               `json:"id"`
-	Name        string           `json:"name"`
-	Node        *string          `json:"node,omitempty"`
-	Project     string           `json:"project"`
-	ReadyAt     *time.Time       `json:"ready_at,omitempty"`
-	RemovedAt   *time.Time       `json:"removed_at,omitempty"`
-	RemovedBy   *string          `json:"removed_by,omitempty"`
-	Status      DeploymentStatus `json:"status"`
+	Condition       *DeploymentCondition `json:"condition,omitempty"`
+	ConditionReason *string              `json:"condition_reason,omitempty"`
+	CreatedAt       time.Time            `json:"created_at"`
+	CreatedBy       string               `json:"created_by"`
+	Environment     string               `json:"environment"`
+	Id              Id                   `json:"id"`
+	Name            string               `json:"name"`
+	Node            *string              `json:"node,omitempty"`
+	Project         string               `json:"project"`
+	ReadyAt         *time.Time           `json:"ready_at,omitempty"`
+	RemovedAt       *time.Time           `json:"removed_at,omitempty"`
+	RemovedBy       *string              `json:"removed_by,omitempty"`
+	Status          DeploymentStatus     `json:"status"`
 }
 
 // CapsuleService defines model for CapsuleService.

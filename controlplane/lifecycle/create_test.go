@@ -96,7 +96,7 @@ var refusals = []refusal{
 		return r.newProjectUser("stranger", controlplane.LevelNone)
 	}},
 	// The last: the node stays away.
-	{name: "no room", code: "no_room", asks: true,
+	{name: "nodes offline", code: "node_offline", asks: true,
 		change: func(r *rig, _ *lifecycle.Request) { r.nodeGoesOffline() }},
 }
 

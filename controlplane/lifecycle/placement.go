@@ -222,6 +222,13 @@ func passingState(refused []NodeRefusal) error {
 	return nil
 }
 
+// allOffline reports that nothing is known but that the nodes are offline. A node that is offline
+// says nothing of another one that is full.
+func allOffline(refused []NodeRefusal) bool {
+	return len(refused) > 0 && !slices.ContainsFunc(refused,
+		func(r NodeRefusal) bool { return r.Reason != reasonOffline })
+}
+
 func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
 	if err := passingState(refused); err != nil {
 		return err
@@ -233,8 +240,14 @@ func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
 	if n := ask.GPUs + len(ask.GPUIDs); n > 0 {
 		e.Message += " and " + formatCount(n, "GPU", "GPUs")
 	}
-	if len(refused) == 0 {
+	switch {
+	case len(refused) == 0:
 		e.Message, e.Remedy = "the environment has no nodes", "Ask an admin to add one."
+	case allOffline(refused):
+		e.Kind, e.Code, e.RetryAfter = controlplane.Unavailable, "node_offline", engineWait
+		e.Message = "all nodes of the environment are offline"
+		e.Remedy = "Try again once an agent is connected; an admin sees at each node since when it is " +
+			"offline."
 	}
 	for _, r := range refused {
 		reason := controlplane.PlacementReason{Node: r.Node, Reason: r.Reason}

@@ -25,6 +25,9 @@ const reasonNoSize = "It has not reported its size yet; try again in a few secon
 // reasonNoEngine is transient too, though a person may have to start the engine.
 const reasonNoEngine = "Its container engine does not answer; its checks say what to do."
 
+// reasonOffline passes when the agent connects again, as after its restart or upgrade.
+const reasonOffline = "It is offline."
+
 // isTransientReason reports whether a reason ends by itself, or by starting an engine.
 func isTransientReason(
 	reason string,
@@ -47,7 +50,7 @@ func permanentReason(n Candidate, ask ResourceRequest) string {
 	case !n.Trusted:
 		return "It is untrusted: an admin must look at its certificate."
 	case !n.Online:
-		return "It is offline."
+		return reasonOffline
 	case n.Blocked != "":
 		return n.Blocked + " An admin must look at its checks."
 	}

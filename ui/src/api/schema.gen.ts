@@ -4474,6 +4474,8 @@ export interface components {
             project: string;
             environment: string;
             status: components["schemas"]["DeploymentStatus"];
+            condition?: components["schemas"]["DeploymentCondition"];
+            condition_reason?: string;
             node?: string;
             created_by: string;
             /** Format: date-time */

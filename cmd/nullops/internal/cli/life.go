@@ -158,6 +158,9 @@ func printCapsule(out io.Writer, base string, c apiclient.Capsule) error {
 	fmt.Fprintf(out, "%s  %s%s\n", d.Name, base, c.Url)
 	fmt.Fprintf(out, "%s in %s, %s, run %d of pipeline v%d (%s)\n", d.Project, d.Environment,
 		d.Status, c.Run, c.PipelineVersion, c.PipelineDigest)
+	if d.ConditionReason != nil {
+		fmt.Fprintf(out, "%s: %s\n", valueOrZero(d.Condition), output.SanitizeText(*d.ConditionReason))
+	}
 	fmt.Fprintf(out, "created by %s on %s\n", output.SanitizeText(d.CreatedBy),
 		d.CreatedAt.Local().Format(time.DateTime))
 	if d.RemovedBy != nil && d.RemovedAt != nil {

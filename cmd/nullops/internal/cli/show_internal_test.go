@@ -73,12 +73,16 @@ func TestPromisedText_SaysOfHowMuch(t *testing.T) {
 	}
 }
 
-// A capsule names the address of each exposed port, the main one of a service first.
+// A capsule names what is wrong, and the address of each exposed port, the main one of a service
+// first.
 func TestPrintCapsule_NamesEachAddress(t *testing.T) {
 	main, admin := "http://api.first.qa.localhost", "http://admin--api.first.qa.localhost"
-	c := apiclient.Capsule{Services: []apiclient.CapsuleService{{Step: "api", Url: &main,
-		Ports: &[]apiclient.ServicePort{{Name: "http", Exposed: true, Url: &main},
-			{Name: "admin", Exposed: true, Url: &admin}, {Name: "metrics"}}}}}
+	down := "service api is not running"
+	c := apiclient.Capsule{Deployment: apiclient.CapsuleDeployment{Status: "ready",
+		Condition: new(apiclient.DeploymentConditionDegraded), ConditionReason: &down},
+		Services: []apiclient.CapsuleService{{Step: "api", Url: &main,
+			Ports: &[]apiclient.ServicePort{{Name: "http", Exposed: true, Url: &main},
+				{Name: "admin", Exposed: true, Url: &admin}, {Name: "metrics"}}}}}
 	var b strings.Builder
 	if err := printCapsule(&b, "http://nullops.test", c); err != nil {
 		t.Fatal(err)
@@ -86,5 +90,8 @@ func TestPrintCapsule_NamesEachAddress(t *testing.T) {
 	if want := "  open: " + main + "\n  open admin: " + admin + "\n"; !strings.HasSuffix(b.String(),
 		want) {
 		t.Errorf("it says %q", b.String())
+	}
+	if !strings.Contains(b.String(), "\ndegraded: "+down+"\n") {
+		t.Errorf("of what is wrong it says %q", b.String())
 	}
 }

@@ -68,7 +68,10 @@ function Facts({ capsule }: { capsule: Data }) {
       <DetailPair name={t.project}>{d.project}</DetailPair>
       <DetailPair name={t.environment}>{d.environment}</DetailPair>
       <DetailPair name={t.state}>
-        <StatusMark state={d.status}>{stateWord(d.status)}</StatusMark>
+        <StatusMark state={d.condition ?? d.status}>
+          {stateWord(d.condition ?? d.status)}
+        </StatusMark>
+        {d.condition_reason ? <BidiSafe text={d.condition_reason} /> : null}
       </DetailPair>
       {d.node ? <DetailPair name={t.node}>{d.node}</DetailPair> : null}
       <DetailPair name={t.pipeline}>
