@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/failpoint"
+	"github.com/nullops/nullops/internal/script"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -50,6 +51,7 @@ type Config struct {
 type Agent struct {
 	config   Config
 	runtime  Runtime
+	scripts  script.Runner
 	log      *slog.Logger
 	identity *wire.Identity
 	state    *state

@@ -81,14 +81,19 @@ func (m *Machine) startPulls() {
 		}
 	}
 	for _, key := range m.order {
-		if m.steps[key].Done || busy >= maxPulls || m.pipelineStep(key).Approval != nil ||
-			m.isLaunched(key) {
+		if m.steps[key].Done || busy >= maxPulls || !m.hasImage(key) || m.isLaunched(key) {
 			continue
 		}
 		if m.pullImage(key) {
 			busy++
 		}
 	}
+}
+
+// hasImage reports whether a step runs a container: an approval and a script do not.
+func (m *Machine) hasImage(key pipeline.StepKey) bool {
+	s := m.pipelineStep(key)
+	return s.Approval == nil && s.Script == nil
 }
 
 // pullImage starts the pull of a step's image unless it runs, is done, has
@@ -137,6 +142,8 @@ func (m *Machine) advanceStep(key pipeline.StepKey) {
 	switch {
 	case m.pipelineStep(key).Approval != nil:
 		m.advanceApproval(key)
+	case m.pipelineStep(key).Script != nil:
+		m.runPlugin(key)
 	case m.isLaunched(key):
 		// A restarted agent needs no image to wait for the job's end.
 		m.startProbing(key)
@@ -167,12 +174,12 @@ func (m *Machine) startService(key pipeline.StepKey) {
 	m.current = m.startOperation(StartOperation{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
 }
 
-// runPlugin runs it once, and again only if that is harmless.
+// runPlugin runs a plugin or a script once, and again only if that is harmless.
 func (m *Machine) runPlugin(key pipeline.StepKey) {
 	s := m.steps[key]
 	if s.Started && !m.mayRepeat(key) {
 		m.failStep(key, Result{Code: CodeUnknownOutcome, Message: fmt.Sprintf(
-			"it is not known whether plugin step %q completed (attempt %d), and it may not run twice",
+			"it is not known whether step %q completed (attempt %d), and it may not run twice",
 			key, s.Attempt)})
 		return
 	}
@@ -193,7 +200,7 @@ func (m *Machine) runPlugin(key pipeline.StepKey) {
 }
 
 func (m *Machine) mayRepeat(key pipeline.StepKey) bool {
-	c := m.pipelineStep(key).Plugin.Component
+	c := m.pipelineStep(key).Declares()
 	repeatable := c != nil && (c.Idempotent || m.hasDefect("repeat every plugin"))
 	return repeatable && m.steps[key].Attempt < maxAttempts
 }

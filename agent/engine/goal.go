@@ -236,10 +236,10 @@ func (m *Machine) recordFoundPlugins(keys []pipeline.StepKey) {
 	}
 }
 
-// recordEarlierRun records a plugin step that ran before the journal's records begin.
+// recordEarlierRun records a plugin or script step that ran before the journal's records begin.
 func (m *Machine) recordEarlierRun(is StepState) {
 	s := m.steps[is.Key]
-	if s == nil || s.Started || m.pipelineStep(is.Key).Plugin == nil {
+	if s == nil || s.Started || m.pipelineStep(is.Key).Declares() == nil {
 		return
 	}
 	m.recordChange(Record{Step: &is})

@@ -66,9 +66,8 @@ func (m *Machine) hasAnyDelete() bool {
 // hasDelete reports whether a step created something outside the engine that must be
 // deleted.
 func (m *Machine) hasDelete(key pipeline.StepKey) bool {
-	s := m.pipelineStep(key)
-	return !m.work.Elsewhere && s.Plugin != nil && s.Plugin.Component != nil &&
-		s.Plugin.Component.CanUndo()
+	c := m.pipelineStep(key).Declares()
+	return !m.work.Elsewhere && c != nil && c.CanUndo()
 }
 
 // undoStep removes the container first: a step that may still run must not run beside its own undo.
@@ -99,11 +98,12 @@ func (m *Machine) deletePlugin(key pipeline.StepKey) {
 	if !m.requireSecrets() {
 		return
 	}
-	if m.pipelineStep(key).Plugin.Networked() && !m.prepared {
+	plugin := m.pipelineStep(key).Plugin
+	if plugin != nil && plugin.Networked() && !m.prepared {
 		m.current = m.startOperation(StartOperation{Kind: Prepare, Step: key})
 		return
 	}
-	if p := m.pulls[key]; p == nil || !p.done {
+	if p := m.pulls[key]; m.hasImage(key) && (p == nil || !p.done) {
 		m.current = m.startOperation(StartOperation{Kind: Pull, Step: key})
 		return
 	}
@@ -233,7 +233,7 @@ func (m *Machine) finishUndo() {
 	left := slices.Clone(m.left)
 	for _, key := range m.order {
 		if s := m.steps[key]; s.GaveUp != "" {
-			left = append(left, fmt.Sprintf("plugin step %q: %s", key, s.GaveUp))
+			left = append(left, fmt.Sprintf("%s step %q: %s", m.undoneKind(key), key, s.GaveUp))
 		}
 	}
 	if !m.orphan && len(left) > 0 {
@@ -254,6 +254,14 @@ func (m *Machine) finishUndo() {
 	if m.orphan && m.next == nil {
 		m.out = append(m.out, Forget{})
 	}
+}
+
+// undoneKind names the kind of a step that could not be undone.
+func (m *Machine) undoneKind(key pipeline.StepKey) string {
+	if m.pipelineStep(key).Script != nil {
+		return "script"
+	}
+	return "plugin"
 }
 
 func (m *Machine) reportStuck(left []string) {

@@ -829,6 +829,60 @@ func (e RuleSource) Valid() bool {
 	}
 }
 
+// Defines values for ScriptProblemKind.
+const (
+	ScriptProblemKindContract  ScriptProblemKind = "contract"
+	ScriptProblemKindCrashed   ScriptProblemKind = "crashed"
+	ScriptProblemKindMemory    ScriptProblemKind = "memory"
+	ScriptProblemKindOutputs   ScriptProblemKind = "outputs"
+	ScriptProblemKindRecursion ScriptProblemKind = "recursion"
+	ScriptProblemKindSyntax    ScriptProblemKind = "syntax"
+	ScriptProblemKindThrown    ScriptProblemKind = "thrown"
+	ScriptProblemKindTimeout   ScriptProblemKind = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the ScriptProblemKind enum.
+func (e ScriptProblemKind) Valid() bool {
+	switch e {
+	case ScriptProblemKindContract:
+		return true
+	case ScriptProblemKindCrashed:
+		return true
+	case ScriptProblemKindMemory:
+		return true
+	case ScriptProblemKindOutputs:
+		return true
+	case ScriptProblemKindRecursion:
+		return true
+	case ScriptProblemKindSyntax:
+		return true
+	case ScriptProblemKindThrown:
+		return true
+	case ScriptProblemKindTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ScriptTestRequestAction.
+const (
+	ScriptTestRequestActionCreate ScriptTestRequestAction = "create"
+	ScriptTestRequestActionDelete ScriptTestRequestAction = "delete"
+)
+
+// Valid indicates whether the value is a known member of the ScriptTestRequestAction enum.
+func (e ScriptTestRequestAction) Valid() bool {
+	switch e {
+	case ScriptTestRequestActionCreate:
+		return true
+	case ScriptTestRequestActionDelete:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SecretGenerateAlphabet.
 const (
 	SecretGenerateAlphabetAlphanumeric SecretGenerateAlphabet = "alphanumeric"
@@ -855,6 +909,7 @@ const (
 	StepKindApproval StepKind = "approval"
 	StepKindJob      StepKind = "job"
 	StepKindPlugin   StepKind = "plugin"
+	StepKindScript   StepKind = "script"
 	StepKindService  StepKind = "service"
 )
 
@@ -866,6 +921,8 @@ func (e StepKind) Valid() bool {
 	case StepKindJob:
 		return true
 	case StepKindPlugin:
+		return true
+	case StepKindScript:
 		return true
 	case StepKindService:
 		return true
@@ -2602,7 +2659,7 @@ type PipelineSaved struct {
 	Version int    `json:"version"`
 }
 
-// PipelineStep Exactly one of service, job, plugin and approval.
+// PipelineStep Exactly one of service, job, plugin, approval and script.
 type PipelineStep = pipeline.Step
 
 // PipelineUser defines model for PipelineUser.
@@ -3309,6 +3366,81 @@ type Scratch struct {
 
 	// Versions Tag by step key, for selectable services; those of steps that do not run are left out.
 	Versions *map[string]string `json:"versions,omitempty"`
+}
+
+// ScriptInput The argument of the script's functions, as recorded.
+type ScriptInput struct {
+	Deployment *struct {
+		Domain      *string `json:"domain,omitempty"`
+		Environment *string `json:"environment,omitempty"`
+		Id          *string `json:"id,omitempty"`
+		Name        *string `json:"name,omitempty"`
+		Project     *string `json:"project,omitempty"`
+	} `json:"deployment,omitempty"`
+
+	// Outputs The script's own, for the function remove.
+	Outputs    *map[string]interface{} `json:"outputs,omitempty"`
+	Parameters *map[string]interface{} `json:"parameters,omitempty"`
+	Run        *struct {
+		Attempt *int    `json:"attempt,omitempty"`
+		Id      *string `json:"id,omitempty"`
+		Step    *string `json:"step,omitempty"`
+	} `json:"run,omitempty"`
+
+	// Secrets Invented values; they are not stored.
+	Secrets  *map[string]string `json:"secrets,omitempty"`
+	Services *map[string]struct {
+		Host string `json:"host"`
+		Port *int   `json:"port,omitempty"`
+	} `json:"services,omitempty"`
+}
+
+// ScriptProblem defines model for ScriptProblem.
+type ScriptProblem struct {
+	Column *int              `json:"column,omitempty"`
+	Kind   ScriptProblemKind `json:"kind"`
+
+	// Line From 1; absent if unknown.
+	Line    *int   `json:"line,omitempty"`
+	Message string `json:"message"`
+}
+
+// ScriptProblemKind defines model for ScriptProblem.Kind.
+type ScriptProblemKind string
+
+// ScriptStep JavaScript that runs on the node without a container, network, files or rights.
+type ScriptStep = pipeline.ScriptStep
+
+// ScriptTestRequest defines model for ScriptTestRequest.
+type ScriptTestRequest struct {
+	// Action create calls the default function, delete the function remove.
+	Action *ScriptTestRequestAction `json:"action,omitempty"`
+
+	// Clock The script may read the time.
+	Clock *bool `json:"clock,omitempty"`
+
+	// Input The argument of the script's functions, as recorded.
+	Input          *ScriptInput `json:"input,omitempty"`
+	Source         string       `json:"source"`
+	TimeoutSeconds *int         `json:"timeout_seconds,omitempty"`
+}
+
+// ScriptTestRequestAction create calls the default function, delete the function remove.
+type ScriptTestRequestAction string
+
+// ScriptTestResult defines model for ScriptTestResult.
+type ScriptTestResult struct {
+	// Dropped Lines of the log that were left out.
+	Dropped int64 `json:"dropped"`
+
+	// Log The first 500 lines.
+	Log     []string                `json:"log"`
+	Outputs *map[string]interface{} `json:"outputs,omitempty"`
+	Problem *ScriptProblem          `json:"problem,omitempty"`
+
+	// Removes The script exports remove.
+	Removes bool    `json:"removes"`
+	Seconds float64 `json:"seconds"`
 }
 
 // Secret defines model for Secret.
@@ -4551,6 +4683,9 @@ type TestRegistryJSONRequestBody = RegistryTest
 // PutRuleJSONRequestBody defines body for PutRule for application/json ContentType.
 type PutRuleJSONRequestBody = RulePut
 
+// TestScriptJSONRequestBody defines body for TestScript for application/json ContentType.
+type TestScriptJSONRequestBody = ScriptTestRequest
+
 // PutServiceJSONRequestBody defines body for PutService for application/json ContentType.
 type PutServiceJSONRequestBody = ServicePut
 
@@ -5009,6 +5144,9 @@ type ServerInterface interface {
 	// PutRule Create or replace a rule
 	// (PUT /api/v1/rules/{name})
 	PutRule(w http.ResponseWriter, r *http.Request, name InName)
+	// TestScript Run a script with recorded inputs
+	// (POST /api/v1/scripts/test)
+	TestScript(w http.ResponseWriter, r *http.Request)
 	// ListServices All services the caller may see
 	// (GET /api/v1/services)
 	ListServices(w http.ResponseWriter, r *http.Request, params ListServicesParams)
@@ -10362,6 +10500,20 @@ func (siw *ServerInterfaceWrapper) PutRule(w http.ResponseWriter, r *http.Reques
 	handler.ServeHTTP(w, r)
 }
 
+// TestScript operation middleware
+func (siw *ServerInterfaceWrapper) TestScript(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestScript(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListServices operation middleware
 func (siw *ServerInterfaceWrapper) ListServices(w http.ResponseWriter, r *http.Request) {
 
@@ -11558,6 +11710,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline", wrapper.GetPipeline)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline", wrapper.PutPipeline)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/validate", wrapper.ValidatePipeline)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/scripts/test", wrapper.TestScript)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/preflight", wrapper.PreflightDraft)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/scratch", wrapper.CreateScratch)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/versions", wrapper.ListPipelineVersions)
@@ -18564,6 +18717,52 @@ func (response PutRuledefaultApplicationProblemPlusJSONResponse) VisitPutRuleRes
 	return err
 }
 
+type TestScriptRequestObject struct {
+	Body *TestScriptJSONRequestBody
+}
+
+type TestScriptResponseObject interface {
+	VisitTestScriptResponse(w http.ResponseWriter) error
+}
+
+type TestScript200JSONResponse ScriptTestResult
+
+func (response TestScript200JSONResponse) VisitTestScriptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestScriptdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response TestScriptdefaultApplicationProblemPlusJSONResponse) VisitTestScriptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListServicesRequestObject struct {
 	Params ListServicesParams
 }
@@ -20538,6 +20737,9 @@ type StrictServerInterface interface {
 	// PutRule Create or replace a rule
 	// (PUT /api/v1/rules/{name})
 	PutRule(ctx context.Context, request PutRuleRequestObject) (PutRuleResponseObject, error)
+	// TestScript Run a script with recorded inputs
+	// (POST /api/v1/scripts/test)
+	TestScript(ctx context.Context, request TestScriptRequestObject) (TestScriptResponseObject, error)
 	// ListServices All services the caller may see
 	// (GET /api/v1/services)
 	ListServices(ctx context.Context, request ListServicesRequestObject) (ListServicesResponseObject, error)
@@ -24748,6 +24950,37 @@ func (sh *strictHandler) PutRule(w http.ResponseWriter, r *http.Request, name In
 	}
 }
 
+// TestScript operation middleware
+func (sh *strictHandler) TestScript(w http.ResponseWriter, r *http.Request) {
+	var request TestScriptRequestObject
+
+	var body TestScriptJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestScript(ctx, request.(TestScriptRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestScript")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestScriptResponseObject); ok {
+		if err := validResponse.VisitTestScriptResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListServices operation middleware
 func (sh *strictHandler) ListServices(w http.ResponseWriter, r *http.Request, params ListServicesParams) {
 	var request ListServicesRequestObject
@@ -25683,633 +25916,647 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P39kts4licM3wpCMxHV3S9Tzkx/VFVmTLyRbbtsb9kur9Oumme7vBJEQhI6KUBNgKnU1OOIvZq9sL2S",
-	"J3AOQIIUQJFKZXX3zvQfXU6JAvF5cD5+53d+G6VytZaCCa1GF7+N1rSgK6ZZAX+9Ec/LQsnC/DtjKi34",
-	"WnMpRhejqWB3epLCt1Mi50QvGVnTBSMzNpcFG4+SETcP/q1kxXaUjARdsdHFCH8xSkYqXbIVNQ2v6N1b",
-	"JhZ6Obp4enqajPR2bZ5UuuBiMfr6NRm9EW8y8yQ0uKZ6WbfHs1EyKtjfSl6wbHShi5L5bf9rweaji9G/",
-	"PKpH+Qi/VY/eZK7x+Tuq0+XuID8tGXn5iS7M+DZLqsmGKlIwmlWjWzKasaLuzpv5Cbbld4Ld0dU6N1//",
-	"Ovr219EoMWPQrDAN/M9fR385Pfn+y29nydl3X38d/esoPAFvqdIvb5nQ3ky0X26eOYGHTt68iE3xWWyK",
-	"3/IV11XbrWXL4Uu/yYzNaZlr2+CK3vFVubIruOIC/zqrXsWFZgtW2He9h1aDCwr/OXRJoV37inI1Y0V4",
-	"Tc3sr9b6G0UEPFUtZ6sr2ERXZ6pxn53C/3qM/SeRsnC3FF0xcsO2ZEVvmCJC6iUXC6I3PGVkw81fhJKM",
-	"bi/gtMHjpmtMacIVoUJtWMEyQhXhuFfxLCZEFqRg81KxDNohT06/J5slKxg0hD8kaik3Cvc5V/CXIFKk",
-	"cJTrLZzmUrATOT9RS7k+OYsehIyt1lIzkW5PfmTb2G48t1NW7c7w3vxAlYrsl7X56t4i4GMpwmtSlGLf",
-	"NilK0b1H9u2Ia5YWTHecCQUPHDxKr337Qs3WsVeZr+59/N7KRdeMks1SKkbMuxShBQOZegl7MacatvOc",
-	"5GyuiSx17CbBae89zW/l4prRIiTmfxL5luRcMIWnQy+5Iprd6YRwQcr1mhXmBOXSnJKUqujlpvAFXXt9",
-	"d3ebjvGgTHhvBYDMM1YQvaQCuhZ9O7Tiv3wuixXVo4tRRjU70Rwka7gHsixCXbhmxS1PmTLjx+Wabc06",
-	"8cIIqktC89xd/mZdeyybwjf53eSarVRrsp7szhXcMm/w2af117Qo6NaN47PQPI/PpGCbPjNZQisHzOQ7",
-	"pgueqh8KudrtxJUgS1kWViiTqZZTUoqcKUUW/JaJWG/mprXDO/NJhuZj0+vVWt7jxb/wTEeUqrk5bNos",
-	"hLaXHQUZQGc5I2lZ3LJe3SuYknkJ7fYVUbZvH+tffjVdLphaS6EYbMMPhZzlDFYwlUIzAWoRXa9znlLz",
-	"m0drfOL/91clRUPDM7/IYOboYiJLrXjGJk7bS0YZ09TsT/O1E3WZxLuerIziaPVo+AEpWM6oYo/+NEpG",
-	"c87ybHQxumWF4lKoMV1zENQrlm1HF6PnS2lkKiUa9VXQEPD0fqNIzhWcSKsuTLhp6vTs++/p2ez8xGgu",
-	"J9+a//vO/N+p9z8zsZrqUpkjaQ4d16AG/Jlm5CM2Vu8BOpOlvpjlVNyY49pvRdxswzo0t8pH1FlAf5lT",
-	"njOj7KOmAQv1kelie3I11yFFDz4mS7khKyq2RLFUikztak4ruiUbWdyMyTXTVj06/55QkZGnp4/HjZ0V",
-	"uFf+/cROwwlq5s1OvJYbvNbkAloEdavMuCapEZ0gN/HnwRdVhwomx86Y+f4qTZlSL+/WOeWCwYvXhVyz",
-	"QnPcw1Td7Pbml6UkKRVwqAhHEe1k746wbYrXZDRjKS0VC7VKNTRp1M6ESGE2njk2KSOMpsthr8nZLcv3",
-	"7Rkc/lt41NwLXCnTXLhr8zLPCYVfkI0s84xoegN3+E5n5OyvLNWhBfBVor+451xv68lJYOK/VE3bB78m",
-	"I7/LRmIIo6r8ZSSkQHOHmr1tuur9uu7YVar5LdfbwELrvpI5Gc22wSW44SLz+5QWjGqGhrUuOPyL3Wkm",
-	"MvjnLVccv17JW5YF+tuaLWpmCl4CXQjPDo7vLVd6d4zV7qn+0b057FwFdldR5sEdzIQxmZgRELMt4Vqx",
-	"fG6UP38zj0f7Bgqtu80eHOZ6Xchbmv+Awvy3Ec0ybjpB8w/eiOc0VyxpTUK6lEYTa0zD3tNUWek7Oi/e",
-	"EHCrfKOI+d0Yjh+d4QbdaVpY+2Tni3oGqi9nUuaMirpH9eayv0tq69o9nNgh7t9Q1kcAD+1MczK6O1nI",
-	"E/vhmq+ZUe3Hzan3Hjrhq7UscNcZU+hitOB6Wc7GqVw9EmWey7Wq/uuagy65Jp051bmYEUOIcq0I6JuE",
-	"kjUrlBTWHldjYp6SpV6XGs2kasVUYh9KKqt/MtvCDVP9TUG+N/cQ/rj/SWrMWWB7rQu5Wgd21zu6JUuZ",
-	"Z6Rgc1aYw6MSMis1MeKOaEkoQZs2KIU1o9i33dvLXNY4wjH5xVzVgnG9NDq9+Q0RsiClYgU4QLgydia7",
-	"NVoAVY1rQEuYy4ytc7ldMaEvCc1WXChC8w3dKvOeYdeWEbmy1BOrZjQ8ZN89e9LwkZ0//f58r68oGcFA",
-	"hhz31imxizP0gFyjB+AY58MoOi+FLkLXVoqrWunOCrpcaqe0Bq9Bmmp0Ru9+M+AaTAuWMaE5zSN+OKaM",
-	"im20zqsPb4iWN3g9bKgimdnARklM7EVB1uUs5ykxMsnzlMFw8Jc32erx3eb7v61pcEzOJtjRX4kxJUwn",
-	"KKjvRqk3L1GXRMCmpuSW5mVYkZkHLVDwfWZZYY4AqKArRsyTwSZ4QJ19Y8ab05SZuxH0WmtXdGhS/oTY",
-	"tSXGdgnNhW+eBG8aZS+zTqlltt1HfNRozexvPQaSLikXCaysLDVZ0DV4B6oNxYV+9mQU9Cz5Zw7CEaDv",
-	"4FZN3EZP6tNnRxHUD0zXj6ID1UcvIKy82M1+XbdDm/EmejdAZB3OUzg2xr6leS43LDM72vx5S3OeJWSK",
-	"ht2UzAqJWrnTFOQNTBa0YpYCDcCgdmw68jMr+Nwa6LvTx4TRZFXYQgMD0dyaJF2y9IZlvZbe2OQi42IR",
-	"aPVKk5VUmlCyLEVWYIvVyjW7tq7dDTsjs5t36DY0P0uqhkNr194SxqoOCwzBNtY87TEjpplJzsVNV1vE",
-	"LMYWvBLiBnysS3YXliI3YaVyw7VgSnWup5AZU6RgK2b0TNTtrV8EDjt6n3DV5WpN7SLtmVnYlG4z2Wnz",
-	"h+1titC0/7mgIl1+oovdbQDun5gWXTBqXU2BLYL3ZfA7q5nuKg40YC1fzYypQzbGGgJFDbukKs+FE99L",
-	"ONHEKjj77SIbVHA9Taqxdk5R4KjM4LuuaegvIuul2KdI2bd67wj1+zld05Tr7ccytypOf3PAbNpCyhWR",
-	"eBvh3pVzQgVh4pYXUhgt1ai0qSyFxq3amptSbSfpupysWZFan2VboxCgUczJZsnTJaGa5IyCHxYCfsbE",
-	"sCfk+YfPILe5MPo06DqbJdVG70hIVppJd75/eG/lXbORS3PSPfV6TE4Tq3HDlknMSL4/vSRnp6dEbThu",
-	"M250nPl4lDTCqp6afBoSOf77d8f8g0QfYC7FIiGPT43q//jZ6ellqEePT08bbzcP7nu9mXF5y4pUrmz8",
-	"PCKPjDaK7sdUFnZ1cUGMUTNjpGBmf7EsIafjM9PPs0g3nzSEcSbLWc76TJq1uL9+De9eZX0jzW1VL+K+",
-	"A2WbeFH/4Cve2mXB9v32B/uYsSkbCJTwIYp+HhpawCVotvam4FozkUBcy2xw899Lz2IlStOt97cn5+rG",
-	"ncEzyfiCKR0UTdUz1ncf8iQnEM8MfjFYstmFsLG70G0PobzB7RkpHjJ96Q0TE6ojfjXv4lB43eZS3rCM",
-	"UH1BhNyAd39jn7RqWMHAtdjc510mXVlEbLk1K1bU3Mz7bylvp2ODgZXbXfDEBaLdKrnZbexkb5a+xE/f",
-	"i8ZZa7n/0Ck7GWjowm8ifl/vZgl+j1bYPvxEh2dQQCwsdCIKGXG0oyt8O2iYdrcc9JvI1LiYV/fw6/W6",
-	"xueD5qD1VroxN+e9elVjtRJ/uTs2zHWt+7WltnMq7Pob4oJqyWiuw+oVX9FFeC1zuQjb17lRLQBWMcyV",
-	"VjClaaFVpzQ8SN2NiY2B2ivOBbZazWc1e94AcHK61s92uG2rZgN38w3bdq1N/7lfMaViCw2DGtixfufI",
-	"TIM7QclIM6X3/uQTU/ojA8fk1yoqvW8lbwCIhg97By+6SGZJwKXAfhd5POdiwYp1wUPK+/Xrq5Pzp886",
-	"zeWltDPXf8G5UiUrhgV8hNQT6oLu/UZufoK4lwF7hxXWRdsrGoSDr0ZU/b45r42u+EMZKH/rrXFV6qUs",
-	"grHZtLmBmgv64eW7cdcm+UfaWAesuCp7xtLdg+118ifvKAt1DL+qLxL2uQ3ijlOvlZ8KB2aJbp3+vYPG",
-	"WNbZyWSULmmeM7EI7MmXq7XeOgcQQua4IhKbJcaKXVlsf0CtKFiqZRHegZlQsc8nGAmcKKbDvi98priN",
-	"iCnzdakiXzI6m9ywbSyg4L6OvputYmpUIaVW+3d3Pdn+FLmGXTM4QY2hegPbmabGuJqjSJo7p9fu+1Dq",
-	"wViE6BZaar0+OT0jc1mA6Qdimcg5QIE8l1BCqDJWoLxlBTH3OPnu9JJkQrkfb3iepbSAWDc+ia4pI+4J",
-	"TpIfLbDvxcky//iyb5PGY2P2TdRJ9ktiWlfWN+TheUMgVbvVwzgwr/PmZGmZZwmMFjvtD8hsjnl6fvb4",
-	"2SgZbdhsKeVNeFDV5giP6tP1m1eQVsAFmVHFnj0BkxuBhkptZFHNrX3NmLyHCCPkALRG/eT0+2fRTrhD",
-	"2toSUukLWGIzUjuohFDy+eNbXGr72r7zW533QITBTLAdTTXwPyxXND1RS3r+9Nkfq8HbtwJgoP3qp0+T",
-	"qLQIv/jd1XN4l303z+rpbkznJblha+tkR5CCQ0yDm73aofAXz8AJ1W8JmrJu1w1KRb2jG9DbFHzKCpaC",
-	"a0XSUmm5YoUiUuRb8gd2p1khaO6eJDMMcfzxwg3VDvqGtbv6NLiElVTdcRe5jJSqn4DOLLhmRMudRXqS",
-	"dMjlHW0Le2u+R99rPdUwGWqrzB1LMgnhSV2UGPXy3vjs6dPHz5KDJP4eQXyQCOYiOM6kkrvfKCI3gng3",
-	"ApnzIjaszjScysYMvM4FzSnIk/WysCkSftbZs8ffPel+RTKCdf5J5FvMOglMLBcj7EhwOpcsvbk2J80q",
-	"441AciluhNyY329oIfCFacE1T2kYcvk8l4I9X1J7y90LSAVtRVFUbfwlzTKLvkSAJahsYhEJfkecHmEn",
-	"hkVh2u4HZ7Hu6i5ox5oAgAa2xhx47INOozYcyTwVfWPUk2UxgWFoL0RTzM9JUQrlcgaUXLGZzLYkBUy8",
-	"IlIvWbHhKqK5YmhlEnMSxV1fGM6e7A2mIsx7wZUutiTjGcIhEMYW6lGVHjo03Au5NV2hCPsE7qvgPabp",
-	"gqwYFYpQAfNGYPxEyI3XV09Ftk3GZk9pa/1WAFA019ubfMDWBs/bZGWdy51eIrp4Zx4b4tLDhltTVWFT",
-	"3YDiG3nJWMh9T4uCswxChcM8NM4N047lzgvGKtRZ0GI//J1VkAMFj4ocPyuWyIzpDbP7XG8kcTkql4Tt",
-	"GpQZb4Jh9spNK4O7uukF1nZ3NObZJDboXYsMzAUoSjEOQlkKhjtAxeVgZ98/Vr/3xWXfn7QhCM5hha8O",
-	"7b7hYUJf7oaChFVO4P5W8NGdY+Zy/VwIZDec5oXNdjadvwZJ8wQFNnj8RFbjaLvZHzj81S/uG4+FHRBM",
-	"2nllcFbkyg16gMK5loo7bN2An915A3MAhGS0DXzaGu7dyDwWxK6xO72bW3u6TzGHn/VFQ7s5OgoQ+rnb",
-	"OgPnDrGjqkP5Weflggsi53NIGLiCpAJ0iSJsK2M500xdIrLRmJvGylszuc4Z4rqkzFVCVJkuCVXE9t81",
-	"rC30rxIozRwhSGk0L4ALkqVhB8VuUoo3luDBs9wBEaecYHojiwg00OZLxGcaE9p3gRw9YCeRnzZuit5X",
-	"ArpsmuJ6wN7YN4kHpeuEIit90KOB7IcKjeSyH7rT8/seSnuOjnIsX7A5FzyMF3Y2WWf4X6alERI/mmfj",
-	"U94OQqIJFp3bFyzntyyYMwEWQyRnAYKZzhEDofcdA8O7dCwDSiTGboyn4N45JDaVlSwODkIPGCQZEsHu",
-	"dH/Ez/AgOSuKSPIIu72vDlDHuZ2A3FCu0cugcMNG8euhax575MWoqwWzq7M38OW20TGiXtWWfLhcgk7o",
-	"E5oZwyKiRvPLJi4Pph+K5yObw2+lyGpVJ89/mo8u/tK3jefVj79+2cUeMrSoNaRhzxgpFcsuLPnB1ouO",
-	"mFORsUVBM5YZw8Vc1hX8Ws7tuSkFYk62CbGYE6ALKchCCpbYdEDr3mR3XGkF4bz53IhA2yzXClGo3OgP",
-	"TadFYT6teYgkUYBUVTxDNy3uznFjziY1VL09eGN+VUhACrh7kbJCQGjRDHN7iR5nzzleTYIsXMd/r6h5",
-	"LDHrJ8EA1kSkqNiSFhJmHnLGNjCFhRSLcVhwdZsd7G7NC6b2yUzrNwF1LqfpDfi0beZznZuGZsI3wN/i",
-	"vfgbRVJz45drUpQ5uyQUF96sNrOBtX5zOBzfu5T5XqH6WqKntK/4zdlcD/Nw9KIZqAgGcj5nZgYmS1kW",
-	"wfBeWajaD26XgYCxbv0OjVULTvjuPYwQRS3DV34dd/HkBpx1rsmMQXYfZBOjG88c8uCGXMnbIHnCG00W",
-	"kkGybKQNXycfjAE1X0zskZ4ox4DUb9fd17JORpBnaH/ZtQX+u3sOf1OyHj8oWZV59/cAs+5mTS9pZvaE",
-	"h6rek3kZSFa3bCmwv0C9VJRnKP/UEjxpM5bKlb2dEoLJI1OfHmXapEC5JJa3g/C5TcbCvCKPESXQz1se",
-	"dvW9KoC+juslQg1Qa7gk1BJ3SQG3GZBp9cxmK0IcZkgsWGvaQOIT9SKqtAhzS77RGLOgJCvoBu5XMwVC",
-	"QuQCkorVsrFYvs99qK/PuvleI0Q1mBFwGODZot0nmRQsAtiF77XUDSyf90BvvOd1uVpRq4XK1UxpKdik",
-	"DDN+wU1Z38649nNZLKTWTFxaygVt71OrjVWJCbBRC2YVhAFpCKqkeTwZ6bVNRMKVd6SpKKUI/DbfQgpV",
-	"pQehhmb6DsIH1CC6XudbjtrFbhbQjqvNOeOH7pWfrWjdC3MbgnGvjm/QGWwzKeoN1dw93lgajuMYHjDx",
-	"LQd35XcbHxBDDnj8ZSCh9aUxiTB7qJJeNn8Y6DgrFs4Vjd2aw/JwrjVbQwf3rglEvLHxPeP1TR1nusKl",
-	"Ba491L1Hycje00H3ntcaOgUHAhn6W2qo7GWMZqg07D1nHOm9zJGyJ96pYTTbJsTa6ISLNC8zlgHjCggE",
-	"o9Yqa0GBT7UUmVHl6BbtLrM7kYHEKHzmvjN6uNPkhjJ9tEyC/RSbtb7V59l1wSuAcusSwpgdyJakvicV",
-	"gZscsCKXmAqMRDXVIMnZ+XdO322N+Om+jElPLevTe7evJ0BNFFjtt/C503ytNbsqlSZLessS1AamN2w7",
-	"NdLT/OPfgDhjmlhb1pLempnwk22dsuIEtO1Iwx3uQ1zOv+ukrHx8vnvr+rI5lunYfsUemE5LdaMLl9pI",
-	"btgWt6liOUs1cC1W5ri5b4IJjmbhd+cctFyQbxjaxUlfUgVpzAlyPAj8BA+QlkStacEuKzPJnBqPfpgj",
-	"CeS8VBQv5pDIDEP/w9dOt+R7wefze+N6ms1FAT7OPB3khSr4Yjn8V6pph8UmDnrk3pE4TEYHLCg00p3Z",
-	"s+P0IEE++UvFXLlhs7GmizADjB11b/RQ3bEfeB4mgrR+Kpto6tNbc6E0oxnaLD74FrWtUTJyypbl6NsC",
-	"kiyT+EnFSZlSkbK8xrO4HzjwiNJleoPqGiqgh9yur4J5SGw+Z6nmt3tvA/NzBMM0jslkYZvt+9thz7eW",
-	"cYFBw533J944ulf5OP5sP0X9wT3ab+XiLRfsftyNWSHX6xBo6y0QV1cgYssuDJQOEp2lPSxdFeF//oSo",
-	"3hahrGODjrC33fUAM4BGXuFDwqH5xiQa+ba77PeDaEQtme6uXFdg+2Zv+r2l9wuOu9Ntpw9PWtqx/T2L",
-	"4cHFZVAy2ht8l9hyI4mzLtWYvBHWBQt5TISSzMZtgb1Mgc6I3OYcaW343FI+7JKsIGqx7+x/sJ2IMSc4",
-	"WK/f3l59pLXn2KYLe+qTRtrqJdYH+DUZWUd879/C4Mej3esdqO9BMoyZuB1/+Onjp71sC9ELfQcdHcxt",
-	"Dmb2dugv7VZhL+yO/s9S232iEtRtcWfIOZmZr4Dkvvapw5O7u8QuSv9ohF2JA4keJRCampd+CaJTKrTv",
-	"ETZtW4z3gKp3YzrgFB8HzmGP9UEgqwZh52hdak8ZxL8s0ClM4egDSbqwQxEY14fPn/CK5YrccIEM1WpM",
-	"rpr0Tyu6BZuWTI3ShO70acEwy2QCOWpTQhXZsDy/JLSyXKcWazQlf5htATNsrWLwlk+dNTxdMMEK03Ji",
-	"PixzjRbzvJCrCRO30z8mZOqm3L5ds9UafOB12380r3bJVWrN8hxlLAxsisrI1IjlSveuxQwk5tRZaUV1",
-	"0pY8y5hAxssEg8EView3yn0+/eHNy7cvJlWHm90nFHC/N8ycaIxfy4Jl7seQcKWqQjkQlKhC4I2wc7Wj",
-	"WxkrzS3+VyXF+CPdvLOcCl6mxyGooqFVcwZhjvx3NjyBmLTQwMojNHDHxysQNm8zVmuTXDO68jIYLQd3",
-	"8EK3vagpJaOcsTtM5U7sGH2j/jee2XByQRTaDsat5edyCPf6hI/Ja28rIo7B8rGuJERx2Ko3vh1eFce3",
-	"Z1bD6dwu5hnzrCf9WjlaFrhbRYvtkwlwv5JTH/ZRMLIuSsEcbjQc1DoiOA6Al5HEVfONlQi4my4qtS6x",
-	"R5+8v3r3EhI6rRyCD8ZhOolwiuwVGDiVB39FM9O6rX6Vb4mZlGCDnUkH9ksrpugty6q+92CZ9M+rRyHr",
-	"tmzXEcbDE9AUi/qLfqZD8zQGtmcpjAIdskmri01uBBThMAfK+VPd/qtSLc0wL+y+w6QM3H3tEhXdhk51",
-	"Be/TWdxEeAPomtDBwFz/d4Nmul3i6PQ0oCmaCQ0EpSmSC3JFFINDU3VjTH6xmBDgkYcbLjWKKxSKW5pb",
-	"F2o6cYWrtZNsvNflDCu326cXKEJq57rdDPBG9FLYLaEim6JmnCDvGYMtVPdxN5oG/ZhIuI6DO9IIEnbL",
-	"2QbBC3Dmd7fdmLwBgF1jK1KxRRQcyxUzEwbMdUbubyueDKs5VPI08yYAboj2ibDhhwM3+b6tYnTIKver",
-	"JfNyJS1XZ32z2RBKZdvUHfUjXcjSh0XbcLj73fT1kQgetILOA7f9jKo9+B6/ONMwvH4MQ4J5+lBzCssu",
-	"XpJT5xUwvezrTaPDEDztZC9/5F53o5M3PHu8PbnxC8zx3hcULkQzIXPgpHfGhQvnWBW5jgSePfn2yXeP",
-	"nz35di+Far91bF/b7j61wBnGMK92xpBaPBDN6p5n143INPNAlkAUOYoR6gFsScPwbz3ROqbTEWbCCpHh",
-	"qgZGCvP4bXiKd2Y+RredkTBZCalABRajCmnbL5sh7nZyrJikFXZgV7Cnllq5B1GpR8EMKHAAuSJzVAy8",
-	"aaW12dUdWMx9+TaZXNktsptEsBCyYBOomxR4/8/wOVZFqZGc3yjy+ePb6jpE4g2qKnDpATDMSLYHfGWu",
-	"TR6DcEGlhD7ohA/Vg5bHseCpjnGaw49YjJdxosr5nN/FMo+l0XdmbMlF5qISYx8+L5BeJnEVPRlwDO0n",
-	"gbUqt13NRk+qHjeG5qa2NY+Jv6lDB8s7EK+Gg2aGBu2aTqKAjZhTLsjrT58+QHAUkMQS/r5OPF8wFwsg",
-	"SFoCuKnHzW+De63X75mPYwQ+fHnzcDE+7y0HMLg8qFT7CB5ZT6AoC0dXEvnIl0HMepBwXOwAm777tgc1",
-	"ektk7qUFqkVoyylPwUAwX15aPjGjf+4e+7HnkRrjD5rFq3OZ0ty0sMM0tdfI+R2F+DHEbUDfF2hCkUVB",
-	"hUbIA5h8vRR4WJk9R+Ca3oZKUXpRrsDVbj14Yfa9/ri4xnnfJQ6y/sDaX7gPKPRDndfSGk0sn6GbOrcP",
-	"R0+KHlTXULBbnsPwHywWeEi4LxIT8kd5lNAQNOiV9e25pIf7VN2lWbs1gNfeTOc4UkrIIqoG7StX/XcI",
-	"F3ZVVi6gVpXKlqjA9RnC291a77kts9hnT7so/3u7Djshd6Nz3Lvq24Ek+DupZd0JY3P9Z1BKu5h8dmdy",
-	"Wa5mFT1vLwW1GXtxcwSjtAXIoON75/sYulZzAR9O26oU2p3NK9dMkJxphR45SKExysKiZEZbgG+4IBvI",
-	"hYI7EJKZsP6ULCCwqhjbKQqJtaMsD6JN99FN3lHz6lEywjfBToefBI3gVwcx/d0fcBecTKMFDCxT9PKO",
-	"pjrfQiqVnFceICoyP0y9i4c4AN8+LD9zEKR8BwobSwt5Zdb0CgtpD1ivSiH3XGHP9uYAVIV3B+qlHh/c",
-	"8KHDOxPb4+gUvKMhubymaj+WxDwTK89ybWNsKcNKtzaixyu73hy4f3G8XUKSWSE3ylgwTGRq3ANhBBLR",
-	"vDs0tNdVsYu6NDFm0Fe1HBC+Vv9bacRg1mySoVP+Woaw0VXgJlTwJFrbbZhbMJILd1XlGoPnVmFuDFVe",
-	"PGJDhVZ989za8CMYWTUO1+vgnMs8Gy4A6wlqm5B7zkY1HweMyr40NAos9F+1WZYAHG2zmfqabd2lNyu6",
-	"YM9pEWO0BCJCrKPmF4O7JDOWWw7peS4R/wIMgBlXN8Zil8o5wi1dgzX3mtWUQvjjSM0mSPLF1B81vCDT",
-	"bGuJ63uES8AsDnseYaw9mzHTkfV81gPFtYSS2buYlrIwh8YWPekRs8dRuJG7rvvQOOxgcEeZVbcI5wH3",
-	"8Q88zxkSTW9tZTmhC5mTdU4FI1QD8mB33TsIQrlQLLWGb8Az0UFMWmGFwl8CfVysPECMPNTn+dw9rr1s",
-	"yTeW2fMIVuQbccuEG0PrJK15IFbpGSpFpGxluihkuZ5kBY/VN7BPdLWeVlmrvfR1o6ZH8kihnmFTYkYT",
-	"i43k6XnczKPD+vfCNB7oHhOLMO9DPRuLdTnsXa8+fA6WxJVKR022G1YIFq4MkfNbNikYgAvDxyiXi64V",
-	"X7GV3WQ9plaGLWME6akIsAq/rMrhUk1zuQAMpPJkH8LjBwHazHR+QHxgqLJXKdLOpTNzRhesa3Ise/d9",
-	"CuNXCwuzV62lPaU7eyxpnG48IdUi2WMQFOrilutIOeoup8ZDVPprcAr1a7Jvbk0h8/3EtuaZr4gFvc/K",
-	"YXn1ytkBr3atdvEAeOPvXqmrNGXrwQjyejHb5Qk8BfVxsB6JWud0O4lhfAOyJVRaGzRHpanImrZTRVJi",
-	"618ONC0H5ZhbzHY7Y/n0vEX7f75P8bZltOtVdkm+7g3dK3gQB4G3gi2Px8mK8pzUnRm4wPc7HH0mvkaB",
-	"ne2CwHazNfyT0z2Rx/AMeiLw8MSz/yZnrk7iAN34CpRhygXg7qhl29ESol5MZNbnoDEXwAGIuNX40eOH",
-	"AVOuwWkIhJOWX+iOa5LKjJHTMXmjFcZF0NhCS8xmJ2C2JDQPeRsUqPWNdYa1VnZV81SuVlRkw9KHoJ7+",
-	"WgbLu31kEE7Eex2sy28ssYV2lp79lNh3k0xCDW8Xr2RcL1kxJj8JZvncsScWGFe/HIhz8nxYtU8mbrvY",
-	"D2K/r7cHu9MFnVSlD9tMIAqhpHaR/STWOTfyEhCP7oAnNVbzxftroui2Cc48TKT05eYNe/pdQ6Gj0Xn4",
-	"k9Gc5+xggmEPlecLvWfnZ0+ehGtW9A0DdkPt2oNw6vzhfuqZ1MvQSSur0aFf9tmTfU7ajJmdM+HZHiVm",
-	"xYVbl4DY2xlyVWGkU5Y6HwFY6TySM1ELPdRiv1HEPAwsu0tL6ULWhUyZUhcACqdKMUUUXwiaKyQMzEgq",
-	"85ylWhFZrJdUsMz9ppESEgCe9dIVZHE47/XQFzVX+OnTx0/3clGHGEZMS312a8FoFoGgf3LVp8yxtOWm",
-	"HBnRifnJJbmVebmyzO16tZ7b9CKpw5N+IPG4luvJoqBpHwYlS4Bjlr6mUtJG6mf2egSRCrvHofpxu92A",
-	"c+qSnJ2S2dbBiRogoh4QIugrth7wa6sb1egg9gsqmcKlVxVjsxccNnRBqK3DZznvr9+8evP+EwQCKUH/",
-	"RoTZQOmhoghrmlEg0ieq5JqRnNFbhimRNhVlVzjZVPmwpo9fQpMKFApb2awUjrfKUo6qJpJLAskOaDYr",
-	"WtygV9MFP+ZYj9J8EYxq/LWMyhw6UzIvNSNGuqPq898+G6Hz7+/e4mbnonJPgnCyc73I5axahUd2Mh79",
-	"aXy3yveHd7BDwTO5y0bfzQ9mZq6xd22gp0pZqqb2kjw7je7nNtN9cEfDsQ4V6MszVkCUGj0LidW1qMZU",
-	"XauWzpsTeah2Ermtk5Hi/8EmKz5riM2zZ99+++352bPusR2a4B8u5vjLUq4ahxvZMlX8dJt2qrPtnWVL",
-	"4wbCipqbzdxxBLyq4bw+FMK/ywUVW4Y914hTYVMq4Pow27bF4OUDrZfU1nvo0yel6TaGD+KwQZEw0+Za",
-	"pHLNjTDaTxIcuVn7bZNeJCqREIAzII8SBPiRHYVS/x1VmhU/su09DOMf2fajjHkYHW6pTzDMNNIzdNaO",
-	"ktqfdsCNPExUhL+nf+2SLkbnwxlsjc13X6fkDhNdlWADrYcnxkJcfN7NUTKal3m4IuVbLm6e13jZFsbm",
-	"AV28e+EbIBzkmgllPShtT6RTSSyEQwEJgxEaeslWiuW3rAegAyba9GWvQ/efgHHLxtF6ntBSxMmVwzu2",
-	"FwtXTbg7qnpk4YNRSi47t8cQgm6ZAkrBKhI8CwpH+3ikt58KDGEOwP1GKj/8stxC5YcqcoZWFeiQM+bo",
+	"7P39kts4licM3wpCOxHunpcpZ6Y/qiozJt7Itl12Ttkur9Ounme7vBJEQhI6KUBNgClr6nHEXs1e2F7J",
+	"EzgHIEEKoEilsqZ7Z/qPLqdEgfg8OB+/8zu/jVK5WkvBhFaji99Ga1rQFdOsgL+uxYuyULIw/86YSgu+",
+	"1lyK0cVoKthXPUnh2ymRc6KXjKzpgpEZm8uCjUfJiJsH/1ayYjtKRoKu2OhihL8YJSOVLtmKmoZX9Otb",
+	"JhZ6Obp4dnqajPR2bZ5UuuBiMfr2LRldi+vMPAkNrqle1u3xbJSMCva3khcsG13oomR+2/9UsPnoYvTf",
+	"HtejfIzfqsfXmWt8/o7qdLk7yE9LRl59ogszvs2SarKhihSMZtXoloxmrKi7cz0/wbb8TrCvdLXOzde/",
+	"jr77dTRKzBg0K0wD//PX0V9OT3748ttZcvb9t19H/zQKT8BbqvSrOya0NxPtl5tnTuChk+uXsSk+i03x",
+	"W77iumq7tWw5fOk3mbE5LXNtG1zRr3xVruwKrrjAv86qV3Gh2YIV9l3vodXggsJ/Dl1SaNe+olzNWBFe",
+	"UzP7q7V+pIiAp6rlbHUFm+jqTDXus1P4X4+x/yxSFu6WoitGbtmWrOgtU0RIveRiQfSGp4xsuPmLUJLR",
+	"7QWcNnjcdI0pTbgiVKgNK1hGqCIc9yqexYTIghRsXiqWQTvk6ekPZLNkBYOG8IdELeVG4T7nCv4SRIoU",
+	"jnK9hdNcCnYi5ydqKdcnZ9GDkLHVWmom0u3JT2wb243ndsqq3Rnemx+oUpH9sjZf3VsEfCxFeE2KUuzb",
+	"JkUpuvfIvh1xw9KC6Y4zoeCBg0fptW9fqNk69irz1b2P31u56JpRsllKxYh5lyK0YCBTL2Ev5lTDdp6T",
+	"nM01kaWO3SQ47b2n+a1c3DBahMT8zyLfkpwLpvB06CVXRLOvOiFckHK9ZoU5Qbk0pySlKnq5KXxB117f",
+	"3d2mYzwoE95bASDzjBVEL6mArkXfDq34L5/LYkX16GKUUc1ONAfJGu6BLItQF25YccdTpsz4cblmW7NO",
+	"vDCC6pLQPHeXv1nXHsum8E1+N7lmK9WarKe7cwW3zDU++6z+mhYF3bpxfBaa5/GZFGzTZyZLaOWAmXzH",
+	"dMFT9WMhV7uduBJkKcvCCmUy1XJKSpEzpciC3zER683ctHZ4Zz7J0Hxser1ay3u8+M880xGlam4OmzYL",
+	"oe1lR0EG0FnOSFoWd6xX9wqmZF5Cu31FlO3bx/qX30yXC6bWUigG2/BDIWc5gxVMpdBMgFpE1+ucp9T8",
+	"5vEan/j//VVJ0dDwzC8ymDm6mMhSK56xidP2klHGNDX703ztRF0m8a4nK6M4Wj0afkAKljOq2ON/HiWj",
+	"OWd5NroY3bFCcSnUmK45COoVy7aji9GLpTQylRKN+ipoCHh6HymScwUn0qoLE26aOj374Qd6Njs/MZrL",
+	"yXfm/743/3fq/c9MrKa6VOZImkPHNagBf6IZ+YiN1XuAzmSpL2Y5FbfmuPZbETfbsA7NrfIRdRbQX+aU",
+	"58wo+6hpwEJ9ZLrYnlzNdUjRg4/JUm7IiootUSyVIlO7mtOKbslGFrdjcsO0VY/OfyBUZOTZ6ZNxY2cF",
+	"7pV/O7HTcIKaebMTb+QGrzW5gBZB3SozrklqRCfITfx58EXVoYLJsTNmvr9KU6bUq6/rnHLB4MXrQq5Z",
+	"oTnuYapud3vz56UkKRVwqAhHEe1k746wbYrXZDRjKS0VC7VKNTRp1M6ESGE2njk2KSOMpsthr8nZHcv3",
+	"7Rkc/lt41NwLXCnTXLhr8zLPCYVfkI0s84xoegt3+E5n5OyvLNWhBfBVor+451xv68lJYOK/VE3bB78l",
+	"I7/LRmIIo6r8ZSSkQHOHmr1tuur9uu7YVar5HdfbwELrvpI5Gc22wSW45SLz+5QWjGqGhrUuOPyLfdVM",
+	"ZPDPO644fr2SdywL9Lc1W9TMFLwEuhCeHRzfW6707hir3VP9o3tz2LkK7K6izIM7mAljMjEjIGZbwrVi",
+	"+dwof/5mHo/2DRRad5s9OMz1upB3NP8RhflvI5pl3HSC5h+8Ec9prljSmoR0KY0m1piGvaepstJ3dF68",
+	"IeBWeaSI+d0Yjh+d4QbdaVpY+2Tni3oGqi9nUuaMirpH9eayv0tq69o9nNgh7t9Q1kcAD+1MczL6erKQ",
+	"J/bDNV8zo9qPm1PvPXTCV2tZ4K4zptDFaMH1spyNU7l6LMo8l2tV/dc1B11yTTpzqnMxI4YQ5VoR0DcJ",
+	"JWtWKCmsPa7GxDwlS70uNZpJ1YqpxD6UVFb/ZLaFG6b6m4J8b+4h/HH/k9SYs8D2WhdytQ7srnd0S5Yy",
+	"z0jB5qwwh0clZFZqYsQd0ZJQgjZtUAprRrFvu7eXuaxxhGPyZ3NVC8b10uj05jdEyIKUihXgAOHK2Jns",
+	"zmgBVDWuAS1hLjO2zuV2xYS+JDRbcaEIzTd0q8x7hl1bRuTKUk+smtHwkH3//GnDR3b+7Ifzvb6iZAQD",
+	"GXLcW6fELs7QA3KDHoBjnA+j6LwSughdWymuaqU7K+hyqZ3SGrwGaarRGb37zYBrMC1YxoTmNI/44Zgy",
+	"KrbROq8+XBMtb/F62FBFMrOBjZKY2IuCrMtZzlNiZJLnKYPh4C9vs9WTr5sf/ramwTE5m2BHfyXGlDCd",
+	"oKC+G6XevERdEgGbmpI7mpdhRWYetEDB95llhTkCoIKuGDFPBpvgAXX22ow3pykzdyPotdau6NCk/Amx",
+	"a0uM7RKaC988Cd40yl5mnVLLbLuP+KjRmtnfegwkXVIuElhZWWqyoGvwDlQbigv9/Oko6FnyzxyEI0Df",
+	"wa2auI2e1KfPjiKoH5iuH0UHqo9eQFh5sZv9um6HNuNN9G6AyDqcp3BsjH1L81xuWGZ2tPnzjuY8S8gU",
+	"DbspmRUStXKnKchbmCxoxSwFGoBB7dh05BdW8Lk10HenjwmjyaqwhQYGork1Sbpk6S3Lei29sclFxsUi",
+	"0OqVJiupNKFkWYqswBarlWt2bV27G3ZGZjfv0G1ofpZUDYfWrr0ljFUdFhiCbax52mNGTDOTnIvbrraI",
+	"WYwteCXELfhYl+xrWIrchpXKDdeCKdW5nkJmTJGCrZjRM1G3t34ROOzofcJVl6s1tYu0Z2ZhU7rNZKfN",
+	"H7a3KULT/qeCinT5iS52twG4f2JadMGodTUFtgjel8HvrGa6qzjQgLV8NTOmDtkYawgUNeySqjwXTnwv",
+	"4UQTq+Dst4tsUMH1NKnG2jlFgaMyg++6pqG/iKyXYp8iZd/qvSPU7xd0TVOutx/L3Ko4/c0Bs2kLKVdE",
+	"4m2Ee1fOCRWEiTteSGG0VKPSprIUGrdqa25KtZ2k63KyZkVqfZZtjUKARjEnmyVPl4RqkjMKflgI+BkT",
+	"w56QFx8+g9zmwujToOtsllQbvSMhWWkm3fn+4b2Vd81GLs1J99TrMTlNrMYNWyYxI/nh9JKcnZ4SteG4",
+	"zbjRcebjUdIIq3pq8mlI5Pjv3x3zjxJ9gLkUi4Q8OTWq/5Pnp6eXoR49OT1tvN08uO/1ZsblHStSubLx",
+	"84g8Mtoouh9TWdjVxQUxRs2MkYKZ/cWyhJyOz0w/zyLdfNoQxpksZznrM2nW4v72Lbx7lfWNNLdVvYj7",
+	"DpRt4mX9g294a5cF2/fbH+1jxqZsIFDChyj6eWhoAZeg2dqbgmvNRAJxLbPBzX8vPYuVKE233t+enKsb",
+	"dwbPJOMLpnRQNFXPWN99yJOcQDwz+MVgyWYXwsbuQrc9hPIGt2ekeMj0pbdMTKiO+NW8i0PhdZtLecsy",
+	"QvUFEXID3v2NfdKqYQUD12Jzn3eZdGURseXWrFhRczPvv6W8nY4NBlZud8ETF4h2q+Rmt7GTvVn6Ej99",
+	"LxtnreX+Q6fsZKChC7+J+H29myX4PVph+/ATHZ5BAbGw0IkoZMTRjq7w7aBh2t1y0G8iU+NiXt3Dr9fr",
+	"Bp8PmoPWW+nG3Jz36lWN1Ur85e7YMDe17teW2s6psOtviAuqJaO5DqtXfEUX4bXM5SJsX+dGtQBYxTBX",
+	"WsGUpoVWndLwIHU3JjYGaq84F9hqNZ/V7HkDwMnpWj/b4batmg3czbds27U2/ed+xZSKLTQMamDH+p0j",
+	"Mw3uBCUjzZTe+5NPTOmPDByT36qo9L6VvAUgGj7sHbzoIpklAZcC+13k8ZyLBSvWBQ8p7zdvrk7Onz3v",
+	"NJeX0s5c/wXnSpWsGBbwEVJPqAu69xu5+QniXgbsHVZYF22vaBAOvhpR9fvmvDa64g9loPytt8ZVqZey",
+	"CMZm0+YGai7oh1fvxl2b5O9pYx2w4qrsGUt3D7bXyZ+8oyzUMfyqvkjY5zaIO069Vn4uHJglunX69w4a",
+	"Y1lnJ5NRuqR5zsQisCdfrdZ66xxACJnjikhslhgrdmWx/QG1omCplkV4B2ZCxT6fYCRwopgO+77wmeIu",
+	"IqbM16WKfMnobHLLtrGAgvs6+m62iqlRhZRa7d/d9WT7U+Qads3gBDWG6g1sZ5oa42qOImnunF6770Op",
+	"B2MRoltoqfX65PSMzGUBph+IZSLnAAXyXEIJocpYgfKOFcTc4+T700uSCeV+vOF5ltICYt34JLqmjLgn",
+	"OEl+tMC+FyfL/OPLvk0aj43ZN1En2S+JaV1Z35CH5w2BVO1WD+PAvM6bk6VlniUwWuy0PyCzOebp+dmT",
+	"56NktGGzpZS34UFVmyM8qk83168hrYALMqOKPX8KJjcCDZXayKKaW/uaMXkPEUbIAWiN+unpD8+jnXCH",
+	"tLUlpNIXsMRmpHZQCaHk88e3uNT2tX3ntzrvgQiDmWA7mmrgf1iuaHqilvT82fM/VoO3bwXAQPvVz54l",
+	"UWkRfvG7qxfwLvtuntXT3ZjOS3LL1tbJjiAFh5gGN3u1Q+EvnoETqt8SNGXdrhuUinpHN6C3KfiUFSwF",
+	"14qkpdJyxQpFpMi35A/sq2aFoLl7kswwxPHHCzdUO+hb1u7qs+ASVlJ1x13kMlKqfgI6s+CaES13Fulp",
+	"0iGXd7Qt7K35Hn2v9VTDZKitMncsySSEJ3VRYtTLe+PzZ8+ePE8Okvh7BPFBIpiL4DiTSu4+UkRuBPFu",
+	"BDLnRWxYnWk4lY0ZeJ0LmlOQJ+tlYVMk/Kyz50++f9r9imQE6/yzyLeYdRKYWC5G2JHgdC5ZentjTppV",
+	"xhuB5FLcCrkxv9/QQuAL04JrntIw5PJFLgV7saT2lrsXkAraiqKo2vhLmmUWfYkAS1DZxCIS/I44PcJO",
+	"DIvCtN0PzmLd1V3QjjUBAA1sjTnw2AedRm04knkq+saoJ8tiAsPQXoimmJ+TohTK5QwouWIzmW1JCph4",
+	"RaResmLDVURzxdDKJOYkiru+MJw92RtMRZj3gitdbEnGM4RDIIwt1KMqPXRouBdya7pCEfYJ3FfBe0zT",
+	"BVkxKhShAuaNwPiJkBuvr56KbJuMzZ7S1vqtAKBorrc3+YCtDZ63yco6lzu9RHTxzjw2xKWHDbemqsKm",
+	"ugHFN/KSsZD7nhYFZxmECod5aJwbph3LnReMVaizoMV++DurIAcKHhU5flYskRnTG2b3ud5I4nJULgnb",
+	"NSgz3gTD7JWbVgZ3ddMLrO3uaMyzSWzQuxYZmAtQlGIchLIUDHeAisvBzr5/rH7vi8u+P2lDEJzDCl8d",
+	"2n3Dw4S+3A0FCaucwP2t4KM7x8zl+rkQyG44zQub7Ww6fw2S5gkKbPD4iazG0XazP3D4q1/cNx4LOyCY",
+	"tPPK4KzIlRv0AIVzLRV32LoBP/vqDcwBEJLRNvBpa7hfR+axIHaNfdW7ubWn+xRz+FlfNLSbo6MAoV+4",
+	"rTNw7hA7qjqUn3VeLrggcj6HhIErSCpAlyjCtjKWM83UJSIbjblprLw1k+ucIa5LylwlRJXpklBFbP9d",
+	"w9pC/yqB0swRgpRG8wK4IFkadlDsJqV4YwkePMsdEHHKCaY3sohAA22+RHymMaF9F8jRA3YS+Wnjpuh9",
+	"JaDLpimuB+yNfZN4ULpOKLLSBz0ayH6o0Egu+6E7Pb/vobTn6CjH8iWbc8HDeGFnk3WG/2VaGiHxk3k2",
+	"PuXtICSaYNG5fclyfseCORNgMURyFiCY6RwxEHrfMTC8S8cyoERi7MZ4Cu6dQ2JTWcni4CD0gEGSIRHs",
+	"q+6P+BkeJGdFEUkeYXf31QHqOLcTkBvKNXoZFG7YKH49dM1jj7wYdbVgdnX2Br7cNjpG1Kvakg+XS9AJ",
+	"fUIzY1hE1Gh+2cTlwfRD8Xxkc/itFFmt6uT5z/PRxV/6tvGi+vG3L7vYQ4YWtYY07BkjpWLZhSU/2HrR",
+	"EXMqMrYoaMYyY7iYy7qCX8u5PTelQMzJNiEWcwJ0IQVZSMESmw5o3ZvsK1daQThvPjci0DbLtUIUKjf6",
+	"Q9NpUZhPax4iSRQgVRXP0E2Lu3PcmLNJDVVvD96YXxUSkALuXqSsEBBaNMPcXqLH2XOOV5MgC9fx3ytq",
+	"HkvM+lkwgDURKSq2pIWEmYecsQ1MYSHFYhwWXN1mB/u65gVT+2Sm9ZuAOpfT9BZ82jbzuc5NQzPhEfC3",
+	"eC9+pEhqbvxyTYoyZ5eE4sKb1WY2sNZvDofje5cy3ytU30j0lPYVvzmb62Eejl40AxXBQM7nzMzAZCnL",
+	"IhjeKwtV+8HtMhAw1q3fobFqwQnfvYcRoqhl+Mqv4y6e3ICzzjWZMcjug2xidOOZQx7ckCt5FyRPuNZk",
+	"IRkky0ba8HXywRhQ88XEHumJcgxI/XbdfS3rZAR5hvaXXVvgv7vn8Dcl6/GDklWZd/8RYNbdrOklzcye",
+	"8FDVezIvA8nqli0F9heol4ryDOWfWoInbcZSubK3U0IweWTq06NMmxQol8TydhA+t8lYmFfkMaIE+nnH",
+	"w66+1wXQ13G9RKgBag2XhFriLingNgMyrZ7ZbEWIwwyJBWtNG0h8ol5ElRZhbslrjTELSrKCbuB+NVMg",
+	"JEQuIKlYLRuL5fvch/r6rJvvDUJUgxkBhwGeLdp9kknBIoBd+F5L3cDyeQ/0xnvelKsVtVqoXM2UloJN",
+	"yjDjF9yU9e2Maz+XxUJqzcSlpVzQ9j612liVmAAbtWBWQRiQhqBKmseTkd7YRCRceUeailKKwG/zLaRQ",
+	"VXoQamim7yB8QA2i63W+5ahd7GYB7bjanDN+6F75xYrWvTC3IRj36vgGncE2k6LeUM3d442l4TiO4QET",
+	"33JwV3638QEx5IDHXwYSWl8ZkwizhyrpZfOHgY6zYuFc0ditOSwP50azNXRw75pAxBsb3zNe39Rxpitc",
+	"WuDaQ917lIzsPR1073mtoVNwIJChv6WGyl7GaIZKw95zxpHeyxwpe+KdGkazbUKsjU64SPMyYxkwroBA",
+	"MGqtshYU+FRLkRlVjm7R7jK7ExlIjMJn7jujhztNbijTR8sk2E+xWetbfZ5dF7wCKLcuIYzZgWxJ6ntS",
+	"EbjJAStyianASFRTDZKcnX/v9N3WiJ/ty5j01LI+vXf7egLURIHVfgufO83XWrOrUmmypHcsQW1gesu2",
+	"UyM9zT/+BYgzpom1ZS3prZkJP9nWKStOQNuONNzhPsTl/PtOyson57u3ri+bY5mO7Vfsgem0VDe6cKmN",
+	"5JZtcZsqlrNUA9diZY6b+yaY4GgWfnfOQcsF+YahXZz0JVWQxpwgx4PAT/AAaUnUmhbssjKTzKnx6Ic5",
+	"kkDOS0XxYg6JzDD0P3ztdEu+l3w+vzeup9lcFODjzNNBXqiCL5bDf6Wadlhs4qBH7h2Jw2R0wIJCI92Z",
+	"PTtODxLkk79UzJUbNhtruggzwNhR90YP1R37kedhIkjrp7KJpj69NRdKM5qhzeKDb1HbGiUjp2xZjr4t",
+	"IMkyiZ9UnJQpFSnLazyL+4EDjyhdpreorqECesjt+jqYh8Tmc5Zqfrf3NjA/RzBM45hMFrbZvr8d9nxr",
+	"GRcYNNx5f+KNo3uVj+PP9lPUH9yj/VYu3nLB7sfdmBVyvQ6Btt4CcXUFIrbswkDpINFZ2sPSVRH+50+I",
+	"6m0Ryjo26Ah729ceYAbQyCt8SDg035hEI992l/1+EI2oJdPdlZsKbN/sTb+39H7BcXe67fThSUs7tr9n",
+	"MTy4uAxKRnuD7xJbbiRx1qUak2thXbCQx0QoyWzcFtjLFOiMyG3OkdaGzy3lwy7JCqIW+87+B9uJGHOC",
+	"g/X67e3VR1p7jm26sKc+aaStXmJ9gN+SkXXE9/4tDH482r3egfoeJMOYibvxh58/ftrLthC90HfQ0cHc",
+	"5mBmb4f+0m4V9sLu6P8ktd0nKkHdFneGnJOZ+QpI7mufOjy5u0vsovSPRtiVOJDoUQKhqXnplyA6pUL7",
+	"HmHTtsV4D6h6N6YDTvFx4Bz2WB8EsmoQdo7WpfaUQfzLAp3CFI4+kKQLOxSBcX34/AmvWK7ILRfIUK3G",
+	"5KpJ/7SiW7BpydQoTehOnxYMs0wmkKM2JVSRDcvzS0Iry3VqsUZT8ofZFjDD1ioGb/nUWcPTBROsMC0n",
+	"5sMy12gxzwu5mjBxN/1jQqZuyu3bNVutwQdet/1H82qXXKXWLM9RxsLApqiMTI1YrnTvWsxAYk6dlVZU",
+	"J23Js4wJZLxMMBhckcg+Uu7z6Y/Xr96+nFQdbnafUMD93jJzojF+LQuWuR9DwpWqCuVAUKIKgTfCztWO",
+	"bmWsNLf4X5UU4490885yKniZHoegioZWzRmEOfLf2fAEYtJCAyuP0MAdH69A2LzNWK1Ncs3oystgtBzc",
+	"wQvd9qKmlIxyxu4wlTuxY/SN+t94ZsPJBVFoOxi3lp/LIdzrEz4mb7ytiDgGy8e6khDFYave+HZ4VRzf",
+	"nlkNp3O7mGfMs570a+VoWeBuFS22TybA/UpOfdhHwci6KAVzuNFwUOuI4DgAXkYSV803ViLgbrqo1LrE",
+	"Hn3y/urdK0jotHIIPhiH6STCKbJXYOBUHvwVzUzrtvpVviVmUoINdiYd2C+tmKJ3LKv63oNl0j+vHoWs",
+	"27JdRxgPT0BTLOov+pkOzdMY2J6lMAp0yCatLja5EVCEwxwo5091+69KtTTDvLD7DpMycPe1S1R0GzrV",
+	"FbxPZ3ET4Q2ga0IHA3P93w2a6XaJo9PTgKZoJjQQlKZILsgVUQwOTdWNMfmzxYQAjzzccKlRXKFQ3NLc",
+	"ulDTiStcrZ1k470uZ1i53T69RBFSO9ftZoA3opfCbgkV2RQ14wR5zxhsobqPu9E06MdEwnUc3JFGkLA7",
+	"zjYIXoAzv7vtxuQaAHaNrUjFFlFwLFfMTBgw1xm5v614MqzmUMnTzJsAuCHaJ8KGHw7c5Pu2itEhq9yv",
+	"lszLlbRcnfXNZkMolW1Td9SPdCFLHxZtw+Hud9PXRyJ40Ao6D9z2M6r24Hv84kzD8PoxDAnm6UPNKSy7",
+	"eElOnVfA9LKvN40OQ/C0k738kXvdjU7e8Ozx9uTGLzDHe19QuBDNhMyBk94ZFy6cY1XkOhJ49vS7p98/",
+	"ef70u70Uqv3WsX1tu/vUAmcYw7zaGUNq8UA0q3ueXTci08wDWQJR5ChGqAewJQ3Dv/VE65hOR5gJK0SG",
+	"qxoYKczjt+Ep3pn5GN12RsJkJaQCFViMKqRtv2qGuNvJsWKSVtiBXcGeWmrlHkSlHgUzoMAB5IrMUTHw",
+	"ppXWZld3YDH35dtkcmW3yG4SwULIgk2gblLg/b/A51gVpUZyPlLk88e31XWIxBtUVeDSA2CYkWwP+Mpc",
+	"mzwG4YJKCX3QCR+qBy2PY8FTHeM0hx+xGC/jRJXzOf8ayzyWRt+ZsSUXmYtKjH34vEB6mcRV9GTAMbSf",
+	"BNaq3HY1Gz2petwYmpva1jwm/qYOHSzvQLweDpoZGrRrOokCNmJOuSBvPn36AMFRQBJL+Psm8XzBXCyA",
+	"IGkJ4KYeN78N7rVev2c+jhH48OXNw8X4vLccwODyoFLtI3hkPYGiLBxdSeQjXwYx60HCcbEDbPr+ux7U",
+	"6C2RuZcWqBahLac8BQPBfHlp+cSM/rl77MeeR2qMP2gWr85lSnPTwg7T1F4j53cU4scQtwF9X6AJRRYF",
+	"FRohD2Dy9VLgYWX2HIEbehcqRelFuQJXu/Xghdn3+uPiGud9lzjI+gNrf+E+oNCPdV5LazSxfIZu6tw+",
+	"HD0pelBdQ8FueQ7Dv7NY4CHhvkhMyB/lUUJD0KBX1rfnkh7uU3WXZu3WAF57M53jSCkhi6gatK9c9d8h",
+	"XNhVWbmAWlUqW6IC12cIb3drvee2zGKfPe2i/O/tOuyE3I3Oce+qbweS4O+klnUnjM31n0Ap7WLy2Z3J",
+	"ZbmaVfS8vRTUZuzFzRGM0hYgg47vne9j6FrNBXw4batSaHc2r1wzQXKmFXrkIIXGKAuLkhltAb7hgmwg",
+	"FwruQEhmwvpTsoDAqmJspygk1o6yPIg23Uc3eUfNq0fJCN8EOx1+EjSCXx/E9Hd/wF1wMo0WMLBM0auv",
+	"NNX5FlKp5LzyAFGR+WHqXTzEAfj2YfmZgyDlO1DYWFrIa7OmV1hIe8B6VQq55wp7vjcHoCq8O1Av9fjg",
+	"hg8d3pnYHken4B0NyeU1VfuxJOaZWHmWGxtjSxlWurURPV7Z9ebA/TfH2yUkmRVyo4wFw0Smxj0QRiAR",
+	"zbtDQ3tTFbuoSxNjBn1VywHha/W/lUYMZs0mGTrlb2QIG10FbkIFT6K13Ya5BSO5cFdVrjF4bhXmxlDl",
+	"xSM2VGjVN8+tDT+CkVXjcL0OzrnMs+ECsJ6gtgm552xU83HAqOxLQ6PAQv9Vm2UJwNE2m6mv2dZdul7R",
+	"BXtBixijJRARYh01vxjcJZmx3HJIz3OJ+BdgAMy4ujUWu1TOEW7pGqy516ymFMIfR2o2QZIvpv6o4QWZ",
+	"ZltLXN8jXAJmcdjzCGPt2YyZjqznsx4oriWUzN7FtJSFOTS26EmPmD2Owo3cdd2HxmEHgzvKrLpFOA+4",
+	"j3/kec6QaHprK8sJXcicrHMqGKEakAe7695BEMqFYqk1fAOeiQ5i0gorFP4S6ONi5QFi5KE+z+fuce1l",
+	"S15bZs8jWJHX4o4JN4bWSVrzQKzSM1SKSNnKdFHIcj3JCh6rb2Cf6Go9rbJWe+nrRk2P5JFCPcOmxIwm",
+	"FhvJ0/O4mUeH9e+laTzQPSYWYd6HejYW63LYu15/+BwsiSuVjppst6wQLFwZIud3bFIwABeGj1EuF10r",
+	"vmIru8l6TK0MW8YI0lMRYBV+WZXDpZrmcgEYSOXJPoTHDwK0men8gPjAUGWvUqSdS2fmjC5Y1+RY9u77",
+	"FMavFhZmr1pLe0p39ljSON14QqpFsscgKNTFHdeRctRdTo2HqPTX4BTq12Tf3JpC5vuJbc0z3xALep+V",
+	"w/LqlbMDXu1a7eIB8MbfvVJXacrWgxHk9WK2yxN4CuqTYD0Stc7pdhLD+AZkS6i0NmiOSlORNW2niqTE",
+	"1r8caFoOyjG3mO12xvLpeYv2/3yf4m3LaNer7JJ83Ru6V/AgDgJvBVsej5MV5TmpOzNwge93OPpMfI0C",
+	"O9sFge1ma/gnp3sij+EZ9ETg4Yln/ypnrk7iAN34CpRhygXg7qhl29ESol5MZNbnoDEXwAGIuNX40eOH",
+	"AVOuwWkIhJOWX+gr1ySVGSOnY3KtFcZF0NhCS8xmJ2C2JDQPeRsUqPWNdYa1VnZV81SuVlRkw9KHoJ7+",
+	"WgbLu31kEE7Eex2sy0eW2EI7S89+Suy7SSahhreLVzKul6wYk58Fs3zu2BMLjKtfDsQ5eT6s2icTd13s",
+	"B7Hf19uDfdUFnVSlD9tMIAqhpHaR/STWOTfyEhCP7oAnNVbz5fsboui2Cc48TKT05eYNe/pdQ6Gj0Xn4",
+	"k9Gc5+xggmEPlecLvefnZ0+fhmtW9A0DdkPt2oNw6vzhfuqZ1MvQSSur0aFf9vnTfU7ajJmdM+HZHiVm",
+	"xYVbl4DY2xlyVWGkU5Y6HwFY6TySM1ELPdRiHyliHgaW3aWldCHrQqZMqQsAhVOlmCKKLwTNFRIGZiSV",
+	"ec5SrYgs1ksqWOZ+00gJCQDPeukKsjic93roi5or/OzZk2d7uahDDCOmpT67tWA0i0DQP7nqU+ZY2nJT",
+	"jozoxPzkktzJvFxZ5na9Ws9tepHU4Uk/kHhcy/VkUdC0D4OSJcAxS19TKWkj9TN7PYJIhd3jUP243W7B",
+	"OXVJzk7JbOvgRA0QUQ8IEfQVWw/4tdWtanQQ+wWVTOHSq4qx2QsOG7og1Nbhs5z3N9evr99/gkAgJejf",
+	"iDAbKD1UFGFNMwpE+kSVXDOSM3rHMCXSpqLsCiebKh/W9PFLaFKBQmErm5XC8VZZylHVRHJJINkBzWZF",
+	"i1v0arrgxxzrUZovglGNv5ZRmUNnSualZsRId1R9/vWzETr/9u4tbnYuKvckCCc714tczqpVeGwn4/E/",
+	"j7+u8v3hHexQ8EzustF384OZmWvsXRvoqVKWqqm9JM9Po/u5zXQf3NFwrEMF+vKMFRClRs9CYnUtqjFV",
+	"16ql8+ZEHqqdRG7rZKT4v7PJis8aYvPs+XfffXd+9rx7bIcm+IeLOf55KVeNw41smSp+uk071dn2zrKl",
+	"cQNhRc3NZu44Al7VcF4fCuHf5YKKLcOea8SpsCkVcH2Ybdti8PKB1ktq6z306ZPSdBvDB3HYoEiYaXMt",
+	"UrnmRhjtJwmO3Kz9tkkvEpVICMAZkEcJAvzEjkKp/44qzYqf2PYehvFPbPtRxjyMDrfUJxhmGukZOmtH",
+	"Se1PO+BGHiYqwt/Tv3ZJF6Pz4Qy2xua7r1Nyh4muSrCB1sMTYyEuPu/mKBnNyzxckfItF7cvarxsC2Pz",
+	"gC7evfANEA5yzYSyHpS2J9KpJBbCoYCEwQgNvWQrxfI71gPQARNt+rLXofsPwLhl42g9T2gp4uTK4R3b",
+	"i4WrJtwdVT2y8MEoJZed22MIQbdMAaVgFQmeBYWjfTzS208FhjAH4H4jlR/+vNxC5YcqcoZWFeiQM+bo",
 	"zMPsAxXB2p46rY4SzQJnbVdCQ6uvkL5MZEY+MRUENLvSJLsogg1VDgWB3k+uY+nXHOi5o20LtvFZMxSj",
 	"xoxBZt1YozFiurpWNFQ2V1BVuy5jNoVMD+R/ASYbogsqFNeuwNnUUmxzV0vFzsw4TOvNuji4QBsNTjeO",
 	"9pCLFdusWuijRx/+suryYrZWkVvKqlE7B8FtyA5I6FTFPHzyWgGxAaqBF4CKbm1k8/EYhrS0FC8RB8tD",
-	"xjaT0S1nm0jZBrCrs5UFLedSgqujkOViiTfNmhVKim8UYVtmjKI5oWLbP7/Rn+fdQGq9fHvibu+YphnV",
-	"5WqADIIt1dv9jU9H3l3w9EM47PEOShhLx7qgdMF0Cs4Jc91jlsaU6imRAu3DNaM3akyef/hsrZxUFmZi",
-	"0RpHjJU2H2AxZ6Wrj8xSEPQ1xCB2PYP4vaE36bqcrOjdAKDOZF6wCL9nzigU9jCnY2MMbMiElpaYoie6",
-	"ZwLK64D+bAoOzI79fjIIEoMP70xQhy7G9IT37Yp5WJa619Mh0lOEj7gV9IAkXrerLtWv86e5NYXxw3HN",
+	"xjaT0R1nm0jZBrCrs5UFLedSgqujkOViiTfNmhVKikeKsC0zRtGcULHtn9/oz/NuILVevj1xt3dM04zq",
+	"cjVABsGW6u3+xqcj7y54+iEc9ngHJYylY11QumA6BeeEue4xS2NK9ZRIgfbhmtFbNSYvPny2Vk4qCzOx",
+	"aI0jxkqbD7CYs9LVR2YpCPoaYhC7nkH83tCbdF1OVvTrAKDOZF6wCL9nzigU9jCnY2MMbMiElpaYoie6",
+	"ZwLK64D+bAoOzI79fjIIEoMP70xQhy7G9IT37Yp5WJa619Mh0lOEj7gV9IAkXrerLtWv86e5NYXxw3HD",
 	"Ch4qYAzhugHGqnfSgrVDUAmN+ikuCa0JwqWAzzlTPoH8nrAR9jc+0BB1pi0o0LeEDvgwe1QEsi/8WP8A",
 	"UficDZ1QuzqhepryQNQyDBp+3xhS1cGOGfzYmIEdVOwiZ2TFqCoLZrOJCwZKF4gLvZGYUJyQFRelkYru",
-	"44xuVWKzjeGzZcEYWUmhl8p3QBd0MwIHYwnXjvlB0Ap+J2+HwjuMJTfx3Hqt9GK2MNcsBPbB5WqfdOUf",
-	"jNrKs8uKOhyd2StbGs86wCJRsWC20g+ywLtd+WT4cLHMzMVijQvwpqkAHdM+JOzXBPigQlRnL95fE8j6",
-	"ADe9JiupNHlyapSggqbavq9OmE5poU8KljHFF2K3JxUeePQ//0JP/uP05Psvf7D/OPny22ny+Luv7vM/",
-	"/v//NXTuDsj5y41ur/c7NJsF2HOZ3oQjKluYfCBDEhJW2yOSoLlZn4Wr34bsDhfADMjSGxeKcauITo5G",
-	"zj3G74iic4Z3bNDCmJU8kv5pLgqjxqRytQoFYF7LDebzG/mgdopYQOqbyyIAjEcBxBmkmsaeZYS8QYVd",
+	"44xuVWKzjeGzZcEYWUmhl8p3QBd0MwIHYwnXjvlB0Ap+J++GwjuMJTfx3Hqt9GK2MNcsBPbB5WqfdOUf",
+	"jNrKs8uKOhyd2StbGs86wCJRsWC20o+ywLtd+WT4cLHMzMVijQvwpqkAHdM+JOy3BPigQlRnL9/fEMj6",
+	"ADe9JiupNHl6apSggqbavq9OmE5poU8KljHFF2K3JxUeePQ//0JP/v305Icvf7D/OPny22ny5Ptv7vM/",
+	"/v//KXTuDsj5y41ur/c7NJsF2HOZ3oYjKluYfCBDEhJW2yOSoLlZn4Wr34bsDhfADMjSWxeKcauITo5G",
+	"zj3G74iic4Z3bNDCmJU8kv5pLgqjxqRytQoFYN7IDebzG/mgdopYQOqbyyIAjEcBxBmkmsaeZYS8QYVd",
 	"EZmjyNlLSYOwDzrLe+Z9h+CMLNUsmzQTJ1v3z3aN2HhXzRKvoCp5+bLKlABKLyhDWyqN9Z8wTg5hljRs",
 	"E3IfDL4HA2Uf7DRfmMi4WEzWhZTzCRAYRSD49sHOnFEj/P+6f4quSGrO3JybjVBTIOoSanJmTW6ARg02",
-	"s3W4FBPbmwjBC9PaQXX3gYav3bMPRYYEL/GKlpl/TWpHz7CcXHPD3jAxuYk4sG+5pnmvLv2MTw7M8t1h",
-	"b3LHKbg4vsxsHuSQOmB6dbVeF8Ov2eaUNVCgTbDpsyd7a/XXTcX6iBkMO1dHx5KGahtCcZBZzogxcWv/",
-	"EVcyh0mMHACXdh+ivZQkk6QUOVPK3Ro3EUbSW1b0IYAxI712Dwe94lVTnR5DmLaj4mOXUumLtSx8kog6",
-	"eYCJljpxdjo+Px0/GZ89Ac7CFp722elePO0DV8rqEpYv7aVDrl9fnZw/fVbF4j0Raj/CGeBzAkmiLQ3u",
-	"7PQ0uU+Of2xhX9h0nHYycp51RHOB4A8t/jWT6zysnXSiBQ5xOGKvEgcHhGai4wpT7w1VN7KOispAqHRS",
-	"rsmG5zkidY0lwAEQDL41W5YT+DGcHQDaXFXJF2s1KrliqFQsqUXHDkiajNbKVZpu7TXbOw3n2v5mbygd",
-	"Aw3uFZ3LcK0tWfMQ48sjQ2zF0VwETUuoL9dOT3Zqef8JXNlLq10E7YZVq4aV1rUkNVjBWHoaI5lh2EJw",
-	"Ql6KQuYRPsMaxL3rE2F3NNVYQFxLQBbZPN8VTZex8uZuZ+xb9Eo16YzX7vcS457AlpJqPLG98fI2OA2D",
-	"gq37ru0ebjxHSx4u/+WEM1gBmEDNNRCbcoF4NGMVJGTFdELUVqTmD4qKUJYQp1AnBFU/i3yo/mS38sb/",
-	"E7hxE2x+ArkDCTFtAZUrFwvvr0m0lpKI5r7uAhBwycDFCBPRuVjHiN7WK/9wlC8uPTOCHImwjrdB0CSl",
-	"WISiVvBOw6XQKzfzTp1McPVbOmDL/tDTPb6SWTBTNLSK+GzVkdiUHGv5HnjlbCZoh44e9MWkQLxt8WXr",
-	"Ms/N2UHwqvkQPyFbFjHMVzG2rKjxbQQE65/aeg2PR5Q2bvPNsc3umbl2743H4jFV9xuFKEersjkxNiZX",
-	"cIGYGan1EgsXd35Vo6UYVavMczQGbdXbuiDXl4hfbjhTxz+znXCot+KYNkNSGQ2XlmVbsI29sSy8c5gl",
-	"McyEODqBY3+1pQdlIzQW7bq3eoPg+S7/a8UFyVgK5YDpDChRKyRrmz1D3UyA3cMBpVvufUfLYjlbHH+R",
-	"o2XZANwkpynL7H1yRl7xPzdTI749O/3uu0ZC0mmUNapv+eBnj/fWC66uUNhzXPkFg2WhLsj0P6RgF2Re",
-	"0OmY/Mi2yuJ3pg4sOwWX96bZjlYsnxMt88yO0u+jVxi5XtN4zeorKLMDeju6LOfmXvdqV0MWJr1hwhWw",
-	"hjnO+Q0jZ+ffDa1WbXfl5Lagq8kykmJplL2G2x+iSa0MUKpuMAL26sPnmnh3Cg2v+GwagaCUYpLzbtc/",
+	"s3W4FBPbmwjBC9PaQXX3gYZv3LMPRYYEL/GKlpl/TWpHz7CcXHPD3jIxuY04sO+4pnmvLv2CTw7M8t1h",
+	"b3LHKbg4vsxsHuSQOmB6dbVeF8Ov2eaUNVCgTbDp86d7a/XXTcX6iBkMO1dHx5KGahtCcZBZzogxcWv/",
+	"EVcyh0mMHACXdh+ivZQkk6QUOVPK3Rq3EUbSO1b0IYAxI71xDwe94lVTnR5DmLaj4mOXUumLtSx8kog6",
+	"eYCJljpxdjo+Px0/HZ89Bc7CFp72+elePO0DV8rqEpav7KVDbt5cnZw/e17F4j0Raj/CGeBzAkmiLQ3u",
+	"7PQ0uU+Of2xhX9p0nHYycp51RHOB4A8t/jWT6zysnXSiBQ5xOGKvEgcHhGai4wpT7w1VN7KOispAqHRS",
+	"rsmG5zkidY0lwAEQDL41W5YT+DGcHQDaXFXJF2s1KrliqFQsqUXHDkiajNbKVZpu7TXbOw3nxv5mbygd",
+	"Aw3uFZ3LcKMtWfMQ48sjQ2zF0VwETUuoL9dOT3Zqef8JXNlLq10E7ZZVq4aV1rUkNVjBWHoaI5lh2EJw",
+	"Ql6JQuYRPsMaxL3rE2FfaaqxgLiWgCyyeb4rmi5j5c3dzti36JVq0hmv3e8lxj2BLSXVeGJ749VdcBoG",
+	"BVv3Xds93HiOljxc/ssJZ7ACMIGaayA25QLxaMYqSMiK6YSorUjNHxQVoSwhTqFOCKp+FvlQ/cnu5K3/",
+	"J3DjJtj8BHIHEmLaAipXLhbeX5NoLSURzX3dBSDgkoGLESaic7GOEb2tV/7hKF9cemYEORJhHW+DoElK",
+	"sQhFreCdhkuhV27mnTqZ4Oq3dMCW/aGne3wls2CmaGgV8dmqI7EpOdbyPfDK2UzQDh096ItJgXjb4svW",
+	"ZZ6bs4PgVfMhfkK2LGKYr2JsWVHj2wgI1j+19QYejyht3OabY5vdM3Pj3huPxWOq7iOFKEersjkxNiZX",
+	"cIGYGan1EgsXd35Vo6UYVavMczQGbdXbuiDXl4hfbjhTxz+ynXCot+KYNkNSGQ2XlmVbsI29sSy8c5gl",
+	"McyEODqBY3+1pQdlIzQW7bq3eoPg+S7/a8UFyVgK5YDpDChRKyRrmz1D3U6A3cMBpVvufUfLYjlbHH+R",
+	"o2XZANwkpynL7H1yRl7zPzVTI747O/3++0ZC0mmUNapv+eDnT/bWC66uUNhzXPkFg2WhLsj036VgF2Re",
+	"0OmY/MS2yuJ3pg4sOwWX96bZjlYsnxMt88yO0u+jVxi5XtN4zeorKLMDeju6LOfmXvdqV0MWJr1lwhWw",
+	"hjnO+S0jZ+ffD61WbXfl5K6gq8kykmJplL2G2x+iSa0MUKpuMQL2+sPnmnh3Cg2v+GwagaCUYpLzbtc/",
 	"QOMtCK0uVG5tmjCjryTQaGM2zk57pC/QQZHjT5S365rs1sGOWVi7tPPM2Fzo56x4tl3xXKB7Qg++uYaF",
-	"6Q3VHMMZGVfoII3ddde1hd0SfnuYFWrHwhDM7d8b8gwg/8mMpbRULKqIbShqXBX3U9/6qT4QusHKYHsc",
-	"k+Kf11ATOaDaOqUuJq7YxnndsIQTIHx6dHkVYyX1nPP3MmyH8elUMJ1/DNgNspH1ykwFTrMafBMmJUec",
-	"OEAufWlZqr6oadu6sa0HY3taUf8WdCvBGwLT9+Hi7hkYPQ4eyB+YvxXCW1PztHa6VDU5ah70WmnyPnQF",
-	"eb2Pqoq8/m/r4ryNHzsWM+9DV6fXb7FR4bwmZr9bc8uL533qlUBvvCqVt6xof1zLef9DdwuAqtb6q/oB",
-	"/OnfDvBB44oI3wtWSedSPF9Ky7I5wBxiK2vmDmQNaVkv3fCPZMRuB5Ub87dP42Y+P+3MXIcvA0L4J5Fv",
-	"G8e5YlpAjCqxuzGGGq/ut70wl4Zls8KEVTv42Dlx6xeS4reU59RmBgQMG1jxYdPa2i17q+dWPahft3cg",
-	"BxSaOMpImvukc1xdY/mpyMzZfl5bwIFcpqKQRcdtD9SUuthCGbegE2iO9P0q6MqjpEDpHqJhFwtWRKx5",
-	"a8RDBuqS3YW9T0qVEeYyoCEZBhAHX5xuAV/3hJA01gUZhp8IHGvrJkqwmlYCUCf4G3OvsksLUAPDI5Wr",
-	"cOBClbOo+qoLPpDmbENFuN5kE0Xnu1eMCcaMlap5br5nwpaitN7Eggm26VXFzg3FrWTVHTeF3rbzli54",
-	"CDbik7xhh5FVudw3LiZZMFX3LVXaGzEEvSA64QNuK6vv8bOne8mpRRBOiDk4+AZXCbAD9RFkr07leq+H",
-	"CKbqGp7slwf8NRl9sOzUYWPun4Ra76ZVjhlI5iFdYyZ1UGWpWMQD3ygN6uXhdQnBvrOlaR11+MGce2aB",
-	"jhHGcBTjB+ZQf7DZLXVNlSEXa1kULIB2anPeJd3pSvfjy3Od2JOp4wb6kSk2VIFwrIMD+QOPzgnYPUCX",
-	"pT+U5mpVgVp3YdoIirk0KkMpwDOvKk8uOu77c6M+xze1dakQb5c9m7sCl6dLqKMP0Wwkr7McJkuZZxfk",
-	"HHAnf5Uzhfx2zVTOOccwKLF1sVCsnCXnX4LMskZTG6avQI/6H127YkDO0C5ou+dE45v6MkBUe+MoFBCu",
-	"tRe2PHs7PNC/aLvLUQn4WWXo845sD3ht17mw5Y9ULL6j4mrV2v70gih6a7Y+lkZe0RtmQ1SWHTdq4lVv",
-	"7l8W35Vr2ifbq9a766NX03BQrdxBNXLHBFBljg/FfLUuZzlXS5YRQOwmlV4GMBEMFzw5/b4iHAJySVlq",
-	"czlnfpZI4tydTFl+RswQ6XTaC6lZrwp8a0+G9jm5u4vhvuhagkPCjB2U9R01oqNRxZrN2Tbc2d/h7KMt",
-	"BkIbB0qMZE5sTB+ziwBfRPNA4qj9Zt9SXNnnnBD9q5zt+4njwwEa821vHC1j2XB62vYNsa4gId2FDREe",
-	"gZ1c22JrA8/tnbcjanftNvBpa5vcjcxjoR3Rs9jONT6G/W81bma877V1PNYit5U/W66tzvpM945ZHRqX",
-	"6ognNYEMHWEkN9Kfa6nw4DZgh3ByovcIohY4GMJsAW8EkvVftCqYqYr6GEkD3IUl5CZB/RXLxiBCjlWF",
-	"0HrrtI19FWI46C2bPX5934ps2Jd2npN+14zdAUcxMlub6uFgcx/82q9DgSxcEapuWGaWFhP4yVUF3jDf",
-	"Tm/YdoqYDiq2SMYC0Drzxb/Bn1Nj7GiZswL8v0RLiU/8aQq/gwJ7BGAA41/FlSsC9w3iLgBDW7NsV2f2",
-	"GzX+VeyyXMpixrMshFZ+C8AWC5xAFMmqVFDdCAD6jR3qG5fn34VwnR3oA2AYnrjk+xCgB+YWSBhfffiM",
-	"3YAcAds5B/Jw+I6Gd+3J2fdPHp/uxfGsCzZnRRHybf40hzTqNuAFMoQFQ9VxJQsHJMNUxhlzdQqPNUn1",
-	"9u27VMdepnpThsqaAC4FOwHVlsmSFqvjvf5r11n9WBUoa10163I3oL+P5GIIBCCaMBKtKRcG+ncUO4th",
-	"eCsp2cPtYR/svikPwO3uKTmFXwI1/ICqU2FYb/WqdsM14tc0591R9QTFp/Uod1O03M7RriTzggPCjgft",
-	"kGobNGLmT/c6G/290MswwcVvC4XOt+yUCKz2RHMP9Fn6o2Nth1hWvfC2tsGOIfSxi4+6J/ry4w/J+RRM",
-	"b2Rxs6dyRtXANxEC/DUt6IppW1s7PCW6KFlgNg+kcYdyqep+xTMCVNlROuueZPm9fbL1HjqOiVuwec4X",
-	"y1A+3rD6eFVL0SJ5oIwF4P4UgN5ZBer3NOBLSy4DbBRCemQUyjKxD+tbLH1HBnbye9mgKwlvYGuA9Z8m",
-	"6+WI2kTtMrE3o6pSoZtB761BMdNciCiBZ6gMRmb1c5Bntc+aCrVhBWjNYeCIq8Nvk1GUZ5uq8YbNgmHX",
-	"cDYaT5c4715yC7Rnbwm6pinX22CLB1f9D2I5PmPCGrDuKpfMDBx4bnoaJc1v6tyg7lLHHrojYDJtIJcX",
-	"gAdUXxhLSbN1QihxF2cC1pMRYz3BxQ5n4Wanc9OEqYUG6uRz3uC78c7L309bhz6Fh44hk54HpcF9gRwA",
-	"hVwUdKXGA1N0q1MT5sPYodj061R6/o6e+m7T6go5mY8bcOo8cWZ9mNKTiI+0doUGYnxc56zjnv4tyEQb",
-	"xVUDOQG4BWBDDCnD1WZfMV+6/nlsM6mzFqshR3bhwmUBHo6bH1JAGrAtstTrUg9y6wKXc893YNbpZEi3",
-	"7E9yug0u2lv4vFHFwjpRikbt7/GxKMGlpvmgAeAv6v7vKwbgs4nHYD813HcgZbD5R7lGcONkGc4vaKjs",
-	"DfejzQIT7BYKglQV8XceDM/2fvYzvx+/dUK6o3QsGvPUVlyDDzUJaJGKbGXpagkuCio0kaLmILFhYlon",
-	"dw3AmkYzkKyWPelw5rcEeS/5fR/TBzTPIRo97DqrsfarLuJ3rrkBGgTJHZv8KN4de14e0L2Db+jj32mX",
-	"QVhx7Tg9GdksZe7Hni6ReLlcIQuzedStG4SZIJWfqrrAdEseHO+8j8lbZk4Mr9hmvOoT/s+a1Zy+7VGf",
-	"rHXs9wIsusXAp/Zht9iumZtXIDTUckx+KPOc0NRVPaNia/lsfO5HLMghsH6nq6Vk1poI6RYEfAhj0gRQ",
-	"I026nyPaUeqwuwTl7ycWdpxz7puOTX98J1x9vfU61X3ccPbZrmHUsIRQejtUxiLpUkqkr2KiYfZFMi13",
-	"K8DJQGzsDUYdyV/lLOYXsxSxIeW47ndAcY6pMUGvPXw+WfXgG/hEF+9ClANWb3F9avh0seHICiCJT1+j",
-	"y6bWYjVhLgjkuiT7ra9DYAvwkkG/6HI7RM3XupRNKH2+y1dRDB2R+81seziRS7VklsdlMGy1/j3ik/rQ",
-	"q1XFdZwLwxtJC/IQgbb6m+1ImoXduQ+qW9ipun49ULt4LTfAjwZxd58ejbSwdVUtD6jiUPBbqtnEFoUR",
-	"jAHT70zqpV9zxjwKqgFRS0vk1ALxUk13z+4LqimZQ6XGFm3Lo1taPMr5zLmmkTNQkwW/ZSJUej+AISoA",
-	"prGN1YZ0b7RSIiGP5Frf430yvQnVXbw2n+va9FhwwRJSCn538egRDLMoxSP89VjJ9Gb4q+eyWDAdBNwv",
-	"mG4uqFlIKVLmk5Igh1/4unHB3kb08PHe6KH52cSCIYNFlee8WLGMePmBCbl+fXX+9NnF//lf/3tMrizY",
-	"1248C+ztQdiTjLhQmub5JLYib/B78gK+t9Qia31i5mrjpWDtlp9qXMNKrZeFhTLvZGMcnrsR+u0BZZeB",
-	"8cUd3dZLH59/++y7/QHgUkSPjldVFbbvwadGlTPBQqr7R6O4Aak+cizZAgg2uAheHs+EbL3r6Wm46FRg",
-	"M3yUUtvquaDVgcPI2AilMsZWJltNP3syLKZtMQ3wcu9YdAv3A1hBlVr2v2evX0cAOM2b3MuUq6mvfc5F",
-	"RLoACQKmGIdiGs3rPYCVHapTBcVKKoVgqU4IF2oN/8Djn5BynUuaJYRnTGiutwkB1psEi7AlhKaa3wKD",
-	"Zc5FmFgaXaEdURlFeeb4a60NCNfjqgpGBnT1v8X8jQepcS1mn6IUdoUyKVgXN11bbWd/G+Ece45qOwGN",
-	"zoW28H8vmQpXPPFyzaF0d1EK4KhVlpfNUhuA7a02CLVrObvh84ETU/0oouA6PtJIwTD49WVVqwJs/A3d",
-	"OldHrDJvMoJ1nwwjbI3R+n7yC2ab94qEzLaIosiNwmCZV11v+r0PQkz9tVuXFgGRnWCBSbqd4HztKYZY",
-	"AaOjyU2rdawGw7xUNMJz2QJdN2v879xqgyp/2jp0O/W04UU45oRQReYU6Jb1kgHou4UdR6dQ7T4yzYLj",
-	"CGJQdo9tlhLU6KVprvZJDfM8V0GtA8NVjbiDXQ9vS3t7tdpGda07fHljP0QkRcleCl1EVERzyqDyPWLt",
-	"XaE+Rv5mfniB/8kSV0kzQQdAqF6cZqu1jhStl3PNhAPZQqkOmWe24gDXY4LemBWWo6XI9lxVPjfXhY3J",
-	"Kx0Lc8QO9Z8tcoVrWGstyYxZPZxcYfTBCEbg/TMPGIXVDB+q7TmXYv/TPvyWzdlcxxnesSoxzryZAkdy",
-	"BKrUkmYg2yHqIoF+vH9P/eSk5ovP7IxItETvdBWncZ9nkiEJhXl7eEV8HsTdb3FXDZqnGmsQDkFVl9xQ",
-	"ceRrAS2cQWt/WMsbf9F/pk3PepQERmlQzZv9nT9XSX3Kokf9jUYcBc3zn+aji7903zaedPia7LIdO5Ea",
-	"KTbsvp705YXol6+1v51webKr5iattZ5CypXRKqjYtlWJh+UrDEGBmtPm/91gH+yZN/bFrfsxPGv1Bno4",
-	"z9pHRtPlJ57eMH2cWvC6amtPZR58bi+/h9fBg1hu2twnmhUrLmiO4mJDizCXp/M9BCruEfu7C6O+y0LX",
-	"PGUugydjaU4LpppUvPudF+0Uzxj9/kdGMy4sNGYgR4WtJ9Ffq1pqPRSdHa3zcphHJ4592invWWhXDSY0",
-	"b+2YlKd+myaLW5oHEcyPn53upTYqmC5qquSaCPe0x+gKPVmzgsusF346zKebDl6kA9YiNN9fBsLB90/m",
-	"157I7/oYHAX4/ZGlhwiYITkCay4mmNgTcv2ViNVSdGVhXMrau7wg9lcVsQM85Lrv8nET0ItAK9J0gQ9X",
-	"z6wYFaY90eCs6yxP89HLhWlxWZQ811xEItuBkIfH06fIHz68fPdHMHNKvTTqFXcpicC5bcsnIiAEnODY",
-	"DTJjime2Wr/AKjQshjHthlEtqZr4rul4ACDkZmdpWUTkSBT9ZOzDyJdh1JDLCnOva3U6qdbgS8fKHUMN",
-	"qXbBQ2oh+IoDksN+371G3kttPZ2X1v6gLlhIbli7soIRqc/2b8+9cB+3GXeLYYDd6YpigDeGCosBhVRg",
-	"Zix3tWZI2NSsjpHLlObw46dPnz5thS16BLv8k9Ds2YecckFef/r04ZLkUq5nNL2pKk+Eg0ruJAZtCMw3",
-	"wAL8smCZWYydgsbf78x0MtoUXLOfRL7FpKnWOdwTpgmFNLp279FRQH1zEesT2gMHVDXaNZRPNrt2wEmM",
-	"UKtfkYKBbwOiZg5ZClsX7jK6aAfMnj4NQqyr0gVQfQCDXZVS8XS/nlXRkFUteFwRzjpAQiSP2OdLuIyh",
-	"gyK1xqq8NP4ldSdub8K4YrRIl4FjRIsqgr47UaG2vu5Z09D+3FNFyfKbblieh5lqB10mn+gi7EXX6dLW",
-	"TWgn5C+Ui07qdEns5MPmwXkLO7wwfy10prqARHksDuGuhYxjRSkXIoFLg4PUxRBxzhtOUe/NWsqbyWoQ",
-	"Zj4yHVg53jtY4/2lMiEZy3UhfPQ9rOSQGxgLE7SuYNk2f6uIf9uI2eEtsNwZ9S+fffvtt+dnz7pNoP5G",
-	"Qw3GPorRYOXzAZUsffNo10cP1SstcFfTG9Yi4qXZFq77BgzTopUdv4qPx038ipgV+XVRilYhm+/Pe1Rv",
-	"MdaHD+MPGzJt88SJMvdmwoXSjGb155qFD09YrN0CCOsatLFdsRbVxIGeprcajk+HD8wtZ5uAbVRQkYb9",
-	"H/Y+HsYZVRXs73D59vMID0nFC6INPlYSB6FvcHTHkZSom8EgT9WGX9Ql5twO96AXVWapqykRuqujKN9I",
-	"zlyAZS1xK1pRc/guYofD9JY2uFnkTOorrKw8QFRU+QqNdIJ9qk7F3jyIaLfNlWuZmbEL0TG9C9bZWVva",
-	"7F6My/evMwuvcy2Fu5o3NhbUaXP4pNC++VjmgWEhZiasWNA1n5RF+DB1iYQHoBLfE9Y5qEZUrWyEdSe4",
-	"VPcaKmXOrvHJjrNpTv1kxUWpWR+vrxXUtgfxoA0e3kbjiVvROAF5cDeV+VECPLDJHtCrUuaH1N6s9nhL",
-	"8yxKo4PkTKka6Nh5DEIs/44mG/V3cOwzRRbykrzi+nU5g89fcf2Wzlx6orXXWtbP46CjpD5ogdoy+CWz",
-	"qbJcOVvC1cis6QQ0Xahellt3hZ19+NZoyZq9HEX+WQyM1A3QN72t2ofHpOkS2jutqtKxertnLCJCAbx+",
-	"RTO2HxcbctfcQ67sWnGaLhy9HO4FoLgrea4JVeicIL/hN18T8huqKuZfqIOZf6mlLPRX2KW/abr4GhrV",
-	"ntWL3Xd8IdC0kzV181IqXQFjwtOMdDCIhQ8s6NN+89yWuRF7RPu2cGWZaOmIDGGOL8nj0x1JUZtzT54M",
-	"YwPqJdhj8m+/T64V4TUiEY0qYKhEin7AuuKcUwtZC0u/bnee1Sn6XAmxE/cJwszmO9zJpmfmdCWYgdJT",
-	"X/K8gWXO4pNXHb6qcgiYxaPE/COn9h+Mmv8ywQqehh2MTb3q56DZVIA5NSQsAeZXiGWj9zzvQH5yzNfG",
-	"noSn5UhUwMORabYo0F4OEvvYEPxOh03WL2sfQFG98CwO3dQiPAm53OB7c9pmbEEFiGe4xrgg038/+Yjf",
-	"n7zJplVUlJYZ15cug4Xwef3r2daWDx4fmA94aIHUISmB4UzAh+fUQoZsl1q4s+QeIj6eblj1sSvz8GMp",
-	"jqM4i3vU6rm+fv1aDo5vhGNw7+kKcihsuo5zZbkkw+FBtTDw6Pw8lGN0KG4jGsmyM/MjC4T8O0vaXSmi",
-	"1PLkhm0XTJCTfF4rmI38tmBei0NoVYFJ0xTLzp8+Pft+71Vm60j5vQuOLC2oRstgSIm04eX/h8FBhnO3",
-	"VwIlzNutJSlKYXVZBE8jHhfKLlw2lJrKNxyjNw5WCe2srtMUVT1qye8nS012IyBGmJt5IDds61eWBxIy",
-	"Rw5yaVnpqwJHNaczep9pwUjO5kDm4W1Mt2fCXoam5tnJHx9zTIOm1CO/HH//yj39Nal+GdEvDynN1oVY",
-	"WWeDtZpbjKz2GdjP8Oggbn+7BvU0+AVYvO7GV+OVN/eHl2GZ5rBbp/aYbYChcUrz9ZLOmJ46rhUQ1eQP",
-	"1n9hHxDlyujJ0z8moLVMrQ9iGkjhsO01/JZeE6NktGR3owQKCz17UhZ5uJSfPVl+RM0eOvdXMGEgFuR+",
-	"C5Twxh4y/besPSvF8lumyB+mv/46JTM2ByJ5wcA+VJCmtWJUGLFDN3T7x4RM/3J18j9OT77/guUA7MwC",
-	"8XxCpr+dnX+dkoKtGdUK0f7ARg/tcn1Bpm/fPD8xTXz57cnXk7+YhuA3Ozfus/1e78heOYaiYmXAPXQV",
-	"aOC9PaP1FXn14c3k008/vnw/8pZq9D9hRuzMTr78dpo8O//6r6GDiu0O9w4eLryqsNsuPqprgULOiuFS",
-	"Jr7Kh4B2auO8z9pHMTm2mfiy/+zGOUBUXRFITcMkMphzYy9R8uPPloTBfAMNjwnwDJursGA0A7+GhKJi",
-	"LkNrxhZcqMQSKGCRQEXkRjj+i1Sut1VcWnlJf+a0LqRgl1WVQ5Yr67dyTqq2emmpPwcqBw5rvmtAmm8c",
-	"VMLxT0BB/qrmRQXcNx2h2oihNROs4jA1q7GTY2/E5ZA4GnTQUZuG17piL2rjBLpBrAdUOuhiUXqQKgj3",
-	"51MaVDghTrBkZ/kHnrMPdssckNGw4/6WeanDUMTBe6Sj168ZzbEDfaFbfoVz5OyGbGnI2IfC42b/AzjD",
-	"mQE2f/+S0FzJSgRwFUd+Lateda2r7bs1bQe7MD4YezhIpQuuCDUwqzkYmoKYCcaAHHoP7SdB2N1aKpZB",
-	"os9+v6rNHbYT40bsdbZjjY+jbkSIKY8WU3SdlYu31nA9nJpXs7seiWLgXIJHO/rzwaG32vlrZvEGIvWd",
-	"B2Z3V3XENVtbBXgT8C7ZLHnezonH1GbH8LJ/X1kZaPOb3LC65mOwYjcUkl5dPp7bZinXj+iaB/C8+y/x",
-	"sLFhBOP4HQA/1VZoendpzmhO1RLhoEwhZyWqNY/ICZmQJsh9zqh+9Kc+sdwDK78EFA8uzMJruoAgKC49",
-	"2oCglXnOil0ce7hv971EwyVm9t6WR0e0Dyt82QvP7prsGsZBBWaGp0oyoYvtWgY9pA2KWViDb6xmrc1V",
-	"631K7LvrtH6oz0uQQGNMfhLMBn2xJ5ZjtX45oZpQvLOH9P32fiVg2J0uKKhkwQCy0sRIMbWbLTuHOuSm",
-	"z8LJRC+R7cX7a6LotkkFMgTOgi0OUZPDwtc1FNpne8hr5zxv3eaDdqLQu/CS82fnZ0+edNhDvYwS13Yw",
-	"h3O3uqG6n9sMtzHsbGZWfsIzFSBsNk81E1Of7AM81u11H9gVF26dAp7rgq7ChRtfyw1ZlenSkr81di/g",
-	"l6QAX7uxgV99+KyIlgtg/kkqVutZmS1qOkTHetBR3rFPXuwhJa244DrKTqgpF0D+bKzlbxQxDzt2+zkv",
-	"FJRwT5lSF8Y2WFPgp1N8IWiOkyAyksrcXG+KyGK9pOYitL9hEczEoIjJjgkxJJoDelO3Nti3E/fMnPYV",
-	"uj6Hr2A0m0jwgQVj5VJqYqQMUVul2cqlCJyYn1ySW5mXK2aTh1frOZK0NamiGikyNOuRc+aSrw+m37dW",
-	"UcR8XdI18I5v3PVotxFhIgMrdUO3kCDt8IGOZwpZ4p0TnmKtdPTRu8wJ4OdxJq5pD+09gFyd+iWM8C0j",
-	"Yz7dRpDCSsv1ZFHQtE8+hz8OHz7FRGb5lUC2wImq3d2m3zc8z1l2Sc5O/TE34sA98jZMX7H1UAz3RjU6",
-	"iP0CbwHoLo0SI9+4g39BKNzsRBkJSRW5fvPqzftPllyyI0UAdmKMalP5XJuo7bjiubBpXF8qoXWofhDl",
-	"qlD8P9jhuUi9vDshArMg49qqsS5FKRQAFmMLY9qplsVbBtQ3HY9XKnMjssmikOU6uEJWbhwqbwfJ1Ngy",
-	"7JF87hpOKXqx0YkdSzRWS2pLD/fpk9Lm7EdD7RykR0qFUdFnZiuuORatppbEN8aTGLkM+m2T+9RK9O2h",
-	"o6S/tXBGuw7KQ+r0dhQIMLvcyyZrCPclBTsInW8XVeAB/Z5wZoDGDsVpZi3vThP1n6GYQKtecNgKVpHK",
-	"AofknpRFwYTuIruEWxbBe6mRQHC38oiygap7hwt7VsgN1J2giCeKYvgOYauaF3IV4UC1gK4KQEjDxJp9",
-	"MZaHgDNCKL0G5q7RaGMG7NCq+a0XrmOHHESwdR+Gb3fh3SdPzVJMV93oGN9xXOyqH6Qy7kLnC/FGvGN6",
-	"KTMVTp2L09IADXXW5jnt7DC87oP93d5+ewQz9bviw6ja7Z9/2+FF98/7QjKVYP06rjARoq+fvAmF8boc",
-	"ZOJOY/VIhkO02R3Xk1Z7nvrNxbrUe+s673BA2HrQkO1dcK2ZSGpyF0VKYcyv/LZBuF0P2ibyxmGX1tSp",
-	"7xhz/1Zlux1XNI2giwaUPuwqCrNimoaLZVQXAXaIbKjQCrMdEtTBFAFujzG59ijI/4LxzC+9KyK/wx6U",
-	"EbZFlqlhzmDkDh+42jgC4BraGcXOysYpY6EIlsM+wOQkWKb3bHARyPuQsu+Dutcwee0o0TqVJKb0dbla",
-	"UctF5VK441aBLOyuSZwSopz6GLzMS1U2KQD3VvYNksZi1ni1PIkDKbtCqLibPFQ9nqKYyLqq6MWH+L09",
-	"hvfda6RmQe+/N3+meVlR0lnbcm6jW8B3mSH0yDol/ObOT/fBa6vuxiZhUOnuX5bAhA7ZImAmIFcAAIHD",
-	"dAVyESujB1CqTVsIFRJhH/3lQZf0i5HVDNmJUeskbFIAH4xrPzbp1zv1FbyCGGWeW0KGquZCzdfQrL6Q",
-	"jEqRSfzG/Au+Uzd8vd5bGvwTWla9KTZmJc+ziBvF5npybaWh7zMBuoNIybQ4A8chFlSHTaz4f/QtAh62",
-	"ONsku5HMyE90EdaFK26s3/5piJ66gS37IG908N32kBRR0PwkWsb9AH/C8YmkcPVdu96KNpwSbmbdlEV2",
-	"4Ts7lkq8AHQCJJPDSESkgg2yD4hG/ggIVq96EkDRG2khWuaAVw4iVNl8brP1K7Y4OTETnmHa6Bp08on/",
-	"4ZddNPPdifn1yS0FFkJlmnkvr+tWPkAr3kdfah3eR07vzyQLAq4fJ70Yb+xYg6vG6Go4VhVqTPeXHq/M",
-	"4+Fb1Nx2A1XxQXF+94aqz7FJOIY3ASbz4dB6pvmHh4I95Nr2AmK1/RnBeTg6lknbg7B/fXugmKCx8BKu",
-	"1rn1ysXqQUyivpYB5eSHUgV11RM5JHXM/SaSgt0nr3A/SKln7Q8rCvzZayQ421IgXpf35p+5dTyO1LB7",
-	"4nAnpGviEOmws+36HNJ7VDjvHUP09qTHaPh0X1T8AVJWW/avP8RemzGwXkr/UBNANJfEMy0jvjNXe06w",
-	"AtB0CTk/ffIdmW01A+jdKuxe7RAAquS6x6WKjyX15Yo9/RIZ4ke2DiK5LfdFpNY9QpOsjQ+upIScnZ76",
-	"A+t5rupJDtxPyvqeBrqpilKk7hbZ6XvByMb8H9Taao5AFoAZYQWxs6Z6xJJdH5N6yvwuxOb9uh5a1w6C",
-	"1awCrxjd0/ISP6kFQwJoOFuezyt86GBxgewv9BMEL5MVLW7CVD31bDkF3rSDJk0pEqxIJ0W+JaaNaAjS",
-	"KuJ9d5ZeFowF99ZeRXRdyFnOVmGHVcFUmbsCmpbBRBYewMDYVAjhQHeUJFimNUTXtR+HBCCom2bZrLhr",
-	"yfpqggukw/UsrvLcTVmF5p2xtPYbrnpYm9i250iqvUZulNUOCW5uR7Z1BMaeA+LLDxkd7tTO2JzfheV2",
-	"Ktf73Qdm1q7hyTBVjEWs4Gtco3t5E6HZg4LMbu65mGRBUM5baqRAkyL5Vt6wzOW3NaByj5893Uui6iY3",
-	"FKfEN8Qqc+9Ndjk8YD549R4mxp5EYEfNNQ5YW70ZqWI7+whksf4OjjPGwjiOoqzDK+6hqderuTPsqbkS",
-	"pgQNSuUgT568NRcw1Pe2dWerMsmMAmtOmYfDup/RI/+iQTDdhnapdRlTa0hGNZ1RhcVTkAYIHLl0q4iS",
-	"K+YlhSNAC+qMVth48t6ityxUi9AZUtXYIw6pIisuSMZSnsWQ5fus27ksxTCJa+kPgkFXM2y8MRtE5wtJ",
-	"8zrppVFxtXH5xl399z4066Wt1x+RZUDlgXhSYFFbMKG/UcQcdXVp0bebCqABQ0CwnYewG1zEcV0Wi2Ag",
-	"4Kq5tllFYbSQsYWOFyN1JSzcbg1XI5WbybCVbS5qc7P3XFXzUht3332brzTH3xIrqxquo93cg0uqxodH",
-	"7/vV1qzUhDBvJ25L7xjWmyIkCHdk0jGk866gO1xSf1YhHFQnZ3hHctphoUW1zuk27g90oJ/OKVGs+NE8",
-	"5/RSxRfCaF5HUU0L2YOcU1pebFeC/MCC3s6N58+K7UGFyagIwF0h7z06bDU7u5exRZ1MIdhH1oVcFHR1",
-	"QUDHUAkRkjgFCv5QiCT0r+U1KxTyLe4ktXp3s2LFUba+CsEBjxZ7MM3fj33chqIRi9J5eFpphycranQE",
-	"/H6HEepJj4OzpzLY8IMUL3H20c6mJaAQbAMaW1Xk2xHv7FgabXPhvA91Uv/j10Y2yUgU14zy6LEVZ7Ts",
-	"3789YiutIg9116NpCwAi2b/58bFQy7+w2VLKm2G3wd+hFAS7ZUNCd++l5il7ecvCAbwwRWqlZuaMZqqu",
-	"AactR5PL37AJe4h47GQK7eqinXl37g6qdaG9mFuvmLG9SywfkZ3UA4tL+APwsAZ/tRdDTtMbRF1oVqzw",
-	"hXh1he4K29gxrgu3pR/uxrBv+N1LVrQOSUc9Be/JHc6n5NinqyYVOD/dk7p+wMHw9n/HgO1TfQYbY6zH",
-	"ugZVCIM8fM0I//iGsMFCQ1VUCFqkADjDzrkKEHUg42tCfrNTYP7pLT/8eWv/gTaT+ddsa/6/LHLzn5yL",
-	"G/NftE6hooTMmCsewVcsUD0iNLPBhIn+lVGrgm4DOBbDJMt2P3ec3X+kcgudJRT4AshIb9h2UB2FZLSp",
-	"b/Ze0jJaecE19CUEjYbCulxvr01zOIeqzuLjZhiplDe8Cq1ejGx+5sQ9V0uJNf+RbRvOU+glTBejBbh2",
-	"7bNQ7P/rV8hVmcuAal0vktlzn99U1PuOtAY45TIJzhqil4UsF0uUJVcf3ozJe+CAoQUDYhcE3SaEZ/jZ",
-	"589vXtx+m/wqzOnAjz7+8Jw8fvz4e8IF+fzp+Zi8LApZ1N99/+Tpt8TG1WwaPyUK2ZWmqczYFD2PgFdH",
-	"HguWQ5Yubsrxr+JXAUSYSALJpUAvJRdkendC05QpNSWbpQQFJUWej0sQUTWDNriYmLD5v7CVZzLbjn8V",
-	"03U5y3k6vSBCmo+QiNs8ZfYg4WJMporl8+mFeQc6bTG1nmWEi8R6Pj2OXVkQzGNOyJIWK7jd5jTVyrwN",
-	"PGfTC/SgqTGZOgkOnuIL8hHqLRbkhzLPMbmKOSGf+J9T0bjsyLQWirapX0Worfqxb6rbwzwTbQwkz/Si",
-	"aqQmAl6Z8XhPIp4W5wmx25BjahYMIrgJ4XMMbCrWJly7xPaxIATyEOFytN5RQFFJrzs9x2T3GCyf3YNw",
-	"2FC4QAgaOFbHv4pfsAARmvqwpwTUFGcWMKzIk9MnY3JlG4DWQL6ncs2I9fhXW9FRI1Py6uUnd31O707g",
-	"bVPY3PDClAoXQoauFkhHlRHoniVLXWL58OnLT3QxNV348BnafPHy7ctPL7Er0zfzEyBkm2KQbV4qG2Qj",
-	"T87OfxVTVwhxxagA7rspynclVwwOADj9jbydU6WNoeuOErT9XgqGL7ggf5rW7B8oHG0OeMEIzYHJY/yr",
-	"qPzF5owqYPOY/vvJexSHJz9ztjm5Uhfk/dW7l1Mzz8plc1CNsRHzWbIbRDHTxCuMNJQWGf8qIFsnZQId",
-	"6jxjQvM5N9bq6GpN0yU7OR+f1lLZ+8xHkIz++5W/fRTmI7jUeoW8QWsm1zmDflhnEl6DmPc0MiP8aQ1y",
-	"1SNCvxidju3b5JoJuuaji9Hj8Rl0yqwyXCaP6Jo/uj17BKNCXmcdkfZ2YhKUarjiNIde4SdGVhMKLmaz",
-	"qsh6zrVyjKIJwaraFkxh9fGpkoWeoqgFtoQNV2xMrkBu4XHI80v8Cv92OTiAsP9VeBKxgkSY90O4yNbQ",
-	"chy+SXOykYKqxoFDo+ZIKcZwiau74E02uhgZ8+kKZspMocvHHF38ZbfYudlQ3ygQMSBPp0jIc4E1aijR",
-	"VAHmAq7wv5UMoDp2r9BUywKi6UaH6FWgPgTwgN2aglxEAueO99nqLoe/0JUo39gYjbcCsddWFBWDXhtq",
-	"CREzjZa6dDJYwo/4m2ibigtIgq2b7JepH24NopUHtbars0Ie5yWhZMVFqYguCwHKcSFLkcUmWyFlaP3+",
-	"uvr9CXIGOKYj88dJwyfhdyc0r/VRePRGPEfzv9ezb6GY/9cvQAG1lkKhhnt+etoivKPrdc5TOIiP/moj",
-	"fAPWGtweoM22TNwfEZE67+KRr7r26INFbX1tSPBflhJSfczOx9wXSOZAifolGTnd0Uwky+fw64bYfcTu",
-	"HNgxKH2fX/8MIsScpv92/dN7dwVS0LGbUjUhSheMrlg2Js+h8I6tc6jWoAksGdNkI0uj+dIbZn3NZi+W",
-	"OSULhuSLa6l0IddLSB2eFxK9HE1Z+BI6HZGGoR1oN3x4D6bq1tuD+JdZ6DyyDf9L3P6XuD2+uB0miO5O",
-	"RLYrjAJlRdidfmS2dOdzu/WNwEaFEOWSUUf18Rz7cvKCq3ja/xVauY5z0rQybszGzsvvLwbBm2LeamwH",
-	"1/EDhOEtK/gcy46Fowg0t/R0m6XMmdFKwToGxsnVmmJdCVeQh2pAORgDBbOKHBrZmAcX6Pfjonb9WF4N",
-	"QgXbgCBJS3PO5gmUmnKWS2WLVVAM5/24YVvI8QQoA9FSjsnUrN4k5+Jmit8U4KxzsCfA0+yK159hGpx4",
-	"fdjrEd5lfx/aib+42YFRHeHK/FDIW1t1wxEWQ/vWZEwI1PE305+xnNnEqI6t5Kq4W3O39l26rZWyQuMQ",
-	"2Qkt9bJKD8H2QyxjCnyCtnwJrNpCyuyycs7oolSaZY5hUmm5tsK3uZAv4A3P6w5cVe/fWdcnux15IQU7",
-	"woz/AGWBMdFdaFYImhNvUgj1OuVmOqWa5nIRnGuAwMUYO629iqWAJc7UpQ3zLRh5BB8QdrfOqbHxlnKz",
-	"O22vmO43Z33OQsUC/9vIG7RRfc3//vzy1Zv35PnLj5/e/PDm+dWnl/Dp//lf/7sZo7sYnZ+ePzs5Ozs5",
-	"P/90+u3F6enF6en/aAb1zPTQVhXCi9H3s7MUmxNST4B2EVp7DK2dfd9oTZV4T1+Mnr//N2faV2tWrRN5",
-	"PD+nZ2eIBe5z0oOz+VA68af77zO8HpLILfBGg2sUxSm6H5ZSaVvXp+m0rARNuc4lzVjW6BE4AXf3HyKX",
-	"I1uwpe3utXN+MrpNQLs4+6+9e9S9+45mxxCW74CM91ii0nwkzQa4GKFjdxS5mVTUArzCLCq9ZCujh6CV",
-	"Uykh4HcD1xVD+3/XafXcf8t9RaiNYf/lt2PvMFsz4C+jP43/Rsf2jWNZwLxypUrYe8/f/9tL/Io8v6pV",
-	"/r/RnT16/u3J6fnJ6dkn6Iztj3kECZW9PreeUazgNB9djJ7Mz+no65dDNuqD+hz89azxvFwsgKpSseIW",
-	"8/363OSRzfjoNzOxX/cpSbBmZE7znMxoeuOz3vqHBkWwrfvAVlgPRTYPWXWweihRBwhhzA7+8jsqXdhr",
-	"Y2Q0Ot5Tv1qXkZi11Utt6b063gQB6zF5g7uA2X3gjCEuiE2U253eD6U+2txCLO7PEonjB9xtxg7rc6sB",
-	"BYr/2IePb36++vSS/Pjy/6keO+TAfijtea3D9A4reT+N8z+HkDxgxh9MPH4GRc/IGBvePOwMepLRixJF",
-	"b+mfBBo4A+JcCZnzXLOCZZekYNbqFVBIJN9izJOqG8QEh2/2F17Herlhm6kXHX6r8M/rHI7Onwbqv4D4",
-	"jzknLX5yQJsfPPJ/VIgo0XThCm3BicJJC7obgUgs5gwN1d7a7YG5/hDxBY4iKRCnOMbY/HYKEVBlq49r",
-	"L/heKlxvmm1xtdFHj6U4SCodVfY0Y4vCGCxTcGnL+Tzngk2jY3IskvWYesEN6y30A2zGUDrFzthFmpcZ",
-	"a2zaWL/sM2HPv8Vx7rIZ/C6RrwaJdsXmhXvxxP638cxJELT7zxwga6VRPZRIftEMswNoBdNRiWK+RPYl",
-	"7RCPAPDYzRicHmRWVAkppIQaOFD5lDnEC+hFWVV0jRRyQ9gdN4qsLbUCsRww1sbko4W2gF8bfc41TiHi",
-	"N/DSyPYgBSq3udHqnMCwH3l1IueyIOdPyFKWRX3OMCxQ7/Q3GVutpWYi3Z78CPRt8VBPd9b3YE1u6F6z",
-	"yf+99K2zB3h/aJ8/ryCZXrzlrUw7kkE9xNhDx1ewdw16lV6npg2xi6k1j9YFm+d8sdTx2Eu1WeE8ARE5",
-	"yEMuFlCk8ILgaxOMP0Ho1RU3TbBoj6aLb5Q9oA7RZH4ii8QxZ3LzsOXXBVZWlfwqKgyRXUuf+RzPeVKV",
-	"aigQwAXoHq5uxuS566RD1lW+E1TR4P5FZpEQ7OeDm5nGsf7HOSDHuwyqkf4uYSCgcsYgXbWN/P1tgQor",
-	"xiyuEi9fh8zrf2l0RIb8E/Abz7r9HU6+6jH5Bar5IuB3xkzPrWaAGOeUipTluAdLYc7GJdZb2tACK+yj",
-	"VqQ8uHvM7dF1mezVIN5kIfXh/HcSqZ9FxgqyweSU++4WmFI06szUHUMURqJYTrNniWOJV4kvyWxWbi1H",
-	"eGHLDVm0qFZVzaedsNYDLOfp77ScR9EEjZl8+MIBYUnXAX4ESWA2vBuPURotUNuEhVLoDKpINJFU1SVR",
-	"lDlzpfJd1lDYGr9y7/7HW1nXtQfGwoWndpcYzp/q4++BlK5Vie63MKAZHBKVmeDw1u60J6Remiq5o9JA",
-	"3Em3uSnWiACOFwBtm8GCrpPLhTEf7K0F28mWBLdvJit6g3AVqEi2kkVYZDy3w/nH21WuZw+7oahIyFJu",
-	"HNCtgnlzTRTlxpLL+S2rr4bsAXZUVXYiqBk/p4i1tKqxAwKanQDBaavOIsc4VslAMiTgNKoKfkosFgyK",
-	"s1NVXeIDbLAlBegSyxrMSBY3MyaQs0mta8lTpKzjyZrBAavVfPF3upg8V7m8qRxCSrO1DTICNbwtQzSp",
-	"+P8qrtORV46jANpQlhFLenlBhKxBWmop15Mn51j0onqR40g8HX/nSmeMstmQqJ+ntYNd9GCn4TUgaqrh",
-	"qrZYJYqC1xjCb3WaxIpmrE6YUZrn+XFNRzwhuRTsBBDGUbn7gyxs7VZbmAfi13ThHLlYFDhBpy7eEHUl",
-	"CE/YQqZSIddSMZ8J054Dl6pTiXUAl4Ylq+n0NfT5H1C41p17UPlKCazdzm5C82vGcIadAIYPMz6fY77o",
-	"ccWsabcjwAJBESNC4fUqsUmcsy3+45JQonhmve05BR+FfSZn9NbetWUAzv6Cz+edsZReuyHstYbj2HQV",
-	"hRzVRkEYta39iA/v2ZP7opcPtQvMRD3sdtQb2cjKspS+ACfkAhKMjYrWXPrjb8WatCG4Ga9ZccuKE0i+",
-	"x0cb+axTktKi4EZmkRee3js1N8yUUHKt2Zr8AeM8RSmmf0zIFMI7hJK3cvEWUjumkO8HiceUfLD/Tn4V",
-	"U9RBp5ADoiAOZivwvoYvxgQQeFCyyu9U/X6RuddxRaa/lqenj1MYBvyTneAn5gn8YHppE/oA5cHFr2L6",
-	"lip9AiwVJ29eTC33QMHoCnO+IQ9iycEcrpRoShZ0jaWokWQYq7Xb5GmvCUyhqG2wtbEqhEazPOSku4bf",
-	"3VuH6RWVoUrDuPtdAID/h7k9wcEdkAhgf3j/E/bWKMouxVXO4SZ9SGuc3WmGnCRhxfnK9AIQ98rhhnN+",
-	"wy5b9qPdDlSwTSgVybzjP7tf5RVv+cTADYUBK0zNXVCAIx5b8ZsDtrw7alDIjQ3OqSpmbAQVsEI4d5nD",
-	"MVGeESXr+BxA/i16bLOUFR8oD9zjCHT/r71wy0i5BgIHonSZ3jQ4EKoc6ZzNLUd2Kousp93ciY7BLbGw",
-	"rDtR76o50wtwsGIyToVJ+UbV625EYqoxZ2cm9XKPO/XVYdi1o1iuWCcLyKdGi9Jy1XvDmuCM1N/Zv+Ua",
-	"OaGH7pxXDwmf+sVynJjOtYgvDrsgImDG93DcoeKFfZWlfm7sh0v8ci7zXG5U+/sgmPF4e+JANKNdXVfI",
-	"qvcCv3pAHOL/VVu0gug3OFlMjyup8QA33VLmWVeAEKy9jajpoc0PzFFyLj0kKNndsx9Zzqhi/9mvrZdW",
-	"8MO0tbwRB0f4ojhqC0GSG6Gqt47JGw25oYSi/mQ0J0Cr1wQ0uMBFzT1f4OqpoELyWuZHUk2PDzcwfTuq",
-	"uPmH2Uk/MrZuKsNArJPmjIqTcg3HET4BZZTmZLa1FDMPIDZyuRjiR7hwlrklkPIQepVfQBdgPVfPvJWL",
-	"T/iRRQ1bV+pO1SBtvp0ykU3Hv4or54f9RpFcLgjq5zAvlU6+cUAHIIUiZgNQLlhhtUjniYZC2EkkGlbF",
-	"yx3Q9VexAJpHWjByw9baFRM3rRcyJ+ucCtZwYuCMNFwQpO2BaLkd0AnIRYe74K1ZmYdyFLyVi2tYhJ4P",
-	"fyxFwIP4SpohwTLjfFLLU2QWK+ZKRGXpnojb13JDVlRs7Xtdeg+Y4khMha58GGOsJ5q2iBiqfkAtvKoS",
-	"z9npqaOnjNbi6TnnwCTR79nPwBPRs12EjP/f7yGSC3tob1lB8/rwQt0WzdZqN5q/YsWCgTPWMWsc14tk",
-	"JOijTG5ELmnWmYAB8R6zL42Q5CsXUiL/LzGTDGR29hOHyPfEIxLoQRPwre+EnP7LNBA1sF36J5AjEDxR",
-	"Ek+0X5fGI5o75Dz/c57g4ND4iilNV2sVFljh+gN9jzeQHRxwrmF5RkfkZ6luEaALYncayFpqOvZU5rIc",
-	"rgftP8QrZiyzuCb0vCxuUV94/uGzkSkrWWwTIpjeyOKmgvMiZmLeiiTv8Q29s+9+qDNq2/+hkKsBj3+S",
-	"Ax7+hWd6+bAmnpulhw3vAfe2vVPaIWfItJDAr/IgF8lKIj98lFWC1/7pTV3iz+rNAKQAUlyM6aKCXBGz",
-	"mtOFqWifP75VSYXyApj7DsQMickE2xAOyB3b0q3MS6OFu3IfivDswtJo2klTWq7RceoeNnp0KtfcoSEA",
-	"TubKH9Jsi9AP/I2xraHjXIE9BMmHaDQIS+k8pxzYmHWlUntzUWfEwI+EJP5k1NRyrtRbZTjXcAy6rXjp",
-	"cAREaShGbHMl3bCwEsSCC6w9tnvG38lb9o9qXJu+2dSP/wvQ15/MkjaOqpfpb5b+AezmNVWqixUDK++S",
-	"89PTBmLIg+9axmxeOPRmGLb7yrk8/y6xg3vzafgFaeufNalZuBnr6dn39Pv54/TkKX367cm37Pzs5Pvs",
-	"SXpyOvtu/nj+JANWFldFAh3Bo2QE5OwWvOUqQLOCUE2unr97OQQo94Eq9aD4Y1hIo+HcKKfjHiF2EY1q",
-	"uoQjrvxqAeSNhpCFar3fulKgbCDVjORMK4LedhJyCmMK0Cu7Cg8FZvC4iQ4MdkBS4uji7Nl3+/dK70CI",
-	"6cqVujlehqDXYSNX7sHM8Hc+brYOCJRoUBePHm3YbJzSQrfoIB6NbSGIR9Dwvwi5WEwGcWPAGiCl0sNS",
-	"LVE8BXBurUNTECayw64Uj28JDmWfO+bRb+a/nclfv1iCfRupLCxyoQoWyCDEFDO4HvoMG7n6+1Lb/ML1",
-	"MivoprF2D6ACFDZ7okdOapVyisq3xQDDV16U85LIInGbzGovlj0ilWujbgKANBTJcZkcvwvG7ECx3O9k",
-	"u5GE1dPfO9/6aFLEGW7elVvl1dxblgS42wK7VRcd1LXvINsHbb6iFD6FG10oki6lYsJRENSRFKgA3LYf",
-	"nalU7XEpwKKr6WJcMghmTASyQUxvuTH+wCMIRwHQlegFTaWY/3/sff1yG7eW56t0sabK9842RclxfOfK",
-	"tVWrmyg3nsQfKznxVCVeE2SDJC6bQF8ALZrjcdU+zT7YPskUzjnoRkvdFD+6SSnJP4lFiQ00cHBwPn+/",
-	"VIxrz4HVq4fqdcHkfjtu11Uua7ewq1o+nctmhwvYkUBmhTU1EQ33KWKDF12wEFOtd7qu3FAPr8zhKped",
-	"uijIpQLHv9seSLeVg886l1/u4XUxlmfltlLfc7F5JUoKsNcRdRKBJdQFXa9y2eG9CMmNjve/09ZnoMcp",
-	"F5tnpsutH8AIg8/uf18GdIc1XlDO6DinAO1YFU2IIcETSINKk2hJsFYeQ2PJzEl0EWn+D469jxBEpP5p",
-	"6bldhQE4BFljKl/AWNeWZ12LzyZ/CPPo6pJyD7/w9sQDKr3BObVikuGjkE0k01BiQxFf5Idy0j9RWxfp",
-	"bWSFNUh/qqb3YvdFahIt0IaCPBn1IQBk161geIFnjv24tXec2+gf1fThCPSdtPCP7gaXOVAjWOW0v7ZU",
-	"QNPIXzLB6sqaFOlpXBJtCGmfP+sF+eDT+nxw3RAp4J7VDnF2Wqkb+fr+nHOXtwVVZHVqMfyopmUpFYM7",
-	"I45UmhzEdqgeIQtx8rXAGiz6hxo9MRC2cmddco1tBsxE//6TFDb6j1c/4iWDYhcU/ONNcnZ6Ct82FVym",
-	"6Boj+JDr+gXD+R+gnMObLyq3ZH6aCoVinZHiTsO7PYL+Xd01HYmpe9Ur6I3vDvIf9puWvxDU9kWTEjmN",
-	"QohNBSy6YWnOT6LLRWZXEfABlTWNUMroHWUCpL6VNp3W2ihVxFWSyAddq41z7FQ/IZWv7+CnU4qMOu6e",
-	"nHLplpAWm3XabUijDz7jP74MkMe12eL9Diq7VbTIjfVEvO4epHb4MO2O5ajUi6Ys9aIZtiTT1glMdIFy",
-	"520dInc1HGQqhOmuiaq4meJ2daiUcIAmLPQW3Sh4HZ7QC3Ule9cztfSHvWRxalPkQH7uEToUEH9JTkSK",
-	"61nbeeAsTfcXoCN9Bvvr59Er8bfYw4tqaHh3EpSmTqYgMSKAkpb6oCBsh8+xlJgomHzLyhFsVYDyE64X",
-	"AvjAa6Ix77WwnPrHvxM74wztYYVejIxKc8vhpZxpo+PIKgVMzhDXB7z7ZuiEjG0OnfDs9K/P78M/jWtN",
-	"G8+lBpUzLE19CQxwJkPQFOe+Mch1CMr69deb0P6V2wiAZGPL0jh6/uyZWyiwsgjcom74BVZplMNnzFqu",
-	"3V/+n19O+3/58PmrL//S2wMMVo0tr69gLpyCkZAM5lRT+3ifF1yTzXqPdG1toAuqbOVPlJBWOfsFT0QH",
-	"UdZajTGA621NbIZHmk/zlOlm/cFMWF73xJS81pGweIEhtm009LzY3wEzt7OIIKgbCBiTCaTRRszw588w",
-	"JOgx3G/fXSw5pP7Yp1oBVMV5b3DD9CBV0wHLspNUTTdPiwcv+tY9a+8Izp7HpoE1st0joYAG8aCHYsuu",
-	"qVtNU7RLRcdU0PfU0AtUfsMc4gJssW3nEH03LXK2Pr5+mEr4BcUk9g5k2CzXhUNTPRRWjOfk/TY7NAww",
-	"ksCh1ZF1Gl06M0FpMoczpW3JGuWh2DwsIdSvgQes0H7+6tQzB5GTDH16khcQh3bGf5WQhEZ/J3YX0/Dv",
-	"l+8id6eNZ8OT6E3GJQJwJ9E4VQb+rbmv0gCvKsaOwhnLoHjO3TzcLjmXZPrWtfFhDcGVG+UdLM2Dvnuo",
-	"0muiAAbaTRV4v79+9tXTja+f4F2PA6IfLnbD2UMpjYuiyHQVSbVsI6tAjwa5vCWIrVttapwXhD/1h+1S",
-	"QNVECeGNFZ/+iwDHSOIck1c3K7Hy6abK8E09wLD/dsBBARhfhmCw4I9RF5WsgBi+8o+fsQAS9NtiNu68",
-	"wbaXCIlAqOJ+wBCGk0+DwPqRVdhfQ5Ck7mgi7y2UU+MXZ1xz6gMWxnP1YpokZcYWRVjOi9aGhnMObfCS",
-	"zGI/gH8KglSyFPsWPFIVvVpN1jDL0lXxjr09Dmew38DSMRGypNdWC6Qnu0W59aWo3qzSKpV0W05fgBuO",
-	"5YiQ29S55MU53TCgV0zu0AlDGhj522tbgy5L8Qd0XhSxXluUFzEJATaAIaVeuTvGnxurmTQFtf6mxJwL",
-	"9qm/EKPe+dnz2rM/yDS/EXy5Qf0hNKlVm4F8FgJpZya5YSl03rklWpG6WMSRVhBLgAZrgp3gMsh4YDDR",
-	"f4dIEaDkjSijGkKKb3Huu5+Oxy+bF9VVSxTQM7QReGQERVrsS6n2cSyUWiKuQAm+S1yxhXyuIbEIlM/9",
-	"9HQlgyyv1HOhjiMLjTOZZwB8X58EuQxH3N7kemAcWMHbdJopuUjTsBb5HiasdbzYDZu/AWlr0bzn9v3Z",
-	"6V/LQlMCEnWykBuEHneuv1ELjto9b8K4wSr3y8oV+GjoWSnVcwtXzOxJhP+yOFEYOAuPlG+LBOPRd2kS",
-	"bFV9TV03S9vJAeq0eG6XfSpo4/J1t/dIJavILp0jfMvmRNwLZ6IaBagzZFoPa6HnWtup9u/pYGpHAH0K",
-	"Rr9mN84+7IobG+k2AvLXPU/4el0bkmb3wcEx6yHiqGxSo/mGHM1Yn9DM4X6H//oNDtSpmr3EurYWTi44",
-	"i1Ih1OO4ykW/j5It6ASCZ54XeQoTY3qOmrTKn5yXqZ0XLPknG9AHYCSKSMgRhta5sSfRs9NnZRt7IAPo",
-	"0DpNIVGpO89b1laO/J3bLrdvW07qcA/cwMSXYaBKDxaviWLardlHaHMh8uiz/unTO+TR9/BLQ5F577x3",
-	"w1IBxLD5CFiFz+8OGfdgr9Y2aS6ZtIUO+xD3xjNnU0lgB0mk6Z+e9eJeIjQfWwUz972TbLzg/ZvTpycs",
-	"Eycpt4bLsV5lFhooyy/E7im9856ejJ+effUcf/6INSYfDS+wYfBTfQOvLs1Z+CLnX39F33PGlfs9JuB6",
-	"cY+z0cc5X32EptHgZ3gyxf35gokU0DjN/6ouj1bKWf29nSi4SRA7IyxRy6YzE4pgSTABru5UbaMZau/1",
-	"awY+mVERm2rOTWRV9XhDhaJemJPofVlk6HuvCgUBbTaRVEvMnUIpAm7wE0OlTu6PAcIu0C4+E1+0weB3",
-	"kA3QYJ/V6j4a/jZ0xO5k/MX5cUelhQPUJL+7C21nfP1/6MY/dOMBdCNaRaG0YTKRycAI+dPFN68u/9yZ",
-	"pXpfxyqVR0Lg39k2C+h1qLOW3IunTEinNEe1DDvQmXlgE/Zlaey1Yci+0yu6EpblpRFDbqudHVqLm39t",
-	"gdhYYybH5hoWe8lWEUvFnBcRBXQuhAkiN4SIyqKZMpYyUfcFGnaETm/JQr2FoO4ehzrnI+inLdMnt1/r",
-	"IMj5IYfRXfdzv7jFGzdAmfz09dYQeCZAy9TZJmC8OPenGaKiGrTYf9fbgczvYsNbNhQep4hi4qI9Md1M",
-	"sWk1UnZHKK+G9nF84tEUlEftekDoV+/UnHtVAFuL3KMhHMbO+xuvhUws0a8wWgrsQxguoXpTX27qFqEJ",
-	"6gq2dOcdPSjY1V+enpZITa/FdGbTVTTSaum8O+yS27yix7327wvrStNO3491ZZ1MO49ATfV28FWwrIeB",
-	"r4JJUnEd9j3S+22a5m3Eq2rWpR1DVnV/Fo8KWgVr+MTgzu1yx21LDnmLhrFMvYf8DthtLpJ4PdFBDH2W",
-	"C25OoiGQrQ+jBWeENwhpXGhn86DmQJoXXUBRKE1Ir6Kzr4uqTid2JigIRQbGVNzUQbdgsfTlTX3mvwZz",
-	"HO4cYW6TNtUVFFfvpYbunQ3aZCrjZlr9g4+bW4fw11uO97viiLxjRqwtW2gut7xbugBSNJAq4dudJfeN",
-	"W6fotUo4LPj+h4hZqOY2Nceo4Ti8hjfYXls+Zil5HxZrW4VLFoPaCKQB9/Y+dTpReqqs5bK/XhZ8DVMc",
-	"QqOtcRK+88/ddYMeWKFS5X26beqGA1B2cXtsvdHK2Tlj4gu4xSSpwORfbL39Qt4IC+vRvPXvGgGel97f",
-	"gQtwUS8JL4MhOtygcphOdyd4G6+voIAFKrtWPDQ92RhYdM12bp2HKoTOY19sT3DH0CCyVHpuwIJE6hDj",
-	"1FKUsJV5AeitTKeC49d86o3Akp31iek039YcYCc3eIbl+95nchQFPXO+giLZso4Hq3uc1AgZMTfXE/Bw",
-	"yFfqgRTyPktY/8wbC+i9ltbCy4QvMmW5HK/6P/BVYzcvtVStaTHexwmlpUQv7U7KA14GEilxz3IGUQqo",
-	"Pe//k/U2D1eUa36cPpMfhZwXEKGdeXDwlljk6E7QxgenXnsN3J9l9j4IUDgO+HiMl4gpFLITxAQdFG99",
-	"gDkD04Tmq5oeCBi0ckY6ES3A+D3v/fP5v2vniZeAUBAqcO7oUmk3obHSmo9tNFPa8GgEbear3g6Sh292",
-	"aMl7VRsyuBZTCZ0zvZjUAgx8zW3/G6XmooEP1HCD6JjfW5s5x+SkojTu2Gw7izQf51rYVe/8lw/VLt4F",
-	"tNmNVk4vi1BICknP7eyWlGf5KBXjRjH/LJK1kYeX1qB2x2vZa2DIb0q1jJRsijus0/Q7wup0F1BAUoxw",
-	"VcHb2EWJzPlqHaZREA0HqhgP+pE510XaGJI+mRZuYnFQiobIKJ5JBYhZpG/mxuZPa2v7qpz58oObU4fG",
-	"0g981amV9IpBNNEtbVDlB1AiLOVJlANQ7y2LddMIkHvqQCu7Fpz8IhqpHFLmBLFH/Xrn4D5TLhmLP4fO",
-	"gh662Z2eRK9wu4xVWcYhd8ckcuu9IG8cEW/weGHVUhwlufb1ylBjUpODh/nSvq61o7BNIESZRnA2Z1b5",
-	"iiciFTLKwx05FwGjiwVf0BKqBhjwxTRyyqmKSuQyX7idSNWYpb24dwMy8GGXRvK9ZBMWy61GjXy+1WoK",
-	"92QLCTnOUn9MmeTLUizLJd9BPhd8rSvl7MOYmjmdyXirDPanl5ggnEzohNRWC7zivU7ZyDrN0zs94K/0",
-	"6tuv4N0Ttf6KvBPNWvCB/+WahU/5DU+RRCxSUNmFwYypZtIad2RKFt640FgAyuJuUIWE+X7CCsDcp+IG",
-	"KAuwltH5XO4FoDOQQyUI/+SLc6hShFloQoa/4Z9EXfzkEr9zga90j7qgKOrg9cWryzgM9cInkdJB+HDw",
-	"8tuq4+W/TP2xdSoCV2pTiCdwvwJ0oz/RCP8VTOy/ygn9efAL6//naf+v/Q//4196h9UzuLyXfn86lPhV",
-	"IRiJKkuDoC+dpGV7eZeKqrnWhm5ek/lXXiYrJDsop3ESDdkNEykDUmtqCMdyJhYtmEh9CS3c3vW1S68r",
-	"k+lwz6oDdU6WSJF2YRB4W02cLb9AfJcyzhZOaYtCoivskTGAJjCeKTHmFMEB4EzIJmG+ME1h0JPoNcaa",
-	"gvlUFSfpndpKo7t7tHOJMkwVVJGv/7zrsfo0XZiVOMGyvV4cfgZ5bnfaP0Dcxrfnbx4tqbzYEdqrDiOT",
-	"38yUO7a43wo8ij1EsqpLyvhBA3LipRNDtH6JrQRdazR40zS6ePsSE7pFIZOzcjCoopay+Hu34EI6e4ty",
-	"R0TCeTf4CDmwt35i3bTl+cfjYDtD4YFLu0tk4omh9we0xaJ4lPnfdxWvCIQKmuMt7VJWLveWtxHufbM3",
-	"9ppzp8h8nQ60cMArnhc1HD5iTHKEsoO+1kaB6jdL+Y5KCv4IU/viISE/Jmxleud/PS0R3llmwdozYwUj",
-	"erbFzQ6NX+fjhKaDoZPOq4tkqdd8JgaEf7vjsWlelcAhvK02NEpbMshA6S6FuYMcgaxRZYDFIsA2BaEy",
-	"rRbCNDEkNCRm754WaFh44axBIXMD5e/gLWmVN1MVuNnXo+B5MFYfbKAf+/D/D7vVfDywZHHnOeKLNMWs",
-	"/2YJ36Zc4wWh5JRsaE7WY0oulvAUmErUuaQ8c7Rg45mQjbr4NSLybRtE7pR5z83pODoL6mOkVmkTSENL",
-	"SusiAVrzKhpis1SsrX6Er+2CaYLIJWFlO9PA3N6MXrKjtBwetuQKKjG2WeN1GCWe7ivh0gq7iiMhnc+k",
-	"9KoaEEyZsSHanmEiafDCE/4gMUpgYl2Ck2yzH+vBSGpxSE6iC2SvWLCEY2njEvAFS3s1WnF7HkFSwlmS",
-	"wkJkMAzfA0nBNSZ9zK8S4/aalx3LU4UFc1i0IXREC0NMSJVG7gkJIREb0HzrYDrB80/4Q0NEcXM6iq+e",
-	"8EYMFPpFW6XpsD9zqZYSIn0ERIY96SgFW1drhVp5gOxefB1uObCQBr2nmC2CryXlfe9ZSemBSS3Uo/vN",
-	"QxUkmt4xhKm7jiKdG9T/btMpUhBs5X6ykwjDRuka2bn8JAxosvAmn3OeAbFUbd76W3zm7/MWurYqi7KU",
-	"jd2aKemPPwBnCkO3dyTsntumAQu12RyDQB0g4bq/PAkaHDyWZYDwOlWSAx5GA+XSTxKe8vvc0B+5jRgu",
-	"Iwc0b/in213YWOt0fMXKvUULvL1N6GyQpG6/nIUQpEmDwm8744uIzMSEsyQVDQBIbqm+1TjDh7mROLtO",
-	"MzrIzkMnEwqiRtxtKORbcIGxIGQ543I/x9rn3YTxlSRVnGis6KZIT0AcfmHmUEcC1SneCg139wXWlzgD",
-	"098N0Gd2w3WS+9w0UHzWFnq1c567ucVhcteW6aNYhd3K3w/u5nQ3eEVlAIAEbVgBRFeC1M3YDVGc7ndr",
-	"cLn+rneKx62jVqm7wkpsd9JqRSCo0Hym8h5wlIDlo07mLuXv1yrAS2TvC6NxY9e3QgZ9G09PT+EqmfPM",
-	"NkeDm1oLW2w9fYCBWnjrTqO1Qb+W87sUyUQjDf0OojBRmmSgCSzA3AnKYZNenvliNADYgt9MNOcooIHd",
-	"4XuN/EdQgQgAumOlE55gxo4iw54zz6p8PKtzKb+DCT9YtVBp9+pMMCoBRWr5EhDax1o0CAhRv1dAdQHR",
-	"1P3kZcGtFuNm3fGKM5Nr7DoLnFDaQzmNzMpYDmVyiFEFUWBhG63PVzRgd8qFRvhOq8UWf/5ObfHH70Vi",
-	"Z90Knl+nTnURCRzsmQJqEeKL2l2gMq1uhFlbjOZTnSfRhYyYtc7uDigzge66VDdIgYJF2w0xb6e035bj",
-	"/o7ureKtu80y4h6Bq4msF4V6JwkC4bm+/n6Xq6zJd/obnwrgQPQyEhNHDrDbKOinEdbwdHISvadG1KEx",
-	"s2EcpibxZmLu8vHcjJBIcZJOkKLuBabAaw6mOcRC66g8aKn3uqviY6c/i9fYwsN62v7odbL6Nz7NZXtx",
-	"9wYR3TYnigwymyi8wWdsMfnSqPkunS4r2PLLyg0kKHAiWU35Fa8Ac2hgJijXtEuhfA2vdiBt1mmS0N84",
-	"wRbwzLR16xVCsD1AzXk0dFO5haoRHFieRUASi0b1Eg3wYTH2sKzfCN/R6cXiNaFzfISaFQdI0wJ3BsoO",
-	"mwA2HpqYPSgkjkCudsTfqIiTc6UApnedG8emkAIe8RWkn6uRG2DBdhsryytPSegHW3DoYExX1CIGeWxy",
-	"01g0VtkK88rVBwrpzMQ6TFmYave1GxjF+FQpgUCyOrI5Tloh3EXWTp+2wbAXRFoh+sosGzHDwQfW3Fil",
-	"9w3KaY7Q0uuCclbnhlrPIU9DvZR4KwC1Fp57YRAkAmdt5saDUsAnUL3g7Rv8dT2gzhVM6Y8k7wGTvLmW",
-	"UaKWsrNErzGz9Zwo3LfkjjWHSiQgytPcc0q+AKwf7bWcmx7QdyyhGnZdXAdtrg41QxGjaWEncNpI9ElV",
-	"8BEhI2Za3DCL9eJF4c0T4420/faHQBbX7xDoJFAAHtoTmoMgLA/R+IxpQhz27V5WpFCEdK97c8Vv1BzC",
-	"8w3V87/1GD0uQFANU83Z7+fLviueWu1h8AVlHkxATSZQZXsLD1DzG4UrBogDXCa1lRfYW77/Hm7ppD7y",
-	"cllfpuXPBpbZQVOVDx9gbSvhdbZbVDvIJdSGrcveeKIqteBI5XyPRUIsBhA1zjOIcqzKGkOWuvdC1cBk",
-	"BPONWKIya+IoyzVADupIcwSjXQfp9RPOPagueZB64840O42W3a21wTOuc2mKFGqxb0UP+Bw8OqXhH0Gr",
-	"x373CkkXUtnDJq93KqhNO0Q+0py62uEFfPCNyr/iACsBCmd/uvrRAL+0MFnujdYRx45635wChmph65wj",
-	"RplXdrBYxbJA8hsO4aKhJtG9VLnmnSq9zTAi96DTLV+jM1PTaTuIhbEqnqgvH6oVzBaFEDTMen8HPVvc",
-	"cVNJeE1KjIVxyLTgsRGFAZOopFcnGw0DLHX90HrKjyo8jZQpWJNUiH0LTGCsTDFqn3A8igj4q2UNak+a",
-	"Uh5I5zLMQN+oNPfZaajXctIgUl5qjhkLaVdAYuKC4hUu8togBkzoW1JafyiRjUymQscHUoTBh3XKnMkV",
-	"AKjsKVDZVDv7by1xEigSuoWdIEE7r1tkJiTXJ9FrBaAWYsw9AzDT4Os6u2haHIpi/pCLzzOIOwGOl7Ow",
-	"agpmcW4tx8SetmpZ0xybIqP49oEaAoyKVvQQ4V2E6hlHG61CnthK+PGJ252Usx3MIe/G9wFiek1vegBu",
-	"4GEKKhgGF95WXhQIkqmQ8zptYrjdGbIg6N6+g/bYHsCjnx7MdT/Eg7bhEq+hWK6IvlAaREnehwQZLMq2",
-	"yIlZmk+F3J2ZXyzcL73xXrwa3Ctutxb15gUUJtDQjx75Gl+k83Zm2qpWiPnpWUfl5Mdle6R0/FkhvPsy",
-	"8cMJwjx3Iqbchy3D0/QEApi0AMRiNNa87mD9ndvW17Xtk3IIGv5N9+ewDPxtbE0HlS8wqyM0m+LAR6Tc",
-	"3/IUhwoUw0GbX5wnUUGvH2pvZzwjhUfQ6dxYyIdDPv4LE9+k+xuTVmyXK9NT8yD2T83OH/fuLJiBHuXl",
-	"WUryvren7xSHpU2d6JoSl6UENnYLPc61dqZpJjIOuaQbrj2IWF3tWMsL3PrxOcg1uulOVY/Lwe7TNnap",
-	"k1JSN61j3Kg48jGv1C3PdrNmHYw0k+NZHx9zfwuXZVPqEGEmGuUitUXjXYSPelEUdhGQoFSS+JpoSUrs",
-	"eQh++cJqYaIF0/MmoLC/wdPfseleJfZ1IGE4762whTfAzOtI+IJl6CxJU2gQGAujUrCpgJPIEIUaQhSG",
-	"p3xs2SgtdnMjIrhN7/1BotnErqW4dLf+y0n/FbPjGaanMd7KsVzUWYRBeSkII/4/4lor3XT3fwsDdxqI",
-	"n8CcD2wmCDNmOglstScGQDdhoQv1Qpf3xo5drdaAJcRcCYPSIFAUEB4zM554y4BMCdg6J1eem5r+sOyu",
-	"YDjJOBr6zUW2BKxDpsMFH7GRIZLJOybHfvvaaeIEZlZ/piuwrpfv2LSB67U4CEtGEcFOgVvftStFteYM",
-	"3LIoHWLiK0oNfChsZISkWL6XCWfPBMsA7TfJi7KgAeHhfKX6GBJEbtYfyQYq5a2qVRgBaOErCoNzwB4e",
-	"UJYkBGRx+T9o5tw/tIbZMQswYoZ/pKPaO/8qDr+KrQtu1nPu5GHJR07k6CI4/+wvWPxcc6NyDZjdn798",
-	"+fLhy8bpAliqIxh6bRxJ6wvHD3w23blpV82vuaaLJ62zIKmzkvD/gVQSj0jKPJujvxM8Skk9jMzbct4P",
-	"0G+kyf1MR6ZLI63J2W7HkfyZpSJhFjsXmbuXU35OKcoM5xRUvHg68ehCRrkkZVrOrMDVbowHOE+zlY3t",
-	"wNWkeR3D16Shu3U2C2VR7BfzBdubitT9nqZ/9iDTfJKK6eyevpPxjI/ngOQP5TEQtwhqPWIsgy9mHNKg",
-	"FkYmlDTC35EvQzVcVGzolsJgXQXc7i8wUYSBLq3UAiPGSs1LCffw1rIWreytf7cWDM1dUdcDEvXz3j9Z",
-	"gIY91u4G6uN9HCrtPW/yuHgA/MWHuOeNe/dd99F57+bs5OzktLf5rX+Nsz18dMdLZ81pe+9DHxOVy6QV",
-	"Qg0+nmNlaqUcDmQ20WwJDVZQbLjgnFBPsFzMR/M2PJruI6fvDS3hJieVBGZ9mZPVK5gkNREAEWHh5K04",
-	"nDa8KOa8Qt8RnuVRbqMxk0VBpdXCnV5fqwdtMFCLeO7POEI2EMrgkuBugW2OEbAaGue+plgS+cMdB7QJ",
-	"PtzL3wNstv+9n/azA5UreoqHirH/IzXD3Ied2LmJf5XLUknATVe95mK8xataBUD5lnILpdGMRNCoN27I",
-	"dFyjOERR70asJ059GHZT6jusl40RsWC0wv879TcRPEUievePu8fXG65/mJPNQ5Pt05lF6fcgtNA8HADt",
-	"cgU8qu2bK9RI98EAFV5nBcb8BUW4kYpOFTGnGIA53X9XJQkjNKeIppqCqkv4+4IIqr5759UIZVC5AQpo",
-	"v0KEuwI2+Ez/+rJB8KOIOwZuBubTy5p1L4xjprXgZm0E5OfCOdsvIZYxOysNh9LlW5MQE1Is8kWY/hLS",
-	"8incEL+F+MqbMpwSE+6JMy5BCxxEnAaJmEya8VswmJYkaCVj/xH4Bhh5iW/dknGZpi20HVsgsh40TRiL",
-	"UM6I4lCHqz6ZPHCxi2tpowCKhCKedqleuDf2iWhotYUOwYnSvIlEitan96Dk3+1Ht/B8Tv64NtGI2yXn",
-	"0i1eoV4PcwKoo3gdPwAb23RVns94nYoVtlCqziWFJlNjBfCwa87Lr9Icnxj/zbXVwFc4y4d/OHbuqn+U",
-	"4UwmoYu+yCj4gKbaIOGxi/ND8tFMgsyx7RXIJOsNxWt6xEPMa+DcOrXfXgPyb7XECTg6/arsG4GmJw0+",
-	"4z82Kyst+jvvZFs0B/1o1ZoaUly2Ti1+HOJoJaeMNmjzOtPabNMFHow4YpHOU2D6m3LpFhSv6OxWwBAq",
-	"RaCoB4KLc54B9szP7o3ApwPO1jCkyJKGhsm3uT3GNrUfWMAhjhBWwIE7VurQmLedrK3RBZYvspTZNZyo",
-	"YATdZkuoaicsdLe+uKlgT61X7++KIR+igvez6x6DPuMqSzmsHWBB1mQ+/Po6k6zdisJi3wef/T/X3gMv",
-	"LaFbTXJnKMJ4RHrjZ1klOIL0A7VuAlxW09XgF7xlS9GWj92onvX5s00KWOuuEYRma/MmCea+7ZavoTMa",
-	"z5QYcwqxCBtNRJqaSNT3JDyqXWn/9HcaT9lre2uthk1OZ919/9B3uX3bwL/xEayDzmULAEFKcsu99Ehw",
-	"dfwz53lzSdubCfU0lKp/pXLf+oZlpNFwJoxVejWMS6hjTDJAm38Yoz6HvEJQHAfDJ3FEsCARk8mvEoiY",
-	"MO8wU8tITSwvaP6WzMl+CtwuCdKy1XGxugv+f8Or3RH+uuhXmGBuEONnp7V86XVPI47cfR9Dy1qXYR0p",
-	"lXImHydlO+xLxxaYQmq22INUAbE+GLa5rkT2mo/MnYJQ4DhYmwDB6ukFN4ZNoTza8k/2PBp+/rVnxXjO",
-	"7a+98+j//9//92UYQxuAO8R6ISRLI5YaFQ3HCI48jKOhtashVv0vhUzUchj9aThWqXG/02pphn/G0g+M",
-	"2kTC/CrdOMA3+Svpu6FTGO5TKgMrhnfO40TpJbVJSMAC4SYaCcn0yr8BQMj5WlamIY3oJ/zEs43zaLSy",
-	"HA8uicd5NEyGkZBZbuNoyIeQj+cyiaPhchixCF/oiYmM+E8eIxUz1KcN1TBSucXv6SF2r2BkcvhpiNzM",
-	"n4SFivaTX+VFCFTNZWJQu7jRMq6NkkVjtIfZK5CRCmYlSb61SFIOezJj6SRiMpqpXNdpljcZl1cgCbeO",
-	"yBlWbNxKYSyFHc9aMSDdwB62x780gR+icLnXmChNFRHv+ehauY93FfapcAqKb9OY7iFvUDYw0wxdMQqW",
-	"FEW13m+8Ksd79F3p9C6rzhPB5Sa1guVSPu6oLel++R5pT7oOJXmfrvT3Mw4lhFSLGwA2CbSB4iqINpy3",
-	"Wn+vgxVt/7Qcogt9i705LJ5LOzvUvkfl53UEj8oPfcQW9O2P8jptOrDcrGkH+AZbAXwABy9LE0DPQzs5",
-	"ok8HDALkhDFJCGrCggb2kIw8U0Y4N+KJidwbeMNHjGe/Ss/55lSLtVxLqkpMeRHAHM+UMh6eOFiTFcq2",
-	"KHDy3Ul4UQg/sjFrntSZUO+4OYLAB/XEsFKIG5657YJJwAL0znsTzuzgXzfH+fNv4t6qvTMSztbyBS6N",
-	"ZVOaYH/MtO1/fZac8r+MYDEWzI6hUv78q7OncU/NfVDGKjX/6B7wb8/cD5alvfOzp6fPdnrB+pP4viKz",
-	"rVi7F2YesVLYluVdSAdj/7pKnadbWbeUucYTqeZc7mLmwpiP38LN0249eFgnVGFAh5jlYO7CeXcqx6ow",
-	"KFVBLCU2F6jguVdHu2E2MHZfWgPN13xpoqnymY8XiLUXBMfWpULcKz0mkxZz1NstbYMle0GLB7gFlb2k",
-	"iv4sh2YVy6YBC/KIj52Jhd1stWZtuyva7vH4WfBlpyYtVBAU8KlAP3Z2eurFdNt9a8g8OOs112MeOZvF",
-	"g7xHVkXDwUypuRkMC7/PzeeJIWxXI6bSO4cIg+N0p+fHgqkTYQ7+JsDHKblb4iiXKTfGs4QAi7Z7hu+8",
-	"vXj7MmJJot3fIC23Cdhl6r5ca3vvLUa7wg4gJg/e6Lnmg3/txXW9ThS8J4MF4k7eqnNbOF7wAf0CN6t3",
-	"3psKO8tHKAQQ/u8XzJmb3/t5eoxMihv20Db/LrouuEaoq6wN8GP3ExyPidJgsDdV0dGIj96UoDfpPFbm",
-	"96iVSJl/2FHjZNcFGNVjDJOZUoJbBD72DkPg5sIpokIc584aXl8U0f5ytn5IDhEi23hfDhsga2V3uqhG",
-	"hGkdpRwRRj5idGzbE9ysPwdrkRm/E6nlGtt4gnEByxyCNs4kzIR0BqfnGpmxhhaf4PLcF2axOsu3FAAA",
-	"+5NNm/psDGcacoe11QFnT/+ttjzgdpV9WVHh9ma0Ctv860aF9Hdl0EIwelifAZZnvgDbx3/g+zE+1M7p",
-	"sRka79i0UyPDiVPE4CqH2wYjp0FPmi5DnlubG2Z9o+9lxZpMOEKOetcI2oOcf5gb/qLoB8PcsZmb+0BJ",
-	"r/3onWoz03nrLHTKLSX5pn0ho5FWS2d5xSWDN9hqt/tpaxhQituvNpZ/7T1RT3MzVmou+En0Xis5BRcA",
-	"DRT4scjgOR+15PnzlR2y/MiKurprgvLAoXpdXXTwdBzq0AAWr2otn2uMMUCQN4CuuOa2/w0sdxMJs8GG",
-	"1++tzd7IdNUVhkUT+Y6YAoAjHFfQFoU4ZCWj0XbkO15BDKh/Z51DAiRMoWwWbFBuzbC/NuVMm+DTJhfk",
-	"GxwuFL37HAraNZXbzbft8lMmNK/MuntsQbdNOMt71UDdTnwWyQYhZQpoM80LDlx/X8iIMAIFBJY1Zwuo",
-	"ogLBETIyfKxkAkygwU467xFsbp4aXiQRn50+a/YizY6tnBuzLbbkQ14CIT+q8GLSW+2NmMq+kPdgGDg7",
-	"DmI1cDdCszi2TkdMrmBphQG6xgY3UkzlS9nbN+lX8pBhFi/T6kYkfm/IrPtGLTImVxEbj1UOpau5Tnvn",
-	"vYESyXgAr9JDLKPNdDxM/RW3M5W0jprSoA2/V8si1czwbnbKccYr7IUbakEz68+UsX1AfGrKs7u3NB5g",
-	"S0isopwIOeU600Ja5N+FFNMQVt1J2muV8CFC4zFfXDhWciL0AgBT6jqmWXJ9/f33ytgf+KqrWxkHOLjv",
-	"Wb5XZyE7yP8S8T8EQ50avL7+PnI7HM35Ko6sAmYrBg2SW7MWWqdQd4rYLvhi5EszphqQbqP3M0WQ68hg",
-	"aDjeV0KDwoLBmjrm3DwefRzXvUbnQVxYxvURXNKF9xa4wqOOGr91K/ZIg7eWZPaeRb8/dBseJbeQeJyc",
-	"5VNQLrlfBUkx09DR1upatnssDhG23XBHDhu03X9XuugRY4uj9IexxRFjtdsd2FBNQqFTM+AHW3ATR2as",
-	"Mvf/TPOJ+OT+xZ3LtroVepIED4L5eWGdNDZcijhslxviRjhIvOni7UuqF9snpPQOakDr4wUvgqqHSgVF",
-	"U6wIXr4jmxSefZw4UTB07Tl7BXTcLXswyNQebDOm7pF2dYHQTHJ7ZwYl5t4wwpUPIfhu/KZQAjRvwfR2",
-	"iRJ4gXnoMYIrfqNwOyonb8tAAZhz97oGBRKGrzQaGqXtEK/Hgotlr66onwxWut5a9hoEOJ1w/cJ5TELm",
-	"BrscnTRolcukMReltG1KCrm/CFJC+GMf/v/bSAe5pe3cX0G/YBd/5e5NDM86qsPiluyROiy5qZaM7+Sw",
-	"uIOmVUpEf+iLUhspFKf7gaDMdWzFTT21S8vL2O6ROISvsu1mHMZZ2X9b2rel3JyO4Ky4YY/orGwnHw0q",
-	"0k2B38O+kgo5j5ZKzw214ycMXZaKEf3C3dKc6VRwDdPkkHYh4NUge6uwYz6XVqTUVu40cZMRfuUm+KOQ",
-	"80OxL3RkdbtX6MzovmVm45Yhjj7Wj7s9h1Ig2gUAs9xQdgLwS9juZmHaxg2uOL0xGXzQ0aAyaBqSSAfQ",
-	"bPIV3u8DjGd17jZf+C2t95vvuysaDzuCJVbd4+ith2mbc4rWU2eXnfGF4elNHTg5CnuxUe3VkBV32pyv",
-	"CjYxoo6AC45Sv6Co3LyKhGFPyBtheZ8lrH/mzX3Mrpf2/suELzJluRyv+piT2ov8d8euB5pMQMwHx6Z3",
-	"3pvkabp5e8KbpfzNhhpua70yrsCKEscc7ZX9LskNowwvve7y4lgUtQHtI8lCpOSLdZUKa9yKvQ/Sg41E",
-	"3NFmu+xZwU26pnJB85QzQ3V9Tsa1SqMsZRJjhWyKyI0ACD5jut43+TmA4O7oBjkIaWT4+k+QxD3ZMgi0",
-	"5CNocduiQ/gCCy7JBDBiKt1ZmfPVDqGf9374R58Zpjfp1Gh463wIE6ncGpH42lbNESpOTahxcecGLy8L",
-	"G7YKJzwVwAGXqim6BUXH8BLJ9aDpC3nk6mm8UTXS0j2utuFlMen9O4ffe/jrlLPEeOCbgmVpiQ3i0NpD",
-	"LaZ1Wq39ZWz9dHQad9lxR2rjLq8KbDh01udCJpF7ZThvWFt9Hg3/o/86T1OVmf61mEpobwXa+uHN2f8s",
-	"e4Zn/FP0/auLb/rX31/0n3793D00+Oo7seDGskU2jJ3Nq2zxxZFKVr6b2Je5U0Ox+wjKgzbvKAZXHkJ4",
-	"c6Bsc29SYOAxCuDOmIfGZhbD/pa8hkVtPKkVoduVMBHVXQXyDbA/ndEffDRhIuWJ23/34r3zHjyrpuMY",
-	"6wpn1mbmfDAYixMa7ETpKXWCS9y0zQ14WqAjxLdo5MN3Ge90EJvvoQFdNJug9BGED2CrFmQCzqP46tR5",
-	"kw3Fad+WA/yOCN3orVfdw8QD3RaXwEtViEcjr1tbwgL+3kBz+qQ5SHpRmjIlrSYaM6hojVfukbqhDEgR",
-	"lH+BbUZ6VVcc64c+vMvXvph0SAfhsVAKOaFSdKhEXijNW5OO9eBkb3AnsdCEGpMgszJTS6ClqjVi33Hz",
-	"oG2vw2wgi9zaFrDAUi233LRq8cnnnu9+OP/lgzsHGFVwP3xAgmO/wtQMAGtI49UVw0cC+0yw2cXzwTkP",
-	"+W6EEpQWzMt5OROM39FXfDPj3W9BGQPablSH5kfxAZC733mFpd8exy6XtwCfAqxtUztRFSUCT49nMwVe",
-	"Xa0WSKoTvmvibpQ7z7jKJTjwY5UJNHh9UWr53XBSNbOgQxaD+QgTWDCRhtMPt//Lhy//HQAA//8=",
+	"6Q3VHMMZGVfoII3ddTe1hd0SfnuYFWrHwhDM7X805BlA/pMZS2mpWFQR21DUuCrup771U30gdIOVwfY4",
+	"JsU/r6EmckC1dUpdTFyxjfO6YQknQPj06PIqxkrqOefvZdgO49OpYDp/H7AbZCPrlZkKnGY1+CZMSo44",
+	"cYBc+tKyVH1R07Z1Y1sPxva0ov4t6FaCNwSm78PF3TMwehw8kD8wfyuEt6bmae10qWpy1DzotdLkfegK",
+	"8nofVRV5/d/WxXkbP3YsZt6Hrk6v32KjwnlNzP51zS0vnvepVwK98apU3rGi/XEt5/0P3S0Aqlrrr+oH",
+	"8Kd/O8AHjSsifC9YJZ1L8WIpLcvmAHOIrayZO5A1pGW9dMM/khG7G1RuzN8+jZv5/LQzcx2+DAjhn0W+",
+	"bRznimkBMarE7sYYary63/bCXBqWzQoTVu3gY+fErV9Iit9RnlObGRAwbGDFh01ra7fsrZ5b9aB+3d6B",
+	"HFBo4igjae6TznF1jeXnIjNn+0VtAQdymYpCFh23PVBT6mILZdyCTqA50veroCuPkgKle4iGXSxYEbHm",
+	"rREPGahL9jXsfVKqjDCXAQ3JMIA4+OJ0C/i6J4SksS7IMPxE4FhbN1GC1bQSgDrB35h7lV1agBoYHqlc",
+	"hQMXqpxF1Vdd8IE0ZxsqwvUmmyg6371iTDBmrFTNc/M9E7YUpfUmFkywTa8qdm4obiWr7rgp9Ladt3TB",
+	"Q7ARn+QtO4ysyuW+cTHJgqm6b6nS3ogh6AXRCR9wW1l9T54/20tOLYJwQszBwTe4SoAdqI8ge3Uq13s9",
+	"RDBVN/Bkvzzgb8nog2WnDhtz/yDUeretcsxAMg/pGjOpgypLxSIe+EZpUC8Pr0sI9p0tTeuoww/m3DML",
+	"dIwwhqMYPzCH+oPNbqlrqgy5WMuiYAG0U5vzLulOV7ofX57rxJ5MHTfQj0yxoQqEYx0cyB94dE7A7gG6",
+	"LP2hNFerCtS6C9NGUMylURlKAZ55VXly0XHfnxv1Bb6prUuFeLvs2dwVuDxdQh19iGYjeZ3lMFnKPLsg",
+	"54A7+aucqYQ8gX/j7xXS3TUzO+cco6LElslCKXOWnCdPvgSpZo3qNkyBgS72P8t2CYGtoV3hds8Rxzf1",
+	"pYSoNstROCFcay9tvfZ2vKB/FXeXtBJwvMrQ5x3pH/DaroNi6yGpWMBHxfWstf3pBVH0zpwFrJW8orfM",
+	"xqwsXW7U5qve3L9OvqvftE/YV613F0yvpuGg4rmDiuaOCcDMHEGK+WpdznKuliwjAOFNKkUNcCMYP3h6",
+	"+kPFQARsk7LU5rbO/LSRxPk/mbKEjZgy0unFF1KzXiX51p5Q7XNydxfDfdG1BIfEHTs47DuKRkfDjDW9",
+	"s224s7/D6UhblIQ2MJQYUZ3YIL9DG9EcVh1/HcgotQ/tW5Ir+5wTpn+Vs30/cUQ5wG++7Q2wZSwbzlvb",
+	"vinWFVaku+Ih4iawk2tbhW3g+f3q7Yzaj7sNfNraLl9H5rHQzsDF2tf7G3jK9b5n5Z4bfAx/1eqQWaW+",
+	"V97xKJDcMfhsibs6iz3dOwB2aJCrIzjVREV0xKTcSH+pJcqDG5Qdgs2J7SOIaSB0CFMPXAtk/r9olUNT",
+	"FY8yMhC4y07ITYLKMNagQbgdq6qq9VaQG/sqRJfQW657ZP2+SdowVu08J/2uKLsDjmKxtjbVw2HwPviF",
+	"ZIeiYrgiVN2yzCwtsgGQqwoJYr6d3rLtFAEiVGyR2QVweuaLf4E/p8Zy0jJnBTiTiZYSn/jnKfwOqvUR",
+	"wBSMfxVXrqLcIwRxACC3puyuzuwjNf5V7FJmymLGsywEfX4LKBmLwkBIyqpUUCoJ0P6NHepbquffh0Ci",
+	"HVAGoCueuEz+EDoI5hYYHV9/+IzdgIQD2zmHGHFgkYar7unZD0+fnO4FBa0LNmdFEXKU/jyHnOw2egbS",
+	"jQVDtXMlC4dKw7zIGXNFD481SfX27btUx16melOGaqQAyAU7AaWbyZIWq+O9/lvXWf1YVTtrXTXrchcd",
+	"sI8xYwieIJp9Ei1QF84a6KicFgMEV1Kyhw/FPth9Ux4AAt5Tvwq/BJ75ASWswhjh6lXthmv4sGnOu6Pq",
+	"CYpP61HupmjtnqNdSeYFB8QwD9oh1TZoBOCf7fVc+nuhlzGDi98WCp1v2ak3WO2J5h7os/RHB+4OscZ6",
+	"gXdtgx1D6GNTH3VP9CXbH5JAKpjeyOJ2TxmOqoFHETb9NS3oimlbqDs8JbooWWA2D+SEh9qr6n6VOAK8",
+	"21Fu7J7M+739ufUeOo6JW7B5zhfLUHLfsGJ7VUvRinugjAVyByigxrMqQ8DTgC8tUw1QWwjpMVsoS+s+",
+	"rG+xXCAZ2MnvZYP7JLyBrQHWf5qslyNqE7Vrzt6OqrKHbga9twbFTHMhomygoZoamdXPQZ7V/m4q1IYV",
+	"oDWHUSiuqL/NbFGebarGGzYLxnDDqW08XeK8e5ky0J69Jeiaplxvgy266vthzcZxGfQFhnzG7Deg8FUu",
+	"MxoI9dz0NOqj39aJRt11kz2oSMBk2kBiMKAYqL4wlpJm64RQ4i7OBKwnI8Z6IpUdaMPNTuemCfMUDdTJ",
+	"57xBnuOdl/84bR36FB46hlt6HpQGkQYSChRyUdCVGg/M961OTZhcY4ev0y966fk7euq7Tasr5Jg+brCq",
+	"88SZ9WFKTyI+0toVGogPcp2zjnv6tyCtbRSkDUwH4BaADTGkplebysV86frnUdekzlqshhzZhQuXUng4",
+	"CH9INWoAyshSr0s9yK0LxNA934EprJMh3bI/yek2uGhv4fNGSQzrRCkahcTHx+IXl5rmgwaAv6j7v6+y",
+	"gE9NHsMQ1djhgfzD5h/lGpGSk2U4WaGhsjfcjzalTLA7qC5SldffeTA82/up1Px+/NaJD49yu2hMeltx",
+	"DT7UJKBFKrKVpStMuCio0ESKmtDEhphpnSk2ALgaTWeyWvakw5nfEuS95Pd9TB/QPIdo9LDrrMbar1SJ",
+	"37nmBmiwLXds8qN4d+x5eUD3Dr6hj3+nXVNhxbUjCGVks5S5H3u6RBbncoWUzuZRt24QZgJeAKrqatUt",
+	"eXC88z4mb5k5MbyirvFKWfg/a5aG+q5HsbPWsd8LzugWA5/ah90CxWZuXoEdUcsx+bHMc0JTV0KNiq0l",
+	"x/GJJLG6h8BioK4wk1lrIqRbEPAhjEkTjY2c637CaUfdxO56lr+fWNhxzrlvOjb98Z1w9fXW61T3ccPZ",
+	"Z7uGUcMSQrnyUGaLpEspkQuLiYbZF0nb3C0nJwOxsWuMOpK/ylnML2b5ZkPKcd3vgOIcU2OCXnv4fLLq",
+	"QV7wiS7ehfgLrN7i+tTw6WLDkRVARqC+RpfN08XSxFwQSJxJ9ltfh8AW4CWDftHldoiar3VdnFAufpev",
+	"ohg6Iveb2fZwVphqySwpzGDIa/17RAX14WqrKvU4F4Y3khbkIQKL9TfbkTQLu3MfVLewU3XzZqB28UZu",
+	"gGwN4u4+1xpp4fKqwiBQEqLgd1Szia0wIxgD2uCZ1Eu/gI15FFQDopaWFaoFAKaa7p7dl1RTMoeyjy0O",
+	"mMd3tHic85lzTSMBoSYLfsdEqI5/AENUAExjGys06d5opURCHsu1vsf7ZHobKuJ4Yz7Xtemx4IIlpBT8",
+	"68XjxzDMohSP8ddjJdPb4a+ey2LBdBC9v2C6uaBmIaVImc9wgoSA4evGBXsb0cMne6OH5mcTC6AMVmie",
+	"82LFMuIlGybk5s3V+bPnF//nf/3vMbmyQGG78SwouAf7TzLiQmma55PYilzj9+QlfG95Stb6xMzVxsvn",
+	"2q1l1biGlVovCwuD3kntODwRJPTbA2o4A32MO7qtlz45/+759/sDwKWIHh2vRCts34NPjSpngoVU949G",
+	"cQOGfiRsstUUbHARvDyeCdl617PTcAWrwGb4KKW2pXhBqwOHkbERSmWMrUy2mn7+dFhM22Ia4OXesegW",
+	"7gdQjCq17H/P3ryJAHCaN7mXdlfzaPsEjoh0AUYFzFcOxTSa13sAKztUpwqKlVQKwVKdEC7UGv6Bxz8h",
+	"5TqXNEsIz5jQXG8TAhQ6CVZ0SwhNNb8DOsycizBLNbpCO6IyivLMkeFaGxCux1UVjAzo6n+L+RsPUuNa",
+	"NEFFKewKZVKwLqK7ttrO/jbCOfYc1XYCGp0LbeH/XjIVLp/iJa5DHfCiFEB4qyzJm+VJANtbbRBq13J2",
+	"w+cDJ6b6UUTBdeSmkepj8OvLqvAF2PgbunWujliZ32QE6z4Zxv4a4wj+5FffNu8VCZltEUWRG4XB0ri6",
+	"3vR7H4SY+mu3LpUCIjvBapV0O8H52lNZsQJGRxOjVutYQYd5qWiENLMFurYMkLFbbVAZUVvUbqc4N7wI",
+	"x5wQqsicAnezXjIAfbew4+gUqt1HpllwHEEMyu6xzVKCGr00zdU+qWGe5yqodWC4qhF3sOvhbWlvr1bb",
+	"qC6chy9v7IeIpCjZK6GLiIpoThmU0Uesvav6x8jfzA8v8D9Z4spyJugACBWf02y11pEK+HKumXAgW6j7",
+	"IfPMli/gekzQG7PC2rYUqaOrMurmurAxeaVjYY7Yof6TRa5wDWutJZkxq4eTK4w+GMEIJILmAaOwmuFD",
+	"6T7nUux/2offsjmb6zhdPJY4xpk3U+AYk0CVWtIMZDtEXSRwmffvqZ/Q1HzxmZ0RiZboV13FadznmWTI",
+	"aGHeHl4Rn1Rx91vcVYPmqcYahENQ1SU3VBz5WkALZ9DaH9byxl/0n2nTsx71hVEaVPNmf+fPVVKfsuhR",
+	"v9aIo6B5/vN8dPGX7tvGkw7fkl3qZCdSI5WL3deTviQT/fK19rcTrnV21dyktdZTSLkyWgUV27Yq8bDk",
+	"hyEoUHPa/L8bVIY988a+uHU/hmet3kAP51n7yGi6/MTTW6aPU1heV23tKfODz+0lC/E6eBBlTptIRbNi",
+	"xQXNUVxsaBEmBnW+h0D5PmJ/d2HUd1nomvTMZfBkLM1pwVST13e/86Kd4hnj8v/IaMaFhcYMJLywxSn6",
+	"a1VLrYeis6NFYw7z6MSxTzu1QgvtSsuE5q0dk/LUb9NkcUfzIIL5yfPTvTxJBdNFzbtcs+qe9hhdoSdr",
+	"VnCZ9cJPh8l508GLdMBahOb7y0A4+P7J/NYT+V0fg6MAvz+y9BABMyRHYM3FBBN7Qq6/ErFaiq4sjEtZ",
+	"e5cXxP6qIoWAh1z3XT5uAnoRaEWaLvDh6pkVo8K0JxoEeJ21bj56uTAtHoyS55qLSGQ7EPLwSP8U+cOH",
+	"V+/+CGZOqZdGveIuJREIvG0tRgSEgBMcu0FmTPHMlv4XWNKGxTCm3TCqJVUT3zUdDwCE3OwsLYuIHImi",
+	"n4x9GPkyjBpyWWHuda1OJ9UafOlYuWOoIdUueEgtBF9xQHLY77vXyHuprafz0tof1AULyS1rl2kwIvX5",
+	"/u25F+7jNuNuZQ2wO12FDfDGUGExoJAKzIzlrtYM6Z6apTZymdIcfvzs2bNnrbBFj2CXfxKaPfuQUy7I",
+	"m0+fPlySXMr1jKa3VRmLcFDJncSgDYH5BljNXxYsM4uxUx35h52ZTkabgmv2s8i3mDTVOod7wjShkEbX",
+	"7j06CqhvLmJ9QnvggKpGu4byyWbXDjiJEZ72K1Iw8G1A1MwhS2Hrwl1GF+2A2bNnQYh1VQcBShlgsKtS",
+	"Kp7t17MqCrOqBY8rwlkHSKbkkQJ9CddEdFCk1liVl8a/pO7E7U0YV4wW6TJwjGhRRdB3JyrU1rc9axra",
+	"n3tKMlmy1A3L8zDt7aDL5BNdhL3oOl3aIgzthPyFctFJnS6JnXzkSYJ5Czu8MH8tdKa6gER5LA7hroWM",
+	"Y3kqFyKBS4OD1MUQcc4bTlHvzVrK28lqEGY+Mh1Yht47WOP9dTchGct1IXz0PazkkBsYqxy0rmDZNn+r",
+	"iH/biNnhLbDcGfUvn3/33XfnZ8+7TaD+RkMNxj6K0WDl8wFlMX3zaNdHD6UwLXBX01vWYvWl2Rau+wYM",
+	"06KVHb+Kj8dN/PKaFZN2UYpWVZwfznuUgjHWhw/jDxsybfPEiTL3ZsKF0oxm9eeahQ9PWKzdAQjrBrSx",
+	"XbEW1cSBnqa3Go5Phw/MHWebgG1UUJGG/R/2Ph7GGVVV/+9w+fbzCA9JxQuiDT5WEgehb3B0x5GUqNvB",
+	"IE/Vhl/U9ercDvegF1VmqStQEbqroyjfSM5cgGUtcStaUXP4LmKHw/SWNrhZ5EzqKyzTPEBUVPkKjXSC",
+	"fapORQU9iLW3TbxraZ6xC9ExvQsW7VlbDu5e9M33L1oLr3MthbuaNzYWFH1z+KTQvvlY5oFhIWYmrFjQ",
+	"NZ+URfgwdYmEB+Al3xPWOajgVK1shHUnuFT3Giplzm7wyY6zaU79ZMVFqVkfr68V1LYH8aANHt5G44lb",
+	"0TibeXA3lflRAjywyR7Qq1LmhxTyrPZ4S/MsSqOD5EypGujYeQxCJQMc5zbq7+DYZ4os5CV5zfWbcgaf",
+	"v+b6LZ259ERrr7WsnydBR0l90AKFavBLZlNluXK2hCu4WdMJaLpQvSy37nI9+/Ct0fo3ezmK/LMYGKkb",
+	"oG96W7UPj0nTJbR3WlWlY/V2z1hEhAJ4/YpmbD8uNuSuuYdc2bXiNF04ejncC0BxV/JcE6rQOUF+w2++",
+	"JeQ3VFXMv1AHM/9SS1nob7BLf9N08S00qj2rF7vv+EKgaSdr2uelVLoCxoSnGelgEAsfWNBn/ea5LXMj",
+	"9oj2beHKMtHSERnCHF+SJ6c7kqI2554+HcYG1Euwx+Tffp9cK8JrRCIaVcBQiXz/gHXFOacWshaWft3u",
+	"PKtT9LkSYifuE4SZzXe4k03PzOlKMAOlp77keQPLnMUnrzp8VRkSMItHiflHTu0/GDX/ZYIVPA07GJt6",
+	"1S9Bs6kAc2pIWALMrxDLRu953oH85JivjT0JT8uRqICHI9NshaG9HCT2sSH4nQ6brF/WPoCieuFZHLqp",
+	"RXgScrnB9+a0zdiCChDPcI1xQab/dvIRvz+5zqZVVJSWGdeXLoOF8Hn969nW1iIeH5gPeGi11SEpgeFM",
+	"wIfn1EKGbJdauLPkHiI+nm5Y9bEr8/BjKY6jOIt7FP65uXnzRg6Ob4RjcO/pCnIobLqOc2W5JMPhQbUw",
+	"8Oj8PJRjdChuIxrJsjPzEwuE/Dvr410potTy5JZtF0yQk3xeK5iN/LZgXotDaFWBSdMUy86fPTv7Ye9V",
+	"ZotS+b0LjiwtqEbLYEi9taZ634sGchAcZDh3eyVQwrzdWpKiFFaXRfA04nGhVMNlQ6mpfMMxeuNgydHO",
+	"yjxNUdWjMP1+stRkNwJihLmZB3LLtn6ZeiAhc+Qgl5aVvqqWVHM6o/eZFozkbA5kHt7GdHsm7GVoap6d",
+	"/PFY8uFarAczokAOTrEokX0DJQp+/0iReSlSIK+Gu7BgqSyCGQBN5/CQ8IRcUS4O8iwdr8J5yOOP2Vh7",
+	"eVEDCrObO7kRSUU04yaSoP84sAXux8ZaDi1OYtHkYQ0rygsXTN8JTd8hRK/tDOI7JjTLkPAfThjbwjky",
+	"ZwoNpOA0+kRLsXcfcBVHL89D779dERA51R0MiXm5iijJbSiy2gpNvwIfntAFBctWLwu5EaN6s1dgyqpS",
+	"OFgoaVmXuaBqGYl+hHNwfizkipxVWSR8Tiw35zhSeD3G5RG+irtINb0yOMNE4r/SO4o/rkqRKJ/czuMs",
+	"M7NJuWBF4tKmEzLnOVNGTyv4Yol5022aKJneRsxtfO2KbiHsWqUjhT0ABwmpf735+T25gdveyXvbzphA",
+	"aQzz6y1e6pXv5oKYpsylv8N9eogAm5WaCCnAm1PTqV6IMs/b3X1niw7WEDM1CvJRG7mqOmeVfTVnVjkZ",
+	"vL9U4e6M31+u1U4Vr4K57aBZcnUBXswaUMdoA3biCbrKY9LSjwV59eLdld3BsiCftmtm/1rJrMzZmFxr",
+	"5Xzd9d3EFWZ32rpwv9XrmbguJ26vJJXuk3j5lwkqhLlcoNuyYLoshCK/2V99uwzdhokRC7g4LEtIKSDH",
+	"bMe7GAM4BgDgEY+imVgzwsqbeEnOTo2C13T7W+z46UGuw951smrpdBRwCLb3iSltnRUHhGIcwMJh1ixG",
+	"vb2F8WOYSWUTcJs7yWyJnGkWU33cpeS1bx4PXitHE5bcKcf7S6ehHt04YoftQw+RdJS91FpnBcu0g7Er",
+	"5HodLHrDBau8Brm08YkNa9kmfchrZSTqMeeF0uTZ6SkBntphOdU9r7Pde6dWkPavrceYfMCdEbsU3ILv",
+	"ZeduAx8kgDzsitVdqhsN7oEIDAn84j3YxPD3r93T35Lql5FowiFVvbvyE9bZYB/2HbWbff/AfoFHB1Vy",
+	"sxZ3PQ1+qU6vu/HVeO3N/eEFO6c5CJmpdapsgI9/SvP1ks6YnjpmTXDMkT84uYsPiHLFCp5O/5jA3Tu1",
+	"EedpIGHfttdAqXhNjJLRkhljYUYVe/60LPKwxm8Foi/nrIvF/RVMD49Bmt9CATBFlDb9t6bzSrH8jiny",
+	"h+mvv07JjM2hbJhRHektaAkKso24WBC6ods/JmT6l6uT/3F68sMXLP5mZxbKjCVk+tvZ+bcpKdiaUa0w",
+	"txtqj0G7XF+Q6dvrFyemiS+/Pf128hfTEPxmx7/6fD/GKbJXjuGWtjLgHp5paOC9PaO1Q/Tqw/Xk088/",
+	"vXo/8pZq9D9hRuzMTr78dpo8P//2T6GDiu0Ox4IcLrwqkOXuJd21QKHQ9HApE1/lQ1I06lBsn7WPZmDY",
+	"ZuLL/osb5wBRdUWAiAQpQ2DOCReEkp9+sZR75htoeEygqkxRCjRpgMUYyk87Po4ZW3DwKgJdHtaXB5eZ",
+	"YztM5XpboZCVZ2KY07qQgl1WBfJZrixKwRkN7WCCLfQw0BXsMot3dQPzjQPGO7bBGcvlpqpwWFl2piNU",
+	"GzG0ZoJVFSvMauwwqhlxOQQ1CR10hSzCa11x1bb9td0piwfUtevizH2Qmnf3Z88dVCYvTqdrZ/lHnrMP",
+	"dssckL++A3aSeanDiWeD90hHr98wmmMH+ibqVBxjStsKTcCNBfxsiTkVZv8DFN+5yazv4JLQXMlKBHAV",
+	"z/NZVr3qWlfbd+uLHRyw/mAM7WDhFAg8q4EcVkEgIiDkEPHncrUwWibAslAsA1qH/SgayxRlJ8aN2Ots",
+	"xxofR92IlCE4GoLUdVYu3lpP8uGFWDT72oMWBKAE8GhHfz44d0ybrcQs3sC87FjIILJ5EMXa2irAkod3",
+	"yWbJ8zYDGhJZOT7P/fvKykDLZuGG1TUfgxW7oQnI1eXjBemXcv2Yrnkge3P/JR42NoxgHL+DND+MjVya",
+	"M5pTtcTkP6awQgGqNY/JCZmQZkrznFH9+J/7IHcPrPMZUDy4MAuv6QIgr77vDbQyLzS9m7Uc7tt9L9Fw",
+	"QdG9t+XR85c9Xv5ecqxH9rJrsmsYB5UTHU6Mw4QutmsZxMM0CorAGjyymrU2V633KbHvrkncUlkKTZAu",
+	"cUx+FsxCfLEntqJG/XJCNaF4Zw/p+939Cn6yr7qgoJIFnftKEyPF1C430pyLTEGfhZOJHm3Jy/c3RNFt",
+	"00k5xGOOLQ5Rk8PC1zUU2md7SpVArLGxlQbtRKF3kwnOn5+fPX3aYQ/1Mkpc2x2Rb7+Wvbqf2wy3Mexs",
+	"ZlZ+wrNQ3NU81aQherovva1ur/vArrhw6xTAKRV0FS7T/0ZuyKpMl5bqu7F7IVtFCkBWGRv49YfPimi5",
+	"AJ7XGloyK7NFTX7vOO46ivn3YUE6pIAxF1xHuegxSm6t5UeKmIddLTMMGqwLmTKlLoxtsKbARq74QtAc",
+	"J0FkJJW5ud4UkcV6Sc1FaH/DIgj5Qfi4HRNiCHYP9KZubbBvJ+7Jk+UrdH0OX8FoNpHgAwsio6XUgGgg",
+	"aqs0W7mE8BPzk0tyJ/NyxSxV1Go9Vw6hE14QTKfdC7Z3VFsHF1uzVlHEfF3SNVSZ2rjr0W4jwkQGVuqG",
+	"bpUfFnaswlgTzDnhoYBQYn30Lk8e2FidiWvaQ3sPEmxO/dgnvmVkzKe7SF6o0nI9WRQ07ZO974/DT5Zh",
+	"IrNsuiBb4ETV7m7T71ue5yzrCoX3KCoGfcXWQ4jdW9XoIPYLvAWguzQKSj5yB/+CULjZiTISkipyc/36",
+	"+v0nW0qgIyEcdmKssILyKyugtkM1oCyQ3tX1pRJah+oHUWZCxf+dHc480cu7E6KrDvJrrxrrAkgnquIL",
+	"Y9qplsVbBtQ3HWtzKnMjssmikOU6uEJWbhwqbwfJ1Ngy7JF87hpOKXqx0Ykdo5VSS1qwrG+flDZnPwqs",
+	"5iA9UiqMij4zW3HNgeiZUFuyJcaKH7kM+m2T+1TG9+2h4+BZmlkluw5KICkc6L3uKAdndrnHHdIQ7ksK",
+	"dhA63y6qwAP6PS06MHXiNLOWd6eJ+o9QOq6ioMCZDlvBKlJH7hCmgbIomNBdpQ3glsVUrdRIILhbeUTZ",
+	"QNW9w4U9K+QGqgxSRP1FM7YO4SaeF3IVqXhh03eqdDEaLqPQN6PuEHBGKCerkWHVaLQxA3Zo1fzWC9ex",
+	"Qw6iU75PPSd34d2HlcQWFKq60TG+47jYVb8EurgLnS/EtXjH9FJmKkyUEichhaJDWbuqRWeH4XUf7O/2",
+	"9tujE63fFR9G1W5/tqUOL7p/3heSqQQB3Vxh2ntfP3kTCuN1OVh3KY1VnxyekMu+cj1ptednbIjhQPAP",
+	"FbwXuL0KrjUTiYezJqUw5ld+F8m0sLRN8SQ7l3tQ3THm/k1G67xcACMOtQVvzD0EHYsmFvRlsuuqBbpi",
+	"moZrJFY3AvaMbKjQCpPcE1TGFAFKxzG58SpP/QUDm18aBkLXgXmHPSgjJPssU8O8wgfh/3EEQDG7M4pd",
+	"aGW0UgjUPnYgCJichMwh2WNw7f/71OLal+FcZ0drx4TdqS0xpW/K1YpaCmLH3BU3D2Rhd03itBHl9Mjg",
+	"rV6qssn8PhQyirVCkCysWp7EJcRgj91u8pKp8RTFZNdVVVVqiAPcK+y1e5/Uxa/6781fINfLVd5CI3Nu",
+	"w1xQ5iBDDJL1TvjNnZ/uy6qsuhubhBdLhlDzvjWRhUSqQ7AXkCIO8j/DLHUxzDQTgKnatIVQIRH/0V8e",
+	"dEm/GEfpkJ3YlQIYsC2ABrQTx1wf0HAdxDLPLQ9fVWqvpulrFt1LRqXIJH5j/gXfqVtugdU26yx4wXxC",
+	"E6s3s+Ks5HkW8adYih+urTT0nSfAcheplB0nXjzElOowjhX/d9aXFjZoerZrq0QIcT7RRVgprtJLfvuH",
+	"4fftRrjsw77RwXfbQzIDQ/OTuqLW/R0Lx+cPxtV37Xor2vBOuJl1UxbZhe/sWCrxAhgKkEwOLBGRClwM",
+	"hcj+BFBWr2guYNIbbABa5gBcDkJV2XxuU9QrknA5MROeIVvQGpTzif/hl11Y89cT8+uTOwrk88o0817e",
+	"1K18gFa8j77UyrwPod5PIBJEXj9JehGd2rEGV43R1XDQ6qIwantv6fHaPB6+Rc1tN1AVHxTwd2+o+hyb",
+	"hGO4FWAyHw62Z5p/eEzYQ65tL0RW27ERnIejg5q0PQj717cHnAkaCy/hap1b91yM12MSdbrsO5b3YIjt",
+	"KiN5SA6Z+02EeasPncx+tFLPko9WFPiz1+C1shUgvS7vTURz63gcqWH3xOHeSNfEIdJhZ9v1OaRDhcoB",
+	"jEv+nvSI7J/tC48/AFNRy/71h9hrMwbWS+kfa96/5pJ4pmXEd+ZKjgtWAKwuIeenT78ns61mgMFbhf2s",
+	"HQJAlVz3uFTxsaS+XOOUIJg2vQ5Cui3loepKbLY2PriSEnJ2euoPrOe5qic5cD8p63sa6KYqSpG6W2Sn",
+	"7wXDHG8osdwcgSwAPMIKYmdN9Qgquz4m9ZT5XYjN+009tK4dBKtZRWAxzKflJX7iM03QPHdV2b169w4f",
+	"F0gDQz9B8DJZ0eI2zNBaz5ZT4E07aNKUIkFWIinyLTFtRGORVhHvu7P0smAsuLf2KqJeMvyuw6oAygD0",
+	"+zriSll4SANjUyGWA91RkmQyTGLZB5AEaKjbZrXkuGvJ+mqCC6TDZQyv8txNWQXrnbG09huuelib2Lbn",
+	"SKq9Rm6U1Q4Jbm7HsXwEotYDAs0PGSbu1M7YnH8Ny+1Urve7D8ys3cCTYYZQC13B17hG99LlQ7MHRZvd",
+	"3HMxyYLonLfUSIFmZZw7eWvpcix5hld69Nne2hluckMBS3yDWa92GkcP2u/7RM4Hr97DBNuTCP6oucYB",
+	"a6s3EXFsZx+hRoi/g+OFQmAcR1HW4RX30NTr1dwZ9tRcCVOCBqVy2CdP3poL2CweWdGtD3A1vzNStczD",
+	"7BGf0SP/skEd2cZ4qXUZU2tIRjWdUYU1M5H9FRy5dKuIkivmZYcjUksvaU3iBuU1lzbJJZOCETpDhlJ7",
+	"xCFnZMUFyVjKsxjEfJ91O5elGCZxLQ9CMOhqho03ZqO+1ULSvM5+QYo6qoiWGCnr4eq/96FZL6nqkmXA",
+	"6YHAUiDPXjChHylijrq6tDDcTYXUgCEg6s6D2g2u3b8ui0UwEHDVXNusYq5dyNhC1x7zWOVCt1uD3Szk",
+	"ZjJsZZuL2tzsPVfVvNTG3Xff5ivN8bfsDiTWXqMht4Djw6P3uwznnWpCuFwDbkvvGNabIiQId2TSMaTz",
+	"rqA7XFJ/ViFAVGepqI4stcNCi2qd023cH+jQP51Toljxk3nO6aWKL4TRvI6imhayR00GacshMboa5OqP",
+	"uPH8WbE9qDAZVd0nfNleHbaand3L2KJOphDsI+tCLgq6uiCgY6iECEmcAgV/KIQU+tfymhUKafZ3slu9",
+	"u1mx4ihbX4VwgUeLPZjm71d0yoaiG8Ry4cPTyj88WVGjI+D3O9RQT3scnD0FoYcfpHhl6492Ni0ThWAb",
+	"0NgqVl7HwLNjabTNhfM+HEr9j18b2SQjUVwzyqPHVpzRsn//9oittGr71V2P5i8AiGT/5sfHQi3/mc2W",
+	"Ut4Ouw3+AyoAsjs2JHT3Xmqesld3LBzAC1fGqNTMnNFM1aW/tSVrcokcNnNvh8N42KGzM+/O3UElDrUX",
+	"c+sVM7Z3iSUmspN6YE1BfwAe1uCv9mLIaXqLqAvNihW+EK+u0F1hGzvGdeG29MPdGPYNv3ulwtYh6Sij",
+	"5z25Q/6UHPt01ewC56d7ctgPOBje/u8YsH2qz2BjhcqwnF0VwiAPXyrQP74hbLDQwN0NQYsUAGfYOVf4",
+	"rw5kfEvIb3YKzD+95Yc/7+w/0GYy/5ptzf+XRW7+k3Nxa/6L1ikUEpQZczUD+YoFigaGZjaYOdExjcFW",
+	"h5Ethgn97X7uOLt/T1X2Oivn8QWwkt6y7aDyecloU9/svaRltOCea+hLCBqtWFoWXG+hFADOoarT+TgQ",
+	"fUt5y6vQ6sXIJmpO3HO1lFjzn9i24TyFXsJ0MVqAa9c+u9R6Pfr2DZJW5jKgWteLZPbc5+uq4ppjrwFy",
+	"uUyCs4boZSHLxRJlydWH6zF5D2QwtGDA8IKg24TwDD/7/Pn65d13ya/CnA786OOPL8iTJ09+IFyQz59e",
+	"jMmropBF/d0PT599R2xczebzU6KQZmmayoxN0fMIeHUktGA5pOviphz/Kn4VwIiJbJBcCvRSckGmX09o",
+	"mjKlpmSzlKCgpEj4cQkiqi6cBC4mJmwiMGzlmcy241/FdF3Ocp5OL4iQ5iOsv2SeMnuQcDEmU8Xy+fTC",
+	"vAOdtphjzzLCRWI9nx7ZriwIJjQnZEmLFdxuc5pqZd4GnrPpBXrQ1JhMnQQHT/EF+Qhl9gvyY5nnrmyG",
+	"fSTxP6eicdmRaS0UbVO/ilBb9WOPqtvDPBNtDCTP9KJqpGYEXpnxeE8inhbnCbHbkGxqFgwiuFCpAAKb",
+	"irWZ1y6xfawDiIREuBytdxTsjtHc607PMdk9Bstn9yAcNhQuEIIGstXxr+LPWHcWTX3YU1AzhzELGFbk",
+	"6enTMbmyDUBrWIZCrhmxHv9qKzqOZEpev/rkrs/p1xN42xQ2N7wwpcKFkG3xB6AQyAh0z7KmAj2dINNX",
+	"n+hiarrw4TO0+fLV21efXmFXptfzE2Bmm2KQbV4qV5Pi6dn5r2Lq6t+vGBVAgjdF+a7kisEBAKe/kbdz",
+	"qrQxdN1RgrbfS8HwBRfkn6c1DQgKR5sMXjBCc6D0GP8qKn+xOaMKaD2m/3byHsXhyS+cbU6u1AV5f/Xu",
+	"1dTMs3LZHFRjbMR8luwGUcw08QojDRUlx78KyNZJmUCHOs+Y0HzOjbU6ulrTdMlOzsentVT2PvMRJKP/",
+	"fuVvH4X5CC7HXiGB0JrJdc6gH9aZhNcg5j2NzAh/XoNc9RjRL0anY/s2uWaCrvnoYvRkfAadMqsMl8lj",
+	"uuaP784ew6iQ4FlHpL2dmASlGq44zaFX+ImR1YSCi9msKtKfc63qsiSCbZjSFkxh9fGpkoWeoqgF2oQN",
+	"V2xMrkBu4XHI80v8Cv92OTiAsP9VeBKxgkSY92e2dI0n2VTSnGzkoqpx4NCoOVKKMVzi6i64zqA2g9JX",
+	"MFPNOjp/2VHKYEM9UiBiQJ5OkZnnAkuTUqKpAswFXOF/KxlAdexeoamWBUTTjQ7Rww31LQkBPGC3YlUP",
+	"ZHLueJ8t6nn4Cz9YUpaNjdF4KxB7bcVVMei1oZYQMdNoqUsngyW0hTmibSouIBu2brJfyn64NYhWHtTa",
+	"rs4KeZyXhJIVF6UiWLyHa1LIUmSxyVbIHVq/vy4gc4LkAY7yyPxxQkNZvqY7oXmtj8Lja/ECzf9ez77l",
+	"K65H374AF9RaCoUa7vnpaYv5jq7XOU/hID7+q43wDVhrcHuANtsycX9CROq8i1C+6trjqipJQ4L/eSkh",
+	"1cfsfMx9gWQOlKhfkpHTHc1EsnwOv26I3cdYviQqfV/c/AIixJwmqAtmr0AKOnZTqiZE6YLRFcvG5AXD",
+	"0j+gZqg1aAJLxjTZyNJovvSWWV+z2YtlTsmCIQvjWipdyPUSUofnhUQvR1MWvoJOR6RhaAfaDR/eg6m6",
+	"80sOwV9mofPINvwvcftf4vb44naYIPp6IrJdYRSoL8K+6sdmS3c+F6xBN+cQolwy6jg/XmBfTl5yFU/7",
+	"v0Irt6prynPwYXS8/P5iELwp5q3GdnAdP0AY3rGCz7HadDiKQHPLU7dZypwZrRSsY6CeXK0pFphwlXmo",
+	"BpQDlIZiDrhhdFJjHlyg34+L2vVjCTYIFWwDgiQtzTmbJ1Bh2FkulS1WQTGc9+OWbSHHE6AMREs5JlOz",
+	"epOci9spflOAs87BngBPsytef4FpcOL1Ya9HeJf9fWgn/tnNDozqCFfmh0Le2fIbjrkY2rcmY0JW8o6B",
+	"SwFrzmV7thKYfZBTCZdc7bt0WytlhcYhshNa6mWVHmJr2gXoxhT4BG0dE1i1hZTZZeWc0UWpNMsc1aTS",
+	"cm2Fb3MhX8IbXtQduKrev7OuT3c78lIKdoQZ/1EW5nKHRHehWSFoTrxJIdTrlJvplGqay0VwrgECF6Pu",
+	"tPbqkt6hAWZm6tKG+RaMPIYPCPu6zqmx8ZZyszttr5nuN2d9zkJFB//byBu0UX3N//706vX1e/Li1cdP",
+	"1z9ev7j69Ao+/T//6383Y3QXo/PT8+cnZ2cn5+efTr+7OD29OD39H82gnpke2io+fzH6YXaWYnNC6gnw",
+	"L0JrT6C1sx8arakS7+mL0Yv3/+JM+2rNqnUiT+bn9OwMscB9TnpwNh9KJ/50/32G10MSuQWuNbhGUZyi",
+	"+2EplbYFfppOy0rQlOtc0oxljR6BE3B3/yFyObIFW9ruXjvnZ6PbBLSLs//au0fdu+9odgxh+Q5YeY8l",
+	"Ks1H0myAixE6dkeRm0lFLcArzKLSS7YyeghaOZUSAn43cF0xtP93nVYv/LfcV4TaGPZffjv2DrPFA/4y",
+	"+ufx3+jYvnEsC5hXrlQJe+/F+395hV+RF1e1yv83urNHz787OT0/OT37BJ2x/TGPILOy1+fWM4oVnOaj",
+	"i9HT+TkdfftyyEZ9UJ+Dv541npeLBXBWKlZgedJeN3lkMz7+zUzst31KEqwZmdM8JzOa3vr0t/6hQRFs",
+	"C0CwFRZGkc1DVh2sHkrUAUIYs4O//I5KF/baGBmNjvfUr2wh5F2j0OqltgZfHW+CgPWYXOMuYHYfOGOI",
+	"C2IT5Xan90Opjza3EIv7k0QG+QF3m7HD+txqQIHiP/bh4/UvV59ekZ9e/T/VY4cc2A+lPa91mN5hJe+n",
+	"cf7nEJIHzPiDicfPoOgZGWPDm4edQU8yelGi6C39s0ADZ0CcKyFznmtWsOzSFq/OkPMRIsUQ86TqFjHB",
+	"4Zv9pdexXm7YZupFh98q/PM6h6Pzp4FCMCD+Y85Ji58c0OYHrwoAKkSUaLpwFbfgROGkBd2NQCQWc4aG",
+	"inDt9sBcf4j4AkeRFIhTHGNsfjuFCKi576SyF6ANvpcK15tmW1xt9NFjTQ6SSseZPc3YojAGyxRc2nI+",
+	"z7lg0+iYHItkPaZecMN6C/0ImzGUTrEzdpHmZcYamzbWL/tM2PNvcZy7bAa/S+SrwaZdsXnhXjyx/208",
+	"cxIE7f4jB8haaVQPJZJfNsPsAFrBdFSimC+RfUk7xCMAPHYzBqcHmRVVQgopoRgOlEBlDvECelFWVV8j",
+	"hdwQ9pUbRdbWXIFYDhhrY/LRQlvAr40+5xqnEPEbeGlke5ACldvcaHVOYNiPvIKRc1mQ86dkKcuiPmcY",
+	"Fqh3+nXGVmupmUi3Jz8BfVs81NOd9T1Ykxu612zyfy996+wB3h/a5y8qSKYXb3kr045kUA8x9tDxFexd",
+	"g16l16lpQ+xias3jdcHmOV8sdTz2Um1WOE/ASA7ykIsFVCu8IPjaBONPEHp1VU4TrN6j6eKRsgfUIZrM",
+	"T2SROOZMbh62/LrAyqqSX0WFIbJr6VOg4zlPqpoNBQK4AN3D1e2YvHCddMi6yneCKhrcv8gsEoL9fHAz",
+	"0zjWfz8H5HiXQTXS3yUMBFTOGKSrtpG/vy1QYcWYxVXi5euQef0vjY7IkH8CfuNZt7/DyVc9Jn+Gsr4I",
+	"+J0x03OrGSDGOaUiZTnuwVKYs3GJhZc2tMBS+6gVKQ/uHnN7dF0mezWI6yykPpz/TiL1s8hYQTaYnHLf",
+	"3QJTikadmbpjiMJIFMtp9ixxLPEq8SWZzcqt5QgvbN0hixbVqir+tBPWeoDlPP2dlvMomqAxkw9fOCAs",
+	"6TrAjyEJzIZ34zFKowVqm7BQCp1BFYkmkqq6JIoyZ65mvssaClvjV+7df38r67r2wFi48NTuEsP5U338",
+	"PZDStSrR/RYGNINDojITHN7anfaE1EtTJXdUGog76TY3xRoRwPECoG0zWNB1crkw5oO9tWA72drg9s1k",
+	"RW8RrgKlyVayCIuMF3Y4f3+7yvXsYTcUFQlZyo0DulUwb66JotxYcjm/Y/XVkD3AjqrKTgQ14xcUsZZW",
+	"NXZAQLMTIDht1VnkGMcqGUiGBJxGVeVPiVWDQXF2qqpLfIANtqQAXWJZgxnJ4mbGBHI2qXUteYqUdTxZ",
+	"MzhgtZov/oMuJs9VLm8rh5DSbG2DjEANb+sRTSr+v4rrdOSV4yiANpRlxJJeXhAha5CWWsr15Ok5Fr2o",
+	"XuQ4Ek/H37vSGaNsNiTq52ntYBc92Gl4A4iaariqLVaJouA1hvBbnSaxohmrE2aU5nl+XNMRT0guBTsB",
+	"hHFU7v4oC1vE1Rbmgfg1XThHLlYHTtCpizdEXQnCE7aQqVTItVTMZ8K058Cl6lRiHcClYclqOn0Dff47",
+	"FK515x5UvlICa7ezm9D8mjGcYSeA4cOMz+eYL3pcMWva7QiwQFDEiFB4vUpsEudsi/+4JJQonllve07B",
+	"R2GfyRm9s3dtGYCzv+TzeWcspdduCHut4Tg2XUUhR7VREEZtaz/iw3v+9L7o5UPtAjNRD7sd9UY2srIs",
+	"pS/ACbmABGOjojWX/vhbsSZtCG7GG1bcseIEku/x0UY+65SktCi4kVnkpaf3Ts0NMyWU3Gi2Jn/AOE9R",
+	"iukfEzKF8A6h5K1cvIXUjink+0HiMSUf7L+TX8UUddAp5IAoiIPZUrxv4IsxAQQelKzyO1W/X2TudVyR",
+	"6a/l6emTFIYB/2Qn+Il5Aj+YXtqEPkB5cPGrmL6lSp8AS8XJ9cup5R4oGF1hzjfkQSw5mMOVEk3Jgq6x",
+	"JjWSDGPZdps87TWBKRS1DbY2VoXQaJaHnHQ38Lt76zC9ojJUaRh3vwsA8P8wtyc4uAMSAewP73/C3hpF",
+	"2aW4yjncpA9pjbOvmiEnSVhxvjK9AMS9crjhnN+yy5b9aLcDFWwTSkUy7/jP7ld5zVs+MXBDYcAKU3MX",
+	"FOCIx1b85oAt744aFHJjg3OqihkbQQWsEM5d5nBMlGdEyTo+B5B/ix7bLGXFB8oD9zgC3f9rL9wxUq6B",
+	"wIEoXaa3DQ6EKkc6Z3PLkZ3KIutpN3eiY3BLLCzrTtS7as70AhysmIxTYVIeqXrdjUhMNebszKRe7nGn",
+	"vj4Mu3YUyxXrZAH51GhRWq56b1gTnJH6O/u3XCMn9NCd8/oh4VN/thwnpnMt4ovDLogImPE9HHeoeGFf",
+	"ZamfG/vhEr+cyzyXG9X+PghmPN6eOBDNaFfXFbLqvcCvHxCH+H/VFq0g+g1OFtPjSmo8wE23lHnWFSAE",
+	"a28janpo8wNzlJxLDwlKdvfsR5Yzqth/9mvrlRX8MG0tb8TBEb4ojtpCkORGqOqtY3KtITeUUNSfjOYE",
+	"aPWagAYXuKi55wtcPRVUSN7I/Eiq6fHhBqZvRxU3fzc76SfG1k1lGIh10pxRcVKu4TjCJ6CM0pzMtpZi",
+	"5gHERi4XQ/wIF84ytwRSHkKv8gvoAqzn6pm3cvEJP7KoYetK3akapM23Uyay6fhXceX8sI8UyeWCoH4O",
+	"81Lp5BsHdABSKGI2AOWCFVaLdJ5oKISdRKJhVbzcAV1/FQugeaQFI7dsrV0xcdN6IXOyzqlgDScGzkjD",
+	"BUHaHoiW2wGdgFx0uAvempV5KEfBW7m4gUXo+fDHUgQ8iK+lGRIsM84ntTxFZrFirkRUlu6JuH0jN2RF",
+	"xda+16X3gCmOxFToyocxxnqiaYuIoeoH1MKrKvGcnZ46espoLZ6ecw5MEv2e/Qw8ET3bRcj4//0eIrmw",
+	"h/aOFTSvDy/UbdFsrXaj+StWLBg4Yx2zxnG9SEaCPs7kRuSSZp0JGBDvMfvSCEm+ciEl8v8SM8lAZmc/",
+	"cYh8TzwigR40Ad/6Tsjpf5sGoga2S/8AcgSCJ0riifbr0nhEc4ec53/MExwcGl8xpelqrcICK1x/oO/x",
+	"BrKDA841LM/oiPws1S0CdEHsqwaylpqOPZW5LIfrQfsP8YoZyyyuCb0oizvUF158+GxkykoW2+T/Y+/r",
+	"l9u4sT1fBcW9Vb5zlxIlx/ZM5Nqq1STOxHdix2s58a1KvCbIBkkMm0APgBbN6+uqfZp9sH2SLZxz0I2W",
+	"uil+dJNSkn8SSyIbaODg4Hz+fkwJt9RmXpTzYs3E5EYm+Y7Y0Csau6szSs//zujFFh9/p7f48HuZuFm3",
+	"Ll5YpW7Te4C9TXfKzZQzdFpowFfp5CJZaMSHb0SVkGV8ellS/JHdDIUUAIqLOV00kAtgVn+6sBXtp7c/",
+	"2H5R5QVl7rdKzBCYTIklk1C5Q0+61mnurfBA92GZTC4IRpMWzTqdYeA0fNjb0WOdyVANAeVkgf6QJyss",
+	"/cDveN8aJi4t+EPQfIhOgyJI5wmXgMbsCpM6WouyIwa+pDSLF6OElgtUb4XjXJZj8FWBS4dvwKwDMmLq",
+	"lQyvhUwQU6mQe+z2GX+lr8V9da793Kj14zdQff3Ob2nlqEad/n7rO/CbM27tOlQMZN5lj8/OKhVDUfku",
+	"IWZLE6o368t2/xZCnkfJHeyNpxET0pZfq0KzSP+uZ+df868nX41PnvKnfz75s3h8fvJ18mR8cjb6y+Sr",
+	"yZMEUFkCiwQGgnv9HoCzU/FWYIAWhnHHLr959WKbQrk33NpO649hI72FM7fBxm0hd9GY1QwNR9LGbAHs",
+	"pYOUhb0xPoVSgDaQO8FS4SzDaDurCwpjC9DfaBe6KmaIsIl2THZAU2Lv4vzZX+6WlY0TIX4ql3beXodg",
+	"NGGvV/ZAZjjycSMeEKBosBeDwVKMTsfcuBtwEINTIoIYwIP/m9LT6cetsDFgDxBSqVuoJY6nAM4tBTQV",
+	"EyrZ7UqJ8JbgUG5yxww++/+vbf56TwD7lKk0VLlQJAt0bYkpdnB1fYa9Xj0stM176WaJ4cvK3nVgAhjq",
+	"ntigJ7VoOUXjm2qA4U9RlvM506YfhIysF0KPGOvMm5tQQFqXyQmdHAepMdtRLW92ssOb1Junh+63bk2L",
+	"BMctunKLvpq9dUkNdluNtDqzBrr2FXT7oM9nchVDuPGpZeOZtkIFCIIykwIMwDf9x+AqFTKuFXh0JVxM",
+	"aAbBjomabhA/W+mdP4gIwlGA6kqMgo61mqRyXHsOnFndV68LJvfbcbve5qp2C7uq5TO5ana4gB0JZFY6",
+	"WxPR8L9FbPCiCxZiqvVO11s/1P0rc3ibq05dFORSgePfbQ+k38rBZ5OrL3fwulgnsnJbqe+52LwSJQXY",
+	"64g6icAS6oKub3PV4b0IyY2O97/T1megxykXW2S2y60fwAiDz/5/XwZ0hzVeUN7ouKAA7VgXTYgxwRNI",
+	"g04TtiRYq4ChseT2lF0yI/4hsPcRgojUP60Ct6u0AIegakzlSxjryomsa/HZ5IMwj64uKf/wy2BP3KPS",
+	"G5xTKyYZPgrZRDIDJTYU8UV+KC/9E711kd5GVliD9Kd6eid2H9MTtkAbCvJk1IcAkF03guEFnjn249be",
+	"cX6jf9DT+yPQt9LCP/gbXOVAjeC01/7GUQFNI3/JBKsra1KkZ/2SaEMq9+xJL8oHn9Xng+uGSAH3rHaI",
+	"87NK3cjTu3POXd4WVJHVqcXwg56WpVQc7ow+02lyENuheoQcxMnXAmtw9g89emQhbOXPuhIG2wy4Zf/+",
+	"k5KO/cerH/CSQbGLCv7xJjk/O4Nv2wouE7vCCD7kun7BcP4HKOcI5ovOHZmftkKhWGek+NPwbo+gf1d3",
+	"TUdi6l/1LfTGdwf5D/tNy18IavuiSYmcRiHEpgLOrnmai1P2YpG5FQM+oLKmEUoZg6NMgNQ30qbTWhul",
+	"irhKEnmva7Vxjp3qJ6TyDR38dEqRUcffk1Oh/BLSYvNOuw1p9MFn/MeXAfK4Nlu830Flt2aL3LpAxOvv",
+	"QWqHj9PuWI5KvWjaUS+a5Usybb3AsEuUu2DrELmrFSBTMUx3TVTFzxS3q0OlhAM0YaG36EbB64iEXqgr",
+	"2bua6WU47CWLU5siB/Jzh9ChgIRLciJTXM/azgNvafpPgI4MGeynz9gr+dd+gBc10PDuJShNvUxBYkQC",
+	"JS31QUHYDp/jKDFRMPmWlSPYqgDlJ8IsJPCB10Rj3hvpBPWPfyd3xhnawwq9HFmd5k7AS3nTxvSZ0xqY",
+	"nCGuD3j3zdAJGd8cOuHJ2dfP7sI/7deaNoFLDSpneJqGEhjgTIagKc59Y5DrGJT16dNNaP/KbQRAsrHj",
+	"aZ89e/LELxRYWQRuUTf8Aqs0yuEz7pww/pP/+5ezkz9/+PzVl3/p7QEGq8dO1FcwF07BSCoOc6qpfbzL",
+	"C67JZr1HurY20AV1tgonSiqnvf2CJ6KDKGutxhjA9bYmNiOYEdM85aZZf3Abl9c9siWvNZMOLzDEtmXD",
+	"wIv9HTBze4sIgrqRgHGVQBptxK149gRDggHD/ebdxZND6o99qhVAVVz0BtfcDFI9HfAsO031dPO0ePSi",
+	"b/yz9o7g7HlsGlgj2z0SGmgQD3ootuyautE0RbtUdExFfU8NvUDlN+whLsAW23YO0XfTImfrw+uHqYRf",
+	"UEz6wYGMm+W6cGiqh8LJ8Zy832aHhgNGEji0hjmv0ZU3E7QhczjTxpWsUQGKLcASQv0aeMAa7eevzgJz",
+	"EDnJ0KenRAFx6GbiVwVJaPR3+v5iGv7txTvm77TxbHjKfsyEQgDuhI1TbeHfRoQqDfCq+thROOMZFM/5",
+	"m0e4pRCKTN+6Nj6sIXjrR3kHS3Ov7x6q9JpogIH2UwXe76dPvnq88fUTvetxQPTjxW44eyil/aIoMl0x",
+	"pZdtZBXo0SCXNwSxdatNj/OC8Kf+sL2QUDVRQnhjxWf4IsAxkjj3yaublVj5dFNl+KYBYDh8O+KgAIwv",
+	"SzBY8GHURSUrIIavwuNnPIIE/baYjT9vsO0lQiIQqvgfMITh5dMisD5zGvtrCJLUH03kvYVyavziTBhB",
+	"fcDSBq5eTJOk3LqiCMt70cbScN6hjV6SO+wHCE9BkEqeYt9CQKqiV6vJGmZZuiresbfH4Yz2G1g6JlKV",
+	"9Np6gfRkNyi3vhTVm1VapZJuy+sLcMOxHBFymyZXojinGwb0iskdOmFIAyN/e21r0ItS/AGdF0Ws1xbl",
+	"RZ+EABvAkFKv3B0bzo0zXNmCWn9TYs4F/3SykKPexfmz2rM/yIy4lmK5Qf0hNKlVm4FCFgJpZya55Sl0",
+	"3vklWpG6WPSZ0RBLgAZrgp0QKsp4YDAxfIdIEaDkjSijGkKKb3Duu5+Ohy+bl9VVSzTQM7QReOQERVrs",
+	"S6n2cSyUWiKuQAm+TVyxhXyuIbGIlM/d9HQlg6yo1HOhjiMLTXCVZwB8X58EeRGPuL3Jdc84sKK36TRT",
+	"cpmmcS3yHUxY63ixGzZ/A9LWonnP7/uTs6/LQlMCEvWykFuEHveuv9ULgdo9b8K4wSr3F5Ur8MHQs1Kq",
+	"5waumN2TCP9lcaIwcBYfqdAWCcZj6NIk2Kr6mrpulraTA9Rp8dwu+1TQxuXrbu+RTlbMLb0jfMPmRNwL",
+	"b6JaDagzZFoPa6HnWtup9u/paGpHAH2KRr/i194+7IobG+k2IvLXPU/4el0bk2afgINj10PEUdmkQfMN",
+	"OZqxPqGZw/0W//WPOFCnavYF1rW1cHLBWVQaoR7HVS76fZRsQScQPfOiyFPYPqbnqEmr/Ml7mcZ7wUp8",
+	"chF9AEaiiIQcYWi9G3vKnpw9KdvYIxlAh9ZrCoVK3XveqrZy5G/Cdbl923JSx3vgBya+DAtVerB4TRTT",
+	"fs0+QpsLkUefn5w9vkUefQe/NBSZ9y561zyVQAybj4BV+OL2kP0e7NXaJs0lV67QYR/6vfHM21QK2EES",
+	"ZU/Oznv9XiKNGDsNMw+9k3y8ECfXZ49PeSZPU+GsUGOzyhw0UJZf6Pun9C56ZjJ+fP7VM/z5I9aYfLSi",
+	"wIbB35preHVlz+MXuXj6FX3PG1f+75iA6/V7go8+zsXqIzSNRj/DkynuLxZcpoDGaf9ndXmM1t7q7+1E",
+	"wU2C2BlhiV42nZlYBEuCCXB1p3obzVB7r19x8MmsZnxqhLDM6erxhgpFs7Cn7H1ZZBh6rwoFAW02TOkl",
+	"5k6hFAE3+JGlUif/YYCwi7RLyMQXbTD4HWQDtNhntbqLhr8NHbE7GX9xfvxRaeEANcnv7kLbGV//H7rx",
+	"D914AN2IVlEsbZhM5CoyQv718ptXL/7UmaV6V8cqlUdC4N/bNgvodaizlvyLp1wqrzRHtQw70Jl5YBP2",
+	"ZWnstWHIvjMruhKW5aXRh9xWOzu0Fjf/ygGxscFMjssNLPaSrxhP5VwUEQV0LqSNIjeEiMrZTFtHmai7",
+	"Ag07Qqe3ZKHeQFD3j0Od8xH005bpk5uvdRDk/JjD6Lb7uV/c4kc/QJn8DPXWEHgmQMvU2yZgvHj3pxmi",
+	"ohq02H/X24HM72LDWzYUHqaIYuKiPTHdTLEZPdJuRyivhvZxfOLRFFRA7bpH6Ffv9FwEVQBbi9yjMRzG",
+	"zvvbXwuZWKJfYbQU2IcwXEL1pqHc1C9CE9QVbOnOO3pQsKs/Pz4rkZpey+nMpSs2MnrpvTvsktu8ose/",
+	"9u8L68rQTt+NdeW8THuPQE/NdvBVsKyHga+CSVJxHfY90vttmuZtxKtq1qUdQ1Z1fxaPCloFa/jI4s7t",
+	"csdtSw55g4axTL3H/A7YbS6T/nqigz70WS6EPWVDIFsfsoXghDcIaVxoZwug5kCaxy6hKJQmZFbs/GlR",
+	"1enFzkYFocjAmMrrOugWLJZ+cV2f+a/BHIc7R9qbpE11BcXVe6mhe2eDNpnKuJnR/xDj5tYh/POW4/2u",
+	"OCJvmRFryxaayy1vly6AFA2UTsR2Z8l/48Ypeq0TAQu+/yHiDqq5bc0xajgOr+ENtteWD1lK3sfF2k7j",
+	"kvVBbUTSgHt7lzqdaDPVzgl1sl4WQg1TP4ZGW+MkfBeeu+sG3bNCpcr7dNvUDQeg7OIO2HqjlbdzxsQX",
+	"cINJUoPJv9h6+6W6lg7Wo3nr3zUCPC+DvwMX4KJeEl5GQ3S4QeUwne5O9DZBX0EBC1R2rURsevIxsOja",
+	"7dy6AFUInceh2J7gjqFBZKnN3IIFidQh1qsllvCVfQ7ordykUuDXQuqNwJK99YnptNDWHGEnN3iG5fve",
+	"ZXIUBT1zsYIi2bKOB6t7vNRIxbif6yl4OOQr9UAKxQlP+Ml5MBbQey2thZeJWGTaCTVenfxdrBq7eaml",
+	"ak2L8T5OKC0lemm3Uh7wMpBI6fec4BClgNrzk3/y3ubhinLNj9Nn8oNU8wIitDMPDt4Sixz9Cdr44NRr",
+	"r4H/WObuggCF44CPx3iJnEIhO0FM0EEJ1geYMzBNaL6q6YGAQStnpBPRAozfi94/n/278Z54CQgFoQLv",
+	"ji618RMaa2PE2LGZNlawEbSZr3o7SB6+2aEl71VtyOBKThV0zvT6pBZg4CvhTr7Rei4b+ECtsIiO+b1z",
+	"mXdMTitK45bNtrNIi3FupFv1Ln75UO3iXUCb3Wjl9bKMhaSQ9NzNbkh5lo9SOW4U888yWRt5eOksane8",
+	"loMGhvym0kumVVPcYZ2m3xFWp7uAApJixKsK3sYuSmQuVuswjaJoOFDFBNCPzLsuyvUh6ZMZ6SfWj0rR",
+	"EBklMKkAMYsKzdzY/OlcbV+VN1/+7ufUobH0d7Hq1Ep6xSGa6Jc2qvIDKBGeioTlANR7w2LdNALknzow",
+	"2q0FJ79kI51Dypwg9qhf7wLcZ8olY/Hn0FvQQz+7s1P2CrfLOp1lAnJ3XCG33nPyxhHxBo8XVi31WZKb",
+	"UK8MNSY1OXiYL+3rWjsK2wRilGkEZ/NmVah4IlIhqwPckXcRMLpY8AUtoWqAA19MI6ecrqhEofKF34lU",
+	"j3na6/euQQY+7NJIvpdswmL51aiRzzdGT+GebCEhJ3gajilXYlmKZbnkO8jnQqx1pbx92KdmTm8y3iiD",
+	"/eklJggnEzohtdUCr0SvUzayTvP0Xg+EK7369it490SvvyJvRbMWYhD+uGbhU3EtUiQRYxoquzCYMTVc",
+	"OeuPTMnC2y80FoCy+BtUI2F+mLAGMPepvAbKAqxl9D6XfwHoDBRQCSI+heIcqhThDpqQ4TPik6yLn7zA",
+	"71ziK92hLiiKOnh9+epFPw71wm+YNlH4cPDy26rjFb5M/bF1KgJXalOIJ3C/InSjf6UR/iua2H+VE/rT",
+	"4Bd+8p9nJ1+ffPjv/9I7rJ7B5X0R9qdDiV8VgpHosjQI+tJJWraXd6Wpmmtt6OY1mX/lZbJCsoNyGqds",
+	"yK+5TDmQWlNDOJYzcbbgMg0ltHB719cuva5MpsM9qw7UOVkiRdqlReBtPfG2/ALxXco4WzylLQqJ3mKP",
+	"jAU0gfFMy7GgCA4AZ0I2CfOFaQqDnrLXGGuK5lNVnKR3aiuNbu/RziXKMFVQRaH+87bHGtJ0cVbiFMv2",
+	"ev34d5Dn9qf9A8RtQnv+5tGSyosdob3qMDL5zUz7Y4v7rcGj2EMkq7qkjB80ICe+8GKI1i+xlaBrjQZv",
+	"mrLLNy8xoVsUMnkrB4MqeqmKz/sFl8rbW5Q7IhLO28FHyIG9CRPrpi0vPB4H2xkKD1zaXSITjyy9P6At",
+	"FsWjPPy9q3hFJFTQHO9ol7Jyube8jXDvm72x10J4RRbqdKCFA17xoqjhCBFjkiOUHfS1NgpU/7hU76ik",
+	"4I8wdSgekupjwle2d/H1WYnwzjMH1p4daxgxsC1udmjCOh8nNB0NnXReXaRKvRYyMSD82x2PTfOqBA4R",
+	"bLWh1caRQQZKdyntLeQIZI0qAywOAbYpCJUZvZC2iSGhITF7+7RAw8Jzbw1KlVsofwdvyei8marAz74e",
+	"BS+AsYZgA/14Av//sFvNxz1LFneeI75MU8z6b5bwbco1XhJKTsmG5mW9T8nFEp4CU4kmV5RnZgs+nknV",
+	"qItfIyLftkHkTpn3/JyOo7OgPkYZnTaBNLSktC4ToDWvoiE2S8Xa6kf42i6YJohcEle2cwPM7c3oJTtK",
+	"y+FhS95CJcY2a7wOoyTQfSVCOelWfSaV95m0WVUDgim3Lkbbs1wmDV54Iu4lRglMrEtwkm32Yz0YSS0O",
+	"ySm7RPaKBU8EljYuAV+wtFfZSrgLBkkJb0lKB5HBOHwPJAVXmPSxvyqM2xtRdixPNRbMYdGGNIwWhpiQ",
+	"Ko3cExJCIjag+dbBdILnn4j7hoji53QUXz0RjRgo9Ie2StNhf+ZKLxVE+giIDHvSUQq2rtaKtfIA2b3E",
+	"OtxyYCGNek8xWwRfS8r7PrCS0gOTWqhH/5f7Kkg0vWMIU3cdRSa3qP/9plOkINrK/WQnkZaP0jWy8+KT",
+	"tKDJ4pt8LkQGxFK1eetv8Zm/z1voyumMZSkf+zXTKhx/AM6Ulm5vJt2e22YAC7XZHINAHSDh+k+eRg0O",
+	"AcsyQnidaiUAD6OBcuknBU/5fW7oD8IxjssoAM0b/ul3FzbWeR1fsXJv0AJvbxN6GySp2y9vIURp0qjw",
+	"283EgpGZmAiepLIBAMkv1bcGZ3g/NxJn12lGB9l56GRCQdRI+A2FfAsuMBaELGdC7edYh7ybtKGSpIoT",
+	"jRXdFOmJiMMv7RzqSKA6JVih8e4+x/oSb2CGuwH6zK6FSfKQmwaKz9pCr3bOcze3OEzuynFzFKuwW/n7",
+	"u785/Q1eURkAIEEbVgDRlSB1M35NFKf73RpCrb/rveLx62h06q+wEtudtFoRCCo0n628BxwlYPmok7kX",
+	"6vdrFeAlsveF0bix61sho76Nx2dncJXMReaao8FNrYUttp7ew0AtvHWn0dqoX8v7XZpkopGGfgdRmGhD",
+	"MtAEFmBvBeWwSS/PQjEaAGzBXyZGCBTQyO4IvUbhV1CBCAC6Y20SkWDGjiLDgTPP6Xw8q3Mpv4MJ31u1",
+	"UGn36kwwKgFFavmSENrHWjQICFG/V0R1AdHU/eRlIZyR42bd8UpwmxvsOoucUNpDNWV2ZZ2AMjnEqIIo",
+	"sHSN1ucrGrA75UIjfGf0YouPv9NbfPi9TNysW8EL69SpLiKBgz3TQC1CfFG7C1Rm9LW0a4vRQqrzlF0q",
+	"xp3zdndEmQl016W6QQoULNpuiHl7pf2mHPd3dG8Vb91tlhH3CFxNZL0o1DtJEAjP1dX3u1xlTb7TX8VU",
+	"AgdikJE+ceQAu42GfhrprEgnp+w9NaIOrZ0N+3FqEm8m7i+fwM0IiRQv6QQp6l9gCrzmYJpDLLSOyoOW",
+	"eq+7qn/s9GfxGlt4WI/bH71OVv8qprlqL+7eIKLb5kSRQWYThTf4jC0mXxo13wuvywq2/LJyAwkKvEhW",
+	"U37FK8AcGpgJyjXtUihfw6sdSJt1miQMN060BSKzbd16hRBsD1BzwYZ+KjdQNaIDKzIGJLFoVC/RAB8W",
+	"Yw/L+o34Hb1eLF4TOsdHqFlxgDQtcGeg7LAJYOO+idm9QuKI5GpH/I2KOHlXCmB617lxfAop4JFYQfq5",
+	"GrkBFmy/saq88rSCfrCFgA7GdEUtYpDHJjeNs7HOVphXrj5QKm8m1mHKwlS7r93AKManSgkEktWRzXHa",
+	"CuEusnaGtA2GvSDSCtFX7viIWwE+sBHWabNvUM4IhJZeF5RzJrfUeg55GuqlxFsBqLXw3EuLIBE4azu3",
+	"AZQCfgPVC8G+wT/XA+q8hSn9keQ9YJI3N4oleqk6S/RaO1vPiSJCS+7YCKhEAqI8IwKn5HPA+jFBy/np",
+	"AX3HEqph18V10ObqUDMUMZoWdgKnjUSfVAXPCBkxM/KaO6wXLwpvHtlgpO23PwSyuH6HQCeBAgjQntAc",
+	"BGF5iMZn3BDicGj3cjKFIqQ73Zu34lrPITzfUD3/W4/R4wJE1TDVnP1+vuy74qnVHoZQUBbABPRkAlW2",
+	"N/AAjbjWuGKAOCBUUlt5gb3l++/hlk7qAy+XDWVa4WxgmR00VYXwAda2El5nu0W1g1xBbdi67E0gqtIL",
+	"gVTOd1gkxGIAUeM8gyjHqqwx5Kl/L1QNXDGYL+OJzpztsyw3ADlomBEIRrsO0usnnHtUXXIv9cataXYa",
+	"Lbtda4Nn3OTKFinUYt+KHvA5eHTawD+iVo/97hWSLqSyh01e71RQm3aMfGQEdbXDC4TgG5V/9SOsBCic",
+	"/entDxb4paXN8mC0jgR21IfmFDBUC1vnAjHKgrKDxSqWBZLfcAgXDTWJ/qXKNe9U6W2GEbkHnW75Gp2Z",
+	"ml7bQSyMV/FEQ/lQrWC2KISgYdb7O+jZ4o7bSsJrUmIsjGOmhYCNKC2YRCW9OtloGGCp64c2U3FU4Wmk",
+	"TMGapELsW2AC42WK0YSE41FEIFwta1B70pTyQCZXcQb6Wqd5yE5DvZaXBpmKUnPMeEy7AhLTLyhe4SKv",
+	"DWLAhL4lpfWHEtnIZCp0fCRFGHxYp8y5WgGAyp4ClU2Nt//WEieBIqFb2AsStPP6ReZSCXPKXmsAtZBj",
+	"ERiAuQFf19tF0+JQFPOHXHyeQdwJcLy8hVVTMItzazkm9rhVy5rm2BQZxbeP1BBgVLSihwjvIlbPONpo",
+	"FfPEVsKPj/zupILvYA4FN/4EIKbX9KZH4AYBpqCCYXAZbOVFgSCZSjWv0yZWuJ0hC6Lu7Vtoj+0BPIbp",
+	"wVz3QzxoGy7xCorliugLpUG0EieQIINF2RY5MUvzqVS7M/PLhf9jMN6LV4N7xe/Wot68gMIEGvrBI1/j",
+	"i3Tezkxb1QoxPz3rqJz8uGwPlI4/K4R3XyZ+OEGY507kVISwZXyaHkEAkxaAWIzGRtQdrL8J1/q6tn1S",
+	"DkHDv+n+HJaBv42t6aDyBWZ1hGZTHPiIlPtbnuJYgWI4aPOL85QV9Pqx9vbGM1J4RJ3OjYV8OOTDvzDx",
+	"Tbq/MWnFdrkyAzUPYv/U7Pxx786CGehBXp6lJO97e4ZOcVja1IuuLXFZSmBjv9Dj3BhvmmYyE5BLuhYm",
+	"gIjV1Y61vMCtH5+DXKOb7lT1uBzsPm1jlzopJfXTOsaNiiMf80rd8mw3a9bByHA1np3gY+5u4XJ8Sh0i",
+	"3LJRLlNXNN4xfNTzorCLgASVVsTXREtSYs9D8CsUVkvLFtzMm4DC/gpPf8ene5XY14GE4by3whbeADOv",
+	"I+GLlqGzJE2hQWAsjErBpgJOIkcUaghRWJGKseOjtNjNjYjgNr33B4nhE7eW4tLf+i8nJ6+4G88wPY3x",
+	"VoHlot4ijMpLQRjx/0wYo03T3f8tDNxpIH4Ccz6wmSDtmJskstUeWQDdhIUu1Atd3hs7drVaA5YQcyUc",
+	"SoNAUUB4zM5EEiwDMiVg67xcBW5q+mDZXcFxkn02DJuLbAlYh0yHC37FR5ZIJm+ZHPvta6eJE5hZ/Zmu",
+	"wLq+eMenDVyvxUFYcooIdgrc+q5dKao1Z+CWRemQk1BRauGX0jErFcXyg0x4eyZaBmi/SZ6XBQ0IDxcq",
+	"1ceQIPKz/kg2UClvVa3CCUALX1FanAP28ICyJCEgiyt8oJlz/9AaZscswIhb8ZGOau/iq378VWxd8LOe",
+	"Cy8PSzHyIkcXwcXncMHi742wOjeA2f35y5cvH75snC6ApTqCodfGkXShcPzAZ9Ofm3bV/JprunjSOguS",
+	"OisJ/x9IJfGIpDywOYY7IaCU1MPIvCnnfQ/9Rprcz3RkujTSmpztdhzJn3kqE+6wc5H7ezkVF5SizHBO",
+	"UcVLoBNnl4rlipRpObMCV7sxHuA9zVY2tgNXk+Z1DF+Thu7W2SyURbFfPBRsbypSd3ua4dmDzIhJKqez",
+	"O/pOxjMxngOSP5THQNwiqvXoYxl8MeOYBrUwMqGkET5HvgzVcFGxoV8Ki3UVcLs/x0QRBrqM1guMGGs9",
+	"LyU8wFurWrSyN+HdWjA0d0Vdj0jUL3r/5BEa9tj4G+gE7+NYae95k/eLB8AnPvR7wbj33/W/uuhdn5+e",
+	"n571Nr/1r3C2h4/uBOmsOW3vQ+hjonOVtEKoIcZzrEytlMOBzCaGL6HBCooNF0IQ6gmWi4Vo3oZH0//K",
+	"63tLS7jJSSWBWV/m5MwKJklNBEBEWDh5KwGnDS+KuajQd8RneZQ7NuaqKKh0RvrTG2r1oA0GahEvwhlH",
+	"yAZCGVwS3C2wzXECVkPjPNQUKyJ/uOWANsGHB/m7h832v/fTfn6gcsVA8VAx9n+gZpi7sBM7N/Hf5qpU",
+	"EnDTVa+5Pt7iVa0CoHxLtYXSaEYiaNQb12Q6rlEcsqh3I9YTrz4svy71HdbL9hGxYLTC/3v1N5EiRSJ6",
+	"/4/bxzcYrn+Yk81Dk+3TmUUZ9iC20AIcAO1yBTyq7Zsr1kh3wQAVXmcFxvw5RbiRik4XMac+AHP6/65K",
+	"EkZoTpFNNQVVl/D3BRFUfffOqxHKoHIDFNB+hQi3BWzwmf71ZYPgRxF3jNwMzKeXNetBGMfcGCns2gjI",
+	"z4Vztl9CLONuVhoOpcu3JiEmlVzkizj9JZUTU7ghfgvxlR/LcEqfcE+8cQla4CDiNEjkZNKM34LBtCRB",
+	"Kxn7j8A3wMhL/8Yt2S/TtIW24wtE1oOmCesQyhlRHOpw1SeTey52/VraKIAioYinW+rn/o1DIhpabaFD",
+	"cKKNaCKRovXp3Sv59/vRLTyflz9hLBsJtxRC+cUr1OthTgB1FK/jB+Bjl67K89lfp2KlK5Sqd0mhydQ6",
+	"CTzsRojyqzTHRzZ8c2018Fuc5f0/HDt31T/IcCZX0EVfZBRCQFNvkPDYxfkh+WgmQRbY9gpkkvWG4hU9",
+	"4j7mNXBundpvrwH5t1riBBydYVX2jUDTkwaf8R+blZUW/Z23si1GgH50ek0NKS5bpxY/DnG0klNOG7R5",
+	"nWlttukSD0afcWbyFJj+pkL5BcUrOrsRMIRKESjqgeDiXGSAPfOzfyPw6YCzNQ4p8qShYfJN7o6xTe0H",
+	"FnCII4QVcOCOlTo05m0na2t0gROLLOVuDScqGEE32RKq2gkL3V0obirYU+vV+7tiyPuo4MPsusegz4TO",
+	"UgFrB1iQNZmPsL7eJGu3orDY98Hn8M+198BLR+hWk9wbijAekd6EWVYJjiD9QK2bAJfVdDWEBW/ZUnTl",
+	"YzeqZ332ZJMC1rprBKHZ2rxJorlvu+Vr6IzGMy3HgkIs0rGJTFPLZH1PwoPalfZPf6fxlL22t9Zq2OR0",
+	"1t33932X27cNwhsfwTroXLYAEKQkt9xLj0RXxz9zkTeXtP04oZ6GUvWvdB5a37CMlA1n0jptVsN+CXWM",
+	"SQZo849j1BeQV4iK42D4pM8IFoRxlfyqgIgJ8w4zvWR64kRB87fkXvZT4HZJkJatjovVX/D/C17tlvDX",
+	"Rb/iBHODGD85q+VLr3saceTu+xha1roM60jrVHD1MCnbYV86tsA0UrP1A0gVEOuDYZubSmSv+cjcKggF",
+	"joO1CRCsnl4Ia/kUyqOd+OQu2PDzrz0nx3Phfu1dsP/3f/7vl2Ef2gD8ITYLqXjKeGo1G44RHHnYZ0Pn",
+	"VkOs+l9KlejlkP3rcKxT6/9m9NIO/4SlHxi1YdL+qvw4wDf5K+m7oVcY/rdUBlYM753HiTZLapNQgAUi",
+	"LBtJxc0qvAFAyIVaVm4gjRgm/CiwjQs2WjmBB5fE44INkyGTKstdnw3FEPLxQiV9NlwOGWf4Qo8ss/I/",
+	"RR+pmKE+baiHTOcOv2eG2L2CkcnhpyFyM3+SDiraT39VlzFQtVCJRe3iR8uEsVoVjdEBZq9ARiqYlRT5",
+	"1jJJBezJjKcTxhWb6dzUaZYfM6HegiTcOCLnWLFxI4WxlG48a8WA9AMH2J7w0gR+iMLlX2OiDVVEvBej",
+	"K+1/vauwT6VXUGKbxvQAeYOygZlm6IrRsKQoqvV+49tyvAfflU7vsuo8EVxuUitYLuXjjtqSHpbvgfak",
+	"m1iS9+lKfz8TUEJItbgRYJNEG6hfBdGG81br73Wwou2flkN0oW+xN4fFc2lnh9r3qMK8juBRhaGP2IK+",
+	"/VFep00HTtg17QDfYCtACODgZWkj6HloJ0f06YhBgJwwrghBTTrQwAGSUWTaSu9GPLLMv0EwfOR49qsK",
+	"nG9etTgnjKKqxFQUAczxTGsb4ImjNVmhbMsCJ9+fhOeF8CMbsxFJnQn1TtgjCHxUTwwrhbjhmd8umAQs",
+	"QO+iNxHcDf5tc5y/8Cb+rdo7I/FsnVjg0jg+pQmejLlxJ0/PkzPx5xEsxoK7MVTKX3x1/rjf0/MQlHFa",
+	"zz/6B/zlif/B8bR3cf747MlOL1h/Et9XZLYVa/fSzhkvhW1Z3oV0MPavqzR5upV1S5lrPJF6LtQuZi6M",
+	"+fAt3Dzt1oOHdUIVBnSIWQ7mLpx3r3KcjoNSFcRSYnOBCp47dbQfZgNj96Wz0HwtlpZNdch8PEesvSg4",
+	"ti4V4l/pIZm0mKPebmkbLNlLWjzALajsJVX0Zzk0qzg+jViQR2LsTSzsZqs1a9td0XaPx89SLDs1aaGC",
+	"oIBPBfqx87OzIKbb7ltD5sFbr7kZC+ZtlgDyzpxmw8FM67kdDAu/z8/nkSVsVyunKjiHCIPjdWfgx4Kp",
+	"E2EO/iXCxym5W/osV6mwNrCEAIu2f0bovL1885LxJDH+M0jLbSN2mbov19ree4vRrrADiMmDN3puxODf",
+	"ev26XicK3pPBAnGnYNX5LRwvxID+gJvVu+hNpZvlIxQCCP+fFMyZm9/7eXqMTIof9tA2/y66LrpGcIb2",
+	"LgOfp6mX+EmuMHoHVQD4iaikU2W5I3HtF3DqE+mPU2Y0JP/q8LsvitYTJdxSm3mfTWQa2nzldObsKXt9",
+	"yzxnl2EGcNlOuEzBqi/smD6yFqomKCFvFV7BE3odFfzAw9FngKcfvPAnmoD1YtdkAZfXVa+txrdYOgL7",
+	"P4nI/gYwNUO2gdntfwKtPtEG/Mym4k8a8cFbwPQmnYd4wx61EuANDztqePeqwFB7iNFdW0pwi3jdwc+N",
+	"ojNwiqh+jI1n2or6Wp72l7P1Q3KIyO7G+3LYuG4ru9NFES1M6yhVtDDyEYO6257gZv05WAso+p1MnTDY",
+	"fRaNCxD8EGv0tlcmlTfsAkXOjDd0pkWX577ooNVZvqG4FbhNfNrUHmYFN5Dyri1qOX/8l9qqlpvNIWUh",
+	"kN+b0SpGp6gbFao2KoMWgtHDsiJwmPIFmOzhF6GN6EPtnB6aofGOTzs1Mrw4MQ5XOdw2GPCPWilNGanf",
+	"2tyw6/vTX1SsyUQgUm7w6KGrjVvn5/a8aGPEkgc7t3dh6V6F0TvVZrbzjm9o8FwqCqmcSMVGRi+95dUv",
+	"iefBVrvZBl5D3FPcfrUe6lUIoAR2prHWcylO2Xuj1RRcADRQ4Mci8ex91ZKeMhQkqfJXTta1CxACDQ7V",
+	"lfOIT8ehDo278qrW8rnC0Bi4ZhHiypVwJ9/Acjdxh1vs0/7euexHla66gl5p4oySU8AdheMK2qIQh6wk",
+	"4tqOMyooiAG1na1zSIA7LJbNIgji1wzbwlPBjY1+2+SCfIPDxaJ3l0NBu6Zzt/m2vfiUSSMqs+4eEtNv",
+	"E87yTjVQtxOfZbJBJoTyMNyIgro53BeKEbSlhHyIEXwBxX8gOFIxK8ZaJUBgG+2k9x7B5hapFUXu+8nZ",
+	"k2Yv0u7YgbwxSWhLPuQLlUCfrlfhxaS32hs5VSdS3QG94e04iNXA3QgYB9jxz7hawdJKCyyjDW6knKqX",
+	"qrdvrrqkz8Pkc2b0tUzC3pBZ941eZFytGB+PdQ4V17lJexe9gZbJeACv0kMIrs10PEz9lXAznbQO9tOg",
+	"Db/Xy6JCguPd7JXjTFRINzfUgnZ2MtPWnQBQWVP02L+lDbhwUmHx70SqqTCZkcohbTRkRoew6l7SXutE",
+	"DBHRkYeaWIgmmwXg/NQ1+vPk6ur777V1fxerrm5lHODgvmf5Xp2F7KBsYcHHM6kwGOrV4NXV98zvMJuL",
+	"VZ85DYRsHPp6tybbdF6h7hSxXYjFKFQUTQ0ANLP3M01MAUi8aQXeV9KAwoLBmho9/TwefBzXv0bnQVxY",
+	"xvURXNKFd9Zlw6OOGr/1K/ZAg7eOZPaORb87dBsfJb+QeJy85VMwhfk/Rblc29CI2epatnssDhG23XBH",
+	"Dhu03X9Xumht5IujtDXyxRFjtdsd2FhNQn1eM04NXwjbZ3asM///zIiJ/OT/JbzLtroRelKEaoNlJdJ5",
+	"aWy4FHHYLjfEj3CQeNPlm5dU5rhPSOkdlC7XxwueR8U6lcKfplgRvHxHNik8+zhxomjo2nP2CljkW/Zg",
+	"oJ+YR9uMqXtkC14gopja3plBibkzjPA2hBACiERTKAF6DmF6u0QJgsDc9xjBW3GtcTsqJ2/LQAGYc3e6",
+	"BgWASyiQG1pt3BCvx4JCaK9mvp8sFmjfWPYa4EKTCPPce0xS5Rabc700GJ2rpDEXpY1rSgr5T0QpIfzx",
+	"BP7/20gH+aXt3F9Bv2AXf+X2TQzPOqrD4pfsgTosua12OuzksPiDZnRK/JToi1L3M/RUhIGg7G/s5HU9",
+	"I1HLy9jukTiEr7LtZhzGWdl/W9q3pfycjuCs+GGP6KxsJx8NKtJPQdxBGpRKNWdLbeaWUCQSji5LxYh+",
+	"DkW73KRSGJimgLQL4QVH2VuNQA+5cjIlNASviZuM8Ld+gj9INT8UaUhHVrd/hc6M7htmNm4Z0j9g24Pf",
+	"cygFol0ADNYNZSfCbIXtbhambdzgitPbJ4MPGnF0Br1uClksmk2+wvu9h/Gszt3my7Cl9X7zXXdF42FH",
+	"jM+qe8zeBHTBuaBoPTUkuplYWJFe12Hqo7AXG9VeDVlxp83FqiDBI8YTuOAo9QuKys+rSBj2pLqWTpzw",
+	"hJ+cB3Mfs+ulvf8yEYtMO6HGqxPMSe3FWb1jsw5NJuKThGPTu+hN8jTdvKvmx6X6zYYabmq9Mq7AixLH",
+	"HO2V/S7JDaMML4PuCuJYFLUBWynJAtPq+bpKhTVuxd4H6d5GIm5ps132rKDUXVO5YEQquKW6vkpHE1xI",
+	"fIqAo4BjP+Om3jf5OUKO7+gGOQjXafz6jywb5TJNtgwCLcUIOjO3aGy/xIJLMgGsnCp/VuZitUPo530Y",
+	"/sFnhulNOjUa3ngfwjKdOyuTUNtqBCIc6gn12+7clxhkYcMO90SkEqgLUz1Ft6BodF8iJyQ0fSH9YT37",
+	"PKpGWrqH1e2+LCa9f8P7+4Dangqe2IDXVHRoLhHXAFp7qDO6Tqu1v4ytn45O4y477kht3OVVAWmIzvpc",
+	"qoT5V4bzhrXVF2z4Hyev8zTVmT25klMFXdlDv33D6/P/Uba6z8Qn9v2ry29Orr6/PHn89Jl/aPTVd3Ih",
+	"rOOLbNj3Ni+0zyYFSE5ogg9l7tQH738F5UGbN8KDKw8hvDkwDfo3KaAbOQVwZzwgunOHYX9HXsOiNp7U",
+	"itDtyvOJ6q6CVAiQtd7oj3414TIVid9//+K9ix48q6ZRHusKZ85l9mIwGMtTGuxUmykBGCjctM0NeFqg",
+	"I8S3aOTDN8fvdBCb76EBXTSbgEsS8hRAAhccGN6j+OrMe5MNxWnflgP8jngI6a1X3bMbAEucUECnVohH",
+	"Ix1hW8IC/t7ACPpNc5D0sjRlSjZYNGZQ0dqg3Jm+pgxIEZR/jm1GZlVXHBuGPrzL176YdMhiEiB8Cjmh",
+	"UnSoRF5oI1qTjvWQGz/iTmKhCTUmQWZlppfAplZrxL4T9l7bXofZQM782hZo1kovt9y0avHJ517ofrj4",
+	"5YM/BxhV8D98QF7usMLUDABrSOPVFcMDNooKLTmBxtB7yLcjlKC0YF7ey5lg/I6+EpoZb38LyhjQdqM6",
+	"tDBKCIDc/s4rLP0O8Iu5uoFTFkHE29qJapZIPD2BhBfooI1eIBdU/K4JII3cyqTnChz4sc4kGryhKLX8",
+	"bjypmlnQIeuD+QgTWHCZxtOPt//Lhy//PwAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

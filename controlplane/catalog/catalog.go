@@ -92,6 +92,7 @@ type Catalog struct {
 	// choices spare lists from reading again what has not changed. They are never older
 	// than the transaction that asks, which knows of which row they are.
 	choices *lru.Cache[controlplane.ProjectID, versionChoices]
+	scripts *scriptChecker
 }
 
 // New makes the catalogue.
@@ -105,8 +106,8 @@ func New(c Config) *Catalog {
 	// Only a size below one is an error.
 	remembered, _ := lru.New[controlplane.ProjectID, versionChoices](mostChoices)
 	return &Catalog{
-		choices: remembered,
-		store:   c.Store, keys: valueKeys{c.Keys}, images: c.Images, vault: c.Vault,
+		choices: remembered, scripts: newScriptChecker(),
+		store: c.Store, keys: valueKeys{c.Keys}, images: c.Images, vault: c.Vault,
 		issueToken: c.IssueToken,
 		uiHost:     c.UIHost, shared: c.Shared,
 		allowLoopback: c.AllowLoopback, deny: c.Deny, log: c.Log, now: c.Now,

@@ -205,6 +205,8 @@ func stepRows(p pipeline.Pipeline) []controlplane.StepRow {
 			row.Kind, row.Title = "job", s.Job.Name+":"+s.Job.Image.Tag
 		case s.Approval != nil:
 			row.Kind, row.Title = "approval", "approval"
+		case s.Script != nil:
+			row.Kind, row.Title = "script", "script"
 		default:
 			row.Title = s.Plugin.Name + ":" + s.Plugin.Image.Tag
 		}
