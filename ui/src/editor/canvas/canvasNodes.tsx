@@ -1,5 +1,5 @@
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
-import { Box, Hand, ListChecks, Puzzle } from "lucide-react";
+import { Box, Braces, Hand, ListChecks, Puzzle } from "lucide-react";
 import { createContext, memo, type ReactNode, useContext } from "react";
 import { Glyph } from "@/components/Glyph";
 import { shortenMiddle } from "@/components/names";
@@ -38,7 +38,7 @@ export const CommentActs = createContext<(index: number, text: string) => void>(
 export const ZoomedOut = createContext(false);
 export const ZOOMED_OUT_BELOW = 0.4;
 
-const icons = { service: Box, job: ListChecks, plugin: Puzzle, approval: Hand };
+const icons = { service: Box, job: ListChecks, plugin: Puzzle, approval: Hand, script: Braces };
 
 /** Where the ports of a step are: told to the library, so that edges need no rendered step. */
 export function handlesOf(shape: Shape) {

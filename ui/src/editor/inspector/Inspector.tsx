@@ -29,6 +29,7 @@ import { LimitsForm } from "./Limits";
 import { Pick } from "./ReferencePicker";
 import { ServiceSettings } from "./ServiceSettings";
 
+const ScriptSettings = lazy(() => loadChunk(() => import("./ScriptSettings")));
 const PluginForm = lazy(() => loadChunk(() => import("./PluginForm")));
 const t = editorTexts.step;
 type Tab = keyof typeof t.tabs;
@@ -63,13 +64,14 @@ export const Inspector = memo(function Inspector(props: InspectorProps) {
 function Chosen(props: InspectorPartProps & { step: Step }) {
   const { step, doc, problems } = props;
   const [tab, setTab] = useState<Tab>("settings");
-  const tabs: Tab[] = step.approval
-    ? ["settings", "outputs"]
-    : step.service
-      ? ["settings", "limits", "environment", "outputs"]
-      : step.job
-        ? ["settings", "limits", "environment"]
-        : ["settings", "limits", "outputs"];
+  const tabs: Tab[] =
+    step.approval || step.script
+      ? ["settings", "outputs"]
+      : step.service
+        ? ["settings", "limits", "environment", "outputs"]
+        : step.job
+          ? ["settings", "limits", "environment"]
+          : ["settings", "limits", "outputs"];
   const order = orderOf(doc);
   const errors = (tab: Tab) =>
     problems.filter((one) => !one.advice && tabOfField(one.field) === tab).length;
@@ -120,6 +122,11 @@ function Settings(props: InspectorPartProps & { step: Step }) {
       {containerOf(step) ? <ServiceSettings {...props} /> : null}
       {step.plugin ? <PluginSettings {...props} /> : null}
       {step.approval ? <ApprovalSettings {...props} /> : null}
+      {step.script ? (
+        <Suspense fallback={<Skeletons count={3} height={52} />}>
+          <ScriptSettings {...props} />
+        </Suspense>
+      ) : null}
       <Needs {...props} />
     </>
   );
