@@ -3,11 +3,6 @@ import type { useReactFlow } from "@xyflow/react";
 import type { Spot, Step } from "../model/document";
 import type { Box } from "../model/pastePlacement";
 
-const FIRST_SCRIPT = `export default ({parameters, log}) => {
-  return {outputs: {}};
-};
-`;
-
 /** A new step from the palette with sensible defaults. */
 export function newStep(what: string, position: Spot): Step {
   const [kind, name = ""] = what.split(":");
@@ -16,7 +11,12 @@ export function newStep(what: string, position: Spot): Step {
   if (kind === "job")
     return { key: "job", position, job: { name, resources: { cpu: 0.5, memory_mib: 256 } } };
   if (kind === "plugin") return { key: name, position, plugin: { name } };
-  if (kind === "script") return { key: "script", position, script: { source: FIRST_SCRIPT } };
+  if (kind === "script")
+    return {
+      key: "script",
+      position,
+      script: { source: "export default ({parameters}) => ({outputs: {}});\n" },
+    };
   return { key: "approval", position, approval: { prompt: "", timeout_seconds: 86_400 } };
 }
 

@@ -108,8 +108,6 @@ const script: Shape = {
     parameters: { map: "any" },
     secrets: { map: "text" },
     outputs: { map: "any" },
-    timeout_seconds: "number",
-    clock: "bool",
   },
 };
 
