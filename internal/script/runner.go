@@ -114,12 +114,14 @@ func (r *Runner) start(ctx context.Context, p *process) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if err := p.start(ctx, false); err != nil {
-		return err
+	if bareErr := p.start(ctx, false); bareErr != nil {
+		return bareErr
 	}
-	r.mu.Lock()
-	r.bare = true
-	r.mu.Unlock()
+	if errors.Is(err, syscall.EPERM) {
+		r.mu.Lock()
+		r.bare = true
+		r.mu.Unlock()
+	}
 	return nil
 }
 

@@ -5291,7 +5291,7 @@ export interface components {
         ScriptStep: {
             /** @description An ECMAScript or TypeScript module. Its default function is called with {parameters, secrets, outputs, services, deployment, run, log} and returns {outputs}; the function remove, if exported, undoes it. */
             source: string;
-            /** @description May hold references */
+            /** @description May hold references, but none to a secret. */
             parameters?: {
                 [key: string]: unknown;
             };
