@@ -59,8 +59,8 @@ func TestPutPipeline_ChecksScripts(t *testing.T) {
 	if saved.Pipeline.Format != 3 || step.Script == nil || !step.Script.Removes {
 		t.Errorf("saved as format %d: %+v", saved.Pipeline.Format, step.Script)
 	}
-	w.deploy("scripted")
-	a := w.call("GET", "/api/v1/deployments/scripted.qa/steps", root, nil)
+	d := w.deploy("scripted")
+	a := w.call("GET", "/api/v1/deployments/"+string(d.ID)+"/runs/1", root, nil)
 	if !strings.Contains(string(a.body), `"kind":"script"`) {
 		t.Errorf("the run's steps: %s", a.body)
 	}
@@ -69,6 +69,7 @@ func TestPutPipeline_ChecksScripts(t *testing.T) {
 func TestTestScript_RunsWithRecordedInputs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.shop()
 	root := w.token("root")
 	test := func(body object) api.ScriptTestResult {
 		t.Helper()

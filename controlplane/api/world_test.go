@@ -37,6 +37,7 @@ import (
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/controlplane/usage"
+	"github.com/nullops/nullops/internal/script"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -172,6 +173,7 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 		MemoryKiB: 8, Iterations: 1, Parallelism: 1}))(t)
 	keys := must(seal.ParseKeyring(must(seal.NewKey("k1"))(t)))(t)
 	w.catalog = catalog.New(catalog.Config{Store: w.store, Keys: keys, Images: images{},
+		Scripts:       &script.Runner{},
 		AllowLoopback: true, Log: log, IssueToken: func() (catalog.IssuedToken, error) {
 			kid := string(controlplane.NewID[controlplane.NodeID]())[26:]
 			return catalog.IssuedToken{Token: controlplane.NewPlain("nopa1_" + kid), Kid: kid,

@@ -59,6 +59,8 @@ type Config struct {
 	Images Images
 	// Vault reads secrets that are kept there; nil reads none.
 	Vault *vault.Secrets
+	// Scripts checks and tests scripts; nil refuses pipelines with scripts.
+	Scripts Scripts
 	// IssueToken makes a node's credential, bound to our own identity.
 	IssueToken func() (IssuedToken, error)
 	// UIHost is the host of the UI; no environment may share its domain unless Shared is
@@ -100,13 +102,16 @@ func New(c Config) *Catalog {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Scripts == nil {
+		c.Scripts = noScripts{}
+	}
 	if c.Deny == nil {
 		c.Deny = func(netip.AddrPort) bool { return false }
 	}
 	// Only a size below one is an error.
 	remembered, _ := lru.New[controlplane.ProjectID, versionChoices](mostChoices)
 	return &Catalog{
-		choices: remembered, scripts: newScriptChecker(),
+		choices: remembered, scripts: newScriptChecker(c.Scripts),
 		store: c.Store, keys: valueKeys{c.Keys}, images: c.Images, vault: c.Vault,
 		issueToken: c.IssueToken,
 		uiHost:     c.UIHost, shared: c.Shared,

@@ -11,7 +11,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/internal/script"
+	"github.com/nullops/nullops/internal/script/call"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -25,38 +25,50 @@ const (
 	maxTestLog  = 500
 )
 
+// Scripts runs scripts in confined processes. The catalogue starts no process itself.
+type Scripts interface {
+	Run(ctx context.Context, r call.Request, line func(text string)) (call.Response, error)
+}
+
+// noScripts is a machine on which no script runs.
+type noScripts struct{}
+
+func (noScripts) Run(context.Context, call.Request, func(string)) (call.Response, error) {
+	return call.Response{}, call.ErrConfine
+}
+
 // scriptChecker checks the sources of script steps. The control plane runs them as an agent
 // does: in a confined process, never in its own.
 type scriptChecker struct {
-	runner  script.Runner
-	checked *lru.Cache[[sha256.Size]byte, script.Response]
+	runner  Scripts
+	checked *lru.Cache[[sha256.Size]byte, call.Response]
 }
 
-func newScriptChecker() *scriptChecker {
+func newScriptChecker(runner Scripts) *scriptChecker {
 	// Only a size below one is an error.
-	checked, _ := lru.New[[sha256.Size]byte, script.Response](mostChecks)
-	return &scriptChecker{checked: checked}
+	checked, _ := lru.New[[sha256.Size]byte, call.Response](mostChecks)
+	return &scriptChecker{runner: runner, checked: checked}
 }
 
 // check loads a source and returns what is wrong with it. What the machine or a limit of time
 // caused is not remembered.
-func (s *scriptChecker) check(ctx context.Context, source string) (script.Response, error) {
+func (s *scriptChecker) check(ctx context.Context, source string) (call.Response, error) {
 	key := sha256.Sum256([]byte(source))
 	if known, ok := s.checked.Get(key); ok {
 		return known, nil
 	}
-	answer, err := s.runner.Run(ctx, script.Request{Action: script.ActionCheck, Source: source}, nil)
+	answer, err := s.runner.Run(ctx, call.Request{Action: call.ActionCheck, Source: source}, nil)
 	if err != nil {
 		return answer, scriptError(err)
 	}
-	if answer.Problem == nil || answer.Problem.Kind != script.TimedOut {
+	if answer.Problem == nil || answer.Problem.Kind != call.TimedOut {
 		s.checked.Add(key, answer)
 	}
 	return answer, nil
 }
 
 func scriptError(err error) error {
-	if errors.Is(err, script.ErrConfine) {
+	if errors.Is(err, call.ErrConfine) {
 		return &controlplane.Error{Kind: controlplane.Unavailable, Code: "scripts_unavailable",
 			Message: "the control plane's machine cannot confine scripts",
 			Remedy:  "Let its container use seccomp filters; see docs/scripts.md.", Cause: err}
@@ -100,11 +112,11 @@ func checkOutputSchema(step pipeline.Step) []controlplane.Problem {
 }
 
 // ScriptRequest is a test of a script with recorded inputs.
-type ScriptRequest = script.Request
+type ScriptRequest = call.Request
 
 // ScriptTest is what came of a test.
 type ScriptTest struct {
-	script.Response
+	call.Response
 	Log []string
 	// Cut counts lines that were left out of Log.
 	Cut  int64

@@ -89,7 +89,7 @@ func dropUser() (own bool, err error) {
 
 // limitResources sets the limits that depend on the request.
 func limitResources(r Request) error {
-	seconds := uint64(r.limit()/time.Second) + 1
+	seconds := uint64(r.Limit()/time.Second) + 1
 	for which, most := range map[int]uint64{
 		// Two threads may run at a time, and the collector is one of them.
 		unix.RLIMIT_CPU:  2*seconds + 2,

@@ -37,7 +37,7 @@ func evaluate(r Request, emit func(line string), abort func(Response)) Response 
 	if err := e.prepare(); err != nil {
 		return Response{Problem: &Problem{Kind: Crashed, Message: err.Error()}}
 	}
-	stop := time.AfterFunc(r.limit(), func() { e.vm.Interrupt(errTimedOut) })
+	stop := time.AfterFunc(r.Limit(), func() { e.vm.Interrupt(errTimedOut) })
 	defer stop.Stop()
 	go e.watchMemory()
 	answer := e.run(code)
@@ -64,17 +64,6 @@ func (e *evaluation) watchMemory() {
 	// A function of the interpreter's own is not interrupted.
 	time.Sleep(200 * time.Millisecond)
 	e.abort(problemResponse(Memory, memorySentence))
-}
-
-// limit is how long the call may take.
-func (r Request) limit() time.Duration {
-	switch {
-	case r.Timeout > 0:
-		return min(r.Timeout, MaxTimeout)
-	case r.Action == ActionCheck:
-		return CheckTimeout
-	}
-	return DefaultTimeout
 }
 
 // prepare sets the limits and keeps the functions that the result depends on.

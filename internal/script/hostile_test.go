@@ -42,11 +42,6 @@ func TestHostile_StopsAtItsLimits(t *testing.T) {
 			"timeout",
 			soon,
 		},
-		"backreference": {
-			"export default () => /^((a+)\\2?)+$/.test('a'.repeat(60) + 'b')",
-			"timeout",
-			soon,
-		},
 		"huge array": {
 			"export default () => { new Array(4294967295).fill(1) }",
 			"memory timeout", second,
@@ -71,11 +66,6 @@ func TestHostile_StopsAtItsLimits(t *testing.T) {
 			"memory thrown crashed",
 			20 * second,
 		},
-		"map": {
-			"export default () => { const m = new Map(); for (let i = 0;; i++) m.set(i, [i]) }",
-			"memory",
-			30 * second,
-		},
 		"recursion": {"const f = () => f() + 1; export default f", "recursion", 10 * second},
 		"getter recursion": {
 			"const o = {get a() { return this.a }}; export default () => o.a",
@@ -98,11 +88,6 @@ func TestHostile_StopsAtItsLimits(t *testing.T) {
 		},
 		"deep source": {
 			"export default () => " + strings.Repeat("(", 60000),
-			"syntax recursion memory",
-			0,
-		},
-		"deep brackets": {
-			"export default () => " + strings.Repeat("[", 60000),
 			"syntax recursion memory",
 			0,
 		},

@@ -29,11 +29,6 @@ const (
 	MaxProcesses = 4
 )
 
-// ErrConfine says that the machine does not let a process give up its rights. No script runs
-// there.
-var ErrConfine = errors.New("this machine cannot confine scripts: the kernel needs seccomp " +
-	"filters, and a container must be allowed to use them")
-
 // Runner runs scripts, each in a confined process of its own. The zero value is ready to use.
 type Runner struct {
 	once sync.Once
@@ -74,7 +69,7 @@ func (r *Runner) Run(
 func (r *Runner) runConfined(
 	ctx context.Context, request Request, input []byte, line func(text string),
 ) (Response, error) {
-	limited, cancel := context.WithTimeout(ctx, request.limit()+grace)
+	limited, cancel := context.WithTimeout(ctx, request.Limit()+grace)
 	defer cancel()
 	p := process{input: input, line: line}
 	// The kernel ends the process with the thread that started it.
@@ -131,7 +126,7 @@ func explainCrash(r Request, state *os.ProcessState, crash string) Response {
 	status, _ := state.Sys().(syscall.WaitStatus)
 	killed := status.Signaled() && status.Signal() == syscall.SIGKILL
 	switch {
-	case killed && state.UserTime()+state.SystemTime() > r.limit(),
+	case killed && state.UserTime()+state.SystemTime() > r.Limit(),
 		strings.Contains(crash, "CPU time limit"), strings.Contains(crash, "SIGXCPU"):
 		return problemResponse(TimedOut, timeoutSentence(r))
 	case strings.Contains(crash, "stack exceeds"), strings.Contains(crash, "stack overflow"):

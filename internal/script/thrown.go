@@ -52,7 +52,7 @@ var memorySentence = fmt.Sprintf("the script used more than %d MiB of memory and
 	MemoryMiB)
 
 func timeoutSentence(r Request) string {
-	return fmt.Sprintf("the script did not end within %s and was stopped", r.limit())
+	return fmt.Sprintf("the script did not end within %s and was stopped", r.Limit())
 }
 
 // explainThrown describes what a script threw, which may be anything. Reading it can run code

@@ -38,6 +38,7 @@ import (
 	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/controlplane/vault"
 	"github.com/nullops/nullops/internal/failpoint"
+	"github.com/nullops/nullops/internal/script"
 	"github.com/nullops/nullops/migrations"
 	"github.com/nullops/nullops/ui"
 )
@@ -157,6 +158,7 @@ func (b *serverBase) buildServices(
 	own := newOwnAddresses(b.settings).contains
 	b.images = registry.New(registry.Config{Own: own})
 	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: keys, Images: b.images,
+		Scripts:    &script.Runner{},
 		Vault:      b.newVaultSecrets(),
 		IssueToken: b.issueToken, UIHost: b.settings.HTTP.hostname(), Shared: b.settings.Ingress.Shared,
 		AllowLoopback: b.settings.HTTP.isLoopback(),

@@ -36,11 +36,11 @@ func TestPluginTest_RunsAScript(t *testing.T) {
 	write(t, filepath.Join(inputs, "good.out.json"),
 		`{"success": true, "outputs": {"slug": "demo", "secret": "<any>"}}`)
 	write(t, filepath.Join(inputs, "none.in.json"), `{"parameters": {}}`)
-	write(t, filepath.Join(inputs, "none.out.json"), `{"success": false, "output": "line 3, column 38: `+
-		`TypeError: Cannot read property 'toLowerCase' of undefined or null"}`)
+	write(t, filepath.Join(inputs, "none.out.json"), `{"success": false, "output": `+
+		`"line 3, column 38: TypeError: Cannot read property 'toLowerCase' of undefined or null"}`)
 	says, err := plugin(t, "test", path, "--set", "KEY=k")
-	if err != nil || !strings.Contains(says, "ok   good") || !strings.Contains(says, "log name Demo") ||
-		!strings.Contains(says, "ok   none") {
+	if err != nil || !strings.Contains(says, "ok   good") ||
+		!strings.Contains(says, "log name Demo") || !strings.Contains(says, "ok   none") {
 		t.Errorf("%v: %s", err, says)
 	}
 	write(t, filepath.Join(inputs, "good.out.json"), `{"success": true, "outputs": {"slug": "x"}}`)
