@@ -85,7 +85,7 @@ func capsuleStep(c lifecycle.Capsule, row controlplane.StepRow) CapsuleStep {
 	if report, ok := c.Tests[row.Key]; ok {
 		out.Tests = new(toTestReport(report))
 	}
-	if row.Kind == "plugin" || row.Kind == "job" {
+	if row.Kind == "plugin" || row.Kind == "job" || row.Kind == "script" {
 		out.Log = orEmpty(c.Logs[row.Key])
 	}
 	return out
