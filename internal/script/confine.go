@@ -16,8 +16,8 @@ import (
 // Limits that do not depend on the request. The runtime of this binary maps much more address
 // space than it uses, so what it has at the start does not count.
 const (
-	dataMiB  = MemoryMiB + 128
-	spaceMiB = 1024
+	dataMiB  = (MemoryMiB + 64) * raceFactor
+	spaceMiB = 1024 * raceFactor
 	// firstUID is where the users of script processes begin. Each has its own, so that limits
 	// per user count for one process only, and two scripts cannot signal each other. No
 	// distribution gives out users up there.
@@ -34,8 +34,8 @@ func confine() error {
 	time.NewTimer(time.Hour).Stop()
 	os.Clearenv()
 	var err error
-	if spaceAtStart, err = readAddressSpace(); err != nil {
-		return fmt.Errorf("read the size of the address space: %w", err)
+	if err = readMemoryAtStart(); err != nil {
+		return fmt.Errorf("read the memory that is used already: %w", err)
 	}
 	own, err := dropUser()
 	if err != nil {
@@ -93,7 +93,7 @@ func limitResources(r Request) error {
 	for which, most := range map[int]uint64{
 		// Two threads may run at a time, and the collector is one of them.
 		unix.RLIMIT_CPU:  2*seconds + 2,
-		unix.RLIMIT_DATA: dataMiB << 20,
+		unix.RLIMIT_DATA: dataAtStart + dataMiB<<20,
 		unix.RLIMIT_AS:   spaceAtStart + spaceMiB<<20,
 	} {
 		if err := setLimit(which, most); err != nil {
@@ -112,18 +112,27 @@ func setLimit(which int, most uint64) error {
 	return unix.Setrlimit(which, &unix.Rlimit{Cur: most, Max: most})
 }
 
-// spaceAtStart is how much address space the process had when it began, in bytes. It is read
-// while files can still be opened.
-var spaceAtStart uint64
+// spaceAtStart and dataAtStart are how much address space and how much private memory the
+// process had when it began, in bytes. They are read while files can still be opened.
+var spaceAtStart, dataAtStart uint64
 
-func readAddressSpace() (uint64, error) {
+func readMemoryAtStart() error {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		return 0, err
+		return err
 	}
-	pages, _, _ := strings.Cut(string(text), " ")
-	n, err := strconv.ParseUint(pages, 10, 64)
-	return n * uint64(os.Getpagesize()), err
+	fields := strings.Fields(string(text))
+	if len(fields) < 6 {
+		return errors.New("/proc/self/statm is not what it should be")
+	}
+	for i, to := range map[int]*uint64{0: &spaceAtStart, 5: &dataAtStart} {
+		pages, err := strconv.ParseUint(fields[i], 10, 64)
+		if err != nil {
+			return err
+		}
+		*to = pages * uint64(os.Getpagesize())
+	}
+	return nil
 }
 
 // checkConfined tries what must fail now. A filter that does not work is worse than none.

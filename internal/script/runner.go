@@ -24,7 +24,7 @@ const (
 	// maxCrash is how much of a crash is looked at.
 	maxCrash = 16 << 10
 	// grace is how long a process may take to notice that its time is over.
-	grace = time.Second / 2
+	grace = 2 * time.Second
 	// MaxProcesses bounds how many scripts of one Runner run at a time.
 	MaxProcesses = 4
 )
