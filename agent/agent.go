@@ -13,6 +13,7 @@ import (
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/failpoint"
+	"github.com/nullops/nullops/internal/script"
 )
 
 // Config is what an agent needs.
@@ -64,6 +65,7 @@ type base struct {
 	*board
 	config   Config
 	runtime  Runtime
+	scripts  script.Runner
 	log      *slog.Logger
 	identity *wire.Identity
 	state    *state

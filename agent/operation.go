@@ -102,6 +102,9 @@ func (o operation) callRuntime(ctx context.Context) operationResult {
 		spec := pluginSpec(o.goal, o.do.Step, o.do.Action)
 		return o.resultOf(ctx, r.CreatePlugin(ctx, spec), "create")
 	case engine.Run:
+		if step, _ := o.goal.Pipeline.Step(o.do.Step); step.Script != nil {
+			return o.runScript(ctx, step.Script)
+		}
 		return o.runPlugin(ctx)
 	case engine.Stop:
 		return o.stopService(ctx)
@@ -266,7 +269,8 @@ func (o operation) runPlugin(ctx context.Context) operationResult {
 		return operationResult{result: r}
 	}
 	step, _ := o.goal.Pipeline.Step(o.do.Step)
-	return validateOutputs(evaluateResult(spec, result), o.do.Action, step.Plugin.Component)
+	return validateOutputs(evaluateResult(spec, result), o.do.Action, step.Plugin.Component,
+		pluginMismatch)
 }
 
 func (o operation) stopService(ctx context.Context) operationResult {
@@ -324,11 +328,7 @@ func (lp *loop) maskAndSeal(d *deployment, o operation, f operationResult) engin
 	r := f.result
 	if f.ran && (o.do.Action == "create" || o.do.Kind == engine.EvaluateAnswer) {
 		step, _ := o.goal.Pipeline.Step(o.do.Step)
-		var declared *pipeline.Component
-		if step.Plugin != nil {
-			declared = step.Plugin.Component
-		}
-		next, out := b.withOutputs(o.do.Step, f.outputs, declared)
+		next, out := b.withOutputs(o.do.Step, f.outputs, step.Declares())
 		b = next
 		if v.bundle != nil {
 			lp.setBundle(d.id, b)

@@ -18,10 +18,18 @@ import (
 // declares: later steps would build on what is not there.
 const CodeOutputSchema = "output_schema"
 
+// What is said of outputs that are not what was declared, before the list of violations.
+const (
+	pluginMismatch = "the plugin's outputs are not what its component declares: "
+	scriptMismatch = "the script's outputs are not what its step declares: "
+)
+
 // validateOutputs validates the outputs of a create against the component's schema. If they
 // are invalid the step fails but keeps its outputs: what was created exists, and delete
 // needs them to find it.
-func validateOutputs(f operationResult, action string, c *pipeline.Component) operationResult {
+func validateOutputs(
+	f operationResult, action string, c *pipeline.Component, mismatch string,
+) operationResult {
 	if !f.ran || action != "create" || c == nil || len(c.Outputs) == 0 {
 		return f
 	}
@@ -34,8 +42,7 @@ func validateOutputs(f operationResult, action string, c *pipeline.Component) op
 	}
 	if wrong, ok := errors.AsType[*jsonschema.ValidationError](schema.Validate(f.outputs)); ok {
 		f.result.Outcome, f.result.Code = engine.OutcomeNo, CodeOutputSchema
-		f.result.Message = "the plugin's outputs are not what its component declares: " +
-			describeViolations(wrong)
+		f.result.Message = mismatch + describeViolations(wrong)
 	}
 	return f
 }

@@ -37,7 +37,7 @@ func TestAsDeclared_HoldsOutputsToTheSchema(t *testing.T) {
 			outputs: c.outputs,
 			result:  engine.Result{Outcome: engine.OutcomeOK},
 		}
-		got := validateOutputs(good, "create", component)
+		got := validateOutputs(good, "create", component, pluginMismatch)
 		wantCode := CodeOutputSchema
 		if c.says == "" {
 			wantCode = ""
@@ -49,7 +49,8 @@ func TestAsDeclared_HoldsOutputsToTheSchema(t *testing.T) {
 		if (got.result.Outcome == engine.OutcomeOK) != (c.says == "") {
 			t.Errorf("%s: outcome %v", name, got.result.Outcome)
 		}
-		if again := validateOutputs(good, "delete", component); again.result.Outcome != engine.OutcomeOK {
+		again := validateOutputs(good, "delete", component, pluginMismatch)
+		if again.result.Outcome != engine.OutcomeOK {
 			t.Errorf("%s: delete is held to the outputs of create: %+v", name, again)
 		}
 	}

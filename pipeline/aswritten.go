@@ -12,6 +12,11 @@ func AsWritten(p Pipeline) Pipeline {
 			step.Image, step.Component = nil, nil
 			p.Steps[i].Plugin = &step
 		}
+		if s.Script != nil {
+			step := *s.Script
+			step.Removes = false
+			p.Steps[i].Script = &step
+		}
 	}
 	return p
 }

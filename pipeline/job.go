@@ -73,12 +73,16 @@ func (s Step) WithContainer(edit func(*ServiceStep)) Step {
 // FormatOf is the number of the oldest form that can hold the pipeline, so that older
 // readers refuse only what they would misunderstand.
 func FormatOf(p Pipeline) int {
+	format := 1
 	for _, s := range p.Steps {
-		if s.Job != nil {
-			return 2
+		switch {
+		case s.Script != nil:
+			return 3
+		case s.Job != nil:
+			format = 2
 		}
 	}
-	return 1
+	return format
 }
 
 // PeakResources is the most that the services and jobs of the pipeline use together at any

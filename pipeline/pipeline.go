@@ -8,7 +8,8 @@ import "cmp"
 //
 //	1  services, plugins and approvals
 //	2  jobs
-const Format = 2
+//	3  scripts
+const Format = 3
 
 // StepKey names a step inside one pipeline: a DNS label, unique in it.
 type StepKey string
@@ -31,8 +32,8 @@ type Comment struct {
 	Position *Position `json:"position,omitempty"`
 }
 
-// Step is one node of the graph. Exactly one of Service, Plugin, Approval and Job
-// is set.
+// Step is one node of the graph. Exactly one of Service, Plugin, Approval, Job and
+// Script is set.
 type Step struct {
 	Key StepKey `json:"key"`
 	// Needs are the edges into this step: all of them are done before it starts.
@@ -43,6 +44,8 @@ type Step struct {
 	Approval *ApprovalStep `json:"approval,omitempty"`
 	// Job runs a container to its end, such as a migration.
 	Job *JobStep `json:"job,omitempty"`
+	// Script runs JavaScript without a container.
+	Script *ScriptStep `json:"script,omitempty"`
 	// Position is where the editor drew it; it has no meaning for a run.
 	Position *Position `json:"position,omitempty"`
 }

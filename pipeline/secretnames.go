@@ -44,6 +44,12 @@ func stepTexts(s Step) []string {
 		}
 		all = appendTexts(all, s.Plugin.Parameters)
 	}
+	if s.Script != nil {
+		for _, v := range s.Script.Secrets {
+			all = append(all, v)
+		}
+		all = appendTexts(all, s.Script.Parameters)
+	}
 	if s.Approval != nil {
 		all = append(all, s.Approval.Prompt)
 	}

@@ -81,6 +81,7 @@ func (v *validator) checkGraph() {
 	if len(v.p.Steps) > MaxSteps {
 		v.addProblem("steps", "too_many", "%d steps; %d are the most", len(v.p.Steps), MaxSteps)
 	}
+	v.checkScriptCount()
 	for i, c := range v.p.Comments {
 		if len(c.Text) > MaxComment {
 			v.addProblem(fmt.Sprintf("comments[%d].text", i), "too_long", "a comment of %d bytes; %d are "+
@@ -123,7 +124,7 @@ func (v *validator) checkStep(s Step) {
 		v.addProblem(
 			"kind",
 			"kind",
-			"the step is neither a service, a job, a plugin nor an approval; choose one",
+			"the step is neither a service, a job, a plugin, a script nor an approval; choose one",
 		)
 	case len(kinds) > 1:
 		v.addProblem("kind", "kind", "the step is %s at once; make several steps",
@@ -132,6 +133,8 @@ func (v *validator) checkStep(s Step) {
 		v.checkContainerStep(s)
 	case s.Plugin != nil:
 		v.checkPlugin(s.Plugin)
+	case s.Script != nil:
+		v.checkScript(s.Script)
 	default:
 		v.checkApproval(s.Approval)
 	}
@@ -147,6 +150,9 @@ func (s Step) kindNames() []string {
 	}
 	if s.Plugin != nil {
 		kinds = append(kinds, "a plugin")
+	}
+	if s.Script != nil {
+		kinds = append(kinds, "a script")
 	}
 	if s.Approval != nil {
 		kinds = append(kinds, "an approval")

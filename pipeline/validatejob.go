@@ -65,8 +65,10 @@ func (v *validator) checkTests(t *JobTests) {
 
 // andJobs names jobs in a sentence about services, if the pipeline has some.
 func (v *validator) andJobs() string {
-	if FormatOf(v.p) > 1 {
-		return " and jobs"
+	for _, s := range v.p.Steps {
+		if s.Job != nil {
+			return " and jobs"
+		}
 	}
 	return ""
 }

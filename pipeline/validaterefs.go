@@ -64,11 +64,11 @@ func (v *validator) stepRef(field string, ref Ref) {
 	case s.Job != nil:
 		v.addProblem(field, "unknown_output", "${{ %s }}: step %q is a job, which has no outputs; let "+
 			"it write to a shared volume, or use a plugin", ref, ref.Key)
-	case s.Plugin == nil:
+	case s.Plugin == nil && s.Script == nil:
 		v.addProblem(field, "unknown_output", "${{ %s }}: step %q is a service, which has no outputs; "+
 			"use services.%s.host, .port or .url", ref, ref.Key, ref.Key)
 	default:
-		v.checkOutput(field, ref, s.Plugin.Component)
+		v.checkOutput(field, ref, s.Declares())
 		v.checkAncestor(field, ref)
 	}
 }
@@ -154,10 +154,11 @@ func (v *validator) typeOf(ref Ref) []string {
 		types, _ := s.Approval.outputType(ref.Name)
 		return types
 	}
-	if !ok || s.Plugin == nil || s.Plugin.Component == nil {
+	c := s.Declares()
+	if !ok || c == nil {
 		return nil
 	}
-	property, _ := schemaProperty(s.Plugin.Component.Outputs, ref.Name)
+	property, _ := schemaProperty(c.Outputs, ref.Name)
 	return schemaTypes(property)
 }
 
@@ -167,6 +168,6 @@ func (v *validator) isSecret(ref Ref) bool {
 		return true
 	}
 	s, ok := v.p.Step(ref.Key)
-	return ref.Scope == ScopeSteps && ok && s.Plugin != nil &&
-		s.Plugin.Component != nil && s.Plugin.Component.SecretOutput(ref.Name)
+	c := s.Declares()
+	return ref.Scope == ScopeSteps && ok && c != nil && c.SecretOutput(ref.Name)
 }

@@ -201,12 +201,7 @@ func (v *validator) secretInput(s *PluginStep, name string) {
 	if !known {
 		v.addProblem(field, "unknown_secret_input", "the plugin %q reads no secret %q", s.Name, name)
 	}
-	t, err := Parse(s.Secrets[name])
-	if err == nil && len(t.Refs()) == 0 {
-		v.addProblem(field, "reference", "a secret does not stand in a pipeline; give a reference, "+
-			"such as ${{ secrets.NAME }}")
-	}
-	v.checkText(field, s.Secrets[name])
+	v.checkSecretReference(field, s.Secrets[name])
 }
 
 // checkTypes compares what references come to with what parameters accept.

@@ -71,6 +71,8 @@ func (a *applier) advanceStep(key pipeline.StepKey) {
 	switch {
 	case a.pipelineStep(key).Approval != nil:
 		a.approvals.advanceApproval(key)
+	case a.pipelineStep(key).Script != nil:
+		a.plugins.runPlugin(key)
 	case a.isLaunched(key):
 		// A restarted agent needs no image to wait for the job's end.
 		a.prober.startProbing(key)

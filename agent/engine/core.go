@@ -91,10 +91,10 @@ func (c *core) recordFoundPlugins(keys []pipeline.StepKey) {
 	}
 }
 
-// recordEarlierRun records a plugin step that ran before the journal's records begin.
+// recordEarlierRun records a plugin or script step that ran before the journal's records begin.
 func (c *core) recordEarlierRun(is StepState) {
 	s := c.steps[is.Key]
-	if s == nil || s.Started || c.pipelineStep(is.Key).Plugin == nil {
+	if s == nil || s.Started || c.pipelineStep(is.Key).Declares() == nil {
 		return
 	}
 	c.recordChange(Record{Step: &is})

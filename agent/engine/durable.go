@@ -144,9 +144,14 @@ func (d *durableState) isJob(key pipeline.StepKey) bool { return d.pipelineStep(
 // hasDelete reports whether a step created something outside the engine that must be
 // deleted.
 func (d *durableState) hasDelete(key pipeline.StepKey) bool {
+	c := d.pipelineStep(key).Declares()
+	return !d.work.Elsewhere && c != nil && c.CanUndo()
+}
+
+// hasImage reports whether a step runs a container: an approval and a script do not.
+func (d *durableState) hasImage(key pipeline.StepKey) bool {
 	s := d.pipelineStep(key)
-	return !d.work.Elsewhere && s.Plugin != nil && s.Plugin.Component != nil &&
-		s.Plugin.Component.CanUndo()
+	return s.Approval == nil && s.Script == nil
 }
 
 func (d *durableState) hasAnyDelete() bool {

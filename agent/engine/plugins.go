@@ -44,7 +44,7 @@ func (p *plugins) runPlugin(key pipeline.StepKey) {
 	s := p.steps[key]
 	if s.Started && !p.mayRepeat(key) {
 		p.failStep(key, Result{Code: CodeUnknownOutcome, Message: fmt.Sprintf(
-			"it is not known whether plugin step %q completed (attempt %d), and it may not run twice",
+			"it is not known whether step %q completed (attempt %d), and it may not run twice",
 			key, s.Attempt)})
 		return
 	}
@@ -65,7 +65,7 @@ func (p *plugins) runPlugin(key pipeline.StepKey) {
 }
 
 func (p *plugins) mayRepeat(key pipeline.StepKey) bool {
-	c := p.pipelineStep(key).Plugin.Component
+	c := p.pipelineStep(key).Declares()
 	repeatable := c != nil && (c.Idempotent || p.hasDefect("repeat every plugin"))
 	return repeatable && p.steps[key].Attempt < maxAttempts
 }

@@ -36,8 +36,7 @@ func (i *imagePulls) startPulls() {
 		}
 	}
 	for _, key := range i.order {
-		if i.steps[key].Done || busy >= maxPulls || i.pipelineStep(key).Approval != nil ||
-			i.isLaunched(key) {
+		if i.steps[key].Done || busy >= maxPulls || !i.hasImage(key) || i.isLaunched(key) {
 			continue
 		}
 		if i.pullImage(key) {

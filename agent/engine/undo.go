@@ -84,11 +84,11 @@ func (u *undo) deletePlugin(key pipeline.StepKey) {
 	if !u.secrets.requireSecrets() {
 		return
 	}
-	if u.pipelineStep(key).Plugin.Networked() && !u.prepared {
+	if plugin := u.pipelineStep(key).Plugin; plugin != nil && plugin.Networked() && !u.prepared {
 		u.current = u.startOperation(StartOperation{Kind: Prepare, Step: key})
 		return
 	}
-	if !u.pulls.isPulled(key) {
+	if u.hasImage(key) && !u.pulls.isPulled(key) {
 		u.current = u.startOperation(StartOperation{Kind: Pull, Step: key})
 		return
 	}
@@ -218,7 +218,7 @@ func (u *undo) finishUndo(left []string) {
 	left = slices.Clone(left)
 	for _, key := range u.order {
 		if s := u.steps[key]; s.GaveUp != "" {
-			left = append(left, fmt.Sprintf("plugin step %q: %s", key, s.GaveUp))
+			left = append(left, fmt.Sprintf("%s step %q: %s", u.undoneKind(key), key, s.GaveUp))
 		}
 	}
 	if !u.orphan && len(left) > 0 {
@@ -239,6 +239,14 @@ func (u *undo) finishUndo(left []string) {
 	if u.orphan && u.next == nil {
 		u.out = append(u.out, Forget{})
 	}
+}
+
+// undoneKind names the kind of a step that could not be undone.
+func (u *undo) undoneKind(key pipeline.StepKey) string {
+	if u.pipelineStep(key).Script != nil {
+		return "script"
+	}
+	return "plugin"
 }
 
 func (u *undo) reportStuck(left []string) {

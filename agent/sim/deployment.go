@@ -65,7 +65,8 @@ func (d *deployment) indexOf(key pipeline.StepKey) int {
 
 func (d *deployment) hasUndo(key pipeline.StepKey) bool {
 	s, _ := d.graph.Step(key)
-	return s.Plugin != nil && s.Plugin.Component.CanUndo()
+	c := s.Declares()
+	return c != nil && c.CanUndo()
 }
 
 func (d *deployment) newGoal(generation int64, want wire.Want, run string, ready bool,
@@ -91,6 +92,8 @@ func (w *world) newDeployment(id string) *deployment {
 		case n < 60:
 			s.Service = &pipeline.ServiceStep{Name: string(keys[i]),
 				Ready: &pipeline.Readiness{IntervalSeconds: 1, Retries: 15}}
+		case n < 66:
+			s.Script = &pipeline.ScriptStep{Removes: w.oneIn(50)}
 		default:
 			c := &pipeline.Component{Idempotent: w.oneIn(40), Network: w.oneIn(50),
 				Actions: []string{"create"}}

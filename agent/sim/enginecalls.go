@@ -48,6 +48,10 @@ func (w *world) beginOperation(m *machine, do engine.StartOperation, canceled bo
 		w.completeApproval(o)
 		return
 	}
+	if o.isScript() {
+		w.runScript(o)
+		return
+	}
 	delay := w.randomBetween(2*time.Millisecond, 60*time.Millisecond)
 	if w.injectFault(25, "slow call") {
 		delay = w.randomBetween(time.Second, 25*time.Second)

@@ -84,7 +84,7 @@ func (w *world) checkStart(o *op) {
 		if n > 1 && !d.taken[name] {
 			w.failWorld("%s: job %s ran %d times", d.id, name, n)
 		}
-	case n > 1 && !step.Plugin.Component.Idempotent:
+	case n > 1 && !step.Declares().Idempotent:
 		w.failWorld("%s: plugin %s ran %d times, and may run once", d.id, name, n)
 	case n > maxRuns:
 		w.failWorld("%s: plugin %s ran %d times", d.id, name, n)

@@ -20,6 +20,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/pluginkit"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/cmd/nullops/internal/server"
+	"github.com/nullops/nullops/internal/script"
 )
 
 // build is set by the linker: -X main.build=v1.2.3. Control plane and agents
@@ -27,6 +28,8 @@ import (
 var build = "dev"
 
 func main() {
+	// A script's process must do nothing else: it has to give up its rights first.
+	script.ServeIfAsked()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	err := rootCommand().ExecuteContext(ctx)

@@ -90,7 +90,7 @@ func capsuleStep(c lifecycle.Capsule, row controlplane.StepRow) CapsuleStep {
 	if report, ok := c.Tests[row.Key]; ok {
 		out.Tests = new(toTestReport(report))
 	}
-	if row.Kind == pipeline.KindPlugin || row.Kind == pipeline.KindJob {
+	if row.Kind == pipeline.KindPlugin || row.Kind == pipeline.KindJob || row.Kind == "script" {
 		out.Log = orEmpty(c.Logs[row.Key])
 	}
 	return out

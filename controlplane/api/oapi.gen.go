@@ -829,6 +829,60 @@ func (e RuleSource) Valid() bool {
 	}
 }
 
+// Defines values for ScriptProblemKind.
+const (
+	ScriptProblemKindContract  ScriptProblemKind = "contract"
+	ScriptProblemKindCrashed   ScriptProblemKind = "crashed"
+	ScriptProblemKindMemory    ScriptProblemKind = "memory"
+	ScriptProblemKindOutputs   ScriptProblemKind = "outputs"
+	ScriptProblemKindRecursion ScriptProblemKind = "recursion"
+	ScriptProblemKindSyntax    ScriptProblemKind = "syntax"
+	ScriptProblemKindThrown    ScriptProblemKind = "thrown"
+	ScriptProblemKindTimeout   ScriptProblemKind = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the ScriptProblemKind enum.
+func (e ScriptProblemKind) Valid() bool {
+	switch e {
+	case ScriptProblemKindContract:
+		return true
+	case ScriptProblemKindCrashed:
+		return true
+	case ScriptProblemKindMemory:
+		return true
+	case ScriptProblemKindOutputs:
+		return true
+	case ScriptProblemKindRecursion:
+		return true
+	case ScriptProblemKindSyntax:
+		return true
+	case ScriptProblemKindThrown:
+		return true
+	case ScriptProblemKindTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ScriptTestRequestAction.
+const (
+	ScriptTestRequestActionCreate ScriptTestRequestAction = "create"
+	ScriptTestRequestActionDelete ScriptTestRequestAction = "delete"
+)
+
+// Valid indicates whether the value is a known member of the ScriptTestRequestAction enum.
+func (e ScriptTestRequestAction) Valid() bool {
+	switch e {
+	case ScriptTestRequestActionCreate:
+		return true
+	case ScriptTestRequestActionDelete:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SecretGenerateAlphabet.
 const (
 	SecretGenerateAlphabetAlphanumeric SecretGenerateAlphabet = "alphanumeric"
@@ -855,6 +909,7 @@ const (
 	StepKindApproval StepKind = "approval"
 	StepKindJob      StepKind = "job"
 	StepKindPlugin   StepKind = "plugin"
+	StepKindScript   StepKind = "script"
 	StepKindService  StepKind = "service"
 )
 
@@ -866,6 +921,8 @@ func (e StepKind) Valid() bool {
 	case StepKindJob:
 		return true
 	case StepKindPlugin:
+		return true
+	case StepKindScript:
 		return true
 	case StepKindService:
 		return true
@@ -2605,7 +2662,7 @@ type PipelineSaved struct {
 	Version int    `json:"version"`
 }
 
-// PipelineStep Exactly one of service, job, plugin and approval.
+// PipelineStep Exactly one of service, job, plugin, approval and script.
 type PipelineStep = pipeline.Step
 
 // PipelineUser defines model for PipelineUser.
@@ -3312,6 +3369,81 @@ type Scratch struct {
 
 	// Versions Tag by step key, for selectable services; those of steps that do not run are left out.
 	Versions *map[string]string `json:"versions,omitempty"`
+}
+
+// ScriptInput The argument of the script's functions, as recorded.
+type ScriptInput struct {
+	Deployment *struct {
+		Domain      *string `json:"domain,omitempty"`
+		Environment *string `json:"environment,omitempty"`
+		Id          *string `json:"id,omitempty"`
+		Name        *string `json:"name,omitempty"`
+		Project     *string `json:"project,omitempty"`
+	} `json:"deployment,omitempty"`
+
+	// Outputs The script's own, for the function remove.
+	Outputs    *map[string]interface{} `json:"outputs,omitempty"`
+	Parameters *map[string]interface{} `json:"parameters,omitempty"`
+	Run        *struct {
+		Attempt *int    `json:"attempt,omitempty"`
+		Id      *string `json:"id,omitempty"`
+		Step    *string `json:"step,omitempty"`
+	} `json:"run,omitempty"`
+
+	// Secrets Invented values; they are not stored.
+	Secrets  *map[string]string `json:"secrets,omitempty"`
+	Services *map[string]struct {
+		Host string `json:"host"`
+		Port *int   `json:"port,omitempty"`
+	} `json:"services,omitempty"`
+}
+
+// ScriptProblem defines model for ScriptProblem.
+type ScriptProblem struct {
+	Column *int              `json:"column,omitempty"`
+	Kind   ScriptProblemKind `json:"kind"`
+
+	// Line From 1; absent if unknown.
+	Line    *int   `json:"line,omitempty"`
+	Message string `json:"message"`
+}
+
+// ScriptProblemKind defines model for ScriptProblem.Kind.
+type ScriptProblemKind string
+
+// ScriptStep JavaScript that runs on the node without a container, network, files or rights.
+type ScriptStep = pipeline.ScriptStep
+
+// ScriptTestRequest defines model for ScriptTestRequest.
+type ScriptTestRequest struct {
+	// Action create calls the default function, delete the function remove.
+	Action *ScriptTestRequestAction `json:"action,omitempty"`
+
+	// Clock The script may read the time.
+	Clock *bool `json:"clock,omitempty"`
+
+	// Input The argument of the script's functions, as recorded.
+	Input          *ScriptInput `json:"input,omitempty"`
+	Source         string       `json:"source"`
+	TimeoutSeconds *int         `json:"timeout_seconds,omitempty"`
+}
+
+// ScriptTestRequestAction create calls the default function, delete the function remove.
+type ScriptTestRequestAction string
+
+// ScriptTestResult defines model for ScriptTestResult.
+type ScriptTestResult struct {
+	// Dropped Lines of the log that were left out.
+	Dropped int64 `json:"dropped"`
+
+	// Log The first 500 lines.
+	Log     []string                `json:"log"`
+	Outputs *map[string]interface{} `json:"outputs,omitempty"`
+	Problem *ScriptProblem          `json:"problem,omitempty"`
+
+	// Removes The script exports remove.
+	Removes bool    `json:"removes"`
+	Seconds float64 `json:"seconds"`
 }
 
 // Secret defines model for Secret.
@@ -4554,6 +4686,9 @@ type TestRegistryJSONRequestBody = RegistryTest
 // PutRuleJSONRequestBody defines body for PutRule for application/json ContentType.
 type PutRuleJSONRequestBody = RulePut
 
+// TestScriptJSONRequestBody defines body for TestScript for application/json ContentType.
+type TestScriptJSONRequestBody = ScriptTestRequest
+
 // PutServiceJSONRequestBody defines body for PutService for application/json ContentType.
 type PutServiceJSONRequestBody = ServicePut
 
@@ -5012,6 +5147,9 @@ type ServerInterface interface {
 	// PutRule Create or replace a rule
 	// (PUT /api/v1/rules/{name})
 	PutRule(w http.ResponseWriter, r *http.Request, name InName)
+	// TestScript Run a script with recorded inputs
+	// (POST /api/v1/scripts/test)
+	TestScript(w http.ResponseWriter, r *http.Request)
 	// ListServices All services the caller may see
 	// (GET /api/v1/services)
 	ListServices(w http.ResponseWriter, r *http.Request, params ListServicesParams)
@@ -10365,6 +10503,20 @@ func (siw *ServerInterfaceWrapper) PutRule(w http.ResponseWriter, r *http.Reques
 	handler.ServeHTTP(w, r)
 }
 
+// TestScript operation middleware
+func (siw *ServerInterfaceWrapper) TestScript(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestScript(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListServices operation middleware
 func (siw *ServerInterfaceWrapper) ListServices(w http.ResponseWriter, r *http.Request) {
 
@@ -11561,6 +11713,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline", wrapper.GetPipeline)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline", wrapper.PutPipeline)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/validate", wrapper.ValidatePipeline)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/scripts/test", wrapper.TestScript)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/preflight", wrapper.PreflightDraft)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/scratch", wrapper.CreateScratch)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/versions", wrapper.ListPipelineVersions)
@@ -18567,6 +18720,52 @@ func (response PutRuledefaultApplicationProblemPlusJSONResponse) VisitPutRuleRes
 	return err
 }
 
+type TestScriptRequestObject struct {
+	Body *TestScriptJSONRequestBody
+}
+
+type TestScriptResponseObject interface {
+	VisitTestScriptResponse(w http.ResponseWriter) error
+}
+
+type TestScript200JSONResponse ScriptTestResult
+
+func (response TestScript200JSONResponse) VisitTestScriptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestScriptdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response TestScriptdefaultApplicationProblemPlusJSONResponse) VisitTestScriptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListServicesRequestObject struct {
 	Params ListServicesParams
 }
@@ -20541,6 +20740,9 @@ type StrictServerInterface interface {
 	// PutRule Create or replace a rule
 	// (PUT /api/v1/rules/{name})
 	PutRule(ctx context.Context, request PutRuleRequestObject) (PutRuleResponseObject, error)
+	// TestScript Run a script with recorded inputs
+	// (POST /api/v1/scripts/test)
+	TestScript(ctx context.Context, request TestScriptRequestObject) (TestScriptResponseObject, error)
 	// ListServices All services the caller may see
 	// (GET /api/v1/services)
 	ListServices(ctx context.Context, request ListServicesRequestObject) (ListServicesResponseObject, error)
@@ -24751,6 +24953,37 @@ func (sh *strictHandler) PutRule(w http.ResponseWriter, r *http.Request, name In
 	}
 }
 
+// TestScript operation middleware
+func (sh *strictHandler) TestScript(w http.ResponseWriter, r *http.Request) {
+	var request TestScriptRequestObject
+
+	var body TestScriptJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestScript(ctx, request.(TestScriptRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestScript")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestScriptResponseObject); ok {
+		if err := validResponse.VisitTestScriptResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListServices operation middleware
 func (sh *strictHandler) ListServices(w http.ResponseWriter, r *http.Request, params ListServicesParams) {
 	var request ListServicesRequestObject
@@ -25686,634 +25919,647 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P39kts4licM3wpCMxHV3S9Tzkx/VFVmTLyRbbvs3LJdXqddNc92eSWIhCR0UoCaAFPW1OOIvZq9sL2S",
-	"J3AOQIIUQJFKZXX3zvQfXU6JAvF5cD5+53d+G6VytZaCCa1GF7+N1rSgK6ZZAX9di+dloWRh/p0xlRZ8",
-	"rbkUo4vRVLAvepLCt1Mi50QvGVnTBSMzNpcFG4+SETcP/q1kxXaUjARdsdHFCH8xSkYqXbIVNQ2v6Jc3",
-	"TCz0cnTx9PQ0Gent2jypdMHFYvT1azK6FteZeRIaXFO9rNvj2SgZFexvJS9YNrrQRcn8tv+1YPPRxehf",
-	"HtWjfITfqkfXmWt8/pbqdLk7yI9LRl5+pAszvs2SarKhihSMZtXoloxmrKi7cz0/wbb8TrAvdLXOzde/",
-	"jr79dTRKzBg0K0wD//PX0V9OT77//NtZcvbd119H/zoKT8AbqvTLOya0NxPtl5tnTuChk+sXsSk+i03x",
-	"G77iumq7tWw5fOk3mbE5LXNtG1zRL3xVruwKrrjAv86qV3Gh2YIV9l3voNXggsJ/Dl1SaNe+olzNWBFe",
-	"UzP7q7X+RhEBT1XL2eoKNtHVmWrcZ6fwvx5j/0mkLNwtRVeM3LItWdFbpoiQesnFgugNTxnZcPMXoSSj",
-	"2ws4bfC46RpTmnBFqFAbVrCMUEU47lU8iwmRBSnYvFQsg3bIk9PvyWbJCgYN4Q+JWsqNwn3OFfwliBQp",
-	"HOV6C6e5FOxEzk/UUq5PzqIHIWOrtdRMpNuTH9k2thvP7ZRVuzO8N99TpSL7ZW2+urcI+FCK8JoUpdi3",
-	"TYpSdO+RfTvihqUF0x1nQsEDB4/Sa9++ULN17FXmq3sfvzdy0TWjZLOUihHzLkVowUCmXsJezKmG7Twn",
-	"OZtrIksdu0lw2ntP8xu5uGG0CIn5n0S+JTkXTOHp0EuuiGZfdEK4IOV6zQpzgnJpTklKVfRyU/iCrr2+",
-	"u7tNx3hQJryzAkDmGSuIXlIBXYu+HVrxXz6XxYrq0cUoo5qdaA6SNdwDWRahLtyw4o6nTJnx43LNtmad",
-	"eGEE1SWhee4uf7OuPZZN4Zv8bnLNVqo1WU925wpumWt89mn9NS0KunXj+CQ0z+MzKdimz0yW0MoBM/mW",
-	"6YKn6odCrnY7cSXIUpaFFcpkquWUlCJnSpEFv2Mi1pu5ae3wznyUofnY9Hq1lvd48S880xGlam4OmzYL",
-	"oe1lR0EG0FnOSFoWd6xX9wqmZF5Cu31FlO3bh/qXX02XC6bWUigG2/B9IWc5gxVMpdBMgFpE1+ucp9T8",
-	"5tEan/j//VVJ0dDwzC8ymDm6mMhSK56xidP2klHGNDX703ztRF0m8a4nK6M4Wj0afkAKljOq2KM/jZLR",
-	"nLM8G12M7lihuBRqTNccBPWKZdvRxej5UhqZSolGfRU0BDy93yiScwUn0qoLE26aOj37/nt6Njs/MZrL",
-	"ybfm/74z/3fq/c9MrKa6VOZImkPHNagBf6YZ+YCN1XuAzmSpL2Y5FbfmuPZbETfbsA7NrfIBdRbQX+aU",
-	"58wo+6hpwEJ9YLrYnlzNdUjRg4/JUm7IiootUSyVIlO7mtOKbslGFrdjcsO0VY/OvydUZOTp6eNxY2cF",
-	"7pV/P7HTcIKaebMTr+UGrzW5gBZB3SozrklqRCfITfx58EXVoYLJsTNmvr9KU6bUyy/rnHLB4MXrQq5Z",
-	"oTnuYapud3vzy1KSlAo4VISjiHayd0fYNsVrMpqxlJaKhVqlGpo0amdCpDAbzxyblBFG0+Ww1+TsjuX7",
-	"9gwO/w08au4FrpRpLty1eZnnhMIvyEaWeUY0vYU7fKczcvZXlurQAvgq0V/cc6639eQkMPGfq6btg1+T",
-	"kd9lIzGEUVX+MhJSoLlDzd42XfV+XXfsKtX8juttYKF1X8mcjGbb4BLccpH5fUoLRjVDw1oXHP7Fvmgm",
-	"MvjnHVccv17JO5YF+tuaLWpmCl4CXQjPDo7vDVd6d4zV7qn+0b057FwFdldR5sEdzIQxmZgRELMt4Vqx",
-	"fG6UP38zj0f7Bgqtu80eHOZ6Xcg7mv+Awvy3Ec0ybjpB8/feiOc0VyxpTUK6lEYTa0zD3tNUWek7Oi/e",
-	"EHCrfKOI+d0Yjh+d4QbdaVpY+2Tni3oGqi9nUuaMirpH9eayv0tq69o9nNgh7t9Q1kcAD+1MczL6crKQ",
-	"J/bDNV8zo9qPm1PvPXTCV2tZ4K4zptDFaMH1spyNU7l6JMo8l2tV/dc1B11yTTpzqnMxI4YQ5VoR0DcJ",
-	"JWtWKCmsPa7GxDwlS70uNZpJ1YqpxD6UVFb/ZLaFG6b6m4J8b+4h/HH/k9SYs8D2WhdytQ7srrd0S5Yy",
-	"z0jB5qwwh0clZFZqYsQd0ZJQgjZtUAprRrFvu7eXuaxxhGPyi7mqBeN6aXR68xsiZEFKxQpwgHBl7Ex2",
-	"Z7QAqhrXgJYwlxlb53K7YkJfEpqtuFCE5hu6VeY9w64tI3JlqSdWzWh4yL579qThIzt/+v35Xl9RMoKB",
-	"DDnurVNiF2foAblBD8AxzodRdF4KXYSurRRXtdKdFXS51E5pDV6DNNXojN79ZsA1mBYsY0Jzmkf8cEwZ",
-	"FdtonVfvr4mWt3g9bKgimdnARklM7EVB1uUs5ykxMsnzlMFw8Je32erxl833f1vT4JicTbCjvxJjSphO",
-	"UFDfjVJvXqIuiYBNTckdzcuwIjMPWqDg+8yywhwBUEFXjJgng03wgDp7bcab05SZuxH0WmtXdGhS/oTY",
-	"tSXGdgnNhW+eBG8aZS+zTqlltt0HfNRozexvPQaSLikXCaysLDVZ0DV4B6oNxYV+9mQU9Cz5Zw7CEaDv",
-	"4FZN3EZP6tNnRxHUD0zXj6ID1UcvIKy82M1+XbdDm/EmejdAZB3OUzg2xr6leS43LDM72vx5R3OeJWSK",
-	"ht2UzAqJWrnTFOQtTBa0YpYCDcCgdmw68jMr+Nwa6LvTx4TRZFXYQgMD0dyaJF2y9JZlvZbe2OQi42IR",
-	"aPVKk5VUmlCyLEVWYIvVyjW7tq7dDTsjs5t36DY0P0uqhkNr194SxqoOCwzBNtY87TEjpplJzsVtV1vE",
-	"LMYWvBLiFnysS/YlLEVuw0rlhmvBlOpcTyEzpkjBVszomajbW78IHHb0PuGqy9Wa2kXaM7OwKd1mstPm",
-	"D9vbFKFp/3NBRbr8SBe72wDcPzEtumDUupoCWwTvy+B3VjPdVRxowFq+mhlTh2yMNQSKGnZJVZ4LJ76X",
-	"cKKJVXD220U2qOB6mlRj7ZyiwFGZwXdd09BfRNZLsU+Rsm/13hHq93O6pinX2w9lblWc/uaA2bSFlCsi",
-	"8TbCvSvnhArCxB0vpDBaqlFpU1kKjVu1NTel2k7SdTlZsyK1Psu2RiFAo5iTzZKnS0I1yRkFPywE/IyJ",
-	"YU/I8/efQG5zYfRp0HU2S6qN3pGQrDST7nz/8N7Ku2Yjl+ake+r1mJwmVuOGLZOYkXx/eknOTk+J2nDc",
-	"ZtzoOPPxKGmEVT01+TQkcvz37475B4k+wFyKRUIenxrV//Gz09PLUI8en5423m4e3Pd6M+PyjhWpXNn4",
-	"eUQeGW0U3Y+pLOzq4oIYo2bGSMHM/mJZQk7HZ6afZ5FuPmkI40yWs5z1mTRrcX/9Gt69yvpGmtuqXsR9",
-	"B8o28aL+wVe8tcuC7fvtD/YxY1M2ECjhQxT9PDS0gEvQbO1NwbVmIoG4ltng5r+XnsVKlKZb729PztWN",
-	"O4NnkvEFUzoomqpnrO8+5ElOIJ4Z/GKwZLMLYWN3odseQnmD2zNSPGT60lsmJlRH/GrexaHwus2lvGUZ",
-	"ofqCCLkB7/7GPmnVsIKBa7G5z7tMurKI2HJrVqyouZn331LeTscGAyu3u+CJC0S7VXKz29jJ3ix9jp++",
-	"F42z1nL/SYE7ft9q1Y08r35i5JT7Y9KhS1jP72SgNQ2/iTiXvesr+D2aevtAGh3uRwEBt9CxK2TEm4/+",
-	"9u2gYdotedBvIlPjAmt91/MGnw/anNYl6sbcnPfqVY3Vaix3x668qRXM9tXgPBe7To24NFwymuuwDsdX",
-	"dBFey1wuwkZ8bvQXwG4M89etZaH7S0A7Be9lETSeCqY0te1F5fdBCnpM0A3Ut3FisdVqcaql8AaAM921",
-	"GWyH29Z1NvBo3LJt10L3X8gVUyq2a2BQAzvW71CaaXDHMRlppvTen3xkSn9ga7eFMI6+byVvATqHD3un",
-	"OLpIZknACRI4rg8g3OdcLFixLnjI3Lh5fXVy/vRZp4G/lEoPDGlxpUpWDAtRCakn1MEE+o3c/ASROgP2",
-	"DiusU7lX/AoHX42o+n1zXhtd8YcyUJjXW+Oq1EtZBKPJaXMDNRf0/cu3465N8o+0sQ5YcVX2jP67B9vr",
-	"5E/eURbqGJ5gXyTsc3TEXb1eKz8VDn4T3Tr9eweNsayzk8koXdI8Z2IR2JMvV2u9dS4rBPlxRSQ2S4zd",
-	"vbLZCAEdpWCplkV4B2ZCxT6fYOxyopgOe+vwmeIuIqbM16WKfMnobHLLtrEQiPs6+m62iulkhZRa7d/d",
-	"9WT7U+Qads3gBDWG6g1sZ5oa42qOImnunF67732pB6MnoltoqfX65PSMzGUBxiqIZSLnAF7ynFgJocrY",
-	"rfKOFcTc4+S700uSCeV+vOF5ltICovP4JDrTjLgnOEl+fMO+FyfL/OPzvk0aj+bZN1En2S+JaV1Zb5aH",
-	"QA7Bau1WDyPXvM6bk6VlniUwWuy0PyCzOebp+dnjZ6NktGGzpZS34UFVmyM8qo83168gEYILMqOKPXsC",
-	"TgKERiq1kUU1t/Y1Y/IOYqKQtdAa9ZPT759FO+EOaWtLSKUvYInNSO2gEkLJpw9vcKnta/vOb3XeAzER",
-	"M8F2NNXA/7Bc0fRELen502d/rAZv3woQh/arnz5NotIi/OK3V8/hXfbdPKunuzGdl+SWrW1YAGEVDuMN",
-	"gYFqh8JfPAO3Wb8laMq6XcctFfWOboCFU/CCK1gKrhVJS6XlihWKSJFvyR/YF80KQXP3JJlhUOaPF26o",
-	"dtC3rN3Vp8ElrKTqjoPL5dBU/QQ8acE1I1ruLNKTpEMu72hb2FvzPXqL66mGyVBbZe5YkkkIqOqixDid",
-	"98ZnT58+fpYcJPH3COKDRDAXwXEmldz9RhG5EcS7EcicF7FhdSYOVTZm4HUuzE9BnqyXhU3q8PPknj3+",
-	"7kn3K5IRrPNPIt9inkxgYrkYYUeC07lk6e2NOWlWGW+EvktxK+TG/H5DC4EvTAuueUrDINHnuRTs+ZLa",
-	"W+5e0C9oK4r7aiNGaZZZvChCQkFlE4tIuD7i9Ag7MSxu1HY/OIt1V3dhRtYEAPyyNeYgxhD0QLUBVOap",
-	"6BujbjGLYgyDkSH+Y35OilIol+Wg5IrNZLYlKaD4FZF6yYoNVxHNFYNBk5iTKO5HwwD8ZG/4F4HpC650",
-	"sSUZzxDAgcC7UI+qhNahAWrIBuoKntgncF8F7zFNF2TFqFCECpg3AuMnQm68vnoqsm0yNntKW+u3gqyi",
-	"ud7e5AO2NnjeJivrqe70EtHFW/PYEJceNtyaqgpN6wYU38hLxkIBB1oUnGUQ3BzmoXFumHb0eV4wVuHk",
-	"ghb74e+swjIoeFTk+FmxRGZMb5jd53ojicuquSRs16DMeBO+s1duWhnc1U0vFLi7ozEzKLFh+lpkYPZC",
-	"UYpxEHxTMNwBKi4HO/v+ofq9Ly77/qQNmnAOK3x1aPcND2z6cjcU1qyyGPe3go/uHDOXnejiKbsBQC/Q",
-	"t7Pp/DVImicosMHjJ7IaR9vN/sCxtH6R6nhg7YDI1M4rg7MiV27QAxTOtVRVxHTAz754A3OQiWS0DXza",
-	"Gu6XkXksiLZjX/RuNvDpPsUcftYXv+3m6CjQ7edu6wycO0S7qg7lZ52XCy6InM8hxeEK0iDQJYpAs4zl",
-	"TDN1iVhMY24aK2/N5DpniESTMlcJUWW6JFQR23/XsLZgxUqgNLOaIAnTvAAuSJaGHRS7aTTeWIIHz7Id",
-	"RJxygumNLCJgRpvhEZ9pTMHfhZ70AMpEftq4KXpfCeiyaYrrAXtj3yQelGAUiqz0wbsG8jUq/JTL1+gm",
-	"FOh7KO05OsqxfMHmXPAwwtnZZJ1YApmWRkj8aJ6NT3k7CIkmWHRuX7Cc37FglgdYDJEsCwhmOkcMxPF3",
-	"DAzv0rGcLZEYuzGejoZoyUoWhzOhBwzSIolgX3R/jNLwIDkriki6C7u7rw5Qx7mdgNxQrtHLoHDDRhH3",
-	"oWsee+TFqKsFs6uzN/DlttExol7Vlny47IdOsBaaGcMiokbzyyYuc6cfJOgDmzfAXXDo8vyn+ejiLwfA",
-	"xD7voiUZWtQaEsdnjJSKZReWrmHrRUfMqcjYoqAZy4zhYi7rCjAu5/bclAIxJ9uEWMwJEJwUZCEFS2wC",
-	"o3Vvsi9caQXhvPnciEDbLNcKcbPc6A9Np0VhPq2ZkyRRgK1VPEM3Le7OcQwQ1x68Mb8q7CKFTAGRskJA",
-	"aNEMc3uJHmfPOV5Ngixcx3+vqHkslewnwQAjRaSo+J0WEmYestw2MIWFFItxWHB1mx3sy5oXTO2TmdZv",
-	"AupcTtNb8GnbXO06mw7NhG+AccZ78TeKpObGL9ekKHN2SSguvFltZgNr/eZwOCJ5KfO9QvW1RE9pX/Gb",
-	"s7ke5uHoRYxQUSLkfM7MDEyWsiyC4b2yULUf3C4DAWPd+h0aqxac8N17GPGOWoav/Dru4skNOOtckxmD",
-	"fETIf0Y3njnkwQ25kndBuodrTRaSQXpvpA1fJx8MKDVfTOyRnijH2dRv193Xsk5GkBnZA//7391z+JuS",
-	"9fhByapcwb8HMnY3z3tJM7MnPBz4nlzRQHq95XeB/QXqpaI8Q/mnluBJm7FUruztlBBMd5n6hC7TJmnL",
-	"JbFMI4TPbfoYZkJ5HC6Bft7xsKvvVQGEe1wvEWqAWsMloZZqTAq4zYD+q2f+XRFiXUMqxFrTBtqhqBdR",
-	"pUWYDfNaY8yCkqygG7hfzRQICZELSINWy8Zi+T73ob4+6+Z7jRDVYA7DYehpi8+fZFKwCGAXvtdSN7B8",
-	"3gO98Z435WpFrRYqVzOlpWCTMsxRBjdlfTvj2s9lsZBaM3FpSSK0vU+tNlalUsBGLZhVEAYkTqiS5vH0",
-	"qdc2dQpX3tG8opQi8Nt8C0lflR6EGprpOwgfUIPoep1vOWoXu3lLO64254wfuld+tqJ1L8xtCGC+Or5B",
-	"Z7DN/ag3VHP3eGNpOI5jeMDEtxzcld9tfEAMOeDxl4EU3JfGJMJ8p0p62YxnIBCteENXNHZrDsscutFs",
-	"DR3cuyYQ8cbG94zXN3Wc6QqXFrj2UPceJSN7Twfde15r6BQcCGTob6mhspcxmqHSsPeccSQkM0fKnnin",
-	"htFsmxBroxMu0rzMWAYcMSAQjFqrrAUFPtVSZEaVo1u0u8zuRM4Uo/CZ+87o4U6TG8pN0jIJ9pOC1vpW",
-	"n2fXBa8Ayq1LCGN2IFuS+p5UBG5ywIpcYvIyUutUgyRn5985fbc14qf7cjw9taxP792+ngCZUmC138Dn",
-	"TvO11uyqVJos6R1LUBuY3rLt1EhP849/A6qPaWJtWUvTa2bCTw92yooT0LYjDXe4D3E5/66TZPPx+e6t",
-	"68vmWG5m+xV7YDot1Y0uXDImuWVb3KaK5SzVwA5ZmePmvgmmZJqF351z0HJBvmFoFyd9SRUkXifISiHw",
-	"EzxAWhK1pgW7rMwkc2o8wmSOtJXzUlG8mEMiMwz9D1873ZLvBZ/P743raTYXBfg483SQF6rgi+XwX6mm",
-	"HRabOOiRe0fiMBkdsKDQSHdmz47TgwT5dDUV1+aGzcaaLsKcNXbUvdFDdcd+4HmYutL6qWxqrE/IzYXS",
-	"jGZos/jgW9S2RsnIKVuWVXALSLJM4icVi2ZKRcryGs/ifuDAI0qX6S2qa6iAHnK7vgrmIbH5nKWa3+29",
-	"DczPEQzTOCaThW2272+HPd9axgUGDXfen3jj6F7l4/iz/aT6B/dov5GLN1yw+7FNZoVcr0OgrTdAtV2B",
-	"iC0fMpBQSHSW9rB0VYSx+iOielsUuI6/OsI396UHmAE08gofEg7NNybRyLfdZb8fRCNqyXR35aYC2zd7",
-	"0+8tvV9w3J1uO3140tKO7e9ZDA8uLoOS0d7gu1ScG0mcdanG5FpYFyzkMRFKMhu3Bb41BTojsrFzJOLh",
-	"c0tSsUsLg6jFvrP/3nYixvXgYL1+e3v1kdaeY5su7KlPc2nrrVgf4NdkZB3xvX8Lgx+Pdq93IOsHyTBm",
-	"4m78/qcPH/fyQ0Qv9B10dDC3OZjZ26G/tFuFvbA7+j9LbfeJSlC3xZ0h52RmvgJa/tqnDk/u7hK7KP2j",
-	"EXYlDqSmlEDBal76OYhOqdC+R9i0bTHeA6rejemAU3wcOIc91geBrBoUo6N1qT1lEP+yQKcw6aQPJOnC",
-	"DkVgXO8/fcQrlityywVyaqsxuWoSVq3oFmxaMjVKE7rTpwXDLJMJ5KhNCVVkw/L8ktDKcp1arNGU/GG2",
-	"BcywtYrBWz511vB0wQQrTMuJ+bDMNVrM80KuJkzcTf+YkKmbcvt2zVZr8IHXbf/RvNolV6k1y3OUsTCw",
-	"KSojUyOWK927FjOQmFNnpRXVSVvyLGMCOToTDAZXtLffKPf59Ifrl29eTKoON7tPKOB+b5k50Ri/lgXL",
-	"3I8h4UpVpX0gKFGFwBth52pHtzJWmlv8r0qK8Qe6eWs5FbxMj0NQRUPr/AzCHPnvbHgCMWmhgZVHaOCO",
-	"j1cgbN5mrNYmuWZ05WUwWtbw4IVue1GTYEZZbne41Z3YMfpG/W88s+Hkgii0HYxbyyjmEO71CR+T195W",
-	"RByDZZBdSYjisFVvfDu8Ko5vz6yG07ldzDPmWU/6tXK0LHC3ihbbJxNgqyWnPuyjYGRdlII53Gg4qHVE",
-	"cBwALyOJq+YbKxFwN11Ual1ijz55d/X2JSR0WjkEH4zDdBLhFNkrMHAqD/6KZqZ1W68r3xIzKcEGO5MO",
-	"7JdWTNE7llV978GL6Z9Xj/TWbdmuI4yHJ6ApFvUX/UyH5mkMbM9SGAU6ZJNWF5vcCCgbYg6U86e6/Vel",
-	"WpphXth9h0kZuPvaRTW6DZ3qCt6ns7iJ8AbQNaGDgbn+7wbNdLso0+lpQFM0ExoISlOkQ+SKKAaHpurG",
-	"mPxiMSHAfA83XGoUVyhttzS3LlSh4gpXayfZeK/LGVZut08vUITUznW7GeCN6KWwW0JFNkXNOEHeMQZb",
-	"qO7jbjQN+jGRcB0Hd6QRJOyOsw2CF+DM7267MbkGgF1jK1KxRRQcyxUzEwZce0bubyueDKs5VPI08yYA",
-	"boj2ibDhhwM3+b6tYnTIKverJfNyJS27aH2z2RBKZdvUHfUjXcgriGXmcLj73fT1kQgetILOA7f9jKo9",
-	"+B6/nNQwvH4MQ4J5+lAlCwtFXpJT5xUwvezrTaPDEDztZC9/5F53o5M3PHu8PbnxC8wx9RcULkQzIXNg",
-	"0XfGhQvnWBW5jgSePfn2yXePnz35di/pa791bF/b7j61wBnGMK92xpAMPRDN6p5n143INPNAlkAUOYoR",
-	"6gFsScPwbz3ROqbTEZrDCpHh6hxGSgn5bXiKd2Y+RredkTBZCalABZbPCmnbL5sh7nZyrJikFXZgV7Cn",
-	"lgy6B7WqRxoNKHAAuSJzVAy8aaW12dUdWMx9+TaZXNktsptEsBCyYBOo9BR4/8/wOdZxqZGc3yjy6cOb",
-	"6jpE4g2qKnDpATDMSLYHfGWuTR6DcEFthz7ohPfVg5bHseCpjrGww49YjJdxosr5nH+JZR5Lo+/M2JKL",
-	"zEUlxj58XiC9TOJqkDLgGNpPW2tVbruajZ5UPW4MzU1tax4Tf1OHDpZ3IF4NB80MDdo1nUQBGzGnXJDX",
-	"Hz++h+AoIIkl/H2TeL5gLhZAkLQEcFOPm98G91qv3zMfxwh8+PLm4WJ83lsOYHB5UKn2ATyynkBRFo6u",
-	"JDKoL4OY9SBFutgBNn33bQ8y95bI3EsLVIvQllOegoFgvry0fGJG/9w99mPPIzXGHzTLbecypblpYYdp",
-	"aq+R8zsK8WOI24C+L9CEIouCCo2QBzD5einwsDJ7jsANvQsVz/SiXIGr3Xrwwux7/XFxjfO+Sxxk/YG1",
-	"v3AfUOiHOq+lzRweyWfops7tw9GTogfVNRTslucw/AeLBR4S7ovEhPxRHiU0BA16hYh7LunhPlV3adZu",
-	"DWDiN9M5jhQ/soiqQfvK1SsewoVdFcILqFWlskU1cH2GkIC31ntuC0P22dMuyv/OrsNOyN3oHPeuU3cg",
-	"o/5Oall3wthc/xmU0i4mn92ZXJarWUXP20tBbcZe3BzBKG3JNOj43vk+hq7VXMCH07YqhXZn88o1EyRn",
-	"WqFHDlJojLKwKJnRFuAbLsgGcqHgDoRkJqyYJQsIrCrGdspYYrUry4No0310k3fUvHqUjPBNsNPhJ0Ej",
-	"+NVBTH/3B9wFJ9NoAQMLK738QlOdbyGVSs4rDxAVmR+m3sVDHIBvH5afOQhSvgOFjaWFvDJreoWlvwes",
-	"V6WQe66wZ3tzAKpSwQP1Uo8PbvjQ4Z2J7XF0Ct7SkFxeU7UfS2KeiRWUubExtpRhbV4b0eOVXW8O3L84",
-	"3i4hyayQG2UsGCYyNe6BMAKJaN4dGtrrqnJGXUwZM+irWg4IX6v/rTRiMGs2ydApfy1D2OgqcBOqnhKt",
-	"RjfMLRjJhbuqco3Bc6swN4YqLx6xoUKrvnlubfgRjKwah+t1cM5lng0XgPUEtU3IPWejmo8DRmVfGhrF",
-	"ddZosywBONpmM/U127pL1yu6YM9pEWO0BCJCrPzml6+7JDOWWw7peS4R/wIMgBlXt8Zil8o5wi1dgzX3",
-	"mvWfQvjjSJUpSPLF1B81vITUbGuJ63uES8AsDnseYaw9mzHTkfV81gPFtYSS2buYlrIwh8YWPekRs8dR",
-	"uJG7rvvQOOxgcEeZVbcI5wH38Q88zxkSTW9tLTyhC5mTdU4FI1QD8mB33TsIQrlQLLWGb8Az0UFMWmGF",
-	"wl8CfVysPECMPNTn+dw9rr1syWvL7HkEK/Ja3DHhxtA6SWseiFV6hkoRKbSZLgpZridZwWP1DewTXa2n",
-	"VdZqL33dqOmRPFKowNiUmNHEYiN5eh438+iw/r0wjQe6x8QizPtQz8ZiXQ5716v3n4JFfKXSUZPtlhWC",
-	"hStD5PyOTQoG4MLwMcrlomvFV2xlN1mPqZVhyxhBeioCrMIvqwK+VNNcLgADqTzZh/D4QYA2M53vER8Y",
-	"quxVirRz6cyc0QXrmhzL3n2fUv7VwsLsVWtpT+nOHksapxtPSLVI9hgEhbq44zpSQLvLqfEQZQMbnEL9",
-	"muybW1PIfD+xrXnmK2JB77NyWBC+cnbAq12rXTwA3vi7V+oqTdl6MIK8Xsx2eQJPQX0crEei1jndTmIY",
-	"34BsCRUDB81RaSqypu1UkZTYip0DTctBOeYWs93OWD49b9H+n+9TvG3h73qVXZKve0P3Ch7EQeCtYMvj",
-	"cbKiPCd1ZwYu8P0OR5+Jr1FgZ7sgsN1sDf/kdE/kMTyDngg8PPHsv8mZq5M4QDe+AmWYcgG4O2rZdrSE",
-	"qBcTmfU5aMwFcAAibjV+9PhhwJRrcBoC4aTlF/rCNUllxsjpmFxrhXERNLbQErPZCZgtCc1D3gYFan1j",
-	"nWGtlV3VPJWrFRXZsPQhJnSxXctgebcPDMKJeK+DdfmNJbbQztKznxL7bpJJqDru4pWM6yUrxuQnwSyf",
-	"O/bEAuPqlwNxTp4PKx3KxF0X+0Hs9/X2YF90QSdV6cM2E4hCKKldZD+Jdc6NvATEozvgSY3VfPHuhii6",
-	"bYIzDxMpfbl5w55+11DoaHQe/mQ05zk7mGDYQ+X5Qu/Z+dmTJ+GaFX3DgN1Qu/YgnDp/uJ96JvUydNLK",
-	"anTol332ZJ+TNmNm50x4tkeJWXHh1iUg9naGXFUY6ZSlzkcAVjqP5EzUQg+12G8UMQ8Dy+7SUrqQdSFT",
-	"ptQFgMKpUkwRxReC5goJAzOSyjxnqVZEFuslFSxzv2mkhASAZ710hZ1qwQO25dAXNVf46dPHT/dyUYcY",
-	"RkxLfXZrwWgWgaB/dNWnzLG05aYcGdGJ+ckluZN5ubLM7Xq1ntv0IqnDk34g8biW68mioGkfBiVLgGOW",
-	"vqZS0kbqZ/Z6BJEKu8eh+nG73YJz6pKcnZLZ1sGJGiCiHhAi6Cu2HvBrq1vV6CD2CyqZwqVXFWOzFxw2",
-	"dEGorcNnOe9vrl9dv/sIgUBK0L8RYTZQeqgowppmFIj0iSq5ZiRn9I5hSqRNRdkVTjZVPqzp45fQpAKF",
-	"wlY2K4XjrbKUo6qJ5JJAsgOazYoWt+jVdMGPOdajNF8Eoxp/LaMyh86UzEvNiJHuqPr8t09G6Pz72ze4",
-	"2bmo3JMgnOxcL3I5q1bhkZ2MR38af1nl+8M72KHgmdxlo+/mBzMz19i7NtBTpSxVU3tJnp1G93Ob6T64",
-	"o+FYhwr05RkrIEqNnoXE6lpUY6quVUvnzYk8VDuJ3NbJSPH/YJMVnzXE5tmzb7/99vzsWffYDk3wDxdz",
-	"/GUpV43DjWyZKn66TTvV2fbOsqVxA2FFzc1m7jgCXtVwXh8K4d/lgootw55rxKmwKRVwfZht22Lw8oHW",
-	"S2rrPfTpk9J0G8MHcdigSJhpcy1SueZGGO0nCY7crP22SS8SlUgIwBmQRwkC/MiOQqn/lirNih/Z9h6G",
-	"8Y9s+0HGPIwOt9QnGGYa6Rk6a0dJ7U874EYeJirC39O/dkkXo/PhDLbG5ruvU3KHia5KsIHWwxNjIS4+",
-	"7+YoGc3LPFyR8g0Xt89rvGwLY/OALt698A0QDnLNhLIelLYn0qkkFsKhgITBCA29ZCvF8jvWA9ABE236",
-	"steh+0/AuGXjaD1PaCni5MrhHduLhasm3B1VPbLwwSgll53bYwhBt0wBpWAVCZ4FhaN9PNLbjwWGMAfg",
-	"fiOVH35ZbqHyQxU5Q6sKdMgZc3TmYfaBimBtT51WR4lmgbO2K6Gh1VdIXyYyI5+YCgKaXWmSXRTBhiqH",
+	"7P39kts4licM3wpCOxHunpcpZ6Y/qiozJt7Itl12Ttkur9NVPc+WvRJEQhI6KUBNgClr6nHEXs1e2F7J",
+	"EzgHIEEKoEilsqd7Z/qPLqdEgfg8OB+/8zu/j1K5WkvBhFaji99Ha1rQFdOsgL+uxYuyULIw/86YSgu+",
+	"1lyK0cVoKthXPUnh2ymRc6KXjKzpgpEZm8uCjUfJiJsH/1qyYjtKRoKu2OhihL8YJSOVLtmKmoZX9Otb",
+	"JhZ6Obp4dnqajPR2bZ5UuuBiMfr2LRldi+vMPAkNrqle1u3xbJSMCvbXkhcsG13oomR+2/9UsPnoYvTf",
+	"HtejfIzfqsfXmWt8/o7qdLk7yE9LRl59ogszvs2SarKhihSMZtXoloxmrKi7cz0/wbb8TrCvdLXOzdef",
+	"R999Ho0SMwbNCtPA//w8+u305Icvv58lZ99/+zz6p1F4At5SpV/dMaG9mWi/3DxzAg+dXL+MTfFZbIrf",
+	"8hXXVdutZcvhS7/JjM1pmWvb4Ip+5atyZVdwxQX+dVa9igvNFqyw73oPrQYXFP5z6JJCu/YV5WrGivCa",
+	"mtlfrfUjRQQ8VS1nqyvYRFdnqnGfncL/eoz9Z5GycLcUXTFyy7ZkRW+ZIkLqJRcLojc8ZWTDzV+Ekoxu",
+	"L+C0weOma0xpwhWhQm1YwTJCFeG4V/EsJkQWpGDzUrEM2iFPT38gmyUrGDSEPyRqKTcK9zlX8JcgUqRw",
+	"lOstnOZSsBM5P1FLuT45ix6EjK3WUjORbk9+YtvYbjy3U1btzvDe/ECViuyXtfnq3iLgYynCa1KUYt82",
+	"KUrRvUf27YgblhZMd5wJBQ8cPEqvfftCzdaxV5mv7n383spF14ySzVIqRsy7FKEFA5l6CXsxpxq285zk",
+	"bK6JLHXsJsFp7z3Nb+XihtEiJOZ/FvmW5FwwhadDL7kimn3VCeGClOs1K8wJyqU5JSlV0ctN4Qu69vru",
+	"7jYd40GZ8N4KAJlnrCB6SQV0Lfp2aMV/+VwWK6pHF6OManaiOUjWcA9kWYS6cMOKO54yZcaPyzXbmnXi",
+	"hRFUl4Tmubv8zbr2WDaFb/K7yTVbqdZkPd2dK7hlrvHZZ/XXtCjo1o3jF6F5Hp9JwTZ9ZrKEVg6YyXdM",
+	"FzxVPxZytduJK0GWsiysUCZTLaekFDlTiiz4HROx3sxNa4d35pMMzcem16u1vMeL/8wzHVGq5uawabMQ",
+	"2l52FGQAneWMpGVxx3p1r2BK5iW021dE2b59rH/5zXS5YGothWKwDT8UcpYzWMFUCs0EqEV0vc55Ss1v",
+	"Hq/xif/fX5QUDQ3P/CKDmaOLiSy14hmbOG0vGWVMU7M/zddO1GUS73qyMoqj1aPhB6RgOaOKPf7nUTKa",
+	"c5Zno4vRHSsUl0KN6ZqDoF6xbDu6GL1YSiNTKdGor4KGgKf3kSI5V3Airbow4aap07MffqBns/MTo7mc",
+	"fGf+73vzf6fe/8zEaqpLZY6kOXRcgxrwJ5qRj9hYvQfoTJb6YpZTcWuOa78VcbMN69DcKh9RZwH9ZU55",
+	"zoyyj5oGLNRHpovtydVchxQ9+Jgs5YasqNgSxVIpMrWrOa3olmxkcTsmN0xb9ej8B0JFRp6dPhk3dlbg",
+	"Xvm3EzsNJ6iZNzvxRm7wWpMLaBHUrTLjmqRGdILcxJ8HX1QdKpgcO2Pm+6s0ZUq9+rrOKRcMXrwu5JoV",
+	"muMepup2tzd/XkqSUgGHinAU0U727gjbpnhNRjOW0lKxUKtUQ5NG7UyIFGbjmWOTMsJouhz2mpzdsXzf",
+	"nsHhv4VHzb3AlTLNhbs2L/OcUPgF2cgyz4imt3CH73RGzv7CUh1aAF8l+s0953pbT04CE/+lato++C0Z",
+	"+V02EkMYVeW3kZACzR1q9rbpqvfrumNXqeZ3XG8DC637SuZkNNsGl+CWi8zvU1owqhka1rrg8C/2VTOR",
+	"wT/vuOL49UresSzQ39ZsUTNT8BLoQnh2cHxvudK7Y6x2T/WP7s1h5yqwu4oyD+5gJozJxIyAmG0J14rl",
+	"c6P8+Zt5PNo3UGjdbfbgMNfrQt7R/EcU5r+PaJZx0wmaf/BGPKe5YklrEtKlNJpYYxr2nqbKSt/RefGG",
+	"gFvlkSLmd2M4fnSGG3SnaWHtk50v6hmovpxJmTMq6h7Vm8v+Lqmta/dwYoe4f0NZHwE8tDPNyejryUKe",
+	"2A/XfM2Maj9uTr330AlfrWWBu86YQhejBdfLcjZO5eqxKPNcrlX1X9ccdMk16cypzsWMGEKUa0VA3ySU",
+	"rFmhpLD2uBoT85Qs9brUaCZVK6YS+1BSWf2T2RZumOpvCvK9uYfwx/1PUmPOAttrXcjVOrC73tEtWco8",
+	"IwWbs8IcHpWQWamJEXdES0IJ2rRBKawZxb7t3l7mssYRjsmfzVUtGNdLo9Ob3xAhC1IqVoADhCtjZ7I7",
+	"owVQ1bgGtIS5zNg6l9sVE/qS0GzFhSI039CtMu8Zdm0ZkStLPbFqRsND9v3zpw0f2fmzH873+oqSEQxk",
+	"yHFvnRK7OEMPyA16AI5xPoyi80roInRtpbiqle6soMuldkpr8BqkqUZn9O43A67BtGAZE5rTPOKHY8qo",
+	"2EbrvPpwTbS8xethQxXJzAY2SmJiLwqyLmc5T4mRSZ6nDIaDv7zNVk++bn7465oGx+Rsgh39lRhTwnSC",
+	"gvpulHrzEnVJBGxqSu5oXoYVmXnQAgXfZ5YV5giACrpixDwZbIIH1NlrM96cpszcjaDXWruiQ5PyJ8Su",
+	"LTG2S2gufPMkeNMoe5l1Si2z7T7io0ZrZn/tMZB0SblIYGVlqcmCrsE7UG0oLvTzp6OgZ8k/cxCOAH0H",
+	"t2riNnpSnz47iqB+YLp+FB2oPnoBYeXFbvbruh3ajDfRuwEi63CewrEx9i3Nc7lhmdnR5s87mvMsIVM0",
+	"7KZkVkjUyp2mIG9hsqAVsxRoAAa1Y9ORX1nB59ZA350+Jowmq8IWGhiI5tYk6ZKltyzrtfTGJhcZF4tA",
+	"q1earKTShJJlKbICW6xWrtm1de1u2BmZ3bxDt6H5WVI1HFq79pYwVnVYYAi2seZpjxkxzUxyLm672iJm",
+	"MbbglRC34GNdsq9hKXIbVio3XAumVOd6CpkxRQq2YkbPRN3e+kXgsKP3CVddrtbULtKemYVN6TaTnTZ/",
+	"2N6mCE37nwoq0uUnutjdBuD+iWnRBaPW1RTYInhfBr+zmumu4kAD1vLVzJg6ZGOsIVDUsEuq8lw48b2E",
+	"E02sgrPfLrJBBdfTpBpr5xQFjsoMvuuahv4isl6KfYqUfav3jlC/X9A1Tbnefixzq+L0NwfMpi2kXBGJ",
+	"txHuXTknVBAm7nghhdFSjUqbylJo3KqtuSnVdpKuy8maFan1WbY1CgEaxZxsljxdEqpJzij4YSHgZ0wM",
+	"e0JefPgF5DYXRp8GXWezpNroHQnJSjPpzvcP7628azZyaU66p16PyWliNW7YMokZyQ+nl+Ts9JSoDcdt",
+	"xo2OMx+PkkZY1VOTT0Mix3//7ph/lOgDzKVYJOTJqVH9nzw/Pb0M9ejJ6Wnj7ebBfa83My7vWJHKlY2f",
+	"R+SR0UbR/ZjKwq4uLogxamaMFMzsL5Yl5HR8Zvp5Funm04YwzmQ5y1mfSbMW97dv4d2rrG+kua3qRdx3",
+	"oGwTL+sffMNbuyzYvt/+aB8zNmUDgRI+RNHPQ0MLuATN1t4UXGsmEohrmQ1u/nvpWaxEabr1/vbkXN24",
+	"M3gmGV8wpYOiqXrG+u5DnuQE4pnBLwZLNrsQNnYXuu0hlDe4PSPFQ6YvvWViQnXEr+ZdHAqv21zKW5YR",
+	"qi+IkBvw7m/sk1YNKxi4Fpv7vMukK4uILbdmxYqam3n/LeXtdGwwsHK7C564QLRbJTe7jZ3szdKX+Ol7",
+	"2ThrLfefFLjj961W3ciL6idGTrk/Jh26hPX8TgZa0/CbiHPZu76C36Optw+k0eF+FBBwCx27Qka8+ehv",
+	"3w4apt2SB/0mMjUusNZ3PW/w+aDNaV2ibszNea9e1VitxnJ37MqbWsFsXw3Oc7Hr1IhLwyWjuQ7rcHxF",
+	"F+G1zOUibMTnRn8B7MYwf91aFrq/BLRT8EEWQeOpYEpT215Ufh+koMcE3UB9GycWW60Wp1oKbwA4012b",
+	"wXa4bV1nA4/GLdt2LXT/hVwxpWK7BgY1sGP9DqWZBncck5FmSu/9ySem9Ee2dlsI4+j7VvIWoHP4sHeK",
+	"o4tklgScIIHj+gDCfc7FghXrgofMjZs3Vyfnz553GvhLqfTAkBZXqmTFsBCVkHpCHUyg38jNTxCpM2Dv",
+	"sMI6lXvFr3Dw1Yiq3zfntdEVfygDhXm9Na5KvZRFMJqcNjdQc0E/vHo37tokf08b64AVV2XP6L97sL1O",
+	"/uQdZaGO4Qn2RcI+R0fc1eu18nPh4DfRrdO/d9AYyzo7mYzSJc1zJhaBPflqtdZb57JCkB9XRGKzxNjd",
+	"K5uNENBRCpZqWYR3YCZU7PMJxi4niumwtw6fKe4iYsp8XarIl4zOJrdsGwuBuK+j72armE5WSKnV/t1d",
+	"T7Y/Ra5h1wxOUGOo3sB2pqkxruYokubO6bX7PpR6MHoiuoWWWq9PTs/IXBZgrIJYJnIO4CXPiZUQqozd",
+	"Ku9YQcw9Tr4/vSSZUO7HG55nKS0gOo9PojPNiHuCk+THN+x7cbLMP77s26TxaJ59E3WS/ZKY1pX1ZnkI",
+	"5BCs1m71MHLN67w5WVrmWQKjxU77AzKbY56enz15PkpGGzZbSnkbHlS1OcKj+nRz/RoSIbggM6rY86fg",
+	"JEBopFIbWVRza18zJu8hJgpZC61RPz394Xm0E+6QtraEVPoCltiM1A4qIZT88vEtLrV9bd/5rc57ICZi",
+	"JtiOphr4H5Yrmp6oJT1/9vyP1eDtWwHi0H71s2dJVFqEX/zu6gW8y76bZ/V0N6bzktyytQ0LIKzCYbwh",
+	"MFDtUPiLZ+A267cETVm367ilot7RDbBwCl5wBUvBtSJpqbRcsUIRKfIt+QP7qlkhaO6eJDMMyvzxwg3V",
+	"DvqWtbv6LLiElVTdcXC5HJqqn4AnLbhmRMudRXqadMjlHW0Le2u+R29xPdUwGWqrzB1LMgkBVV2UGKfz",
+	"3vj82bMnz5ODJP4eQXyQCOYiOM6kkruPFJEbQbwbgcx5ERtWZ+JQZWMGXufC/BTkyXpZ2KQOP0/u+ZPv",
+	"n3a/IhnBOv8s8i3myQQmlosRdiQ4nUuW3t6Yk2aV8UbouxS3Qm7M7ze0EPjCtOCapzQMEn2RS8FeLKm9",
+	"5e4F/YK2orivNmKUZpnFiyIkFFQ2sYiE6yNOj7ATw+JGbfeDs1h3dRdmZE0AwC9bYw5iDEEPVBtAZZ6K",
+	"vjHqFrMoxjAYGeI/5uekKIVyWQ5KrthMZluSAopfEamXrNhwFdFcMRg0iTmJ4n40DMBP9oZ/EZi+4EoX",
+	"W5LxDAEcCLwL9ahKaB0aoIZsoK7giX0C91XwHtN0QVaMCkWogHkjMH4i5Mbrq6ci2yZjs6e0tX4ryCqa",
+	"6+1NPmBrg+dtsrKe6k4vEV28M48Ncelhw62pqtC0bkDxjbxkLBRwoEXBWQbBzWEeGueGaUef5wVjFU4u",
+	"aLEf/s4qLIOCR0WOnxVLZMb0htl9rjeSuKyaS8J2DcqMN+E7e+WmlcFd3fRCgbs7GjODEhumr0UGZi8U",
+	"pRgHwTcFwx2g4nKws+8fq9/74rLvT9qgCeewwleHdt/wwKYvd0NhzSqLcX8r+OjOMXPZiS6eshsA9AJ9",
+	"O5vOX4OkeYICGzx+IqtxtN3sDxxL6xepjgfWDohM7bwyOCty5QY9QOFcS1VFTAf87Ks3MAeZSEbbwKet",
+	"4X4dmceCaDv2Ve9mA5/uU8zhZ33x226OjgLdfuG2zsC5Q7Sr6lB+1nm54ILI+RxSHK4gDQJdogg0y1jO",
+	"NFOXiMU05qax8tZMrnOGSDQpc5UQVaZLQhWx/XcNawtWrARKM6sJkjDNC+CCZGnYQbGbRuONJXjwLNtB",
+	"xCknmN7IIgJmtBke8ZnGFPxd6EkPoEzkp42boveVgC6bprgesDf2TeJBCUahyEofvGsgX6PCT7l8jW5C",
+	"gb6H0p6joxzLl2zOBQ8jnJ1N1oklkGlphMRP5tn4lLeDkGiCRef2Jcv5HQtmeYDFEMmygGCmc8RAHH/H",
+	"wPAuHcvZEomxG+PpaIiWrGRxOBN6wCAtkgj2VffHKA0PkrOiiKS7sLv76gB1nNsJyA3lGr0MCjdsFHEf",
+	"uuaxR16Mulowuzp7A19uGx0j6lVtyYfLfugEa6GZMSwiajS/bOIyd/pBgj6yeQPcBYcuz3+ejy5+OwAm",
+	"9mUXLcnQotaQOD5jpFQsu7B0DVsvOmJORcYWBc1YZgwXc1lXgHE5t+emFIg52SbEYk6A4KQgCylYYhMY",
+	"rXuTfeVKKwjnzedGBNpmuVaIm+VGf2g6LQrzac2cJIkCbK3iGbppcXeOY4C49uCN+VVhFylkCoiUFQJC",
+	"i2aY20v0OHvO8WoSZOE6/reKmsdSyX4WDDBSRIqK32khYeYhy20DU1hIsRiHBVe32cG+rnnB1D6Zaf0m",
+	"oM7lNL0Fn7bN1a6z6dBMeASMM96LHymSmhu/XJOizNklobjwZrWZDaz1m8PhiOSlzPcK1TcSPaV9xW/O",
+	"5nqYh6MXMUJFiZDzOTMzMFnKsgiG98pC1X5wuwwEjHXrd2isWnDCd+9hxDtqGb7y67iLJzfgrHNNZgzy",
+	"ESH/Gd145pAHN+RK3gXpHq41WUgG6b2RNnydfDCg1HwxsUd6ohxnU79dd1/LOhlBZmQP/O9/d8/hb0rW",
+	"4wclq3IF/yOQsbt53kuamT3h4cD35IoG0ustvwvsL1AvFeUZyj+1BE/ajKVyZW+nhGC6y9QndJk2SVsu",
+	"iWUaIXxu08cwE8rjcAn0846HXX2vCyDc43qJUAPUGi4JtVRjUsBtBvRfPfPvihDrGlIh1po20A5FvYgq",
+	"LcJsmNcaYxaUZAXdwP1qpkBIiFxAGrRaNhbL97kP9fVZN98bhKgGcxgOQ09bfP4kk4JFALvwvZa6geXz",
+	"HuiN97wpVytqtVC5miktBZuUYY4yuCnr2xnXfi6LhdSaiUtLEqHtfWq1sSqVAjZqwayCMCBxQpU0j6dP",
+	"vbGpU7jyjuYVpRSB3+ZbSPqq9CDU0EzfQfiAGkTX63zLUbvYzVvacbU5Z/zQvfKrFa17YW5DAPPV8Q06",
+	"g23uR72hmrvHG0vDcRzDAya+5eCu/G7jA2LIAY+/DKTgvjImEeY7VdLLZjwDgWjFG7qisVtzWObQjWZr",
+	"6ODeNYGINza+Z7y+qeNMV7i0wLWHuvcoGdl7Ouje81pDp+BAIEN/Sw2VvYzRDJWGveeMIyGZOVL2xDs1",
+	"jGbbhFgbnXCR5mXGMuCIAYFg1FplLSjwqZYiM6oc3aLdZXYncqYYhc/cd0YPd5rcUG6SlkmwnxS01rf6",
+	"PLsueAVQbl1CGLMD2ZLU96QicJMDVuQSk5eRWqcaJDk7/97pu60RP9uX4+mpZX167/b1BMiUAqv9Fj53",
+	"mq+1Zlel0mRJ71iC2sD0lm2nRnqaf/wLUH1ME2vLWppeMxN+erBTVpyAth1puMN9iMv5950km0/Od29d",
+	"XzbHcjPbr9gD02mpbnThkjHJLdviNlUsZ6kGdsjKHDf3TTAl0yz87pyDlgvyDUO7OOlLqiDxOkFWCoGf",
+	"4AHSkqg1LdhlZSaZU+MRJnOkrZyXiuLFHBKZYeh/+Nrplnwv+Xx+b1xPs7kowMeZp4O8UAVfLIf/SjXt",
+	"sNjEQY/cOxKHyeiABYVGujN7dpweJMinq6m4NjdsNtZ0EeassaPujR6qO/Yjz8PUldZPZVNjfUJuLpRm",
+	"NEObxQfforY1SkZO2bKsgltAkmUSP6lYNFMqUpbXeBb3AwceUbpMb1FdQwX0kNv1dTAPic3nLNX8bu9t",
+	"YH6OYJjGMZksbLN9fzvs+dYyLjBouPP+xBtH9yofx5/tJ9U/uEf7rVy85YLdj20yK+R6HQJtvQWq7QpE",
+	"bPmQgYRCorO0h6WrIozVnxDV26LAdfzVEb65rz3ADKCRV/iQcGi+MYlGvu0u+/0gGlFLprsrNxXYvtmb",
+	"fm/p/YLj7nTb6cOTlnZsf89ieHBxGZSM9gbfpeLcSOKsSzUm18K6YCGPiVCS2bgt8K0p0BmRjZ0jEQ+f",
+	"W5KKXVoYRC32nf0PthMxrgcH6/Xb26uPtPYc23RhT32aS1tvxfoAvyUj64jv/VsY/Hi0e70DWT9IhjET",
+	"d+MPP3/8tJcfInqh76Cjg7nNwczeDv2l3Srshd3R/0lqu09Ugrot7gw5JzPzFdDy1z51eHJ3l9hF6R+N",
+	"sCtxIDWlBApW89IvQXRKhfY9wqZti/EeUPVuTAec4uPAOeyxPghk1aAYHa1L7SmD+JcFOoVJJ30gSRd2",
+	"KALj+vDLJ7xiuSK3XCCnthqTqyZh1YpuwaYlU6M0oTt9WjDMMplAjtqUUEU2LM8vCa0s16nFGk3JH2Zb",
+	"wAxbqxi85VNnDU8XTLDCtJyYD8tco8U8L+RqwsTd9I8Jmbopt2/XbLUGH3jd9h/Nq11ylVqzPEcZCwOb",
+	"ojIyNWK50r1rMQOJOXVWWlGdtCXPMiaQozPBYHBFe/tIuc+nP16/evtyUnW42X1CAfd7y8yJxvi1LFjm",
+	"fgwJV6oq7QNBiSoE3gg7Vzu6lbHS3OJ/UVKMP9LNO8up4GV6HIIqGlrnZxDmyH9nwxOISQsNrDxCA3d8",
+	"vAJh8zZjtTbJNaMrL4PRsoYHL3Tbi5oEM8pyu8Ot7sSO0Tfqf+OZDScXRKHtYNxaRjGHcK9P+Ji88bYi",
+	"4hgsg+xKQhSHrXrj2+FVcXx7ZjWczu1injHPetKvlaNlgbtVtNg+mQBbLTn1YR8FI+uiFMzhRsNBrSOC",
+	"4wB4GUlcNd9YiYC76aJS6xJ79Mn7q3evIKHTyiH4YBymkwinyF6BgVN58Fc0M63bel35lphJCTbYmXRg",
+	"v7Riit6xrOp7D15M/7x6pLduy3YdYTw8AU2xqL/oZzo0T2Nge5bCKNAhm7S62ORGQNkQc6CcP9XtvyrV",
+	"0gzzwu47TMrA3dcuqtFt6FRX8D6dxU2EN4CuCR0MzPV/N2im20WZTk8DmqKZ0EBQmiIdIldEMTg0VTfG",
+	"5M8WEwLM93DDpUZxhdJ2S3PrQhUqrnC1dpKN97qcYeV2+/QSRUjtXLebAd6IXgq7JVRkU9SME+Q9Y7CF",
+	"6j7uRtOgHxMJ13FwRxpBwu442yB4Ac787rYbk2sA2DW2IhVbRMGxXDEzYcC1Z+T+tuLJsJpDJU8zbwLg",
+	"hmifCBt+OHCT79sqRoescr9aMi9X0rKL1jebDaFUtk3dUT/ShbyCWGYOh7vfTV8fieBBK+g8cNvPqNqD",
+	"7/HLSQ3D68cwJJinD1WysFDkJTl1XgHTy77eNDoMwdNO9vJH7nU3OnnDs8fbkxu/wBxTf0HhQjQTMgcW",
+	"fWdcuHCOVZHrSODZ0++efv/k+dPv9pK+9lvH9rXt7lMLnGEM82pnDMnQA9Gs7nl23YhMMw9kCUSRoxih",
+	"HsCWNAz/1hOtYzodoTmsEBmuzmGklJDfhqd4Z+ZjdNsZCZOVkApUYPmskLb9qhnibifHiklaYQd2BXtq",
+	"yaB7UKt6pNGAAgeQKzJHxcCbVlqbXd2BxdyXb5PJld0iu0kECyELNoFKT4H3/wqfYx2XGsn5SJFfPr6t",
+	"rkMk3qCqApceAMOMZHvAV+ba5DEIF9R26INO+FA9aHkcC57qGAs7/IjFeBknqpzP+ddY5rE0+s6MLbnI",
+	"XFRi7MPnBdLLJK4GKQOOof20tVbltqvZ6EnV48bQ3NS25jHxN3XoYHkH4vVw0MzQoF3TSRSwEXPKBXnz",
+	"6dMHCI4CkljC3zeJ5wvmYgEESUsAN/W4+W1wr/X6PfNxjMCHL28eLsbnveUABpcHlWofwSPrCRRl4ehK",
+	"IoP6MohZD1Kkix1g0/ff9SBzb4nMvbRAtQhtOeUpGAjmy0vLJ2b0z91jP/Y8UmP8QbPcdi5TmpsWdpim",
+	"9ho5f0MhfgxxG9D3BZpQZFFQoRHyACZfLwUeVmbPEbihd6HimV6UK3C1Ww9emH2vPy6ucd53iYOsP7D2",
+	"F+4DCv1Y57W0mcMj+Qzd1Ll9OHpS9KC6hoLd8hyGf2exwEPCfZGYkD/Ko4SGoEGvEHHPJT3cp+ouzdqt",
+	"AUz8ZjrHkeJHFlE1aF+5esVDuLCrQngBtapUtqgGrs8QEvDWes9tYcg+e9pF+d/bddgJuRud49516g5k",
+	"1N9JLetOGJvrP4FS2sXkszuTy3I1q+h5eymozdiLmyMYpS2ZBh3fO9/H0LWaC/hw2lal0O5sXrlmguRM",
+	"K/TIQQqNURYWJTPaAnzDBdlALhTcgZDMhBWzZAGBVcXYThlLrHZleRBtuo9u8o6aV4+SEb4Jdjr8JGgE",
+	"vz6I6e/+gLvgZBotYGBhpVdfaarzLaRSyXnlAaIi88PUu3iIA/Dtw/IzB0HKd6CwsbSQ12ZNr7D094D1",
+	"qhRyzxX2fG8OQFUqeKBe6vHBDR86vDOxPY5OwTsakstrqvZjScwzsYIyNzbGljKszWsjeryy682B+2+O",
+	"t0tIMivkRhkLholMjXsgjEAimneHhvamqpxRF1PGDPqqlgPC1+p/K40YzJpNMnTK38gQNroK3ISqp0Sr",
+	"0Q1zC0Zy4a6qXGPw3CrMjaHKi0dsqNCqb55bG34EI6vG4XodnHOZZ8MFYD1BbRNyz9mo5uOAUdmXhkZx",
+	"nTXaLEsAjrbZTH3Ntu7S9You2AtaxBgtgYgQK7/55esuyYzllkN6nkvEvwADYMbVrbHYpXKOcEvXYM29",
+	"Zv2nEP44UmUKknwx9UcNLyE121ri+h7hEjCLw55HGGvPZsx0ZD2f9UBxLaFk9i6mpSzMobFFT3rE7HEU",
+	"buSu6z40DjsY3FFm1S3CecB9/CPPc4ZE01tbC0/oQuZknVPBCNWAPNhd9w6CUC4US63hG/BMdBCTVlih",
+	"8JdAHxcrDxAjD/V5PnePay9b8toyex7BirwWd0y4MbRO0poHYpWeoVJECm2mi0KW60lW8Fh9A/tEV+tp",
+	"lbXaS183anokjxQqMDYlZjSx2EiensfNPDqsfy9N44HuMbEI8z7Us7FYl8Pe9frDL8EivlLpqMl2ywrB",
+	"wpUhcn7HJgUDcGH4GOVy0bXiK7aym6zH1MqwZYwgPRUBVuGXVQFfqmkuF4CBVJ7sQ3j8IECbmc4PiA8M",
+	"VfYqRdq5dGbO6IJ1TY5l775PKf9qYWH2qrW0p3RnjyWN040npFokewyCQl3ccR0poN3l1HiIsoENTqF+",
+	"TfbNrSlkvp/Y1jzzDbGg91k5LAhfOTvg1a7VLh4Ab/zdK3WVpmw9GEFeL2a7PIGnoD4J1iNR65xuJzGM",
+	"b0C2hIqBg+aoNBVZ03aqSEpsxc6BpuWgHHOL2W5nLJ+et2j/z/cp3rbwd73KLsnXvaF7BQ/iIPBWsOXx",
+	"OFlRnpO6MwMX+H6Ho8/E1yiws10Q2G62hn9yuifyGJ5BTwQennj2r3Lm6iQO0I2vQBmmXADujlq2HS0h",
+	"6sVEZn0OGnMBHICIW40fPX4YMOUanIZAOGn5hb5yTVKZMXI6JtdaYVwEjS20xGx2AmZLQvOQt0GBWt9Y",
+	"Z1hrZVc1T+VqRUU2LH2ICV1s1zJY3u0jg3Ai3utgXT6yxBbaWXr2U2LfTTIJVcddvJJxvWTFmPwsmOVz",
+	"x55YYFz9ciDOyfNhpUOZuOtiP4j9vt4e7Ksu6KQqfdhmAlEIJbWL7CexzrmRl4B4dAc8qbGaL9/fEEW3",
+	"TXDmYSKlLzdv2NPvGgodjc7Dn4zmPGcHEwx7qDxf6D0/P3v6NFyzom8YsBtq1x6EU+cP91PPpF6GTlpZ",
+	"jQ79ss+f7nPSZszsnAnP9igxKy7cugTE3s6QqwojnbLU+QjASueRnIla6KEW+0gR8zCw7C4tpQtZFzJl",
+	"Sl0AKJwqxRRRfCForpAwMCOpzHOWakVksV5SwTL3m0ZKSAB41ktX2KkWPGBbDn1Rc4WfPXvybC8XdYhh",
+	"xLTUZ7cWjGYRCPonV33KHEtbbsqREZ2Yn1ySO5mXK8vcrlfruU0vkjo86QcSj2u5niwKmvZhULIEOGbp",
+	"ayolbaR+Zq9HEKmwexyqH7fbLTinLsnZKZltHZyoASLqASGCvmLrAb+2ulWNDmK/oJIpXHpVMTZ7wWFD",
+	"F4TaOnyW8/7m+vX1+08QCKQE/RsRZgOlh4oirGlGgUifqJJrRnJG7ximRNpUlF3hZFPlw5o+fglNKlAo",
+	"bGWzUjjeKks5qppILgkkO6DZrGhxi15NF/yYYz1K80UwqvGXMipz6EzJvNSMGOmOqs+//mKEzr+9e4ub",
+	"nYvKPQnCyc71IpezahUe28l4/M/jr6t8f3gHOxQ8k7ts9N38YGbmGnvXBnqqlKVqai/J89Pofm4z3Qd3",
+	"NBzrUIG+PGMFRKnRs5BYXYtqTNW1aum8OZGHaieR2zoZKf7vbLLis4bYPHv+3XffnZ897x7boQn+4WKO",
+	"f17KVeNwI1umip9u0051tr2zbGncQFhRc7OZO46AVzWc14dC+G9yQcWWYc814lTYlAq4Psy2bTF4+UDr",
+	"JbX1Hvr0SWm6jeGDOGxQJMy0uRapXHMjjPaTBEdu1n7bpBeJSiQE4AzIowQBfmJHodR/R5VmxU9sew/D",
+	"+Ce2/ShjHkaHW+oTDDON9AydtaOk9qcdcCMPExXh7+lfu6SL0flwBltj893XKbnDRFcl2EDr4YmxEBef",
+	"d3OUjOZlHq5I+ZaL2xc1XraFsXlAF+9e+AYIB7lmQlkPStsT6VQSC+FQQMJghIZespVi+R3rAeiAiTZ9",
+	"2evQ/Qdg3LJxtJ4ntBRxcuXwju3FwlUT7o6qHln4YJSSy87tMYSgW6aAUrCKBM+CwtE+HuntpwJDmANw",
+	"v5HKD39ebqHyQxU5Q6sKdMgZc3TmYfaBimBtT51WR4lmgbO2K6Gh1VdIXyYyI5+YCgKaXWmSXRTBhiqH",
 	"gkDvJ9ex9GsO9NzRtgXb+KwZilFjxiCzbqzRGDFdXSsaKpsrqKpdlzGbQqYH8r8Akw3RBRWKa1fgbGop",
 	"trmrpWJnZhym9WZdHFygjQanG0d7yMWKbVYt9NGjD39ZdXkxW6vILWXVqJ2D4DZkByR0qmIePnmtgNgA",
-	"1cALQEW3NrL5eAxDWlqKl4iD5SFjm8nojrNNpGwD2NXZyoKWcynB1VHIcrHEm2bNCiXFN4qwLTNG0ZxQ",
-	"se2f3+jP824gtV6+PXG3t0zTjOpyNUAGwZbq7f7GpyPvLnj6Phz2eAsljKVjXVC6YDoF54S57jFLY0r1",
-	"lEiB9uGa0Vs1Js/ff7JWTioLM7FojSPGSpsPsJiz0tVHZikI+hpiELueQfze0Jt0XU5W9MsAoM5kXrAI",
+	"1cALQEW3NrL5eAxDWlqKl4iD5SFjm8nojrNNpGwD2NXZyoKWcynB1VHIcrHEm2bNCiXFI0XYlhmjaE6o",
+	"2PbPb/TneTeQWi/fnrjbO6ZpRnW5GiCDYEv1dn/j05F3Fzz9EA57vIMSxtKxLihdMJ2Cc8Jc95ilMaV6",
+	"SqRA+3DN6K0akxcffrFWTioLM7FojSPGSpsPsJiz0tVHZikI+hpiELueQfze0Jt0XU5W9OsAoM5kXrAI",
 	"v2fOKBT2MKdjYwxsyISWlpiiJ7pnAsrrgP5sCg7Mjv1+MggSgw/vTFCHLsb0hPftinlYlrrX0yHSU4SP",
 	"uBX0gCRet6su1a/zp7k1hfHDccMKHipgDOG6Acaqd9KCtUNQCY36KS4JrQnCpYDPOVM+gfyesBH2Nz7Q",
-	"EHWmLSjQt4QO+DB7VASyL/xQ/wBR+JwNnVC7OqF6mvJA1DIMGn7fGFLVwY4Z/NCYgR1U7CJnZMWoKgtm",
-	"s4kLBkoXiAu9kZhQnJAVF6WRiu7jjG5VYrON4bNlwRhZSaGXyndAF3QzAgdjCdeO+UHQCn4r74bCO4wl",
-	"N/Hceq30YrYw1ywE9sHlap905R+M2sqzy4o6HJ3ZK1sazzrAIlGxYLbSD7LAu135ZPhwsczMxWKNC/Cm",
-	"qQAd0z4k7NcE+KBCVGcv3t0QyPoAN70mK6k0eXJqlKCCptq+r06YTmmhTwqWMcUXYrcnFR549D//Qk/+",
-	"4/Tk+89/sP84+fzbafL4u6/u8z/+//81dO4OyPnLjW6v9zs0mwXYc5nehiMqW5h8IEMSElbbI5KguVmf",
-	"havfhuwOF8AMyNJbF4pxq4hOjkbOPcbviKJzhnds0MKYlTyS/mkuCqPGpHK1CgVgXssN5vMb+aB2ilhA",
-	"6pvLIgCMRwHEGaSaxp5lhLxBhV0RmaPI2UtJg7APOst75n2H4Iws1SybNBMnW/fPdo3YeFfNEq+gKnn5",
-	"ssqUAEovKENbKo31nzBODmGWNGwTch8MvgcDZR/sNF+YyLhYTNaFlPMJEBhFIPj2wc6cUSP8/7p/iq5I",
-	"as7cnJuNUFMg6hJqcmZNboBGDTazdbgUE9ubCMEL09pBdfeBhm/csw9FhgQv8YqWmX9NakfPsJxcc8Pe",
-	"MjG5jTiw77imea8u/YxPDszy3WFvcscpuDi+zGwe5JA6YHp1tV4Xw6/Z5pQ1UKBNsOmzJ3tr9ddNxfqI",
-	"GQw7V0fHkoZqG0JxkFnOiDFxa/8RVzKHSYwcAJd2H6K9lCSTpBQ5U8rdGrcRRtI7VvQhgDEjvXEPB73i",
-	"VVOdHkOYtqPiY5dS6Yu1LHySiDp5gImWOnF2Oj4/HT8Znz0BzsIWnvbZ6V487QNXyuoSli/tpUNuXl+d",
-	"nD99VsXiPRFqP8IZ4HMCSaItDe7s9DS5T45/bGFf2HScdjJynnVEc4HgDy3+NZPrPKyddKIFDnE4Yq8S",
-	"BweEZqLjClPvDVU3so6KykCodFKuyYbnOSJ1jSXAARAMvjVblhP4MZwdANpcVckXazUquWKoVCypRccO",
-	"SJqM1spVmm7tNds7DefG/mZvKB0DDe4Vnctwoy1Z8xDjyyNDbMXRXARNS6gv105Pdmp5/wlc2UurXQTt",
-	"llWrhpXWtSQ1WMFYehojmWHYQnBCXopC5hE+wxrEvesTYV9oqrGAuJaALLJ5viuaLmPlzd3O2LfolWrS",
-	"Ga/d7yXGPYEtJdV4Ynvj5V1wGgYFW/dd2z3ceI6WPFz+ywlnsAIwgZprIDblAvFoxipIyIrphKitSM0f",
-	"FBWhLCFOoU4Iqn4W+VD9ye7krf8ncOMm2PwEcgcSYtoCKlcuFt5fk2gtJRHNfd0FIOCSgYsRJqJzsY4R",
-	"va1X/uEoX1x6ZgQ5EmEdb4OgSUqxCEWt4J2GS6FXbuadOpng6rd0wJb9oad7fCWzYKZoaBXx2aojsSk5",
-	"1vI98MrZTNAOHT3oi0mBeNviy9Zlnpuzg+BV8yF+QrYsYpivYmxZUePbCAjWP7X1Bh6PKG3c5ptjm90z",
-	"c+PeG4/FY6ruNwpRjlZlc2JsTK7gAjEzUuslFi7u/KpGSzGqVpnnaAzaqrd1Qa7PEb/ccKaOf2Y74VBv",
-	"xTFthqQyGi4ty7ZgG3tjWXjnMEtimAlxdALH/mpLD8pGaCzadW/1BsHzXf7XiguSsRTKAdMZUKJWSNY2",
-	"e4a6nQC7hwNKt9z7jpbFcrY4/iJHy7IBuElOU5bZ++SMvOJ/bqZGfHt2+t13jYSk0yhrVN/ywc8e760X",
-	"XF2hsOe48gsGy0JdkOl/SMEuyLyg0zH5kW2Vxe9MHVh2Ci7vTbMdrVg+J1rmmR2l30evMHK9pvGa1VdQ",
-	"Zgf0dnRZzs297tWuhixMesuEK2ANc5zzW0bOzr8bWq3a7srJXUFXk2UkxdIoew23P0STWhmgVN1iBOzV",
-	"+0818e4UGl7x2TQCQSnFJOfdrn+AxlsQWl2o3No0YUZfSaDRxmycnfZIX6CDIscfKW/XNdmtgx2zsHZp",
-	"55mxudDPWfFsu+K5QPeEHnxzDQvTG6o5hjMyrtBBGrvrbmoLuyX89jAr1I6FIZjbvzfkGUD+kxlLaalY",
-	"VBHbUNS4Ku6nvvVTfSB0g5XB9jgmxT+toSZyQLV1Sl1MXLGN87phCSdA+PTo8irGSuo55+9l2A7j06lg",
-	"Ov8YsBtkI+uVmQqcZjX4JkxKjjhxgFz60rJUfVHTtnVjWw/G9rSi/i3oVoI3BKbvw8XdMzB6HDyQPzB/",
-	"K4S3puZp7XSpanLUPOi10uR96Aryeh9VFXn939bFeRs/dixm3oeuTq/fYqPCeU3M/mXNLS+e96lXAr3x",
-	"qlTesaL9cS3n/Q/dLQCqWuuv6gfwp387wAeNKyJ8L1glnUvxfCkty+YAc4itrJk7kDWkZb10wz+SEbsb",
-	"VG7M3z6Nm/n8tDNzHb4MCOGfRL5tHOeKaQExqsTuxhhqvLrf9sJcGpbNChNW7eBj58StX0iK31GeU5sZ",
-	"EDBsYMWHTWtrt+ytnlv1oH7d3oEcUGjiKCNp7pPOcXWN5aciM2f7eW0BB3KZikIWHbc9UFPqYgtl3IJO",
-	"oDnS96ugK4+SAqV7iIZdLFgRseatEQ8ZqEv2Jex9UqqMMJcBDckwgDj44nQL+LonhKSxLsgw/ETgWFs3",
-	"UYLVtBKAOsHfmHuVXVqAGhgeqVyFAxeqnEXVV13wgTRnGyrC9SabKDrfvWJMMGasVM1z8z0TthSl9SYW",
-	"TLBNryp2bihuJavuuCn0tp23dMFDsBEf5S07jKzK5b5xMcmCqbpvqNLeiCHoBdEJH3BbWX2Pnz3dS04t",
-	"gnBCzMHBN7hKgB2ojyB7dSrXez1EMFU38GS/POCvyei9ZacOG3P/JNR6t61yzEAyD+kaM6mDKkvFIh74",
-	"RmlQLw+vSwj2nS1N66jDD+bcMwt0jDCGoxg/MIf6vc1uqWuqDLlYy6JgAbRTm/Mu6U5Xuh9fnuvEnkwd",
-	"N9APTLGhCoRjHRzIH3h0TsDuAbos/aE0V6sK1LoL00ZQzKVRGUoBnnlVeXLRcd+fG/U5vqmtS4V4u+zZ",
-	"3BW4PF1CHX2IZiN5neUwWco8uyDngDv5q5wp5LdrpnLOOYZBia2LhWLlLDn/HGSWNZraMH0FetT/6NoV",
-	"A3KGdkHbPSca39SXAaLaG0ehgHCtvbDl2dvhgf5F212OSsDPKkOfd2R7wGu7zoUtf6Ri8R0VV6vW9qcX",
-	"RNE7s/WxNPKK3jIborLsuFETr3pz/7L4rlzTPtletd5dH72ahoNq5Q6qkTsmgCpzfCjmq3U5y7lasowA",
-	"Yjep9DKAiWC44Mnp9xXhEJBLylKbyznzs0QS5+5kyvIzYoZIp9NeSM16VeBbezK0z8ndXQz3RdcSHBJm",
-	"7KCs76gRHY0q1mzOtuHO/g5nH20xENo4UGIkc2Jj+phdBPgimgcSR+03+5biyj7nhOhf5WzfTxwfDtCY",
-	"b3vjaBnLhtPTtm+IdQUJ6S5siPAI7OTaFlsbeG6/eDuidtduA5+2tsmXkXkstCN6Ftu5wcew/63GzYz3",
-	"vbaOx1rktvIny7XVWZ/p3jGrQ+NSHfGkJpChI4zkRvpzLRUe3AbsEE5O9B5B1AIHQ5gt4FogWf9Fq4KZ",
-	"qqiPkTTAXVhCbhLUX7FsDCLkWFUIrbdO29hXIYaD3rLZ49f3rciGfWnnOel3zdgdcBQjs7WpHg42996v",
-	"/ToUyMIVoeqWZWZpMYGfXFXgDfPt9JZtp4jpoGKLZCwArTNf/Bv8OTXGjpY5K8D/S7SU+MSfpvA7KLBH",
-	"AAYw/lVcuSJw3yDuAjC0Nct2dWa/UeNfxS7LpSxmPMtCaOU3AGyxwAlEkaxKBdWNAKDf2KG+cXn+XQjX",
-	"2YE+AIbhiUu+DwF6YG6BhPHV+0/YDcgRsJ1zIA+H72h4156cff/k8eleHM+6YHNWFCHf5k9zSKNuA14g",
-	"Q1gwVB1XsnBAMkxlnDFXp/BYk1Rv375LdexlqjdlqKwJ4FKwE1BtmSxpsTre6792ndUPVYGy1lWzLncD",
-	"+vtILoZAAKIJI9GacmGgf0exsxiGt5KSPdwe9sHum/IA3O6eklP4JVDDD6g6FYb1Vq9qN1wjfk1z3h1V",
-	"T1B8Wo9yN0XL7RztSjIvOCDseNAOqbZBI2b+dK+z0d8LvQwTXPy2UOh8y06JwGpPNPdAn6U/OtZ2iGXV",
-	"C29rG+wYQh+7+Kh7oi8//pCcT8H0Rha3eypnVA18EyHAX9OCrpi2tbXDU6KLkgVm80AadyiXqu5XPCNA",
-	"lR2ls+5Jlt/bJ1vvoeOYuAWb53yxDOXjDauPV7UULZIHylgA7k8B6J1VoH5PA7605DLARiGkR0ahLBP7",
-	"sL7F0ndkYCe/kw26kvAGtgZY/2myXo6oTdQuE3s7qioVuhn03hoUM82FiBJ4hspgZFY/B3lW+6ypUBtW",
-	"gNYcBo64Ovw2GUV5tqkab9gsGHYNZ6PxdInz7iW3QHv2lqBrmnK9DbZ4cNX/IJbjEyasAeuucsnMwIHn",
-	"pqdR0vy2zg3qLnXsoTsCJtMGcnkBeED1hbGUNFsnhBJ3cSZgPRkx1hNc7HAWbnY6N02YWmigTj7nDb4b",
-	"77z8/bR16FN46Bgy6XlQGtwXyAFQyEVBV2o8MEW3OjVhPowdik2/TqXn7+ip7zatrpCT+bgBp84TZ9aH",
-	"KT2J+EhrV2ggxsd1zjru6d+CTLRRXDWQE4BbADbEkDJcbfYV86Xrn8c2kzprsRpyZBcuXBbg4bj5IQWk",
-	"AdsiS70u9SC3LnA593wHZp1OhnTL/iSn2+CivYHPG1UsrBOlaNT+Hh+LElxqmg8aAP6i7v++YgA+m3gM",
-	"9lPDfQdSBpt/lGsEN06W4fyChsrecD/aLDDB7qAgSFURf+fB8GzvZz/z+/FbJ6Q7SseiMU9txTX4UJOA",
-	"FqnIVpauluCioEITKWoOEhsmpnVy1wCsaTQDyWrZkw5nfkuQ95Lf9zF9QPMcotHDrrMaa7/qIn7nmhug",
-	"QZDcscmP4t2x5+UB3Tv4hj7+nXYZhBXXjtOTkc1S5n7s6RKJl8sVsjCbR926QZgJUvmpqgtMt+TB8c77",
-	"mLxh5sTwim3Gqz7h/6xZzenbHvXJWsd+L8CiWwx8bB92i+2auXkFQkMtx+SHMs8JTV3VMyq2ls/G537E",
-	"ghwC63e6WkpmrYmQbkHAhzAmTQA10qT7OaIdpQ67S1D+fmJhxznnvunY9Md3wtXXW69T3ccNZ5/tGkYN",
-	"Swilt0NlLJIupUT6KiYaZl8k03K3ApwMxMauMepI/ipnMb+YpYgNKcd1vwOKc0yNCXrt4fPJqgffwEe6",
-	"eBuiHLB6i+tTw6eLDUdWAEl8+hpdNrUWqwlzQSDXJdlvfR0CW4CXDPpFl9shar7WpWxC6fNdvopi6Ijc",
-	"b2bbw4lcqiWzPC6DYav17xGf1IderSqu41wY3khakIcItNXfbEfSLOzOfVDdwk7VzeuB2sVruQF+NIi7",
-	"+/RopIWtq2p5QBWHgt9RzSa2KIxgDJh+Z1Iv/Zoz5lFQDYhaWiKnFoiXarp7dl9QTckcKjW2aFse3dHi",
-	"Uc5nzjWNnIGaLPgdE6HS+wEMUQEwjW2sNqR7o5USCXkk1/oe75Ppbaju4o35XNemx4ILlpBS8C8Xjx7B",
-	"MItSPMJfj5VMb4e/ei6LBdNBwP2C6eaCmoWUImU+KQly+IWvGxfsbUQPH++NHpqfTSwYMlhUec6LFcuI",
-	"lx+YkJvXV+dPn138n//1v8fkyoJ97cazwN4ehD3JiAulaZ5PYityjd+TF/C9pRZZ6xMzVxsvBWu3/FTj",
-	"GlZqvSwslHknG+Pw3I3Qbw8ouwyML+7otl76+PzbZ9/tDwCXInp0vKqqsH0PPjWqnAkWUt0/GMUNSPWR",
-	"Y8kWQLDBRfDyeCZk611PT8NFpwKb4YOU2lbPBa0OHEbGRiiVMbYy2Wr62ZNhMW2LaYCXe8eiW7gfwAqq",
-	"1LL/PXvzOgLAad7kXqZcTX3tcy4i0gVIEDDFOBTTaF7vAazsUJ0qKFZSKQRLdUK4UGv4Bx7/hJTrXNIs",
-	"ITxjQnO9TQiw3iRYhC0hNNX8Dhgscy7CxNLoCu2IyijKM8dfa21AuB5XVTAyoKv/LeZvPEiNazH7FKWw",
-	"K5RJwbq46dpqO/vbCOfYc1TbCWh0LrSF/3vJVLjiiZdrDqW7i1IAR62yvGyW2gBsb7VBqF3L2Q2fD5yY",
-	"6kcRBdfxkUYKhsGvL6taFWDjb+jWuTpilXmTEaz7ZBhha4zW96NfMNu8VyRktkUURW4UBsu86nrT730Q",
-	"Yuqv3bq0CIjsBAtM0u0E52tPMcQKGB1NblqtYzUY5qWiEZ7LFui6WeN/51YbVPnT1qHbqacNL8IxJ4Qq",
-	"MqdAt6yXDEDfLew4OoVq95FpFhxHEIOye2yzlKBGL01ztU9qmOe5CmodGK5qxB3senhb2tur1Taqa93h",
-	"yxv7ISIpSvZS6CKiIppTBpXvEWvvCvUx8jfzwwv8T5a4SpoJOgBC9eI0W611pGi9nGsmHMgWSnXIPLMV",
-	"B7geE/TGrLAcLUW256ryubkubExe6ViYI3ao/2yRK1zDWmtJZszq4eQKow9GMALvn3nAKKxm+FBtz7kU",
-	"+5/24bdszuY6zvCOVYlx5s0UOJIjUKWWNAPZDlEXCfTj/XvqJyc1X3xmZ0SiJfpFV3Ea93kmGZJQmLeH",
-	"V8TnQdz9FnfVoHmqsQbhEFR1yQ0VR74W0MIZtPaHtbzxF/1n2vSsR0lglAbVvNnf+XOV1KcsetSvNeIo",
-	"aJ7/NB9d/KX7tvGkw9dkl+3YidRIsWH39aQvL0S/fK397YTLk101N2mt9RRSroxWQcW2rUo8LF9hCArU",
-	"nDb/7wb7YM+8sc9u3Y/hWas30MN51j4wmi4/8vSW6ePUgtdVW3sq8+Bze/k9vA4exHLT5j7RrFhxQXMU",
-	"FxtahLk8ne8hUHGP2N9dGPVdFrrmKXMZPBlLc1ow1aTi3e+8aKd4xuj3PzCacWGhMQM5Kmw9if5a1VLr",
-	"oejsaJ2Xwzw6cezTTnnPQrtqMKF5a8ekPPXbNFnc0TyIYH787HQvtVHBdFFTJddEuKc9RlfoyZoVXGa9",
-	"8NNhPt108CIdsBah+f48EA6+fzK/9kR+18fgKMDvDyw9RMAMyRFYczHBxJ6Q669ErJaiKwvjUtbe5QWx",
-	"v6qIHeAh132Xj5uAXgRakaYLfLh6ZsWoMO2JBmddZ3maD14uTIvLouS55iIS2Q6EPDyePkX+8P7l2z+C",
-	"mVPqpVGvuEtJBM5tWz4RASHgBMdukBlTPLPV+gVWoWExjGk3jGpJ1cR3TccDACE3O0vLIiJHougnYx9G",
-	"vgyjhlxWmHtdq9NJtQafO1buGGpItQseUgvBVxyQHPb77jXyTmrr6by09gd1wUJyy9qVFYxIfbZ/e+6F",
-	"+7jNuFsMA+xOVxQDvDFUWAwopAIzY7mrNUPCpmZ1jFymNIcfP3369GkrbNEj2OWfhGbP3ueUC/L648f3",
-	"lySXcj2j6W1VeSIcVHInMWhDYL4BFuCXBcvMYuwUNP5+Z6aT0abgmv0k8i0mTbXO4Z4wTSik0bV7j44C",
-	"6puLWJ/QHjigqtGuoXy02bUDTmKEWv2KFAx8GxA1c8hS2Lpwl9FFO2D29GkQYl2VLoDqAxjsqpSKp/v1",
-	"rIqGrGrB44pw1gESInnEPp/DZQwdFKk1VuWl8S+pO3F7E8YVo0W6DBwjWlQR9N2JCrX1dc+ahvbnnipK",
-	"lt90w/I8zFQ76DL5SBdhL7pOl7ZuQjshf6FcdFKnS2InHzYPzlvY4YX5a6Ez1QUkymNxCHctZBwrSrkQ",
-	"CVwaHKQuhohz3nCKem/WUt5OVoMw85HpwMrx3sEa7y+VCclYrgvho+9hJYfcwFiYoHUFy7b5W0X820bM",
-	"Dm+B5c6of/ns22+/PT971m0C9TcaajD2UYwGK58PqGTpm0e7PnqoXmmBu5reshYRL822cN03YJgWrez4",
-	"VXw8buJXxKzIr4tStArZfH/eo3qLsT58GH/YkGmbJ06UuTcTLpRmNKs/1yx8eMJi7Q5AWDegje2Ktagm",
-	"DvQ0vdVwfDp8YO442wRso4KKNOz/sPfxMM6oqmB/h8u3n0d4SCpeEG3woZI4CH2DozuOpETdDgZ5qjb8",
-	"oi4x53a4B72oMktdTYnQXR1F+UZy5gIsa4lb0Yqaw3cROxymt7TBzSJnUl9hZeUBoqLKV2ikE+xTdSr2",
-	"5kFEu22uXMvMjF2IjultsM7O2tJm92Jcvn+dWXidaync1byxsaBOm8MnhfbNhzIPDAsxM2HFgq75pCzC",
-	"h6lLJDwAlfiesM5BNaJqZSOsO8GlutdQKXN2g092nE1z6icrLkrN+nh9raC2PYgHbfDwNhpP3IrGCciD",
-	"u6nMjxLggU32gF6VMj+k9ma1x1uaZ1EaHSRnStVAx85jEGL5dzTZqL+DY58pspCX5BXXr8sZfP6K6zd0",
-	"5tITrb3Wsn4eBx0l9UEL1JbBL5lNleXK2RKuRmZNJ6DpQvWy3Lor7OzDt0ZL1uzlKPLPYmCkboC+6W3V",
-	"PjwmTZfQ3mlVlY7V2z1jEREK4PUrmrH9uNiQu+YecmXXitN04ejlcC8AxV3Jc02oQucE+Q2/+ZqQ31BV",
-	"Mf9CHcz8Sy1lob/CLv1N08XX0Kj2rF7svuMLgaadrKmbl1LpChgTnmakg0EsfGBBn/ab57bMjdgj2reF",
-	"K8tES0dkCHN8SR6f7kiK2px78mQYG1AvwR6Tf/t9cq0IrxGJaFQBQyVS9APWFeecWshaWPp1u/OsTtHn",
-	"SoiduI8QZjbf4U42PTOnK8EMlJ76kucNLHMWn7zq8FWVQ8AsHiXmHzm1/2DU/JcJVvA07GBs6lU/B82m",
-	"AsypIWEJML9CLBu953kH8pNjvjb2JDwtR6ICHo5Ms0WB9nKQ2MeG4Hc6bLJ+WfsAiuqFZ3HophbhScjl",
-	"Bt+b0zZjCypAPMM1xgWZ/vvJB/z+5DqbVlFRWmZcX7oMFsLn9a9nW1s+eHxgPuChBVKHpASGMwEfnlML",
-	"GbJdauHOknuI+Hi6YdXHrszDD6U4juIs7lGr5+bm9Ws5OL4RjsG9oyvIobDpOs6V5ZIMhwfVwsCj8/NQ",
-	"jtGhuI1oJMvOzI8sEPLvLGl3pYhSy5Nbtl0wQU7yea1gNvLbgnktDqFVBSZNUyw7f/r07Pu9V5mtI+X3",
-	"LjiytKAaLYMhJdKGl/8fBgcZzt1eCZQwb7eWpCiF1WURPI14XCi7cNlQairfcIzeOFgltLO6TlNU9agl",
-	"v58sNdmNgBhhbuaB3LKtX1keSMgcOcilZaWvChzVnM7ofaYFIzmbA5mHtzHdngl7GZqaZyd/fMwxDZpS",
-	"j/xy/P0r9/TXpPplRL88pDRbF2JlnQ3Wau4wstpnYD/Do4O4/e0a1NPgF2DxuhtfjVfe3B9ehmWaw26d",
-	"2mO2AYbGKc3XSzpjeuq4VkBUkz9Y/4V9QJQroydP/5iA1jK1PohpIIXDttfwW3pNjJLRkn0ZJVBY6NmT",
-	"ssjDpfzsyfIjavbQub+CCQOxIPcboIQ39pDpv2XtWSmW3zFF/jD99dcpmbE5EMkLBvahgjStFaPCiB26",
-	"ods/JmT6l6uT/3F68v1nLAdgZxaI5xMy/e3s/OuUFGzNqFaI9gc2emiX6wsyfXP9/MQ08fm3J19P/mIa",
-	"gt/s3LjP9nu9I3vlGIqKlQH30FWggXf2jNZX5NX768nHn358+W7kLdXof8KM2JmdfP7tNHl2/vVfQwcV",
-	"2x3uHTxceFVht118VNcChZwVw6VMfJUPAe3UxnmftY9icmwz8WX/2Y1zgKi6IpCahklkMOfGXqLkx58t",
-	"CYP5BhoeE+AZNldhwWgGfg0JRcVchtaMLbhQiSVQwCKBisiNcPwXqVxvq7i08pL+zGldSMEuqyqHLFfW",
-	"b+WcVG310lJ/DlQOHNZ814A03ziohOOfgIL8Vc2LCrhvOkK1EUNrJljFYWpWYyfH3ojLIXE06KCjNg2v",
-	"dcVe1MYJdINYD6h00MWi9CBVEO7PpzSocEKcYMnO8g88Z+/tljkgo2HH/S3zUoehiIP3SEevXzOaYwf6",
-	"Qrf8CufI2Q3Z0pCxD4XHzf4HcIYzA2z+/iWhuZKVCOAqjvxaVr3qWlfbd2vaDnZhvDf2cJBKF1wRamBW",
-	"czA0BTETjAE59B7aT4KwL2upWAaJPvv9qjZ32E6MG7HX2Y41Po66ESGmPFpM0XVWLt5Yw/Vwal7NvvRI",
-	"FAPnEjza0Z/3Dr3Vzl8zizcQqe88MLu7qiOu2doqwJuAd8lmyfN2TjymNjuGl/37yspAm9/khtU1H4MV",
-	"u6GQ9Ory8dw2S7l+RNc8gOfdf4mHjQ0jGMdvAfiptkLTL5fmjOZULREOyhRyVqJa84ickAlpgtznjOpH",
-	"f+oTyz2w8ktA8eDCLLymCwiC4tKjDQhamees2MWxh/t230s0XGJm7215dET7sMKXvfDsrsmuYRxUYGZ4",
-	"qiQTutiuZdBD2qCYhTX4xmrW2ly13qfEvrtO64f6vAQJNMbkJ8Fs0Bd7YjlW65cTqgnFO3tI3+/uVwKG",
-	"fdEFBZUsGEBWmhgppnazZedQh9z0WTiZ6CWyvXh3QxTdNqlAhsBZsMUhanJY+LqGQvtsD3ntnOet23zQ",
-	"ThR6F15y/uz87MmTDnuol1Hi2g7mcO5WN1T3c5vhNoadzczKT3imAoTN5qlmYuqTfYDHur3uA7viwq1T",
-	"wHNd0FW4cONruSGrMl1a8rfG7gX8khTgazc28Kv3nxTRcgHMP0nFaj0rs0VNh+hYDzrKO/bJiz2kpBUX",
-	"XEfZCTXlAsifjbX8jSLmYcduP+eFghLuKVPqwtgGawr8dIovBM1xEkRGUpmb600RWayX1FyE9jcsgpkY",
-	"FDHZMSGGRHNAb+rWBvt24p6Z075C1+fwFYxmEwk+sGCsXEpNjJQhaqs0W7kUgRPzk0tyJ/NyxWzy8Go9",
-	"R5K2JlVUI0WGZj1yzlzy9cH0+9YqipivS7oG3vGNux7tNiJMZGClbugWEqQdPtDxTCFLvHPCU6yVjj56",
-	"lzkB/DzOxDXtob0HkKtTv4QRvmVkzKe7CFJYabmeLAqa9snn8Mfhw6eYyCy/EsgWOFG1u9v0+5bnOcsu",
-	"ydmpP+ZGHLhH3obpK7YeiuHeqkYHsV/gLQDdpVFi5Bt38C8IhZudKCMhqSI316+u33205JIdKQKwE2NU",
-	"m8rn2kRtxxXPhU3j+lIJrUP1gyhXheL/wQ7PRerl3QkRmAUZ11aNdSlKoQCwGFsY0061LN4yoL7peLxS",
-	"mRuRTRaFLNfBFbJy41B5O0imxpZhj+Rz13BK0YuNTuxYorFaUlt6uE+flDZnPxpq5yA9UiqMij4zW3HN",
-	"sWg1tSS+MZ7EyGXQb5vcp1aibw8dJf2thTPadVAeUqe3o0CA2eVeNllDuC8p2EHofLuoAg/o94QzAzR2",
-	"KE4za3l3mqj/DMUEWvWCw1awilQWOCT3pCwKJnQX2SXcsgjeS40EgruVR5QNVN07XNizQm6g7gRFPFEU",
-	"w3cIW9W8kKsIB6oFdFUAQhom1uyLsTwEnBFC6TUwd41GGzNgh1bNb71wHTvkIIKt+zB8uwvvPnlqlmK6",
-	"6kbH+I7jYlf9IJVxFzpfiGvxlumlzFQ4dS5OSwM01Fmb57Szw/C69/Z3e/vtEczU74oPo2q3f/5thxfd",
-	"P+8LyVSC9eu4wkSIvn7yJhTG63KQiTuN1SMZDtFmX7ietNrz1G8u1qXeW9d5hwPC1oOGbO+Ca81EUpO7",
-	"KFIKY37ldw3C7XrQNpE3Dru0pk59x5j7tyrb7biiaQRdNKD0YVdRmBXTNFwso7oIsENkQ4VWmO2QoA6m",
-	"CHB7jMmNR0H+F4xnfu5dEfkt9qCMsC2yTA1zBiN3+MDVxhEA19DOKHZWNk4ZC0WwHPYBJifBMr1ng4tA",
-	"3oeUfR/UvYbJa0eJ1qkkMaVvytWKWi4ql8IdtwpkYXdN4pQQ5dTH4GVeqrJJAbi3sm+QNBazxqvlSRxI",
-	"2RVCxd3koerxFMVE1lVFLz7E7+0xvO9eIzULev+9+TPNy4qSztqWcxvdAr7LDKFH1inhN3d+ug9eW3U3",
-	"NgmDSnf/sgQmdMgWATMBuQIACBymK5CLWBk9gFJt2kKokAj76C8PuqRfjKxmyE6MWidhkwL4YFz7sUm/",
-	"2amv4BXEKPPcEjJUNRdqvoZm9YVkVIpM4jfmX/CduuXr9d7S4B/RsupNsTEreZ5F3Cg215NrKw19nwnQ",
-	"HURKpsUZOA6xoDpsYsX/o28R8LDF2SbZjWRGfqSLsC5ccWP99k9D9NQNbNkHeaOD77aHpIiC5ifRMu4H",
-	"+BOOTySFq+/a9Va04ZRwM+umLLIL39qxVOIFoBMgmRxGIiIVbJB9QDTyR0CwetWTAIreSAvRMge8chCh",
-	"yuZzm61fscXJiZnwDNNG16CTT/wPP++imb+cmF+f3FFgIVSmmXfypm7lPbTiffS51uF95PT+TLIg4Ppx",
-	"0ovxxo41uGqMroZjVaHGdH/p8co8Hr5FzW03UBUfFOd3b6j6HJuEY3gTYDIfDq1nmn94KNhDrm0vIFbb",
-	"nxGch6NjmbQ9CPvXtweKCRoLL+FqnVuvXKwexCTqaxlQTn4oVVBXPZFDUsfcbyIp2H3yCveDlHrW/rCi",
-	"wJ+9RoKzLQXidXlv/plbx+NIDbsnDndCuiYOkQ47267PIb1HhfPeMURvT3qMhk/3RcUfIGW1Zf/6Q+y1",
-	"GQPrpfQPNQFEc0k80zLiO3O15wQrAE2XkPPTJ9+R2VYzgN6twu7VDgGgSq57XKr4WFJfrtjTz5EhfmDr",
-	"IJLbcl9Eat0jNMna+OBKSsjZ6ak/sJ7nqp7kwP2krO9poJuqKEXqbpGdvheMbMz/Qa2t5ghkAZgRVhA7",
-	"a6pHLNn1MamnzO9CbN5v6qF17SBYzSrwitE9LS/xk1owJICGs+X5vMKHDhYXyP5CP0HwMlnR4jZM1VPP",
-	"llPgTTto0pQiwYp0UuRbYtqIhiCtIt53Z+llwVhwb+1VRNeFnOVsFXZYFUyVuSugaRlMZOEBDIxNhRAO",
-	"dEdJgmVaQ3Rd+3FIAIK6bZbNiruWrK8muEA6XM/iKs/dlFVo3hlLa7/hqoe1iW17jqTaa+RGWe2Q4OZ2",
-	"ZFtHYOw5IL78kNHhTu2MzfmXsNxO5Xq/+8DM2g08GaaKsYgVfI1rdC9vIjR7UJDZzT0XkywIynlDjRRo",
-	"UiTfyVuWufy2BlTu8bOne0lU3eSG4pT4hlhl7r3JLocHzAev3sPE2JMI7Ki5xgFrqzcjVWxnH4Es1t/B",
-	"ccZYGMdRlHV4xT009Xo1d4Y9NVfClKBBqRzkyZO35gKG+t627mxVJplRYM0p83BY9xN65F80CKbb0C61",
-	"LmNqDcmopjOqsHgK0gCBI5duFVFyxbykcARoQZ3RChtP3ln0loVqETpDqhp7xCFVZMUFyVjKsxiyfJ91",
-	"O5elGCZxLf1BMOhqho03ZoPofCFpXie9NCquNi7fuKv/3odmvbT1+iOyDKg8EE8KLGoLJvQ3ipijri4t",
-	"+nZTATRgCAi28xB2g4s4rstiEQwEXDXXNqsojBYyttDxYqSuhIXbreFqpHIzGbayzUVtbvaeq2peauPu",
-	"u2/zleb4W2JlVcN1tJt7cEnV+PDofb/ampWaEObtxG3pHcN6U4QE4Y5MOoZ03hV0h0vqTyqEg+rkDO9I",
-	"TjsstKjWOd3G/YEO9NM5JYoVP5rnnF6q+EIYzesoqmkhe5BzSsuL7UqQH1jQ27nx/FmxPagwGRUBuCvk",
-	"vUeHrWZn9zK2qJMpBPvIupCLgq4uCOgYKiFCEqdAwR8KkYT+tbxmhUK+xZ2kVu9uVqw4ytZXITjg0WIP",
-	"pvn7sY/bUDRiUToPTyvt8GRFjY6A3+8wQj3pcXD2VAYbfpDiJc4+2Nm0BBSCbUBjq4p8O+KdHUujbS6c",
-	"96FO6n/82sgmGYnimlEePbbijJb9+7dHbKVV5KHuejRtAUAk+zc/PhZq+Rc2W0p5O+w2+DuUgmB3bEjo",
-	"7p3UPGUv71g4gBemSK3UzJzRTNU14LTlaHL5GzZhDxGPnUyhXV20M+/O3UG1LrQXc+sVM7Z3ieUjspN6",
-	"YHEJfwAe1uCv9mLIaXqLqAvNihW+EK+u0F1hGzvGdeG29MPdGPYNv3vJitYh6ain4D25w/mUHPt01aQC",
-	"56d7UtcPOBje/u8YsH2qz2BjjPVY16AKYZCHrxnhH98QNlhoqIoKQYsUAGfYOVcBog5kfE3Ib3YKzD+9",
-	"5Yc/7+w/0GYy/5ptzf+XRW7+k3Nxa/6L1ilUlJAZc8Uj+IoFqkeEZjaYMNG/MmpV0G0Ax2KYZNnu546z",
-	"+49UbqGzhAJfABnpLdsOqqOQjDb1zd5LWkYrL7iGPoeg0VBYl+vtjWkO51DVWXzcDCOV8pZXodWLkc3P",
-	"nLjnaimx5j+ybcN5Cr2E6WK0ANeufRaK/X/9CrkqcxlQretFMnvu03VFve9Ia4BTLpPgrCF6WchysURZ",
-	"cvX+ekzeAQcMLRgQuyDoNiE8w88+fbp+cfdt8qswpwM/+vDDc/L48ePvCRfk08fnY/KyKGRRf/f9k6ff",
-	"EhtXs2n8lChkV5qmMmNT9DwCXh15LFgOWbq4Kce/il8FEGEiCSSXAr2UXJDplxOapkypKdksJSgoKfJ8",
-	"XIKIqhm0wcXEhM3/ha08k9l2/KuYrstZztPpBRHSfIRE3OYpswcJF2MyVSyfTy/MO9Bpi6n1LCNcJNbz",
-	"6XHsyoJgHnNClrRYwe02p6lW5m3gOZteoAdNjcnUSXDwFF+QD1BvsSA/lHmOyVXMCfnE/5yKxmVHprVQ",
-	"tE39KkJt1Y99U90e5ploYyB5phdVIzUR8MqMx3sS8bQ4T4jdhhxTs2AQwU0In2NgU7E24dolto8FIZCH",
-	"CJej9Y4Cikp63ek5JrvHYPnsHoTDhsIFQtDAsTr+VfyCBYjQ1Ic9JaCmOLOAYUWenD4ZkyvbALQG8j2V",
-	"a0asx7/aio4amZJXLz+663P65QTeNoXNDS9MqXAhZOhqgXRUGYHuWbLUJZYPn778SBdT04X3n6DNFy/f",
-	"vPz4ErsyvZ6fACHbFINs81LZIBt5cnb+q5i6QogrRgVw301Rviu5YnAAwOlv5O2cKm0MXXeUoO13UjB8",
-	"wQX507Rm/0DhaHPAC0ZoDkwe419F5S82Z1QBm8f030/eoTg8+ZmzzcmVuiDvrt6+nJp5Vi6bg2qMjZjP",
-	"kt0gipkmXmGkobTI+FcB2TopE+hQ5xkTms+5sVZHV2uaLtnJ+fi0lsreZz6CZPTfr/ztozAfwaXWK+QN",
-	"WjO5zhn0wzqT8BrEvKeRGeFPa5CrHhH6xeh0bN8m10zQNR9djB6Pz6BTZpXhMnlE1/zR3dkjGBXyOuuI",
-	"tLcTk6BUwxWnOfQKPzGymlBwMZtVRdZzrpVjFE0IVtW2YAqrj0+VLPQURS2wJWy4YmNyBXILj0OeX+JX",
-	"+LfLwQGE/a/Ck4gVJMK8H8JFtoaW4/BNmpONFFQ1DhwaNUdKMYZLXN0F19noYmTMpyuYKTOFLh9zdPGX",
-	"3WLnZkN9o0DEgDydIiHPBdaooURTBZgLuML/VjKA6ti9QlMtC4imGx2iV4H6EMADdmsKchEJnDveZ6u7",
-	"HP5CV6J8Y2M03grEXltRVAx6baglRMw0WurSyWAJP+Bvom0qLiAJtm6yX6Z+uDWIVh7U2q7OCnmcl4SS",
-	"FRelIrosBCjHhSxFFptshZSh9fvr6vcnyBngmI7MHycNn4TfndC81kfh0bV4juZ/r2ffQDH/r5+BAmot",
-	"hUIN9/z0tEV4R9frnKdwEB/91Ub4Bqw1uD1Am22ZuD8iInXexSNfde3Re4va+tqQ4L8sJaT6mJ2PuS+Q",
-	"zIES9XMycrqjmUiWz+HXDbH7iH1xYMeg9H1+8zOIEHOa/tvNT+/cFUhBx25K1YQoXTC6YtmYPIfCO7bO",
-	"oVqDJrBkTJONLI3mS2+Z9TWbvVjmlCwYki+updKFXC8hdXheSPRyNGXhS+h0RBqGdqDd8OE9mKo7bw/i",
-	"X2ah88g2/C9x+1/i9vjidpgg+nIisl1hFCgrwr7oR2ZLdz63W98IbFQIUS4ZdVQfz7EvJy+4iqf9X6GV",
-	"6zgnTSvjxmzsvPz+YhC8KeatxnZwHT9AGN6xgs+x7Fg4ikBzS0+3WcqcGa0UrGNgnFytKdaVcAV5qAaU",
-	"gzFQMKvIoZGNeXCBfj8uateP5dUgVLANCJK0NOdsnkCpKWe5VLZYBcVw3o9btoUcT4AyEC3lmEzN6k1y",
-	"Lm6n+E0BzjoHewI8za54/RmmwYnXh70e4V3296Gd+IubHRjVEa7M94W8s1U3HGExtG9NxoRAHX8z/RnL",
-	"mU2M6thKroq7NXdr36XbWikrNA6RndBSL6v0EGw/xDKmwCdoy5fAqi2kzC4r54wuSqVZ5hgmlZZrK3yb",
-	"C/kC3vC87sBV9f6ddX2y25EXUrAjzPgPUBYYE92FZoWgOfEmhVCvU26mU6ppLhfBuQYIXIyx09qrWApY",
-	"4kxd2jDfgpFH8AFhX9Y5NTbeUm52p+0V0/3mrM9ZqFjgfxt5gzaqr/nfn1++un5Hnr/88PH6h+vnVx9f",
-	"wqf/53/972aM7mJ0fnr+7OTs7OT8/OPptxenpxenp/+jGdQz00NbVQgvRt/PzlJsTkg9AdpFaO0xtHb2",
-	"faM1VeI9fTF6/u7fnGlfrVm1TuTx/JyenSEWuM9JD87mQ+nEH++/z/B6SCK3wLUG1yiKU3Q/LKXStq5P",
-	"02lZCZpynUuasazRI3AC7u4/RC5HtmBL291r5/xkdJuAdnH2X3v3qHv3Lc2OISzfAhnvsUSl+UiaDXAx",
-	"QsfuKHIzqagFeIVZVHrJVkYPQSunUkLA7wauK4b2/67T6rn/lvuKUBvD/stvx95htmbAX0Z/Gv+Nju0b",
-	"x7KAeeVKlbD3nr/7t5f4FXl+Vav8f6M7e/T825PT85PTs4/QGdsf8wgSKnt9bj2jWMFpProYPZmf09HX",
-	"z4ds1Af1OfjrWeN5uVgAVaVixR3m+/W5ySOb8dFvZmK/7lOSYM3InOY5mdH01me99Q8NimBb94GtsB6K",
-	"bB6y6mD1UKIOEMKYHfz5d1S6sNfGyGh0vKd+tS4jMWurl9rSe3W8CQLWY3KNu4DZfeCMIS6ITZTbnd73",
-	"pT7a3EIs7s8SieMH3G3GDutzqwEFiv/Y+w/XP199fEl+fPn/VI8dcmDfl/a81mF6h5W8n8b5n0NIHjDj",
-	"DyYeP4GiZ2SMDW8edgY9yehFiaK39E8CDZwBca6EzHmuWcGyS1Iwa/UKKCSSbzHmSdUtYoLDN/sLr2O9",
-	"3LDN1IsOv1X453UOR+dPA/VfQPzHnJMWPzmgzfce+T8qRJRounCFtuBE4aQF3Y1AJBZzhoZqb+32wFx/",
-	"iPgCR5EUiFMcY2x+O4UIqLLVx7UXfC8VrjfNtrja6KPHUhwklY4qe5qxRWEMlim4tOV8nnPBptExORbJ",
-	"eky94Ib1FvoBNmMonWJn7CLNy4w1Nm2sX/aZsOff4jh32Qx+l8hXg0S7YvPCvXhi/9t45iQI2v1nDpC1",
-	"0qgeSiS/aIbZAbSC6ahEMV8i+5J2iEcAeOxmDE4PMiuqhBRSQg0cqHzKHOIF9KKsKrpGCrkh7As3iqwt",
-	"tQKxHDDWxuSDhbaAXxt9zjVOIeI38NLI9iAFKre50eqcwLAfeXUi57Ig50/IUpZFfc4wLFDv9OuMrdZS",
-	"M5FuT34E+rZ4qKc763uwJjd0r9nk/1761tkDvD+0z59XkEwv3vJGph3JoB5i7KHjK9i7Br1Kr1PThtjF",
-	"1JpH64LNc75Y6njspdqscJ6AiBzkIRcLKFJ4QfC1CcafIPTqipsmWLRH08U3yh5Qh2gyP5FF4pgzuXnY",
-	"8usCK6tKfhUVhsiupc98juc8qUo1FAjgAnQPV7dj8tx10iHrKt8Jqmhw/yKzSAj2897NTONY/+MckONd",
-	"BtVIf5cwEFA5Y5Cu2kb+/rZAhRVjFleJl69D5vW/NDoiQ/4J+I1n3f4OJ1/1mPwC1XwR8DtjpudWM0CM",
-	"c0pFynLcg6UwZ+MS6y1taIEV9lErUh7cPeb26LpM9moQ11lIfTj/nUTqJ5GxgmwwOeW+uwWmFI06M3XH",
-	"EIWRKJbT7FniWOJV4ksym5VbyxFe2HJDFi2qVVXzaSes9QDLefo7LedRNEFjJh++cEBY0nWAH0ESmA3v",
-	"xmOURgvUNmGhFDqDKhJNJFV1SRRlzlypfJc1FLbGr9y7//FW1nXtgbFw4andJYbzp/r4eyCla1Wi+y0M",
-	"aAaHRGUmOLy1O+0JqZemSu6oNBB30m1uijUigOMFQNtmsKDr5HJhzAd7a8F2siXB7ZvJit4iXAUqkq1k",
-	"ERYZz+1w/vF2levZw24oKhKylBsHdKtg3lwTRbmx5HJ+x+qrIXuAHVWVnQhqxs8pYi2tauyAgGYnQHDa",
-	"qrPIMY5VMpAMCTiNqoKfEosFg+LsVFWX+AAbbEkBusSyBjOSxc2MCeRsUuta8hQp63iyZnDAajVf/J0u",
-	"Js9VLm8rh5DSbG2DjEANb8sQTSr+v4rrdOSV4yiANpRlxJJeXhAha5CWWsr15Mk5Fr2oXuQ4Ek/H37nS",
-	"GaNsNiTq52ntYBc92Gl4DYiaariqLVaJouA1hvBbnSaxohmrE2aU5nl+XNMRT0guBTsBhHFU7v4gC1u7",
-	"1Rbmgfg1XThHLhYFTtCpizdEXQnCE7aQqVTItVTMZ8K058Cl6lRiHcClYclqOn0Dff4HFK515x5UvlIC",
-	"a7ezm9D8mjGcYSeA4cOMz+eYL3pcMWva7QiwQFDEiFB4vUpsEudsi/+4JJQonllve07BR2GfyRm9s3dt",
-	"GYCzv+DzeWcspdduCHut4Tg2XUUhR7VREEZtaz/iw3v25L7o5UPtAjNRD7sd9UY2srIspS/ACbmABGOj",
-	"ojWX/vhbsSZtCG7GG1bcseIEku/x0UY+65SktCi4kVnkhaf3Ts0NMyWU3Gi2Jn/AOE9RiukfEzKF8A6h",
-	"5I1cvIHUjink+0HiMSXv7b+TX8UUddAp5IAoiIPZCryv4YsxAQQelKzyO1W/X2TudVyR6a/l6enjFIYB",
-	"/2Qn+Il5Aj+YXtqEPkB5cPGrmL6hSp8AS8XJ9Yup5R4oGF1hzjfkQSw5mMOVEk3Jgq6xFDWSDGO1dps8",
-	"7TWBKRS1DbY2VoXQaJaHnHQ38Lt76zC9ojJUaRh3vwsA8P8wtyc4uAMSAewP73/C3hhF2aW4yjncpA9p",
-	"jbMvmiEnSVhxvjK9AMS9crjhnN+yy5b9aLcDFWwTSkUy7/jP7ld5xVs+MXBDYcAKU3MXFOCIx1b85oAt",
-	"744aFHJjg3OqihkbQQWsEM5d5nBMlGdEyTo+B5B/ix7bLGXFB8oD9zgC3f9rL9wxUq6BwIEoXaa3DQ6E",
-	"Kkc6Z3PLkZ3KIutpN3eiY3BLLCzrTtS7as70AhysmIxTYVK+UfW6G5GYaszZmUm93ONOfXUYdu0olivW",
-	"yQLyqdGitFz13rAmOCP1d/ZvuUZO6KE759VDwqd+sRwnpnMt4ovDLogImPEdHHeoeGFfZamfG/vhEr+c",
-	"yzyXG9X+PghmPN6eOBDNaFfXFbLqvcCvHhCH+H/VFq0g+g1OFtPjSmo8wE23lHnWFSAEa28janpo8wNz",
-	"lJxLDwlKdvfsB5Yzqth/9mvrpRX8MG0tb8TBEb4ojtpCkORGqOqtY3KtITeUUNSfjOYEaPWagAYXuKi5",
-	"5wtcPRVUSF7L/Eiq6fHhBqZvRxU3/zA76UfG1k1lGIh10pxRcVKu4TjCJ6CM0pzMtpZi5gHERi4XQ/wI",
-	"F84ytwRSHkKv8gvoAqzn6pk3cvERP7KoYetK3akapM23Uyay6fhXceX8sN8okssFQf0c5qXSyTcO6ACk",
-	"UMRsAMoFK6wW6TzRUAg7iUTDqni5A7r+KhZA80gLRm7ZWrti4qb1QuZknVPBGk4MnJGGC4K0PRAttwM6",
-	"AbnocBe8MSvzUI6CN3JxA4vQ8+EPpQh4EF9JMyRYZpxPanmKzGLFXImoLN0TcftabsiKiq19r0vvAVMc",
-	"ianQlQ9jjPVE0xYRQ9UPqIVXVeI5Oz119JTRWjw95xyYJPo9+wl4Inq2i5Dx//s9RHJhD+0dK2heH16o",
-	"26LZWu1G81esWDBwxjpmjeN6kYwEfZTJjcglzToTMCDeY/alEZJ85UJK5P8lZpKBzM5+4hD5nnhEAj1o",
-	"Ar71nZDTf5kGoga2S/8EcgSCJ0riifbr0nhEc4ec53/OExwcGl8xpelqrcICK1x/oO/xBrKDA841LM/o",
-	"iPws1S0CdEHsiwaylpqOPZW5LIfrQfsP8YoZyyyuCT0vizvUF56//2RkykoW24QIpjeyuK3gvIiZmLci",
-	"yXt8Q2/tux/qjNr2fyjkasDjH+WAh3/hmV4+rInnZulhw3vAvW3vlHbIGTItJPCrPMhFspLIDx9lleC1",
-	"f3pTl/izejMAKYAUF2O6qCBXxKzmdGEq2qcPb1RSobwA5r4DMUNiMsE2hANyx7Z0J/PSaOGu3IciPLuw",
-	"NJp20pSWa3ScuoeNHp3KNXdoCICTufKHNNsi9AN/Y2xr6DhXYA9B8iEaDcJSOs8pBzZmXanU3lzUGTHw",
-	"IyGJPxk1tZwr9VYZzjUcg24rXjocAVEaihHbXEk3LKwEseACa4/tnvG38o79oxrXpm829eP/AvT1R7Ok",
-	"jaPqZfqbpX8Au3lNlepixcDKu+T89LSBGPLgu5YxmxcOvRmG7b5yLs+/S+zg3nwafkHa+mdNahZuxnp6",
-	"9j39fv44PXlKn3578i07Pzv5PnuSnpzOvps/nj/JgJXFVZFAR/AoGQE5uwVvuQrQrCBUk6vnb18OAcq9",
-	"p0o9KP4YFtJoOLfK6bhHiF1Eo5ou4Ygrv1oAudYQslCt91tXCpQNpJqRnGlF0NtOQk5hTAF6ZVfhocAM",
-	"HjfRgcEOSEocXZw9+27/XukdCDFduVK3x8sQ9Dps5Mo9mBn+zsfN1gGBEg3q4tGjDZuNU1roFh3Eo7Et",
-	"BPEIGv4XIReLySBuDFgDpFR6WKoliqcAzq11aArCRHbYleLxLcGh7HPHPPrN/Lcz+esXS7BvI5WFRS5U",
-	"wQIZhJhiBtdDn2EjV39faptfuF5mBd001u4BVIDCZk/0yEmtUk5R+bYYYPjKi3JeElkkbpNZ7cWyR6Ry",
-	"bdRNAJCGIjkuk+N3wZgdKJb7nWw3krB6+nvnWx9NijjDzbtyq7yae8uSAHdbYLfqooO69i1k+6DNV5TC",
-	"p3CjC0XSpVRMOAqCOpICFYDb9qMzlao9LgVYdDVdjEsGwYyJQDbI/8fe1y+3cWt5vkoXa6p872xTlBzH",
-	"d65cW7W6iXLjSfyxkhNPVeI1QTZI4rIJ9AXQojkeV+3T7IPtk0zhnINutNRN8aOblJL8k1iU2EADBwfn",
-	"8/dzsxXO+YOIIBwFqK7EKOhYyUkqxrXnwOrVQ/W6YHK/HbfrKpe1W9hVLZ/OZbPDBexIILPCmpqIhvsU",
-	"scGLLliIqdY7XVduqIdX5nCVy05dFORSgePfbQ+k28rBZ53LL/fwuhjLs3Jbqe+52LwSJQXY64g6icAS",
-	"6oKuV7ns8F6E5EbH+99p6zPQ45SLzTPT5dYPYITBZ/e/LwO6wxovKGd0nFOAdqyKJsSQ4AmkQaVJtCRY",
-	"K4+hsWTmJLqINP8Hx95HCCJS/7T03K7CAByCrDGVL2Csa8uzrsVnkz+EeXR1SbmHX3h74gGV3uCcWjHJ",
-	"8FHIJpJpKLGhiC/yQznpn6iti/Q2ssIapD9V03ux+yI1iRZoQ0GejPoQALLrVjC8wDPHftzaO85t9I9q",
-	"+nAE+k5a+Ed3g8scqBGsctpfWyqgaeQvmWB1ZU2K9DQuiTaEtM+f9YJ88Gl9PrhuiBRwz2qHODut1I18",
-	"fX/OucvbgiqyOrUYflTTspSKwZ0RRypNDmI7VI+QhTj5WmANFv1DjZ4YCFu5sy65xjYDZqJ//0kKG/3H",
-	"qx/xkkGxCwr+8SY5Oz2Fb5sKLlN0jRF8yHX9guH8D1DO4c0XlVsyP02FQrHOSHGn4d0eQf+u7pqOxNS9",
-	"6hX0xncH+Q/7TctfCGr7okmJnEYhxKYCFt2wNOcn0eUis6sI+IDKmkYoZfSOMgFS30qbTmttlCriKknk",
-	"g67Vxjl2qp+Qytd38NMpRUYdd09OuXRLSIvNOu02pNEHn/EfXwbI49ps8X4Hld0qWuTGeiJedw9SO3yY",
-	"dsdyVOpFU5Z60QxbkmnrBCa6QLnztg6RuxoOMhXCdNdEVdxMcbs6VEo4QBMWeotuFLwOT+iFupK965la",
-	"+sNesji1KXIgP/cIHQqIvyQnIsX1rO08cJam+wvQkT6D/fXz6JX4W+zhRTU0vDsJSlMnU5AYEUBJS31Q",
-	"ELbD51hKTBRMvmXlCLYqQPkJ1wsBfOA10Zj3WlhO/ePfiZ1xhvawQi9GRqW55fBSzrTRcWSVAiZniOsD",
-	"3n0zdELGNodOeHb61+f34Z/GtaaN51KDyhmWpr4EBjiTIWiKc98Y5DoEZf36601o/8ptBECysWVpHD1/",
-	"9swtFFhZBG5RN/wCqzTK4TNmLdfuL//PL6f9v3z4/NWXf+ntAQarxpbXVzAXTsFISAZzqql9vM8Lrslm",
-	"vUe6tjbQBVW28idKSKuc/YInooMoa63GGMD1tiY2wyPNp3nKdLP+YCYsr3tiSl7rSFi8wBDbNhp6Xuzv",
-	"gJnbWUQQ1A0EjMkE0mgjZvjzZxgS9Bjut+8ulhxSf+xTrQCq4rw3uGF6kKrpgGXZSaqmm6fFgxd96561",
-	"dwRnz2PTwBrZ7pFQQIN40EOxZdfUraYp2qWiYyroe2roBSq/YQ5xAbbYtnOIvpsWOVsfXz9MJfyCYhJ7",
-	"BzJsluvCoakeCivGc/J+mx0aBhhJ4NDqyDqNLp2ZoDSZw5nStmSN8lBsHpYQ6tfAA1ZoP3916pmDyEmG",
-	"Pj3JC4hDO+O/SkhCo78Tu4tp+PfLd5G708az4Un0JuMSAbiTaJwqA//W3FdpgFcVY0fhjGVQPOduHm6X",
-	"nEsyfeva+LCG4MqN8g6W5kHfPVTpNVEAA+2mCrzfXz/76unG10/wrscB0Q8Xu+HsoZTGRVFkuoqkWraR",
-	"VaBHg1zeEsTWrTY1zgvCn/rDdimgaqKE8MaKT/9FgGMkcY7Jq5uVWPl0U2X4ph5g2H874KAAjC9DMFjw",
-	"x6iLSlZADF/5x89YAAn6bTEbd95g20uERCBUcT9gCMPJp0Fg/cgq7K8hSFJ3NJH3Fsqp8Yszrjn1AQvj",
-	"uXoxTZIyY4siLOdFa0PDOYc2eElmsR/APwVBKlmKfQseqYperSZrmGXpqnjH3h6HM9hvYOmYCFnSa6sF",
-	"0pPdotz6UlRvVmmVSrotpy/ADcdyRMht6lzy4pxuGNArJnfohCENjPztta1Bl6X4AzovilivLcqLmIQA",
-	"G8CQUq/cHePPjdVMmoJaf1NizgX71F+IUe/87Hnt2R9kmt8Ivtyg/hCa1KrNQD4LgbQzk9ywFDrv3BKt",
-	"SF0s4kgriCVAgzXBTnAZZDwwmOi/Q6QIUPJGlFENIcW3OPfdT8fjl82L6qolCugZ2gg8MoIiLfalVPs4",
-	"FkotEVegBN8lrthCPteQWATK5356upJBllfquVDHkYXGmcwzAL6vT4JchiNub3I9MA6s4G06zZRcpGlY",
-	"i3wPE9Y6XuyGzd+AtLVo3nP7/uz0r2WhKQGJOlnIDUKPO9ffqAVH7Z43Ydxglftl5Qp8NPSslOq5hStm",
-	"9iTCf1mcKAychUfKt0WC8ei7NAm2qr6mrpul7eQAdVo8t8s+FbRx+brbe6SSVWSXzhG+ZXMi7oUzUY0C",
-	"1BkyrYe10HOt7VT793QwtSOAPgWjX7MbZx92xY2NdBsB+eueJ3y9rg1Js/vg4Jj1EHFUNqnRfEOOZqxP",
-	"aOZwv8N//QYH6lTNXmJdWwsnF5xFqRDqcVzlot9HyRZ0AsEzz4s8hYkxPUdNWuVPzsvUzguW/JMN6AMw",
-	"EkUk5AhD69zYk+jZ6bOyjT2QAXRonaaQqNSd5y1rK0f+zm2X27ctJ3W4B25g4sswUKUHi9dEMe3W7CO0",
-	"uRB59Fn/9Okd8uh7+KWhyLx33rthqQBi2HwErMLnd4eMe7BXa5s0l0zaQod9iHvjmbOpJLCDJNL0T896",
-	"cS8Rmo+tgpn73kk2XvD+zenTE5aJk5Rbw+VYrzILDZTlF2L3lN55T0/GT8++eo4/f8Qak4+GF9gw+Km+",
-	"gVeX5ix8kfOvv6LvOePK/R4TcL24x9no45yvPkLTaPAzPJni/nzBRAponOZ/VZdHK+Ws/t5OFNwkiJ0R",
-	"lqhl05kJRbAkmABXd6q20Qy19/o1A5/MqIhNNecmsqp6vKFCUS/MSfS+LDL0vVeFgoA2m0iqJeZOoRQB",
-	"N/iJoVIn98cAYRdoF5+JL9pg8DvIBmiwz2p1Hw1/GzpidzL+4vy4o9LCAWqS392FtjO+/j904x+68QC6",
-	"Ea2iUNowmchkYIT86eKbV5d/7sxSva9jlcojIfDvbJsF9DrUWUvuxVMmpFOao1qGHejMPLAJ+7I09tow",
-	"ZN/pFV0Jy/LSiCG31c4OrcXNv7ZAbKwxk2NzDYu9ZKuIpWLOi4gCOhfCBJEbQkRl0UwZS5mo+wINO0Kn",
-	"t2Sh3kJQd49DnfMR9NOW6ZPbr3UQ5PyQw+iu+7lf3OKNG6BMfvp6awg8E6Bl6mwTMF6c+9MMUVENWuy/",
-	"6+1A5nex4S0bCo9TRDFx0Z6YbqbYtBopuyOUV0P7OD7xaArKo3Y9IPSrd2rOvSqArUXu0RAOY+f9jddC",
-	"JpboVxgtBfYhDJdQvakvN3WL0AR1BVu6844eFOzqL09PS6Sm12I6s+kqGmm1dN4ddsltXtHjXvv3hXWl",
-	"aafvx7qyTqadR6Cmejv4KljWw8BXwSSpuA77Hun9Nk3zNuJVNevSjiGruj+LRwWtgjV8YnDndrnjtiWH",
-	"vEXDWKbeQ34H7DYXSbye6CCGPssFNyfREMjWh9GCM8IbhDQutLN5UHMgzYsuoCiUJqRX0dnXRVWnEzsT",
-	"FIQiA2MqbuqgW7BY+vKmPvNfgzkOd44wt0mb6gqKq/dSQ/fOBm0ylXEzrf7Bx82tQ/jrLcf7XXFE3jEj",
-	"1pYtNJdb3i1dACkaSJXw7c6S+8atU/RaJRwWfP9DxCxUc5uaY9RwHF7DG2yvLR+zlLwPi7WtwiWLQW0E",
-	"0oB7e586nSg9VdZy2V8vC76GKQ6h0dY4Cd/55+66QQ+sUKnyPt02dcMBKLu4PbbeaOXsnDHxBdxiklRg",
-	"8i+23n4hb4SF9Wje+neNAM9L7+/ABbiol4SXwRAdblA5TKe7E7yN11dQwAKVXSsemp5sDCy6Zju3zkMV",
-	"QuexL7YnuGNoEFkqPTdgQSJ1iHFqKUrYyrwA9FamU8Hxaz71RmDJzvrEdJpvaw6wkxs8w/J97zM5ioKe",
-	"OV9BkWxZx4PVPU5qhIyYm+sJeDjkK/VACnmfJax/5o0F9F5La+FlwheZslyOV/0f+Kqxm5daqta0GO/j",
-	"hNJSopd2J+UBLwOJlLhnOYMoBdSe9//JepuHK8o1P06fyY9CzguI0M48OHhLLHJ0J2jjg1OvvQbuzzJ7",
-	"HwQoHAd8PMZLxBQK2Qligg6Ktz7AnIFpQvNVTQ8EDFo5I52IFmD8nvf++fzftfPES0AoCBU4d3SptJvQ",
-	"WGnNxzaaKW14NII281VvB8nDNzu05L2qDRlci6mEzpleTGoBBr7mtv+NUnPRwAdquEF0zO+tzZxjclJR",
-	"Gndstp1Fmo9zLeyqd/7Lh2oX7wLa7EYrp5dFKCSFpOd2dkvKs3yUinGjmH8WydrIw0trULvjtew1MOQ3",
-	"pVpGSjbFHdZp+h1hdboLKCApRriq4G3sokTmfLUO0yiIhgNVjAf9yJzrIm0MSZ9MCzexOChFQ2QUz6QC",
-	"xCzSN3Nj86e1tX1Vznz5wc2pQ2PpB77q1Ep6xSCa6JY2qPIDKBGW8iTKAaj3lsW6aQTIPXWglV0LTn4R",
-	"jVQOKXOC2KN+vXNwnymXjMWfQ2dBD93sTk+iV7hdxqos45C7YxK59V6QN46IN3i8sGopjpJc+3plqDGp",
-	"ycHDfGlf19pR2CYQokwjOJszq3zFE5EKGeXhjpyLgNHFgi9oCVUDDPhiGjnlVEUlcpkv3E6kaszSXty7",
-	"ARn4sEsj+V6yCYvlVqNGPt9qNYV7soWEHGepP6ZM8mUpluWS7yCfC77WlXL2YUzNnM5kvFUG+9NLTBBO",
-	"JnRCaqsFXvFep2xknebpnR7wV3r17Vfw7olaf0XeiWYt+MD/cs3Cp/yGp0giFimo7MJgxlQzaY07MiUL",
-	"b1xoLABlcTeoQsJ8P2EFYO5TcQOUBVjL6Hwu9wLQGcihEoR/8sU5VCnCLDQhw9/wT6IufnKJ37nAV7pH",
-	"XVAUdfD64tVlHIZ64ZNI6SB8OHj5bdXx8l+m/tg6FYErtSnEE7hfAbrRn2iE/wom9l/lhP48+IX1//O0",
-	"/9f+h//xL73D6hlc3ku/Px1K/KoQjESVpUHQl07Ssr28S0XVXGtDN6/J/CsvkxWSHZTTOImG7IaJlAGp",
-	"NTWEYzkTixZMpL6EFm7v+tql15XJdLhn1YE6J0ukSLswCLytJs6WXyC+SxlnC6e0RSHRFfbIGEATGM+U",
-	"GHOK4ABwJmSTMF+YpjDoSfQaY03BfKqKk/RObaXR3T3auUQZpgqqyNd/3vVYfZouzEqcYNleLw4/gzy3",
-	"O+0fIG7j2/M3j5ZUXuwI7VWHkclvZsodW9xvBR7FHiJZ1SVl/KABOfHSiSFav8RWgq41GrxpGl28fYkJ",
-	"3aKQyVk5GFRRS1n8vVtwIZ29RbkjIuG8G3yEHNhbP7Fu2vL843GwnaHwwKXdJTLxxND7A9piUTzK/O+7",
-	"ilcEQgXN8ZZ2KSuXe8vbCPe+2Rt7zblTZL5OB1o44BXPixoOHzEmOULZQV9ro0D1m6V8RyUFf4SpffGQ",
-	"kB8TtjK987+elgjvLLNg7ZmxghE92+Jmh8av83FC08HQSefVRbLUaz4TA8K/3fHYNK9K4BDeVhsapS0Z",
-	"ZKB0l8LcQY5A1qgywGIRYJuCUJlWC2GaGBIaErN3Tws0LLxw1qCQuYHyd/CWtMqbqQrc7OtR8DwYqw82",
-	"0I99+P+H3Wo+HliyuPMc8UWaYtZ/s4RvU67xglBySjY0J+sxJRdLeApMJepcUp45WrDxTMhGXfwaEfm2",
-	"DSJ3yrzn5nQcnQX1MVKrtAmkoSWldZEArXkVDbFZKtZWP8LXdsE0QeSSsLKdaWBub0Yv2VFaDg9bcgWV",
-	"GNus8TqMEk/3lXBphV3FkZDOZ1J6VQ0IpszYEG3PMJE0eOEJf5AYJTCxLsFJttmP9WAktTgkJ9EFslcs",
-	"WMKxtHEJ+IKlvRqtuD2PICnhLElhITIYhu+BpOAakz7mV4lxe83LjuWpwoI5LNoQOqKFISakSiP3hISQ",
-	"iA1ovnUwneD5J/yhIaK4OR3FV094IwYK/aKt0nTYn7lUSwmRPgIiw550lIKtq7VCrTxAdi++DrccWEiD",
-	"3lPMFsHXkvK+96yk9MCkFurR/eahChJN7xjC1F1Hkc4N6n+36RQpCLZyP9lJhGGjdI3sXH4SBjRZeJPP",
-	"Oc+AWKo2b/0tPvP3eQtdW5VFWcrGbs2U9McfgDOFods7EnbPbdOAhdpsjkGgDpBw3V+eBA0OHssyQHid",
-	"KskBD6OBcuknCU/5fW7oj9xGDJeRA5o3/NPtLmysdTq+YuXeogXe3iZ0NkhSt1/OQgjSpEHht53xRURm",
-	"YsJZkooGACS3VN9qnOHD3EicXacZHWTnoZMJBVEj7jYU8i24wFgQspxxuZ9j7fNuwvhKkipONFZ0U6Qn",
-	"IA6/MHOoI4HqFG+Fhrv7AutLnIHp7wboM7vhOsl9bhooPmsLvdo5z93c4jC5a8v0UazCbuXvB3dzuhu8",
-	"ojIAQII2rACiK0HqZuyGKE73uzW4XH/XO8Xj1lGr1F1hJbY7abUiEFRoPlN5DzhKwPJRJ3OX8vdrFeAl",
-	"sveF0bix61shg76Np6encJXMeWabo8FNrYUttp4+wEAtvHWn0dqgX8v5XYpkopGGfgdRmChNMtAEFmDu",
-	"BOWwSS/PfDEaAGzBbyaacxTQwO7wvUb+I6hABADdsdIJTzBjR5Fhz5lnVT6e1bmU38GEH6xaqLR7dSYY",
-	"lYAitXwJCO1jLRoEhKjfK6C6gGjqfvKy4FaLcbPueMWZyTV2nQVOKO2hnEZmZSyHMjnEqIIosLCN1ucr",
-	"GrA75UIjfKfVYos/f6e2+OP3IrGzbgXPr1OnuogEDvZMAbUI8UXtLlCZVjfCrC1G86nOk+hCRsxaZ3cH",
-	"lJlAd12qG6RAwaLthpi3U9pvy3F/R/dW8dbdZhlxj8DVRNaLQr2TBIHwXF9/v8tV1uQ7/Y1PBXAgehmJ",
-	"iSMH2G0U9NMIa3g6OYneUyPq0JjZMA5Tk3gzMXf5eG5GSKQ4SSdIUfcCU+A1B9McYqF1VB601HvdVfGx",
-	"05/Fa2zhYT1tf/Q6Wf0bn+ayvbh7g4humxNFBplNFN7gM7aYfGnUfJdOlxVs+WXlBhIUOJGspvyKV4A5",
-	"NDATlGvapVC+hlc7kDbrNEnob5xgC3hm2rr1CiHYHqDmPBq6qdxC1QgOLM8iIIlFo3qJBviwGHtY1m+E",
-	"7+j0YvGa0Dk+Qs2KA6RpgTsDZYdNABsPTcweFBJHIFc74m9UxMm5UgDTu86NY1NIAY/4CtLP1cgNsGC7",
-	"jZXllack9IMtOHQwpitqEYM8NrlpLBqrbIV55eoDhXRmYh2mLEy1+9oNjGJ8qpRAIFkd2RwnrRDuImun",
-	"T9tg2AsirRB9ZZaNmOHgA2turNL7BuU0R2jpdUE5q3NDreeQp6FeSrwVgFoLz70wCBKBszZz40Ep4BOo",
-	"XvD2Df66HlDnCqb0R5L3gEneXMsoUUvZWaLXmNl6ThTuW3LHmkMlEhDlae45JV8A1o/2Ws5ND+g7llAN",
-	"uy6ugzZXh5qhiNG0sBM4bST6pCr4iJARMy1umMV68aLw5onxRtp++0Mgi+t3CHQSKAAP7QnNQRCWh2h8",
-	"xjQhDvt2LytSKEK617254jdqDuH5hur533qMHhcgqIap5uz382XfFU+t9jD4gjIPJqAmE6iyvYUHqPmN",
-	"whUDxAEuk9rKC+wt338Pt3RSH3m5rC/T8mcDy+ygqcqHD7C2lfA62y2qHeQSasPWZW88UZVacKRyvsci",
-	"IRYDiBrnGUQ5VmWNIUvde6FqYDKC+UYsUZk1cZTlGiAHdaQ5gtGug/T6CeceVJc8SL1xZ5qdRsvu1trg",
-	"Gde5NEUKtdi3ogd8Dh6d0vCPoNVjv3uFpAup7GGT1zsV1KYdIh9pTl3t8AI++EblX3GAlQCFsz9d/WiA",
-	"X1qYLPdG64hjR71vTgFDtbB1zhGjzCs7WKxiWSD5DYdw0VCT6F6qXPNOld5mGJF70OmWr9GZqem0HcTC",
-	"WBVP1JcP1Qpmi0IIGma9v4OeLe64qSS8JiXGwjhkWvDYiMKASVTSq5ONhgGWun5oPeVHFZ5GyhSsSSrE",
-	"vgUmMFamGLVPOB5FBPzVsga1J00pD6RzGWagb1Sa++w01Gs5aRApLzXHjIW0KyAxcUHxChd5bRADJvQt",
-	"Ka0/lMhGJlOh4wMpwuDDOmXO5AoAVPYUqGyqnf23ljgJFAndwk6QoJ3XLTITkuuT6LUCUAsx5p4BmGnw",
-	"dZ1dNC0ORTF/yMXnGcSdAMfLWVg1BbM4t5ZjYk9btaxpjk2RUXz7QA0BRkUreojwLkL1jKONViFPbCX8",
-	"+MTtTsrZDuaQd+P7ADG9pjc9ADfwMAUVDIMLbysvCgTJVMh5nTYx3O4MWRB0b99Be2wP4NFPD+a6H+JB",
-	"23CJ11AsV0RfKA2iJO9DggwWZVvkxCzNp0LuzswvFu6X3ngvXg3uFbdbi3rzAgoTaOhHj3yNL9J5OzNt",
-	"VSvE/PSso3Ly47I9Ujr+rBDefZn44QRhnjsRU+7DluFpegIBTFoAYjEaa153sP7Obevr2vZJOQQN/6b7",
-	"c1gG/ja2poPKF5jVEZpNceAjUu5veYpDBYrhoM0vzpOooNcPtbcznpHCI+h0bizkwyEf/4WJb9L9jUkr",
-	"tsuV6al5EPunZuePe3cWzECP8vIsJXnf29N3isPSpk50TYnLUgIbu4Ue51o70zQTGYdc0g3XHkSsrnas",
-	"5QVu/fgc5BrddKeqx+Vg92kbu9RJKamb1jFuVBz5mFfqlme7WbMORprJ8ayPj7m/hcuyKXWIMBONcpHa",
-	"ovEuwke9KAq7CEhQKkl8TbQkJfY8BL98YbUw0YLpeRNQ2N/g6e/YdK8S+zqQMJz3VtjCG2DmdSR8wTJ0",
-	"lqQpNAiMhVEp2FTASWSIQg0hCsNTPrZslBa7uRER3Kb3/iDRbGLXUly6W//lpP+K2fEM09MYb+VYLuos",
-	"wqC8FIQR/x9xrZVuuvu/hYE7DcRPYM4HNhOEGTOdBLbaEwOgm7DQhXqhy3tjx65Wa8ASYq6EQWkQKAoI",
-	"j5kZT7xlQKYEbJ2TK89NTX9YdlcwnGQcDf3mIlsC1iHT4YKP2MgQyeQdk2O/fe00cQIzqz/TFVjXy3ds",
-	"2sD1WhyEJaOIYKfAre/alaJacwZuWZQOMfEVpQY+FDYyQlIs38uEs2eCZYD2m+RFWdCA8HC+Un0MCSI3",
-	"649kA5XyVtUqjAC08BWFwTlgDw8oSxICsrj8HzRz7h9aw+yYBRgxwz/SUe2dfxWHX8XWBTfrOXfysOQj",
-	"J3J0EZx/9hcsfq65UbkGzO7PX758+fBl43QBLNURDL02jqT1heMHPpvu3LSr5tdc08WT1lmQ1FlJ+P9A",
-	"KolHJGWezdHfCR6lpB5G5m057wfoN9LkfqYj06WR1uRst+NI/sxSkTCLnYvM3cspP6cUZYZzCipePJ14",
-	"dCGjXJIyLWdW4Go3xgOcp9nKxnbgatK8juFr0tDdOpuFsij2i/mC7U1F6n5P0z97kGk+ScV0dk/fyXjG",
-	"x3NA8ofyGIhbBLUeMZbBFzMOaVALIxNKGuHvyJehGi4qNnRLYbCuAm73F5gowkCXVmqBEWOl5qWEe3hr",
-	"WYtW9ta/WwuG5q6o6wGJ+nnvnyxAwx5rdwP18T4OlfaeN3lcPAD+4kPc88a9+6776Lx3c3ZydnLa2/zW",
-	"v8bZHj6646Wz5rS996GPicpl0gqhBh/PsTK1Ug4HMptotoQGKyg2XHBOqCdYLuajeRseTfeR0/eGlnCT",
-	"k0oCs77MyeoVTJKaCICIsHDyVhxOG14Uc16h7wjP8ii30ZjJoqDSauFOr6/VgzYYqEU892ccIRsIZXBJ",
-	"cLfANscIWA2Nc19TLIn84Y4D2gQf7uXvATbb/95P+9mByhU9xUPF2P+RmmHuw07s3MS/ymWpJOCmq15z",
-	"Md7iVa0CoHxLuYXSaEYiaNQbN2Q6rlEcoqh3I9YTpz4Muyn1HdbLxohYMFrh/536mwieIhG9+8fd4+sN",
-	"1z/MyeahyfbpzKL0exBaaB4OgHa5Ah7V9s0VaqT7YIAKr7MCY/6CItxIRaeKmFMMwJzuv6uShBGaU0RT",
-	"TUHVJfx9QQRV373zaoQyqNwABbRfIcJdARt8pn992SD4UcQdAzcD8+llzboXxjHTWnCzNgLyc+Gc7ZcQ",
-	"y5idlYZD6fKtSYgJKRb5Ikx/CWn5FG6I30J85U0ZTokJ98QZl6AFDiJOg0RMJs34LRhMSxK0krH/CHwD",
-	"jLzEt27JuEzTFtqOLRBZD5omjEUoZ0RxqMNVn0weuNjFtbRRAEVCEU+7VC/cG/tENLTaQofgRGneRCJF",
-	"69N7UPLv9qNbeD4nf1ybaMTtknPpFq9Qr4c5AdRRvI4fgI1tuirPZ7xOxQpbKFXnkkKTqbECeNg15+VX",
-	"aY5PjP/m2mrgK5zlwz8cO3fVP8pwJpPQRV9kFHxAU22Q8NjF+SH5aCZB5tj2CmSS9YbiNT3iIeY1cG6d",
-	"2m+vAfm3WuIEHJ1+VfaNQNOTBp/xH5uVlRb9nXeyLZqDfrRqTQ0pLlunFj8OcbSSU0YbtHmdaW226QIP",
-	"RhyxSOcpMP1NuXQLild0ditgCJUiUNQDwcU5zwB75mf3RuDTAWdrGFJkSUPD5NvcHmOb2g8s4BBHCCvg",
-	"wB0rdWjM207W1ugCyxdZyuwaTlQwgm6zJVS1Exa6W1/cVLCn1qv3d8WQD1HB+9l1j0GfcZWlHNYOsCBr",
-	"Mh9+fZ1J1m5FYbHvg8/+n2vvgZeW0K0muTMUYTwivfGzrBIcQfqBWjcBLqvpavAL3rKlaMvHblTP+vzZ",
-	"JgWsddcIQrO1eZMEc992y9fQGY1nSow5hViEjSYiTU0k6nsSHtWutH/6O42n7LW9tVbDJqez7r5/6Lvc",
-	"vm3g3/gI1kHnsgWAICW55V56JLg6/pnzvLmk7c2EehpK1b9SuW99wzLSaDgTxiq9GsYl1DEmGaDNP4xR",
-	"n0NeISiOg+GTOCJYkIjJ5FcJREyYd5ipZaQmlhc0f0vmZD8FbpcEadnquFjdBf+/4dXuCH9d9CtMMDeI",
-	"8bPTWr70uqcRR+6+j6FlrcuwjpRKOZOPk7Id9qVjC0whNVvsQaqAWB8M21xXInvNR+ZOQShwHKxNgGD1",
-	"9IIbw6ZQHm35J3seDT//2rNiPOf219559P//7//7MoyhDcAdYr0QkqURS42KhmMERx7G0dDa1RCr/pdC",
-	"Jmo5jP40HKvUuN9ptTTDP2PpB0ZtImF+lW4c4Jv8lfTd0CkM9ymVgRXDO+dxovSS2iQkYIFwE42EZHrl",
-	"3wAg5HwtK9OQRvQTfuLZxnk0WlmOB5fE4zwaJsNIyCy3cTTkQ8jHc5nE0XA5jFiEL/TEREb8J4+Rihnq",
-	"04ZqGKnc4vf0ELtXMDI5/DREbuZPwkJF+8mv8iIEquYyMahd3GgZ10bJojHaw+wVyEgFs5Ik31okKYc9",
-	"mbF0EjEZzVSu6zTLm4zLK5CEW0fkDCs2bqUwlsKOZ60YkG5gD9vjX5rAD1G43GtMlKaKiPd8dK3cx7sK",
-	"+1Q4BcW3aUz3kDcoG5hphq4YBUuKolrvN16V4z36rnR6l1XnieByk1rBcikfd9SWdL98j7QnXYeSvE9X",
-	"+vsZhxJCqsUNAJsE2kBxFUQbzlutv9fBirZ/Wg7Rhb7F3hwWz6WdHWrfo/LzOoJH5Yc+Ygv69kd5nTYd",
-	"WG7WtAN8g60APoCDl6UJoOehnRzRpwMGAXLCmCQENWFBA3tIRp4pI5wb8cRE7g284SPGs1+l53xzqsVa",
-	"riVVJaa8CGCOZ0oZD08crMkKZVsUOPnuJLwohB/ZmDVP6kyod9wcQeCDemJYKcQNz9x2wSRgAXrnvQln",
-	"dvCvm+P8+Tdxb9XeGQlna/kCl8ayKU2wP2ba9r8+S075X0awGAtmx1Apf/7V2dO4p+Y+KGOVmn90D/i3",
-	"Z+4Hy9Le+dnT02c7vWD9SXxfkdlWrN0LM49YKWzL8i6kg7F/XaXO062sW8pc44lUcy53MXNhzMdv4eZp",
-	"tx48rBOqMKBDzHIwd+G8O5VjVRiUqiCWEpsLVPDcq6PdMBsYuy+tgeZrvjTRVPnMxwvE2guCY+tSIe6V",
-	"HpNJiznq7Za2wZK9oMUD3ILKXlJFf5ZDs4pl04AFecTHzsTCbrZas7bdFW33ePws+LJTkxYqCAr4VKAf",
-	"Ozs99WK67b41ZB6c9ZrrMY+czeJB3iOrouFgptTcDIaF3+fm88QQtqsRU+mdQ4TBcbrT82PB1IkwB38T",
-	"4OOU3C1xlMuUG+NZQoBF2z3Dd95evH0ZsSTR7m+QltsE7DJ1X661vfcWo11hBxCTB2/0XPPBv/biul4n",
-	"Ct6TwQJxJ2/VuS0cL/iAfoGb1TvvTYWd5SMUAgj/9wvmzM3v/Tw9RibFDXtom38XXRdcI9RV1gb4sfsJ",
-	"jsdEaTDYm6roaMRHb0rQm3QeK/N71EqkzD/sqHGy6wKM6jGGyUwpwS0CH3uHIXBz4RRRIY5zZw2vL4po",
-	"fzlbPySHCJFtvC+HDZC1sjtdVCPCtI5SjggjHzE6tu0Jbtafg7XIjN+J1HKNbTzBuIBlDkEbZxJmQjqD",
-	"03ONzFhDi09wee4Ls1id5VsKAID9yaZNfTaGMw25w9rqgLOn/1ZbHnC7yr6sqHB7M1qFbf51o0L6uzJo",
-	"IRg9rM8AyzNfgO3jP/D9GB9q5/TYDI13bNqpkeHEKWJwlcNtg5HToCdNlyHPrc0Ns77R97JiTSYcIUe9",
-	"awTtQc4/zA1/UfSDYe7YzM19oKTXfvROtZnpvHUWOuWWknzTvpDRSKuls7ziksEbbLXb/bQ1DCjF7Vcb",
-	"y7/2nqinuRkrNRf8JHqvlZyCC4AGCvxYZPCcj1ry/PnKDll+ZEVd3TVBeeBQva4uOng6DnVoAItXtZbP",
-	"NcYYIMgbQFdcc9v/Bpa7iYTZYMPr99Zmb2S66grDool8R0wBwBGOK2iLQhyyktFoO/IdryAG1L+zziEB",
-	"EqZQNgs2KLdm2F+bcqZN8GmTC/INDheK3n0OBe2ayu3m23b5KROaV2bdPbag2yac5b1qoG4nPotkg5Ay",
-	"BbSZ5gUHrr8vZEQYgQICy5qzBVRRgeAIGRk+VjIBJtBgJ533CDY3Tw0vkojPTp81e5Fmx1bOjdkWW/Ih",
-	"L4GQH1V4Memt9kZMZV/IezAMnB0HsRq4G6FZHFunIyZXsLTCAF1jgxsppvKl7O2b9Ct5yDCLl2l1IxK/",
-	"N2TWfaMWGZOriI3HKofS1VynvfPeQIlkPIBX6SGW0WY6Hqb+ituZSlpHTWnQht+rZZFqZng3O+U44xX2",
-	"wg21oJn1Z8rYPiA+NeXZ3VsaD7AlJFZRToSccp1pIS3y70KKaQir7iTttUr4EKHxmC8uHCs5EXoBgCl1",
-	"HdMsub7+/ntl7A981dWtjAMc3Pcs36uzkB3kf4n4H4KhTg1eX38fuR2O5nwVR1YBsxWDBsmtWQutU6g7",
-	"RWwXfDHypRlTDUi30fuZIsh1ZDA0HO8roUFhwWBNHXNuHo8+juteo/MgLizj+ggu6cJ7C1zhUUeN37oV",
-	"e6TBW0sye8+i3x+6DY+SW0g8Ts7yKSiX3K+CpJhp6GhrdS3bPRaHCNtuuCOHDdruvytd9IixxVH6w9ji",
-	"iLHa7Q5sqCah0KkZ8IMtuIkjM1aZ+3+m+UR8cv/izmVb3Qo9SYIHwfy8sE4aGy5FHLbLDXEjHCTedPH2",
-	"JdWL7RNSegc1oPXxghdB1UOlgqIpVgQv35FNCs8+TpwoGLr2nL0COu6WPRhkag+2GVP3SLu6QGgmub0z",
-	"gxJzbxjhyocQfDd+UygBmrdgertECbzAPPQYwRW/UbgdlZO3ZaAAzLl7XYMCCcNXGg2N0naI12PBxbJX",
-	"V9RPBitdby17DQKcTrh+4TwmIXODXY5OGrTKZdKYi1LaNiWF3F8EKSH8sQ///22kg9zSdu6voF+wi79y",
-	"9yaGZx3VYXFL9kgdltxUS8Z3cljcQdMqJaI/9EWpjRSK0/1AUOY6tuKmntql5WVs90gcwlfZdjMO46zs",
-	"vy3t21JuTkdwVtywR3RWtpOPBhXppsDvYV9JhZxHS6XnhtrxE4YuS8WIfuFuac50KriGaXJIuxDwapC9",
-	"Vdgxn0srUmord5q4yQi/chP8Ucj5odgXOrK63St0ZnTfMrNxyxBHH+vH3Z5DKRDtAoBZbig7AfglbHez",
-	"MG3jBlec3pgMPuhoUBk0DUmkA2g2+Qrv9wHGszp3my/8ltb7zffdFY2HHcESq+5x9NbDtM05Reups8vO",
-	"+MLw9KYOnByFvdio9mrIijttzlcFmxhRR8AFR6lfUFRuXkXCsCfkjbC8zxLWP/PmPmbXS3v/ZcIXmbJc",
-	"jld9zEntRf67Y9cDTSYg5oNj0zvvTfI03bw94c1S/mZDDbe1XhlXYEWJY472yn6X5IZRhpded3lxLIra",
-	"gPaRZCFS8sW6SoU1bsXeB+nBRiLuaLNd9qzgJl1TuaB5ypmhuj4n41qlUZYyibFCNkXkRgAEnzFd75v8",
-	"HEBwd3SDHIQ0Mnz9J0jinmwZBFryEbS4bdEhfIEFl2QCGDGV7qzM+WqH0M97P/yjzwzTm3RqNLx1PoSJ",
-	"VG6NSHxtq+YIFacm1Li4c4OXl4UNW4UTngrggEvVFN2ComN4ieR60PSFPHL1NN6oGmnpHlfb8LKY9P6d",
-	"w+89/HXKWWI88E3BsrTEBnFo7aEW0zqt1v4ytn46Oo277LgjtXGXVwU2HDrrcyGTyL0ynDesrT6Phv/R",
-	"f52nqcpM/1pMJbS3Am398Obsf5Y9wzP+Kfr+1cU3/evvL/pPv37uHhp89Z1YcGPZIhvGzuZVtvjiSCUr",
-	"303sy9ypodh9BOVBm3cUgysPIbw5ULa5Nykw8BgFcGfMQ2Mzi2F/S17Dojae1IrQ7UqYiOquAvkG2J/O",
-	"6A8+mjCR8sTtv3vx3nkPnlXTcYx1hTNrM3M+GIzFCQ12ovSUOsElbtrmBjwt0BHiWzTy4buMdzqIzffQ",
-	"gC6aTVD6CMIHsFULMgHnUXx16rzJhuK0b8sBfkeEbvTWq+5h4oFui0vgpSrEo5HXrS1hAX9voDl90hwk",
-	"vShNmZJWE40ZVLTGK/dI3VAGpAjKv8A2I72qK471Qx/e5WtfTDqkg/BYKIWcUCk6VCIvlOatScd6cLI3",
-	"uJNYaEKNSZBZmakl0FLVGrHvuHnQttdhNpBFbm0LWGCplltuWrX45HPPdz+c//LBnQOMKrgfPiDBsV9h",
-	"agaANaTx6orhI4F9Jtjs4vngnId8N0IJSgvm5bycCcbv6Cu+mfHut6CMAW03qkPzo/gAyN3vvMLSb49j",
-	"l8tbgE8B1rapnaiKEoGnx7OZAq+uVgsk1QnfNXE3yp1nXOUSHPixygQavL4otfxuOKmaWdAhi8F8hAks",
-	"mEjD6Yfb/+XDl/8OAAD//w==",
+	"EHWmLSjQt4QO+DB7VASyL/xY/wBR+JwNnVC7OqF6mvJA1DIMGn7fGFLVwY4Z/NiYgR1U7CJnZMWoKgtm",
+	"s4kLBkoXiAu9kZhQnJAVF6WRiu7jjG5VYrON4bNlwRhZSaGXyndAF3QzAgdjCdeO+UHQCn4n74bCO4wl",
+	"N/Hceq30YrYw1ywE9sHlap905R+M2sqzy4o6HJ3ZK1sazzrAIlGxYLbSj7LAu135ZPhwsczMxWKNC/Cm",
+	"qQAd0z4k7LcE+KBCVGcv398QyPoAN70mK6k0eXpqlKCCptq+r06YTmmhTwqWMcUXYrcnFR549D9/oyf/",
+	"fnryw5c/2H+cfPn9NHny/Tf3+R////8UOncH5PzlRrfX+x2azQLsuUxvwxGVLUw+kCEJCavtEUnQ3KzP",
+	"wtVvQ3aHC2AGZOmtC8W4VUQnRyPnHuN3RNE5wzs2aGHMSh5J/zQXhVFjUrlahQIwb+QG8/mNfFA7RSwg",
+	"9c1lEQDGowDiDFJNY88yQt6gwq6IzFHk7KWkQdgHneU9875DcEaWapZNmomTrftnu0ZsvKtmiVdQlbx8",
+	"WWVKAKUXlKEtlcb6TxgnhzBLGrYJuQ8G34OBsg92mi9MZFwsJutCyvkECIwiEHz7YGfOqBH+f9k/RVck",
+	"NWduzs1GqCkQdQk1ObMmN0CjBpvZOlyKie1NhOCFae2guvtAwzfu2YciQ4KXeEXLzL8mtaNnWE6uuWFv",
+	"mZjcRhzYd1zTvFeXfsUnB2b57rA3ueMUXBxfZjYPckgdML26Wq+L4ddsc8oaKNAm2PT50721+uumYn3E",
+	"DIadq6NjSUO1DaE4yCxnxJi4tf+IK5nDJEYOgEu7D9FeSpJJUoqcKeVujdsII+kdK/oQwJiR3riHg17x",
+	"qqlOjyFM21HxsUup9MVaFj5JRJ08wERLnTg7HZ+fjp+Oz54CZ2ELT/v8dC+e9oErZXUJy1f20iE3b65O",
+	"zp89r2Lxngi1H+EM8DmBJNGWBnd2eprcJ8c/trAvbTpOOxk5zzqiuUDwhxb/msl1HtZOOtEChzgcsVeJ",
+	"gwNCM9Fxhan3hqobWUdFZSBUOinXZMPzHJG6xhLgAAgG35otywn8GM4OAG2uquSLtRqVXDFUKpbUomMH",
+	"JE1Ga+UqTbf2mu2dhnNjf7M3lI6BBveKzmW40ZaseYjx5ZEhtuJoLoKmJdSXa6cnO7W8/wSu7KXVLoJ2",
+	"y6pVw0rrWpIarGAsPY2RzDBsITghr0Qh8wifYQ3i3vWJsK801VhAXEtAFtk83xVNl7Hy5m5n7Fv0SjXp",
+	"jNfu9xLjnsCWkmo8sb3x6i44DYOCrfuu7R5uPEdLHi7/5YQzWAGYQM01EJtygXg0YxUkZMV0QtRWpOYP",
+	"iopQlhCnUCcEVT+LfKj+ZHfy1v8TuHETbH4CuQMJMW0BlSsXC++vSbSWkojmvu4CEHDJwMUIE9G5WMeI",
+	"3tYr/3CULy49M4IcibCOt0HQJKVYhKJW8E7DpdArN/NOnUxw9Vs6YMv+0NM9vpJZMFM0tIr4bNWR2JQc",
+	"a/keeOVsJmiHjh70xaRAvG3xZesyz83ZQfCq+RA/IVsWMcxXMbasqPFtBATrn9p6A49HlDZu882xze6Z",
+	"uXHvjcfiMVX3kUKUo1XZnBgbkyu4QMyM1HqJhYs7v6rRUoyqVeY5GoO26m1dkOtLxC83nKnjH9lOONRb",
+	"cUybIamMhkvLsi3Yxt5YFt45zJIYZkIcncCxv9rSg7IRGot23Vu9QfB8l/+14oJkLIVywHQGlKgVkrXN",
+	"nqFuJ8Du4YDSLfe+o2WxnC2Ov8jRsmwAbpLTlGX2Pjkjr/mfmqkR352dfv99IyHpNMoa1bd88PMne+sF",
+	"V1co7Dmu/ILBslAXZPrvUrALMi/odEx+Yltl8TtTB5adgst702xHK5bPiZZ5Zkfp99ErjFyvabxm9RWU",
+	"2QG9HV2Wc3Ove7WrIQuT3jLhCljDHOf8lpGz8++HVqu2u3JyV9DVZBlJsTTKXsPtD9GkVgYoVbcYAXv9",
+	"4ZeaeHcKDa/4bBqBoJRikvNu1z9A4y0IrS5Ubm2aMKOvJNBoYzbOTnukL9BBkeNPlLfrmuzWwY5ZWLu0",
+	"88zYXOjnrHi2XfFcoHtCD765hoXpDdUcwxkZV+ggjd11N7WF3RJ+e5gVasfCEMztfzTkGUD+kxlLaalY",
+	"VBHbUNS4Ku6nvvVTfSB0g5XB9jgmxX9ZQ03kgGrrlLqYuGIb53XDEk6A8OnR5VWMldRzzt/LsB3Gp1PB",
+	"dP4+YDfIRtYrMxU4zWrwTZiUHHHiALn0pWWp+qKmbevGth6M7WlF/VvQrQRvCEzfh4u7Z2D0OHggf2D+",
+	"VghvTc3T2ulS1eSoedBrpcn70BXk9T6qKvL6v62L8zZ+7FjMvA9dnV6/xUaF85qY/euaW14871OvBHrj",
+	"Vam8Y0X741rO+x+6WwBUtdZf1Q/gT/92gA8aV0T4XrBKOpfixVJals0B5hBbWTN3IGtIy3rphn8kI3Y3",
+	"qNyYv30aN/P5aWfmOnwZEMI/i3zbOM4V0wJiVIndjTHUeHW/7YW5NCybFSas2sHHzolbv5AUv6M8pzYz",
+	"IGDYwIoPm9bWbtlbPbfqQf26vQM5oNDEUUbS3Ced4+oay89FZs72i9oCDuQyFYUsOm57oKbUxRbKuAWd",
+	"QHOk71dBVx4lBUr3EA27WLAiYs1bIx4yUJfsa9j7pFQZYS4DGpJhAHHwxekW8HVPCEljXZBh+InAsbZu",
+	"ogSraSUAdYK/Mfcqu7QANTA8UrkKBy5UOYuqr7rgA2nONlSE6002UXS+e8WYYMxYqZrn5nsmbClK600s",
+	"mGCbXlXs3FDcSlbdcVPobTtv6YKHYCM+yVt2GFmVy33jYpIFU3XfUqW9EUPQC6ITPuC2svqePH+2l5xa",
+	"BOGEmIODb3CVADtQH0H26lSu93qIYKpu4Ml+ecDfktEHy04dNub+Qaj1blvlmIFkHtI1ZlIHVZaKRTzw",
+	"jdKgXh5elxDsO1ua1lGHH8y5ZxboGGEMRzF+YA71B5vdUtdUGXKxlkXBAminNudd0p2udD++PNeJPZk6",
+	"bqAfmWJDFQjHOjiQP/DonIDdA3RZ+kNprlYVqHUXpo2gmEujMpQCPPOq8uSi474/N+oLfFNblwrxdtmz",
+	"uStwebqEOvoQzUbyOsthspR5dkHOAXfyFzlTCXkC/8bfK6S7a2Z2zjlGRYktk4VS5iw5T558CVLNGtVt",
+	"mAIDXex/lu0SAltDu8LtniOOb+pLCVFtlqNwQrjWXtp67e14Qf8q7i5pJeB4laHPO9I/4LVdB8XWQ1Kx",
+	"gI+K61lr+9MLouidOQtYK3lFb5mNWVm63KjNV725f518V79pn7CvWu8umF5Nw0HFcwcVzR0TgJk5ghTz",
+	"1bqc5VwtWUYAwptUihrgRjB+8PT0h4qBCNgmZanNbZ35aSOJ838yZQkbMWWk04svpGa9SvKtPaHa5+Tu",
+	"Lob7omsJDok7dnDYdxSNjoYZa3pn23Bnf4fTkbYoCW1gKDGiOrFBfoc2ojmsOv46kFFqH9q3JFf2OSdM",
+	"/yJn+37iiHKA33zbG2DLWDact7Z9U6wrrEh3xUPETWAn17YK28Dz+9XbGbUfdxv4tLVdvo7MY6GdgYu1",
+	"r/c38JTrfc/KPTf4GP6q1SGzSn2vvONRILlj8Isl7uos9nTvANihQa6O4FQTFdERk3Ij/bWWKA9uUHYI",
+	"Nie2jyCmgdAhTD1wLZD5/6JVDk1VPMrIQOAuOyE3CSrDWIMG4XasqqrWW0Fu7KsQXUJvue6R9fsmacNY",
+	"tfOc9Lui7A44isXa2lQPh8H74BeSHYqK4YpQdcsys7TIBkCuKiSI+XZ6y7ZTBIhQsUVmF8DpmS/+Bf6c",
+	"GstJy5wV4EwmWkp84p+n8Duo1kcAUzD+LK5cRblHCOIAQG5N2V2d2Udq/FnsUmbKYsazLAR9fgsoGYvC",
+	"QEjKqlRQKgnQ/o0d6luq59+HQKIdUAagK564TP4QOgjmFhgdX3/4BbsBCQe2cw4x4sAiDVfd07Mfnj45",
+	"3QsKWhdszooi5Cj9eQ452W30DKQbC4Zq50oWDpWGeZEz5ooeHmuS6u3bd6mOvUz1pgzVSAGQC3YCSjeT",
+	"JS1Wx3v9t66z+rGqdta6atblLjpgH2PGEDxBNPskWqAunDXQUTktBgiupGQPH4p9sPumPAAEvKd+FX4J",
+	"PPMDSliFMcLVq9oN1/Bh05x3R9UTFJ/Wo9xN0do9R7uSzAsOiGEetEOqbdAIwD/b67n090IvYwYXvy0U",
+	"Ot+yU2+w2hPNPdBn6Y8O3B1ijfUC79oGO4bQx6Y+6p7oS7Y/JIFUML2Rxe2eMhxVA48ibPprWtAV07ZQ",
+	"d3hKdFGywGweyAkPtVfV/SpxBHi3o9zYPZn3e/tz6z10HBO3YPOcL5ah5L5hxfaqlqIV90AZC+QOUECN",
+	"Z1WGgKcBX1qmGqC2ENJjtlCW1n1Y32K5QDKwk9/LBvdJeANbA6z/NFkvR9QmatecvR1VZQ/dDHpvDYqZ",
+	"5kJE2UBDNTUyq5+DPKv93VSoDStAaw6jUFxRf5vZojzbVI03bBaM4YZT23i6xHn3MmWgPXtL0DVNud4G",
+	"W3TV98OajeMy6AsM+QWz34DCV7nMaCDUc9PTqI9+WycadddN9qAiAZNpA4nBgGKg+sJYSpqtE0KJuzgT",
+	"sJ6MGOuJVHagDTc7nZsmzFM0UCef8wZ5jnde/uO0dehTeOgYbul5UBpEGkgoUMhFQVdqPDDftzo1YXKN",
+	"Hb5Ov+il5+/oqe82ra6QY/q4warOE2fWhyk9ifhIa1doID7Idc467unfg7S2UZA2MB2AWwA2xJCaXm0q",
+	"F/Ol659HXZM6a7EacmQXLlxK4eEg/CHVqAEoI0u9LvUgty4QQ/d8B6awToZ0y/4kp9vgor2FzxslMawT",
+	"pWgUEh8fi19capoPGgD+ou7/vsoCPjV5DENUY4cH8g+bf5RrREpOluFkhYbK3nA/2pQywe6gukhVXn/n",
+	"wfBs76dS8/vxeyc+PMrtojHpbcU1+FCTgBapyFaWrjDhoqBCEylqQhMbYqZ1ptgA4Go0nclq2ZMOZ35L",
+	"kPeS3/cxfUDzHKLRw66zGmu/UiV+55oboMG23LHJj+LdseflAd07+IY+/p12TYUV144glJHNUuZ+7OkS",
+	"WZzLFVI6m0fdukGYCXgBqKqrVbfkwfHO+5i8ZebE8Iq6xitl4f+sWRrqux7FzlrHfi84o1sMfGofdgsU",
+	"m7l5BXZELcfkxzLPCU1dCTUqtpYcxyeSxOoeAouBusJMZq2JkG5BwIcwJk00NnKu+wmnHXUTu+tZ/u3E",
+	"wo5zzn3TsemP74Srr7dep7qPG84+2zWMGpYQypWHMlskXUqJXFhMNMy+SNrmbjk5GYiNXWPUkfxFzmJ+",
+	"Mcs3G1KO634HFOeYGhP02sPnk1UP8oJPdPEuxF9g9RbXp4ZPFxuOrAAyAvU1umyeLpYm5oJA4kyy3/o6",
+	"BLYALxn0iy63Q9R8revihHLxu3wVxdARud/MtoezwlRLZklhBkNe698jKqgPV1tVqce5MLyRtCAPEVis",
+	"v9mOpFnYnfuguoWdqps3A7WLN3IDZGsQd/e51kgLl1cVBoGSEAW/o5pNbIUZwRjQBs+kXvoFbMyjoBoQ",
+	"tbSsUC0AMNV09+y+pJqSOZR9bHHAPL6jxeOcz5xrGgkINVnwOyZCdfwDGKICYBrbWKFJ90YrJRLyWK71",
+	"Pd4n09tQEccb87muTY8FFywhpeBfLx4/hmEWpXiMvx4rmd4Of/VcFgumg+j9BdPNBTULKUXKfIYTJAQM",
+	"Xzcu2NuIHj7ZGz00P5tYAGWwQvOcFyuWES/ZMCE3b67Onz2/+D//63+PyZUFCtuNZ0HBPdh/khEXStM8",
+	"n8RW5Bq/Jy/he8tTstYnZq42Xj7Xbi2rxjWs1HpZWBj0TmrH4Ykgod8eUMMZ6GPc0W299Mn5d8+/3x8A",
+	"LkX06HglWmH7HnxqVDkTLKS6fzSKGzD0I2GTraZgg4vg5fFMyNa7np2GK1gFNsNHKbUtxQtaHTiMjI1Q",
+	"KmNsZbLV9POnw2LaFtMAL/eORbdwP4BiVKll/3v25k0EgNO8yb20u5pH2ydwRKQLMCpgvnIoptG83gNY",
+	"2aE6VVCspFIIluqEcKHW8A88/gkp17mkWUJ4xoTmepsQoNBJsKJbQmiq+R3QYeZchFmq0RXaEZVRlGeO",
+	"DNfagHA9rqpgZEBX/2vM33iQGteiCSpKYVcok4J1Ed211Xb21xHOseeothPQ6FxoC//3kqlw+RQvcR3q",
+	"gBelAMJbZUneLE8C2N5qg1C7lrMbPh84MdWPIgquIzeNVB+DX19WhS/Axt/QrXN1xMr8JiNY98kw9tcY",
+	"R/Anv/q2ea9IyGyLKIrcKAyWxtX1pt/7IMTUX7t1qRQQ2QlWq6TbCc7XnsqKFTA6mhi1WscKOsxLRSOk",
+	"mS3QtWWAjN1qg8qI2qJ2O8W54UU45oRQReYUuJv1kgHou4UdR6dQ7T4yzYLjCGJQdo9tlhLU6KVprvZJ",
+	"DfM8V0GtA8NVjbiDXQ9vS3t7tdpGdeE8fHljP0QkRcleCV1EVERzyqCMPmLtXdU/Rv5qfniB/8kSV5Yz",
+	"QQdAqPicZqu1jlTAl3PNhAPZQt0PmWe2fAHXY4LemBXWtqVIHV2VUTfXhY3JKx0Lc8QO9Z8scoVrWGst",
+	"yYxZPZxcYfTBCEYgETQPGIXVDB9K9zmXYv/TPvyWzdlcx+niscQxzryZAseYBKrUkmYg2yHqIoHLvH9P",
+	"/YSm5ovP7IxItES/6ipO4z7PJENGC/P28Ir4pIq73+KuGjRPNdYgHIKqLrmh4sjXAlo4g9b+sJY3/qL/",
+	"TJue9agvjNKgmjf7O3+ukvqURY/6tUYcBc3zn+eji9+6bxtPOnxLdqmTnUiNVC52X0/6kkz0y9fa3064",
+	"1tlVc5PWWk8h5cpoFVRs26rEw5IfhqBAzWnz/25QGfbMG/vi1v0YnrV6Az2cZ+0jo+nyE09vmT5OYXld",
+	"tbWnzA8+t5csxOvgQZQ5bSIVzYoVFzRHcbGhRZgY1PkeAuX7iP3dhVHfZaFr0jOXwZOxNKcFU01e3/3O",
+	"i3aKZ4zL/yOjGRcWGjOQ8MIWp+ivVS21HorOjhaNOcyjE8c+7dQKLbQrLROat3ZMylO/TZPFHc2DCOYn",
+	"z0/38iQVTBc173LNqnvaY3SFnqxZwWXWCz8dJudNBy/SAWsRmu8vA+Hg+yfzW0/kd30MjgL8/sjSQwTM",
+	"kByBNRcTTOwJuf5KxGopurIwLmXtXV4Q+6uKFAIect13+bgJ6EWgFWm6wIerZ1aMCtOeaBDgdda6+ejl",
+	"wrR4MEqeay4ike1AyMMj/VPkDx9evfsjmDmlXhr1iruURCDwtrUYERACTnDsBpkxxTNb+l9gSRsWw5h2",
+	"w6iWVE1813Q8ABBys7O0LCJyJIp+MvZh5MswashlhbnXtTqdVGvwpWPljqGGVLvgIbUQfMUByWF/271G",
+	"3kttPZ2X1v6gLlhIblm7TIMRqc/3b8+9cB+3GXcra4Dd6SpsgDeGCosBhVRgZix3tWZI99QstZHLlObw",
+	"42fPnj1rhS16BLv8k9Ds2YecckHefPr04ZLkUq5nNL2tyliEg0ruJAZtCMw3wGr+smCZWYyd6sg/7Mx0",
+	"MtoUXLOfRb7FpKnWOdwTpgmFNLp279FRQH1zEesT2gMHVDXaNZRPNrt2wEmM8LRfkYKBbwOiZg5ZClsX",
+	"7jK6aAfMnj0LQqyrOghQygCDXZVS8Wy/nlVRmFUteFwRzjpAMiWPFOhLuCaigyK1xqq8NP4ldSdub8K4",
+	"YrRIl4FjRIsqgr47UaG2vu1Z09D+3FOSyZKlblieh2lvB10mn+gi7EXX6dIWYWgn5C+Ui07qdEns5CNP",
+	"Esxb2OGF+WuhM9UFJMpjcQh3LWQcy1O5EAlcGhykLoaIc95winpv1lLeTlaDMPOR6cAy9N7BGu+vuwnJ",
+	"WK4L4aPvYSWH3MBY5aB1Bcu2+VtF/NtGzA5vgeXOqH/5/Lvvvjs/e95tAvU3Gmow9lGMBiufDyiL6ZtH",
+	"uz56KIVpgbua3rIWqy/NtnDdN2CYFq3s+FV8PG7il9esmLSLUrSq4vxw3qMUjLE+fBh/2JBpmydOlLk3",
+	"Ey6UZjSrP9csfHjCYu0OQFg3oI3tirWoJg70NL3VcHw6fGDuONsEbKOCijTs/7D38TDOqKr6f4fLt59H",
+	"eEgqXhBt8LGSOAh9g6M7jqRE3Q4Geao2/KKuV+d2uAe9qDJLXYGK0F0dRflGcuYCLGuJW9GKmsN3ETsc",
+	"pre0wc0iZ1JfYZnmAaKiyldopBPsU3UqKuhBrL1t4l1L84xdiI7pXbBoz9pycPeib75/0Vp4nWsp3NW8",
+	"sbGg6JvDJ4X2zccyDwwLMTNhxYKu+aQswoepSyQ8AC/5nrDOQQWnamUjrDvBpbrXUClzdoNPdpxNc+on",
+	"Ky5Kzfp4fa2gtj2IB23w8DYaT9yKxtnMg7upzI8S4IFN9oBelTI/pJBntcdbmmdRGh0kZ0rVQMfOYxAq",
+	"GeA4t1F/B8c+U2QhL8lrrt+UM/j8Nddv6cylJ1p7rWX9PAk6SuqDFihUg18ymyrLlbMlXMHNmk5A04Xq",
+	"Zbl1l+vZh2+N1r/Zy1Hkn8XASN0AfdPbqn14TJouob3Tqiodq7d7xiIiFMDrVzRj+3GxIXfNPeTKrhWn",
+	"6cLRy+FeAIq7kueaUIXOCfI7fvMtIb+jqmL+hTqY+ZdaykJ/g136u6aLb6FR7Vm92H3HFwJNO1nTPi+l",
+	"0hUwJjzNSAeDWPjAgj7rN89tmRuxR7RvC1eWiZaOyBDm+JI8Od2RFLU59/TpMDagXoI9Jv/2++RaEV4j",
+	"EtGoAoZK5PsHrCvOObWQtbD063bnWZ2iz5UQO3GfIMxsvsOdbHpmTleCGSg99SXPG1jmLD551eGrypCA",
+	"WTxKzD9yav/BqPkvE6zgadjB2NSrfg2aTQWYU0PCEmB+hVg2es/zDuQnx3xt7El4Wo5EBTwcmWYrDO3l",
+	"ILGPDcHvdNhk/bL2ARTVC8/i0E0twpOQyw2+N6dtxhZUgHiGa4wLMv23k4/4/cl1Nq2iorTMuL50GSyE",
+	"z+tfz7a2FvH4wHzAQ6utDkkJDGcCPjynFjJku9TCnSX3EPHxdMOqj12Zhx9LcRzFWdyj8M/NzZs3cnB8",
+	"IxyDe09XkENh03WcK8slGQ4PqoWBR+fnoRyjQ3Eb0UiWnZmfWCDk31kf70oRpZYnt2y7YIKc5PNawWzk",
+	"twXzWhxCqwpMmqZYdv7s2dkPe68yW5TK711wZGlBNVoGQ+qtNdX7XjSQg+Agw7nbK4ES5u3WkhSlsLos",
+	"gqcRjwulGi4bSk3lG47RGwdLjnZW5mmKqh6F6feTpSa7ERAjzM08kFu29cvUAwmZIwe5tKz0VbWkmtMZ",
+	"vc+0YCRncyDz8Dam2zNhL0NT8+zkj8eSD9diPZgRBXJwikWJ7BsoUfD7R4rMS5ECeTXchQVLZRHMAGg6",
+	"h4eEJ+SKcnGQZ+l4Fc5DHn/MxtrLixpQmN3cyY1IKqIZN5EE/ceBLXA/NtZyaHESiyYPa1hRXrhg+k5o",
+	"+g4hem1nEN8xoVmGhP9wwtgWzpE5U2ggBafRJ1qKvfuAqzh6eR56/+2KgMip7mBIzMtVREluQ5HVVmj6",
+	"FfjwhC4oWLZ6WciNGNWbvQJTVpXCwUJJy7rMBVXLSPQjnIPzYyFX5KzKIuFzYrk5x5HC6zEuj/BV3EWq",
+	"6ZXBGSYS/5XeUfxxVYpE+eR2HmeZmU3KBSsSlzadkDnPmTJ6WsEXS8ybbtNEyfQ2Ym7ja1d0C2HXKh0p",
+	"7AE4SEj9683P78kN3PZO3tt2xgRKY5hfb/FSr3w3F8Q0ZS79He7TQwRYs0fvbF3BGkWmEjIrNRFSgMOH",
+	"dr0VJarqnE/21ZxW5aTv/iKFu3N9f4lWu1O82uW2g2ax1QX4L2soHaMNwIkn4ipfSUszFuTVi3dXdu/K",
+	"gnzarpn9ayWzMmdjcq2V83LXtxJXmNdpK8L9Xq9k4rqcuF2SVFpP4mVeJqgK5nKBDsuC6bIQivxuf/Xt",
+	"MnQPJkYg4OKwLCGlgOyyHb9iDNoYgH5HfIlmYs0IKz/iJTk7Napd0+FvUeOnBzkNe1fIquXSUWAh2N4n",
+	"prR1UxwQhHHQCodWs+j09hbGj2EmlU29be4ksyVypllM6XHXkde+eTx4oRxNTHKnFu8vmoYadOOIHbYP",
+	"PSzSUfZSa50VLNMOuq6Q63Ww3A0XrPIX5NJGJjasZZX0oa2VkXjHnBdKk2enpwQYaodlU/e8yHZvnFo1",
+	"2r+2HlfyAXdG7FJwC76Xl7sNeZAA77ArVnepbjS4ByIAJPCI9+ARw9+/dk9/S6pfRuIIh9Tz7spMWGeD",
+	"vdd31G72/QP7FR4dVMPN2tr1NPhFOr3uxlfjtTf3h5fqnOYgZKbWnbIBJv4pzddLOmN66jg1wSVH/uDk",
+	"Lj4gyhUreDr9YwJ379TGmqeBVH3bXgOf4jUxSkZLZsyEGVXs+dOyyMO6vhWIvpyzzhX3VzAxPAZmfgul",
+	"vxRR2vTfGs0rxfI7psgfpp8/T8mMzaFgmNEI6S1oCQryjLhYELqh2z8mZPrb1cn/OD354QuWfbMzCwXG",
+	"EjL9/ez825QUbM2oVpjVDVXHoF2uL8j07fWLE9PEl9+ffjv5zTQEv9nxrD7fj26K7JVjOKStDLiHTxoa",
+	"eG/PaO0KvfpwPfn080+v3o+8pRr9T5gRO7OTL7+fJs/Pv/1T6KBiu8NRIIcLrwpeuXtJdy1QKCg9XMrE",
+	"V/mQ5Iw6CNtn7aO5F7aZ+LL/6sY5QFRdEaAgQbIQmHPCBaHkp18t2Z75BhoeE6gnU5QCTRrgL4bC046J",
+	"Y8YWHPyJQJSHleXBWeZ4DlO53lb4Y+WZGOa0LqRgl1VpfJYri09wRkM7jGBLPAx0Aruc4l3dwHzjIPGO",
+	"Z3DGcrmpahtWlp3pCNVGDK2ZYFWtCrMaO1xqRlwOwUtCB10Ji/BaVyy1bU9td7LiARXtuthyH6Ta3f15",
+	"cwcVyIsT6dpZ/pHn7IPdMgdkru/AnGRe6nDK2eA90tHrN4zm2IG+KToVu5jStjYTsGIBM1tiToXZ/wDC",
+	"dw4y6zu4JDRXshIBXMUzfJZVr7rW1fbdemEHh6o/GEM7WDIFQs5qIHtVEIII2DjE+rksLYyTCbAsFMuA",
+	"0GE/fsZyRNmJcSP2OtuxxsdRNyIFCI6GHXWdlYu31od8eAkWzb72IAQBEAE82tGfD84d0+YpMYs3MCM7",
+	"FiyIbB7Er7a2CvDj4V2yWfK8zX2GFFaOyXP/vrIy0PJYuGF1zcdgxW5o6nF1+Xjh+aVcP6ZrHsjb3H+J",
+	"h40NIxjH7yDBD6Mil+aM5lQtMe2PKaxNgGrNY3JCJqSZzDxnVD/+5z6Y3QMrfAYUDy7Mwmu6ALCr73sD",
+	"rcwLSu/mK4f7dt9LNFxKdO9tefTMZY+Rv5cc65G37JrsGsZBhUSHU+IwoYvtWgaRMI1SIrAGj6xmrc1V",
+	"631K7Ltr+rZUlkITJEock58Fs+Be7ImtpVG/nFBNKN7ZQ/p+d79Sn+yrLiioZEHnvtLESDG1y4o05yJT",
+	"0GfhZKJHWPLy/Q1RdNt0Ug7xmGOLQ9TksPB1DYX22Z4iJRBlbGylQTtR6N00gvPn52dPn3bYQ72MEtd2",
+	"R8zbr2Kv7uc2w20MO5uZlZ/wLBRxNU81CYie7ktsq9vrPrArLtw6BRBKBV2FC/S/kRuyKtOlJflu7F7I",
+	"U5ECMFXGBn794RdFtFwAw2sNKpmV2aKmvXfsdh1l/PvwHx1SupgLrqMs9Bgft9byI0XMw66KGQYN1oVM",
+	"mVIXxjZYU+AhV3whaI6TIDKSytxcb4rIYr2k5iK0v2ERbPwgZNyOCTEEtQd6U7c22LcT92TI8hW6Poev",
+	"YDSbSPCBBTHRUmrAMhC1VZqtXCr4ifnJJbmTebliliRqtZ4rh80JLwgm0u6F2TuSrYPLrFmrKGK+Luka",
+	"6ktt3PVotxFhIgMrdUO3yg8LOz5hrAbmnPBQOiixPnqXIQ88rM7ENe2hvQepNad+7BPfMjLm010kI1Rp",
+	"uZ4sCpr2ydv3x+GnyTCRWR5dkC1womp3t+n3Lc9zlnWFwnuUE4O+YushrO6tanQQ+wXeAtBdGqUkH7mD",
+	"f0Eo3OxEGQlJFbm5fn39/pMtItCRCg47MVZSQfk1FVDboRpQFkjs6vpSCa1D9YMoJ6Hi/84O55zo5d0J",
+	"EVUHmbVXjXUBjBNV8YUx7VTL4i0D6puOrzmVuRHZZFHIch1cISs3DpW3g2RqbBn2SD53DacUvdjoxI4R",
+	"SqklLVjWt09Km7MfhVRzkB4pFUZFn5mtuOZA8UyoLdYS48OPXAb9tsl9auL79tBx8CzNfJJdByXQEw70",
+	"XncUgjO73GMNaQj3JQU7CJ1vF1XgAf2eFheYOnGaWcu700T9RygaV5FP4EyHrWAVqSB3CMdAWRRM6K6i",
+	"BnDLYpJWaiQQ3K08omyg6t7hwp4VcgP1BSmi/qK5WoewEs8LuYrUurCJO1WiGA0XUOibS3cIOCOUjdXI",
+	"rWo02pgBO7RqfuuF69ghBxEp36eSk7vw7sNHYksJVd3oGN9xXOyqX+pc3IXOF+JavGN6KTMVpkiJ049C",
+	"uaGsXc+is8Pwug/2d3v77RGJ1u+KD6Nqtz/PUocX3T/vC8lUglBurjDhva+fvAmF8bocrLiUxupODk/F",
+	"ZV+5nrTa83M1xHAI+IcK3gusXgXXmonEg1+TUhjzK7+L5FhYwqZ4ep3LOqjuGHP/JqN1Xi6AC4faUjfm",
+	"HoKORVMK+nLYdVUBXTFNw9URqxsBe0Y2VGiF6e0JKmOKAJnjmNx4Nad+w8Dml4aB0HVg3mEPygi9PsvU",
+	"MK/wQch/HAGQy+6MYhdaGa0RAlWPHQgCJichc0jzGFz1/z5VuPblNtd50dpxYHdqS0zpm3K1opZ82HF2",
+	"xc0DWdhdkzhtRDk9Mnirl6pscr4PhYxilRCkCauWJ3GpMNhjt5u8NGo8RTHZdVXVkxriAPdKeu3eJ3XZ",
+	"q/5781fI8nI1t9DInNswFxQ4yBCDZL0TfnPnp/vyKavuxibhxZIh1LxvNWQhkeQQ7AUkh4PMzzA/XQwz",
+	"zQRgqjZtIVRIxH/0lwdd0i/GTjpkJ3Yl/wVsCyAA7cQx1wc0XAGxzHPLwFcV2asJ+prl9pJRKTKJ35h/",
+	"wXfqlltgtc03C14wn9DE6s2pOCt5nkX8KZbch2srDX3nCfDbRWpkxykXDzGlOoxjxf+d9SWEDZqe7aoq",
+	"ESqcT3QRVoqr9JLf/2GYfbsRLvuwb3Tw3faQnMDQ/KSupXV/x8LxmYNx9V273oo2vBNuZt2URXbhOzuW",
+	"SrwAhgIkkwNLRKQCF0Mhsj8BlNUrlwuY9AYPgJY5AJeDUFU2n9vk9IoeXE7MhGfIE7QG5Xzif/hlF9b8",
+	"9cT8+uSOAu28Ms28lzd1Kx+gFe+jL7Uy70Oo91OHBJHXT5JeFKd2rMFVY3Q1HLS6KIza3lt6vDaPh29R",
+	"c9sNVMUHBfzdG6o+xybhGG4FmMyHg+2Z5h8eE/aQa9sLkdV2bATn4eigJm0Pwv717QFngsbCS7ha59Y9",
+	"F2P0mESdLvuO5T24YbsKSB6SQ+Z+E+Hc6kMksx+t1LPYoxUF/uw1GK1s7Uevy3sT0dw6Hkdq2D1xuDfS",
+	"NXGIdNjZdn0O6VChcgDXkr8nPQr7Z/vC4w/AUdSyf/0h9tqMgfVS+sea8a+5JJ5pGfGduWLjghUAq0vI",
+	"+enT78lsqxlg8FZhP2uHAFAl1z0uVXwsqS/XOBkIpk2vg5BuS3aouhKbrY0PrqSEnJ2e+gPrea7qSQ7c",
+	"T8r6nga6qYpSpO4W2el7wTDHG4orN0cgCwCPsILYWVM9gsquj0k9ZX4XYvN+Uw+tawfBalYRWAzzaXmJ",
+	"n/hMEzTPXT12r9K9w8cF0sDQTxC8TFa0uA1zs9az5RR40w6aNKVIkI9IinxLTBvRWKRVxPvuLL0sGAvu",
+	"rb2KqJcMv+uwKoAyAP2+jrJSFh7SwNhUiOVAd5QkmQzTV/YBJAEa6rZZJznuWrK+muAC6XABw6s8d1NW",
+	"wXpnLK39hqse1ia27TmSaq+RG2W1Q4Kb27ErH4Gi9YBA80OGiTu1MzbnX8NyO5Xr/e4DM2s38GSYG9RC",
+	"V/A1rtG9RPnQ7EHRZjf3XEyyIDrnLTVSoFkT507eWrocS57hFR19trdqhpvcUMAS32DWq53G0YPw+z6R",
+	"88Gr9zDB9iSCP2quccDa6k1BHNvZR6gO4u/geIkQGMdRlHV4xT009Xo1d4Y9NVfClKBBqRz2yZO35gI2",
+	"i0dWdOsDXM3vjFQt8zB7xC/okX/ZII1sY7zUuoypNSSjms6owmqZyPsKjly6VUTJFfOywxGppZe0pm+D",
+	"wppLm+SSScEInSE3qT3ikDOy4oJkLOVZDGK+z7qdy1IMk7iWByEYdDXDxhuzUdlqIWleZ78gOR1VREuM",
+	"lPVw9d/70KyXVHXJMuD0QGAp0GYvmNCPFDFHXV1aGO6mQmrAEBB150HtBlftX5fFIhgIuGqubVZx1i5k",
+	"bKFrj3msZqHbrcFuFnIzGbayzUVtbvaeq2peauPuu2/zleb4W3YHEmuv0ZBbwPHh0ftdbvNONSFcqAG3",
+	"pXcM600REoQ7MukY0nlX0B0uqX9RIUBUZ5Gojiy1w0KLap3Tbdwf6NA/nVOiWPGTec7ppYovhNG8jqKa",
+	"FrJHNQZpCyExuhrk6o+48fxZsT2oMBlVxSd82V4dtpqd3cvYok6mEOwj60IuCrq6IKBjqIQISZwCBX8o",
+	"hBT61/KaFQoJ9neyW727WbHiKFtfhXCBR4s9mObvV27KhqIbxHLhw9PKPzxZUaMj4Pc71FBPexycPaWg",
+	"hx+keE3rj3Y2LROFYBvQ2Co+XsfAs2NptM2F8z4cSv2PXxvZJCNRXDPKo8dWnNGyf//2iK20qvrVXY/m",
+	"LwCIZP/mx8dCLf+ZzZZS3g67Df4Dav+xOzYkdPdeap6yV3csHMAL18So1Myc0UzVRb+1JWtyiRw2c2+H",
+	"R3jYobMz787dQcUNtRdz6xUztneJJSayk3pgNUF/AB7W4C/2YshpeouoC82KFb4Qr67QXWEbO8Z14bb0",
+	"w90Y9g1/8xqFrUPSUUDPe3KH/Ck59umq2QXOT/fksB9wMLz93zFg+1SfwcZKlGEhuyqEQR6+SKB/fEPY",
+	"YKGBuxuCFikAzrBzruRfHcj4lpDf7RSYf3rLD3/e2X+gzWT+Ndua/y+L3Pwn5+LW/BetUyghKDPmqgXy",
+	"FQuUCwzNbDBzomMag60OI1sMU/nb/dxxdv+e6ut11szjC2AlvWXbQYXzktGmvtl7SctoqT3X0JcQNFqx",
+	"tCy43kIRAJxDVafzcSD6lvKWV6HVi5FN1Jy452opseY/sW3DeQq9hOlitADXrn12qfV69O0bJK3MZUC1",
+	"rhfJ7Llfrqtaa469BsjlMgnOGqKXhSwXS5QlVx+ux+Q9kMHQggHDC4JuE8Iz/OyXX65f3n2XfBbmdOBH",
+	"H398QZ48efID4YL88unFmLwqClnU3/3w9Nl3xMbVbD4/JQpplqapzNgUPY+AV0dCC5ZDui5uyvFn8VkA",
+	"IyayQXIp0EvJBZl+PaFpypSaks1SgoKSIuHHJYioumQSuJiYsInAsJVnMtuOP4vpupzlPJ1eECHNR1h5",
+	"yTxl9iDhYkymiuXz6YV5BzptMceeZYSLxHo+PbJdWRBMaE7IkhYruN3mNNXKvA08Z9ML9KCpMZk6CQ6e",
+	"4gvyEQrsF+THMs9dwQz7SOJ/TkXjsiPTWijapj6LUFv1Y4+q28M8E20MJM/0omqkZgRemfF4TyKeFucJ",
+	"sduQbGoWDCK4UKkAApuKtZnXLrF9rACIhES4HK13FOyO0dzrTs8x2T0Gy2f3IBw2FC4Qggay1fFn8Wes",
+	"OIumPuwpqJbDmAUMK/L09OmYXNkGoDUsQyHXjFiPf7UVHUcyJa9ffXLX5/TrCbxtCpsbXphS4ULItvgD",
+	"UAhkBLpnWVOBnk6Q6atPdDE1XfjwC7T58tXbV59eYVem1/MTYGabYpBtXipXk+Lp2flnMXWV71eMCiDB",
+	"m6J8V3LF4ACA09/I2zlV2hi67ihB2++lYPiCC/LP05oGBIWjTQYvGKE5UHqMP4vKX2zOqAJaj+m/nbxH",
+	"cXjyK2ebkyt1Qd5fvXs1NfOsXDYH1RgbMZ8lu0EUM028wkhDLcnxZwHZOikT6FDnGROaz7mxVkdXa5ou",
+	"2cn5+LSWyt5nPoJk9N+v/O2jMB/B5dgrJBBaM7nOGfTDOpPwGsS8p5EZ4c9rkKseI/rF6HRs3ybXTNA1",
+	"H12MnozPoFNmleEyeUzX/PHd2WMYFRI864i0txOToFTDFac59Ao/MbKaUHAxm1VF+nOuVV2WRLANU9qC",
+	"Kaw+PlWy0FMUtUCbsOGKjckVyC08Dnl+iV/h3y4HBxD2n4UnEStIhHl/ZivSeJJNJc3JRi6qGgcOjZoj",
+	"pRjDJa7ugusMajMofQUz1ayg89uOUgYb6pECEQPydIrMPBdYlJQSTRVgLuAK/2vJAKpj9wpNtSwgmm50",
+	"iB5uqG9JCOABuxWreiCTc8f7bDnPw1/4wZKybGyMxluB2GsrropBrw21hIiZRktdOhksoS3MEW1TcQHZ",
+	"sHWT/VL2w61BtPKg1nZ1VsjjvCSUrLgoFcHiPVyTQpYii022Qu7Q+v11AZkTJA9wlEfmjxMayvI13QnN",
+	"a30UHl+LF2j+93r2LV9xPfr2Bbig1lIo1HDPT09bzHd0vc55Cgfx8V9shG/AWoPbA7TZlon7EyJS512E",
+	"8lXXHldVSRoS/M9LCak+Zudj7gskc6BE/ZKMnO5oJpLlc/h1Q+w+xvIlUen74uZXECHmNEFFMHsFUtCx",
+	"m1I1IUoXjK5YNiYvGJb+ATVDrUETWDKmyUaWRvOlt8z6ms1eLHNKFgxZGNdS6UKul5A6PC8kejmasvAV",
+	"dDoiDUM70G748B5M1Z1fcgj+MgudR7bhf4nb/xK3xxe3wwTR1xOR7QqjQH0R9lU/Nlu687lgDbo5hxDl",
+	"klHH+fEC+3Lykqt42v8VWrlVRVOegw+j4+X3F4PgTTFvNbaD6/gBwvCOFXyOdabDUQSaW566zVLmzGil",
+	"YB0D9eRqTbHAhKvMQzWgHKA0FHPADaOTGvPgAv1+XNSuH0uwQahgGxAkaWnO2TyB2sLOcqlssQqK4bwf",
+	"t2wLOZ4AZSBayjGZmtWb5FzcTvGbApx1DvYEeJpd8forTIMTrw97PcK77O9DO/HPbnZgVEe4Mj8U8s6W",
+	"33DMxdC+NRkTspJ3DFwKWHMu27OVwOyDnEq45GrfpdtaKSs0DpGd0FIvq/QQW9MuQDemwCdo65jAqi2k",
+	"zC4r54wuSqVZ5qgmlZZrK3ybC/kS3vCi7sBV9f6ddX2625GXUrAjzPiPsjCXOyS6C80KQXPiTQqhXqfc",
+	"TKdU01wugnMNELgYdae1V5f0Dg0wM1OXNsy3YOQxfEDY13VOjY23lJvdaXvNdL8563MWKjr430feoI3q",
+	"a/73p1evr9+TF68+frr+8frF1adX8On/+V//uxmjuxidn54/Pzk7Ozk//3T63cXp6cXp6f9oBvXM9NBW",
+	"2fmL0Q+zsxSbE1JPgH8RWnsCrZ390GhNlXhPX4xevP8XZ9pXa1atE3kyP6dnZ4gF7nPSg7P5UDrxp/vv",
+	"M7weksgtcK3BNYriFN0PS6m0LfDTdFpWgqZc55JmLGv0CJyAu/sPkcuRLdjSdvfaOT8b3SagXZz91949",
+	"6t59R7NjCMt3wMp7LFFpPpJmA1yM0LE7itxMKmoBXmEWlV6yldFD0MqplBDwu4HriqH9v+u0euG/5b4i",
+	"1Mawf/v92DvMFg/4bfTP47/SsX3jWBYwr1ypEvbei/f/8gq/Ii+uapX/r3Rnj55/d3J6fnJ69gk6Y/tj",
+	"HkFmZa/PrWcUKzjNRxejp/NzOvr25ZCN+qA+B389azwvFwvgrFSswPKkvW7yyGZ8/LuZ2G/7lCRYMzKn",
+	"eU5mNL316W/9Q4Mi2BaAYCssjCKbh6w6WD2UqAOEMGYHf/kbKl3Ya2NkNDreU7+yhZB3jUKrl9oafHW8",
+	"CQLWY3KNu4DZfeCMIS6ITZTbnd4PpT7a3EIs7k8SGeQH3G3GDutzqwEFiv/Yh4/Xv159ekV+evX/VI8d",
+	"cmA/lPa81mF6h5W8n8b5n0NIHjDjDyYefwFFz8gYG9487Ax6ktGLEkVv6Z8FGjgD4lwJmfNcs4Jll7Z4",
+	"dYacjxAphpgnVbeICQ7f7C+9jvVywzZTLzr8VuGf1zkcnT8NFIIB8R9zTlr85IA2P3hVAFAhokTThau4",
+	"BScKJy3obgQisZgzNFSEa7cH5vpDxBc4iqRAnOIYY/PbKURAzX0nlb0AbfC9VLjeNNviaqOPHmtykFQ6",
+	"zuxpxhaFMVim4NKW83nOBZtGx+RYJOsx9YIb1lvoR9iMoXSKnbGLNC8z1ti0sX7ZZ8Kef4vj3GUz+JtE",
+	"vhps2hWbF+7FE/vfxjMnQdDuP3KArJVG9VAi+WUzzA6gFUxHJYr5EtmXtEM8AsBjN2NwepBZUSWkkBKK",
+	"4UAJVOYQL6AXZVX1NVLIDWFfuVFkbc0ViOWAsTYmHy20Bfza6HOucQoRv4GXRrYHKVC5zY1W5wSG/cgr",
+	"GDmXBTl/SpayLOpzhmGBeqdfZ2y1lpqJdHvyE9C3xUM93VnfgzW5oXvNJv/30rfOHuD9oX3+ooJkevGW",
+	"tzLtSAb1EGMPHV/B3jXoVXqdmjbELqbWPF4XbJ7zxVLHYy/VZoXzBIzkIA+5WEC1wguCr00w/gShV1fl",
+	"NMHqPZouHil7QB2iyfxEFoljzuTmYcuvC6ysKvksKgyRXUufAh3PeVLVbCgQwAXoHq5ux+SF66RD1lW+",
+	"E1TR4P5FZpEQ7OeDm5nGsf77OSDHuwyqkf5NwkBA5YxBumob+fvbAhVWjFlcJV6+DpnX/9LoiAz5J+B3",
+	"nnX7O5x81WPyZyjri4DfGTM9t5oBYpxTKlKW4x4shTkbl1h4aUMLLLWPWpHy4O4xt0fXZbJXg7jOQurD",
+	"+d9IpP4iMlaQDSan3He3wJSiUWem7hiiMBLFcpo9SxxLvEp8SWazcms5wgtbd8iiRbWqij/thLUeYDlP",
+	"/0bLeRRN0JjJhy8cEJZ0HeDHkARmw7vxGKXRArVNWCiFzqCKRBNJVV0SRZkzVzPfZQ2FrfEr9+6/v5V1",
+	"XXtgLFx4aneJ4fypPv4eSOlaleh+CwOawSFRmQkOb+1Oe0LqpamSOyoNxJ10m5tijQjgeAHQthks6Dq5",
+	"XBjzwd5asJ1sbXD7ZrKitwhXgdJkK1mERcYLO5y/v13levawG4qKhCzlxgHdKpg310RRbiy5nN+x+mrI",
+	"HmBHVWUngprxC4pYS6saOyCg2QkQnLbqLHKMY5UMJEMCTqOq8qfEqsGgODtV1SU+wAZbUoAusazBjGRx",
+	"M2MCOZvUupY8Rco6nqwZHLBazRf/QReT5yqXt5VDSGm2tkFGoIa39YgmFf9fxXU68spxFEAbyjJiSS8v",
+	"iJA1SEst5Xry9ByLXlQvchyJp+PvXemMUTYbEvXztHawix7sNLwBRE01XNUWq0RR8BpD+K1Ok1jRjNUJ",
+	"M0rzPD+u6YgnJJeCnQDCOCp3f5SFLeJqC/NA/JounCMXqwMn6NTFG6KuBOEJW8hUKuRaKuYzYdpz4FJ1",
+	"KrEO4NKwZDWdvoE+/x0K17pzDypfKYG129lNaH7NGM6wE8DwYcbnc8wXPa6YNe12BFggKGJEKLxeJTaJ",
+	"c7bFf1wSShTPrLc9p+CjsM/kjN7Zu7YMwNlf8vm8M5bSazeEvdZwHJuuopCj2igIo7a1H/HhPX96X/Ty",
+	"oXaBmaiH3Y56IxtZWZbSF+CEXECCsVHRmkt//K1YkzYEN+MNK+5YcQLJ9/hoI591SlJaFNzILPLS03un",
+	"5oaZEkpuNFuTP2CcpyjF9I8JmUJ4h1DyVi7eQmrHFPL9IPGYkg/238lnMUUddAo5IAriYLYU7xv4YkwA",
+	"gQclq/xO1e8XmXsdV2T6uTw9fZLCMOCf7AQ/MU/gB9NLm9AHKA8uPovpW6r0CbBUnFy/nFrugYLRFeZ8",
+	"Qx7EkoM5XCnRlCzoGmtSI8kwlm23ydNeE5hCUdtga2NVCI1mechJdwO/u7cO0ysqQ5WGcfe7AAD/D3N7",
+	"goM7IBHA/vD+J+ytUZRdiqucw036kNY4+6oZcpKEFecr0wtA3CuHG875Lbts2Y92O1DBNqFUJPOO/+x+",
+	"lde85RMDNxQGrDA1d0EBjnhsxW8O2PLuqEEhNzY4p6qYsRFUwArh3GUOx0R5RpSs43MA+bfosc1SVnyg",
+	"PHCPI9D9v/bCHSPlGggciNJletvgQKhypHM2txzZqSyynnZzJzoGt8TCsu5EvavmTC/AwYrJOBUm5ZGq",
+	"192IxFRjzs5M6uUed+rrw7BrR7FcsU4WkE+NFqXlqveGNcEZqb+zf8s1ckIP3TmvHxI+9WfLcWI61yK+",
+	"OOyCiIAZ38Nxh4oX9lWW+rmxHy7xy7nMc7lR7e+DYMbj7YkD0Yx2dV0hq94L/PoBcYj/V23RCqLf4GQx",
+	"Pa6kxgPcdEuZZ10BQrD2NqKmhzY/MEfJufSQoGR3z35kOaOK/We/tl5ZwQ/T1vJGHBzhi+KoLQRJboSq",
+	"3jom1xpyQwlF/cloToBWrwlocIGLmnu+wNVTQYXkjcyPpJoeH25g+nZUcfN3s5N+YmzdVIaBWCfNGRUn",
+	"5RqOI3wCyijNyWxrKWYeQGzkcjHEj3DhLHNLIOUh9Cq/gC7Aeq6eeSsXn/Ajixq2rtSdqkHafDtlIpuO",
+	"P4sr54d9pEguFwT1c5iXSiffOKADkEIRswEoF6ywWqTzREMh7CQSDavi5Q7o+lksgOaRFozcsrV2xcRN",
+	"64XMyTqngjWcGDgjDRcEaXsgWm4HdAJy0eEueGtW5qEcBW/l4gYWoefDH0sR8CC+lmZIsMw4n9TyFJnF",
+	"irkSUVm6J+L2jdyQFRVb+16X3gOmOBJToSsfxhjriaYtIoaqH1ALr6rEc3Z66ugpo7V4es45MEn0e/YX",
+	"4Ino2S5Cxv/v9xDJhT20d6ygeX14oW6LZmu1G81fsWLBwBnrmDWO60UyEvRxJjcilzTrTMCAeI/Zl0ZI",
+	"8pULKZH/l5hJBjI7+4lD5HviEQn0oAn41ndCTv/bNBA1sF36B5AjEDxREk+0X5fGI5o75Dz/Y57g4ND4",
+	"iilNV2sVFljh+gN9jzeQHRxwrmF5RkfkZ6luEaALYl81kLXUdOypzGU5XA/af4hXzFhmcU3oRVncob7w",
+	"4sP/x97XL7dxY3u+Cop7q3znLiVKju2ZyLVVq0mcie/Ejtdy4luVeE2QDZIYNoEeAC2a19dV+zT7YPsk",
+	"WzjnoBstdVP86CalJP8klkQ20MDBwfn8/X7yOmWhzarPlHBLbeZFOS/WTExuZJLviA29orG7OqP0/O+M",
+	"Xmzx8Xd6iw+/l4mbdevihVXqNr0H2Nt0p9xMOUOnhQZ8lU4ukoVGfPhGVAlZxqeXJcUf2c1QSAGguJjT",
+	"RQO5AGb1pwtb0X56+4PtF1VeUOZ+q8QMgcmUWDIJlTv0pGud5t4KD3QflsnkgmA0adGs0xkGTsOHvR09",
+	"1pkM1RBQThboD3mywtIP/I73rWHi0oI/BM2H6DQognSecAlozK4wqaO1KDti4EtKs3gxSmi5QPVWOM5l",
+	"OQZfFbh0+AbMOiAjpl7J8FrIBDGVCrnHbp/xV/pa3Ffn2s+NWj9+A9XX7/yWVo5q1Onvt74Dvznj1q5D",
+	"xUDmXfb47KxSMRSV7xJitjSherO+bPdvIeR5lNzB3ngaMSFt+bUqNIv073p2/jX/evLV+OQpf/rnkz+L",
+	"x+cnXydPxidno79Mvpo8SQCVJbBIYCC41+8BODsVbwUGaGEYd+zym1cvtimUe8Ot7bT+GDbSWzhzG2zc",
+	"FnIXjVnN0HAkbcwWwF46SFnYG+NTKAVoA7kTLBXOMoy2s7qgMLYA/Y12oatihgibaMdkBzQl9i7On/3l",
+	"blnZOBHip3Jp5+11CEYT9nplD2SGIx834gEBigZ7MRgsxeh0zI27AQcxOCUiiAE8+L8pPZ1+3AobA/YA",
+	"IZW6hVrieArg3FJAUzGhkt2ulAhvCQ7lJnfM4LP//9rmr/cEsE+ZSkOVC0WyQNeWmGIHV9dn2OvVw0Lb",
+	"vJdulhi+rOxdByaAoe6JDXpSi5ZTNL6pBhj+FGU5nzNt+kHIyHoh9Iixzry5CQWkdZmc0MlxkBqzHdXy",
+	"Zic7vEm9eXrofuvWtEhw3KIrt+ir2VuX1GC31UirM2uga19Btw/6fCZXMYQbn1o2nmkrVIAgKDMpwAB8",
+	"038MrlIh41qBR1fCxYRmEOyYqOkG8bOV3vmDiCAcBaiuxCjoWKtJKse158CZ1X31umByvx23622uarew",
+	"q1o+k6tmhwvYkUBmpbM1EQ3/W8QGL7pgIaZa73S99UPdvzKHt7nq1EVBLhU4/t32QPqtHHw2ufpyB6+L",
+	"dSIrt5X6novNK1FSgL2OqJMILKEu6Po2Vx3ei5Dc6Hj/O219BnqccrFFZrvc+gGMMPjs//dlQHdY4wXl",
+	"jY4LCtCOddGEGBM8gTToNGFLgrUKGBpLbk/ZJTPiHwJ7HyGISP3TKnC7SgtwCKrGVL6Esa6cyLoWn00+",
+	"CPPo6pLyD78M9sQ9Kr3BObVikuGjkE0kM1BiQxFf5Ify0j/RWxfpbWSFNUh/qqd3YvcxPWELtKEgT0Z9",
+	"CADZdSMYXuCZYz9u7R3nN/oHPb0/An0rLfyDv8FVDtQITnvtbxwV0DTyl0ywurImRXrWL4k2pHLPnvSi",
+	"fPBZfT64bogUcM9qhzg/q9SNPL0759zlbUEVWZ1aDD/oaVlKxeHO6DOdJgexHapHyEGcfC2wBmf/0KNH",
+	"FsJW/qwrYbDNgFv27z8p6dh/vPoBLxkUu6jgH2+S87Mz+Lat4DKxK4zgQ67rFwznf4ByjmC+6NyR+Wkr",
+	"FIp1Roo/De/2CPp3ddd0JKb+Vd9Cb3x3kP+w37T8haC2L5qUyGkUQmwq4Oyap7k4ZS8WmVsx4AMqaxqh",
+	"lDE4ygRIfSNtOq21UaqIqySR97pWG+fYqX5CKt/QwU+nFBl1/D05FcovIS0277TbkEYffMZ/fBkgj2uz",
+	"xfsdVHZrtsitC0S8/h6kdvg47Y7lqNSLph31olm+JNPWCwy7RLkLtg6Ru1oBMhXDdNdEVfxMcbs6VEo4",
+	"QBMWeotuFLyOSOiFupK9q5lehsNesji1KXIgP3cIHQpIuCQnMsX1rO088Jam/wToyJDBfvqMvZJ/7Qd4",
+	"UQMN716C0tTLFCRGJFDSUh8UhO3wOY4SEwWTb1k5gq0KUH4izEICH3hNNOa9kU5Q//h3cmecoT2s0MuR",
+	"1WnuBLyUN21MnzmtgckZ4vqAd98MnZDxzaETnpx9/ewu/NN+rWkTuNSgcoanaSiBAc5kCJri3DcGuY5B",
+	"WZ8+3YT2r9xGACQbO5722bMnT/xCgZVF4BZ1wy+wSqMcPuPOCeM/+b9/OTv584fPX335l94eYLB67ER9",
+	"BXPhFIyk4jCnmtrHu7zgmmzWe6RrawNdUGercKKkctrbL3giOoiy1mqMAVxva2IzghkxzVNumvUHt3F5",
+	"3SNb8loz6fACQ2xbNgy82N8BM7e3iCCoGwkYVwmk0UbcimdPMCQYMNxv3l08OaT+2KdaAVTFRW9wzc0g",
+	"1dMBz7LTVE83T4tHL/rGP2vvCM6ex6aBNbLdI6GBBvGgh2LLrqkbTVO0S0XHVNT31NALVH7DHuICbLFt",
+	"5xB9Ny1ytj68fphK+AXFpB8cyLhZrguHpnoonBzPyfttdmg4YCSBQ2uY8xpdeTNBGzKHM21cyRoVoNgC",
+	"LCHUr4EHrNF+/uosMAeRkwx9ekoUEIduJn5VkIRGf6fvL6bh3168Y/5OG8+Gp+zHTCgE4E7YONUW/m1E",
+	"qNIAr6qPHYUznkHxnL95hFsKocj0rWvjwxqCt36Ud7A09/ruoUqviQYYaD9V4P1++uSrxxtfP9G7HgdE",
+	"P17shrOHUtoviiLTFVN62UZWgR4NcnlDEFu32vQ4Lwh/6g/bCwlVEyWEN1Z8hi8CHCOJc5+8ulmJlU83",
+	"VYZvGgCGw7cjDgrA+LIEgwUfRl1UsgJi+Co8fsYjSNBvi9n48wbbXiIkAqGK/wFDGF4+LQLrM6exv4Yg",
+	"Sf3RRN5bKKfGL86EEdQHLG3g6sU0ScqtK4qwvBdtLA3nHdroJbnDfoDwFASp5Cn2LQSkKnq1mqxhlqWr",
+	"4h17exzOaL+BpWMiVUmvrRdIT3aDcutLUb1ZpVUq6ba8vgA3HMsRIbdpciWKc7phQK+Y3KEThjQw8rfX",
+	"tga9KMUf0HlRxHptUV70SQiwAQwp9crdseHcOMOVLaj1NyXmXPBPJws56l2cP6s9+4PMiGsplhvUH0KT",
+	"WrUZKGQhkHZmklueQuedX6IVqYtFnxkNsQRosCbYCaGijAcGE8N3iBQBSt6IMqohpPgG57776Xj4snlZ",
+	"XbVEAz1DG4FHTlCkxb6Uah/HQqkl4gqU4NvEFVvI5xoSi0j53E1PVzLIiko9F+o4stAEV3kGwPf1SZAX",
+	"8Yjbm1z3jAMreptOMyWXaRrXIt/BhLWOF7th8zcgbS2a9/y+Pzn7uiw0JSBRLwu5Rehx7/pbvRCo3fMm",
+	"jBuscn9RuQIfDD0rpXpu4IrZPYnwXxYnCgNn8ZEKbZFgPIYuTYKtqq+p62ZpOzlAnRbP7bJPBW1cvu72",
+	"HulkxdzSO8I3bE7EvfAmqtWAOkOm9bAWeq61nWr/no6mdgTQp2j0K37t7cOuuLGRbiMif93zhK/XtTFp",
+	"9gk4OHY9RByVTRo035CjGesTmjncb/Ff/4gDdapmX2BdWwsnF5xFpRHqcVzlot9HyRZ0AtEzL4o8he1j",
+	"eo6atMqfvJdpvBesxCcX0QdgJIpIyBGG1ruxp+zJ2ZOyjT2SAXRovaZQqNS9561qK0f+JlyX27ctJ3W8",
+	"B35g4suwUKUHi9dEMe3X7CO0uRB59PnJ2eNb5NF38EtDkXnvonfNUwnEsPkIWIUvbg/Z78FerW3SXHLl",
+	"Ch32od8bz7xNpYAdJFH25Oy81+8l0oix0zDz0DvJxwtxcn32+JRn8jQVzgo1NqvMQQNl+YW+f0rvomcm",
+	"48fnXz3Dnz9ijclHKwpsGPytuYZXV/Y8fpGLp1/R97xx5f+OCbhevyf46ONcrD5C02j0MzyZ4v5iwWUK",
+	"aJz2f1aXx2jtrf7eThTcJIidEZboZdOZiUWwJJgAV3eqt9EMtff6FQefzGrGp0YIy5yuHm+oUDQLe8re",
+	"l0WGofeqUBDQZsOUXmLuFEoRcIMfWSp18h8GCLtIu4RMfNEGg99BNkCLfVaru2j429ARu5PxF+fHH5UW",
+	"DlCT/O4utJ3x9f+hG//QjQfQjWgVxdKGyUSuIiPkXy+/efXiT51Zqnd1rFJ5JAT+vW2zgF6HOmvJv3jK",
+	"pfJKc1TLsAOdmQc2YV+Wxl4bhuw7s6IrYVleGn3IbbWzQ2tx868cEBsbzOS43MBiL/mK8VTORRFRQOdC",
+	"2ihyQ4ionM20dZSJuivQsCN0eksW6g0Edf841DkfQT9tmT65+VoHQc6POYxuu5/7xS1+9AOUyc9Qbw2B",
+	"ZwK0TL1tAsaLd3+aISqqQYv9d70dyPwuNrxlQ+FhiigmLtoT080Um9Ej7XaE8mpoH8cnHk1BBdSue4R+",
+	"9U7PRVAFsLXIPRrDYey8v/21kIkl+hVGS4F9CMMlVG8ayk39IjRBXcGW7ryjBwW7+vPjsxKp6bWczly6",
+	"YiOjl967wy65zSt6/Gv/vrCuDO303VhXzsu09wj01GwHXwXLehj4KpgkFddh3yO936Zp3ka8qmZd2jFk",
+	"Vfdn8aigVbCGjyzu3C533LbkkDdoGMvUe8zvgN3mMumvJzroQ5/lQthTNgSy9SFbCE54g5DGhXa2AGoO",
+	"pHnsEopCaUJmxc6fFlWdXuxsVBCKDIypvK6DbsFi6RfX9Zn/GsxxuHOkvUnaVFdQXL2XGrp3NmiTqYyb",
+	"Gf0PMW5uHcI/bzne74oj8pYZsbZsobnc8nbpAkjRQOlEbHeW/DdunKLXOhGw4PsfIu6gmtvWHKOG4/Aa",
+	"3mB7bfmQpeR9XKztNC5ZH9RGJA24t3ep04k2U+2cUCfrZSHUMPVjaLQ1TsJ34bm7btA9K1SqvE+3Td1w",
+	"AMou7oCtN1p5O2dMfAE3mCQ1mPyLrbdfqmvpYD2at/5dI8DzMvg7cAEu6iXhZTREhxtUDtPp7kRvE/QV",
+	"FLBAZddKxKYnHwOLrt3OrQtQhdB5HIrtCe4YGkSW2swtWJBIHWK9WmIJX9nngN7KTSoFfi2k3ggs2Vuf",
+	"mE4Lbc0RdnKDZ1i+710mR1HQMxcrKJIt63iwusdLjVSM+7megodDvlIPpFCc8ISfnAdjAb3X0lp4mYhF",
+	"pp1Q49XJ38WqsZuXWqrWtBjv44TSUqKXdivlAS8DiZR+zwkOUQqoPT/5J+9tHq4o1/w4fSY/SDUvIEI7",
+	"8+DgLbHI0Z+gjQ9OvfYa+I9l7i4IUDgO+HiMl8gpFLITxAQdlGB9gDkD04Tmq5oeCBi0ckY6ES3A+L3o",
+	"/fPZvxvviZeAUBAq8O7oUhs/obE2Rowdm2ljBRtBm/mqt4Pk4ZsdWvJe1YYMruRUQedMr09qAQa+Eu7k",
+	"G63nsoEP1AqL6JjfO5d5x+S0ojRu2Ww7i7QY50a6Ve/ilw/VLt4FtNmNVl4vy1hICknP3eyGlGf5KJXj",
+	"RjH/LJO1kYeXzqJ2x2s5aGDIbyq9ZFo1xR3WafodYXW6CyggKUa8quBt7KJE5mK1DtMoioYDVUwA/ci8",
+	"66JcH5I+mZF+Yv2oFA2RUQKTChCzqNDMjc2fztX2VXnz5e9+Th0aS38Xq06tpFccool+aaMqP4AS4alI",
+	"WA5AvTcs1k0jQP6pA6PdWnDySzbSOaTMCWKP+vUuwH2mXDIWfw69BT30szs7Za9wu6zTWSYgd8cVcus9",
+	"J28cEW/weGHVUp8luQn1ylBjUpODh/nSvq61o7BNIEaZRnA2b1aFiiciFbI6wB15FwGjiwVf0BKqBjjw",
+	"xTRyyumKShQqX/idSPWYp71+7xpk4MMujeR7ySYsll+NGvl8Y/QU7skWEnKCp+GYciWWpViWS76DfC7E",
+	"WlfK24d9aub0JuONMtifXmKCcDKhE1JbLfBK9DplI+s0T+/1QLjSq2+/gndP9Por8lY0ayEG4Y9rFj4V",
+	"1yJFEjGmobILgxlTw5Wz/siULLz9QmMBKIu/QTUS5ocJawBzn8proCzAWkbvc/kXgM5AAZUg4lMozqFK",
+	"Ee6gCRk+Iz7JuvjJC/zOJb7SHeqCoqiD15evXvTjUC/8hmkThQ8HL7+tOl7hy9QfW6cicKU2hXgC9ytC",
+	"N/pXGuG/oon9VzmhPw1+4Sf/eXby9cmH//4vvcPqGVzeF2F/OpT4VSEYiS5Lg6AvnaRle3lXmqq51oZu",
+	"XpP5V14mKyQ7KKdxyob8msuUA6k1NYRjORNnCy7TUEILt3d97dLrymQ63LPqQJ2TJVKkXVoE3tYTb8sv",
+	"EN+ljLPFU9qikOgt9shYQBMYz7QcC4rgAHAmZJMwX5imMOgpe42xpmg+VcVJeqe20uj2Hu1cogxTBVUU",
+	"6j9ve6whTRdnJU6xbK/Xj38HeW5/2j9A3Ca0528eLam82BHaqw4jk9/MtD+2uN8aPIo9RLKqS8r4QQNy",
+	"4gsvhmj9ElsJutZo8KYpu3zzEhO6RSGTt3IwqKKXqvi8X3CpvL1FuSMi4bwdfIQc2JswsW7a8sLjcbCd",
+	"ofDApd0lMvHI0vsD2mJRPMrD37uKV0RCBc3xjnYpK5d7y9sI977ZG3sthFdkoU4HWjjgFS+KGo4QMSY5",
+	"QtlBX2ujQPWPS/WOSgr+CFOH4iGpPiZ8ZXsXX5+VCO88c2Dt2bGGEQPb4maHJqzzcULT0dBJ59VFqtRr",
+	"IRMDwr/d8dg0r0rgEMFWG1ptHBlkoHSX0t5CjkDWqDLA4hBgm4JQmdELaZsYEhoSs7dPCzQsPPfWoFS5",
+	"hfJ38JaMzpupCvzs61HwAhhrCDbQjyfw/w+71Xzcs2Rx5zniyzTFrP9mCd+mXOMloeSUbGhe1vuUXCzh",
+	"KTCVaHJFeWa24OOZVI26+DUi8m0bRO6Uec/P6Tg6C+pjlNFpE0hDS0rrMgFa8yoaYrNUrK1+hK/tgmmC",
+	"yCVxZTs3wNzejF6yo7QcHrbkLVRibLPG6zBKAt1XIpSTbtVnUnmfSZtVNSCYcutitD3LZdLghSfiXmKU",
+	"wMS6BCfZZj/Wg5HU4pCcsktkr1jwRGBp4xLwBUt7la2Eu2CQlPCWpHQQGYzD90BScIVJH/urwri9EWXH",
+	"8lRjwRwWbUjDaGGICanSyD0hISRiA5pvHUwneP6JuG+IKH5OR/HVE9GIgUJ/aKs0HfZnrvRSQaSPgMiw",
+	"Jx2lYOtqrVgrD5DdS6zDLQcW0qj3FLNF8LWkvO8DKyk9MKmFevR/ua+CRNM7hjB111Fkcov63286RQqi",
+	"rdxPdhJp+ShdIzsvPkkLmiy+yedCZEAsVZu3/haf+fu8ha6czliW8rFfM63C8QfgTGnp9mbS7bltBrBQ",
+	"m80xCNQBEq7/5GnU4BCwLCOE16lWAvAwGiiXflLwlN/nhv4gHOO4jALQvOGffndhY53X8RUr9wYt8PY2",
+	"obdBkrr98hZClCaNCr/dTCwYmYmJ4EkqGwCQ/FJ9a3CG93MjcXadZnSQnYdOJhREjYTfUMi34AJjQchy",
+	"JtR+jnXIu0kbKkmqONFY0U2Rnog4/NLOoY4EqlOCFRrv7nOsL/EGZrgboM/sWpgkD7lpoPisLfRq5zx3",
+	"c4vD5K4cN0exCruVv7/7m9Pf4BWVAQAStGEFEF0JUjfj10Rxut+tIdT6u94rHr+ORqf+Ciux3UmrFYGg",
+	"QvPZynvAUQKWjzqZe6F+v1YBXiJ7XxiNG7u+FTLq23h8dgZXyVxkrjka3NRa2GLr6T0M1MJbdxqtjfq1",
+	"vN+lSSYaaeh3EIWJNiQDTWAB9lZQDpv08iwUowHAFvxlYoRAAY3sjtBrFH4FFYgAoDvWJhEJZuwoMhw4",
+	"85zOx7M6l/I7mPC9VQuVdq/OBKMSUKSWLwmhfaxFg4AQ9XtFVBcQTd1PXhbCGTlu1h2vBLe5wa6zyAml",
+	"PVRTZlfWCSiTQ4wqiAJL12h9vqIBu1MuNMJ3Ri+2+Pg7vcWH38vEzboVvLBOneoiEjjYMw3UIsQXtbtA",
+	"ZUZfS7u2GC2kOk/ZpWLcOW93R5SZQHddqhukQMGi7YaYt1fab8pxf0f3VvHW3WYZcY/A1UTWi0K9kwSB",
+	"8Fxdfb/LVdbkO/1VTCVwIAYZ6RNHDrDbaOinkc6KdHLK3lMj6tDa2bAfpybxZuL+8gncjJBI8ZJOkKL+",
+	"BabAaw6mOcRC66g8aKn3uqv6x05/Fq+xhYf1uP3R62T1r2Kaq/bi7g0ium1OFBlkNlF4g8/YYvKlUfO9",
+	"8LqsYMsvKzeQoMCLZDXlV7wCzKGBmaBc0y6F8jW82oG0WadJwnDjRFsgMtvWrVcIwfYANRds6KdyA1Uj",
+	"OrAiY0ASi0b1Eg3wYTH2sKzfiN/R68XiNaFzfISaFQdI0wJ3BsoOmwA27puY3SskjkiudsTfqIiTd6UA",
+	"pnedG8enkAIeiRWkn6uRG2DB9huryitPK+gHWwjoYExX1CIGeWxy0zgb62yFeeXqA6XyZmIdpixMtfva",
+	"DYxifKqUQCBZHdkcp60Q7iJrZ0jbYNgLIq0QfeWOj7gV4AMbYZ02+wbljEBo6XVBOWdyS63nkKehXkq8",
+	"FYBaC8+9tAgSgbO2cxtAKeA3UL0Q7Bv8cz2gzluY0h9J3gMmeXOjWKKXqrNEr7Wz9ZwoIrTkjo2ASiQg",
+	"yjMicEo+B6wfE7Scnx7QdyyhGnZdXAdtrg41QxGjaWEncNpI9ElV8IyQETMjr7nDevGi8OaRDUbafvtD",
+	"IIvrdwh0EiiAAO0JzUEQlodofMYNIQ6Hdi8nUyhCutO9eSuu9RzC8w3V87/1GD0uQFQNU83Z7+fLviue",
+	"Wu1hCAVlAUxATyZQZXsDD9CIa40rBogDQiW1lRfYW77/Hm7ppD7wctlQphXOBpbZQVNVCB9gbSvhdbZb",
+	"VDvIFdSGrcveBKIqvRBI5XyHRUIsBhA1zjOIcqzKGkOe+vdC1cAVg/kynujM2T7LcgOQg4YZgWC06yC9",
+	"fsK5R9Ul91Jv3Jpmp9Gy27U2eMZNrmyRQi32regBn4NHpw38I2r12O9eIelCKnvY5PVOBbVpx8hHRlBX",
+	"O7xACL5R+Vc/wkqAwtmf3v5ggV9a2iwPRutIYEd9aE4BQ7WwdS4QoywoO1isYlkg+Q2HcNFQk+hfqlzz",
+	"TpXeZhiRe9Dplq/RmanptR3EwngVTzSUD9UKZotCCBpmvb+Dni3uuK0kvCYlxsI4ZloI2IjSgklU0quT",
+	"jYYBlrp+aDMVRxWeRsoUrEkqxL4FJjBephhNSDgeRQTC1bIGtSdNKQ9kchVnoK91mofsNNRreWmQqSg1",
+	"x4zHtCsgMf2C4hUu8togBkzoW1JafyiRjUymQsdHUoTBh3XKnKsVAKjsKVDZ1Hj7by1xEigSuoW9IEE7",
+	"r19kLpUwp+y1BlALORaBAZgb8HW9XTQtDkUxf8jF5xnEnQDHy1tYNQWzOLeWY2KPW7WsaY5NkVF8+0gN",
+	"AUZFK3qI8C5i9YyjjVYxT2wl/PjI704q+A7mUHDjTwBiek1vegRuEGAKKhgGl8FWXhQIkqlU8zptYoXb",
+	"GbIg6t6+hfbYHsBjmB7MdT/Eg7bhEq+gWK6IvlAaRCtxAgkyWJRtkROzNJ9KtTszv1z4PwbjvXg1uFf8",
+	"bi3qzQsoTKChHzzyNb5I5+3MtFWtEPPTs47KyY/L9kDp+LNCePdl4ocThHnuRE5FCFvGp+kRBDBpAYjF",
+	"aGxE3cH6m3Ctr2vbJ+UQNPyb7s9hGfjb2JoOKl9gVkdoNsWBj0i5v+UpjhUohoM2vzhPWUGvH2tvbzwj",
+	"hUfU6dxYyIdDPvwLE9+k+xuTVmyXKzNQ8yD2T83OH/fuLJiBHuTlWUryvrdn6BSHpU296NoSl6UENvYL",
+	"Pc6N8aZpJjMBuaRrYQKIWF3tWMsL3PrxOcg1uulOVY/Lwe7TNnapk1JSP61j3Kg48jGv1C3PdrNmHYwM",
+	"V+PZCT7m7hYux6fUIcItG+UydUXjHcNHPS8KuwhIUGlFfE20JCX2PAS/QmG1tGzBzbwJKOyv8PR3fLpX",
+	"iX0dSBjOeyts4Q0w8zoSvmgZOkvSFBoExsKoFGwq4CRyRKGGEIUVqRg7PkqL3dyICG7Te3+QGD5xayku",
+	"/a3/cnLyirvxDNPTGG8VWC7qLcKovBSEEf/PhDHaNN3938LAnQbiJzDnA5sJ0o65SSJb7ZEF0E1Y6EK9",
+	"0OW9sWNXqzVgCTFXwqE0CBQFhMfsTCTBMiBTArbOy1XgpqYPlt0VHCfZZ8OwuciWgHXIdLjgV3xkiWTy",
+	"lsmx3752mjiBmdWf6Qqs64t3fNrA9VochCWniGCnwK3v2pWiWnMGblmUDjkJFaUWfikds1JRLD/IhLdn",
+	"omWA9pvkeVnQgPBwoVJ9DAkiP+uPZAOV8lbVKpwAtPAVpcU5YA8PKEsSArK4wgeaOfcPrWF2zAKMuBUf",
+	"6aj2Lr7qx1/F1gU/67nw8rAUIy9ydBFcfA4XLP7eCKtzA5jdn798+fLhy8bpAliqIxh6bRxJFwrHD3w2",
+	"/blpV82vuaaLJ62zIKmzkvD/gVQSj0jKA5tjuBMCSkk9jMybct730G+kyf1MR6ZLI63J2W7HkfyZpzLh",
+	"DjsXub+XU3FBKcoM5xRVvAQ6cXapWK5ImZYzK3C1G+MB3tNsZWM7cDVpXsfwNWnobp3NQlkU+8VDwfam",
+	"InW3pxmePciMmKRyOruj72Q8E+M5IPlDeQzELaJajz6WwRczjmlQCyMTShrhc+TLUA0XFRv6pbBYVwG3",
+	"+3NMFGGgy2i9wIix1vNSwgO8tapFK3sT3q0FQ3NX1PWIRP2i908eoWGPjb+BTvA+jpX2njd5v3gAfOJD",
+	"vxeMe/9d/6uL3vX56fnpWW/zW/8KZ3v46E6QzprT9j6EPiY6V0krhBpiPMfK1Eo5HMhsYvgSGqyg2HAh",
+	"BKGeYLlYiOZteDT9r7y+t7SEm5xUEpj1ZU7OrGCS1EQARISFk7cScNrwopiLCn1HfJZHuWNjroqCSmek",
+	"P72hVg/aYKAW8SKccYRsIJTBJcHdAtscJ2A1NM5DTbEi8odbDmgTfHiQv3vYbP97P+3nBypXDBQPFWP/",
+	"B2qGuQs7sXMT/22uSiUBN131muvjLV7VKgDKt1RbKI1mJIJGvXFNpuMaxSGLejdiPfHqw/LrUt9hvWwf",
+	"EQtGK/y/V38TKVIkovf/uH18g+H6hznZPDTZPp1ZlGEPYgstwAHQLlfAo9q+uWKNdBcMUOF1VmDMn1OE",
+	"G6nodBFz6gMwp//vqiRhhOYU2VRTUHUJf18QQdV377waoQwqN0AB7VeIcFvABp/pX182CH4UccfIzcB8",
+	"elmzHoRxzI2Rwq6NgPxcOGf7JcQy7mal4VC6fGsSYlLJRb6I019SOTGFG+K3EF/5sQyn9An3xBuXoAUO",
+	"Ik6DRE4mzfgtGExLErSSsf8IfAOMvPRv3JL9Mk1baDu+QGQ9aJqwDqGcEcWhDld9MrnnYtevpY0CKBKK",
+	"eLqlfu7fOCSiodUWOgQn2ogmEilan969kn+/H93C83n5E8aykXBLIZRfvEK9HuYEUEfxOn4APnbpqjyf",
+	"/XUqVrpCqXqXFJpMrZPAw26EKL9Kc3xkwzfXVgO/xVne/8Oxc1f9gwxncgVd9EVGIQQ09QYJj12cH5KP",
+	"ZhJkgW2vQCZZbyhe0SPuY14D59ap/fYakH+rJU7A0RlWZd8IND1p8Bn/sVlZadHfeSvbYgToR6fX1JDi",
+	"snVq8eMQRys55bRBm9eZ1mabLvFg9BlnJk+B6W8qlF9QvKKzGwFDqBSBoh4ILs5FBtgzP/s3Ap8OOFvj",
+	"kCJPGhom3+TuGNvUfmABhzhCWAEH7lipQ2PedrK2Rhc4schS7tZwooIRdJMtoaqdsNDdheKmgj21Xr2/",
+	"K4a8jwo+zK57DPpM6CwVsHaABVmT+Qjr602ydisKi30ffA7/XHsPvHSEbjXJvaEI4xHpTZhlleAI0g/U",
+	"uglwWU1XQ1jwli1FVz52o3rWZ082KWCtu0YQmq3NmySa+7ZbvobOaDzTciwoxCIdm8g0tUzW9yQ8qF1p",
+	"//R3Gk/Za3trrYZNTmfdfX/fd7l92yC88RGsg85lCwBBSnLLvfRIdHX8Mxd5c0nbjxPqaShV/0rnofUN",
+	"y0jZcCat02Y17JdQx5hkgDb/OEZ9AXmFqDgOhk/6jGBBGFfJrwqImDDvMNNLpidOFDR/S+5lPwVulwRp",
+	"2eq4WP0F/7/g1W4Jf130K04wN4jxk7NavvS6pxFH7r6PoWWty7COtE4FVw+Tsh32pWMLTCM1Wz+AVAGx",
+	"Phi2ualE9pqPzK2CUOA4WJsAwerphbCWT6E82olP7oINP//ac3I8F+7X3gX7f//n/34Z9qENwB9is5CK",
+	"p4ynVrPhGMGRh302dG41xKr/pVSJXg7Zvw7HOrX+b0Yv7fBPWPqBURsm7a/KjwN8k7+Svht6heF/S2Vg",
+	"xfDeeZxos6Q2CQVYIMKykVTcrMIbAIRcqGXlBtKIYcKPAtu4YKOVE3hwSTwu2DAZMqmy3PXZUAwhHy9U",
+	"0mfD5ZBxhi/0yDIr/1P0kYoZ6tOGesh07vB7ZojdKxiZHH4aIjfzJ+mgov30V3UZA1ULlVjULn60TBir",
+	"VdEYHWD2CmSkgllJkW8tk1TAnsx4OmFcsZnOTZ1m+TET6i1Iwo0jco4VGzdSGEvpxrNWDEg/cIDtCS9N",
+	"4IcoXP41JtpQRcR7MbrS/te7CvtUegUltmlMD5A3KBuYaYauGA1LiqJa7ze+Lcd78F3p9C6rzhPB5Sa1",
+	"guVSPu6oLelh+R5oT7qJJXmfrvT3MwElhFSLGwE2SbSB+lUQbThvtf5eByva/mk5RBf6FntzWDyXdnao",
+	"fY8qzOsIHlUY+ogt6Nsf5XXadOCEXdMO8A22AoQADl6WNoKeh3ZyRJ+OGATICeOKENSkAw0cIBlFpq30",
+	"bsQjy/wbBMNHjme/qsD55lWLc8IoqkpMRRHAHM+0tgGeOFqTFcq2LHDy/Ul4Xgg/sjEbkdSZUO+EPYLA",
+	"R/XEsFKIG5757YJJwAL0LnoTwd3g3zbH+Qtv4t+qvTMSz9aJBS6N41Oa4MmYG3fy9Dw5E38ewWIsuBtD",
+	"pfzFV+eP+z09D0EZp/X8o3/AX574HxxPexfnj8+e7PSC9SfxfUVmW7F2L+2c8VLYluVdSAdj/7pKk6db",
+	"WbeUucYTqedC7WLmwpgP38LN0249eFgnVGFAh5jlYO7Cefcqx+k4KFVBLCU2F6jguVNH+2E2MHZfOgvN",
+	"12Jp2VSHzMdzxNqLgmPrUiH+lR6SSYs56u2WtsGSvaTFA9yCyl5SRX+WQ7OK49OIBXkkxt7Ewm62WrO2",
+	"3RVt93j8LMWyU5MWKggK+FSgHzs/Owtiuu2+NWQevPWam7Fg3mYJIO/MaTYczLSe28Gw8Pv8fB5Zwna1",
+	"cqqCc4gwOF53Bn4smDoR5uBfInyckrulz3KVCmsDSwiwaPtnhM7byzcvGU8S4z+DtNw2Ypep+3Kt7b23",
+	"GO0KO4CYPHij50YM/q3Xr+t1ouA9GSwQdwpWnd/C8UIM6A+4Wb2L3lS6WT5CIYDw/0nBnLn5vZ+nx8ik",
+	"+GEPbfPvouuiawRnaO8y8Hmaeomf5Aqjd1AFgJ+ISjpVljsS134Bpz6R/jhlRkPyrw6/+6JoPVHCLbWZ",
+	"99lEpqHNV05nzp6y17fMc3YZZgCX7YTLFKz6wo7pI2uhaoIS8lbhFTyh11HBDzwcfQZ4+sELf6IJWC92",
+	"TRZweV312mp8i6UjsP+TiOxvAFMzZBuY3f4n0OoTbcDPbCr+pBEfvAVMb9J5iDfsUSsB3vCwo4Z3rwoM",
+	"tYcY3bWlBLeI1x383Cg6A6eI6sfYeKatqK/laX85Wz8kh4jsbrwvh43rtrI7XRTRwrSOUkULIx8xqLvt",
+	"CW7Wn4O1gKLfydQJg91n0bgAwQ+xRm97ZVJ5wy5Q5Mx4Q2dadHnuiw5aneUbiluB28SnTe1hVnADKe/a",
+	"opbzx3+prWq52RxSFgL5vRmtYnSKulGhaqMyaCEYPSwrAocpX4DJHn4R2og+1M7poRka7/i0UyPDixPj",
+	"cJXDbYMB/6iV0pSR+q3NDbu+P/1FxZpMBCLlBo8eutq4dX5uz4s2Rix5sHN7F5buVRi9U21mO+/4hgbP",
+	"paKQyolUbGT00lte/ZJ4Hmy1m23gNcQ9xe1X66FehQBKYGcaaz2X4pS9N1pNwQVAAwV+LBLP3lct6SlD",
+	"QZIqf+VkXbsAIdDgUF05j/h0HOrQuCuvai2fKwyNgWsWIa5cCXfyDSx3E3e4xT7t753LflTpqivolSbO",
+	"KDkF3FE4rqAtCnHISiKu7TijgoIYUNvZOocEuMNi2SyCIH7NsC08FdzY6LdNLsg3OFwsenc5FLRrOneb",
+	"b9uLT5k0ojLr7iEx/TbhLO9UA3U78VkmG2RCKA/DjSiom8N9oRhBW0rIhxjBF1D8B4IjFbNirFUCBLbR",
+	"TnrvEWxukVpR5L6fnD1p9iLtjh3IG5OEtuRDvlAJ9Ol6FV5Mequ9kVN1ItUd0BvejoNYDdyNgHGAHf+M",
+	"qxUsrbTAMtrgRsqpeql6++aqS/o8TD5nRl/LJOwNmXXf6EXG1Yrx8VjnUHGdm7R30RtomYwH8Co9hODa",
+	"TMfD1F8JN9NJ62A/Ddrwe70sKiQ43s1eOc5EhXRzQy1oZyczbd0JAJU1RY/9W9qACycVFv9OpJoKkxmp",
+	"HNJGQ2Z0CKvuJe21TsQQER15qImFaLJZAM5PXaM/T66uvv9eW/d3serqVsYBDu57lu/VWcgOyhYWfDyT",
+	"CoOhXg1eXX3P/A6zuVj1mdNAyMahr3drsk3nFepOEduFWIxCRdHUAEAzez/TxBSAxJtW4H0lDSgsGKyp",
+	"0dPP48HHcf1rdB7EhWVcH8ElXXhnXTY86qjxW79iDzR460hm71j0u0O38VHyC4nHyVs+BVOY/1OUy7UN",
+	"jZitrmW7x+IQYdsNd+SwQdv9d6WL1ka+OEpbI18cMVa73YGN1STU5zXj1PCFsH1mxzrz/8+MmMhP/l/C",
+	"u2yrG6EnRag2WFYinZfGhksRh+1yQ/wIB4k3Xb55SWWO+4SU3kHpcn284HlUrFMp/GmKFcHLd2STwrOP",
+	"EyeKhq49Z6+ARb5lDwb6iXm0zZi6R7bgBSKKqe2dGZSYO8MIb0MIIYBINIUSoOcQprdLlCAIzH2PEbwV",
+	"1xq3o3LytgwUgDl3p2tQALiEArmh1cYN8XosKIT2aub7yWKB9o1lrwEuNIkwz73HJFVusTnXS4PRuUoa",
+	"c1HauKakkP9ElBLCH0/g/7+NdJBf2s79FfQLdvFXbt/E8KyjOix+yR6ow5LbaqfDTg6LP2hGp8RPib4o",
+	"dT9DT0UYCMr+xk5e1zMStbyM7R6JQ/gq227GYZyV/belfVvKz+kIzoof9ojOynby0aAi/RTEHaRBqVRz",
+	"ttRmbglFIuHoslSM6OdQtMtNKoWBaQpIuxBecJS91Qj0kCsnU0JD8Jq4yQh/6yf4g1TzQ5GGdGR1+1fo",
+	"zOi+YWbjliH9A7Y9+D2HUiDaBcBg3VB2IsxW2O5mYdrGDa44vX0y+KARR2fQ66aQxaLZ5Cu833sYz+rc",
+	"bb4MW1rvN991VzQedsT4rLrH7E1AF5wLitZTQ6KbiYUV6XUdpj4Ke7FR7dWQFXfaXKwKEjxiPIELjlK/",
+	"oKj8vIqEYU+qa+nECU/4yXkw9zG7Xtr7LxOxyLQTarw6wZzUXpzVOzbr0GQiPkk4Nr2L3iRP0827an5c",
+	"qt9sqOGm1ivjCrwocczRXtnvktwwyvAy6K4gjkVRG7CVkiwwrZ6vq1RY41bsfZDubSTiljbbZc8KSt01",
+	"lQtGpIJbquurdDTBhcSnCDgKOPYzbup9k58j5PiObpCDcJ3Gr//IslEu02TLINBSjKAzc4vG9kssuCQT",
+	"wMqp8mdlLlY7hH7eh+EffGaY3qRTo+GN9yEs07mzMgm1rUYgwqGeUL/tzn2JQRY27HBPRCqBujDVU3QL",
+	"ikb3JXJCQtMX0h/Ws8+jaqSle1jd7sti0vs3vL8PqO2p4IkNeE1Fh+YScQ2gtYc6o+u0WvvL2Prp6DTu",
+	"suOO1MZdXhWQhuisz6VKmH9lOG9YW33Bhv9x8jpPU53Zkys5VdCVPfTbN7w+/x9lq/tMfGLfv7r85uTq",
+	"+8uTx0+f+YdGX30nF8I6vsiGfW/zQvtsUoDkhCb4UOZOffD+V1AetHkjPLjyEMKbA9Ogf5MCupFTAHfG",
+	"A6I7dxj2d+Q1LGrjSa0I3a48n6juKkiFAFnrjf7oVxMuU5H4/fcv3rvowbNqGuWxrnDmXGYvBoOxPKXB",
+	"TrWZEoCBwk3b3ICnBTpCfItGPnxz/E4HsfkeGtBFswm4JCFPASRwwYHhPYqvzrw32VCc9m05wO+Ih5De",
+	"etU9uwGwxAkFdGqFeDTSEbYlLODvDYyg3zQHSS9LU6Zkg0VjBhWtDcqd6WvKgBRB+efYZmRWdcWxYejD",
+	"u3zti0mHLCYBwqeQEypFh0rkhTaiNelYD7nxI+4kFppQYxJkVmZ6CWxqtUbsO2Hvte11mA3kzK9tgWat",
+	"9HLLTasWn3zuhe6Hi18++HOAUQX/wwfk5Q4rTM0AsIY0Xl0xPGCjqNCSE2gMvYd8O0IJSgvm5b2cCcbv",
+	"6CuhmfH2t6CMAW03qkMLo4QAyO3vvMLS7wC/mKsbOGURRLytnahmicTTE0h4gQ7a6AVyQcXvmgDSyK1M",
+	"eq7AgR/rTKLBG4pSy+/Gk6qZBR2yPpiPMIEFl2k8/Xj7v3z48v8DAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -167,6 +167,11 @@ func stepInputs(s pipeline.Step) map[string]any {
 		for name, value := range s.Container().Env {
 			in[name] = value
 		}
+	case s.Script != nil:
+		maps.Copy(in, s.Script.Parameters)
+		for name, value := range s.Script.Secrets {
+			in[name] = value
+		}
 	case s.Approval != nil:
 		in["prompt"] = s.Approval.Prompt
 	}

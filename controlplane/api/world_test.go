@@ -40,6 +40,7 @@ import (
 	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/controlplane/usage"
+	"github.com/nullops/nullops/internal/script"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -177,7 +178,8 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 	w.accounts = must(accounts.New(accounts.Config{Store: w.store, Log: log,
 		MemoryKiB: 8, Iterations: 1, Parallelism: 1}))(t)
 	w.keys = keyringtest.New(t, w.store)
-	w.catalog = catalog.New(catalog.Config{Store: w.store, Keys: w.keys, Images: images{}, Log: log})
+	w.catalog = catalog.New(catalog.Config{Store: w.store, Keys: w.keys, Images: images{},
+		Scripts: &script.Runner{}, Log: log})
 	w.certificates = certificates.New(certificates.Config{Store: w.store, Keys: w.keys})
 	w.nodes = nodes.New(nodes.Config{Store: w.store, Keys: w.keys,
 		AllowLoopback: true, IssueToken: func() (nodes.IssuedToken, error) {

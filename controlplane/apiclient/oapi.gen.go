@@ -822,6 +822,60 @@ func (e RuleSource) Valid() bool {
 	}
 }
 
+// Defines values for ScriptProblemKind.
+const (
+	ScriptProblemKindContract  ScriptProblemKind = "contract"
+	ScriptProblemKindCrashed   ScriptProblemKind = "crashed"
+	ScriptProblemKindMemory    ScriptProblemKind = "memory"
+	ScriptProblemKindOutputs   ScriptProblemKind = "outputs"
+	ScriptProblemKindRecursion ScriptProblemKind = "recursion"
+	ScriptProblemKindSyntax    ScriptProblemKind = "syntax"
+	ScriptProblemKindThrown    ScriptProblemKind = "thrown"
+	ScriptProblemKindTimeout   ScriptProblemKind = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the ScriptProblemKind enum.
+func (e ScriptProblemKind) Valid() bool {
+	switch e {
+	case ScriptProblemKindContract:
+		return true
+	case ScriptProblemKindCrashed:
+		return true
+	case ScriptProblemKindMemory:
+		return true
+	case ScriptProblemKindOutputs:
+		return true
+	case ScriptProblemKindRecursion:
+		return true
+	case ScriptProblemKindSyntax:
+		return true
+	case ScriptProblemKindThrown:
+		return true
+	case ScriptProblemKindTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ScriptTestRequestAction.
+const (
+	ScriptTestRequestActionCreate ScriptTestRequestAction = "create"
+	ScriptTestRequestActionDelete ScriptTestRequestAction = "delete"
+)
+
+// Valid indicates whether the value is a known member of the ScriptTestRequestAction enum.
+func (e ScriptTestRequestAction) Valid() bool {
+	switch e {
+	case ScriptTestRequestActionCreate:
+		return true
+	case ScriptTestRequestActionDelete:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SecretGenerateAlphabet.
 const (
 	SecretGenerateAlphabetAlphanumeric SecretGenerateAlphabet = "alphanumeric"
@@ -848,6 +902,7 @@ const (
 	StepKindApproval StepKind = "approval"
 	StepKindJob      StepKind = "job"
 	StepKindPlugin   StepKind = "plugin"
+	StepKindScript   StepKind = "script"
 	StepKindService  StepKind = "service"
 )
 
@@ -859,6 +914,8 @@ func (e StepKind) Valid() bool {
 	case StepKindJob:
 		return true
 	case StepKindPlugin:
+		return true
+	case StepKindScript:
 		return true
 	case StepKindService:
 		return true
@@ -2598,7 +2655,7 @@ type PipelineSaved struct {
 	Version int    `json:"version"`
 }
 
-// PipelineStep Exactly one of service, job, plugin and approval.
+// PipelineStep Exactly one of service, job, plugin, approval and script.
 type PipelineStep = pipeline.Step
 
 // PipelineUser defines model for PipelineUser.
@@ -3305,6 +3362,81 @@ type Scratch struct {
 
 	// Versions Tag by step key, for selectable services; those of steps that do not run are left out.
 	Versions *map[string]string `json:"versions,omitempty"`
+}
+
+// ScriptInput The argument of the script's functions, as recorded.
+type ScriptInput struct {
+	Deployment *struct {
+		Domain      *string `json:"domain,omitempty"`
+		Environment *string `json:"environment,omitempty"`
+		Id          *string `json:"id,omitempty"`
+		Name        *string `json:"name,omitempty"`
+		Project     *string `json:"project,omitempty"`
+	} `json:"deployment,omitempty"`
+
+	// Outputs The script's own, for the function remove.
+	Outputs    *map[string]interface{} `json:"outputs,omitempty"`
+	Parameters *map[string]interface{} `json:"parameters,omitempty"`
+	Run        *struct {
+		Attempt *int    `json:"attempt,omitempty"`
+		Id      *string `json:"id,omitempty"`
+		Step    *string `json:"step,omitempty"`
+	} `json:"run,omitempty"`
+
+	// Secrets Invented values; they are not stored.
+	Secrets  *map[string]string `json:"secrets,omitempty"`
+	Services *map[string]struct {
+		Host string `json:"host"`
+		Port *int   `json:"port,omitempty"`
+	} `json:"services,omitempty"`
+}
+
+// ScriptProblem defines model for ScriptProblem.
+type ScriptProblem struct {
+	Column *int              `json:"column,omitempty"`
+	Kind   ScriptProblemKind `json:"kind"`
+
+	// Line From 1; absent if unknown.
+	Line    *int   `json:"line,omitempty"`
+	Message string `json:"message"`
+}
+
+// ScriptProblemKind defines model for ScriptProblem.Kind.
+type ScriptProblemKind string
+
+// ScriptStep JavaScript that runs on the node without a container, network, files or rights.
+type ScriptStep = pipeline.ScriptStep
+
+// ScriptTestRequest defines model for ScriptTestRequest.
+type ScriptTestRequest struct {
+	// Action create calls the default function, delete the function remove.
+	Action *ScriptTestRequestAction `json:"action,omitempty"`
+
+	// Clock The script may read the time.
+	Clock *bool `json:"clock,omitempty"`
+
+	// Input The argument of the script's functions, as recorded.
+	Input          *ScriptInput `json:"input,omitempty"`
+	Source         string       `json:"source"`
+	TimeoutSeconds *int         `json:"timeout_seconds,omitempty"`
+}
+
+// ScriptTestRequestAction create calls the default function, delete the function remove.
+type ScriptTestRequestAction string
+
+// ScriptTestResult defines model for ScriptTestResult.
+type ScriptTestResult struct {
+	// Dropped Lines of the log that were left out.
+	Dropped int64 `json:"dropped"`
+
+	// Log The first 500 lines.
+	Log     []string                `json:"log"`
+	Outputs *map[string]interface{} `json:"outputs,omitempty"`
+	Problem *ScriptProblem          `json:"problem,omitempty"`
+
+	// Removes The script exports remove.
+	Removes bool    `json:"removes"`
+	Seconds float64 `json:"seconds"`
 }
 
 // Secret defines model for Secret.
@@ -4546,6 +4678,9 @@ type TestRegistryJSONRequestBody = RegistryTest
 
 // PutRuleJSONRequestBody defines body for PutRule for application/json ContentType.
 type PutRuleJSONRequestBody = RulePut
+
+// TestScriptJSONRequestBody defines body for TestScript for application/json ContentType.
+type TestScriptJSONRequestBody = ScriptTestRequest
 
 // PutServiceJSONRequestBody defines body for PutService for application/json ContentType.
 type PutServiceJSONRequestBody = ServicePut
@@ -6133,6 +6268,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
 	PutRule(ctx context.Context, name InName, body PutRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestScriptWithBody Run a script with recorded inputs
+	//
+	// Calls a function of a script with the inputs given, in a confined process of the control plane: without network, files and rights. Nothing is stored. A script that fails is an answer, not an error.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/scripts/test (the `TestScript` operationId).
+	TestScriptWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestScript Run a script with recorded inputs
+	//
+	// Calls a function of a script with the inputs given, in a confined process of the control plane: without network, files and rights. Nothing is stored. A script that fails is an answer, not an error.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/scripts/test (the `TestScript` operationId).
+	TestScript(ctx context.Context, body TestScriptJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListServices All services the caller may see
 	//
@@ -9800,6 +9953,44 @@ func (c *Client) PutRuleWithBody(ctx context.Context, name InName, contentType s
 // Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
 func (c *Client) PutRule(ctx context.Context, name InName, body PutRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutRuleRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestScriptWithBody Run a script with recorded inputs
+//
+// Calls a function of a script with the inputs given, in a confined process of the control plane: without network, files and rights. Nothing is stored. A script that fails is an answer, not an error.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/scripts/test (the `TestScript` operationId).
+func (c *Client) TestScriptWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestScriptRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestScript Run a script with recorded inputs
+//
+// Calls a function of a script with the inputs given, in a confined process of the control plane: without network, files and rights. Nothing is stored. A script that fails is an answer, not an error.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/scripts/test (the `TestScript` operationId).
+func (c *Client) TestScript(ctx context.Context, body TestScriptJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestScriptRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -17628,6 +17819,46 @@ func NewPutRuleRequestWithBody(server string, name InName, contentType string, b
 	return req, nil
 }
 
+// NewTestScriptRequest calls the generic TestScript builder with application/json body
+func NewTestScriptRequest(server string, body TestScriptJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTestScriptRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewTestScriptRequestWithBody constructs an http.Request for the TestScript method, with any body, and a specified content type
+func NewTestScriptRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/scripts/test")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListServicesRequest constructs an http.Request for the ListServices method
 func NewListServicesRequest(server string, params *ListServicesParams) (*http.Request, error) {
 	var err error
@@ -20852,6 +21083,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
 	PutRuleWithResponse(ctx context.Context, name InName, body PutRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*PutRuleResponse, error)
+
+	// TestScriptWithBodyWithResponse Run a script with recorded inputs
+	//
+	// Calls a function of a script with the inputs given, in a confined process of the control plane: without network, files and rights. Nothing is stored. A script that fails is an answer, not an error.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/scripts/test (the `TestScript` operationId).
+	TestScriptWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestScriptResponse, error)
+
+	// TestScriptWithResponse Run a script with recorded inputs
+	//
+	// Calls a function of a script with the inputs given, in a confined process of the control plane: without network, files and rights. Nothing is stored. A script that fails is an answer, not an error.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/scripts/test (the `TestScript` operationId).
+	TestScriptWithResponse(ctx context.Context, body TestScriptJSONRequestBody, reqEditors ...RequestEditorFn) (*TestScriptResponse, error)
 
 	// ListServicesWithResponse All services the caller may see
 	//
@@ -29121,6 +29370,62 @@ func (r PutRuleResponse) ContentType() string {
 	return ""
 }
 
+// TestScriptResponseDefaultHeaders the declared response headers of an HTTP default response for TestScript
+type TestScriptResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type TestScriptResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ScriptTestResult
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *TestScriptResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TestScriptResponse) GetJSON200() *ScriptTestResult {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TestScriptResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TestScriptResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestScriptResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestScriptResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestScriptResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListServicesResponseDefaultHeaders the declared response headers of an HTTP default response for ListServices
 type ListServicesResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -33788,6 +34093,36 @@ func (c *ClientWithResponses) PutRuleWithResponse(ctx context.Context, name InNa
 		return nil, err
 	}
 	return ParsePutRuleResponse(rsp)
+}
+
+// TestScriptWithBodyWithResponse Run a script with recorded inputs
+//
+// Calls a function of a script with the inputs given, in a confined process of the control plane: without network, files and rights. Nothing is stored. A script that fails is an answer, not an error.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/scripts/test (the `TestScript` operationId).
+func (c *ClientWithResponses) TestScriptWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestScriptResponse, error) {
+	rsp, err := c.TestScriptWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestScriptResponse(rsp)
+}
+
+// TestScriptWithResponse Run a script with recorded inputs
+//
+// Calls a function of a script with the inputs given, in a confined process of the control plane: without network, files and rights. Nothing is stored. A script that fails is an answer, not an error.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/scripts/test (the `TestScript` operationId).
+func (c *ClientWithResponses) TestScriptWithResponse(ctx context.Context, body TestScriptJSONRequestBody, reqEditors ...RequestEditorFn) (*TestScriptResponse, error) {
+	rsp, err := c.TestScript(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestScriptResponse(rsp)
 }
 
 // ListServicesWithResponse All services the caller may see
@@ -41947,6 +42282,59 @@ func ParsePutRuleResponse(rsp *http.Response) (*PutRuleResponse, error) {
 	switch {
 	case true:
 		var headers PutRuleResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseTestScriptResponse parses an HTTP response from a TestScriptWithResponse call
+func ParseTestScriptResponse(rsp *http.Response) (*TestScriptResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestScriptResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ScriptTestResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers TestScriptResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -52,6 +52,8 @@ type Config struct {
 	Images Images
 	// Vault reads secrets that are kept there; nil reads none.
 	Vault *vault.Secrets
+	// Scripts checks and tests scripts; nil refuses pipelines with scripts.
+	Scripts Scripts
 	// UIHost is the host of the UI; no environment may share its domain unless Shared is
 	// set. Empty disables the check.
 	UIHost string
@@ -75,6 +77,7 @@ type Catalog struct {
 	// choices spare lists from reading again what has not changed. They are never older
 	// than the transaction that asks, which knows of which row they are.
 	choices *lru.Cache[controlplane.ProjectID, versionChoices]
+	scripts *scriptChecker
 }
 
 // New makes the catalogue.
@@ -82,11 +85,14 @@ func New(c Config) *Catalog {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Scripts == nil {
+		c.Scripts = noScripts{}
+	}
 	// Only a size below one is an error.
 	remembered, _ := lru.New[controlplane.ProjectID, versionChoices](mostChoices)
 	return &Catalog{
-		choices: remembered,
-		store:   c.Store, keys: c.Keys, images: c.Images, vault: c.Vault,
+		choices: remembered, scripts: newScriptChecker(c.Scripts),
+		store: c.Store, keys: c.Keys, images: c.Images, vault: c.Vault,
 		uiHost: c.UIHost, shared: c.Shared, log: c.Log, now: c.Now,
 	}
 }

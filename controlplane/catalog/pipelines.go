@@ -34,7 +34,7 @@ func (c *Catalog) ValidatePipeline(
 		if err != nil {
 			return err
 		}
-		filled, found, err := preparePipeline(ctx, tx, x, p)
+		filled, found, err := c.preparePipeline(ctx, tx, x, p)
 		if problems = found; err != nil || len(found) > 0 {
 			return err
 		}
@@ -58,7 +58,7 @@ func (c *Catalog) FillPipeline(
 		if err != nil {
 			return err
 		}
-		filled, problems, err = preparePipeline(ctx, tx, x, p)
+		filled, problems, err = c.preparePipeline(ctx, tx, x, p)
 		if err != nil || len(problems) > 0 {
 			return err
 		}
@@ -96,7 +96,7 @@ func (c *Catalog) SavePipelineOn(
 		if err := drawnOn(ctx, tx, x, base); err != nil {
 			return err
 		}
-		filled, problems, err := preparePipeline(ctx, tx, x, p)
+		filled, problems, err := c.preparePipeline(ctx, tx, x, p)
 		if err != nil {
 			return err
 		}
@@ -202,11 +202,11 @@ func usedComponents(p pipeline.Pipeline) (services, plugins []string) {
 
 // preparePipeline copies what the pipeline uses into it and finds all its problems.
 // Whatever the caller sent in those places is overwritten.
-func preparePipeline(
+func (c *Catalog) preparePipeline(
 	ctx context.Context, tx *postgres.Tx, x controlplane.Project, p pipeline.Pipeline,
 ) (pipeline.Pipeline, []controlplane.Problem, error) {
 	p.Format, p.Order = pipeline.FormatOf(p), nil
-	filled, problems, err := fillSteps(ctx, tx, p)
+	filled, problems, err := c.fillSteps(ctx, tx, p)
 	if err != nil {
 		return p, nil, err
 	}
@@ -224,6 +224,9 @@ func preparePipeline(
 		})
 	}
 	for _, s := range filled.Steps {
+		if s.Script != nil {
+			problems = append(problems, checkOutputSchema(s)...)
+		}
 		if s.Plugin == nil {
 			continue
 		}
@@ -236,13 +239,18 @@ func preparePipeline(
 	return filled, problems, nil
 }
 
-func fillSteps(
+func (c *Catalog) fillSteps(
 	ctx context.Context, tx *postgres.Tx, p pipeline.Pipeline,
 ) (pipeline.Pipeline, []controlplane.Problem, error) {
 	var problems []controlplane.Problem
+	scripts := 0
 	p.Steps = slices.Clone(p.Steps)
 	for i := range p.Steps {
 		problem, err := fillStep(ctx, tx, &p.Steps[i])
+		if err == nil && p.Steps[i].Script != nil && scripts < pipeline.MaxScripts {
+			scripts++
+			problem, err = c.scripts.fillScript(ctx, &p.Steps[i])
+		}
 		if err != nil {
 			return p, nil, err
 		}

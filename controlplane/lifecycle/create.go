@@ -218,6 +218,8 @@ func stepRows(p pipeline.Pipeline) []controlplane.StepRow {
 			row.Kind, row.Title = pipeline.KindJob, s.Job.Name+":"+s.Job.Image.Tag
 		case s.Approval != nil:
 			row.Kind, row.Title = pipeline.KindApproval, "approval"
+		case s.Script != nil:
+			row.Kind, row.Title = "script", "script"
 		default:
 			row.Title = s.Plugin.Name + ":" + s.Plugin.Image.Tag
 		}

@@ -58,8 +58,8 @@ func needsMemoryFolder(p pipeline.Pipeline, s pipeline.Step) bool {
 		}
 		for _, ref := range t.Refs() {
 			from, _ := p.Step(ref.Key)
-			if ref.Scope == pipeline.ScopeSteps && from.Plugin != nil &&
-				from.Plugin.Component != nil && from.Plugin.Component.SecretOutput(ref.Name) {
+			declared := from.Declares()
+			if ref.Scope == pipeline.ScopeSteps && declared != nil && declared.SecretOutput(ref.Name) {
 				return true
 			}
 		}

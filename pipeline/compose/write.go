@@ -22,8 +22,11 @@ func Write(name string, p pipeline.Pipeline) (string, error) {
 	}
 	for _, s := range p.Steps {
 		if s.Container() == nil {
-			notes = append(notes, fmt.Sprintf("Step %s is no service and no job, and not part of this "+
-				"file.", s.Key))
+			what := "is no service and no job, and"
+			if s.Script != nil {
+				what = "is a script, which needs NullOps, and"
+			}
+			notes = append(notes, fmt.Sprintf("Step %s %s not part of this file.", s.Key, what))
 			continue
 		}
 		if j := s.Job; j != nil && (j.TimeoutSeconds > 0 || j.Tests != nil) {

@@ -10,6 +10,7 @@ export const stepTexts = {
   job: (name: string) => `job ${name}`,
   plugin: (name: string) => `plugin ${name}`,
   approval: "approval",
+  script: "script",
   tabs: {
     settings: "Settings",
     limits: "Limits",

@@ -308,6 +308,7 @@ export const texts = {
     job: "job",
     plugin: "plugin",
     approval: "approval",
+    script: "script",
     metadata: "Reported",
     layers: (here: number, all: number) => `${here} of ${plural(all, "layer")} here`,
     alive: "Still alive",

@@ -681,6 +681,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/scripts/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a script with recorded inputs
+         * @description Calls a function of a script with the inputs given, in a confined process of the control plane: without network, files and rights. Nothing is stored. A script that fails is an answer, not an error.
+         */
+        post: operations["testScript"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{name}/pipeline/preflight": {
         parameters: {
             query?: never;
@@ -4885,7 +4905,7 @@ export interface components {
             /** @description Place in the order, from 1. */
             position: number;
             /** @enum {string} */
-            kind: "service" | "job" | "plugin" | "approval";
+            kind: "service" | "job" | "plugin" | "approval" | "script";
             /** @description The service or plugin, with its version. */
             title: string;
             needs: string[];
@@ -5025,10 +5045,10 @@ export interface components {
         };
         Pipeline: {
             /**
-             * @description Which kinds of steps it may hold: 2 has jobs. The control plane fills it in.
+             * @description Which kinds of steps it may hold: 2 has jobs, 3 has scripts. The control plane fills it in.
              * @enum {integer}
              */
-            format?: 1 | 2;
+            format?: 1 | 2 | 3;
             steps: components["schemas"]["PipelineStep"][];
             order?: string[];
             /** @description For people; a run knows nothing of them. */
@@ -5041,7 +5061,7 @@ export interface components {
                 y: number;
             };
         };
-        /** @description Exactly one of service, job, plugin and approval. */
+        /** @description Exactly one of service, job, plugin, approval and script. */
         PipelineStep: {
             key: components["schemas"]["Name"];
             needs?: components["schemas"]["Name"][];
@@ -5049,6 +5069,7 @@ export interface components {
             plugin?: components["schemas"]["PluginStep"];
             approval?: components["schemas"]["ApprovalStep"];
             job?: components["schemas"]["JobStep"];
+            script?: components["schemas"]["ScriptStep"];
             position?: {
                 x: number;
                 y: number;
@@ -5198,6 +5219,99 @@ export interface components {
             resources?: components["schemas"]["Resources"];
             /** @description Replaces the component's. */
             network?: boolean;
+        };
+        ScriptTestRequest: {
+            source: string;
+            /**
+             * @description create calls the default function, delete the function remove.
+             * @default create
+             * @enum {string}
+             */
+            action: "create" | "delete";
+            /** @description The script may read the time. */
+            clock?: boolean;
+            timeout_seconds?: number;
+            input?: components["schemas"]["ScriptInput"];
+        };
+        /** @description The argument of the script's functions, as recorded. */
+        ScriptInput: {
+            parameters?: {
+                [key: string]: unknown;
+            };
+            /** @description Invented values; they are not stored. */
+            secrets?: {
+                [key: string]: string;
+            };
+            /** @description The script's own, for the function remove. */
+            outputs?: {
+                [key: string]: unknown;
+            };
+            services?: {
+                [key: string]: {
+                    host: string;
+                    port?: number;
+                };
+            };
+            deployment?: {
+                id?: string;
+                name?: string;
+                environment?: string;
+                project?: string;
+                domain?: string;
+            };
+            run?: {
+                id?: string;
+                step?: string;
+                attempt?: number;
+            };
+        };
+        ScriptTestResult: {
+            outputs?: {
+                [key: string]: unknown;
+            };
+            /** @description The first 500 lines. */
+            log: string[];
+            /**
+             * Format: int64
+             * @description Lines of the log that were left out.
+             */
+            dropped: number;
+            /** @description The script exports remove. */
+            removes: boolean;
+            /** Format: double */
+            seconds: number;
+            problem?: components["schemas"]["ScriptProblem"];
+        };
+        ScriptProblem: {
+            /** @enum {string} */
+            kind: "syntax" | "contract" | "thrown" | "outputs" | "timeout" | "memory" | "recursion" | "crashed";
+            message: string;
+            /** @description From 1; absent if unknown. */
+            line?: number;
+            column?: number;
+        };
+        /** @description JavaScript that runs on the node without a container, network, files or rights. */
+        ScriptStep: {
+            /** @description An ECMAScript or TypeScript module. Its default function is called with {parameters, secrets, outputs, services, deployment, run, log} and returns {outputs}; the function remove, if exported, undoes it. */
+            source: string;
+            /** @description May hold references, but none to a secret. */
+            parameters?: {
+                [key: string]: unknown;
+            };
+            /** @description The secrets that the script reads: one reference each. */
+            secrets?: {
+                [key: string]: string;
+            };
+            /** @description JSON Schema of the outputs. A property with writeOnly: true is secret. */
+            outputs?: {
+                [key: string]: unknown;
+            };
+            /** @description How long one call may take; 10 by default. */
+            timeout_seconds?: number;
+            /** @description The script may read the time. */
+            clock?: boolean;
+            /** @description The script exports remove. The control plane fills it in. */
+            removes?: boolean;
         };
         /** @description The run waits until a person answers. The outputs are the fields, answer, answered_by and answered_at. */
         ApprovalStep: {
@@ -6504,6 +6618,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PipelineProblems"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testScript: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScriptTestRequest"];
+            };
+        };
+        responses: {
+            /** @description What came of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScriptTestResult"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -21,6 +21,7 @@ export const editorTexts = {
   noFound: (search: string) => `No step is called “${search}”.`,
   groups: { services: "Services", plugins: "Plugins", other: "Other" },
   job: "Job",
+  script: "Script",
   approval: "Approval",
   comment: "Comment",
   pinned: "pinned",

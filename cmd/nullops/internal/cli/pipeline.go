@@ -142,6 +142,8 @@ func whatStep(s pipeline.Step) string {
 		return "service " + s.Service.Name
 	case s.Job != nil:
 		return "job " + s.Job.Name
+	case s.Script != nil:
+		return "script"
 	case s.Plugin != nil:
 		return "plugin " + s.Plugin.Name
 	case s.Approval != nil:

@@ -41,6 +41,7 @@ import (
 	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/controlplane/vault"
 	"github.com/nullops/nullops/internal/failpoint"
+	"github.com/nullops/nullops/internal/script"
 	"github.com/nullops/nullops/migrations"
 	"github.com/nullops/nullops/ui"
 )
@@ -164,8 +165,9 @@ func (b *serverBase) buildServices(
 	own := newOwnAddresses(b.settings).contains
 	b.images = registry.New(registry.Config{Own: own})
 	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: b.keys, Images: b.images,
-		Vault:  b.newVaultSecrets(),
-		UIHost: b.settings.HTTP.hostname(), Shared: b.settings.Ingress.Shared, Log: b.log})
+		Scripts: &script.Runner{},
+		Vault:   b.newVaultSecrets(),
+		UIHost:  b.settings.HTTP.hostname(), Shared: b.settings.Ingress.Shared, Log: b.log})
 	b.nodes = nodes.New(nodes.Config{Store: b.store, Keys: b.keys, IssueToken: b.issueToken,
 		AllowLoopback: b.settings.HTTP.isLoopback(), Deny: own})
 	b.certificates = certificates.New(certificates.Config{Store: b.store, Keys: b.keys})

@@ -1,4 +1,4 @@
-import { Box, Hand, ListChecks, MessageSquare, Puzzle, Search } from "lucide-react";
+import { Box, Braces, Hand, ListChecks, MessageSquare, Puzzle, Search } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, type RefObject, useState } from "react";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Catalogue } from "../model/catalogue";
@@ -7,7 +7,7 @@ const t = editorTexts;
 
 type Item = { id: string; name: string; more?: string; icon: ReactNode };
 
-/** What can be added: `service:NAME`, `plugin:NAME`, `job`, `approval` or `comment`. */
+/** What can be added: `service:NAME`, `plugin:NAME`, `job`, `script`, `approval` or `comment`. */
 export function Palette({
   catalogue,
   field,
@@ -87,6 +87,7 @@ function groupsOf(catalogue: Catalogue): { title: string; items: Item[] }[] {
   }));
   const other: Item[] = [
     { id: "job", name: t.job, icon: <ListChecks className="i sm" aria-hidden="true" /> },
+    { id: "script", name: t.script, icon: <Braces className="i sm" aria-hidden="true" /> },
     { id: "approval", name: t.approval, icon: <Hand className="i sm" aria-hidden="true" /> },
     { id: "comment", name: t.comment, icon: <MessageSquare className="i sm" aria-hidden="true" /> },
   ];

@@ -1,5 +1,5 @@
 import { Handle, type NodeProps, Position } from "@xyflow/react";
-import { Box, Hand, ListChecks, Puzzle } from "lucide-react";
+import { Box, Braces, Hand, ListChecks, Puzzle } from "lucide-react";
 import { memo, type ReactNode, useContext } from "react";
 import { Glyph } from "@/components/Glyph";
 import { shortenMiddle } from "@/components/names";
@@ -16,7 +16,7 @@ import { MORE, MORE_OUT } from "./stepGeometry";
 const t = editorTexts;
 const types = t.problem.types;
 
-const icons = { service: Box, job: ListChecks, plugin: Puzzle, approval: Hand };
+const icons = { service: Box, job: ListChecks, plugin: Puzzle, approval: Hand, script: Braces };
 
 export const FlowStep = memo(function FlowStep({ data, selected }: NodeProps<StepNodeType>) {
   const { step, shape, problems, mark } = data;

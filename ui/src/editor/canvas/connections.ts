@@ -94,7 +94,7 @@ export function tabOfField(field: string): "settings" | "limits" {
     ...["user", "init", "read_only", "stop_signal", "stop_grace_seconds", "tmpfs", "extra_hosts"],
   ];
   const [kind, part = ""] = field.split(/[.[]/);
-  return kind !== "approval" && limits.includes(part) ? "limits" : "settings";
+  return kind !== "approval" && kind !== "script" && limits.includes(part) ? "limits" : "settings";
 }
 
 /** How often, and at what interval in ms, we look for a field: a plugin's form loads lazily. */

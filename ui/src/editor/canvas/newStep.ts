@@ -11,6 +11,12 @@ export function newStep(what: string, position: Spot): Step {
   if (kind === "job")
     return { key: "job", position, job: { name, resources: { cpu: 0.5, memory_mib: 256 } } };
   if (kind === "plugin") return { key: name, position, plugin: { name } };
+  if (kind === "script")
+    return {
+      key: "script",
+      position,
+      script: { source: "export default ({parameters}) => ({outputs: {}});\n" },
+    };
   return { key: "approval", position, approval: { prompt: "", timeout_seconds: 86_400 } };
 }
 

@@ -1,4 +1,6 @@
-import { memo, useState } from "react";
+import { lazy, memo, Suspense, useState } from "react";
+import { loadChunk } from "@/components/loadChunk";
+import { Skeletons } from "@/components/States";
 import { editorTexts } from "@/editor/editorTexts";
 import { tabOfField } from "../canvas/connections";
 import { describeKind, orderOf } from "../model/catalogue";
@@ -13,6 +15,7 @@ import { PluginSettings } from "./PluginSettings";
 import { ServiceSettings } from "./ServiceSettings";
 import { Key } from "./StepName";
 
+const ScriptSettings = lazy(() => loadChunk(() => import("./ScriptSettings")));
 const t = editorTexts.step;
 type Tab = keyof typeof t.tabs;
 
@@ -46,13 +49,14 @@ export const Inspector = memo(function Inspector(props: InspectorProps) {
 function Chosen(props: InspectorPartProps & { step: Step }) {
   const { step, doc, problems } = props;
   const [tab, setTab] = useState<Tab>("settings");
-  const tabs: Tab[] = step.approval
-    ? ["settings", "outputs"]
-    : step.service
-      ? ["settings", "limits", "environment", "outputs"]
-      : step.job
-        ? ["settings", "limits", "environment"]
-        : ["settings", "limits", "outputs"];
+  const tabs: Tab[] =
+    step.approval || step.script
+      ? ["settings", "outputs"]
+      : step.service
+        ? ["settings", "limits", "environment", "outputs"]
+        : step.job
+          ? ["settings", "limits", "environment"]
+          : ["settings", "limits", "outputs"];
   const order = orderOf(doc);
   const errors = (tab: Tab) =>
     problems.filter((one) => !one.advice && tabOfField(one.field) === tab).length;
@@ -103,6 +107,11 @@ function Settings(props: InspectorPartProps & { step: Step }) {
       {containerOf(step) ? <ServiceSettings {...props} /> : null}
       {step.plugin ? <PluginSettings {...props} /> : null}
       {step.approval ? <ApprovalSettings {...props} /> : null}
+      {step.script ? (
+        <Suspense fallback={<Skeletons count={3} height={52} />}>
+          <ScriptSettings {...props} />
+        </Suspense>
+      ) : null}
       <Needs {...props} />
     </>
   );

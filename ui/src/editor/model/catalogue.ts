@@ -30,6 +30,8 @@ export type Input = Port & {
 type Schema = { type?: unknown; writeOnly?: unknown; properties?: Record<string, Schema> };
 
 export function componentOf(step: Step, catalogue: Catalogue): Schemas["Component"] | undefined {
+  // A script declares its outputs itself.
+  if (step.script) return { outputs: step.script.outputs ?? {} } as Schemas["Component"];
   return catalogue.plugins.get(step.plugin?.name ?? "")?.component ?? step.plugin?.component;
 }
 
@@ -76,6 +78,7 @@ export const inputsOf = perStep((step, catalogue): Input[] => {
     const { prompt: value } = step.approval;
     return [{ ...anyInput(t.prompt, "approval.prompt", value), open: true }];
   }
+  if (step.script) return inputsOfScript(step.script);
   const component = componentOf(step, catalogue);
   const required = ((component?.parameters as { required?: string[] })?.required ?? []) as string[];
   const parameters = properties(component?.parameters).map<Input>(([name, schema]) => ({
@@ -96,6 +99,21 @@ export const inputsOf = perStep((step, catalogue): Input[] => {
   }));
   return [...secrets, ...parameters];
 });
+
+function inputsOfScript({ parameters, secrets }: NonNullable<Step["script"]>) {
+  return [
+    ...Object.entries(secrets ?? {}).map<Input>(([name, value]) => ({
+      ...anyInput(name, `script.secrets.${name}`, value),
+      name: `secret:${name}`,
+      type: "secret",
+      required: true,
+    })),
+    ...Object.entries(parameters ?? {}).map<Input>(([name, value]) => ({
+      ...anyInput(name, `script.parameters.${name}`, value),
+      open: true,
+    })),
+  ];
+}
 
 function inputsOfContainer(step: Step) {
   const { env = {}, files = [], entrypoint, command } = containerOf(step) ?? {};
@@ -158,7 +176,7 @@ export function nameOf(step: Step): string {
 export function describeKind(step: Step): string {
   const kind = kindOf(step);
   const words = editorTexts.step;
-  return kind === "approval" ? words.approval : words[kind](nameOf(step));
+  return kind === "approval" || kind === "script" ? words[kind] : words[kind](nameOf(step));
 }
 
 /** The steps that are done before each step begins; what is in a circle waits for itself. */

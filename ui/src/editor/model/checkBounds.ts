@@ -34,6 +34,7 @@ export function checkBounds(step: Step, fail: Fail) {
   whole(1, 86_400, { field: "job.timeout_seconds", value: job?.timeout_seconds });
   if (job?.tests?.junit === "") fail("job.tests.junit", "required", t.required);
   whole(1, 86_400, { field: "plugin.timeout_seconds", value: plugin?.timeout_seconds });
+  whole(1, 300, { field: "script.timeout_seconds", value: step.script?.timeout_seconds });
   whole(1, 2_592_000, { field: "approval.timeout_seconds", value: approval?.timeout_seconds });
   checkLimits(container ? at : "plugin", (container ?? plugin)?.resources, fail);
 }

@@ -38,7 +38,7 @@ export function parseClip(text: string): Read | undefined {
 
 function isStep(step: unknown): step is Step {
   const one = step as Step | null;
-  return Boolean(one?.key && (one.service ?? one.job ?? one.plugin ?? one.approval));
+  return Boolean(one?.key && (one.service ?? one.job ?? one.plugin ?? one.approval ?? one.script));
 }
 
 function findInvalidStep(steps: Step[]): string | undefined {

@@ -2,7 +2,7 @@ import type { Schemas } from "@/api/client";
 
 export type Step = Schemas["PipelineStep"];
 export type Comment = Schemas["Comment"];
-export type Kind = "service" | "job" | "plugin" | "approval";
+export type Kind = "service" | "job" | "plugin" | "approval" | "script";
 /** What a service and a job have in common: a job has no readiness check and no restart. */
 export type Container = NonNullable<Step["service"]>;
 export type Spot = { x: number; y: number };
@@ -42,6 +42,10 @@ export function withoutCatalogueCopy(step: Step): Step {
     const { image: _, component: __, ...plugin } = step.plugin;
     return { ...step, plugin };
   }
+  if (step.script) {
+    const { removes: _, ...script } = step.script;
+    return { ...step, script };
+  }
   return step;
 }
 
@@ -58,6 +62,7 @@ export function containerPath(step: Step): "service" | "job" {
 export function kindOf(step: Step): Kind {
   if (step.service) return "service";
   if (step.job) return "job";
+  if (step.script) return "script";
   return step.plugin ? "plugin" : "approval";
 }
 

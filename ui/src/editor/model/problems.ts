@@ -110,7 +110,7 @@ function checkRequired(step: Step, catalogue: Catalogue, fail: Fail) {
 
 /** Every text of a step that may hold references. */
 function fieldsOf(step: Step): { path: string; text: string }[] {
-  const { plugin, approval } = step;
+  const { plugin, approval, script } = step;
   const container = containerOf(step);
   const at = containerPath(step);
   return [
@@ -122,6 +122,8 @@ function fieldsOf(step: Step): { path: string; text: string }[] {
     ...listStrings(container?.command ?? [], `${at}.command`),
     ...listStrings(plugin?.parameters ?? {}, "plugin.parameters"),
     ...listStrings(plugin?.secrets ?? {}, "plugin.secrets"),
+    ...listStrings(script?.parameters ?? {}, "script.parameters"),
+    ...listStrings(script?.secrets ?? {}, "script.secrets"),
     ...(approval ? [{ path: "approval.prompt", text: approval.prompt }] : []),
   ];
 }
@@ -145,7 +147,8 @@ export function whyInvalidRef(
       : { code: "unknown_secret", message: t.noSecret(ref.name) };
   const step = by.get(ref.key);
   if (!step) return { code: "unknown_step", message: t.noStep(ref.key) };
-  const declared = kindOf(step) !== "plugin" || componentOf(step, catalogue)?.outputs !== undefined;
+  const outputs = componentOf(step, catalogue)?.outputs;
+  const declared = step.script ? outputs?.properties : kindOf(step) !== "plugin" || outputs;
   const always = ["answer", "answered_by", "answered_at"].includes(ref.name) && step.approval;
   if (declared && !always && !outputsOf(step, catalogue).some((port) => port.name === ref.name))
     return { code: "unknown_output", message: noOutput(step, ref.name) };

@@ -89,7 +89,7 @@ function takesText(step: Step | undefined, catalogue: Catalogue, path: string): 
 
 /** A plugin's secret takes several references, with text between them. */
 function isSecretInput(path: string): boolean {
-  return path.startsWith("plugin.secrets.");
+  return /^(plugin|script)\.secrets\./.test(path);
 }
 
 /** The name of a new variable for an output, such as API_URL; numbered if taken. */

@@ -18,6 +18,9 @@ const OPEN = new Set([
   "plugin.parameters",
   "plugin.secrets",
   "plugin.resources",
+  "script",
+  "script.parameters",
+  "script.secrets",
 ]);
 
 /** Lists whose entries are fields of their own, by what a person knows each by. */
@@ -33,7 +36,7 @@ const LISTS: Record<string, string> = {
   "approval.fields": "name",
 };
 
-const KINDS = ["service", "job", "plugin", "approval"] as const;
+const KINDS = ["service", "job", "plugin", "approval", "script"] as const;
 
 export function fieldsOf(step: Step): Fields {
   const out: Fields = new Map();
@@ -83,8 +86,8 @@ export function buildStep(key: string, fields: Fields): Step {
     else if (second && OPEN.has(first)) mapAt(out, first)[[second, ...rest].join(".")] = value;
     else out[path] = value;
   }
-  const approval = out.approval as Record<string, unknown> | undefined;
-  if (approval) delete approval.name;
+  for (const nameless of [out.approval, out.script] as (Record<string, unknown> | undefined)[])
+    if (nameless) delete nameless.name;
   return out as unknown as Step;
 }
 
@@ -119,7 +122,7 @@ export function shortField(field: string): string {
   return field === "key"
     ? editorTexts.step.key
     : field.replace(
-        /^(service|job|plugin|approval)\.((env|parameters|secrets|resources|files)\.)?(?=.)/,
+        /^(service|job|plugin|approval|script)\.((env|parameters|secrets|resources|files)\.)?(?=.)/,
         "",
       );
 }

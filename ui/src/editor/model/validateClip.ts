@@ -101,9 +101,19 @@ const approval: Shape = {
   },
 };
 
+const script: Shape = {
+  needs: ["source"],
+  of: {
+    source: "text",
+    parameters: { map: "any" },
+    secrets: { map: "text" },
+    outputs: { map: "any" },
+  },
+};
+
 const step: Shape = {
   needs: ["key"],
-  of: { key: "name", needs: words, position: spot, service, job, plugin, approval },
+  of: { key: "name", needs: words, position: spot, service, job, plugin, approval, script },
 };
 const comment: Shape = { needs: ["text"], of: { text: "text", position: spot } };
 

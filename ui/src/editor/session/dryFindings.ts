@@ -45,7 +45,10 @@ export function stepsOf(check: Check, doc: Doc): (string | undefined)[] {
 }
 
 function readsSecret(step: Step, secret?: string): boolean {
-  return listStrings({ ...step.service, ...step.job, ...step.plugin, ...step.approval }, "")
+  return listStrings(
+    { ...step.service, ...step.job, ...step.plugin, ...step.approval, ...step.script },
+    "",
+  )
     .flatMap(({ text }) => refsOf(text))
     .some((ref) => ref.scope === "secrets" && ref.name === secret);
 }

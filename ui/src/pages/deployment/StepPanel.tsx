@@ -37,7 +37,9 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
         <StatusMark state={step.status} />
         <h2 className="tr max-w-[50%] shrink-0">{step.key}</h2>
         <span className="t3 tr">
-          {step.kind === "approval" ? t.approval : `${t[step.kind]} ${step.title}`}
+          {step.kind === "approval" || step.kind === "script"
+            ? t[step.kind]
+            : `${t[step.kind]} ${step.title}`}
         </span>
         <Spent step={step} />
       </div>

@@ -119,7 +119,8 @@ function inOrder(pipeline: Schemas["Pipeline"]): PipelineStep[] {
 function asStep(step: PipelineStep, at: number): Step {
   const image = containerOf(step)?.image ?? step.plugin?.image;
   const version = image?.tag ?? image?.pattern;
-  const name = containerOf(step)?.name ?? step.plugin?.name ?? texts.page.approval;
+  const name =
+    containerOf(step)?.name ?? step.plugin?.name ?? texts.page[step.script ? "script" : "approval"];
   return {
     run: 0,
     key: step.key,

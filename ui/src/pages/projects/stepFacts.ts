@@ -13,7 +13,7 @@ const r = editorTexts.read;
 
 /** Everything that a step says, to read: what the inspector offers to change, and what was filled in. */
 export function factsOf(step: Step): Fact[] {
-  const { service, job, plugin, approval } = step;
+  const { service, job, plugin, approval, script } = step;
   const container = containerOf(step);
   return [
     text(t.needs, step.needs?.join(", ") || r.nothing),
@@ -24,6 +24,9 @@ export function factsOf(step: Step): Fact[] {
     ...(container ? processFacts(container) : []),
     ...(plugin ? pluginFacts(plugin) : []),
     ...(approval ? approvalFacts(approval) : []),
+    ...(script ? entries(script.parameters) : []),
+    ...entries(script?.secrets, r.secret),
+    code(editorTexts.script, script?.source),
   ].filter((fact) => fact.value !== "");
 }
 

@@ -23,7 +23,7 @@ type tryFlags struct {
 func pluginTestCommand() *cobra.Command {
 	var f tryFlags
 	c := &cobra.Command{
-		Use: "test DIR|IMAGE", Short: "Run a plugin's recorded inputs in a real container",
+		Use: "test DIR|IMAGE|SCRIPT", Short: "Run a plugin's recorded inputs in a real container",
 		Args: exit.ExactArgs(1),
 		Long: "Runs testdata/*.in.json against the plugin's image, as an agent would: the same\n" +
 			"limits, no privileges, no network unless component.json asks for one. Shows input,\n" +
@@ -32,7 +32,10 @@ func pluginTestCommand() *cobra.Command {
 			"Of an IMAGE, HOST/REPOSITORY:TAG, no source is needed: what it offers is read from\n" +
 			"its label " + packaging.ComponentLabel + " or from --component, and recorded inputs\n" +
 			"from --inputs. Without a recorded create that works, the conformance suite skips\n" +
-			"what needs one.",
+			"what needs one.\n\n" +
+			"A SCRIPT is the source of a script step, a file that ends in .js, .mjs or .ts. It\n" +
+			"runs in the same confined process as on an agent, without a container engine;\n" +
+			"its recorded inputs may grant the clock with \"clock\": true.",
 	}
 	f.register(c)
 	c.Flags().BoolVar(&f.conformance, "conformance", false, "also run the conformance suite")
@@ -44,6 +47,9 @@ func pluginTestCommand() *cobra.Command {
 		"(default: DIR/testdata)")
 	c.Flags().StringVar(&f.engine, "docker", "", "engine to use (default: DOCKER_HOST)")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if isScript(args[0]) {
+			return f.runScript(c.Context(), c.OutOrStdout(), args[0])
+		}
 		return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), args[0])
 	}
 	return c

@@ -1,0 +1,8 @@
+package script
+
+// What the test of the confinement needs: it runs code of its own where scripts run.
+var (
+	Confine            = confine
+	LimitResources     = limitResources
+	ConfinedAttributes = confinedAttributes
+)
