@@ -54,7 +54,8 @@ func TestPutPipeline_ChecksScripts(t *testing.T) {
 		object{"pipeline": scripted(derive)}); a.status != http.StatusOK {
 		t.Fatalf("save: %s", a.body)
 	}
-	saved := decodeAnswer[api.PipelineVersion](t, w.call("GET", "/api/v1/projects/shop/pipeline", root, nil))
+	saved := decodeAnswer[api.PipelineVersion](t,
+		w.call("GET", "/api/v1/projects/shop/pipeline", root, nil))
 	step, _ := saved.Pipeline.Step("derive")
 	if saved.Pipeline.Format != 3 || step.Script == nil || !step.Script.Removes {
 		t.Errorf("saved as format %d: %+v", saved.Pipeline.Format, step.Script)

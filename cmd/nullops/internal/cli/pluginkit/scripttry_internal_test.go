@@ -24,7 +24,8 @@ func TestPluginTest_RunsAScript(t *testing.T) {
   log("name", parameters.name);
   return {outputs: {slug: parameters.name.toLowerCase(), secret: secrets.key}};
 };`)
-	if says, err := runPlugin(t, "test", path); err != nil || !strings.Contains(says, "slug.ts loads") {
+	says, err := runPlugin(t, "test", path)
+	if err != nil || !strings.Contains(says, "slug.ts loads") {
 		t.Errorf("%v: %s", err, says)
 	}
 	inputs := filepath.Join(dir, "testdata")
@@ -38,7 +39,7 @@ func TestPluginTest_RunsAScript(t *testing.T) {
 	writeText(t, filepath.Join(inputs, "none.in.json"), `{"parameters": {}}`)
 	writeText(t, filepath.Join(inputs, "none.out.json"), `{"success": false, "output": `+
 		`"line 3, column 38: TypeError: Cannot read property 'toLowerCase' of undefined or null"}`)
-	says, err := runPlugin(t, "test", path, "--set", "KEY=k")
+	says, err = runPlugin(t, "test", path, "--set", "KEY=k")
 	if err != nil || !strings.Contains(says, "ok   good") ||
 		!strings.Contains(says, "log name Demo") || !strings.Contains(says, "ok   none") {
 		t.Errorf("%v: %s", err, says)
