@@ -288,6 +288,9 @@ func describeFault(a answer) string {
 		return ""
 	case json.Unmarshal(a.body, &p) != nil:
 		return "no problem"
+	case a.status == 503 && p.Code == "node_offline":
+		// A passing state, which says when to ask again.
+		return ""
 	case a.status >= 500, p.Code == "internal", p.Code == "not_allowed_now":
 		return "nobody meant that"
 	case p.Remedy == nil || strings.TrimSpace(*p.Remedy) == "":
