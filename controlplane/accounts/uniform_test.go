@@ -103,7 +103,7 @@ func TestTokens_AreComparedInConstantTime(t *testing.T) {
 	}
 	// promise: B-32
 	if !calls["findBearer"]["findToken"] || !calls["findToken"]["sameHash"] ||
-		!calls["findToken"]["tx.TokenByPrefix"] || !calls["sameHash"]["subtle.ConstantTimeCompare"] {
+		!calls["findToken"]["APITokens().ByPrefix"] || !calls["sameHash"]["subtle.ConstantTimeCompare"] {
 		t.Errorf("a bearer token is checked by %v, that by %v, and that by %v", calls["findBearer"],
 			calls["findToken"], calls["sameHash"])
 	}
@@ -130,8 +130,13 @@ func calledFunctions(f *ast.FuncDecl) map[string]bool {
 		case *ast.Ident:
 			all[fun.Name] = true
 		case *ast.SelectorExpr:
-			if on, ok := fun.X.(*ast.Ident); ok {
+			switch on := fun.X.(type) {
+			case *ast.Ident:
 				all[on.Name+"."+fun.Sel.Name] = true
+			case *ast.CallExpr: // a subject's handle, such as tx.APITokens()
+				if handle, ok := on.Fun.(*ast.SelectorExpr); ok {
+					all[handle.Sel.Name+"()."+fun.Sel.Name] = true
+				}
 			}
 		}
 		return true

@@ -93,7 +93,9 @@ func newConfig() Config {
 		Addresses: func(hosts []controlplane.Host) []string {
 			urls := []string{}
 			for _, h := range hosts {
-				urls = append(urls, "http://"+h.Host)
+				if h.Main {
+					urls = append(urls, "http://"+h.Host)
+				}
 			}
 			return urls
 		},
