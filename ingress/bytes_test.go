@@ -149,6 +149,8 @@ func TestProxy_NarrowsHeadersThatReachFurther(t *testing.T) {
 		{nel, `{"max_age":1`, ""},
 		{group, `{"group":"a","include_subdomains":true}!{"group":"b"}`, `{"group":"a"}, {"group":"b"}`},
 		{"Public-Key-Pins", `pin-sha256="x"; max-age=5; includeSubDomains`, ""},
+		{"Sec-Session-Registration", `(ES256);path="/s";challenge="c"`, ""},
+		{"Secure-Session-Registration", `(ES256);path="/s";challenge="c"`, ""},
 		{"Expect-Ct", `enforce, max-age=5`, ""},
 		{"Set-Cookie2", `a=b; Domain="lab.example"`, ""},
 		{"Nullops-Page", "gate", ""},

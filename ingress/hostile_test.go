@@ -285,7 +285,9 @@ func TestProxy_ForwardedHeadersAreOurs(t *testing.T) {
 		"X-Original-URL: /evil", "X-Rewrite-URL: /evil", "X-Original-URI: /evil", "X-Host: evil",
 		"X-Original-Host: evil", "Client-Cert: :evil:", "X-SSL-Client-Cert: evil",
 		"SSL-Client-Verify: SUCCESS", "X-Scheme: evil", "Front-End-Https: evil",
-		"X-Url-Scheme: https", `CF-Visitor: {"scheme":"https"}`,
+		"X-Visitor-IP: 9.9.9.9", "X-True-IP: 9.9.9.9", "X-IP: 9.9.9.9", "IP: 9.9.9.9", "X-LB-Ip: 9.9.9.9",
+		"Remote-User: root", "X-Remote-User: root", "X-Accel-Mapping: /evil=/", "X-Sendfile-Type: evil",
+		"X-TLS-Client-Cert: evil", "X-Url-Scheme: https", `CF-Visitor: {"scheme":"https"}`,
 	}
 	for _, s := range spoof {
 		name, value, _ := strings.Cut(s, ": ")

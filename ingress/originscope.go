@@ -28,6 +28,8 @@ func isRefusedHeader(name string) bool {
 		"Set-Cookie2",                   // cookies, for programs that read the old form
 		"Nullops-Page", "Nullops-State", // tell our pages from a service's
 		// Pins would keep visitors from whatever runs below this name later.
+		// A session that a browser binds to its device may cover the whole site.
+		"Sec-Session-Registration", "Secure-Session-Registration",
 		"Public-Key-Pins", "Public-Key-Pins-Report-Only", "Expect-Ct":
 		return true
 	}

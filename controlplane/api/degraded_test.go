@@ -8,6 +8,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -74,6 +75,14 @@ func TestDegraded_FollowsTheServices(t *testing.T) {
 	w.reportHealth(d, "starting", "", 0)
 	expect := func(want string) {
 		t.Helper()
+		var counts postgres.Counts
+		w.expectSaved(nil, w.store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
+			counts, err = tx.Metrics().Count(t.Context())
+			return err
+		}))
+		if degraded := strings.Contains(want, "under degraded"); degraded != (counts.Degraded == 1) {
+			t.Errorf("%d are counted as degraded; it is %s", counts.Degraded, want)
+		}
 		if got := w.shownAs(d); got != want {
 			t.Errorf("it is %s, want %s", got, want)
 		}

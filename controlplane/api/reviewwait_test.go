@@ -3,12 +3,14 @@ package api_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // settle reports that a deployment is ready.
@@ -77,5 +79,46 @@ func TestReview_GivenUpIsNotReady(t *testing.T) {
 	r := w.awaitReview("gu", func(r api.Review) bool { return r.Detail != nil && *r.Detail != "" })
 	if r.State != api.ReviewStateFailed || !strings.Contains(*r.Detail, "gu-abc2222") {
 		t.Errorf("given up: %s %s", r.State, *r.Detail)
+	}
+}
+
+// The commit's status follows a deployment that becomes degraded, and one that works again, with
+// one update each; a service that works and fails by turns changes nothing more.
+func TestReview_FollowsADegradedDeployment(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	h := newCodeHost(t)
+	w.makeRule("dg", "github", h.URL, object{"tag": "dg-{short}"})
+	w.github("dg", pullRequest("opened", "fix", "abc1111", "acme/shop"))
+	d := w.awaitDeployment("dg-12", isQueued)
+	w.settle(d)
+	const statuses = "POST /repos/acme/shop/statuses/abc1111"
+	h.wait(t, statuses, `"state":"success"`)
+	w.reportHealth(d, pipeline.HealthUnhealthy, "it answers 500", 3)
+	said := h.wait(t, statuses, `"state":"failure"`)
+	if !strings.Contains(said, "service api is unhealthy: it answers 500") {
+		t.Errorf("the reason is not told: %s", said)
+	}
+	h.wait(t, "PATCH /repos/acme/shop/issues/comments/4711", "is degraded")
+	for n := range 2 {
+		w.reportHealth(d, pipeline.HealthHealthy, "", 3+n)
+		time.Sleep(250 * time.Millisecond) // longer than a look
+		w.reportHealth(d, pipeline.HealthUnhealthy, "it answers 500", 4+n)
+	}
+	w.reportHealth(d, pipeline.HealthHealthy, "", 6)
+	w.awaitReview("dg", func(r api.Review) bool { return r.State == api.ReviewStateReady })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var told []string
+	for _, c := range h.calls {
+		if strings.HasPrefix(c, statuses) {
+			_, state, _ := strings.Cut(c, `"state":"`)
+			state, _, _ = strings.Cut(state, `"`)
+			told = append(told, state)
+		}
+	}
+	if want := "success failure success"; strings.Join(told, " ") != want {
+		t.Errorf("the statuses are %v, want %s", told, want)
 	}
 }

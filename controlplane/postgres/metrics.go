@@ -13,6 +13,8 @@ type Counts struct {
 	Nodes map[controlplane.NodeStatus]int64
 	// Waiting are runs whose turn has not come.
 	Waiting int64
+	// Degraded are ready deployments with services that do not work.
+	Degraded int64
 }
 
 // Count reads the counts.
@@ -35,6 +37,9 @@ func (t Metrics) Count(ctx context.Context) (Counts, error) {
 	}
 	if c.Waiting, err = t.q.CountWaiting(ctx); err != nil {
 		return c, fmt.Errorf("count waiting runs: %w", err)
+	}
+	if c.Degraded, err = t.q.CountDegraded(ctx); err != nil {
+		return c, fmt.Errorf("count degraded deployments: %w", err)
 	}
 	return c, nil
 }

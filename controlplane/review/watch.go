@@ -3,10 +3,12 @@ package review
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres"
 )
 
 const (
@@ -28,6 +30,14 @@ func (r *Reviews) watchDeployment(ctx context.Context, rule controlplane.ReviewR
 		return nil // somebody removes it
 	}
 	looked := isSettled(x.State)
+	if recovers(*x, d) {
+		// A service that works and fails by turns must not change the pull request each time.
+		calm, err := r.isCalm(ctx, d)
+		if err != nil || !calm {
+			x.DueAt = time.Now().Add(r.Ask)
+			return err
+		}
+	}
 	r.mirrorStatus(x, d)
 	if leaving || !hasEnded(d.Status) {
 		return nil
@@ -54,11 +64,41 @@ func hasEnded(s controlplane.DeploymentStatus) bool {
 	return s == controlplane.Ready || s == controlplane.Failed || s == controlplane.Stuck
 }
 
+// degradedDetail begins the detail of a review whose deployment is degraded.
+const degradedDetail = "the deployment is degraded"
+
+// calmLooks is how many looks long nothing may change until a deployment that was degraded counts
+// as ready again.
+const calmLooks = 4
+
+// recovers reports whether a deployment works again that was reported as degraded.
+func recovers(x controlplane.Review, d lifecycle.View) bool {
+	return d.Status == controlplane.Ready && d.Degraded == "" &&
+		x.State == controlplane.ReviewFailed && strings.HasPrefix(x.Detail, degradedDetail)
+}
+
+// isCalm reports whether nothing of a deployment has changed for some looks: neither its own
+// condition nor the health of a service.
+func (r *Reviews) isCalm(ctx context.Context, d lifecycle.View) (calm bool, err error) {
+	err = r.Store.Read(ctx, func(tx *postgres.Tx) error {
+		last, err := tx.History().List(ctx, d.ID, d.Revision-1, 1)
+		calm = len(last) == 0 || time.Since(last[0].At) > calmLooks*r.Ask
+		return err
+	})
+	return calm, err
+}
+
 // mirrorStatus copies the deployment's status. One that waits too long counts as
-// failed for the code host; if it becomes ready later, that is reported too.
+// failed for the code host, and so does a degraded one; if it becomes ready later, that is
+// reported too.
 func (r *Reviews) mirrorStatus(x *controlplane.Review, d lifecycle.View) {
 	switch d.Status {
 	case controlplane.Ready:
+		if d.Degraded != "" {
+			x.State = controlplane.ReviewFailed
+			x.Detail = clipText(degradedDetail+": "+d.Degraded, 500)
+			return
+		}
 		x.State, x.Detail = controlplane.ReviewReady, ""
 	case controlplane.Failed, controlplane.Stuck:
 		x.State, x.Detail = controlplane.ReviewFailed, "the deployment failed"

@@ -84,6 +84,69 @@ func TestMasker_HidesWhatOtherLanguagesEncode(t *testing.T) {
 	}
 }
 
+// bytewise is a secret with a character of each size. What becomes of it was printed by node,
+// python3 and openssl, or is written as their documents say.
+const bytewise = "pa=ss wörd 😀 end"
+
+var recordedBytewise = map[string]string{
+	"JavaScript escape":    `pa%3Dss%20w%F6rd%20%uD83D%uDE00%20end`,
+	"Python repr, Latin-1": `pa=ss w\xf6rd \U0001f600 end`,
+	"Perl":                 `pa=ss w\x{f6}rd \x{1f600} end`,
+	"quoted-printable":     `pa=3Dss w=C3=B6rd =F0=9F=98=80 end`,
+	"a buffer of Node.js":  `70 61 3d 73 73 20 77 c3 b6 72 64 20 f0 9f 98 80 20 65 6e 64`,
+	"openssl":              `70:61:3D:73:73:20:77:C3:B6:72:64:20:F0:9F:98:80:20:65:6E:64`,
+	"a byte slice of Go": `112 97 61 115 115 32 119 195 182 114 100 32 240 159 ` +
+		`152 128 32 101 110 100`,
+	"a buffer in JSON": `112,97,61,115,115,32,119,195,182,114,100,32,240,159,` +
+		`152,128,32,101,110,100`,
+	"a list of Python": `112, 97, 61, 115, 115, 32, 119, 195, 182, 114, 100, 32, 240, 159, 152, ` +
+		`128, 32, 101, 110, 100`,
+	"a list of C": `70, 0x61, 0x3d, 0x73, 0x73, 0x20, 0x77, 0xc3, 0xb6, 0x72, 0x64, 0x20, 0xf0, ` +
+		`0x9f, 0x98, 0x80, 0x20, 0x65, 0x6e, 0x64`,
+}
+
+func TestMasker_HidesSecretsByteByByte(t *testing.T) {
+	m := mask.New([]string{bytewise})
+	for name, form := range recordedBytewise {
+		if got := m.Mask("<" + form + ">"); got != "<[secret]>" {
+			t.Errorf("%s: %s", name, got)
+		}
+		for cut := range len(form) {
+			s := m.NewStream()
+			if got := s.Write(form[:cut]) + s.Write(form[cut:]) + s.Flush(); got != "[secret]" {
+				t.Fatalf("%s, cut at %d: %s", name, cut, got)
+			}
+		}
+	}
+}
+
+// A Docker configuration in base64 holds a sign-in in base64, and a URL or a document in
+// base64 holds an escaped secret.
+func TestMasker_HidesSecretsInBase64Twice(t *testing.T) {
+	const secret = `Tr0ub4dor "&" 3/quartz`
+	m := mask.New([]string{secret})
+	encode := base64.StdEncoding.EncodeToString
+	for before := range 4 {
+		pad := strings.Repeat("u", before)
+		for name, inner := range map[string]string{
+			"base64":       encode([]byte(pad + ":" + secret)),
+			"a URL":        pad + "Tr0ub4dor%20%22&%22%203%2Fquartz@host",
+			"a form":       pad + "Tr0ub4dor+%22%26%22+3%2Fquartz&x=y",
+			"JSON":         pad + `Tr0ub4dor \"&\" 3/quartz"}`,
+			"hexadecimals": pad + hex.EncodeToString([]byte(secret)),
+		} {
+			text := encode([]byte(`{"auth":"` + inner + `"}`))
+			shown, found := m.Mask(text), 0
+			for part := range strings.SplitSeq(shown, mask.Placeholder) {
+				found = max(found, len(part))
+			}
+			if !strings.Contains(shown, mask.Placeholder) || found > 40 {
+				t.Errorf("%s behind %d bytes: %s", name, before, shown)
+			}
+		}
+	}
+}
+
 // Programs break long encodings into lines, and logs are read line by line: each line that
 // holds enough of a secret to be of use hides it, whatever stands before the secret.
 func TestMasker_HidesWrappedEncodings(t *testing.T) {

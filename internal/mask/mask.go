@@ -122,19 +122,34 @@ func (m *Masker) addSecret(secret string) {
 	}
 	cores := []string{secret, hex.EncodeToString([]byte(secret)),
 		strings.ToUpper(hex.EncodeToString([]byte(secret)))}
-	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for offset := range 3 {
-			cores = append(cores, base64Core(encoding, secret, offset))
-		}
+	cores = append(cores, base64Forms(secret)...)
+	if latin, ok := latinForm(secret); ok {
+		cores = append(cores, latin)
 	}
 	m.addCores(secret, append(cores, quotedForms(secret)...))
-	for _, form := range wrappedForms(secret) {
+	escaped := []string{url.QueryEscape(secret), url.PathEscape(secret),
+		jsonInner(secret, true), jsonInner(secret, false)}
+	forms := append(wrappedForms(secret), listedForms(secret)...)
+	forms = append(append(forms, escaped...), printableForm(secret))
+	for _, form := range append(escaped, cores[1:]...) {
+		// What is in base64 may be a URL, a document, or a sign-in that is in base64 already.
+		if form != secret && len(form) >= minSecret && len(form) <= maxWrapped {
+			forms = append(forms, base64Forms(form)...)
+		}
+	}
+	for _, form := range forms {
 		m.patterns = append(m.patterns, []byte(form))
 	}
-	for _, form := range []string{url.QueryEscape(secret), url.PathEscape(secret),
-		jsonInner(secret, true), jsonInner(secret, false)} {
-		m.patterns = append(m.patterns, []byte(form))
+}
+
+// base64Forms returns what depends on a text alone in base64, wherever the text begins.
+func base64Forms(text string) (all []string) {
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for offset := range 3 {
+			all = append(all, base64Core(encoding, text, offset))
+		}
 	}
+	return all
 }
 
 func (m *Masker) addCores(secret string, cores []string) {

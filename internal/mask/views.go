@@ -174,9 +174,7 @@ func readPercent(text []byte) ([]byte, int) {
 		return []byte{byte(n)}, 3
 	}
 	if text[1] == 'u' {
-		if n, ok := readHex(text[2:], 4); ok {
-			return utf8.AppendRune(nil, rune(n)), 6
-		}
+		return readUnicode(text)
 	}
 	return nil, 0
 }
@@ -207,6 +205,9 @@ func readBackslash(text []byte) ([]byte, int) {
 			return utf8.AppendRune(nil, rune(n)), 10
 		}
 	case 'x':
+		if len(text) > 2 && text[2] == '{' {
+			return readUnicode(text)
+		}
 		if n, ok := readHex(text[2:], 2); ok {
 			return []byte{byte(n)}, 4
 		}
@@ -239,7 +240,8 @@ func readOctal(text []byte) ([]byte, int) {
 	return []byte{byte(n)}, 4
 }
 
-// readUnicode reads \u002f, or two of them that are one character together, and \u{2f}.
+// readUnicode reads \u002f, or two of them that are one character together, \u{2f} of
+// JavaScript and \x{2f} of Perl, and %u002f.
 func readUnicode(text []byte) ([]byte, int) {
 	if len(text) > 2 && text[2] == '{' {
 		end := bytes.IndexByte(text[:min(len(text), len(`\u{10FFFF}`))], '}')
@@ -257,7 +259,7 @@ func readUnicode(text []byte) ([]byte, int) {
 		return nil, 0
 	}
 	r := rune(n)
-	if utf16.IsSurrogate(r) && len(text) >= 12 && text[6] == '\\' && text[7] == 'u' {
+	if utf16.IsSurrogate(r) && len(text) >= 12 && text[6] == text[0] && text[7] == 'u' {
 		if low, ok := readHex(text[8:], 4); ok {
 			if both := utf16.DecodeRune(r, rune(low)); both != utf8.RuneError {
 				return utf8.AppendRune(nil, both), 12

@@ -60,6 +60,10 @@ func (r *composeReader) readPorts(s types.ServiceConfig) []pipeline.Port {
 			)
 			continue
 		}
+		if p.Published != "" && p.Published != fmt.Sprint(p.Target) && !isLoopback(p.HostIP) {
+			r.addNote(s.Name, "ports", "%d answers through the ingress at an address of its own, not on "+
+				"port %s of the machine", p.Target, p.Published)
+		}
 		if isLoopback(p.HostIP) {
 			r.addNote(s.Name, "ports", "%d is published on %s only, so that it is reachable inside the "+
 				"deployment and not through the ingress", p.Target, p.HostIP)
@@ -169,6 +173,14 @@ func (r *composeReader) readLimits(s types.ServiceConfig) pipeline.Resources {
 		r.addNote(s.Name, replicasField(s), "one copy runs, not %d", copies)
 	}
 	out := pipeline.Resources{CPU: cpu, MemoryMiB: int((memory + 1<<20 - 1) >> 20)}
+	if int64(out.MemoryMiB)<<20 != memory {
+		field := "mem_limit"
+		if s.MemLimit == 0 {
+			field = "deploy"
+		}
+		r.addNote(s.Name, field, "the memory of %d bytes is rounded up to %d MiB", memory,
+			out.MemoryMiB)
+	}
 	if out.CPU == 0 || out.MemoryMiB == 0 {
 		if out.CPU == 0 {
 			out.CPU = defaultCPU

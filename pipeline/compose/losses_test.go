@@ -67,6 +67,17 @@ func TestRead_NotesEachLoss(t *testing.T) {
 		"short label": {"services:\n  a:\n    image: x\n    volumes: [\"data:/x:ro,z\"]\n" +
 			"volumes: {data: {}}\n",
 			"4 a volumes: the options of /x"},
+		"empty command": {"services:\n  a:\n    image: x\n    command: []\n",
+			"4 a command: it is empty"},
+		"part of a MiB": {"services:\n  a:\n    image: x\n    mem_limit: 20000k\n",
+			"4 a mem_limit: the memory of 20480000 bytes is rounded up to 20 MiB"},
+		"other port": {"services:\n  a:\n    image: x\n    ports: [\"8080:80\"]\n",
+			"4 a ports: 80 answers through the ingress at an address of its own, not on port 8080"},
+		"volume called x-": {"services:\n  a:\n    image: x\n    volumes: [x-data:/a]\nvolumes:\n" +
+			"  x-data:\n    external: true\n", "7  volumes.x-data.external: this is not carried over"},
+		"needs x-": {"services:\n  a:\n    image: x\n    depends_on:\n      x-b:\n" +
+			"        restart: true\n        condition: service_started\n  x-b: {image: x}\n",
+			"6 a depends_on.x-b.restart: this is not carried over"},
 		"udp": {"services:\n  a:\n    image: x\n    expose: [53/udp]\n", "4 a expose: 53/udp is not"},
 	} {
 		t.Run(name, func(t *testing.T) {

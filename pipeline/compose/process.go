@@ -17,6 +17,9 @@ import (
 // readProcess fills in how the service's process is started and ended.
 func (r *composeReader) readProcess(s types.ServiceConfig, step *pipeline.ServiceStep) {
 	step.Entrypoint = readEntrypoint(s)
+	if s.Command != nil && len(s.Command) == 0 && len(step.Entrypoint) == 0 {
+		r.addNote(s.Name, "command", "it is empty, and does not remove the image's own command")
+	}
 	step.Init = s.Init != nil && *s.Init
 	step.ReadOnly = s.ReadOnly
 	switch {

@@ -68,13 +68,26 @@ func (r *composeReader) walkFields(at Note, n *yaml.Node, path []string, known [
 		}
 	case n.Kind == yaml.MappingNode:
 		eachField(n, func(key, value *yaml.Node) {
-			if strings.HasPrefix(key.Value, "x-") {
+			if strings.HasPrefix(key.Value, "x-") && !holdsNames(path) {
 				return
 			}
 			at.Line = key.Line
 			r.walkFields(at, value, extendPath(path, key.Value), known)
 		})
 	}
+}
+
+// holdsNames reports whether the fields of a mapping are names of the author's own. There, x- does
+// not begin an extension: x-data may be a volume.
+func holdsNames(path []string) bool {
+	if len(path) == 0 {
+		return false
+	}
+	switch path[len(path)-1] {
+	case "volumes", "networks", "secrets", "configs", "models", "depends_on":
+		return true
+	}
+	return false
 }
 
 func extendPath(path []string, part string) []string {

@@ -20,8 +20,8 @@ const (
 // stateMetrics shows what is in the database: runs by how they ended, the nodes'
 // links, and the queue. Every control plane shows the same.
 type stateMetrics struct {
-	store                *postgres.Store
-	runs, nodes, waiting *prometheus.Desc
+	store                          *postgres.Store
+	runs, nodes, waiting, degraded *prometheus.Desc
 
 	mu     sync.Mutex
 	counts postgres.Counts
@@ -32,10 +32,16 @@ var _ prometheus.Collector = (*stateMetrics)(nil)
 
 // watchState adds them to the others.
 func (m *metrics) watchState(store *postgres.Store) {
-	m.registry.MustRegister(&stateMetrics{store: store,
+	m.registry.MustRegister(newMetricsOfState(store))
+}
+
+func newMetricsOfState(store *postgres.Store) *stateMetrics {
+	return &stateMetrics{store: store,
 		runs:    prometheus.NewDesc("nullops_runs", "Runs by status.", []string{"status"}, nil),
 		nodes:   prometheus.NewDesc("nullops_nodes", "Nodes by link state.", []string{"status"}, nil),
-		waiting: prometheus.NewDesc("nullops_queue_length", "Runs that wait.", nil, nil)})
+		waiting: prometheus.NewDesc("nullops_queue_length", "Runs that wait.", nil, nil),
+		degraded: prometheus.NewDesc("nullops_deployments_degraded",
+			"Ready deployments with services that do not work.", nil, nil)}
 }
 
 // Describe implements prometheus.Collector.
@@ -43,6 +49,7 @@ func (s *stateMetrics) Describe(to chan<- *prometheus.Desc) {
 	to <- s.runs
 	to <- s.nodes
 	to <- s.waiting
+	to <- s.degraded
 }
 
 // Collect implements prometheus.Collector. A database that does not answer
@@ -61,6 +68,7 @@ func (s *stateMetrics) Collect(to chan<- prometheus.Metric) {
 			float64(c.Nodes[status]), string(status))
 	}
 	to <- prometheus.MustNewConstMetric(s.waiting, prometheus.GaugeValue, float64(c.Waiting))
+	to <- prometheus.MustNewConstMetric(s.degraded, prometheus.GaugeValue, float64(c.Degraded))
 }
 
 func (s *stateMetrics) readCounts() (postgres.Counts, error) {

@@ -9,6 +9,19 @@ import (
 	"context"
 )
 
+const countDegraded = `-- name: CountDegraded :one
+SELECT count(*) FROM deployments
+WHERE degraded <> '' AND deployment_condition(status, degraded, node_id) = 'degraded'
+`
+
+// How many deployments lists show as degraded.
+func (q *Queries) CountDegraded(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, countDegraded)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const countNodes = `-- name: CountNodes :many
 SELECT status, count(*) AS n FROM nodes GROUP BY status ORDER BY status
 `
