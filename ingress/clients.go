@@ -29,8 +29,9 @@ func wantsJSON(r *http.Request) bool {
 }
 
 // isScript finds what no person's browser and no plain curl sends: a body that no form has, a
-// handshake, and what browsers add to a script's request where they send no Sec-Fetch-Mode,
-// as they do over plain HTTP. The caller has ruled out requests that ask for HTML.
+// method that no form has, a token, a handshake, and what browsers add to a script's request
+// where they send no Sec-Fetch-Mode, as they do over plain HTTP. The caller has ruled out
+// requests that ask for HTML.
 func isScript(r *http.Request) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(r.Header.Get("Content-Type")), ";")
 	switch strings.TrimSpace(kind) {
@@ -38,7 +39,17 @@ func isScript(r *http.Request) bool {
 	default:
 		return true
 	}
-	for _, name := range []string{"Origin", "Referer", "X-Requested-With", "Upgrade"} {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost:
+	default:
+		return true // no page and no form sends it
+	}
+	signed, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(signed, "Bearer") {
+		return true // browsers never send one by themselves
+	}
+	for _, name := range []string{"Origin", "Referer", "X-Requested-With", "Upgrade",
+		"Hx-Request", "Last-Event-Id", "Connect-Protocol-Version"} {
 		if r.Header.Get(name) != "" {
 			return r.Header.Get("Sec-Fetch-Mode") != "navigate"
 		}

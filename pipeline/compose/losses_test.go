@@ -119,6 +119,23 @@ func TestRead_NotesHoldWithAnError(t *testing.T) {
 	}
 }
 
+// A refusal names the service, and the line also of what is in no service.
+func TestRead_RefusesWithThePlace(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"no image": {"services:\n  b: {image: x}\n  a:\n    user: x\n", "3: service a: it has no image"},
+		"extends": {"services:\n  b: {image: x}\n  a:\n    extends: {service: b}\n",
+			"4: service a: it has no image"},
+		"config": {"services:\n  a: {image: x}\nconfigs:\n  c: {content: x}\n  c.d:\n" +
+			"    content: \"${{ x }}\"\n", "5: invalid interpolation format"},
+		"volume": {"services:\n  a: {image: x}\nvolumes:\n  d: {}\n  e: {driver: 5}\n", "5: "},
+	} {
+		_, err := compose.Read(t.Context(), []byte(c.text))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
 // Secrets with names that become the same are two secrets of the project.
 func TestRead_KeepsSecretsApart(t *testing.T) {
 	got := readFile(t, "services:\n  a:\n    image: x\n    secrets: [db_pw, db-pw]\n"+

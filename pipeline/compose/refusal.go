@@ -43,6 +43,8 @@ var (
 	servicePath  = regexp.MustCompile(`services\.(\S+)`)
 	decodedPath  = regexp.MustCompile(`'services\[([^\]]+)\]\.?([A-Za-z_]*)`)
 	namedService = regexp.MustCompile(`service "([^"]+)" (depends on|refers to undefined (\w+))`)
+	noImage      = regexp.MustCompile(`service "([^"]+)" has neither an image nor a build context`)
+	topPath      = regexp.MustCompile(` (configs|secrets|volumes|networks)\.(\S+)`)
 	cycleStart   = regexp.MustCompile(`cycle detected: (\S+)`)
 	libraryWords = regexp.MustCompile(`^(validating|failed to parse) .+?: |: invalid compose project$`)
 )
@@ -80,6 +82,9 @@ func (r *composeReader) explainError(ctx context.Context, err error) *Refusal {
 		if found[3] != "" {
 			field = found[3] + "s"
 		}
+	case noImage.MatchString(text):
+		out.Service, field = noImage.FindStringSubmatch(text)[1], "extends"
+		out.Message = "it has no image; name one with image (what extends would add is not read)"
 	case cycleStart.MatchString(text):
 		out.Service, field = cycleStart.FindStringSubmatch(text)[1], "depends_on"
 	case servicePath.MatchString(text):
@@ -88,6 +93,9 @@ func (r *composeReader) explainError(ctx context.Context, err error) *Refusal {
 		out.Service, field = r.findByTrial(ctx, text)
 	}
 	out.File, out.Line = r.positionOf(out.Service, field)
+	if found := topPath.FindStringSubmatch(text); out.Service == "" && found != nil {
+		out.File, out.Line = r.findTopName(found[1], found[2])
+	}
 	if out.Line == 0 {
 		// What is not in a service is most often in the last file.
 		out.File = r.files[len(r.files)-1].file
@@ -127,6 +135,26 @@ func (r *composeReader) splitPath(path string) (service, field string) {
 	}
 	field, _, _ = strings.Cut(field, "[")
 	return service, field
+}
+
+// findTopName finds a volume, network, secret or config by the beginning of a path, since names may
+// hold dots.
+func (r *composeReader) findTopName(kind, path string) (file string, line int) {
+	longest := ""
+	for _, p := range r.files {
+		section := childOf(p.root, kind)
+		if section == nil {
+			continue
+		}
+		eachField(section, func(key, _ *yaml.Node) {
+			rest, ok := strings.CutPrefix(path, key.Value)
+			whole := rest == "" || strings.ContainsRune(".:[", rune(rest[0]))
+			if ok && whole && len(key.Value) >= len(longest) {
+				longest, file, line = key.Value, p.file, key.Line
+			}
+		})
+	}
+	return file, line
 }
 
 // maxTrials bounds findByTrial for files of any size.
