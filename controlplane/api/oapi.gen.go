@@ -850,6 +850,24 @@ func (e SecretGenerateAlphabet) Valid() bool {
 	}
 }
 
+// Defines values for StarterEntryGroup.
+const (
+	StarterEntryGroupModels   StarterEntryGroup = "models"
+	StarterEntryGroupServices StarterEntryGroup = "services"
+)
+
+// Valid indicates whether the value is a known member of the StarterEntryGroup enum.
+func (e StarterEntryGroup) Valid() bool {
+	switch e {
+	case StarterEntryGroupModels:
+		return true
+	case StarterEntryGroupServices:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StepKind.
 const (
 	StepKindApproval StepKind = "approval"
@@ -3378,9 +3396,15 @@ type Service struct {
 	Pattern      *string `json:"pattern,omitempty"`
 	Registry     string  `json:"registry"`
 	RegistryHost string  `json:"registry_host"`
-	Tag          *string `json:"tag,omitempty"`
-	TagMode      TagMode `json:"tag_mode"`
+
+	// Step How a new step of a service begins. The editor copies it into the pipeline.
+	Step    *ServiceDefaults `json:"step,omitempty"`
+	Tag     *string          `json:"tag,omitempty"`
+	TagMode TagMode          `json:"tag_mode"`
 }
+
+// ServiceDefaults How a new step of a service begins. The editor copies it into the pipeline.
+type ServiceDefaults = pipeline.ServiceStep
 
 // ServiceFilePath defines model for ServiceFilePath.
 type ServiceFilePath struct {
@@ -3433,6 +3457,9 @@ type ServicePut struct {
 
 	// Registry A DNS label of at most 40 characters.
 	Registry Name `json:"registry"`
+
+	// Step How a new step of a service begins. The editor copies it into the pipeline.
+	Step *ServiceDefaults `json:"step,omitempty"`
 
 	// Tag The pinned tag, or the default of a selectable one.
 	Tag     *string `json:"tag,omitempty"`
@@ -3502,6 +3529,62 @@ type SignInProvider struct {
 
 	// Url Where the browser goes, on this host.
 	Url string `json:"url"`
+}
+
+// StarterAdd defines model for StarterAdd.
+type StarterAdd struct {
+	// DryRun Say what would be created, and create nothing.
+	DryRun *bool `json:"dry_run,omitempty"`
+
+	// Name The new service's name; the entry's by default.
+	Name *Name `json:"name,omitempty"`
+
+	// PluginRegistry The registry with the images of the plugins, as plugins/NAME. Without it, no plugin is added.
+	PluginRegistry *Name `json:"plugin_registry,omitempty"`
+
+	// Registry A registry that mirrors the images; the entry's by default.
+	Registry *Name `json:"registry,omitempty"`
+}
+
+// StarterEntry defines model for StarterEntry.
+type StarterEntry struct {
+	Description string `json:"description"`
+
+	// Document Its YAML documents, as `nullops apply` reads them.
+	Document string `json:"document"`
+
+	// Gpus How many GPUs a step of it requests.
+	Gpus  int               `json:"gpus"`
+	Group StarterEntryGroup `json:"group"`
+
+	// Image Repository and proposed tag.
+	Image string `json:"image"`
+	Name  string `json:"name"`
+
+	// Plugins The plugins that belong to it.
+	Plugins []string `json:"plugins"`
+	Ports   []int    `json:"ports"`
+
+	// Registry The registry that its image is in.
+	Registry  string     `json:"registry"`
+	Resources *Resources `json:"resources,omitempty"`
+
+	// Secrets The secrets that a project needs to use it.
+	Secrets []string `json:"secrets"`
+
+	// Services Other services that come with it.
+	Services []string `json:"services"`
+
+	// Volumes The folders whose content is kept.
+	Volumes []string `json:"volumes"`
+}
+
+// StarterEntryGroup defines model for StarterEntry.Group.
+type StarterEntryGroup string
+
+// StarterEntryList defines model for StarterEntryList.
+type StarterEntryList struct {
+	Items []StarterEntry `json:"items"`
 }
 
 // Step defines model for Step.
@@ -4426,6 +4509,9 @@ type ListDeliveriesParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// AddStarterEntryJSONRequestBody defines body for AddStarterEntry for application/json ContentType.
+type AddStarterEntryJSONRequestBody = StarterAdd
+
 // PutCertificateJSONRequestBody defines body for PutCertificate for application/json ContentType.
 type PutCertificateJSONRequestBody = CertificatePut
 
@@ -4587,6 +4673,12 @@ type ServerInterface interface {
 	// VerifyAudit Prove that no entry was changed, moved or deleted
 	// (POST /api/v1/audit/verify)
 	VerifyAudit(w http.ResponseWriter, r *http.Request)
+	// ListStarterEntries The starter catalogue: what can be added
+	// (GET /api/v1/catalogue)
+	ListStarterEntries(w http.ResponseWriter, r *http.Request)
+	// AddStarterEntry Add an entry of the starter catalogue
+	// (POST /api/v1/catalogue/{name})
+	AddStarterEntry(w http.ResponseWriter, r *http.Request, name InName)
 	// DeleteCertificateAuthority Forget the internal certificate authority
 	// (DELETE /api/v1/certificate-authority)
 	DeleteCertificateAuthority(w http.ResponseWriter, r *http.Request)
@@ -5376,6 +5468,46 @@ func (siw *ServerInterfaceWrapper) VerifyAudit(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.VerifyAudit(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListStarterEntries operation middleware
+func (siw *ServerInterfaceWrapper) ListStarterEntries(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListStarterEntries(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// AddStarterEntry operation middleware
+func (siw *ServerInterfaceWrapper) AddStarterEntry(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AddStarterEntry(w, r, name)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -11544,6 +11676,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}", wrapper.GetService)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/services/{name}", wrapper.PutService)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}/tags", wrapper.ListServiceTags)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/catalogue", wrapper.ListStarterEntries)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/catalogue/{name}", wrapper.AddStarterEntry)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/plugins", wrapper.ListPlugins)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/plugins/{name}", wrapper.DeletePlugin)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/plugins/{name}", wrapper.GetPlugin)
@@ -11887,6 +12021,98 @@ type VerifyAuditdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response VerifyAuditdefaultApplicationProblemPlusJSONResponse) VisitVerifyAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStarterEntriesRequestObject struct {
+}
+
+type ListStarterEntriesResponseObject interface {
+	VisitListStarterEntriesResponse(w http.ResponseWriter) error
+}
+
+type ListStarterEntries200JSONResponse StarterEntryList
+
+func (response ListStarterEntries200JSONResponse) VisitListStarterEntriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStarterEntriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListStarterEntriesdefaultApplicationProblemPlusJSONResponse) VisitListStarterEntriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddStarterEntryRequestObject struct {
+	Name InName `json:"name"`
+	Body *AddStarterEntryJSONRequestBody
+}
+
+type AddStarterEntryResponseObject interface {
+	VisitAddStarterEntryResponse(w http.ResponseWriter) error
+}
+
+type AddStarterEntry200JSONResponse DocumentResults
+
+func (response AddStarterEntry200JSONResponse) VisitAddStarterEntryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddStarterEntrydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AddStarterEntrydefaultApplicationProblemPlusJSONResponse) VisitAddStarterEntryResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -20116,6 +20342,12 @@ type StrictServerInterface interface {
 	// VerifyAudit Prove that no entry was changed, moved or deleted
 	// (POST /api/v1/audit/verify)
 	VerifyAudit(ctx context.Context, request VerifyAuditRequestObject) (VerifyAuditResponseObject, error)
+	// ListStarterEntries The starter catalogue: what can be added
+	// (GET /api/v1/catalogue)
+	ListStarterEntries(ctx context.Context, request ListStarterEntriesRequestObject) (ListStarterEntriesResponseObject, error)
+	// AddStarterEntry Add an entry of the starter catalogue
+	// (POST /api/v1/catalogue/{name})
+	AddStarterEntry(ctx context.Context, request AddStarterEntryRequestObject) (AddStarterEntryResponseObject, error)
 	// DeleteCertificateAuthority Forget the internal certificate authority
 	// (DELETE /api/v1/certificate-authority)
 	DeleteCertificateAuthority(ctx context.Context, request DeleteCertificateAuthorityRequestObject) (DeleteCertificateAuthorityResponseObject, error)
@@ -20751,6 +20983,63 @@ func (sh *strictHandler) VerifyAudit(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(VerifyAuditResponseObject); ok {
 		if err := validResponse.VisitVerifyAuditResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListStarterEntries operation middleware
+func (sh *strictHandler) ListStarterEntries(w http.ResponseWriter, r *http.Request) {
+	var request ListStarterEntriesRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListStarterEntries(ctx, request.(ListStarterEntriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListStarterEntries")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListStarterEntriesResponseObject); ok {
+		if err := validResponse.VisitListStarterEntriesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AddStarterEntry operation middleware
+func (sh *strictHandler) AddStarterEntry(w http.ResponseWriter, r *http.Request, name InName) {
+	var request AddStarterEntryRequestObject
+
+	request.Name = name
+
+	var body AddStarterEntryJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AddStarterEntry(ctx, request.(AddStarterEntryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddStarterEntry")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AddStarterEntryResponseObject); ok {
+		if err := validResponse.VisitAddStarterEntryResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -25684,634 +25973,645 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P39kts4licM3wpCMxHV3S9Tzkx/VFVmTLyRbbvs3LJdXqddNc92eSWIhCR0UoCaAFPW1OOIvZq9sL2S",
-	"J3AOQIIUQJFKZXX3zvQfXU6JAvF5cD5+53d+G6VytZaCCa1GF7+N1rSgK6ZZAX9di+dloWRh/p0xlRZ8",
-	"rbkUo4vRVLAvepLCt1Mi50QvGVnTBSMzNpcFG4+SETcP/q1kxXaUjARdsdHFCH8xSkYqXbIVNQ2v6Jc3",
-	"TCz0cnTx9PQ0Gent2jypdMHFYvT1azK6FteZeRIaXFO9rNvj2SgZFexvJS9YNrrQRcn8tv+1YPPRxehf",
-	"HtWjfITfqkfXmWt8/pbqdLk7yI9LRl5+pAszvs2SarKhihSMZtXoloxmrKi7cz0/wbb8TrAvdLXOzde/",
-	"jr79dTRKzBg0K0wD//PX0V9OT77//NtZcvbd119H/zoKT8AbqvTLOya0NxPtl5tnTuChk+sXsSk+i03x",
-	"G77iumq7tWw5fOk3mbE5LXNtG1zRL3xVruwKrrjAv86qV3Gh2YIV9l3voNXggsJ/Dl1SaNe+olzNWBFe",
-	"UzP7q7X+RhEBT1XL2eoKNtHVmWrcZ6fwvx5j/0mkLNwtRVeM3LItWdFbpoiQesnFgugNTxnZcPMXoSSj",
-	"2ws4bfC46RpTmnBFqFAbVrCMUEU47lU8iwmRBSnYvFQsg3bIk9PvyWbJCgYN4Q+JWsqNwn3OFfwliBQp",
-	"HOV6C6e5FOxEzk/UUq5PzqIHIWOrtdRMpNuTH9k2thvP7ZRVuzO8N99TpSL7ZW2+urcI+FCK8JoUpdi3",
-	"TYpSdO+RfTvihqUF0x1nQsEDB4/Sa9++ULN17FXmq3sfvzdy0TWjZLOUihHzLkVowUCmXsJezKmG7Twn",
-	"OZtrIksdu0lw2ntP8xu5uGG0CIn5n0S+JTkXTOHp0EuuiGZfdEK4IOV6zQpzgnJpTklKVfRyU/iCrr2+",
-	"u7tNx3hQJryzAkDmGSuIXlIBXYu+HVrxXz6XxYrq0cUoo5qdaA6SNdwDWRahLtyw4o6nTJnx43LNtmad",
-	"eGEE1SWhee4uf7OuPZZN4Zv8bnLNVqo1WU925wpumWt89mn9NS0KunXj+CQ0z+MzKdimz0yW0MoBM/mW",
-	"6YKn6odCrnY7cSXIUpaFFcpkquWUlCJnSpEFv2Mi1pu5ae3wznyUofnY9Hq1lvd48S880xGlam4OmzYL",
-	"oe1lR0EG0FnOSFoWd6xX9wqmZF5Cu31FlO3bh/qXX02XC6bWUigG2/B9IWc5gxVMpdBMgFpE1+ucp9T8",
-	"5tEan/j//VVJ0dDwzC8ymDm6mMhSK56xidP2klHGNDX703ztRF0m8a4nK6M4Wj0afkAKljOq2KM/jZLR",
-	"nLM8G12M7lihuBRqTNccBPWKZdvRxej5UhqZSolGfRU0BDy93yiScwUn0qoLE26aOj37/nt6Njs/MZrL",
-	"ybfm/74z/3fq/c9MrKa6VOZImkPHNagBf6YZ+YCN1XuAzmSpL2Y5FbfmuPZbETfbsA7NrfIBdRbQX+aU",
-	"58wo+6hpwEJ9YLrYnlzNdUjRg4/JUm7IiootUSyVIlO7mtOKbslGFrdjcsO0VY/OvydUZOTp6eNxY2cF",
-	"7pV/P7HTcIKaebMTr+UGrzW5gBZB3SozrklqRCfITfx58EXVoYLJsTNmvr9KU6bUyy/rnHLB4MXrQq5Z",
-	"oTnuYapud3vzy1KSlAo4VISjiHayd0fYNsVrMpqxlJaKhVqlGpo0amdCpDAbzxyblBFG0+Ww1+TsjuX7",
-	"9gwO/w08au4FrpRpLty1eZnnhMIvyEaWeUY0vYU7fKczcvZXlurQAvgq0V/cc6639eQkMPGfq6btg1+T",
-	"kd9lIzGEUVX+MhJSoLlDzd42XfV+XXfsKtX8juttYKF1X8mcjGbb4BLccpH5fUoLRjVDw1oXHP7Fvmgm",
-	"MvjnHVccv17JO5YF+tuaLWpmCl4CXQjPDo7vDVd6d4zV7qn+0b057FwFdldR5sEdzIQxmZgRELMt4Vqx",
-	"fG6UP38zj0f7Bgqtu80eHOZ6Xcg7mv+Awvy3Ec0ybjpB8/feiOc0VyxpTUK6lEYTa0zD3tNUWek7Oi/e",
-	"EHCrfKOI+d0Yjh+d4QbdaVpY+2Tni3oGqi9nUuaMirpH9eayv0tq69o9nNgh7t9Q1kcAD+1MczL6crKQ",
-	"J/bDNV8zo9qPm1PvPXTCV2tZ4K4zptDFaMH1spyNU7l6JMo8l2tV/dc1B11yTTpzqnMxI4YQ5VoR0DcJ",
-	"JWtWKCmsPa7GxDwlS70uNZpJ1YqpxD6UVFb/ZLaFG6b6m4J8b+4h/HH/k9SYs8D2WhdytQ7srrd0S5Yy",
-	"z0jB5qwwh0clZFZqYsQd0ZJQgjZtUAprRrFvu7eXuaxxhGPyi7mqBeN6aXR68xsiZEFKxQpwgHBl7Ex2",
-	"Z7QAqhrXgJYwlxlb53K7YkJfEpqtuFCE5hu6VeY9w64tI3JlqSdWzWh4yL579qThIzt/+v35Xl9RMoKB",
-	"DDnurVNiF2foAblBD8AxzodRdF4KXYSurRRXtdKdFXS51E5pDV6DNNXojN79ZsA1mBYsY0Jzmkf8cEwZ",
-	"FdtonVfvr4mWt3g9bKgimdnARklM7EVB1uUs5ykxMsnzlMFw8Je32erxl833f1vT4JicTbCjvxJjSphO",
-	"UFDfjVJvXqIuiYBNTckdzcuwIjMPWqDg+8yywhwBUEFXjJgng03wgDp7bcab05SZuxH0WmtXdGhS/oTY",
-	"tSXGdgnNhW+eBG8aZS+zTqlltt0HfNRozexvPQaSLikXCaysLDVZ0DV4B6oNxYV+9mQU9Cz5Zw7CEaDv",
-	"4FZN3EZP6tNnRxHUD0zXj6ID1UcvIKy82M1+XbdDm/EmejdAZB3OUzg2xr6leS43LDM72vx5R3OeJWSK",
-	"ht2UzAqJWrnTFOQtTBa0YpYCDcCgdmw68jMr+Nwa6LvTx4TRZFXYQgMD0dyaJF2y9JZlvZbe2OQi42IR",
-	"aPVKk5VUmlCyLEVWYIvVyjW7tq7dDTsjs5t36DY0P0uqhkNr194SxqoOCwzBNtY87TEjpplJzsVtV1vE",
-	"LMYWvBLiFnysS/YlLEVuw0rlhmvBlOpcTyEzpkjBVszomajbW78IHHb0PuGqy9Wa2kXaM7OwKd1mstPm",
-	"D9vbFKFp/3NBRbr8SBe72wDcPzEtumDUupoCWwTvy+B3VjPdVRxowFq+mhlTh2yMNQSKGnZJVZ4LJ76X",
-	"cKKJVXD220U2qOB6mlRj7ZyiwFGZwXdd09BfRNZLsU+Rsm/13hHq93O6pinX2w9lblWc/uaA2bSFlCsi",
-	"8TbCvSvnhArCxB0vpDBaqlFpU1kKjVu1NTel2k7SdTlZsyK1Psu2RiFAo5iTzZKnS0I1yRkFPywE/IyJ",
-	"YU/I8/efQG5zYfRp0HU2S6qN3pGQrDST7nz/8N7Ku2Yjl+ake+r1mJwmVuOGLZOYkXx/eknOTk+J2nDc",
-	"ZtzoOPPxKGmEVT01+TQkcvz37475B4k+wFyKRUIenxrV//Gz09PLUI8en5423m4e3Pd6M+PyjhWpXNn4",
-	"eUQeGW0U3Y+pLOzq4oIYo2bGSMHM/mJZQk7HZ6afZ5FuPmkI40yWs5z1mTRrcX/9Gt69yvpGmtuqXsR9",
-	"B8o28aL+wVe8tcuC7fvtD/YxY1M2ECjhQxT9PDS0gEvQbO1NwbVmIoG4ltng5r+XnsVKlKZb729PztWN",
-	"O4NnkvEFUzoomqpnrO8+5ElOIJ4Z/GKwZLMLYWN3odseQnmD2zNSPGT60lsmJlRH/GrexaHwus2lvGUZ",
-	"ofqCCLkB7/7GPmnVsIKBa7G5z7tMurKI2HJrVqyouZn331LeTscGAyu3u+CJC0S7VXKz29jJ3ix9jp++",
-	"F42z1nL/oVN2MtDQhd9E/L7ezRL8Hq2wffiJDs+ggFhY6EQUMuJoR1f4dtAw7W456DeRqXExr+7h1+t1",
-	"g88HzUHrrXRjbs579arGaiX+cndsmJta92tLbedU2PU3xAXVktFch9UrvqKL8FrmchG2r3OjWgCsYpgr",
-	"bS0L3V842Sl4L4ugXVMwpaltLypaD9KdYzJooCqME4utVotTLYU3AJzprs1gO9w2fLOBR+OWbbsWuv9C",
-	"rphSsV0DgxrYsX6H0kyDO47JSDOl9/7kI1P6A1u7LYQh7n0reQuoNnzYO8XRRTJLAv4J9rsI9zkXC1as",
-	"Cx6yBG5eX52cP33WaXsvpdIDo01cqZIVw6JHQuoJdRH8fiM3P0EQzYC9wwrr7+0VWsLBVyOqft+c10ZX",
-	"/KEMFOb11rgq9VIWwUBv2txAzQV9//LtuGuT/CNtrANWXJU9A/PuwfY6+ZN3lIU6hpPWFwn7fBBxL6zX",
-	"yk+FQ8ZEt07/3kFjLOvsZDJKlzTPmVgE9uTL1VpvnTcJ8XdcEYnNEmMSr2yiQEBHKViqZRHegZlQsc8n",
-	"GFacKKbDjjR8priLiCnzdakiXzI6m9yybSw64b6OvputYjpZIaVW+3d3Pdn+FLmGXTM4QY2hegPbmabG",
-	"uJqjSJo7p9fue1/qwcCG6BZaar0+OT0jc1mAHQlimcg54Io8/1JCqDImpbxjBTH3OPnu9JJkQrkfb3ie",
-	"pbSAwDk+iX4uI+4JTpIferDvxcky//i8b5PGA232TdRJ9ktiWlfW0eSBg0OIV7vVw6Ayr/PmZGmZZwmM",
-	"FjvtD8hsjnl6fvb42SgZbdhsKeVteFDV5giP6uPN9SvIUeCCzKhiz56A/Y6oRaU2sqjm1r5mTN5BuBIS",
-	"ClqjfnL6/bNoJ9whbW0JqfQFLLEZqR1UQij59OENLrV9bd/5rc57IFxhJtiOphr4H5Yrmp6oJT1/+uyP",
-	"1eDtWwF90H7106dJVFqEX/z26jm8y76bZ/V0N6bzktyytfXYI+LBwa/BZ1/tUPiLZ+DR6rcETVm361Ol",
-	"ot7RDRxvCg5qBUvBtSJpqbRcsUIRKfIt+QP7olkhaO6eJDOMl/zxwg3VDvqWtbv6NLiElVTd8T259Jaq",
-	"nwD1LLhmRMudRXqSdMjlHW0Le2u+R0duPdUwGWqrzB1LMgmxTl2UGELz3vjs6dPHz5KDJP4eQXyQCOYi",
-	"OM6kkrvfKCI3gng3ApnzIjaszpyeysYMvM5F4CnIk/WysPkWfgrbs8ffPel+RTKCdf5J5FtMYQlMLBcj",
-	"7EhwOpcsvb0xJ80q442odCluhdyY329oIfCFacE1T2kYv/k8l4I9X1J7y90LlQVtRSFZbTAnzTIL5US0",
-	"JqhsYhGJpEecHmEnhoV02u4HZ7Hu6i4CyJoAAC22xhy4/4MeqDa2yTwVfWPULWYBhmGcMIRmzM9JUQrl",
-	"EhCUXLGZzLYkBYC9IlIvWbHhKqK5YpxmEnMSxf1oGBuf7I3MImZ8wZUutiTjGWIrEBMX6lGVazo0dgyJ",
-	"Ol1xDfsE7qvgPabpgqwYFYpQAfNGYPxEyI3XV09Ftk3GZk9pa/1WaFI019ubfMDWBs/bZGU91Z1eIrp4",
-	"ax4b4tLDhltTVQFd3YDiG3nJWCgWQIuCswzijsM8NM4N0w4MzwvGKghb0GI//J1VxAQFj4ocPyuWyIzp",
-	"DbP7XG8kcQkvl4TtGpQZbyJr9spNK4O7uulF6XZ3NCbtJDaCXosMTCwoSjEO4mIKhjtAxeVgZ98/VL/3",
-	"xWXfn7TxDM5hha8O7b7hMUdf7oYijlWC4f5W8NGdY+YSB108ZTc258XgdjadvwZJ8wQFNnj8RFbjaLvZ",
-	"HziW1i+IHA+sHRCZ2nllcFbkyg16gMK5loo7oN6An33xBubQDMloG/i0NdwvI/NYEAjHvujdRN3TfYo5",
-	"/KwvtNrN0VFQ1c/d1hk4dwhEVR3KzzovF1wQOZ9D9sEVZCigSxQxYBnLmWbqEmGSxtw0Vt6ayXXOECQm",
-	"Za4Sosp0Sagitv+uYW1xhJVAaSYcQX6keQFckCwNOyh2M1y8sQQPniUiiDjlBNMbWURwhjb5Ij7TmB2/",
-	"iwrpgWGJ/LRxU/S+EtBl0xTXA/bGvkk8KPcnFFnpA0UNpFJU0CaXStGd69/3UNpzdJRj+YLNueBh8LGz",
-	"yTqxBDItjZD40Twbn/J2EBJNsOjcvmA5v2PBBAywGCIJEBDMdI4YiOPvGBjepWPpVCIxdmM8BffOIbGp",
-	"rGRxpBF6wCBjkQj2RfeHDw0PkrOiiGSisLv76gB1nNsJyA3lGr0MCjdsFAwfuuaxR16Mulowuzp7A19u",
-	"Gx0j6lVtyYdLTOjEUaGZMSwiajS/bOKSavpBgj6wOfxWiqxWdfL8p/no4i9923he/fjr510gI0OLWkNO",
-	"94yRUrHswjIpbL3oiDkVGVsUNGOZMVzMZV1hueXcnptSIOZkmxCLOQHukYIspGCJzS207k32hSutIJw3",
-	"nxsRaJvlWiGklRv9oem0KMynNamRJApgr4pn6KbF3TluzNmkxr23B2/MrwpWSAHEL1JWCAgtmmFuL9Hj",
-	"7DnHq0mQhev47xU1j2V5/SQYYKSIFBX10kLCzEMC2gamsJBiMQ4Lrm6zg31Z84KpfTLT+k1Anctpegs+",
-	"bZtGXSe6oZnwDZDBeC/+RpHU3PjlmhRlzi4JxYU3q81sYK3fHA4HCy9lvleovpboKe0rfnM218M8HL04",
-	"Cyq2gpzPmZmByVKWRTC8Vxaq9oPbZSBgrFu/Q2PVghO+ew8j3lHL8JVfx108uQFnnWsyY5AqCKnJ6MYz",
-	"hzy4IVfyLsjEcK3JQjLIvI204evkgwGl5ouJPdIT5eiU+u26+1rWyQiSFu0vu7bAf3fP4W9K1uMHJavS",
-	"+P4eyNjdFOwlzcye8CDae9I4A5nvlnoF9heol4ryDOWfWoInbcZSubK3U0IwE2Xqc61Mm3wql8SSgBA+",
-	"t5ldmKTk0asE+nnHw66+VwVw4XG9RKgBag2XhFoWMCngNgNmrp6pcUWIEA1ZCmtNGxiBol5ElRZhospr",
-	"jTELSrKCbuB+NVMgJEQuIENZLRuL5fvch/r6rJvvNUJUg+kFh6GnLXR+kknBIoBd+F5L3cDyeQ/0xnve",
-	"lKsVtVqoXM2UloJNyjB9GNyU9e2Maz+XxUJqzcSl5W/Q9j612liV5QAbtWBWQRiQ06BKmsczm17brCZc",
-	"ecfAilKKwG/zLeRjVXoQamim7yB8QA2i63W+5ahd7KYU7bjanDN+6F752YrWvTC3IYD56vgGncE2LaPe",
-	"UM3d442l4TiO4QET33JwV3638QEx5IDHXwayY18akwhTkSrpZZORgduzovRc0ditOSyp50azNXRw75pA",
-	"xBsb3zNe39RxpitcWuDaQ917lIzsPR1073mtoVNwIJChv6WGyl7GaIZKw95zxpErzBwpe+KdGkazbUKs",
-	"jU64SPMyYxnQt4BAMGqtshYU+FRLkRlVjm7R7jK7E+lMjMJn7jujhztNbihtSMsk2M/XWetbfZ5dF7wC",
-	"KLcuIYzZgWxJ6ntSEbjJAStyiXnFyHpTDZKcnX/n9N3WiJ/uS7/01LI+vXf7egI8R4HVfgOfO83XWrOr",
-	"UmmypHcsQW1gesu2UyM9zT/+DVg4pom1ZS2DrpkJP3PXKStOQNuONNzhPsTl/LtO/svH57u3ri+bY2mT",
-	"7Vfsgem0VDe6cHmS5JZtcZsqlrNUA3FjZY6b+yaYLWkWfnfOQcsF+YahXZz0JVWQE50gYYTAT/AAaUnU",
-	"mhbssjKTzKnxuIw5MkrOS0XxYg6JzDD0P3ztdEu+F3w+vzeup9lcFODjzNNBXqiCL5bDf6Wadlhs4qBH",
-	"7h2Jw2R0wIJCI92ZPTtODxLkM8lUNJgbNhtrugjTydhR90YP1R37gedhVknrp7JZqz5XNhdKM5qhzeKD",
-	"b1HbGiUjp2xZwr8tIMkyiZ9UBJcpFSnLazyL+4EDjyhdpreorqECesjt+iqYh8Tmc5Zqfrf3NjA/RzBM",
-	"45hMFrbZvr8d9nxrGRcYNNx5f+KNo3uVj+PP9vPdH9yj/UYu3nDB7kcEmRVyvQ6Btt4AC3YFIrZUxcAP",
-	"IdFZ2sPSVREy6Y+I6m2x0zpq6QgV3JceYAbQyCt8SDg035hEI992l/1+EI2oJdPdlZsKbN/sTb+39H7B",
-	"cXe67fThSUs7tr9nMTy4uAxKRnuD77JkbiRx1qUak2thXbCQx0QoyWzcFqjQFOiMSJTOkSOHzy1/xC5j",
-	"C6IW+87+e9uJGA2Dg/X67e3VR1p7jm26sKc+A6UthWJ9gF+TkXXE9/4tDH482r3egUcfJMOYibvx+58+",
-	"fNxL3RC90HfQ0cHc5mBmb4f+0m4V9sLu6P8std0nKkHdFneGnJOZ+QoY82ufOjy5u0vsovSPRtiVOJA1",
-	"UgI7qnnp5yA6pUL7HmHTtsV4D6h6N6YDTvFx4Bz2WB8Esmqwf47WpfaUQfzLAp3CfJA+kKQLOxSBcb3/",
-	"9BGvWK7ILRdId63G5KrJJbWiW7BpydQoTehOnxYMs0wmkKM2JVSRDcvzS0Iry3VqsUZT8ofZFjDD1ioG",
-	"b/nUWcPTBROsMC0n5sMy12gxzwu5mjBxN/1jQqZuyu3bNVutwQdet/1H82qXXKXWLM9RxsLApqiMTI1Y",
-	"rnTvWsxAYk6dlVZUJ23Js4wJpM9MMBhcMdJ+o9zn0x+uX755Mak63Ow+oYD7vWXmRGP8WhYscz+GhCtV",
-	"Vd2BoEQVAm+Enasd3cpYaW7xvyopxh/o5q3lVPAyPQ5BFQ0twTMIc+S/s+EJxKSFBlYeoYE7Pl6BsHmb",
-	"sVqb5JrRlZfBaAm9gxe67UXNTxkloN2hPXdix+gb9b/xzIaTC6LQdjBuLdmXQ7jXJ3xMXntbEXEMltx1",
-	"JSGKw1a98e3wqji+PbMaTud2Mc+YZz3p18rRssDdKlpsn0yASJac+rCPgpF1UQrmcKPhoNYRwXEAvIwk",
-	"rppvrETA3XRRqXWJPfrk3dXbl5DQaeUQfDAO00mEU2SvwMCpPPgrmpnWbSmtfEvMpAQb7Ew6sF9aMUXv",
-	"WFb1vQdlpX9ePT5at2W7jjAenoCmWNRf9DMdmqcxsD1LYRTokE1aXWxyI6CihzlQzp/q9l+VammGeWH3",
-	"HSZl4O5r17voNnSqK3ifzuImwhtA14QOBub6vxs00+16SaenAU3RTGggKE2RqZArohgcmqobY/KLxYQA",
-	"KT3ccKlRXKHq3NLculAgiitcrZ1k470uZ1i53T69QBFSO9ftZoA3opfCbgkV2RQ14wR5xxhsobqPu9E0",
-	"6MdEwnUc3JFGkLA7zjYIXoAzv7vtxuQaAHaNrUjFFlFwLFfMTBjQ4Bm5v614MqzmUMnTzJsAuCHaJ8KG",
-	"Hw7c5Pu2itEhq9yvlszLlbTEn/XNZkMolW1Td9SPdCHlH1aAw+Hud9PXRyJ40Ao6D9z2M6r24Hv8Sk/D",
-	"8PoxDAnm6UMBK6zheElOnVfA9LKvN40OQ/C0k738kXvdjU7e8Ozx9uTGLzBHol9QuBDNhMyB4N4ZFy6c",
-	"Y1XkOhJ49uTbJ989fvbk2718rP3WsX1tu/vUAmcYw7zaGUOe8kA0q3ueXTci08wDWQJR5ChGqAewJQ3D",
-	"v/VE65hOR2gOK0SGK0EYqfLjt+Ep3pn5GN12RsJkJaQCFVjZKqRtv2yGuNvJsWKSVtiBXcGeWp7mHqyn",
-	"Hp8zoMAB5IrMUTHwppXWZld3YDH35dtkcmW3yG4SwULIgk2gCFPg/T/D51hipUZyfqPIpw9vqusQiTeo",
-	"qsClB8AwI9ke8JW5NnkMwgVlF/qgE95XD1oex4KnOkaQDj9iMV7GiSrnc/4llnksjb4zY0suMheVGPvw",
-	"eYH0MokrD8qAY2g/o6xVue1qNnpS9bgxNDe1rXlM/E0dOljegXg1HDQzNGjXdBIFbMScckFef/z4HoKj",
-	"gCSW8PdN4vmCuVgAQdISwE09bn4b3Gu9fs98HCPw4cubh4vxeW85gMHlQaXaB/DIegJFWTi6kkhuvgxi",
-	"1oPs5WIH2PTdtz141lsicy8tUC1CW055CgaC+fLS8okZ/XP32I89j9QYf9CshJ3LlOamhR2mqb1Gzu8o",
-	"xI8hbgP6vkATiiwKKjRCHsDk66XAw8rsOQI39C5U19KLcgWuduvBC7Pv9cfFNc77LnGQ9QfW/sJ9QKEf",
-	"6ryW1mhi+Qzd1Ll9OHpS9KC6hoLd8hyG/2CxwEPCfZGYkD/Ko4SGoEGvRnDPJT3cp+ouzdqtAST5ZjrH",
-	"kbpEFlE1aF+5UsJDuLCrGnUBtapUtt4Frs8QEvDWes9tzcY+e9pF+d/ZddgJuRud494l5A5k1N9JLetO",
-	"GJvrP4NS2sXkszuTy3I1q+h5eymozdiLmyMYpa1mBh3fO9/H0LWaC/hw2lal0O5sXrlmguRMK/TIQQqN",
-	"URYWJTPaAnzDBdlALhTcgZDMhMWsZAGBVcXYToVJLERleRBtuo9u8o6aV4+SEb4Jdjr8JGgEvzqI6e/+",
-	"gLvgZBotYGDNo5dfaKrzLaRSyXnlAaIi88PUu3iIA/Dtw/IzB0HKd6CwsbSQV2ZNr7Aq94D1qhRyzxX2",
-	"bG8OQFXFd6Be6vHBDR86vDOxPY5OwVsakstrqvZjScwzsVovNzbGljIsm2sjeryy682B+xfH2yUkmRVy",
-	"o4wFw0Smxj0QRiARzbtDQ3tdVc6o6xxjBn1VywHha/W/lUYMZs0mGTrlr2UIG10FbkLVU6KF4oa5BSO5",
-	"cFdVrjF4bhXmxlDlxSM2VGjVN8+tDT+CkVXjcL0OzrnMs+ECsJ6gtgm552xU83HAqOxLQ6O4zhptliUA",
-	"R9tspr5mW3fpekUX7DktYoyWQESIRdn8ynKXZMZyyyE9zyXiX4ABMOPq1ljsUjlHuKVrsOZeszRTCH8c",
-	"KQAFSb6Y+qOGV3eabS1xfY9wCZjFYc8jjLVnM2Y6sp7PeqC4llAyexfTUhbm0NiiJz1i9jgKN3LXdR8a",
-	"hx0M7iiz6hbhPOA+/oHnOUOi6a0tUyd0IXOyzqlghGpAHuyuewdBKBeKpdbwDXgmOohJK6xQ+Eugj4uV",
-	"B4iRh/o8n7vHtZcteW2ZPY9gRV6LOybcGFonac0DsUrPUCkiNTDTRSHL9SQreKy+gX2iq/W0ylrtpa8b",
-	"NT2SRwrFEZsSM5pYbCRPz+NmHh3Wvxem8UD3mFiEeR/q2Visy2HvevX+U7C+rlQ6arLdskKwcGWInN+x",
-	"ScEAXBg+RrlcdK34iq3sJusxtTJsGSNIT0WAVfhlVVuXaprLBWAglSf7EB4/CNBmpvM94gNDlb1KkXYu",
-	"nZkzumBdk2PZu+9TZb9aWJi9ai3tKd3ZY0njdOMJqRbJHoOgUBd3XEdqW3c5NR6ibGCDU6hfk31zawqZ",
-	"7ye2Nc98RSzofVYOa7VXzg54tWu1iwfAG3/3Sl2lKVsPRpDXi9kuT+ApqI+D9UjUOqfbSQzjG5AtoTrd",
-	"oDkqTUXWtJ0qkhJbTHOgaTkox9xittsZy6fnLdr/832Kt63JXa+yS/J1b+hewYM4CLwVbHk8TlaU56Tu",
-	"zMAFvt/h6DPxNQrsbBcEtput4Z+c7ok8hmfQE4GHJ579NzlzdRIH6MZXoAxTLgB3Ry3bjpYQ9WIisz4H",
-	"jbkADkDErcaPHj8MmHINTkMgnLT8Ql+4JqnMGDkdk2utMC6CxhZaYjY7AbMloXnI26BArW+sM6y1squa",
-	"p3K1oiIblj4ExfnXMlje7QODcCLe62BdfmOJLbSz9OynxL6bZBIKgrt4JeN6yYox+Ukwy+eOPbHAuPrl",
-	"QJyT58NKhzJx18V+EPt9vT3YF13QSVX6sM0EohBKahfZT2KdcyMvAfHoDnhSYzVfvLshim6b4MzDREpf",
-	"bt6wp981FDoanYc/Gc15zg4mGPZQeb7Qe3Z+9uRJuGZF3zBgN9SuPQinzh/up55JvQydtLIaHfplnz3Z",
-	"56TNmNk5E57tUWJWXLh1CYi9nSFXFUY6ZanzEYCVziM5E7XQQy32G0XMw8Cyu7SULmRdyJQpdQGgcKoU",
-	"U0TxhaC5QsLAjKQyz1mqFZHFekkFy9xvGikhAeBZL11hp1rwgG059EXNFX769PHTvVzUIYYR01Kf3Vow",
-	"mkUg6B9d9SlzLG25KUdGdGJ+cknuZF6uLHO7Xq3nNr1I6vCkH0g8ruV6siho2odByRLgmKWvqZS0kfqZ",
-	"vR5BpMLucah+3G634Jy6JGenZLZ1cKIGiKgHhAj6iq0H/NrqVjU6iP2CSqZw6VXF2OwFhw1dEGrr8FnO",
-	"+5vrV9fvPkIgkBL0b0SYDZQeKoqwphkFIn2iSq4ZyRm9Y5gSaVNRdoWTTZUPa/r4JTSpQKGwlc1K4Xir",
-	"LOWoaiK5JJDsgGazosUtejVd8GOO9SjNF8Goxl/LqMyhMyXzUjNipDuqPv/tkxE6//72DW52Lir3JAgn",
-	"O9eLXM6qVXhkJ+PRn8ZfVvn+8A52KHgmd9nou/nBzMw19q4N9FQpS9XUXpJnp9H93Ga6D+5oONahAn15",
-	"xgqIUqNnIbG6FtWYqmvV0nlzIg/VTiK3dTJS/D/YZMVnDbF59uzbb789P3vWPbZDE/zDxRx/WcpV43Aj",
-	"W6aKn27TTnW2vbNsadxAWFFzs5k7joBXNZzXh0L4d7mgYsuw5xpxKmxKBVwfZtu2GLx8oPWS2noPffqk",
-	"NN3G8EEcNigSZtpci1SuuRFG+0mCIzdrv23Si0QlEgJwBuRRggA/sqNQ6r+lSrPiR7a9h2H8I9t+kDEP",
-	"o8Mt9QmGmUZ6hs7aUVL70w64kYeJivD39K9d0sXofDiDrbH57uuU3GGiqxJsoPXwxFiIi8+7OUpG8zIP",
-	"V6R8w8Xt8xov28LYPKCLdy98A4SDXDOhrAel7Yl0KomFcCggYTBCQy/ZSrH8jvUAdMBEm77sdej+EzBu",
-	"2ThazxNaiji5cnjH9mLhqgl3R1WPLHwwSsll5/YYQtAtU0ApWEWCZ0HhaB+P9PZjgSHMAbjfSOWHX5Zb",
-	"qPxQRc7QqgIdcsYcnXmYfaAiWNtTp9VRolngrO1KaGj1FdKXiczIJ6aCgGZXmmQXRbChyqEg0PvJdSz9",
-	"mgM9d7RtwTY+a4Zi1JgxyKwbazRGTFfXiobK5gqqatdlzKaQ6YH8L8BkQ3RBheLaFTibWopt7mqp2JkZ",
-	"h2m9WRcHF2ijwenG0R5ysWKbVQt99OjDX1ZdXszWKnJLWTVq5yC4DdkBCZ2qmIdPXisgNkA18AJQ0a2N",
-	"bD4ew5CWluIl4mB5yNhmMrrjbBMp2wB2dbayoOVcSnB1FLJcLPGmWbNCSfGNImzLjFE0J1Rs++c3+vO8",
-	"G0itl29P3O0t0zSjulwNkEGwpXq7v/HpyLsLnr4Phz3eQglj6VgXlC6YTsE5Ya57zNKYUj0lUqB9uGb0",
-	"Vo3J8/efrJWTysJMLFrjiLHS5gMs5qx09ZFZCoK+hhjErmcQvzf0Jl2XkxX9MgCoM5kXLMLvmTMKhT3M",
-	"6dgYAxsyoaUlpuiJ7pmA8jqgP5uCA7Njv58MgsTgwzsT1KGLMT3hfbtiHpal7vV0iPQU4SNuBT0gidft",
-	"qkv16/xpbk1h/HDcsIKHChhDuG6AseqdtGDtEFRCo36KS0JrgnAp4HPOlE8gvydshP2NDzREnWkLCvQt",
-	"oQM+zB4VgewLP9Q/QBQ+Z0Mn1K5OqJ6mPBC1DIOG3zeGVHWwYwY/NGZgBxW7yBlZMarKgtls4oKB0gXi",
-	"Qm8kJhQnZMVFaaSi+zijW5XYbGP4bFkwRlZS6KXyHdAF3YzAwVjCtWN+ELSC38q7ofAOY8lNPLdeK72Y",
-	"Lcw1C4F9cLnaJ135B6O28uyyog5HZ/bKlsazDrBIVCyYrfSDLPBuVz4ZPlwsM3OxWOMCvGkqQMe0Dwn7",
-	"NQE+qBDV2Yt3NwSyPsBNr8lKKk2enBolqKCptu+rE6ZTWuiTgmVM8YXY7UmFBx79z7/Qk/84Pfn+8x/s",
-	"P04+/3aaPP7uq/v8j///fw2duwNy/nKj2+v9Ds1mAfZcprfhiMoWJh/IkISE1faIJGhu1mfh6rchu8MF",
-	"MAOy9NaFYtwqopOjkXOP8Tui6JzhHRu0MGYlj6R/movCqDGpXK1CAZjXcoP5/EY+qJ0iFpD65rIIAONR",
-	"AHEGqaaxZxkhb1BhV0TmKHL2UtIg7IPO8p553yE4I0s1yybNxMnW/bNdIzbeVbPEK6hKXr6sMiWA0gvK",
-	"0JZKY/0njJNDmCUN24TcB4PvwUDZBzvNFyYyLhaTdSHlfAIERhEIvn2wM2fUCP+/7p+iK5KaMzfnZiPU",
-	"FIi6hJqcWZMboFGDzWwdLsXE9iZC8MK0dlDdfaDhG/fsQ5EhwUu8omXmX5Pa0TMsJ9fcsLdMTG4jDuw7",
-	"rmneq0s/45MDs3x32JvccQouji8zmwc5pA6YXl2t18Xwa7Y5ZQ0UaBNs+uzJ3lr9dVOxPmIGw87V0bGk",
-	"odqGUBxkljNiTNzaf8SVzGESIwfApd2HaC8lySQpRc6UcrfGbYSR9I4VfQhgzEhv3MNBr3jVVKfHEKbt",
-	"qPjYpVT6Yi0LnySiTh5goqVOnJ2Oz0/HT8ZnT4CzsIWnfXa6F0/7wJWyuoTlS3vpkJvXVyfnT59VsXhP",
-	"hNqPcAb4nECSaEuDOzs9Te6T4x9b2Bc2HaedjJxnHdFcIPhDi3/N5DoPayedaIFDHI7Yq8TBAaGZ6LjC",
-	"1HtD1Y2so6IyECqdlGuy4XmOSF1jCXAABINvzZblBH4MZweANldV8sVajUquGCoVS2rRsQOSJqO1cpWm",
-	"W3vN9k7DubG/2RtKx0CDe0XnMtxoS9Y8xPjyyBBbcTQXQdMS6su105OdWt5/Alf20moXQbtl1aphpXUt",
-	"SQ1WMJaexkhmGLYQnJCXopB5hM+wBnHv+kTYF5pqLCCuJSCLbJ7viqbLWHlztzP2LXqlmnTGa/d7iXFP",
-	"YEtJNZ7Y3nh5F5yGQcHWfdd2DzeeoyUPl/9ywhmsAEyg5hqITblAPJqxChKyYjohaitS8wdFRShLiFOo",
-	"E4Kqn0U+VH+yO3nr/wncuAk2P4HcgYSYtoDKlYuF99ckWktJRHNfdwEIuGTgYoSJ6FysY0Rv65V/OMoX",
-	"l54ZQY5EWMfbIGiSUixCUSt4p+FS6JWbeadOJrj6LR2wZX/o6R5fySyYKRpaRXy26khsSo61fA+8cjYT",
-	"tENHD/piUiDetviydZnn5uwgeNV8iJ+QLYsY5qsYW1bU+DYCgvVPbb2BxyNKG7f55thm98zcuPfGY/GY",
-	"qvuNQpSjVdmcGBuTK7hAzIzUeomFizu/qtFSjKpV5jkag7bqbV2Q63PELzecqeOf2U441FtxTJshqYyG",
-	"S8uyLdjG3lgW3jnMkhhmQhydwLG/2tKDshEai3bdW71B8HyX/7XigmQshXLAdAaUqBWStc2eoW4nwO7h",
-	"gNIt976jZbGcLY6/yNGybABuktOUZfY+OSOv+J+bqRHfnp1+910jIek0yhrVt3zws8d76wVXVyjsOa78",
-	"gsGyUBdk+h9SsAsyL+h0TH5kW2XxO1MHlp2Cy3vTbEcrls+JlnlmR+n30SuMXK9pvGb1FZTZAb0dXZZz",
-	"c697tashC5PeMuEKWMMc5/yWkbPz74ZWq7a7cnJX0NVkGUmxNMpew+0P0aRWBihVtxgBe/X+U028O4WG",
-	"V3w2jUBQSjHJebfrH6DxFoRWFyq3Nk2Y0VcSaLQxG2enPdIX6KDI8UfK23VNdutgxyysXdp5Zmwu9HNW",
-	"PNuueC7QPaEH31zDwvSGao7hjIwrdJDG7rqb2sJuCb89zAq1Y2EI5vbvDXkGkP9kxlJaKhZVxDYUNa6K",
-	"+6lv/VQfCN1gZbA9jknxT2uoiRxQbZ1SFxNXbOO8bljCCRA+Pbq8irGSes75exm2w/h0KpjOPwbsBtnI",
-	"emWmAqdZDb4Jk5IjThwgl760LFVf1LRt3djWg7E9rah/C7qV4A2B6ftwcfcMjB4HD+QPzN8K4a2peVo7",
-	"XaqaHDUPeq00eR+6grzeR1VFXv+3dXHexo8di5n3oavT67fYqHBeE7N/WXPLi+d96pVAb7wqlXesaH9c",
-	"y3n/Q3cLgKrW+qv6Afzp3w7wQeOKCN8LVknnUjxfSsuyOcAcYitr5g5kDWlZL93wj2TE7gaVG/O3T+Nm",
-	"Pj/tzFyHLwNC+CeRbxvHuWJaQIwqsbsxhhqv7re9MJeGZbPChFU7+Ng5cesXkuJ3lOfUZgYEDBtY8WHT",
-	"2tote6vnVj2oX7d3IAcUmjjKSJr7pHNcXWP5qcjM2X5eW8CBXKaikEXHbQ/UlLrYQhm3oBNojvT9KujK",
-	"o6RA6R6iYRcLVkSseWvEQwbqkn0Je5+UKiPMZUBDMgwgDr443QK+7gkhaawLMgw/ETjW1k2UYDWtBKBO",
-	"8DfmXmWXFqAGhkcqV+HAhSpnUfVVF3wgzdmGinC9ySaKznevGBOMGStV89x8z4QtRWm9iQUTbNOrip0b",
-	"ilvJqjtuCr1t5y1d8BBsxEd5yw4jq3K5b1xMsmCq7huqtDdiCHpBdMIH3FZW3+NnT/eSU4sgnBBzcPAN",
-	"rhJgB+ojyF6dyvVeDxFM1Q082S8P+Gsyem/ZqcPG3D8Jtd5tqxwzkMxDusZM6qDKUrGIB75RGtTLw+sS",
-	"gn1nS9M66vCDOffMAh0jjOEoxg/MoX5vs1vqmipDLtayKFgA7dTmvEu605Xux5fnOrEnU8cN9ANTbKgC",
-	"4VgHB/IHHp0TsHuALkt/KM3VqgK17sK0ERRzaVSGUoBnXlWeXHTc9+dGfY5vautSId4uezZ3BS5Pl1BH",
-	"H6LZSF5nOUyWMs8uyDngTv4qZwr57ZqpnHOOYVBi62KhWDlLzj8HmWWNpjZMX4Ee9T+6dsWAnKFd0HbP",
-	"icY39WWAqPbGUSggXGsvbHn2dnigf9F2l6MS8LPK0Ocd2R7w2q5zYcsfqVh8R8XVqrX96QVR9M5sfSyN",
-	"vKK3zIaoLDtu1MSr3ty/LL4r17RPtletd9dHr6bhoFq5g2rkjgmgyhwfivlqXc5yrpYsI4DYTSq9DGAi",
-	"GC54cvp9RTgE5JKy1OZyzvwskcS5O5my/IyYIdLptBdSs14V+NaeDO1zcncXw33RtQSHhBk7KOs7akRH",
-	"o4o1m7NtuLO/w9lHWwyENg6UGMmc2Jg+ZhcBvojmgcRR+82+pbiyzzkh+lc52/cTx4cDNObb3jhaxrLh",
-	"9LTtG2JdQUK6CxsiPAI7ubbF1gae2y/ejqjdtdvAp61t8mVkHgvtiJ7Fdm7wMex/q3Ez432vreOxFrmt",
-	"/MlybXXWZ7p3zOrQuFRHPKkJZOgII7mR/lxLhQe3ATuEkxO9RxC1wMEQZgu4FkjWf9GqYKYq6mMkDXAX",
-	"lpCbBPVXLBuDCDlWFULrrdM29lWI4aC3bPb49X0rsmFf2nlO+l0zdgccxchsbaqHg82992u/DgWycEWo",
-	"umWZWVpM4CdXFXjDfDu9ZdspYjqo2CIZC0DrzBf/Bn9OjbGjZc4K8P8SLSU+8acp/A4K7BGAAYx/FVeu",
-	"CNw3iLsADG3Nsl2d2W/U+Fexy3IpixnPshBa+Q0AWyxwAlEkq1JBdSMA6Dd2qG9cnn8XwnV2oA+AYXji",
-	"ku9DgB6YWyBhfPX+E3YDcgRs5xzIw+E7Gt61J2ffP3l8uhfHsy7YnBVFyLf50xzSqNuAF8gQFgxVx5Us",
-	"HJAMUxlnzNUpPNYk1du371Ide5nqTRkqawK4FOwEVFsmS1qsjvf6r11n9UNVoKx11azL3YD+PpKLIRCA",
-	"aMJItKZcGOjfUewshuGtpGQPt4d9sPumPAC3u6fkFH4J1PADqk6FYb3Vq9oN14hf05x3R9UTFJ/Wo9xN",
-	"0XI7R7uSzAsOCDsetEOqbdCImT/d62z090IvwwQXvy0UOt+yUyKw2hPNPdBn6Y+OtR1iWfXC29oGO4bQ",
-	"xy4+6p7oy48/JOdTML2Rxe2eyhlVA99ECPDXtKArpm1t7fCU6KJkgdk8kMYdyqWq+xXPCFBlR+mse5Ll",
-	"9/bJ1nvoOCZuweY5XyxD+XjD6uNVLUWL5IEyFoD7UwB6ZxWo39OALy25DLBRCOmRUSjLxD6sb7H0HRnY",
-	"ye9kg64kvIGtAdZ/mqyXI2oTtcvE3o6qSoVuBr23BsVMcyGiBJ6hMhiZ1c9BntU+ayrUhhWgNYeBI64O",
-	"v01GUZ5tqsYbNguGXcPZaDxd4rx7yS3Qnr0l6JqmXG+DLR5c9T+I5fiECWvAuqtcMjNw4LnpaZQ0v61z",
-	"g7pLHXvojoDJtIFcXgAeUH1hLCXN1gmhxF2cCVhPRoz1BBc7nIWbnc5NE6YWGqiTz3mD78Y7L38/bR36",
-	"FB46hkx6HpQG9wVyABRyUdCVGg9M0a1OTZgPY4di069T6fk7euq7Tasr5GQ+bsCp88SZ9WFKTyI+0toV",
-	"GojxcZ2zjnv6tyATbRRXDeQE4BaADTGkDFebfcV86frnsc2kzlqshhzZhQuXBXg4bn5IAWnAtshSr0s9",
-	"yK0LXM4934FZp5Mh3bI/yek2uGhv4PNGFQvrRCkatb/Hx6IEl5rmgwaAv6j7v68YgM8mHoP91HDfgZTB",
-	"5h/lGsGNk2U4v6ChsjfcjzYLTLA7KAhSVcTfeTA82/vZz/x+/NYJ6Y7SsWjMU1txDT7UJKBFKrKVpasl",
-	"uCio0ESKmoPEholpndw1AGsazUCyWvakw5nfEuS95Pd9TB/QPIdo9LDrrMbar7qI37nmBmgQJHds8qN4",
-	"d+x5eUD3Dr6hj3+nXQZhxbXj9GRks5S5H3u6ROLlcoUszOZRt24QZoJUfqrqAtMteXC88z4mb5g5Mbxi",
-	"m/GqT/g/a1Zz+rZHfbLWsd8LsOgWAx/bh91iu2ZuXoHQUMsx+aHMc0JTV/WMiq3ls/G5H7Egh8D6na6W",
-	"kllrIqRbEPAhjEkTQI006X6OaEepw+4SlL+fWNhxzrlvOjb98Z1w9fXW61T3ccPZZ7uGUcMSQuntUBmL",
-	"pEspkb6KiYbZF8m03K0AJwOxsWuMOpK/ylnML2YpYkPKcd3vgOIcU2OCXnv4fLLqwTfwkS7ehigHrN7i",
-	"+tTw6WLDkRVAEp++RpdNrcVqwlwQyHVJ9ltfh8AW4CWDftHldoiar3Upm1D6fJevohg6Iveb2fZwIpdq",
-	"ySyPy2DYav17xCf1oVerius4F4Y3khbkIQJt9TfbkTQLu3MfVLewU3XzeqB28VpugB8N4u4+PRppYeuq",
-	"Wh5QxaHgd1SziS0KIxgDpt+Z1Eu/5ox5FFQDopaWyKkF4qWa7p7dF1RTModKjS3alkd3tHiU85lzTSNn",
-	"oCYLfsdEqPR+AENUAExjG6sN6d5opURCHsm1vsf7ZHobqrt4Yz7Xtemx4IIlpBT8y8WjRzDMohSP8Ndj",
-	"JdPb4a+ey2LBdBBwv2C6uaBmIaVImU9Kghx+4evGBXsb0cPHe6OH5mcTC4YMFlWe82LFMuLlBybk5vXV",
-	"+dNnF//nf/3vMbmyYF+78SywtwdhTzLiQmma55PYilzj9+QFfG+pRdb6xMzVxkvB2i0/1biGlVovCwtl",
-	"3snGODx3I/TbA8ouA+OLO7qtlz4+//bZd/sDwKWIHh2vqips34NPjSpngoVU9w9GcQNSfeRYsgUQbHAR",
-	"vDyeCdl619PTcNGpwGb4IKW21XNBqwOHkbERSmWMrUy2mn72ZFhM22Ia4OXesegW7gewgiq17H/P3ryO",
-	"AHCaN7mXKVdTX/uci4h0ARIETDEOxTSa13sAKztUpwqKlVQKwVKdEC7UGv6Bxz8h5TqXNEsIz5jQXG8T",
-	"Aqw3CRZhSwhNNb8DBsucizCxNLpCO6IyivLM8ddaGxCux1UVjAzo6n+L+RsPUuNazD5FKewKZVKwLm66",
-	"ttrO/jbCOfYc1XYCGp0LbeH/XjIVrnji5ZpD6e6iFMBRqywvm6U2ANtbbRBq13J2w+cDJ6b6UUTBdXyk",
-	"kYJh8OvLqlYF2PgbunWujlhl3mQE6z4ZRtgao/X96BfMNu8VCZltEUWRG4XBMq+63vR7H4SY+mu3Li0C",
-	"IjvBApN0O8H52lMMsQJGR5ObVutYDYZ5qWiE57IFum7W+N+51QZV/rR16HbqacOLcMwJoYrMKdAt6yUD",
-	"0HcLO45Oodp9ZJoFxxHEoOwe2ywlqNFL01ztkxrmea6CWgeGqxpxB7se3pb29mq1jepad/jyxn6ISIqS",
-	"vRS6iKiI5pRB5XvE2rtCfYz8zfzwAv+TJa6SZoIOgFC9OM1Wax0pWi/nmgkHsoVSHTLPbMUBrscEvTEr",
-	"LEdLke25qnxurgsbk1c6FuaIHeo/W+QK17DWWpIZs3o4ucLogxGMwPtnHjAKqxk+VNtzLsX+p334LZuz",
-	"uY4zvGNVYpx5MwWO5AhUqSXNQLZD1EUC/Xj/nvrJSc0Xn9kZkWiJftFVnMZ9nkmGJBTm7eEV8XkQd7/F",
-	"XTVonmqsQTgEVV1yQ8WRrwW0cAat/WEtb/xF/5k2PetREhilQTVv9nf+XCX1KYse9WuNOAqa5z/NRxd/",
-	"6b5tPOnwNdllO3YiNVJs2H096csL0S9fa3874fJkV81NWms9hZQro1VQsW2rEg/LVxiCAjWnzf+7wT7Y",
-	"M2/ss1v3Y3jW6g30cJ61D4ymy488vWX6OLXgddXWnso8+Nxefg+vgwex3LS5TzQrVlzQHMXFhhZhLk/n",
-	"ewhU3CP2dxdGfZeFrnnKXAZPxtKcFkw1qXj3Oy/aKZ4x+v0PjGZcWGjMQI4KW0+iv1a11HooOjta5+Uw",
-	"j04c+7RT3rPQrhpMaN7aMSlP/TZNFnc0DyKYHz873UttVDBd1FTJNRHuaY/RFXqyZgWXWS/8dJhPNx28",
-	"SAesRWi+Pw+Eg++fzK89kd/1MTgK8PsDSw8RMENyBNZcTDCxJ+T6KxGrpejKwriUtXd5QeyvKmIHeMh1",
-	"3+XjJqAXgVak6QIfrp5ZMSpMe6LBWddZnuaDlwvT4rIoea65iES2AyEPj6dPkT+8f/n2j2DmlHpp1Cvu",
-	"UhKBc9uWT0RACDjBsRtkxhTPbLV+gVVoWAxj2g2jWlI18V3T8QBAyM3O0rKIyJEo+snYh5Evw6ghlxXm",
-	"XtfqdFKtweeOlTuGGlLtgofUQvAVBySH/b57jbyT2no6L639QV2wkNyydmUFI1Kf7d+ee+E+bjPuFsMA",
-	"u9MVxQBvDBUWAwqpwMxY7mrNkLCpWR0jlynN4cdPnz592gpb9Ah2+Seh2bP3OeWCvP748f0lyaVcz2h6",
-	"W1WeCAeV3EkM2hCYb4AF+GXBMrMYOwWNv9+Z6WS0KbhmP4l8i0lTrXO4J0wTCml07d6jo4D65iLWJ7QH",
-	"DqhqtGsoH2127YCTGKFWvyIFA98GRM0cshS2LtxldNEOmD19GoRYV6ULoPoABrsqpeLpfj2roiGrWvC4",
-	"Ipx1gIRIHrHP53AZQwdFao1VeWn8S+pO3N6EccVokS4Dx4gWVQR9d6JCbX3ds6ah/bmnipLlN92wPA8z",
-	"1Q66TD7SRdiLrtOlrZvQTshfKBed1OmS2MmHzYPzFnZ4Yf5a6Ex1AYnyWBzCXQsZx4pSLkQClwYHqYsh",
-	"4pw3nKLem7WUt5PVIMx8ZDqwcrx3sMb7S2VCMpbrQvjoe1jJITcwFiZoXcGybf5WEf+2EbPDW2C5M+pf",
-	"Pvv222/Pz551m0D9jYYajH0Uo8HK5wMqWfrm0a6PHqpXWuCupresRcRLsy1c9w0YpkUrO34VH4+b+BUx",
-	"K/LrohStQjbfn/eo3mKsDx/GHzZk2uaJE2XuzYQLpRnN6s81Cx+esFi7AxDWDWhju2ItqokDPU1vNRyf",
-	"Dh+YO842AduooCIN+z/sfTyMM6oq2N/h8u3nER6SihdEG3yoJA5C3+DojiMpUbeDQZ6qDb+oS8y5He5B",
-	"L6rMUldTInRXR1G+kZy5AMta4la0oubwXcQOh+ktbXCzyJnUV1hZeYCoqPIVGukE+1Sdir15ENFumyvX",
-	"MjNjF6Jjehuss7O2tNm9GJfvX2cWXudaCnc1b2wsqNPm8EmhffOhzAPDQsxMWLGgaz4pi/Bh6hIJD0Al",
-	"viesc1CNqFrZCOtOcKnuNVTKnN3gkx1n05z6yYqLUrM+Xl8rqG0P4kEbPLyNxhO3onEC8uBuKvOjBHhg",
-	"kz2gV6XMD6m9We3xluZZlEYHyZlSNdCx8xiEWP4dTTbq7+DYZ4os5CV5xfXrcgafv+L6DZ259ERrr7Ws",
-	"n8dBR0l90AK1ZfBLZlNluXK2hKuRWdMJaLpQvSy37go7+/Ct0ZI1ezmK/LMYGKkboG96W7UPj0nTJbR3",
-	"WlWlY/V2z1hEhAJ4/YpmbD8uNuSuuYdc2bXiNF04ejncC0BxV/JcE6rQOUF+w2++JuQ3VFXMv1AHM/9S",
-	"S1nor7BLf9N08TU0qj2rF7vv+EKgaSdr6ualVLoCxoSnGelgEAsfWNCn/ea5LXMj9oj2beHKMtHSERnC",
-	"HF+Sx6c7kqI25548GcYG1Euwx+Tffp9cK8JrRCIaVcBQiRT9gHXFOacWshaWft3uPKtT9LkSYifuI4SZ",
-	"zXe4k03PzOlKMAOlp77keQPLnMUnrzp8VeUQMItHiflHTu0/GDX/ZYIVPA07GJt61c9Bs6kAc2pIWALM",
-	"rxDLRu953oH85JivjT0JT8uRqICHI9NsUaC9HCT2sSH4nQ6brF/WPoCieuFZHLqpRXgScrnB9+a0zdiC",
-	"ChDPcI1xQab/fvIBvz+5zqZVVJSWGdeXLoOF8Hn969nWlg8eH5gPeGiB1CEpgeFMwIfn1EKGbJdauLPk",
-	"HiI+nm5Y9bEr8/BDKY6jOIt71Oq5uXn9Wg6Ob4RjcO/oCnIobLqOc2W5JMPhQbUw8Oj8PJRjdChuIxrJ",
-	"sjPzIwuE/DtL2l0potTy5JZtF0yQk3xeK5iN/LZgXotDaFWBSdMUy86fPj37fu9VZutI+b0LjiwtqEbL",
-	"YEiJtOHl/4fBQYZzt1cCJczbrSUpSmF1WQRPIx4Xyi5cNpSayjccozcOVgntrK7TFFU9asnvJ0tNdiMg",
-	"RpibeSC3bOtXlgcSMkcOcmlZ6asCRzWnM3qfacFIzuZA5uFtTLdnwl6GpubZyR8fc0yDptQjvxx//8o9",
-	"/TWpfhnRLw8pzdaFWFlng7WaO4ys9hnYz/DoIG5/uwb1NPgFWLzuxlfjlTf3h5dhmeawW6f2mG2AoXFK",
-	"8/WSzpieOq4VENXkD9Z/YR8Q5croydM/JqC1TK0PYhpI4bDtNfyWXhOjZLRkX0YJFBZ69qQs8nApP3uy",
-	"/IiaPXTur2DCQCzI/QYo4Y09ZPpvWXtWiuV3TJE/TH/9dUpmbA5E8oKBfaggTWvFqDBih27o9o8Jmf7l",
-	"6uR/nJ58/xnLAdiZBeL5hEx/Ozv/OiUFWzOqFaL9gY0e2uX6gkzfXD8/MU18/u3J15O/mIbgNzs37rP9",
-	"Xu/IXjmGomJlwD10FWjgnT2j9RV59f568vGnH1++G3lLNfqfMCN2ZieffztNnp1//dfQQcV2h3sHDxde",
-	"VdhtFx/VtUAhZ8VwKRNf5UNAO7Vx3mfto5gc20x82X924xwgqq4IpKZhEhnMubGXKPnxZ0vCYL6BhscE",
-	"eIbNVVgwmoFfQ0JRMZehNWMLLlRiCRSwSKAiciMc/0Uq19sqLq28pD9zWhdSsMuqyiHLlfVbOSdVW720",
-	"1J8DlQOHNd81IM03Dirh+CegIH9V86IC7puOUG3E0JoJVnGYmtXYybE34nJIHA066KhNw2tdsRe1cQLd",
-	"INYDKh10sSg9SBWE+/MpDSqcECdYsrP8A8/Ze7tlDsho2HF/y7zUYSji4D3S0evXjObYgb7QLb/COXJ2",
-	"Q7Y0ZOxD4XGz/wGc4cwAm79/SWiuZCUCuIojv5ZVr7rW1fbdmraDXRjvjT0cpNIFV4QamNUcDE1BzARj",
-	"QA69h/aTIOzLWiqWQaLPfr+qzR22E+NG7HW2Y42Po25EiCmPFlN0nZWLN9ZwPZyaV7MvPRLFwLkEj3b0",
-	"571Db7Xz18ziDUTqOw/M7q7qiGu2tgrwJuBdslnyvJ0Tj6nNjuFl/76yMtDmN7lhdc3HYMVuKCS9unw8",
-	"t81Srh/RNQ/gefdf4mFjwwjG8VsAfqqt0PTLpTmjOVVLhIMyhZyVqNY8IidkQpog9zmj+tGf+sRyD6z8",
-	"ElA8uDALr+kCgqC49GgDglbmOSt2cezhvt33Eg2XmNl7Wx4d0T6s8GUvPLtrsmsYBxWYGZ4qyYQutmsZ",
-	"9JA2KGZhDb6xmrU2V633KbHvrtP6oT4vQQKNMflJMBv0xZ5YjtX65YRqQvHOHtL3u/uVgGFfdEFBJQsG",
-	"kJUmRoqp3WzZOdQhN30WTiZ6iWwv3t0QRbdNKpAhcBZscYiaHBa+rqHQPttDXjvnees2H7QThd6Fl5w/",
-	"Oz978qTDHupllLi2gzmcu9UN1f3cZriNYWczs/ITnqkAYbN5qpmY+mQf4LFur/vArrhw6xTwXBd0FS7c",
-	"+FpuyKpMl5b8rbF7Ab8kBfjajQ386v0nRbRcAPNPUrFaz8psUdMhOtaDjvKOffJiDylpxQXXUXZCTbkA",
-	"8mdjLX+jiHnYsdvPeaGghHvKlLowtsGaAj+d4gtBc5wEkZFU5uZ6U0QW6yU1F6H9DYtgJgZFTHZMiCHR",
-	"HNCburXBvp24Z+a0r9D1OXwFo9lEgg8sGCuXUhMjZYjaKs1WLkXgxPzkktzJvFwxmzy8Ws+RpK1JFdVI",
-	"kaFZj5wzl3x9MP2+tYoi5uuSroF3fOOuR7uNCBMZWKkbuoUEaYcPdDxTyBLvnPAUa6Wjj95lTgA/jzNx",
-	"TXto7wHk6tQvYYRvGRnz6S6CFFZarieLgqZ98jn8cfjwKSYyy68EsgVOVO3uNv2+5XnOsktyduqPuREH",
-	"7pG3YfqKrYdiuLeq0UHsF3gLQHdplBj5xh38C0LhZifKSEiqyM31q+t3Hy25ZEeKAOzEGNWm8rk2Udtx",
-	"xXNh07i+VELrUP0gylWh+H+ww3ORenl3QgRmQca1VWNdilIoACzGFsa0Uy2Ltwyobzoer1TmRmSTRSHL",
-	"dXCFrNw4VN4OkqmxZdgj+dw1nFL0YqMTO5ZorJbUlh7u0yelzdmPhto5SI+UCqOiz8xWXHMsWk0tiW+M",
-	"JzFyGfTbJveplejbQ0dJf2vhjHYdlIfU6e0oEGB2uZdN1hDuSwp2EDrfLqrAA/o94cwAjR2K08xa3p0m",
-	"6j9DMYFWveCwFawilQUOyT0pi4IJ3UV2CbcsgvdSI4HgbuURZQNV9w4X9qyQG6g7QRFPFMXwHcJWNS/k",
-	"KsKBagFdFYCQhok1+2IsDwFnhFB6Dcxdo9HGDNihVfNbL1zHDjmIYOs+DN/uwrtPnpqlmK660TG+47jY",
-	"VT9IZdyFzhfiWrxleikzFU6di9PSAA111uY57ewwvO69/d3efnsEM/W74sOo2u2ff9vhRffP+0IylWD9",
-	"Oq4wEaKvn7wJhfG6HGTiTmP1SIZDtNkXriet9jz1m4t1qffWdd7hgLD1oCHbu+BaM5HU5C6KlMKYX/ld",
-	"g3C7HrRN5I3DLq2pU98x5v6tynY7rmgaQRcNKH3YVRRmxTQNF8uoLgLsENlQoRVmOySogykC3B5jcuNR",
-	"kP8F45mfe1dEfos9KCNsiyxTw5zByB0+cLVxBMA1tDOKnZWNU8ZCESyHfYDJSbBM79ngIpD3IWXfB3Wv",
-	"YfLaUaJ1KklM6ZtytaKWi8qlcMetAlnYXZM4JUQ59TF4mZeqbFIA7q3sGySNxazxankSB1J2hVBxN3mo",
-	"ejxFMZF1VdGLD/F7ewzvu9dIzYLef2/+TPOyoqSztuXcRreA7zJD6JF1SvjNnZ/ug9dW3Y1NwqDS3b8s",
-	"gQkdskXATECuAAACh+kK5CJWRg+gVJu2ECokwj76y4Mu6RcjqxmyE6PWSdikAD4Y135s0m926it4BTHK",
-	"PLeEDFXNhZqvoVl9IRmVIpP4jfkXfKdu+Xq9tzT4R7SselNszEqeZxE3is315NpKQ99nAnQHkZJpcQaO",
-	"QyyoDptY8f/oWwQ8bHG2SXYjmZEf6SKsC1fcWL/90xA9dQNb9kHe6OC77SEpoqD5SbSM+wH+hOMTSeHq",
-	"u3a9FW04JdzMuimL7MK3diyVeAHoBEgmh5GISAUbZB8QjfwREKxe9SSAojfSQrTMAa8cRKiy+dxm61ds",
-	"cXJiJjzDtNE16OQT/8PPu2jmLyfm1yd3FFgIlWnmnbypW3kPrXgffa51eB85vT+TLAi4fpz0YryxYw2u",
-	"GqOr4VhVqDHdX3q8Mo+Hb1Fz2w1UxQfF+d0bqj7HJuEY3gSYzIdD65nmHx4K9pBr2wuI1fZnBOfh6Fgm",
-	"bQ/C/vXtgWKCxsJLuFrn1isXqwcxifpaBpSTH0oV1FVP5JDUMfebSAp2n7zC/SClnrU/rCjwZ6+R4GxL",
-	"gXhd3pt/5tbxOFLD7onDnZCuiUOkw86263NI71HhvHcM0duTHqPh031R8QdIWW3Zv/4Qe23GwHop/UNN",
-	"ANFcEs+0jPjOXO05wQpA0yXk/PTJd2S21Qygd6uwe7VDAKiS6x6XKj6W1Jcr9vRzZIgf2DqI5LbcF5Fa",
-	"9whNsjY+uJIScnZ66g+s57mqJzlwPynrexropipKkbpbZKfvBSMb839Qa6s5AlkAZoQVxM6a6hFLdn1M",
-	"6inzuxCb95t6aF07CFazCrxidE/LS/ykFgwJoOFseT6v8KGDxQWyv9BPELxMVrS4DVP11LPlFHjTDpo0",
-	"pUiwIp0U+ZaYNqIhSKuI991ZelkwFtxbexXRdSFnOVuFHVYFU2XuCmhaBhNZeAADY1MhhAPdUZJgmdYQ",
-	"Xdd+HBKAoG6bZbPiriXrqwkukA7Xs7jKczdlFZp3xtLab7jqYW1i254jqfYauVFWOyS4uR3Z1hEYew6I",
-	"Lz9kdLhTO2Nz/iUst1O53u8+MLN2A0+GqWIsYgVf4xrdy5sIzR4UZHZzz8UkC4Jy3lAjBZoUyXfylmUu",
-	"v60BlXv87OleElU3uaE4Jb4hVpl7b7LL4QHzwav3MDH2JAI7aq5xwNrqzUgV29lHIIv1d3CcMRbGcRRl",
-	"HV5xD029Xs2dYU/NlTAlaFAqB3ny5K25gKG+t607W5VJZhRYc8o8HNb9hB75Fw2C6Ta0S63LmFpDMqrp",
-	"jCosnoI0QODIpVtFlFwxLykcAVpQZ7TCxpN3Fr1loVqEzpCqxh5xSBVZcUEylvIshizfZ93OZSmGSVxL",
-	"fxAMupph443ZIDpfSJrXSS+NiquNyzfu6r/3oVkvbb3+iCwDKg/EkwKL2oIJ/Y0i5qirS4u+3VQADRgC",
-	"gu08hN3gIo7rslgEAwFXzbXNKgqjhYwtdLwYqSth4XZruBqp3EyGrWxzUZubveeqmpfauPvu23ylOf6W",
-	"WFnVcB3t5h5cUjU+PHrfr7ZmpSaEeTtxW3rHsN4UIUG4I5OOIZ13Bd3hkvqTCuGgOjnDO5LTDgstqnVO",
-	"t3F/oAP9dE6JYsWP5jmnlyq+EEbzOopqWsge5JzS8mK7EuQHFvR2bjx/VmwPKkxGRQDuCnnv0WGr2dm9",
-	"jC3qZArBPrIu5KKgqwsCOoZKiJDEKVDwh0IkoX8tr1mhkG9xJ6nVu5sVK46y9VUIDni02INp/n7s4zYU",
-	"jViUzsPTSjs8WVGjI+D3O4xQT3ocnD2VwYYfpHiJsw92Ni0BhWAb0NiqIt+OeGfH0mibC+d9qJP6H782",
-	"sklGorhmlEePrTijZf/+7RFbaRV5qLseTVsAEMn+zY+PhVr+hc2WUt4Ouw3+DqUg2B0bErp7JzVP2cs7",
-	"Fg7ghSlSKzUzZzRTdQ04bTmaXP6GTdhDxGMnU2hXF+3Mu3N3UK0L7cXcesWM7V1i+YjspB5YXMIfgIc1",
-	"+Ku9GHKa3iLqQrNihS/Eqyt0V9jGjnFduC39cDeGfcPvXrKidUg66il4T+5wPiXHPl01qcD56Z7U9QMO",
-	"hrf/OwZsn+oz2BhjPdY1qEIY5OFrRvjHN4QNFhqqokLQIgXAGXbOVYCoAxlfE/KbnQLzT2/54c87+w+0",
-	"mcy/Zlvz/2WRm//kXNya/6J1ChUlZMZc8Qi+YoHqEaGZDSZM9K+MWhV0G8CxGCZZtvu54+z+I5Vb6Cyh",
-	"wBdARnrLtoPqKCSjTX2z95KW0coLrqHPIWg0FNblentjmsM5VHUWHzfDSKW85VVo9WJk8zMn7rlaSqz5",
-	"j2zbcJ5CL2G6GC3AtWufhWL/X79CrspcBlTrepHMnvt0XVHvO9Ia4JTLJDhriF4WslwsUZZcvb8ek3fA",
-	"AUMLBsQuCLpNCM/ws0+frl/cfZv8KszpwI8+/PCcPH78+HvCBfn08fmYvCwKWdTfff/k6bfExtVsGj8l",
-	"CtmVpqnM2BQ9j4BXRx4LlkOWLm7K8a/iVwFEmEgCyaVALyUXZPrlhKYpU2pKNksJCkqKPB+XIKJqBm1w",
-	"MTFh839hK89kth3/KqbrcpbzdHpBhDQfIRG3ecrsQcLFmEwVy+fTC/MOdNpiaj3LCBeJ9Xx6HLuyIJjH",
-	"nJAlLVZwu81pqpV5G3jOphfoQVNjMnUSHDzFF+QD1FssyA9lnmNyFXNCPvE/p6Jx2ZFpLRRtU7+KUFv1",
-	"Y99Ut4d5JtoYSJ7pRdVITQS8MuPxnkQ8Lc4TYrchx9QsGERwE8LnGNhUrE24dontY0EI5CHC5Wi9o4Ci",
-	"kl53eo7J7jFYPrsH4bChcIEQNHCsjn8Vv2ABIjT1YU8JqCnOLGBYkSenT8bkyjYArYF8T+WaEevxr7ai",
-	"o0am5NXLj+76nH45gbdNYXPDC1MqXAgZulogHVVGoHuWLHWJ5cOnLz/SxdR04f0naPPFyzcvP77Erkyv",
-	"5ydAyDbFINu8VDbIRp6cnf8qpq4Q4opRAdx3U5TvSq4YHABw+ht5O6dKG0PXHSVo+50UDF9wQf40rdk/",
-	"UDjaHPCCEZoDk8f4V1H5i80ZVcDmMf33k3coDk9+5mxzcqUuyLurty+nZp6Vy+agGmMj5rNkN4hipolX",
-	"GGkoLTL+VUC2TsoEOtR5xoTmc26s1dHVmqZLdnI+Pq2lsveZjyAZ/fcrf/sozEdwqfUKeYPWTK5zBv2w",
-	"ziS8BjHvaWRG+NMa5KpHhH4xOh3bt8k1E3TNRxejx+Mz6JRZZbhMHtE1f3R39ghGhbzOOiLt7cQkKNVw",
-	"xWkOvcJPjKwmFFzMZlWR9Zxr5RhFE4JVtS2YwurjUyULPUVRC2wJG67YmFyB3MLjkOeX+BX+7XJwAGH/",
-	"q/AkYgWJMO+HcJGtoeU4fJPmZCMFVY0Dh0bNkVKM4RJXd8F1NroYGfPpCmbKTKHLxxxd/GW32LnZUN8o",
-	"EDEgT6dIyHOBNWoo0VQB5gKu8L+VDKA6dq/QVMsCoulGh+hVoD4E8IDdmoJcRALnjvfZ6i6Hv9CVKN/Y",
-	"GI23ArHXVhQVg14bagkRM42WunQyWMIP+Jtom4oLSIKtm+yXqR9uDaKVB7W2q7NCHucloWTFRamILgsB",
-	"ynEhS5HFJlshZWj9/rr6/QlyBjimI/PHScMn4XcnNK/1UXh0LZ6j+d/r2TdQzP/rZ6CAWkuhUMM9Pz1t",
-	"Ed7R9TrnKRzER3+1Eb4Baw1uD9BmWybuj4hInXfxyFdde/Teora+NiT4L0sJqT5m52PuCyRzoET9nIyc",
-	"7mgmkuVz+HVD7D5iXxzYMSh9n9/8DCLEnKb/dvPTO3cFUtCxm1I1IUoXjK5YNibPofCOrXOo1qAJLBnT",
-	"ZCNLo/nSW2Z9zWYvljklC4bki2updCHXS0gdnhcSvRxNWfgSOh2RhqEdaDd8eA+m6s7bg/iXWeg8sg3/",
-	"S9z+l7g9vrgdJoi+nIhsVxgFyoqwL/qR2dKdz+3WNwIbFUKUS0Yd1cdz7MvJC67iaf9XaOU6zknTyrgx",
-	"Gzsvv78YBG+KeauxHVzHDxCGd6zgcyw7Fo4i0NzS022WMmdGKwXrGBgnV2uKdSVcQR6qAeVgDBTMKnJo",
-	"ZGMeXKDfj4va9WN5NQgVbAOCJC3NOZsnUGrKWS6VLVZBMZz345ZtIccToAxESzkmU7N6k5yL2yl+U4Cz",
-	"zsGeAE+zK15/hmlw4vVhr0d4l/19aCf+4mYHRnWEK/N9Ie9s1Q1HWAztW5MxIVDH30x/xnJmE6M6tpKr",
-	"4m7N3dp36bZWygqNQ2QntNTLKj0E2w+xjCnwCdryJbBqCymzy8o5o4tSaZY5hkml5doK3+ZCvoA3PK87",
-	"cFW9f2ddn+x25IUU7Agz/gOUBcZEd6FZIWhOvEkh1OuUm+mUaprLRXCuAQIXY+y09iqWApY4U5c2zLdg",
-	"5BF8QNiXdU6NjbeUm91pe8V0vznrcxYqFvjfRt6gjepr/vfnl6+u35HnLz98vP7h+vnVx5fw6f/5X/+7",
-	"GaO7GJ2fnj87OTs7OT//ePrtxenpxenp/2gG9cz00FYVwovR97OzFJsTUk+AdhFaewytnX3faE2VeE9f",
-	"jJ6/+zdn2ldrVq0TeTw/p2dniAXuc9KDs/lQOvHH++8zvB6SyC1wrcE1iuIU3Q9LqbSt69N0WlaCplzn",
-	"kmYsa/QInIC7+w+Ry5Et2NJ299o5PxndJqBdnP3X3j3q3n1Ls2MIy7dAxnssUWk+kmYDXIzQsTuK3Ewq",
-	"agFeYRaVXrKV0UPQyqmUEPC7geuKof2/67R67r/lviLUxrD/8tuxd5itGfCX0Z/Gf6Nj+8axLGBeuVIl",
-	"7L3n7/7tJX5Fnl/VKv/f6M4ePf/25PT85PTsI3TG9sc8goTKXp9bzyhWcJqPLkZP5ud09PXzIRv1QX0O",
-	"/nrWeF4uFkBVqVhxh/l+fW7yyGZ89JuZ2K/7lCRYMzKneU5mNL31WW/9Q4Mi2NZ9YCushyKbh6w6WD2U",
-	"qAOEMGYHf/4dlS7stTEyGh3vqV+ty0jM2uqltvReHW+CgPWYXOMuYHYfOGOIC2IT5Xan932pjza3EIv7",
-	"s0Ti+AF3m7HD+txqQIHiP/b+w/XPVx9fkh9f/j/VY4cc2PelPa91mN5hJe+ncf7nEJIHzPiDicdPoOgZ",
-	"GWPDm4edQU8yelGi6C39k0ADZ0CcKyFznmtWsOySFMxavQIKieRbjHlSdYuY4PDN/sLrWC83bDP1osNv",
-	"Ff55ncPR+dNA/RcQ/zHnpMVPDmjzvUf+jwoRJZouXKEtOFE4aUF3IxCJxZyhodpbuz0w1x8ivsBRJAXi",
-	"FMcYm99OIQKqbPVx7QXfS4XrTbMtrjb66LEUB0mlo8qeZmxRGINlCi5tOZ/nXLBpdEyORbIeUy+4Yb2F",
-	"foDNGEqn2Bm7SPMyY41NG+uXfSbs+bc4zl02g98l8tUg0a7YvHAvntj/Np45CYJ2/5kDZK00qocSyS+a",
-	"YXYArWA6KlHMl8i+pB3iEQAeuxmD04PMiiohhZRQAwcqnzKHeAG9KKuKrpFCbgj7wo0ia0utQCwHjLUx",
-	"+WChLeDXRp9zjVOI+A28NLI9SIHKbW60Oicw7Edenci5LMj5E7KUZVGfMwwL1Dv9OmOrtdRMpNuTH4G+",
-	"LR7q6c76HqzJDd1rNvm/l7519gDvD+3z5xUk04u3vJFpRzKohxh76PgK9q5Br9Lr1LQhdjG15tG6YPOc",
-	"L5Y6HnupNiucJyAiB3nIxQKKFF4QfG2C8ScIvbripgkW7dF08Y2yB9QhmsxPZJE45kxuHrb8usDKqpJf",
-	"RYUhsmvpM5/jOU+qUg0FArgA3cPV7Zg8d510yLrKd4IqGty/yCwSgv28dzPTONb/OAfkeJdBNdLfJQwE",
-	"VM4YpKu2kb+/LVBhxZjFVeLl65B5/S+NjsiQfwJ+41m3v8PJVz0mv0A1XwT8zpjpudUMEOOcUpGyHPdg",
-	"KczZuMR6SxtaYIV91IqUB3ePuT26LpO9GsR1FlIfzn8nkfpJZKwgG0xOue9ugSlFo85M3TFEYSSK5TR7",
-	"ljiWeJX4ksxm5dZyhBe23JBFi2pV1XzaCWs9wHKe/k7LeRRN0JjJhy8cEJZ0HeBHkARmw7vxGKXRArVN",
-	"WCiFzqCKRBNJVV0SRZkzVyrfZQ2FrfEr9+5/vJV1XXtgLFx4aneJ4fypPv4eSOlaleh+CwOawSFRmQkO",
-	"b+1Oe0LqpamSOyoNxJ10m5tijQjgeAHQthks6Dq5XBjzwd5asJ1sSXD7ZrKitwhXgYpkK1mERcZzO5x/",
-	"vF3levawG4qKhCzlxgHdKpg310RRbiy5nN+x+mrIHmBHVWUngprxc4pYS6saOyCg2QkQnLbqLHKMY5UM",
-	"JEMCTqOq4KfEYsGgODtV1SU+wAZbUoAusazBjGRxM2MCOZvUupY8Rco6nqwZHLBazRd/p4vJc5XL28oh",
-	"pDRb2yAjUMPbMkSTiv+v4jodeeU4CqANZRmxpJcXRMgapKWWcj15co5FL6oXOY7E0/F3rnTGKJsNifp5",
-	"WjvYRQ92Gl4DoqYarmqLVaIoeI0h/FanSaxoxuqEGaV5nh/XdMQTkkvBTgBhHJW7P8jC1m61hXkgfk0X",
-	"zpGLRYETdOriDVFXgvCELWQqFXItFfOZMO05cKk6lVgHcGlYsppO30Cf/wGFa925B5WvlMDa7ewmNL9m",
-	"DGfYCWD4MOPzOeaLHlfMmnY7AiwQFDEiFF6vEpvEOdviPy4JJYpn1tueU/BR2GdyRu/sXVsG4Owv+Hze",
-	"GUvptRvCXms4jk1XUchRbRSEUdvaj/jwnj25L3r5ULvATNTDbke9kY2sLEvpC3BCLiDB2KhozaU//las",
-	"SRuCm/GGFXesOIHke3y0kc86JSktCm5kFnnh6b1Tc8NMCSU3mq3JHzDOU5Ri+seETCG8Qyh5IxdvILVj",
-	"Cvl+kHhMyXv77+RXMUUddAo5IAriYLYC72v4YkwAgQclq/xO1e8XmXsdV2T6a3l6+jiFYcA/2Ql+Yp7A",
-	"D6aXNqEPUB5c/Cqmb6jSJ8BScXL9Ymq5BwpGV5jzDXkQSw7mcKVEU7KgayxFjSTDWK3dJk97TWAKRW2D",
-	"rY1VITSa5SEn3Q387t46TK+oDFUaxt3vAgD8P8ztCQ7ugEQA+8P7n7A3RlF2Ka5yDjfpQ1rj7ItmyEkS",
-	"VpyvTC8Aca8cbjjnt+yyZT/a7UAF24RSkcw7/rP7VV7xlk8M3FAYsMLU3AUFOOKxFb85YMu7owaF3Njg",
-	"nKpixkZQASuEc5c5HBPlGVGyjs8B5N+ixzZLWfGB8sA9jkD3/9oLd4yUayBwIEqX6W2DA6HKkc7Z3HJk",
-	"p7LIetrNnegY3BILy7oT9a6aM70ABysm41SYlG9Uve5GJKYac3ZmUi/3uFNfHYZdO4rlinWygHxqtCgt",
-	"V703rAnOSP2d/VuukRN66M559ZDwqV8sx4npXIv44rALIgJmfAfHHSpe2FdZ6ufGfrjEL+cyz+VGtb8P",
-	"ghmPtycORDPa1XWFrHov8KsHxCH+X7VFK4h+g5PF9LiSGg9w0y1lnnUFCMHa24iaHtr8wBwl59JDgpLd",
-	"PfuB5Ywq9p/92nppBT9MW8sbcXCEL4qjthAkuRGqeuuYXGvIDSUU9SejOQFavSagwQUuau75AldPBRWS",
-	"1zI/kmp6fLiB6dtRxc0/zE76kbF1UxkGYp00Z1SclGs4jvAJKKM0J7OtpZh5ALGRy8UQP8KFs8wtgZSH",
-	"0Kv8AroA67l65o1cfMSPLGrYulJ3qgZp8+2UiWw6/lVcOT/sN4rkckFQP4d5qXTyjQM6ACkUMRuAcsEK",
-	"q0U6TzQUwk4i0bAqXu6Arr+KBdA80oKRW7bWrpi4ab2QOVnnVLCGEwNnpOGCIG0PRMvtgE5ALjrcBW/M",
-	"yjyUo+CNXNzAIvR8+EMpAh7EV9IMCZYZ55NaniKzWDFXIipL90TcvpYbsqJia9/r0nvAFEdiKnTlwxhj",
-	"PdG0RcRQ9QNq4VWVeM5OTx09ZbQWT885ByaJfs9+Ap6Inu0iZPz/fg+RXNhDe8cKmteHF+q2aLZWu9H8",
-	"FSsWDJyxjlnjuF4kI0EfZXIjckmzzgQMiPeYfWmEJF+5kBL5f4mZZCCzs584RL4nHpFAD5qAb30n5PRf",
-	"poGoge3SP4EcgeCJknii/bo0HtHcIef5n/MEB4fGV0xpulqrsMAK1x/oe7yB7OCAcw3LMzoiP0t1iwBd",
-	"EPuigaylpmNPZS7L4XrQ/kO8YsYyi2tCz8viDvWF5+8/GZmyksU2IYLpjSxuKzgvYibmrUjyHt/QW/vu",
-	"hzqjtv0fCrka8PhHOeDhX3imlw9r4rlZetjwHnBv2zulHXKGTAsJ/CoPcpGsJPLDR1kleO2f3tQl/qze",
-	"DEAKIMXFmC4qyBUxqzldmIr26cMblVQoL4C570DMkJhMsA3hgNyxLd3JvDRauCv3oQjPLiyNpp00peUa",
-	"HafuYaNHp3LNHRoC4GSu/CHNtgj9wN8Y2xo6zhXYQ5B8iEaDsJTOc8qBjVlXKrU3F3VGDPxISOJPRk0t",
-	"50q9VYZzDceg24qXDkdAlIZixDZX0g0LK0EsuMDaY7tn/K28Y/+oxrXpm039+L8Aff3RLGnjqHqZ/mbp",
-	"H8BuXlOlulgxsPIuOT89bSCGPPiuZczmhUNvhmG7r5zL8+8SO7g3n4ZfkLb+WZOahZuxnp59T7+fP05P",
-	"ntKn3558y87PTr7PnqQnp7Pv5o/nTzJgZXFVJNARPEpGQM5uwVuuAjQrCNXk6vnbl0OAcu+pUg+KP4aF",
-	"NBrOrXI67hFiF9Gopks44sqvFkCuNYQsVOv91pUCZQOpZiRnWhH0tpOQUxhTgF7ZVXgoMIPHTXRgsAOS",
-	"EkcXZ8++279XegdCTFeu1O3xMgS9Dhu5cg9mhr/zcbN1QKBEg7p49GjDZuOUFrpFB/FobAtBPIKG/0XI",
-	"xWIyiBsD1gAplR6WaoniKYBzax2agjCRHXaleHxLcCj73DGPfjP/7Uz++sUS7NtIZWGRC1WwQAYhppjB",
-	"9dBn2MjV35fa5heul1lBN421ewAVoLDZEz1yUquUU1S+LQYYvvKinJdEFonbZFZ7sewRqVwbdRMApKFI",
-	"jsvk+F0wZgeK5X4n240krJ7+3vnWR5MiznDzrtwqr+besiTA3RbYrbrooK59C9k+aPMVpfAp3OhCkXQp",
-	"FROOgqCOpEAF4Lb96Eylao9LARZdTRfjkkEwYyKQDWJ6y/8/9r5+uY1by/NVulhT5Xtnm6LkOL5z5dqq",
-	"1U2UG0/ij5WceKoSrwmyQRKXTaAvgBbN8bhqn2YfbJ9kCuccdKOlboof3aSU5J/EosQGGjg4OJ+/n3P+",
-	"ICIIRwGqKzEKOlZykopx7TmwevVQvS6Y3G/H7brKZe0WdlXLp3PZ7HABOxLIrLCmJqLhPkVs8KILFmKq",
-	"9U7XlRvq4ZU5XOWyUxcFuVTg+HfbA+m2cvBZ5/LLPbwuxvKs3Fbqey42r0RJAfY6ok4isIS6oOtVLju8",
-	"FyG50fH+d9r6DPQ45WLzzHS59QMYYfDZ/e/LgO6wxgvKGR3nFKAdq6IJMSR4AmlQaRItCdbKY2gsmTmJ",
-	"LiLN/8Gx9xGCiNQ/LT23qzAAhyBrTOULGOva8qxr8dnkD2EeXV1S7uEX3p54QKU3OKdWTDJ8FLKJZBpK",
-	"bCjii/xQTvonausivY2ssAbpT9X0Xuy+SE2iBdpQkCejPgSA7LoVDC/wzLEft/aOcxv9o5o+HIG+kxb+",
-	"0d3gMgdqBKuc9teWCmga+UsmWF1ZkyI9jUuiDSHt82e9IB98Wp8PrhsiBdyz2iHOTit1I1/fn3Pu8rag",
-	"iqxOLYYf1bQspWJwZ8SRSpOD2A7VI2QhTr4WWINF/1CjJwbCVu6sS66xzYCZ6N9/ksJG//HqR7xkUOyC",
-	"gn+8Sc5OT+HbpoLLFF1jBB9yXb9gOP8DlHN480XllsxPU6FQrDNS3Gl4t0fQv6u7piMxda96Bb3x3UH+",
-	"w37T8heC2r5oUiKnUQixqYBFNyzN+Ul0ucjsKgI+oLKmEUoZvaNMgNS30qbTWhulirhKEvmga7Vxjp3q",
-	"J6Ty9R38dEqRUcfdk1Mu3RLSYrNOuw1p9MFn/MeXAfK4Nlu830Flt4oWubGeiNfdg9QOH6bdsRyVetGU",
-	"pV40w5Zk2jqBiS5Q7rytQ+SuhoNMhTDdNVEVN1Pcrg6VEg7QhIXeohsFr8MTeqGuZO96ppb+sJcsTm2K",
-	"HMjPPUKHAuIvyYlIcT1rOw+cpen+AnSkz2B//Tx6Jf4We3hRDQ3vToLS1MkUJEYEUNJSHxSE7fA5lhIT",
-	"BZNvWTmCrQpQfsL1QgAfeE005r0WllP/+HdiZ5yhPazQi5FRaW45vJQzbXQcWaWAyRni+oB33wydkLHN",
-	"oROenf71+X34p3GtaeO51KByhqWpL4EBzmQImuLcNwa5DkFZv/56E9q/chsBkGxsWRpHz589cwsFVhaB",
-	"W9QNv8AqjXL4jFnLtfvL//PLaf8vHz5/9eVfenuAwaqx5fUVzIVTMBKSwZxqah/v84Jrslnvka6tDXRB",
-	"la38iRLSKme/4InoIMpaqzEGcL2tic3wSPNpnjLdrD+YCcvrnpiS1zoSFi8wxLaNhp4X+ztg5nYWEQR1",
-	"AwFjMoE02ogZ/vwZhgQ9hvvtu4slh9Qf+1QrgKo47w1umB6kajpgWXaSqunmafHgRd+6Z+0dwdnz2DSw",
-	"RrZ7JBTQIB70UGzZNXWraYp2qeiYCvqeGnqBym+YQ1yALbbtHKLvpkXO1sfXD1MJv6CYxN6BDJvlunBo",
-	"qofCivGcvN9mh4YBRhI4tDqyTqNLZyYoTeZwprQtWaM8FJuHJYT6NfCAFdrPX5165iBykqFPT/IC4tDO",
-	"+K8SktDo78TuYhr+/fJd5O608Wx4Er3JuEQA7iQap8rAvzX3VRrgVcXYUThjGRTPuZuH2yXnkkzfujY+",
-	"rCG4cqO8g6V50HcPVXpNFMBAu6kC7/fXz756uvH1E7zrcUD0w8VuOHsopXFRFJmuIqmWbWQV6NEgl7cE",
-	"sXWrTY3zgvCn/rBdCqiaKCG8seLTfxHgGEmcY/LqZiVWPt1UGb6pBxj23w44KADjyxAMFvwx6qKSFRDD",
-	"V/7xMxZAgn5bzMadN9j2EiERCFXcDxjCcPJpEFg/sgr7awiS1B1N5L2Fcmr84oxrTn3AwniuXkyTpMzY",
-	"ogjLedHa0HDOoQ1eklnsB/BPQZBKlmLfgkeqoleryRpmWboq3rG3x+EM9htYOiZClvTaaoH0ZLcot74U",
-	"1ZtVWqWSbsvpC3DDsRwRcps6l7w4pxsG9IrJHTphSAMjf3tta9BlKf6Azosi1muL8iImIcAGMKTUK3fH",
-	"+HNjNZOmoNbflJhzwT71F2LUOz97Xnv2B5nmN4IvN6g/hCa1ajOQz0Ig7cwkNyyFzju3RCtSF4s40gpi",
-	"CdBgTbATXAYZDwwm+u8QKQKUvBFlVENI8S3OfffT8fhl86K6aokCeoY2Ao+MoEiLfSnVPo6FUkvEFSjB",
-	"d4krtpDPNSQWgfK5n56uZJDllXou1HFkoXEm8wyA7+uTIJfhiNubXA+MAyt4m04zJRdpGtYi38OEtY4X",
-	"u2HzNyBtLZr33L4/O/1rWWhKQKJOFnKD0OPO9TdqwVG7500YN1jlflm5Ah8NPSulem7hipk9ifBfFicK",
-	"A2fhkfJtkWA8+i5Ngq2qr6nrZmk7OUCdFs/tsk8FbVy+7vYeqWQV2aVzhG/ZnIh74UxUowB1hkzrYS30",
-	"XGs71f49HUztCKBPwejX7MbZh11xYyPdRkD+uucJX69rQ9LsPjg4Zj1EHJVNajTfkKMZ6xOaOdzv8F+/",
-	"wYE6VbOXWNfWwskFZ1EqhHocV7no91GyBZ1A8MzzIk9hYkzPUZNW+ZPzMrXzgiX/ZAP6AIxEEQk5wtA6",
-	"N/Ykenb6rGxjD2QAHVqnKSQqded5y9rKkb9z2+X2bctJHe6BG5j4MgxU6cHiNVFMuzX7CG0uRB591j99",
-	"eoc8+h5+aSgy7533blgqgBg2HwGr8PndIeMe7NXaJs0lk7bQYR/i3njmbCoJ7CCJNP3Ts17cS4TmY6tg",
-	"5r53ko0XvH9z+vSEZeIk5dZwOdarzEIDZfmF2D2ld97Tk/HTs6+e488fscbko+EFNgx+qm/g1aU5C1/k",
-	"/Ouv6HvOuHK/xwRcL+5xNvo456uP0DQa/AxPprg/XzCRAhqn+V/V5dFKOau/txMFNwliZ4Qlatl0ZkIR",
-	"LAkmwNWdqm00Q+29fs3AJzMqYlPNuYmsqh5vqFDUC3MSvS+LDH3vVaEgoM0mkmqJuVMoRcANfmKo1Mn9",
-	"MUDYBdrFZ+KLNhj8DrIBGuyzWt1Hw9+GjtidjL84P+6otHCAmuR3d6HtjK//D934h248gG5EqyiUNkwm",
-	"MhkYIX+6+ObV5Z87s1Tv61il8kgI/DvbZgG9DnXWknvxlAnplOaolmEHOjMPbMK+LI29NgzZd3pFV8Ky",
-	"vDRiyG21s0NrcfOvLRAba8zk2FzDYi/ZKmKpmPMiooDOhTBB5IYQUVk0U8ZSJuq+QMOO0OktWai3ENTd",
-	"41DnfAT9tGX65PZrHQQ5P+Qwuut+7he3eOMGKJOfvt4aAs8EaJk62wSMF+f+NENUVIMW++96O5D5XWx4",
-	"y4bC4xRRTFy0J6abKTatRsruCOXV0D6OTzyagvKoXQ8I/eqdmnOvCmBrkXs0hMPYeX/jtZCJJfoVRkuB",
-	"fQjDJVRv6stN3SI0QV3Blu68owcFu/rL09MSqem1mM5suopGWi2dd4ddcptX9LjX/n1hXWna6fuxrqyT",
-	"aecRqKneDr4KlvUw8FUwSSquw75Her9N07yNeFXNurRjyKruz+JRQatgDZ8Y3Lld7rhtySFv0TCWqfeQ",
-	"3wG7zUUSryc6iKHPcsHNSTQEsvVhtOCM8AYhjQvtbB7UHEjzogsoCqUJ6VV09nVR1enEzgQFocjAmIqb",
-	"OugWLJa+vKnP/NdgjsOdI8xt0qa6guLqvdTQvbNBm0xl3Eyrf/Bxc+sQ/nrL8X5XHJF3zIi1ZQvN5ZZ3",
-	"SxdAigZSJXy7s+S+cesUvVYJhwXf/xAxC9XcpuYYNRyH1/AG22vLxywl78NibatwyWJQG4E04N7ep04n",
-	"Sk+VtVz218uCr2GKQ2i0NU7Cd/65u27QAytUqrxPt03dcADKLm6PrTdaOTtnTHwBt5gkFZj8i623X8gb",
-	"YWE9mrf+XSPA89L7O3ABLuol4WUwRIcbVA7T6e4Eb+P1FRSwQGXXioemJxsDi67Zzq3zUIXQeeyL7Qnu",
-	"GBpElkrPDViQSB1inFqKErYyLwC9lelUcPyaT70RWLKzPjGd5tuaA+zkBs+wfN/7TI6ioGfOV1AkW9bx",
-	"YHWPkxohI+bmegIeDvlKPZBC3mcJ6595YwG919JaeJnwRaYsl+NV/we+auzmpZaqNS3G+zihtJTopd1J",
-	"ecDLQCIl7lnOIEoBtef9f7Le5uGKcs2P02fyo5DzAiK0Mw8O3hKLHN0J2vjg1GuvgfuzzN4HAQrHAR+P",
-	"8RIxhUJ2gpigg+KtDzBnYJrQfFXTAwGDVs5IJ6IFGL/nvX8+/3ftPPESEApCBc4dXSrtJjRWWvOxjWZK",
-	"Gx6NoM181dtB8vDNDi15r2pDBtdiKqFzpheTWoCBr7ntf6PUXDTwgRpuEB3ze2sz55icVJTGHZttZ5Hm",
-	"41wLu+qd//Kh2sW7gDa70crpZREKSSHpuZ3dkvIsH6Vi3Cjmn0WyNvLw0hrU7ngtew0M+U2plpGSTXGH",
-	"dZp+R1id7gIKSIoRrip4G7sokTlfrcM0CqLhQBXjQT8y57pIG0PSJ9PCTSwOStEQGcUzqQAxi/TN3Nj8",
-	"aW1tX5UzX35wc+rQWPqBrzq1kl4xiCa6pQ2q/ABKhKU8iXIA6r1lsW4aAXJPHWhl14KTX0QjlUPKnCD2",
-	"qF/vHNxnyiVj8efQWdBDN7vTk+gVbpexKss45O6YRG69F+SNI+INHi+sWoqjJNe+XhlqTGpy8DBf2te1",
-	"dhS2CYQo0wjO5swqX/FEpEJGebgj5yJgdLHgC1pC1QADvphGTjlVUYlc5gu3E6kas7QX925ABj7s0ki+",
-	"l2zCYrnVqJHPt1pN4Z5sISHHWeqPKZN8WYplueQ7yOeCr3WlnH0YUzOnMxlvlcH+9BIThJMJnZDaaoFX",
-	"vNcpG1mneXqnB/yVXn37Fbx7otZfkXeiWQs+8L9cs/Apv+EpkohFCiq7MJgx1Uxa445MycIbFxoLQFnc",
-	"DaqQMN9PWAGY+1TcAGUB1jI6n8u9AHQGcqgE4Z98cQ5VijALTcjwN/yTqIufXOJ3LvCV7lEXFEUdvL54",
-	"dRmHoV74JFI6CB8OXn5bdbz8l6k/tk5F4EptCvEE7leAbvQnGuG/gon9VzmhPw9+Yf3/PO3/tf/hf/xL",
-	"77B6Bpf30u9PhxK/KgQjUWVpEPSlk7RsL+9SUTXX2tDNazL/ystkhWQH5TROoiG7YSJlQGpNDeFYzsSi",
-	"BROpL6GF27u+dul1ZTId7ll1oM7JEinSLgwCb6uJs+UXiO9SxtnCKW1RSHSFPTIG0ATGMyXGnCI4AJwJ",
-	"2STMF6YpDHoSvcZYUzCfquIkvVNbaXR3j3YuUYapgiry9Z93PVafpguzEidYtteLw88gz+1O+weI2/j2",
-	"/M2jJZUXO0J71WFk8puZcscW91uBR7GHSFZ1SRk/aEBOvHRiiNYvsZWga40Gb5pGF29fYkK3KGRyVg4G",
-	"VdRSFn/vFlxIZ29R7ohIOO8GHyEH9tZPrJu2PP94HGxnKDxwaXeJTDwx9P6AtlgUjzL/+67iFYFQQXO8",
-	"pV3KyuXe8jbCvW/2xl5z7hSZr9OBFg54xfOihsNHjEmOUHbQ19ooUP1mKd9RScEfYWpfPCTkx4StTO/8",
-	"r6clwjvLLFh7ZqxgRM+2uNmh8et8nNB0MHTSeXWRLPWaz8SA8G93PDbNqxI4hLfVhkZpSwYZKN2lMHeQ",
-	"I5A1qgywWATYpiBUptVCmCaGhIbE7N3TAg0LL5w1KGRuoPwdvCWt8maqAjf7ehQ8D8bqgw30Yx/+/2G3",
-	"mo8HlizuPEd8kaaY9d8s4duUa7wglJySDc3JekzJxRKeAlOJOpeUZ44WbDwTslEXv0ZEvm2DyJ0y77k5",
-	"HUdnQX2M1CptAmloSWldJEBrXkVDbJaKtdWP8LVdME0QuSSsbGcamNub0Ut2lJbDw5ZcQSXGNmu8DqPE",
-	"030lXFphV3EkpPOZlF5VA4IpMzZE2zNMJA1eeMIfJEYJTKxLcJJt9mM9GEktDslJdIHsFQuWcCxtXAK+",
-	"YGmvRituzyNISjhLUliIDIbheyApuMakj/lVYtxe87JjeaqwYA6LNoSOaGGICanSyD0hISRiA5pvHUwn",
-	"eP4Jf2iIKG5OR/HVE96IgUK/aKs0HfZnLtVSQqSPgMiwJx2lYOtqrVArD5Ddi6/DLQcW0qD3FLNF8LWk",
-	"vO89Kyk9MKmFenS/eaiCRNM7hjB111Gkc4P63206RQqCrdxPdhJh2ChdIzuXn4QBTRbe5HPOMyCWqs1b",
-	"f4vP/H3eQtdWZVGWsrFbMyX98QfgTGHo9o6E3XPbNGChNptjEKgDJFz3lydBg4PHsgwQXqdKcsDDaKBc",
-	"+knCU36fG/ojtxHDZeSA5g3/dLsLG2udjq9Yubdogbe3CZ0NktTtl7MQgjRpUPhtZ3wRkZmYcJakogEA",
-	"yS3Vtxpn+DA3EmfXaUYH2XnoZEJB1Ii7DYV8Cy4wFoQsZ1zu51j7vJswvpKkihONFd0U6QmIwy/MHOpI",
-	"oDrFW6Hh7r7A+hJnYPq7AfrMbrhOcp+bBorP2kKvds5zN7c4TO7aMn0Uq7Bb+fvB3ZzuBq+oDACQoA0r",
-	"gOhKkLoZuyGK0/1uDS7X3/VO8bh11Cp1V1iJ7U5arQgEFZrPVN4DjhKwfNTJ3KX8/VoFeInsfWE0buz6",
-	"Vsigb+Pp6SlcJXOe2eZocFNrYYutpw8wUAtv3Wm0NujXcn6XIplopKHfQRQmSpMMNIEFmDtBOWzSyzNf",
-	"jAYAW/CbieYcBTSwO3yvkf8IKhABQHesdMITzNhRZNhz5lmVj2d1LuV3MOEHqxYq7V6dCUYloEgtXwJC",
-	"+1iLBgEh6vcKqC4gmrqfvCy41WLcrDtecWZyjV1ngRNKeyinkVkZy6FMDjGqIAosbKP1+YoG7E650Ajf",
-	"abXY4s/fqS3++L1I7KxbwfPr1KkuIoGDPVNALUJ8UbsLVKbVjTBri9F8qvMkupARs9bZ3QFlJtBdl+oG",
-	"KVCwaLsh5u2U9tty3N/RvVW8dbdZRtwjcDWR9aJQ7yRBIDzX19/vcpU1+U5/41MBHIheRmLiyAF2GwX9",
-	"NMIank5OovfUiDo0ZjaMw9Qk3kzMXT6emxESKU7SCVLUvcAUeM3BNIdYaB2VBy31XndVfOz0Z/EaW3hY",
-	"T9sfvU5W/8anuWwv7t4gotvmRJFBZhOFN/iMLSZfGjXfpdNlBVt+WbmBBAVOJKspv+IVYA4NzATlmnYp",
-	"lK/h1Q6kzTpNEvobJ9gCnpm2br1CCLYHqDmPhm4qt1A1ggPLswhIYtGoXqIBPizGHpb1G+E7Or1YvCZ0",
-	"jo9Qs+IAaVrgzkDZYRPAxkMTsweFxBHI1Y74GxVxcq4UwPSuc+PYFFLAI76C9HM1cgMs2G5jZXnlKQn9",
-	"YAsOHYzpilrEII9NbhqLxipbYV65+kAhnZlYhykLU+2+dgOjGJ8qJRBIVkc2x0krhLvI2unTNhj2gkgr",
-	"RF+ZZSNmOPjAmhur9L5BOc0RWnpdUM7q3FDrOeRpqJcSbwWg1sJzLwyCROCszdx4UAr4BKoXvH2Dv64H",
-	"1LmCKf2R5D1gkjfXMkrUUnaW6DVmtp4ThfuW3LHmUIkERHmae07JF4D1o72Wc9MD+o4lVMOui+ugzdWh",
-	"ZihiNC3sBE4biT6pCj4iZMRMixtmsV68KLx5YryRtt/+EMji+h0CnQQKwEN7QnMQhOUhGp8xTYjDvt3L",
-	"ihSKkO51b674jZpDeL6hev63HqPHBQiqYao5+/182XfFU6s9DL6gzIMJqMkEqmxv4QFqfqNwxQBxgMuk",
-	"tvICe8v338MtndRHXi7ry7T82cAyO2iq8uEDrG0lvM52i2oHuYTasHXZG09UpRYcqZzvsUiIxQCixnkG",
-	"UY5VWWPIUvdeqBqYjGC+EUtUZk0cZbkGyEEdaY5gtOsgvX7CuQfVJQ9Sb9yZZqfRsru1NnjGdS5NkUIt",
-	"9q3oAZ+DR6c0/CNo9djvXiHpQip72OT1TgW1aYfIR5pTVzu8gA++UflXHGAlQOHsT1c/GuCXFibLvdE6",
-	"4thR75tTwFAtbJ1zxCjzyg4Wq1gWSH7DIVw01CS6lyrXvFOltxlG5B50uuVrdGZqOm0HsTBWxRP15UO1",
-	"gtmiEIKGWe/voGeLO24qCa9JibEwDpkWPDaiMGASlfTqZKNhgKWuH1pP+VGFp5EyBWuSCrFvgQmMlSlG",
-	"7ROORxEBf7WsQe1JU8oD6VyGGegbleY+Ow31Wk4aRMpLzTFjIe0KSExcULzCRV4bxIAJfUtK6w8lspHJ",
-	"VOj4QIow+LBOmTO5AgCVPQUqm2pn/60lTgJFQrewEyRo53WLzITk+iR6rQDUQoy5ZwBmGnxdZxdNi0NR",
-	"zB9y8XkGcSfA8XIWVk3BLM6t5ZjY01Yta5pjU2QU3z5QQ4BR0YoeIryLUD3jaKNVyBNbCT8+cbuTcraD",
-	"OeTd+D5ATK/pTQ/ADTxMQQXD4MLbyosCQTIVcl6nTQy3O0MWBN3bd9Ae2wN49NODue6HeNA2XOI1FMsV",
-	"0RdKgyjJ+5Agg0XZFjkxS/OpkLsz84uF+6U33otXg3vF7dai3ryAwgQa+tEjX+OLdN7OTFvVCjE/Peuo",
-	"nPy4bI+Ujj8rhHdfJn44QZjnTsSU+7BleJqeQACTFoBYjMaa1x2sv3Pb+rq2fVIOQcO/6f4cloG/ja3p",
-	"oPIFZnWEZlMc+IiU+1ue4lCBYjho84vzJCro9UPt7YxnpPAIOp0bC/lwyMd/YeKbdH9j0ortcmV6ah7E",
-	"/qnZ+ePenQUz0KO8PEtJ3vf29J3isLSpE11T4rKUwMZuoce51s40zUTGIZd0w7UHEaurHWt5gVs/Pge5",
-	"RjfdqepxOdh92sYudVJK6qZ1jBsVRz7mlbrl2W7WrIORZnI86+Nj7m/hsmxKHSLMRKNcpLZovIvwUS+K",
-	"wi4CEpRKEl8TLUmJPQ/BL19YLUy0YHreBBT2N3j6Ozbdq8S+DiQM570VtvAGmHkdCV+wDJ0laQoNAmNh",
-	"VAo2FXASGaJQQ4jC8JSPLRulxW5uRAS36b0/SDSb2LUUl+7Wfznpv2J2PMP0NMZbOZaLOoswKC8FYcT/",
-	"R1xrpZvu/m9h4E4D8ROY84HNBGHGTCeBrfbEAOgmLHShXujy3tixq9UasISYK2FQGgSKAsJjZsYTbxmQ",
-	"KQFb5+TKc1PTH5bdFQwnGUdDv7nIloB1yHS44CM2MkQyecfk2G9fO02cwMzqz3QF1vXyHZs2cL0WB2HJ",
-	"KCLYKXDru3alqNacgVsWpUNMfEWpgQ+FjYyQFMv3MuHsmWAZoP0meVEWNCA8nK9UH0OCyM36I9lApbxV",
-	"tQojAC18RWFwDtjDA8qShIAsLv8HzZz7h9YwO2YBRszwj3RUe+dfxeFXsXXBzXrOnTws+ciJHF0E55/9",
-	"BYufa25UrgGz+/OXL18+fNk4XQBLdQRDr40jaX3h+IHPpjs37ar5Ndd08aR1FiR1VhL+P5BK4hFJmWdz",
-	"9HeCRymph5F5W877AfqNNLmf6ch0aaQ1OdvtOJI/s1QkzGLnInP3csrPKUWZ4ZyCihdPJx5dyCiXpEzL",
-	"mRW42o3xAOdptrKxHbiaNK9j+Jo0dLfOZqEsiv1ivmB7U5G639P0zx5kmk9SMZ3d03cynvHxHJD8oTwG",
-	"4hZBrUeMZfDFjEMa1MLIhJJG+DvyZaiGi4oN3VIYrKuA2/0FJoow0KWVWmDEWKl5KeEe3lrWopW99e/W",
-	"gqG5K+p6QKJ+3vsnC9Cwx9rdQH28j0OlvedNHhcPgL/4EPe8ce++6z46792cnZydnPY2v/WvcbaHj+54",
-	"6aw5be996GOicpm0QqjBx3OsTK2Uw4HMJpotocEKig0XnBPqCZaL+WjehkfTfeT0vaEl3OSkksCsL3Oy",
-	"egWTpCYCICIsnLwVh9OGF8WcV+g7wrM8ym00ZrIoqLRauNPra/WgDQZqEc/9GUfIBkIZXBLcLbDNMQJW",
-	"Q+Pc1xRLIn+444A2wYd7+XuAzfa/99N+dqByRU/xUDH2f6RmmPuwEzs38a9yWSoJuOmq11yMt3hVqwAo",
-	"31JuoTSakQga9cYNmY5rFIco6t2I9cSpD8NuSn2H9bIxIhaMVvh/p/4mgqdIRO/+cff4esP1D3OyeWiy",
-	"fTqzKP0ehBaahwOgXa6AR7V9c4Ua6T4YoMLrrMCYv6AIN1LRqSLmFAMwp/vvqiRhhOYU0VRTUHUJf18Q",
-	"QdV377waoQwqN0AB7VeIcFfABp/pX182CH4UccfAzcB8elmz7oVxzLQW3KyNgPxcOGf7JcQyZmel4VC6",
-	"fGsSYkKKRb4I019CWj6FG+K3EF95U4ZTYsI9ccYlaIGDiNMgEZNJM34LBtOSBK1k7D8C3wAjL/GtWzIu",
-	"07SFtmMLRNaDpgljEcoZURzqcNUnkwcudnEtbRRAkVDE0y7VC/fGPhENrbbQIThRmjeRSNH69B6U/Lv9",
-	"6Baez8kf1yYacbvkXLrFK9TrYU4AdRSv4wdgY5uuyvMZr1OxwhZK1bmk0GRqrAAeds15+VWa4xPjv7m2",
-	"GvgKZ/nwD8fOXfWPMpzJJHTRFxkFH9BUGyQ8dnF+SD6aSZA5tr0CmWS9oXhNj3iIeQ2cW6f222tA/q2W",
-	"OAFHp1+VfSPQ9KTBZ/zHZmWlRX/nnWyL5qAfrVpTQ4rL1qnFj0McreSU0QZtXmdam226wIMRRyzSeQpM",
-	"f1Mu3YLiFZ3dChhCpQgU9UBwcc4zwJ752b0R+HTA2RqGFFnS0DD5NrfH2Kb2Aws4xBHCCjhwx0odGvO2",
-	"k7U1usDyRZYyu4YTFYyg22wJVe2Ehe7WFzcV7Kn16v1dMeRDVPB+dt1j0GdcZSmHtQMsyJrMh19fZ5K1",
-	"W1FY7Pvgs//n2nvgpSV0q0nuDEUYj0hv/CyrBEeQfqDWTYDLaroa/IK3bCna8rEb1bM+f7ZJAWvdNYLQ",
-	"bG3eJMHct93yNXRG45kSY04hFmGjiUhTE4n6noRHtSvtn/5O4yl7bW+t1bDJ6ay77x/6LrdvG/g3PoJ1",
-	"0LlsASBISW65lx4Jro5/5jxvLml7M6GehlL1r1TuW9+wjDQazoSxSq+GcQl1jEkGaPMPY9TnkFcIiuNg",
-	"+CSOCBYkYjL5VQIRE+YdZmoZqYnlBc3fkjnZT4HbJUFatjouVnfB/294tTvCXxf9ChPMDWL87LSWL73u",
-	"acSRu+9jaFnrMqwjpVLO5OOkbId96dgCU0jNFnuQKiDWB8M215XIXvORuVMQChwHaxMgWD294MawKZRH",
-	"W/7JnkfDz7/2rBjPuf21dx79///7/74MY2gDcIdYL4RkacRSo6LhGMGRh3E0tHY1xKr/pZCJWg6jPw3H",
-	"KjXud1otzfDPWPqBUZtImF+lGwf4Jn8lfTd0CsN9SmVgxfDOeZwovaQ2CQlYINxEIyGZXvk3AAg5X8vK",
-	"NKQR/YSfeLZxHo1WluPBJfE4j4bJMBIyy20cDfkQ8vFcJnE0XA4jFuELPTGREf/JY6Rihvq0oRpGKrf4",
-	"PT3E7hWMTA4/DZGb+ZOwUNF+8qu8CIGquUwMahc3Wsa1UbJojPYwewUyUsGsJMm3FknKYU9mLJ1ETEYz",
-	"les6zfIm4/IKJOHWETnDio1bKYylsONZKwakG9jD9viXJvBDFC73GhOlqSLiPR9dK/fxrsI+FU5B8W0a",
-	"0z3kDcoGZpqhK0bBkqKo1vuNV+V4j74rnd5l1XkiuNykVrBcyscdtSXdL98j7UnXoSTv05X+fsahhJBq",
-	"cQPAJoE2UFwF0YbzVuvvdbCi7Z+WQ3Shb7E3h8VzaWeH2veo/LyO4FH5oY/Ygr79UV6nTQeWmzXtAN9g",
-	"K4AP4OBlaQLoeWgnR/TpgEGAnDAmCUFNWNDAHpKRZ8oI50Y8MZF7A2/4iPHsV+k535xqsZZrSVWJKS8C",
-	"mOOZUsbDEwdrskLZFgVOvjsJLwrhRzZmzZM6E+odN0cQ+KCeGFYKccMzt10wCViA3nlvwpkd/OvmOH/+",
-	"TdxbtXdGwtlavsClsWxKE+yPmbb9r8+SU/6XESzGgtkxVMqff3X2NO6puQ/KWKXmH90D/u2Z+8GytHd+",
-	"9vT02U4vWH8S31dkthVr98LMI1YK27K8C+lg7F9XqfN0K+uWMtd4ItWcy13MXBjz8Vu4edqtBw/rhCoM",
-	"6BCzHMxdOO9O5VgVBqUqiKXE5gIVPPfqaDfMBsbuS2ug+ZovTTRVPvPxArH2guDYulSIe6XHZNJijnq7",
-	"pW2wZC9o8QC3oLKXVNGf5dCsYtk0YEEe8bEzsbCbrdasbXdF2z0ePwu+7NSkhQqCAj4V6MfOTk+9mG67",
-	"bw2ZB2e95nrMI2ezeJD3yKpoOJgpNTeDYeH3ufk8MYTtasRUeucQYXCc7vT8WDB1IszB3wT4OCV3Sxzl",
-	"MuXGeJYQYNF2z/CdtxdvX0YsSbT7G6TlNgG7TN2Xa23vvcVoV9gBxOTBGz3XfPCvvbiu14mC92SwQNzJ",
-	"W3VuC8cLPqBf4Gb1zntTYWf5CIUAwv/9gjlz83s/T4+RSXHDHtrm30XXBdcIdZW1AX7sfoLjMVEaDPam",
-	"Kjoa8dGbEvQmncfK/B61EinzDztqnOy6AKN6jGEyU0pwi8DH3mEI3Fw4RVSI49xZw+uLItpfztYPySFC",
-	"ZBvvy2EDZK3sThfViDCto5QjwshHjI5te4Kb9edgLTLjdyK1XGMbTzAuYJlD0MaZhJmQzuD0XCMz1tDi",
-	"E1ye+8IsVmf5lgIAYH+yaVOfjeFMQ+6wtjrg7Om/1ZYH3K6yLysq3N6MVmGbf92okP6uDFoIRg/rM8Dy",
-	"zBdg+/gPfD/Gh9o5PTZD4x2bdmpkOHGKGFzlcNtg5DToSdNlyHNrc8Osb/S9rFiTCUfIUe8aQXuQ8w9z",
-	"w18U/WCYOzZzcx8o6bUfvVNtZjpvnYVOuaUk37QvZDTSauksr7hk8AZb7XY/bQ0DSnH71cbyr70n6mlu",
-	"xkrNBT+J3mslp+ACoIECPxYZPOejljx/vrJDlh9ZUVd3TVAeOFSvq4sOno5DHRrA4lWt5XONMQYI8gbQ",
-	"Fdfc9r+B5W4iYTbY8Pq9tdkbma66wrBoIt8RUwBwhOMK2qIQh6xkNNqOfMcriAH176xzSICEKZTNgg3K",
-	"rRn216acaRN82uSCfIPDhaJ3n0NBu6Zyu/m2XX7KhOaVWXePLei2CWd5rxqo24nPItkgpEwBbaZ5wYHr",
-	"7wsZEUaggMCy5mwBVVQgOEJGho+VTIAJNNhJ5z2Czc1Tw4sk4rPTZ81epNmxlXNjtsWWfMhLIORHFV5M",
-	"equ9EVPZF/IeDANnx0GsBu5GaBbH1umIyRUsrTBA19jgRoqpfCl7+yb9Sh4yzOJlWt2IxO8NmXXfqEXG",
-	"5Cpi47HKoXQ112nvvDdQIhkP4FV6iGW0mY6Hqb/idqaS1lFTGrTh92pZpJoZ3s1OOc54hb1wQy1oZv2Z",
-	"MrYPiE9NeXb3lsYDbAmJVZQTIadcZ1pIi/y7kGIawqo7SXutEj5EaDzmiwvHSk6EXgBgSl3HNEuur7//",
-	"Xhn7A191dSvjAAf3Pcv36ixkB/lfIv6HYKhTg9fX30duh6M5X8WRVcBsxaBBcmvWQusU6k4R2wVfjHxp",
-	"xlQD0m30fqYIch0ZDA3H+0poUFgwWFPHnJvHo4/jutfoPIgLy7g+gku68N4CV3jUUeO3bsUeafDWksze",
-	"s+j3h27Do+QWEo+Ts3wKyiX3qyApZho62lpdy3aPxSHCthvuyGGDtvvvShc9YmxxlP4wtjhirHa7Axuq",
-	"SSh0agb8YAtu4siMVeb+n2k+EZ/cv7hz2Va3Qk+S4EEwPy+sk8aGSxGH7XJD3AgHiTddvH1J9WL7hJTe",
-	"QQ1ofbzgRVD1UKmgaIoVwct3ZJPCs48TJwqGrj1nr4COu2UPBpnag23G1D3Sri4Qmklu78ygxNwbRrjy",
-	"IQTfjd8USoDmLZjeLlECLzAPPUZwxW8Ubkfl5G0ZKABz7l7XoEDC8JVGQ6O0HeL1WHCx7NUV9ZPBStdb",
-	"y16DAKcTrl84j0nI3GCXo5MGrXKZNOailLZNSSH3F0FKCH/sw/9/G+kgt7Sd+yvoF+zir9y9ieFZR3VY",
-	"3JI9UoclN9WS8Z0cFnfQtEqJ6A99UWojheJ0PxCUuY6tuKmndml5Gds9EofwVbbdjMM4K/tvS/u2lJvT",
-	"EZwVN+wRnZXt5KNBRbop8HvYV1Ih59FS6bmhdvyEoctSMaJfuFuaM50KrmGaHNIuBLwaZG8Vdszn0oqU",
-	"2sqdJm4ywq/cBH8Ucn4o9oWOrG73Cp0Z3bfMbNwyxNHH+nG351AKRLsAYJYbyk4Afgnb3SxM27jBFac3",
-	"JoMPOhpUBk1DEukAmk2+wvt9gPGszt3mC7+l9X7zfXdF42FHsMSqexy99TBtc07ReurssjO+MDy9qQMn",
-	"R2EvNqq9GrLiTpvzVcEmRtQRcMFR6hcUlZtXkTDsCXkjLO+zhPXPvLmP2fXS3n+Z8EWmLJfjVR9zUnuR",
-	"/+7Y9UCTCYj54Nj0znuTPE03b094s5S/2VDDba1XxhVYUeKYo72y3yW5YZThpdddXhyLojagfSRZiJR8",
-	"sa5SYY1bsfdBerCRiDvabJc9K7hJ11QuaJ5yZqiuz8m4VmmUpUxirJBNEbkRAMFnTNf7Jj8HENwd3SAH",
-	"IY0MX/8JkrgnWwaBlnwELW5bdAhfYMElmQBGTKU7K3O+2iH0894P/+gzw/QmnRoNb50PYSKVWyMSX9uq",
-	"OULFqQk1Lu7c4OVlYcNW4YSnAjjgUjVFt6DoGF4iuR40fSGPXD2NN6pGWrrH1Ta8LCa9f+fwew9/nXKW",
-	"GA98U7AsLbFBHFp7qMW0Tqu1v4ytn45O4y477kht3OVVgQ2HzvpcyCRyrwznDWurz6Phf/Rf52mqMtO/",
-	"FlMJ7a1AWz+8OfufZc/wjH+Kvn918U3/+vuL/tOvn7uHBl99JxbcWLbIhrGzeZUtvjhSycp3E/syd2oo",
-	"dh9BedDmHcXgykMIbw6Ube5NCgw8RgHcGfPQ2Mxi2N+S17CojSe1InS7EiaiuqtAvgH2pzP6g48mTKQ8",
-	"cfvvXrx33oNn1XQcY13hzNrMnA8GY3FCg50oPaVOcImbtrkBTwt0hPgWjXz4LuOdDmLzPTSgi2YTlD6C",
-	"8AFs1YJMwHkUX506b7KhOO3bcoDfEaEbvfWqe5h4oNviEnipCvFo5HVrS1jA3xtoTp80B0kvSlOmpNVE",
-	"YwYVrfHKPVI3lAEpgvIvsM1Ir+qKY/3Qh3f52heTDukgPBZKISdUig6VyAuleWvSsR6c7A3uJBaaUGMS",
-	"ZFZmagm0VLVG7DtuHrTtdZgNZJFb2wIWWKrllptWLT753PPdD+e/fHDnAKMK7ocPSHDsV5iaAWANaby6",
-	"YvhIYJ8JNrt4PjjnId+NUILSgnk5L2eC8Tv6im9mvPstKGNA243q0PwoPgBy9zuvsPTb49jl8hbgU4C1",
-	"bWonqqJE4OnxbKbAq6vVAkl1wndN3I1y5xlXuQQHfqwygQavL0otvxtOqmYWdMhiMB9hAgsm0nD64fZ/",
-	"+fDlvwMAAP//",
+	"7L39ctw4sif6KojaE+GZuZQsyR/dLcWJGxrbbWvbdnstu/vsjr1VKBJVxREL4BCgSnX6OmKfZh9sn+QG",
+	"MgESJAEWWSrNmdnT88e0VcUC8ZFIJDJ/+cvfJrFY54IzruTk/LdJTgu6ZooV8NcVf1EWUhT63wmTcZHm",
+	"KhV8cj6ZcXanpjF8OyNiQdSKkZwuGZmzhSjY8SSapPrBv5Ws2E6iCadrNjmf4C8m0UTGK7amuuE1vXvL",
+	"+FKtJufPTk6iidrm+kmpipQvJ9++RZMrfpXoJ6HBnKpV3V6aTKJJwf5WpgVLJueqKJnb9r8UbDE5n/yX",
+	"x/UoH+O38vFVYhtfvKMqXnUH+WnFyKtPdKnHt1lRRTZUkoLRpBrditGEFXV3rhZH2JbbCXZH13mmv/4y",
+	"+e7LZBLpMShW6Ab+55fJX06Ofvj622l0+v23L5N/mfgn4C2V6tUt48qZifbL9TNH8NDR1cvQFJ+Gpvht",
+	"uk5V1XZr2TL40m0yYQtaZso0uKZ36bpcmxVcpxz/Oq1elXLFlqww73oPrXoXFP6z75JCu+YV5XrOCv+a",
+	"6tlf5+qRJByeqpaz1RVsoq8z1bhPT+B/A8b+M4+Zv1uSrhm5YVuypjdMEi7UKuVLojZpzMgm1X8RShK6",
+	"PYfdBo/rrjGpSCoJ5XLDCpYQKkmKsop7MSKiIAVblJIl0A55evID2axYwaAh/CGRK7GRKOephL84ETyG",
+	"rVyLcJwJzo7E4kiuRH50GtwICVvnQjEeb49+YtuQNJ6ZKauk0y+bH6iUAXnJ9Vf3VgEfS+5fk6Lku8Sk",
+	"KHm/jOySiGsWF0z17AkJD+w9Sqd980LF8tCr9Ff33n5vxbJvRslmJSQj+l2S0IKBTr0AWcyoAnFekIwt",
+	"FBGlCp0kOO2Dp/mtWF4zWvjU/M8825Is5Uzi7lCrVBLF7lREUk7KPGeF3kGZ0LskpjJ4uEl8QZ+sd6Vb",
+	"dyz16oT3RgGILGEFUSvKoWvBt0Mr7ssXolhTNTmfJFSxI5WCZvX3QJSFrwvXrLhNYyb1+HG55lu9Tmmh",
+	"FdUFoVlmD3+9rgOWTeKb3G6miq1la7KeducKTpkrfPZZ/TUtCrq14/jMVZqFZ5KzzZCZLKGVPWbyHVNF",
+	"GssfC7HuduKSk5UoC6OUyUyJGSl5xqQky/SW8VBvFrq1/TvzSfjmYzPo1Urc48W/pokKGFULvdmUXghl",
+	"DjsKOoDOM0bisrhlg7pXMCmyEtodqqJM3z7Wv/ymu1wwmQsuGYjhh0LMMwYrGAuuGAeziOZ5lsZU/+Zx",
+	"jk/8P3+VgjcsPP2LBGaOLqeiVDJN2NRae9EkYYpq+dRfW1WXCDzryVobjsaOhh+QgmWMSvb4T5NoskhZ",
+	"lkzOJ7eskKng8pjmKSjqNUu2k/PJi5XQOpUShfYqWAi4ex9JkqUSdqQxF6apburk9Icf6On87EhbLkff",
+	"6f/7Xv/fifM/PbGKqlLqLak3XarADPgzTchHbKyWAToXpTqfZ5Tf6O06bEXsbMM6NEXlI9osYL8saJox",
+	"beyjpQEL9ZGpYnt0uVA+Qw8+JiuxIWvKt0SyWPBEdi2nNd2SjShujsk1U8Y8OvuBUJ6QZydPjhuS5TlX",
+	"/u3ITMMRWubNTrwRGzzWxBJaBHOrTFJFYq06QW/iz70vqjYVTI6ZMf39ZRwzKV/d5RlNOYMX54XIWaFS",
+	"lGEqb7q9+XUlSEw5bCqSooq2urejbJvqNZrMWUxLyXytUgVNarMzIoJrwdPbJmaE0Xg17jUZu2XZLpnB",
+	"4b+FR/W5kEqpm/N3bVFmGaHwC7IRZZYQRW/gDO90Rsz/ymLlWwDXJPqLfc72tp6cCCb+a9W0efBbNHG7",
+	"rDUG16bKXyZccLzuUC3buqvOr+uOXcYqvU3V1rPQaqhmjibzrXcJblKeuH2KC0YVw4u1KlL4F7tTjCfw",
+	"z9tUpvj1WtyyxNPf1mxRPVPwEuiCf3ZwfG9TqbpjrKSn+ke/cJi58khXUWZeCWZcX5mYVhDzLUmVZNlC",
+	"G3+uMB9Pdg0UWrfC7h1mnhfilmY/ojL/bUKTJNWdoNkHZ8QLmkkWtSYhXgltiTWmYeduqm7pHZsXTwg4",
+	"VR5Jon93DNuPzlFAO01zcz/pfFHPQPXlXIiMUV73qBYu87uovl3bhyMzxN0CZXwE8FBnmqPJ3dFSHJkP",
+	"8zRn2rQ/bk6989BRus5FgVKnr0Lnk2WqVuX8OBbrx7zMMpHL6r+2OeiSbdJep3oXM3ARoqmSBOxNQknO",
+	"Cim4uY/LY6KfEqXKS4XXpGrFZGQeiqpb/3S+hROm+puCfm/KEP54+E5qzJlHvPJCrHOPdL2jW7ISWUIK",
+	"tmCF3jwyIvNSEa3uiBKEErzTerWwYhT71j299GGNIzwmv+qjmrNUrbRNr39DuChIKVkBDpBU6nsmu9VW",
+	"AJWNY0AJmMuE5ZnYrhlXF4Qm65RLQrMN3Ur9nnHHlla5olRTY2Y0PGTfP3/a8JGdPfvhbKevKJrAQMZs",
+	"99YuMYszdoNcowfgEPtDGzqvuCp8x1aMq1rZzhK6XCprtHqPQRordEZ3vxlxDMYFSxhXKc0CfjgmtYmt",
+	"rc7LD1dEiRs8HjZUkkQLsDYSI3NQkLycZ2lMtE5yPGUwHPzlTbJ+crf54W859Y7J3gk69ivRVwndCQrm",
+	"uzbq9UvkBeEg1JTc0qz0GzIL7w0UfJ9JUugtACbomhH9pLeJ1GPOXunxZjRm+mwEu9bcK3osKXdCzNoS",
+	"fXfxzYV7PfGeNNIcZr1aS4vdR3xUW83sbwMGEq9oyiNYWVEqsqQ5eAcqgUq5ev504vUsuXsOwhFg76Co",
+	"RlbQo3r3mVF47QPd9YPYQPXW8ygrJ3az29btsWacie4GiIzDeQbbRt9vaZaJDUu0ROs/b2mWJhGZ4cVu",
+	"RuaFQKvcWgriBiYLWtFLgRdAr3WsO/ILK9KFuaB3p49xbclK/w0NLoj61CTxisU3LBm09PpOzpOULz2t",
+	"XiqyFlIRSlYlTwpssVq5Ztfy2t3QGZkR3rFiqH8WVQ371q4tEvpW7VcYnG3M9XTAjOhmplnKb/raInox",
+	"tuCV4DfgY12xO78WufEblZtUcSZl73pykTBJCrZm2s5E2974RWCzo/cJV12sc2oWacfMglBaYTLT5g7b",
+	"EQrftP+5oDxefaLLrhiA+ydkRReMGleTR0TwvPR+ZyzTruFAPbfly7m+6pCNvg2BoYZdkpXnwqrvFexo",
+	"Ygyc3fciE1SwPY2qsfZOkWerzOG7vmkYriLrpdhlSJm3Ou/w9fsFzWmcqu3HMjMmzvDrgBbaQog1EXga",
+	"oeyKBaGcMH6bFoJrK1WbtLEouUJRbc1NKbfTOC+nOSti47NsWxQcLIoF2azSeEWoIhmj4IeFgJ++Ypgd",
+	"8uLDZ9DbKdf2NNg6mxVV2u6ISFLqSbe+f3hv5V0zkUu90x3z+picRMbiBpGJ9Eh+OLkgpycnRG5SFLNU",
+	"2ziL40nUCKs6ZvKJT+W47++O+UeBPsBM8GVEnpxo0//J85OTC1+PnpycNN6uH9z1ej3j4pYVsVib+HlA",
+	"H2lrFN2PsSjM6uKC6EvNnJGCafliSUROjk91P08D3XzaUMaJKOcZGzJp5sb97ZtfeqXxjTTFql7EXRvK",
+	"NPGy/sE3PLXLgu367Y/mMX2nbCBQ/Jso+LlvaB6XoBbtTZEqxXgEcS0t4Pq/F86NlUhFt87fjp6rG7cX",
+	"nmmSLplUXtVUPWN89z5PcgTxTO8XozWbWQgTu/Od9hDKG92e1uK+qy+9YXxKVcCv5hwcEo/bTIgblhCq",
+	"zgkXG/Dub8yTxgwrGLgWm3Led6Uri8BdLmfFmuqTefcp5Ug6NuhZue6CRzYQbVfJzm5Dkp1Z+hrefS8b",
+	"e63l/kOn7HTkRRd+E/D7OieL93u8he3CT/R4BjnEwnw7ohABRzu6wrejhmmkZa/fBKbGxrz6h1+v1zU+",
+	"770OGm+lHXNz3qtXNVYrcpe7R2Cua9uvrbWtU6HrbwgrqhWjmfKbV+maLv1rmYml/36dadMCYBXjXGm5",
+	"KNRw5WSm4IMovPeagklFTXtB1bqX7RzSQSNNYZxYbLVanGopnAHgTPcJg+lw++KbjNwaN2zbt9DDF3LN",
+	"pAxJDQxqZMeGbUo9DXY7RhPFpNr5k09Mqo8styKEIe5dK3kDqDZ82NnFwUXSSwL+CfZ3Ue6LlC9ZkRep",
+	"7yZw/eby6OzZ896790pINTLalEpZsmJc9IgLNaU2gj9s5PonCKIZITusMP7eQaElHHw1our3zXltdMUd",
+	"ykhlXovGZalWovAGeuOmADUX9MOrd8d9QvKPJFh7rLgsBwbm7YPtdXIn7yALdQgnrasSdvkgwl5Yp5Wf",
+	"C4uMCYrO8N5BYyzp7WQ0iVc0yxhfemTy1TpXW+tNQvxdKonAZom+Eq9NooDHRilYrEThl8CEy9DnUwwr",
+	"TiVTfkcaPlPcBtSU/rqUgS8ZnU9v2DYUnbBfB9/N1iGbrBBCyd3SXU+2O0W2YdsMTlBjqM7AOtPUGFdz",
+	"FFFTcgZJ34dSjQY2BEVopVR+dHJKFqKAeySoZSIWgCty/EsRoVJfKcUtK4g+x8n3Jxck4dL+eJNmSUwL",
+	"CJzjk+jn0uqe4CS5oQfzXpws/Y+vu4Q0HGgzb6JWs18Q3bo0jiYHHOxDvBpR94PKnM7rnaVElkQwWuy0",
+	"OyAtHIv47PTJ80k02bD5Sogb/6Aq4fCP6tP11WvIUUg5mVPJnj+F+zuiFqXciKKaW/OaY/IewpWQUNAa",
+	"9dOTH54HO2E3aUskhFTnsMR6pGZQEaHk88e3uNTmtUPnt9rvnnCFnmAzmmrgf1itaXwkV/Ts2fM/VoM3",
+	"bwX0QfvVz55FQW3hf/G7yxfwLvPuNKmnuzGdF+SG5cZjj4gHC78Gn30lofBXmoBHa9gSNHVd16dKeS3R",
+	"DRxvDA5qCUuRKkniUiqxZoUkgmdb8gd2p1jBaWafJHOMl/zx3A7VDPqGtbv6zLuElVbt+J5sekvVT4B6",
+	"FqliRInOIj2NevRyx9rC3urv0ZFbTzVMhtxKfcaSRECsUxUlhtCcNz5/9uzJ82gvjb9DEe+lglPuHWdU",
+	"6d1HkogNJ86JQBZpERpWb05Pdcf0vM5G4Cnok3xVmHwLN4Xt+ZPvn/a/IprAOv/Msy2msHgmNuUT7Ih3",
+	"OlcsvrnWO80Y442odMlvuNjo329owfGFcZGqNKZ+/OaLTHD2YkXNKXcvVBa0FYRktcGcNEkMlBPRmmCy",
+	"8WUgkh5wevidGAbSabrvncW6q10EkLkCALTYXObA/e/1QLWxTfqp4BuDbjEDMPTjhCE0o39OipJLm4Ag",
+	"xZrNRbIlMQDsJRFqxYpNKgOWK8ZppiEnUdiPhrHx6c7ILGLGl6lUxZYkaYLYCsTE+XpU5ZqOjR1Dok5f",
+	"XMM8gXLlPccUXZI1o1wSymHeCIyfcLFx+uqYyKbJ0OxJZW6/FZoUr+ttIR8h2uB5m66Np7rXS0SX7/Rj",
+	"Y1x62HBrqiqgqx1QWJBXjPliAbQoUpZA3HGch8a6YdqB4UXBWAVh897Y939nFTFBxSMD28+oJTJnasOM",
+	"nKuNIDbh5YKw7oUySZvImp160+jgvm46UbquRGPSTmQi6LXKwMSCouTHXlxMwVACZFgP9vb9Y/V7V10O",
+	"/Ukbz2AdVvhqn/SNjzm6etcXcawSDHe3go92tplNHLTxlG5szonBdYTOXYOouYM8Ah7ekdU42m72B46l",
+	"DQsihwNre0SmOq/0zopY20GPMDhzIVML1BvxsztnYBbNEE22nk9bw72b6Me8QDh2p7qJuie7DHP42VBo",
+	"tZ2jg6CqX1jRGTl3CESVPcZPnpXLlBOxWED2wSVkKKBLFDFgCcuYYvICYZL6uqlveTkTecYQJCZEJiMi",
+	"y3hFqCSm/7ZhZXCElUJpJhxBfqR+ARyQLPY7KLoZLs5YvBvPEBEEnHKcqY0oAjhDk3wRnmnMju+iQgZg",
+	"WAI/bZwUg48EdNk01fUI2dg1iXvl/vgiK0OgqJ5UigraZFMp+nP9h25Ks48Osi1fskXKUz/42N7JerEE",
+	"Ii61kvhJPxue8nYQEq9gwbl9ybL0lnkTMODGEEiAgGCmdcRAHL9zwXAOHUOnEoix68uTV3b2iU0lJQsj",
+	"jdADBhmLhLM7NRw+ND5IzooikInCbu9rA9RxbqsgNzRV6GWQKLBBMLzvmMceOTHqasHM6uwMfFkxOkTU",
+	"qxLJh0tM6MVR4TVjXERUW37J1CbVDIMEfWQL+K3gSW3qZNnPi8n5X4a28aL68bevXSAjwxu1gpzuOSOl",
+	"ZMm5YVLYOtERvSsStixowhJ9cdGHdYXlFguzb0qOmJNtRAzmBLhHCrIUnEUmt9C4N9ldKpWEcN5ioVWg",
+	"aTZVEiGtqbYfmk6LQn9akxoJIgH2KtME3bQonceNOZvWuPf24PX1q4IVUgDx85gVHEKLepjbC/Q4O87x",
+	"ahJEYTv+94qah7K8fuYMMFJE8Ip6aSlg5iEBbQNTWAi+PPYrrv5rB7vL04LJXTrT+E3AnMtofAM+bZNG",
+	"XSe64TXhEZDBOC9+JEmsT/wyJ0WZsQtCceH1ajMTWBs2h+PBwiuR7VSqbwR6Soeq34wt1DgPxyDOgoqt",
+	"IEsXTM/AdCXKwhveKwtZ+8HNMhC4rBu/Q2PVvBPePYcR76iE/8iv4y6O3oC9nioyZ5AqCKnJ6MbTm9wr",
+	"kGtx62ViuFJkKRhk3gbacG3y0YBS/cXUbOmptHRKw6TuvjfraAJJi+aXfSLw3+xz+JuSDfhByao0vv8I",
+	"ZGw3BXtFEy0TDkR7RxqnJ/PdUK+AfIF5KWmaoP6TK/CkzVks1uZ0ighmosxcrpVZk0/lghgSEJIuTGYX",
+	"Jik59Cqeft6mflff6wK48FK1QqgBWg0XhBoWMMHhNANmroGpcYWPEA1ZCmtLGxiBgl5EGRd+osorhTEL",
+	"SpKCbuB81VPABUQuIENZrhqL5frcx/r6jJvvDUJUvekF+6GnDXR+mgjOAoBd+F4J1cDyOQ8Mxntel+s1",
+	"NVaoWM+lEpxNSz99GJyU9emMa78QxVIoxfiF4W9Q5jw11liV5QCCWjBjIIzIaZAlzcKZTW9MVhOuvGVg",
+	"RS1F4LfZFvKxKjsILTTdd1A+YAbRPM+2KVoX3ZSijqvNOuPHysovRrXuhLmNAcxX29frDDZpGbVANaXH",
+	"GUvDcRzCA0buzcEe+f2XD4ghezz+wpMd+0pfiTAVqdJeJhkZuD0rSs81DZ2a45J6rhXLoYM71wQi3tj4",
+	"jvG6Vx17dYVDC1x7aHtPook5p73uPac1dAqOBDIMv6mhsZcwmqDRsHOfpcgVpreU2fHWDKPJNiLmjk5S",
+	"HmdlwhKgbwGFoM1aaW5Q4FMteaJNObrFe5eWTqQz0QafPu+0HW4tubG0Ia0rwW6+ztreGvJsXqQVQLl1",
+	"CGHMDnRLVJ+TksBJDliRC8wrRtabapDk9Ox7a++2RvxsV/qlY5YN6b2V6ynwHHlW+y18bi1fc5tdl1KR",
+	"Fb1lEVoDsxu2nWntqf/xr8DCMYvMXdYw6OqZcDN3rbFiFbTpSMMd7kJczr7v5b98ctY9dV3dHEqbbL9i",
+	"B0ynZbrRpc2TJDdsi2IqWcZiBcSN1XVcnzfebEm98N05BysX9BuGdnHSV1RCTnSEhBEcP8ENpASROS3Y",
+	"RXVN0rvG4TJOkVFyUUqKB7NPZfqh//5jp1/zvUwXi3vjeprNBQE+9no6ygtVpMvV+F/J5j0sNHHQI/uO",
+	"yGIyemBBvpF2Zs+M04EEuUwyFQ3mhs2PFV366WTMqAejh+qO/ZhmflZJ46cyWasuV3bKpWI0wTuLC75F",
+	"a2sSTayxZQj/toAkSwR+UhFcxpTHLKvxLPYHFjwiVRnfoLmGBug+p+trbx4SWyxYrNLbnaeB/jmCYRrb",
+	"ZLo0zQ797bjnW8u4xKBh5/2RM47+VT6MP9vNd39wj/ZbsXybcnY/IsikEHnuA229BRbsCkRsqIqBH0Kg",
+	"s3TATVcGyKQ/Iaq3xU5rqaUDVHB3A8AMYJFX+BB/aL4xiVq/dZf9fhCN4E2mvyvXFdi+2Zthbxn8gsNK",
+	"uun0/klLnbu/c2N4cHXp1YzmBO+yZG4EsbdLeUyuuHHBQh4ToSQxcVugQpNgMyJReoocOenC8Ed0GVsQ",
+	"tTh09j+YToRoGCys121vpz3Skjm26cOeugyUphSK8QF+iybGET/4tzD440n3eAcefdAMx4zfHn/4+eOn",
+	"ndQNwQO9g4725jZ7M3t77Jd2qyAL3dH/WSgjJzJC2xYlQyzIXH8FjPm1Tx2e7EqJWZTh0QizEnuyRgpg",
+	"R9Uv/epFp1Ro3wMIbVuND4Cq92M6YBcfBs5htvVeIKsG++ckL5VjDOJfBujk54N0gSR92KEAjOvD5094",
+	"xKaS3KQc6a7lMblsckmt6RbutGSmjSZ0p88KhlkmU8hRmxEqyYZl2QWh1c11ZrBGM/KH+RYww+ZWDN7y",
+	"mb0Nz5aMs0K3HOkPy0zhjXlRiPWU8dvZHyMys1Nu3q7YOgcfeN32H/WrbXKVzFmWoY6Fgc3QGJlptVzZ",
+	"3rWagcScOiutqHbaKk0SxpE+M8JgcMVI+0jaz2c/Xr16+3JadbjZfUIB93vD9I7G+LUoWGJ/DAlXsqq6",
+	"A0GJKgTeCDtXEt3KWGmK+F+l4Mcf6ead4VRwMj32QRWNLcEzCnPkvrPhCcSkhQZWHqGBHR8vR9i8yVit",
+	"r+SK0bWTwWgIvb0HuulFzU8ZJKDt0J5btaPtjfrfuGf9yQVBaDtcbg3Zl0W41zv8mLxxRBFxDIbcdS0g",
+	"isPWg/Ht8Kowvj0xFk6vuOhn9LOO9mvlaBngbhUtNk9GQCRLTlzYR8FIXpScWdyoP6h1QHAcAC8Diav6",
+	"G6MRUJrOK7MuMlufvL989woSOo0egg+O/XQS/hTZS7jgVB78NU1066aUVrYlelK8DfYmHZgvjZqityyp",
+	"+j6AstLdrw4frRXZvi2Mm8djKRb1F8OuDs3d6BHPkmsD2ncnrQ42seFQ0UNvKOtPtfJXpVrqYZ4bucOk",
+	"DJS+dr2L/otOdQTvslnsRDgD6JvQ0cBc93ejZrpdL+nkxGMp6gn1BKUpMhWmkkgGm6bqxjH51WBCgJQe",
+	"TrhYG65QdW6lT10oEJVKXK1OsvFOlzOsXLdPL1GF1M51IwzwRvRSGJGQAaGoGSfIe8ZAhOo+dqNp0I+p",
+	"gOPYK5FakbDblG0QvAB7vit2x+QKAHYNUaR8iyg4lkmmJwxo8LTe31Y8GcZyqPRp4kwAnBDtHWHCD3sK",
+	"+S5R0TZklfvV0nmZFIb4sz7ZTAilutvUHXUjXUj5hxXgcLi73fT1lvButIIuPKf9nMod+B630tM4vH4I",
+	"Q4J5+lDACms4XpAT6xXQvRzqTaPjEDztZC935E53g5M3Pnu8PbnhA8yS6BcUDkQ9IQsguLeXCxvOMSZy",
+	"HQk8ffrd0++fPH/63U4+1mHr2D627XlqgDOMYV7tnCFPuSea1T/PthuBaU49WQJB5ChGqEewJY3Dvw1E",
+	"6+hOB2gOK0SGLUEYqPLjtuEY3on+GN12WsMkJaQCFVjZymdtv2qGuNvJsXwaV9iBrmKPDU/zANZTh88Z",
+	"UOAAckXmqBB402hrLdU9WMxd+TaJWBsR6SYRLLko2BSKMHne/wt8jiVWaiTnI0k+f3xbHYdIvEFlBS7d",
+	"A4YZyPaAr/SxmYYgXFB2YQg64UP1oOFxLNJYhQjS4UcsxMs4leVikd6FMo+FtnfmbJXyxEYljl34PEd6",
+	"mciWB2XAMbSbUdaY3GY1Gz2petwYmp3a1jxGrlD7NpazIV6PB82MDdo1nUSeO2JGU07efPr0AYKjgCQW",
+	"8Pd15PiCU74EgqQVgJsGnPwmuNd6/Y75OETgw9U3Dxfjc96yB4PLg2q1j+CRdRSKNHB0KZDcfOXFrHvZ",
+	"y3kH2PT9dwN41lsqcyctUK1CW055ChcE/eWF4RPT9md32x87Hqlj/EGzEnYmYprpFjpMUzsvOX9HJX4I",
+	"deux9zleociyoFwh5AGufIMMeFiZHVvgmt766lo6US7P0W48eH72veG4uMZ+7xIHGX9g7S/cBRT6sc5r",
+	"aY0mlM/QT507hKMnRg+qbcjbLcdh+A8WC9wn3BeICbmjPEhoCBp0agQPXNL9far20KzdGkCSr6fzOFCX",
+	"yCCqRsmVLSU8hgu7qlHnMatKaepd4PqMIQFvrffC1GwcItM2yv/erEMn5K5tjnuXkNuTUb+TWtafMLZQ",
+	"fwajtI/JpzuTq3I9r+h5BxmozdiLnSMYpalmBh3fOd+HsLWaC/hw1lZl0HaEV+SMk4wpiR45SKHRxsKy",
+	"ZNpagG9STjaQCwVnICQzYTErUUBgVTLWqTCJhagMD6JJ91FN3lH96kk0wTeBpMNPvJfg13sx/d0fcOed",
+	"TG0FjKx59OqOxirbQiqVWFQeIMoTN0zdxUPsgW8fl585ClLegcKG0kJe6zW9xKrcI9arMsgdV9jznTkA",
+	"VRXfkXapwwc3fujwzsj0ODgF76hPL+dU7saS6GdCtV6uTYwtZlg210T00uperzfcf7G8XVyQeSE2Ut9g",
+	"GE/k8QCEEWhE/W7f0N5UlTPqOseYQV/VckD4Wv1vqRCDWbNJ+nb5G+HDRleBG1/1lGChuHFuwUAu3GWV",
+	"awyeW4m5MVQ68YgN5UoOzXNrw49gZNU4bK+9cy6yZLwCrCeofYXcsTeq+dhjVOalvlFcJY02yxKAo202",
+	"U9eyrbt0taZL9oIWIUZLICLEomxuZbkLMmeZ4ZBeZALxL8AAmKTyRt/YhbSOcEPXYK57zdJMPvxxoAAU",
+	"JPli6o8cX91pvjXE9QPCJXAt9nseYawDm9HTkQx81gHFtZSSll1MS1nqTWOKngyI2eMo7Mht111oHHbQ",
+	"K1F61Q3CecR5/GOaZQyJpremTB1XhchInlHOCFWAPOiuew9BaMoli83F1+OZ6CEmrbBC/i+BPi5UHiBE",
+	"HuryfHa366C75JVh9jzALfKK3zJux9DaSXnqiVU6F5UiUAMzXhaizKdJkYbqG5gn+lqPq6zVQfa6NtMD",
+	"eaRQHLGpMYOJxVrzDNxu+tFx/XupG/d0j/Gln/ehno1lXo571+sPn731dYVUwSvbDSs481eGyNJbNi0Y",
+	"gAv92ygTy74VX7O1EbIBUyv8N2ME6ckAsAq/rGrrUkUzsQQMpHR0H8LjRwHa9HR+QHygr7JXyePepdNz",
+	"Rpesb3IMe/d9quxXCwuzV62l2aUdGYsauxt3SLVIZht4lTq/TVWgtnWfU+MhygY2OIWGNTk0t6YQ2W5i",
+	"W/3MN8SC3mflsFZ75eyAV9tW+3gAnPH3r9RlHLN8NIK8Xsx2eQLHQH3irUci84xupyGMr0e3+Op0g+Uo",
+	"FeVJ8+5UkZSYYpojr5ajcswNZrudsXxy1qL9P9tleJua3PUq2yRf+4b+FdyLg8BZwZbH42hN04zUnRm5",
+	"wPfbHEMmvkaBnXZBYN1sDXfn9E/kITyDjgrcP/Hsv4q5rZM4wja+BGOYphxwd9Sw7SgBUS/GE+NzUJgL",
+	"YAFEqbH40eOHAdNUgdMQCCcNv9BdqkgsEkZOjsmVkhgXwcsW3sRMdgJmS0LzkLdBgVpf386w1krXNI/F",
+	"ek15Mi59CIrz58Jb3u0jg3Ainutwu3xkiC2UvemZT4l5N0kEFAS38UqWqhUrjsnPnBk+d+yJAcbVLwfi",
+	"nCwbVzqU8ds+9oPQ72vxYHeqoNOq9GGbCUQilNQsspvEuki1vgTEo93gUY3VfPn+mki6bYIz91MpQ7l5",
+	"/Z5+25Bva/Ru/miySDO2N8Gwg8pzld7zs9OnT/01K4aGAfuhdu1BWHN+fz/1XKiVb6eV1ejQL/v86S4n",
+	"bcK05EzTZIcRs065XReP2usMuaow0qtLrY8AbulpIGeiVnpoxT6SRD8MLLsrQ+lC8kLETMpzAIVTKZkk",
+	"Ml1ymkkkDExILLKMxUoSUeQryllif9NICfEAzwbZCp1qwSPEcuyLmiv87NmTZzu5qH0MI7qlIdJaMJoE",
+	"IOifbPUpvS1NuSlLRnSkf3JBbkVWrg1zu1rnC5NeJJR/0vckHlciny4LGg9hUDIEOHrpayolpbV+Yo5H",
+	"UKkgPRbVj+J2A86pC3J6QuZbCydqgIgGQIigr9i6x68tb2Sjg9gvqGQKh15VjM0ccNjQOaGmDp/hvL++",
+	"en31/hMEAilB/0aA2UCqsaoIa5pRINInskwVIxmjtwxTIk0qSlc5mVR5v6WPX0KTEgwKU9ms5Ja3ylCO",
+	"yiaSSwDJDlg2a1rcoFfTBj8WWI9Sf+GNavy1DOocOpciKxUjWruj6fNfP2ul82/v3qKwp7xyT4JyMnO9",
+	"zMS8WoXHZjIe/+n4bp3tDu9gh7x7sstG388PpmeuIbsm0FOlLFVTe0GenwTluc1075Vo2Na+An1ZwgqI",
+	"UqNnITK2FlWYqmvM0kVzIve1TgKndTSR6b+z6TqdN9Tm6fPvvvvu7PR5/9j2TfD3F3P8dSXWjc2NbJky",
+	"vLt1O9XedvayoXEDZUX1yabPOAJeVX9eHyrhv8sBFVqGHceINWFjyuH40GLbYvBygdYrauo9DOmTVHQb",
+	"wgelIKBImGlyLWKRp1oZ7SYJDpysw8RkEIlKIARgL5AHCQL8xA5Cqf+OSsWKn9j2Hhfjn9j2owh5GC1u",
+	"aUgwTDcyMHTWjpKan/bAjRxMVIC/Z3jtkj5G5/0ZbPWd775OyQ4TXZVgA637J8ZAXFzezUk0WZSZvyLl",
+	"25TfvKjxsi2MzQO6eHfCN0A5iJxxaTwobU+kNUkMhEMCCYNWGmrF1pJlt2wAoAMmWvdlp0P3n4Bxy8TR",
+	"Bu7QkofJlf0SO4iFqybcnVQ9MvDBICWXmdtDKEG7TB6jYB0InnmVo3k80NtPBYYwR+B+A5Uffl1tofJD",
+	"FTnDWxXYkHNm6cz97AMVwdqOOq2WEs0AZ01XfEOrj5ChTGRaPzHpBTTb0iRdFMGGSouCQO9nqkLp1ynQ",
+	"cwfb5mzjsmZIRvU1Bpl1Q42GiOnqWtFQ2VxCVe26jNkMMj2Q/wWYbIgqKJepsgXOZoZiO7W1VMzMHPtp",
+	"vVkfBxdYo97pxtHuc7Bim1ULQ+zo/V9WHV7M1CqyS1k1aubAK4Zsj4ROWSz8O68VEBthGjgBqKBoI5uP",
+	"wzCkhKF4CThYHjK2GU1uU7YJlG2Ae3WyNqDlTAhwdRSiXK7wpMlZIQV/JAnbMn0pWhDKt8PzG9157gZS",
+	"6+XbEXd7xxRNqCrXI3QQiNRg9zc+HXh3kcYf/GGPd1DCWFjWBakKpmJwTujjHrM0ZlTNiOB4P8wZvZHH",
+	"5MWHz+aWE4tCTyzexhFjpfQHWMxZquojvRQEfQ0hiN3AIP5g6E2cl9M1vRsB1JkuChbg98wYhcIeends",
+	"9AUbMqGFIaYYiO6ZgvE6oj+bIgVmx2E/GQWJwYc7E9RjizE1TYd2RT8sSjXoaR/pKcJH7Ao6QBKn21WX",
+	"6te509yawvDmuGZF6itgDOG6EZdVZ6d5a4egERr0U1wQWhOECw6fp0y6BPI7wkbY3/BAfdSZpqDA0BI6",
+	"4MMcUBHIvPBj/QNE4ads7ISa1fHV0xR7opZh0PD7xpCqDvbM4MfGDHRQscuMkTWjsiyYySYuGBhdoC7U",
+	"RmBCcUTWKS+1VrQfJ3QrI5NtDJ+tCsbIWnC1kq4DuqCbCTgYSzh29A+8t+B34nYsvEPf5KaOW6+VXsyW",
+	"+piFwD64XM2TtvyDNlvT5KKiDkdn9tqUxjMOsEBUzJut9KMo8GyXLhk+HCxzfbCYywV406SHjmkXEvZb",
+	"BHxQPqqzl++vCWR9gJtekbWQijw90UZQQWNl3lcnTMe0UEcFS5hMl7zbkwoPPPmff6FH/35y9MPXP5h/",
+	"HH397SR68v03+/kf/99/8e27PXL+Mm3bq90OzWYB9kzEN/6IyhYmH8iQuIDVdogkaKbXZ2nrtyG7wzkw",
+	"A7L4xoZi7Cqik6ORc4/xOyLpguEZ671hzMs0kP6pDwptxsRivfYFYN6IDebza/0gO0UsIPXNZhEAxqMA",
+	"4gxSTePAMkLOoPyuiMRS5OykpEHYB51nA/O+fXBGFiuWTJuJk63zZ5sjNt5Ws8QjqEpevqgyJYDSC8rQ",
+	"llJh/SeMk0OYJfbfCVMXDL4DA2Ue7L2+MJ6kfDnNCyEWUyAwCkDwzYO9OaNa+f919xRdkljvuUWqBaGm",
+	"QFQl1ORMmtwAjRpsWnRSwaemNwGCF6aUheruAg1f22cfigwJXuIULdP/mtaOnnE5ufqEvWF8ehNwYN+m",
+	"imaDuvQLPjkyy7fD3mS3k3dxXJ3Z3Mg+c0D36jLPi/HHbHPKGijQJtj0+dOdtfrrpkJ9xAyGztHRs6S+",
+	"2oZQHGSeMaKvuLX/KJUig0kMbACbdu+jvRQkEaTkGZPSnho3AUbSW1YMIYDRI722D3u94lVTvR5DmLaD",
+	"4mNXQqrzXBQuSUSdPMB4y5w4PTk+Ozl+enz6FDgLW3ja5yc78bQPXCmrT1m+MocOuX5zeXT27HkVi3dU",
+	"qPkIZyBdEEgSbVlwpycn0X1y/EML+9Kk47STkbOkJ5oLBH9448+ZyDO/ddKLFtjH4Yi9iiwcEJoJjstP",
+	"vTfW3Eh6KioDodJRmZNNmmWI1NU3gRQAweBbM2U5gR/D3gPAmqsq+WKtRinWDI2KFTXo2BFJk8FauVLR",
+	"rTlmB6fhXJvf7AylY6DBvqJ3Ga6VIWsec/lyyBBbcTQbQVMC6su105OtWT58Atfm0GoXQbth1aphpXUl",
+	"SA1W0Dc9hZFMP2zBOyGveCGyAJ9hDeLu+kTYHY0VFhBXApBFJs93TeNVqLy5lYxdi16ZJr3x2t1eYpQJ",
+	"bCmqxhOSjVe33mkYFWzddWwPcONZWnJ/+S+rnOEWgAnUqQJi05QjHk3fCiKyZioicstj/QdFQyiJiDWo",
+	"I4Kmn0E+VH+yW3Hj/gncuBE2P4XcgYjotoDKNeVL569psJYSD+a+dgEIuGTgYoSJ6F2sQ0Rv65V/OMoX",
+	"m54ZQI4EWMfbIGgSUyxCURt4J/5S6JWbuVMnE1z9hg7YsD8MdI+vReLNFPWtIj5bdSQ0JYdavgdeOZMJ",
+	"2mOje30xMRBvG3xZXmaZ3jsIXtUf4idkywIX83WILSt4+dYKgg1Pbb2GxwNGW2ryzbHN/pm5tu8Nx+Ix",
+	"VfeRRJSjMdmsGjsml3CA6Bmp7RIDF7d+VW2laFOrzDK8DJqqt3VBrq8Bv9x4po5/5nvCvt6KQ94ZourS",
+	"cGFYtjnbmBPLwDvH3STGXSEOTuA43GwZQNkIjQW77qzeKHi+zf9ap5wkLIZywHQOlKgVkrXNniFvpsDu",
+	"YYHSLfe+pWUxnC2Wv8jSsmwAbpLRmCXmPDklr9M/N1Mjvjs9+f77RkLSSZA1amj54OdPdtYLro5QkLlU",
+	"ugWDRSHPyezfBWfnZFHQ2TH5iW2lwe/MLFh2Bi7vTbMdJVm2IEpkiRml20enMHK9puGa1ZdQZgfsdnRZ",
+	"LvS57tSuhixMesO4LWANc5ylN4ycnn0/tlq1kcrpbUHX01UgxVIbew23P0STWhmgVN5gBOz1h8818e4M",
+	"Gl6n81kAglLyaZb2u/4BGm9AaHWhcnOn8TP6CgKNNmbj9GRA+gIdFTn+RNN2XZNuHezQDatLO8/0nQv9",
+	"nBXPti2eC3RP6MHXxzDXvaEqxXBGkkp0kIbOuuv6ht1SfjuYFWrHwhjM7X805BlA/tM5i2kpWdAQ21C0",
+	"uCrup6H1U10gdIOVwfQ4pMU/51AT2WPaWqMupK7YxnrdsIQTIHwGdHkdYiV1nPP3utiO49OpYDr/GLAb",
+	"ZCMblJkKnGY1+MZPSo44cYBcutqylENR06Z1fbceje1pRf1b0K0ITwhM34eDe2Bg9DB4IHdgrij4RVOl",
+	"ce10qWpy1DzotdHkfGgL8jofVRV53d/WxXkbP7YsZs6Htk6v22KjwnlNzH6Xp4YXz/nUKYHeeFUsblnR",
+	"/rjW8+6H9hQAU631V/UD+NM9HeCDxhHhPxeMkZ4K/mIlDMvmiOsQW5tr7kjWkNbtpR/+EU3Y7ahyY674",
+	"NE7ms5PezHX40qOEf+bZtrGdK6YFxKgSI40h1Hh1vu2EuTRuNmtMWDWDD+0Tu34+LX5L04yazADPxQZW",
+	"fNy0tqRlZ/Xcqgf163YOZI9CEwcZSVNOesfVN5afi0Tv7Rf1DdiTy1QUoug57YGaUhVbKOPmdQItkL5f",
+	"el15lBSo3X007HzJisBt3lziIQN1xe783icpywBzGdCQjAOIgy9OtYCvO0JICuuCjMNPeLa1cRNFWE0r",
+	"AqgT/I25V8mFAajBxSMWa3/gQpbzoPmqinQkzdmGcn+9ySaKznWv6CsY07dUlWb6e8ZNKUrjTSwYZ5tB",
+	"VezsUOxKVt2xU+iInbN03k2w4Z/EDduPrMrmvqV8mnhTdd9SqZwRQ9ALohMu4La69T15/mwnOTX3wgkx",
+	"BwffYCsB9qA+vOzVsch3eohgqq7hyWF5wN+iyQfDTu2/zP2TUOvdtMoxA8k8pGvMhfKaLBWLuOcbqcC8",
+	"3L8uIdzvTGlaSx2+N+eeXqBDhDEsxfieOdQfTHZLXVNlzMFaFgXzoJ3anHdRf7rS/fjybCd2ZOrYgX5k",
+	"ko01ICzr4Ej+wINzAvYP0Gbpj6W5Wleg1i5MG0ExF9pkKDl45mXlyUXH/XBu1Bf4prYt5ePtMnuzq3DT",
+	"eAV19CGajeR1hsNkJbLknJwB7uSvYi6R366ZyrlIMQxKTF0sVCun0dlXL7OsttTG2SvQo+Fb16wYkDO0",
+	"C9ru2NH4pqEMEJVsHIQCwrb20pRnb4cHhhdttzkqHj+r8H3ek+0Br+3bF6b8kQzFd2TYrMrNT8+JpLda",
+	"9LE08preMBOiMuy4wSte9ebhZfFtuaZdur1qvb8+ejUNe9XKHVUj95gAqszyoeiv8nKepXLFEgKI3aiy",
+	"ywAmguGCpyc/VIRDQC4pSqUP58TNEomsu5NJw8+IGSK9TnsuFBtUgS93dOiQndtdDPtF3xLsE2bsoazv",
+	"qREdjCrWbM6m4d7+jmcfbTEQmjhQpDVzZGL6mF0E+CKaeRJHzTe7luLSPGeV6F/FfNdPLB8O0JhvB+No",
+	"GUvG09O2T4i8goT0FzZEeAR2MjfF1kbu2ztHImp37dbzaUtM7ib6MZ9EDCy2c42PYf9bjesZH3psHY61",
+	"yIryZ8O11Vuf6d4xq33jUj3xpCaQoSeMZEf6S60VHvwO2KOcrOo9gKoFDgY/W8AVR7L+81YFM1lRHyNp",
+	"gD2wuNhEaL9i2RhEyLGqENpgm7YhVz6Gg8G62eHXd2+Rjfulmedo2DFjJOAgl8yWUD0cbO6DW/t1LJAl",
+	"lYTKG5bopcUEfnJZgTf0t7Mbtp0hpoPyLZKxALROf/Gv8OdMX3aUyFgB/l+ihMAn/jSD30GBPQIwgOMv",
+	"/NIWgXuEuAvA0NYs29WefSSPv/Auy6Uo5mmS+NDKbwHYYoATiCJZlxKqGwFAvyGh7uXy7HsfrrMHfQAM",
+	"w1ObfO8D9MDcAgnj6w+fsRuQI2A6Z0EeFt/R8K49Pf3h6ZOTnTievGALVhQ+3+bPC0ijbgNeIEOYMzQd",
+	"16KwQDJMZZwzW6fwUJNUi+/QpTr0MtVC6StrArgU7ARUWyYrWqwP9/pvfXv1Y1WgrHXU5GU3oL+L5GIM",
+	"BCCYMBKsKecH+vcUOwtheCstOcDtYR7sPyn3wO3uKDmFXwI1/IiqU35Yb/WqdsM14lc355xR9QSFp/Ug",
+	"Z1Ow3M7BjiT9gj3CjntJSCUGjZj5s53ORlcWBl1McPHbSqH3LZ0SgZVMNGVgyNIfHGs75mY1CG9rGuwZ",
+	"wpB78UFlYig//picT87URhQ3OypnVA08ChDg57Sga6ZMbW3/lKiiZJ7Z3JPGHcqlyvsVz/BQZQfprAeS",
+	"5Q/2ydYydJgrbsEWWbpc+fLxxtXHq1oKFskDY8wD96cA9E4qUL9jAV8Ychlgo+DCIaOQhol9XN9C6TvC",
+	"I8nvRYOuxC/A5gI2fJqMlyN4J2qXib2ZVJUK7Qw6b/WqmeZCBAk8fWUwEmOfgz6rfdaUyw0rwGr2A0ds",
+	"HX6TjCKdu6k83rC5N+zqz0ZL4xXOu5PcAu2ZU4LmNE7V1tvi3lX/vViOz5iwBqy70iYzAweenZ5GSfOb",
+	"Ojeov9Sxg+7wXJk2kMsLwAOqzvVNSbE8IpTYgzOC25NWYwPBxRZnYWenV2j81EIjbfJF2uC7cfbLf5y1",
+	"Dn3yDx1DJgM3SoP7AjkACrEs6Foej0zRrXaNnw+jQ7Hp1ql0/B0D7d3mrcvnZD5swKl3x+n1YVJNAz7S",
+	"2hXqifGlKmM95/RvXibaIK4ayAnALQACMaYMV5t9RX9p++ewzcT2tlgNOSCFS5sFuD9ufkwBacC2iFLl",
+	"pRrl1gUu54HvwKzT6ZhumZ9kdOtdtLfweaOKhXGiFI3a38eHogQXimajBoC/qPu/qxiAyyYegv3UcN+R",
+	"lMH6H2WO4Mbpyp9f0DDZG+5HkwXG2S0UBKkq4nce9M/2bvYztx+/9UK6g3QsCvPU1qkCH2rksSIl2YrS",
+	"1hJcFpQrInjNQWLCxLRO7hqBNQ1mIBkre9rjzG8p8kH6+z5XH7A8x1j0IHXGYh1WXcTtXFMAGgTJPUJ+",
+	"EO+O2S8P6N7BNwzx77TLIKxTZTk9GdmsRObGni6QeLlcIwuzftSuG4SZIJWfyrrAdEsfHG6/H5O3TO+Y",
+	"tGKbcapPuD9rVnP6bkB9sta23wmw6FcDn9qb3WC75nZegdBQiWPyY5llhMa26hnlW8Nn43I/YkEOjvU7",
+	"bS0lvdaEC7sg4EM4Jk0ANdKkuzmiPaUO+0tQ/v3UQsc5Z7/pEfrDO+Hq423Qrh7ihjPP9g2jhiX40tuh",
+	"MhaJV0IgfRXjjWtfINOyWwFOeGJjVxh1JH8V85BfzFDE+ozjut8ewzlkxni99vD5dD2Ab+ATXb7zUQ4Y",
+	"u8X2qeHTxYYDK4AkPkMvXSa1FqsJp5xArku0+/a1D2wBXjLqF31uh+D1tS5l40uf7/NVFGNHZH8z3+5P",
+	"5FItmeFxGQ1brX+P+KQh9GpVcR3rwnBG0oI8BKCtrrAdyLIwkvugtoWZqus3I62LN2ID/GgQd3fp0UgL",
+	"W1fV8oAqDkV6SxWbmqIwnDFg+p0LtXJrzuhHwTQgcmWInFogXqpod+++pIqSBVRqbNG2PL6lxeMsnVvX",
+	"NHIGKrJMbxn3ld73YIgKgGlsQ7Uh7RuNlojIY5Gre7xPxDe+uovX+nNVXz2WKWcRKXl6d/74MQyzKPlj",
+	"/PWxFPHN+FcvRLFkygu4XzLVXFC9kILHzCUlQQ4//3Fjg72N6OGTndFD/bOpAUN6iyov0mLNEuLkB0bk",
+	"+s3l2bPn5//nf/3vY3JpwL5G8AywdwBhTzRJuVQ0y6ahFbnC78lL+N5Qi+TqSM/VxknB6pafahzDUuar",
+	"wkCZO9kY++du+H67R9llYHyxW7f10idn3z3/fncAuOTBreNUVQXx3XvXyHLOmc90/6gNNyDVR44lUwDB",
+	"BBfBy+NcIVvvenbiLzrlEYaPQihTPResOnAY6TtCKfVlKxGtpp8/HRfTNpgGeLmzLfqV+x6soFKuhp+z",
+	"128CAJzmSe5kytXU1y7nIiJdgAQBU4x9MY3m8e7Byo61qbxqJRacs1hFJOUyh3/g9o9ImWeCJhFJE8ZV",
+	"qrYRAdabCIuwRYTGKr0FBsss5X5iaXSF9kRlJE0Ty19r7oBwPK6rYKTHVv9byN+4lxnXYvYpSm5WKBGc",
+	"9XHTtc129rcJzrHjqDYT0OicT4T/W8mkv+KJk2sOpbuLkgNHrTS8bIbaAO7ecoNQu5azGz4fOTHVjwIG",
+	"ruUjDRQMg19fVLUq4I6/oVvr6ghV5o0msO7TcYStIVrfT27BbP1eHpH5FlEUmTYYDPOq7c2w90GIabh1",
+	"a9MiILLjLTBJt1Ocrx3FECtgdDC5aZ2HajAsSkkDPJct0HWzxn/nVBtV+dPUoevU04YX4ZgjQiVZUKBb",
+	"VisGoO8WdhydQrX7SDcLjiOIQRkZ26wEmNEr3Vztkxrnea6CWnuGqxpxB7Mejkg7slqJUV3rDl/ekIeA",
+	"pijZK66KgImodxlUvkesvS3Ux8jf9A/P8T9JZCtpRugA8NWLU2ydq0DRerFQjFuQLZTqEFliKg6k6pig",
+	"N2aN5Wgpsj1Xlc/1cWFi8lKFwhyhTf1ng1xJFay1EmTOjB1OLjH6oBUj8P7pB7TBqocP1fasS3H4bh9/",
+	"ymZsocIM71iVGGdeT4ElOQJTakUT0O0QdRFAPz68p25yUvPFp2ZGBN5E71QVp7GfJ4IhCYV+u39FXB7E",
+	"7rcoVaPmqcYa+ENQ1SE3Vh25VkALZ9CSD3Pzxl8Mn2ndswElgVEbVPNmfufOVVTvsuBWv1KIo6BZ9vNi",
+	"cv6X/tPG0Q7foi7bsVWpgWLD9uvpUF6IYflau9vxlye7bAppbfUUQqy1VUH5tm1KPCxfoQ8K1Jw29+8G",
+	"++DAvLGvdt0P4VmrBejhPGsfGY1Xn9L4hqnD1IJXVVs7KvPgczv5PZwO7sVy0+Y+UaxYp5xmqC42tPBz",
+	"eVrfg6fiHjG/O9fmuyhUzVNmM3gSFme0YLJJxbvbedFO8QzR739kNEm5gcaM5Kgw9SSGW1Urpcais4N1",
+	"Xvbz6ISxT53ynoWy1WB889aOSTnmt26yuKWZF8H85PnJTmqjgqmipkquiXBPBoyuUNOcFalIBuGn/Xy6",
+	"8ehF2mMtfPP9dSQcfPdkfhuI/K63wUGA3x9ZvI+CGZMjkKd8iok9PtdfiVgtSdcGxiXNfTctiPlVRewA",
+	"D9nu23zcCOwisIoUXeLD1TNrRrlujzc463rL03x0cmFaXBZlmqmUByLbnpCHw9MnyR8+vHr3R7jmlGql",
+	"zavUpiQC57Ypn4iAEHCCYzfInMk0MdX6OVahYSGMaT+MakXl1HVNhwMAPjc7i8sioEeC6Cd9Pwx86UcN",
+	"2aww+7pWp6NqDb72rNwhzJBKCh7SCsFX7JEc9veVNfJeKOPpvDD3D2qDheSGtSsraJX6fLd47oT7WGHs",
+	"FsOAe6ctigHeGMoNBhRSgZm+ucucIWFTszpGJmKawY+fPXv2rBW2GBDscndCs2cfMppy8ubTpw8XJBMi",
+	"n9P4pqo84Q8q2Z3ovUNgvgEW4BcFS/RidAoa/9CZ6WiyKVLFfubZFpOmWvtwR5jGF9Lok96Do4CG5iLW",
+	"O3QADqhqtG8on0x27YidGKBWvyQFA98GRM0sshREF84yumwHzJ4980Ksq9IFUH0Ag12VUfFst51V0ZBV",
+	"LThcEfZ2gIRIDrHPV38ZQwtFao1VOmn8K2p33M6EccloEa8824gWVQS9O1G+tr7tWFOffO6oomT4TTcs",
+	"y/xMtaMOk0906feiq3hl6ia0E/KX0kYnVbwiZvJBeHDe/A4vzF/z7ak+IFEWikPYYyFJsaKUDZHAoZGC",
+	"1sUQcZY2nKLOm5UQN9P1KMx8YDqwcryzsY53l8qEZCzbBf/Wd7CSY05gLEzQOoJF+/pbRfzbl5gOb4Hh",
+	"zqh/+fy77747O33efwUafmmowdgHuTQY/bxHJUv3etT10UP1SgPcVfSGtYh4abKF474BwzRoZcuv4uJx",
+	"I7ciZkV+XZS8Vcjmh7MB1Vv07cOF8fsvMu3riVVl9s0k5VIxmtSfK+bfPH61dgsgrGuwxrpqLWiJAz3N",
+	"YDMcn/ZvmNuUbTx3o4Ly2O//MOfxOM6oqmB/j8t3mEd4TCqeF23wsdI4CH2DrXscSIm6GQ3ylG34RV1i",
+	"zkq4A72oMkttTQnfWR1E+QZy5jwsa5Fd0Yqaw3URWxyms7ReYRFzoS6xsvIIVVHlKzTSCXaZOhV78yii",
+	"3TZXrmFmxi4Ex/TOW2cnN7TZgxiX719nFl5nW/J3NWsIFtRps/gkn9x8LDPPsBAz4zcsaJ5Oy8K/mfpU",
+	"wgNQie8I6+xVI6o2Nvy2ExyqOy8qZcau8cmeval3/XSd8lKxIV5fo6hND8JBG9y8jcYju6JhAnKvNJXZ",
+	"QQI8IGQP6FUps31qb1Yy3rI8i1LbIBmTsgY69m4DH8u/pclG+x0c+0ySpbggr1P1ppzD569T9ZbObXqi",
+	"ua+1bj9PvI6SeqN5asvgl8ykyqbS3iVsjcyaTkDRpRx0c+uvsLML3xosWbOTo8jdi56R2gG6V29j9uE2",
+	"abqEdk6rrGyswe4Zg4iQAK9f04TtxsX63DX30CvdW5yiS0svh7IAFHdlmilCJTonyG/4zbeI/Iamiv4X",
+	"2mD6X3IlCvUNpPQ3RZfffKPasXqh8y5dcrzaiZq6eSWkqoAx/mlGOhjEwnsW9NmweW7r3MB9RLl34epm",
+	"ooQlMoQ5viBPTjqaor7OPX06jg1okGIP6b/dPrlWhFerRLxUAUMlUvQD1hXnnBrIml/79bvzjE0x5EgI",
+	"7bhPEGbW36Ek657p3RVhBspAe8nxBpYZC09etfmqyiFwLZ5E+h8ZNf9gVP+XcVaksd/B2LSrfvFemwq4",
+	"To0JS8D1y8eyMXieO5CfDPO1sSf+aTkQFfB4ZJopCrSTg8Q8Nga/03MnG5a1D6CoQXgWi25qEZ74XG7w",
+	"vd5tc7akHNQzHGMpJ7N/O/qI3x9dJbMqKkrLJFUXNoOFpIv61/OtKR98vGc+4L4FUsekBPozAR+eUwsZ",
+	"sm1qYWfJHUR8ON2w6mNf5uHHkh/GcOb3qNVzff3mjRgd3/DH4N7TNeRQmHQd68qySYbjg2p+4NHZmS/H",
+	"aF/cRjCSZWbmJ+YJ+feWtLuURMrV0Q3bLhknR9miNjAb+W3evBaL0KoCk7oplpw9e3b6w86jzNSRcnvn",
+	"HVlcUIU3gzEl0saX/x8HBxnP3V4pFD9vtxKkKLmxZRE8jXhcKLtw0TBqKt9wiN7YWyW0t7pOU1UNqCW/",
+	"myw16kZAtDLX80Bu2NatLA8kZJYc5MKw0lcFjmpOZ/Q+04KRjC2AzMMRTCszfi9D0/Ls5Y8POabBUhqQ",
+	"X46/f22f/hZVvwzYl/uUZutDrOTJaKvmFiOrQwb2Czw6itvfrEE9DW4BFqe74dV47cz9/mVYZhlI68xs",
+	"sw0wNM5olq/onKmZ5VoBVU3+YPwX5gFerrWdPPtjBFbLzPggZp4UDtNew2/pNDGJJit2N4mgsNDzp2WR",
+	"+Uv5mZ3lRtTMprN/eRMGQkHut0AJr+9Duv+GtWctWXbLJPnD7MuXGZmzBRDJcwb3QwlpWmtGuVY7dEO3",
+	"f4zI7C+XR//j5OiHr1gOwMwsEM9HZPbb6dm3GSlYzqiSiPYHNnpoN1XnZPb26sWRbuLrb0+/Hf1FNwS/",
+	"6Zy4z3d7vQOycghDxeiAe9gq0MB7s0frI/Lyw9X0088/vXo/cZZq8j9hRszMTr/+dhI9P/v2L76Niu2O",
+	"9w7ur7yqsFsXH9W3QD5nxXgtE17lfUA79eV8yNoHMTmmmfCy/2LHOUJVXRJITcMkMphzfV+i5KdfDAmD",
+	"/gYaPibAM6yPwoLRBPwaAoqK2QytOVumXEaGQAGLBEoiNtzyX8Qi31Zxaekk/enduhScXVRVDlkmjd/K",
+	"Oqna5qWh/hxpHFisefcCqb+xUAnLPwEF+auaFxVwX3eEKq2GcsZZxWGqV6OTY6/V5Zg4GnTQUpv617pi",
+	"L2rjBPpBrHtUOuhjUbpnFQSbSDrgWvoST0T5kDRMo+othHmZ2j0eTz6DhQ3BXIU9afFhuLmwvCZLUi19",
+	"schTZgprGi9whVuZHCSZg3FVbHPhvcM1SPBgch6Zva+0PnA+JebddeIhVBAkmOJ7TH7mzLilsSeGBa5+",
+	"OaFKX07Gpfcyfns/knp2pwoKq+91cUtFoCB3N59nAZVSdZ+5veg7UPuX76+JpNtmsvKYgBu2OGYj+2Xd",
+	"NuST4x30eos0a5k3o9KKuOoGwM6en50+fdqjsQepTdu2N8ukW39J3s+wRzEGyWZ65adpIn07r+St1Jmn",
+	"uyAZdXv9G3adcrtOnrt1Qdf+0lJa0azLeGXoaRrSCxFWwcEboE/p1x8+S6LEErgJoop3c14my5qwyeZl",
+	"9hSgGpK5AyjxVAXpkBRNObBN6uP5kST6YUunu0gLCTVjYybludaKOQVCHJkuOc1wTFwbIZm+/EsiCn05",
+	"Yon9DQsEaUa5aESh9t4Y7C4XckeiyNBO3DNVy6iIcMZWh6mcJlMBRrfXOS+EIlppELmViq0tJvFI/+SC",
+	"3Iqs1JoUDo91vkBWmCY3RQOTS5MBIHeb7bU332/BpKUY8njPVjQHotONPe2MGBHGE3lBaLahW8jIsoAE",
+	"S2yBtLT21k+xOCs6BSxUEwgBrFmt20PPAcR4T9yaCfiWSTSBZv3FEpTIp8uCxkMApO443Hgt44khdABV",
+	"ATuqvl/rft+kWcaSC3J64o654XgeABTVfcXWfU7jG9noIPYr0kY7mCINTvNHduOfa5OKrhmRWuFRSa6v",
+	"Xl+9/2TYrHowiSCJIW4v6ZJ7ofFiq/WB0Ni+VEpr3+M+mBwr039n+4OfO2fnkF3u5wb7dSXWjXUpSi4B",
+	"IRFaGN1OtSzOMqD5aIlDYpFplU2WhShz7woZvbGvvh2lU0PLsEPz2VM1pnhtxltzKLNJrqipdTikT1Lp",
+	"vR/07aegPWLKtcU9Z3hdSJA7ClkDQ8RMgcNgmJgMRda71YoPgq03Df6YZuyDWa099lkHsSSyUvmzx0Zf",
+	"63tujG8YzbADQ7NtKqIwqUyZJSC4ApI12HraSAU8vY3cGMo1fTbJ+nhJZThZZ1X1qk8eTd+95s+A6/0H",
+	"vdxemwI0qRxJROVFEwLMDWF7dkdiyIsTtLoS4GbYDYUxdE9mYuyInc72rPFhPMSBWgIHg4HazorlWxNr",
+	"3L+aimJ3A7g9AA8Aj/b054NVCh6TORmZXG0VTFeqeqCoLVEBqjt0/21W2rJt0pghG5Ul5dwtV67BHVXD",
+	"6puP0b74sVnElb/QibSvRP6Y5qknBXO339UfH9KK8fgd5OrJLVf07kLv0YzKFWbwwbWgunE/JkdkSpp5",
+	"yQtG1eM/DYHfji3WeT8fpcfFnHItL4ouwfpEicFon/H1VWHpbsayf0j39Xv6i4nudHAePHfZ4eQfpP4G",
+	"ZC7bJvuGsVcp0d/9qL/7UX/3o/7uR/3H9qOOLV78u+P1d8fr747X3x2vvztef3e8/u54/ed0vO5dFf+h",
+	"nLG/1GDdljMCCApH4pR6SsFpKXd4QxrKfUXhHoQ+u/MKYobuUtgzQFiO6jQxN+/eK+o/Q9m4in4CZ9p/",
+	"C5aBGnL7sAyURcG46itrAKcspmnFWgPB2ZoGjA003Xs83/NCbKDCIMXMkWC21j68xItCrAPVLkzqTpUq",
+	"Rv0lFIZm0+0Dw/flYzWyqxqNNmbADK2a33rheiRkLyrl+9RysgfefRhJTDGhqhs94zuMZ14OS54Le97T",
+	"Jb/i75haiUT6SVLCBKRQcChpV7To7TC87oP53c5+O1Si9bvCw6jaHc601ON8d/f7UjAZYaXyVGLK+1D3",
+	"ejPpwekypCkWl0ky1qdebKfeCmDXdIt5CBtRZglYAbg/0dTCP+xRdIDrb1YuUz4d6+Ae9/y38MxVJUrG",
+	"QZITEZdr76FxpST575fv3hL7iIRc3pktoUbzPNvODBLdlnLutG9dUx6vDeVbdMnQCmyrrQE8ngLl2MEg",
+	"dvNrqorg0USfuZn0XgQDVJctdiw9cxBdMtSNI1DasPiBws7mS/SuzhleNgUZW6a961/xcBB2fBO1dPVw",
+	"JJqUQ2l4aMGA9lcB2bNqO0S9+7gRLMNvXaiasQSuuaVko6fKLRPfikKDHVSVI4eXxqJpCA1/j3MJ6w5s",
+	"YS7LG0hqNO5ccBewfNR7Ajl1sBOabt3aBnWCSnb260i57bbZnbX4Ru52qjTD1x1K5yBHt6vE7nF+eyv3",
+	"xaH6xeMpHdhdqqat9pz9l/K87Ms5UEXZ8cR/oAVdM8jQo5JsilQpxqOaDFqSkut9l902CvTVgzbEf+E0",
+	"7aaqnOAtzq76xNaWo4FsxJSzoRSofUWk10xRf3Hd6jqBHSIbypVEdpQIb/KSABfwMbl2Shb+BQX7a2Mr",
+	"9cnYO+xBGajOwhI5LqSItQZHrjaOALjJO6PorGy4xBQUzbe5UjA5EdG3CnLqPzcHlm8aW8RxFzVGTauh",
+	"bAmF3qs2k+q6XK+pUQKW8jHsWxKFkZrIanBpnRDeA6yUZbNkSD1iUc4zZ7iW5dZbZApZJqvliSypAfbY",
+	"SpPDwoG7KKSyLqtyhGOip05FyK7pWldNHC6bv9CsrEpYGA/lwmAkoD5OgqmKxrXtNnd2sisdv+puaBJe",
+	"rFh8M6aYPhfIkQvOJuQWBUPST28qAogQxiH1ctNWQoVAzOFwfdCn/ULk1mMkMejj8jumgD/ath+a9OtO",
+	"PVangG6ZZYbAtarRWvO7Nqu1RpOSJwK/0f+C7+RNmufmSyjJ4D1gPqF/bjAl77xMsyTgjDfccKky2tD1",
+	"vAM9qr/4SA9j7z5+uB7Pqkz/nQ3lE/f6LdtFuQJMap/o0m+WVVz6v/3TEMP3oyp3pcjS0WfbQ1LKQ/PT",
+	"uhTj/b3Shyeex9W37Tor2nBt25m1UxaQwndmLJV6AQAeaCaLtAtoBQPVGoFp+Qky3p1q60Bd0aCRUSID",
+	"fgNvRjtbLAy7Z1VdQkz1hCdIM5eDTT51P/zaZT+4O9K/PrqlULVE6mbei+u6lQ/QivPR19qGd5kWdjNP",
+	"eQkankSDGLLNWL2rxuh6vCNpWWizfbD2eK0f95+i+rQbaYqPQovZN1R9Dk3CIS62MJkPBxXXzT88Dvkh",
+	"13aIk3RHeouZh4MjYpXZCLvXdwAWFhrzL+E6z0xsJ1Q/dhr0PO7alvegFu+rP7wP1ZT9TYCycQgP2W6o",
+	"68BawUYVNJ1nDiGiKR3sdHknX5Vdx8NoDSMT+7vCbBP7aIeO2A3ZpGOVyh5Ufa5MOhVQnu3CVj0AxV3r",
+	"/usOcZAwetZLqh9rwtjmkjhXy4DvTDEs0cJZAZjsiJydPP2ezLeKAYB77Q/S9SgAWaZqwKGKj0X14Yo9",
+	"/RoY4keWe9OIDFduyJcOAFdzxwdXUkROT07cgQ3cV/Uk++IGxvc00k1VlDy2p0in7wUjG/1/UJu/OQJR",
+	"APKQFcTMmhyASLJ9jOopc7sQmvfremh9EgSrWcF3ECOixAV+UiuGCDDVELCTpgoQ0FJZcLWHLQr9BN7D",
+	"ZE2LGz+1dz1b1oDX7eCVpuSR/scWMGVEtxEEshhDfKhkqVXBmFe2dgfpCjHP2NrvsCqYLDPjvbaMx6Jw",
+	"YGr6ToXRaXRHCZIIP/vxEDQrQGlvmmX2w64l46vxhxX99W8vs8xOWZUTMmdx7TdcD7htYtuOI6n2GtlR",
+	"VhLiFW5Lzn8Ahu89UEoPiTHqtc7YIr3z6+1Y5LvdB3rWruFJP7W0wT3ia2yjO+usQLN7QZXs3Kd8mnih",
+	"nW+p1gLNkmq34oYlNrm6Abh+8vzZzqJLdnJ9aBd8g16vdg7ggHoR94FdjV69h0FqRQHwanONPbetwQz2",
+	"Ick+QHEpV4LDFaZgHAcx1uEV97DU69XsDHumj4QZwQultGglR9/qA1gvHlnTrZsdoX+ntWqZ+cO6n9Ej",
+	"/7JRkK4NEJZ5GTJrSEIVnVOJxZaRNhwcuXQriRRr5pBIIrBHrSivM6zIe4MBNoBfQudIbW22OCQcrlNO",
+	"EhanSSg/adftdiFKPk7jGrpUb9BVDxtPzEZhxKWgWZ06qUcHRT6UwEjZAFf/vTdNvqKyT5cB9S9mJUDV",
+	"hSXj6pEkeqvLC5PDsalgfjAEhGw7OG2vIdJXgCwvi6U3EHDZXNukojxfitBC1x7zUMlbK61+3JLYTMet",
+	"bHNRm8I+cFX1S73IxE9V6Uw0msNv6Q4k1F6jIbuAx/tH77ulMXrNBH+dHxRLZxvWQuFThB2ddAjt3FV0",
+	"+2vqz9KHpu2tMdiT4rxfaFHmGd2G/YEW9NM7JZIVP+nnrF0q0yXXltdBTNNCDCjmI0wdPUbXo1z9ATee",
+	"OyumBxUmoyoYiC/bacNWs9M9jA3qZAbBPpIXYlnQ9TkBG0NGhAtiDSj4QyIe3T2Wc1ZIrM/SoUZwzmbJ",
+	"ioOIvvSjQg8Ue9DN369aoQlFIxald/O0kteP1lTbCPh9h0H+6YCN01/Ybo+N5Br9bZQxzqZhP+JsAxbb",
+	"BaFulbhu5fnOdeFsCNX68O3XRjaJQBRXj/LgsRV7adktvwNiK62isHXXg8lvACLZLfz4mK/lX9l8JcTN",
+	"uNPgP6B0LLtlY0J374VKY/bqlvkDeP6SSpWZmTGamLKM2phXhtPdZgGatG9EPPZWFurropl5u+/2qo2r",
+	"nJjboJixOUsMEbmZ1D2L0boDcLAGfzUHQ0bjG0RdKFas8YV4dPnOCtPYIY4LK9IPd2KYN/zdS9y2NklP",
+	"/VXnyQ7hYHTo3VVT05yd7CBA2WNjOPLfM2Dz1JDBhipcYh3UKoRBHr7GrLt9fdhgrhiPTRgjBsAZds5W",
+	"jK0DGd8i8puZAv1PZ/nhz1vzD7wz6X/Nt/r/yyLT/8lSfqP/i7dTqEArEmaLzaZr5qk265tZb9pdzzR6",
+	"Wx1Xk8VflM3Ic8/e/Ucqz9pbcjVdQvGiG7YdVXc1mmzqk32QtgxWarUNffVBoyWLyyJV22vdHM6hrHPB",
+	"Uz2MWIibtAqtnk9M4t3UPldriTz9iW0bzlPoJUwXowW4ds2zK6XyybdvkKuyEB7Tul4kLXOfr6pSnZb6",
+	"DAhNEwHOGqJWhSiXK9Qllx+ujsl7YBKjBQN6MATdRiRN8LPPn69e3n4XfeF6d+BHH398QZ48efIDSTn5",
+	"/OnFMXlVFKKov/vh6bPviImrGTIYSiRy9M1ikbAZeh4Br45sSCwDrgcUyuMv/AuHwjlYNCYVHL2UKSez",
+	"uyMax0zKGdmsBBgoMbJFXYCKqivugYuJccMiAaI8F8n2+Auf5eU8S+PZOeFCf1SnrmkZJCk/JjPJssXs",
+	"XL8DnbZI0MISkvLIeD6dmlyiIMiGEZEVLdZwui1orKR+G3jOZufoQZPHZGY1OHiKz8lHRhPdwo9llmGK",
+	"LrNKPnI/p7xx2JFZrRRNU1+4r636sUfV6aGfCTYGmmd2XjVSFw5b6/E4TyKeFucJsduQCqoXDCK4EUkX",
+	"GNiUrM32eYHtYwFZZLPD5Wi9o2C3jGZOdwaOycgYLJ+RQdhsqFwgBA2ZsMdf+K8mkxGu+iBTXCjoMg5Q",
+	"kqcnT4/JpWkAWgP9HoucEePxr0TRllKj5PWrT/b4nN0dwdtmINzwwphyG0KGrhZIapgQ6J4prgSUqJzM",
+	"Xn2iy5nuwofP0ObLV29ffXqFXZldLY6ADXSGQbZFKU2QjTw9PfvCZ0bXT9eMciBenaF+l2LNYAOA01/r",
+	"2wWVSl907VaCtt8LzvAF5+RPs5pDCpWjYRIpGKEZ8EEdf+GVv1jvUQmcULN/O3qP6vDol5Rtji7lOXl/",
+	"+e7VTM+ztNkcVGFsRH8WdYMoeprSCiMNpYiPv3DI1okZR4d6mjCu0kWqb6uTy5zGK3Z0dnxSa2XnMxdB",
+	"Mvlvl674SMxHsAQtEtnncibyjNnc42VB13gMYt7TRI/w5xz0qlM48XxycmzeJnLGaZ5OzidPjk+hU3qV",
+	"4TB5TPP08e3pYxgV1oFTAW1vJiZCrYYrTjPoFX6idTWh4GLWq4pVElMlbe5uRDjbMKkMmMLY4zMpCjVD",
+	"VQucO5tUsmNyCXoLt0OWXeBX+LfNwQGE/RfuaMQKEqHfD+EiW23J1PyKmpONRIY1Dhwa1VtKMoZLXJ0F",
+	"V8nkfKKvT5cwU3oKbT7m5PwvHaMMBOqRBBUD+nSGtG7nWNOaEkUlYC7gCP9byQCqY2SFxkoUEE3XNsQA",
+	"N9S3yAfwAGmNQS+amlTh95lq0Pu/8INh9NqYGI2zAqHXVkRHo17rawkRM42W+mwyWMKP+JtgmzLlkARb",
+	"NzmM78XfGkQr92qta7NCHucFoWSd8lISVRYcjONClDwJTbZEvur6/ZVbdXKEzDOWL0//cdTwSbjd8c1r",
+	"vRUeX/EXeP0f9OzbdJ2qybevwBiQCy7Rwj07OWnRptI8z9IYNuLjv5oI34i1BrcHWLOtK+5PiEhd9NWd",
+	"rLr2+INBbX1raPBfVwJSfbTkY+4LJHOgRv0aTaztqCeSZQv4dUPtPmZ3Fuzo1b4vrn8BFaJ303+9/vm9",
+	"PQIp2NhNrRoRqQpG1yw5Ji+gULchTJA5WAIrxizTCRAXoq9Zy2KZUbJkSOGbC6kKka8gdXhRCPRyNHXh",
+	"K+h0QBv6JNAIvF8GY3nryCD+pRc6C4jh7+r2d3V7eHU7ThHdHfGkq4w8ZYjZnXqsRbr3uW49dLijQohy",
+	"xagljHqBfTl6mcpw2v8l3nItc7Fu5bgxG52X318NgjdFv1XfHWzH91CGt6xIF8hQ5I8i0MyQnG5WImPa",
+	"KoXbMfAWr3OKdWhtAW+qAOWgLyiYVWTRyPp6cI5+v5TXrh/Dq0EoZxtQJHGp99kigtL09uZS3cUqKIb1",
+	"ftywLeR4ApSBKCGOyUyv3jRL+c0MvynAWWdhT4Cn6arXX2AarHp92OMR3mV+75PEX+3swKgOcGR+KMSt",
+	"qdJrae+hfXNljMha3DJwKSQsYyYxqkeU4NoHOZVwyNW+SytaMVU0E0tMg/RfcWi8sj2pRCe1BEN2eSuO",
+	"K+ANFVymUkkiFjVODUFs7C5tw1BpkiDqqHulcFhtUiYfcrk7fDwPZRSBNsCXkWryz3FWjQsCJsRZWPOY",
+	"d2m9a/n4N63lvoVVxaWeJ1Ol3mEnMxWXVEG5NAc2XBztpoYaTcAXMfvw8/Un8rj6LfhCLKcIiK9ZaOOE",
+	"gDoO+jL8hRtRPifxSghQEIZQ1lXMnG3AT0+uLdPUnMk0gSAp3PZdSjB4VfUmWjCSsYXS6haurbTwXlkv",
+	"k6RBmtQx1XYa6ZhV9RXd10yqPwukFt8hkFXZF8sjCIu0LJg8UgyilR0qvEkmYpohvHmENF8mCcpx7V+3",
+	"IIeH2kcvjUSgVSN7lab19N9/U10mCfpjtZYyAMTOJttnR7FC4QHAjmipVlXyHGpfP+ffDdvaYvAgz0sh",
+	"kovKda2KUiqWWBZ3qURuTNOmeL6EN7yoO3BZvb+zfE+7HXkpODvAxP4oCn31ARoQrljBaUacSSHU6dSg",
+	"yY38hwzIhPHmregtuqf0TF0YEMSSkcfwAWF3eUb13l+JTXfaXjM1bM5Oxu1UZ9CT88mR/t+fX72+ek9e",
+	"vPr46erHqxeXn17Bp//nf/3vJoLhfHJ2cvb86PT06Ozs08l35ycn5ycn/6MJedDTQ6FkPl+yIi+AumHy",
+	"w/w0xua4UFOgNofWnkBrpz80WpMl3mLOJy/e/6t1fFZrVq0TebI4o6enw1WJdzYf8nC8p5yh8RwFDr4r",
+	"BYEjNDbRObsSElklN62QTmWGlXkmaMKSRo8gRNKVP8zrCIjg2APmZ33z89y9Tn+X3YPK7juaHEJZvoOC",
+	"F4dSlfojoQXgfIJhr9DJJIOm+yXmmKoVW+tbGvqAKmsOohJgITEesL9fuG+5rwo1CJ+//HZoCTN1uf4y",
+	"+dPx3+ixeeOxKGBeUylLkL0X7//1FX5FXlzWDpG/0Y6Mnn13dHJ2dHL6CTpj+qMfwaIlTp9bz0hWpDSb",
+	"nE+eLs7o5NvXfQT1QS8f7nrW2Q4pXwIdvLbfMRt6fzNJOnePPiMJ1owsaJaROY1v3MoS7qZBFWxqq7E1",
+	"1hwUzU1WbawBRtT9rPy/k9GFvSbUnYnh9lVeBhA9xi6VjGYscaLxAOc5JlcoBczIgXUVpZyYNOLu9H4o",
+	"1cHmds8bFHiphpxqQBDlPvbh49Uvl59ekZ9e/ffqsX027IdSHe6S5Y7sP4eS3GPGH0w9fgZDT+sYA/7Y",
+	"bw86mtGJoQdP6Z85XnBGoAAiskgzxQqWXJCCGZ8gh2J92RYRIVTeYMaE/2R/6XRsUJCqmZjW49X3/7zO",
+	"cOv9qafGIqj/UOjGoMtHtPnBKbCFBhElii5tMVvYUThp3mAM0CyGQkW++rbdHujjD/Gw4EYXHFHcx4hc",
+	"2s4AH6LPOyHNAWj8gqXE9abJFlcbI5hY7s5hYZ8lbFnoC8sMAn5ischSzmbBMVmO3XpMg8DYtQj9CMLo",
+	"SzbrjJ3HWZmwhtCG+mWe8cdFDcq9y/Xyd8EFNArVVFyHKItH5r+NZ468KQ3/zPCBVpLpQ6nkl00QEkD6",
+	"MFmfSOZqZFfTjvEIAMvnnMHuQd5ZGZFCCKgzCQ5vZvGAYBclVWFjUoiNdXObcoYQ6YbL2jH5aIB/EPXD",
+	"iFyN4gr4DZwk2x04qiqoqK06qzDMR04J94UoyNlTshJlUe8zDJrWkn6VsHUuFOPx9ugnILcMB8L7OTFG",
+	"W3JjZc1Qowyyt04f4P0+OX9RAdadaPRbEfekyjt42oeOPmPvGuRTg3ZNG4AcMmse5wVbZOlypcLhpkpY",
+	"TQDJ+v5TvoRC4OcEXxthEAiAKZiaymSEhTEVXT6SZoNavKf+iSgiyyuc6ocN+zhwVsvoC68QlmYt3boQ",
+	"uM+jqhxagfBWwD6m8uaYvLCdtLjjyneCJhqcv8i75IswfbAz09jW/zgb5HCHQTXSv0uQHIjuTcS0WiFX",
+	"6yGMa82Y8pWqGn5o9MTN3R3wW5r0+zusflXH5NdVmll2pDnTPTeWAWaAxJTHLEMZLLneGxdY03RDiwRt",
+	"FrCKpJMMFHJ79B0mOy2Iq8RnPpz9nVTqZ56wgmwwde++0gJTipc6PXWHUIWBKJa17Flka2jIyNVkVdkk",
+	"q0fSwpT0NFh6Jau6qp2w1gMs58nfaTkPYgnqa/L+Cwd0Tn0b+DGkyJrwbjhGqa1AZdK5Sq4SqLHTxJlW",
+	"h0RRZsxiKmxOpf82fmnf/Y+3srZrD4wU9k9tlzbTnerDy0BMc1lmPVgocEhU1wSbjWJ3e0TqpalS3yoL",
+	"xO50k7lnLhHAgAUpLXqwYOtkYqmvD+bUAnFC1n/7ZrKmNwjmg6q/a1H4VcYLM5x/PKmyPXtYgaI8Iiux",
+	"sTDgKgkmVUTSVN/ksvSW1UdD8gASVRXl8VrGLygi0Y1pbGHSWhIgOG3MWazAgDWEkCoOGN+qovpwsTQV",
+	"0K2patPCQMBWFICdLGnwxhko1jGBjHZqXEuOIWUcT+Ya7Lm16i/+gw4mx1UubiqHkFQsN0FGKJxhsVQV",
+	"O2rFBD1xihUVQKrMEmIogc8JFzWEVa5EPn16hiWBqhdZBtmT4+9tYaFJMh8T9XOsdrgXPdhueAOIGqeS",
+	"ZkutEgmlXrHGdZ1EtqYJq9MJpUqz7LBXR9whmeDsCPIvgnr3R1Ggaqwhhgy9tgbrBbUyIwsdZPZuBpVX",
+	"HGULeZymSKnDE2z2gU1krNQ6QO/9mlV3+hr6/A+oXOvOPah+pQTWriNNtl4wzrBVwPBhki4WmE1/WDWr",
+	"2+0JsGSmkjG+XkYmxX2+xX9cEEoAXQpCk1HwUZhnMkZvzVlbepJ9XqaLRW8sZZA0+L3WsB2briKfo1ob",
+	"CJP2bT/gw3v+9L65HfveC/REPaw4qo1o5KwawnOAE6Yc6Be0idZc+sOLYk1p4xXGa1bcsuIIqEnw0Ua2",
+	"/4zEtChSrbPIS8funekTZkYouVYsJ3/AOE9R8tkfIzKD8A6h5K1YvoXEtxlkQwMtAyUfzL+jL3yGNugM",
+	"MuQkxMEMwPoNfHFMAIEHBf3cTtXv54l9XSrJ7Et5cvIkhmHAP9kRfqKfwA9mFybdGVAeKf/CZ2+pVEfA",
+	"4XN09XJmsLoFo2tkxIAssVUK1+HKiKZkSXMCKXlIwX5Mfq2pJZwmMMGsvoPl+lbBFV7LfU66a/jdvW2Y",
+	"QVEZKhWMe9gBANlRMLdHOLg90qTMD++/w95qQ9kSAIgFnKQPeRtnd4ohY1Mgg0H3AvKRpMUNZ+kNu2jd",
+	"H404UM42vkRN/Y7/7H6V12nLJwZuKAxYIXHBkgIc8dCG3wKw5f1Rg0JsTHBOVjFjraiAM8e6yyyOiaYJ",
+	"kaKOz0FClEGPbVaiYktOPec4At1/l4VbRsoc6G2IVGV802CIqRgkIL8GyE1iUSQD78296BgUiaXhJAt6",
+	"V/WeXoKDFVMVK0zKI1mvu1aJscKMxrlQqx3u1Nf7YdcOcnPFKoJAzTdZlqaShzOsKc5I/Z35W+TImD9W",
+	"cl4/JHzqV8MApTvXogXa74AIgBnfw3aHekDmVYYYvyEPF/jlQmSZ2Mj2914w4+FkYk80o1ldW+Zv8AK/",
+	"fkAc4v9VIlpB9BuMVbrHldZ4gJNuJbKkL0AIt70Nr8nz9Q/0VrIuPaRv6srsR5YxKtl/9mPrlVH8MG0t",
+	"b8TeEb4gjtpAkMSGy+qtx+RKQeY8oWg/acsJ0Oo1PRcucFFX5ihw9aTXIHkjsgOZpoeHG+i+HVTd/MNI",
+	"0k+M5U1jGGjH4oxRflTmsB3hEzBGaUbmW0PA9QBqIxPLMX6Ec3szN/R6DkKv8guoAm7P1TNvxfITfmRQ",
+	"w8aV2qmppvS3M8aT2fEXXqV6P5IkE0uC9jnMS2WTbyzQASjziBYAmnJWGCvSeqI3hVAsCkTDqni5Bbp+",
+	"4UsgwaUFIzcsV3r68cLHVSEykmeUs4YTA2ek4YIgbQ9Ey+2ATsCU97gL3uqVeShHwVuxvIZFGPjwx5J7",
+	"PIivhR4SLDPOp02H14sVciWisXRPxO0bsSFryrfmvTa9B67iSNuHrnwYY6gnirZoaqp+QKXQqk7Z6cmJ",
+	"Je8NViobOOfAszPs2c/AojOwXYSM/9/vIRJLs2lvWUGzevNCVSvFctmN5q9ZsWTgjLW8Q4f1ImkN+jgR",
+	"G54JmvQmYEC8R8ulVpLp2oaUyP9H9CQjvQV+YhH5jnpEelFoAr51nZCz/zLzRA1Ml/4J9AgET6TAHe1W",
+	"7XJoOPfZz/+cO9g7tHTNpKLrXPoVlr86y9DtDWQHe+xrWJ7JAdmrqlMEKGLYnQIqq7pYRSz+f/a+frmN",
+	"G9vzVbq4t8p37jZFyXE8E7m2ajWOMvGdyPFaTnyrEq8JskESwybQA6BF8/q6ap9mH2yfZAvnHHSjpW6K",
+	"H92klOSfxJLIBho4ODifv1+q8u3toPsP8YI7z6zZEnqZ6xu0F16++cnplIXSqziS3C6VnhflvFgzMbmV",
+	"Sb4nNnRFY3d1Run532m12OLj79QWH34vEjvr1sXzq9Rteg+YCehOuZ1yhk4LBfgqnVwkC4XsGY2oEqKM",
+	"Ty9LAlSym6GQAsCUCOoIDOQCttqdLmxF++ntDyYuqrygzP1OiRnCNkq+jARU7tCTblSaOyvckyGZSCTn",
+	"BDJMi2asyjBw6j/s7OixyoSvhoByMk8Oy5IVln7gd5xvDRMXBvwhaD5Ep0ES4P2ECcCqt4VJHaxF2RED",
+	"X5IqChejBN70RJiF41yWY7BVgdqJbxAZC1Tt1CvpXwt5cqZCIjPj3TN+pW74Q3Wu3dyo9eM3UH39zm1p",
+	"5agGnf5u6zvwmzNmzDpUDOQlj56enlYqhoLyXeITENpXb9aX7f7NhzyPkjvYG08jpOsuv1aFZhHuXU/P",
+	"vmHfTL4a979mX/+5/2f+9Kz/TfJs3D8d/WXy1eRZAqgsnmMHA8G9uAfUFVS85fnxuY6YjS5eXl1uUyj3",
+	"hhnTaf0xbKSzcBDdrqXcRWNW0zccCRNyqUSvLKQszK3xKZQCpKrM8ijl1kQYbY/qgsLYAvQ32oWuihkC",
+	"bKIdkx3QlNg7P3v+l/tlZeNEiJvKhZm31yEYTNjplT2QGY583IglCQhszPlgsOSjkzHT9hYcxOCEaHIG",
+	"8OD/JtV0+nErbAzYA4RU6hZqieEpgHNLAU0ZcZnsdqUEeEtwKDe5Ywaf3f/XNn+9J/oRylRqqlwokgWq",
+	"tsQUO7i6PsNOrx4W2ua9sLNEs2Vl7zowATR1T2zQk1q0nKLxTTXA8Kcgy/kiUjr2QlYClsYQ2s5WJTxp",
+	"XZJufG9z97HV8mYn279JvXl66H7r1rSId9yCK7foq9lbl9Rgt9VIK6C8NonqFXT7oM+ncxlCuLGpicYz",
+	"Zbj0EARlJgX40W/7j95VKmRcSfDoSrgY3wyCHRM13SButsI5fxARhKMA1ZUYBR0rOUnFuPYcWL16qF4X",
+	"TO6343a9zWXtFnZVy6dzadYjiIPMCmtqIhrut8icUHTBQky13ul664Z6eGUOb3PZqYuCTFNw/LvtgXRb",
+	"Ofisc/nlHtYrY3lWbiv1PRebV6KkALcnEcsRWEJd0PVtLju8FyG50fH+d9r6DORh5WLzzHS59QMYYfDZ",
+	"/e/LgO6wxgvKGR3nFKAdq6IJMaS/A2lQaRItCdbKY2gsmTmJLiLN/8Gx9xGCiNQ/LT3ztTAAhyBrTOUL",
+	"GOva8qxr8dnkgzCPri4p9/ALb088oNIbnFM7SO4oOcC1lGkosaGIL7LnOemfqK2L9DaywhqkP1XTe7H7",
+	"IjWJFmhDQZ6M+hAAsutWMLzAM8d+3AbeC579oKYPR6DvpIV/cDe4zIE4xioE26cCmkZ2pwlWV9akSE/j",
+	"koZISPv8WS/IB5/W54PrhkgB96x2iLPTSt3I1/fnnLu8Lagiq1OL4Qc1LUupGNwZcaTS5CC2Q/UIWYiT",
+	"rwXWYNE/1OiJgbCVO+uS64LG499/ksJG/3H1A14yKHZBwT/eJGenp/BtU8Fliq4xgg+5rl8wnP8Byjm8",
+	"+aJyS+anqRDM1hkp7jS82yPo39Vd05GYuld9C73x3UH+w37T8heC2r5oUiKnUQixqYBFNyzN+Ul0ucjs",
+	"qqApoppGKGX0jjIBUt9Km05rbZQq4ipJ5IOu1cY5dqqfkOjcd/DTKUW+MXdPTrl0S0iLzTrtNqTRB5/x",
+	"H18GyHLdbPF+B5XdKlrkxnqacncPUjt8mHbHclTqRVOWetEMW5JpCzRHFyh33tYh6mvDbUGcRDDdNVEV",
+	"N1Pcrg6VEg7QhIXeohsFr8MTeqGuZO96ppb+sJccd22KHMjPPUKHAuIvyYlIcT1rOw+cpek+ATrSZ7C/",
+	"fh5dib/GHl5UQ8O7k6A0dTIFiREBhN3UBwVhO3yOpcREwXNeVo5gqwKUn3C9EAaQzO6K3nstLKf+8e/E",
+	"zjhDe1ihFyOj0txyeCln2ug4skoBzz3E9QHvvhk6IWObQyc8O/3m+X34p3GtaeOZJqFyhqWpL4EBRnkI",
+	"muLcNwa5DkFZv/56E1LUchsBkGxsWRpHz589cwsFVhaBW9QNv8AqjXL4jFnLtfvk//7ltP/nD5+/+vIv",
+	"vT3AYNXY8voK5sIpGAnJYE41tY/3ecE12az3SGbZBrqgylb+RAlplbNf8ER0EGWt1RgDuN7WxGZ4pPk0",
+	"T5lu1h/MhOV1T0zJ+h8JixcYYttGw9eYHe67Az8EiwiCuoGAMZlAGm3EDH/+DEOCHsP99t3FkkPqj32q",
+	"FUBVnPcGN0wPUjUdsCw7SdV0C06+8kXfuGftHcHZ89g0cOq2eyQUkMQe9FBs2TV1q2mKdqnomAr6nhp6",
+	"gcpvmENcgC227Ryi76ZFRuvH1w9TCb+gmMTegQyb5bpwaKqHworxnLzfZoeGAUYSOLQ6sk6jS2cmKE3m",
+	"cKa0LVmjPBSbhyWE+jXwgBXaz1+deuYgcpKhT0/yAuLQzvivEpLQ6O/E7mIa/u3yXeTutPFseBL9mHGJ",
+	"ANxJNE6VgX9r7qs0wKuKsaNwxjIonnM3D7dLziWZvnVtfFhD8NaN8g6W5kHfPVTpNVEAA+2mqrQ7kc++",
+	"errx9RO863FA9MPFbjh7KKVxURSZriKplm1kFejRIJe3BLF1q81zIjcftksBVRMlhPctCm3DVl6cY/Lq",
+	"ZiVWPt1UGb6pBxj23w44KADjyxAMFnwYdVHJCojhK//4GQsgQb8tZuPOG2x7iZAIhCruBwxhOPk0CKwf",
+	"WYX9NQRJ6o4m8t5COTV+ccY1pz5gYTyTOaZJUmZsUYTlvGhtaDjn0AYvySz2A/inIEilJ4H2SFX0ajVZ",
+	"wyxLV8U79vY4nMF+A0vHREhRMD+oBdKT3aLc+lJUb1ZplUq6LacvwA3HckTIbepc8uKcbkfHbB4gD/Rl",
+	"Kf6Azosi1muL8iImIcAGMKTUK3fH1JCdb0HMuWCf+gsx6p2fPa89+4NM8xvBlxvUH0KTWrUZyGchkHZm",
+	"khuWQuedW6IVqYtFHGkFsQRosCbYCS6DjAcGE/13iBQBSt6IMqohpPgG57776Xj8snlRXbVEAT1DG4FH",
+	"RlCkxb6Uah/HQqkl4gqU4LvEFVvI5xoSi0D53E9PVzLI8ko9F+o4stA4k3kGwPf1SZDLcMTtTa4HxoEV",
+	"vE2nmZKLNA1rke9hwlrHi92w+RuQthbNe27fn51+UxaaEpCok4XcIPS4c/2NWnDU7nkTxg1WuV9WrsBH",
+	"Q89KqZ5buGJmTyL8V8WJwsBZeKR8WyQYj75Lk2Cr6mvqulnaTg5Qp8Vzu+xTQRuXr7u9RypZRXbpHOFb",
+	"NifiXjgT1ShAnSHTelgLPdfaTrV/TwdTOwLoUzD6Nbtx9mFX3NhItxGQv+55wtfr2pA0uw8OjlkPEUdl",
+	"kxrNN+RoxvqEZg73O/zXP+JAnarZS6xra+HkgrMoFUI9jqtc9Pso2YJOIHjmeZGnMDGm56hJq/zJeZna",
+	"ecGSf7IBfQBGooiEHGFonRt7Ej07fVa2sQcygA6t0xQSlbrzvGVt5cjfuO1y+7blpA73wA1MfBkGqvRg",
+	"8Zoopt2afYQ2FyKPPuufPr1DHn0PvzQUmffOezcsFUAMm4+AVfj87pBxD/ZqbZPmkklb6LAPcW88czaV",
+	"BHaQRJr+6Vkv7iVC87FVMHPfO8nGC96/OX16wjJxknJruBzrVWahgbL8Quye0jvv6cn46dlXz/Hnj1hj",
+	"8tHwAhsGf6tv4NWlOQtf5Pzrr+h7zrhyf8cEXC/ucTb6OOerj9A0GvwMT6a4P18wkQIap/mf1eXRSjmr",
+	"v7cTBTcJYmeEJWrZdGZCESwJJsDVnaptNEPtvX7NwCczKmJTzbmJrKoeb6hQ1AtzEr0viwx971WhIKDN",
+	"JpJqiblTKEXADX5iqNTJfRgg7ALt4jPxRRsMfgfZAA32Wa3uo+FvQ0fsTsZfnB93VFo4QE3yu7vQdsbX",
+	"/4du/EM3HkA3olUUShsmE5kMjJB/vXh5dfmnzizV+zpWqTwSAv/OtllAr0OdteRePGVCOqU5qmXYgc7M",
+	"A5uwr0pjrw1D9p1e0ZWwLC+NGHJb7ezQWtz8awvExhozOTbXsNhLtopYKua8iCigcyFMELkhRFQWzZSx",
+	"lIm6L9CwI3R6SxbqLQR19zjUOR9BP22ZPrn9WgdBzg85jO66n/vFLX50A5TJT19vDYFnArRMnW0Cxotz",
+	"f5ohKqpBi/13vR3I/C42vGVD4XGKKCYu2hPTzRSbViNld4TyamgfxyceTUF51K4HhH71Ts25VwWwtcg9",
+	"GsJh7Ly/8VrIxBL9CqOlwD6E4RKqN/Xlpm4RmqCuYEt33tGDgl39+elpidT0WkxnNl1FI62WzrvDLrnN",
+	"K3rca/++sK407fT9WFfWybTzCNRUbwdfBct6GPgqmCQV12HfI73fpmneRryqZl3aMWRV92fxqKBVsIZP",
+	"DO7cLnfctuSQt2gYy9R7yO+A3eYiidcTHcTQZ7ng5iQaAtn6MFpwRniDkMaFdjYPag6kedEFFIXShPQq",
+	"Ovu6qOp0YmeCglBkYEzFTR10CxZLX97UZ/5rMMfhzhHmNmlTXUFx9V5q6N7ZoE2mMm6m1T/4uLl1CP+8",
+	"5Xi/K47IO2bE2rKF5nLLu6ULIEUDqRK+3Vly37h1il6rhMOC73+ImIVqblNzjBqOw2t4g+215WOWkvdh",
+	"sbZVuGQxqI1AGnBv71OnE6Wnylou++tlwdcwxSE02hon4Tv/3F036IEVKlXep9umbjgAZRe3x9YbrZyd",
+	"Mya+gFtMkgpM/sXW2y/kjbCwHs1b/64R4Hnp/R24ABf1kvAqGKLDDSqH6XR3grfx+goKWKCya8VD05ON",
+	"gUXXbOfWeahC6Dz2xfYEdwwNIkul5wYsSKQOMU4tRQlbmReA3sp0Kjh+zafeCCzZWZ+YTvNtzQF2coNn",
+	"WL7vfSZHUdAz5ysoki3reLC6x0mNkBFzcz0BD4d8pR5IIe+zhPXPvLGA3mtpLbxK+CJTlsvxqv93vmrs",
+	"5qWWqjUtxvs4obSU6KXdSXnAy0AiJe5ZziBKAbXn/X+y3ubhinLNj9Nn8oOQ8wIitDMPDt4SixzdCdr4",
+	"4NRrr4H7WGbvgwCF44CPx3iJmEIhO0FM0EHx1geYMzBNaL6q6YGAQStnpBPRAozf894/n/+7dp54CQgF",
+	"oQLnji6VdhMaK6352EYzpQ2PRtBmvurtIHn4ZoeWvKvakMG1mEronOnFpBZg4Gtu+y+VmosGPlDDDaJj",
+	"fm9t5hyTk4rSuGOz7SzSfJxrYVe9818+VLt4F9BmN1o5vSxCISkkPbezW1Ke5aNUjBvF/LNI1kYeXlmD",
+	"2h2vZa+BIb8p1TJSsinusE7T7wir011AAUkxwlUFb2MXJTLnq3WYRkE0HKhiPOhH5lwXaWNI+mRauInF",
+	"QSkaIqN4JhUgZpG+mRubP62t7aty5svf3Zw6NJb+zledWklXDKKJbmmDKj+AEmEpT6IcgHpvWaybRoDc",
+	"Uwda2bXg5BfRSOWQMieIPerXOwf3mXLJWPw5dBb00M3u9CS6wu0yVmUZh9wdk8it94K8cUS8weOFVUtx",
+	"lOTa1ytDjUlNDh7mS/u61o7CNoEQZRrB2ZxZ5SueiFTIKA935FwEjC4WfEFLqBpgwBfTyCmnKiqRy3zh",
+	"diJVY5b24t4NyMCHXRrJ95JNWCy3GjXy+UarKdyTLSTkOEv9MWWSL0uxLJd8B/lc8LWulLMPY2rmdCbj",
+	"rTLYn15hgnAyoRNSWy1wxXudspF1mqd3esBf6dW3X8G7J2r9FXknmrXgA//HNQuf8hueIolYpKCyC4MZ",
+	"U82kNe7IlCy8caGxAJTF3aAKCfP9hBWAuU/FDVAWYC2j87ncC0BnIIdKEP7JF+dQpQiz0IQMn+GfRF38",
+	"5BK/c4GvdI+6oCjq4PXF1WUchnrhN5HSQfhw8OrbquPlv0z9sXUqAldqU4gncL8CdKN/pRH+K5jYf5UT",
+	"+tPgF9b/z9P+N/0P//1feofVM7i8l35/OpT4VSEYiSpLg6AvnaRle3mXiqq51oZuXpP5V14mKyQ7KKdx",
+	"Eg3ZDRMpA1JragjHciYWLZhIfQkt3N71tUuvK5PpcM+qA3VOlkiRdmEQeFtNnC2/QHyXMs4WTmmLQqK3",
+	"2CNjAE1gPFNizCmCA8CZkE3CfGGawqAn0WuMNQXzqSpO0ju1lUZ392jnEmWYKqgiX/9512P1abowK3GC",
+	"ZXu9OPwd5Lndaf8AcRvfnr95tKTyYkdorzqMTL6cKXdscb8VeBR7iGRVl5TxgwbkxEsnhmj9ElsJutZo",
+	"8KZpdPHmFSZ0i0ImZ+VgUEUtZfF5t+BCOnuLckdEwnk3+Ag5sDd+Yt205fnH42A7Q+GBS7tLZOKJofcH",
+	"tMWieJT5v3cVrwiECprjLe1SVi73lrcR7n2zN/aac6fIfJ0OtHDAK54XNRw+YkxyhLKDvtZGgeofl/Id",
+	"lRT8Eab2xUNCfkzYyvTOvzktEd5ZZsHaM2MFI3q2xc0OjV/n44Smg6GTzquLZKnXfCYGhH+747FpXpXA",
+	"IbytNjRKWzLIQOkuhbmDHIGsUWWAxSLANgWhMq0WwjQxJDQkZu+eFmhYeOGsQSFzA+Xv4C1plTdTFbjZ",
+	"16PgeTBWH2ygH/vw/w+71Xw8sGRx5zniizTFrP9mCd+mXOMFoeSUbGhO1mNKLpbwFJhK1LmkPHO0YOOZ",
+	"kI26+DUi8m0bRO6Uec/N6Tg6C+pjpFZpE0hDS0rrIgFa8yoaYrNUrK1+hK/tgmmCyCVhZTvTwNzejF6y",
+	"o7QcHrbkLVRibLPG6zBKPN1XwqUVdhVHQjqfSelVNSCYMmNDtD3DRNLghSf8QWKUwMS6BCfZZj/Wg5HU",
+	"4pCcRBfIXrFgCcfSxiXgC5b2arTi9jyCpISzJIWFyGAYvgeSgmtM+phfJcbtNS87lqcKC+awaEPoiBaG",
+	"mJAqjdwTEkIiNqD51sF0guef8IeGiOLmdBRfPeGNGCj0h7ZK02F/5lItJUT6CIgMe9JRCrau1gq18gDZ",
+	"vfg63HJgIQ16TzFbBF9Lyvves5LSA5NaqEf3l4cqSDS9YwhTdx1FOjeo/92mU6Qg2Mr9ZCcRho3SNbJz",
+	"+UkY0GThTT7nPANiqdq89bf4zN/nLXRtVRZlKRu7NVPSH38AzhSGbu9I2D23TQMWarM5BoE6QMJ1nzwJ",
+	"Ghw8lmWA8DpVkgMeRgPl0k8SnvL73NAfuI0YLiMHNG/4p9td2FjrdHzFyr1FC7y9TehskKRuv5yFEKRJ",
+	"g8JvO+OLiMzEhLMkFQ0ASG6pvtU4w4e5kTi7TjM6yM5DJxMKokbcbSjkW3CBsSBkOeNyP8fa592E8ZUk",
+	"VZxorOimSE9AHH5h5lBHAtUp3goNd/cF1pc4A9PfDdBndsN1kvvcNFB81hZ6tXOeu7nFYXLXlumjWIXd",
+	"yt/f3c3pbvCKygAACdqwAoiuBKmbsRuiON3v1uBy/V3vFI9bR61Sd4WV2O6k1YpAUKH5TOU94CgBy0ed",
+	"zF3K369VgJfI3hdG48aub4UM+jaenp7CVTLnmW2OBje1FrbYevoAA7Xw1p1Ga4N+Led3KZKJRhr6HURh",
+	"ojTJQBNYgLkTlMMmvTzzxWgAsAV/mWjOUUADu8P3GvlfQQUiAOiOlU54ghk7igx7zjyr8vGszqX8Dib8",
+	"YNVCpd2rM8GoBBSp5UtAaB9r0SAgRP1eAdUFRFP3k5cFt1qMm3XHFWcm19h1FjihtIdyGpmVsRzK5BCj",
+	"CqLAwjZan1c0YHfKhUb4TqvFFh9/p7b48HuR2Fm3gufXqVNdRAIHe6aAWoT4onYXqEyrG2HWFqP5VOdJ",
+	"dCEjZq2zuwPKTKC7LtUNUqBg0XZDzNsp7TfluL+je6t4626zjLhH4Goi60Wh3kmCQHiur7/f5Spr8p3+",
+	"yqcCOBC9jMTEkQPsNgr6aYQ1PJ2cRO+pEXVozGwYh6lJvJmYu3w8NyMkUpykE6Soe4Ep8JqDaQ6x0Doq",
+	"D1rqve6q+Njpz+I1tvCwnrY/ep2s/pVPc9le3L1BRLfNiSKDzCYKb/AZW0y+NGq+S6fLCrb8snIDCQqc",
+	"SFZTfsUrwBwamAnKNe1SKF/Dqx1Im3WaJPQ3TrAFPDNt3XqFEGwPUHMeDd1UbqFqBAeWZxGQxKJRvUQD",
+	"fFiMPSzrN8J3dHqxeE3oHB+hZsUB0rTAnYGywyaAjYcmZg8KiSOQqx3xNyri5FwpgOld58axKaSAR3wF",
+	"6edq5AZYsN3GyvLKUxL6wRYcOhjTFbWIQR6b3DQWjVW2wrxy9YFCOjOxDlMWptp97QZGMT5VSiCQrI5s",
+	"jpNWCHeRtdOnbTDsBZFWiL4yy0bMcPCBNTdW6X2DcpojtPS6oJzVuaHWc8jTUC8l3gpArYXnXhgEicBZ",
+	"m7nxoBTwG6he8PYN/rkeUOctTOmPJO8Bk7y5llGilrKzRK8xs/WcKNy35I41h0okIMrT3HNKvgCsH+21",
+	"nJse0HcsoRp2XVwHba4ONUMRo2lhJ3DaSPRJVfARISNmWtwwi/XiReHNE+ONtP32h0AW1+8Q6CRQAB7a",
+	"E5qDICwP0fiMaUIc9u1eVqRQhHSve/OW36g5hOcbqud/6zF6XICgGqaas9/Pl31XPLXaw+ALyjyYgJpM",
+	"oMr2Fh6g5jcKVwwQB7hMaisvsLd8/z3c0kl95OWyvkzLnw0ss4OmKh8+wNpWwutst6h2kEuoDVuXvfFE",
+	"VWrBkcr5HouEWAwgapxnEOVYlTWGLHXvhaqByQjmG7FEZdbEUZZrgBzUkeYIRrsO0usnnHtQXfIg9cad",
+	"aXYaLbtba4NnXOfSFCnUYt+KHvA5eHRKwz+CVo/97hWSLqSyh01e71RQm3aIfKQ5dbXDC/jgG5V/xQFW",
+	"AhTO/vT2BwP80sJkuTdaRxw76n1zChiqha1zjhhlXtnBYhXLAslvOISLhppE91Llmneq9DbDiNyDTrd8",
+	"jc5MTaftIBbGqniivnyoVjBbFELQMOv9HfRsccdNJeE1KTEWxiHTgsdGFAZMopJenWw0DLDU9UPrKT+q",
+	"8DRSpmBNUiH2LTCBsTLFqH3C8Sgi4K+WNag9aUp5IJ3LMAN9o9LcZ6ehXstJg0h5qTlmLKRdAYmJC4pX",
+	"uMhrgxgwoW9Jaf2hRDYymQodH0gRBh/WKXMmVwCgsqdAZVPt7L+1xEmgSOgWdoIE7bxukZmQXJ9ErxWA",
+	"Wogx9wzATIOv6+yiaXEoivlDLj7PIO4EOF7OwqopmMW5tRwTe9qqZU1zbIqM4tsHaggwKlrRQ4R3Eapn",
+	"HG20CnliK+HHJ253Us52MIe8G98HiOk1vekBuIGHKahgGFx4W3lRIEimQs7rtInhdmfIgqB7+w7aY3sA",
+	"j356MNf9EA/ahku8hmK5IvpCaRAleR8SZLAo2yInZmk+FXJ3Zn6xcH/0xnvxanCvuN1a1JsXUJhAQz96",
+	"5Gt8kc7bmWmrWiHmp2cdlZMfl+2R0vFnhfDuy8QPJwjz3ImYch+2DE/TEwhg0gIQi9FY87qD9TduW1/X",
+	"tk/KIWj4N92fwzLwt7E1HVS+wKyO0GyKAx+Rcn/LUxwqUAwHbX5xnkQFvX6ovZ3xjBQeQadzYyEfDvn4",
+	"L0x8k+5vTFqxXa5MT82D2D81O3/cu7NgBnqUl2cpyfvenr5THJY2daJrSlyWEtjYLfQ419qZppnIOOSS",
+	"brj2IGJ1tWMtL3Drx+cg1+imO1U9Lge7T9vYpU5KSd20jnGj4sjHvFK3PNvNmnUw0kyOZ318zP0tXJZN",
+	"qUOEmWiUi9QWjXcRPupFUdhFQIJSSeJroiUpsech+OULq4WJFkzPm4DC/gpPf8eme5XY14GE4by3whbe",
+	"ADOvI+ELlqGzJE2hQWAsjErBpgJOIkMUaghRGJ7ysWWjtNjNjYjgNr33B4lmE7uW4tLd+q8m/StmxzNM",
+	"T2O8lWO5qLMIg/JSEEb8f8S1Vrrp7v8WBu40ED+BOR/YTBBmzHQS2GpPDIBuwkIX6oUu740du1qtAUuI",
+	"uRIGpUGgKCA8ZmY88ZYBmRKwdU6uPDc1fbDsrmA4yTga+s1FtgSsQ6bDBb9iI0Mkk3dMjv32tdPECcys",
+	"/kxXYF0v37FpA9drcRCWjCKCnQK3vmtXimrNGbhlUTrExFeUGvilsJERkmL5XiacPRMsA7TfJC/KggaE",
+	"h/OV6mNIELlZfyQbqJS3qlZhBKCFrygMzgF7eEBZkhCQxeU/0My5f2gNs2MWYMQM/0hHtXf+VRx+FVsX",
+	"3Kzn3MnDko+cyNFFcP7ZX7D4e82NyjVgdn/+8uXLhy8bpwtgqY5g6LVxJK0vHD/w2XTnpl01v+aaLp60",
+	"zoKkzkrC/wdSSTwiKfNsjv5O8Cgl9TAyb8p5P0C/kSb3Mx2ZLo20Jme7HUfyZ5aKhFnsXGTuXk75OaUo",
+	"M5xTUPHi6cSjCxnlkpRpObMCV7sxHuA8zVY2tgNXk+Z1DF+Thu7W2SyURbFfzBdsbypS93ua/tmDTPNJ",
+	"Kqaze/pOxjM+ngOSP5THQNwiqPWIsQy+mHFIg1oYmVDSCJ8jX4ZquKjY0C2FwboKuN1fYKIIA11aqQVG",
+	"jJWalxLu4a1lLVrZG/9uLRiau6KuByTq571/sgANe6zdDdTH+zhU2nve5HHxAPjEh7jnjXv3Xfer897N",
+	"2cnZyWlv81v/Gmd7+OiOl86a0/behz4mKpdJK4QafDzHytRKORzIbKLZEhqsoNhwwTmhnmC5mI/mbXg0",
+	"3a+cvje0hJucVBKY9WVOVq9gktREAESEhZO34nDa8KKY8wp9R3iWR7mNxkwWBZVWC3d6fa0etMFALeK5",
+	"P+MI2UAog0uCuwW2OUbAamic+5piSeQPdxzQJvhwL38PsNn+937azw5UrugpHirG/g/UDHMfdmLnJv7b",
+	"XJZKAm666jUX4y1e1SoAyreUWyiNZiSCRr1xQ6bjGsUhino3Yj1x6sOwm1LfYb1sjIgFoxX+36m/ieAp",
+	"EtG7f9w9vt5w/cOcbB6abJ/OLEq/B6GF5uEAaJcr4FFt31yhRroPBqjwOisw5i8owo1UdKqIOcUAzOn+",
+	"uypJGKE5RTTVFFRdwt8XRFD13TuvRiiDyg1QQPsVItwVsMFn+teXDYIfRdwxcDMwn17WrHthHDOtBTdr",
+	"IyA/F87ZfgmxjNlZaTiULt+ahJiQYpEvwvSXkJZP4Yb4LcRXfizDKTHhnjjjErTAQcRpkIjJpBm/BYNp",
+	"SYJWMvYfgW+AkZf41i0Zl2naQtuxBSLrQdOEsQjljCgOdbjqk8kDF7u4ljYKoEgo4mmX6oV7Y5+IhlZb",
+	"6BCcKM2bSKRofXoPSv7dfnQLz+fkj2sTjbhdci7d4hXq9TAngDqK1/EDsLFNV+X5jNepWGELpepcUmgy",
+	"NVYAD7vmvPwqzfGJ8d9cWw38Fmf58A/Hzl31jzKcySR00RcZBR/QVBskPHZxfkg+mkmQOba9AplkvaF4",
+	"TY94iHkNnFun9ttrQP6tljgBR6dflX0j0PSkwWf8x2ZlpUV/551si+agH61aU0OKy9apxY9DHK3klNEG",
+	"bV5nWpttusCDEUcs0nkKTH9TLt2C4hWd3QoYQqUIFPVAcHHOM8Ce+dm9Efh0wNkahhRZ0tAw+Sa3x9im",
+	"9gMLOMQRwgo4cMdKHRrztpO1NbrA8kWWMruGExWMoNtsCVXthIXu1hc3Feyp9er9XTHkQ1TwfnbdY9Bn",
+	"XGUph7UDLMiazIdfX2eStVtRWOz74LP/59p74JUldKtJ7gxFGI9Ib/wsqwRHkH6g1k2Ay2q6GvyCt2wp",
+	"2vKxG9WzPn+2SQFr3TWC0Gxt3iTB3Lfd8jV0RuOZEmNOIRZho4lIUxOJ+p6ER7Ur7Z/+TuMpe21vrdWw",
+	"yemsu+8f+i63bxv4Nz6CddC5bAEgSEluuZceCa6Of+Y8by5p+3FCPQ2l6l+p3Le+YRlpNJwJY5VeDeMS",
+	"6hiTDNDmH8aozyGvEBTHwfBJHBEsSMRk8qsEIibMO8zUMlITywuavyVzsp8Ct0uCtGx1XKzugv9f8Gp3",
+	"hL8u+hUmmBvE+NlpLV963dOII3ffx9Cy1mVYR0qlnMnHSdkO+9KxBaaQmi32IFVArA+Gba4rkb3mI3On",
+	"IBQ4DtYmQLB6esGNYVMoj7b8kz2Php9/7VkxnnP7a+88+n//5/9+GcbQBuAOsV4IydKIpUZFwzGCIw/j",
+	"aGjtaohV/0shE7UcRv86HKvUuL9ptTTDP2HpB0ZtImF+lW4c4Jv8lfTd0CkM91sqAyuGd87jROkltUlI",
+	"wALhJhoJyfTKvwFAyPlaVqYhjegn/MSzjfNotLIcDy6Jx3k0TIaRkFlu42jIh5CP5zKJo+FyGLEIX+iJ",
+	"iYz4Tx4jFTPUpw3VMFK5xe/pIXavYGRy+GmI3MyfhIWK9pNf5UUIVM1lYlC7uNEyro2SRWO0h9krkJEK",
+	"ZiVJvrVIUg57MmPpJGIymqlc12mWHzMu34Ik3DoiZ1ixcSuFsRR2PGvFgHQDe9ge/9IEfojC5V5jojRV",
+	"RLzno2vlfr2rsE+FU1B8m8Z0D3mDsoGZZuiKUbCkKKr1fuPbcrxH35VO77LqPBFcblIrWC7l447aku6X",
+	"75H2pOtQkvfpSn8/41BCSLW4AWCTQBsoroJow3mr9fc6WNH2T8shutC32JvD4rm0s0Pte1R+XkfwqPzQ",
+	"R2xB3/4or9OmA8vNmnaAl9gK4AM4eFmaAHoe2skRfTpgECAnjElCUBMWNLCHZOSZMsK5EU9M5N7AGz5i",
+	"PPtVes43p1qs5VpSVWLKiwDmeKaU8fDEwZqsULZFgZPvTsKLQviRjVnzpM6EesfNEQQ+qCeGlULc8Mxt",
+	"F0wCFqB33ptwZgf/tjnOn38T91btnZFwtpYvcGksm9IE+2Ombf/rs+SU/3kEi7FgdgyV8udfnT2Ne2ru",
+	"gzJWqflH94C/PHM/WJb2zs+enj7b6QXrT+L7isy2Yu1emHnESmFblnchHYz96yp1nm5l3VLmGk+kmnO5",
+	"i5kLYz5+CzdPu/XgYZ1QhQEdYpaDuQvn3akcq8KgVAWxlNhcoILnXh3thtnA2H1lDTRf86WJpspnPl4g",
+	"1l4QHFuXCnGv9JhMWsxRb7e0DZbsBS0e4BZU9pIq+rMcmlUsmwYsyCM+diYWdrPVmrXtrmi7x+NnwZed",
+	"mrRQQVDApwL92NnpqRfTbfetIfPgrNdcj3nkbBYP8h5ZFQ0HM6XmZjAs/D43nyeGsF2NmErvHCIMjtOd",
+	"nh8Lpk6EOfiXAB+n5G6Jo1ym3BjPEgIs2u4ZvvP24s2riCWJdp9BWm4TsMvUfbnW9t5bjHaFHUBMHrzR",
+	"c80H/9aL63qdKHhPBgvEnbxV57ZwvOAD+gNuVu+8NxV2lo9QCCD83y+YMze/9/P0GJkUN+yhbf5ddF1w",
+	"jVBXWRvgx+4nOB4TpcFgb6qioxEfvSlBb9J5rMzvUSuRMv+wo8bJrgswqscYJjOlBLcIfOwdhsDNhVNE",
+	"hTjOnTW8viii/eVs/ZAcIkS28b4cNkDWyu50UY0I0zpKOSKMfMTo2LYnuFl/DtYiM34nUss1tvEE4wKW",
+	"OQRtnEmYCekMTs81MmMNLT7B5bkvzGJ1lm8oAAD2J5s29dkYzjTkDmurA86e/qW2POB2lX1ZUeH2ZrQK",
+	"2/zrRoX0d2XQQjB6WJ8Blme+ANvH/8L3Y3yondNjMzTesWmnRoYTp4jBVQ63DUZOg540XYY8tzY3zPpG",
+	"38uKNZlwhBz1rhG0Bzn/MDf8RdEPhrljMzf3gZJe+9E71Wam89ZZ6JRbSvJN+0JGI62WzvKKSwZvsNVu",
+	"99PWMKAUt19tLP/ae6Ke5mas1Fzwk+i9VnIKLgAaKPBjkcFzPmrJ8+crO2T5Kyvq6q4JygOH6nV10cHT",
+	"cahDA1hc1Vo+1xhjgCBvAF1xzW3/JSx3EwmzwYbX763NfpTpqisMiybyHTEFAEc4rqAtCnHISkaj7ch3",
+	"vIIYUP/OOocESJhC2SzYoNyaYX9typk2wW+bXJCXOFwoevc5FLRrKrebb9vlp0xoXpl199iCbptwlveq",
+	"gbqd+CySDULKFNBmmhccuP6+kBFhBAoILGvOFlBFBYIjZGT4WMkEmECDnXTeI9jcPDW8SCI+O33W7EWa",
+	"HVs5N2ZbbMmHvARCflThxaS32hsxlX0h78EwcHYcxGrgboRmcWydjphcwdIKA3SNDW6kmMpXsrdv0q/k",
+	"IcMsXqbVjUj83pBZ91ItMiZXERuPVQ6lq7lOe+e9gRLJeACv0kMso810PEz9ituZSlpHTWnQht+rZZFq",
+	"Zng3O+U44xX2wg21oJn1Z8rYPiA+NeXZ3VsaD7AlJFZRToSccp1pIS3y70KKaQir7iTttUr4EKHxmC8u",
+	"HCs5EXoBgCl1HdMsub7+/ntl7N/5qqtbGQc4uO9ZvldnITvI/xLxPwRDnRq8vv4+cjsczfkqjqwCZisG",
+	"DZJbsxZap1B3itgu+GLkSzOmGpBuo/czRZDryGBoON5XQoPCgsGaOubcPB59HNe9RudBXFjG9RFc0oX3",
+	"FrjCo44av3Ur9kiDt5Zk9p5Fvz90Gx4lt5B4nJzlU1AuuT8FSTHT0NHW6lq2eywOEbbdcEcOG7Tdf1e6",
+	"6BFji6P0h7HFEWO12x3YUE1CoVMz4AdbcBNHZqwy9/9M84n45P7Fncu2uhV6kgQPgvl5YZ00NlyKOGyX",
+	"G+JGOEi86eLNK6oX2yek9A5qQOvjBS+CqodKBUVTrAheviObFJ59nDhRMHTtObsCOu6WPRhkag+2GVP3",
+	"SLu6QGgmub0zgxJzbxjhrQ8h+G78plACNG/B9HaJEniBeegxgrf8RuF2VE7eloECMOfudQ0KJAxfaTQ0",
+	"StshXo8FF8teXVE/Gax0vbXsNQhwOuH6hfOYhMwNdjk6adAql0ljLkpp25QUcp8IUkL4Yx/+/9tIB7ml",
+	"7dxfQb9gF3/l7k0Mzzqqw+KW7JE6LLmplozv5LC4g6ZVSkR/6ItSGykUp/uBoMx1bMVNPbVLy8vY7pE4",
+	"hK+y7WYcxlnZf1vat6XcnI7grLhhj+isbCcfDSrSTYHfw76SCjmPlkrPDbXjJwxdlooR/cLd0pzpVHAN",
+	"0+SQdiHg1SB7q7BjPpdWpNRW7jRxkxH+1k3wByHnh2Jf6Mjqdq/QmdF9y8zGLUMcfawfd3sOpUC0CwBm",
+	"uaHsBOCXsN3NwrSNG1xxemMy+KCjQWXQNCSRDqDZ5Cu83wcYz+rcbb7wW1rvN993VzQedgRLrLrH0RsP",
+	"0zbnFK2nzi474wvD05s6cHIU9mKj2qshK+60OV8VbGJEHQEXHKV+QVG5eRUJw56QN8LyPktY/8yb+5hd",
+	"L+39VwlfZMpyOV71MSe1F/nvjl0PNJmAmA+OTe+8N8nTdPP2hB+X8jcbarit9cq4AitKHHO0V/a7JDeM",
+	"MrzyusuLY1HUBrSPJAuRki/WVSqscSv2PkgPNhJxR5vtsmcFN+maygXNU84M1fU5GdcqjbKUSYwVsiki",
+	"NwIg+Izpet/k5wCCu6Mb5CCkkeHrP0ES92TLINCSj6DFbYsO4QssuCQTwIipdGdlzlc7hH7e++EffWaY",
+	"3qRTo+GN8yFMpHJrROJrWzVHqDg1ocbFnRu8vCxs2Cqc8FQAB1yqpugWFB3DSyTXg6Yv5JGrp/FG1UhL",
+	"97jahpfFpPfvHH7v4a9TzhLjgW8KlqUlNohDaw+1mNZptfaXsfXT0WncZccdqY27XBXYcOisz4VMIvfK",
+	"cN6wtvo8Gv5H/3Wepioz/WsxldDeCrT1w5uz/1H2DM/4p+j7q4uX/evvL/pPv37uHhp89Z1YcGPZIhvG",
+	"zuZVtvjiSCUr303sy9ypodj9CsqDNu8oBlceQnhzoGxzb1Jg4DEK4M6Yh8ZmFsP+lryGRW08qRWh25Uw",
+	"EdVdBfINsD+d0R/8asJEyhO3/+7Fe+c9eFZNxzHWFc6szcz5YDAWJzTYidJT6gSXuGmbG/C0QEeIb9HI",
+	"h+8y3ukgNt9DA7poNkHpIwgfwFYtyAScR/HVqfMmG4rTvi0H+B0RutFbr7qHiQe6LS6Bl6oQj0Zet7aE",
+	"Bfy9geb0m+Yg6UVpypS0mmjMoKI1XrlH6oYyIEVQ/gW2GelVXXGsH/rwLl/7YtIhHYTHQinkhErRoRJ5",
+	"oTRvTTrWg5P9iDuJhSbUmASZlZlaAi1VrRH7jpsHbXsdZgNZ5Na2gAWWarnlplWLTz73fPfD+S8f3DnA",
+	"qIL74QMSHPsVpmYAWEMar64YPhLYZ4LNLp4PznnIdyOUoLRgXs7LmWD8jr7imxnvfgvKGNB2ozo0P4oP",
+	"gNz9zhWWfnscu1zeAnwKsLZN7URVlAg8PZ7NFHh1tVogqU74rom7Ue48420uwYEfq0ygweuLUsvvhpOq",
+	"mQUdshjMR5jAgok0nH64/V8+fPn/AQAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

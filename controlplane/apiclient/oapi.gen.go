@@ -843,6 +843,24 @@ func (e SecretGenerateAlphabet) Valid() bool {
 	}
 }
 
+// Defines values for StarterEntryGroup.
+const (
+	StarterEntryGroupModels   StarterEntryGroup = "models"
+	StarterEntryGroupServices StarterEntryGroup = "services"
+)
+
+// Valid indicates whether the value is a known member of the StarterEntryGroup enum.
+func (e StarterEntryGroup) Valid() bool {
+	switch e {
+	case StarterEntryGroupModels:
+		return true
+	case StarterEntryGroupServices:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StepKind.
 const (
 	StepKindApproval StepKind = "approval"
@@ -3371,9 +3389,15 @@ type Service struct {
 	Pattern      *string `json:"pattern,omitempty"`
 	Registry     string  `json:"registry"`
 	RegistryHost string  `json:"registry_host"`
-	Tag          *string `json:"tag,omitempty"`
-	TagMode      TagMode `json:"tag_mode"`
+
+	// Step How a new step of a service begins. The editor copies it into the pipeline.
+	Step    *ServiceDefaults `json:"step,omitempty"`
+	Tag     *string          `json:"tag,omitempty"`
+	TagMode TagMode          `json:"tag_mode"`
 }
+
+// ServiceDefaults How a new step of a service begins. The editor copies it into the pipeline.
+type ServiceDefaults = pipeline.ServiceStep
 
 // ServiceFilePath defines model for ServiceFilePath.
 type ServiceFilePath struct {
@@ -3426,6 +3450,9 @@ type ServicePut struct {
 
 	// Registry A DNS label of at most 40 characters.
 	Registry Name `json:"registry"`
+
+	// Step How a new step of a service begins. The editor copies it into the pipeline.
+	Step *ServiceDefaults `json:"step,omitempty"`
 
 	// Tag The pinned tag, or the default of a selectable one.
 	Tag     *string `json:"tag,omitempty"`
@@ -3495,6 +3522,62 @@ type SignInProvider struct {
 
 	// Url Where the browser goes, on this host.
 	Url string `json:"url"`
+}
+
+// StarterAdd defines model for StarterAdd.
+type StarterAdd struct {
+	// DryRun Say what would be created, and create nothing.
+	DryRun *bool `json:"dry_run,omitempty"`
+
+	// Name The new service's name; the entry's by default.
+	Name *Name `json:"name,omitempty"`
+
+	// PluginRegistry The registry with the images of the plugins, as plugins/NAME. Without it, no plugin is added.
+	PluginRegistry *Name `json:"plugin_registry,omitempty"`
+
+	// Registry A registry that mirrors the images; the entry's by default.
+	Registry *Name `json:"registry,omitempty"`
+}
+
+// StarterEntry defines model for StarterEntry.
+type StarterEntry struct {
+	Description string `json:"description"`
+
+	// Document Its YAML documents, as `nullops apply` reads them.
+	Document string `json:"document"`
+
+	// Gpus How many GPUs a step of it requests.
+	Gpus  int               `json:"gpus"`
+	Group StarterEntryGroup `json:"group"`
+
+	// Image Repository and proposed tag.
+	Image string `json:"image"`
+	Name  string `json:"name"`
+
+	// Plugins The plugins that belong to it.
+	Plugins []string `json:"plugins"`
+	Ports   []int    `json:"ports"`
+
+	// Registry The registry that its image is in.
+	Registry  string     `json:"registry"`
+	Resources *Resources `json:"resources,omitempty"`
+
+	// Secrets The secrets that a project needs to use it.
+	Secrets []string `json:"secrets"`
+
+	// Services Other services that come with it.
+	Services []string `json:"services"`
+
+	// Volumes The folders whose content is kept.
+	Volumes []string `json:"volumes"`
+}
+
+// StarterEntryGroup defines model for StarterEntry.Group.
+type StarterEntryGroup string
+
+// StarterEntryList defines model for StarterEntryList.
+type StarterEntryList struct {
+	Items []StarterEntry `json:"items"`
 }
 
 // Step defines model for Step.
@@ -4419,6 +4502,9 @@ type ListDeliveriesParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// AddStarterEntryJSONRequestBody defines body for AddStarterEntry for application/json ContentType.
+type AddStarterEntryJSONRequestBody = StarterAdd
+
 // PutCertificateJSONRequestBody defines body for PutCertificate for application/json ContentType.
 type PutCertificateJSONRequestBody = CertificatePut
 
@@ -4664,6 +4750,33 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 	VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListStarterEntries The starter catalogue: what can be added
+	//
+	// Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
+	//
+	// Corresponds with GET /api/v1/catalogue (the `ListStarterEntries` operationId).
+	ListStarterEntries(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddStarterEntryWithBody Add an entry of the starter catalogue
+	//
+	// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+	// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+	AddStarterEntryWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddStarterEntry Add an entry of the starter catalogue
+	//
+	// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+	// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+	AddStarterEntry(ctx context.Context, name InName, body AddStarterEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteCertificateAuthority Forget the internal certificate authority
 	//
@@ -6501,6 +6614,63 @@ func (c *Client) ExportAudit(ctx context.Context, params *ExportAuditParams, req
 // Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 func (c *Client) VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewVerifyAuditRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListStarterEntries The starter catalogue: what can be added
+//
+// Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
+//
+// Corresponds with GET /api/v1/catalogue (the `ListStarterEntries` operationId).
+func (c *Client) ListStarterEntries(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStarterEntriesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddStarterEntryWithBody Add an entry of the starter catalogue
+//
+// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+func (c *Client) AddStarterEntryWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddStarterEntryRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddStarterEntry Add an entry of the starter catalogue
+//
+// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+func (c *Client) AddStarterEntry(ctx context.Context, name InName, body AddStarterEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddStarterEntryRequest(c.Server, name, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10853,6 +11023,80 @@ func NewVerifyAuditRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListStarterEntriesRequest constructs an http.Request for the ListStarterEntries method
+func NewListStarterEntriesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/catalogue")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddStarterEntryRequest calls the generic AddStarterEntry builder with application/json body
+func NewAddStarterEntryRequest(server string, name InName, body AddStarterEntryJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddStarterEntryRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewAddStarterEntryRequestWithBody constructs an http.Request for the AddStarterEntry method, with any body, and a specified content type
+func NewAddStarterEntryRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/catalogue/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -19188,6 +19432,35 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 	VerifyAuditWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*VerifyAuditResponse, error)
 
+	// ListStarterEntriesWithResponse The starter catalogue: what can be added
+	//
+	// Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/catalogue (the `ListStarterEntries` operationId).
+	ListStarterEntriesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListStarterEntriesResponse, error)
+
+	// AddStarterEntryWithBodyWithResponse Add an entry of the starter catalogue
+	//
+	// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+	// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+	AddStarterEntryWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddStarterEntryResponse, error)
+
+	// AddStarterEntryWithResponse Add an entry of the starter catalogue
+	//
+	// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+	// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+	AddStarterEntryWithResponse(ctx context.Context, name InName, body AddStarterEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*AddStarterEntryResponse, error)
+
 	// DeleteCertificateAuthorityWithResponse Forget the internal certificate authority
 	//
 	// Its key is gone for good; whoever trusted it may stop to.
@@ -21392,6 +21665,118 @@ func (r VerifyAuditResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r VerifyAuditResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListStarterEntriesResponseDefaultHeaders the declared response headers of an HTTP default response for ListStarterEntries
+type ListStarterEntriesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListStarterEntriesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StarterEntryList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListStarterEntriesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStarterEntriesResponse) GetJSON200() *StarterEntryList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListStarterEntriesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStarterEntriesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStarterEntriesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStarterEntriesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStarterEntriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AddStarterEntryResponseDefaultHeaders the declared response headers of an HTTP default response for AddStarterEntry
+type AddStarterEntryResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type AddStarterEntryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DocumentResults
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AddStarterEntryResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AddStarterEntryResponse) GetJSON200() *DocumentResults {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AddStarterEntryResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AddStarterEntryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddStarterEntryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddStarterEntryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddStarterEntryResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -31027,6 +31412,53 @@ func (c *ClientWithResponses) VerifyAuditWithResponse(ctx context.Context, reqEd
 	return ParseVerifyAuditResponse(rsp)
 }
 
+// ListStarterEntriesWithResponse The starter catalogue: what can be added
+//
+// Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/catalogue (the `ListStarterEntries` operationId).
+func (c *ClientWithResponses) ListStarterEntriesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListStarterEntriesResponse, error) {
+	rsp, err := c.ListStarterEntries(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStarterEntriesResponse(rsp)
+}
+
+// AddStarterEntryWithBodyWithResponse Add an entry of the starter catalogue
+//
+// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+func (c *ClientWithResponses) AddStarterEntryWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddStarterEntryResponse, error) {
+	rsp, err := c.AddStarterEntryWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddStarterEntryResponse(rsp)
+}
+
+// AddStarterEntryWithResponse Add an entry of the starter catalogue
+//
+// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+func (c *ClientWithResponses) AddStarterEntryWithResponse(ctx context.Context, name InName, body AddStarterEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*AddStarterEntryResponse, error) {
+	rsp, err := c.AddStarterEntry(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddStarterEntryResponse(rsp)
+}
+
 // DeleteCertificateAuthorityWithResponse Forget the internal certificate authority
 //
 // Its key is gone for good; whoever trusted it may stop to.
@@ -34560,6 +34992,112 @@ func ParseVerifyAuditResponse(rsp *http.Response) (*VerifyAuditResponse, error) 
 	switch {
 	case true:
 		var headers VerifyAuditResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListStarterEntriesResponse parses an HTTP response from a ListStarterEntriesWithResponse call
+func ParseListStarterEntriesResponse(rsp *http.Response) (*ListStarterEntriesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStarterEntriesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StarterEntryList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListStarterEntriesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseAddStarterEntryResponse parses an HTTP response from a AddStarterEntryWithResponse call
+func ParseAddStarterEntryResponse(rsp *http.Response) (*AddStarterEntryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddStarterEntryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DocumentResults
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers AddStarterEntryResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -493,6 +493,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/catalogue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The starter catalogue: what can be added
+         * @description Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
+         */
+        get: operations["listStarterEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalogue/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add an entry of the starter catalogue
+         * @description Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+         *     changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+         */
+        post: operations["addStarterEntry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plugins": {
         parameters: {
             query?: never;
@@ -3304,6 +3345,7 @@ export interface components {
              */
             pattern?: string;
             description?: string;
+            step?: components["schemas"]["ServiceDefaults"];
         };
         Service: {
             name: string;
@@ -3314,6 +3356,44 @@ export interface components {
             tag?: string;
             pattern?: string;
             description?: string;
+            step?: components["schemas"]["ServiceDefaults"];
+        };
+        StarterEntryList: {
+            items: components["schemas"]["StarterEntry"][];
+        };
+        StarterEntry: {
+            name: string;
+            /** @enum {string} */
+            group: "services" | "models";
+            description: string;
+            /** @description Repository and proposed tag. */
+            image: string;
+            /** @description The registry that its image is in. */
+            registry: string;
+            /** @description The secrets that a project needs to use it. */
+            secrets: string[];
+            ports: number[];
+            /** @description The folders whose content is kept. */
+            volumes: string[];
+            resources?: components["schemas"]["Resources"];
+            /** @description How many GPUs a step of it requests. */
+            gpus: number;
+            /** @description The plugins that belong to it. */
+            plugins: string[];
+            /** @description Other services that come with it. */
+            services: string[];
+            /** @description Its YAML documents, as `nullops apply` reads them. */
+            document: string;
+        };
+        StarterAdd: {
+            /** @description The new service's name; the entry's by default. */
+            name?: components["schemas"]["Name"];
+            /** @description A registry that mirrors the images; the entry's by default. */
+            registry?: components["schemas"]["Name"];
+            /** @description The registry with the images of the plugins, as plugins/NAME. Without it, no plugin is added. */
+            plugin_registry?: components["schemas"]["Name"];
+            /** @description Say what would be created, and create nothing. */
+            dry_run?: boolean;
         };
         ServiceSaved: {
             changed: boolean;
@@ -5115,6 +5195,70 @@ export interface components {
             /** @description The root file system is read-only; volumes and tmpfs are not. */
             read_only?: boolean;
         };
+        /** @description How a new step of a service begins. The editor copies it into the pipeline. */
+        ServiceDefaults: {
+            /** @description The service's own, which is filled in. */
+            name?: components["schemas"]["Name"];
+            /** @description Replaces the image's, and then the image's command does not count either. One empty string is no entrypoint at all. */
+            entrypoint?: string[];
+            command?: string[];
+            env?: {
+                [key: string]: string;
+            };
+            ports?: {
+                name: components["schemas"]["Name"];
+                port: number;
+                expose?: boolean;
+            }[];
+            volumes?: {
+                name: components["schemas"]["Name"];
+                path: string;
+                /** @description The service can read it only. */
+                read_only?: boolean;
+                /** @description All volumes with the same name here, of any service, are one volume of the deployment. */
+                shared?: components["schemas"]["Name"];
+                /** @description What is in it cannot be copied to another node. */
+                stays?: boolean;
+            }[];
+            files?: {
+                path: string;
+                content: string;
+            }[];
+            resources?: components["schemas"]["Resources"];
+            ready?: components["schemas"]["Readiness"];
+            /**
+             * @description What happens when the process ends; always by default. With never it may be a job, which is ready too when it ends with code 0.
+             * @enum {string}
+             */
+            restart?: "always" | "never";
+            /** @description Exactly one of count and device_ids. */
+            gpus?: {
+                count?: number;
+                device_ids?: string[];
+                /** @description How much memory the service uses on all its GPUs together, for the budget of the node. */
+                vram_mib?: number;
+            };
+            /** @description Whom the process runs as, in place of the image's user: a name or a number, and after a colon a group. */
+            user?: string;
+            /** @description The container engine's init is the first process: it passes signals on and collects orphaned processes. */
+            init?: boolean;
+            /** @description Asks the process to end, in place of the image's signal: a name such as SIGINT, or a number. */
+            stop_signal?: string;
+            /** @description How long the process may take to end after the signal before it is killed; 10 by default. */
+            stop_grace_seconds?: number;
+            /** @description Folders in memory, empty at each start of the container. */
+            tmpfs?: {
+                path: string;
+                size_mib?: number;
+            }[];
+            /** @description Host names that the service finds at an address, whatever DNS says. */
+            extra_hosts?: {
+                name: string;
+                address: string;
+            }[];
+            /** @description The root file system is read-only; volumes and tmpfs are not. */
+            read_only?: boolean;
+        };
         /** @description A container that runs to its end. The steps that need it start only after it has ended with exit code 0. Its fields are those of a service that have a meaning for it. */
         JobStep: {
             name: components["schemas"]["Name"];
@@ -6137,6 +6281,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TagList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listStarterEntries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StarterEntryList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addStarterEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "postgres-test",
+                 *       "plugin_registry": "local"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StarterAdd"];
+            };
+        };
+        responses: {
+            /** @description What was created */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentResults"];
                 };
             };
             default: components["responses"]["Problem"];

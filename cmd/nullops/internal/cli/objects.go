@@ -128,7 +128,7 @@ func registryObject(r apiclient.Registry) object {
 func serviceObject(s apiclient.Service) object {
 	return object{Kind: "service", Name: s.Name, Body: apiclient.ServicePut{
 		Description: s.Description, Registry: s.Registry, Image: s.Image, TagMode: s.TagMode,
-		Tag: s.Tag, Pattern: s.Pattern,
+		Tag: s.Tag, Pattern: s.Pattern, Step: s.Step,
 	}}
 }
 

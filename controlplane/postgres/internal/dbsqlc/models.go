@@ -792,6 +792,7 @@ type Service struct {
 	Tag         string
 	Pattern     string
 	Description string
+	Step        []byte
 }
 
 type ServiceHealth struct {
