@@ -351,16 +351,17 @@ func (e DocumentAction) Valid() bool {
 
 // Defines values for DocumentKind.
 const (
-	DocumentKindEnvironment DocumentKind = "environment"
-	DocumentKindNode        DocumentKind = "node"
-	DocumentKindPlugin      DocumentKind = "plugin"
-	DocumentKindProject     DocumentKind = "project"
-	DocumentKindRegistry    DocumentKind = "registry"
-	DocumentKindRule        DocumentKind = "rule"
-	DocumentKindService     DocumentKind = "service"
-	DocumentKindTeam        DocumentKind = "team"
-	DocumentKindUser        DocumentKind = "user"
-	DocumentKindWebhook     DocumentKind = "webhook"
+	DocumentKindEnvironment  DocumentKind = "environment"
+	DocumentKindNode         DocumentKind = "node"
+	DocumentKindNodeTemplate DocumentKind = "node-template"
+	DocumentKindPlugin       DocumentKind = "plugin"
+	DocumentKindProject      DocumentKind = "project"
+	DocumentKindRegistry     DocumentKind = "registry"
+	DocumentKindRule         DocumentKind = "rule"
+	DocumentKindService      DocumentKind = "service"
+	DocumentKindTeam         DocumentKind = "team"
+	DocumentKindUser         DocumentKind = "user"
+	DocumentKindWebhook      DocumentKind = "webhook"
 )
 
 // Valid indicates whether the value is a known member of the DocumentKind enum.
@@ -369,6 +370,8 @@ func (e DocumentKind) Valid() bool {
 	case DocumentKindEnvironment:
 		return true
 	case DocumentKindNode:
+		return true
+	case DocumentKindNodeTemplate:
 		return true
 	case DocumentKindPlugin:
 		return true
@@ -2265,6 +2268,9 @@ type Node struct {
 	Address   string    `json:"address"`
 	Allocated Resources `json:"allocated"`
 
+	// AppliedSettings With a template: what counts, from both.
+	AppliedSettings *NodeSettings `json:"applied_settings,omitempty"`
+
 	// Blocked Why it takes no new deployment although it is online: a check failed without which deployments are not safe there.
 	Blocked *string `json:"blocked,omitempty"`
 	Build   *string `json:"build,omitempty"`
@@ -2292,9 +2298,12 @@ type Node struct {
 	Since        time.Time     `json:"since"`
 	Status       NodeStatus    `json:"status"`
 	StatusDetail *string       `json:"status_detail,omitempty"`
-	Thumbprint   *string       `json:"thumbprint,omitempty"`
-	TokenKid     *string       `json:"token_kid,omitempty"`
-	Vitals       *NodeVitals   `json:"vitals,omitempty"`
+
+	// Template The node template that it follows.
+	Template   *string     `json:"template,omitempty"`
+	Thumbprint *string     `json:"thumbprint,omitempty"`
+	TokenKid   *string     `json:"token_kid,omitempty"`
+	Vitals     *NodeVitals `json:"vitals,omitempty"`
 }
 
 // NodeApprove defines model for NodeApprove.
@@ -2424,6 +2433,9 @@ type NodePut struct {
 	// Settings What an admin decides about a node.
 	Settings *NodeSettings `json:"settings,omitempty"`
 
+	// Template A node template that it follows. What is in its own settings counts more.
+	Template *Name `json:"template,omitempty"`
+
 	// Thumbprint Expected SHA-256 of the certificate of the agent, if known; for a new node only.
 	Thumbprint *string `json:"thumbprint,omitempty"`
 }
@@ -2468,6 +2480,41 @@ type NodeStaying struct {
 
 	// StaysBecause Why it was not moved.
 	StaysBecause *string `json:"stays_because,omitempty"`
+}
+
+// NodeTemplate Settings that several nodes share.
+type NodeTemplate struct {
+	Description *string `json:"description,omitempty"`
+	Name        string  `json:"name"`
+
+	// Nodes How many nodes follow it.
+	Nodes int `json:"nodes"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+}
+
+// NodeTemplateList defines model for NodeTemplateList.
+type NodeTemplateList struct {
+	Items      []NodeTemplate `json:"items"`
+	NextCursor *string        `json:"next_cursor,omitempty"`
+}
+
+// NodeTemplatePut defines model for NodeTemplatePut.
+type NodeTemplatePut struct {
+	Description *string `json:"description,omitempty"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+}
+
+// NodeTemplateSaved defines model for NodeTemplateSaved.
+type NodeTemplateSaved struct {
+	Changed bool `json:"changed"`
+	Created bool `json:"created"`
+
+	// Template Settings that several nodes share.
+	Template NodeTemplate `json:"template"`
 }
 
 // NodeUpgrade defines model for NodeUpgrade.
@@ -4302,6 +4349,13 @@ type CreateOwnTokenParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// ListNodeTemplatesParams defines parameters for ListNodeTemplates.
+type ListNodeTemplatesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListNodesParams defines parameters for ListNodes.
 type ListNodesParams struct {
 	// Sort The order; a minus turns it round.
@@ -4580,6 +4634,9 @@ type ChangePasswordJSONRequestBody = PasswordChange
 
 // CreateOwnTokenJSONRequestBody defines body for CreateOwnToken for application/json ContentType.
 type CreateOwnTokenJSONRequestBody = OwnTokenCreate
+
+// PutNodeTemplateJSONRequestBody defines body for PutNodeTemplate for application/json ContentType.
+type PutNodeTemplateJSONRequestBody = NodeTemplatePut
 
 // CreateNodeJSONRequestBody defines body for CreateNode for application/json ContentType.
 type CreateNodeJSONRequestBody = NodeCreate
@@ -4898,6 +4955,18 @@ type ServerInterface interface {
 	// CreateOwnToken Make an API token for oneself
 	// (POST /api/v1/me/tokens)
 	CreateOwnToken(w http.ResponseWriter, r *http.Request, params CreateOwnTokenParams)
+	// ListNodeTemplates All node templates
+	// (GET /api/v1/node-templates)
+	ListNodeTemplates(w http.ResponseWriter, r *http.Request, params ListNodeTemplatesParams)
+	// DeleteNodeTemplate Delete one of the node templates
+	// (DELETE /api/v1/node-templates/{name})
+	DeleteNodeTemplate(w http.ResponseWriter, r *http.Request, name InName)
+	// GetNodeTemplate One of the node templates
+	// (GET /api/v1/node-templates/{name})
+	GetNodeTemplate(w http.ResponseWriter, r *http.Request, name InName)
+	// PutNodeTemplate Create or replace one of the node templates
+	// (PUT /api/v1/node-templates/{name})
+	PutNodeTemplate(w http.ResponseWriter, r *http.Request, name InName)
 	// ListNodes All nodes
 	// (GET /api/v1/nodes)
 	ListNodes(w http.ResponseWriter, r *http.Request, params ListNodesParams)
@@ -8133,6 +8202,130 @@ func (siw *ServerInterfaceWrapper) CreateOwnToken(w http.ResponseWriter, r *http
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateOwnToken(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListNodeTemplates operation middleware
+func (siw *ServerInterfaceWrapper) ListNodeTemplates(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListNodeTemplatesParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListNodeTemplates(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteNodeTemplate operation middleware
+func (siw *ServerInterfaceWrapper) DeleteNodeTemplate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteNodeTemplate(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetNodeTemplate operation middleware
+func (siw *ServerInterfaceWrapper) GetNodeTemplate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetNodeTemplate(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutNodeTemplate operation middleware
+func (siw *ServerInterfaceWrapper) PutNodeTemplate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutNodeTemplate(w, r, name)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -11676,6 +11869,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}", wrapper.GetService)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/services/{name}", wrapper.PutService)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}/tags", wrapper.ListServiceTags)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/node-templates", wrapper.ListNodeTemplates)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.DeleteNodeTemplate)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.GetNodeTemplate)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.PutNodeTemplate)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/catalogue", wrapper.ListStarterEntries)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/catalogue/{name}", wrapper.AddStarterEntry)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/plugins", wrapper.ListPlugins)
@@ -15623,6 +15820,185 @@ type CreateOwnTokendefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CreateOwnTokendefaultApplicationProblemPlusJSONResponse) VisitCreateOwnTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNodeTemplatesRequestObject struct {
+	Params ListNodeTemplatesParams
+}
+
+type ListNodeTemplatesResponseObject interface {
+	VisitListNodeTemplatesResponse(w http.ResponseWriter) error
+}
+
+type ListNodeTemplates200JSONResponse NodeTemplateList
+
+func (response ListNodeTemplates200JSONResponse) VisitListNodeTemplatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNodeTemplatesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListNodeTemplatesdefaultApplicationProblemPlusJSONResponse) VisitListNodeTemplatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteNodeTemplateRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type DeleteNodeTemplateResponseObject interface {
+	VisitDeleteNodeTemplateResponse(w http.ResponseWriter) error
+}
+
+type DeleteNodeTemplate204Response struct {
+}
+
+func (response DeleteNodeTemplate204Response) VisitDeleteNodeTemplateResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteNodeTemplatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteNodeTemplatedefaultApplicationProblemPlusJSONResponse) VisitDeleteNodeTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetNodeTemplateRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type GetNodeTemplateResponseObject interface {
+	VisitGetNodeTemplateResponse(w http.ResponseWriter) error
+}
+
+type GetNodeTemplate200JSONResponse NodeTemplate
+
+func (response GetNodeTemplate200JSONResponse) VisitGetNodeTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetNodeTemplatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetNodeTemplatedefaultApplicationProblemPlusJSONResponse) VisitGetNodeTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutNodeTemplateRequestObject struct {
+	Name InName `json:"name"`
+	Body *PutNodeTemplateJSONRequestBody
+}
+
+type PutNodeTemplateResponseObject interface {
+	VisitPutNodeTemplateResponse(w http.ResponseWriter) error
+}
+
+type PutNodeTemplate200JSONResponse NodeTemplateSaved
+
+func (response PutNodeTemplate200JSONResponse) VisitPutNodeTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutNodeTemplatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutNodeTemplatedefaultApplicationProblemPlusJSONResponse) VisitPutNodeTemplateResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -20567,6 +20943,18 @@ type StrictServerInterface interface {
 	// CreateOwnToken Make an API token for oneself
 	// (POST /api/v1/me/tokens)
 	CreateOwnToken(ctx context.Context, request CreateOwnTokenRequestObject) (CreateOwnTokenResponseObject, error)
+	// ListNodeTemplates All node templates
+	// (GET /api/v1/node-templates)
+	ListNodeTemplates(ctx context.Context, request ListNodeTemplatesRequestObject) (ListNodeTemplatesResponseObject, error)
+	// DeleteNodeTemplate Delete one of the node templates
+	// (DELETE /api/v1/node-templates/{name})
+	DeleteNodeTemplate(ctx context.Context, request DeleteNodeTemplateRequestObject) (DeleteNodeTemplateResponseObject, error)
+	// GetNodeTemplate One of the node templates
+	// (GET /api/v1/node-templates/{name})
+	GetNodeTemplate(ctx context.Context, request GetNodeTemplateRequestObject) (GetNodeTemplateResponseObject, error)
+	// PutNodeTemplate Create or replace one of the node templates
+	// (PUT /api/v1/node-templates/{name})
+	PutNodeTemplate(ctx context.Context, request PutNodeTemplateRequestObject) (PutNodeTemplateResponseObject, error)
 	// ListNodes All nodes
 	// (GET /api/v1/nodes)
 	ListNodes(ctx context.Context, request ListNodesRequestObject) (ListNodesResponseObject, error)
@@ -23109,6 +23497,117 @@ func (sh *strictHandler) CreateOwnToken(w http.ResponseWriter, r *http.Request, 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CreateOwnTokenResponseObject); ok {
 		if err := validResponse.VisitCreateOwnTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListNodeTemplates operation middleware
+func (sh *strictHandler) ListNodeTemplates(w http.ResponseWriter, r *http.Request, params ListNodeTemplatesParams) {
+	var request ListNodeTemplatesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListNodeTemplates(ctx, request.(ListNodeTemplatesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListNodeTemplates")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListNodeTemplatesResponseObject); ok {
+		if err := validResponse.VisitListNodeTemplatesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteNodeTemplate operation middleware
+func (sh *strictHandler) DeleteNodeTemplate(w http.ResponseWriter, r *http.Request, name InName) {
+	var request DeleteNodeTemplateRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteNodeTemplate(ctx, request.(DeleteNodeTemplateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteNodeTemplate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteNodeTemplateResponseObject); ok {
+		if err := validResponse.VisitDeleteNodeTemplateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetNodeTemplate operation middleware
+func (sh *strictHandler) GetNodeTemplate(w http.ResponseWriter, r *http.Request, name InName) {
+	var request GetNodeTemplateRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetNodeTemplate(ctx, request.(GetNodeTemplateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetNodeTemplate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetNodeTemplateResponseObject); ok {
+		if err := validResponse.VisitGetNodeTemplateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutNodeTemplate operation middleware
+func (sh *strictHandler) PutNodeTemplate(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PutNodeTemplateRequestObject
+
+	request.Name = name
+
+	var body PutNodeTemplateJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutNodeTemplate(ctx, request.(PutNodeTemplateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutNodeTemplate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutNodeTemplateResponseObject); ok {
+		if err := validResponse.VisitPutNodeTemplateResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -25973,645 +26472,650 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L39ctw4sif6KojaE+GZuZQsyR/dLcWJGxrbbWvbdnstu/vsjr1VKBJVxREL4BCgSnX6OmKfZh9sn+QG",
-	"MgESJAEWWSrNmdnT88e0VcUC8ZFIJDJ/+cvfJrFY54IzruTk/LdJTgu6ZooV8NcVf1EWUhT63wmTcZHm",
-	"KhV8cj6ZcXanpjF8OyNiQdSKkZwuGZmzhSjY8SSapPrBv5Ws2E6iCadrNjmf4C8m0UTGK7amuuE1vXvL",
-	"+FKtJufPTk6iidrm+kmpipQvJ9++RZMrfpXoJ6HBnKpV3V6aTKJJwf5WpgVLJueqKJnb9r8UbDE5n/yX",
-	"x/UoH+O38vFVYhtfvKMqXnUH+WnFyKtPdKnHt1lRRTZUkoLRpBrditGEFXV3rhZH2JbbCXZH13mmv/4y",
-	"+e7LZBLpMShW6Ab+55fJX06Ofvj622l0+v23L5N/mfgn4C2V6tUt48qZifbL9TNH8NDR1cvQFJ+Gpvht",
-	"uk5V1XZr2TL40m0yYQtaZso0uKZ36bpcmxVcpxz/Oq1elXLFlqww73oPrXoXFP6z75JCu+YV5XrOCv+a",
-	"6tlf5+qRJByeqpaz1RVsoq8z1bhPT+B/A8b+M4+Zv1uSrhm5YVuypjdMEi7UKuVLojZpzMgm1X8RShK6",
-	"PYfdBo/rrjGpSCoJ5XLDCpYQKkmKsop7MSKiIAVblJIl0A55evID2axYwaAh/CGRK7GRKOephL84ETyG",
-	"rVyLcJwJzo7E4kiuRH50GtwICVvnQjEeb49+YtuQNJ6ZKauk0y+bH6iUAXnJ9Vf3VgEfS+5fk6Lku8Sk",
-	"KHm/jOySiGsWF0z17AkJD+w9Sqd980LF8tCr9Ff33n5vxbJvRslmJSQj+l2S0IKBTr0AWcyoAnFekIwt",
-	"FBGlCp0kOO2Dp/mtWF4zWvjU/M8825Is5Uzi7lCrVBLF7lREUk7KPGeF3kGZ0LskpjJ4uEl8QZ+sd6Vb",
-	"dyz16oT3RgGILGEFUSvKoWvBt0Mr7ssXolhTNTmfJFSxI5WCZvX3QJSFrwvXrLhNYyb1+HG55lu9Tmmh",
-	"FdUFoVlmD3+9rgOWTeKb3G6miq1la7KeducKTpkrfPZZ/TUtCrq14/jMVZqFZ5KzzZCZLKGVPWbyHVNF",
-	"GssfC7HuduKSk5UoC6OUyUyJGSl5xqQky/SW8VBvFrq1/TvzSfjmYzPo1Urc48W/pokKGFULvdmUXghl",
-	"DjsKOoDOM0bisrhlg7pXMCmyEtodqqJM3z7Wv/ymu1wwmQsuGYjhh0LMMwYrGAuuGAeziOZ5lsZU/+Zx",
-	"jk/8P3+VgjcsPP2LBGaOLqeiVDJN2NRae9EkYYpq+dRfW1WXCDzryVobjsaOhh+QgmWMSvb4T5NoskhZ",
-	"lkzOJ7eskKng8pjmKSjqNUu2k/PJi5XQOpUShfYqWAi4ex9JkqUSdqQxF6apburk9Icf6On87EhbLkff",
-	"6f/7Xv/fifM/PbGKqlLqLak3XarADPgzTchHbKyWAToXpTqfZ5Tf6O06bEXsbMM6NEXlI9osYL8saJox",
-	"beyjpQEL9ZGpYnt0uVA+Qw8+JiuxIWvKt0SyWPBEdi2nNd2SjShujsk1U8Y8OvuBUJ6QZydPjhuS5TlX",
-	"/u3ITMMRWubNTrwRGzzWxBJaBHOrTFJFYq06QW/iz70vqjYVTI6ZMf39ZRwzKV/d5RlNOYMX54XIWaFS",
-	"lGEqb7q9+XUlSEw5bCqSooq2urejbJvqNZrMWUxLyXytUgVNarMzIoJrwdPbJmaE0Xg17jUZu2XZLpnB",
-	"4b+FR/W5kEqpm/N3bVFmGaHwC7IRZZYQRW/gDO90Rsz/ymLlWwDXJPqLfc72tp6cCCb+a9W0efBbNHG7",
-	"rDUG16bKXyZccLzuUC3buqvOr+uOXcYqvU3V1rPQaqhmjibzrXcJblKeuH2KC0YVw4u1KlL4F7tTjCfw",
-	"z9tUpvj1WtyyxNPf1mxRPVPwEuiCf3ZwfG9TqbpjrKSn+ke/cJi58khXUWZeCWZcX5mYVhDzLUmVZNlC",
-	"G3+uMB9Pdg0UWrfC7h1mnhfilmY/ojL/bUKTJNWdoNkHZ8QLmkkWtSYhXgltiTWmYeduqm7pHZsXTwg4",
-	"VR5Jon93DNuPzlFAO01zcz/pfFHPQPXlXIiMUV73qBYu87uovl3bhyMzxN0CZXwE8FBnmqPJ3dFSHJkP",
-	"8zRn2rQ/bk6989BRus5FgVKnr0Lnk2WqVuX8OBbrx7zMMpHL6r+2OeiSbdJep3oXM3ARoqmSBOxNQknO",
-	"Cim4uY/LY6KfEqXKS4XXpGrFZGQeiqpb/3S+hROm+puCfm/KEP54+E5qzJlHvPJCrHOPdL2jW7ISWUIK",
-	"tmCF3jwyIvNSEa3uiBKEErzTerWwYhT71j299GGNIzwmv+qjmrNUrbRNr39DuChIKVkBDpBU6nsmu9VW",
-	"AJWNY0AJmMuE5ZnYrhlXF4Qm65RLQrMN3Ur9nnHHlla5olRTY2Y0PGTfP3/a8JGdPfvhbKevKJrAQMZs",
-	"99YuMYszdoNcowfgEPtDGzqvuCp8x1aMq1rZzhK6XCprtHqPQRordEZ3vxlxDMYFSxhXKc0CfjgmtYmt",
-	"rc7LD1dEiRs8HjZUkkQLsDYSI3NQkLycZ2lMtE5yPGUwHPzlTbJ+crf54W859Y7J3gk69ivRVwndCQrm",
-	"uzbq9UvkBeEg1JTc0qz0GzIL7w0UfJ9JUugtACbomhH9pLeJ1GPOXunxZjRm+mwEu9bcK3osKXdCzNoS",
-	"fXfxzYV7PfGeNNIcZr1aS4vdR3xUW83sbwMGEq9oyiNYWVEqsqQ5eAcqgUq5ev504vUsuXsOwhFg76Co",
-	"RlbQo3r3mVF47QPd9YPYQPXW8ygrJ3az29btsWacie4GiIzDeQbbRt9vaZaJDUu0ROs/b2mWJhGZ4cVu",
-	"RuaFQKvcWgriBiYLWtFLgRdAr3WsO/ILK9KFuaB3p49xbclK/w0NLoj61CTxisU3LBm09PpOzpOULz2t",
-	"XiqyFlIRSlYlTwpssVq5Ztfy2t3QGZkR3rFiqH8WVQ371q4tEvpW7VcYnG3M9XTAjOhmplnKb/raInox",
-	"tuCV4DfgY12xO78WufEblZtUcSZl73pykTBJCrZm2s5E2974RWCzo/cJV12sc2oWacfMglBaYTLT5g7b",
-	"EQrftP+5oDxefaLLrhiA+ydkRReMGleTR0TwvPR+ZyzTruFAPbfly7m+6pCNvg2BoYZdkpXnwqrvFexo",
-	"Ygyc3fciE1SwPY2qsfZOkWerzOG7vmkYriLrpdhlSJm3Ou/w9fsFzWmcqu3HMjMmzvDrgBbaQog1EXga",
-	"oeyKBaGcMH6bFoJrK1WbtLEouUJRbc1NKbfTOC+nOSti47NsWxQcLIoF2azSeEWoIhmj4IeFgJ++Ypgd",
-	"8uLDZ9DbKdf2NNg6mxVV2u6ISFLqSbe+f3hv5V0zkUu90x3z+picRMbiBpGJ9Eh+OLkgpycnRG5SFLNU",
-	"2ziL40nUCKs6ZvKJT+W47++O+UeBPsBM8GVEnpxo0//J85OTC1+PnpycNN6uH9z1ej3j4pYVsVib+HlA",
-	"H2lrFN2PsSjM6uKC6EvNnJGCafliSUROjk91P08D3XzaUMaJKOcZGzJp5sb97ZtfeqXxjTTFql7EXRvK",
-	"NPGy/sE3PLXLgu367Y/mMX2nbCBQ/Jso+LlvaB6XoBbtTZEqxXgEcS0t4Pq/F86NlUhFt87fjp6rG7cX",
-	"nmmSLplUXtVUPWN89z5PcgTxTO8XozWbWQgTu/Od9hDKG92e1uK+qy+9YXxKVcCv5hwcEo/bTIgblhCq",
-	"zgkXG/Dub8yTxgwrGLgWm3Led6Uri8BdLmfFmuqTefcp5Ug6NuhZue6CRzYQbVfJzm5Dkp1Z+hrefS8b",
-	"e63l/kOn7HTkRRd+E/D7OieL93u8he3CT/R4BjnEwnw7ohABRzu6wrejhmmkZa/fBKbGxrz6h1+v1zU+",
-	"770OGm+lHXNz3qtXNVYrcpe7R2Cua9uvrbWtU6HrbwgrqhWjmfKbV+maLv1rmYml/36dadMCYBXjXGm5",
-	"KNRw5WSm4IMovPeagklFTXtB1bqX7RzSQSNNYZxYbLVanGopnAHgTPcJg+lw++KbjNwaN2zbt9DDF3LN",
-	"pAxJDQxqZMeGbUo9DXY7RhPFpNr5k09Mqo8styKEIe5dK3kDqDZ82NnFwUXSSwL+CfZ3Ue6LlC9ZkRep",
-	"7yZw/eby6OzZ896790pINTLalEpZsmJc9IgLNaU2gj9s5PonCKIZITusMP7eQaElHHw1our3zXltdMUd",
-	"ykhlXovGZalWovAGeuOmADUX9MOrd8d9QvKPJFh7rLgsBwbm7YPtdXIn7yALdQgnrasSdvkgwl5Yp5Wf",
-	"C4uMCYrO8N5BYyzp7WQ0iVc0yxhfemTy1TpXW+tNQvxdKonAZom+Eq9NooDHRilYrEThl8CEy9DnUwwr",
-	"TiVTfkcaPlPcBtSU/rqUgS8ZnU9v2DYUnbBfB9/N1iGbrBBCyd3SXU+2O0W2YdsMTlBjqM7AOtPUGFdz",
-	"FFFTcgZJ34dSjQY2BEVopVR+dHJKFqKAeySoZSIWgCty/EsRoVJfKcUtK4g+x8n3Jxck4dL+eJNmSUwL",
-	"CJzjk+jn0uqe4CS5oQfzXpws/Y+vu4Q0HGgzb6JWs18Q3bo0jiYHHOxDvBpR94PKnM7rnaVElkQwWuy0",
-	"OyAtHIv47PTJ80k02bD5Sogb/6Aq4fCP6tP11WvIUUg5mVPJnj+F+zuiFqXciKKaW/OaY/IewpWQUNAa",
-	"9dOTH54HO2E3aUskhFTnsMR6pGZQEaHk88e3uNTmtUPnt9rvnnCFnmAzmmrgf1itaXwkV/Ts2fM/VoM3",
-	"bwX0QfvVz55FQW3hf/G7yxfwLvPuNKmnuzGdF+SG5cZjj4gHC78Gn30lofBXmoBHa9gSNHVd16dKeS3R",
-	"DRxvDA5qCUuRKkniUiqxZoUkgmdb8gd2p1jBaWafJHOMl/zx3A7VDPqGtbv6zLuElVbt+J5sekvVT4B6",
-	"FqliRInOIj2NevRyx9rC3urv0ZFbTzVMhtxKfcaSRECsUxUlhtCcNz5/9uzJ82gvjb9DEe+lglPuHWdU",
-	"6d1HkogNJ86JQBZpERpWb05Pdcf0vM5G4Cnok3xVmHwLN4Xt+ZPvn/a/IprAOv/Msy2msHgmNuUT7Ih3",
-	"OlcsvrnWO80Y442odMlvuNjo329owfGFcZGqNKZ+/OaLTHD2YkXNKXcvVBa0FYRktcGcNEkMlBPRmmCy",
-	"8WUgkh5wevidGAbSabrvncW6q10EkLkCALTYXObA/e/1QLWxTfqp4BuDbjEDMPTjhCE0o39OipJLm4Ag",
-	"xZrNRbIlMQDsJRFqxYpNKgOWK8ZppiEnUdiPhrHx6c7ILGLGl6lUxZYkaYLYCsTE+XpU5ZqOjR1Dok5f",
-	"XMM8gXLlPccUXZI1o1wSymHeCIyfcLFx+uqYyKbJ0OxJZW6/FZoUr+ttIR8h2uB5m66Np7rXS0SX7/Rj",
-	"Y1x62HBrqiqgqx1QWJBXjPliAbQoUpZA3HGch8a6YdqB4UXBWAVh897Y939nFTFBxSMD28+oJTJnasOM",
-	"nKuNIDbh5YKw7oUySZvImp160+jgvm46UbquRGPSTmQi6LXKwMSCouTHXlxMwVACZFgP9vb9Y/V7V10O",
-	"/Ukbz2AdVvhqn/SNjzm6etcXcawSDHe3go92tplNHLTxlG5szonBdYTOXYOouYM8Ah7ekdU42m72B46l",
-	"DQsihwNre0SmOq/0zopY20GPMDhzIVML1BvxsztnYBbNEE22nk9bw72b6Me8QDh2p7qJuie7DHP42VBo",
-	"tZ2jg6CqX1jRGTl3CESVPcZPnpXLlBOxWED2wSVkKKBLFDFgCcuYYvICYZL6uqlveTkTecYQJCZEJiMi",
-	"y3hFqCSm/7ZhZXCElUJpJhxBfqR+ARyQLPY7KLoZLs5YvBvPEBEEnHKcqY0oAjhDk3wRnmnMju+iQgZg",
-	"WAI/bZwUg48EdNk01fUI2dg1iXvl/vgiK0OgqJ5UigraZFMp+nP9h25Ks48Osi1fskXKUz/42N7JerEE",
-	"Ii61kvhJPxue8nYQEq9gwbl9ybL0lnkTMODGEEiAgGCmdcRAHL9zwXAOHUOnEoix68uTV3b2iU0lJQsj",
-	"jdADBhmLhLM7NRw+ND5IzooikInCbu9rA9RxbqsgNzRV6GWQKLBBMLzvmMceOTHqasHM6uwMfFkxOkTU",
-	"qxLJh0tM6MVR4TVjXERUW37J1CbVDIMEfWQL+K3gSW3qZNnPi8n5X4a28aL68bevXSAjwxu1gpzuOSOl",
-	"ZMm5YVLYOtERvSsStixowhJ9cdGHdYXlFguzb0qOmJNtRAzmBLhHCrIUnEUmt9C4N9ldKpWEcN5ioVWg",
-	"aTZVEiGtqbYfmk6LQn9akxoJIgH2KtME3bQonceNOZvWuPf24PX1q4IVUgDx85gVHEKLepjbC/Q4O87x",
-	"ahJEYTv+94qah7K8fuYMMFJE8Ip6aSlg5iEBbQNTWAi+PPYrrv5rB7vL04LJXTrT+E3AnMtofAM+bZNG",
-	"XSe64TXhEZDBOC9+JEmsT/wyJ0WZsQtCceH1ajMTWBs2h+PBwiuR7VSqbwR6Soeq34wt1DgPxyDOgoqt",
-	"IEsXTM/AdCXKwhveKwtZ+8HNMhC4rBu/Q2PVvBPePYcR76iE/8iv4y6O3oC9nioyZ5AqCKnJ6MbTm9wr",
-	"kGtx62ViuFJkKRhk3gbacG3y0YBS/cXUbOmptHRKw6TuvjfraAJJi+aXfSLw3+xz+JuSDfhByao0vv8I",
-	"ZGw3BXtFEy0TDkR7RxqnJ/PdUK+AfIF5KWmaoP6TK/CkzVks1uZ0ighmosxcrpVZk0/lghgSEJIuTGYX",
-	"Jik59Cqeft6mflff6wK48FK1QqgBWg0XhBoWMMHhNANmroGpcYWPEA1ZCmtLGxiBgl5EGRd+osorhTEL",
-	"SpKCbuB81VPABUQuIENZrhqL5frcx/r6jJvvDUJUvekF+6GnDXR+mgjOAoBd+F4J1cDyOQ8Mxntel+s1",
-	"NVaoWM+lEpxNSz99GJyU9emMa78QxVIoxfiF4W9Q5jw11liV5QCCWjBjIIzIaZAlzcKZTW9MVhOuvGVg",
-	"RS1F4LfZFvKxKjsILTTdd1A+YAbRPM+2KVoX3ZSijqvNOuPHysovRrXuhLmNAcxX29frDDZpGbVANaXH",
-	"GUvDcRzCA0buzcEe+f2XD4ghezz+wpMd+0pfiTAVqdJeJhkZuD0rSs81DZ2a45J6rhXLoYM71wQi3tj4",
-	"jvG6Vx17dYVDC1x7aHtPook5p73uPac1dAqOBDIMv6mhsZcwmqDRsHOfpcgVpreU2fHWDKPJNiLmjk5S",
-	"HmdlwhKgbwGFoM1aaW5Q4FMteaJNObrFe5eWTqQz0QafPu+0HW4tubG0Ia0rwW6+ztreGvJsXqQVQLl1",
-	"CGHMDnRLVJ+TksBJDliRC8wrRtabapDk9Ox7a++2RvxsV/qlY5YN6b2V6ynwHHlW+y18bi1fc5tdl1KR",
-	"Fb1lEVoDsxu2nWntqf/xr8DCMYvMXdYw6OqZcDN3rbFiFbTpSMMd7kJczr7v5b98ctY9dV3dHEqbbL9i",
-	"B0ynZbrRpc2TJDdsi2IqWcZiBcSN1XVcnzfebEm98N05BysX9BuGdnHSV1RCTnSEhBEcP8ENpASROS3Y",
-	"RXVN0rvG4TJOkVFyUUqKB7NPZfqh//5jp1/zvUwXi3vjeprNBQE+9no6ygtVpMvV+F/J5j0sNHHQI/uO",
-	"yGIyemBBvpF2Zs+M04EEuUwyFQ3mhs2PFV366WTMqAejh+qO/ZhmflZJ46cyWasuV3bKpWI0wTuLC75F",
-	"a2sSTayxZQj/toAkSwR+UhFcxpTHLKvxLPYHFjwiVRnfoLmGBug+p+trbx4SWyxYrNLbnaeB/jmCYRrb",
-	"ZLo0zQ797bjnW8u4xKBh5/2RM47+VT6MP9vNd39wj/ZbsXybcnY/IsikEHnuA229BRbsCkRsqIqBH0Kg",
-	"s3TATVcGyKQ/Iaq3xU5rqaUDVHB3A8AMYJFX+BB/aL4xiVq/dZf9fhCN4E2mvyvXFdi+2Zthbxn8gsNK",
-	"uun0/klLnbu/c2N4cHXp1YzmBO+yZG4EsbdLeUyuuHHBQh4ToSQxcVugQpNgMyJReoocOenC8Ed0GVsQ",
-	"tTh09j+YToRoGCys121vpz3Skjm26cOeugyUphSK8QF+iybGET/4tzD440n3eAcefdAMx4zfHn/4+eOn",
-	"ndQNwQO9g4725jZ7M3t77Jd2qyAL3dH/WSgjJzJC2xYlQyzIXH8FjPm1Tx2e7EqJWZTh0QizEnuyRgpg",
-	"R9Uv/epFp1Ro3wMIbVuND4Cq92M6YBcfBs5htvVeIKsG++ckL5VjDOJfBujk54N0gSR92KEAjOvD5094",
-	"xKaS3KQc6a7lMblsckmt6RbutGSmjSZ0p88KhlkmU8hRmxEqyYZl2QWh1c11ZrBGM/KH+RYww+ZWDN7y",
-	"mb0Nz5aMs0K3HOkPy0zhjXlRiPWU8dvZHyMys1Nu3q7YOgcfeN32H/WrbXKVzFmWoY6Fgc3QGJlptVzZ",
-	"3rWagcScOiutqHbaKk0SxpE+M8JgcMVI+0jaz2c/Xr16+3JadbjZfUIB93vD9I7G+LUoWGJ/DAlXsqq6",
-	"A0GJKgTeCDtXEt3KWGmK+F+l4Mcf6ead4VRwMj32QRWNLcEzCnPkvrPhCcSkhQZWHqGBHR8vR9i8yVit",
-	"r+SK0bWTwWgIvb0HuulFzU8ZJKDt0J5btaPtjfrfuGf9yQVBaDtcbg3Zl0W41zv8mLxxRBFxDIbcdS0g",
-	"isPWg/Ht8Kowvj0xFk6vuOhn9LOO9mvlaBngbhUtNk9GQCRLTlzYR8FIXpScWdyoP6h1QHAcAC8Diav6",
-	"G6MRUJrOK7MuMlufvL989woSOo0egg+O/XQS/hTZS7jgVB78NU1066aUVrYlelK8DfYmHZgvjZqityyp",
-	"+j6AstLdrw4frRXZvi2Mm8djKRb1F8OuDs3d6BHPkmsD2ncnrQ42seFQ0UNvKOtPtfJXpVrqYZ4bucOk",
-	"DJS+dr2L/otOdQTvslnsRDgD6JvQ0cBc93ejZrpdL+nkxGMp6gn1BKUpMhWmkkgGm6bqxjH51WBCgJQe",
-	"TrhYG65QdW6lT10oEJVKXK1OsvFOlzOsXLdPL1GF1M51IwzwRvRSGJGQAaGoGSfIe8ZAhOo+dqNp0I+p",
-	"gOPYK5FakbDblG0QvAB7vit2x+QKAHYNUaR8iyg4lkmmJwxo8LTe31Y8GcZyqPRp4kwAnBDtHWHCD3sK",
-	"+S5R0TZklfvV0nmZFIb4sz7ZTAilutvUHXUjXUj5hxXgcLi73fT1lvButIIuPKf9nMod+B630tM4vH4I",
-	"Q4J5+lDACms4XpAT6xXQvRzqTaPjEDztZC935E53g5M3Pnu8PbnhA8yS6BcUDkQ9IQsguLeXCxvOMSZy",
-	"HQk8ffrd0++fPH/63U4+1mHr2D627XlqgDOMYV7tnCFPuSea1T/PthuBaU49WQJB5ChGqEewJY3Dvw1E",
-	"6+hOB2gOK0SGLUEYqPLjtuEY3on+GN12WsMkJaQCFVjZymdtv2qGuNvJsXwaV9iBrmKPDU/zANZTh88Z",
-	"UOAAckXmqBB402hrLdU9WMxd+TaJWBsR6SYRLLko2BSKMHne/wt8jiVWaiTnI0k+f3xbHYdIvEFlBS7d",
-	"A4YZyPaAr/SxmYYgXFB2YQg64UP1oOFxLNJYhQjS4UcsxMs4leVikd6FMo+FtnfmbJXyxEYljl34PEd6",
-	"mciWB2XAMbSbUdaY3GY1Gz2petwYmp3a1jxGrlD7NpazIV6PB82MDdo1nUSeO2JGU07efPr0AYKjgCQW",
-	"8Pd15PiCU74EgqQVgJsGnPwmuNd6/Y75OETgw9U3Dxfjc96yB4PLg2q1j+CRdRSKNHB0KZDcfOXFrHvZ",
-	"y3kH2PT9dwN41lsqcyctUK1CW055ChcE/eWF4RPT9md32x87Hqlj/EGzEnYmYprpFjpMUzsvOX9HJX4I",
-	"deux9zleociyoFwh5AGufIMMeFiZHVvgmt766lo6US7P0W48eH72veG4uMZ+7xIHGX9g7S/cBRT6sc5r",
-	"aY0mlM/QT507hKMnRg+qbcjbLcdh+A8WC9wn3BeICbmjPEhoCBp0agQPXNL9far20KzdGkCSr6fzOFCX",
-	"yCCqRsmVLSU8hgu7qlHnMatKaepd4PqMIQFvrffC1GwcItM2yv/erEMn5K5tjnuXkNuTUb+TWtafMLZQ",
-	"fwajtI/JpzuTq3I9r+h5BxmozdiLnSMYpalmBh3fOd+HsLWaC/hw1lZl0HaEV+SMk4wpiR45SKHRxsKy",
-	"ZNpagG9STjaQCwVnICQzYTErUUBgVTLWqTCJhagMD6JJ91FN3lH96kk0wTeBpMNPvJfg13sx/d0fcOed",
-	"TG0FjKx59OqOxirbQiqVWFQeIMoTN0zdxUPsgW8fl585ClLegcKG0kJe6zW9xKrcI9arMsgdV9jznTkA",
-	"VRXfkXapwwc3fujwzsj0ODgF76hPL+dU7saS6GdCtV6uTYwtZlg210T00uperzfcf7G8XVyQeSE2Ut9g",
-	"GE/k8QCEEWhE/W7f0N5UlTPqOseYQV/VckD4Wv1vqRCDWbNJ+nb5G+HDRleBG1/1lGChuHFuwUAu3GWV",
-	"awyeW4m5MVQ68YgN5UoOzXNrw49gZNU4bK+9cy6yZLwCrCeofYXcsTeq+dhjVOalvlFcJY02yxKAo202",
-	"U9eyrbt0taZL9oIWIUZLICLEomxuZbkLMmeZ4ZBeZALxL8AAmKTyRt/YhbSOcEPXYK57zdJMPvxxoAAU",
-	"JPli6o8cX91pvjXE9QPCJXAt9nseYawDm9HTkQx81gHFtZSSll1MS1nqTWOKngyI2eMo7Mht111oHHbQ",
-	"K1F61Q3CecR5/GOaZQyJpremTB1XhchInlHOCFWAPOiuew9BaMoli83F1+OZ6CEmrbBC/i+BPi5UHiBE",
-	"HuryfHa366C75JVh9jzALfKK3zJux9DaSXnqiVU6F5UiUAMzXhaizKdJkYbqG5gn+lqPq6zVQfa6NtMD",
-	"eaRQHLGpMYOJxVrzDNxu+tFx/XupG/d0j/Gln/ehno1lXo571+sPn731dYVUwSvbDSs481eGyNJbNi0Y",
-	"gAv92ygTy74VX7O1EbIBUyv8N2ME6ckAsAq/rGrrUkUzsQQMpHR0H8LjRwHa9HR+QHygr7JXyePepdNz",
-	"Rpesb3IMe/d9quxXCwuzV62l2aUdGYsauxt3SLVIZht4lTq/TVWgtnWfU+MhygY2OIWGNTk0t6YQ2W5i",
-	"W/3MN8SC3mflsFZ75eyAV9tW+3gAnPH3r9RlHLN8NIK8Xsx2eQLHQH3irUci84xupyGMr0e3+Op0g+Uo",
-	"FeVJ8+5UkZSYYpojr5ajcswNZrudsXxy1qL9P9tleJua3PUq2yRf+4b+FdyLg8BZwZbH42hN04zUnRm5",
-	"wPfbHEMmvkaBnXZBYN1sDXfn9E/kITyDjgrcP/Hsv4q5rZM4wja+BGOYphxwd9Sw7SgBUS/GE+NzUJgL",
-	"YAFEqbH40eOHAdNUgdMQCCcNv9BdqkgsEkZOjsmVkhgXwcsW3sRMdgJmS0LzkLdBgVpf386w1krXNI/F",
-	"ek15Mi59CIrz58Jb3u0jg3Ainutwu3xkiC2UvemZT4l5N0kEFAS38UqWqhUrjsnPnBk+d+yJAcbVLwfi",
-	"nCwbVzqU8ds+9oPQ72vxYHeqoNOq9GGbCUQilNQsspvEuki1vgTEo93gUY3VfPn+mki6bYIz91MpQ7l5",
-	"/Z5+25Bva/Ru/miySDO2N8Gwg8pzld7zs9OnT/01K4aGAfuhdu1BWHN+fz/1XKiVb6eV1ejQL/v86S4n",
-	"bcK05EzTZIcRs065XReP2usMuaow0qtLrY8AbulpIGeiVnpoxT6SRD8MLLsrQ+lC8kLETMpzAIVTKZkk",
-	"Ml1ymkkkDExILLKMxUoSUeQryllif9NICfEAzwbZCp1qwSPEcuyLmiv87NmTZzu5qH0MI7qlIdJaMJoE",
-	"IOifbPUpvS1NuSlLRnSkf3JBbkVWrg1zu1rnC5NeJJR/0vckHlciny4LGg9hUDIEOHrpayolpbV+Yo5H",
-	"UKkgPRbVj+J2A86pC3J6QuZbCydqgIgGQIigr9i6x68tb2Sjg9gvqGQKh15VjM0ccNjQOaGmDp/hvL++",
-	"en31/hMEAilB/0aA2UCqsaoIa5pRINInskwVIxmjtwxTIk0qSlc5mVR5v6WPX0KTEgwKU9ms5Ja3ylCO",
-	"yiaSSwDJDlg2a1rcoFfTBj8WWI9Sf+GNavy1DOocOpciKxUjWruj6fNfP2ul82/v3qKwp7xyT4JyMnO9",
-	"zMS8WoXHZjIe/+n4bp3tDu9gh7x7sstG388PpmeuIbsm0FOlLFVTe0GenwTluc1075Vo2Na+An1ZwgqI",
-	"UqNnITK2FlWYqmvM0kVzIve1TgKndTSR6b+z6TqdN9Tm6fPvvvvu7PR5/9j2TfD3F3P8dSXWjc2NbJky",
-	"vLt1O9XedvayoXEDZUX1yabPOAJeVX9eHyrhv8sBFVqGHceINWFjyuH40GLbYvBygdYrauo9DOmTVHQb",
-	"wgelIKBImGlyLWKRp1oZ7SYJDpysw8RkEIlKIARgL5AHCQL8xA5Cqf+OSsWKn9j2Hhfjn9j2owh5GC1u",
-	"aUgwTDcyMHTWjpKan/bAjRxMVIC/Z3jtkj5G5/0ZbPWd775OyQ4TXZVgA637J8ZAXFzezUk0WZSZvyLl",
-	"25TfvKjxsi2MzQO6eHfCN0A5iJxxaTwobU+kNUkMhEMCCYNWGmrF1pJlt2wAoAMmWvdlp0P3n4Bxy8TR",
-	"Bu7QkofJlf0SO4iFqybcnVQ9MvDBICWXmdtDKEG7TB6jYB0InnmVo3k80NtPBYYwR+B+A5Uffl1tofJD",
-	"FTnDWxXYkHNm6cz97AMVwdqOOq2WEs0AZ01XfEOrj5ChTGRaPzHpBTTb0iRdFMGGSouCQO9nqkLp1ynQ",
-	"cwfb5mzjsmZIRvU1Bpl1Q42GiOnqWtFQ2VxCVe26jNkMMj2Q/wWYbIgqKJepsgXOZoZiO7W1VMzMHPtp",
-	"vVkfBxdYo97pxtHuc7Bim1ULQ+zo/V9WHV7M1CqyS1k1aubAK4Zsj4ROWSz8O68VEBthGjgBqKBoI5uP",
-	"wzCkhKF4CThYHjK2GU1uU7YJlG2Ae3WyNqDlTAhwdRSiXK7wpMlZIQV/JAnbMn0pWhDKt8PzG9157gZS",
-	"6+XbEXd7xxRNqCrXI3QQiNRg9zc+HXh3kcYf/GGPd1DCWFjWBakKpmJwTujjHrM0ZlTNiOB4P8wZvZHH",
-	"5MWHz+aWE4tCTyzexhFjpfQHWMxZquojvRQEfQ0hiN3AIP5g6E2cl9M1vRsB1JkuChbg98wYhcIeends",
-	"9AUbMqGFIaYYiO6ZgvE6oj+bIgVmx2E/GQWJwYc7E9RjizE1TYd2RT8sSjXoaR/pKcJH7Ao6QBKn21WX",
-	"6te509yawvDmuGZF6itgDOG6EZdVZ6d5a4egERr0U1wQWhOECw6fp0y6BPI7wkbY3/BAfdSZpqDA0BI6",
-	"4MMcUBHIvPBj/QNE4ads7ISa1fHV0xR7opZh0PD7xpCqDvbM4MfGDHRQscuMkTWjsiyYySYuGBhdoC7U",
-	"RmBCcUTWKS+1VrQfJ3QrI5NtDJ+tCsbIWnC1kq4DuqCbCTgYSzh29A+8t+B34nYsvEPf5KaOW6+VXsyW",
-	"+piFwD64XM2TtvyDNlvT5KKiDkdn9tqUxjMOsEBUzJut9KMo8GyXLhk+HCxzfbCYywV406SHjmkXEvZb",
-	"BHxQPqqzl++vCWR9gJtekbWQijw90UZQQWNl3lcnTMe0UEcFS5hMl7zbkwoPPPmff6FH/35y9MPXP5h/",
-	"HH397SR68v03+/kf/99/8e27PXL+Mm3bq90OzWYB9kzEN/6IyhYmH8iQuIDVdogkaKbXZ2nrtyG7wzkw",
-	"A7L4xoZi7Cqik6ORc4/xOyLpguEZ671hzMs0kP6pDwptxsRivfYFYN6IDebza/0gO0UsIPXNZhEAxqMA",
-	"4gxSTePAMkLOoPyuiMRS5OykpEHYB51nA/O+fXBGFiuWTJuJk63zZ5sjNt5Ws8QjqEpevqgyJYDSC8rQ",
-	"llJh/SeMk0OYJfbfCVMXDL4DA2Ue7L2+MJ6kfDnNCyEWUyAwCkDwzYO9OaNa+f919xRdkljvuUWqBaGm",
-	"QFQl1ORMmtwAjRpsWnRSwaemNwGCF6aUheruAg1f22cfigwJXuIULdP/mtaOnnE5ufqEvWF8ehNwYN+m",
-	"imaDuvQLPjkyy7fD3mS3k3dxXJ3Z3Mg+c0D36jLPi/HHbHPKGijQJtj0+dOdtfrrpkJ9xAyGztHRs6S+",
-	"2oZQHGSeMaKvuLX/KJUig0kMbACbdu+jvRQkEaTkGZPSnho3AUbSW1YMIYDRI722D3u94lVTvR5DmLaD",
-	"4mNXQqrzXBQuSUSdPMB4y5w4PTk+Ozl+enz6FDgLW3ja5yc78bQPXCmrT1m+MocOuX5zeXT27HkVi3dU",
-	"qPkIZyBdEEgSbVlwpycn0X1y/EML+9Kk47STkbOkJ5oLBH9448+ZyDO/ddKLFtjH4Yi9iiwcEJoJjstP",
-	"vTfW3Eh6KioDodJRmZNNmmWI1NU3gRQAweBbM2U5gR/D3gPAmqsq+WKtRinWDI2KFTXo2BFJk8FauVLR",
-	"rTlmB6fhXJvf7AylY6DBvqJ3Ga6VIWsec/lyyBBbcTQbQVMC6su105OtWT58Atfm0GoXQbth1aphpXUl",
-	"SA1W0Dc9hZFMP2zBOyGveCGyAJ9hDeLu+kTYHY0VFhBXApBFJs93TeNVqLy5lYxdi16ZJr3x2t1eYpQJ",
-	"bCmqxhOSjVe33mkYFWzddWwPcONZWnJ/+S+rnOEWgAnUqQJi05QjHk3fCiKyZioicstj/QdFQyiJiDWo",
-	"I4Kmn0E+VH+yW3Hj/gncuBE2P4XcgYjotoDKNeVL569psJYSD+a+dgEIuGTgYoSJ6F2sQ0Rv65V/OMoX",
-	"m54ZQI4EWMfbIGgSUyxCURt4J/5S6JWbuVMnE1z9hg7YsD8MdI+vReLNFPWtIj5bdSQ0JYdavgdeOZMJ",
-	"2mOje30xMRBvG3xZXmaZ3jsIXtUf4idkywIX83WILSt4+dYKgg1Pbb2GxwNGW2ryzbHN/pm5tu8Nx+Ix",
-	"VfeRRJSjMdmsGjsml3CA6Bmp7RIDF7d+VW2laFOrzDK8DJqqt3VBrq8Bv9x4po5/5nvCvt6KQ94ZourS",
-	"cGFYtjnbmBPLwDvH3STGXSEOTuA43GwZQNkIjQW77qzeKHi+zf9ap5wkLIZywHQOlKgVkrXNniFvpsDu",
-	"YYHSLfe+pWUxnC2Wv8jSsmwAbpLRmCXmPDklr9M/N1Mjvjs9+f77RkLSSZA1amj54OdPdtYLro5QkLlU",
-	"ugWDRSHPyezfBWfnZFHQ2TH5iW2lwe/MLFh2Bi7vTbMdJVm2IEpkiRml20enMHK9puGa1ZdQZgfsdnRZ",
-	"LvS57tSuhixMesO4LWANc5ylN4ycnn0/tlq1kcrpbUHX01UgxVIbew23P0STWhmgVN5gBOz1h8818e4M",
-	"Gl6n81kAglLyaZb2u/4BGm9AaHWhcnOn8TP6CgKNNmbj9GRA+gIdFTn+RNN2XZNuHezQDatLO8/0nQv9",
-	"nBXPti2eC3RP6MHXxzDXvaEqxXBGkkp0kIbOuuv6ht1SfjuYFWrHwhjM7X805BlA/tM5i2kpWdAQ21C0",
-	"uCrup6H1U10gdIOVwfQ4pMU/51AT2WPaWqMupK7YxnrdsIQTIHwGdHkdYiV1nPP3utiO49OpYDr/GLAb",
-	"ZCMblJkKnGY1+MZPSo44cYBcutqylENR06Z1fbceje1pRf1b0K0ITwhM34eDe2Bg9DB4IHdgrij4RVOl",
-	"ce10qWpy1DzotdHkfGgL8jofVRV53d/WxXkbP7YsZs6Htk6v22KjwnlNzH6Xp4YXz/nUKYHeeFUsblnR",
-	"/rjW8+6H9hQAU631V/UD+NM9HeCDxhHhPxeMkZ4K/mIlDMvmiOsQW5tr7kjWkNbtpR/+EU3Y7ahyY674",
-	"NE7ms5PezHX40qOEf+bZtrGdK6YFxKgSI40h1Hh1vu2EuTRuNmtMWDWDD+0Tu34+LX5L04yazADPxQZW",
-	"fNy0tqRlZ/Xcqgf163YOZI9CEwcZSVNOesfVN5afi0Tv7Rf1DdiTy1QUoug57YGaUhVbKOPmdQItkL5f",
-	"el15lBSo3X007HzJisBt3lziIQN1xe783icpywBzGdCQjAOIgy9OtYCvO0JICuuCjMNPeLa1cRNFWE0r",
-	"AqgT/I25V8mFAajBxSMWa3/gQpbzoPmqinQkzdmGcn+9ySaKznWv6CsY07dUlWb6e8ZNKUrjTSwYZ5tB",
-	"VezsUOxKVt2xU+iInbN03k2w4Z/EDduPrMrmvqV8mnhTdd9SqZwRQ9ALohMu4La69T15/mwnOTX3wgkx",
-	"BwffYCsB9qA+vOzVsch3eohgqq7hyWF5wN+iyQfDTu2/zP2TUOvdtMoxA8k8pGvMhfKaLBWLuOcbqcC8",
-	"3L8uIdzvTGlaSx2+N+eeXqBDhDEsxfieOdQfTHZLXVNlzMFaFgXzoJ3anHdRf7rS/fjybCd2ZOrYgX5k",
-	"ko01ICzr4Ej+wINzAvYP0Gbpj6W5Wleg1i5MG0ExF9pkKDl45mXlyUXH/XBu1Bf4prYt5ePtMnuzq3DT",
-	"eAV19CGajeR1hsNkJbLknJwB7uSvYi6R366ZyrlIMQxKTF0sVCun0dlXL7OsttTG2SvQo+Fb16wYkDO0",
-	"C9ru2NH4pqEMEJVsHIQCwrb20pRnb4cHhhdttzkqHj+r8H3ek+0Br+3bF6b8kQzFd2TYrMrNT8+JpLda",
-	"9LE08preMBOiMuy4wSte9ebhZfFtuaZdur1qvb8+ejUNe9XKHVUj95gAqszyoeiv8nKepXLFEgKI3aiy",
-	"ywAmguGCpyc/VIRDQC4pSqUP58TNEomsu5NJw8+IGSK9TnsuFBtUgS93dOiQndtdDPtF3xLsE2bsoazv",
-	"qREdjCrWbM6m4d7+jmcfbTEQmjhQpDVzZGL6mF0E+CKaeRJHzTe7luLSPGeV6F/FfNdPLB8O0JhvB+No",
-	"GUvG09O2T4i8goT0FzZEeAR2MjfF1kbu2ztHImp37dbzaUtM7ib6MZ9EDCy2c42PYf9bjesZH3psHY61",
-	"yIryZ8O11Vuf6d4xq33jUj3xpCaQoSeMZEf6S60VHvwO2KOcrOo9gKoFDgY/W8AVR7L+81YFM1lRHyNp",
-	"gD2wuNhEaL9i2RhEyLGqENpgm7YhVz6Gg8G62eHXd2+Rjfulmedo2DFjJOAgl8yWUD0cbO6DW/t1LJAl",
-	"lYTKG5bopcUEfnJZgTf0t7Mbtp0hpoPyLZKxALROf/Gv8OdMX3aUyFgB/l+ihMAn/jSD30GBPQIwgOMv",
-	"/NIWgXuEuAvA0NYs29WefSSPv/Auy6Uo5mmS+NDKbwHYYoATiCJZlxKqGwFAvyGh7uXy7HsfrrMHfQAM",
-	"w1ObfO8D9MDcAgnj6w+fsRuQI2A6Z0EeFt/R8K49Pf3h6ZOTnTievGALVhQ+3+bPC0ijbgNeIEOYMzQd",
-	"16KwQDJMZZwzW6fwUJNUi+/QpTr0MtVC6StrArgU7ARUWyYrWqwP9/pvfXv1Y1WgrHXU5GU3oL+L5GIM",
-	"BCCYMBKsKecH+vcUOwtheCstOcDtYR7sPyn3wO3uKDmFXwI1/IiqU35Yb/WqdsM14lc355xR9QSFp/Ug",
-	"Z1Ow3M7BjiT9gj3CjntJSCUGjZj5s53ORlcWBl1McPHbSqH3LZ0SgZVMNGVgyNIfHGs75mY1CG9rGuwZ",
-	"wpB78UFlYig//picT87URhQ3OypnVA08ChDg57Sga6ZMbW3/lKiiZJ7Z3JPGHcqlyvsVz/BQZQfprAeS",
-	"5Q/2ydYydJgrbsEWWbpc+fLxxtXHq1oKFskDY8wD96cA9E4qUL9jAV8Ychlgo+DCIaOQhol9XN9C6TvC",
-	"I8nvRYOuxC/A5gI2fJqMlyN4J2qXib2ZVJUK7Qw6b/WqmeZCBAk8fWUwEmOfgz6rfdaUyw0rwGr2A0ds",
-	"HX6TjCKdu6k83rC5N+zqz0ZL4xXOu5PcAu2ZU4LmNE7V1tvi3lX/vViOz5iwBqy70iYzAweenZ5GSfOb",
-	"Ojeov9Sxg+7wXJk2kMsLwAOqzvVNSbE8IpTYgzOC25NWYwPBxRZnYWenV2j81EIjbfJF2uC7cfbLf5y1",
-	"Dn3yDx1DJgM3SoP7AjkACrEs6Foej0zRrXaNnw+jQ7Hp1ql0/B0D7d3mrcvnZD5swKl3x+n1YVJNAz7S",
-	"2hXqifGlKmM95/RvXibaIK4ayAnALQACMaYMV5t9RX9p++ewzcT2tlgNOSCFS5sFuD9ufkwBacC2iFLl",
-	"pRrl1gUu54HvwKzT6ZhumZ9kdOtdtLfweaOKhXGiFI3a38eHogQXimajBoC/qPu/qxiAyyYegv3UcN+R",
-	"lMH6H2WO4Mbpyp9f0DDZG+5HkwXG2S0UBKkq4nce9M/2bvYztx+/9UK6g3QsCvPU1qkCH2rksSIl2YrS",
-	"1hJcFpQrInjNQWLCxLRO7hqBNQ1mIBkre9rjzG8p8kH6+z5XH7A8x1j0IHXGYh1WXcTtXFMAGgTJPUJ+",
-	"EO+O2S8P6N7BNwzx77TLIKxTZTk9GdmsRObGni6QeLlcIwuzftSuG4SZIJWfyrrAdEsfHG6/H5O3TO+Y",
-	"tGKbcapPuD9rVnP6bkB9sta23wmw6FcDn9qb3WC75nZegdBQiWPyY5llhMa26hnlW8Nn43I/YkEOjvU7",
-	"bS0lvdaEC7sg4EM4Jk0ANdKkuzmiPaUO+0tQ/v3UQsc5Z7/pEfrDO+Hq423Qrh7ihjPP9g2jhiX40tuh",
-	"MhaJV0IgfRXjjWtfINOyWwFOeGJjVxh1JH8V85BfzFDE+ozjut8ewzlkxni99vD5dD2Ab+ATXb7zUQ4Y",
-	"u8X2qeHTxYYDK4AkPkMvXSa1FqsJp5xArku0+/a1D2wBXjLqF31uh+D1tS5l40uf7/NVFGNHZH8z3+5P",
-	"5FItmeFxGQ1brX+P+KQh9GpVcR3rwnBG0oI8BKCtrrAdyLIwkvugtoWZqus3I62LN2ID/GgQd3fp0UgL",
-	"W1fV8oAqDkV6SxWbmqIwnDFg+p0LtXJrzuhHwTQgcmWInFogXqpod+++pIqSBVRqbNG2PL6lxeMsnVvX",
-	"NHIGKrJMbxn3ld73YIgKgGlsQ7Uh7RuNlojIY5Gre7xPxDe+uovX+nNVXz2WKWcRKXl6d/74MQyzKPlj",
-	"/PWxFPHN+FcvRLFkygu4XzLVXFC9kILHzCUlQQ4//3Fjg72N6OGTndFD/bOpAUN6iyov0mLNEuLkB0bk",
-	"+s3l2bPn5//nf/3vY3JpwL5G8AywdwBhTzRJuVQ0y6ahFbnC78lL+N5Qi+TqSM/VxknB6pafahzDUuar",
-	"wkCZO9kY++du+H67R9llYHyxW7f10idn3z3/fncAuOTBreNUVQXx3XvXyHLOmc90/6gNNyDVR44lUwDB",
-	"BBfBy+NcIVvvenbiLzrlEYaPQihTPResOnAY6TtCKfVlKxGtpp8/HRfTNpgGeLmzLfqV+x6soFKuhp+z",
-	"128CAJzmSe5kytXU1y7nIiJdgAQBU4x9MY3m8e7Byo61qbxqJRacs1hFJOUyh3/g9o9ImWeCJhFJE8ZV",
-	"qrYRAdabCIuwRYTGKr0FBsss5X5iaXSF9kRlJE0Ty19r7oBwPK6rYKTHVv9byN+4lxnXYvYpSm5WKBGc",
-	"9XHTtc129rcJzrHjqDYT0OicT4T/W8mkv+KJk2sOpbuLkgNHrTS8bIbaAO7ecoNQu5azGz4fOTHVjwIG",
-	"ruUjDRQMg19fVLUq4I6/oVvr6ghV5o0msO7TcYStIVrfT27BbP1eHpH5FlEUmTYYDPOq7c2w90GIabh1",
-	"a9MiILLjLTBJt1Ocrx3FECtgdDC5aZ2HajAsSkkDPJct0HWzxn/nVBtV+dPUoevU04YX4ZgjQiVZUKBb",
-	"VisGoO8WdhydQrX7SDcLjiOIQRkZ26wEmNEr3Vztkxrnea6CWnuGqxpxB7Mejkg7slqJUV3rDl/ekIeA",
-	"pijZK66KgImodxlUvkesvS3Ux8jf9A/P8T9JZCtpRugA8NWLU2ydq0DRerFQjFuQLZTqEFliKg6k6pig",
-	"N2aN5Wgpsj1Xlc/1cWFi8lKFwhyhTf1ng1xJFay1EmTOjB1OLjH6oBUj8P7pB7TBqocP1fasS3H4bh9/",
-	"ymZsocIM71iVGGdeT4ElOQJTakUT0O0QdRFAPz68p25yUvPFp2ZGBN5E71QVp7GfJ4IhCYV+u39FXB7E",
-	"7rcoVaPmqcYa+ENQ1SE3Vh25VkALZ9CSD3Pzxl8Mn2ndswElgVEbVPNmfufOVVTvsuBWv1KIo6BZ9vNi",
-	"cv6X/tPG0Q7foi7bsVWpgWLD9uvpUF6IYflau9vxlye7bAppbfUUQqy1VUH5tm1KPCxfoQ8K1Jw29+8G",
-	"++DAvLGvdt0P4VmrBejhPGsfGY1Xn9L4hqnD1IJXVVs7KvPgczv5PZwO7sVy0+Y+UaxYp5xmqC42tPBz",
-	"eVrfg6fiHjG/O9fmuyhUzVNmM3gSFme0YLJJxbvbedFO8QzR739kNEm5gcaM5Kgw9SSGW1Urpcais4N1",
-	"Xvbz6ISxT53ynoWy1WB889aOSTnmt26yuKWZF8H85PnJTmqjgqmipkquiXBPBoyuUNOcFalIBuGn/Xy6",
-	"8ehF2mMtfPP9dSQcfPdkfhuI/K63wUGA3x9ZvI+CGZMjkKd8iok9PtdfiVgtSdcGxiXNfTctiPlVRewA",
-	"D9nu23zcCOwisIoUXeLD1TNrRrlujzc463rL03x0cmFaXBZlmqmUByLbnpCHw9MnyR8+vHr3R7jmlGql",
-	"zavUpiQC57Ypn4iAEHCCYzfInMk0MdX6OVahYSGMaT+MakXl1HVNhwMAPjc7i8sioEeC6Cd9Pwx86UcN",
-	"2aww+7pWp6NqDb72rNwhzJBKCh7SCsFX7JEc9veVNfJeKOPpvDD3D2qDheSGtSsraJX6fLd47oT7WGHs",
-	"FsOAe6ctigHeGMoNBhRSgZm+ucucIWFTszpGJmKawY+fPXv2rBW2GBDscndCs2cfMppy8ubTpw8XJBMi",
-	"n9P4pqo84Q8q2Z3ovUNgvgEW4BcFS/RidAoa/9CZ6WiyKVLFfubZFpOmWvtwR5jGF9Lok96Do4CG5iLW",
-	"O3QADqhqtG8on0x27YidGKBWvyQFA98GRM0sshREF84yumwHzJ4980Ksq9IFUH0Ag12VUfFst51V0ZBV",
-	"LThcEfZ2gIRIDrHPV38ZQwtFao1VOmn8K2p33M6EccloEa8824gWVQS9O1G+tr7tWFOffO6oomT4TTcs",
-	"y/xMtaMOk0906feiq3hl6ia0E/KX0kYnVbwiZvJBeHDe/A4vzF/z7ak+IFEWikPYYyFJsaKUDZHAoZGC",
-	"1sUQcZY2nKLOm5UQN9P1KMx8YDqwcryzsY53l8qEZCzbBf/Wd7CSY05gLEzQOoJF+/pbRfzbl5gOb4Hh",
-	"zqh/+fy77747O33efwUafmmowdgHuTQY/bxHJUv3etT10UP1SgPcVfSGtYh4abKF474BwzRoZcuv4uJx",
-	"I7ciZkV+XZS8Vcjmh7MB1Vv07cOF8fsvMu3riVVl9s0k5VIxmtSfK+bfPH61dgsgrGuwxrpqLWiJAz3N",
-	"YDMcn/ZvmNuUbTx3o4Ly2O//MOfxOM6oqmB/j8t3mEd4TCqeF23wsdI4CH2DrXscSIm6GQ3ylG34RV1i",
-	"zkq4A72oMkttTQnfWR1E+QZy5jwsa5Fd0Yqaw3URWxyms7ReYRFzoS6xsvIIVVHlKzTSCXaZOhV78yii",
-	"3TZXrmFmxi4Ex/TOW2cnN7TZgxiX719nFl5nW/J3NWsIFtRps/gkn9x8LDPPsBAz4zcsaJ5Oy8K/mfpU",
-	"wgNQie8I6+xVI6o2Nvy2ExyqOy8qZcau8cmeval3/XSd8lKxIV5fo6hND8JBG9y8jcYju6JhAnKvNJXZ",
-	"QQI8IGQP6FUps31qb1Yy3rI8i1LbIBmTsgY69m4DH8u/pclG+x0c+0ySpbggr1P1ppzD569T9ZbObXqi",
-	"ua+1bj9PvI6SeqN5asvgl8ykyqbS3iVsjcyaTkDRpRx0c+uvsLML3xosWbOTo8jdi56R2gG6V29j9uE2",
-	"abqEdk6rrGyswe4Zg4iQAK9f04TtxsX63DX30CvdW5yiS0svh7IAFHdlmilCJTonyG/4zbeI/Iamiv4X",
-	"2mD6X3IlCvUNpPQ3RZfffKPasXqh8y5dcrzaiZq6eSWkqoAx/mlGOhjEwnsW9NmweW7r3MB9RLl34epm",
-	"ooQlMoQ5viBPTjqaor7OPX06jg1okGIP6b/dPrlWhFerRLxUAUMlUvQD1hXnnBrIml/79bvzjE0x5EgI",
-	"7bhPEGbW36Ek657p3RVhBspAe8nxBpYZC09etfmqyiFwLZ5E+h8ZNf9gVP+XcVaksd/B2LSrfvFemwq4",
-	"To0JS8D1y8eyMXieO5CfDPO1sSf+aTkQFfB4ZJopCrSTg8Q8Nga/03MnG5a1D6CoQXgWi25qEZ74XG7w",
-	"vd5tc7akHNQzHGMpJ7N/O/qI3x9dJbMqKkrLJFUXNoOFpIv61/OtKR98vGc+4L4FUsekBPozAR+eUwsZ",
-	"sm1qYWfJHUR8ON2w6mNf5uHHkh/GcOb3qNVzff3mjRgd3/DH4N7TNeRQmHQd68qySYbjg2p+4NHZmS/H",
-	"aF/cRjCSZWbmJ+YJ+feWtLuURMrV0Q3bLhknR9miNjAb+W3evBaL0KoCk7oplpw9e3b6w86jzNSRcnvn",
-	"HVlcUIU3gzEl0saX/x8HBxnP3V4pFD9vtxKkKLmxZRE8jXhcKLtw0TBqKt9wiN7YWyW0t7pOU1UNqCW/",
-	"myw16kZAtDLX80Bu2NatLA8kZJYc5MKw0lcFjmpOZ/Q+04KRjC2AzMMRTCszfi9D0/Ls5Y8POabBUhqQ",
-	"X46/f22f/hZVvwzYl/uUZutDrOTJaKvmFiOrQwb2Czw6itvfrEE9DW4BFqe74dV47cz9/mVYZhlI68xs",
-	"sw0wNM5olq/onKmZ5VoBVU3+YPwX5gFerrWdPPtjBFbLzPggZp4UDtNew2/pNDGJJit2N4mgsNDzp2WR",
-	"+Uv5mZ3lRtTMprN/eRMGQkHut0AJr+9Duv+GtWctWXbLJPnD7MuXGZmzBRDJcwb3QwlpWmtGuVY7dEO3",
-	"f4zI7C+XR//j5OiHr1gOwMwsEM9HZPbb6dm3GSlYzqiSiPYHNnpoN1XnZPb26sWRbuLrb0+/Hf1FNwS/",
-	"6Zy4z3d7vQOycghDxeiAe9gq0MB7s0frI/Lyw9X0088/vXo/cZZq8j9hRszMTr/+dhI9P/v2L76Niu2O",
-	"9w7ur7yqsFsXH9W3QD5nxXgtE17lfUA79eV8yNoHMTmmmfCy/2LHOUJVXRJITcMkMphzfV+i5KdfDAmD",
-	"/gYaPibAM6yPwoLRBPwaAoqK2QytOVumXEaGQAGLBEoiNtzyX8Qi31Zxaekk/enduhScXVRVDlkmjd/K",
-	"Oqna5qWh/hxpHFisefcCqb+xUAnLPwEF+auaFxVwX3eEKq2GcsZZxWGqV6OTY6/V5Zg4GnTQUpv617pi",
-	"L2rjBPpBrHtUOuhjUbpnFQSbSDrgWvoST0T5kDRMo+othHmZ2j0eTz6DhQ3BXIU9afFhuLmwvCZLUi19",
-	"schTZgprGi9whVuZHCSZg3FVbHPhvcM1SPBgch6Zva+0PnA+JebddeIhVBAkmOJ7TH7mzLilsSeGBa5+",
-	"OaFKX07Gpfcyfns/knp2pwoKq+91cUtFoCB3N59nAZVSdZ+5veg7UPuX76+JpNtmsvKYgBu2OGYj+2Xd",
-	"NuST4x30eos0a5k3o9KKuOoGwM6en50+fdqjsQepTdu2N8ukW39J3s+wRzEGyWZ65adpIn07r+St1Jmn",
-	"uyAZdXv9G3adcrtOnrt1Qdf+0lJa0azLeGXoaRrSCxFWwcEboE/p1x8+S6LEErgJoop3c14my5qwyeZl",
-	"9hSgGpK5AyjxVAXpkBRNObBN6uP5kST6YUunu0gLCTVjYybludaKOQVCHJkuOc1wTFwbIZm+/EsiCn05",
-	"Yon9DQsEaUa5aESh9t4Y7C4XckeiyNBO3DNVy6iIcMZWh6mcJlMBRrfXOS+EIlppELmViq0tJvFI/+SC",
-	"3Iqs1JoUDo91vkBWmCY3RQOTS5MBIHeb7bU332/BpKUY8njPVjQHotONPe2MGBHGE3lBaLahW8jIsoAE",
-	"S2yBtLT21k+xOCs6BSxUEwgBrFmt20PPAcR4T9yaCfiWSTSBZv3FEpTIp8uCxkMApO443Hgt44khdABV",
-	"ATuqvl/rft+kWcaSC3J64o654XgeABTVfcXWfU7jG9noIPYr0kY7mCINTvNHduOfa5OKrhmRWuFRSa6v",
-	"Xl+9/2TYrHowiSCJIW4v6ZJ7ofFiq/WB0Ni+VEpr3+M+mBwr039n+4OfO2fnkF3u5wb7dSXWjXUpSi4B",
-	"IRFaGN1OtSzOMqD5aIlDYpFplU2WhShz7woZvbGvvh2lU0PLsEPz2VM1pnhtxltzKLNJrqipdTikT1Lp",
-	"vR/07aegPWLKtcU9Z3hdSJA7ClkDQ8RMgcNgmJgMRda71YoPgq03Df6YZuyDWa099lkHsSSyUvmzx0Zf",
-	"63tujG8YzbADQ7NtKqIwqUyZJSC4ApI12HraSAU8vY3cGMo1fTbJ+nhJZThZZ1X1qk8eTd+95s+A6/0H",
-	"vdxemwI0qRxJROVFEwLMDWF7dkdiyIsTtLoS4GbYDYUxdE9mYuyInc72rPFhPMSBWgIHg4HazorlWxNr",
-	"3L+aimJ3A7g9AA8Aj/b054NVCh6TORmZXG0VTFeqeqCoLVEBqjt0/21W2rJt0pghG5Ul5dwtV67BHVXD",
-	"6puP0b74sVnElb/QibSvRP6Y5qknBXO339UfH9KK8fgd5OrJLVf07kLv0YzKFWbwwbWgunE/JkdkSpp5",
-	"yQtG1eM/DYHfji3WeT8fpcfFnHItL4ouwfpEicFon/H1VWHpbsayf0j39Xv6i4nudHAePHfZ4eQfpP4G",
-	"ZC7bJvuGsVcp0d/9qL/7UX/3o/7uR/3H9qOOLV78u+P1d8fr747X3x2vvztef3e8/u54/ed0vO5dFf+h",
-	"nLG/1GDdljMCCApH4pR6SsFpKXd4QxrKfUXhHoQ+u/MKYobuUtgzQFiO6jQxN+/eK+o/Q9m4in4CZ9p/",
-	"C5aBGnL7sAyURcG46itrAKcspmnFWgPB2ZoGjA003Xs83/NCbKDCIMXMkWC21j68xItCrAPVLkzqTpUq",
-	"Rv0lFIZm0+0Dw/flYzWyqxqNNmbADK2a33rheiRkLyrl+9RysgfefRhJTDGhqhs94zuMZ14OS54Le97T",
-	"Jb/i75haiUT6SVLCBKRQcChpV7To7TC87oP53c5+O1Si9bvCw6jaHc601ON8d/f7UjAZYaXyVGLK+1D3",
-	"ejPpwekypCkWl0ky1qdebKfeCmDXdIt5CBtRZglYAbg/0dTCP+xRdIDrb1YuUz4d6+Ae9/y38MxVJUrG",
-	"QZITEZdr76FxpST575fv3hL7iIRc3pktoUbzPNvODBLdlnLutG9dUx6vDeVbdMnQCmyrrQE8ngLl2MEg",
-	"dvNrqorg0USfuZn0XgQDVJctdiw9cxBdMtSNI1DasPiBws7mS/SuzhleNgUZW6a961/xcBB2fBO1dPVw",
-	"JJqUQ2l4aMGA9lcB2bNqO0S9+7gRLMNvXaiasQSuuaVko6fKLRPfikKDHVSVI4eXxqJpCA1/j3MJ6w5s",
-	"YS7LG0hqNO5ccBewfNR7Ajl1sBOabt3aBnWCSnb260i57bbZnbX4Ru52qjTD1x1K5yBHt6vE7nF+eyv3",
-	"xaH6xeMpHdhdqqat9pz9l/K87Ms5UEXZ8cR/oAVdM8jQo5JsilQpxqOaDFqSkut9l902CvTVgzbEf+E0",
-	"7aaqnOAtzq76xNaWo4FsxJSzoRSofUWk10xRf3Hd6jqBHSIbypVEdpQIb/KSABfwMbl2Shb+BQX7a2Mr",
-	"9cnYO+xBGajOwhI5LqSItQZHrjaOALjJO6PorGy4xBQUzbe5UjA5EdG3CnLqPzcHlm8aW8RxFzVGTauh",
-	"bAmF3qs2k+q6XK+pUQKW8jHsWxKFkZrIanBpnRDeA6yUZbNkSD1iUc4zZ7iW5dZbZApZJqvliSypAfbY",
-	"SpPDwoG7KKSyLqtyhGOip05FyK7pWldNHC6bv9CsrEpYGA/lwmAkoD5OgqmKxrXtNnd2sisdv+puaBJe",
-	"rFh8M6aYPhfIkQvOJuQWBUPST28qAogQxiH1ctNWQoVAzOFwfdCn/ULk1mMkMejj8jumgD/ath+a9OtO",
-	"PVangG6ZZYbAtarRWvO7Nqu1RpOSJwK/0f+C7+RNmufmSyjJ4D1gPqF/bjAl77xMsyTgjDfccKky2tD1",
-	"vAM9qr/4SA9j7z5+uB7Pqkz/nQ3lE/f6LdtFuQJMap/o0m+WVVz6v/3TEMP3oyp3pcjS0WfbQ1LKQ/PT",
-	"uhTj/b3Shyeex9W37Tor2nBt25m1UxaQwndmLJV6AQAeaCaLtAtoBQPVGoFp+Qky3p1q60Bd0aCRUSID",
-	"fgNvRjtbLAy7Z1VdQkz1hCdIM5eDTT51P/zaZT+4O9K/PrqlULVE6mbei+u6lQ/QivPR19qGd5kWdjNP",
-	"eQkankSDGLLNWL2rxuh6vCNpWWizfbD2eK0f95+i+rQbaYqPQovZN1R9Dk3CIS62MJkPBxXXzT88Dvkh",
-	"13aIk3RHeouZh4MjYpXZCLvXdwAWFhrzL+E6z0xsJ1Q/dhr0PO7alvegFu+rP7wP1ZT9TYCycQgP2W6o",
-	"68BawUYVNJ1nDiGiKR3sdHknX5Vdx8NoDSMT+7vCbBP7aIeO2A3ZpGOVyh5Ufa5MOhVQnu3CVj0AxV3r",
-	"/usOcZAwetZLqh9rwtjmkjhXy4DvTDEs0cJZAZjsiJydPP2ezLeKAYB77Q/S9SgAWaZqwKGKj0X14Yo9",
-	"/RoY4keWe9OIDFduyJcOAFdzxwdXUkROT07cgQ3cV/Uk++IGxvc00k1VlDy2p0in7wUjG/1/UJu/OQJR",
-	"APKQFcTMmhyASLJ9jOopc7sQmvfremh9EgSrWcF3ECOixAV+UiuGCDDVELCTpgoQ0FJZcLWHLQr9BN7D",
-	"ZE2LGz+1dz1b1oDX7eCVpuSR/scWMGVEtxEEshhDfKhkqVXBmFe2dgfpCjHP2NrvsCqYLDPjvbaMx6Jw",
-	"YGr6ToXRaXRHCZIIP/vxEDQrQGlvmmX2w64l46vxhxX99W8vs8xOWZUTMmdx7TdcD7htYtuOI6n2GtlR",
-	"VhLiFW5Lzn8Ahu89UEoPiTHqtc7YIr3z6+1Y5LvdB3rWruFJP7W0wT3ia2yjO+usQLN7QZXs3Kd8mnih",
-	"nW+p1gLNkmq34oYlNrm6Abh+8vzZzqJLdnJ9aBd8g16vdg7ggHoR94FdjV69h0FqRQHwanONPbetwQz2",
-	"Ick+QHEpV4LDFaZgHAcx1uEV97DU69XsDHumj4QZwQultGglR9/qA1gvHlnTrZsdoX+ntWqZ+cO6n9Ej",
-	"/7JRkK4NEJZ5GTJrSEIVnVOJxZaRNhwcuXQriRRr5pBIIrBHrSivM6zIe4MBNoBfQudIbW22OCQcrlNO",
-	"EhanSSg/adftdiFKPk7jGrpUb9BVDxtPzEZhxKWgWZ06qUcHRT6UwEjZAFf/vTdNvqKyT5cB9S9mJUDV",
-	"hSXj6pEkeqvLC5PDsalgfjAEhGw7OG2vIdJXgCwvi6U3EHDZXNukojxfitBC1x7zUMlbK61+3JLYTMet",
-	"bHNRm8I+cFX1S73IxE9V6Uw0msNv6Q4k1F6jIbuAx/tH77ulMXrNBH+dHxRLZxvWQuFThB2ddAjt3FV0",
-	"+2vqz9KHpu2tMdiT4rxfaFHmGd2G/YEW9NM7JZIVP+nnrF0q0yXXltdBTNNCDCjmI0wdPUbXo1z9ATee",
-	"OyumBxUmoyoYiC/bacNWs9M9jA3qZAbBPpIXYlnQ9TkBG0NGhAtiDSj4QyIe3T2Wc1ZIrM/SoUZwzmbJ",
-	"ioOIvvSjQg8Ue9DN369aoQlFIxald/O0kteP1lTbCPh9h0H+6YCN01/Ybo+N5Br9bZQxzqZhP+JsAxbb",
-	"BaFulbhu5fnOdeFsCNX68O3XRjaJQBRXj/LgsRV7adktvwNiK62isHXXg8lvACLZLfz4mK/lX9l8JcTN",
-	"uNPgP6B0LLtlY0J374VKY/bqlvkDeP6SSpWZmTGamLKM2phXhtPdZgGatG9EPPZWFurropl5u+/2qo2r",
-	"nJjboJixOUsMEbmZ1D2L0boDcLAGfzUHQ0bjG0RdKFas8YV4dPnOCtPYIY4LK9IPd2KYN/zdS9y2NklP",
-	"/VXnyQ7hYHTo3VVT05yd7CBA2WNjOPLfM2Dz1JDBhipcYh3UKoRBHr7GrLt9fdhgrhiPTRgjBsAZds5W",
-	"jK0DGd8i8puZAv1PZ/nhz1vzD7wz6X/Nt/r/yyLT/8lSfqP/i7dTqEArEmaLzaZr5qk265tZb9pdzzR6",
-	"Wx1Xk8VflM3Ic8/e/Ucqz9pbcjVdQvGiG7YdVXc1mmzqk32QtgxWarUNffVBoyWLyyJV22vdHM6hrHPB",
-	"Uz2MWIibtAqtnk9M4t3UPldriTz9iW0bzlPoJUwXowW4ds2zK6XyybdvkKuyEB7Tul4kLXOfr6pSnZb6",
-	"DAhNEwHOGqJWhSiXK9Qllx+ujsl7YBKjBQN6MATdRiRN8LPPn69e3n4XfeF6d+BHH398QZ48efIDSTn5",
-	"/OnFMXlVFKKov/vh6bPviImrGTIYSiRy9M1ikbAZeh4Br45sSCwDrgcUyuMv/AuHwjlYNCYVHL2UKSez",
-	"uyMax0zKGdmsBBgoMbJFXYCKqivugYuJccMiAaI8F8n2+Auf5eU8S+PZOeFCf1SnrmkZJCk/JjPJssXs",
-	"XL8DnbZI0MISkvLIeD6dmlyiIMiGEZEVLdZwui1orKR+G3jOZufoQZPHZGY1OHiKz8lHRhPdwo9llmGK",
-	"LrNKPnI/p7xx2JFZrRRNU1+4r636sUfV6aGfCTYGmmd2XjVSFw5b6/E4TyKeFucJsduQCqoXDCK4EUkX",
-	"GNiUrM32eYHtYwFZZLPD5Wi9o2C3jGZOdwaOycgYLJ+RQdhsqFwgBA2ZsMdf+K8mkxGu+iBTXCjoMg5Q",
-	"kqcnT4/JpWkAWgP9HoucEePxr0TRllKj5PWrT/b4nN0dwdtmINzwwphyG0KGrhZIapgQ6J4prgSUqJzM",
-	"Xn2iy5nuwofP0ObLV29ffXqFXZldLY6ADXSGQbZFKU2QjTw9PfvCZ0bXT9eMciBenaF+l2LNYAOA01/r",
-	"2wWVSl907VaCtt8LzvAF5+RPs5pDCpWjYRIpGKEZ8EEdf+GVv1jvUQmcULN/O3qP6vDol5Rtji7lOXl/",
-	"+e7VTM+ztNkcVGFsRH8WdYMoeprSCiMNpYiPv3DI1okZR4d6mjCu0kWqb6uTy5zGK3Z0dnxSa2XnMxdB",
-	"Mvlvl674SMxHsAQtEtnncibyjNnc42VB13gMYt7TRI/w5xz0qlM48XxycmzeJnLGaZ5OzidPjk+hU3qV",
-	"4TB5TPP08e3pYxgV1oFTAW1vJiZCrYYrTjPoFX6idTWh4GLWq4pVElMlbe5uRDjbMKkMmMLY4zMpCjVD",
-	"VQucO5tUsmNyCXoLt0OWXeBX+LfNwQGE/RfuaMQKEqHfD+EiW23J1PyKmpONRIY1Dhwa1VtKMoZLXJ0F",
-	"V8nkfKKvT5cwU3oKbT7m5PwvHaMMBOqRBBUD+nSGtG7nWNOaEkUlYC7gCP9byQCqY2SFxkoUEE3XNsQA",
-	"N9S3yAfwAGmNQS+amlTh95lq0Pu/8INh9NqYGI2zAqHXVkRHo17rawkRM42W+mwyWMKP+JtgmzLlkARb",
-	"NzmM78XfGkQr92qta7NCHucFoWSd8lISVRYcjONClDwJTbZEvur6/ZVbdXKEzDOWL0//cdTwSbjd8c1r",
-	"vRUeX/EXeP0f9OzbdJ2qybevwBiQCy7Rwj07OWnRptI8z9IYNuLjv5oI34i1BrcHWLOtK+5PiEhd9NWd",
-	"rLr2+INBbX1raPBfVwJSfbTkY+4LJHOgRv0aTaztqCeSZQv4dUPtPmZ3Fuzo1b4vrn8BFaJ303+9/vm9",
-	"PQIp2NhNrRoRqQpG1yw5Ji+gULchTJA5WAIrxizTCRAXoq9Zy2KZUbJkSOGbC6kKka8gdXhRCPRyNHXh",
-	"K+h0QBv6JNAIvF8GY3nryCD+pRc6C4jh7+r2d3V7eHU7ThHdHfGkq4w8ZYjZnXqsRbr3uW49dLijQohy",
-	"xagljHqBfTl6mcpw2v8l3nItc7Fu5bgxG52X318NgjdFv1XfHWzH91CGt6xIF8hQ5I8i0MyQnG5WImPa",
-	"KoXbMfAWr3OKdWhtAW+qAOWgLyiYVWTRyPp6cI5+v5TXrh/Dq0EoZxtQJHGp99kigtL09uZS3cUqKIb1",
-	"ftywLeR4ApSBKCGOyUyv3jRL+c0MvynAWWdhT4Cn6arXX2AarHp92OMR3mV+75PEX+3swKgOcGR+KMSt",
-	"qdJrae+hfXNljMha3DJwKSQsYyYxqkeU4NoHOZVwyNW+SytaMVU0E0tMg/RfcWi8sj2pRCe1BEN2eSuO",
-	"K+ANFVymUkkiFjVODUFs7C5tw1BpkiDqqHulcFhtUiYfcrk7fDwPZRSBNsCXkWryz3FWjQsCJsRZWPOY",
-	"d2m9a/n4N63lvoVVxaWeJ1Ol3mEnMxWXVEG5NAc2XBztpoYaTcAXMfvw8/Un8rj6LfhCLKcIiK9ZaOOE",
-	"gDoO+jL8hRtRPifxSghQEIZQ1lXMnG3AT0+uLdPUnMk0gSAp3PZdSjB4VfUmWjCSsYXS6haurbTwXlkv",
-	"k6RBmtQx1XYa6ZhV9RXd10yqPwukFt8hkFXZF8sjCIu0LJg8UgyilR0qvEkmYpohvHmENF8mCcpx7V+3",
-	"IIeH2kcvjUSgVSN7lab19N9/U10mCfpjtZYyAMTOJttnR7FC4QHAjmipVlXyHGpfP+ffDdvaYvAgz0sh",
-	"kovKda2KUiqWWBZ3qURuTNOmeL6EN7yoO3BZvb+zfE+7HXkpODvAxP4oCn31ARoQrljBaUacSSHU6dSg",
-	"yY38hwzIhPHmregtuqf0TF0YEMSSkcfwAWF3eUb13l+JTXfaXjM1bM5Oxu1UZ9CT88mR/t+fX72+ek9e",
-	"vPr46erHqxeXn17Bp//nf/3vJoLhfHJ2cvb86PT06Ozs08l35ycn5ycn/6MJedDTQ6FkPl+yIi+AumHy",
-	"w/w0xua4UFOgNofWnkBrpz80WpMl3mLOJy/e/6t1fFZrVq0TebI4o6enw1WJdzYf8nC8p5yh8RwFDr4r",
-	"BYEjNDbRObsSElklN62QTmWGlXkmaMKSRo8gRNKVP8zrCIjg2APmZ33z89y9Tn+X3YPK7juaHEJZvoOC",
-	"F4dSlfojoQXgfIJhr9DJJIOm+yXmmKoVW+tbGvqAKmsOohJgITEesL9fuG+5rwo1CJ+//HZoCTN1uf4y",
-	"+dPx3+ixeeOxKGBeUylLkL0X7//1FX5FXlzWDpG/0Y6Mnn13dHJ2dHL6CTpj+qMfwaIlTp9bz0hWpDSb",
-	"nE+eLs7o5NvXfQT1QS8f7nrW2Q4pXwIdvLbfMRt6fzNJOnePPiMJ1owsaJaROY1v3MoS7qZBFWxqq7E1",
-	"1hwUzU1WbawBRtT9rPy/k9GFvSbUnYnh9lVeBhA9xi6VjGYscaLxAOc5JlcoBczIgXUVpZyYNOLu9H4o",
-	"1cHmds8bFHiphpxqQBDlPvbh49Uvl59ekZ9e/ffqsX027IdSHe6S5Y7sP4eS3GPGH0w9fgZDT+sYA/7Y",
-	"bw86mtGJoQdP6Z85XnBGoAAiskgzxQqWXJCCGZ8gh2J92RYRIVTeYMaE/2R/6XRsUJCqmZjW49X3/7zO",
-	"cOv9qafGIqj/UOjGoMtHtPnBKbCFBhElii5tMVvYUThp3mAM0CyGQkW++rbdHujjD/Gw4EYXHFHcx4hc",
-	"2s4AH6LPOyHNAWj8gqXE9abJFlcbI5hY7s5hYZ8lbFnoC8sMAn5ischSzmbBMVmO3XpMg8DYtQj9CMLo",
-	"SzbrjJ3HWZmwhtCG+mWe8cdFDcq9y/Xyd8EFNArVVFyHKItH5r+NZ468KQ3/zPCBVpLpQ6nkl00QEkD6",
-	"MFmfSOZqZFfTjvEIAMvnnMHuQd5ZGZFCCKgzCQ5vZvGAYBclVWFjUoiNdXObcoYQ6YbL2jH5aIB/EPXD",
-	"iFyN4gr4DZwk2x04qiqoqK06qzDMR04J94UoyNlTshJlUe8zDJrWkn6VsHUuFOPx9ugnILcMB8L7OTFG",
-	"W3JjZc1Qowyyt04f4P0+OX9RAdadaPRbEfekyjt42oeOPmPvGuRTg3ZNG4AcMmse5wVbZOlypcLhpkpY",
-	"TQDJ+v5TvoRC4OcEXxthEAiAKZiaymSEhTEVXT6SZoNavKf+iSgiyyuc6ocN+zhwVsvoC68QlmYt3boQ",
-	"uM+jqhxagfBWwD6m8uaYvLCdtLjjyneCJhqcv8i75IswfbAz09jW/zgb5HCHQTXSv0uQHIjuTcS0WiFX",
-	"6yGMa82Y8pWqGn5o9MTN3R3wW5r0+zusflXH5NdVmll2pDnTPTeWAWaAxJTHLEMZLLneGxdY03RDiwRt",
-	"FrCKpJMMFHJ79B0mOy2Iq8RnPpz9nVTqZ56wgmwwde++0gJTipc6PXWHUIWBKJa17Flka2jIyNVkVdkk",
-	"q0fSwpT0NFh6Jau6qp2w1gMs58nfaTkPYgnqa/L+Cwd0Tn0b+DGkyJrwbjhGqa1AZdK5Sq4SqLHTxJlW",
-	"h0RRZsxiKmxOpf82fmnf/Y+3srZrD4wU9k9tlzbTnerDy0BMc1lmPVgocEhU1wSbjWJ3e0TqpalS3yoL",
-	"xO50k7lnLhHAgAUpLXqwYOtkYqmvD+bUAnFC1n/7ZrKmNwjmg6q/a1H4VcYLM5x/PKmyPXtYgaI8Iiux",
-	"sTDgKgkmVUTSVN/ksvSW1UdD8gASVRXl8VrGLygi0Y1pbGHSWhIgOG3MWazAgDWEkCoOGN+qovpwsTQV",
-	"0K2patPCQMBWFICdLGnwxhko1jGBjHZqXEuOIWUcT+Ya7Lm16i/+gw4mx1UubiqHkFQsN0FGKJxhsVQV",
-	"O2rFBD1xihUVQKrMEmIogc8JFzWEVa5EPn16hiWBqhdZBtmT4+9tYaFJMh8T9XOsdrgXPdhueAOIGqeS",
-	"ZkutEgmlXrHGdZ1EtqYJq9MJpUqz7LBXR9whmeDsCPIvgnr3R1Ggaqwhhgy9tgbrBbUyIwsdZPZuBpVX",
-	"HGULeZymSKnDE2z2gU1krNQ6QO/9mlV3+hr6/A+oXOvOPah+pQTWriNNtl4wzrBVwPBhki4WmE1/WDWr",
-	"2+0JsGSmkjG+XkYmxX2+xX9cEEoAXQpCk1HwUZhnMkZvzVlbepJ9XqaLRW8sZZA0+L3WsB2briKfo1ob",
-	"CJP2bT/gw3v+9L65HfveC/REPaw4qo1o5KwawnOAE6Yc6Be0idZc+sOLYk1p4xXGa1bcsuIIqEnw0Ua2",
-	"/4zEtChSrbPIS8funekTZkYouVYsJ3/AOE9R8tkfIzKD8A6h5K1YvoXEtxlkQwMtAyUfzL+jL3yGNugM",
-	"MuQkxMEMwPoNfHFMAIEHBf3cTtXv54l9XSrJ7Et5cvIkhmHAP9kRfqKfwA9mFybdGVAeKf/CZ2+pVEfA",
-	"4XN09XJmsLoFo2tkxIAssVUK1+HKiKZkSXMCKXlIwX5Mfq2pJZwmMMGsvoPl+lbBFV7LfU66a/jdvW2Y",
-	"QVEZKhWMe9gBANlRMLdHOLg90qTMD++/w95qQ9kSAIgFnKQPeRtnd4ohY1Mgg0H3AvKRpMUNZ+kNu2jd",
-	"H404UM42vkRN/Y7/7H6V12nLJwZuKAxYIXHBkgIc8dCG3wKw5f1Rg0JsTHBOVjFjraiAM8e6yyyOiaYJ",
-	"kaKOz0FClEGPbVaiYktOPec4At1/l4VbRsoc6G2IVGV802CIqRgkIL8GyE1iUSQD78296BgUiaXhJAt6",
-	"V/WeXoKDFVMVK0zKI1mvu1aJscKMxrlQqx3u1Nf7YdcOcnPFKoJAzTdZlqaShzOsKc5I/Z35W+TImD9W",
-	"cl4/JHzqV8MApTvXogXa74AIgBnfw3aHekDmVYYYvyEPF/jlQmSZ2Mj2914w4+FkYk80o1ldW+Zv8AK/",
-	"fkAc4v9VIlpB9BuMVbrHldZ4gJNuJbKkL0AIt70Nr8nz9Q/0VrIuPaRv6srsR5YxKtl/9mPrlVH8MG0t",
-	"b8TeEb4gjtpAkMSGy+qtx+RKQeY8oWg/acsJ0Oo1PRcucFFX5ihw9aTXIHkjsgOZpoeHG+i+HVTd/MNI",
-	"0k+M5U1jGGjH4oxRflTmsB3hEzBGaUbmW0PA9QBqIxPLMX6Ec3szN/R6DkKv8guoAm7P1TNvxfITfmRQ",
-	"w8aV2qmppvS3M8aT2fEXXqV6P5IkE0uC9jnMS2WTbyzQASjziBYAmnJWGCvSeqI3hVAsCkTDqni5Bbp+",
-	"4UsgwaUFIzcsV3r68cLHVSEykmeUs4YTA2ek4YIgbQ9Ey+2ATsCU97gL3uqVeShHwVuxvIZFGPjwx5J7",
-	"PIivhR4SLDPOp02H14sVciWisXRPxO0bsSFryrfmvTa9B67iSNuHrnwYY6gnirZoaqp+QKXQqk7Z6cmJ",
-	"Je8NViobOOfAszPs2c/AojOwXYSM/9/vIRJLs2lvWUGzevNCVSvFctmN5q9ZsWTgjLW8Q4f1ImkN+jgR",
-	"G54JmvQmYEC8R8ulVpLp2oaUyP9H9CQjvQV+YhH5jnpEelFoAr51nZCz/zLzRA1Ml/4J9AgET6TAHe1W",
-	"7XJoOPfZz/+cO9g7tHTNpKLrXPoVlr86y9DtDWQHe+xrWJ7JAdmrqlMEKGLYnQIqq7pYRSz+f/a+frmN",
-	"G9vzVbq4t8p37jZFyXE8E7m2ajWOMvGdyPFaTnyrEq8JskESwybQA6BF8/q6ap9mH2yfZAvnHHSjpW6K",
-	"H92klOSfxJLIBho4ODifv1+q8u3toPsP8YI7z6zZEnqZ6xu0F16++cnplIXSqziS3C6VnhflvFgzMbmV",
-	"Sb4nNnRFY3d1Run532m12OLj79QWH34vEjvr1sXzq9Rteg+YCehOuZ1yhk4LBfgqnVwkC4XsGY2oEqKM",
-	"Ty9LAlSym6GQAsCUCOoIDOQCttqdLmxF++ntDyYuqrygzP1OiRnCNkq+jARU7tCTblSaOyvckyGZSCTn",
-	"BDJMi2asyjBw6j/s7OixyoSvhoByMk8Oy5IVln7gd5xvDRMXBvwhaD5Ep0ES4P2ECcCqt4VJHaxF2RED",
-	"X5IqChejBN70RJiF41yWY7BVgdqJbxAZC1Tt1CvpXwt5cqZCIjPj3TN+pW74Q3Wu3dyo9eM3UH39zm1p",
-	"5agGnf5u6zvwmzNmzDpUDOQlj56enlYqhoLyXeITENpXb9aX7f7NhzyPkjvYG08jpOsuv1aFZhHuXU/P",
-	"vmHfTL4a979mX/+5/2f+9Kz/TfJs3D8d/WXy1eRZAqgsnmMHA8G9uAfUFVS85fnxuY6YjS5eXl1uUyj3",
-	"hhnTaf0xbKSzcBDdrqXcRWNW0zccCRNyqUSvLKQszK3xKZQCpKrM8ijl1kQYbY/qgsLYAvQ32oWuihkC",
-	"bKIdkx3QlNg7P3v+l/tlZeNEiJvKhZm31yEYTNjplT2QGY583IglCQhszPlgsOSjkzHT9hYcxOCEaHIG",
-	"8OD/JtV0+nErbAzYA4RU6hZqieEpgHNLAU0ZcZnsdqUEeEtwKDe5Ywaf3f/XNn+9J/oRylRqqlwokgWq",
-	"tsQUO7i6PsNOrx4W2ua9sLNEs2Vl7zowATR1T2zQk1q0nKLxTTXA8Kcgy/kiUjr2QlYClsYQ2s5WJTxp",
-	"XZJufG9z97HV8mYn279JvXl66H7r1rSId9yCK7foq9lbl9Rgt9VIK6C8NonqFXT7oM+ncxlCuLGpicYz",
-	"Zbj0EARlJgX40W/7j95VKmRcSfDoSrgY3wyCHRM13SButsI5fxARhKMA1ZUYBR0rOUnFuPYcWL16qF4X",
-	"TO6343a9zWXtFnZVy6dzadYjiIPMCmtqIhrut8icUHTBQky13ul664Z6eGUOb3PZqYuCTFNw/LvtgXRb",
-	"Ofisc/nlHtYrY3lWbiv1PRebV6KkALcnEcsRWEJd0PVtLju8FyG50fH+d9r6DORh5WLzzHS59QMYYfDZ",
-	"/e/LgO6wxgvKGR3nFKAdq6IJMaS/A2lQaRItCdbKY2gsmTmJLiLN/8Gx9xGCiNQ/LT3ztTAAhyBrTOUL",
-	"GOva8qxr8dnkgzCPri4p9/ALb088oNIbnFM7SO4oOcC1lGkosaGIL7LnOemfqK2L9DaywhqkP1XTe7H7",
-	"IjWJFmhDQZ6M+hAAsutWMLzAM8d+3AbeC579oKYPR6DvpIV/cDe4zIE4xioE26cCmkZ2pwlWV9akSE/j",
-	"koZISPv8WS/IB5/W54PrhkgB96x2iLPTSt3I1/fnnLu8Lagiq1OL4Qc1LUupGNwZcaTS5CC2Q/UIWYiT",
-	"rwXWYNE/1OiJgbCVO+uS64LG499/ksJG/3H1A14yKHZBwT/eJGenp/BtU8Fliq4xgg+5rl8wnP8Byjm8",
-	"+aJyS+anqRDM1hkp7jS82yPo39Vd05GYuld9C73x3UH+w37T8heC2r5oUiKnUQixqYBFNyzN+Ul0ucjs",
-	"qqApoppGKGX0jjIBUt9Km05rbZQq4ipJ5IOu1cY5dqqfkOjcd/DTKUW+MXdPTrl0S0iLzTrtNqTRB5/x",
-	"H18GyHLdbPF+B5XdKlrkxnqacncPUjt8mHbHclTqRVOWetEMW5JpCzRHFyh33tYh6mvDbUGcRDDdNVEV",
-	"N1Pcrg6VEg7QhIXeohsFr8MTeqGuZO96ppb+sJccd22KHMjPPUKHAuIvyYlIcT1rOw+cpek+ATrSZ7C/",
-	"fh5dib/GHl5UQ8O7k6A0dTIFiREBhN3UBwVhO3yOpcREwXNeVo5gqwKUn3C9EAaQzO6K3nstLKf+8e/E",
-	"zjhDe1ihFyOj0txyeCln2ug4skoBzz3E9QHvvhk6IWObQyc8O/3m+X34p3GtaeOZJqFyhqWpL4EBRnkI",
-	"muLcNwa5DkFZv/56E1LUchsBkGxsWRpHz589cwsFVhaBW9QNv8AqjXL4jFnLtfvk//7ltP/nD5+/+vIv",
-	"vT3AYNXY8voK5sIpGAnJYE41tY/3ecE12az3SGbZBrqgylb+RAlplbNf8ER0EGWt1RgDuN7WxGZ4pPk0",
-	"T5lu1h/MhOV1T0zJ+h8JixcYYttGw9eYHe67Az8EiwiCuoGAMZlAGm3EDH/+DEOCHsP99t3FkkPqj32q",
-	"FUBVnPcGN0wPUjUdsCw7SdV0C06+8kXfuGftHcHZ89g0cOq2eyQUkMQe9FBs2TV1q2mKdqnomAr6nhp6",
-	"gcpvmENcgC227Ryi76ZFRuvH1w9TCb+gmMTegQyb5bpwaKqHworxnLzfZoeGAUYSOLQ6sk6jS2cmKE3m",
-	"cKa0LVmjPBSbhyWE+jXwgBXaz1+deuYgcpKhT0/yAuLQzvivEpLQ6O/E7mIa/u3yXeTutPFseBL9mHGJ",
-	"ANxJNE6VgX9r7qs0wKuKsaNwxjIonnM3D7dLziWZvnVtfFhD8NaN8g6W5kHfPVTpNVEAA+2mqrQ7kc++",
-	"errx9RO863FA9MPFbjh7KKVxURSZriKplm1kFejRIJe3BLF1q81zIjcftksBVRMlhPctCm3DVl6cY/Lq",
-	"ZiVWPt1UGb6pBxj23w44KADjyxAMFnwYdVHJCojhK//4GQsgQb8tZuPOG2x7iZAIhCruBwxhOPk0CKwf",
-	"WYX9NQRJ6o4m8t5COTV+ccY1pz5gYTyTOaZJUmZsUYTlvGhtaDjn0AYvySz2A/inIEilJ4H2SFX0ajVZ",
-	"wyxLV8U79vY4nMF+A0vHREhRMD+oBdKT3aLc+lJUb1ZplUq6LacvwA3HckTIbepc8uKcbkfHbB4gD/Rl",
-	"Kf6Azosi1muL8iImIcAGMKTUK3fH1JCdb0HMuWCf+gsx6p2fPa89+4NM8xvBlxvUH0KTWrUZyGchkHZm",
-	"khuWQuedW6IVqYtFHGkFsQRosCbYCS6DjAcGE/13iBQBSt6IMqohpPgG57776Xj8snlRXbVEAT1DG4FH",
-	"RlCkxb6Uah/HQqkl4gqU4LvEFVvI5xoSi0D53E9PVzLI8ko9F+o4stA4k3kGwPf1SZDLcMTtTa4HxoEV",
-	"vE2nmZKLNA1rke9hwlrHi92w+RuQthbNe27fn51+UxaaEpCok4XcIPS4c/2NWnDU7nkTxg1WuV9WrsBH",
-	"Q89KqZ5buGJmTyL8V8WJwsBZeKR8WyQYj75Lk2Cr6mvqulnaTg5Qp8Vzu+xTQRuXr7u9RypZRXbpHOFb",
-	"NifiXjgT1ShAnSHTelgLPdfaTrV/TwdTOwLoUzD6Nbtx9mFX3NhItxGQv+55wtfr2pA0uw8OjlkPEUdl",
-	"kxrNN+RoxvqEZg73O/zXP+JAnarZS6xra+HkgrMoFUI9jqtc9Pso2YJOIHjmeZGnMDGm56hJq/zJeZna",
-	"ecGSf7IBfQBGooiEHGFonRt7Ej07fVa2sQcygA6t0xQSlbrzvGVt5cjfuO1y+7blpA73wA1MfBkGqvRg",
-	"8Zoopt2afYQ2FyKPPuufPr1DHn0PvzQUmffOezcsFUAMm4+AVfj87pBxD/ZqbZPmkklb6LAPcW88czaV",
-	"BHaQRJr+6Vkv7iVC87FVMHPfO8nGC96/OX16wjJxknJruBzrVWahgbL8Quye0jvv6cn46dlXz/Hnj1hj",
-	"8tHwAhsGf6tv4NWlOQtf5Pzrr+h7zrhyf8cEXC/ucTb6OOerj9A0GvwMT6a4P18wkQIap/mf1eXRSjmr",
-	"v7cTBTcJYmeEJWrZdGZCESwJJsDVnaptNEPtvX7NwCczKmJTzbmJrKoeb6hQ1AtzEr0viwx971WhIKDN",
-	"JpJqiblTKEXADX5iqNTJfRgg7ALt4jPxRRsMfgfZAA32Wa3uo+FvQ0fsTsZfnB93VFo4QE3yu7vQdsbX",
-	"/4du/EM3HkA3olUUShsmE5kMjJB/vXh5dfmnzizV+zpWqTwSAv/OtllAr0OdteRePGVCOqU5qmXYgc7M",
-	"A5uwr0pjrw1D9p1e0ZWwLC+NGHJb7ezQWtz8awvExhozOTbXsNhLtopYKua8iCigcyFMELkhRFQWzZSx",
-	"lIm6L9CwI3R6SxbqLQR19zjUOR9BP22ZPrn9WgdBzg85jO66n/vFLX50A5TJT19vDYFnArRMnW0Cxotz",
-	"f5ohKqpBi/13vR3I/C42vGVD4XGKKCYu2hPTzRSbViNld4TyamgfxyceTUF51K4HhH71Ts25VwWwtcg9",
-	"GsJh7Ly/8VrIxBL9CqOlwD6E4RKqN/Xlpm4RmqCuYEt33tGDgl39+elpidT0WkxnNl1FI62WzrvDLrnN",
-	"K3rca/++sK407fT9WFfWybTzCNRUbwdfBct6GPgqmCQV12HfI73fpmneRryqZl3aMWRV92fxqKBVsIZP",
-	"DO7cLnfctuSQt2gYy9R7yO+A3eYiidcTHcTQZ7ng5iQaAtn6MFpwRniDkMaFdjYPag6kedEFFIXShPQq",
-	"Ovu6qOp0YmeCglBkYEzFTR10CxZLX97UZ/5rMMfhzhHmNmlTXUFx9V5q6N7ZoE2mMm6m1T/4uLl1CP+8",
-	"5Xi/K47IO2bE2rKF5nLLu6ULIEUDqRK+3Vly37h1il6rhMOC73+ImIVqblNzjBqOw2t4g+215WOWkvdh",
-	"sbZVuGQxqI1AGnBv71OnE6Wnylou++tlwdcwxSE02hon4Tv/3F036IEVKlXep9umbjgAZRe3x9YbrZyd",
-	"Mya+gFtMkgpM/sXW2y/kjbCwHs1b/64R4Hnp/R24ABf1kvAqGKLDDSqH6XR3grfx+goKWKCya8VD05ON",
-	"gUXXbOfWeahC6Dz2xfYEdwwNIkul5wYsSKQOMU4tRQlbmReA3sp0Kjh+zafeCCzZWZ+YTvNtzQF2coNn",
-	"WL7vfSZHUdAz5ysoki3reLC6x0mNkBFzcz0BD4d8pR5IIe+zhPXPvLGA3mtpLbxK+CJTlsvxqv93vmrs",
-	"5qWWqjUtxvs4obSU6KXdSXnAy0AiJe5ZziBKAbXn/X+y3ubhinLNj9Nn8oOQ8wIitDMPDt4SixzdCdr4",
-	"4NRrr4H7WGbvgwCF44CPx3iJmEIhO0FM0EHx1geYMzBNaL6q6YGAQStnpBPRAozf894/n/+7dp54CQgF",
-	"oQLnji6VdhMaK6352EYzpQ2PRtBmvurtIHn4ZoeWvKvakMG1mEronOnFpBZg4Gtu+y+VmosGPlDDDaJj",
-	"fm9t5hyTk4rSuGOz7SzSfJxrYVe9818+VLt4F9BmN1o5vSxCISkkPbezW1Ke5aNUjBvF/LNI1kYeXlmD",
-	"2h2vZa+BIb8p1TJSsinusE7T7wir011AAUkxwlUFb2MXJTLnq3WYRkE0HKhiPOhH5lwXaWNI+mRauInF",
-	"QSkaIqN4JhUgZpG+mRubP62t7aty5svf3Zw6NJb+zledWklXDKKJbmmDKj+AEmEpT6IcgHpvWaybRoDc",
-	"Uwda2bXg5BfRSOWQMieIPerXOwf3mXLJWPw5dBb00M3u9CS6wu0yVmUZh9wdk8it94K8cUS8weOFVUtx",
-	"lOTa1ytDjUlNDh7mS/u61o7CNoEQZRrB2ZxZ5SueiFTIKA935FwEjC4WfEFLqBpgwBfTyCmnKiqRy3zh",
-	"diJVY5b24t4NyMCHXRrJ95JNWCy3GjXy+UarKdyTLSTkOEv9MWWSL0uxLJd8B/lc8LWulLMPY2rmdCbj",
-	"rTLYn15hgnAyoRNSWy1wxXudspF1mqd3esBf6dW3X8G7J2r9FXknmrXgA//HNQuf8hueIolYpKCyC4MZ",
-	"U82kNe7IlCy8caGxAJTF3aAKCfP9hBWAuU/FDVAWYC2j87ncC0BnIIdKEP7JF+dQpQiz0IQMn+GfRF38",
-	"5BK/c4GvdI+6oCjq4PXF1WUchnrhN5HSQfhw8OrbquPlv0z9sXUqAldqU4gncL8CdKN/pRH+K5jYf5UT",
-	"+tPgF9b/z9P+N/0P//1feofVM7i8l35/OpT4VSEYiSpLg6AvnaRle3mXiqq51oZuXpP5V14mKyQ7KKdx",
-	"Eg3ZDRMpA1JragjHciYWLZhIfQkt3N71tUuvK5PpcM+qA3VOlkiRdmEQeFtNnC2/QHyXMs4WTmmLQqK3",
-	"2CNjAE1gPFNizCmCA8CZkE3CfGGawqAn0WuMNQXzqSpO0ju1lUZ392jnEmWYKqgiX/9512P1abowK3GC",
-	"ZXu9OPwd5Lndaf8AcRvfnr95tKTyYkdorzqMTL6cKXdscb8VeBR7iGRVl5TxgwbkxEsnhmj9ElsJutZo",
-	"8KZpdPHmFSZ0i0ImZ+VgUEUtZfF5t+BCOnuLckdEwnk3+Ag5sDd+Yt205fnH42A7Q+GBS7tLZOKJofcH",
-	"tMWieJT5v3cVrwiECprjLe1SVi73lrcR7n2zN/aac6fIfJ0OtHDAK54XNRw+YkxyhLKDvtZGgeofl/Id",
-	"lRT8Eab2xUNCfkzYyvTOvzktEd5ZZsHaM2MFI3q2xc0OjV/n44Smg6GTzquLZKnXfCYGhH+747FpXpXA",
-	"IbytNjRKWzLIQOkuhbmDHIGsUWWAxSLANgWhMq0WwjQxJDQkZu+eFmhYeOGsQSFzA+Xv4C1plTdTFbjZ",
-	"16PgeTBWH2ygH/vw/w+71Xw8sGRx5zniizTFrP9mCd+mXOMFoeSUbGhO1mNKLpbwFJhK1LmkPHO0YOOZ",
-	"kI26+DUi8m0bRO6Uec/N6Tg6C+pjpFZpE0hDS0rrIgFa8yoaYrNUrK1+hK/tgmmCyCVhZTvTwNzejF6y",
-	"o7QcHrbkLVRibLPG6zBKPN1XwqUVdhVHQjqfSelVNSCYMmNDtD3DRNLghSf8QWKUwMS6BCfZZj/Wg5HU",
-	"4pCcRBfIXrFgCcfSxiXgC5b2arTi9jyCpISzJIWFyGAYvgeSgmtM+phfJcbtNS87lqcKC+awaEPoiBaG",
-	"mJAqjdwTEkIiNqD51sF0guef8IeGiOLmdBRfPeGNGCj0h7ZK02F/5lItJUT6CIgMe9JRCrau1gq18gDZ",
-	"vfg63HJgIQ16TzFbBF9Lyvves5LSA5NaqEf3l4cqSDS9YwhTdx1FOjeo/92mU6Qg2Mr9ZCcRho3SNbJz",
-	"+UkY0GThTT7nPANiqdq89bf4zN/nLXRtVRZlKRu7NVPSH38AzhSGbu9I2D23TQMWarM5BoE6QMJ1nzwJ",
-	"Ghw8lmWA8DpVkgMeRgPl0k8SnvL73NAfuI0YLiMHNG/4p9td2FjrdHzFyr1FC7y9TehskKRuv5yFEKRJ",
-	"g8JvO+OLiMzEhLMkFQ0ASG6pvtU4w4e5kTi7TjM6yM5DJxMKokbcbSjkW3CBsSBkOeNyP8fa592E8ZUk",
-	"VZxorOimSE9AHH5h5lBHAtUp3goNd/cF1pc4A9PfDdBndsN1kvvcNFB81hZ6tXOeu7nFYXLXlumjWIXd",
-	"yt/f3c3pbvCKygAACdqwAoiuBKmbsRuiON3v1uBy/V3vFI9bR61Sd4WV2O6k1YpAUKH5TOU94CgBy0ed",
-	"zF3K369VgJfI3hdG48aub4UM+jaenp7CVTLnmW2OBje1FrbYevoAA7Xw1p1Ga4N+Led3KZKJRhr6HURh",
-	"ojTJQBNYgLkTlMMmvTzzxWgAsAV/mWjOUUADu8P3GvlfQQUiAOiOlU54ghk7igx7zjyr8vGszqX8Dib8",
-	"YNVCpd2rM8GoBBSp5UtAaB9r0SAgRP1eAdUFRFP3k5cFt1qMm3XHFWcm19h1FjihtIdyGpmVsRzK5BCj",
-	"CqLAwjZan1c0YHfKhUb4TqvFFh9/p7b48HuR2Fm3gufXqVNdRAIHe6aAWoT4onYXqEyrG2HWFqP5VOdJ",
-	"dCEjZq2zuwPKTKC7LtUNUqBg0XZDzNsp7TfluL+je6t4626zjLhH4Goi60Wh3kmCQHiur7/f5Spr8p3+",
-	"yqcCOBC9jMTEkQPsNgr6aYQ1PJ2cRO+pEXVozGwYh6lJvJmYu3w8NyMkUpykE6Soe4Ep8JqDaQ6x0Doq",
-	"D1rqve6q+Njpz+I1tvCwnrY/ep2s/pVPc9le3L1BRLfNiSKDzCYKb/AZW0y+NGq+S6fLCrb8snIDCQqc",
-	"SFZTfsUrwBwamAnKNe1SKF/Dqx1Im3WaJPQ3TrAFPDNt3XqFEGwPUHMeDd1UbqFqBAeWZxGQxKJRvUQD",
-	"fFiMPSzrN8J3dHqxeE3oHB+hZsUB0rTAnYGywyaAjYcmZg8KiSOQqx3xNyri5FwpgOld58axKaSAR3wF",
-	"6edq5AZYsN3GyvLKUxL6wRYcOhjTFbWIQR6b3DQWjVW2wrxy9YFCOjOxDlMWptp97QZGMT5VSiCQrI5s",
-	"jpNWCHeRtdOnbTDsBZFWiL4yy0bMcPCBNTdW6X2DcpojtPS6oJzVuaHWc8jTUC8l3gpArYXnXhgEicBZ",
-	"m7nxoBTwG6he8PYN/rkeUOctTOmPJO8Bk7y5llGilrKzRK8xs/WcKNy35I41h0okIMrT3HNKvgCsH+21",
-	"nJse0HcsoRp2XVwHba4ONUMRo2lhJ3DaSPRJVfARISNmWtwwi/XiReHNE+ONtP32h0AW1+8Q6CRQAB7a",
-	"E5qDICwP0fiMaUIc9u1eVqRQhHSve/OW36g5hOcbqud/6zF6XICgGqaas9/Pl31XPLXaw+ALyjyYgJpM",
-	"oMr2Fh6g5jcKVwwQB7hMaisvsLd8/z3c0kl95OWyvkzLnw0ss4OmKh8+wNpWwutst6h2kEuoDVuXvfFE",
-	"VWrBkcr5HouEWAwgapxnEOVYlTWGLHXvhaqByQjmG7FEZdbEUZZrgBzUkeYIRrsO0usnnHtQXfIg9cad",
-	"aXYaLbtba4NnXOfSFCnUYt+KHvA5eHRKwz+CVo/97hWSLqSyh01e71RQm3aIfKQ5dbXDC/jgG5V/xQFW",
-	"AhTO/vT2BwP80sJkuTdaRxw76n1zChiqha1zjhhlXtnBYhXLAslvOISLhppE91Llmneq9DbDiNyDTrd8",
-	"jc5MTaftIBbGqniivnyoVjBbFELQMOv9HfRsccdNJeE1KTEWxiHTgsdGFAZMopJenWw0DLDU9UPrKT+q",
-	"8DRSpmBNUiH2LTCBsTLFqH3C8Sgi4K+WNag9aUp5IJ3LMAN9o9LcZ6ehXstJg0h5qTlmLKRdAYmJC4pX",
-	"uMhrgxgwoW9Jaf2hRDYymQodH0gRBh/WKXMmVwCgsqdAZVPt7L+1xEmgSOgWdoIE7bxukZmQXJ9ErxWA",
-	"Wogx9wzATIOv6+yiaXEoivlDLj7PIO4EOF7OwqopmMW5tRwTe9qqZU1zbIqM4tsHaggwKlrRQ4R3Eapn",
-	"HG20CnliK+HHJ253Us52MIe8G98HiOk1vekBuIGHKahgGFx4W3lRIEimQs7rtInhdmfIgqB7+w7aY3sA",
-	"j356MNf9EA/ahku8hmK5IvpCaRAleR8SZLAo2yInZmk+FXJ3Zn6xcH/0xnvxanCvuN1a1JsXUJhAQz96",
-	"5Gt8kc7bmWmrWiHmp2cdlZMfl+2R0vFnhfDuy8QPJwjz3ImYch+2DE/TEwhg0gIQi9FY87qD9TduW1/X",
-	"tk/KIWj4N92fwzLwt7E1HVS+wKyO0GyKAx+Rcn/LUxwqUAwHbX5xnkQFvX6ovZ3xjBQeQadzYyEfDvn4",
-	"L0x8k+5vTFqxXa5MT82D2D81O3/cu7NgBnqUl2cpyfvenr5THJY2daJrSlyWEtjYLfQ419qZppnIOOSS",
-	"brj2IGJ1tWMtL3Drx+cg1+imO1U9Lge7T9vYpU5KSd20jnGj4sjHvFK3PNvNmnUw0kyOZ318zP0tXJZN",
-	"qUOEmWiUi9QWjXcRPupFUdhFQIJSSeJroiUpsech+OULq4WJFkzPm4DC/gpPf8eme5XY14GE4by3whbe",
-	"ADOvI+ELlqGzJE2hQWAsjErBpgJOIkMUaghRGJ7ysWWjtNjNjYjgNr33B4lmE7uW4tLd+q8m/StmxzNM",
-	"T2O8lWO5qLMIg/JSEEb8f8S1Vrrp7v8WBu40ED+BOR/YTBBmzHQS2GpPDIBuwkIX6oUu740du1qtAUuI",
-	"uRIGpUGgKCA8ZmY88ZYBmRKwdU6uPDc1fbDsrmA4yTga+s1FtgSsQ6bDBb9iI0Mkk3dMjv32tdPECcys",
-	"/kxXYF0v37FpA9drcRCWjCKCnQK3vmtXimrNGbhlUTrExFeUGvilsJERkmL5XiacPRMsA7TfJC/KggaE",
-	"h/OV6mNIELlZfyQbqJS3qlZhBKCFrygMzgF7eEBZkhCQxeU/0My5f2gNs2MWYMQM/0hHtXf+VRx+FVsX",
-	"3Kzn3MnDko+cyNFFcP7ZX7D4e82NyjVgdn/+8uXLhy8bpwtgqY5g6LVxJK0vHD/w2XTnpl01v+aaLp60",
-	"zoKkzkrC/wdSSTwiKfNsjv5O8Cgl9TAyb8p5P0C/kSb3Mx2ZLo20Jme7HUfyZ5aKhFnsXGTuXk75OaUo",
-	"M5xTUPHi6cSjCxnlkpRpObMCV7sxHuA8zVY2tgNXk+Z1DF+Thu7W2SyURbFfzBdsbypS93ua/tmDTPNJ",
-	"Kqaze/pOxjM+ngOSP5THQNwiqPWIsQy+mHFIg1oYmVDSCJ8jX4ZquKjY0C2FwboKuN1fYKIIA11aqQVG",
-	"jJWalxLu4a1lLVrZG/9uLRiau6KuByTq571/sgANe6zdDdTH+zhU2nve5HHxAPjEh7jnjXv3Xfer897N",
-	"2cnZyWlv81v/Gmd7+OiOl86a0/behz4mKpdJK4QafDzHytRKORzIbKLZEhqsoNhwwTmhnmC5mI/mbXg0",
-	"3a+cvje0hJucVBKY9WVOVq9gktREAESEhZO34nDa8KKY8wp9R3iWR7mNxkwWBZVWC3d6fa0etMFALeK5",
-	"P+MI2UAog0uCuwW2OUbAamic+5piSeQPdxzQJvhwL38PsNn+937azw5UrugpHirG/g/UDHMfdmLnJv7b",
-	"XJZKAm666jUX4y1e1SoAyreUWyiNZiSCRr1xQ6bjGsUhino3Yj1x6sOwm1LfYb1sjIgFoxX+36m/ieAp",
-	"EtG7f9w9vt5w/cOcbB6abJ/OLEq/B6GF5uEAaJcr4FFt31yhRroPBqjwOisw5i8owo1UdKqIOcUAzOn+",
-	"uypJGKE5RTTVFFRdwt8XRFD13TuvRiiDyg1QQPsVItwVsMFn+teXDYIfRdwxcDMwn17WrHthHDOtBTdr",
-	"IyA/F87ZfgmxjNlZaTiULt+ahJiQYpEvwvSXkJZP4Yb4LcRXfizDKTHhnjjjErTAQcRpkIjJpBm/BYNp",
-	"SYJWMvYfgW+AkZf41i0Zl2naQtuxBSLrQdOEsQjljCgOdbjqk8kDF7u4ljYKoEgo4mmX6oV7Y5+IhlZb",
-	"6BCcKM2bSKRofXoPSv7dfnQLz+fkj2sTjbhdci7d4hXq9TAngDqK1/EDsLFNV+X5jNepWGELpepcUmgy",
-	"NVYAD7vmvPwqzfGJ8d9cWw38Fmf58A/Hzl31jzKcySR00RcZBR/QVBskPHZxfkg+mkmQOba9AplkvaF4",
-	"TY94iHkNnFun9ttrQP6tljgBR6dflX0j0PSkwWf8x2ZlpUV/551si+agH61aU0OKy9apxY9DHK3klNEG",
-	"bV5nWpttusCDEUcs0nkKTH9TLt2C4hWd3QoYQqUIFPVAcHHOM8Ce+dm9Efh0wNkahhRZ0tAw+Sa3x9im",
-	"9gMLOMQRwgo4cMdKHRrztpO1NbrA8kWWMruGExWMoNtsCVXthIXu1hc3Feyp9er9XTHkQ1TwfnbdY9Bn",
-	"XGUph7UDLMiazIdfX2eStVtRWOz74LP/59p74JUldKtJ7gxFGI9Ib/wsqwRHkH6g1k2Ay2q6GvyCt2wp",
-	"2vKxG9WzPn+2SQFr3TWC0Gxt3iTB3Lfd8jV0RuOZEmNOIRZho4lIUxOJ+p6ER7Ur7Z/+TuMpe21vrdWw",
-	"yemsu+8f+i63bxv4Nz6CddC5bAEgSEluuZceCa6Of+Y8by5p+3FCPQ2l6l+p3Le+YRlpNJwJY5VeDeMS",
-	"6hiTDNDmH8aozyGvEBTHwfBJHBEsSMRk8qsEIibMO8zUMlITywuavyVzsp8Ct0uCtGx1XKzugv9f8Gp3",
-	"hL8u+hUmmBvE+NlpLV963dOII3ffx9Cy1mVYR0qlnMnHSdkO+9KxBaaQmi32IFVArA+Gba4rkb3mI3On",
-	"IBQ4DtYmQLB6esGNYVMoj7b8kz2Php9/7VkxnnP7a+88+n//5/9+GcbQBuAOsV4IydKIpUZFwzGCIw/j",
-	"aGjtaohV/0shE7UcRv86HKvUuL9ptTTDP2HpB0ZtImF+lW4c4Jv8lfTd0CkM91sqAyuGd87jROkltUlI",
-	"wALhJhoJyfTKvwFAyPlaVqYhjegn/MSzjfNotLIcDy6Jx3k0TIaRkFlu42jIh5CP5zKJo+FyGLEIX+iJ",
-	"iYz4Tx4jFTPUpw3VMFK5xe/pIXavYGRy+GmI3MyfhIWK9pNf5UUIVM1lYlC7uNEyro2SRWO0h9krkJEK",
-	"ZiVJvrVIUg57MmPpJGIymqlc12mWHzMu34Ik3DoiZ1ixcSuFsRR2PGvFgHQDe9ge/9IEfojC5V5jojRV",
-	"RLzno2vlfr2rsE+FU1B8m8Z0D3mDsoGZZuiKUbCkKKr1fuPbcrxH35VO77LqPBFcblIrWC7l447aku6X",
-	"75H2pOtQkvfpSn8/41BCSLW4AWCTQBsoroJow3mr9fc6WNH2T8shutC32JvD4rm0s0Pte1R+XkfwqPzQ",
-	"R2xB3/4or9OmA8vNmnaAl9gK4AM4eFmaAHoe2skRfTpgECAnjElCUBMWNLCHZOSZMsK5EU9M5N7AGz5i",
-	"PPtVes43p1qs5VpSVWLKiwDmeKaU8fDEwZqsULZFgZPvTsKLQviRjVnzpM6EesfNEQQ+qCeGlULc8Mxt",
-	"F0wCFqB33ptwZgf/tjnOn38T91btnZFwtpYvcGksm9IE+2Ombf/rs+SU/3kEi7FgdgyV8udfnT2Ne2ru",
-	"gzJWqflH94C/PHM/WJb2zs+enj7b6QXrT+L7isy2Yu1emHnESmFblnchHYz96yp1nm5l3VLmGk+kmnO5",
-	"i5kLYz5+CzdPu/XgYZ1QhQEdYpaDuQvn3akcq8KgVAWxlNhcoILnXh3thtnA2H1lDTRf86WJpspnPl4g",
-	"1l4QHFuXCnGv9JhMWsxRb7e0DZbsBS0e4BZU9pIq+rMcmlUsmwYsyCM+diYWdrPVmrXtrmi7x+NnwZed",
-	"mrRQQVDApwL92NnpqRfTbfetIfPgrNdcj3nkbBYP8h5ZFQ0HM6XmZjAs/D43nyeGsF2NmErvHCIMjtOd",
-	"nh8Lpk6EOfiXAB+n5G6Jo1ym3BjPEgIs2u4ZvvP24s2riCWJdp9BWm4TsMvUfbnW9t5bjHaFHUBMHrzR",
-	"c80H/9aL63qdKHhPBgvEnbxV57ZwvOAD+gNuVu+8NxV2lo9QCCD83y+YMze/9/P0GJkUN+yhbf5ddF1w",
-	"jVBXWRvgx+4nOB4TpcFgb6qioxEfvSlBb9J5rMzvUSuRMv+wo8bJrgswqscYJjOlBLcIfOwdhsDNhVNE",
-	"hTjOnTW8viii/eVs/ZAcIkS28b4cNkDWyu50UY0I0zpKOSKMfMTo2LYnuFl/DtYiM34nUss1tvEE4wKW",
-	"OQRtnEmYCekMTs81MmMNLT7B5bkvzGJ1lm8oAAD2J5s29dkYzjTkDmurA86e/qW2POB2lX1ZUeH2ZrQK",
-	"2/zrRoX0d2XQQjB6WJ8Blme+ANvH/8L3Y3yondNjMzTesWmnRoYTp4jBVQ63DUZOg540XYY8tzY3zPpG",
-	"38uKNZlwhBz1rhG0Bzn/MDf8RdEPhrljMzf3gZJe+9E71Wam89ZZ6JRbSvJN+0JGI62WzvKKSwZvsNVu",
-	"99PWMKAUt19tLP/ae6Ke5mas1Fzwk+i9VnIKLgAaKPBjkcFzPmrJ8+crO2T5Kyvq6q4JygOH6nV10cHT",
-	"cahDA1hc1Vo+1xhjgCBvAF1xzW3/JSx3EwmzwYbX763NfpTpqisMiybyHTEFAEc4rqAtCnHISkaj7ch3",
-	"vIIYUP/OOocESJhC2SzYoNyaYX9typk2wW+bXJCXOFwoevc5FLRrKrebb9vlp0xoXpl199iCbptwlveq",
-	"gbqd+CySDULKFNBmmhccuP6+kBFhBAoILGvOFlBFBYIjZGT4WMkEmECDnXTeI9jcPDW8SCI+O33W7EWa",
-	"HVs5N2ZbbMmHvARCflThxaS32hsxlX0h78EwcHYcxGrgboRmcWydjphcwdIKA3SNDW6kmMpXsrdv0q/k",
-	"IcMsXqbVjUj83pBZ91ItMiZXERuPVQ6lq7lOe+e9gRLJeACv0kMso810PEz9ituZSlpHTWnQht+rZZFq",
-	"Zng3O+U44xX2wg21oJn1Z8rYPiA+NeXZ3VsaD7AlJFZRToSccp1pIS3y70KKaQir7iTttUr4EKHxmC8u",
-	"HCs5EXoBgCl1HdMsub7+/ntl7N/5qqtbGQc4uO9ZvldnITvI/xLxPwRDnRq8vv4+cjsczfkqjqwCZisG",
-	"DZJbsxZap1B3itgu+GLkSzOmGpBuo/czRZDryGBoON5XQoPCgsGaOubcPB59HNe9RudBXFjG9RFc0oX3",
-	"FrjCo44av3Ur9kiDt5Zk9p5Fvz90Gx4lt5B4nJzlU1AuuT8FSTHT0NHW6lq2eywOEbbdcEcOG7Tdf1e6",
-	"6BFji6P0h7HFEWO12x3YUE1CoVMz4AdbcBNHZqwy9/9M84n45P7Fncu2uhV6kgQPgvl5YZ00NlyKOGyX",
-	"G+JGOEi86eLNK6oX2yek9A5qQOvjBS+CqodKBUVTrAheviObFJ59nDhRMHTtObsCOu6WPRhkag+2GVP3",
-	"SLu6QGgmub0zgxJzbxjhrQ8h+G78plACNG/B9HaJEniBeegxgrf8RuF2VE7eloECMOfudQ0KJAxfaTQ0",
-	"StshXo8FF8teXVE/Gax0vbXsNQhwOuH6hfOYhMwNdjk6adAql0ljLkpp25QUcp8IUkL4Yx/+/9tIB7ml",
-	"7dxfQb9gF3/l7k0Mzzqqw+KW7JE6LLmplozv5LC4g6ZVSkR/6ItSGykUp/uBoMx1bMVNPbVLy8vY7pE4",
-	"hK+y7WYcxlnZf1vat6XcnI7grLhhj+isbCcfDSrSTYHfw76SCjmPlkrPDbXjJwxdlooR/cLd0pzpVHAN",
-	"0+SQdiHg1SB7q7BjPpdWpNRW7jRxkxH+1k3wByHnh2Jf6Mjqdq/QmdF9y8zGLUMcfawfd3sOpUC0CwBm",
-	"uaHsBOCXsN3NwrSNG1xxemMy+KCjQWXQNCSRDqDZ5Cu83wcYz+rcbb7wW1rvN993VzQedgRLrLrH0RsP",
-	"0zbnFK2nzi474wvD05s6cHIU9mKj2qshK+60OV8VbGJEHQEXHKV+QVG5eRUJw56QN8LyPktY/8yb+5hd",
-	"L+39VwlfZMpyOV71MSe1F/nvjl0PNJmAmA+OTe+8N8nTdPP2hB+X8jcbarit9cq4AitKHHO0V/a7JDeM",
-	"MrzyusuLY1HUBrSPJAuRki/WVSqscSv2PkgPNhJxR5vtsmcFN+maygXNU84M1fU5GdcqjbKUSYwVsiki",
-	"NwIg+Izpet/k5wCCu6Mb5CCkkeHrP0ES92TLINCSj6DFbYsO4QssuCQTwIipdGdlzlc7hH7e++EffWaY",
-	"3qRTo+GN8yFMpHJrROJrWzVHqDg1ocbFnRu8vCxs2Cqc8FQAB1yqpugWFB3DSyTXg6Yv5JGrp/FG1UhL",
-	"97jahpfFpPfvHH7v4a9TzhLjgW8KlqUlNohDaw+1mNZptfaXsfXT0WncZccdqY27XBXYcOisz4VMIvfK",
-	"cN6wtvo8Gv5H/3Wepioz/WsxldDeCrT1w5uz/1H2DM/4p+j7q4uX/evvL/pPv37uHhp89Z1YcGPZIhvG",
-	"zuZVtvjiSCUr303sy9ypodj9CsqDNu8oBlceQnhzoGxzb1Jg4DEK4M6Yh8ZmFsP+lryGRW08qRWh25Uw",
-	"EdVdBfINsD+d0R/8asJEyhO3/+7Fe+c9eFZNxzHWFc6szcz5YDAWJzTYidJT6gSXuGmbG/C0QEeIb9HI",
-	"h+8y3ukgNt9DA7poNkHpIwgfwFYtyAScR/HVqfMmG4rTvi0H+B0RutFbr7qHiQe6LS6Bl6oQj0Zet7aE",
-	"Bfy9geb0m+Yg6UVpypS0mmjMoKI1XrlH6oYyIEVQ/gW2GelVXXGsH/rwLl/7YtIhHYTHQinkhErRoRJ5",
-	"oTRvTTrWg5P9iDuJhSbUmASZlZlaAi1VrRH7jpsHbXsdZgNZ5Na2gAWWarnlplWLTz73fPfD+S8f3DnA",
-	"qIL74QMSHPsVpmYAWEMar64YPhLYZ4LNLp4PznnIdyOUoLRgXs7LmWD8jr7imxnvfgvKGNB2ozo0P4oP",
-	"gNz9zhWWfnscu1zeAnwKsLZN7URVlAg8PZ7NFHh1tVogqU74rom7Ue48420uwYEfq0ygweuLUsvvhpOq",
-	"mQUdshjMR5jAgok0nH64/V8+fPn/AQAA//8=",
+	"7L39chs5sif6KgjuifDMuSVZkj+6W4oTNzS229a27fZadvfZHXtJsAokMSoCnAJKFE+HI/Zp9sH2SW4g",
+	"E6hCFYFiFUX1mbnb88e0RRZR+EgkEpm//OVvo1QuV1IwodXo/LfRihZ0yTQr4K8r8aIslCzMvzOm0oKv",
+	"NJdidD6aCHanxyl8OyFyRvSCkRWdMzJlM1mw41Ey4ubBv5es2IySkaBLNjof4S9GyUilC7akpuElvXvL",
+	"xFwvRufPTk6Skd6szJNKF1zMR9++JaMrcZWZJ6HBFdWLuj2ejZJRwf5e8oJlo3NdlMxv+18KNhudj/7L",
+	"43qUj/Fb9fgqc43P3lGdLrYH+WnByKtPdG7Gt15QTdZUkYLRrBrdgtGMFXV3rmZH2JbfCXZHl6vcfP1l",
+	"9N2X0SgxY9CsMA38zy+jv54c/fD1t9Pk9PtvX0b/MgpPwFuq9KtbJrQ3E+2Xm2eO4KGjq5exKT6NTfFb",
+	"vuS6aru1bDl86TeZsRktc20bXNI7viyXdgWXXOBfp9WruNBszgr7rvfQanBB4T/7Lim0a19RLqesCK+p",
+	"mf3lSj9SRMBT1XK2uoJNdHWmGvfpCfyvx9h/FikLd0vRJSM3bEOW9IYpIqRecDEnes1TRtbc/EUoyejm",
+	"HHYbPG66xpQmXBEq1JoVLCNUEY6yinsxIbIgBZuVimXQDnl68gNZL1jBoCH8IVELuVYo51zBX4JIkcJW",
+	"rkU4zaVgR3J2pBZydXQa3QgZW66kZiLdHP3ENjFpPLNTVklnWDY/UKUi8rIyX91bBXwsRXhNilLsEpOi",
+	"FN0ysksirllaMN2xJxQ8sPcovfbtCzVbxV5lvrr39nsr510zStYLqRgx71KEFgx06gXIYk41iPOM5Gym",
+	"iSx17CTBae89zW/l/JrRIqTmfxb5huRcMIW7Qy+4Iprd6YRwQcrVihVmB+XS7JKUqujhpvAFXbK+Ld2m",
+	"YzyoE95bBSDzjBVEL6iArkXfDq34L5/JYkn16HyUUc2ONAfNGu6BLItQF65ZcctTpsz4cbmmG7NOvDCK",
+	"6oLQPHeHv1nXHsum8E1+N7lmS9WarKfbcwWnzBU++6z+mhYF3bhxfBaa5/GZFGzdZyZLaGWPmXzHdMFT",
+	"9WMhl9uduBRkIcvCKmUy0XJCSpEzpcic3zIR683MtLZ/Zz7J0Hyse71ay3u8+Fee6YhRNTObTZuF0Paw",
+	"o6AD6DRnJC2LW9arewVTMi+h3b4qyvbtY/3Lb6bLBVMrKRQDMfxQyGnOYAVTKTQTYBbR1SrnKTW/ebzC",
+	"J/6fvykpGhae+UUGM0fnY1lqxTM2dtZeMsqYpkY+zddO1WUSz3qyNIajtaPhB6RgOaOKPf7XUTKacZZn",
+	"o/PRLSsUl0Id0xUHRb1k2WZ0PnqxkEanUqLRXgULAXfvI0VyrmBHWnNhzE1TJ6c//EBPp2dHxnI5+s78",
+	"3/fm/068/5mJ1VSXymxJs+m4BjPgLzQjH7GxWgboVJb6fJpTcWO2a78VcbMN69AUlY9os4D9MqM8Z8bY",
+	"R0sDFuoj08Xm6HKmQ4YefEwWck2WVGyIYqkUmdq2nJZ0Q9ayuDkm10xb8+jsB0JFRp6dPDluSFbgXPn3",
+	"IzsNR2iZNzvxRq7xWJNzaBHMrTLjmqRGdYLexJ8HX1RtKpgcO2Pm+8s0ZUq9ulvllAsGL14VcsUKzVGG",
+	"qbrZ7s2vC0lSKmBTEY4q2uneLWXbVK/JaMpSWioWapVqaNKYnQmRwgie2TYpI4ymi2Gvydkty3fJDA7/",
+	"LTxqzgWulGku3LVZmeeEwi/IWpZ5RjS9gTN8qzNy+jeW6tAC+CbRX91zrrf15CQw8V+rpu2D35KR32Wj",
+	"MYQxVf46ElLgdYca2TZd9X5dd+wy1fyW601goXVfzZyMppvgEtxwkfl9SgtGNcOLtS44/IvdaSYy+Oct",
+	"Vxy/XspblgX625otamYKXgJdCM8Oju8tV3p7jJX0VP/oFg47VwHpKso8KMFMmCsTMwpiuiFcK5bPjPHn",
+	"C/PxaNdAoXUn7MFhrlaFvKX5j6jMfxvRLOOmEzT/4I14RnPFktYkpAtpLLHGNOzcTdUtfcvmxRMCTpVH",
+	"ipjfHcP2o1MU0K2mhb2fbH1Rz0D15VTKnFFR96gWLvu7pL5du4cTO8TdAmV9BPDQ1jQno7ujuTyyH674",
+	"ihnT/rg59d5DR3y5kgVKnbkKnY/mXC/K6XEql49Fmedypar/uuagS65Jd53qXMzIRYhyrQjYm4SSFSuU",
+	"FPY+ro6JeUqWelVqvCZVK6YS+1BS3frH0w2cMNXfFPR7U4bwx/13UmPOAuK1KuRyFZCud3RDFjLPSMFm",
+	"rDCbRyVkWmpi1B3RklCCd9qgFtaMYt+2Ty9zWOMIj8mv5qgWjOuFsenNb4iQBSkVK8ABwpW5Z7JbYwVQ",
+	"1TgGtIS5zNgql5slE/qC0GzJhSI0X9ONMu8ZdmwZlStLPbZmRsND9v3zpw0f2dmzH852+oqSEQxkyHZv",
+	"7RK7OEM3yDV6AA6xP4yh80roInRspbiqle2soMuldkZr8BikqUZn9PY3A47BtGAZE5rTPOKHY8qY2Mbq",
+	"vPxwRbS8weNhTRXJjAAbIzGxBwVZldOcp8ToJM9TBsPBX95kyyd36x/+vqLBMbk7wZb9SsxVwnSCgvlu",
+	"jHrzEnVBBAg1Jbc0L8OGzCx4AwXfZ5YVZguACbpkxDwZbIIHzNkrM96cpsycjWDX2ntFhyXlT4hdW2Lu",
+	"LqG58K8nwZNG2cOsU2sZsfuIjxqrmf29x0DSBeUigZWVpSZzugLvQCVQXOjnT0dBz5K/5yAcAfYOimri",
+	"BD2pd58dRdA+MF0/iA1Ub72AsvJiN7tt3Q5rxpvo7QCRdThPYNuY+y3Nc7lmmZFo8+ctzXmWkAle7CZk",
+	"Wki0yp2lIG9gsqAVsxR4AQxax6Yjv7CCz+wFfXv6mDCWrArf0OCCaE5Nki5YesOyXktv7uQi42IeaPVS",
+	"k6VUmlCyKEVWYIvVyjW7tqrdDVsjs8I7VAzNz5Kq4dDatUXC3KrDCkOwtb2e9pgR08w45+Kmqy1iFmMD",
+	"XglxAz7WBbsLa5GbsFG55lowpTrXU8iMKVKwJTN2Jtr21i8Cmx29T7jqcrmidpF2zCwIpRMmO23+sD2h",
+	"CE37Xwoq0sUnOt8WA3D/xKzoglHragqICJ6Xwe+sZbptONDAbflyaq46ZG1uQ2CoYZdU5blw6nsBO5pY",
+	"A2f3vcgGFVxPk2qsnVMU2CpT+K5rGvqryHopdhlS9q3eO0L9fkFXNOV687HMrYnT/zpghLaQckkknkYo",
+	"u3JGqCBM3PJCCmOlGpM2laXQKKqtuSnVZpyuyvGKFan1WbYtCgEWxYysFzxdEKpJzij4YSHgZ64Ydoe8",
+	"+PAZ9DYXxp4GW2e9oNrYHQnJSjPpzvcP7628azZyaXa6Z14fk5PEWtwgMokZyQ8nF+T05ISoNUcx48bG",
+	"mR2PkkZY1TOTT0Iqx3//9ph/lOgDzKWYJ+TJiTH9nzw/ObkI9ejJyUnj7ebBXa83My5vWZHKpY2fR/SR",
+	"sUbR/ZjKwq4uLoi51EwZKZiRL5Yl5OT41PTzNNLNpw1lnMlymrM+k2Zv3N++haVXWd9IU6zqRdy1oWwT",
+	"L+sffMNTuyzYrt/+aB8zd8oGAiW8iaKfh4YWcAka0V4XXGsmEohrGQE3/73wbqxEabrx/vb0XN24u/CM",
+	"Mz5nSgdVU/WM9d2HPMkJxDODXwzWbHYhbOwudNpDKG9we0aLh66+9IaJMdURv5p3cCg8bnMpb1hGqD4n",
+	"Qq7Bu7+2T1ozrGDgWmzKedeVriwid7kVK5bUnMy7TylP0rHBwMptL3jiAtFuldzsNiTZm6Wv8d33srHX",
+	"Wu4/dMqOB1504TcRv693sgS/x1vYLvxEh2dQQCwstCMKGXG0oyt8M2iYVlr2+k1kalzMq3v49Xpd4/PB",
+	"66D1VroxN+e9elVjtRJ/uTsE5rq2/dpa2zkVtv0NcUW1YDTXYfOKL+k8vJa5nIfv17kxLQBWMcyVtpKF",
+	"7q+c7BR8kEXwXlMwpaltL6pa97KdYzpooCmME4utVotTLYU3AJzpLmGwHW5ffLOBW+OGbboWuv9CLplS",
+	"MamBQQ3sWL9NaabBbcdkpJnSO3/yiSn9ka2cCGGIe9dK3gCqDR/2dnF0kcySgH+C/S7KfcbFnBWrgodu",
+	"AtdvLo/Onj3vvHsvpNIDo01cqZIVw6JHQuoxdRH8fiM3P0EQzQDZYYX19/YKLeHgqxFVv2/Oa6Mr/lAG",
+	"KvNaNC5LvZBFMNCbNgWouaAfXr077hKSfyTB2mPFVdkzMO8ebK+TP3kHWahDOGl9lbDLBxH3wnqt/Fw4",
+	"ZExUdPr3DhpjWWcnk1G6oHnOxDwgk6+WK71x3iTE33FFJDZLzJV4aRMFAjZKwVIti7AEZkLFPh9jWHGs",
+	"mA470vCZ4jaipszXpYp8yeh0fMM2seiE+zr6braM2WSFlFrtlu56sv0pcg27ZnCCGkP1BrY1TY1xNUeR",
+	"NCWnl/R9KPVgYENUhBZar45OTslMFnCPBLVM5AxwRZ5/KSFUmSulvGUFMec4+f7kgmRCuR+veZ6ltIDA",
+	"OT6Jfi6j7glOkh96sO/FyTL/+LpLSOOBNvsm6jT7BTGtK+to8sDBIcSrFfUwqMzrvNlZWuZZAqPFTvsD",
+	"MsIxS89OnzwfJaM1my6kvAkPqhKO8Kg+XV+9hhwFLsiUKvb8KdzfEbWo1FoW1dza1xyT9xCuhISC1qif",
+	"nvzwPNoJt0lbIiGVPoclNiO1g0oIJZ8/vsWltq/tO7/Vfg+EK8wE29FUA//TYknTI7WgZ8+e/7kavH0r",
+	"oA/ar372LIlqi/CL312+gHfZd/Osnu7GdF6QG7ayHntEPDj4NfjsKwmFv3gGHq1+S9DUdds+VSpqiW7g",
+	"eFNwUCtYCq4VSUul5ZIVikiRb8if2J1mhaC5e5JMMV7y53M3VDvoG9bu6rPgElZadcv35NJbqn4C1LPg",
+	"mhEttxbpadKhl7esLeyt+R4dufVUw2SojTJnLMkkxDp1UWIIzXvj82fPnjxP9tL4OxTxXiqYi+A4k0rv",
+	"PlJErgXxTgQy40VsWJ05PdUdM/A6F4GnoE9Wi8LmW/gpbM+ffP+0+xXJCNb5Z5FvMIUlMLFcjLAjwelc",
+	"sPTm2uw0a4w3otKluBFybX6/poXAF6YF1zylYfzmi1wK9mJB7Sl3L1QWtBWFZLXBnDTLLJQT0Zpgsol5",
+	"JJIecXqEnRgW0mm7H5zFuqvbCCB7BQBosb3Mgfs/6IFqY5vMU9E3Rt1iFmAYxglDaMb8nBSlUC4BQckl",
+	"m8psQ1IA2Csi9YIVa64ilivGacYxJ1Hcj4ax8fHOyCxixudc6WJDMp4htgIxcaEeVbmmQ2PHkKjTFdew",
+	"T6BcBc8xTedkyahQhAqYNwLjJ0Kuvb56JrJtMjZ7Stvbb4Umxet6W8gHiDZ43sZL66nu9BLR+Tvz2BCX",
+	"HjbcmqoK6OoGFBfkBWOhWAAtCs4yiDsO89A4N0w7MDwrGKsgbMEb+/7vrCImqHhUZPtZtUSmTK+ZlXO9",
+	"lsQlvFwQtn2hzHgTWbNTb1od3NVNL0q3LdGYtJPYCHqtMjCxoCjFcRAXUzCUABXXg519/1j93leXfX/S",
+	"xjM4hxW+OiR9w2OOvt4NRRyrBMPdreCjW9vMJQ66eMp2bM6LwW0Jnb8GSXMHBQQ8viOrcbTd7A8cS+sX",
+	"RI4H1vaITG29MjgrcukGPcDgXEnFHVBvwM/uvIE5NEMy2gQ+bQ33bmQeCwLh2J3eTtQ92WWYw8/6Qqvd",
+	"HB0EVf3Cic7AuUMgquowflZ5OeeCyNkMsg8uIUMBXaKIActYzjRTFwiTNNdNc8tbMbnKGYLEpMxVQlSZ",
+	"LghVxPbfNawtjrBSKM2EI8iPNC+AA5KlYQfFdoaLN5bgxrNEBBGnnGB6LYsIztAmX8RnGrPjt1EhPTAs",
+	"kZ82ToreRwK6bJrqeoBs7JrEvXJ/QpGVPlDUQCpFBW1yqRTduf59N6XdRwfZli/ZjAseBh+7O1knlkCm",
+	"pVESP5ln41PeDkLiFSw6ty9Zzm9ZMAEDbgyRBAgIZjpHDMTxty4Y3qFj6VQiMXZzeQrKzj6xqaxkcaQR",
+	"esAgY5EIdqf7w4eGB8lZUUQyUdjtfW2AOs7tFOSaco1eBoUCGwXDh4557JEXo64WzK7OzsCXE6NDRL0q",
+	"kXy4xIROHBVeM4ZFRI3ll41dUk0/SNBHNoPfSpHVpk6e/zwbnf+1bxsvqh9/+7oNZGR4o9aQ0z1lpFQs",
+	"O7dMChsvOmJ2RcbmBc1YZi4u5rCusNxyZvdNKRBzskmIxZwA90hB5lKwxOYWWvcmu+NKKwjnzWZGBdpm",
+	"uVYIaeXGfmg6LQrzaU1qJIkC2KviGbppUTqPG3M2rnHv7cGb61cFK6QA4hcpKwSEFs0wNxfocfac49Uk",
+	"yMJ1/PeKmseyvH4WDDBSRIqKemkuYeYhAW0NU1hIMT8OK67uawe7W/GCqV060/pNwJzLaXoDPm2bRl0n",
+	"uuE14RGQwXgvfqRIak78ckWKMmcXhOLCm9VmNrDWbw6Hg4UXMt+pVN9I9JT2Vb85m+lhHo5enAUVW0HO",
+	"Z8zMwHghyyIY3isLVfvB7TIQuKxbv0Nj1YITvn0OI95Ry/CRX8ddPL0Be51rMmWQKgipyejGM5s8KJBL",
+	"eRtkYrjSZC4ZZN5G2vBt8sGAUvPF2G7psXJ0Sv2k7r4362QESYv2l10i8N/cc/ibkvX4QcmqNL7/DGTs",
+	"dgr2gmZGJjyI9o40zkDmu6VeAfkC81JRnqH+UwvwpE1ZKpf2dEoIZqJMfK6VSZNP5YJYEhDCZzazC5OU",
+	"PHqVQD9vedjV97oALjyuFwg1QKvhglDLAiYFnGbAzNUzNa4IEaIhS2FtaQMjUNSLqNIiTFR5pTFmQUlW",
+	"0DWcr2YKhITIBWQoq0VjsXyf+1Bfn3XzvUGIajC9YD/0tIXOjzMpWASwC99rqRtYPu+B3njP63K5pNYK",
+	"lcup0lKwcRmmD4OTsj6dce1nsphLrZm4sPwN2p6n1hqrshxAUAtmDYQBOQ2qpHk8s+mNzWrClXcMrKil",
+	"CPw230A+VmUHoYVm+g7KB8wgulrlG47WxXZK0ZarzTnjh8rKL1a17oS5DQHMV9s36Ay2aRm1QDWlxxtL",
+	"w3EcwwMm/s3BHfndlw+IIQc8/jKQHfvKXIkwFanSXjYZGbg9K0rPJY2dmsOSeq41W0EHd64JRLyx8R3j",
+	"9a867uoKhxa49tD2HiUje04H3Xtea+gUHAhk6H9TQ2MvYzRDo2HnPuPIFWa2lN3xzgyj2SYh9o5OuEjz",
+	"MmMZ0LeAQjBmrbI3KPCpliIzphzd4L3LSCfSmRiDz5x3xg53ltxQ2pDWlWA3X2dtb/V5dlXwCqDcOoQw",
+	"Zge6JanPSUXgJAesyAXmFSPrTTVIcnr2vbN3WyN+tiv90jPL+vTeyfUYeI4Cq/0WPneWr73NLkulyYLe",
+	"sgStgckN20yM9jT/+Ddg4Zgk9i5rGXTNTPiZu85YcQradqThDvchLmffd/JfPjnbPnV93RxLm2y/YgdM",
+	"p2W60bnLkyQ3bINiqljOUg3EjdV13Jw3wWxJs/Dbcw5WLug3DO3ipC+ogpzoBAkjBH6CG0hLola0YBfV",
+	"NcnsGo/LmCOj5KxUFA/mkMoMQ//Dx0635nvJZ7N743qazUUBPu56OsgLVfD5YvivVPMeFps46JF7R+Iw",
+	"GR2woNBIt2bPjtODBPlMMhUN5ppNjzWdh+lk7Kh7o4fqjv3I8zCrpPVT2axVnyubC6UZzfDO4oNv0doa",
+	"JSNnbFnCvw0gyTKJn1QElykVKctrPIv7gQOPKF2mN2iuoQG6z+n6OpiHxGYzlmp+u/M0MD9HMExjm4zn",
+	"ttm+vx32fGsZ5xg03Hp/4o2je5UP48/2890f3KP9Vs7fcsHuRwSZFXK1CoG23gILdgUitlTFwA8h0Vna",
+	"46arImTSnxDV22KnddTSESq4ux5gBrDIK3xIODTfmESj37aX/X4QjehNprsr1xXYvtmbfm/p/YLDSrrt",
+	"9P5JS1t3f+/G8ODqMqgZ7Qm+zZK5lsTdLtUxuRLWBQt5TISSzMZtgQpNgc2IROkcOXL4zPJHbDO2IGqx",
+	"7+x/sJ2I0TA4WK/f3k57pCVzbN2FPfUZKG0pFOsD/JaMrCO+929h8Mej7eMdePRBMxwzcXv84eePn3ZS",
+	"N0QP9C10dDC3OZjZ22G/tFsFWdge/V+ktnKiErRtUTLkjEzNV8CYX/vU4cltKbGL0j8aYVdiT9ZICeyo",
+	"5qVfg+iUCu17AKFtq/EeUPVuTAfs4sPAOey23gtk1WD/HK1K7RmD+JcFOoX5IH0gSRd2KALj+vD5Ex6x",
+	"XJEbLpDuWh2TyyaX1JJu4E5LJsZoQnf6pGCYZTKGHLUJoYqsWZ5fEFrdXCcWazQhf5puADNsb8XgLZ+4",
+	"2/BkzgQrTMuJ+bDMNd6YZ4Vcjpm4nfw5IRM35fbtmi1X4AOv2/6zebVLrlIrlueoY2FgEzRGJkYtV7Z3",
+	"rWYgMafOSiuqnbbgWcYE0mcmGAyuGGkfKff55MerV29fjqsON7tPKOB+b5jZ0Ri/lgXL3I8h4UpVVXcg",
+	"KFGFwBth50qiWxkrTRH/m5Li+CNdv7OcCl6mxz6ooqEleAZhjvx3NjyBmLTQwMojNHDLxytkxo6cONi/",
+	"R0iJ27iia0aXXkajJfgOHvC2VzVfZZSQdosG3akhY3/U/8Y9HE42iELd4bJryb8c4r3e8cfkjSeaiGuw",
+	"ZK9LCVEdtuyNd4dXxfHumbV4OsXHPGOe9bRhK2fLAnmr6LF9MgFiWXLiw0AKRlZFKZjDkYaDXAcEywEQ",
+	"M5LIar6xGgKl6bwy8xKrCsj7y3evIMHTCiJ8cBymlwinzF7Chafy6C9pZlq3pbXyDTGTEmywMwnBfmnV",
+	"Fr1lWdX3HhSW/v71+GmdyHZtadw8AcuxqL/od5Vo7saAeJbCGNShO2p10Mm1gAofZkM5/6qTvyr10gzz",
+	"3ModJmmg9LXrX3RffKojeZcN4ybCG0DXhA4G6vq/GzTT7fpJJycBy9FMaCBITZG5kCuiGGyaqhvH5FeL",
+	"EQGSejjxUmPIQhW6hTmFoWAUV7haW8nHO13QsHLbfXqJKqR2tlthgDei18KKhIoIRc1AQd4zBiJU93E7",
+	"ugb9GEs4noMSaRQJu+VsjWAG2PPbYndMrgBw1xBFKjaIimO5YmbCgBbP6P1NxZthLYlKn2beBMAJ0d4R",
+	"Nhyxp5DvEhVjU1a5YC2dlytpiUDrk82GVKq7Tt1RP/KFFIBYEQ6Hu9ttX2+J4EYr6Cxw2k+p2oH38Ss/",
+	"DcPvxzAlmLcPBa2wpuMFOXFeAtPLvt41OgzR007+8kfudTc6ecOzyduTGz/AHKl+QeFANBMyA8J7d9lw",
+	"4R1rMteRwdOn3z39/snzp9/t5Gftt47tY9udpxZIwxjm2U4Z8pYHolvd8+y6EZlmHsgaiCJJMWI9gD1p",
+	"GB6uJ3rHdDpCe1ghNFxJwkjVH78Nz/DOzMfoxjMaJishNajASlcha/tVM+TdTpYV47TCEmwr9tTyNvdg",
+	"QfX4nQEVDqBXZJKKgTmttjZS3YHN3JV/k8mlFZHtpIK5kAUbQ1GmwPt/gc+x5EqN7HykyOePb6vjEIk4",
+	"qKrApnvAMiPZH/CVOTZ5DNIFZRj6oBU+VA9aXseCpzpGmA4/YjGexrEqZzN+F8tElsbembIFF5mLUhz7",
+	"cHqBdDOJKxfKgHNoN8OsNbntajZ6UvW4MTQ3ta15THyhDm0sb0O8Hg6iGRrEazqNAnfEnHJB3nz69AGC",
+	"pYAslvD3deL5hrmYA2HSAsBOPU5+G+xrvX7HfBwiEOLrm4eL+Xlv2YPR5UG12kfw0HoKRVl4upJIdr4I",
+	"YtiDbOZiC+j0/Xc9eNdbKnMnTVCtQltOegoXBPPlheUXM/bn9rY/9jxUx/iDZmXsXKY0Ny1sMU/tvOT8",
+	"jkr8EOo2YO8LvEKReUGFRggEXPl6GfCwMju2wDW9DdW59KJegaPdevDCbHz9cXKN/b5NJGT9gbW/cBdw",
+	"6Mc6z6U1mlh+QzeVbh/OnhQ9qK6hYLc8h+E/WGxwn/BfJEbkj/IgoSJo0KsZ3HNJ9/epukOzdmsAab6Z",
+	"zuNInSKLsBokV6608BBu7KpmXcCsKpWtf4HrM4QUvLXeM1vDsY9Mu6j/e7sOWyF4Y3Pcu6Tcngz7W6lm",
+	"3QlkM/0XMEq7mH22Z3JRLqcVXW8vA7UZi3FzBKO01c2g4zvn+xC2VnMBH87aqgzaLeGVKyZIzrRCjxyk",
+	"1BhjYV4yYy3AN1yQNeRGwRkIyU1Y3EoWEGhVjG1VnMTCVJYX0ab/6CYPqXn1KBnhm0DS4SfBS/DrvZj/",
+	"7g/AC06msQIG1kB6dUdTnW8gtUrOKg8QFZkftt7GR+yBdx+WrzkIYr4FjY2libw2a3qJVboHrFdlkHuu",
+	"sOc7cwKqqr4D7VKPH2740OGdie1xdAre0ZBeXlG1G1tinonVfrm2MbaUYRldG9Hj1b3ebLj/4ni8hCTT",
+	"Qq6VucEwkanjHogj0Ijm3aGhvakqadR1jzGjvqrtgHC2+t9KIyazZpcM7fI3MoSVrgI3oWoq0cJxw9yC",
+	"kdy4yyr3GDy3CnNlqPLiEWsqtOqb99aGI8HIqnG4XgfnXObZcAVYT1D7Crljb1Tzsceo7EtDo7jKGm2W",
+	"JQBJ2+ymvmVbd+lqSefsBS1iDJdATIhF2vxKcxdkynLLKT3LJeJhgBEw4+rG3Nilco5wS99gr3vNUk0h",
+	"PHKkIBQk/WIqkBpe7Wm6sUT2PcIlcC0Oex5hrD2bMdOR9XzWA8m1lJKRXUxTmZtNY4ug9IjZ4yjcyF3X",
+	"fagcdjAoUWbVLeJ5wHn8I89zhsTTG1u2TuhC5mSVU8EI1YA82F73DsJQLhRL7cU34JnoICqtsEPhL4FO",
+	"LlYuIEYm6vN+bm/XXnfJK8v0eYBb5JW4ZcKNobWTVjwQq/QuKkWkJmY6L2S5GmcFj9U7sE90tZ5WWay9",
+	"7HVjpkfySqFYYlNjRhONjebpud3Mo8P699I0HugeE/MwD0Q9G/NVOexdrz98DtbblUpHr2w3rBAsXCki",
+	"57dsXDAAG4a3US7nXSu+ZEsrZD2mVoZvxgjaUxFgFX5Z1dqlmuZyDphI5ek+hMsPArSZ6fyAeMFQpa9S",
+	"pJ1LZ+aMzlnX5Fg27/tU3a8WFmavWku7S7dkLGnsbtwh1SLZbRBU6uKW60it6y6nxkOUEWxwDPVrsm+u",
+	"TSHz3US35plviAW9z8ph7fbK2QGvdq128QJ44+9eqcs0ZavBiPJ6MdvlCjwD9UmwPola5XQzjmF+A7ol",
+	"VLcbLEelqciad6eKtMQW1xx4tRyUc24x3O0M5pOzVhmAs12Gt63RXa+yS/p1b+hewb04CbwVbHk8jpaU",
+	"56TuzMAFvt/m6DPxNQrsdBsEtp294e+c7ok8hGfQU4H7J6L9Vzl1dRMH2MaXYAxTLgB3Ry37jpYQ9WIi",
+	"sz4HjbkBDkDErcWPHj8MmHINTkMgoLR8Q3dck1RmjJwckyutMC6Cly28idlsBcyehOYhj4MC1b65nWHt",
+	"lW3TPJXLJRXZsHQiKNa/ksFybx8ZhBPxXIfb5SNLdKHdTc9+Suy7SSahQLiLVzKuF6w4Jj8LZvndsScW",
+	"GFe/HIh08nxYKVEmbrvYEGK/r8WD3emCjqtSiG1mEIVQUrvIflLrjBt9CYhHt8GTGqv58v01UXTTBGfu",
+	"p1L6cvWGPf2uodDW6Nz8yWjGc7Y34bCHyvOV3vOz06dPwzUs+oYBu6F27UE4c35/P/VU6kVop5XV6NAv",
+	"+/zpLidtxozkjHm2w4hZcuHWJaD2toZcVRzp1KXORwC3dB7JmaiVHlqxjxQxDwPr7sJSvJBVIVOm1DmA",
+	"wqlSTBHF54LmCgkEM5LKPGepVkQWqwUVLHO/aaSEBIBnvWyFrerBA8Ry6IuaK/zs2ZNnO7mpQ4wjpqU+",
+	"0lowmkUg6J9cNSqzLW35KUdOdGR+ckFuZV4uLZO7Xq5mNr1I6vCk70lEruVqPC9o2odRyRLimKWvqZW0",
+	"0fqZPR5BpYL0OFQ/itsNOKcuyOkJmW4cnKgBIuoBIYK+YusBv7a6UY0OYr+gsikcelVxNnvAYUPnhNq6",
+	"fJYD//rq9dX7TxAIpAT9GxGmA6WHqiKscUaBWJ+okmtGckZvGaZI2lSUbeVkU+fDlj5+CU0qMChspbNS",
+	"OB4rS0GqmkguCaQ7YNksaXGDXk0X/JhhfUrzRTCq8bcyqnPoVMm81IwY7Y6mz3/9bJTOv797i8LOReWe",
+	"BOVk53qey2m1Co/tZDz+1+O7Zb47vIMdCu7JbXb6br4wM3MN2bWBniplqZraC/L8JCrPbeb7oETDtg4V",
+	"7MszVkCUGj0LibW1qMbUXWuWzpoTua91Ejmtk5Hi/8HGSz5tqM3T5999993Z6fPuse2b8B8u7vjrQi4b",
+	"mxvZM1V8d5t2qr3t7WVL6wbKipqTzZxxBLyq4bw+VMK/ywEVW4Ydx4gzYVMq4PgwYtti9PKB1gtq6z/0",
+	"6ZPSdBPDB3EQUCTQtLkWqVxxo4x2kwZHTtZ+YtKLVCUSAnAXyIMEAX5iB6HYf0eVZsVPbHOPi/FPbPNR",
+	"xjyMDrfUJxhmGukZOmtHSe1PO+BGHiYqwufTv5ZJF8Pz/oy25s53X6fkFjNdlWADrYcnxkJcfB7OUTKa",
+	"lXm4QuVbLm5e1HjZFsbmAV28O+EboBzkigllPShtT6QzSSyEQwEpg1EaesGWiuW3rAegAyba9GWnQ/ef",
+	"gIHLxtF67tBSxMmWwxLbi5WrJuAdVT2y8MEoRZed20MoQbdMAaNgGQmeBZWjfTzS208FhjAH4H4jlSB+",
+	"XWygEkQVOcNbFdiQU+bozcPsAxXh2o66rY4izQJnbVdCQ6uPkL7MZEY/MRUENLtSJdsogjVVDgWB3k+u",
+	"Y+nXHOi6o20LtvZZMxSj5hqDTLuxRmNEdXXtaKh0rqDKdl3WbAKZHsgHA8w2RBdUKK5dwbOJpdzmrraK",
+	"nZnjMM036+LkAms0ON042n0OVmyzaqGPHb3/y6rDi9naRW4pq0btHATFkO2R0KmKWXjntQJiA0wDLwAV",
+	"FW1k9/EYh7S0FC8RB8tDxjaT0S1n60gZB7hXZ0sLWs6lBFdHIcv5Ak+aFSuUFI8UYRtmLkUzQsWmf36j",
+	"P8/bgdR6+XbE3d4xTTOqy+UAHQQi1dv9jU9H3l3w9EM47PEOShpLx7qgdMF0Cs4Jc9xjlsaE6gmRAu+H",
+	"K0Zv1DF58eGzveWksjATi7dxxFhp8wEWd1a6+sgsBUFfQwxi1zOI3xt6k67K8ZLeDQDqjGcFi/B95oxC",
+	"oQ+zO9bmgg2Z0NISU/RE94zBeB3Qn3XBgemx308GQWLw4a0J6rDFmB7zvl0xD8tS93o6RIKK8BG3gh6Q",
+	"xOt21aX6df40t6YwvjmuWcFDBY0hXDfgsurttGAtETRCo36KC0JrwnAp4HPOlE8ovyNshP2NDzREpWkL",
+	"DPQtqQM+zB4VguwLP9Y/QBQ+Z0Mn1K5OqL6m3BO1DIOG3zeGVHWwYwY/NmZgCxU7zxlZMqrKgtls4oKB",
+	"0QXqQq8lJhQnZMlFabSi+zijG5XYbGP4bFEwRpZS6IXyHdAFXY/AwVjCsWN+ELwFv5O3Q+Ed5iY39tx6",
+	"rfRiNjfHLAT2weVqn3TlIIzZyrOLikocndlLWyrPOsAiUbFgttKPssCzXfnk+HCwTM3BYi8X4E1TATqm",
+	"XUjYbwnwQYWozl6+vyaQ9QFuek2WUmny9MQYQQVNtX1fnTCd0kIfFSxjis/Fdk8qPPDof/6VHv3HydEP",
+	"X/9k/3H09beT5Mn339znf/5//yW07/bI+cuNba93OzQbQS+6WuWcZWPFtHbwwV1Axmv37LdkNM1lehOO",
+	"yGxg8YBMSUiQFo+IguZmfeeuHhyyQ5wDsyBLb1wox0kBOkkaOfsY/yOKzhie0cEbyrTkkfRRc9AYMyiV",
+	"y2UogPNGrpEPwOgXtVUUA1LnXBYCYEQKIN4g1TL0LEvkDSrsysgcxc5OShuEjdBp3jNvPASHZKlm2biZ",
+	"eNk6vzYrxNa76ph4hFXJzxdVpgVQgkFZ21JprCeFcXYI06ThOyX3weQ7MFT2wc7rDxMZF/PxqpByNgYC",
+	"pAiE3z7YmXNqDo+/7Z6iS5KaPTvjRhBqCkVdQo3PrMkt0KjpZkSHSzG2vYkQxOy5Vx+ETAle4hVBM/8a",
+	"146igAPOMqMGDSMQpYqz0hVxnMk8l2sVDj53r5eWN0yMbyIO9Vuuad5riL/gkwOzjrfYpNz2DC62r8Ob",
+	"iiFknpheXa5WxfBjvzllDVRqE/z6/Okuu8prKtZHzKjYOso6RCRUexGKl0xzRsyVu/ZncSVzmMTIhnI0",
+	"ACEaTkkySUqRM6XcKXQTYUi9ZUUfQhoz0mv3cNBLXzXV6cGEaTsoXnchlT5fycInraiTGZhomTenJ8dn",
+	"J8dPj0+fAodiC9/7/GQnvveBK3l1Kd9X9hAj128uj86ePa+wAZ5Kth/hDPAZgaTVlkV5enKS3IdzILaw",
+	"L216UDs5Os86ostAOIgeiBWTqzxs7XSiF/ZxgGKvEgdPhGai4wpTAQ41X7KOis9A8HRUrsia5zkih83N",
+	"hANAGXx9tmwo8HW4ewlYh1WlYawlqeSSoZGyoBatOyCJM1rLV2m6scd277Sga/ubnaF9DHy4V3Quw7W2",
+	"5NFDLoMeOWMrrucielpC/bt2urQz8/tP4NIeWu0ibTesWjWsBK8lqcET5uapMbIahlEEJ+SVKGQe4Ves",
+	"QeXbpgi7o6nGAudaAtLJ5h0vabqIlV93krFr0SvTpDN+vNtrjTKBLSXVeGKy8eo2OA2Dgr+7ju0ebkVH",
+	"kx4uT+aUM5iCmNDNNRCtcoH4OHPLSMiS6YSojUjNHxQNoSwhzkBPCJp+FolR/clu5Y3/J3D1Jtj8GHIZ",
+	"EmLaAmpZLubeX+NorScRzcXdBkTgkoHLEyaic7EOEU2uV/7hKGhcumgEyRJhQW+DsklKsUhGbeCdhEu1",
+	"V27vrTqeEHqw9MSWjaKnu34ps2DmamgV8dmqI7EpOdTyPfDK2czUDhs96NtJgQjc4t1WZZ6bvYNgWvMh",
+	"fkI2LHLRX8bYu6KXeaMgWP9U22t4PGK0cZv/jm12z8y1Dl5YfWwApg4/Uoi6tCabU2PH5BIOEDMjtV1i",
+	"4evOz2usFGNqlXmOl0FblbcuGPY14icczhzyz3xP2Nf74Tsefu87RlJdMi4sS7hga3vCWXjqsJvHsCvH",
+	"wQko+5s5PSgnobFo173VHpRe4PLXllyQjKVQ3phOgdK1QuK22T/UzRjYSRzQuxWecLQylnPG8S85Wpk1",
+	"wGVymrLMnj+n5DX/SzO147vTk++/byRUnURZr/qWQ37+ZGf94+rIBZnjyi+ALAt1Tib/IQU7J7OCTo7J",
+	"T2yjLP5o4sC+E3C5r5vtaMXyGdEyz+wo/T56hZ7rNY3X4L6EMkFg56Pjb2bsAK8WN2SR0hsmXEFumOOc",
+	"3zByevb90OrbVirHtwVdjheRFFFjHDbCDhANa2WwUnWDEbzXHz7XxMETaHjJp5MIhKYU45x3hx4A2m9B",
+	"dHXhdXsHCjMSSwKNNmbj9KRH+gUdFPn+RHm7Lst2Xe/YjWybNp+ZOxr6RSuecFcMGOiqMIJgjm1hekM1",
+	"x3BKxhU6VGNn43V9I28pvx3MELUjYghm+D8bsg1JCuMpS2mpWNRwW1O00Cruqr71YH0gd4NVwvY4psU/",
+	"RZ3+Tr/jVgL3KM2tFoD8jICe3lFxYDfXf2S74Vsx2NAEXvrI4r3Mj7ANih3aNWmHukRUi/Cwlwn3muFW",
+	"6VBe9L2XorPfBzeWehuejTXqYThVDceW4vMKSqsHhMfdvWJWAls75zhWfgNgYA9NsYyRGXsxtHv5n4bR",
+	"cFXovn8MtB6SGPZKaAcqxBqzF65lgOklgNT2jZRS9U22sK2XqjdBYA0JbIGFWojPBA0zZP0Ae7knHuIw",
+	"MEJ/YL4ohEVT87T2jValfOryCfWW8z50db29j6rC3v5v6xrfjR878kPvQ1fu22+xqvzd+BjSfNA34H2a",
+	"MdjuW69K5S0r2h/X5pX/oTO+4IbU+qv6AfzpG2XwQcMyC5tj9m7MpXixkJacd8D5wJbWGzWQbKjlZOhG",
+	"jSUjdjuoSqEvPg2D+Oykk/ACvgwo4Z9Fvmls54qgBaHtxEpjLNmkMit3ouMaDoUl5rnbwcf2iVu/kBa/",
+	"pTynNqEocETCig+b1pa07CzCXfWgft3OgexRn+YgI2nKSee4usbyc5GZvf2idjwFUiCLQhYdpz0w2upi",
+	"A9Ufg77aGVb9UEGPOyUFavdQ9QYxZ0XEiWZ9Z5C4vmB3YSexUmWE8BDYi4bllYCVq1t4+R2RXo3lhIbB",
+	"pgLb2npzEyzClwDCEf7GlM3swuJa4b6fymU4vqjKafTWqAs+kB1xTUW4TG0TfOt7NRUrbpkiwCBtvmfC",
+	"VrC1Tv+CCbbuVfzSDcWtZNUdN4We2HlLF9wEa/FJ3rD9OO5cyiwX4yyY4f+WKu2NGGLTEET0cfqVs+XJ",
+	"82c7Oe1FEIWMqXv4BldAtAOcFSS9T+Vq5z0DpuoanuxHH/AtGX2wpPZhH8o/CSPnTauqO9SmgCyvqdRB",
+	"k6UqPhD4RmkwL/cvZwpuFVvR2lUc2Juq0yzQIRwFrjLBntQLH2xSXF2KacjBWhYFC4AS21SZSXeW4/1o",
+	"Nl0ndiT4uYF+ZIoNNSAcWelA2tGDU4l2D9CRewxlx1tWWPbt7A7Erl0Yk6EUEBBTVQAF42X9KZVf4Jva",
+	"tlSI7s/uzW2Fy9MFuQG6QzmznJeW+mgh8+ycnAE87G9yqpAWs5kBPuOIViC2nB6qldPk7GuQkNpYasPs",
+	"FehR/61rVww4Xdp1sHfsaHxTX+KYSjYOwhzjWnvJZ7MABsF+2ukJN89ApQNMbQuEN2To844kMXht176w",
+	"VdNUzFOo4mbVyv70nCh6a0QfK6ov6Q2zkWFLqh294lVv7leHyq/ytku3V60n1UA6p2GvEtuDSmsfEwB/",
+	"Ohol89WqnOZcLVhGAFifVHYZoLkwSvf05IeKpww4aWWpzeGc+clliXN3MmVpXTGxrDNWJqRmvRzUK0+H",
+	"9tm524vhvuhagn0c1h2VLjpKy0d90jUJvG24s7/DSYtbxKU2/JoYzZxY6A0mJQIMkOaBfHP7za6luLTP",
+	"OSX6Nznd9RNHowXVDza94e6MZcNZrdsnxKpCbnXXQ0UUE3ZyZWs0Dty3d55E1O7aTeDTlpjcjcxjIYno",
+	"WaPrGh/D/rcaNzPe99g6HNmZE+XPlqKvs6zbvUPF+4aDO8K4TfxQR/TWjfSXWis8+B2wQzk51XsAVQvU",
+	"LWGSkSuBNT7OW4UPVcWYjlwj7sAScp2g/YrVphDIyqr6ib1t2oZchYhReutmryyHf4ts3C/tPCf9jhkr",
+	"AQe5ZLaE6uEC0h/8ktFD8WNcEapuWGaWFnk/yGWFmTLfTm7YZoJQKio2yOEECFjzxb/BnxNz2dEyZwX4",
+	"f4mWEp/41wn8DupyEkDfHH8Rl6525COEOwHUvSbnr/bsI3X8RWyT48piyrMslFTwFvBkFq+E4K1lqaAo",
+	"GuTRNCTUv1yefR+CX3eAfoCYfOw4O0I4Ophb4G59/eEzdgNSeWznHLbKwaoa3rWnpz88fXKyEz63KtiM",
+	"FUXIt/nzDNgX2jgzIBYQDE3HpSwcfhMzmKfMlTc91CTV4tt3qQ69TLVQhqohARwMOwFF2smCFsvDvf5b",
+	"1179WNU1bB01q3I7oL+LG2cIBCCa1xUtRRnOx+mokRiD2ldasofbwz7YfVLuAa/fUakOv4SKEgOK1YWR",
+	"T9Wr2g3XwHzTnHdG1RMUn9aDnE3RKl0HO5LMC/YIO+4lIZUYNGLmz3Y6G31Z6HUxwcVvK4XOt2xVFq1k",
+	"oikDfZb+4KitITerXmgt22DHEPrciw8qE33LagxJzRZMr2Vxs6PgTtXAo0jdjBUt6JJpW5I/PCW6KFlg",
+	"Nves/gBVltX9au4EGPajLPg9a2z09snWMnSYK27BZjmfL0Jps8PKalYtRWtrRoC5ryjkV2RVLo1nAV9Y",
+	"TiogoRHS46BRtoDDsL7FsuxkQJLfywZLUViA7QWs/zRZL0f0TtSuLn0zqgqcuhn03hpUM82FiPL+hqrn",
+	"ZNY+B31W+6ypUGtWgNUcBo5whvxLNmdMeXdTdbxm02DYNZw0ytMFzruXgwbt2VOCrmjK9SbY4pIpFbOH",
+	"apaQvliOz5hXCmTdynEOAHWmmx4/sQ9WqoIGdlVI99AdgSvTGlLuAXhA9bm5KWm2Sggl7uBM4PZk1FhP",
+	"TL/DWbjZ6RSaMCPZQJt8xhs0V95++c+z1qFP4aFjyKTnRmlQ1CBVRyHnBV2GiYs6MumrXROmrdli5vXL",
+	"23r+jp72bvPWFXIyHzbg1LnjzPowpccRH2ntCg3E+LjOWcc5/VuQwDqKqwYOEXALgEAMqd7XJkkyX7r+",
+	"eaRQqbstVkOOSOHcJevuj5sfUncesC2y1KtSD3LrAgV8z3dgcvh4SLfsT3K6CS7aW/i8UfzGOlEK1kjG",
+	"PlQlAalpPmgA+Iu6/7tqiPhFCGKwnxruO5Bp3PyjXCG4cbwI5xc0TPaG+9EmXwp2C3WEkFqHBx4Mz/Zu",
+	"0sMdOV7eO6KsSRrTQ5dcgw81CViRimxk6UqQzgsqNJGipgqyYWJa51QOwJpGE/+slT3ucOa3FHkv/X2f",
+	"qw9YnkMsepA6a7H2K0rkd64pAA1e9Q4hP4h3x+6XB3Tv4Bv6+Hfa1VOWXDsqYEbWC5n7sacL5Gsvl0je",
+	"bh516wZhJmDcoKquS9/SB4fb78fkLTM7hlekUF7RGv9nzSJw3/Uoazg0A7BbDXxqb3aL7Zq6eQUeUy2P",
+	"yY9lnhOaumKJVGws7ZRP+Yp1fASW/XUl2MxaEyHdgoAP4Zg0AdRYXcFPze6okNpdufb3Uwtbzjn3TYfQ",
+	"H94JVx9vvXZ1HzecfbZrGDUsIcQqAQX1SLqQElnmmGhc+yKZltuFI2UgNnaFUUfyNzmN+cUss3TIOK77",
+	"HTCcY2ZM0GsPn4+XPWg+PtH5uxDTh7VbXJ8aPl1sOLICyLXV99JlM9qxCDkXBHJdkt23r31gC/CSQb/o",
+	"cjtEr691BawQa0WXr6IYOiL3m+lmf76lasks3dJg2Gr9e8Qn9WFBrGpyOReGN5IW5CECbfWF7UCWhZXc",
+	"B7Ut7FRdvxloXbyRa6AxhLi7z2JIWti6qgQQFH8p+C3VbGxrSQnGgOB7KvXCL1VlHgXTgKiF5VtrgXip",
+	"ptt79yXVlMygwGuLLenxLS0e53zqXNNI7anJnN+yNk/rWdAyyHgBMI1NrKSse6PVEgl5LFf6Hu+T6U2o",
+	"XOu1+VzXV485FywhpeB3548fwzCLUjzGXx8rmd4Mf/VMFnOmg4D7OdPNBTULKUXKfC4gpNoMHzcu2NuI",
+	"Hj7ZGT00PxtbMGSwFvuMF0uWES8/MCHXby7Pnj0//z//638fk0sL9rWCZ4G9PXiykhEXStM8H8dW5Aq/",
+	"Jy/he8vos9JHZq7WXgrWdtW6xjGs1GpRWCjzVjbG/rkbod/uUa0diJbc1m299MnZd8+/3x0ALkV063jF",
+	"mEF89941qpwKFjLdPxrDDWpxILWZrZtig4vg5fGukK13PTsJ16oLCMNHKbUtug1WHTiMzB2hVOaylclW",
+	"08+fDotpW0wDvNzbFt3KfQ/yXqUW/c/Z6zcRAE7zJPcy5WqGep8aFZEuQIKAKcahmEbzeA9gZYfaVEG1",
+	"kkohWKoTwoVawT9w+yekXOWSZgnhGROa601CgGwqwdqNCaGp5rdANJtzEeZ/R1doR1RGUZ45mml7B4Tj",
+	"cVkFIwO2+t9j/sa9zLgWoVZRCrtCmRSsi0Kybbazv49wjj1HtZ2ARudCIvzfSqbChZK8XHOo+F+UAqik",
+	"laVDtNQGcPdWa4TatZzd8PnAial+FDFwHW1wpM4g/PqiKlEDd/w13ThXR6ygdzKCdR8P41WOsW9/8uvs",
+	"m/eKhEw3iKLIjcFgCZJdb/q9D0JM/a1blxYBkZ1gXVq6GeN87aihWgGjo8lNy1Ws9MqsVDRCR9sCXVtu",
+	"1dipNqhgsC1fuVWGH16EY04IVWRGgRVdLxiAvlvYcXQK1e4j0yw4jiAGZWVsvZBgRi9Mc7VPapjnuQpq",
+	"7RmuasQd7Hp4Iu3JaiVGdYlMfHlDHiKaomSvhC4iJqLZZeb0t1h7V9+Tkb+bH57jf7LEFeBN0AEQKjOp",
+	"2XKlI6xvcqaZcCBbqNAj88wWBuH6mKA3ZolVrCmSshPwoEJMQNzYmLzSsTBHbFP/xSJXuIa11pJMmbXD",
+	"ySVGH4xiBLpN84AxWM3woUincyn23+3DT9mczXS8EAMWM8eZN1PgSI7AlFrQDHQ7RF0kVAno31M/Oan5",
+	"4lM7IxJvone6itO4zzPJkITCvD28Ij796Pa3KFWD5qnGGoRDUNUhN1Qd+VZAC2fQkg9788Zf9J9p07Me",
+	"lcRRG1TzZn/nz1VS77LoVr/SiKOgef7zbHT+1+7TxtMO35JtUnKnUiM1yt3X4768EP3ytXa3E65qeNkU",
+	"0trqKaRcGqvCUU+GAR0PQBMaggI1p83/u0H62TNv7Ktb90N41moBejjP2kdG08Unnt6wQHf34STRVVs7",
+	"Cmjhczv5PbwO7sVy0+Y+0axYckFzVBdrWoQpdJ3vIVCok9jfnRvzXRa65ilzGTwZS3NaMNVkwN7tvGin",
+	"eMaqZHxkNOPCQmMGclTYsi/9raqF1kPR2dFyTPt5dOLYp62qwIV2RZtC89aOSXnmt2myuKV5EMH85PnJ",
+	"TmqjgumiZiiv+adPeoyu0OMVK7jMeuGnwzTW6eBF2mMtQvP9dSAcfPdkfuuJ/K63wUGA3x9Zuo+CGZIj",
+	"sOJijIk9IddfiVgtRZcWxqXsfZcXxP6qInaAh1z3XT5uAnYRWEWazvHh6pklo8K0JxqcdZ1VpD56uTAt",
+	"LouS55qLSGQ7EPLwePoU+dOHV+/+DNecUi+MecVdSiJQ3duqqQgIASc4doNMmeIZ3i8RhywFi2FMu2FU",
+	"C6rGvms6HgAIudlZWhYRPRJFP5n7YeTLMGrIZYW517U6nVRr8LVj5Q5hhlRS8JBWCL5ij+Sw31fWyHup",
+	"rafzwt4/qAsWkhvWLmhiVOrz3eK5E+7jhHG7Zg3cO13tGvDGUGExoJAKzMzNXa0YEjY1i9jkMqU5/PjZ",
+	"s2fPWmGLHsEufyc0e/Yhp1yQN58+fbgguZSrKU1vqoIv4aCS24nBOwTmG4De07JgmVmMrTroP2zNdDJa",
+	"F1yzn0W+waSp1j7cEaYJhTS6pPfgKKC+uYj1Du2BA6oa7RrKJ5tdO2AnRqjVL0nBwLcBUTOHLAXRhbOM",
+	"ztsBs2fPghDrqmIIFP3AYFdlVDzbbWdVNGRVCx5XhLsdICGSR+zzNVxt1EGRWmNVXhr/grodtzNhXDFa",
+	"pIvANqJFFUHfnqhQW992rGlIPncUO7P8pmuW52Gm2kGHySc6D3vRdbqw5UraCfmuRgY8Q+zkg/DgvIUd",
+	"Xpi/FtpTXUCiPBaHcMdCxrHwmwuRwKHBQetiiDjnDaeoXw5BypvxchBmPjIdHA3FemMd765oC8lYrgvh",
+	"re9hJYecwFiYoHUEy/b1t4r4ty8xW7wFljuj/uXz77777uz0efcVqP+loQZjH+TSYPXzHgVn/evRto8e",
+	"isxa4K6mN6xFxEuzDRz3DRimRSs7fhUfj5v4hWsr8uuiFK36UT+c9SiaZG4fPow/fJFpX0+cKnNvJlwo",
+	"zWhWf65ZePOE1dotgLCuwRrbVmtRSxzoaXqb4fh0eMPccrYO3I0KKtKw/8Oex8M4o+RyyXe5fPt5hIek",
+	"4gXRBh8rjYPQN9i6x5GUqJvBIE/Vhl/UlSCdhHvQiyqz1NWUCJ3VUZRvJGcuwLKWuBWtqDl8F7HDYXpL",
+	"GxQWOZX6EgugD1AVVb5CI51gl6lTsTcPItptc+VaZmbsQnRM74J1dlaWNrsX4/L9y0HD61xL4a7mDcGC",
+	"8ogOnxSSm49lHhgWYmbChgVd8XFZhDdTl0p4ACrxHWGdvUqz1cZG2HaCQ3XnRaXM2TU+2bE3za4fL7ko",
+	"Nevj9bWK2vYgHrTBzdtoPHErGicgD0pTmR8kwANC9oBelTLfp0RuJeMty7MojQ2SM6VqoGPnNgix/Dua",
+	"bLTfwbHPFJnLC/Ka6zflFD5/zfVbOnXpifa+1rr9PAk6SuqNFqgtg18ymyrLlbtLuNK0NZ2ApnPV6+bW",
+	"XWFnF741WrJmJ0eRvxcDI3UD9K/e1uzDbdJ0Ce2cVlXZWL3dMxYRoQBev6QZ242LDblr7qFXtm9xms4d",
+	"vRzKAlDclTzXhCp0TpDf8JtvCfkNTRXzL7TBzL/UQhb6G0jpb5rOv4VGtWP1Yucdnwu82smaunkhla6A",
+	"MeFpRjoYxMIHFvRZv3lu69zIfUT7d+HqZqKlIzKEOb4gT062NEV9nXv6dBgbUC/FHtN/u31yrQivUYl4",
+	"qQKGSqToB6wrzjm1kLWw9ut251mbos+RENtxnyDMbL5DSTY9M7srwQyUnvaS5w0scxafvGrzVZVD4Fo8",
+	"Ssw/cmr/waj5LxOs4GnYwdi0q34JXpsKuE4NCUvA9SvEstF7nrcgPznma2NPwtNyICrg4cg0WxRoJweJ",
+	"fWwIfqfjTtYvax9AUb3wLA7d1CI8Cbnc4Huz26ZsTgWoZzjGuCCTfz/6iN8fXWWTKipKy4zrC5fBQvis",
+	"/vV0Y6t2H++ZD7hvXeIhKYHhTMCH59RChmyXWri15B4iPp5uWPWxK/PwYykOYziLe9Tqub5+80YOjm+E",
+	"Y3Dv6RJyKGy6jnNluSTD4UG1MPDo7CyUY7QvbiMaybIz8xMLhPw7S9pdKqLU4uiGbeZMkKN8VhuYjfy2",
+	"YF6LQ2hVgUnTFMvOnj07/WHnUWbrSPm9C44sLajGm8GQEmlN874XDeQgOMhw7vZKoYR5u7UkRSmsLYvg",
+	"acTjQtmFi4ZRU/mGY/TGwSqhndV1mqoqxic5iCw12Y6AGGVu5oHcsA2mvCM5OZCQOXKQC8tKXxU4qjmd",
+	"0ftMC0ZyNgMyD08wncyEvQxNy7OTPz7mmAZLqUd+Of7+tXv6W1L9MmJf7lOarQuxssoGWzW3GFntM7Bf",
+	"4NFB3P52Depp8AuweN2Nr8Zrb+73L8MyyUFaJ3abrYGhcULz1YJOmZ44rhVQ1eRP1n9hHxDl0tjJkz8n",
+	"YLVMrA9iEkjhsO01/JZeE6NktGB3owQKCz1/WhZ5uJSf3Vl+RM1uOvdXMGEgFuR+C5Tw5j5k+m9Ze5aK",
+	"5bdMkT9NvnyZkCmbAZG8YHA/VJCmtWRUGLVD13Tz54RM/np59D9Ojn74iuUA7MwC8XxCJr+dnn2bkIKt",
+	"GNUK0f7ARg/tcn1OJm+vXhyZJr7+9vTb0V9NQ/CbrRP3+W6vd0RWDmGoWB1wD1sFGnhv92h9RF5+uBp/",
+	"+vmnV+9H3lKN/ifMiJ3Z8dffTpLnZ9/+JbRRsd3h3sH9lVcVdtvGR3UtUMhZMVzLxFd5H9BOfTnvs/ZR",
+	"TI5tJr7sv7hxDlBVlwRS0zCJDObc3Jco+ekXS8JgvoGGjwnwDJujsGA0A7+GhKJiLkNryuZcqMQSKGCR",
+	"QEXkWjj+i1SuNlVcWnlJf2a3zqVgF1WVQ5Yr67dyTqq2eWmpPwcaBw5rvn2BNN84qITjn4CC/FXNiwq4",
+	"bzpCtVFDKyZYxWFqVmMrx96oyyFxNOigozYNr3XFXtTGCXSDWPeodNDFonTPKggukbTHtfQlnojqIWmY",
+	"BtVbiPMytXs8nHwGCxuCuQp70uHDcHNheU2WcSN9qVxxZgtrWi9whVsZHSSZgwldbFYyeIdrkODB5Dyy",
+	"e18bfeB9Suy768RDqCBIMMX3mPwsmHVLY08sC1z9ckK1uZwMS+9l4vZ+JPXsThcUVj/o4laaQEHu7Xye",
+	"GVRKNX0W7qLvQe1fvr8mim6aycpDAm7Y4pCNHJZ111BIjnfQ68143jJvBqUVCb0dADt7fnb69GmHxu6l",
+	"Nl3bwSyT7fpL6n6GPYoxSDYzKz/mmQrtvFK0Umee7oJk1O11b9glF26dAnfrgi7DpaWMolmW6cLS0zSk",
+	"FyKsUoA3wJzSrz98VkTLOXATJBXv5rTM5jVhk8vL7ChA1SdzB1DiXEfpkDTlAtgmzfH8SBHzsKPTnfFC",
+	"Qc3YlCl1brTiigIhjuJzQXMckzBGSG4u/4rIwlyOWOZ+wyJBmkEuGlnovTcGu1tJtSNRpG8n7pmqZVVE",
+	"PGNri6mcZmMJRnfQOS+lJkZpELVRmi0dJvHI/OSC3Mq8NJoUDo/laoasME1uigYml2Y9QO4u22tvvt+C",
+	"KUcxFPCeLegKiE7X7rSzYkSYyNQFofmabiAjywESHLEF0tK6Wz/F4qzoFHBQTSAEcGa1aQ89BxDjPfFr",
+	"JuBbRskImg0XS9ByNZ4XNO0DIPXH4cdrmcgsoQOoCthR9f3a9PuG5znLLsjpiT/mhuO5B1DU9BVbDzmN",
+	"b1Sjg9ivxBjtYIo0OM0fuY1/bkwqumREGYVHFbm+en31/pNls+rAJIIkxri9lE/uhcaLq9YHQuP6Uimt",
+	"fY/7aHKs4v/B9gc/b52dfXZ5mBvs14VcNtalKIUChERsYUw71bJ4y4DmoyMOSWVuVDaZF7JcBVfI6o19",
+	"9e0gnRpbhh2az52qKcVrM96aY5lNakFtrcM+fVLa7P2ob5+D9kipMBb3lOF1IUPuKGQNjBEzRQ6DfmLS",
+	"F1nvVys+CLbeNvgjz9kHu1p77LMtxJLMSx3OHht8re+4Mb5hNMcO9M22qYjClLZlloDgCkjWYOsZIxXw",
+	"9C5yYynXzNmk6uOFq3iyzqLqVZc82r4HzZ8e1/sPZrmDNgVoUjWQiCqIJgSYG8L23I7EkJcgaHVlwM2w",
+	"Gwpj6Z7sxLgRe53tWOPDeIgjtQQOBgN1nZXztzbWuH81Fc3uenB7AB4AHu3ozwenFAImczYwudopmG2p",
+	"6oCitkQFqO7Q/bdeGMu2SWOGbFSOlHO3XPkGd1INq2s+Bvvih2YRV/5CL9K+kKvHdMUDKZi7/a7h+JBR",
+	"jMfvIFdPbYSmdxdmj+ZULTCDD64F1Y37MTkiY9LMS54xqh//ax/47dBinffzUQZczFwYedF0DtYnSgxG",
+	"+6yvrwpLb2csh4d0X79nuJjoTgfnwXOXPU7+XuqvR+aya7JrGHuVEv3Dj/qHH/UPP+offtR/bD/q0OLF",
+	"fzhe/3C8/uF4/cPx+ofj9Q/H6x+O139Ox+veVfEfyhn7Sw3WbTkjgKBwIE6poxSckXKPN6Sh3BcU7kHo",
+	"szuvIGboLoU9A4TlqE4ze/PuvKL+M5SNq+gncKbDt2AVqSG3D8tAWRRM6K6yBnDKYppWajQQnK08Ymyg",
+	"6d7h+Z4Wcg0VBilmjkSztfbhJZ4VchmpdmFTd6pUMRouodA3m24fGH4oH6uRXdVotDEDdmjV/NYL1yEh",
+	"e1Ep36eWkzvw7sNIYosJVd3oGN9hPPOqX/Jc3PPO5+JKvGN6ITMVJkmJE5BCwaGsXdGis8Pwug/2dzv7",
+	"7VGJ1u+KD6Nqtz/TUofz3d/vc8lUgpXKucKU977u9WbSg9dlSFMsLrNsqE+92IyDFcCu6QbzENayzDOw",
+	"AnB/oqmFf7ij6ADX37ycczEe6uAe9vy3+MxVJUqGQZIzmZbL4KFxpRX575fv3hL3iIJc3okroUZXq3wz",
+	"sUh0V8p5q33nmgp4bajYoEuGVmBbYw3g8RQpxw4GsZ9fU1UET0bmzM1V8CIYobpssWOZmYPokqVuHIDS",
+	"hsWPFHa2X6J3dcrwsinJ0DLt2/6VAAfhlm+ilq4OjkSbcqgsDy0Y0OEqIHtWbYeodxc3gmP4rQtVM5bB",
+	"NbdUbPBU+WXiW1FosIOqcuTw0lQ2DaH+7/EuYdsDm9nL8hqSGq07F9wFbDXoPZGcOtgJTbdubYN6QSU3",
+	"+3Wk3HXb7s5afBN/O1Wa4esOpXOQo9tXYvc4v4OV+9JY/eLhlA7sjutxqz1v/3GxKrtyDnRRbnniP9CC",
+	"Lhlk6FFF1gXXmomkJoNWpBRm3+W3jQJ99aAt8V88TbupKkd4i3OrPnK15WgkG5EL1pcCtauI9JJpGi6u",
+	"W10nsENkTYVWyI6S4E1eEeACPibXXsnCv6Jgf21spS4Ze4c9KCPVWVimhoUUsdbgwNXGEQA3+dYotlY2",
+	"XmIKiua7XCmYnISYWwU5DZ+bPcs3DS3iuIsao6bV0K6EQudVmyl9XS6X1CoBR/kY9y3JwkpN4jS4ck6I",
+	"4AFWqrJZMqQesSynuTdcx3IbLDKFLJPV8iSO1AB77KTJY+HAXRRTWZdVOcIh0VOvIuS26VpXTewvm7/Q",
+	"vKxKWFgP5cxiJKA+Toapita17Td3drIrHb/qbmwSXixYejOkmL6QyJELzibkFgVDMkxvKiOIECYg9XLd",
+	"VkKFRMxhf33Qpf1i5NZDJDHq4wo7poA/2rUfm/TrrXqsXgHdMs8tgWtVo7Xmd21Wa01GpcgkfmP+Bd+p",
+	"G75a2S+hJEPwgPmE/rnelLzTkudZxBlvueG4ttrQ97wDPWq4+EgHY+8+frgOz6ri/8H68okH/ZbtolwR",
+	"JrVPdB42yyou/d/+aYjhu1GVu1Jk6eCz7SEp5aH5cV2K8f5e6cMTz+Pqu3a9FW24tt3MuimLSOE7O5ZK",
+	"vQAADzSTQ9pFtIKFag3AtPwEGe9etXWgrmjQyGiZA79BMKOdzWaW3bOqLiHHZsIzpJlbgU0+9j/8us1+",
+	"cHdkfn10S6FqiTLNvJfXdSsfoBXvo6+1De8zLexmngoSNDxJejFk27EGV43R5XBH0rwwZntv7fHaPB4+",
+	"Rc1pN9AUH4QWc2+o+hybhENcbGEyHw4qbpp/eBzyQ65tHyfpjvQWOw8HR8RquxF2r28PLCw0Fl7C5Sq3",
+	"sZ1Y/dhx1PO4a1veg1q8q/7wPlRT7jcRysY+PGS7oa49awVbVdB0nnmEiLZ0sNflnXxVbh0PozWsTOzv",
+	"CnNN7KMdtsSuzyYdqlT2oOrzZdKrgPJsF7bqASjuWvdff4i9hDGwXkr/WBPGNpfEu1pGfGeaYYkWwQrA",
+	"ZCfk7OTp92S60QwA3MtwkK5DAaiS6x6HKj6W1Icr9vRrZIgf2SqYRmS5cmO+dAC42js+uJIScnpy4g+s",
+	"576qJzkUN7C+p4FuqqIUqTtFtvpeMLI2/we1+ZsjkAUgD1lB7KypHogk18eknjK/C7F5v66H1iVBsJoV",
+	"fAcxIlpe4Ce1YkgAUw0BO2WrAAEtlQNXB9ii0E8QPEyWtLgJU3vXs+UMeNMOXmlKkZh/bABTRkwbUSCL",
+	"NcT7SpZeFIwFZWt3kK6Q05wtww6rgqkyt95rx3gsCw+mZu5UGJ1Gd5QkmQyzH/dBswKU9qZZZj/uWrK+",
+	"mnBYMVz/9jLP3ZRVOSFTltZ+w2WP2ya27TmSaq+RG2UlIUHhduT8B2D43gOl9JAYo07rjM34XVhvp3K1",
+	"231gZu0angxTS1vcI77GNbqzzgo0uxdUyc09F+MsCO18S40WaJZUu5U3LHPJ1Q3A9ZPnz3YWXXKTG0K7",
+	"4BvMerVzAHvUi7gP7Grw6j0MUiuJgFebaxy4bfVmsI9J9gGKS/kSHK8wBeM4iLEOr7iHpV6v5tawJ+ZI",
+	"mBC8UCqHVvL0rTmAzeKRJd342RHmd0arlnk4rPsZPfIvGwXp2gBhtSpjZg3JqKZTqrDYMtKGgyOXbhRR",
+	"csk8EkkE9ugFFXWGFXlvMcAW8EvoFKmt7RaHhMMlFyRjKc9i+Um7brczWYphGtfSpQaDrmbYeGI2CiPO",
+	"Jc3r1EkzOijyoSVGynq4+u+9aVYLqrp0GVD/YlYCVF2YM6EfKWK2urqwORzrCuYHQ0DItofTDhoiXQXI",
+	"VmUxDwYCLptrm1WU53MZW+jaYx4reeukNYxbkuvxsJVtLmpT2HuuqnlpEJn4qSqdiUZz/C3bA4m112jI",
+	"LeDx/tH77dIYnWZCuM4PiqW3DWuhCCnCLZ10CO28rej219SfVQhN21ljsCPFeb/QolrldBP3BzrQT+eU",
+	"KFb8ZJ5zdqnic2Esr4OYpoXsUcxH2jp6jC4Hufojbjx/VmwPKkxGVTAQX7bThq1mZ/swtqiTCQT7yKqQ",
+	"84IuzwnYGCohQhJnQMEfCvHo/rG8YoXC+ixb1Aje2axYcRDRV2FU6IFiD6b5+1UrtKFoxKJ0bp5W8vrR",
+	"khobAb/fYpB/2mPjdBe222Mj+UZ/G2WMs2nZjwRbg8V2QahfJW678vzWdeGsD9V6/+3XRjbJSBTXjPLg",
+	"sRV3adktvz1iK62isHXXo8lvACLZLfz4WKjlX9l0IeXNsNPgP6F0LLtlQ0J376XmKXt1y8IBvHBJpcrM",
+	"zBnNbFlGY8xry+nusgBt2jciHjsrC3V10c6823d71cbVXsytV8zYniWWiNxO6p7FaP0BeFiDv9mDIafp",
+	"DaIuNCuW+EI8ukJnhW3sEMeFE+mHOzHsG373EretTdJRf9V7cotwMDn07qqpac5OdhCg7LExPPnvGLB9",
+	"qs9gYxUusQ5qFcIgD19j1t++IWyw0EykNoyRAuAMO+cqxtaBjG8J+c1Ogfmnt/zw5639B96ZzL+mG/P/",
+	"ZZGb/+Rc3Jj/4u0UKtDKjLlis3zJAtVmQzMbTLvrmMZgq8NqsoSLsll57ti7/0jlWTtLrvI5FC+6YZtB",
+	"dVeT0bo+2Xtpy2ilVtfQ1xA0WrG0LLjeXJvmcA5VnQvOzTBSKW94FVo9H9nEu7F7rtYSK/4T2zScp9BL",
+	"mC5GC3Dt2mcXWq9G375BrspMBkzrepGMzH2+qkp1OuozIDTNJDhriF4UspwvUJdcfrg6Ju+BSYwWDOjB",
+	"EHSbEJ7hZ58/X728/S75IszuwI8+/viCPHny5AfCBfn86cUxeVUUsqi/++Hps++IjatZMhhKFHL0TVKZ",
+	"sQl6HgGvjmxILAeuBxTK4y/ii4DCOVg0hkuBXkouyOTuiKYpU2pC1gsJBkqKbFEXoKLqinvgYmLCskiA",
+	"KE9ltjn+IiarcprzdHJOhDQf1alrRgYJF8dkolg+m5ybd6DTFglaWEa4SKzn06vJJQuCbBgJWdBiCafb",
+	"jKZambeB52xyjh40dUwmToODp/icfGQ0My38WOY5pugyp+QT/3MqGocdmdRK0Tb1RYTaqh97VJ0e5plo",
+	"Y6B5JudVI3XhsKUZj/ck4mlxnhC7DamgZsEggpsQPsPApmJtts8LbB8LyCKbHS5H6x0Fu2U097rTc0xW",
+	"xmD5rAzCZkPlAiFoyIQ9/iJ+tZmMcNUHmRJSQ5dxgIo8PXl6TC5tA9Aa6PdUrhixHv9KFF0pNUpev/rk",
+	"js/J3RG8bQLCDS9MqXAhZOhqgaSGGYHu2eJKQIkqyOTVJzqfmC58+Axtvnz19tWnV9iVydXsCNhAJxhk",
+	"m5XKBtnI09OzL2Jidf14yagA4tUJ6ncllww2ADj9jb6dUaXNRddtJWj7vRQMX3BO/nVSc0ihcrRMIgUj",
+	"NAc+qOMvovIXmz2qgBNq8u9H71EdHv3C2froUp2T95fvXk3MPCuXzUE1xkbMZ8l2EMVME68w0lCK+PiL",
+	"gGydlAl0qPOMCc1n3NxWR5crmi7Y0dnxSa2Vvc98BMnov1364qMwH8ERtChkn1sxucqZyz2eF3SJxyDm",
+	"PY3MCH9egV71Cieej06O7dvkigm64qPz0ZPjU+iUWWU4TB7TFX98e/oYRoV14HRE29uJSVCr4YrTHHqF",
+	"nxhdTSi4mM2qYpVErpXL3U2IYGumtAVTWHt8omShJ6hqgXNnzRU7Jpegt3A75PkFfoV/uxwcQNh/EZ5G",
+	"rCAR5v0QLnLVlmzNr6Q52UhkWOPAoVGzpRRjuMTVWXCVjc5H5vp0CTNlptDlY47O/7pllIFAPVKgYkCf",
+	"TpDW7RxrWlOiqQLMBRzhfy8ZQHWsrNBUywKi6caG6OGG+paEAB4grSnoRVuTKv4+Ww16/xd+sIxeaxuj",
+	"8VYg9tqK6GjQa0MtIWKm0VKXTQZL+BF/E21TcQFJsHWT/fhewq1BtHKv1rZtVsjjvCCULLkoFdFlIcA4",
+	"LmQpsthkK+Srrt9fuVVHR8g84/jyzB9HDZ+E353QvNZb4fGVeIHX/17PvuVLrkffvgJjwEoKhRbu2clJ",
+	"izaVrlY5T2EjPv6bjfANWGtwe4A127ri/oSI1FlX3cmqa48/WNTWt4YG/3UhIdXHSD7mvkAyB2rUr8nI",
+	"2Y5mIlk+g1831O5jdufAjkHt++L6F1AhZjf91+uf37sjkIKN3dSqCVG6YHTJsmPyAgp1W8IEtQJLYMGY",
+	"YzoB4kL0NRtZLHNK5gwpfFdS6UKuFpA6PCskejmauvAVdDqiDUMSaAU+LIOpuvVkEP8yC51HxPAPdfuH",
+	"uj28uh2miO6ORLatjAJliNmdfmxEuvO57XrocEeFEOWCUUcY9QL7cvSSq3ja/yXech1zsWnluDEbWy+/",
+	"vxoEb4p5q7k7uI7voQxvWcFnyFAUjiLQ3JKcrhcyZ8Yqhdsx8BYvVxTr0LoC3lQDysFcUDCryKGRzfXg",
+	"HP1+XNSuH8urQahga1AkaWn22SyB0vTu5lLdxSoohvN+3LAN5HgClIFoKY/JxKzeOOfiZoLfFOCsc7An",
+	"wNNsq9dfYBqcen3Y4xHeZX8fksRf3ezAqA5wZH4o5K2t0uto76F9e2VMyFLeMnApZCxnNjGqQ5Tg2gc5",
+	"lXDI1b5LJ1op1TSXc0yDDF9xaLpwPalEhzuCIbe8FccV8IZKobjSishZjVNDEBu7420YKs0yRB1tXyk8",
+	"VhvO1EMu9xYfz0MZRaAN8GWkmvxznFXrgoAJ8RbWPhZc2uBaPv7NaLlvcVVxaebJVqn32MlsxSVdUKHs",
+	"gQ0XR7epoUYT8EVMPvx8/Yk8rn4LvhDHKQLiaxfaOiGgjoO5DH8RVpTPSbqQEhSEJZT1FbNga/DTk2vH",
+	"NDVlimcQJIXbvk8JBq+q3kQLRnI200bdwrWVFsEr62WWNUiTtky1nUY6ZlV9Rfc1U/ovEqnFdwhkVfbF",
+	"8QjCIs0Lpo40g2jlFhXeKJcpzRHePECaL7MM5bj2rzuQw0Pto5dWItCqUZ1K03n677+pLrMM/bFGS1kA",
+	"4tYm22dHsULjAcCOaKkXVfIcat8w598N27hi8CDPcymzi8p1rYtSaZY5Fnel5cqapk3xfAlveFF34LJ6",
+	"/9byPd3uyEsp2AEm9kdZmKsP0IAIzQpBc+JNCqFep3pNbhI+ZEAmrDdvQW/RPWVm6sKCIOaMPIYPCLtb",
+	"5dTs/YVcb0/ba6b7zdnJsJ3qDXp0Pjoy//vLq9dX78mLVx8/Xf149eLy0yv49P/8r//dRDCcj85Ozp4f",
+	"nZ4enZ19Ovnu/OTk/OTkfzQhD2Z6KJTMF3NWrAqgbhj9MD1NsTkh9RiozaG1J9Da6Q+N1lSJt5jz0Yv3",
+	"/+Ycn9WaVetEnszO6Olpf1USnM2HPBzvKWdoPCeRg+9KQ+AIjU10zi6kQlbJdSukU5lh5SqXNGNZo0cQ",
+	"ItmWP8zriIjg0APmZ3PzC9y9Tv+Q3YPK7juaHUJZvoOCF4dSleYjaQTgfIRhr9jJpKKm+yXmmOoFW5pb",
+	"GvqAKmsOohJgITERsb9f+G+5rwq1CJ+//nZoCbN1uf46+tfjv9Nj+8ZjWcC8cqVKkL0X7//tFX5FXlzW",
+	"DpG/0y0ZPfvu6OTs6OT0E3TG9sc8gkVLvD63nlGs4DQfnY+ezs7o6NvXfQT1QS8f/nrW2Q5czIEO3tjv",
+	"mA29v5mkvLtHl5EEa0ZmNM/JlKY3fmUJf9OgCra11dgSaw7K5iarNlYPI+p+Vv7vZHRhrwn1Z6K/fbUq",
+	"I4gea5cqRnOWedF4gPMckyuUAmblwLmKuCA2jXh7ej+U+mBzu+cNCrxUfU41IIjyH/vw8eqXy0+vyE+v",
+	"/nv12D4b9kOpD3fJ8kf2f4eS3GPGH0w9fgZDz+gYC/7Ybw96mtGLoUdP6Z8FXnAGoAASMuO5ZgXLLkjB",
+	"rE9QQLG+fIOIEKpuMGMifLK/9DrWK0jVTEzr8OqHf15nuHX+NFBjEdR/LHRj0eUD2vzgFdhCg4gSTeeu",
+	"mC3sKJy0YDAGaBZjoaJQfdvtHpjjD/Gw4EaXAlHcx4hc2kwAH2LOO6nsAWj9gqXC9abZBlcbI5hY7s5j",
+	"YZ9kbF6YC8sEAn5yNsu5YJPomBzHbj2mXmDsWoR+BGEMJZttjV2keZmxhtDG+mWfCcdFLcp9m+vld8EF",
+	"NArVVFyHKItH9r+NZ46CKQ3/zPCBVpLpQ6nkl00QEkD6MFmfKOZrZF/TDvEIAMvnlMHuQd5ZlZBCSqgz",
+	"CQ5v5vCAYBdlVWFjUsi1c3PbcoYQ6YbL2jH5aIF/EPXDiFyN4or4Dbwk2x04qiqoaKw6pzDsR14J95ks",
+	"yNlTspBlUe8zDJrWkn6VseVKaibSzdFPQG4ZD4R3c2IMtuSGypqlRullb50+wPtDcv6iAqx70ei3Mu1I",
+	"lffwtA8dfcbeNcineu2aNgA5ZtY8XhVslvP5QsfDTZWw2gCS8/1zMYdC4OcEX5tgEAiAKZiaylSChTE1",
+	"nT9SdoM6vKf5iSwSxyvMzcOWfRw4q1XyRVQIS7uWfl0I3OdJVQ6tQHgrYB+5ujkmL1wnHe648p2giQbn",
+	"L/IuhSJMH9zMNLb1P84GOdxhUI30dwmSA9G9jZhWK+RrPYRxLRnToVJV/Q+Njri5vwN+41m3v8PpV31M",
+	"fl3w3LEjTZnpubUMMAMkpSJlOcpgKczeuMCapmtaZGizgFWkvGSgmNuj6zDZaUFcZSHz4ex3UqmfRcYK",
+	"ssbUvftKC0wpXurM1B1CFUaiWM6yZ4mroaESX5NVZZOcHuGFLelpsfRaVXVVt8JaD7CcJ7/Tch7EEjTX",
+	"5P0XDuicujbwY0iRteHdeIzSWIHapnOVQmdQY6eJM60OiaLMmcNUuJzK8G380r37H29lXdceGCkcntpt",
+	"2kx/qg8vAyldqTLvwEKBQ6K6JrhsFLfbE1IvTZX6VlkgbqfbzD17iQAGLEhpMYMFWyeXc3N9sKcWiBOy",
+	"/rs3kyW9QTAfVP1dyiKsMl7Y4fzjSZXr2cMKFBUJWci1gwFXSTBcE0W5ucnl/JbVR0P2ABJVFeUJWsYv",
+	"KCLRrWnsYNJGEiA4bc1ZrMCANYSQKg4Y36DYOaR+mYulrYDuTFWXFgYCtqAA7GRZgzfOQrGOCWS0U+ta",
+	"8gwp63iy1+DArdV88Z90MHmucnlTOYSUZisbZITCGQ5LVbGjVkzQI69YUQGkyiwjlhL4nAhZQ1jVQq7G",
+	"T8+wJFD1Iscge3L8vSssNMqmQ6J+ntUO96IH2w1vAFHjVdJsqVWioNQr1riuk8iWNGN1OqHSPM8Pe3XE",
+	"HZJLwY4g/yKqd3+UBarGGmLI0GtrsV5QKzNx0EHm7mZQecVTtpDHaYuUejzBdh+4RMZKrQP0PqxZTaev",
+	"oc//gMq17tyD6ldKYO22pMnVC8YZdgoYPsz4bIbZ9IdVs6bdjgBLbisZ4+tVYlPcpxv8xwWhBNClIDQ5",
+	"BR+FfSZn9NaetWUg2ecln806Yym9pCHstYbt2HQVhRzVxkAYtW/7ER/e86f3ze3Y915gJuphxVGvZSNn",
+	"1RKeA5yQC6BfMCZac+kPL4o1pU1QGK9ZccuKI6AmwUcb2f4TktKi4EZnkZee3TsxJ8yEUHKt2Yr8CeM8",
+	"RSkmf07IBMI7hJK3cv4WEt8mkA0NtAyUfLD/Tr6ICdqgE8iQUxAHswDrN/DFMQEEHhT08ztVv19k7nVc",
+	"kcmX8uTkSQrDgH+yI/zEPIEfTC5sujOgPLj4IiZvqdJHwOFzdPVyYrG6BaNLZMSALLEFh+twZURTMqcr",
+	"Ail5SMF+TH6tqSW8JjDBrL6DrcytQmi8loecdNfwu3vbML2iMlRpGHe/AwCyo2Buj3Bwe6RJ2R/ef4e9",
+	"NYayIwCQMzhJH/I2zu40Q8amSAaD6QXkIymHG875Dbto3R+tOFDB1qFETfOO/9v9Kq95yycGbigMWCFx",
+	"wZwCHPHQht8MsOXdUYNCrm1wTlUxY6OogDPHucscjonyjChZx+cgIcqix9YLWbEl88A5jkD3P2ThlpFy",
+	"BfQ2ROkyvWkwxFQMEpBfA+QmqSyynvfmTnQMisTccpJFvatmT8/BwYqpihUm5ZGq192oxFRjRuNU6sUO",
+	"d+rr/bBrB7m5YhVBoOYbzUtbycMb1hhnpP7O/i1XyJg/VHJePyR86lfLAGU616IF2u+AiIAZ38N2h3pA",
+	"9lWWGL8hDxf45UzmuVyr9vdBMOPhZGJPNKNdXVfmr/cCv35AHOL/r0S0gug3GKtMjyut8QAn3ULmWVeA",
+	"EG57a1GT55sfmK3kXHpI37Qtsx9Zzqhi/7cfW6+s4odpa3kj9o7wRXHUFoIk10JVbz0mVxoy5wlF+8lY",
+	"ToBWr+m5cIGLujJHgaunggbJG5kfyDQ9PNzA9O2g6uYfRpJ+YmzVNIaBdizNGRVH5Qq2I3wCxijNyXRj",
+	"CbgeQG3kcj7Ej3DubuaWXs9D6FV+AV3A7bl65q2cf8KPLGrYulK3aqpp8+2EiWxy/EVUqd6PFMnlnKB9",
+	"DvNS2eRrB3QAyjxiBIBywQprRTpP9LqQmiWRaFgVL3dA1y9iDiS4tGDkhq20mX688AldyJyscipYw4mB",
+	"M9JwQZC2B6LldkAnIBcd7oK3ZmUeylHwVs6vYRF6PvyxFAEP4mtphgTLjPPp0uHNYsVciWgs3RNx+0au",
+	"yZKKjX2vS++BqzjS9qErH8YY64mmLZqaqh9QKbSqU3Z6cuLIe6OVynrOOfDs9Hv28//H3vsvt3Fje+Kv",
+	"guK9VZ65X0qUHMczketbtRrHmfhO7HgtJ75VE68JskESwybQA6BF83pctU+zD7ZPsoVzDrrRUjfFH92k",
+	"lOSfxJLIBho4ODg/Px9A0dnwuVgy/uuPEOkpHdprYXhaHl5gtXIis7ez+QthpgKCsQF3qN0oktegg0Qv",
+	"Vap5srYBA/I9Xi69kpSLkFJi/2J+kRHeAn8TKvIj9YjwovAI+GschBz+27Ama0BTegB6BJInVuOJjlm7",
+	"IhjOXc7zwzzBta8mF8I6vshsvcKqZ2fZ9HgD2MEO5xq2p9cielVxiwBEjPjkAMqqJKsY61Tn29tBdx/i",
+	"hfCeWbMl9Dw312gvPH/zk9cpC21WfaaEW2ozL8p5sWZiciOTfEds6BWN3dUZped/Z/Rii4+/01t8+L1M",
+	"3KxbFy+sUrfpPWAmoDvlZsoZOi004Kt0cpEsNLJnNKJKyDI+vSwJUMluhkIKAFMiqCMwkAvYan+6sBXt",
+	"p7c/2H5R5QVl7rdKzBC2UYklk1C5Q0+61mnurfBAhmSZTC4IZJgWzTqdYeA0fNjb0WOdyVANAeVkgRyW",
+	"Jyss/cDveN8aJi4t+EPQfIhOgyLA+wmXgFXvCpM6WouyIwa+pDSLF6ME3gxEmIXjXJZj8FWB2olvwKwD",
+	"qnbqlQyvhTw5U6mQmfH2GX+lr8V9da793Kj141dQff3Ob2nlqEad/n7rO/CbM27tOlQM5CVnj8/OKhVD",
+	"Ufku8QlIE6o368t2/xpCnkfJHeyNpxHTdZdfq0KzSP+uZ+ff8G8mX41PvuZf/+nkT+Lx+ck3yZPxydno",
+	"z5OvJk8SQGUJHDsYCO71e0BdQcVbgR9fGMYdu3z+6sU2hXJvuLWd1h/DRnoLB9HtWspdNGY1Q8ORtDGX",
+	"CnvpIGVhb4xPoRQgVeVOsFQ4yzDazuqCwtgC9Ffaha6KGSJsoh2THdCU2Ls4f/rnu2Vl40SIn8qlnbfX",
+	"IRhN2OuVPZAZjnzciCUJCGzsxWCwFKPTMTfuBhzE4JRocgbw4H9Tejr9uBU2BuwBQip1C7XE8RTAuaWA",
+	"pmJCJbtdKRHeEhzKTe6YwWf//7XNX++JfoQylYYqF4pkga4tMcUOrq7PsNerh4W2eS/dLDF8Wdm7DkwA",
+	"Q90TG/SkFi2naHxTDTD8KcpyPmPa9IOQlYClfQhtZ6sSnrQuSTe+s7n72Gp5s5Md3qTePD10v3VrWiQ4",
+	"btGVW/TV7K1LarDbaqQVUF6bRPUVdPugz2dyFUO48all45m2QgUIgjKTAvzoN/3H4CoVMq4VeHQlXExo",
+	"BsGOiZpuED9b6Z0/iAjCUYDqSoyCjrWapHJcew6cWd1Xrwsm9+txu97mqnYLu6rlM7my6xHEQWalszUR",
+	"Df9bZE4oumAhplrvdL31Q92/Moe3uerURUGmKTj+3fZA+q0cfDa5+nIH65V1Iiu3lfqei80rUVKA25OI",
+	"5QgsoS7o+jZXHd6LkNzoeP87bX0G8rBysUVmu9z6AYww+Oz/92VAd1jjBeWNjgsK0I510YQY09+BNOg0",
+	"YUuCtQoYGktuT9klM+IfAnsfIYhI/dMqMF9LC3AIqsZUvoSxrpzIuhafTT4I8+jqkvIPvwz2xD0qvcE5",
+	"tYPkjpIDXEuZgRIbivgie56X/oneukhvIyusQfpTPb0Tu4/pCVugDQV5MupDAMiuG8HwAs8c+3EbeC9E",
+	"9oOe3h+BvpUW/sHf4CoH4hinEWyfCmga2Z0mWF1ZkyI965c0RFK5p096UT74rD4fXDdECrhntUOcn1Xq",
+	"Rr6+O+fc5W1BFVmdWgw/6GlZSsXhzugznSYHsR2qR8hBnHwtsAZn/9CjRxbCVv6sK2EKGo///ElJx/7r",
+	"1Q94yaDYRQX/eJOcn53Bt20Fl4ldYQQfcl1/x3D+ByjnCOaLzh2Zn7ZCMFtnpPjT8G6PoH9Xd01HYupf",
+	"9S30xncH+Q/7TctfCGr7okmJnEYhxKYCzq55motT9mKRuVVBU0Q1jVDKGBxlAqS+kTad1tooVcRVksh7",
+	"XauNc+xUPyHReejgp1OKfGP+npwK5ZeQFpt32m1Iow8+4z++DJDlutni/Q4quzVb5NYFmnJ/D1I7fJx2",
+	"x3JU6kXTjnrRLF+SaQs0R5cod8HWIeprK1xBnEQw3TVRFT9T3K4OlRIO0ISF3qIbBa8jEnqhrmTvaqaX",
+	"4bCXHHdtihzIzx1ChwISLsmJTHE9azsPvKXpPwE6MmSwv37KXsm/9AO8qIGGdy9BaeplChIjEgi7qQ8K",
+	"wnb4HEeJiYLnvKwcwVYFKD8RZiEtIJndFr33RjpB/ePfyZ1xhvawQi9HVqe5E/BS3rQxfea0Bp57iOsD",
+	"3n0zdELGN4dOeHL2zdO78E/7taZNYJqEyhmepqEEBhjlIWiKc98Y5DoGZf36601IUcttBECyseNpnz19",
+	"8sQvFFhZBG5RN/wCqzTK4TPunDD+k//r72cnf/rw+asv/97bAwxWj52or2AunIKRVBzmVFP7eJcXXJPN",
+	"eo9klm2gC+psFU6UVE57+wVPRAdR1lqNMYDrbU1sRjAjpnnKTbP+4DYur3tkS9Z/Jh1eYIhty4avMTt8",
+	"4g/8ECwiCOpGAsZVAmm0Ebfi6RMMCQYM95t3F08OqT/2qVYAVXHRG1xzM0j1dMCz7DTV0y04+coXfeOf",
+	"tXcEZ89j08Cp2+6R0EASe9BDsWXX1I2mKdqlomMq6ntq6AUqv2EPcQG22LZziL6bFhmtH14/TCX8gmLS",
+	"Dw5k3CzXhUNTPRROjufk/TY7NBwwksChNcx5ja68maANmcOZNq5kjQpQbAGWEOrXwAPWaD9/dRaYg8hJ",
+	"hj49JQqIQzcTvyhIQqO/0/cX0/CvL94xf6eNZ8NT9mMmFAJwJ2ycagv/NiJUaYBX1ceOwhnPoHjO3zzC",
+	"LYVQZPrWtfFhDcFbP8o7WJp7ffdQpddEAwy0n6o2/kQ++erxxtdP9K7HAdGPF7vh7KGU9ouiyHTFlF62",
+	"kVWgR4Nc3hDE1q22wIncfNheSKiaKCG8b1BoW74K4twnr25WYuXTTZXhmwaA4fDtiIMCML4swWDBh1EX",
+	"layAGL4Kj5/xCBL022I2/rzBtpcIiUCo4n/AEIaXT4vA+sxp7K8hSFJ/NJH3Fsqp8YszYQT1AUsbmMwx",
+	"TZJy64oiLO9FG0vDeYc2eknusB8gPAVBKgMJdECqoleryRpmWboq3rG3x+GM9htYOiZSyYL5QS+QnuwG",
+	"5daXonqzSqtU0m15fQFuOJYjQm7T5EoU53Q7OmZ7D3mgX5TiD+i8KGK9tigv+iQE2ACGlHrl7tgasvMt",
+	"iDkX/NPJQo56F+dPa8/+IDPiWorlBvWH0KRWbQYKWQiknZnklqfQeeeXaEXqYtFnRkMsARqsCXZCqCjj",
+	"gcHE8B0iRYCSN6KMaggpvsG57346Hr5sXlZXLdFAz9BG4JETFGmxL6Xax7FQaom4AiX4NnHFFvK5hsQi",
+	"Uj5309OVDLKiUs+FOo4sNMFVngHwfX0S5EU84vYm1z3jwIreptNMyWWaxrXIdzBhrePFbtj8DUhbi+Y9",
+	"v+9Pzr4pC00JSNTLQm4Rety7/lYvBGr3vAnjBqvcX1SuwAdDz0qpnhu4YnZPIvyXxYnCwFl8pEJbJBiP",
+	"oUuTYKvqa+q6WdpODlCnxXO77FNBG5evu71HOlkxt/SO8A2bE3EvvIlqNaDOkGk9rIWea22n2r+no6kd",
+	"AfQpGv2KX3v7sCtubKTbiMhf9zzh63VtTJp9Ag6OXQ8RR2WTBs035GjG+oRmDvdb/Nc/4kCdqtkXWNfW",
+	"wskFZ1FphHocV7no91GyBZ1A9MyLIk9h+5ieoyat8ifvZRrvBSvxyUX0ARiJIhJyhKH1buwpe3L2pGxj",
+	"j2QAHVqvKRQqde95q9rKkb8K1+X2bctJHe+BH5j4MixU6cHiNVFM+zX7CG0uRB59fnL2+BZ59B380lBk",
+	"3rvoXfNUAjFsPgJW4YvbQ/Z7sFdrmzSXXLlCh33o98Yzb1MpYAdJlD05O+/1e4k0Yuw0zDz0TvLxQpxc",
+	"nz0+5Zk8TYWzQo3NKnPQQFl+oe+f0rvomcn48flXT/Hnj1hj8tGKAhsGf2uu4dWVPY9f5OLrr+h73rjy",
+	"f8cEXK/fE3z0cS5WH6FpNPoZnkxxf7HgMgU0Tvs/qstjtPZWf28nCm4SxM4IS/Sy6czEIlgSTICrO9Xb",
+	"aIbae/2Kg09mNeNTI4RlTlePN1QomoU9Ze/LIsPQe1UoCGizYUovMXcKpQi4wY8slTr5DwOEXaRdQia+",
+	"aIPB7yAboMU+q9VdNPxt6IjdyfiL8+OPSgsHqEl+dxfazvj6f9eNv+vGA+hGtIpiacNkIleREfKHy+ev",
+	"XvyxM0v1ro5VKo+EwL+3bRbQ61BnLfkXT7lUXmmOahl2oDPzwCbsy9LYa8OQfWdWdCUsy0ujD7mtdnZo",
+	"LW7+lQNiY4OZHJcbWOwlXzGeyrkoIgroXEgbRW4IEZWzmbaOMlF3BRp2hE5vyUK9gaDuH4c65yPopy3T",
+	"Jzdf6yDI+TGH0W33c7+4xY9+gDL5GeqtIfBMgJapt03AePHuTzNERTVosf+utwOZ38WGt2woPEwRxcRF",
+	"e2K6mWIzeqTdjlBeDe3j+MSjKaiA2nWP0K/e6bkIqgC2FrlHYziMnfe3vxYysUS/wmgpsA9huITqTUO5",
+	"qV+EJqgr2NKdd/SgYFd/enxWIjW9ltOZS1dsZPTSe3fYJbd5RY9/7d8W1pWhnb4b68p5mfYegZ6a7eCr",
+	"YFkPA18Fk6TiOux7pPfbNM3biFfVrEs7hqzq/iweFbQK1vCRxZ3b5Y7blhzyBg1jmXqP+R2w21wm/fVE",
+	"B33os1wIe8qGQLY+ZAvBCW8Q0rjQzhZAzYE0j11CUShNyKzY+ddFVacXOxsVhCIDYyqv66BbsFj6xXV9",
+	"5r8GcxzuHGlvkjbVFRRX76WG7p0N2mQq42ZG/0OMm1uH8M9bjveb4oi8ZUasLVtoLre8XboAUjRQOhHb",
+	"nSX/jRun6LVOBCz4/oeIO6jmtjXHqOE4vIY32F5bPmQpeR8XazuNS9YHtRFJA+7tXep0os1UOyfUyXpZ",
+	"CDVM/RgabY2T8F147q4bdM8KlSrv021TNxyAsos7YOuNVt7OGRNfwA0mSQ0m/2Lr7ZfqWjpYj+atf9cI",
+	"8LwM/g5cgIt6SXgZDdHhBpXDdLo70dsEfQUFLFDZtRKx6cnHwKJrt3PrAlQhdB6HYnuCO4YGkaU2cwsW",
+	"JFKHWK+WWMJX9hmgt3KTSoFfC6k3Akv21iem00Jbc4Sd3OAZlu97l8lRFPTMxQqKZMs6Hqzu8VIjFeN+",
+	"rqfg4ZCv1AMpFCc84SfnwVhA77W0Fl4mYpFpJ9R4dfI3sWrs5qWWqjUtxvs4obSU6KXdSnnAy0Aipd9z",
+	"gkOUAmrPT/7Je5uHK8o1P06fyQ9SzQuI0M48OHhLLHL0J2jjg1OvvQb+Y5m7CwIUjgM+HuMlcgqF7AQx",
+	"QQclWB9gzsA0ofmqpgcCBq2ckU5ECzB+L3r/fPqfxnviJSAUhAq8O7rUxk9orI0RY8dm2ljBRtBmvurt",
+	"IHn4ZoeWvFe1IYMrOVXQOdPrk1qAga+EO3mu9Vw28IFaYREd83vnMu+YnFaUxi2bbWeRFuPcSLfqXfz9",
+	"Q7WLdwFtdqOV18syFpJC0nM3uyHlWT5K5bhRzD/LZG3k4aWzqN3xWg4aGPKbSi+ZVk1xh3WafkdYne4C",
+	"CkiKEa8qeBu7KJG5WK3DNIqi4UAVE0A/Mu+6KNeHpE9mpJ9YPypFQ2SUwKQCxCwqNHNj86dztX1V3nz5",
+	"m59Th8bS38SqUyvpFYdool/aqMoPoER4KhKWA1DvDYt10wiQf+rAaLcWnPySjXQOKXOC2KN+vQtwnymX",
+	"jMWfQ29BD/3szk7ZK9wu63SWCcjdcYXces/IG0fEGzxeWLXUZ0luQr0y1JjU5OBhvrSva+0obBOIUaYR",
+	"nM2bVaHiiUiFrA5wR95FwOhiwRe0hKoBDnwxjZxyuqIShcoXfidSPeZpr9+7Bhn4sEsj+V6yCYvlV6NG",
+	"Pt8YPYV7soWEnOBpOKZciWUpluWS7yCfC7HWlfL2YZ+aOb3JeKMM9qeXmCCcTOiE1FYLvBK9TtnIOs3T",
+	"ez0QrvTq26/g3RO9/oq8Fc1aiEH445qFT8W1SJFEjGmo7MJgxtRw5aw/MiULb7/QWADK4m9QjYT5YcIa",
+	"wNyn8hooC7CW0ftc/gWgM1BAJYj4FIpzqFKEO2hChs+IT7IufvICv3OJr3SHuqAo6uD15asX/TjUC79h",
+	"2kThw8HLb6uOV/gy9cfWqQhcqU0hnsD9itCN/kAj/Cua2L/KCf1x8Hd+8t9nJ9+cfPj//r13WD2Dy/si",
+	"7E+HEr8qBCPRZWkQ9KWTtGwv70pTNdfa0M1rMv/Ky2SFZAflNE7ZkF9zmXIgtaaGcCxn4mzBZRpKaOH2",
+	"rq9del2ZTId7Vh2oc7JEirRLi8DbeuJt+QXiu5RxtnhKWxQSvcUeGQtoAuOZlmNBERwAzoRsEuYL0xQG",
+	"PWWvMdYUzaeqOEnv1FYa3d6jnUuUYaqgikL9522PNaTp4qzEKZbt9frx7yDP7U/7B4jbhPb8zaMllRc7",
+	"QnvVYWTy+Uz7Y4v7rcGj2EMkq7qkjB80ICe+8GKI1i+xlaBrjQZvmrLLNy8xoVsUMnkrB4MqeqmKz/sF",
+	"l8rbW5Q7IhLO28FHyIG9CRPrpi0vPB4H2xkKD1zaXSITjyy9P6AtFsWjPPy9q3hFJFTQHO9ol7Jyube8",
+	"jXDvm72x10J4RRbqdKCFA17xoqjhCBFjkiOUHfS1NgpU/7hU76ik4PcwdSgekupjwle2d/HNWYnwzjMH",
+	"1p4daxgxsC1udmjCOh8nNB0NnXReXaRKvRYyMSD82x0PpRNx4sQiS7GvZUOQiPrA0GudiHfFsx58VjV+",
+	"nc7xHwCA3EWLt12qtLqP2+A9AJgD1jUgzuAaKId4RTrGckDQqE7gHHZZ6jVwDhQrjboVF1yt7l5ScE06",
+	"Wc9ujsAhEBx225pas/CywIcC4CmoReF00AKFRNicKi1kBBnV4Ky0tWvtW43x3I7ibpTDHxHOoQVlukmx",
+	"EV2GIYAxtNo4ilKAJ7KU9hacElIpllkHh6wTlJnJjF5I20Qb1FCtdNuEhC6+Z4yzhVS5hZ4wCCEanTfz",
+	"9/jZ10PDBoTyEIGnH0/g/x92K4S8h3f9Qe74zZVafeaIoONKilBvAPap4qbEbML6GpMrKr5iCz6eSdXo",
+	"oLxGmNptdVmndLR+Tscx5KFoVBmdNiEXtWTJXyYJ4zchgpulYm1LAHxtF6AvtADjdi9uvDa9ww58EFhe",
+	"b6E8cZs1XmvpEQdmIpSTbuWthmuhnDarapYs5dbFELSWy6TR/ru3dl+n9t42+7EeoasWnOuUXaIRsODe",
+	"EphJy5YAulsGcdhKuAsGmXqppv52nMprEee0gbnniqz7XxQms40oYTymGqvIsZJRGkYLQ/SAFXSTCQkh",
+	"sf3QfOuwq8nCvI+W5ZEsykZLkv7QVr8W7M9c6aWC9Bf5DzLy8XYzJUOHFlJeinVkHkDNHQEyoKMCX0vK",
+	"+z5QddMDk1r8Y/+X+ypINL1jCFN3bbYmt65wPyh8Hm3lfrKTSMtH6RrZefFJWtBk8U0+FyIDtsXaYq5v",
+	"8Zm/zVvoyumMec/Rr5lW4fgDmrS0dHsz6fbcNgMA4c3mGGSvAB7ef/I06voLAM8R7PnU+7jW8VUDD+FP",
+	"Cp7y29zQH4RjHJdRAMUF/NPvLoYDvI6vWLk3uPK3twm9DZLU7Ze3EKLaoagbys3EgpGZmAiepLIBFdAv",
+	"1bcGZ3g/NxJn12mZA1LW0cmEKuGR8BsKRQi4wFgluZwJtZ9jHYpRpA3llVXyBGxzokhPQRJ6yi7tHIor",
+	"oWQzWKHx7j7DoktvYBahKWmZvhYmyUPBFvBe11Y/t3Oeu7nFYXJXjpujWIXdyt/f/M3pb/CKygBUJdqw",
+	"Ap21RG6d8Wvi/d7v1hBq/V3vFY9fR6NTf4WVhCek1YpAUKH5bOU94CgB9VWdzL1Qv12rAC+RvS+Mxo1d",
+	"jw8QNTM+PjuDq2QuMtccDW7qt28Rj+EeBmrhrTuN1kZNzN7v0iQT/Uqr6X6iMNGGZKAJQcfeCsph53qe",
+	"hQptQJ2Ev0yMECigkd0RGnDDr6AsH1Dlx9okIsEyFooMByJZp/PxrM6l/A4mfG/VQqUHujPBqAQUqQ9a",
+	"QmgfC7QhIERN0BH/E0RT95OXhXBGjpt1xyvBbW6wFTtyQmkP1ZTZlXUCascRuBGiwGsS069owO6UC43w",
+	"ndGLLT7+Tm/x4fcycbNuBS+sU6e6iAQO9kwD3xaRKO4uUJnR19KurdAOqc5TdqkYd87b3RGPtHVgngd1",
+	"g7xg2MnUEPP2SvtNOe5v6N4q3rrbLCPuEbiaSAVVqHeSIBCeq6vvd7nKmnynv4ipBGLgICN9Io4DyjcN",
+	"TabSWZFOTtl7QmcYWjsb9uPUJN5M3F8+gbAYEile0gln27/AVDhLtbkQC63jt6Kl3uuu6h87/Vm8xhYe",
+	"1uP2R6+T1b+Iaa7ai7s3iOi2OVGkVdtE4Q0+Y9/ll0bN98LrMq/fblRuIGuPF8lqyq94BZhDA11PuaZd",
+	"CuVreLUDabNOk4Thxom2QGS2rVuvEILtUdsu2NBP5QbUVHRgRcaAOR2N6iUa4MNi7GFZvxG/o9eLxWsC",
+	"nMoINSsOkKYFGBvU4jehTt03MbtX8FSRXO0ISlURJ+9KAXb9OjeOTyEFPBIrSD9XIzc6xbZersorTyto",
+	"kl4IaOtPV9Q3DXlsctM4G+tshXnl6gOl8mZiHdA6TLX72g2MYnyqlEAggyvZHKetsNAjlXVI22DYCyKt",
+	"EH3ljo+4FeADG2GdNvsG5YxAvoV1QTlnckt4LJCnoaJgvBWAbxLPvbSInISztnMbkJrgN1C9EOwb/HM9",
+	"ytxbmNLvSd4DJnlzo1iil6qzRK+1s/VEYSLgVIyNgEokYI81IhAtPwMAPBO0nJ8ecFotoUVkXVwHba4O",
+	"NUMRo2lhJ3DayH5NrWGM4IIzI6+5wyaqovDmkQ1G2n77Q8jD63cIdBIogFBZDh2zEJaHaHzGDcHwhx5o",
+	"J1MoQrrTvXkrrvUcWzHqW8p+7TF6XICoGqaas9/Pl31XPLXa2BcKygLCjp5MoMr2BkiuEdcaVwxgeIRK",
+	"aisvEHBl/z3c0kl94OWyoUwrnA0ss4NO4xA+wNpWArFut6h2kCuoDVuXvQnsjXohmIZirvUWCVH7QNQ4",
+	"zyDKsSprDHnq3wtVA1cM5st4ojNn+yzLDeDwGmYEIrSvw7n8CeceVZfcS71xa5qdRstu19rgGTe5skUK",
+	"tdi3AhhlDh6dNvCPqNVjv3uFpAsw1AawyeudCsIuieEAjSCoF3iBEHyj8q9+BCAEhbM/vf3BerWWSJvl",
+	"wWgdCYSZCc0pYKgWts4FAncGZQeLVSwLJL/hEC4aahL9S5Vr3qnS2ww4eQ+O+fI1OjM1vbaDWBivgmyH",
+	"8qFawWxRCEHDrPd30LPFHbeVhNekBB4ax/RDATBYWjCJAGYptqUxwFLXd2em4qjC08gjhjVJhdi3QI/J",
+	"yxSjCQnHo4hAuFrWQNmlKeWBTK7iDPS1TvOQnYZ6LS8NMhWl5pjxmIsMJKZf8J7DRV4bxIAJfUtK63cl",
+	"spHJVOj4SIow+LBOmXO1AlSxPQUqmxpv/61lEwRFQrewFyTAuPCLzKUS5pS91oD0JMci0OJzA76ut4um",
+	"xaEo5g+5+DyDuBOAW3oLq6ZgFufWckzscauWNc2xKTKKbx+pIeiGbUUPEQhUrJ5xtNEq7rathB8f+d1J",
+	"Bd/BHApu/AnwLqwBbIkQfwJ2TwXY5zLYyosCVjmVal6nTaxwO+P4RJAmtyCQ20M9DtODue4HA9Q2hvAV",
+	"FMsV0RdKg2glTiBBBouyLZxwluZTqTZHIrnZXy0X/o/BeC9eDe4Vv1uLevMCChNo6AcPXIIv0nk7M23V",
+	"etqXdSSWt7d9l/7VsunZOrQiLOgBS52tpYmRW2HXdLXisj2IvtbboCZZIbwb8vY1drnCCcI8dyKnIoQt",
+	"49P0CAKYtABE7Tc2ou5g/VW41te17ZNyCGSTTfdnLSpj0fQKuaLazlfcDb7ypjXQG+Hfk2EtlEkbW9NB",
+	"5QvM6gjNpjjwEYFLtjzFsQLFcNAWEF7sXehciLW3N56R1yrqdG4s5MMhH/6FiW/S/Y1JK7bLlRn46hAQ",
+	"r2bnj3t3FnR5D/LyLCV539szdIrD0qZedG2Jy1Ki/fuFHufGeNM0k5mAXNK1MLYWdAprx1pe4NaPz0Gu",
+	"0U13qnpcDnaftrFLnZSS+mkd40bFkY95pW55tps162BkuBrPTvAxd7dwOT6lDhFu2SiXqSsa7xg+6llR",
+	"2EXoukorIjGkJSkJWSD4FQqrpWULbuZNQGF/gae/49O9SuzrQMJw3lsB7m8AJNuR8EXL0FmSptAgMBZG",
+	"pWBTATyYIzUDhCisSMXY8VFa7OZG7Kib3vuDxPCJW8v77G/9l5OTV9yNZ5iexnirwHJRbxFG5aUgjPh/",
+	"JozRpunu/xYG7jQQP4E5H9hMkHbMTRLZao8sIFHDQhfqhS7vjR27Wq0BS4i5Eg6lQaAoIDxmZyIJlgGZ",
+	"ErB1Xq6WMw32I32w7K7gOMk+G4bNRQohrEOmwwW/4iNLzMu3TI799rXTxAnMrP5MV7DOX7zj0wYC9OIg",
+	"LDlFBDtFM3/XrhTVmjNwy6J0yEmoKLXwS+mYlYpi+UEmvD0TLQO03yTPyoIGhIcLlepjSBD5WX8kG6iU",
+	"t6pW4QSgha8oLc4Be3hAWZIQkMUVPtCAoP4md4fWMDtmAUbcio90VHsXX/Xjr2Lrgp/1XHh5WIqRFzm6",
+	"CC4+hwsWf2+E1bkBIovPX758+fBl43QBLNURDL02jqQLheMHPpv+3LSr5tdc08WT1lmQ1FlJpDjAtIxH",
+	"JOWB4jjcCQGlpB5G5k0573voN9LkfqYj06WR1uRst+NI/sxTmXCHnYvc38upuKAUZYZziipeqDwREpW5",
+	"ImVazqwgm2iMB3hPs5WN7cDVpHkdw9ekobt1NgtlUewXDwXbm4rU3Z5mePYgM2KSyunsjr6T8UyM50Bv",
+	"A+UxELeIaj36WAZfzDjmBi+MTChphM+RL0M1XFRs6JfCYl0F3O7PMFGEgS6j9QIjxlrPSwkP8NaqFq3s",
+	"TXi3FgzNXalISohO7+vyCA17bPwNdIL3cay097zJ+8UD4BMf+r1g3Pvv+l9d9K7PT89Pz3qb3/pXONvD",
+	"R3eCdNactvch9DHRuUpaYZkS4zlWplbK4UBmE8OX0GAFxYYLIQj1BMvFQjRvw6Ppf+X1vaUl3OSkksCs",
+	"L3NyZgWTpCYCYOctnLyVgNOGF8VcVDit4rM8yh0bc1UUVDoj/ekNtXrQBgO1iBfhjCNkA6EMLgnuFihY",
+	"OQGroXEeaooVMSLdckCb4MOD/N3DZvvf+mk/P1C5YuA9qhj7P1AzzF3YiZ2b+G9zVSoJuOmq11wfb/Gq",
+	"VgFQvqXaQmk0IxE06o1rMh3XKA5Z1LsRFZhXH5Zfl/oO62X7iFgwWuH/vfqbSJECJBD84/bxDYbr7+Zk",
+	"89Bk+3RmUYY9iC20AAdAu1wBj2r75oo10l0wQIXXWYExf0YRbuRn1UXMqQ/AnP6/q5KZGJpTZFNNQdUl",
+	"/G1BBFXfvfNqhDKo3AAFtF8hwm0BG3ymf33ZIPhRxB0jNwPz6WXNehDGMTdGCrs2AvJz4ZztlxDLuJuV",
+	"hkPp8q1JiEklF/kiTn9J5cQUbohfQ3zlxzKc0ifcE29cghY4iDgNEjmZNOO3YDAtSdBKxv4j8A0w8tK/",
+	"cUv2yzRtoe34ApH1oGnCOoRyRhSHOlz1yeSei12/ljYKoEgo4umW+pl/45CIhlZb6BCcaCOaSKRofXr3",
+	"Sv79fnQLz+flTxjLRsIthVB+8Qr1epgTQB3F6/gB+Nilq/J89tepWOkKpepdUmgytU6mKeNTI0T5VZrj",
+	"Ixu+ubYa+C3O8v4fjp276h9kOJMr6KIvMgohoKk3SHjs4vyQfDRq7NcC216BYbneULyiR9zHvAbOrVP7",
+	"7TUg/1ZLnIC4OqzKvhFoetLgM/5jCy5ZV5dtMQL0o9Nrakhx2Tq1+HGIo5WcctqgzetMG6hN4WD0GWcm",
+	"T4HpbyqUX1C8orMbAUOoFIGiHgguzkUG2DM/+zcCnw6IzOOQIk8aGibf5O4Y29R+YAGHOEJYAQfuWKlD",
+	"Y952srZGF9zNDw5G0E22hKp2wkJ3F4qb+uupxPehEe9ewR+EFRzWNBM6SwWsHWBB1mQ+wvp6k6zdisKI",
+	"Tzz8c+098NIRutUk94YijEekN2GWVYIjSD9Q6ybAZTVdDXvTLddbiq587Eb1rE+fbFLAegg6c86iuW+7",
+	"5WvojMYzLceBH1s6NpFpapms70l4ULvS/unvNJ6y1/bWWg2bnM66+/6+73L7tsERCdQ7ly0ABCnJLffS",
+	"I9HV8c9c5M0lbT9OqKehVP0rnYfWNywjZcOZtE6b1bBfQh1jkgHa/OMY9QXkFaLiOBg+6TOCBWFcJb8o",
+	"IGLCvMNML5meOFHQ/C25l/0UuF0SpGWr42L1F/z/hFe7Jfx10a84wdwgxk/OavnS655GHLn7PoaWtS7D",
+	"OtI6FVw9TMp22JeOLTCN1Gz9AFIFxPpg2OamEtlrPjK3CkKB42BtAgSrpxfCWj6F8mgnPrkLNvz8S8/J",
+	"8Vy4X3oX7P/+7//zZdiHNgB/iM1CKp4ynlrNhmMERx722dC51RCr/pdSJXo5ZH8YjnVq/d+MXtrhH7H0",
+	"A6M2TNpflB8H+CZ/IX039ArD/5bKwIrhvfM40WZJbRIKsECEZSOpuFmFNwAIuVDLyg2kEcOEHwW2ccFG",
+	"Kyfw4JJ4XLBhMmRSZbnrs6EYQj5eqKTPhssh4wxf6JFlVv636CMVM9SnDfWQ6dzh98wQu1cwMjn8NERu",
+	"5k/SQUX76S/qMgaqFiqxqF38aJkwVquiMTrA7BXISAWzkiLfWiapgD2Z8XTCuGIznZs6zfJjJtRbkIQb",
+	"R+QcKzZupDCW0o1nrRiQfuAA2xNemsAPUbj8a0y0oYqI92J0pf2vdxX2qfQKSmzTmB4gb1A2MNMMXTEa",
+	"lhRFtd5vfFuO9+C70uldVp0ngstNagXLpXzcUVvSw/I90J50E0vyPl3p72cCSgipFjcCbJJoA/WrINpw",
+	"3mr9vQ5WtP3Tcogu9C325rB4Lu3sUPseVZjXETyqMPQRW9C3P8rrtOnACbumHeA5tgKEAA5eljaCnod2",
+	"ckSfjhgEyAnjihDUpAMNHCAZRaat9G7EI8v8GwTDR45nv6jA+eZVi3PCKKpKTEURwBzPtLYBnjhakxXK",
+	"tixw8v1JeFYIP7IxG5HUmVDvhD2CwEf1xLBSiBue+e2CScAC9C56E8Hd4D82x/kLb+Lfqr0zEs/WiQUu",
+	"jeNTmuDJmBt38vV5cib+NILFWHA3hkr5i6/OH/d7eh6CMk7r+Uf/gD8/8T84nvYuzh+fPdnpBetP4vuK",
+	"zLZi7V7aOeOlsC3Lu5AOxv51lSZPt7JuKXONJ1LPhdrFzIUxH76Fm6fdevCwTqjCgA4xy8HchfPuVY7T",
+	"cVCqglhKbC5QwXOnjvbDbGDsvnQWmq/F0rKpDpmPZ4i1FwXH1qVC/Cs9JJMWc9TbLW2DJXtJiwe4BZW9",
+	"pIr+LIdmFcenEQvySIy9iYXdbLVmbbsr2u7x+FmKZacmLVQQFPCpQD92fnYWxHTbfWvIPHjrNTdjwbzN",
+	"EkDemdNsOJhpPbeDYeH3+fk8soTtauVUBecQYXC87gz8WDB1IszBv0T4OCV3S5/lKhXWBpYQYNH2zwid",
+	"t5dvXjKeJMZ/Bmm5bcQuU/flWtt7bzHaFXYAMXnwRs+NGPxHr1/X60TBezJYIO4UrDq/heOFGNAfcLN6",
+	"F72pdLN8hEIA4f+Tgjlz83s/T4+RSfHDHtrm30XXRdcIdZW1AX7sf4LjMdEGDPamKjoa8cGbEvQmncfK",
+	"wh61EikLDztqnOyqAKN6iGEyW0pwi8DHwWGI3Fw4RVSI491ZK+qLItpfztYPySFCZBvvy2EDZK3sThfV",
+	"iDCto5QjwshHjI5te4Kb9edgLTLjdzJ1wmAbTzQuYJlD0MabhJlU3uAMXCMz3tDiE12e+8IsVmf5hgIA",
+	"YH/yaVOfjRXcQO6wtjrg/PGfa8sDblbZlxUVfm9Gq7jNv25USH9XBi0Eo4f1GWB55guwfcIvQj/Gh9o5",
+	"PTRD4x2fdmpkeHFiHK5yuG0wchr1pJky5Lm1uWHXN/q+qFiTiUDI0eAaQXuQ9w9zK54V/WCYO7Zzexco",
+	"6VUYvVNtZjtvnYVOuaUi3/REKjYyeuktr37J4A222s1+2hoGlOL2q43lXwVPNNDcjLWeS3HK3hutpuAC",
+	"oIECPxYZPO+jljx/obJDlb9ysq7umqA8cKheVxcdPB2HOjSAxatay+cKYwwQ5I2gK66EO3kOy91Ewmyx",
+	"4fV757IfVbrqCsOiiXxHTgHAEY4raItCHLKS0Wg78p2gIAbUv7POIQESplg2CzYov2bYX5sKbmz02yYX",
+	"5DkOF4veXQ4F7ZrO3ebb9uJTJo2ozLp7bEG/TTjLO9VA3U58lskGIWUKaHMjCg7ccF8oRhiBEgLLRvAF",
+	"VFGB4EjFrBhrlQATaLST3nsEm1ukVhRJxCdnT5q9SLtjK+fGbIst+ZAvgJAfVXgx6a32Rk7ViVR3YBh4",
+	"Ow5iNXA3QrM4tk4zrlawtNICXWODGymn6qXq7Zv0K3nIMIuXGX0tk7A3ZNY914uMqxXj47HOoXQ1N2nv",
+	"ojfQMhkP4FV6iGW0mY6Hqb8SbqaT1lFTGrTh93pZpJo53s1eOc5Ehb1wQy1oZyczbd0JID415dn9W9oA",
+	"sCUVVlFOpJoKkxmpHPLvQoppCKvuJe21TsQQofF4KC4cazWRZgGAKXUd0zy5uvr+e23d38Sqq1sZBzi4",
+	"71m+V2chO8j/EvE/BEO9Gry6+p75HWZzseozp4HZikOD5Nashc4r1J0itguxGIXSjKkBpFv2fqYJch0Z",
+	"DK3A+0oaUFgwWFPHnJ/Hg4/j+tfoPIgLy7g+gku68M4CV3jUUeO3fsUeaPDWkczeseh3h27jo+QXEo+T",
+	"t3wKyiX/pygpZhs62lpdy3aPxSHCthvuyGGDtvvvShc9YnxxlP4wvjhirHa7AxurSSh0agb84Ath+8yO",
+	"deb/nxkxkZ/8v4R32VY3Qk+K4EEwPy+dl8aGSxGH7XJD/AgHiTddvnlJ9WL7hJTeQQ1ofbzgWVT1UKmg",
+	"aIoVwct3ZJPCs48TJ4qGrj1nr4COu2UPBpnao23G1D3Sri4Qmklt78ygxNwZRngbQgihG78plADNWzC9",
+	"XaIEQWDue4zgrbjWuB2Vk7dloADMuTtdgwIJI1QaDa02bojXY8HFsldX1E8WK11vLHsNApxJhHnmPSap",
+	"cotdjl4ajM5V0piL0sY1JYX8J6KUEP54Av//daSD/NJ27q+gX7CLv3L7JoZnHdVh8Uv2QB2W3FZLxndy",
+	"WPxBMzoloj/0RamNFIrTw0BQ5jp28rqe2qXlZWz3SBzCV9l2Mw7jrOy/Le3bUn5OR3BW/LBHdFa2k48G",
+	"FemnIO5gX0mlmrOlNnNL7fgJR5elYkQ/87e04CaVwsA0BaRdCHg1yt5q7JjPlZMptZV7TdxkhL/1E/xB",
+	"qvmh2Bc6srr9K3RmdN8ws3HLEEcf68f9nkMpEO0CgFluKDsR+CVsd7MwbeMGV5zePhl80NGgM2gaUkgH",
+	"0GzyFd7vPYxnde42X4Ytrfeb77orGg87giVW3WP2JsC0zQVF66mzy83Ewor0ug6cHIW92Kj2asiKO20u",
+	"VgWbGFFHwAVHqV9QVH5eRcKwJ9W1dOKEJ/zkPJj7mF0v7f2XiVhk2gk1Xp1gTmov8t8dux5oMhExHxyb",
+	"3kVvkqfp5u0JPy7VrzbUcFPrlXEFXpQ45miv7HdJbhhleBl0VxDHoqgNaB9JFphWz9ZVKqxxK/Y+SPc2",
+	"EnFLm+2yZwU36ZrKBSNSwS3V9XkZNzplWcoVxgr5FJEbARB8xk29b/JzBMHd0Q1yENLI+PUfIYl7smUQ",
+	"aClG0OK2RYfwJRZckglg5VT5szIXqx1CP+/D8A8+M0xv0qnR8Mb7EJbp3FmZhNpWIxAqTk+ocXHnBq8g",
+	"Cxu2CicilcABl+opugVFx/ASyfWg6Qt55OppvFE10tI9rLbhZTHp/TuH3wf461TwxAbgm4JlaYkN4tDa",
+	"Qy2mdVqt/WVs/XR0GnfZcUdq4y6vCmw4dNbnUiXMvzKcN6ytvmDD/zp5naepzuzJlZwqaG8F2vrh9fn/",
+	"X/YMz8Qn9v2ry+cnV99fnjz++ql/aPTVd3IhrOOLbNj3Nq92xRdHOlmFbuJQ5k4Nxf5XUB60eUcxuPIQ",
+	"wpsDZZt/kwIDj1MAd8YDNDZ3GPZ35DUsauNJrQjdroSJqO4qkG+A/emN/uhXEy5Tkfj99y/eu+jBs2o6",
+	"jrGucOZcZi8Gg7E8pcFOtZlSJ7jCTdvcgKcFOkJ8i0Y+fJfxTgex+R4a0EWzCUofQfgAtmpBJuA9iq/O",
+	"vDfZUJz2bTnAb4jQjd561T1MPNBtCQW8VIV4NPK6tSUs4O8NjKDfNAdJL0tTpqTVRGMGFa0Nyp3pa8qA",
+	"FEH5Z9hmZFZ1xbFh6MO7fO2LSYd0EAELpZATKkWHSuSFNqI16VgPTvYj7iQWmlBjEmRWZnoJtFS1Ruw7",
+	"Ye+17XWYDeTMr20BC6z0cstNqxaffO6F7oeLv3/w5wCjCv6HD0hwHFaYmgFgDWm8umJ4JrHPBJtdAh+c",
+	"95BvRyhBacG8vJczwfgdfSU0M97+FpQxoO1GdWhhlBAAuf2dV1j6HXDscnUD8CnC2ra1E9UskXh6Apsp",
+	"8OoavUBSnfhdE3+j3HrG21yBAz/WmUSDNxSllt+NJ1UzCzpkfTAfYQILLtN4+vH2f/nw5f8FAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

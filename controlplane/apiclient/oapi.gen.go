@@ -344,16 +344,17 @@ func (e DocumentAction) Valid() bool {
 
 // Defines values for DocumentKind.
 const (
-	DocumentKindEnvironment DocumentKind = "environment"
-	DocumentKindNode        DocumentKind = "node"
-	DocumentKindPlugin      DocumentKind = "plugin"
-	DocumentKindProject     DocumentKind = "project"
-	DocumentKindRegistry    DocumentKind = "registry"
-	DocumentKindRule        DocumentKind = "rule"
-	DocumentKindService     DocumentKind = "service"
-	DocumentKindTeam        DocumentKind = "team"
-	DocumentKindUser        DocumentKind = "user"
-	DocumentKindWebhook     DocumentKind = "webhook"
+	DocumentKindEnvironment  DocumentKind = "environment"
+	DocumentKindNode         DocumentKind = "node"
+	DocumentKindNodeTemplate DocumentKind = "node-template"
+	DocumentKindPlugin       DocumentKind = "plugin"
+	DocumentKindProject      DocumentKind = "project"
+	DocumentKindRegistry     DocumentKind = "registry"
+	DocumentKindRule         DocumentKind = "rule"
+	DocumentKindService      DocumentKind = "service"
+	DocumentKindTeam         DocumentKind = "team"
+	DocumentKindUser         DocumentKind = "user"
+	DocumentKindWebhook      DocumentKind = "webhook"
 )
 
 // Valid indicates whether the value is a known member of the DocumentKind enum.
@@ -362,6 +363,8 @@ func (e DocumentKind) Valid() bool {
 	case DocumentKindEnvironment:
 		return true
 	case DocumentKindNode:
+		return true
+	case DocumentKindNodeTemplate:
 		return true
 	case DocumentKindPlugin:
 		return true
@@ -2258,6 +2261,9 @@ type Node struct {
 	Address   string    `json:"address"`
 	Allocated Resources `json:"allocated"`
 
+	// AppliedSettings With a template: what counts, from both.
+	AppliedSettings *NodeSettings `json:"applied_settings,omitempty"`
+
 	// Blocked Why it takes no new deployment although it is online: a check failed without which deployments are not safe there.
 	Blocked *string `json:"blocked,omitempty"`
 	Build   *string `json:"build,omitempty"`
@@ -2285,9 +2291,12 @@ type Node struct {
 	Since        time.Time     `json:"since"`
 	Status       NodeStatus    `json:"status"`
 	StatusDetail *string       `json:"status_detail,omitempty"`
-	Thumbprint   *string       `json:"thumbprint,omitempty"`
-	TokenKid     *string       `json:"token_kid,omitempty"`
-	Vitals       *NodeVitals   `json:"vitals,omitempty"`
+
+	// Template The node template that it follows.
+	Template   *string     `json:"template,omitempty"`
+	Thumbprint *string     `json:"thumbprint,omitempty"`
+	TokenKid   *string     `json:"token_kid,omitempty"`
+	Vitals     *NodeVitals `json:"vitals,omitempty"`
 }
 
 // NodeApprove defines model for NodeApprove.
@@ -2417,6 +2426,9 @@ type NodePut struct {
 	// Settings What an admin decides about a node.
 	Settings *NodeSettings `json:"settings,omitempty"`
 
+	// Template A node template that it follows. What is in its own settings counts more.
+	Template *Name `json:"template,omitempty"`
+
 	// Thumbprint Expected SHA-256 of the certificate of the agent, if known; for a new node only.
 	Thumbprint *string `json:"thumbprint,omitempty"`
 }
@@ -2461,6 +2473,41 @@ type NodeStaying struct {
 
 	// StaysBecause Why it was not moved.
 	StaysBecause *string `json:"stays_because,omitempty"`
+}
+
+// NodeTemplate Settings that several nodes share.
+type NodeTemplate struct {
+	Description *string `json:"description,omitempty"`
+	Name        string  `json:"name"`
+
+	// Nodes How many nodes follow it.
+	Nodes int `json:"nodes"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+}
+
+// NodeTemplateList defines model for NodeTemplateList.
+type NodeTemplateList struct {
+	Items      []NodeTemplate `json:"items"`
+	NextCursor *string        `json:"next_cursor,omitempty"`
+}
+
+// NodeTemplatePut defines model for NodeTemplatePut.
+type NodeTemplatePut struct {
+	Description *string `json:"description,omitempty"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+}
+
+// NodeTemplateSaved defines model for NodeTemplateSaved.
+type NodeTemplateSaved struct {
+	Changed bool `json:"changed"`
+	Created bool `json:"created"`
+
+	// Template Settings that several nodes share.
+	Template NodeTemplate `json:"template"`
 }
 
 // NodeUpgrade defines model for NodeUpgrade.
@@ -4295,6 +4342,13 @@ type CreateOwnTokenParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// ListNodeTemplatesParams defines parameters for ListNodeTemplates.
+type ListNodeTemplatesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListNodesParams defines parameters for ListNodes.
 type ListNodesParams struct {
 	// Sort The order; a minus turns it round.
@@ -4573,6 +4627,9 @@ type ChangePasswordJSONRequestBody = PasswordChange
 
 // CreateOwnTokenJSONRequestBody defines body for CreateOwnToken for application/json ContentType.
 type CreateOwnTokenJSONRequestBody = OwnTokenCreate
+
+// PutNodeTemplateJSONRequestBody defines body for PutNodeTemplate for application/json ContentType.
+type PutNodeTemplateJSONRequestBody = NodeTemplatePut
 
 // CreateNodeJSONRequestBody defines body for CreateNode for application/json ContentType.
 type CreateNodeJSONRequestBody = NodeCreate
@@ -5551,6 +5608,45 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/me/tokens (the `CreateOwnToken` operationId).
 	CreateOwnToken(ctx context.Context, params *CreateOwnTokenParams, body CreateOwnTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListNodeTemplates All node templates
+	//
+	// One page by name.
+	//
+	// Corresponds with GET /api/v1/node-templates (the `ListNodeTemplates` operationId).
+	ListNodeTemplates(ctx context.Context, params *ListNodeTemplatesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteNodeTemplate Delete one of the node templates
+	//
+	// Refused while nodes follow it.
+	//
+	// Corresponds with DELETE /api/v1/node-templates/{name} (the `DeleteNodeTemplate` operationId).
+	DeleteNodeTemplate(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetNodeTemplate One of the node templates
+	//
+	// Its settings, and how many nodes follow it.
+	//
+	// Corresponds with GET /api/v1/node-templates/{name} (the `GetNodeTemplate` operationId).
+	GetNodeTemplate(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutNodeTemplateWithBody Create or replace one of the node templates
+	//
+	// A change applies to all nodes that follow it, in the same transaction.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+	PutNodeTemplateWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutNodeTemplate Create or replace one of the node templates
+	//
+	// A change applies to all nodes that follow it, in the same transaction.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+	PutNodeTemplate(ctx context.Context, name InName, body PutNodeTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListNodes All nodes
 	//
@@ -8405,6 +8501,95 @@ func (c *Client) CreateOwnTokenWithBody(ctx context.Context, params *CreateOwnTo
 // Corresponds with POST /api/v1/me/tokens (the `CreateOwnToken` operationId).
 func (c *Client) CreateOwnToken(ctx context.Context, params *CreateOwnTokenParams, body CreateOwnTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateOwnTokenRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListNodeTemplates All node templates
+//
+// One page by name.
+//
+// Corresponds with GET /api/v1/node-templates (the `ListNodeTemplates` operationId).
+func (c *Client) ListNodeTemplates(ctx context.Context, params *ListNodeTemplatesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListNodeTemplatesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteNodeTemplate Delete one of the node templates
+//
+// Refused while nodes follow it.
+//
+// Corresponds with DELETE /api/v1/node-templates/{name} (the `DeleteNodeTemplate` operationId).
+func (c *Client) DeleteNodeTemplate(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteNodeTemplateRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetNodeTemplate One of the node templates
+//
+// Its settings, and how many nodes follow it.
+//
+// Corresponds with GET /api/v1/node-templates/{name} (the `GetNodeTemplate` operationId).
+func (c *Client) GetNodeTemplate(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetNodeTemplateRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutNodeTemplateWithBody Create or replace one of the node templates
+//
+// A change applies to all nodes that follow it, in the same transaction.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+func (c *Client) PutNodeTemplateWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutNodeTemplateRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutNodeTemplate Create or replace one of the node templates
+//
+// A change applies to all nodes that follow it, in the same transaction.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+func (c *Client) PutNodeTemplate(ctx context.Context, name InName, body PutNodeTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutNodeTemplateRequest(c.Server, name, body)
 	if err != nil {
 		return nil, err
 	}
@@ -14678,6 +14863,187 @@ func NewCreateOwnTokenRequestWithBody(server string, params *CreateOwnTokenParam
 	return req, nil
 }
 
+// NewListNodeTemplatesRequest constructs an http.Request for the ListNodeTemplates method
+func NewListNodeTemplatesRequest(server string, params *ListNodeTemplatesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/node-templates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteNodeTemplateRequest constructs an http.Request for the DeleteNodeTemplate method
+func NewDeleteNodeTemplateRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/node-templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetNodeTemplateRequest constructs an http.Request for the GetNodeTemplate method
+func NewGetNodeTemplateRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/node-templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutNodeTemplateRequest calls the generic PutNodeTemplate builder with application/json body
+func NewPutNodeTemplateRequest(server string, name InName, body PutNodeTemplateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutNodeTemplateRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewPutNodeTemplateRequestWithBody constructs an http.Request for the PutNodeTemplate method, with any body, and a specified content type
+func NewPutNodeTemplateRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/node-templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListNodesRequest constructs an http.Request for the ListNodes method
 func NewListNodesRequest(server string, params *ListNodesParams) (*http.Request, error) {
 	var err error
@@ -20333,6 +20699,51 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/me/tokens (the `CreateOwnToken` operationId).
 	CreateOwnTokenWithResponse(ctx context.Context, params *CreateOwnTokenParams, body CreateOwnTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateOwnTokenResponse, error)
 
+	// ListNodeTemplatesWithResponse All node templates
+	//
+	// One page by name.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/node-templates (the `ListNodeTemplates` operationId).
+	ListNodeTemplatesWithResponse(ctx context.Context, params *ListNodeTemplatesParams, reqEditors ...RequestEditorFn) (*ListNodeTemplatesResponse, error)
+
+	// DeleteNodeTemplateWithResponse Delete one of the node templates
+	//
+	// Refused while nodes follow it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/node-templates/{name} (the `DeleteNodeTemplate` operationId).
+	DeleteNodeTemplateWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteNodeTemplateResponse, error)
+
+	// GetNodeTemplateWithResponse One of the node templates
+	//
+	// Its settings, and how many nodes follow it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/node-templates/{name} (the `GetNodeTemplate` operationId).
+	GetNodeTemplateWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetNodeTemplateResponse, error)
+
+	// PutNodeTemplateWithBodyWithResponse Create or replace one of the node templates
+	//
+	// A change applies to all nodes that follow it, in the same transaction.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+	PutNodeTemplateWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutNodeTemplateResponse, error)
+
+	// PutNodeTemplateWithResponse Create or replace one of the node templates
+	//
+	// A change applies to all nodes that follow it, in the same transaction.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+	PutNodeTemplateWithResponse(ctx context.Context, name InName, body PutNodeTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutNodeTemplateResponse, error)
+
 	// ListNodesWithResponse All nodes
 	//
 	// One page, by name unless `sort` says otherwise, each with its state and what it has and has promised.
@@ -25767,6 +26178,223 @@ func (r CreateOwnTokenResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateOwnTokenResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListNodeTemplatesResponseDefaultHeaders the declared response headers of an HTTP default response for ListNodeTemplates
+type ListNodeTemplatesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListNodeTemplatesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NodeTemplateList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListNodeTemplatesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListNodeTemplatesResponse) GetJSON200() *NodeTemplateList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListNodeTemplatesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListNodeTemplatesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListNodeTemplatesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListNodeTemplatesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListNodeTemplatesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteNodeTemplateResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteNodeTemplate
+type DeleteNodeTemplateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteNodeTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteNodeTemplateResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteNodeTemplateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteNodeTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteNodeTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteNodeTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteNodeTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetNodeTemplateResponseDefaultHeaders the declared response headers of an HTTP default response for GetNodeTemplate
+type GetNodeTemplateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetNodeTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NodeTemplate
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetNodeTemplateResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetNodeTemplateResponse) GetJSON200() *NodeTemplate {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetNodeTemplateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetNodeTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetNodeTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetNodeTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetNodeTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutNodeTemplateResponseDefaultHeaders the declared response headers of an HTTP default response for PutNodeTemplate
+type PutNodeTemplateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutNodeTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NodeTemplateSaved
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutNodeTemplateResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutNodeTemplateResponse) GetJSON200() *NodeTemplateSaved {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutNodeTemplateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutNodeTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutNodeTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutNodeTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutNodeTemplateResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -32907,6 +33535,81 @@ func (c *ClientWithResponses) CreateOwnTokenWithResponse(ctx context.Context, pa
 	return ParseCreateOwnTokenResponse(rsp)
 }
 
+// ListNodeTemplatesWithResponse All node templates
+//
+// One page by name.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/node-templates (the `ListNodeTemplates` operationId).
+func (c *ClientWithResponses) ListNodeTemplatesWithResponse(ctx context.Context, params *ListNodeTemplatesParams, reqEditors ...RequestEditorFn) (*ListNodeTemplatesResponse, error) {
+	rsp, err := c.ListNodeTemplates(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListNodeTemplatesResponse(rsp)
+}
+
+// DeleteNodeTemplateWithResponse Delete one of the node templates
+//
+// Refused while nodes follow it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/node-templates/{name} (the `DeleteNodeTemplate` operationId).
+func (c *ClientWithResponses) DeleteNodeTemplateWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteNodeTemplateResponse, error) {
+	rsp, err := c.DeleteNodeTemplate(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteNodeTemplateResponse(rsp)
+}
+
+// GetNodeTemplateWithResponse One of the node templates
+//
+// Its settings, and how many nodes follow it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/node-templates/{name} (the `GetNodeTemplate` operationId).
+func (c *ClientWithResponses) GetNodeTemplateWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetNodeTemplateResponse, error) {
+	rsp, err := c.GetNodeTemplate(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetNodeTemplateResponse(rsp)
+}
+
+// PutNodeTemplateWithBodyWithResponse Create or replace one of the node templates
+//
+// A change applies to all nodes that follow it, in the same transaction.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+func (c *ClientWithResponses) PutNodeTemplateWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutNodeTemplateResponse, error) {
+	rsp, err := c.PutNodeTemplateWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutNodeTemplateResponse(rsp)
+}
+
+// PutNodeTemplateWithResponse Create or replace one of the node templates
+//
+// A change applies to all nodes that follow it, in the same transaction.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+func (c *ClientWithResponses) PutNodeTemplateWithResponse(ctx context.Context, name InName, body PutNodeTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutNodeTemplateResponse, error) {
+	rsp, err := c.PutNodeTemplate(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutNodeTemplateResponse(rsp)
+}
+
 // ListNodesWithResponse All nodes
 //
 // One page, by name unless `sort` says otherwise, each with its state and what it has and has promised.
@@ -38908,6 +39611,214 @@ func ParseCreateOwnTokenResponse(rsp *http.Response) (*CreateOwnTokenResponse, e
 	switch {
 	case true:
 		var headers CreateOwnTokenResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListNodeTemplatesResponse parses an HTTP response from a ListNodeTemplatesWithResponse call
+func ParseListNodeTemplatesResponse(rsp *http.Response) (*ListNodeTemplatesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListNodeTemplatesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NodeTemplateList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListNodeTemplatesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteNodeTemplateResponse parses an HTTP response from a DeleteNodeTemplateWithResponse call
+func ParseDeleteNodeTemplateResponse(rsp *http.Response) (*DeleteNodeTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteNodeTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteNodeTemplateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetNodeTemplateResponse parses an HTTP response from a GetNodeTemplateWithResponse call
+func ParseGetNodeTemplateResponse(rsp *http.Response) (*GetNodeTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetNodeTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NodeTemplate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetNodeTemplateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutNodeTemplateResponse parses an HTTP response from a PutNodeTemplateWithResponse call
+func ParsePutNodeTemplateResponse(rsp *http.Response) (*PutNodeTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutNodeTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NodeTemplateSaved
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutNodeTemplateResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

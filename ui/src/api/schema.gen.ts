@@ -493,6 +493,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/node-templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All node templates
+         * @description One page by name.
+         */
+        get: operations["listNodeTemplates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/node-templates/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One of the node templates
+         * @description Its settings, and how many nodes follow it.
+         */
+        get: operations["getNodeTemplate"];
+        /**
+         * Create or replace one of the node templates
+         * @description A change applies to all nodes that follow it, in the same transaction.
+         */
+        put: operations["putNodeTemplate"];
+        post?: never;
+        /**
+         * Delete one of the node templates
+         * @description Refused while nodes follow it.
+         */
+        delete: operations["deleteNodeTemplate"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/catalogue": {
         parameters: {
             query?: never;
@@ -3207,7 +3255,7 @@ export interface components {
         /** @enum {string} */
         Level: "read" | "full";
         /** @enum {string} */
-        DocumentKind: "registry" | "service" | "plugin" | "environment" | "node" | "user" | "project" | "team" | "webhook" | "rule";
+        DocumentKind: "registry" | "service" | "plugin" | "environment" | "node-template" | "node" | "user" | "project" | "team" | "webhook" | "rule";
         Documents: {
             documents: components["schemas"]["Document"][];
             /** @description Names this set of documents. What it puts is recorded as held by this owner. */
@@ -4006,6 +4054,29 @@ export interface components {
             /** @description Expected SHA-256 of the certificate of the agent, if known; for a new node only. */
             thumbprint?: string;
             settings?: components["schemas"]["NodeSettings"];
+            /** @description A node template that it follows. What is in its own settings counts more. */
+            template?: components["schemas"]["Name"];
+        };
+        NodeTemplatePut: {
+            description?: string;
+            settings?: components["schemas"]["NodeSettings"];
+        };
+        /** @description Settings that several nodes share. */
+        NodeTemplate: {
+            name: string;
+            description?: string;
+            settings?: components["schemas"]["NodeSettings"];
+            /** @description How many nodes follow it. */
+            nodes: number;
+        };
+        NodeTemplateSaved: {
+            changed: boolean;
+            created: boolean;
+            template: components["schemas"]["NodeTemplate"];
+        };
+        NodeTemplateList: {
+            items: components["schemas"]["NodeTemplate"][];
+            next_cursor?: string;
         };
         /** @description What an admin decides about a node. */
         NodeSettings: {
@@ -4083,6 +4154,10 @@ export interface components {
             inventory?: components["schemas"]["Inventory"];
             vitals?: components["schemas"]["NodeVitals"];
             settings?: components["schemas"]["NodeSettings"];
+            /** @description The node template that it follows. */
+            template?: string;
+            /** @description With a template: what counts, from both. */
+            applied_settings?: components["schemas"]["NodeSettings"];
             allocated: components["schemas"]["Resources"];
             /**
              * Format: double
@@ -6282,6 +6357,102 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TagList"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listNodeTemplates: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: components["parameters"]["InCursor"];
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeTemplateList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getNodeTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeTemplate"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putNodeTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NodeTemplatePut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeTemplateSaved"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteNodeTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -40,6 +40,11 @@ func (c *client) loadObjects(ctx context.Context, kind string) ([]object, error)
 		}, pluginObject)
 	case "environment":
 		return c.environmentObjects(ctx)
+	case "node-template":
+		return loadPages(func(cursor *string) (answer, error) {
+			return c.ListNodeTemplatesWithResponse(ctx,
+				&apiclient.ListNodeTemplatesParams{Cursor: cursor})
+		}, nodeTemplateObject)
 	case "node":
 		return loadPages(func(cursor *string) (answer, error) {
 			return c.ListNodesWithResponse(ctx, &apiclient.ListNodesParams{Cursor: cursor})
