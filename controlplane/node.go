@@ -128,7 +128,11 @@ type Node struct {
 	Build     string
 	Inventory *Inventory
 	Vitals    *NodeVitals
-	Settings  NodeSettings
+	// Settings are what counts: those of the template with the node's own.
+	Settings NodeSettings
+	// Template is the name of the node template that it follows, or empty.
+	Template    string
+	OwnSettings NodeSettings
 	// Allocated is the sum of the limits of the deployments placed here.
 	Allocated pipeline.Resources
 	// Capacity is the environment's: how room here is counted.

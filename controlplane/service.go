@@ -17,6 +17,8 @@ type Service struct {
 	// Pattern limits what a user may select; empty means every tag.
 	Pattern     string
 	Description string
+	// Step is how a new step of it begins; nil means empty.
+	Step *pipeline.ServiceStep
 }
 
 // Reference gives the image as a saved pipeline carries it.

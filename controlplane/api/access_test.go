@@ -96,10 +96,16 @@ func allVisits() map[string]visit {
 		"getService":     {path: "/services/api", stranger: 404, reader: shown},
 		"putService": {path: "/services/web",
 			body: object{"registry": "local", "image": "shop/web", "tag_mode": "selectable"}},
-		"deleteService":   {path: "/services/web"},
-		"listServiceTags": {path: "/services/api/tags?order=version", stranger: 404, reader: shown},
-		"listPlugins":     {path: "/plugins", stranger: shown, reader: shown},
-		"getPlugin":       {path: "/plugins/seed", stranger: 404, reader: shown},
+		"deleteService":      {path: "/services/web"},
+		"listServiceTags":    {path: "/services/api/tags?order=version", stranger: 404, reader: shown},
+		"listNodeTemplates":  {path: "/node-templates"},
+		"getNodeTemplate":    {path: "/node-templates/gpu"},
+		"putNodeTemplate":    {path: "/node-templates/gpu", body: object{}},
+		"deleteNodeTemplate": {path: "/node-templates/gpu"},
+		"listStarterEntries": {path: "/catalogue"},
+		"addStarterEntry":    {path: "/catalogue/postgres", body: object{"name": "spare-db"}},
+		"listPlugins":        {path: "/plugins", stranger: shown, reader: shown},
+		"getPlugin":          {path: "/plugins/seed", stranger: 404, reader: shown},
 		"putPlugin": {path: "/plugins/other",
 			body: object{"registry": "local", "image": "plugins/other", "tag": "1.0",
 				"component": object{}}},
@@ -534,6 +540,7 @@ func TestContract_AdminWalk(t *testing.T) {
 	token := w.token("root")
 	all := readOperations(t)
 	w.expectSaved(w.catalog.PutRegistry(t.Context(), system, unusedRegistry()))
+	w.call("PUT", "/api/v1/node-templates/gpu", token, object{"description": "spare"})
 	walked := map[string]bool{}
 	walk := func(id string) {
 		o := all[id]

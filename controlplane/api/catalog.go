@@ -105,6 +105,7 @@ func (s *server) PutService(
 		Name: r.Name, Registry: r.Body.Registry, Image: r.Body.Image,
 		TagMode: pipeline.TagMode(r.Body.TagMode), Tag: valueOr(r.Body.Tag, ""),
 		Pattern: valueOr(r.Body.Pattern, ""), Description: valueOr(r.Body.Description, ""),
+		Step: r.Body.Step,
 	})
 	if err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func toService(v controlplane.Service) Service {
 	return Service{
 		Name: v.Name, Registry: v.Registry, RegistryHost: v.Host, Image: v.Image,
 		TagMode: TagMode(v.TagMode), Tag: ptrOrNil(v.Tag), Pattern: ptrOrNil(v.Pattern),
-		Description: ptrOrNil(v.Description),
+		Description: ptrOrNil(v.Description), Step: v.Step,
 	}
 }
 

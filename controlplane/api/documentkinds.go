@@ -11,8 +11,8 @@ import (
 
 // documentOrder is the order in which kinds are applied: each only refers to ones
 // before it.
-var documentOrder = []DocumentKind{"registry", "service", "plugin", "environment", "node",
-	"user", "project", "team", "webhook", "rule"}
+var documentOrder = []DocumentKind{"registry", "service", "plugin", "environment", "node-template",
+	"node", "user", "project", "team", "webhook", "rule"}
 
 func kindOrder(k DocumentKind) int { return slices.Index(documentOrder, k) }
 
@@ -71,6 +71,16 @@ var documentKinds = map[DocumentKind]documentKind{
 		}),
 		remove: func(s *server, ctx context.Context, name string) error {
 			return s.Catalog.DeleteEnvironment(ctx, actorOf(ctx), name)
+		}},
+	"node-template": {schema: "NodeTemplatePut",
+		get: func(s *server, ctx context.Context, name string) (any, error) {
+			return s.GetNodeTemplate(ctx, GetNodeTemplateRequestObject{Name: name})
+		},
+		put: putBody(func(s *server, ctx context.Context, name string, b *NodeTemplatePut) (any, error) {
+			return s.PutNodeTemplate(ctx, PutNodeTemplateRequestObject{Name: name, Body: b})
+		}),
+		remove: func(s *server, ctx context.Context, name string) error {
+			return s.Nodes.DeleteTemplate(ctx, actorOf(ctx), name)
 		}},
 	"node": {schema: "NodePut",
 		get: func(s *server, ctx context.Context, name string) (any, error) {

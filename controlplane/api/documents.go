@@ -32,8 +32,20 @@ func (s *server) PreviewDocuments(
 func (s *server) runDocuments(
 	ctx context.Context, body Documents, dryRun bool,
 ) (DocumentResults, error) {
+	return s.runDocumentsFrom(ctx, func(context.Context) (Documents, error) { return body, nil },
+		dryRun)
+}
+
+// runDocumentsFrom does the same with documents that depend on what the transaction finds.
+func (s *server) runDocumentsFrom(
+	ctx context.Context, find func(context.Context) (Documents, error), dryRun bool,
+) (DocumentResults, error) {
 	var run *documentRun
 	err := s.Catalog.ChangeInOneTx(ctx, actorOf(ctx), dryRun, func(ctx context.Context) error {
+		body, err := find(ctx)
+		if err != nil {
+			return err
+		}
 		run = &documentRun{server: s, body: body, dryRun: dryRun,
 			refused: map[controlplane.Definition]bool{}}
 		return run.applyAll(ctx)

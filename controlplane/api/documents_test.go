@@ -58,6 +58,7 @@ type documentsAnswer struct {
 		Changes      []struct{ Path string }
 	}
 	Unlisted []struct{ Kind, Name string }
+	Users    []string
 	Problems []struct {
 		Document                   *int
 		Step, Field, Code, Message string

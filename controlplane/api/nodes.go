@@ -135,8 +135,12 @@ func toNode(n controlplane.Node) Node {
 		Status: NodeStatus(n.Status), StatusDetail: ptrOrNil(statusDetail(n)), Since: n.Since,
 		Enabled: n.IsEnabled(), Thumbprint: ptrOrNil(string(n.Thumbprint)),
 		RevocationPending: n.RevocationPending, TokenKid: ptrOrNil(n.TokenKid), Build: ptrOrNil(n.Build),
-		Allocated: n.Allocated, Deployments: n.Deployments, Settings: settingsOut(n.Settings),
+		Allocated: n.Allocated, Deployments: n.Deployments, Settings: settingsOut(n.OwnSettings),
+		Template:      ptrOrNil(n.Template),
 		CpuOvercommit: new(n.Capacity.Overcommit()),
+	}
+	if n.Template != "" {
+		out.AppliedSettings = settingsOut(n.Settings)
 	}
 	if n.Pending != "" {
 		out.PendingThumbprint = ptrOrNil(string(n.Pending))

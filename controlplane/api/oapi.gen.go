@@ -351,16 +351,17 @@ func (e DocumentAction) Valid() bool {
 
 // Defines values for DocumentKind.
 const (
-	DocumentKindEnvironment DocumentKind = "environment"
-	DocumentKindNode        DocumentKind = "node"
-	DocumentKindPlugin      DocumentKind = "plugin"
-	DocumentKindProject     DocumentKind = "project"
-	DocumentKindRegistry    DocumentKind = "registry"
-	DocumentKindRule        DocumentKind = "rule"
-	DocumentKindService     DocumentKind = "service"
-	DocumentKindTeam        DocumentKind = "team"
-	DocumentKindUser        DocumentKind = "user"
-	DocumentKindWebhook     DocumentKind = "webhook"
+	DocumentKindEnvironment  DocumentKind = "environment"
+	DocumentKindNode         DocumentKind = "node"
+	DocumentKindNodeTemplate DocumentKind = "node-template"
+	DocumentKindPlugin       DocumentKind = "plugin"
+	DocumentKindProject      DocumentKind = "project"
+	DocumentKindRegistry     DocumentKind = "registry"
+	DocumentKindRule         DocumentKind = "rule"
+	DocumentKindService      DocumentKind = "service"
+	DocumentKindTeam         DocumentKind = "team"
+	DocumentKindUser         DocumentKind = "user"
+	DocumentKindWebhook      DocumentKind = "webhook"
 )
 
 // Valid indicates whether the value is a known member of the DocumentKind enum.
@@ -369,6 +370,8 @@ func (e DocumentKind) Valid() bool {
 	case DocumentKindEnvironment:
 		return true
 	case DocumentKindNode:
+		return true
+	case DocumentKindNodeTemplate:
 		return true
 	case DocumentKindPlugin:
 		return true
@@ -898,6 +901,24 @@ func (e SecretGenerateAlphabet) Valid() bool {
 	case SecretGenerateAlphabetBase64url:
 		return true
 	case SecretGenerateAlphabetHex:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StarterEntryGroup.
+const (
+	StarterEntryGroupModels   StarterEntryGroup = "models"
+	StarterEntryGroupServices StarterEntryGroup = "services"
+)
+
+// Valid indicates whether the value is a known member of the StarterEntryGroup enum.
+func (e StarterEntryGroup) Valid() bool {
+	switch e {
+	case StarterEntryGroupModels:
+		return true
+	case StarterEntryGroupServices:
 		return true
 	default:
 		return false
@@ -2306,6 +2327,9 @@ type Node struct {
 	Address   string    `json:"address"`
 	Allocated Resources `json:"allocated"`
 
+	// AppliedSettings With a template: what counts, from both.
+	AppliedSettings *NodeSettings `json:"applied_settings,omitempty"`
+
 	// Blocked Why it takes no new deployment although it is online: a check failed without which deployments are not safe there.
 	Blocked *string `json:"blocked,omitempty"`
 	Build   *string `json:"build,omitempty"`
@@ -2333,9 +2357,12 @@ type Node struct {
 	Since        time.Time     `json:"since"`
 	Status       NodeStatus    `json:"status"`
 	StatusDetail *string       `json:"status_detail,omitempty"`
-	Thumbprint   *string       `json:"thumbprint,omitempty"`
-	TokenKid     *string       `json:"token_kid,omitempty"`
-	Vitals       *NodeVitals   `json:"vitals,omitempty"`
+
+	// Template The node template that it follows.
+	Template   *string     `json:"template,omitempty"`
+	Thumbprint *string     `json:"thumbprint,omitempty"`
+	TokenKid   *string     `json:"token_kid,omitempty"`
+	Vitals     *NodeVitals `json:"vitals,omitempty"`
 }
 
 // NodeApprove defines model for NodeApprove.
@@ -2465,6 +2492,9 @@ type NodePut struct {
 	// Settings What an admin decides about a node.
 	Settings *NodeSettings `json:"settings,omitempty"`
 
+	// Template A node template that it follows. What is in its own settings counts more.
+	Template *Name `json:"template,omitempty"`
+
 	// Thumbprint Expected SHA-256 of the certificate of the agent, if known; for a new node only.
 	Thumbprint *string `json:"thumbprint,omitempty"`
 }
@@ -2509,6 +2539,41 @@ type NodeStaying struct {
 
 	// StaysBecause Why it was not moved.
 	StaysBecause *string `json:"stays_because,omitempty"`
+}
+
+// NodeTemplate Settings that several nodes share.
+type NodeTemplate struct {
+	Description *string `json:"description,omitempty"`
+	Name        string  `json:"name"`
+
+	// Nodes How many nodes follow it.
+	Nodes int `json:"nodes"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+}
+
+// NodeTemplateList defines model for NodeTemplateList.
+type NodeTemplateList struct {
+	Items      []NodeTemplate `json:"items"`
+	NextCursor *string        `json:"next_cursor,omitempty"`
+}
+
+// NodeTemplatePut defines model for NodeTemplatePut.
+type NodeTemplatePut struct {
+	Description *string `json:"description,omitempty"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+}
+
+// NodeTemplateSaved defines model for NodeTemplateSaved.
+type NodeTemplateSaved struct {
+	Changed bool `json:"changed"`
+	Created bool `json:"created"`
+
+	// Template Settings that several nodes share.
+	Template NodeTemplate `json:"template"`
 }
 
 // NodeUpgrade defines model for NodeUpgrade.
@@ -3512,9 +3577,15 @@ type Service struct {
 	Pattern      *string `json:"pattern,omitempty"`
 	Registry     string  `json:"registry"`
 	RegistryHost string  `json:"registry_host"`
-	Tag          *string `json:"tag,omitempty"`
-	TagMode      TagMode `json:"tag_mode"`
+
+	// Step How a new step of a service begins. The editor copies it into the pipeline.
+	Step    *ServiceDefaults `json:"step,omitempty"`
+	Tag     *string          `json:"tag,omitempty"`
+	TagMode TagMode          `json:"tag_mode"`
 }
+
+// ServiceDefaults How a new step of a service begins. The editor copies it into the pipeline.
+type ServiceDefaults = pipeline.ServiceStep
 
 // ServiceFilePath defines model for ServiceFilePath.
 type ServiceFilePath struct {
@@ -3567,6 +3638,9 @@ type ServicePut struct {
 
 	// Registry A DNS label of at most 40 characters.
 	Registry Name `json:"registry"`
+
+	// Step How a new step of a service begins. The editor copies it into the pipeline.
+	Step *ServiceDefaults `json:"step,omitempty"`
 
 	// Tag The pinned tag, or the default of a selectable one.
 	Tag     *string `json:"tag,omitempty"`
@@ -3636,6 +3710,62 @@ type SignInProvider struct {
 
 	// Url Where the browser goes, on this host.
 	Url string `json:"url"`
+}
+
+// StarterAdd defines model for StarterAdd.
+type StarterAdd struct {
+	// DryRun Say what would be created, and create nothing.
+	DryRun *bool `json:"dry_run,omitempty"`
+
+	// Name The new service's name; the entry's by default.
+	Name *Name `json:"name,omitempty"`
+
+	// PluginRegistry The registry with the images of the plugins, as plugins/NAME. Without it, no plugin is added.
+	PluginRegistry *Name `json:"plugin_registry,omitempty"`
+
+	// Registry A registry that mirrors the images; the entry's by default.
+	Registry *Name `json:"registry,omitempty"`
+}
+
+// StarterEntry defines model for StarterEntry.
+type StarterEntry struct {
+	Description string `json:"description"`
+
+	// Document Its YAML documents, as `nullops apply` reads them.
+	Document string `json:"document"`
+
+	// Gpus How many GPUs a step of it requests.
+	Gpus  int               `json:"gpus"`
+	Group StarterEntryGroup `json:"group"`
+
+	// Image Repository and proposed tag.
+	Image string `json:"image"`
+	Name  string `json:"name"`
+
+	// Plugins The plugins that belong to it.
+	Plugins []string `json:"plugins"`
+	Ports   []int    `json:"ports"`
+
+	// Registry The registry that its image is in.
+	Registry  string     `json:"registry"`
+	Resources *Resources `json:"resources,omitempty"`
+
+	// Secrets The secrets that a project needs to use it.
+	Secrets []string `json:"secrets"`
+
+	// Services Other services that come with it.
+	Services []string `json:"services"`
+
+	// Volumes The folders whose content is kept.
+	Volumes []string `json:"volumes"`
+}
+
+// StarterEntryGroup defines model for StarterEntry.Group.
+type StarterEntryGroup string
+
+// StarterEntryList defines model for StarterEntryList.
+type StarterEntryList struct {
+	Items []StarterEntry `json:"items"`
 }
 
 // Step defines model for Step.
@@ -4353,6 +4483,13 @@ type CreateOwnTokenParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// ListNodeTemplatesParams defines parameters for ListNodeTemplates.
+type ListNodeTemplatesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListNodesParams defines parameters for ListNodes.
 type ListNodesParams struct {
 	// Sort The order; a minus turns it round.
@@ -4560,6 +4697,9 @@ type ListDeliveriesParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// AddStarterEntryJSONRequestBody defines body for AddStarterEntry for application/json ContentType.
+type AddStarterEntryJSONRequestBody = StarterAdd
+
 // PutCertificateJSONRequestBody defines body for PutCertificate for application/json ContentType.
 type PutCertificateJSONRequestBody = CertificatePut
 
@@ -4628,6 +4768,9 @@ type ChangePasswordJSONRequestBody = PasswordChange
 
 // CreateOwnTokenJSONRequestBody defines body for CreateOwnToken for application/json ContentType.
 type CreateOwnTokenJSONRequestBody = OwnTokenCreate
+
+// PutNodeTemplateJSONRequestBody defines body for PutNodeTemplate for application/json ContentType.
+type PutNodeTemplateJSONRequestBody = NodeTemplatePut
 
 // CreateNodeJSONRequestBody defines body for CreateNode for application/json ContentType.
 type CreateNodeJSONRequestBody = NodeCreate
@@ -4724,6 +4867,12 @@ type ServerInterface interface {
 	// VerifyAudit Prove that no entry was changed, moved or deleted
 	// (POST /api/v1/audit/verify)
 	VerifyAudit(w http.ResponseWriter, r *http.Request)
+	// ListStarterEntries The starter catalogue: what can be added
+	// (GET /api/v1/catalogue)
+	ListStarterEntries(w http.ResponseWriter, r *http.Request)
+	// AddStarterEntry Add an entry of the starter catalogue
+	// (POST /api/v1/catalogue/{name})
+	AddStarterEntry(w http.ResponseWriter, r *http.Request, name InName)
 	// DeleteCertificateAuthority Forget the internal certificate authority
 	// (DELETE /api/v1/certificate-authority)
 	DeleteCertificateAuthority(w http.ResponseWriter, r *http.Request)
@@ -4943,6 +5092,18 @@ type ServerInterface interface {
 	// CreateOwnToken Make an API token for oneself
 	// (POST /api/v1/me/tokens)
 	CreateOwnToken(w http.ResponseWriter, r *http.Request, params CreateOwnTokenParams)
+	// ListNodeTemplates All node templates
+	// (GET /api/v1/node-templates)
+	ListNodeTemplates(w http.ResponseWriter, r *http.Request, params ListNodeTemplatesParams)
+	// DeleteNodeTemplate Delete one of the node templates
+	// (DELETE /api/v1/node-templates/{name})
+	DeleteNodeTemplate(w http.ResponseWriter, r *http.Request, name InName)
+	// GetNodeTemplate One of the node templates
+	// (GET /api/v1/node-templates/{name})
+	GetNodeTemplate(w http.ResponseWriter, r *http.Request, name InName)
+	// PutNodeTemplate Create or replace one of the node templates
+	// (PUT /api/v1/node-templates/{name})
+	PutNodeTemplate(w http.ResponseWriter, r *http.Request, name InName)
 	// ListNodes All nodes
 	// (GET /api/v1/nodes)
 	ListNodes(w http.ResponseWriter, r *http.Request, params ListNodesParams)
@@ -5516,6 +5677,46 @@ func (siw *ServerInterfaceWrapper) VerifyAudit(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.VerifyAudit(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListStarterEntries operation middleware
+func (siw *ServerInterfaceWrapper) ListStarterEntries(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListStarterEntries(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// AddStarterEntry operation middleware
+func (siw *ServerInterfaceWrapper) AddStarterEntry(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AddStarterEntry(w, r, name)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -8141,6 +8342,130 @@ func (siw *ServerInterfaceWrapper) CreateOwnToken(w http.ResponseWriter, r *http
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateOwnToken(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListNodeTemplates operation middleware
+func (siw *ServerInterfaceWrapper) ListNodeTemplates(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListNodeTemplatesParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListNodeTemplates(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteNodeTemplate operation middleware
+func (siw *ServerInterfaceWrapper) DeleteNodeTemplate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteNodeTemplate(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetNodeTemplate operation middleware
+func (siw *ServerInterfaceWrapper) GetNodeTemplate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetNodeTemplate(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutNodeTemplate operation middleware
+func (siw *ServerInterfaceWrapper) PutNodeTemplate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutNodeTemplate(w, r, name)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -11698,6 +12023,12 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}", wrapper.GetService)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/services/{name}", wrapper.PutService)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}/tags", wrapper.ListServiceTags)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/node-templates", wrapper.ListNodeTemplates)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.DeleteNodeTemplate)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.GetNodeTemplate)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.PutNodeTemplate)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/catalogue", wrapper.ListStarterEntries)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/catalogue/{name}", wrapper.AddStarterEntry)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/plugins", wrapper.ListPlugins)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/plugins/{name}", wrapper.DeletePlugin)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/plugins/{name}", wrapper.GetPlugin)
@@ -12042,6 +12373,98 @@ type VerifyAuditdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response VerifyAuditdefaultApplicationProblemPlusJSONResponse) VisitVerifyAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStarterEntriesRequestObject struct {
+}
+
+type ListStarterEntriesResponseObject interface {
+	VisitListStarterEntriesResponse(w http.ResponseWriter) error
+}
+
+type ListStarterEntries200JSONResponse StarterEntryList
+
+func (response ListStarterEntries200JSONResponse) VisitListStarterEntriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStarterEntriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListStarterEntriesdefaultApplicationProblemPlusJSONResponse) VisitListStarterEntriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddStarterEntryRequestObject struct {
+	Name InName `json:"name"`
+	Body *AddStarterEntryJSONRequestBody
+}
+
+type AddStarterEntryResponseObject interface {
+	VisitAddStarterEntryResponse(w http.ResponseWriter) error
+}
+
+type AddStarterEntry200JSONResponse DocumentResults
+
+func (response AddStarterEntry200JSONResponse) VisitAddStarterEntryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddStarterEntrydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AddStarterEntrydefaultApplicationProblemPlusJSONResponse) VisitAddStarterEntryResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -15552,6 +15975,185 @@ type CreateOwnTokendefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CreateOwnTokendefaultApplicationProblemPlusJSONResponse) VisitCreateOwnTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNodeTemplatesRequestObject struct {
+	Params ListNodeTemplatesParams
+}
+
+type ListNodeTemplatesResponseObject interface {
+	VisitListNodeTemplatesResponse(w http.ResponseWriter) error
+}
+
+type ListNodeTemplates200JSONResponse NodeTemplateList
+
+func (response ListNodeTemplates200JSONResponse) VisitListNodeTemplatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNodeTemplatesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListNodeTemplatesdefaultApplicationProblemPlusJSONResponse) VisitListNodeTemplatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteNodeTemplateRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type DeleteNodeTemplateResponseObject interface {
+	VisitDeleteNodeTemplateResponse(w http.ResponseWriter) error
+}
+
+type DeleteNodeTemplate204Response struct {
+}
+
+func (response DeleteNodeTemplate204Response) VisitDeleteNodeTemplateResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteNodeTemplatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteNodeTemplatedefaultApplicationProblemPlusJSONResponse) VisitDeleteNodeTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetNodeTemplateRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type GetNodeTemplateResponseObject interface {
+	VisitGetNodeTemplateResponse(w http.ResponseWriter) error
+}
+
+type GetNodeTemplate200JSONResponse NodeTemplate
+
+func (response GetNodeTemplate200JSONResponse) VisitGetNodeTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetNodeTemplatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetNodeTemplatedefaultApplicationProblemPlusJSONResponse) VisitGetNodeTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutNodeTemplateRequestObject struct {
+	Name InName `json:"name"`
+	Body *PutNodeTemplateJSONRequestBody
+}
+
+type PutNodeTemplateResponseObject interface {
+	VisitPutNodeTemplateResponse(w http.ResponseWriter) error
+}
+
+type PutNodeTemplate200JSONResponse NodeTemplateSaved
+
+func (response PutNodeTemplate200JSONResponse) VisitPutNodeTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutNodeTemplatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutNodeTemplatedefaultApplicationProblemPlusJSONResponse) VisitPutNodeTemplateResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -20317,6 +20919,12 @@ type StrictServerInterface interface {
 	// VerifyAudit Prove that no entry was changed, moved or deleted
 	// (POST /api/v1/audit/verify)
 	VerifyAudit(ctx context.Context, request VerifyAuditRequestObject) (VerifyAuditResponseObject, error)
+	// ListStarterEntries The starter catalogue: what can be added
+	// (GET /api/v1/catalogue)
+	ListStarterEntries(ctx context.Context, request ListStarterEntriesRequestObject) (ListStarterEntriesResponseObject, error)
+	// AddStarterEntry Add an entry of the starter catalogue
+	// (POST /api/v1/catalogue/{name})
+	AddStarterEntry(ctx context.Context, request AddStarterEntryRequestObject) (AddStarterEntryResponseObject, error)
 	// DeleteCertificateAuthority Forget the internal certificate authority
 	// (DELETE /api/v1/certificate-authority)
 	DeleteCertificateAuthority(ctx context.Context, request DeleteCertificateAuthorityRequestObject) (DeleteCertificateAuthorityResponseObject, error)
@@ -20536,6 +21144,18 @@ type StrictServerInterface interface {
 	// CreateOwnToken Make an API token for oneself
 	// (POST /api/v1/me/tokens)
 	CreateOwnToken(ctx context.Context, request CreateOwnTokenRequestObject) (CreateOwnTokenResponseObject, error)
+	// ListNodeTemplates All node templates
+	// (GET /api/v1/node-templates)
+	ListNodeTemplates(ctx context.Context, request ListNodeTemplatesRequestObject) (ListNodeTemplatesResponseObject, error)
+	// DeleteNodeTemplate Delete one of the node templates
+	// (DELETE /api/v1/node-templates/{name})
+	DeleteNodeTemplate(ctx context.Context, request DeleteNodeTemplateRequestObject) (DeleteNodeTemplateResponseObject, error)
+	// GetNodeTemplate One of the node templates
+	// (GET /api/v1/node-templates/{name})
+	GetNodeTemplate(ctx context.Context, request GetNodeTemplateRequestObject) (GetNodeTemplateResponseObject, error)
+	// PutNodeTemplate Create or replace one of the node templates
+	// (PUT /api/v1/node-templates/{name})
+	PutNodeTemplate(ctx context.Context, request PutNodeTemplateRequestObject) (PutNodeTemplateResponseObject, error)
 	// ListNodes All nodes
 	// (GET /api/v1/nodes)
 	ListNodes(ctx context.Context, request ListNodesRequestObject) (ListNodesResponseObject, error)
@@ -20955,6 +21575,63 @@ func (sh *strictHandler) VerifyAudit(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(VerifyAuditResponseObject); ok {
 		if err := validResponse.VisitVerifyAuditResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListStarterEntries operation middleware
+func (sh *strictHandler) ListStarterEntries(w http.ResponseWriter, r *http.Request) {
+	var request ListStarterEntriesRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListStarterEntries(ctx, request.(ListStarterEntriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListStarterEntries")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListStarterEntriesResponseObject); ok {
+		if err := validResponse.VisitListStarterEntriesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AddStarterEntry operation middleware
+func (sh *strictHandler) AddStarterEntry(w http.ResponseWriter, r *http.Request, name InName) {
+	var request AddStarterEntryRequestObject
+
+	request.Name = name
+
+	var body AddStarterEntryJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AddStarterEntry(ctx, request.(AddStarterEntryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddStarterEntry")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AddStarterEntryResponseObject); ok {
+		if err := validResponse.VisitAddStarterEntryResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -23024,6 +23701,117 @@ func (sh *strictHandler) CreateOwnToken(w http.ResponseWriter, r *http.Request, 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CreateOwnTokenResponseObject); ok {
 		if err := validResponse.VisitCreateOwnTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListNodeTemplates operation middleware
+func (sh *strictHandler) ListNodeTemplates(w http.ResponseWriter, r *http.Request, params ListNodeTemplatesParams) {
+	var request ListNodeTemplatesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListNodeTemplates(ctx, request.(ListNodeTemplatesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListNodeTemplates")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListNodeTemplatesResponseObject); ok {
+		if err := validResponse.VisitListNodeTemplatesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteNodeTemplate operation middleware
+func (sh *strictHandler) DeleteNodeTemplate(w http.ResponseWriter, r *http.Request, name InName) {
+	var request DeleteNodeTemplateRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteNodeTemplate(ctx, request.(DeleteNodeTemplateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteNodeTemplate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteNodeTemplateResponseObject); ok {
+		if err := validResponse.VisitDeleteNodeTemplateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetNodeTemplate operation middleware
+func (sh *strictHandler) GetNodeTemplate(w http.ResponseWriter, r *http.Request, name InName) {
+	var request GetNodeTemplateRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetNodeTemplate(ctx, request.(GetNodeTemplateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetNodeTemplate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetNodeTemplateResponseObject); ok {
+		if err := validResponse.VisitGetNodeTemplateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutNodeTemplate operation middleware
+func (sh *strictHandler) PutNodeTemplate(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PutNodeTemplateRequestObject
+
+	request.Name = name
+
+	var body PutNodeTemplateJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutNodeTemplate(ctx, request.(PutNodeTemplateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutNodeTemplate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutNodeTemplateResponseObject); ok {
+		if err := validResponse.VisitPutNodeTemplateResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -25919,647 +26707,665 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P39kts4licM3wpCOxHunpcpZ6Y/qiozJt7Itl12Ttkur9NVPc+WvRJEQhI6KUBNgClr6nHEXs1e2F7J",
-	"EzgHIEEKoEilsqd7Z/qPLqdEgfg8OB+/8zu/j1K5WkvBhFaji99Ha1rQFdOsgL+uxYuyULIw/86YSgu+",
-	"1lyK0cVoKthXPUnh2ymRc6KXjKzpgpEZm8uCjUfJiJsH/1qyYjtKRoKu2OhihL8YJSOVLtmKmoZX9Otb",
-	"JhZ6Obp4dnqajPR2bZ5UuuBiMfr2LRldi+vMPAkNrqle1u3xbJSMCvbXkhcsG13oomR+2/9UsPnoYvTf",
-	"HtejfIzfqsfXmWt8/o7qdLk7yE9LRl59ogszvs2SarKhihSMZtXoloxmrKi7cz0/wbb8TrCvdLXOzdef",
-	"R999Ho0SMwbNCtPA//w8+u305Icvv58lZ99/+zz6p1F4At5SpV/dMaG9mWi/3DxzAg+dXL+MTfFZbIrf",
-	"8hXXVdutZcvhS7/JjM1pmWvb4Ip+5atyZVdwxQX+dVa9igvNFqyw73oPrQYXFP5z6JJCu/YV5WrGivCa",
-	"mtlfrfUjRQQ8VS1nqyvYRFdnqnGfncL/eoz9Z5GycLcUXTFyy7ZkRW+ZIkLqJRcLojc8ZWTDzV+Ekoxu",
-	"L+C0weOma0xpwhWhQm1YwTJCFeG4V/EsJkQWpGDzUrEM2iFPT38gmyUrGDSEPyRqKTcK9zlX8JcgUqRw",
-	"lOstnOZSsBM5P1FLuT45ix6EjK3WUjORbk9+YtvYbjy3U1btzvDe/ECViuyXtfnq3iLgYynCa1KUYt82",
-	"KUrRvUf27YgblhZMd5wJBQ8cPEqvfftCzdaxV5mv7n383spF14ySzVIqRsy7FKEFA5l6CXsxpxq285zk",
-	"bK6JLHXsJsFp7z3Nb+XihtEiJOZ/FvmW5FwwhadDL7kimn3VCeGClOs1K8wJyqU5JSlV0ctN4Qu69vru",
-	"7jYd40GZ8N4KAJlnrCB6SQV0Lfp2aMV/+VwWK6pHF6OManaiOUjWcA9kWYS6cMOKO54yZcaPyzXbmnXi",
-	"hRFUl4Tmubv8zbr2WDaFb/K7yTVbqdZkPd2dK7hlrvHZZ/XXtCjo1o3jF6F5Hp9JwTZ9ZrKEVg6YyXdM",
-	"FzxVPxZytduJK0GWsiysUCZTLaekFDlTiiz4HROx3sxNa4d35pMMzcem16u1vMeL/8wzHVGq5uawabMQ",
-	"2l52FGQAneWMpGVxx3p1r2BK5iW021dE2b59rH/5zXS5YGothWKwDT8UcpYzWMFUCs0EqEV0vc55Ss1v",
-	"Hq/xif/fX5QUDQ3P/CKDmaOLiSy14hmbOG0vGWVMU7M/zddO1GUS73qyMoqj1aPhB6RgOaOKPf7nUTKa",
-	"c5Zno4vRHSsUl0KN6ZqDoF6xbDu6GL1YSiNTKdGor4KGgKf3kSI5V3Airbow4aap07MffqBns/MTo7mc",
-	"fGf+73vzf6fe/8zEaqpLZY6kOXRcgxrwJ5qRj9hYvQfoTJb6YpZTcWuOa78VcbMN69DcKh9RZwH9ZU55",
-	"zoyyj5oGLNRHpovtydVchxQ9+Jgs5YasqNgSxVIpMrWrOa3olmxkcTsmN0xb9ej8B0JFRp6dPhk3dlbg",
-	"Xvm3EzsNJ6iZNzvxRm7wWpMLaBHUrTLjmqRGdILcxJ8HX1QdKpgcO2Pm+6s0ZUq9+rrOKRcMXrwu5JoV",
-	"muMepup2tzd/XkqSUgGHinAU0U727gjbpnhNRjOW0lKxUKtUQ5NG7UyIFGbjmWOTMsJouhz2mpzdsXzf",
-	"nsHhv4VHzb3AlTLNhbs2L/OcUPgF2cgyz4imt3CH73RGzv7CUh1aAF8l+s0953pbT04CE/+lato++C0Z",
-	"+V02EkMYVeW3kZACzR1q9rbpqvfrumNXqeZ3XG8DC637SuZkNNsGl+CWi8zvU1owqhka1rrg8C/2VTOR",
-	"wT/vuOL49UresSzQ39ZsUTNT8BLoQnh2cHxvudK7Y6x2T/WP7s1h5yqwu4oyD+5gJozJxIyAmG0J14rl",
-	"c6P8+Zt5PNo3UGjdbfbgMNfrQt7R/EcU5r+PaJZx0wmaf/BGPKe5YklrEtKlNJpYYxr2nqbKSt/RefGG",
-	"gFvlkSLmd2M4fnSGG3SnaWHtk50v6hmovpxJmTMq6h7Vm8v+Lqmta/dwYoe4f0NZHwE8tDPNyejryUKe",
-	"2A/XfM2Maj9uTr330AlfrWWBu86YQhejBdfLcjZO5eqxKPNcrlX1X9ccdMk16cypzsWMGEKUa0VA3ySU",
-	"rFmhpLD2uBoT85Qs9brUaCZVK6YS+1BSWf2T2RZumOpvCvK9uYfwx/1PUmPOAttrXcjVOrC73tEtWco8",
-	"IwWbs8IcHpWQWamJEXdES0IJ2rRBKawZxb7t3l7mssYRjsmfzVUtGNdLo9Ob3xAhC1IqVoADhCtjZ7I7",
-	"owVQ1bgGtIS5zNg6l9sVE/qS0GzFhSI039CtMu8Zdm0ZkStLPbFqRsND9v3zpw0f2fmzH873+oqSEQxk",
-	"yHFvnRK7OEMPyA16AI5xPoyi80roInRtpbiqle6soMuldkpr8BqkqUZn9O43A67BtGAZE5rTPOKHY8qo",
-	"2EbrvPpwTbS8xethQxXJzAY2SmJiLwqyLmc5T4mRSZ6nDIaDv7zNVk++bn7465oGx+Rsgh39lRhTwnSC",
-	"gvpulHrzEnVJBGxqSu5oXoYVmXnQAgXfZ5YV5giACrpixDwZbIIH1NlrM96cpszcjaDXWruiQ5PyJ8Su",
-	"LTG2S2gufPMkeNMoe5l1Si2z7T7io0ZrZn/tMZB0SblIYGVlqcmCrsE7UG0oLvTzp6OgZ8k/cxCOAH0H",
-	"t2riNnpSnz47iqB+YLp+FB2oPnoBYeXFbvbruh3ajDfRuwEi63CewrEx9i3Nc7lhmdnR5s87mvMsIVM0",
-	"7KZkVkjUyp2mIG9hsqAVsxRoAAa1Y9ORX1nB59ZA350+Jowmq8IWGhiI5tYk6ZKltyzrtfTGJhcZF4tA",
-	"q1earKTShJJlKbICW6xWrtm1de1u2BmZ3bxDt6H5WVI1HFq79pYwVnVYYAi2seZpjxkxzUxyLm672iJm",
-	"MbbglRC34GNdsq9hKXIbVio3XAumVOd6CpkxRQq2YkbPRN3e+kXgsKP3CVddrtbULtKemYVN6TaTnTZ/",
-	"2N6mCE37nwoq0uUnutjdBuD+iWnRBaPW1RTYInhfBr+zmumu4kAD1vLVzJg6ZGOsIVDUsEuq8lw48b2E",
-	"E02sgrPfLrJBBdfTpBpr5xQFjsoMvuuahv4isl6KfYqUfav3jlC/X9A1Tbnefixzq+L0NwfMpi2kXBGJ",
-	"txHuXTknVBAm7nghhdFSjUqbylJo3KqtuSnVdpKuy8maFan1WbY1CgEaxZxsljxdEqpJzij4YSHgZ0wM",
-	"e0JefPgF5DYXRp8GXWezpNroHQnJSjPpzvcP7628azZyaU66p16PyWliNW7YMokZyQ+nl+Ts9JSoDcdt",
-	"xo2OMx+PkkZY1VOTT0Mix3//7ph/lOgDzKVYJOTJqVH9nzw/Pb0M9ejJ6Wnj7ebBfa83My7vWJHKlY2f",
-	"R+SR0UbR/ZjKwq4uLogxamaMFMzsL5Yl5HR8Zvp5Funm04YwzmQ5y1mfSbMW97dv4d2rrG+kua3qRdx3",
-	"oGwTL+sffMNbuyzYvt/+aB8zNmUDgRI+RNHPQ0MLuATN1t4UXGsmEohrmQ1u/nvpWaxEabr1/vbkXN24",
-	"M3gmGV8wpYOiqXrG+u5DnuQE4pnBLwZLNrsQNnYXuu0hlDe4PSPFQ6YvvWViQnXEr+ZdHAqv21zKW5YR",
-	"qi+IkBvw7m/sk1YNKxi4Fpv7vMukK4uILbdmxYqam3n/LeXtdGwwsHK7C564QLRbJTe7jZ3szdKX+Ol7",
-	"2ThrLfefFLjj961W3ciL6idGTrk/Jh26hPX8TgZa0/CbiHPZu76C36Optw+k0eF+FBBwCx27Qka8+ehv",
-	"3w4apt2SB/0mMjUusNZ3PW/w+aDNaV2ibszNea9e1VitxnJ37MqbWsFsXw3Oc7Hr1IhLwyWjuQ7rcHxF",
-	"F+G1zOUibMTnRn8B7MYwf91aFrq/BLRT8EEWQeOpYEpT215Ufh+koMcE3UB9GycWW60Wp1oKbwA4012b",
-	"wXa4bV1nA4/GLdt2LXT/hVwxpWK7BgY1sGP9DqWZBncck5FmSu/9ySem9Ee2dlsI4+j7VvIWoHP4sHeK",
-	"o4tklgScIIHj+gDCfc7FghXrgofMjZs3Vyfnz553GvhLqfTAkBZXqmTFsBCVkHpCHUyg38jNTxCpM2Dv",
-	"sMI6lXvFr3Dw1Yiq3zfntdEVfygDhXm9Na5KvZRFMJqcNjdQc0E/vHo37tokf08b64AVV2XP6L97sL1O",
-	"/uQdZaGO4Qn2RcI+R0fc1eu18nPh4DfRrdO/d9AYyzo7mYzSJc1zJhaBPflqtdZb57JCkB9XRGKzxNjd",
-	"K5uNENBRCpZqWYR3YCZU7PMJxi4niumwtw6fKe4iYsp8XarIl4zOJrdsGwuBuK+j72armE5WSKnV/t1d",
-	"T7Y/Ra5h1wxOUGOo3sB2pqkxruYokubO6bX7PpR6MHoiuoWWWq9PTs/IXBZgrIJYJnIO4CXPiZUQqozd",
-	"Ku9YQcw9Tr4/vSSZUO7HG55nKS0gOo9PojPNiHuCk+THN+x7cbLMP77s26TxaJ59E3WS/ZKY1pX1ZnkI",
-	"5BCs1m71MHLN67w5WVrmWQKjxU77AzKbY56enz15PkpGGzZbSnkbHlS1OcKj+nRz/RoSIbggM6rY86fg",
-	"JEBopFIbWVRza18zJu8hJgpZC61RPz394Xm0E+6QtraEVPoCltiM1A4qIZT88vEtLrV9bd/5rc57ICZi",
-	"JtiOphr4H5Yrmp6oJT1/9vyP1eDtWwHi0H71s2dJVFqEX/zu6gW8y76bZ/V0N6bzktyytQ0LIKzCYbwh",
-	"MFDtUPiLZ+A267cETVm367ilot7RDbBwCl5wBUvBtSJpqbRcsUIRKfIt+QP7qlkhaO6eJDMMyvzxwg3V",
-	"DvqWtbv6LLiElVTdcXC5HJqqn4AnLbhmRMudRXqadMjlHW0Le2u+R29xPdUwGWqrzB1LMgkBVV2UGKfz",
-	"3vj82bMnz5ODJP4eQXyQCOYiOM6kkruPFJEbQbwbgcx5ERtWZ+JQZWMGXufC/BTkyXpZ2KQOP0/u+ZPv",
-	"n3a/IhnBOv8s8i3myQQmlosRdiQ4nUuW3t6Yk2aV8UbouxS3Qm7M7ze0EPjCtOCapzQMEn2RS8FeLKm9",
-	"5e4F/YK2orivNmKUZpnFiyIkFFQ2sYiE6yNOj7ATw+JGbfeDs1h3dRdmZE0AwC9bYw5iDEEPVBtAZZ6K",
-	"vjHqFrMoxjAYGeI/5uekKIVyWQ5KrthMZluSAopfEamXrNhwFdFcMRg0iTmJ4n40DMBP9oZ/EZi+4EoX",
-	"W5LxDAEcCLwL9ahKaB0aoIZsoK7giX0C91XwHtN0QVaMCkWogHkjMH4i5Mbrq6ci2yZjs6e0tX4ryCqa",
-	"6+1NPmBrg+dtsrKe6k4vEV28M48Ncelhw62pqtC0bkDxjbxkLBRwoEXBWQbBzWEeGueGaUef5wVjFU4u",
-	"aLEf/s4qLIOCR0WOnxVLZMb0htl9rjeSuKyaS8J2DcqMN+E7e+WmlcFd3fRCgbs7GjODEhumr0UGZi8U",
-	"pRgHwTcFwx2g4nKws+8fq9/74rLvT9qgCeewwleHdt/wwKYvd0NhzSqLcX8r+OjOMXPZiS6eshsA9AJ9",
-	"O5vOX4OkeYICGzx+IqtxtN3sDxxL6xepjgfWDohM7bwyOCty5QY9QOFcS1VFTAf87Ks3MAeZSEbbwKet",
-	"4X4dmceCaDv2Ve9mA5/uU8zhZ33x226OjgLdfuG2zsC5Q7Sr6lB+1nm54ILI+RxSHK4gDQJdogg0y1jO",
-	"NFOXiMU05qax8tZMrnOGSDQpc5UQVaZLQhWx/XcNawtWrARKM6sJkjDNC+CCZGnYQbGbRuONJXjwLNtB",
-	"xCknmN7IIgJmtBke8ZnGFPxd6EkPoEzkp42boveVgC6bprgesDf2TeJBCUahyEofvGsgX6PCT7l8jW5C",
-	"gb6H0p6joxzLl2zOBQ8jnJ1N1oklkGlphMRP5tn4lLeDkGiCRef2Jcv5HQtmeYDFEMmygGCmc8RAHH/H",
-	"wPAuHcvZEomxG+PpaIiWrGRxOBN6wCAtkgj2VffHKA0PkrOiiKS7sLv76gB1nNsJyA3lGr0MCjdsFHEf",
-	"uuaxR16Mulowuzp7A19uGx0j6lVtyYfLfugEa6GZMSwiajS/bOIyd/pBgj6yeQPcBYcuz3+ejy5+OwAm",
-	"9mUXLcnQotaQOD5jpFQsu7B0DVsvOmJORcYWBc1YZgwXc1lXgHE5t+emFIg52SbEYk6A4KQgCylYYhMY",
-	"rXuTfeVKKwjnzedGBNpmuVaIm+VGf2g6LQrzac2cJIkCbK3iGbppcXeOY4C49uCN+VVhFylkCoiUFQJC",
-	"i2aY20v0OHvO8WoSZOE6/reKmsdSyX4WDDBSRIqK32khYeYhy20DU1hIsRiHBVe32cG+rnnB1D6Zaf0m",
-	"oM7lNL0Fn7bN1a6z6dBMeASMM96LHymSmhu/XJOizNklobjwZrWZDaz1m8PhiOSlzPcK1TcSPaV9xW/O",
-	"5nqYh6MXMUJFiZDzOTMzMFnKsgiG98pC1X5wuwwEjHXrd2isWnDCd+9hxDtqGb7y67iLJzfgrHNNZgzy",
-	"ESH/Gd145pAHN+RK3gXpHq41WUgG6b2RNnydfDCg1HwxsUd6ohxnU79dd1/LOhlBZmQP/O9/d8/hb0rW",
-	"4wclq3IF/yOQsbt53kuamT3h4cD35IoG0ustvwvsL1AvFeUZyj+1BE/ajKVyZW+nhGC6y9QndJk2SVsu",
-	"iWUaIXxu08cwE8rjcAn0846HXX2vCyDc43qJUAPUGi4JtVRjUsBtBvRfPfPvihDrGlIh1po20A5FvYgq",
-	"LcJsmNcaYxaUZAXdwP1qpkBIiFxAGrRaNhbL97kP9fVZN98bhKgGcxgOQ09bfP4kk4JFALvwvZa6geXz",
-	"HuiN97wpVytqtVC5miktBZuUYY4yuCnr2xnXfi6LhdSaiUtLEqHtfWq1sSqVAjZqwayCMCBxQpU0j6dP",
-	"vbGpU7jyjuYVpRSB3+ZbSPqq9CDU0EzfQfiAGkTX63zLUbvYzVvacbU5Z/zQvfKrFa17YW5DAPPV8Q06",
-	"g23uR72hmrvHG0vDcRzDAya+5eCu/G7jA2LIAY+/DKTgvjImEeY7VdLLZjwDgWjFG7qisVtzWObQjWZr",
-	"6ODeNYGINza+Z7y+qeNMV7i0wLWHuvcoGdl7Ouje81pDp+BAIEN/Sw2VvYzRDJWGveeMIyGZOVL2xDs1",
-	"jGbbhFgbnXCR5mXGMuCIAYFg1FplLSjwqZYiM6oc3aLdZXYncqYYhc/cd0YPd5rcUG6SlkmwnxS01rf6",
-	"PLsueAVQbl1CGLMD2ZLU96QicJMDVuQSk5eRWqcaJDk7/97pu60RP9uX4+mpZX167/b1BMiUAqv9Fj53",
-	"mq+1Zlel0mRJ71iC2sD0lm2nRnqaf/wLUH1ME2vLWppeMxN+erBTVpyAth1puMN9iMv5950km0/Od29d",
-	"XzbHcjPbr9gD02mpbnThkjHJLdviNlUsZ6kGdsjKHDf3TTAl0yz87pyDlgvyDUO7OOlLqiDxOkFWCoGf",
-	"4AHSkqg1LdhlZSaZU+MRJnOkrZyXiuLFHBKZYeh/+Nrplnwv+Xx+b1xPs7kowMeZp4O8UAVfLIf/SjXt",
-	"sNjEQY/cOxKHyeiABYVGujN7dpweJMinq6m4NjdsNtZ0EeassaPujR6qO/Yjz8PUldZPZVNjfUJuLpRm",
-	"NEObxQfforY1SkZO2bKsgltAkmUSP6lYNFMqUpbXeBb3AwceUbpMb1FdQwX0kNv1dTAPic3nLNX8bu9t",
-	"YH6OYJjGMZksbLN9fzvs+dYyLjBouPP+xBtH9yofx5/tJ9U/uEf7rVy85YLdj20yK+R6HQJtvQWq7QpE",
-	"bPmQgYRCorO0h6WrIozVnxDV26LAdfzVEb65rz3ADKCRV/iQcGi+MYlGvu0u+/0gGlFLprsrNxXYvtmb",
-	"fm/p/YLj7nTb6cOTlnZsf89ieHBxGZSM9gbfpeLcSOKsSzUm18K6YCGPiVCS2bgt8K0p0BmRjZ0jEQ+f",
-	"W5KKXVoYRC32nf0PthMxrgcH6/Xb26uPtPYc23RhT32aS1tvxfoAvyUj64jv/VsY/Hi0e70DWT9IhjET",
-	"d+MPP3/8tJcfInqh76Cjg7nNwczeDv2l3Srshd3R/0lqu09Ugrot7gw5JzPzFdDy1z51eHJ3l9hF6R+N",
-	"sCtxIDWlBApW89IvQXRKhfY9wqZti/EeUPVuTAec4uPAOeyxPghk1aAYHa1L7SmD+JcFOoVJJ30gSRd2",
-	"KALj+vDLJ7xiuSK3XCCnthqTqyZh1YpuwaYlU6M0oTt9WjDMMplAjtqUUEU2LM8vCa0s16nFGk3JH2Zb",
-	"wAxbqxi85VNnDU8XTLDCtJyYD8tco8U8L+RqwsTd9I8Jmbopt2/XbLUGH3jd9h/Nq11ylVqzPEcZCwOb",
-	"ojIyNWK50r1rMQOJOXVWWlGdtCXPMiaQozPBYHBFe/tIuc+nP16/evtyUnW42X1CAfd7y8yJxvi1LFjm",
-	"fgwJV6oq7QNBiSoE3gg7Vzu6lbHS3OJ/UVKMP9LNO8up4GV6HIIqGlrnZxDmyH9nwxOISQsNrDxCA3d8",
-	"vAJh8zZjtTbJNaMrL4PRsoYHL3Tbi5oEM8pyu8Ot7sSO0Tfqf+OZDScXRKHtYNxaRjGHcK9P+Ji88bYi",
-	"4hgsg+xKQhSHrXrj2+FVcXx7ZjWczu1injHPetKvlaNlgbtVtNg+mQBbLTn1YR8FI+uiFMzhRsNBrSOC",
-	"4wB4GUlcNd9YiYC76aJS6xJ79Mn7q3evIKHTyiH4YBymkwinyF6BgVN58Fc0M63bel35lphJCTbYmXRg",
-	"v7Riit6xrOp7D15M/7x6pLduy3YdYTw8AU2xqL/oZzo0T2Nge5bCKNAhm7S62ORGQNkQc6CcP9XtvyrV",
-	"0gzzwu47TMrA3dcuqtFt6FRX8D6dxU2EN4CuCR0MzPV/N2im20WZTk8DmqKZ0EBQmiIdIldEMTg0VTfG",
-	"5M8WEwLM93DDpUZxhdJ2S3PrQhUqrnC1dpKN97qcYeV2+/QSRUjtXLebAd6IXgq7JVRkU9SME+Q9Y7CF",
-	"6j7uRtOgHxMJ13FwRxpBwu442yB4Ac787rYbk2sA2DW2IhVbRMGxXDEzYcC1Z+T+tuLJsJpDJU8zbwLg",
-	"hmifCBt+OHCT79sqRoescr9aMi9X0rKL1jebDaFUtk3dUT/ShbyCWGYOh7vfTV8fieBBK+g8cNvPqNqD",
-	"7/HLSQ3D68cwJJinD1WysFDkJTl1XgHTy77eNDoMwdNO9vJH7nU3OnnDs8fbkxu/wBxTf0HhQjQTMgcW",
-	"fWdcuHCOVZHrSODZ0++efv/k+dPv9pK+9lvH9rXt7lMLnGEM82pnDMnQA9Gs7nl23YhMMw9kCUSRoxih",
-	"HsCWNAz/1hOtYzodoTmsEBmuzmGklJDfhqd4Z+ZjdNsZCZOVkApUYPmskLb9qhnibifHiklaYQd2BXtq",
-	"yaB7UKt6pNGAAgeQKzJHxcCbVlqbXd2BxdyXb5PJld0iu0kECyELNoFKT4H3/wqfYx2XGsn5SJFfPr6t",
-	"rkMk3qCqApceAMOMZHvAV+ba5DEIF9R26INO+FA9aHkcC57qGAs7/IjFeBknqpzP+ddY5rE0+s6MLbnI",
-	"XFRi7MPnBdLLJK4GKQOOof20tVbltqvZ6EnV48bQ3NS25jHxN3XoYHkH4vVw0MzQoF3TSRSwEXPKBXnz",
-	"6dMHCI4CkljC3zeJ5wvmYgEESUsAN/W4+W1wr/X6PfNxjMCHL28eLsbnveUABpcHlWofwSPrCRRl4ehK",
-	"IoP6MohZD1Kkix1g0/ff9SBzb4nMvbRAtQhtOeUpGAjmy0vLJ2b0z91jP/Y8UmP8QbPcdi5TmpsWdpim",
-	"9ho5f0MhfgxxG9D3BZpQZFFQoRHyACZfLwUeVmbPEbihd6HimV6UK3C1Ww9emH2vPy6ucd53iYOsP7D2",
-	"F+4DCv1Y57W0mcMj+Qzd1Ll9OHpS9KC6hoLd8hyGf2exwEPCfZGYkD/Ko4SGoEGvEHHPJT3cp+ouzdqt",
-	"AUz8ZjrHkeJHFlE1aF+5esVDuLCrQngBtapUtqgGrs8QEvDWes9tYcg+e9pF+d/bddgJuRud49516g5k",
-	"1N9JLetOGJvrP4FS2sXkszuTy3I1q+h5eymozdiLmyMYpS2ZBh3fO9/H0LWaC/hw2lal0O5sXrlmguRM",
-	"K/TIQQqNURYWJTPaAnzDBdlALhTcgZDMhBWzZAGBVcXYThlLrHZleRBtuo9u8o6aV4+SEb4Jdjr8JGgE",
-	"vz6I6e/+gLvgZBotYGBhpVdfaarzLaRSyXnlAaIi88PUu3iIA/Dtw/IzB0HKd6CwsbSQ12ZNr7D094D1",
-	"qhRyzxX2fG8OQFUqeKBe6vHBDR86vDOxPY5OwTsakstrqvZjScwzsYIyNzbGljKszWsjeryy682B+2+O",
-	"t0tIMivkRhkLholMjXsgjEAimneHhvamqpxRF1PGDPqqlgPC1+p/K40YzJpNMnTK38gQNroK3ISqp0Sr",
-	"0Q1zC0Zy4a6qXGPw3CrMjaHKi0dsqNCqb55bG34EI6vG4XodnHOZZ8MFYD1BbRNyz9mo5uOAUdmXhkZx",
-	"nTXaLEsAjrbZTH3Ntu7S9You2AtaxBgtgYgQK7/55esuyYzllkN6nkvEvwADYMbVrbHYpXKOcEvXYM29",
-	"Zv2nEP44UmUKknwx9UcNLyE121ri+h7hEjCLw55HGGvPZsx0ZD2f9UBxLaFk9i6mpSzMobFFT3rE7HEU",
-	"buSu6z40DjsY3FFm1S3CecB9/CPPc4ZE01tbC0/oQuZknVPBCNWAPNhd9w6CUC4US63hG/BMdBCTVlih",
-	"8JdAHxcrDxAjD/V5PnePay9b8toyex7BirwWd0y4MbRO0poHYpWeoVJECm2mi0KW60lW8Fh9A/tEV+tp",
-	"lbXaS183anokjxQqMDYlZjSx2EiensfNPDqsfy9N44HuMbEI8z7Us7FYl8Pe9frDL8EivlLpqMl2ywrB",
-	"wpUhcn7HJgUDcGH4GOVy0bXiK7aym6zH1MqwZYwgPRUBVuGXVQFfqmkuF4CBVJ7sQ3j8IECbmc4PiA8M",
-	"VfYqRdq5dGbO6IJ1TY5l775PKf9qYWH2qrW0p3RnjyWN040npFokewyCQl3ccR0poN3l1HiIsoENTqF+",
-	"TfbNrSlkvp/Y1jzzDbGg91k5LAhfOTvg1a7VLh4Ab/zdK3WVpmw9GEFeL2a7PIGnoD4J1iNR65xuJzGM",
-	"b0C2hIqBg+aoNBVZ03aqSEpsxc6BpuWgHHOL2W5nLJ+et2j/z/cp3rbwd73KLsnXvaF7BQ/iIPBWsOXx",
-	"OFlRnpO6MwMX+H6Ho8/E1yiws10Q2G62hn9yuifyGJ5BTwQennj2r3Lm6iQO0I2vQBmmXADujlq2HS0h",
-	"6sVEZn0OGnMBHICIW40fPX4YMOUanIZAOGn5hb5yTVKZMXI6JtdaYVwEjS20xGx2AmZLQvOQt0GBWt9Y",
-	"Z1hrZVc1T+VqRUU2LH2ICV1s1zJY3u0jg3Ai3utgXT6yxBbaWXr2U2LfTTIJVcddvJJxvWTFmPwsmOVz",
-	"x55YYFz9ciDOyfNhpUOZuOtiP4j9vt4e7Ksu6KQqfdhmAlEIJbWL7CexzrmRl4B4dAc8qbGaL9/fEEW3",
-	"TXDmYSKlLzdv2NPvGgodjc7Dn4zmPGcHEwx7qDxf6D0/P3v6NFyzom8YsBtq1x6EU+cP91PPpF6GTlpZ",
-	"jQ79ss+f7nPSZszsnAnP9igxKy7cugTE3s6QqwojnbLU+QjASueRnIla6KEW+0gR8zCw7C4tpQtZFzJl",
-	"Sl0AKJwqxRRRfCForpAwMCOpzHOWakVksV5SwTL3m0ZKSAB41ktX2KkWPGBbDn1Rc4WfPXvybC8XdYhh",
-	"xLTUZ7cWjGYRCPonV33KHEtbbsqREZ2Yn1ySO5mXK8vcrlfruU0vkjo86QcSj2u5niwKmvZhULIEOGbp",
-	"ayolbaR+Zq9HEKmwexyqH7fbLTinLsnZKZltHZyoASLqASGCvmLrAb+2ulWNDmK/oJIpXHpVMTZ7wWFD",
-	"F4TaOnyW8/7m+vX1+08QCKQE/RsRZgOlh4oirGlGgUifqJJrRnJG7ximRNpUlF3hZFPlw5o+fglNKlAo",
-	"bGWzUjjeKks5qppILgkkO6DZrGhxi15NF/yYYz1K80UwqvGXMipz6EzJvNSMGOmOqs+//mKEzr+9e4ub",
-	"nYvKPQnCyc71IpezahUe28l4/M/jr6t8f3gHOxQ8k7ts9N38YGbmGnvXBnqqlKVqai/J89Pofm4z3Qd3",
-	"NBzrUIG+PGMFRKnRs5BYXYtqTNW1aum8OZGHaieR2zoZKf7vbLLis4bYPHv+3XffnZ897x7boQn+4WKO",
-	"f17KVeNwI1umip9u0051tr2zbGncQFhRc7OZO46AVzWc14dC+G9yQcWWYc814lTYlAq4Psy2bTF4+UDr",
-	"JbX1Hvr0SWm6jeGDOGxQJMy0uRapXHMjjPaTBEdu1n7bpBeJSiQE4AzIowQBfmJHodR/R5VmxU9sew/D",
-	"+Ce2/ShjHkaHW+oTDDON9AydtaOk9qcdcCMPExXh7+lfu6SL0flwBltj893XKbnDRFcl2EDr4YmxEBef",
-	"d3OUjOZlHq5I+ZaL2xc1XraFsXlAF+9e+AYIB7lmQlkPStsT6VQSC+FQQMJghIZespVi+R3rAeiAiTZ9",
-	"2evQ/Qdg3LJxtJ4ntBRxcuXwju3FwlUT7o6qHln4YJSSy87tMYSgW6aAUrCKBM+CwtE+HuntpwJDmANw",
-	"v5HKD39ebqHyQxU5Q6sKdMgZc3TmYfaBimBtT51WR4lmgbO2K6Gh1VdIXyYyI5+YCgKaXWmSXRTBhiqH",
-	"gkDvJ9ex9GsO9NzRtgXb+KwZilFjxiCzbqzRGDFdXSsaKpsrqKpdlzGbQqYH8r8Akw3RBRWKa1fgbGop",
-	"trmrpWJnZhym9WZdHFygjQanG0d7yMWKbVYt9NGjD39ZdXkxW6vILWXVqJ2D4DZkByR0qmIePnmtgNgA",
-	"1cALQEW3NrL5eAxDWlqKl4iD5SFjm8nojrNNpGwD2NXZyoKWcynB1VHIcrHEm2bNCiXFI0XYlhmjaE6o",
-	"2PbPb/TneTeQWi/fnrjbO6ZpRnW5GiCDYEv1dn/j05F3Fzz9EA57vIMSxtKxLihdMJ2Cc8Jc95ilMaV6",
-	"SqRA+3DN6K0akxcffrFWTioLM7FojSPGSpsPsJiz0tVHZikI+hpiELueQfze0Jt0XU5W9OsAoM5kXrAI",
-	"v2fOKBT2MKdjYwxsyISWlpiiJ7pnAsrrgP5sCg7Mjv1+MggSgw/vTFCHLsb0hPftinlYlrrX0yHSU4SP",
-	"uBX0gCRet6su1a/zp7k1hfHDccMKHipgDOG6Acaqd9KCtUNQCY36KS4JrQnCpYDPOVM+gfyesBH2Nz7Q",
-	"EHWmLSjQt4QO+DB7VASyL/xY/wBR+JwNnVC7OqF6mvJA1DIMGn7fGFLVwY4Z/NiYgR1U7CJnZMWoKgtm",
-	"s4kLBkoXiAu9kZhQnJAVF6WRiu7jjG5VYrON4bNlwRhZSaGXyndAF3QzAgdjCdeO+UHQCn4n74bCO4wl",
-	"N/Hceq30YrYw1ywE9sHlap905R+M2sqzy4o6HJ3ZK1sazzrAIlGxYLbSj7LAu135ZPhwsczMxWKNC/Cm",
-	"qQAd0z4k7LcE+KBCVGcv398QyPoAN70mK6k0eXpqlKCCptq+r06YTmmhTwqWMcUXYrcnFR549D9/oyf/",
-	"fnryw5c/2H+cfPn9NHny/Tf3+R////8UOncH5PzlRrfX+x2azQLsuUxvwxGVLUw+kCEJCavtEUnQ3KzP",
-	"wtVvQ3aHC2AGZOmtC8W4VUQnRyPnHuN3RNE5wzs2aGHMSh5J/zQXhVFjUrlahQIwb+QG8/mNfFA7RSwg",
-	"9c1lEQDGowDiDFJNY88yQt6gwq6IzFHk7KWkQdgHneU9875DcEaWapZNmomTrftnu0ZsvKtmiVdQlbx8",
-	"WWVKAKUXlKEtlcb6TxgnhzBLGrYJuQ8G34OBsg92mi9MZFwsJutCyvkECIwiEHz7YGfOqBH+f9k/RVck",
-	"NWduzs1GqCkQdQk1ObMmN0CjBpvZOlyKie1NhOCFae2guvtAwzfu2YciQ4KXeEXLzL8mtaNnWE6uuWFv",
-	"mZjcRhzYd1zTvFeXfsUnB2b57rA3ueMUXBxfZjYPckgdML26Wq+L4ddsc8oaKNAm2PT50721+uumYn3E",
-	"DIadq6NjSUO1DaE4yCxnxJi4tf+IK5nDJEYOgEu7D9FeSpJJUoqcKeVujdsII+kdK/oQwJiR3riHg17x",
-	"qqlOjyFM21HxsUup9MVaFj5JRJ08wERLnTg7HZ+fjp+Oz54CZ2ELT/v8dC+e9oErZXUJy1f20iE3b65O",
-	"zp89r2Lxngi1H+EM8DmBJNGWBnd2eprcJ8c/trAvbTpOOxk5zzqiuUDwhxb/msl1HtZOOtEChzgcsVeJ",
-	"gwNCM9Fxhan3hqobWUdFZSBUOinXZMPzHJG6xhLgAAgG35otywn8GM4OAG2uquSLtRqVXDFUKpbUomMH",
-	"JE1Ga+UqTbf2mu2dhnNjf7M3lI6BBveKzmW40ZaseYjx5ZEhtuJoLoKmJdSXa6cnO7W8/wSu7KXVLoJ2",
-	"y6pVw0rrWpIarGAsPY2RzDBsITghr0Qh8wifYQ3i3vWJsK801VhAXEtAFtk83xVNl7Hy5m5n7Fv0SjXp",
-	"jNfu9xLjnsCWkmo8sb3x6i44DYOCrfuu7R5uPEdLHi7/5YQzWAGYQM01EJtygXg0YxUkZMV0QtRWpOYP",
-	"iopQlhCnUCcEVT+LfKj+ZHfy1v8TuHETbH4CuQMJMW0BlSsXC++vSbSWkojmvu4CEHDJwMUIE9G5WMeI",
-	"3tYr/3CULy49M4IcibCOt0HQJKVYhKJW8E7DpdArN/NOnUxw9Vs6YMv+0NM9vpJZMFM0tIr4bNWR2JQc",
-	"a/keeOVsJmiHjh70xaRAvG3xZesyz83ZQfCq+RA/IVsWMcxXMbasqPFtBATrn9p6A49HlDZu882xze6Z",
-	"uXHvjcfiMVX3kUKUo1XZnBgbkyu4QMyM1HqJhYs7v6rRUoyqVeY5GoO26m1dkOtLxC83nKnjH9lOONRb",
-	"cUybIamMhkvLsi3Yxt5YFt45zJIYZkIcncCxv9rSg7IRGot23Vu9QfB8l/+14oJkLIVywHQGlKgVkrXN",
-	"nqFuJ8Du4YDSLfe+o2WxnC2Ov8jRsmwAbpLTlGX2Pjkjr/mfmqkR352dfv99IyHpNMoa1bd88PMne+sF",
-	"V1co7Dmu/ILBslAXZPrvUrALMi/odEx+Yltl8TtTB5adgst702xHK5bPiZZ5Zkfp99ErjFyvabxm9RWU",
-	"2QG9HV2Wc3Ove7WrIQuT3jLhCljDHOf8lpGz8++HVqu2u3JyV9DVZBlJsTTKXsPtD9GkVgYoVbcYAXv9",
-	"4ZeaeHcKDa/4bBqBoJRikvNu1z9A4y0IrS5Ubm2aMKOvJNBoYzbOTnukL9BBkeNPlLfrmuzWwY5ZWLu0",
-	"88zYXOjnrHi2XfFcoHtCD765hoXpDdUcwxkZV+ggjd11N7WF3RJ+e5gVasfCEMztfzTkGUD+kxlLaalY",
-	"VBHbUNS4Ku6nvvVTfSB0g5XB9jgmxX9ZQ03kgGrrlLqYuGIb53XDEk6A8OnR5VWMldRzzt/LsB3Gp1PB",
-	"dP4+YDfIRtYrMxU4zWrwTZiUHHHiALn0pWWp+qKmbevGth6M7WlF/VvQrQRvCEzfh4u7Z2D0OHggf2D+",
-	"VghvTc3T2ulS1eSoedBrpcn70BXk9T6qKvL6v62L8zZ+7FjMvA9dnV6/xUaF85qY/euaW14871OvBHrj",
-	"Vam8Y0X741rO+x+6WwBUtdZf1Q/gT/92gA8aV0T4XrBKOpfixVJals0B5hBbWTN3IGtIy3rphn8kI3Y3",
-	"qNyYv30aN/P5aWfmOnwZEMI/i3zbOM4V0wJiVIndjTHUeHW/7YW5NCybFSas2sHHzolbv5AUv6M8pzYz",
-	"IGDYwIoPm9bWbtlbPbfqQf26vQM5oNDEUUbS3Ced4+oay89FZs72i9oCDuQyFYUsOm57oKbUxRbKuAWd",
-	"QHOk71dBVx4lBUr3EA27WLAiYs1bIx4yUJfsa9j7pFQZYS4DGpJhAHHwxekW8HVPCEljXZBh+InAsbZu",
-	"ogSraSUAdYK/Mfcqu7QANTA8UrkKBy5UOYuqr7rgA2nONlSE6002UXS+e8WYYMxYqZrn5nsmbClK600s",
-	"mGCbXlXs3FDcSlbdcVPobTtv6YKHYCM+yVt2GFmVy33jYpIFU3XfUqW9EUPQC6ITPuC2svqePH+2l5xa",
-	"BOGEmIODb3CVADtQH0H26lSu93qIYKpu4Ml+ecDfktEHy04dNub+Qaj1blvlmIFkHtI1ZlIHVZaKRTzw",
-	"jdKgXh5elxDsO1ua1lGHH8y5ZxboGGEMRzF+YA71B5vdUtdUGXKxlkXBAminNudd0p2udD++PNeJPZk6",
-	"bqAfmWJDFQjHOjiQP/DonIDdA3RZ+kNprlYVqHUXpo2gmEujMpQCPPOq8uSi474/N+oLfFNblwrxdtmz",
-	"uStwebqEOvoQzUbyOsthspR5dkHOAXfyFzlTCXkC/8bfK6S7a2Z2zjlGRYktk4VS5iw5T558CVLNGtVt",
-	"mAIDXex/lu0SAltDu8LtniOOb+pLCVFtlqNwQrjWXtp67e14Qf8q7i5pJeB4laHPO9I/4LVdB8XWQ1Kx",
-	"gI+K61lr+9MLouidOQtYK3lFb5mNWVm63KjNV725f518V79pn7CvWu8umF5Nw0HFcwcVzR0TgJk5ghTz",
-	"1bqc5VwtWUYAwptUihrgRjB+8PT0h4qBCNgmZanNbZ35aSOJ838yZQkbMWWk04svpGa9SvKtPaHa5+Tu",
-	"Lob7omsJDok7dnDYdxSNjoYZa3pn23Bnf4fTkbYoCW1gKDGiOrFBfoc2ojmsOv46kFFqH9q3JFf2OSdM",
-	"/yJn+37iiHKA33zbG2DLWDact7Z9U6wrrEh3xUPETWAn17YK28Dz+9XbGbUfdxv4tLVdvo7MY6GdgYu1",
-	"r/c38JTrfc/KPTf4GP6q1SGzSn2vvONRILlj8Isl7uos9nTvANihQa6O4FQTFdERk3Ij/bWWKA9uUHYI",
-	"Nie2jyCmgdAhTD1wLZD5/6JVDk1VPMrIQOAuOyE3CSrDWIMG4XasqqrWW0Fu7KsQXUJvue6R9fsmacNY",
-	"tfOc9Lui7A44isXa2lQPh8H74BeSHYqK4YpQdcsys7TIBkCuKiSI+XZ6y7ZTBIhQsUVmF8DpmS/+Bf6c",
-	"GstJy5wV4EwmWkp84p+n8Duo1kcAUzD+LK5cRblHCOIAQG5N2V2d2Udq/FnsUmbKYsazLAR9fgsoGYvC",
-	"QEjKqlRQKgnQ/o0d6luq59+HQKIdUAagK564TP4QOgjmFhgdX3/4BbsBCQe2cw4x4sAiDVfd07Mfnj45",
-	"3QsKWhdszooi5Cj9eQ452W30DKQbC4Zq50oWDpWGeZEz5ooeHmuS6u3bd6mOvUz1pgzVSAGQC3YCSjeT",
-	"JS1Wx3v9t66z+rGqdta6atblLjpgH2PGEDxBNPskWqAunDXQUTktBgiupGQPH4p9sPumPAAEvKd+FX4J",
-	"PPMDSliFMcLVq9oN1/Bh05x3R9UTFJ/Wo9xN0do9R7uSzAsOiGEetEOqbdAIwD/b67n090IvYwYXvy0U",
-	"Ot+yU2+w2hPNPdBn6Y8O3B1ijfUC79oGO4bQx6Y+6p7oS7Y/JIFUML2Rxe2eMhxVA48ibPprWtAV07ZQ",
-	"d3hKdFGywGweyAkPtVfV/SpxBHi3o9zYPZn3e/tz6z10HBO3YPOcL5ah5L5hxfaqlqIV90AZC+QOUECN",
-	"Z1WGgKcBX1qmGqC2ENJjtlCW1n1Y32K5QDKwk9/LBvdJeANbA6z/NFkvR9QmatecvR1VZQ/dDHpvDYqZ",
-	"5kJE2UBDNTUyq5+DPKv93VSoDStAaw6jUFxRf5vZojzbVI03bBaM4YZT23i6xHn3MmWgPXtL0DVNud4G",
-	"W3TV98OajeMy6AsM+QWz34DCV7nMaCDUc9PTqI9+WycadddN9qAiAZNpA4nBgGKg+sJYSpqtE0KJuzgT",
-	"sJ6MGOuJVHagDTc7nZsmzFM0UCef8wZ5jnde/uO0dehTeOgYbul5UBpEGkgoUMhFQVdqPDDftzo1YXKN",
-	"Hb5Ov+il5+/oqe82ra6QY/q4warOE2fWhyk9ifhIa1doID7Idc467unfg7S2UZA2MB2AWwA2xJCaXm0q",
-	"F/Ol659HXZM6a7EacmQXLlxK4eEg/CHVqAEoI0u9LvUgty4QQ/d8B6awToZ0y/4kp9vgor2FzxslMawT",
-	"pWgUEh8fi19capoPGgD+ou7/vsoCPjV5DENUY4cH8g+bf5RrREpOluFkhYbK3nA/2pQywe6gukhVXn/n",
-	"wfBs76dS8/vxeyc+PMrtojHpbcU1+FCTgBapyFaWrjDhoqBCEylqQhMbYqZ1ptgA4Go0nclq2ZMOZ35L",
-	"kPeS3/cxfUDzHKLRw66zGmu/UiV+55oboMG23LHJj+LdseflAd07+IY+/p12TYUV144glJHNUuZ+7OkS",
-	"WZzLFVI6m0fdukGYCXgBqKqrVbfkwfHO+5i8ZebE8Iq6xitl4f+sWRrqux7FzlrHfi84o1sMfGofdgsU",
-	"m7l5BXZELcfkxzLPCU1dCTUqtpYcxyeSxOoeAouBusJMZq2JkG5BwIcwJk00NnKu+wmnHXUTu+tZ/u3E",
-	"wo5zzn3TsemP74Srr7dep7qPG84+2zWMGpYQypWHMlskXUqJXFhMNMy+SNrmbjk5GYiNXWPUkfxFzmJ+",
-	"Mcs3G1KO634HFOeYGhP02sPnk1UP8oJPdPEuxF9g9RbXp4ZPFxuOrAAyAvU1umyeLpYm5oJA4kyy3/o6",
-	"BLYALxn0iy63Q9R8revihHLxu3wVxdARud/MtoezwlRLZklhBkNe698jKqgPV1tVqce5MLyRtCAPEVis",
-	"v9mOpFnYnfuguoWdqps3A7WLN3IDZGsQd/e51kgLl1cVBoGSEAW/o5pNbIUZwRjQBs+kXvoFbMyjoBoQ",
-	"tbSsUC0AMNV09+y+pJqSOZR9bHHAPL6jxeOcz5xrGgkINVnwOyZCdfwDGKICYBrbWKFJ90YrJRLyWK71",
-	"Pd4n09tQEccb87muTY8FFywhpeBfLx4/hmEWpXiMvx4rmd4Of/VcFgumg+j9BdPNBTULKUXKfIYTJAQM",
-	"Xzcu2NuIHj7ZGz00P5tYAGWwQvOcFyuWES/ZMCE3b67Onz2/+D//63+PyZUFCtuNZ0HBPdh/khEXStM8",
-	"n8RW5Bq/Jy/he8tTstYnZq42Xj7Xbi2rxjWs1HpZWBj0TmrH4Ykgod8eUMMZ6GPc0W299Mn5d8+/3x8A",
-	"LkX06HglWmH7HnxqVDkTLKS6fzSKGzD0I2GTraZgg4vg5fFMyNa7np2GK1gFNsNHKbUtxQtaHTiMjI1Q",
-	"KmNsZbLV9POnw2LaFtMAL/eORbdwP4BiVKll/3v25k0EgNO8yb20u5pH2ydwRKQLMCpgvnIoptG83gNY",
-	"2aE6VVCspFIIluqEcKHW8A88/gkp17mkWUJ4xoTmepsQoNBJsKJbQmiq+R3QYeZchFmq0RXaEZVRlGeO",
-	"DNfagHA9rqpgZEBX/2vM33iQGteiCSpKYVcok4J1Ed211Xb21xHOseeothPQ6FxoC//3kqlw+RQvcR3q",
-	"gBelAMJbZUneLE8C2N5qg1C7lrMbPh84MdWPIgquIzeNVB+DX19WhS/Axt/QrXN1xMr8JiNY98kw9tcY",
-	"R/Anv/q2ea9IyGyLKIrcKAyWxtX1pt/7IMTUX7t1qRQQ2QlWq6TbCc7XnsqKFTA6mhi1WscKOsxLRSOk",
-	"mS3QtWWAjN1qg8qI2qJ2O8W54UU45oRQReYUuJv1kgHou4UdR6dQ7T4yzYLjCGJQdo9tlhLU6KVprvZJ",
-	"DfM8V0GtA8NVjbiDXQ9vS3t7tdpGdeE8fHljP0QkRcleCV1EVERzyqCMPmLtXdU/Rv5qfniB/8kSV5Yz",
-	"QQdAqPicZqu1jlTAl3PNhAPZQt0PmWe2fAHXY4LemBXWtqVIHV2VUTfXhY3JKx0Lc8QO9Z8scoVrWGst",
-	"yYxZPZxcYfTBCEYgETQPGIXVDB9K9zmXYv/TPvyWzdlcx+niscQxzryZAseYBKrUkmYg2yHqIoHLvH9P",
-	"/YSm5ovP7IxItES/6ipO4z7PJENGC/P28Ir4pIq73+KuGjRPNdYgHIKqLrmh4sjXAlo4g9b+sJY3/qL/",
-	"TJue9agvjNKgmjf7O3+ukvqURY/6tUYcBc3zn+eji9+6bxtPOnxLdqmTnUiNVC52X0/6kkz0y9fa3064",
-	"1tlVc5PWWk8h5cpoFVRs26rEw5IfhqBAzWnz/25QGfbMG/vi1v0YnrV6Az2cZ+0jo+nyE09vmT5OYXld",
-	"tbWnzA8+t5csxOvgQZQ5bSIVzYoVFzRHcbGhRZgY1PkeAuX7iP3dhVHfZaFr0jOXwZOxNKcFU01e3/3O",
-	"i3aKZ4zL/yOjGRcWGjOQ8MIWp+ivVS21HorOjhaNOcyjE8c+7dQKLbQrLROat3ZMylO/TZPFHc2DCOYn",
-	"z0/38iQVTBc173LNqnvaY3SFnqxZwWXWCz8dJudNBy/SAWsRmu8vA+Hg+yfzW0/kd30MjgL8/sjSQwTM",
-	"kByBNRcTTOwJuf5KxGopurIwLmXtXV4Q+6uKFAIect13+bgJ6EWgFWm6wIerZ1aMCtOeaBDgdda6+ejl",
-	"wrR4MEqeay4ike1AyMMj/VPkDx9evfsjmDmlXhr1iruURCDwtrUYERACTnDsBpkxxTNb+l9gSRsWw5h2",
-	"w6iWVE1813Q8ABBys7O0LCJyJIp+MvZh5MswashlhbnXtTqdVGvwpWPljqGGVLvgIbUQfMUByWF/271G",
-	"3kttPZ2X1v6gLlhIblm7TIMRqc/3b8+9cB+3GXcra4Dd6SpsgDeGCosBhVRgZix3tWZI99QstZHLlObw",
-	"42fPnj1rhS16BLv8k9Ds2YecckHefPr04ZLkUq5nNL2tyliEg0ruJAZtCMw3wGr+smCZWYyd6sg/7Mx0",
-	"MtoUXLOfRb7FpKnWOdwTpgmFNLp279FRQH1zEesT2gMHVDXaNZRPNrt2wEmM8LRfkYKBbwOiZg5ZClsX",
-	"7jK6aAfMnj0LQqyrOghQygCDXZVS8Wy/nlVRmFUteFwRzjpAMiWPFOhLuCaigyK1xqq8NP4ldSdub8K4",
-	"YrRIl4FjRIsqgr47UaG2vu1Z09D+3FOSyZKlblieh2lvB10mn+gi7EXX6dIWYWgn5C+Ui07qdEns5CNP",
-	"Esxb2OGF+WuhM9UFJMpjcQh3LWQcy1O5EAlcGhykLoaIc95winpv1lLeTlaDMPOR6cAy9N7BGu+vuwnJ",
-	"WK4L4aPvYSWH3MBY5aB1Bcu2+VtF/NtGzA5vgeXOqH/5/Lvvvjs/e95tAvU3Gmow9lGMBiufDyiL6ZtH",
-	"uz56KIVpgbua3rIWqy/NtnDdN2CYFq3s+FV8PG7il9esmLSLUrSq4vxw3qMUjLE+fBh/2JBpmydOlLk3",
-	"Ey6UZjSrP9csfHjCYu0OQFg3oI3tirWoJg70NL3VcHw6fGDuONsEbKOCijTs/7D38TDOqKr6f4fLt59H",
-	"eEgqXhBt8LGSOAh9g6M7jqRE3Q4Geao2/KKuV+d2uAe9qDJLXYGK0F0dRflGcuYCLGuJW9GKmsN3ETsc",
-	"pre0wc0iZ1JfYZnmAaKiyldopBPsU3UqKuhBrL1t4l1L84xdiI7pXbBoz9pycPeib75/0Vp4nWsp3NW8",
-	"sbGg6JvDJ4X2zccyDwwLMTNhxYKu+aQswoepSyQ8AC/5nrDOQQWnamUjrDvBpbrXUClzdoNPdpxNc+on",
-	"Ky5Kzfp4fa2gtj2IB23w8DYaT9yKxtnMg7upzI8S4IFN9oBelTI/pJBntcdbmmdRGh0kZ0rVQMfOYxAq",
-	"GeA4t1F/B8c+U2QhL8lrrt+UM/j8Nddv6cylJ1p7rWX9PAk6SuqDFihUg18ymyrLlbMlXMHNmk5A04Xq",
-	"Zbl1l+vZh2+N1r/Zy1Hkn8XASN0AfdPbqn14TJouob3Tqiodq7d7xiIiFMDrVzRj+3GxIXfNPeTKrhWn",
-	"6cLRy+FeAIq7kueaUIXOCfI7fvMtIb+jqmL+hTqY+ZdaykJ/g136u6aLb6FR7Vm92H3HFwJNO1nTPi+l",
-	"0hUwJjzNSAeDWPjAgj7rN89tmRuxR7RvC1eWiZaOyBDm+JI8Od2RFLU59/TpMDagXoI9Jv/2++RaEV4j",
-	"EtGoAoZK5PsHrCvOObWQtbD063bnWZ2iz5UQO3GfIMxsvsOdbHpmTleCGSg99SXPG1jmLD551eGrypCA",
-	"WTxKzD9yav/BqPkvE6zgadjB2NSrfg2aTQWYU0PCEmB+hVg2es/zDuQnx3xt7El4Wo5EBTwcmWYrDO3l",
-	"ILGPDcHvdNhk/bL2ARTVC8/i0E0twpOQyw2+N6dtxhZUgHiGa4wLMv23k4/4/cl1Nq2iorTMuL50GSyE",
-	"z+tfz7a2FvH4wHzAQ6utDkkJDGcCPjynFjJku9TCnSX3EPHxdMOqj12Zhx9LcRzFWdyj8M/NzZs3cnB8",
-	"IxyDe09XkENh03WcK8slGQ4PqoWBR+fnoRyjQ3Eb0UiWnZmfWCDk31kf70oRpZYnt2y7YIKc5PNawWzk",
-	"twXzWhxCqwpMmqZYdv7s2dkPe68yW5TK711wZGlBNVoGQ+qtNdX7XjSQg+Agw7nbK4ES5u3WkhSlsLos",
-	"gqcRjwulGi4bSk3lG47RGwdLjnZW5mmKqh6F6feTpSa7ERAjzM08kFu29cvUAwmZIwe5tKz0VbWkmtMZ",
-	"vc+0YCRncyDz8Dam2zNhL0NT8+zkj8eSD9diPZgRBXJwikWJ7BsoUfD7R4rMS5ECeTXchQVLZRHMAGg6",
-	"h4eEJ+SKcnGQZ+l4Fc5DHn/MxtrLixpQmN3cyY1IKqIZN5EE/ceBLXA/NtZyaHESiyYPa1hRXrhg+k5o",
-	"+g4hem1nEN8xoVmGhP9wwtgWzpE5U2ggBafRJ1qKvfuAqzh6eR56/+2KgMip7mBIzMtVREluQ5HVVmj6",
-	"FfjwhC4oWLZ6WciNGNWbvQJTVpXCwUJJy7rMBVXLSPQjnIPzYyFX5KzKIuFzYrk5x5HC6zEuj/BV3EWq",
-	"6ZXBGSYS/5XeUfxxVYpE+eR2HmeZmU3KBSsSlzadkDnPmTJ6WsEXS8ybbtNEyfQ2Ym7ja1d0C2HXKh0p",
-	"7AE4SEj9683P78kN3PZO3tt2xgRKY5hfb/FSr3w3F8Q0ZS79He7TQwRYs0fvbF3BGkWmEjIrNRFSgMOH",
-	"dr0VJarqnE/21ZxW5aTv/iKFu3N9f4lWu1O82uW2g2ax1QX4L2soHaMNwIkn4ipfSUszFuTVi3dXdu/K",
-	"gnzarpn9ayWzMmdjcq2V83LXtxJXmNdpK8L9Xq9k4rqcuF2SVFpP4mVeJqgK5nKBDsuC6bIQivxuf/Xt",
-	"MnQPJkYg4OKwLCGlgOyyHb9iDNoYgH5HfIlmYs0IKz/iJTk7Napd0+FvUeOnBzkNe1fIquXSUWAh2N4n",
-	"prR1UxwQhHHQCodWs+j09hbGj2EmlU29be4ksyVypllM6XHXkde+eTx4oRxNTHKnFu8vmoYadOOIHbYP",
-	"PSzSUfZSa50VLNMOuq6Q63Ww3A0XrPIX5NJGJjasZZX0oa2VkXjHnBdKk2enpwQYaodlU/e8yHZvnFo1",
-	"2r+2HlfyAXdG7FJwC76Xl7sNeZAA77ArVnepbjS4ByIAJPCI9+ARw9+/dk9/S6pfRuIIh9Tz7spMWGeD",
-	"vdd31G72/QP7FR4dVMPN2tr1NPhFOr3uxlfjtTf3h5fqnOYgZKbWnbIBJv4pzddLOmN66jg1wSVH/uDk",
-	"Lj4gyhUreDr9YwJ379TGmqeBVH3bXgOf4jUxSkZLZsyEGVXs+dOyyMO6vhWIvpyzzhX3VzAxPAZmfgul",
-	"vxRR2vTfGs0rxfI7psgfpp8/T8mMzaFgmNEI6S1oCQryjLhYELqh2z8mZPrb1cn/OD354QuWfbMzCwXG",
-	"EjL9/ez825QUbM2oVpjVDVXHoF2uL8j07fWLE9PEl9+ffjv5zTQEv9nxrD7fj26K7JVjOKStDLiHTxoa",
-	"eG/PaO0KvfpwPfn080+v3o+8pRr9T5gRO7OTL7+fJs/Pv/1T6KBiu8NRIIcLrwpeuXtJdy1QKCg9XMrE",
-	"V/mQ5Iw6CNtn7aO5F7aZ+LL/6sY5QFRdEaAgQbIQmHPCBaHkp18t2Z75BhoeE6gnU5QCTRrgL4bC046J",
-	"Y8YWHPyJQJSHleXBWeZ4DlO53lb4Y+WZGOa0LqRgl1VpfJYri09wRkM7jGBLPAx0Aruc4l3dwHzjIPGO",
-	"Z3DGcrmpahtWlp3pCNVGDK2ZYFWtCrMaO1xqRlwOwUtCB10Ji/BaVyy1bU9td7LiARXtuthyH6Ta3f15",
-	"cwcVyIsT6dpZ/pHn7IPdMgdkru/AnGRe6nDK2eA90tHrN4zm2IG+KToVu5jStjYTsGIBM1tiToXZ/wDC",
-	"dw4y6zu4JDRXshIBXMUzfJZVr7rW1fbdemEHh6o/GEM7WDIFQs5qIHtVEIII2DjE+rksLYyTCbAsFMuA",
-	"0GE/fsZyRNmJcSP2OtuxxsdRNyIFCI6GHXWdlYu31od8eAkWzb72IAQBEAE82tGfD84d0+YpMYs3MCM7",
-	"FiyIbB7Er7a2CvDj4V2yWfK8zX2GFFaOyXP/vrIy0PJYuGF1zcdgxW5o6nF1+Xjh+aVcP6ZrHsjb3H+J",
-	"h40NIxjH7yDBD6Mil+aM5lQtMe2PKaxNgGrNY3JCJqSZzDxnVD/+5z6Y3QMrfAYUDy7Mwmu6ALCr73sD",
-	"rcwLSu/mK4f7dt9LNFxKdO9tefTMZY+Rv5cc65G37JrsGsZBhUSHU+IwoYvtWgaRMI1SIrAGj6xmrc1V",
-	"631K7Ltr+rZUlkITJEock58Fs+Be7ImtpVG/nFBNKN7ZQ/p+d79Sn+yrLiioZEHnvtLESDG1y4o05yJT",
-	"0GfhZKJHWPLy/Q1RdNt0Ug7xmGOLQ9TksPB1DYX22Z4iJRBlbGylQTtR6N00gvPn52dPn3bYQ72MEtd2",
-	"R8zbr2Kv7uc2w20MO5uZlZ/wLBRxNU81CYie7ktsq9vrPrArLtw6BRBKBV2FC/S/kRuyKtOlJflu7F7I",
-	"U5ECMFXGBn794RdFtFwAw2sNKpmV2aKmvXfsdh1l/PvwHx1SupgLrqMs9Bgft9byI0XMw66KGQYN1oVM",
-	"mVIXxjZYU+AhV3whaI6TIDKSytxcb4rIYr2k5iK0v2ERbPwgZNyOCTEEtQd6U7c22LcT92TI8hW6Poev",
-	"YDSbSPCBBTHRUmrAMhC1VZqtXCr4ifnJJbmTebliliRqtZ4rh80JLwgm0u6F2TuSrYPLrFmrKGK+Luka",
-	"6ktt3PVotxFhIgMrdUO3yg8LOz5hrAbmnPBQOiixPnqXIQ88rM7ENe2hvQepNad+7BPfMjLm010kI1Rp",
-	"uZ4sCpr2ydv3x+GnyTCRWR5dkC1womp3t+n3Lc9zlnWFwnuUE4O+YushrO6tanQQ+wXeAtBdGqUkH7mD",
-	"f0Eo3OxEGQlJFbm5fn39/pMtItCRCg47MVZSQfk1FVDboRpQFkjs6vpSCa1D9YMoJ6Hi/84O55zo5d0J",
-	"EVUHmbVXjXUBjBNV8YUx7VTL4i0D6puOrzmVuRHZZFHIch1cISs3DpW3g2RqbBn2SD53DacUvdjoxI4R",
-	"SqklLVjWt09Km7MfhVRzkB4pFUZFn5mtuOZA8UyoLdYS48OPXAb9tsl9auL79tBx8CzNfJJdByXQEw70",
-	"XncUgjO73GMNaQj3JQU7CJ1vF1XgAf2eFheYOnGaWcu700T9RygaV5FP4EyHrWAVqSB3CMdAWRRM6K6i",
-	"BnDLYpJWaiQQ3K08omyg6t7hwp4VcgP1BSmi/qK5WoewEs8LuYrUurCJO1WiGA0XUOibS3cIOCOUjdXI",
-	"rWo02pgBO7RqfuuF69ghBxEp36eSk7vw7sNHYksJVd3oGN9xXOyqX+pc3IXOF+JavGN6KTMVpkiJ049C",
-	"uaGsXc+is8Pwug/2d3v77RGJ1u+KD6Nqtz/PUocX3T/vC8lUglBurjDhva+fvAmF8bocrLiUxupODk/F",
-	"ZV+5nrTa83M1xHAI+IcK3gusXgXXmonEg1+TUhjzK7+L5FhYwqZ4ep3LOqjuGHP/JqN1Xi6AC4faUjfm",
-	"HoKORVMK+nLYdVUBXTFNw9URqxsBe0Y2VGiF6e0JKmOKAJnjmNx4Nad+w8Dml4aB0HVg3mEPygi9PsvU",
-	"MK/wQch/HAGQy+6MYhdaGa0RAlWPHQgCJichc0jzGFz1/z5VuPblNtd50dpxYHdqS0zpm3K1opZ82HF2",
-	"xc0DWdhdkzhtRDk9Mnirl6pscr4PhYxilRCkCauWJ3GpMNhjt5u8NGo8RTHZdVXVkxriAPdKeu3eJ3XZ",
-	"q/5781fI8nI1t9DInNswFxQ4yBCDZL0TfnPnp/vyKavuxibhxZIh1LxvNWQhkeQQ7AUkh4PMzzA/XQwz",
-	"zQRgqjZtIVRIxH/0lwdd0i/GTjpkJ3Yl/wVsCyAA7cQx1wc0XAGxzHPLwFcV2asJ+prl9pJRKTKJ35h/",
-	"wXfqlltgtc03C14wn9DE6s2pOCt5nkX8KZbch2srDX3nCfDbRWpkxykXDzGlOoxjxf+d9SWEDZqe7aoq",
-	"ESqcT3QRVoqr9JLf/2GYfbsRLvuwb3Tw3faQnMDQ/KSupXV/x8LxmYNx9V273oo2vBNuZt2URXbhOzuW",
-	"SrwAhgIkkwNLRKQCF0Mhsj8BlNUrlwuY9AYPgJY5AJeDUFU2n9vk9IoeXE7MhGfIE7QG5Xzif/hlF9b8",
-	"9cT8+uSOAu28Ms28lzd1Kx+gFe+jL7Uy70Oo91OHBJHXT5JeFKd2rMFVY3Q1HLS6KIza3lt6vDaPh29R",
-	"c9sNVMUHBfzdG6o+xybhGG4FmMyHg+2Z5h8eE/aQa9sLkdV2bATn4eigJm0Pwv717QFngsbCS7ha59Y9",
-	"F2P0mESdLvuO5T24YbsKSB6SQ+Z+E+Hc6kMksx+t1LPYoxUF/uw1GK1s7Uevy3sT0dw6Hkdq2D1xuDfS",
-	"NXGIdNjZdn0O6VChcgDXkr8nPQr7Z/vC4w/AUdSyf/0h9tqMgfVS+sea8a+5JJ5pGfGduWLjghUAq0vI",
-	"+enT78lsqxlg8FZhP2uHAFAl1z0uVXwsqS/XOBkIpk2vg5BuS3aouhKbrY0PrqSEnJ2e+gPrea7qSQ7c",
-	"T8r6nga6qYpSpO4W2el7wTDHG4orN0cgCwCPsILYWVM9gsquj0k9ZX4XYvN+Uw+tawfBalYRWAzzaXmJ",
-	"n/hMEzTPXT12r9K9w8cF0sDQTxC8TFa0uA1zs9az5RR40w6aNKVIkI9IinxLTBvRWKRVxPvuLL0sGAvu",
-	"rb2KqJcMv+uwKoAyAP2+jrJSFh7SwNhUiOVAd5QkmQzTV/YBJAEa6rZZJznuWrK+muAC6XABw6s8d1NW",
-	"wXpnLK39hqse1ia27TmSaq+RG2W1Q4Kb27ErH4Gi9YBA80OGiTu1MzbnX8NyO5Xr/e4DM2s38GSYG9RC",
-	"V/A1rtG9RPnQ7EHRZjf3XEyyIDrnLTVSoFkT507eWrocS57hFR19trdqhpvcUMAS32DWq53G0YPw+z6R",
-	"88Gr9zDB9iSCP2quccDa6k1BHNvZR6gO4u/geIkQGMdRlHV4xT009Xo1d4Y9NVfClKBBqRz2yZO35gI2",
-	"i0dWdOsDXM3vjFQt8zB7xC/okX/ZII1sY7zUuoypNSSjms6owmqZyPsKjly6VUTJFfOywxGppZe0pm+D",
-	"wppLm+SSScEInSE3qT3ikDOy4oJkLOVZDGK+z7qdy1IMk7iWByEYdDXDxhuzUdlqIWleZ78gOR1VREuM",
-	"lPVw9d/70KyXVHXJMuD0QGAp0GYvmNCPFDFHXV1aGO6mQmrAEBB150HtBlftX5fFIhgIuGqubVZx1i5k",
-	"bKFrj3msZqHbrcFuFnIzGbayzUVtbvaeq2peauPuu2/zleb4W3YHEmuv0ZBbwPHh0ftdbvNONSFcqAG3",
-	"pXcM600REoQ7MukY0nlX0B0uqX9RIUBUZ5Gojiy1w0KLap3Tbdwf6NA/nVOiWPGTec7ppYovhNG8jqKa",
-	"FrJHNQZpCyExuhrk6o+48fxZsT2oMBlVxSd82V4dtpqd3cvYok6mEOwj60IuCrq6IKBjqIQISZwCBX8o",
-	"hBT61/KaFQoJ9neyW727WbHiKFtfhXCBR4s9mObvV27KhqIbxHLhw9PKPzxZUaMj4Pc71FBPexycPaWg",
-	"hx+keE3rj3Y2LROFYBvQ2Co+XsfAs2NptM2F8z4cSv2PXxvZJCNRXDPKo8dWnNGyf//2iK20qvrVXY/m",
-	"LwCIZP/mx8dCLf+ZzZZS3g67Df4Dav+xOzYkdPdeap6yV3csHMAL18So1Myc0UzVRb+1JWtyiRw2c2+H",
-	"R3jYobMz787dQcUNtRdz6xUztneJJSayk3pgNUF/AB7W4C/2YshpeouoC82KFb4Qr67QXWEbO8Z14bb0",
-	"w90Y9g1/8xqFrUPSUUDPe3KH/Ck59umq2QXOT/fksB9wMLz93zFg+1SfwcZKlGEhuyqEQR6+SKB/fEPY",
-	"YKGBuxuCFikAzrBzruRfHcj4lpDf7RSYf3rLD3/e2X+gzWT+Ndua/y+L3Pwn5+LW/BetUyghKDPmqgXy",
-	"FQuUCwzNbDBzomMag60OI1sMU/nb/dxxdv+e6ut11szjC2AlvWXbQYXzktGmvtl7SctoqT3X0JcQNFqx",
-	"tCy43kIRAJxDVafzcSD6lvKWV6HVi5FN1Jy452opseY/sW3DeQq9hOlitADXrn12qfV69O0bJK3MZUC1",
-	"rhfJ7Llfrqtaa469BsjlMgnOGqKXhSwXS5QlVx+ux+Q9kMHQggHDC4JuE8Iz/OyXX65f3n2XfBbmdOBH",
-	"H398QZ48efID4YL88unFmLwqClnU3/3w9Nl3xMbVbD4/JQpplqapzNgUPY+AV0dCC5ZDui5uyvFn8VkA",
-	"IyayQXIp0EvJBZl+PaFpypSaks1SgoKSIuHHJYioumQSuJiYsInAsJVnMtuOP4vpupzlPJ1eECHNR1h5",
-	"yTxl9iDhYkymiuXz6YV5BzptMceeZYSLxHo+PbJdWRBMaE7IkhYruN3mNNXKvA08Z9ML9KCpMZk6CQ6e",
-	"4gvyEQrsF+THMs9dwQz7SOJ/TkXjsiPTWijapj6LUFv1Y4+q28M8E20MJM/0omqkZgRemfF4TyKeFucJ",
-	"sduQbGoWDCK4UKkAApuKtZnXLrF9rACIhES4HK13FOyO0dzrTs8x2T0Gy2f3IBw2FC4Qggay1fFn8Wes",
-	"OIumPuwpqJbDmAUMK/L09OmYXNkGoDUsQyHXjFiPf7UVHUcyJa9ffXLX5/TrCbxtCpsbXphS4ULItvgD",
-	"UAhkBLpnWVOBnk6Q6atPdDE1XfjwC7T58tXbV59eYVem1/MTYGabYpBtXipXk+Lp2flnMXWV71eMCiDB",
-	"m6J8V3LF4ACA09/I2zlV2hi67ihB2++lYPiCC/LP05oGBIWjTQYvGKE5UHqMP4vKX2zOqAJaj+m/nbxH",
-	"cXjyK2ebkyt1Qd5fvXs1NfOsXDYH1RgbMZ8lu0EUM028wkhDLcnxZwHZOikT6FDnGROaz7mxVkdXa5ou",
-	"2cn5+LSWyt5nPoJk9N+v/O2jMB/B5dgrJBBaM7nOGfTDOpPwGsS8p5EZ4c9rkKseI/rF6HRs3ybXTNA1",
-	"H12MnozPoFNmleEyeUzX/PHd2WMYFRI864i0txOToFTDFac59Ao/MbKaUHAxm1VF+nOuVV2WRLANU9qC",
-	"Kaw+PlWy0FMUtUCbsOGKjckVyC08Dnl+iV/h3y4HBxD2n4UnEStIhHl/ZivSeJJNJc3JRi6qGgcOjZoj",
-	"pRjDJa7ugusMajMofQUz1ayg89uOUgYb6pECEQPydIrMPBdYlJQSTRVgLuAK/2vJAKpj9wpNtSwgmm50",
-	"iB5uqG9JCOABuxWreiCTc8f7bDnPw1/4wZKybGyMxluB2GsrropBrw21hIiZRktdOhksoS3MEW1TcQHZ",
-	"sHWT/VL2w61BtPKg1nZ1VsjjvCSUrLgoFcHiPVyTQpYii022Qu7Q+v11AZkTJA9wlEfmjxMayvI13QnN",
-	"a30UHl+LF2j+93r2LV9xPfr2Bbig1lIo1HDPT09bzHd0vc55Cgfx8V9shG/AWoPbA7TZlon7EyJS512E",
-	"8lXXHldVSRoS/M9LCak+Zudj7gskc6BE/ZKMnO5oJpLlc/h1Q+w+xvIlUen74uZXECHmNEFFMHsFUtCx",
-	"m1I1IUoXjK5YNiYvGJb+ATVDrUETWDKmyUaWRvOlt8z6ms1eLHNKFgxZGNdS6UKul5A6PC8kejmasvAV",
-	"dDoiDUM70G748B5M1Z1fcgj+MgudR7bhf4nb/xK3xxe3wwTR1xOR7QqjQH0R9lU/Nlu687lgDbo5hxDl",
-	"klHH+fEC+3Lykqt42v8VWrlVRVOegw+j4+X3F4PgTTFvNbaD6/gBwvCOFXyOdabDUQSaW566zVLmzGil",
-	"YB0D9eRqTbHAhKvMQzWgHKA0FHPADaOTGvPgAv1+XNSuH0uwQahgGxAkaWnO2TyB2sLOcqlssQqK4bwf",
-	"t2wLOZ4AZSBayjGZmtWb5FzcTvGbApx1DvYEeJpd8forTIMTrw97PcK77O9DO/HPbnZgVEe4Mj8U8s6W",
-	"33DMxdC+NRkTspJ3DFwKWHMu27OVwOyDnEq45GrfpdtaKSs0DpGd0FIvq/QQW9MuQDemwCdo65jAqi2k",
-	"zC4r54wuSqVZ5qgmlZZrK3ybC/kS3vCi7sBV9f6ddX2625GXUrAjzPiPsjCXOyS6C80KQXPiTQqhXqfc",
-	"TKdU01wugnMNELgYdae1V5f0Dg0wM1OXNsy3YOQxfEDY13VOjY23lJvdaXvNdL8563MWKjr430feoI3q",
-	"a/73p1evr9+TF68+frr+8frF1adX8On/+V//uxmjuxidn54/Pzk7Ozk//3T63cXp6cXp6f9oBvXM9NBW",
-	"2fmL0Q+zsxSbE1JPgH8RWnsCrZ390GhNlXhPX4xevP8XZ9pXa1atE3kyP6dnZ4gF7nPSg7P5UDrxp/vv",
-	"M7weksgtcK3BNYriFN0PS6m0LfDTdFpWgqZc55JmLGv0CJyAu/sPkcuRLdjSdvfaOT8b3SagXZz91949",
-	"6t59R7NjCMt3wMp7LFFpPpJmA1yM0LE7itxMKmoBXmEWlV6yldFD0MqplBDwu4HriqH9v+u0euG/5b4i",
-	"1Mawf/v92DvMFg/4bfTP47/SsX3jWBYwr1ypEvbei/f/8gq/Ii+uapX/r3Rnj55/d3J6fnJ69gk6Y/tj",
-	"HkFmZa/PrWcUKzjNRxejp/NzOvr25ZCN+qA+B389azwvFwvgrFSswPKkvW7yyGZ8/LuZ2G/7lCRYMzKn",
-	"eU5mNL316W/9Q4Mi2BaAYCssjCKbh6w6WD2UqAOEMGYHf/kbKl3Ya2NkNDreU7+yhZB3jUKrl9oafHW8",
-	"CQLWY3KNu4DZfeCMIS6ITZTbnd4PpT7a3EIs7k8SGeQH3G3GDutzqwEFiv/Yh4/Xv159ekV+evX/VI8d",
-	"cmA/lPa81mF6h5W8n8b5n0NIHjDjDyYefwFFz8gYG9487Ax6ktGLEkVv6Z8FGjgD4lwJmfNcs4Jll7Z4",
-	"dYacjxAphpgnVbeICQ7f7C+9jvVywzZTLzr8VuGf1zkcnT8NFIIB8R9zTlr85IA2P3hVAFAhokTThau4",
-	"BScKJy3obgQisZgzNFSEa7cH5vpDxBc4iqRAnOIYY/PbKURAzX0nlb0AbfC9VLjeNNviaqOPHmtykFQ6",
-	"zuxpxhaFMVim4NKW83nOBZtGx+RYJOsx9YIb1lvoR9iMoXSKnbGLNC8z1ti0sX7ZZ8Kef4vj3GUz+JtE",
-	"vhps2hWbF+7FE/vfxjMnQdDuP3KArJVG9VAi+WUzzA6gFUxHJYr5EtmXtEM8AsBjN2NwepBZUSWkkBKK",
-	"4UAJVOYQL6AXZVX1NVLIDWFfuVFkbc0ViOWAsTYmHy20Bfza6HOucQoRv4GXRrYHKVC5zY1W5wSG/cgr",
-	"GDmXBTl/SpayLOpzhmGBeqdfZ2y1lpqJdHvyE9C3xUM93VnfgzW5oXvNJv/30rfOHuD9oX3+ooJkevGW",
-	"tzLtSAb1EGMPHV/B3jXoVXqdmjbELqbWPF4XbJ7zxVLHYy/VZoXzBIzkIA+5WEC1wguCr00w/gShV1fl",
-	"NMHqPZouHil7QB2iyfxEFoljzuTmYcuvC6ysKvksKgyRXUufAh3PeVLVbCgQwAXoHq5ux+SF66RD1lW+",
-	"E1TR4P5FZpEQ7OeDm5nGsf77OSDHuwyqkf5NwkBA5YxBumob+fvbAhVWjFlcJV6+DpnX/9LoiAz5J+B3",
-	"nnX7O5x81WPyZyjri4DfGTM9t5oBYpxTKlKW4x4shTkbl1h4aUMLLLWPWpHy4O4xt0fXZbJXg7jOQurD",
-	"+d9IpP4iMlaQDSan3He3wJSiUWem7hiiMBLFcpo9SxxLvEp8SWazcms5wgtbd8iiRbWqij/thLUeYDlP",
-	"/0bLeRRN0JjJhy8cEJZ0HeDHkARmw7vxGKXRArVNWCiFzqCKRBNJVV0SRZkzVzPfZQ2FrfEr9+6/v5V1",
-	"XXtgLFx4aneJ4fypPv4eSOlaleh+CwOawSFRmQkOb+1Oe0LqpamSOyoNxJ10m5tijQjgeAHQthks6Dq5",
-	"XBjzwd5asJ1sbXD7ZrKitwhXgdJkK1mERcYLO5y/v13levawG4qKhCzlxgHdKpg310RRbiy5nN+x+mrI",
-	"HmBHVWUngprxC4pYS6saOyCg2QkQnLbqLHKMY5UMJEMCTqOq8qfEqsGgODtV1SU+wAZbUoAusazBjGRx",
-	"M2MCOZvUupY8Rco6nqwZHLBazRf/QReT5yqXt5VDSGm2tkFGoIa39YgmFf9fxXU68spxFEAbyjJiSS8v",
-	"iJA1SEst5Xry9ByLXlQvchyJp+PvXemMUTYbEvXztHawix7sNLwBRE01XNUWq0RR8BpD+K1Ok1jRjNUJ",
-	"M0rzPD+u6YgnJJeCnQDCOCp3f5SFLeJqC/NA/JounCMXqwMn6NTFG6KuBOEJW8hUKuRaKuYzYdpz4FJ1",
-	"KrEO4NKwZDWdvoE+/x0K17pzDypfKYG129lNaH7NGM6wE8DwYcbnc8wXPa6YNe12BFggKGJEKLxeJTaJ",
-	"c7bFf1wSShTPrLc9p+CjsM/kjN7Zu7YMwNlf8vm8M5bSazeEvdZwHJuuopCj2igIo7a1H/HhPX96X/Ty",
-	"oXaBmaiH3Y56IxtZWZbSF+CEXECCsVHRmkt//K1YkzYEN+MNK+5YcQLJ9/hoI591SlJaFNzILPLS03un",
-	"5oaZEkpuNFuTP2CcpyjF9I8JmUJ4h1DyVi7eQmrHFPL9IPGYkg/238lnMUUddAo5IAriYLYU7xv4YkwA",
-	"gQclq/xO1e8XmXsdV2T6uTw9fZLCMOCf7AQ/MU/gB9NLm9AHKA8uPovpW6r0CbBUnFy/nFrugYLRFeZ8",
-	"Qx7EkoM5XCnRlCzoGmtSI8kwlm23ydNeE5hCUdtga2NVCI1mechJdwO/u7cO0ysqQ5WGcfe7AAD/D3N7",
-	"goM7IBHA/vD+J+ytUZRdiqucw036kNY4+6oZcpKEFecr0wtA3CuHG875Lbts2Y92O1DBNqFUJPOO/+x+",
-	"lde85RMDNxQGrDA1d0EBjnhsxW8O2PLuqEEhNzY4p6qYsRFUwArh3GUOx0R5RpSs43MA+bfosc1SVnyg",
-	"PHCPI9D9v/bCHSPlGggciNJletvgQKhypHM2txzZqSyynnZzJzoGt8TCsu5EvavmTC/AwYrJOBUm5ZGq",
-	"192IxFRjzs5M6uUed+rrw7BrR7FcsU4WkE+NFqXlqveGNcEZqb+zf8s1ckIP3TmvHxI+9WfLcWI61yK+",
-	"OOyCiIAZ38Nxh4oX9lWW+rmxHy7xy7nMc7lR7e+DYMbj7YkD0Yx2dV0hq94L/PoBcYj/V23RCqLf4GQx",
-	"Pa6kxgPcdEuZZ10BQrD2NqKmhzY/MEfJufSQoGR3z35kOaOK/We/tl5ZwQ/T1vJGHBzhi+KoLQRJboSq",
-	"3jom1xpyQwlF/cloToBWrwlocIGLmnu+wNVTQYXkjcyPpJoeH25g+nZUcfN3s5N+YmzdVIaBWCfNGRUn",
-	"5RqOI3wCyijNyWxrKWYeQGzkcjHEj3DhLHNLIOUh9Cq/gC7Aeq6eeSsXn/Ajixq2rtSdqkHafDtlIpuO",
-	"P4sr54d9pEguFwT1c5iXSiffOKADkEIRswEoF6ywWqTzREMh7CQSDavi5Q7o+lksgOaRFozcsrV2xcRN",
-	"64XMyTqngjWcGDgjDRcEaXsgWm4HdAJy0eEueGtW5qEcBW/l4gYWoefDH0sR8CC+lmZIsMw4n9TyFJnF",
-	"irkSUVm6J+L2jdyQFRVb+16X3gOmOBJToSsfxhjriaYtIoaqH1ALr6rEc3Z66ugpo7V4es45MEn0e/YX",
-	"4Ino2S5Cxv/v9xDJhT20d6ygeX14oW6LZmu1G81fsWLBwBnrmDWO60UyEvRxJjcilzTrTMCAeI/Zl0ZI",
-	"8pULKZH/l5hJBjI7+4lD5HviEQn0oAn41ndCTv/bNBA1sF36B5AjEDxREk+0X5fGI5o75Dz/Y57g4ND4",
-	"iilNV2sVFljh+gN9jzeQHRxwrmF5RkfkZ6luEaALYl81kLXUdOypzGU5XA/af4hXzFhmcU3oRVncob7w",
-	"4sP/x97XL7dxY3u+Cop7q3znLiVKju2ZyLVVq0mcie/Ejtdy4luVeE2QDZIYNoEeAC2a19dV+zT7YPsk",
-	"WzjnoBstdVP86CalJP8klkQ20MDBwfn8/X7yOmWhzarPlHBLbeZFOS/WTExuZJLviA29orG7OqP0/O+M",
-	"Xmzx8Xd6iw+/l4mbdevihVXqNr0H2Nt0p9xMOUOnhQZ8lU4ukoVGfPhGVAlZxqeXJcUf2c1QSAGguJjT",
-	"RQO5AGb1pwtb0X56+4PtF1VeUOZ+q8QMgcmUWDIJlTv0pGud5t4KD3QflsnkgmA0adGs0xkGTsOHvR09",
-	"1pkM1RBQThboD3mywtIP/I73rWHi0oI/BM2H6DQognSecAlozK4wqaO1KDti4EtKs3gxSmi5QPVWOM5l",
-	"OQZfFbh0+AbMOiAjpl7J8FrIBDGVCrnHbp/xV/pa3Ffn2s+NWj9+A9XX7/yWVo5q1Onvt74Dvznj1q5D",
-	"xUDmXfb47KxSMRSV7xJitjSherO+bPdvIeR5lNzB3ngaMSFt+bUqNIv073p2/jX/evLV+OQpf/rnkz+L",
-	"x+cnXydPxidno79Mvpo8SQCVJbBIYCC41+8BODsVbwUGaGEYd+zym1cvtimUe8Ot7bT+GDbSWzhzG2zc",
-	"FnIXjVnN0HAkbcwWwF46SFnYG+NTKAVoA7kTLBXOMoy2s7qgMLYA/Y12oatihgibaMdkBzQl9i7On/3l",
-	"blnZOBHip3Jp5+11CEYT9nplD2SGIx834gEBigZ7MRgsxeh0zI27AQcxOCUiiAE8+L8pPZ1+3AobA/YA",
-	"IZW6hVrieArg3FJAUzGhkt2ulAhvCQ7lJnfM4LP//9rmr/cEsE+ZSkOVC0WyQNeWmGIHV9dn2OvVw0Lb",
-	"vJdulhi+rOxdByaAoe6JDXpSi5ZTNL6pBhj+FGU5nzNt+kHIyHoh9Iixzry5CQWkdZmc0MlxkBqzHdXy",
-	"Zic7vEm9eXrofuvWtEhw3KIrt+ir2VuX1GC31UirM2uga19Btw/6fCZXMYQbn1o2nmkrVIAgKDMpwAB8",
-	"038MrlIh41qBR1fCxYRmEOyYqOkG8bOV3vmDiCAcBaiuxCjoWKtJKse158CZ1X31umByvx23622uarew",
-	"q1o+k6tmhwvYkUBmpbM1EQ3/W8QGL7pgIaZa73S99UPdvzKHt7nq1EVBLhU4/t32QPqtHHw2ufpyB6+L",
-	"dSIrt5X6novNK1FSgL2OqJMILKEu6Po2Vx3ei5Dc6Hj/O219BnqccrFFZrvc+gGMMPjs//dlQHdY4wXl",
-	"jY4LCtCOddGEGBM8gTToNGFLgrUKGBpLbk/ZJTPiHwJ7HyGISP3TKnC7SgtwCKrGVL6Esa6cyLoWn00+",
-	"CPPo6pLyD78M9sQ9Kr3BObVikuGjkE0kM1BiQxFf5Ify0j/RWxfpbWSFNUh/qqd3YvcxPWELtKEgT0Z9",
-	"CADZdSMYXuCZYz9u7R3nN/oHPb0/An0rLfyDv8FVDtQITnvtbxwV0DTyl0ywurImRXrWL4k2pHLPnvSi",
-	"fPBZfT64bogUcM9qhzg/q9SNPL0759zlbUEVWZ1aDD/oaVlKxeHO6DOdJgexHapHyEGcfC2wBmf/0KNH",
-	"FsJW/qwrYbDNgFv27z8p6dh/vPoBLxkUu6jgH2+S87Mz+Lat4DKxK4zgQ67rFwznf4ByjmC+6NyR+Wkr",
-	"FIp1Roo/De/2CPp3ddd0JKb+Vd9Cb3x3kP+w37T8haC2L5qUyGkUQmwq4Oyap7k4ZS8WmVsx4AMqaxqh",
-	"lDE4ygRIfSNtOq21UaqIqySR97pWG+fYqX5CKt/QwU+nFBl1/D05FcovIS0277TbkEYffMZ/fBkgj2uz",
-	"xfsdVHZrtsitC0S8/h6kdvg47Y7lqNSLph31olm+JNPWCwy7RLkLtg6Ru1oBMhXDdNdEVfxMcbs6VEo4",
-	"QBMWeotuFLyOSOiFupK9q5lehsNesji1KXIgP3cIHQpIuCQnMsX1rO088Jam/wToyJDBfvqMvZJ/7Qd4",
-	"UQMN716C0tTLFCRGJFDSUh8UhO3wOY4SEwWTb1k5gq0KUH4izEICH3hNNOa9kU5Q//h3cmecoT2s0MuR",
-	"1WnuBLyUN21MnzmtgckZ4vqAd98MnZDxzaETnpx9/ewu/NN+rWkTuNSgcoanaSiBAc5kCJri3DcGuY5B",
-	"WZ8+3YT2r9xGACQbO5722bMnT/xCgZVF4BZ1wy+wSqMcPuPOCeM/+b9/OTv584fPX335l94eYLB67ER9",
-	"BXPhFIyk4jCnmtrHu7zgmmzWe6RrawNdUGercKKkctrbL3giOoiy1mqMAVxva2IzghkxzVNumvUHt3F5",
-	"3SNb8loz6fACQ2xbNgy82N8BM7e3iCCoGwkYVwmk0UbcimdPMCQYMNxv3l08OaT+2KdaAVTFRW9wzc0g",
-	"1dMBz7LTVE83T4tHL/rGP2vvCM6ex6aBNbLdI6GBBvGgh2LLrqkbTVO0S0XHVNT31NALVH7DHuICbLFt",
-	"5xB9Ny1ytj68fphK+AXFpB8cyLhZrguHpnoonBzPyfttdmg4YCSBQ2uY8xpdeTNBGzKHM21cyRoVoNgC",
-	"LCHUr4EHrNF+/uosMAeRkwx9ekoUEIduJn5VkIRGf6fvL6bh3168Y/5OG8+Gp+zHTCgE4E7YONUW/m1E",
-	"qNIAr6qPHYUznkHxnL95hFsKocj0rWvjwxqCt36Ud7A09/ruoUqviQYYaD9V4P1++uSrxxtfP9G7HgdE",
-	"P17shrOHUtoviiLTFVN62UZWgR4NcnlDEFu32vQ4Lwh/6g/bCwlVEyWEN1Z8hi8CHCOJc5+8ulmJlU83",
-	"VYZvGgCGw7cjDgrA+LIEgwUfRl1UsgJi+Co8fsYjSNBvi9n48wbbXiIkAqGK/wFDGF4+LQLrM6exv4Yg",
-	"Sf3RRN5bKKfGL86EEdQHLG3g6sU0ScqtK4qwvBdtLA3nHdroJbnDfoDwFASp5Cn2LQSkKnq1mqxhlqWr",
-	"4h17exzOaL+BpWMiVUmvrRdIT3aDcutLUb1ZpVUq6ba8vgA3HMsRIbdpciWKc7phQK+Y3KEThjQw8rfX",
-	"tga9KMUf0HlRxHptUV70SQiwAQwp9crdseHcOMOVLaj1NyXmXPBPJws56l2cP6s9+4PMiGsplhvUH0KT",
-	"WrUZKGQhkHZmklueQuedX6IVqYtFnxkNsQRosCbYCaGijAcGE8N3iBQBSt6IMqohpPgG57776Xj4snlZ",
-	"XbVEAz1DG4FHTlCkxb6Uah/HQqkl4gqU4NvEFVvI5xoSi0j53E1PVzLIiko9F+o4stAEV3kGwPf1SZAX",
-	"8Yjbm1z3jAMreptOMyWXaRrXIt/BhLWOF7th8zcgbS2a9/y+Pzn7uiw0JSBRLwu5Rehx7/pbvRCo3fMm",
-	"jBuscn9RuQIfDD0rpXpu4IrZPYnwXxYnCgNn8ZEKbZFgPIYuTYKtqq+p62ZpOzlAnRbP7bJPBW1cvu72",
-	"HulkxdzSO8I3bE7EvfAmqtWAOkOm9bAWeq61nWr/no6mdgTQp2j0K37t7cOuuLGRbiMif93zhK/XtTFp",
-	"9gk4OHY9RByVTRo035CjGesTmjncb/Ff/4gDdapmX2BdWwsnF5xFpRHqcVzlot9HyRZ0AtEzL4o8he1j",
-	"eo6atMqfvJdpvBesxCcX0QdgJIpIyBGG1ruxp+zJ2ZOyjT2SAXRovaZQqNS9561qK0f+JlyX27ctJ3W8",
-	"B35g4suwUKUHi9dEMe3X7CO0uRB59PnJ2eNb5NF38EtDkXnvonfNUwnEsPkIWIUvbg/Z78FerW3SXHLl",
-	"Ch32od8bz7xNpYAdJFH25Oy81+8l0oix0zDz0DvJxwtxcn32+JRn8jQVzgo1NqvMQQNl+YW+f0rvomcm",
-	"48fnXz3Dnz9ijclHKwpsGPytuYZXV/Y8fpGLp1/R97xx5f+OCbhevyf46ONcrD5C02j0MzyZ4v5iwWUK",
-	"aJz2f1aXx2jtrf7eThTcJIidEZboZdOZiUWwJJgAV3eqt9EMtff6FQefzGrGp0YIy5yuHm+oUDQLe8re",
-	"l0WGofeqUBDQZsOUXmLuFEoRcIMfWSp18h8GCLtIu4RMfNEGg99BNkCLfVaru2j429ARu5PxF+fHH5UW",
-	"DlCT/O4utJ3x9f+hG//QjQfQjWgVxdKGyUSuIiPkXy+/efXiT51Zqnd1rFJ5JAT+vW2zgF6HOmvJv3jK",
-	"pfJKc1TLsAOdmQc2YV+Wxl4bhuw7s6IrYVleGn3IbbWzQ2tx868cEBsbzOS43MBiL/mK8VTORRFRQOdC",
-	"2ihyQ4ionM20dZSJuivQsCN0eksW6g0Edf841DkfQT9tmT65+VoHQc6POYxuu5/7xS1+9AOUyc9Qbw2B",
-	"ZwK0TL1tAsaLd3+aISqqQYv9d70dyPwuNrxlQ+FhiigmLtoT080Um9Ej7XaE8mpoH8cnHk1BBdSue4R+",
-	"9U7PRVAFsLXIPRrDYey8v/21kIkl+hVGS4F9CMMlVG8ayk39IjRBXcGW7ryjBwW7+vPjsxKp6bWczly6",
-	"YiOjl967wy65zSt6/Gv/vrCuDO303VhXzsu09wj01GwHXwXLehj4KpgkFddh3yO936Zp3ka8qmZd2jFk",
-	"Vfdn8aigVbCGjyzu3C533LbkkDdoGMvUe8zvgN3mMumvJzroQ5/lQthTNgSy9SFbCE54g5DGhXa2AGoO",
-	"pHnsEopCaUJmxc6fFlWdXuxsVBCKDIypvK6DbsFi6RfX9Zn/GsxxuHOkvUnaVFdQXL2XGrp3NmiTqYyb",
-	"Gf0PMW5uHcI/bzne74oj8pYZsbZsobnc8nbpAkjRQOlEbHeW/DdunKLXOhGw4PsfIu6gmtvWHKOG4/Aa",
-	"3mB7bfmQpeR9XKztNC5ZH9RGJA24t3ep04k2U+2cUCfrZSHUMPVjaLQ1TsJ34bm7btA9K1SqvE+3Td1w",
-	"AMou7oCtN1p5O2dMfAE3mCQ1mPyLrbdfqmvpYD2at/5dI8DzMvg7cAEu6iXhZTREhxtUDtPp7kRvE/QV",
-	"FLBAZddKxKYnHwOLrt3OrQtQhdB5HIrtCe4YGkSW2swtWJBIHWK9WmIJX9nngN7KTSoFfi2k3ggs2Vuf",
-	"mE4Lbc0RdnKDZ1i+710mR1HQMxcrKJIt63iwusdLjVSM+7megodDvlIPpFCc8ISfnAdjAb3X0lp4mYhF",
-	"pp1Q49XJ38WqsZuXWqrWtBjv44TSUqKXdivlAS8DiZR+zwkOUQqoPT/5J+9tHq4o1/w4fSY/SDUvIEI7",
-	"8+DgLbHI0Z+gjQ9OvfYa+I9l7i4IUDgO+HiMl8gpFLITxAQdlGB9gDkD04Tmq5oeCBi0ckY6ES3A+L3o",
-	"/fPZvxvviZeAUBAq8O7oUhs/obE2Rowdm2ljBRtBm/mqt4Pk4ZsdWvJe1YYMruRUQedMr09qAQa+Eu7k",
-	"G63nsoEP1AqL6JjfO5d5x+S0ojRu2Ww7i7QY50a6Ve/ilw/VLt4FtNmNVl4vy1hICknP3eyGlGf5KJXj",
-	"RjH/LJO1kYeXzqJ2x2s5aGDIbyq9ZFo1xR3WafodYXW6CyggKUa8quBt7KJE5mK1DtMoioYDVUwA/ci8",
-	"66JcH5I+mZF+Yv2oFA2RUQKTChCzqNDMjc2fztX2VXnz5e9+Th0aS38Xq06tpFccool+aaMqP4AS4alI",
-	"WA5AvTcs1k0jQP6pA6PdWnDySzbSOaTMCWKP+vUuwH2mXDIWfw69BT30szs7Za9wu6zTWSYgd8cVcus9",
-	"J28cEW/weGHVUp8luQn1ylBjUpODh/nSvq61o7BNIEaZRnA2b1aFiiciFbI6wB15FwGjiwVf0BKqBjjw",
-	"xTRyyumKShQqX/idSPWYp71+7xpk4MMujeR7ySYsll+NGvl8Y/QU7skWEnKCp+GYciWWpViWS76DfC7E",
-	"WlfK24d9aub0JuONMtifXmKCcDKhE1JbLfBK9DplI+s0T+/1QLjSq2+/gndP9Por8lY0ayEG4Y9rFj4V",
-	"1yJFEjGmobILgxlTw5Wz/siULLz9QmMBKIu/QTUS5ocJawBzn8proCzAWkbvc/kXgM5AAZUg4lMozqFK",
-	"Ee6gCRk+Iz7JuvjJC/zOJb7SHeqCoqiD15evXvTjUC/8hmkThQ8HL7+tOl7hy9QfW6cicKU2hXgC9ytC",
-	"N/pXGuG/oon9VzmhPw1+4Sf/eXby9cmH//4vvcPqGVzeF2F/OpT4VSEYiS5Lg6AvnaRle3lXmqq51oZu",
-	"XpP5V14mKyQ7KKdxyob8msuUA6k1NYRjORNnCy7TUEILt3d97dLrymQ63LPqQJ2TJVKkXVoE3tYTb8sv",
-	"EN+ljLPFU9qikOgt9shYQBMYz7QcC4rgAHAmZJMwX5imMOgpe42xpmg+VcVJeqe20uj2Hu1cogxTBVUU",
-	"6j9ve6whTRdnJU6xbK/Xj38HeW5/2j9A3Ca0528eLam82BHaqw4jk9/MtD+2uN8aPIo9RLKqS8r4QQNy",
-	"4gsvhmj9ElsJutZo8KYpu3zzEhO6RSGTt3IwqKKXqvi8X3CpvL1FuSMi4bwdfIQc2JswsW7a8sLjcbCd",
-	"ofDApd0lMvHI0vsD2mJRPMrD37uKV0RCBc3xjnYpK5d7y9sI977ZG3sthFdkoU4HWjjgFS+KGo4QMSY5",
-	"QtlBX2ujQPWPS/WOSgr+CFOH4iGpPiZ8ZXsXX5+VCO88c2Dt2bGGEQPb4maHJqzzcULT0dBJ59VFqtRr",
-	"IRMDwr/d8dg0r0rgEMFWG1ptHBlkoHSX0t5CjkDWqDLA4hBgm4JQmdELaZsYEhoSs7dPCzQsPPfWoFS5",
-	"hfJ38JaMzpupCvzs61HwAhhrCDbQjyfw/w+71Xzcs2Rx5zniyzTFrP9mCd+mXOMloeSUbGhe1vuUXCzh",
-	"KTCVaHJFeWa24OOZVI26+DUi8m0bRO6Uec/P6Tg6C+pjlNFpE0hDS0rrMgFa8yoaYrNUrK1+hK/tgmmC",
-	"yCVxZTs3wNzejF6yo7QcHrbkLVRibLPG6zBKAt1XIpSTbtVnUnmfSZtVNSCYcutitD3LZdLghSfiXmKU",
-	"wMS6BCfZZj/Wg5HU4pCcsktkr1jwRGBp4xLwBUt7la2Eu2CQlPCWpHQQGYzD90BScIVJH/urwri9EWXH",
-	"8lRjwRwWbUjDaGGICanSyD0hISRiA5pvHUwneP6JuG+IKH5OR/HVE9GIgUJ/aKs0HfZnrvRSQaSPgMiw",
-	"Jx2lYOtqrVgrD5DdS6zDLQcW0qj3FLNF8LWkvO8DKyk9MKmFevR/ua+CRNM7hjB111Fkcov63286RQqi",
-	"rdxPdhJp+ShdIzsvPkkLmiy+yedCZEAsVZu3/haf+fu8ha6czliW8rFfM63C8QfgTGnp9mbS7bltBrBQ",
-	"m80xCNQBEq7/5GnU4BCwLCOE16lWAvAwGiiXflLwlN/nhv4gHOO4jALQvOGffndhY53X8RUr9wYt8PY2",
-	"obdBkrr98hZClCaNCr/dTCwYmYmJ4EkqGwCQ/FJ9a3CG93MjcXadZnSQnYdOJhREjYTfUMi34AJjQchy",
-	"JtR+jnXIu0kbKkmqONFY0U2Rnog4/NLOoY4EqlOCFRrv7nOsL/EGZrgboM/sWpgkD7lpoPisLfRq5zx3",
-	"c4vD5K4cN0exCruVv7/7m9Pf4BWVAQAStGEFEF0JUjfj10Rxut+tIdT6u94rHr+ORqf+Ciux3UmrFYGg",
-	"QvPZynvAUQKWjzqZe6F+v1YBXiJ7XxiNG7u+FTLq23h8dgZXyVxkrjka3NRa2GLr6T0M1MJbdxqtjfq1",
-	"vN+lSSYaaeh3EIWJNiQDTWAB9lZQDpv08iwUowHAFvxlYoRAAY3sjtBrFH4FFYgAoDvWJhEJZuwoMhw4",
-	"85zOx7M6l/I7mPC9VQuVdq/OBKMSUKSWLwmhfaxFg4AQ9XtFVBcQTd1PXhbCGTlu1h2vBLe5wa6zyAml",
-	"PVRTZlfWCSiTQ4wqiAJL12h9vqIBu1MuNMJ3Ri+2+Pg7vcWH38vEzboVvLBOneoiEjjYMw3UIsQXtbtA",
-	"ZUZfS7u2GC2kOk/ZpWLcOW93R5SZQHddqhukQMGi7YaYt1fab8pxf0f3VvHW3WYZcY/A1UTWi0K9kwSB",
-	"8Fxdfb/LVdbkO/1VTCVwIAYZ6RNHDrDbaOinkc6KdHLK3lMj6tDa2bAfpybxZuL+8gncjJBI8ZJOkKL+",
-	"BabAaw6mOcRC66g8aKn3uqv6x05/Fq+xhYf1uP3R62T1r2Kaq/bi7g0ium1OFBlkNlF4g8/YYvKlUfO9",
-	"8LqsYMsvKzeQoMCLZDXlV7wCzKGBmaBc0y6F8jW82oG0WadJwnDjRFsgMtvWrVcIwfYANRds6KdyA1Uj",
-	"OrAiY0ASi0b1Eg3wYTH2sKzfiN/R68XiNaFzfISaFQdI0wJ3BsoOmwA27puY3SskjkiudsTfqIiTd6UA",
-	"pnedG8enkAIeiRWkn6uRG2DB9huryitPK+gHWwjoYExX1CIGeWxy0zgb62yFeeXqA6XyZmIdpixMtfva",
-	"DYxifKqUQCBZHdkcp60Q7iJrZ0jbYNgLIq0QfeWOj7gV4AMbYZ02+wbljEBo6XVBOWdyS63nkKehXkq8",
-	"FYBaC8+9tAgSgbO2cxtAKeA3UL0Q7Bv8cz2gzluY0h9J3gMmeXOjWKKXqrNEr7Wz9ZwoIrTkjo2ASiQg",
-	"yjMicEo+B6wfE7Scnx7QdyyhGnZdXAdtrg41QxGjaWEncNpI9ElV8IyQETMjr7nDevGi8OaRDUbafvtD",
-	"IIvrdwh0EiiAAO0JzUEQlodofMYNIQ6Hdi8nUyhCutO9eSuu9RzC8w3V87/1GD0uQFQNU83Z7+fLviue",
-	"Wu1hCAVlAUxATyZQZXsDD9CIa40rBogDQiW1lRfYW77/Hm7ppD7wctlQphXOBpbZQVNVCB9gbSvhdbZb",
-	"VDvIFdSGrcveBKIqvRBI5XyHRUIsBhA1zjOIcqzKGkOe+vdC1cAVg/kynujM2T7LcgOQg4YZgWC06yC9",
-	"fsK5R9Ul91Jv3Jpmp9Gy27U2eMZNrmyRQi32regBn4NHpw38I2r12O9eIelCKnvY5PVOBbVpx8hHRlBX",
-	"O7xACL5R+Vc/wkqAwtmf3v5ggV9a2iwPRutIYEd9aE4BQ7WwdS4QoywoO1isYlkg+Q2HcNFQk+hfqlzz",
-	"TpXeZhiRe9Dplq/RmanptR3EwngVTzSUD9UKZotCCBpmvb+Dni3uuK0kvCYlxsI4ZloI2IjSgklU0quT",
-	"jYYBlrp+aDMVRxWeRsoUrEkqxL4FJjBephhNSDgeRQTC1bIGtSdNKQ9kchVnoK91mofsNNRreWmQqSg1",
-	"x4zHtCsgMf2C4hUu8togBkzoW1JafyiRjUymQsdHUoTBh3XKnKsVAKjsKVDZ1Hj7by1xEigSuoW9IEE7",
-	"r19kLpUwp+y1BlALORaBAZgb8HW9XTQtDkUxf8jF5xnEnQDHy1tYNQWzOLeWY2KPW7WsaY5NkVF8+0gN",
-	"AUZFK3qI8C5i9YyjjVYxT2wl/PjI704q+A7mUHDjTwBiek1vegRuEGAKKhgGl8FWXhQIkqlU8zptYoXb",
-	"GbIg6t6+hfbYHsBjmB7MdT/Eg7bhEq+gWK6IvlAaRCtxAgkyWJRtkROzNJ9KtTszv1z4PwbjvXg1uFf8",
-	"bi3qzQsoTKChHzzyNb5I5+3MtFWtEPPTs47KyY/L9kDp+LNCePdl4ocThHnuRE5FCFvGp+kRBDBpAYjF",
-	"aGxE3cH6m3Ctr2vbJ+UQNPyb7s9hGfjb2JoOKl9gVkdoNsWBj0i5v+UpjhUohoM2vzhPWUGvH2tvbzwj",
-	"hUfU6dxYyIdDPvwLE9+k+xuTVmyXKzNQ8yD2T83OH/fuLJiBHuTlWUryvrdn6BSHpU296NoSl6UENvYL",
-	"Pc6N8aZpJjMBuaRrYQKIWF3tWMsL3PrxOcg1uulOVY/Lwe7TNnapk1JSP61j3Kg48jGv1C3PdrNmHYwM",
-	"V+PZCT7m7hYux6fUIcItG+UydUXjHcNHPS8KuwhIUGlFfE20JCX2PAS/QmG1tGzBzbwJKOyv8PR3fLpX",
-	"iX0dSBjOeyts4Q0w8zoSvmgZOkvSFBoExsKoFGwq4CRyRKGGEIUVqRg7PkqL3dyICG7Te3+QGD5xayku",
-	"/a3/cnLyirvxDNPTGG8VWC7qLcKovBSEEf/PhDHaNN3938LAnQbiJzDnA5sJ0o65SSJb7ZEF0E1Y6EK9",
-	"0OW9sWNXqzVgCTFXwqE0CBQFhMfsTCTBMiBTArbOy1XgpqYPlt0VHCfZZ8OwuciWgHXIdLjgV3xkiWTy",
-	"lsmx3752mjiBmdWf6Qqs64t3fNrA9VochCWniGCnwK3v2pWiWnMGblmUDjkJFaUWfikds1JRLD/IhLdn",
-	"omWA9pvkeVnQgPBwoVJ9DAkiP+uPZAOV8lbVKpwAtPAVpcU5YA8PKEsSArK4wgeaOfcPrWF2zAKMuBUf",
-	"6aj2Lr7qx1/F1gU/67nw8rAUIy9ydBFcfA4XLP7eCKtzA5jdn798+fLhy8bpAliqIxh6bRxJFwrHD3w2",
-	"/blpV82vuaaLJ62zIKmzkvD/gVQSj0jKA5tjuBMCSkk9jMybct730G+kyf1MR6ZLI63J2W7HkfyZpzLh",
-	"DjsXub+XU3FBKcoM5xRVvAQ6cXapWK5ImZYzK3C1G+MB3tNsZWM7cDVpXsfwNWnobp3NQlkU+8VDwfam",
-	"InW3pxmePciMmKRyOruj72Q8E+M5IPlDeQzELaJajz6WwRczjmlQCyMTShrhc+TLUA0XFRv6pbBYVwG3",
-	"+3NMFGGgy2i9wIix1vNSwgO8tapFK3sT3q0FQ3NX1PWIRP2i908eoWGPjb+BTvA+jpX2njd5v3gAfOJD",
-	"vxeMe/9d/6uL3vX56fnpWW/zW/8KZ3v46E6QzprT9j6EPiY6V0krhBpiPMfK1Eo5HMhsYvgSGqyg2HAh",
-	"BKGeYLlYiOZteDT9r7y+t7SEm5xUEpj1ZU7OrGCS1EQARISFk7cScNrwopiLCn1HfJZHuWNjroqCSmek",
-	"P72hVg/aYKAW8SKccYRsIJTBJcHdAtscJ2A1NM5DTbEi8odbDmgTfHiQv3vYbP97P+3nBypXDBQPFWP/",
-	"B2qGuQs7sXMT/22uSiUBN131muvjLV7VKgDKt1RbKI1mJIJGvXFNpuMaxSGLejdiPfHqw/LrUt9hvWwf",
-	"EQtGK/y/V38TKVIkovf/uH18g+H6hznZPDTZPp1ZlGEPYgstwAHQLlfAo9q+uWKNdBcMUOF1VmDMn1OE",
-	"G6nodBFz6gMwp//vqiRhhOYU2VRTUHUJf18QQdV377waoQwqN0AB7VeIcFvABp/pX182CH4UccfIzcB8",
-	"elmzHoRxzI2Rwq6NgPxcOGf7JcQy7mal4VC6fGsSYlLJRb6I019SOTGFG+K3EF/5sQyn9An3xBuXoAUO",
-	"Ik6DRE4mzfgtGExLErSSsf8IfAOMvPRv3JL9Mk1baDu+QGQ9aJqwDqGcEcWhDld9MrnnYtevpY0CKBKK",
-	"eLqlfu7fOCSiodUWOgQn2ogmEilan969kn+/H93C83n5E8aykXBLIZRfvEK9HuYEUEfxOn4APnbpqjyf",
-	"/XUqVrpCqXqXFJpMrZPAw26EKL9Kc3xkwzfXVgO/xVne/8Oxc1f9gwxncgVd9EVGIQQ09QYJj12cH5KP",
-	"ZhJkgW2vQCZZbyhe0SPuY14D59ap/fYakH+rJU7A0RlWZd8IND1p8Bn/sVlZadHfeSvbYgToR6fX1JDi",
-	"snVq8eMQRys55bRBm9eZ1mabLvFg9BlnJk+B6W8qlF9QvKKzGwFDqBSBoh4ILs5FBtgzP/s3Ap8OOFvj",
-	"kCJPGhom3+TuGNvUfmABhzhCWAEH7lipQ2PedrK2Rhc4schS7tZwooIRdJMtoaqdsNDdheKmgj21Xr2/",
-	"K4a8jwo+zK57DPpM6CwVsHaABVmT+Qjr602ydisKi30ffA7/XHsPvHSEbjXJvaEI4xHpTZhlleAI0g/U",
-	"uglwWU1XQ1jwli1FVz52o3rWZ082KWCtu0YQmq3NmySa+7ZbvobOaDzTciwoxCIdm8g0tUzW9yQ8qF1p",
-	"//R3Gk/Za3trrYZNTmfdfX/fd7l92yC88RGsg85lCwBBSnLLvfRIdHX8Mxd5c0nbjxPqaShV/0rnofUN",
-	"y0jZcCat02Y17JdQx5hkgDb/OEZ9AXmFqDgOhk/6jGBBGFfJrwqImDDvMNNLpidOFDR/S+5lPwVulwRp",
-	"2eq4WP0F/7/g1W4Jf130K04wN4jxk7NavvS6pxFH7r6PoWWty7COtE4FVw+Tsh32pWMLTCM1Wz+AVAGx",
-	"Phi2ualE9pqPzK2CUOA4WJsAwerphbCWT6E82olP7oINP//ac3I8F+7X3gX7f//n/34Z9qENwB9is5CK",
-	"p4ynVrPhGMGRh302dG41xKr/pVSJXg7Zvw7HOrX+b0Yv7fBPWPqBURsm7a/KjwN8k7+Svht6heF/S2Vg",
-	"xfDeeZxos6Q2CQVYIMKykVTcrMIbAIRcqGXlBtKIYcKPAtu4YKOVE3hwSTwu2DAZMqmy3PXZUAwhHy9U",
-	"0mfD5ZBxhi/0yDIr/1P0kYoZ6tOGesh07vB7ZojdKxiZHH4aIjfzJ+mgov30V3UZA1ULlVjULn60TBir",
-	"VdEYHWD2CmSkgllJkW8tk1TAnsx4OmFcsZnOTZ1m+TET6i1Iwo0jco4VGzdSGEvpxrNWDEg/cIDtCS9N",
-	"4IcoXP41JtpQRcR7MbrS/te7CvtUegUltmlMD5A3KBuYaYauGA1LiqJa7ze+Lcd78F3p9C6rzhPB5Sa1",
-	"guVSPu6oLelh+R5oT7qJJXmfrvT3MwElhFSLGwE2SbSB+lUQbThvtf5eByva/mk5RBf6FntzWDyXdnao",
-	"fY8qzOsIHlUY+ogt6Nsf5XXadOCEXdMO8A22AoQADl6WNoKeh3ZyRJ+OGATICeOKENSkAw0cIBlFpq30",
-	"bsQjy/wbBMNHjme/qsD55lWLc8IoqkpMRRHAHM+0tgGeOFqTFcq2LHDy/Ul4Xgg/sjEbkdSZUO+EPYLA",
-	"R/XEsFKIG5757YJJwAL0LnoTwd3g3zbH+Qtv4t+qvTMSz9aJBS6N41Oa4MmYG3fy9Dw5E38ewWIsuBtD",
-	"pfzFV+eP+z09D0EZp/X8o3/AX574HxxPexfnj8+e7PSC9SfxfUVmW7F2L+2c8VLYluVdSAdj/7pKk6db",
-	"WbeUucYTqedC7WLmwpgP38LN0249eFgnVGFAh5jlYO7Cefcqx+k4KFVBLCU2F6jguVNH+2E2MHZfOgvN",
-	"12Jp2VSHzMdzxNqLgmPrUiH+lR6SSYs56u2WtsGSvaTFA9yCyl5SRX+WQ7OK49OIBXkkxt7Ewm62WrO2",
-	"3RVt93j8LMWyU5MWKggK+FSgHzs/Owtiuu2+NWQevPWam7Fg3mYJIO/MaTYczLSe28Gw8Pv8fB5Zwna1",
-	"cqqCc4gwOF53Bn4smDoR5uBfInyckrulz3KVCmsDSwiwaPtnhM7byzcvGU8S4z+DtNw2Ypep+3Kt7b23",
-	"GO0KO4CYPHij50YM/q3Xr+t1ouA9GSwQdwpWnd/C8UIM6A+4Wb2L3lS6WT5CIYDw/0nBnLn5vZ+nx8ik",
-	"+GEPbfPvouuiawRnaO8y8Hmaeomf5Aqjd1AFgJ+ISjpVljsS134Bpz6R/jhlRkPyrw6/+6JoPVHCLbWZ",
-	"99lEpqHNV05nzp6y17fMc3YZZgCX7YTLFKz6wo7pI2uhaoIS8lbhFTyh11HBDzwcfQZ4+sELf6IJWC92",
-	"TRZweV312mp8i6UjsP+TiOxvAFMzZBuY3f4n0OoTbcDPbCr+pBEfvAVMb9J5iDfsUSsB3vCwo4Z3rwoM",
-	"tYcY3bWlBLeI1x383Cg6A6eI6sfYeKatqK/laX85Wz8kh4jsbrwvh43rtrI7XRTRwrSOUkULIx8xqLvt",
-	"CW7Wn4O1gKLfydQJg91n0bgAwQ+xRm97ZVJ5wy5Q5Mx4Q2dadHnuiw5aneUbiluB28SnTe1hVnADKe/a",
-	"opbzx3+prWq52RxSFgL5vRmtYnSKulGhaqMyaCEYPSwrAocpX4DJHn4R2og+1M7poRka7/i0UyPDixPj",
-	"cJXDbYMB/6iV0pSR+q3NDbu+P/1FxZpMBCLlBo8eutq4dX5uz4s2Rix5sHN7F5buVRi9U21mO+/4hgbP",
-	"paKQyolUbGT00lte/ZJ4Hmy1m23gNcQ9xe1X66FehQBKYGcaaz2X4pS9N1pNwQVAAwV+LBLP3lct6SlD",
-	"QZIqf+VkXbsAIdDgUF05j/h0HOrQuCuvai2fKwyNgWsWIa5cCXfyDSx3E3e4xT7t753LflTpqivolSbO",
-	"KDkF3FE4rqAtCnHISiKu7TijgoIYUNvZOocEuMNi2SyCIH7NsC08FdzY6LdNLsg3OFwsenc5FLRrOneb",
-	"b9uLT5k0ojLr7iEx/TbhLO9UA3U78VkmG2RCKA/DjSiom8N9oRhBW0rIhxjBF1D8B4IjFbNirFUCBLbR",
-	"TnrvEWxukVpR5L6fnD1p9iLtjh3IG5OEtuRDvlAJ9Ol6FV5Mequ9kVN1ItUd0BvejoNYDdyNgHGAHf+M",
-	"qxUsrbTAMtrgRsqpeql6++aqS/o8TD5nRl/LJOwNmXXf6EXG1Yrx8VjnUHGdm7R30RtomYwH8Co9hODa",
-	"TMfD1F8JN9NJ62A/Ddrwe70sKiQ43s1eOc5EhXRzQy1oZyczbd0JAJU1RY/9W9qACycVFv9OpJoKkxmp",
-	"HNJGQ2Z0CKvuJe21TsQQER15qImFaLJZAM5PXaM/T66uvv9eW/d3serqVsYBDu57lu/VWcgOyhYWfDyT",
-	"CoOhXg1eXX3P/A6zuVj1mdNAyMahr3drsk3nFepOEduFWIxCRdHUAEAzez/TxBSAxJtW4H0lDSgsGKyp",
-	"0dPP48HHcf1rdB7EhWVcH8ElXXhnXTY86qjxW79iDzR460hm71j0u0O38VHyC4nHyVs+BVOY/1OUy7UN",
-	"jZitrmW7x+IQYdsNd+SwQdv9d6WL1ka+OEpbI18cMVa73YGN1STU5zXj1PCFsH1mxzrz/8+MmMhP/l/C",
-	"u2yrG6EnRag2WFYinZfGhksRh+1yQ/wIB4k3Xb55SWWO+4SU3kHpcn284HlUrFMp/GmKFcHLd2STwrOP",
-	"EyeKhq49Z6+ARb5lDwb6iXm0zZi6R7bgBSKKqe2dGZSYO8MIb0MIIYBINIUSoOcQprdLlCAIzH2PEbwV",
-	"1xq3o3LytgwUgDl3p2tQALiEArmh1cYN8XosKIT2aub7yWKB9o1lrwEuNIkwz73HJFVusTnXS4PRuUoa",
-	"c1HauKakkP9ElBLCH0/g/7+NdJBf2s79FfQLdvFXbt/E8KyjOix+yR6ow5LbaqfDTg6LP2hGp8RPib4o",
-	"dT9DT0UYCMr+xk5e1zMStbyM7R6JQ/gq227GYZyV/belfVvKz+kIzoof9ojOynby0aAi/RTEHaRBqVRz",
-	"ttRmbglFIuHoslSM6OdQtMtNKoWBaQpIuxBecJS91Qj0kCsnU0JD8Jq4yQh/6yf4g1TzQ5GGdGR1+1fo",
-	"zOi+YWbjliH9A7Y9+D2HUiDaBcBg3VB2IsxW2O5mYdrGDa44vX0y+KARR2fQ66aQxaLZ5Cu833sYz+rc",
-	"bb4MW1rvN991VzQedsT4rLrH7E1AF5wLitZTQ6KbiYUV6XUdpj4Ke7FR7dWQFXfaXKwKEjxiPIELjlK/",
-	"oKj8vIqEYU+qa+nECU/4yXkw9zG7Xtr7LxOxyLQTarw6wZzUXpzVOzbr0GQiPkk4Nr2L3iRP0827an5c",
-	"qt9sqOGm1ivjCrwocczRXtnvktwwyvAy6K4gjkVRG7CVkiwwrZ6vq1RY41bsfZDubSTiljbbZc8KSt01",
-	"lQtGpIJbquurdDTBhcSnCDgKOPYzbup9k58j5PiObpCDcJ3Gr//IslEu02TLINBSjKAzc4vG9kssuCQT",
-	"wMqp8mdlLlY7hH7eh+EffGaY3qRTo+GN9yEs07mzMgm1rUYgwqGeUL/tzn2JQRY27HBPRCqBujDVU3QL",
-	"ikb3JXJCQtMX0h/Ws8+jaqSle1jd7sti0vs3vL8PqO2p4IkNeE1Fh+YScQ2gtYc6o+u0WvvL2Prp6DTu",
-	"suOO1MZdXhWQhuisz6VKmH9lOG9YW33Bhv9x8jpPU53Zkys5VdCVPfTbN7w+/x9lq/tMfGLfv7r85uTq",
-	"+8uTx0+f+YdGX30nF8I6vsiGfW/zQvtsUoDkhCb4UOZOffD+V1AetHkjPLjyEMKbA9Ogf5MCupFTAHfG",
-	"A6I7dxj2d+Q1LGrjSa0I3a48n6juKkiFAFnrjf7oVxMuU5H4/fcv3rvowbNqGuWxrnDmXGYvBoOxPKXB",
-	"TrWZEoCBwk3b3ICnBTpCfItGPnxz/E4HsfkeGtBFswm4JCFPASRwwYHhPYqvzrw32VCc9m05wO+Ih5De",
-	"etU9uwGwxAkFdGqFeDTSEbYlLODvDYyg3zQHSS9LU6Zkg0VjBhWtDcqd6WvKgBRB+efYZmRWdcWxYejD",
-	"u3zti0mHLCYBwqeQEypFh0rkhTaiNelYD7nxI+4kFppQYxJkVmZ6CWxqtUbsO2Hvte11mA3kzK9tgWat",
-	"9HLLTasWn3zuhe6Hi18++HOAUQX/wwfk5Q4rTM0AsIY0Xl0xPGCjqNCSE2gMvYd8O0IJSgvm5b2cCcbv",
-	"6CuhmfH2t6CMAW03qkMLo4QAyO3vvMLS7wC/mKsbOGURRLytnahmicTTE0h4gQ7a6AVyQcXvmgDSyK1M",
-	"eq7AgR/rTKLBG4pSy+/Gk6qZBR2yPpiPMIEFl2k8/Xj7v3z48v8DAAD//w==",
+	"7L19c9w2tif8VVC9tyoz96FkSX5JItWtpzS2k+jGdryWk7m7E283mkR3Y8QGeghQ7b4pV+2n2Q+2n+Qp",
+	"nAOQIAmwyVZr7kw9mT8mVpPE68HBef2d3yapXG+kYEKryeVvkw0t6JppVsBfN+JlWShZmH9nTKUF32gu",
+	"xeRyMhPss56m8HRG5ILoFSMbumRkzhayYKeTZMLNi38rWbGbJBNB12xyOcEvJslEpSu2pqbhNf38homl",
+	"Xk0un5+dJRO925g3lS64WE6+fEkmN+ImM29CgxuqV3V7PJskk4L9reQFyyaXuiiZ3/a/FGwxuZz8tyf1",
+	"LJ/gU/XkJnONL95Sna66k/y4YuT1R7o089uuqCZbqkjBaFbNbsVoxop6ODeLE2zLHwT7TNeb3Dz+dfL1",
+	"r5NJYuagWWEa+F+/Tv5ydvLtp9/Ok/Nvvvw6+ZdJeAHeUKVf3zOhvZVod27eOYGXTm5exZb4PLbEb/ia",
+	"66rt1rbl8NBvMmMLWubaNrimn/m6XNsdXHOBf51XXXGh2ZIVtq930GpwQ+E/h24ptGu7KNdzVoT31Kz+",
+	"eqO/UkTAW9V2toaCTfQNppr3+Rn8b8DcfxIpCw9L0TUjd2xH1vSOKSKkXnGxJHrLU0a23PxFKMno7hJO",
+	"G7xuhsaUJlwRKtSWFSwjVBGOtIpnMSGyIAVblIpl0A55dvYt2a5YwaAh/JColdwqpHOu4C9BpEjhKNck",
+	"nOZSsBO5OFEruTk5jx6EjK03UjOR7k5+ZLsYNV7YJauoM0yb76lSEXrZmEcPZgEfShHek6IU+8ikKEU/",
+	"jeyjiFuWFkz3nAkFLxw8S69926Fmm1hX5tGDj98buexbUbJdScWI6UsRWjDgqVdAiznVQM4LkrOFJrLU",
+	"sZsEl33wMr+Ry1tGixCb/0nkO5JzwRSeDr3iimj2WSeEC1JuNqwwJyiX5pSkVEUvN4Ud9NF6l7rNwHiQ",
+	"J7yzDEDmGSuIXlEBQ4v2Dq34nS9ksaZ6cjnJqGYnmgNnDY9AlkVoCLesuOcpU2b+uF3zndknXhhGdUVo",
+	"nrvL3+zrgG1T2JM/TK7ZWrUW61l3reCWucF3n9ePaVHQnZvHz0LzPL6Sgm2HrGQJrRywkm+ZLniqvivk",
+	"ujuIa0FWsiwsUyYzLWekFDlTiiz5PROx0SxMa4cP5qMMrcd2UNdaPqDjP/NMR4SqhTls2myEtpcdBR5A",
+	"5zkjaVncs0HDK5iSeQntDmVRdmwf6i+/mCEXTG2kUAzI8H0h5zmDHUyl0EyAWEQ3m5yn1HzzZINv/D9/",
+	"VVI0JDzzRQYrR5dTWWrFMzZ10l4yyZimhj7NY8fqMol3PVkbwdHK0fABKVjOqGJP/nWSTBac5dnkcnLP",
+	"CsWlUKd0w4FRr1m2m1xOXq6k4amUaJRXQULA0/uVIjlXcCKtuDDlpqmz82+/pefzixMjuZx8bf7vG/N/",
+	"Z97/zMJqqktljqQ5dFyDGPAnmpEP2FhNA3QuS305z6m4M8d12I641YZ9aJLKB5RZQH5ZUJ4zI+yjpAEb",
+	"9YHpYndyvdAhQQ9+Jiu5JWsqdkSxVIpMdSWnNd2RrSzuTskt01Y8uviWUJGR52dPTxuUFbhX/uPELsMJ",
+	"SubNQfwgt3itySW0COJWmXFNUsM6gW/i58GOqkMFi2NXzDy/TlOm1OvPm5xywaDjTSE3rNAcaZiqu+5o",
+	"/rySJKUCDhXhyKId7+0w2yZ7TSZzltJSsVCrVEOTRuxMiBSG8MyxSRlhNF2N6yZn9yzfRzM4/TfwqrkX",
+	"uFKmufDQFmWeEwpfkK0s84xoegd3eGcwcv5XlurQBvgi0V/ce2609eIksPCfqqbti1+SiT9kwzGEEVX+",
+	"MhFSoLpDDW2boXpf1wO7TjW/53oX2Gg9lDMnk/kuuAV3XGT+mNKCUc1QsdYFh3+xz5qJDP55zxXHx2t5",
+	"z7LAeFurRc1KQScwhPDq4PzecKW7c6yop/pHP3HYtQpQV1HmQQpmwqhMzDCI+Y5wrVi+MMKfT8ynk30T",
+	"hdYdsQenudkU8p7m3yEz/21Cs4ybQdD8vTfjBc0VS1qLkK6kkcQay7D3NFVaekfmxRsCbpWvFDHfncLx",
+	"o3Mk0E7TwuonnQf1ClQP51LmjIp6RDVx2e+SWrt2Lyd2ivsJytoI4KXOMieTzydLeWJ/3PANM6L9aXPp",
+	"vZdO+HojC6Q6owpdTpZcr8r5aSrXT0SZ53Kjqv+65mBIrkmnTvVuZkQRolwrAvImoWTDCiWF1cfVKTFv",
+	"yVJvSo1qUrVjKrEvJZXWP53v4Iap/qbA35s0hB8PP0mNNQuQ16aQ602Aut7SHVnJPCMFW7DCHB6VkHmp",
+	"iWF3REtCCeq0QS6sGcWxdW8vc1njDE/Jn81VLRjXKyPTm2+IkAUpFSvAAMKV0TPZvZECqGpcA1rCWmZs",
+	"k8vdmgl9RWi25kIRmm/pTpl+xl1bhuXKUk+tmNGwkH3z4lnDRnbx/NuLvbaiZAITGXPcW6fEbs7YA3KL",
+	"FoBjnA8j6LwWughdWynuaiU7KxhyqZ3QGrwGaarRGN19MuIaTAuWMaE5zSN2OKaMiG2kzuv3N0TLO7we",
+	"tlSRzBCwERITe1GQTTnPeUoMT/IsZTAd/PIuWz/9vP32bxsanJPTCTryKzGqhBkEBfHdCPWmE3VFBBA1",
+	"Jfc0L8OCzCKogYLtM8sKcwRABF0zYt4MNsED4uyNmW9OU2buRpBrrV7RI0n5C2L3lhjdJbQWvnoSvGmU",
+	"vcx6uZYhuw/4qpGa2d8GTCRdUS4S2FlZarKkG7AOVATFhX7xbBK0LPlnDtwRIO8gqSaO0JP69NlZBOUD",
+	"M/SjyED10QswK893s1/W7ZFmvIXuOoiswXkGx8botzTP5ZZlhqLNn/c051lCZqjYzci8kCiVO0lB3sFi",
+	"QStmK1ABDErHZiC/sIIvrILeXT4mjCSrwhoaKIjm1iTpiqV3LBu09UYnFxkXy0Cr15qspdKEklUpsgJb",
+	"rHauObRNbW7ozMwS71gyNJ8lVcOhvWuThNGqwwxDsK1VTwesiGlmmnNx19cWMZuxA6uEuAMb64p9DnOR",
+	"u7BQueVaMKV691PIjClSsDUzcibK9tYuAocdrU+463K9oXaT9qwsEKUjJrts/rQ9oggt+58KKtLVR7rs",
+	"kgGYf2JSdMGoNTUFSATvy+AzK5l2BQca0Jav50bVIVujDYGghkNSleXCse8VnGhiBZz9epF1KriRJtVc",
+	"e5cocFTm8KxvGYazyHor9glStlevj9C4X9INTbnefShzK+IMVwcM0RZSronE2whpVy4IFYSJe15IYaRU",
+	"I9KmshQaSbW1NqXaTdNNOd2wIrU2y7ZEIUCiWJDtiqcrQjXJGQU7LDj8jIphT8jL9z8D3+bCyNMg62xX",
+	"VBu5IyFZaRbd2f6h38q6Zj2X5qR74vUpOUusxA0kk5iZfHt2Rc7PzojaciQzbmScxekkabhVPTH5LMRy",
+	"/P67c/5Oog0wl2KZkKdnRvR/+uLs7Co0oqdnZ43ezYv7ujcrLu9Zkcq19Z9H+JGRRtH8mMrC7i5uiFFq",
+	"5owUzNAXyxJydnpuxnkeGeazBjPOZDnP2ZBFsxr3ly9h6lXWNtIkq3oT9x0o28Sr+oMveGuXBdv37Xf2",
+	"NaNTNiJQwoco+ntoagGToCHtbcG1ZiIBv5YhcPPfK09jJUrTnfe3x+fqxp3CM834kikdZE3VO9Z2H7Ik",
+	"J+DPDD4YzdnsRljfXei2B1fe6PYMFw+pvvSOiSnVEbuad3EovG5zKe9YRqi+JEJuwbq/tW9aMaxgYFps",
+	"0nmfSlcWEV1uw4o1NTfz/lvKo3RsMLBz3Q1PnCPa7ZJb3QYle6v0KX76XjXOWsv8JwVS/L7dqht5WX1i",
+	"+JT7Y9ojS1jL73SkNg3fRIzL3vUVfI6q3r4gjR7zowCHW+jYFTJizUd7+27UNC1JHvRNZGmcY23oft7i",
+	"+0Gd05pE3Zyb61511ditxnb3UOVtLWC2rwZnuegaNeLccMVorsMyHF/TZXgvc7kMK/G5kV8gdmOcvW4j",
+	"Cz2cA9oleC+LoPJUMKWpbS/Kvw8S0GOMbqS8jQuLrVabU22FNwFc6T5isANua9fZyKNxx3Z9Gz18I9dM",
+	"qRjVwKRGDmzYoTTL4I5jMtFM6b2ffGRKf2AbR0LoR9+3k3cQOocve6c4uklmS8AIEjiuj8DcF1wsWbEp",
+	"eEjduP3h+uTi+YteBX8llR7p0uJKlawY56ISUk+pCxMYNnPzCUbqjKAdVlij8iD/FU6+mlH1fXNdG0Px",
+	"pzKSmdekcV3qlSyC3uS0SUDNDX3/+u1pH5H8IxHWATuuyoHef/die5/8xTvKRh3DEuyzhH2Gjrip12vl",
+	"p8KF30RJZ/jooDGW9Q4ymaQrmudMLAM0+Xq90TtnssIgP66IxGaJ0bvXNhshIKMULNWyCFNgJlTs9yn6",
+	"LqeK6bC1Dt8p7iNsyjwuVeQho/PpHdvFXCDucbRvto7JZIWUWu2n7nqx/SVyDbtmcIEaU/Um1lmmxrya",
+	"s0ialDOI+t6XenT0RJSEVlpvTs7OyUIWoKwCWyZyAcFLnhErIVQZvVXes4KYe5x8c3ZFMqHcx1ueZykt",
+	"wDuPb6IxzbB7govk+zdsv7hY5h+f9hFp3Jtne6KOs18R07qy1iwvAjkUVmtJPRy55g3enCwt8yyB2eKg",
+	"/QkZ4likF+dPX0ySyZbNV1LehSdVEUd4Vh9vb76HRAguyJwq9uIZGAkwNFKprSyqtbXdnJJ34BOFrIXW",
+	"rJ+dffsiOgh3SFskIZW+hC02M7WTSgglP394g1ttux26vtV5D/hEzALb2VQT/8NqTdMTtaIXz1/8sZq8",
+	"7RVCHNpdP3+eRLlFuOO31y+hL9s3z+rlbiznFbljG+sWwLAKF+MNjoGKQuEvnoHZbNgWNHld13BLRU3R",
+	"jWDhFKzgCraCa0XSUmm5ZoUiUuQ78gf2WbNC0Ny9SebolPnjpZuqnfQdaw/1eXALK67aMXC5HJpqnBBP",
+	"WnDNiJadTXqW9PDljrSFozXP0VpcLzUshtopc8eSTIJDVRcl+um8Hl88f/70RXIQx9/DiA9iwVwE55lU",
+	"fPcrReRWEO9GIAtexKbVmzhU6ZiB7pybnwI/2awKm9Th58m9ePrNs/4ukgns808i32GeTGBhuZjgQILL",
+	"uWLp3a05aVYYb7i+S3En5NZ8v6WFwA7Tgmue0nCQ6MtcCvZyRe0t96DQL2grGvfVjhilWWbjRTEkFEQ2",
+	"sYy46yNGj7ARw8aN2uEHV7EeajfMyKoAEL9slTnwMQQtUO0AKvNWtMeoWcxGMYaDkcH/Yz4nRSmUy3JQ",
+	"cs3mMtuRFKL4FZF6xYotVxHJFZ1B05iRKG5HQwf8dK/7FwPTl1zpYkcynmEABwbehUZUJbSOdVBDNlCf",
+	"88S+gXQVvMc0XZI1o0IRKmDdCMyfCLn1xuqJyLbJ2OopbbXfKmQV1fU2kY8gbbC8TdfWUt1rJaLLt+a1",
+	"MSY9bLi1VFU0rZtQnJBXjIUcDrQoOMvAuTnOQuPMMG3v86JgrIqTC2rsh/dZuWWQ8ajI8bNsicyZ3jJL",
+	"53oricuquSKsq1BmvBm+s5dvWh7cN0zPFdilaMwMSqybvmYZmL1QlOI0GHxTMKQAFeeDvWP/UH3vs8uh",
+	"n7SDJpzBCrsOUd94x6bPd0NuzSqLcX8r+GrnmLnsROdP6ToAPUdfh+j8PUiaJyhA4PETWc2jbWZ/ZF/a",
+	"ME913LF2gGeq02VwVeTaTXqEwLmRqvKYjvjsszcxFzKRTHaBX1vT/TwxrwWj7dhn3c0GPtsnmMNnQ+O3",
+	"3RodJXT7pSOdkWuH0a6qR/jZ5OWSCyIXC0hxuIY0CDSJYqBZxnKmmbrCWEyjbhotb8PkJmcYiSZlrhKi",
+	"ynRFqCJ2/K5hbYMVK4bSzGqCJEzTAVyQLA0bKLppNN5cggfPoh1EjHKC6a0sIsGMNsMjvtKYgt8NPRkQ",
+	"KBP5tHFTDL4S0GTTZNcjaGPfIh6UYBTyrAyJdw3ka1TxUy5fox9QYOihtOfoKMfyFVtwwcMRzk4n640l",
+	"kGlpmMSP5t34kredkKiCRdf2Fcv5PQtmeYDGEMmyAGemM8SAH7+jYHiXjsVsifjYjfJ0tIiWrGTxcCa0",
+	"gEFaJBHssx4eozTeSc6KIpLuwu4fKgPUfm7HILeUa7QyKCTYaMR96JrHEXk+6mrD7O7sdXw5MjqG16si",
+	"ycfLfugN1kI1Y5xH1Eh+2dRl7gwLCfrAFo3gLjh0ef7TYnL5lwPCxD51oyUZatQaEsfnjJSKZZcWrmHn",
+	"eUfMqcjYsqAZy4ziYi7rKmBcLuy5KQXGnOwSYmNOAOCkIEspWGITGK15k33mSitw5y0WhgXaZrlWGDfL",
+	"jfzQNFoU5tcaOUkSBbG1imdopkXqPI0FxLUnb9SvKnaRQqaASFkhwLVoprm7QouzZxyvFkEWbuB/L695",
+	"LJXsJ8EgRopIUeE7LSWsPGS5bWEJCymWp2HG1a92sM8bXjC1j2dauwmIczlN78CmbXO162w6VBO+AsQZ",
+	"r+OvFEnNjV9uSFHm7IpQ3Hiz28w61oat4fiI5JXM9zLVHyRaSoey35wt9DgLxyBghAoSIecLZlZgupJl",
+	"EXTvlYWq7eB2Gwgo69bu0Ni14IJ372GMd9QyfOXXfhePb8BZ55rMGeQjQv4zmvHMIQ8S5FreB+EebjRZ",
+	"SgbpvZE2fJl8dECpeTC1R3qqHGbTMKp7qGadTCAzckD873937+E3JRvwQcmqXMH/isjYbp73imaGJrw4",
+	"8D25ooH0eovvAvQF4qWiPEP+p1ZgSZuzVK7t7ZQQTHeZ+YAusyZoyxWxSCOEL2z6GGZCeRgugXHe87Cp",
+	"7/sCAPe4XmGoAUoNV4RaqDEp4DYD+K+B+XdFCHUNoRBrSRtgh6JWRJUWYTTMG40+C0qygm7hfjVLICR4",
+	"LiANWq0am+Xb3Mfa+qyZ7wcMUQ3mMBwWPW3j86eZFCwSsAvPtdSNWD7vhcHxnrflek2tFCrXc6WlYNMy",
+	"jFEGN2V9O+PeL2SxlFozcWVBIrS9T600VqVSAKEWzAoIIxInVEnzePrUDzZ1CnfewbwilyLwbb6DpK9K",
+	"DkIJzYwdmA+IQXSzyXccpYtu3lLH1OaM8WNp5RfLWveGuY0JmK+Ob9AYbHM/aoJqUo83l4bhOBYPmPia",
+	"g7vy+5UP8CEHLP4ykIL72qhEmO9UcS+b8QwAohVu6JrGbs1xmUO3mm1ggHv3BDze2Pie+fqqjlNd4dIC",
+	"0x7K3pNkYu/poHnPaw2NgiMDGYZraijsZYxmKDTsPWccAcnMkbIn3olhNNslxOrohIs0LzOWAUYMMAQj",
+	"1iqrQYFNtRSZEeXoDvUuQ52ImWIEPnPfGTncSXJjsUlaKsF+UNBa3hry7qbgVYBy6xJCnx3wlqS+JxWB",
+	"mxxiRa4weRmhdapJkvOLb5y825rx8305np5YNmT0jq6nAKYU2O038LuTfK02uy6VJit6zxKUBmZ3bDcz",
+	"3NP8498A6mOWWF3WwvSalfDTg52w4hi0HUjDHO6HuFx80wuy+fSie+v6vDmWm9nuYk+YTkt0o0uXjEnu",
+	"2A7JVLGcpRrQISt13Nw3wZRMs/HdNQcpF/gbunZx0VdUQeJ1gqgUAn/BA6QlURtasKtKTTKnxgNM5ghb",
+	"uSgVxYs5xDLDof/ha6ef873ii8WD43qazUUDfJx6OsoKVfDlavxXqqmHxRYORuT6SFxMRk9YUGimndWz",
+	"8/RCgny4mgprc8vmp5ouw5g1dtaDo4fqgX3H8zB0pbVT2dRYH5CbC6UZzVBn8YNvUdqaJBMnbFlUwR1E",
+	"kmUSf6lQNFMqUpbX8SzuAxc8onSZ3qG4hgLoIbfr98E8JLZYsFTz+723gfkcg2Eax2S6tM0O/Xbc+61t",
+	"XKLTsNN/4s2jf5ePY8/2k+of3aL9Ri7fcMEehjaZFXKzCQVtvQGo7SqI2OIhAwiFRGPpAE1XRRCrP2JU",
+	"bwsC1+FXR/DmPg8IZgCJvIoPCbvmG4to+Ft32x8WohHVZPqHclsF2zdHM6yXwR0cl9LtoA9PWuro/p7G",
+	"8OjsMsgZ7Q3eheLcSuK0S3VKboQ1wUIeE6Eks35bwFtTIDMiGjtHIB6+sCAVXVgYjFocuvrv7SBiWA8u",
+	"rNdvb6880qI5tu2LPfVhLm29FWsD/JJMrCF+8Lcw+dNJ93oHsH7gDKdM3J++/+nDx734ENELvRMdHcxt",
+	"Dmb29sgv7VaBFrqz/5PUlk5UgrItUoZckLl5BLD8tU0d3uxSid2U4d4IuxMHQlNKgGA1nX4KRqdU0b5H",
+	"INo2Gx8Qqt4f0wGn+DjhHPZYHxRk1YAYnWxK7QmD+JcNdAqDTvqBJH2xQ5Ewrvc/f8QrlityxwViaqtT",
+	"ct0ErFrTHei0ZGaEJjSnzwqGWSZTyFGbEarIluX5FaGV5jqzsUYz8of5DmKGrVYM1vKZ04ZnSyZYYVpO",
+	"zI9lrlFjXhRyPWXifvbHhMzcktveNVtvwAZet/1H07VLrlIblufIY2FiMxRGZoYtV7J3zWYgMafOSiuq",
+	"k7biWcYEYnQm6AyuYG+/Uu732Xc3r9+8mlYDbg6fUIj7vWPmRKP/WhYscx9DwpWqSvuAU6JygTfczhVF",
+	"tzJWmiT+VyXF6Qe6fWsxFbxMj0OiisbW+RkVc+T32bAEYtJCI1YeQwM7Nl4hM3biyMH+PUHc3YaKrhld",
+	"exmNFkU8eMHbUdWgmFHU2w7WumNDRv6o/41nOJxsEA11B2XXIoy5iPf6xJ+SHzzSxLgGiyi7luDVYevB",
+	"8e7QVTzePbMSTy/5mHfMux43bOVs2UDeynts30wAvZac+WEgBSObohTMxZGGnVxHDJaDQMxIIqt5YjkE",
+	"UtNlJeYllhWQd9dvX0OCpyVE+OE0DC8RTpm9BoWnsuivaWZat/W78h0xixJssDcJwT60bIves6wa+wCc",
+	"TP/8eiC4jmT7jjQenoDkWNQPhqkSzdMYIM9SGIE6pKNWF53cCigjYg6Us686+qtSL800Ly3dYZIGUl+7",
+	"yEa/4lNdyftkGLcQ3gT6FnR0oK7/3aiVbhdpOjsLSI5mQQNOaorwiFwRxeDQVMM4JX+2MSKAhA83XmoE",
+	"WSh1tzK3MFSl4gp3q5N8vNcEDTvXHdMrZCG1sd0SA/SIVgtLEipCFDUCBXnHGJBQPcaudw3GMZVwPQcp",
+	"0jASds/ZFoMZ4Mx3ye6U3EDAXYMUqdhhVBzLFTMLBth7hu/vKtwMK0lU/DTzFgBuiPaJsO6IA4l8H6kY",
+	"mbLKBWvxvFxJizZa32zWpVLpOvVAfc8X4gxi2Tmc7n6zfX0kggetoIvAbT+nak+8j19ealz8fiymBPP2",
+	"oWoWFo68ImfOSmBGOdS6RsdF9LSTv/yZe8ONLt74bPL24sYvMIfcX1C4EM2CLABV3ykbzr1jRebaM3j+",
+	"7Otn3zx98ezrvSCww/axfW27+9QG0jCGebZzhuDoAe9W/zq7YUSWmQeyBqKRpOixHoGeNC4ebmD0jhl0",
+	"BPawitBwdQ8jpYX8NjzBOzM/oxnPcJishNSgAstphaTt102XdztZVkzTKpagy9hTCw49AGrVA5GGqHAI",
+	"ekUkqVgwp+XWhqp7YjP35d9kcm1JpJtUsBSyYFOo/BTo/xf4Heu61JGdXyny84c31XWIQBxUVcGmB4Rl",
+	"RrI/4JG5NnkspAtqPQyJVnhfvWhxHQue6hgqO3zEYjiNU1UuFvxzLBNZGnlnzlZcZM5LceqH0wuEm0lc",
+	"TVIGmEP7YWytyG13szGSasSNqbmlba1j4hN16GB5B+L78UE0Y514TaNRQEfMKRfkh48f34OzFCKLJfx9",
+	"m3i2YS6WAJi0gmCnATe/dfa1ut+zHsdwhPj85vF8fl4vByC6PCpX+wAWWo+hKBueriQiqq+CMexByHTR",
+	"CXT65usB4O4tlrkXJqhmoS0jPQUFwTy8svhiRv7sHvtTz0J1ih80y2/nMqW5aaGDPLVXyfk7MvFjsNuA",
+	"vC9QhSLLggqNIRCg8g0S4GFn9hyBW3ofKqbpeb0CV7u14IXR+IbHyTXOexdIyNoDa3vhvsCh7+o8lzaS",
+	"eCS/oR9KdwhmT4oWVNdQcFiewfAfzDd4iPsv4iPyZ3kUVxE06BUmHrilh9tU3aVZmzUAmd8s52mkGJKN",
+	"sBpFV65+8Rhs7KowXkCsKpUtsoH7MwYUvLXfC1socghNO6//O7sPHRe8kTkeXLfuQIT9TqpZfwLZQv8J",
+	"hNI+ZJ/uSq7K9byC6x0koDZ9MW6NYJa2hBoMfO96H0PWam7g40lblUDbIV65YYLkTCu0yEFKjREWliUz",
+	"0gI84YJsITcK7kBIbsIKWrIAR6tirFPWEqtfWVxEm/6jmzikputJMsGegNLhk6AS/P1ByH8PD8ALLqaR",
+	"AkYWWnr9maY630FqlVxUFiAqMt9t3Y2POCDefVy+5qgQ805obCxN5Huzp9dYCnzEflUCuWcKe7E3J6Aq",
+	"HTxSLvXw4cZPHfpM7IijS/CWhvjyhqr9sSXmnViBmVvrY0sZ1uq1Hj1e6fXmwP03h+MlJJkXcquMBsNE",
+	"pk4HRBwBRzR9h6b2Q1VJoy6ujBn1VW0HDGer/600xmTW6JKhU/6DDMVKV46bUDWVaHW6cWbBSG7cdZV7",
+	"DJZbhbkyVHn+iC0VWg3Ne2uHI8HMqnm4UQfXXObZeAZYL1BbhdxzNqr1OGBWttPQLG6yRptlCYGkbXRT",
+	"X7Kth3Szpkv2khYxhEsAJsRKcH45uysyZ7nFlF7kEuNhABEw4+rOaOxSOUO4hW+w6l6zHlQoHjlSdQqS",
+	"fjEVSI0vKTXfWSD7Ae4SUIvDlkeY68BmzHJkA9/1guRaTMnQLqapLM2hsUVQBvjscRZu5m7ofqgcDjBI",
+	"UWbXbcTziPv4O57nDIGnd7Y2ntCFzMkmp4IRqiHyoLvvPYChXCiWWsU3YJnoASqtYofCDwFOLlYuIAYm",
+	"6uN+do/rIF3yxiJ9HkGLvBH3TLg5tE7Shgd8lZ6iUkQKb6bLQpabaVbwWL0D+0Zf62mVxTpIXjdieiSv",
+	"FCoyNjlmNNHYcJ6Bx828Om58r0zjgeExsQzjQNSrsdyU4/r6/v3PwaK+UumoynbHCsHClSJyfs+mBYNg",
+	"w/AxyuWyb8fXbG2JbMDSyrBmjEF7KhJYhQ+rgr5U01wuISZSebwPw+VHBbSZ5XyP8YKhSl+lSHu3zqwZ",
+	"XbK+xbFo3g8p7V9tLKxetZf2lHZoLGmcbjwh1SbZYxBk6uKe60hB7T6jxmOUEWxgDA1rcmiuTSHz/UC3",
+	"5p0vGAv6kJ3DAvGVsQO6dq324QJ48+/fqes0ZZvREeX1ZrbLFXgC6tNgfRK1yeluGov5DfCWUHFwkByV",
+	"piJr6k4VaImt4DlStRyVc25juNsZzGcXrTIAF/sEb1sIvN5ll/TreujfwYMwCbwdbFk8TtaU56QezMgN",
+	"ftjhGLLwdRTYeTcIrJu94Z+c/oU8hmXQY4GHJ6L9u5y7uokjZONrEIYpFxB3Ry36jpbg9WIiszYHjbkB",
+	"LoCIW4kfLX7oMOUajIYAQGnxhj5zTVKZMXJ2Sm60Qr8IKluoidlsBcyehOYhj4MC1L7RzrD2Slc0T+V6",
+	"TUU2Lp2ICV3sNjJY7u0DA3ci3uugXX5lgS600/Tsr8T2TTIJVcidv5JxvWLFKflJMIvvjiOxgXF15wCk",
+	"k+fjSokycd+HhhD7viYP9lkXdFqVQmwjgygMJbWb7Ce1LrjhlxDx6A54Usdqvnp3SxTdNYMzD2MpQ7F6",
+	"w5Z+11DoaPQe/mSy4Dk7GHDYi8rzmd6Li/Nnz8I1LIa6AftD7dqTcOL84XbqudSr0Ekrq9mhXfbFs31G",
+	"2owZypnybI8Qs+bC7UuA7XWmXFUc6eWlzkYAWjqP5EzUTA+l2K8UMS8D6u7KQryQTSFTptQlBIVTpZgi",
+	"ii8FzRUCCGYklXnOUq2ILDYrKljmvmmkhAQCzwbJCp3qwSPIcmxHzR1+/vzp873Y1CHEEdPSEGotGM0i",
+	"IegfXTUqcyxt+SkHTnRiPrki9zIv1xbJXa83C5teJHV40Q8EItdyM10WNB2CqGQBcczW19BK2nD9zF6P",
+	"wFKBelxUP5LbHRinrsj5GZnvXDhRI4hoQAgRjBVbD9i11Z1qDBDHBZVN4dKrirPZCw4buiTU1uWzGPi3",
+	"N9/fvPsIjkBK0L4RQTpQeiwrwhpnFID1iSq5ZiRn9J5hiqRNRekyJ5s6H5b08SE0qUCgsJXOSuFwrCwE",
+	"qWpGckkA3QHJZk2LO7RqOufHAutTmgdBr8ZfyyjPoXMl81IzYrg7ij7//rNhOv/x9g0SOxeVeRKYk13r",
+	"ZS7n1S48sYvx5F9PP6/z/e4dHFDwTHbR6fvxwszKNWjXOnqqlKVqaa/Ii7MoPbeR74MUDcc6VLAvz1gB",
+	"Xmq0LCRW1qIaU3etWLpoLuSh0knktk4miv8nm675vME2z198/fXXF+cv+ud2aMJ/uLjjn1dy3TjciJ6p",
+	"4qfbtFOdbe8sW1g3YFbU3GzmjiNgVQ3n9SET/rtcULFt2HONOBE2pQKuD0O2LUQvP9B6RW39hyFjUpru",
+	"YvFBHAgUATRtrkUqN9wwo/2gwZGbdRiZDAJVibgAnAJ5FCfAj+woEPtvqdKs+JHtHqAY/8h2H2TMwuji",
+	"loY4w0wjA11nbS+p/bQn3MiLiYrg+QyvZdKH8Hw4oq3R+R5qlOwg01UJNtB6eGFsiIuPwzlJJosyD1eo",
+	"fMPF3cs6XrYVY/OIJt694RvAHOSGCWUtKG1LpBNJbAiHAlAGwzT0iq0Vy+/ZgIAOWGgzlr0G3X8CBC7r",
+	"Rxt4QksRB1sOU+wgVK4agHdSjciGD0YhuuzaHoMJum0KCAXriPMsyBzt65HRfizQhTki7jdSCeLPqx1U",
+	"gqg8Z6hVgQw5Zw7ePIw+UAGu7anb6iDSbOCsHUpoavUVMhSZzPAnpoIBza5USTeKYEuVi4JA6yfXsfRr",
+	"DnDd0bYF2/qoGYpRo8Yg0m6s0RhQXV07GiqdK6iyXZc1m0GmB+LBALIN0QUVimtX8GxmIbe5q61iV+Y0",
+	"DPPN+jC5QBoNLjfO9pCLFdusWhgiRx/eWXV5MVu7yG1l1ahdgyAZsgMSOlWxCJ+8lkNshGjgOaCipI3o",
+	"Ph7ikJYW4iViYHlM32YyuedsGynjAHp1trZBy7mUYOooZLlc4U2zYYWS4itF2I4ZpWhBqNgNz2/017nr",
+	"SK23b4/f7S3TNKO6XI/gQUBSg83f+Hak74Kn78Nuj7dQ0lg61AWlC6ZTME6Y6x6zNGZUz4gUqB9uGL1T",
+	"p+Tl+5+tlpPKwiwsauMYY6XND1jcWenqJ7MVBG0NsRC7gU78waE36aacrunnEYE600XBInifOaNQ6MOc",
+	"jq1RsCETWlpgioHRPVMQXkeMZ1twQHoc9smokBh8ubNAPbIY01M+dCjmZVnqQW+HQFAxfMTtoBdI4g27",
+	"GlLdnb/MrSWMH45bVvBQQWNw141QVr2TFqwlgkJo1E5xRWgNGC4F/M6Z8gHl97iNcLzxiYagNG2BgaEl",
+	"dcCGOaBCkO3wQ/0BRuFzNnZB7e6E6mvKA6OWYdLwfWNK1QB7VvBDYwU6UbHLnJE1o6osmM0mLhgIXcAu",
+	"9FZiQnFC1lyUhiu6nzO6U4nNNobfVgVjZC2FXinfAF3Q7QQMjCVcO+aDoBb8Vt6PDe8wmtzUM+u10ovZ",
+	"0lyz4NgHk6t905WDMGIrz64qKHE0Zq9tqTxrAIt4xYLZSt/JAu925YPjw8UyNxeLVS7AmqYCcEz7ImG/",
+	"JIAHFYI6e/XulkDWB5jpNVlLpcmzMyMEFTTVtr86YTqlhT4pWMYUX4ruSKp44Mn/+gs9+c+zk28//cH+",
+	"4+TTb2fJ02++uN//+P/+S+jcHZDzlxvZXu83aDacXnSzyTnLpopp7cIH9wUy3rp3vySTeS7Tu7BHZgeb",
+	"B2BKQgK1eEAUNDf7u3T14BAd4hKQBVl651w5jgrQSNLI2Uf/H1F0wfCODmoo85JH0kfNRWPEoFSu1yEH",
+	"zg9yi3gAhr+oTlEMSJ1zWQgQI1IA8AaptmFgWSJvUmFTRuYgdvZC2mDYCJ3nA/PGQ+GQLNUsmzYTL1v3",
+	"126DsfWuOiZeYVXy81WVaQGQYFDWtlQa60mhnx3cNGlYp+R+MPmeGCr7Yq/6w0TGxXK6KaRcTAEAKRLC",
+	"b1/szTk1l8df9y/RNUnNmV1wQwg1hKIuocZn1sQWaNR0M6TDpZja0UQAYg48q48CpgSdeEXQzL+mtaEo",
+	"YICzyKhBwQhIqcKsdEUcFzLP5VaFnc/9+6XlHRPTu4hB/Z5rmg+a4i/45sis4w6alDuewc32eXiTMYTE",
+	"EzOq682mGH/tN5esEZXaDH598WyfXOU1FRsjZlR0rrIeEgnVXoTiJfOcEaNy1/YsrmQOixg5UA4GIATD",
+	"KUkmSSlyppS7he4iCKn3rBgCSGNmeuteDlrpq6Z6LZiwbEeN111JpS83svBBK+pkBiZa4s352enF2emz",
+	"0/NngKHYiu99cbY3vveRK3n1Md/X9hIjtz9cn1w8f1HFBngs2f6EK8AXBJJWWxLl+dlZ8hDMgdjGvrLp",
+	"Qe3k6Dzr8S4D4CBaIDZMbvKwtNMbvXCIARRHlbjwRGgmOq8wFOBY8SXrqfgMAE8n5YZseZ5j5LDRTDgE",
+	"KIOtz5YNBbwOp5eAdFhVGsZakkquGQopK2qjdUckcUZr+SpNd/baHpwWdGu/2evaR8eH66J3G261BY8e",
+	"owx64Iwtv57z6GkJ9e/a6dJOzB++gGt7abWLtN2xatewEryWpA6eMJqnRs9qOIwiuCCvRSHzCL5iHVTe",
+	"FUXYZ5pqLHCuJUQ62bzjNU1XsfLrjjL2bXolmvT6j/dbrZEmsKWkmk+MNl7fB5dhlPN337U9wKzoYNLD",
+	"5ckccwZREBO6uQagVS4wPs5oGQlZM50QtROp+YOiIJQlxAnoCUHRz0ZiVH+ye3nn/wlYvQk2P4VchoSY",
+	"tgBaloul99c0WutJRHNxuwERuGVg8oSF6N2sY3iT651/PAgaly4aiWSJoKC3g7JJSrFIRi3gnYVLtVdm",
+	"704dT3A9WHhii0Yx0Fy/llkwczW0i/huNZDYkhxr+x5552xmao+MHrTtpAAEbuPdNmWem7ODwbTmR/yF",
+	"7FhE0V/H0LuiyrxhEGx4qu0tvB4R2rjNf8c2+1fmVgcVVj82AFOHv1IYdWlFNsfGTsk1XCBmRWq5xIav",
+	"OzuvkVKMqFXmOSqDtipvXTDsU8ROOB455J9ZTzjU+uEbHv7eOkZSKRlXFiVcsK294Wx46jjNY5zKcXQA",
+	"yuFizgDISWgsOnRvt0elF7j8tTUXJGMplDemc4B0rSJx2+gf6m4K6CQu0LvlnnCwMhZzxuEvOViZLYTL",
+	"5DRlmb1/zsn3/E/N1I6vz8+++aaRUHUWRb0aWg75xdO99Y+rKxdojiu/ALIs1CWZ/acU7JIsCjo7JT+y",
+	"nbLxRzMX7DsDk/u22Y5WLF8QLfPMztIfo1foud7TeA3uaygTBHI+Gv4WRg7wanFDFim9Y8IV5IY1zvkd",
+	"I+cX34ytvm2pcnpf0PV0FUkRNcJhw+0A3rBWBitVd+jB+/79zzVw8AwaXvP5LBJCU4ppzvtdDxDab4Po",
+	"6sLrVgcKIxJLAo02VuP8bED6BR3l+f5IebsuS7eud0wj68LmM6OjoV20wgl3xYABrgo9CObaFmY0VHN0",
+	"p2RcoUE1djfe1hp5i/ntQYaoDRFjYob/q0O2IUlhOmcpLRWLCm5bihJahV01tB6sH8jdQJWwI45x8Y9R",
+	"o7/j73iUwDxKc8sFID8jwKf3VBzYj/UfOW7YKzobmoGXfmTxQeJHWAbFAe1btGMpEdUmPK4y4boZL5WO",
+	"xUU/eCt6x310YWmw4NnYowGCU9VwbCt+3kBp9QDxON0rJiWwrTOOY+U3CAwcwCnWMTBjz4f2IPvTOBiu",
+	"KrrvHyNaD0EMByW0AxRiHbMXrmWA6SUQqe0LKaUammxhWy/VYIDAOiSwFSzUivhMUDBD1A+QlwfGQxwn",
+	"jNCfmE8KYdLUPK1to1Upn7p8Qn3kvB9dXW/vp6qwt/9tXeO78bEDP/R+dOW+/Raryt+NnyHNB20D3q8Z",
+	"g+Pe6SqV96xo/1yLV/6PTvgCDan1V/UB/OkLZfBDQzILi2NWN+ZSvFxJC8474n5ga2uNGgk21DIy9EeN",
+	"JRN2P6pKoU8+DYH44qwX8AIeBpjwTyLfNY5zBdCCoe3EUmMs2aQSK/dGxzUMCmvMc7eTj50Tt38hLn5P",
+	"eU5tQlHgioQdH7esLWrZW4S7GkHd3d6JHFCf5igzadJJ77z65vJTkZmz/bI2PAVSIItCFj23PSDa6mIH",
+	"1R+DttoFVv1QQYs7JQVy91D1BrFkRcSIZm1nkLi+Yp/DRmKlygjgIaAXjcsrASlXt+Ll93h6NZYTGhc2",
+	"FTjW1pqbYBG+BCIc4W9M2cyubFwr6PupXIf9i6qcR7VGXfCR6IhbKsJlapvBt75VU7HinikCCNLmORO2",
+	"gq01+hdMsO2g4pduKm4nq+G4JfTIztu64CHYio/yjh2GcedSZrmYZsEM/zdUaW/G4JsGJ6Ifp18ZW56+",
+	"eL4X014Eo5AxdQ97cAVEe4KzgqD3qdzs1TNgqW7hzWHwAV+SyXsLah+2ofyTIHLetaq6Q20KyPKaSx0U",
+	"WariA4EnSoN4eXg5UzCr2IrWruLAwVCdZoOOYShwlQkOhF54b5Pi6lJMYy7WsihYICixDZWZ9Gc5Pgxm",
+	"0w1iT4Kfm+gHpthYAcKBlY6EHT06lGj/BB24x1h0vHUVy97N7sDYtSsjMpQCHGKqcqCgv2w4pPJL7Kkt",
+	"S4Xg/uzZ7DJcnq7IHcAdyoXFvLTQRyuZZ5fkAsLD/irnKiFP4d/4vUKUzGZC+IJj8AKx1fWQy5wnF8nT",
+	"T0GEaiO6jRNgYIjDz7LdQgB5aRfG3nPEsaehSDIVsRwFSsa19oovFoGgBPtrr2ncvAOlDzDXLeDvkKHf",
+	"e7LGoNu+g2LLqKmY6VDF5ayN/fSSKHpvzgKWWF/TO2ZdxRZlO6rzVT0PK0zll33bx+yr1pNqIr3LcFDN",
+	"7VG1tk8JRIM6XCXzaFPOc65WLCMQaZ9UghqEd6Hb7tnZtxVwGYDUylKb2zrzs80SZ/9kyuK8YqZZr/NM",
+	"SM0GWaw3HlMdcnK7m+Ee9G3BIRbsntIXPbXmo0bqGhXeNtw73vEoxi0kU+uPTQyrTmwsjgsKpDnsOn4d",
+	"SES3L+3bkmv7nmOmf5XzfZ84fC0oi7AbHAfPWDYe7rp9U2yqkK7+QqkY3oSD3NjijSPP72ePMmo77i7w",
+	"a4tcPk/MayHKwM3aN/pbeMuNfmDBr1t8Db9qDcjs0tAr73jIae4Y/Gzx/nprxD3Y73yob7nHJ9wMRupx",
+	"BbuZ/lJzlEdXKHsYm2PbR2DTgAMTRiy5EVgw5LJVRVFV8OsIXOIuOyG3CQrDWLoKo2JZVYxxsIDcoKsQ",
+	"yspgvu7V+PBV0oayatc5GXZFWQo4isbaIqrH826/9+tPjw1G44pQdccys7UIIkKuqwAs83R2x3YzjMui",
+	"YoeAUBBOax78G/w5M5qTljkrwJhMtJT4xr/O4Dso8kkglOf0V3HtClF+hbFTEDdfI/1XZ/Yrdfqr6CLt",
+	"ymLOsyyUofAGgtNs8BNGgq1LBRXWICmnQaG+pnrxTSiWuyeCCFDOpw4AJBSUB2sLQLDfv/8ZhwF5QXZw",
+	"LlDLxWg1THXPzr999vRsbyzepmALVhQhQ+lPC4ByaAetAUqBYCh2rmXhgkExHXrOXK3UYy1STb5Dt+rY",
+	"21QTZai0EsSW4SCg4jtZ0WJ9vO6/9J3VD1WRxNZVsym70QH7gHbGxBNEk8SidS3DyT09BRdjcfsVlxxg",
+	"Q7Ev9t+UB8Tq7yl7hw+hPMWIynfhMKqqq3bDdZS/ac67o+oFii/rUe6maMmvo11JpoMDfJgHUUhFBg0H",
+	"/PO9lkufFgYpM7j5babQ20unTGlFE00aGLL1Rw8BG6ONDQr9sg32TGGITn1Umhhao2NMnrdgeiuLuz3V",
+	"e6oGvooU4djQgq6ZtvX9w0uii5IFVvPAUhJQslk9rIBPAK4/Cqk/sGDHYHtuTUPHUXELtsj5chXKwR1X",
+	"o7NqKVqoMxLl+5pCskZWJeZ4EvCVBbgCRBshPUAbZatBjBtbLGVPBij5nWxAHoUJ2Cpgw5fJWjmiOlG7",
+	"VPXdpKqW6lbQ6zXIZpobEQURDpXiyax8DvystndTobasAKk5HIXCGYI52QQ05emm6nTL5kEfbjgDlacr",
+	"XHcvoQ3as7cE3dCU612wxTVTKiYP1ZAjQwNDfsYkVUD+Vg7AAHA43fL4WYKwU1WcYV+5dS9UJKAybSF/",
+	"H6IYqL40mpJmm4RQ4i7OBLQnw8YGJgi4oA23Or1EE4Y3GymTL3gDM8s7L/910jqMKTx1dLcMPCgNvBvE",
+	"/SjksqDrMApST1p+dWrCGDgdmF+/Vq5n7xgo7za1rpBh+rjOqt4TZ/aHKT2N2EhrU2jAP8h1znru6d+C",
+	"aNjRIG0AJAGzABDEmFKAbcQl89CNz0OYSp22WE05QoVLl/l7eBD+mCL2ECgjS70p9SizLuDJD+wDM82n",
+	"Y4ZlP8npLrhpb+D3RiUda0QpWCOz+1hlCaSm+agJ4Bf1+PcVJPErGsRiiOrY4ZGw5eYf5QYjJaercLJC",
+	"Q2RvmB9tJqdg91CUCHF6eODF8GrvR1DckzDm9RGFYNKYa7rmGmyoSUCKVGQnS1fPdFlQoYkUNe6QdTHT",
+	"OkFzROBqNIvQStnTHmN+i5EP4t8PUX1A8hwj0QPVWYl1WIUjf3BNAmiAtPcQ+VGsO/a8PKJ5B3sYYt9p",
+	"l2JZc+1whRnZrmTu+56uEPy9XCMSvHnV7Ru4mQC+g6q6yH2LHxzvvJ+SN8ycGF4hTHkVcPzPmhXlvh5Q",
+	"I3FsOmE/G/jYPuw2UGzu1hVAUbU8Jd+VeU5o6iovUrGzGFY+fiwWBRJYQ9jVczN7TYR0GwI2hFPSjMbG",
+	"Ug1+nndPudX+Mrh/P7bQMc65Jz1Ef3wjXH29DTrVQ8xw9t2+adRhCSGICqjOR9KVlAhZx0RD7YukbXar",
+	"UMqAb+wGvY7kr3Ies4tZmOqQcFyPOyA4x8SYoNUefp+uB2CGfKTLtyHYECu3uDE1bLrYcGQHELhrqNJl",
+	"0+OxojkXBBJnkv3a1yFhC9DJqC/6zA5R9bUupxWCwOizVRRjZ+S+me8OB2+qtsxiN40Oea2/x6igIZCK",
+	"VYEvZ8LwZtIKeYiExfrEdiTJwlLuo8oWdqlufxgpXfwgt4CJCH53HxKRtOLyqnpCUEmm4PdUs6ktTCUY",
+	"A7TwudQrv+6VeRVEA6JWFrytFQBMNe2e3VdUU7KAarEt6KUn97R4kvO5M00jTqgmS37P2qCvF0HJIOMF",
+	"hGnsYvVpXY+WSyTkidzoB/Qn07tQ7ddb87uuVY8lFywhpeCfL588gWkWpXiCX58qmd6N73ohiyXTwej9",
+	"JdPNDTUbKUXKfGAhxO0MXzfO2dvwHj7d6z00n01tAGWwsPuCF2uWES/ZMCG3P1xfPH9x+X//9/85Jdc2",
+	"UNgSng0KHgC6lUy4UJrm+TS2Izf4nLyC5xYeaKNPzFptvXyubgm8xjWs1GZV2DDoTmrH4YkgoW8PKP0O",
+	"qE3u6LY6fXrx9Ytv9juASxE9Ol5lZyDfg0+NKueChUT3D0Zwg8IeiJNmi7BY5yJYeTwVstXX87Nw4bsA",
+	"MXyQUtsK3iDVgcHI6AilMspWJltNv3g2zqdtYxqgc+9Y9DP3A5CAlVoNv2dvf4gE4DRvci/troa793FW",
+	"MdIFEBUwXznk02he74FY2bEyVZCtpFIIluqEcKE28A88/gkpN7mkWUJ4xoTmepcQQK5KsBBkQmiq+T2g",
+	"1uZchMHk0RTa45VRlGcOs9rqgHA9ritnZEBW/1vM3niQGNdC5ypKYXcok4L14VG2xXb2twmusWeotgvQ",
+	"GFyIhP97yVS46pKXuK6ZwhDaLXX2DupwEkD3VlsMtWsZu+H3kQtTfRQRcB0GcaRoIXx9VdW7AR1/S3fO",
+	"1BGrDp5MYN+n40CaY1DeH/2i/aZfkZD5DqMociMwWLRlN5ph/YGLabh061IpwLMTLHJLd1Ncrz0FWavA",
+	"6Ghi1HoTq+OyKBWNYNu2gq4tUGvsVhtVfdjWwuzU9IeOcM4JoYosKECs6xWDoO9W7DgahWrzkWkWDEfg",
+	"g7I0tl1JEKNXprnaJjXO8lw5tQ50VzX8DnY/PJL2aLUio7reJnbeoIcIpyjZa6GLiIhoTpm5/W2svSsW",
+	"ysjfzIeX+J8scdV8EzQAhGpWarbe6AiEnFxoJlyQLZT7kXlmq4xwfUrQGrPGktgUEd4JWFDBJyDurE9e",
+	"6ZibI3ao/2QjV7iGvdaSzJmVw8k1eh8MYwTsTvOCEVjN9KHipzMpDj/t42/ZnC10vKoDVkbHlTdL4BCT",
+	"QJRa0Qx4O3hdJJQcGD5SP6Gp2fG5XRGJmuhnXflp3O+ZZIhoYXoP74iPZdp9ilQ1ap3qWIOwC6q65May",
+	"I18KaMUZtOjDat74xfCVNiMbUJYcuUG1bvY7f62S+pRFj/qNxjgKmuc/LSaXf+m/bTzu8CXpIpw7lhop",
+	"eO4eT4eCTAzL19rfTrhE4nWTSGupp5BybaQKh2MZDuh4BMzRUChQc9n8vxsIogPzxj65fT+GZa0moMez",
+	"rH1gNF195OkdCwz3EIATXbW1pxoXvrcXLMQb4EGQOW0gFc2KNRc0R3axpUUYj9fZHgJVP4n97tKI77LQ",
+	"NeiZy+DJWJrTgqkmnPZ+40U7xTNWcuMDoxkXNjRmJOCFrSEzXKpaaT02Ojta2+kwi0489qlTYrjQrgJU",
+	"aN3aPilP/DZNFvc0D0YwP31xthcnqWC6qOHOazDrswGzK/R0wwous0Hx02FM7HT0Jh2wF6H1/jQyHHz/",
+	"Yn4ZGPldH4OjBH5/YOkhDGZMjsCGiykm9oRMfyXGaim6tmFcyuq7vCD2qwoUAl5yw3f5uAnIRSAVabrE",
+	"l6t31owK055oAOD1lqT64OXCtHAwSp5rLiKe7YDLwwP9U+QP71+//SOoOaVeGfGKu5REwM23JVgxIASM",
+	"4DgMMmeKZ6hfYhyyFCwWY9ofRrWiauqbpuMOgJCZnaVlEeEj0egnox9GHoajhlxWmOuuNeik2oNPPTt3",
+	"DDGkooLHlEKwiwOSw/6+tEbeSW0tnVdW/6DOWUjuWLs6imGpL/aT595wH0eM3QI4oHe6QjhgjaHCxoBC",
+	"KjAzmrvaMIR7albEyWVKc/j4+fPnz1tuiwHOLv8kNEf2PqdckB8+fnx/RXIpN3Oa3lXVY8JOJXcSgzoE",
+	"5hsA39OyYJnZjE5R9W87K51MtgXX7CeR7zBpqnUO97hpQi6NPuo9ehTQ0FzE+oQOiAOqGu2bykebXTvi",
+	"JEZw2q9JwcC2AV4zF1kKpAt3GV22HWbPnwdDrKvyI1BBBJ1dlVDxfL+cVUGYVS14WBFOO0AwJQ8U6FO4",
+	"dKkLRWrNVXlp/CvqTtzehHHFaJGuAseIFpUHvbtQoba+7NnTEH3uqZxmwVK3LM/DsLejLpOPdBm2out0",
+	"ZWuftBPyXcENeIfYxUecJFi3sMEL89dCZ6ovkCiP+SHctZBxrCLnXCRwaXDguugiznnDKOrXVpDybroe",
+	"FTMfWQ6OgmJ9sE73l8eFZCw3hPDR92Ilx9zAWOWgdQXLtvpbefzbSkwHt8BiZ9Rfvvj6668vzl/0q0DD",
+	"lYY6GPsoSoPlzwdUr/XVo66NHirW2sBdTe9YC9WXZju47hthmDZa2eGr+PG4iV8Ft0LSLkrRKkb17cWA",
+	"CkxG+/DD+MOKTFs9cazM9Uy4UJrRrP5ds/DhCbO1ewjCugVprMvWopI4wNMMFsPx7fCBuedsG9CNCirS",
+	"sP3D3sfjMKPkes33mXyHWYTHpOIFow0+VBwHQ9/g6J5GUqLuRgd5qnb4RV1W0lG4F3pRZZa6AhWhuzoa",
+	"5RvJmQugrCVuRytoDt9E7OIwva0NEoucS32N1dRHsIoqX6GRTrBP1KmgoEeh9raBdy3MMw4hOqe3waI9",
+	"G4vBPQi++eG1paE711J4qHmDsKDWootPCtHNhzIPTAtjZsKCBd3waVmED1MfS3gEXPI9bp2D6rzVwkZY",
+	"doJLda+iUubsFt/sOZvm1E/XXJSaDbH6WkZtRxB32uDhbTSeuB2No5kHqanMj+LgASJ7RKtKmR9Sb7ei",
+	"8ZbkWZRGBsmZUnWgY+8xCJUMcJjbKL+DYZ8pspRX5Huufyjn8Pv3XL+hc5eeaPW1lvbzNGgoqQ9aoFAN",
+	"PmQ2VZYrp0u4Orc1nICmSzVIc+sv17MvvjVa/2YvRpF/FgMzdRP0VW8r9uExaZqE9i6rqmSsweYZGxGh",
+	"ILx+TTO2Py42ZK55AF/panGaLh28HNICQNyVPNeEKjROkN/wyZeE/IaiivkXymDmX2olC/0FqPQ3TZdf",
+	"QrPas3ux+44vBap2soZ9Xkmlq8CY8DIjHAzGwgc29PmwdW7z3Ig+on1duNJMtHRAhrDGV+TpWYdT1Orc",
+	"s2fj0IAGMfYY/9tvk2t5eA1LRKUKECoR7x9iXXHNqQ1ZC3O/fnOelSmGXAmxE/cR3MzmGVKyGZk5XQlm",
+	"oAyUlzxrYJmz+OJVh68qQwJq8SQx/8ip/Qej5r9MsIKnYQNjU676Jag2FaBOjXFLgPoVQtkYvM6dkJ8c",
+	"87VxJOFlORIU8PjINFthaC8GiX1tTPxOj042LGsfgqIGxbO46KYW4EnI5AbPzWmbsyUVwJ7hGuOCzP7j",
+	"5AM+P7nJZpVXlJYZ11cug4XwRf31fGdLgJ8emA94aJHjMSmB4UzAx8fUQoRsl1rY2XIvIj6ebliNsS/z",
+	"8EMpjiM4iwcU/rm9/eEHOdq/EfbBvaNryKGw6TrOlOWSDMc71cKBRxcXoRyjQ+M2op4suzI/soDLv7c+",
+	"3rUiSq1O7thuyQQ5yRe1gNnIbwvmtbgIrcoxaZpi2cXz5+ff7r3KbFEqf3TBmaUF1agZjKm31hTvB8FA",
+	"jgoHGY/dXjGUMG63lqQohZVlMXga43GhVMNVQ6ipbMMxeONgydHeyjxNVhXDkxwFlpp0PSCGmZt1IHds",
+	"hynvCE4OIGQOHOTKotJX1ZJqTGe0PtOCkZwtAMzDI0xHM2ErQ1Py7MWPx5IPN2IzGhEFcnCKZYnoG8hR",
+	"8PlXiixKkQJ4NdyFBUtlEcwAaBqHx7gn5JpycZBlaWyBh7jBKWTxx2ysvbioAYHZrZ3ciqQCmnELSdB+",
+	"HCCBh6GxlmOLk9ho8rCEFcWFC6bvhJbvEKDXdgbxPROaZQj4DyeM7eAcmTOFClJwGX2gpVjfB1zF0cvz",
+	"0PuvywIip7oHITEv1xEhuR2KrHZC08+Ahyd0QUGz1atCbsWkJvYqmLKqFA4aSlrWZS6oWkW8H+EcnO8K",
+	"uSbnVRYJXxCLzXkaKbwew/IIX8V9oJpeGZxxLPHf6T3Fj6tSJMoHt/Mwy8xqUi5Ykbi06YQseM6UkdMK",
+	"vlxh3nQbJkqmdxF1G7td0x24Xat0pLAF4CAm9e+3P70jt3DbO35v2zklUBrDfL3DS72y3VwS05S59DvY",
+	"p4cwsOaI3tq6gnUUmUrIvNRESAEGH9rXK3JU1bue7LM5rcpx3/1FCrtr/XCOVptTvNrldoBms9Ul2C/r",
+	"UDpGGwEnHourbCUtyViQ1y/fXlvalQX5uNsw+9daZmXOTsmNVs7KXd9KXGFep60I91u9k4kbcuKoJKmk",
+	"nsTLvExQFMzlEg2WBdNlIRT5zX715Sp0DyaGIeDmsCwhpYDsso5dMRbaGAj9jtgSzcKaGVZ2xCtyfmZE",
+	"u6bB30aNnx1kNBxcIavmS0cJC8H2PjKlrZniACeMC61w0Wo2Or1NwvgzrKSyqbdNSjIkkTPNYkKPu468",
+	"9s3rwQvlaGySO7F4f9E0lKAbR+wwOvRikY5CS619VrBNnei6Qm42wXI3XLDKXpBL65nYspZWMgS2Vkb8",
+	"HQteKE2en50RQKgdl0098CLr3ji1aLR/bz2s5APujNil4DZ8Ly53O+RBQniH3bF6SHWjQRqIBCCBRXwA",
+	"jhh+/717+0tSfRnxIxxSz7svM2GTjbZe31NL7Psn9gu8OqqGm9W162Xwi3R6w43vxvfe2h9eqnOWA5OZ",
+	"WXPKFpD4ZzTfrOic6ZnD1ASTHPmD47v4gijXrODp7I8J3L0z62ueBVL1bXuN+BSviUkyWTGjJsypYi+e",
+	"lUUelvUtQ/T5nDWuuL+CieGxYOY3UPpLEaXN+K3SvFYsv2eK/GH2668zMmcLKBhmJEJ6B1KCgjwjLpaE",
+	"bunujwmZ/eX65H+enXz7Ccu+2ZWFAmMJmf12fvFlRgq2YVQrzOqGqmPQLteXZPbm5uWJaeLTb8++nPzF",
+	"NATfdCyrL/ZHN0Vo5RgGacsDHmCThgbe2TNam0Kv399MP/704+t3E2+rJv8LVsSu7PTTb2fJi4sv/xI6",
+	"qNju+CiQw5lXFV7ZvaT7NijklB7PZeK7fEhyRu2EHbL30dwL20x8239x8xzBqq4JQJAgWAisOeGCUPLj",
+	"LxZszzyBhk8J1JMpSoEqDeAXQ+Fph8QxZ0sO9kQAysPK8mAscziHqdzsqvhj5akY5rQupWBXVWl8lisb",
+	"n+CUhrYbwZZ4GGkEdjnFXdnAPHEh8Q5ncM5yua1qG1aanRkI1YYNbZhgVa0KsxsdLDXDLsfES8IAXQmL",
+	"8F5XKLVtS21/suIBFe360HIfWO3OWRwHuB9f4Y2oHhNud1RdvTj+bnvE40FGsfg9uCXgTLo8IDxcaN9g",
+	"GTfUl8oNZ9ayYaN9Kk10cpSkfSZ0sdvIoK+uAXYOi/OVPfva8APvV2L7rgFmoMo8QSinU/KTYDb8CEdi",
+	"0b7rzgnVhGLe0Jix3z+sGBn7rAsKux80PyhNDNGoLm7DgotMwZiFc+h6KdWv3t0SRXdNNWqMTo8tjjnI",
+	"YVp3DYXoeA+MOthBG6Q0Cj5C6G6g48WLi/Nnz3o49iC26druscr7dXbVwwR7JGOgbGZ2fsqzkE3YvNWE",
+	"SHi2L/S+bq//wK65cPsU8KEWdB0uIWwYzbpMVxaGtEG9EEkrBXh9zS39/fufFdFyCRh0tdtrXmbLGpjX",
+	"4e/0FBoegtAAFh2uo7C3aJC31/NXipiXXdkUtFJsCpkypS4NV9xQAD5VfClojnMSRgjJc3NRE1kY5Yhl",
+	"7hsWCcYb5YqXhT74YLDPG6n2AAIMHcQDITksi4gjc3QqUtFsKkHoDgZhSanBeULUTmm2drlnJ+aTK3Iv",
+	"89JwUrg81puFcs7A8IZg5s7euD6H6nFwXZeCKQclG4iSWNENFLTYutvOkhFhIlNXhOZbulO+HdoBGGL5",
+	"Eaf1Q62CxBoFXEoeAL85sdq0h5YDiOU9842t2MskmUCz4aJ4Wm6my4KmQxIF/Xn4cblMZBa4D1gFnKha",
+	"vzbjvuN5zrI+2/uA+iUwVmw9FBx0pxoDxHElRmgHUaRRu+ord/AvjUhF14wow/CoIrc339+8+2hRi3ty",
+	"z4ASYxjOygdxRuHFVWUHonFjqZjWodd9FARJ8f9khye5du7OIac8jAH955VcN/YFnKpUxTfGtFNti7cN",
+	"KD46gMhU5oZlk2Uhy01whyzfOJTfjuKpsW3Yw/ncrZpSVJtRa44hWKgVtTXth4xJaXP2ozFcHLhHSoWR",
+	"uOcM1YUMMYIRHT4GwBu5DIaRydAMaqsqHdFZhg1+x3P23u7WAeesk5ki81KHUUJGq/U9GuMPjOY4gKGo",
+	"ChUgtNK2nC4AGQOYNhw9I6RC3rSLabDuXnM3qfp64SoOyrCqRtVHj3bsQfFngHr/3mx3UKYATqpGAg4H",
+	"s8YgnQnTs9yJxNBGQVDqygCDb3/Kg4X1tQvjZuwNtmePj2MhjtSMO1q6nxusXL6xYT+HV83U7PMADEeI",
+	"+4ZXe8bz3jGFgMicjQTRisV3RYgHUw5bpAKQ5mj+266MZNuEq0bUYVd8YT9d+QJ3Uk2rbz1G2+LHokVV",
+	"9kIvonolN0/ohgegdvbbXcP+IcMYT98CJgsGsl2ZM5pTtUKkFlALKo37CTkhU9LEn1owqp/865A0y6FA",
+	"SPUF+xAbZcDEzIWhF02XIH36URbW1leFH3eRqcJTeqjd0zN4jjFwHh2jyqu9Noj9DUCock32TWNIBOHv",
+	"dtTf7ai/21F/t6P+k9lR3e3dm7dpXvrAFr8bXn83vP5ueP3d8Pq74fV3w+vvhtd/XsNr5+NP/8XG2F/q",
+	"YN2WMQKA6EfGKfWU/DZU7uFDNpj7ioIehDa7yyrEDM2lNgMsdew0s5p3r4r6z1AevIIZxJUOa8EqUiv8",
+	"EDS5siiY0H3l6+CWRTiO1HAguFt5RNhA0b3H8j0v5BYqyVPM74qichxSf2ZRyHWkqqGFaKggQWi4VN5Q",
+	"1JRDwvBDuBsNFI1Go40VsFOr1rfeuB4KOahkzkNq9roL7yHIk7ZobDWMnvkdxzKvhoGkxC3vfCluxFum",
+	"VxJlxfh6Bgs/3vOsXbmwd8DQ3Xv73d5xeyUj6r7i06jaHY6o22N898/7UjKVYNIuVwhtNtS83kx68IYM",
+	"cDTFdZaNtakXu2mw0vMt3WEewlaWeQZSAJ5PFLVstp29io6g/ublkovpWAP3uPe/xFeuKkU5LiQ5k2m5",
+	"Dl4aN1qR/3H99g1xryBOxcyVyqabTb6b2Uh0vWLrIA92pqmA1YaKHZpkaBVsa6QBvJ5UOIUdBOJG6r0D",
+	"JEgm5s7NVVARjJQ0aKEgm5UD75KF6B8RpQ2bH0l5sw/RujpnqGzKNlrLXitw174SwJrv2CZq6urBwrfQ",
+	"MsrWGwEBOlzt8SBjgpfdvSdpm7ogfkS5MctUKjZ6qXyUipYXGuQg9xw7TWVTEBrej6eEBXI2rbK8BfAa",
+	"a84FcwHbjOonklMHJ6Fp1q1lUM+p5Fa/9pS7YdvTWZNv4h+nijN82sN0jnJ1+0zsAfd3sEJ7aqX8I0D3",
+	"sc9cT1vt+dguYjxkxPsKDgCqABRcayYSD66BlMKcu/w+gsliAd7jcFxNVjlBLc7t+sTVEIdKijiwKATJ",
+	"0JoXcaQR80zTjGrao1fgyMiWCq0QDjNBlV4RKP5ySm69GvV/QQr/1DhTfcT2FkdQRspxskyN8y0ehBSC",
+	"M4BiVJ1ZdFOxozWF34ORySZNweIkZAGwMOELdGC93rFV+/dhIdY4itrVzOvVuZnSt+V6TS03cBj/cSOT",
+	"LCzVJI6VK2eNCN5kpSqbNSLHpphjVWEsK1BtT+Kgc3DEjpo82EU8RTHedV3Vnx/jRoXjG3Pr12Xyh9Pm",
+	"L4AK5Wr0o6lyYYMloCBqhjmL1sbtN3dxtg9/rRpubBFerhhCU4S5eLe2kZBYFAWsTlhMAiTKcD2LGMYC",
+	"E5CDuW0zoUJi8OFwftDH/WLVjMZQYh9YWMBCBQWDenEP6gPqXRcbJjLM592UeW4rdpRC2BzfqqBHJrGO",
+	"viviUYpM4hPzL3im7rgFYrD4VMEL5iMa6gbXYJmXPM8iVnkLBs615Ya+CR7qYYSrTfaUaDnEINdjYlX8",
+	"P9nQAlJBA2a7CnMEOvsjXYblswqO5rd/mkpg/eGV+3Jl6ei77TFriEHz07r2/sPN08evNIa779r1drRh",
+	"43Yr65YsQoVv7Vwq9gKReMCZXMhdhCtwMTal/kdIfa9DQRVgWDRwQ7XMAeggmNrOFgsLZlmVE5RTs+AZ",
+	"4opvQDif+j9+6sIgfD4xX5/cUyhTqUwz7+Rt3cp7aMX76VMtzPuQC/uhhoNIDU+TQSWR7FyDu8boerxF",
+	"aVkYsX0w9/jevB6+Rc1tN1IUHxU25nqoxhxbhGNouLCYjxczbpp//IDkx9zbIdbSPXkudh2OHhqr7UHY",
+	"v78DgmKhsfAWrje5dfLEEICnURPkvmP5gFpSXBZc7yLh+gdgTrlvIhj9Q4Cn98e8GgE1tJthVtC0onkI",
+	"+NBMY8h7gavcPh6Ha1iaONwm5po4hDt0yG7IIR3LVA7AZvdp0it5+XxfkNUjYJq39F9/ioOIMbBfSn9X",
+	"VwhpbomnWkZsZ5phTU7BCgjOTsjF2bNvyHynGURyr8Peuh4GoEquB1yq+FpSX65x8GCEWdwE84lscRTV",
+	"B4RodXwwJSXk/OzMn9jAc1UvcsiBYG1PI81URSlSd4t0xl4wxIRcy4K1ZiALCEFkBbGrpgaEJrkxJvWS",
+	"+UOIrfttPbU+CoLdrOJ4MFhEyyv8xUempXmOnjtly74CPpWLsg7ARqGdIHiZrGlxF67lVK+WE+BNO6jS",
+	"lCJB/HIp8h0xbUQjWqwgPpSy9KpgLEhb+711NXhm12BVAMQo2n1diRtZePFqRqdCNzWaoyTJZLjczZCw",
+	"VoipvWtgkPaYlqytJuxfZMEUkus8d0tWJYfMWVrbDdcDtE1s2zMk1VYjN8uKQoLE7aqxHaGk0wHhSo8Z",
+	"bNQrnbEF/xzm26nc7DcfmFW7hTfDtYRsACR24xrdW1gTmj0oZsmtPRfTLBjj+YYaLtCsoX0v7yy8tgXb",
+	"reGmXzzfW2XXLW4o7AV7MPvVTgYcUCDwIfFXo3fvcUK2kkgUa3OPA9rW4JJlMco+QjVhn4LjJYVhHkcR",
+	"1qGLB0jq9W52pj0zV8KMoEKpXNiSx2/NBWw2j6zpzk+TMN8ZrlrmYbTZn9Ei/6pRZKYdKaw2ZUysIRnV",
+	"dE4VI6YdrBMFhly6U0TJNfPQJDHCR69oXe7hlLyzwcA28pfQOdYyskccMg/XXJCMpTyLJSrt024XshTj",
+	"OK7FTQ06Xc208cZsVMJfSprXOZRYzIIqoiV6ygaY+h98aDYrqvp4GWAAY3oClNlbMqG/UsQcdXVlkzm2",
+	"VbwfTAFjt72A7aAg0ldxelMWy6Aj4Lq5t1lV42opYxtdW8y7YpUNH7fUGg5gktvpuJ1tbmqT2Afuquk0",
+	"GKL4ESinFprjvXQnEmuv0ZDbwNPDvffdWoi9YkK4sCuSpXcMa6IIMcIOTzoGd+4yusM59c8qFFbbW1S+",
+	"J9f5MNei2uR0F7cHuuif3iVRrPjRvOfkUsWXwkheRxFNCzmgequ0hdMZXY8y9UfMeP6q2BFUMRlVhXjs",
+	"bK8MW61O9zK2USczcPaRTSGXBV1fEpAxVEKEJE6Agj8UBqb71/KGFQoLcnYwEry7WbHiKKSvwuGhR/I9",
+	"mOYfVp7euqIbhSjCh6eVxX6ypkZGwOcdKPlnAw5OfyXzAw6SL/S3w41xNS0MkmBbkNiq+l0OsbujabTV",
+	"hYshmOvDj187sklGvLhmlkf3rTilZT/9DvCtQGOhoUez4CCIZD/x42uhlv/M5isp78bdBgdld9lvIl6T",
+	"fRIwu2djXHfvpOYpe33Pwg68cA3dSszMGc1sHX4jzGsL7u7SAW3+d6fu2LhDZ1fenbsDalOaq6D2uQ3y",
+	"Gdu7xCKS20X17hZvl/ZeMP4EvFiDv9qLIafpHUZdaFassUO8ukJ3hW3sGNeFI+nHuzFsDw+7NBqSb1Ey",
+	"UoqcKVUXVt6rJgYQ6kDq54p4b3aQB5Njn64ao+bibA8SygEHw6P/ngnbt4ZMtq6m0TLN8KVQtQuDXPvX",
+	"GoAnQGFRIgUDn4fRLI3Gv6ZZp8B29yoO3XH+8Q3FBgsNtf7AaZFCwBkOzgYJ/1Y7Mr4k5De7BOaf3vbD",
+	"n/f2H6gzmX/Nd+b/yyI3/8m5uDP/Re3U/MtoXlis7zfD0L905xda2WD+Xc8yBlsdV5wlXPrT0nPP2d0v",
+	"CLR9OLliCOzhl66myk2HYh2FiN6/B7osTJAfLWCH6emO2QAw06WhuAQzC2KmxGSyrW/2QdyyLZ9UUolr",
+	"6FMoNFqxtCy43kHRUFxDVSeFcygMKOUdr1yrlxObgTd179VcYsN/ZLuG8RRGCcvFaAGmXfvuSuvN5MsX",
+	"SFpZyIBoXW+SobmfbxwgWoWBBsimmQRjDdGrQpbLFfKS6/c3p+QdQIrRggFOGAbdJoRn+NvPP9+8uv86",
+	"+VWY04E/ffjuJXn69Om3hAvy88eXp+R1Uciifvbts+dfE+tXs6gwlCgE65ulMmMztDxCvDrCIrEcQB+Q",
+	"KE9/Fb8KqKCD1WO4FGil5ILMPp/QNGVKzch2JUFASRE26gpYVF1iHUxMTFg4CSDlucx2p7+K2aac5zyd",
+	"XRIhzU91DpuhQcLFKZkpli9ml6YPNNoiUgvLCBeJtXx6xblkQRAWIyErWqzhdlvQVCvTG1jOZpdoQVOn",
+	"ZOY4OFiKL8kHRjPTwndlnrsCu/aVxP+disZlR2Y1U7RN/SpCbdWvfVXdHuadaGPAeWaXVSN1BbG1mY/3",
+	"JsbT4jph7DbkhJoNAw8uVDYFx6ZibdjPK2yfg6kZYe1wO1p9FOye0dwbzsA5WRqD7bM0CIcNmQu4oCEl",
+	"9vRX8Web0giqPtAUVNdmzAYMK/Ls7NkpubYNQGtYtlZuGLEW/4oUXU01Sr5//dFdn7PPJ9DbDIgbOkyp",
+	"cC5kWywWgGgyAsOzVZYAG1WQ2euPdDkzQ3j/M7T56vWb1x9f41BmN4sTgAWdoZNtUSpXw/bZ+cWvYmZ5",
+	"/XTNqAAE1hnydyXXDA4AGP0Nv11QpY2i644StP1OCoYdXJJ/ndVgUsgcLaRIwQjNARjq9FdR2YvNGVUA",
+	"DjX7j5N3yA5PfuFse3KtLsm767evZ2adlcvmoBp9I+a3pOtEMcvEqxhpWmZcn/4qIFsnZQIN6jxjQvMF",
+	"N9rq5HpD0xU7uTg9q7my95sfQTL579c++SjMR3BILQph6DZMbnLmkpCXBV3jNYh5TxMzw582wFe9CoqX",
+	"k7NT25vcMEE3fHI5eXp6DoMyuwyXyRO64U/uz5/ArLAgnI5we7swCXI13HGaw6jwF8OrCQUTs9lVLJfI",
+	"tarLGAu2ZUrbYAorj8+ULPQMWS2A72y5YqfkGvgWHoc8v8JH+LfLwYEI+1+FxxGrkAjTf2YrWHucTSXN",
+	"xUZEwzoOHBo1R0oxhltc3QU3GdRyVfoaVqpZcfsvHaEMCOorBSwG+OkM8d0uZ4jkRDRVEHMBV/jfSgah",
+	"OpZWaKplAd50I0MMMEN9SUIBHkCtWAXYFqeK94eCwgM6fG+hvbbWR+PtQKzbCvFoVLehljBiptFSn0wG",
+	"W2gL+UbbVFxANmzd5DDgl3Br4K08qLWuzAp5nFeEkjUXpSJY7JtrUshSZLHFVghcXfdfF5w+QQgaB5xn",
+	"/jihoSxfM5zQutZH4cmNeInq/6B33/A115MvnwA6YCOFQgn34uyshZ9KN5ucp3AQn/zVevhG7DWYPUCa",
+	"bam4P2JE6qKvAGU1tCdVFeMGB//zSkKqj6F8zH2BZA7kqJ+SiZMdzUKyfAFfN9juEyx3HOW+L29/ARZi",
+	"TtO/3/70zl2BFGTsJldNiNIFo2uWnZKXDEuFg5ihNiAJrBhzkCeAYIi2ZkOLZU7JkiGW70YqXcjNClKH",
+	"F4VEK0eTF76GQUe4YYgCLcGHaTBV936JcvjLbHQeIcPf2e3v7Pb47HYcI/p8IrIuMwrUI2af9RND0r3v",
+	"dZgThp2Ci3LFqEOOeoljOXnFVTzt/xq1XAdhbFo5baxGp/OHs0Gwppheje7gBn4AM7xnBV8gVFHYi0Bz",
+	"i3a6XcmcGakUtGMAMF5vKBakdZW8qYYoByglz1zghpFJjXpwiXY/LmrTjwXYIFSwLTCStDTnbJGQ+a7W",
+	"XCpdrArFcNaPO7aDHE8IZSBaylMyM7s3zbm4m+GTAox1LuwJ4mm67PUXWAbHXh/3eoS+7PchSvyzWx2Y",
+	"1RGuzPeFvLfleh3+PbRvVcaErOU9A5NCxnJmE6N6SAnUPsiphEuutl060kqpprlcYhpkWMWh6cqNpCId",
+	"7pCG3PZWYFcAICqF4korIhd1nBoGsbHPvB2GSrMMo466KoUHb8OZeszt7gDzPJZQBNwAOyPV4l/iqloT",
+	"BCyIt7H2teDWBvfyyW+Gy32Js4prs062XL0HU2ZLL+mCCmUvbFAc3aGGYk2AFzF7/9PtR/Kk+hZsIQ5T",
+	"BMjXbrQ1QkBBB6MM/yosKV+SdCUlMAiLLOszZsG2YKcntw5yas4Uz8BJCtq+jw0GXVU90YKRnC20Ybeg",
+	"ttIiqLJeZ1kDPakjqu0V0jGr6hOar5nSf5KIMb6HIKv6Lw5QEDZpWTB1ohl4KzuYeJNcpjTH8OYR1Hyd",
+	"ZUjHtX3dBTk81jl6ZSkCpRrVyzSdpf/hh+o6y9Aea7iUDUDsHLJDThQrNF4A7ISWelUlzyH3DYP/3bGd",
+	"qwoP9LyUMruqTNe6KJVmmYNzV1purGjaJM9X0MPLegDXVf+d7XvWHcgrKdgRFvY7WRjVB2BAhGaFoDnx",
+	"FoVQb1CDFjcJXzJAE9aat6L3aJ4yK3VlgyCWjDyBHwj7vMmpOfsrue0u2/dMD1uzs3En1Zv05HJyYv73",
+	"p9ff37wjL19/+Hjz3c3L64+v4df/+7//TzOC4XJycXbx4uT8/OTi4uPZ15dnZ5dnZ/+zGfJglodC7Xyx",
+	"ZMWmAOiGybfz8xSbE1JPAeMcWnsKrZ1/22hNlajFXE5evvs3Z/is9qzaJ/J0cUHPz4ezkuBqPubl+EA6",
+	"Q+E5iVx8NxocRyhsonF2JRXCS25bLp1KDCs3uaQZyxojAhdJl/4wryNCgmMvmJ+M5hfQvc5/p92j0u5b",
+	"mh2DWb6FyhfHYpXmJ2kI4HKCbq/YzaSiovs15pjqFVsbLQ1tQJU0B14JkJCYiMjfL/1eHspCbYTPX347",
+	"NoXZAl1/mfzr6d/oqe3xVBawrlypEmjv5bt/e42PyMvr2iDyN9qh0YuvT84uTs7OP8Jg7HjMK1i9xBtz",
+	"6x3FCk7zyeXk2eKCTr58OoRQH1X58PezznbgYgm48EZ+x2zow8Uk5ekefUIS7BlZ0Dwnc5re+SUm/EOD",
+	"LNgWWWNrLD4om4esOlgDhKiHSfl/J6ELR02ovxLD5atNGYnosXKpYjRnmeeNh3CeU3KDVMAsHThTERfE",
+	"phF3l/d9qY+2tgdqUGClGnKrAUCU/9r7Dze/XH98TX58/T+q1w45sO9LfTwly5/Z/z+Y5AEr/mjs8WcQ",
+	"9AyPscEfh51BjzN6PvToLf2TQAVnRBRAQhY816xg2RUpmLUJCqjal+8wIoSqO8yYCN/sr7yBDXJSNRPT",
+	"eqz64c/rDLfeTwPFFoH9x1w3Nrp8RJvvvUpbKBBRounSVbWFE4WLFnTGAMxizFUUKnTbHYG5/jAeFszo",
+	"UmAU9ylGLu1mEB9i7jup7AVo7YKlwv2m2Q53Gz2YWPfOg2OfZWxZGIVlBg4/uVjkXLBZdE4OY7ee06Bg",
+	"7JqEvgNiDCWbdeYu0rzMWINoY+Oy74T9ojbKvYv18neJC2hUrKmwDpEWT+x/G++cBFMa/pnDB1pJpo/F",
+	"kl81g5AgpA+T9YliPkf2Oe0YiwCgfM4ZnB7EnVUJKaSEgpNg8GYuHhDkoqyqcEwKuXVmblvXEDzdoKyd",
+	"kg828A+8fuiRq6O4InYDL8l2TxxV5VQ0Up1jGPYnr5b7Qhbk4hlZybKozxk6TWtKv8nYeiM1E+nu5EcA",
+	"t4w7wvsxMUZLcmNpzUKjDJK3zh+h/xCdv6wC1j1v9BuZ9qTKe/G0j+19xtE1wKcGnZp2AHJMrHmyKdgi",
+	"58uVjrubKmK1DiRn++diCRXBLwl2m6ATCAJTMDWVqQQrZGq6/ErZA+riPc0nskgcrjA3L1v0ccCsVsmv",
+	"ooqwtHvpF4jAc55UddEKDG+F2Eeu7k7JSzdIF3dc2U5QRIP7F3GXQh6m925lGsf6H+eAHO8yqGb6d3GS",
+	"A9C99ZhWO+RzPQzjWjOmQzWrhl8aPX5z/wT8xrN+e4fjr/qU/HnFc4eONGdm5FYywAyQlIqU5UiDpTBn",
+	"4wqLm25pkaHMAlKR8pKBYmaPvstkrwRxk4XEh4u/E0v9WWSsIFtM3XsotcCSolJnlu4YrDDixXKSPUtc",
+	"DQ2V+Jysqp/k+AgvbG1PG0uvVVVgtePWeoTtPPs7bedRJEGjJh++cQDn1HeAn0CKrHXvxn2URgrUNp2r",
+	"FDqDGjvNONPqkijKnLmYCpdTGdbGr13f/3g764b2yJHC4aXtwmb6S318GkjpRpV5TywUGCQqNcFlo7jT",
+	"npB6a6rUt0oCcSfdZu5ZJQIQsCClxUwWZJ1cLo36YG8tICdE/Xc9kzW9w2A+KP+7lkWYZby00/nHoyo3",
+	"ssclKCoSspJbFwZcJcFwTRTlRpPL+T2rr4bsESiqKsoTlIxfUoxEt6KxC5M2lADOaSvOYgUGrCGEUHGA",
+	"+FZV1wfF0pZCd6KqSwsDAltRCOxkWQM3zoZinRLIaKfWtOQJUtbwZNXggNZqHvwXXUyeqVzeVQYhpdnG",
+	"OhmhcIaLparQUSsk6IlXrKgAUGWWEQsJfEmErENY1Upups8usCRQ1ZFDkD07/cYVFppk8zFeP09qB73o",
+	"0U7DDxBR45XUbLFVoqDmKxa7rpPI1jRjdTqh0jzPj6s64gnJpWAnkH8R5bvfyQJZYx1iyNBqa2O9oGhm",
+	"4kIHmdPNoPKKx2whj9NWK/Vwgu05cImMFVuH0PswZzWDvoUx/wMy13pwj8pfKYG961CTKxyMK+wYMPyY",
+	"8cUCs+mPy2ZNuz0OltyWNMbuVWJT3Oc7/McVoQSiS4Focgo2CvtOzui9vWvLQLLPK75Y9PpSBlFD2GoN",
+	"x7FpKgoZqo2AMGlr+xEb3otnD83tOFQvMAv1uOSot7KRs2oBzyGckAuAXzAiWnPrj0+KNaRNkBhvWXHP",
+	"ihOAJsFXG9n+M5LSouCGZ5FXntw7MzfMjFByq9mG/AH9PEUpZn9MyAzcO4SSN3L5BhLfZpANDbAMlLy3",
+	"/05+FTOUQWeQIafAD2YDrH+AB6cEIvCgoJ8/qLp/kbnuuCKzX8uzs6cpTAP+yU7wF/MG/jC7sunOEOXB",
+	"xa9i9oYqfQIYPic3r2b/H3tv39zGje0JfxUU763yzH0oUXKczESup2o1iZP4xna8lhPfqonXBNkgiWET",
+	"6AHQonk9rtpPsx9sP8kWzjnoRlPdFF+6KSnJP4klkd14OTg4r78f1eoawReIiAFdYjMJ7nBhRHM25RmD",
+	"ljyEYD9l70poiegR2GBW+mCZ9yqUQ7e8Lkh3Bd872IbZKivDrYN5b3cBQHcUrO0JTm6PNin64uEn7IU3",
+	"lAMAgJ7ATdqlNy4+OoGITQ0dDH4U0I9kQ91wKufi6Zr/SOLAlVjWNWr6d/ze4yrfy7WYGIShMGGFwAVT",
+	"DuWIbRt+E6gt35w1MHpJyTlb5Iy9ogLMnBAuC3VMXCbM6jI/Bw1RVD22nOkCLVnW3ONY6P6HLFwLlmcA",
+	"b8Osy8fzCkJMgSAB/TUAbjLWJtnSb95YHYMiMSVMssboqj/TUwiwYqtiUZPyyJb77lXi2GFH40i72S3h",
+	"1O/3q11rxXNFFkGA5utNc2LyiKb1AVek/Bv9rDNEzN9Vcr7vsnzqHSFA+cGtwQLtd0E0FDO+guMOfED0",
+	"KgLGr8jDU/zjRKepXtr1v9cWM7YnE3tWM9LuBpq/rTf4+w7rEH9TIlqU6FcQq/yIC63RwU0302myKUEI",
+	"3t5SleD5/gv+KIWQHsI33ZTZNyIV3Irf+7X1jBQ/LNtaNGLvDF9jHTWVIOmlssVbT9lzB53zjKP95C0n",
+	"qFYv4blwg03JzGFw92ytQfKDTlsyTdsvN/Bja1Xd3BtJ+lGIrGoMA+zYOBVcneQZHEf4DRijPGWjFQFw",
+	"daA2Uj3dJY5wETxzgteLKvSKuIAz4D0Xn3mhp2/xV1Q1TKHUG5xqzv91KFQyPP1VFa3ejyxL9ZShfQ7r",
+	"Utjky1DoAJB5zAsAl0oYsiJDJHpptBP9hmxYkS8Pha6/qimA4HIj2Fxkzi8/OnzKGZ2yLOVKVIIYuCKV",
+	"EARbj0CshR0wCCjVhnDBC78zXQUKXujpFWzClh9+k6uaCOL32k8JthnXM7TD+81qCiWisXRgxe0PeskW",
+	"XK3ovaG9B1xxhO3DUD7MsWkkjq/B1BTjAKbQgqfs/OwsgPc2MpVtueaAs7PdZ38GFJ0tn4sl47/9CJGe",
+	"0qG9Foan5eEFVisnMnszm78QZiogGBtwh9qNInkNOkj0UqWaJxsbMCDf4+XSK0m5CCkl9i/mFxnhLfA3",
+	"oSI/Uo8ILwqPgL/GQcjhvw1rsgY0pAegRyB5YjWe6Ji1K4Lh3Oc8P8wTXDs1uRDW8UVm6xVWPTvLtscb",
+	"wA72ONewPb0W0auKWwQgYsRHB1BWJVnFWKc6390Ouv0QL4T3zJotoW9yc432wjevf/Y6ZaHNqs+UcEtt",
+	"5kU5L9ZMTNYyybfEhl7Su7s6o/T874xe7PDxt3qHD7+TiZt16+KFVeo2vQfMBHSnrKecodNCA75KJxfJ",
+	"QiN7RiOqhCzj08uSAJXsZiikADAlgjoCA7mArfanC1vRfn7zwvaLKi8oc79RYoawjUosmYTKHXrStU5z",
+	"b4UHMiTLZHJBIMO0aNbpDAOn4cPejh7rTIZqCCgnC+SwPFlh6Qd+x/vWMHBpwR+C5kN0GhQB3k+4BKx6",
+	"V5jU0VqUHTHwJaVZvBgl8GYgwiwc57Icg68K1E6cAbMOqNqpVzJMC3lyplIhM+PNM/5SX4v76lz7sVHr",
+	"x2+g+vqt39LKUY06/f3Wd+A3Z9zaTagYyEvOHp+dVSqGovJd4hOQJlRv1pftfh9CnneSOzgYTyOm6y6/",
+	"VoVmkX6uZ+df868nX4xPvuRf/uXkL+Lx+cnXyZPxydnor5MvJk8SQGUJHDsYCO71e0BdQcVbgR9fGMYd",
+	"u/zm5bNdCuVec2s7rT+GjfQWDqLbtZS7aMxqhoYjaWMuFfbcQcrCrr2fQilAqsqdYKlwlmG0ndUFhbEF",
+	"6Hvaha6KGSJsoj2THdCU2Ls4/+qvt8vK1okQP5RLO2+vQzAasNcrByAz3PFxI5YkILCxF4PBUoxOx9y4",
+	"NTiIwSnR5Azgwf+m9HT6YSdsDNgDhFTqFmqJ4ymAc0sBTcWESva7UiK8JTiU29wxg0/+/xubv94R/Qhl",
+	"Kg1VLhTJAl1bYoodXF2fYa9Xjwtt8066WWL4srJ3HZgAhrontuhJLVpO0fimGmD4U5TlfMq06QchKwFL",
+	"+xDazlYlPGldkm58a3P3Xavl7U52mEm9eXrsfuvWtEhw3KIrt+irOViX1GC31UgroLw2iepL6PZBn8/k",
+	"KoZw41PLxjNthQoQBGUmBfjR1/3H4CoVMq4VeHQlXExoBsGOiZpuED9a6Z0/iAjCUYDqSoyCjrWapHJc",
+	"ew6cWd1XrwsG99txu97kqnYLu6rlM7mymxHEQWalszURDf9bZE4oumAhplrvdL3xr7p/ZQ5vctWpi4JM",
+	"U3D8u+2B9Fs5+GRy9fkW1ivrRFZuK/U9F5tXoqQAtycRyxFYQl3Q9U2uOrwXIbnR8f532voM5GHlYovM",
+	"drn1A3jD4JP/3+cB3WGNF5Q3Oi4oQDvWRRNiTH8H0qDThC0J1ipgaCy5PWWXzIh/COx9hCAi9U+rwHwt",
+	"LcAhqBpT+RLedeVE1rX4bPNBGEdXl5R/+GWwJ+5R6Q2OqR0kd5Qc4FrKDJTYUMQX2fO89E/0zkV6W1lh",
+	"DdKf6umt2H1MT9gCbSjIk1EfAkB2rQXDCzxz7Mdt4L0Q2Qs9vT8CfSMt/MLf4CoH4hinEWyfCmga2Z0m",
+	"WF1ZkyI965c0RFK5r570onzwWX0+uO4VKeCe1b7i/KxSN/Ll7TnnLm8Lqsjq1GJ4oadlKRWHO6PPdJoc",
+	"xXaoHiEHcfKNwBqc/UOPHlkIW/mzroQpaDz+82clHfuvly/wkkGxiwr+8SY5PzuDb9sKLhO7wgg+5Lr+",
+	"juH891DOEcwXnTsyP22FYLbOSPGn4e0BQf+u7pqOxNRP9Q30xncH+Q/7TctfCGr7okmJnEYhxKYCzq55",
+	"motT9myRuVVBU0Q1jVDKGBxlAqReS5tOa22UKuIqSeS9rtXGMXaqn5DoPHTw0ylFvjF/T06F8ktIi807",
+	"7Taktw8+4T8+D5Dlutni/Q4quzVb5NYFmnJ/D1I7fJx2x3JU6kXTjnrRLF+SaQs0R5cod8HWIeprK1xB",
+	"nEQw3TVRFT9S3K4OlRK+oAkLvUU3CqYjEppQV7J3NdPLcNhLjrs2RQ7k5xahQwEJl+REprietZ0H3tL0",
+	"nwAdGTLYX37FXsq/9QO8qIGGdy9BaeplChIjEgi7qQ8Kwnb4HEeJiYLnvKwcwVYFKD8RZiEtIJndFL13",
+	"RjpB/ePfyb1xhg6wQi9HVqe5EzApb9qYPnNaA889xPUB774ZOiHj20MnPDn7+qvb8E/7taZNYJqEyhme",
+	"pqEEBhjlIWiKY98a5DoGZf3yy21IUcttBECyseNpn3315IlfKLCyCNyi7vULrNIoX59x54Txn/xffz87",
+	"+cv7T198/vfeAWCweuxEfQVz4RSMpOIwpprax9u84Jps1jsks2wDXVBnq3CipHLa2y94IjqIstZqjAFc",
+	"bxtiM4IZMc1Tbpr1B7dxed0jW7L+M+nwAkNsWzZ8hdnhE3/gh2ARQVA3EjCuEkijjbgVXz3BkGDAcF+/",
+	"u3hyTP1xSLUCqIqL3uCam0GqpwOeZaepnu7AyVdO9LV/1sERnAOPTQOnbrtHQgNJ7FEPxY5dU2tNU7RL",
+	"RcdU1PfU0AtUfsMe4wJssW3nGH03LTJaP7x+mEr4BcWkHxzIuFmuC4emeiicHM/J+212aDhgJIFDa5jz",
+	"Gl15M0EbMoczbVzJGhWg2AIsIdSvgQes0X7+4iwwB5GTDH16ShQQh24mflWQhEZ/p+8vpuH3z94yf6eN",
+	"Z8NT9lMmFAJwJ2ycagv/NiJUaYBX1ceOwhnPoHjO3zzCLYVQZPrWtfFhDcEb/5a3sDT3+u6hSq+JBhho",
+	"P1Rt/Il88sXjra+faK53A6IfL3bD2UMp7RdFkemKKb1sI6tAjwa5XBPE1q22wIncfNieSaiaKCG81yi0",
+	"LV8Fce6TVzcrsfLppspwpgFgOHw74qAAjC9LMFjwYdRFJSsghq/C42c8ggT9thiNP2+w7SVCIhCq+B8w",
+	"hOHl0yKwPnMa+2sIktQfTeS9hXJq/OJMGEF9wNIGJnNMk6TcuqIIy3vRxtLrvEMbTZI77AcIT0GQykAC",
+	"HZCqaGo1WcMsS1fFHHsHHM5ov4GlYyKVLJgf9ALpydYotz4X1ZtVWqWSbsvrC3DDsRwRcpsmV6I4p7vR",
+	"Mdt7yAP9rBR/QOdFEeu1RXnRJyHABjCk1Ct3x9aQne9AzLngH08WctS7OP+q9uwPMiOupVhuUX8ITWrV",
+	"ZqCQhUDamUlueQqdd36JVqQuFn1mNMQSoMGaYCeEijIeGEwM3yFSBCh5I8qohpDiaxz7/qfj4cvmZXXV",
+	"Eg30DG0EHjlBkRb7Uqp9fBdKLRFXoATfJK7YQT43kFhEyud2erqSQVZU6rlQx5GFJrjKMwC+r0+CPIvf",
+	"uLvJdc84sKLZdJopuUzTuBb5FiasTbzYDZu/BWlr0bzn9/3J2ddloSkBiXpZyC1Cj3vX3+qFQO2eN2Hc",
+	"YJX7s8oV+GDoWSnVs4YrZg8kwn9enCgMnMVHKrRFgvEYujQJtqq+pq6bpe3kAHVaPLfPPhW0cfmm23uk",
+	"kxVzS+8Ir9mciHvhTVSrAXWGTOthLfRcazvV/j0dDe0OQJ+it1/xa28fdsWNjXQbEfnrgSd8s66NSbNP",
+	"wMGxmyHiqGzSoPmGHM1Yn9DM4X6D//onfFGnavYZ1rW1cHLBWVQaoR7HVS76Q5RsQScQPfOiyFPYPqbn",
+	"qEmr/Ml7mcZ7wUp8dBF9AEaiiIQcYWi9G3vKnpw9KdvYIxlAh9ZrCoVK3XveqrZy5Hvhuty+XTmp4z3w",
+	"Lya+DAtVerB4TRTTfs0+QJsLkUefn5w9vkEefQu/NBSZ9y561zyVQAybj4BV+OLmK/s92KuNTZpLrlyh",
+	"w973e+OZt6kUsIMkyp6cnff6vUQaMXYaRh56J/l4IU6uzx6f8kyepsJZocZmlTlooCy/0PdP6V30zGT8",
+	"+PyLr/DnD1hj8sGKAhsGf2uuYerKnscTufjyC/qeN6783zEB1+v3BB99mIvVB2gajX6GJ1PcXyy4TAGN",
+	"0/6P6vIYrb3V39uLgpsEsTPCEr1sOjOxCJYEE+DqTvUumqH2Xr/i4JNZzfjUCGGZ09XjDRWKZmFP2buy",
+	"yDD0XhUKAtpsmNJLzJ1CKQJu8CNLpU7+wwBhF2mXkIkv2mDwO8gGaLHPanUbDX8bOmJ/Mv7i/Pij0sIB",
+	"apLf/YW2M77+P3TjH7rxCLoRraJY2jCZyFVkhPzp8puXz/7cmaV6W8cqlUdC4N/bNgvodaizlvzEUy6V",
+	"V5qjWoYd6Mw8sgn7vDT22jBk35oVXQnL8tLoQ26rnR3aiJt/5YDY2GAmx+UGFnvJV4ynci6KiAI6F9JG",
+	"kRtCROVspq2jTNRtgYY9odNbslDXENT941DnfAD9tGP6ZH1aR0HOjzmMbrqfh8UtfvIvKJOfod4aAs8E",
+	"aJl62wSMF+/+NENUVIMWh+96O5D5XWx4y4bCwxRRTFy0J6bbKTajR9rtCeXV0D6OT7wzBRVQu+4R+tVb",
+	"PRdBFcDWIvdoDIex9/72N0ImluhXGC0F9iEMl1C9aSg39YvQBHUFW7r3jh4V7Oovj89KpKZXcjpz6YqN",
+	"jF567w675Lav6PHT/n1hXRna6duxrpyXae8R6KnZDb4KlvU48FUwSCquw75Hmt+2ad5GvKpmXdoxZFX3",
+	"Z/FOQatgDR9Z3Ll97rhdySHXaBjL1HvM74Dd5jLpbyY66EOf5ULYUzYEsvUhWwhOeIOQxoV2tgBqDqR5",
+	"7BKKQmlAZsXOvyyqOr3Y2aggFBkYU3ldB92CxdLPrusz/zWY43DnSLtO2lRXUFy9lxq6d7Zok6m8NzP6",
+	"H2Lc3DqEf97xfb8rjsgbZsTGsoXmcsubpQsgRQOlE7HbWfLfWDtFr3QiYMEPP0TcQTW3rTlGDcfhFcxg",
+	"d235kKXkXVys7TQuWR/URiQNuLe3qdOJNlPtnFAnm2Uh1DD1Y2i0DU7Cd+G5+27QPStUqsyn26ZuOABl",
+	"F3fA1hutvJ0zJr6ANSZJDSb/Yuftl+paOliP5q1/2wjwvAz+DlyAi3pJeB69osMNKl/T6e5Eswn6CgpY",
+	"oLJrJWLTk4+BRdfu5tYFqELoPA7F9gR3DA0iS23mFixIpA6xXi2xhK/sU0Bv5SaVAr8WUm8EluytT0yn",
+	"hbbmCDu5wTMs53ubyVEU9MzFCopkyzoerO7xUiMV436sp+DhkK/UAykUJzzhJ+fBWEDvtbQWnidikWkn",
+	"1Hh18qNYNXbzUkvVhhbjQ5xQWkr00m6kPGAykEjp95zgEKWA2vOTf/Le9uGKcs3vps/khVTzAiK0Mw8O",
+	"ZolFjv4EbX1w6rXXwH8sc7dBgMJxwMdjvEROoZCdICbooATrA8wZGCY0X9X0QMBLK2ekE9ECjN+L3j+/",
+	"+k/jPfESEApCBd4dXWrjBzTWxoixYzNtrGAjaDNf9faQPJzZsSXvZW3I4EpOFXTO9PqkFuDFV8KdfKP1",
+	"XDbwgVphER3zB+cy75icVpTGDZttb5EW49xIt+pd/P19tYt3AW12o5XXyzIWkkLSczdbk/IsH6Vy3Cjm",
+	"n2SyMfLw3FnU7ngtBw0M+U2ll0yrprjDJk2/J6xOdwEFJMWIVxW8jX2UyFysNmEaRdFwoIoJoB+Zd12U",
+	"60PSJzPSD6wflaIhMkpgUgFiFhWaubH507navipvvvzox9ShsfSjWHVqJb3kEE30SxtV+QGUCE9FwnIA",
+	"6l2zWLeNAPmnDox2G8HJL9lI55AyJ4g96te7APeZcslY/Dn0FvTQj+7slL3E7bJOZ5mA3B1XyK33lLxx",
+	"RLzB44VVS32W5CbUK0ONSU0OHsZL+7rRjsI2gRhlGsHZvFkVKp6IVMjqAHfkXQSMLhZ8QUuoGuDAF9PI",
+	"KacrKlGofOF3ItVjnvb6vWuQgff7NJIfJJuwWH41auTztdFTuCdbSMgJnoZjypVYlmJZLvke8rkQG10p",
+	"bx/2qZnTm4xrZbA/P8cE4WRCJ6S2WuCl6HXKRtZpnt7rgXClV2e/grknevMVeSOatRCD8McNC5+Ka5Ei",
+	"iRjTUNmFwYyp4cpZf2RKFt5+obEAlMXfoBoJ88OANYC5T+U1UBZgLaP3ufwEoDNQQCWI+BiKc6hShDto",
+	"QobPiI+yLn7yDL9ziVO6RV1QFHXw6vLls34c6oXfMG2i8OHg+bdVxyt8mfpj61QErtS2EE/gfkXoRn+i",
+	"N/wrGti/ygH9efB3fvLfZydfn7z///69d1w9g8v7LOxPhxK/KgQj0WVpEPSlk7TsLu9KUzXXxtDNKzL/",
+	"ystkhWQH5TBO2ZBfc5lyILWmhnAsZ+JswWUaSmjh9q6vXXpVGUyHe1Z9UedkiRRplxaBt/XE2/ILxHcp",
+	"42zxkHYoJHqDPTIW0ATGMy3HgiI4AJwJ2STMF6YpvPSUvcJYUzSequIkvVNbaXRzj/YuUYahgioK9Z83",
+	"PdaQpouzEqdYttfrx7+DPLc/7e8hbhPa87ePllQmdgftVceRyW9m2h9b3G8NHsUBIlnVJWX8oAE58ZkX",
+	"Q7R+ia0EXWs0eNOUXb5+jgndopDJWzkYVNFLVXzeL7hU3t6i3BGRcN4MPkIO7HUYWDdteeHx+LK9ofDA",
+	"pd0nMvHI0vwBbbEoHuXh713FKyKhguZ4R7uUlcu9422Ee9/sjb0SwiuyUKcDLRwwxYuihiNEjEmOUHbQ",
+	"19oqUP3TUr2lkoI/wtSheEiqDwlf2d7F12clwjvPHFh7dqzhjYFtcbtDE9b5bkLT0auTzquLVKnXQiYG",
+	"hH+346F0Ik6cWGQp9rVsCRJRHxh6pRPxtnjWg8+qxtPpHP8BAMhdtHi7pUqr+7gL3gOAOWBdA+IMboBy",
+	"iFekYywHBI3qBM5hn6XeAOdAsdKoW3HB1er2JQXXpJP17OYIHAPBYb+tqTULLwt8KACegloUTgctUEiE",
+	"zanSQkaQUQ3OSlu71r7VGI/tTtyN8vV3COfQgjLdptiILsMQwBhabRxFKcATWUp7A04JqRTLrIND1gnK",
+	"zGRGL6Rtog1qqFa6aUJCF99TxtlCqtxCTxiEEI3Om/l7/OjroWEDQnmIwNOPJ/D/9/sVQt7Du/4od/z2",
+	"Sq0+c0TQcSVFqDcA+1RxU2I2YX2NyRUVX7EFH8+kanRQXiFM7a66rFM6Wj+muzHkoWhUGZ02IRe1ZMlf",
+	"Jgnj6xDBzVKxsSUAvrYP0BdagHG7Fzdem95iBz4ILK83UJ64yxpvtPSIAzMRykm38lbDtVBOm1U1S5Zy",
+	"62IIWstl0mj/3Vu7r1N7b5f92IzQVQvOdcou0QhYcG8JzKRlSwDdLYM4bCXcBYNMvVRTfztO5bWIc9rA",
+	"3HNF1v2vCpPZRpQwHlONVeRYySgNo4UhesAKusmEhJDYfmi8ddjVZGHeR8vyjizKRkuS/tBWvxbsz1zp",
+	"pYL0F/kPMvLx9jMlQ4cWUl6KTWQeQM0dATKgowJfS8r7PlB10wOTWvxj/5f7Kkg0vLsQpu7abE1uXeF+",
+	"UPg82srDZCeRlo/SDbLz7KO0oMnim3wuRAZsi7XFXN/iM3+ft9CV0xnznqNfM63C8Qc0aWnp9mbSHbht",
+	"BgDCm80xyF4BPLz/5GnU9RcAniPY86n3ca3jqwYewp8VPOX3uaEvhGMcl1EAxQX80+8uhgO8jq9YuWtc",
+	"+bvbhN4GSer2y1sIUe1Q1A3lZmLByExMBE9S2YAK6JfqW4MjvJ8biaPrtMwBKevoZEKV8Ej4DYUiBFxg",
+	"rJJczoQ6zLEOxSjShvLKKnkCtjlRpKcgCT1ll3YOxZVQshms0Hh3n2LRpTcwi9CUtExfC5PkoWALeK9r",
+	"q5/bOc/d3OIwuCvHzZ1Yhd3K34/+5vQ3eEVlAKoSbViBzloit874NfF+H3ZrCLX5rveKx6+j0am/wkrC",
+	"E9JqRSCo0Hy2Mg84SkB9VSdzz9Tv1yrAS+TgC6NxYzfjA0TNjI/PzuAqmYvMNUeDm/rtW8RjuIeBWph1",
+	"p9HaqInZ+12aZKJfaTU9TBQm2pAMNCHo2BtBOexcz7NQoQ2ok/CXiRECBTSyO0IDbvgVlOUDqvxYm0Qk",
+	"WMZCkeFAJOt0Pp7VuZTfwYDvrVqo9EB3JhiVgCL1QUsI7WOBNgSEqAk64n+CaOph8rIQzshxs+54KbjN",
+	"DbZiR04o7aGaMruyTkDtOAI3QhR4Q2L6Jb2wO+VCb/jO6MUOH3+rd/jwO5m4WbeCF9apU11EAgd7poFv",
+	"i0gU9xeozOhraTdWaIdU5ym7VIw75+3uiEfaOjDPg7pBXjDsZGqIeXul/bp87+/o3ipm3W2WEfcIXE2k",
+	"girUO0kQCM/V1Q/7XGVNvtPfxFQCMXCQkT4RxwHlm4YmU+msSCen7B2hMwytnQ37cWoSbybuL59AWAyJ",
+	"FC/phLPtJzAVzlJtLsRC6/itaKkPuqv6d53+LKaxg4f1uP2318nq38Q0V+3F3RtEdNecKNKqbaPwBp+w",
+	"7/Jzo+Z75nWZ129rlRvI2uNFspryK6YAY2ig6ynXtEuhfAVTO5I26zRJGG6caAtEZtu69Qoh2B217YIN",
+	"/VDWoKaiAysyBszpaFQv0QAfFu8elvUb8Ry9XiymCXAqI9Ss+II0LcDYoBa/CXXqvonZvYKniuRqT1Cq",
+	"ijh5Vwqw6ze5cXwKKeCRWEH6uRq50Sm29XJVXnlaQZP0QkBbf7qivmnIY5ObxtlYZyvMK1cfKJU3E+uA",
+	"1mGo3dduYBTjY6UEAhlcyeY4bYWFHqmsQ9oGw14QaYXoK3d8xK0AH9gI67Q5NChnBPItbArKOZNbwmOB",
+	"PA0VBeOtAHyTeO6lReQkHLWd24DUBL+B6oVg3+Cf61Hm3sCQ/kjyHjHJmxvFEr1UnSV6rZ1tJgoTAadi",
+	"bARUIgF7rBGBaPkpAOCZoOX88IDTagktIpviOmhzdagZihhNCzuBw0b2a2oNYwQXnBl5zR02URWFN49s",
+	"MNIO2x9CHt68Q6CTQAGEynLomIWwPETjM24Ihj/0QDuZQhHSre7NG3Gt59iKUd9S9luP0eMCRNUw1Zz9",
+	"Yb7s2+Kp1ca+UFAWEHb0ZAJVtmsguUZca1wxgOERKqmtvEDAlcP3cEcn9YGXy4YyrXA2sMwOOo1D+ABr",
+	"WwnEut2i2kGuoDZsU/YmsDfqhWAairk2WyRE7QNR4zyDKMeqrDHkqZ8XqgauGIyX8URnzvZZlhvA4TXM",
+	"CERo34Rz+TOOPaouuZd648YwO42W3ay1wTNucmWLFGqxbwUwyhw8Om3gH1Grx2H3CkkXYKgNYJM3OxWE",
+	"XRLDARpBUC8wgRB8o/KvfgQgBIWzP795Yb1aS6TN8mC0jgTCzITmFDBUC1vnAoE7g7KDxSqWBZLfcAgX",
+	"DTWJflLlmneq9LYDTj6AY76cRmemptd2EAvjVZDtUD5UK5gtCiFomM3+Dnq2uOO2kvCalMBD45h+KAAG",
+	"SwsmEcAsxbY0Bljq+u7MVNyp8DTyiGFNUiH2LdBj8jLFaELC8U5EIFwtG6Ds0pTyQCZXcQb6Wqd5yE5D",
+	"vZaXBpmKUnPMeMxFBhLTL3jP4SKvDWLAgL4lpfWHEtnKZCp0fCRFGHzYpMy5WgGq2IEClU2Nt/82sgmC",
+	"IqFb2AsSYFz4ReZSCXPKXmlAepJjEWjxuQFf19tF0+JQFOOHXHyeQdwJwC29hVVTMItjazkm9rhVy5rG",
+	"2BQZxdlHagi6YVvRQwQCFatnfNtoFXfbVsKPj/zupILvYQ4FN/4EeBc2ALZEiD8Bu6cC7HMZbOVFAauc",
+	"SjWv0yZWuL1xfCJIkxsQyO2hHofhwVgPgwFqG0P4CorliugLpUG0EieQIINF2RVOOEvzqVTbI5Gs91fL",
+	"hf9jMN6LqcG94ndrUW9eQGECvfrBA5fgRDpvZ6at2kz7sonE8ua279O/WjY9W4dWhAU9YKmztTQxcivs",
+	"hq5WXLYH0dd6E9QkK4R3S96+xi5XOEGY507kVISwZXyaHkEAkxaAqP3GRtQdrO+Fa31d2z4px0A22XZ/",
+	"NqIyFk2vkCuq7XzF3eArb1oDvRH+PRnWQpm0sTUdVL7AqO6g2RRffIfAJTue4liBYjhoBwgv9jZ0LsTa",
+	"2xvPyGsVdTo3FvLhKx/+hYkz6f7GpBXb58oMfHUIiFez83d7dxZ0eQ/y8iwl+dDbM3SKw9KmXnRtictS",
+	"ov37hR7nxnjTNJOZgFzStTC2FnQKa8daXuDWj89RrtFtd6p6XI52n7axS52Ukvph3cWNim++yyt1x7Pd",
+	"rFkHI8PVeHaCj7m9hcvxKXWIcMtGuUxd0XjH8FFPi8IuQtdVWhGJIS1JScgCwa9QWC0tW3AzbwIK+xs8",
+	"/S2fHlRiXwcShuPeCXB/CyDZjoQvWobOkjSFBoF3YVQKNhXAgzlSM0CIwopUjB0fpcVubsWOuu29P0gM",
+	"n7iNvM/+1n8+OXnJ3XiG6WmMtwosF/UWYVReCsKI/2fCGG2a7v5v4cWdBuInMOYjmwnSjrlJIlvtkQUk",
+	"aljoQr3Q5b21Y1erNWAJMVfCoTQIFAWEx+xMJMEyIFMCts7L1XKmwX6kD5bdFRwH2WfDsLlIIYR1yHS4",
+	"4Fd8ZIl5+YbJcdi+dpo4gZHVn+kK1vmzt3zaQIBeHIQlp4hgp2jmb9uVolpzBm5ZlA45CRWlFn4pHbNS",
+	"USw/yIS3Z6JlgPab5GlZ0IDwcKFSfQwJIj/qD2QDlfJW1SqcALRwitLiGLCHB5QlCQFZXOEDDQjqr3N3",
+	"bA2zZxZgxK34QEe1d/FFP/4qti74Uc+Fl4elGHmRo4vg4lO4YPH3RlidGyCy+PT58+f3n7dOF8BS3YGh",
+	"18aRdKFw/Mhn05+bdtX8hmu6eNImC5I6K4kUB5iW8YikPFAchzshoJTUw8i8Lsd9D/1GGtwvdGS6NNKa",
+	"nO12HMlfeCoT7rBzkft7ORUXlKLMcExRxQuVJ0KiMlekTMuRFWQTjfEA72m2srEduJo0rrvwNenV3Tqb",
+	"hbIo9ouHgu1tRep2TzM8e5AZMUnldHZL38l4JsZzoLeB8hiIW0S1Hn0sgy9GHHODF0YmlDTC58iXoRou",
+	"Kjb0S2GxrgJu96eYKMJAl9F6gRFjreelhAd4a1WLVvY6zK0FQ3NfKpISotP7ujxCwx4bfwOd4H0cK+0D",
+	"b/J+8QD4xPt+Lxj3/rv+Vxe96/PT89Oz3va3/hWO9vjRnSCdNaftXQh9THSuklZYpsR4jpWplXI4kNnE",
+	"8CU0WEGx4UIIQj3BcrEQzdvyaPpfeX1vaQm3OakkMJvLnJxZwSCpiQDYeQsnbyXgtOFFMRcVTqv4LI9y",
+	"x8ZcFQWVzkh/ekOtHrTBQC3iRTjjCNlAKINLgrsFClZOwGponIeaYkWMSDcc0Cb48CB/97DZ/vd+2s+P",
+	"VK4YeI8qxv4Laoa5DTuxcxP/Ta5KJQE3XfWa6+MtXtUqAMq3VDsojWYkgka9cU2m4wbFIYt6N6IC8+rD",
+	"8utS32G9bB8RC0Yr/L9XfxMpUoAEgn/cPL7BcP3DnGx+Ndk+nVmUYQ9iCy3AAdAuV8Cj2r65Yo10GwxQ",
+	"4XVWYMyfUoQb+Vl1EXPqAzCn/++qZCaG5hTZVFNQdQl/XxBB1bl3Xo1QBpUboIAOK0S4KWCDT/Svz1sE",
+	"P4q4Y+RmYD69rFkPwjjmxkhhN0ZAfimcs8MSYhl3s9JwKF2+DQkxqeQiX8TpL6mcmMIN8VuIr/xUhlP6",
+	"hHvijUvQAkcRp0EiJ5Nm/BYMpiUJWsnYfwS+AUZe+mu3ZL9M0xbaji8QWQ+aJqxDKGdEcajDVZ9M7rnY",
+	"9WtpowCKhCKebqmf+hmHRDS02kKH4EQb0UQiRevTu1fy7/ejW3g+L3/CWDYSbimE8otXqNfjnADqKN7E",
+	"D8DHLl2V57O/ScVKVyhV75JCk6l1Mk0Znxohyq/SGB/Z8M2N1cBvcJT3/3Ds3VX/IMOZXEEXfZFRCAFN",
+	"vUXCYx/nh+SjUWO/Etj2CgzL9YbiFT3iPuY1cGyd2m+vAPm3WuIExNVhVQ6NQNOTBp/wHztwybq6bIsR",
+	"oB+d3lBDisvWqcWPr7izklNOG7R9nWkDtSkcjD7jzOQpMP1NhfILild0thYwhEoRKOqB4OJcZIA984uf",
+	"Efh0QGQehxR50tAw+Tp3d7FN7QcW8BV3EFbAF3es1KExbzdZ26ALbucHByNonS2hqp2w0N2F4qb+Zirx",
+	"Q2jEu1fwR2EFhzXNhM5SAWsHWJA1mY+wvt4ka7eiMOITD//ceA88d4RuNcm9oQjvI9KbMMoqwRGkH6h1",
+	"E+Cymq6Gg+mW6y1FVz52q3rWr55sU8B6DDpzzqKx77rlG+iMxjMtx4EfWzo2kWlqmazvSXhQu9L+6e80",
+	"nnLQ9tZaDduczrr7/r7vcvu2wR0SqHcuWwAIUpJbHqRHoqvjn7nIm0vafppQT0Op+lc6D61vWEbKhjNp",
+	"nTarYb+EOsYkA7T5xzHqC8grRMVx8PqkzwgWhHGV/KqAiAnzDjO9ZHriREHzt+Re9lPgdkmQlq2Oi9Vf",
+	"8P8TpnZD+OuiX3GCuUGMn5zV8qXXPY04cg99DC1rXYZ1pHUquHqYlO2wLx1bYBqp2foBpAqI9cGwzU0l",
+	"std8ZG4UhALHwcYECFZPL4S1fArl0U58dBds+OnXnpPjuXC/9i7Y//3f/+fzsA9tAP4Qm4VUPGU8tZoN",
+	"xwiOPOyzoXOrIVb9L6VK9HLI/jQc69T6vxm9tMM/Y+kHRm2YtL8q/x7gm/yV9N3QKwz/WyoDK17vnceJ",
+	"Nktqk1CABSIsG0nFzSrMACDkQi0rN5BGDAN+FNjGBRutnMCDS+JxwYbJkEmV5a7PhmII+Xihkj4bLoeM",
+	"M5zQI8us/G/RRypmqE8b6iHTucPvmSF2r2BkcvhxiNzMH6WDivbTX9VlDFQtVGJRu/i3ZcJYrYrG6ACz",
+	"VyAjFcxKinxrmaQC9mTG0wnjis10buo0y0+ZUG9AEtaOyDlWbKylMJbSjWetGJD+xQG2J0yawA9RuPw0",
+	"JtpQRcQ7MbrS/tf7CvtUegUldmlMD5A3KBuYaYauGA1LiqJa7ze+Kd/34LvSaS6rzhPB5Sa1guVSPu5O",
+	"W9LD8j3QnnQTS/IhXenvZgJKCKkWNwJskmgD9asg2nDeav29Dla0/dNyjC70HfbmuHgu7exQ+x5VGNcd",
+	"eFTh1XfYgr77Ud6kTQdO2A3tAN9gK0AI4OBlaSPoeWgnR/TpiEGAnDCuCEFNOtDAAZJRZNpK70Y8sszP",
+	"IBg+cjz7VQXON69anBNGUVViKooA5nimtQ3wxNGarFC2ZYGT70/C00L4kY3ZiKTOhHor7B0IfFRPDCuF",
+	"uOGZ3y4YBCxA76I3EdwN/mN7nL8wEz+r9s5IPFonFrg0jk9pgCdjbtzJl+fJmfjLCBZjwd0YKuUvvjh/",
+	"3O/peQjKOK3nH/wD/vrE/+B42rs4f3z2ZK8J1p/EdxWZbcXavbRzxkthW5Z3IR2Mw+sqTZ7uZN1S5hpP",
+	"pJ4LtY+ZC+98+BZunnbrwcM6oQoDOsQsB3MXzrtXOU7HQakKYimxuUAFz6062r9mC2P3ubPQfC2Wlk11",
+	"yHw8Ray9KDi2KRXip/SQTFrMUe+2tA2W7CUtHuAWVPaSKvqzHJpVHJ9GLMgjMfYmFnaz1Zq17a5ou8fj",
+	"FymWnZq0UEFQwKcC/dj52VkQ0133rSHz4K3X3IwF8zZLAHlnTrPhYKb13A6Ghd/nx/PIErarlVMVnEOE",
+	"wfG6M/BjwdCJMAf/EuHjlNwtfZarVFgbWEKARds/I3TeXr5+zniSGP8ZpOW2EbtM3Zdrbe+DxWhf2AHE",
+	"5MEbPTdi8B+9fl2vEwXvyWCBuFOw6vwWjhdiQH/Azepd9KbSzfIRCgGE/08K5szt7/08vYtMin/tsW3+",
+	"fXRddI3gCO1tBj5PUy/xk1xh9A6qAPATUUmnynJH4tov4NQn0h+nzGhI/tXhd18UrSdKuKU28z6byDS0",
+	"+crpzNlT9uqGec4uwwjgsp1wmYJVX9gxfWQtVE1QQt4qvIIn9Doq+IGHo88ATz964U80AOvFrskCLq+r",
+	"XluNb7F0BPZ/EpHDDWBqhmwDs9v/BFp9og34mU3Fn/TGB28B00w6D/GGPWolwBsedqfh3asCQ+0hRndt",
+	"KcEt4nUHPzeKzsApovoxNp5pK+predpfztYPyTEiu1vvy3Hjuq3sThdFtDCsO6mihTffYVB31xPcrD8H",
+	"GwFFv5OpEwa7z6L3AgQ/xBq97ZVJ5Q27QJEz4w2dadHleSg6aHWUryluBW4Tnza1h1nBDaS8a4tazh//",
+	"tbaqZb05pCwE8nszWsXoFHVvhaqNyksLwehhWRE4TPkCTPbwi9BG9L52TA/N0HjLp50aGV6cGIerHG4b",
+	"DPhHrZSmjNTvbG7Yzf3pzyrWZCIQKTd49NDVxq3zY3tatDFiyYOd29uwdK/C2zvVZrbzjm9o8FwqCqmc",
+	"SMVGRi+95dUviefBVltvA68h7iluv1oP9SoEUAI701jruRSn7J3RagouABoo8GORePa+aklPGQqSVPkr",
+	"J+vaBQiBBl/VlfOIT8dXHRt35WWt5XOFoTFwzSLElSvhTr6B5W7iDrfYp/2Dc9lPKl11Bb3SxBklp4A7",
+	"CscVtEUhDllJxLUbZ1RQEANqO9vkkAB3WCybRRDErxm2haeCGxv9tskF+QZfF4vebQ4F7ZrO3fbb9uxj",
+	"Jo2ojLp7SEy/TTjKW9VA3U58kskWmRDKw3AjCurmcF8oRtCWEvIhRvAFFP+B4EjFrBhrlQCBbbST3nsE",
+	"m1ukVhS57ydnT5q9SLtnB/LWJKEt+ZDPVAJ9ul6FF4PeaW/kVJ1IdQv0hrfjIFYDdyNgHGDHP+NqBUsr",
+	"LbCMNriRcqqeq96hueqSPg+Tz5nR1zIJe0Nm3Td6kXG1Ynw81jlUXOcm7V30Blom4wFMpYcQXNvpeBj6",
+	"S+FmOmkd7KdBG/6gl0WFBMe72SvHmaiQbm6pBe3sZKatOwGgsqbosZ+lDbhwUmHx70SqqTCZkcohbTRk",
+	"Roew6l7SXulEDBHRkYeaWIgmmwXg/NQ1+vPk6uqHH7R1P4pVV7cyvuDovmc5r85CdlC2sODjmVQYDPVq",
+	"8OrqB+Z3mM3Fqs+cBkI2Dn29O5NtOq9Q94rYLsRiFCqKpgYAmtm7mSamACTetALvK2lAYcHLmho9/Tge",
+	"fBzXT6PzIC4s4+YILunCW+uy4VF3Gr/1K/ZAg7eOZPaWRb89dBsfJb+QeJy85VMwhfk/Rblc29CI2epa",
+	"tnssjhG23XJHjhu0PXxXumht5Is7aWvkizuM1e52YGM1CfV5zTg1fCFsn9mxzvz/MyMm8qP/l/Au22ot",
+	"9KQI1QbLSqTz0thwKeJru9wQ/4ajxJsuXz+nMsdDQkpvoXS5Pl7wNCrWqRT+NMWKYPId2aTw7LuJE0Wv",
+	"rj1nL4FFvmUPBvqJebTNmLpHtuAFIoqp3Z0ZlJhbwwhvQgghgEg0hRKg5xCGt0+UIAjMfY8RvBHXGrej",
+	"cvJ2DBSAOXera1AAuIQCuaHVxg3xeiwohA5q5vvZYoH22rLXABeaRJin3mOSKrfYnOulwehcJY25KG1c",
+	"U1LIfyJKCeGPJ/D/30Y6yC9t5/4K+gX7+Cs3b2J41p06LH7JHqjDkttqp8NeDos/aEanxE+Jvih1P0NP",
+	"RXgRlP2NnbyuZyRqeRnbPRLH8FV23YzjOCuHb0v7tpQf0x04K/61d+is7CYfDSrSD0HcQhqUSjVnS23m",
+	"llAkEo4uS8WIfgpFu9ykUhgYpoC0C+EFR9lbjUAPuXIyJTQEr4mbjPA3foAvpJofizSkI6vbT6Ezo3vN",
+	"zMYtQ/oHbHvwew6lQLQLgMG6pexEmK2w3c3CtIsbXHF6+2TwQSOOzqDXTSGLRbPJV3i/9zCe1bnbfBm2",
+	"tN5vvu2uaDzsiPFZdY/Z64AuOBcUraeGRDcTCyvS6zpMfRT2YqPaqyEr7rS5WBUkeMR4AhccpX5BUflx",
+	"FQnDnlTX0okTnvCT82DuY3a9tPefJ2KRaSfUeHWCOamDOKv3bNahwUR8knBsehe9SZ6m23fV/LRUv9lQ",
+	"w7rWK+MKvChxzNFeOeyS3DLK8DzoriCORVEbsJWSLDCtnm6qVNjgVhx8kO5tJOKGNttnzwpK3Q2VC0ak",
+	"gluq66t0NMGFxKcIOAo49jNu6n2TXyLk+I5ukKNwncbTf2TZKJdpsmMQaClG0Jm5Q2P7JRZckglg5VT5",
+	"szIXqz1CP+/C6x98Zphm0qnR8Nr7EJbp3FmZhNpWIxDhUE+o33bvvsQgC1t2uCcilUBdmOopugVFo/sS",
+	"OSGh6QvpD+vZ51E10tI9rG73ZTHowxve3wXU9lTwxAa8pqJDc4m4BtDaQ53RdVqt/WVs/XR0GnfZc0dq",
+	"4y4vC0hDdNbnUiXMTxnOG9ZWX7Dhf528ytNUZ/bkSk4VdGUP/fYNr8///7LVfSY+sh9eXn5zcvXD5cnj",
+	"L7/yD42++lYuhHV8kQ373uaF9tmkAMkJTfChzJ364P2voDxo+0Z4cOUhhDcHpkE/kwK6kVMAd8YDojt3",
+	"GPZ35DUsauNJrQjdvjyfqO4qSIUAWeuN/uhXEy5Tkfj99xPvXfTgWTWN8lhXOHMusxeDwVie0stOtZkS",
+	"gIHCTdvegKcFuoP4Fr35+M3xex3E5ntoQBfNNuCShDwFkMAFB4b3KL44895kQ3Hat+ULfkc8hDTrVffs",
+	"BsASJxTQqRXi0UhH2JawgL83MIJ+0xwkvSxNmZINFo0ZVLQ2KHemrykDUgTln2KbkVnVFceGVx/f5Wtf",
+	"TDpkMQkQPoWcUCk6VCIvtBGtScdmyI2fcCex0IQakyCzMtNLYFOrNWLfCnuvba/jbCBnfm0LNGullztu",
+	"WrX45FMvdD9c/P29PwcYVfA/vEde7rDC1AwAa0jvqyuGB2wUFVpyAo2h95BvRihBacG4vJczwfgdfSU0",
+	"M978FpQxoO1GdWjhLSEAcvM7L7H0O8Av5moNpyyCiLe1A9UskXh6Agkv0EEbvUAuqHiuCSCN3Mik5woc",
+	"+LHOJBq8oSi1/G48qJpR0CHrg/kIA1hwmcbDj7f/8/vP/y8AAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

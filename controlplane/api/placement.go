@@ -13,6 +13,7 @@ func (s *server) PutNode(
 	saved, err := s.Nodes.PutNode(ctx, actorOf(ctx), nodes.Put{
 		Name: r.Name, Environment: r.Body.Environment, Address: r.Body.Address,
 		Thumbprint: valueOr(r.Body.Thumbprint, ""), Settings: settingsIn(r.Body.Settings),
+		Template: valueOr(r.Body.Template, ""),
 	})
 	if err != nil {
 		return nil, err

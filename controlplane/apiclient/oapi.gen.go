@@ -344,16 +344,17 @@ func (e DocumentAction) Valid() bool {
 
 // Defines values for DocumentKind.
 const (
-	DocumentKindEnvironment DocumentKind = "environment"
-	DocumentKindNode        DocumentKind = "node"
-	DocumentKindPlugin      DocumentKind = "plugin"
-	DocumentKindProject     DocumentKind = "project"
-	DocumentKindRegistry    DocumentKind = "registry"
-	DocumentKindRule        DocumentKind = "rule"
-	DocumentKindService     DocumentKind = "service"
-	DocumentKindTeam        DocumentKind = "team"
-	DocumentKindUser        DocumentKind = "user"
-	DocumentKindWebhook     DocumentKind = "webhook"
+	DocumentKindEnvironment  DocumentKind = "environment"
+	DocumentKindNode         DocumentKind = "node"
+	DocumentKindNodeTemplate DocumentKind = "node-template"
+	DocumentKindPlugin       DocumentKind = "plugin"
+	DocumentKindProject      DocumentKind = "project"
+	DocumentKindRegistry     DocumentKind = "registry"
+	DocumentKindRule         DocumentKind = "rule"
+	DocumentKindService      DocumentKind = "service"
+	DocumentKindTeam         DocumentKind = "team"
+	DocumentKindUser         DocumentKind = "user"
+	DocumentKindWebhook      DocumentKind = "webhook"
 )
 
 // Valid indicates whether the value is a known member of the DocumentKind enum.
@@ -362,6 +363,8 @@ func (e DocumentKind) Valid() bool {
 	case DocumentKindEnvironment:
 		return true
 	case DocumentKindNode:
+		return true
+	case DocumentKindNodeTemplate:
 		return true
 	case DocumentKindPlugin:
 		return true
@@ -891,6 +894,24 @@ func (e SecretGenerateAlphabet) Valid() bool {
 	case SecretGenerateAlphabetBase64url:
 		return true
 	case SecretGenerateAlphabetHex:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StarterEntryGroup.
+const (
+	StarterEntryGroupModels   StarterEntryGroup = "models"
+	StarterEntryGroupServices StarterEntryGroup = "services"
+)
+
+// Valid indicates whether the value is a known member of the StarterEntryGroup enum.
+func (e StarterEntryGroup) Valid() bool {
+	switch e {
+	case StarterEntryGroupModels:
+		return true
+	case StarterEntryGroupServices:
 		return true
 	default:
 		return false
@@ -2299,6 +2320,9 @@ type Node struct {
 	Address   string    `json:"address"`
 	Allocated Resources `json:"allocated"`
 
+	// AppliedSettings With a template: what counts, from both.
+	AppliedSettings *NodeSettings `json:"applied_settings,omitempty"`
+
 	// Blocked Why it takes no new deployment although it is online: a check failed without which deployments are not safe there.
 	Blocked *string `json:"blocked,omitempty"`
 	Build   *string `json:"build,omitempty"`
@@ -2326,9 +2350,12 @@ type Node struct {
 	Since        time.Time     `json:"since"`
 	Status       NodeStatus    `json:"status"`
 	StatusDetail *string       `json:"status_detail,omitempty"`
-	Thumbprint   *string       `json:"thumbprint,omitempty"`
-	TokenKid     *string       `json:"token_kid,omitempty"`
-	Vitals       *NodeVitals   `json:"vitals,omitempty"`
+
+	// Template The node template that it follows.
+	Template   *string     `json:"template,omitempty"`
+	Thumbprint *string     `json:"thumbprint,omitempty"`
+	TokenKid   *string     `json:"token_kid,omitempty"`
+	Vitals     *NodeVitals `json:"vitals,omitempty"`
 }
 
 // NodeApprove defines model for NodeApprove.
@@ -2458,6 +2485,9 @@ type NodePut struct {
 	// Settings What an admin decides about a node.
 	Settings *NodeSettings `json:"settings,omitempty"`
 
+	// Template A node template that it follows. What is in its own settings counts more.
+	Template *Name `json:"template,omitempty"`
+
 	// Thumbprint Expected SHA-256 of the certificate of the agent, if known; for a new node only.
 	Thumbprint *string `json:"thumbprint,omitempty"`
 }
@@ -2502,6 +2532,41 @@ type NodeStaying struct {
 
 	// StaysBecause Why it was not moved.
 	StaysBecause *string `json:"stays_because,omitempty"`
+}
+
+// NodeTemplate Settings that several nodes share.
+type NodeTemplate struct {
+	Description *string `json:"description,omitempty"`
+	Name        string  `json:"name"`
+
+	// Nodes How many nodes follow it.
+	Nodes int `json:"nodes"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+}
+
+// NodeTemplateList defines model for NodeTemplateList.
+type NodeTemplateList struct {
+	Items      []NodeTemplate `json:"items"`
+	NextCursor *string        `json:"next_cursor,omitempty"`
+}
+
+// NodeTemplatePut defines model for NodeTemplatePut.
+type NodeTemplatePut struct {
+	Description *string `json:"description,omitempty"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+}
+
+// NodeTemplateSaved defines model for NodeTemplateSaved.
+type NodeTemplateSaved struct {
+	Changed bool `json:"changed"`
+	Created bool `json:"created"`
+
+	// Template Settings that several nodes share.
+	Template NodeTemplate `json:"template"`
 }
 
 // NodeUpgrade defines model for NodeUpgrade.
@@ -3505,9 +3570,15 @@ type Service struct {
 	Pattern      *string `json:"pattern,omitempty"`
 	Registry     string  `json:"registry"`
 	RegistryHost string  `json:"registry_host"`
-	Tag          *string `json:"tag,omitempty"`
-	TagMode      TagMode `json:"tag_mode"`
+
+	// Step How a new step of a service begins. The editor copies it into the pipeline.
+	Step    *ServiceDefaults `json:"step,omitempty"`
+	Tag     *string          `json:"tag,omitempty"`
+	TagMode TagMode          `json:"tag_mode"`
 }
+
+// ServiceDefaults How a new step of a service begins. The editor copies it into the pipeline.
+type ServiceDefaults = pipeline.ServiceStep
 
 // ServiceFilePath defines model for ServiceFilePath.
 type ServiceFilePath struct {
@@ -3560,6 +3631,9 @@ type ServicePut struct {
 
 	// Registry A DNS label of at most 40 characters.
 	Registry Name `json:"registry"`
+
+	// Step How a new step of a service begins. The editor copies it into the pipeline.
+	Step *ServiceDefaults `json:"step,omitempty"`
 
 	// Tag The pinned tag, or the default of a selectable one.
 	Tag     *string `json:"tag,omitempty"`
@@ -3629,6 +3703,62 @@ type SignInProvider struct {
 
 	// Url Where the browser goes, on this host.
 	Url string `json:"url"`
+}
+
+// StarterAdd defines model for StarterAdd.
+type StarterAdd struct {
+	// DryRun Say what would be created, and create nothing.
+	DryRun *bool `json:"dry_run,omitempty"`
+
+	// Name The new service's name; the entry's by default.
+	Name *Name `json:"name,omitempty"`
+
+	// PluginRegistry The registry with the images of the plugins, as plugins/NAME. Without it, no plugin is added.
+	PluginRegistry *Name `json:"plugin_registry,omitempty"`
+
+	// Registry A registry that mirrors the images; the entry's by default.
+	Registry *Name `json:"registry,omitempty"`
+}
+
+// StarterEntry defines model for StarterEntry.
+type StarterEntry struct {
+	Description string `json:"description"`
+
+	// Document Its YAML documents, as `nullops apply` reads them.
+	Document string `json:"document"`
+
+	// Gpus How many GPUs a step of it requests.
+	Gpus  int               `json:"gpus"`
+	Group StarterEntryGroup `json:"group"`
+
+	// Image Repository and proposed tag.
+	Image string `json:"image"`
+	Name  string `json:"name"`
+
+	// Plugins The plugins that belong to it.
+	Plugins []string `json:"plugins"`
+	Ports   []int    `json:"ports"`
+
+	// Registry The registry that its image is in.
+	Registry  string     `json:"registry"`
+	Resources *Resources `json:"resources,omitempty"`
+
+	// Secrets The secrets that a project needs to use it.
+	Secrets []string `json:"secrets"`
+
+	// Services Other services that come with it.
+	Services []string `json:"services"`
+
+	// Volumes The folders whose content is kept.
+	Volumes []string `json:"volumes"`
+}
+
+// StarterEntryGroup defines model for StarterEntry.Group.
+type StarterEntryGroup string
+
+// StarterEntryList defines model for StarterEntryList.
+type StarterEntryList struct {
+	Items []StarterEntry `json:"items"`
 }
 
 // Step defines model for Step.
@@ -4346,6 +4476,13 @@ type CreateOwnTokenParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// ListNodeTemplatesParams defines parameters for ListNodeTemplates.
+type ListNodeTemplatesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListNodesParams defines parameters for ListNodes.
 type ListNodesParams struct {
 	// Sort The order; a minus turns it round.
@@ -4553,6 +4690,9 @@ type ListDeliveriesParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// AddStarterEntryJSONRequestBody defines body for AddStarterEntry for application/json ContentType.
+type AddStarterEntryJSONRequestBody = StarterAdd
+
 // PutCertificateJSONRequestBody defines body for PutCertificate for application/json ContentType.
 type PutCertificateJSONRequestBody = CertificatePut
 
@@ -4621,6 +4761,9 @@ type ChangePasswordJSONRequestBody = PasswordChange
 
 // CreateOwnTokenJSONRequestBody defines body for CreateOwnToken for application/json ContentType.
 type CreateOwnTokenJSONRequestBody = OwnTokenCreate
+
+// PutNodeTemplateJSONRequestBody defines body for PutNodeTemplate for application/json ContentType.
+type PutNodeTemplateJSONRequestBody = NodeTemplatePut
 
 // CreateNodeJSONRequestBody defines body for CreateNode for application/json ContentType.
 type CreateNodeJSONRequestBody = NodeCreate
@@ -4801,6 +4944,33 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 	VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListStarterEntries The starter catalogue: what can be added
+	//
+	// Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
+	//
+	// Corresponds with GET /api/v1/catalogue (the `ListStarterEntries` operationId).
+	ListStarterEntries(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddStarterEntryWithBody Add an entry of the starter catalogue
+	//
+	// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+	// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+	AddStarterEntryWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddStarterEntry Add an entry of the starter catalogue
+	//
+	// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+	// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+	AddStarterEntry(ctx context.Context, name InName, body AddStarterEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteCertificateAuthority Forget the internal certificate authority
 	//
@@ -5575,6 +5745,45 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/me/tokens (the `CreateOwnToken` operationId).
 	CreateOwnToken(ctx context.Context, params *CreateOwnTokenParams, body CreateOwnTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListNodeTemplates All node templates
+	//
+	// One page by name.
+	//
+	// Corresponds with GET /api/v1/node-templates (the `ListNodeTemplates` operationId).
+	ListNodeTemplates(ctx context.Context, params *ListNodeTemplatesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteNodeTemplate Delete one of the node templates
+	//
+	// Refused while nodes follow it.
+	//
+	// Corresponds with DELETE /api/v1/node-templates/{name} (the `DeleteNodeTemplate` operationId).
+	DeleteNodeTemplate(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetNodeTemplate One of the node templates
+	//
+	// Its settings, and how many nodes follow it.
+	//
+	// Corresponds with GET /api/v1/node-templates/{name} (the `GetNodeTemplate` operationId).
+	GetNodeTemplate(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutNodeTemplateWithBody Create or replace one of the node templates
+	//
+	// A change applies to all nodes that follow it, in the same transaction.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+	PutNodeTemplateWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutNodeTemplate Create or replace one of the node templates
+	//
+	// A change applies to all nodes that follow it, in the same transaction.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+	PutNodeTemplate(ctx context.Context, name InName, body PutNodeTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListNodes All nodes
 	//
@@ -6656,6 +6865,63 @@ func (c *Client) ExportAudit(ctx context.Context, params *ExportAuditParams, req
 // Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 func (c *Client) VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewVerifyAuditRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListStarterEntries The starter catalogue: what can be added
+//
+// Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
+//
+// Corresponds with GET /api/v1/catalogue (the `ListStarterEntries` operationId).
+func (c *Client) ListStarterEntries(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStarterEntriesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddStarterEntryWithBody Add an entry of the starter catalogue
+//
+// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+func (c *Client) AddStarterEntryWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddStarterEntryRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddStarterEntry Add an entry of the starter catalogue
+//
+// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+func (c *Client) AddStarterEntry(ctx context.Context, name InName, body AddStarterEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddStarterEntryRequest(c.Server, name, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8390,6 +8656,95 @@ func (c *Client) CreateOwnTokenWithBody(ctx context.Context, params *CreateOwnTo
 // Corresponds with POST /api/v1/me/tokens (the `CreateOwnToken` operationId).
 func (c *Client) CreateOwnToken(ctx context.Context, params *CreateOwnTokenParams, body CreateOwnTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateOwnTokenRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListNodeTemplates All node templates
+//
+// One page by name.
+//
+// Corresponds with GET /api/v1/node-templates (the `ListNodeTemplates` operationId).
+func (c *Client) ListNodeTemplates(ctx context.Context, params *ListNodeTemplatesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListNodeTemplatesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteNodeTemplate Delete one of the node templates
+//
+// Refused while nodes follow it.
+//
+// Corresponds with DELETE /api/v1/node-templates/{name} (the `DeleteNodeTemplate` operationId).
+func (c *Client) DeleteNodeTemplate(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteNodeTemplateRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetNodeTemplate One of the node templates
+//
+// Its settings, and how many nodes follow it.
+//
+// Corresponds with GET /api/v1/node-templates/{name} (the `GetNodeTemplate` operationId).
+func (c *Client) GetNodeTemplate(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetNodeTemplateRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutNodeTemplateWithBody Create or replace one of the node templates
+//
+// A change applies to all nodes that follow it, in the same transaction.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+func (c *Client) PutNodeTemplateWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutNodeTemplateRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutNodeTemplate Create or replace one of the node templates
+//
+// A change applies to all nodes that follow it, in the same transaction.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+func (c *Client) PutNodeTemplate(ctx context.Context, name InName, body PutNodeTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutNodeTemplateRequest(c.Server, name, body)
 	if err != nil {
 		return nil, err
 	}
@@ -11046,6 +11401,80 @@ func NewVerifyAuditRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListStarterEntriesRequest constructs an http.Request for the ListStarterEntries method
+func NewListStarterEntriesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/catalogue")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddStarterEntryRequest calls the generic AddStarterEntry builder with application/json body
+func NewAddStarterEntryRequest(server string, name InName, body AddStarterEntryJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddStarterEntryRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewAddStarterEntryRequestWithBody constructs an http.Request for the AddStarterEntry method, with any body, and a specified content type
+func NewAddStarterEntryRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/catalogue/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -14623,6 +15052,187 @@ func NewCreateOwnTokenRequestWithBody(server string, params *CreateOwnTokenParam
 		}
 
 	}
+
+	return req, nil
+}
+
+// NewListNodeTemplatesRequest constructs an http.Request for the ListNodeTemplates method
+func NewListNodeTemplatesRequest(server string, params *ListNodeTemplatesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/node-templates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteNodeTemplateRequest constructs an http.Request for the DeleteNodeTemplate method
+func NewDeleteNodeTemplateRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/node-templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetNodeTemplateRequest constructs an http.Request for the GetNodeTemplate method
+func NewGetNodeTemplateRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/node-templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutNodeTemplateRequest calls the generic PutNodeTemplate builder with application/json body
+func NewPutNodeTemplateRequest(server string, name InName, body PutNodeTemplateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutNodeTemplateRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewPutNodeTemplateRequestWithBody constructs an http.Request for the PutNodeTemplate method, with any body, and a specified content type
+func NewPutNodeTemplateRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/node-templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -19421,6 +20031,35 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 	VerifyAuditWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*VerifyAuditResponse, error)
 
+	// ListStarterEntriesWithResponse The starter catalogue: what can be added
+	//
+	// Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/catalogue (the `ListStarterEntries` operationId).
+	ListStarterEntriesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListStarterEntriesResponse, error)
+
+	// AddStarterEntryWithBodyWithResponse Add an entry of the starter catalogue
+	//
+	// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+	// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+	AddStarterEntryWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddStarterEntryResponse, error)
+
+	// AddStarterEntryWithResponse Add an entry of the starter catalogue
+	//
+	// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+	// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+	AddStarterEntryWithResponse(ctx context.Context, name InName, body AddStarterEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*AddStarterEntryResponse, error)
+
 	// DeleteCertificateAuthorityWithResponse Forget the internal certificate authority
 	//
 	// Its key is gone for good; whoever trusted it may stop to.
@@ -20292,6 +20931,51 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/me/tokens (the `CreateOwnToken` operationId).
 	CreateOwnTokenWithResponse(ctx context.Context, params *CreateOwnTokenParams, body CreateOwnTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateOwnTokenResponse, error)
+
+	// ListNodeTemplatesWithResponse All node templates
+	//
+	// One page by name.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/node-templates (the `ListNodeTemplates` operationId).
+	ListNodeTemplatesWithResponse(ctx context.Context, params *ListNodeTemplatesParams, reqEditors ...RequestEditorFn) (*ListNodeTemplatesResponse, error)
+
+	// DeleteNodeTemplateWithResponse Delete one of the node templates
+	//
+	// Refused while nodes follow it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/node-templates/{name} (the `DeleteNodeTemplate` operationId).
+	DeleteNodeTemplateWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteNodeTemplateResponse, error)
+
+	// GetNodeTemplateWithResponse One of the node templates
+	//
+	// Its settings, and how many nodes follow it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/node-templates/{name} (the `GetNodeTemplate` operationId).
+	GetNodeTemplateWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetNodeTemplateResponse, error)
+
+	// PutNodeTemplateWithBodyWithResponse Create or replace one of the node templates
+	//
+	// A change applies to all nodes that follow it, in the same transaction.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+	PutNodeTemplateWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutNodeTemplateResponse, error)
+
+	// PutNodeTemplateWithResponse Create or replace one of the node templates
+	//
+	// A change applies to all nodes that follow it, in the same transaction.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+	PutNodeTemplateWithResponse(ctx context.Context, name InName, body PutNodeTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutNodeTemplateResponse, error)
 
 	// ListNodesWithResponse All nodes
 	//
@@ -21643,6 +22327,118 @@ func (r VerifyAuditResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r VerifyAuditResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListStarterEntriesResponseDefaultHeaders the declared response headers of an HTTP default response for ListStarterEntries
+type ListStarterEntriesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListStarterEntriesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StarterEntryList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListStarterEntriesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStarterEntriesResponse) GetJSON200() *StarterEntryList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListStarterEntriesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStarterEntriesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStarterEntriesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStarterEntriesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStarterEntriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AddStarterEntryResponseDefaultHeaders the declared response headers of an HTTP default response for AddStarterEntry
+type AddStarterEntryResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type AddStarterEntryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DocumentResults
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AddStarterEntryResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AddStarterEntryResponse) GetJSON200() *DocumentResults {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AddStarterEntryResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AddStarterEntryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddStarterEntryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddStarterEntryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddStarterEntryResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -25633,6 +26429,223 @@ func (r CreateOwnTokenResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateOwnTokenResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListNodeTemplatesResponseDefaultHeaders the declared response headers of an HTTP default response for ListNodeTemplates
+type ListNodeTemplatesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListNodeTemplatesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NodeTemplateList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListNodeTemplatesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListNodeTemplatesResponse) GetJSON200() *NodeTemplateList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListNodeTemplatesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListNodeTemplatesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListNodeTemplatesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListNodeTemplatesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListNodeTemplatesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteNodeTemplateResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteNodeTemplate
+type DeleteNodeTemplateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteNodeTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteNodeTemplateResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteNodeTemplateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteNodeTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteNodeTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteNodeTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteNodeTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetNodeTemplateResponseDefaultHeaders the declared response headers of an HTTP default response for GetNodeTemplate
+type GetNodeTemplateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetNodeTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NodeTemplate
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetNodeTemplateResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetNodeTemplateResponse) GetJSON200() *NodeTemplate {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetNodeTemplateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetNodeTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetNodeTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetNodeTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetNodeTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutNodeTemplateResponseDefaultHeaders the declared response headers of an HTTP default response for PutNodeTemplate
+type PutNodeTemplateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutNodeTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NodeTemplateSaved
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutNodeTemplateResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutNodeTemplateResponse) GetJSON200() *NodeTemplateSaved {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutNodeTemplateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutNodeTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutNodeTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutNodeTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutNodeTemplateResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -31334,6 +32347,53 @@ func (c *ClientWithResponses) VerifyAuditWithResponse(ctx context.Context, reqEd
 	return ParseVerifyAuditResponse(rsp)
 }
 
+// ListStarterEntriesWithResponse The starter catalogue: what can be added
+//
+// Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/catalogue (the `ListStarterEntries` operationId).
+func (c *ClientWithResponses) ListStarterEntriesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListStarterEntriesResponse, error) {
+	rsp, err := c.ListStarterEntries(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStarterEntriesResponse(rsp)
+}
+
+// AddStarterEntryWithBodyWithResponse Add an entry of the starter catalogue
+//
+// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+func (c *ClientWithResponses) AddStarterEntryWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddStarterEntryResponse, error) {
+	rsp, err := c.AddStarterEntryWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddStarterEntryResponse(rsp)
+}
+
+// AddStarterEntryWithResponse Add an entry of the starter catalogue
+//
+// Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+// changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/catalogue/{name} (the `AddStarterEntry` operationId).
+func (c *ClientWithResponses) AddStarterEntryWithResponse(ctx context.Context, name InName, body AddStarterEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*AddStarterEntryResponse, error) {
+	rsp, err := c.AddStarterEntry(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddStarterEntryResponse(rsp)
+}
+
 // DeleteCertificateAuthorityWithResponse Forget the internal certificate authority
 //
 // Its key is gone for good; whoever trusted it may stop to.
@@ -32780,6 +33840,81 @@ func (c *ClientWithResponses) CreateOwnTokenWithResponse(ctx context.Context, pa
 		return nil, err
 	}
 	return ParseCreateOwnTokenResponse(rsp)
+}
+
+// ListNodeTemplatesWithResponse All node templates
+//
+// One page by name.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/node-templates (the `ListNodeTemplates` operationId).
+func (c *ClientWithResponses) ListNodeTemplatesWithResponse(ctx context.Context, params *ListNodeTemplatesParams, reqEditors ...RequestEditorFn) (*ListNodeTemplatesResponse, error) {
+	rsp, err := c.ListNodeTemplates(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListNodeTemplatesResponse(rsp)
+}
+
+// DeleteNodeTemplateWithResponse Delete one of the node templates
+//
+// Refused while nodes follow it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/node-templates/{name} (the `DeleteNodeTemplate` operationId).
+func (c *ClientWithResponses) DeleteNodeTemplateWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteNodeTemplateResponse, error) {
+	rsp, err := c.DeleteNodeTemplate(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteNodeTemplateResponse(rsp)
+}
+
+// GetNodeTemplateWithResponse One of the node templates
+//
+// Its settings, and how many nodes follow it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/node-templates/{name} (the `GetNodeTemplate` operationId).
+func (c *ClientWithResponses) GetNodeTemplateWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetNodeTemplateResponse, error) {
+	rsp, err := c.GetNodeTemplate(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetNodeTemplateResponse(rsp)
+}
+
+// PutNodeTemplateWithBodyWithResponse Create or replace one of the node templates
+//
+// A change applies to all nodes that follow it, in the same transaction.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+func (c *ClientWithResponses) PutNodeTemplateWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutNodeTemplateResponse, error) {
+	rsp, err := c.PutNodeTemplateWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutNodeTemplateResponse(rsp)
+}
+
+// PutNodeTemplateWithResponse Create or replace one of the node templates
+//
+// A change applies to all nodes that follow it, in the same transaction.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/node-templates/{name} (the `PutNodeTemplate` operationId).
+func (c *ClientWithResponses) PutNodeTemplateWithResponse(ctx context.Context, name InName, body PutNodeTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutNodeTemplateResponse, error) {
+	rsp, err := c.PutNodeTemplate(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutNodeTemplateResponse(rsp)
 }
 
 // ListNodesWithResponse All nodes
@@ -34897,6 +36032,112 @@ func ParseVerifyAuditResponse(rsp *http.Response) (*VerifyAuditResponse, error) 
 	switch {
 	case true:
 		var headers VerifyAuditResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListStarterEntriesResponse parses an HTTP response from a ListStarterEntriesWithResponse call
+func ParseListStarterEntriesResponse(rsp *http.Response) (*ListStarterEntriesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStarterEntriesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StarterEntryList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListStarterEntriesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseAddStarterEntryResponse parses an HTTP response from a AddStarterEntryWithResponse call
+func ParseAddStarterEntryResponse(rsp *http.Response) (*AddStarterEntryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddStarterEntryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DocumentResults
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers AddStarterEntryResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -38707,6 +39948,214 @@ func ParseCreateOwnTokenResponse(rsp *http.Response) (*CreateOwnTokenResponse, e
 	switch {
 	case true:
 		var headers CreateOwnTokenResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListNodeTemplatesResponse parses an HTTP response from a ListNodeTemplatesWithResponse call
+func ParseListNodeTemplatesResponse(rsp *http.Response) (*ListNodeTemplatesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListNodeTemplatesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NodeTemplateList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListNodeTemplatesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteNodeTemplateResponse parses an HTTP response from a DeleteNodeTemplateWithResponse call
+func ParseDeleteNodeTemplateResponse(rsp *http.Response) (*DeleteNodeTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteNodeTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteNodeTemplateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetNodeTemplateResponse parses an HTTP response from a GetNodeTemplateWithResponse call
+func ParseGetNodeTemplateResponse(rsp *http.Response) (*GetNodeTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetNodeTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NodeTemplate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetNodeTemplateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutNodeTemplateResponse parses an HTTP response from a PutNodeTemplateWithResponse call
+func ParsePutNodeTemplateResponse(rsp *http.Response) (*PutNodeTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutNodeTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NodeTemplateSaved
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutNodeTemplateResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -20,6 +21,8 @@ type ServicePut struct {
 	Tag         string
 	Pattern     string
 	Description string
+	// Step is how a new step of it begins; nil means empty.
+	Step *pipeline.ServiceStep
 }
 
 // ListServices returns one page of services and the next page's cursor.
@@ -83,7 +86,10 @@ func checkService(p ServicePut) error {
 	if err := checkTagMode(p); err != nil {
 		return err
 	}
-	return checkDescription(p.Description)
+	if err := checkDescription(p.Description); err != nil {
+		return err
+	}
+	return checkServiceStep(p)
 }
 
 func checkTagMode(p ServicePut) error {
@@ -137,7 +143,10 @@ func putService(
 		Image: p.Image, TagMode: p.TagMode, Tag: p.Tag, Pattern: p.Pattern,
 		Description: p.Description,
 	}
-	out.Created, out.Changed, out.Object = !exists, !exists || s != old, s
+	if s.Step, err = normalizeStep(p); err != nil {
+		return out, err
+	}
+	out.Created, out.Changed, out.Object = !exists, !exists || !reflect.DeepEqual(s, old), s
 	if !out.Changed {
 		return out, nil
 	}

@@ -79,6 +79,8 @@ type Put struct {
 	// Thumbprint is the expected certificate's, or empty.
 	Thumbprint string
 	Settings   controlplane.NodeSettings
+	// Template is a node template that it follows, or empty.
+	Template string
 }
 
 // Enrolment is a node and its new token, which is shown once.
@@ -146,8 +148,12 @@ func (s *Nodes) newNode(
 	}
 	n = controlplane.Node{
 		ID: controlplane.NewID[controlplane.NodeID](), Name: p.Name, Address: address,
+		Template: p.Template,
 	}
 	if n.Settings, err = p.Settings.Normalize(); err != nil {
+		return n, err
+	}
+	if err := applyTemplate(ctx, tx, &n); err != nil {
 		return n, err
 	}
 	if p.Thumbprint != "" {

@@ -23,12 +23,17 @@ func toNode(r dbsqlc.ListNodesRow) (controlplane.Node, error) {
 		Rejected:          controlplane.Thumbprint(r.Node.Rejected), Drain: toDrain(r.Node),
 		RevocationPending: r.RevocationPending, TokenKid: r.Kid, Build: r.Node.Build,
 		Allocated:   pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)},
-		Deployments: int(r.Deployments),
+		Deployments: int(r.Deployments), Template: emptyIfNull[string](r.Node.Template),
+	}
+	own := r.Node.OwnSettings
+	if own == nil {
+		own = r.Node.Settings
 	}
 	err := errors.Join(
 		decodeJSON(r.Node.Inventory, &n.Inventory),
 		decodeJSON(r.Node.Vitals, &n.Vitals),
 		decodeJSON(r.Node.Settings, &n.Settings),
+		decodeJSON(own, &n.OwnSettings),
 		decodeJSON(r.Capacity, &n.Capacity),
 	)
 	if err != nil {
@@ -73,13 +78,14 @@ func (t Nodes) List(ctx context.Context, p controlplane.Page) ([]controlplane.No
 
 // Insert adds a node that has not connected yet.
 func (t Nodes) Insert(ctx context.Context, n controlplane.Node) error {
-	settings, err := encodeJSON(n.Settings)
+	settings, own, err := encodeSettings(n)
 	if err != nil {
 		return err
 	}
 	err = t.q.InsertNode(ctx, dbsqlc.InsertNodeParams{
 		ID: string(n.ID), Name: n.Name, EnvironmentID: string(n.EnvironmentID),
 		Address: n.Address, Expected: string(n.Expected), Settings: settings,
+		Template: nullIfEmpty(n.Template), OwnSettings: own,
 	})
 	if err != nil {
 		return fmt.Errorf("insert node: %w", translateError(err))
@@ -88,14 +94,25 @@ func (t Nodes) Insert(ctx context.Context, n controlplane.Node) error {
 	return nil
 }
 
+// encodeSettings returns what counts and, for a node with a template, its own settings.
+func encodeSettings(n controlplane.Node) (settings, own []byte, err error) {
+	if settings, err = encodeJSON(n.Settings); err != nil || n.Template == "" {
+		return settings, nil, err
+	}
+	own, err = encodeJSON(n.OwnSettings)
+	return settings, own, err
+}
+
 // SetSettings writes what an admin decided about a node, as a whole, and
 // where it is reached.
 func (t Nodes) SetSettings(ctx context.Context, n controlplane.Node) error {
-	settings, err := encodeJSON(n.Settings)
+	settings, own, err := encodeSettings(n)
 	if err != nil {
 		return err
 	}
-	if err := t.q.SetNodeSettings(ctx, settings, n.Address, string(n.ID)); err != nil {
+	err = t.q.SetNodeSettings(ctx, dbsqlc.SetNodeSettingsParams{Settings: settings,
+		Address: n.Address, Template: nullIfEmpty(n.Template), OwnSettings: own, ID: string(n.ID)})
+	if err != nil {
 		return fmt.Errorf("set node settings: %w", translateError(err))
 	}
 	t.tx.NotifyOnCommit(controlplane.TopicNode, string(n.ID))

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/nullops/nullops/controlplane"
@@ -9,12 +10,19 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func toService(s dbsqlc.Service, r dbsqlc.Registry) controlplane.Service {
-	return controlplane.Service{
+func toService(s dbsqlc.Service, r dbsqlc.Registry) (controlplane.Service, error) {
+	out := controlplane.Service{
 		ID: controlplane.ServiceID(s.ID), Name: s.Name, Registry: r.Name, Host: r.Host,
 		Insecure: r.Insecure, Image: s.Image, TagMode: pipeline.TagMode(s.TagMode),
 		Tag: s.Tag, Pattern: s.Pattern, Description: s.Description,
 	}
+	if s.Step == nil {
+		return out, nil
+	}
+	if err := json.Unmarshal(s.Step, &out.Step); err != nil {
+		return out, fmt.Errorf("decode the step of service %s: %w", s.Name, err)
+	}
+	return out, nil
 }
 
 // ByName loads a service; not found is a *controlplane.Error.
@@ -24,7 +32,7 @@ func (t Services) ByName(ctx context.Context, name string) (controlplane.Service
 		return controlplane.Service{}, fmt.Errorf("load service: %w",
 			translateMissing(err, "service", name))
 	}
-	return toService(r.Service, r.Registry), nil
+	return toService(r.Service, r.Registry)
 }
 
 // List returns up to most services after the name.
@@ -37,16 +45,27 @@ func (t Services) List(
 	}
 	all := make([]controlplane.Service, len(rows))
 	for i, r := range rows {
-		all[i] = toService(r.Service, r.Registry)
+		if all[i], err = toService(r.Service, r.Registry); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }
 
 // Put inserts or replaces the service of that id.
 func (t Services) Put(ctx context.Context, s controlplane.Service) error {
+	var step []byte
+	if s.Step != nil {
+		text, err := json.Marshal(s.Step)
+		if err != nil {
+			return fmt.Errorf("encode the step of service %s: %w", s.Name, err)
+		}
+		step = text
+	}
 	n, err := t.q.PutService(ctx, dbsqlc.PutServiceParams{
 		ID: string(s.ID), Name: s.Name, Registry: s.Registry, Image: s.Image,
 		TagMode: string(s.TagMode), Tag: s.Tag, Pattern: s.Pattern, Description: s.Description,
+		Step: step,
 	})
 	if err != nil {
 		return fmt.Errorf("put service: %w", translateError(err))

@@ -50,12 +50,12 @@ WHERE s.name > @after ORDER BY s.name LIMIT @most;
 
 -- name: PutService :execrows
 -- Inserts, or replaces the one of that id; nothing when the registry is gone.
-INSERT INTO services (id, name, registry_id, image, tag_mode, tag, pattern, description)
-SELECT @id, @name, r.id, @image, @tag_mode, @tag, @pattern, @description
+INSERT INTO services (id, name, registry_id, image, tag_mode, tag, pattern, description, step)
+SELECT @id, @name, r.id, @image, @tag_mode, @tag, @pattern, @description, @step
 FROM registries r WHERE r.name = @registry
 ON CONFLICT (id) DO UPDATE SET registry_id = excluded.registry_id, image = excluded.image,
     tag_mode = excluded.tag_mode, tag = excluded.tag, pattern = excluded.pattern,
-    description = excluded.description;
+    description = excluded.description, step = excluded.step;
 
 -- name: DeleteService :exec
 -- Impossible while a project's current pipeline uses it.

@@ -493,6 +493,95 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/node-templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All node templates
+         * @description One page by name.
+         */
+        get: operations["listNodeTemplates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/node-templates/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One of the node templates
+         * @description Its settings, and how many nodes follow it.
+         */
+        get: operations["getNodeTemplate"];
+        /**
+         * Create or replace one of the node templates
+         * @description A change applies to all nodes that follow it, in the same transaction.
+         */
+        put: operations["putNodeTemplate"];
+        post?: never;
+        /**
+         * Delete one of the node templates
+         * @description Refused while nodes follow it.
+         */
+        delete: operations["deleteNodeTemplate"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalogue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The starter catalogue: what can be added
+         * @description Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
+         */
+        get: operations["listStarterEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalogue/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add an entry of the starter catalogue
+         * @description Applies its documents, in one transaction and with the checks of `POST /documents`. A service that exists already is never
+         *     changed: choose another name for the new one. Services beside it and plugins that exist already are left as they are.
+         */
+        post: operations["addStarterEntry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plugins": {
         parameters: {
             query?: never;
@@ -3186,7 +3275,7 @@ export interface components {
         /** @enum {string} */
         Level: "read" | "full";
         /** @enum {string} */
-        DocumentKind: "registry" | "service" | "plugin" | "environment" | "node" | "user" | "project" | "team" | "webhook" | "rule";
+        DocumentKind: "registry" | "service" | "plugin" | "environment" | "node-template" | "node" | "user" | "project" | "team" | "webhook" | "rule";
         Documents: {
             documents: components["schemas"]["Document"][];
             /** @description Names this set of documents. What it puts is recorded as held by this owner. */
@@ -3324,6 +3413,7 @@ export interface components {
              */
             pattern?: string;
             description?: string;
+            step?: components["schemas"]["ServiceDefaults"];
         };
         Service: {
             name: string;
@@ -3334,6 +3424,44 @@ export interface components {
             tag?: string;
             pattern?: string;
             description?: string;
+            step?: components["schemas"]["ServiceDefaults"];
+        };
+        StarterEntryList: {
+            items: components["schemas"]["StarterEntry"][];
+        };
+        StarterEntry: {
+            name: string;
+            /** @enum {string} */
+            group: "services" | "models";
+            description: string;
+            /** @description Repository and proposed tag. */
+            image: string;
+            /** @description The registry that its image is in. */
+            registry: string;
+            /** @description The secrets that a project needs to use it. */
+            secrets: string[];
+            ports: number[];
+            /** @description The folders whose content is kept. */
+            volumes: string[];
+            resources?: components["schemas"]["Resources"];
+            /** @description How many GPUs a step of it requests. */
+            gpus: number;
+            /** @description The plugins that belong to it. */
+            plugins: string[];
+            /** @description Other services that come with it. */
+            services: string[];
+            /** @description Its YAML documents, as `nullops apply` reads them. */
+            document: string;
+        };
+        StarterAdd: {
+            /** @description The new service's name; the entry's by default. */
+            name?: components["schemas"]["Name"];
+            /** @description A registry that mirrors the images; the entry's by default. */
+            registry?: components["schemas"]["Name"];
+            /** @description The registry with the images of the plugins, as plugins/NAME. Without it, no plugin is added. */
+            plugin_registry?: components["schemas"]["Name"];
+            /** @description Say what would be created, and create nothing. */
+            dry_run?: boolean;
         };
         ServiceSaved: {
             changed: boolean;
@@ -3946,6 +4074,29 @@ export interface components {
             /** @description Expected SHA-256 of the certificate of the agent, if known; for a new node only. */
             thumbprint?: string;
             settings?: components["schemas"]["NodeSettings"];
+            /** @description A node template that it follows. What is in its own settings counts more. */
+            template?: components["schemas"]["Name"];
+        };
+        NodeTemplatePut: {
+            description?: string;
+            settings?: components["schemas"]["NodeSettings"];
+        };
+        /** @description Settings that several nodes share. */
+        NodeTemplate: {
+            name: string;
+            description?: string;
+            settings?: components["schemas"]["NodeSettings"];
+            /** @description How many nodes follow it. */
+            nodes: number;
+        };
+        NodeTemplateSaved: {
+            changed: boolean;
+            created: boolean;
+            template: components["schemas"]["NodeTemplate"];
+        };
+        NodeTemplateList: {
+            items: components["schemas"]["NodeTemplate"][];
+            next_cursor?: string;
         };
         /** @description What an admin decides about a node. */
         NodeSettings: {
@@ -4023,6 +4174,10 @@ export interface components {
             inventory?: components["schemas"]["Inventory"];
             vitals?: components["schemas"]["NodeVitals"];
             settings?: components["schemas"]["NodeSettings"];
+            /** @description The node template that it follows. */
+            template?: string;
+            /** @description With a template: what counts, from both. */
+            applied_settings?: components["schemas"]["NodeSettings"];
             allocated: components["schemas"]["Resources"];
             /**
              * Format: double
@@ -5078,6 +5233,70 @@ export interface components {
         ServiceStep: {
             name: components["schemas"]["Name"];
             image?: components["schemas"]["ImageRef"];
+            /** @description Replaces the image's, and then the image's command does not count either. One empty string is no entrypoint at all. */
+            entrypoint?: string[];
+            command?: string[];
+            env?: {
+                [key: string]: string;
+            };
+            ports?: {
+                name: components["schemas"]["Name"];
+                port: number;
+                expose?: boolean;
+            }[];
+            volumes?: {
+                name: components["schemas"]["Name"];
+                path: string;
+                /** @description The service can read it only. */
+                read_only?: boolean;
+                /** @description All volumes with the same name here, of any service, are one volume of the deployment. */
+                shared?: components["schemas"]["Name"];
+                /** @description What is in it cannot be copied to another node. */
+                stays?: boolean;
+            }[];
+            files?: {
+                path: string;
+                content: string;
+            }[];
+            resources?: components["schemas"]["Resources"];
+            ready?: components["schemas"]["Readiness"];
+            /**
+             * @description What happens when the process ends; always by default. With never it may be a job, which is ready too when it ends with code 0.
+             * @enum {string}
+             */
+            restart?: "always" | "never";
+            /** @description Exactly one of count and device_ids. */
+            gpus?: {
+                count?: number;
+                device_ids?: string[];
+                /** @description How much memory the service uses on all its GPUs together, for the budget of the node. */
+                vram_mib?: number;
+            };
+            /** @description Whom the process runs as, in place of the image's user: a name or a number, and after a colon a group. */
+            user?: string;
+            /** @description The container engine's init is the first process: it passes signals on and collects orphaned processes. */
+            init?: boolean;
+            /** @description Asks the process to end, in place of the image's signal: a name such as SIGINT, or a number. */
+            stop_signal?: string;
+            /** @description How long the process may take to end after the signal before it is killed; 10 by default. */
+            stop_grace_seconds?: number;
+            /** @description Folders in memory, empty at each start of the container. */
+            tmpfs?: {
+                path: string;
+                size_mib?: number;
+            }[];
+            /** @description Host names that the service finds at an address, whatever DNS says. */
+            extra_hosts?: {
+                name: string;
+                address: string;
+            }[];
+            /** @description The root file system is read-only; volumes and tmpfs are not. */
+            read_only?: boolean;
+        };
+        /** @description How a new step of a service begins. The editor copies it into the pipeline. */
+        ServiceDefaults: {
+            /** @description The service's own, which is filled in. */
+            name?: components["schemas"]["Name"];
             /** @description Replaces the image's, and then the image's command does not count either. One empty string is no entrypoint at all. */
             entrypoint?: string[];
             command?: string[];
@@ -6253,6 +6472,156 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TagList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listNodeTemplates: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: components["parameters"]["InCursor"];
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeTemplateList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getNodeTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeTemplate"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putNodeTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NodeTemplatePut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeTemplateSaved"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteNodeTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listStarterEntries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StarterEntryList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addStarterEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "postgres-test",
+                 *       "plugin_registry": "local"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StarterAdd"];
+            };
+        };
+        responses: {
+            /** @description What was created */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentResults"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -61,6 +61,9 @@ export const serviceTexts = {
   empty:
     "A service is something people deploy: an image of a registry, and which of its tags they may choose.",
   emptyRead: "An admin adds the services that pipelines deploy.",
+  emptyOffer: "The catalogue offers databases, brokers and other services to begin with.",
+  fromCatalogue: "From the catalogue",
+  pickFromCatalogue: "Pick from the catalogue",
   columns: { name: "Name", image: "Image", tags: "Tags people choose from", default: "Default" },
   anyRegistry: "Every registry",
   registry: "Registry",

@@ -9,7 +9,8 @@ import "github.com/spf13/cobra"
 func Commands(build string) []*cobra.Command {
 	return []*cobra.Command{
 		loginCommand(), contextCommand(), healthCommand(build), applyCommand(), deleteCommand(),
-		exportCommand(), importCommand(), pipelineCommand(), tagsCommand(), deployCommand(),
+		exportCommand(), importCommand(), catalogueCommand(), pipelineCommand(), tagsCommand(),
+		deployCommand(),
 		cloneCommand(), diffCommand(), templateCommand(), extendCommand(), holdCommand(),
 		releaseCommand(), activityCommand(), recreateCommand(), capsuleCommand(), moveCommand(),
 		listCommand(), queueCommand(), showCommand(), topCommand(), logsCommand(), execCommand(),

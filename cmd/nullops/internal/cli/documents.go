@@ -15,8 +15,8 @@ import (
 
 // kinds are the kinds of documents, in the order they are exported: each only
 // refers to ones before it.
-var kinds = [...]string{"registry", "service", "plugin", "environment", "node", "user", "project",
-	"team", "webhook", "rule"}
+var kinds = [...]string{"registry", "service", "plugin", "environment", "node-template", "node",
+	"user", "project", "team", "webhook", "rule"}
 
 // document is one YAML document: kind and name say what it is, the rest is the
 // body that the API takes.

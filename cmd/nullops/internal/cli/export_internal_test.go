@@ -26,6 +26,8 @@ func TestExport_LeavesOutNoField(t *testing.T) {
 		"environment": {environmentDocument{}, environmentObject(fullValue[apiclient.Environment]()),
 			[]string{"gate", "redirect_https"}},
 		"node": {apiclient.NodePut{}, nodeObject(fullValue[apiclient.Node]()), []string{"thumbprint"}},
+		"node-template": {apiclient.NodeTemplatePut{},
+			nodeTemplateObject(fullValue[apiclient.NodeTemplate]()), nil},
 		"user": {apiclient.UserPut{}, userObject(fullValue[apiclient.User]()),
 			[]string{"active", "kind"}},
 		"project": {apiclient.ProjectPut{}, projectObject(fullValue[apiclient.Project]()), nil},

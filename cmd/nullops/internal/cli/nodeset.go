@@ -15,7 +15,7 @@ import (
 // nodeEdit is what 'node set' changes; what is not given stays.
 type nodeEdit struct {
 	labels, unlabel, taints, untaint     []string
-	address                              string
+	address, template                    string
 	runLimit, diskFloorMiB, nodePriority int
 	vramHint                             bool
 }
@@ -34,6 +34,7 @@ func nodeSet() *cobra.Command {
 	f.StringArrayVar(&e.taints, "taint", nil, "add or change a taint: KEY[=VALUE]:EFFECT")
 	f.StringArrayVar(&e.untaint, "no-taint", nil, "take a taint away: KEY")
 	f.StringVar(&e.address, "address", "", "host:port where its agent listens")
+	f.StringVar(&e.template, "template", "", "node template to follow; empty for none")
 	f.IntVar(&e.runLimit, "run-limit", 0, "how many runs may be under way at once")
 	f.IntVar(&e.diskFloorMiB, "disk-floor", 0, "free disk in MiB below which nothing new is placed")
 	f.IntVar(&e.nodePriority, "priority", 0, "1 to 255; of nodes that fit, lower ones come first")
@@ -64,16 +65,24 @@ func nodeSet() *cobra.Command {
 // nodeBody is a node as its document has it.
 func nodeBody(n apiclient.Node) apiclient.NodePut {
 	return apiclient.NodePut{Environment: n.Environment, Address: n.Address,
-		Settings: tidySettings(n.Settings)}
+		Settings: tidySettings(n.Settings), Template: n.Template}
 }
 
 func nodeObject(n apiclient.Node) object {
 	return object{Kind: "node", Name: n.Name, Body: nodeBody(n)}
 }
 
+func nodeTemplateObject(t apiclient.NodeTemplate) object {
+	return object{Kind: "node-template", Name: t.Name, Body: apiclient.NodeTemplatePut{
+		Description: t.Description, Settings: tidySettings(t.Settings)}}
+}
+
 func (e nodeEdit) apply(body *apiclient.NodePut, changed func(flag string) bool) error {
 	if changed("address") {
 		body.Address = e.address
+	}
+	if changed("template") {
+		body.Template = nilIfZero(e.template)
 	}
 	s := valueOrZero(body.Settings)
 	for flag, field := range map[string]struct {

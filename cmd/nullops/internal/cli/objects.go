@@ -40,6 +40,11 @@ func (c *client) loadObjects(ctx context.Context, kind string) ([]object, error)
 		}, pluginObject)
 	case "environment":
 		return c.environmentObjects(ctx)
+	case "node-template":
+		return loadPages(func(cursor *string) (answer, error) {
+			return c.ListNodeTemplatesWithResponse(ctx,
+				&apiclient.ListNodeTemplatesParams{Cursor: cursor})
+		}, nodeTemplateObject)
 	case "node":
 		return loadPages(func(cursor *string) (answer, error) {
 			return c.ListNodesWithResponse(ctx, &apiclient.ListNodesParams{Cursor: cursor})
@@ -128,7 +133,7 @@ func registryObject(r apiclient.Registry) object {
 func serviceObject(s apiclient.Service) object {
 	return object{Kind: "service", Name: s.Name, Body: apiclient.ServicePut{
 		Description: s.Description, Registry: s.Registry, Image: s.Image, TagMode: s.TagMode,
-		Tag: s.Tag, Pattern: s.Pattern,
+		Tag: s.Tag, Pattern: s.Pattern, Step: s.Step,
 	}}
 }
 

@@ -338,7 +338,7 @@ func (q *Queries) GetRegistryByHost(ctx context.Context, host string) (Registry,
 }
 
 const getService = `-- name: GetService :one
-SELECT s.id, s.name, s.registry_id, s.image, s.tag_mode, s.tag, s.pattern, s.description, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin, r.ca FROM services s JOIN registries r ON r.id = s.registry_id
+SELECT s.id, s.name, s.registry_id, s.image, s.tag_mode, s.tag, s.pattern, s.description, s.step, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin, r.ca FROM services s JOIN registries r ON r.id = s.registry_id
 WHERE s.name = $1
 `
 
@@ -360,6 +360,7 @@ func (q *Queries) GetService(ctx context.Context, name string) (GetServiceRow, e
 		&i.Service.Tag,
 		&i.Service.Pattern,
 		&i.Service.Description,
+		&i.Service.Step,
 		&i.Registry.ID,
 		&i.Registry.Name,
 		&i.Registry.Host,
@@ -734,7 +735,7 @@ func (q *Queries) ListRegistries(ctx context.Context, after string, most int32) 
 }
 
 const listServices = `-- name: ListServices :many
-SELECT s.id, s.name, s.registry_id, s.image, s.tag_mode, s.tag, s.pattern, s.description, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin, r.ca FROM services s JOIN registries r ON r.id = s.registry_id
+SELECT s.id, s.name, s.registry_id, s.image, s.tag_mode, s.tag, s.pattern, s.description, s.step, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin, r.ca FROM services s JOIN registries r ON r.id = s.registry_id
 WHERE s.name > $1 ORDER BY s.name LIMIT $2
 `
 
@@ -762,6 +763,7 @@ func (q *Queries) ListServices(ctx context.Context, after string, most int32) ([
 			&i.Service.Tag,
 			&i.Service.Pattern,
 			&i.Service.Description,
+			&i.Service.Step,
 			&i.Registry.ID,
 			&i.Registry.Name,
 			&i.Registry.Host,
@@ -1202,12 +1204,12 @@ func (q *Queries) PutProject(ctx context.Context, arg PutProjectParams) error {
 }
 
 const putService = `-- name: PutService :execrows
-INSERT INTO services (id, name, registry_id, image, tag_mode, tag, pattern, description)
-SELECT $1, $2, r.id, $3, $4, $5, $6, $7
-FROM registries r WHERE r.name = $8
+INSERT INTO services (id, name, registry_id, image, tag_mode, tag, pattern, description, step)
+SELECT $1, $2, r.id, $3, $4, $5, $6, $7, $8
+FROM registries r WHERE r.name = $9
 ON CONFLICT (id) DO UPDATE SET registry_id = excluded.registry_id, image = excluded.image,
     tag_mode = excluded.tag_mode, tag = excluded.tag, pattern = excluded.pattern,
-    description = excluded.description
+    description = excluded.description, step = excluded.step
 `
 
 type PutServiceParams struct {
@@ -1218,6 +1220,7 @@ type PutServiceParams struct {
 	Tag         string
 	Pattern     string
 	Description string
+	Step        []byte
 	Registry    string
 }
 
@@ -1231,6 +1234,7 @@ func (q *Queries) PutService(ctx context.Context, arg PutServiceParams) (int64, 
 		arg.Tag,
 		arg.Pattern,
 		arg.Description,
+		arg.Step,
 		arg.Registry,
 	)
 	if err != nil {

@@ -456,6 +456,8 @@ type Node struct {
 	DrainSince        *time.Time
 	DrainDeadline     *time.Time
 	DrainBy           string
+	Template          *string
+	OwnSettings       []byte
 }
 
 type NodeEvent struct {
@@ -496,6 +498,12 @@ type NodeSsh struct {
 	Credential []byte
 	Forget     bool
 	Plan       []byte
+}
+
+type NodeTemplate struct {
+	Name        string
+	Description string
+	Settings    []byte
 }
 
 type NodeToken struct {
@@ -792,6 +800,7 @@ type Service struct {
 	Tag         string
 	Pattern     string
 	Description string
+	Step        []byte
 }
 
 type ServiceHealth struct {

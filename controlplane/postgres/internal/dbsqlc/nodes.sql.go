@@ -77,7 +77,7 @@ func (q *Queries) GetActiveToken(ctx context.Context, nodeID string) (NodeToken,
 }
 
 const getNode = `-- name: GetNode :one
-SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, e.name AS environment, e.capacity,
+SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, n.template, n.own_settings, e.name AS environment, e.capacity,
     coalesce((SELECT t.kid FROM node_tokens t WHERE t.node_id = n.id AND t.revoked_at IS NULL),
         '')::text AS kid,
     EXISTS (SELECT FROM node_tokens t WHERE t.node_id = n.id AND t.revocation_pending)::boolean
@@ -129,6 +129,8 @@ func (q *Queries) GetNode(ctx context.Context, name *string, iD *string) (GetNod
 		&i.Node.DrainSince,
 		&i.Node.DrainDeadline,
 		&i.Node.DrainBy,
+		&i.Node.Template,
+		&i.Node.OwnSettings,
 		&i.Environment,
 		&i.Capacity,
 		&i.Kid,
@@ -141,8 +143,8 @@ func (q *Queries) GetNode(ctx context.Context, name *string, iD *string) (GetNod
 }
 
 const insertNode = `-- name: InsertNode :exec
-INSERT INTO nodes (id, name, environment_id, address, expected, settings)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO nodes (id, name, environment_id, address, expected, settings, template, own_settings)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 `
 
 type InsertNodeParams struct {
@@ -152,6 +154,8 @@ type InsertNodeParams struct {
 	Address       string
 	Expected      string
 	Settings      []byte
+	Template      *string
+	OwnSettings   []byte
 }
 
 // A machine nobody has met yet.
@@ -163,6 +167,8 @@ func (q *Queries) InsertNode(ctx context.Context, arg InsertNodeParams) error {
 		arg.Address,
 		arg.Expected,
 		arg.Settings,
+		arg.Template,
+		arg.OwnSettings,
 	)
 	return err
 }
@@ -178,7 +184,7 @@ func (q *Queries) InsertNodeToken(ctx context.Context, kid string, nodeID string
 }
 
 const listNodes = `-- name: ListNodes :many
-SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, e.name AS environment, e.capacity,
+SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, n.template, n.own_settings, e.name AS environment, e.capacity,
     coalesce((SELECT t.kid FROM node_tokens t WHERE t.node_id = n.id AND t.revoked_at IS NULL),
         '')::text AS kid,
     EXISTS (SELECT FROM node_tokens t WHERE t.node_id = n.id AND t.revocation_pending)::boolean
@@ -238,6 +244,8 @@ func (q *Queries) ListNodes(ctx context.Context, after string, backwards bool, m
 			&i.Node.DrainSince,
 			&i.Node.DrainDeadline,
 			&i.Node.DrainBy,
+			&i.Node.Template,
+			&i.Node.OwnSettings,
 			&i.Environment,
 			&i.Capacity,
 			&i.Kid,
@@ -382,12 +390,27 @@ func (q *Queries) SetInventory(ctx context.Context, build string, inventory []by
 }
 
 const setNodeSettings = `-- name: SetNodeSettings :exec
-UPDATE nodes SET settings = $1, address = $2 WHERE id = $3
+UPDATE nodes SET settings = $1, address = $2, template = $3,
+    own_settings = $4 WHERE id = $5
 `
 
+type SetNodeSettingsParams struct {
+	Settings    []byte
+	Address     string
+	Template    *string
+	OwnSettings []byte
+	ID          string
+}
+
 // What an admin decides about a node, as a whole, and where it is reached.
-func (q *Queries) SetNodeSettings(ctx context.Context, settings []byte, address string, iD string) error {
-	_, err := q.db.Exec(ctx, setNodeSettings, settings, address, iD)
+func (q *Queries) SetNodeSettings(ctx context.Context, arg SetNodeSettingsParams) error {
+	_, err := q.db.Exec(ctx, setNodeSettings,
+		arg.Settings,
+		arg.Address,
+		arg.Template,
+		arg.OwnSettings,
+		arg.ID,
+	)
 	return err
 }
 

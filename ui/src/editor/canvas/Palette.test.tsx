@@ -22,3 +22,15 @@ it("adds a job by keyboard, whose service is still to be chosen", async () => {
     job: { name: "", resources: { cpu: 0.5, memory_mib: 256 } },
   });
 });
+
+it("begins a step as its service says", () => {
+  const step = { name: "db", ports: [{ name: "sql", port: 5432 }], ready: { tcp: { port: 5432 } } };
+  const service = { name: "db", step } as never;
+  const known: Catalogue = { ...catalogue, services: new Map([["db", service]]) };
+  const position = { x: 1, y: 2 };
+  expect(newStep("service:db", position, known)).toEqual({
+    key: "db",
+    position,
+    service: { ...step, resources: { cpu: 0.5, memory_mib: 256 } },
+  });
+});

@@ -1,13 +1,22 @@
 /** New steps from the palette, and their positions. */
 import type { useReactFlow } from "@xyflow/react";
+import type { Catalogue } from "../model/catalogue";
 import type { Spot, Step } from "../model/document";
 import type { Box } from "../model/pastePlacement";
 
-/** A new step from the palette with sensible defaults. */
-export function newStep(what: string, position: Spot): Step {
+/** A new step from the palette, as its service says that one begins, or with sensible defaults. */
+export function newStep(what: string, position: Spot, catalogue?: Catalogue): Step {
   const [kind, name = ""] = what.split(":");
   if (kind === "service")
-    return { key: name, position, service: { name, resources: { cpu: 0.5, memory_mib: 256 } } };
+    return {
+      key: name,
+      position,
+      service: {
+        resources: { cpu: 0.5, memory_mib: 256 },
+        ...structuredClone(catalogue?.services.get(name)?.step),
+        name,
+      },
+    };
   if (kind === "job")
     return { key: "job", position, job: { name, resources: { cpu: 0.5, memory_mib: 256 } } };
   if (kind === "plugin") return { key: name, position, plugin: { name } };

@@ -55,7 +55,7 @@ export function useCanvasActions({
       choose(new Set([commentId(session.doc.comments.length - 1)]), NOTHING);
       return;
     }
-    change(addStep(session.doc, newStep(what, place)));
+    change(addStep(session.doc, newStep(what, place, catalogue)));
     const added = session.doc.steps[session.doc.steps.length - 1];
     if (added) choose(new Set([added.key]), NOTHING);
   };

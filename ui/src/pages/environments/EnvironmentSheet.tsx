@@ -24,12 +24,15 @@ import { RobotTokens } from "./RobotTokens";
 type Environment = Schemas["Environment"];
 type Props = { opened?: Opened<Environment>; taken: string[]; close: () => void };
 
+/** Proposed for a new environment: seven days without activity. */
+const PROPOSED_CLEANUP_HOURS = "168";
+
 const start = (stored?: Environment) => ({
   name: stored?.name ?? "",
   domain: stored?.domain ?? "",
   description: stored?.description ?? "",
   restricted: stored?.restricted ?? false,
-  cleanup_after_hours: stored?.cleanup_after_hours ? String(stored.cleanup_after_hours) : "",
+  cleanup_after_hours: stored ? String(stored.cleanup_after_hours || "") : PROPOSED_CLEANUP_HOURS,
   ignore_visits: stored?.ignore_visits ?? false,
   ...placementValues(stored?.placement),
   ...capacityValues(stored?.capacity),

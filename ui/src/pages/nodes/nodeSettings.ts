@@ -37,9 +37,13 @@ const LABEL = new RegExp(`^(${WORD})(?:=(${WORD})?)?$`);
 const TAINT = new RegExp(`^(${WORD})(?:=(${WORD})?)?:(no_schedule|prefer_no_schedule)$`);
 
 /** All that a node's form sends: settings that are left out would go back to their defaults. */
-export function nodeBody(values: SettingValues, { environment }: NodeInfo): Schemas["NodePut"] {
+export function nodeBody(
+  values: SettingValues,
+  { environment, template }: NodeInfo,
+): Schemas["NodePut"] {
   return {
     environment,
+    template,
     address: values.address.trim(),
     settings: {
       labels: Object.fromEntries(labelsIn(values.labels)),

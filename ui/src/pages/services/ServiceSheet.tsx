@@ -27,7 +27,8 @@ const start = (stored?: Service) => ({
 });
 type Values = ReturnType<typeof start>;
 
-const save = (values: Values, over?: Tagged<Service>) =>
+// How new steps begin is changed with documents; what is stored stays.
+const save = (values: Values, step: Service["step"], over?: Tagged<Service>) =>
   ask(
     client.PUT("/api/v1/services/{name}", {
       params: { path: { name: values.name } },
@@ -39,6 +40,7 @@ const save = (values: Values, over?: Tagged<Service>) =>
         tag: emptyToUndefined(values.tag),
         pattern: values.tag_mode === "selectable" ? emptyToUndefined(values.pattern) : undefined,
         description: emptyToUndefined(values.description),
+        step,
       },
     }),
   );
@@ -63,7 +65,7 @@ export function ServiceSheet({ opened, taken, close }: Props) {
       }),
     opened,
     valuesOf: start,
-    save,
+    save: (values, over) => save(values, (over?.value ?? stored)?.step, over),
     saved: (answer, values) => saved(values.name, answer),
   });
   const pinned = form.values.tag_mode === "pinned";

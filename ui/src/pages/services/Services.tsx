@@ -1,17 +1,24 @@
 import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
 import { client, type Schemas } from "@/api/client";
 import { services } from "@/api/queries/admin";
 import { BidiSafe } from "@/components/BidiSafe";
+import { Button } from "@/components/Button";
+import { loadChunk } from "@/components/loadChunk";
 import { LoadStored } from "@/forms/LoadStored";
 import { Listing } from "@/lists/Listing";
 import type { Column, ListFilter } from "@/lists/listProps";
 import { OpenLink } from "@/lists/OpenLink";
-import { useOpenSheet } from "@/lists/useOpenSheet";
+import { useOpenSheet, useSheet } from "@/lists/useOpenSheet";
 import { serviceTexts as t } from "@/pages/catalogTexts";
 import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { ServiceSheet } from "./ServiceSheet";
 
 type Service = Schemas["Service"];
+
+const StarterSheet = lazy(() =>
+  loadChunk(() => import("./StarterSheet")).then((one) => ({ default: one.StarterSheet })),
+);
 
 const columns: Column<Service>[] = [
   {
@@ -71,6 +78,7 @@ export function Services() {
   const query = useQuery(services);
   const reason = useReasonNotAdmin();
   const { opened, adding, add, close } = useOpenSheet();
+  const starter = useSheet("catalogue");
   const taken = query.data?.map(key) ?? [];
   return (
     <Listing
@@ -82,9 +90,19 @@ export function Services() {
       filters={filters}
       unread={t.unread}
       emptyTitle={t.emptyTitle}
-      empty={reason ? t.emptyRead : t.empty}
+      empty={reason ? t.emptyRead : <Empty pick={starter.show} />}
+      bar={
+        <Button reason={reason} onClick={starter.show}>
+          {t.fromCatalogue}
+        </Button>
+      }
       add={{ label: t.add, run: add, reason }}
     >
+      {starter.shown && !reason ? (
+        <Suspense fallback={null}>
+          <StarterSheet taken={taken} close={starter.hide} />
+        </Suspense>
+      ) : null}
       {adding && !reason ? <ServiceSheet taken={taken} close={close} /> : null}
       {opened ? (
         <LoadStored
@@ -98,5 +116,16 @@ export function Services() {
         </LoadStored>
       ) : null}
     </Listing>
+  );
+}
+
+/** Offers the starter catalogue where there is nothing yet. */
+function Empty({ pick }: { pick: () => void }) {
+  return (
+    <div className="col gap-3">
+      <p>{t.empty}</p>
+      <p>{t.emptyOffer}</p>
+      <Button onClick={pick}>{t.pickFromCatalogue}</Button>
+    </div>
   );
 }
