@@ -33,6 +33,8 @@ func (n *node) dialAs(c wire.DialConfig) *wire.ProvenConn {
 
 // The ingress opens tunnels with its own key. Everything else that an agent serves is refused
 // to that key, and so is every other way of showing it.
+//
+// threat: T53
 func TestAgent_TheIngressOpensTunnelsOnly(t *testing.T) {
 	t.Parallel()
 	p, dir := newPlane(t), t.TempDir()
