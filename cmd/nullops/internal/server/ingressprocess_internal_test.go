@@ -265,7 +265,12 @@ func (w *ingressWorld) commandsNoAgent(t *testing.T, l net.Listener) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
-	t.Cleanup(func() { stop(); <-ended })
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the agent ended with: %v", err)
+		}
+	})
 	w.tellAgent(t, l.Addr().String(), token)
 	node := w.node.Node.ID
 	thumbprint := a.Thumbprint()
