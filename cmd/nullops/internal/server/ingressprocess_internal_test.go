@@ -128,6 +128,39 @@ func TestIngress_OpensNoSecretAndCommandsNoAgent(t *testing.T) {
 	w.commandsNoAgent(t, l)
 }
 
+// A control plane runs as a role that changes no table, after another one has migrated, and
+// says what to do while a migration is missing.
+func TestControlPlane_RunsAsARoleThatDoesNotMigrate(t *testing.T) {
+	t.Parallel()
+	dsn, log := pgtest.URL(t, migrations.FS), slog.New(slog.DiscardHandler)
+	role := "server_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	pgtest.Exec(t, dsn, "CREATE ROLE "+role)
+	s := defaultSettings()
+	s.Database.URL, s.Database.Role, s.Master.Keys = dsn, role, newTestKey(t, "k1")
+	s.HTTP.URL, s.Ingress.URL = "http://localhost:8080", "http://localhost:8081"
+	if err := migrateUp(t.Context(), s, log); err != nil {
+		t.Fatal(err)
+	}
+	s.Database.URL, s.Database.Migrate = asRole(t, dsn, role), "off"
+	b, err := openBase(t.Context(), s, log, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	if _, err = b.certificates.MakeAuthority(t.Context(), access.System("test")); err != nil {
+		t.Errorf("the role cannot write: %v", err)
+	}
+	if pgtest.QueryValue[bool](t, dsn, "SELECT has_schema_privilege($1, 'public', 'CREATE')", role) {
+		t.Error("the role makes tables")
+	}
+	pgtest.Exec(t, dsn, `DELETE FROM goose_db_version
+		WHERE version_id = (SELECT max(version_id) FROM goose_db_version)`)
+	if _, err = openBase(t.Context(), s, log, false); err == nil ||
+		!strings.Contains(err.Error(), "nullops migrate up") {
+		t.Errorf("with a migration missing it starts: %v", err)
+	}
+}
+
 // readsRoutesAndWritesVisits uses everything that the ingress does, with its role.
 func (w *ingressWorld) readsRoutesAndWritesVisits(t *testing.T) {
 	t.Helper()
