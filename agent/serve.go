@@ -18,7 +18,8 @@ import (
 // dialTimeout bounds a tunnel's dial; the ingress waits as long.
 const dialTimeout = 5 * time.Second
 
-// newHandler is everything a proven control plane may ask. ctx ends the sessions.
+// newHandler is everything a proven control plane may ask, and the tunnels that the ingress may
+// open. ctx ends the sessions.
 func (a *Agent) newHandler(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(wire.PathSession, func(w http.ResponseWriter, r *http.Request) {
@@ -37,7 +38,12 @@ func (a *Agent) newHandler(ctx context.Context) http.Handler {
 	mux.Handle(wire.PathInventory, maintenance)
 	mux.Handle(wire.PathUpgrade, maintenance)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if p, ok := wire.PeerFrom(r.Context()); !ok || p.Build != a.config.Build {
+		p, ok := wire.PeerFrom(r.Context())
+		if ok && p.TunnelsOnly {
+			a.deployments.serveIngress(w, r)
+			return
+		}
+		if !ok || p.Build != a.config.Build {
 			// The message families carry no compatibility (wire.Build).
 			maintenance.ServeHTTP(w, r)
 			return

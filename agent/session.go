@@ -81,7 +81,7 @@ func (ss *sessions) runSession(ctx context.Context, s *wire.AgentSession, epoch 
 func (ss *sessions) buildWelcome(ctx context.Context) (w wire.Welcome, version int64) {
 	first, last, _ := ss.store.seqNumbers()
 	w = wire.Welcome{Build: string(ss.config.Build), FirstSeq: first, LastSeq: last,
-		Acked: ss.store.lastConfirmed()}
+		Acked: ss.store.lastConfirmed(), TunnelAccess: true}
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	w.Inventory, version = ss.node.inspectNode(asked)
@@ -144,6 +144,9 @@ func (ss *sessions) handleCommand(
 		return nil
 	case wire.Witness:
 		ss.queueHead(c.Head)
+		return nil
+	case wire.TunnelAccess:
+		ss.setTunnelAccess(c)
 		return nil
 	case wire.RefuseToken:
 		return ss.refuseToken(ctx, s, c.Kid)

@@ -40,6 +40,8 @@ type stateFile struct {
 	Node    string   `json:"node,omitempty"`
 	Epoch   uint64   `json:"epoch,omitempty"`
 	Refused []string `json:"refused,omitempty"`
+	// Tunnels is how the ingress proves itself; empty without an ingress of its own key.
+	Tunnels wire.TunnelAccess `json:"tunnels,omitzero"`
 	// Plugins is the catalogue's list of plugin images.
 	Plugins []wire.PluginImage `json:"plugins,omitempty"`
 	// Audit is what it remembers of the control plane's audit, oldest first.
@@ -74,6 +76,7 @@ func openState(dir string, token *wire.Token) (*state, error) {
 	if token != nil && token.Kid != s.file.Kid {
 		f := s.file
 		f.Kid, f.Key, f.SPKI, f.Node, f.Epoch = token.Kid, token.Key().Bytes(), nil, "", 0
+		f.Tunnels = wire.TunnelAccess{}
 		if err := s.storeFile(f); err != nil {
 			return nil, err
 		}
@@ -113,11 +116,16 @@ func (s *state) updateFile(edit func(*stateFile) bool) error {
 	return s.storeFile(f)
 }
 
-// Trusts implements wire.Verifier: the token's pin first, then the control
-// plane that it turned out to be.
+// Trusts implements wire.Verifier.
 func (s *state) Trusts(key wire.SPKI) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.isControlPlane(key) || s.file.isIngress(key)
+}
+
+// isControlPlane compares with the token's pin first, then with the control plane that it
+// turned out to be. The caller holds mu.
+func (s *state) isControlPlane(key wire.SPKI) bool {
 	if s.token != nil {
 		return s.token.MadeBy(key)
 	}
@@ -125,22 +133,34 @@ func (s *state) Trusts(key wire.SPKI) bool {
 }
 
 // Key implements wire.Verifier.
-func (s *state) Key(kid string) (wire.Key, error) {
+func (s *state) Key(kid string, client wire.SPKI) (key wire.Key, tunnelsOnly bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case slices.Contains(s.file.Refused, kid):
-		return wire.Key{}, fmt.Errorf("%w: it was revoked", wire.ErrUnknownKid)
+		return key, false, fmt.Errorf("%w: it was revoked", wire.ErrUnknownKid)
 	case kid != s.file.Kid:
 		// The far end is our control plane, or TLS would not have let it in.
-		return wire.Key{}, fmt.Errorf("%w: this agent was started with token %s: was it meant "+
+		return key, false, fmt.Errorf("%w: this agent was started with token %s: was it meant "+
 			"for another machine, or rotated since?", wire.ErrUnknownKid, s.file.Kid)
 	}
-	return wire.KeyFromBytes(s.file.Key)
+	switch {
+	case s.isControlPlane(client):
+		key, err = wire.KeyFromBytes(s.file.Key)
+		return key, false, err
+	case s.file.isIngress(client):
+		key, err = wire.KeyFromBytes(s.file.Tunnels.Key)
+		return key, true, err
+	}
+	// It was trusted in the handshake, and was replaced since.
+	return key, false, fmt.Errorf("%w: the client's access was withdrawn", wire.ErrUnknownKid)
 }
 
 // Admit implements wire.Verifier.
 func (s *state) Admit(_ context.Context, p wire.Peer) error {
+	if p.TunnelsOnly {
+		return s.currentFile().checkIngress(p)
+	}
 	if known, err := s.currentFile().checkPeer(p); known || err != nil {
 		return err
 	}
@@ -167,6 +187,37 @@ func (f stateFile) checkPeer(p wire.Peer) (known bool, err error) {
 		return false, fmt.Errorf("seen epoch %d, got %d: %w", f.Epoch, p.Epoch, wire.ErrStaleEpoch)
 	}
 	return f.Node == p.NodeID && f.Epoch == p.Epoch && slices.Equal(f.SPKI, p.SPKI[:]), nil
+}
+
+// isIngress reports whether the control plane named this client as the ingress.
+func (f stateFile) isIngress(client wire.SPKI) bool {
+	return !f.Tunnels.IsEmpty() && slices.Equal(f.Tunnels.Client, client[:])
+}
+
+// checkIngress decides whether the ingress may connect. It is admitted only where the control
+// plane was before, and nothing of it is stored: whoever holds its key can neither bind this
+// agent nor lock the control plane out with a high epoch.
+func (f stateFile) checkIngress(p wire.Peer) error {
+	known, err := f.checkPeer(p)
+	switch {
+	case !f.isIngress(p.SPKI):
+		return fmt.Errorf("%w: the ingress's access was withdrawn", wire.ErrUnknownKid)
+	case known, err != nil:
+		return err
+	case f.Node == "":
+		return fmt.Errorf("no control plane has been here yet: %w", wire.ErrOtherNode)
+	}
+	return nil
+}
+
+// setTunnels stores how the ingress proves itself from now on.
+func (s *state) setTunnels(a wire.TunnelAccess) (changed bool, err error) {
+	err = s.updateFile(func(f *stateFile) bool {
+		changed = !slices.Equal(f.Tunnels.Client, a.Client) || !slices.Equal(f.Tunnels.Key, a.Key)
+		f.Tunnels = a
+		return changed
+	})
+	return changed, err
 }
 
 // highestEpoch is the highest that was ever admitted.

@@ -4,7 +4,7 @@
 #
 #   deploy/setup.sh
 #
-# It builds the image, makes the three secrets that are not there yet, and starts
+# It builds the image, makes the four secrets that are not there yet, and starts
 # everything. Settings are the variables of compose.yaml, of the shell or in .env.
 # Run it again after an update: a secret that exists is never made anew.
 set -euo pipefail
@@ -56,6 +56,7 @@ passfile() { printf 'postgres:5432:nullops:nullops:%s\n' "$(<secrets/postgres_pa
 # .env may say the version, so compose is asked.
 image=$("${compose[@]}" config | sed -n 's|^ *image: *"\{0,1\}\(nullops/controlplane:[^"]*\).*|\1|p' | head -1)
 secret master_keys docker run --rm --network none "$image" keys new
+secret ingress_keys docker run --rm --network none "$image" keys new
 secret postgres_password password
 secret pgpass passfile
 

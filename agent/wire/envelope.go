@@ -44,6 +44,8 @@ func DecodeCommand(data []byte) (Command, error) {
 		return decodePayload[Stored](e)
 	case Witness{}.command():
 		return decodePayload[Witness](e)
+	case TunnelAccess{}.command():
+		return decodePayload[TunnelAccess](e)
 	}
 	return nil, fmt.Errorf("unknown command type %q", e.Type)
 }

@@ -35,6 +35,9 @@ var (
 	ErrUnknownKid = errors.New("token is unknown or revoked")
 )
 
+// ErrTunnelsOnly refuses whatever the ingress asks of an agent besides tunnels.
+var ErrTunnelsOnly = errors.New("the ingress may open tunnels to services and nothing else")
+
 // ErrBadToken is wrapped by every error of ParseToken.
 var ErrBadToken = errors.New("invalid agent token")
 

@@ -52,7 +52,8 @@ func DecodeUpgrade(r io.Reader) (u Upgrade, err error) {
 }
 
 // isMaintenancePeer reports whether a proven peer of another release may stay connected,
-// for PathInventory and PathUpgrade only.
+// for PathInventory and PathUpgrade only. The ingress may not: it maintains nothing.
 func isMaintenancePeer(err error, p Peer) bool {
-	return errors.Is(err, ErrIncompatible) && p.NodeID != "" && p.Protocol == Protocol
+	return errors.Is(err, ErrIncompatible) && p.NodeID != "" && p.Protocol == Protocol &&
+		!p.TunnelsOnly
 }

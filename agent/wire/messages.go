@@ -178,6 +178,8 @@ type Welcome struct {
 	// that omits the field, instead of sending an empty list, cannot remember any and is not
 	// asked.
 	Audit []AuditHead `json:"audit"`
+	// TunnelAccess says that the agent understands the message of that name.
+	TunnelAccess bool `json:"tunnel_access,omitempty"`
 }
 
 // DeploymentState is what the agent knows of one deployment.
@@ -358,15 +360,16 @@ type LogBatch struct {
 	Lines []LogLine `json:"lines"`
 }
 
-func (Goals) command() string       { return "goals" }
-func (Ack) command() string         { return "ack" }
-func (Secrets) command() string     { return "secrets" }
-func (Plugins) command() string     { return "plugins" }
-func (Registries) command() string  { return "registries" }
-func (Keep) command() string        { return "keep" }
-func (RefuseToken) command() string { return "refuse_token" }
-func (Stored) command() string      { return "stored" }
-func (Witness) command() string     { return "witness" }
+func (Goals) command() string        { return "goals" }
+func (Ack) command() string          { return "ack" }
+func (Secrets) command() string      { return "secrets" }
+func (Plugins) command() string      { return "plugins" }
+func (Registries) command() string   { return "registries" }
+func (Keep) command() string         { return "keep" }
+func (RefuseToken) command() string  { return "refuse_token" }
+func (Stored) command() string       { return "stored" }
+func (Witness) command() string      { return "witness" }
+func (TunnelAccess) command() string { return "tunnel_access" }
 
 func (Welcome) report() string          { return "welcome" }
 func (Event) report() string            { return "event" }

@@ -23,6 +23,9 @@ type Peer struct {
 	NodeID     string
 	Kid        string
 	Epoch      uint64
+	// TunnelsOnly is set on the agent's side if the far end is the ingress: it may open
+	// tunnels and do nothing else.
+	TunnelsOnly bool
 	// Build and Protocol are the far end's.
 	Build    Build
 	Protocol int
@@ -31,14 +34,16 @@ type Peer struct {
 // Verifier is what an agent knows of its control plane, and must remember. Its
 // methods are called concurrently, and before anything is served.
 type Verifier interface {
-	// Trusts reports whether this is the control plane's client key: the one
-	// its token names, or the next one announced in a session. It is called
+	// Trusts reports whether this is the client key of the control plane, which the token
+	// names, or that of the ingress, which the control plane named in a session. It is called
 	// inside the TLS handshake and must answer from memory.
 	Trusts(SPKI) bool
 
-	// Key returns the key of a token, or ErrUnknownKid if the token does not exist or was revoked.
-	// It must answer from memory: unauthenticated clients can measure how long it takes.
-	Key(kid string) (Key, error)
+	// Key returns what a client has to prove for a token, or ErrUnknownKid if the token does not
+	// exist, was revoked, or the client is not trusted any more. tunnelsOnly is set if the client
+	// is the ingress, which never gets the token's own key. It must answer from memory:
+	// unauthenticated clients can measure how long it takes.
+	Key(kid string, client SPKI) (key Key, tunnelsOnly bool, err error)
 
 	// Admit is called once per connection, after the peer has proven the token. Before it
 	// returns nil, it has atomically stored on disk what it decides. It
@@ -47,7 +52,9 @@ type Verifier interface {
 	//   - returns ErrOtherNode if this agent is bound to another node ID, and binds it to this
 	//     one if it is bound to none (so a stolen token cannot act as a second node),
 	//   - returns ErrStaleEpoch if p.Epoch is lower than the highest seen, and stores it if it
-	//     is higher.
+	//     is higher,
+	//   - stores nothing of a peer that may open tunnels only: it neither binds the agent nor
+	//     raises the epoch.
 	//
 	// The connection is already visible to Listener.Cut: a revocation that is stored before it
 	// calls Cut cannot miss a connection.
@@ -219,10 +226,11 @@ var errUnproven = errors.New("no proof of the token")
 func (p prover) answerProof(
 	rw io.ReadWriter, b binding, admit func(Peer) error,
 ) (Peer, error) {
-	h, a, key, err := p.readHello(rw, b)
+	q, err := p.readHello(rw, b)
 	if err != nil {
 		return Peer{}, errors.Join(err, writeFrame(rw, answer{Refusal: constantRefusal()}))
 	}
+	h, a := q.hello, q.answer
 	if err := writeFrame(rw, a); err != nil {
 		return Peer{}, fmt.Errorf("send proof: %w", err)
 	}
@@ -233,26 +241,26 @@ func (p prover) answerProof(
 	if c.Refusal != nil {
 		return Peer{}, fmt.Errorf("%w: %w", errUnproven, c.Refusal.asError())
 	}
-	if !hmac.Equal(c.Proof, b.proofMAC(key, roleControl, h, a)) {
+	if !hmac.Equal(c.Proof, b.proofMAC(q.key, roleControl, h, a)) {
 		err := fmt.Errorf("%w: it is wrong", errUnproven)
 		return Peer{}, errors.Join(err, writeFrame(rw, verdict{Refusal: constantRefusal()}))
 	}
 	peer := Peer{Thumbprint: b.leaf, SPKI: b.spki, NodeID: h.NodeID, Kid: h.Kid,
-		Epoch: h.Epoch, Build: h.Build, Protocol: h.Protocol}
+		Epoch: h.Epoch, Build: h.Build, Protocol: h.Protocol, TunnelsOnly: q.tunnelsOnly}
 	return peer, p.sendVerdict(rw, peer, admit)
 }
 
 // readHello reads step 1 and prepares step 2. For an unknown token ID it does the same work
 // with a random key, so that timing does not reveal which IDs exist.
-func (p prover) readHello(rw io.Reader, b binding) (hello, answer, Key, error) {
+func (p prover) readHello(rw io.Reader, b binding) (question, error) {
 	var h hello
 	if err := readFrame(rw, &h); err != nil {
-		return h, answer{}, Key{}, fmt.Errorf("%w: %w", errUnproven, err)
+		return question{}, fmt.Errorf("%w: %w", errUnproven, err)
 	}
 	if !h.isValid() {
-		return h, answer{}, Key{}, fmt.Errorf("%w: hello has impossible fields", errUnproven)
+		return question{}, fmt.Errorf("%w: hello has impossible fields", errUnproven)
 	}
-	key, unknown := p.verifier.Key(h.Kid)
+	key, tunnelsOnly, unknown := p.verifier.Key(h.Kid, b.spki)
 	if unknown != nil || !key.set {
 		key = Key{bytes: [keyLen]byte(newNonce()), set: true}
 		if unknown == nil {
@@ -262,7 +270,16 @@ func (p prover) readHello(rw io.Reader, b binding) (hello, answer, Key, error) {
 	}
 	a := answer{Nonce: newNonce(), Protocol: Protocol, Build: p.build}
 	a.Proof = b.proofMAC(key, roleAgent, h, a)
-	return h, a, key, unknown
+	return question{hello: h, answer: a, key: key, tunnelsOnly: tunnelsOnly}, unknown
+}
+
+// question is the agent's side of a proof after step 1: what it was asked, what it answers,
+// and what the far end has to prove.
+type question struct {
+	hello       hello
+	answer      answer
+	key         Key
+	tunnelsOnly bool
 }
 
 func (h hello) isValid() bool {

@@ -23,11 +23,11 @@ type lonely struct {
 
 func (l lonely) Trusts(SPKI) bool { return true }
 
-func (l lonely) Key(kid string) (Key, error) {
+func (l lonely) Key(kid string, _ SPKI) (Key, bool, error) {
 	if kid != l.kid {
-		return Key{}, ErrUnknownKid
+		return Key{}, false, ErrUnknownKid
 	}
-	return l.key, nil
+	return l.key, false, nil
 }
 
 func (l lonely) Admit(context.Context, Peer) error { return nil }

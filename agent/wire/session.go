@@ -155,6 +155,10 @@ func ServeSession(w http.ResponseWriter, r *http.Request) (*AgentSession, error)
 		http.Error(w, ErrIncompatible.Error(), http.StatusForbidden)
 		return nil, fmt.Errorf("serve session: %w", ErrIncompatible)
 	}
+	if proven.peer.TunnelsOnly {
+		http.Error(w, ErrTunnelsOnly.Error(), http.StatusForbidden)
+		return nil, fmt.Errorf("serve session: %w", ErrTunnelsOnly)
+	}
 	ws, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return nil, fmt.Errorf("serve session: %w", err)

@@ -160,7 +160,7 @@ func (s *shipped) setup(t *testing.T) string {
 // secrets reads what the script made.
 func (s *shipped) secrets(t *testing.T) (all []string) {
 	t.Helper()
-	for _, name := range []string{"master_keys", "pgpass", "postgres_password"} {
+	for _, name := range []string{"ingress_keys", "master_keys", "pgpass", "postgres_password"} {
 		text, err := os.ReadFile(filepath.Join(s.dir, "secrets", name))
 		if err != nil {
 			t.Fatal(err)

@@ -132,7 +132,10 @@ type Journal interface {
 // DialSettings is how agents are reached, for sessions and beside them.
 type DialSettings struct {
 	Identity *wire.Identity
-	Build    wire.Build
+	// Ingress is the identity of an ingress that has its own: agents let it open tunnels and
+	// nothing else. Nil if the ingress connects as the control plane.
+	Ingress *wire.Identity
+	Build   wire.Build
 	// Connect makes the TCP connection. It vets the address once a name is
 	// resolved, so that a name cannot change its mind.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)

@@ -50,6 +50,8 @@ type rig struct {
 	agent     *wiretest.Agent
 	pipes     *wiretest.PipeListener
 	node      controlplane.NodeID
+	// ingress is the identity of an ingress of its own; nil without one.
+	ingress *wire.Identity
 	// sessions yields each session once the control plane has acknowledged.
 	sessions chan *agentSession
 
@@ -158,7 +160,8 @@ func (r *rig) start(holder string) (stop func()) {
 	f := fleet.New(fleet.Config{
 		Nodes:     r.newNodeTable(holder),
 		Lifecycle: r.lifecycle, Listener: listener, Holder: holder, Log: log,
-		Dial: fleet.DialSettings{Identity: r.agent.ControlPlane, Build: "dev", Connect: r.pipes.Dial}})
+		Dial: fleet.DialSettings{Identity: r.agent.ControlPlane, Ingress: r.ingress, Build: "dev",
+			Connect: r.pipes.Dial}})
 	var running sync.WaitGroup
 	listening, hush := context.WithCancel(context.Background())
 	running.Go(func() { _ = listener.Run(listening) })

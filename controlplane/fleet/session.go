@@ -160,6 +160,12 @@ func (s *session) initialize(
 	if err := s.sendKeepList(ctx); err != nil {
 		return err
 	}
+	if w.TunnelAccess {
+		access := wire.NewTunnelAccess(s.Dial.Ingress, s.link.Kid)
+		if err := s.conn.Send(ctx, access); err != nil {
+			return err
+		}
+	}
 	if err := s.compareAuditHeads(ctx, w); err != nil {
 		return err
 	}

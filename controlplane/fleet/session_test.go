@@ -1,9 +1,11 @@
 package fleet_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/agent/wire/wiretest"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
@@ -28,6 +30,21 @@ func TestSession_ANewAgentIsToldEverythingBeforeItIsOnline(t *testing.T) {
 	r.waitUntilOnline()
 	if print := pgtest.QueryValue[string](t, r.url, "SELECT thumbprint FROM nodes"); len(print) != 64 {
 		t.Errorf("its certificate was not stored: %q", print)
+	}
+}
+
+// An agent is told which ingress may open tunnels, and that none may any more.
+func TestSession_TheAgentIsToldWhoOpensTunnels(t *testing.T) {
+	r := newRig(t)
+	r.welcome.TunnelAccess = true
+	for _, ingress := range []*wire.Identity{wiretest.NewIdentity(t), nil} {
+		r.ingress = ingress
+		stop := r.start("a")
+		want := wire.NewTunnelAccess(ingress, r.agent.Token.Kid)
+		if got := nextCommand[wire.TunnelAccess](r.waitForSession()); !reflect.DeepEqual(got, want) {
+			t.Errorf("with the ingress %v the agent was told of %x", ingress, got.Client)
+		}
+		stop()
 	}
 }
 

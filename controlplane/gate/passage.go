@@ -188,7 +188,7 @@ func (p personCache) accessLevel(
 	}
 	actor, ok := p.known[pass.User]
 	if !ok {
-		u, err := p.tx.Users().ByID(ctx, pass.User)
+		u, err := p.tx.Users().ForAccess(ctx, pass.User)
 		if err != nil {
 			return "", err
 		}
@@ -197,7 +197,7 @@ func (p personCache) accessLevel(
 			return "", err
 		}
 		if u.Active {
-			actor = access.User(u.User, grants)
+			actor = access.User(u, grants)
 		}
 		p.known[pass.User] = actor
 	}

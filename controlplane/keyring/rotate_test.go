@@ -16,14 +16,14 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Columns of bytes that hold nothing sealed with a master key: hashes, links,
-// the certificate, key checks, outputs that are sealed with a run's key, and
+// Columns of bytes that hold nothing sealed with a master key: hashes, links, the certificate,
+// what the ingress's own key seals, key checks, outputs that are sealed with a run's key, and
 // answers kept, which show no secret (see TestOnce_EveryCreate).
 var notSealed = []string{
 	"api_tokens.hash", "links.hash", "gate_passes.hash",
 	"sessions.hash", "idempotency_keys.request", "audit.mac", "audit_head.mac",
 	"audit_checkpoints.link", "audit_checkpoints.mac", "identity.certificate", "key_check.sealed",
-	"run_steps.sealed", "reach_tickets.digest", "idempotency_keys.answer",
+	"ingress_values.sealed", "run_steps.sealed", "reach_tickets.digest", "idempotency_keys.answer",
 }
 
 // Every place that holds a sealed value has one; the ring changes, everything

@@ -47,6 +47,17 @@ func (t Users) ByID(ctx context.Context, id controlplane.UserID) (UserWithHash, 
 	return UserWithHash{toUser(r.User, r.Teams), emptyIfNull[string](r.User.PasswordHash)}, nil
 }
 
+// ForAccess loads of a person what decisions need, and no more.
+func (t Users) ForAccess(ctx context.Context, id controlplane.UserID) (controlplane.User, error) {
+	r, err := t.q.GetUserForAccess(ctx, string(id))
+	if err != nil {
+		return controlplane.User{}, fmt.Errorf("load user: %w",
+			translateMissing(err, "user", string(id)))
+	}
+	return controlplane.User{ID: controlplane.UserID(r.ID), Name: r.Name,
+		Role: controlplane.Role(r.Role), Active: r.Active}, nil
+}
+
 // List returns a page of people and one more, by name.
 func (t Users) List(ctx context.Context, p controlplane.Page) ([]controlplane.User, error) {
 	rows, err := t.q.ListUsers(ctx, p.After, p.Backwards, int32(p.FetchLimit()))

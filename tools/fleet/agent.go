@@ -60,11 +60,11 @@ var _ wire.Verifier = (*memory)(nil)
 
 func (m *memory) Trusts(key wire.SPKI) bool { return m.token.MadeBy(key) }
 
-func (m *memory) Key(kid string) (wire.Key, error) {
+func (m *memory) Key(kid string, _ wire.SPKI) (wire.Key, bool, error) {
 	if kid != m.token.Kid {
-		return wire.Key{}, wire.ErrUnknownKid
+		return wire.Key{}, false, wire.ErrUnknownKid
 	}
-	return m.key, nil
+	return m.key, false, nil
 }
 
 func (m *memory) Admit(_ context.Context, p wire.Peer) error {

@@ -60,15 +60,15 @@ func (m *MemoryVerifier) Trusts(key wire.SPKI) bool {
 }
 
 // Key implements wire.Verifier.
-func (m *MemoryVerifier) Key(kid string) (wire.Key, error) {
+func (m *MemoryVerifier) Key(kid string, _ wire.SPKI) (key wire.Key, tunnelsOnly bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, t := range m.tokens {
 		if t.Kid == kid && !m.refused[kid] {
-			return t.Key(), nil
+			return t.Key(), false, nil
 		}
 	}
-	return wire.Key{}, wire.ErrUnknownKid
+	return wire.Key{}, false, wire.ErrUnknownKid
 }
 
 // Admit implements wire.Verifier.

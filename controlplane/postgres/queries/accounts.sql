@@ -173,3 +173,7 @@ SELECT @team_id, id, @level FROM environments WHERE name = @name;
 -- All grants of all teams of a person: what every decision is made from.
 SELECT g.project_id, g.environment_id, g.level FROM grants g
     JOIN memberships m ON m.team_id = g.team_id WHERE m.user_id = @user_id;
+
+-- name: GetUserForAccess :one
+-- What a decision about a person needs: no hash, so that the ingress's role may ask it.
+SELECT id, name, role, active FROM users WHERE id = @id;

@@ -29,3 +29,15 @@ VALUES (@id, @certificate, @key, @created_by, @created_at) ON CONFLICT DO NOTHIN
 -- name: DeleteAuthority :execrows
 -- Its certificates stay valid where they are trusted, but nobody makes new ones.
 DELETE FROM certificate_authority;
+
+-- name: GetIngressValue :one
+SELECT sealed FROM ingress_values WHERE name = $1;
+
+-- name: LockIngressValues :exec
+-- One control plane at a time decides what the ingress gets. The lock is the database's own:
+-- there may be no row yet.
+SELECT pg_advisory_xact_lock(7311091);
+
+-- name: PutIngressValue :exec
+INSERT INTO ingress_values (name, sealed) VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, updated_at = now();

@@ -42,7 +42,9 @@ type Settings struct {
 
 // DatabaseSettings is where all state is stored.
 type DatabaseSettings struct {
-	URL string `description:"Connection URL, postgres://… or a key=value string."`
+	URL     string `description:"Connection URL, postgres://… or a key=value string."`
+	Role    string `description:"Role that runs the control plane, if migrations run as another."`
+	Migrate string `description:"auto: at each start; off: 'nullops migrate up' does it."`
 }
 
 // MasterSettings are the keys that seal secrets. There is no default.
@@ -87,6 +89,10 @@ type IngressSettings struct {
 	URL    string `description:"Scheme and port people see, such as http://localhost:8081."`
 	Shared bool   `description:"Let the UI share a domain with an environment; cookies may cross."`
 	State  string `description:"File that keeps the last good routing table."`
+	// Keys make the ingress a process that holds no master key. The control plane needs them too.
+	Keys string `description:"Sealing keys of the ingress alone, newest first, as master.keys."`
+	File string `description:"File that holds the same, instead."`
+	Role string `description:"Database role of the ingress, which migrations grant what it needs."`
 	// Proxies are in front of the ingress, such as a load balancer with the certificate.
 	Proxies string `description:"Proxies whose X-Forwarded-For and -Proto are believed."`
 }
@@ -144,8 +150,9 @@ type DevSettings struct {
 // defaultSettings returns the default of each setting.
 func defaultSettings() Settings {
 	return Settings{
-		Master: MasterSettings{Primary: "auto"},
-		Vault:  defaultVault(),
+		Database: DatabaseSettings{Migrate: "auto"},
+		Master:   MasterSettings{Primary: "auto"},
+		Vault:    defaultVault(),
 		HTTP: HTTPSettings{Listen: "127.0.0.1:8080", TLS: "auto", Data: ".nullops",
 			Connections: 8192},
 		OIDC:    OIDCSettings{Name: "Single sign-on", Scopes: "profile email groups", Claim: "groups"},
@@ -229,14 +236,26 @@ func (s *Settings) fillDerived() error {
 	if s.Ingress.URL == "" {
 		s.Ingress.URL = urlOf(s.Ingress.Listen)
 	}
-	if s.Master.Keys == "" && s.Master.File != "" {
-		text, err := os.ReadFile(s.Master.File)
-		if err != nil {
-			return fmt.Errorf("setting master.file: %w", err)
-		}
-		s.Master.Keys = strings.TrimSpace(string(text))
+	if err := readKeysFile("master.file", s.Master.File, &s.Master.Keys); err != nil {
+		return err
+	}
+	if err := readKeysFile("ingress.file", s.Ingress.File, &s.Ingress.Keys); err != nil {
+		return err
 	}
 	return s.OIDC.readSecretFile()
+}
+
+// readKeysFile reads keys from a file unless they are set.
+func readKeysFile(name, file string, keys *string) error {
+	if *keys != "" || file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("setting %s: %w", name, err)
+	}
+	*keys = strings.TrimSpace(string(text))
+	return nil
 }
 
 // urlOf guesses how people reach an address: a wildcard is localhost.
@@ -256,6 +275,7 @@ func urlOf(listen string) string {
 func (s Settings) checkControlPlane() error {
 	return errors.Join(
 		checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL"),
+		oneOf("database.migrate", s.Database.Migrate, "auto", "off"),
 		s.checkKeys(),
 		s.HTTP.check(), s.OIDC.check(),
 		absoluteURL("ingress.url", s.Ingress.URL),
@@ -273,9 +293,12 @@ func checkDays(name string, n int) error {
 }
 
 func (s Settings) checkIngress() error {
+	var keys error
+	if s.Ingress.Keys == "" {
+		keys = s.checkKeys()
+	}
 	return errors.Join(
-		checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL"),
-		s.checkKeys(),
+		checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL"), keys,
 		checkAddress("ingress.listen", s.Ingress.Listen),
 		absoluteURL("ingress.url", s.Ingress.URL),
 		s.checkCommon(),

@@ -42,7 +42,6 @@ import (
 	"github.com/nullops/nullops/controlplane/vault"
 	"github.com/nullops/nullops/internal/failpoint"
 	"github.com/nullops/nullops/internal/script"
-	"github.com/nullops/nullops/migrations"
 	"github.com/nullops/nullops/ui"
 )
 
@@ -64,7 +63,7 @@ func controlplaneCommand() *cobra.Command {
 func ingressCommand() *cobra.Command {
 	return serverCommand("ingress", "Run the ingress: where deployments answer",
 		Settings.checkIngress, func(ctx context.Context, s Settings, log *slog.Logger) error {
-			b, err := openBase(ctx, s, log, false)
+			b, err := openIngress(ctx, s, log)
 			if err != nil {
 				return err
 			}
@@ -99,6 +98,8 @@ type serverBase struct {
 	metrics      *metrics
 	// vault is nil without one.
 	vault *vault.Client
+	// ingressKeys is nil unless the ingress has keys of its own.
+	ingressKeys *keyring.IngressKeyring
 	// fail is for tests only.
 	fail failpoint.Hook
 	// routed is set once the ingress has a route table; nil without an ingress.
@@ -145,7 +146,7 @@ func (b *serverBase) buildServices(
 	keys *seal.Keyring,
 	ingress *url.URL,
 ) error {
-	if err := b.store.Migrate(ctx, migrations.FS); err != nil {
+	if err := migrateAtStart(ctx, b.store, b.settings); err != nil {
 		return err
 	}
 	setup := access.System("setup")
@@ -177,10 +178,15 @@ func (b *serverBase) buildServices(
 		IngressURL: ingress, Log: b.log, Failpoint: b.fail, StepEnded: b.metrics.stepEnded,
 		KeepRemoved: time.Duration(b.settings.Removed.Keep) * 24 * time.Hour})
 	b.notify, b.reviews = b.newNotifier(own), b.newReviewer(own)
+	towards, err := b.openIngressIdentity(ctx)
+	if err != nil {
+		return err
+	}
 	b.nodeTable = fleet.NodeTable{Store: b.store, OpenKey: b.keys.OpenNodeKey,
 		Holder: leaseHolder()}
 	b.dialing = fleet.DialSettings{
 		Identity: b.identity,
+		Ingress:  towards,
 		Build:    wire.Build(release),
 		Connect:  b.connectNode,
 	}
@@ -194,7 +200,9 @@ func (b *serverBase) buildServices(
 func (b *serverBase) run(ctx context.Context, parts ...func(context.Context) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return ignoreCanceled(b.listener.Run(ctx)) })
-	group.Go(func() error { return b.images.Run(ctx) })
+	if b.images != nil {
+		group.Go(func() error { return b.images.Run(ctx) })
+	}
 	if b.vault != nil {
 		group.Go(func() error { return ignoreCanceled(b.vault.Run(ctx)) })
 	}
@@ -277,6 +285,7 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	group.Go(func() error { return b.runNotifications(ctx) })
 	group.Go(func() error { return b.runReviews(ctx) })
 	group.Go(func() error { return b.orderCertificates(ctx) })
+	group.Go(func() error { return b.publishCertificates(ctx) })
 	group.Go(func() error { return setup.Run(ctx) })
 	group.Go(func() error { return b.usage.Run(ctx) })
 	moves := jobs.Relocator{Deployments: b.lifecycle, Volumes: b.dialer, Holder: b.nodeTable.Holder,

@@ -16,7 +16,6 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
-	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/gate"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
@@ -116,7 +115,7 @@ func (k *gatekeeperClient) storeUses(ctx context.Context, log *slog.Logger) {
 // ingressFeed keeps up to date what the ingress needs besides its route table: which
 // passes are valid, and the certificates.
 type ingressFeed struct {
-	certificates *certificates.Certificates
+	certificates certificateSource
 	listener     *postgres.Listener
 	log          *slog.Logger
 	shown        *ingress.Certificates // nil without HTTPS
@@ -165,7 +164,7 @@ func (f *ingressFeed) repeatOnWake(ctx context.Context, wake <-chan struct{}, do
 // loadCertificates opens keys only when certificates changed: each opening is an entry of
 // the audit.
 func (f *ingressFeed) loadCertificates(ctx context.Context) error {
-	now, err := f.listFingerprints(ctx)
+	now, err := f.certificates.listFingerprints(ctx)
 	if err != nil || f.last != nil && reflect.DeepEqual(now, f.last) {
 		return err
 	}
@@ -182,52 +181,27 @@ func (f *ingressFeed) loadCertificates(ctx context.Context) error {
 	return nil
 }
 
-func (f *ingressFeed) listFingerprints(ctx context.Context) ([]string, error) {
-	out := []string{}
-	all, err := f.certificates.ListCertificates(ctx, ingressTask)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range all {
-		out = append(out, c.Fingerprint)
-	}
-	ordered, err := f.certificates.OrderedCertificates(ctx, ingressTask)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range ordered {
-		if c.Fingerprint != "" {
-			out = append(out, c.Fingerprint)
-		}
-	}
-	a, err := f.certificates.Authority(ctx, ingressTask)
-	if controlplane.KindOf(err) == controlplane.NotFound {
-		return out, nil
-	}
-	return append(out, "authority "+a.Fingerprint), err
-}
-
+// openCertificates leaves out what is damaged.
 func (f *ingressFeed) openCertificates(
 	ctx context.Context,
 ) ([]tls.Certificate, *ingress.Issuer, error) {
-	all, err := f.certificates.OpenCertificates(ctx, ingressTask)
+	all, err := f.certificates.openServed(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	given := make([]tls.Certificate, 0, len(all))
-	for _, c := range all {
-		pair, err := ingress.ParseKeyPair(c.Chain, c.Key.Reveal())
+	given := make([]tls.Certificate, 0, len(all.Given))
+	for _, c := range all.Given {
+		pair, err := ingress.ParseKeyPair(c.Chain, c.Key)
 		if err != nil {
 			f.log.WarnContext(ctx, "certificate left out", "name", c.Name, "error", err)
 			continue
 		}
 		given = append(given, pair)
 	}
-	a, ok, err := f.certificates.OpenAuthority(ctx, ingressTask)
-	if err != nil || !ok {
-		return given, nil, err
+	if all.Authority == nil {
+		return given, nil, nil
 	}
-	issuer, err := ingress.NewIssuer(a.Chain, a.Key.Reveal())
+	issuer, err := ingress.NewIssuer(all.Authority.Chain, all.Authority.Key)
 	return given, issuer, err
 }
 

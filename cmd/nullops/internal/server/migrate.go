@@ -30,7 +30,33 @@ func migrateUp(ctx context.Context, s Settings, _ *slog.Logger) error {
 		return err
 	}
 	defer store.Close()
-	return store.Migrate(ctx, migrations.FS)
+	return migrateAndGrant(ctx, store, s)
+}
+
+// migrateAndGrant brings the schema up to date, and gives the roles of the settings their
+// rights on it.
+func migrateAndGrant(ctx context.Context, store *postgres.Store, s Settings) error {
+	if err := store.Migrate(ctx, migrations.FS); err != nil {
+		return err
+	}
+	err := store.GrantRoles(ctx, postgres.Roles{Server: s.Database.Role, Ingress: s.Ingress.Role})
+	if err != nil {
+		return fmt.Errorf("settings database.role and ingress.role: %w", err)
+	}
+	return nil
+}
+
+// migrateAtStart brings the schema up to date, unless that is left to another role.
+func migrateAtStart(ctx context.Context, store *postgres.Store, s Settings) error {
+	if s.Database.Migrate != "off" {
+		return migrateAndGrant(ctx, store, s)
+	}
+	missing, err := store.CountMissingMigrations(ctx, migrations.FS)
+	if err == nil && missing > 0 {
+		err = fmt.Errorf("%d migrations are missing and database.migrate is off: run "+
+			"'nullops migrate up' of this release, with a role that owns the database", missing)
+	}
+	return err
 }
 
 func migrateStatus(ctx context.Context, s Settings, _ *slog.Logger) error {

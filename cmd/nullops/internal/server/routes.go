@@ -243,7 +243,7 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	f := &ingressFeed{certificates: b.certificates, listener: b.listener, log: b.log,
+	f := &ingressFeed{certificates: b.newCertificateSource(), listener: b.listener, log: b.log,
 		read: make(chan struct{})}
 	read := make(chan struct{})
 	beside.Go(func() { b.followRoutes(ctx, proxy, read) })

@@ -269,6 +269,30 @@ func (q *Queries) GetUserByID(ctx context.Context, id string) (GetUserByIDRow, e
 	return i, err
 }
 
+const getUserForAccess = `-- name: GetUserForAccess :one
+SELECT id, name, role, active FROM users WHERE id = $1
+`
+
+type GetUserForAccessRow struct {
+	ID     string
+	Name   string
+	Role   string
+	Active bool
+}
+
+// What a decision about a person needs: no hash, so that the ingress's role may ask it.
+func (q *Queries) GetUserForAccess(ctx context.Context, id string) (GetUserForAccessRow, error) {
+	row := q.db.QueryRow(ctx, getUserForAccess, id)
+	var i GetUserForAccessRow
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.Role,
+		&i.Active,
+	)
+	return i, err
+}
+
 const grantEnvironment = `-- name: GrantEnvironment :execrows
 INSERT INTO grants (team_id, environment_id, level)
 SELECT $1, id, $2 FROM environments WHERE name = $3

@@ -81,6 +81,17 @@ func (q *Queries) GetCertificate(ctx context.Context, name string) (Certificate,
 	return i, err
 }
 
+const getIngressValue = `-- name: GetIngressValue :one
+SELECT sealed FROM ingress_values WHERE name = $1
+`
+
+func (q *Queries) GetIngressValue(ctx context.Context, name string) ([]byte, error) {
+	row := q.db.QueryRow(ctx, getIngressValue, name)
+	var sealed []byte
+	err := row.Scan(&sealed)
+	return sealed, err
+}
+
 const insertAuthority = `-- name: InsertAuthority :execrows
 INSERT INTO certificate_authority (id, certificate, key, created_by, created_at)
 VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
@@ -141,6 +152,17 @@ func (q *Queries) ListCertificates(ctx context.Context) ([]Certificate, error) {
 	return items, nil
 }
 
+const lockIngressValues = `-- name: LockIngressValues :exec
+SELECT pg_advisory_xact_lock(7311091)
+`
+
+// One control plane at a time decides what the ingress gets. The lock is the database's own:
+// there may be no row yet.
+func (q *Queries) LockIngressValues(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, lockIngressValues)
+	return err
+}
+
 const putCertificate = `-- name: PutCertificate :exec
 INSERT INTO certificates (id, name, chain, key, created_by, created_at)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -167,5 +189,15 @@ func (q *Queries) PutCertificate(ctx context.Context, arg PutCertificateParams) 
 		arg.CreatedBy,
 		arg.CreatedAt,
 	)
+	return err
+}
+
+const putIngressValue = `-- name: PutIngressValue :exec
+INSERT INTO ingress_values (name, sealed) VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, updated_at = now()
+`
+
+func (q *Queries) PutIngressValue(ctx context.Context, name string, sealed []byte) error {
+	_, err := q.db.Exec(ctx, putIngressValue, name, sealed)
 	return err
 }

@@ -381,6 +381,12 @@ type Identity struct {
 	CreatedAt   time.Time
 }
 
+type IngressValue struct {
+	Name      string
+	Sealed    []byte
+	UpdatedAt time.Time
+}
+
 type Job struct {
 	Name   string
 	Every  pgtype.Interval
