@@ -44,9 +44,10 @@ func TestProgram_IsOneWithDomainsBehindIt(t *testing.T) {
 	}
 }
 
-// isBeside holds for programs that are no part of the product: plugins, examples
-// and our own tools.
+// isBeside holds for programs that are no part of the product: plugins, examples, our own
+// tools and the servers of tests.
 func isBeside(dir string) bool {
-	return slices.ContainsFunc([]string{"plugins/", "deploy/examples/", "tools/", "ui/"},
+	return slices.ContainsFunc([]string{"plugins/", "deploy/examples/", "tools/", "ui/",
+		"internal/servertest/"},
 		func(folder string) bool { return strings.HasPrefix(dir, folder) })
 }
