@@ -16,8 +16,8 @@ type UnknownDeployment struct {
 	Name        string
 	Project     string
 	Environment string
-	// Phase is the agent's phase of the deployment.
-	Phase   string
+	// Phase is the agent's phase of the deployment: agents use the words of a status.
+	Phase   DeploymentStatus
 	FoundAt time.Time
 	// PurgedAt is set once an admin decided that it goes.
 	PurgedAt *time.Time

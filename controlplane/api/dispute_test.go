@@ -173,7 +173,8 @@ func TestDispute_RemovedAfterTheBackup(t *testing.T) {
 				phase = "removed"
 				m.Deployments = []lifecycle.RememberedDeployment{
 					{ID: d.ID, Generation: d.Generation + 1, Run: d.RunID,
-						Name: d.Name, Project: "shop", Environment: "qa", Phase: phase},
+						Name: d.Name, Project: "shop", Environment: "qa",
+						Phase: controlplane.DeploymentStatus(phase)},
 				}
 			}
 			r.mustWait(id, phase, "ready", r.connects(m))

@@ -19,7 +19,7 @@ func (s *server) ListUnknownDeployments(
 
 func toUnknownDeployment(u controlplane.UnknownDeployment) UnknownDeployment {
 	view := UnknownDeployment{Id: string(u.ID), Name: u.Name, Project: u.Project,
-		Environment: u.Environment, Phase: u.Phase, FoundAt: u.FoundAt,
+		Environment: u.Environment, Phase: string(u.Phase), FoundAt: u.FoundAt,
 		Purging: u.PurgedAt != nil, Disputed: &u.Disputed, Run: ptrOrNil(string(u.Run)),
 		Generation: ptrOrNil(u.Generation)}
 	if u.Disputed {

@@ -25,7 +25,7 @@ func (s *session) recognizeDeployments(ctx context.Context, w wire.Welcome) (err
 		m.Deployments[i] = lifecycle.RememberedDeployment{Run: controlplane.RunID(d.Run),
 			ID:         controlplane.DeploymentID(d.Deployment),
 			Generation: d.Generation, Name: d.Name, Project: d.Project,
-			Environment: d.Environment, Phase: string(d.Phase),
+			Environment: d.Environment, Phase: controlplane.DeploymentStatus(d.Phase),
 			Abandoned: d.Abandoned}
 	}
 	held, err := s.Lifecycle.CompareAgentMemory(ctx, s.actor, s.link.Node.ID, m)
@@ -131,7 +131,7 @@ func fetchDescription(ctx context.Context, dial func(context.Context) (net.Conn,
 	}
 	return lifecycle.DescribedDeployment{ID: deployment, Generation: said.State.Generation,
 		Run: controlplane.RunID(said.State.Run), Version: said.Goal.Version,
-		Pipeline: said.Goal.Pipeline, Phase: string(said.State.Phase),
+		Pipeline: said.Goal.Pipeline, Phase: controlplane.DeploymentStatus(said.State.Phase),
 		Gone:  said.Goal.Want == wire.WantGone,
 		Steps: said.Steps, Sealed: said.Sealed, Key: said.Key, Values: said.Values}, nil
 }

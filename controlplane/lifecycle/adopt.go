@@ -19,7 +19,7 @@ type DescribedDeployment struct {
 	Pipeline   pipeline.Pipeline
 	// Phase is the agent's phase of the deployment; empty if the node has nothing of it. Gone is
 	// set if the node's goal was to remove it.
-	Phase string
+	Phase controlplane.DeploymentStatus
 	Gone  bool
 	// On is where it was found.
 	On     controlplane.NodeID
@@ -55,9 +55,9 @@ func (l *Lifecycle) Adopt(ctx context.Context, actor access.Actor, node string,
 			entry.Project, entry.Environment = made.ProjectID, made.EnvironmentID
 			return err
 		}
-		if f.Phase != string(controlplane.Ready) || u.PurgedAt != nil {
+		if f.Phase != controlplane.Ready || u.PurgedAt != nil {
 			return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_adoptable",
-				Message: "deployment " + u.Name + " is " + u.Phase + ": only a ready one is adopted",
+				Message: "deployment " + u.Name + " is " + string(u.Phase) + ": only a ready one is adopted",
 				Remedy:  "Wait until its run has ended, or purge it."}
 		}
 		target, env, err := findAdoptionTarget(ctx, tx, u, n)

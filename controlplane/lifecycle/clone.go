@@ -29,10 +29,20 @@ type CloneSheet struct {
 	Carried, Left []string
 }
 
+// CloneState is how a service of a clone differs from its source's.
+type CloneState string
+
+// The states.
+const (
+	CloneSame    CloneState = "same"
+	CloneAdded   CloneState = "added"
+	CloneRemoved CloneState = "removed"
+)
+
 // CloneService is one service of the source, of the clone, or of both.
 type CloneService struct {
 	Step  pipeline.StepKey
-	State string
+	State CloneState
 	Name  string
 	Image pipeline.Image
 	// SourceTag and SourceDigest are what the source runs.
@@ -84,12 +94,12 @@ func (l *Lifecycle) CloneSheet(ctx context.Context, actor access.Actor,
 func pairServices(versions []controlplane.ServiceVersion, now pipeline.Pipeline) []CloneService {
 	var all []CloneService
 	for _, v := range versions {
-		c := CloneService{Step: v.Step, State: "removed", Name: v.Service, SourceTag: v.Tag,
+		c := CloneService{Step: v.Step, State: CloneRemoved, Name: v.Service, SourceTag: v.Tag,
 			SourceDigest: v.Digest, Image: pipeline.Image{TagMode: v.TagMode}}
 		c.Image.Registry, c.Image.Repository, _ = strings.Cut(v.Image, "/")
 		s, _ := now.Step(v.Step)
 		if is := s.Container(); is != nil {
-			c.State, c.Name, c.Image = "same", is.Name, *is.Image
+			c.State, c.Name, c.Image = CloneSame, is.Name, *is.Image
 			c.Choice = v.Tag
 			if c.Image.TagMode == pipeline.Pinned {
 				c.Choice = c.Image.Tag
@@ -101,7 +111,7 @@ func pairServices(versions []controlplane.ServiceVersion, now pipeline.Pipeline)
 		known := slices.ContainsFunc(versions,
 			func(v controlplane.ServiceVersion) bool { return v.Step == s.Key })
 		if c := s.Container(); c != nil && !known {
-			all = append(all, CloneService{Step: s.Key, State: "added", Name: c.Name,
+			all = append(all, CloneService{Step: s.Key, State: CloneAdded, Name: c.Name,
 				Image: *c.Image, Choice: c.Image.Tag})
 		}
 	}
@@ -116,7 +126,7 @@ func (l *Lifecycle) lookUpVersions(ctx context.Context, actor access.Actor, all 
 	free := make(chan struct{}, askAtOnce)
 	for i := range all {
 		c := &all[i]
-		if c.State == "removed" {
+		if c.State == CloneRemoved {
 			continue
 		}
 		free <- struct{}{}
@@ -138,7 +148,7 @@ func (l *Lifecycle) lookUpVersions(ctx context.Context, actor access.Actor, all 
 func listCarried(all []CloneService) []string {
 	out := []string{"project and environment"}
 	for _, c := range all {
-		if c.State == "same" && c.Image.TagMode == pipeline.Selectable {
+		if c.State == CloneSame && c.Image.TagMode == pipeline.Selectable {
 			out = append(out, fmt.Sprintf("%s:%s", c.Step, c.Choice))
 		}
 	}

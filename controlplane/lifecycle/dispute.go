@@ -69,7 +69,7 @@ func (c agentComparison) findContradiction(
 		return ""
 	}
 	here := d.Node == c.node && !d.Relocating
-	same := d.Run == s.Run && string(d.Status) == s.Phase && !s.Abandoned
+	same := d.Run == s.Run && d.Status == s.Phase && !s.Abandoned
 	switch {
 	case s.Run != "" && !c.runs[s.Run]:
 		return "the node has a run that the database does not know"
@@ -84,9 +84,8 @@ func (c agentComparison) findContradiction(
 }
 
 // isIdle reports whether a node has nothing of a deployment in that phase.
-func isIdle(phase string) bool {
-	return slices.Contains([]string{"", string(controlplane.Failed),
-		string(controlplane.Removed)}, phase)
+func isIdle(phase controlplane.DeploymentStatus) bool {
+	return phase == "" || phase == controlplane.Failed || phase == controlplane.Removed
 }
 
 // findMissing lists what a node has to have and does not, although its memory is

@@ -199,7 +199,7 @@ func statusOf(f DescribedDeployment) controlplane.DeploymentStatus {
 	if f.Phase == "" {
 		return controlplane.Removed
 	}
-	return controlplane.DeploymentStatus(f.Phase)
+	return f.Phase
 }
 
 // wayTo is the shortest way from one status to another. A node is ahead of a row

@@ -18,7 +18,7 @@ type RememberedDeployment struct {
 	Project    string
 	// Environment and Phase are in the agent's words.
 	Environment string
-	Phase       string
+	Phase       controlplane.DeploymentStatus
 	// Abandoned: a control plane did not want it, and it is being removed.
 	Abandoned bool
 }

@@ -12,7 +12,7 @@ import (
 func (t UnknownDeployments) Put(ctx context.Context, u controlplane.UnknownDeployment) error {
 	err := t.q.PutUnknown(ctx, dbsqlc.PutUnknownParams{NodeID: string(u.Node),
 		DeploymentID: string(u.ID), Name: u.Name, Project: u.Project,
-		Environment: u.Environment, Phase: u.Phase, Disputed: u.Disputed, Reason: u.Reason,
+		Environment: u.Environment, Phase: string(u.Phase), Disputed: u.Disputed, Reason: u.Reason,
 		RunID: string(u.Run), Generation: u.Generation})
 	if err != nil {
 		return fmt.Errorf("note unknown deployment: %w", translateError(err))
@@ -34,7 +34,7 @@ func (t UnknownDeployments) List(
 		r := row.UnknownDeployment
 		all[i] = controlplane.UnknownDeployment{Node: node,
 			ID: controlplane.DeploymentID(r.DeploymentID), Name: r.Name, Project: r.Project,
-			Environment: r.Environment, Phase: r.Phase, FoundAt: r.FoundAt, PurgedAt: r.PurgedAt,
+			Environment: r.Environment, Phase: controlplane.DeploymentStatus(r.Phase), FoundAt: r.FoundAt, PurgedAt: r.PurgedAt,
 			Disputed: r.Disputed, Reason: r.Reason, Run: controlplane.RunID(r.RunID),
 			Generation: r.Generation, Status: controlplane.DeploymentStatus(row.Status),
 			RowRun: controlplane.RunID(row.RowRun), RowGeneration: row.RowGeneration}
