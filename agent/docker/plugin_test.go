@@ -298,8 +298,8 @@ func TestPlugin_Canceled(t *testing.T) {
 	}
 }
 
-// One GiB on stdout is cut off at the limit; the memory it takes here is the
-// limit's, not the flood's.
+// One GiB on stdout is cut off at the limit; the memory it takes here is the limit's and that of
+// the tests beside it, not the flood's.
 //
 // threat: T21
 // fault: F47
@@ -313,7 +313,7 @@ func TestPlugin_StdoutFloodIsCut(t *testing.T) {
 	if !got.Overflow || int64(len(got.Stdout)) > p.StdoutLimit || got.ExitCode != 137 {
 		t.Errorf("overflow %v, %d bytes, exit code %d", got.Overflow, len(got.Stdout), got.ExitCode)
 	}
-	if grown := dockertest.PeakMemory(t) - before; grown > 8<<20 {
+	if grown := dockertest.PeakMemory(t) - before; grown > 32<<20 {
 		t.Errorf("the test's memory peaked %d MiB higher", grown>>20)
 	}
 }

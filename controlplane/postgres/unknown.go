@@ -34,7 +34,8 @@ func (t UnknownDeployments) List(
 		r := row.UnknownDeployment
 		all[i] = controlplane.UnknownDeployment{Node: node,
 			ID: controlplane.DeploymentID(r.DeploymentID), Name: r.Name, Project: r.Project,
-			Environment: r.Environment, Phase: controlplane.DeploymentStatus(r.Phase), FoundAt: r.FoundAt, PurgedAt: r.PurgedAt,
+			Environment: r.Environment, Phase: controlplane.DeploymentStatus(r.Phase),
+			FoundAt: r.FoundAt, PurgedAt: r.PurgedAt,
 			Disputed: r.Disputed, Reason: r.Reason, Run: controlplane.RunID(r.RunID),
 			Generation: r.Generation, Status: controlplane.DeploymentStatus(row.Status),
 			RowRun: controlplane.RunID(row.RowRun), RowGeneration: row.RowGeneration}
