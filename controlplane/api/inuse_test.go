@@ -28,8 +28,9 @@ func usersOfShop() map[string][]string {
 		"/registries/local": {"deployment first", "plugin seed", "service api"},
 		"/services/api":     {"project shop"},
 		"/plugins/seed":     {"project shop"},
-		"/environments/qa": {"deployment first", "node node-1", "rule rule",
-			"webhook hook"},
+		"/environments/qa": {"deployment first", "node node-1", "node one", "node two",
+			"rule rule", "webhook hook"},
+		"/node-templates/gpu":              {"node one", "node two"},
 		"/projects/shop":                   {"deployment first", "rule rule", "webhook hook"},
 		"/projects/shop/secrets/API_TOKEN": {"step api", "step seed"},
 		"/nodes/node-1":                    {"deployment first"},
@@ -52,6 +53,8 @@ func TestDelete_InUse(t *testing.T) {
 	w.makeRule("rule", "github", "")
 	w.makeWebhook("hook", "http://127.0.0.1:9/x", object{"project": "shop", "environment": "qa"})
 	root, left := w.token("root"), usersOfShop()
+	w.expect(http.StatusOK, "POST", "/documents", root,
+		object{"documents": newTemplated(object{})}, nil)
 	all := readOperations(t)
 	for path, want := range left {
 		a := w.call("DELETE", "/api/v1"+path, root, nil)
