@@ -87,7 +87,7 @@ func TestProxy_InterimResponses(t *testing.T) {
 	// The service says that it closes, or the next POST might go onto a connection that is closing,
 	// and a POST is not sent again.
 	const final = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 6\r\n\r\n<html>"
-	const expect = "Expect: 100-continue\r\n"
+	const expect, continued = "Expect: 100-continue\r\n", "HTTP/1.1 100 Continue\r\n\r\n"
 	for _, c := range []struct{ said, header, passed string }{
 		{"103 Early Hints\r\nLink: </a>\r\nSet-Cookie: a=b\r\nAlt-Svc: h3", "",
 			"103 Early Hints\r\nLink: </a>\r\n\r\n"},
@@ -117,6 +117,8 @@ func TestProxy_InterimResponses(t *testing.T) {
 				continue // there is no such question in HTTP/1.0
 			}
 			out := b.raw(strings.Replace(in, "!", "Host: "+victim+"\r\n"+c.header, 1))
+			// net/http says 100 itself if it reads the body before the service has said it.
+			out = strings.Replace(out, continued+continued, continued, 1)
 			want := "HTTP/1.1 " + c.passed + "HTTP/1.1 200 OK\r\n"
 			if c.passed == "" {
 				want = "HTTP/1.1 200 OK\r\n"
