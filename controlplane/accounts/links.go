@@ -78,7 +78,8 @@ func checkInvitation(
 		return err
 	}
 	if i.Role != controlplane.RoleAdmin && i.Role != controlplane.RoleUser {
-		return invalidError("role", "role_invalid", "a role is admin or user", "Choose one of the two.")
+		return controlplane.NewInvalidError("role", "role_invalid", "a role is admin or user",
+			"Choose one of the two.")
 	}
 	i.Teams = slices.Compact(slices.Sorted(slices.Values(i.Teams)))
 	for _, name := range i.Teams {
@@ -86,7 +87,7 @@ func checkInvitation(
 			if controlplane.KindOf(err) != controlplane.NotFound {
 				return err
 			}
-			return invalidError("teams", "unknown_team", "there is no team "+name,
+			return controlplane.NewInvalidError("teams", "unknown_team", "there is no team "+name,
 				"Create it first, or correct the name.")
 		}
 	}
@@ -96,7 +97,8 @@ func checkInvitation(
 func validAddress(s string) error {
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Address != s || len(s) > 254 {
-		return invalidError("address", "address_invalid", "this is no e-mail address",
+		return controlplane.NewInvalidError("address", "address_invalid",
+			"this is no e-mail address",
 			"Write one like ada@example.org.")
 	}
 	return nil
@@ -197,7 +199,8 @@ func checkJoining(j JoinRequest) error {
 		return err
 	}
 	if len(j.DisplayName) > 200 {
-		return invalidError("display_name", "too_long", "a display name has at most 200 bytes",
+		return controlplane.NewInvalidError("display_name", "too_long",
+			"a display name has at most 200 bytes",
 			"Shorten it.")
 	}
 	return validPassword("password", j.Password)

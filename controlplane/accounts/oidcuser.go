@@ -111,7 +111,8 @@ func freeName(ctx context.Context, tx *postgres.Tx, c claims) (string, error) {
 			return "", err
 		}
 	}
-	return "", invalidError("name", "name_taken", "a thousand people are called "+base+" already",
+	return "", controlplane.NewInvalidError("name", "name_taken",
+		"a thousand people are called "+base+" already",
 		"Ask an admin to make your account.")
 }
 

@@ -102,7 +102,8 @@ func checkTeam(actor access.Actor, p *TeamPut) error {
 		return err
 	}
 	if len(p.Description) > 500 {
-		return invalidError("description", "too_long", "a description has at most 500 bytes",
+		return controlplane.NewInvalidError("description", "too_long",
+			"a description has at most 500 bytes",
 			"Shorten it.")
 	}
 	p.Members = slices.Compact(slices.Sorted(slices.Values(p.Members)))
@@ -114,17 +115,19 @@ func checkGrants(grants []controlplane.TeamGrant) error {
 	for i, g := range grants {
 		field := fmt.Sprintf("grants[%d]", i)
 		if (g.Project == "") == (g.Environment == "") {
-			return invalidError(field, "grant_object",
+			return controlplane.NewInvalidError(field, "grant_object",
 				"a grant names exactly one of project and environment",
 				"Split it into two grants, or name one.")
 		}
 		if g.Level != controlplane.LevelRead && g.Level != controlplane.LevelFull {
-			return invalidError(field+".level", "level_invalid", "a level is read or full",
+			return controlplane.NewInvalidError(field+".level", "level_invalid",
+				"a level is read or full",
 				"Choose one of the two.")
 		}
 		key := [2]string{g.Project, g.Environment}
 		if seen[key] {
-			return invalidError(field, "grant_twice", "this object is granted twice",
+			return controlplane.NewInvalidError(field, "grant_twice",
+				"this object is granted twice",
 				"Keep the grant with the level you want.")
 		}
 		seen[key] = true

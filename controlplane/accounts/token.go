@@ -34,12 +34,15 @@ type TokenRequest struct {
 func (r TokenRequest) check() error {
 	switch {
 	case r.Name == "" || len(r.Name) > 100:
-		return invalidError("name", "token_name", "a token's name has 1 to 100 bytes",
+		return controlplane.NewInvalidError("name", "token_name",
+			"a token's name has 1 to 100 bytes",
 			"Say where the token is used.")
 	case r.Scope != "" && r.Scope != controlplane.ScopeRead && r.Scope != controlplane.ScopeFull:
-		return invalidError("scope", "token_scope", "there is no such scope", "Choose read or full.")
+		return controlplane.NewInvalidError("scope", "token_scope", "there is no such scope",
+			"Choose read or full.")
 	case r.Lasts < 0 || r.Lasts > longestToken:
-		return invalidError("expires_in_days", "token_expiry", "a token lasts 1 to 3650 days",
+		return controlplane.NewInvalidError("expires_in_days", "token_expiry",
+			"a token lasts 1 to 3650 days",
 			"Give a number of days, or none.")
 	}
 	return nil
@@ -267,10 +270,4 @@ func (a *Accounts) DeleteToken(
 		tx.NotifyOnCommit(controlplane.TopicAccess, "")
 		return tx.APITokens().Delete(ctx, actor.UserID(), id)
 	})
-}
-
-func invalidError(field, code, message, remedy string) error {
-	return &controlplane.Error{
-		Kind: controlplane.Invalid, Code: code, Field: field, Message: message, Remedy: remedy,
-	}
 }

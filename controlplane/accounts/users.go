@@ -84,10 +84,12 @@ func (a *Accounts) checkUser(actor access.Actor, p UserPut) error {
 		return err
 	}
 	if p.Role != controlplane.RoleAdmin && p.Role != controlplane.RoleUser {
-		return invalidError("role", "role_invalid", "a role is admin or user", "Choose one of the two.")
+		return controlplane.NewInvalidError("role", "role_invalid", "a role is admin or user",
+			"Choose one of the two.")
 	}
 	if len(p.DisplayName) > 200 {
-		return invalidError("display_name", "too_long", "a display name has at most 200 bytes",
+		return controlplane.NewInvalidError("display_name", "too_long",
+			"a display name has at most 200 bytes",
 			"Shorten it.")
 	}
 	if p.Address != "" {
@@ -101,12 +103,13 @@ func (a *Accounts) checkUser(actor access.Actor, p UserPut) error {
 func checkKind(p UserPut) error {
 	switch {
 	case p.Kind != "" && p.Kind != controlplane.KindPerson && p.Kind != controlplane.KindService:
-		return invalidError("kind", "kind_invalid", "a kind is person or service",
+		return controlplane.NewInvalidError("kind", "kind_invalid", "a kind is person or service",
 			"Choose one of the two.")
 	case p.Password.IsEmpty():
 		return nil
 	case p.Kind == controlplane.KindService:
-		return invalidError("password", "service_user", "a service user has no password",
+		return controlplane.NewInvalidError("password", "service_user",
+			"a service user has no password",
 			"Leave it out, and make a token.")
 	default:
 		return validPassword("password", p.Password)
@@ -151,7 +154,8 @@ func (a *Accounts) putUser(
 		return out, err
 	}
 	if p.Kind != "" && p.Kind != old.Kind {
-		return out, invalidError("kind", "kind_stays", "people and service users never become the other",
+		return out, controlplane.NewInvalidError("kind", "kind_stays",
+			"people and service users never become the other",
 			"Choose another name.")
 	}
 	if hash != "" && old.Kind == controlplane.KindService {
@@ -181,7 +185,8 @@ func (a *Accounts) insertUser(
 ) (out controlplane.SaveResult[controlplane.User], err error) {
 	kind := cmp.Or(p.Kind, controlplane.KindPerson)
 	if hash == "" && kind == controlplane.KindPerson {
-		return out, invalidError("password", "required", "a new user needs a password",
+		return out, controlplane.NewInvalidError("password", "required",
+			"a new user needs a password",
 			"Give one of at least 12 characters, or invite them.")
 	}
 	u := controlplane.User{

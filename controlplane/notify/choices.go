@@ -38,7 +38,8 @@ func (n *Notifier) SetChoices(
 			return err
 		}
 		if len(all) > mostChoices {
-			return invalidError("choices", "too_many", fmt.Sprintf("%d choices are too many", len(all)),
+			return controlplane.NewInvalidError("choices", "too_many",
+				fmt.Sprintf("%d choices are too many", len(all)),
 				fmt.Sprintf("Keep at most %d.", mostChoices))
 		}
 		for i, c := range all {
@@ -53,7 +54,7 @@ func (n *Notifier) SetChoices(
 func checkChoice(at string, c controlplane.NotificationChoice) error {
 	parsed, err := mail.ParseAddress(c.Email)
 	if err != nil || parsed.Address != c.Email || len(c.Email) > 254 {
-		return invalidError(at+".email", "email_invalid",
+		return controlplane.NewInvalidError(at+".email", "email_invalid",
 			fmt.Sprintf("%q is not a mail address", controlplane.ClipText(c.Email)),
 			"Give one such as ada@example.org.")
 	}

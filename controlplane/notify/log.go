@@ -17,7 +17,8 @@ func (n *Notifier) ListDeliveries(
 		return nil, "", err
 	}
 	if p.After != "" && !controlplane.ValidID(p.After) {
-		return nil, "", invalidError("cursor", "cursor_invalid", "this cursor is not one of ours",
+		return nil, "", controlplane.NewInvalidError("cursor", "cursor_invalid",
+			"this cursor is not one of ours",
 			"Begin again without a cursor.")
 	}
 	err = n.Store.Read(ctx, func(tx *postgres.Tx) error {

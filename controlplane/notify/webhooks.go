@@ -13,6 +13,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -190,13 +191,7 @@ func (n *Notifier) DeleteWebhook(ctx context.Context, actor access.Actor, name s
 // changeWebhook runs an admin's change with its audit entry, a refused one too.
 func (n *Notifier) changeWebhook(ctx context.Context, actor access.Actor, action, name string,
 	fn func(*postgres.Tx) error) error {
-	return n.Store.InAuditedTx(ctx, actor.NewAuditEntry(action, "webhook "+name),
-		func(tx *postgres.Tx) error {
-			if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
-				return err
-			}
-			return fn(tx)
-		})
+	return audit.ChangeAsAdmin(ctx, n.Store, actor, action, "webhook "+name, fn)
 }
 
 func (p WebhookPut) check(created bool) error {
@@ -204,11 +199,12 @@ func (p WebhookPut) check(created bool) error {
 		return err
 	}
 	if created && p.URL == nil {
-		return invalidError("url", "url_missing", "a new webhook needs an address",
+		return controlplane.NewInvalidError("url", "url_missing", "a new webhook needs an address",
 			"Give the address that messages are sent to.")
 	}
 	if p.Secret != nil && len(p.Secret.Reveal()) < 16 {
-		return invalidError("secret", "secret_short", "a signing key has at least 16 characters",
+		return controlplane.NewInvalidError("secret", "secret_short",
+			"a signing key has at least 16 characters",
 			"Give a longer one, or none to have one made.")
 	}
 	if err := checkEvents("events", p.Events); err != nil {
@@ -219,13 +215,14 @@ func (p WebhookPut) check(created bool) error {
 
 func checkEvents(field string, events []string) error {
 	if len(events) == 0 {
-		return invalidError(field, "events_missing", "there is no event to tell of",
+		return controlplane.NewInvalidError(field, "events_missing", "there is no event to tell of",
 			"Choose among "+strings.Join(controlplane.NoticeEvents(), ", ")+".")
 	}
 	for _, e := range events {
 		if !slices.Contains(controlplane.NoticeEvents(), e) {
-			return invalidError(field, "event_unknown", fmt.Sprintf("there is no event %q",
-				controlplane.ClipText(e)),
+			return controlplane.NewInvalidError(field, "event_unknown",
+				fmt.Sprintf("there is no event %q",
+					controlplane.ClipText(e)),
 				"Choose among "+strings.Join(controlplane.NoticeEvents(), ", ")+".")
 		}
 	}
@@ -239,13 +236,9 @@ func checkURL(address string) (host string, err error) {
 	if err != nil || u.Host == "" || u.User != nil || len(address) > 2000 ||
 		u.Scheme != "https" && u.Scheme != "http" {
 		// The address itself may be a password: it is not repeated.
-		return "", invalidError("url", "url_invalid", "this is not the address of a webhook",
+		return "", controlplane.NewInvalidError("url", "url_invalid",
+			"this is not the address of a webhook",
 			"Give an address that begins with https:// and holds no user name.")
 	}
 	return u.Scheme + "://" + u.Host, nil
-}
-
-func invalidError(field, code, message, remedy string) error {
-	return &controlplane.Error{Kind: controlplane.Invalid, Code: code, Field: field,
-		Message: message, Remedy: remedy}
 }

@@ -22,8 +22,9 @@ func CheckCA(bundle string, now time.Time) error {
 		return nil
 	}
 	if len(bundle) > maxCA {
-		return invalidError("ca", "too_long", fmt.Sprintf("ca has %d bytes, and at most %d are allowed",
-			len(bundle), maxCA), "Give only the certificates of the registry's own authority.")
+		return controlplane.NewInvalidError("ca", "too_long",
+			fmt.Sprintf("ca has %d bytes, and at most %d are allowed",
+				len(bundle), maxCA), "Give only the certificates of the registry's own authority.")
 	}
 	all, err := parseCA(bundle)
 	if err != nil {
@@ -40,11 +41,13 @@ func CheckCA(bundle string, now time.Time) error {
 		}
 	}
 	if expired != nil {
-		return invalidError("ca", "ca_expired", fmt.Sprintf("the authority %q in ca has expired on %s",
-			controlplane.ClipText(expired.Subject.String()), formatDay(expired.NotAfter)),
+		return controlplane.NewInvalidError("ca", "ca_expired",
+			fmt.Sprintf("the authority %q in ca has expired on %s",
+				controlplane.ClipText(expired.Subject.String()), formatDay(expired.NotAfter)),
 			"Give the certificate by which the authority signs now.")
 	}
-	return invalidError("ca", "ca_invalid", "ca holds no certificate of an authority",
+	return controlplane.NewInvalidError("ca", "ca_invalid",
+		"ca holds no certificate of an authority",
 		"Give the certificate of the authority that signed the registry's certificate; "+
 			"its basic constraints say CA:TRUE.")
 }
@@ -53,7 +56,7 @@ func CheckCA(bundle string, now time.Time) error {
 // comment, as in the system's own bundles.
 func parseCA(bundle string) (all []*x509.Certificate, err error) {
 	if strings.Contains(bundle, "PRIVATE KEY-----") {
-		return nil, invalidError("ca", "ca_private_key", "ca holds a private key",
+		return nil, controlplane.NewInvalidError("ca", "ca_private_key", "ca holds a private key",
 			"Give certificates only. The key is the authority's secret: replace it if others "+
 				"may have seen it.")
 	}
@@ -64,14 +67,14 @@ func parseCA(bundle string) (all []*x509.Certificate, err error) {
 			break
 		}
 		if block.Type != "CERTIFICATE" {
-			return nil, invalidError("ca", "ca_invalid",
+			return nil, controlplane.NewInvalidError("ca", "ca_invalid",
 				fmt.Sprintf("ca holds a PEM block %q, which is no certificate",
 					controlplane.ClipText(block.Type)),
 				"Give blocks of BEGIN CERTIFICATE only.")
 		}
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, invalidError("ca", "ca_invalid",
+			return nil, controlplane.NewInvalidError("ca", "ca_invalid",
 				fmt.Sprintf("certificate %d in ca cannot be read: %s", len(all)+1,
 					controlplane.ClipText(err.Error())),
 				"Copy the whole file again, without changes.")
@@ -80,7 +83,8 @@ func parseCA(bundle string) (all []*x509.Certificate, err error) {
 	}
 	// The decoder leaves out blocks that it cannot read.
 	if len(all) == 0 || len(all) != strings.Count(bundle, "-----BEGIN") {
-		return nil, invalidError("ca", "ca_invalid", "ca is not a bundle of certificates in PEM form",
+		return nil, controlplane.NewInvalidError("ca", "ca_invalid",
+			"ca is not a bundle of certificates in PEM form",
 			"Give it from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----, with all lines "+
 				"in between. A DER file becomes PEM by openssl x509 -inform der.")
 	}

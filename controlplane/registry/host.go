@@ -15,12 +15,12 @@ import (
 // on loopback.
 func CheckHost(host string, insecure bool) error {
 	if !validHost(host) {
-		return invalidError("host", "registry_host_invalid",
+		return controlplane.NewInvalidError("host", "registry_host_invalid",
 			fmt.Sprintf("%q is not a registry's host", controlplane.ClipText(host)),
 			"Write host or host:port, as in an image reference, without https://.")
 	}
 	if insecure && !isLoopback(host) {
-		return invalidError("insecure", "registry_insecure",
+		return controlplane.NewInvalidError("insecure", "registry_insecure",
 			"plain HTTP is allowed on loopback only",
 			"Give the registry a certificate and leave insecure out.")
 	}
@@ -105,7 +105,7 @@ func CheckTag(field, tag string) error {
 	if ok {
 		return nil
 	}
-	return invalidError(field, "tag_invalid", fmt.Sprintf("%q is not a tag",
+	return controlplane.NewInvalidError(field, "tag_invalid", fmt.Sprintf("%q is not a tag",
 		controlplane.ClipText(tag)),
 		"Use 1 to 128 letters, digits, underscores, dots and hyphens, "+
 			"not starting with a dot or a hyphen.")
@@ -115,12 +115,6 @@ func CheckTag(field, tag string) error {
 // image.
 func isDeployable(tag string) bool {
 	return CheckTag("tag", tag) == nil && !pipeline.IsArtifactTag(tag)
-}
-
-func invalidError(field, code, message, remedy string) error {
-	return &controlplane.Error{
-		Kind: controlplane.Invalid, Code: code, Field: field, Message: message, Remedy: remedy,
-	}
 }
 
 // CheckRepository refuses what is not a repository as an image reference
@@ -134,7 +128,7 @@ func CheckRepository(field, repository string) error {
 	if ok {
 		return nil
 	}
-	return invalidError(field, "image_invalid",
+	return controlplane.NewInvalidError(field, "image_invalid",
 		fmt.Sprintf("%q is not a repository of a registry", controlplane.ClipText(repository)),
 		"Write it as in an image reference, without host and tag, such as shop/api.")
 }

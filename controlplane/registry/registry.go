@@ -194,7 +194,7 @@ func (c *Client) startConversation(ctx context.Context, s Source) (*conversation
 	}
 	repo, err := name.NewRepository(s.Registry.Host+"/"+s.Repository, options...)
 	if err != nil {
-		return nil, invalidError("image", "image_invalid",
+		return nil, controlplane.NewInvalidError("image", "image_invalid",
 			fmt.Sprintf("%q is not a repository of a registry", s.Repository),
 			"Write it as in an image reference, without host and tag, such as shop/api.")
 	}

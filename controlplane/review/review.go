@@ -117,8 +117,3 @@ func (r *Reviews) advanceDue(ctx context.Context, forget *time.Time) error {
 	}
 	return errors.Join(errs...)
 }
-
-func invalidError(field, code, message, remedy string) error {
-	return &controlplane.Error{Kind: controlplane.Invalid, Code: code, Field: field,
-		Message: message, Remedy: remedy}
-}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -106,7 +107,8 @@ func (r *Reviews) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	}
 	if secret != nil {
 		if len(secret.Reveal()) < 16 {
-			return invalidError("secret", "secret_short", "a secret has at least 16 characters",
+			return controlplane.NewInvalidError("secret", "secret_short",
+				"a secret has at least 16 characters",
 				"Give a longer one, or none to have one made.")
 		}
 		if err := r.sealSecret(ctx, tx, actor, keyOf(out.Rule.ID), *secret, out); err != nil {
@@ -183,16 +185,7 @@ func (r *Reviews) DeleteRule(ctx context.Context, actor access.Actor, name strin
 
 func (r *Reviews) changeRule(ctx context.Context, actor access.Actor, action, name string,
 	fn func(*postgres.Tx) error) error {
-	return r.Store.InAuditedTx(
-		ctx,
-		actor.NewAuditEntry(action, "rule "+name),
-		func(tx *postgres.Tx) error {
-			if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
-				return err
-			}
-			return fn(tx)
-		},
-	)
+	return audit.ChangeAsAdmin(ctx, r.Store, actor, action, "rule "+name, fn)
 }
 
 func checkRule(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule) error {
@@ -200,7 +193,8 @@ func checkRule(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRul
 		return err
 	}
 	if len(rule.Name) > 24 {
-		return invalidError("name", "name_long", "a rule's name begins the names of its deployments",
+		return controlplane.NewInvalidError("name", "name_long",
+			"a rule's name begins the names of its deployments",
 			"Choose one of at most 24 characters.")
 	}
 	if _, err := tx.Projects().LoadRunTarget(ctx, rule.Project); err != nil {
@@ -210,7 +204,7 @@ func checkRule(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRul
 		return invalidField("environment", err)
 	}
 	if _, err := pipeline.MatchTag(rule.Branch, "x"); err != nil {
-		return invalidError(
+		return controlplane.NewInvalidError(
 			"branch",
 			"pattern_invalid",
 			err.Error(),
@@ -229,7 +223,7 @@ func invalidField(field string, err error) error {
 	if !ok {
 		return err
 	}
-	return invalidError(field, "unknown", said.Message, said.Remedy)
+	return controlplane.NewInvalidError(field, "unknown", said.Message, said.Remedy)
 }
 
 func checkTag(tag string) error {
@@ -241,13 +235,15 @@ func checkTag(tag string) error {
 		}
 		name, tail, closed := strings.Cut(after, "}")
 		if !closed || !slices.Contains([]string{"branch", "number", "commit", "short", "tag"}, name) {
-			return invalidError("tag", "tag_invalid", fmt.Sprintf("{%s is not the name of anything", name),
+			return controlplane.NewInvalidError("tag", "tag_invalid",
+				fmt.Sprintf("{%s is not the name of anything", name),
 				"Use {branch}, {number}, {commit}, {short} or {tag}.")
 		}
 		rest = tail
 	}
 	if tag == "" || strings.ContainsAny(tag, "*?[] ") {
-		return invalidError("tag", "tag_invalid", "this is not the tag of one image",
+		return controlplane.NewInvalidError("tag", "tag_invalid",
+			"this is not the tag of one image",
 			"Write it as pr-{number} or {branch}-{short}.")
 	}
 	return nil
@@ -260,7 +256,8 @@ func checkAPI(rule controlplane.ReviewRule) error {
 	u, err := url.Parse(rule.APIURL)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Scheme != "https" && u.Scheme != "http" {
-		return invalidError("api_url", "url_invalid", "this is not the address of a code host's API",
+		return controlplane.NewInvalidError("api_url", "url_invalid",
+			"this is not the address of a code host's API",
 			"Write it as https://gitea.example.org/api/v1, without name and password.")
 	}
 	return nil

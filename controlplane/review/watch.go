@@ -30,7 +30,7 @@ func (r *Reviews) watchDeployment(ctx context.Context, rule controlplane.ReviewR
 		return nil // somebody removes it
 	}
 	looked := isSettled(x.State)
-	if recovers(*x, d) {
+	if hasRecovered(*x, d) {
 		// A service that works and fails by turns must not change the pull request each time.
 		calm, err := r.isCalm(ctx, d)
 		if err != nil || !calm {
@@ -71,8 +71,8 @@ const degradedDetail = "the deployment is degraded"
 // as ready again.
 const calmLooks = 4
 
-// recovers reports whether a deployment works again that was reported as degraded.
-func recovers(x controlplane.Review, d lifecycle.View) bool {
+// hasRecovered reports whether a deployment works again that was reported as degraded.
+func hasRecovered(x controlplane.Review, d lifecycle.View) bool {
 	return d.Status == controlplane.Ready && d.Degraded == "" &&
 		x.State == controlplane.ReviewFailed && strings.HasPrefix(x.Detail, degradedDetail)
 }

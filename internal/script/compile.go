@@ -5,6 +5,8 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/go-sourcemap/sourcemap"
+
+	"github.com/nullops/nullops/internal/text"
 )
 
 // sourceName is the name of the script's source in positions.
@@ -33,7 +35,7 @@ func compileModule(source string) (code string, places *sourcemap.Consumer, _ *P
 		return string(out.Code), places, nil
 	}
 	first := out.Errors[0]
-	p := &Problem{Kind: Syntax, Message: cutText(rewordSyntax(first.Text), maxMessage)}
+	p := &Problem{Kind: Syntax, Message: text.Clip(rewordSyntax(first.Text), maxMessage)}
 	if at := first.Location; at != nil {
 		p.Line, p.Column = at.Line, at.Column+1
 	}
@@ -46,12 +48,4 @@ func rewordSyntax(text string) string {
 		return "await stands outside of a function; move it into the default function"
 	}
 	return text
-}
-
-// cutText shortens a text to at most so many bytes, between two characters.
-func cutText(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

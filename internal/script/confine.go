@@ -26,10 +26,10 @@ const (
 	nobody   = 65534
 )
 
-// confine gives up everything that a script does not need: other users' rights, new rights,
+// confineProcess gives up everything that a script does not need: other users' rights, new rights,
 // and all system calls but those of a program that computes, reads stdin and writes stdout.
 // It must succeed before foreign code is read.
-func confine() error {
+func confineProcess() error {
 	// The runtime makes its poller with the first timer, and may not make it later.
 	time.NewTimer(time.Hour).Stop()
 	os.Clearenv()

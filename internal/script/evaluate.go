@@ -26,9 +26,9 @@ type evaluation struct {
 	dropped                 int64
 }
 
-// evaluate runs a request. It must be called in a confined process only.
+// evaluateScript runs a request. It must be called in a confined process only.
 // Where the script cannot be stopped, abort ends the process with a response.
-func evaluate(r Request, emit func(line string), abort func(Response)) Response {
+func evaluateScript(r Request, emit func(line string), abort func(Response)) Response {
 	code, places, problem := compileModule(r.Source)
 	if problem != nil {
 		return Response{Problem: problem}

@@ -20,17 +20,17 @@ func ServeIfAsked() {
 	if len(os.Args) != 2 || os.Args[1] != Role {
 		return
 	}
-	os.Exit(serve())
+	os.Exit(serveRequest())
 }
 
 // exitConfine is the exit code of a process that could not be confined.
 const exitConfine = 3
 
-// serve reads one request from stdin and answers on stdout. It reads nothing before the
+// serveRequest reads one request from stdin and answers on stdout. It reads nothing before the
 // process is confined.
-func serve() int {
+func serveRequest() int {
 	runtime.LockOSThread()
-	if err := confine(); err != nil {
+	if err := confineProcess(); err != nil {
 		fmt.Fprintln(os.Stderr, "nullops: confine the script runner:", err)
 		return exitConfine
 	}
@@ -66,7 +66,7 @@ func evaluateSafely(r Request, abort func(Response)) (answer Response) {
 				Message: "the interpreter cannot run this script"}}
 		}
 	}()
-	return evaluate(r, func(line string) { writeFrame(frame{Log: &line}) }, abort)
+	return evaluateScript(r, func(line string) { writeFrame(frame{Log: &line}) }, abort)
 }
 
 func writeFrame(f frame) int {

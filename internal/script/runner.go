@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/nullops/nullops/internal/text"
 )
 
 const (
@@ -184,8 +186,8 @@ func (p *process) readFrames(kill func()) (*Response, error) {
 	in := bufio.NewReaderSize(io.LimitReader(p.stdout, maxAnswer), 64<<10)
 	total := 0
 	for {
-		text, err := in.ReadBytes('\n')
-		total += len(text)
+		one, err := in.ReadBytes('\n')
+		total += len(one)
 		if total >= maxAnswer {
 			kill()
 			return nil, errTooMuch
@@ -194,7 +196,7 @@ func (p *process) readFrames(kill func()) (*Response, error) {
 			return nil, err
 		}
 		var f frame
-		if json.Unmarshal(text, &f) != nil {
+		if json.Unmarshal(one, &f) != nil {
 			kill()
 			return nil, errors.New("the script's process wrote no frame")
 		}
@@ -202,7 +204,7 @@ func (p *process) readFrames(kill func()) (*Response, error) {
 			return f.Response, nil
 		}
 		if f.Log != nil && p.line != nil {
-			for part := range strings.SplitSeq(cutText(*f.Log, MaxLine), "\n") {
+			for part := range strings.SplitSeq(text.Clip(*f.Log, MaxLine), "\n") {
 				p.line(part)
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"github.com/nullops/nullops/internal/text"
 )
 
 var proxyType = reflect.TypeFor[goja.Proxy]()
@@ -30,7 +32,7 @@ func (e *evaluation) explainErr(err error) *Problem {
 	}
 	thrown, ok := errors.AsType[*goja.Exception](err)
 	if !ok {
-		p := &Problem{Kind: Thrown, Message: cutText(err.Error(), maxMessage)}
+		p := &Problem{Kind: Thrown, Message: text.Clip(err.Error(), maxMessage)}
 		p.Line, p.Column = e.positionIn(err.Error())
 		return p
 	}
@@ -67,7 +69,7 @@ func (e *evaluation) explainThrown(v goja.Value) *Problem {
 	if err != nil || p.Message == "" {
 		p.Message = "the script threw an object that says nothing; throw new Error(\"why\")"
 	}
-	p.Message = cutText(p.Message, maxMessage)
+	p.Message = text.Clip(p.Message, maxMessage)
 	p.Line, p.Column = e.positionIn(stack)
 	return p
 }
@@ -110,8 +112,8 @@ func textOf(v goja.Value) string {
 }
 
 // oneLine keeps a message one sentence.
-func oneLine(text string) string {
-	return strings.Join(strings.Fields(cutText(text, 4*maxMessage)), " ")
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(text.Clip(s, 4*maxMessage)), " ")
 }
 
 // thrownAt finds a place of the compiled script in the text of a stack.
@@ -119,7 +121,7 @@ var thrownAt = regexp.MustCompile(`\b` + sourceName + `:(\d+):(\d+)\b`)
 
 // positionIn returns the first place of the script in a stack, or zeros.
 func (e *evaluation) positionIn(stack string) (line, column int) {
-	for _, found := range thrownAt.FindAllStringSubmatch(cutText(stack, 64<<10), 100) {
+	for _, found := range thrownAt.FindAllStringSubmatch(text.Clip(stack, 64<<10), 100) {
 		line, _ = strconv.Atoi(found[1])
 		column, _ = strconv.Atoi(found[2])
 		if line, column = e.placeOf(line, column); line > 0 {

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
+
+	"github.com/nullops/nullops/internal/text"
 )
 
 // newInput builds the argument of the script's functions from JSON, so that nothing of ours
@@ -48,14 +50,14 @@ func (e *evaluation) log(call goja.FunctionCall) goja.Value {
 			line += " "
 		}
 		if room := MaxLine - len(line); room > 0 {
-			line += cutText(e.logText(v), room)
+			line += text.Clip(e.logText(v), room)
 		}
 	}
 	if e.logged += len(line) + 1; e.logged > MaxLog {
 		e.dropped++
 		return goja.Undefined()
 	}
-	e.emit(cutText(line, MaxLine))
+	e.emit(text.Clip(line, MaxLine))
 	return goja.Undefined()
 }
 
@@ -103,7 +105,7 @@ func (c *copier) readOutputs(v goja.Value) (map[string]any, *Problem) {
 	for _, name := range names {
 		if name != "outputs" {
 			return nil, outputsProblem("the script returned the unknown field %q; %s",
-				cutText(name, 80), want)
+				text.Clip(name, 80), want)
 		}
 	}
 	if len(names) == 0 {
@@ -192,7 +194,7 @@ func (c *copier) copyObject(o *goja.Object, path string, depth int) (any, *Probl
 		if goja.IsUndefined(field) {
 			continue
 		}
-		data, problem := c.copyValue(field, path+"."+cutText(name, 80), depth+1)
+		data, problem := c.copyValue(field, path+"."+text.Clip(name, 80), depth+1)
 		if problem != nil {
 			return nil, problem
 		}

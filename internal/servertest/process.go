@@ -31,7 +31,7 @@ func Start(t testing.TB, kind string, options, ready any) *Process {
 		t.Fatal(err)
 	}
 	// The server ends when its stdin does, even if this process is killed.
-	cmd := exec.Command(build(t), kind, string(given))
+	cmd := exec.Command(buildServers(t), kind, string(given))
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -98,9 +98,9 @@ var program struct {
 	out  []byte
 }
 
-// build compiles the servers once per test program; Go's cache makes it quick. The binary
+// buildServers compiles the servers once per test program; Go's cache makes it quick. The binary
 // lies in the repository's cache, where each test program finds it up to date.
-func build(t testing.TB) string {
+func buildServers(t testing.TB) string {
 	t.Helper()
 	once.Do(func() {
 		_, here, _, _ := runtime.Caller(0)

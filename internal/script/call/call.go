@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/nullops/nullops/pipeline"
 )
 
 // Actions of a request.
@@ -22,13 +24,13 @@ const (
 // Limits of a script. They hold against hostile code.
 const (
 	// MaxSource is the largest source in bytes.
-	MaxSource = 64 << 10
+	MaxSource = pipeline.MaxScript
 	// DefaultTimeout and MaxTimeout limit one call.
-	DefaultTimeout = 10 * time.Second
-	MaxTimeout     = 5 * time.Minute
+	DefaultTimeout = pipeline.DefaultScriptSeconds * time.Second
+	MaxTimeout     = pipeline.MaxScriptSeconds * time.Second
 	// CheckTimeout limits loading a script without calling it.
 	CheckTimeout = 3 * time.Second
-	// MemoryMiB is what a script may use; MaxDepth how deep its functions may call each other.
+	// MemoryMiB is what a script may use; MaxCalls is how deep its functions may call each other.
 	MemoryMiB = 128
 	MaxCalls  = 2000
 	// MaxLine and MaxLog are in bytes: what is longer is cut, and what is more is left out.

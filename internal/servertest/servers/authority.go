@@ -38,7 +38,7 @@ func startAuthority(options []byte) (server, error) {
 	checker := va.New(quiet, given.HTTPPort, 0, false, given.Names, store)
 	front := wfe.New(quiet, store, checker, signer, []string{"pebble.test"}, false,
 		given.CustomersOnly, 0, 0)
-	address, err := serve("127.0.0.1", front.Handler())
+	address, err := serveHandler("127.0.0.1", front.Handler())
 	return server{control: http.NotFoundHandler(), ready: map[string]string{
 		"Address": address, "DirectoryPath": wfe.DirectoryPath,
 		"Root": string(signer.GetRootCert(0).PEM())}}, err

@@ -20,13 +20,13 @@ type server struct {
 }
 
 func main() {
-	if err := run(); err != nil {
+	if err := runServer(); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "servers:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
+func runServer() error {
 	kinds := map[string]func(options []byte) (server, error){
 		"s3": startS3, "oidc": startOIDC, "names": startNames, "authority": startAuthority}
 	if len(os.Args) != 3 || kinds[os.Args[1]] == nil {
@@ -36,7 +36,7 @@ func run() error {
 	if err != nil {
 		return fmt.Errorf("start %s: %w", os.Args[1], err)
 	}
-	control, err := serve("127.0.0.1", s.control)
+	control, err := serveHandler("127.0.0.1", s.control)
 	if err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func run() error {
 	return err
 }
 
-// serve answers with the handler at a free port of the host, and returns host:port.
-func serve(host string, h http.Handler) (string, error) {
+// serveHandler answers with the handler at a free port of the host, and returns host:port.
+func serveHandler(host string, h http.Handler) (string, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return "", fmt.Errorf("listen: %w", err)
@@ -59,8 +59,8 @@ func serve(host string, h http.Handler) (string, error) {
 	return l.Addr().String(), nil
 }
 
-// answer writes a value as JSON, or the error.
-func answer(w http.ResponseWriter, value any, err error) {
+// writeAnswer writes a value as JSON, or the error.
+func writeAnswer(w http.ResponseWriter, value any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -122,7 +122,7 @@ func (n *nameServer) count(w http.ResponseWriter, _ *http.Request) {
 	for _, all := range n.texts {
 		texts += len(all)
 	}
-	answer(w, map[string]int{"Texts": texts, "Updates": n.updates, "Refused": n.refused}, nil)
+	writeAnswer(w, map[string]int{"Texts": texts, "Updates": n.updates, "Refused": n.refused}, nil)
 }
 
 // webhook is a program that tells the name server, for the user "nullops" with the

@@ -35,7 +35,7 @@ func startOIDC(options []byte) (server, error) {
 		if err == nil {
 			m.QueueUser(p)
 		}
-		answer(w, nil, err)
+		writeAnswer(w, nil, err)
 	})
 	return server{control: control, ready: map[string]string{"Address": l.Addr().String(),
 		"IssuerPath": mockoidc.IssuerBase, "ClientID": m.ClientID,

@@ -25,7 +25,7 @@ func startS3(options []byte) (server, error) {
 		return server{}, err
 	}
 	s.inner = gofakes3.New(s.backend).Server()
-	address, err := serve(s.Host, s)
+	address, err := serveHandler(s.Host, s)
 	control := http.NewServeMux()
 	control.HandleFunc("/put", s.put)
 	control.HandleFunc("/buckets", s.buckets)
@@ -55,7 +55,7 @@ func (s *s3) put(w http.ResponseWriter, r *http.Request) {
 		_, err = s.backend.PutObject(r.Context(), object.Bucket, object.Name, map[string]string{},
 			strings.NewReader(object.Content), int64(len(object.Content)))
 	}
-	answer(w, nil, err)
+	writeAnswer(w, nil, err)
 }
 
 func (s *s3) buckets(w http.ResponseWriter, r *http.Request) {
@@ -65,5 +65,5 @@ func (s *s3) buckets(w http.ResponseWriter, r *http.Request) {
 		names = append(names, bucket.Name)
 	}
 	slices.Sort(names)
-	answer(w, names, err)
+	writeAnswer(w, names, err)
 }
