@@ -35,7 +35,7 @@ export default function ScriptSettings(props: StepFormProps) {
       </Shell>
       <details>
         <summary className="t2 s">{t.contract}</summary>
-        <pre className="mono s">{CONTRACT}</pre>
+        <pre className="mono s whitespace-pre-wrap break-words">{CONTRACT}</pre>
       </details>
       {(["parameters", "secrets", "outputs"] as const).map((name) => (
         <Shell

@@ -82,9 +82,15 @@ function TrialResult({ result }: { result: Schemas["ScriptTestResult"] }) {
       <p className={problem ? "script-bad" : "t2"}>
         {problem ? `${at}${problem.message}` : t.passed(seconds.toFixed(2))}
       </p>
-      {log.length > 0 ? <pre className="mono s">{log.join("\n")}</pre> : null}
+      {log.length > 0 ? (
+        <pre className="mono s whitespace-pre-wrap break-words">{log.join("\n")}</pre>
+      ) : null}
       {dropped > 0 ? <p className="t3 s">{t.dropped(dropped)}</p> : null}
-      {problem ? null : <pre className="mono s">{JSON.stringify(outputs ?? {}, null, 2)}</pre>}
+      {problem ? null : (
+        <pre className="mono s whitespace-pre-wrap break-words">
+          {JSON.stringify(outputs ?? {}, null, 2)}
+        </pre>
+      )}
     </div>
   );
 }

@@ -122,7 +122,7 @@ function Needs({ entry }: { entry: Entry }) {
         ))}
       </dl>
       <h2>{t.document}</h2>
-      <pre className="mono s">{entry.document}</pre>
+      <pre className="mono s whitespace-pre-wrap break-words">{entry.document}</pre>
     </section>
   );
 }
