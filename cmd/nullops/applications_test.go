@@ -30,7 +30,7 @@ func TestApplications_WordPress(t *testing.T) {
 	for _, project := range []string{"blog", "wordpress"} {
 		t.Run(project, func(t *testing.T) {
 			began := time.Now()
-			d := p.admin.deployed(t, project, project, nil)
+			d := p.admin.deployReady(t, project, project, nil)
 			b := &blog{product: p, url: serviceURL(t, d, "wordpress")}
 			b.opens(t)
 			t.Logf("%s to the first page", time.Since(began).Round(time.Second))
@@ -101,7 +101,7 @@ func (b *blog) visits(t *testing.T, path string, form url.Values) answer {
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	return send(t, b.client, r)
+	return sendRequest(t, b.client, r)
 }
 
 // installs fills the form of the installation.
