@@ -65,12 +65,14 @@ func (n *node) start(t *testing.T) {
 	t.Helper()
 	// Rules in the machine's own tables would outlive the test, and engines that
 	// tests start and stop take each other's rules away: both are off unless asked
-	// for.
+	// for. A test machine whose disk is nearly full must not keep the agent from pulling
+	// plugins ahead.
 	n.agent = startProcess(t, n.binary, "agent-"+n.name, n.p.dir,
 		append([]string{"AGENT_TOKEN=" + n.token}, n.env...),
 		append([]string{"agent", "--agent.listen=" + n.address, "--agent.data=" + n.data,
 			"--agent.run=" + n.run, "--agent.docker=" + n.docker,
 			"--agent.subnets=" + n.subnets, "--agent.guard=false", "--agent.probe=0s",
+			"--agent.floor=0",
 			"--log.format=json"}, n.more...)...)
 }
 

@@ -1,5 +1,6 @@
 // The container engine of the node itself, asked past NullOps: what really runs, and what it wrote.
 import { request } from "node:http";
+import { kill } from "node:process";
 import { check } from "./browser.mjs";
 
 /** A request to the engine; its answer's bytes. */
@@ -28,15 +29,20 @@ async function containerOf(deployment, step) {
   return all[0].Id;
 }
 
-/** Stops the processes of a service where they are; gives back what lets them go on. */
+/**
+ * Stops the processes of a service where they are; gives back what lets them go on. Pausing the
+ * container would not do: to its node a paused container does not run, so it is started anew, often
+ * before anybody has seen that it was unhealthy.
+ */
 export async function freeze(deployment, step) {
   const id = await containerOf(deployment, step);
-  await ask("POST", `/containers/${id}/pause`);
-  // What stays unhealthy is started anew by its node: then that container is gone.
-  return () =>
-    ask("POST", `/containers/${id}/unpause`).catch((error) => {
-      if (!/answered (404|409)/.test(error.message)) throw error;
-    });
+  const { Titles, Processes } = JSON.parse(await ask("GET", `/containers/${id}/top`));
+  const pids = Processes.map((line) => Number(line[Titles.indexOf("PID")]));
+  check(pids.length > 0 && pids.every((pid) => pid > 1), `no processes of ${step}: ${pids}`);
+  for (const pid of pids) kill(pid, "SIGSTOP");
+  return () => {
+    for (const pid of pids) kill(pid, "SIGCONT");
+  };
 }
 
 /** The lines that a service has written so far, as the engine keeps them. */
