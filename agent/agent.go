@@ -111,7 +111,7 @@ func New(c Config, r Runtime) (*Agent, error) {
 	return a, nil
 }
 
-// assembleParts makes the parts and gives each the parts that it needs.
+// assembleParts makes the parts and connects each to the parts that it needs.
 func assembleParts(b *base) *Agent {
 	a := &Agent{base: b, collector: &imageCollector{b}, deployments: &deploymentServer{b}}
 	requests := &secretRequests{base: b, wanted: map[string]secretsRequest{}}

@@ -44,7 +44,7 @@ type StepDump struct {
 	// Runs and Deletes count the attempts of the plugin's create and delete actions.
 	Runs    int `json:"runs,omitempty"`
 	Deletes int `json:"deletes,omitempty"`
-	// GaveUp says why undoing it failed for good.
+	// GaveUp says why undoing it is not tried again.
 	GaveUp   string         `json:"gave_up,omitempty"`
 	Outputs  map[string]any `json:"outputs,omitempty"`
 	Deadline time.Time      `json:"deadline,omitzero"`

@@ -38,7 +38,7 @@ type ContainerFile struct {
 // resultLimits hold the results of a large suite with one file for each class.
 var resultLimits = FileLimits{Files: 256, Bytes: 8 << 20}
 
-// IsGlob reports whether a path stands for several files.
+// IsGlob reports whether a path is a pattern that can match several files.
 func IsGlob(p string) bool { return strings.ContainsAny(p, `*?[\`) }
 
 // addTests adds the test results of a job that has ended, if its step says where they are.

@@ -28,7 +28,7 @@ type operation struct {
 type operationResult struct {
 	result  engine.Result
 	outputs map[string]any
-	// ran tells outputs that are empty from none at all.
+	// ran distinguishes empty outputs from a step without outputs.
 	ran bool
 }
 

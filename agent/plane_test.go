@@ -265,7 +265,7 @@ func (p *plane) tellAll(ctx context.Context, s *wire.Session) {
 	_ = s.Send(ctx, p.full())
 }
 
-// want sets a goal, and tells it on a session, if there is one.
+// want sets a goal, and sends it on a session, if there is one.
 func (p *plane) want(s *wire.Session, g wire.Goal) {
 	p.telling.Lock()
 	defer p.telling.Unlock()

@@ -33,7 +33,7 @@ func (h protectedDeployments) isOrphan(deployment string) bool {
 	return deployment != "" && !h.all && !h.ids[deployment]
 }
 
-// serveDeployment tells what is known of one deployment.
+// serveDeployment answers what is known about one deployment.
 func (ds *deploymentServer) serveDeployment(w http.ResponseWriter, r *http.Request) {
 	v, ok := ds.viewOf(r.PathValue("id"))
 	if !ok || v.goal == nil {

@@ -38,7 +38,7 @@ type Runtime interface {
 	// to be ready. The container of a job (Once) is started once in a run: one that has been
 	// started before, whatever became of it, is left as it is.
 	StartService(ctx context.Context, s ServiceSpec) error
-	// StopService tells a service to end, and kills it when it takes longer than
+	// StopService asks a service to end, and kills it when it takes longer than
 	// the grace period. It returns once the service has ended, and
 	// whether it ran before; the container stays for StartService.
 	StopService(ctx context.Context, deployment string, service pipeline.StepKey) (bool, error)

@@ -247,7 +247,7 @@ type sender struct {
 	sampled   time.Time
 }
 
-// offerResumePoint tells the sender up to which report the control plane has stored them.
+// offerResumePoint passes to the sender up to which report the control plane has stored them.
 // It never blocks: only the first value counts.
 func (o *sender) offerResumePoint(seq int64) {
 	select {

@@ -16,7 +16,7 @@ import (
 
 const stateName = "state.json"
 
-// state is what the agent knows of its control plane. It is small, rarely
+// state is what the agent knows about its control plane. It is small, rarely
 // changes, and each change is on disk before it counts.
 type state struct {
 	// disk is held while the file is being changed, for as long as the disk takes.

@@ -31,7 +31,7 @@ func TestPluginTimeout(t *testing.T) {
 	}
 }
 
-// A service that was killed tells by whom, like a plugin.
+// The message of a service that was killed says by whom, like that of a plugin.
 func TestExitSentence_Killed(t *testing.T) {
 	limit := pipeline.Resources{MemoryMiB: 64}
 	for _, c := range []struct {

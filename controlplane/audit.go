@@ -55,7 +55,7 @@ type AuditHead struct {
 	At   time.Time
 }
 
-// IsSameLink holds for the same place and link, whenever they were read.
+// IsSameLink reports whether place and link are the same, ignoring when they were read.
 func (h AuditHead) IsSameLink(other AuditHead) bool {
 	return h.Seq == other.Seq && h.Link.Equal(other.Link)
 }

@@ -17,8 +17,8 @@ const (
 	NodeTokenRevoked NodeEventKind = "token_revoked"
 	NodeTokenRefused NodeEventKind = "token_refused"
 	NodeDrainEnded   NodeEventKind = "drain_ended"
-	// NodeProvisioning tells of an attempt's state, NodeProvisionStep of what one
-	// of its steps came to.
+	// NodeProvisioning reports an attempt's state, NodeProvisionStep what one
+	// of its steps resulted in.
 	NodeProvisioning  NodeEventKind = "provisioning"
 	NodeProvisionStep NodeEventKind = "provision_step"
 )

@@ -60,7 +60,7 @@ const (
 type Review struct {
 	ID   ReviewID
 	Rule ReviewRuleID
-	// Key tells reviews of a rule apart: repository and number, or image. A long
+	// Key distinguishes the reviews of a rule: repository and number, or image. A long
 	// one is shortened, and ends in a hash then.
 	Key string
 	// Repository is as the source spells it; empty for reviews made before it

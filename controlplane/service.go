@@ -21,7 +21,7 @@ type Service struct {
 	Step *pipeline.ServiceStep
 }
 
-// Reference gives the image as a saved pipeline carries it.
+// Reference returns the image as a saved pipeline stores it.
 func (s Service) Reference() *pipeline.Image {
 	return &pipeline.Image{
 		Registry: s.Host, Insecure: s.Insecure, Repository: s.Image,
@@ -43,7 +43,7 @@ type Plugin struct {
 	Component pipeline.Component
 }
 
-// Reference gives the image as a saved pipeline carries it.
+// Reference returns the image as a saved pipeline stores it.
 func (p Plugin) Reference() *pipeline.Image {
 	return &pipeline.Image{
 		Registry: p.Host, Insecure: p.Insecure, Repository: p.Image,

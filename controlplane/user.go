@@ -11,7 +11,7 @@ const (
 	RoleUser  Role = "user"
 )
 
-// UserKind tells people from programs.
+// UserKind distinguishes people from programs.
 type UserKind string
 
 // The kinds. A service user has tokens only: no password, and no session.

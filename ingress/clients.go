@@ -57,7 +57,7 @@ func isScript(r *http.Request) bool {
 	return false
 }
 
-// qualityOf is the preference that an Accept header gives to the types whose names contain a
+// qualityOf is the preference that an Accept header states for the types whose names contain a
 // word, or -1 if there is none.
 func qualityOf(accept, word string) float64 {
 	best := -1.0

@@ -137,7 +137,7 @@ func (p *Proxy) checkPass(w http.ResponseWriter, r *http.Request, at *requestTar
 	return false
 }
 
-// requireSignIn redirects people to the sign-in page, and tells programs that a pass is
+// requireSignIn redirects people to the sign-in page, and answers programs that a pass is
 // required.
 func (p *Proxy) requireSignIn(w http.ResponseWriter, r *http.Request, host string) {
 	if p.config.Home == "" || !isNavigation(r) {

@@ -29,7 +29,7 @@ const (
 	lookHeader = "Nullops-Look"
 )
 
-// State tells pages apart that differ in more than their script exchanges.
+// State distinguishes pages that differ in more than their script exchanges.
 func (p *page) State() string {
 	sum := sha256.Sum256(fmt.Append(nil, p.Status, p.Kind, p.Glyph, p.Title, p.Link, p.Act,
 		len(p.Steps) > 0))

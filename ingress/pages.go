@@ -174,7 +174,7 @@ func (p *page) setHeaders(h http.Header, kind string, length int) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store") // the next answer may be the service's
 	h.Set("Vary", "Accept")
-	h.Set("Nullops-Page", p.Kind) // tells our answer from an application's
+	h.Set("Nullops-Page", p.Kind) // distinguishes our answer from an application's
 	if p.Request != "" {
 		h.Set("X-Request-Id", p.Request)
 	}

@@ -109,7 +109,7 @@ func (r *recorder) wait(conns int) {
 	}
 }
 
-// judge tells bytes that make no request from a connection that was closed.
+// judge distinguishes bytes that are no request from a connection that was closed.
 func (r *recorder) judge(err error) {
 	var lost net.Error
 	if err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &lost) {

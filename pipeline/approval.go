@@ -14,7 +14,7 @@ import (
 type ApprovalStep struct {
 	// Prompt is the question. It may hold references, but none to a secret.
 	Prompt string `json:"prompt"`
-	// Fields are what the answer tells besides yes or no.
+	// Fields are what the answer holds besides yes or no.
 	Fields []ApprovalField `json:"fields,omitempty"`
 	// Teams and Users may answer, if they can see the deployment. If both are empty, everybody
 	// with full access to it may. Admins always may.

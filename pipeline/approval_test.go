@@ -92,7 +92,7 @@ func TestValidate_Approval(t *testing.T) {
 	}
 }
 
-// What a reference to an answer comes to is known when the pipeline is saved.
+// The type of a reference to an answer is known when the pipeline is saved.
 func TestValidate_ApprovalOutputsAreTyped(t *testing.T) {
 	wants := func(kind, text string) string {
 		p := approvalPipeline(t)

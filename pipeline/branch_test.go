@@ -7,7 +7,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// A branch is what a step waits for and what it speaks of, all the way up, and
+// A branch is what a step waits for and what it refers to, all the way up, and
 // nothing beside it.
 func TestBranch_TakesWhatIsNeeded(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,6 @@
 package pipeline
 
-// Context is what a run knows of its deployment: the scope of
+// Context is what a run knows about its deployment: the scope of
 // ${{ deployment.* }} and ${{ services.* }} references.
 type Context struct {
 	ID          string `json:"id"`

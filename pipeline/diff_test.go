@@ -229,7 +229,7 @@ func appliedStep(
 	return out
 }
 
-// setAt puts a value at a path of keys and places, or takes it away.
+// setAt sets the value at a path of keys and indexes, or removes it.
 func setAt(t fataler, tree any, path []any, to json.RawMessage) any {
 	if len(path) == 0 {
 		var v any

@@ -2,7 +2,7 @@ package pipeline
 
 import "strings"
 
-// checkScript checks what can be checked without an interpreter; whoever saves the pipeline
+// checkScript checks what can be checked without an interpreter; the code that saves the pipeline
 // asks one about the source.
 func (v *validator) checkScript(s *ScriptStep) {
 	switch {

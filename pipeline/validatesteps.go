@@ -204,7 +204,7 @@ func (v *validator) secretInput(s *PluginStep, name string) {
 	v.checkSecretReference(field, s.Secrets[name])
 }
 
-// checkTypes compares what references come to with what parameters accept.
+// checkTypes compares the types of references with the types that parameters accept.
 func (v *validator) checkTypes(s *PluginStep) {
 	for _, name := range sortedKeys(s.Parameters) {
 		property, _ := schemaProperty(s.Component.Parameters, name)
@@ -212,8 +212,8 @@ func (v *validator) checkTypes(s *PluginStep) {
 	}
 }
 
-// fitsSchema follows a value and its schema down as far as the schema says
-// plainly what is there; what it says in other ways, the run finds out.
+// fitsSchema walks a value and its schema together as far as the schema uses type,
+// properties and items. Other keywords, such as oneOf, are checked when the step runs.
 func (v *validator) fitsSchema(field string, value any, schema map[string]any) {
 	switch value := value.(type) {
 	case string:

@@ -42,7 +42,7 @@ type Config struct {
 	// Guard keeps containers from link-local addresses and the agent's port,
 	// where we may set the host's rules. Nil is off.
 	Guard *Guard
-	// ProbeName tells the isolation probes of one process from those of another
+	// ProbeName distinguishes the isolation probes of one process from those of another
 	// on the same data. Empty is the agent's.
 	ProbeName string
 	// StopGrace is how long a service may take to end after SIGTERM before it is killed;
@@ -125,7 +125,7 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	return d, nil
 }
 
-// assembleParts makes the parts and gives each the parts that it needs.
+// assembleParts makes the parts and connects each to the parts that it needs.
 func assembleParts(e *engine, binary sidecarBinary) *Docker {
 	c := &containers{engine: e, opened: time.Now(),
 		sweeps: pendingRemovals{pending: map[string]chan struct{}{}}}

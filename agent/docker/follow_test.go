@@ -78,7 +78,7 @@ func (e *sleepyEngine) lull(r *http.Response) error {
 	return nil
 }
 
-// sleeper reads what comes and tells nobody.
+// sleeper reads what comes and answers nothing.
 type sleeper struct {
 	io.ReadCloser
 	engine *sleepyEngine

@@ -26,7 +26,7 @@ type hostPaths struct {
 	ownNetwork bool
 	// ownProcesses is set when we do not see the machine's processes.
 	ownProcesses bool
-	// engineID tells the engine from every other one.
+	// engineID identifies the engine.
 	engineID string
 	// engineRoot is the engine's folder, if we can see it.
 	engineRoot string

@@ -84,7 +84,7 @@ func readFree(t *testing.T) memory {
 	return memory{total: numbers[0], available: numbers[len(numbers)-1]}
 }
 
-// readAvailable asks df about the agent's folder and the engine's, and gives the less.
+// readAvailable asks df about the agent's folder and the engine's, and returns the smaller value.
 func (r *rig) readAvailable(t *testing.T) int64 {
 	t.Helper()
 	info, err := dockertest.Client(t, r.host).Info(t.Context(), client.InfoOptions{})
@@ -110,7 +110,7 @@ func readCPUTime(t *testing.T) float64 {
 	return float64(ticks) / float64(all[len(all)-1])
 }
 
-// readNumbers runs a tool of the host and gives the numbers that it prints.
+// readNumbers runs a tool of the host and returns the numbers that it prints.
 func readNumbers(t *testing.T, name string, args ...string) (all []int64) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), name, args...).Output()

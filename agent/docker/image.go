@@ -72,7 +72,7 @@ func (im *images) Pull(
 
 // explainCertificate adds what helps when the engine does not know the authority
 // of a registry's certificate. The engine reads the file on its own machine, where
-// the agent may not write, and tells this reason in words only.
+// the agent may not write, and reports this reason as text only.
 func explainCertificate(registry string, err error) error {
 	if err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") {
 		return err

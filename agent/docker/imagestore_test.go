@@ -84,7 +84,7 @@ func TestImages_CollectsOnlyWhatNobodyNeeds(t *testing.T) {
 	}
 }
 
-// removeAfter takes away what the test made beside what a rig knows of.
+// removeAfter removes what the test made and a rig does not know about.
 func (r *rig) removeAfter(container string, images ...pipeline.Image) {
 	ctx := context.WithoutCancel(r.t.Context())
 	_, _ = r.api.ContainerRemove(ctx, container, client.ContainerRemoveOptions{Force: true})

@@ -207,7 +207,7 @@ func (lo *lostObjects) EndLost(ctx context.Context) (LostObjects, error) {
 	}
 	var failed error
 	for _, c := range found.Containers {
-		// The container first: its shim tells containerd of the end, and goes.
+		// The container first: its shim reports the end to containerd and exits.
 		for _, shims := range []bool{false, true} {
 			failed = errors.Join(failed, endProcesses(ctx, c.ID, slices.DeleteFunc(
 				slices.Clone(c.Processes), func(p LostProcess) bool { return p.Shim != shims })))

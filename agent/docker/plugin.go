@@ -45,7 +45,7 @@ func (pl *plugins) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
 }
 
 // precreatedPlugins remembers which plugin containers were created in advance. It only
-// saves RunPlugin a query; after a restart the engine is asked.
+// saves RunPlugin a query; after a restart RunPlugin asks the engine.
 type precreatedPlugins struct {
 	mu  sync.Mutex
 	ids map[agent.PluginSpec]string

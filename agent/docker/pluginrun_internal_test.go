@@ -46,7 +46,7 @@ func aRun(t *testing.T, wait http.HandlerFunc) *pluginRun {
 // A plugin that prints an answer, then too much, and ends before anybody can kill it
 // gave no answer: what was kept is a beginning.
 func TestPluginRun_EndsRightBehindTooMuch(t *testing.T) {
-	for range 30 { // which of the two is heard of first is a matter of luck
+	for range 30 { // which of the two is noticed first varies
 		r := aRun(t, nil)
 		_, _ = r.out.stdoutWriter().Write([]byte(`{"success":true}`))
 		_, _ = r.out.stdoutWriter().Write([]byte(strings.Repeat("x", 100)))

@@ -267,7 +267,7 @@ func closedAddress(t *testing.T) string {
 }
 
 // A connection that is cut in the middle of a layer is not the end: what has
-// come is kept, and the rest is asked for.
+// come is kept, and the rest is requested.
 //
 // fault: F53
 func TestPull_CutIsResumed(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The engine's own time of the start is what a probe tells of a service that
+// A probe reports the engine's own start time of a service that
 // runs: an agent that was restarted meanwhile does not know it otherwise.
 func TestProbe_TellsWhenTheServiceStarted(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ func checksWithSecrets(c *container.Config) bool {
 		slices.Equal(c.Healthcheck.Test[:3], []string{"CMD", initTarget, "check"})
 }
 
-// readCheckOutput tells how the last health check of an image ended. What it
+// readCheckOutput returns how the last health check of an image ended. What it
 // printed is read from the container's memory; the agent masks it.
 func (pr *probes) readCheckOutput(ctx context.Context, c container.InspectResponse) string {
 	n := len(c.State.Health.Log)

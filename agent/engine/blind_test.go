@@ -47,7 +47,7 @@ func TestMachine_BlindAndRefusedIsNotClean(t *testing.T) {
 }
 
 // What the control plane heard begin is undone, whether or not it heard the end; and what
-// only a container tells of.
+// only a container shows.
 func TestMachine_BlindUndoesWhatBegan(t *testing.T) {
 	for name, tell := range map[string]func(a *asker){
 		"heard": func(a *asker) {
@@ -87,7 +87,7 @@ func (a *asker) undoes(end wire.Phase) {
 	}
 }
 
-// A bundle that knows of no work of the plugin's leaves nothing to undo.
+// A bundle that lists no work of the plugin leaves nothing to undo.
 func TestMachine_BlindTakesTheBundlesWord(t *testing.T) {
 	a := newForgetfulRun(t)
 	a.feed(engine.SecretsArrived{Run: "r"})

@@ -54,7 +54,7 @@ func (c *core) recordChange(r Record) {
 	c.out = append(c.out, r)
 }
 
-// reportEvent tells about the deployment.
+// reportEvent reports an event of the deployment to the control plane.
 func (c *core) reportEvent(e wire.Event) {
 	if c.work == nil || c.work.Run == "" || c.orphan {
 		// The control plane does not know this deployment, or does not want reports of it.
@@ -65,7 +65,7 @@ func (c *core) reportEvent(e wire.Event) {
 	c.out = append(c.out, Report{Event: e})
 }
 
-// moveTo changes the phase and tells.
+// moveTo changes the phase and reports it.
 func (c *core) moveTo(phase wire.Phase, e wire.Event) {
 	c.recordChange(Record{Phase: phase})
 	e.Phase = phase

@@ -10,7 +10,7 @@ import (
 // Effect is an action that the caller of Step must perform. The set of types is closed.
 type Effect interface{ effect() }
 
-// Report tells the control plane; it is durable like a Record. Seq is zero.
+// Report is sent to the control plane; it is durable like a Record. Seq is zero.
 type Report struct{ Event wire.Event }
 
 // StartOperation starts an operation.
@@ -109,7 +109,7 @@ type StepState struct {
 	// Attempt counts creates, Deletes deletes.
 	Attempt int `json:"attempt,omitempty"`
 	Deletes int `json:"deletes,omitempty"`
-	// Undone: the step's effects are removed. GaveUp: why undoing it has failed for good.
+	// Undone: the step's effects are removed. GaveUp: why undoing it is not tried again.
 	Undone  bool           `json:"undone,omitempty"`
 	GaveUp  string         `json:"gave_up,omitempty"`
 	Outputs map[string]any `json:"outputs,omitempty"`

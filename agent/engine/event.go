@@ -59,7 +59,7 @@ type ObjectsListed struct {
 // Tick says that the time of a Wake has come.
 type Tick struct{}
 
-// AgentRestarted says that the machine was rebuilt, and knows of no operation.
+// AgentRestarted says that the machine was rebuilt, and that no operation is running.
 type AgentRestarted struct{}
 
 func (GoalSet) event()        {}

@@ -113,7 +113,7 @@ func (m *Machine) advance() {
 	}
 }
 
-// State is what the welcome tells.
+// State is what the welcome message reports.
 func (m *Machine) State() wire.DeploymentState {
 	s := wire.DeploymentState{Deployment: m.id, Phase: m.phase, Abandoned: m.orphan}
 	if m.work != nil {

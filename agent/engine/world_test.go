@@ -259,7 +259,7 @@ func (w *world) isJob(key pipeline.StepKey) bool {
 	return s.Job != nil
 }
 
-// list tells what truly runs.
+// list returns what really runs.
 func (w *world) list() {
 	l := engine.ObjectsListed{Began: w.now, Network: w.network, Relay: w.network}
 	for _, key := range []pipeline.StepKey{"a", "b", "c", "d", "e"} {

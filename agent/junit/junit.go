@@ -81,7 +81,7 @@ type file struct {
 	// right below the root.
 	cases               int
 	caseTime, suiteTime float64
-	// root is what the root element tells of all.
+	// root is what the root element says about all suites.
 	root *totals
 }
 

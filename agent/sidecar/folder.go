@@ -19,7 +19,7 @@ import (
 const maxRefusal = 1 << 10
 
 // lendFolder hands the folder name below parent over to the process that listens on the socket, or
-// tells the reason why it cannot.
+// returns the reason why it cannot.
 func lendFolder(ctx context.Context, socket, parent, name string) error {
 	conn, err := connectSocket(ctx, socket)
 	if err != nil {

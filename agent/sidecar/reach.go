@@ -45,7 +45,7 @@ func listenRole(ctx context.Context, port string, limit []string) error {
 	}
 }
 
-// reachRole tries once to connect, and tells by its exit code.
+// reachRole tries once to connect; its exit code says whether it could.
 func reachRole(ctx context.Context, address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if n, bad := strconv.Atoi(port); err != nil || bad != nil || n < 1 || net.ParseIP(host) == nil {

@@ -33,7 +33,7 @@ func openTerminal(w Window) (near, far *os.File, err error) {
 	return near, far, nil
 }
 
-// resizeTerminal tells the terminal's program that its window has another size.
+// resizeTerminal sets the window size of the terminal's program.
 func resizeTerminal(near *os.File, w Window) error {
 	size := struct{ rows, cols, x, y uint16 }{w.Rows, w.Cols, 0, 0}
 	return callIoctl(near, syscall.TIOCSWINSZ, unsafe.Pointer(&size))

@@ -26,7 +26,7 @@ type entry struct {
 // agentModel models package agent: the loop, the journal, the outbox.
 type agentModel struct {
 	alive bool
-	// life tells one process from the next.
+	// life distinguishes one process from the next.
 	life       int
 	machines   []*machine
 	inbox      []func()

@@ -19,7 +19,7 @@ type stepBehaviour struct {
 	works time.Duration
 }
 
-// deployment is what is true of one, whatever anybody knows of it.
+// deployment is the real state of one deployment, whatever the agent or the control plane believe.
 type deployment struct {
 	id     string
 	graph  pipeline.Pipeline

@@ -39,7 +39,7 @@ type object struct {
 	code int
 	// ready is when a running service answers its probes.
 	ready time.Duration
-	// life tells one run of a container's process from the next.
+	// life distinguishes one run of a container's process from the next.
 	life int
 	gone bool
 	// op waits for a plugin's end.

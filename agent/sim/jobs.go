@@ -29,7 +29,7 @@ func (w *world) runJob(o *op, c *object) {
 	})
 }
 
-// probeJob tells whether the job has ended. One whose container does not exist, or was never
+// probeJob reports whether the job has ended. One whose container does not exist, or was never
 // started, is not found.
 func (w *world) probeJob(o *op, c *object) {
 	r := engine.Result{Outcome: engine.OutcomeOK, Health: wire.HealthHealthy}

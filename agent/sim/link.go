@@ -7,7 +7,7 @@ import (
 )
 
 // link models the connections between agent and control plane. Each is ordered;
-// what an old one still holds may be delivered late, and must not be heard.
+// what an old one still holds may be delivered late, and must be ignored.
 type link struct {
 	number int
 	up     bool

@@ -83,7 +83,7 @@ func (p *plane) serve(ctx context.Context, s *wire.Session) {
 	}
 }
 
-// greet tells where we stand. An agent that died before its first report was on
+// greet sends how far we have applied reports. An agent that died before its first report was on
 // disk may have used numbers, and says where it begins.
 func (p *plane) greet(ctx context.Context, s *wire.Session, first int64) error {
 	p.mu.Lock()
@@ -150,7 +150,7 @@ func (p *plane) want(g wire.Goal) {
 	s := p.session
 	p.mu.Unlock()
 	if s != nil {
-		// A session that is over is followed by one that tells everything.
+		// A session that is over is followed by one that reports everything.
 		_ = s.Send(p.t.Context(), wire.Goals{Goals: []wire.Goal{g}})
 	}
 }

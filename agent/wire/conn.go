@@ -37,7 +37,7 @@ const (
 	maxReason = 123
 )
 
-// CloseError says why a session ended. ByPeer tells who decided.
+// CloseError says why a session ended. ByPeer says which end decided.
 type CloseError struct {
 	Code   Code
 	Reason string

@@ -42,7 +42,7 @@ var ErrTunnelsOnly = errors.New("the ingress may open tunnels to services and no
 var ErrBadToken = errors.New("invalid agent token")
 
 // UntrustedError says which certificate was expected and which one answered.
-// ProofValid tells whether the far end proved, on a second connection that
+// ProofValid reports whether the far end proved, on a second connection that
 // carried no command, to hold the node's token.
 type UntrustedError struct {
 	Want, Got  Thumbprint
@@ -122,8 +122,8 @@ const (
 	CodeUntrusted    Code = 4009 // the agent's certificate is not the trusted one
 )
 
-// untrustedText tells the agent why nothing follows its proof. It reveals nothing secret:
-// at this point the agent has only shown its certificate.
+// untrustedText is sent to the agent to say why nothing follows its proof. It reveals nothing
+// secret: at this point the agent has only shown its certificate.
 const untrustedText = "another certificate is trusted for this node: was the token used on a " +
 	"second machine, or the data folder lost? Approve this one, or stop this agent"
 

@@ -93,8 +93,8 @@ const (
 	SeverityCritical Severity = "critical"
 )
 
-// InventoryChanged tells what the node is now. It may be lost: the next
-// welcome tells it again.
+// InventoryChanged carries the node's present inventory. It may be lost: the next
+// welcome carries it again.
 type InventoryChanged struct {
 	At        time.Time `json:"at"`
 	Inventory Inventory `json:"inventory"`

@@ -182,7 +182,7 @@ type Welcome struct {
 	TunnelAccess bool `json:"tunnel_access,omitempty"`
 }
 
-// DeploymentState is what the agent knows of one deployment.
+// DeploymentState is what the agent knows about one deployment.
 type DeploymentState struct {
 	Deployment string `json:"deployment"`
 	Generation int64  `json:"generation"`

@@ -46,8 +46,9 @@ func newPreAuthLimiter() *preAuthLimiter {
 	return &preAuthLimiter{waiting: map[net.Conn]preAuthConn{}, failures: map[string]failureCount{}}
 }
 
-// addConn gives c a slot. A source over its own limit loses its oldest connection; if the limiter
-// is full, the source with the most connections loses its oldest. So a flood displaces itself.
+// addConn adds c to the limiter. A source over its own limit loses its oldest connection; if the
+// limiter is full, the source with the most connections loses its oldest. So a flood displaces
+// itself.
 func (l *preAuthLimiter) addConn(c net.Conn, now time.Time) {
 	l.mu.Lock()
 	source := sourceOf(c)

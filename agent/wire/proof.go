@@ -31,7 +31,7 @@ type Peer struct {
 	Protocol int
 }
 
-// Verifier is what an agent knows of its control plane, and must remember. Its
+// Verifier is what an agent must remember about its control plane. Its
 // methods are called concurrently, and before anything is served.
 type Verifier interface {
 	// Trusts reports whether this is the client key of the control plane, which the token
@@ -288,7 +288,7 @@ func (h hello) isValid() bool {
 		h.Build != "" && len(h.Build) <= maxNameLen && h.Protocol > 0
 }
 
-// sendVerdict tells a proven control plane whether it may send commands, and why not. The
+// sendVerdict reports to a proven control plane whether it may send commands, and why not. The
 // release is compared last, so that an incompatible peer is still admitted and stored as
 // known.
 func (p prover) sendVerdict(rw io.Writer, peer Peer, admit func(Peer) error) error {

@@ -255,7 +255,7 @@ func TestRelay_SeesWhatPasses(t *testing.T) {
 }
 
 // N-206: the pin is checked before our certificate or a byte of ours leaves;
-// then one more connection asks for the proof and gives none.
+// then one more connection asks for the proof and sends none.
 //
 // threat: T5
 func TestDial_SwappedCertificateIsRefusedBeforeAnyByte(t *testing.T) {

@@ -62,7 +62,7 @@ func ParseInside(text string) (Target, error) {
 	return Target{Deployment: deployment, Service: service}, nil
 }
 
-// isName holds for UUIDs and DNS labels.
+// isName reports whether s is a UUID or a DNS label.
 func isName(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }

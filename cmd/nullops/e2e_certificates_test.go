@@ -59,7 +59,7 @@ type ordering struct {
 	secure, host string
 }
 
-// refuseFlags gives flags that cannot go together, or that nothing would use.
+// refuseFlags passes flags that cannot go together, or that nothing would use.
 func (o *ordering) refuseFlags(t *testing.T) {
 	t.Helper()
 	for _, bad := range [][]string{

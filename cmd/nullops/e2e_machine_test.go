@@ -103,7 +103,7 @@ dpkg-deb --build -Znone "$deb" "$ROOT/archive/docker.io.deb"
 touch "$ROOT/archive/client" "$ROOT/archive/engine"
 `
 
-// boots gives the machine its devices and folders in memory, and becomes systemd.
+// boots mounts the machine's devices and folders in memory, and becomes systemd.
 // What it could do to the machine under it is read-only, or taken from it.
 const boots = `
 mount -t proc proc "$ROOT/proc"

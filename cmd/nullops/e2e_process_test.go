@@ -130,7 +130,7 @@ func runCommand(t *testing.T, binary string, env []string, stdin string,
 	return stdout.String(), stderr.String(), c.ProcessState.ExitCode()
 }
 
-// eventually asks until it is so. The text tells what is still missing; an empty
+// eventually asks until it is so. The text says what is still missing; an empty
 // one means that nothing is.
 func eventually(t *testing.T, what string, so func() (missing string)) {
 	t.Helper()

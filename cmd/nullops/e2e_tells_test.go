@@ -15,7 +15,7 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// nodeTells holds a node to what it tells: what it is and lacks, what changes,
+// nodeTells checks what a node reports: what it is and lacks, what changes,
 // and what it uses, also while nobody listens. Its engine is its own, so that
 // it can be broken.
 func nodeTells(t *testing.T, w *world) {

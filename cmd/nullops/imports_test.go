@@ -26,7 +26,7 @@ func TestImports_FollowTheArrows(t *testing.T) {
 	}
 }
 
-// What tells the outside only reads what happened: neither it nor anything it
+// What notifies the outside only reads what happened: neither it nor anything it
 // imports knows what makes things happen, and nothing of that knows it. They meet
 // in the outbox.
 func TestArrows_NotificationsOnlyReact(t *testing.T) {

@@ -44,7 +44,7 @@ func TestProgram_IsOneWithDomainsBehindIt(t *testing.T) {
 	}
 }
 
-// isBeside holds for programs that are no part of the product: plugins, examples, our own
+// isBeside reports whether a program is no part of the product: plugins, examples, our own
 // tools and the servers of tests.
 func isBeside(dir string) bool {
 	return slices.ContainsFunc([]string{"plugins/", "deploy/examples/", "tools/", "ui/",

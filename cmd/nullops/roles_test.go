@@ -89,7 +89,7 @@ func collectImports(t *testing.T, folder string) map[string]string {
 }
 
 // The three roles meet in two contracts and nowhere else. The server and the agent
-// share the wire, which the agent owns; whoever orders work uses the client that is
+// share the wire, which the agent owns; code that orders work uses the client that is
 // generated from the server's HTTP contract. So each role can be replaced by
 // another program that speaks its API.
 func TestArrows_EachRoleHasAnAPI(t *testing.T) {

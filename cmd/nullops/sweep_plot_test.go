@@ -56,7 +56,7 @@ func plotOf(verb string) *plot {
 			awaitStatus(apiclient.DeploymentStatusRemoved)}}
 }
 
-// teller tells a tale of one deployment.
+// teller plays the story of one deployment.
 type teller struct {
 	t       *testing.T
 	p       *product

@@ -158,7 +158,7 @@ func (s *sweep) die(t *testing.T, d death) {
 	s.mu.Unlock()
 }
 
-// settle gives the caller a node and a watcher.
+// settle returns a node and a watcher to the caller.
 func (c *teller) settle(s *sweep, d death) {
 	if d.real {
 		c.machine = realMachine{node: c.p.enrol(c.t, "alpha", "qa"), book: s.book, name: c.name}

@@ -15,7 +15,7 @@ type ExplanationView struct {
 }
 
 // Explain says why the actor has the level they have on an object they may see;
-// the empty object stands for all others. The names are of the object's project
+// the empty object means all others. The names are of the object's project
 // and environment.
 func (a *Accounts) Explain(
 	ctx context.Context, actor access.Actor, o access.Object, project, environment string,

@@ -20,7 +20,7 @@ import (
 const hashMemory = 32 << 20
 
 // Every failed sign-in costs the one hash that a right one costs too: neither the time nor the
-// message tells why it failed. A hash is detected by the memory that only it takes, so that the
+// message says why it failed. A hash is detected by the memory that only it takes, so that the
 // speed of the machine does not count. Not parallel: the count is the whole process's.
 func TestSignIn_CostsOneHashWhateverIsWrong(t *testing.T) {
 	w := newWorld(t)

@@ -178,7 +178,7 @@ func valueMissing(field string, variable json.RawMessage, why string) error {
 		Remedy:  "Set " + name + " and apply again."}
 }
 
-// putGate changes the gate where the document speaks of it.
+// putGate changes the gate if the document mentions it.
 func (r *documentRun) putGate(ctx context.Context, name string, given documentFields) error {
 	now, err := r.server.Gate.Environment(ctx, actorOf(ctx), name)
 	if err != nil {

@@ -279,7 +279,7 @@ func changedError(name string, key pipeline.StepKey, change func(*pipeline.Step)
 	}
 }
 
-// saysOfItself is what the node tells of itself: a machine with an Intel processor.
+// saysOfItself is what the node reports about itself: a machine with an Intel processor.
 func (w *world) saysOfItself(i controlplane.Inventory, diskFree int64) {
 	w.t.Helper()
 	ctx := w.t.Context()

@@ -57,7 +57,7 @@ type Config struct {
 	BodyIdle time.Duration
 	// Upgrade has a node's agent replaced by one from an image; nil if not available.
 	Upgrade func(ctx context.Context, node controlplane.NodeID, image string) error
-	// Describe asks a node for all it knows of a deployment; nil if not available.
+	// Describe asks a node for all it knows about a deployment; nil if not available.
 	Describe func(ctx context.Context, node controlplane.NodeID,
 		deployment controlplane.DeploymentID) (lifecycle.DescribedDeployment, error)
 	// Check has a node check what a deployment's plugins created; nil if not available.

@@ -176,7 +176,7 @@ func (c reachSocket) serve(
 	return why
 }
 
-// sendStart tells the service's end what to run, and the person's end that it is
+// sendStart sends the service's end what to run, and the person's end that it is
 // ready.
 func (l *visitConn) sendStart(ctx context.Context, g greeting) error {
 	if l.isTerminal() {

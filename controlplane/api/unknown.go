@@ -71,7 +71,7 @@ func (s *server) RecreateDisputed(
 	return RecreateDisputed200JSONResponse(toDeployment(view)), nil
 }
 
-// describeDeployment asks a node what it knows of a deployment.
+// describeDeployment asks a node what it knows about a deployment.
 func (s *server) describeDeployment(ctx context.Context, node controlplane.NodeID,
 	id controlplane.DeploymentID) (lifecycle.DescribedDeployment, error) {
 	if s.Describe == nil {

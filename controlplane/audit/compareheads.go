@@ -19,7 +19,7 @@ import (
 type headMemory struct {
 	mu    sync.Mutex
 	nodes map[controlplane.NodeID]observedHeads
-	// told has the heads that this process sent to nodes, oldest first.
+	// told holds the heads that this process sent to nodes, oldest first.
 	told []controlplane.AuditHead
 	// agreed are heads that nodes remember and that were verified. All nodes get the same
 	// ones, so that a thousand reconnecting nodes cost one comparison.

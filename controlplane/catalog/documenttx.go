@@ -16,7 +16,7 @@ import (
 // back. fn may run more than once, and must not keep state from an earlier run.
 //
 // No container registry is asked while the transaction is open, since it locks what
-// it has changed, and the audit journal. The first run finds out what has to be asked
+// it has changed, and the audit journal. The first run collects what has to be asked
 // and is rolled back; the next one has the answers.
 func (c *Catalog) ChangeInOneTx(
 	ctx context.Context, actor access.Actor, dryRun bool, fn func(context.Context) error,

@@ -14,7 +14,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// fakeNodes is a node table that is told what to answer. What is not set here must not
+// fakeNodes is a node table with programmed answers. What is not set here must not
 // be called.
 type fakeNodes struct {
 	Nodes
@@ -82,7 +82,7 @@ func TestRenew_EndsTheSessionsOfLostLeasesOnly(t *testing.T) {
 	})
 }
 
-// While the database does not answer a session goes on, but never past the end of its
+// While the database does not answer a session continues, but never past the end of its
 // lease: another control plane may have the node then.
 //
 // fault: F17

@@ -35,7 +35,7 @@ func newSessionSet(f *Fleet) *sessionSet {
 		digests: map[controlplane.NodeID]string{}}
 }
 
-// add takes a session in that knows what the digest stands for.
+// add registers a session that was sent the settings with this digest.
 func (r *sessionSet) add(s *session, digest string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

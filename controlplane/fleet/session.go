@@ -106,7 +106,7 @@ func (s *session) serve(ended func(why error)) {
 	s.conn.OnArrival(func() { s.startTask(&s.receiving, s.receiveReports, s.conn.HasPending) })
 }
 
-// close stops all tasks and tells the agent why.
+// close stops all tasks and sends the agent the reason.
 func (s *session) close(why error) {
 	s.roster.removeSession(s)
 	s.stopTasks(why)

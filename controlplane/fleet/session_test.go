@@ -163,7 +163,7 @@ func TestLease_TheNextControlPlaneTakesOverWithAHigherEpoch(t *testing.T) {
 	r.waitUntilOnline()
 	_, before := r.agent.Memory.BoundNode()
 	r.start("b")
-	// The session goes on while the other one looks for nodes.
+	// The session continues while the other one looks for nodes.
 	first.goalOf(r.createDeployment("d"))
 	if len(r.sessions) > 0 {
 		t.Fatal("another control plane connected to a node that has one")

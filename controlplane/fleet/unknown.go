@@ -82,7 +82,7 @@ func (s *session) forgetPurged(ctx context.Context) {
 	}
 }
 
-// Describe asks a node for all it knows of a deployment.
+// Describe asks a node for all it knows about a deployment.
 func (d *Dialer) Describe(ctx context.Context, id controlplane.NodeID,
 	deployment controlplane.DeploymentID) (found lifecycle.DescribedDeployment, err error) {
 	return fetchDescription(ctx, func(ctx context.Context) (net.Conn, error) {

@@ -26,7 +26,7 @@ func FinishMoves(deployments *lifecycle.Lifecycle, log *slog.Logger) Job {
 // noticeEvery is short beside the hour of the last notice.
 const noticeEvery = time.Minute
 
-// NoticeExpiry tells of deployments that end within a day, and within an hour.
+// NoticeExpiry notifies about deployments that end within a day, and within an hour.
 func NoticeExpiry(deployments *lifecycle.Lifecycle) Job {
 	return Job{Name: "notice_expiry", Every: noticeEvery, Do: func(ctx context.Context) error {
 		_, err := deployments.NotifyExpiries(ctx, access.System("cleanup"))

@@ -25,7 +25,7 @@ const (
 
 // Volumes copies what is in deployments' volumes from node to node.
 type Volumes interface {
-	// Volumes tells whether they can be copied now, and what they take together.
+	// Volumes reports whether they can be copied now, and their total size.
 	Volumes(ctx context.Context, node controlplane.NodeID, deployment controlplane.DeploymentID,
 		measure bool) (controlplane.VolumesState, error)
 	// CopyVolume copies one, whole or with an error. moved hears of each piece before it

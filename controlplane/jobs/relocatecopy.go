@@ -100,7 +100,7 @@ func awaitStill(ctx context.Context, of Volumes, node controlplane.NodeID,
 }
 
 // copyAll ends when nothing moves for too long, or more does than there is room for.
-// grew is asked for more once the copy has come to bytes.
+// grew is called to reserve more once the copy has reached bytes.
 func copyAll(ctx context.Context, from Volumes, j controlplane.RelocationTask, done *atomic.Int64,
 	grew func(bytes int64) (int64, error)) error {
 	ctx, end := context.WithCancelCause(ctx)

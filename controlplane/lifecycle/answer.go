@@ -70,7 +70,7 @@ func recordAnswer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		return closedQuestionError(q)
 	}
 	if d.Status != controlplane.Applying || d.RunID != q.RunID {
-		// Its node has not heard of the end yet; people have decided it.
+		// Its node has not received the decision of the people yet.
 		return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_waiting",
 			Message: fmt.Sprintf("step %s waits for no answer any more: deployment %s is %s",
 				q.Step, d.Name, d.Status),
@@ -109,7 +109,7 @@ func answeredDetail(q controlplane.Question, r ApprovalReply, actor access.Actor
 	return fmt.Sprintf("%s %s by %s", q.Step, verb, actor.Name())
 }
 
-// notAskedError tells apart a step that has not asked yet or never did, a step that is
+// notAskedError distinguishes a step that has not asked yet or never did, a step that is
 // no question, and one that does not exist.
 func notAskedError(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment, r ApprovalReply) error {

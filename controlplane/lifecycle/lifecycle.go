@@ -25,7 +25,7 @@ import (
 
 // Catalog is what lifecycle needs of what admins define.
 type Catalog interface {
-	// ResolveTag returns what a tag stands for now. It asks the registry.
+	// ResolveTag returns the digest that a tag names now. It asks the registry.
 	ResolveTag(ctx context.Context, actor access.Actor, image pipeline.Image,
 		tag string) (controlplane.ImageFacts, error)
 	// InspectPinned asks whether the registry still has an image's digest.

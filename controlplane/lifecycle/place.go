@@ -44,7 +44,7 @@ type ResourceRequest struct {
 	MayWait bool
 }
 
-// Candidate is what placement knows of one node. Sizes are in bytes, CPU in cores.
+// Candidate is what placement knows about one node. Sizes are in bytes, CPU in cores.
 // Zero capacity means that the node has not reported its size.
 type Candidate struct {
 	ID      string

@@ -268,7 +268,7 @@ func isReference(code string) bool {
 		"cycle"}, code)
 }
 
-// unresolved stands for a digest while only the rules are checked.
+// unresolved is the placeholder of a digest while only the rules are checked.
 const unresolved = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 
 func versionProblems(problems []pipeline.Problem) error {

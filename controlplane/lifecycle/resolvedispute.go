@@ -218,12 +218,12 @@ func wayTo(from, to controlplane.DeploymentStatus) []controlplane.DeploymentStat
 	return ways[to]
 }
 
-// DescribeFunc asks a node for all it knows of a deployment. The error is NotFound if the
+// DescribeFunc asks a node for all it knows about a deployment. The error is NotFound if the
 // node does not have it.
 type DescribeFunc func(context.Context, controlplane.NodeID,
 	controlplane.DeploymentID) (DescribedDeployment, error)
 
-// describeDisputed finds out what a node has of a disputed deployment now.
+// describeDisputed asks a node what it has of a disputed deployment now.
 func (d DescribeFunc) describeDisputed(ctx context.Context, n controlplane.NodeID,
 	id controlplane.DeploymentID) (DescribedDeployment, error) {
 	f, err := d(ctx, n, id)

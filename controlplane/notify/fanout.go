@@ -45,7 +45,7 @@ func (n *Notifier) queueNotice(ctx context.Context, tx *postgres.Tx, notice cont
 	hooks []controlplane.Webhook, choices []controlplane.NotificationChoice) error {
 	m, err := n.readNotice(ctx, tx, notice)
 	if controlplane.KindOf(err) == controlplane.NotFound {
-		return nil // it went meanwhile, and with it the reason to tell
+		return nil // it was deleted in the meantime, so there is nothing to notify about
 	}
 	if err != nil {
 		return err

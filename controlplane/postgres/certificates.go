@@ -168,7 +168,7 @@ func (t Certificates) GetIngressValue(
 	return sealed, nil
 }
 
-// PutIngressValue stores one value that is sealed for the ingress, and tells the ingress.
+// PutIngressValue stores one value that is sealed for the ingress, and notifies the ingress.
 func (t Certificates) PutIngressValue(
 	ctx context.Context, name string, sealed controlplane.Sealed,
 ) error {

@@ -135,7 +135,7 @@ func (t dump) load(ctx context.Context, from Loader) error {
 	return nil
 }
 
-// restartTimes gives every deployment its whole lifetime again, and every run under way its
+// restartTimes restarts every deployment's lifetime, and every run under way its
 // whole time until its deadline. The dump does not know who used what since it was made: by
 // its times, everything in it may have ended, and would be removed with its data.
 func (t dump) restartTimes(ctx context.Context) error {

@@ -47,7 +47,7 @@ func (l *Listener) IsListening() bool { return l.hears.Load() }
 // everything marks that keys of notifications were lost.
 const everything = ""
 
-// NewListener makes a listener; nothing is heard before Run.
+// NewListener makes a listener; it receives nothing before Run.
 func NewListener(s *Store, log *slog.Logger) *Listener {
 	return &Listener{store: s, log: log, subs: map[*Subscription]struct{}{}}
 }

@@ -44,7 +44,7 @@ var ingressRights = []string{
 	"USAGE ON ALL SEQUENCES IN SCHEMA public",
 }
 
-// GrantRoles gives each role the rights it needs on the present schema, and takes all others
+// GrantRoles grants each role the rights it needs on the present schema, and takes all others
 // that it has on tables. It runs after the migrations, as the role that owns the tables.
 func (s *Store) GrantRoles(ctx context.Context, r Roles) error {
 	for _, one := range []struct {

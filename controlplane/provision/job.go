@@ -75,7 +75,7 @@ func (j *provisionJob) runSteps(ctx context.Context) *controlplane.Error {
 	return nil
 }
 
-// cleanUp takes away what was only needed meanwhile.
+// cleanUp removes what was only needed during the attempt.
 func (j *provisionJob) cleanUp(ctx context.Context) {
 	if j.machine == nil {
 		return
@@ -120,7 +120,7 @@ func (j *provisionJob) currentMasker() *mask.Masker {
 	return j.masker
 }
 
-// explainMasked tells people why a step failed. The last words of a program are part of
+// explainMasked explains to people why a step failed. The last words of a program are part of
 // it, and may hold what was given to the program.
 func (j *provisionJob) explainMasked(
 	ctx context.Context,

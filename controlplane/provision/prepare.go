@@ -36,7 +36,7 @@ func goArch(kernel string) string {
 	}
 }
 
-// inspectMachine finds out what the machine is and what the user may do there.
+// inspectMachine determines what the machine is and what the user may do there.
 func (j *provisionJob) inspectMachine(ctx context.Context) error {
 	out, err := j.machine.runAsUser(ctx, "uname", "-sm")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// Inspect asks now which digest a tag or digest stands for, and which
+// Inspect asks the registry which digest a tag or digest resolves to, and which
 // processors the image is built for. The digest is never answered from memory.
 func (c *Client) Inspect(
 	ctx context.Context, s Source, reference string,

@@ -16,7 +16,7 @@ import (
 // credentials at the same host are not affected.
 type pauseKey struct{ host, credentials string }
 
-// credentialsKey stands for credentials where they are compared. The password
+// credentialsKey identifies credentials where they are compared. The password
 // is hashed, so that no map and no dump of one holds it.
 func credentialsKey(c controlplane.Credentials) string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(len(c.Username)) + ":" + c.Username +

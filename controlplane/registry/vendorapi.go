@@ -18,7 +18,7 @@ type tagLister interface {
 	list(ctx context.Context) (l listing, err error)
 }
 
-// listing is what a lister found. All it knows of an image besides its tag may
+// listing is what a lister found. All it knows about an image besides its tag may
 // be nothing.
 type listing struct {
 	images []Image

@@ -31,7 +31,7 @@ type event struct {
 	// fork is set for what is of a fork, which never gets a deployment.
 	fork bool
 	// at is the host's own time of the pull request as the event shows it; zero
-	// if it tells none.
+	// if it sends none.
 	at time.Time
 	// delivery is the id of an event that the body itself holds.
 	delivery string

@@ -16,7 +16,7 @@ import (
 const alreadyClosed = "closed already"
 
 // reasonUnchanged says why an event changes nothing; "" when it does. Events arrive in
-// any order: the host's times decide, and where it tells none, that nothing but
+// any order: the host's times decide, and where it sends none, that nothing but
 // opening it again follows the close of a pull request.
 func (e event) reasonUnchanged(old controlplane.Review, known bool) string {
 	switch {
@@ -69,14 +69,14 @@ const seenFor = 5 * time.Minute
 
 // delivery is how one event came in.
 type delivery struct {
-	// id tells it apart from all others; empty if it came without.
+	// id identifies it; empty if it came without one.
 	id string
 	// body is a hash of what was signed; empty if what the event says is looked up
 	// elsewhere, so that it can do no harm twice.
 	body string
 }
 
-// deliveryOf finds what tells this delivery apart. Most sources sign the body
+// deliveryOf finds what identifies this delivery. Most sources sign the body
 // only, so an id counts for its own body only: a replay under another id is not
 // seen here, but is older than what the review knows by then.
 func deliveryOf(source controlplane.ReviewSource, h http.Header, body []byte, e event) delivery {

@@ -21,7 +21,7 @@ type present struct {
 	closed, open bool
 	// commit and branch are its head's; empty if the host does not say.
 	commit, branch string
-	// at is the host's own time of this state; zero if it tells none.
+	// at is the host's own time of this state; zero if it sends none.
 	at time.Time
 }
 

@@ -48,7 +48,7 @@ var ErrUnopened = errors.New("sealed value does not open: " +
 // Location is where a sealed value belongs. It is part of the encryption.
 type Location struct {
 	Table, Row, Column string
-	// Version tells values of the same cell apart.
+	// Version distinguishes values of the same cell.
 	Version int
 	// Label is how people know the value, such as "secret DB_PASSWORD". It is for errors
 	// only and no part of the encryption.

@@ -37,7 +37,7 @@ func (v decodedText) sourceSpan(from, to int) span {
 		return span{from, to}
 	}
 	end := to
-	// A secret may end inside what one escape stands for.
+	// A secret may end inside the bytes that one escape encodes.
 	for end < len(v.text) && v.starts[end] == v.starts[to-1] {
 		end++
 	}

@@ -85,7 +85,7 @@ func probe() {
 	os.Exit(0)
 }
 
-// A break-out of the interpreter gains nothing: the process has no rights, whoever runs the
+// A break-out of the interpreter gains nothing: the process has no rights, whichever user runs the
 // agent and whatever the machine permits.
 //
 // promise: N-330

@@ -7,7 +7,7 @@ import (
 
 // confinedAttributes make a process that ends with its parent, in namespaces of its own if
 // they are asked for: it then sees no network, no other process and no mount of the machine's
-// that appears later. Root needs no user namespace for that, and gives up root later.
+// that appears later. Root needs no user namespace for that, and drops root later.
 func confinedAttributes(namespaces bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if !namespaces {

@@ -34,7 +34,7 @@ var allowed = append([]uint32{
 
 // allowOnlyComputing installs the filter for all threads. Other system calls return EPERM. A
 // thread may be made, a process may not; and signals reach this process only. The filter
-// forbids new rights for good.
+// forbids new rights permanently.
 func allowOnlyComputing() error {
 	if arch == 0 {
 		return errors.New("scripts do not run on " + runtime.GOARCH)

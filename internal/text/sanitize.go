@@ -38,7 +38,7 @@ func cleanText(s string, colours bool) string {
 	return b.String()
 }
 
-// shown stands for what cannot be shown.
+// shown replaces what cannot be shown.
 const shown = "\uFFFD"
 
 // parseColour reads "1;31m" and where it ends; -1 when it is no colour.

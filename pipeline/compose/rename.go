@@ -13,12 +13,12 @@ import (
 // maxKey is the longest key of a step.
 const maxKey = 40
 
-// nameSteps gives each service the key of its step.
+// nameSteps chooses the step key of each service.
 func (r *composeReader) nameSteps() {
 	r.keys = uniqueLabels(r.project.ServiceNames())
 }
 
-// nameSecrets gives each secret of the file a name of its own in the project: db-pw and db_pw
+// nameSecrets chooses a distinct name in the project for each secret of the file: db-pw and db_pw
 // are two.
 func (r *composeReader) nameSecrets() {
 	r.secretNames = uniqueLabels(slices.Sorted(maps.Keys(r.project.Secrets)))

@@ -4,7 +4,7 @@
 //
 // Both actions may be repeated. Keycloak replaces a client as a whole, so two
 // deployments that change it in the same moment would overwrite each other: each
-// holds the client by a role of it meanwhile, which nobody is given.
+// locks the client by creating a role of it that is granted to nobody.
 package main
 
 import (

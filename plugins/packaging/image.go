@@ -24,7 +24,7 @@ type Plan struct {
 	From v1.Image
 	// Layers go on top, the one that changes least first.
 	Layers []Layer
-	// Config is what the image tells an engine.
+	// Config is the image's configuration for an engine.
 	Config v1.Config
 	// Created is a part of the digest: set a fixed time.
 	Created time.Time

@@ -75,7 +75,7 @@ func (c Credentials) remoteOptions(ctx context.Context) []remote.Option {
 	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(c)}
 }
 
-// Resolve makes credentials a keychain, which is asked for one registry at a time.
+// Resolve makes credentials a keychain, which is queried for one registry at a time.
 func (c Credentials) Resolve(registry authn.Resource) (authn.Authenticator, error) {
 	if c != (Credentials{}) {
 		return &authn.Basic{Username: c.User, Password: c.Password}, nil

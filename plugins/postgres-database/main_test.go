@@ -181,7 +181,7 @@ func (s server) call(t *testing.T, program string, action stdio.Action) map[stri
 	return resp.Outputs
 }
 
-// count tells how many of database and role exist.
+// count returns how many of database and role exist.
 func (s server) count(t *testing.T) int {
 	t.Helper()
 	var n int

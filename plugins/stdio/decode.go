@@ -65,8 +65,8 @@ func oneObject(data []byte) error {
 	rest := bytes.TrimLeft(data[end:], space)
 	if len(rest) > 0 {
 		at := int64(len(data) - len(rest))
-		// The next thing being JSON too tells "printed twice" from "a log
-		// line on stdout", which have different remedies.
+		// JSON again means that the plugin printed its response twice; anything else is a
+		// log line on stdout. The remedies differ.
 		if json.NewDecoder(bytes.NewReader(rest)).Decode(&json.RawMessage{}) == nil {
 			return &ResponseError{Problem: ProblemTwoDocuments, Offset: at}
 		}

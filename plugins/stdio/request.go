@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Action is what a plugin is asked to do.
+// Action is what the plugin must do.
 type Action string
 
 // A plugin that does not list ActionDelete in its component is never called

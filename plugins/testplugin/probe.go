@@ -81,7 +81,7 @@ func listInterfaces() []string {
 	return found
 }
 
-// writableDirs tells which of the folders take a new file.
+// writableDirs returns the folders in which a new file can be made.
 func writableDirs(dirs ...string) []string {
 	found := []string{}
 	for _, dir := range dirs {
@@ -111,7 +111,7 @@ func findSockets() []string {
 	return found
 }
 
-// execIn tells whether a program can be put into the folder and run.
+// execIn reports whether a program can be put into the folder and run.
 func execIn(dir string) bool {
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {

@@ -101,7 +101,7 @@ func (l *lab) eachOf(ctx context.Context, do func(ctx context.Context, i int) er
 }
 
 // visitOne asks for a page of one deployment, as its tester would. The ingress
-// may hear of a new one a moment after the API tells that it is ready.
+// may learn of a new one a moment after the API reports that it is ready.
 func (l *lab) visitOne(ctx context.Context, i int) error {
 	return l.ingress.await(ctx, func(ctx context.Context) error {
 		return checkAnswer(ctx, "http://"+l.ingressAddr+"/healthz", "web."+crowdName(i)+".qa.localhost")

@@ -56,7 +56,7 @@ func prepareFlood(
 	return do, func(context.Context) error { a.web.CloseIdleConnections(); return nil }, nil
 }
 
-// flood has strangers sign in while readers work, and gives how long the
+// flood makes strangers sign in while readers work, and returns how long the
 // readers' calls took and by how much the control plane grew meanwhile.
 func (l *lab) flood(
 	ctx context.Context, a *asker, who []reader, rate int, lasts time.Duration,
@@ -101,7 +101,7 @@ func (l *lab) fresh(ctx context.Context, a *asker, who []reader) error {
 // watchMemoryPeak watches a process until the context ends.
 func watchMemoryPeak(ctx context.Context, pid int) (mib float64) {
 	for {
-		now, _ := residentMiB(pid) // gone: whoever asks it for something is told
+		now, _ := residentMiB(pid) // if it is gone, the next request reports that
 		mib = max(mib, now)
 		select {
 		case <-ctx.Done():

@@ -87,7 +87,7 @@ func chattyDocument(services int) string {
 	return b.String()
 }
 
-// follow reads all services' logs, and gives what the agent used meanwhile and
+// follow reads all services' logs, and returns what the agent used during that time and
 // how many lines a second arrived.
 func (l *lab) follow(ctx context.Context, deployment string) (cpu, perSecond float64, err error) {
 	ctx, stop := context.WithCancel(ctx)

@@ -91,7 +91,7 @@ func loadAllH2(
 	return nil
 }
 
-// loadH2 lets h2load ask. It tells percentiles only through its log, a line for
+// loadH2 lets h2load ask. It reports percentiles only in its log, a line for
 // each request. The first try may come before the ingress has the certificate.
 func loadH2(ctx context.Context, dir string, c contestant) (l loaded, err error) {
 	log := filepath.Join(dir, "h2load.log")

@@ -91,7 +91,7 @@ backend target
   server web %[3]s
 `
 
-// peerCommand writes a peer's configuration and gives what starts it.
+// peerCommand writes a peer's configuration and returns the command that starts it.
 func peerCommand(
 	ctx context.Context, l *lab, c contestant, target string, p pair,
 ) ([]string, error) {

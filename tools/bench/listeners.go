@@ -17,7 +17,7 @@ import (
 const (
 	// manyListeners follow the list of deployments at once.
 	manyListeners = 1000
-	// shots is how many events one round tells.
+	// shots is how many events one round sends.
 	shots = 10
 	// shotWithin is when an event counts as lost.
 	shotWithin = 30 * time.Second
@@ -144,7 +144,7 @@ func openStream(opening, ctx context.Context, a *asker, token string) (*bufio.Sc
 	return nil, fmt.Errorf("a stream ended before it began: %s: %w", answer.Status, lines.Err())
 }
 
-// listen tells when each event about the deployment came.
+// listen reports when each event about the deployment came.
 func (c *crier) listen(lines *bufio.Scanner) {
 	for lines.Scan() {
 		if bytes.HasPrefix(lines.Bytes(), []byte("data:")) &&

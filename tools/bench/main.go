@@ -16,7 +16,7 @@
 // It runs under `tools/run services`, which gives it PostgreSQL, a Docker Engine
 // and a registry with this repository's images. With --only nothing is written,
 // unless --publish says so too: then these rows are replaced, and each row of the
-// page tells when it was measured, and how busy the machine was.
+// page says when it was measured, and how busy the machine was.
 package main
 
 import (
@@ -82,7 +82,7 @@ func exitWith(err error) {
 	}
 }
 
-// group measures some results together. Each of its rounds gives one sample of
+// group measures some results together. Each of its rounds yields one sample of
 // every figure, ours and the peer's in turn.
 type group struct {
 	figures []figure

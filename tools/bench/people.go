@@ -65,7 +65,7 @@ func preparePeople(
 	return do, func(context.Context) error { a.web.CloseIdleConnections(); return nil }, nil
 }
 
-// lookUpReaders finds out what each reader sees.
+// lookUpReaders reads what each reader sees.
 func lookUpReaders(ctx context.Context, a *asker, n int) ([]reader, error) {
 	all := make([]reader, n)
 	for i := range all {

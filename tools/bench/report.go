@@ -51,7 +51,7 @@ func formatTime(r result) string {
 	return r.Measured + ", " + r.Commit + ", load " + r.Load
 }
 
-// formatSpread tells how far single runs lay apart.
+// formatSpread formats how far single runs lay apart.
 func formatSpread(between []float64) string {
 	if len(between) != 2 {
 		return ""

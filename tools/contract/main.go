@@ -61,7 +61,7 @@ func loadSpec(path string) (*openapi3.T, error) {
 	return spec, nil
 }
 
-// announcesBreak reports whether the newer version tells readers that something
+// announcesBreak reports whether the newer version announces that something
 // they rely on may be gone.
 func announcesBreak(old, now string) (bool, error) {
 	a, err := parseVersion(old)

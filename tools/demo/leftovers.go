@@ -113,7 +113,7 @@ func listObjects(
 	return all, nil
 }
 
-// describeLeft counts what is there, such as "2 containers and 1 network".
+// describeLeft counts what exists, such as "2 containers and 1 network".
 func describeLeft(ctx context.Context, e engine, install string) (string, error) {
 	var parts []string
 	for _, kind := range objectKinds {

@@ -95,7 +95,7 @@ func runDemo(ctx context.Context, check bool, command []string) (err error) {
 	return p.stay(ctx)
 }
 
-// stay tells where everything is, until Ctrl-C.
+// stay prints where everything is, and waits until Ctrl-C.
 func (p *product) stay(ctx context.Context) error {
 	fmt.Printf("\nEverything runs.\n  UI       %s\n", p.uiURL)
 	if p.password != "" {

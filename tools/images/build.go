@@ -155,7 +155,7 @@ func (b builder) assemble(ctx context.Context, r recipe) (built, error) {
 	return built{recipe: r, image: image, digest: digest}, err
 }
 
-// config is what the image tells an engine.
+// config is the image's configuration for an engine.
 func (r recipe) config() v1.Config {
 	c := v1.Config{
 		Entrypoint: r.entrypoint, Cmd: r.command, User: r.user, Env: r.env,

@@ -31,7 +31,7 @@ func runPush(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
-// pushImages gives how many were not there yet.
+// pushImages returns how many were not there yet.
 func pushImages(ctx context.Context, registry string, images []built) (int, error) {
 	pusher, err := remote.NewPusher(remote.WithContext(ctx), remote.WithJobs(4))
 	if err != nil {

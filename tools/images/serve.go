@@ -22,7 +22,7 @@ import (
 	"github.com/nullops/nullops/plugins/packaging"
 )
 
-// runServe serves a registry from the data folder until it is told to stop.
+// runServe serves a registry from the data folder until it receives a signal.
 func runServe(ctx context.Context, o options, out io.Writer) error {
 	handler, err := newRegistry(o.data)
 	if err != nil {

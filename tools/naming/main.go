@@ -137,7 +137,7 @@ func countWords(name string) int {
 	return words
 }
 
-// isParticiple reports names like refused or told, which say a state, not a deed.
+// isParticiple reports names like refused or told, which name a state, not an action.
 func isParticiple(name string) bool {
 	verbs := []string{"read", "run", "need", "succeed", "proceed", "exceed"}
 	irregular := []string{"told", "kept", "held", "sent", "made", "gone", "known", "shown", "heard",

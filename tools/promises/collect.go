@@ -26,7 +26,7 @@ var (
 // skipped are folders without tests of ours.
 var skipped = []string{"node_modules", "dist", "testdata", "placeholder"}
 
-// collectClaims gives, for each claimed promise, the tests that claim it.
+// collectClaims returns, for each claimed promise, the tests that claim it.
 func collectClaims(root fs.FS) (map[string][]string, error) {
 	claims := map[string][]string{}
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// runner tells the browser stories. It lists those of every run and those that
+// runner runs the browser stories. It lists those of every run and those that
 // take minutes, by the names under which it imports them.
 const runner = "ui/e2e/run.mjs"
 

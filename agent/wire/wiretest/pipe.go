@@ -68,7 +68,7 @@ func readChunks(chunks chan<- []byte, from net.Conn) {
 
 func writeChunks(to net.Conn, chunks <-chan []byte) {
 	for chunk := range chunks {
-		_, _ = to.Write(chunk) // fails fast, and for good, once the reader is gone
+		_, _ = to.Write(chunk) // fails at once, and always, after the reader is closed
 	}
 	_ = to.Close()
 }

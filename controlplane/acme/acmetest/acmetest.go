@@ -49,7 +49,7 @@ func (n *NameServer) CountLeftovers() (texts, updates, refused int) {
 	return count.Texts, count.Updates, count.Refused
 }
 
-// Webhook is a program that tells the name server, for the user "nullops" with
+// Webhook is a program that updates the name server, for the user "nullops" with
 // HookPassword.
 func (n *NameServer) Webhook(w http.ResponseWriter, r *http.Request) {
 	target, err := url.Parse(n.process.Control() + "/webhook")
@@ -66,7 +66,7 @@ type Authority struct {
 	// TLS is the root of the directory's own certificate, Root that of those it
 	// signs; both in PEM.
 	TLS, Root string
-	// Busy makes it answer 503 to all that it is asked.
+	// Busy makes it answer 503 to every request.
 	Busy atomic.Bool
 }
 

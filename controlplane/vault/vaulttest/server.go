@@ -82,7 +82,7 @@ func (s *Server) PutKV(path string, fields map[string]any) {
 	s.kv["secret/data/"+path] = fields
 }
 
-// SetPolicy gives every token these rules, in the language of policies. Without a call,
+// SetPolicy sets these rules for every token, in the language of policies. Without a call,
 // tokens may do everything.
 func (s *Server) SetPolicy(text string) {
 	s.mu.Lock()

@@ -1,6 +1,6 @@
 // Package call describes one call of a script: what goes into the confined process, what comes
 // out, and the limits. The control plane knows scripts by these types alone; what runs them is in
-// package script, and passed to it by whoever starts the server.
+// package script, and passed to it by the program that starts the server.
 package call
 
 import (

@@ -125,7 +125,7 @@ func (n *nameServer) count(w http.ResponseWriter, _ *http.Request) {
 	writeAnswer(w, map[string]int{"Texts": texts, "Updates": n.updates, "Refused": n.refused}, nil)
 }
 
-// webhook is a program that tells the name server, for the user "nullops" with the
+// webhook is a program that updates the name server, for the user "nullops" with the
 // password.
 func (n *nameServer) webhook(w http.ResponseWriter, r *http.Request) {
 	user, password, _ := r.BasicAuth()

@@ -96,7 +96,7 @@ func documentsToDelete(c *cobra.Command, paths, args []string) ([]document, erro
 }
 
 // confirmDeleted shows what would be deleted, asks, and returns what was shown. What is
-// refused is refused before anybody is asked.
+// refused is refused before the person is asked to confirm.
 func (c *client) confirmDeleted(
 	command *cobra.Command, docs []document, body apiclient.Documents,
 ) ([]apiclient.Definition, error) {

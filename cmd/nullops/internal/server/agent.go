@@ -85,8 +85,8 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 // countRunningWithin bounds the question at the end of an agent.
 const countRunningWithin = 3 * time.Second
 
-// logRunning says at the end of an agent what goes on without it: whoever ends it with Ctrl-C may
-// expect that everything ends.
+// logRunning logs at the end of an agent what keeps running without it: a person who ends it with
+// Ctrl-C may expect that everything ends.
 func logRunning(
 	ctx context.Context, list func(context.Context) ([]agent.Object, error), log *slog.Logger,
 ) {

@@ -17,7 +17,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 )
 
-// settled is when a server has started for good.
+// settled is how long a server must run to count as started.
 const settled = 10 * time.Second
 
 // serverCommand makes a command whose flags are the settings.

@@ -1,4 +1,4 @@
-// Package release tells a service of the shop which build it is. All tags of a
+// Package release holds which build a service of the shop is. All tags of a
 // service hold the same program; a small file beside it makes the difference,
 // as a feature flag file would.
 package release

@@ -170,7 +170,7 @@ func act(what string, n int) {
 	}
 }
 
-// record tells a ledger on the host, beyond the network's gateway, that it runs.
+// record reports to a ledger on the host, beyond the network's gateway, that it runs.
 func record() {
 	var in struct {
 		Action     string         `json:"action"`
@@ -190,7 +190,7 @@ func record() {
 	fmt.Println(`{"success":true,"outputs":{"made":"yes"}}`)
 }
 
-// gateway is where the default route goes, as /proc tells it: in hexadecimal,
+// gateway is where the default route goes, as /proc shows it: in hexadecimal,
 // last byte first.
 func gateway() string {
 	data, _ := os.ReadFile("/proc/net/route")
