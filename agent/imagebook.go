@@ -173,13 +173,13 @@ type imageBook struct {
 	path   string
 	pulled map[string]UsedImage
 	stored time.Time
-	// kept is what the control plane wants to stay; nil before it said so.
+	// kept is what the control plane wants to stay; nil before the first list arrived.
 	kept []pipeline.Image
 	// parts collects a list that comes in several messages.
 	parts []pipeline.Image
 	// lost are the names of images whose removal began and failed, by their ids.
 	lost map[string][]string
-	// care is what collecting came to, for people.
+	// care is the result of the last collection, for display.
 	care *wire.ImageCare
 }
 

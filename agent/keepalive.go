@@ -20,7 +20,7 @@ const (
 	keepAliveCount = 3
 	// unackedTimeout is how long sent bytes may stay unacknowledged. With it, Linux
 	// no longer counts probes: it ends a connection when one is unanswered and
-	// the last byte came longer ago than this (tcp_keepalive_timer), which includes
+	// the last byte arrived longer ago than this (tcp_keepalive_timer), which includes
 	// the idle time. A shorter timeout would let one lost probe end a silent
 	// WebSocket.
 	unackedTimeout = keepAliveIdle + keepAliveCount*keepAliveInterval

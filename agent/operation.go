@@ -278,7 +278,7 @@ func (o operation) stopService(ctx context.Context) operationResult {
 	f := o.resultOf(ctx, err, "stop")
 	f.result.Exited = !ran
 	if step, _ := o.goal.Pipeline.Step(o.do.Step); step.Job != nil && err == nil && !o.held {
-		// It took too long, whatever its tests said: without an answer they stay unknown.
+		// It took too long. Its test results are not read, so they stay unknown.
 		f.result.Tests = o.addTests(ctx, f.result).result.Tests
 	}
 	return f

@@ -18,7 +18,7 @@ import (
 // declares: later steps would build on what is not there.
 const CodeOutputSchema = "output_schema"
 
-// What is said of outputs that are not what was declared, before the list of violations.
+// These texts precede the list of violations when outputs are not what was declared.
 const (
 	pluginMismatch = "the plugin's outputs are not what its component declares: "
 	scriptMismatch = "the script's outputs are not what its step declares: "

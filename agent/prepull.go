@@ -182,7 +182,7 @@ func (pp *pluginPrefetch) requestRegistryAuths(
 		hosts[p.Image.Registry] = true
 	}
 	select {
-	case <-pp.ahead.answers: // An answer that came too late for the round before.
+	case <-pp.ahead.answers: // An answer that arrived too late for the round before.
 	default:
 	}
 	pp.ahead.setHosts(slices.Sorted(maps.Keys(hosts)))

@@ -192,7 +192,7 @@ type PluginResult struct {
 	TimedOut bool
 	Canceled bool
 	OOM      bool
-	// Lines and Bytes count what came on stderr, Dropped what was left out.
+	// Lines and Bytes count the output on stderr, Dropped the lines that were left out.
 	Lines   int64
 	Bytes   int64
 	Dropped int64

@@ -85,7 +85,7 @@ func (o operation) scriptRequest(s *pipeline.ScriptStep) (r script.Request, err 
 		return r, fmt.Errorf("parameters.%w", err)
 	}
 	if parameters.Secret {
-		// Saving refuses references to secrets; this one came out of an earlier step.
+		// Saving refuses references to secrets; this one is in the output of an earlier step.
 		return r, errors.New("parameters hold a secret that an earlier step returned; give it to " +
 			"the script under secrets")
 	}

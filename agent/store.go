@@ -36,7 +36,7 @@ type entry struct {
 	// Acked and Last are numbers of events; zero leaves them.
 	Acked int64 `json:"acked,omitempty"`
 	Last  int64 `json:"last,omitempty"`
-	// Confirmed is the last event that a control plane said is stored. Acked can be
+	// Confirmed is the last event that a control plane confirmed as stored. Acked can be
 	// higher: when the journal was lost, it begins at a number that is reserved.
 	Confirmed int64 `json:"confirmed,omitempty"`
 }
@@ -179,7 +179,7 @@ func (s *store) seqNumbers() (first, last, acked int64) {
 	return first, s.last, s.acked
 }
 
-// lastConfirmed is the last event that a control plane said is stored, as far as
+// lastConfirmed is the last event that a control plane confirmed as stored, as far as
 // the journal goes back.
 func (s *store) lastConfirmed() int64 {
 	s.mu.Lock()

@@ -63,7 +63,7 @@ type ACMEHost struct {
 	Host        string
 }
 
-// ACMECertificate is one that is ordered, or was. Without a Chain none came yet.
+// ACMECertificate is one that is ordered, or was. Without a Chain none was issued yet.
 type ACMECertificate struct {
 	ID          CertificateID
 	Environment EnvironmentID
@@ -76,7 +76,7 @@ type ACMECertificate struct {
 	Key    Sealed
 	// FirstAt is when its authority gave the first one; nil is not yet.
 	FirstAt *time.Time
-	// Failures counts those in a row, Error is what the last one said.
+	// Failures counts those in a row, Error is the text of the last one.
 	Failures int
 	Error    string
 	TriedAt  *time.Time

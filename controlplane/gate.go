@@ -57,7 +57,7 @@ type EnvironmentGate struct {
 // PassID identifies a pass.
 type PassID string
 
-// PassKind says how a pass came to be.
+// PassKind says how a pass was obtained.
 type PassKind string
 
 // The kinds. A code is traded once for a visit.

@@ -54,7 +54,7 @@ type Notice struct {
 	Deployment DeploymentID
 	Node       NodeID
 	Data       []byte
-	// RequestID is the request it came of; empty if of none.
+	// RequestID is the request that caused it; empty if there is none.
 	RequestID string
 }
 

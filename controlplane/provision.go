@@ -61,7 +61,7 @@ const (
 	ProvisionStepFailed  ProvisionStepStatus = "failed"
 )
 
-// ProvisionStep is one thing that was done on the machine, with what it said.
+// ProvisionStep is one thing that was done on the machine, with its output.
 // No secret is in Output.
 type ProvisionStep struct {
 	Seq                int

@@ -57,7 +57,7 @@ type StepRow struct {
 	Sealed []byte
 	// Metadata is what a plugin wants shown beside the step.
 	Metadata []Metadatum
-	// Tests is what a job's test suite came to; nil if it left no results.
+	// Tests is the result of a job's test suite; nil if it left none.
 	Tests *TestSummary
 	// Lines counts the log lines stored.
 	Lines int64
@@ -89,7 +89,7 @@ type Host struct {
 	Main bool
 }
 
-// ServiceHealth is what the last probe said. Memory is in bytes, CPU in cores.
+// ServiceHealth is the result of the last probe. Memory is in bytes, CPU in cores.
 type ServiceHealth struct {
 	Deployment DeploymentID
 	Step       pipeline.StepKey
@@ -150,7 +150,7 @@ type NodeGoal struct {
 	// see Relocation.
 	Attempt time.Time
 	Resume  []pipeline.StepKey
-	// RequestID is the request that last said what should become of it.
+	// RequestID is the request that last set its goal.
 	RequestID   string
 	Status      DeploymentStatus
 	Project     string
@@ -160,7 +160,7 @@ type NodeGoal struct {
 	Version     int
 	Pipeline    pipeline.Pipeline
 	URLs        map[pipeline.StepKey]string
-	// Answers are what people said to the run's questions.
+	// Answers are the answers to the run's approvals.
 	Answers map[pipeline.StepKey]Answer
 }
 

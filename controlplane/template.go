@@ -22,7 +22,7 @@ type Template struct {
 	UpdatedAt      time.Time `json:"-"`
 }
 
-// DeploymentSnapshot is what a deployment's services looked like and last said.
+// DeploymentSnapshot is the last state of a deployment's services, with their last lines.
 type DeploymentSnapshot struct {
 	TakenAt  time.Time
 	Services map[string]ServiceSnapshot

@@ -1,6 +1,6 @@
 package controlplane
 
-// TestSummary is what the test suite of a job came to.
+// TestSummary is the result of a job's test suite.
 type TestSummary struct {
 	Tests   int     `json:"tests"`
 	Failed  int     `json:"failed,omitempty"`

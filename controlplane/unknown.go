@@ -7,7 +7,7 @@ import "time"
 // deployments stay until an admin decides, however long.
 const KeepUnknown = 24 * time.Hour
 
-// UnknownDeployment is one of which a node says something that the database
+// UnknownDeployment is one about which a node reports something that the database
 // does not, since it was restored from a backup that is older: either there is
 // no row, or the row is Disputed.
 type UnknownDeployment struct {

@@ -43,7 +43,7 @@ func newFollowing(host string, dial dialer) (*client.Client, error) {
 type coalescingConn struct {
 	net.Conn
 	read time.Time // when the last one returned
-	much bool      // came then
+	much bool      // received by then
 }
 
 // Read implements net.Conn.

@@ -44,7 +44,7 @@ func (e *engine) makeClients() error {
 		return fmt.Errorf("docker host %q: %w", e.config.Host, err)
 	}
 	// Containers must not be made with folders as only we see them: nothing is
-	// asked of the engine before it has said how it sees them.
+	// sent to the engine before it has reported how it sees them.
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		if err := e.learnHost(ctx); err != nil {
 			return nil, err

@@ -247,7 +247,7 @@ func deleteLink(l LostLink) error {
 	if err == nil {
 		err = readAcknowledgement(socket)
 	}
-	if err != nil && !errors.Is(err, unix.ENODEV) { // it went with its container
+	if err != nil && !errors.Is(err, unix.ENODEV) { // it was removed with its container
 		return fmt.Errorf("remove interface %s: %w; run this as root", l.Name, err)
 	}
 	return nil

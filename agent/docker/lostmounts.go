@@ -114,5 +114,5 @@ func (m LostMount) unmount() error {
 	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("unmount %s: %w; run this as root", m.Path, err)
 	}
-	return nil // it went with its container
+	return nil // it was removed with its container
 }

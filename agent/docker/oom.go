@@ -59,7 +59,7 @@ func isRecentlyEnded(s *container.State) bool {
 	return err == nil && time.Since(at) < queryTimeout
 }
 
-// hasOOMEvent searches the engine's past events: one that came after the exit is recorded
+// hasOOMEvent searches the engine's past events: one that arrived after the exit is recorded
 // there, but not in the container's state.
 func (cs *containers) hasOOMEvent(ctx context.Context, c container.InspectResponse) bool {
 	ctx, cancel := context.WithCancel(ctx)

@@ -87,7 +87,7 @@ func (im *images) readPull(
 			return wrapUnavailable(err)
 		}
 		if message.Error != nil {
-			// The engine passes on what the registry said.
+			// The engine passes on the registry's error text.
 			return errors.New(message.Error.Message)
 		}
 		told(all, all.addMessage(message))

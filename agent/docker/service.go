@@ -109,7 +109,7 @@ func (sv *services) hasRun(ctx context.Context, s agent.ServiceSpec) (bool, erro
 	case err != nil:
 		return false, err
 	case c.Config.Labels[labelInstall] != sv.names.install:
-		// Creating ours says so.
+		// Creating ours reports it.
 		return false, nil
 	case c.Config.Labels[labelRun] != s.Run:
 		return false, sv.discardContainer(ctx, c)

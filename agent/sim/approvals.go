@@ -72,7 +72,7 @@ func (w *world) checkAnswer(o *op) {
 	}
 }
 
-// checkQuestion: nobody's time is cut short.
+// checkQuestion fails if an approval ends before its deadline without an answer.
 func (w *world) checkQuestion(d *deployment, e wire.Event) {
 	switch {
 	case e.Status == pipeline.StepWaiting:

@@ -123,7 +123,7 @@ func (w *world) undoFailures(d *deployment) []pipeline.StepKey {
 	return keys
 }
 
-// checkEnd holds a world that came to rest to what must be true then.
+// checkEnd checks what must be true once nothing changes any more.
 func (w *world) checkEnd() {
 	for _, d := range w.deployments {
 		o := w.plane.orderOf(d)

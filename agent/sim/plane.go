@@ -30,7 +30,7 @@ type order struct {
 	status     string
 	canceled   bool
 	outputs    map[pipeline.StepKey][]byte
-	// waiting is the approval that the run waits at, answers what was said.
+	// waiting is the approval that the run waits at, answers holds the answers given.
 	waiting pipeline.StepKey
 	answers map[pipeline.StepKey]wire.Answer
 	// told, toldReady and toldAnswers are what was last sent on the present session.

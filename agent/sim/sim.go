@@ -26,13 +26,13 @@ type Options struct {
 	planted
 }
 
-// Report is what a world came to.
+// Report is the result of a world.
 type Report struct {
 	Seed uint64
 	// Trace is a hash of everything that happened, in order.
 	Trace uint64
 	// Events counts what happened; Settled is how long after the last fault
-	// the world came to rest.
+	// nothing changed any more.
 	Events  int
 	Settled time.Duration
 	// Met counts the kinds of trouble there were.

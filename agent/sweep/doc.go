@@ -4,7 +4,7 @@
 // agent's process die there by kill -9 while a small deployment is made or
 // removed on a real Docker Engine. The agent is started again, and has to
 // settle: nothing is left, no plugin ran twice, undoing went backwards, and the
-// reports came once each. A failpoint that is never visited is a failure too.
+// reports arrived once each. A failpoint that is never visited is a failure too.
 //
 // How long that takes depends on the machine, so no test bounds it: BenchmarkSettle
 // measures it, and `make bench` holds it to its goal.

@@ -49,7 +49,7 @@ type idleWebSocket struct {
 	reading chan struct{}
 	head    [8]byte
 	over    bool
-	// writing is a lock for the one active writer; said is set once we have sent a close frame.
+	// writing is a lock for the one active writer; said is set after we have sent a close frame.
 	writing chan struct{}
 	said    bool
 	pings   atomic.Int64

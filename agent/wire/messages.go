@@ -52,12 +52,12 @@ type Goal struct {
 	Version  int               `json:"version"`
 	Context  pipeline.Context  `json:"context"`
 	Pipeline pipeline.Pipeline `json:"pipeline"`
-	// Answers are what people said to the run's approval steps so far. They are sent again with
+	// Answers are the answers to the run's approval steps so far. They are sent again with
 	// every goal, so that none gets lost; the first one counts.
 	Answers map[pipeline.StepKey]Answer `json:"answers,omitempty"`
 }
 
-// Answer is what a person said to one approval step.
+// Answer is a person's answer to one approval step.
 type Answer struct {
 	Approved bool      `json:"approved"`
 	By       string    `json:"by"`
@@ -168,7 +168,7 @@ type Welcome struct {
 	// LastSeq is the highest report it ever made; FirstSeq the oldest it kept.
 	FirstSeq int64 `json:"first_seq"`
 	LastSeq  int64 `json:"last_seq"`
-	// Acked is the last report that a control plane said is stored. A database
+	// Acked is the last report that a control plane confirmed as stored. A database
 	// that has fewer was restored from a backup.
 	Acked       int64             `json:"acked,omitempty"`
 	Deployments []DeploymentState `json:"deployments"`
@@ -300,7 +300,7 @@ type Vitals struct {
 	Images *ImageCare `json:"images,omitempty"`
 }
 
-// ImageCare is what images take, and what collecting them came to since the
+// ImageCare is what images take, and what collecting them has freed since the
 // agent started. Sizes are in bytes; below Floor bytes free, what nothing needs
 // is removed.
 type ImageCare struct {
@@ -312,7 +312,7 @@ type ImageCare struct {
 	At      time.Time `json:"at,omitzero"`
 }
 
-// Health is what the last probe of a service said. Both sides use the type of pipeline.
+// Health is the result of the last probe of a service. Both sides use the type of pipeline.
 type Health = pipeline.Health
 
 // The healths.

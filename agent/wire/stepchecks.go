@@ -12,7 +12,7 @@ import (
 // results. It changes nothing.
 const PathChecks = "/v1/deployments/{id}/checks"
 
-// StepCheck is what one plugin said about what its create made.
+// StepCheck is the result of one plugin's check of what its create made.
 type StepCheck struct {
 	Step pipeline.StepKey `json:"step"`
 	OK   bool             `json:"ok"`

@@ -19,7 +19,7 @@ import (
 type singleRequestTransport struct {
 	conn net.Conn
 	used atomic.Bool
-	// early is what of the new protocol came with the answer.
+	// early holds bytes of the new protocol that arrived with the answer.
 	early []byte
 }
 

@@ -78,7 +78,7 @@ func New(c Config) (*Accounts, error) {
 }
 
 // EnsureFirstAdmin makes an admin of the given name with a random password if
-// there is nobody at all. The password is returned this once.
+// there is no user at all. The password is returned this once.
 func (a *Accounts) EnsureFirstAdmin(
 	ctx context.Context, actor access.Actor, name string,
 ) (password controlplane.Plain, created bool, err error) {

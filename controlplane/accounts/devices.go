@@ -102,7 +102,7 @@ func (a *Accounts) knowsNetwork(
 }
 
 // touchDevice notes that the person signed in with the actor's browser, if that
-// came with a key that we made.
+// sent a key that we made.
 func (a *Accounts) touchDevice(
 	ctx context.Context, tx *postgres.Tx, actor access.Actor, user controlplane.UserID,
 ) error {

@@ -98,7 +98,7 @@ func (p *Provider) readUserinfo(
 }
 
 // addClaims adds what the ID token lacks. Whether an address is verified is
-// only taken over for the address that it was said of.
+// only taken over for the address that it belongs to.
 func addClaims(all, info map[string]any, groups string) {
 	for _, name := range []string{"name", "preferred_username"} {
 		if all[name] == nil {

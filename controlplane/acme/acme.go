@@ -128,7 +128,7 @@ func (o *Orderer) deleteExpired(
 	return nil
 }
 
-// attemptOrder orders one and stores how that went.
+// attemptOrder orders one and stores the result.
 func (o *Orderer) attemptOrder(
 	ctx context.Context, z controlplane.ACMEZone, c controlplane.ACMECertificate,
 ) error {

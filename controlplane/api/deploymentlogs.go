@@ -18,7 +18,7 @@ import (
 const defaultTail = 500
 
 // logPosition is a line's place in a merged log: its time, and how many lines
-// with that very time came up to it.
+// with exactly that time were sent up to it.
 type logPosition struct {
 	at    time.Time
 	count int

@@ -261,7 +261,7 @@ func (s *server) checkAgainst(schema string, text []byte) error {
 		Message: "the definition does not have the form of its kind", Problems: found}
 }
 
-// collectPlain is collect, in the words of people who write documents.
+// collectPlain is collect with field names as documents spell them.
 func collectPlain(all []controlplane.Problem, err error) []controlplane.Problem {
 	var many openapi3.MultiError
 	if asMultiError(err, &many) {

@@ -58,7 +58,7 @@ func writePlain(w http.ResponseWriter, name, policy string, status int, data any
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // nobody is left to tell
+	_, _ = w.Write(b.Bytes()) // the client is gone
 }
 
 type gateView struct {
@@ -88,7 +88,7 @@ func (s *server) handOver(w http.ResponseWriter, r *http.Request) {
 		v := gateView{Title: "One moment", Host: host, Code: code.Reveal(),
 			To: r.URL.Query().Get("to"), Action: s.Lifecycle.URL(host) + "/.nullops/pass",
 			Style: template.CSS(plainStyle), Script: gateScript} //nolint:gosec // our own file
-		// The host came out of the table of hosts: it is a DNS name. Both
+		// The host is one of the table of hosts: it is a DNS name. Both
 		// schemes, since an environment may send plain HTTP to HTTPS.
 		writePlain(w, "gate", plainPolicy(gateScript, "http://"+host+":* https://"+host+":*"),
 			http.StatusOK, v)
@@ -127,7 +127,7 @@ func (s *server) serveTrust(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/x-x509-ca-cert")
 		w.Header().Set("Content-Disposition", `attachment; filename="nullops-root.crt"`)
 		w.Header().Set("Cache-Control", "no-store")
-		_, _ = w.Write([]byte(a.Certificate)) // nobody is left to tell
+		_, _ = w.Write([]byte(a.Certificate)) // the client is gone
 		return
 	}
 	writePlain(w, "trust", plainPolicy("", "'none'"), http.StatusOK, struct {

@@ -35,7 +35,7 @@ type sse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	batch   bytes.Buffer
-	// sent is when something last went out.
+	// sent is when something was sent last.
 	sent time.Time
 }
 
@@ -155,7 +155,7 @@ func (s *server) streamChanges(
 	who, checked := callerOf(ctx), time.Time{}
 	asOf := time.Now()
 	for {
-		// Handle loss of access first: it was notified before what came after it.
+		// Handle loss of access first: its notification precedes those that came after it.
 		select {
 		case <-touched:
 			checked = time.Time{}

@@ -141,7 +141,7 @@ type visitConn struct {
 	ws    *websocket.Conn
 	visit *reach.OpenConnection
 	to    *sidecar.FrameWriter
-	// used is when a byte went either way, in nanoseconds.
+	// used is when a byte last passed in either direction, in nanoseconds.
 	used atomic.Int64
 }
 

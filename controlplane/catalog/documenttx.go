@@ -62,7 +62,7 @@ type digestAnswer struct {
 	err    error
 }
 
-// digestAnswers are what registries said before a shared transaction.
+// digestAnswers are the registries' answers from before a shared transaction.
 type digestAnswers struct {
 	known map[digestQuestion]digestAnswer
 	// wanted are questions that came up inside and are not answered yet.

@@ -84,7 +84,7 @@ func (s *scriptChecker) fillScript(
 	own.Removes = false
 	step.Script = &own
 	if own.Source == "" || len(own.Source) > pipeline.MaxScript {
-		// pipeline.Validate says so.
+		// pipeline.Validate reports it.
 		return nil, nil
 	}
 	answer, err := s.check(ctx, own.Source)
@@ -114,7 +114,7 @@ func checkOutputSchema(step pipeline.Step) []controlplane.Problem {
 // ScriptRequest is a test of a script with recorded inputs.
 type ScriptRequest = call.Request
 
-// ScriptTest is what came of a test.
+// ScriptTest is the result of a test.
 type ScriptTest struct {
 	call.Response
 	Log []string

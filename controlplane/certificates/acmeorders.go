@@ -122,7 +122,7 @@ func (c *Certificates) OrderedCertificates(
 	return all, err
 }
 
-// openOrdered opens what came by orders, for the ingress.
+// openOrdered opens the certificates that were ordered, for the ingress.
 func (c *Certificates) openOrdered(
 	ctx context.Context, tx *postgres.Tx,
 ) (out []controlplane.ServedCertificate, err error) {

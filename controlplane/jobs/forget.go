@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// forgetEvery is often enough for rows that harm nobody.
+	// forgetEvery is often enough: rows that are kept longer are harmless.
 	forgetEvery = 10 * time.Minute
 	// forgetAtOnce bounds one transaction.
 	forgetAtOnce = 500

@@ -69,7 +69,7 @@ func (k *Keyring) keyStates(uses []controlplane.KeyUse) []controlplane.KeyState 
 // RotateKeys seals a bounded number of values under the first key, and returns how
 // many are left. It may be interrupted and called again at any time: every value can
 // be opened before, during and after. To is where the first key has to be, "local" or
-// "vault", so that nobody believes to have moved there who did not; empty is anywhere.
+// "vault", so that the values do not stay under a local key unnoticed; empty is anywhere.
 func (k *Keyring) RotateKeys(
 	ctx context.Context, actor access.Actor, to string,
 ) (done, left int64, err error) {

@@ -19,7 +19,7 @@ type View struct {
 	UsualSeconds float64
 	// Question is the open question of the run; nil if there is none.
 	Question *QuestionView
-	// Tests is what the test suites of its run came to; nil if there are no results.
+	// Tests is the result of the test suites of its run; nil if there are no results.
 	Tests *controlplane.TestSummary
 	// Queue is the position in the queue; nil if it is not queued.
 	Queue *controlplane.QueueEntry

@@ -18,7 +18,7 @@ type Check struct {
 	Code, Message, Remedy, Field string
 }
 
-// CheckState is what a check came to.
+// CheckState is the result of a check.
 type CheckState string
 
 // The states. Unknown does not block creation.

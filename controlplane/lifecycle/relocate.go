@@ -314,7 +314,7 @@ func goesTo(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	return d.NodeID == node || r.NodeID == node && r.Phase != controlplane.Clearing, nil
 }
 
-// switchNode makes the node that a deployment went to its own.
+// switchNode makes the target of a move the deployment's node.
 func switchNode(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	r controlplane.Relocation) error {
 	if r.Phase != controlplane.Starting {

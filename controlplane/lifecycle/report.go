@@ -27,7 +27,7 @@ type Report struct {
 	Code    string
 	Message string
 	Left    []string
-	// Tests is what the test suite of a job came to; nil if it has none.
+	// Tests is the result of the test suite of a job; nil if it has none.
 	Tests *controlplane.TestReport
 	// Deadline is until when an approval that is waiting does so.
 	Deadline time.Time

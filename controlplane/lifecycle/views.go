@@ -116,7 +116,7 @@ func queueOf(ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
 	return of, nil
 }
 
-// testsOf returns what the test suites of the deployments' runs came to, by run.
+// testsOf returns the results of the test suites of the deployments' runs, by run.
 func testsOf(
 	ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
 ) (map[controlplane.RunID]*controlplane.TestSummary, error) {

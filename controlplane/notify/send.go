@@ -52,7 +52,7 @@ func (n *Notifier) sendDue(ctx context.Context) (sent int, err error) {
 	return len(due), group.Wait()
 }
 
-// attemptDelivery sends one delivery and writes down how it went. What is refused is no
+// attemptDelivery sends one delivery and stores the result. What is refused is no
 // error: it is in the log, for the admin.
 func (n *Notifier) attemptDelivery(
 	ctx context.Context, d controlplane.Delivery,

@@ -197,7 +197,7 @@ func (t ACME) RecordFailedOrder(ctx context.Context, c controlplane.ACMECertific
 	return nil
 }
 
-// RecordOrder stores a try that went well: its Chain, Key and NextTry.
+// RecordOrder stores a try that succeeded: its Chain, Key and NextTry.
 func (t ACME) RecordOrder(
 	ctx context.Context, c controlplane.ACMECertificate, now time.Time,
 ) error {

@@ -51,7 +51,7 @@ func (t Deliveries) Claim(
 	return toDeliveries(rows), nil
 }
 
-// End writes down how an attempt went.
+// End stores the result of an attempt.
 func (t Deliveries) End(ctx context.Context, d controlplane.Delivery) error {
 	err := t.q.EndDelivery(ctx, dbsqlc.EndDeliveryParams{ID: string(d.ID),
 		Status: string(d.Status), Answer: int32(d.Answer), Error: d.Error, DueAt: d.DueAt})

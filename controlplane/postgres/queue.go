@@ -152,7 +152,7 @@ type QueueFilter struct {
 	Environments []controlplane.EnvironmentID
 	Environment  string
 	Node         string
-	// History lists all that ever came, newest first, before a run.
+	// History lists the deployment's runs, newest first, before a run.
 	History bool
 	Before  controlplane.RunID
 	Most    int

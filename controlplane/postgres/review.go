@@ -12,7 +12,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// RecordEvent remembers what came in. Fresh is false when it came before,
+// RecordEvent stores an event that arrived. Fresh is false if it arrived before,
 // not longer ago than this.
 func (t Reviews) RecordEvent(
 	ctx context.Context, rule controlplane.ReviewRuleID, id string, within time.Duration,

@@ -174,7 +174,7 @@ func (s *Store) InAuditedTx(
 	return errors.Join(err, s.RecordRefusal(ctx, *e, err))
 }
 
-// RecordRefusal writes the entry of an attempt that came to nothing.
+// RecordRefusal writes the audit entry of an attempt that was refused.
 func (s *Store) RecordRefusal(ctx context.Context, e controlplane.AuditEntry, why error) error {
 	e.Result, e.Detail = controlplane.AuditFailed, "internal"
 	if said, ok := errors.AsType[*controlplane.Error](why); ok {

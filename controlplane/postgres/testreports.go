@@ -43,7 +43,7 @@ func (t TestReports) Get(ctx context.Context, run controlplane.RunID, step pipel
 	return r, decodeJSON(row.Failures, &r.Failures)
 }
 
-// ListSummaries returns, by run, what its test suites came to together. Runs without one are
+// ListSummaries returns, by run, the combined result of its test suites. Runs without one are
 // missing.
 func (t TestReports) ListSummaries(
 	ctx context.Context, runs ...controlplane.RunID,

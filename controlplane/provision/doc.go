@@ -11,7 +11,7 @@
 //   - No shell line is put together from input. Each argument is quoted, each
 //     path comes from a small alphabet, and secrets travel as files over SFTP or
 //     on standard input, never as arguments.
-//   - Each step is stored with what it said, secrets masked. An attempt ends as
+//   - Each step is stored with its output, secrets masked. An attempt ends as
 //     ready or as error, and what ended is not continued: a new attempt begins
 //     from the start, and finds what is there already. An attempt whose control
 //     plane dies is ended by the next one that looks.

@@ -84,7 +84,7 @@ func (j *provisionJob) cleanUp(ctx context.Context) {
 	defer cancel()
 	if j.stage != "" {
 		j.machine.say = func(string) {}
-		_, _ = j.machine.runAsUser(ctx, "rm", "-rf", "--", j.stage) // a leftover harms nobody
+		_, _ = j.machine.runAsUser(ctx, "rm", "-rf", "--", j.stage) // a leftover is harmless
 	}
 	_ = j.machine.client.Close() // it is of no more use
 }
@@ -102,7 +102,7 @@ func (j *provisionJob) beginStep(ctx context.Context, key string) error {
 	})
 }
 
-// maskSecrets hides values in everything that is said from now on.
+// maskSecrets hides values in all output from now on.
 func (j *provisionJob) maskSecrets(secrets ...controlplane.Plain) {
 	values := make([]string, len(secrets))
 	for i, s := range secrets {

@@ -19,7 +19,7 @@ type File struct {
 	Name string
 	Size int64
 	Mode fs.FileMode
-	// Content ends with an error unless all of it came. Close it.
+	// Content ends with an error unless it is complete. Close it.
 	Content io.ReadCloser
 }
 

@@ -131,7 +131,7 @@ func checkAccess(ctx context.Context, tx *postgres.Tx, actor access.Actor, w Con
 		return d, &controlplane.Error{Kind: controlplane.NotFound, Code: "no_port", Field: "port",
 			Message: "the service declares no port " + strconv.Itoa(w.Port),
 			Remedy:  "Use a port that the pipeline's service lists."}
-	case d.Status.IsGone(): // for good: nobody has to try again
+	case d.Status.IsGone(): // permanently: nobody has to try again
 		return d, &controlplane.Error{Kind: controlplane.Conflict, Code: "not_running",
 			Message: "the deployment is " + string(d.Status) + ": nothing of it runs",
 			Remedy:  "Create it again with 'nullops recreate " + string(d.ID) + "'."}

@@ -43,7 +43,7 @@ func writeTests(b *strings.Builder, t controlplane.TestSummary) {
 	}
 }
 
-// describeTests says what tests came to, such as "3 of 120 failed, 2 skipped, in 41s".
+// describeTests summarizes test results, such as "3 of 120 failed, 2 skipped, in 41s".
 func describeTests(t controlplane.TestSummary) string {
 	var said string
 	switch {

@@ -63,11 +63,11 @@ func rememberClosed(ctx context.Context, tx *postgres.Tx, rule controlplane.Revi
 	return tx.Reviews().StoreClosed(ctx, x)
 }
 
-// seenFor is how long a body is refused that came without an id. The same may
+// seenFor is how long a body without an id is refused as a repetition. The same may
 // really happen again: a pull request is closed, opened and closed again.
 const seenFor = 5 * time.Minute
 
-// delivery is how one event came in.
+// delivery identifies one event as it was received.
 type delivery struct {
 	// id identifies it; empty if it came without one.
 	id string

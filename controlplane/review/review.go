@@ -30,7 +30,7 @@ const (
 	// holdFor is how long a claim lasts before another control plane may take the review.
 	holdFor = 3 * time.Minute
 	atOnce  = 10
-	// keepFor is how long what came in is remembered, so that it cannot again.
+	// keepFor is how long received events are stored, so that none is replayed.
 	keepFor = 90 * 24 * time.Hour
 )
 

@@ -79,7 +79,7 @@ func printChanges(out io.Writer, r apiclient.DocumentResult) {
 	}
 }
 
-// printSaved prints what came of saving one object.
+// printSaved prints the result of saving one object.
 func printSaved(out io.Writer, what string, body []byte) error {
 	var saved struct{ Changed, Created bool }
 	if err := json.Unmarshal(body, &saved); err != nil {

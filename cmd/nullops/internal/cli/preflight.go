@@ -44,7 +44,7 @@ func printPreflight(out io.Writer, p apiclient.Preflight) error {
 		fmt.Fprintln(out)
 		rows = [][]string{{"NODE", "FITS", "CPU FREE", "MEMORY FREE", "REASON"}}
 		for _, n := range p.Nodes {
-			cpu, memory := "–", "–" // it is said only when no node has room
+			cpu, memory := "–", "–" // they are known only when no node has room
 			if n.CpuFree != nil && n.MemoryFree != nil {
 				cpu, memory = fmt.Sprintf("%.2f", *n.CpuFree), output.FormatSize(*n.MemoryFree)
 			}

@@ -107,7 +107,7 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 	return nil
 }
 
-// printTests prints what the test suite of a step came to, and the first tests that failed.
+// printTests prints the result of a step's test suite, and the first tests that failed.
 func printTests(w io.Writer, step string, t apiclient.TestSummary) {
 	fmt.Fprintf(w, "\nTests of %s: %s\n", step, testsText(t))
 	names := valueOrZero(t.Names)

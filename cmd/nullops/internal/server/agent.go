@@ -94,7 +94,7 @@ func logRunning(
 	defer cancel()
 	all, err := list(ctx)
 	if err != nil {
-		return // without an engine nobody knows, and nothing can be done
+		return // without an engine it is unknown, and nothing can be done
 	}
 	services, deployments := 0, map[string]bool{}
 	for _, o := range all {

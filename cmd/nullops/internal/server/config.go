@@ -412,7 +412,7 @@ func envName(setting string) string {
 func (h HTTPSettings) hostname() string {
 	u, err := url.Parse(h.URL)
 	if err != nil {
-		return "" // absoluteURL says so
+		return "" // absoluteURL reports it
 	}
 	return u.Hostname()
 }

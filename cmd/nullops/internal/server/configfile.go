@@ -17,7 +17,7 @@ import (
 
 // readConfig fills settings from a YAML, JSON or TOML file. An unknown setting is
 // an error, also at the top, where paerser would pass over it. paerser's own reader of
-// files is not used: it needs gopkg.in/yaml.v3, which nobody maintains.
+// files is not used: it needs gopkg.in/yaml.v3, which is unmaintained.
 func readConfig(path string, s *Settings) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

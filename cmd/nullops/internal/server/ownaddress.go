@@ -57,7 +57,7 @@ func newOwnAddresses(s Settings) *ownAddresses {
 	}
 	db, err := pgx.ParseConfig(s.Database.URL)
 	if err != nil {
-		return o // openBase says so
+		return o // openBase reports it
 	}
 	o.places = append(o.places, databasePlace(db.Host, db.Port))
 	for _, other := range db.Fallbacks {

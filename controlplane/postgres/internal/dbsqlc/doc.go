@@ -1,3 +1,3 @@
 // Package dbsqlc is the generated code for the queries in ../../queries. It is
-// internal, so that nobody but package postgres speaks SQL.
+// internal, so that only package postgres uses SQL.
 package dbsqlc

@@ -151,7 +151,7 @@ func checkDefaults(parameters json.RawMessage) []string {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if json.Unmarshal(parameters, &s) != nil {
-		return nil // what is wrong was said
+		return nil // it was reported already
 	}
 	var problems []string
 	for name, text := range s.Properties {
@@ -207,7 +207,7 @@ func checkSamples(p pluginFolder) (int, []string, error) {
 	}
 	parameters, err := schemaOf("parameters", p.component.Parameters)
 	if err != nil {
-		return len(samples), nil, nil //nolint:nilerr // said by checkComponentFile
+		return len(samples), nil, nil //nolint:nilerr // reported by checkComponentFile
 	}
 	var problems []string
 	for _, s := range samples {
