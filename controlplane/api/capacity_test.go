@@ -144,6 +144,7 @@ func TestPlacement_NoSecretsWithoutAFolderInMemory(t *testing.T) {
 	w.expectSaved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	w.machine("bare", controlplane.Inventory{CPU: 8, Memory: 16 << 30, Disk: 1 << 40,
 		Checks: []controlplane.Check{{ID: "secrets", Severity: controlplane.SeverityWarning}}})
+	// promise: N-334
 	w.refusedWith("one", "It has no folder in memory for the secrets and files of services", nil)
 	p := shopPipeline()
 	p.Steps = p.Steps[:1]
