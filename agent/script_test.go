@@ -22,8 +22,8 @@ export function remove({outputs, secrets, log}) {
   log("remove", outputs.name, outputs.dsn === secrets.key + "@db", outputs.count);
 }`
 
-// scripted is the shop with a script between the plugin and the web server.
-func scripted(deployment, source string) wire.Goal {
+// newScriptGoal is the shop with a script between the plugin and the web server.
+func newScriptGoal(deployment, source string) wire.Goal {
 	g := shopGoal(deployment)
 	web := g.Pipeline.Steps[2]
 	web.Needs = []pipeline.StepKey{"derive"}
@@ -62,7 +62,7 @@ func TestAgent_ScriptStep(t *testing.T) {
 	r := dummy.New(dummy.Hooks{Plugin: runMaker})
 	dir := t.TempDir()
 	s := p.boot(dir, r, nil).connect()
-	p.want(s, scripted("d1", deriveSource))
+	p.want(s, newScriptGoal("d1", deriveSource))
 	p.untilPhase("d1", wire.PhaseReady)
 	web, _ := r.Service("d1", "web")
 	if web.Env["NAME"] != "LOGIN-5432" || web.SecretEnv["DSN"] != password+"@db" {
@@ -81,7 +81,7 @@ func TestAgent_ScriptStep(t *testing.T) {
 		}
 	}
 	p.mu.Unlock()
-	gone := scripted("d1", deriveSource)
+	gone := newScriptGoal("d1", deriveSource)
 	gone.Generation, gone.Want = 2, wire.WantGone
 	p.want(s, gone)
 	p.untilPhase("d1", wire.PhaseRemoved)
@@ -108,7 +108,7 @@ func TestAgent_ScriptStepThatFails(t *testing.T) {
 	} {
 		p := newPlane(t)
 		r := dummy.New(dummy.Hooks{Plugin: runMaker})
-		p.want(p.boot(t.TempDir(), r, nil).connect(), scripted("d1", source))
+		p.want(p.boot(t.TempDir(), r, nil).connect(), newScriptGoal("d1", source))
 		p.untilPhase("d1", wire.PhaseFailed)
 		if !strings.Contains(p.story()+"\n", want) {
 			t.Errorf("the reason %q is missing:%s", want, p.story())
@@ -123,7 +123,7 @@ func TestAgent_ScriptStepThatFails(t *testing.T) {
 // A secret that an earlier step returned is no parameter: the script has to declare it.
 func TestAgent_ScriptGetsSecretsOnlyWhenDeclared(t *testing.T) {
 	p := newPlane(t)
-	g := scripted("d1", deriveSource)
+	g := newScriptGoal("d1", deriveSource)
 	g.Pipeline.Steps[2].Script.Parameters["url"] = "${{ steps.make.outputs.url }}"
 	p.want(p.boot(t.TempDir(), dummy.New(dummy.Hooks{Plugin: runMaker}), nil).connect(), g)
 	p.untilPhase("d1", wire.PhaseFailed)
@@ -139,7 +139,7 @@ func TestAgent_ScriptEndsWithItsRunAndItsAgent(t *testing.T) {
 	p := newPlane(t)
 	dir, r := t.TempDir(), dummy.New(dummy.Hooks{Plugin: runMaker})
 	n := p.boot(dir, r, nil)
-	g := scripted("d1", endless)
+	g := newScriptGoal("d1", endless)
 	g.Pipeline.Steps[2].Script.TimeoutSeconds = 300
 	p.want(n.connect(), g)
 	p.until("the first attempt", func() bool { return p.logOf("derive") == "attempt 1" })

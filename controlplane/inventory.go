@@ -30,14 +30,25 @@ type Inventory struct {
 	Plugins []HeldPlugin `json:"plugins,omitempty"`
 }
 
-// HeldPlugin is one plugin of the catalogue on a node. State is here, pulling,
-// waiting or failed; a run pulls what is not there.
+// HeldPlugin is one plugin of the catalogue on a node.
 type HeldPlugin struct {
-	Name   string `json:"name"`
-	Image  string `json:"image"`
-	State  string `json:"state"`
-	Detail string `json:"detail,omitempty"`
+	Name   string      `json:"name"`
+	Image  string      `json:"image"`
+	State  PluginState `json:"state"`
+	Detail string      `json:"detail,omitempty"`
 }
+
+// PluginState is whether a plugin's image is on the node. A run pulls what is not there,
+// whatever the state says.
+type PluginState string
+
+// The states, as agents report them.
+const (
+	PluginHere    PluginState = "here"
+	PluginPulling PluginState = "pulling"
+	PluginWaiting PluginState = "waiting"
+	PluginFailed  PluginState = "failed"
+)
 
 // Disk is one file system that deployments fill.
 type Disk struct {

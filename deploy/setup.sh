@@ -4,7 +4,7 @@
 #
 #   deploy/setup.sh
 #
-# It builds the image, makes the four secrets that are not there yet, and starts
+# It builds the image, makes the secrets that are not there yet, and starts
 # everything. Settings are the variables of compose.yaml, of the shell or in .env.
 # Run it again after an update: a secret that exists is never made anew.
 set -euo pipefail
@@ -52,17 +52,20 @@ secret() {
 mkdir -p -m 700 secrets
 # shellcheck disable=SC2329 # Called by its name.
 password() { head -c 24 /dev/urandom | base64 | tr '+/' '-_'; }
-passfile() { printf 'postgres:5432:nullops:nullops:%s\n' "$(<secrets/postgres_password)"; }
+passfile() { printf 'postgres:5432:nullops:%s:%s\n' "$1" "$2"; }
 # .env may say the version, so compose is asked.
 image=$("${compose[@]}" config | sed -n 's|^ *image: *"\{0,1\}\(nullops/controlplane:[^"]*\).*|\1|p' | head -1)
 secret master_keys docker run --rm --network none "$image" keys new
 secret ingress_keys docker run --rm --network none "$image" keys new
 secret postgres_password password
-secret pgpass passfile
+# Whose the passwords are: the owner's of the database, the control plane's, the ingress's.
+secret pgpass passfile nullops "$(<secrets/postgres_password)"
+secret controlplane_pgpass passfile nullops_controlplane "$(password)"
+secret ingress_pgpass passfile nullops_ingress "$(password)"
 
 # --- The start ---------------------------------------------------------------
 
-"${compose[@]}" up -d
+"${compose[@]}" up -d || fail "it does not start. Look at: ${compose[*]} logs migrate postgres"
 controlplane=$("${compose[@]}" ps -q controlplane)
 for ((tries = 0; tries < 120; tries++)); do
   # The log has the address as soon as the database is migrated and people get in.

@@ -7,21 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// stateLabel is the label of a state of a deployment or step, worded as in the UI so that
-// people recognize it.
-func stateLabel(state string) string {
-	switch state {
-	case "pending":
-		return "Waiting"
-	case "waiting":
-		return "Waiting for an answer"
-	}
+// capitalize makes a label of a state's name.
+func capitalize(state string) string {
 	first, size := utf8.DecodeRuneInString(state)
 	return string(unicode.ToUpper(first)) + state[size:]
 }
 
-// Word is the step's state for people.
-func (s Step) Word() string { return stateLabel(s.Status) }
+// Label is the step's state for people, worded as in the UI so that they recognize it.
+func (s Step) Label() string {
+	switch s.Status {
+	case StepPending:
+		return "Waiting"
+	case StepWaiting:
+		return "Waiting for an answer"
+	}
+	return capitalize(string(s.Status))
+}
 
 // requestID identifies one response, so that a page that a user asks about can be found in
 // the log.

@@ -147,7 +147,7 @@ func (s *pages) newRoutePage(r *Route) *page {
 	p.addFact("Deployment", r.Deployment)
 	p.addFact("Project", r.Project)
 	p.addFact("Environment", r.Environment)
-	p.addFact("State", stateLabel(string(r.State)))
+	p.addFact("State", capitalize(string(r.State)))
 	if !r.Since.IsZero() {
 		p.addFact("Since", formatSince(r.Since, now))
 	}

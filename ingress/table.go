@@ -84,9 +84,21 @@ type Route struct {
 
 // Step is one line of a page that waits.
 type Step struct {
-	Title  string `json:"title"`
-	Status string `json:"status"`
+	Title  string     `json:"title"`
+	Status StepStatus `json:"status"`
 }
+
+// StepStatus is the state of a step. A status page only shows it, so that a state which an older
+// ingress does not know is no error.
+type StepStatus string
+
+// The states that a page words in its own way.
+const (
+	// StepPending has not begun.
+	StepPending StepStatus = "pending"
+	// StepWaiting asks a person, and waits for the answer.
+	StepWaiting StepStatus = "waiting"
+)
 
 // RejectedRoute is a route that could not enter a table, and why.
 type RejectedRoute struct {

@@ -8,9 +8,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// derived is the shop with a database, a script that reads its address, and a job that needs
-// what the script returns.
-func derived(t *testing.T) pipeline.Pipeline {
+// newScriptPipeline is the shop with a database, a script that reads its address, and a job
+// that needs what the script returns.
+func newScriptPipeline(t *testing.T) pipeline.Pipeline {
 	t.Helper()
 	p := migrationPipeline(t)
 	p.Steps = append(p.Steps, pipeline.Step{Key: "derive", Needs: []pipeline.StepKey{"db"},
@@ -25,7 +25,7 @@ func derived(t *testing.T) pipeline.Pipeline {
 }
 
 func TestEncode_ScriptIsFormat3(t *testing.T) {
-	p := derived(t)
+	p := newScriptPipeline(t)
 	if got := pipeline.Validate(p, readSettings()); len(got) != 0 {
 		t.Fatalf("problems:\n%s", problemText(got))
 	}
@@ -85,7 +85,7 @@ func TestValidate_Script(t *testing.T) {
 			"kind", "kind", "a job and a script at once"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			p := derived(t)
+			p := newScriptPipeline(t)
 			for i := range p.Steps {
 				if p.Steps[i].Key == m.step {
 					m.change(&p.Steps[i])

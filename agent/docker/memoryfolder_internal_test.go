@@ -47,10 +47,12 @@ func TestRunFolderMissing(t *testing.T) {
 	secret.Step, secret.SecretEnv = "secret", map[string]string{"TOKEN": "folder-canary"}
 	secret.Ready = &pipeline.Readiness{Command: []string{"/actor", "printenv", "TOKEN"}}
 
+	// promise: N-334
 	if err := d.StartService(t.Context(), open); err != nil {
 		t.Errorf("a service without secrets: %v", err)
 	}
 	err := d.StartService(t.Context(), secret)
+	// promise: N-334
 	if err == nil || !strings.Contains(err.Error(), "no folder in memory for secrets") ||
 		!strings.Contains(err.Error(), "it is on a disk") {
 		t.Errorf("a service with secrets, without a folder for them: %v", err)

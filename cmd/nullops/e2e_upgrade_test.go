@@ -35,7 +35,7 @@ func agentUpgrade(t *testing.T, w *world) {
 	p.define(t, "stays", webStep("web"))
 	n := p.addNode(t, "boxed", "qa")
 	n.docker = engine.Host
-	enterNode(t, engine, n.address)
+	enterNode(t, engine, n.address, portOf(n.address))
 
 	// First the right release, so that something runs; then the older one, as if
 	// the control plane had been upgraded meanwhile.
@@ -86,16 +86,18 @@ func agentUpgrade(t *testing.T, w *world) {
 }
 
 // startFromSeed starts an agent with the install line of the product's description, which
-// mounts no folder in memory.
+// mounts no folder in memory. Only the token and where the engine keeps its socket and folders
+// differ.
 func (p *product) startFromSeed(t *testing.T, engine *dockertest.Daemon) {
 	t.Helper()
 	n := p.addNode(t, "seeded", "qa")
 	n.docker = engine.Host
-	enterNode(t, engine, n.address)
-	n.command = "docker run -d -p " + portOf(n.address) + ":5000 -e AGENT_TOKEN=" + n.token +
+	enterNode(t, engine, n.address, "5000")
+	importAgent(t, dockertest.Client(t, engine.Host), p.w.binary, "nullops/agent:latest")
+	line := "docker run -d -p 5000:5000 -e AGENT_TOKEN=" + n.token +
 		" -v /var/run/docker.sock:/var/run/docker.sock -v /var/lib/nullops-agent:/data" +
 		" nullops/agent:latest"
-	id := n.box(t, engine, "nullops/agent:e2e")
+	id := n.runLine(t, engine, strings.Fields(line))
 	n.await(t, apiclient.NodeStatusOnline)
 	const secret = "seeded-Secret-7261"
 	step := webStep("web")
@@ -213,7 +215,14 @@ func (n *node) box(t *testing.T, engine *dockertest.Daemon, image string) string
 	if len(args) < 4 || args[0] != "docker" || args[1] != "run" {
 		t.Fatalf("the line is %q", n.command)
 	}
-	args[len(args)-1] = image
+	args = append(args[:len(args)-1], "-e", "NULLOPS_AGENT_GUARD=false", image)
+	return n.runLine(t, engine, args)
+}
+
+// runLine runs an install line on the engine, whose socket and folders are elsewhere than on a
+// machine of its own.
+func (n *node) runLine(t *testing.T, engine *dockertest.Daemon, args []string) string {
+	t.Helper()
 	for i, a := range args {
 		switch {
 		case strings.HasPrefix(a, "/var/run/docker.sock:"):
@@ -224,7 +233,6 @@ func (n *node) box(t *testing.T, engine *dockertest.Daemon, image string) string
 			args[i] = n.run + ":/run/nullops"
 		}
 	}
-	args = append(args[:len(args)-1], "-e", "NULLOPS_AGENT_GUARD=false", image)
 	c := exec.CommandContext(t.Context(), "docker", append([]string{"--host", engine.Host},
 		args[1:]...)...)
 	c.Stderr = os.Stderr
@@ -283,8 +291,8 @@ func (n *node) agents(t *testing.T, want string) (missing string) {
 }
 
 // enterNode lets this machine reach an agent's port on one with a network of its
-// own, at the same address.
-func enterNode(t *testing.T, engine *dockertest.Daemon, address string) {
+// own, where it has this port.
+func enterNode(t *testing.T, engine *dockertest.Daemon, address, port string) {
 	t.Helper()
 	socket := filepath.Join(shortDir(t), "node.sock")
 	self, err := os.Executable()
@@ -293,7 +301,7 @@ func enterNode(t *testing.T, engine *dockertest.Daemon, address string) {
 	}
 	inside := exec.Command("nsenter", "--net=/var/run/netns/"+filepath.Base(engine.Root), self)
 	inside.Env = append(os.Environ(), "E2E_RELAY_ENTER="+socket,
-		"E2E_RELAY_ADDRESS=127.0.0.1:"+portOf(address))
+		"E2E_RELAY_ADDRESS=127.0.0.1:"+port)
 	inside.Stderr = os.Stderr
 	if err := inside.Start(); err != nil {
 		t.Fatal(err)

@@ -28,6 +28,7 @@ func TestProgram_IsOneWithDomainsBehindIt(t *testing.T) {
 	}
 	slices.Sort(programs)
 	// promise: G-02
+	// promise: Y-01
 	if !slices.Equal(programs, []string{"cmd/nullops", "cmd/sidecar"}) {
 		t.Errorf("what is deployed are %v", programs)
 	}

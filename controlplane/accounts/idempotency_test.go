@@ -24,11 +24,11 @@ func TestOnce_FreesTheKeyOfWhatWasCutOff(t *testing.T) {
 		})
 	}
 	before, err := send(func() {
-		w.aged(t, "50 seconds")
+		w.backdateKeys(t, "50 seconds")
 		if _, err := send(func() {}); controlplane.CodeOf(err) != "idempotency_key_under_way" {
 			t.Errorf("50 s without a sign of life: %v", err)
 		}
-		w.aged(t, "61 seconds")
+		w.backdateKeys(t, "61 seconds")
 		if again, err := send(func() {}); err != nil || again != nil {
 			t.Errorf("after a minute: %v %v", again, err)
 		}
@@ -37,7 +37,7 @@ func TestOnce_FreesTheKeyOfWhatWasCutOff(t *testing.T) {
 		t.Fatalf("done %d times, %v: %v", done, before, err)
 	}
 	// An answer stays for its day, however old its request is.
-	w.aged(t, "23 hours")
+	w.backdateKeys(t, "23 hours")
 	if before, err = send(func() {}); err != nil || before == nil || string(before.Body) != "2" ||
 		done != 2 {
 		t.Errorf("asked once more: %v, done %d times: %v", before, done, err)
@@ -52,7 +52,7 @@ func TestOnce_LeavesTheKeyToWhoTookIt(t *testing.T) {
 		w := newWorld(t)
 		woken, ended := make(chan struct{}), make(chan struct{})
 		w.sendOnce(t, 1, func() accounts.StoredResponse {
-			w.aged(t, "61 seconds")
+			w.backdateKeys(t, "61 seconds")
 			taken := make(chan struct{})
 			go func() {
 				defer close(ended)
@@ -119,8 +119,8 @@ func (w *world) sendOnce(t *testing.T, request byte, do func() accounts.StoredRe
 	}
 }
 
-// aged is as if all keys had been claimed that long ago.
-func (w *world) aged(t *testing.T, age string) {
+// backdateKeys makes all keys look as if they had been claimed that long ago.
+func (w *world) backdateKeys(t *testing.T, age string) {
 	t.Helper()
 	pgtest.Exec(t, w.url, `UPDATE idempotency_keys SET created_at = now() - $1::interval`, age)
 }

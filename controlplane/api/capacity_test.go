@@ -136,6 +136,34 @@ func TestPlacement_OvercommitIsTheEnvironments(t *testing.T) {
 	}
 }
 
+// showsGPUCluster reads what other products store of a cluster of GPU replicas: the pipeline has
+// the image and the GPUs of each, and each deployment is a replica with an address of its own.
+func (w *world) showsGPUCluster(root string) {
+	w.t.Helper()
+	var project api.PipelineVersion
+	w.got("/api/v1/projects/shop/pipeline", root, &project)
+	service := project.Pipeline.Steps[0].Service
+	// promise: V-28
+	if service.GPUs == nil || service.GPUs.Count != 1 || service.GPUs.VRAMMiB != 20<<10 ||
+		service.Image == nil || service.Image.Repository == "" {
+		w.t.Errorf("the service has the GPUs %+v and the image %+v", service.GPUs, service.Image)
+	}
+	var replicas api.DeploymentList
+	w.got("/api/v1/deployments?project=shop", root, &replicas)
+	urls := map[string]bool{}
+	for _, d := range replicas.Items {
+		for _, s := range w.showDeployment(root, d.Id).Services {
+			if s.Url != nil {
+				urls[*s.Url] = true
+			}
+		}
+	}
+	// promise: V-28
+	if len(replicas.Items) != 2 || len(urls) != 2 {
+		w.t.Errorf("%d replicas are at %v", len(replicas.Items), urls)
+	}
+}
+
 // A node that cannot hold secrets takes only what has none.
 func TestPlacement_NoSecretsWithoutAFolderInMemory(t *testing.T) {
 	t.Parallel()
@@ -144,6 +172,7 @@ func TestPlacement_NoSecretsWithoutAFolderInMemory(t *testing.T) {
 	w.expectSaved(w.nodes.DisableNode(t.Context(), system, "node-1"))
 	w.machine("bare", controlplane.Inventory{CPU: 8, Memory: 16 << 30, Disk: 1 << 40,
 		Checks: []controlplane.Check{{ID: "secrets", Severity: controlplane.SeverityWarning}}})
+	// promise: N-334
 	w.refusedWith("one", "It has no folder in memory for the secrets and files of services", nil)
 	p := shopPipeline()
 	p.Steps = p.Steps[:1]
@@ -236,6 +265,7 @@ func TestPlacement_GPUMemoryIsABudget(t *testing.T) {
 	w.refusedWith("two", "It asks for 48.0 GiB of GPU memory and the node has 40.0 GiB.", nil)
 	uses(pipeline.GPUs{Count: 1, VRAMMiB: 20 << 10})
 	large := w.deployPlaced("large", nil)
+	w.showsGPUCluster(root)
 	// Each of two GPUs would have to hold 10 GiB.
 	uses(pipeline.GPUs{Count: 2, VRAMMiB: 20 << 10})
 	w.refusedWith("three", "It has 1 GPU of 10.0 GiB or more; 2 asked for.", nil)

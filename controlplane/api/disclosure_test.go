@@ -15,9 +15,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// hidden adds a project, a restricted environment and a deployment that nobody
+// addHidden adds a project, a restricted environment and a deployment that nobody
 // but admins may see.
-func (w *world) hidden() {
+func (w *world) addHidden() {
 	w.t.Helper()
 	ctx := w.t.Context()
 	w.expectSaved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "vault",
@@ -38,7 +38,7 @@ func TestCreate_HidesWhatIsNotSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.hidden()
+	w.addHidden()
 	for _, who := range []string{"stranger", "reader", "full"} {
 		token := w.token(who)
 		for _, path := range []string{"/api/v1/deployments", "/api/v1/deployments/preflight"} {
@@ -103,7 +103,7 @@ func TestProject_CountsWhatIsSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.hidden()
+	w.addHidden()
 	w.deploy("seen")
 	w.expectSaved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "qa-only",
 		Members: []string{"stranger"},
@@ -130,7 +130,7 @@ func TestNames_OfWhatIsNotSeenAreHidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	w.hidden()
+	w.addHidden()
 	d := w.deploy("covert-name")
 	token := w.token("stranger")
 	// Each is asked for under its own name, and under one that nobody has.

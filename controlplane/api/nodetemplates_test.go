@@ -70,7 +70,9 @@ func TestNodeTemplates_NodesFollow(t *testing.T) {
 	if changed.status != http.StatusOK || changed.field("changed") != "true" {
 		t.Errorf("%d %s", changed.status, changed.body)
 	}
+	// promise: Y-14
 	expect("one", map[string]string{"model.qwen": "yes", "zone": "fra"})
+	// promise: Y-14
 	expect("two", map[string]string{"model.flux": "own", "model.qwen": "yes", "zone": "fra"})
 	if journal := w.listAudit(root); !strings.Contains(journal, `"put node template"`) {
 		t.Errorf("audit: %s", journal)

@@ -15,8 +15,8 @@ const derive = `export default ({parameters, secrets, log}) => {
 };
 export function remove({outputs}) { if (!outputs.slug) throw new Error("no slug"); }`
 
-// scripted is the shop with a script in front of its first step.
-func scripted(source string) pipeline.Pipeline {
+// newScriptPipeline is the shop with a script in front of its first step.
+func newScriptPipeline(source string) pipeline.Pipeline {
 	p := shopPipeline()
 	p.Steps = append(p.Steps, pipeline.Step{Key: "derive", Script: &pipeline.ScriptStep{
 		Source:     source,
@@ -42,7 +42,7 @@ func TestPutPipeline_ChecksScripts(t *testing.T) {
 		"for (;;);": "script_timeout: ",
 	} {
 		a := w.call("POST", "/api/v1/projects/shop/pipeline/validate", root,
-			object{"pipeline": scripted(source)})
+			object{"pipeline": newScriptPipeline(source)})
 		found := decodeAnswer[api.PipelineProblems](t, a)
 		if len(found.Problems) != 1 || *found.Problems[0].Step != "derive" ||
 			found.Problems[0].Field != "script.source" ||
@@ -51,7 +51,7 @@ func TestPutPipeline_ChecksScripts(t *testing.T) {
 		}
 	}
 	if a := w.call("PUT", "/api/v1/projects/shop/pipeline", root,
-		object{"pipeline": scripted(derive)}); a.status != http.StatusOK {
+		object{"pipeline": newScriptPipeline(derive)}); a.status != http.StatusOK {
 		t.Fatalf("save: %s", a.body)
 	}
 	saved := decodeAnswer[api.PipelineVersion](t,

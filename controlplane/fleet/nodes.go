@@ -22,6 +22,9 @@ type NodeTable struct {
 	Store *postgres.Store
 	// OpenKey opens the key of a node's token, which the catalogue sealed.
 	OpenKey func(controlplane.NodeToken) ([]byte, error)
+	// DeriveKey makes the key from the name of the token instead, for a process that cannot
+	// read tokens: the ingress.
+	DeriveKey func(kid string) []byte
 	// Holder names this process in leases. What it writes about a node counts only while
 	// it has the node's lease: a process that was suspended must not mark a node offline
 	// that another control plane is connected to.
@@ -57,18 +60,10 @@ func (t NodeTable) GetLink(ctx context.Context, id controlplane.NodeID) (l NodeL
 		if l.Node, err = tx.Nodes().ByID(ctx, id); err != nil {
 			return err
 		}
-		pending, err := tx.NodeTokens().ListPendingRevocations(ctx, id)
-		if err != nil {
+		if l.Refuse, err = tx.NodeTokens().ListPendingRevocationKids(ctx, id); err != nil {
 			return err
 		}
-		for _, p := range pending {
-			l.Refuse = append(l.Refuse, p.Kid)
-		}
-		token, ok, err := tx.NodeTokens().GetActive(ctx, id)
-		if err != nil || !ok {
-			return err
-		}
-		c, err := t.openCredential(token)
+		c, err := t.loadCredential(ctx, tx, id)
 		if err != nil {
 			return fmt.Errorf("open key of node %s: %w", l.Node.Name, err)
 		}
@@ -76,6 +71,24 @@ func (t NodeTable) GetLink(ctx context.Context, id controlplane.NodeID) (l NodeL
 		return nil
 	})
 	return l, err
+}
+
+// loadCredential returns what proves this process to the node, or nothing if the node has no
+// token.
+func (t NodeTable) loadCredential(ctx context.Context, tx *postgres.Tx, id controlplane.NodeID) (
+	Credential, error) {
+	if t.DeriveKey == nil {
+		token, ok, err := tx.NodeTokens().GetActive(ctx, id)
+		if err != nil || !ok {
+			return Credential{}, err
+		}
+		return t.openCredential(token)
+	}
+	kid, err := tx.NodeTokens().GetActiveKid(ctx, id)
+	if err != nil || kid == "" {
+		return Credential{}, err
+	}
+	return newCredential(kid, t.DeriveKey(kid))
 }
 
 // Epoch implements Nodes.
@@ -373,9 +386,14 @@ func (t NodeTable) openCredential(token controlplane.NodeToken) (Credential, err
 	if err != nil {
 		return Credential{}, err
 	}
+	return newCredential(token.Kid, raw)
+}
+
+// newCredential clears the raw key that it is made from.
+func newCredential(kid string, raw []byte) (Credential, error) {
 	defer clear(raw)
 	key, err := wire.KeyFromBytes(raw)
-	return Credential{Kid: token.Kid, Key: key}, err
+	return Credential{Kid: kid, Key: key}, err
 }
 
 // ConfirmRevocation implements Nodes.

@@ -198,7 +198,7 @@ func newInventory(i wire.Inventory, told, now time.Time) controlplane.Inventory 
 	}
 	for _, p := range i.Plugins {
 		out.Plugins = append(out.Plugins, controlplane.HeldPlugin{Name: p.Name, Image: p.Image,
-			State: string(p.State), Detail: p.Detail})
+			State: controlplane.PluginState(p.State), Detail: p.Detail})
 	}
 	if !told.IsZero() {
 		out.Checks = append(out.Checks, clockSkew(told, now))

@@ -58,6 +58,27 @@ func (t NodeTokens) GetActive(
 	return nodeToken(r), true, nil
 }
 
+// GetActiveKid loads the name of the token to prove with, or "" if the node has none. It does
+// not read the token itself, which the ingress's role may not.
+func (t NodeTokens) GetActiveKid(ctx context.Context, id controlplane.NodeID) (string, error) {
+	kid, err := t.q.GetActiveTokenKid(ctx, string(id))
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return "", fmt.Errorf("load the name of the node token: %w", err)
+	}
+	return kid, nil
+}
+
+// ListPendingRevocationKids returns the names of the tokens of ListPendingRevocations.
+func (t NodeTokens) ListPendingRevocationKids(
+	ctx context.Context, id controlplane.NodeID,
+) ([]string, error) {
+	kids, err := t.q.ListPendingRevocationKids(ctx, string(id))
+	if err != nil {
+		return nil, fmt.Errorf("list the names of pending revocations: %w", err)
+	}
+	return kids, nil
+}
+
 // ListPendingRevocations returns the revoked tokens that the agent does not yet refuse by itself.
 func (t NodeTokens) ListPendingRevocations(
 	ctx context.Context, id controlplane.NodeID,

@@ -231,8 +231,13 @@ func TestRead_FilesAsPeopleHaveThem(t *testing.T) {
 				t.Error(diff)
 			}
 			for i, s := range got.Services {
-				got.Pipeline.Steps[i].Service.Image = &pipeline.Image{Registry: s.Registry,
+				image := &pipeline.Image{Registry: s.Registry,
 					Repository: s.Repository, Tag: s.Tag, TagMode: pipeline.Selectable}
+				if step := got.Pipeline.Steps[i]; step.Job != nil {
+					step.Job.Image = image
+				} else {
+					step.Service.Image = image
+				}
 			}
 			// promise: I-16
 			if found := pipeline.Validate(got.Pipeline, pipeline.Settings{Secrets: got.Secrets,

@@ -101,6 +101,15 @@ WHERE node_id = @node_id AND revoked_at IS NULL;
 -- The token that the control plane proves with.
 SELECT * FROM node_tokens WHERE node_id = @node_id AND revoked_at IS NULL;
 
+-- name: GetActiveTokenKid :one
+-- The name of that token, for the ingress, which may not read the token.
+SELECT kid FROM node_tokens WHERE node_id = @node_id AND revoked_at IS NULL;
+
+-- name: ListPendingRevocationKids :many
+-- The names of the tokens that the agent itself does not yet refuse, oldest first.
+SELECT kid FROM node_tokens WHERE node_id = @node_id AND revocation_pending
+ORDER BY created_at, kid;
+
 -- name: ListPendingRevocations :many
 -- Tokens that the agent itself does not yet refuse, oldest first.
 SELECT * FROM node_tokens WHERE node_id = @node_id AND revocation_pending

@@ -73,7 +73,7 @@ func restoreFrom(ctx context.Context, s Settings, log *slog.Logger, from io.Read
 		if err != nil {
 			return err
 		}
-		if err := store.Migrate(ctx, migrations.FS); err != nil {
+		if err := migrateAndGrant(ctx, store, s); err != nil {
 			return err
 		}
 		if err := chainAudit(ctx, actor, store, keys, log); err != nil {

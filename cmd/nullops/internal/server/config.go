@@ -42,9 +42,10 @@ type Settings struct {
 
 // DatabaseSettings is where all state is stored.
 type DatabaseSettings struct {
-	URL     string `description:"Connection URL, postgres://… or a key=value string."`
-	Role    string `description:"Role that runs the control plane, if migrations run as another."`
-	Migrate string `description:"auto: at each start; off: 'nullops migrate up' does it."`
+	URL      string `description:"Connection URL, postgres://… or a key=value string."`
+	Role     string `description:"Role that runs the control plane, if migrations run as another."`
+	Passfile string `description:"Passfile with that role's password: migrations create it."`
+	Migrate  string `description:"auto: at each start; off: 'nullops migrate up' does it."`
 }
 
 // MasterSettings are the keys that seal secrets. There is no default.
@@ -93,6 +94,8 @@ type IngressSettings struct {
 	Keys string `description:"Sealing keys of the ingress alone, newest first, as master.keys."`
 	File string `description:"File that holds the same, instead."`
 	Role string `description:"Database role of the ingress, which migrations grant what it needs."`
+	// Passfile is libpq's: host:port:database:role:password.
+	Passfile string `description:"Passfile with that role's password: migrations create it."`
 	// Proxies are in front of the ingress, such as a load balancer with the certificate.
 	Proxies string `description:"Proxies whose X-Forwarded-For and -Proto are believed."`
 }

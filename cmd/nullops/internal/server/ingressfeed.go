@@ -301,7 +301,7 @@ func gateOf(m controlplane.GateMode) ingress.Gate {
 func stepsOf(all []controlplane.StartingStep) []ingress.Step {
 	var out []ingress.Step
 	for _, s := range all {
-		out = append(out, ingress.Step{Title: s.Title, Status: string(s.Status)})
+		out = append(out, ingress.Step{Title: s.Title, Status: ingress.StepStatus(s.Status)})
 	}
 	return out
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
-	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/fleet"
@@ -72,9 +71,7 @@ func (b *serverBase) buildIngress(ctx context.Context) (err error) {
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, IngressURL: b.ingress,
 		Log: b.log, Failpoint: b.fail})
 	b.nodeTable = fleet.NodeTable{Store: b.store, Holder: leaseHolder(),
-		OpenKey: func(t controlplane.NodeToken) ([]byte, error) {
-			return b.identity.TunnelKey(t.Kid).Bytes(), nil
-		}}
+		DeriveKey: func(kid string) []byte { return b.identity.TunnelKey(kid).Bytes() }}
 	b.dialing = fleet.DialSettings{Identity: b.identity, Build: wire.Build(release),
 		Connect: b.connectNode}
 	b.dialer = fleet.NewDialer(b.nodeTable, b.dialing)

@@ -39,7 +39,9 @@ func migrateAndGrant(ctx context.Context, store *postgres.Store, s Settings) err
 	if err := store.Migrate(ctx, migrations.FS); err != nil {
 		return err
 	}
-	err := store.GrantRoles(ctx, postgres.Roles{Server: s.Database.Role, Ingress: s.Ingress.Role})
+	err := store.GrantRoles(ctx, postgres.Roles{
+		Server:  postgres.Role{Name: s.Database.Role, Passfile: s.Database.Passfile},
+		Ingress: postgres.Role{Name: s.Ingress.Role, Passfile: s.Ingress.Passfile}})
 	if err != nil {
 		return fmt.Errorf("settings database.role and ingress.role: %w", err)
 	}

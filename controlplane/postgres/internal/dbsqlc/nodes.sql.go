@@ -76,6 +76,18 @@ func (q *Queries) GetActiveToken(ctx context.Context, nodeID string) (NodeToken,
 	return i, err
 }
 
+const getActiveTokenKid = `-- name: GetActiveTokenKid :one
+SELECT kid FROM node_tokens WHERE node_id = $1 AND revoked_at IS NULL
+`
+
+// The name of that token, for the ingress, which may not read the token.
+func (q *Queries) GetActiveTokenKid(ctx context.Context, nodeID string) (string, error) {
+	row := q.db.QueryRow(ctx, getActiveTokenKid, nodeID)
+	var kid string
+	err := row.Scan(&kid)
+	return kid, err
+}
+
 const getNode = `-- name: GetNode :one
 SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, n.template, n.own_settings, e.name AS environment, e.capacity,
     coalesce((SELECT t.kid FROM node_tokens t WHERE t.node_id = n.id AND t.revoked_at IS NULL),
@@ -257,6 +269,32 @@ func (q *Queries) ListNodes(ctx context.Context, after string, backwards bool, m
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listPendingRevocationKids = `-- name: ListPendingRevocationKids :many
+SELECT kid FROM node_tokens WHERE node_id = $1 AND revocation_pending
+ORDER BY created_at, kid
+`
+
+// The names of the tokens that the agent itself does not yet refuse, oldest first.
+func (q *Queries) ListPendingRevocationKids(ctx context.Context, nodeID string) ([]string, error) {
+	rows, err := q.db.Query(ctx, listPendingRevocationKids, nodeID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var kid string
+		if err := rows.Scan(&kid); err != nil {
+			return nil, err
+		}
+		items = append(items, kid)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
