@@ -199,7 +199,8 @@ func findRefused(said string, files map[string]string) (numbers []int) {
 // run starts a test binary in its package's folder, with a limit of memory: what loops may also
 // allocate.
 func (b binary) run(ctx context.Context, mutant int, args ...string) ([]byte, error) {
-	argv := append([]string{"-c", `ulimit -v 8388608; exec "$@"`, "sh", b.path}, args...)
+	argv := slices.Concat([]string{"-c", `ulimit -v 8388608; exec "$@"`, "sh", b.path}, args,
+		arguments[b.tests])
 	cmd := exec.CommandContext(ctx, "sh", argv...)
 	cmd.Dir = filepath.FromSlash(b.tests)
 	cmd.Env = append(os.Environ(), variable+"="+strconv.Itoa(mutant))

@@ -36,14 +36,18 @@ type target struct {
 	dir string
 	// files narrows the package to the files that match, as path.Match does.
 	files []string
-	// tests are the packages with the tests; the target's own where none is named.
-	tests []string
+	// more are packages whose tests are to notice too.
+	more []string
 }
+
+// arguments are given to the tests of a package: ten thousand worlds for each mutant take too
+// long, and a thousand meet nearly as much.
+var arguments = map[string][]string{"agent/sim": {"-count", "1000"}}
 
 var targets = []target{
 	{dir: "controlplane/access"},
 	{dir: "controlplane/seal"},
-	{dir: "agent/engine", tests: []string{"agent/engine", "agent/sim"}},
+	{dir: "agent/engine", more: []string{"agent/sim"}},
 	{dir: "agent/wire"},
 	{dir: "controlplane/lifecycle", files: []string{
 		"admit.go", "hosts.go", "place*.go", "preflight*.go", "queue.go", "refuse.go",
@@ -57,10 +61,7 @@ var targets = []target{
 }
 
 func (t target) testPackages() []string {
-	if len(t.tests) > 0 {
-		return t.tests
-	}
-	return []string{t.dir}
+	return append([]string{t.dir}, t.more...)
 }
 
 type options struct {

@@ -21,6 +21,8 @@ type kept struct{ n int }
 
 func Small(n int) bool { return n >= 0 && n < limit }
 
+func Large(n int) bool { return n < 0 || n >= limit }
+
 func (k *kept) Add(n int) {
 	if k == nil {
 		return
@@ -43,7 +45,8 @@ const tests = `package calc
 import "testing"
 
 func TestSmall(t *testing.T) {
-	if Small(-1) || !Small(0) || !Small(9) || Small(10) {
+	if Small(-1) || !Small(0) || !Small(9) || Small(10) ||
+		Large(0) || !Large(-1) || Large(9) || !Large(10) {
 		t.Error()
 	}
 }
@@ -91,7 +94,7 @@ func TestRunMutants_TellsWhatTestsNotice(t *testing.T) {
 		t.Errorf("survived:\n%v\nwant:\n%v", written.reasons, want)
 	}
 	row := written.rows["calc"]
-	if !strings.HasPrefix(row, "| `calc` | 15 | 15 | 10 (66 %) | 1 | 4 | all |") {
+	if !strings.HasPrefix(row, "| `calc` | 21 | 21 | 16 (76 %) | 1 | 4 | all |") {
 		t.Errorf("the row is %s", row)
 	}
 	if text, err := os.ReadFile("calc/calc.go"); err != nil || string(text) != code {
@@ -162,7 +165,7 @@ func TestApplyEdits_NestsInOrder(t *testing.T) {
 // The same seed picks the same mutants, whatever was added elsewhere.
 func TestPickSample_DependsOnTheSeedOnly(t *testing.T) {
 	var all []mutant
-	for _, name := range strings.FieldsSeq("a b c d e f g h i j k l") {
+	for name := range strings.FieldsSeq("a b c d e f g h i j k l") {
 		all = append(all, mutant{id: name, file: "x/x.go", number: len(all) + 1})
 	}
 	first := pickSample(all, 6, 1)

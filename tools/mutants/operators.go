@@ -75,7 +75,7 @@ func (f *finder) visitBinary(n *ast.BinaryExpr) {
 	switch {
 	case n.Op == token.LAND || n.Op == token.LOR:
 		// x || y is !(!x && !y), and the other way round.
-		f.add("swap "+n.Op.String(), n, n.Pos(),
+		f.add("swap", n, n.Pos(),
 			f.wrap(n, "("+choice+" != (", "))"),
 			f.wrap(n.X, "("+choice+" != (", "))"),
 			f.wrap(n.Y, "("+choice+" != (", "))"))
