@@ -18,6 +18,11 @@ ROWS ?=
 # PKG=./agent/... narrows the Go tests.
 PKG ?= ./...
 
+# What `make mutants` tests: CHANGED=1 for changed lines only, SAMPLE=30 for so many, chosen by SEED.
+CHANGED ?=
+SAMPLE ?= 0
+SEED ?= 1
+
 # How many agents `make bench-fleet` measures with.
 AGENTS ?= 10000
 
@@ -102,6 +107,11 @@ test-apps: build ## run WordPress with MariaDB through the product; the first ti
 test-slow: build ## tell the browser stories that take minutes: a link down for one, every state of every page
 	@tools/run services --only docker,registry -- timeout --kill-after=60 40m \
 		tools/run demo npm --prefix ui run --silent e2e -- --slow
+
+.PHONY: mutants
+mutants: sidecar ## break the core and see whether tests notice; writes docs/mutants.md (PKG, CHANGED, SAMPLE, SEED)
+	@tools/run services --only postgres -- nice tools/run mutants --sample '$(SAMPLE)' --seed '$(SEED)' \
+		$(if $(CHANGED),--changed) $(filter-out ./...,$(PKG))
 
 .PHONY: bench
 bench: build ## measure against docker, nginx and a plain proxy; writes docs/benchmarks.json (ROWS narrows it)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
-	"slices"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -100,11 +102,50 @@ func TestReport_RerunsTheFailedPartsOnly(t *testing.T) {
 	if err := readEvents(strings.NewReader(in.String()), r); err != nil {
 		t.Fatal(err)
 	}
-	want := []attempt{{"x/a", "^TestE$/^(Cancel|Disk_full)$"}, {"x/a", "^TestB$"}}
-	if got := r.again(); !slices.Equal(got, want) {
+	want := []attempt{
+		{"x/a", "^TestE$/^(Cancel|Disk_full)$", []string{"x/a TestE/Cancel", "x/a TestE/Disk_full"}},
+		{"x/a", "^TestB$", []string{"x/a TestB"}},
+	}
+	if got := r.again(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v", got)
 	}
 	if r.mayRerun(2) || !r.mayRerun(3) {
 		t.Error("three stories failed, and they count as something else")
+	}
+}
+
+// What passes only on the second run is noted by its name; what fails twice is not, and what
+// never ran again neither.
+func TestRerunFailed_NotesWhatPassedAlone(t *testing.T) {
+	module := t.TempDir()
+	writeFile(t, filepath.Join(module, "go.mod"), "module x\n")
+	writeFile(t, filepath.Join(module, "x_test.go"), `package x
+import ("os"; "testing")
+func TestOnce(t *testing.T) {
+	t.Run("part", func(t *testing.T) {
+		if _, err := os.Stat("been"); err != nil { _ = os.WriteFile("been", nil, 0o600); t.Fatal() }
+	})
+}
+func TestAlways(t *testing.T) { t.Fatal() }
+func TestNever(t *testing.T) {}
+`)
+	t.Chdir(module)
+	t.Setenv("GOWORK", "off")
+	notes := filepath.Join(t.TempDir(), "notes")
+	t.Setenv("NULLOPS_TEST_FLAKY", notes)
+	var out strings.Builder
+	r := newReport(&out, false)
+	if !runTests(r, []string{"./..."}) || !rerunFailed(r, []string{"./..."}) {
+		t.Errorf("a test that always fails passed:\n%s", out.String())
+	}
+	if text, err := os.ReadFile(notes); err != nil || string(text) != "x TestOnce/part\n" {
+		t.Errorf("noted %q (%v):\n%s", text, err, out.String())
+	}
+}
+
+func writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -56,27 +57,73 @@ func rerunFailed(first *report, args []string) (failed bool) {
 		}
 		first.print(fmt.Sprintf("FLAKY %s %s: failed once, passed alone\n",
 			shortPackage(again.pkg), again.pattern))
+		if err := noteFlaky(os.Getenv("NULLOPS_TEST_FLAKY"), again.names); err != nil {
+			first.print(fmt.Sprintf("gotest: the flaky tests are not recorded: %v\n", err))
+			failed = true
+		}
 	}
 	return failed
 }
 
-// attempt is one `go test -run pattern pkg`.
-type attempt struct{ pkg, pattern string }
+// noteFlaky appends the names to a file, from which tools/test.sh records them in
+// docs/flaky.md. Without a file nobody asked for it.
+func noteFlaky(file string, names []string) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strings.Join(names, "\n") + "\n")
+	return errors.Join(err, f.Close())
+}
+
+// attempt is one `go test -run pattern pkg`; names are those of the tests that failed.
+type attempt struct {
+	pkg, pattern string
+	names        []string
+}
 
 // again lists what a second run consists of.
 func (r *report) again() (attempts []attempt) {
 	for pkg := range r.whole { // all of it: those behind the hung test never ran
-		attempts = append(attempts, attempt{pkg, "."})
+		attempts = append(attempts, attempt{pkg, ".", r.namesOfHung(pkg)})
 	}
 	for pkg, tests := range r.tests {
 		if r.whole[pkg] {
 			continue
 		}
 		for _, test := range tests {
-			attempts = append(attempts, attempt{pkg, testPattern(test, r.parts[[2]string{pkg, test}])})
+			parts := r.parts[[2]string{pkg, test}]
+			attempts = append(attempts,
+				attempt{pkg, testPattern(test, parts), namesOf(pkg, test, parts)})
 		}
 	}
 	return attempts
+}
+
+// namesOf names a test, or of its subtests the given ones.
+func namesOf(pkg, test string, parts []string) (names []string) {
+	name := shortPackage(pkg) + " " + test
+	for _, part := range parts {
+		names = append(names, name+"/"+part)
+	}
+	if len(parts) == 0 {
+		names = []string{name}
+	}
+	return names
+}
+
+// namesOfHung names the tests that were running when their package's time was over.
+func (r *report) namesOfHung(pkg string) (names []string) {
+	for _, test := range r.tests[pkg] {
+		names = append(names, namesOf(pkg, test, r.parts[[2]string{pkg, test}])...)
+	}
+	if len(names) == 0 {
+		names = []string{shortPackage(pkg) + " (timed out)"}
+	}
+	return names
 }
 
 // testPattern matches a test, or of its subtests just the given ones.

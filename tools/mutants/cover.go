@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// coverage knows which tests come by which places of a target.
+type coverage struct {
+	// blocks are the pieces of each file that a test executed, by the test.
+	blocks map[testName]map[string][]block
+	took   map[testName]time.Duration
+}
+
+// testName is a top-level test of a package.
+type testName struct{ pkg, test string }
+
+// block is a piece of a file from a line and column to another.
+type block struct{ beginLine, beginColumn, endLine, endColumn int }
+
+func (b block) includes(line, column int) bool {
+	return (line > b.beginLine || line == b.beginLine && column >= b.beginColumn) &&
+		(line < b.endLine || line == b.endLine && column < b.endColumn)
+}
+
+// measureCoverage runs every test alone, once. Tests that are skipped here cover nothing.
+func (b *builder) measureCoverage(ctx context.Context) (*coverage, error) {
+	binaries, said, err := b.build(ctx, nil, "-cover", "-coverpkg="+joinDir(b.target.dir))
+	if err != nil {
+		return nil, fmt.Errorf("its tests do not build: %w\n%s", err, said)
+	}
+	c := &coverage{map[testName]map[string][]block{}, map[testName]time.Duration{}}
+	for _, made := range binaries {
+		listed, err := made.run(ctx, 0, "-test.list", ".")
+		if err != nil {
+			return nil, fmt.Errorf("its tests cannot be listed: %w\n%s", err, listed)
+		}
+		for test := range strings.Lines(string(listed)) {
+			test = strings.TrimSpace(test)
+			if !strings.HasPrefix(test, "Test") && !strings.HasPrefix(test, "Fuzz") {
+				continue
+			}
+			if err := b.measureTest(ctx, c, made, test); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c, nil
+}
+
+func (b *builder) measureTest(ctx context.Context, c *coverage, made binary, test string) error {
+	profile := filepath.Join(b.work, "cover.out")
+	began := time.Now()
+	out, err := made.run(ctx, 0, "-test.short", "-test.run", "^"+test+"$",
+		"-test.coverprofile", profile)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("%s fails without any mutant: %w\n%s", test, err, out)
+	}
+	name := testName{made.tests, test}
+	c.took[name] = time.Since(began)
+	c.blocks[name], err = readProfile(profile)
+	return err
+}
+
+var profilePattern = regexp.MustCompile(`^(\S+):(\d+)\.(\d+),(\d+)\.(\d+) \d+ (\d+)$`)
+
+// readProfile reads which blocks were executed, by the base name of their file.
+func readProfile(name string) (map[string][]block, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	blocks := map[string][]block{}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		match := profilePattern.FindStringSubmatch(lines.Text())
+		if match == nil || match[6] == "0" {
+			continue
+		}
+		var b block
+		if _, err := fmt.Sscan(strings.Join(match[2:6], " "), &b.beginLine, &b.beginColumn,
+			&b.endLine, &b.endColumn); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		file := filepath.Base(match[1])
+		blocks[file] = append(blocks[file], b)
+	}
+	return blocks, errors.Join(lines.Err(), f.Close())
+}
+
+// findTests returns the tests of a package that come by a mutant.
+func (c *coverage) findTests(pkg string, m mutant) (tests []string) {
+	for name, files := range c.blocks {
+		reached := m.anywhere && len(files) > 0 ||
+			slices.ContainsFunc(files[filepath.Base(m.file)], func(b block) bool {
+				return b.includes(m.line, m.column)
+			})
+		if name.pkg == pkg && reached {
+			tests = append(tests, name.test)
+		}
+	}
+	// The quickest first: mostly it is enough.
+	slices.SortFunc(tests, func(a, b string) int {
+		return int(c.took[testName{pkg, a}] - c.took[testName{pkg, b}])
+	})
+	return tests
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+const page = "docs/mutants.md"
+
+// The two tables of the page.
+const (
+	summaryHead = "| target | mutants | run | killed | explained | not explained | sample " +
+		"| commit |\n" +
+		"|---|---|---|---|---|---|---|---|\n"
+	survivorsHead = "| survivor | why it may live |\n|---|---|\n"
+)
+
+// report is the page docs/mutants.md.
+type report struct {
+	text    string            // before the first table
+	between string            // the tables
+	rows    map[string]string // of the summary, by target
+	// reasons say why a survivor may live; empty where nobody said so yet.
+	reasons map[string]string
+}
+
+// readReport reads the page, so that what was written by hand and what was not tested now stays.
+func readReport(text string) (*report, error) {
+	before, rest, found := strings.Cut(text, summaryHead)
+	if !found {
+		return nil, errors.New(page + " has no table of targets; restore it from git")
+	}
+	rows := map[string]string{}
+	for strings.HasPrefix(rest, "|") {
+		var row string
+		row, rest, _ = strings.Cut(rest, "\n")
+		rows[strings.Trim(splitRow(row)[0], "`")] = row
+	}
+	between, survivors, found := strings.Cut(rest, survivorsHead)
+	if !found {
+		return nil, errors.New(page + " has no table of survivors; restore it from git")
+	}
+	r := &report{before, between, rows, map[string]string{}}
+	for line := range strings.Lines(survivors) {
+		if cells := splitRow(line); len(cells) == 2 {
+			r.reasons[cells[0]] = cells[1]
+		} else if strings.TrimSpace(line) != "" {
+			return nil, fmt.Errorf("a line of %s is no row of survivors: %s", page, line)
+		}
+	}
+	return r, nil
+}
+
+func splitRow(line string) []string {
+	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
+	cells := strings.Split(line, "|")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	return cells
+}
+
+// replace puts the results of a target in the place of the older ones. A reason stays as long as
+// the code has the mutant and no test kills it.
+func (r *report) replace(t target, mutants []mutant, results []result, o options) {
+	exists := map[string]bool{}
+	for _, m := range mutants {
+		exists[m.id] = true
+	}
+	isOurs := func(id string) bool {
+		file, _, _ := strings.Cut(id, " ")
+		return mutant{file: file}.dir() == t.dir
+	}
+	maps.DeleteFunc(r.reasons, func(id, reason string) bool {
+		return isOurs(id) && (!exists[id] || reason == "")
+	})
+	var killed, explained, survived int
+	for _, done := range results {
+		switch {
+		case done.killed:
+			killed++
+			delete(r.reasons, done.mutant.id)
+		case r.reasons[done.mutant.id] != "":
+			explained++
+		default:
+			survived++
+			r.reasons[done.mutant.id] = ""
+		}
+	}
+	share := 0
+	if len(results) > 0 {
+		share = 100 * killed / len(results)
+	}
+	sample := "all"
+	if o.sample > 0 && o.sample < len(mutants) {
+		sample = fmt.Sprintf("seed %d", o.seed)
+	}
+	r.rows[t.dir] = fmt.Sprintf("| `%s` | %d | %d | %d (%d %%) | %d | %d | %s | %s %s |",
+		t.dir, len(mutants), len(results), killed, share, explained, survived, sample,
+		time.Now().UTC().Format(time.DateOnly), describeCommit())
+}
+
+// String renders the page: targets in the order of the program, survivors by their names.
+func (r *report) String() string {
+	var out strings.Builder
+	out.WriteString(r.text + summaryHead)
+	for _, t := range targets {
+		row := r.rows[t.dir]
+		if row == "" {
+			row = fmt.Sprintf("| `%s` | | not run yet | | | | | |", t.dir)
+		}
+		out.WriteString(row + "\n")
+	}
+	out.WriteString(r.between + survivorsHead)
+	for _, id := range slices.Sorted(maps.Keys(r.reasons)) {
+		fmt.Fprintf(&out, "| %s |\n", strings.TrimSpace(id+" | "+r.reasons[id]))
+	}
+	return out.String()
+}
+
+// describeCommit names what was tested, with a plus when Go files differ from the commit.
+func describeCommit() string {
+	commit, err := exec.Command("git", "rev-parse", "--short=10", "HEAD").Output()
+	if err != nil {
+		return "unknown"
+	}
+	name := strings.TrimSpace(string(commit))
+	changes, err := exec.Command("git", "status", "--porcelain", "--", "*.go").Output()
+	if err != nil || len(changes) > 0 {
+		name += "+"
+	}
+	return name
+}
