@@ -115,6 +115,8 @@ const guardVariable = "NULLOPS_TEST_GUARD"
 // From a container, link-local addresses and the agent's port are reached
 // without the guard and not with it; a firewall that forgets the rules gets them
 // back, and another port of the machine stays open.
+//
+// threat: T27
 func TestGuard(t *testing.T) {
 	if host := os.Getenv(guardVariable); host != "" {
 		guardInside(t, host)

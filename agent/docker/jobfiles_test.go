@@ -12,6 +12,8 @@ import (
 
 // The files of a job that has ended are read, those that match and nothing beside them: no
 // folder below, no link, and no more than allowed.
+//
+// threat: T45
 func TestReadFiles_OfAnEndedJob(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

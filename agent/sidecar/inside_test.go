@@ -159,6 +159,9 @@ func TestInside_EndsWithItsConnection(t *testing.T) {
 	}
 }
 
+// What is copied in is written at its own name only: through no link, into no other folder.
+//
+// threat: T45
 func TestInside_Files(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

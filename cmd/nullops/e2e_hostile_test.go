@@ -41,7 +41,7 @@ const (
 // they can, against the real control plane, and as strangers and a control
 // plane gone mad against the real agent.
 //
-// threat: T35, T37
+// threat: T35, T37, T38
 func hostilePeers(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)
@@ -70,7 +70,7 @@ func hostilePeers(t *testing.T, w *world) {
 		go func() { defer all.Done(); <-h }()
 	}
 	all.Wait()
-	// T35: what a node says of others changes nothing.
+	// T35, T38: what a node says of others changes nothing, their hosts included.
 	if after := p.rowsOf(t, d.Id, "victim"); after != before {
 		t.Errorf("another node's rows changed, seed %d:\n%s", seed, diffLines(before, after))
 	}

@@ -354,6 +354,8 @@ func TestTags_PatternPinnedAndAll(t *testing.T) {
 }
 
 // What someone may choose is checked again where it counts, and a tag means what it means now.
+//
+// threat: T19
 func TestResolveTag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -384,6 +386,8 @@ func TestResolveTag(t *testing.T) {
 		"another than the pinned": {pinned, "other", "tag_pinned"},
 		"does not exist":          {image, "v9", "tag_unknown"},
 		"not a tag":               {image, "v1@sha256:00", "tag_invalid"},
+		"a tag with a path":       {image, "../v1", "tag_invalid"},
+		"a tag of another image":  {image, "v1/other:v1", "tag_invalid"},
 	} {
 		_, err := w.ResolveTag(t.Context(), w.admin, c.image, c.tag)
 		if controlplane.CodeOf(err) != c.code {
@@ -422,6 +426,13 @@ func TestPlugin(t *testing.T) {
 		if !errors.As(err, &said) || said.Field != field {
 			t.Errorf("%v: %v", schema, err)
 		}
+	}
+	// Whoever moves the tag changes nothing before an admin defines the plugin again.
+	// threat: T52
+	moved := w.push(t, "shop/plugin:v1")
+	all, _, err := w.ListPlugins(ctx, w.admin, controlplane.Page{})
+	if err != nil || len(all) != 1 || all[0].Digest != digest {
+		t.Errorf("after its tag moved to %s the plugins are %+v, %v", moved, all, err)
 	}
 	remote := plugin()
 	remote.Component.Parameters = map[string]any{"$ref": "file:///etc/passwd"}

@@ -71,6 +71,8 @@ func TestPace_GivesWayAndComesBack(t *testing.T) {
 
 // However much room there is, ten thousand do not come back in one rush, and are
 // back within the minute.
+//
+// fault: F35
 func TestPace_SpacesThoseThatBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPace()

@@ -289,6 +289,40 @@ func TestRemove_OnANodeThatIsAwaySaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
+// A tag means one image for a whole run: whoever moves it changes neither what the node is
+// told when the run is to start, nor what it is told of the deployment that is ready. Only
+// what is created afterwards gets the new one.
+//
+// fault: F54
+// threat: T19
+func TestCreate_KeepsTheDigestWhenTheTagMoves(t *testing.T) {
+	r := newRig(t)
+	asks := newRequest("d")
+	asks.Versions["api"] = "moving"
+	d, err := r.Create(t.Context(), system, asks)
+	r.failOnError(nil, err)
+	chosen := d.Versions[0].Digest
+	asks.Name = "later"
+	later, err := r.Create(t.Context(), system, asks)
+	r.failOnError(nil, err)
+	if later.Versions[0].Digest == chosen {
+		t.Fatal("the tag did not move")
+	}
+	for _, state := range []string{"queued", "ready"} {
+		stages[state](r, d.ID)
+		orders, _, err := r.NodeGoals(t.Context(), system, r.node)
+		r.failOnError(nil, err)
+		i := slices.IndexFunc(orders, func(g controlplane.NodeGoal) bool { return g.Deployment == d.ID })
+		if i < 0 {
+			t.Fatalf("%s: the node is not told of it", state)
+		}
+		image := orders[i].Pipeline.Steps[0].Service.Image
+		if image == nil || image.Tag != "moving" || image.Digest != chosen {
+			t.Errorf("%s: the node is told to run %+v, not %s", state, image, chosen)
+		}
+	}
+}
+
 func TestRetry_KeepsWhatWasChosenAndMakesANewRun(t *testing.T) {
 	r := newRig(t)
 	asks := newRequest("d")

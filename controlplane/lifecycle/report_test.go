@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -151,6 +152,7 @@ func TestApply_DoubledOrOlderReportChangesNothing(t *testing.T) {
 	}
 }
 
+// threat: T38
 func TestApply_IgnoresReportsFromANodeThatDoesNotHaveTheDeployment(t *testing.T) {
 	r := newRig(t)
 	d := r.createDeployment("d")
@@ -161,7 +163,14 @@ func TestApply_IgnoresReportsFromANodeThatDoesNotHaveTheDeployment(t *testing.T)
 	status, step := r.newReport(d.ID, controlplane.Applying), r.stepReport(d.ID, "api",
 		pipeline.StepRunning)
 	status.Node, step.Node = other, other
+	before, err := r.Routes(t.Context(), system)
+	r.failOnError(nil, err)
 	r.apply(status, step)
+	after, err := r.Routes(t.Context(), system)
+	r.failOnError(nil, err)
+	if len(before) == 0 || before[0].Node == other || !reflect.DeepEqual(before, after) {
+		t.Errorf("the routes were %+v, and are %+v", before, after)
+	}
 	if got := r.get(d.ID); got.Status != controlplane.Queued || got.Revision != d.Revision {
 		t.Errorf("another node made it %s", got.Status)
 	}

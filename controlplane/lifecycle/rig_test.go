@@ -37,12 +37,15 @@ func digestOf(repository, tag string) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(repository+":"+tag)))
 }
 
-// ResolveTag knows every tag but "missing", and builds "arm" for another processor.
+// ResolveTag knows every tag but "missing", and builds "arm" for another processor. The tag
+// "moving" means something else each time.
 func (s stubCatalog) ResolveTag(_ context.Context, _ access.Actor, image pipeline.Image,
 	tag string) (controlplane.ImageFacts, error) {
-	s.asked.Add(1)
+	asked := s.asked.Add(1)
 	facts := controlplane.ImageFacts{Digest: digestOf(image.Repository, tag)}
 	switch tag {
+	case "moving":
+		facts.Digest = digestOf(image.Repository, fmt.Sprint(tag, asked))
 	case "missing":
 		return facts, &controlplane.Error{Kind: controlplane.Invalid, Code: "tag_unknown",
 			Message: "there is no tag " + tag}
