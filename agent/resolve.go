@@ -24,6 +24,12 @@ func newScope(g *wire.Goal, b *bundle) pipeline.Scope {
 		switch r.Scope {
 		case pipeline.ScopeDeployment:
 			return pipeline.Value{Data: deploymentField(g.Context, r.Name)}, nil
+		case pipeline.ScopeInput:
+			v, ok := g.Context.Input[r.Name]
+			if !ok {
+				return pipeline.Value{}, errors.New("the deployment has no value for it")
+			}
+			return pipeline.Value{Data: v}, nil
 		case pipeline.ScopeSecrets:
 			if v, ok := b.values[r.Name]; ok {
 				return pipeline.Value{Data: v, Secret: true}, nil

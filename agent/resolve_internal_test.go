@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -46,5 +47,32 @@ func TestServiceSpec_RefusesWhatAProgramCannotGet(t *testing.T) {
 			!strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "ssss")) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A value of the input is text and nothing else, whatever stands in it; alone in a parameter it
+// keeps its type.
+func TestScope_Input(t *testing.T) {
+	t.Parallel()
+	b := newBundle("d", nil, wire.Secrets{Key: make([]byte, 32),
+		Values: map[string]string{"KEY": "secret-value"}}, nil)
+	service := pipeline.ServiceStep{Env: map[string]string{
+		"A": "${{ input.text }}${{ input.tail }}${{ deployment.name }}",
+		"B": "$${{ ${{ input.text }}", "C": "${{ input.count }} of ${{ urlencode(input.tail) }}"}}
+	g := &wire.Goal{Deployment: "d", Context: pipeline.Context{Name: "x", Input: map[string]any{
+		"text": "${{ secrets.KEY }}", "tail": "$", "count": 3.0}},
+		Pipeline: pipeline.Pipeline{Steps: []pipeline.Step{{Key: "web", Service: &service}}}}
+	s, err := serviceSpec(g, b, "web")
+	want := map[string]string{"A": "${{ secrets.KEY }}$x", "B": "${{ ${{ secrets.KEY }}",
+		"C": "3 of %24"}
+	if err != nil || len(s.SecretEnv) > 0 || !maps.Equal(s.Env, want) {
+		t.Errorf("%q, %q: %v", s.Env, s.SecretEnv, err)
+	}
+	value, err := pipeline.EvalTree(map[string]any{"n": "${{ input.count }}"}, newScope(g, b))
+	if tree, _ := value.Data.(map[string]any); err != nil || tree["n"] != 3.0 {
+		t.Errorf("%v: %v", value.Data, err)
+	}
+	if _, err := pipeline.Eval("${{ input.other }}", newScope(g, b)); err == nil {
+		t.Error("a field without a value was resolved")
 	}
 }

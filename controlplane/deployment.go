@@ -172,6 +172,8 @@ type Deployment struct {
 	StepsTotal int
 	// Versions is what was chosen, service by service.
 	Versions []ServiceVersion
+	// Input are the latest run's values of the fields that its pipeline declares.
+	Input map[string]any
 	// Resources are reserved on the node while the deployment exists.
 	Resources pipeline.Resources
 	// VRAMMiB is set when it is placed: what it reserves of its node's GPU memory.

@@ -34,6 +34,8 @@ type ReviewRule struct {
 	// Tag is the tag a branch's image has, with {branch}, {number}, {commit} and
 	// {short} filled in.
 	Tag string
+	// Input are values of fields that the project's pipeline declares.
+	Input map[string]any
 	// Wait is how long the registry may take to have the tag.
 	Wait time.Duration
 	// APIURL is where comments and statuses go; empty means nowhere, or the

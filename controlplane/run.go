@@ -25,7 +25,9 @@ type Run struct {
 	Project    ProjectID
 	Version    int
 	// Pipeline is the version with tags and digests filled in.
-	Pipeline  pipeline.Pipeline
+	Pipeline pipeline.Pipeline
+	// Input are the values of the fields that it declares.
+	Input     map[string]any
 	Status    DeploymentStatus
 	StartedBy string
 	// RequestID is the request it began with; empty if it began by itself.
@@ -159,6 +161,7 @@ type NodeGoal struct {
 	Run         RunID
 	Version     int
 	Pipeline    pipeline.Pipeline
+	Input       map[string]any
 	URLs        map[pipeline.StepKey]string
 	// Answers are the answers to the run's approvals.
 	Answers map[pipeline.StepKey]Answer

@@ -14,6 +14,8 @@ type Template struct {
 	Environment string `json:"environment,omitempty"`
 	// Versions are tags by step.
 	Versions map[string]string `json:"versions,omitempty"`
+	// Input are values of fields that the pipeline declares.
+	Input map[string]any `json:"input,omitempty"`
 	// DeploymentName is proposed.
 	DeploymentName string    `json:"deployment_name,omitempty"`
 	Wait           bool      `json:"wait,omitempty"`

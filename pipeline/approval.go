@@ -145,7 +145,7 @@ func (f ApprovalField) explainMismatch(value any) string {
 			return ""
 		}
 	case float64:
-		if f.Type == FieldNumber {
+		if f.Type == FieldNumber || f.Type == FieldInteger {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return "the number is out of range"
 			}
@@ -156,7 +156,11 @@ func (f ApprovalField) explainMismatch(value any) string {
 			return f.explainTextMismatch(v)
 		}
 	}
-	return fmt.Sprintf("give a %s, not %s", f.valueName(), kindOf(value))
+	article := "a"
+	if f.Type == FieldInteger {
+		article = "an"
+	}
+	return fmt.Sprintf("give %s %s, not %s", article, f.valueName(), kindOf(value))
 }
 
 func (f ApprovalField) explainTextMismatch(text string) string {

@@ -3,8 +3,8 @@ package pipeline
 import "slices"
 
 // Branch is the part of a pipeline that some steps need: the steps themselves and,
-// transitively, what they wait for and refer to. Keys of missing steps are ignored. The
-// caller computes the order again.
+// transitively, what they wait for and refer to, fields of the input included. Keys of missing
+// steps are ignored. The caller computes the order again.
 func Branch(p Pipeline, keys ...StepKey) Pipeline {
 	wanted := map[StepKey]bool{}
 	for next := slices.Clone(keys); len(next) > 0; {
@@ -19,7 +19,7 @@ func Branch(p Pipeline, keys ...StepKey) Pipeline {
 	}
 	p.Steps = slices.DeleteFunc(slices.Clone(p.Steps),
 		func(s Step) bool { return !wanted[s.Key] })
-	p.Order = nil
+	p.Order, p.Input = nil, referredInput(p)
 	return p
 }
 

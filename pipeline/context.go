@@ -1,7 +1,7 @@
 package pipeline
 
 // Context is what a run knows about its deployment: the scope of
-// ${{ deployment.* }} and ${{ services.* }} references.
+// ${{ deployment.* }}, ${{ services.* }} and ${{ input.* }} references.
 type Context struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
@@ -11,4 +11,6 @@ type Context struct {
 	Domain string `json:"domain"`
 	// URLs holds, by service step, the address people open.
 	URLs map[StepKey]string `json:"urls,omitempty"`
+	// Input has a value for each ${{ input.* }} reference.
+	Input map[string]any `json:"input,omitempty"`
 }

@@ -16,6 +16,8 @@ type Diff struct {
 	Removed []Step `json:"removed"`
 	// Changed are the steps that both have, by key.
 	Changed []StepChange `json:"changed"`
+	// Input are the changes of the declared input, as input["NAME"].default.
+	Input []FieldChange `json:"input,omitempty"`
 	// Order is set when steps that both have run in another order.
 	Order *OrderChange `json:"order,omitempty"`
 }
@@ -45,7 +47,7 @@ type OrderChange struct {
 
 // Empty reports whether nothing differs.
 func (d Diff) Empty() bool {
-	return len(d.Added)+len(d.Removed)+len(d.Changed) == 0 && d.Order == nil
+	return len(d.Added)+len(d.Removed)+len(d.Changed)+len(d.Input) == 0 && d.Order == nil
 }
 
 // Compare lists the changes from one pipeline to another. It includes what the control
@@ -71,6 +73,11 @@ func Compare(old, now Pipeline) (Diff, error) {
 			}
 		}
 	}
+	input, err := compareInput(old.Input, now.Input)
+	if err != nil {
+		return d, fmt.Errorf("compare input: %w", err)
+	}
+	d.Input = input
 	was, is := orderOf(old), orderOf(now)
 	if !slices.Equal(commonKeys(was, now), commonKeys(is, old)) {
 		d.Order = &OrderChange{Old: was, New: is}
@@ -111,6 +118,27 @@ func commonKeys(keys []StepKey, other Pipeline) []StepKey {
 	return both
 }
 
+func compareInput(old, now []InputField) ([]FieldChange, error) {
+	before, err := toTree(old)
+	if err != nil {
+		return nil, err
+	}
+	after, err := toTree(now)
+	if err != nil || len(old)+len(now) == 0 {
+		return nil, err
+	}
+	before, after = listOf(before), listOf(after)
+	return compareTrees(nil, "input", before, after)
+}
+
+// listOf is the list, or an empty one for null.
+func listOf(tree any) any {
+	if tree == nil {
+		return []any{}
+	}
+	return tree
+}
+
 func compareSteps(old, now Step) ([]FieldChange, error) {
 	before, err := toTree(old)
 	if err != nil {
@@ -130,8 +158,8 @@ func CompareJSON(old, now any) ([]FieldChange, error) {
 
 // toTree goes through the encoded form, so that whatever is stored is compared
 // and no field can be forgotten here.
-func toTree(s Step) (any, error) {
-	encoded, err := json.Marshal(s)
+func toTree(value any) (any, error) {
+	encoded, err := json.Marshal(value)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}

@@ -17,6 +17,7 @@ const (
 	ScopeSecrets    RefScope = "secrets"
 	ScopeServices   RefScope = "services"
 	ScopeDeployment RefScope = "deployment"
+	ScopeInput      RefScope = "input"
 )
 
 // Ref is one reference:
@@ -24,13 +25,14 @@ const (
 //	steps.KEY.outputs.NAME
 //	services.KEY.host | port | url
 //	secrets.NAME
+//	input.NAME
 //	deployment.name | id | environment | project | domain
 //
 // Functions may stand around it, such as urlencode(secrets.NAME); they belong
 // to the string that the reference is in (see functions.go).
 type Ref struct {
 	Scope RefScope
-	// Key is the step's; it is empty for secrets and the deployment.
+	// Key is the step's; it is empty for secrets, input and the deployment.
 	Key StepKey
 	// Name is the output, the secret, or the field.
 	Name string
@@ -182,6 +184,11 @@ func newRef(words []string, at int) (Ref, error) {
 			return fail("secrets.NAME")
 		}
 		return Ref{Scope: ScopeSecrets, Name: words[1]}, nil
+	case ScopeInput:
+		if len(words) != 2 {
+			return fail("input.NAME")
+		}
+		return Ref{Scope: ScopeInput, Name: words[1]}, nil
 	case ScopeDeployment:
 		if len(words) != 2 || !oneOf(words[1], "name", "id", "environment", "project", "domain") {
 			return fail("deployment.name, .id, .environment, .project or .domain")
@@ -189,7 +196,8 @@ func newRef(words []string, at int) (Ref, error) {
 		return Ref{Scope: ScopeDeployment, Name: words[1]}, nil
 	}
 	return Ref{}, &SyntaxError{at, fmt.Sprintf(
-		"%q is unknown; a reference starts with steps, services, secrets or deployment", words[0])}
+		"%q is unknown; a reference starts with steps, services, secrets, input or deployment",
+		words[0])}
 }
 
 func oneOf(s string, all ...string) bool {

@@ -48,7 +48,7 @@ func TestDecode_Refuses(t *testing.T) {
 		`{"steps":[{"key":1}]}`:            "steps.key",
 		"{\"steps\":[{\"key\":\"\xff\"}]}": "steps[0].key: the text is not valid UTF-8",
 		parameter(`"a\u0000"`):             "steps[0].plugin.parameters.p: the text holds a NUL",
-		`{"format":4,"steps":[]}`:          "format 4 is unknown",
+		`{"format":5,"steps":[]}`:          "format 5 is unknown",
 		`{"format":-1,"steps":[]}`:         "format -1 is unknown",
 		deep:                               "deeper than 64",
 		parameter(`12345678901234567890`):  "write it as a string",

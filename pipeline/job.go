@@ -73,6 +73,9 @@ func (s Step) WithContainer(edit func(*ServiceStep)) Step {
 // FormatOf is the number of the oldest form that can hold the pipeline, so that older
 // readers refuse only what they would misunderstand.
 func FormatOf(p Pipeline) int {
+	if len(p.Input) > 0 {
+		return 4
+	}
 	format := 1
 	for _, s := range p.Steps {
 		switch {

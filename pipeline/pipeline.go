@@ -9,7 +9,8 @@ import "cmp"
 //	1  services, plugins and approvals
 //	2  jobs
 //	3  scripts
-const Format = 3
+//	4  input
+const Format = 4
 
 // StepKey names a step inside one pipeline: a DNS label, unique in it.
 type StepKey string
@@ -22,6 +23,8 @@ type Pipeline struct {
 	Steps  []Step `json:"steps"`
 	// Order is the stable topological order of the steps, computed at save.
 	Order []StepKey `json:"order,omitempty"`
+	// Input declares what a request for a deployment may set besides versions.
+	Input []InputField `json:"input,omitempty"`
 	// Comments are for people; a run knows nothing of them.
 	Comments []Comment `json:"comments,omitempty"`
 }

@@ -7,7 +7,10 @@ import (
 
 // SecretNames lists the project secrets that the pipeline refers to anywhere,
 // sorted. Strings that do not parse are Validate's business.
-func SecretNames(p Pipeline) []string {
+func SecretNames(p Pipeline) []string { return refNames(p, ScopeSecrets) }
+
+// refNames lists the names that the steps refer to in one scope, sorted.
+func refNames(p Pipeline, scope RefScope) []string {
 	found := map[string]bool{}
 	for _, s := range p.Steps {
 		for _, text := range stepTexts(s) {
@@ -16,7 +19,7 @@ func SecretNames(p Pipeline) []string {
 				continue
 			}
 			for _, ref := range t.Refs() {
-				if ref.Scope == ScopeSecrets {
+				if ref.Scope == scope {
 					found[ref.Name] = true
 				}
 			}

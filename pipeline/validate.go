@@ -51,6 +51,7 @@ const (
 func Validate(p Pipeline, settings Settings) []Problem {
 	v := &validator{p: p, settings: settings, before: ancestorsByStep(p)}
 	v.checkGraph()
+	v.checkInput()
 	for _, s := range p.Steps {
 		v.checkStep(s)
 	}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -36,9 +37,13 @@ func (v *validator) checkApproval(a *ApprovalStep) {
 	seen := map[string]bool{}
 	for i, f := range a.Fields {
 		field := fmt.Sprintf("approval.fields[%d]", i)
-		v.fieldName(field+".name", f.Name, seen)
+		v.checkFieldName(field+".name", f.Name, seen)
+		if oneOf(f.Name, OutputAnswer, OutputAnsweredBy, OutputAnsweredAt) {
+			v.addProblem(field+".name", "reserved",
+				"every approval has an output %q; choose another name", f.Name)
+		}
 		seen[f.Name] = true
-		v.fieldType(field, f)
+		v.checkFieldType(field, f, FieldString, FieldNumber, FieldBoolean, FieldChoice)
 	}
 }
 
@@ -61,37 +66,29 @@ func (v *validator) checkAnswerers(field, what string, names []string) {
 	}
 }
 
-func (v *validator) fieldName(field, name string, seen map[string]bool) {
+func (v *validator) checkFieldName(field, name string, seen map[string]bool) {
 	switch {
 	case !matchesExpression(`^[A-Za-z][A-Za-z0-9_-]{0,39}$`, name):
 		v.addProblem(field, "name", "the field's name %q must be 1 to 40 of a-z, A-Z, 0-9, _ and -, "+
 			"starting with a letter", name)
-	case oneOf(name, OutputAnswer, OutputAnsweredBy, OutputAnsweredAt):
-		v.addProblem(field, "reserved", "every approval has an output %q; choose another name", name)
 	case seen[name]:
 		v.addProblem(field, "duplicate", "two fields have the name %q", name)
 	}
 }
 
-func (v *validator) fieldType(field string, f ApprovalField) {
+// checkFieldType checks what the fields of approvals and of input share.
+func (v *validator) checkFieldType(field string, f ApprovalField, known ...FieldType) {
 	if len(f.Label) > maxLabel {
 		v.addProblem(field+".label", "too_long", "%d bytes; %d are the most", len(f.Label), maxLabel)
 	}
-	switch f.Type {
-	case FieldString, FieldNumber, FieldBoolean:
-		if len(f.Choices) > 0 {
-			v.addProblem(field+".choices", "choices", "only a field of type choice has choices")
-		}
-	case FieldChoice:
-		v.checkChoices(field+".choices", f.Choices)
-	default:
-		v.addProblem(
-			field+".type",
-			"type",
-			"%q is unknown; use string, number, boolean or choice",
-			f.Type,
-		)
+	switch {
+	case !slices.Contains(known, f.Type):
+		v.addProblem(field+".type", "type", "%q is unknown; use %s", f.Type, joinTypes(known))
 		return
+	case f.Type == FieldChoice:
+		v.checkChoices(field+".choices", f.Choices)
+	case len(f.Choices) > 0:
+		v.addProblem(field+".choices", "choices", "only a field of type choice has choices")
 	}
 	if f.Default == nil {
 		return
@@ -119,4 +116,19 @@ func (v *validator) checkChoices(field string, choices []string) {
 		}
 		seen[c] = true
 	}
+}
+
+// joinTypes writes the types as "string, number or boolean".
+func joinTypes(types []FieldType) string {
+	var text strings.Builder
+	for i, t := range types {
+		switch {
+		case i > 0 && i == len(types)-1:
+			text.WriteString(" or ")
+		case i > 0:
+			text.WriteString(", ")
+		}
+		text.WriteString(string(t))
+	}
+	return text.String()
 }

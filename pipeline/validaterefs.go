@@ -49,6 +49,8 @@ func (v *validator) checkRef(field string, ref Ref) {
 		v.stepRef(field, ref)
 	case ScopeServices:
 		v.serviceRef(field, ref)
+	case ScopeInput:
+		v.inputRef(field, ref)
 	case ScopeDeployment:
 	}
 }
@@ -145,6 +147,10 @@ func (v *validator) serviceRef(field string, ref Ref) {
 func (v *validator) typeOf(ref Ref) []string {
 	if ref.Scope == ScopeServices && ref.Name == "port" {
 		return []string{"integer"}
+	}
+	if ref.Scope == ScopeInput {
+		f, _ := v.p.InputField(ref.Name)
+		return []string{f.valueName()}
 	}
 	if ref.Scope != ScopeSteps {
 		return []string{"string"}

@@ -35,7 +35,8 @@ func (s *server) GetCapsule(
 	s.liveLogs(ctx, c)
 	out := GetCapsule200JSONResponse{Deployment: capsuleDeployment(c.View),
 		Url: "/deployments/" + string(id) + "/capsule", PipelineVersion: c.Run.Version,
-		PipelineDigest: c.PipelineDigest, Run: c.Run.Number, Failure: toFailure(c.Run.Failure),
+		PipelineDigest: c.PipelineDigest, Run: c.Run.Number, Input: inputOf(c.Run.Input),
+		Failure:    toFailure(c.Run.Failure),
 		Parameters: map[string]map[string]any{}, TakenAt: time.Now(),
 		Services: capsuleServices(c), Steps: convertAll(c.Run.Steps,
 			func(row controlplane.StepRow) CapsuleStep { return capsuleStep(c, row) })}
@@ -77,7 +78,8 @@ func capsuleServices(c lifecycle.Capsule) []CapsuleService {
 			Log: orEmpty(c.Logs[v.Step])}
 		if c.Kept != nil {
 			if kept, ok := c.Kept.Services[string(v.Step)]; ok {
-				out.Health, out.Detail, out.Restarts = string(kept.Health), ptrOrNil(kept.Detail), kept.Restarts
+				out.Health, out.Detail, out.Restarts = string(kept.Health), ptrOrNil(kept.Detail),
+					kept.Restarts
 			}
 		}
 		return out
@@ -86,7 +88,8 @@ func capsuleServices(c lifecycle.Capsule) []CapsuleService {
 
 func capsuleStep(c lifecycle.Capsule, row controlplane.StepRow) CapsuleStep {
 	out := CapsuleStep{Key: string(row.Key), Title: row.Title, Status: StepStatus(row.Status),
-		StartedAt: row.StartedAt, EndedAt: row.EndedAt, Message: ptrOrNil(row.Message), Log: []string{}}
+		StartedAt: row.StartedAt, EndedAt: row.EndedAt, Message: ptrOrNil(row.Message),
+		Log: []string{}}
 	if report, ok := c.Tests[row.Key]; ok {
 		out.Tests = new(toTestReport(report))
 	}
@@ -123,7 +126,8 @@ func (s *server) liveLogs(ctx context.Context, c lifecycle.Capsule) {
 func (s *server) lastLines(
 	ctx context.Context, v lifecycle.View, step pipeline.StepKey,
 ) (lines []string) {
-	from, err := s.Logs.Follow(ctx, v.NodeID, v.ID, step, logbook.NodeLogOptions{Tail: capsuleLines})
+	from, err := s.Logs.Follow(ctx, v.NodeID, v.ID, step,
+		logbook.NodeLogOptions{Tail: capsuleLines})
 	if err != nil {
 		return nil
 	}

@@ -27,6 +27,12 @@ func (s *server) GetCloneSheet(
 			PipelineVersion: c.Source.Version},
 		Services: convertAll(c.Services, cloneService), PipelineChanges: cloneChanges(c.Changes),
 		CarriedOver: orEmpty(c.Carried), NotCarriedOver: orEmpty(c.Left)}
+	if len(c.Input) > 0 {
+		out.Input = new(convertAll(c.Input, cloneInput))
+	}
+	if len(c.Changes.Input) > 0 {
+		out.InputChanges = new(cloneFields(c.Changes.Input))
+	}
 	out.Resources.Before, out.Resources.After = c.Before, c.After
 	return out, nil
 }
@@ -49,11 +55,20 @@ func cloneChanges(d pipeline.Diff) []CloneChange {
 	}
 	for _, c := range d.Changed {
 		all = append(all, CloneChange{Step: string(c.Key), Kind: "changed",
-			Fields: convertAll(c.Fields, func(f pipeline.FieldChange) CloneField {
-				return CloneField{Path: f.Path, Before: rawValue(f.Old), After: rawValue(f.New)}
-			})})
+			Fields: cloneFields(c.Fields)})
 	}
 	return all
+}
+
+func cloneFields(all []pipeline.FieldChange) []CloneField {
+	return convertAll(all, func(f pipeline.FieldChange) CloneField {
+		return CloneField{Path: f.Path, Before: rawValue(f.Old), After: rawValue(f.New)}
+	})
+}
+
+func cloneInput(i lifecycle.CloneInput) CloneInput {
+	return CloneInput{Name: i.Name, State: CloneInputState(i.State), Source: i.Source,
+		Choice: i.Choice, Problem: ptrOrNil(i.Problem)}
 }
 
 // rawValue is a field's value as it was written; nil for none.

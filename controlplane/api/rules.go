@@ -11,7 +11,8 @@ import (
 func (s *server) ListRules(
 	ctx context.Context, r ListRulesRequestObject,
 ) (ListRulesResponseObject, error) {
-	all, next, err := s.Reviews.ListRules(ctx, actorOf(ctx), toPage(r.Params.Cursor, r.Params.Limit))
+	all, next, err := s.Reviews.ListRules(ctx, actorOf(ctx), toPage(r.Params.Cursor,
+		r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +37,7 @@ func (s *server) PutRule(
 		Rule: controlplane.ReviewRule{Name: r.Name, Source: controlplane.ReviewSource(b.Source),
 			Repository: valueOr(b.Repository, ""), Project: b.Project, Environment: b.Environment,
 			Branch: valueOr(b.Branch, ""), Tag: b.Tag, APIURL: valueOr(b.ApiUrl, ""),
+			Input:  valueOr(b.Input, nil),
 			Wait:   time.Duration(valueOr(b.WaitMinutes, 30)) * time.Minute,
 			Active: valueOr(b.Active, true)},
 		Secret: secretValue(b.Secret), Token: secretValue(b.Token)})
@@ -62,12 +64,14 @@ func (s *server) DeleteRule(
 func toRule(r controlplane.ReviewRule) Rule {
 	return Rule{Name: r.Name, Source: RuleSource(r.Source), Repository: ptrOrNil(r.Repository),
 		Project: r.Project, Environment: r.Environment, Branch: ptrOrNil(r.Branch), Tag: r.Tag,
-		WaitMinutes: int(r.Wait / time.Minute), ApiUrl: ptrOrNil(r.APIURL), Active: r.Active,
+		Input: inputOf(r.Input), WaitMinutes: int(r.Wait / time.Minute), ApiUrl: ptrOrNil(r.APIURL),
+		Active:    r.Active,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
 }
 
 func toReview(r controlplane.Review) Review {
-	return Review{Key: r.Key, Number: ptrOrNil(r.Number), Title: ptrOrNil(r.Title), Branch: r.Branch,
+	return Review{Key: r.Key, Number: ptrOrNil(r.Number), Title: ptrOrNil(r.Title),
+		Branch: r.Branch,
 		Commit: ptrOrNil(r.Commit), Link: ptrOrNil(r.Link), Tag: r.Tag, Deployment: r.Deployment,
 		DeploymentId: ptrOrNil(string(r.DeploymentID)), State: ReviewState(r.State),
 		Detail: ptrOrNil(r.Detail), ChangedAt: r.ChangedAt}

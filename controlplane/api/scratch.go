@@ -37,7 +37,7 @@ func (s *server) CreateScratch(
 
 func scratchRequest(project string, body Scratch) (lifecycle.Request, lifecycle.PreviewPipeline) {
 	asked := deploymentRequest(DeploymentCreate{Name: body.Name, Project: project,
-		Environment: body.Environment, Versions: body.Versions})
+		Environment: body.Environment, Versions: body.Versions, Input: body.Input})
 	return asked, lifecycle.PreviewPipeline{Pipeline: body.Pipeline,
 		Steps: convertAll(valueOr(body.Steps, nil), func(key string) pipeline.StepKey {
 			return pipeline.StepKey(key)

@@ -34,7 +34,8 @@ func (s *server) PutTemplate(
 		Name: r.Template, Description: valueOr(b.Description, ""),
 		Environment: valueOr(b.Environment, ""),
 		Versions:    valueOr(b.Versions, nil), DeploymentName: valueOr(b.DeploymentName, ""),
-		Wait: valueOr(b.Wait, false), Priority: b.Priority})
+		Input: valueOr(b.Input, nil),
+		Wait:  valueOr(b.Wait, false), Priority: b.Priority})
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +57,7 @@ func templateView(x controlplane.Template) Template {
 		versions = map[string]string{}
 	}
 	return Template{Name: x.Name, Description: x.Description, Environment: ptrOrNil(x.Environment),
-		Versions: versions, DeploymentName: ptrOrNil(x.DeploymentName), Wait: x.Wait,
+		Versions: versions, Input: inputOf(x.Input), DeploymentName: ptrOrNil(x.DeploymentName),
+		Wait:     x.Wait,
 		Priority: x.Priority, UpdatedBy: x.UpdatedBy, UpdatedAt: x.UpdatedAt}
 }

@@ -43,7 +43,7 @@ func toDeployment(v lifecycle.View) Deployment {
 		), Services: convertAll(v.Services, toServiceHealth),
 		CreatedBy: v.CreatedBy, CreatedAt: v.CreatedAt, ChangedAt: v.ChangedAt, ReadyAt: v.ReadyAt,
 		ExpiresAt: ptrOrNil(v.ExpiresAt), Level: Level(v.Level), RequestId: ptrOrNil(v.RequestID),
-		Tests: toTestSummary(v.Tests),
+		Tests: toTestSummary(v.Tests), Input: inputOf(v.Input),
 	}
 	addLifetime(&d, v)
 	if c, reason := v.Condition(); c != "" {
@@ -119,8 +119,16 @@ func toRun(v lifecycle.RunView) Run {
 		EndedAt: v.EndedAt, Failure: toFailure(v.Failure),
 		Versions: convertAll(v.Versions, toServiceVersion),
 		Steps:    convertAll(v.Steps, func(row controlplane.StepRow) Step { return toStep(v, row) }),
-		Queue:    runQueue(v), RequestId: ptrOrNil(v.RequestID),
+		Input:    inputOf(v.Input), Queue: runQueue(v), RequestId: ptrOrNil(v.RequestID),
 	}
+}
+
+// inputOf is absent if there is none.
+func inputOf(values map[string]any) *Input {
+	if len(values) == 0 {
+		return nil
+	}
+	return new(Input(values))
 }
 
 // toStep joins a step's row with its step of the run's pipeline.

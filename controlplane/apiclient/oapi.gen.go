@@ -171,6 +171,27 @@ func (e CloneChangeKind) Valid() bool {
 	}
 }
 
+// Defines values for CloneInputState.
+const (
+	CloneInputStateAdded   CloneInputState = "added"
+	CloneInputStateRemoved CloneInputState = "removed"
+	CloneInputStateSame    CloneInputState = "same"
+)
+
+// Valid indicates whether the value is a known member of the CloneInputState enum.
+func (e CloneInputState) Valid() bool {
+	switch e {
+	case CloneInputStateAdded:
+		return true
+	case CloneInputStateRemoved:
+		return true
+	case CloneInputStateSame:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CloneServiceState.
 const (
 	CloneServiceStateAdded   CloneServiceState = "added"
@@ -1353,6 +1374,9 @@ type Capsule struct {
 	Deployment CapsuleDeployment `json:"deployment"`
 	Failure    *Failure          `json:"failure,omitempty"`
 
+	// Input Values by the name of a field that the pipeline declares.
+	Input *Input `json:"input,omitempty"`
+
 	// Parameters What was written, step by step; references stay references.
 	Parameters      map[string]map[string]interface{} `json:"parameters"`
 	PipelineDigest  string                            `json:"pipeline_digest"`
@@ -1532,6 +1556,23 @@ type CloneField struct {
 	Path   string      `json:"path"`
 }
 
+// CloneInput defines model for CloneInput.
+type CloneInput struct {
+	// Choice What the clone has unless somebody chooses otherwise; absent if somebody has to.
+	Choice interface{} `json:"choice,omitempty"`
+	Name   string      `json:"name"`
+
+	// Problem Why the source's value is not carried over.
+	Problem *string `json:"problem,omitempty"`
+
+	// Source What the source has; absent if it has no value.
+	Source interface{}     `json:"source,omitempty"`
+	State  CloneInputState `json:"state"`
+}
+
+// CloneInputState defines model for CloneInput.State.
+type CloneInputState string
+
 // CloneService defines model for CloneService.
 type CloneService struct {
 	// Choice What the clone runs unless somebody chooses otherwise.
@@ -1559,6 +1600,12 @@ type CloneServiceState string
 // CloneSheet defines model for CloneSheet.
 type CloneSheet struct {
 	CarriedOver []string `json:"carried_over"`
+
+	// Input Its values, and the fields that the pipeline declares now.
+	Input *[]CloneInput `json:"input,omitempty"`
+
+	// InputChanges What changed of the fields themselves.
+	InputChanges *[]CloneField `json:"input_changes,omitempty"`
 
 	// Name A free name.
 	Name           string   `json:"name"`
@@ -1646,8 +1693,11 @@ type Deployment struct {
 	Failure   *Failure   `json:"failure,omitempty"`
 	Hold      *Hold      `json:"hold,omitempty"`
 	Id        Id         `json:"id"`
-	Left      *[]string  `json:"left,omitempty"`
-	Level     Level      `json:"level"`
+
+	// Input Values by the name of a field that the pipeline declares.
+	Input *Input    `json:"input,omitempty"`
+	Left  *[]string `json:"left,omitempty"`
+	Level Level     `json:"level"`
 
 	// LifetimeHours Hours without activity after which it is removed; absent is never.
 	LifetimeHours *int `json:"lifetime_hours,omitempty"`
@@ -1720,6 +1770,9 @@ type DeploymentCreate struct {
 
 	// Environment A DNS label of at most 40 characters.
 	Environment Name `json:"environment"`
+
+	// Input Values by the name of a field that the pipeline declares.
+	Input *Input `json:"input,omitempty"`
 
 	// Name A DNS label of at most 40 characters.
 	Name Name `json:"name"`
@@ -2099,6 +2152,12 @@ type ImageCare struct {
 
 // ImageRef Filled in by the control plane at save.
 type ImageRef = pipeline.Image
+
+// Input Values by the name of a field that the pipeline declares.
+type Input map[string]interface{}
+
+// InputField Steps read its value as ${{ input.NAME }}. It is no secret.
+type InputField = pipeline.InputField
 
 // Inventory defines model for Inventory.
 type Inventory struct {
@@ -3302,12 +3361,15 @@ type Role string
 
 // Rule defines model for Rule.
 type Rule struct {
-	Active      bool       `json:"active"`
-	ApiUrl      *string    `json:"api_url,omitempty"`
-	Branch      *string    `json:"branch,omitempty"`
-	CreatedAt   time.Time  `json:"created_at"`
-	CreatedBy   string     `json:"created_by"`
-	Environment string     `json:"environment"`
+	Active      bool      `json:"active"`
+	ApiUrl      *string   `json:"api_url,omitempty"`
+	Branch      *string   `json:"branch,omitempty"`
+	CreatedAt   time.Time `json:"created_at"`
+	CreatedBy   string    `json:"created_by"`
+	Environment string    `json:"environment"`
+
+	// Input Values by the name of a field that the pipeline declares.
+	Input       *Input     `json:"input,omitempty"`
 	Name        string     `json:"name"`
 	Project     string     `json:"project"`
 	Repository  *string    `json:"repository,omitempty"`
@@ -3333,7 +3395,10 @@ type RulePut struct {
 	// Branch Only branches of this pattern; for a registry, tags.
 	Branch      *string `json:"branch,omitempty"`
 	Environment string  `json:"environment"`
-	Project     string  `json:"project"`
+
+	// Input Values by the name of a field that the pipeline declares.
+	Input   *Input `json:"input,omitempty"`
+	Project string `json:"project"`
 
 	// Repository Only of this repository, as the source spells it.
 	Repository *string `json:"repository,omitempty"`
@@ -3374,12 +3439,15 @@ type RuleView struct {
 
 // Run defines model for Run.
 type Run struct {
-	CreatedAt       time.Time  `json:"created_at"`
-	EndedAt         *time.Time `json:"ended_at,omitempty"`
-	Failure         *Failure   `json:"failure,omitempty"`
-	Id              Id         `json:"id"`
-	Number          int        `json:"number"`
-	PipelineVersion int        `json:"pipeline_version"`
+	CreatedAt time.Time  `json:"created_at"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	Failure   *Failure   `json:"failure,omitempty"`
+	Id        Id         `json:"id"`
+
+	// Input Values by the name of a field that the pipeline declares.
+	Input           *Input `json:"input,omitempty"`
+	Number          int    `json:"number"`
+	PipelineVersion int    `json:"pipeline_version"`
 
 	// Queue The way of a run through the queue: queued, started, ended.
 	Queue *QueueEntry `json:"queue,omitempty"`
@@ -3417,6 +3485,9 @@ type SSHHostKey struct {
 type Scratch struct {
 	// Environment A DNS label of at most 40 characters.
 	Environment Name `json:"environment"`
+
+	// Input Values by the name of a field that the pipeline declares.
+	Input *Input `json:"input,omitempty"`
 
 	// Name A DNS label of at most 40 characters.
 	Name     Name     `json:"name"`
@@ -3898,15 +3969,18 @@ type TeamSaved struct {
 
 // Template defines model for Template.
 type Template struct {
-	DeploymentName *string           `json:"deployment_name,omitempty"`
-	Description    string            `json:"description"`
-	Environment    *string           `json:"environment,omitempty"`
-	Name           string            `json:"name"`
-	Priority       *int              `json:"priority,omitempty"`
-	UpdatedAt      time.Time         `json:"updated_at"`
-	UpdatedBy      string            `json:"updated_by"`
-	Versions       map[string]string `json:"versions"`
-	Wait           bool              `json:"wait"`
+	DeploymentName *string `json:"deployment_name,omitempty"`
+	Description    string  `json:"description"`
+	Environment    *string `json:"environment,omitempty"`
+
+	// Input Values by the name of a field that the pipeline declares.
+	Input     *Input            `json:"input,omitempty"`
+	Name      string            `json:"name"`
+	Priority  *int              `json:"priority,omitempty"`
+	UpdatedAt time.Time         `json:"updated_at"`
+	UpdatedBy string            `json:"updated_by"`
+	Versions  map[string]string `json:"versions"`
+	Wait      bool              `json:"wait"`
 }
 
 // TemplateList defines model for TemplateList.
@@ -3921,10 +3995,13 @@ type TemplatePut struct {
 	Description    *string `json:"description,omitempty"`
 
 	// Environment A DNS label of at most 40 characters.
-	Environment *Name              `json:"environment,omitempty"`
-	Priority    *int               `json:"priority,omitempty"`
-	Versions    *map[string]string `json:"versions,omitempty"`
-	Wait        *bool              `json:"wait,omitempty"`
+	Environment *Name `json:"environment,omitempty"`
+
+	// Input Values by the name of a field that the pipeline declares.
+	Input    *Input             `json:"input,omitempty"`
+	Priority *int               `json:"priority,omitempty"`
+	Versions *map[string]string `json:"versions,omitempty"`
+	Wait     *bool              `json:"wait,omitempty"`
 }
 
 // TestFailure defines model for TestFailure.

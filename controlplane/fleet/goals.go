@@ -63,7 +63,8 @@ func newGoal(o controlplane.NodeGoal) wire.Goal {
 		Request: o.RequestID, Version: o.Version, Pipeline: o.Pipeline,
 		Context: pipeline.Context{ID: string(o.Deployment), Name: o.Name,
 			Environment: o.Environment, Project: o.Project,
-			Domain: o.Name + "." + o.Environment + "." + o.Domain, URLs: o.URLs},
+			Domain: o.Name + "." + o.Environment + "." + o.Domain, URLs: o.URLs,
+			Input: o.Input},
 	}
 	for key, a := range o.Answers {
 		if g.Answers == nil {

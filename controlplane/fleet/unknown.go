@@ -131,7 +131,8 @@ func fetchDescription(ctx context.Context, dial func(context.Context) (net.Conn,
 	}
 	return lifecycle.DescribedDeployment{ID: deployment, Generation: said.State.Generation,
 		Run: controlplane.RunID(said.State.Run), Version: said.Goal.Version,
-		Pipeline: said.Goal.Pipeline, Phase: controlplane.DeploymentStatus(said.State.Phase),
+		Pipeline: said.Goal.Pipeline, Input: said.Goal.Context.Input,
+		Phase: controlplane.DeploymentStatus(said.State.Phase),
 		Gone:  said.Goal.Want == wire.WantGone,
 		Steps: said.Steps, Sealed: said.Sealed, Key: said.Key, Values: said.Values}, nil
 }

@@ -17,6 +17,7 @@ type DescribedDeployment struct {
 	Run        controlplane.RunID
 	Version    int
 	Pipeline   pipeline.Pipeline
+	Input      map[string]any
 	// Phase is the agent's phase of the deployment; empty if the node has nothing of it. Gone is
 	// set if the node's goal was to remove it.
 	Phase controlplane.DeploymentStatus
@@ -141,7 +142,7 @@ func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.
 		version = f.Version
 	}
 	run := controlplane.Run{ID: f.Run, Deployment: d.ID, Project: d.ProjectID,
-		Version: version, Pipeline: f.Pipeline, StartedBy: actor.Name()}
+		Version: version, Pipeline: f.Pipeline, Input: f.Input, StartedBy: actor.Name()}
 	var err error
 	if run.Key, err = l.keys.SealRunKey(run.ID, f.Key); err != nil {
 		return err

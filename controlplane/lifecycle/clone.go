@@ -22,6 +22,7 @@ type CloneSheet struct {
 	// Version is the latest pipeline version, which the clone would run.
 	Version  int
 	Services []CloneService
+	Input    []CloneInput
 	Changes  pipeline.Diff
 	// Before and After are what all services together may use.
 	Before, After pipeline.Resources
@@ -83,9 +84,10 @@ func (l *Lifecycle) CloneSheet(ctx context.Context, actor access.Actor,
 	if s.Changes, err = pipeline.Compare(before, now); err != nil {
 		return s, err
 	}
+	s.Input = pairInput(s.Source.Input, before, now)
 	s.Services = pairServices(s.Source.Versions, now)
 	l.lookUpVersions(ctx, actor, s.Services)
-	s.Carried, s.Left = listCarried(s.Services), []string{"data in volumes and databases",
+	s.Carried, s.Left = listCarried(s.Services, s.Input), []string{"data in volumes and databases",
 		"outputs of plugins", "generated secrets", "holds and the time that is left"}
 	return s, nil
 }
@@ -145,11 +147,16 @@ func (l *Lifecycle) lookUpVersions(ctx context.Context, actor access.Actor, all 
 	asking.Wait()
 }
 
-func listCarried(all []CloneService) []string {
+func listCarried(all []CloneService, input []CloneInput) []string {
 	out := []string{"project and environment"}
 	for _, c := range all {
 		if c.State == CloneSame && c.Image.TagMode == pipeline.Selectable {
 			out = append(out, fmt.Sprintf("%s:%s", c.Step, c.Choice))
+		}
+	}
+	for _, i := range input {
+		if i.State == CloneSame && i.Source != nil && i.Problem == "" {
+			out = append(out, "input "+i.Name)
 		}
 	}
 	return out

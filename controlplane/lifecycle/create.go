@@ -14,8 +14,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Request is what a person may choose: a name, where, and versions. Everything
-// else is the pipeline's.
+// Request is what a person may choose: a name, where, versions, and the input that the
+// pipeline declares. Everything else is the pipeline's.
 type Request struct {
 	Name        string
 	Project     string
@@ -26,6 +26,11 @@ type Request struct {
 	Digests map[pipeline.StepKey]string `json:",omitempty"`
 	// Version is the pipeline's; zero is the latest.
 	Version int `json:",omitempty"`
+	// Input are values of the fields that the pipeline declares.
+	Input map[string]any `json:",omitempty"`
+	// Inherited says that Input is an earlier run's: fields that the pipeline no longer declares
+	// are left out.
+	Inherited bool `json:",omitempty"`
 	// From is the deployment that it is a copy of; empty for none.
 	From controlplane.DeploymentID `json:",omitempty"`
 	// Required are labels that its node must have, besides what the environment and the
@@ -65,6 +70,7 @@ func (l *Lifecycle) Create(
 	}
 	entry := actor.NewAuditEntry("create deployment", "deployment "+r.Name)
 	entry.Project, entry.Environment = plan.target.ProjectID, plan.env.ID
+	entry.Detail = listInput(r.Input)
 	err = l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		earlier, err := findRepeated(ctx, tx, actor, r)
 		if err != nil || earlier != "" {
@@ -165,7 +171,7 @@ func (l *Lifecycle) insertRun(
 ) error {
 	p := r.plan
 	run := controlplane.Run{ID: controlplane.NewID[controlplane.RunID](), Deployment: d.ID,
-		Project: d.ProjectID, Version: p.target.Version, Pipeline: p.pipeline,
+		Project: d.ProjectID, Version: p.target.Version, Pipeline: p.pipeline, Input: p.input,
 		StartedBy: r.actor.Name()}
 	key, err := l.keys.NewRunKey(run.ID)
 	if err != nil {

@@ -69,7 +69,8 @@ func diffTree(d controlplane.Deployment, p pipeline.Pipeline) (any, error) {
 	}
 	text, err := json.Marshal(map[string]any{"project": d.Project, "environment": d.Environment,
 		"node": d.Node, "status": d.Status, "pipeline_version": d.Version,
-		"created_by": d.CreatedBy, "resources": d.Resources, "versions": versions, "steps": steps})
+		"input": d.Input, "created_by": d.CreatedBy, "resources": d.Resources, "versions": versions,
+		"steps": steps})
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,8 @@ type plan struct {
 	env      controlplane.Environment
 	pipeline pipeline.Pipeline
 	versions []controlplane.ServiceVersion
+	// input has a value for each field that the pipeline declares, as far as it needs one.
+	input map[string]any
 	// required are the labels that the request itself asks for.
 	required []controlplane.Selector
 	ask      ResourceRequest
@@ -57,8 +59,11 @@ func (l *Lifecycle) checkDefinition(
 		c.hasFailed("project", "environment", "access") {
 		return false, err
 	}
-	err = l.validatePipeline(p.target, r, c)
-	return !c.hasFailed("pipeline"), err
+	if err = l.validatePipeline(p.target, r, c); err != nil || c.hasFailed("pipeline") {
+		return false, err
+	}
+	p.input, err = checkInput(p.target.Pipeline, r, c)
+	return true, err
 }
 
 // checkImages asks the registries, and completes the plan with their answers, unless one of
@@ -265,7 +270,7 @@ func reportProblems(what string, problems []controlplane.Problem, c *checks) err
 func isReference(code string) bool {
 	return slices.Contains([]string{"unknown_secret", "unknown_step", "unknown_output",
 		"optional_output", "not_ancestor", "unknown_service", "no_port", "not_exposed", "syntax",
-		"cycle"}, code)
+		"cycle", "unknown_input", "optional_input"}, code)
 }
 
 // unresolved is the placeholder of a digest while only the rules are checked.

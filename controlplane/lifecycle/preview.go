@@ -54,7 +54,7 @@ func (l *Lifecycle) CreatePreview(
 }
 
 // preparePreview fills the drawing in from the catalogue, cuts the branch out of it, and
-// leaves out the versions of what does not run.
+// leaves out the versions and the input of what does not run.
 func (l *Lifecycle) preparePreview(
 	ctx context.Context, actor access.Actor, r Request, drawn PreviewPipeline,
 ) (Request, []controlplane.Problem, error) {
@@ -77,6 +77,12 @@ func (l *Lifecycle) preparePreview(
 	maps.DeleteFunc(r.Versions, func(key pipeline.StepKey, _ string) bool {
 		_, ok := p.Step(key)
 		return !ok
+	})
+	r.Input = maps.Clone(r.Input)
+	maps.DeleteFunc(r.Input, func(name string, _ any) bool {
+		_, declared := drawn.Pipeline.InputField(name)
+		_, needed := p.InputField(name)
+		return declared && !needed
 	})
 	r.Draft = &p
 	return r, problems, nil

@@ -72,7 +72,8 @@ func lastRequired(
 // likeBefore asks for what a deployment was.
 func likeBefore(d controlplane.Deployment, how RecreateOptions) Request {
 	r := Request{Name: cmp.Or(how.Name, d.Name), Project: d.Project, Environment: d.Environment,
-		Versions: selectedTags(d.Versions), From: d.ID, Priority: controlplane.DefaultPriority}
+		Versions: selectedTags(d.Versions), From: d.ID, Priority: controlplane.DefaultPriority,
+		Input: d.Input, Inherited: true}
 	if how.Pinned {
 		r.Version, r.Digests = d.Version, map[pipeline.StepKey]string{}
 		for _, v := range d.Versions {

@@ -31,7 +31,7 @@ func (l *Lifecycle) Retry(ctx context.Context, actor access.Actor, id controlpla
 		return d, err
 	}
 	r := Request{Name: d.Name, Project: d.Project, Environment: d.Environment,
-		Versions: selectedTags(d.Versions)}
+		Versions: selectedTags(d.Versions), Input: d.Input, Inherited: true}
 	if r.Required, err = l.requiredLabels(ctx, id); err != nil {
 		return d, err
 	}

@@ -59,6 +59,9 @@ func (l *Lifecycle) PutTemplate(ctx context.Context, actor access.Actor, project
 			if err := controlplane.ValidName("template", x.Name); err != nil {
 				return err
 			}
+			if err := checkStoredInput(ctx, tx, project, x.Input); err != nil {
+				return err
+			}
 			x.UpdatedBy = actor.Name()
 			if err := tx.Templates().Put(ctx, id, x); err != nil {
 				return err

@@ -149,6 +149,9 @@ func toDeployment(r dbsqlc.DeploymentRow) (controlplane.Deployment, error) {
 		RequestID: r.RequestID, Left: r.LeftBehind,
 		Failure: toFailure(r.FailureStep, r.FailureCode, r.FailureMessage),
 	}
+	if err := decodeJSON(r.Input, &d.Input); err != nil {
+		return d, err
+	}
 	return d, decodeJSON(r.Versions, &d.Versions)
 }
 

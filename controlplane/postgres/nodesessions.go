@@ -30,6 +30,9 @@ func (t NodeSessions) ListGoals(
 		if err := decodeJSON(r.Pipeline, &all[i].Pipeline); err != nil {
 			return nil, err
 		}
+		if err := decodeJSON(r.Input, &all[i].Input); err != nil {
+			return nil, err
+		}
 	}
 	return all, t.addAnswers(ctx, all)
 }

@@ -9,12 +9,17 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-func reviewRule(r dbsqlc.ReviewRule) controlplane.ReviewRule {
-	return controlplane.ReviewRule{ID: controlplane.ReviewRuleID(r.ID), Name: r.Name,
+func reviewRule(r dbsqlc.ReviewRule) (controlplane.ReviewRule, error) {
+	out := controlplane.ReviewRule{ID: controlplane.ReviewRuleID(r.ID), Name: r.Name,
 		Source: controlplane.ReviewSource(r.Source), Repository: r.Repository, Project: r.Project,
 		Environment: r.Environment, Branch: r.Branch, Tag: r.Tag,
 		Wait: time.Duration(r.WaitMinutes) * time.Minute, APIURL: r.ApiUrl, Active: r.Active,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
+	err := decodeJSON(r.Input, &out.Input)
+	if len(out.Input) == 0 {
+		out.Input = nil
+	}
+	return out, err
 }
 
 // ByName loads a rule; not found is a *controlplane.Error.
@@ -25,7 +30,7 @@ func (t ReviewRules) ByName(
 	if err != nil {
 		return controlplane.ReviewRule{}, fmt.Errorf("load rule: %w", translateMissing(err, "rule", name))
 	}
-	return reviewRule(r), nil
+	return reviewRule(r)
 }
 
 // ByID loads the rule of a review.
@@ -37,7 +42,7 @@ func (t ReviewRules) ByID(
 		return controlplane.ReviewRule{}, fmt.Errorf("load rule: %w",
 			translateMissing(err, "rule", string(id)))
 	}
-	return reviewRule(r), nil
+	return reviewRule(r)
 }
 
 // List returns up to most rules after the name.
@@ -50,18 +55,24 @@ func (t ReviewRules) List(
 	}
 	all := make([]controlplane.ReviewRule, len(rows))
 	for i, r := range rows {
-		all[i] = reviewRule(r)
+		if all[i], err = reviewRule(r); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }
 
 // Put inserts a rule or replaces the one of that id.
 func (t ReviewRules) Put(ctx context.Context, r controlplane.ReviewRule) error {
-	err := t.q.PutReviewRule(ctx, dbsqlc.PutReviewRuleParams{ID: string(r.ID), Name: r.Name,
+	input, err := encodeInput(r.Input)
+	if err != nil {
+		return err
+	}
+	err = t.q.PutReviewRule(ctx, dbsqlc.PutReviewRuleParams{ID: string(r.ID), Name: r.Name,
 		Source: string(r.Source), Repository: r.Repository, Project: r.Project,
 		Environment: r.Environment, Branch: r.Branch, Tag: r.Tag,
 		WaitMinutes: int32(r.Wait / time.Minute), ApiUrl: r.APIURL, Active: r.Active,
-		CreatedBy: r.CreatedBy})
+		CreatedBy: r.CreatedBy, Input: input})
 	if err != nil {
 		return fmt.Errorf("store rule: %w", translateError(err))
 	}

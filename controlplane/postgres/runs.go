@@ -17,10 +17,14 @@ func (t Runs) Insert(
 	if err != nil {
 		return err
 	}
+	input, err := encodeInput(r.Input)
+	if err != nil {
+		return err
+	}
 	err = t.q.InsertRun(ctx, dbsqlc.InsertRunParams{
 		ID: string(r.ID), DeploymentID: string(r.Deployment), ProjectID: string(r.Project),
 		PipelineVersion: int32(r.Version), Pipeline: graph, KeySealed: r.Key,
-		StartedBy: r.StartedBy,
+		StartedBy: r.StartedBy, Input: input,
 	})
 	if err != nil {
 		return fmt.Errorf("insert run: %w", translateError(err))
@@ -85,7 +89,18 @@ func toRun(r dbsqlc.Run) (controlplane.Run, error) {
 		StartedBy: r.StartedBy, RequestID: r.RequestID, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
 		Failure: toFailure(r.FailureStep, r.FailureCode, r.FailureMessage), Key: r.KeySealed,
 	}
-	return out, decodeJSON(r.Pipeline, &out.Pipeline)
+	if err := decodeJSON(r.Pipeline, &out.Pipeline); err != nil {
+		return out, err
+	}
+	return out, decodeJSON(r.Input, &out.Input)
+}
+
+// encodeInput stores no input as an empty object.
+func encodeInput(values map[string]any) ([]byte, error) {
+	if values == nil {
+		values = map[string]any{}
+	}
+	return encodeJSON(values)
 }
 
 // Move stores a run's status. Only the first failure is kept.

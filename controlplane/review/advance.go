@@ -205,7 +205,8 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 		return r.takeDown(ctx, *d)
 	}
 	made, err := r.Lifecycle.Create(ctx, worker, lifecycle.Request{Name: x.Deployment,
-		Project: rule.Project, Environment: rule.Environment, Versions: versions})
+		Project: rule.Project, Environment: rule.Environment, Versions: versions,
+		Input: rule.Input})
 	if err != nil {
 		x.State = controlplane.ReviewWaiting
 		return err

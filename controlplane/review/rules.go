@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/audit"
+	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -85,6 +87,9 @@ func (r *Reviews) PutRule(
 			rule.ID = controlplane.NewID[controlplane.ReviewRuleID]()
 			rule.CreatedBy, rule.CreatedAt = actor.Name(), time.Now().UTC()
 		}
+		if len(rule.Input) == 0 {
+			rule.Input = nil
+		}
 		if err := checkRule(ctx, tx, rule); err != nil {
 			return err
 		}
@@ -92,7 +97,7 @@ func (r *Reviews) PutRule(
 		if err := tx.ReviewRules().Put(ctx, rule); err != nil {
 			return err
 		}
-		out.Changed = rule != old
+		out.Changed = !reflect.DeepEqual(rule, old)
 		return r.sealKeys(ctx, tx, actor, p, old, &out)
 	})
 	return out, err
@@ -197,8 +202,14 @@ func checkRule(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRul
 			"a rule's name begins the names of its deployments",
 			"Choose one of at most 24 characters.")
 	}
-	if _, err := tx.Projects().LoadRunTarget(ctx, rule.Project); err != nil {
+	target, err := tx.Projects().LoadRunTarget(ctx, rule.Project)
+	if err != nil {
 		return invalidField("project", err)
+	}
+	if len(rule.Input) > 0 {
+		if err := lifecycle.CheckStoredInput(target.Pipeline, rule.Input); err != nil {
+			return err
+		}
 	}
 	if _, err := tx.Environments().GetTarget(ctx, rule.Environment); err != nil {
 		return invalidField("environment", err)

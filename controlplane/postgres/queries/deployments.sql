@@ -25,10 +25,10 @@ DELETE FROM deployment_hosts WHERE deployment_id = @deployment_id;
 -- name: InsertRun :exec
 -- One attempt; its number is one more than the last.
 INSERT INTO runs (id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed,
-    started_by)
+    started_by, input)
 VALUES (@id, @deployment_id,
     (SELECT coalesce(max(r.number), 0) + 1 FROM runs r WHERE r.deployment_id = @deployment_id),
-    @project_id, @pipeline_version, @pipeline, @key_sealed, @started_by);
+    @project_id, @pipeline_version, @pipeline, @key_sealed, @started_by, @input);
 
 -- name: InsertRunStep :exec
 -- Steps exist from the start, pending, so that the graph is whole.
@@ -309,7 +309,7 @@ DELETE FROM service_health WHERE deployment_id = @deployment_id;
 -- whose turn has come.
 SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
     e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version, r.pipeline,
-    d.request_id, coalesce(m.resume, '{}')::text[] AS resume, m.since AS attempt
+    r.input, d.request_id, coalesce(m.resume, '{}')::text[] AS resume, m.since AS attempt
 FROM node_goals g
 JOIN deployments d ON d.id = g.deployment_id
 LEFT JOIN relocations m ON m.deployment_id = d.id AND g.elsewhere AND g.want = 'present'

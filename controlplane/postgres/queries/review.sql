@@ -13,13 +13,13 @@ SELECT * FROM review_rules WHERE id = @id;
 -- name: PutReviewRule :exec
 -- Inserts, or replaces what an admin says about it.
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by)
+    wait_minutes, api_url, active, created_by, input)
 VALUES (@id, @name, @source, @repository, @project, @environment, @branch, @tag,
-    @wait_minutes, @api_url, @active, @created_by)
+    @wait_minutes, @api_url, @active, @created_by, @input)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
-    active = excluded.active;
+    active = excluded.active, input = excluded.input;
 
 -- name: DeleteReviewRule :exec
 -- With its reviews; deployments stay.

@@ -3063,6 +3063,7 @@ export interface components {
             branch?: string;
             /** @description The tag that a branch is built as, with {branch}, {number}, {commit}, {short} and {tag}. */
             tag: string;
+            input?: components["schemas"]["Input"];
             /** @description How long the registry may take to have the tag; 30 unless given. */
             wait_minutes?: number;
             /** @description Where comments and statuses go; GitHub and GitLab have a default. */
@@ -3082,6 +3083,7 @@ export interface components {
             environment: string;
             branch?: string;
             tag: string;
+            input?: components["schemas"]["Input"];
             wait_minutes: number;
             api_url?: string;
             active: boolean;
@@ -3788,6 +3790,7 @@ export interface components {
             versions?: {
                 [key: string]: string;
             };
+            input?: components["schemas"]["Input"];
             pipeline: components["schemas"]["Pipeline"];
             /** @description What is to run, with all that it needs; everything without it. */
             steps?: string[];
@@ -3849,6 +3852,12 @@ export interface components {
                     /** @description Absent where the field was removed. */
                     new?: unknown;
                 }[];
+            }[];
+            /** @description Changes of the declared input. */
+            input?: {
+                path: string;
+                old?: unknown;
+                new?: unknown;
             }[];
             /** @description Both orders, when steps of both run in another order. */
             order?: {
@@ -4502,6 +4511,7 @@ export interface components {
             wait?: boolean;
             /** @description In the queue, lower ones come first; none waits for ever. 128 without. */
             priority?: number;
+            input?: components["schemas"]["Input"];
             /** @description How long it may take until it is ready, waiting included. Then it fails, and a run under way is undone. Without it, for ever. */
             deadline_seconds?: number;
             /** @description Labels that its node must have, each `key` or `key=value`, besides what the environment and the project require. */
@@ -4564,6 +4574,10 @@ export interface components {
             /** @description The latest, which the clone would run. */
             pipeline_version: number;
             services: components["schemas"]["CloneService"][];
+            /** @description Its values, and the fields that the pipeline declares now. */
+            input?: components["schemas"]["CloneInput"][];
+            /** @description What changed of the fields themselves. */
+            input_changes?: components["schemas"]["CloneField"][];
             /** @description What changed between the two versions; empty when nothing did. */
             pipeline_changes: components["schemas"]["CloneChange"][];
             resources: {
@@ -4598,6 +4612,17 @@ export interface components {
             /** @enum {string} */
             state: "same" | "added" | "removed";
         };
+        CloneInput: {
+            name: string;
+            /** @enum {string} */
+            state: "same" | "added" | "removed";
+            /** @description What the source has; absent if it has no value. */
+            source?: unknown;
+            /** @description What the clone has unless somebody chooses otherwise; absent if somebody has to. */
+            choice?: unknown;
+            /** @description Why the source's value is not carried over. */
+            problem?: string;
+        };
         CloneChange: {
             step: string;
             /** @enum {string} */
@@ -4628,6 +4653,7 @@ export interface components {
             pipeline_version: number;
             pipeline_digest: string;
             run: number;
+            input?: components["schemas"]["Input"];
             services: components["schemas"]["CapsuleService"][];
             steps: components["schemas"]["CapsuleStep"][];
             /** @description What was written, step by step; references stay references. */
@@ -4705,6 +4731,7 @@ export interface components {
             versions?: {
                 [key: string]: string;
             };
+            input?: components["schemas"]["Input"];
             deployment_name?: components["schemas"]["Name"];
             wait?: boolean;
             priority?: number;
@@ -4716,6 +4743,7 @@ export interface components {
             versions: {
                 [key: string]: string;
             };
+            input?: components["schemas"]["Input"];
             deployment_name?: string;
             wait: boolean;
             priority?: number;
@@ -4841,6 +4869,7 @@ export interface components {
              */
             usual_seconds?: number;
             versions: components["schemas"]["ServiceVersion"][];
+            input?: components["schemas"]["Input"];
             services: components["schemas"]["ServiceHealth"][];
             created_by: string;
             /** Format: date-time */
@@ -5049,6 +5078,7 @@ export interface components {
             failure?: components["schemas"]["Failure"];
             queue?: components["schemas"]["QueueEntry"];
             versions: components["schemas"]["ServiceVersion"][];
+            input?: components["schemas"]["Input"];
             steps: components["schemas"]["Step"][];
         };
         RunList: {
@@ -5200,14 +5230,39 @@ export interface components {
         };
         Pipeline: {
             /**
-             * @description Which kinds of steps it may hold: 2 has jobs, 3 has scripts. The control plane fills it in.
+             * @description What it may hold: 2 has jobs, 3 has scripts, 4 has input. The control plane fills it in.
              * @enum {integer}
              */
-            format?: 1 | 2 | 3;
+            format?: 1 | 2 | 3 | 4;
             steps: components["schemas"]["PipelineStep"][];
             order?: string[];
+            /** @description What a request for a deployment may set besides versions. */
+            input?: components["schemas"]["InputField"][];
             /** @description For people; a run knows nothing of them. */
             comments?: components["schemas"]["Comment"][];
+        };
+        /** @description Steps read its value as ${{ input.NAME }}. It is no secret. */
+        InputField: {
+            name: string;
+            /** @description What people read instead of the name. */
+            label?: string;
+            description?: string;
+            /** @enum {string} */
+            type: "string" | "integer" | "number" | "boolean" | "choice";
+            choices?: string[];
+            required?: boolean;
+            /** @description Of the field's type. */
+            default?: unknown;
+            min?: number;
+            max?: number;
+            min_length?: number;
+            max_length?: number;
+            /** @description A regular expression (RE2) that the whole value matches. */
+            pattern?: string;
+        };
+        /** @description Values by the name of a field that the pipeline declares. */
+        Input: {
+            [key: string]: unknown;
         };
         Comment: {
             text: string;

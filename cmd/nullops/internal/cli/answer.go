@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,34 +88,23 @@ func (c *client) answerQuestion(ctx context.Context, out io.Writer, name, step s
 	return nil
 }
 
-// answerFields parses NAME=VALUE as the question declares the field. Unknown fields
-// are sent as text: the control plane has the better error message.
+// answerFields parses NAME=VALUE as the question declares the field.
 func answerFields(q *apiclient.Question, step string, pairs []string) (map[string]any, error) {
-	fields := map[string]any{}
-	for _, p := range pairs {
-		name, text, ok := strings.Cut(p, "=")
-		if !ok || name == "" {
-			return nil, exit.AsUsageError(fmt.Errorf("--field %q: write NAME=VALUE", p))
-		}
-		if _, twice := fields[name]; twice {
-			return nil, exit.AsUsageError(fmt.Errorf("--field %s is given twice", name))
-		}
-		fields[name] = text
+	return parseFields("--field", pairs, func(name string) (f pipeline.ApprovalField, ok bool) {
 		if q == nil || q.Step != step {
-			continue
+			return f, false
 		}
-		for _, f := range q.Fields {
-			if f.Name == name {
-				fields[name] = fieldValue(f, text)
-			}
+		i := slices.IndexFunc(q.Fields, func(f pipeline.ApprovalField) bool { return f.Name == name })
+		if i < 0 {
+			return f, false
 		}
-	}
-	return fields, nil
+		return q.Fields[i], true
+	})
 }
 
 func fieldValue(f pipeline.ApprovalField, text string) any {
 	switch f.Type {
-	case pipeline.FieldNumber:
+	case pipeline.FieldNumber, pipeline.FieldInteger:
 		if n, err := strconv.ParseFloat(text, 64); err == nil {
 			return n
 		}

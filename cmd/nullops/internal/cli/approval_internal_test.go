@@ -23,6 +23,11 @@ func TestDocument_KeepsApprovals(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = pipeline.AsWritten(p)
+	low := 0.5
+	p.Input = []pipeline.InputField{{ApprovalField: pipeline.ApprovalField{Name: "rows",
+		Type: pipeline.FieldNumber, Default: 2.0}, Description: "How many.", Min: &low},
+		{ApprovalField: pipeline.ApprovalField{Name: "seed", Type: pipeline.FieldString,
+			Required: true}, MaxLength: 9, Pattern: "[a-z: ]+"}}
 	first, err := object{Kind: "project", Name: "shop", Body: apiclient.ProjectPut{},
 		Pipeline: &p}.toYAML()
 	if err != nil {

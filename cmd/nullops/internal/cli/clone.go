@@ -16,12 +16,14 @@ import (
 
 func cloneCommand() *cobra.Command {
 	var env, name string
-	var versions []string
+	var versions, input []string
 	var sheetOnly, noWait bool
 	c := &cobra.Command{
-		Use: "clone DEPLOYMENT [--name NAME] [--set STEP=TAG]…", Args: exit.ExactArgs(1),
+		Use:   "clone DEPLOYMENT [--name NAME] [--set STEP=TAG]… [--input NAME=VALUE]…",
+		Args:  exit.ExactArgs(1),
 		Short: "Create a copy of a deployment with the latest pipeline version",
-		Long: "Create a copy of a deployment with the latest pipeline version and the same tags.\n" +
+		Long: "Create a copy of a deployment with the latest pipeline version, the same tags and\n" +
+			"the same input.\n" +
 			"First the clone sheet says what will differ; with --sheet nothing else is done.",
 	}
 	asJSON := output.JSONFlag(c)
@@ -29,6 +31,7 @@ func cloneCommand() *cobra.Command {
 	f.StringVar(&env, "env", "", "environment, if the name exists in several")
 	f.StringVar(&name, "name", "", "name of the copy; without it a free one is taken")
 	f.StringArrayVar(&versions, "set", nil, "another version of a selectable service: STEP=TAG")
+	f.StringArrayVar(&input, "input", nil, inputUsage)
 	f.BoolVar(&sheetOnly, "sheet", false, "only say what a clone would be")
 	f.BoolVar(&noWait, "no-wait", false, "return as soon as it is created")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -58,6 +61,10 @@ func cloneCommand() *cobra.Command {
 			}
 		}
 		body := cloneOf(*r.JSON200, name, chosen)
+		body.Input, err = api.readInput(ctx, d.Project, input, clonedInput(*r.JSON200))
+		if err != nil {
+			return err
+		}
 		made, err := api.CreateDeploymentWithResponse(ctx, &apiclient.CreateDeploymentParams{}, body)
 		if err := checkAnswer(made, err); err != nil {
 			return err
@@ -101,9 +108,16 @@ func printSheet(out io.Writer, s apiclient.CloneSheet) error {
 	if err := output.PrintTable(out, rows); err != nil {
 		return err
 	}
+	if err := printClonedInput(out, s); err != nil {
+		return err
+	}
 	fmt.Fprintf(out, "\npipeline: v%d, now v%d\n", s.Source.PipelineVersion, s.PipelineVersion)
-	if len(s.PipelineChanges) == 0 {
+	if len(s.PipelineChanges) == 0 && s.InputChanges == nil {
 		fmt.Fprintln(out, "  nothing changed")
+	}
+	for _, f := range valueOrZero(s.InputChanges) {
+		fmt.Fprintf(out, "  %s: %s\n", output.SanitizeText(f.Path),
+			output.SanitizeText(formatChange(f.Before, f.After)))
 	}
 	for _, c := range s.PipelineChanges {
 		fmt.Fprintf(out, "  %s %s\n", output.SanitizeText(c.Step), c.Kind)

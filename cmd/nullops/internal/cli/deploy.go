@@ -22,14 +22,17 @@ type deployOptions struct {
 	versions           []string
 	noWait, json       bool
 	dryRun             bool
-	labels             []string
-	queue              queueOptions
+	labels, input      []string
+	// prefilled is the template's input.
+	prefilled *apiclient.Input
+	queue     queueOptions
 }
 
 func deployCommand() *cobra.Command {
 	var o deployOptions
 	c := &cobra.Command{
-		Use: "deploy PROJECT --env ENV --name NAME [--set STEP=TAG]…", Args: exit.ExactArgs(1),
+		Use:   "deploy PROJECT --env ENV --name NAME [--set STEP=TAG]… [--input NAME=VALUE]…",
+		Args:  exit.ExactArgs(1),
 		Short: "Create a deployment and watch it until it is ready",
 		RunE: func(c *cobra.Command, args []string) error {
 			o.project = args[0]
@@ -40,6 +43,7 @@ func deployCommand() *cobra.Command {
 	f.StringVar(&o.env, "env", "", "environment")
 	f.StringVar(&o.name, "name", "", "name of the deployment, part of its URLs")
 	f.StringArrayVar(&o.versions, "set", nil, "version of a selectable service: STEP=TAG")
+	f.StringArrayVar(&o.input, "input", nil, inputUsage)
 	f.StringVar(&o.template, "template", "", "begin with a template of the project")
 	f.StringVar(&o.branch, "branch", "", "take each service's tag of this branch, where it has one")
 	f.StringArrayVar(&o.labels, "require-label", nil,
@@ -73,6 +77,9 @@ func runDeploy(ctx context.Context, out io.Writer, o deployOptions) error {
 	body := apiclient.DeploymentCreate{Name: o.name, Project: o.project, Environment: o.env,
 		Versions: &versions}
 	if err := o.queue.fillRequest(&body); err != nil {
+		return err
+	}
+	if body.Input, err = api.readInput(ctx, o.project, o.input, o.prefilled); err != nil {
 		return err
 	}
 	if len(o.labels) > 0 {

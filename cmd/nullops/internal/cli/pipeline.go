@@ -131,6 +131,9 @@ func printDiff(w io.Writer, indent string, d pipeline.Diff) {
 		fmt.Fprintf(w, "%s~ step %s\n", indent, s.Key)
 		printFields(w, indent+"    ", s.Fields)
 	}
+	for _, f := range d.Input {
+		printFields(w, indent+"~ ", []pipeline.FieldChange{f})
+	}
 	if d.Order != nil {
 		fmt.Fprintf(w, "%s~ order: %s → %s\n", indent, joinKeys(d.Order.Old), joinKeys(d.Order.New))
 	}

@@ -73,6 +73,7 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 	if d.ExpiresAt != nil {
 		fmt.Fprintf(w, "removed for lack of activity %s\n", formatExpiry(d))
 	}
+	printInput(w, d.Input)
 	if line := queueLine(d); line != "" {
 		fmt.Fprintln(w, output.SanitizeText(line))
 	}

@@ -47,7 +47,7 @@ func listTemplates() *cobra.Command {
 func saveTemplate() *cobra.Command {
 	var body apiclient.TemplatePut
 	var description, env, name string
-	var versions []string
+	var versions, input []string
 	c := &cobra.Command{Use: "save PROJECT TEMPLATE [--set STEP=TAG]…", Args: exit.ExactArgs(2),
 		Short: "Create or change a template; this takes full access to the project"}
 	f := c.Flags()
@@ -55,6 +55,7 @@ func saveTemplate() *cobra.Command {
 	f.StringVar(&env, "env", "", "environment")
 	f.StringVar(&name, "name", "", "proposed name of the deployment")
 	f.StringArrayVar(&versions, "set", nil, "version of a selectable service: STEP=TAG")
+	f.StringArrayVar(&input, "input", nil, inputUsage)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		chosen, err := parseVersions(versions)
 		if err != nil {
@@ -66,6 +67,9 @@ func saveTemplate() *cobra.Command {
 		}
 		body.Description, body.Environment = nilIfZero(description), nilIfZero(env)
 		body.DeploymentName, body.Versions = nilIfZero(name), &chosen
+		if body.Input, err = api.readInput(c.Context(), args[0], input, nil); err != nil {
+			return err
+		}
 		r, err := api.PutTemplateWithResponse(c.Context(), args[0], args[1], body)
 		if err := checkAnswer(r, err); err != nil {
 			return err
@@ -101,6 +105,7 @@ func (c *client) prefillOptions(ctx context.Context, out io.Writer, o *deployOpt
 		o.env, o.name = firstOf(o.env, valueOrZero(r.JSON200.Environment)),
 			firstOf(o.name, valueOrZero(r.JSON200.DeploymentName))
 		addMissing(versions, r.JSON200.Versions)
+		o.prefilled = r.JSON200.Input
 	}
 	if o.branch == "" {
 		return nil

@@ -18,6 +18,7 @@ func (c *client) templateBodies(
 	for _, t := range r.JSON200.Items {
 		all[t.Name] = tidyTemplate(apiclient.TemplatePut{
 			Description: &t.Description, Environment: t.Environment, Versions: &t.Versions,
+			Input:          t.Input,
 			DeploymentName: t.DeploymentName, Wait: &t.Wait, Priority: t.Priority,
 		})
 	}

@@ -253,6 +253,7 @@ func ruleSet() *cobra.Command {
 	var source, repository, branch, apiURL, secretFile, tokenFile string
 	var wait time.Duration
 	var off bool
+	var input []string
 	c := &cobra.Command{
 		Use:   "set NAME --source SOURCE --project PROJECT --env ENV --tag TAG",
 		Args:  exit.ExactArgs(1),
@@ -267,6 +268,7 @@ func ruleSet() *cobra.Command {
 	f.StringVar(&body.Environment, "env", "", "where it is deployed")
 	f.StringVar(&branch, "branch", "", "only branches of this pattern, such as feature/*")
 	f.StringVar(&body.Tag, "tag", "", "how a branch's image is tagged, such as pr-{number}")
+	f.StringArrayVar(&input, "input", nil, inputUsage)
 	f.DurationVar(&wait, "wait", 30*time.Minute, "how long the registry may take to have the tag")
 	f.StringVar(&apiURL, "api", "", "address of the code host's API, for comments")
 	f.StringVar(&secretFile, "secret-file", "", "file with the secret, instead of a new one")
@@ -290,6 +292,9 @@ func ruleSet() *cobra.Command {
 		)
 		api, err := newClient()
 		if err != nil {
+			return err
+		}
+		if body.Input, err = api.readInput(c.Context(), body.Project, input, nil); err != nil {
 			return err
 		}
 		r, err := api.PutRuleWithResponse(c.Context(), args[0], body)

@@ -56,7 +56,7 @@ func (q *Queries) DeleteHosts(ctx context.Context, deploymentID string) error {
 }
 
 const getDeploymentRow = `-- name: GetDeploymentRow :one
-SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, request_id, degraded, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = $1
+SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, request_id, degraded, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done, input FROM deployment_rows WHERE id = $1
 `
 
 // One deployment as people see it.
@@ -101,12 +101,13 @@ func (q *Queries) GetDeploymentRow(ctx context.Context, id string) (DeploymentRo
 		&i.FailureMessage,
 		&i.StepsTotal,
 		&i.StepsDone,
+		&i.Input,
 	)
 	return i, err
 }
 
 const getDeploymentRows = `-- name: GetDeploymentRows :many
-SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, request_id, degraded, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = ANY($1::uuid[]) ORDER BY id DESC
+SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, request_id, degraded, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done, input FROM deployment_rows WHERE id = ANY($1::uuid[]) ORDER BY id DESC
 `
 
 // Some deployments as people see them, newest first; who is gone for good is
@@ -158,6 +159,7 @@ func (q *Queries) GetDeploymentRows(ctx context.Context, ids []string) ([]Deploy
 			&i.FailureMessage,
 			&i.StepsTotal,
 			&i.StepsDone,
+			&i.Input,
 		); err != nil {
 			return nil, err
 		}
@@ -238,7 +240,7 @@ func (q *Queries) GetReports(ctx context.Context, nodeID string) (int64, error) 
 }
 
 const getRun = `-- name: GetRun :one
-SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id FROM runs WHERE deployment_id = $1 AND number = $2
+SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input FROM runs WHERE deployment_id = $1 AND number = $2
 `
 
 // One run by its number.
@@ -261,12 +263,13 @@ func (q *Queries) GetRun(ctx context.Context, deploymentID string, number int32)
 		&i.FailureCode,
 		&i.FailureMessage,
 		&i.RequestID,
+		&i.Input,
 	)
 	return i, err
 }
 
 const getRunByID = `-- name: GetRunByID :one
-SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id FROM runs WHERE id = $1
+SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input FROM runs WHERE id = $1
 `
 
 // One run by the id that reports carry.
@@ -289,6 +292,7 @@ func (q *Queries) GetRunByID(ctx context.Context, id string) (Run, error) {
 		&i.FailureCode,
 		&i.FailureMessage,
 		&i.RequestID,
+		&i.Input,
 	)
 	return i, err
 }
@@ -451,10 +455,10 @@ func (q *Queries) InsertLine(ctx context.Context, arg InsertLineParams) (int64, 
 
 const insertRun = `-- name: InsertRun :exec
 INSERT INTO runs (id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed,
-    started_by)
+    started_by, input)
 VALUES ($1, $2,
     (SELECT coalesce(max(r.number), 0) + 1 FROM runs r WHERE r.deployment_id = $2),
-    $3, $4, $5, $6, $7)
+    $3, $4, $5, $6, $7, $8)
 `
 
 type InsertRunParams struct {
@@ -465,6 +469,7 @@ type InsertRunParams struct {
 	Pipeline        []byte
 	KeySealed       []byte
 	StartedBy       string
+	Input           []byte
 }
 
 // One attempt; its number is one more than the last.
@@ -477,6 +482,7 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 		arg.Pipeline,
 		arg.KeySealed,
 		arg.StartedBy,
+		arg.Input,
 	)
 	return err
 }
@@ -916,13 +922,13 @@ func (q *Queries) ListLivingOn(ctx context.Context, nodes []string) ([]string, e
 const listNodeGoals = `-- name: ListNodeGoals :many
 SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
     e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version, r.pipeline,
-    d.request_id, coalesce(m.resume, '{}')::text[] AS resume, m.since AS attempt
+    r.input, d.request_id, coalesce(m.resume, '{}')::text[] AS resume, m.since AS attempt
 FROM node_goals g
 JOIN deployments d ON d.id = g.deployment_id
 LEFT JOIN relocations m ON m.deployment_id = d.id AND g.elsewhere AND g.want = 'present'
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
-JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
+JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
     ON true
 WHERE g.node_id = $1
     AND NOT EXISTS (SELECT FROM queue q WHERE q.run_id = r.id AND q.left_at IS NULL)
@@ -946,6 +952,7 @@ type ListNodeGoalsRow struct {
 	RunID           string
 	PipelineVersion int32
 	Pipeline        []byte
+	Input           []byte
 	RequestID       string
 	Resume          []string
 	Attempt         *time.Time
@@ -976,6 +983,7 @@ func (q *Queries) ListNodeGoals(ctx context.Context, nodeID *string) ([]ListNode
 			&i.RunID,
 			&i.PipelineVersion,
 			&i.Pipeline,
+			&i.Input,
 			&i.RequestID,
 			&i.Resume,
 			&i.Attempt,
@@ -1204,7 +1212,7 @@ func (q *Queries) ListRunSteps(ctx context.Context, runID string) ([]RunStep, er
 }
 
 const listRuns = `-- name: ListRuns :many
-SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id FROM runs WHERE deployment_id = $1 ORDER BY number DESC
+SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input FROM runs WHERE deployment_id = $1 ORDER BY number DESC
 `
 
 // Every attempt, newest first.
@@ -1233,6 +1241,7 @@ func (q *Queries) ListRuns(ctx context.Context, deploymentID string) ([]Run, err
 			&i.FailureCode,
 			&i.FailureMessage,
 			&i.RequestID,
+			&i.Input,
 		); err != nil {
 			return nil, err
 		}

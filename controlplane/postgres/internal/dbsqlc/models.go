@@ -280,6 +280,7 @@ type DeploymentRow struct {
 	FailureMessage  string
 	StepsTotal      int64
 	StepsDone       int64
+	Input           []byte
 }
 
 type DeploymentSecret struct {
@@ -718,6 +719,7 @@ type ReviewRule struct {
 	Active      bool
 	CreatedBy   string
 	CreatedAt   time.Time
+	Input       []byte
 }
 
 type RouteRow struct {
@@ -752,6 +754,7 @@ type Run struct {
 	FailureCode     string
 	FailureMessage  string
 	RequestID       string
+	Input           []byte
 }
 
 type RunSecret struct {

@@ -267,7 +267,7 @@ func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch stri
 }
 
 const getReviewRule = `-- name: GetReviewRule :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at FROM review_rules WHERE name = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input FROM review_rules WHERE name = $1
 `
 
 // A rule by name.
@@ -288,12 +288,13 @@ func (q *Queries) GetReviewRule(ctx context.Context, name string) (ReviewRule, e
 		&i.Active,
 		&i.CreatedBy,
 		&i.CreatedAt,
+		&i.Input,
 	)
 	return i, err
 }
 
 const getReviewRuleByID = `-- name: GetReviewRuleByID :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at FROM review_rules WHERE id = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input FROM review_rules WHERE id = $1
 `
 
 // The rule of a review.
@@ -314,6 +315,7 @@ func (q *Queries) GetReviewRuleByID(ctx context.Context, id string) (ReviewRule,
 		&i.Active,
 		&i.CreatedBy,
 		&i.CreatedAt,
+		&i.Input,
 	)
 	return i, err
 }
@@ -382,7 +384,7 @@ func (q *Queries) InsertReviewEvent(ctx context.Context, ruleID string, iD strin
 }
 
 const listReviewRules = `-- name: ListReviewRules :many
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
 `
 
 // Rules by name, one page.
@@ -409,6 +411,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 			&i.Active,
 			&i.CreatedBy,
 			&i.CreatedAt,
+			&i.Input,
 		); err != nil {
 			return nil, err
 		}
@@ -528,13 +531,13 @@ func (q *Queries) PutReview(ctx context.Context, arg PutReviewParams) error {
 
 const putReviewRule = `-- name: PutReviewRule :exec
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by)
+    wait_minutes, api_url, active, created_by, input)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $10, $11, $12)
+    $9, $10, $11, $12, $13)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
-    active = excluded.active
+    active = excluded.active, input = excluded.input
 `
 
 type PutReviewRuleParams struct {
@@ -550,6 +553,7 @@ type PutReviewRuleParams struct {
 	ApiUrl      string
 	Active      bool
 	CreatedBy   string
+	Input       []byte
 }
 
 // Inserts, or replaces what an admin says about it.
@@ -567,6 +571,7 @@ func (q *Queries) PutReviewRule(ctx context.Context, arg PutReviewRuleParams) er
 		arg.ApiUrl,
 		arg.Active,
 		arg.CreatedBy,
+		arg.Input,
 	)
 	return err
 }
