@@ -3660,7 +3660,10 @@ type ServiceFilePath struct {
 // ServiceHealth defines model for ServiceHealth.
 type ServiceHealth struct {
 	// Detail What the last check of it said, in one line without secrets; also when it is well.
-	Detail   *string       `json:"detail,omitempty"`
+	Detail *string `json:"detail,omitempty"`
+
+	// Ended It is healthy and does not run any more: with `restart: never`, its process ended with exit code 0.
+	Ended    *bool         `json:"ended,omitempty"`
 	Health   Health        `json:"health"`
 	Ports    []ServicePort `json:"ports"`
 	Restarts int           `json:"restarts"`

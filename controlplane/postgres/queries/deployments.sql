@@ -271,13 +271,13 @@ ORDER BY number LIMIT @most;
 -- name: PutHealth :execrows
 -- A row is written only when people would see a difference: what a service says that is
 -- well is no news.
-INSERT INTO service_health (deployment_id, step, health, detail, restarts, cpu, memory)
-VALUES (@deployment_id, @step, @health, @detail, @restarts, @cpu, @memory)
+INSERT INTO service_health (deployment_id, step, health, ended, detail, restarts, cpu, memory)
+VALUES (@deployment_id, @step, @health, @ended, @detail, @restarts, @cpu, @memory)
 ON CONFLICT (deployment_id, step) DO UPDATE
-SET health = excluded.health, detail = excluded.detail, restarts = excluded.restarts,
-    cpu = excluded.cpu, memory = excluded.memory, at = now()
-WHERE (service_health.health, service_health.restarts)
-        IS DISTINCT FROM (excluded.health, excluded.restarts)
+SET health = excluded.health, ended = excluded.ended, detail = excluded.detail,
+    restarts = excluded.restarts, cpu = excluded.cpu, memory = excluded.memory, at = now()
+WHERE (service_health.health, service_health.ended, service_health.restarts)
+        IS DISTINCT FROM (excluded.health, excluded.ended, excluded.restarts)
     OR excluded.health <> 'healthy' AND service_health.detail <> excluded.detail;
 
 -- name: RefreshDegraded :execrows

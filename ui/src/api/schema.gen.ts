@@ -4961,6 +4961,8 @@ export interface components {
         ServiceHealth: {
             step: string;
             health: components["schemas"]["Health"];
+            /** @description It is healthy and does not run any more: with `restart: never`, its process ended with exit code 0. */
+            ended?: boolean;
             /** @description What the last check of it said, in one line without secrets; also when it is well. */
             detail?: string;
             /** @description Only for a service with an exposed port. */

@@ -745,7 +745,7 @@ func (q *Queries) ListDeploymentStates(ctx context.Context, ids []string) ([]Dep
 }
 
 const listHealthOf = `-- name: ListHealthOf :many
-SELECT deployment_id, step, health, detail, restarts, cpu, memory, at FROM service_health WHERE deployment_id = ANY($1::uuid[]) ORDER BY deployment_id, step
+SELECT deployment_id, step, health, detail, restarts, cpu, memory, at, ended FROM service_health WHERE deployment_id = ANY($1::uuid[]) ORDER BY deployment_id, step
 `
 
 // The health of every service of many deployments, for lists.
@@ -767,6 +767,7 @@ func (q *Queries) ListHealthOf(ctx context.Context, ids []string) ([]ServiceHeal
 			&i.Cpu,
 			&i.Memory,
 			&i.At,
+			&i.Ended,
 		); err != nil {
 			return nil, err
 		}
@@ -1666,13 +1667,13 @@ func (q *Queries) OpenTransaction(ctx context.Context) (int64, error) {
 }
 
 const putHealth = `-- name: PutHealth :execrows
-INSERT INTO service_health (deployment_id, step, health, detail, restarts, cpu, memory)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO service_health (deployment_id, step, health, ended, detail, restarts, cpu, memory)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (deployment_id, step) DO UPDATE
-SET health = excluded.health, detail = excluded.detail, restarts = excluded.restarts,
-    cpu = excluded.cpu, memory = excluded.memory, at = now()
-WHERE (service_health.health, service_health.restarts)
-        IS DISTINCT FROM (excluded.health, excluded.restarts)
+SET health = excluded.health, ended = excluded.ended, detail = excluded.detail,
+    restarts = excluded.restarts, cpu = excluded.cpu, memory = excluded.memory, at = now()
+WHERE (service_health.health, service_health.ended, service_health.restarts)
+        IS DISTINCT FROM (excluded.health, excluded.ended, excluded.restarts)
     OR excluded.health <> 'healthy' AND service_health.detail <> excluded.detail
 `
 
@@ -1680,6 +1681,7 @@ type PutHealthParams struct {
 	DeploymentID string
 	Step         string
 	Health       string
+	Ended        bool
 	Detail       string
 	Restarts     int32
 	Cpu          float64
@@ -1693,6 +1695,7 @@ func (q *Queries) PutHealth(ctx context.Context, arg PutHealthParams) (int64, er
 		arg.DeploymentID,
 		arg.Step,
 		arg.Health,
+		arg.Ended,
 		arg.Detail,
 		arg.Restarts,
 		arg.Cpu,

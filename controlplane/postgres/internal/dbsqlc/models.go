@@ -821,6 +821,7 @@ type ServiceHealth struct {
 	Cpu          float64
 	Memory       int64
 	At           time.Time
+	Ended        bool
 }
 
 type Session struct {
