@@ -464,6 +464,7 @@ type Node struct {
 	DrainBy           string
 	Template          *string
 	OwnSettings       []byte
+	Connect           string
 }
 
 type NodeEvent struct {
@@ -829,6 +830,13 @@ type Session struct {
 	ExpiresAt  time.Time
 	Origin     string
 	Device     string
+}
+
+type StandbyHost struct {
+	Process     string
+	Url         string
+	Fingerprint string
+	ExpiresAt   time.Time
 }
 
 type Team struct {
