@@ -209,6 +209,9 @@ func (c *Carrier) closeWith(code Code, reason string) {
 	c.end(&CloseError{Code: code, Reason: reason})
 }
 
+// Context ends with the connection.
+func (c *Carrier) Context() context.Context { return c.ctx }
+
 // Done is closed when the connection has ended; Err then says why.
 func (c *Carrier) Done() <-chan struct{} { return c.ctx.Done() }
 

@@ -31,7 +31,7 @@ var serverRights = []string{
 var ingressRights = []string{
 	"SELECT ON route_rows, environments, environment_gates, deployment_gates, nodes, node_tokens, " +
 		"node_leases, acme_challenges, ingress_values, grants, memberships, deployment_hosts, " +
-		"former_hosts",
+		"former_hosts, standby_hosts",
 	"SELECT (id, name, role, active) ON users",
 	"SELECT (id, expires_at) ON sessions",
 	"SELECT (id, deployment_id, number) ON runs",

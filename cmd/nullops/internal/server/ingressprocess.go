@@ -76,7 +76,7 @@ func (b *serverBase) buildIngress(ctx context.Context) (err error) {
 			return b.identity.TunnelKey(t.Kid).Bytes(), nil
 		}}
 	b.dialing = fleet.DialSettings{Identity: b.identity, Build: wire.Build(release),
-		Connect: b.connectNode}
+		Standbys: fleet.NewStandbys(b.nodeTable, nil, b.log), Connect: b.connectNode}
 	b.dialer = fleet.NewDialer(b.nodeTable, b.dialing)
 	b.metrics.watchPool(b.store)
 	return nil
