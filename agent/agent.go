@@ -27,7 +27,9 @@ type Config struct {
 	// Listener accepts plain TCP; TLS and the proof are put in front of it.
 	// Run closes it.
 	Listener net.Listener
-	Log      *slog.Logger
+	// Dial replaces Listener: the agent dials its control plane. Its Credential is not used.
+	Dial *wire.StandbyConfig
+	Log  *slog.Logger
 	// Failpoint is for tests only.
 	Failpoint failpoint.Hook
 	// DiskPatience is how long one write to Data may take; default 60 s.
@@ -207,7 +209,7 @@ func (a *Agent) Run(ctx context.Context) error {
 }
 
 func (a *Agent) run(ctx context.Context) error {
-	a.sessions.listener = wire.NewListener(a.config.Listener, wire.ListenConfig{
+	a.sessions.listener = wire.NewListener(a.openListener(), wire.ListenConfig{
 		Identity: a.identity, Verifier: a.state, Build: a.config.Build, Log: a.log,
 	})
 	// Publish before a control plane can connect: an empty view would tell it that nothing runs
@@ -232,6 +234,16 @@ func (a *Agent) run(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// openListener returns the listener of the settings, or begins to dial.
+func (a *Agent) openListener() net.Listener {
+	if a.config.Dial == nil {
+		return a.config.Listener
+	}
+	c := *a.config.Dial
+	c.Credential = a.state.credential
+	return wire.NewStandbyListener(c)
 }
 
 // serveHTTP answers HTTP over proven connections.

@@ -156,6 +156,17 @@ func (s *state) Key(kid string, client wire.SPKI) (key wire.Key, tunnelsOnly boo
 	return key, false, fmt.Errorf("%w: the client's access was withdrawn", wire.ErrUnknownKid)
 }
 
+// credential is the token that the agent proves when it dials.
+func (s *state) credential() (kid string, key wire.Key, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.file.Refused, s.file.Kid) {
+		return "", key, fmt.Errorf("%w: start the agent with the node's new token", wire.ErrUnknownKid)
+	}
+	key, err = wire.KeyFromBytes(s.file.Key)
+	return s.file.Kid, key, err
+}
+
 // Admit implements wire.Verifier.
 func (s *state) Admit(_ context.Context, p wire.Peer) error {
 	if p.TunnelsOnly {

@@ -98,13 +98,35 @@ func NodesBefore(to NodeStatus) []NodeStatus {
 	return from
 }
 
+// NodeConnect says which end opens the connections between a control plane and an agent.
+type NodeConnect string
+
+// The two ends.
+const (
+	ConnectControlPlane NodeConnect = "control-plane"
+	ConnectAgent        NodeConnect = "agent"
+)
+
+// StandbyHost is a process that accepts connections of agents, and where the others ask it for
+// one.
+type StandbyHost struct {
+	Process string
+	URL     string
+	// Fingerprint is the SHA-256 of the certificate that answers there, in hex; empty if an
+	// ordinary authority vouches for it.
+	Fingerprint string
+}
+
 // Node is a machine we know.
 type Node struct {
 	ID            NodeID
 	Name          string
 	EnvironmentID EnvironmentID
 	Environment   string
-	// Address is host:port where the agent listens.
+	// Connect says who dials whom.
+	Connect NodeConnect
+	// Address is host:port where the agent listens, or the URL of a WebSocket that leads there;
+	// empty if the agent dials.
 	Address string
 	Status  NodeStatus
 	// Detail says why, for people.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,8 @@ const proofTimeout = 5 * time.Second
 
 // DialConfig says which agent to reach and as whom.
 type DialConfig struct {
-	// Address is host:port of the agent's listener.
+	// Address is host:port of the agent's listener. It may be a URL if Connect knows what to do
+	// with it.
 	Address string
 	// Identity is the control plane's client certificate.
 	Identity *Identity
@@ -42,8 +44,9 @@ type DialConfig struct {
 
 func (c DialConfig) validate() error {
 	_, port, err := net.SplitHostPort(c.Address)
+	isURL := c.Connect != nil && strings.Contains(c.Address, "://")
 	switch {
-	case err != nil || port == "":
+	case !isURL && (err != nil || port == ""):
 		return fmt.Errorf("address %q is not host:port: write it like 192.0.2.7:5000", c.Address)
 	case c.Identity == nil:
 		return errors.New("identity is missing: the control plane's client certificate")

@@ -120,6 +120,7 @@ const (
 	CodeSilent       Code = 4007 // two pings without an answer
 	CodeSlow         Code = 4008 // the peer does not read what is sent
 	CodeUntrusted    Code = 4009 // the agent's certificate is not the trusted one
+	CodeUnavailable  Code = 4010 // too much at once, or nothing here: try again later
 )
 
 // untrustedText is sent to the agent to say why nothing follows its proof. It reveals nothing

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net"
+	"strings"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/nodes"
@@ -26,6 +27,7 @@ func (s *server) CreateNode(
 	e, err := s.Nodes.AddNode(ctx, actorOf(ctx), nodes.Put{
 		Name: r.Body.Name, Environment: r.Body.Environment, Address: r.Body.Address,
 		Thumbprint: valueOr(r.Body.Thumbprint, ""),
+		Connect:    controlplane.NodeConnect(valueOr(r.Body.Connect, "")),
 	})
 	if err != nil {
 		return nil, err
@@ -116,10 +118,21 @@ func (s *server) installCommand(n controlplane.Node, token controlplane.Plain) s
 	if err != nil {
 		port = "5000"
 	}
-	return "docker run -d --name nullops-agent --restart always -p " + port + ":5000" +
+	way := " -p " + port + ":5000"
+	if n.Connect == controlplane.ConnectAgent {
+		way = " -e AGENT_CONNECT=" + s.agentURL()
+	}
+	return "docker run -d --name nullops-agent --restart always" + way +
 		" -v /var/run/docker.sock:/var/run/docker.sock" +
 		" -v /var/lib/nullops:/data -v /run/nullops:/run/nullops" +
 		" -e AGENT_TOKEN=" + token.Reveal() + " " + s.agentImage()
+}
+
+// agentURL is where agents dial: the address that people use.
+func (s *server) agentURL() string {
+	at := *s.URL
+	at.Scheme = map[string]string{"http": "ws", "https": "wss"}[at.Scheme]
+	return strings.TrimSuffix(at.String(), "/")
 }
 
 func (s *server) agentImage() string {
@@ -138,6 +151,7 @@ func toNode(n controlplane.Node) Node {
 		Allocated: n.Allocated, Deployments: n.Deployments, Settings: settingsOut(n.OwnSettings),
 		Template:      ptrOrNil(n.Template),
 		CpuOvercommit: new(n.Capacity.Overcommit()),
+		Connect:       new(NodeConnect(n.Connect)),
 	}
 	if n.Template != "" {
 		out.AppliedSettings = settingsOut(n.Settings)

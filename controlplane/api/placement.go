@@ -14,6 +14,7 @@ func (s *server) PutNode(
 		Name: r.Name, Environment: r.Body.Environment, Address: r.Body.Address,
 		Thumbprint: valueOr(r.Body.Thumbprint, ""), Settings: settingsIn(r.Body.Settings),
 		Template: valueOr(r.Body.Template, ""),
+		Connect:  controlplane.NodeConnect(valueOr(r.Body.Connect, "")),
 	})
 	if err != nil {
 		return nil, err

@@ -540,6 +540,24 @@ func (e MetricsResolution) Valid() bool {
 	}
 }
 
+// Defines values for NodeConnect.
+const (
+	NodeConnectAgent        NodeConnect = "agent"
+	NodeConnectControlPlane NodeConnect = "control-plane"
+)
+
+// Valid indicates whether the value is a known member of the NodeConnect enum.
+func (e NodeConnect) Valid() bool {
+	switch e {
+	case NodeConnectAgent:
+		return true
+	case NodeConnectControlPlane:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NodePluginState.
 const (
 	NodePluginStateFailed  NodePluginState = "failed"
@@ -2376,6 +2394,7 @@ type Name = string
 
 // Node defines model for Node.
 type Node struct {
+	// Address Empty if the agent connects.
 	Address   string    `json:"address"`
 	Allocated Resources `json:"allocated"`
 
@@ -2385,6 +2404,9 @@ type Node struct {
 	// Blocked Why it takes no new deployment although it is online: a check failed without which deployments are not safe there.
 	Blocked *string `json:"blocked,omitempty"`
 	Build   *string `json:"build,omitempty"`
+
+	// Connect Which end opens the connections: the control plane, which is the default, or the agent, for machines that nobody can reach.
+	Connect *NodeConnect `json:"connect,omitempty"`
 
 	// CpuOvercommit How many times the environment lets the node's cores be allocated.
 	CpuOvercommit *float64 `json:"cpu_overcommit,omitempty"`
@@ -2434,10 +2456,16 @@ type NodeCheck struct {
 	Severity CheckSeverity `json:"severity"`
 }
 
+// NodeConnect Which end opens the connections: the control plane, which is the default, or the agent, for machines that nobody can reach.
+type NodeConnect string
+
 // NodeCreate defines model for NodeCreate.
 type NodeCreate struct {
-	// Address host:port where the agent listens.
-	Address string `json:"address"`
+	// Address host:port where the agent listens, or the URL of a WebSocket that leads there, such as wss://proxy.example.org/node-7. Left out if the agent connects.
+	Address string `json:"address,omitempty"`
+
+	// Connect Which end opens the connections: the control plane, which is the default, or the agent, for machines that nobody can reach.
+	Connect *NodeConnect `json:"connect,omitempty"`
 
 	// Environment A DNS label of at most 40 characters.
 	Environment Name `json:"environment"`
@@ -2535,8 +2563,11 @@ type NodePluginState string
 
 // NodePut defines model for NodePut.
 type NodePut struct {
-	// Address host:port where the agent listens.
-	Address string `json:"address"`
+	// Address host:port where the agent listens, or the URL of a WebSocket that leads there, such as wss://proxy.example.org/node-7. Left out if the agent connects.
+	Address string `json:"address,omitempty"`
+
+	// Connect Which end opens the connections: the control plane, which is the default, or the agent, for machines that nobody can reach.
+	Connect *NodeConnect `json:"connect,omitempty"`
 
 	// Environment A DNS label of at most 40 characters.
 	Environment Name `json:"environment"`

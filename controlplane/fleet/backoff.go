@@ -4,8 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
-
-	"github.com/nullops/nullops/internal/wait"
 )
 
 // backoff waits longer after each failure, without an end. The jitter keeps a thousand nodes from
@@ -18,11 +16,20 @@ const (
 	longestWait = 10 * time.Second
 )
 
-// wait sleeps, or returns early with false when ctx ends.
-func (b *backoff) wait(ctx context.Context) bool {
+// wait sleeps, or returns early: with true at a wake-up, and with false when ctx ends.
+func (b *backoff) wait(ctx context.Context, wake <-chan struct{}) bool {
 	limit := min(firstWait<<min(b.failures, 10), longestWait)
 	b.failures++
-	return wait.Sleep(ctx, limit/2+rand.N(limit/2)) == nil
+	timer := time.NewTimer(limit/2 + rand.N(limit/2))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-wake:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // reset starts again from the shortest wait.

@@ -63,7 +63,11 @@ func (f *Fleet) waitToRetry(ctx context.Context, id controlplane.NodeID, err err
 	} else {
 		f.Log.DebugContext(ctx, "still no session with node", "node", id, "error", err)
 	}
-	return pause.wait(ctx)
+	var arrival <-chan struct{}
+	if errors.Is(err, errNoStandby) {
+		arrival = f.Dial.Standbys.arrivalAfterMiss(id)
+	}
+	return pause.wait(ctx, arrival)
 }
 
 var (
@@ -106,6 +110,9 @@ func (f *Fleet) connectNode(ctx context.Context, id controlplane.NodeID) (*sessi
 	if b.Node.Status == controlplane.NodeUntrusted {
 		// Not even a question goes there until a person has looked.
 		return nil, errWaitsForPerson
+	}
+	if !f.Dial.Standbys.mayReach(ctx, b.Node) {
+		return nil, f.recordNoSession(ctx, id, errNoStandby)
 	}
 	if b.Kid == "" {
 		f.tryDeliver(ctx, b.NodeLink, b.Epoch)
@@ -156,12 +163,21 @@ func (f *Fleet) dialNode(ctx context.Context, b *sessionBeginning) (*wire.Proven
 	return wire.Dial(ctx, c)
 }
 
+// agentConnects stands for the address of a node without one.
+const agentConnects = "agent://"
+
 // dialConfig pins what is known: the trusted certificate, or before first
 // contact the one an admin expects, if any.
 func (d DialSettings) dialConfig(link NodeLink, epoch int64) (wire.DialConfig, error) {
 	c := wire.DialConfig{Address: link.Node.Address, Identity: d.Identity, Build: d.Build,
 		NodeID: string(link.Node.ID), Kid: link.Kid, Key: link.Key, Epoch: uint64(epoch),
 		Connect: d.Connect}
+	if link.Node.Connect == controlplane.ConnectAgent {
+		c.Address = agentConnects
+		c.Connect = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return d.Standbys.Take(ctx, link)
+		}
+	}
 	pinned := link.Node.Thumbprint
 	if pinned == "" {
 		pinned = link.Node.Expected

@@ -136,6 +136,8 @@ type DialSettings struct {
 	// nothing else. Nil if the ingress connects as the control plane.
 	Ingress *wire.Identity
 	Build   wire.Build
+	// Standbys has the connections of agents that dial. Nil has none.
+	Standbys *Standbys
 	// Connect makes the TCP connection. It vets the address once a name is
 	// resolved, so that a name cannot change its mind.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)

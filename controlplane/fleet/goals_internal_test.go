@@ -136,7 +136,7 @@ func TestBackoff_DoublesUpToItsLimitAndBeginsAgain(t *testing.T) {
 		var b backoff
 		waited := func() time.Duration {
 			began := time.Now()
-			if !b.wait(t.Context()) {
+			if !b.wait(t.Context(), nil) {
 				t.Fatal("it gave up")
 			}
 			return time.Since(began)

@@ -25,6 +25,8 @@ func offlineReason(err error) string {
 		return said.Message
 	case errors.Is(err, errRevoked):
 		return errRevoked.Error()
+	case errors.Is(err, errNoStandby):
+		return errNoStandby.Error()
 	case errors.Is(err, errNoToken):
 		return errNoToken.Error()
 	case errors.Is(err, wire.ErrStaleEpoch):

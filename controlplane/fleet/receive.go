@@ -271,7 +271,7 @@ func (s *session) collectLogs(ctx context.Context) error {
 		if time.Since(began) > longestWait {
 			pause.reset()
 		}
-		if !pause.wait(ctx) {
+		if !pause.wait(ctx, nil) {
 			return context.Cause(ctx)
 		}
 	}

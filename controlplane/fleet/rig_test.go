@@ -52,6 +52,8 @@ type rig struct {
 	node      controlplane.NodeID
 	// ingress is the identity of an ingress of its own; nil without one.
 	ingress *wire.Identity
+	// standbys are of the next control plane that starts.
+	standbys *fleet.Standbys
 	// sessions yields each session once the control plane has acknowledged.
 	sessions chan *agentSession
 
@@ -161,7 +163,8 @@ func (r *rig) start(holder string) (stop func()) {
 		Nodes:     r.newNodeTable(holder),
 		Lifecycle: r.lifecycle, Listener: listener, Holder: holder, Log: log,
 		Dial: fleet.DialSettings{Identity: r.agent.ControlPlane, Ingress: r.ingress, Build: "dev",
-			Connect: r.pipes.Dial}})
+			Standbys: r.standbys,
+			Connect:  r.pipes.Dial}})
 	var running sync.WaitGroup
 	listening, hush := context.WithCancel(context.Background())
 	running.Go(func() { _ = listener.Run(listening) })

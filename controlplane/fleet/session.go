@@ -118,8 +118,8 @@ func (s *session) close(why error) {
 // changes, because its tasks read it without a lock.
 func withoutInventory(link NodeLink) NodeLink {
 	n := link.Node
-	link.Node = controlplane.Node{ID: n.ID, Name: n.Name, Address: n.Address,
-		Thumbprint: n.Thumbprint, Expected: n.Expected}
+	link.Node = controlplane.Node{ID: n.ID, Name: n.Name, Connect: n.Connect,
+		Address: n.Address, Thumbprint: n.Thumbprint, Expected: n.Expected}
 	return link
 }
 

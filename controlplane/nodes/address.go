@@ -10,6 +10,26 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
+// checkWay decides how a node is reached: at its address, or not at all if its agent dials.
+func (s *Nodes) checkWay(
+	connect controlplane.NodeConnect, address string,
+) (controlplane.NodeConnect, string, error) {
+	switch {
+	case connect == "" || connect == controlplane.ConnectControlPlane:
+		address, err := s.checkAddress(address)
+		return controlplane.ConnectControlPlane, address, err
+	case connect != controlplane.ConnectAgent:
+		return "", "", controlplane.NewInvalidError("connect", "connect_invalid",
+			fmt.Sprintf("%q is neither control-plane nor agent", controlplane.ClipText(string(connect))),
+			"Choose agent for a machine that the control plane cannot reach.")
+	case address != "":
+		return "", "", controlplane.NewInvalidError("address", "address_unused",
+			"a node whose agent connects has no address",
+			"Leave the address out, or set connect to control-plane.")
+	}
+	return connect, "", nil
+}
+
 // checkAddress reads host:port and refuses places where no agent can be. Names
 // are looked at again when they are dialed: see AllowedNodeAddress.
 func (s *Nodes) checkAddress(address string) (string, error) {

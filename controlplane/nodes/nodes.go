@@ -74,7 +74,10 @@ func (s *Nodes) changeAsAdmin(
 type Put struct {
 	Name        string
 	Environment string
-	// Address is host:port where the agent listens.
+	// Connect says who dials; empty is the control plane.
+	Connect controlplane.NodeConnect
+	// Address is host:port where the agent listens, or a URL that leads there; empty if the
+	// agent dials.
 	Address string
 	// Thumbprint is the expected certificate's, or empty.
 	Thumbprint string
@@ -142,13 +145,11 @@ func (s *Nodes) newNode(
 	if err := controlplane.ValidName("name", p.Name); err != nil {
 		return n, err
 	}
-	address, err := s.checkAddress(p.Address)
-	if err != nil {
-		return n, err
-	}
 	n = controlplane.Node{
-		ID: controlplane.NewID[controlplane.NodeID](), Name: p.Name, Address: address,
-		Template: p.Template,
+		ID: controlplane.NewID[controlplane.NodeID](), Name: p.Name, Template: p.Template,
+	}
+	if n.Connect, n.Address, err = s.checkWay(p.Connect, p.Address); err != nil {
+		return n, err
 	}
 	if n.Settings, err = p.Settings.Normalize(); err != nil {
 		return n, err

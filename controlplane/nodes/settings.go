@@ -42,8 +42,8 @@ func (s *Nodes) putNode(
 			return out, err
 		}
 		n.ID = old.ID
-		out.Changed = n.Address != old.Address || n.Template != old.Template ||
-			!reflect.DeepEqual(n.OwnSettings, old.OwnSettings)
+		out.Changed = n.Address != old.Address || n.Connect != old.Connect ||
+			n.Template != old.Template || !reflect.DeepEqual(n.OwnSettings, old.OwnSettings)
 		if out.Changed {
 			err = tx.Nodes().SetSettings(ctx, n)
 		}

@@ -15,7 +15,8 @@ func toNode(r dbsqlc.ListNodesRow) (controlplane.Node, error) {
 		ID: controlplane.NodeID(r.Node.ID), Name: r.Node.Name,
 		EnvironmentID: controlplane.EnvironmentID(r.Node.EnvironmentID),
 		Environment:   r.Environment, Address: r.Node.Address,
-		Status: controlplane.NodeStatus(r.Node.Status), Detail: r.Node.Detail,
+		Connect: controlplane.NodeConnect(r.Node.Connect),
+		Status:  controlplane.NodeStatus(r.Node.Status), Detail: r.Node.Detail,
 		Since: r.Node.Since, Thumbprint: controlplane.Thumbprint(r.Node.Thumbprint),
 		Expected:          controlplane.Thumbprint(r.Node.Expected),
 		Pending:           controlplane.Thumbprint(r.Node.Pending),
@@ -84,7 +85,8 @@ func (t Nodes) Insert(ctx context.Context, n controlplane.Node) error {
 	}
 	err = t.q.InsertNode(ctx, dbsqlc.InsertNodeParams{
 		ID: string(n.ID), Name: n.Name, EnvironmentID: string(n.EnvironmentID),
-		Address: n.Address, Expected: string(n.Expected), Settings: settings,
+		Connect: string(n.Connect), Address: n.Address, Expected: string(n.Expected),
+		Settings: settings,
 		Template: nullIfEmpty(n.Template), OwnSettings: own,
 	})
 	if err != nil {
@@ -111,7 +113,8 @@ func (t Nodes) SetSettings(ctx context.Context, n controlplane.Node) error {
 		return err
 	}
 	err = t.q.SetNodeSettings(ctx, dbsqlc.SetNodeSettingsParams{Settings: settings,
-		Address: n.Address, Template: nullIfEmpty(n.Template), OwnSettings: own, ID: string(n.ID)})
+		Connect: string(n.Connect), Address: n.Address, Template: nullIfEmpty(n.Template),
+		OwnSettings: own, ID: string(n.ID)})
 	if err != nil {
 		return fmt.Errorf("set node settings: %w", translateError(err))
 	}

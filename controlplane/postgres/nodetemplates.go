@@ -73,8 +73,8 @@ func (t NodeTemplates) LockNodes(ctx context.Context, name string) ([]controlpla
 	}
 	all := make([]controlplane.Node, len(rows))
 	for i, r := range rows {
-		all[i] = controlplane.Node{ID: controlplane.NodeID(r.ID), Name: r.Name, Address: r.Address,
-			Template: name}
+		all[i] = controlplane.Node{ID: controlplane.NodeID(r.ID), Name: r.Name,
+			Connect: controlplane.NodeConnect(r.Connect), Address: r.Address, Template: name}
 		if err := decodeJSON(r.OwnSettings, &all[i].OwnSettings); err != nil {
 			return nil, fmt.Errorf("node %s: %w", r.Name, err)
 		}

@@ -40,7 +40,7 @@ var serverRights = []string{
 var ingressRights = []string{
 	"GRANT SELECT ON route_rows, environments, environment_gates, deployment_gates, nodes, " +
 		"node_leases, acme_challenges, ingress_values, grants, memberships, deployment_hosts, " +
-		"former_hosts TO %[1]s",
+		"former_hosts, standby_hosts TO %[1]s",
 	"GRANT SELECT (kid, node_id, created_at, revoked_at, revocation_pending) ON node_tokens TO %[1]s",
 	"GRANT SELECT (id, name, role, active) ON users TO %[1]s",
 	"GRANT SELECT (id, expires_at) ON sessions TO %[1]s",

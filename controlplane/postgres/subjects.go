@@ -275,6 +275,12 @@ type NodeTokens struct{ subject }
 // NodeTokens returns the handle in this transaction.
 func (t *Tx) NodeTokens() NodeTokens { return NodeTokens{t.subject()} }
 
+// Standbys is the handle for the connections that agents leave with a control plane.
+type Standbys struct{ subject }
+
+// Standbys returns the handle in this transaction.
+func (t *Tx) Standbys() Standbys { return Standbys{t.subject()} }
+
 // NodeEvents is the handle for what happened to nodes.
 type NodeEvents struct{ subject }
 

@@ -34,13 +34,15 @@ ORDER BY CASE WHEN @backwards THEN n.name END DESC, n.name LIMIT @most;
 
 -- name: InsertNode :exec
 -- A machine nobody has met yet.
-INSERT INTO nodes (id, name, environment_id, address, expected, settings, template, own_settings)
-VALUES (@id, @name, @environment_id, @address, @expected, @settings, @template, @own_settings);
+INSERT INTO nodes (id, name, environment_id, connect, address, expected, settings, template,
+    own_settings)
+VALUES (@id, @name, @environment_id, @connect, @address, @expected, @settings, @template,
+    @own_settings);
 
 -- name: SetNodeSettings :exec
 -- What an admin decides about a node, as a whole, and where it is reached.
-UPDATE nodes SET settings = @settings, address = @address, template = @template,
-    own_settings = @own_settings WHERE id = @id;
+UPDATE nodes SET settings = @settings, connect = @connect, address = @address,
+    template = @template, own_settings = @own_settings WHERE id = @id;
 
 -- name: DeleteNode :execrows
 -- Impossible while deployments are on it.

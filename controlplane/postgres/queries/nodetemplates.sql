@@ -19,5 +19,5 @@ DELETE FROM node_templates WHERE name = @name;
 
 -- name: LockNodesOfTemplate :many
 -- The nodes that follow a template.
-SELECT id, name, address, own_settings FROM nodes WHERE template = @template::text
+SELECT id, name, connect, address, own_settings FROM nodes WHERE template = @template::text
 ORDER BY id FOR UPDATE;

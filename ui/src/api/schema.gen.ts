@@ -3989,10 +3989,11 @@ export interface components {
             name: components["schemas"]["Name"];
             environment: components["schemas"]["Name"];
             /**
-             * @description host:port where the agent listens.
+             * @description host:port where the agent listens, or the URL of a WebSocket that leads there, such as wss://proxy.example.org/node-7. Left out if the agent connects.
              * @example 10.20.4.14:5000
              */
-            address: string;
+            address?: string;
+            connect?: components["schemas"]["NodeConnect"];
             /** @description Expected SHA-256 of the certificate of the agent if known. */
             thumbprint?: string;
         };
@@ -4076,10 +4077,11 @@ export interface components {
         NodePut: {
             environment: components["schemas"]["Name"];
             /**
-             * @description host:port where the agent listens.
+             * @description host:port where the agent listens, or the URL of a WebSocket that leads there, such as wss://proxy.example.org/node-7. Left out if the agent connects.
              * @example 10.20.4.14:5000
              */
-            address: string;
+            address?: string;
+            connect?: components["schemas"]["NodeConnect"];
             /** @description Expected SHA-256 of the certificate of the agent, if known; for a new node only. */
             thumbprint?: string;
             settings?: components["schemas"]["NodeSettings"];
@@ -4158,11 +4160,18 @@ export interface components {
             /** @description The exact line to run on the machine. */
             command: string;
         };
+        /**
+         * @description Which end opens the connections: the control plane, which is the default, or the agent, for machines that nobody can reach.
+         * @enum {string}
+         */
+        NodeConnect: "control-plane" | "agent";
         /** @enum {string} */
         NodeStatus: "enrolled" | "online" | "offline" | "untrusted" | "incompatible" | "disabled";
         Node: {
             name: string;
             environment: string;
+            connect?: components["schemas"]["NodeConnect"];
+            /** @description Empty if the agent connects. */
             address: string;
             status: components["schemas"]["NodeStatus"];
             status_detail?: string;

@@ -41,28 +41,34 @@ func nodeCommand() *cobra.Command {
 }
 
 func nodeAdd() *cobra.Command {
-	var env, addr, thumbprint string
+	var env, addr, connect, thumbprint string
 	var ssh sshFlags
 	c := &cobra.Command{
-		Use: "add NAME --env ENV (--address HOST:PORT | --ssh USER@HOST)", Args: exit.ExactArgs(1),
+		Use:   "add NAME --env ENV (--address ADDRESS | --connect agent | --ssh USER@HOST)",
+		Args:  exit.ExactArgs(1),
 		Short: "Add a node; prints its token once, and the line to run there",
 		Long: "Without --ssh, prints the line to run on the machine. With it, the control plane\n" +
-			"signs in there, starts the agent, and shows what it does.",
+			"signs in there, starts the agent, and shows what it does.\n" +
+			"With --connect agent, the agent opens the connections: for machines behind NAT.",
 	}
 	ssh.register(c)
 	asJSON := output.JSONFlag(c)
 	c.Flags().StringVar(&env, "env", "", "environment the node belongs to")
 	c.Flags().StringVar(&addr, "address", "",
-		"host:port where its agent will listen (with --ssh: HOST:5000)")
+		"host:port where its agent will listen, or a wss:// URL (with --ssh: HOST:5000)")
+	c.Flags().StringVar(&connect, "connect", "",
+		"which end opens the connections: control-plane, or agent")
 	c.Flags().StringVar(&thumbprint, "thumbprint", "", "expected certificate thumbprint, if known")
 	_ = c.MarkFlagRequired("env")
-	c.MarkFlagsOneRequired("address", "ssh")
+	c.MarkFlagsOneRequired("address", "ssh", "connect")
+	c.MarkFlagsMutuallyExclusive("connect", "ssh")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
 			return err
 		}
-		body := apiclient.NodeCreate{Name: args[0], Environment: env, Address: addr}
+		body := apiclient.NodeCreate{Name: args[0], Environment: env, Address: addr,
+			Connect: nilIfZero(apiclient.NodeConnect(connect))}
 		if thumbprint != "" {
 			body.Thumbprint = &thumbprint
 		}
@@ -126,13 +132,20 @@ func nodeList() *cobra.Command {
 		rows := [][]string{{"NAME", "ENVIRONMENT", "ADDRESS", "STATE", "DETAIL", "DEPLOYMENTS",
 			"BUILD", "THUMBPRINT"}}
 		for _, n := range all {
-			rows = append(rows, []string{n.Name, n.Environment, n.Address, nodeState(n),
+			rows = append(rows, []string{n.Name, n.Environment, addressColumn(n), nodeState(n),
 				valueOrZero(n.StatusDetail), fmt.Sprint(n.Deployments), valueOrZero(n.Build),
 				valueOrZero(n.Thumbprint)})
 		}
 		return output.PrintTable(c.OutOrStdout(), rows)
 	}
 	return c
+}
+
+func addressColumn(n apiclient.Node) string {
+	if valueOrZero(n.Connect) == apiclient.NodeConnectAgent {
+		return "(agent connects)"
+	}
+	return n.Address
 }
 
 func (c *client) allNodes(ctx context.Context) (all []apiclient.Node, err error) {

@@ -15,7 +15,7 @@ import (
 // nodeEdit is what 'node set' changes; what is not given stays.
 type nodeEdit struct {
 	labels, unlabel, taints, untaint     []string
-	address, template                    string
+	address, connect, template           string
 	runLimit, diskFloorMiB, nodePriority int
 	vramHint                             bool
 }
@@ -33,7 +33,9 @@ func nodeSet() *cobra.Command {
 	f.StringArrayVar(&e.unlabel, "no-label", nil, "take a label away: KEY")
 	f.StringArrayVar(&e.taints, "taint", nil, "add or change a taint: KEY[=VALUE]:EFFECT")
 	f.StringArrayVar(&e.untaint, "no-taint", nil, "take a taint away: KEY")
-	f.StringVar(&e.address, "address", "", "host:port where its agent listens")
+	f.StringVar(&e.address, "address", "", "host:port where its agent listens, or a wss:// URL")
+	f.StringVar(&e.connect, "connect", "",
+		"which end opens the connections: control-plane, or agent")
 	f.StringVar(&e.template, "template", "", "node template to follow; empty for none")
 	f.IntVar(&e.runLimit, "run-limit", 0, "how many runs may be under way at once")
 	f.IntVar(&e.diskFloorMiB, "disk-floor", 0, "free disk in MiB below which nothing new is placed")
@@ -64,8 +66,12 @@ func nodeSet() *cobra.Command {
 
 // nodeBody is a node as its document has it.
 func nodeBody(n apiclient.Node) apiclient.NodePut {
-	return apiclient.NodePut{Environment: n.Environment, Address: n.Address,
+	body := apiclient.NodePut{Environment: n.Environment, Address: n.Address,
 		Settings: tidySettings(n.Settings), Template: n.Template}
+	if valueOrZero(n.Connect) == apiclient.NodeConnectAgent {
+		body.Connect = n.Connect
+	}
+	return body
 }
 
 func nodeObject(n apiclient.Node) object {
@@ -78,9 +84,7 @@ func nodeTemplateObject(t apiclient.NodeTemplate) object {
 }
 
 func (e nodeEdit) apply(body *apiclient.NodePut, changed func(flag string) bool) error {
-	if changed("address") {
-		body.Address = e.address
-	}
+	e.applyWay(body, changed)
 	if changed("template") {
 		body.Template = nilIfZero(e.template)
 	}
@@ -126,6 +130,19 @@ func (e nodeEdit) apply(body *apiclient.NodePut, changed func(flag string) bool)
 	}
 	s.Taints, body.Settings = &taints, &s
 	return nil
+}
+
+// applyWay changes how the node is reached. A node has an address or an agent that connects.
+func (e nodeEdit) applyWay(body *apiclient.NodePut, changed func(flag string) bool) {
+	if changed("address") {
+		body.Address, body.Connect = e.address, nil
+	}
+	if changed("connect") {
+		body.Connect = nilIfZero(apiclient.NodeConnect(e.connect))
+		if e.connect == string(apiclient.NodeConnectAgent) && !changed("address") {
+			body.Address = ""
+		}
+	}
 }
 
 func parseTaint(text string) (apiclient.Taint, error) {

@@ -59,11 +59,16 @@ func nodeShow() *cobra.Command {
 	return c
 }
 
+// nodeWay is where the node is reached.
+func nodeWay(n apiclient.Node) string {
+	return "address " + addressColumn(n)
+}
+
 func printNode(w io.Writer, n apiclient.Node, events []apiclient.NodeEvent) error {
 	fmt.Fprintf(w, "%s  %s  %s\n", n.Name, nodeState(n),
 		output.SanitizeText(valueOrZero(n.StatusDetail)))
-	fmt.Fprintf(w, "environment %s, address %s, build %s, %d deployments, in this state for %s\n",
-		n.Environment, n.Address, output.SanitizeText(valueOrZero(n.Build)), n.Deployments,
+	fmt.Fprintf(w, "environment %s, %s, build %s, %d deployments, in this state for %s\n",
+		n.Environment, nodeWay(n), output.SanitizeText(valueOrZero(n.Build)), n.Deployments,
 		output.FormatAge(n.Since))
 	if n.RevocationPending {
 		fmt.Fprintln(w, "revocation pending: the agent refuses the old token as soon as it is back")

@@ -60,19 +60,19 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 		return err
 	}
 	defer runtime.Close()
-	l, err := net.Listen("tcp", s.Agent.Listen)
+	config := agent.Config{Data: s.Agent.Data, Token: token, Build: wire.Build(release),
+		Log: log, ProbeEvery: s.probeEvery(), DiskFloor: floor,
+		Failpoint: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}
+	way, err := s.Agent.openWay(&config)
 	if err != nil {
-		return fmt.Errorf("setting agent.listen: %w", err)
+		return err
 	}
-	a, err := agent.New(agent.Config{Data: s.Agent.Data, Token: token, Build: wire.Build(release),
-		Listener: l, Log: log, ProbeEvery: s.probeEvery(),
-		DiskFloor: floor,
-		Failpoint: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}, runtime)
+	a, err := agent.New(config, runtime)
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return errors.Join(err, closeListener(config.Listener))
 	}
 	// Log the thumbprint, so that a person can compare it with the one in the UI.
-	log.InfoContext(ctx, "listening", "address", l.Addr().String(), "build", release,
+	log.InfoContext(ctx, way.does, "address", way.address, "build", release,
 		"thumbprint", formatThumbprint(a))
 	if err := tellSystemd("READY=1"); err != nil {
 		log.WarnContext(ctx, "systemd was not told that the agent listens", "error", err)

@@ -66,6 +66,7 @@ type HTTPSettings struct {
 	Data        string `description:"Folder that keeps the self-signed certificate."`
 	Proxies     string `description:"Proxies whose X-Forwarded-For is believed: 10.0.0.0/8,::1."`
 	Connections int    `description:"Most connections at once; one network gets an eighth."`
+	Internal    string `description:"URL at which other replicas and the ingress reach this one."`
 }
 
 // OIDCSettings is off while Issuer is empty.
@@ -132,6 +133,9 @@ type RemovedSettings struct {
 // AgentSettings is one node's agent.
 type AgentSettings struct {
 	Listen  string `description:"Address the control plane dials."`
+	Connect string `description:"URL of the control plane, wss://…, to dial it; nothing listens."`
+	Proxy   string `description:"HTTP proxy for agent.connect; empty means HTTPS_PROXY."`
+	CA      string `description:"File of authorities for agent.connect, besides the system's."`
 	Token   string `description:"Token from 'add node'; AGENT_TOKEN works too."`
 	Data    string `description:"Folder for certificate, journal and state."`
 	Run     string `description:"Folder on a tmpfs for what may never reach a disk."`
@@ -206,7 +210,7 @@ func takeConfigFlag(args, environ []string) (path string, rest []string) {
 	return path, rest
 }
 
-// settingsEnv keeps the variables that are settings, and translates the two standard
+// settingsEnv keeps the variables that are settings, and translates the standard
 // names. Other variables of ours are for the command line (NULLOPS_CONTEXT…) or for
 // tests.
 func settingsEnv(environ []string) []string {
@@ -218,6 +222,8 @@ func settingsEnv(environ []string) []string {
 			kept = append([]string{envPrefix + "DATABASE_URL=" + value}, kept...)
 		case name == "AGENT_TOKEN":
 			kept = append([]string{envPrefix + "AGENT_TOKEN=" + value}, kept...)
+		case name == "AGENT_CONNECT":
+			kept = append([]string{envPrefix + "AGENT_CONNECT=" + value}, kept...)
 		case name == envPrefix+"CONFIG", strings.HasPrefix(name, envPrefix+"TEST_"),
 			strings.HasPrefix(name, envPrefix+"CLI_"), name == envPrefix+"FAILPOINT":
 		case strings.HasPrefix(name, envPrefix):
@@ -338,7 +344,7 @@ func (s Settings) checkDoctor() error {
 	}
 	_, unfit := s.stopGrace()
 	return errors.Join(
-		checkAddress("agent.listen", s.Agent.Listen),
+		checkAddress("agent.listen", s.Agent.Listen), s.Agent.checkConnect(),
 		absolutePath("agent.data", s.Agent.Data),
 		absolutePath("agent.run", s.Agent.Run),
 		err, bad, unfit, s.checkCommon(),

@@ -188,6 +188,7 @@ func (b *serverBase) buildServices(
 		Identity: b.identity,
 		Ingress:  towards,
 		Build:    wire.Build(release),
+		Standbys: fleet.NewStandbys(b.nodeTable, towards, b.log),
 		Connect:  b.connectNode,
 	}
 	b.dialer = fleet.NewDialer(b.nodeTable, b.dialing)
@@ -280,6 +281,7 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	chores := jobs.New(b.store, b.log, b.backgroundJobs(people)...)
+	group.Go(func() error { return b.announceStandbys(ctx) })
 	group.Go(func() error { return machines.Run(ctx) })
 	group.Go(func() error { return chores.Run(ctx) })
 	group.Go(func() error { return b.runNotifications(ctx) })
@@ -295,7 +297,7 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	// Verify the audit at each start, whenever the job did last.
 	group.Go(func() error { return jobs.VerifyAudit(b.audit, b.log).Do(ctx) })
 	group.Go(func() error {
-		return serveHTTP(ctx, &http.Server{Handler: handler,
+		return serveHTTP(ctx, &http.Server{Handler: b.serveStandbys(handler),
 			ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 75 * time.Second,
 			MaxHeaderBytes: 64 << 10, ConnState: limit.trackState}, l)
 	})

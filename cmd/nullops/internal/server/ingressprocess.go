@@ -73,7 +73,7 @@ func (b *serverBase) buildIngress(ctx context.Context) (err error) {
 	b.nodeTable = fleet.NodeTable{Store: b.store, Holder: leaseHolder(),
 		DeriveKey: func(kid string) []byte { return b.identity.TunnelKey(kid).Bytes() }}
 	b.dialing = fleet.DialSettings{Identity: b.identity, Build: wire.Build(release),
-		Connect: b.connectNode}
+		Standbys: fleet.NewStandbys(b.nodeTable, nil, b.log), Connect: b.connectNode}
 	b.dialer = fleet.NewDialer(b.nodeTable, b.dialing)
 	b.metrics.watchPool(b.store)
 	return nil

@@ -47,6 +47,9 @@ func (h HTTPSettings) check() error {
 		checkAddress("http.listen", h.Listen),
 		absoluteURL("http.url", h.URL),
 	}
+	if h.Internal != "" {
+		errs = append(errs, absoluteURL("http.internal", h.Internal))
+	}
 	_, err := parseProxies("http.proxies", h.Proxies)
 	errs = append(errs, err, checkConnections(h.Connections))
 	if (h.Certificate == "") != (h.Key == "") {

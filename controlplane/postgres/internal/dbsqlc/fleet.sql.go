@@ -50,7 +50,7 @@ func (q *Queries) AcquireLeases(ctx context.Context, holder string, seconds floa
 }
 
 const listBeginnings = `-- name: ListBeginnings :many
-SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, n.template, n.own_settings, e.name AS environment, coalesce(t.kid, '')::text AS kid, t.verifier,
+SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, n.template, n.own_settings, n.connect, e.name AS environment, coalesce(t.kid, '')::text AS kid, t.verifier,
     coalesce(r.last_seq, 0)::bigint AS last_seq,
     ARRAY(SELECT p.kid FROM node_tokens p WHERE p.node_id = n.id AND p.revocation_pending
         ORDER BY p.created_at, p.kid)::text[] AS pending,
@@ -110,6 +110,7 @@ func (q *Queries) ListBeginnings(ctx context.Context, nodes []string) ([]ListBeg
 			&i.Node.DrainBy,
 			&i.Node.Template,
 			&i.Node.OwnSettings,
+			&i.Node.Connect,
 			&i.Environment,
 			&i.Kid,
 			&i.Verifier,

@@ -465,6 +465,7 @@ type Node struct {
 	DrainBy           string
 	Template          *string
 	OwnSettings       []byte
+	Connect           string
 }
 
 type NodeEvent struct {
@@ -833,6 +834,13 @@ type Session struct {
 	ExpiresAt  time.Time
 	Origin     string
 	Device     string
+}
+
+type StandbyHost struct {
+	Process     string
+	Url         string
+	Fingerprint string
+	ExpiresAt   time.Time
 }
 
 type Team struct {

@@ -89,7 +89,7 @@ func (q *Queries) GetActiveTokenKid(ctx context.Context, nodeID string) (string,
 }
 
 const getNode = `-- name: GetNode :one
-SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, n.template, n.own_settings, e.name AS environment, e.capacity,
+SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, n.template, n.own_settings, n.connect, e.name AS environment, e.capacity,
     coalesce((SELECT t.kid FROM node_tokens t WHERE t.node_id = n.id AND t.revoked_at IS NULL),
         '')::text AS kid,
     EXISTS (SELECT FROM node_tokens t WHERE t.node_id = n.id AND t.revocation_pending)::boolean
@@ -143,6 +143,7 @@ func (q *Queries) GetNode(ctx context.Context, name *string, iD *string) (GetNod
 		&i.Node.DrainBy,
 		&i.Node.Template,
 		&i.Node.OwnSettings,
+		&i.Node.Connect,
 		&i.Environment,
 		&i.Capacity,
 		&i.Kid,
@@ -155,14 +156,17 @@ func (q *Queries) GetNode(ctx context.Context, name *string, iD *string) (GetNod
 }
 
 const insertNode = `-- name: InsertNode :exec
-INSERT INTO nodes (id, name, environment_id, address, expected, settings, template, own_settings)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO nodes (id, name, environment_id, connect, address, expected, settings, template,
+    own_settings)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
+    $9)
 `
 
 type InsertNodeParams struct {
 	ID            string
 	Name          string
 	EnvironmentID string
+	Connect       string
 	Address       string
 	Expected      string
 	Settings      []byte
@@ -176,6 +180,7 @@ func (q *Queries) InsertNode(ctx context.Context, arg InsertNodeParams) error {
 		arg.ID,
 		arg.Name,
 		arg.EnvironmentID,
+		arg.Connect,
 		arg.Address,
 		arg.Expected,
 		arg.Settings,
@@ -196,7 +201,7 @@ func (q *Queries) InsertNodeToken(ctx context.Context, kid string, nodeID string
 }
 
 const listNodes = `-- name: ListNodes :many
-SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, n.template, n.own_settings, e.name AS environment, e.capacity,
+SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, n.template, n.own_settings, n.connect, e.name AS environment, e.capacity,
     coalesce((SELECT t.kid FROM node_tokens t WHERE t.node_id = n.id AND t.revoked_at IS NULL),
         '')::text AS kid,
     EXISTS (SELECT FROM node_tokens t WHERE t.node_id = n.id AND t.revocation_pending)::boolean
@@ -258,6 +263,7 @@ func (q *Queries) ListNodes(ctx context.Context, after string, backwards bool, m
 			&i.Node.DrainBy,
 			&i.Node.Template,
 			&i.Node.OwnSettings,
+			&i.Node.Connect,
 			&i.Environment,
 			&i.Capacity,
 			&i.Kid,
@@ -428,12 +434,13 @@ func (q *Queries) SetInventory(ctx context.Context, build string, inventory []by
 }
 
 const setNodeSettings = `-- name: SetNodeSettings :exec
-UPDATE nodes SET settings = $1, address = $2, template = $3,
-    own_settings = $4 WHERE id = $5
+UPDATE nodes SET settings = $1, connect = $2, address = $3,
+    template = $4, own_settings = $5 WHERE id = $6
 `
 
 type SetNodeSettingsParams struct {
 	Settings    []byte
+	Connect     string
 	Address     string
 	Template    *string
 	OwnSettings []byte
@@ -444,6 +451,7 @@ type SetNodeSettingsParams struct {
 func (q *Queries) SetNodeSettings(ctx context.Context, arg SetNodeSettingsParams) error {
 	_, err := q.db.Exec(ctx, setNodeSettings,
 		arg.Settings,
+		arg.Connect,
 		arg.Address,
 		arg.Template,
 		arg.OwnSettings,

@@ -79,13 +79,14 @@ func (q *Queries) ListNodeTemplates(ctx context.Context, after string, most int3
 }
 
 const lockNodesOfTemplate = `-- name: LockNodesOfTemplate :many
-SELECT id, name, address, own_settings FROM nodes WHERE template = $1::text
+SELECT id, name, connect, address, own_settings FROM nodes WHERE template = $1::text
 ORDER BY id FOR UPDATE
 `
 
 type LockNodesOfTemplateRow struct {
 	ID          string
 	Name        string
+	Connect     string
 	Address     string
 	OwnSettings []byte
 }
@@ -103,6 +104,7 @@ func (q *Queries) LockNodesOfTemplate(ctx context.Context, template string) ([]L
 		if err := rows.Scan(
 			&i.ID,
 			&i.Name,
+			&i.Connect,
 			&i.Address,
 			&i.OwnSettings,
 		); err != nil {

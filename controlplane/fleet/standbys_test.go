@@ -1,0 +1,209 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/agent/wire/wiretest"
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/fleet"
+	"github.com/nullops/nullops/controlplane/nodes"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+)
+
+// standbyRig is a rig whose agent dials one replica; the test decides which others there are.
+type standbyRig struct {
+	*rig
+	ingress *wire.Identity
+	door    *fleet.Standbys
+	web     *httptest.Server
+}
+
+func newStandbyRig(t *testing.T) *standbyRig {
+	r := &standbyRig{rig: newRig(t), ingress: wiretest.NewIdentity(t)}
+	r.failOnError(r.nodes.PutNode(t.Context(), system, nodes.Put{Name: "n", Environment: "qa",
+		Connect: controlplane.ConnectAgent}))
+	r.door = r.newStandbys("a", r.rig.newNodeTable("a"))
+	r.web = httptest.NewTLSServer(r.door)
+	t.Cleanup(r.web.Close)
+	at, err := url.Parse(r.web.URL)
+	r.failOnError(nil, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	var announcing sync.WaitGroup
+	announcing.Go(func() {
+		_ = r.door.Announce(ctx, at, func() string {
+			return fleet.FingerprintOf(r.web.Certificate().Raw)
+		})
+	})
+	t.Cleanup(func() {
+		cancel()
+		announcing.Wait()
+	})
+	return r
+}
+
+func (r *standbyRig) newStandbys(holder string, table fleet.NodeTable) *fleet.Standbys {
+	table.Holder = holder
+	return fleet.NewStandbys(table, r.ingress, slog.New(slog.DiscardHandler))
+}
+
+// dialFrom has the rig's agent dial the replica, until stop is called.
+func (r *standbyRig) dialFrom() (stop func()) {
+	at, err := url.Parse(r.web.URL)
+	r.failOnError(nil, err)
+	l := wire.NewStandbyListener(wire.StandbyConfig{URL: at, Client: r.web.Client(),
+		Credential: func() (string, wire.Key, error) {
+			return r.agent.Token.Kid, r.agent.Token.Key(), nil
+		}})
+	var passing sync.WaitGroup
+	passing.Go(func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := r.pipes.Dial(context.Background(), "", "")
+			if err != nil {
+				_ = near.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(near, far); _ = near.Close() }()
+			go func() { _, _ = io.Copy(far, near); _ = far.Close() }()
+		}
+	})
+	stop = func() {
+		_ = l.Close()
+		passing.Wait()
+	}
+	r.t.Cleanup(stop)
+	return stop
+}
+
+func (r *standbyRig) link(key wire.Key) fleet.NodeLink {
+	return fleet.NodeLink{Node: controlplane.Node{ID: r.node, Name: "n",
+		Connect: controlplane.ConnectAgent}, Kid: r.agent.Token.Kid, Key: key}
+}
+
+// A node whose agent dials one replica is commanded by another, which asks the first for a
+// connection; so does the ingress, which holds no token.
+func TestStandbys_AnyProcessReachesAnAgentThatDials(t *testing.T) {
+	r := newStandbyRig(t)
+	r.standbys = r.newStandbys("b", r.newNodeTable("b"))
+	stop := r.start("b")
+	for pgtest.QueryValue[string](t, r.url, "SELECT detail FROM nodes") == "" {
+		time.Sleep(20 * time.Millisecond)
+	}
+	detail := pgtest.QueryValue[string](t, r.url, "SELECT detail FROM nodes")
+	if !strings.Contains(detail, "its agent has not connected") {
+		t.Errorf("without the agent it says %q", detail)
+	}
+	r.dialFrom()
+	r.waitForSession()
+	r.waitUntilOnline()
+
+	ingress := r.newStandbys("ingress", r.newNodeTable("ingress"))
+	conn, err := ingress.Take(t.Context(), r.link(r.ingress.TunnelKey(r.agent.Token.Kid)))
+	if err != nil {
+		t.Fatalf("the ingress gets no connection: %v", err)
+	}
+	_ = conn.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	stranger := wiretest.NewIdentity(t).TunnelKey(r.agent.Token.Kid)
+	if conn, err := ingress.Take(ctx, r.link(stranger)); err == nil {
+		_ = conn.Close()
+		t.Error("a stranger got a connection to the agent")
+	}
+
+	stop()
+	r.standbys = r.newStandbys("c", r.newNodeTable("c"))
+	r.start("c")
+	r.waitForSession()
+}
+
+// The replica that the agent dials uses its connections itself, and one that a former token
+// opened is used by nobody.
+func TestStandbys_OnlyTheTokenThatOpenedAConnectionUsesIt(t *testing.T) {
+	r := newStandbyRig(t)
+	r.dialFrom()
+	link := r.link(r.agent.Token.Key())
+	conn, err := r.door.Take(t.Context(), link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+	link.Kid = wire.NewToken(r.agent.ControlPlane.SPKI()).Kid
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if conn, err := r.door.Take(ctx, link); err == nil {
+		_ = conn.Close()
+		t.Error("a connection of another token was used")
+	}
+}
+
+func TestStandbys_RefuseWhoMayNotConnect(t *testing.T) {
+	r := newStandbyRig(t)
+	token, stranger := r.agent.Token, wire.NewToken(r.agent.ControlPlane.SPKI())
+	for name, try := range map[string]struct {
+		before string
+		token  wire.Token
+		says   string
+	}{
+		"unknown token": {"SELECT 1", stranger, "token refused"},
+		"disabled":      {"UPDATE nodes SET status = 'disabled'", token, "disabled"},
+		"other mode": {"UPDATE nodes SET status = 'offline', connect = 'control-plane', " +
+			"address = 'a:1'", token, "the control plane dials this node"},
+		"revoked": {"UPDATE node_tokens SET revoked_at = now()", token, "token refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pgtest.Exec(t, r.url, try.before)
+			defer pgtest.Exec(t, r.url, "UPDATE nodes SET status = 'offline', connect = 'agent', "+
+				"address = ''; UPDATE node_tokens SET revoked_at = NULL")
+			_, err := wire.DialStandby(t.Context(), wire.StandbyDial{
+				URL: r.web.URL + wire.PathStandby, Client: r.web.Client(), Role: wire.StandbyAgent,
+				Kid: try.token.Kid, Key: try.token.Key()})
+			refused, ok := errors.AsType[*wire.RefusedError](err)
+			if !ok || refused.Code != wire.CodeRefused || !strings.Contains(refused.Reason, try.says) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// Strangers cannot use up what is kept for connections without a proof, and a source that fails
+// often gets little.
+func TestStandbys_BoundStrangers(t *testing.T) {
+	r := newStandbyRig(t)
+	hold := func() *http.Response {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.web.URL, nil)
+		r.failOnError(nil, err)
+		for name, value := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket",
+			"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="} {
+			request.Header.Set(name, value)
+		}
+		answer, err := r.web.Client().Transport.RoundTrip(request)
+		r.failOnError(nil, err)
+		return answer
+	}
+	refused := 0
+	for range 80 {
+		answer := hold()
+		defer answer.Body.Close()
+		if answer.StatusCode == http.StatusServiceUnavailable {
+			refused++
+		}
+	}
+	if refused != 16 {
+		t.Errorf("%d of 80 were refused, with room for 64", refused)
+	}
+}
