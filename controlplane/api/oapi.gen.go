@@ -724,6 +724,30 @@ func (e ProvisionStepStatus) Valid() bool {
 	}
 }
 
+// Defines values for ProvisioningTokenStatus.
+const (
+	ProvisioningTokenStatusProvisioningTokenActive  ProvisioningTokenStatus = "active"
+	ProvisioningTokenStatusProvisioningTokenExpired ProvisioningTokenStatus = "expired"
+	ProvisioningTokenStatusProvisioningTokenRevoked ProvisioningTokenStatus = "revoked"
+	ProvisioningTokenStatusProvisioningTokenUsedUp  ProvisioningTokenStatus = "used_up"
+)
+
+// Valid indicates whether the value is a known member of the ProvisioningTokenStatus enum.
+func (e ProvisioningTokenStatus) Valid() bool {
+	switch e {
+	case ProvisioningTokenStatusProvisioningTokenActive:
+		return true
+	case ProvisioningTokenStatusProvisioningTokenExpired:
+		return true
+	case ProvisioningTokenStatusProvisioningTokenRevoked:
+		return true
+	case ProvisioningTokenStatusProvisioningTokenUsedUp:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ReachTicketCreateKind.
 const (
 	ReachTicketCreateKindForward  ReachTicketCreateKind = "forward"
@@ -2232,6 +2256,54 @@ type LogTrouble struct {
 	Source string `json:"source"`
 }
 
+// MachineEnrol What a machine says about itself. Unknown fields are ignored, so that agents of later releases may say more.
+type MachineEnrol struct {
+	// Address host:port under which the control plane reaches the agent. Without it, the address that the request comes from with `port`.
+	Address *string `json:"address,omitempty"`
+
+	// Build Release of the agent.
+	Build *string `json:"build,omitempty"`
+
+	// Certificate The certificate of the agent, DER in base64.
+	Certificate []byte `json:"certificate"`
+
+	// Hardware What the machine is as far as the agent knows before it serves. Sizes are in bytes.
+	Hardware *MachineHardware `json:"hardware,omitempty"`
+	Hostname *string          `json:"hostname,omitempty"`
+
+	// Port Where the agent listens.
+	Port *int `json:"port,omitempty"`
+
+	// Signature By the key of the certificate (ECDSA with SHA-256, or Ed25519) over `nullops enrolment 1`, a line feed and the token.
+	Signature []byte `json:"signature"`
+
+	// Token The provisioning token.
+	Token string `json:"token"`
+}
+
+// MachineEnrolled defines model for MachineEnrolled.
+type MachineEnrolled struct {
+	Environment string `json:"environment"`
+
+	// Name How the node is called.
+	Name string `json:"name"`
+
+	// Token The token of the node itself.
+	Token string `json:"token"`
+}
+
+// MachineHardware What the machine is as far as the agent knows before it serves. Sizes are in bytes.
+type MachineHardware struct {
+	Arch          *string    `json:"arch,omitempty"`
+	Cpu           *float32   `json:"cpu,omitempty"`
+	Disk          *int64     `json:"disk,omitempty"`
+	EngineVersion *string    `json:"engine_version,omitempty"`
+	Gpus          *[]NodeGPU `json:"gpus,omitempty"`
+	Kernel        *string    `json:"kernel,omitempty"`
+	Memory        *int64     `json:"memory,omitempty"`
+	Os            *string    `json:"os,omitempty"`
+}
+
 // MasterKey defines model for MasterKey.
 type MasterKey struct {
 	Name string `json:"name"`
@@ -3047,6 +3119,71 @@ type ProvisionStep struct {
 
 // ProvisionStepStatus defines model for ProvisionStep.Status.
 type ProvisionStepStatus string
+
+// ProvisioningToken defines model for ProvisioningToken.
+type ProvisioningToken struct {
+	CreatedAt   time.Time  `json:"created_at"`
+	CreatedBy   string     `json:"created_by"`
+	Description *string    `json:"description,omitempty"`
+	Environment string     `json:"environment"`
+	ExpiresAt   time.Time  `json:"expires_at"`
+	LastUsedAt  *time.Time `json:"last_used_at,omitempty"`
+	MaxUses     int        `json:"max_uses"`
+	NamePattern string     `json:"name_pattern"`
+
+	// Prefix The public part by which it is named.
+	Prefix string `json:"prefix"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings           `json:"settings,omitempty"`
+	Status   ProvisioningTokenStatus `json:"status"`
+	Template *string                 `json:"template,omitempty"`
+
+	// Uses How many machines it has enrolled.
+	Uses int `json:"uses"`
+}
+
+// ProvisioningTokenStatus defines model for ProvisioningToken.Status.
+type ProvisioningTokenStatus string
+
+// ProvisioningTokenCreate defines model for ProvisioningTokenCreate.
+type ProvisioningTokenCreate struct {
+	Description *string `json:"description,omitempty"`
+
+	// Environment A DNS label of at most 40 characters.
+	Environment Name `json:"environment"`
+
+	// ExpiresInHours How long it enrols machines; 24 if not given.
+	ExpiresInHours *int `json:"expires_in_hours,omitempty"`
+
+	// MaxUses How many machines it enrols at most.
+	MaxUses int `json:"max_uses"`
+
+	// NamePattern How the nodes are called: {hostname} is what a machine calls itself, {n} the lowest free number. Default: {hostname}.
+	NamePattern *string `json:"name_pattern,omitempty"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+
+	// Template A DNS label of at most 40 characters.
+	Template *Name `json:"template,omitempty"`
+}
+
+// ProvisioningTokenCreated defines model for ProvisioningTokenCreated.
+type ProvisioningTokenCreated struct {
+	// Command The line to run on each machine.
+	Command           string            `json:"command"`
+	ProvisioningToken ProvisioningToken `json:"provisioning_token"`
+
+	// Token Shown once.
+	Token string `json:"token"`
+}
+
+// ProvisioningTokenList defines model for ProvisioningTokenList.
+type ProvisioningTokenList struct {
+	Items      []ProvisioningToken `json:"items"`
+	NextCursor *string             `json:"next_cursor,omitempty"`
+}
 
 // Question What the latest run waits for a person to answer.
 type Question struct {
@@ -4603,6 +4740,19 @@ type RestorePipelineVersionParams struct {
 	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
+// ListProvisioningTokensParams defines parameters for ListProvisioningTokens.
+type ListProvisioningTokensParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// CreateProvisioningTokenParams defines parameters for CreateProvisioningToken.
+type CreateProvisioningTokenParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // ListQueueParams defines parameters for ListQueue.
 type ListQueueParams struct {
 	Environment *string `form:"environment,omitempty" json:"environment,omitempty"`
@@ -4742,6 +4892,9 @@ type ApplyDocumentsJSONRequestBody = Documents
 // PreviewDocumentsJSONRequestBody defines body for PreviewDocuments for application/json ContentType.
 type PreviewDocumentsJSONRequestBody = Documents
 
+// EnrolMachineJSONRequestBody defines body for EnrolMachine for application/json ContentType.
+type EnrolMachineJSONRequestBody = MachineEnrol
+
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
 
@@ -4819,6 +4972,9 @@ type PutSecretJSONRequestBody = SecretPut
 
 // PutTemplateJSONRequestBody defines body for PutTemplate for application/json ContentType.
 type PutTemplateJSONRequestBody = TemplatePut
+
+// CreateProvisioningTokenJSONRequestBody defines body for CreateProvisioningToken for application/json ContentType.
+type CreateProvisioningTokenJSONRequestBody = ProvisioningTokenCreate
 
 // PutRegistryJSONRequestBody defines body for PutRegistry for application/json ContentType.
 type PutRegistryJSONRequestBody = RegistryPut
@@ -5008,6 +5164,9 @@ type ServerInterface interface {
 	// PreviewDocuments Say what applying documents would change, and change nothing
 	// (POST /api/v1/documents/preview)
 	PreviewDocuments(w http.ResponseWriter, r *http.Request)
+	// EnrolMachine Enrol a machine as a node
+	// (POST /api/v1/enrolments)
+	EnrolMachine(w http.ResponseWriter, r *http.Request)
 	// ListEnvironments All environments the caller may see
 	// (GET /api/v1/environments)
 	ListEnvironments(w http.ResponseWriter, r *http.Request, params ListEnvironmentsParams)
@@ -5275,6 +5434,15 @@ type ServerInterface interface {
 	// PutTemplate Make or change a template
 	// (PUT /api/v1/projects/{name}/templates/{template})
 	PutTemplate(w http.ResponseWriter, r *http.Request, name InName, template string)
+	// ListProvisioningTokens All provisioning tokens
+	// (GET /api/v1/provisioning-tokens)
+	ListProvisioningTokens(w http.ResponseWriter, r *http.Request, params ListProvisioningTokensParams)
+	// CreateProvisioningToken Create a provisioning token
+	// (POST /api/v1/provisioning-tokens)
+	CreateProvisioningToken(w http.ResponseWriter, r *http.Request, params CreateProvisioningTokenParams)
+	// RevokeProvisioningToken Revoke a provisioning token
+	// (DELETE /api/v1/provisioning-tokens/{prefix})
+	RevokeProvisioningToken(w http.ResponseWriter, r *http.Request, prefix string)
 	// ListQueue Who waits, in the order of turns
 	// (GET /api/v1/queue)
 	ListQueue(w http.ResponseWriter, r *http.Request, params ListQueueParams)
@@ -7525,6 +7693,20 @@ func (siw *ServerInterfaceWrapper) PreviewDocuments(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PreviewDocuments(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// EnrolMachine operation middleware
+func (siw *ServerInterfaceWrapper) EnrolMachine(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.EnrolMachine(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -10455,6 +10637,119 @@ func (siw *ServerInterfaceWrapper) PutTemplate(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// ListProvisioningTokens operation middleware
+func (siw *ServerInterfaceWrapper) ListProvisioningTokens(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListProvisioningTokensParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListProvisioningTokens(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateProvisioningToken operation middleware
+func (siw *ServerInterfaceWrapper) CreateProvisioningToken(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateProvisioningTokenParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateProvisioningToken(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RevokeProvisioningToken operation middleware
+func (siw *ServerInterfaceWrapper) RevokeProvisioningToken(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prefix" -------------
+	var prefix string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prefix", r.PathValue("prefix"), &prefix, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "prefix", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RevokeProvisioningToken(w, r, prefix)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListQueue operation middleware
 func (siw *ServerInterfaceWrapper) ListQueue(w http.ResponseWriter, r *http.Request) {
 
@@ -12027,6 +12322,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.DeleteNodeTemplate)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.GetNodeTemplate)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.PutNodeTemplate)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/provisioning-tokens", wrapper.ListProvisioningTokens)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/provisioning-tokens", wrapper.CreateProvisioningToken)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/provisioning-tokens/{prefix}", wrapper.RevokeProvisioningToken)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/enrolments", wrapper.EnrolMachine)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/catalogue", wrapper.ListStarterEntries)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/catalogue/{name}", wrapper.AddStarterEntry)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/plugins", wrapper.ListPlugins)
@@ -14643,6 +14942,52 @@ type PreviewDocumentsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PreviewDocumentsdefaultApplicationProblemPlusJSONResponse) VisitPreviewDocumentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EnrolMachineRequestObject struct {
+	Body *EnrolMachineJSONRequestBody
+}
+
+type EnrolMachineResponseObject interface {
+	VisitEnrolMachineResponse(w http.ResponseWriter) error
+}
+
+type EnrolMachine201JSONResponse MachineEnrolled
+
+func (response EnrolMachine201JSONResponse) VisitEnrolMachineResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EnrolMachinedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response EnrolMachinedefaultApplicationProblemPlusJSONResponse) VisitEnrolMachineResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -18832,6 +19177,139 @@ func (response PutTemplatedefaultApplicationProblemPlusJSONResponse) VisitPutTem
 	return err
 }
 
+type ListProvisioningTokensRequestObject struct {
+	Params ListProvisioningTokensParams
+}
+
+type ListProvisioningTokensResponseObject interface {
+	VisitListProvisioningTokensResponse(w http.ResponseWriter) error
+}
+
+type ListProvisioningTokens200JSONResponse ProvisioningTokenList
+
+func (response ListProvisioningTokens200JSONResponse) VisitListProvisioningTokensResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListProvisioningTokensdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListProvisioningTokensdefaultApplicationProblemPlusJSONResponse) VisitListProvisioningTokensResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateProvisioningTokenRequestObject struct {
+	Params CreateProvisioningTokenParams
+	Body   *CreateProvisioningTokenJSONRequestBody
+}
+
+type CreateProvisioningTokenResponseObject interface {
+	VisitCreateProvisioningTokenResponse(w http.ResponseWriter) error
+}
+
+type CreateProvisioningToken201JSONResponse ProvisioningTokenCreated
+
+func (response CreateProvisioningToken201JSONResponse) VisitCreateProvisioningTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateProvisioningTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateProvisioningTokendefaultApplicationProblemPlusJSONResponse) VisitCreateProvisioningTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeProvisioningTokenRequestObject struct {
+	Prefix string `json:"prefix"`
+}
+
+type RevokeProvisioningTokenResponseObject interface {
+	VisitRevokeProvisioningTokenResponse(w http.ResponseWriter) error
+}
+
+type RevokeProvisioningToken204Response struct {
+}
+
+func (response RevokeProvisioningToken204Response) VisitRevokeProvisioningTokenResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type RevokeProvisioningTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RevokeProvisioningTokendefaultApplicationProblemPlusJSONResponse) VisitRevokeProvisioningTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListQueueRequestObject struct {
 	Params ListQueueParams
 }
@@ -21060,6 +21538,9 @@ type StrictServerInterface interface {
 	// PreviewDocuments Say what applying documents would change, and change nothing
 	// (POST /api/v1/documents/preview)
 	PreviewDocuments(ctx context.Context, request PreviewDocumentsRequestObject) (PreviewDocumentsResponseObject, error)
+	// EnrolMachine Enrol a machine as a node
+	// (POST /api/v1/enrolments)
+	EnrolMachine(ctx context.Context, request EnrolMachineRequestObject) (EnrolMachineResponseObject, error)
 	// ListEnvironments All environments the caller may see
 	// (GET /api/v1/environments)
 	ListEnvironments(ctx context.Context, request ListEnvironmentsRequestObject) (ListEnvironmentsResponseObject, error)
@@ -21327,6 +21808,15 @@ type StrictServerInterface interface {
 	// PutTemplate Make or change a template
 	// (PUT /api/v1/projects/{name}/templates/{template})
 	PutTemplate(ctx context.Context, request PutTemplateRequestObject) (PutTemplateResponseObject, error)
+	// ListProvisioningTokens All provisioning tokens
+	// (GET /api/v1/provisioning-tokens)
+	ListProvisioningTokens(ctx context.Context, request ListProvisioningTokensRequestObject) (ListProvisioningTokensResponseObject, error)
+	// CreateProvisioningToken Create a provisioning token
+	// (POST /api/v1/provisioning-tokens)
+	CreateProvisioningToken(ctx context.Context, request CreateProvisioningTokenRequestObject) (CreateProvisioningTokenResponseObject, error)
+	// RevokeProvisioningToken Revoke a provisioning token
+	// (DELETE /api/v1/provisioning-tokens/{prefix})
+	RevokeProvisioningToken(ctx context.Context, request RevokeProvisioningTokenRequestObject) (RevokeProvisioningTokenResponseObject, error)
 	// ListQueue Who waits, in the order of turns
 	// (GET /api/v1/queue)
 	ListQueue(ctx context.Context, request ListQueueRequestObject) (ListQueueResponseObject, error)
@@ -22922,6 +23412,37 @@ func (sh *strictHandler) PreviewDocuments(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PreviewDocumentsResponseObject); ok {
 		if err := validResponse.VisitPreviewDocumentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// EnrolMachine operation middleware
+func (sh *strictHandler) EnrolMachine(w http.ResponseWriter, r *http.Request) {
+	var request EnrolMachineRequestObject
+
+	var body EnrolMachineJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.EnrolMachine(ctx, request.(EnrolMachineRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EnrolMachine")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(EnrolMachineResponseObject); ok {
+		if err := validResponse.VisitEnrolMachineResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -25436,6 +25957,91 @@ func (sh *strictHandler) PutTemplate(w http.ResponseWriter, r *http.Request, nam
 	}
 }
 
+// ListProvisioningTokens operation middleware
+func (sh *strictHandler) ListProvisioningTokens(w http.ResponseWriter, r *http.Request, params ListProvisioningTokensParams) {
+	var request ListProvisioningTokensRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListProvisioningTokens(ctx, request.(ListProvisioningTokensRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListProvisioningTokens")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListProvisioningTokensResponseObject); ok {
+		if err := validResponse.VisitListProvisioningTokensResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateProvisioningToken operation middleware
+func (sh *strictHandler) CreateProvisioningToken(w http.ResponseWriter, r *http.Request, params CreateProvisioningTokenParams) {
+	var request CreateProvisioningTokenRequestObject
+
+	request.Params = params
+
+	var body CreateProvisioningTokenJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateProvisioningToken(ctx, request.(CreateProvisioningTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateProvisioningToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateProvisioningTokenResponseObject); ok {
+		if err := validResponse.VisitCreateProvisioningTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RevokeProvisioningToken operation middleware
+func (sh *strictHandler) RevokeProvisioningToken(w http.ResponseWriter, r *http.Request, prefix string) {
+	var request RevokeProvisioningTokenRequestObject
+
+	request.Prefix = prefix
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RevokeProvisioningToken(ctx, request.(RevokeProvisioningTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RevokeProvisioningToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RevokeProvisioningTokenResponseObject); ok {
+		if err := validResponse.VisitRevokeProvisioningTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListQueue operation middleware
 func (sh *strictHandler) ListQueue(w http.ResponseWriter, r *http.Request, params ListQueueParams) {
 	var request ListQueueRequestObject
@@ -26707,665 +27313,684 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19c9w2tif8VVC9tyoz96FkSX5JItWtpzS2k+jGdryWk7m7E283mkR3Y8QGeghQ7b4pV+2n2Q+2n+Qp",
-	"nAOQIAmwyVZr7kw9mT8mVpPE68HBef2d3yapXG+kYEKryeVvkw0t6JppVsBfN+JlWShZmH9nTKUF32gu",
-	"xeRyMhPss56m8HRG5ILoFSMbumRkzhayYKeTZMLNi38rWbGbJBNB12xyOcEvJslEpSu2pqbhNf38homl",
-	"Xk0un5+dJRO925g3lS64WE6+fEkmN+ImM29CgxuqV3V7PJskk4L9reQFyyaXuiiZ3/a/FGwxuZz8tyf1",
-	"LJ/gU/XkJnONL95Sna66k/y4YuT1R7o089uuqCZbqkjBaFbNbsVoxop6ODeLE2zLHwT7TNeb3Dz+dfL1",
-	"r5NJYuagWWEa+F+/Tv5ydvLtp9/Ok/Nvvvw6+ZdJeAHeUKVf3zOhvZVod27eOYGXTm5exZb4PLbEb/ia",
-	"66rt1rbl8NBvMmMLWubaNrimn/m6XNsdXHOBf51XXXGh2ZIVtq930GpwQ+E/h24ptGu7KNdzVoT31Kz+",
-	"eqO/UkTAW9V2toaCTfQNppr3+Rn8b8DcfxIpCw9L0TUjd2xH1vSOKSKkXnGxJHrLU0a23PxFKMno7hJO",
-	"G7xuhsaUJlwRKtSWFSwjVBGOtIpnMSGyIAVblIpl0A55dvYt2a5YwaAh/JColdwqpHOu4C9BpEjhKNck",
-	"nOZSsBO5OFEruTk5jx6EjK03UjOR7k5+ZLsYNV7YJauoM0yb76lSEXrZmEcPZgEfShHek6IU+8ikKEU/",
-	"jeyjiFuWFkz3nAkFLxw8S69926Fmm1hX5tGDj98buexbUbJdScWI6UsRWjDgqVdAiznVQM4LkrOFJrLU",
-	"sZsEl33wMr+Ry1tGixCb/0nkO5JzwRSeDr3iimj2WSeEC1JuNqwwJyiX5pSkVEUvN4Ud9NF6l7rNwHiQ",
-	"J7yzDEDmGSuIXlEBQ4v2Dq34nS9ksaZ6cjnJqGYnmgNnDY9AlkVoCLesuOcpU2b+uF3zndknXhhGdUVo",
-	"nrvL3+zrgG1T2JM/TK7ZWrUW61l3reCWucF3n9ePaVHQnZvHz0LzPL6Sgm2HrGQJrRywkm+ZLniqvivk",
-	"ujuIa0FWsiwsUyYzLWekFDlTiiz5PROx0SxMa4cP5qMMrcd2UNdaPqDjP/NMR4SqhTls2myEtpcdBR5A",
-	"5zkjaVncs0HDK5iSeQntDmVRdmwf6i+/mCEXTG2kUAzI8H0h5zmDHUyl0EyAWEQ3m5yn1HzzZINv/D9/",
-	"VVI0JDzzRQYrR5dTWWrFMzZ10l4yyZimhj7NY8fqMol3PVkbwdHK0fABKVjOqGJP/nWSTBac5dnkcnLP",
-	"CsWlUKd0w4FRr1m2m1xOXq6k4amUaJRXQULA0/uVIjlXcCKtuDDlpqmz82+/pefzixMjuZx8bf7vG/N/",
-	"Z97/zMJqqktljqQ5dFyDGPAnmpEP2FhNA3QuS305z6m4M8d12I641YZ9aJLKB5RZQH5ZUJ4zI+yjpAEb",
-	"9YHpYndyvdAhQQ9+Jiu5JWsqdkSxVIpMdSWnNd2RrSzuTskt01Y8uviWUJGR52dPTxuUFbhX/uPELsMJ",
-	"SubNQfwgt3itySW0COJWmXFNUsM6gW/i58GOqkMFi2NXzDy/TlOm1OvPm5xywaDjTSE3rNAcaZiqu+5o",
-	"/rySJKUCDhXhyKId7+0w2yZ7TSZzltJSsVCrVEOTRuxMiBSG8MyxSRlhNF2N6yZn9yzfRzM4/TfwqrkX",
-	"uFKmufDQFmWeEwpfkK0s84xoegd3eGcwcv5XlurQBvgi0V/ce2609eIksPCfqqbti1+SiT9kwzGEEVX+",
-	"MhFSoLpDDW2boXpf1wO7TjW/53oX2Gg9lDMnk/kuuAV3XGT+mNKCUc1QsdYFh3+xz5qJDP55zxXHx2t5",
-	"z7LAeFurRc1KQScwhPDq4PzecKW7c6yop/pHP3HYtQpQV1HmQQpmwqhMzDCI+Y5wrVi+MMKfT8ynk30T",
-	"hdYdsQenudkU8p7m3yEz/21Cs4ybQdD8vTfjBc0VS1qLkK6kkcQay7D3NFVaekfmxRsCbpWvFDHfncLx",
-	"o3Mk0E7TwuonnQf1ClQP51LmjIp6RDVx2e+SWrt2Lyd2ivsJytoI4KXOMieTzydLeWJ/3PANM6L9aXPp",
-	"vZdO+HojC6Q6owpdTpZcr8r5aSrXT0SZ53Kjqv+65mBIrkmnTvVuZkQRolwrAvImoWTDCiWF1cfVKTFv",
-	"yVJvSo1qUrVjKrEvJZXWP53v4Iap/qbA35s0hB8PP0mNNQuQ16aQ602Aut7SHVnJPCMFW7DCHB6VkHmp",
-	"iWF3REtCCeq0QS6sGcWxdW8vc1njDE/Jn81VLRjXKyPTm2+IkAUpFSvAAMKV0TPZvZECqGpcA1rCWmZs",
-	"k8vdmgl9RWi25kIRmm/pTpl+xl1bhuXKUk+tmNGwkH3z4lnDRnbx/NuLvbaiZAITGXPcW6fEbs7YA3KL",
-	"FoBjnA8j6LwWughdWynuaiU7KxhyqZ3QGrwGaarRGN19MuIaTAuWMaE5zSN2OKaMiG2kzuv3N0TLO7we",
-	"tlSRzBCwERITe1GQTTnPeUoMT/IsZTAd/PIuWz/9vP32bxsanJPTCTryKzGqhBkEBfHdCPWmE3VFBBA1",
-	"Jfc0L8OCzCKogYLtM8sKcwRABF0zYt4MNsED4uyNmW9OU2buRpBrrV7RI0n5C2L3lhjdJbQWvnoSvGmU",
-	"vcx6uZYhuw/4qpGa2d8GTCRdUS4S2FlZarKkG7AOVATFhX7xbBK0LPlnDtwRIO8gqSaO0JP69NlZBOUD",
-	"M/SjyED10QswK893s1/W7ZFmvIXuOoiswXkGx8botzTP5ZZlhqLNn/c051lCZqjYzci8kCiVO0lB3sFi",
-	"QStmK1ABDErHZiC/sIIvrILeXT4mjCSrwhoaKIjm1iTpiqV3LBu09UYnFxkXy0Cr15qspdKEklUpsgJb",
-	"rHauObRNbW7ozMwS71gyNJ8lVcOhvWuThNGqwwxDsK1VTwesiGlmmnNx19cWMZuxA6uEuAMb64p9DnOR",
-	"u7BQueVaMKV691PIjClSsDUzcibK9tYuAocdrU+463K9oXaT9qwsEKUjJrts/rQ9oggt+58KKtLVR7rs",
-	"kgGYf2JSdMGoNTUFSATvy+AzK5l2BQca0Jav50bVIVujDYGghkNSleXCse8VnGhiBZz9epF1KriRJtVc",
-	"e5cocFTm8KxvGYazyHor9glStlevj9C4X9INTbnefShzK+IMVwcM0RZSronE2whpVy4IFYSJe15IYaRU",
-	"I9KmshQaSbW1NqXaTdNNOd2wIrU2y7ZEIUCiWJDtiqcrQjXJGQU7LDj8jIphT8jL9z8D3+bCyNMg62xX",
-	"VBu5IyFZaRbd2f6h38q6Zj2X5qR74vUpOUusxA0kk5iZfHt2Rc7PzojaciQzbmScxekkabhVPTH5LMRy",
-	"/P67c/5Oog0wl2KZkKdnRvR/+uLs7Co0oqdnZ43ezYv7ujcrLu9Zkcq19Z9H+JGRRtH8mMrC7i5uiFFq",
-	"5owUzNAXyxJydnpuxnkeGeazBjPOZDnP2ZBFsxr3ly9h6lXWNtIkq3oT9x0o28Sr+oMveGuXBdv37Xf2",
-	"NaNTNiJQwoco+ntoagGToCHtbcG1ZiIBv5YhcPPfK09jJUrTnfe3x+fqxp3CM834kikdZE3VO9Z2H7Ik",
-	"J+DPDD4YzdnsRljfXei2B1fe6PYMFw+pvvSOiSnVEbuad3EovG5zKe9YRqi+JEJuwbq/tW9aMaxgYFps",
-	"0nmfSlcWEV1uw4o1NTfz/lvKo3RsMLBz3Q1PnCPa7ZJb3QYle6v0KX76XjXOWsv8JwVS/L7dqht5WX1i",
-	"+JT7Y9ojS1jL73SkNg3fRIzL3vUVfI6q3r4gjR7zowCHW+jYFTJizUd7+27UNC1JHvRNZGmcY23oft7i",
-	"+0Gd05pE3Zyb61511ditxnb3UOVtLWC2rwZnuegaNeLccMVorsMyHF/TZXgvc7kMK/G5kV8gdmOcvW4j",
-	"Cz2cA9oleC+LoPJUMKWpbS/Kvw8S0GOMbqS8jQuLrVabU22FNwFc6T5isANua9fZyKNxx3Z9Gz18I9dM",
-	"qRjVwKRGDmzYoTTL4I5jMtFM6b2ffGRKf2AbR0LoR9+3k3cQOocve6c4uklmS8AIEjiuj8DcF1wsWbEp",
-	"eEjduP3h+uTi+YteBX8llR7p0uJKlawY56ISUk+pCxMYNnPzCUbqjKAdVlij8iD/FU6+mlH1fXNdG0Px",
-	"pzKSmdekcV3qlSyC3uS0SUDNDX3/+u1pH5H8IxHWATuuyoHef/die5/8xTvKRh3DEuyzhH2Gjrip12vl",
-	"p8KF30RJZ/jooDGW9Q4ymaQrmudMLAM0+Xq90TtnssIgP66IxGaJ0bvXNhshIKMULNWyCFNgJlTs9yn6",
-	"LqeK6bC1Dt8p7iNsyjwuVeQho/PpHdvFXCDucbRvto7JZIWUWu2n7nqx/SVyDbtmcIEaU/Um1lmmxrya",
-	"s0ialDOI+t6XenT0RJSEVlpvTs7OyUIWoKwCWyZyAcFLnhErIVQZvVXes4KYe5x8c3ZFMqHcx1ueZykt",
-	"wDuPb6IxzbB7govk+zdsv7hY5h+f9hFp3Jtne6KOs18R07qy1iwvAjkUVmtJPRy55g3enCwt8yyB2eKg",
-	"/QkZ4likF+dPX0ySyZbNV1LehSdVEUd4Vh9vb76HRAguyJwq9uIZGAkwNFKprSyqtbXdnJJ34BOFrIXW",
-	"rJ+dffsiOgh3SFskIZW+hC02M7WTSgglP394g1ttux26vtV5D/hEzALb2VQT/8NqTdMTtaIXz1/8sZq8",
-	"7RVCHNpdP3+eRLlFuOO31y+hL9s3z+rlbiznFbljG+sWwLAKF+MNjoGKQuEvnoHZbNgWNHld13BLRU3R",
-	"jWDhFKzgCraCa0XSUmm5ZoUiUuQ78gf2WbNC0Ny9SebolPnjpZuqnfQdaw/1eXALK67aMXC5HJpqnBBP",
-	"WnDNiJadTXqW9PDljrSFozXP0VpcLzUshtopc8eSTIJDVRcl+um8Hl88f/70RXIQx9/DiA9iwVwE55lU",
-	"fPcrReRWEO9GIAtexKbVmzhU6ZiB7pybnwI/2awKm9Th58m9ePrNs/4ukgns808i32GeTGBhuZjgQILL",
-	"uWLp3a05aVYYb7i+S3En5NZ8v6WFwA7Tgmue0nCQ6MtcCvZyRe0t96DQL2grGvfVjhilWWbjRTEkFEQ2",
-	"sYy46yNGj7ARw8aN2uEHV7EeajfMyKoAEL9slTnwMQQtUO0AKvNWtMeoWcxGMYaDkcH/Yz4nRSmUy3JQ",
-	"cs3mMtuRFKL4FZF6xYotVxHJFZ1B05iRKG5HQwf8dK/7FwPTl1zpYkcynmEABwbehUZUJbSOdVBDNlCf",
-	"88S+gXQVvMc0XZI1o0IRKmDdCMyfCLn1xuqJyLbJ2OopbbXfKmQV1fU2kY8gbbC8TdfWUt1rJaLLt+a1",
-	"MSY9bLi1VFU0rZtQnJBXjIUcDrQoOMvAuTnOQuPMMG3v86JgrIqTC2rsh/dZuWWQ8ajI8bNsicyZ3jJL",
-	"53oricuquSKsq1BmvBm+s5dvWh7cN0zPFdilaMwMSqybvmYZmL1QlOI0GHxTMKQAFeeDvWP/UH3vs8uh",
-	"n7SDJpzBCrsOUd94x6bPd0NuzSqLcX8r+GrnmLnsROdP6ToAPUdfh+j8PUiaJyhA4PETWc2jbWZ/ZF/a",
-	"ME913LF2gGeq02VwVeTaTXqEwLmRqvKYjvjsszcxFzKRTHaBX1vT/TwxrwWj7dhn3c0GPtsnmMNnQ+O3",
-	"3RodJXT7pSOdkWuH0a6qR/jZ5OWSCyIXC0hxuIY0CDSJYqBZxnKmmbrCWEyjbhotb8PkJmcYiSZlrhKi",
-	"ynRFqCJ2/K5hbYMVK4bSzGqCJEzTAVyQLA0bKLppNN5cggfPoh1EjHKC6a0sIsGMNsMjvtKYgt8NPRkQ",
-	"KBP5tHFTDL4S0GTTZNcjaGPfIh6UYBTyrAyJdw3ka1TxUy5fox9QYOihtOfoKMfyFVtwwcMRzk4n640l",
-	"kGlpmMSP5t34kredkKiCRdf2Fcv5PQtmeYDGEMmyAGemM8SAH7+jYHiXjsVsifjYjfJ0tIiWrGTxcCa0",
-	"gEFaJBHssx4eozTeSc6KIpLuwu4fKgPUfm7HILeUa7QyKCTYaMR96JrHEXk+6mrD7O7sdXw5MjqG16si",
-	"ycfLfugN1kI1Y5xH1Eh+2dRl7gwLCfrAFo3gLjh0ef7TYnL5lwPCxD51oyUZatQaEsfnjJSKZZcWrmHn",
-	"eUfMqcjYsqAZy4ziYi7rKmBcLuy5KQXGnOwSYmNOAOCkIEspWGITGK15k33mSitw5y0WhgXaZrlWGDfL",
-	"jfzQNFoU5tcaOUkSBbG1imdopkXqPI0FxLUnb9SvKnaRQqaASFkhwLVoprm7QouzZxyvFkEWbuB/L695",
-	"LJXsJ8EgRopIUeE7LSWsPGS5bWEJCymWp2HG1a92sM8bXjC1j2dauwmIczlN78CmbXO162w6VBO+AsQZ",
-	"r+OvFEnNjV9uSFHm7IpQ3Hiz28w61oat4fiI5JXM9zLVHyRaSoey35wt9DgLxyBghAoSIecLZlZgupJl",
-	"EXTvlYWq7eB2Gwgo69bu0Ni14IJ372GMd9QyfOXXfhePb8BZ55rMGeQjQv4zmvHMIQ8S5FreB+EebjRZ",
-	"SgbpvZE2fJl8dECpeTC1R3qqHGbTMKp7qGadTCAzckD873937+E3JRvwQcmqXMH/isjYbp73imaGJrw4",
-	"8D25ooH0eovvAvQF4qWiPEP+p1ZgSZuzVK7t7ZQQTHeZ+YAusyZoyxWxSCOEL2z6GGZCeRgugXHe87Cp",
-	"7/sCAPe4XmGoAUoNV4RaqDEp4DYD+K+B+XdFCHUNoRBrSRtgh6JWRJUWYTTMG40+C0qygm7hfjVLICR4",
-	"LiANWq0am+Xb3Mfa+qyZ7wcMUQ3mMBwWPW3j86eZFCwSsAvPtdSNWD7vhcHxnrflek2tFCrXc6WlYNMy",
-	"jFEGN2V9O+PeL2SxlFozcWVBIrS9T600VqVSAKEWzAoIIxInVEnzePrUDzZ1CnfewbwilyLwbb6DpK9K",
-	"DkIJzYwdmA+IQXSzyXccpYtu3lLH1OaM8WNp5RfLWveGuY0JmK+Ob9AYbHM/aoJqUo83l4bhOBYPmPia",
-	"g7vy+5UP8CEHLP4ykIL72qhEmO9UcS+b8QwAohVu6JrGbs1xmUO3mm1ggHv3BDze2Pie+fqqjlNd4dIC",
-	"0x7K3pNkYu/poHnPaw2NgiMDGYZraijsZYxmKDTsPWccAcnMkbIn3olhNNslxOrohIs0LzOWAUYMMAQj",
-	"1iqrQYFNtRSZEeXoDvUuQ52ImWIEPnPfGTncSXJjsUlaKsF+UNBa3hry7qbgVYBy6xJCnx3wlqS+JxWB",
-	"mxxiRa4weRmhdapJkvOLb5y825rx8305np5YNmT0jq6nAKYU2O038LuTfK02uy6VJit6zxKUBmZ3bDcz",
-	"3NP8498A6mOWWF3WwvSalfDTg52w4hi0HUjDHO6HuFx80wuy+fSie+v6vDmWm9nuYk+YTkt0o0uXjEnu",
-	"2A7JVLGcpRrQISt13Nw3wZRMs/HdNQcpF/gbunZx0VdUQeJ1gqgUAn/BA6QlURtasKtKTTKnxgNM5ghb",
-	"uSgVxYs5xDLDof/ha6ef873ii8WD43qazUUDfJx6OsoKVfDlavxXqqmHxRYORuT6SFxMRk9YUGimndWz",
-	"8/RCgny4mgprc8vmp5ouw5g1dtaDo4fqgX3H8zB0pbVT2dRYH5CbC6UZzVBn8YNvUdqaJBMnbFlUwR1E",
-	"kmUSf6lQNFMqUpbX8SzuAxc8onSZ3qG4hgLoIbfr98E8JLZYsFTz+723gfkcg2Eax2S6tM0O/Xbc+61t",
-	"XKLTsNN/4s2jf5ePY8/2k+of3aL9Ri7fcMEehjaZFXKzCQVtvQGo7SqI2OIhAwiFRGPpAE1XRRCrP2JU",
-	"bwsC1+FXR/DmPg8IZgCJvIoPCbvmG4to+Ft32x8WohHVZPqHclsF2zdHM6yXwR0cl9LtoA9PWuro/p7G",
-	"8OjsMsgZ7Q3eheLcSuK0S3VKboQ1wUIeE6Eks35bwFtTIDMiGjtHIB6+sCAVXVgYjFocuvrv7SBiWA8u",
-	"rNdvb6880qI5tu2LPfVhLm29FWsD/JJMrCF+8Lcw+dNJ93oHsH7gDKdM3J++/+nDx734ENELvRMdHcxt",
-	"Dmb29sgv7VaBFrqz/5PUlk5UgrItUoZckLl5BLD8tU0d3uxSid2U4d4IuxMHQlNKgGA1nX4KRqdU0b5H",
-	"INo2Gx8Qqt4f0wGn+DjhHPZYHxRk1YAYnWxK7QmD+JcNdAqDTvqBJH2xQ5Ewrvc/f8QrlityxwViaqtT",
-	"ct0ErFrTHei0ZGaEJjSnzwqGWSZTyFGbEarIluX5FaGV5jqzsUYz8of5DmKGrVYM1vKZ04ZnSyZYYVpO",
-	"zI9lrlFjXhRyPWXifvbHhMzcktveNVtvwAZet/1H07VLrlIblufIY2FiMxRGZoYtV7J3zWYgMafOSiuq",
-	"k7biWcYEYnQm6AyuYG+/Uu732Xc3r9+8mlYDbg6fUIj7vWPmRKP/WhYscx9DwpWqSvuAU6JygTfczhVF",
-	"tzJWmiT+VyXF6Qe6fWsxFbxMj0OiisbW+RkVc+T32bAEYtJCI1YeQwM7Nl4hM3biyMH+PUHc3YaKrhld",
-	"exmNFkU8eMHbUdWgmFHU2w7WumNDRv6o/41nOJxsEA11B2XXIoy5iPf6xJ+SHzzSxLgGiyi7luDVYevB",
-	"8e7QVTzePbMSTy/5mHfMux43bOVs2UDeynts30wAvZac+WEgBSObohTMxZGGnVxHDJaDQMxIIqt5YjkE",
-	"UtNlJeYllhWQd9dvX0OCpyVE+OE0DC8RTpm9BoWnsuivaWZat/W78h0xixJssDcJwT60bIves6wa+wCc",
-	"TP/8eiC4jmT7jjQenoDkWNQPhqkSzdMYIM9SGIE6pKNWF53cCigjYg6Us686+qtSL800Ly3dYZIGUl+7",
-	"yEa/4lNdyftkGLcQ3gT6FnR0oK7/3aiVbhdpOjsLSI5mQQNOaorwiFwRxeDQVMM4JX+2MSKAhA83XmoE",
-	"WSh1tzK3MFSl4gp3q5N8vNcEDTvXHdMrZCG1sd0SA/SIVgtLEipCFDUCBXnHGJBQPcaudw3GMZVwPQcp",
-	"0jASds/ZFoMZ4Mx3ye6U3EDAXYMUqdhhVBzLFTMLBth7hu/vKtwMK0lU/DTzFgBuiPaJsO6IA4l8H6kY",
-	"mbLKBWvxvFxJizZa32zWpVLpOvVAfc8X4gxi2Tmc7n6zfX0kggetoIvAbT+nak+8j19ealz8fiymBPP2",
-	"oWoWFo68ImfOSmBGOdS6RsdF9LSTv/yZe8ONLt74bPL24sYvMIfcX1C4EM2CLABV3ykbzr1jRebaM3j+",
-	"7Otn3zx98ezrvSCww/axfW27+9QG0jCGebZzhuDoAe9W/zq7YUSWmQeyBqKRpOixHoGeNC4ebmD0jhl0",
-	"BPawitBwdQ8jpYX8NjzBOzM/oxnPcJishNSgAstphaTt102XdztZVkzTKpagy9hTCw49AGrVA5GGqHAI",
-	"ekUkqVgwp+XWhqp7YjP35d9kcm1JpJtUsBSyYFOo/BTo/xf4Heu61JGdXyny84c31XWIQBxUVcGmB4Rl",
-	"RrI/4JG5NnkspAtqPQyJVnhfvWhxHQue6hgqO3zEYjiNU1UuFvxzLBNZGnlnzlZcZM5LceqH0wuEm0lc",
-	"TVIGmEP7YWytyG13szGSasSNqbmlba1j4hN16GB5B+L78UE0Y514TaNRQEfMKRfkh48f34OzFCKLJfx9",
-	"m3i2YS6WAJi0gmCnATe/dfa1ut+zHsdwhPj85vF8fl4vByC6PCpX+wAWWo+hKBueriQiqq+CMexByHTR",
-	"CXT65usB4O4tlrkXJqhmoS0jPQUFwTy8svhiRv7sHvtTz0J1ih80y2/nMqW5aaGDPLVXyfk7MvFjsNuA",
-	"vC9QhSLLggqNIRCg8g0S4GFn9hyBW3ofKqbpeb0CV7u14IXR+IbHyTXOexdIyNoDa3vhvsCh7+o8lzaS",
-	"eCS/oR9KdwhmT4oWVNdQcFiewfAfzDd4iPsv4iPyZ3kUVxE06BUmHrilh9tU3aVZmzUAmd8s52mkGJKN",
-	"sBpFV65+8Rhs7KowXkCsKpUtsoH7MwYUvLXfC1socghNO6//O7sPHRe8kTkeXLfuQIT9TqpZfwLZQv8J",
-	"hNI+ZJ/uSq7K9byC6x0koDZ9MW6NYJa2hBoMfO96H0PWam7g40lblUDbIV65YYLkTCu0yEFKjREWliUz",
-	"0gI84YJsITcK7kBIbsIKWrIAR6tirFPWEqtfWVxEm/6jmzikputJMsGegNLhk6AS/P1ByH8PD8ALLqaR",
-	"AkYWWnr9maY630FqlVxUFiAqMt9t3Y2POCDefVy+5qgQ805obCxN5Huzp9dYCnzEflUCuWcKe7E3J6Aq",
-	"HTxSLvXw4cZPHfpM7IijS/CWhvjyhqr9sSXmnViBmVvrY0sZ1uq1Hj1e6fXmwP03h+MlJJkXcquMBsNE",
-	"pk4HRBwBRzR9h6b2Q1VJoy6ujBn1VW0HDGer/600xmTW6JKhU/6DDMVKV46bUDWVaHW6cWbBSG7cdZV7",
-	"DJZbhbkyVHn+iC0VWg3Ne2uHI8HMqnm4UQfXXObZeAZYL1BbhdxzNqr1OGBWttPQLG6yRptlCYGkbXRT",
-	"X7Kth3Szpkv2khYxhEsAJsRKcH45uysyZ7nFlF7kEuNhABEw4+rOaOxSOUO4hW+w6l6zHlQoHjlSdQqS",
-	"fjEVSI0vKTXfWSD7Ae4SUIvDlkeY68BmzHJkA9/1guRaTMnQLqapLM2hsUVQBvjscRZu5m7ofqgcDjBI",
-	"UWbXbcTziPv4O57nDIGnd7Y2ntCFzMkmp4IRqiHyoLvvPYChXCiWWsU3YJnoASqtYofCDwFOLlYuIAYm",
-	"6uN+do/rIF3yxiJ9HkGLvBH3TLg5tE7Shgd8lZ6iUkQKb6bLQpabaVbwWL0D+0Zf62mVxTpIXjdieiSv",
-	"FCoyNjlmNNHYcJ6Bx828Om58r0zjgeExsQzjQNSrsdyU4/r6/v3PwaK+UumoynbHCsHClSJyfs+mBYNg",
-	"w/AxyuWyb8fXbG2JbMDSyrBmjEF7KhJYhQ+rgr5U01wuISZSebwPw+VHBbSZ5XyP8YKhSl+lSHu3zqwZ",
-	"XbK+xbFo3g8p7V9tLKxetZf2lHZoLGmcbjwh1SbZYxBk6uKe60hB7T6jxmOUEWxgDA1rcmiuTSHz/UC3",
-	"5p0vGAv6kJ3DAvGVsQO6dq324QJ48+/fqes0ZZvREeX1ZrbLFXgC6tNgfRK1yeluGov5DfCWUHFwkByV",
-	"piJr6k4VaImt4DlStRyVc25juNsZzGcXrTIAF/sEb1sIvN5ll/TreujfwYMwCbwdbFk8TtaU56QezMgN",
-	"ftjhGLLwdRTYeTcIrJu94Z+c/oU8hmXQY4GHJ6L9u5y7uokjZONrEIYpFxB3Ry36jpbg9WIiszYHjbkB",
-	"LoCIW4kfLX7oMOUajIYAQGnxhj5zTVKZMXJ2Sm60Qr8IKluoidlsBcyehOYhj4MC1L7RzrD2Slc0T+V6",
-	"TUU2Lp2ICV3sNjJY7u0DA3ci3uugXX5lgS600/Tsr8T2TTIJVcidv5JxvWLFKflJMIvvjiOxgXF15wCk",
-	"k+fjSokycd+HhhD7viYP9lkXdFqVQmwjgygMJbWb7Ce1LrjhlxDx6A54Usdqvnp3SxTdNYMzD2MpQ7F6",
-	"w5Z+11DoaPQe/mSy4Dk7GHDYi8rzmd6Li/Nnz8I1LIa6AftD7dqTcOL84XbqudSr0Ekrq9mhXfbFs31G",
-	"2owZypnybI8Qs+bC7UuA7XWmXFUc6eWlzkYAWjqP5EzUTA+l2K8UMS8D6u7KQryQTSFTptQlBIVTpZgi",
-	"ii8FzRUCCGYklXnOUq2ILDYrKljmvmmkhAQCzwbJCp3qwSPIcmxHzR1+/vzp873Y1CHEEdPSEGotGM0i",
-	"IegfXTUqcyxt+SkHTnRiPrki9zIv1xbJXa83C5teJHV40Q8EItdyM10WNB2CqGQBcczW19BK2nD9zF6P",
-	"wFKBelxUP5LbHRinrsj5GZnvXDhRI4hoQAgRjBVbD9i11Z1qDBDHBZVN4dKrirPZCw4buiTU1uWzGPi3",
-	"N9/fvPsIjkBK0L4RQTpQeiwrwhpnFID1iSq5ZiRn9J5hiqRNRekyJ5s6H5b08SE0qUCgsJXOSuFwrCwE",
-	"qWpGckkA3QHJZk2LO7RqOufHAutTmgdBr8ZfyyjPoXMl81IzYrg7ij7//rNhOv/x9g0SOxeVeRKYk13r",
-	"ZS7n1S48sYvx5F9PP6/z/e4dHFDwTHbR6fvxwszKNWjXOnqqlKVqaa/Ii7MoPbeR74MUDcc6VLAvz1gB",
-	"Xmq0LCRW1qIaU3etWLpoLuSh0knktk4miv8nm675vME2z198/fXXF+cv+ud2aMJ/uLjjn1dy3TjciJ6p",
-	"4qfbtFOdbe8sW1g3YFbU3GzmjiNgVQ3n9SET/rtcULFt2HONOBE2pQKuD0O2LUQvP9B6RW39hyFjUpru",
-	"YvFBHAgUATRtrkUqN9wwo/2gwZGbdRiZDAJVibgAnAJ5FCfAj+woEPtvqdKs+JHtHqAY/8h2H2TMwuji",
-	"loY4w0wjA11nbS+p/bQn3MiLiYrg+QyvZdKH8Hw4oq3R+R5qlOwg01UJNtB6eGFsiIuPwzlJJosyD1eo",
-	"fMPF3cs6XrYVY/OIJt694RvAHOSGCWUtKG1LpBNJbAiHAlAGwzT0iq0Vy+/ZgIAOWGgzlr0G3X8CBC7r",
-	"Rxt4QksRB1sOU+wgVK4agHdSjciGD0YhuuzaHoMJum0KCAXriPMsyBzt65HRfizQhTki7jdSCeLPqx1U",
-	"gqg8Z6hVgQw5Zw7ePIw+UAGu7anb6iDSbOCsHUpoavUVMhSZzPAnpoIBza5USTeKYEuVi4JA6yfXsfRr",
-	"DnDd0bYF2/qoGYpRo8Yg0m6s0RhQXV07GiqdK6iyXZc1m0GmB+LBALIN0QUVimtX8GxmIbe5q61iV+Y0",
-	"DPPN+jC5QBoNLjfO9pCLFdusWhgiRx/eWXV5MVu7yG1l1ahdgyAZsgMSOlWxCJ+8lkNshGjgOaCipI3o",
-	"Ph7ikJYW4iViYHlM32YyuedsGynjAHp1trZBy7mUYOooZLlc4U2zYYWS4itF2I4ZpWhBqNgNz2/017nr",
-	"SK23b4/f7S3TNKO6XI/gQUBSg83f+Hak74Kn78Nuj7dQ0lg61AWlC6ZTME6Y6x6zNGZUz4gUqB9uGL1T",
-	"p+Tl+5+tlpPKwiwsauMYY6XND1jcWenqJ7MVBG0NsRC7gU78waE36aacrunnEYE600XBInifOaNQ6MOc",
-	"jq1RsCETWlpgioHRPVMQXkeMZ1twQHoc9smokBh8ubNAPbIY01M+dCjmZVnqQW+HQFAxfMTtoBdI4g27",
-	"GlLdnb/MrSWMH45bVvBQQWNw141QVr2TFqwlgkJo1E5xRWgNGC4F/M6Z8gHl97iNcLzxiYagNG2BgaEl",
-	"dcCGOaBCkO3wQ/0BRuFzNnZB7e6E6mvKA6OWYdLwfWNK1QB7VvBDYwU6UbHLnJE1o6osmM0mLhgIXcAu",
-	"9FZiQnFC1lyUhiu6nzO6U4nNNobfVgVjZC2FXinfAF3Q7QQMjCVcO+aDoBb8Vt6PDe8wmtzUM+u10ovZ",
-	"0lyz4NgHk6t905WDMGIrz64qKHE0Zq9tqTxrAIt4xYLZSt/JAu925YPjw8UyNxeLVS7AmqYCcEz7ImG/",
-	"JIAHFYI6e/XulkDWB5jpNVlLpcmzMyMEFTTVtr86YTqlhT4pWMYUX4ruSKp44Mn/+gs9+c+zk28//cH+",
-	"4+TTb2fJ02++uN//+P/+S+jcHZDzlxvZXu83aDacXnSzyTnLpopp7cIH9wUy3rp3vySTeS7Tu7BHZgeb",
-	"B2BKQgK1eEAUNDf7u3T14BAd4hKQBVl651w5jgrQSNLI2Uf/H1F0wfCODmoo85JH0kfNRWPEoFSu1yEH",
-	"zg9yi3gAhr+oTlEMSJ1zWQgQI1IA8AaptmFgWSJvUmFTRuYgdvZC2mDYCJ3nA/PGQ+GQLNUsmzYTL1v3",
-	"126DsfWuOiZeYVXy81WVaQGQYFDWtlQa60mhnx3cNGlYp+R+MPmeGCr7Yq/6w0TGxXK6KaRcTAEAKRLC",
-	"b1/szTk1l8df9y/RNUnNmV1wQwg1hKIuocZn1sQWaNR0M6TDpZja0UQAYg48q48CpgSdeEXQzL+mtaEo",
-	"YICzyKhBwQhIqcKsdEUcFzLP5VaFnc/9+6XlHRPTu4hB/Z5rmg+a4i/45sis4w6alDuewc32eXiTMYTE",
-	"EzOq682mGH/tN5esEZXaDH598WyfXOU1FRsjZlR0rrIeEgnVXoTiJfOcEaNy1/YsrmQOixg5UA4GIATD",
-	"KUkmSSlyppS7he4iCKn3rBgCSGNmeuteDlrpq6Z6LZiwbEeN111JpS83svBBK+pkBiZa4s352enF2emz",
-	"0/NngKHYiu99cbY3vveRK3n1Md/X9hIjtz9cn1w8f1HFBngs2f6EK8AXBJJWWxLl+dlZ8hDMgdjGvrLp",
-	"Qe3k6Dzr8S4D4CBaIDZMbvKwtNMbvXCIARRHlbjwRGgmOq8wFOBY8SXrqfgMAE8n5YZseZ5j5LDRTDgE",
-	"KIOtz5YNBbwOp5eAdFhVGsZakkquGQopK2qjdUckcUZr+SpNd/baHpwWdGu/2evaR8eH66J3G261BY8e",
-	"owx64Iwtv57z6GkJ9e/a6dJOzB++gGt7abWLtN2xatewEryWpA6eMJqnRs9qOIwiuCCvRSHzCL5iHVTe",
-	"FUXYZ5pqLHCuJUQ62bzjNU1XsfLrjjL2bXolmvT6j/dbrZEmsKWkmk+MNl7fB5dhlPN337U9wKzoYNLD",
-	"5ckccwZREBO6uQagVS4wPs5oGQlZM50QtROp+YOiIJQlxAnoCUHRz0ZiVH+ye3nn/wlYvQk2P4VchoSY",
-	"tgBaloul99c0WutJRHNxuwERuGVg8oSF6N2sY3iT651/PAgaly4aiWSJoKC3g7JJSrFIRi3gnYVLtVdm",
-	"704dT3A9WHhii0Yx0Fy/llkwczW0i/huNZDYkhxr+x5552xmao+MHrTtpAAEbuPdNmWem7ODwbTmR/yF",
-	"7FhE0V/H0LuiyrxhEGx4qu0tvB4R2rjNf8c2+1fmVgcVVj82AFOHv1IYdWlFNsfGTsk1XCBmRWq5xIav",
-	"OzuvkVKMqFXmOSqDtipvXTDsU8ROOB455J9ZTzjU+uEbHv7eOkZSKRlXFiVcsK294Wx46jjNY5zKcXQA",
-	"yuFizgDISWgsOnRvt0elF7j8tTUXJGMplDemc4B0rSJx2+gf6m4K6CQu0LvlnnCwMhZzxuEvOViZLYTL",
-	"5DRlmb1/zsn3/E/N1I6vz8+++aaRUHUWRb0aWg75xdO99Y+rKxdojiu/ALIs1CWZ/acU7JIsCjo7JT+y",
-	"nbLxRzMX7DsDk/u22Y5WLF8QLfPMztIfo1foud7TeA3uaygTBHI+Gv4WRg7wanFDFim9Y8IV5IY1zvkd",
-	"I+cX34ytvm2pcnpf0PV0FUkRNcJhw+0A3rBWBitVd+jB+/79zzVw8AwaXvP5LBJCU4ppzvtdDxDab4Po",
-	"6sLrVgcKIxJLAo02VuP8bED6BR3l+f5IebsuS7eud0wj68LmM6OjoV20wgl3xYABrgo9CObaFmY0VHN0",
-	"p2RcoUE1djfe1hp5i/ntQYaoDRFjYob/q0O2IUlhOmcpLRWLCm5bihJahV01tB6sH8jdQJWwI45x8Y9R",
-	"o7/j73iUwDxKc8sFID8jwKf3VBzYj/UfOW7YKzobmoGXfmTxQeJHWAbFAe1btGMpEdUmPK4y4boZL5WO",
-	"xUU/eCt6x310YWmw4NnYowGCU9VwbCt+3kBp9QDxON0rJiWwrTOOY+U3CAwcwCnWMTBjz4f2IPvTOBiu",
-	"KrrvHyNaD0EMByW0AxRiHbMXrmWA6SUQqe0LKaUammxhWy/VYIDAOiSwFSzUivhMUDBD1A+QlwfGQxwn",
-	"jNCfmE8KYdLUPK1to1Upn7p8Qn3kvB9dXW/vp6qwt/9tXeO78bEDP/R+dOW+/Raryt+NnyHNB20D3q8Z",
-	"g+Pe6SqV96xo/1yLV/6PTvgCDan1V/UB/OkLZfBDQzILi2NWN+ZSvFxJC8474n5ga2uNGgk21DIy9EeN",
-	"JRN2P6pKoU8+DYH44qwX8AIeBpjwTyLfNY5zBdCCoe3EUmMs2aQSK/dGxzUMCmvMc7eTj50Tt38hLn5P",
-	"eU5tQlHgioQdH7esLWrZW4S7GkHd3d6JHFCf5igzadJJ77z65vJTkZmz/bI2PAVSIItCFj23PSDa6mIH",
-	"1R+DttoFVv1QQYs7JQVy91D1BrFkRcSIZm1nkLi+Yp/DRmKlygjgIaAXjcsrASlXt+Ll93h6NZYTGhc2",
-	"FTjW1pqbYBG+BCIc4W9M2cyubFwr6PupXIf9i6qcR7VGXfCR6IhbKsJlapvBt75VU7HinikCCNLmORO2",
-	"gq01+hdMsO2g4pduKm4nq+G4JfTIztu64CHYio/yjh2GcedSZrmYZsEM/zdUaW/G4JsGJ6Ifp18ZW56+",
-	"eL4X014Eo5AxdQ97cAVEe4KzgqD3qdzs1TNgqW7hzWHwAV+SyXsLah+2ofyTIHLetaq6Q20KyPKaSx0U",
-	"WariA4EnSoN4eXg5UzCr2IrWruLAwVCdZoOOYShwlQkOhF54b5Pi6lJMYy7WsihYICixDZWZ9Gc5Pgxm",
-	"0w1iT4Kfm+gHpthYAcKBlY6EHT06lGj/BB24x1h0vHUVy97N7sDYtSsjMpQCHGKqcqCgv2w4pPJL7Kkt",
-	"S4Xg/uzZ7DJcnq7IHcAdyoXFvLTQRyuZZ5fkAsLD/irnKiFP4d/4vUKUzGZC+IJj8AKx1fWQy5wnF8nT",
-	"T0GEaiO6jRNgYIjDz7LdQgB5aRfG3nPEsaehSDIVsRwFSsa19oovFoGgBPtrr2ncvAOlDzDXLeDvkKHf",
-	"e7LGoNu+g2LLqKmY6VDF5ayN/fSSKHpvzgKWWF/TO2ZdxRZlO6rzVT0PK0zll33bx+yr1pNqIr3LcFDN",
-	"7VG1tk8JRIM6XCXzaFPOc65WLCMQaZ9UghqEd6Hb7tnZtxVwGYDUylKb2zrzs80SZ/9kyuK8YqZZr/NM",
-	"SM0GWaw3HlMdcnK7m+Ee9G3BIRbsntIXPbXmo0bqGhXeNtw73vEoxi0kU+uPTQyrTmwsjgsKpDnsOn4d",
-	"SES3L+3bkmv7nmOmf5XzfZ84fC0oi7AbHAfPWDYe7rp9U2yqkK7+QqkY3oSD3NjijSPP72ePMmo77i7w",
-	"a4tcPk/MayHKwM3aN/pbeMuNfmDBr1t8Db9qDcjs0tAr73jIae4Y/Gzx/nprxD3Y73yob7nHJ9wMRupx",
-	"BbuZ/lJzlEdXKHsYm2PbR2DTgAMTRiy5EVgw5LJVRVFV8OsIXOIuOyG3CQrDWLoKo2JZVYxxsIDcoKsQ",
-	"yspgvu7V+PBV0oayatc5GXZFWQo4isbaIqrH826/9+tPjw1G44pQdccys7UIIkKuqwAs83R2x3YzjMui",
-	"YoeAUBBOax78G/w5M5qTljkrwJhMtJT4xr/O4Dso8kkglOf0V3HtClF+hbFTEDdfI/1XZ/Yrdfqr6CLt",
-	"ymLOsyyUofAGgtNs8BNGgq1LBRXWICmnQaG+pnrxTSiWuyeCCFDOpw4AJBSUB2sLQLDfv/8ZhwF5QXZw",
-	"LlDLxWg1THXPzr999vRsbyzepmALVhQhQ+lPC4ByaAetAUqBYCh2rmXhgkExHXrOXK3UYy1STb5Dt+rY",
-	"21QTZai0EsSW4SCg4jtZ0WJ9vO6/9J3VD1WRxNZVsym70QH7gHbGxBNEk8SidS3DyT09BRdjcfsVlxxg",
-	"Q7Ev9t+UB8Tq7yl7hw+hPMWIynfhMKqqq3bDdZS/ac67o+oFii/rUe6maMmvo11JpoMDfJgHUUhFBg0H",
-	"/PO9lkufFgYpM7j5babQ20unTGlFE00aGLL1Rw8BG6ONDQr9sg32TGGITn1Umhhao2NMnrdgeiuLuz3V",
-	"e6oGvooU4djQgq6ZtvX9w0uii5IFVvPAUhJQslk9rIBPAK4/Cqk/sGDHYHtuTUPHUXELtsj5chXKwR1X",
-	"o7NqKVqoMxLl+5pCskZWJeZ4EvCVBbgCRBshPUAbZatBjBtbLGVPBij5nWxAHoUJ2Cpgw5fJWjmiOlG7",
-	"VPXdpKqW6lbQ6zXIZpobEQURDpXiyax8DvystndTobasAKk5HIXCGYI52QQ05emm6nTL5kEfbjgDlacr",
-	"XHcvoQ3as7cE3dCU612wxTVTKiYP1ZAjQwNDfsYkVUD+Vg7AAHA43fL4WYKwU1WcYV+5dS9UJKAybSF/",
-	"H6IYqL40mpJmm4RQ4i7OBLQnw8YGJgi4oA23Or1EE4Y3GymTL3gDM8s7L/910jqMKTx1dLcMPCgNvBvE",
-	"/SjksqDrMApST1p+dWrCGDgdmF+/Vq5n7xgo7za1rpBh+rjOqt4TZ/aHKT2N2EhrU2jAP8h1znru6d+C",
-	"aNjRIG0AJAGzABDEmFKAbcQl89CNz0OYSp22WE05QoVLl/l7eBD+mCL2ECgjS70p9SizLuDJD+wDM82n",
-	"Y4ZlP8npLrhpb+D3RiUda0QpWCOz+1hlCaSm+agJ4Bf1+PcVJPErGsRiiOrY4ZGw5eYf5QYjJaercLJC",
-	"Q2RvmB9tJqdg91CUCHF6eODF8GrvR1DckzDm9RGFYNKYa7rmGmyoSUCKVGQnS1fPdFlQoYkUNe6QdTHT",
-	"OkFzROBqNIvQStnTHmN+i5EP4t8PUX1A8hwj0QPVWYl1WIUjf3BNAmiAtPcQ+VGsO/a8PKJ5B3sYYt9p",
-	"l2JZc+1whRnZrmTu+56uEPy9XCMSvHnV7Ru4mQC+g6q6yH2LHxzvvJ+SN8ycGF4hTHkVcPzPmhXlvh5Q",
-	"I3FsOmE/G/jYPuw2UGzu1hVAUbU8Jd+VeU5o6iovUrGzGFY+fiwWBRJYQ9jVczN7TYR0GwI2hFPSjMbG",
-	"Ug1+nndPudX+Mrh/P7bQMc65Jz1Ef3wjXH29DTrVQ8xw9t2+adRhCSGICqjOR9KVlAhZx0RD7YukbXar",
-	"UMqAb+wGvY7kr3Ies4tZmOqQcFyPOyA4x8SYoNUefp+uB2CGfKTLtyHYECu3uDE1bLrYcGQHELhrqNJl",
-	"0+OxojkXBBJnkv3a1yFhC9DJqC/6zA5R9bUupxWCwOizVRRjZ+S+me8OB2+qtsxiN40Oea2/x6igIZCK",
-	"VYEvZ8LwZtIKeYiExfrEdiTJwlLuo8oWdqlufxgpXfwgt4CJCH53HxKRtOLyqnpCUEmm4PdUs6ktTCUY",
-	"A7TwudQrv+6VeRVEA6JWFrytFQBMNe2e3VdUU7KAarEt6KUn97R4kvO5M00jTqgmS37P2qCvF0HJIOMF",
-	"hGnsYvVpXY+WSyTkidzoB/Qn07tQ7ddb87uuVY8lFywhpeCfL588gWkWpXiCX58qmd6N73ohiyXTwej9",
-	"JdPNDTUbKUXKfGAhxO0MXzfO2dvwHj7d6z00n01tAGWwsPuCF2uWES/ZMCG3P1xfPH9x+X//9/85Jdc2",
-	"UNgSng0KHgC6lUy4UJrm+TS2Izf4nLyC5xYeaKNPzFptvXyubgm8xjWs1GZV2DDoTmrH4YkgoW8PKP0O",
-	"qE3u6LY6fXrx9Ytv9juASxE9Ol5lZyDfg0+NKueChUT3D0Zwg8IeiJNmi7BY5yJYeTwVstXX87Nw4bsA",
-	"MXyQUtsK3iDVgcHI6AilMspWJltNv3g2zqdtYxqgc+9Y9DP3A5CAlVoNv2dvf4gE4DRvci/troa793FW",
-	"MdIFEBUwXznk02he74FY2bEyVZCtpFIIluqEcKE28A88/gkpN7mkWUJ4xoTmepcQQK5KsBBkQmiq+T2g",
-	"1uZchMHk0RTa45VRlGcOs9rqgHA9ritnZEBW/1vM3niQGNdC5ypKYXcok4L14VG2xXb2twmusWeotgvQ",
-	"GFyIhP97yVS46pKXuK6ZwhDaLXX2DupwEkD3VlsMtWsZu+H3kQtTfRQRcB0GcaRoIXx9VdW7AR1/S3fO",
-	"1BGrDp5MYN+n40CaY1DeH/2i/aZfkZD5DqMociMwWLRlN5ph/YGLabh061IpwLMTLHJLd1Ncrz0FWavA",
-	"6Ghi1HoTq+OyKBWNYNu2gq4tUGvsVhtVfdjWwuzU9IeOcM4JoYosKECs6xWDoO9W7DgahWrzkWkWDEfg",
-	"g7I0tl1JEKNXprnaJjXO8lw5tQ50VzX8DnY/PJL2aLUio7reJnbeoIcIpyjZa6GLiIhoTpm5/W2svSsW",
-	"ysjfzIeX+J8scdV8EzQAhGpWarbe6AiEnFxoJlyQLZT7kXlmq4xwfUrQGrPGktgUEd4JWFDBJyDurE9e",
-	"6ZibI3ao/2QjV7iGvdaSzJmVw8k1eh8MYwTsTvOCEVjN9KHipzMpDj/t42/ZnC10vKoDVkbHlTdL4BCT",
-	"QJRa0Qx4O3hdJJQcGD5SP6Gp2fG5XRGJmuhnXflp3O+ZZIhoYXoP74iPZdp9ilQ1ap3qWIOwC6q65May",
-	"I18KaMUZtOjDat74xfCVNiMbUJYcuUG1bvY7f62S+pRFj/qNxjgKmuc/LSaXf+m/bTzu8CXpIpw7lhop",
-	"eO4eT4eCTAzL19rfTrhE4nWTSGupp5BybaQKh2MZDuh4BMzRUChQc9n8vxsIogPzxj65fT+GZa0moMez",
-	"rH1gNF195OkdCwz3EIATXbW1pxoXvrcXLMQb4EGQOW0gFc2KNRc0R3axpUUYj9fZHgJVP4n97tKI77LQ",
-	"NeiZy+DJWJrTgqkmnPZ+40U7xTNWcuMDoxkXNjRmJOCFrSEzXKpaaT02Ojta2+kwi0489qlTYrjQrgJU",
-	"aN3aPilP/DZNFvc0D0YwP31xthcnqWC6qOHOazDrswGzK/R0wwous0Hx02FM7HT0Jh2wF6H1/jQyHHz/",
-	"Yn4ZGPldH4OjBH5/YOkhDGZMjsCGiykm9oRMfyXGaim6tmFcyuq7vCD2qwoUAl5yw3f5uAnIRSAVabrE",
-	"l6t31owK055oAOD1lqT64OXCtHAwSp5rLiKe7YDLwwP9U+QP71+//SOoOaVeGfGKu5REwM23JVgxIASM",
-	"4DgMMmeKZ6hfYhyyFCwWY9ofRrWiauqbpuMOgJCZnaVlEeEj0egnox9GHoajhlxWmOuuNeik2oNPPTt3",
-	"DDGkooLHlEKwiwOSw/6+tEbeSW0tnVdW/6DOWUjuWLs6imGpL/aT595wH0eM3QI4oHe6QjhgjaHCxoBC",
-	"KjAzmrvaMIR7albEyWVKc/j4+fPnz1tuiwHOLv8kNEf2PqdckB8+fnx/RXIpN3Oa3lXVY8JOJXcSgzoE",
-	"5hsA39OyYJnZjE5R9W87K51MtgXX7CeR7zBpqnUO97hpQi6NPuo9ehTQ0FzE+oQOiAOqGu2bykebXTvi",
-	"JEZw2q9JwcC2AV4zF1kKpAt3GV22HWbPnwdDrKvyI1BBBJ1dlVDxfL+cVUGYVS14WBFOO0AwJQ8U6FO4",
-	"dKkLRWrNVXlp/CvqTtzehHHFaJGuAseIFpUHvbtQoba+7NnTEH3uqZxmwVK3LM/DsLejLpOPdBm2out0",
-	"ZWuftBPyXcENeIfYxUecJFi3sMEL89dCZ6ovkCiP+SHctZBxrCLnXCRwaXDguugiznnDKOrXVpDybroe",
-	"FTMfWQ6OgmJ9sE73l8eFZCw3hPDR92Ilx9zAWOWgdQXLtvpbefzbSkwHt8BiZ9Rfvvj6668vzl/0q0DD",
-	"lYY6GPsoSoPlzwdUr/XVo66NHirW2sBdTe9YC9WXZju47hthmDZa2eGr+PG4iV8Ft0LSLkrRKkb17cWA",
-	"CkxG+/DD+MOKTFs9cazM9Uy4UJrRrP5ds/DhCbO1ewjCugVprMvWopI4wNMMFsPx7fCBuedsG9CNCirS",
-	"sP3D3sfjMKPkes33mXyHWYTHpOIFow0+VBwHQ9/g6J5GUqLuRgd5qnb4RV1W0lG4F3pRZZa6AhWhuzoa",
-	"5RvJmQugrCVuRytoDt9E7OIwva0NEoucS32N1dRHsIoqX6GRTrBP1KmgoEeh9raBdy3MMw4hOqe3waI9",
-	"G4vBPQi++eG1paE711J4qHmDsKDWootPCtHNhzIPTAtjZsKCBd3waVmED1MfS3gEXPI9bp2D6rzVwkZY",
-	"doJLda+iUubsFt/sOZvm1E/XXJSaDbH6WkZtRxB32uDhbTSeuB2No5kHqanMj+LgASJ7RKtKmR9Sb7ei",
-	"8ZbkWZRGBsmZUnWgY+8xCJUMcJjbKL+DYZ8pspRX5Huufyjn8Pv3XL+hc5eeaPW1lvbzNGgoqQ9aoFAN",
-	"PmQ2VZYrp0u4Orc1nICmSzVIc+sv17MvvjVa/2YvRpF/FgMzdRP0VW8r9uExaZqE9i6rqmSsweYZGxGh",
-	"ILx+TTO2Py42ZK55AF/panGaLh28HNICQNyVPNeEKjROkN/wyZeE/IaiivkXymDmX2olC/0FqPQ3TZdf",
-	"QrPas3ux+44vBap2soZ9Xkmlq8CY8DIjHAzGwgc29PmwdW7z3Ig+on1duNJMtHRAhrDGV+TpWYdT1Orc",
-	"s2fj0IAGMfYY/9tvk2t5eA1LRKUKECoR7x9iXXHNqQ1ZC3O/fnOelSmGXAmxE/cR3MzmGVKyGZk5XQlm",
-	"oAyUlzxrYJmz+OJVh68qQwJq8SQx/8ip/Qej5r9MsIKnYQNjU676Jag2FaBOjXFLgPoVQtkYvM6dkJ8c",
-	"87VxJOFlORIU8PjINFthaC8GiX1tTPxOj042LGsfgqIGxbO46KYW4EnI5AbPzWmbsyUVwJ7hGuOCzP7j",
-	"5AM+P7nJZpVXlJYZ11cug4XwRf31fGdLgJ8emA94aJHjMSmB4UzAx8fUQoRsl1rY2XIvIj6ebliNsS/z",
-	"8EMpjiM4iwcU/rm9/eEHOdq/EfbBvaNryKGw6TrOlOWSDMc71cKBRxcXoRyjQ+M2op4suzI/soDLv7c+",
-	"3rUiSq1O7thuyQQ5yRe1gNnIbwvmtbgIrcoxaZpi2cXz5+ff7r3KbFEqf3TBmaUF1agZjKm31hTvB8FA",
-	"jgoHGY/dXjGUMG63lqQohZVlMXga43GhVMNVQ6ipbMMxeONgydHeyjxNVhXDkxwFlpp0PSCGmZt1IHds",
-	"hynvCE4OIGQOHOTKotJX1ZJqTGe0PtOCkZwtAMzDI0xHM2ErQ1Py7MWPx5IPN2IzGhEFcnCKZYnoG8hR",
-	"8PlXiixKkQJ4NdyFBUtlEcwAaBqHx7gn5JpycZBlaWyBh7jBKWTxx2ysvbioAYHZrZ3ciqQCmnELSdB+",
-	"HCCBh6GxlmOLk9ho8rCEFcWFC6bvhJbvEKDXdgbxPROaZQj4DyeM7eAcmTOFClJwGX2gpVjfB1zF0cvz",
-	"0PuvywIip7oHITEv1xEhuR2KrHZC08+Ahyd0QUGz1atCbsWkJvYqmLKqFA4aSlrWZS6oWkW8H+EcnO8K",
-	"uSbnVRYJXxCLzXkaKbwew/IIX8V9oJpeGZxxLPHf6T3Fj6tSJMoHt/Mwy8xqUi5Ykbi06YQseM6UkdMK",
-	"vlxh3nQbJkqmdxF1G7td0x24Xat0pLAF4CAm9e+3P70jt3DbO35v2zklUBrDfL3DS72y3VwS05S59DvY",
-	"p4cwsOaI3tq6gnUUmUrIvNRESAEGH9rXK3JU1bue7LM5rcpx3/1FCrtr/XCOVptTvNrldoBms9Ul2C/r",
-	"UDpGGwEnHourbCUtyViQ1y/fXlvalQX5uNsw+9daZmXOTsmNVs7KXd9KXGFep60I91u9k4kbcuKoJKmk",
-	"nsTLvExQFMzlEg2WBdNlIRT5zX715Sp0DyaGIeDmsCwhpYDsso5dMRbaGAj9jtgSzcKaGVZ2xCtyfmZE",
-	"u6bB30aNnx1kNBxcIavmS0cJC8H2PjKlrZniACeMC61w0Wo2Or1NwvgzrKSyqbdNSjIkkTPNYkKPu468",
-	"9s3rwQvlaGySO7F4f9E0lKAbR+wwOvRikY5CS619VrBNnei6Qm42wXI3XLDKXpBL65nYspZWMgS2Vkb8",
-	"HQteKE2en50RQKgdl0098CLr3ji1aLR/bz2s5APujNil4DZ8Ly53O+RBQniH3bF6SHWjQRqIBCCBRXwA",
-	"jhh+/717+0tSfRnxIxxSz7svM2GTjbZe31NL7Psn9gu8OqqGm9W162Xwi3R6w43vxvfe2h9eqnOWA5OZ",
-	"WXPKFpD4ZzTfrOic6ZnD1ASTHPmD47v4gijXrODp7I8J3L0z62ueBVL1bXuN+BSviUkyWTGjJsypYi+e",
-	"lUUelvUtQ/T5nDWuuL+CieGxYOY3UPpLEaXN+K3SvFYsv2eK/GH2668zMmcLKBhmJEJ6B1KCgjwjLpaE",
-	"bunujwmZ/eX65H+enXz7Ccu+2ZWFAmMJmf12fvFlRgq2YVQrzOqGqmPQLteXZPbm5uWJaeLTb8++nPzF",
-	"NATfdCyrL/ZHN0Vo5RgGacsDHmCThgbe2TNam0Kv399MP/704+t3E2+rJv8LVsSu7PTTb2fJi4sv/xI6",
-	"qNju+CiQw5lXFV7ZvaT7NijklB7PZeK7fEhyRu2EHbL30dwL20x8239x8xzBqq4JQJAgWAisOeGCUPLj",
-	"LxZszzyBhk8J1JMpSoEqDeAXQ+Fph8QxZ0sO9kQAysPK8mAscziHqdzsqvhj5akY5rQupWBXVWl8lisb",
-	"n+CUhrYbwZZ4GGkEdjnFXdnAPHEh8Q5ncM5yua1qG1aanRkI1YYNbZhgVa0KsxsdLDXDLsfES8IAXQmL",
-	"8F5XKLVtS21/suIBFe360HIfWO3OWRwHuB9f4Y2oHhNud1RdvTj+bnvE40FGsfg9uCXgTLo8IDxcaN9g",
-	"GTfUl8oNZ9ayYaN9Kk10cpSkfSZ0sdvIoK+uAXYOi/OVPfva8APvV2L7rgFmoMo8QSinU/KTYDb8CEdi",
-	"0b7rzgnVhGLe0Jix3z+sGBn7rAsKux80PyhNDNGoLm7DgotMwZiFc+h6KdWv3t0SRXdNNWqMTo8tjjnI",
-	"YVp3DYXoeA+MOthBG6Q0Cj5C6G6g48WLi/Nnz3o49iC26druscr7dXbVwwR7JGOgbGZ2fsqzkE3YvNWE",
-	"SHi2L/S+bq//wK65cPsU8KEWdB0uIWwYzbpMVxaGtEG9EEkrBXh9zS39/fufFdFyCRh0tdtrXmbLGpjX",
-	"4e/0FBoegtAAFh2uo7C3aJC31/NXipiXXdkUtFJsCpkypS4NV9xQAD5VfClojnMSRgjJc3NRE1kY5Yhl",
-	"7hsWCcYb5YqXhT74YLDPG6n2AAIMHcQDITksi4gjc3QqUtFsKkHoDgZhSanBeULUTmm2drlnJ+aTK3Iv",
-	"89JwUrg81puFcs7A8IZg5s7euD6H6nFwXZeCKQclG4iSWNENFLTYutvOkhFhIlNXhOZbulO+HdoBGGL5",
-	"Eaf1Q62CxBoFXEoeAL85sdq0h5YDiOU9842t2MskmUCz4aJ4Wm6my4KmQxIF/Xn4cblMZBa4D1gFnKha",
-	"vzbjvuN5zrI+2/uA+iUwVmw9FBx0pxoDxHElRmgHUaRRu+ord/AvjUhF14wow/CoIrc339+8+2hRi3ty",
-	"z4ASYxjOygdxRuHFVWUHonFjqZjWodd9FARJ8f9khye5du7OIac8jAH955VcN/YFnKpUxTfGtFNti7cN",
-	"KD46gMhU5oZlk2Uhy01whyzfOJTfjuKpsW3Yw/ncrZpSVJtRa44hWKgVtTXth4xJaXP2ozFcHLhHSoWR",
-	"uOcM1YUMMYIRHT4GwBu5DIaRydAMaqsqHdFZhg1+x3P23u7WAeesk5ki81KHUUJGq/U9GuMPjOY4gKGo",
-	"ChUgtNK2nC4AGQOYNhw9I6RC3rSLabDuXnM3qfp64SoOyrCqRtVHj3bsQfFngHr/3mx3UKYATqpGAg4H",
-	"s8YgnQnTs9yJxNBGQVDqygCDb3/Kg4X1tQvjZuwNtmePj2MhjtSMO1q6nxusXL6xYT+HV83U7PMADEeI",
-	"+4ZXe8bz3jGFgMicjQTRisV3RYgHUw5bpAKQ5mj+266MZNuEq0bUYVd8YT9d+QJ3Uk2rbz1G2+LHokVV",
-	"9kIvonolN0/ohgegdvbbXcP+IcMYT98CJgsGsl2ZM5pTtUKkFlALKo37CTkhU9LEn1owqp/865A0y6FA",
-	"SPUF+xAbZcDEzIWhF02XIH36URbW1leFH3eRqcJTeqjd0zN4jjFwHh2jyqu9Noj9DUCock32TWNIBOHv",
-	"dtTf7ai/21F/t6P+k9lR3e3dm7dpXvrAFr8bXn83vP5ueP3d8Pq74fV3w+vvhtd/XsNr5+NP/8XG2F/q",
-	"YN2WMQKA6EfGKfWU/DZU7uFDNpj7ioIehDa7yyrEDM2lNgMsdew0s5p3r4r6z1AevIIZxJUOa8EqUiv8",
-	"EDS5siiY0H3l6+CWRTiO1HAguFt5RNhA0b3H8j0v5BYqyVPM74qichxSf2ZRyHWkqqGFaKggQWi4VN5Q",
-	"1JRDwvBDuBsNFI1Go40VsFOr1rfeuB4KOahkzkNq9roL7yHIk7ZobDWMnvkdxzKvhoGkxC3vfCluxFum",
-	"VxJlxfh6Bgs/3vOsXbmwd8DQ3Xv73d5xeyUj6r7i06jaHY6o22N898/7UjKVYNIuVwhtNtS83kx68IYM",
-	"cDTFdZaNtakXu2mw0vMt3WEewlaWeQZSAJ5PFLVstp29io6g/ublkovpWAP3uPe/xFeuKkU5LiQ5k2m5",
-	"Dl4aN1qR/3H99g1xryBOxcyVyqabTb6b2Uh0vWLrIA92pqmA1YaKHZpkaBVsa6QBvJ5UOIUdBOJG6r0D",
-	"JEgm5s7NVVARjJQ0aKEgm5UD75KF6B8RpQ2bH0l5sw/RujpnqGzKNlrLXitw174SwJrv2CZq6urBwrfQ",
-	"MsrWGwEBOlzt8SBjgpfdvSdpm7ogfkS5MctUKjZ6qXyUipYXGuQg9xw7TWVTEBrej6eEBXI2rbK8BfAa",
-	"a84FcwHbjOonklMHJ6Fp1q1lUM+p5Fa/9pS7YdvTWZNv4h+nijN82sN0jnJ1+0zsAfd3sEJ7aqX8I0D3",
-	"sc9cT1vt+dguYjxkxPsKDgCqABRcayYSD66BlMKcu/w+gsliAd7jcFxNVjlBLc7t+sTVEIdKijiwKATJ",
-	"0JoXcaQR80zTjGrao1fgyMiWCq0QDjNBlV4RKP5ySm69GvV/QQr/1DhTfcT2FkdQRspxskyN8y0ehBSC",
-	"M4BiVJ1ZdFOxozWF34ORySZNweIkZAGwMOELdGC93rFV+/dhIdY4itrVzOvVuZnSt+V6TS03cBj/cSOT",
-	"LCzVJI6VK2eNCN5kpSqbNSLHpphjVWEsK1BtT+Kgc3DEjpo82EU8RTHedV3Vnx/jRoXjG3Pr12Xyh9Pm",
-	"L4AK5Wr0o6lyYYMloCBqhjmL1sbtN3dxtg9/rRpubBFerhhCU4S5eLe2kZBYFAWsTlhMAiTKcD2LGMYC",
-	"E5CDuW0zoUJi8OFwftDH/WLVjMZQYh9YWMBCBQWDenEP6gPqXRcbJjLM592UeW4rdpRC2BzfqqBHJrGO",
-	"viviUYpM4hPzL3im7rgFYrD4VMEL5iMa6gbXYJmXPM8iVnkLBs615Ya+CR7qYYSrTfaUaDnEINdjYlX8",
-	"P9nQAlJBA2a7CnMEOvsjXYblswqO5rd/mkpg/eGV+3Jl6ei77TFriEHz07r2/sPN08evNIa779r1drRh",
-	"43Yr65YsQoVv7Vwq9gKReMCZXMhdhCtwMTal/kdIfa9DQRVgWDRwQ7XMAeggmNrOFgsLZlmVE5RTs+AZ",
-	"4opvQDif+j9+6sIgfD4xX5/cUyhTqUwz7+Rt3cp7aMX76VMtzPuQC/uhhoNIDU+TQSWR7FyDu8boerxF",
-	"aVkYsX0w9/jevB6+Rc1tN1IUHxU25nqoxhxbhGNouLCYjxczbpp//IDkx9zbIdbSPXkudh2OHhqr7UHY",
-	"v78DgmKhsfAWrje5dfLEEICnURPkvmP5gFpSXBZc7yLh+gdgTrlvIhj9Q4Cn98e8GgE1tJthVtC0onkI",
-	"+NBMY8h7gavcPh6Ha1iaONwm5po4hDt0yG7IIR3LVA7AZvdp0it5+XxfkNUjYJq39F9/ioOIMbBfSn9X",
-	"VwhpbomnWkZsZ5phTU7BCgjOTsjF2bNvyHynGURyr8Peuh4GoEquB1yq+FpSX65x8GCEWdwE84lscRTV",
-	"B4RodXwwJSXk/OzMn9jAc1UvcsiBYG1PI81URSlSd4t0xl4wxIRcy4K1ZiALCEFkBbGrpgaEJrkxJvWS",
-	"+UOIrfttPbU+CoLdrOJ4MFhEyyv8xUempXmOnjtly74CPpWLsg7ARqGdIHiZrGlxF67lVK+WE+BNO6jS",
-	"lCJB/HIp8h0xbUQjWqwgPpSy9KpgLEhb+711NXhm12BVAMQo2n1diRtZePFqRqdCNzWaoyTJZLjczZCw",
-	"VoipvWtgkPaYlqytJuxfZMEUkus8d0tWJYfMWVrbDdcDtE1s2zMk1VYjN8uKQoLE7aqxHaGk0wHhSo8Z",
-	"bNQrnbEF/xzm26nc7DcfmFW7hTfDtYRsACR24xrdW1gTmj0oZsmtPRfTLBjj+YYaLtCsoX0v7yy8tgXb",
-	"reGmXzzfW2XXLW4o7AV7MPvVTgYcUCDwIfFXo3fvcUK2kkgUa3OPA9rW4JJlMco+QjVhn4LjJYVhHkcR",
-	"1qGLB0jq9W52pj0zV8KMoEKpXNiSx2/NBWw2j6zpzk+TMN8ZrlrmYbTZn9Ei/6pRZKYdKaw2ZUysIRnV",
-	"dE4VI6YdrBMFhly6U0TJNfPQJDHCR69oXe7hlLyzwcA28pfQOdYyskccMg/XXJCMpTyLJSrt024XshTj",
-	"OK7FTQ06Xc208cZsVMJfSprXOZRYzIIqoiV6ygaY+h98aDYrqvp4GWAAY3oClNlbMqG/UsQcdXVlkzm2",
-	"VbwfTAFjt72A7aAg0ldxelMWy6Aj4Lq5t1lV42opYxtdW8y7YpUNH7fUGg5gktvpuJ1tbmqT2Afuquk0",
-	"GKL4ESinFprjvXQnEmuv0ZDbwNPDvffdWoi9YkK4sCuSpXcMa6IIMcIOTzoGd+4yusM59c8qFFbbW1S+",
-	"J9f5MNei2uR0F7cHuuif3iVRrPjRvOfkUsWXwkheRxFNCzmgequ0hdMZXY8y9UfMeP6q2BFUMRlVhXjs",
-	"bK8MW61O9zK2USczcPaRTSGXBV1fEpAxVEKEJE6Agj8UBqb71/KGFQoLcnYwEry7WbHiKKSvwuGhR/I9",
-	"mOYfVp7euqIbhSjCh6eVxX6ypkZGwOcdKPlnAw5OfyXzAw6SL/S3w41xNS0MkmBbkNiq+l0OsbujabTV",
-	"hYshmOvDj187sklGvLhmlkf3rTilZT/9DvCtQGOhoUez4CCIZD/x42uhlv/M5isp78bdBgdld9lvIl6T",
-	"fRIwu2djXHfvpOYpe33Pwg68cA3dSszMGc1sHX4jzGsL7u7SAW3+d6fu2LhDZ1fenbsDalOaq6D2uQ3y",
-	"Gdu7xCKS20X17hZvl/ZeMP4EvFiDv9qLIafpHUZdaFassUO8ukJ3hW3sGNeFI+nHuzFsDw+7NBqSb1Ey",
-	"UoqcKVUXVt6rJgYQ6kDq54p4b3aQB5Njn64ao+bibA8SygEHw6P/ngnbt4ZMtq6m0TLN8KVQtQuDXPvX",
-	"GoAnQGFRIgUDn4fRLI3Gv6ZZp8B29yoO3XH+8Q3FBgsNtf7AaZFCwBkOzgYJ/1Y7Mr4k5De7BOaf3vbD",
-	"n/f2H6gzmX/Nd+b/yyI3/8m5uDP/Re3U/MtoXlis7zfD0L905xda2WD+Xc8yBlsdV5wlXPrT0nPP2d0v",
-	"CLR9OLliCOzhl66myk2HYh2FiN6/B7osTJAfLWCH6emO2QAw06WhuAQzC2KmxGSyrW/2QdyyLZ9UUolr",
-	"6FMoNFqxtCy43kHRUFxDVSeFcygMKOUdr1yrlxObgTd179VcYsN/ZLuG8RRGCcvFaAGmXfvuSuvN5MsX",
-	"SFpZyIBoXW+SobmfbxwgWoWBBsimmQRjDdGrQpbLFfKS6/c3p+QdQIrRggFOGAbdJoRn+NvPP9+8uv86",
-	"+VWY04E/ffjuJXn69Om3hAvy88eXp+R1Uciifvbts+dfE+tXs6gwlCgE65ulMmMztDxCvDrCIrEcQB+Q",
-	"KE9/Fb8KqKCD1WO4FGil5ILMPp/QNGVKzch2JUFASRE26gpYVF1iHUxMTFg4CSDlucx2p7+K2aac5zyd",
-	"XRIhzU91DpuhQcLFKZkpli9ml6YPNNoiUgvLCBeJtXx6xblkQRAWIyErWqzhdlvQVCvTG1jOZpdoQVOn",
-	"ZOY4OFiKL8kHRjPTwndlnrsCu/aVxP+disZlR2Y1U7RN/SpCbdWvfVXdHuadaGPAeWaXVSN1BbG1mY/3",
-	"JsbT4jph7DbkhJoNAw8uVDYFx6ZibdjPK2yfg6kZYe1wO1p9FOye0dwbzsA5WRqD7bM0CIcNmQu4oCEl",
-	"9vRX8Web0giqPtAUVNdmzAYMK/Ls7NkpubYNQGtYtlZuGLEW/4oUXU01Sr5//dFdn7PPJ9DbDIgbOkyp",
-	"cC5kWywWgGgyAsOzVZYAG1WQ2euPdDkzQ3j/M7T56vWb1x9f41BmN4sTgAWdoZNtUSpXw/bZ+cWvYmZ5",
-	"/XTNqAAE1hnydyXXDA4AGP0Nv11QpY2i644StP1OCoYdXJJ/ndVgUsgcLaRIwQjNARjq9FdR2YvNGVUA",
-	"DjX7j5N3yA5PfuFse3KtLsm767evZ2adlcvmoBp9I+a3pOtEMcvEqxhpWmZcn/4qIFsnZQIN6jxjQvMF",
-	"N9rq5HpD0xU7uTg9q7my95sfQTL579c++SjMR3BILQph6DZMbnLmkpCXBV3jNYh5TxMzw582wFe9CoqX",
-	"k7NT25vcMEE3fHI5eXp6DoMyuwyXyRO64U/uz5/ArLAgnI5we7swCXI13HGaw6jwF8OrCQUTs9lVLJfI",
-	"tarLGAu2ZUrbYAorj8+ULPQMWS2A72y5YqfkGvgWHoc8v8JH+LfLwYEI+1+FxxGrkAjTf2YrWHucTSXN",
-	"xUZEwzoOHBo1R0oxhltc3QU3GdRyVfoaVqpZcfsvHaEMCOorBSwG+OkM8d0uZ4jkRDRVEHMBV/jfSgah",
-	"OpZWaKplAd50I0MMMEN9SUIBHkCtWAXYFqeK94eCwgM6fG+hvbbWR+PtQKzbCvFoVLehljBiptFSn0wG",
-	"W2gL+UbbVFxANmzd5DDgl3Br4K08qLWuzAp5nFeEkjUXpSJY7JtrUshSZLHFVghcXfdfF5w+QQgaB5xn",
-	"/jihoSxfM5zQutZH4cmNeInq/6B33/A115MvnwA6YCOFQgn34uyshZ9KN5ucp3AQn/zVevhG7DWYPUCa",
-	"bam4P2JE6qKvAGU1tCdVFeMGB//zSkKqj6F8zH2BZA7kqJ+SiZMdzUKyfAFfN9juEyx3HOW+L29/ARZi",
-	"TtO/3/70zl2BFGTsJldNiNIFo2uWnZKXDEuFg5ihNiAJrBhzkCeAYIi2ZkOLZU7JkiGW70YqXcjNClKH",
-	"F4VEK0eTF76GQUe4YYgCLcGHaTBV936JcvjLbHQeIcPf2e3v7Pb47HYcI/p8IrIuMwrUI2af9RND0r3v",
-	"dZgThp2Ci3LFqEOOeoljOXnFVTzt/xq1XAdhbFo5baxGp/OHs0Gwppheje7gBn4AM7xnBV8gVFHYi0Bz",
-	"i3a6XcmcGakUtGMAMF5vKBakdZW8qYYoByglz1zghpFJjXpwiXY/LmrTjwXYIFSwLTCStDTnbJGQ+a7W",
-	"XCpdrArFcNaPO7aDHE8IZSBaylMyM7s3zbm4m+GTAox1LuwJ4mm67PUXWAbHXh/3eoS+7PchSvyzWx2Y",
-	"1RGuzPeFvLfleh3+PbRvVcaErOU9A5NCxnJmE6N6SAnUPsiphEuutl060kqpprlcYhpkWMWh6cqNpCId",
-	"7pCG3PZWYFcAICqF4korIhd1nBoGsbHPvB2GSrMMo466KoUHb8OZeszt7gDzPJZQBNwAOyPV4l/iqloT",
-	"BCyIt7H2teDWBvfyyW+Gy32Js4prs062XL0HU2ZLL+mCCmUvbFAc3aGGYk2AFzF7/9PtR/Kk+hZsIQ5T",
-	"BMjXbrQ1QkBBB6MM/yosKV+SdCUlMAiLLOszZsG2YKcntw5yas4Uz8BJCtq+jw0GXVU90YKRnC20Ybeg",
-	"ttIiqLJeZ1kDPakjqu0V0jGr6hOar5nSf5KIMb6HIKv6Lw5QEDZpWTB1ohl4KzuYeJNcpjTH8OYR1Hyd",
-	"ZUjHtX3dBTk81jl6ZSkCpRrVyzSdpf/hh+o6y9Aea7iUDUDsHLJDThQrNF4A7ISWelUlzyH3DYP/3bGd",
-	"qwoP9LyUMruqTNe6KJVmmYNzV1purGjaJM9X0MPLegDXVf+d7XvWHcgrKdgRFvY7WRjVB2BAhGaFoDnx",
-	"FoVQb1CDFjcJXzJAE9aat6L3aJ4yK3VlgyCWjDyBHwj7vMmpOfsrue0u2/dMD1uzs3En1Zv05HJyYv73",
-	"p9ff37wjL19/+Hjz3c3L64+v4df/+7//TzOC4XJycXbx4uT8/OTi4uPZ15dnZ5dnZ/+zGfJglodC7Xyx",
-	"ZMWmAOiGybfz8xSbE1JPAeMcWnsKrZ1/22hNlajFXE5evvs3Z/is9qzaJ/J0cUHPz4ezkuBqPubl+EA6",
-	"Q+E5iVx8NxocRyhsonF2JRXCS25bLp1KDCs3uaQZyxojAhdJl/4wryNCgmMvmJ+M5hfQvc5/p92j0u5b",
-	"mh2DWb6FyhfHYpXmJ2kI4HKCbq/YzaSiovs15pjqFVsbLQ1tQJU0B14JkJCYiMjfL/1eHspCbYTPX347",
-	"NoXZAl1/mfzr6d/oqe3xVBawrlypEmjv5bt/e42PyMvr2iDyN9qh0YuvT84uTs7OP8Jg7HjMK1i9xBtz",
-	"6x3FCk7zyeXk2eKCTr58OoRQH1X58PezznbgYgm48EZ+x2zow8Uk5ekefUIS7BlZ0Dwnc5re+SUm/EOD",
-	"LNgWWWNrLD4om4esOlgDhKiHSfl/J6ELR02ovxLD5atNGYnosXKpYjRnmeeNh3CeU3KDVMAsHThTERfE",
-	"phF3l/d9qY+2tgdqUGClGnKrAUCU/9r7Dze/XH98TX58/T+q1w45sO9LfTwly5/Z/z+Y5AEr/mjs8WcQ",
-	"9AyPscEfh51BjzN6PvToLf2TQAVnRBRAQhY816xg2RUpmLUJCqjal+8wIoSqO8yYCN/sr7yBDXJSNRPT",
-	"eqz64c/rDLfeTwPFFoH9x1w3Nrp8RJvvvUpbKBBRounSVbWFE4WLFnTGAMxizFUUKnTbHYG5/jAeFszo",
-	"UmAU9ylGLu1mEB9i7jup7AVo7YKlwv2m2Q53Gz2YWPfOg2OfZWxZGIVlBg4/uVjkXLBZdE4OY7ee06Bg",
-	"7JqEvgNiDCWbdeYu0rzMWINoY+Oy74T9ojbKvYv18neJC2hUrKmwDpEWT+x/G++cBFMa/pnDB1pJpo/F",
-	"kl81g5AgpA+T9YliPkf2Oe0YiwCgfM4ZnB7EnVUJKaSEgpNg8GYuHhDkoqyqcEwKuXVmblvXEDzdoKyd",
-	"kg828A+8fuiRq6O4InYDL8l2TxxV5VQ0Up1jGPYnr5b7Qhbk4hlZybKozxk6TWtKv8nYeiM1E+nu5EcA",
-	"t4w7wvsxMUZLcmNpzUKjDJK3zh+h/xCdv6wC1j1v9BuZ9qTKe/G0j+19xtE1wKcGnZp2AHJMrHmyKdgi",
-	"58uVjrubKmK1DiRn++diCRXBLwl2m6ATCAJTMDWVqQQrZGq6/ErZA+riPc0nskgcrjA3L1v0ccCsVsmv",
-	"ooqwtHvpF4jAc55UddEKDG+F2Eeu7k7JSzdIF3dc2U5QRIP7F3GXQh6m925lGsf6H+eAHO8yqGb6d3GS",
-	"A9C99ZhWO+RzPQzjWjOmQzWrhl8aPX5z/wT8xrN+e4fjr/qU/HnFc4eONGdm5FYywAyQlIqU5UiDpTBn",
-	"4wqLm25pkaHMAlKR8pKBYmaPvstkrwRxk4XEh4u/E0v9WWSsIFtM3XsotcCSolJnlu4YrDDixXKSPUtc",
-	"DQ2V+Jysqp/k+AgvbG1PG0uvVVVgtePWeoTtPPs7bedRJEGjJh++cQDn1HeAn0CKrHXvxn2URgrUNp2r",
-	"FDqDGjvNONPqkijKnLmYCpdTGdbGr13f/3g764b2yJHC4aXtwmb6S318GkjpRpV5TywUGCQqNcFlo7jT",
-	"npB6a6rUt0oCcSfdZu5ZJQIQsCClxUwWZJ1cLo36YG8tICdE/Xc9kzW9w2A+KP+7lkWYZby00/nHoyo3",
-	"ssclKCoSspJbFwZcJcFwTRTlRpPL+T2rr4bsESiqKsoTlIxfUoxEt6KxC5M2lADOaSvOYgUGrCGEUHGA",
-	"+FZV1wfF0pZCd6KqSwsDAltRCOxkWQM3zoZinRLIaKfWtOQJUtbwZNXggNZqHvwXXUyeqVzeVQYhpdnG",
-	"OhmhcIaLparQUSsk6IlXrKgAUGWWEQsJfEmErENY1Upups8usCRQ1ZFDkD07/cYVFppk8zFeP09qB73o",
-	"0U7DDxBR45XUbLFVoqDmKxa7rpPI1jRjdTqh0jzPj6s64gnJpWAnkH8R5bvfyQJZYx1iyNBqa2O9oGhm",
-	"4kIHmdPNoPKKx2whj9NWK/Vwgu05cImMFVuH0PswZzWDvoUx/wMy13pwj8pfKYG961CTKxyMK+wYMPyY",
-	"8cUCs+mPy2ZNuz0OltyWNMbuVWJT3Oc7/McVoQSiS4Focgo2CvtOzui9vWvLQLLPK75Y9PpSBlFD2GoN",
-	"x7FpKgoZqo2AMGlr+xEb3otnD83tOFQvMAv1uOSot7KRs2oBzyGckAuAXzAiWnPrj0+KNaRNkBhvWXHP",
-	"ihOAJsFXG9n+M5LSouCGZ5FXntw7MzfMjFByq9mG/AH9PEUpZn9MyAzcO4SSN3L5BhLfZpANDbAMlLy3",
-	"/05+FTOUQWeQIafAD2YDrH+AB6cEIvCgoJ8/qLp/kbnuuCKzX8uzs6cpTAP+yU7wF/MG/jC7sunOEOXB",
-	"xa9i9oYqfQIYPic3r2b/H3tv39zGje0JfxUU763yzH0oUXKczESup2o1iZP4xna8lhPfqonXBNkgiWET",
-	"6AHQonk9rtpPsx9sP8kWzjnoRlPdFF+6KSnJP4klkd14OTg4r78f1eoawReIiAFdYjMJ7nBhRHM25RmD",
-	"ljyEYD9l70poiegR2GBW+mCZ9yqUQ7e8Lkh3Bd872IbZKivDrYN5b3cBQHcUrO0JTm6PNin64uEn7IU3",
-	"lAMAgJ7ATdqlNy4+OoGITQ0dDH4U0I9kQ91wKufi6Zr/SOLAlVjWNWr6d/ze4yrfy7WYGIShMGGFwAVT",
-	"DuWIbRt+E6gt35w1MHpJyTlb5Iy9ogLMnBAuC3VMXCbM6jI/Bw1RVD22nOkCLVnW3ONY6P6HLFwLlmcA",
-	"b8Osy8fzCkJMgSAB/TUAbjLWJtnSb95YHYMiMSVMssboqj/TUwiwYqtiUZPyyJb77lXi2GFH40i72S3h",
-	"1O/3q11rxXNFFkGA5utNc2LyiKb1AVek/Bv9rDNEzN9Vcr7vsnzqHSFA+cGtwQLtd0E0FDO+guMOfED0",
-	"KgLGr8jDU/zjRKepXtr1v9cWM7YnE3tWM9LuBpq/rTf4+w7rEH9TIlqU6FcQq/yIC63RwU0302myKUEI",
-	"3t5SleD5/gv+KIWQHsI33ZTZNyIV3Irf+7X1jBQ/LNtaNGLvDF9jHTWVIOmlssVbT9lzB53zjKP95C0n",
-	"qFYv4blwg03JzGFw92ytQfKDTlsyTdsvN/Bja1Xd3BtJ+lGIrGoMA+zYOBVcneQZHEf4DRijPGWjFQFw",
-	"daA2Uj3dJY5wETxzgteLKvSKuIAz4D0Xn3mhp2/xV1Q1TKHUG5xqzv91KFQyPP1VFa3ejyxL9ZShfQ7r",
-	"Utjky1DoAJB5zAsAl0oYsiJDJHpptBP9hmxYkS8Pha6/qimA4HIj2Fxkzi8/OnzKGZ2yLOVKVIIYuCKV",
-	"EARbj0CshR0wCCjVhnDBC78zXQUKXujpFWzClh9+k6uaCOL32k8JthnXM7TD+81qCiWisXRgxe0PeskW",
-	"XK3ovaG9B1xxhO3DUD7MsWkkjq/B1BTjAKbQgqfs/OwsgPc2MpVtueaAs7PdZ38GFJ0tn4sl47/9CJGe",
-	"0qG9Foan5eEFVisnMnszm78QZiogGBtwh9qNInkNOkj0UqWaJxsbMCDf4+XSK0m5CCkl9i/mFxnhLfA3",
-	"oSI/Uo8ILwqPgL/GQcjhvw1rsgY0pAegRyB5YjWe6Ji1K4Lh3Oc8P8wTXDs1uRDW8UVm6xVWPTvLtscb",
-	"wA72ONewPb0W0auKWwQgYsRHB1BWJVnFWKc6390Ouv0QL4T3zJotoW9yc432wjevf/Y6ZaHNqs+UcEtt",
-	"5kU5L9ZMTNYyybfEhl7Su7s6o/T874xe7PDxt3qHD7+TiZt16+KFVeo2vQfMBHSnrKecodNCA75KJxfJ",
-	"QiN7RiOqhCzj08uSAJXsZiikADAlgjoCA7mArfanC1vRfn7zwvaLKi8oc79RYoawjUosmYTKHXrStU5z",
-	"b4UHMiTLZHJBIMO0aNbpDAOn4cPejh7rTIZqCCgnC+SwPFlh6Qd+x/vWMHBpwR+C5kN0GhQB3k+4BKx6",
-	"V5jU0VqUHTHwJaVZvBgl8GYgwiwc57Icg68K1E6cAbMOqNqpVzJMC3lyplIhM+PNM/5SX4v76lz7sVHr",
-	"x2+g+vqt39LKUY06/f3Wd+A3Z9zaTagYyEvOHp+dVSqGovJd4hOQJlRv1pftfh9CnneSOzgYTyOm6y6/",
-	"VoVmkX6uZ+df868nX4xPvuRf/uXkL+Lx+cnXyZPxydnor5MvJk8SQGUJHDsYCO71e0BdQcVbgR9fGMYd",
-	"u/zm5bNdCuVec2s7rT+GjfQWDqLbtZS7aMxqhoYjaWMuFfbcQcrCrr2fQilAqsqdYKlwlmG0ndUFhbEF",
-	"6Hvaha6KGSJsoj2THdCU2Ls4/+qvt8vK1okQP5RLO2+vQzAasNcrByAz3PFxI5YkILCxF4PBUoxOx9y4",
-	"NTiIwSnR5Azgwf+m9HT6YSdsDNgDhFTqFmqJ4ymAc0sBTcWESva7UiK8JTiU29wxg0/+/xubv94R/Qhl",
-	"Kg1VLhTJAl1bYoodXF2fYa9Xjwtt8066WWL4srJ3HZgAhrontuhJLVpO0fimGmD4U5TlfMq06QchKwFL",
-	"+xDazlYlPGldkm58a3P3Xavl7U52mEm9eXrsfuvWtEhw3KIrt+irOViX1GC31UgroLw2iepL6PZBn8/k",
-	"KoZw41PLxjNthQoQBGUmBfjR1/3H4CoVMq4VeHQlXExoBsGOiZpuED9a6Z0/iAjCUYDqSoyCjrWapHJc",
-	"ew6cWd1XrwsG99txu97kqnYLu6rlM7mymxHEQWalszURDf9bZE4oumAhplrvdL3xr7p/ZQ5vctWpi4JM",
-	"U3D8u+2B9Fs5+GRy9fkW1ivrRFZuK/U9F5tXoqQAtycRyxFYQl3Q9U2uOrwXIbnR8f532voM5GHlYovM",
-	"drn1A3jD4JP/3+cB3WGNF5Q3Oi4oQDvWRRNiTH8H0qDThC0J1ipgaCy5PWWXzIh/COx9hCAi9U+rwHwt",
-	"LcAhqBpT+RLedeVE1rX4bPNBGEdXl5R/+GWwJ+5R6Q2OqR0kd5Qc4FrKDJTYUMQX2fO89E/0zkV6W1lh",
-	"DdKf6umt2H1MT9gCbSjIk1EfAkB2rQXDCzxz7Mdt4L0Q2Qs9vT8CfSMt/MLf4CoH4hinEWyfCmga2Z0m",
-	"WF1ZkyI965c0RFK5r570onzwWX0+uO4VKeCe1b7i/KxSN/Ll7TnnLm8Lqsjq1GJ4oadlKRWHO6PPdJoc",
-	"xXaoHiEHcfKNwBqc/UOPHlkIW/mzroQpaDz+82clHfuvly/wkkGxiwr+8SY5PzuDb9sKLhO7wgg+5Lr+",
-	"juH891DOEcwXnTsyP22FYLbOSPGn4e0BQf+u7pqOxNRP9Q30xncH+Q/7TctfCGr7okmJnEYhxKYCzq55",
-	"motT9myRuVVBU0Q1jVDKGBxlAqReS5tOa22UKuIqSeS9rtXGMXaqn5DoPHTw0ylFvjF/T06F8ktIi807",
-	"7Taktw8+4T8+D5Dlutni/Q4quzVb5NYFmnJ/D1I7fJx2x3JU6kXTjnrRLF+SaQs0R5cod8HWIeprK1xB",
-	"nEQw3TVRFT9S3K4OlRK+oAkLvUU3CqYjEppQV7J3NdPLcNhLjrs2RQ7k5xahQwEJl+REprietZ0H3tL0",
-	"nwAdGTLYX37FXsq/9QO8qIGGdy9BaeplChIjEgi7qQ8Kwnb4HEeJiYLnvKwcwVYFKD8RZiEtIJndFL13",
-	"RjpB/ePfyb1xhg6wQi9HVqe5EzApb9qYPnNaA889xPUB774ZOiHj20MnPDn7+qvb8E/7taZNYJqEyhme",
-	"pqEEBhjlIWiKY98a5DoGZf3yy21IUcttBECyseNpn3315IlfKLCyCNyi7vULrNIoX59x54Txn/xffz87",
-	"+cv7T198/vfeAWCweuxEfQVz4RSMpOIwpprax9u84Jps1jsks2wDXVBnq3CipHLa2y94IjqIstZqjAFc",
-	"bxtiM4IZMc1Tbpr1B7dxed0jW7L+M+nwAkNsWzZ8hdnhE3/gh2ARQVA3EjCuEkijjbgVXz3BkGDAcF+/",
-	"u3hyTP1xSLUCqIqL3uCam0GqpwOeZaepnu7AyVdO9LV/1sERnAOPTQOnbrtHQgNJ7FEPxY5dU2tNU7RL",
-	"RcdU1PfU0AtUfsMe4wJssW3nGH03LTJaP7x+mEr4BcWkHxzIuFmuC4emeiicHM/J+212aDhgJIFDa5jz",
-	"Gl15M0EbMoczbVzJGhWg2AIsIdSvgQes0X7+4iwwB5GTDH16ShQQh24mflWQhEZ/p+8vpuH3z94yf6eN",
-	"Z8NT9lMmFAJwJ2ycagv/NiJUaYBX1ceOwhnPoHjO3zzCLYVQZPrWtfFhDcEb/5a3sDT3+u6hSq+JBhho",
-	"P1Rt/Il88sXjra+faK53A6IfL3bD2UMp7RdFkemKKb1sI6tAjwa5XBPE1q22wIncfNieSaiaKCG81yi0",
-	"LV8Fce6TVzcrsfLppspwpgFgOHw74qAAjC9LMFjwYdRFJSsghq/C42c8ggT9thiNP2+w7SVCIhCq+B8w",
-	"hOHl0yKwPnMa+2sIktQfTeS9hXJq/OJMGEF9wNIGJnNMk6TcuqIIy3vRxtLrvEMbTZI77AcIT0GQykAC",
-	"HZCqaGo1WcMsS1fFHHsHHM5ov4GlYyKVLJgf9ALpydYotz4X1ZtVWqWSbsvrC3DDsRwRcpsmV6I4p7vR",
-	"Mdt7yAP9rBR/QOdFEeu1RXnRJyHABjCk1Ct3x9aQne9AzLngH08WctS7OP+q9uwPMiOupVhuUX8ITWrV",
-	"ZqCQhUDamUlueQqdd36JVqQuFn1mNMQSoMGaYCeEijIeGEwM3yFSBCh5I8qohpDiaxz7/qfj4cvmZXXV",
-	"Eg30DG0EHjlBkRb7Uqp9fBdKLRFXoATfJK7YQT43kFhEyud2erqSQVZU6rlQx5GFJrjKMwC+r0+CPIvf",
-	"uLvJdc84sKLZdJopuUzTuBb5FiasTbzYDZu/BWlr0bzn9/3J2ddloSkBiXpZyC1Cj3vX3+qFQO2eN2Hc",
-	"YJX7s8oV+GDoWSnVs4YrZg8kwn9enCgMnMVHKrRFgvEYujQJtqq+pq6bpe3kAHVaPLfPPhW0cfmm23uk",
-	"kxVzS+8Ir9mciHvhTVSrAXWGTOthLfRcazvV/j0dDe0OQJ+it1/xa28fdsWNjXQbEfnrgSd8s66NSbNP",
-	"wMGxmyHiqGzSoPmGHM1Yn9DM4X6D//onfFGnavYZ1rW1cHLBWVQaoR7HVS76Q5RsQScQPfOiyFPYPqbn",
-	"qEmr/Ml7mcZ7wUp8dBF9AEaiiIQcYWi9G3vKnpw9KdvYIxlAh9ZrCoVK3XveqrZy5Hvhuty+XTmp4z3w",
-	"Lya+DAtVerB4TRTTfs0+QJsLkUefn5w9vkEefQu/NBSZ9y561zyVQAybj4BV+OLmK/s92KuNTZpLrlyh",
-	"w973e+OZt6kUsIMkyp6cnff6vUQaMXYaRh56J/l4IU6uzx6f8kyepsJZocZmlTlooCy/0PdP6V30zGT8",
-	"+PyLr/DnD1hj8sGKAhsGf2uuYerKnscTufjyC/qeN6783zEB1+v3BB99mIvVB2gajX6GJ1PcXyy4TAGN",
-	"0/6P6vIYrb3V39uLgpsEsTPCEr1sOjOxCJYEE+DqTvUumqH2Xr/i4JNZzfjUCGGZ09XjDRWKZmFP2buy",
-	"yDD0XhUKAtpsmNJLzJ1CKQJu8CNLpU7+wwBhF2mXkIkv2mDwO8gGaLHPanUbDX8bOmJ/Mv7i/Pij0sIB",
-	"apLf/YW2M77+P3TjH7rxCLoRraJY2jCZyFVkhPzp8puXz/7cmaV6W8cqlUdC4N/bNgvodaizlvzEUy6V",
-	"V5qjWoYd6Mw8sgn7vDT22jBk35oVXQnL8tLoQ26rnR3aiJt/5YDY2GAmx+UGFnvJV4ynci6KiAI6F9JG",
-	"kRtCROVspq2jTNRtgYY9odNbslDXENT941DnfAD9tGP6ZH1aR0HOjzmMbrqfh8UtfvIvKJOfod4aAs8E",
-	"aJl62wSMF+/+NENUVIMWh+96O5D5XWx4y4bCwxRRTFy0J6bbKTajR9rtCeXV0D6OT7wzBRVQu+4R+tVb",
-	"PRdBFcDWIvdoDIex9/72N0ImluhXGC0F9iEMl1C9aSg39YvQBHUFW7r3jh4V7Oovj89KpKZXcjpz6YqN",
-	"jF567w675Lav6PHT/n1hXRna6duxrpyXae8R6KnZDb4KlvU48FUwSCquw75Hmt+2ad5GvKpmXdoxZFX3",
-	"Z/FOQatgDR9Z3Ll97rhdySHXaBjL1HvM74Dd5jLpbyY66EOf5ULYUzYEsvUhWwhOeIOQxoV2tgBqDqR5",
-	"7BKKQmlAZsXOvyyqOr3Y2aggFBkYU3ldB92CxdLPrusz/zWY43DnSLtO2lRXUFy9lxq6d7Zok6m8NzP6",
-	"H2Lc3DqEf97xfb8rjsgbZsTGsoXmcsubpQsgRQOlE7HbWfLfWDtFr3QiYMEPP0TcQTW3rTlGDcfhFcxg",
-	"d235kKXkXVys7TQuWR/URiQNuLe3qdOJNlPtnFAnm2Uh1DD1Y2i0DU7Cd+G5+27QPStUqsyn26ZuOABl",
-	"F3fA1hutvJ0zJr6ANSZJDSb/Yuftl+paOliP5q1/2wjwvAz+DlyAi3pJeB69osMNKl/T6e5Eswn6CgpY",
-	"oLJrJWLTk4+BRdfu5tYFqELoPA7F9gR3DA0iS23mFixIpA6xXi2xhK/sU0Bv5SaVAr8WUm8EluytT0yn",
-	"hbbmCDu5wTMs53ubyVEU9MzFCopkyzoerO7xUiMV436sp+DhkK/UAykUJzzhJ+fBWEDvtbQWnidikWkn",
-	"1Hh18qNYNXbzUkvVhhbjQ5xQWkr00m6kPGAykEjp95zgEKWA2vOTf/Le9uGKcs3vps/khVTzAiK0Mw8O",
-	"ZolFjv4EbX1w6rXXwH8sc7dBgMJxwMdjvEROoZCdICbooATrA8wZGCY0X9X0QMBLK2ekE9ECjN+L3j+/",
-	"+k/jPfESEApCBd4dXWrjBzTWxoixYzNtrGAjaDNf9faQPJzZsSXvZW3I4EpOFXTO9PqkFuDFV8KdfKP1",
-	"XDbwgVphER3zB+cy75icVpTGDZttb5EW49xIt+pd/P19tYt3AW12o5XXyzIWkkLSczdbk/IsH6Vy3Cjm",
-	"n2SyMfLw3FnU7ngtBw0M+U2ll0yrprjDJk2/J6xOdwEFJMWIVxW8jX2UyFysNmEaRdFwoIoJoB+Zd12U",
-	"60PSJzPSD6wflaIhMkpgUgFiFhWaubH507navipvvvzox9ShsfSjWHVqJb3kEE30SxtV+QGUCE9FwnIA",
-	"6l2zWLeNAPmnDox2G8HJL9lI55AyJ4g96te7APeZcslY/Dn0FvTQj+7slL3E7bJOZ5mA3B1XyK33lLxx",
-	"RLzB44VVS32W5CbUK0ONSU0OHsZL+7rRjsI2gRhlGsHZvFkVKp6IVMjqAHfkXQSMLhZ8QUuoGuDAF9PI",
-	"KacrKlGofOF3ItVjnvb6vWuQgff7NJIfJJuwWH41auTztdFTuCdbSMgJnoZjypVYlmJZLvke8rkQG10p",
-	"bx/2qZnTm4xrZbA/P8cE4WRCJ6S2WuCl6HXKRtZpnt7rgXClV2e/grknevMVeSOatRCD8McNC5+Ka5Ei",
-	"iRjTUNmFwYyp4cpZf2RKFt5+obEAlMXfoBoJ88OANYC5T+U1UBZgLaP3ufwEoDNQQCWI+BiKc6hShDto",
-	"QobPiI+yLn7yDL9ziVO6RV1QFHXw6vLls34c6oXfMG2i8OHg+bdVxyt8mfpj61QErtS2EE/gfkXoRn+i",
-	"N/wrGti/ygH9efB3fvLfZydfn7z///69d1w9g8v7LOxPhxK/KgQj0WVpEPSlk7TsLu9KUzXXxtDNKzL/",
-	"ystkhWQH5TBO2ZBfc5lyILWmhnAsZ+JswWUaSmjh9q6vXXpVGUyHe1Z9UedkiRRplxaBt/XE2/ILxHcp",
-	"42zxkHYoJHqDPTIW0ATGMy3HgiI4AJwJ2STMF6YpvPSUvcJYUzSequIkvVNbaXRzj/YuUYahgioK9Z83",
-	"PdaQpouzEqdYttfrx7+DPLc/7e8hbhPa87ePllQmdgftVceRyW9m2h9b3G8NHsUBIlnVJWX8oAE58ZkX",
-	"Q7R+ia0EXWs0eNOUXb5+jgndopDJWzkYVNFLVXzeL7hU3t6i3BGRcN4MPkIO7HUYWDdteeHx+LK9ofDA",
-	"pd0nMvHI0vwBbbEoHuXh713FKyKhguZ4R7uUlcu9422Ee9/sjb0SwiuyUKcDLRwwxYuihiNEjEmOUHbQ",
-	"19oqUP3TUr2lkoI/wtSheEiqDwlf2d7F12clwjvPHFh7dqzhjYFtcbtDE9b5bkLT0auTzquLVKnXQiYG",
-	"hH+346F0Ik6cWGQp9rVsCRJRHxh6pRPxtnjWg8+qxtPpHP8BAMhdtHi7pUqr+7gL3gOAOWBdA+IMboBy",
-	"iFekYywHBI3qBM5hn6XeAOdAsdKoW3HB1er2JQXXpJP17OYIHAPBYb+tqTULLwt8KACegloUTgctUEiE",
-	"zanSQkaQUQ3OSlu71r7VGI/tTtyN8vV3COfQgjLdptiILsMQwBhabRxFKcATWUp7A04JqRTLrIND1gnK",
-	"zGRGL6Rtog1qqFa6aUJCF99TxtlCqtxCTxiEEI3Om/l7/OjroWEDQnmIwNOPJ/D/9/sVQt7Du/4od/z2",
-	"Sq0+c0TQcSVFqDcA+1RxU2I2YX2NyRUVX7EFH8+kanRQXiFM7a66rFM6Wj+muzHkoWhUGZ02IRe1ZMlf",
-	"Jgnj6xDBzVKxsSUAvrYP0BdagHG7Fzdem95iBz4ILK83UJ64yxpvtPSIAzMRykm38lbDtVBOm1U1S5Zy",
-	"62IIWstl0mj/3Vu7r1N7b5f92IzQVQvOdcou0QhYcG8JzKRlSwDdLYM4bCXcBYNMvVRTfztO5bWIc9rA",
-	"3HNF1v2vCpPZRpQwHlONVeRYySgNo4UhesAKusmEhJDYfmi8ddjVZGHeR8vyjizKRkuS/tBWvxbsz1zp",
-	"pYL0F/kPMvLx9jMlQ4cWUl6KTWQeQM0dATKgowJfS8r7PlB10wOTWvxj/5f7Kkg0vLsQpu7abE1uXeF+",
-	"UPg82srDZCeRlo/SDbLz7KO0oMnim3wuRAZsi7XFXN/iM3+ft9CV0xnznqNfM63C8Qc0aWnp9mbSHbht",
-	"BgDCm80xyF4BPLz/5GnU9RcAniPY86n3ca3jqwYewp8VPOX3uaEvhGMcl1EAxQX80+8uhgO8jq9YuWtc",
-	"+bvbhN4GSer2y1sIUe1Q1A3lZmLByExMBE9S2YAK6JfqW4MjvJ8biaPrtMwBKevoZEKV8Ej4DYUiBFxg",
-	"rJJczoQ6zLEOxSjShvLKKnkCtjlRpKcgCT1ll3YOxZVQshms0Hh3n2LRpTcwi9CUtExfC5PkoWALeK9r",
-	"q5/bOc/d3OIwuCvHzZ1Yhd3K34/+5vQ3eEVlAKoSbViBzloit874NfF+H3ZrCLX5rveKx6+j0am/wkrC",
-	"E9JqRSCo0Hy2Mg84SkB9VSdzz9Tv1yrAS+TgC6NxYzfjA0TNjI/PzuAqmYvMNUeDm/rtW8RjuIeBWph1",
-	"p9HaqInZ+12aZKJfaTU9TBQm2pAMNCHo2BtBOexcz7NQoQ2ok/CXiRECBTSyO0IDbvgVlOUDqvxYm0Qk",
-	"WMZCkeFAJOt0Pp7VuZTfwYDvrVqo9EB3JhiVgCL1QUsI7WOBNgSEqAk64n+CaOph8rIQzshxs+54KbjN",
-	"DbZiR04o7aGaMruyTkDtOAI3QhR4Q2L6Jb2wO+VCb/jO6MUOH3+rd/jwO5m4WbeCF9apU11EAgd7poFv",
-	"i0gU9xeozOhraTdWaIdU5ym7VIw75+3uiEfaOjDPg7pBXjDsZGqIeXul/bp87+/o3ipm3W2WEfcIXE2k",
-	"girUO0kQCM/V1Q/7XGVNvtPfxFQCMXCQkT4RxwHlm4YmU+msSCen7B2hMwytnQ37cWoSbybuL59AWAyJ",
-	"FC/phLPtJzAVzlJtLsRC6/itaKkPuqv6d53+LKaxg4f1uP2318nq38Q0V+3F3RtEdNecKNKqbaPwBp+w",
-	"7/Jzo+Z75nWZ129rlRvI2uNFspryK6YAY2ig6ynXtEuhfAVTO5I26zRJGG6caAtEZtu69Qoh2B217YIN",
-	"/VDWoKaiAysyBszpaFQv0QAfFu8elvUb8Ry9XiymCXAqI9Ss+II0LcDYoBa/CXXqvonZvYKniuRqT1Cq",
-	"ijh5Vwqw6ze5cXwKKeCRWEH6uRq50Sm29XJVXnlaQZP0QkBbf7qivmnIY5ObxtlYZyvMK1cfKJU3E+uA",
-	"1mGo3dduYBTjY6UEAhlcyeY4bYWFHqmsQ9oGw14QaYXoK3d8xK0AH9gI67Q5NChnBPItbArKOZNbwmOB",
-	"PA0VBeOtAHyTeO6lReQkHLWd24DUBL+B6oVg3+Cf61Hm3sCQ/kjyHjHJmxvFEr1UnSV6rZ1tJgoTAadi",
-	"bARUIgF7rBGBaPkpAOCZoOX88IDTagktIpviOmhzdagZihhNCzuBw0b2a2oNYwQXnBl5zR02URWFN49s",
-	"MNIO2x9CHt68Q6CTQAGEynLomIWwPETjM24Ihj/0QDuZQhHSre7NG3Gt59iKUd9S9luP0eMCRNUw1Zz9",
-	"Yb7s2+Kp1ca+UFAWEHb0ZAJVtmsguUZca1wxgOERKqmtvEDAlcP3cEcn9YGXy4YyrXA2sMwOOo1D+ABr",
-	"WwnEut2i2kGuoDZsU/YmsDfqhWAairk2WyRE7QNR4zyDKMeqrDHkqZ8XqgauGIyX8URnzvZZlhvA4TXM",
-	"CERo34Rz+TOOPaouuZd648YwO42W3ay1wTNucmWLFGqxbwUwyhw8Om3gH1Grx2H3CkkXYKgNYJM3OxWE",
-	"XRLDARpBUC8wgRB8o/KvfgQgBIWzP795Yb1aS6TN8mC0jgTCzITmFDBUC1vnAoE7g7KDxSqWBZLfcAgX",
-	"DTWJflLlmneq9LYDTj6AY76cRmemptd2EAvjVZDtUD5UK5gtCiFomM3+Dnq2uOO2kvCalMBD45h+KAAG",
-	"SwsmEcAsxbY0Bljq+u7MVNyp8DTyiGFNUiH2LdBj8jLFaELC8U5EIFwtG6Ds0pTyQCZXcQb6Wqd5yE5D",
-	"vZaXBpmKUnPMeMxFBhLTL3jP4SKvDWLAgL4lpfWHEtnKZCp0fCRFGHzYpMy5WgGq2IEClU2Nt/82sgmC",
-	"IqFb2AsSYFz4ReZSCXPKXmlAepJjEWjxuQFf19tF0+JQFOOHXHyeQdwJwC29hVVTMItjazkm9rhVy5rG",
-	"2BQZxdlHagi6YVvRQwQCFatnfNtoFXfbVsKPj/zupILvYQ4FN/4EeBc2ALZEiD8Bu6cC7HMZbOVFAauc",
-	"SjWv0yZWuL1xfCJIkxsQyO2hHofhwVgPgwFqG0P4CorliugLpUG0EieQIINF2RVOOEvzqVTbI5Gs91fL",
-	"hf9jMN6LqcG94ndrUW9eQGECvfrBA5fgRDpvZ6at2kz7sonE8ua279O/WjY9W4dWhAU9YKmztTQxcivs",
-	"hq5WXLYH0dd6E9QkK4R3S96+xi5XOEGY507kVISwZXyaHkEAkxaAqP3GRtQdrO+Fa31d2z4px0A22XZ/",
-	"NqIyFk2vkCuq7XzF3eArb1oDvRH+PRnWQpm0sTUdVL7AqO6g2RRffIfAJTue4liBYjhoBwgv9jZ0LsTa",
-	"2xvPyGsVdTo3FvLhKx/+hYkz6f7GpBXb58oMfHUIiFez83d7dxZ0eQ/y8iwl+dDbM3SKw9KmXnRtictS",
-	"ov37hR7nxnjTNJOZgFzStTC2FnQKa8daXuDWj89RrtFtd6p6XI52n7axS52Ukvph3cWNim++yyt1x7Pd",
-	"rFkHI8PVeHaCj7m9hcvxKXWIcMtGuUxd0XjH8FFPi8IuQtdVWhGJIS1JScgCwa9QWC0tW3AzbwIK+xs8",
-	"/S2fHlRiXwcShuPeCXB/CyDZjoQvWobOkjSFBoF3YVQKNhXAgzlSM0CIwopUjB0fpcVubsWOuu29P0gM",
-	"n7iNvM/+1n8+OXnJ3XiG6WmMtwosF/UWYVReCsKI/2fCGG2a7v5v4cWdBuInMOYjmwnSjrlJIlvtkQUk",
-	"aljoQr3Q5b21Y1erNWAJMVfCoTQIFAWEx+xMJMEyIFMCts7L1XKmwX6kD5bdFRwH2WfDsLlIIYR1yHS4",
-	"4Fd8ZIl5+YbJcdi+dpo4gZHVn+kK1vmzt3zaQIBeHIQlp4hgp2jmb9uVolpzBm5ZlA45CRWlFn4pHbNS",
-	"USw/yIS3Z6JlgPab5GlZ0IDwcKFSfQwJIj/qD2QDlfJW1SqcALRwitLiGLCHB5QlCQFZXOEDDQjqr3N3",
-	"bA2zZxZgxK34QEe1d/FFP/4qti74Uc+Fl4elGHmRo4vg4lO4YPH3RlidGyCy+PT58+f3n7dOF8BS3YGh",
-	"18aRdKFw/Mhn05+bdtX8hmu6eNImC5I6K4kUB5iW8YikPFAchzshoJTUw8i8Lsd9D/1GGtwvdGS6NNKa",
-	"nO12HMlfeCoT7rBzkft7ORUXlKLMcExRxQuVJ0KiMlekTMuRFWQTjfEA72m2srEduJo0rrvwNenV3Tqb",
-	"hbIo9ouHgu1tRep2TzM8e5AZMUnldHZL38l4JsZzoLeB8hiIW0S1Hn0sgy9GHHODF0YmlDTC58iXoRou",
-	"Kjb0S2GxrgJu96eYKMJAl9F6gRFjreelhAd4a1WLVvY6zK0FQ3NfKpISotP7ujxCwx4bfwOd4H0cK+0D",
-	"b/J+8QD4xPt+Lxj3/rv+Vxe96/PT89Oz3va3/hWO9vjRnSCdNaftXQh9THSuklZYpsR4jpWplXI4kNnE",
-	"8CU0WEGx4UIIQj3BcrEQzdvyaPpfeX1vaQm3OakkMJvLnJxZwSCpiQDYeQsnbyXgtOFFMRcVTqv4LI9y",
-	"x8ZcFQWVzkh/ekOtHrTBQC3iRTjjCNlAKINLgrsFClZOwGponIeaYkWMSDcc0Cb48CB/97DZ/vd+2s+P",
-	"VK4YeI8qxv4Laoa5DTuxcxP/Ta5KJQE3XfWa6+MtXtUqAMq3VDsojWYkgka9cU2m4wbFIYt6N6IC8+rD",
-	"8utS32G9bB8RC0Yr/L9XfxMpUoAEgn/cPL7BcP3DnGx+Ndk+nVmUYQ9iCy3AAdAuV8Cj2r65Yo10GwxQ",
-	"4XVWYMyfUoQb+Vl1EXPqAzCn/++qZCaG5hTZVFNQdQl/XxBB1bl3Xo1QBpUboIAOK0S4KWCDT/Svz1sE",
-	"P4q4Y+RmYD69rFkPwjjmxkhhN0ZAfimcs8MSYhl3s9JwKF2+DQkxqeQiX8TpL6mcmMIN8VuIr/xUhlP6",
-	"hHvijUvQAkcRp0EiJ5Nm/BYMpiUJWsnYfwS+AUZe+mu3ZL9M0xbaji8QWQ+aJqxDKGdEcajDVZ9M7rnY",
-	"9WtpowCKhCKebqmf+hmHRDS02kKH4EQb0UQiRevTu1fy7/ejW3g+L3/CWDYSbimE8otXqNfjnADqKN7E",
-	"D8DHLl2V57O/ScVKVyhV75JCk6l1Mk0Znxohyq/SGB/Z8M2N1cBvcJT3/3Ds3VX/IMOZXEEXfZFRCAFN",
-	"vUXCYx/nh+SjUWO/Etj2CgzL9YbiFT3iPuY1cGyd2m+vAPm3WuIExNVhVQ6NQNOTBp/wHztwybq6bIsR",
-	"oB+d3lBDisvWqcWPr7izklNOG7R9nWkDtSkcjD7jzOQpMP1NhfILild0thYwhEoRKOqB4OJcZIA984uf",
-	"Efh0QGQehxR50tAw+Tp3d7FN7QcW8BV3EFbAF3es1KExbzdZ26ALbucHByNonS2hqp2w0N2F4qb+Zirx",
-	"Q2jEu1fwR2EFhzXNhM5SAWsHWJA1mY+wvt4ka7eiMOITD//ceA88d4RuNcm9oQjvI9KbMMoqwRGkH6h1",
-	"E+Cymq6Gg+mW6y1FVz52q3rWr55sU8B6DDpzzqKx77rlG+iMxjMtx4EfWzo2kWlqmazvSXhQu9L+6e80",
-	"nnLQ9tZaDduczrr7/r7vcvu2wR0SqHcuWwAIUpJbHqRHoqvjn7nIm0vafppQT0Op+lc6D61vWEbKhjNp",
-	"nTarYb+EOsYkA7T5xzHqC8grRMVx8PqkzwgWhHGV/KqAiAnzDjO9ZHriREHzt+Re9lPgdkmQlq2Oi9Vf",
-	"8P8TpnZD+OuiX3GCuUGMn5zV8qXXPY04cg99DC1rXYZ1pHUquHqYlO2wLx1bYBqp2foBpAqI9cGwzU0l",
-	"std8ZG4UhALHwcYECFZPL4S1fArl0U58dBds+OnXnpPjuXC/9i7Y//3f/+fzsA9tAP4Qm4VUPGU8tZoN",
-	"xwiOPOyzoXOrIVb9L6VK9HLI/jQc69T6vxm9tMM/Y+kHRm2YtL8q/x7gm/yV9N3QKwz/WyoDK17vnceJ",
-	"Nktqk1CABSIsG0nFzSrMACDkQi0rN5BGDAN+FNjGBRutnMCDS+JxwYbJkEmV5a7PhmII+Xihkj4bLoeM",
-	"M5zQI8us/G/RRypmqE8b6iHTucPvmSF2r2BkcvhxiNzMH6WDivbTX9VlDFQtVGJRu/i3ZcJYrYrG6ACz",
-	"VyAjFcxKinxrmaQC9mTG0wnjis10buo0y0+ZUG9AEtaOyDlWbKylMJbSjWetGJD+xQG2J0yawA9RuPw0",
-	"JtpQRcQ7MbrS/tf7CvtUegUldmlMD5A3KBuYaYauGA1LiqJa7ze+Kd/34LvSaS6rzhPB5Sa1guVSPu5O",
-	"W9LD8j3QnnQTS/IhXenvZgJKCKkWNwJskmgD9asg2nDeav29Dla0/dNyjC70HfbmuHgu7exQ+x5VGNcd",
-	"eFTh1XfYgr77Ud6kTQdO2A3tAN9gK0AI4OBlaSPoeWgnR/TpiEGAnDCuCEFNOtDAAZJRZNpK70Y8sszP",
-	"IBg+cjz7VQXON69anBNGUVViKooA5nimtQ3wxNGarFC2ZYGT70/C00L4kY3ZiKTOhHor7B0IfFRPDCuF",
-	"uOGZ3y4YBCxA76I3EdwN/mN7nL8wEz+r9s5IPFonFrg0jk9pgCdjbtzJl+fJmfjLCBZjwd0YKuUvvjh/",
-	"3O/peQjKOK3nH/wD/vrE/+B42rs4f3z2ZK8J1p/EdxWZbcXavbRzxkthW5Z3IR2Mw+sqTZ7uZN1S5hpP",
-	"pJ4LtY+ZC+98+BZunnbrwcM6oQoDOsQsB3MXzrtXOU7HQakKYimxuUAFz6062r9mC2P3ubPQfC2Wlk11",
-	"yHw8Ray9KDi2KRXip/SQTFrMUe+2tA2W7CUtHuAWVPaSKvqzHJpVHJ9GLMgjMfYmFnaz1Zq17a5ou8fj",
-	"FymWnZq0UEFQwKcC/dj52VkQ0133rSHz4K3X3IwF8zZLAHlnTrPhYKb13A6Ghd/nx/PIErarlVMVnEOE",
-	"wfG6M/BjwdCJMAf/EuHjlNwtfZarVFgbWEKARds/I3TeXr5+zniSGP8ZpOW2EbtM3Zdrbe+DxWhf2AHE",
-	"5MEbPTdi8B+9fl2vEwXvyWCBuFOw6vwWjhdiQH/Azepd9KbSzfIRCgGE/08K5szt7/08vYtMin/tsW3+",
-	"fXRddI3gCO1tBj5PUy/xk1xh9A6qAPATUUmnynJH4tov4NQn0h+nzGhI/tXhd18UrSdKuKU28z6byDS0",
-	"+crpzNlT9uqGec4uwwjgsp1wmYJVX9gxfWQtVE1QQt4qvIIn9Doq+IGHo88ATz964U80AOvFrskCLq+r",
-	"XluNb7F0BPZ/EpHDDWBqhmwDs9v/BFp9og34mU3Fn/TGB28B00w6D/GGPWolwBsedqfh3asCQ+0hRndt",
-	"KcEt4nUHPzeKzsApovoxNp5pK+predpfztYPyTEiu1vvy3Hjuq3sThdFtDCsO6mihTffYVB31xPcrD8H",
-	"GwFFv5OpEwa7z6L3AgQ/xBq97ZVJ5Q27QJEz4w2dadHleSg6aHWUryluBW4Tnza1h1nBDaS8a4tazh//",
-	"tbaqZb05pCwE8nszWsXoFHVvhaqNyksLwehhWRE4TPkCTPbwi9BG9L52TA/N0HjLp50aGV6cGIerHG4b",
-	"DPhHrZSmjNTvbG7Yzf3pzyrWZCIQKTd49NDVxq3zY3tatDFiyYOd29uwdK/C2zvVZrbzjm9o8FwqCqmc",
-	"SMVGRi+95dUviefBVltvA68h7iluv1oP9SoEUAI701jruRSn7J3RagouABoo8GORePa+aklPGQqSVPkr",
-	"J+vaBQiBBl/VlfOIT8dXHRt35WWt5XOFoTFwzSLElSvhTr6B5W7iDrfYp/2Dc9lPKl11Bb3SxBklp4A7",
-	"CscVtEUhDllJxLUbZ1RQEANqO9vkkAB3WCybRRDErxm2haeCGxv9tskF+QZfF4vebQ4F7ZrO3fbb9uxj",
-	"Jo2ojLp7SEy/TTjKW9VA3U58kskWmRDKw3AjCurmcF8oRtCWEvIhRvAFFP+B4EjFrBhrlQCBbbST3nsE",
-	"m1ukVhS57ydnT5q9SLtnB/LWJKEt+ZDPVAJ9ul6FF4PeaW/kVJ1IdQv0hrfjIFYDdyNgHGDHP+NqBUsr",
-	"LbCMNriRcqqeq96hueqSPg+Tz5nR1zIJe0Nm3Td6kXG1Ynw81jlUXOcm7V30Blom4wFMpYcQXNvpeBj6",
-	"S+FmOmkd7KdBG/6gl0WFBMe72SvHmaiQbm6pBe3sZKatOwGgsqbosZ+lDbhwUmHx70SqqTCZkcohbTRk",
-	"Roew6l7SXulEDBHRkYeaWIgmmwXg/NQ1+vPk6uqHH7R1P4pVV7cyvuDovmc5r85CdlC2sODjmVQYDPVq",
-	"8OrqB+Z3mM3Fqs+cBkI2Dn29O5NtOq9Q94rYLsRiFCqKpgYAmtm7mSamACTetALvK2lAYcHLmho9/Tge",
-	"fBzXT6PzIC4s4+YILunCW+uy4VF3Gr/1K/ZAg7eOZPaWRb89dBsfJb+QeJy85VMwhfk/Rblc29CI2epa",
-	"tnssjhG23XJHjhu0PXxXumht5Is7aWvkizuM1e52YGM1CfV5zTg1fCFsn9mxzvz/MyMm8qP/l/Au22ot",
-	"9KQI1QbLSqTz0thwKeJru9wQ/4ajxJsuXz+nMsdDQkpvoXS5Pl7wNCrWqRT+NMWKYPId2aTw7LuJE0Wv",
-	"rj1nL4FFvmUPBvqJebTNmLpHtuAFIoqp3Z0ZlJhbwwhvQgghgEg0hRKg5xCGt0+UIAjMfY8RvBHXGrej",
-	"cvJ2DBSAOXera1AAuIQCuaHVxg3xeiwohA5q5vvZYoH22rLXABeaRJin3mOSKrfYnOulwehcJY25KG1c",
-	"U1LIfyJKCeGPJ/D/30Y6yC9t5/4K+gX7+Cs3b2J41p06LH7JHqjDkttqp8NeDos/aEanxE+Jvih1P0NP",
-	"RXgRlP2NnbyuZyRqeRnbPRLH8FV23YzjOCuHb0v7tpQf0x04K/61d+is7CYfDSrSD0HcQhqUSjVnS23m",
-	"llAkEo4uS8WIfgpFu9ykUhgYpoC0C+EFR9lbjUAPuXIyJTQEr4mbjPA3foAvpJofizSkI6vbT6Ezo3vN",
-	"zMYtQ/oHbHvwew6lQLQLgMG6pexEmK2w3c3CtIsbXHF6+2TwQSOOzqDXTSGLRbPJV3i/9zCe1bnbfBm2",
-	"tN5vvu2uaDzsiPFZdY/Z64AuOBcUraeGRDcTCyvS6zpMfRT2YqPaqyEr7rS5WBUkeMR4AhccpX5BUflx",
-	"FQnDnlTX0okTnvCT82DuY3a9tPefJ2KRaSfUeHWCOamDOKv3bNahwUR8knBsehe9SZ6m23fV/LRUv9lQ",
-	"w7rWK+MKvChxzNFeOeyS3DLK8DzoriCORVEbsJWSLDCtnm6qVNjgVhx8kO5tJOKGNttnzwpK3Q2VC0ak",
-	"gluq66t0NMGFxKcIOAo49jNu6n2TXyLk+I5ukKNwncbTf2TZKJdpsmMQaClG0Jm5Q2P7JRZckglg5VT5",
-	"szIXqz1CP+/C6x98Zphm0qnR8Nr7EJbp3FmZhNpWIxDhUE+o33bvvsQgC1t2uCcilUBdmOopugVFo/sS",
-	"OSGh6QvpD+vZ51E10tI9rG73ZTHowxve3wXU9lTwxAa8pqJDc4m4BtDaQ53RdVqt/WVs/XR0GnfZc0dq",
-	"4y4vC0hDdNbnUiXMTxnOG9ZWX7Dhf528ytNUZ/bkSk4VdGUP/fYNr8///7LVfSY+sh9eXn5zcvXD5cnj",
-	"L7/yD42++lYuhHV8kQ373uaF9tmkAMkJTfChzJ364P2voDxo+0Z4cOUhhDcHpkE/kwK6kVMAd8YDojt3",
-	"GPZ35DUsauNJrQjdvjyfqO4qSIUAWeuN/uhXEy5Tkfj99xPvXfTgWTWN8lhXOHMusxeDwVie0stOtZkS",
-	"gIHCTdvegKcFuoP4Fr35+M3xex3E5ntoQBfNNuCShDwFkMAFB4b3KL44895kQ3Hat+ULfkc8hDTrVffs",
-	"BsASJxTQqRXi0UhH2JawgL83MIJ+0xwkvSxNmZINFo0ZVLQ2KHemrykDUgTln2KbkVnVFceGVx/f5Wtf",
-	"TDpkMQkQPoWcUCk6VCIvtBGtScdmyI2fcCex0IQakyCzMtNLYFOrNWLfCnuvba/jbCBnfm0LNGullztu",
-	"WrX45FMvdD9c/P29PwcYVfA/vEde7rDC1AwAa0jvqyuGB2wUFVpyAo2h95BvRihBacG4vJczwfgdfSU0",
-	"M978FpQxoO1GdWjhLSEAcvM7L7H0O8Av5moNpyyCiLe1A9UskXh6Agkv0EEbvUAuqHiuCSCN3Mik5woc",
-	"+LHOJBq8oSi1/G48qJpR0CHrg/kIA1hwmcbDj7f/8/vP/y8AAP//",
+	"7L37ktw2lif8KojciXD3fKxSVeliuyomvqiWZLvGkqxVye7ZtbVZSBKZyS4mkA2AlcpxKGKfZh9sn+QL",
+	"nAOQIAnwkkr1zMTn/qOtSpK4Hhyc6+/8PkvFZis441rNLn+fbamkG6aZhL9u+PNSKiHNvzOmUplvdS74",
+	"7HJ2x9lHPU/h6R0RS6LXjGzpipEFWwrJTmfJLDcv/r1kcj9LZpxu2Oxyhl/MkplK12xDTcMb+vEV4yu9",
+	"nl0+PTtLZnq/NW8qLXO+mn36lMxu+E1m3oQGt1Sv6/bybJbMJPt7mUuWzS61LJnf9j9Jtpxdzv7bo3qW",
+	"j/CpenSTucaXr6lO191Jvl8z8vI9XZn57dZUkx1VRDKaVbNbM5oxWQ/nZnmCbfmDYB/pZluYx7/Nvv5t",
+	"NkvMHDSTpoH/9dvs17OTbz/8fp6cf/Ppt9k/zcIL8Ioq/fKBce2tRLtz884JvHRy8yK2xOexJX6Vb3Jd",
+	"td3atgIe+k1mbEnLQtsGN/Rjvik3dgc3Oce/zquucq7Ziknb1xtoNbih8J9DtxTatV2UmwWT4T01q7/Z",
+	"6q8U4fBWtZ2toWATfYOp5n1+Bv8bMfefeMrCw1J0w8g925MNvWeKcKHXOV8RvctTRna5+YtQktH9JZw2",
+	"eN0MjSlNckUoVzsmWUaoIjnSKp7FhAhJJFuWimXQDnly9i3ZrZlk0BB+SNRa7BTSea7gL04ET+Eo1ySc",
+	"FoKzE7E8UWuxPTmPHoSMbbZCM57uT35k+xg1Xtglq6gzTJtvqVIRetmaR5/NAt6VPLwnsuRDZCJL3k8j",
+	"QxRxy1LJdM+ZUPDCwbP02rcdaraNdWUeffbxeyVWfStKdmuhGDF9KUIlA556BbRYUA3kvCQFW2oiSh27",
+	"SXDZRy/zK7G6ZVSG2PxPvNiTIudM4enQ61wRzT7qhOSclNstk+YEFcKckpSq6OWmsIM+Wu9StxlYHuQJ",
+	"bywDEEXGJNFrymFo0d6hFb/zpZAbqmeXs4xqdqJz4KzhEYhShoZwy+RDnjJl5o/btdibfcqlYVRXhBaF",
+	"u/zNvo7YNoU9+cPMNduo1mI96a4V3DI3+O7T+jGVku7dPH7mOi/iK8nZbsxKltDKASv5mmmZp+o7KTbd",
+	"QVxzshaltEyZ3GlxR0peMKXIKn9gPDaapWnt8MG8F6H12I3qWovP6PiveaYjQtXSHDZtNkLby44CD6CL",
+	"gpG0lA9s1PAkU6Iood2xLMqO7V395SczZMnUVnDFgAzfSrEoGOxgKrhmHMQiut0WeUrNN4+2+Mb/8zcl",
+	"eEPCM19ksHJ0NRelVnnG5k7aS2YZ09TQp3nsWF0m8K4nGyM4WjkaPiCSFYwq9uifZ8lsmbMim13OHphU",
+	"ueDqlG5zYNQblu1nl7Pna2F4KiUa5VWQEPD0fqVIkSs4kVZcmOemqbPzb7+l54uLEyO5nHxt/u8b839n",
+	"3v/MwmqqS2WOpDl0uQYx4C80I++wsZoG6EKU+nJRUH5vjuu4HXGrDfvQJJV3KLOA/LKkecGMsI+SBmzU",
+	"O6bl/uR6qUOCHvxM1mJHNpTviWKp4JnqSk4buic7Ie9PyS3TVjy6+JZQnpGnZ49PG5QVuFf+7cQuwwlK",
+	"5s1B/CB2eK2JFbQI4laZ5ZqkhnUC38TPgx1VhwoWx66YeX6dpkyplx+3Bc05g463UmyZ1DnSMFX33dH8",
+	"dS1ISjkcKpIji3a8t8Nsm+w1mS1YSkvFQq1SDU0asTMhghvCM8cmZYTRdD2tm4I9sGKIZnD6r+BVcy/k",
+	"SpnmwkNblkVBKHxBdqIsMqLpPdzhncGIxd9YqkMb4ItEv7r33GjrxUlg4T9UTdsXPyUzf8iGY3Ajqvw6",
+	"44KjukMNbZuhel/XA7tOdf6Q631go/VYzpzMFvvgFtznPPPHlEpGNUPFWssc/sU+asYz+OdDrnJ8vBEP",
+	"LAuMt7Va1KwUdAJDCK8Ozu9VrnR3jhX1VP/oJw67VgHqkmURpGDGjcrEDINY7EmuFSuWRvjzifl0NjRR",
+	"aN0Re3Ca260UD7T4Dpn57zOaZbkZBC3eejNe0kKxpLUI6VoYSayxDIOnqdLSOzIv3hBwq3yliPnuFI4f",
+	"XSCBdprmVj/pPKhXoHq4EKJglNcjqonLfpfU2rV7ObFTHCYoayOAlzrLnMw+nqzEif1xm2+ZEe1Pm0vv",
+	"vXSSb7ZCItUZVehytsr1ulycpmLziJdFIbaq+q9rDobkmnTqVO9mRhQhmmtFQN4klGyZVIJbfVydEvOW",
+	"KPW21KgmVTumEvtSUmn988Uebpjqbwr8vUlD+PH4k9RYswB5baXYbAPU9ZruyVoUGZFsyaQ5PCohi1IT",
+	"w+6IFoQS1GmDXFgzimPr3l7mssYZnpK/mquas1yvjUxvviFcSFIqJsEAkiujZ7IHIwVQ1bgGtIC1zNi2",
+	"EPsN4/qK0GyTc0VosaN7ZfqZdm0ZlitKPbdiRsNC9s2zJw0b2cXTby8GbUXJDCYy5bi3TondnKkH5BYt",
+	"AMc4H0bQecm1DF1bKe5qJTsrGHKpndAavAZpqtEY3X0y4RpMJcsY1zktInY4poyIbaTO67c3RIt7vB52",
+	"VJHMELAREhN7UZBtuSjylBie5FnKYDr45X22efxx9+3ftzQ4J6cTdORXYlQJMwgK4rsR6k0n6opwIGpK",
+	"HmhRhgWZZVADBdtnlklzBEAE3TBi3gw2kQfE2Rsz34KmzNyNINdavaJHkvIXxO4tMbpLaC189SR40yh7",
+	"mfVyLUN27/BVIzWzv4+YSLqmOU9gZ0WpyYpuwTpQEVTO9bMns6BlyT9z4I4AeQdJNXGEntSnz84iKB+Y",
+	"oR9FBqqPXoBZeb6bYVm3R5rxFrrrILIG5zs4Nka/pUUhdiwzFG3+fKBFniXkDhW7O7KQAqVyJymIe1gs",
+	"aMVsBSqAQenYDOQXJvOlVdC7y8e4kWRVWEMDBdHcmiRds/SeZaO23ujkPMv5KtDqtSYboTShZF3yTGKL",
+	"1c41h7atzQ2dmVninUqG5rOkaji0d22SMFp1mGFwtrPq6YgVMc3Mi5zf97VFzGbswSrB78HGumYfw1zk",
+	"PixU7nLNmVK9+8lFxhSRbMOMnImyvbWLwGFH6xPuuthsqd2kgZUFonTEZJfNn7ZHFKFl/4ukPF2/p6su",
+	"GYD5JyZFS0atqSlAInhfBp9ZybQrONCAtny9MKoO2RltCAQ1HJKqLBeOfa/hRBMr4AzrRdap4EaaVHPt",
+	"XaLAUVnAs75lGM8i660YEqRsr14foXE/p1ua5nr/riysiDNeHTBEK4XYEIG3EdKuWBLKCeMPuRTcSKlG",
+	"pE1FyTWSamttSrWfp9tyvmUytTbLtkTBQaJYkt06T9eEalIwCnZYcPgZFcOekOdvfwa+nXMjT4Oss1tT",
+	"beSOhGSlWXRn+4d+K+ua9Vyak+6J16fkLLESN5BMYmby7dkVOT87I2qXI5nlRsZZns6ShlvVE5PPQizH",
+	"77875+8E2gALwVcJeXxmRP/Hz87OrkIjenx21ujdvDjUvVlx8cBkKjbWfx7hR0YaRfNjKqTdXdwQo9Qs",
+	"GJHM0BfLEnJ2em7GeR4Z5pMGM85EuSjYmEWzGvenT2HqVdY20iSrehOHDpRt4kX9wSe8tUvJhr79zr5m",
+	"dMpGBEr4EEV/D00tYBI0pL2TudaMJ+DXMgRu/nvlaaxEabr3/vb4XN24U3jmWb5iSgdZU/WOtd2HLMkJ",
+	"+DODDyZzNrsR1ncXuu3BlTe5PcPFQ6ovvWd8TnXEruZdHAqv20KIe5YRqi8JFzuw7u/sm1YMkwxMi006",
+	"71PpShnR5bZMbqi5mYdvKY/SscHAznU3PHGOaLdLbnUblOyt0of46XvROGst85/gSPFDu1U38rz6xPAp",
+	"98e8R5awlt/5RG0avokYl73rK/gcVb2hII0e8yMHh1vo2EkRseajvX0/aZqWJA/6JrI0zrE2dj9v8f2g",
+	"zmlNom7OzXWvumrsVmO7e6jythYw21eDs1x0jRpxbrhmtNBhGS7f0FV4LwuxCivxhZFfIHZjmr1uK6Qe",
+	"zwHtErwVMqg8SaY0te1F+fdBAnqM0U2Ut3FhsdVqc6qt8CaAK91HDHbAbe06m3g07tm+b6PHb+SGKRWj",
+	"GpjUxIGNO5RmGdxxTGaaKT34yXum9Du2dSSEfvShnbyH0Dl82TvF0U0yWwJGkMBx/QLMfZnzFZNbmYfU",
+	"jdsfrk8unj7rVfDXQumJLq1cqZLJaS4qLvScujCBcTM3n2CkzgTaYdIalUf5r3Dy1Yyq75vr2hiKP5WJ",
+	"zLwmjetSr4UMepPTJgE1N/Tty9enfUTyn4mwDthxVY70/rsX2/vkL95RNuoYlmCfJQwZOuKmXq+Vn6QL",
+	"v4mSzvjRQWMs6x1kMkvXtCgYXwVo8uVmq/fOZIVBfrkiApslRu/e2GyEgIwiWaqFDFNgxlXs9zn6LueK",
+	"6bC1Dt+RDxE2ZR6XKvKQ0cX8nu1jLhD3ONo328RkMimEVsPUXS+2v0SuYdcMLlBjqt7EOsvUmFdzFkmT",
+	"ckZR39tST46eiJLQWuvtydk5WQoJyiqwZSKWELzkGbESQpXRW8UDk8Tc4+SbsyuSceU+3uVFllIJ3nl8",
+	"E41pht0TXCTfv2H7xcUy//gwRKRxb57tiTrOfkVM68pas7wI5FBYrSX1cOSaN3hzsrQosgRmi4P2J2SI",
+	"Y5lenD9+NktmO7ZYC3EfnlRFHOFZvb+9+R4SIXJOFlSxZ0/ASIChkUrthKzW1nZzSt6ATxSyFlqzfnL2",
+	"7bPoINwhbZGEUPoSttjM1E4qIZT8/O4VbrXtduz6Vuc94BMxC2xnU038T+sNTU/Uml48ffbnavK2Vwhx",
+	"aHf99GkS5Rbhjl9fP4e+bN95Vi93YzmvyD3bWrcAhlW4GG9wDFQUCn/lGZjNxm1Bk9d1DbeU1xTdCBZO",
+	"wQquYCtyrUhaKi02TCoieLEnf2IfNZOcFu5NskCnzJ8v3VTtpO9Ze6hPg1tYcdWOgcvl0FTjhHhSmWtG",
+	"tOhs0pOkhy93pC0crXmO1uJ6qWEx1F6ZO5ZkAhyqWpbop/N6fPb06eNnyUEcf4ARH8SCcx6cZ1Lx3a8U",
+	"ETtOvBuBLHMZm1Zv4lClYwa6c25+Cvxku5Y2qcPPk3v2+Jsn/V0kM9jnn3ixxzyZwMLmfIYDCS7nmqX3",
+	"t+akWWG84fou+T0XO/P9jkqOHaYy13lKw0GizwvB2fM1tbfcZ4V+QVvRuK92xCjNMhsviiGhILLxVcRd",
+	"HzF6hI0YNm7UDj+4ivVQu2FGVgWA+GWrzIGPIWiBagdQmbeiPUbNYjaKMRyMDP4f8zmRJVcuy0GJDVuI",
+	"bE9SiOJXROg1k7tcRSRXdAbNY0aiuB0NHfDzQfcvBqavcqXlnmR5hgEcGHgXGlGV0DrVQQ3ZQH3OE/sG",
+	"0lXwHtN0RTaMckUoh3UjMH/Cxc4bqyci2yZjq6e01X6rkFVU19tEPoG0wfI231hLda+ViK5em9emmPSw",
+	"4dZSVdG0bkJxQl4zFnI4UClzloFzc5qFxplh2t7npWSsipMLauyH91m5ZZDxqMjxs2yJLJjeMUvneieI",
+	"y6q5IqyrUGZ5M3xnkG9aHtw3TM8V2KVozAxKrJu+ZhmYvSBLfhoMvpEMKUDF+WDv2N9V3/vscuwn7aAJ",
+	"Z7DCrkPUN92x6fPdkFuzymIcbgVf7Rwzl53o/CldB6Dn6OsQnb8HSfMEBQg8fiKrebTN7F/YlzbOUx13",
+	"rB3gmep0GVwVsXGTniBwboWqPKYTPvvoTcyFTCSzfeDX1nQ/zsxrwWg79lF3s4HPhgRz+Gxs/LZbo6OE",
+	"bj93pDNx7TDaVfUIP9uiXOWciOUSUhyuIQ0CTaIYaJaxgmmmrjAW06ibRsvbMrEtGEaiCVGohKgyXROq",
+	"iB2/a1jbYMWKoTSzmiAJ03QAFyRLwwaKbhqNN5fgwbNoBxGjHGd6J2QkmNFmeMRXGlPwu6EnIwJlIp82",
+	"borRVwKabJrsegJtDC3iQQlGIc/KmHjXQL5GFT/l8jX6AQXGHkp7jo5yLF+wZc7zcISz08l6YwlEWhom",
+	"8aN5N77kbSckqmDRtX3BivyBBbM8QGOIZFmAM9MZYsCP31EwvEvHYrZEfOxGeTpaREtWsng4E1rAIC2S",
+	"cPZRj49Rmu4kZ1JG0l3Yw+fKALWf2zHIHc01WhkUEmw04j50zeOIPB91tWF2dwYdX46MjuH1qkjyy2U/",
+	"9AZroZoxzSNqJL9s7jJ3xoUEvWPLRnAXHLqi+Gk5u/z1gDCxD91oSYYatYbE8QUjpWLZpYVr2HveEXMq",
+	"MraSNGOZUVzMZV0FjIulPTclx5iTfUJszAkAnEiyEpwlNoHRmjfZx1xpBe685dKwQNtsrhXGzeZGfmga",
+	"LaT5tUZOEkRBbK3KMzTTInWexgLi2pM36lcVu0ghU4CnTHJwLZpp7q/Q4uwZx6tFENIN/B/lNY+lkv3E",
+	"GcRIEcErfKeVgJWHLLcdLKEUfHUaZlz9agf7uM0lU0M809pNQJwraHoPNm2bq11n06Ga8BUgzngdf6VI",
+	"am78cktkWbArQnHjzW4z61gbt4bTI5LXohhkqj8ItJSOZb8FW+ppFo5RwAgVJEKRL5lZgflalDLo3iul",
+	"qu3gdhsIKOvW7tDYteCCd+9hjHfUInzl134Xj2/AWc81WTDIR4T8ZzTjmUMeJMiNeAjCPdxoshIM0nsj",
+	"bfgy+eSAUvNgbo/0XDnMpnFU97madTKDzMgR8b//3b2H35RsxAclq3IF/yMiY7t53muaGZrw4sAHckUD",
+	"6fUW3wXoC8RLRfMM+Z9agyVtwVKxsbdTQjDd5c4HdLlrgrZcEYs0QvKlTR/DTCgPwyUwzoc8bOr7XgLg",
+	"Xq7XGGqAUsMVoRZqTHC4zQD+a2T+nQyhriEUYi1pA+xQ1IqoUhlGw7zR6LOgJJN0B/erWQIuwHMBadBq",
+	"3dgs3+Y+1dZnzXw/YIhqMIfhsOhpG58/zwRnkYBdeK6FbsTyeS+Mjve8LTcbaqVQsVkoLTibl2GMMrgp",
+	"69sZ934p5EpozfiVBYnQ9j610liVSgGEKpkVECYkTqiSFvH0qR9s6hTuvIN5RS5F4NtiD0lflRyEEpoZ",
+	"OzAfEIPodlvsc5QuunlLHVObM8ZPpZVfLGsdDHObEjBfHd+gMdjmftQE1aQeby4Nw3EsHjDxNQd35fcr",
+	"H+BDDlj8RSAF96VRiTDfqeJeNuMZAEQr3NANjd2a0zKHbjXbwgAH9wQ83tj4wHx9VceprnBpgWkPZe9Z",
+	"MrP3dNC857WGRsGJgQzjNTUU9jJGMxQaBs9ZjoBk5kjZE+/EMJrtE2J1dJLztCgzlgFGDDAEI9Yqq0GB",
+	"TbXkmRHl6B71LkOdiJliBD5z3xk53ElyU7FJWirBMChoLW+NeXcr8ypAuXUJoc8OeEtS35OKwE0OsSJX",
+	"mLyM0DrVJMn5xTdO3m3N+OlQjqcnlo0ZvaPrOYApBXb7FfzuJF+rzW5KpcmaPrAEpYG7e7a/M9zT/ONf",
+	"AOrjLrG6rIXpNSvhpwc7YcUxaDuQhjncD3G5+KYXZPPxRffW9XlzLDez3cVAmE5LdKMrl4xJ7tkeyVSx",
+	"gqUa0CErddzcN8GUTLPx3TUHKRf4G7p2cdHXVEHidYKoFBx/wQOkBVFbKtlVpSaZU+MBJucIW7ksFcWL",
+	"OcQyw6H/4Wunn/O9yJfLz47raTYXDfBx6ukkK5TMV+vpX6mmHhZbOBiR6yNxMRk9YUGhmXZWz87TCwny",
+	"4WoqrM0dW5xqugpj1thZj44eqgf2XV6EoSutncqmxvqA3DlXmtEMdRY/+BalrVkyc8KWRRXcQyRZJvCX",
+	"CkUzpTxlRR3P4j5wwSNKl+k9imsogB5yu34fzENiyyVLdf4weBuYzzEYpnFM5ivb7Nhvp73f2sYVOg07",
+	"/SfePPp3+Tj2bD+p/otbtF+J1aucs89Dm8yk2G5DQVuvAGq7CiK2eMgAQiHQWDpC01URxOr3GNXbgsB1",
+	"+NURvLmPI4IZQCKv4kPCrvnGIhr+1t32zwvRiGoy/UO5rYLtm6MZ18voDo5L6XbQhyctdXR/T2P44uwy",
+	"yBntDd6F4twJ4rRLdUpuuDXBQh4ToSSzflvAW1MgMyIae45APPnSglR0YWEwanHs6r+1g4hhPbiwXr+9",
+	"QXmkRXNs1xd76sNc2nor1gb4KZlZQ/zob2Hyp7Pu9Q5g/cAZThl/OH3707v3g/gQ0Qu9Ex0dzG0OZvb2",
+	"yC/tVoEWurP/i9CWTlSCsi1ShliShXkEsPy1TR3e7FKJ3ZTx3gi7EwdCUwqAYDWdfghGp1TRvkcg2jYb",
+	"HxGq3h/TAaf4OOEc9lgfFGTVgBidbUvtCYP4lw10CoNO+oEkfbFDkTCutz+/xys2V+Q+54iprU7JdROw",
+	"akP3oNOSOyM0oTn9TjLMMplDjtodoYrsWFFcEVpprnc21uiO/Gmxh5hhqxWDtfzOacN3K8aZNC0n5sey",
+	"0KgxL6XYzBl/uPtzQu7cktveNdtswQZet/1n07VLrlJbVhTIY2FidyiM3Bm2XMneNZuBxJw6K01WJ22d",
+	"ZxnjiNGZoDO4gr39Srnf7767efnqxbwacHP4hELc7z0zJxr910KyzH0MCVeqKu0DTonKBd5wO1cU3cpY",
+	"aZL435Tgp+/o7rXFVPAyPQ6JKppa52dSzJHfZ8MSiEkLjVh5DA3s2Hi5yNiJIwf79wxxdxsqumZ042U0",
+	"WhTx4AVvR1WDYkZRbztY644NGfmj/jee4XCyQTTUHZRdizDmIt7rE39KfvBIE+MaLKLsRoBXh21Gx7tD",
+	"V/F498xKPL3kY94x73rcsJWzZQN5K++xfTMB9Fpy5oeBSEa2suTMxZGGnVxHDJaDQMxIIqt5YjkEUtNl",
+	"JeYllhWQN9evX0KCpyVE+OE0DC8RTpm9BoWnsuhvaGZat/W7ij0xixJssDcJwT60bIs+sKwa+wicTP/8",
+	"eiC4jmT7jjQenoDkKOsH41SJ5mkMkGfJjUAd0lGri07sOJQRMQfK2Vcd/VWpl2aal5buMEkDqa9dZKNf",
+	"8amu5CEZxi2EN4G+BZ0cqOt/N2ml20Wazs4CkqNZ0ICTmiI8Yq6IYnBoqmGckr/aGBFAwocbLzWCLJS6",
+	"W5tbGKpS5Qp3q5N8PGiChp3rjukFspDa2G6JAXpEq4UlCRUhihqBgrxhDEioHmPXuwbjmAu4noMUaRgJ",
+	"e8jZDoMZ4Mx3ye6U3EDAXYMUKd9jVBwrFDMLBth7hu/vK9wMK0lU/DTzFgBuiPaJsO6IA4l8iFSMTFnl",
+	"grV4XqGERRutbzbrUql0nXqgvucLcQax7BxOd9hsXx+J4EGTdBm47RdUDcT7+OWlpsXvx2JKMG8fqmZh",
+	"4cgrcuasBGaUY61rdFpETzv5y5+5N9zo4k3PJm8vbvwCc8j9ksKFaBZkCaj6Ttlw7h0rMteewfMnXz/5",
+	"5vGzJ18PgsCO28f2te3uUxtIwxjm2S4YgqMHvFv96+yGEVnmPJA1EI0kRY/1BPSkafFwI6N3zKAjsIdV",
+	"hIarexgpLeS34QnemfkZzXiGw2QlpAZJLKcVkrZfNl3e7WRZPk+rWIIuY08tOPQIqFUPRBqiwiHoFZGk",
+	"YsGcllsbqu6JzRzKv8nExpJIN6lgxYVkc6j8FOj/F/gd67rUkZ1fKfLzu1fVdYhAHFRVwaYHhGVGsj/g",
+	"kbk281hIF9R6GBOt8LZ60eI6yjzVMVR2+IjFcBrnqlwu84+xTGRh5J0FW+c8c16KUz+cniPcTOJqkjLA",
+	"HBqGsbUit93NxkiqETem5pa2tY6JT9Shg+UdiO+nB9FMdeI1jUYBHbGgOSc/vH//FpylEFks4O/bxLMN",
+	"53wFgElrCHYacfNbZ1+r+4H1OIYjxOc3X87n5/VyAKLLF+Vq78BC6zEUZcPTlUBE9XUwhj0Imc47gU7f",
+	"fD0C3L3FMgdhgmoW2jLSU1AQzMMriy9m5M/usT/1LFSn+EGz/HYhUlqYFjrIU4NKzj+QiR+D3QbkfY4q",
+	"FFlJyjWGQIDKN0qAh50ZOAK39CFUTNPzegWudmvBC6PxjY+Ta5z3LpCQtQfW9sKhwKHv6jyXNpJ4JL+h",
+	"H0p3DGZPihZU11BwWJ7B8D+Zb/AQ91/ER+TP8iiuImjQK0w8cksPt6m6S7M2awAyv1nO00gxJBthNYmu",
+	"XP3iKdjYVWG8gFhVKltkA/dnCih4a7+XtlDkGJp2Xv83dh86Lngjc3x23boDEfY7qWb9CWRL/RcQSvuQ",
+	"fboruS43iwqud5SA2vTFuDWCWdoSajDwwfU+hqzV3MAvJ21VAm2HeMWWcVIwrdAiByk1RlhYlcxIC/Ak",
+	"52QHuVFwB0JyE1bQEhIcrYqxTllLrH5lcRFt+o9u4pCarmfJDHsCSodPgkrw9wch/31+AF5wMY0UMLHQ",
+	"0suPNNXFHlKrxLKyAFGe+W7rbnzEAfHu0/I1J4WYd0JjY2ki35s9vcZS4BP2qxLIPVPYs8GcgKp08ES5",
+	"1MOHmz516DOxI44uwWsa4stbqoZjS8w7sQIzt9bHljKs1Ws9enml15sD998cjhcXZCHFThkNhvFMnY6I",
+	"OAKOaPoOTe2HqpJGXVwZM+qr2g4Yzlb/W2mMyazRJUOn/AcRipWuHDehairR6nTTzIKR3LjrKvcYLLcK",
+	"c2Wo8vwRO8q1Gpv31g5HgplV83CjDq65KLLpDLBeoLYKOXA2qvU4YFa209AsbrJGm2UJgaRtdFNfsq2H",
+	"dLOhK/acyhjCJQATYiU4v5zdFVmwwmJKLwuB8TCACJjl6t5o7EI5Q7iFb7DqXrMeVCgeOVJ1CpJ+MRVI",
+	"TS8ptdhbIPsR7hJQi8OWR5jryGbMcmQj3/WC5FpMydAupqmszKGxRVBG+OxxFm7mbuh+qBwOMEhRZtdt",
+	"xPOE+/i7vCgYAk/vbW08rqUoyLagnBGqIfKgu+89gKE5Vyy1im/AMtEDVFrFDoUfApxcrFxADEzUx/3s",
+	"HtdRuuSNRfo8ghZ5wx8Yd3NonaRtHvBVeoqKjBTeTFdSlNt5JvNYvQP7Rl/raZXFOkpeN2J6JK8UKjI2",
+	"OWY00dhwnpHHzbw6bXwvTOOB4TG+CuNA1Kux2pbT+vr+7c/Bor5C6ajKds8kZ+FKEUX+wOaSQbBh+BgV",
+	"YtW34xu2sUQ2YmlFWDPGoD0VCazCh1VBX6ppIVYQE6k83ofh8pMC2sxyvsV4wVClr5KnvVtn1oyuWN/i",
+	"WDTvzyntX20srF61l/aUdmgsaZxuPCHVJtljEGTq/CHXkYLafUaNL1FGsIExNK7Jsbk2UhTDQLfmnU8Y",
+	"C/o5O4cF4itjB3TtWu3DBfDm379T12nKtpMjyuvNbJcr8ATUx8H6JGpb0P08FvMb4C2h4uAgOSpNedbU",
+	"nSrQElvBc6JqOSnn3MZwtzOYzy5aZQAuhgRvWwi83mWX9Ot66N/BgzAJvB1sWTxONjQvSD2YiRv8eYdj",
+	"zMLXUWDn3SCwbvaGf3L6F/IYlkGPBR6eiPavYuHqJk6Qja9BGKY5h7g7atF3tACvF+OZtTlozA1wAUS5",
+	"lfjR4ocO01yD0RAAKC3e0Mdck1RkjJydkhut0C+CyhZqYjZbAbMnoXnI46AAtW+0M6y90hXNU7HZUJ5N",
+	"SydiXMv9VgTLvb1j4E7Eex20y68s0IV2mp79ldi+SSagCrnzV7Jcr5k8JT9xZvHdcSQ2MK7uHIB0imJa",
+	"KVHGH/rQEGLf1+TBPmpJ51UpxDYyiMJQUrvJflLrMjf8EiIe3QFP6ljNF29uiaL7ZnDmYSxlLFZv2NLv",
+	"Ggodjd7Dn8yWecEOBhz2ovJ8pvfs4vzJk3ANi7FuwP5Qu/YknDh/uJ16IfQ6dNLKanZol332ZMhImzFD",
+	"OfM8GxBiNjl3+xJge50pVxVHenmpsxGAlp5HciZqpodS7FeKmJcBdXdtIV7IVoqUKXUJQeFUKaaIylec",
+	"FgoBBDOSiqJgqVZEyO2acpa5bxopIYHAs1GyQqd68ASynNpRc4efPn38dBCbOoQ4YloaQ62S0SwSgv7e",
+	"VaMyx9KWn3LgRCfmkyvyIIpyY5Hc9Wa7tOlFQocX/UAgci2285Wk6RhEJQuIY7a+hlbShutn9noElgrU",
+	"46L6kdzuwTh1Rc7PyGLvwokaQUQjQohgrNh6wK6t7lVjgDguqGwKl15VnM1ecNjQJaG2Lp/FwL+9+f7m",
+	"zXtwBFKC9o0I0oHSU1kR1jijAKxPVJlrRgpGHximSNpUlC5zsqnzYUkfH0KTCgQKW+ms5A7HykKQqmYk",
+	"lwDQHZBsNlTeo1XTOT+WWJ/SPAh6Nf5WRnkOXShRlJoRw91R9PnXnw3T+bfXr5DYc16ZJ4E52bVeFWJR",
+	"7cIjuxiP/vn046YYdu/ggIJnsotO348XZlauQbvW0VOlLFVLe0WenUXpuY18H6RoONahgn1FxiR4qdGy",
+	"kFhZi2pM3bVi6bK5kIdKJ5HbOpmp/N/ZfJMvGmzz/NnXX399cf6sf26HJvyHizv+dS02jcON6JkqfrpN",
+	"O9XZ9s6yhXUDZkXNzWbuOAJW1XBeHzLhf8gFFduGgWvEibAp5XB9GLJtIXr5gdZraus/jBmT0nQfiw/K",
+	"gUARQNPmWqRimxtmNAwaHLlZx5HJKFCViAvAKZBHcQL8yI4Csf+aKs3kj2z/GYrxj2z/TsQsjC5uaYwz",
+	"zDQy0nXW9pLaT3vCjbyYqAiez/haJn0Iz4cj2hqd73ONkh1kuirBBloPL4wNcfFxOGfJbFkW4QqVr3J+",
+	"/7yOl23F2HxBE+9g+AYwB7FlXFkLStsS6UQSG8KhAJTBMA29ZhvFigc2IqADFtqMZdCg+18Agcv60Uae",
+	"0JLHwZbDFDsKlasG4J1VI7Lhg1GILru2x2CCbpsCQsEm4jwLMkf7emS07yW6MCfE/UYqQfx1vYdKEJXn",
+	"DLUqkCEXzMGbh9EHKsC1gbqtDiLNBs7aoYSm9pqm65yzl1yKIprwvMGXwJRF6AJzeBUrlqfkZ4xh8o2X",
+	"mOSQJUQJmwy8guBlsQTgc0kkKxhVDHVBRW129my0Pb0uDW4BdusajY3QBWlkXuY5I5vgu9or3l7Z9Rxk",
+	"PeaGQRw24t2Y/u7a/o9nIffKosxDcfDvcNZVnfiVjXJsODpC7XmVmCPmGq9Us996Ql68fOdVFPd5ymIP",
+	"OVXdasud7tdUZjs6XK3DUtIP7vWW87vh8wh5OZwoVQEqYUJ6tNp35V1mXDUtAsP2GaOirDjVZSiE6i97",
+	"V5e80pS8Bf7Ty+cvbq+RKG5/uD65ePoMFNGX2cXTp+ff/pmIBybJnSuJx8zBgmzC87uEUKwBs2SeWqjF",
+	"PcLW9uzNxdmTEE4wfBrxzkuBCd9YhMd2MeAabNc+hOabBOiv3BA/KYIixkCofLhy7Q82bM0WHSIpNa2H",
+	"DSzxRYFHblOxKWRjYzM6mwHz2FPPKvzgHZ0ItoljrYj9vqSyGT1hmKvyzApGZ2PqlNzm/25hgyBuy4Ls",
+	"tPinDRdq4XB0+QsG69SK+hn8L6injwjc6bdcdENvBvnfoaE4tV/j2ZMQQqCLvRn0l/eE0vRPVqgR7X8K",
+	"0o9T7MbihZrNZyqYZuQKiHUvyB1VLjYRGVquY6AoORTRiLbN2c7HslKMFiyz13Os0Rh8bM3jDQvOjZi/",
+	"1XWx0TvIv0SUNsCbI1pSrnLtypDe2UIYuat4ZlfmNFx8g/UhZYKNKLjcONtD1F1ss2phjHXr8M4qlZLZ",
+	"ioJuK6tG7RoE2Rg7AGZByWVYHm6FqUxQ2L2wkChpI+aehwOohQVei7g9vmTEUTJ7yNkuUlwJrN3ZxqYS",
+	"FUKAA0KKcrVG/W/LpBL8K0XYnqnE0DHl+/GoA/46d8Ob6u0biIZ5zTTNqC43E3gQkNRopzS+Helb5unb",
+	"cDDCa0a5QjEL8Rgl0ym4DIwSjjL7HdV3RHC02m4ZvVen5Pnbn63tMRXSLCzy9eoGTawCoHT1k9kKgh6A",
+	"WOD7yNC60QGx6bacb+jHCeGz86VkEc3AaBzano4dVVjJASAmRhoYoH0wKU0Yz07mgL887pNJgar4cmeB",
+	"eiwkTM/zsUMxL4tSj3o7BE2OQZ1uB73wTm/Y1ZDq7vxlbi1h/HDcMunuqFbF9XwKbJx/0oIVvtA0FPUe",
+	"XBFal/EQHH7PmfLLvAwEc+B44xMNAVzbsj9jC92BZ3FE3T7b4bv6A8yNy9nUBbW7E6p6LQ7MJYJJw/eN",
+	"KVUD7FnBd40V6OSqrApGNoyqUjKL8SEZCF3ALvROIMxHQjY5Lw1XdD9ndK8SiwECv60lY2QjuF4r3y0s",
+	"6Q5l5RKuHfNB0Db9WjxMDbrMpNjOPWdbS5VnK3PNQrgdOELtm65IkxFb8+yqKvCBLuaNLWBr3VKRWJVg",
+	"DvF3QuLdrvySNXCxLMzFYnVP8HGpAEjiCN3gTVBBvoZYM8jFBOe5JhuhNHlyZoQgSVNt+6thTFIq9Ylk",
+	"GTMKfXckVZbO7H/9Sk/+/ezk2w9/sv84+fD7WfL4m0/u9z//v/8UOncHZOIXRrbXw27GRigK3W6LnGVz",
+	"xbR2Qf1DKuKte/dTMlsUIr0Px0nsYfMA4pALoBYPHooWZn9XrkorYjZdAt4vS+9dgIWjAjRSNpB0MCqH",
+	"KLpkeEcHNZTKnBgSKgCaMRWbTSis4gexQ5Qew19Up1QVJLQ7SwhEbkqAwyLVNowsFuhNKuxgyBzw3SDQ",
+	"HJoI6KIYieYSSlJgqWbZvAmH0Lq/9lvMeHM1q/EKqyBJrqr8RwDqhGLzpdJY5RGj3yB4Ig3rlLmf4jUQ",
+	"2Wxf7FV/GM9yvppvpRDLOcASRhLr7Iu9SBDm8vjb8BJdN4yeFbCxLqHydtZE/GlUWjWkkws+t6OJwLYd",
+	"eFa/CMQhdOKVJjX/mtfum4BbzOKVBwUjIKUKSdqVVl6KohA7FbZY9u8XmBnn9xE390OuaTFqir/gmxOx",
+	"QDoYj+54Bjfb5+FNxhAST8yorrdbOf3aby5Z24To5VM8ezJo5a6bio0R8xw7V1kPiYQqIkNJsUXBiFG5",
+	"a3tWrkQBixg5UA6cJ2RAFiQTpOQFU8rdQvcR3PIHJsfAxJmZ3rqXg77zqqlevyIs21GzaGqv3y7uBKrF",
+	"m/Oz04uz0yen50/AkRRw3A1k3Xzh+pp9zPelvcScgynkh/IdfSRfgqeAj/AnTjn9sY19YW3/bciSIuuJ",
+	"+QIYYLRAbJnYFmFppzem8BADKI4qcUkD0Ex0XmGA3qniS+YCaAKgCAC7eFJuyS4vCsznMZpJDmlDYOuz",
+	"xbwBRcvpJSAdVvX/scKzEhuGQsqa2hyaCdAK0Qr7StO9vbZHO1xu7TeDAXcYjuC66N2GW21LOkxRBj3I",
+	"5Fa0jYuz0QKq0rZBTJyYP34BN/bSapdOvWfVrkExM9NjHdJoNE+N8U7h4Mbggrx0TuRQ+EmV6tUVRdhH",
+	"mmp0OWsB8ccWDcR6HU/7KGNo03t8rV5U17DVGmmi8jXb+cRo4+VDcBkmhWQNXdsjzIqueEm4aGjDxYww",
+	"K7kG+POcY9S60TISsmE6IWrPU/MHRUEoS4gT0BN0WM9tfGT1J3sQ9/6fgKCfYPNzyDBMGv5/7695tAIj",
+	"jyJkdMMUccvA5AkL0btZx4jxqnf+ywHDOc9xJL404r9vp0pBZIICXu4EvLPgetdm7051bXA92KIBFiNq",
+	"pLl+I7IgnkRoF/HdaiCxJTnW9n3hnbN4ET0yetC2k0J5DhuFvi2LwpwdTHExP+IvZM8iiv4mhqkZVeYN",
+	"g2DjATBu4fWI0JZbVBpss39lbnVQYfVjAxDQ4yuFuRBWZHNs7JRcwwViVqSWS2xSmbPzGinFiFplUaAy",
+	"aGvl12U8P0TshNPxvP4r6wmHWj98w8M/WsdIKiXjytbu4GxnbzibNDJN85imchwdFnq8mDMCCBoaiw7d",
+	"2+1JSX8uq3yTc5KxNM+Yi76lVX5MG5NL3c8BM8ylX7XcEw7szSLBOVREB/a2g3CZgqYss/fPOfk+/0sz",
+	"vPLr87NvvmmkOZ9FsShVX1q+Ry/PgsAm4SvXxgCiKqlYwVItpLokd/8uOLskS0nvTsmPbK9s/JGLxXx0",
+	"Byb3XbMdCAAkWhSZnaU/xscXgT3dylw4W0pL/oPifSDno+FvaeSAQuyYJILb2CijZ3C0Its1LvJ7Rs4v",
+	"vmlWvnn6dGiFLVXOHyTdzNcR4AYjHDbcDuANa+FKUHWPHrzv3/5cw/nfQcObfHEXCaEp+bzI+10PkHBn",
+	"Q9tttDbdOx0oXCdAEGi0sRrnZyOSIukkz/d7mrerpXnb3ZNo75mLvbwb5iJek1lVvcOV6AcQSfQgmGub",
+	"m9FQnaM7JcsVGlRjd+NtrZG3mN8AXlNtiJiSyfMfnUgFqYPzBUtpqVhUcNtRlNAqRMmxVdr99KoG1pMd",
+	"cYyLv48a/R1/x6ME5lFaWC4AWZMBPj1QB2i4Ak/kuGGv6GxoBl76se8HiR9hGRQHNLRox1Iiqk34ssqE",
+	"62a6VDq1WsnBW9E77qMLS6MFz8YejRCcqoZjW/HzdiWDyNGV7hWTEtjOGcexHisEBo7gFJtYiQHPh/ZZ",
+	"9qdp4JhVdN9/jmg9hBYeBTPz3GYB2eC3cIUhTPqESG1fSCnV2BRI23qpRsP21iGB7byfZsRngoIZYnGB",
+	"vDwyHuI4YYT+xHxSCJOmztPaNloV2KuLGtVHzvsRDNTNn6ye3vgtpTxlRfdjB0ns/ah0md63WnSFHZo/",
+	"Q/It2ga8XzMGx73TVSoemGz/XItX/o9O+AINqfVX9QH86Qtl8ENDMguLY1Y3zgV/vhYWMn/C/cA21ho1",
+	"EQKwZWQYSulhD5NqB/vk0xCIL856YajgYYAJ/8SLfeM4V+mVGNpOLDXGkk0qsXIwOq5hUNgg+oydfOyc",
+	"uP0LcfEHmhfUpvkGrkjY8WnL2qKWIQ9ZPYK6u8GJHFA17igzadJJ77z65vKTzMzZft5Mc22dGymF7Lnt",
+	"AWdeyz3UZA7aapdYi0sFLe6USOTuoZpKfMVkxIhWJYDmnKzZx7CRWKkyAkMMmILT8kpAytWtePkBT6/G",
+	"In/TwqYCx9pacxMsjZtAhCP8jUAK2ZWNawV9PxWbsH9RlYuo1qhlPhGzeEd5uHh8M/jWt2piDiWBug7m",
+	"OeO2rrw1+kvG2W5USWo3FbeT1XDcEnpk521d8BDs+Htxzw5DnnVAFjmfZ0HcnVdUaW/G4JsGJ6Ifp18Z",
+	"Wx4/ezpYaSacpoupe9iDK+vdE5wVLEWTiu2gngFLdQtvjgP1+ZTM3tpSM2Ebyn8RnGznd3YSHlSMgiyv",
+	"hdBBkaUqCRR4ojSIl4cXGQezCowpqeoAHQygbTboGIYCVy/oQECktzYpri6QOOViLaVkgaDENoB10p/l",
+	"+Hng124QAwl+bqLvmGJTBQgHIT4RDPzoAN/9E3SQW1MxazdVLHs3uwNj166MyFBym5/vHCjoLxtf6OA5",
+	"9tSWpUIgvPZsdhlunq7JPYAQi6VForaAhGtRZJfkAsLD/iYWKiGP4d/4vULs6mZC+DLH4AVia94ilzlP",
+	"LpLHH4IJ7kZ0mybAwBDHn2W7hQC91limp4NA5djTWHy3iliOAvDmWnuRL5eBoAT7a69p3LwDBYkw1y3g",
+	"7xCh33uyxqDbvoNii5uqmOlQxeWsrf30kij6YM7CDiIrNvSeWVexhXyI6nxVz+PKRfrFWIeYfdV6Uk2k",
+	"dxkm61MLqiLZAHbWzmWRSQqRcacEokEd2qF5tC0XRa7WLCMQaZ9UghqEd6Hb7snZtxVuDEDHi1Kb2zrz",
+	"s80SZ/9EHKPSFmXrd55xodkoi/XWY6pjTm53M9yDvi04xILdU5CqWy4mWoCrMlLXtVpsw73jnV5boIUv",
+	"bv2xiWHViY3FcUGBtIBdx68Diej2paEtubbvOWb6N7EY+sShXgJgyn50HDxj2fQiFO2bYluFdPWXL8fw",
+	"Jhzk1pZUnnh+P3qUUdtx94FfW+TycWZeC1EGbtbQ6G/hLTf6kWU4b/E1/Ko1ILNLY6+84+GZumPws0Xh",
+	"nQb5NNXvfKhvuccn3AxG6nEFu5n+UnOUL65Q9jA2x7aPwKYBByaMWHLDsYzXZau2saqKoiBwibvsuNgl",
+	"KAxjQUmMimVVieTRAnKDrkIoK6P5uld5y1dJG8qqXedk3BVlKeAoGmuLqL6cd/ttQVPmDuLUYDTAKLtn",
+	"mdlaBBEh11UAlnl6d8/2dxiXRfkeAaEgnNY8+Bf4885oTloUTIIxmWgh8I1/voPvoPQ2gVCe09/4tSsP",
+	"/RXGTkHcfF1/pzqzX6nT33gX/17IRZ5loQyFVxCcZoOfMBJsUyqoewpJOQ0K9TXVixAOX18EEeCXzR0A",
+	"SCgoD9YW4Nm/f/szDgPyguzgXKCWi9FqmOqenH/75PHZYCzeVrIlkzJkKP1pCVAO7aA1QCngDMXOjZAu",
+	"GBTToRfMVTA/1iLV5Dt2q469TTVRhgoeQmwZDiIzq0XWVG6O1/2nvrP6ripd3LpqtmU3OmAIaGdKPEE0",
+	"SSxabTqc3NNTBjkWt19xyRE2FPti/015QKz+QDFafAhFoybUow2HUVVdtRuuo/xNc94dVS9QfFmPcjdF",
+	"C3Ee7UoyHRzgwzyIQioyaDjgnw5aLn1aGKXM4Oa3mUJvL53i4RVNNGlgzNYfPQRsijY2KvTLNtgzhTE6",
+	"9VFpYmzlrCl53pzpnZD3AzX1qga+ipTG2lJJN0wz2RNRr2XJAqt5YIEnlkqm1eeV1QsU0YkWuhlZRmu0",
+	"PbemoeOouJIti3y1DuXgTqucXbUULZ8difJ9SSFZI6sSczwJ+MoCXAGiDRceoI2yNZqmjS2WsicClPxG",
+	"NCCPwgRsFbDxy2StHFGdqEUc4n5W1TB3K+j1GmQzzY2IQvuHCuRlVj4HflbbuylXOyZBag5HoeQMwZxs",
+	"AprydFN1umOLoA83nIGap2tcdy+hDdqztwTd0jTX+2CLG6ZUTB6qIUfGBoa4IgD3jG2VAzAAHE63PH6W",
+	"IOxUFWdoE1yDo/RCRQIq0w7y9yGKgepLoylptk0IJe7iTEB7MmxsZIKAC9pwq9NLNGF4s4ky+TJvYGZ5",
+	"5+U/TlqHMYWnju6WkQelgXeDuB9SrCTdhFGQetLyq1MTxsDpwPz6Few9e8dIebepdYUM08d1VvWeOFuP",
+	"Yh6xkdam0IB/MNcF67mnfw+iYUeDtAGQBMwCQBBTCvS2EZfMQzc+D2EqddpiNeUIFa5c5u/hQfiQYz/y",
+	"YEGgjCj1ttSTzLpQ5WVkH5hpPp8yLPtJQffBTXsFvzfq21kjimSNzO5jFQsSmhaTJoBf1OMfKhPm1xmK",
+	"xRDVscMTYcvNP8otRkrO1+FkhYbI3jA/2kxOzh6gVCDi9OSBF8OrPYygOJAw5vURhWDSmGu6yTXYUJOA",
+	"FKnIXpSuyvhKUq6J4DXukHUx0zpBc0LgajSL0ErZ8x5jfouRj+Lfn6P6gOQ5RaIHqrMS67i6g/7gmgTQ",
+	"AGnvIfKjWHfsefmC5h3sYYx9p10gbZNrhyvMyG4tCt/3dIXg7+UGkeDNq27fwM0E8B0USjthRFaLHxzv",
+	"vJ+SV8ycmLxCmPLq0vmfNeu8fj2icvHUdMJ+NvC+fdhtoNjCrSuAompxSr4ri4LQ1NVDpnxvMax8/Fgs",
+	"1cexsr+rsmr2mnDhNgRsCH7ZrbpUg5/n3VMEvb84/T+OLXSMc+5JD9Ef3whXX2+jTvUYM5x9t28adVhC",
+	"sDyckRpJuhYCIesYb6h9kbTNbm1oEfCN3aDXkfxNLGJ2MQtTHRKO63EHBOeYGBO02sPv880IzJD3dPU6",
+	"BBti5RY3poZNFxuO7AACd41Vumx6PKCAkZwTSJxJhrWvQ8IWoJNJX/SZHaLqa13kMgSB0WerkFNn5L5Z",
+	"7A8Hb6q2zGI3TQ55rb/HqKAxkIpV2U1nwvBm0gp5iITF+sR2JMnCUu4XlS3sUt3+MFG6gIJyAktENiAR",
+	"SSsur6onBJVkZP5ANZvbwlScMUALXwi99utemVdBNCBqbcHbWgHAVNPu2X1BNSVLqOHegl569EDloyJf",
+	"ONM04oRqssofRhX2S2ZZLiFMYx+rGu96tFwiIY/EVn9GfyK9D1VkvzW/61r1WOWcJaTk+cfLR49gmrLk",
+	"j/DrUyXS++ldL4VcMR2M3l8x3dxQKPLIU9YoLghp0eHrxjl729UsB7yH5rO5DaAMWZP5MpcblhEv2TAh",
+	"tz9cXzx9dvl///f/OSXXNlDYEp4NCh5VPjTnStOimMd25Aafkxfw3MIDbfWJWaudl8/VLUzbuIaV2q6l",
+	"DYPupHYcngjSUyh0WsFP7+i2On188fWzb4YdwCWPHp2c21pSCQHyPfjUqHLBWUh0f2cENyjsgThptgiL",
+	"dS6ClcdTIVt9PT0LF74LEMM7ITQilKJUBwYjoyOUyihbmWg1/ezJNJ+2jWmAzr1j0c/cD0ACVmo9/p69",
+	"/SESgNO8yb20uxru3sdZxUgXQFTAfOWQT6N5vQdiZafKVEG2kgrOWaoTknO1hX/g8U9IuS0EzRKSZ4zr",
+	"XO8TLFGbYCHIhNBU5w+AWlvkPAwmj6bQHq+MonnmMKutDgjX46ZyRgZk9b/H7I0HiXEtdC5ZcrtDmeCs",
+	"D4+yLbazv89wjT1DtV2AxuB6STjnq/cOKvnLhwuPtxUeLX/1kFxSYCRzV4AznGI879PvtpIt84+R+sfl",
+	"oshTsqVSk8XeAh3iRWbajRHhgVVJOvSGp2hmY6rLbZX96upm3IeIL5l9PDEtnDxQabEBfu0S0bVru/Pk",
+	"Z8Wyn7ehJy+rzjuP3rnRtHCeoqVSI9BjVoAGq9Ka2srXzXCAaEVU3Mh2GH6DADxqsUPxPUcH5xy3V+Og",
+	"/Pu4me5iyEw3NozIS/GPGCvNRgCcPaj/UhSq2pIrcvEkJIzUlsgh6ck/qSP23/Zvq5B1kBxHoQv4Rz9e",
+	"DBwvFiwHfkl+dxXnP5mDvkPzlCux7ZC5FSuWCfmdf0LkEAF5ckvJGEEt+pS8QDhKv70maPBqW578zj+1",
+	"ZKGzI7KUaVC/vdC61d5NOADZxEoDrRoDoFX3FRnwxaZ5VUVglLhW3aXHqT8QGMm4agSdAR3VatKY5Zex",
+	"nvz3kqlwTUgPVkebw2F2dUedN4Y6FCfwDKgdJgK0XPHw+0RxoPooIti4CgmRksrw9VVVjQ88EDu6d46Y",
+	"lq/bU15BKp1PKyERKzRiRmKWy8iX4DfiiZE/IMazEOm9qwXhRjOuPwiAGU9FLtET4k5CFLSh+zmu10C5",
+	"+CptK5q2vdnGqswtS0UjyPutlDALIx/TuacEIbhK3e0+BXSEc04IVWRJoQCMXjNISWtltqHLqnZumWbB",
+	"rQURMpbGdmsBRj4j7Sxrj9k0v3gVcnNgME0jKsLuh0fSHq1WZFRXA8fOG/QQ4RQle8m1jBiwzCkTSwuJ",
+	"UZcyZ+Tv5sNL/E9mVUzzD9ByQxW1zbWnI1KGWGrGXQoQFCMURWZroOX6lKCvCHKV9Joi/yfg34WIBX5v",
+	"IwaVjgVhxA71X2xcrZVstSALZq2E5BpjIwxjBHnDvECLAqYP9cidw3P8aZ9uAyjYUsdrTuW6XnmzBA7P",
+	"EQw9a5oBb4eYEAES5PiR+unWzY7P7YoItJN/1FUUifs9Ewzxtkzv4R3xkda7T5GqJq1THQkZDpCpLrmp",
+	"7Mi3UbSiIFv0Yf0C+MX4lTYjC/mEg9ygWjf7nb9WSX3Kokf9RmOUJy2Kn5azy1/7bxuPO3xKuvVXHEuN",
+	"2Crc4/lYCKxx2eTD7YQLOF83ibSWeqQQGyNVOJTtmFh7dET0UKByc9n8vxv45iOz2j+4fT+GBFsT0JeT",
+	"XN8Z/eJ9nt6zwHAPMV/pqq2BWqH43qBZwRvgQQaFNsybZnKTc1ogu9hRGa4W4DwjgZrkxH53acR3IXUN",
+	"yeryizOWFlQy1Sz2MexaaQNQxAqCvWM0y7kN3J0Ix2X1zvFS1Vrrqblj0cqTh/mb4pHZbQXUNG/rU4bW",
+	"rR0x44nfpkn5QItgftXjZ8N2Fsm0rIuxTDDQwP013zKZi2xUdle4Ykc6eZMO2IvQen+YmKw2vJifRual",
+	"1cfgKGlp71h6CIOZksG4zfkc045DjskSI8kV3dggc2X13VwS+1UFWQUvueE7tJAE5CKQijRd4cvVOxtG",
+	"uWmPN+B5ewtmvvMydVsoXWVe6JxH4u4CARkeJLEif3r78vWfQc0p9dqIV7kDTICqPrZAPIargoseh0EW",
+	"TOUZ6peYJSU4i2XA9Dtu1lTNfcd5PDwhFATA0lJG+Eg0Ntvoh5GH4Zhml7PuumsNOqn24EPPzh1DDKmo",
+	"4EtKIdjFAanr/1haI2+Etn7YK6t/UBfKRO5Zu3abYanPhslzMBjZEWO3PB/ona5MH1hjKLcZKgBUwozm",
+	"rrYM7fVN03shUlrAx0+fPn3aCqoYEYrjn4TmyN4WNOfkh/fv316RQojtgqb3VW27cMiLO4lBHQKzIYHv",
+	"aSFZZjajtdRPzr591nUC7mSu2U+82GNKd+scDniXQgEXfdR79BjlsUgJ9QkdEaVcNdo3lfcW+2PCSYxU",
+	"kbkmkoFtA2J6XN4LkC7cZXTVDud5+jSYAFYVRwOHEobiVELF02E5qwJYrVrwkKycdoBQjx5k4YdwYfWw",
+	"N+1aeSBDa+pO3CCcjWJUpuvAMaKyiu/rLlSorU8Dexqiz4G6rhbKfceKIgzKP+kyeU9XYSu6Tte2Mlsb",
+	"LsiVA4N3iF18RHGEdQsbvDC7PnSm+sKci5gfwl0LWY41bp2LBC6NHLguBrAVecMo6ld+EuJ+vpmU0RdZ",
+	"jhwFxfpgjQgMgFRxN4Tw0fcyOabcwFiDqXUFi7b6W8UjtpWYDqqSRfaqv3z29ddfX5w/61eBxisNdarY",
+	"UZQGy58PqK3vq0fxAIQN3UOhy1bNAZrt4bpvJInYXCqH/uZnCyV+jf6qzocseatU5rcXI+pDGu3DTzIM",
+	"KzJt9cSxMtczybnSjGb175qFD0+YrT1AiPgtSGNdthaVxAE8b7QYjm+HD8xDznYB3UhSnobtH/Y+nhai",
+	"JjabfMjkO84iPAUoIBgL+a7iOBiYj0EekYTt+8kpKKodHFoXvXYU7gWGVrgXrnxW6K6O5iBFMvoDGLCJ",
+	"29EKOMw3EbssEW9rg8QiFkJfq/uJrKIKUJoUYlQVqphUU6BdFsAWocAhROf0OlhScGsrhIwqLnGEyBMK",
+	"RiBsKTzUokFYUAnaRU+H6OZdWQSmZWMRg4IF3ebzUoYPUx9L+AJVUwbcOgdVoa2FjbDsBJfqoKJSFuwW",
+	"3+w5m+bUzzc5LzUbY/W1jNqOIO60wcPbaDypo0tjcY9BaiqLozh4gMi+oFWlLA4A4K9pvCV5ytLIIAVT",
+	"qo587D0GoYJGriIIyu9g2GeKrMQV+T7XP5QL+P37XL+iCweeYPW1lvbzOGgoqQ9aoIwePmQWyCNXTpdw",
+	"VfhrsCNNV2qU5tZfTHAo+yZanW8QQdE/i4GZugn6qrcV+/CYNE1Cg8uqKhlrtHnGRkQoSP7b0IwNZ+2E",
+	"zDWfwVe6WpymKwd+i7QAALxlXmhCFRonyO/45FNCfkdRxfwLZTDzL7UWUn8CKv1d09Wn0KwGdi923+Ur",
+	"jqqdqItSrIXSVWBMeJkRrA4z9QIb+nTcOrd5bkQf0b4uXGkmWjiYZVjjK/L4rMMpanXuyZNpWIWjGHuM",
+	"/w3b5FoeXsMSUakC/GysRgSZOLjm1IashblfvznPyhRjroTYiXsPbmbzDCnZjMycrgTzY0fKS541sCxY",
+	"fPGqw1cVSQO1eJaYfxTU/oNR81/GmczTsIGxKVf9ElSbJKhTU9wSoH6FMMBGr3Mn5KdANBkcSXhZjpR5",
+	"ND0yzdY/HERIs69Nid/p0cnGYQpBUNSoeBYX3dSCYwuZ3OC5OW0LtqIc2DNcYzknd/928g6fn9xkd5VX",
+	"lJZZrq9cfi3Jl/XXi73NVzg9EK3gkICjqYAFYZyCL4/4ifU7HPBBZ8u99KA4GEI1xj5chHclP47gzD+j",
+	"LOHt7Q8/iMn+jbAP7g3dQIanTSZ2piwvYWOiUy0ceHRxEU86mh63EfVk2ZX5kQVc/r3Ve68VUWp9cs/2",
+	"K8bJSbGsBcxG9n0w69ZFaFWOSdMUyy6ePj3/dvAqsyUz/dEFZ5ZKqlEzmFINdnp22bRwkOmVZSqGEq4q",
+	"golDVpbF4GmMx4VCUlcNoaayDceKLwQLovfWDWyyqhja9SQo96TrATHM3KwDuWd7BOTB0ikAkeqgy65s",
+	"zZyqlmNdcQKtz1QyUrAlQI15hOloJmxlaEqevdVtsCDVDd9OxmuDHBy5KhEbDDkKPv9KkWXJUyitAXeh",
+	"ZKmQwQyApnF4intCbGh+WL7z1PJTcYNTyOKPueKDqO0BgdmtndjxpILBcwtJ0H4cIIHPw4ovp5ZOs9Hk",
+	"YQkrilobTN8JLd8hMPRtfJMHxjXLsBwRnDC2h3NkzhQqSMFl9GEgY30fcBVHL89D778uC4ic6h785qLc",
+	"RITkdiiy2nNNP0JuJNeSgmar11Ls+Kwm9iqYcuYcpKChpGVdhIuqdcT7Ec7B+U6KDTmvskjyJbHI4WFP",
+	"ehxpLHwV90F+e0X6prHEf6UPFD+uCqUpH3rXQ1Q1q0lzzmTiQF0SsswLpoycJvPVGlFd2iCWIr2PqNvY",
+	"7Ybuwe1apSOFLQAHMal/vf3pDbmF297xe9vOKYHCXebrPV7qle3mkpimzKXfQWY/hIE1R/TaVj2uo8hU",
+	"QhalJlxgejLt6xU5qupdT/bRnFbluO9wCeXuWn8+R6vNKcoL48cBms1Wl2C/rEPpGG0EnHgsrrKVtCRj",
+	"Tl4+f31taVdI8n6/ZfavjcjKgp2SG62clbu+lXJlc/GtXbLeycQNOXFUklRST+JlXiYoChZihQZLyXQp",
+	"uSK/268+XYXuwcQwBNwcliWk5JBd1rErxkIbA6HfEVuisEAClR3xipyfGdGuafC3UeNnBxkNR9fvrPnS",
+	"UcJCsL33TGlrpjjACeNCK1y0mo1Ob5Mw/mwhGTD1tklJhiQKpllM6HHXkde+eT14oRyNTeZOLB4u6YoS",
+	"dOOIHUaHXizSUWiptc8KtqkTXSfFdhssxgcIHy70RVjPxI61tJIxoPoi4u9Y5lJp8vTsDEAlJmZTj7zI",
+	"ujdOLRoN761XyeGAOyN2KbgNH6wa0g55EBDeYXesHlLdaJAGIgFIYBEfgTuC33/v3v6UVF9G/AiHIUTF",
+	"MxO22WTr9QO1xD48sV/g1UkVZq2uXS+DX0LcG258N7731v7wQuJ3BTCZO2tOQeSrO1ps13TB9J1D/AaT",
+	"HPmT47v4Ai83TObp3Z8TuHvvrK/5LpCqb9trxKd4TcyS2ZoZNWFBFXv2pJRFWNa3DNHnc9a44v4KJobH",
+	"gplfQWFSRZQ247dK80ax4oEp8qe73367Iwu2hHKmRiKk9yAlKMgzyvmK0B3d/zkhd79en/zPs5NvP2BR",
+	"WruyUP40IXe/n198uiOSbRnVFmUIaqJCu7m+JHevbp6fmCY+/P7k08mvpiH4pmNZfTYc3RShlWMYpC0P",
+	"+AybNDTwxp7R2hR6/fZm/v6nH1++mXlbNftfsCJ2Zecffj9Lnl18+qfQQcV2p0eBHM68qvDK7iXdt0Eh",
+	"p/R0LhPf5UOSM2on7Ji9j+Ze2Gbi2/6Lm+cEVnVNAIIEwUJgzUnOCSU//mKhgM0TaPiUQLU7WXJUaaC6",
+	"Ak9ZUiFxLNgqB3siwPiyLR5kseMOhTkV230Vf6w8FcOc1pXg7IpwgVZlVigbn+CUhrYbwRagmmgEdjnF",
+	"AXxCqtcuJN6hIC9YYZHNgDk5zc4MhGrDhraMs6qSltmNDtKrYZdT4iVhgK7AVnivKwz9Xsy7Y9Tb7cN6",
+	"/MxavM7iOML9aMHf1JcsBjCp6m+8OkB7xNMh0CnhbIduCTiTLg8IDxfaN1iWG+pLxTZn1rJho30qTXR2",
+	"lKR9xrXcb0XQV9coxQKL85U9+9rwA+9XYvuuAWZSUXJNEMrplPzEmQ0/wpHYWiR154RqQjFvaMrYHz6v",
+	"VCr7qCWF3Q+aH5QG3FLVxW1Y5jwDqEXKnUPXS6l+8eaWKLpvqlFTdHpsccpBDtO6ayhExwNFXsAO2iCl",
+	"SfARXHcDHS+eXZw/edLDsUexTdd2j1W+msRqW6rPE+yRjIGymdn5eZ6FbMLmrSZEwpOh0Pu6vf4Du8m5",
+	"26eAD1XSjUuDCkCElunagqQ3qBciaQUHr6+5pb9/+7MiWqwAg652ey3KbFWXDXD4O9UUn5x/++Tx2ZOJ",
+	"CA1g0cl1FJQfDfL2ev5KEfOyK+qGVoqtFClT6tJwxS0FWHaVrzgtcE7cCCFFYS5qIqRRjljmvmGRYLxJ",
+	"rngh9cEHg33cCjUACDB2EJ8JyWFZRByZo1Mvk2ZzAUJ3MAhLCA3OE6L2SrONyz07MZ9ckQdRlIaTwuWx",
+	"2S6VcwaGNwQzdwbj+hyqx8FV5yRTDug+ECWxplsot7Vzt50lI8J4pq4ILXZ0r3w7tAMwxOJoTuuHSkqJ",
+	"g8O2KXkA/ObEatMeWg4glvfMN7ZiL7NkBs2GS/ZqsZ2vJE3HJAr68/DjchnPLHAfsAo4UbV+bcZ9nxcF",
+	"y/ps7yOqq8FYsfVQcNC9agwQx5UYoR1EkUZlza/cwb80IhXdMKIMw6OK3N58f/Pmva2p0JN7BpQYqzCh",
+	"/BITKLxQjSi7QDRuLBXTOvS6j4Igqfzf2eFJrp27c8wpD1eo+OtabBr7Ak5VquIbY9qptsXbBhQfHUBk",
+	"KgrDsslKinIb3CHLNw7lt5N4amwbBjifu1VTimozas0xBAu1ppJlY8ektDn70RiuHLhHSrmRuBcM1YUM",
+	"MYKxdk0MgDdyGYwjk7EZ1FZVOqKzDBv8Li/YW7tbB5yzTmaKKEodRgmZrNb3aIw/MFrgAMaiKlSA0Erb",
+	"Yv8AZAylPuDoGSEV8qZdTIN195q7SdXXS67ioAzralR99GjHHhR/Rqj3b812B2UK4KRqIuBwMGsM0pkw",
+	"PcudSAxt5ASlrgww+IZTHiysr10YN2NvsD17fBwLcaSi7dHS/dxgxeqVDfs5vKa3Zh9HYDhC3De82jOe",
+	"t44pBETmbCKIViy+K0I8mHLYIhWANEfz325tJNsmXDWiDrvSUMN05QvcSTWtvvWYbIufihZV2Qu9iOq1",
+	"2D6i2zwAtTNsdw37hwxjPH0NmCwYyHZlzmhB1RqRWkAtqDTuR+SEzEkTf2rJqH70z2PSLMcCIdUX7OfY",
+	"KAMm5pwbetF0BdKnH2VhbX1V+HEXmSo8pc+1e3oGzykGzqNjVHmVYUexvxEIVa7JvmmMiSD8w476hx31",
+	"DzvqH3bU/2J2VHd79+ZtmpfeseUfhtc/DK9/GF7/MLz+YXj9w/D6h+H1v67htfPxh/9gY+wvdbBuyxgB",
+	"QPQT45T+JgIy2E0liHj4kA3mvqagB6HN7rIKMUNzqc0ASx07zQSPRoRXKurY/MkvF69k7ZBuTAHtvYIZ",
+	"xJUOa8EqvDsHocmVUjKu+8rXwS2LcByp4UBwt+YRYQNF9x7L90KKnWKyUUU0yK0OqT+zlGITqWpoIRoq",
+	"SBAaLpU3FjXlkDD8EO5GA0Wj0WhjBezUqvWtN66HQg4qmePDsft2LIfg22cudBfe5yBP2pL21TB65ncc",
+	"y7waB5ISt7znK37DXzO9FigrxtczWPjxIc/alQt7BwzdvbXfDY7bKxlR9xWfRtXueETdHuO7f95XgqkE",
+	"k3ZzhdBmY83rzaQHb8gARyOvs2yqTV3u5zZDvwXDRveYh7ATZZGBFIDnE0Utm21nr6IjqL9Fucr5fKqB",
+	"e9r7n+IrV5WinBaSnIm03AQvjRutyP+4fv2KuFcQp+LOChuEbrfF/s5Gous12wR5sDNNRQpkg0mGVsG2",
+	"RhrA60mFU9hBIG6k3jtAgmRm7txCBRXBSEmDFgqyWTnwLlmI/glR2rD5kZQ3+xCtqwuGyqZoo7UMWoG7",
+	"9pUA1nzHNlFTVw8WvoWWUbbeCAjQ4WqPBxkTvOzugaRt6oL4EeXGLFOp2OSl8lEqWl5okIPcc+w0FU1B",
+	"aHw/nhIWyNm0yvIOwGusORfMBWw7qZ9ITh2chKZZt5ZBPaeSW/3aU+6GbU9nTb6Jf5wqzvBhgOkc5er2",
+	"mdhn3N9WCWibrTMWQcGZCt3HPuZ63mrPx3bh0yEj3lZwAFAFQOZaM554cA2k5ObcFQ8RTBYL8B6H42qy",
+	"yhlqcW7XZ66GOFRSxIFFIUjG1ryII42YZ5pmVNMevQJHRnaUa4VwmAmq9IpA8ZdTcmu5BpWM/IoU/qFx",
+	"pvqI7TWOoIyU42SZmuZbPAgpBGcAxag6s+imYkdrCr8FI5NNmoLFScgSYGHCF+jIer3jTsM4NEVzKGsc",
+	"Re1q5vXq3Ezp23KzoZYbOIz/uJFJSEs1iWPlylkjgjdZqcpmjcipKeZYVRjLClTbkzjoHByxoyYPdhFP",
+	"UYx3XVf156e4UeH4xtz6dZn88bT5C6BCuRr9aKpc2mAJKIiaYc6itXH7zV2cDeGvVcONLcLzNUNoijAX",
+	"79Y24gKLooDVCYtJgEQZrmcRw1hgHHIwd20mJAUGH47nB33cL1bNaAol9oGFBSxUUDCoF/egPqDedbFl",
+	"PMN83m1ZFLZiR8m5zfGtCnpkAuvouyIeJc8EPjH/gmfqPrdADBafKnjBvEdD3egaLIsyL7KIVd6Cgefa",
+	"ckPfBA/1MMLVJntKtBxikOsxsar839nYAlJBA2a7CnMEOvs9XYXlswqO5vf/MpXA+sMrh3Jl6eS77UvW",
+	"EIPm53Xt/c83Tx+/0hjuvmvX29GGjdutrFuyCBW+tnOp2AtE4gFnciF3Ea6Q86kp9T9C6nsdCqoAw6KB",
+	"G6pFAUAHwdR2tlxaMMuqnKCYmwXPEFd8C8L53P/xQxcG4eOJ+frkgUKZSmWaeSNu61beQiveTx9qYd6H",
+	"XBiGGg4iNTxORpVEsnMN7hqjm+kWpZU0Yvto7vG9eT18i5rbbqIoPilszPVQjTm2CMfQcGExv1zMuGn+",
+	"ywckf8m9HWMtHchzsetw9NBYbQ/C8P6OCIqFxsJbuNkW1skTQwCeR02QQ8fyM2pJ5ULmeh8J1z8Ac8p9",
+	"E8HoHwM8PRzzagTU0G6GWUHTiuYh4EMzjSEPAle5fTwO17A0cbhNzDVxCHfokN2YQzqVqRyAze7TpFfy",
+	"8ulQkNUXwDRv6b/+FEcRY2C/lP6urhDS3BJPtYzYzjTDmpycSQjOTsjF2ZNvyGKvGURyb8Leuh4GoMpc",
+	"j7hU8bWkvlzj4MEIs7gN5hPZ4iiqDwjR6vhgSkrI+dmZP7GR56pe5JADwdqeJpqpZMlTd4t0xi4ZYkJu",
+	"hGStGQgJIYhMErtqakRokhtjUi+ZP4TYut/WU+ujINjNKo4Hg0W0uMJffGRaWhTouVO27CvgU7ko6wBs",
+	"FNoJgpfJhsr7cC2nerWcAG/aQZWm5Anilwte7IlpIxrRYgXxsZSl15KxIG0Ne+tq8MyuwUoCxCjafV2J",
+	"GyG9eDWjU6GbGs1RgmQiXO5mTFgrxNTeNzBIe0xL1lYT9i+yYArJdVG4JauSQxYsre2GmxHaJrbtGZJq",
+	"q5GbZUUhQeJ21diOUNLpgHClLxls1CudsWX+Mcy3U7EdNh+YVbuFN8O1hGwAJHbjGh0srAnNHhSz5NY+",
+	"5/MsGOP5ihou0Kyh/SDuLby2Bdut4aafPR2ssusWNxT2gj2Y/WonA44oEPg58VeTd+/LhGwlkSjW5h4H",
+	"tK3RJctilH2EasI+BcdLCsM8jiKsQxefIanXu9mZ9p25Eu4IKpTKhS15/NZcwGbzyIbu/TQJ853hqmUR",
+	"Rpv9GS3yLxpFZtqRwmpbxsQaklFNF1QxYtrBOlFgyKV7RZTYMA9NEiN89JrW5R5OyRsbDGwjfwldYC0j",
+	"e8Qh83CTc5KxNM9iiUpD2u1SlHwax7W4qUGnq5k23piNSvgrQYs6hxKLWVBFtEBP2QhT/2cfmu2aqj5e",
+	"BhjAmJ4AZfZWjOuvFDFHXV3ZZI5dFe8HU8DYbS9gOyiI9FWc3pZyFXQEXDf3NqtqXK1EbKNri3lXrLLh",
+	"45ZawwFMYjeftrPNTW0S+8hdNZ0GQxTfA+XUQnO8l+5EYu01GnIbeHq4975bC7FXTAgXdkWy9I5hTRQh",
+	"RtjhScfgzl1Gdzin/lmFwmp7i8r35Dof5lpU24Lu4/ZAF/3TuySKyR/Ne04uVfmKG8nrKKKpFCOqtwpb",
+	"OJ3RzSRTf8SM56+KHUEVk1FViMfOBmXYanW6l7GNOrkDZx/ZSrGSdHNJQMZQCeGCOAEK/lAYmO5fy1sm",
+	"FRbk7GAkeHezYvIopK/C4aFH8j2Y5j+vPL11RTcKUYQPTyuL/WRDjYyAzztQ8k9GHJz+SuYHHCRf6G+H",
+	"G+NqWhgkznYgsVX1uxxid0fTaKsLF2Mw18cfv3Zkk4h4cc0sj+5bcUrLMP2O8K1AY6GhR7PgIIhkmPjx",
+	"tVDLf2WLtRD3026Dg7K77DcRr8mQBMwe2BTX3Ruh85S9fGBhB164hm4lZhaMZrYOvxHmtQV3d+mANv+7",
+	"U3ds2qGzK+/O3QG1Kc1VUPvcRvmM7V1iEcntonp3i7dLgxeMPwEv1uBv9mIoaHqPUReayQ12iFdX6K6w",
+	"jR3junAk/eVuDNvD510aDclXloyUvGBK1YWVB9XEAEIdSP25It6bHeTB5Ninq8aouTgbQEI54GB49N8z",
+	"YfvWmMnW1TRappl8xVXtwiDX/rUG4AlQWJQIzsDnYTRLo/FvaNYpsN29ikN3nH98Q7HBXEOtP3BapBBw",
+	"hoOzQcK/146MTwn53S6B+ae3/fDng/0H6kzmX4u9+f9SFuY/Rc7vzX9ROzX/MpoXFuv73TD0T935hVY2",
+	"mH/Xs4zBVqcVZwmX/rT03HN2hwWBtg+nUAyBPfzS1VS56VCsoxDR+wegy8IE+d4Cdpie7pkNADNdGopL",
+	"MLMgZkpMZrv6Zh/FLdvySSWVuIY+hEKjFUtLmes9FA3FNVR1UngOhQGFuM8r1+rlzGbgzd17NZfY5j+y",
+	"fcN4CqOE5WJUgmnXvrvWejv79AmSVpYiIFrXm2Ro7ucbB4hWYaABsmkmwFhD9FqKcrVGXnL99uaUvAFI",
+	"MSoZ4IRh0G1C8gx/+/nnmxcPXye/cXM68Kd33z0njx8//pbknPz8/vkpeSmlkPWzb588/ZpYv5pFhaFE",
+	"IVjfXSoydoeWR4hXR1gkVgDoAxLl6W/8Nw4VdLB6TC44WilzTu4+ntA0ZUrdkd1agICSImzUFbCousQ6",
+	"mJgYt3ASQMoLke1Pf+N323JR5OndJeHC/FTnsBkaJDk/JXeKFcu7S9MHGm0RqYVlJOeJtXx6xbmEJAiL",
+	"kZA1lRu43ZY01cr0Bpazu0u0oKlTcuc4OFiKL8k7RjPTwndlUbgCu/aVxP+d8sZlR+5qpmib+o2H2qpf",
+	"+6q6Pcw70caA89xdVo3UFcQ2Zj7emxhPi+uEsduQE2o2DDy4UNkUHJuKtWE/r7D9HEzNCGuH29HqQ7IH",
+	"RgtvOCPnZGkMts/SIBw2ZC7ggoaU2NPf+F9tSiOo+kBTUF2bMRswrMiTsyen5No2AK1h2VqxZcRa/CtS",
+	"dDXVKPn+5Xt3fd59PIHe7oC4ocOUcudCtsViAYgmIzA8W2UJsFE5uXv5nq7uzBDe/gxtvnj56uX7lziU",
+	"u5vlCcCC3qGTbVkqV8P2yfnFb/zO8vr5hlEOCKx3yN+V2DA4AGD0N/x2SZU2iq47StD2G8EZdnBJ/vmu",
+	"BpNC5mghRSQjtABgqNPfeGUvNmdUATjU3b+dvEF2ePJLznYn1+qSvLl+/fLOrLNy2RxUo2/E/JZ0nShm",
+	"mfIqRpqWWa5Pf+OQrZMyjgb1PGNc58vcaKuz6y1N1+zk4vSs5sreb34Eyey/X/vkozAfwSG1KISh2zKx",
+	"LZhLQl5JusFrEPOeZmaGP22Br3oVFC9nZ6e2N7FlnG7z2eXs8ek5DMrsMlwmj+g2f/Rw/ghmhQXhdITb",
+	"24VJkKvhjtMCRoW/GF5NKJiYza5iucRcq7qMMWc7prQNprDy+J0SUt8hqwXwnV2u2Cm5Br6Fx6EorvAR",
+	"/u1ycCDC/jfuccQqJML0n9kK1h5nU0lzsRHRsI4Dh0bNkVKM4RZXd8FNBrVclb6GlWpW3P61I5QBQX2l",
+	"gMUAP71DfLfLO0RyIpoqiLmAK/zvJYNQHUsrNNVCgjfdyBAjzFCfklCAB1ArVgG2xani/aGg8BkdvrXQ",
+	"Xjvro/F2INZthXg0qdtQSxgx02ipTyaDLbSFfKNtqpxDNmzd5Djgl3Br4K08qLWuzAp5nFeEkk3OS0Ww",
+	"2HeuiRQlz2KLrRC4uu6/Ljh9ghA0DjjP/HFCQ1m+Zjihda2PwqMb/hzV/1Hvvso3uZ59+gDQAVvBFUq4",
+	"F2dnLfxUut0WeQoH8dHfrIdvwl6D2QOk2ZaK+yNGpC77ClBWQ3tUVTFucPC/rgWk+hjKx9wXSOZAjvoh",
+	"mTnZ0SwkK5bwdYPtPsJyx1Hu+/z2F2Ah5jT96+1Pb9wVSEHGbnLVhCgtGd2w7JQ8Z1gqHMQMtQVJYM2Y",
+	"gzwBBEO0NRtaLAtKVgyxfLdCaSm2a0gdXkqBVo4mL3wJg45wwxAFWoIP02CqHvwS5fCX2egiQoZ/sNs/",
+	"2O3x2e00RvTxhGddZhSoR8w+6keGpHvf6zAnDDsFF+WaUYcc9RzHcvIiV/G0/2vUch2EsWnltLEanc4/",
+	"nw2CNcX0anQHN/ADmOEDk/kSoYrCXgRaWLTT3VoUzEiloB0DgPFmS7EgravkTTVEOUApeeYCN4xMatSD",
+	"S7T75bw2/ViADUI52wEjSUtzzpYJWexrzaXSxapQDGf9uGd7yPGEUAaihTgld2b35kXO7+/wiQRjnQt7",
+	"gniaLnv9BZbBsdcvez1CX/b7ECX+1a0OzOoIV+ZbKR5suV6Hfw/tW5UxIRvxwMCkkLGC2cSoHlICtQ9y",
+	"KuGSq22XjrRSqmkhVpgGGVZxaLp2I6lIJ3dIQ257K7ArABAVXOVKKyKWdZwaBrGxj3k7DJVmGUYddVUK",
+	"D94mZ+pLbncHmOdLCUXADbAzUi3+Ja6qNUHAgngba18Lbm1wLx/9brjcpziruDbrZMvVezBltvSSlpQr",
+	"e2GD4ugONRRrAryIu7c/3b4nj6pvwRbiMEWAfO1GWyMEFHQwyvBv3JLyJUnXQgCDsMiyPmPmbAd2enLr",
+	"IKcWTOUZOElB2/exwaCrqicqGSnYUht2C2orlUGV9TrLGuhJHVFtUEjHrKoPaL5mSv9FIMb4AEFW9V8c",
+	"oCBs0koydaIZeCs7mHizQqS0wPDmCdR8nWVIx7V93QU5fKlz9MJSBEo1qpdpOkv/5x+q6yxDe6zhUjYA",
+	"sXPIDjlRTGq8ANgJLfW6Sp5D7hsG/7tne1cVHuh5JUR2VZmutSyVZpmDc1dabK1o2iTPF9DD83oA11X/",
+	"ne170h3IC8HZERb2OyGN6gMwIFwzyWlBvEUh1BvUqMVNwpcM0IS15q3pA5qnzEpd2SCIFSOP4AfCPm4L",
+	"as7+Wuy6y/Y90+PW7GzaSfUmPbucnZj//eXl9zdvyPOX797ffHfz/Pr9S/j1//7v/9OMYLicXZxdPDs5",
+	"Pz+5uHh/9vXl2dnl2dn/bIY8mOWhUDufr5jcSoBumH27OE+xOS70HDDOobXH0Nr5t43WVIlazOXs+Zt/",
+	"cYbPas+qfSKPlxf0/Hw8Kwmu5pe8HD+TzlB4TiIX340GxxEKm2icXQuF8JK7lkunEsPKbSFoxrLGiMBF",
+	"0qU/zOuIkODUC+Yno/kFdK/zP2j3qLT7mmbHYJavofLFsVil+UkYAricodsrdjOpqOh+jTmmes02RktD",
+	"G1AlzYFXAiQkxiPy93O/l89loTbC59ffj01htkDXr7N/Pv07PbU9ngoJ65orVQLtPX/zLy/xEXl+XRtE",
+	"/k47NHrx9cnZxcnZ+XsYjB2PeQWrl3hjbr2jmMxpMbucPVle0NmnD4cQ6hdVPvz9rLMdcr4CXHgjv2M2",
+	"9OFikvJ0jz4hCfaMLGlRkAVN7/0SE/6hQRZsi6yxDRYfFM1DVh2sEULU50n5/yChC0dNqL8S4+WrbRmJ",
+	"6LFyqWK0YJnnjYdwnlNyg1TALB04U1HOiU0j7i7v21IfbW0P1KDASjXmVgOAKP+1t+9ufrl+/5L8+PJ/",
+	"VK8dcmDflvp4SpY/s/9/MMkDVvyLscefQdAzPMYGfxx2Bj3O6PnQo7f0TxwVnAlRAAlZ5oVmkmVXRDJr",
+	"E+RQta/YY0QIVfeYMRG+2V94AxvlpGompvVY9cOf1xluvZ8Gii0C+4+5bmx0+YQ233qVtlAgokTTlatq",
+	"CycKFy3ojAGYxZirKFTotjsCc/1hPCyY0QXHKO5TjFza30F8iLnvhLIXoLULlgr3m2Z73G30YGLdOw+O",
+	"/S5jK2kUljtw+Inlssg5u4vOyWHs1nMaFYxdk9B3QIyhZLPO3HlalBlrEG1sXPadsF/URrl3sV7+IXEB",
+	"jYo1FdYh0uKJ/W/jnZNgSsN/5fCBVpLpl2LJL5pBSBDSh8n6RDGfI/ucdopFAFA+FwxOD+LOqoRIIaDg",
+	"JBi8mYsHBLkoqyocEyl2zsxt6xqCpxuUtVPyzgb+gdcPPXJ1FFfEbuAl2Q7EUVVORSPVOYZhf/JquS+F",
+	"JBdPyFqUsj5n6DStKf0mY5ut0Iyn+5MfAdwy7gjvx8SYLMlNpTULjTJK3jr/Av2H6Px5FbDueaNfibQn",
+	"Vd6Lp/3S3mccXQN8atSpaQcgx8SaR1vJlkW+Wuu4u6kiVutAcrb/nK+gIvglwW4TdAJBYAqmpjKVYIVM",
+	"TVdfKXtAXbyn+UTIxOEK5+Zliz4OmNUq+Y1XEZZ2L/0CEXjOk6oumsTwVoh9zNX9KXnuBunijivbCYpo",
+	"cP8i7lLIw/TWrUzjWP/nOSDHuwyqmf5DnOQAdG89ptUO+VwPw7g2jOlQzarxl0aP39w/Ab/nWb+9w/FX",
+	"fUr+us4Lh460YGbkVjLADJCU8pQVSIMlN2fjCoub7qjMUGYBqUh5yUAxs0ffZTIoQdxkIfHh/2Pv65fb",
+	"uLE9XwXFe6s8c5eUZMfJTOTaqtU4Tuw7tuO1nPGtGvuaEBskcdUEegC0aF6Pq/Zp9sH2SbZwzkE3Wuzm",
+	"ZzcpJfknsSSyGx8HB+fz93t0IJX6i0qEYXNs3dtXWmBJ0anzS9eGKmzIYgXLXvQDh4btx5qs4E8KekQa",
+	"4vakWnpnC4LVpbRWB9t5dqDtbMUS9G7y7hsHcE6rDvAptMhSerc5R+mtQEftXLlyCXDsVOtMi0vC5KkI",
+	"NRWhp7LeG78I7757OxuG1nGlcP3SLsNmxkvdvgyMeGbzdEUtFAQkCjchdKOE095n5dYUrW+FBRJOOnXu",
+	"kRMBCFjQ0uInC7ZOqifefaBbC8QJUf/Dm9mMX2MxH9D/zrSpVxlPaTp3T6rCyLoVKK76bKrnoQy4aIKR",
+	"jlkuvSeXyhtRXg1JBxJVkPLUWsZPOVaik2kcyqS9JEBymsxZZGBADiGEigPEt4JdHxxLokIPpmpoCwMB",
+	"m3Io7BRJBTeOSrFOGHS0cwotRYYUBZ7IDa7xWv0fjnQxRaFyfV0EhKwTGSUZgTgj1FIV6KgFEnQvIisy",
+	"AKosEkaQwOdM6bKE1U519unxI6QEKl4UEGTPTv4ciIV6ydU2Wb/Iage/qLPT8BwqaiJKzVtqlVngfEWy",
+	"67KJbMYTUbYTWifTtF3XEU9IqpUYQP9Fo979URtUjWWJocCoLdV6AWlmP5QOiuCbAfNKpGyhj5PYSiOc",
+	"YDoHoZGxUOtQel+vWf2gL2HMd1C5loPrVL9yBnu3JE2BOBhXOChg+GUix2Pspm9XzfrnrkiwpERpjK+3",
+	"fWpxv1rgP54wzqC6FIQm5RCjoM+kgt/QXZvXNPv8IMfjlbmUjaShPmoNx7EaKqoLVHsDoXfb22+I4X33",
+	"eN/ejl39Ar9Q3Yqjm+tKzyoBnkM5oVQAv+BNtOrWty+KJaRNrTBeCnMjzACgSfCjlW7/IRtxY6TXWeyH",
+	"yO4d+htmyDi7dCJjf8A8j8nV8I99NoT0DuPspZ68hMa3IXRDAywDZ2/o3/0Paog26BA65CzkwajA+jn8",
+	"4YRBBR4Q+sWDKt+vkvA6adnwQ3529s0IpgH/FAP8jf8E/mL4hNqdocpDqg9q+JJbNwAMn8GLH4ZUq2sE",
+	"nyEiBnSJTSW4w4URzdmEZwxa8hCC/YS9L6Elokdgg1npg2Xeq1AO3fK6IN0lfG9vG2ajrAy3Dua92QUA",
+	"3VGwtgOc3A5tUvTF/U/YS28oBwAAPYabtEtvXHx2AhGbGjoY/CigH8mGuuFUXosnt/xHEgeuxLyuUdO/",
+	"47ceV/lJ3oqJQRgKE1YIXDDhUI7YtuE3htry1VkDo+eUnLNFztgrKsDMCeGyUMfEZcKsLvNz0BBF1WPz",
+	"qS7QkmXNPY6F7r/Lwo1geQbwNsy6fHRdQYgpECSgvwbATUbaJBv6zSurY1AkJoRJ1hhd9Wd6AgFWbFUs",
+	"alIe2HLfvUocOexovNJuuiac+tNutWuteK7IIgjQfL1JTkwe0bQ+4YqUf6OfdYaI+dtKzk9dlk+9JwQo",
+	"P7hbsEC7XRANxYyv4bgDHxC9ioDxK/LwBP841mmq5/b232uLGduTiR2rGWl3A83fxhv8U4d1iL8qES1K",
+	"9CuIVX7Ehdbo4Kab6jRZlSAEb2+uSvB8/wV/lEJID+GblmX2rUgFt+K3fm09I8UPy3YrGrFzhq+xjppK",
+	"kPRc2eKtJ+yFg855xtF+8pYTVKuX8Fy4waZk5jC4e7bWIHmu05ZM0/bLDfzYWlU3d0aS/ipEVjWGAXZs",
+	"lAquBnkGxxF+A8YoT9nVggC4OlAbqZ5sE0c4D545wetFFXpFXMAZ8J6Lz7zUk3f4K6oaplDqEqea838d",
+	"CpUMTz6ootX7gWWpnjC0z2FdCpt8HgodADKPeQHgUglDVmSIRM+NdqLfkA0r8uWh0PWDmgAILjeCXYvM",
+	"+eVHh085o1OWpVyJShADV6QSgmC3IxC3wg4YBJRqRbjgpd+ZrgIFL/XkEjZhww+/zVVNBPEn7acE24zr",
+	"Gdrh/WY1hRLRWNqz4va5nrMZVwt6b2jvAVccYfswlA9zbBqJ47dgaopxAFNowVP28OwsgPc2MpVtuOaA",
+	"s7PZZ38BFJ0Nn4sl47/+CJGe0KG9EYan5eEFVisnMruczZ8JMxEQjA24Q+1GkbwGPU30XKWaJysbMCDf",
+	"4+XSK0k5Cykl9k/mFxnhLfA3oSI/Uo8ILwqPgL/GQcjhvwxrsgY0pHugRyB5YjWe6Ji1K4Lh3OU8388T",
+	"XDs1ORPW8Vlm6xVWPTvLpscbwA52ONewPb0W0auKWwQgYsRnB1BWJVnFSKc6394OWn+IZ8J7Zs2W0NPc",
+	"3KC98PTNL16nzLRZ9JkSbq7NdVHOizUT41uZ5DWxoVf07q7OKD3/R6NnW3z8nd7iw+9l4qbdunhhlbpN",
+	"7wEzAd0pt1PO0GmhAV+lk4tkppE9oxFVQpbx6XlJgEp2MxRSAJgSQR2BgVzAVvvTha1ov7x9aftFlReU",
+	"uS+VmCFsoxJzJqFyh550o9PcW+GBDMkymZwTyDAtmnU6w8Bp+LC3o0c6k6EaAsrJAjksTxZY+oHf8b41",
+	"DFxa8Ieg+RCdBkWA92MuAaveFSZ1tBZlRwx8SWkWL0YJvBmIMAvHuSzH4IsCtRNnwKwDqnbqlQzTQp6c",
+	"iVTIzLh8xl/pG3FXnWs/Nmr9+BVUX7/zW1o5qlGnv9/6DvzmjFu7ChUDecnZo7OzSsVQVL5LfALShOrN",
+	"+rLdn0LI8yi5g73xNGK67vJrVWgW6ed69vB7/v34m9HgW/7tnwZ/Eo8eDr5PHo8GZ1d/Hn8zfpwAKkvg",
+	"2MFAcK/fA+oKKt4K/PjCMO7YxdNXz7YplHvDre20/hg20ls4iG7XUu6iMasZGo6kjblU2AsHKQt76/0U",
+	"SgFSVe4ES4WzDKPtrC4ojC1AP9EudFXMEGET7ZjsgKbE3vnD7/68XlY2ToT4oVzY6/Y6BKMBe72yBzLD",
+	"kY8bsSQBgY09Pz2di6uTETfuFhzE6QnR5JzCg/9F6cnk01bYGLAHCKnULdQSx1MA55YCmooJlex2pUR4",
+	"S3AoN7ljTr/4/69s/npP9COUqTRUuVAkC3RtiSl2cHV9hr1ePSy0zXvpponh88redWACGOqe2KAntWg5",
+	"ReObaoDhT1GW8wnTph+ErAQs7UNoO1uU8KR1SbrR2ubuY6vlzU52mEm9eXrofuvWtEhw3KIrt+ir2VuX",
+	"1GC31UgroLw2ieor6PZBn8/kKoZw4xPLRlNthQoQBGUmBfjRb/uPwVUqZFwr8OhKuJjQDIIdEzXdIH60",
+	"0jt/EBGEowDVlRgFHWk1TuWo9hw4s7irXhcM7tfjdr3NVe0WdlXLZ3JlVyOIg8xKZ2siGv63yJxQdMFC",
+	"TLXe6XrrX3X3yhze5qpTFwWZpuD4d9sD6bfy9IvJ1dc1rFfWiazcVup7LjavREkBbk8iliOwhLqg69tc",
+	"dXgvQnKj4/3vtPUZyMPKxRaZ7XLrT+ENp1/8/76e0h3WeEF5o+OcArQjXTQhxvR3IA06TdicYK0Chsac",
+	"2xN2wYz4L4G9jxBEpP5pFZivpQU4BFVjKl/Auy6dyLoWn00+COPo6pLyD78I9sQdKr3BMbWD5I6SA1xL",
+	"mYESG4r4Inuel/6x3rpIbyMrrEH6Uz1Zi93H9JjN0IaCPBn1IQBk161geIFnjv24DbwXInupJ3dHoJfS",
+	"wi/9Da5yII5xGsH2qYCmkd1pjNWVNSnSs35JQySV++5xL8oHn9Xng+tekQLuWe0rHp5V6ka+XZ9z7vK2",
+	"oIqsTi2Gl3pSllJxuDP6TKfJQWyH6hFyECdfCazB2X/pqwcWwlb+rCthChqPf/9FScf+49VLvGRQ7KKC",
+	"f7xJHp6dwbdtBZeJXWIEH3Jdf8dw/kco5wjmi84dmZ+2QjBbZ6T40/Buj6B/V3dNR2Lqp/oWeuO7g/yH",
+	"/ablLwS1fdGkRE6jEGJTAWc3PM3FCXs2y9yioCmimkYoZQyOMgFS30qbTmptlCriKknkna7VxjF2qp+Q",
+	"6Dx08NMpRb4xf09OhPJLSIvNO+02pLeffsF/fD1Flutmi/dHqOzWbJZbF2jK/T1I7fBx2h3LUakXTTvq",
+	"RbN8TqYt0BxdoNwFW4eor61wBXESwXTXRFX8SHG7OlRK+IImLPQW3SiYjkhoQl3J3uVUz8NhLznu2hQ5",
+	"kJ81QocCEi7JsUxxPWs7D7yl6T8BOjJksL/9jr2Sf+kHeFEDDe9egtLUyxQkRiQQdlMfFITt8DmOEhMF",
+	"z3lZOYKtClB+IsxMWkAyWxa990Y6Qf3jP8qdcYb2sEIvrqxOcydgUt60MX3mtAaee4jrA959M3RCxjeH",
+	"Tnh89v136/BP+7WmTWCahMoZnqahBAYY5SFoimPfGOQ6BmX99ttNSFHLbQRAspHjaZ999/ixXyiwsgjc",
+	"ou71M6zSKF+fceeE8Z/8z7+fDf708cs3X/+1twcYrB45UV/BXDgFV1JxGFNN7eM6L7gmm/UeySzbQBfU",
+	"2SKcKKmc9vYLnogOoqy1GuMUrrcVsRnBjJjkKTfN+oPbuLzugS1Z/5l0eIEhti0bvsbs8MAf+CFYRBDU",
+	"jQSMqwTSaFfciu8eY0gwYLjfvrt4ckj9sU+1AqiK897pDTenqZ6c8iw7SfVkC06+cqJv/LP2juDseWwa",
+	"OHXbPRIaSGIPeii27Jq61TRFu1R0TEV9Tw29QOU37CEuwBbbdg7Rd9Mio/X964ephF9QTPrBgYyb5bpw",
+	"aKqHwsnRNXm/zQ4NB4wkcGgNc16jK28maEPmcKaNK1mjAhRbgCWE+jXwgDXaz9+cBeYgcpKhT0+JAuLQ",
+	"TcUHBUlo9Hf6/mIa/vTsHfN32mg6PGE/Z0IhAHfCRqm28G8jQpUGeFV97Cic8gyK5/zNI9xcCEWmb10b",
+	"H9YQvPVveQdLc6fvHqr0GmuAgfZD1cafyMffPNr4+onmehwQ/XixG84eSmm/KIpMF0zpeRtZBXo0yOUt",
+	"QWzdagucyM2H7ZmEqokSwvsWhbbliyDOffLqpiVWPt1UGc40AAyHb0ccFIDxZQkGCz6MuqhkBcTwVXj8",
+	"lEeQoD8Uo/HnDba9REgEQhX/A4YwvHxaBNZnTmN/DUGS+qOJvLdQTo1fnAojqA9Y2sBkjmmSlFtXFGF5",
+	"L9pYep13aKNJcof9AOEpCFIZSKADUhVNrSZrmGXpophjb4/DGe03sHSMpZIF84OeIT3ZLcqtr0X1ZpVW",
+	"qaTb8voC3HAsR4TcpsmVKM7pdnTM9g7yQD8rxR/QeVHEem1RXvRJCLABDCn1yt2xNWTnWxBzzvjnwUxe",
+	"9c4ffld79k8zI26kmG9QfwhNatVmoJCFQNqZcW55Cp13fokWpC5mfWY0xBKgwZpgJ4SKMh4YTAzfIVIE",
+	"KHkjyqiGkOIbHPvup+P+y+ZFddUSDfQMbQQeOUGRFvtSqn18F0otEVegBC8TV2whnytILIQyOl1zV4Fh",
+	"OMHxFRfPjfSuPkiivhbqhBUligj9oL3S9td3YDuPOT1BWUvoI70FWR0OgX/KA/tBeSuAXgD9usUfQWHM",
+	"vKngYh6k6imCb7KJcFG1I3y57KDDjwQ2OJ3UQj4886v0io+mUomOjgI9Hd50aLssfnfq9W+Npi7+tqv8",
+	"i1GO1Pl//1gF7jE6ZZzNcAzIlXXLI/I/3jbAsvwqlaNeVZaLi3Q91WLJhiwqtYl4X5O3IbjKMyBxqE/o",
+	"PYvfuL37cMf43KLZdJr1u0jTuK5+DavbKo73hs3fgIC4aET1+/747PuyaJpAcb0s5BZh9GUqmNUzgZZK",
+	"3oTXhB0bzyrm3L2hGqa05S2MPLs56XAjYCOeKAwCx0cqtPiCIxQ6jgmCrb4+tJul7eQAdVoIuss+FRSI",
+	"+SpL9EonC+bmciRu+0+I4eLdLasBQYncxGEtjGJrO9X+RRsN7QgAZtHbL/lN/V3bDs87UsdERMZ7nvDV",
+	"ujYmgB+As25Xwx1SCbBBVwT5xvNg4S3Ai1nP5f4zvqhTNfsMazRbOLkQ+FAaYUtjwvw9lWxBjRE987zI",
+	"udk+ppqp4bD8yRvhRoqEKfHZRVQYGFUlQn2EVE65dSfs8dnjEpIhkgEMznhNoVCpTzn+UM+b0eH2bcuv",
+	"Hu+BfzFxv1ioOIXFa6JL92v2CVq2iAj94eDs0RIR+hqudGiY6J33bngqgeQ4vwKG7PPlV/Z7sFcrG47n",
+	"XLlCh33s90ZTb1MpYLpJlB2cPez1e4k0YuQ0jDz0AfPRTAxuzh6d8EyepMJZoUZmkTloBi6/0PdP6Z33",
+	"zHj06OE33+HPn7Be6pMVBc4R/tbcwNSVfRhP5Pzbb+h73rjyf8dkcq/fE/zq07VYfIIG6OhneDLlsMSM",
+	"yxSQZe3/qi6P0dpb/b2d6ORJEDsj39HzpjMTi2BJlgJhm4neRjPU3uuXHOILVjM+MUJY5nT1eEO1rZnZ",
+	"E/a+LJgNfYSFgoCWMab0HOsAoKwGN/iBpbI9/2GAY4y0S6gqKVq68DvIbGmxZ3BRaz60rCN2DOvG58cf",
+	"lRYOUJP87i60XWE+/64bf9eNh9CNaBXF0oaJca4iI+QPF09fPftjZ5bquu5rKvWFJNYUwo7eJqyzlvzE",
+	"Uy6VV5pXtWxR0GV8YBP2RWnstWHIvjMLuhLm5aXRhzxtOzu0kgPi0gFJt8GspMsNLPacLxhP5bUoIgro",
+	"XEgbRW4I3ZezqbaOsqrrAg070gC0ZKHeYgPwj0Od8wn005apwNvTOggLRMzHtex+7he3+Nm/oEzkh94B",
+	"SKIQOGvqbRMwXrz70wy3Ug1a7L/r7dA/dLHhLRsK91NEMQnXnphuptiMvtJuR1i6BigEfOLRFFRAoLtD",
+	"SG7v9LUIqgC2Fnl0Y2iXnfe3vxL+s0Ryw2gpMGlhuIRqp0PptF+EJtg22NKdd/SgwG1/enRWoo69lpOp",
+	"Sxfsyui59+6w43Pz6jQ/7d8WbpuhnV6P2wZZau8R6InZDooNlvUwUGyYSsdCUezhpfltWrLQiL3WrEs7",
+	"hl/r/iweFYAN1vCBxZ3b5Y7bluj0FqVomXqPuUoQOUEm/dWkHX3oGZ4Je8KGRljhhmwmOGFnQhoXWjMD",
+	"QD8QQLILKHCmAZkFe/htUaHsxc5Gxc3IJprKmzoYIiz8f3ZTn/mvwc+HO0fa2wRkdcXx1XupoRNtg5av",
+	"ynszo/9LjJrb4PDPW77vN8V3umRGrCxbaC4dXi5dACk6xSqXbc6S/8atU/RaJwIWfP9DxB3U4diaY9Rw",
+	"HF7DDLbXlvdZSt7HjQdO45L1QW2sqWBaVqdjbSbaOaEGq2Uh1DD1Y5i/FU7Cj+G5u27QHStUqsynW4AC",
+	"OAAlIkHAibxaeDtnRNwXt1hRNZj8s623X6ob6WA9mrf+XSNY+Tz4O3ABzuol4UX0ig43qHxNp7sTzSbo",
+	"KyhggcquhYhNTz4CRmi7nVsXalqhiz40jhB0NzQ7zbW5tmBBIg2O9WqJJXxhnwASMTepFPi1kHoj4G9v",
+	"fWI6LbToRzjgDZ5hOd91Jse7uCZ2BrMIdTxY3eOlRirG/VhPwMMhX6kHUigGPOGDh8FYQO+1tBZeJGKW",
+	"aSfUaDH4q1g0dqZTe+CKdvl9nFBaSvTSllIeMBlIpPR7TnCIUkAfxeAfvLd5uKJc8+P0TL2U6rqAu+3M",
+	"g4NZYpGjP0EbH5x67XXqP5a5dXC2cBzw8RgvkRNoyiC4FDoowfoAcwaGCY2ENf088NLKGelEtACv+rz3",
+	"j+/+3XhPvAQ3g1CBd0fn2vgBjbQxYuTYVBsr2BVAJix6O0gezuzgVeG1IYNLOVHQBdbrk1qAF18KN3iq",
+	"9bVs4La1wiLS63PnMu+YnFSUxpLN1naZ+VM9g5bRq4XXyzIWkkLSczddX2Qei/kXmayMPLxwFrU7XstB",
+	"A0N+U+k506op7rBK0+8IEdVdQAEJXuJVBW9jFyVyLRar8LmiaDjQHgUAm8y7Lsr1IemTGekH1o9K0RDl",
+	"J7ACAcmQCsAE2MjsXG2PoDdf/urH1KGx9Fex6NRKesUhmuiXNqryA1gcnoqE5QA6fcti3TQC5J96arRb",
+	"CbR/wa50Dilzgouk3tNzcJ8pl4zFn0NvQQ/96M5O2CvcLut0lgnI3XGFPJFPyBtH9CY8Xli11GdJbkK9",
+	"MtSY1OTgYby0ryvtKGwTiBHTEWjQm1Wh4okIsqwO0F3eRcDoYsF9hc1KHLiPGvkRdUUlCpXP/E6kesTT",
+	"Xr93AzLwcRdQhL1kExbLr0aNfL4xegL3ZAsJOcHTcEy5EvNSLMsl30E+Z2KlK+Xtwz41JnuT8VYZ7C8v",
+	"MEE4HtMJqa0WeCV6nTLrdZqn93ogXOnV2S9g7olefUUuRbNm4jT8ccXCp+JGpEiIxzRUdmEwY2K4ctYf",
+	"mZJRul9oLAAY8jeoNlBFHQasgZhgIm+AfgNrGb3P5ScAXa4CKkHE51CcQ5Ui3EFDPXxGfJZ18ZNn+J0L",
+	"nNIadUFR1NPXF6+e9eNQL/yGaROFD09f/FB1vMKXqde7TkXgSm0KVwbuV4TU9Qd6wz+jgf2zHNAfT//O",
+	"B/99Nvh+8PF//GvvsHoGl/dZ2J8OJX5RCEaiy9IgwFggadle3pWmaq6VoZvXZP6Vl8kCiTvKYZywIb/h",
+	"MuVA0E7gBljOxNmMyzSU0MLtXV+79LoymA73rPqizok/KdIuLYLI67G35WeIVVTG2eIhbVFI9BZ7ZCwg",
+	"Y4ymWo4ERXAABBaySZgvTFN46Ql7jbGmaDxVxUl6p7bSaHmPdi5RhqGCKgr1n8sea0jTxVmJEyzb6/Xj",
+	"30Ge25/2jxC3CVATm0dLKhM7QnvVYWTy6VT7Y4v7rcGj2EMkq7qkjB80oIA+82KI1i8x76BrjQZvmrKL",
+	"Ny8woVsUMnkrB4Mqeq6Kz/sFl8rbW5Q7IkLZ5eAj5MDehIF105YXHo8v2xnWEVzaXSITDyzNH5BDi+JR",
+	"Hv7eVbwiEioAenC0S1m53FveRrj3zd7YayG8Igt1OtDCAVM8L2o4QsSY5AhlB32tjQLVP8/VOyop+D1M",
+	"HYqHpPqU8IXtnX9/VrIV8MyBtWdHGt4YmEM3OzRhnY8Tmo5enXReXaRKvRYyMSD82x0PpRMxcGKWpdjX",
+	"siFIRH1g6LVOxLviWfc+qxpPp3P8B0BhcdHibZcqre7jNngPAOaAdQ2ImbkCyiFekY6xHBAArRM4h12W",
+	"egWcA8VKo27FGVeL9UsKrkkn69nNETgEgsNuW1NrFl4UWGcAoga1KJwOWqBDCZtTpTiN4M8anJW2dq19",
+	"qzEe21HcjfL1R4RzaEGZblJsRJdhCGAMrTaOohTgicylXYJTQlrQMuvgkEGFMjOZ0TNpmyiwGqqVlk1I",
+	"6OJ7wjibSZVb6AmDEKLReTMXlR99PcxxQNsPEXj6cQD//7hbIeQdvOsPcsdvrtTqM0e3ceHAAOxTxU2J",
+	"2YT1NSZXVHwV4MSaHJTXCDC2rS7rlFrZj+k4hjwUjQYgwA4t+Ysk2QzcbYOWAPjaLkBfaAHG7V7ceG26",
+	"xg68F1heb6E8cZs1XmnpEZ9rIpSTbuGthhuhnDaLapYs5dbFcMqWy6TR/ruzdl+n9t42+7EaoasWnOuE",
+	"XaARMOPeEphKy+YAIF0GcdhCuHMGmXqpJv52nMgbEee0gYXqkqz7DwqT2UaUMB4TjVXkWMkoDaOFIarL",
+	"CrrJOCCBInMVjbcOW5MszLtoWR7Jomy0JOkPbfVrwf5cKz1XkP4i/0FGPt5upmTo0EL6VrGKmAZo5mNk",
+	"WJA6+FpS3veBdp4emNRiefu/3FVBouEdQ5i6a7M1uXURVi+Ez6Ot3E92Emn5VbpCdp59lhY0WXyTXwuR",
+	"AXNobTHXD/jM3+YtdOl0xrzn6NdMq3D8ARldWrq9mXR7bpsBsPtmcwyyV0B14D95EnX9BbDyCMJ/4n1c",
+	"6/iigVPzFwVP+W1u6EvhGMdlFEDXAv/0u4vhAK/jK1buhEu1l03obZCkbr+8hRDVDkXdUG4qZozMxETw",
+	"JJUNqIB+qX4wOMK7uZE4uk7LHJB+kU4mVAlfCb+hUISAC4xVkvOpUPs51qEYRdpQXlklAsE2J4r0FIS3",
+	"J+zCXkNxJZRsBis03t0nWHTpDcwiNCUt0zfCJHko2AIO99rq53bOcze3OAzu0nFzFKuwW/n7q785/Q1e",
+	"URmAqkQbVqCzlsitU35DHPb73RpCrb7rveLx62h06q+wkryHtFoRCCo0n63MA44S0LjVydwz9du1CvAS",
+	"2fvCaNzY1fgAUTPjo7MzuEquReaao8FN/fYt4jHcwUAtzLrTaG3UxOz9Lk0y0a+0mu4nCmNtSAaaEHTs",
+	"UlAOO9fzLFRoA+ok/GVshEABjeyO0IAbfgVl+YAqP9ImEQmWsQSiCSJFdjofTetcyh9hwHdWLVR6oDsT",
+	"jEpAkfqgJYT2sUAbAkLUBB1xmUE0dT95mQln5KhZd7wS3OYGW7EjJ5T2UE2YXVgnoHYcgRshCrwiMf2K",
+	"XtidcqE3/Gj0bIuPv9NbfPi9TNy0W8EL69SpLiKBgz3TwB1HhKC7C1TBWbQ+1XnCLhTjznm7O+JEtw7M",
+	"86BukOMOO5kaYt5eab8p3/sbureKWXebZcQ9AlcTac1KHiGUIBCey8vnu1xlTb7TX8REAsl1kJE+kSAC",
+	"faGGJlPprEjHJ+w9oTMMrZ0O+3FqEm8m7i+fQL4NiRQv6YSz7ScA5FURVVUdVxst9V53Vf/Y6c9iGlt4",
+	"WI/af3udrP5FTHLVXty9QUS3zYkiZ9omCu/0C/Zdfm3UfM+8LvP67VblBrL2eJGspvyKKcAYGuh6yjXt",
+	"Uihfw9QOpM06TRKGGyfaApHZtm69Qgi2R207Z0M/lFtQU9GBFZlXYYj6r/QcDfBh8e5hWb8Rz9HrxWKa",
+	"AKdyhZoVX5CmBRgb1OI3oU7dNTG7U/BUkVztCEpVESfvSgF2/So3Drgimb4SC0g/VyM3OsW2Xq7KK08r",
+	"aJKeCWjrTxfUNw15bHLTOBvpbIF55eoDpfJmYh3QOgy1+9oNjGJ8rpRAIBsx2RxtYK4/JVr2kLbBsBdE",
+	"WiH6yh2/4hZZMY2wTpt9g3JGIN/CqqBc4PYMeRobs3kCdyqee6T6DKO21zYgNcFvoHqhoOKEP9ejzL2F",
+	"If2e5D1gkjc3iiVAwtpRotfa6WqiMBFwKkZGQCUSMCEbEUjDnwAAnglazg8POK3m0CKyKq6DNleHmqGI",
+	"0bSwEzhsZHKn1jBGcMGZkTfcYRNVUXjzwAYjbb/9IeTh1TsEOgkUQKgsh45ZCMtDND7jhmD4Qw+0kykU",
+	"Ia11b96KG32NrRj1LWW/9hg9LkBUDVPN2e/ny74rnlpt7AsFZQFhR4/HUGV7CyTXiBuNKwYwPEIltZUX",
+	"CLiy/x5u6aTe83LZUKYVzgaW2UGncQgfYG0rgVi3W1R7miuoDVuVvQnsjXpGZN9rLBKi9oGocZ5BlGNR",
+	"1hjy1M8LVQNXDMbLeKIzZ/ssyw3g8BpmBCK0r8K5/AXHHlWX3Em9sTTMTqNly7U2eMZNrmyRQi32rQBG",
+	"uQaPThv4R9Tqsd+9QtIFGGqnsMmrnQrCLonhAI0gqBeYQAi+UflXPwIQgsLZX96+tF6tJdJmeTBarwTC",
+	"zITmFDBUC1vnHIE7g7KDxSqWBZLfcAhnDTWJflLlmneq9DYDTt5dUKNpdGZqem0HsTBeBdkO5UO1gtmi",
+	"EIKGWe3voGeLO24rCa9xCTw0iumHAmCwtGASAcxSbEtjgKWu785MxFGFp5FHDGuSCrFvgR6TlylGExKO",
+	"RxGBcLWsgLJLU8oDmVzFGegbneYhOw31Wl4aZCpKzTHlMRcZSEy/4D2Hi7w2iAED+oGU1u9KZCOTqdDx",
+	"kRRh8GGVMudqAahiewpUNjHe/lvJJgiKhG5hL0iAceEXmUslzAl7rQHpSY5EoMXnBnxdbxdNikNRjB9y",
+	"8XkGcScAt/QWVk3BLI6t5ZjYo1YtaxpjU2QUZx+pIeiGbUUPEQhUrJ7xbVeLuNu2En584HcnFXwHcyi4",
+	"8QPgXVgB2BIh/gTsngqwz0WwlWcFrHIq1XWdNrHC7YzjE0GaLEEgt4d6HIYHY90PBqhtDOFLKJYroi+U",
+	"BtFKDCBBBouyLZxwluYTqTZHIrndXy1n/o/BeC+mBveK361ZvXkBhQn06nsPXIIT6bydmbZqNe3LKhLL",
+	"5W3fpX+1bHq2Dq0IC3rAUmdraWLkVtgVXa24bPeir3UZ1CQrhHdD3r7GLlc4QZjnTuREhLBlfJoeQACT",
+	"FoCo/UZG1B2sn4RrfV3bPimHQDbZdH9WojIWTa+QK6rtfMXd4AtvWgO9Ef49GdZCmbSxNR1UvsCojtBs",
+	"ii8+InDJlqc4VqAYDtoCwou9C50Lsfb2xjPyWkWdzo2FfPjK+39h4ky6vzFpxXa5MgNfHQLi1ez8ce/O",
+	"gi7vXl6epSTve3uGTnFY2tSLri1xWUq0f7/Qo9wYb5pmMhOQS7oRxtaCTmHtWMsL3PrxOcg1uulOVY/L",
+	"we7TNnapk1JSP6xj3Kj45mNeqVue7WbNenpluBpNB/iY9S1cjk+oQ4RbdpXL1BWNdwwf9aQo7CJ0XaUV",
+	"kRjSkpSELBD8CoXV0rIZN9dNQGF/gae/45O9SuzrQMJw3FsB7m8AJNuR8EXL0FmSptAg8C6MSsGmAngw",
+	"R2oGCFFYkYqR41dpsZsbsaNueu+fJoaP3UreZ3/rvxgPXnE3mmJ6GuOtAstFvUUYlZeCMOL/mTBGm6a7",
+	"/wd4caeB+DGM+cBmgrQjbpLIVntgAYkaFrpQL3R5b+zY1WoNWELMlXAoDQJFAeExOxVJsAzIlICt83I1",
+	"n2qwH+mDZXcFx0H22TBsLlIIYR0yHS74Fb+yxLy8ZHLst6+dJk5gZPVnuoJ1/uwdnzQQoBcHYc4pItgp",
+	"mvm7dqWo1pyBWxalQ45DRamFX0rHrFQUyw8y4e2ZaBmg/SZ5UhY0IDxcqFQfQYLIj/oT2UClvFW1CicA",
+	"LZyitDgG7OEBZUlCQBZX+EADgvqb3B1aw+yYBbjiVnyio9o7/6YffxVbF/yor4WXh7m48iJHF8H5l3DB",
+	"4u+NsDo3QGTx5evXrx+/bpwugKU6gqHXxpF0oXD8wGfTn5t21fyKa7p40ioLkjoriRQHmJbxiKQ8UByH",
+	"OyGglNTDyLwpx30H/UYa3N/oyHRppDU52+04kn/jqUy4w85F7u/lVJxTijLDMUUVL1SeCInKXJEyLUdW",
+	"kE00xgO8p9nKxnbgatK4juFr0qu7dTYLZVHsFw8F25uK1HpPMzz7NDNinMrJdE3fyWgqRtdAbwPlMRC3",
+	"iGo9+lgGX4w45gYvjEwoaYTPkS9DNVxUbOiXwmJdBdzuTzBRhIEuo/UMI8ZaX5cSHuCtVS1a2ZswtxYM",
+	"zV2pSEqITu/r8ggNe2T8DTTA+zhW2nve5P3iAfCJj/1eMO79d/2vzns3D08enpz1Nr/1L3G0h4/uBOms",
+	"OW3vQ+hjrHOVtMIyJUbXWJlaKYcDmU0Mn0ODFRQbzoQg1BMsFwvRvA2Ppv+V1/eWlnCTk0oCs7rMyZkF",
+	"DJKaCICdt3DyFgJOG14U16LCaRWf5avcsRFXRUGlM9Kf3lCrB20wUIt4Hs44QjYQyuCc4G6BgpUTsBoa",
+	"56GmWBEj0pID2gQfHuTvDjbb/9ZP+8MDlSsG3qOKsf+SmmHWYSd2buK/zVWpJOCmq15zfbzFq1oFQPnm",
+	"agul0YxE0Kg3bsh0XKE4ZFHvRlRgXn1YflPqO6yX7SNiwdUC/+/V31iKFCCB4B/LxzcYrr+bk82vJtun",
+	"M4sy7EFsoQU4ANrlCnhU2zdXrJHWwQAVXmcFxvwJRbiRn1UXMac+AHP6/y5KZmJoTpFNNQVVl/C3BRFU",
+	"nXvn1QhlULkBCmi/QoRlATv9Qv/6ukHwo4g7Rm4G5tPLmvUgjCNujBR2ZQTkb4Vztl9CLONuWhoOpcu3",
+	"IiEmlZzlszj9JZUTE7ghfg3xlZ/LcEqfcE+8cQla4CDidJrI8bgZvwWDaUmCVjL2H4FvgJGX/q1bsl+m",
+	"aQttx2eIrAdNE9YhlDOiONThqo/Hd1zs+rW0UQBFQhFPN9dP/IxDIhpabaFDcKyNaCKRovXp3Sn59/vR",
+	"LTyflz9hLLsSbi6E8otXqNfDnADqKF7FD8BHLl2U57O/SsVKVyhV75JCk6l1Mk0Znxghyq/SGB/Y8M2V",
+	"1cBvcZR3/3Ds3FV/L8OZXEEXfZFRCAFNvUHCYxfnh+SjUWO/Ftj2CgzL9YbiJT3iLuY1cGyd2m+vAfm3",
+	"WuIExNVhVfaNQNOTTr/gP7bgknV12RYjQD86vaKGFJetU4sfX3G0klNOG7R5nWkDtSkcjD7jzOQpMP1N",
+	"hPILild0ditgCJUiUNQDwcVrkQH2zN/8jMCnAyLzOKTIk4aGyTe5O8Y2tR9YwFccIayAL+5YqUNj3nay",
+	"tkIXrOcHByPoNltCVTthobsLxU391VTi+9CId6/gD8IKDmuaCZ2lAtYOsCBrMh9hfb1J1m5FYcQnHv65",
+	"8h544Qjdapx7QxHeR6Q3YZRVgiNIP1DrJsBlNV0Ne9Mt11uKrnzsRvWs3z3epID1EHTmnEVj33bLV9AZ",
+	"jaZajgI/tnRsLNPUMlnfk3CvdqX9099pPGWv7a21GjY5nXX3/V3f5fZtgyMSqHcuWwAIUpJb7qVHqlcH",
+	"1pRKNRkAONtmnYiZEWP5uQhFYEMiFKewVKuJMEwoo9MA3WgxT40vALgzK9IbQpkhSDWlwdhdQz4g1eQd",
+	"DvPX0L1YndMh+hiLN9Jm7Ie6CBoPUBdhu71loBbFpjMoIUr87u/Efw7JqTUE6EuLeNfY0JcGeBxq9IZh",
+	"JB3CPlJ7F68Ru/0RHmsU1+kX1ErrbF0SVaUL9H/IGyg9Z9hMg6g5pTEFX0hFghSeobqXG9EE8rqBUC6b",
+	"cAiqggizIZYfkGSLYpje9Tez7z8/yv4R4vjVyxkXYOXVnAGQjf/qf/79bPA9H/z3xy9//vqvvR0tZJxw",
+	"0h487M7iEkvHP3KRN1dq/zymVr3So1noPHR0Y3cEG06lv5gWw36J4I+5c0CviVOv55Auj2q+4fVJnxHa",
+	"lddvHxTwC6Kum3pRGztRsNfOvVDpFCjLEmQbraMY9xfE/4apLclTXVInrptqsM4eny3ve0MLIVG/7/sY",
+	"Wta6wqErrVPB1YaR/Dt2m8O+dBxY0Mg42g/Yi9qExF9uKld5syW41OcA1D0r8/rYFDQT1nrjT1rmxGd3",
+	"zoZfPvScHF0L96F3zv7f//m/X4d96G7ztqmZScVTxlOr2XCEmP/DPhs6txhiM9tcqkTPh+wPw5FOrf+b",
+	"0XM7/CMqYExGMGk/KP8eoFH+QLfk0NvB/rdU3Vy8/oRd+AHMqftPAcSVsOxKKm4WYQaAjBorcXZRDPgB",
+	"WqSQL104gQeXxOOcDZMhkyrLXZ8NxRDKzIRK+mw4HzLOcEIPLLPyv0Uf4rBYdj3UQ6Zzh98zQ2zKxITb",
+	"8PMQNlJ8lg4atU4+qIuYf0GoxKJ28W/LhLFaFXgfAT22APwrCAMVhYxlkgrYkylPx4wrNtW5qdMsP2dC",
+	"vQVJuHVEHqINciszP5duNG1F6/sXBzS6MGnC9EXh8tMYa0OFfu/F1aX2v95V2CfSKyixDd5KQHJD2cAC",
+	"qnBLc0WiWu+2vC3fd+/dFZrLonMvpdykViDKyscdFWklLN89hVoxsSTvA7byfiqgMp5aTCIcQok2UL/K",
+	"DQHnrTaM2cGKtn9aDgGussXeHBamrJ0dat8nD+M6QqAwvPqIyCrbH+VV2vTUCbuiy+0pdrgFV5pTHKhk",
+	"VAGUFIwARsQ45IRxRcCg0oEGDkjDItNWejfigWV+BsHwkaPpBxWoTL1qAV+Xiu1TUeTlRlOtbUDdj9Zk",
+	"gbItC/oXfxKeFMIvLQ21zoR6J+wRBD5qk4GVwmBJ5rcLBhGc/bHg7vTfNoevDTPxs2rvjMSjdWKGS+P4",
+	"hAY4GHHjBt8+TM7En65gMWbcjaAB7Pybh4/6PX0dAhpO6+tP/gF/fux/cDztnT98dPZ4pwnWn8T3FZlt",
+	"xdq9sNeMl8I2L+9COhj7twuYPN3KuqWCLDyRGJ/f3syFd95/CzdPu/XgYZ1QhQHLb5aDuQvn3ascp+Og",
+	"VCXqRSRlUJi6Vkf712xg7L5wFjBFxNyyiQ4J/ScIIRsFx1Zl+P2U7pNJi6VX2y1tgyV7QYsHcDyVvaRG",
+	"tSyHHkzHJxG5/5UYeRMLm7Rrzdp2V7Td4/E3KeadmrRQGFegggOr5sOzsyCm2+5bQ0LdW6+5GQnmbZbA",
+	"XcKcZsPTqdbX9nRY+H1+PA8sQZZbOVHBOUR0N687A+0jDJ144PAvEexbSUnWZ7lKhbWB/GoibwRQRwZA",
+	"iYs3LxhPEuM/Mwa2PBuRptV9udb23luMdkXTQag5vNFzI07/rdeva+GlnDQZLBB3Clad38LRTJzSH3Cz",
+	"eue9iXTT/AqFALIdg4IQevN7P0+PUSDgX3tom38XXRddIzhCu87A52nqJX6cK4zeQXEbfiLqVFBZ7khc",
+	"+wVLyFj645QZDTUtdbQU50VHpRJurs11n41lGtAr5GTq7Al7vWSes4swArhsx1ymYNUXdkwfyXhVE0Ke",
+	"twov4Qm9jupY4eHoM8DTD17PGg3AerFrsoDL66rXVj93LB1GjLRJgE/Ki8j+BjD1+LdBReF/Aq0+1gb8",
+	"zKaeBnrjvbeAaSadh3jDHrUS4A0PO2p497KABr2P0V1bSnCLNBTBz42iM3CKqCyajabaivoS1faXs/VD",
+	"cojI7sb7cti4biu700VvCAzrKM0h8OYjBnW3PcHN+vN0JU72jzJ1wmBTdfReYJaBWKO3vTKpvGEXmN+m",
+	"vKHhOro89wW9ro7yTVxExSdNXc9WcAMp79qiloeP/lxb1XK757EsBPJ7c7WIQZfq3gpVG5WXFoLRw7Ii",
+	"cJjyGZjs4RehO/Zj7Zjum6Hxjk86NTK8ODEOVzncNhjwjxACTBmp39rcsKthV55VrMlEIAB88OihWZtb",
+	"58f2pOjOx5IHe23XQcRfhrd3qs1s50AmgFswVxRSGUjFroyee8sL879hiZIldJMaPrri9qv1UC9DACWQ",
+	"Do60vpbihL03Wk3ABUADBX4sEs/eVy1Zl0NBkip/5eSssSyZlrAr5xGffpxK4le1ls8lhsbANYuAxC6F",
+	"GzyF5W4wS3AmffbcuexnlS66QhRrokKUE4DThuMK2qIQh6zkl9yOCjEoiFPqpl7lkAAlZiybRRDErxmi",
+	"naSCGxv9tskFeYqvi0VvnUNBu6Zzt/m2PfucSSMqo+4e6dlvE45yrRqo24kvMtkgE0J5GG5EIDIu7gvo",
+	"RwghAeuM4DMo/gPBkYpZMdIqAV72aCe99wg2t0itKHLfj88eN3uRdkdgjY25r1vyIZ+pBOAnvAovBr3V",
+	"3siJGki1BlHK23EQq4G7EaB7EMiGcbWApZUWyLMb3Eg5US9Ub99cdckKi8lnqFBPwt6QWfdUzzKuFoyP",
+	"RjqHiuvcpL3z3qmWyegUptJDZMnNdDwM/ZVwU520jmHXoA2f63lRIcHxbvbKcSoqXNIbakE7HUy1dQPA",
+	"32yKHvtZ2gB3Kqn7YizVRJjMSOXYRAvKjA6LvoDXOhFDBCrmoSYWoslmBvB1dW0ZPLm8fP5cW/dXsejq",
+	"VsYXHNz3LOfVWcgOyhaKbhltQA1eXj5nfofZtVj0mdPAM8oBrmLrhg3nFepOEduZmF2FiqKJAd4B9n6q",
+	"iQAH+aStwPtKGlBY8LIm/AI/jnsfx/XT6DyIC8u4OoJLunBtXTY86qjxW79i9zR460hm1yz6+tBtfJT8",
+	"QuJx8pZPQYDp/xTlcm0DvkCra9nusThE2HbDHTls0Hb/XemiY5/PjtKtz2dHjNVud2BjNbm6QR/AxfrM",
+	"jnTm/4/NoP5fwrtsi1uhJ0VgbVhWIp2XxoZLMXSKd7chnbe/h3jTxZsXy53vW4eU3kHpcn284ElUrFMp",
+	"/GmKFYUO4U4O2PE6zrvtMm/wYAAmg0fbjKl7JMGfIVCm2t6ZCQ3ma8IIb0MIIWAjNYUSoOcQhrdLlGBX",
+	"nINDxwhCR7eqnrwtAwVgzq11DQpcslAgN7TauCFejwUz3l7NfL9YLNBe28kPCZ4n3mOSKrfYnOulwehc",
+	"JY25KG1cU1LIfyJKCeGPA/j/ryMd5Je2c38F/YJd/JXlmxiedVSHxS/ZPXVYclvtdNjJYfEHzeiUaJfR",
+	"F6XuZ+ipCC+Csr+Rkzf1RHstL2O7R+IQvsq2m3EYZ2X/bWnflvJjOoKz4l97RGdlO/loUJF+CGINF14q",
+	"1TWba3NtCUUi4eiyVIzoJ1C0y00qhYFhCki7EAx+lL3VCPSQKydTQkPwmrjJCH/rB/hSqutDcWF1ZHX7",
+	"KXQP7YRmNm4Zshph24PfcygFol0A+KYNZWcl3FNFmLZxgytOb58MPmjE0Rn0uikkZ2o2+XaGmztAPKt7",
+	"1LiwpfV+87q7ovGwI3R11T1mbwJo7rWgaP0SYGDT8S02qr0asuJOuxaLgtuViLzggqPULyiqKkiXVDfS",
+	"iQFP+OBhMPcxu17a+y8SMcu0E2q0GGBOqrYI7dHZWb83k6ooSmsBTTPKbAbcsJJGDI5N77w3ztN0866a",
+	"n+fqVxtquK31yrgCL0occ7RX9rskN4wyvAi6K4hjUdQGJNwkC0yrJ6sqFVa4FXsfpDsbiVjSZrvsWcEU",
+	"v6JywYhU8ACKWulogguJTxBHG+hZprVIgj8J97eIEKWjG+QgFN7x9B9YdpXLNNkyCDQXV9CZuUVj+wUW",
+	"XJIJYOUE8ASvxWKH0M/78Pp7nxmmmXRqNLzxPoRlOndWJqG21QhEONRj6rfduS8xyMKGHe6JSCUw8qZ6",
+	"gm5B0eg+R6pjaPpCVl9LpKZ1qpGW7n51u8+LQe/f8P4+kJGkgic24DUVHZpzxDWA1h7qjK7Tau0vY+un",
+	"o9O4y447Uht3eVVAGqKzfi1VwvyUEVgbqjvP2fA/Bq/zNNWZHVzKiYKu7KHfvuHNw/9ZtrpPxWf2/NXF",
+	"08Hl84vBo2+/8w+NvvpOzoR1fJYN+97mhfbZpADJCU3wocyd+uD9r6A8aPNGeHDlIYR3DQS6fiYFdCOn",
+	"AO6UB6IS7jDs78hrmNXGk1oRul3pq1HdVZAKAYndG/3Rr8ZcpiLx++8n3jvvwbNqGuWxrnDqXGbPT09H",
+	"8oRedqLNhAAMFG7a5gY8LdAR4lv05sM3x+90EJvvoVO6aDYBlyTkKYAELqidvEfxzZn3JhuK034oX/Ab",
+	"otelWS+6J+0B8lOhgCW0EI9Glt22hAX8vVMj6DfNQdKL0pQpSc7RmEFFa4NyZ/qGMiBFUP4JthmZRV1x",
+	"bHj14V2+9sWkQ3KuAOFTyAmVokMl8kwb0Zp0rIbc+Bl3EgtNqDEJMitTPQeS0Foj9p2wd9r2OswGcubX",
+	"tkCzVnq+5aZVi0++9EL3w/nfP/pzgFEF/8NH/0FzE1aYmgFgDel9dcXwgI2iQktOYOf1HvJyhBKUFozL",
+	"ezljjN/RV0Iz4/K3oIwBbTeqQwtvCQGQ5e+8CoweCL+Yq1s4ZRFEvK0dqGaJxNMTuOX9ACBwNaf2gmKu",
+	"CSCNLGXScwUO/EhnEg3eUJRafjceVM0o6JD1wXyEAcy4TOPhx9v/9ePX/x8AAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
