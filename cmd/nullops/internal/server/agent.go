@@ -64,6 +64,11 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("setting agent.listen: %w", err)
 	}
+	if s.enrolsItself() {
+		if token, err = enrolMachine(ctx, s, l.Addr(), runtime.Inventory, log); err != nil {
+			return errors.Join(err, l.Close())
+		}
+	}
 	a, err := agent.New(agent.Config{Data: s.Agent.Data, Token: token, Build: wire.Build(release),
 		Listener: l, Log: log, ProbeEvery: s.probeEvery(),
 		DiskFloor: floor,

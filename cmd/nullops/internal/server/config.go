@@ -14,8 +14,6 @@ import (
 
 	"github.com/traefik/paerser/env"
 	"github.com/traefik/paerser/flag"
-
-	"github.com/nullops/nullops/agent"
 )
 
 // envPrefix starts the name of every environment variable that is a setting:
@@ -128,8 +126,16 @@ type RemovedSettings struct {
 
 // AgentSettings is one node's agent.
 type AgentSettings struct {
-	Listen  string `description:"Address the control plane dials."`
-	Token   string `description:"Token from 'add node'; AGENT_TOKEN works too."`
+	Listen string `description:"Address the control plane dials."`
+	Token  string `description:"Token from 'add node'; AGENT_TOKEN works too."`
+	// These five are for the first start of a machine that enrols itself. AGENT_CONTROL,
+	// AGENT_ADDRESS and AGENT_FINGERPRINT work too.
+	Control      string               `description:"URL of the control plane to enrol at."`
+	Provisioning ProvisioningSettings `description:"Enrols a machine without a token of its own."`
+	Address      string               `description:"host:port under which the agent is dialed."`
+	CA           string               `description:"File of authorities to trust as agent.control."`
+	Fingerprint  string               `description:"Certificate of agent.control instead, sha256:…."`
+
 	Data    string `description:"Folder for certificate, journal and state."`
 	Run     string `description:"Folder on a tmpfs for what may never reach a disk."`
 	Docker  string `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`
@@ -203,7 +209,7 @@ func takeConfigFlag(args, environ []string) (path string, rest []string) {
 	return path, rest
 }
 
-// settingsEnv keeps the variables that are settings, and translates the two standard
+// settingsEnv keeps the variables that are settings, and translates the standard
 // names. Other variables of ours are for the command line (NULLOPS_CONTEXT…) or for
 // tests.
 func settingsEnv(environ []string) []string {
@@ -213,8 +219,8 @@ func settingsEnv(environ []string) []string {
 		switch {
 		case name == "DATABASE_URL":
 			kept = append([]string{envPrefix + "DATABASE_URL=" + value}, kept...)
-		case name == "AGENT_TOKEN":
-			kept = append([]string{envPrefix + "AGENT_TOKEN=" + value}, kept...)
+		case slices.Contains(agentVariables(), name):
+			kept = append([]string{envPrefix + name + "=" + value}, kept...)
 		case name == envPrefix+"CONFIG", strings.HasPrefix(name, envPrefix+"TEST_"),
 			strings.HasPrefix(name, envPrefix+"CLI_"), name == envPrefix+"FAILPOINT":
 		case strings.HasPrefix(name, envPrefix):
@@ -310,15 +316,6 @@ func (s Settings) checkAgent() error {
 		s.checkToken(),
 		s.checkDoctor(),
 	)
-}
-
-// checkToken requires the token on the first start only: the agent stores a key made
-// from it.
-func (s Settings) checkToken() error {
-	if agent.IsEnrolled(s.Agent.Data) {
-		return nil
-	}
-	return checkRequired("agent.token", s.Agent.Token, "the token that 'add node' showed")
 }
 
 // checkDoctor is what an agent needs that is not yet enrolled.
