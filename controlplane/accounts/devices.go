@@ -60,6 +60,12 @@ func (a *Accounts) allowAnybody(
 	return nil, refusal
 }
 
+// AllowEnrolment uses up one try of a machine at a provisioning token. refund returns it, once the
+// token was right.
+func (a *Accounts) AllowEnrolment(actor access.Actor) (refund func(), err error) {
+	return a.limits.takeEnrolment(networkOf(actor.RemoteAddress()), a.now())
+}
+
 // knowsDevice reports whether the person signed in with this browser before; with
 // an empty name, whether anybody did.
 func (a *Accounts) knowsDevice(

@@ -28,6 +28,8 @@ var (
 	attackedBucket = bucket{burst: 3, every: 10 * time.Minute}
 	// knownBucket is for a browser or a network that the person signed in from.
 	knownBucket = bucket{burst: 10, every: 10 * time.Second}
+	// enrolmentBucket is for machines, of which many may be behind one address.
+	enrolmentBucket = bucket{burst: 30, every: 5 * time.Second}
 )
 
 // mostKeys bounds the memory of limits.
@@ -67,6 +69,23 @@ func (l *limits) takeNetwork(network string, now time.Time) (refund func(), err 
 	r := l.reservationsLocked(now)
 	r.reserveTry("network "+network, networkBucket)
 	return r.finishOrRefund()
+}
+
+// takeEnrolment uses up one try of a network at a provisioning token. It is apart from the tries of
+// people, whom machines that start again and again must not lock out.
+func (l *limits) takeEnrolment(network string, now time.Time) (refund func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.reservationsLocked(now)
+	if r.reserveTry("enrolment "+network, enrolmentBucket); r.wait == 0 {
+		return r.giveBack, nil
+	}
+	r.giveBack()
+	return nil, &controlplane.Error{
+		Kind: controlplane.TooMany, Code: "too_many_enrolments", RetryAfter: r.wait,
+		Message: "too many failed attempts to enrol a machine came from this address",
+		Remedy:  "Check the provisioning token, wait a little and try again.",
+	}
 }
 
 // takeKnown uses up one try of a caller who proved a password before. key identifies the browser or

@@ -102,6 +102,14 @@ func allVisits() map[string]visit {
 		"getNodeTemplate":    {path: "/node-templates/gpu"},
 		"putNodeTemplate":    {path: "/node-templates/gpu", body: object{}},
 		"deleteNodeTemplate": {path: "/node-templates/gpu"},
+		"createProvisioningToken": {path: "/provisioning-tokens",
+			body: object{"environment": "qa", "max_uses": 1}},
+		"listProvisioningTokens": {
+			path: "/provisioning-tokens"},
+		"revokeProvisioningToken": {
+			path: "/provisioning-tokens/abcd2345"},
+		"enrolMachine": {path: "/enrolments", nobody: 403,
+			body: object{"token": "x", "certificate": "eA==", "signature": "eA=="}},
 		"listStarterEntries": {path: "/catalogue"},
 		"addStarterEntry":    {path: "/catalogue/postgres", body: object{"name": "spare-db"}},
 		"listPlugins":        {path: "/plugins", stranger: shown, reader: shown},
@@ -525,10 +533,11 @@ var needsAgent = map[string]bool{"recoverNode": true, "adoptDeployment": true,
 	"moveDeployment": true, "checkDeployment": true, "revealSecret": true}
 
 // needsOwn are operations about a session, a token or a link that the walk does
-// not have: they say so, in the contract's form.
+// not have: they say so, in the contract's form. TestProvisioningTokens uses the last two.
 var needsOwn = map[string]bool{"deleteToken": true, "deleteSession": true,
 	"acceptInvitation": true, "resetPassword": true, "deleteInvitation": true,
-	"createOwnToken": true, "deleteUserToken": true, "deleteGuest": true, "deleteRobot": true}
+	"createOwnToken": true, "deleteUserToken": true, "deleteGuest": true, "deleteRobot": true,
+	"enrolMachine": true, "revokeProvisioningToken": true}
 
 // An admin can use every operation, each answer has the contract's form, and no
 // answer and no log line holds a secret that was put in.

@@ -82,6 +82,9 @@ type Config struct {
 	URL *url.URL
 	// IngressURL has the scheme and port of deployments' URLs.
 	IngressURL *url.URL
+	// Fingerprint is that of our own certificate if no authority vouches for it, for machines that
+	// enrol themselves.
+	Fingerprint string
 	// Build is the release, for people.
 	Build string
 	// AgentImage is what the line for a new node runs; empty means

@@ -756,6 +756,30 @@ func (e ProvisionStepStatus) Valid() bool {
 	}
 }
 
+// Defines values for ProvisioningTokenStatus.
+const (
+	ProvisioningTokenStatusProvisioningTokenActive  ProvisioningTokenStatus = "active"
+	ProvisioningTokenStatusProvisioningTokenExpired ProvisioningTokenStatus = "expired"
+	ProvisioningTokenStatusProvisioningTokenRevoked ProvisioningTokenStatus = "revoked"
+	ProvisioningTokenStatusProvisioningTokenUsedUp  ProvisioningTokenStatus = "used_up"
+)
+
+// Valid indicates whether the value is a known member of the ProvisioningTokenStatus enum.
+func (e ProvisioningTokenStatus) Valid() bool {
+	switch e {
+	case ProvisioningTokenStatusProvisioningTokenActive:
+		return true
+	case ProvisioningTokenStatusProvisioningTokenExpired:
+		return true
+	case ProvisioningTokenStatusProvisioningTokenRevoked:
+		return true
+	case ProvisioningTokenStatusProvisioningTokenUsedUp:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ReachTicketCreateKind.
 const (
 	ReachTicketCreateKindForward  ReachTicketCreateKind = "forward"
@@ -2302,6 +2326,54 @@ type LogTrouble struct {
 	Source string `json:"source"`
 }
 
+// MachineEnrol What a machine says about itself. Unknown fields are ignored, so that agents of later releases may say more.
+type MachineEnrol struct {
+	// Address host:port under which the control plane reaches the agent. Without it, the address that the request comes from with `port`.
+	Address *string `json:"address,omitempty"`
+
+	// Build Release of the agent.
+	Build *string `json:"build,omitempty"`
+
+	// Certificate The certificate of the agent, DER in base64.
+	Certificate []byte `json:"certificate"`
+
+	// Hardware What the machine is as far as the agent knows before it serves. Sizes are in bytes.
+	Hardware *MachineHardware `json:"hardware,omitempty"`
+	Hostname *string          `json:"hostname,omitempty"`
+
+	// Port Where the agent listens.
+	Port *int `json:"port,omitempty"`
+
+	// Signature By the key of the certificate (ECDSA with SHA-256, or Ed25519) over `nullops enrolment 1`, a line feed and the token.
+	Signature []byte `json:"signature"`
+
+	// Token The provisioning token.
+	Token string `json:"token"`
+}
+
+// MachineEnrolled defines model for MachineEnrolled.
+type MachineEnrolled struct {
+	Environment string `json:"environment"`
+
+	// Name How the node is called.
+	Name string `json:"name"`
+
+	// Token The token of the node itself.
+	Token string `json:"token"`
+}
+
+// MachineHardware What the machine is as far as the agent knows before it serves. Sizes are in bytes.
+type MachineHardware struct {
+	Arch          *string    `json:"arch,omitempty"`
+	Cpu           *float32   `json:"cpu,omitempty"`
+	Disk          *int64     `json:"disk,omitempty"`
+	EngineVersion *string    `json:"engine_version,omitempty"`
+	Gpus          *[]NodeGPU `json:"gpus,omitempty"`
+	Kernel        *string    `json:"kernel,omitempty"`
+	Memory        *int64     `json:"memory,omitempty"`
+	Os            *string    `json:"os,omitempty"`
+}
+
 // MasterKey defines model for MasterKey.
 type MasterKey struct {
 	Name string `json:"name"`
@@ -3130,6 +3202,71 @@ type ProvisionStep struct {
 
 // ProvisionStepStatus defines model for ProvisionStep.Status.
 type ProvisionStepStatus string
+
+// ProvisioningToken defines model for ProvisioningToken.
+type ProvisioningToken struct {
+	CreatedAt   time.Time  `json:"created_at"`
+	CreatedBy   string     `json:"created_by"`
+	Description *string    `json:"description,omitempty"`
+	Environment string     `json:"environment"`
+	ExpiresAt   time.Time  `json:"expires_at"`
+	LastUsedAt  *time.Time `json:"last_used_at,omitempty"`
+	MaxUses     int        `json:"max_uses"`
+	NamePattern string     `json:"name_pattern"`
+
+	// Prefix The public part by which it is named.
+	Prefix string `json:"prefix"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings           `json:"settings,omitempty"`
+	Status   ProvisioningTokenStatus `json:"status"`
+	Template *string                 `json:"template,omitempty"`
+
+	// Uses How many machines it has enrolled.
+	Uses int `json:"uses"`
+}
+
+// ProvisioningTokenStatus defines model for ProvisioningToken.Status.
+type ProvisioningTokenStatus string
+
+// ProvisioningTokenCreate defines model for ProvisioningTokenCreate.
+type ProvisioningTokenCreate struct {
+	Description *string `json:"description,omitempty"`
+
+	// Environment A DNS label of at most 40 characters.
+	Environment Name `json:"environment"`
+
+	// ExpiresInHours How long it enrols machines; 24 if not given.
+	ExpiresInHours *int `json:"expires_in_hours,omitempty"`
+
+	// MaxUses How many machines it enrols at most.
+	MaxUses int `json:"max_uses"`
+
+	// NamePattern How the nodes are called: {hostname} is what a machine calls itself, {n} the lowest free number. Default: {hostname}.
+	NamePattern *string `json:"name_pattern,omitempty"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+
+	// Template A DNS label of at most 40 characters.
+	Template *Name `json:"template,omitempty"`
+}
+
+// ProvisioningTokenCreated defines model for ProvisioningTokenCreated.
+type ProvisioningTokenCreated struct {
+	// Command The line to run on each machine.
+	Command           string            `json:"command"`
+	ProvisioningToken ProvisioningToken `json:"provisioning_token"`
+
+	// Token Shown once.
+	Token string `json:"token"`
+}
+
+// ProvisioningTokenList defines model for ProvisioningTokenList.
+type ProvisioningTokenList struct {
+	Items      []ProvisioningToken `json:"items"`
+	NextCursor *string             `json:"next_cursor,omitempty"`
+}
 
 // Question What the latest run waits for a person to answer.
 type Question struct {
@@ -4707,6 +4844,19 @@ type RestorePipelineVersionParams struct {
 	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
+// ListProvisioningTokensParams defines parameters for ListProvisioningTokens.
+type ListProvisioningTokensParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// CreateProvisioningTokenParams defines parameters for CreateProvisioningToken.
+type CreateProvisioningTokenParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // ListQueueParams defines parameters for ListQueue.
 type ListQueueParams struct {
 	Environment *string `form:"environment,omitempty" json:"environment,omitempty"`
@@ -4846,6 +4996,9 @@ type ApplyDocumentsJSONRequestBody = Documents
 // PreviewDocumentsJSONRequestBody defines body for PreviewDocuments for application/json ContentType.
 type PreviewDocumentsJSONRequestBody = Documents
 
+// EnrolMachineJSONRequestBody defines body for EnrolMachine for application/json ContentType.
+type EnrolMachineJSONRequestBody = MachineEnrol
+
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
 
@@ -4923,6 +5076,9 @@ type PutSecretJSONRequestBody = SecretPut
 
 // PutTemplateJSONRequestBody defines body for PutTemplate for application/json ContentType.
 type PutTemplateJSONRequestBody = TemplatePut
+
+// CreateProvisioningTokenJSONRequestBody defines body for CreateProvisioningToken for application/json ContentType.
+type CreateProvisioningTokenJSONRequestBody = ProvisioningTokenCreate
 
 // PutRegistryJSONRequestBody defines body for PutRegistry for application/json ContentType.
 type PutRegistryJSONRequestBody = RegistryPut
@@ -5561,6 +5717,26 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
 	PreviewDocuments(ctx context.Context, body PreviewDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EnrolMachineWithBody Enrol a machine as a node
+	//
+	// For agents with a provisioning token. Makes a node whose only trusted certificate is this one, and answers with the node's
+	// own token. Until the node was met, the same key with the same token gets the same node and a new token of the node.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/enrolments (the `EnrolMachine` operationId).
+	EnrolMachineWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EnrolMachine Enrol a machine as a node
+	//
+	// For agents with a provisioning token. Makes a node whose only trusted certificate is this one, and answers with the node's
+	// own token. Until the node was met, the same key with the same token gets the same node and a new token of the node.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/enrolments (the `EnrolMachine` operationId).
+	EnrolMachine(ctx context.Context, body EnrolMachineJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListEnvironments All environments the caller may see
 	//
@@ -6472,6 +6648,38 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/projects/{name}/templates/{template} (the `PutTemplate` operationId).
 	PutTemplate(ctx context.Context, name InName, template string, body PutTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListProvisioningTokens All provisioning tokens
+	//
+	// One page by prefix, with those that no longer enrol machines. The tokens themselves are stored nowhere.
+	//
+	// Corresponds with GET /api/v1/provisioning-tokens (the `ListProvisioningTokens` operationId).
+	ListProvisioningTokens(ctx context.Context, params *ListProvisioningTokensParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateProvisioningTokenWithBody Create a provisioning token
+	//
+	// One token enrols many machines as nodes. Answers with the token, once, and the line to run on each machine.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/provisioning-tokens (the `CreateProvisioningToken` operationId).
+	CreateProvisioningTokenWithBody(ctx context.Context, params *CreateProvisioningTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateProvisioningToken Create a provisioning token
+	//
+	// One token enrols many machines as nodes. Answers with the token, once, and the line to run on each machine.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/provisioning-tokens (the `CreateProvisioningToken` operationId).
+	CreateProvisioningToken(ctx context.Context, params *CreateProvisioningTokenParams, body CreateProvisioningTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokeProvisioningToken Revoke a provisioning token
+	//
+	// It enrols no machine from now on. The nodes that it enrolled stay as they are.
+	//
+	// Corresponds with DELETE /api/v1/provisioning-tokens/{prefix} (the `RevokeProvisioningToken` operationId).
+	RevokeProvisioningToken(ctx context.Context, prefix string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListQueue Who waits, in the order of turns
 	//
@@ -8102,6 +8310,46 @@ func (c *Client) PreviewDocumentsWithBody(ctx context.Context, contentType strin
 // Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
 func (c *Client) PreviewDocuments(ctx context.Context, body PreviewDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPreviewDocumentsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EnrolMachineWithBody Enrol a machine as a node
+//
+// For agents with a provisioning token. Makes a node whose only trusted certificate is this one, and answers with the node's
+// own token. Until the node was met, the same key with the same token gets the same node and a new token of the node.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/enrolments (the `EnrolMachine` operationId).
+func (c *Client) EnrolMachineWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEnrolMachineRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EnrolMachine Enrol a machine as a node
+//
+// For agents with a provisioning token. Makes a node whose only trusted certificate is this one, and answers with the node's
+// own token. Until the node was met, the same key with the same token gets the same node and a new token of the node.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/enrolments (the `EnrolMachine` operationId).
+func (c *Client) EnrolMachine(ctx context.Context, body EnrolMachineJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEnrolMachineRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10163,6 +10411,78 @@ func (c *Client) PutTemplateWithBody(ctx context.Context, name InName, template 
 // Corresponds with PUT /api/v1/projects/{name}/templates/{template} (the `PutTemplate` operationId).
 func (c *Client) PutTemplate(ctx context.Context, name InName, template string, body PutTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutTemplateRequest(c.Server, name, template, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListProvisioningTokens All provisioning tokens
+//
+// One page by prefix, with those that no longer enrol machines. The tokens themselves are stored nowhere.
+//
+// Corresponds with GET /api/v1/provisioning-tokens (the `ListProvisioningTokens` operationId).
+func (c *Client) ListProvisioningTokens(ctx context.Context, params *ListProvisioningTokensParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListProvisioningTokensRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateProvisioningTokenWithBody Create a provisioning token
+//
+// One token enrols many machines as nodes. Answers with the token, once, and the line to run on each machine.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/provisioning-tokens (the `CreateProvisioningToken` operationId).
+func (c *Client) CreateProvisioningTokenWithBody(ctx context.Context, params *CreateProvisioningTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateProvisioningTokenRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateProvisioningToken Create a provisioning token
+//
+// One token enrols many machines as nodes. Answers with the token, once, and the line to run on each machine.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/provisioning-tokens (the `CreateProvisioningToken` operationId).
+func (c *Client) CreateProvisioningToken(ctx context.Context, params *CreateProvisioningTokenParams, body CreateProvisioningTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateProvisioningTokenRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeProvisioningToken Revoke a provisioning token
+//
+// It enrols no machine from now on. The nodes that it enrolled stay as they are.
+//
+// Corresponds with DELETE /api/v1/provisioning-tokens/{prefix} (the `RevokeProvisioningToken` operationId).
+func (c *Client) RevokeProvisioningToken(ctx context.Context, prefix string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeProvisioningTokenRequest(c.Server, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -13935,6 +14255,46 @@ func NewPreviewDocumentsRequestWithBody(server string, contentType string, body 
 	}
 
 	operationPath := fmt.Sprintf("/api/v1/documents/preview")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewEnrolMachineRequest calls the generic EnrolMachine builder with application/json body
+func NewEnrolMachineRequest(server string, body EnrolMachineJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewEnrolMachineRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewEnrolMachineRequestWithBody constructs an http.Request for the EnrolMachine method, with any body, and a specified content type
+func NewEnrolMachineRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/enrolments")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -18002,6 +18362,161 @@ func NewPutTemplateRequestWithBody(server string, name InName, template string, 
 	return req, nil
 }
 
+// NewListProvisioningTokensRequest constructs an http.Request for the ListProvisioningTokens method
+func NewListProvisioningTokensRequest(server string, params *ListProvisioningTokensParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/provisioning-tokens")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateProvisioningTokenRequest calls the generic CreateProvisioningToken builder with application/json body
+func NewCreateProvisioningTokenRequest(server string, params *CreateProvisioningTokenParams, body CreateProvisioningTokenJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateProvisioningTokenRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateProvisioningTokenRequestWithBody constructs an http.Request for the CreateProvisioningToken method, with any body, and a specified content type
+func NewCreateProvisioningTokenRequestWithBody(server string, params *CreateProvisioningTokenParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/provisioning-tokens")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRevokeProvisioningTokenRequest constructs an http.Request for the RevokeProvisioningToken method
+func NewRevokeProvisioningTokenRequest(server string, prefix string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "prefix", prefix, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/provisioning-tokens/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListQueueRequest constructs an http.Request for the ListQueue method
 func NewListQueueRequest(server string, params *ListQueueParams) (*http.Request, error) {
 	var err error
@@ -20710,6 +21225,26 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
 	PreviewDocumentsWithResponse(ctx context.Context, body PreviewDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewDocumentsResponse, error)
 
+	// EnrolMachineWithBodyWithResponse Enrol a machine as a node
+	//
+	// For agents with a provisioning token. Makes a node whose only trusted certificate is this one, and answers with the node's
+	// own token. Until the node was met, the same key with the same token gets the same node and a new token of the node.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/enrolments (the `EnrolMachine` operationId).
+	EnrolMachineWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EnrolMachineResponse, error)
+
+	// EnrolMachineWithResponse Enrol a machine as a node
+	//
+	// For agents with a provisioning token. Makes a node whose only trusted certificate is this one, and answers with the node's
+	// own token. Until the node was met, the same key with the same token gets the same node and a new token of the node.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/enrolments (the `EnrolMachine` operationId).
+	EnrolMachineWithResponse(ctx context.Context, body EnrolMachineJSONRequestBody, reqEditors ...RequestEditorFn) (*EnrolMachineResponse, error)
+
 	// ListEnvironmentsWithResponse All environments the caller may see
 	//
 	// One page by name, each with its domain and cleanup rule.
@@ -21746,6 +22281,42 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/projects/{name}/templates/{template} (the `PutTemplate` operationId).
 	PutTemplateWithResponse(ctx context.Context, name InName, template string, body PutTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTemplateResponse, error)
+
+	// ListProvisioningTokensWithResponse All provisioning tokens
+	//
+	// One page by prefix, with those that no longer enrol machines. The tokens themselves are stored nowhere.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/provisioning-tokens (the `ListProvisioningTokens` operationId).
+	ListProvisioningTokensWithResponse(ctx context.Context, params *ListProvisioningTokensParams, reqEditors ...RequestEditorFn) (*ListProvisioningTokensResponse, error)
+
+	// CreateProvisioningTokenWithBodyWithResponse Create a provisioning token
+	//
+	// One token enrols many machines as nodes. Answers with the token, once, and the line to run on each machine.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/provisioning-tokens (the `CreateProvisioningToken` operationId).
+	CreateProvisioningTokenWithBodyWithResponse(ctx context.Context, params *CreateProvisioningTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateProvisioningTokenResponse, error)
+
+	// CreateProvisioningTokenWithResponse Create a provisioning token
+	//
+	// One token enrols many machines as nodes. Answers with the token, once, and the line to run on each machine.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/provisioning-tokens (the `CreateProvisioningToken` operationId).
+	CreateProvisioningTokenWithResponse(ctx context.Context, params *CreateProvisioningTokenParams, body CreateProvisioningTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateProvisioningTokenResponse, error)
+
+	// RevokeProvisioningTokenWithResponse Revoke a provisioning token
+	//
+	// It enrols no machine from now on. The nodes that it enrolled stay as they are.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/provisioning-tokens/{prefix} (the `RevokeProvisioningToken` operationId).
+	RevokeProvisioningTokenWithResponse(ctx context.Context, prefix string, reqEditors ...RequestEditorFn) (*RevokeProvisioningTokenResponse, error)
 
 	// ListQueueWithResponse Who waits, in the order of turns
 	//
@@ -25014,6 +25585,62 @@ func (r PreviewDocumentsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PreviewDocumentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// EnrolMachineResponseDefaultHeaders the declared response headers of an HTTP default response for EnrolMachine
+type EnrolMachineResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type EnrolMachineResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *MachineEnrolled
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *EnrolMachineResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r EnrolMachineResponse) GetJSON201() *MachineEnrolled {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EnrolMachineResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EnrolMachineResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EnrolMachineResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EnrolMachineResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EnrolMachineResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -29899,6 +30526,167 @@ func (r PutTemplateResponse) ContentType() string {
 	return ""
 }
 
+// ListProvisioningTokensResponseDefaultHeaders the declared response headers of an HTTP default response for ListProvisioningTokens
+type ListProvisioningTokensResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListProvisioningTokensResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ProvisioningTokenList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListProvisioningTokensResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListProvisioningTokensResponse) GetJSON200() *ProvisioningTokenList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListProvisioningTokensResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListProvisioningTokensResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListProvisioningTokensResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListProvisioningTokensResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListProvisioningTokensResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateProvisioningTokenResponseDefaultHeaders the declared response headers of an HTTP default response for CreateProvisioningToken
+type CreateProvisioningTokenResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CreateProvisioningTokenResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ProvisioningTokenCreated
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateProvisioningTokenResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateProvisioningTokenResponse) GetJSON201() *ProvisioningTokenCreated {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateProvisioningTokenResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateProvisioningTokenResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateProvisioningTokenResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateProvisioningTokenResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateProvisioningTokenResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RevokeProvisioningTokenResponseDefaultHeaders the declared response headers of an HTTP default response for RevokeProvisioningToken
+type RevokeProvisioningTokenResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type RevokeProvisioningTokenResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RevokeProvisioningTokenResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RevokeProvisioningTokenResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RevokeProvisioningTokenResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevokeProvisioningTokenResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevokeProvisioningTokenResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevokeProvisioningTokenResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListQueueResponseDefaultHeaders the declared response headers of an HTTP default response for ListQueue
 type ListQueueResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -33398,6 +34186,38 @@ func (c *ClientWithResponses) PreviewDocumentsWithResponse(ctx context.Context, 
 	return ParsePreviewDocumentsResponse(rsp)
 }
 
+// EnrolMachineWithBodyWithResponse Enrol a machine as a node
+//
+// For agents with a provisioning token. Makes a node whose only trusted certificate is this one, and answers with the node's
+// own token. Until the node was met, the same key with the same token gets the same node and a new token of the node.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/enrolments (the `EnrolMachine` operationId).
+func (c *ClientWithResponses) EnrolMachineWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EnrolMachineResponse, error) {
+	rsp, err := c.EnrolMachineWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEnrolMachineResponse(rsp)
+}
+
+// EnrolMachineWithResponse Enrol a machine as a node
+//
+// For agents with a provisioning token. Makes a node whose only trusted certificate is this one, and answers with the node's
+// own token. Until the node was met, the same key with the same token gets the same node and a new token of the node.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/enrolments (the `EnrolMachine` operationId).
+func (c *ClientWithResponses) EnrolMachineWithResponse(ctx context.Context, body EnrolMachineJSONRequestBody, reqEditors ...RequestEditorFn) (*EnrolMachineResponse, error) {
+	rsp, err := c.EnrolMachine(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEnrolMachineResponse(rsp)
+}
+
 // ListEnvironmentsWithResponse All environments the caller may see
 //
 // One page by name, each with its domain and cleanup rule.
@@ -35123,6 +35943,66 @@ func (c *ClientWithResponses) PutTemplateWithResponse(ctx context.Context, name 
 		return nil, err
 	}
 	return ParsePutTemplateResponse(rsp)
+}
+
+// ListProvisioningTokensWithResponse All provisioning tokens
+//
+// One page by prefix, with those that no longer enrol machines. The tokens themselves are stored nowhere.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/provisioning-tokens (the `ListProvisioningTokens` operationId).
+func (c *ClientWithResponses) ListProvisioningTokensWithResponse(ctx context.Context, params *ListProvisioningTokensParams, reqEditors ...RequestEditorFn) (*ListProvisioningTokensResponse, error) {
+	rsp, err := c.ListProvisioningTokens(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListProvisioningTokensResponse(rsp)
+}
+
+// CreateProvisioningTokenWithBodyWithResponse Create a provisioning token
+//
+// One token enrols many machines as nodes. Answers with the token, once, and the line to run on each machine.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/provisioning-tokens (the `CreateProvisioningToken` operationId).
+func (c *ClientWithResponses) CreateProvisioningTokenWithBodyWithResponse(ctx context.Context, params *CreateProvisioningTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateProvisioningTokenResponse, error) {
+	rsp, err := c.CreateProvisioningTokenWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateProvisioningTokenResponse(rsp)
+}
+
+// CreateProvisioningTokenWithResponse Create a provisioning token
+//
+// One token enrols many machines as nodes. Answers with the token, once, and the line to run on each machine.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/provisioning-tokens (the `CreateProvisioningToken` operationId).
+func (c *ClientWithResponses) CreateProvisioningTokenWithResponse(ctx context.Context, params *CreateProvisioningTokenParams, body CreateProvisioningTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateProvisioningTokenResponse, error) {
+	rsp, err := c.CreateProvisioningToken(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateProvisioningTokenResponse(rsp)
+}
+
+// RevokeProvisioningTokenWithResponse Revoke a provisioning token
+//
+// It enrols no machine from now on. The nodes that it enrolled stay as they are.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/provisioning-tokens/{prefix} (the `RevokeProvisioningToken` operationId).
+func (c *ClientWithResponses) RevokeProvisioningTokenWithResponse(ctx context.Context, prefix string, reqEditors ...RequestEditorFn) (*RevokeProvisioningTokenResponse, error) {
+	rsp, err := c.RevokeProvisioningToken(ctx, prefix, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokeProvisioningTokenResponse(rsp)
 }
 
 // ListQueueWithResponse Who waits, in the order of turns
@@ -38593,6 +39473,59 @@ func ParsePreviewDocumentsResponse(rsp *http.Response) (*PreviewDocumentsRespons
 	switch {
 	case true:
 		var headers PreviewDocumentsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEnrolMachineResponse parses an HTTP response from a EnrolMachineWithResponse call
+func ParseEnrolMachineResponse(rsp *http.Response) (*EnrolMachineResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EnrolMachineResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest MachineEnrolled
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers EnrolMachineResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -43271,6 +44204,161 @@ func ParsePutTemplateResponse(rsp *http.Response) (*PutTemplateResponse, error) 
 	switch {
 	case true:
 		var headers PutTemplateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListProvisioningTokensResponse parses an HTTP response from a ListProvisioningTokensWithResponse call
+func ParseListProvisioningTokensResponse(rsp *http.Response) (*ListProvisioningTokensResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListProvisioningTokensResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ProvisioningTokenList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListProvisioningTokensResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateProvisioningTokenResponse parses an HTTP response from a CreateProvisioningTokenWithResponse call
+func ParseCreateProvisioningTokenResponse(rsp *http.Response) (*CreateProvisioningTokenResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateProvisioningTokenResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ProvisioningTokenCreated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CreateProvisioningTokenResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRevokeProvisioningTokenResponse parses an HTTP response from a RevokeProvisioningTokenWithResponse call
+func ParseRevokeProvisioningTokenResponse(rsp *http.Response) (*RevokeProvisioningTokenResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevokeProvisioningTokenResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RevokeProvisioningTokenResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

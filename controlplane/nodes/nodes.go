@@ -162,14 +162,20 @@ func (s *Nodes) newNode(
 			return n, err
 		}
 	}
-	e, err := tx.Environments().ByName(ctx, p.Environment)
+	n.EnvironmentID, err = findEnvironment(ctx, tx, p.Environment)
+	return n, err
+}
+
+func findEnvironment(
+	ctx context.Context, tx *postgres.Tx, name string,
+) (controlplane.EnvironmentID, error) {
+	e, err := tx.Environments().ByName(ctx, name)
 	if controlplane.KindOf(err) == controlplane.NotFound {
-		return n, controlplane.NewInvalidError("environment", "unknown_environment",
-			"environment "+controlplane.ClipText(p.Environment)+" does not exist",
+		return "", controlplane.NewInvalidError("environment", "unknown_environment",
+			"environment "+controlplane.ClipText(name)+" does not exist",
 			"Create the environment first, or correct the name.")
 	}
-	n.EnvironmentID = e.ID
-	return n, err
+	return e.ID, err
 }
 
 // issueNodeToken replaces a node's active token by a new one.

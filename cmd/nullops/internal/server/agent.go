@@ -67,6 +67,11 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	if s.enrolsItself() {
+		if config.Token, err = enrolMachine(ctx, s, config.Listener, runtime.Inventory, log); err != nil {
+			return errors.Join(err, closeListener(config.Listener))
+		}
+	}
 	a, err := agent.New(config, runtime)
 	if err != nil {
 		return errors.Join(err, closeListener(config.Listener))

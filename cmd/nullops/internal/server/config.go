@@ -14,8 +14,6 @@ import (
 
 	"github.com/traefik/paerser/env"
 	"github.com/traefik/paerser/flag"
-
-	"github.com/nullops/nullops/agent"
 )
 
 // envPrefix starts the name of every environment variable that is a setting:
@@ -134,9 +132,16 @@ type RemovedSettings struct {
 type AgentSettings struct {
 	Listen  string `description:"Address the control plane dials."`
 	Connect string `description:"URL of the control plane, wss://…, to dial it; nothing listens."`
-	Proxy   string `description:"HTTP proxy for agent.connect; empty means HTTPS_PROXY."`
-	CA      string `description:"File of authorities for agent.connect, besides the system's."`
+	Proxy   string `description:"HTTP proxy to the control plane; empty means HTTPS_PROXY."`
 	Token   string `description:"Token from 'add node'; AGENT_TOKEN works too."`
+	// Control, Provisioning and Address are for the first start of a machine that enrols itself.
+	Control      string               `description:"URL of the control plane to enrol at."`
+	Provisioning ProvisioningSettings `description:"Enrols a machine without a token of its own."`
+	Address      string               `description:"host:port under which the agent is dialed."`
+	// CA and Fingerprint are how an agent that enrols or dials knows the control plane.
+	CA          string `description:"File of authorities to trust besides the system's."`
+	Fingerprint string `description:"Certificate of the control plane instead, sha256:…."`
+
 	Data    string `description:"Folder for certificate, journal and state."`
 	Run     string `description:"Folder on a tmpfs for what may never reach a disk."`
 	Docker  string `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`
@@ -220,10 +225,8 @@ func settingsEnv(environ []string) []string {
 		switch {
 		case name == "DATABASE_URL":
 			kept = append([]string{envPrefix + "DATABASE_URL=" + value}, kept...)
-		case name == "AGENT_TOKEN":
-			kept = append([]string{envPrefix + "AGENT_TOKEN=" + value}, kept...)
-		case name == "AGENT_CONNECT":
-			kept = append([]string{envPrefix + "AGENT_CONNECT=" + value}, kept...)
+		case slices.Contains(agentVariables(), name):
+			kept = append([]string{envPrefix + name + "=" + value}, kept...)
 		case name == envPrefix+"CONFIG", strings.HasPrefix(name, envPrefix+"TEST_"),
 			strings.HasPrefix(name, envPrefix+"CLI_"), name == envPrefix+"FAILPOINT":
 		case strings.HasPrefix(name, envPrefix):
@@ -319,15 +322,6 @@ func (s Settings) checkAgent() error {
 		s.checkToken(),
 		s.checkDoctor(),
 	)
-}
-
-// checkToken requires the token on the first start only: the agent stores a key made
-// from it.
-func (s Settings) checkToken() error {
-	if agent.IsEnrolled(s.Agent.Data) {
-		return nil
-	}
-	return checkRequired("agent.token", s.Agent.Token, "the token that 'add node' showed")
 }
 
 // checkDoctor is what an agent needs that is not yet enrolled.

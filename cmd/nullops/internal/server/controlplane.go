@@ -326,6 +326,10 @@ func (b *serverBase) newHandler(
 	if err != nil {
 		return nil, fmt.Errorf("setting http.url: %w", err)
 	}
+	print, err := b.settings.HTTP.selfSignedFingerprint()
+	if err != nil {
+		return nil, err
+	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Nodes: b.nodes,
 		Certificates: b.certificates, Keys: b.keys, Lifecycle: b.lifecycle,
 		Logbook: lines, Usage: b.usage, Notify: b.notify, Reviews: b.reviews,
@@ -336,8 +340,8 @@ func (b *serverBase) newHandler(
 		Subscribe: b.subscribeTopics, UI: ui.Files(),
 		HostKey: b.hostKey,
 		OIDC:    b.settings.OIDC.newProvider(b.settings.HTTP.URL),
-		Proxies: proxies,
-		URL:     public, IngressURL: b.ingress, Build: release, Log: b.log,
+		Proxies: proxies, Fingerprint: print,
+		URL: public, IngressURL: b.ingress, Build: release, Log: b.log,
 		Metrics: b.metrics.apiRequest, Ready: b.readinessProblems})
 }
 

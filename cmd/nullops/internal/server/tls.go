@@ -101,6 +101,23 @@ func (h HTTPSettings) secureListener(l net.Listener) (net.Listener, string, erro
 		), nil
 }
 
+// selfSignedFingerprint is that of the certificate that we made ourselves, "" if we serve another
+// one or none.
+func (h HTTPSettings) selfSignedFingerprint() (string, error) {
+	if h.Certificate != "" || !h.usesTLS() {
+		return "", nil
+	}
+	k, err := h.newCertificateKeeper()
+	if err != nil {
+		return "", err
+	}
+	now, err := k.currentCertificate(nil)
+	if err != nil {
+		return "", err
+	}
+	return output.FormatFingerprint(now.Certificate[0]), nil
+}
+
 func (h HTTPSettings) newCertificateKeeper() (*certificateKeeper, error) {
 	if h.Certificate != "" {
 		return &certificateKeeper{cert: h.Certificate, key: h.Key}, nil

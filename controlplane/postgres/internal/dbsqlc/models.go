@@ -468,6 +468,13 @@ type Node struct {
 	Connect           string
 }
 
+type NodeEnrolment struct {
+	NodeID    string
+	Token     string
+	PublicKey []byte
+	At        time.Time
+}
+
 type NodeEvent struct {
 	ID     int64
 	NodeID string
@@ -613,6 +620,23 @@ type ProvisionStep struct {
 	Output    string
 	StartedAt time.Time
 	EndedAt   *time.Time
+}
+
+type ProvisioningToken struct {
+	Prefix        string
+	Hash          []byte
+	Description   string
+	EnvironmentID string
+	Template      *string
+	Settings      []byte
+	NamePattern   string
+	MaxUses       int32
+	Uses          int32
+	CreatedBy     string
+	CreatedAt     time.Time
+	ExpiresAt     time.Time
+	LastUsedAt    *time.Time
+	RevokedAt     *time.Time
 }
 
 type Queue struct {

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+)
+
+// ProvisioningSettings is how a machine becomes a node by itself.
+type ProvisioningSettings struct {
+	Token string `description:"From 'node token create'; AGENT_PROVISIONING_TOKEN works too."`
+}
+
+// agentVariables are the settings of a machine's installation line that have a short name too, without
+// NULLOPS_ in front.
+func agentVariables() []string {
+	return []string{"AGENT_TOKEN", "AGENT_PROVISIONING_TOKEN", "AGENT_CONTROL", "AGENT_CONNECT",
+		"AGENT_ADDRESS", "AGENT_FINGERPRINT"}
+}
+
+// enrolsItself reports whether the agent has to ask the control plane for its token.
+func (s Settings) enrolsItself() bool {
+	return s.Agent.Token == "" && s.Agent.Provisioning.Token != "" && !agent.IsEnrolled(s.Agent.Data)
+}
+
+// checkToken requires a token on the first start only: the agent stores a key made from it.
+func (s Settings) checkToken() error {
+	if s.enrolsItself() {
+		return s.Agent.checkEnrolment()
+	}
+	if agent.IsEnrolled(s.Agent.Data) {
+		return nil
+	}
+	return checkRequired("agent.token", s.Agent.Token, "the token that 'add node' showed, or "+
+		"agent.control and agent.provisioning.token")
+}
+
+// errOtherControl fails a connection to a control plane whose certificate is not the given one.
+var errOtherControl = errors.New("the control plane shows another certificate than " +
+	"agent.fingerprint")
+
+var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// checkEnrolment refuses what would send the provisioning token to others.
+func (a AgentSettings) checkEnrolment() error {
+	err := checkRequired("agent.control", a.Control, "the URL of the control plane")
+	if err == nil {
+		err = absoluteURL("agent.control", a.Control)
+	}
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(a.Control, "https://") && !isLoopbackURL(a.Control) {
+		return fmt.Errorf("setting agent.control: %s is plain HTTP, which would show the provisioning "+
+			"token to the network; write https://", a.Control)
+	}
+	if a.Fingerprint != "" && !fingerprintForm.MatchString(strings.ToLower(a.Fingerprint)) {
+		return errors.New("setting agent.fingerprint: write sha256: and 64 hexadecimal digits, as " +
+			"the control plane logs it at its start")
+	}
+	if a.Fingerprint != "" && a.CA != "" {
+		return errors.New("settings agent.ca and agent.fingerprint: give one of them")
+	}
+	_, err = a.controlTLS()
+	return err
+}
+
+func isLoopbackURL(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// controlTLS is how the agent knows the control plane: by exactly one certificate, by an authority
+// of the installation, or by those of the machine.
+func (a AgentSettings) controlTLS() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	switch {
+	case a.Fingerprint != "":
+		config.InsecureSkipVerify = true // VerifyConnection compares the certificate itself.
+		config.VerifyConnection = func(s tls.ConnectionState) error {
+			shown := output.FormatFingerprint(s.PeerCertificates[0].Raw)
+			if subtle.ConstantTimeCompare([]byte(shown), []byte(strings.ToLower(a.Fingerprint))) != 1 {
+				return errOtherControl
+			}
+			return nil
+		}
+	case a.CA != "":
+		text, err := os.ReadFile(a.CA)
+		if err != nil {
+			return nil, fmt.Errorf("setting agent.ca: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("setting agent.ca: %s holds no certificate in PEM", a.CA)
+		}
+	}
+	return config, nil
+}
