@@ -119,8 +119,19 @@ func toRun(v lifecycle.RunView) Run {
 		EndedAt: v.EndedAt, Failure: toFailure(v.Failure),
 		Versions: convertAll(v.Versions, toServiceVersion),
 		Steps:    convertAll(v.Steps, func(row controlplane.StepRow) Step { return toStep(v, row) }),
-		Queue:    runQueue(v), RequestId: ptrOrNil(v.RequestID),
+		Queue:    runQueue(v), RequestId: ptrOrNil(v.RequestID), Offers: nodeOffers(v.Offers),
 	}
+}
+
+func nodeOffers(all []controlplane.Offer) *[]NodeOffer {
+	if len(all) == 0 {
+		return nil
+	}
+	offers := convertAll(all, func(o controlplane.Offer) NodeOffer {
+		return NodeOffer{Node: o.Node, Status: NodeOfferStatus(o.Status),
+			Reason: ptrOrNil(o.Reason), At: o.ChangedAt}
+	})
+	return &offers
 }
 
 // toStep joins a step's row with its step of the run's pipeline.

@@ -66,7 +66,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	}
 	a, err := agent.New(agent.Config{Data: s.Agent.Data, Token: token, Build: wire.Build(release),
 		Listener: l, Log: log, ProbeEvery: s.probeEvery(),
-		DiskFloor: floor,
+		DiskFloor: floor, Offers: s.Agent.Offers.config(),
 		Failpoint: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}, runtime)
 	if err != nil {
 		return errors.Join(err, l.Close())

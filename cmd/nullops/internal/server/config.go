@@ -128,16 +128,17 @@ type RemovedSettings struct {
 
 // AgentSettings is one node's agent.
 type AgentSettings struct {
-	Listen  string `description:"Address the control plane dials."`
-	Token   string `description:"Token from 'add node'; AGENT_TOKEN works too."`
-	Data    string `description:"Folder for certificate, journal and state."`
-	Run     string `description:"Folder on a tmpfs for what may never reach a disk."`
-	Docker  string `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`
-	Subnets string `description:"Address range deployments' networks are cut from."`
-	Guard   bool   `description:"Keep containers from link-local addresses and the agent's port."`
-	Probe   string `description:"How often networks are tried for isolation; 0s is never."`
-	Grace   string `description:"How long a service may take to end before it is killed."`
-	Floor   string `description:"Free disk below which unused images go: 10GiB, 10%, 0 is never."`
+	Listen  string        `description:"Address the control plane dials."`
+	Token   string        `description:"Token from 'add node'; AGENT_TOKEN works too."`
+	Data    string        `description:"Folder for certificate, journal and state."`
+	Run     string        `description:"Folder on a tmpfs for what may never reach a disk."`
+	Docker  string        `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`
+	Subnets string        `description:"Address range deployments' networks are cut from."`
+	Guard   bool          `description:"Keep containers from link-local addresses and the agent's port."`
+	Probe   string        `description:"How often networks are tried for isolation; 0s is never."`
+	Grace   string        `description:"How long a service may take to end before it is killed."`
+	Floor   string        `description:"Free disk below which unused images go: 10GiB, 10%, 0 is never."`
+	Offers  OfferSettings `description:"Who decides about deployments on a reactive node."`
 }
 
 // DevSettings is used by 'nullops dev' only.
@@ -161,7 +162,7 @@ func defaultSettings() Settings {
 		Removed: RemovedSettings{Keep: 30},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
 			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Grace: "10s",
-			Floor: "10%"},
+			Floor: "10%", Offers: defaultOffers()},
 		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
 	}
 }
@@ -338,7 +339,7 @@ func (s Settings) checkDoctor() error {
 		checkAddress("agent.listen", s.Agent.Listen),
 		absolutePath("agent.data", s.Agent.Data),
 		absolutePath("agent.run", s.Agent.Run),
-		err, bad, unfit, s.checkCommon(),
+		err, bad, unfit, s.Agent.Offers.check(), s.checkCommon(),
 	)
 }
 
