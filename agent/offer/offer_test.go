@@ -17,6 +17,9 @@ import (
 	"github.com/nullops/nullops/agent/offer"
 )
 
+// noAnswer begins the reason after an answer that is none.
+const noAnswer = "the site's program answered with something else"
+
 const document = `{"id":"1","deployment":{"name":"cart"}}`
 
 func shell(script string, arguments ...string) offer.Config {
@@ -32,21 +35,25 @@ func TestDecide_Program(t *testing.T) {
 		reason string
 	}{
 		"claims": {shell(`grep -q '"name":"cart"' && echo '{"claim": true}'`), true, ""},
-		"declines": {shell(`printf %s '{"claim": false, "reason": "closed\u001b[2J\n\u202Etoday"}'`), false,
-			"closed\uFFFD[2J \uFFFDtoday"},
+		"declines": {shell(`printf %s "$1"`, `{"claim": false,
+			"reason": "closed\u001b[2J\n\u202Etoday"}`), false, "closed\uFFFD[2J \uFFFDtoday"},
 		"gets its arguments": {shell(`[ "$1" = 'a b;c' ] && echo '{"claim":true}'`, "a b;c"), true, ""},
 		"does not read":      {shell(`echo '{"claim":true}'`), true, ""},
-		"fails":              {shell(`echo '{"claim":true}'; exit 3`), false, "the site's program failed: exit status 3"},
-		"is killed":          {shell(`kill -9 $$`), false, "the site's program failed: signal: killed"},
-		"says nothing":       {shell(`true`), false, "the site's program answered with something else"},
-		"says garbage":       {shell(`echo yes`), false, "the site's program answered with something else"},
+		"fails": {shell(`echo '{"claim":true}'; exit 3`), false,
+			"the site's program failed: exit status 3"},
+		"is killed":    {shell(`kill -9 $$`), false, "the site's program failed: signal: killed"},
+		"says nothing": {shell(`true`), false, noAnswer},
+		"says garbage": {shell(`echo yes`), false, noAnswer},
 		"claims nothing": {shell(`echo '{"reason": "x"}'`), false,
-			"the site's program answered with something else"},
+			noAnswer},
 		"says two things": {shell(`echo '{"claim":true}{"claim":false}'`), false,
-			"the site's program answered with something else"},
-		"floods":                      {shell(`yes`), false, "the site's program answered with more than 64 KiB"},
-		"floods the other pipe":       {shell(`head -c 9000000 /dev/zero >&2; echo '{"claim":true}'`), true, ""},
-		"sees no secret of the agent": {shell(`[ -z "$AGENT_TOKEN" ] && echo '{"claim":true}'`), true, ""},
+			noAnswer},
+		"floods": {shell(`yes`), false,
+			"the site's program answered with more than 64 KiB"},
+		"floods the other pipe": {shell(`head -c 9000000 /dev/zero >&2;
+			echo '{"claim":true}'`), true, ""},
+		"sees no secret of the agent": {shell(`[ -z "$AGENT_TOKEN" ] &&
+			echo '{"claim":true}'`), true, ""},
 		"is not there": {offer.Config{Command: []string{"/nowhere/decide"}}, false,
 			"the site's program failed: it does not start"},
 		"is not set": {offer.Config{}, false, "nobody decides there: set agent.offers.command"},
@@ -180,13 +187,14 @@ func TestCheck(t *testing.T) {
 		"a program":    {offer.Config{Command: []string{"/opt/decide"}}, ""},
 		"a webhook":    {offer.Config{URL: "https://site.example/offers", TokenFile: "/t"}, ""},
 		"this machine": {offer.Config{URL: "http://127.0.0.1:9/offers"}, ""},
-		"both":         {offer.Config{Command: []string{"/opt/decide"}, URL: "https://a.example"}, "both set"},
-		"a word":       {offer.Config{Command: []string{"decide"}}, "absolute"},
-		"not HTTPS":    {offer.Config{URL: "http://site.example"}, "neither https"},
-		"a file":       {offer.Config{URL: "file:///etc/passwd"}, "neither https"},
-		"a password":   {offer.Config{URL: "https://me:canary@site.example"}, "use file"},
-		"token alone":  {offer.Config{TokenFile: "/t"}, "without url"},
-		"too long":     {offer.Config{Timeout: time.Minute}, "not from"},
+		"both": {offer.Config{Command: []string{"/opt/decide"},
+			URL: "https://a.example"}, "both set"},
+		"a word":      {offer.Config{Command: []string{"decide"}}, "absolute"},
+		"not HTTPS":   {offer.Config{URL: "http://site.example"}, "neither https"},
+		"a file":      {offer.Config{URL: "file:///etc/passwd"}, "neither https"},
+		"a password":  {offer.Config{URL: "https://me:canary@site.example"}, "use file"},
+		"token alone": {offer.Config{TokenFile: "/t"}, "without url"},
+		"too long":    {offer.Config{Timeout: time.Minute}, "not from"},
 	} {
 		err := c.config.Check()
 		if (err == nil) != (c.says == "") || err != nil &&

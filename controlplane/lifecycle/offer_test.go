@@ -18,8 +18,6 @@ import (
 func reactiveRig(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t)
-	pgtest.Exec(t, r.url, "UPDATE nodes SET settings = '{\"labels\": {\"spare\": \"\"}}' WHERE id = $1",
-		r.node)
 	r.failOnError(nil, r.store.InTx(t.Context(), func(tx *postgres.Tx) error {
 		_, err := tx.Nodes().Move(t.Context(), r.node, controlplane.NodeDisabled, "not in this test")
 		return err
@@ -205,7 +203,8 @@ func TestOffer_ReservesUntilItEnds(t *testing.T) {
 	if _, err := r.Create(t.Context(), system, newRequest("four")); err == nil {
 		t.Error("the room of an offer was given to another deployment")
 	}
-	pgtest.Exec(t, r.url, "UPDATE offers SET expires_at = now() - interval '1 hour' WHERE status = 'open'")
+	pgtest.Exec(t, r.url, `UPDATE offers SET expires_at = now() - interval '1 hour'
+		WHERE status = 'open'`)
 	if d, _, err := r.createAsking("four", map[string]string{"site-a": claim}); d.Node != "site-a" {
 		t.Errorf("after it expired, the fourth went to %q: %v", d.Node, err)
 	}

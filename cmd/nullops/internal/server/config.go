@@ -128,17 +128,18 @@ type RemovedSettings struct {
 
 // AgentSettings is one node's agent.
 type AgentSettings struct {
-	Listen  string        `description:"Address the control plane dials."`
-	Token   string        `description:"Token from 'add node'; AGENT_TOKEN works too."`
-	Data    string        `description:"Folder for certificate, journal and state."`
-	Run     string        `description:"Folder on a tmpfs for what may never reach a disk."`
-	Docker  string        `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`
-	Subnets string        `description:"Address range deployments' networks are cut from."`
-	Guard   bool          `description:"Keep containers from link-local addresses and the agent's port."`
-	Probe   string        `description:"How often networks are tried for isolation; 0s is never."`
-	Grace   string        `description:"How long a service may take to end before it is killed."`
-	Floor   string        `description:"Free disk below which unused images go: 10GiB, 10%, 0 is never."`
-	Offers  OfferSettings `description:"Who decides about deployments on a reactive node."`
+	Listen  string `description:"Address the control plane dials."`
+	Token   string `description:"Token from 'add node'; AGENT_TOKEN works too."`
+	Data    string `description:"Folder for certificate, journal and state."`
+	Run     string `description:"Folder on a tmpfs for what may never reach a disk."`
+	Docker  string `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`
+	Subnets string `description:"Address range deployments' networks are cut from."`
+	Guard   bool   `description:"Keep containers from link-local addresses and the agent's port."`
+	Probe   string `description:"How often networks are tried for isolation; 0s is never."`
+	Grace   string `description:"How long a service may take to end before it is killed."`
+	Floor   string `description:"Free disk below which unused images go: 10GiB, 10%, 0 is never."`
+	// Offers is for nodes that decide themselves what they take.
+	Offers OfferSettings `description:"Who decides about deployments on a reactive node."`
 }
 
 // DevSettings is used by 'nullops dev' only.
