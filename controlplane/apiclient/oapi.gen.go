@@ -521,25 +521,25 @@ func (e MetricsResolution) Valid() bool {
 
 // Defines values for NodeOfferStatus.
 const (
-	NodeOfferStatusOfferClaimed   NodeOfferStatus = "claimed"
-	NodeOfferStatusOfferDeclined  NodeOfferStatus = "declined"
-	NodeOfferStatusOfferOpen      NodeOfferStatus = "open"
-	NodeOfferStatusOfferTaken     NodeOfferStatus = "taken"
-	NodeOfferStatusOfferWithdrawn NodeOfferStatus = "withdrawn"
+	NodeOfferStatusClaimed   NodeOfferStatus = "claimed"
+	NodeOfferStatusDeclined  NodeOfferStatus = "declined"
+	NodeOfferStatusOpen      NodeOfferStatus = "open"
+	NodeOfferStatusTaken     NodeOfferStatus = "taken"
+	NodeOfferStatusWithdrawn NodeOfferStatus = "withdrawn"
 )
 
 // Valid indicates whether the value is a known member of the NodeOfferStatus enum.
 func (e NodeOfferStatus) Valid() bool {
 	switch e {
-	case NodeOfferStatusOfferClaimed:
+	case NodeOfferStatusClaimed:
 		return true
-	case NodeOfferStatusOfferDeclined:
+	case NodeOfferStatusDeclined:
 		return true
-	case NodeOfferStatusOfferOpen:
+	case NodeOfferStatusOpen:
 		return true
-	case NodeOfferStatusOfferTaken:
+	case NodeOfferStatusTaken:
 		return true
-	case NodeOfferStatusOfferWithdrawn:
+	case NodeOfferStatusWithdrawn:
 		return true
 	default:
 		return false
