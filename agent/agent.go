@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/nullops/nullops/agent/offer"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/failpoint"
 	"github.com/nullops/nullops/internal/script"
@@ -44,6 +45,8 @@ type Config struct {
 	// removes any. CollectEvery defaults to a minute.
 	DiskFloor    DiskFloor
 	CollectEvery time.Duration
+	// Offers is how the site decides about deployments that the node is offered.
+	Offers offer.Config
 }
 
 // Agent is one node's. See the package comment for what it promises. Its parts share the base, and
@@ -105,6 +108,7 @@ func New(c Config, r Runtime) (*Agent, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	c.Offers.Log = c.Log
 	a := assembleParts(&base{board: newBoard(), config: c, runtime: r, log: c.Log, inbox: newInbox(),
 		logs: newLogbook(), pulls: newPulls(), checks: checks{ended: map[string]time.Time{}}})
 	if err := a.openStores(); err != nil {

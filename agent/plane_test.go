@@ -53,13 +53,15 @@ type plane struct {
 	deaf      bool
 	// signs counts the signs of life by step.
 	signs map[pipeline.StepKey]int
+	// answers are those to offers, by the offer's id.
+	answers map[string]wire.OfferAnswer
 }
 
 func newPlane(t *testing.T) *plane {
 	id := wiretest.NewIdentity(t)
 	return &plane{t: t, identity: id, token: wire.NewToken(id.SPKI()), key: make([]byte, 32),
 		changed: make(chan struct{}), goals: map[string]wire.Goal{},
-		signs: map[pipeline.StepKey]int{}}
+		signs: map[pipeline.StepKey]int{}, answers: map[string]wire.OfferAnswer{}}
 }
 
 // node is one life of an agent.
@@ -176,6 +178,8 @@ func (n *node) serve(s *wire.Session) {
 		case wire.RegistriesWanted:
 			n.update(func() { n.plane.signIns++ })
 			_ = s.Send(ctx, wire.Registries{})
+		case wire.OfferAnswer:
+			n.update(func() { n.plane.answers[r.ID] = r })
 		case wire.Vitals:
 			n.update(func() { n.plane.vitals = r })
 		case wire.Progress:

@@ -68,10 +68,12 @@ func (ss *sessions) runSession(ctx context.Context, s *wire.AgentSession, epoch 
 		return err
 	}
 	out := &sender{sessions: ss, session: s, from: make(chan int64, 64),
-		asked: map[string]sentRequest{}, inventory: version}
+		asked: map[string]sentRequest{}, inventory: version,
+		offers: make(chan receivedOffer, offersWaiting)}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return ss.receiveCommands(ctx, s, out, epoch) })
 	group.Go(func() error { return out.run(ctx) })
+	group.Go(func() error { return out.answerOffers(ctx) })
 	ss.lister.requestListing()
 	return group.Wait()
 }
@@ -81,7 +83,8 @@ func (ss *sessions) runSession(ctx context.Context, s *wire.AgentSession, epoch 
 func (ss *sessions) buildWelcome(ctx context.Context) (w wire.Welcome, version int64) {
 	first, last, _ := ss.store.seqNumbers()
 	w = wire.Welcome{Build: string(ss.config.Build), FirstSeq: first, LastSeq: last,
-		Acked: ss.store.lastConfirmed(), TunnelAccess: true}
+		Acked: ss.store.lastConfirmed(), TunnelAccess: true,
+		Offers: true}
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	w.Inventory, version = ss.node.inspectNode(asked)
@@ -148,6 +151,8 @@ func (ss *sessions) handleCommand(
 	case wire.TunnelAccess:
 		ss.setTunnelAccess(c)
 		return nil
+	case wire.Offer:
+		return out.queueOffer(ctx, c)
 	case wire.RefuseToken:
 		return ss.refuseToken(ctx, s, c.Kid)
 	}
@@ -245,6 +250,8 @@ type sender struct {
 	inventory int64
 	samples   int64
 	sampled   time.Time
+	// offers wait for a decision of the site.
+	offers chan receivedOffer
 }
 
 // offerResumePoint passes to the sender up to which report the control plane has stored them.

@@ -15,6 +15,8 @@ const (
 	TopicProgress Topic = "progress"
 	// TopicNode: a node, its token or its trust changed. Key: node.
 	TopicNode Topic = "node"
+	// TopicOffer: a node is to be asked whether it takes a deployment. Key: node.
+	TopicOffer Topic = "offer"
 	// TopicCatalog: what admins define changed. No key.
 	TopicCatalog Topic = "catalog"
 	// TopicAccess: users, teams or grants changed; streams check access again.

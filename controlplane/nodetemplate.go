@@ -23,6 +23,7 @@ func (t NodeTemplate) Apply(own NodeSettings) (NodeSettings, error) {
 		DiskFloorMiB:    cmp.Or(own.DiskFloorMiB, t.Settings.DiskFloorMiB),
 		Priority:        cmp.Or(own.Priority, t.Settings.Priority),
 		RequireVRAMHint: own.RequireVRAMHint || t.Settings.RequireVRAMHint,
+		Reactive:        own.Reactive || t.Settings.Reactive,
 		Labels:          Labels{}, Taints: slices.Clone(own.Taints),
 	}
 	maps.Copy(out.Labels, t.Settings.Labels)

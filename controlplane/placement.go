@@ -217,6 +217,8 @@ type NodeSettings struct {
 	Priority int `json:"priority,omitempty"`
 	// RequireVRAMHint refuses services that do not say how much GPU memory they use.
 	RequireVRAMHint bool `json:"require_vram_hint,omitempty"`
+	// Reactive has the node's agent asked before each deployment. Its site decides.
+	Reactive bool `json:"reactive,omitempty"`
 }
 
 // The most that node settings may say.

@@ -46,6 +46,8 @@ func DecodeCommand(data []byte) (Command, error) {
 		return decodePayload[Witness](e)
 	case TunnelAccess{}.command():
 		return decodePayload[TunnelAccess](e)
+	case Offer{}.command():
+		return decodePayload[Offer](e)
 	}
 	return nil, fmt.Errorf("unknown command type %q", e.Type)
 }
@@ -79,6 +81,8 @@ func DecodeReport(data []byte) (Report, error) {
 		return decodePayload[InventoryChanged](e)
 	case Samples{}.report():
 		return decodePayload[Samples](e)
+	case OfferAnswer{}.report():
+		return decodePayload[OfferAnswer](e)
 	}
 	return nil, fmt.Errorf("unknown report type %q", e.Type)
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/nullops/nullops/pipeline"
@@ -159,6 +160,23 @@ type Witness struct {
 	Head AuditHead `json:"head"`
 }
 
+// Offer asks the agent whether it takes a deployment. It decides by its own configuration
+// and answers with OfferAnswer; the offer is over after Seconds. It may come again, after the
+// link was lost.
+type Offer struct {
+	ID      string `json:"id"`
+	Seconds int    `json:"seconds"`
+	// Deployment is a JSON object for the site's program; it has no secrets.
+	Deployment json.RawMessage `json:"deployment"`
+}
+
+// OfferAnswer answers an Offer. A decline has a reason for people.
+type OfferAnswer struct {
+	ID     string `json:"id"`
+	Claim  bool   `json:"claim"`
+	Reason string `json:"reason,omitempty"`
+}
+
 // Welcome is the agent's first message: who it is and what it remembers.
 type Welcome struct {
 	Build string `json:"build"`
@@ -180,6 +198,8 @@ type Welcome struct {
 	Audit []AuditHead `json:"audit"`
 	// TunnelAccess says that the agent understands the message of that name.
 	TunnelAccess bool `json:"tunnel_access,omitempty"`
+	// Offers says that the agent answers offers.
+	Offers bool `json:"offers,omitempty"`
 }
 
 // DeploymentState is what the agent knows about one deployment.
@@ -370,6 +390,7 @@ func (RefuseToken) command() string  { return "refuse_token" }
 func (Stored) command() string       { return "stored" }
 func (Witness) command() string      { return "witness" }
 func (TunnelAccess) command() string { return "tunnel_access" }
+func (Offer) command() string        { return "offer" }
 
 func (Welcome) report() string          { return "welcome" }
 func (Event) report() string            { return "event" }
@@ -381,3 +402,4 @@ func (TokenRefused) report() string     { return "token_refused" }
 func (LogBatch) report() string         { return "log_batch" }
 func (InventoryChanged) report() string { return "inventory_changed" }
 func (Samples) report() string          { return "samples" }
+func (OfferAnswer) report() string      { return "offer_answer" }

@@ -284,9 +284,11 @@ func twoNodes(t *testing.T, w *world) {
 		t.Errorf("it is %s: %s", waiting.Status, textOf(waiting.Detail))
 	}
 	left.mustBeThere(t, on["left"].Id, "container", "network")
+	left.decidesBy(t, `echo '{"claim": false, "reason": "closed today"}'`)
 	left.start(t)
 	p.admin.await(t, on["left"].Id, apiclient.DeploymentStatusRemoved) // promise: N-155
 	left.nothingLeft(t, on["left"].Id)
+	declineOnce(t, left, right)
 	p.admin.remove(t, on["right"].Id)
 	right.nothingLeft(t, on["right"].Id)
 }

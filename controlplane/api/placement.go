@@ -31,7 +31,7 @@ func settingsIn(s *NodeSettings) controlplane.NodeSettings {
 	return controlplane.NodeSettings{
 		Labels: valueOr(s.Labels, nil), RunLimit: valueOr(s.RunLimit, 0),
 		DiskFloorMiB: valueOr(s.DiskFloorMib, 0), Priority: valueOr(s.Priority, 0),
-		RequireVRAMHint: valueOr(s.RequireVramHint, false),
+		RequireVRAMHint: valueOr(s.RequireVramHint, false), Reactive: valueOr(s.Reactive, false),
 		Taints: convertAll(valueOr(s.Taints, nil), func(t Taint) controlplane.Taint {
 			return controlplane.Taint{Key: t.Key, Value: valueOr(t.Value, ""),
 				Effect: controlplane.TaintEffect(t.Effect)}
@@ -41,7 +41,8 @@ func settingsIn(s *NodeSettings) controlplane.NodeSettings {
 
 func settingsOut(s controlplane.NodeSettings) *NodeSettings {
 	out := &NodeSettings{RunLimit: ptrOrNil(s.RunLimit), DiskFloorMib: ptrOrNil(s.DiskFloorMiB),
-		Priority: ptrOrNil(s.Priority), RequireVramHint: ptrOrNil(s.RequireVRAMHint)}
+		Priority: ptrOrNil(s.Priority), RequireVramHint: ptrOrNil(s.RequireVRAMHint),
+		Reactive: ptrOrNil(s.Reactive)}
 	if len(s.Labels) > 0 {
 		labels := map[string]string(s.Labels)
 		out.Labels = &labels

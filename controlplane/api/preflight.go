@@ -42,5 +42,6 @@ func preflightCheck(c lifecycle.Check) PreflightCheck {
 
 func preflightNode(r lifecycle.NodeRefusal) PreflightNode {
 	return PreflightNode{Node: r.Node, Fits: r.Reason == "", Reason: ptrOrNil(r.Reason),
+		Asks:    ptrOrNil(r.Asks),
 		CpuFree: ptrOrNil(r.CPUFree), MemoryFree: ptrOrNil(r.MemoryFree)}
 }

@@ -120,6 +120,7 @@ func toRun(v lifecycle.RunView) Run {
 		Versions: convertAll(v.Versions, toServiceVersion),
 		Steps:    convertAll(v.Steps, func(row controlplane.StepRow) Step { return toStep(v, row) }),
 		Input:    inputOf(v.Input), Queue: runQueue(v), RequestId: ptrOrNil(v.RequestID),
+		Offers: nodeOffers(v.Offers),
 	}
 }
 
@@ -129,6 +130,17 @@ func inputOf(values map[string]any) *Input {
 		return nil
 	}
 	return new(Input(values))
+}
+
+func nodeOffers(all []controlplane.Offer) *[]NodeOffer {
+	if len(all) == 0 {
+		return nil
+	}
+	offers := convertAll(all, func(o controlplane.Offer) NodeOffer {
+		return NodeOffer{Node: o.Node, Status: NodeOfferStatus(o.Status),
+			Reason: ptrOrNil(o.Reason), At: o.ChangedAt}
+	})
+	return &offers
 }
 
 // toStep joins a step's row with its step of the run's pipeline.

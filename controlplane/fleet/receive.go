@@ -84,6 +84,8 @@ func (s *session) takeOther(ctx context.Context, r wire.Report) error {
 		return nil
 	case wire.InventoryChanged:
 		return s.storeInventory(ctx, r)
+	case wire.OfferAnswer:
+		return s.storeOfferAnswer(ctx, r)
 	case wire.TokenRefused:
 		select {
 		case s.refused <- r.Kid:

@@ -77,6 +77,7 @@ func (r *sessionSet) run(ctx context.Context) error {
 	group.Go(func() error { return r.compareAll(ctx) })
 	group.Go(func() error { return r.watchPlugins(ctx) })
 	group.Go(func() error { return r.broadcastAuditHead(ctx) })
+	group.Go(func() error { return r.watchOffers(ctx) })
 	return group.Wait()
 }
 

@@ -40,6 +40,8 @@ type session struct {
 	keep    []pipeline.Image
 	// toldKeep is set after keep was sent.
 	toldKeep bool
+	// answersOffers is set if the agent understands offers.
+	answersOffers bool
 	// waits is what is shown at deployments whose secrets cannot be opened now.
 	waits map[string]string
 
@@ -58,6 +60,10 @@ type session struct {
 	looking, again bool
 	// receiving, storing and logging are set while that task runs.
 	receiving, storing, logging bool
+	// offering is set while offers are sent, offers wait for that; offered were sent.
+	offering bool
+	offers   []controlplane.Offer
+	offered  map[controlplane.OfferID]bool
 	// good is when the lease was last renewed; holding mirrors held.
 	good    time.Time
 	holding bool
@@ -81,6 +87,7 @@ func (f *Fleet) openSession(
 		looking: true}
 	welcome, err := s.receiveWelcome(ctx)
 	if err == nil {
+		s.answersOffers = welcome.Offers
 		// From here on the lease is renewed with the others.
 		f.roster.add(s, b.Digest)
 		err = s.initialize(ctx, b, peer, welcome)

@@ -2,10 +2,12 @@ package jobs
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -43,5 +45,16 @@ func ForgetKeys(store *postgres.Store) Job {
 			}
 		}
 		return nil
+	}}
+}
+
+// ForgetOffers deletes offers to nodes that a control plane left behind when it died.
+func ForgetOffers(deployments *lifecycle.Lifecycle, log *slog.Logger) Job {
+	return Job{Name: "forget_offers", Every: forgetEvery, Do: func(ctx context.Context) error {
+		n, err := deployments.ForgetOffers(ctx, access.System("forget-offers"))
+		if n > 0 {
+			log.InfoContext(ctx, "offers of requests that came to nothing were deleted", "count", n)
+		}
+		return err
 	}}
 }

@@ -16,6 +16,8 @@ type QueuedRun struct {
 	// Deadline is zero for a run without one.
 	Deadline time.Time
 	Ask      ResourceRequest
+	// Offer is set while a node is asked, or has claimed the run.
+	Offer *PendingOffer
 }
 
 // StartableRun is a run that may start now, on a node with enough room.
@@ -31,11 +33,16 @@ type QueuePosition struct {
 	Reason   string
 	// Refused has each node's reason, for a run without a node.
 	Refused []NodeRefusal
+	// Asking is set while a node is asked: meanwhile the run keeps no other node.
+	Asking bool
 }
 
 // AdmissionResult is what to do about a queue.
 type AdmissionResult struct {
 	Start []StartableRun
+	// Ask are those whose node has to be asked first, Lost the claims that came to nothing.
+	Ask  []StartableRun
+	Lost []LostClaim
 	// Late are those whose deadline has passed.
 	Late  []QueuePosition
 	Stand []QueuePosition
@@ -82,7 +89,9 @@ func (q *admission) admitOne(now time.Time, w QueuedRun) {
 	if s.Reason == "" {
 		return
 	}
-	q.reserveFor(w)
+	if !s.Asking {
+		q.reserveFor(w)
+	}
 	q.position[w.Node]++
 	s.Position = q.position[w.Node]
 	q.out.Stand = append(q.out.Stand, s)
@@ -93,8 +102,33 @@ func (q *admission) tryStart(w QueuedRun) QueuePosition {
 	if w.Node != "" {
 		return QueuePosition{QueuedRun: w, Reason: q.turnOn(w)}
 	}
-	refused := q.placeRun(w)
-	return QueuePosition{QueuedRun: w, Reason: waitsForRoom(refused), Refused: refused}
+	if w.Offer != nil && !w.Offer.Claimed {
+		return QueuePosition{QueuedRun: w, Reason: askingReason(w.Offer.Name), Asking: true}
+	}
+	if w.Offer != nil {
+		return q.startClaimed(w)
+	}
+	return q.placeRun(w)
+}
+
+// startClaimed starts a run on the node that has claimed it. If that has no room any more, the
+// claim is lost, and another node is looked for in the next round.
+func (q *admission) startClaimed(w QueuedRun) QueuePosition {
+	why := "the node is gone"
+	i := slices.IndexFunc(q.nodes, func(n Candidate) bool { return n.ID == w.Offer.Node })
+	if i >= 0 {
+		w.Ask.MayWait, w.Ask.Claimed = false, w.Offer.Node
+		free := withoutReservation(q.nodes[i], w)
+		if why = refusalReason(free, w.Ask); why == "" {
+			q.out.Start = append(q.out.Start, StartableRun{QueuedRun: w, On: free})
+			q.nodes[i] = withReservation(free, w.Ask)
+			return QueuePosition{QueuedRun: w}
+		}
+		q.nodes[i] = free
+	}
+	why = "it claimed the deployment and cannot take it any more: " + why
+	q.out.Lost = append(q.out.Lost, LostClaim{PendingOffer: *w.Offer, Reason: why})
+	return QueuePosition{QueuedRun: w, Reason: "Node " + w.Offer.Name + ": " + why, Asking: true}
 }
 
 // turnOn starts a run on its own node, or returns the reason why it cannot.
@@ -115,20 +149,37 @@ func (q *admission) turnOn(w QueuedRun) (reason string) {
 	return ""
 }
 
-// placeRun starts a run on a node with room, or returns each node's reason.
-func (q *admission) placeRun(w QueuedRun) []NodeRefusal {
+// placeRun starts a run on a node with room, has that asked first, or returns each node's
+// reason.
+func (q *admission) placeRun(w QueuedRun) QueuePosition {
 	w.Ask.MayWait = false
 	best, refused := ChooseNode(q.nodes, w.Ask)
 	if best.ID == "" {
 		if refused == nil {
 			refused = []NodeRefusal{}
 		}
-		return refused
+		return QueuePosition{QueuedRun: w, Reason: waitsForRoom(refused), Refused: refused}
 	}
-	q.out.Start = append(q.out.Start, StartableRun{QueuedRun: w, On: best})
 	i := slices.IndexFunc(q.nodes, func(n Candidate) bool { return n.ID == best.ID })
 	q.nodes[i] = withReservation(best, w.Ask)
-	return nil
+	if mustAsk(best, w.Ask) {
+		q.out.Ask = append(q.out.Ask, StartableRun{QueuedRun: w, On: best})
+		return QueuePosition{QueuedRun: w, Reason: askingReason(best.Name), Asking: true}
+	}
+	q.out.Start = append(q.out.Start, StartableRun{QueuedRun: w, On: best})
+	return QueuePosition{QueuedRun: w}
+}
+
+// withoutReservation is a node without what the run's own offer reserves there.
+func withoutReservation(n Candidate, w QueuedRun) Candidate {
+	n.Taken = slices.DeleteFunc(slices.Clone(n.Taken),
+		func(id string) bool { return slices.Contains(w.Offer.GPUs, id) })
+	n.AllocatedCPU -= w.Ask.CPU
+	n.AllocatedMemory -= int64(w.Ask.MemoryMiB) << 20
+	n.AllocatedVRAM -= int64(w.Ask.VRAMMiB) << 20
+	n.Runs--
+	n.Deployments--
+	return n
 }
 
 // withReservation is a node after a deployment was placed on it.
@@ -169,6 +220,9 @@ func waitsForRoom(refused []NodeRefusal) string {
 		return "The environment has no nodes."
 	case 1:
 		return refused[0].Node + ": " + refused[0].Reason
+	}
+	if i := slices.IndexFunc(refused, NodeRefusal.isDecline); i >= 0 {
+		return "No node takes it; " + refused[i].Node + ": " + refused[i].Reason
 	}
 	return "No node has room; " + refused[0].Node + ": " + refused[0].Reason
 }

@@ -254,3 +254,36 @@ func TestAdmit_KeepsRoomForWhoCameFirst(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 }
+
+// A run is offered to a reactive node first; while it thinks, its room is kept, and what waits
+// behind starts elsewhere.
+func TestAdmit_AsksAReactiveNode(t *testing.T) {
+	reactive, plain := roomyCandidate("reactive"), roomyCandidate("plain")
+	reactive.Settings.Reactive, reactive.Settings.Priority = true, 1
+	nodes := []lifecycle.Candidate{reactive, plain}
+	first := lifecycle.QueuedRun{Run: "first", Turn: 1, Ask: newSmallRequest()}
+	got := lifecycle.AdmitRuns(noon, nodes, []lifecycle.QueuedRun{first})
+	if len(got.Start) != 0 || len(got.Ask) != 1 || got.Ask[0].On.Name != "reactive" ||
+		got.Stand[0].Reason != "Node reactive is asked whether it takes it." {
+		t.Fatalf("at first: %+v", got)
+	}
+	first.Offer = &lifecycle.PendingOffer{ID: "offer", Node: reactive.ID, Name: "reactive"}
+	second := lifecycle.QueuedRun{Run: "second", Turn: 2, Ask: newSmallRequest()}
+	second.Ask.Declined = map[string]string{reactive.ID: "no"}
+	got = lifecycle.AdmitRuns(noon, nodes, []lifecycle.QueuedRun{first, second})
+	if len(got.Ask) != 0 || len(got.Start) != 1 || got.Start[0].Run != "second" ||
+		got.Start[0].On.Name != "plain" {
+		t.Fatalf("while it is asked: %+v", got)
+	}
+	first.Offer.Claimed = true
+	reactive.Runs, reactive.Settings.RunLimit = 1, 1 // its own offer is that run
+	got = lifecycle.AdmitRuns(noon, []lifecycle.Candidate{reactive}, []lifecycle.QueuedRun{first})
+	if len(got.Start) != 1 || got.Start[0].On.Runs != 0 {
+		t.Fatalf("claimed: %+v", got)
+	}
+	reactive.Online = false
+	got = lifecycle.AdmitRuns(noon, []lifecycle.Candidate{reactive}, []lifecycle.QueuedRun{first})
+	if len(got.Start) != 0 || len(got.Lost) != 1 || got.Lost[0].ID != "offer" {
+		t.Fatalf("claimed, and then offline: %+v", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,6 +42,8 @@ type Request struct {
 	Only  string `json:",omitempty"`
 	Avoid string `json:",omitempty"`
 	Owner string `json:",omitempty"`
+	// Claimed is the id of the node that has claimed it before it moves.
+	Claimed string `json:",omitempty"`
 	// Wait queues the deployment when there is no room, or no run to spare on
 	// the node; otherwise it is refused then. Lower priorities come first.
 	Wait     bool
@@ -68,6 +71,11 @@ func (l *Lifecycle) Create(
 	if err := l.fail.Hit("create.planned"); err != nil {
 		return made, err
 	}
+	if plan.answers, err = l.askForNew(ctx, actor, r, plan); err != nil {
+		return made, l.recordRefusal(ctx, actor, "create", r.Name, err)
+	}
+	// What was placed does not need it any more.
+	defer l.withdrawOffer(ctx, plan.answers.claim)
 	entry := actor.NewAuditEntry("create deployment", "deployment "+r.Name)
 	entry.Project, entry.Environment = plan.target.ProjectID, plan.env.ID
 	entry.Detail = listInput(r.Input)
@@ -103,6 +111,44 @@ func (l *Lifecycle) recordRefusal(
 	return why
 }
 
+// newDeployment is a deployment that is not stored yet.
+func newDeployment(actor access.Actor, r Request, p plan) controlplane.Deployment {
+	return controlplane.Deployment{ID: controlplane.NewID[controlplane.DeploymentID](),
+		Name: r.Name, ProjectID: p.target.ProjectID, Project: p.target.Project,
+		EnvironmentID: p.env.ID, Environment: p.env.Name, Domain: p.env.Domain,
+		Versions: p.versions, Resources: p.ask.Resources, CreatedBy: cmp.Or(r.Owner, actor.Name())}
+}
+
+// askForNew asks nodes for a new deployment. One that may wait is stored first, and nodes are
+// asked while it is in the queue.
+func (l *Lifecycle) askForNew(
+	ctx context.Context, actor access.Actor, r Request, p plan,
+) (a nodeAnswers, err error) {
+	if r.Wait {
+		return a, nil
+	}
+	d := newDeployment(actor, r, p)
+	a, err = l.askNodes(ctx, nodeQuestion{deployment: d, user: d.CreatedBy, plan: p,
+		check: func(ctx context.Context, tx *postgres.Tx) error {
+			if earlier, err := findRepeated(ctx, tx, actor, r); err != nil {
+				return err
+			} else if earlier != "" {
+				return errRepeated
+			}
+			if err := nameIsFree(ctx, tx, d); err != nil {
+				return err
+			}
+			return hostsAreFree(ctx, tx, d, p.pipeline)
+		}})
+	if errors.Is(err, errRepeated) {
+		return nodeAnswers{}, nil
+	}
+	return a, err
+}
+
+// errRepeated ends the questions to nodes for a request that was answered before.
+var errRepeated = errors.New("the request was answered before")
+
 // insertDeployment stores what was planned, on the node with the most room.
 func (l *Lifecycle) insertDeployment(
 	ctx context.Context,
@@ -111,17 +157,14 @@ func (l *Lifecycle) insertDeployment(
 	r Request,
 	p plan,
 ) (controlplane.Deployment, error) {
-	d := controlplane.Deployment{ID: controlplane.NewID[controlplane.DeploymentID](),
-		Name: r.Name, ProjectID: p.target.ProjectID, Project: p.target.Project,
-		EnvironmentID: p.env.ID, Environment: p.env.Name, Domain: p.env.Domain,
-		Versions: p.versions, Resources: p.ask.Resources, CreatedBy: cmp.Or(r.Owner, actor.Name())}
+	d := newDeployment(actor, r, p)
 	if err := nameIsFree(ctx, tx, d); err != nil {
 		return d, err
 	}
 	if err := hostsAreFree(ctx, tx, d, p.pipeline); err != nil {
 		return d, err
 	}
-	spot, err := choosePlacement(ctx, tx, d.EnvironmentID, p.ask, r.Wait)
+	spot, err := choosePlacement(ctx, tx, d.EnvironmentID, p, r.Wait)
 	if err != nil {
 		return d, err
 	}
@@ -181,6 +224,9 @@ func (l *Lifecycle) insertRun(
 	if err := tx.Runs().Insert(ctx, run, stepRows(p.pipeline)); err != nil {
 		return err
 	}
+	if err := tx.Offers().Attach(ctx, run.ID, p.answers.asked); err != nil {
+		return err
+	}
 	r.entry.Run, r.entry.Deployment = run.ID, d.ID
 	if err := enqueueRun(ctx, tx, d, p.ask, r.place, r.entry); err != nil {
 		return err
@@ -200,9 +246,12 @@ func enqueueRun(
 	e controlplane.QueueEntry,
 ) error {
 	e.Scope = string(d.EnvironmentID)
-	if d.NodeID != "" {
+	switch {
+	case d.NodeID != "":
 		e.Scope = string(d.NodeID)
-	} else {
+	case at.asks != "":
+		e.Reason = askingReason(at.asks)
+	default:
 		e.Reason = waitsForRoom(at.refused)
 	}
 	var err error

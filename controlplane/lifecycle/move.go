@@ -53,10 +53,23 @@ func (l *Lifecycle) Move(ctx context.Context, actor access.Actor, id controlplan
 	if err != nil {
 		return d, l.recordRefusal(ctx, actor, "move", d.Name, err)
 	}
+	m := plannedMove{actor: actor, plan: p, request: r, dropVolumes: to.DropVolumes}
+	m.plan.answers, err = l.askNodes(ctx, nodeQuestion{deployment: d, user: actor.Name(), plan: p,
+		check: func(ctx context.Context, tx *postgres.Tx) error {
+			now, err := tx.Deployments().Get(ctx, id)
+			if err != nil {
+				return err
+			}
+			return mayStartMove(ctx, tx, now, m)
+		}})
+	if err != nil {
+		return d, l.recordRefusal(ctx, actor, "move", d.Name, err)
+	}
+	defer l.withdrawOffer(ctx, m.plan.answers.claim)
+	m.request.Claimed = m.plan.answers.node
 	return l.changeDeployment(ctx, actor, "move deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-			return startMove(ctx, tx, d, plannedMove{actor: actor, plan: p, request: r,
-				dropVolumes: to.DropVolumes})
+			return startMove(ctx, tx, d, m)
 		})
 }
 
@@ -87,8 +100,8 @@ type plannedMove struct {
 	dropVolumes bool
 }
 
-// startMove begins a move, if the deployment can go and has somewhere to go to.
-func startMove(
+// mayStartMove refuses what cannot be moved now.
+func mayStartMove(
 	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, m plannedMove,
 ) error {
 	if d.Status != controlplane.Ready || string(d.NodeID) != m.request.Avoid {
@@ -102,14 +115,22 @@ func startMove(
 			return err
 		}
 	}
-	if r, err := tx.Relocations().Get(ctx, d.ID); err != nil || r != nil {
-		return errors.Join(err, onItsWay(d, r))
+	r, err := tx.Relocations().Get(ctx, d.ID)
+	return errors.Join(err, onItsWay(d, r))
+}
+
+// startMove begins a move, if the deployment can go and has somewhere to go to.
+func startMove(
+	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, m plannedMove,
+) error {
+	if err := mayStartMove(ctx, tx, d, m); err != nil {
+		return err
 	}
 	every := func(pipeline.Volume) bool { return true }
 	if len(volumeNames(m.plan.pipeline, every)) > 0 && !m.dropVolumes {
 		return startRelocation(ctx, tx, m.actor, d, m.plan)
 	}
-	if _, err := choosePlacement(ctx, tx, d.EnvironmentID, m.plan.ask, false); err != nil {
+	if _, err := choosePlacement(ctx, tx, d.EnvironmentID, m.plan, false); err != nil {
 		return err
 	}
 	request, err := json.Marshal(m.request)

@@ -42,6 +42,13 @@ type ResourceRequest struct {
 	// MayWait is set if a node at its run limit is acceptable, because the run can be
 	// queued.
 	MayWait bool
+	// Claimed is the node that need not be asked: it has said that it takes the deployment, or
+	// had it before.
+	Claimed string `json:",omitempty"`
+	// Declined has the reasons of the nodes that were asked and do not take it now, by id.
+	// NoQuestions is set if no further node can be asked.
+	Declined    map[string]string `json:"-"`
+	NoQuestions bool              `json:"-"`
 }
 
 // Candidate is what placement knows about one node. Sizes are in bytes, CPU in cores.
@@ -102,6 +109,8 @@ type NodeRefusal struct {
 	// Free is what was left for us; zero when the node was not considered.
 	CPUFree    float64
 	MemoryFree int64
+	// Asks is set for a node without a reason that has to be asked first.
+	Asks bool
 }
 
 // ChooseNode chooses a node for a deployment. Of those that can take it, the best

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -99,12 +100,17 @@ type placementResult struct {
 	starts bool
 	// refused is the table of reasons of a spot without a node.
 	refused []NodeRefusal
+	// asks is the node that is asked first, for a run that waits in the queue meanwhile.
+	asks string
 }
 
 // choosePlacement finds a node, and locks all nodes of the environment until commit.
 // Earlier runs in the queue keep what becomes free.
 func choosePlacement(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
-	ask ResourceRequest, wait bool) (placementResult, error) {
+	p plan, wait bool) (placementResult, error) {
+	if err := takeClaim(ctx, tx, p.answers); err != nil {
+		return placementResult{}, err
+	}
 	nodes, err := tx.Placement().LockNodes(ctx, env)
 	if err != nil {
 		return placementResult{}, err
@@ -113,16 +119,38 @@ func choosePlacement(ctx context.Context, tx *postgres.Tx, env controlplane.Envi
 	if err != nil {
 		return placementResult{}, err
 	}
-	node, refused := ChooseNode(all, ask)
-	if node.ID != "" {
+	ask := p.ask
+	ask.Declined, ask.NoQuestions = p.answers.declined, !wait
+	ask.Claimed = cmp.Or(p.answers.node, ask.Claimed)
+	node, refused := chooseClaimedFirst(all, ask, p.answers.node)
+	switch {
+	case node.ID != "" && mustAsk(node, ask):
+		return placementResult{asks: node.Name}, nil
+	case node.ID != "":
 		return placementResult{node: node, starts: true}, nil
-	}
-	if !wait {
+	case !wait:
 		return placementResult{}, noRoom(ask, refused)
 	}
 	ask.MayWait = true
-	node, refused = ChooseNode(all, ask)
+	if node, refused = ChooseNode(all, ask); node.ID != "" && mustAsk(node, ask) {
+		return placementResult{asks: node.Name}, nil
+	}
 	return placementResult{node: node, refused: refused}, nil
+}
+
+// chooseClaimedFirst is ChooseNode that prefers the node that has just claimed the
+// deployment.
+func chooseClaimedFirst(
+	all []Candidate, ask ResourceRequest, claimed string,
+) (Candidate, []NodeRefusal) {
+	if claimed != "" {
+		only := ask
+		only.Only = claimed
+		if node, _ := ChooseNode(all, only); node.ID != "" {
+			return node, nil
+		}
+	}
+	return ChooseNode(all, ask)
 }
 
 // withQueue returns the placement candidates, with the runs that are queued for them.
@@ -132,13 +160,13 @@ func withQueue(ctx context.Context, tx *postgres.Tx, env controlplane.Environmen
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := waitingOf(rows)
+	waiting, _, err := waitingOf(ctx, tx, env, rows)
 	if err != nil {
 		return nil, err
 	}
 	all := newCandidates(nodes)
 	for _, w := range waiting {
-		if w.Node == "" {
+		if w.Node == "" && w.Offer == nil {
 			reserveFitting(all, w.Ask)
 		}
 	}
@@ -248,6 +276,10 @@ func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
 		e.Message = "all nodes of the environment are offline"
 		e.Remedy = "Try again once an agent is connected; an admin sees at each node since when it is " +
 			"offline."
+	}
+	if slices.ContainsFunc(refused, NodeRefusal.isDecline) {
+		e.Message = "no node takes this deployment"
+		e.Remedy = "The nodes' reasons say what to change; or choose to wait, and they are asked again."
 	}
 	for _, r := range refused {
 		reason := controlplane.PlacementReason{Node: r.Node, Reason: r.Reason}

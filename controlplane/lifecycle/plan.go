@@ -24,6 +24,8 @@ type plan struct {
 	// required are the labels that the request itself asks for.
 	required []controlplane.Selector
 	ask      ResourceRequest
+	// answers is what nodes said that had to be asked.
+	answers nodeAnswers
 }
 
 // makePlan checks access, the name, the versions and the secrets, and resolves each tag at its
@@ -82,7 +84,7 @@ func (l *Lifecycle) checkImages(
 	p.pipeline, p.versions = filled, listVersions(filled)
 	p.ask = resourceRequest(filled, p.env.Placement.Combine(p.target.Placement))
 	p.ask.Arches, p.ask.Only, p.ask.Avoid = found.commonArches(), r.Only, r.Avoid
-	p.ask.Required = p.required
+	p.ask.Required, p.ask.Claimed = p.required, r.Claimed
 	return l.checkPlatforms(ctx, *p, *found, c)
 }
 

@@ -90,6 +90,7 @@ func placementTable(all []Candidate, a ResourceRequest) []NodeRefusal {
 	for i, n := range all {
 		rows[i] = NodeRefusal{Node: n.Name, Reason: refusalReason(n, a), CPUFree: max(0, cpuFree(n)),
 			MemoryFree: max(0, memoryFree(n))}
+		rows[i].Asks = rows[i].Reason == "" && mustAsk(n, a)
 	}
 	return rows
 }
@@ -103,7 +104,7 @@ func checkRoom(all []Candidate, a ResourceRequest, wait bool, c *checks) error {
 		short = ""
 	}
 	for _, id := range []string{"capacity", "address", "disk"} {
-		said := map[string]string{"capacity": "Node " + node.Name + " has room.",
+		said := map[string]string{"capacity": roomText(node, a),
 			"address": "An address range is free.", "disk": "There is disk for it."}[id]
 		var none error
 		switch {
@@ -123,6 +124,14 @@ func checkRoom(all []Candidate, a ResourceRequest, wait bool, c *checks) error {
 		}
 	}
 	return nil
+}
+
+// roomText is about the node that would be chosen, or asked first.
+func roomText(n Candidate, a ResourceRequest) string {
+	if n.ID != "" && mustAsk(n, a) {
+		return "Node " + n.Name + " has room, and would be asked whether it takes it."
+	}
+	return "Node " + n.Name + " has room."
 }
 
 func mayComeFree(all []Candidate, a ResourceRequest) bool {

@@ -51,17 +51,34 @@ func admitIn(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentI
 			return err
 		}
 	}
-	waiting, err := waitingOf(rows)
+	waiting, expired, err := waitingOf(ctx, tx, env, rows)
 	if err != nil {
 		return err
+	}
+	for _, o := range expired {
+		if err := tx.Offers().Decline(ctx, o.ID, o.NodeID, expiredReason(o.Status)); err != nil {
+			return err
+		}
 	}
 	entries := map[string]controlplane.QueueEntry{}
 	for _, r := range rows {
 		entries[string(r.Run)] = r.QueueEntry
 	}
 	todo := AdmitRuns(now, newCandidates(nodes), waiting)
+	for _, c := range todo.Lost {
+		err := tx.Offers().Decline(ctx, controlplane.OfferID(c.ID), controlplane.NodeID(c.Node),
+			c.Reason)
+		if err != nil {
+			return err
+		}
+	}
 	for _, s := range todo.Start {
 		if err := startRun(ctx, tx, entries[s.Run], s); err != nil {
+			return err
+		}
+	}
+	for _, s := range todo.Ask {
+		if err := offerRun(ctx, tx, entries[s.Run], s); err != nil {
 			return err
 		}
 	}
@@ -73,20 +90,56 @@ func admitIn(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentI
 	return updatePositions(ctx, tx, entries, todo.Stand)
 }
 
-func waitingOf(rows []controlplane.WaitingRun) ([]QueuedRun, error) {
-	all := make([]QueuedRun, len(rows))
+// waitingOf returns the queued runs with what their nodes answered, and the offers whose time
+// is over.
+func waitingOf(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
+	rows []controlplane.WaitingRun) (all []QueuedRun, expired []controlplane.Offer, err error) {
+	if len(rows) == 0 {
+		return nil, nil, nil
+	}
+	offers, err := tx.Offers().ListQueued(ctx, env)
+	if err != nil {
+		return nil, nil, err
+	}
+	all = make([]QueuedRun, len(rows))
 	for i, r := range rows {
 		all[i] = QueuedRun{Run: string(r.Run), Node: string(r.NodeID), Turn: r.Turn,
 			Queued: r.QueuedAt}
 		if err := json.Unmarshal(r.Ask, &all[i].Ask); err != nil {
-			return nil, fmt.Errorf("read what run %s asks for: %w", r.Run, err)
+			return nil, nil, fmt.Errorf("read what run %s asks for: %w", r.Run, err)
 		}
 		all[i].Ask.Placement = r.Placement
 		if r.Deadline != nil {
 			all[i].Deadline = *r.Deadline
 		}
+		for _, o := range offers {
+			if o.Run != r.Run {
+				continue
+			}
+			all[i].withOffer(o)
+			if o.Status.IsPending() && o.Expired {
+				expired = append(expired, o)
+			}
+		}
 	}
-	return all, nil
+	return all, expired, nil
+}
+
+// offerRun asks a node whether it takes a queued run, unless that was canceled meanwhile.
+func offerRun(
+	ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry, s StartableRun,
+) error {
+	d, err := tx.Deployments().Lock(ctx, e.Deployment)
+	if err != nil || d.Status != controlplane.Queued || d.RunID != e.Run {
+		return err
+	}
+	r, err := tx.Runs().ByID(ctx, e.Run)
+	if err != nil {
+		return err
+	}
+	o := newOffer(s.On, s.Ask, describeOffer(d, r.StartedBy, r.Pipeline, s.Ask))
+	o.Run = e.Run
+	return tx.Offers().Put(ctx, o)
 }
 
 // startRun lets one run start, unless it was canceled before we had its row.
@@ -99,6 +152,12 @@ func startRun(
 	d, err := tx.Deployments().Lock(ctx, e.Deployment)
 	if err != nil {
 		return err
+	}
+	if s.Offer != nil {
+		taken, err := tx.Offers().Take(ctx, controlplane.OfferID(s.Offer.ID))
+		if err != nil || !taken {
+			return err
+		}
 	}
 	started, err := tx.Queue().Start(ctx, e)
 	if err != nil || !started {

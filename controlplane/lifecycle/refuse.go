@@ -76,7 +76,7 @@ func permanentReason(n Candidate, ask ResourceRequest) string {
 	if n.EngineDown {
 		return reasonNoEngine
 	}
-	return ""
+	return offerReason(n, ask)
 }
 
 // tooSmall returns why the node could not take the request even if it were empty, or "".
@@ -168,7 +168,7 @@ func capacityReason(n Candidate, ask ResourceRequest) string {
 	case n.Waiting > 0:
 		return fmt.Sprintf("%s earlier for room on it; choose to wait, or try later.",
 			formatCount(n.Waiting, "deployment waits", "deployments wait"))
-	case !ask.MayWait && runsOver(n) > 0:
+	case (!ask.MayWait || mustAsk(n, ask)) && runsOver(n) > 0:
 		return fmt.Sprintf("It takes %s at a time and has %d; choose to wait, or try later.",
 			formatCount(n.Settings.RunLimit, "run", "runs"), n.Runs+n.Queued)
 	}

@@ -32,7 +32,7 @@ func startRelocation(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if err := checkMovable(d, p.pipeline); err != nil {
 		return err
 	}
-	s, err := choosePlacement(ctx, tx, d.EnvironmentID, p.ask, false)
+	s, err := choosePlacement(ctx, tx, d.EnvironmentID, p, false)
 	if err != nil {
 		return err
 	}

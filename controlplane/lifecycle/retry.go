@@ -35,6 +35,8 @@ func (l *Lifecycle) Retry(ctx context.Context, actor access.Actor, id controlpla
 	if r.Required, err = l.requiredLabels(ctx, id); err != nil {
 		return d, err
 	}
+	// The node that has it need not be asked again.
+	r.Claimed = string(d.NodeID)
 	if how.SameVersion {
 		r.Version = d.Version
 	}
@@ -42,18 +44,47 @@ func (l *Lifecycle) Retry(ctx context.Context, actor access.Actor, id controlpla
 	if err != nil {
 		return d, l.recordRefusal(ctx, actor, "retry", d.Name, err)
 	}
+	if p.answers, err = l.askForRetry(ctx, actor, d, p); err != nil {
+		return d, l.recordRefusal(ctx, actor, "retry", d.Name, err)
+	}
+	defer l.withdrawOffer(ctx, p.answers.claim)
 	return l.changeDeployment(ctx, actor, "retry deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 			return l.retryRun(ctx, tx, actor, d, p, how.Patience)
 		})
 }
 
-func (l *Lifecycle) retryRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	d controlplane.Deployment, p plan, patience *time.Duration) error {
+// askForRetry asks nodes for the next run, unless that one may wait in the queue.
+func (l *Lifecycle) askForRetry(ctx context.Context, actor access.Actor,
+	d controlplane.Deployment, p plan) (a nodeAnswers, err error) {
+	var before controlplane.QueueEntry
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		before, err = requestAsBefore(ctx, tx, d)
+		return err
+	})
+	if err != nil || before.Wait {
+		return a, err
+	}
+	return l.askNodes(ctx, nodeQuestion{deployment: d, user: actor.Name(), plan: p,
+		check: func(ctx context.Context, tx *postgres.Tx) error {
+			now, err := tx.Deployments().Get(ctx, d.ID)
+			if err != nil {
+				return err
+			}
+			return mayRetry(ctx, tx, now)
+		}})
+}
+
+func mayRetry(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 	if d.Status != controlplane.Failed {
 		return wrongState(d, "retried", "Only a failed deployment is retried.")
 	}
-	if err := notDisputed(ctx, tx, d); err != nil {
+	return notDisputed(ctx, tx, d)
+}
+
+func (l *Lifecycle) retryRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	d controlplane.Deployment, p plan, patience *time.Duration) error {
+	if err := mayRetry(ctx, tx, d); err != nil {
 		return err
 	}
 	before, err := requestAsBefore(ctx, tx, d)
@@ -63,7 +94,7 @@ func (l *Lifecycle) retryRun(ctx context.Context, tx *postgres.Tx, actor access.
 	if patience != nil {
 		before.Patience = *patience
 	}
-	spot, err := choosePlacement(ctx, tx, d.EnvironmentID, p.ask, before.Wait)
+	spot, err := choosePlacement(ctx, tx, d.EnvironmentID, p, before.Wait)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,9 @@ type RunView struct {
 	// Usual holds the steps' usual durations in seconds, where known.
 	Usual map[pipeline.StepKey]float64
 	// Queue is its way through the queue.
-	Queue    *controlplane.QueueEntry
+	Queue *controlplane.QueueEntry
+	// Offers are what nodes answered that had to be asked before the run.
+	Offers   []controlplane.Offer
 	Versions []controlplane.ServiceVersion
 }
 
@@ -95,6 +97,11 @@ func runView(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 			v.Queue = &queue[i]
 		}
 	}
+	offers, err := tx.Offers().ListOf(ctx, r.ID)
+	if err != nil {
+		return RunView{}, err
+	}
+	v.Offers = offers[r.ID]
 	v.Usual, err = tx.Steps().ListUsualSeconds(ctx, d.ProjectID)
 	return v, err
 }

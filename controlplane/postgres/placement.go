@@ -75,6 +75,9 @@ func (t Placement) readNodes(ctx context.Context, env controlplane.EnvironmentID
 			n.addReservation(r)
 		}
 	}
+	if err := t.addOffers(ctx, env, at); err != nil {
+		return nil, err
+	}
 	return all, t.markBusy(ctx, rules, at)
 }
 

@@ -79,6 +79,9 @@ func (t Queue) Start(ctx context.Context, e controlplane.QueueEntry) (bool, erro
 	if err != nil || n == 0 {
 		return false, translateError(err)
 	}
+	if err := t.withdrawOffers(ctx, e.Run); err != nil {
+		return false, err
+	}
 	if err := t.q.AdvanceQueue(ctx, e.Scope, e.Turn); err != nil {
 		return false, fmt.Errorf("move queue on: %w", translateError(err))
 	}
@@ -92,7 +95,15 @@ func (t Queue) Leave(ctx context.Context, run controlplane.RunID) (bool, error) 
 	if err != nil {
 		return false, fmt.Errorf("leave queue: %w", translateError(err))
 	}
-	return n > 0, nil
+	return n > 0, t.withdrawOffers(ctx, run)
+}
+
+// withdrawOffers ends the offers of a run that waits for no node any more.
+func (t Queue) withdrawOffers(ctx context.Context, run controlplane.RunID) error {
+	if err := t.q.WithdrawOffersOfRun(ctx, nullIfEmpty(run)); err != nil {
+		return fmt.Errorf("withdraw offers of run %s: %w", run, translateError(err))
+	}
+	return nil
 }
 
 // ListOverdue returns running runs that are past their deadline, the longest first.

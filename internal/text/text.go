@@ -1,7 +1,10 @@
 // Package text shortens text that somebody else wrote, and makes it safe for a terminal.
 package text
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Clip returns the first limit bytes of s, or a few less so that it does not split a
 // character, and appends "…" if anything is missing.
@@ -13,4 +16,9 @@ func Clip(s string, limit int) string {
 		limit--
 	}
 	return s[:limit] + "…"
+}
+
+// CleanLine makes the text of a stranger one short line without control characters.
+func CleanLine(s string, limit int) string {
+	return Clip(strings.Join(strings.Fields(SanitizeText(strings.ToValidUTF8(s, shown))), " "), limit)
 }

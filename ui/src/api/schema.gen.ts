@@ -4124,6 +4124,8 @@ export interface components {
             priority?: number;
             /** @description Refuse deployments with a service that asks for GPUs without `vram_mib`. */
             require_vram_hint?: boolean;
+            /** @description Ask the agent before each deployment; its site claims or declines it. */
+            reactive?: boolean;
         };
         /** @description Keeps deployments away that do not tolerate it. */
         Taint: {
@@ -4795,6 +4797,8 @@ export interface components {
         PreflightNode: {
             node: string;
             fits: boolean;
+            /** @description The node would be asked, and may decline. */
+            asks?: boolean;
             reason?: string;
             /** Format: double */
             cpu_free?: number;
@@ -5088,9 +5092,21 @@ export interface components {
             ended_at?: string;
             failure?: components["schemas"]["Failure"];
             queue?: components["schemas"]["QueueEntry"];
+            /** @description What the nodes answered that had to be asked before the run. */
+            offers?: components["schemas"]["NodeOffer"][];
             versions: components["schemas"]["ServiceVersion"][];
             input?: components["schemas"]["Input"];
             steps: components["schemas"]["Step"][];
+        };
+        /** @description A deployment that a reactive node was asked to take. */
+        NodeOffer: {
+            node: string;
+            /** @enum {string} */
+            status: "open" | "claimed" | "declined" | "taken" | "withdrawn";
+            /** @description Why the node declined, in the words of its site. */
+            reason?: string;
+            /** Format: date-time */
+            at: string;
         };
         RunList: {
             items: components["schemas"]["Run"][];

@@ -17,7 +17,7 @@ type nodeEdit struct {
 	labels, unlabel, taints, untaint     []string
 	address, connect, template           string
 	runLimit, diskFloorMiB, nodePriority int
-	vramHint                             bool
+	vramHint, reactive                   bool
 }
 
 func nodeSet() *cobra.Command {
@@ -42,6 +42,8 @@ func nodeSet() *cobra.Command {
 	f.IntVar(&e.nodePriority, "priority", 0, "1 to 255; of nodes that fit, lower ones come first")
 	f.BoolVar(&e.vramHint, "require-vram-hint", false,
 		"refuse services that ask for GPUs without vram_mib; =false ends that")
+	f.BoolVar(&e.reactive, "reactive", false,
+		"ask the agent before each deployment; =false ends that")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -100,6 +102,9 @@ func (e nodeEdit) apply(body *apiclient.NodePut, changed func(flag string) bool)
 	}
 	if changed("require-vram-hint") {
 		s.RequireVramHint = &e.vramHint
+	}
+	if changed("reactive") {
+		s.Reactive = &e.reactive
 	}
 	labels := maps.Clone(valueOrZero(s.Labels))
 	if labels == nil {
@@ -165,7 +170,8 @@ func tidySettings(s *apiclient.NodeSettings) *apiclient.NodeSettings {
 		DiskFloorMib: nilIfZero(
 			valueOrZero(s.DiskFloorMib),
 		), Priority: nilIfZero(valueOrZero(s.Priority)),
-		RequireVramHint: nilIfZero(valueOrZero(s.RequireVramHint))}
+		RequireVramHint: nilIfZero(valueOrZero(s.RequireVramHint)),
+		Reactive:        nilIfZero(valueOrZero(s.Reactive))}
 	if len(valueOrZero(s.Labels)) > 0 {
 		out.Labels = s.Labels
 	}

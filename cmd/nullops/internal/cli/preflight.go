@@ -49,8 +49,11 @@ func printPreflight(out io.Writer, p apiclient.Preflight) error {
 				cpu, memory = fmt.Sprintf("%.2f", *n.CpuFree), output.FormatSize(*n.MemoryFree)
 			}
 			fits := "yes"
-			if !n.Fits {
+			switch {
+			case !n.Fits:
 				fits = "no"
+			case valueOrZero(n.Asks):
+				fits = "if it claims it"
 			}
 			rows = append(rows, []string{n.Node, fits, cpu, memory, valueOrZero(n.Reason)})
 		}

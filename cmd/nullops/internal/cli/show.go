@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -92,6 +93,7 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 	if line := runLine(run.Queue); line != "" {
 		fmt.Fprintln(w, line)
 	}
+	printOffers(w, valueOrZero(run.Offers))
 	rows := [][]string{{"", "STEP", "STATE", "WHAT", "MESSAGE"}}
 	for _, s := range run.Steps {
 		rows = append(rows, []string{fmt.Sprint(s.Position), s.Key, string(s.Status), s.Title,
@@ -106,6 +108,21 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 		}
 	}
 	return nil
+}
+
+// printOffers prints what the nodes answered that were asked before the run.
+func printOffers(w io.Writer, all []apiclient.NodeOffer) {
+	for _, o := range all {
+		switch o.Status {
+		case apiclient.NodeOfferStatusDeclined:
+			fmt.Fprintf(w, "node %s declined it: %s\n", o.Node,
+				output.SanitizeText(cmp.Or(valueOrZero(o.Reason), "no reason was given")))
+		case apiclient.NodeOfferStatusOpen:
+			fmt.Fprintf(w, "node %s is asked whether it takes it\n", o.Node)
+		default:
+			fmt.Fprintf(w, "node %s claimed it\n", o.Node)
+		}
+	}
 }
 
 // printTests prints the result of a step's test suite, and the first tests that failed.

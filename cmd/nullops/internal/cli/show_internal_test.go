@@ -36,6 +36,21 @@ func TestPrintDeployment_TellsOfTests(t *testing.T) {
 	}
 }
 
+func TestPrintDeployment_TellsWhichNodesDeclined(t *testing.T) {
+	why := "closed \x1b[2Jtoday"
+	run := apiclient.Run{Number: 1, Offers: &[]apiclient.NodeOffer{
+		{Node: "site-a", Status: apiclient.NodeOfferStatusDeclined, Reason: &why},
+		{Node: "site-b", Status: apiclient.NodeOfferStatusTaken}}}
+	var b strings.Builder
+	if err := printDeployment(&b, apiclient.Deployment{Name: "cart"}, run); err != nil {
+		t.Fatal(err)
+	}
+	want := "Run 1\nnode site-a declined it: closed \uFFFD[2Jtoday\nnode site-b claimed it\n"
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("it says %q", b.String())
+	}
+}
+
 // What lists and pages of a terminal call a deployment is what --status finds it by.
 func TestStateOf_IsTheConditionThatFiltersUse(t *testing.T) {
 	offline := apiclient.DeploymentConditionOffline

@@ -61,7 +61,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	}
 	defer runtime.Close()
 	config := agent.Config{Data: s.Agent.Data, Token: token, Build: wire.Build(release),
-		Log: log, ProbeEvery: s.probeEvery(), DiskFloor: floor,
+		Log: log, ProbeEvery: s.probeEvery(), DiskFloor: floor, Offers: s.Agent.Offers.config(),
 		Failpoint: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}
 	way, err := s.Agent.openWay(&config)
 	if err != nil {

@@ -150,6 +150,8 @@ type AgentSettings struct {
 	Probe   string `description:"How often networks are tried for isolation; 0s is never."`
 	Grace   string `description:"How long a service may take to end before it is killed."`
 	Floor   string `description:"Free disk below which unused images go: 10GiB, 10%, 0 is never."`
+	// Offers is for nodes that decide themselves what they take.
+	Offers OfferSettings `description:"Who decides about deployments on a reactive node."`
 }
 
 // DevSettings is used by 'nullops dev' only.
@@ -173,7 +175,7 @@ func defaultSettings() Settings {
 		Removed: RemovedSettings{Keep: 30},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
 			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Grace: "10s",
-			Floor: "10%"},
+			Floor: "10%", Offers: defaultOffers()},
 		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
 	}
 }
@@ -341,7 +343,7 @@ func (s Settings) checkDoctor() error {
 		checkAddress("agent.listen", s.Agent.Listen), s.Agent.checkConnect(),
 		absolutePath("agent.data", s.Agent.Data),
 		absolutePath("agent.run", s.Agent.Run),
-		err, bad, unfit, s.checkCommon(),
+		err, bad, unfit, s.Agent.Offers.check(), s.checkCommon(),
 	)
 }
 

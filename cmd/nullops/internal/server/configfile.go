@@ -53,11 +53,18 @@ func fillSettings(top map[string]any, s *Settings) error {
 	if err := parser.AddMetadata(s, root, parser.MetadataOpts{TagName: parser.TagFile}); err != nil {
 		return err
 	}
-	return parser.Fill(s, root, parser.FillerOpts{})
+	if err := checkLists(root); err != nil {
+		return err
+	}
+	return parser.Fill(s, root, parser.FillerOpts{RawSliceSeparator: listSeparator})
 }
 
-// nodeOf is a value of the file as paerser's tree has it. Settings are words, numbers and
-// true or false, in sections.
+// listSeparator separates the items of a list for paerser, which wants the kind of the items,
+// too, but does not look at it.
+const listSeparator = "║"
+
+// nodeOf is a value of the file as paerser's tree has it. Settings are words, numbers, true or
+// false, and lists of words, in sections.
 func nodeOf(name string, value any) (*parser.Node, error) {
 	node := &parser.Node{Name: name}
 	switch value := value.(type) {
@@ -72,6 +79,15 @@ func nodeOf(name string, value any) (*parser.Node, error) {
 			}
 			node.Children = append(node.Children, child)
 		}
+	case []any:
+		node.Value = listSeparator + reflect.String.String()
+		for _, item := range value {
+			word, ok := item.(string)
+			if !ok || word == "" || strings.Contains(word, listSeparator) {
+				return nil, fmt.Errorf("%s: each item of a list is a word", name)
+			}
+			node.Value += listSeparator + word
+		}
 	case string:
 		node.Value = value
 	case bool, int, int64, uint64:
@@ -82,6 +98,19 @@ func nodeOf(name string, value any) (*parser.Node, error) {
 		return nil, fmt.Errorf("%s is neither a word, a number, true, false nor a section", name)
 	}
 	return node, nil
+}
+
+// checkLists refuses lists for settings that are none.
+func checkLists(node *parser.Node) error {
+	if strings.HasPrefix(node.Value, listSeparator) && node.Kind != reflect.Slice {
+		return fmt.Errorf("%s is neither a word, a number, true, false nor a section", node.Name)
+	}
+	for _, child := range node.Children {
+		if err := checkLists(child); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func unknownSettings(top map[string]any) (unknown []string) {

@@ -3,6 +3,7 @@ package server
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,6 +26,20 @@ func TestReadConfig_ReadsEveryFormat(t *testing.T) {
 		if s.HTTP.Listen != ":9" || s.HTTP.Connections != 12 || !s.Ingress.Shared ||
 			s.Audit.Keep != 1 || s.Log.Level != "info" {
 			t.Errorf("%s: read %+v", name, s)
+		}
+	}
+}
+
+func TestReadConfig_ReadsLists(t *testing.T) {
+	want := []string{"/opt/decide", "--rules=a,b", "a word"}
+	for name, text := range map[string]string{
+		"c.yaml": "agent: {offers: {command: [/opt/decide, '--rules=a,b', a word]}}",
+		"c.toml": "[agent.offers]\ncommand = ['/opt/decide', '--rules=a,b', 'a word']",
+	} {
+		s := Settings{}
+		err := readConfig(write(t, name, text), &s)
+		if err != nil || !slices.Equal(s.Agent.Offers.Command, want) {
+			t.Errorf("%s: read %q: %v", name, s.Agent.Offers.Command, err)
 		}
 	}
 }

@@ -307,7 +307,7 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 // backgroundJobs is what the control plane does by itself.
 func (b *serverBase) backgroundJobs(people *accounts.Accounts) []jobs.Job {
 	all := []jobs.Job{
-		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store),
+		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store), jobs.ForgetOffers(b.lifecycle, b.log),
 		jobs.Expire(b.lifecycle, b.store, b.log), jobs.NoticeExpiry(b.lifecycle),
 		jobs.ForgetRemoved(b.lifecycle, b.log), jobs.FinishMoves(b.lifecycle, b.log),
 		jobs.VerifyAudit(b.audit, b.log),

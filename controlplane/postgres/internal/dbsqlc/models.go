@@ -550,6 +550,23 @@ type NotificationChoice struct {
 	Mine        bool
 }
 
+type Offer struct {
+	ID         string
+	NodeID     string
+	RunID      *string
+	Status     string
+	Deployment []byte
+	Cpu        float64
+	MemoryMib  int64
+	Gpus       []string
+	VramMib    int64
+	Reason     string
+	Declines   int32
+	AskAfter   *time.Time
+	ChangedAt  time.Time
+	ExpiresAt  time.Time
+}
+
 type OutwardSecret struct {
 	ID    string
 	Value []byte

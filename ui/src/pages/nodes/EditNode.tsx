@@ -80,6 +80,7 @@ function Form({ opened, close }: { opened: Opened<NodeInfo>; close: () => void }
         optional
       />
       <CheckField form={form} name="require_vram_hint" label={f.vramHint} hint={f.vramHintHint} />
+      <CheckField form={form} name="reactive" label={f.reactive} hint={f.reactiveHint} />
     </FormSheet>
   );
 }

@@ -93,7 +93,7 @@ function Engine({ inventory }: { inventory: Inventory }) {
 
 /** Labels and taints always show, so that their absence is visible too. */
 function Decided({ settings }: { settings: Schemas["NodeSettings"] }) {
-  const { run_limit: runs, disk_floor_mib: floor, priority, require_vram_hint: hint } = settings;
+  const { run_limit: runs, disk_floor_mib: floor, priority, reactive } = settings;
   return (
     <>
       <dt>{s.form.labels}</dt>
@@ -118,10 +118,16 @@ function Decided({ settings }: { settings: Schemas["NodeSettings"] }) {
           <dd>{priority}</dd>
         </>
       ) : null}
-      {hint ? (
+      {settings.require_vram_hint ? (
         <>
           <dt>{s.form.vramHint}</dt>
           <dd>{s.settings.vramHint}</dd>
+        </>
+      ) : null}
+      {reactive ? (
+        <>
+          <dt>{s.form.reactive}</dt>
+          <dd>{s.settings.reactive}</dd>
         </>
       ) : null}
     </>

@@ -44,6 +44,9 @@ export const machineTexts = {
     vramHint: "Needs to know GPU memory",
     vramHintHint:
       "Refuses deployments with a service that asks for GPUs and does not say how much of their memory it uses.",
+    reactive: "Decides itself",
+    reactiveHint:
+      "Its agent is asked before each deployment, and a program or webhook of its site claims or declines it.",
     number: (most: number) => `Type a whole number up to ${most.toLocaleString("en")}.`,
   },
   settings: {
@@ -52,6 +55,7 @@ export const machineTexts = {
     noLimit: "no limit",
     diskFloor: "Disk floor",
     vramHint: "yes: vram_mib is required",
+    reactive: "yes: it is asked before each deployment",
   },
   print: {
     title: "Print it on the machine, in the same groups",

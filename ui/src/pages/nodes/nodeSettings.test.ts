@@ -16,6 +16,7 @@ const full: NodeInfo["settings"] = {
   ],
   run_limit: 3,
   require_vram_hint: true,
+  reactive: true,
 };
 
 it("shows settings as people write them, and sends the same back", () => {

@@ -25,6 +25,7 @@ export const settingValues = ({ address, settings }: NodeInfo) => ({
   disk_floor_mib: countText(settings?.disk_floor_mib),
   priority: countText(settings?.priority),
   require_vram_hint: settings?.require_vram_hint ?? false,
+  reactive: settings?.reactive ?? false,
 });
 export type SettingValues = ReturnType<typeof settingValues>;
 
@@ -52,6 +53,7 @@ export function nodeBody(
       disk_floor_mib: toNumber(values.disk_floor_mib) ?? 0,
       priority: toNumber(values.priority) ?? 0,
       require_vram_hint: values.require_vram_hint || undefined,
+      reactive: values.reactive || undefined,
     },
   };
 }
