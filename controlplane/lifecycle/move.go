@@ -105,6 +105,9 @@ func startMove(
 	if r, err := tx.Relocations().Get(ctx, d.ID); err != nil || r != nil {
 		return errors.Join(err, onItsWay(d, r))
 	}
+	if err := notHeld(ctx, tx, d); err != nil {
+		return err
+	}
 	every := func(pipeline.Volume) bool { return true }
 	if len(volumeNames(m.plan.pipeline, every)) > 0 && !m.dropVolumes {
 		return startRelocation(ctx, tx, m.actor, d, m.plan)
