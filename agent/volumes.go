@@ -147,9 +147,32 @@ func (vs *volumeServer) serveVolumes(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, s)
 }
 
-// findVolume finds the requested volume if the goal allows copying it: from here, or to
-// here if the deployment still runs elsewhere.
-func (vs *volumeServer) findVolume(w http.ResponseWriter, r *http.Request, into bool) (
+// volumeUse is what a request does with a volume.
+type volumeUse int
+
+const (
+	// readQuiesced reads what no service can change meanwhile, readRunning what some may.
+	readQuiesced volumeUse = iota
+	readRunning
+	replaceVolume
+)
+
+// allows reports whether the goal allows it: reading where the deployment is, and replacing
+// where a copy is announced. still is 0 while a service runs or may start.
+func (c copyableVolumes) allows(use volumeUse, still int64) bool {
+	switch use {
+	case readQuiesced:
+		return still != 0 && !c.goal.Elsewhere
+	case readRunning:
+		// Nothing is read while another copy writes.
+		return !c.goal.Elsewhere && c.goal.Attempt == ""
+	default:
+		return still != 0 && (c.goal.Elsewhere || c.goal.Attempt != "")
+	}
+}
+
+// findVolume finds the requested volume if the goal allows this use of it.
+func (vs *volumeServer) findVolume(w http.ResponseWriter, r *http.Request, use volumeUse) (
 	c copyableVolumes, v VolumeName, ok bool) {
 	if c, ok = vs.findCopyable(w, r); !ok {
 		return c, v, false
@@ -165,7 +188,7 @@ func (vs *volumeServer) findVolume(w http.ResponseWriter, r *http.Request, into 
 		return c, v, false
 	}
 	still, err := vs.quiescedAt(r.Context(), c.goal.Deployment)
-	if c.still = still; err != nil || still == 0 || c.goal.Elsewhere != into {
+	if c.still = still; err != nil || !c.allows(use, still) {
 		http.Error(w, "the volume may be in use", http.StatusConflict)
 		return c, v, false
 	}
@@ -173,7 +196,11 @@ func (vs *volumeServer) findVolume(w http.ResponseWriter, r *http.Request, into 
 }
 
 func (vs *volumeServer) serveReadVolume(w http.ResponseWriter, r *http.Request) {
-	c, v, ok := vs.findVolume(w, r, false)
+	use := readQuiesced
+	if r.URL.Query().Has(wire.QueryRunning) {
+		use = readRunning
+	}
+	c, v, ok := vs.findVolume(w, r, use)
 	if !ok {
 		return
 	}
@@ -186,7 +213,8 @@ func (vs *volumeServer) serveReadVolume(w http.ResponseWriter, r *http.Request) 
 	w.Header().Set("Trailer", wire.TrailerSum)
 	sum := sha256.New()
 	_, err = io.Copy(io.MultiWriter(w, sum), content)
-	if still, asked := vs.quiescedAt(r.Context(), v.Deployment); err == nil && still != c.still {
+	still, asked := vs.quiescedAt(r.Context(), v.Deployment)
+	if err == nil && still != c.still && use == readQuiesced {
 		err = cmp.Or(asked, errors.New("the deployment did not stay still"))
 	}
 	if err != nil {

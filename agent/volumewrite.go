@@ -26,7 +26,7 @@ func (vs *volumeServer) serveWriteVolume(w http.ResponseWriter, r *http.Request)
 		return
 	}
 	defer end()
-	c, v, ok := vs.findVolume(w, r, true)
+	c, v, ok := vs.findVolume(w, r, replaceVolume)
 	if !ok {
 		return
 	}
@@ -106,7 +106,7 @@ func (vs *volumeServer) cancelOnNewAttempt(ctx context.Context, goal *wire.Goal)
 		for {
 			news := vs.published.nextSignal()
 			v, _ := vs.viewOf(goal.Deployment)
-			if g := v.goal; g == nil || g.Want != wire.WantPresent || !g.Elsewhere || !g.Still ||
+			if g := v.goal; g == nil || g.Want != wire.WantPresent || !g.Still ||
 				g.Attempt != goal.Attempt {
 				cancel(errOtherAttempt)
 				return

@@ -39,6 +39,8 @@ type Relocation struct {
 	// Resume lists services with restart "never" that were stopped for the copy: they are started
 	// where the deployment ends up.
 	Resume []pipeline.StepKey
+	// FromBackup says that the data comes from a backup instead of the deployment's own node.
+	FromBackup bool
 }
 
 // RelocationAttempt is one relocation of a deployment. A worker that was stuck in an earlier one
@@ -73,4 +75,38 @@ type VolumesState struct {
 type VolumeName struct {
 	Step pipeline.StepKey
 	Name string
+}
+
+// HoldPurpose is why a deployment stands still where it is.
+type HoldPurpose string
+
+// The purposes. A backup that nobody works at any more ends by itself. A restore does not:
+// its services would start with half of their data.
+const (
+	HoldForBackup  HoldPurpose = "backup"
+	HoldForRestore HoldPurpose = "restore"
+)
+
+// VolumeHold keeps the services of a deployment stopped while its volumes are read or written.
+type VolumeHold struct {
+	Deployment DeploymentID
+	Purpose    HoldPurpose
+	By         string
+	Since      time.Time
+	// Holder identifies the process that copies.
+	Holder string
+}
+
+// HeldVolumes is what a backup or a restore works with: one deployment that has volumes.
+type HeldVolumes struct {
+	Deployment
+	// Volumes are those that can be copied, Stay those that the pipeline keeps on their node.
+	Volumes []VolumeName
+	Stay    []string
+	// Attempt is named to the agent that writes the volumes; zero for a backup.
+	Attempt RelocationAttempt
+	// To is the node whose volumes are read or written, InPlace that it is the deployment's own.
+	To      NodeID
+	ToName  string
+	InPlace bool
 }

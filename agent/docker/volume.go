@@ -90,6 +90,9 @@ func (vs *volumes) writeVolume(
 	if err != nil {
 		return err
 	}
+	if err := vs.removeStoppedUsers(ctx, v, name); err != nil {
+		return err
+	}
 	if err := vs.removeVolume(ctx, name); err != nil {
 		return err
 	}
@@ -104,6 +107,25 @@ func (vs *volumes) writeVolume(
 	_, err = vs.api.CopyToContainer(ctx, id,
 		client.CopyToContainerOptions{DestinationPath: "/", Content: from})
 	return wrapMutationErr(err)
+}
+
+// removeStoppedUsers removes the deployment's containers that have the volume, so that it can be
+// replaced. When they are started again they are made anew, as if somebody had removed them.
+func (vs *volumes) removeStoppedUsers(ctx context.Context, v agent.VolumeName, name string) error {
+	r, err := vs.api.ContainerList(ctx, client.ContainerListOptions{All: true,
+		Filters: vs.names.ownFilter(v.Deployment).Add("volume", name)})
+	if err != nil {
+		return fmt.Errorf("list who has the volume: %w", wrapQueryErr(err))
+	}
+	for _, c := range r.Items {
+		if c.State == container.StateRunning {
+			return fmt.Errorf("the container %s, which has the volume, runs", c.ID)
+		}
+		if err := vs.removeContainer(ctx, c.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func describeVolume(v agent.VolumeName) string {

@@ -42,7 +42,8 @@ type Goal struct {
 	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Still says that no service runs: its volumes are being copied.
 	Still bool `json:"still,omitempty"`
-	// Attempt names the copy that may write the volumes while it is Elsewhere and Still.
+	// Attempt names the copy that may write the volumes while it is Still: a move to this
+	// node if it is Elsewhere, otherwise a restore of what was backed up. Empty: none may.
 	Attempt string `json:"attempt,omitempty"`
 	// Resume lists services with restart "never" that the old node had to stop for the move:
 	// they are started again here.

@@ -4,13 +4,15 @@ import "github.com/nullops/nullops/pipeline"
 
 // Paths for copying the volumes of a deployment whose goal is Still (quiesced). GET
 // PathVolumes returns VolumesState; with QueryMeasure it also counts bytes. GET PathVolume
-// sends one volume as a tar stream, with the checksum in TrailerSum after it. PUT
-// PathVolume replaces a volume and returns VolumeWritten; HeaderAttempt must name the
-// goal's Attempt.
+// sends one volume as a tar stream, with the checksum in TrailerSum after it; with
+// QueryRunning it does so while the services run, and what they write meanwhile may be
+// in the stream, in part or not at all. PUT PathVolume replaces a volume and returns
+// VolumeWritten; HeaderAttempt must name the goal's Attempt.
 const (
 	PathVolumes  = "/v1/deployments/{id}/volumes"
 	PathVolume   = "/v1/deployments/{id}/services/{key}/volumes/{name}"
 	QueryMeasure = "measure"
+	QueryRunning = "running"
 	TrailerSum   = "Nullops-Sum"
 
 	HeaderAttempt = "Nullops-Attempt"

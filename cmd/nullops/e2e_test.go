@@ -72,6 +72,7 @@ func TestEndToEnd(t *testing.T) {
 		{"Revocations", revocations},
 		{"Drained", drainNode},
 		{"Moved", moveWithData},
+		{"BackedUpVolumes", backedUpVolumes},
 		{"HostilePeers", hostilePeers},
 		{"TwoNodes", twoNodes},
 		{"NodeTells", nodeTells},

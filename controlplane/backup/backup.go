@@ -1,8 +1,9 @@
 // Package backup writes the whole database into one encrypted file and reads it back into an empty
 // one. The file is useless without the master key; a wrong key is reported as such. A file that was
 // cut off, changed, or whose pieces were moved is refused before anything stays in the database.
+// With volumes, a backup is a folder: see Folder.
 //
-// The file is a line that says what it is, sixteen random bytes that name it,
+// A file is a line that says what it is, sixteen random bytes that name it,
 // and pieces: four bytes of length, one that says whether it is the last, and
 // that many sealed bytes. Each piece is bound to the file, its number and
 // whether it is the last. Inside are tables: a line of JSON, then blocks with
@@ -27,9 +28,17 @@ import (
 	"github.com/nullops/nullops/controlplane/seal"
 )
 
+// fileKind is what a sealed file is for: one kind is never taken for another. magic begins the
+// file, with the format's number; table is part of what each piece is bound to.
+type fileKind struct{ magic, table string }
+
+var (
+	databaseFile = fileKind{"nullops backup 1\n", "backup"}
+	volumeFile   = fileKind{"nullops volume 1\n", "backup_volume"}
+	indexFile    = fileKind{"nullops index 1\n", "backup_index"}
+)
+
 const (
-	// magic begins every backup; the number is the format's.
-	magic = "nullops backup 1\n"
 	// pieceSize is how much is sealed at a time. Four times that much memory is
 	// all that a backup of any size takes.
 	pieceSize = 1 << 20
@@ -68,7 +77,7 @@ func Write(ctx context.Context, actor access.Actor, s Source, to io.Writer) erro
 			h.Schema = max(h.Schema, m.Version)
 		}
 	}
-	file, err := newWriter(s.Keys, to)
+	file, err := newWriter(databaseFile, s.Keys, to)
 	if err != nil {
 		return err
 	}
@@ -142,6 +151,7 @@ func (b blockWriter) Write(p []byte) (int, error) {
 
 // writer seals pieces.
 type writer struct {
+	kind  fileKind
 	keys  *seal.Keyring
 	out   io.Writer
 	id    string
@@ -149,15 +159,15 @@ type writer struct {
 	piece []byte
 }
 
-func newWriter(keys *seal.Keyring, out io.Writer) (*writer, error) {
+func newWriter(kind fileKind, keys *seal.Keyring, out io.Writer) (*writer, error) {
 	id := make([]byte, 16)
 	if _, err := rand.Read(id); err != nil {
 		return nil, err
 	}
-	if _, err := out.Write(append([]byte(magic), id...)); err != nil {
+	if _, err := out.Write(append([]byte(kind.magic), id...)); err != nil {
 		return nil, fmt.Errorf("write backup: %w", err)
 	}
-	return &writer{keys: keys, out: out, id: hex.EncodeToString(id)}, nil
+	return &writer{kind: kind, keys: keys, out: out, id: hex.EncodeToString(id)}, nil
 }
 
 func (w *writer) Write(p []byte) (int, error) {
@@ -176,7 +186,7 @@ func (w *writer) Write(p []byte) (int, error) {
 func (w *writer) close() error { return w.writePiece(true) }
 
 func (w *writer) writePiece(last bool) error {
-	sealed, err := w.keys.Seal(sealPlace(w.id, w.n, last), w.piece)
+	sealed, err := w.keys.Seal(w.kind.sealPlace(w.id, w.n, last), w.piece)
 	if err != nil {
 		return fmt.Errorf("seal backup: %w", err)
 	}
@@ -197,10 +207,10 @@ func lastFlag(last bool) byte {
 	return 0
 }
 
-func sealPlace(id string, n int, last bool) seal.Location {
+func (k fileKind) sealPlace(id string, n int, last bool) seal.Location {
 	column := "piece"
 	if last {
 		column = "last"
 	}
-	return seal.Location{Table: "backup", Row: id, Column: column, Version: n}
+	return seal.Location{Table: k.table, Row: id, Column: column, Version: n}
 }

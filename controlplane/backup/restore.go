@@ -29,7 +29,7 @@ func Read(ctx context.Context, actor access.Actor, store *postgres.Store, files 
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
-	file, err := newReader(keys, from)
+	file, err := newReader(databaseFile, keys, from)
 	if err != nil {
 		return err
 	}
@@ -137,6 +137,7 @@ func (r *rowReader) Read(p []byte) (int, error) {
 
 // reader opens pieces.
 type reader struct {
+	kind  fileKind
 	keys  *seal.Keyring
 	in    io.Reader
 	id    string
@@ -145,12 +146,13 @@ type reader struct {
 	last  bool
 }
 
-func newReader(keys *seal.Keyring, in io.Reader) (*reader, error) {
-	head := make([]byte, len(magic)+16)
-	if _, err := io.ReadFull(in, head); err != nil || string(head[:len(magic)]) != magic {
+func newReader(kind fileKind, keys *seal.Keyring, in io.Reader) (*reader, error) {
+	head := make([]byte, len(kind.magic)+16)
+	if _, err := io.ReadFull(in, head); err != nil || string(head[:len(kind.magic)]) != kind.magic {
 		return nil, ErrNoBackup
 	}
-	return &reader{keys: keys, in: in, id: hex.EncodeToString(head[len(magic):])}, nil
+	return &reader{kind: kind, keys: keys, in: in,
+		id: hex.EncodeToString(head[len(kind.magic):])}, nil
 }
 
 func (r *reader) Read(p []byte) (int, error) {
@@ -189,7 +191,7 @@ func (r *reader) readPiece() error {
 		return errDamaged
 	}
 	r.last = head[4] == 1
-	piece, err := r.keys.Open(sealPlace(r.id, r.n, r.last), sealed)
+	piece, err := r.keys.Open(r.kind.sealPlace(r.id, r.n, r.last), sealed)
 	if waiting, ok := errors.AsType[*seal.WaitingError](err); ok {
 		return fmt.Errorf("the backup is sealed under the key %s: %w", waiting.Key, waiting.Err)
 	}

@@ -46,29 +46,73 @@ func (d *Dialer) Volumes(ctx context.Context, node controlplane.NodeID,
 // before it is written, and ends the copy with an error.
 func (d *Dialer) CopyVolume(ctx context.Context, j controlplane.RelocationTask,
 	v controlplane.VolumeName, moved func(bytes int) error) error {
-	path := strings.NewReplacer("{id}", url.PathEscape(string(j.Deployment)), "{key}",
-		url.PathEscape(string(v.Step)), "{name}", url.PathEscape(v.Name)).Replace(wire.PathVolume)
-	source, err := d.askVolumes(ctx, j.From, http.MethodGet, path, "", nil)
+	source, err := d.askVolumes(ctx, j.From, http.MethodGet, volumePath(j.Deployment, v), "", nil)
 	if err != nil {
-		return fmt.Errorf("read volume %s of service %s: %w", v.Name, v.Step, err)
+		return fmt.Errorf("read %s: %w", describeVolume(v), err)
+	}
+	defer func() { _ = source.Body.Close() }()
+	content := io.TeeReader(source.Body, counter(moved))
+	ours, err := d.WriteVolume(ctx, j.To, j.RelocationAttempt, v, content)
+	if err != nil {
+		return err
+	}
+	if source.Trailer.Get(wire.TrailerSum) != ours {
+		return fmt.Errorf("%s: %w", describeVolume(v), errSums)
+	}
+	return nil
+}
+
+func volumePath(id controlplane.DeploymentID, v controlplane.VolumeName) string {
+	return strings.NewReplacer("{id}", url.PathEscape(string(id)), "{key}",
+		url.PathEscape(string(v.Step)), "{name}", url.PathEscape(v.Name)).Replace(wire.PathVolume)
+}
+
+func describeVolume(v controlplane.VolumeName) string {
+	return fmt.Sprintf("volume %s of service %s", v.Name, v.Step)
+}
+
+// ReadVolume writes one volume of a node into to, whole or with an error. While services run,
+// the volume may change while it is read.
+func (d *Dialer) ReadVolume(ctx context.Context, node controlplane.NodeID,
+	id controlplane.DeploymentID, v controlplane.VolumeName, running bool, to io.Writer) error {
+	path := volumePath(id, v)
+	if running {
+		path += "?" + wire.QueryRunning + "=1"
+	}
+	source, err := d.askVolumes(ctx, node, http.MethodGet, path, "", nil)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", describeVolume(v), err)
 	}
 	defer func() { _ = source.Body.Close() }()
 	sum := sha256.New()
-	content := io.TeeReader(io.TeeReader(source.Body, sum), counter(moved))
-	target, err := d.askVolumes(ctx, j.To, http.MethodPut, path, formatAttempt(j.Since), content)
+	if _, err := io.Copy(io.MultiWriter(sum, to), source.Body); err != nil {
+		return fmt.Errorf("read %s: %w", describeVolume(v), err)
+	}
+	if source.Trailer.Get(wire.TrailerSum) != fmt.Sprintf("%x", sum.Sum(nil)) {
+		return fmt.Errorf("%s: %w", describeVolume(v), errSums)
+	}
+	return nil
+}
+
+// WriteVolume replaces one volume on a node, and returns the SHA-256 of what was written.
+func (d *Dialer) WriteVolume(ctx context.Context, node controlplane.NodeID,
+	a controlplane.RelocationAttempt, v controlplane.VolumeName, from io.Reader) (string, error) {
+	sum := sha256.New()
+	target, err := d.askVolumes(ctx, node, http.MethodPut, volumePath(a.Deployment, v),
+		formatAttempt(a.Since), io.TeeReader(from, sum))
 	if err != nil {
-		return fmt.Errorf("write volume %s of service %s: %w", v.Name, v.Step, err)
+		return "", fmt.Errorf("write %s: %w", describeVolume(v), err)
 	}
 	defer func() { _ = target.Body.Close() }()
 	var written wire.VolumeWritten
 	if err := json.NewDecoder(io.LimitReader(target.Body, 1<<10)).Decode(&written); err != nil {
-		return fmt.Errorf("read what was written of volume %s: %w", v.Name, err)
+		return "", fmt.Errorf("read what was written of %s: %w", describeVolume(v), err)
 	}
 	ours := fmt.Sprintf("%x", sum.Sum(nil))
-	if source.Trailer.Get(wire.TrailerSum) != ours || written.Sum != ours {
-		return fmt.Errorf("volume %s of service %s: %w", v.Name, v.Step, errSums)
+	if written.Sum != ours {
+		return "", fmt.Errorf("%s: %w", describeVolume(v), errSums)
 	}
-	return nil
+	return ours, nil
 }
 
 // counter hears how much is written to it.

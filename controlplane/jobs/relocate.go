@@ -68,6 +68,9 @@ func (r *Relocator) startMove(ctx context.Context, all *sync.WaitGroup, slots ch
 		// The others move all the same.
 		r.Log.WarnContext(ctx, "moves could not be called off", "error", err)
 	}
+	if err := r.Deployments.EndLostVolumeHolds(ctx, moveActor()); err != nil && ctx.Err() == nil {
+		r.Log.WarnContext(ctx, "services that a backup stopped could not be started", "error", err)
+	}
 	select {
 	case slots <- struct{}{}:
 	default:

@@ -126,6 +126,9 @@ func startMove(
 	if err := mayStartMove(ctx, tx, d, m); err != nil {
 		return err
 	}
+	if err := notHeld(ctx, tx, d); err != nil {
+		return err
+	}
 	every := func(pipeline.Volume) bool { return true }
 	if len(volumeNames(m.plan.pipeline, every)) > 0 && !m.dropVolumes {
 		return startRelocation(ctx, tx, m.actor, d, m.plan)

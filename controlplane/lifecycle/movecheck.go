@@ -52,6 +52,9 @@ func checkMove(ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentI
 	if d.Status != controlplane.Ready {
 		return notReady(d)
 	}
+	if err := notHeld(ctx, tx, d); err != nil {
+		return err
+	}
 	run, err := tx.Runs().ByID(ctx, d.RunID)
 	if err != nil {
 		return err

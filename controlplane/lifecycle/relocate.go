@@ -194,7 +194,11 @@ func (l *Lifecycle) TouchRelocation(ctx context.Context, actor access.Actor,
 			if err != nil || !wanted || done == 0 {
 				return err
 			}
-			return notifyMove(ctx, tx, d, fmt.Sprintf("goes to node %s: %s of about %s copied", r.Node,
+			doing := "goes to node " + r.Node
+			if r.FromBackup {
+				doing = "is restored on node " + r.Node
+			}
+			return notifyMove(ctx, tx, d, fmt.Sprintf("%s: %s of about %s copied", doing,
 				formatSize(done), formatSize(max(done, r.Bytes))))
 		})
 	return wanted, err
@@ -258,7 +262,11 @@ func callOff(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	if err != nil || why == "" {
 		return err
 	}
-	return notifyMove(ctx, tx, d, "was not moved to node "+r.Node+": "+why)
+	was := "was not moved to node "
+	if r.FromBackup {
+		was = "was not restored on node "
+	}
+	return notifyMove(ctx, tx, d, was+r.Node+": "+why)
 }
 
 func advanceRelocation(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
@@ -333,9 +341,12 @@ func switchNode(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 			return err
 		}
 	}
+	detail := "moved from node " + leftName + " with its volumes"
+	if r.FromBackup {
+		detail = "restored from a backup; it was on node " + leftName
+	}
 	r.Phase, r.NodeID = controlplane.Clearing, left
-	if err := advanceRelocation(ctx, tx, d, controlplane.Starting, r,
-		"moved from node "+leftName+" with its volumes"); err != nil {
+	if err := advanceRelocation(ctx, tx, d, controlplane.Starting, r, detail); err != nil {
 		return err
 	}
 	return tx.Lifetimes().AddActivity(ctx, d.ID, controlplane.ActivityMoved, r.By)

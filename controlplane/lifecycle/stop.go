@@ -78,6 +78,9 @@ func removeDeployment(ctx context.Context, tx *postgres.Tx, d controlplane.Deplo
 	if err := tx.Deployments().SetGoal(ctx, d.ID, controlplane.GoalGone, canceled); err != nil {
 		return err
 	}
+	if err := tx.VolumeHolds().Delete(ctx, d.ID); err != nil {
+		return err
+	}
 	if d.NodeStatus != controlplane.NodeOnline {
 		detail = "waiting for node " + d.Node
 	}

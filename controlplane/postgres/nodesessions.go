@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -22,7 +23,7 @@ func (t NodeSessions) ListGoals(
 	for i, r := range rows {
 		all[i] = controlplane.NodeGoal{Deployment: controlplane.DeploymentID(r.ID), Name: r.Name,
 			Generation: r.Generation, Goal: controlplane.Goal(r.Want),
-			Elsewhere: r.Elsewhere, Still: r.Still, Attempt: zeroIfNull(r.Attempt),
+			Elsewhere: r.Elsewhere, Still: r.Still, Attempt: zeroIfNull(cmp.Or(r.Attempt, r.Restore)),
 			Resume: fromStrings[pipeline.StepKey](r.Resume), RequestID: r.RequestID,
 			Status: controlplane.DeploymentStatus(r.Status), Project: r.Project,
 			Environment: r.Environment, Domain: r.Domain, Run: controlplane.RunID(r.RunID),

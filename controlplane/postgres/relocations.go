@@ -24,6 +24,24 @@ func (t Relocations) Start(ctx context.Context, id controlplane.DeploymentID,
 	return n > 0, nil
 }
 
+// StartRestored has a deployment start on another node with data from a backup. It reports
+// false when something of it is elsewhere already.
+func (t Relocations) StartRestored(ctx context.Context, d controlplane.Deployment,
+	r controlplane.Relocation, holder string) (bool, error) {
+	n, err := t.q.StartRestoredRelocation(ctx, dbsqlc.StartRestoredRelocationParams{
+		DeploymentID: string(d.ID), NodeID: string(r.NodeID), ByName: r.By, Holder: holder,
+		Bytes: r.Bytes})
+	if err == nil && n > 0 {
+		err = t.q.NextGeneration(ctx, string(d.ID))
+	}
+	if err != nil {
+		return false, fmt.Errorf("start to restore %s: %w", d.ID, translateError(err))
+	}
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(d.NodeID))
+	t.tx.NotifyOnCommit(controlplane.TopicNode, string(r.NodeID))
+	return n > 0, nil
+}
+
 // Get returns a deployment's relocation; nil if there is none.
 func (t Relocations) Get(
 	ctx context.Context, id controlplane.DeploymentID,
@@ -37,7 +55,8 @@ func (t Relocations) Get(
 	}
 	return &controlplane.Relocation{Deployment: id, NodeID: controlplane.NodeID(r.NodeID),
 		Node: r.Node, Phase: controlplane.RelocationPhase(r.Phase), By: r.ByName,
-		Since: r.Since, Bytes: r.Bytes, Resume: fromStrings[pipeline.StepKey](r.Resume)}, nil
+		Since: r.Since, Bytes: r.Bytes, Resume: fromStrings[pipeline.StepKey](r.Resume),
+		FromBackup: r.FromBackup}, nil
 }
 
 // ListTo lists the deployments of other nodes that have a relocation involving

@@ -194,6 +194,13 @@ type Lifetimes struct{ subject }
 // Lifetimes returns the handle in this transaction.
 func (t *Tx) Lifetimes() Lifetimes { return Lifetimes{t.subject()} }
 
+// VolumeHolds is the handle for deployments that stand still while a backup reads their volumes, or
+// a restore writes them.
+type VolumeHolds struct{ subject }
+
+// VolumeHolds returns the handle in this transaction.
+func (t *Tx) VolumeHolds() VolumeHolds { return VolumeHolds{t.subject()} }
+
 // Moves is the handle for deployments that are created again elsewhere after they are
 // gone.
 type Moves struct{ subject }

@@ -309,10 +309,12 @@ DELETE FROM service_health WHERE deployment_id = @deployment_id;
 -- whose turn has come.
 SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
     e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version, r.pipeline,
-    r.input, d.request_id, coalesce(m.resume, '{}')::text[] AS resume, m.since AS attempt
+    r.input, d.request_id, coalesce(m.resume, '{}')::text[] AS resume, m.since AS attempt,
+    h.since AS restore
 FROM node_goals g
 JOIN deployments d ON d.id = g.deployment_id
 LEFT JOIN relocations m ON m.deployment_id = d.id AND g.elsewhere AND g.want = 'present'
+LEFT JOIN volume_holds h ON h.deployment_id = d.id AND NOT g.elsewhere AND h.purpose = 'restore'
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
 JOIN LATERAL (SELECT * FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r

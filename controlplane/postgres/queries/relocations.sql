@@ -3,6 +3,13 @@
 INSERT INTO relocations (deployment_id, node_id, by_name)
 VALUES (@deployment_id, @node_id, @by_name) ON CONFLICT DO NOTHING;
 
+-- name: StartRestoredRelocation :execrows
+-- Its data comes from a backup, so that nothing is measured or stopped. No row means that
+-- something of it is elsewhere already.
+INSERT INTO relocations (deployment_id, node_id, by_name, phase, holder, bytes, from_backup)
+VALUES (@deployment_id, @node_id, @by_name, 'copying', @holder, @bytes, true)
+ON CONFLICT DO NOTHING;
+
 -- name: GetRelocation :one
 -- Where a deployment goes to, or what it has left elsewhere.
 SELECT r.*, n.name AS node FROM relocations r JOIN nodes n ON n.id = r.node_id
@@ -67,7 +74,7 @@ SELECT r.deployment_id, r.since, (CASE
 FROM relocations r JOIN deployments d ON d.id = r.deployment_id
 LEFT JOIN LATERAL (SELECT n.name FROM nodes n
     WHERE (r.phase IN ('copying', 'starting') AND n.id = r.node_id
-            OR r.phase = 'copying' AND n.id = d.node_id)
+            OR r.phase = 'copying' AND NOT r.from_backup AND n.id = d.node_id)
         AND n.status <> 'online'
         AND n.since < now() - make_interval(secs => @away_seconds::double precision)
     ORDER BY n.name LIMIT 1) away ON true

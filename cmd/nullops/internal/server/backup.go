@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
@@ -20,16 +19,6 @@ import (
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/migrations"
 )
-
-func backupCommand() *cobra.Command {
-	return serverCommand("backup", "Write everything to standard output, encrypted: "+
-		"nullops backup > FILE", Settings.checkBackup, writeBackup)
-}
-
-func restoreCommand() *cobra.Command {
-	return serverCommand("restore", "Fill an empty database from standard input: "+
-		"nullops restore < FILE", Settings.checkBackup, restoreBackup)
-}
 
 // checkBackup wants what the control plane wants to open its database.
 func (s Settings) checkBackup() error {
@@ -56,14 +45,11 @@ func writeBackup(ctx context.Context, s Settings, log *slog.Logger) error {
 			err = out.Flush()
 		}
 		if err = auditAction(ctx, store, actor, "back up", err); err == nil {
-			log.InfoContext(ctx, "backup written; keep the master key apart from it")
+			log.InfoContext(ctx, "backup written; keep the master key apart from it; what is in "+
+				"volumes is not in it, see --volumes")
 		}
 		return err
 	})
-}
-
-func restoreBackup(ctx context.Context, s Settings, log *slog.Logger) error {
-	return restoreFrom(ctx, s, log, os.Stdin)
 }
 
 func restoreFrom(ctx context.Context, s Settings, log *slog.Logger, from io.Reader) error {

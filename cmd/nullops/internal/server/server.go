@@ -26,25 +26,31 @@ func serverCommand(name, short string, check func(Settings) error,
 	return &cobra.Command{
 		Use: name + " [--SETTING=VALUE]…", Short: short, DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			for _, a := range args {
-				if a == "-h" || a == "--help" {
-					return c.Help()
-				}
-			}
-			s, err := loadSettings(args, os.Environ())
-			if err == nil {
-				err = check(s)
-			}
-			if err != nil {
-				return exit.WithCode(err, exit.Usage)
-			}
-			// Starting takes more memory than running: migrations, the contract, the helper for
-			// agents. Without this, Go would keep that memory for minutes.
-			trim := time.AfterFunc(settled, debug.FreeOSMemory)
-			defer trim.Stop()
-			return run(c.Context(), s, newLogger(s.Log, os.Stderr))
+			return runServer(c, args, check, run)
 		},
 	}
+}
+
+// runServer reads the settings and runs what a server command is for.
+func runServer(c *cobra.Command, args []string, check func(Settings) error,
+	run func(context.Context, Settings, *slog.Logger) error) error {
+	for _, a := range args {
+		if a == "-h" || a == "--help" {
+			return c.Help()
+		}
+	}
+	s, err := loadSettings(args, os.Environ())
+	if err == nil {
+		err = check(s)
+	}
+	if err != nil {
+		return exit.WithCode(err, exit.Usage)
+	}
+	// Starting takes more memory than running: migrations, the contract, the helper for
+	// agents. Without this, Go would keep that memory for minutes.
+	trim := time.AfterFunc(settled, debug.FreeOSMemory)
+	defer trim.Stop()
+	return run(c.Context(), s, newLogger(s.Log, os.Stderr))
 }
 
 // SettingsCommand lists every setting with its names, default and meaning.

@@ -711,6 +711,7 @@ type Relocation struct {
 	SeenAt       time.Time
 	Bytes        int64
 	Resume       []string
+	FromBackup   bool
 }
 
 type Review struct {
@@ -956,6 +957,15 @@ type User struct {
 	Address      string
 	Issuer       *string
 	Subject      *string
+}
+
+type VolumeHold struct {
+	DeploymentID string
+	Purpose      string
+	ByName       string
+	Since        time.Time
+	Holder       string
+	SeenAt       time.Time
 }
 
 type Webhook struct {

@@ -36,7 +36,7 @@ func (q *Queries) GetPromised(ctx context.Context, nodeID string, deploymentID s
 }
 
 const getRelocation = `-- name: GetRelocation :one
-SELECT r.deployment_id, r.node_id, r.phase, r.by_name, r.since, r.holder, r.seen_at, r.bytes, r.resume, n.name AS node FROM relocations r JOIN nodes n ON n.id = r.node_id
+SELECT r.deployment_id, r.node_id, r.phase, r.by_name, r.since, r.holder, r.seen_at, r.bytes, r.resume, r.from_backup, n.name AS node FROM relocations r JOIN nodes n ON n.id = r.node_id
 WHERE r.deployment_id = $1
 `
 
@@ -50,6 +50,7 @@ type GetRelocationRow struct {
 	SeenAt       time.Time
 	Bytes        int64
 	Resume       []string
+	FromBackup   bool
 	Node         string
 }
 
@@ -67,6 +68,7 @@ func (q *Queries) GetRelocation(ctx context.Context, deploymentID string) (GetRe
 		&i.SeenAt,
 		&i.Bytes,
 		&i.Resume,
+		&i.FromBackup,
 		&i.Node,
 	)
 	return i, err
@@ -90,7 +92,7 @@ SELECT r.deployment_id, r.since, (CASE
 FROM relocations r JOIN deployments d ON d.id = r.deployment_id
 LEFT JOIN LATERAL (SELECT n.name FROM nodes n
     WHERE (r.phase IN ('copying', 'starting') AND n.id = r.node_id
-            OR r.phase = 'copying' AND n.id = d.node_id)
+            OR r.phase = 'copying' AND NOT r.from_backup AND n.id = d.node_id)
         AND n.status <> 'online'
         AND n.since < now() - make_interval(secs => $1::double precision)
     ORDER BY n.name LIMIT 1) away ON true
@@ -261,6 +263,36 @@ VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 // No row means that something of it is elsewhere already.
 func (q *Queries) StartRelocation(ctx context.Context, deploymentID string, nodeID string, byName string) (int64, error) {
 	result, err := q.db.Exec(ctx, startRelocation, deploymentID, nodeID, byName)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const startRestoredRelocation = `-- name: StartRestoredRelocation :execrows
+INSERT INTO relocations (deployment_id, node_id, by_name, phase, holder, bytes, from_backup)
+VALUES ($1, $2, $3, 'copying', $4, $5, true)
+ON CONFLICT DO NOTHING
+`
+
+type StartRestoredRelocationParams struct {
+	DeploymentID string
+	NodeID       string
+	ByName       string
+	Holder       string
+	Bytes        int64
+}
+
+// Its data comes from a backup, so that nothing is measured or stopped. No row means that
+// something of it is elsewhere already.
+func (q *Queries) StartRestoredRelocation(ctx context.Context, arg StartRestoredRelocationParams) (int64, error) {
+	result, err := q.db.Exec(ctx, startRestoredRelocation,
+		arg.DeploymentID,
+		arg.NodeID,
+		arg.ByName,
+		arg.Holder,
+		arg.Bytes,
+	)
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,43 @@
+-- name: StartVolumeHold :execrows
+-- No row means that another process has it. An interrupted restore is taken over by the
+-- next one: nothing else may give the services half of their data.
+INSERT INTO volume_holds (deployment_id, purpose, by_name, holder)
+VALUES (@deployment_id, @purpose, @by_name, @holder)
+ON CONFLICT (deployment_id) DO UPDATE SET since = now(), seen_at = now(),
+    by_name = excluded.by_name, holder = excluded.holder
+WHERE volume_holds.purpose = 'restore' AND excluded.purpose = 'restore'
+    AND volume_holds.seen_at < now() - make_interval(secs => @silent_seconds::double precision);
+
+-- name: GetVolumeHold :one
+SELECT * FROM volume_holds WHERE deployment_id = @deployment_id;
+
+-- name: SeeVolumeHold :execrows
+-- A sign of life of who copies. No row means that the hold has ended.
+UPDATE volume_holds SET seen_at = now()
+WHERE deployment_id = @deployment_id AND holder = @holder;
+
+-- name: EndVolumeHold :execrows
+DELETE FROM volume_holds WHERE deployment_id = @deployment_id AND holder = @holder;
+
+-- name: AbandonVolumeHold :exec
+-- Nobody works at it from now on: another process may take it over at once.
+UPDATE volume_holds SET seen_at = to_timestamp(0)
+WHERE deployment_id = @deployment_id AND holder = @holder;
+
+-- name: DeleteVolumeHold :exec
+-- Whoever has it.
+DELETE FROM volume_holds WHERE deployment_id = @deployment_id;
+
+-- name: ListLostVolumeHolds :many
+-- Backups that nobody works at any more. The services of a restore wait for their data.
+SELECT deployment_id, holder FROM volume_holds WHERE purpose = 'backup'
+    AND seen_at < now() - make_interval(secs => @silent_seconds::double precision)
+ORDER BY deployment_id;
+
+-- name: ListVolumeOwners :many
+-- Deployments that may have volumes: all, those of an environment, or the named ones.
+SELECT d.id FROM deployments d JOIN environments e ON e.id = d.environment_id
+WHERE d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten')
+    AND (@environment::text = '' OR e.name = @environment)
+    AND (cardinality(@chosen::text[]) = 0 OR d.id::text = ANY(@chosen) OR d.name = ANY(@chosen))
+ORDER BY e.name, d.name, d.id;
