@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -32,10 +33,11 @@ func serviceModel(t *testing.T, w *world) {
 	modelSecrets(t, p)
 	p.admin.expectProblem(t, http.StatusBadRequest, http.MethodPut, "/projects/model/pipeline",
 		pipelineOf(modelStep(0.3), modelStep(0.3, "second")), "0.6 cores together")
-	p.savePipeline(t, "model", modelStep(0.2))
-	one := p.admin.deployReady(t, "model", "model-one", nil)
-	two := p.admin.deployReady(t, "model", "model-two", nil)
+	one, two := modelInput(t, p)
 	inside, other := n.inside(t, one.Id), n.inside(t, two.Id)
+	if inside.env["SEED"] != "2 of plain" || other.env["SEED"] != "7 of ${{ secrets.TOKEN }}$" {
+		t.Errorf("the services see the input %q and %q", inside.env["SEED"], other.env["SEED"])
+	}
 	form := regexp.MustCompile(`^LIC-[A-Z]{4}-[0-9]{12}$`)
 	if !form.MatchString(inside.env["LICENCE"]) || inside.env["LICENCE"] == other.env["LICENCE"] {
 		t.Error("the generated secrets are not of their form, or the same")
@@ -68,6 +70,32 @@ func serviceModel(t *testing.T, w *world) {
 	}
 }
 
+// modelInput publishes a pipeline with input, and deploys it with the defaults and with other
+// values, one of which looks like a reference.
+func modelInput(t *testing.T, p *product) (one, two apiclient.Deployment) {
+	t.Helper()
+	p.admin.put(t, "/projects/model/pipeline", object{"pipeline": object{
+		"steps": []object{modelStep(0.2)}, "input": []object{
+			{"name": "seed", "type": "string", "default": "plain"},
+			{"name": "rows", "type": "integer", "min": 1, "default": 2}}}}, nil)
+	one = p.admin.deployReady(t, "model", "model-one", nil)
+	deploy := []string{"deploy", "model", "--env", "qa", "--name", "model-two", "--input"}
+	if _, errs, code := p.admin.cli(t, append(deploy, "rows=0")...); code != exitRefused ||
+		!strings.Contains(errs, "input.rows: give at least 1") {
+		t.Errorf("rows=0: %d, %s", code, errs)
+	}
+	out, errs, code := p.admin.cli(t, append(deploy, "rows=7", "--input",
+		"seed=${{ secrets.TOKEN }}$", "--json")...)
+	if err := json.Unmarshal([]byte(out), &two); err != nil || code != 0 {
+		t.Fatalf("%d: %s%s", code, out, errs)
+	}
+	out, _, _ = p.admin.cli(t, "show", "model-two")
+	if !strings.Contains(out, "input rows: 7\ninput seed: ${{ secrets.TOKEN }}$\n") {
+		t.Errorf("show prints\n%s", out)
+	}
+	return one, two
+}
+
 func modelSecrets(t *testing.T, p *product) {
 	t.Helper()
 	const path = "/projects/model/secrets/LICENCE"
@@ -96,6 +124,7 @@ func modelStep(cpu float64, key ...string) object {
 	service := step["service"].(object)
 	service["env"] = object{"API_URL": "http://nobody:1", "TOKEN": "${{ secrets.TOKEN }}",
 		"LICENCE": "${{ secrets.LICENCE }}",
+		"SEED":    "${{ input.rows }} of ${{ input.seed }}",
 		"WHO":     "${{ deployment.name }} of ${{ deployment.environment }}"}
 	service["files"] = []object{{"path": "/etc/app.conf",
 		"content": "name=${{ deployment.name }}\ntoken=${{ secrets.TOKEN }}\n"}}

@@ -268,5 +268,15 @@ func TestInput_TemplatesAndRules(t *testing.T) {
 	w.expect(200, "PUT", "/rules/pulls", root, rule, &saved)
 	if *saved.Changed {
 		t.Error("the same rule changed something")
+	} // What is stored stays possible after the pipeline has changed.
+	rule["active"] = false
+	w.publishPipeline(func(*pipeline.Pipeline) {})
+	w.expect(200, "PUT", "/rules/pulls", root, rule, nil)
+	w.expect(200, "PUT", "/projects/shop/templates/demo", root,
+		object{"description": "x", "input": object{"mode": "full"}}, nil)
+	w.expect(http.StatusBadRequest, "PUT", "/projects/shop/templates/demo", root,
+		object{"input": object{"mode": "fast"}}, &p)
+	if *p.Field != "input.mode" {
+		t.Errorf("%+v", p)
 	}
 }

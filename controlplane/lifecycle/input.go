@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -55,19 +56,27 @@ func inputProblems(problems []pipeline.Problem, remedy string) error {
 	return e
 }
 
-// checkStoredInput checks the values that a template keeps for later requests. They need not be
-// complete, and the pipeline may change: each request is checked again.
-func checkStoredInput(
-	ctx context.Context, tx *postgres.Tx, project string, values map[string]any,
+// checkTemplateInput checks the values that a template keeps for later requests. They need not be
+// complete, and what is stored stays possible after the pipeline has changed: each request is
+// checked again.
+func checkTemplateInput(
+	ctx context.Context, tx *postgres.Tx, project string, id controlplane.ProjectID,
+	x controlplane.Template,
 ) error {
-	if len(values) == 0 {
+	if len(x.Input) == 0 {
+		return nil
+	}
+	stored, err := tx.Templates().Get(ctx, id, x.Name)
+	if known, err := controlplane.IsFound(err); err != nil {
+		return err
+	} else if known && reflect.DeepEqual(stored.Input, x.Input) {
 		return nil
 	}
 	t, err := tx.Projects().LoadRunTarget(ctx, project)
 	if err != nil {
 		return err
 	}
-	return CheckStoredInput(t.Pipeline, values)
+	return CheckStoredInput(t.Pipeline, x.Input)
 }
 
 // CheckStoredInput checks values that are kept for later requests, such as a rule's, as far as

@@ -59,7 +59,7 @@ func (l *Lifecycle) PutTemplate(ctx context.Context, actor access.Actor, project
 			if err := controlplane.ValidName("template", x.Name); err != nil {
 				return err
 			}
-			if err := checkStoredInput(ctx, tx, project, x.Input); err != nil {
+			if err := checkTemplateInput(ctx, tx, project, id, x); err != nil {
 				return err
 			}
 			x.UpdatedBy = actor.Name()

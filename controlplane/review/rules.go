@@ -90,7 +90,7 @@ func (r *Reviews) PutRule(
 		if len(rule.Input) == 0 {
 			rule.Input = nil
 		}
-		if err := checkRule(ctx, tx, rule); err != nil {
+		if err := checkRule(ctx, tx, rule, old); err != nil {
 			return err
 		}
 		out.Rule = rule
@@ -193,7 +193,9 @@ func (r *Reviews) changeRule(ctx context.Context, actor access.Actor, action, na
 	return audit.ChangeAsAdmin(ctx, r.Store, actor, action, "rule "+name, fn)
 }
 
-func checkRule(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule) error {
+func checkRule(
+	ctx context.Context, tx *postgres.Tx, rule, old controlplane.ReviewRule,
+) error {
 	if err := controlplane.ValidName("name", rule.Name); err != nil {
 		return err
 	}
@@ -206,7 +208,8 @@ func checkRule(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRul
 	if err != nil {
 		return invalidField("project", err)
 	}
-	if len(rule.Input) > 0 {
+	// What is stored stays possible after the pipeline has changed; deployments say what is wrong.
+	if rule.Project != old.Project || !reflect.DeepEqual(rule.Input, old.Input) {
 		if err := lifecycle.CheckStoredInput(target.Pipeline, rule.Input); err != nil {
 			return err
 		}

@@ -129,6 +129,7 @@ export const stepTexts = {
   referenceOf: (field: string) => `Reference for ${field}`,
   referenceGroups: {
     secrets: "secrets",
+    input: "input",
     deployment: "deployment",
     functions: "around the reference",
     around: (name: string) => `${name}( … )`,

@@ -83,7 +83,7 @@ function Loaded(props: LoadedProps) {
           count={editing.choice.chosen.size}
           doc={doc}
           catalogue={catalogue}
-          problems={(step && editing.byKey.get(step.key)) ?? NO_PROBLEMS}
+          problems={step ? (editing.byKey.get(step.key) ?? NO_PROBLEMS) : problems.all}
           sample={editing.sample}
           unread={problems.unread}
           {...editing.inspecting}

@@ -268,11 +268,15 @@ export const editorTexts = {
   discardMet:
     "Nothing was discarded: another window saved this draft in the meantime, and its changes are shown here now.",
   stepChanges: (count: number) => plural(count, "changed step"),
-  asides: (comments: number, places: number) =>
-    [comments > 0 ? plural(comments, "comment") : "", places > 0 ? plural(places, "place") : ""]
+  asides: ({ comments, places, input }: { comments: number; places: number; input: boolean }) =>
+    [
+      input && "the input",
+      comments > 0 && plural(comments, "comment"),
+      places > 0 && plural(places, "place"),
+    ]
       .filter(Boolean)
       .join(" and "),
-  onlyAsides: (what: string) => `Nothing but comments and places: ${what}.`,
+  onlyAsides: (what: string) => `No step changed, but ${what}.`,
   alsoAsides: (what: string) => `Besides, ${what}.`,
   discardYes: "Discard",
   keep: "Keep",

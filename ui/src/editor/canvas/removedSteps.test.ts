@@ -22,10 +22,12 @@ describe("two drawings", () => {
     expect(diffLayout(old, doc([step("a", 9), step("b")], "one"))).toEqual({
       comments: 1,
       places: 1,
+      input: false,
     });
     expect(diffLayout(old, doc([step("a"), step("b"), step("c")], "one", "2"))).toEqual({
       comments: 1,
       places: 0,
+      input: false,
     });
   });
 

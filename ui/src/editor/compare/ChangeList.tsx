@@ -44,7 +44,7 @@ export function ChangeList({ changes, asides, onShow }: Props) {
 
 function asidesText(asides: LayoutDiff, alone: boolean): string {
   if (isEmptyDiff(asides)) return t.same;
-  const what = editorTexts.asides(asides.comments, asides.places);
+  const what = editorTexts.asides(asides);
   return alone ? editorTexts.onlyAsides(what) : editorTexts.alsoAsides(what);
 }
 

@@ -25,6 +25,6 @@ export function DiscardDialog({ lost, version, onClose, onDiscard }: Props) {
 
 function lostText({ changes, asides }: Difference): string {
   const steps = changes.length > 0 ? [t.stepChanges(changes.length)] : [];
-  const others = isEmptyDiff(asides) ? [] : [t.asides(asides.comments, asides.places)];
+  const others = isEmptyDiff(asides) ? [] : [t.asides(asides)];
   return [...steps, ...others].join(", ");
 }

@@ -1,7 +1,7 @@
 import { type Comment, canonical, type Doc, type Spot } from "../model/document";
 
 /** What differs between two drawings besides what a run knows of. */
-export type LayoutDiff = { comments: number; places: number };
+export type LayoutDiff = { comments: number; places: number; input: boolean };
 
 export function diffLayout(old: Doc, now: Doc): LayoutDiff {
   const [was, is] = [commentsByText(old.comments), commentsByText(now.comments)];
@@ -13,11 +13,12 @@ export function diffLayout(old: Doc, now: Doc): LayoutDiff {
     (step) => steps.has(step.key) && hasMoved(steps.get(step.key), step),
   );
   // A comment that was rewritten is one that went and one that came.
-  return { comments: Math.max(gone, came), places: moved.length + placed.length };
+  const input = canonical(old.input ?? []) !== canonical(now.input ?? []);
+  return { comments: Math.max(gone, came), places: moved.length + placed.length, input };
 }
 
-export function isEmptyDiff({ comments, places }: LayoutDiff): boolean {
-  return comments === 0 && places === 0;
+export function isEmptyDiff({ comments, places, input }: LayoutDiff): boolean {
+  return comments === 0 && places === 0 && !input;
 }
 
 function commentsByText(comments: Comment[]): Map<string, Comment> {

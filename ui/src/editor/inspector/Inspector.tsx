@@ -1,11 +1,10 @@
-import { lazy, memo, Suspense, useState } from "react";
+import { lazy, memo, type ReactNode, Suspense, useState } from "react";
 import { loadChunk } from "@/components/loadChunk";
 import { Skeletons } from "@/components/States";
 import { editorTexts } from "@/editor/editorTexts";
 import { tabOfField } from "../canvas/connections";
 import { describeKind, orderOf } from "../model/catalogue";
 import { containerOf, type Step } from "../model/document";
-import { ApprovalSettings } from "./ApprovalSettings";
 import { EnvironmentTab } from "./EnvironmentTab";
 import type { InspectorPartProps } from "./inspectorProps";
 import { LimitsForm } from "./Limits";
@@ -15,6 +14,10 @@ import { PluginSettings } from "./PluginSettings";
 import { ServiceSettings } from "./ServiceSettings";
 import { Key } from "./StepName";
 
+const ApprovalSettings = lazy(() =>
+  loadChunk(() => import("./ApprovalSettings")).then((one) => ({ default: one.ApprovalSettings })),
+);
+const InputSettings = lazy(() => loadChunk(() => import("./InputSettings")));
 const ScriptSettings = lazy(() => loadChunk(() => import("./ScriptSettings")));
 const t = editorTexts.step;
 type Tab = keyof typeof t.tabs;
@@ -37,6 +40,9 @@ export const Inspector = memo(function Inspector(props: InspectorProps) {
             <>
               <span>{t.none}</span>
               <span className="s">{editorTexts.canvasHint}</span>
+              <Later>
+                <InputSettings {...props} />
+              </Later>
             </>
           )}
         </div>
@@ -99,6 +105,10 @@ function Chosen(props: InspectorPartProps & { step: Step }) {
   );
 }
 
+const Later = ({ children }: { children: ReactNode }) => (
+  <Suspense fallback={<Skeletons count={3} height={52} />}>{children}</Suspense>
+);
+
 function Settings(props: InspectorPartProps & { step: Step }) {
   const { step } = props;
   return (
@@ -106,12 +116,10 @@ function Settings(props: InspectorPartProps & { step: Step }) {
       <Key {...props} />
       {containerOf(step) ? <ServiceSettings {...props} /> : null}
       {step.plugin ? <PluginSettings {...props} /> : null}
-      {step.approval ? <ApprovalSettings {...props} /> : null}
-      {step.script ? (
-        <Suspense fallback={<Skeletons count={3} height={52} />}>
-          <ScriptSettings {...props} />
-        </Suspense>
-      ) : null}
+      <Later>
+        {step.approval ? <ApprovalSettings {...props} /> : null}
+        {step.script ? <ScriptSettings {...props} /> : null}
+      </Later>
       <Needs {...props} />
     </>
   );

@@ -18,7 +18,7 @@ export function Records<T>(props: {
   items: T[] | undefined;
   fresh: T;
   addLabel: string;
-  step: StepFormProps;
+  step: Pick<InspectorPartProps, "onChange" | "problems">;
   hint?: string;
   /** Fields that show in their row what is wrong with them. */
   shown?: RegExp;

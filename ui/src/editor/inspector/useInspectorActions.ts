@@ -29,7 +29,8 @@ export function useInspectorActions(given: Given): InspectorActions {
     return {
       onChange: (path, value) => {
         const { session, catalogue, step, stroke } = now.current;
-        if (!step) return;
+        // Without a step it is a field of the pipeline itself.
+        if (!step) return change({ ...session.doc, [path]: value }, stroke.typed(path));
         const next = setFieldAndOrder(session.doc, catalogue, step.key, path, value);
         change(next, stroke.typed(`${step.key} ${path}`));
       },

@@ -71,7 +71,7 @@ export function pasteSteps(
   const first = doc.comments.length;
   const ids = new Set([...taken, ...comments.map((_, i) => commentId(first + i))]);
   return {
-    doc: { steps: [...doc.steps, ...steps], comments: [...doc.comments, ...comments] },
+    doc: { ...doc, steps: [...doc.steps, ...steps], comments: [...doc.comments, ...comments] },
     ids,
   };
 }

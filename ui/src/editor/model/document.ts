@@ -5,27 +5,37 @@ export type Comment = Schemas["Comment"];
 export type Kind = "service" | "job" | "plugin" | "approval" | "script";
 /** What a service and a job have in common: a job has no readiness check and no restart. */
 export type Container = NonNullable<Step["service"]>;
+export type InputField = Schemas["InputField"];
 export type Spot = { x: number; y: number };
 
 /** How long a job may take if it does not say so. */
 export const JOB_SECONDS = 600;
 
 /** The pipeline being edited. It is immutable: each edit returns a new document. */
-export type Doc = { steps: Step[]; comments: Comment[] };
+export type Doc = { steps: Step[]; comments: Comment[]; input?: InputField[] };
 
 export const emptyDoc: Doc = { steps: [], comments: [] };
 
 /** The part of a stored pipeline that can be edited. */
-export function docOf(pipeline?: { steps?: Step[] | null; comments?: Comment[] | null }): Doc {
-  return { steps: pipeline?.steps ?? [], comments: pipeline?.comments ?? [] };
+export function docOf(pipeline?: {
+  steps?: Step[] | null;
+  comments?: Comment[] | null;
+  input?: InputField[] | null;
+}): Doc {
+  const { steps, comments, input } = pipeline ?? {};
+  return { steps: steps ?? [], comments: comments ?? [], ...inputOf(input) };
+}
+
+/** Without a field there is no list of them. */
+export function inputOf(input?: InputField[] | null): Pick<Doc, "input"> {
+  return input?.length ? { input } : {};
 }
 
 /** The request body, without the catalogue's copies, which the server adds on saving. */
 export function pipelineOf(doc: Doc): Schemas["Pipeline"] {
   const steps = doc.steps.map(withoutCatalogueCopy);
-  return doc.comments.length > 0
-    ? { format: 1, steps, comments: doc.comments }
-    : { format: 1, steps };
+  const comments = doc.comments.length > 0 ? { comments: doc.comments } : {};
+  return { format: 1, steps, ...inputOf(doc.input), ...comments };
 }
 
 /** A step without the values that the server copies from the catalogue. */
@@ -82,7 +92,9 @@ export function canonical(value: unknown): string {
 export function sameDoc(a: Doc, b: Doc): boolean {
   return (
     a === b ||
-    (sameList(a.steps, b.steps, withoutCatalogueCopy) && sameList(a.comments, b.comments))
+    (sameList(a.steps, b.steps, withoutCatalogueCopy) &&
+      sameList(a.comments, b.comments) &&
+      sameList(a.input ?? [], b.input ?? []))
   );
 }
 

@@ -186,6 +186,7 @@ export function moveItems(doc: Doc, spots: Map<string, Spot>): Doc {
     return spot ? { ...item, position: { x: Math.round(spot.x), y: Math.round(spot.y) } } : item;
   };
   return {
+    ...doc,
     steps: doc.steps.map((step) => at(step.key, step)),
     comments: doc.comments.map((comment, i) => at(commentId(i), comment)),
   };

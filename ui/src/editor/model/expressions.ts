@@ -7,6 +7,7 @@ export type Ref =
   | { scope: "steps"; key: string; name: string }
   | { scope: "services"; key: string; name: "host" | "port" | "url" }
   | { scope: "secrets"; name: string }
+  | { scope: "input"; name: string }
   | { scope: "deployment"; name: string };
 
 /** What may stand around a reference. The set is closed, on the server too. */
@@ -106,7 +107,8 @@ function refOf(inner: string): Ref | string {
     return { scope, key, name };
   if (scope === "services" && words.length === 3 && key)
     if (third === "host" || third === "port" || third === "url") return { scope, key, name: third };
-  if (scope === "secrets" && words.length === 2 && key) return { scope, name: key };
+  if ((scope === "secrets" || scope === "input") && words.length === 2 && key)
+    return { scope, name: key };
   if (scope === "deployment" && words.length === 2 && DEPLOYMENT_FIELDS.includes(key))
     return { scope, name: key };
   return t.noRef(inner);

@@ -3,6 +3,8 @@ import {
   type Comment,
   type Doc,
   docOf,
+  type InputField,
+  inputOf,
   pipelineOf,
   type Step,
   sameDoc,
@@ -160,7 +162,7 @@ function mergeAligned({ base, mine, theirs }: Aligned, choices: Choices): Doc {
   const known = new Set(steps.map((step) => step.key));
   for (const step of steps)
     if (step.needs) step.needs = step.needs.filter((need) => known.has(need));
-  return { steps, comments: mergeComments(base, mine, theirs) };
+  return { steps, comments: mergeComments(base, mine, theirs), ...mergeInput(base, mine, theirs) };
 }
 
 function mergeFields(
@@ -207,6 +209,21 @@ function mergeComments(base: Doc, mine: Doc, theirs: Doc): Comment[] {
     return isSameValue(my, their) ? my : [my, their];
   });
 }
+
+/** Fields of the input go by their names. One that both sides changed is mine. */
+function mergeInput(base: Doc, mine: Doc, theirs: Doc): Pick<Doc, "input"> {
+  const [b, x, y] = [base, mine, theirs].map(
+    ({ input = [] }) => new Map(input.map((one) => [one.name, one])),
+  ) as [Inputs, Inputs, Inputs];
+  return inputOf(
+    [...new Set([...x.keys(), ...y.keys()])].flatMap((name) => {
+      const my = x.get(name);
+      return (isSameValue(my, b.get(name)) ? y.get(name) : my) ?? [];
+    }),
+  );
+}
+
+type Inputs = Map<string, InputField>;
 
 type Words = Map<string, Comment>;
 

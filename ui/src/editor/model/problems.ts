@@ -140,7 +140,8 @@ export function whyInvalidRef(
   before: Map<string, Set<string>>,
   catalogue: Catalogue,
 ): { code: string; message: string } | undefined {
-  if (ref.scope === "deployment") return undefined;
+  // Of the input, the server finds it.
+  if (ref.scope === "deployment" || ref.scope === "input") return undefined;
   if (ref.scope === "secrets")
     return catalogue.secrets.includes(ref.name)
       ? undefined
@@ -184,6 +185,8 @@ function checkTypes(step: Step, by: Map<string, Step>, catalogue: Catalogue, fai
 export function typeOfRef(ref: Ref, by: Map<string, Step>, catalogue: Catalogue): PortType {
   if (ref.scope === "secrets") return "secret";
   if (ref.scope === "deployment") return "text";
+  // A number or a yes, too: the server knows.
+  if (ref.scope === "input") return "any";
   const step = by.get(ref.key);
   const port = step && outputsOf(step, catalogue).find((one) => one.name === ref.name);
   return port?.type ?? "any";

@@ -26,12 +26,12 @@ export function referenceOptions(
   path: string,
 ): ReferenceOption[] {
   const all = ancestorsOf(doc);
-  const input = { ...inputAt(inputsOf(step, catalogue), path), type };
+  const asked = { ...inputAt(inputsOf(step, catalogue), path), type };
   const isSecret = path.startsWith("plugin.secrets.");
   // One that is put together, such as an address with a password in it, may hold anything besides.
-  const secretsOnly = isSecret && !hasOtherText(input.value);
+  const secretsOnly = isSecret && !hasOtherText(asked.value);
   const fit = (from: PortType) =>
-    secretsOnly ? from === "secret" : isSecret || acceptsOutput(input, from);
+    secretsOnly ? from === "secret" : isSecret || acceptsOutput(asked, from);
   const steps = doc.steps
     .filter((one) => one.key !== step.key)
     .flatMap((one) =>
@@ -58,10 +58,19 @@ export function referenceOptions(
     label: name,
     type: "text",
   }));
+  const input = (doc.input ?? [])
+    .map<ReferenceOption>((one) => ({
+      group: t.input,
+      text: formatExpression({ scope: "input", name: one.name }),
+      label: one.label || one.name,
+      type: one.type === "integer" || one.type === "number" ? "number" : "text",
+    }))
+    .filter((one) => fit(one.type));
   return [
     ...functions(readField(step, path)),
     ...steps,
     ...(fit("secret") ? secrets : []),
+    ...input,
     ...(fit("text") ? deployment : []),
   ];
 }

@@ -242,3 +242,57 @@ it("the address follows the name back to what it was", async () => {
   await userEvent.type(screen.getByLabelText("Name"), "{Backspace}");
   await waitFor(() => expect(history.location.search).toBe("?project=shop&name=cart"));
 });
+
+const PIPELINE = "/api/v1/projects/{name}/pipeline";
+const input = [
+  { name: "seed", label: "Seed data", type: "string", required: true },
+  { name: "rows", type: "integer", default: 20 },
+  { name: "mode", type: "choice", choices: ["fast", "full"], default: "fast" },
+  { name: "debug", type: "boolean" },
+];
+
+it("asks for the input that the pipeline declares, and leaves defaults to it", async () => {
+  answers[PIPELINE] = { pipeline: { steps: [], input } };
+  const { asked, made } = await show("?project=shop&env=qa&name=cart");
+  const seed = await screen.findByLabelText("Seed data");
+  await userEvent.click(submit());
+  screen.getByText("Fill in Seed data.");
+  expect(made()).toHaveLength(0);
+  expect(asked()).not.toHaveProperty("input");
+  screen.getByText("20 if it is empty.");
+  screen.getByRole("combobox", { name: "mode: fast" });
+  await userEvent.type(seed, "${{{{ x }}");
+  await userEvent.type(screen.getByLabelText("rows"), "7");
+  await userEvent.click(screen.getByLabelText("debug"));
+  const values = { seed: "${{ x }}", rows: 7, debug: true };
+  await waitFor(() => expect(asked()).toHaveProperty("input", values));
+  await userEvent.click(submit());
+  await waitFor(() => expect(made()).toHaveLength(1));
+});
+
+it("keeps a source's input, and says what of it the pipeline does not take any more", async () => {
+  answers[PIPELINE] = { pipeline: { steps: [], input } };
+  answers[CLONE] = {
+    ...clone,
+    input: [
+      { name: "seed", state: "same", source: "abc", problem: "give at most 2" },
+      { name: "rows", state: "same", source: 3, choice: 3 },
+      {
+        name: "mode",
+        state: "same",
+        source: "slow",
+        choice: "fast",
+        problem: "choose one of fast",
+      },
+      { name: "owner", state: "removed", source: "me", problem: "gone" },
+    ],
+  };
+  const { asked } = await show("?from=c1");
+  await waitFor(() => expect(asked()).toHaveProperty("input", { rows: 3 }));
+  screen.getByText("The source's value is not taken over: give at most 2.");
+  screen.getByText("The source's value is not taken over: choose one of fast.");
+  screen.getByText("owner is left out: the pipeline no longer declares it.");
+  await userEvent.type(screen.getByLabelText("Seed data"), "ab");
+  expect(screen.queryByText(/give at most 2/)).toBeNull();
+  await waitFor(() => expect(asked()).toHaveProperty("input", { rows: 3, seed: "ab" }));
+});

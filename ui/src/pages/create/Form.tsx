@@ -9,6 +9,7 @@ import { CloneDiffers } from "./CloneDiffers";
 import { Deadline } from "./Deadline";
 import { FormFooter } from "./FormFooter";
 import { FormHeader } from "./FormHeader";
+import { InputFields } from "./InputFields";
 import { PlaceNotice } from "./PlaceNotice";
 import { Preflight } from "./Preflight";
 import { RequiredLabels } from "./RequiredLabels";
@@ -97,6 +98,17 @@ function Fields({ sheet, first }: FieldsProps) {
         }
       />
       <Chosen sheet={sheet} />
+      <InputFields
+        fields={sheet.fields}
+        typed={draft.input}
+        begun={draft.begunInput}
+        refused={refusal.input}
+        clone={clone}
+        set={(name, text) => {
+          draft.setInput(name, text);
+          change();
+        }}
+      />
       <Deadline
         value={draft.minutes}
         error={refusal.deadline}

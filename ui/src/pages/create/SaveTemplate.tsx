@@ -35,6 +35,7 @@ export function SaveTemplate({ project, environment, body }: Props) {
           body: {
             environment,
             versions: body.versions,
+            input: body.input,
             wait: body.wait,
             priority: body.priority,
           },

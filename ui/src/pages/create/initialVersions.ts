@@ -24,8 +24,9 @@ export function checkForm(
   name: string,
   chosen: { step: string; value: string }[],
   minutes: string,
+  input: Record<string, string> = {},
 ): Refusal | undefined {
-  const found: Refusal = { ...nothingRefused, versions: {} };
+  const found: Refusal = { ...nothingRefused, versions: {}, input };
   if (!name) found.name = t.nameMissing;
   else if (!isName(name)) found.name = t.nameWrong;
   found.deadline = deadlineProblem(minutes);

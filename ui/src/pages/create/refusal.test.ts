@@ -27,6 +27,19 @@ describe("a refused create", () => {
       expect(sortRefusal(refuse({ field, detail: "Gone." })).versions).toEqual({ web: "Gone." }),
   );
 
+  it("knows a field of the input, though a service has its name", () => {
+    const refusal = sortRefusal(
+      refuse({
+        problems: [
+          { field: "input.web", code: "a", message: "Too long." },
+          { field: "versions.web", code: "b", message: "Gone." },
+        ],
+      }),
+    );
+    expect(refusal.input).toEqual({ web: "Too long." });
+    expect(countRefusals(refusal)).toBe(2);
+  });
+
   it("takes every problem of a list", () => {
     const refusal = sortRefusal(
       refuse({

@@ -10,6 +10,8 @@ export type Refusal = {
   labels?: string;
   /** By step key. */
   versions: Record<string, string>;
+  /** By the name of the field. */
+  input?: Record<string, string>;
   /** What belongs to no field. */
   rest: string[];
   placement: NonNullable<Problem["placement"]>;
@@ -34,7 +36,9 @@ export function sortRefusal(error: unknown): Refusal {
 function place(out: Refusal, field: string | undefined, message: string, step?: string) {
   const name = (field ?? "").replace(/^(body\.|\$\.|\/)/, "").replaceAll("/", ".");
   const version = /^versions\.(.+)$/.exec(name)?.[1] ?? (name === "versions" ? step : undefined);
-  if (version) out.versions[version] = message;
+  const input = /^input\.(.+)$/.exec(name)?.[1];
+  if (input) out.input = { ...out.input, [input]: message };
+  else if (version) out.versions[version] = message;
   else if (name === "deadline_seconds") out.deadline = message;
   else if (name.startsWith("required_labels")) out.labels = message;
   else if (name === "name" || name === "project" || name === "environment") out[name] = message;
@@ -45,5 +49,6 @@ function place(out: Refusal, field: string | undefined, message: string, step?: 
 export function countRefusals(refusal: Refusal): number {
   const { name, project, environment, deadline, labels } = refusal;
   const fields = [name, project, environment, deadline, labels].filter(Boolean).length;
-  return fields + Object.keys(refusal.versions).length + refusal.rest.length;
+  const listed = [refusal.versions, refusal.input ?? {}].flatMap(Object.keys);
+  return fields + listed.length + refusal.rest.length;
 }

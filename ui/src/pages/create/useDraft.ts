@@ -2,6 +2,7 @@ import { useMemo, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { nameFromTag } from "@/components/names";
 import { initialVersions } from "./initialVersions";
+import { initialInput, type TypedInput } from "./inputValues";
 import { type CreateSearch, versionsIn } from "./search";
 import type { Clone, Project } from "./target";
 import { useVersions } from "./Versions";
@@ -24,7 +25,10 @@ export function useDraft({ search, project, clone, template, suggested }: Begun)
   const [wait, setWait] = useState<boolean>();
   const [minutes, setMinutes] = useState("");
   const [labels, setLabels] = useState("");
-  const other = typed !== opened.name || wait !== undefined || minutes !== "" || labels !== "";
+  const [input, setInput] = useState<TypedInput>({});
+  const begunInput = useMemo(() => initialInput(clone, template), [clone, template]);
+  const asked = labels !== "" || Object.keys(input).length > 0;
+  const other = typed !== opened.name || wait !== undefined || minutes !== "" || asked;
   return {
     name: typed ?? suggested ?? template?.deployment_name ?? nameFromTag(versions.byHand ?? ""),
     type,
@@ -35,6 +39,9 @@ export function useDraft({ search, project, clone, template, suggested }: Begun)
     setMinutes,
     labels,
     setLabels,
+    input,
+    begunInput,
+    setInput: (name: string, text: string) => setInput((all) => ({ ...all, [name]: text })),
     /** Whether closing would lose anything. */
     dirty: other || versions.byHand !== undefined,
     named: typed !== undefined || versions.byHand !== undefined,

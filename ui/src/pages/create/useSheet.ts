@@ -1,9 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
+import { pipeline as pipelineQuery } from "@/api/queries/catalog";
 import { useReasonNotToCreateIn } from "../shell/usePermissionReason";
 import { deadlineProblem, deadlineSeconds } from "./Deadline";
 import { checkForm } from "./initialVersions";
+import { type InputField, type InputValues, inputBody, missingInput } from "./inputValues";
 import { usePreflight } from "./Preflight";
 import { templates as templatesQuery } from "./queries";
 import { requiredLabels } from "./RequiredLabels";
@@ -15,6 +17,7 @@ import { useAddress } from "./useAddress";
 import { useCreate } from "./useCreate";
 import { useDraft } from "./useDraft";
 
+const NO_FIELDS: InputField[] = [];
 const route = getRouteApi("/app/deployments/new");
 
 /** Everything the sheet knows: where it will be made, of what, what stands in the way, and the act. */
@@ -27,6 +30,12 @@ export function useSheet(read: Read) {
   const clone = read.clone?.source.project === project?.name ? read.clone : undefined;
   const templates = useQuery({ ...templatesQuery(project?.name ?? ""), enabled: Boolean(project) });
   const template = templates.data?.find((one) => one.name === search.template);
+  // The summary beside the form asks for the same.
+  const pipeline = useQuery({
+    ...pipelineQuery(project?.name ?? ""),
+    enabled: Boolean(project?.pipeline_version),
+  });
+  const fields = pipeline.data?.pipeline.input ?? NO_FIELDS;
   const draft = useDraft({ search, project, clone, template, suggested: read.clone?.name });
   const create = useCreate();
   const [local, setLocal] = useState<Refusal>();
@@ -34,7 +43,8 @@ export function useSheet(read: Read) {
     setLocal(undefined);
     create.reset();
   };
-  const body = bodyOf(place, draft, clone?.source.id, template?.priority);
+  const input = inputBody(fields, draft.input, draft.begunInput);
+  const body = bodyOf(place, draft, clone?.source.id, template?.priority, input);
   const asked = { wanted: search.template, query: templates };
   const lack = useReasonNotToCreateIn(project, environment);
   const reason = whyNoTarget(place) ?? lack ?? whyNoTemplate(asked);
@@ -42,7 +52,8 @@ export function useSheet(read: Read) {
   useAddress(kept, create.isPending || create.isSuccess);
   const submit = () => {
     if (create.isPending || reason) return;
-    const found = checkForm(draft.name, draft.versions.chosen, draft.minutes);
+    const missing = missingInput(fields, input);
+    const found = checkForm(draft.name, draft.versions.chosen, draft.minutes, missing);
     setLocal(found);
     if (!found) create.mutate(body);
   };
@@ -52,6 +63,7 @@ export function useSheet(read: Read) {
   };
   return {
     ...{ search, place, clone, template, asked, draft, body, reason, change, set, submit },
+    fields,
     checks: usePreflight(body),
     busy: create.isPending,
     /** Nothing was tried since the last change: then the checks say what stands in the way. */
@@ -67,6 +79,7 @@ function bodyOf(
   { name, versions, waits, minutes, labels }: ReturnType<typeof useDraft>,
   source?: string,
   priority?: number,
+  input?: InputValues,
 ) {
   const chosen = versions.chosen.filter((one) => one.value);
   const required = requiredLabels(labels);
@@ -79,6 +92,7 @@ function bodyOf(
     // What is no time is said at its field; the other checks are made without it.
     ...(deadlineProblem(minutes) ? {} : { deadline_seconds: deadlineSeconds(minutes) }),
     ...(required ? { required_labels: required } : {}),
+    ...(input ? { input } : {}),
     ...(priority === undefined ? {} : { priority }),
     ...(source ? { cloned_from: source } : {}),
   };

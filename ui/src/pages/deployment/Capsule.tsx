@@ -11,6 +11,7 @@ import { texts } from "@/texts";
 import { NotFound } from "../shell/ErrorPages";
 import { CapsuleSteps, LastLines } from "./CapsuleParts";
 import { DetailPair } from "./DetailPair";
+import { InputList } from "./InputList";
 import { ReadFailed } from "./ReadFailed";
 import { Recreate } from "./Recreate";
 
@@ -56,6 +57,7 @@ export function Capsule({ deployment }: { deployment: Deployment }) {
       <Recreate deployment={deployment} />
       <Services capsule={capsule} />
       <CapsuleSteps steps={capsule.steps} services={capsule.services.map(({ step }) => step)} />
+      <InputList input={capsule.input} />
       <Parameters capsule={capsule} />
     </div>
   );

@@ -13,6 +13,7 @@ import { texts } from "@/texts";
 import { activeHold } from "./activeHold";
 import { DetailPair, Exact } from "./DetailPair";
 import { GeneratedSecrets } from "./GeneratedSecrets";
+import { InputList } from "./InputList";
 import { WhoMayOpen } from "./WhoMayOpen";
 
 const t = deployTexts.details;
@@ -34,6 +35,7 @@ export default function Details({ deployment, run }: Props) {
         </dl>
       </section>
       <Versions versions={deployment.versions} />
+      <InputList input={deployment.input} />
       {hasEnded(deployment.status) ? null : <GeneratedSecrets deployment={deployment} />}
       {hasEnded(deployment.status) ? null : <WhoMayOpen deployment={deployment} />}
       <More id={deployment.id} />

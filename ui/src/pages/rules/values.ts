@@ -14,6 +14,8 @@ export const initialValues = (stored?: Rule) => ({
   environment: stored?.environment ?? "",
   branch: stored?.branch ?? "",
   tag: stored?.tag ?? "pr-{number}",
+  /** It has no field here; what is stored for the project stays. */
+  input: stored && { project: stored.project, values: stored.input },
   wait_minutes: stored ? String(stored.wait_minutes) : "",
   api_url: stored?.api_url ?? "",
   secret: "",
@@ -31,6 +33,7 @@ export const bodyOf = (values: Values): Schemas["RulePut"] => ({
   environment: values.environment,
   branch: emptyToUndefined(values.branch),
   tag: values.tag.trim(),
+  input: values.input?.project === values.project ? values.input.values : undefined,
   wait_minutes: toNumber(values.wait_minutes),
   api_url: emptyToUndefined(values.api_url),
   secret: values.secret || undefined,

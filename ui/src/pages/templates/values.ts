@@ -13,6 +13,8 @@ export const initialValues = (stored?: Template) => ({
   environment: stored?.environment ?? "",
   deployment_name: stored?.deployment_name ?? "",
   versions: stored?.versions ?? {},
+  /** It has no field here; what is stored stays. */
+  input: stored?.input,
   wait: stored?.wait ?? false,
   priority: stored?.priority?.toString() ?? "",
 });
@@ -29,6 +31,7 @@ export function bodyOf(values: Values, selectable: { step: string }[]): Schemas[
     environment: emptyToUndefined(values.environment),
     deployment_name: emptyToUndefined(values.deployment_name),
     versions: Object.fromEntries(kept),
+    input: values.input,
     wait: values.wait,
     priority: toNumber(values.priority),
   };
