@@ -547,6 +547,51 @@ func (e MetricsResolution) Valid() bool {
 	}
 }
 
+// Defines values for NodeConnect.
+const (
+	NodeConnectAgent        NodeConnect = "agent"
+	NodeConnectControlPlane NodeConnect = "control-plane"
+)
+
+// Valid indicates whether the value is a known member of the NodeConnect enum.
+func (e NodeConnect) Valid() bool {
+	switch e {
+	case NodeConnectAgent:
+		return true
+	case NodeConnectControlPlane:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeOfferStatus.
+const (
+	NodeOfferStatusClaimed   NodeOfferStatus = "claimed"
+	NodeOfferStatusDeclined  NodeOfferStatus = "declined"
+	NodeOfferStatusOpen      NodeOfferStatus = "open"
+	NodeOfferStatusTaken     NodeOfferStatus = "taken"
+	NodeOfferStatusWithdrawn NodeOfferStatus = "withdrawn"
+)
+
+// Valid indicates whether the value is a known member of the NodeOfferStatus enum.
+func (e NodeOfferStatus) Valid() bool {
+	switch e {
+	case NodeOfferStatusClaimed:
+		return true
+	case NodeOfferStatusDeclined:
+		return true
+	case NodeOfferStatusOpen:
+		return true
+	case NodeOfferStatusTaken:
+		return true
+	case NodeOfferStatusWithdrawn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NodePluginState.
 const (
 	NodePluginStateFailed  NodePluginState = "failed"
@@ -739,6 +784,30 @@ func (e ProvisionStepStatus) Valid() bool {
 	case ProvisionStepStatusFailed:
 		return true
 	case ProvisionStepStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProvisioningTokenStatus.
+const (
+	ProvisioningTokenStatusProvisioningTokenActive  ProvisioningTokenStatus = "active"
+	ProvisioningTokenStatusProvisioningTokenExpired ProvisioningTokenStatus = "expired"
+	ProvisioningTokenStatusProvisioningTokenRevoked ProvisioningTokenStatus = "revoked"
+	ProvisioningTokenStatusProvisioningTokenUsedUp  ProvisioningTokenStatus = "used_up"
+)
+
+// Valid indicates whether the value is a known member of the ProvisioningTokenStatus enum.
+func (e ProvisioningTokenStatus) Valid() bool {
+	switch e {
+	case ProvisioningTokenStatusProvisioningTokenActive:
+		return true
+	case ProvisioningTokenStatusProvisioningTokenExpired:
+		return true
+	case ProvisioningTokenStatusProvisioningTokenRevoked:
+		return true
+	case ProvisioningTokenStatusProvisioningTokenUsedUp:
 		return true
 	default:
 		return false
@@ -2291,6 +2360,54 @@ type LogTrouble struct {
 	Source string `json:"source"`
 }
 
+// MachineEnrol What a machine says about itself. Unknown fields are ignored, so that agents of later releases may say more.
+type MachineEnrol struct {
+	// Address host:port under which the control plane reaches the agent. Without it, the address that the request comes from with `port`.
+	Address *string `json:"address,omitempty"`
+
+	// Build Release of the agent.
+	Build *string `json:"build,omitempty"`
+
+	// Certificate The certificate of the agent, DER in base64.
+	Certificate []byte `json:"certificate"`
+
+	// Hardware What the machine is as far as the agent knows before it serves. Sizes are in bytes.
+	Hardware *MachineHardware `json:"hardware,omitempty"`
+	Hostname *string          `json:"hostname,omitempty"`
+
+	// Port Where the agent listens.
+	Port *int `json:"port,omitempty"`
+
+	// Signature By the key of the certificate (ECDSA with SHA-256, or Ed25519) over `nullops enrolment 1`, a line feed and the token.
+	Signature []byte `json:"signature"`
+
+	// Token The provisioning token.
+	Token string `json:"token"`
+}
+
+// MachineEnrolled defines model for MachineEnrolled.
+type MachineEnrolled struct {
+	Environment string `json:"environment"`
+
+	// Name How the node is called.
+	Name string `json:"name"`
+
+	// Token The token of the node itself.
+	Token string `json:"token"`
+}
+
+// MachineHardware What the machine is as far as the agent knows before it serves. Sizes are in bytes.
+type MachineHardware struct {
+	Arch          *string    `json:"arch,omitempty"`
+	Cpu           *float32   `json:"cpu,omitempty"`
+	Disk          *int64     `json:"disk,omitempty"`
+	EngineVersion *string    `json:"engine_version,omitempty"`
+	Gpus          *[]NodeGPU `json:"gpus,omitempty"`
+	Kernel        *string    `json:"kernel,omitempty"`
+	Memory        *int64     `json:"memory,omitempty"`
+	Os            *string    `json:"os,omitempty"`
+}
+
 // MasterKey defines model for MasterKey.
 type MasterKey struct {
 	Name string `json:"name"`
@@ -2383,6 +2500,7 @@ type Name = string
 
 // Node defines model for Node.
 type Node struct {
+	// Address Empty if the agent connects.
 	Address   string    `json:"address"`
 	Allocated Resources `json:"allocated"`
 
@@ -2392,6 +2510,9 @@ type Node struct {
 	// Blocked Why it takes no new deployment although it is online: a check failed without which deployments are not safe there.
 	Blocked *string `json:"blocked,omitempty"`
 	Build   *string `json:"build,omitempty"`
+
+	// Connect Which end opens the connections: the control plane, which is the default, or the agent, for machines that nobody can reach.
+	Connect *NodeConnect `json:"connect,omitempty"`
 
 	// CpuOvercommit How many times the environment lets the node's cores be allocated.
 	CpuOvercommit *float64 `json:"cpu_overcommit,omitempty"`
@@ -2441,10 +2562,16 @@ type NodeCheck struct {
 	Severity CheckSeverity `json:"severity"`
 }
 
+// NodeConnect Which end opens the connections: the control plane, which is the default, or the agent, for machines that nobody can reach.
+type NodeConnect string
+
 // NodeCreate defines model for NodeCreate.
 type NodeCreate struct {
-	// Address host:port where the agent listens.
-	Address string `json:"address"`
+	// Address host:port where the agent listens, or the URL of a WebSocket that leads there, such as wss://proxy.example.org/node-7. Left out if the agent connects.
+	Address string `json:"address,omitempty"`
+
+	// Connect Which end opens the connections: the control plane, which is the default, or the agent, for machines that nobody can reach.
+	Connect *NodeConnect `json:"connect,omitempty"`
 
 	// Environment A DNS label of at most 40 characters.
 	Environment Name `json:"environment"`
@@ -2526,6 +2653,19 @@ type NodeList struct {
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
+// NodeOffer A deployment that a reactive node was asked to take.
+type NodeOffer struct {
+	At   time.Time `json:"at"`
+	Node string    `json:"node"`
+
+	// Reason Why the node declined, in the words of its site.
+	Reason *string         `json:"reason,omitempty"`
+	Status NodeOfferStatus `json:"status"`
+}
+
+// NodeOfferStatus defines model for NodeOffer.Status.
+type NodeOfferStatus string
+
 // NodePlugin defines model for NodePlugin.
 type NodePlugin struct {
 	// Detail Why it could not be pulled, or is not pulled yet.
@@ -2542,8 +2682,11 @@ type NodePluginState string
 
 // NodePut defines model for NodePut.
 type NodePut struct {
-	// Address host:port where the agent listens.
-	Address string `json:"address"`
+	// Address host:port where the agent listens, or the URL of a WebSocket that leads there, such as wss://proxy.example.org/node-7. Left out if the agent connects.
+	Address string `json:"address,omitempty"`
+
+	// Connect Which end opens the connections: the control plane, which is the default, or the agent, for machines that nobody can reach.
+	Connect *NodeConnect `json:"connect,omitempty"`
 
 	// Environment A DNS label of at most 40 characters.
 	Environment Name `json:"environment"`
@@ -2575,6 +2718,9 @@ type NodeSettings struct {
 
 	// Priority Among nodes that fit, lower ones are taken first; 0 is like 128.
 	Priority *int `json:"priority,omitempty"`
+
+	// Reactive Ask the agent before each deployment; its site claims or declines it.
+	Reactive *bool `json:"reactive,omitempty"`
 
 	// RequireVramHint Refuse deployments with a service that asks for GPUs without `vram_mib`.
 	RequireVramHint *bool `json:"require_vram_hint,omitempty"`
@@ -2919,6 +3065,8 @@ type PreflightCheckState string
 
 // PreflightNode defines model for PreflightNode.
 type PreflightNode struct {
+	// Asks The node would be asked, and may decline.
+	Asks       *bool    `json:"asks,omitempty"`
 	CpuFree    *float64 `json:"cpu_free,omitempty"`
 	Fits       bool     `json:"fits"`
 	MemoryFree *int64   `json:"memory_free,omitempty"`
@@ -3106,6 +3254,71 @@ type ProvisionStep struct {
 
 // ProvisionStepStatus defines model for ProvisionStep.Status.
 type ProvisionStepStatus string
+
+// ProvisioningToken defines model for ProvisioningToken.
+type ProvisioningToken struct {
+	CreatedAt   time.Time  `json:"created_at"`
+	CreatedBy   string     `json:"created_by"`
+	Description *string    `json:"description,omitempty"`
+	Environment string     `json:"environment"`
+	ExpiresAt   time.Time  `json:"expires_at"`
+	LastUsedAt  *time.Time `json:"last_used_at,omitempty"`
+	MaxUses     int        `json:"max_uses"`
+	NamePattern string     `json:"name_pattern"`
+
+	// Prefix The public part by which it is named.
+	Prefix string `json:"prefix"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings           `json:"settings,omitempty"`
+	Status   ProvisioningTokenStatus `json:"status"`
+	Template *string                 `json:"template,omitempty"`
+
+	// Uses How many machines it has enrolled.
+	Uses int `json:"uses"`
+}
+
+// ProvisioningTokenStatus defines model for ProvisioningToken.Status.
+type ProvisioningTokenStatus string
+
+// ProvisioningTokenCreate defines model for ProvisioningTokenCreate.
+type ProvisioningTokenCreate struct {
+	Description *string `json:"description,omitempty"`
+
+	// Environment A DNS label of at most 40 characters.
+	Environment Name `json:"environment"`
+
+	// ExpiresInHours How long it enrols machines; 24 if not given.
+	ExpiresInHours *int `json:"expires_in_hours,omitempty"`
+
+	// MaxUses How many machines it enrols at most.
+	MaxUses int `json:"max_uses"`
+
+	// NamePattern How the nodes are called: {hostname} is what a machine calls itself, {n} the lowest free number. Default: {hostname}.
+	NamePattern *string `json:"name_pattern,omitempty"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+
+	// Template A DNS label of at most 40 characters.
+	Template *Name `json:"template,omitempty"`
+}
+
+// ProvisioningTokenCreated defines model for ProvisioningTokenCreated.
+type ProvisioningTokenCreated struct {
+	// Command The line to run on each machine.
+	Command           string            `json:"command"`
+	ProvisioningToken ProvisioningToken `json:"provisioning_token"`
+
+	// Token Shown once.
+	Token string `json:"token"`
+}
+
+// ProvisioningTokenList defines model for ProvisioningTokenList.
+type ProvisioningTokenList struct {
+	Items      []ProvisioningToken `json:"items"`
+	NextCursor *string             `json:"next_cursor,omitempty"`
+}
 
 // Question What the latest run waits for a person to answer.
 type Question struct {
@@ -3452,9 +3665,12 @@ type Run struct {
 	Id        Id         `json:"id"`
 
 	// Input Values by the name of a field that the pipeline declares.
-	Input           *Input `json:"input,omitempty"`
-	Number          int    `json:"number"`
-	PipelineVersion int    `json:"pipeline_version"`
+	Input  *Input `json:"input,omitempty"`
+	Number int    `json:"number"`
+
+	// Offers What the nodes answered that had to be asked before the run.
+	Offers          *[]NodeOffer `json:"offers,omitempty"`
+	PipelineVersion int          `json:"pipeline_version"`
 
 	// Queue The way of a run through the queue: queued, started, ended.
 	Queue *QueueEntry `json:"queue,omitempty"`
@@ -3667,7 +3883,10 @@ type ServiceFilePath struct {
 // ServiceHealth defines model for ServiceHealth.
 type ServiceHealth struct {
 	// Detail What the last check of it said, in one line without secrets; also when it is well.
-	Detail   *string       `json:"detail,omitempty"`
+	Detail *string `json:"detail,omitempty"`
+
+	// Ended It is healthy and does not run any more: with `restart: never`, its process ended with exit code 0.
+	Ended    *bool         `json:"ended,omitempty"`
 	Health   Health        `json:"health"`
 	Ports    []ServicePort `json:"ports"`
 	Restarts int           `json:"restarts"`
@@ -4680,6 +4899,19 @@ type RestorePipelineVersionParams struct {
 	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
+// ListProvisioningTokensParams defines parameters for ListProvisioningTokens.
+type ListProvisioningTokensParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// CreateProvisioningTokenParams defines parameters for CreateProvisioningToken.
+type CreateProvisioningTokenParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // ListQueueParams defines parameters for ListQueue.
 type ListQueueParams struct {
 	Environment *string `form:"environment,omitempty" json:"environment,omitempty"`
@@ -4819,6 +5051,9 @@ type ApplyDocumentsJSONRequestBody = Documents
 // PreviewDocumentsJSONRequestBody defines body for PreviewDocuments for application/json ContentType.
 type PreviewDocumentsJSONRequestBody = Documents
 
+// EnrolMachineJSONRequestBody defines body for EnrolMachine for application/json ContentType.
+type EnrolMachineJSONRequestBody = MachineEnrol
+
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
 
@@ -4896,6 +5131,9 @@ type PutSecretJSONRequestBody = SecretPut
 
 // PutTemplateJSONRequestBody defines body for PutTemplate for application/json ContentType.
 type PutTemplateJSONRequestBody = TemplatePut
+
+// CreateProvisioningTokenJSONRequestBody defines body for CreateProvisioningToken for application/json ContentType.
+type CreateProvisioningTokenJSONRequestBody = ProvisioningTokenCreate
 
 // PutRegistryJSONRequestBody defines body for PutRegistry for application/json ContentType.
 type PutRegistryJSONRequestBody = RegistryPut
@@ -5085,6 +5323,9 @@ type ServerInterface interface {
 	// PreviewDocuments Say what applying documents would change, and change nothing
 	// (POST /api/v1/documents/preview)
 	PreviewDocuments(w http.ResponseWriter, r *http.Request)
+	// EnrolMachine Enrol a machine as a node
+	// (POST /api/v1/enrolments)
+	EnrolMachine(w http.ResponseWriter, r *http.Request)
 	// ListEnvironments All environments the caller may see
 	// (GET /api/v1/environments)
 	ListEnvironments(w http.ResponseWriter, r *http.Request, params ListEnvironmentsParams)
@@ -5352,6 +5593,15 @@ type ServerInterface interface {
 	// PutTemplate Make or change a template
 	// (PUT /api/v1/projects/{name}/templates/{template})
 	PutTemplate(w http.ResponseWriter, r *http.Request, name InName, template string)
+	// ListProvisioningTokens All provisioning tokens
+	// (GET /api/v1/provisioning-tokens)
+	ListProvisioningTokens(w http.ResponseWriter, r *http.Request, params ListProvisioningTokensParams)
+	// CreateProvisioningToken Create a provisioning token
+	// (POST /api/v1/provisioning-tokens)
+	CreateProvisioningToken(w http.ResponseWriter, r *http.Request, params CreateProvisioningTokenParams)
+	// RevokeProvisioningToken Revoke a provisioning token
+	// (DELETE /api/v1/provisioning-tokens/{prefix})
+	RevokeProvisioningToken(w http.ResponseWriter, r *http.Request, prefix string)
 	// ListQueue Who waits, in the order of turns
 	// (GET /api/v1/queue)
 	ListQueue(w http.ResponseWriter, r *http.Request, params ListQueueParams)
@@ -7602,6 +7852,20 @@ func (siw *ServerInterfaceWrapper) PreviewDocuments(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PreviewDocuments(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// EnrolMachine operation middleware
+func (siw *ServerInterfaceWrapper) EnrolMachine(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.EnrolMachine(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -10532,6 +10796,119 @@ func (siw *ServerInterfaceWrapper) PutTemplate(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// ListProvisioningTokens operation middleware
+func (siw *ServerInterfaceWrapper) ListProvisioningTokens(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListProvisioningTokensParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListProvisioningTokens(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateProvisioningToken operation middleware
+func (siw *ServerInterfaceWrapper) CreateProvisioningToken(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateProvisioningTokenParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateProvisioningToken(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RevokeProvisioningToken operation middleware
+func (siw *ServerInterfaceWrapper) RevokeProvisioningToken(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prefix" -------------
+	var prefix string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prefix", r.PathValue("prefix"), &prefix, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "prefix", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RevokeProvisioningToken(w, r, prefix)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListQueue operation middleware
 func (siw *ServerInterfaceWrapper) ListQueue(w http.ResponseWriter, r *http.Request) {
 
@@ -12104,6 +12481,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.DeleteNodeTemplate)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.GetNodeTemplate)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.PutNodeTemplate)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/provisioning-tokens", wrapper.ListProvisioningTokens)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/provisioning-tokens", wrapper.CreateProvisioningToken)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/provisioning-tokens/{prefix}", wrapper.RevokeProvisioningToken)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/enrolments", wrapper.EnrolMachine)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/catalogue", wrapper.ListStarterEntries)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/catalogue/{name}", wrapper.AddStarterEntry)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/plugins", wrapper.ListPlugins)
@@ -14720,6 +15101,52 @@ type PreviewDocumentsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PreviewDocumentsdefaultApplicationProblemPlusJSONResponse) VisitPreviewDocumentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EnrolMachineRequestObject struct {
+	Body *EnrolMachineJSONRequestBody
+}
+
+type EnrolMachineResponseObject interface {
+	VisitEnrolMachineResponse(w http.ResponseWriter) error
+}
+
+type EnrolMachine201JSONResponse MachineEnrolled
+
+func (response EnrolMachine201JSONResponse) VisitEnrolMachineResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EnrolMachinedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response EnrolMachinedefaultApplicationProblemPlusJSONResponse) VisitEnrolMachineResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -18909,6 +19336,139 @@ func (response PutTemplatedefaultApplicationProblemPlusJSONResponse) VisitPutTem
 	return err
 }
 
+type ListProvisioningTokensRequestObject struct {
+	Params ListProvisioningTokensParams
+}
+
+type ListProvisioningTokensResponseObject interface {
+	VisitListProvisioningTokensResponse(w http.ResponseWriter) error
+}
+
+type ListProvisioningTokens200JSONResponse ProvisioningTokenList
+
+func (response ListProvisioningTokens200JSONResponse) VisitListProvisioningTokensResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListProvisioningTokensdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListProvisioningTokensdefaultApplicationProblemPlusJSONResponse) VisitListProvisioningTokensResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateProvisioningTokenRequestObject struct {
+	Params CreateProvisioningTokenParams
+	Body   *CreateProvisioningTokenJSONRequestBody
+}
+
+type CreateProvisioningTokenResponseObject interface {
+	VisitCreateProvisioningTokenResponse(w http.ResponseWriter) error
+}
+
+type CreateProvisioningToken201JSONResponse ProvisioningTokenCreated
+
+func (response CreateProvisioningToken201JSONResponse) VisitCreateProvisioningTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateProvisioningTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateProvisioningTokendefaultApplicationProblemPlusJSONResponse) VisitCreateProvisioningTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeProvisioningTokenRequestObject struct {
+	Prefix string `json:"prefix"`
+}
+
+type RevokeProvisioningTokenResponseObject interface {
+	VisitRevokeProvisioningTokenResponse(w http.ResponseWriter) error
+}
+
+type RevokeProvisioningToken204Response struct {
+}
+
+func (response RevokeProvisioningToken204Response) VisitRevokeProvisioningTokenResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type RevokeProvisioningTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RevokeProvisioningTokendefaultApplicationProblemPlusJSONResponse) VisitRevokeProvisioningTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListQueueRequestObject struct {
 	Params ListQueueParams
 }
@@ -21137,6 +21697,9 @@ type StrictServerInterface interface {
 	// PreviewDocuments Say what applying documents would change, and change nothing
 	// (POST /api/v1/documents/preview)
 	PreviewDocuments(ctx context.Context, request PreviewDocumentsRequestObject) (PreviewDocumentsResponseObject, error)
+	// EnrolMachine Enrol a machine as a node
+	// (POST /api/v1/enrolments)
+	EnrolMachine(ctx context.Context, request EnrolMachineRequestObject) (EnrolMachineResponseObject, error)
 	// ListEnvironments All environments the caller may see
 	// (GET /api/v1/environments)
 	ListEnvironments(ctx context.Context, request ListEnvironmentsRequestObject) (ListEnvironmentsResponseObject, error)
@@ -21404,6 +21967,15 @@ type StrictServerInterface interface {
 	// PutTemplate Make or change a template
 	// (PUT /api/v1/projects/{name}/templates/{template})
 	PutTemplate(ctx context.Context, request PutTemplateRequestObject) (PutTemplateResponseObject, error)
+	// ListProvisioningTokens All provisioning tokens
+	// (GET /api/v1/provisioning-tokens)
+	ListProvisioningTokens(ctx context.Context, request ListProvisioningTokensRequestObject) (ListProvisioningTokensResponseObject, error)
+	// CreateProvisioningToken Create a provisioning token
+	// (POST /api/v1/provisioning-tokens)
+	CreateProvisioningToken(ctx context.Context, request CreateProvisioningTokenRequestObject) (CreateProvisioningTokenResponseObject, error)
+	// RevokeProvisioningToken Revoke a provisioning token
+	// (DELETE /api/v1/provisioning-tokens/{prefix})
+	RevokeProvisioningToken(ctx context.Context, request RevokeProvisioningTokenRequestObject) (RevokeProvisioningTokenResponseObject, error)
 	// ListQueue Who waits, in the order of turns
 	// (GET /api/v1/queue)
 	ListQueue(ctx context.Context, request ListQueueRequestObject) (ListQueueResponseObject, error)
@@ -22999,6 +23571,37 @@ func (sh *strictHandler) PreviewDocuments(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PreviewDocumentsResponseObject); ok {
 		if err := validResponse.VisitPreviewDocumentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// EnrolMachine operation middleware
+func (sh *strictHandler) EnrolMachine(w http.ResponseWriter, r *http.Request) {
+	var request EnrolMachineRequestObject
+
+	var body EnrolMachineJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.EnrolMachine(ctx, request.(EnrolMachineRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EnrolMachine")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(EnrolMachineResponseObject); ok {
+		if err := validResponse.VisitEnrolMachineResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -25513,6 +26116,91 @@ func (sh *strictHandler) PutTemplate(w http.ResponseWriter, r *http.Request, nam
 	}
 }
 
+// ListProvisioningTokens operation middleware
+func (sh *strictHandler) ListProvisioningTokens(w http.ResponseWriter, r *http.Request, params ListProvisioningTokensParams) {
+	var request ListProvisioningTokensRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListProvisioningTokens(ctx, request.(ListProvisioningTokensRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListProvisioningTokens")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListProvisioningTokensResponseObject); ok {
+		if err := validResponse.VisitListProvisioningTokensResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateProvisioningToken operation middleware
+func (sh *strictHandler) CreateProvisioningToken(w http.ResponseWriter, r *http.Request, params CreateProvisioningTokenParams) {
+	var request CreateProvisioningTokenRequestObject
+
+	request.Params = params
+
+	var body CreateProvisioningTokenJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateProvisioningToken(ctx, request.(CreateProvisioningTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateProvisioningToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateProvisioningTokenResponseObject); ok {
+		if err := validResponse.VisitCreateProvisioningTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RevokeProvisioningToken operation middleware
+func (sh *strictHandler) RevokeProvisioningToken(w http.ResponseWriter, r *http.Request, prefix string) {
+	var request RevokeProvisioningTokenRequestObject
+
+	request.Prefix = prefix
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RevokeProvisioningToken(ctx, request.(RevokeProvisioningTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RevokeProvisioningToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RevokeProvisioningTokenResponseObject); ok {
+		if err := validResponse.VisitRevokeProvisioningTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListQueue operation middleware
 func (sh *strictHandler) ListQueue(w http.ResponseWriter, r *http.Request, params ListQueueParams) {
 	var request ListQueueRequestObject
@@ -26784,673 +27472,698 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19cxs3si/8VVC8p8q7+4xkSX5JItWpp7S2k+jEdnwsJzn3Jj4UOAOSWA0B7gAjmsflqvtp7ge7n+Qp",
-	"dAMzmBlgOENRObv1ZP/YWOQQg5dGo9H9619/nqRytZaCCa0m558na1rQFdOsgL+uxIuyULIw/86YSgu+",
-	"1lyKyfnkRrBPeprCtzdEzoleMrKmC0ZmbC4LdjxJJtw8+PeSFdtJMhF0xSbnE/zFJJmodMlW1DS8op9e",
-	"M7HQy8n5s5OTZKK3a/Ok0gUXi8mXL8nkSlxl5klocE31sm6PZ5NkUrC/l7xg2eRcFyXz2/6Xgs0n55P/",
-	"8bge5WP8Vj2+ylzj8zdUp8vuID8sGXn1gS7M+DZLqsmGKlIwmlWjWzKasaLuztX8CNvyO8E+0dU6N1//",
-	"Nvnqt8kkMWPQrDAN/Odvk19Pjr75+Pk0Of36y2+Tf5mEJ+A1VfrVHRPam4n2y80zR/DQ0dXL2BSfxqb4",
-	"NV9xXbXdWrYcvvSbzNiclrm2Da7oJ74qV3YFV1zgX6fVq7jQbMEK+6630GpwQeE/+y4ptGtfUa5mrAiv",
-	"qZn91Vo/UkTAU9VytrqCTfR1phr36Qn8b8DYfxQpC3dL0RUjt2xLVvSWKSKkXnKxIHrDU0Y23PxFKMno",
-	"9hx2GzxuusaUJlwRKtSGFSwjVBGOsop7MSGyIAWbl4pl0A55evIN2SxZwaAh/CFRS7lRKOdcwV+CSJHC",
-	"Vq5FOM2lYEdyfqSWcn10Gt0IGVutpWYi3R79wLYxaTyzU1ZJZ1g231GlIvKyNl/dWwW8L0V4TYpS7BKT",
-	"ohT9MrJLIq5ZWjDdsycUPLD3KL327Qs1W8deZb669/Z7LRd9M0o2S6kYMe9ShBYMdOoFyGJONYjznORs",
-	"roksdewkwWkfPM2v5eKa0SKk5n8U+ZbkXDCFu0MvuSKafdIJ4YKU6zUrzA7KpdklKVXRw03hC/pkvSvd",
-	"pmM8qBPeWgUg84wVRC+pgK5F3w6t+C+fy2JF9eR8klHNjjQHzRrugSyLUBeuWXHHU6bM+HG5ZluzTrww",
-	"iuqC0Dx3h79Z1wHLpvBNfje5ZivVmqyn3bmCU+YKn31Wf02Lgm7dOH4SmufxmRRsM2QmS2hlj5l8w3TB",
-	"U/VtIVfdTlwKspRlYZUyudHyhpQiZ0qRBb9jItabuWlt/858kKH52Ax6tZb3ePEvPNMRo2puNps2C6Ht",
-	"YUdBB9BZzkhaFndsUPcKpmReQrtDVZTt2/v6l19Mlwum1lIoBmL4rpCznMEKplJoJsAsout1zlNqfvN4",
-	"jU/8P39TUjQsPPOLDGaOLqay1IpnbOqsvWSSMU2NfJqvnarLJJ71ZGUMR2tHww9IwXJGFXv8l0kymXOW",
-	"Z5PzyR0rFJdCHdM1B0W9Ytl2cj55sZRGp1Ki0V4FCwF37yNFcq5gR1pzYcpNUyen33xDT2dnR8ZyOfrK",
-	"/N/X5v9OvP+ZidVUl8psSbPpuAYz4K80I++xsVoG6EyW+nyWU3FrtuuwFXGzDevQFJX3aLOA/TKnPGfG",
-	"2EdLAxbqPdPF9uhyrkOGHnxMlnJDVlRsiWKpFJnqWk4ruiUbWdwek2umrXl09g2hIiPPTp4cNyQrcK78",
-	"x5GdhiO0zJud+F5u8FiTC2gRzK0y45qkRnWC3sSfB19UbSqYHDtj5vvLNGVKvfq0zikXDF68LuSaFZqj",
-	"DFN12+3NL0tJUipgUxGOKtrp3o6ybarXZDJjKS0VC7VKNTRpzM6ESGEEz2yblBFG0+W41+TsjuW7ZAaH",
-	"/xoeNecCV8o0F+7avMxzQuEXZCPLPCOa3sIZ3umMnP2NpTq0AL5J9Kt7zvW2npwEJv5j1bR98Esy8bts",
-	"NIYwpsqvEyEFXneokW3TVe/XdccuU83vuN4GFloP1czJZLYNLsEtF5nfp7RgVDO8WOuCw7/YJ81EBv+8",
-	"44rj1yt5x7JAf1uzRc1MwUugC+HZwfG95kp3x1hJT/WPfuGwcxWQrqLMgxLMhLkyMaMgZlvCtWL53Bh/",
-	"vjAfT3YNFFp3wh4c5npdyDuaf4vK/POEZhk3naD5O2/Ec5orlrQmIV1KY4k1pmHnbqpu6R2bF08IOFUe",
-	"KWJ+dwzbj85QQDtNC3s/6XxRz0D15UzKnFFR96gWLvu7pL5du4cTO8TdAmV9BPBQZ5qTyaejhTyyH675",
-	"mhnT/rg59d5DR3y1lgVKnbkKnU8WXC/L2XEqV49Fmedyrar/uuagS65Jd53qXczIRYhyrQjYm4SSNSuU",
-	"FPY+ro6JeUqWel1qvCZVK6YS+1BS3fqnsy2cMNXfFPR7U4bwx8N3UmPOAuK1LuRqHZCuN3RLljLPSMHm",
-	"rDCbRyVkVmpi1B3RklCCd9qgFtaMYt+6p5c5rHGEx+QXc1QLxvXS2PTmN0TIgpSKFeAA4crcM9mdsQKo",
-	"ahwDWsJcZmydy+2KCX1BaLbiQhGab+hWmfeMO7aMypWlnlozo+Eh+/r504aP7OzZN2c7fUXJBAYyZru3",
-	"doldnLEb5Bo9AIfYH8bQeSV0ETq2UlzVynZW0OVSO6M1eAzSVKMzuvvNiGMwLVjGhOY0j/jhmDImtrE6",
-	"L99dES1v8XjYUEUyI8DGSEzsQUHW5SznKTE6yfOUwXDwl7fZ6smnzTd/X9PgmNydoGO/EnOVMJ2gYL4b",
-	"o968RF0QAUJNyR3Ny7AhMw/eQMH3mWWF2QJggq4YMU8Gm+ABc/bKjDenKTNnI9i19l7RY0n5E2LXlpi7",
-	"S2gu/OtJ8KRR9jDr1VpG7N7jo8ZqZn8fMJB0SblIYGVlqcmCrsE7UAkUF/r500nQs+TvOQhHgL2Dopo4",
-	"QU/q3WdHEbQPTNcPYgPVWy+grLzYzW5bt8ea8Sa6GyCyDucb2DbmfkvzXG5YZiTa/HlHc54l5AYvdjdk",
-	"Vki0yp2lIG9hsqAVsxR4AQxax6YjP7OCz+0FvTt9TBhLVoVvaHBBNKcmSZcsvWXZoKU3d3KRcbEItHqp",
-	"yUoqTShZliIrsMVq5ZpdW9fuhs7IrPCOFUPzs6RqOLR2bZEwt+qwwhBsY6+nA2bENDPNubjta4uYxdiC",
-	"V0Lcgo91yT6Ftcht2KjccC2YUr3rKWTGFCnYihk7E2176xeBzY7eJ1x1uVpTu0g7ZhaE0gmTnTZ/2J5Q",
-	"hKb9rwUV6fIDXXTFANw/MSu6YNS6mgIigudl8DtrmXYNBxq4LV/OzFWHbMxtCAw17JKqPBdOfS9hRxNr",
-	"4Oy+F9mggutpUo21d4oCW2UG3/VNw3AVWS/FLkPKvtV7R6jfL+iaplxv35e5NXGGXweM0BZSrojE0whl",
-	"V84JFYSJO15IYaxUY9KmshQaRbU1N6XaTtN1OV2zIrU+y7ZFIcCimJPNkqdLQjXJGQU/LAT8zBXD7pAX",
-	"734Cvc2FsafB1tksqTZ2R0Ky0ky68/3Deyvvmo1cmp3umdfH5CSxFjeITGJG8s3JBTk9OSFqw1HMuLFx",
-	"5seTpBFW9czkk5DK8d/fHfO3En2AuRSLhDw5Mab/k+cnJxehHj05OWm83Ty46/VmxuUdK1K5svHziD4y",
-	"1ii6H1NZ2NXFBTGXmhkjBTPyxbKEnByfmn6eRrr5tKGMM1nOcjZk0uyN+8uXsPQq6xtpilW9iLs2lG3i",
-	"Zf2DL3hqlwXb9dtv7WPG7hTrcue7ruAhcwNt4FXCWy76eWgiAg5EsxE2BdeaiQSiYGY7mP9eePdbojTd",
-	"en97WrFu3F2PphlfMKWDiqx6xnr6Q37nBKKfwS9G60G7bDbSF7INIPA3uj2j80MXZXrLxJTqiBfOO2YU",
-	"Hs65lLcsI1SfEyE3EAvY2Cet0VYwcEQ2d0XfBbAsIje/NStW1Jzju880b19gg4GV6y544sLWbpXc7DYk",
-	"2Zulj/G9+rKxM1vOQilQ4netVt3Ii+onRqu5P6Y9lof1E09H3r3hNxFXtHfYBb/Hi+EuSEePs1JAeC60",
-	"7QoZ8f2jd347aphWJPf6TWRqXBhu6Hpe4/PBG6p1oLoxN+e9elVjtRrL3SOV17U52j5InJ+j6wKJa8Ml",
-	"o7kOW3x8RRfhtczlInzlz421A0iPcd69tSz0cA1op+CdLIJXrYIpTW17Uf29lzkfU3QjrXOcWGy1Wpxq",
-	"KbwB4Ez3CYPtcPsuno3cGrds27fQwxdyxZSKSQ0MamTHhm1KMw1uOyYTzZTe+ZMPTOn3bO1ECKPuu1by",
-	"FoB2+LC3i6OLZJYEXCaB7foAyn3OxYIV64KHLifX318enT173usOWEqlRwbAuFIlK8YFtITUU+pABcNG",
-	"bn6CuJ4RssMK64IeFO3CwVcjqn7fnNdGV/yhjFTmtWhclnopi2DsOW0KUHNB3716c9wnJP9IgrXHiqty",
-	"IFbAPdheJ3/yDrJQh/Ab+yphl1sk7hj2WvmxcGCdqOgM7x00xrLeTiaTdEnznIlFQCZfrdZ66xxcCAnk",
-	"ikhslphb+srmLgRslIKlWhZhCcyEin0+xUjnVDEd9u3hM8VdRE2Zr0sV+ZLR2fSWbWMBE/d19N1sFbPJ",
-	"Cim12i3d9WT7U+Qads3gBDWG6g2sM02NcTVHkTQlZ5D0vUN/wiisRVSEllqvj05OyVwWcFkFtUzkHKBO",
-	"nssrIVSZe6u8YwUx5zj5+uSCZEK5H294nqW0gFg+PomuN6PuCU6SHw2x78XJMv/4uEtI47E/+ybqNPsF",
-	"Ma0r6/vy8MohEK4V9TDOzeu82Vla5lkCo8VO+wMywjFPz06fPJ8kkw2bLaW8DQ+qEo7wqD5cX30HaRNc",
-	"kBlV7PlTcBIgkFKpjSyqubWvOSZvIYIKOQ6tUT89+eZ5tBNuk7ZEQip9DktsRmoHlRBKfnr/Gpfavnbo",
-	"/Fb7PRBBMRNsR1MN/E/LFU2P1JKePXv+52rw9q0AiGi/+tmzJKotwi9+c/kC3mXfzbN6uhvTeUFu2doG",
-	"ERCE4RDhEEaoJBT+4hm4zYYtQVPXdd28VNQS3YAWp+AzV7AUXCuSlkrLFSsUkSLfkj+xT5oVgubuSTLD",
-	"EM6fz91Q7aBvWburz4JLWGnVjoPLZdxU/QT0acE1I1p2Fulp0qOXO9YW9tZ8j77leqphMtRWmTOWZBLC",
-	"r7ooMarnvfH5s2dPnid7afwdingvFcxFcJxJpXcfKSI3gngnApnzIjas3jSj6o4ZeJ0DBVDQJ+tlYVNA",
-	"/Ky650++ftr/imQC6/yjyLeYVROYWC4m2JHgdC5Zenttdpo1xhuB8lLcCrkxv9/QQuAL04JrntIwpPRF",
-	"LgV7saT2lLsXUAzaiqLE2vhSmmUWXYoAUjDZxCIS3I84PcJODIsytd0PzmLd1S4oyV4BAO1sL3MQYwh6",
-	"oNpwK/NU9I1XLqoRAnVGgMsQKzI/hoCrTYhQcsVmMtuSFAD/iki9ZMWGK3ZBKAZw+bx+yvzSaJa++64H",
-	"QGj3YosOecjZeaQQcGR0utEgKS0Kbi2coMmsIklF1eDwAdNHv+9cuwCzxTdZP0sTRoqX4rYoDYWOYnvR",
-	"1Yo6MQeuV1GKAQsWvmdgoG8ac+nFvZ4IrpjuDO1j0sGCK11sScYzBOcgqDLUoypZeSz4AFa3L9Rln8Cl",
-	"C1odmi7IilGhCBUwbwTGT4TceH31LjS2ydjs7S9H/d7X6crGFXp9enTxxjw2xgGLDbemqkJK7xbkJWMh",
-	"tYNbFwLXI/1pTo91neuwWwGZnHlIZTQ+wBi3sTCSsTSnBeAENg0//M4jpgr7Brs1xWNERbanPWScMVd1",
-	"j60Uy+9aIYH9TzunZtvYi3nBWIUSDXqg9l+VKsw4bAZmTG+Y1QR6I4nLKbsgrOsgyXg2bmasTdHXTS+0",
-	"3d3zmBeXWJBKrVQxd6coxXEQelYw3CMqfq739v199Xv/+B/6kzZkyDlg8dWh/Tk+UO+fTKEwfXXc7m4F",
-	"H+0oIpeb6+KD3YC2F7juCJ2/BklTxwQEPK6zqnG0w0YPHBsehryIB4r3iLR2XhmcFblygx5xgVpLVSEA",
-	"RvzskzcwBxhKJtvAp63hfpqYx4JYU/ZJd3PhT3aZavCzodkLbo4OkrjwwonOyLlDrLfqMQ/Xebnggsj5",
-	"HBJ8LiEJCF38CLPMWM40UxeIRDam9lwWZM3kOmd4skqZq4SoMl0SYyVj/13D2kJ1K4XSzOmDFGTzAjAh",
-	"WBp2uHWTyLyxBDee5fqIOJkF0xtZRKC8Nr8pPtNIQNGFUg0AfkV+2jgpBh8J6IJsqusRsrFrEvdKrwtd",
-	"boagvQPZShV60GUr9dNpDN2Udh8dZFu+ZHMueBjf73wMvdgYmZZGSfxgno1PeTuoji6F6Ny+ZDm/Y8Ec",
-	"J7hTRXKMIDjvbFHApXSuYN6hYxmLIpgRc708GEIrK1kcnoceXUgKJoJ90sMxd+NBH6woIsle7O6+NkCN",
-	"23AKckO5Rq+ZQoGN5puEjnnskYe5qBbMrs7OQK4To0NEcSuRfLjcn17wIV4zxkX4jeWXTV3e2jCI23s2",
-	"b4AVYdPl+Y/zyfmve8AeP3bRvwx9DhpoE2aMlIpl55asZOtF+8yuyNiioBnLzMXFHNZVuoSc231TCsRQ",
-	"bRNiMVRA71OQhRQssem71l3PPnGlFYSn53O4NmOzXCtEjXNjPzTdOoXzzSFvmCQKkOWKZxh2QOk8jgE8",
-	"24M3168Ki0shT0akrBAQKjfD3F5gBMUL9lSTIAvX8d8LBRJLpPxRMMD8ESkqdrOFhJmHHM8NTGEhxeI4",
-	"rLj6rx3s05oXTO3SmdazBOZcTtNbiNFYpoI6lxSvCY+Ab8l78SNFUnPil2tSlLnn6VWYCzpcDY/H4y9l",
-	"vlOpfi/RFzJU/Y7D+Odsrsf5QwaRiFT0ITmfMzNf06Usi2BwuyxUHQWyi0bgam+9FI01Di5P99RGtK+W",
-	"YQOhjjp6WgY0A9dkxiB3F7gC0C1qVEJQfFfyLkiNcqXJQjJIhY+04Vvwo+HU5oupVQBT5fjNhsnofe/h",
-	"yQSyiAeg3//dPYe/KdmAH5Ssyqv978CFdzkRljQzMuFlQezIqw5QUVguJJAvMEYV5RlqS7UEv9uMpXJl",
-	"z7KEYGrYjU9+dNMkOLoglpWH8LlNtcSgjsd3FOjnHQ87Br8rgJyS6yUCbdDGuCDU0vJJAWcfUOUNzFUt",
-	"QgyFSBta2+VA0RX1Oaq0CDPHXmmMAVGSFXQDp7GZAiEhEgSUAWrZWCw/hjHWM2idgt8jQDuYwbNf7oDN",
-	"TplmUrAIXB2+11I3kKzeA4PRztflakWtzSpXM6WlYNMyzOcH52p9luPaz2WxkFozcWEJVbQ9fa3tViUS",
-	"gaAWzJoTI9KGVEnzeKrh9zbNEFfeUSKjliLw23wLCZKV1YT2nOk7KB8wmuh6nW852iLdHL+OY8657sfK",
-	"ys9Wte4EeY5JF6m2b9B1bDOfaoFqSo83loabOYaGTfx7hjvy+68qgKAIxAdkIF39lblAYbZfpb0sOwCQ",
-	"7VYcuysaOzXH5c1da7aGDu5cE8B7YOM7xutfjNxFFw4tcASipT5JJvacDjoDvdbQhTgSxjP8XoemYcZo",
-	"hkbDzn3GkbzPbCm7450ZRrNtQuyNnnCR5mXGMuBTAoVgjGAbqKTggS1FZkw5usVbmpFO5BcyBp8574zV",
-	"7iy5sTw+rQvEbgLdsfaxs86GtLwueAXmbx1ZGA8ETZTUp6oicO4DruoCaQGQtKqaEnJ69rWzjlvz82xX",
-	"9rRnxA3pvdsFU6ApC8jGa/jc2cn2prwqlSZLescStB1ubtn2xuha849/hbD1TWLvyZYA28yEn3jvTBun",
-	"zm1HGq52Hw529nUvfe2Ts+4Z7WvyWB5z+xU7IG0tQ48uXOIyuWVbFGrFcpZq4F2trvrmdAqmL5uF7845",
-	"2MSgDTFsjJO+pAooDRLke7EgJtxuWhK1pgW7qC5VZo95VOQcCWHnpaJ4jIcUbBjZEz6k+vXkSz6f3xsD",
-	"12wuCg9wl9lRHq6CL5bjf6Wat7bYxEGP3DsSh4jpgdCFRtqZPTtODz7nE0FVLLYbNjvWdBFmg7KjHoy0",
-	"qzv2Lc/DpLDWB2bTyH2qey6UZjTDG44PVEfbbJJMnGlm+Tq3gLrMJH5S8dOmVKQsr9FE7gcOuqN0md6i",
-	"cYfm6j5n8XfBnD02n7NU87udp4H5OUKRGttkurDNDv3tuOdby7jAgGTn/Yk3jv5VPoyv3KereHBv+Wu5",
-	"eM0Fux+Pa1bI9ToEmXsNJPYV4N4yjQO9i0RH7IB7cQy2+QER8C1yaccMH2Fy/DQAKAH2e4U9CYf9G5No",
-	"9Ft32e8H/4jee/q7cl0lpjR7M+wtg19wWEm3nd4/wa/jKfDuFw+uLoOa0Z7gXZLbjayAh+qYXAnrsIWc",
-	"P0JJZmPCwGSowGbEOgccKa743BK6dAmXEDM6dPbf2U7EeFEcBN5vb6c90pI5tulD/voEsraSkfUYfkkm",
-	"1sk/+Lcw+ONJ93iHMhigGY6ZuDt+9+P7Dzu5VKIHeieTIMgDEMyC77FfBmJaEceoajc8oFYzAo/38Pnh",
-	"MlRzev8EgnZ/QXa7/f2r1FauVYK2OEqynJOZ+QoKdNQRA3iyK9VWiIbHWqzk7ElSK4GM2bz0YxCpU2HD",
-	"D7DJ2sfOgDSUfnwLaJ3DQFusGtoLcNYgG54YWa6NV/zLgr7C9LM+qKYPRxWBtL376QNuEa7ILRfIrq+O",
-	"yWWTum5Ft3AHJzfGyMNgwU3BMINsCvmnN4QqsmF5fkFoddO+sbirG/Kn2Rbw0/YWD7GAG3d7v1kwwQrT",
-	"cmI+LHONN/x5IVdTJu5u/pyQGzfl9u2ardbg4a/b/rN5tUucVGuW53gmwMBu0Hi6McdIdVeo1SIk3dUZ",
-	"p0W105Y8y5hAfHyCgfGKANsl1STk5turV69fTqsON7tPKGCgb5nZ0RjLl0YZ2R9DMqWqinxByKWCAzRC",
-	"8JVEt7LRmiL+NyXF8Xu6eWP5Urwsrn0QVmMrfo3CX/nvbPg5McWlkVmBMMmOB1vIjB05cbB/T5CBu+FS",
-	"0IyuvGxlW08gaJDYXtX0uFH+607VBaeGjL1U/xv3cDg1JQr7/xaTHEDgHPq/3vHH5HtPNBHjYbmlVxJi",
-	"Vmw1GPsPr4pj/zNrofWKj3nGPOtpw1Y+pgU1V4eyfTIBHmty4kNiCkbWRQn5JoCpDYfwDggcBFBqJEnd",
-	"fGM1BErTeWWWJlYVkLeXb15B8rYVRPggnFkXSYe/hAtaFa9Y0cy0biv55VtiJiXYYG9Chv3Sqi16x7Kq",
-	"7wMYc/3969FhO5Ht29K4eQImVlF/Mezq09yNAfEshbkAhO7U1UEnNwIKCpkN5fzBTv6qtGozzHMrd5iw",
-	"gtLXLrfTf1GrjuRdNoybCG8AfRM6GrTs/27UTLfLtZ2cBCxHM6GBEDxFolSuiGKwaapuHJNfLAIGamLA",
-	"iZcaQxaKXi7NKQz16bjC1eoQC+x0mcPKdfv0ElVIHRywwgBvRC+LFQkVEYqaXYa8ZQxEqO5jN3YI/ZhK",
-	"OJ6DEmkUCbvjbINQDdjzXbE7JlcAPmyIIhVbRAiyXDEzYcCrafT+tuLEsZZEpU8zbwLghGjvCBs+2VPI",
-	"d4mKsSmrvLiWzsuVtLzD9clmQ0DVXafuqB/XQw5RLECJw90dZqi3RHCjFXQeOO1nVO1AM/mF5sblMsQQ",
-	"M8jJAfXzsITsBTlxXg3Ty6HeQDoOr9ROhPNH7nU3OnnjmSLakxs/wFwNj4LCgWgmZA71Ndxlw4WjrMlc",
-	"RzJPn3719Osnz59+tZMOetg6to/tKjcWYUKMYVb2jGGZhEA0rn+eXTci08wDGRRRVC3G40cwo41D+w3E",
-	"JplORyhNK/yJq4AaKTLmt+EZ3pn5GN2ORsNkJaRJFVhYL2Rtv2oG9Nup1WKaVkiJrmJPLU38ABplj04e",
-	"EPIAAEaWuBhU1WprI9U9yNNduUiZXFkR6SZYLIQs2BRqwAXe/zN8jhWeatzqI0V+ev+6Og6RZIeqCkq7",
-	"B+g0kgkDX5ljk8cAa1D1ZQgW4131oOVsLXiqY/UZ4EcsxsE6VeV8zj/FsrKlsXdmbMlF5qIqx35qgUAq",
-	"qcRVJ2bAJ7abotqa3HY1Gz2petwYmpva1jwmvlCHNpa3Ib4bDxEaG3RsOo0Cd8ScckG+//DhHQR3ATct",
-	"4e/rxPNlc7EAMrQlQLkGnPw2ONl6/Y75OETgxtc3Dxej9N6yB1vTg2q19+Ch9RSKsuB7JbG2wjKI0A8W",
-	"TxAdGNfXXw0o89BSmTspwGoV2nLSU7ggmC8vLHegsT+72/7Y81Ad4w+ahfhzmdLctNBhldt5yfkdlfgh",
-	"1G3A3hd4hSKLggqNkA248g0y4GFldmyBa3oXKqvrRekCR7v14IWZNoejABv7vUsSZv2Btb9wF9Dp2zrn",
-	"p10lIJK90U+TPYSPK0UPqmso2C3PYfgPFsvcJ1AXiRH5ozxIqAga9EqUD1zS/X2q7tCs3RpQdcNM53Gk",
-	"LJpFhI2SK1fJfAzvfVUiM2BWlcqW28H1GUP431rvuS0ZO0SmHUrhrV2HDmTA2Bz3rmC5Z/WMTiJdf3rc",
-	"XP8VjNI+lqPuTC7L1ayi4h5koDZjMW6OYJS2mCJ0fOd8H8LWai7gw1lblUHbEV65ZoLkTCv0yEHCkDEW",
-	"FiUz1gJ8wwXZQOYXnIGQuoW19GQBgVbFWKfALdbBs5ynNrlJNzmGzasnyQTfBJIOPwlegr/bi9Xz/oDB",
-	"4GQaK2BkybVXn2iq8y0kjsl55QGiIvPD1l18xB5o/nHZqKMg8R0obywJ5juzppfqduR6VQa55wp7vjPj",
-	"oSoiPtIu9dgExw8d3pnYHken4A0N6eU1VbuxJeaZWPGoaxtjSxlW7bYRPV7d682G+x+O00xIMivkRpkb",
-	"DBOZOh6AkAKNaN4dGtr3VZWcusw6sgtUdVsQflf/W2nEkNbMsaFd/r0MYburwE2oUlK0TuU4t2Ak8++y",
-	"yqwGz63CTCCqvHjEhgqthmb1teFIMLJqHK7XwTmXeTZeAdYT1L5C7tgb1XzsMSr70tAorrJGm2UJwNc2",
-	"c7Fv2dZdulrRBXtBixgfKtBYYk1Iv7DlBZmx3PLFz3OJeBhgR8y4ujU3dqmcI9xSWdjrXrPWWwg/Hako",
-	"BynNmLqkxpeLm21tkYoB4RK4Foc9jzDWgc2Y6cgGPuuB5FpKycguptUszKaxBY4GxOxxFG7krus+VA47",
-	"GJQos+oWoT3iPP6W5zlDUvmtrZIpdCFzss6pYIRqQB50172HXpYLxVJ78Q14JnpobSvsUPhLoNaLlQKJ",
-	"Uc/6LLHd7TroLnlleWEPcIus+KiHR6l+RpCQXR5XiIDai3Sc5tU62/zmn52EBMd0qcomGiE61wBzLRjw",
-	"IDiSaqrIv3z+bMG6gKz58uWYXGkbAsUDuitOSKw7sshUBb4MAdCdq+GRIuZ3x/3exEhRiMqiCqhZSw6I",
-	"428CE6N0sysa5nlc0U/T3HbFM/qwIkO/h3TViBh5TXKxb5M9OKtq77YjqQVblDktCPu0NtdILgX50/tX",
-	"Z3+uBXSzlDmzUmIrXA+q6tBHxOce9w0we3a68SRuTpLqZxWP81DacnhoqOfJ208HUhl3TDi11zp81zwA",
-	"b/B8G0Wkane6KGS5nmYFj5U/sk/0tZ5Waf2DrvjmZh9JtIdyzk0jK8q8YIyVgSe0eXRc/16axgPdY2IR",
-	"JsapZ2OxLse967t3P4VetZRKRzfgLSsECxeOyvkdmxYM8MnhrZLLRd+Kr9jKCtmAqZVhDY04XxXBYuKX",
-	"TkmmVNNcLgBGrTxzCTOCRmFgzXS+Q4hxqPBnKdLepTNzRhesb3JscQ91j5SLamFh9qq1tLu0I2NJY3fj",
-	"DqkWyW6DoB0o7rimYbbOPj/oQ1QVblC0DWtyaDphIfPdPOHmmS8IH7/PysHdrPaPwqtdq31EKd74+1fq",
-	"Mk3ZenQSSr2Y7epF3p32SbBcmVrndDuNpQkEdIu4jVhBSlORNd0tFYuTLeg90hs1ilbDpn20SRpOzlpV",
-	"gc52nfQwRH+VHa+Be0P/Cu5F0uKtYMtJerSiPCd1Z0Yu8P02x5CJr4Gjp13caDfhy985/RN5iGCCpwL3",
-	"z7X9NzlzZZRH3Iku4f5MuQCoLrV0ZFrCDYmJzLopNaYTOcwht04CDBIgxsKW4wH+XkvA9olrksqMkRNz",
-	"o1KulAaFyKpUzCU4YYI4NA+pXxRquXCxsKXYAtcvuVpRkY27fjGhi+1aBqu/vmeAQMBzHRxSj+oSJcL/",
-	"lNh3k0wy5UEcGNdLVhyTHwWz5TGwJ/YiWb8cmMXyfFxlcSbu+ghfYr+vxYN90gWdVpWR21RJCtHnXhkW",
-	"tyxzbvQlgKTdBk9qePfLt9dE0W0Tz72fShlKdR6+8riGQlujd/MnkznP2d587R6Q11d6z89Onz4NF0ka",
-	"ihzoR+e2B+HM+f1DWzOpl6GdVlajwyv486e74joZM5Iz5dkOI2bFhVuXgNrrDLkqadWrS51bERx7PJJm",
-	"VSs9tGIfKWIeBtLypWWxIutCpkypc8gjoUoxRRRfCJorZFTNSCrznKVaEVmsl1SwzP2mkUUWwKoOshVk",
-	"sX8ZgbEvaq7ws2dPnu2k9g+RKpmWhkhrwWgWyVr54IpTmm1pq1E6trYj85MLcifzcmULYejVem4zEqUO",
-	"T/qedRy0XE8XBU2HUMxZzi+z9DXXnDZaP7PHI6hUkB6XCITidgv+7AtyekJmW4dAbOAOB6AOoa/YesDX",
-	"pW5Vo4PYLyh0DodeVavVHnDY0DmhtkyvLSFyffXd1dsPgB2gBP0bETIXpceqIix5SqEuCVEl14zkjN4x",
-	"zKq22Wtd5WTZQcKWPn4JTSowKGzh01I4Yj/Lyaya4E8JvGJg2axocYuBEOeum2O5avNFMBD6tzKqc+hM",
-	"ybzUjBjtjqbPv/1klM5/vHmNws5FFdEA5WTnepHLWbUKj+1kPP7L8adVvjsijB0K7slucY9+AkUzcw3Z",
-	"tbHhKsuxmtoL8vwkKs/twiFBiYZtHarfm2esAGALehYSa2tRjdn+1iydNydyX+skclonE8X/i01XfNZQ",
-	"m6fPv/rqq7PTHe7qfdk8wrWef1nKVWNzI52wiu9u0061t729bHkuQVlRc7KZM46AVzWcCoxK+Hc5oGLL",
-	"sOMYcSZsSoUL+7RJC/3cjCW1XvshfVKabmOQQg4CiozCNj0rlWtulNFuFvXIyTpMTAbxRkXiAO4CeZAg",
-	"wA/sIBVK3lClWfED297jYvwD276XMQ+jgzoOiZ+bRgZG29vACvvTHoSiB6OMUJYNLwXVR3m/P8W3ufPd",
-	"1ynZId+scvKg9fDEWFScT0w8SSbzMg8XrH7Nxe2LGmLfguU9oIt3J+ILlINcM6GsB6XtiXQmiUV9KeBx",
-	"MUqjWX10ACWd6ctOh+4/AcmgjaMN3KGliLPPhyV2EPFgzUjuR2ep7mMhtHN7CCXolilgFKwiwbOgcrSP",
-	"R3r7ocAQ5ohUgUghnV+WWyikU0XObP3uFVQZcvUedpQC31HG3bFAWqy97UpoaPURMpR80egnpoI5EK7S",
-	"Uxd4tKHKAafQ+8l1jLGBQ/2CaNuCbXyiHcWoucYg9Xis0XgJdZfGcsuAtPyWrXVdFfIGksOQQgrIsIgu",
-	"qFBcu3qRN7YGAXelqezMHIfrHrA+2kGwRoPTjaPd52DFNqsWhtjR+7+sOryYLf3mlrJq1M5BUAzZHjng",
-	"qpiHd14rIDbCNPACUFHRRkIwj6RMS8sKFXGwPGRsM5nccbaJ1LWBe3W2snkOuZTg6ihkuVjiSbNmhZLi",
-	"kSJsy8ylaE6o2A5PifbnuRtIrZdvR9ztDdM0o7pcjdBBIFKD3d/4dOTdBU/fhcMeb6BmvnRELUoXTKfg",
-	"nDDHPSZ23VB9Q6TA++Ga0Vt1TF68+8neclJZmInF2zjCMrX5APwBTOnqI7MUBH0NMVTuwCD+YOhNui6n",
-	"FsE2EKgznRcsQmmcMwqVj8zu2JgLNpAnSMtlMxDdMwXjdUR/NgUHMtthPxkFicGHOxPUY4sxPeVDu2Ie",
-	"lqUe9HSI5xnhI24FPSCJ1+2qS/Xr/GluTWF8c1yzgofqwUO4bsRl1dtpweJKaIRG/RQXhNY1EaSAzzlT",
-	"fs2MHWEj7G98oCG2YFtxZWiNMfBhDiiZZl/4vv4BJu5wNnZC7eqEyhPLPRMdYNDw+8aQqg72zOD7xgx0",
-	"gPSLnJEVo6osmCUgKBgYXaAu9EYiB0FCVlyURiu6jzO6VYklKIDPlgVjZCWFXirfAV3QzQQcjCUcO+YH",
-	"wVvwG3k3Ft5hbnJTz63XYiRgC3PMQmAfXK72SVcfx5itPLuoqiWgM3tlK41aB1gkKhZMcPxWFni2K7/+",
-	"BxwsM3Ow2MsFeNNUgMFtF3j+SwIUciFw8Mu31wSg1OCm12QllSZPT4wRVNBU2/fVHAspLfRRwTKm+EJ0",
-	"e1LBkCf/+Ss9+q+To28+/sn+4+jj55Pkyddf3Od//n//JbTv9kgTzo1tr3c7NBtBL7pe55xlU8W0dvDB",
-	"XUDGa/fsl2Qyy2V6G47IbGHxgH9NSJAWj7uG5mZ9F65AJhLKnAMZKUtvXSjHSQE6SRo0Hxj/I4rOGZ7R",
-	"wRvKrOSRjHNz0BgzKJWrVSiA873cIIWI0S+qU/cHsm1d4hJgRArg6iHVMgys0+YNKuzKyBwr104WLISN",
-	"0Fk+kGoiBIdkqWbZtJmr3Tq/tmtMx3HFhfEIq/gSLqrkLGARhKrgpdJYYA/j7BCmScN3Su6DyXdgqOyD",
-	"vdcfJjIuFtN1IeV8Cpxpkawf+2Bvmro5PP62e4ouSWr27JwbQahZV3UJJZKzJh1Jo8ilER0uxdT2JsIp",
-	"tedefRD+NXiJVxXS/GtaO4oCDjhLphw0jECUKppbV9V2LvNcblQ4+Ny/XlreMjG9jTjU77im+aAh/oxP",
-	"jiQq6BDQue0ZXGxfhzcVQ8g8Mb26XK+L8cd+c8oaqNQm+PX50112lddUrI+YUdE5ynpEJFSMFuozzXJG",
-	"zJW79mdxJXOYxMiGcswhIeZeSTJJSpEzpdwpdBshVb5jxRAOKzPSa/dw0EtfNdXrwYRpOyhedymVPl/L",
-	"wue5qZMZmGiZN6cnx2cnx0+PT58C7WoL3/v8ZCe+dw8yhDHx4T7l+8oeYuT6+8ujs2fPK2yAp5LtRzgD",
-	"fE4gz71lUZ6enCT3oSmJLexLmx7U5lPIs57oMnCUogcCs/qCgtqLXtjHAYq9Shw8EZqJjivMHjrWfMl6",
-	"CuYDJ9xRuSYbnueIHDY3Ew4AZfD12TrKQPHj7iVgHVal17G4rpIrhkbKklq07oi872hxc6Xp1h7bg9OC",
-	"ru1vdob2MfDhXtG7DNfa8s2PuQx6fK6tuJ6L6GkJJT7bDAvOzB8+gSt7aLXrUN6yatWgMpR5Yw2eMDdP",
-	"jZHVMIwiOCGvRCHzCCVrDSrvmiLsE02BPQdwfUUpHFXBiqbLJsN9VzJ2LXplmvTGj3d7rVEmsKWkGk9M",
-	"Nl7dBadhVPB317E9wK3oKiuEKzBWKcrGFEQOCK6Bm5kLxMeZW0ZCVkwnRG1Fav6gaAhlCXEGekLQ9LNI",
-	"jOpPdidv/T+B3jvB5qeQy5AQ0xawUXOx8P6aRsvZiWj6fhcQgUsGLk+YiN7FOkQ0uV75h2OtcumiESRL",
-	"pHBCG5RNUop1dWoD7yScpV65vTuliiH0YBnNLYHNQHf9SmbBzNXQKuKzVUdiU3Ko5XvglbOZqT02etC3",
-	"k0LtAIt3W5d5bvYOgmnNh/gJ2bLIRX8VI/yLXuaNgmDDU22v4fGI0cYtZQa22T8z1zp4YfWxAZg6/Egh",
-	"6tKabE6NHZNLOEDMjNR2iYWvOz+vsVKMqVXmOV4GbZnyuibix4ifcDzZ0D/zPWFf74fvePi97xhJdcm4",
-	"sIUFBNvYE87CU8fdPMZdOQ7OWTvczBnAUguNRbvurfao9AKXv7bigmQshQrudAYs0BUSt00YpG6nQGjk",
-	"gN6t8IRjorI0VY6yzTFRbQAuk9OUZfb8OSXf8b82Uzu+Oj35+utGQtVJlChvaMX35092lnivjlyQOa78",
-	"Gu+yUOfk5r+kYOdkXtCbY/ID2yqLP7pxYN8bcLlvmu1oxfI50TLPAlw+Xi37ek3XBZfOl9Ky/6CyGNj5",
-	"6PibGzsglxtWECksNsrcMwR6ke0c5/yWkdOzr5tlOZ492zXDViqndwVdTZeRFFFjHDbCDhANa2WwUnWL",
-	"Ebzv3v1Uc43fQMMrPruJQGhKMc15f+gBoP0WRIfLsaFbdwcKk5hLAo02ZuP0ZED6BR0V+f5AebuUk7fc",
-	"PSl9nrvYQ/gyc0dDv2hVWsDVOweGO4wgAGmO6Q3VHMMpGVfoUI2djdf1jbyl/HYwQ9SOiDGY4f9uyDYk",
-	"KUxnLKWlYlHDbUPRQqvo7oaWvPaB3A1WCdvjmBb/EHX6O/2OWwncozS3WgDyMwJ6ekeRkt3lQSLbDd+K",
-	"wYYm8NJHFu9lfoRtUOzQrkk71CWiWoSHvUy414y3SseWUth7KXr7fXBjabDh2VijAYZT1XBsKX5aL4og",
-	"rW1194pZCWzjnONYLBKAgQM0xSrGf+7F0O7lfxpHw1Wh+/4x0HrIezoooR3YU2vMXrj8CaaXAFLbN1JK",
-	"NTTZwrZeqsGcojUksAUWaiE+EzTMkPUD7OWBeIjDwAj9gfmiEBZNzdPaN1pV/6orrtRbzvsQHNTNj+w9",
-	"vfFZSkXK8u6PHV+q96HSZXrbatGxzjc/hjQf9A14n2YMtnvnVam8Y0X749q88j90xhfckFp/VT+AP32j",
-	"DD5oWGZhc8zejbkUL5DecNz5wFbWGzWSbKjlZOhHjSUTdjeqsKkvPg2D+Oykl/ACvgwo4R9Fvm1s55pA",
-	"FaDtxEpjLNmkMit3ouMaDoUV5rnbwcf2iVu/kBa/ozynNqEocEQG+FN3TWtLWnbW7a96UL9u50D2KGl1",
-	"kJE05aR3XH1j+bHIzN5+UTueAimQRSGLntMeSLB1sYWCsUFf7RwLBamgx52SArV7qOCLWLAi4kSzvjNI",
-	"XF+yT2EnsVJlhPAQ2IvG5ZWAlatbePkdkV6NFcjGwaYC29p6cxOs25kAwhH+xpTN7MLiWuG+n8oIPa8q",
-	"Z9Fboy74SHbEDRXhytZN8K3v1VSsuGOKAOm8+Z4JW/TaOv0LJthmUL1cNxS3klV33BR6YuctXXATbMQH",
-	"ecv247hzKbNcTLNghv9rqrQ3YohNQxDRx+lXzpYnz5/tLIMhgihkTN3DN7iawz3grGCdjFSud94zYKqu",
-	"4clh9AFfksk7Wwcj7EP5J2HkdHFnZ+FBORvI8ppJHTRZKnbtwDdKg3m5fwVkcKvYIviuSMneVJ1mgQ7h",
-	"KHDFTPakXnhnk+Lq6m1jDtayKFgAlNimykz6sxzvR7PpOrEjwc8N9D1TbKwB4chKR9KOHpxKtH+Ajtxj",
-	"LDveqsKyd7M7ELt2YUyGUkBATFUBFIyXDadUfoFvattSIbo/uzfD4DqkOlrKPDsnZwAH+5ucqYQ8gX/j",
-	"8yohT7EeLFQNIB862eBzjsgFYqtxooo5Tc6SJ8nTj6FDgLtCC8Ea/ma5mLJQKz9xAqt4aVdW35UwH15f",
-	"32N/b9XX786cNNblOBsLmEOHqxsrZcBD0y73v0ML4ZuGkt1U8nwQthvX2ks+nwdwE/bTXu+9eQYKumA6",
-	"XiAkI0Of9yS2wWv79rItDqli3k0VNwXX9qfnRNE7s103AP5Y0Vtmo9lWEKPX0urNw8rt+cUsd51HVetJ",
-	"NZDeaRh95ZtRFUlYsKN2UZWsoADeOyYAWHXUT+ardTnLuVqyjEAyQFLZkoBAw8ji05NvKm414NGVpTYG",
-	"ReYnxCXORcuUpaLFZLj+ihlSs0FO9bWn94fs3O5iuC/6lmAfJ3tPQZ8ud360gFHlR6+J623Dvf0dT7Tc",
-	"Ilu1IePEnC6JhQs53CLNYdXx14FcefvQriW5tM85Zfo3Odv1E0cBBpUbtoOh+oxl4xm52yfFukKd9Zd/",
-	"RgQWdnJtS9KO3L/hmjbbwKctcfk0MY+FJAMXa1fvr+Ep1/uBZQyv8TH8VatDZpWGHnmHI3dz2+AnS0nY",
-	"W/ny3qHxfcPfPWHrJl6qJ1rtRvpzrVEe/M7bo9ic2j6AmgaqmjCpypXAmibnrdqwqmKIR24Vd9gJuUnQ",
-	"XseCfAjcZVWJ2cG2aEOuQkQwg/W6V4bEvzU37tN2npNhR5SVgINcqltC9XAB+Hd+Vf2xeDmuCFW3DIqE",
-	"Ic8JuawwYubbm1u2vUHoGBVb5KwCxK/54l/hzxtzudMyZwX4u4mWEp/4yw38DkoXE0AbHf8mLl153UcI",
-	"7wJof12MoNqzj9Txb6JLBiyLGc+yUBLFa8DPWXwWgtVWpYK6kZA31JBQ/zJ99nW4KFoU5ARE7FPHURLC",
-	"DcLcAlftd+9+wm5A6pLtnMOSORhZw5v49PSbp09OdsIF1wWbs6II+XJ/nAPbRBtXB0QKgqHZuZKFw6ti",
-	"xvaMuQrQh5okv0basKU69DLVQhmq/gTwN+xEZmaLLGmxOtzrv/Tt1fdV6dfWUbMuuwCGXVxAYyAP0Ty2",
-	"aLXecP5RTxnZWGpBpSUHuHnsg/0n5R7pBDuKeeKXUEFjRD3PMNKrelW74ToRwTTnnVH1BMWn9SBnU7Qq",
-	"2cGOJPOCPcKse0lIJQYNjMCznc5VXxYGXWZw8dtKofctneLLlUw0ZWDI0h8cpTbmNjYInWYb7BnCkDv1",
-	"QWViaBmRManogumNLG53FBiqGngUqROypgVdMc0Ktav2bmc296x2AXVu1f1qDAUqCkRZ/wfWFBnsz61l",
-	"6DBX3ILNc75YhtKEx5URrVqK1hKNAJFfUcgnyarcIc8CvrAcXEC6I6THuaNswYpxfYtlFcqAJL+VDVam",
-	"sAC7OMTgabJejuidqF2A/3ZSFXR1M+i9NahmmgsR5TkOVQvKrH0O+qz2d1OhNqwAqzkMlHFVqm2OnPLu",
-	"pup4w2bBMHM4SZanS5x3L+cO2rOnBF3TlOttsMUVUypmD9WsKEOxKz9hHi2QkyvHsQBUoW56/ERGWKkK",
-	"CmlzcIO99NAsgSvTBigGAGhB9bm5KWm2TiA2hgdnArcnV657QLDd4Urc7PQKTZiBbaRNPucNWi9vv/z3",
-	"WevQp/DQMdwycKM0KHmQmqSQi4KuwkRNPcwB1a4J0/R0mIj9cr6ev2Ogvdu8dYUc04cNVvXuOBvnnUZ8",
-	"pLUrNBAf5DpnPef05yBhdxRHDpwp4BYAgRhTrbBNCmW+dP3zSLBSd1ushhyRwoVLTt4/TwBoAAZuLMDy",
-	"yFKvSz3KrQuU9wPfgcnw0zHdsj/J6Ta4aK/h80axH+tEKVgj+fxQlROkpvmoAeAv6v7vqpniF12IwZxq",
-	"ePNIZnXzj3KNYM7pMpxP0TDZG+5Hm2wq2B3UTUIqIR54MDzbu0ked+S0ee9QcSALpMOuuAYfahKwIhXZ",
-	"ytKVXF0UVGgiRU2NZEPMtM4hHYGtjSY6Wit72uPMbynyQfr7PlcfsDzHWPQgddZiHVaEye9cUwAaPPI9",
-	"Qn4Q747dLw/o3sE3DPHvtKvFrLh21MeMbJYy92NPF8hPX66QrN486tYNwkzAMEJVXYe/pQ8Ot9+PyWtm",
-	"dgyvSLC8Ij3+z5pF774aUMZxbMZjvxr40N7sFts2c/MKvK1aHpNvyzwnNHXFIanYWpotn+IW6xYJLHPs",
-	"Ss6ZtSZCugUBH8IxaQLGsZqEn4reUxG2v1Lv76cWOs45902P0B/eCVcfb4N29RA3nH22bxg1LCGIRTRW",
-	"I0mXUiKrHhONa18ks7RbKFMGYmNXGHUkf5OzmF/MMmmHjOO63wHDOWbGBL328Pl0NYDW5ANdvAkxm1i7",
-	"xfWp4dPFhiMrgNxiQy9dNoMfi65zQSC3J9l9+9oHtgAvGfWLPrdD9PpaV/wKsXT0+SqKsSNyv5lt9+eX",
-	"qpbM0kuNhrzWv0dU0BDWx6oGmXNheCNpQR4isFhf2A5kWVjJfVDbwk7V9fcjrYvv5QZoGyHu7rM2khYu",
-	"ryp5BMVuCn5HNZva2lmCMSA0n0m99EtzmUfBNCBqafnlWgBgqml3776kmpI5FLRtsUM9vqPF45zPnGsa",
-	"qUw1WfA71ualPQtaBhkvAKaxjZXQdW+0WiIhj+Va3+N9Mr0Nlae9Np/r+uqx4IIlpBT80/njxzDMohSP",
-	"8dfHSqa34189l8WC6WCCwYLp5oKahZQiZT73EVKLho8bF+xtRA+f7Iwemp9NLYAyWHt+zosVy4iXD5mQ",
-	"6+8vz549P/+///v/HJNLCxS2gmdBwQN4wZIJF0rTPJ/GVuQKvycv4XvLYLTWR2auNl7KWbdKX+MYVmq9",
-	"LCwMupN9sn+uSui3e1SnB2Ipt3VbL31y9tXzr3cHgEsR3Tpe8WkQ3713jSpngoVM9/fGcIPaI0jlZuvE",
-	"2OAieHm8K2TrXc9OwrX5AsLwXkpti4yDVQcOI3NHKJW5bGWy1fTzp+Ni2hbTAC/3tkW/ct+DrFip5fBz",
-	"9vr7CACneZJ7mYE1I79PBYtIFyB9wJTqUEyjebwHsLJjbaqgWkmlECzVCeFCreEfuP0TUq5zSbOE8IwJ",
-	"zfU2IUCulWCtyoTQVPM7INbNuQjz3aMrtCcqoyjPHK22vQPC8biqgpEBW/3vMX/jXmZci0CsKIVdoUwK",
-	"1keZ2Tbb2d8nOMeeo9pOQKNzIRH+95KpcGEoL7deM4UQ2g11/g7qqBzg7q02CLVrObvh85ETU/0oYuA6",
-	"muRIXUX49UVVkgfu+Bu6da6OWAHzZALrPh3HIx1jGzc9MdNlVhA8MyIhsy2iKHJjMFhCaNebYe+DENNw",
-	"69alUlR5ch3uDrqd4nztqBlbAaOjiVGrdazUzLxUNEK/2wJdWy7Z2Kk2qkCyLdfZfqeEF+GYE0IVmVNg",
-	"gddLBqDvFnYcnUK1+8g0C44jiEFZGdssJZjRS9Nc7ZMa53muglp7hqsacQe7Hp5Ie7JaiVFdEhRf3pCH",
-	"iKYo2Suhi4iJaHaZOf0t1t7VM2Xk7+aH5/ifLHEFhxN0AITKamq2WusIy52cayYcyBYqEsk8s4VQuD4m",
-	"6I1ZYdVuiiT0BDyoEBMQtzYmr3QszBHb1H+1yBWuYa21JDNm7XByidEHoxiBXtQ8YAxWM3woSupcisN3",
-	"+/hTNmdzHS88gcXbcebNFDhSJzClljQD3Q5RFwlVEYb31E9oar741M6IxJvoJ13FadznmWRIumHeHl4R",
-	"n261+y1K1ah5qrEG4RBUdciNVUe+FdDCGbTkw9688RfDZ9r0bEDldNQG1bzZ3/lzldS7LLrVrzTiKGie",
-	"/zifnP/af9p42uFL0iVhdyo1UpPdfT0dyoMxLF9rdzvhKo6XTSGtrZ5CypWxKhzVZhjQ8QC0qCEoUHPa",
-	"/L8bJKcD88Y+unU/hGetFqCH86y9ZzRdfuDpLQt0dx8OFl21taNgGD63k8/E6+BerD5trhfNihUXNEd1",
-	"saFFmDLY+R4ChUmJ/d25Md9loWteNpfBk7E0pwVTTcbv3c6LdopnrCrIe0YzLiw0ZiQnhy1zM9yqWmo9",
-	"Fp0dLT+1n0cnjn3qVEEutCtSFZq3dkzKM79Nk8UdzYMI5ifPT3ZSORVMFzUje823fTJgdIWerlnBZTYI",
-	"Px2m7U5HL9IeaxGa748j4eC7J/PLQOR3vQ0OAvx+z9J9FMyYHIE1F1NM7Am5/krEaim6sjAuZe+7vCD2",
-	"VxUpBDzkuu/ycROwi8Aq0nSBD1fPrBgVpj3R4OjrrZr13suFafFglDzXXEQi24GQh8dLqMif3r1682e4",
-	"5pR6acwr7lISgdrfVolFQAg4wbEbluoGxo84ZClYDGPaD6NaUjX1XdPxAEDIzc7SsojokSj6ydwPI1+G",
-	"UUMuK8y9rtXppFqDjz0rdwgzpJKCh7RC8BV7JIf9vrJG3kptPZ0X9v5BXbCQ3LJ2ARejUp/vFs+dcB8n",
-	"jN0aPXDvdLV6wBtDhcWAQiowMzd3tWZIStUs2pPLlObw42fPnj1rhS0GBLv8ndDs2bucckG+//Dh3QXJ",
-	"pVzPaHpbFbgJB5XcTgzeITDfAPSelgXLzGJ06r5/05npZLIpuGY/inyLSVOtfbgjTBMKafRJ78FRQENz",
-	"EesdOgAHVDXaN5QPNrt2xE6MUMlfkoKBbwOiZg5ZCqILZxldtANmz54FIdZVhRQocoLBrsqoeLbbzqoo",
-	"zKoWPK4IdztAMiWPFOhjuLqqgyK1xqq8NH5gidPtyG0wYVwxWqTLwDaiRRVB705UqK0vO9Y0JJ87irtZ",
-	"PtcNy/MwM++ow+QDXYS96Dpd2vIs7YR8VxMEniF28pEnCeYt7PDC/LXQnuoDEuWxOIQ7FjKOhe5ciAQO",
-	"DQ5aF0PEOW84Rf3yD1LeTlejMPOR6eBoKNYb63h3BV9IxnJdCG99Dys55gTGQgytI1i2r79VxL99ienw",
-	"FljujPqXz7/66quz0+f9V6Dhl4YajH2QS4PVz3sU2PWvR10fPRTVtcBdTW9Zi3iYZls47hswTItWdvwq",
-	"Ph438Qv1VmTfRSla9bK+ORtQJMrcPnwYf/gi076eOFXm3ky4UJrRrP5cs/DmCau1OwBhXYM11lVrUUsc",
-	"6GkGm+H4dHjD3HG2CdyNCirSsP/DnsfjOKPkasV3uXyHeYTHpOIF0QbvK42D0DfYuseRlKjb0SBP1YZf",
-	"1JUvnYR70Isqs9TV0Aid1VGUbyRnLsCylrgVrag5fBexw2F6SxsUFjmT+hILvo9QFVW+QiOdYJepU7FV",
-	"jyIWbnMDWyZq7EJ0TG+CdYXWliZ8EMP0/ctfw+tcS+Gu5g3BgnKQDp8Ukpv3ZR4YFmJmwoYFXfNpWYQ3",
-	"U59KeADq9F1hHUc4vJMdeO/CdbVpEra04Ajeea0pc3aNT/bsZKMjpisuSs2G+IitWrc9iId4cKs3Gk/c",
-	"+sfp2YOyV+YHCQeBSD6gD6bM9ykgXO2Ilp1alMZiyZlSNSyyd9OEaiA4EnG09iEMwBRZyAvyHdfflzP4",
-	"/DuuX9OZS2a0t7vWXelJ0K1Sb8tA5R38ktnEWq7czcMV7q3JBzRdqEH3vP76Qzu9LWN2bbz8z07+I3/n",
-	"BubFTYd/rbcmJW6qprtp5yKoyn4b7PqxaAsF0P0VzdhuzG3IFXQPLdS9IWq6cNR1KDlAn1fyXBOq0PFB",
-	"PuM3XxLyGc0g8y+078y/1FIW+gvI9GdNF19Co9qxerGzlC8EXhtlTSm9lEpXoJvwNCPVDOLsAwv6bNg8",
-	"tzV05K6j/Xt2devR0pEkwhxfkCcnHb1SXxWfPh3HNDToGIhpy93+vlb02ChQvLAB+yWWOwAcLc45tXC4",
-	"sK7sdxVae2XIARLbcR8ghG2+Q0k2PTO7K8HsloG2mOdpLHMWn7xq81VVWODKPUnMP3Jq/8Go+S8TrOBp",
-	"2HnZtNl+Dl7JCriqjQl5wNUuxOAxeJ47cKIcc8GxJ+FpORDN8HjUmy2wtJPfxD42Ahs00tjsuR0O4w8A",
-	"eNYgZI3DWbWoV0LOPyzBwTWZsQUVoMzh0OOC3PzH0Xv8/ugqu6nis7TMuL5wuTSEz+tfz7a2XvrxnpmJ",
-	"+1aEHpOcGM5JfHh2L+TqdkmOnSX3sPnxxMeqj305kO9LcRijXNyjStL19fffy9GRlnA08C1dQTaHTRxy",
-	"TjWX7jg+vBeGQJ2dhbKd9kWQRGNqdmZ+YAHwQW8xwUtFlFoe3bLtgglylM9rc7SRaRfMsHFYsSpEappi",
-	"2dmzZ6ff7Dz4bAUvv3fBkaUF1XjrGFOcrnl1GAI22e+aPwzGMp5zvlI/Yb5xLUlRCmsnI+gbccRQYuKi",
-	"YTBVPu0YLXOwmmtvRaGmYovxYI4ieU26kRuj+s08kFu2xVR9JFUH8jRHanJh2fTlHJ71uajRa04LRnI2",
-	"BxIST4ydhIX9HU2rtpf3HktVXDnpGZFrDblDxaJE1hDUP/j9I0XmpUiBdBtOzoKlsghmLjSd2mPCKnJF",
-	"udjPIzayMEXc9RWKVGAW2U4+14Ax7uZObkRSEeS4iSTo9w6IwP1YZMuxRVUsCj5sj0X57IJpR6Hp24eg",
-	"tp35fMeEZhkWKoAdxrawj8yewstXcBp9gqjYu/c4uKNH7b6nZVcFRHZ1D7NjXq4iJnUbQq22QtNPwOMn",
-	"dEHh1qyXhdyISS3sFQi0KsIOt5+0rMtzULWMRG3CuUPfFnJFTqvsFz4nllP0OFLTPsZBEj64+8hAvfI9",
-	"41Tiv9E7ij+uSqgon5TP41ozs0m5YEXi0r0TMuc5U8aqK/hiifnebXormd5GrvL42hXdQri4SqMKexf2",
-	"UlL/dv3jW3INp73T97adYwIlPcyvt3ioV36hc2KaMod+h7N1HwXW7NEbW8KxRr+phMxKTYQU4EyifW9F",
-	"jap655N9MrtVOe27uwRkd67vr9FqV41XFt520Cy2OgffaA0BZLQBlPFUXOWHadnRgrx68ebSyq4syIft",
-	"mtm/VjIrc3ZMrrRy/vb6VOIK81FtJbvP9UomrsuJk5KksnoSL2M0QVMwlwt0hhZMl4VQ5LP91ZeL0DmY",
-	"GIWAi8OyhJQCsuI6PssYJDMAWY/4Kc3EmhFWPsoLcnpiTLtm6MGi3U/2ckgOruxV66WDwFmwvQ9MaevU",
-	"2CMc5CAhDmVnUfVtEcaPYSaVTRluSpIRiZxpFjN63HHktW8eDx4oB1OTgy5VvgXd2GL7yaGHoTqILLXW",
-	"WcEydVCBhVyvg2V6uGCVdyGXNuqxYa1byRC6XRmJpcx5oTR5dnJCgFl3XBb4wIOse+LUptHutfU4nvc4",
-	"M2KHglvwnXzibaiGBFiKXbG6S3WjQRmIAKfA2z6A/wx//517+ktS/TISo9inVHpfRsU6G+0Zv6NW2HcP",
-	"7Gd4dFTtOXvXrqfBLy7qdTe+Gt95c79/idGbHJTMjXWnbKCCwA3N10s6Y/rGcYGCA4/8yeldfECUK1bw",
-	"9ObPCZy9NzbqfROgGLDtNXA1XhOTZLJk5powo4o9f1oWedjWtwrR13PWueL+Cia0x0DYr6FkmSJKm/7b",
-	"S/NKsfyOKfKnm99+uyEzNodCZ8YipLdgJSjIj+JiQeiGbv+ckJtfL4/+18nRNx+xXJ2dWSiMlpCbz6dn",
-	"X25IwdaMaoXZ6FAtDdrl+pzcvL56cWSa+Pj56ZejX01D8JuOH/b5blRWRFYO4b62OuAeHmxo4K3do7Xj",
-	"9PLd1fTDjz+8ejvxlmrynzAjdmanHz+fJM/PvvxLaKNiu+PxKPsrrwoW2j2k+xYoFPAer2Xiq7xPUkkd",
-	"4B2y9tGcEdtMfNl/duMcoaouCVCnIMkJzDnhglDyw8+WJNB8Aw0fE6iDU5QCrzTAuwwFsx2DyIwtOPgT",
-	"geCPrXEjy41w/IypXG8r3LTyq+dzRRZSsAsiJHqVWa4s9sFdGtpBB1uaYqQT2OVCd20D842D8jt+xBnL",
-	"5aaqyVjd7ExHqDZqaM0Eq2psmNXocMAZdTkG5wkddKU3wmtdseu2PbX9SZZ7VOLrY/m9Z5U+53EcEKx8",
-	"iSeiekia4FH1AOO8we0ejydHxaL9EJaAPenyl3BzoX+DZdxIXyrXnFnPhkUSVTfRyUHIBpjQxXYtg5G9",
-	"Bkk7TM4ju/e10Qfep8S+uybGger4BCmojsmPglloE/bEspTXLydUE4r5TmP6fne/Imrsky4orH7Q/aA0",
-	"MUKjunwTcy4yBX0WLvzrpYK/fHtNFN02r1Fj7vTY4piNHJZ111BIjnfQv4MftCFKo2gvhO5CLs+en50+",
-	"fdqjsQepTdd2j1ferw+s7mfYoxiDZDOz8lOehXzC5qkmtcPTXSkDdXv9G3bFhVunQAy1oKtw6WOjaFZl",
-	"urT0qQ3pBUyvFBD1Naf0d+9+UkTLBXDn1WGvWZktakJhxxvUUyB5CLMEeHS4jtL1okPeHs+PFDEPu3Iv",
-	"6KVYFzJlSp0brbimQNiq+ELQHMckjBGS5+agJrIwlyOWud+wCNBvVCheFnrvjcE+raXaQWQwtBP3pBKx",
-	"KiLOKNKppEWzqQSjOwjZklJD8ISordJs5XLmjsxPLsidzEujSeHwWK3nygUDwwuCGUc7MYOOjWTvejQF",
-	"U44CN4CSWNI1FOLYuNPOihFhIlMXhOYbulW+H9oRL2LZFHfrhxoLiXUKuFRCIKxzZrVpDz0HgBM+8Z2t",
-	"+JZJMoFmw8X8tFxPFwVNhyQ4+uPwMb9MZJZwEFQF7Kj6fm36fcvznGV9vvcBdVegr9h6CEp0qxodxH4l",
-	"xmgHU6RRc+uR2/jnxqSiK0aUUXhUkeur767efrBsyz05cyCJMe5p5ZNPo/HiqsmD0Li+VEpr3+M+St6k",
-	"+H+x/ZNzO2fnkF0e5q7+ZSlXjXWBoCpV8YUx7VTL4i0Dmo+O2DKVuVHZZFHIch1cIas39tW3o3RqbBl2",
-	"aD53qqYUr814a44xb6gltbX4h/RJabP3oxguDtojpcJY3DOG14UMuY2R1T5GHBw5DIaJydDMb3tVOmCw",
-	"DBv8lufsnV2tPfZZJ+tF5qUOs5uMvtb33Bi/ZzTHDgxlg6iIrJW2ZYCBgBlIwGHrGSMV8r0dpsGGe83Z",
-	"pOrjhas4mcSy6lWfPNq+B82fAdf7d2a5gzYFaFI1kig5mL8GqVKYKOZ2JEIbBUGrKwPuwN3pFJaO2E6M",
-	"G7HX2Z41PoyHOFLr7mCJh66zcvHawn72r/ap2acB3JOAEodHe/rzzimFgMmcjST/iuG7IsKDyY8tUQEq",
-	"dnT/bZbGsm3SbCNbsisasVuufIM7qYbVNx+jffFjWa4qf6GHv17K9WO65gGKoN1+13B8yCjG4zfAJYNA",
-	"tguzR3OqlsgwA9eC6sb9mByRKWnyZs0Z1Y//MiThcyiBU33A3sdHGXAxc2HkRdMFWJ8+ysL6+ir4cZdR",
-	"Kzyk+/o9PYfnGAfnwbm1vJpxg9TfAGYt12TfMIYgCP/wo/7hR/3Dj/qHH/WfzI/qTu/edCPz0Hs2/8Px",
-	"+ofj9Q/H6x+O1z8cr384Xv9wvP7zOl47P/743+yM/bkG67acEUCgPxKn1FOq3Ei5x2vZUO5LCvcg9Nmd",
-	"VxAzdJfaDLDUqdPM3rx7r6j/DGXNK3pEnOnwLVhFapzvw4JXFgUTuq/sHpyySN6RGg0EZyuPGBtouvd4",
-	"vmeF3EAFfIr5XVEOj33q5swLuYpUY7SEDhWBCA2X+BvKyLIPDD/E0tHg3Gg02pgBO7RqfuuF65GQvUr9",
-	"3KfWsDvw7sOYaYvdVt3oGd9hPPNqGKVK3PPOF+JKvGF6KdFWjM9nsGDlHc/aFRd7Owyve2d/t7PfXqmL",
-	"+l3xYVTtDmcC7nG++/t9IZlKMGmXK6RNG+pebyY9eF0G8priMsvG+tSL7TRYofqabjEPYSPLPAMrAPcn",
-	"mlo2284eRQe4/ublgovpWAf3uOe/xGeuKqE5DpKcybRcBQ+NK63I/7x885q4R5Cn4saV+Kbrdb69sUh0",
-	"vWSroA52rqmA14aKLbpkaAW2NdYAHk8qnMIOBnEj9d4REiQTc+bmKngRjJRiaLE3m5mD6JItLTACpQ2L",
-	"H0l5s1+id3XG8LIp22wtO73AXf9KgCO/45uopauHw99SyyhbJwUM6HCVyr2cCV52946kbepA/MhyY6ap",
-	"VGz0VPksFa0oNNhB7nt8aSqbhtDw93iXsEDOpr0sb4C8xrpzwV3A1qPeE8mpg53QdOvWNqgXVHKzX0fK",
-	"Xbft7qzFN/G3U6UZPu5QOgc5un0ldo/zO1hZPrVW/gFoAdknrqet9nxuFzGeMuJdRQcA1QsKrjUTiUfX",
-	"QEph9l1+F+FkscT0cfKupqqc4C3OrfrE1T6HCpDYsSgFydBaHXGmEfOdphnVtOdegT0jGyq0QqrNBK/0",
-	"ikDRmmNy7dXW/xUl/GNjT/UJ2xvsQRkpI8oyNS62uBdTCI4Aimh1RtFNxY7WQn4HTiabNAWTk5A50MKE",
-	"D9CBdYaH7YZh3ItmU9asi9rV+uu9czOlr8vVilpt4GoTxJ1MsrBSkzhVrpw3IniSlaps1rYcm2KO1ZCx",
-	"HEK1PImjzsEeO2nySBpxF8V012VVN39MGBW2byysX5f3Hy6bPwMrlK21aF2VcwuWgEKuGeYsWh+339zZ",
-	"yS7+taq7sUl4sWRITRHW4t2aTEJiMRfwOmERDLAow3U4YhwLTEAO5qathAqJ4MPh+qBP+8WqMI2RxD6y",
-	"sICHCgod9fIe1BvUOy7WTGSYz7su89xWGimFsDm+VSGSTGL9f1d8pBSZxG/Mv+A7dcstEYPlpwoeMB/Q",
-	"UTe4dsys5HkW8cpbonGurTb0XfBQxyNcJbOntMw+DrkeF6vi/8WGFr4KOjDb1aMjtNwf6CJsn1V0NJ//",
-	"aSqY9cMrd+XK0tFn20PWPoPmpwWjKnIxH+2ePnyFNFx91663og0ft5tZN2URKXxjx1KpF0DigWZykLuI",
-	"VuBibEr9D5D6XkNBFXBYNHhDtcyB6CCY2s7mc0tmWZVBlFMz4Rlylq/BOJ/6H37s0iB8OjK/PrqjUF5T",
-	"mWbeyuu6lXfQivfRx9qY9ykXdhMTB5kaniSDSjnZsQZXjdHVeI/SojBm+2Dt8Z15PHyKmtNupCk+Cjbm",
-	"3lD1OTYJh7jhwmQ+HGbcNP/wgOSHXNsh3tIdeS52Hg4OjdV2I+xe3wGgWGgsvISrdW6DPDEG4GnUBblr",
-	"W/5uNbC4LLjeRsD9ezBUud9E+P+H0FTvRsgacza09mHF0fS5eez60EyjyztprtyqH0bHWAna34PmmthH",
-	"l3SEdMiWHquCHpz33Zdgrwzos10ArgfgS2/drf0JGSS6gdVV+tu6sklzAb1ra8QvpxnWKRWsAOB3Qs5O",
-	"nn5NZlvNACW+CkcCe9SFKrkecGDjY0l9cMeJiZHCcR3MVbJFXVQfyaL1H4CbKiGnJyf+wAbuwnqSQ8EJ",
-	"69ca6QIrSpG6E6rT94Ih3+RKFqw1AlkAvJEVxM6aGgB7cn1M6inzuxCb9+t6aH0SBKtZYYQQiKLlBX7i",
-	"s97SPMeooLKlcIH7yiG4A5RU6IMIHj0rWtyGa1DVs+UuB6YdvC6VIkFudCnyLTFtRNEy1sgfKll6WTAW",
-	"lK3dkcCamLPrDCuAvhR9yq7Yjiw8LJy5r2EIHF1dkmQyXHhnCGQW8Lq3DX7THreV9QOFY5csmJ5ymedu",
-	"yqrEkxlLa5/kasBNFtv2nFS1R8qNspKQoHC7KnIHKEW1BxTqIYFMvbYcm/NPYb2dyvVu14SZtWt4MlzV",
-	"yIIr8TWu0Z3lQ6HZvfBQbu65mGZB/OhrarRAs674nby11N2WyLemsn7+bGflYTe5IUgNvsGsVzvRcEBh",
-	"w/tgu0av3sPAwZIIQra5xoGb3ND9EJXsA1RY9iU4XmYZxnEQ0x5ecQ+7vl7NzrBvzJFwQ/CyqhwkytO3",
-	"5gA2i0dWdOunYJjfGa1a5mEm25/Q2/+yUcCmjUJW6zJm1pCMajqjihHTDlasAicx3Sqi5Ip5TJWIHtJL",
-	"WpeSOCZvLdDYoooJnWGdJLvFIatxxQXJWMqzWBLUrpvzXJZinMa1nKzBgK4ZNp6YFaU4VZosJM3r/Ews",
-	"lEEV0RKjcAPCCPfeNOslVX26DPiFMfUBCv4tmNCPFDFbXV3YRJFNhSWEISAu3AODBw2Rvrra67JYBIMM",
-	"l821zar6WQsZW+jaG981qyw03UprGBwlN9NxK9tc1KawD1xV89Ig/PEDSE5tNMff0h1IrL1GQ24Bj/dH",
-	"BnSrMvaaCeGCtCiW3jashSKkCDs66RDauavo9tfUP6kQZLe30H5PHvV+YUu1zuk27mt0yKLeKVGs+ME8",
-	"5+xSxRfCWF4HMU0LOaDqrLTl4RldjQojRJx+/qzYHlR4j6oOPr5spw1bzU73MLaIlhsIJJJ1IRcFXZ0T",
-	"sDFUQoQkzoCCPxSC3v1jec0KhaVBO/wL3tmsWHEQ0Vdh6OmB4hqm+fsV4bdh7kaRi/DmaWXIH62osRHw",
-	"+w5N/dMBG6e/AvseG8k3+ttQZpxNS7Ek2AYstqo2mGMD79w02teFsyF87sO3Xxs1JSMRYjPKg8dt3KVl",
-	"t/wOiNtAY6GuRzPsAKCyW/jxsVDLv7DZUsrbcafBXplj9jeRGMsuC5jdsTFhwbdS85S9umPh4GC4mm9l",
-	"ZuaMGivTUappSxzvUg1tbnmnptm4TWdn3u27PepemqOgjucNikfbs8SyndtJ9c4Wb5V2HjD+ADwcw9/s",
-	"wZDT9BYRHZoVK3whHl2hs8I2dojjwon0w50Y9g33OzQalm9RMlKKnClVl3jeeU0MsN+B1c8V8Z7ssBom",
-	"h95dNf/N2ckOlpU9NoYn/z0Dtk8NGWxdqaPlmuELoeoQBrn0jzUgZoCipUQKBjEPc7M0N/4VzTqlvrtH",
-	"ceiM87dvCHcsNNQRhKBFCmA27JwFIH+uAxlfEvLZToH5p7f88Oed/Qfemcy/Zlvz/2WRm//kXNya/+Lt",
-	"1PzL3LywEOBno9C/dMcXmtlgbl/PNAZbHVf4JVxW1Mpzz97dbQi0Yzi5Ykga4pfFpsoNh2KNhsi9fwct",
-	"WlggP1gyEPOmW2bBZeaVRuISzFqIuRKTyaY+2Qdpy7Z9UlklrqGPIdi1YmlZcL2FgqQ4h6pOOOdQdFDK",
-	"W16FVs8nNrtv6p6rtcSa/8C2Decp9BKmi9ECXLv22aXW68mXLxB6n8uAaV0vkpG5n64c2VrFrwasqZkE",
-	"Zw3Ry0KWiyXqkst3V8fkLdCV0YIBBxkCehPCM/zsp5+uXt59lfwmzO7Aj95/+4I8efLkG8IF+enDi2Py",
-	"qihkUX/3zdNnXxEbV7OMM5QoJAK8SWXGbtDzCFh4pFxiORBKoFAe/yZ+E1CdByvTcCnQS8kFufl0RNOU",
-	"KXVDNksJBkqKlFQXoKLq8u3gYmLCUlWAKM9ktj3+Tdysy1nO05tzIqT5qM6PMzJIuDgmN4rl85tz8w50",
-	"2iILDMsIF4n1fHqFv2RBkHIjIUtarOB0m9NUK/M28JzdnKMHTR2TG6fBwVN8Tt4zmpkWvi3z3BXvtY8k",
-	"/udUNA47clMrRdvUbyLUVv3Yo+r0MM9EGwPNc3NeNVJXJ1uZ8XhPIlYX5wlx4ZBvahYMIrhQNRUCm4q1",
-	"KUUvsH0OrmakzMPlaL2jYHeM5l53Bo7Jyhgsn5VB2GyoXCAEDem2x7+JX2y6JFz1QaagcjdjFoysyNOT",
-	"p8fk0jYArWFJXLlmxHr8K1F09doo+e7VB3d83nw6grfdgHDDC1MqXAjZFqIFkpuMQPdsBSfgXRXk5tUH",
-	"urgxXXj3E7T58tXrVx9eYVduruZHQDl6g0G2ealcfdynp2e/iRur66crRgWwu96gfldyxWADgNPf6Ns5",
-	"VdpcdN1WgrbfSsHwBefkLzc1URUqR0tXUjBCcyCdOv5NVP5is0cVEE/d/MfRW1SHRz9ztjm6VOfk7eWb",
-	"VzdmnpXLFKEaYyPms6QbRDHTxCv8NS0zro9/E5AJlDKBDnWeMaH5nJvb6uRyTdMlOzo7Pqm1sveZjyCZ",
-	"/PulLz4Kcx0cC4xCirs1k+ucuQTnRUFXeAxiTtXEjPDHNehVrzrj+eTk2L5Nrpmgaz45nzw5PoVOmVWG",
-	"w+QxXfPHd6ePYVRYbE5HtL2dmAS1Gq44zaFX+InR1YSCi9msKpZi5FrVJZIF2zClLZjC2uM3Shb6BlUt",
-	"EPtsuGLH5BL0Fm6HPL/Ar/Bvl98D6P3fhKcRK0iEeX9mq2N7mk0lzclGtsQaYw6Nmi2lGMMlrs6Cqwzq",
-	"xCp9CTPVrOb9a8coA4F6pEDFgD69Qe648xtkiSKaKsBcwBH+95IBVMfKCk21LCCabmyIAW6oL0kI4AHS",
-	"ihWGbeGr+PvQULjHC99Z2rCNjdF4KxB7bcWmNOq1oZYQMdNoqc8mgyW0RYKjbSouINO2bnIYqUy4NYhW",
-	"7tVa12aFHNELQsmKi1IRLCTONSlkKbLYZCskxa7fXxezPkJ6G0fKZ/44oqEMYtOd0LzWW+HxlXiB1/9B",
-	"z77mK64nXz4CLcFaCoUW7tnJSYubla7XOU9hIz7+m43wjVhrcHuANdu64v6A+NV5X3HLqmuPqwrJDQ3+",
-	"y1JCGpGRfMyrgUQR1Kgfk4mzHc1EsnwOv26o3cdYSjmqfV9c/wwqxOymf7v+8a07AinY2E2tmhClC0ZX",
-	"LDsmLxiWIQczQ63BElgy5uhUgB0Rfc1GFsuckgVDnuC1VLqQ6yWkJc8LiV6Opi58BZ2OaMOQBFqBD8tg",
-	"qu788ufwl1noPCKGf6jbP9Tt4dXtOEX06UhkXWUUqHXMPunHRqR7n+soJ4SdQohyyahjpXqBfTl6yVWc",
-	"UuASb7mOHtm0ctyYjc7L768GwZti3mruDq7jeyjDO1bwOdIghaMINLdMqpulzJmxSuF2DOTIqzXFYreu",
-	"SjjVgHKAMvXMATeMTWquB+fo9+Oidv1Y8g5CBduAIklLs8/mCZlt65tLdReroBjO+3HLtpA/ClAGoqU8",
-	"Jjdm9aY5F7c3+E0BzjoHewI8TVe9/gzT4NTrwx6P8C77+5Ak/uJmB0Z1gCPzXSHvbClgx60P7dsrY0JW",
-	"8o6BSyFjObNJVz2iBNc+yNeEQ672XTrRSqmmuVxgimX4ikPTpetJJTrcsRi55a2ItICcVArFlVZEzmuc",
-	"GoLY2CfehqHSLEPUUfdK4VHncKYecrk7pD8PZRSBNsCXkWryz3FWrQsCJsRbWPtYcGmDa/n4s9FyX+Kq",
-	"4tLMky2F71Gg2bJOuqBC2QMbLo5uU0MhKOCiuHn34/UH8rj6LfhCHF8JiK9daOuEgGIR5jL8m7CifE7S",
-	"pZSgICxrra+YBduAn55cOzqrGVM8gyAp3PZ93jF4VfUmWjCSs7k26haurbQIXlkvs6zBzNQx1XYa6ZiD",
-	"9RHd10zpv0rkL98hkFVtGUdWCIu0KJg60gyilR2+vUkuU5ojvHmENF9mGcpx7V93IIeH2kcvrUSgVaN6",
-	"labz9N9/U11mGfpjjZayAMTOJttnR7FC4wHAjmipl1XyHGrfMLHgLdu6ivMgzwsps4vKda2LUmmWOap4",
-	"peXamqZN8XwJb3hRd+Cyen9n+Z52O/JSCnaAif1WFubqAxQjQrNC0Jx4k0Ko16lBk5uEDxmQCevNW9I7",
-	"dE+ZmbqwIIgFI4/hA8I+rXNq9v5SbrrT9h3Tw+bsZNxO9QY9OZ8cmf/99dV3V2/Ji1fvP1x9e/Xi8sMr",
-	"+PT//u//00QwnE/OTs6eH52eHp2dfTj56vzk5Pzk5H81IQ9meijU5RcLVqwLoIWYfDM7TbE5IfUU+NOh",
-	"tSfQ2uk3jdZUibeY88mLt//qHJ/VmlXrRJ7Mz+jp6XBVEpzNhzwc7ylnaDwnkYPvSkPgCI1NdM4upULq",
-	"yk0rpFOZYeU6lzRjWaNHECLpyh/mdUREcOwB86O5+QXuXqd/yO5BZfcNzQ6hLN9AVY1DqUrzkTQCcD7B",
-	"sFfsZFJR0/0Sc0z1kq3MLQ19QJU1B1EJsJCYiNjfL/y33FeFWoTPr58PLWG2+Nevk78c/50e2zceywLm",
-	"lStVguy9ePuvr/Ar8uKydoj8nXZk9Oyro5Ozo5PTD9AZ2x/zCFZG8frcekaxgtN8cj55Oj+jky8f9xHU",
-	"B718+OtZZztwsQDOeWO/Yzb0/maS8u4efUYSrBmZ0zwnM5re+uUr/E2DKtgWcGMrLGwom5us2lgDjKj7",
-	"Wfm/k9GFvSbUn4nh9pXlg+i6zKxdqhjNWeZF4wHOc0yuUAqYlQPnKuKC2DTi7vS+K/XB5nbPGxR4qYac",
-	"akA+5T/27v3Vz5cfXpEfXv3P6rF9Nuy7Uh/ukuWP7P8fSnKPGX8w9fgTGHpGx1jwx3570NOMXgw9ekr/",
-	"KPCCMwIFkJA5zzUrWHZBCmZ9ggIqAuZbRIRQdYsZE+GT/aXXsUFBqmZiWo9XP/zzOsOt96eBQo6g/mOh",
-	"G4suH9HmO6+KFxpElGi6cBVzYUfhpAWDMUDhGAsVhYrodntgjj/Ew4IbXQpEcR8jcml7A/gQc95JZQ9A",
-	"6xcsFa43zba42hjBxJp6HtX7TcYWhbmw3EDAT87nORfsJjomx99bj2kQGLsWoW9BGEPJZp2xizQvM9YQ",
-	"2li/7DPhuKhFuXe5Xn4XXECjGk7Fo4iyeGT/23jmKJjS8M8MH2glmT6USn7ZBCEBpA+T9Ylivkb2Ne0Y",
-	"jwAwiM4Y7B7ktFUJKaSEYpbg8GYODwh2UVZVTyaF3Dg3t62ZCJFuuKwdk/cW+AdRP4zI1SiuiN/AS7Ld",
-	"gaOqgorGqnMKw37k1Ymfy4KcPSVLWRb1PsOgaS3pVxlbraVmIt0e/QDEmfFAeD8nxmhLbqysWWqUQfbW",
-	"6QO8PyTnLyrAuheNfi3TnlR5D0/70NFn7F2DfGrQrmkDkGNmzeN1weY5Xyx1PNxUCasNIDnfPxcLqDZ+",
-	"TvC1CQaBAJiCqalMJVh9U9PFI2U3qMN7mp/IInGcxdw8bJnNgQ9bJb+JCmFp19IvPoH7PKlqrhUIbwXs",
-	"I1e3x+SF66TDHVe+EzTR4PxF3qVQhOmdm5nGtv7H2SCHOwyqkf4uQXIg0bcR02qFfK2HMK4VYzpUD2v4",
-	"odETN/d3wGee9fs7nH7Vx+SXJc8dO9KMmZ5bywAzQFIqUpajDJbC7I0LLJy6oUWGNgtYRcpLBoq5PfoO",
-	"k50WxFUWMh/OfieV+pPIWEE2mLp3X2mBKcVLnZm6Q6jCSBTLWfYscfU5VOJrsqo2k9MjvLB1Qy2WXquq",
-	"eGsnrPUAy3nyOy3nQSxBc03ef+GAzqlvAz+GFFkb3o3HKI0VqG06Vyl0BvV7mjjT6pAoypw5TIXLqQzf",
-	"xi/du//xVtZ17YGRwuGp7dJm+lN9eBlI6VqVeQ8WChwS1TXBZaO43Z6Qemmq1LfKAnE73Wbu2UsEMGBB",
-	"SosZLNg6uVyY64M9tUCcsKKAezNZ0VsE80Fp4ZUswirjhR3OP55UuZ49rEBRkZCl3DgYcJUEwzVRlJub",
-	"XM7vWH00ZA8gUVXBn6Bl/IIiEt2axg4mbSQBgtPWnMXqDlifCKnigPGtqtwPF0tbZt2Zqi4tDARsSQHY",
-	"ybIGb5yFYh0TyGin1rXkGVLW8WSvwYFbq/niv+lg8lzl8rZyCCnN1jbICEU5HJaqYketmKAnXiGkAkiV",
-	"WUYsJfA5EbKGsKqlXE+fnmG5oepFjkH25PhrV7Roks3GRP08qx3uRQ+2G77//9h79yU3bixP+FUQnIlQ",
-	"93xkXWTZ3S7FF7HVtmxrWpK1KtmaiJZWBJkgiWESyAGQRXHUitin2QfbJ9nAOQeZSFYmi5dMVpXtf+xS",
-	"FZlAAgcH5/r7QUVNRNe5plaZBT5ZJNIum8gWPBFlO6F1Mk3bdR3xhKRaiQH0XzTq3R+0QdVYlhgKjNpS",
-	"rRcQcvZD6aAIvhmwukTKFvo4iQk1wgmmcxAaGQu1DqX39ZrVT/oK5nwPlWs5uU71K2ewdzekKZAS4woH",
-	"BQy/TORkgt307apZ/9wNCZaU6JJxeNunFvfRCn94yjiD6lIQmpRDjII+kwp+TXdtXtPs872cTDbmUraS",
-	"hvqoNRzHaqioLlDtDYTeurffEMP75smhvR37+gV+oboVR7fUlZ5VAjyHckKpAH7Bm2jVrW9fFEtIm1ph",
-	"vBLmWpgBQJPgRyvd/kM25sZIr7PY95HdO/Q3zJBxduVExv6EeR6Tq+Gf+2wI6R3G2Qs9fQGNb0PohgZY",
-	"Bs5e08/992qINugQOuQs5MGowPon+MMJgwo8IAuMJ1WOr5IwnLRs+D4/O/tqDK8BP4oB/sZ/An8xfErt",
-	"zlDlIdV7NXzBrRsAhs/g+fdDqtU1gi8QEQO6xGYS3OHCiOZsyjMGLXkIwX7C3pXQEtEjsMGs9MEy71Uo",
-	"h255XZDuCr53sA2zVVaGWwfvvd0FAN1RsLYDfLk92qToi4efsBfeUA4AAHoCN2mX3rj45AQiNjV0MPhZ",
-	"QD+SDXXDqZyLp2v+I4kDV2JZ16jpx/i9x1V+lGsxMQhDYcIKgQumHMoR2zb8JlBbvjlrYPSSknO2yBl7",
-	"RQWYOSFcFuqYuEyY1WV+DhqiqHpsOdMFWrKsucex0P0PWbgWLM8A3oZZl4/nFYSYAkEC+msA3GSsTbKl",
-	"37yxOgZFYkqYZI3RVX+mpxBgxVbFoiblkS333avEscOOxpF2s1vCqT/uV7vWiueKDIUAzdeb5sTkEb3W",
-	"R1yR8m/0b50hYv6ukvNjl+VT7wgByk9uDRZovwuioZjxFRx34AOioQgYvyIPT/GPE52memnX/15bzNie",
-	"TOxZzUi7GygEt97gHzusQ/xNiWhRol9BrPIzLrRGBzfdTKfJpgQheHtLVYLn+y/4oxRCegjfdFNm34hU",
-	"cCt+79fWM1L8sGxr0Yi9M3yNddRUgqSXyhajnrDnDjrnGUf7yVtOUK1ewnPhBpuSmcPg7tlag+QnnbZk",
-	"mrZfbuDn1qq6uTeS9HchsqoxDLBj41RwNcgzOI7wGzBGecpGKwLg6kBtpHq6SxzhInjmBK8XVegVcQFn",
-	"wHsuPvNCT9/ir6hqmEKpNzjVnP/rUKhkePJeFa3ejyxL9ZShfQ7rUtjky1DoAJB5zAsAl0oYsiJDJHpp",
-	"tBP9hmxYkS8Pha7v1RRAcLkRbC4y55cfHT7ljE5ZlnIlKkEMXJFKCIKtRyDWwg4YBJRqQ7jghd+ZrgIF",
-	"L/T0CjZhyw+/yVVNBPFH7V8JthnXM7TD+81qCiWisXRgxe1PeskWXK1o3NDeA644wvZhKB/esWkmjq/B",
-	"1BTzAKbQgqfs/OwsgPc2MpVtueaAs7PdZ38BFJ0tn4sl47/9CJGe0qG9Foan5eEFVisnMnszm78QZiog",
-	"GBtwh9qNInkNepropUo1TzY2YEC+x8ulV5JyEVJK7J/MLzLCW+BvQkV+pB4RXhQeAX+Ng5DDfxnWZA1o",
-	"Sg9Aj0DyxGo80TFrVwTDuc95fpgnuPbV5EJYxxeZrVdY9ews2x5vADvY41zD9vRaRK8qbhGAiBGfHEBZ",
-	"lWQVY53qfHc76PZDvBDeM2u2hL7LzTXaC9+9/sXrlIU2qz5Twi21mRflvFgzMVnLJN8SG3pJY3d1Run5",
-	"Pxi92OHjb/UOH34nEzfr1sULq9Rteg+YCehOWU85Q6eFBnyVTi6ShUb2jEZUCVnGp5clASrZzVBIAWBK",
-	"BHUEBnIBW+1PF7ai/fLmhe0XVV5Q5n6jxAxhG5VYMgmVO/Ska53m3goPZEiWyeSCQIZp0azTGQZOw4e9",
-	"HT3WmQzVEFBOFshhebLC0g/8jvetYeLSgj8EzYfoNCgCvJ9wCVj1rjCpo7UoO2LgS0qzeDFK4M1AhFk4",
-	"zmU5Bl8VqJ34Bsw6oGqnXsnwWsiTM5UKmRlvnvGX+lrcV+faz41aP34D1ddv/ZZWjmrU6e+3vgO/OePW",
-	"bkLFQF5y9vjsrFIxFJXvEp+ANKF6s75s98cQ8ryT3MHBeBoxXXf5tSo0i/Tvenb+Lf928tV48DX/+i+D",
-	"v4jH54Nvkyfjwdnor5OvJk8SQGUJHDsYCO71e0BdQcVbgR9fGMYdu/zu5bNdCuVec2s7rT+GjfQWDqLb",
-	"tZS7aMxqhoYjaWMuFfbcQcrCro1PoRQgVeVOsFQ4yzDazuqCwtgC9CPtQlfFDBE20Z7JDmhK7F2cf/PX",
-	"22Vl60SIn8qlnbfXIRhN2OuVA5AZ7vi4EUsSENjYi9PTpRidjLlxa3AQpydEk3MKD/4XpafTjzthY8Ae",
-	"IKRSt1BLHE8BnFsKaComVLLflRLhLcGh3OaOOf3s/7+x+esd0Y9QptJQ5UKRLNC1JabYwdX1GfZ69bjQ",
-	"Nu+kmyWGLyt714EJYKh7Youe1KLlFI1vqgGGP0VZzqdMm34QshKwtA+h7WxVwpPWJenGtzZ337Va3u5k",
-	"hzepN0+P3W/dmhYJjlt05RZ9NQfrkhrsthppBZTXJlF9Cd0+6POZXMUQbnxq2XimrVABgqDMpAA/+rr/",
-	"GFylQsa1Ao+uhIsJzSDYMVHTDeJnK73zBxFBOApQXYlR0LFWk1SOa8+BM6v76nXB5H47btebXNVuYVe1",
-	"fCZXdjOCOMisdLYmouF/i8wJRRcsxFTrna43fqj7V+bwJleduijINAXHv9seSL+Vp59Nrr7cwnplncjK",
-	"baW+52LzSpQU4PYkYjkCS6gLur7JVYf3IiQ3Ot7/TlufgTysXGyR2S63/hRGOP3s//fllO6wxgvKGx0X",
-	"FKAd66IJMaa/A2nQacKWBGsVMDSW3J6wS2bEfwrsfYQgIvVPq8B8LS3AIagaU/kSxrpyIutafLb5IMyj",
-	"q0vKP/wy2BP3qPQG59QOkjtKDnAtZQZKbCjii+x5Xvoneuciva2ssAbpT/X0Vuw+pidsgTYU5MmoDwEg",
-	"u9aC4QWeOfbjNvBeiOyFnt4fgb6RFn7hb3CVA3GM0wi2TwU0jexOE6yurEmRnvVLGiKp3DdPelE++Kw+",
-	"H1w3RAq4Z7VDnJ9V6ka+vj3n3OVtQRVZnVoML/S0LKXicGf0mU6To9gO1SPkIE6+EViDs//Uo0cWwlb+",
-	"rCthChqPf/9FScf+4+ULvGRQ7KKCf7xJzs/O4Nu2gsvErjCCD7muf2A4/wOUcwTzReeOzE9bIZitM1L8",
-	"aXh7QNC/q7umIzH1r/oGeuO7g/yH/ablLwS1fdGkRE6jEGJTAWfXPM3FCXu2yNyqoCmimkYoZQyOMgFS",
-	"r6VNp7U2ShVxlSTyXtdq4xw71U9IdB46+OmUIt+YvyenQvklpMXmnXYb0uinn/GHL6fIct1s8f4Ald2a",
-	"LXLrAk25vwepHT5Ou2M5KvWiaUe9aJYvybQFmqNLlLtg6xD1tRWuIE4imO6aqIqfKW5Xh0oJB2jCQm/R",
-	"jYLXEQm9UFeydzXTy3DYS467NkUO5OcWoUMBCZfkRKa4nrWdB97S9J8AHRky2F9/w17Kv/UDvKiBhncv",
-	"QWnqZQoSIxIIu6kPCsJ2+BxHiYmC57ysHMFWBSg/EWYhLSCZ3RS9d0Y6Qf3jP8i9cYYOsEIvR1anuRPw",
-	"Ut60MX3mtAaee4jrA959M3RCxreHTnhy9u03t+Gf9mtNm8A0CZUzPE1DCQwwykPQFOe+Nch1DMr69dfb",
-	"kKKW2wiAZGPH0z775skTv1BgZRG4Rd3wC6zSKIfPuHPC+E/+r3+cDf7y4fNXX/61dwAYrB47UV/BXDgF",
-	"I6k4zKmm9vE2L7gmm/UOySzbQBfU2SqcKKmc9vYLnogOoqy1GuMUrrcNsRnBjJjmKTfN+oPbuLzukS1Z",
-	"/5l0eIEhti0bvsLs8MAf+CFYRBDUjQSMqwTSaCNuxTdPMCQYMNzX7y6eHFN/HFKtAKriond6zc1pqqen",
-	"PMtOUj3dgZOvfNHX/lkHR3AOPDYNnLrtHgkNJLFHPRQ7dk2tNU3RLhUdU1HfU0MvUPkNe4wLsMW2nWP0",
-	"3bTIaP3w+mEq4RcUk35wIONmuS4cmuqhcHI8J++32aHhgJEEDq1hzmt05c0EbcgczrRxJWtUgGILsIRQ",
-	"vwYesEb7+auzwBxETjL06SlRQBy6mXivIAmN/k7fX0zDH5+9Zf5OG8+GJ+znTCgE4E7YONUWfjYiVGmA",
-	"V9XHjsIZz6B4zt88wi2FUGT61rXxYQ3BGz/KW1iae333UKXXRAMMtJ+qNv5EPvnq8dbXT/SudwOiHy92",
-	"w9lDKe0XRZHpiim9bCOrQI8GuVwTxNattsCJ3HzYnkmomighvNcotC1fBXHuk1c3K7Hy6abK8E0DwHD4",
-	"dsRBARhflmCw4MOoi0pWQAxfhcfPeAQJ+n0xG3/eYNtLhEQgVPH/wBCGl0+LwPrMaeyvIUhSfzSR9xbK",
-	"qfGLM2EE9QFLG5jMMU2ScuuKIizvRRtLw3mHNnpJ7rAfIDwFQSoDCXRAqqJXq8kaZlm6Kt6xd8DhjPYb",
-	"WDomUsmC+UEvkJ5sjXLrS1G9WaVVKum2vL4ANxzLESG3aXIlinO6Gx2zvYc80M9K8Qd0XhSxXluUF30S",
-	"AmwAQ0q9cndsDdn5DsScC/5psJCj3sX5N7Vn/zQz4lqK5Rb1h9CkVm0GClkIpJ2Z5Jan0Hnnl2hF6mLR",
-	"Z0ZDLAEarAl2Qqgo44HBxPAdIkWAkjeijGoIKb7Gue9/Oh6+bF5WVy3RQM/QRuCRExRpsS+l2sexUGqJ",
-	"uAIl+CZxxQ7yuYHEIlI+t9PTlQyyolLPhTqOLDTBVZ4B8H19EuRZPOLuJtc948CK3qbTTMllmsa1yLcw",
-	"YW3ixW7Y/C1IW4vmPb/vT86+LQtNCUjUy0JuEXrcu/5WLwRq97wJ4war3J9VrsAHQ89KqZ41XDF7IBH+",
-	"8+JEYeAsPlKhLRKMx9ClSbBV9TV13SxtJweo0+K5ffapoI3LN93eI52smFt6R3jN5kTcC2+iWg2oM2Ra",
-	"D2uh51rbqfbv6WhqdwD6FI1+xa+9fdgVNzbSbUTkrwee8M26NibNHoCDYzdDxFHZpEHzDTmasT6hmcP9",
-	"Bv/1zzhQp2r2Gda1tXBywVlUGqEex1Uu+kOUbEEnED3zoshT2D6m56hJq/yX9zKN94KV+OQi+gCMRBEJ",
-	"OcLQejf2hD05e1K2sUcygA6t1xQKlbr3vFVt5ciPwnW5fbtyUsd74AcmvgwLVXqweE0U037NPkKbC5FH",
-	"nw/OHt8gj76FXxqKzHsXvWueSiCGzUfAKnxxc8h+D/ZqY5PmkitX6LAP/d545m0qBewgibKDs/Nev5dI",
-	"I8ZOw8xD7yQfL8Tg+uzxCc/kSSqcFWpsVpmDBsryC33/lN5Fz0zGj8+/+gb//RFrTD5aUWDD4G/NNby6",
-	"sufxi1x8/RV9zxtX/u+YgOv1e4KPPs7F6iM0jUb/hidT3F8suEwBjdP+j+ryGK291d/bi4KbBLEzwhK9",
-	"bDozsQiWBBPg6k71Lpqh9l6/4uCTWc341AhhmdPV4w0VimZhT9i7ssgw9F4VCgLabJjSS8ydQikCbvAj",
-	"S6VO/sMAYRdpl5CJL9pg8DvIBmixz2p1Gw1/GzpifzL+4vz4o9LCAWqS3/2FtjO+/j904x+68Qi6Ea2i",
-	"WNowmchVZIT86fK7l8/+3JmlelvHKpVHQuDf2zYL6HWos5b8i6dcKq80R7UMO9CZeWQT9nlp7LVhyL41",
-	"K7oSluWl0YfcVjs7tBE3/8oBsbHBTI7LDSz2kq8YT+VcFBEFdC6kjSI3hIjK2UxbR5mo2wINe0Knt2Sh",
-	"riGo+8ehzvkI+mnH9Mn6ax0FOT/mMLrpfh4Wt/jZD1AmP0O9NQSeCdAy9bYJGC/e/WmGqKgGLQ7f9XYg",
-	"87vY8JYNhYcpopi4aE9Mt1NsRo+02xPKq6F9HJ94ZwoqoHbdI/Srt3ougiqArUXu0RgOY+/97W+ETCzR",
-	"rzBaCuxDGC6hetNQbuoXoQnqCrZ07x09KtjVXx6flUhNr+R05tIVGxm99N4ddsltX9HjX/v3hXVlaKdv",
-	"x7pyXqa9R6CnZjf4KljW48BXwSSpuA77Hun9tk3zNuJVNevSjiGruj+LdwpaBWv4yOLO7XPH7UoOuUbD",
-	"WKbeY34H7DaXSX8z0UEf+iwXwp6wIZCtD9lCcMIbhDQutLMFUHMgzWOXUBRKEzIrdv51UdXpxc5GBaHI",
-	"wJjK6zroFiyWfnZdn/mvwRyHO0faddKmuoLi6r3U0L2zRZtMZdzM6P8U4+bWIfzzjuP9rjgib5gRG8sW",
-	"msstb5YugBSdKp2I3c6S/8baKXqlEwELfvgh4g6quW3NMWo4Dq/gDXbXlg9ZSt7FxdpO45L1QW1E0oB7",
-	"e5s6nWgz1c4JNdgsC6GGqR9Do21wEn4Iz913g+5ZoVLlfbpt6oYDUHZxB2y90crbOWPiC1hjktRg8i92",
-	"3n6prqWD9Wje+reNAM/L4O/ABbiol4Tn0RAdblA5TKe7E71N0FdQwAKVXSsRm558DCy6dje3LkAVQudx",
-	"KLYnuGNoEFlqM7dgQSJ1iPVqiSV8ZZ8Ceis3qRT4tZB6I7Bkb31iOi20NUfYyQ2eYfm+t5kcRUHPXKyg",
-	"SLas48HqHi81UjHu53oCHg75Sj2QQjHgCR+cB2MBvdfSWnieiEWmnVDj1eDvYtXYzUstVRtajA9xQmkp",
-	"0Uu7kfKAl4FESr/nBIcoBdSeD/6L97YPV5Rrfjd9Ji+kmhcQoZ15cPCWWOToT9DWB6dee536j2XuNghQ",
-	"OA74eIyXyCkUshPEBB2UYH2AOQPThOarmh4IGLRyRjoRLcD4vej91zf/brwnXgJCQajAu6NLbfyExtoY",
-	"MXZspo0VbARt5qveHpKHb3ZsyXtZGzK4klMFnTO9PqkFGPhKuMF3Ws9lAx+oFRbRMX9yLvOOyUlFadyw",
-	"2fYWaTHOjXSr3sU/PlS7eBfQZjdaeb0sYyEpJD13szUpz/JRKseNYv5ZJhsjD8+dRe2O13LQwJDfVHrJ",
-	"tGqKO2zS9HvC6nQXUEBSjHhVwdvYR4nMxWoTplEUDQeqmAD6kXnXRbk+JH0yI/3E+lEpGiKjBCYVIGZR",
-	"oZkbmz+dq+2r8ubL3/2cOjSW/i5WnVpJLzlEE/3SRlV+ACXCU5GwHIB61yzWbSNA/qmnRruN4OSXbKRz",
-	"SJkTxB71612A+0y5ZCz+HHoLeuhnd3bCXuJ2WaezTEDujivk1ntK3jgi3uDxwqqlPktyE+qVocakJgcP",
-	"86V93WhHYZtAjDKN4GzerAoVT0QqZHWAO/IuAkYXC76gJVQNcOCLaeSU0xWVKFS+8DuR6jFPe/3eNcjA",
-	"h30ayQ+STVgsvxo18vna6Cncky0k5ARPwzHlSixLsSyXfA/5XIiNrpS3D/vUzOlNxrUy2F+eY4JwMqET",
-	"Ulst8FL0OmUj6zRP7/VAuNKrb7+Cd0/05ivyRjRrIU7DHzcsfCquRYokYkxDZRcGM6aGK2f9kSlZePuF",
-	"xgJQFn+DaiTMDxPWAOY+lddAWYC1jN7n8i8AnYECKkHEp1CcQ5Ui3EETMnxGfJJ18ZNn+J1LfKVb1AVF",
-	"UU9fXb581o9DvfAbpk0UPjx9/n3V8Qpfpv7YOhWBK7UtxBO4XxG60Z9ohH9GE/tnOaE/n/6DD/77bPDt",
-	"4MP/96+94+oZXN5nYX86lPhVIRiJLkuDoC+dpGV3eVeaqrk2hm5ekflXXiYrJDsop3HChvyay5QDqTU1",
-	"hGM5E2cLLtNQQgu3d33t0qvKZDrcs+pAnZMlUqRdWgTe1hNvyy8Q36WMs8VT2qGQ6A32yFhAExjPtBwL",
-	"iuAAcCZkkzBfmKYw6Al7hbGmaD5VxUl6p7bS6OYe7V2iDFMFVRTqP296rCFNF2clTrBsr9ePfwd5bn/a",
-	"P0DcJrTnbx8tqbzYHbRXHUcmv5tpf2xxvzV4FAeIZFWXlPGDBuTEZ14M0folthJ0rdHgTVN2+fo5JnSL",
-	"QiZv5WBQRS9V8Xm/4FJ5e4tyR0TCeTP4CDmw12Fi3bTlhcfjYHtD4YFLu09k4pGl9we0xaJ4lIe/dxWv",
-	"iIQKmuMd7VJWLveOtxHufbM39koIr8hCnQ60cMArXhQ1HCFiTHKEsoO+1laB6p+X6i2VFPwRpg7FQ1J9",
-	"TPjK9i6+PSsR3nnmwNqzYw0jBrbF7Q5NWOe7CU1HQyedVxepUq+FTAwI/27HQ+lEDJxYZCn2tWwJElEf",
-	"GHqlE/G2eNaDz6rGr9M5/gMAkLto8XZLlVb3cRe8BwBzwLoGxBncAOUQr0jHWA4IGtUJnMM+S70BzoFi",
-	"pVG34oKr1e1LCq5JJ+vZzRE4BoLDfltTaxZeFvhQADwFtSicDlqgkAibU6WFjCCjGpyVtnatfasxntud",
-	"uBvl8HcI59CCMt2m2IguwxDAGFptHEUpwBNZSnsDTgmpFMusg0PWCcrMZEYvpG2iDWqoVrppQkIX31PG",
-	"2UKq3EJPGIQQjc6b+Xv87OuhYQNCeYjA0z8H8P8P+xVC3sO7/ih3/PZKrT5zRNBxJUWoNwD7VHFTYjZh",
-	"fY3JFRVfsQUfz6RqdFBeIUztrrqsUzpaP6e7MeShaFQZnTYhF7VkyV8mCePrEMHNUrGxJQC+tg/QF1qA",
-	"cbsXN16b3mIHPggsrzdQnrjLGm+09IgDMxHKSbfyVsO1UE6bVTVLlnLrYghay2XSaP/dW7uvU3tvl/3Y",
-	"jNBVC851wi7RCFhwbwnMpGVLAN0tgzhsJdwFg0y9VFN/O07ltYhz2sDcc0XW/XuFyWwjShiPqcYqcqxk",
-	"lIbRwhA9YAXdZEJCSGw/NN867GqyMO+jZXlHFmWjJUl/aKtfC/ZnrvRSQfqL/AcZ+Xj7mZKhQwspL8Um",
-	"Mg+g5o4AGdBRga8l5X0fqLrpgUkt/rH/y30VJJreXQhTd222JreucD8ofB5t5WGyk0jLR+kG2Xn2SVrQ",
-	"ZPFNPhciA7bF2mKu7/GZv89b6MrpjHnP0a+ZVuH4A5q0tHR7M+kO3DYDAOHN5hhkrwAe3n/yJOr6CwDP",
-	"Eez51Pu41vFVAw/hLwqe8vvc0BfCMY7LKIDiAn70u4vhAK/jK1buGlf+7jaht0GSuv3yFkJUOxR1Q7mZ",
-	"WDAyExPBk1Q2oAL6pfre4Azv50bi7Dotc0DKOjqZUCU8En5DoQgBFxirJJczoQ5zrEMxirShvLJKnoBt",
-	"ThTpKUhCT9ilnUNxJZRsBis03t2nWHTpDcwiNCUt09fCJHko2ALe69rq53bOcze3OEzuynFzJ1Zht/L3",
-	"d39z+hu8ojIAVYk2rEBnLZFbZ/yaeL8PuzWE2nzXe8Xj19Ho1F9hJeEJabUiEFRoPlt5DzhKQH1VJ3PP",
-	"1O/XKsBL5OALo3FjN+MDRM2Mj8/O4CqZi8w1R4Ob+u1bxGO4h4FaeOtOo7VRE7P3uzTJRL/SanqYKEy0",
-	"IRloQtCxN4Jy2LmeZ6FCG1An4S8TIwQKaGR3hAbc8CsoywdU+bE2iUiwjIUiw4FI1ul8PKtzKX+ACd9b",
-	"tVDpge5MMCoBReqDlhDaxwJtCAhRE3TE/wTR1MPkZSGckeNm3fFScJsbbMWOnFDaQzVldmWdgNpxBG6E",
-	"KPCGxPRLGrA75UIj/GD0YoePv9U7fPidTNysW8EL69SpLiKBgz3TwLdFJIr7C1Rm9LW0Gyu0Q6rzhF0q",
-	"xp3zdnfEI20dmOdB3SAvGHYyNcS8vdJ+XY77O7q3irfuNsuIewSuJlJBFeqdJAiE5+rqp32usibf6W9i",
-	"KoEYOMhIn4jjgPJNQ5OpdFakkxP2jtAZhtbOhv04NYk3E/eXTyAshkSKl3TC2fYvMBXOUm0uxELr+K1o",
-	"qQ+6q/p3nf4sXmMHD+tx+6PXyerfxDRX7cXdG0R015wo0qpto/BOP2Pf5ZdGzffM6zKv39YqN5C1x4tk",
-	"NeVXvALMoYGup1zTLoXyFbzakbRZp0nCcONEWyAy29atVwjB7qhtF2zop7IGNRUdWJExYE5Ho3qJBviw",
-	"GHtY1m/E7+j1YvGaAKcyQs2KA6RpAcYGtfhNqFP3TczuFTxVJFd7glJVxMm7UoBdv8mN41NIAY/ECtLP",
-	"1ciNTrGtl6vyytMKmqQXAtr60xX1TUMem9w0zsY6W2FeufpAqbyZWAe0DlPtvnYDoxifKiUQyOBKNsdJ",
-	"Kyz0SGUd0jYY9oJIK0RfueMjbgX4wEZYp82hQTkjkG9hU1DOmdwSHgvkaagoGG8F4JvEcy8tIifhrO3c",
-	"BqQm+A1ULwT7Bv9cjzL3Bqb0R5L3iEne3CiW6KXqLNFr7WwzUZgIOBVjI6ASCdhjjQhEy08BAM8ELeen",
-	"B5xWS2gR2RTXQZurQ81QxGha2AmcNrJfU2sYI7jgzMhr7rCJqii8eWSDkXbY/hDy8OYdAp0ECiBUlkPH",
-	"LITlIRqfcUMw/KEH2skUipBudW/eiGs9x1aM+pay33qMHhcgqoap5uwP82XfFk+tNvaFgrKAsKMnE6iy",
-	"XQPJNeJa44oBDI9QSW3lBQKuHL6HOzqpD7xcNpRphbOBZXbQaRzCB1jbSiDW7RbVnuYKasM2ZW8Ce6Ne",
-	"CKahmGuzRULUPhA1zjOIcqzKGkOe+vdC1cAVg/kynujM2T7LcgM4vIYZgQjtm3Auf8G5R9Ul91Jv3Jhm",
-	"p9Gym7U2eMZNrmyRQi32rQBGmYNHpw38ELV6HHavkHQBhtopbPJmp4KwS2I4QCMI6gVeIATfqPyrHwEI",
-	"QeHsL29eWK/WEmmzPBitI4EwM6E5BQzVwta5QODOoOxgsYplgeQ3HMJFQ02if6lyzTtVetsBJx/AMV++",
-	"Rmemptd2EAvjVZDtUD5UK5gtCiFomM3+Dnq2uOO2kvCalMBD45h+KAAGSwsmEcAsxbY0Bljq+u7MVNyp",
-	"8DTyiGFNUiH2LdBj8jLFaELC8U5EIFwtG6Ds0pTyQCZXcQb6Wqd5yE5DvZaXBpmKUnPMeMxFBhLTL3jP",
-	"4SKvDWLAhL4npfWHEtnKZCp0fCRFGHzYpMy5WgGq2IEClU2Nt/82sgmCIqFb2AsSYFz4ReZSCXPCXmlA",
-	"epJjEWjxuQFf19tF0+JQFPOHXHyeQdwJwC29hVVTMItzazkm9rhVy5rm2BQZxbeP1BB0w7aihwgEKlbP",
-	"ONpoFXfbVsKPj/zupILvYQ4FN34AvAsbAFsixJ+A3VMB9rkMtvKigFVOpZrXaRMr3N44PhGkyQ0I5PZQ",
-	"j8P0YK6HwQC1jSF8BcVyRfSF0iBaiQEkyGBRdoUTztJ8KtX2SCTr/dVy4f8YjPfi1eBe8bu1qDcvoDCB",
-	"hn7wwCX4Ip23M9NWbaZ92URieXPb9+lfLZuerUMrwoIesNTZWpoYuRV2Q1crLtuD6Gu9CWqSFcK7JW9f",
-	"Y5crnCDMcydyKkLYMj5NjyCASQtA1H5jI+oO1o/Ctb6ubZ+UYyCbbLs/G1EZi6ZXyBXVdr7ibvCVN62B",
-	"3gj/ngxroUza2JoOKl9gVnfQbIoD3yFwyY6nOFagGA7aAcKLvQ2dC7H29sYz8lpFnc6NhXw45MO/MPFN",
-	"ur8xacX2uTIDXx0C4tXs/N3enQVd3oO8PEtJPvT2DJ3isLSpF11b4rKUaP9+oce5Md40zWQmIJd0LYyt",
-	"BZ3C2rGWF7j143OUa3Tbnaoel6Pdp23sUielpH5ad3Gj4sh3eaXueLabNevpyHA1ng3wMbe3cDk+pQ4R",
-	"btkol6krGu8YPuppUdhF6LpKKyIxpCUpCVkg+BUKq6VlC27mTUBhf4Onv+XTg0rs60DCcN47Ae5vASTb",
-	"kfBFy9BZkqbQIDAWRqVgUwE8mCM1A4QorEjF2PFRWuzmVuyo2977p4nhE7eR99nf+s8ng5fcjWeYnsZ4",
-	"q8ByUW8RRuWlIIz4fyaM0abp7v8eBu40ED+BOR/ZTJB2zE0S2WqPLCBRw0IX6oUu760du1qtAUuIuRIO",
-	"pUGgKCA8ZmciCZYBmRKwdV6uljMN9iN9sOyu4DjJPhuGzUUKIaxDpsMFv+IjS8zLN0yOw/a108QJzKz+",
-	"TFewzp+95dMGAvTiICw5RQQ7RTN/264U1ZozcMuidMhJqCi18EvpmJWKYvlBJrw9Ey0DtN8kT8uCBoSH",
-	"C5XqY0gQ+Vl/JBuolLeqVuEEoIWvKC3OAXt4QFmSEJDFFT7QgKD+OnfH1jB7ZgFG3IqPdFR7F1/1469i",
-	"64Kf9Vx4eViKkRc5ugguPocLFn9vhNW5ASKLz1++fPnwZet0ASzVHRh6bRxJFwrHj3w2/blpV81vuKaL",
-	"J22yIKmzkkhxgGkZj0jKA8VxuBMCSkk9jMzrct730G+kyf1KR6ZLI63J2W7HkfyVpzLhDjsXub+XU3FB",
-	"KcoM5xRVvFB5IiQqc0XKtJxZQTbRGA/wnmYrG9uBq0nzugtfk4bu1tkslEWxXzwUbG8rUrd7muHZp5kR",
-	"k1ROZ7f0nYxnYjwHehsoj4G4RVTr0ccy+GLGMTd4YWRCSSN8jnwZquGiYkO/FBbrKuB2f4qJIgx0Ga0X",
-	"GDHWel5KeIC3VrVoZa/Du7VgaO5LRVJCdHpfl0do2GPjb6AB3sex0j7wJu8XD4BPfOj3gnHvv+t/ddG7",
-	"Pj85PznrbX/rX+Fsjx/dCdJZc9rehdDHROcqaYVlSoznWJlaKYcDmU0MX0KDFRQbLoQg1BMsFwvRvC2P",
-	"pv+V1/eWlnCbk0oCs7nMyZkVTJKaCICdt3DyVgJOG14Uc1HhtIrP8ih3bMxVUVDpjPSnN9TqQRsM1CJe",
-	"hDOOkA2EMrgkuFugYOUErIbGeagpVsSIdMMBbYIPD/J3D5vtf++n/fxI5YqB96hi7L+gZpjbsBM7N/Hf",
-	"5KpUEnDTVa+5Pt7iVa0CoHxLtYPSaEYiaNQb12Q6blAcsqh3Iyowrz4svy71HdbL9hGxYLTC/3v1N5Ei",
-	"BUgg+OHm8Q2G6x/mZPPQZPt0ZlGGPYgttAAHQLtcAY9q++aKNdJtMECF11mBMX9KEW7kZ9VFzKkPwJz+",
-	"v6uSmRiaU2RTTUHVJfx9QQRV373zaoQyqNwABXRYIcJNATv9TD992SL4UcQdIzcD8+llzXoQxjE3Rgq7",
-	"MQLya+GcHZYQy7iblYZD6fJtSIhJJRf5Ik5/SeXEFG6I30J85ecynNIn3BNvXIIWOIo4nSZyMmnGb8Fg",
-	"WpKglYz9R+AbYOSlv3ZL9ss0baHt+AKR9aBpwjqEckYUhzpc9cnknotdv5Y2CqBIKOLplvqpf+OQiIZW",
-	"W+gQnGgjmkikaH1690r+/X50C8/n5U8Yy0bCLYVQfvEK9XqcE0AdxZv4AfjYpavyfPY3qVjpCqXqXVJo",
-	"MrVOpinjUyNE+VWa4yMbvrmxGvgNzvL+H469u+ofZDiTK+iiLzIKIaCpt0h47OP8kHw0auxXAttegWG5",
-	"3lC8okfcx7wGzq1T++0VIP9WS5yAuDqsyqERaHrS6Wf8YQcuWVeXbTEC9KPTG2pIcdk6tfhxiDsrOeW0",
-	"QdvXmTZQm8LB6DPOTJ4C099UKL+geEVnawFDqBSBoh4ILs5FBtgzv/o3Ap8OiMzjkCJPGhomX+fuLrap",
-	"/cACDnEHYQUcuGOlDo15u8naBl1wOz84GEHrbAlV7YSF7i4UN/U3U4kfQiPevYI/Cis4rGkmdJYKWDvA",
-	"gqzJfIT19SZZuxWFEZ94+HHjPfDcEbrVJPeGIoxHpDdhllWCI0g/UOsmwGU1XQ0H0y3XW4qufOxW9azf",
-	"PNmmgPUYdOacRXPfdcs30BmNZ1qOAz+2dGwi09QyWd+T8KB2pf3T32k85aDtrbUatjmddff9fd/l9m2D",
-	"OyRQ71y2ABCkJLc8SI9EV8d/5SJvLmn7eUI9DaXqX+k8tL5hGSkbzqR12qyG/RLqGJMM0OYfx6gvIK8Q",
-	"FcfB8EmfESwI4yp5r4CICfMOM71keuJEQfO35F72U+B2SZCWrY6L1V/w/xNe7Ybw10W/4gRzgxg/Oavl",
-	"S697GnHkHvoYWta6DOtI61Rw9TAp22FfOrbANFKz9QNIFRDrg2Gbm0pkr/nI3CgIBY6DjQkQrJ5eCGv5",
-	"FMqjnfjkLtjw8/uek+O5cO97F+z//u//82XYhzYAf4jNQiqeMp5azYZjBEce9tnQudUQq/6XUiV6OWR/",
-	"Go51av3fjF7a4Z+x9AOjNkza98qPA3yT70nfDb3C8L+lMrBieO88TrRZUpuEAiwQYdlIKm5W4Q0AQi7U",
-	"snIDacQw4UeBbVyw0coJPLgkHhdsmAyZVFnu+mwohpCPFyrps+FyyDjDF3pkmZX/LfpIxQz1aUM9ZDp3",
-	"+D0zxO4VjEwOPw2Rm/mTdFDRfvJeXcZA1UIlFrWLHy0TxmpVNEYHmL0CGalgVlLkW8skFbAnM55OGFds",
-	"pnNTp1l+zoR6A5KwdkTOsWJjLYWxlG48a8WA9AMH2J7w0gR+iMLlX2OiDVVEvBOjK+1/va+wT6VXUGKX",
-	"xvQAeYOygZlm6IrRsKQoqvV+45tyvAfflU7vsuo8EVxuUitYLuXj7rQlPSzfA+1JN7EkH9KV/m4moISQ",
-	"anEjwCaJNlC/CqIN563W3+tgRds/LcfoQt9hb46L59LODrXvUYV53YFHFYa+wxb03Y/yJm166oTd0A7w",
-	"HbYChAAOXpY2gp6HdnJEn44YBMgJ44oQ1KQDDRwgGUWmrfRuxCPL/BsEw0eOZ+9V4HzzqsU5YRRVJaai",
-	"CGCOZ1rbAE8crckKZVsWOPn+JDwthB/ZmI1I6kyot8LegcBH9cSwUogbnvntgknAAvQuehPB3em/bY/z",
-	"F97Ev1V7ZySerRMLXBrHpzTBwZgbN/j6PDkTfxnBYiy4G0Ol/MVX54/7PT0PQRmn9fyjf8Bfn/h/OJ72",
-	"Ls4fnz3Z6wXrT+K7isy2Yu1e2jnjpbAty7uQDsbhdZUmT3eybilzjSdSz4Xax8yFMR++hZun3XrwsE6o",
-	"woAOMcvB3IXz7lWO03FQqoJYSmwuUMFzq472w2xh7D53FpqvxdKyqQ6Zj6eItRcFxzalQvwrPSSTFnPU",
-	"uy1tgyV7SYsHuAWVvaSK/iyHZhXHpxEL8kiMvYmF3Wy1Zm27K9ru8fhVimWnJi1UEBTwqUA/dn52FsR0",
-	"131ryDx46zU3Y8G8zRJA3pnTbHg603puT4eF3+fn88gStquVUxWcQ4TB8boz8GPB1IkwB/8S4eOU3C19",
-	"lqtUWBtYQoBF2z8jdN5evn7OeJIY/xmk5bYRu0zdl2tt74PFaF/YAcTkwRs9N+L033r9ul4nCt6TwQJx",
-	"p2DV+S0cL8Qp/QE3q3fRm0o3y0coBBD+HxTMmdvf+3l6F5kUP+yxbf59dF10jeAM7W0GPk9TL/GTXGH0",
-	"DqoA8BNRSafKckfi2i/g1CfSH6fMaEj+1eF3XxStJ0q4pTbzPpvINLT5yunM2RP26oZ5zi7DDOCynXCZ",
-	"glVf2DF9ZC1UTVBC3iq8gif0Oir4gYejzwBPP3rhTzQB68WuyQIur6teW41vsXQE9n8SkcMNYGqGbAOz",
-	"2/8LtPpEG/Azm4o/acQHbwHTm3Qe4g171EqANzzsTsO7VwWG2kOM7tpSglvE6w5+bhSdgVNE9WNsPNNW",
-	"1NfytL+crR+SY0R2t96X48Z1W9mdLopoYVp3UkULI99hUHfXE9ysP083Aor+IFMnDHafReMCBD/EGr3t",
-	"lUnlDbtAkTPjDZ1p0eV5KDpodZavKW4FbhOfNrWHWcENpLxri1rOH/+1tqplvTmkLATyezNaxegUdaNC",
-	"1UZl0EIwelhWBA5TvgCTPfwitBF9qJ3TQzM03vJpp0aGFyfG4SqH2wYD/lErpSkj9TubG3Zzf/qzijWZ",
-	"CETKDR49dLVx6/zcnhZtjFjyYOf2NizdqzB6p9rMdt7xDQ2eS0UhlYFUbGT00lte/ZJ4Hmy19TbwGuKe",
-	"4var9VCvQgAlsDONtZ5LccLeGa2m4AKggQL/LBLP3lct6SlDQZIqf+VkXbsAIdDgUF05j/h0HOrYuCsv",
-	"ay2fKwyNgWsWIa5cCTf4Dpa7iTvcYp/2T85lP6t01RX0ShNnlJwC7igcV9AWhThkJRHXbpxRQUGcUtvZ",
-	"JocEuMNi2SyCIH7NsC08FdzY6LdNLsh3OFwserc5FLRrOnfbb9uzT5k0ojLr7iEx/TbhLG9VA3U78Vkm",
-	"W2RCKA/DjSiom8N9oRhBW0rIhxjBF1D8B4IjFbNirFUCBLbRTnrvEWxukVpR5L6fnD1p9iLtnh3IW5OE",
-	"tuRDPlMJ9Ol6FV5Meqe9kVM1kOoW6A1vx0GsBu5GwDjAjn/G1QqWVlpgGW1wI+VUPVe9Q3PVJX0eJp8z",
-	"o69lEvaGzLrv9CLjasX4eKxzqLjOTdq76J1qmYxP4VV6CMG1nY6Hqb8UbqaT1sF+GrThT3pZVEhwvJu9",
-	"cpyJCunmllrQzgYzbd0AgMqaosf+LW3AhZMKi38nUk2FyYxUDmmjITM6hFX3kvZKJ2KIiI481MRCNNks",
-	"AOenrtGfJ1dXP/2krfu7WHV1K+MAR/c9y/fqLGQHZQsLPp5JhcFQrwavrn5ifofZXKz6zGkgZOPQ17sz",
-	"2abzCnWviO1CLEahomhqAKCZvZtpYgpA4k0r8L6SBhQWDNbU6Onn8eDjuP41Og/iwjJujuCSLry1Lhse",
-	"dafxW79iDzR460hmb1n020O38VHyC4nHyVs+BVOY/1OUy7UNjZitrmW7x+IYYdstd+S4QdvDd6WL1ka+",
-	"uJO2Rr64w1jtbgc2VpNQn9eMU8MXwvaZHevM/z8zYiI/+Z+Ed9lWa6EnRag2WFYinZfGhksRh+1yQ/wI",
-	"R4k3Xb5+TmWOh4SU3kLpcn284GlUrFMp/GmKFcHLd2STwrPvJk4UDV17zl4Ci3zLHgz0E/NomzF1j2zB",
-	"C0QUU7s7Mygxt4YR3oQQQgCRaAolQM8hTG+fKEEQmPseI3gjrjVuR+Xk7RgoAHPuVtegAHAJBXJDq40b",
-	"4vVYUAgd1Mz3i8UC7bVlrwEuNIkwT73HJFVusTnXS4PRuUoac1HauKakkP9ElBLCfw7g/7+NdJBf2s79",
-	"FfQL9vFXbt7E8Kw7dVj8kj1QhyW31U6HvRwWf9CMTomfEn1R6n6GnoowEJT9jZ28rmckankZ2z0Sx/BV",
-	"dt2M4zgrh29L+7aUn9MdOCt+2Dt0VnaTjwYV6acgbiENSqWas6U2c0soEglHl6ViRD+Fol1uUikMTFNA",
-	"2oXwgqPsrUagh1w5mRIagtfETUb4Gz/BF1LNj0Ua0pHV7V+hM6N7zczGLUP6B2x78HsOpUC0C4DBuqXs",
-	"RJitsN3NwrSLG1xxevtk8EEjjs6g100hi0WzyVd4v/cwntW523wZtrTeb77trmg87IjxWXWP2euALjgX",
-	"FK2nhkQ3Ewsr0us6TH0U9mKj2qshK+60uVgVJHjEeAIXHKV+QVH5eRUJw55U19KJAU/44DyY+5hdL+39",
-	"54lYZNoJNV4NMCd1EGf1ns06NJmITxKOTe+iN8nTdPuump+X6jcbaljXemVcgRcljjnaK4ddkltGGZ4H",
-	"3RXEsShqA7ZSkgWm1dNNlQob3IqDD9K9jUTc0Gb77FlBqbuhcsGIVHBLdX2Vjia4kPgUAUcBx37GTb1v",
-	"8muEHN/RDXIUrtP49R9ZNsplmuwYBFqKEXRm7tDYfokFl2QCWDlV/qzMxWqP0M+7MPyDzwzTm3RqNLz2",
-	"PoRlOndWJqG21QhEONQT6rfduy8xyMKWHe6JSCVQF6Z6im5B0ei+RE5IaPpC+sN69nlUjbR0D6vbfVlM",
-	"+vCG93cBtT0VPLEBr6no0FwirgG09lBndJ1Wa38ZWz8dncZd9tyR2rjLywLSEJ31uVQJ868M5w1rqy/Y",
-	"8D8Gr/I01ZkdXMmpgq7sod++4fX5/1+2us/EJ/bTy8vvBlc/XQ4ef/2Nf2j01bdyIazji2zY9zYvtM8m",
-	"BUhOaIIPZe7UB+9/BeVB2zfCgysPIbw5MA36NymgGzkFcGc8ILpzh2F/R17Dojae1IrQ7cvziequglQI",
-	"kLXe6I9+NeEyFYnff//ivYsePKumUR7rCmfOZfbi9HQsT2iwE22mBGCgcNO2N+Bpge4gvkUjH785fq+D",
-	"2HwPndJFsw24JCFPASRwwYHhPYqvzrw32VCc9n05wO+Ih5DeetU9uwGwxAkFdGqFeDTSEbYlLODvnRpB",
-	"v2kOkl6WpkzJBovGDCpaG5Q709eUASmC8k+xzcis6opjw9DHd/naF5MOWUwChE8hJ1SKDpXIC21Ea9Kx",
-	"GXLjZ9xJLDShxiTIrMz0EtjUao3Yt8Lea9vrOBvImV/bAs1a6eWOm1YtPvncC90PF//44M8BRhX8Pz4g",
-	"L3dYYWoGgDWk8eqK4QEbRYWWnEBj6D3kmxFKUFowL+/lTDB+R18JzYw3vwVlDGi7UR1aGCUEQG5+5yWW",
-	"fgf4xVyt4ZRFEPG2dqKaJRJPTyDhBTpooxfIBRW/awJIIzcy6bkCB36sM4kGbyhKLb8bT6pmFnTI+mA+",
-	"wgQWXKbx9OPt//Lhy/8LAAD//w==",
+	"7L39khs3ki/6KgiejfDM3OpWd+vDdnds3OiRZFtrSdZRy/beY3vZYBVI1nQR4ACoZnMcijhPcx7sPMkN",
+	"ZAJVqCqgPihqdjfC88dYTRZR+EgkEpm//OXvs1RstoIzrtXs8vfZlkq6YZpJ+OsVf15KJaT5d8ZUKvOt",
+	"zgWfXc5uOXvQ8xS+vSViSfSakS1dMbJgSyHZ6SyZ5ebBv5dM7mfJjNMNm13O8BezZKbSNdtQ0/CGPrxm",
+	"fKXXs8unZ2fJTO+35kmlZc5Xs48fk9kr/iozT0KDW6rXdXt5Nktmkv29zCXLZpdalsxv+18kW84uZ//j",
+	"UT3KR/itevQqc40v31CdrruD/LBm5OUHujLj262pJjuqiGQ0q0a3ZjRjsu7Oq+UJtuV3gj3QzbYwX/86",
+	"+/LX2SwxY9BMmgb+49fZL2cnX//2+3ly/tXHX2f/MgtPwGuq9Mt7xrU3E+2Xm2dO4KGTVy9iU3wem+LX",
+	"+SbXVdutZSvgS7/JjC1pWWjb4IY+5JtyY1dwk3P867x6Vc41WzFp3/UWWg0uKPzn0CWFdu0rys2CyfCa",
+	"mtnfbPUXinB4qlrOVlewib7OVOM+P4P/jRj7Dzxl4W4pumHkju3Jht4xRbjQ65yviN7lKSO73PxFKMno",
+	"/hJ2GzxuusaUJrkilKsdkywjVJEcZRX3YkKEJJItS8UyaIc8Ofua7NZMMmgIf0jUWuwUynmu4C9OBE9h",
+	"K9cinBaCsxOxPFFrsT05j26EjG22QjOe7k++Z/uYNF7YKaukMyyb76hSEXnZmq8+WQW8L3l4TWTJh8RE",
+	"lrxfRoYk4oalkumePaHggYNH6bVvX6jZNvYq89Unb7/XYtU3o2S3FooR8y5FqGSgU69AFguqQZyXpGBL",
+	"TUSpYycJTvvoaX4tVjeMypCa/4EXe1LknCncHXqdK6LZg05Izkm53TJpdlAhzC5JqYoebgpf0CfrXek2",
+	"HcuDOuGtVQCiyJgkek05dC36dmjFf/lSyA3Vs8tZRjU70Tlo1nAPRClDXbhh8j5PmTLjx+Va7M065dIo",
+	"qitCi8Id/mZdRyybwjf53cw126jWZD3pzhWcMq/w2af111RKunfj+JHrvIjPJGe7MTNZQisHzOQbpmWe",
+	"qm+k2HQ7cc3JWpTSKmVyq8UtKXnBlCKr/J7xWG+WprXDO/NBhOZjN+rVWnzCi3/OMx0xqpZms2mzENoe",
+	"dhR0AF0UjKSlvGejuieZEkUJ7Y5VUbZv7+tffjRdlkxtBVcMxPCdFIuCwQqmgmvGwSyi222Rp9T85tEW",
+	"n/h//qYEb1h45hcZzBxdzUWpVZ6xubP2klnGNDXyab52qi4TeNaTjTEcrR0NPyCSFYwq9ugvs2S2zFmR",
+	"zS5n90yqXHB1Src5KOoNy/azy9nztTA6lRKN9ipYCLh7v1CkyBXsSGsuzHPT1Nn511/T88XFibFcTr40",
+	"//eV+b8z739mYjXVpTJb0my6XIMZ8FeakffYWC0DdCFKfbkoKL8z23XcirjZhnVoisp7tFnAflnSvGDG",
+	"2EdLAxbqPdNyf3K91CFDDz4ma7EjG8r3RLFU8Ex1LacN3ZOdkHen5IZpax5dfE0oz8jTs8enDckKnCv/",
+	"fmKn4QQt82YnvhM7PNbECloEc6vMck1SozpBb+LPgy+qNhVMjp0x8/11mjKlXj5sC5pzBi/eSrFlUuco",
+	"w1TddXvz81qQlHLYVCRHFe10b0fZNtVrMluwlJaKhVqlGpo0ZmdCBDeCZ7ZNygij6Xraawp2z4ohmcHh",
+	"v4ZHzbmQK2WaC3dtWRYFofALshNlkRFN7+AM73RGLP7GUh1aAN8k+sU953pbT04CE/9b1bR98GMy87ts",
+	"NAY3psovMy44XneokW3TVe/XdceuU53f53ofWGg9VjMns8U+uAR3Oc/8PqWSUc3wYq1lDv9iD5rxDP55",
+	"n6scv96Ie5YF+tuaLWpmCl4CXQjPDo7vda50d4yV9FT/6BcOO1cB6ZJlEZRgxs2ViRkFsdiTXCtWLI3x",
+	"5wvz6WxooNC6E/bgMLdbKe5p8Q0q899nNMty0wlavPNGvKSFYklrEtK1MJZYYxoGd1N1S+/YvHhCwKny",
+	"hSLmd6ew/egCBbTTNLf3k84X9QxUXy6EKBjldY9q4bK/S+rbtXs4sUMcFijrI4CHOtOczB5OVuLEfrjN",
+	"t8yY9qfNqfceOsk3WyFR6sxV6HK2yvW6XJymYvOIl0Uhtqr6r2sOuuSadNep3sWMXIRorhUBe5NQsmVS",
+	"CW7v4+qUmKdEqbelxmtStWIqsQ8l1a1/vtjDCVP9TUG/N2UIfzx+JzXmLCBeWyk224B0vaF7shZFRiRb",
+	"Mmk2j0rIotTEqDuiBaEE77RBLawZxb51Ty9zWOMIT8nP5qjmLNdrY9Ob3xAuJCkVk+AAyZW5Z7J7YwVQ",
+	"1TgGtIC5zNi2EPsN4/qK0GyTc0VosaN7Zd4z7dgyKleUem7NjIaH7KtnTxo+sounX18M+oqSGQxkynZv",
+	"7RK7OFM3yA16AI6xP4yh85JrGTq2UlzVynZW0OVSO6M1eAzSVKMzuvvNhGMwlSxjXOe0iPjhmDImtrE6",
+	"r9+9Ilrc4fGwo4pkRoCNkZjYg4Jsy0WRp8ToJM9TBsPBX95lm8cPu6//vqXBMbk7Qcd+JeYqYTpBwXw3",
+	"Rr15iboiHISakntalGFDZhm8gYLvM8uk2QJggm4YMU8Gm8gD5uwrM96CpsycjWDX2ntFjyXlT4hdW2Lu",
+	"LqG58K8nwZNG2cOsV2sZsXuPjxqrmf19xEDSNc15AisrSk1WdAvegUqgcq6fPZkFPUv+noNwBNg7KKqJ",
+	"E/Sk3n12FEH7wHT9KDZQvfUCysqL3Qzbuj3WjDfR3QCRdTjfwrYx91taFGLHMiPR5s97WuRZQm7xYndL",
+	"FlKgVe4sBXEHkwWtmKXAC2DQOjYd+YnJfGkv6N3pY9xYsip8Q4MLojk1Sbpm6R3LRi29uZPzLOerQKvX",
+	"mmyE0oSSdckziS1WK9fs2rZ2N3RGZoV3qhianyVVw6G1a4uEuVWHFQZnO3s9HTEjppl5kfO7vraIWYw9",
+	"eCX4HfhY1+whrEXuwkblLtecKdW7nlxkTBHJNszYmWjbW78IbHb0PuGqi82W2kUamFkQSidMdtr8YXtC",
+	"EZr2v0rK0/UHuuqKAbh/Yla0ZNS6mgIigudl8DtrmXYNBxq4LV8vzFWH7MxtCAw17JKqPBdOfa9hRxNr",
+	"4Azfi2xQwfU0qcbaO0WBrbKA7/qmYbyKrJdiyJCyb/XeEer3c7qlaa7378vCmjjjrwNGaKUQGyLwNELZ",
+	"FUtCOWH8PpeCGyvVmLSpKLlGUW3NTan283RbzrdMptZn2bYoOFgUS7Jb5+maUE0KRsEPCwE/c8WwO+T5",
+	"ux9Bb+fc2NNg6+zWVBu7IyFZaSbd+f7hvZV3zUYuzU73zOtTcpZYixtEJjEj+frsipyfnRG1y1HMcmPj",
+	"LE9nSSOs6pnJZyGV47+/O+ZvBPoAC8FXCXl8Zkz/x8/Ozq5CPXp8dtZ4u3lw6PVmxsU9k6nY2Ph5RB8Z",
+	"axTdj6mQdnVxQcylZsGIZEa+WJaQs9Nz08/zSDefNJRxJspFwcZMmr1xf/wYll5lfSNNsaoXcWhD2SZe",
+	"1D/4iKd2KdnQb7+xjxm7k2/LwXe9gofMDbSBVwlvuejnoYkIOBDNRtjJXGvGE4iCme1g/nvl3W+J0nTv",
+	"/e1pxbpxdz2aZ/mKKR1UZNUz1tMf8jsnEP0MfjFZD9pls5G+kG0Agb/J7RmdH7oo0zvG51RHvHDeMaPw",
+	"cC6EuGMZofqScLGDWMDOPmmNNsnAEdncFX0XwFJGbn5bJjfUnOPDZ5q3L7DBwMp1FzxxYWu3Sm52G5Ls",
+	"zdJv8b36orEzW85CwVHih1arbuR59ROj1dwf8x7Lw/qJ5xPv3vCbiCvaO+yC3+PFcAjS0eOs5BCeC207",
+	"KSK+f/TO7ycN04rkQb+JTI0Lw41dzxt8PnhDtQ5UN+bmvFevaqxWY7l7pPKmNkfbB4nzc3RdIHFtuGa0",
+	"0GGLL9/QVXgtC7EKX/kLY+0A0mOad28rpB6vAe0UvBMyeNWSTGlq24vq74PM+Ziim2id48Riq9XiVEvh",
+	"DQBnuk8YbIfbd/Fs4ta4Y/u+hR6/kBumVExqYFATOzZuU5ppcNsxmWmm9OBPPjCl37OtEyGMug+t5B0A",
+	"7fBhbxdHF8ksCbhMAtv1Myj3Zc5XTG5lHrqc3Hx3fXLx9FmvO2AtlJ4YAMuVKpmcFtDiQs+pAxWMG7n5",
+	"CeJ6JsgOk9YFPSrahYOvRlT9vjmvja74Q5mozGvRuC71Wshg7DltClBzQd+9fHPaJyT/lQTrgBVX5Uis",
+	"gHuwvU7+5B1loY7hN/ZVwpBbJO4Y9lr5QTqwTlR0xvcOGmNZbyeTWbqmRcH4KiCTLzdbvXcOLoQE5ooI",
+	"bJaYW/rG5i4EbBTJUi1kWAIzrmKfzzHSOVdMh317+Iy8j6gp83WpIl8yupjfsX0sYOK+jr6bbWI2mRRC",
+	"q2HprifbnyLXsGsGJ6gxVG9gnWlqjKs5iqQpOaOk7x36EyZhLaIitNZ6e3J2TpZCwmUV1DIRS4A6eS6v",
+	"hFBl7q3inkliznHy1dkVybhyP97lRZZSCbF8fBJdb0bdE5wkPxpi34uTZf7x25CQxmN/9k3UafYrYlpX",
+	"1vfl4ZVDIFwr6mGcm9d5s7O0KLIERoud9gdkhGOZXpw/fjZLZju2WAtxFx5UJRzhUX24efUtpE3knCyo",
+	"Ys+egJMAgZRK7YSs5ta+5pS8hQgq5Di0Rv3k7Otn0U64TdoSCaH0JSyxGakdVEIo+fH9a1xq+9qx81vt",
+	"90AExUywHU018D+tNzQ9UWt68fTZn6vB27cCIKL96qdPk6i2CL/4zfVzeJd9d57V092Yzityx7Y2iIAg",
+	"DIcIhzBCJaHwV56B22zcEjR1XdfNS3kt0Q1ocQo+cwVLkWtF0lJpsWFSEcGLPfkTe9BMclq4J8kCQzh/",
+	"vnRDtYO+Y+2uPg0uYaVVOw4ul3FT9RPQpzLXjGjRWaQnSY9e7lhb2FvzPfqW66mGyVB7Zc5YkgkIv2pZ",
+	"YlTPe+Ozp08fP0sO0vgDivggFZzz4DiTSu9+oYjYceKdCGSZy9iwetOMqjtm4HUOFEBBn2zX0qaA+Fl1",
+	"zx5/9aT/FckM1vkHXuwxqyYwsTmfYUeC07lm6d2N2WnWGG8Eykt+x8XO/H5HJccXpjLXeUrDkNLnheDs",
+	"+ZraU+6TgGLQVhQl1saX0iyz6FIEkILJxleR4H7E6RF2YliUqe1+cBbrrnZBSfYKAGhne5mDGEPQA9WG",
+	"W5mnom985aIaIVBnBLgMsSLzYwi42oQIJTZsIbI9SQHwr4jQayZ3uWJXhGIAN1/WT5lfGs3Sd9/1AAjt",
+	"XuzRIQ85O18oBBwZnW40SEqlzK2FEzSZVSSpqBocPmD66Pc91y7AbPFN1s/ShJHipbgtSmOho9hedLWi",
+	"TsyR6yVLPmLBwvcMDPTNYy69uNcTwRXzwdA+Jh2scqXlnmR5huAcBFWGelQlK08FH8Dq9oW67BO4dEGr",
+	"Q9MV2TDKFaEc5o3A+AkXO6+v3oXGNhmbvcPlqN/7Ot/YuEKvT4+u3pjHpjhgseHWVFVI6WFBXjMWUju4",
+	"dSFwPdGf5vRY17kOuxWQyZmHVEbjA4xxGwsjGUsLKgEnsGv44QePmCrsG+zWHI8RFdme9pBxxlzVPbZR",
+	"rLhvhQQOP+2cmm1jL5aSsQolGvRAHb4qVZhx3AwsmN4xqwn0ThCXU3ZFWNdBkuXZtJmxNkVfN73QdnfP",
+	"Y15cYkEqtVLF3B1Z8tMg9Ewy3CMqfq739v199Xv/+B/7kzZkyDlg8dWh/Tk9UO+fTKEwfXXcDreCj3YU",
+	"kcvNdfHBbkDbC1x3hM5fg6SpYwICHtdZ1TjaYaPPHBseh7yIB4oPiLR2XhmcFbFxg55wgdoKVSEAJvzs",
+	"wRuYAwwls33g09ZwH2bmsSDWlD3obi782ZCpBj8bm73g5ugoiQvPnehMnDvEeqse83BblKucE7FcQoLP",
+	"NSQBoYsfYZYZK5hm6gqRyMbUXgpJtkxsC4YnqxCFSogq0zUxVjL23zWsLVS3UijNnD5IQTYvABOCpWGH",
+	"WzeJzBtLcONZro+Ik5kzvRMyAuW1+U3xmUYCii6UagTwK/LTxkkx+khAF2RTXU+QjaFJPCi9LnS5GYP2",
+	"DmQrVehBl63UT6cxdlPafXSUbfmCLXOeh/H9zsfQi40RaWmUxPfm2fiUt4Pq6FKIzu0LVuT3LJjjBHeq",
+	"SI4RBOedLQq4lM4VzDt0LGNRBDNirpdHQ2hlJYvD89CjC0nBhLMHPR5zNx30waSMJHux+0+1AWrchlOQ",
+	"O5pr9JopFNhovknomMceeZiLasHs6gwGcp0YHSOKW4nk58v96QUf4jVjWoTfWH7Z3OWtjYO4vWfLBlgR",
+	"Nl1R/LCcXf5yAOzxty76l6HPQQNtwoKRUrHs0pKV7L1on9kVGVtJmrHMXFzMYV2lS4il3TclRwzVPiEW",
+	"QwX0PpKsBGeJTd+17nr2kCutIDy9XMK1GZvNtULUeG7sh6ZbRzrfHPKGCaIAWa7yDMMOKJ2nMYBne/Dm",
+	"+lVhcSnkyfCUSQ6hcjPM/RVGULxgTzUJQrqO/7NQILFEyh84A8wfEbxiN1sJmHnI8dzBFErBV6dhxdV/",
+	"7WAP21wyNaQzrWcJzLmCpncQo7FMBXUuKV4TvgC+Je/FXyiSmhO/3BJZFp6nV2Eu6Hg1PB2PvxbFoFL9",
+	"TqAvZKz6nYbxL9hST/OHjCIRqehDinzJzHzN16KUweB2KVUdBbKLRuBqb70UjTUOLk/31Ea0rxZhA6GO",
+	"OnpaBjRDrsmCQe4ucAWgW9SohKD4bsR9kBrllSYrwSAVPtKGb8FPhlObL+ZWAcyV4zcbJ6Ofeg9PZpBF",
+	"PAL9/j/dc/ibko34QcmqvNr/DFx4lxNhTTMjE14WxEBedYCKwnIhgXyBMaponqG2VGvwuy1YKjb2LEsI",
+	"pobd+uRHt02CoytiWXlIvrSplhjU8fiOAv28z8OOwW8lkFPmeo1AG7Qxrgi1tHyCw9kHVHkjc1VliKEQ",
+	"aUNruxwouqI+R5XKMHPsK40xIEoySXdwGpsp4AIiQUAZoNaNxfJjGFM9g9Yp+B0CtIMZPIflDtjslHkm",
+	"OIvA1eF7LXQDyeo9MBrtfFNuNtTarGKzUFpwNi/DfH5wrtZnOa79UsiV0JrxK0uoou3pa223KpEIBFUy",
+	"a05MSBtSJS3iqYbf2TRDXHlHiYxaisBviz0kSFZWE9pzpu+gfMBootttsc/RFunm+HUcc851P1VWfrKq",
+	"dRDkOSVdpNq+QdexzXyqBaopPd5YGm7mGBo28e8Z7sjvv6oAgiIQHxCBdPWX5gKF2X6V9rLsAEC2W3Hs",
+	"bmjs1JyWN3ej2RY6OLgmgPfAxgfG61+M3EUXDi1wBKKlPktm9pwOOgO91tCFOBHGM/5eh6ZhxmiGRsPg",
+	"PsuRvM9sKbvjnRlGs31C7I2e5DwtyoxlwKcECsEYwTZQScEDW/LMmHJ0j7c0I53IL2QMPnPeGavdWXJT",
+	"eXxaF4hhAt2p9rGzzsa0vJV5BeZvHVkYDwRNlNSnqiJw7gOu6gppAZC0qpoScn7xlbOOW/PzdCh72jPi",
+	"xvTe7YI50JQFZOM1fO7sZHtT3pRKkzW9ZwnaDrd3bH9rdK35x79C2Po2sfdkS4BtZsJPvHemjVPntiMN",
+	"V7sPB7v4qpe+9vFF94z2NXksj7n9igFIW8vQoyuXuEzu2B6FWrGCpRp4V6urvjmdgunLZuG7cw42MWhD",
+	"DBvjpK+pAkqDBPleLIgJt5sWRG2pZFfVpcrsMY+KPEdC2GWpKB7jIQUbRvaED6l+PfkiXy4/GQPXbC4K",
+	"D3CX2UkeLpmv1tN/pZq3ttjEQY/cOxKHiOmB0IVG2pk9O04PPucTQVUstju2ONV0FWaDsqMejbSrO/ZN",
+	"XoRJYa0PzKaR+1T3OVea0QxvOD5QHW2zWTJzppnl69wD6jIT+EnFT5tSnrKiRhO5HzjojtJleofGHZqr",
+	"h5zF3wZz9thyyVKd3w+eBubnCEVqbJP5yjY79rfTnm8t4woDkp33J944+lf5OL5yn67is3vLX4vV65yz",
+	"T+NxzaTYbkOQuddAYl8B7i3TONC7CHTEjrgXx2CbHxAB3yKXdszwESbHhxFACbDfK+xJOOzfmESj37rL",
+	"/mnwj+i9p78rN1ViSrM3494y+gXHlXTb6cMT/DqeAu9+8dnVZVAz2hO8S3K7ExXwUJ2SV9w6bCHnj1CS",
+	"2ZgwMBkqsBmxzkGOFFf50hK6dAmXEDM6dvbf2U7EeFEcBN5vb9Aeackc2/Uhf30CWVvJyHoMPyYz6+Qf",
+	"/VsY/Omse7xDGQzQDKeM35++++H9h0EuleiB3skkCPIABLPge+yXkZhWxDGq2g0PqNWMwOM9fH64DNWc",
+	"fnoCQbu/ILvd/v5VaCvXKkFbHCVZLMnCfAUFOuqIATzZlWorRONjLVZyDiSpFUDGbF76WxCpU2HDj7DJ",
+	"2sfOiDSUfnwLaJ3jQFusGjoIcNYgG54ZWa6NV/zLgr7C9LM+qKYPRxWBtL378QNukVyRu5wju746JddN",
+	"6roN3cMdnNwaIw+DBbeSYQbZHPJPbwlVZMeK4orQ6qZ9a3FXt+RPiz3gp+0tHmIBt+72frtinEnTcmI+",
+	"LAuNN/ylFJs54/e3f07IrZty+3bNNlvw8Ndt/9m82iVOqi0rCjwTYGC3aDzdmmOkuivUahGS7uqMU1nt",
+	"tHWeZYwjPj7BwHhFgO2SahJy+82rl69fzKsON7tPKGCg75jZ0RjLF0YZ2R9DMqWqinxByKWCAzRC8JVE",
+	"t7LRmiL+NyX46Xu6e2P5UrwsrkMQVlMrfk3CX/nvbPg5McWlkVmBMMmOB5uLjJ04cbB/z5CBu+FS0Ixu",
+	"vGxlW08gaJDYXtX0uFH+607VBaeGjL1U/xv3cDg1JQr7/waTHEDgHPq/3vGn5DtPNBHjYbmlNwJiVmwz",
+	"GvsPr4pj/zNrofWKj3nGPOtpw1Y+pgU1V4eyfTIBHmty5kNiJCNbWUK+CWBqwyG8IwIHAZQaSVI331gN",
+	"gdJ0WZmliVUF5O31m5eQvG0FET4IZ9ZF0uGv4YJWxSs2NDOt20p+xZ6YSQk22JuQYb+0aoves6zq+wjG",
+	"XH//enTYTmT7tjRunoCJJesvxl19mrsxIJ4lNxeA0J26OujEjkNBIbOhnD/YyV+VVm2GeWnlDhNWUPra",
+	"5Xb6L2rVkTxkw7iJ8AbQN6GTQcv+7ybNdLtc29lZwHI0ExoIwVMkSs0VUQw2TdWNU/KzRcBATQw48VJj",
+	"yELRy7U5haE+Xa5wtTrEAoMuc1i5bp9eoAqpgwNWGOCN6GWxIqEiQlGzy5C3jIEI1X3sxg6hH3MBx3NQ",
+	"Io0iYfc52yFUA/Z8V+xOySsAHzZEkfI9IgRZoZiZMODVNHp/X3HiWEui0qeZNwFwQrR3hA2fHCjkQ6Ji",
+	"bMoqL66l8wolLO9wfbLZEFB116k76sf1kEMUC1DicIfDDPWWCG40SZeB035B1QCayS80Ny2XIYaYQU4O",
+	"qJ+HJWSvyJnzaphejvUG0ml4pXYinD9yr7vRyZvOFNGe3PgB5mp4SAoHopmQJdTXcJcNF46yJnMdyTx/",
+	"8uWTrx4/e/LlIB30uHVsH9tVbizChBjDrOwFwzIJgWhc/zy7bkSmOQ9kUERRtRiPn8CMNg3tNxKbZDod",
+	"oTSt8CeuAmqkyJjfhmd4Z+ZjdDsaDZOVkCYlsbBeyNp+2Qzot1Or+TytkBJdxZ5amvgRNMoenTwg5AEA",
+	"jCxxMaiq1dZGqnuQp0O5SJnYWBHpJlisuJBsDjXgAu//CT7HCk81bvULRX58/7o6DpFkh6oKSnsA6DSS",
+	"CQNfmWMzjwHWoOrLGCzGu+pBy9kq81TH6jPAj1iMg3WuyuUyf4hlZQtj7yzYOueZi6qc+qkFHKmkEled",
+	"mAGf2DBFtTW57Wo2elL1uDE0N7WteUx8oQ5tLG9DfDsdIjQ16Nh0GgXuiAXNOfnuw4d3ENwF3LSAv28S",
+	"z5ed8xWQoa0ByjXi5LfBydbrB+bjGIEbX998vhil95YD2Jo+q1Z7Dx5aT6EoC75XAmsrrIMI/WDxBN6B",
+	"cX315YgyDy2VOUgBVqvQlpOewgXBfHlluQON/dnd9qeeh+oUf9AsxF+IlBamhQ6r3OAl55+oxI+hbgP2",
+	"PscrFFlJyjVCNuDKN8qAh5UZ2AI39D5UVteL0gWOduvBCzNtjkcBNvZ7lyTM+gNrf+EQ0OmbOuenXSUg",
+	"kr3RT5M9ho8rRQ+qayjYLc9h+F8slnlIoC4SI/JHeZRQETTolSgfuaSH+1TdoVm7NaDqhpnO00hZNIsI",
+	"myRXrpL5FN77qkRmwKwqlS23g+szhfC/td5LWzJ2jEw7lMJbuw4dyICxOT65guWB1TM6iXT96XFL/Vcw",
+	"SvtYjrozuS43i4qKe5SB2ozFuDmCUdpiitDxwfk+hq3VXMDPZ21VBm1HeMWWcVIwrdAjBwlDxlhYlcxY",
+	"C/BNzskOMr/gDITULaylJyQEWhVjnQK3WAfPcp7a5Cbd5Bg2r54lM3wTSDr8JHgJ/vYgVs9PBwwGJ9NY",
+	"ARNLrr18oKku9pA4JpaVB4jyzA9bd/ERB6D5p2WjToLEd6C8sSSYb82aXqu7ietVGeSeK+zZYMZDVUR8",
+	"ol3qsQlOHzq8M7E9jk7BGxrSy1uqhrEl5plY8agbG2NLGVbtthG9vLrXmw33PxynGRdkIcVOmRsM45k6",
+	"HYGQAo1o3h0a2ndVlZy6zDqyC1R1WxB+V/9bacSQ1syxoV3+nQhhu6vATahSUrRO5TS3YCTz77rKrAbP",
+	"rcJMIKq8eMSOcq3GZvW14UgwsmocrtfBORdFNl0B1hPUvkIO7I1qPg4YlX1paBSvskabZQnA1zZzsW/Z",
+	"1l16taEr9pzKGB8q0FhiTUi/sOUVWbDC8sUvC4F4GGBHzHJ1Z27sQjlHuKWysNe9Zq23EH46UlEOUpox",
+	"dUlNLxe32NsiFSPCJXAtDnseYawjmzHTkY181gPJtZSSkV1Mq1mZTWMLHI2I2eMo3Mhd132oHHYwKFFm",
+	"1S1Ce8J5/E1eFAxJ5fe2SibXUhRkW1DOCNWAPOiuew+9bM4VS+3FN+CZ6KG1rbBD4S+BWi9WCiRGPeuz",
+	"xHa366i75CvLC3uEW2TFRz0+SvUTgoTs8rhCBNRepOM0r9bZ5jf/9CwkOKZLVTbRBNG5AZirZMCD4Eiq",
+	"qSL/8vvvFqwLyJqPH0/JK21DoHhAd8UJiXUnFpmqwJchALpzNXyhiPndab83MVIUorKoAmrWkgPi+JvA",
+	"xCjd7IaGeR439GFe2K54Rh9WZOj3kG4aESOvyZwf2mQPzqrau+1IqmSrsqCSsIetuUbmgpM/vX958eda",
+	"QHdrUTArJbbC9aiqDn1EfO5x3wCzZ6cbT+LmJKl+VvE4j6Uth4fGep68/XQklXHPuFN7rcN3mwfgDZ5v",
+	"Q0aqdqcrKcrtPJN5rPyRfaKv9bRK6x91xTc3+0iiPZRzbhpZUeYFY6yMPKHNo9P698I0Huge46swMU49",
+	"G6ttOe1d3777MfSqtVA6ugHvmOQsXDiqyO/ZXDLAJ4e3SiFWfSu+YRsrZCOmVoQ1NOJ8VQSLiV86JZlS",
+	"TQuxAhi18swlzAiahIE10/kOIcahwp8lT3uXzswZXbG+ybHFPdQnpFxUCwuzV62l3aUdGUsauxt3SLVI",
+	"dhsE7UB+n2saZuvs84N+jqrCDYq2cU2OTSeUohjmCTfPfET4+KesHNzNav8ovNq12keU4o2/f6Wu05Rt",
+	"Jyeh1IvZrl7k3WkfB8uVqW1B9/NYmkBAt/C7iBWkNOVZ091SsTjZgt4TvVGTaDVs2kebpOHsolUV6GLo",
+	"pIch+qvseA3cG/pX8CCSFm8FW07Skw3NC1J3ZuICf9rmGDPxNXD0vIsb7SZ8+TunfyKPEUzwVODhubb/",
+	"JhaujPKEO9E13J9pzgGqSy0dmRZwQ2I8s25KjelEDnOYWycBBgkQY2HL8QB/ryVge8g1SUXGyJm5USlX",
+	"SoNCZFUo5hKcMEEcmofULwq1XHK+sqXYAtcvsdlQnk27fjGu5X4rgtVf3zNAIOC5Dg6pL+oSJdz/lNh3",
+	"k0ww5UEcWK7XTJ6SHziz5TGwJ/YiWb8cmMWKYlplccbv+whfYr+vxYM9aEnnVWXkNlWSQvS5V4bFLcsy",
+	"N/oSQNJugyc1vPvF2xui6L6J5z5MpYylOg9feVxDoa3Ru/mT2TIv2MF87R6Q11d6zy7OnzwJF0kaixzo",
+	"R+e2B+HM+cNDWwuh16GdVlajwyv4sydDcZ2MGcmZ59mAEbPJuVuXgNrrDLkqadWrS51bERx7eSTNqlZ6",
+	"aMV+oYh5GEjL15bFimylSJlSl5BHQpViiqh8xWmhkFE1I6koCpZqRYTcrilnmftNI4ssgFUdZSsIeXgZ",
+	"gakvaq7w06ePnw5S+4dIlUxLY6RVMppFslY+uOKUZlvaapSOre3E/OSK3Iui3NhCGHqzXdqMRKHDk35g",
+	"HQcttvOVpOkYijnL+WWWvuaa00brZ/Z4BJUK0uMSgVDc7sCffUXOz8hi7xCIDdzhCNQh9BVbD/i61J1q",
+	"dBD7BYXO4dCrarXaAw4buiTUlum1JURuXn376u0HwA5Qgv6NCJmL0lNVEZY8pVCXhKgy14wUjN4zzKq2",
+	"2Wtd5WTZQcKWPn4JTSowKGzh05I7Yj/Lyaya4E8BvGJg2WyovMNAiHPXLbFctfkiGAj9WxnVOXShRFFq",
+	"Rox2R9Pn3340Suff37xGYc95FdEA5WTnelWIRbUKj+xkPPrL6cOmGI4IY4eCe7Jb3KOfQNHMXEN2bWy4",
+	"ynKspvaKPDuLynO7cEhQomFbh+r3FhmTAGxBz0JibS2qMdvfmqXL5kQeap1ETutkpvJ/sPkmXzTU5vmz",
+	"L7/88uJ8wF19KJtHuNbzz2uxaWxupBNW8d1t2qn2treXLc8lKCtqTjZzxhHwqoZTgVEJ/1MOqNgyDBwj",
+	"zoRNKXdhnzZpoZ+bsabWaz+mT0rTfQxSmIOAIqOwTc9KxTY3ymiYRT1yso4Tk1G8UZE4gLtAHiUI8D07",
+	"SoWSN1RpJr9n+0+4GH/P9u9FzMPooI5j4uemkZHR9jawwv60B6HowSgjlGXjS0H1Ud4fTvFt7nyf6pTs",
+	"kG9WOXnQenhiLCrOJyaeJbNlWYQLVr/O+d3zGmLfguV9RhfvIOILlIPYMq6sB6XtiXQmiUV9KeBxMUqj",
+	"WX10BCWd6cugQ/e/AcmgjaON3KElj7PPhyV2FPFgzUjuR2ep7mMhtHN7DCXolilgFGwiwbOgcrSPR3r7",
+	"QWIIc0KqQKSQzs/rPRTSqSJntn73BqoMuXoPA6XAB8q4OxZIi7W3XQkN7Q1N1zlnL7kURZQjYYMPgSuL",
+	"0AWm/StWLE/Jjwh79J2XmBeVJUQJyx+wgnwHsYRKEJJIVjCqGN4FFbWEDrPR/vS1UPrSnLyOcbwucdtA",
+	"O0lj8zIvGNlkI4eP8R21X8/V8MB0UkjdQIos877bdvzjWSi8sijzUOrMexy1W3XsULO982C4JjVTssxT",
+	"G5EIuGvqBxqtJ+TFy/eABaOKPXvS0CmLPaRh+i9/9virkE9uTWW2o8PFjqwkfecebwW/GzGPUJTDmVIV",
+	"DAg5LEI34WZ0mXHV9AgM+2fMFWXFqS5DqMu/IjTLI2n1J/hPL5+/uLlGobj57vrk4ukzuIi+zC6ePj3/",
+	"+s9QyJ/cuoqizGwsSEA+v00IxRJaS+ZdC7W4Q2bunrW5OHsSokKHn0ai81IgRwTWMLOvGAgNtkvHQvNN",
+	"AfRnbkifFEETYyC7Jlz4+zuLdLU120hKTethB0t8UuCrCtUFTaEaG5sE3syxwTf1zMJ33taJ0CE51YrF",
+	"MJZUNtETRrkqz61g7mxMnZKb/B+WaQygnpaXq6U/LVyoRd3T1S8I1qkv6mfwv+A9fQRwp99z0YXeDOq/",
+	"Q6E4dVzj2ZMQCarD3gzGy3ugNP2DFWpE+x+D8uMudmMpkc3iMxXMTHT1F7sH5I4qB2dGhZbrGI9SDlWF",
+	"om1ztvPp7xSjBcvs8RxrNMaQXet4o4JzY+ZvdV2r+RZStpHYESgqiZaUq1y7Ks63tjJQ7gpG2pk5DVcj",
+	"Yn1kwOAjCk43jvaQ6y62WbUwxrt1+MuqKyWzBVndUlaN2jkIqjF2ADOLksuwPdyCqUy4sHuwkKhoI02n",
+	"Rx2qheVqjIQ9PifiKJnd52wXqTYH3u5sY7MPCyEgACFFuVrj/W/LpBL8C0XYnqnEyDHl+/FEJf48d+FN",
+	"9fINoGHeME0zqsvNBB0EIjU6KI1PR94t8/RdGIzwhlGu0MxCClfJdAohA3MJR5v9lupbIjh6bbeM3qlT",
+	"8vzdj9b3mAppJhb1enWCJvYCoHT1kVkKghGAWK7MSGjdaEBsui3nFlc+Ej47X0oWuRmYG4e2u2NHFRar",
+	"AVaakQ4GaB9cShP6s5M5UMyP+8kkoCo+3JmgHg8J0/N8bFfMw6LUo54OVV9AUKdbQQ/e6XW76lL9On+a",
+	"W1MY3xw3TLozqnlimU0zwYXs7bRgyUN0DUWjB1eE1pWKBIfPc6b8SlYDYA7sb3ygIQ5/WwdtbOVPiCyO",
+	"KGRqX/i+/gGm0+Zs6oTa1QnMKFaqPSD9EAYNv28Mqepgzwy+b8xAJ71tVTCyYVSVkllaIMnA6AJ1oXcC",
+	"mYESssl5abSi+zije5VY2iD4bC0ZIxvB9Vr5YWFJd2grl3DsmB8EfdNvxP1U0GUmxXbuBdtaV3m2Mscs",
+	"wO0gEGqfdFXrjNmaZ1dVDSMMMW9s/W8blopgVYK0A98IiWe78qtywcGyMAeLvXtCjEsFeFVH3A3eBi/I",
+	"14A1gwQnCJ5rshFKkydnxgiSNNX2fTXzUUqlPpEsY+ZC3+1JlRw0+49f6Mk/zk6+/u1P9h8nv/1+ljz+",
+	"6qP7/M//77+E9t0geUcLbwULlHv+K3Nb4SzVKmi508JcBPRwTLKBW6HbbZGzbK6Y1i4DYOg+eeOe/ZjM",
+	"FoVI78Kgij2sNFCocgGi5dHP0cIIw8rVuEZOuEvgE2fpnUNjOJFBj2aDqQshPETRJcMDPTgple+xa4Hg",
+	"XI5K67GPWmvEWFqp2GxCyI3vxA65w4wKU52Cf0Cz4ZwtAA6VQNJHqsUbWaDVm4pwDCNzdJyD9JfohaCL",
+	"YiTHVCgPgqWaZfMmSUvriNxvMQ935wCycEpWRElXVVY20AfnimhZKo2VdRFgB/iMNHxtzf0ssgHwtH2w",
+	"94bFeJbz1XwrhVjOgSw1ku5rH+zlpzHn09+Gp+i64Vet6NZ1KTnLSNbkIWtUtzaikws+t72JkEkeuMM/",
+	"C/EqvMQrB23+Na8jRIHIm62iELS9QJQqfntXzn4pikLswspyYL3Akzm/i0TS73NNi1FD/AmfnMhQ1GGe",
+	"ddszuNi+5m8qhpAFZHp1vd3K6ZZFc8raXkovZePZk0FHet1UrI+YStk5LXtEJFSFHgozLgpGzK2+dpnl",
+	"ShQwiZEN5SjDQj5qQTJBSl4wpdzZdReppnDP5BjySjPSG/dwMDxfNdUbuvSPqkDnzQnKeGYRBdb5aR7O",
+	"BVeXXW9oD+DRi6gtgRsKfPaqUY3eoqjStW/42hecwAuM5K6agPWmsXTcrKM6SroLB82qof34/jUCLn9m",
+	"ixtj3mgcWcFoptDYqGVpp9Tlo0dbKR72p9aYPBVy9QiKv3x5Sl47REPUkqtN0POz04uz0yen508g2BdI",
+	"H+/LjPKRWOou356ILc7ZCdwpmUQChoNtnwM4qqbA9vqOxpfWxHARxlAg0o/0msmGOPyIgPKwbo5tthc2",
+	"5NMmtyqyHqgfEMbjvkGKhaDy6IWSHuL3xl4lLlcEmomOK0zlPtWkzBxuKkCfAwS9J+WW7PKiwDQucyHN",
+	"IVsMXLxWjQDforuOwta7ItSRbgLkX2wYGo5ralOnJpDw8BhaRWm6t6bU6Djbjf3NIM4SUSjuFb3LcKNt",
+	"8Z8pPgCPXL8FsnLKSAuot96mu3IXtvETuLGGRLso+B2rVg3KdJo31khWlRizXtgCmAE4UnBCXjrsQAh1",
+	"VGX4dc1D9kBTjUgDLQB2bnmj7MF12icZQ4veE2L3wHzDwQqUiQpiYMcTk42X98FpmITEGzKlRniTXZmr",
+	"cDnsBrIACblyDYUyco7JCubml5AN0wlRe56aPygap1lC3KUpQZzC3MJiqz/Zvbjz/4RaKwk2P4fE0qQB",
+	"+/D+mkdrC/Mol1IXnYpLBp5umIjexToGtK9e+c9HIeoAAxFYcQS20c6QA0CKAl3uDKWzMGVQFe1otvzK",
+	"RpxseRnLJjgySrMRWZBGJLSK+GzVkdiUHGv5PvPK/bBchgvUe643xCCCca7ze98Ro+4w6cCcAZ8W34ue",
+	"qzVTYdddWOmKjKVGW2PSGZArCYn1BqGScq7DKlt1irBY6tm0oPnGXo+x5RkWfzJf7nK9hto9I/iSqoMb",
+	"7+c0bhtavpaeC2zQXZpCRS2bBbIti8JMAqaYmQ/xE7JnES/YJkaDHfV0mbGw8QQ0N/B4xGbOLZEcttk/",
+	"Mzc66M3xsTlIqPOFwlwkazs7GTkl13CSmxmpDUSb1OmW35iLRozLosALkrF5GpXCY1fP6RScf9w7/wvd",
+	"Ow/1dfpuxn/2nTWpLq1Xtn4YZztrO9kstGk32TFX2KMXpBhvNo8oQQGNRbvurfGk3GFHTrHJuTlp8ow5",
+	"ED+t0uzabKDqbg5spS6LsxXldDSzloPW8TE7mtkdoO4KmrLM2jPn5Nv8r02U9pfnZ1991WBLOIuyYKs+",
+	"dg9PSp4F+ZHCJpyFEqNrQrGCpVpIdUlu/yE4uyRLSW9PyfdsryyM0UG6H91CMG7XbAdwxESLIgsQdT6+",
+	"CKzpVubC+Utb1guUDYZ7IyrEpbErC7FjkghuIZZwnGOkyM5xkd8xcn7xVbPm3tOnQzPsDKNgbrynSy0K",
+	"GRKJfUp8Z6MQMDuU0e7W7FBR7KfdCfN7STfzdYRzxlxwGkFQCOS3KHGoukPwwbfvfqyLF91Cw5t8cRt5",
+	"f8nnRd4f0oRcYZuVYxNN6N7d48NVkQSBRhsrcH42Ip+bTgLtfKB5uzasJ2I9HCFeGMqzGpkD6yezqlaZ",
+	"WC7tv0puI5PAwml6Q3WOYdosVxioiZkVN7VXqaVwB6jmamfalCTE/+wcUMh6ni9YSkvFojbvjqJxW/Fn",
+	"j7l7tzNDGzR1tsexk+NDNJjozhTcShB2oYXVPJDwHTgbBqoeDtcbjGw3fCsGMZt6w0/bOcjQCZvv2KGh",
+	"STvWRbhahM97IXavmW7QT63NdvBS9Pb76AbaaBO3sUYjjLWq4dhS/LhdyWCdjOraGrNM2M6FdbD6PGCa",
+	"R2iKTaygkheb/yQf6jRe3wqY/F8DaIyFFEYxZD23CYwWtxuup4j56pBk4hsppRqbvW1bL9XoIgU1mrmd",
+	"stgEqydoDCKNINjoI3FWx0FA+wPzRSEsmjpPa/9+VU64LuFYbznvQwiyND+yLo7GZynlKSu6P3YFGLwP",
+	"lS7Tu1aLroxV82PgDUBPgPdpxmC7d16Vinsm2x/X5pX/oTO+4FbW+qv6AfzpG2XwQcMyC5tj9haeC/4c",
+	"+dKnnQ9sYx15E9lLW+6MoWxEds+mmMK++DQM4ouzXgY9+DKghH/gxb6xneuKDJCVQ6w0xvLkKrNyENjb",
+	"cF1skDjLDj62T9z6hbT4Pc0LahkKAkdkoCDD0LS2pGUoylv3oH7d4EAOqJF7lJE05aR3XH1j+UFmZm8/",
+	"b2bot/aNlEL2nPZQVUfLPVE0D2c0L7HyqApGjSiRqN1DFST5ismIu67KXc85WbOHsH9dqTLCoA50qNNS",
+	"4sDK1a1Un4GoisaSxtPgmIFtbR3hCQFsawJ4a/gbOWCyKwvJh/t+KiL1PlS5iN4atcwn0q3vKA+W5v25",
+	"mTfg+08x/ZtAFSvzPQPyWZ65eIlknO3CyqlNEVI6titcyao7bgo9sfOWLrgJdvyDuGOHkWY7Dp6cz7Mg",
+	"ZdhrqrQ3YsBXQCDcTzGqnC2Pnz0drKsXZhjArGN8gzFcQv7nocJ7qdgO3jNgqm7gyXF8ZB+T2TtbWC/s",
+	"Q/lvQvHvsBPOwoP6mJCguhBhTGRVrifwjdJgXk7oacitAn1KqqqHB3P/mwU6hqPAVUc8kMvtnc3nrctB",
+	"TzlYSylZAOzc5t5P+hO0P42333ViIDfZDfQ9U2yqAeGqH0ysY3D02gT9A3RsgVPptjdVjkw3MQ3xl1fG",
+	"ZCi5pRZxQRuMzI2v0fIc39S2pUL84XZvhgGiyJ26FkV2SS4A0vg3sVAJeQz/xudVQp7An1iGjHzoEFks",
+	"c0TfEFveH1XMeXKRPE6e/BY6BHJXuS1IeOVYoDAu6WFJsCywJgumII5meUzU6Hnzykk1pu5pYOaEsS6n",
+	"2VhQimC8urFSBsSWre4MmcX4prHsmZU8H4U+07X2Il8uA5AT+2mv9948AxUiMZM4EJIRoc97cnLhtX17",
+	"2VabVzHvpoqbglv700ui6L3ZrjvAzWzoHbNxcyuI0Wtp9eZx9bv96vhD51HVelINpHcaJl/5FlRFEqHs",
+	"qF1UBWBNRPBTAqBrxyVrvtqWiyJXa5YRSDJKKlsSUJQYWXxy9nXFygWFOUSpjUGR+bm8iXPRIktcaavk",
+	"DpTgE5qNcqpvPb0/Zud2F8N90bcEhzjZeyqEdotxRSuiVn70uhKWbbi3v9Mrt7SqN9iQcWJOl8QirRz2",
+	"lhaw6vjrAAzQPjS0JNf2OadM/yYWQz9xnMJAR7UfnWTCWDa9xE/7pNhWgL1eObPgNewkVGy1Kz1h/4aL",
+	"ZO4Dn7bE5WFmHgtJBi7WUO9v4CnX+5F10W/wMfxVq0NmlcYeecdji3bb4EfLcT6NUG9qaPzQ8HdP2LqZ",
+	"+NkTrXYj/anWKJ/9ztuj2JzaPoKaBpatMB/UK45FEi8tnqTleza2OtBCucOOi12C9jpW+EbwOZPWOGWj",
+	"bdGGXIU4rEbrda+uoX9rbtyn7Twn444oKwFHuVS3hOrzBeDfFTRlbiNOxejlDpAulpaiiVxXuDTz7e0d",
+	"298iXI3yPdLtAZbWfPGv8OetudxpUTAJ/m6ihcAn/nILv2P3TO4JoI1Of+XXxMYrvkBIGaSn1NXNqj37",
+	"hTr9lXeriwi5yLMslAj0GjB7DngPALlNqaAQPeS+NSTUv0xffBWushwFOQE75NzRK4WwijC3gFn79t2P",
+	"2A1Iv7Odc1gyByNreBOfnH/95PHZIERxK9mSSRny5f6wBKKcNpYPOGA4Q7NzI6RDxiITxIJp3arK8YmT",
+	"5BddHrdUx16mWihD5WQB/oadyMxskTWVm+O9/mPfXn1fZWi0jppt2QUwDNGYTYE8jMgZGZWeYR8PK6Rw",
+	"VkalJUe4eeyD/SflAZkYkq1ypSPl/92XUJIv7Pmgq9FEg9Wr2g3XORymOe+MqicoPq1HOZuiZY6PdiSZ",
+	"FxwQZj1IQioxaGAEng46V31ZGHWZwcVvK4Xet7SrFtQy0ZSBMUt/dJTalNvYKHSabbBnCGPu1EeVibF1",
+	"CaeQKHCmd0LeDVQsrRr4IlJ4cEsl3TDNZE+igZYlC8zmgeXzWCqZVp9WtDRQoixaRmxkkcLR/txaho5z",
+	"xZVsWeSrdSjVfc3SCXX/q5aQUSekWcNA5JcUcliyKkvJs4CvLH0gkHlx0UohHX/hcn2LZcaKgCS/FQ2O",
+	"uLAAuzjE6GmyXo7onaglHOIOvLuwEm4GvbcG1UxzIaKFU0LlRzNrn4M+q/3dlKsdk2A1h4EyEFcBVAGk",
+	"+invbqpOd2wRDDOHE73zdI3z7qUOQnv2lKBbmuZ6H2xxw5SK2UM129JY7IorsXLH2FY5nhBgOXbT4+eA",
+	"wkpVUEibRx7spYdmCVyZdkCTAUALqi/NTUmzbQKxMTw4E7g9GTU2MofB4Urc7PQKTYQ8Ut2pHko0lJIF",
+	"w22JJJ8bunfpSOGtM9HOX+YNCkKvof+8GwD0KTydGMIZufka9GFI2SPFStJNmFSuh1Gj2olhSrEOMbvn",
+	"WvN9KCNt6OZNLuTsPm4ArHcX29jxPOJ3rd2rgZhjrgvWc/b/HqxfEMWmA5cQuBpAIKaUVG8T2JkvXf88",
+	"QoDU3UCrIUekcOVyxQ/PPQB6jJEbC/BBotTbUk9yFUPS4sh3IDfBfEq37E8Kug8u2mv4vFGR1DpmJGtw",
+	"ARyrvJvQtJg0APxF3f+hwo5+ZbgYdKqGTE8sNGH+UW4RIDpfh3M0GteAhkvTJs1ydg/FXZFiKw88GJ7t",
+	"YULagTw57x0qDo6BtN5NrsEvmwQsU0X2okSPJiUrSbkmgteUYTZsTeu81Al43WjypLXc5z0BgpYiH6W/",
+	"P+U6BdbslFsCSJ21gsdVivU71xSARlmNHiE/isfI7pfP6DLCN4zxGbVLWm5y7ZjgGdmtRcEameJQrqPc",
+	"YO0OSBu36wZWGhC+UCjGh0C0lj443n4/Ja+Z2TF5RQ7nVRL1f9aszP3liFrzU7Mo+9XAh/Zmt3i5hZtX",
+	"4JjW4pR8UxYFoamrYE/53tLP+XTcSIXKWV5zzuBaEy7cgoBfwi+UWBfX8dPb42qkdsSfh+CA/zy10HH4",
+	"uW96hP74jr36eBu1q8e49uyzfcOooQ5BfKOxGkm6FgLZJhlvXCUj2ardav4iEG97hZFM8jexiPnabGGB",
+	"kHFc9ztgOMfMmGAkAD6fb0bQs3ygqzchhhZrt7g+NfzE2HBkBZBzb+yly7ICAIEfyTmBfKFk+PZ1CBQC",
+	"XjLpF32ujOj1tS5LHGIb6fN/yKkjcr9Z7A+n+6qWzLJ9TYbR1r9HpNEYNtSqULJzi3gjacEoIlBbX9iO",
+	"ZFlYyf2stoWdqpvvJloXUAJUIMd2g82UtLB+VQU4qP0l83uq2dyWEuSMQfGFhdBrv1KheRRMA6LWlnex",
+	"BSqmmnb37guqKVmKImOyxW316J7KR0W+cO5upPjVZJXfjyrFmsyyXAL0Yx8C8/tvtFoiIY/EVn/C+0R6",
+	"F+JStMxs1dVjlXOWkJLnD5ePHsEwZckf4a9PlUjvpr96KeSK6WDSworp5oJCWV6eskY5WMgGDx83LoDc",
+	"rj88EJE0P5tbUGbIQ82XudywjHg5lgm5+e764umzy//7v//PKbm24GMreBZoPKrgc86VpkUxj63IK/ye",
+	"vIDvLSvSVp+Yudp5aWzdUuKNY1ip7VpaaHUno+Xw/Jee0s7TSjR7W7f10scXXz77ajioXPLo1sm5rf6X",
+	"EBDfg3eNKhechUz398ZwA3pDJEq0ZbNswBK8PN4V8rTNQRguVRoQhvdCYJECa9WBw8jcEUplLluZaDX9",
+	"7Mm0OLnFScDLvW3Rr9wPIPFWaj3+nL35LgLqaZ7kXrZhXT3Ep0hG9AwQSWCadihO0jzeA/jbqTZVUK1Y",
+	"rsiE5Fxt4R+4/RNSbgtBs4TkGeM61/sEi4onWLo3IZbWVkhS5DxcmwNdoT2RHkXzzNHN2zsgHI+bKsAZ",
+	"sNX/HvM3HmTGtUjJZMntCmWCsz4G07bZzv4+wzn2HNV2Ahqd6xXhnK8+OJbzzw9BHu8rPFra7iEptKBI",
+	"5q5kcjizet53v9tKtswfIhXry0WRp2RLpSaLvSvGgjS3dBMVwgOLPHXkzXIgWpx2ua2Sfl0ZoruQ8CWz",
+	"hxPTwsk9lZYS4ZeuEF27tjvf/KhY9uM29M3L6uWdr9673rToraLFrSOMa1Udm1xDeqXjATwdUcMaF7IN",
+	"7W8IgCcttit+5OjgVOv2bBxEOxB3010MuenGQpM8ZoOIs9IsBFSigOu/FIWqluSKXDwJGSO1J3LIevJ3",
+	"6oj1t++3dSM7BJajSBX8rR+4u1l7HQ8WSFnILsnvxqIwP/5oNvoO3VO2YxWpvmLFMiG/849ImCIg924p",
+	"GSN4iz4lL5CF02+vSfm82pYnv/OPLVvo7IgqZRqXcg93sbd2EzZANrFISKs8CNyq++qD+GbTvCoAMspc",
+	"q87S45QOCfRkXCGRToeO6jVpjPLzeE/+Z8lUuIqvxyakzeYwq7qjLhpDHXkVRAbUDpMLWqF4+HyiOVD9",
+	"KGLYuOImkSL48OurqiQqRCB2dO8CMa1Yt3d5Bat0Pq36S6xGkOmJmS5jX0LciCfG/gDcaCHSO1eGwfVm",
+	"3PsAADNeilzyaMUM0GEro/s5zld/EYE6FSyaCr7Zxop2LktFi3itCi/NzBYeiN25p4AQGN0EA+ACXoRj",
+	"TghVZEmhdpNeM0hza2XLYciqDm6ZZiGsBQgZK2O7tQAnn7F2lnXEbFpcvILcHAimaaAi7Hp4Iu3JaiVG",
+	"bprcyxvyENEUJXvJtYw4sMwug9ILmF0ooTSxmdC/mx9e4n8ye8U0/4BbbqhGijn2dMTKEEvNuEsrgtqu",
+	"oshsSclcnxKMFUH+k15T1P8E4ruAWOB3FoWodAyEEdvUf7VYXWvZakEWzHoJyTViI4xiBHvDPECLAoZv",
+	"tnMV8By/26f7AAq21PFycbmuZ95MgaOxBEfPmmag2wETIsCCHN9TP4W7+eJzOyMC/eQPukKRuM8zwZBm",
+	"zLw9vCI+qX33W5SqSfMUr5+DAJnqkJuqjnwfRQsF2ZIPGxfAX4yfadOzUEw4qA2qebO/8+cqqXdZdKu/",
+	"0ojypEXxw3J2+Uv/aeNph49Jt2KPU6kRX4X7ej6W+WtchvpwO+GS+9dNIa2tHinExlgVjlw8ZtYenQg+",
+	"BH5uTpv/d4PWfWSm/G9u3Y9hwdYC9Pks1/fmfvEhT+9YoLuHuK901dZA6WV8btCt4HXwIIdCm91OM7nJ",
+	"OS1QXeyoDBdJcJGRLlkXJfZ3l8Z8F1LXTLQuZzljaUElU826KsOhlTapRayW33tGs5xb4O5EFjJ77xxv",
+	"Va21npqPFi0ae1i8KY7Mbl9ATfO2tGxo3tqIGc/8hvpQ97QI5mw9fjbsZ5FMy7ruzQQHDZxf8y2TuchG",
+	"ZYyFC5WkkxfpgLUIzfdvExPghifz48hct3obHCXV7T1LD1EwU7IitzmfYypzKDBZIpJc0Y0FmSt7380l",
+	"sb+qaLDgIdd9x0CSgF0EVpGmK3y4embDKDft8QYrcW+t2/de9m+L+avMC53zCO4uAMjwmJgV+dO7l2/+",
+	"DNecUq+NeZU7EgYooIQE6hauCiF67IYl94PxY+aV4CyWAdMfuFlTNfcD53F4QggEwNJSRvRIFJtt7oeR",
+	"L8OYZpcH717X6nRSrcFvPSt3DDOkkoLPaYXgKw5Ih//nyhp5K7SNw17Z+wd1UCZyx9rF8YxKfTYsnoNg",
+	"ZCeM3YKOcO90hR3BG0O5zVAB8hNmbu5qy9Bf33S9FyKlBfz46dOnT1ugihFQHH8nNHv2rqA5J999+PDu",
+	"ihRCbBc0vauKB4YhL24nBu8QmGEJek8LyTKzGK2pfnL29bNuEHAnc81+4MW+Kv3o78OB6FIIcNEnvUfH",
+	"KI9lX6h36AiUctVo31A+WD6RCTsxUjznmkgGvg3A9Li8FxBdOMvoqg3nefo0mABW1YSDgBJCcSqj4umw",
+	"nVWRtlYteOxY7naA9JEeDWLwbhCLpl0rj7gIeHF1G1cWpMhRjMp0HdhGVFb4vu5Ehdr6OLCmIfkcqARs",
+	"Gex3rCjCtQgmHSYf6CrsRdfp2haka1MQuSpo8Ayxk4/MkDBvYYcXZuyH9lQfzLmIxSHcsZDlWBXZhUjg",
+	"0MhB6yKArchVpLSiFuJuvpmU0ReZDluMut5YI4ABkH7uuhDe+l4mx5QTGEtPtY5g0b7+VnjE9iWmw9Rk",
+	"2cLqXz778ssvL86f9V+Bxl8a6lSxo1warH6ehHFA77h/PYoDEDZ0DzVFW6UWaLaH476RJGJzqRyjnJ8t",
+	"BA9DmxiqwfImsuStqqRfX4woi2luH36SYfgi076eOFXm3kxyrjSjWf25ZuHNE1Zr9wARvwFrrKvWopY4",
+	"EPKNNsPx6fCGuc/ZLnA3kpSnYf+HPY+nQdTEZpMPuXzHeYSnEAUEsZDvK42DwHwEeUQStu8mp6CoNji0",
+	"LpPuJNwDhlZcGq5qWOisjuYgRTL6A7yyiVvRiozMdxG7LBFvaYPCIhZCX6u7iaqiAihNghhV9TkmlVJo",
+	"V0OwtTewC9ExvQlWUtzawiijamocAXlCwQmELYW7WjQEC4puO/R0SG7el0WI5qSqxxyAPmzzeSnDm6lP",
+	"JXyGYjFDYR1XYmGwHsLBpXpr0yRsacERPHitKQt2g0/27GSjI+abnJeajfERW7VuexAP8eBWbzSe1FjU",
+	"GEoyKHtlcZRwEIjkZ/TBlMUBJQBiFco/yNJYLAVTqsZJ9m6aUNUnVzYFrX0IAzBFVuKKfJvr78oFfP5t",
+	"rl/ThaNasLe71l3pcdCtUm/LQK1B/JJZ2o9cuZvHlUVu1XRLmq7UqHtef8XFQW/LlF0bL3g4yPjo79zA",
+	"vLjp8K/11qTETdV0Nw0ugqrst9GuH4u2UJBYuKEZG84ICrmCPkELdW+Imq4cWS9KDhAGl3mhCVXo+CC/",
+	"4zcfE/I7mkHmX2jfmX+ptZD6I8j075quPoZGNbB6sbM0X3G8Noq6iMZaKF2BbsLTjOR6mAUYWNCn4+a5",
+	"raEjdx3t37OrW48WjhYa5viKPD7r6JX6qvjkyTRuxVHHQExbDvv7WtFjo0DxwgZ831jgCbJ8cM6phcNF",
+	"+NB6XYXWXhlzgMR23AcIYZvvUJJNz8zuSjD3dqQt5nkay4LFJ6/afFXdObhyzxLzj4LafzBq/ss4k3ka",
+	"dl42bbafglcyCVe1KSEPuNqF+MVGz3MHTlQgUw32JDwtR8pqmo56syUlB9nX7GMTsEETjc2e26FYLuOU",
+	"al4Sg4U+owyvaWZBhsjhv2BLRDUy5/sYWaw2Yz+Y9wdJ7EbRLgFubBTkxwHAWox1Ia8kVkPLNVmwFeVw",
+	"ysBpnHNy++8n7/H7k1fZbRU4pmWW6yuXgkzyZf3rxd6mdJweSOhwCCZrKqdDmMrh8xOtYtkUxw3RWXIv",
+	"gyrOF1H1sY864n3Jj3Nb4J9QsPLm5rvvxOQQUDhM+ZZuIAnW5ls7b5+X0zIx7hjGZl1cxPOypkNbosE+",
+	"OzPfswAqoreu87UiSq1P7th+xTg5KZa1ndwgKAgmJjsQWxW7NU2x7OLp0/OvB09kW0zV711wZKmkGq9D",
+	"U+oET0/AO8z/MA5fM738T6V+wqVfMBPLGvCIRkeAM1T7umpYcpWzPVYhI1hYv7e4Y1OxxSjJJ/HtJ92Q",
+	"klH9Zh7IHdsjwxHWtwHOWccFd2ULG4klPOuXBUF3PpWMFGwJ3G2eGDsJCztimuZ2bwkirBr2yknPBIoa",
+	"SGqSqxLJ1lD/4PdfKLIseQr1T+DklCwVMphS0fS2T4n3iA3ND0sgn1ojLO6TC4VQMPl+kFo/cEtwcyd2",
+	"PKl4Bd1EEnTIB0Tg0wj9y6n17Sw8P2yPRWmAg/lQoek7pFZAmzDmnnHNMqwZBTuM7WEfmT2Ft8LgNPq8",
+	"mrF3H3BwR4/aQ0/LrgqI7OoeQuyi3ERM6ja2W+25pg+QbMq1pHCd12spdnxWC3uFTp25iDNcy9KyrpRG",
+	"1ToSTgonNX0jxYacV2k5+ZJYevcwNCFO3RY+uPt42b1KitNU4r/Re4o/rqrZKZ/L2KOoNbNJc85k4lhy",
+	"ErLMC6aMVSfz1RppctqsoCK9i/gY8LUbuoc4dpXfFXZ7HKSk/u3mh7fkBk57p+9tO6cEqquZX+/xUK8c",
+	"VpfENGUO/Q59/iEKrNmjN7aadg3LUwlZlJpwgfnetO+tqFFV73yyB7NbldO+w9W4u3P96Rqt9iEpLy8C",
+	"O2gWW12C07bGJjLaQPB4Kq5yELXsaE5ePn9zbWVXSPJhv2X2r43IyoKdkldauUBAfSrlypIbWGdsvZKJ",
+	"63LipCSprJ7ES2VN0BQsxAq9tJLpUnJFfre/+ngVOgcToxBwcViWkJJDul7HmRrDigaw9BEHqrDMDJXz",
+	"9IqcnxnTrhkTsTD8s4M8paOLrNZ66Sg4G2zvA1PaOjUOiFM5rIqD/1m4f1uE8WPLcYG5zE1JMiJRMM1i",
+	"Ro87jrz2zePBA+VoanLUpcq3oBtb7DA59MBdR5Gl1jorWKYOXFGK7TZYMREoUxyWSNhwzI61biVjqhSI",
+	"SJBnmUulydOzM2DpmJiePvIg6544tWk0vLZeaYwDzozYoeAWfLAMSxtDIgAvY1es7lLdaFAGIoguCAOM",
+	"IHLB33/rnv6YVL+MBE8Oo9yKp3pss8ku+3tqhX14YD/Bo5PKANu7dj0Nfp13r7vx1fjWm/vDq73fFqBk",
+	"bq07BanEbmmxXdMF07eOQh0ceORPTu/iA7zcMJmnt3/G8kG3Nhx/G+A+sO01AD9eE7NktmbmmrCgij17",
+	"UsoibOtbhejrOetccX8FM+1j6PDXUD1WEaVN/+2leaNYcc8U+dPtr7/euugEWIT0DqwEBYlbOV8RuqP7",
+	"Pyfk9pfrk/91dvL1b1g52M4s1KhNyO3v5xcfb4lkW0a1pW2CwrXQbq4vye3rV89PTBO//f7k48kvpiH4",
+	"TccP+2wYLhaRlWO4r60O+AQPNjTw1u7R2nF6/e7V/MMP3798O/OWavYfMCN2Zue//X6WPLv4+C+hjYrt",
+	"TgfKHK68Krxq95DuW6BQJH66lomv8iHZLnXkeczaR5NZbDPxZf/JjXOCqromwOmC7Csw5yTnhJLvf7Lc",
+	"yuYbaPiUQElCWXK80kC5Cp6ypKI2WbBVDv5E4EVmW9zIYscdrXUqtvsK0K28K4bZrSvB2RXhAr3KrFAW",
+	"lOEuDe2gg63oNdEJ7JK0A4SPVK9djoGjlV6wwlLFgXJyNzvTEaqNGtoyzqrSZGY1OtS5Rl1OAaBCB13F",
+	"svBaV0UJekkEj1EUuY888xMLJjuP44hgpWXTU5+zusKk0szxcgvtHk/nlKeEsx2GJWBPusQq3Fzo32BZ",
+	"bqQvFducWc+GhThVN9HZUVgQGNdyvxXByF6jtg1Mzhd272ujD7xPiX13zdiTipJrgtxYp+QHzizmCnti",
+	"i7vULydUE4qJWFP6fv9p9WzZg5YUVj/oflAaiGBVlwhjmfMMuCspd+FfL0f9xdsboui+eY2acqfHFqds",
+	"5LCsu4ZCcjxQNQf8oA1RmsTHwXUXC3rx7OL8yZMejT1Kbbq2e7zy1SBW21J9mmGPYgySzczKz/Ms5BM2",
+	"TzU5J54M5TLU7fVv2E3O3ToFYqiSblxeWYBztUzXlnW+Ib0ANhYcor7mlP723Y+KaLECUr867LUos1Vd",
+	"h8ERGlVDfHL+9ZPHZ08mUl6ARyfX0SoH6JC3x/MXipiHXZU89FJspUiZUpdGK24p8NyrfMVpgWPixggp",
+	"CnNQEyHN5Yhl7jcsgkCcFIoXUh+8MdjDVqgBhoWxnfhEjhOrIuJUJ50CpDSbCzC6g5AtITQET4jaK802",
+	"LpnvxPzkityLotwwS/Ox2S6VCwaGFwRToQbBjI4m5eAyfpIpVzkggJJY0y3UL9u5086KEWE8U1eEFju6",
+	"V74f2jFCYrU5d+uH0lSJ4xe3OY7ApOfMatMeeg4AwHzmO1vxLbNkBs2G6yprsZ2vJE3HZF764/DByIxn",
+	"lgkRVAXsqPp+bfp9lxcFy/p87yPK1UFfsfUQlOhONTqI/UqM0Q6mSKNU6Rdu418ak4puGFFG4VFFbl59",
+	"++rtB1ukoieZDyQxVrJD+TU70HihGmmLQWhcXyqldehxH2WVUvk/2OFZw52zc8wuD5f8+HktNo11gaAq",
+	"VfGFMe1Uy+ItA5qPjnEzFYVR2WQlRbkNrpDVG4fq20k6NbYMA5rPnaopxWsz3ppjlCBqTSXLxvZJabP3",
+	"oxiuHLRHSrmxuBcMrwsZki5jMaAYo3HkMBgnJmNT0u1V6YjBMmzwm7xg7+xqHbDPOuk4oih1mHZl8rW+",
+	"58b4HaMFdmAsTUXFsK00SdfMMUND7RTYesZIhUR0h2mw4V5zNqn6eMlVnOUCIPWxoopr6DLmRFc3O0DE",
+	"8T2w6F7iqXVrz9FLPPtuEzArvdPSxabZg5HX6owLsFNVk9S3PexUBq2xEd6Gd0b6giYOjEJNJJQO5vlB",
+	"Shkm1DkFgUhLTtAIzIBjcTjtxNI224lxI/Y62yNyx3FYRyoWHy1B03VWrF5bFNLhNds1exjB0QmgdXi0",
+	"pz/vnI4KWPDZRJK0GNwsIjyYJNoSFaCsR2/kbm0M7SYdObJKu9Jfw3Ll2/9JNay++ZgcGpjKBla5Lz04",
+	"+FpsH9FtHqBSGnYDh8NVRk+fvgHOHcTVXZk9WlC1RiYeuKVUDoBH5ITMSZNfbMmofvSXMYmxY4mu6vP+",
+	"U1ymAY93zo28aLoCY9gHfVjXY4WG7jKPhYf0qW5Yz/86xd96dA4yr/LvKPU3goHMNdk3jDGAxj/cun+4",
+	"df9w6/7h1v1v5tZ1p3dv9pN56D1b/uEH/sMP/Icf+A8/8B9+4D/8wH/4gf/7+oE7P/7tP9k3/FONHW45",
+	"I6DQwETY1N/EIuYbNVLu8X82lPuawj0IfXaXFeINvbc2IS116jQTPApQr66oY9M5Px98yvohXZ8Ct/eK",
+	"RhJnOnwLVuHVOYgtsJSScd1XnhBOWeQSSY0GgrM1jxgbaLr3OOIXUuwUk40qsWGn+gH1hZZSbCJVKy2/",
+	"RMVnQsOlEMcy1xySFRAiDWlQgDQabcyAHVo1v/XC9UjIQSWRfLp934/lGJr73IXuwPsUZlFow2P97xnf",
+	"cTzzahzDS9zznq/4K/6G6bVAWzE+n8HCnvd51q5M2dtheN07+7vBfnslQep3xYdRtTueMbnH+e7v95Vg",
+	"KsEc4lwhvdxY93ozB8PrMnDpyOssm+pTl/u5JQxoUeHRPaZF7ERZZGAF4P5EU8sm/9mj6AjX36Jc5Xw+",
+	"1cE97fmP8ZmrSo1OQ0hnIi03wUPjlVbk/7t+85q4R5A249YaG4Rut8X+1gLj9ZptgjrYuaYiBdDBJUMr",
+	"7K+xBvB4UuGMejCIG0wAjh8hmZkzt1DBi2CkZEWL5drMHESXbAmGCaBxWPxIBp79Er2rC4aXTdEmjxn0",
+	"Anf9K4FaAh3fRC1dPbUOLNONsvVkwIAOV/M8yJngJZsP5JBTl1OApDtmmkrFJk+VT5rRikKDHeS+x5em",
+	"omkIjX+PdwkLpJDay/IOuHSsOxfcBWw76T2RFD/YCU23bm2DekElN/t1pNx12+7OWnwTfztVmuG3AaVz",
+	"lKPbV2KfcH7bS0DbbZ2xCCnPVPpE9pDreas9n2qGT2eweFexE0CVB5lrzXjisUeQkpt9V9xHKGIsgX+c",
+	"S6ypKmd4i3OrPnM14qFSJnYsyogytqZJnPjEfKdpRjXtuVdgz8iOcq2QkjTBK70iUNznlNxYrUElI7+g",
+	"hP82muPxDfagjJRbZZmaFls8iLgERwDFxjqj6GaGR2tGvwMnk83hgslJyBJYasIH6Mh6zON2wzgqSLMp",
+	"axJI7Woi9t65mdI35WZDrTZwNRziTiYhrdQkTpUr540InmSlKps1QKdmvGPVaCwbUS1P4ph8sMdOmjzO",
+	"SNxFMd11jfXkJ4ZRYfvGwvq2fv0k2fwJSKpsTUrrqlxasAQUvM0whdL6uP3mLs6G6OCq7sYm4fmaIVNG",
+	"WIt3a1dxgUVvwOuExULAogzXK4lRPjAOKaG7thKSArGQ4/VBn/aLVauaIol93GUBDxUUhOqlYag3qHdc",
+	"bBnPML14WxaFrchScm5TjquCLZngzC/SUvJM4DfmX/CdusstL4SlywoeMB/QUTe6xs6izIss4pW3hOy5",
+	"ttrQd8FDvZNwNdGeEjyHOOR6XKwq/wcbWyAs6MBsV9mO0Jd/oKuwfVax4/z+36bSWz+8cih1l04+2z5n",
+	"jThofi4ZVZGL+WT39PEryeHqu3a9FW34uN3MuimLSOEbO5ZKvQASDzSTg9xFtELOp2b4fw+Z+DUUVAGl",
+	"RoPGVIsCeBeCmfZsubTcmlW5SDE3E54ht/sWjPO5/+FvXVaGhxPz65N7CmVIlWnmrbipW3kHrXgf/VYb",
+	"8z4DxDBPcpA44nEyquSVHWtw1RjdTPcoraQx20drj2/N4+FT1Jx2E03xSbAx94aqz7FJOMYNFybz82HG",
+	"TfOfH5D8Odd2jLd0IO3GzsPRobHaboTh9R0BioXGwku42RY2yBMjJJ5HXZBD2/KfVissFzLX+wi4/wDC",
+	"LPebSDmCMazZwwhZY86G1j6sOJo+N4/sH5ppdHmQdcut+nF0jJWgwz1orolDdElHSMds6akq6LPT0PsS",
+	"7JVLfToE4PoM9O2tu7U/IaNEN7C6Sn9TV4BpLqB3bY345TTDeq6cSQB+J+Ti7MlXZLHXDFDim3AksEdd",
+	"qDLXIw5sfCypD+44TzIySm6DuUq2+I3q43y0/gNwUyXk/OzMH9jIXVhPcig4Yf1aE11gsuSpO6E6fZcM",
+	"6S83QrLWCIQEeCOTxM6aGgF7cn1M6inzuxCb95t6aH0SBKtZYYQQiKLFFX7ik/DSosCooLIlgyHX0iG4",
+	"AwxZ6IMIHj0bKu/Ctbrq2XKXA9OOqxyUIFW74MWemDaiaBlr5I+VLL2WjAVlazgSWPOEdp1hEthU0afs",
+	"av8I6WHhzH0NQ+Do6hIkE+E6QGMgs4DXvWvQrfa4rawfKBy7ZMH0lOuicFNWJZ4sWFr7JDcjbrLYtuek",
+	"qj1SbpSVhASF21XbO0LJrgOgUJ8TyNRry7Fl/hDW26nYDrsmzKzdwJPhIksWXImvcY0OllmFZg/CQ7m5",
+	"z/k8C+JHX1OjBZr11+/Fnc3WtrzCNbP2s6eDFZrd5IYgNfgGs17tRMMRBSA/Bds1efU+DxwsiSBkm2sc",
+	"uMmN3Q9RyT5CJWpfguPlqGEcRzHt4RWfYNfXq9kZ9q05Em4JXlaVg0R5+tYcwGbxyIbu/RQM8zujVcsi",
+	"TKz7I3r7XzTq6bRRyGpbxswaklFNF1QxYtrBAlrgJKZ7RZTYMI84E9FDek3ryhan5K0FGltUMaELLNtk",
+	"tzhkNW5yTjKW5lksCWro5rwUJZ+mcS1FbDCga4aNJ2bFcE6VJitBizo/E+t2UEW0wCjciDDCJ2+a7Zqq",
+	"Pl0GdMeY+gD1B1eM6y8UMVtdXdlEkV2FJYQhIC7cA4MHDZG++uPbUq6CQYbr5tpmVTmvlYgtdO2N75pV",
+	"FppupTUMjhK7+bSVbS5qU9hHrqp5aRD++AEkpzaa42/pDiTWXqMht4CnhyMDukUie82EcOFeFEtvG9ZC",
+	"EVKEHZ10DO3cVXSHa+ofVQiyW5dfD9RW78mjPixsqbYF3cd9jQ5Z1DslisnvzXPOLlX5ihvL6yimqRQj",
+	"qvMKW0af0c2kMELE6efPiu1Bhfewy+NeNmjDVrPTPYwtouUWAolkK8VK0s0lARtDJYQL4gwo+EMh6N0/",
+	"lrdMKqxU2uFf8M5mxeRRRF+FoadHimuY5qf7IuvdUoW5GzU3wpunlSF/sqHGRsDvO6z5T0ZsnP5K9Qds",
+	"JN/ob0OZcTYtxRJnO7DYqlJljpy8c9NoXxcuxtDLj99+bdSUiESIzSiPHrdxl5Zh+R0Rt4HGQl2PZtgB",
+	"QGVY+PGxUMs/s8VaiLtpp8FBmWP2N5EYy5AFzO7ZlLDgW6HzlL28Z+HgYLi4cGVmFowaK9MxvGnLY+9S",
+	"DW1ueafE2rRNZ2fe7bsDynCao6CO542KR9uzxJKv20n1zhZvlQYPGH8AHo7hb/ZgKGh6h4gOzeQGX4hH",
+	"V+issI0d47hwIv35Tgz7hk87NBqWrywZKXnBlKorTg9eEwPsd2D154p4T3ZIFpNj766a/+bibIBl5YCN",
+	"4cl/z4DtU2MGWxcOablm8hVXdQiDXPvHGhAzQA1VIjiDmIe5WZob/4Zmncrj3aM4dMb52zeEO+YayhpC",
+	"0CIFMBt2zgKQf68DGR8T8rudAvNPb/nhz3v7D7wzmX8t9ub/S1mY/xQ5vzP/xdup+Ze5eWFdwt+NQv/Y",
+	"HV9oZoO5fT3TGGx1Wh2acJVTK889e3fYEGjHcArFkDTEr9JNlRsOxZIRkXv/AC1aWCA/WDIQ86Y7ZsFl",
+	"5pVG4hLMWoi5EpPZrj7ZR2nLtn1SWSWuod9CsGvF0lLmeg/1UXEOVZ1wnkMNRCHu8iq0ejmz2X1z91yt",
+	"Jbb592zfcJ5CL2G6GJXg2rXPrrXezj5+hND7UgRM63qRjMz9+MqRrVX8akDimglw1hC9lqJcrVGXXL97",
+	"dUreAl0ZlQw4yBDQm5A8w89+/PHVi/svk1+52R340ftvnpPHjx9/TXJOfvzw/JS8lFLI+ruvnzz9kti4",
+	"mmWcoUQhEeBtKjJ2i55HwMIj5RIrgFAChfL0V/4rh2JBWCgnFxy9lDkntw8nNE2ZUrdktxZgoKRISXUF",
+	"KqquJg8uJsYtVQWI8kJk+9Nf+e22XBR5entJuDAf1flxRgZJzk/JrWLF8vbSvAOdtsgCwzKS88R6Pr06",
+	"ZEISpNxIyJrKDZxuS5pqZd4GnrPbS/SgqVNy6zQ4eIovyXtGM9PCN2VRuFrC9pHE/5zyxmFHbmulaJv6",
+	"lYfaqh/7ojo9zDPRxkDz3F5WjdTF0jZmPN6TiNXFeUJcOOSbmgWDCC4UcYXApmJtStErbD8HVzNS5uFy",
+	"tN4h2T2jhdedkWOyMgbLZ2UQNhsqFwhBQ7rt6a/8Z5suCVd9kCkoJM6YBSMr8uTsySm5tg1Aa1ihV2wZ",
+	"sR7/ShRd+ThKvn35wR2ftw8n8LZbEG54YUq5CyHburhAcpMR6J4tKAW8q5zcvvxAV7emC+9+hDZfvHz9",
+	"8sNLS5D8ankClKO3GGRblspRIj85v/iV31pdP98wyoHd9Rb1uxIbBhsAnP5G3y6p0uai67YStP1WcIYv",
+	"uCR/ua2JqlA5WroSyQgtgHTq9Fde+YvNHlVAPHX77ydvUR2e/JSz3cm1uiRvr9+8vDXzrFymCNUYGzGf",
+	"Jd0gipmmvMJf0zLL9emvHDKBUsbRoZ5njOt8mZvb6ux6S9M1O7k4Pau1sveZjyCZ/c9rX3wU5jo4FhiF",
+	"FHdbJrYFcwnOK0k3eAxiTtXMjPCHLehVr1jk5ezs1L5NbBmn23x2OXt8eg6dMqsMh8kjus0f3Z8/glFh",
+	"7Tsd0fZ2YhLUarjitIBe4SdGVxMKLmazqlgZMteqrtjM2Y4pbcEU1h6/VULqW1S1QOyzyxU7Jdegt3A7",
+	"FMUVfoV/u/weQO//yj2NWEEizPszW6zb02wqaU42siXWGHNo1GwpxRgucXUWvMqgbK3S1zBTzeLiv3SM",
+	"MhCoLxSoGNCnt8gdd3mLLFFEUwWYCzjC/14ygOpYWaGpFhKi6caGGOGG+piEAB4grVjw2Nbhir8PDYVP",
+	"eOE7Sxu2szEabwVir63YlCa9NtQSImYaLfXZZLCEtmZxtE2Vc8i0rZscRyoTbg2ilQe11rVZIUf0ilCy",
+	"yXmpCNY1zzWRouRZbLIVkmLX769ra58gvY0j5TN/nNBQBrHpTmhe663w6BV/jtf/Uc++zje5nn38DWgJ",
+	"toIrtHAvzs5a3Kx0uy3yFDbio7/ZCN+EtQa3B1izrSvu94hfXfbV2qy69qgq2NzQ4D+vBaQRGcnHvBpI",
+	"FEGN+lsyc7ajmUhWLOHXDbX7CCs7R7Xv85ufQIWY3fRvNz+8dUcgBRu7qVUTorRkdMOyU/KcYVV0MDPU",
+	"FiyBNWOOTgXYEdHXbGSxLChZMeQJ3gqlpdiuIS15KQV6OZq68CV0OqINQxJoBT4sg6m696uxw19moYuI",
+	"GP6hbv9Qt8dXt9MU0cMJz7rKKFB6mT3oR0ake5/rKCeEnUKIcs2oY6V6jn05eZGrOKXANd5yHT2yaeW0",
+	"MRudl3+6GgRvinmruTu4jh+gDO+ZzJdIgxSOItDCMqnu1qJgxiqF2zGQI2+2FGvvuqLlVAPKAarmMwfc",
+	"MDapuR5cot8v57Xrx5J3EMrZDhRJWpp9tkzIYl/fXKq7WAXFcN6PO7aH/FGAMhAtxCm5Nas3L3J+d4vf",
+	"SHDWOdgT4Gm66vUnmAanXj/v8Qjvsr8PSeLPbnZgVEc4Mt9JcW8rEztufWjfXhkTshH3DFwKGSuYTbrq",
+	"ESW49kG+Jhxyte/SiVZKNS3EClMsw1ccmq5dTyrRyR2LkVveikgLyEkFV7nSiohljVNDEBt7yNswVJpl",
+	"iDrqXik86pycqc+53B3Sn89lFIE2wJeRavIvcVatCwImxFtY+1hwaYNr+eh3o+U+xlXFtZknW5nfo0Cz",
+	"Vaa0pFzZAxsujm5TQ10q4KK4fffDzQfyqPot+EIcXwmIr11o64SAYhHmMvwrt6J8SdK1EKAgLGutr5g5",
+	"24Gfntw4OqsFU3kGQVK47fu8Y/Cq6k1UMlKwpTbqFq6tVAavrNdZ1mBm6phqg0Y65mD9hu5rpvRfBfKX",
+	"DwhkVVvGkRXCIq0kUyeaQbSyw7c3K0RKC4Q3T5Dm6yxDOa796w7k8Ln20QsrEWjVqF6l6Tz9n76prrMM",
+	"/bFGS1kAYmeTHbKjmNR4ALATWup1lTyH2jdMLHjH9q4APsjzSojsqnJda1kqzTJHFa+02FrTtCmeL+AN",
+	"z+sOXFfv7yzfk25HXgjOjjCx3whprj5AMcI1k5wWxJsUQr1OjZrcJHzIgExYb96a3qN7yszUlQVBrBh5",
+	"BB8Q9rAtqNn7a7HrTtu3TI+bs7NpO9Ub9OxydmL+99eX3756S56/fP/h1Tevnl9/eAmf/t///X+aCIbL",
+	"2cXZxbOT8/OTi4sPZ19enp1dnp39rybkwUwPnSWzZc5XTG4l0ELMvl6cp9gcF3oO/OnQ2mNo7fzrRmuq",
+	"xFvM5ez52391js9qzap1Io+XF/T8fLwqCc7m5zwcP1HO0HhOIgffKw2BIzQ20Tm7FgqpK3etkE5lhpXb",
+	"QtCMZY0eQYikK3+Y1xERwakHzA/m5he4e53/IbtHld03NDuGsnwDVTWOpSrNR8IIwOUMw16xk0lFTfdr",
+	"zDHVa7YxtzT0AVXWHEQlwEJiPGJ/P/ff8qkq1CJ8fvn92BJmi3/9MvvL6d/pqX3jqZAwr7lSJcje87f/",
+	"+hK/Is+va4fI32lHRi++PDm7ODn7/9l7++Y2bixf+KuguFvlmX1ISXaczESup+pqHCfxxnZ8LSfeW2Ov",
+	"CbFBEqsm0AOgRXM9rrqf5n6w+0lu4ZyDbjTZzdduSkryT2JJZDdeDg7O6+/38C0MhsbjP4LMKNGYlz5j",
+	"hZE87Z33Ho8f8d6XD/sIaqfOR7yfZbeDVBPAnPf2O3ZD728m2cj3WGckwZ6xMU9TdsVH1zF9RXxoUAUT",
+	"gZuYIbGhrh6y4mBtYUQdZuUfyejCUTMer8T29hXhQayGzMgutYKnIomy8VDOc8KeoxQIkoMQKpKKURvx",
+	"6vK+zl1ra7unBwVRqm1uNQCfij/2+s3zXy/ePmM/Pftfxcf2ObCvc9eekxXP7PehJPdY8c7U4y9g6Hkd",
+	"Q8Uf+53BSDNGOfTGW/pnhQ7ODlUAfTaWqRNGJE+YERQTVMAImC6wIoTba+yYqL/Zv4sGtlWSqtqYtiaq",
+	"X//1ssNt7VdriBxB/Telbqi6fIdnvo5YvNAg4szxSWDMhROFi1abjAEIx6ZUUR2J7uoI/PWH9bAQRtcK",
+	"q7hPsHJpMYT6EH/faUsXIMUFc4v7zZMF7jZmMJFTL4J6HyZiYrzDMoSEnx6PU6nEsHFOAb+3nNNWxdil",
+	"CH0PwljXbLYydzVK80RUhLZpXPSZ+rwoVbmvYr0cpS6gwoZT4CiiLA7o/5XPDGpbGu5z+cBSk2lXKvm7",
+	"ahESlPRhsz6zItbIsabdJSIACKJXAk4PYtraPjNaA5klBLxFqAcEuygp2JOZ0fMQ5ibORMh0g7N2wt5Q",
+	"4R9k/TAjV1ZxNcQNoibbDXVURVLRW3VBYdCvIp74sTbs0WM21bkpzxkmTUtJf56IWaadUKPF4CcAzmxO",
+	"hK/HxNjZkttV1ggaZSt762EH76+T86dFwXqUjX6hR2ta5aN62q6zzzi6CvjUVqdmuQC5yaw5zYwYp3Iy",
+	"dc3ppkJYKYEUYv9STYBt/Jzha/uYBILCFGxNFbaP7JuOTx5YOqCh3tN/RZt+wCyW/sOEbA542Lb/XhUV",
+	"lrSXMfkEnvN+wblmsLwVah+lvT5hT8MgQ91xETtBEw3uX8RdqsswvQ4rUznWd+eAtHcZFDM9SpIcQPQp",
+	"Y1rsUKz1sIxrJoSr48Pa/tJYkzePT8BnmayPdwT96k7Yu6lMAzrSlfAjJ8sAO0BGXI1EijKYK382niBx",
+	"6pybBG0WsIps1AzUFPZYd5lstCCeJ3Xmw6MjqdRfVCIMm2Pr3qHSAkuKTp1fujZUYUMWK1j2oh/4OWw/",
+	"1mQFN1PQI9IQbyjV0jtbkLeupLU62M6zI21nK5agd5P33ziAc1p3gE+hRZbSu805Sm8FOmrnypVLgL+n",
+	"WmdaXBImT0WoqQg9lfXe+EV4993b2TC0jiuF65d2FTYzXur2ZWDEM5una2qhICBRuAmhGyWc9j4rt6Zo",
+	"fSsskHDSqXOPnAhAwIKWFj9ZsHVSPfHuA91aIE7IKBDezGb8Gov5gFp4pk29ynhK07l7UhVG1q1AcdVn",
+	"Uz0PZcBFE4x0zHLpPblU3ojyakg6kKiC8KfWMn7KsRKdTONQJu0lAZLTZM4iuwPyEyFUHCC+Fcz94FgS",
+	"zXowVUNbGAjYlENhp0gquHFUinXCoKOdU2gpMqQo8ERucI3X6v9wSxdTFCrX10VAyDqRUZIRSDlCLVWB",
+	"jlogQfciIiQDoMoiYQQJfM6ULktY7VRnHx8/Qrqh4kUBQfbs5K+BtKiXXO2S9YusdvCLOjsNP0JFTUTX",
+	"uaRWmQU+WSTSLpvIZjwRZTuhdTJN23Ud8YSkWokB9F806t3vtUHVWJYYCozaUq0XEHL2Q+mgCL4ZsLpE",
+	"yhb6OIkJNcIJpnMQGhkLtQ6l9/Wa1Q/6EsZ8B5VrObhO9StnsHcr0hRIiXGFgwKGXyZyPMZu+nbVrH/u",
+	"mgRLSnTJ+Hrbpxb3qwX+4wnjDKpLQWhSDjEK+kwq+A3dtXlNs893cjxem0vZShrqo9ZwHKuhorpAtTcQ",
+	"esvefkMM75vHh/Z27OsX+IXqVhzdXFd6VgnwHMoJpQL4BW+iVbe+fVEsIW1qhfFSmBthBgBNgh+tdPsP",
+	"2YgbI73OYt9Fdu/Q3zBDxtmlExn7E+Z5TK6Gf+6zIaR3GGcv9OQFNL4NoRsaYBk4e03/7r9XQ7RBh9Ah",
+	"ZyEPRgXWP8IfThhU4AFZYDyo8v0qCa+Tlg3f52dnX41gGvBPMcDf+E/gL4ZPqN0Zqjykeq+GL7h1A8Dw",
+	"GTz/bki1ukbwGSJiQJfYVII7XBjRnE14xqAlDyHYT9i7EloiegQ2mJU+WOa9CuXQLa8L0l3C9w62YbbK",
+	"ynDrYN7bXQDQHQVrO8DJ7dEmRV88/IS98IZyAADQY7hJu/TGxScnELGpoYPBjwL6kWyoG07ltXiy5D+S",
+	"OHAl5nWNmv4dv/e4yg9yKSYGYShMWCFwwYRDOWLbht8YasvXZw2MnlNyzhY5Y6+oADMnhMtCHROXCbO6",
+	"zM9BQxRVj82nukBLljX3OBa6/yELN4LlGcDbMOvy0XUFIaZAkID+GgA3GWmTbOk3r62OQZGYECZZY3TV",
+	"n+kJBFixVbGoSXlgy333KnHksKPxSrvphnDqD/vVrrXiuSJDIUDz9SY5MXlE0/qIK1L+jX7WGSLm7yo5",
+	"P3RZPvWOEKD84JZggfa7IBqKGV/BcQc+IHoVAeNX5OEJ/nGs01TP7fLfa4sZ25OJPasZaXcDheDWG/xD",
+	"h3WIvykRLUr0K4hVfsSF1ujgppvqNFmXIARvb65K8Hz/BX+UQkgP4ZtWZfaNSAW34vd+bT0jxQ/LthSN",
+	"2DvD11hHTSVIeq5s8dYT9txB5zzjaD95ywmq1Ut4LtxgUzJzGNw9W2uQ/KjTlkzT9ssN/NhaVTd3RpJ+",
+	"EiKrGsMAOzZKBVeDPIPjCL8BY5Sn7GpBAFwdqI1UT3aJI5wHz5zg9aIKvSIu4Ax4z8VnXujJW/wVVQ1T",
+	"KHWFU835vw6FSoYn71XR6v3AslRPGNrnsC6FTT4PhQ4Amce8AHCphCErMkSi50Y70W/IhhX58lDo+l5N",
+	"AASXG8GuReb88qPDp5zRKctSrkQliIErUglBsOUIxFLYAYOAUq0JF7zwO9NVoOCFnlzCJmz54Te5qokg",
+	"/qD9lGCbcT1DO7zfrKZQIhpLB1bc/qjnbMbVgt4b2nvAFUfYPgzlwxybRuL4EkxNMQ5gCi14yh6enQXw",
+	"3kamsi3XHHB2tvvsL4Cis+VzsWT8tx8h0hM6tDfC8LQ8vMBq5URmV7P5M2EmAoKxAXeo3SiS16CniZ6r",
+	"VPNkbQMG5Hu8XHolKWchpcT+yfwiI7wF/iZU5EfqEeFF4RHw1zgIOfyXYU3WgIZ0D/QIJE+sxhMds3ZF",
+	"MJz7nOf7eYJrpyZnwjo+y2y9wqpnZ9n2eAPYwR7nGran1yJ6VXGLAESM+OQAyqokqxjpVOe720GbD/FM",
+	"eM+s2RJ6mpsbtBeevv7F65SZNos+U8LNtbkuynmxZmK8lEneEBt6Se/u6ozS8783erbDx9/qHT78TiZu",
+	"2q2LF1ap2/QeMBPQnbKccoZOCw34Kp1cJDON7BmNqBKyjE/PSwJUspuhkALAlAjqCAzkArbany5sRfvl",
+	"zQvbL6q8oMx9pcQMYRuVmDMJlTv0pBud5t4KD2RIlsnknECGadGs0xkGTsOHvR090pkM1RBQThbIYXmy",
+	"wNIP/I73rWHg0oI/BM2H6DQoArwfcwlY9a4wqaO1KDti4EtKs3gxSuDNQIRZOM5lOQZfFKidOANmHVC1",
+	"U69kmBby5EykQmbG1TP+Ut+Iu+pc+7FR68dvoPr6rd/SylGNOv391nfgN2fc2nWoGMhLzh6dnVUqhqLy",
+	"XeITkCZUb9aX7f4QQp63kjs4GE8jpusuv1aFZpF+rmcPv+Xfjr8aDb7mX/9l8Bfx6OHg2+TxaHB29dfx",
+	"V+PHCaCyBI4dDAT3+j2grqDircCPLwzjjl08fflsl0K519zaTuuPYSO9hYPodi3lLhqzmqHhSNqYS4U9",
+	"d5CysEvvp1AKkKpyJ1gqnGUYbWd1QWFsAfqBdqGrYoYIm2jPZAc0JfbOH37z182ysnUixA/lwl631yEY",
+	"DdjrlQOQGW75uBFLEhDY2PPT07m4Ohlx45bgIE5PiCbnFB78L0pPJh93wsaAPUBIpW6hljieAji3FNBU",
+	"TKhkvyslwluCQ7nNHXP62f9/bfPXO6IfoUylocqFIlmga0tMsYOr6zPs9epxoW3eSTdNDJ9X9q4DE8BQ",
+	"98QWPalFyyka31QDDH+KspxPmDb9IGQlYGkfQtvZooQnrUvSjTY2d9+2Wt7uZIeZ1Junx+63bk2LBMct",
+	"unKLvpqDdUkNdluNtALKa5OovoRuH/T5TK5iCDc+sWw01VaoAEFQZlKAH33ZfwyuUiHjWoFHV8LFhGYQ",
+	"7Jio6Qbxo5Xe+YOIIBwFqK7EKOhIq3EqR7XnwJnFXfW6YHC/HbfrTa5qt7CrWj6TK7seQRxkVjpbE9Hw",
+	"v0XmhKILFmKq9U7XG/+qu1fm8CZXnbooyDQFx7/bHki/laefTa6+bGC9sk5k5bZS33OxeSVKCnB7ErEc",
+	"gSXUBV3f5KrDexGSGx3vf6etz0AeVi62yGyXW38Kbzj97P/35ZTusMYLyhsd5xSgHemiCTGmvwNp0GnC",
+	"5gRrFTA05tyesAtmxH8J7H2EICL1T6vAfC0twCGoGlP5At516UTWtfhs80EYR1eXlH/4RbAn7lDpDY6p",
+	"HSR3lBzgWsoMlNhQxBfZ87z0j/XORXpbWWEN0p/qyUbsPqbHbIY2FOTJqA8BILuWguEFnjn24zbwXojs",
+	"hZ7cHYFeSQu/8De4yoE4xmkE26cCmkZ2pzFWV9akSM/6JQ2RVO6bx70oH3xWnw+ue0UKuGe1r3h4Vqkb",
+	"+XpzzrnL24Iqsjq1GF7oSVlKxeHO6DOdJkexHapHyEGcfC2wBmf/pa8eWAhb+bOuhCloPP79FyUd+4+X",
+	"L/CSQbGLCv7xJnl4dgbfthVcJnaJEXzIdf0dw/kfoJwjmC86d2R+2grBbJ2R4k/D2wOC/l3dNR2JqZ/q",
+	"G+iN7w7yH/ablr8Q1PZFkxI5jUKITQWc3fA0Fyfs2Sxzi4KmiGoaoZQxOMoESL2UNp3U2ihVxFWSyDtd",
+	"q41j7FQ/IdF56OCnU4p8Y/6enAjll5AWm3fabUhvP/2M//hyiizXzRbv91DZrdksty7QlPt7kNrh47Q7",
+	"lqNSL5p21Itm+ZxMW6A5ukC5C7YOUV9b4QriJILpromq+JHidnWolPAFTVjoLbpRMB2R0IS6kr3LqZ6H",
+	"w15y3LUpciA/G4QOBSRckmOZ4nrWdh54S9N/AnRkyGB//Q17Kf/WD/CiBhrevQSlqZcpSIxIIOymPigI",
+	"2+FzHCUmCp7zsnIEWxWg/ESYmbSAZLYqeu+MdIL6x7+Xe+MMHWCFXlxZneZOwKS8aWP6zGkNPPcQ1we8",
+	"+2bohIxvD53w+Ozbbzbhn/ZrTZvANAmVMzxNQwkMMMpD0BTHvjXIdQzK+vXX25CiltsIgGQjx9M+++bx",
+	"Y79QYGURuEXd62dYpVG+PuPOCeM/+Z9/Pxv85cPnr778a+8AMFg9cqK+grlwCq6k4jCmmtrHTV5wTTbr",
+	"HZJZtoEuqLNFOFFSOe3tFzwRHURZazXGKVxva2IzghkxyVNumvUHt3F53QNbsv4z6fACQ2xbNnyF2eGB",
+	"P/BDsIggqBsJGFcJpNGuuBXfPMaQYMBwX767eHJM/XFItQKoivPe6Q03p6menPIsO0n1ZAdOvnKir/2z",
+	"Do7gHHhsGjh12z0SGkhij3ooduyaWmqaol0qOqaivqeGXqDyG/YYF2CLbTvH6LtpkdH6/vXDVMIvKCb9",
+	"4EDGzXJdODTVQ+Hk6Jq832aHhgNGEji0hjmv0ZU3E7QhczjTxpWsUQGKLcASQv0aeMAa7eevzgJzEDnJ",
+	"0KenRAFx6KbivYIkNPo7fX8xDX949pb5O200HZ6wnzOhEIA7YaNUW/i3EaFKA7yqPnYUTnkGxXP+5hFu",
+	"LoQi07eujQ9rCN74t7yFpbnTdw9Veo01wED7oWrjT+Tjrx5tff1Ec70dEP14sRvOHkppvyiKTBdM6Xkb",
+	"WQV6NMjlkiC2brUFTuTmw/ZMQtVECeG9RKFt+SKIc5+8ummJlU83VYYzDQDD4dsRBwVgfFmCwYIPoy4q",
+	"WQExfBUeP+URJOh3xWj8eYNtLxESgVDF/4AhDC+fFoH1mdPYX0OQpP5oIu8tlFPjF6fCCOoDljYwmWOa",
+	"JOXWFUVY3os2ll7nHdpoktxhP0B4CoJUBhLogFRFU6vJGmZZuijm2DvgcEb7DSwdY6lkwfygZ0hPtkS5",
+	"9aWo3qzSKpV0W15fgBuO5YiQ2zS5EsU53Y2O2d5BHuhnpfgDOi+KWK8tyos+CQE2gCGlXrk7tobsfAdi",
+	"zhn/NJjJq975w29qz/5pZsSNFPMt6g+hSa3aDBSyEEg7M84tT6Hzzi/RgtTFrM+MhlgCNFgT7IRQUcYD",
+	"g4nhO0SKACVvRBnVEFJ8jWPf/3Tcf9m8qK5aooGeoY3AIyco0mJfSrWP70KpJeIKlOBV4ood5HMNiYVQ",
+	"Rqcb7iowDCc4vuLiuZHe1QdJ1NdCnbCiRBGhH7RX2v76DmznMacnKGsJfaRLkNXhEPinPLDvlbcC6AXQ",
+	"r1v8ERTGzJsKLuZBqp4i+CabCBdVO8KXyw46/Ehgg9NJLeTDM79KL/loKpXo6CjQ0+FNx7bL4nenXv/W",
+	"aOrib/vKvxjlSJ3/9w9V4B6jU8bZDMeAXFlLHpH/cdkAy/KrVI56VVkuLtLNVIslG7Ko1CbifU3ehuAq",
+	"z4DEoT6h9yx+4+7uwx3jc4tm02nW7yJN47r6Daxu6zjeGzZ/CwLiohHV7/vjs2/LomkCxfWykFuE0Zep",
+	"YFbPBFoqeRNeE3ZsPKuYc/eGapjSlksYeXZ70uFGwEY8URgEjo9UaPEFRyh0HBMEW319aDdL28kB6rQQ",
+	"dJ99KigQ83WW6JVOFszN5Ugs+0+I4eLdLasBQYncxGEtjGJrO9X+RRsN7RYAzKK3X/Kb+ru2HZ53pI6J",
+	"iIwPPOHrdW1MAD8AZ92uhzukEmCDrgjyjefBwluAF7OZy/1nfFGnavYZ1mi2cHIh8KE0wpbGhPkHKtmC",
+	"GiN65nmRc7N9TDVTw2H5kzfCjRQJU+KTi6gwMKpKhPoIqZxy607Y47PHJSRDJAMYnPGaQqFSn3L8oZ43",
+	"o8Pt25VfPd4D/2LifrFQcQqL10SX7tfsI7RsERH6w8HZoxUi9A1c6dAw0Tvv3fBUAslxfgUM2eerr+z3",
+	"YK/WNhzPuXKFDvvQ742m3qZSwHSTKDs4e9jr9xJpxMhpGHnoA+ajmRjcnD064Zk8SYWzQo3MInPQDFx+",
+	"oe+f0jvvmfHo0cOvvsGfP2K91EcrCpwj/K25gakr+zCeyPnXX9H3vHHl/47J5F6/J/jVx2ux+AgN0NHP",
+	"8GTKYYkZlykgy9r/UV0eo7W3+nt70cmTIHZGvqPnTWcmFsGSLAXCNhO9i2aovdcvOcQXrGZ8YoSwzOnq",
+	"8YZqWzOzJ+xdWTAb+ggLBQEtY0zpOdYBQFkNbvADS2V7/sMAxxhpl1BVUrR04XeQ2dJiz+Ci1nxoWUfs",
+	"GdaNz48/Ki0coCb53V9ou8J8/kM3/qEbj6Eb0SqKpQ0T41xFRsifLp6+fPbnzizVTd3XVOoLSawphB29",
+	"TVhnLfmJp1wqrzSvatmioMv4yCbs89LYa8OQfWsWdCXMy0ujD3nadnZoLQfEpQOSboNZSZcbWOw5XzCe",
+	"ymtRRBTQuZA2itwQui9nU20dZVU3BRr2pAFoyUJdYgPwj0Od8xH0046pwOVpHYUFIubjWnU/D4tb/Oxf",
+	"UCbyQ+8AJFEInDX1tgkYL979aYZbqQYtDt/1dugfutjwlg2F+ymimIRrT0y3U2xGX2m3JyxdAxQCPvHW",
+	"FFRAoLtDSG5v9bUIqgC2Fnl0Y2iXvfe3vxb+s0Ryw2gpMGlhuIRqp0PptF+EJtg22NK9d/SowG1/eXRW",
+	"oo69kpOpSxfsyui59+6w43P76jQ/7d8Xbpuhnd6M2wZZau8R6InZDYoNlvU4UGyYSsdCUezhpfltW7LQ",
+	"iL3WrEs7hl/r/izeKgAbrOEDizu3zx23K9HpEqVomXqPuUoQOUEm/fWkHX3oGZ4Je8KGRljhhmwmOGFn",
+	"QhoXWjMDQD8QQLILKHCmAZkFe/h1UaHsxc5Gxc3IJprKmzoYIiz8f3ZTn/mvwc+HO0faZQKyuuL46r3U",
+	"0Im2RctX5b2Z0f8lRs1tcPjnHd/3u+I7XTEj1pYtNJcOr5YugBSdYpXLLmfJf2PpFL3SiYAFP/wQcQd1",
+	"OLbmGDUch1cwg9215X2Wkndx44HTuGR9UBsbKphW1elYm4l2TqjBelkINUz9GOZvjZPwfXjuvht0xwqV",
+	"KvPpFqAADkCJSBBwIq8W3s4ZEffFEiuqBpN/tvP2S3UjHaxH89a/bQQrnwd/By7AWb0kPI9e0eEGla/p",
+	"dHei2QR9BQUsUNm1ELHpyUfACG13c+tCTSt00YfGEYLuhmanuTbXFixIpMGxXi2xhC/sE0Ai5iaVAr8W",
+	"Um8E/O2tT0ynhRb9CAe8wTMs57vJ5Hgb18TOYBahjgere7zUSMW4H+sJeDjkK/VACsWAJ3zwMBgL6L2W",
+	"1sLzRMwy7YQaLQY/iUVjZzq1B65plz/ECaWlRC9tJeUBk4FESr/nBIcoBfRRDP7Be9uHK8o1v52eqRdS",
+	"XRdwt515cDBLLHL0J2jrg1OvvU79xzK3Cc4WjgM+HuMlcgJNGQSXQgclWB9gzsAwoZGwpp8HXlo5I52I",
+	"FuBVn/f+8c2/G++Jl+BmECrw7uhcGz+gkTZGjBybamMFuwLIhEVvD8nDmR29Krw2ZHApJwq6wHp9Ugvw",
+	"4kvhBk+1vpYN3LZWWER6/dG5zDsmJxWlsWKztV1m/lTPoGX0auH1soyFpJD03E03F5nHYv5ZJmsjD8+d",
+	"Re2O13LQwJDfVHrOtGqKO6zT9HtCRHUXUECCl3hVwdvYR4lci8U6fK4oGg60RwHAJvOui3J9SPpkRvqB",
+	"9aNSNET5CaxAQDKkAjABNjI7V9sj6M2Xn/yYOjSWfhKLTq2klxyiiX5poyo/gMXhqUhYDqDTSxbrthEg",
+	"/9RTo91aoP0LdqVzSJkTXCT1np6D+0y5ZCz+HHoLeuhHd3bCXuJ2WaezTEDujivkiXxC3jiiN+Hxwqql",
+	"PktyE+qVocakJgcP46V9XWtHYZtAjJiOQIPerAoVT0SQZXWA7vIuAkYXC+4rbFbiwH3UyI+oKypRqHzm",
+	"dyLVI572+r0bkIEP+4AiHCSbsFh+NWrk87XRE7gnW0jICZ6GY8qVmJdiWS75HvI5E2tdKW8f9qkx2ZuM",
+	"S2WwvzzHBOF4TCektlrgpeh1yqzXaZ7e64FwpVdnv4C5J3r9FbkSzZqJ0/DHNQufihuRIiEe01DZhcGM",
+	"ieHKWX9kSkbpfqGxAGDI36DaQBV1GLAGYoKJvAH6Daxl9D6XnwB0uQqoBBGfQnEOVYpwBw318BnxSdbF",
+	"T57hdy5wShvUBUVRT19dvHzWj0O98BumTRQ+PH3+XdXxCl+mXu86FYErtS1cGbhfEVLXn+gN/4wG9s9y",
+	"QH8+/Tsf/PfZ4NvBh//vX3vH1TO4vM/C/nQo8YtCMBJdlgYBxgJJy+7yrjRVc60N3bwi86+8TBZI3FEO",
+	"44QN+Q2XKQeCdgI3wHImzmZcpqGEFm7v+tqlV5XBdLhn1Rd1TvxJkXZpEURej70tP0OsojLOFg9ph0Ki",
+	"N9gjYwEZYzTVciQoggMgsJBNwnxhmsJLT9grjDVF46kqTtI7tZVGq3u0d4kyDBVUUaj/XPVYQ5ouzkqc",
+	"YNlerx//DvLc/rR/gLhNgJrYPlpSmdgttFcdRyafTrU/trjfGjyKA0SyqkvK+EEDCugzL4Zo/RLzDrrW",
+	"aPCmKbt4/RwTukUhk7dyMKii56r4vF9wqby9RbkjIpRdDT5CDux1GFg3bXnh8fiyvWEdwaXdJzLxwNL8",
+	"ATm0KB7l4e9dxSsioQKgB0e7lJXLveNthHvf7I29EsIrslCnAy0cMMXzooYjRIxJjlB20NfaKlD981y9",
+	"pZKCP8LUoXhIqo8JX9je+bdnJVsBzxxYe3ak4Y2BOXS7QxPW+XZC09Grk86ri1Sp10ImBoR/t+OhdCIG",
+	"TsyyFPtatgSJqA8MvdKJeFs8695nVePpdI7/ACgsLlq83VKl1X3cBe8BwBywrgExM9dAOcQr0jGWAwKg",
+	"dQLnsM9Sr4FzoFhp1K0442qxeUnBNelkPbs5AsdAcNhva2rNwosC6wxA1KAWhdNBC3QoYXOqFKcR/FmD",
+	"s9LWrrVvNcZjuxV3o3z9LcI5tKBMtyk2osswBDCGVhtHUQrwRObSrsApIS1omXVwyKBCmZnM6Jm0TRRY",
+	"DdVKqyYkdPE9YZzNpMot9IRBCNHovJmLyo++HuY4oO2HCDz9OID/f9ivEPIO3vVHueO3V2r1maNlXDgw",
+	"APtUcVNiNmF9jckVFV8FOLEmB+UVAoztqss6pVb2Y7odQx6KRgMQYIeW/EWSbAfutkVLAHxtH6AvtADj",
+	"di9uvDbdYAfeCyyvN1CeuMsar7X0iM81EcpJt/BWw41QTptFNUuWcutiOGXLZdJo/91Zu69Te2+X/ViP",
+	"0FULznXCLtAImHFvCUylZXMAkC6DOGwh3DmDTL1UE387TuSNiHPawEJ1Sdb9e4XJbCNKGI+JxipyrGSU",
+	"htHCENVlBd1kHJBAkbmKxluHrUkW5l20LG/Jomy0JOkPbfVrwf5cKz1XkP4i/0FGPt5+pmTo0EL6VrGO",
+	"mAZo5mNkWJA6+FpS3veBdp4emNRiefu/3FVBouHdhjB112ZrcusirF4In0dbeZjsJNLyq3SN7Dz7JC1o",
+	"svgmvxYiA+bQ2mKu7/CZv89b6NLpjHnP0a+ZVuH4AzK6tHR7M+kO3DYDYPfN5hhkr4DqwH/yJOr6C2Dl",
+	"EYT/xPu41vFFA6fmLwqe8vvc0BfCMY7LKICuBf7pdxfDAV7HV6zcCZfqIJvQ2yBJ3X55CyGqHYq6odxU",
+	"zBiZiYngSSobUAH9Un1ncIR3cyNxdJ2WOSD9Ip1MqBK+En5DoQgBFxirJOdToQ5zrEMxirShvLJKBIJt",
+	"ThTpKQhvT9iFvYbiSijZDFZovLtPsOjSG5hFaEpapm+ESfJQsAUc7rXVz+2c525ucRjcpePmVqzCbuXv",
+	"J39z+hu8ojIAVYk2rEBnLZFbp/yGOOwPuzWEWn/Xe8Xj19Ho1F9hJXkPabUiEFRoPluZBxwloHGrk7ln",
+	"6vdrFeAlcvCF0bix6/EBombGR2dncJVci8w1R4Ob+u1bxGO4g4FamHWn0dqoidn7XZpkol9pNT1MFMba",
+	"kAw0IejYlaAcdq7nWajQBtRJ+MvYCIECGtkdoQE3/ArK8gFVfqRNIhIsYwlEE0SK7HQ+mta5lN/DgO+s",
+	"Wqj0QHcmGJWAIvVBSwjtY4E2BISoCTriMoNo6mHyMhPOyFGz7ngpuM0NtmJHTijtoZowu7BOQO04AjdC",
+	"FHhNYvolvbA75UJv+N7o2Q4ff6t3+PA7mbhpt4IX1qlTXUQCB3umgTuOCEH3F6iCs2hzqvOEXSjGnfN2",
+	"d8SJbh2Y50HdIMcddjI1xLy90n5dvvd3dG8Vs+42y4h7BK4m0pqVPEIoQSA8l5c/7nOVNflOfxMTCSTX",
+	"QUb6RIII9IUamkylsyIdn7B3hM4wtHY67MepSbyZuL98Avk2JFK8pBPOtp8AkFdFVFV1XG201AfdVf3b",
+	"Tn8W09jBw3rU/tvrZPVvYpKr9uLuDSK6a04UOdO2UXinn7Hv8kuj5nvmdZnXb0uVG8ja40WymvIrpgBj",
+	"aKDrKde0S6F8BVM7kjbrNEkYbpxoC0Rm27r1CiHYHbXtnA39UJagpqIDKzKvwhD1X+k5GuDD4t3Dsn4j",
+	"nqPXi8U0AU7lCjUrviBNCzA2qMVvQp26a2J2p+CpIrnaE5SqIk7elQLs+nVuHHBFMn0lFpB+rkZudIpt",
+	"vVyVV55W0CQ9E9DWny6obxry2OSmcTbS2QLzytUHSuXNxDqgdRhq97UbGMX4VCmBQDZisjnawFx/SrTs",
+	"IW2DYS+ItEL0lTt+xS2yYhphnTaHBuWMQL6FdUG5wO0Z8jQ2ZvME7lQ890j1GUZtr21AaoLfQPVCQcUJ",
+	"f65HmXsDQ/ojyXvEJG9uFEuAhLWjRK+10/VEYSLgVIyMgEokYEI2IpCGPwEAPBO0nB8ecFrNoUVkXVwH",
+	"ba4ONUMRo2lhJ3DYyOROrWGM4IIzI2+4wyaqovDmgQ1G2mH7Q8jD63cIdBIogFBZDh2zEJaHaHzGDcHw",
+	"hx5oJ1MoQtro3rwRN/oaWzHqW8p+6zF6XICoGqaasz/Ml31bPLXa2BcKygLCjh6Pocp2CSTXiBuNKwYw",
+	"PEIltZUXCLhy+B7u6KTe83LZUKYVzgaW2UGncQgfYG0rgVi3W1R7miuoDVuXvQnsjXpGZN8bLBKi9oGo",
+	"cZ5BlGNR1hjy1M8LVQNXDMbLeKIzZ/ssyw3g8BpmBCK0r8O5/AXHHlWX3Em9sTLMTqNlq7U2eMZNrmyR",
+	"Qi32rQBGuQaPThv4R9Tqcdi9QtIFGGqnsMnrnQrCLonhAI0gqBeYQAi+UflXPwIQgsLZX968sF6tJdJm",
+	"eTBarwTCzITmFDBUC1vnHIE7g7KDxSqWBZLfcAhnDTWJflLlmneq9LYDTt5fUKNpdGZqem0HsTBeBdkO",
+	"5UO1gtmiEIKGWe/voGeLO24rCa9xCTw0iumHAmCwtGASAcxSbEtjgKWu785MxK0KTyOPGNYkFWLfAj0m",
+	"L1OMJiQcb0UEwtWyBsouTSkPZHIVZ6BvdJqH7DTUa3lpkKkoNceUx1xkIDH9gvccLvLaIAYM6DtSWn8o",
+	"ka1MpkLHR1KEwYd1ypyrBaCKHShQ2cR4+28tmyAoErqFvSABxoVfZC6VMCfslQakJzkSgRafG/B1vV00",
+	"KQ5FMX7IxecZxJ0A3NJbWDUFszi2lmNij1q1rGmMTZFRnH2khqAbthU9RCBQsXrGt10t4m7bSvjxgd+d",
+	"VPA9zKHgxg+Ad2ENYEuE+BOweyrAPhfBVp4VsMqpVNd12sQKtzeOTwRpsgKB3B7qcRgejPUwGKC2MYQv",
+	"oViuiL5QGkQrMYAEGSzKrnDCWZpPpNoeiWS5v1rO/B+D8V5MDe4Vv1uzevMCChPo1fceuAQn0nk7M23V",
+	"etqXdSSWq9u+T/9q2fRsHVoRFvSApc7W0sTIrbBrulpx2e5FX+sqqElWCO+WvH2NXa5wgjDPnciJCGHL",
+	"+DQ9gAAmLQBR+42MqDtYPwjX+rq2fVKOgWyy7f6sRWUsml4hV1Tb+Yq7wRfetAZ6I/x7MqyFMmljazqo",
+	"fIFR3UKzKb74FoFLdjzFsQLFcNAOEF7sbehciLW3N56R1yrqdG4s5MNX3v8LE2fS/Y1JK7bPlRn46hAQ",
+	"r2bnb/fuLOjy7uXlWUryobdn6BSHpU296NoSl6VE+/cLPcqN8aZpJjMBuaQbYWwt6BTWjrW8wK0fn6Nc",
+	"o9vuVPW4HO0+bWOXOikl9cO6jRsV33ybV+qOZ7tZs55eGa5G0wE+ZnMLl+MT6hDhll3lMnVF4x3DRz0p",
+	"CrsIXVdpRSSGtCQlIQsEv0JhtbRsxs11E1DY3+Dpb/nkoBL7OpAwHPdOgPtbAMl2JHzRMnSWpCk0CLwL",
+	"o1KwqQAezJGaAUIUVqRi5PhVWuzmVuyo2977p4nhY7eW99nf+s/Hg5fcjaaYnsZ4q8ByUW8RRuWlIIz4",
+	"fyaM0abp7v8OXtxpIH4MYz6ymSDtiJskstUeWECihoUu1Atd3ls7drVaA5YQcyUcSoNAUUB4zE5FEiwD",
+	"MiVg67xczaca7Ef6YNldwXGQfTYMm4sUQliHTIcLfsWvLDEvr5gch+1rp4kTGFn9ma5gnT97yycNBOjF",
+	"QZhzigh2imb+tl0pqjVn4JZF6ZDjUFFq4ZfSMSsVxfKDTHh7JloGaL9JnpQFDQgPFyrVR5Ag8qP+SDZQ",
+	"KW9VrcIJQAunKC2OAXt4QFmSEJDFFT7QgKD+OnfH1jB7ZgGuuBUf6aj2zr/qx1/F1gU/6mvh5WEurrzI",
+	"0UVw/jlcsPh7I6zODRBZfP7y5cuHL1unC2CpbsHQa+NIulA4fuSz6c9Nu2p+zTVdPGmdBUmdlUSKA0zL",
+	"eERSHiiOw50QUErqYWRel+O+g34jDe5XOjJdGmlNznY7juSvPJUJd9i5yP29nIpzSlFmOKao4oXKEyFR",
+	"mStSpuXICrKJxniA9zRb2dgOXE0a1234mvTqbp3NQlkU+8VDwfa2IrXZ0wzPPs2MGKdyMt3QdzKaitE1",
+	"0NtAeQzELaJajz6WwRcjjrnBCyMTShrhc+TLUA0XFRv6pbBYVwG3+xNMFGGgy2g9w4ix1telhAd4a1WL",
+	"VvY6zK0FQ3NfKpISotP7ujxCwx4ZfwMN8D6OlfaBN3m/eAB84kO/F4x7/13/q/PezcOThydnve1v/Usc",
+	"7fGjO0E6a07buxD6GOtcJa2wTInRNVamVsrhQGYTw+fQYAXFhjMhCPUEy8VCNG/Lo+l/5fW9pSXc5qSS",
+	"wKwvc3JmAYOkJgJg5y2cvIWA04YXxbWocFrFZ/kqd2zEVVFQ6Yz0pzfU6kEbDNQinoczjpANhDI4J7hb",
+	"oGDlBKyGxnmoKVbEiLTigDbBhwf5u4PN9r/30/7wSOWKgfeoYuy/oGaYTdiJnZv4b3JVKgm46arXXB9v",
+	"8apWAVC+udpBaTQjETTqjRsyHdcoDlnUuxEVmFcflt+U+g7rZfuIWHC1wP979TeWIgVIIPjH6vENhusf",
+	"5mTzq8n26cyiDHsQW2gBDoB2uQIe1fbNFWukTTBAhddZgTF/QhFu5GfVRcypD8Cc/r+LkpkYmlNkU01B",
+	"1SX8fUEEVefeeTVCGVRugAI6rBBhVcBOP9O/vmwR/CjijpGbgfn0smY9COOIGyOFXRsB+bVwzg5LiGXc",
+	"TUvDoXT51iTEpJKzfBanv6RyYgI3xG8hvvJzGU7pE+6JNy5BCxxFnE4TOR4347dgMC1J0ErG/iPwDTDy",
+	"0l+6JftlmrbQdnyGyHrQNGEdQjkjikMdrvp4fMfFrl9LGwVQJBTxdHP9xM84JKKh1RY6BMfaiCYSKVqf",
+	"3p2Sf78f3cLzefkTxrIr4eZCKL94hXo9zgmgjuJ1/AB85NJFeT7761SsdIVS9S4pNJlaJ9OU8YkRovwq",
+	"jfGBDd9cWw38Bkd59w/H3l319zKcyRV00RcZhRDQ1FskPPZxfkg+GjX2K4Ftr8CwXG8oXtIj7mJeA8fW",
+	"qf32CpB/qyVOQFwdVuXQCDQ96fQz/mMHLllXl20xAvSj02tqSHHZOrX48RW3VnLKaYO2rzNtoDaFg9Fn",
+	"nJk8Baa/iVB+QfGKzpYChlApAkU9EFy8Fhlgz/zqZwQ+HRCZxyFFnjQ0TL7O3W1sU/uBBXzFLYQV8MUd",
+	"K3VozNtN1tbogs384GAELbMlVLUTFrq7UNzUX08lfgiNePcK/iis4LCmmdBZKmDtAAuyJvMR1tebZO1W",
+	"FEZ84uGfa++B547Qrca5NxThfUR6E0ZZJTiC9AO1bgJcVtPVcDDdcr2l6MrHblXP+s3jbQpYj0Fnzlk0",
+	"9l23fA2d0Wiq5SjwY0vHxjJNLZP1PQn3alfaP/2dxlMO2t5aq2Gb01l339/1XW7fNrhFAvXOZQsAQUpy",
+	"y4P0SPXqwJpSqSYDAGfbrhMxM2IsPxWhCGxIhOIUlmo1EYYJZXQaoBst5qnxBQB3ZkV6QygzBKmmNBi7",
+	"G8gHpJq8xWH+FroXq3M6Rh9j8UbajMNQF0HjAeoibLe3DNSi2HQGJUSJ3/29+M8hObWBAH1lEe8aG/rK",
+	"AG+HGr1hGEmHsI/U3sVrxO5whMcaxXX6GbXSJluXRFXpAv0f8gZKzxk20yBqTmlMwRdSkSCFZ6ju5UY0",
+	"gbxuIZSrJhyCqiDCbIjlByTZohimd/3V7NtPj7J/hDh+9XLGBVh7NWcAZOO/+p9/Pxt8ywf//eHzX7/8",
+	"a29PCxknnLQHD7u3uMTS8Y9c5M2V2j+PqVWv9GgWOg8d3dgdwYZT6S+mxbBfIvhj7hzQa+LU6zmky6Oa",
+	"b3h90meEduX123sF/IKo66Ze1MZOFOy1cy9UOgXKsgTZRusoxv0F8T9haivyVJfUieumGqyzx2er+97Q",
+	"QkjU74c+hpa1rnDoSutUcLVlJP+O3eawLx0HFjQyjvYD9qI2IfGXm8pV3mwJrvQ5AHXP2rw+NgXNhLXe",
+	"+JOWOfHJnbPh5/c9J0fXwr3vnbP/+7//z5dhH7rbvG1qZlLxlPHUajYcIeb/sM+Gzi2G2Mw2lyrR8yH7",
+	"03CkU+v/ZvTcDv+MChiTEUza98q/B2iU39MtOfR2sP8tVTcXrz9hF34Ac+r+UwBxJSy7koqbRZgBIKPG",
+	"SpxdFAN+gBYp5EsXTuDBJfE4Z8NkyKTKctdnQzGEMjOhkj4bzoeMM5zQA8us/G/Rhzgsll0P9ZDp3OH3",
+	"zBCbMjHhNvw0hI0Un6SDRq2T9+oi5l8QKrGoXfzbMmGsVgXeR0CPLQD/CsJARSFjmaQC9mTK0zHjik11",
+	"buo0y8+ZUG9AEpaOyEO0QZYy83PpRtNWtL5/cUCjC5MmTF8ULj+NsTZU6PdOXF1q/+t9hX0ivYISu+Ct",
+	"BCQ3lA0soAq3NFckqvVuy5vyfffeXaG5LDr3UspNagWirHzcrSKthOW7p1ArJpbkQ8BW3k0FVMZTi0mE",
+	"QyjRBupXuSHgvNWGMTtY0fZPyzHAVXbYm+PClLWzQ+375GFctxAoDK++RWSV3Y/yOm166oRd0+X2FDvc",
+	"givNKQ5UMqoASgpGACNiHHLCuCJgUOlAAwekYZFpK70b8cAyP4Ng+MjR9L0KVKZetYCvS8X2qSjycqOp",
+	"1jag7kdrskDZlgX9iz8JTwrhl5aGWmdCvRX2FgQ+apOBlcJgSea3CwYRnP2x4O7037aHrw0z8bNq74zE",
+	"o3Vihkvj+IQGOBhx4wZfP0zOxF+uYDFm3I2gAez8q4eP+j19HQIaTuvrj/4Bf33sf3A87Z0/fHT2eK8J",
+	"1p/EdxWZbcXavbDXjJfCNi/vQjoYh7cLmDzdybqlgiw8kRif393MhXfefws3T7v14GGdUIUBy2+Wg7kL",
+	"592rHKfjoFQl6kUkZVCYulFH+9dsYew+dxYwRcTcsokOCf0nCCEbBcfWZfj9lO6TSYulV7stbYMle0GL",
+	"B3A8lb2kRrUshx5MxycRuf+VGHkTC5u0a83adle03ePxqxTzTk1aKIwrUMGBVfPh2VkQ0133rSGh7q3X",
+	"3IwE8zZL4C5hTrPh6VTra3s6LPw+P54HliDLrZyo4BwiupvXnYH2EYZOPHD4lwj2raQk67NcpcLaQH41",
+	"kTcCqCMDoMTF6+eMJ4nxnxkDW56NSNPqvlxrex8sRvui6SDUHN7ouRGn/9br17XwUk6aDBaIOwWrzm/h",
+	"aCZO6Q+4Wb3z3kS6aX6FQgDZjkFBCL39vZ+nt1Eg4F97bJt/H10XXSM4QrvJwOdp6iV+nCuM3kFxG34i",
+	"6lRQWe5IXPsFS8hY+uOUGQ01LXW0FOdFR6USbq7NdZ+NZRrQK+Rk6uwJe7VinrOLMAK4bMdcpmDVF3ZM",
+	"H8l4VRNCnrcKL+EJvY7qWOHh6DPA049ezxoNwHqxa7KAy+uq11Y/dywdRoy0SYBPyovI4QYw9fi3QUXh",
+	"fwKtPtYG/MymngZ64723gGkmnYd4wx61EuAND7vV8O5lAQ16H6O7tpTgFmkogp8bRWfgFFFZNBtNtRX1",
+	"JartL2frh+QYkd2t9+W4cd1WdqeL3hAY1q00h8CbbzGou+sJbtafp2txsr+XqRMGm6qj9wKzDMQave2V",
+	"SeUNu8D8NuUNDdfR5Xko6HV1lK/jIio+aep6toIbSHnXFrU8fPTX2qqW5Z7HshDI783VIgZdqnsrVG1U",
+	"XloIRg/LisBhymdgsodfhO7YD7Vjum+Gxls+6dTI8OLEOFzlcNtgwD9CCDBlpH5nc8Ouh115VrEmE4EA",
+	"8MGjh2Ztbp0f25OiOx9LHuy13QQRfxne3qk2s50DmQBuwVxRSGUgFbsyeu4tL8z/hiVKVtBNavjoituv",
+	"1kO9DAGUQDo40vpaihP2zmg1ARcADRT4sUg8e1+1ZF0OBUmq/JWTs8ayZFrCrpxHfPrtVBK/rLV8LjE0",
+	"Bq5ZBCR2KdzgKSx3g1mCM+mzH53LflbpoitEsSYqRDkBOG04rqAtCnHISn7J3agQg4I4pW7qdQ4JUGLG",
+	"slkEQfyaIdpJKrix0W+bXJCn+LpY9DY5FLRrOnfbb9uzT5k0ojLq7pGe/TbhKDeqgbqd+CyTLTIhlIfh",
+	"RgQi4+K+gH6EEBKwzgg+g+I/EBypmBUjrRLgZY920nuPYHOL1Ioi9/347HGzF2n3BNbYmvu6JR/ymUoA",
+	"fsKr8GLQO+2NnKiBVBsQpbwdB7EauBsBugeBbBhXC1haaYE8u8GNlBP1XPUOzVWXrLCYfIYK9STsDZl1",
+	"T/Us42rB+Gikc6i4zk3aO++dapmMTmEqPUSW3E7Hw9BfCjfVSesYdg3a8Ec9LyokON7NXjlORYVLekst",
+	"aKeDqbZuAPibTdFjP0sb4E4ldV+MpZoIkxmpHJtoQZnRYdEX8EonYohAxTzUxEI02cwAvq6uLYMnl5c/",
+	"/qit+0ksurqV8QVH9z3LeXUWsoOyhaJbRhtQg5eXPzK/w+xaLPrMaeAZ5QBXsXPDhvMKda+I7UzMrkJF",
+	"0cQA7wB7N9VEgIN80lbgfSUNKCx4WRN+gR/HvY/j+ml0HsSFZVwfwSVduLEuGx51q/Fbv2L3NHjrSGY3",
+	"LPrm0G18lPxC4nHylk9BgOn/FOVybQO+QKtr2e6xOEbYdssdOW7Q9vBd6aJjn89upVufz24xVrvbgY3V",
+	"5PoGfQAX6zM70pn/PzaD+n8J77ItlkJPisDasKxEOi+NDZdi6BTvbkM6b38P8aaL189XO993Dim9hdLl",
+	"+njBk6hYp1L40xQrCh3CnRyw2+s477bLvMGDAZgMHm0zpu6RBH+GQJlqd2cmNJhvCCO8CSGEgI3UFEqA",
+	"nkMY3j5Rgn1xDo4dIwgd3ap68nYMFIA5t9E1KHDJQoHc0Grjhng9Fsx4BzXz/WKxQHtjJz8keJ54j0mq",
+	"3GJzrpcGo3OVNOaitHFNSSH/iSglhD8O4P+/jXSQX9rO/RX0C/bxV1ZvYnjWrTosfsnuqcOS22qnw14O",
+	"iz9oRqdEu4y+KHU/Q09FeBGU/Y2cvKkn2mt5Gds9EsfwVXbdjOM4K4dvS/u2lB/TLTgr/rW36KzsJh8N",
+	"KtIPQWzgwkulumZzba4toUgkHF2WihH9BIp2uUmlMDBMAWkXgsGPsrcagR5y5WRKaAheEzcZ4W/8AF9I",
+	"dX0sLqyOrG4/he6hndDMxi1DViNse/B7DqVAtAsA37Sl7KyFe6oI0y5ucMXp7ZPBB404OoNeN4XkTM0m",
+	"395wc0eIZ3WPGhe2tN5v3nRXNB52hK6uusfsdQDNvRYUrV8BDGw6vsVGtVdDVtxp12JRcLsSkRdccJT6",
+	"BUVVBemS6kY6MeAJHzwM5j5m10t7/3kiZpl2Qo0WA8xJ1RahPTo76/dmUhVFaS2gaUaZzYAbVtKIwbHp",
+	"nffGeZpu31Xz81z9ZkMNy1qvjCvwosQxR3vlsEtyyyjD86C7gjgWRW1Awk2ywLR6sq5SYY1bcfBBurOR",
+	"iBVtts+eFUzxayoXjEgFD6ColY4muJD4BHG0gZ5lWosk+INwv0aEKB3dIEeh8I6n/8Cyq1ymyY5BoLm4",
+	"gs7MHRrbL7DgkkwAKyeAJ3gtFnuEft6F19/7zDDNpFOj4bX3ISzTubMyCbWtRiDCoR5Tv+3efYlBFrbs",
+	"cE9EKoGRN9UTdAuKRvc5Uh1D0xey+loiNa1TjbR096vbfV4M+vCG93eBjCQVPLEBr6no0JwjrgG09lBn",
+	"dJ1Wa38ZWz8dncZd9tyR2rjLywLSEJ31a6kS5qeMwNpQ3XnOhv8xeJWnqc7s4FJOFHRlD/32DW8e/v9l",
+	"q/tUfGI/vrx4Orj88WLw6Otv/EOjr76VM2Edn2XDvrd5oX02KUByQhN8KHOnPnj/KygP2r4RHlx5COFd",
+	"A4Gun0kB3cgpgDvlgaiEOwz7O/IaZrXxpFaEbl/6alR3FaRCQGL3Rn/0qzGXqUj8/vuJ98578KyaRnms",
+	"K5w6l9nz09ORPKGXnWgzIQADhZu2vQFPC3QL8S168/Gb4/c6iM330CldNNuASxLyFEACF9RO3qP46sx7",
+	"kw3Fad+VL/gd0evSrBfdk/YA+alQwBJaiEcjy25bwgL+3qkR9JvmIOlFacqUJOdozKCitUG5M31DGZAi",
+	"KP8E24zMoq44Nrz6+C5f+2LSITlXgPAp5IRK0aESeaaNaE061kNu/Iw7iYUm1JgEmZWpngNJaK0R+1bY",
+	"O217HWcDOfNrW6BZKz3fcdOqxSefe6H74fzvH/w5wKiC/+GD/6C5CStMzQCwhvS+umJ4wEZRoSUnsPN6",
+	"D3k1QglKC8blvZwxxu/oK6GZcfVbUMaAthvVoYW3hADI6ndeBkYPhF/M1RJOWQQRb2sHqlki8fQEbnk/",
+	"AAhczam9oJhrAkgjK5n0XIEDP9KZRIM3FKWW340HVTMKOmR9MB9hADMu03j48fZ/+fDl/wUAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -558,6 +558,33 @@ func (e NodeConnect) Valid() bool {
 	}
 }
 
+// Defines values for NodeOfferStatus.
+const (
+	NodeOfferStatusClaimed   NodeOfferStatus = "claimed"
+	NodeOfferStatusDeclined  NodeOfferStatus = "declined"
+	NodeOfferStatusOpen      NodeOfferStatus = "open"
+	NodeOfferStatusTaken     NodeOfferStatus = "taken"
+	NodeOfferStatusWithdrawn NodeOfferStatus = "withdrawn"
+)
+
+// Valid indicates whether the value is a known member of the NodeOfferStatus enum.
+func (e NodeOfferStatus) Valid() bool {
+	switch e {
+	case NodeOfferStatusClaimed:
+		return true
+	case NodeOfferStatusDeclined:
+		return true
+	case NodeOfferStatusOpen:
+		return true
+	case NodeOfferStatusTaken:
+		return true
+	case NodeOfferStatusWithdrawn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NodePluginState.
 const (
 	NodePluginStateFailed  NodePluginState = "failed"
@@ -2619,6 +2646,19 @@ type NodeList struct {
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
+// NodeOffer A deployment that a reactive node was asked to take.
+type NodeOffer struct {
+	At   time.Time `json:"at"`
+	Node string    `json:"node"`
+
+	// Reason Why the node declined, in the words of its site.
+	Reason *string         `json:"reason,omitempty"`
+	Status NodeOfferStatus `json:"status"`
+}
+
+// NodeOfferStatus defines model for NodeOffer.Status.
+type NodeOfferStatus string
+
 // NodePlugin defines model for NodePlugin.
 type NodePlugin struct {
 	// Detail Why it could not be pulled, or is not pulled yet.
@@ -2671,6 +2711,9 @@ type NodeSettings struct {
 
 	// Priority Among nodes that fit, lower ones are taken first; 0 is like 128.
 	Priority *int `json:"priority,omitempty"`
+
+	// Reactive Ask the agent before each deployment; its site claims or declines it.
+	Reactive *bool `json:"reactive,omitempty"`
 
 	// RequireVramHint Refuse deployments with a service that asks for GPUs without `vram_mib`.
 	RequireVramHint *bool `json:"require_vram_hint,omitempty"`
@@ -3015,6 +3058,8 @@ type PreflightCheckState string
 
 // PreflightNode defines model for PreflightNode.
 type PreflightNode struct {
+	// Asks The node would be asked, and may decline.
+	Asks       *bool    `json:"asks,omitempty"`
 	CpuFree    *float64 `json:"cpu_free,omitempty"`
 	Fits       bool     `json:"fits"`
 	MemoryFree *int64   `json:"memory_free,omitempty"`
@@ -3613,9 +3658,12 @@ type Run struct {
 	Id        Id         `json:"id"`
 
 	// Input Values by the name of a field that the pipeline declares.
-	Input           *Input `json:"input,omitempty"`
-	Number          int    `json:"number"`
-	PipelineVersion int    `json:"pipeline_version"`
+	Input  *Input `json:"input,omitempty"`
+	Number int    `json:"number"`
+
+	// Offers What the nodes answered that had to be asked before the run.
+	Offers          *[]NodeOffer `json:"offers,omitempty"`
+	PipelineVersion int          `json:"pipeline_version"`
 
 	// Queue The way of a run through the queue: queued, started, ended.
 	Queue *QueueEntry `json:"queue,omitempty"`

@@ -134,7 +134,7 @@ func placeRestored(ctx context.Context, tx *postgres.Tx, d controlplane.Deployme
 	if ask.Required, err = lastRequired(ctx, tx, d.ID); err != nil {
 		return s, err
 	}
-	return choosePlacement(ctx, tx, d.EnvironmentID, ask, false)
+	return choosePlacement(ctx, tx, d.EnvironmentID, plan{ask: ask}, false)
 }
 
 // FinishVolumeRestore starts the services with what was restored. On another node, resume lists

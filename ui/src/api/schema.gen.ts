@@ -541,6 +541,71 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/provisioning-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All provisioning tokens
+         * @description One page by prefix, with those that no longer enrol machines. The tokens themselves are stored nowhere.
+         */
+        get: operations["listProvisioningTokens"];
+        put?: never;
+        /**
+         * Create a provisioning token
+         * @description One token enrols many machines as nodes. Answers with the token, once, and the line to run on each machine.
+         */
+        post: operations["createProvisioningToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/provisioning-tokens/{prefix}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a provisioning token
+         * @description It enrols no machine from now on. The nodes that it enrolled stay as they are.
+         */
+        delete: operations["revokeProvisioningToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/enrolments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enrol a machine as a node
+         * @description For agents with a provisioning token. Makes a node whose only trusted certificate is this one, and answers with the node's
+         *     own token. Until the node was met, the same key with the same token gets the same node and a new token of the node.
+         */
+        post: operations["enrolMachine"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/catalogue": {
         parameters: {
             query?: never;
@@ -4167,6 +4232,99 @@ export interface components {
          * @enum {string}
          */
         NodeConnect: "control-plane" | "agent";
+        ProvisioningTokenCreate: {
+            description?: string;
+            environment: components["schemas"]["Name"];
+            template?: components["schemas"]["Name"];
+            settings?: components["schemas"]["NodeSettings"];
+            /**
+             * @description How the nodes are called: {hostname} is what a machine calls itself, {n} the lowest free number. Default: {hostname}.
+             * @example gpu-{n}
+             */
+            name_pattern?: string;
+            /** @description How many machines it enrols at most. */
+            max_uses: number;
+            /** @description How long it enrols machines; 24 if not given. */
+            expires_in_hours?: number;
+        };
+        ProvisioningToken: {
+            /** @description The public part by which it is named. */
+            prefix: string;
+            description?: string;
+            environment: string;
+            template?: string;
+            settings?: components["schemas"]["NodeSettings"];
+            name_pattern: string;
+            max_uses: number;
+            /** @description How many machines it has enrolled. */
+            uses: number;
+            /** @enum {string} */
+            status: "active" | "used_up" | "expired" | "revoked";
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** Format: date-time */
+            last_used_at?: string;
+        };
+        ProvisioningTokenList: {
+            items: components["schemas"]["ProvisioningToken"][];
+            next_cursor?: string;
+        };
+        ProvisioningTokenCreated: {
+            provisioning_token: components["schemas"]["ProvisioningToken"];
+            /** @description Shown once. */
+            token: string;
+            /** @description The line to run on each machine. */
+            command: string;
+        };
+        /** @description What a machine says about itself. Unknown fields are ignored, so that agents of later releases may say more. */
+        MachineEnrol: {
+            /** @description The provisioning token. */
+            token: string;
+            /**
+             * Format: byte
+             * @description The certificate of the agent, DER in base64.
+             */
+            certificate: string;
+            /**
+             * Format: byte
+             * @description By the key of the certificate (ECDSA with SHA-256, or Ed25519) over `nullops enrolment 1`, a line feed and the token.
+             */
+            signature: string;
+            /** @description host:port under which the control plane reaches the agent. Without it, the address that the request comes from with `port`. */
+            address?: string;
+            /**
+             * @description Where the agent listens.
+             * @default 5000
+             */
+            port: number;
+            hostname?: string;
+            /** @description Release of the agent. */
+            build?: string;
+            hardware?: components["schemas"]["MachineHardware"];
+        };
+        /** @description What the machine is as far as the agent knows before it serves. Sizes are in bytes. */
+        MachineHardware: {
+            os?: string;
+            kernel?: string;
+            arch?: string;
+            engine_version?: string;
+            cpu?: number;
+            /** Format: int64 */
+            memory?: number;
+            /** Format: int64 */
+            disk?: number;
+            gpus?: components["schemas"]["NodeGPU"][];
+        };
+        MachineEnrolled: {
+            /** @description How the node is called. */
+            name: string;
+            environment: string;
+            /** @description The token of the node itself. */
+            token: string;
+        };
         /** @enum {string} */
         NodeStatus: "enrolled" | "online" | "offline" | "untrusted" | "incompatible" | "disabled";
         Node: {
@@ -6651,6 +6809,112 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listProvisioningTokens: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: components["parameters"]["InCursor"];
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProvisioningTokenList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createProvisioningToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProvisioningTokenCreate"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProvisioningTokenCreated"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    revokeProvisioningToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public part of the token.
+                 * @example k3m9x2pq
+                 */
+                prefix: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    enrolMachine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MachineEnrol"];
+            };
+        };
+        responses: {
+            /** @description Enrolled */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachineEnrolled"];
+                };
             };
             default: components["responses"]["Problem"];
         };

@@ -923,10 +923,12 @@ func (q *Queries) ListLivingOn(ctx context.Context, nodes []string) ([]string, e
 const listNodeGoals = `-- name: ListNodeGoals :many
 SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
     e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version, r.pipeline,
-    r.input, d.request_id, coalesce(m.resume, '{}')::text[] AS resume, m.since AS attempt
+    r.input, d.request_id, coalesce(m.resume, '{}')::text[] AS resume, m.since AS attempt,
+    h.since AS restore
 FROM node_goals g
 JOIN deployments d ON d.id = g.deployment_id
 LEFT JOIN relocations m ON m.deployment_id = d.id AND g.elsewhere AND g.want = 'present'
+LEFT JOIN volume_holds h ON h.deployment_id = d.id AND NOT g.elsewhere AND h.purpose = 'restore'
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
 JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
@@ -957,6 +959,7 @@ type ListNodeGoalsRow struct {
 	RequestID       string
 	Resume          []string
 	Attempt         *time.Time
+	Restore         *time.Time
 }
 
 // What should be true on one node: everything not yet settled as gone, and
@@ -988,6 +991,7 @@ func (q *Queries) ListNodeGoals(ctx context.Context, nodeID *string) ([]ListNode
 			&i.RequestID,
 			&i.Resume,
 			&i.Attempt,
+			&i.Restore,
 		); err != nil {
 			return nil, err
 		}
