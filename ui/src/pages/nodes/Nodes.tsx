@@ -1,8 +1,9 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import type { NodeInfo } from "@/api/client";
 import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
+import { loadChunk } from "@/components/loadChunk";
 import { LiveBadge } from "@/components/Shell";
 import { StatusMark, stateWord } from "@/components/Status";
 import { formatBytes } from "@/components/time";
@@ -14,10 +15,17 @@ import { NotFound } from "../shell/ErrorPages";
 import { AddNode } from "./AddNode";
 import { cpuLimit } from "./cpuLimit";
 import { GivenUp } from "./GivenUp";
+import { machineTexts } from "./machineTexts";
 import { columns, filters, textOf } from "./nodeColumns";
 import { MEASURED, useNodesLive } from "./useNodesLive";
 
 const t = texts.nodes;
+
+const ProvisioningTokens = lazy(() =>
+  loadChunk(() => import("./ProvisioningTokens")).then((one) => ({
+    default: one.ProvisioningTokens,
+  })),
+);
 
 /** The machines that run deployments, for admins. */
 export function Nodes() {
@@ -49,10 +57,26 @@ function List() {
       add={{ label: t.add, run: add }}
       bar={<LiveBadge state={live} />}
       above={query.data && query.data.length > 0 ? <Fleet nodes={query.data} /> : null}
-      below={<GivenUp name={given === undefined ? undefined : String(given)} />}
+      below={
+        <>
+          <Tokens />
+          <GivenUp name={given === undefined ? undefined : String(given)} />
+        </>
+      }
     >
       {adding ? <AddNode close={close} /> : null}
     </Listing>
+  );
+}
+
+/** The provisioning tokens, which are loaded when somebody opens them. */
+function Tokens() {
+  const [open, setOpen] = useState(false);
+  return (
+    <details className="fold px-4 py-3" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{machineTexts.provisioning}</summary>
+      <Suspense>{open ? <ProvisioningTokens /> : null}</Suspense>
+    </details>
   );
 }
 

@@ -11,6 +11,7 @@ export const machineTexts = {
     anyAttention: "All nodes",
     needs: { you: "Needs attention", nothing: "Needs nothing" } as Record<string, string>,
   },
+  provisioning: "Provisioning tokens",
   givenUp: {
     title: (count: number) => `${plural(count, "node")} given up`,
     unread: "Which nodes were given up could not be read.",
