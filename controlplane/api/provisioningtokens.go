@@ -57,6 +57,7 @@ func (s *server) EnrolMachine(
 	e, err := s.Nodes.EnrolMachine(ctx, actorOf(ctx), nodes.Machine{
 		Token:       controlplane.NewPlain(r.Body.Token),
 		Certificate: r.Body.Certificate, Signature: r.Body.Signature,
+		Connect: controlplane.NodeConnect(valueOr(r.Body.Connect, "")),
 		Address: valueOr(r.Body.Address, ""), Port: valueOr(r.Body.Port, 5000),
 		Build: valueOr(r.Body.Build, ""),
 		Inventory: machineInventory(valueOr(r.Body.Hostname, ""),

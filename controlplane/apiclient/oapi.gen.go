@@ -2364,6 +2364,9 @@ type MachineEnrol struct {
 	// Certificate The certificate of the agent, DER in base64.
 	Certificate []byte `json:"certificate"`
 
+	// Connect Which end opens the connections: the control plane, which is the default, or the agent, for machines that nobody can reach.
+	Connect *NodeConnect `json:"connect,omitempty"`
+
 	// Hardware What the machine is as far as the agent knows before it serves. Sizes are in bytes.
 	Hardware *MachineHardware `json:"hardware,omitempty"`
 	Hostname *string          `json:"hostname,omitempty"`

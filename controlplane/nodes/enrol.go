@@ -29,7 +29,9 @@ type Machine struct {
 	Certificate []byte
 	Signature   []byte
 	// Address is host:port under which the control plane reaches it. Without one it is the address
-	// that the request came from, with Port.
+	// that the request came from, with Port. If Connect is "agent", the agent dials the control
+	// plane, and there is no address.
+	Connect controlplane.NodeConnect
 	Address string
 	Port    int
 	// Inventory has its host name and hardware, as far as it knows them.
@@ -98,17 +100,16 @@ func (s *Nodes) enrolProven(
 	if err != nil {
 		return out, err
 	}
-	address := m.Address
-	if address == "" {
-		address = net.JoinHostPort(from, strconv.Itoa(m.Port))
+	if m.Address == "" && m.Connect != controlplane.ConnectAgent {
+		m.Address = net.JoinHostPort(from, strconv.Itoa(m.Port))
 	}
 	if again {
-		return s.enrolAgain(ctx, tx, id, before == prefix, address)
+		return s.enrolAgain(ctx, tx, id, before == prefix, m)
 	}
 	if status == controlplane.ProvisioningUsedUp {
 		return out, endedTokenError(status)
 	}
-	n, err := s.insertMachine(ctx, tx, t, address, print, m)
+	n, err := s.insertMachine(ctx, tx, t, print, m)
 	if err != nil {
 		return out, err
 	}
@@ -164,7 +165,7 @@ func unprovenError(cause error) error {
 // enrolAgain answers a machine whose first answer was lost. A node that was met before has its
 // token, so whoever asks for one then may be another machine with a copied folder.
 func (s *Nodes) enrolAgain(ctx context.Context, tx *postgres.Tx, id controlplane.NodeID,
-	sameToken bool, address string) (out Enrolment, err error) {
+	sameToken bool, m Machine) (out Enrolment, err error) {
 	n, err := tx.Nodes().ByID(ctx, id)
 	if err != nil {
 		return out, err
@@ -175,7 +176,7 @@ func (s *Nodes) enrolAgain(ctx context.Context, tx *postgres.Tx, id controlplane
 			"Start the agent with a token of that node: nullops node rotate "+n.Name+
 				". If this is another machine, empty its data folder.")
 	}
-	if n.Address, err = s.checkFreeAddress(ctx, tx, address, n.Name); err != nil {
+	if n.Connect, n.Address, err = s.checkFreeWay(ctx, tx, m, n.Name); err != nil {
 		return out, err
 	}
 	// The machine may have another address by now.
@@ -190,17 +191,18 @@ func (s *Nodes) enrolAgain(ctx context.Context, tx *postgres.Tx, id controlplane
 
 // insertMachine adds the node of a machine, whose certificate is the only one to be trusted.
 func (s *Nodes) insertMachine(
-	ctx context.Context, tx *postgres.Tx, t controlplane.ProvisioningToken, address string,
+	ctx context.Context, tx *postgres.Tx, t controlplane.ProvisioningToken,
 	print controlplane.Thumbprint, m Machine,
 ) (n controlplane.Node, err error) {
-	if address, err = s.checkFreeAddress(ctx, tx, address, ""); err != nil {
+	connect, address, err := s.checkFreeWay(ctx, tx, m, "")
+	if err != nil {
 		return n, err
 	}
 	name, err := chooseName(ctx, tx, t.NamePattern, m.Inventory.Hostname)
 	if err != nil {
 		return n, err
 	}
-	n, err = s.newNode(ctx, tx, Put{Name: name, Environment: t.Environment, Address: address,
+	n, err = s.newNode(ctx, tx, Put{Name: name, Environment: t.Environment, Connect: connect, Address: address,
 		Thumbprint: string(print), Settings: t.Settings, Template: t.Template})
 	if err != nil {
 		return n, err
@@ -211,17 +213,20 @@ func (s *Nodes) insertMachine(
 	return n, tx.Nodes().SetInventory(ctx, n.ID, m.Build, m.Inventory)
 }
 
-// checkFreeAddress refuses an address at which another node is.
-func (s *Nodes) checkFreeAddress(
-	ctx context.Context, tx *postgres.Tx, address, own string,
-) (string, error) {
-	address, err := s.checkAddress(address)
+// checkFreeWay decides how a machine is reached, and refuses an address at which another node is.
+func (s *Nodes) checkFreeWay(
+	ctx context.Context, tx *postgres.Tx, m Machine, own string,
+) (controlplane.NodeConnect, string, error) {
+	connect, address, err := s.checkWay(m.Connect, m.Address)
 	if err != nil {
-		if e, ok := errors.AsType[*controlplane.Error](err); ok {
+		if e, ok := errors.AsType[*controlplane.Error](err); ok && e.Field == "address" {
 			e.Remedy = "Set agent.address (AGENT_ADDRESS) to the host:port under which the control " +
-				"plane reaches the machine."
+				"plane reaches the machine, or agent.connect (AGENT_CONNECT) if it cannot."
 		}
-		return "", err
+		return "", "", err
+	}
+	if connect == controlplane.ConnectAgent {
+		return connect, "", nil
 	}
 	other, err := tx.ProvisioningTokens().FindNodeAt(ctx, address)
 	if err == nil && other != "" && other != own {
@@ -230,7 +235,7 @@ func (s *Nodes) checkFreeAddress(
 			Remedy: "Set agent.address (AGENT_ADDRESS) to the host:port under which the control " +
 				"plane reaches this machine, or remove the other node."}
 	}
-	return address, err
+	return connect, address, err
 }
 
 // maxNameTries bounds the numbers behind the names of machines that call themselves alike.

@@ -4300,6 +4300,7 @@ export interface components {
              * @default 5000
              */
             port: number;
+            connect?: components["schemas"]["NodeConnect"];
             hostname?: string;
             /** @description Release of the agent. */
             build?: string;

@@ -33,12 +33,12 @@ type enrolment struct {
 	log  *slog.Logger
 }
 
-// enrolMachine makes a node of this machine, and returns the node's token. It goes on until the
-// control plane answers. A process that dies before it has stored the token asks again with the
+// enrolMachine makes a node of this machine, and returns the node's token. Without a listener the
+// node's agent dials the control plane. It repeats the request until the control plane answers. A process that dies before it has stored the token asks again with the
 // same key, and gets the same node.
-func enrolMachine(ctx context.Context, s Settings, listen net.Addr,
+func enrolMachine(ctx context.Context, s Settings, l net.Listener,
 	describe func(context.Context) (wire.Inventory, error), log *slog.Logger) (*wire.Token, error) {
-	e, err := newEnrolment(ctx, s, listen, describe, log)
+	e, err := newEnrolment(ctx, s, l, describe, log)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func enrolMachine(ctx context.Context, s Settings, listen net.Addr,
 	return &token, nil
 }
 
-func newEnrolment(ctx context.Context, s Settings, listen net.Addr,
+func newEnrolment(ctx context.Context, s Settings, l net.Listener,
 	describe func(context.Context) (wire.Inventory, error), log *slog.Logger) (*enrolment, error) {
 	identity, err := wire.LoadOrCreateIdentity(s.Agent.Data)
 	if err != nil {
@@ -83,7 +83,11 @@ func newEnrolment(ctx context.Context, s Settings, listen net.Addr,
 	body.Token, body.Certificate, body.Signature = s.Agent.Provisioning.Token, identity.CertDER(),
 		signature
 	body.Build = new(release)
-	body.Address, body.Port = s.Agent.dialedAt(listen)
+	if l == nil {
+		body.Connect = new(apiclient.NodeConnectAgent)
+	} else {
+		body.Address, body.Port = s.Agent.dialedAt(l.Addr())
+	}
 	return &enrolment{api: api, body: body, log: log}, nil
 }
 
