@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -484,5 +485,52 @@ func TestCarrier_HasDeadlines(t *testing.T) {
 	_ = far.Close()
 	if got, err := io.ReadAll(near); string(got) != "late" || err != nil {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// An agent behind a reverse proxy is dialed through a WebSocket of the proxy, below a path, and at
+// its own port as well.
+func TestCarrierListener_IsReachedThroughAReverseProxy(t *testing.T) {
+	web, port := listenLoopback(t), listenLoopback(t)
+	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Handler: http.HandlerFunc(serveTunnels),
+		Listener: wire.JoinListeners(port,
+			wire.NewCarrierListener(web, slog.New(slog.DiscardHandler)))})
+	var tap tapProxy
+	front := httptest.NewTLSServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: web.Addr().String()})
+		},
+		Transport: tappedTransport{http.DefaultTransport, &tap}})
+	t.Cleanup(front.Close)
+	config := agent.DialConfig()
+	tcp := config
+	config.Address = "wss" + strings.TrimPrefix(front.URL, "https") + "/nodes/7"
+	config.Connect = func(ctx context.Context, _, address string) (net.Conn, error) {
+		return wire.DialCarrier(ctx, address, front.Client())
+	}
+	for name, c := range map[string]wire.DialConfig{"reverse proxy": config, "port": tcp} {
+		conn, err := wire.Dial(t.Context(), c)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		session, err := wire.OpenSession(t.Context(), conn)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		_ = session.Close(wire.CodeGone, "the test is over")
+	}
+	if leaks := findLeaks(tap.captured(), tokenSecrets(t, agent.Token)); len(leaks) > 0 ||
+		len(tap.captured()) == 0 {
+		t.Errorf("the proxy saw %v in %d bytes", leaks, len(tap.captured()))
+	}
+	config.Thumbprint = wiretest.NewIdentity(t).Thumbprint()
+	if _, err := wire.Dial(t.Context(), config); !errors.Is(err, wire.ErrUntrusted) {
+		t.Errorf("a wrong pin: %v", err)
+	}
+	config.Connect = func(ctx context.Context, _, address string) (net.Conn, error) {
+		return wire.DialCarrier(ctx, address+"?", &http.Client{Transport: &http.Transport{}})
+	}
+	if _, err := wire.Dial(t.Context(), config); err == nil {
+		t.Error("a proxy with an unknown certificate was accepted")
 	}
 }

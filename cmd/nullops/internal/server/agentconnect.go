@@ -13,6 +13,17 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
+func (a AgentSettings) checkWebsocket() error {
+	if a.Websocket == "" {
+		return nil
+	}
+	if a.Connect != "" {
+		return errors.New("setting agent.websocket: with agent.connect the agent listens nowhere; " +
+			"leave one of them out")
+	}
+	return checkAddress("agent.websocket", a.Websocket)
+}
+
 // checkConnect refuses what an agent cannot dial. Values that may hold a password are not repeated.
 func (a AgentSettings) checkConnect() error {
 	if a.Connect == "" {
@@ -49,6 +60,13 @@ func (a AgentSettings) openWay(c *agent.Config) (agentWay, error) {
 			return agentWay{}, fmt.Errorf("setting agent.listen: %w", err)
 		}
 		c.Listener = l
+		if a.Websocket != "" {
+			w, err := net.Listen("tcp", a.Websocket)
+			if err != nil {
+				return agentWay{}, errors.Join(fmt.Errorf("setting agent.websocket: %w", err), l.Close())
+			}
+			c.Listener = wire.JoinListeners(l, wire.NewCarrierListener(w, c.Log))
+		}
 		return agentWay{"listening", l.Addr().String()}, nil
 	}
 	at, err := url.Parse(a.Connect)

@@ -129,19 +129,21 @@ type RemovedSettings struct {
 
 // AgentSettings is one node's agent.
 type AgentSettings struct {
-	Listen  string `description:"Address the control plane dials."`
-	Connect string `description:"URL of the control plane, wss://…, to dial it; nothing listens."`
-	Proxy   string `description:"HTTP proxy for agent.connect; empty means HTTPS_PROXY."`
-	CA      string `description:"File of authorities for agent.connect, besides the system's."`
-	Token   string `description:"Token from 'add node'; AGENT_TOKEN works too."`
-	Data    string `description:"Folder for certificate, journal and state."`
-	Run     string `description:"Folder on a tmpfs for what may never reach a disk."`
-	Docker  string `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`
-	Subnets string `description:"Address range deployments' networks are cut from."`
-	Guard   bool   `description:"Keep containers from link-local addresses and the agent's port."`
-	Probe   string `description:"How often networks are tried for isolation; 0s is never."`
-	Grace   string `description:"How long a service may take to end before it is killed."`
-	Floor   string `description:"Free disk below which unused images go: 10GiB, 10%, 0 is never."`
+	Listen string `description:"Address the control plane dials."`
+	// Websocket is for a reverse proxy in front of the agent, besides Listen.
+	Websocket string `description:"Address where a reverse proxy passes WebSockets; empty is off."`
+	Connect   string `description:"URL of the control plane, wss://…, to dial it; nothing listens."`
+	Proxy     string `description:"HTTP proxy for agent.connect; empty means HTTPS_PROXY."`
+	CA        string `description:"File of authorities for agent.connect, besides the system's."`
+	Token     string `description:"Token from 'add node'; AGENT_TOKEN works too."`
+	Data      string `description:"Folder for certificate, journal and state."`
+	Run       string `description:"Folder on a tmpfs for what may never reach a disk."`
+	Docker    string `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`
+	Subnets   string `description:"Address range deployments' networks are cut from."`
+	Guard     bool   `description:"Keep containers from link-local addresses and the agent's port."`
+	Probe     string `description:"How often networks are tried for isolation; 0s is never."`
+	Grace     string `description:"How long a service may take to end before it is killed."`
+	Floor     string `description:"Free disk below which unused images go: 10GiB, 10%, 0 is never."`
 }
 
 // DevSettings is used by 'nullops dev' only.
@@ -341,7 +343,7 @@ func (s Settings) checkDoctor() error {
 	}
 	_, unfit := s.stopGrace()
 	return errors.Join(
-		checkAddress("agent.listen", s.Agent.Listen), s.Agent.checkConnect(),
+		checkAddress("agent.listen", s.Agent.Listen), s.Agent.checkWebsocket(), s.Agent.checkConnect(),
 		absolutePath("agent.data", s.Agent.Data),
 		absolutePath("agent.run", s.Agent.Run),
 		err, bad, unfit, s.checkCommon(),
