@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -191,15 +190,15 @@ func dialCarrier(ctx context.Context, url string, client *http.Client) (*Carrier
 	return newCarrier(ws, url), nil
 }
 
-// NewCarrierClient makes the client that opens WebSockets for DialStandby. proxy may be nil, and
-// so may roots: then the system's authorities count.
+// NewCarrierClient makes the client that opens WebSockets for DialStandby. proxy may be nil. config
+// says which certificates of the far end are accepted.
 func NewCarrierClient(
-	proxy func(*http.Request) (*url.URL, error), roots *x509.CertPool,
+	proxy func(*http.Request) (*url.URL, error), config *tls.Config,
 ) *http.Client {
 	// Only HTTP/1.1 can be upgraded, which is what a transport with its own TLS settings speaks.
 	return &http.Client{Transport: &http.Transport{Proxy: proxy, DisableCompression: true,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
-		MaxResponseHeaderBytes: maxHeader, DialContext: (&net.Dialer{}).DialContext}}
+		TLSClientConfig: config, MaxResponseHeaderBytes: maxHeader,
+		DialContext: (&net.Dialer{}).DialContext}}
 }
 
 func (c *Carrier) proveStandby(d StandbyDial) error {

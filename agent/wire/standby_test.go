@@ -3,11 +3,13 @@ package wire_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -67,10 +69,10 @@ func newStandbyPlane(t *testing.T, guard *tokenGuard) *standbyPlane {
 	return p
 }
 
-func (p *standbyPlane) roots() *x509.CertPool {
+func (p *standbyPlane) trust() *tls.Config {
 	roots := x509.NewCertPool()
 	roots.AddCert(p.web.Certificate())
-	return roots
+	return &tls.Config{RootCAs: roots}
 }
 
 // connect is a DialConfig's Connect: it takes a connection that the agent left.
@@ -288,18 +290,18 @@ func TestStandby_CarriesSessionsAndTunnels(t *testing.T) {
 			plane := newStandbyPlane(t, &tokenGuard{})
 			var tap tapProxy
 			base, proxied := plane.web.URL, func() int { return 1 }
-			client := wire.NewCarrierClient(nil, plane.roots())
+			client := wire.NewCarrierClient(nil, plane.trust())
 			switch way {
 			case "CONNECT proxy":
 				var at *url.URL
 				at, proxied = startConnectProxy(t, &tap)
-				client = wire.NewCarrierClient(http.ProxyURL(at), plane.roots())
+				client = wire.NewCarrierClient(http.ProxyURL(at), plane.trust())
 			case "reverse proxy":
 				front := startReverseProxy(t, plane, &tap)
 				base = front.URL + "/below/here"
 				roots := x509.NewCertPool()
 				roots.AddCert(front.Certificate())
-				client = wire.NewCarrierClient(nil, roots)
+				client = wire.NewCarrierClient(nil, &tls.Config{RootCAs: roots})
 			}
 			agent := plane.startAgent(t, "wss"+strings.TrimPrefix(base, "https"), client)
 			plane.checkStandbyLink(t, agent)
@@ -316,7 +318,7 @@ func TestStandby_CarriesSessionsAndTunnels(t *testing.T) {
 // The pin holds inside: a wrong certificate gets nothing but the question for its proof.
 func TestStandby_KeepsThePin(t *testing.T) {
 	plane := newStandbyPlane(t, &tokenGuard{})
-	agent := plane.startAgent(t, plane.web.URL, wire.NewCarrierClient(nil, plane.roots()))
+	agent := plane.startAgent(t, plane.web.URL, wire.NewCarrierClient(nil, plane.trust()))
 	config := plane.dialConfig(agent)
 	config.Thumbprint = wiretest.NewIdentity(t).Thumbprint()
 	_, err := wire.Dial(t.Context(), config)
@@ -448,7 +450,7 @@ func (b *replayedBody) Write(p []byte) (int, error) {
 // An agent dials again when the control plane is back, and replaces connections that ended.
 func TestStandby_DialsAgain(t *testing.T) {
 	plane := newStandbyPlane(t, &tokenGuard{})
-	agent := plane.startAgent(t, plane.web.URL, wire.NewCarrierClient(nil, plane.roots()))
+	agent := plane.startAgent(t, plane.web.URL, wire.NewCarrierClient(nil, plane.trust()))
 	for range 3 {
 		_ = (<-plane.waiting).Close()
 	}
@@ -484,5 +486,52 @@ func TestCarrier_HasDeadlines(t *testing.T) {
 	_ = far.Close()
 	if got, err := io.ReadAll(near); string(got) != "late" || err != nil {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// An agent behind a reverse proxy is dialed through a WebSocket of the proxy, below a path, and at
+// its own port as well.
+func TestCarrierListener_IsReachedThroughAReverseProxy(t *testing.T) {
+	web, port := listenLoopback(t), listenLoopback(t)
+	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Handler: http.HandlerFunc(serveTunnels),
+		Listener: wire.JoinListeners(port,
+			wire.NewCarrierListener(web, slog.New(slog.DiscardHandler)))})
+	var tap tapProxy
+	front := httptest.NewTLSServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: web.Addr().String()})
+		},
+		Transport: tappedTransport{http.DefaultTransport, &tap}})
+	t.Cleanup(front.Close)
+	config := agent.DialConfig()
+	tcp := config
+	config.Address = "wss" + strings.TrimPrefix(front.URL, "https") + "/nodes/7"
+	config.Connect = func(ctx context.Context, _, address string) (net.Conn, error) {
+		return wire.DialCarrier(ctx, address, front.Client())
+	}
+	for name, c := range map[string]wire.DialConfig{"reverse proxy": config, "port": tcp} {
+		conn, err := wire.Dial(t.Context(), c)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		session, err := wire.OpenSession(t.Context(), conn)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		_ = session.Close(wire.CodeGone, "the test is over")
+	}
+	if leaks := findLeaks(tap.captured(), tokenSecrets(t, agent.Token)); len(leaks) > 0 ||
+		len(tap.captured()) == 0 {
+		t.Errorf("the proxy saw %v in %d bytes", leaks, len(tap.captured()))
+	}
+	config.Thumbprint = wiretest.NewIdentity(t).Thumbprint()
+	if _, err := wire.Dial(t.Context(), config); !errors.Is(err, wire.ErrUntrusted) {
+		t.Errorf("a wrong pin: %v", err)
+	}
+	config.Connect = func(ctx context.Context, _, address string) (net.Conn, error) {
+		return wire.DialCarrier(ctx, address+"?", &http.Client{Transport: &http.Transport{}})
+	}
+	if _, err := wire.Dial(t.Context(), config); err == nil {
+		t.Error("a proxy with an unknown certificate was accepted")
 	}
 }

@@ -42,14 +42,21 @@ func (p *product) enrol(t *testing.T, name, environment string) *node {
 
 func (p *product) addNode(t *testing.T, name, environment string) *node {
 	t.Helper()
-	n := &node{p: p, name: name, binary: p.w.binary, address: freeAddress(t),
-		docker: p.w.docker, data: filepath.Join(shortDir(t), "data"), run: dockertest.RunDir(t)}
-	// Sixteen ranges of 4096 addresses; agents/docker's own tests use 10.213 and 10.214.
-	n.subnets = fmt.Sprintf("10.222.%d.0/20", 16*(p.w.ranges.Add(1)%16))
+	n := p.newNode(t, name)
 	var made apiclient.NodeEnrolment
 	p.admin.want(t, http.StatusCreated, http.MethodPost, "/nodes",
 		object{"name": name, "environment": environment, "address": n.address}, &made)
 	n.token, n.command = made.Token, made.Command
+	return n
+}
+
+// newNode is a machine that is not added yet.
+func (p *product) newNode(t *testing.T, name string) *node {
+	t.Helper()
+	n := &node{p: p, name: name, binary: p.w.binary, address: freeAddress(t),
+		docker: p.w.docker, data: filepath.Join(shortDir(t), "data"), run: dockertest.RunDir(t)}
+	// Sixteen ranges of 4096 addresses; agents/docker's own tests use 10.213 and 10.214.
+	n.subnets = fmt.Sprintf("10.222.%d.0/20", 16*(p.w.ranges.Add(1)%16))
 	p.nodes.Store(name, n) // scenarios that share the product add nodes at once
 	return n
 }

@@ -93,6 +93,7 @@ func TestEndToEnd(t *testing.T) {
 		{"CertificateOrders", certificateOrders},
 		{"Access", accessLevels},
 		{"Approvals", approvals},
+		{"DialingAgent", dialingAgent},
 		{"CommandLine", commandLine},
 		{"VaultKeys", vaultKeys},
 	} {

@@ -114,18 +114,25 @@ func (s *server) toEnrolment(e nodes.Enrolment) NodeEnrolment {
 // runs the command is root on that machine, and the token is valid for it only. deploy/README.md
 // explains each part.
 func (s *server) installCommand(n controlplane.Node, token controlplane.Plain) string {
+	return "docker run -d --name nullops-agent --restart always" + s.agentWay(n) +
+		" -v /var/run/docker.sock:/var/run/docker.sock" +
+		" -v /var/lib/nullops:/data -v /run/nullops:/run/nullops" +
+		" -e AGENT_TOKEN=" + token.Reveal() + " " + s.agentImage()
+}
+
+// agentWay is how the container is reached: at its port, at that for a reverse proxy, or at none.
+func (s *server) agentWay(n controlplane.Node) string {
+	if n.Connect == controlplane.ConnectAgent {
+		return " -e AGENT_CONNECT=" + s.agentURL()
+	}
+	if strings.Contains(n.Address, "://") {
+		return " -p 5001:5001 -e NULLOPS_AGENT_WEBSOCKET=:5001"
+	}
 	_, port, err := net.SplitHostPort(n.Address)
 	if err != nil {
 		port = "5000"
 	}
-	way := " -p " + port + ":5000"
-	if n.Connect == controlplane.ConnectAgent {
-		way = " -e AGENT_CONNECT=" + s.agentURL()
-	}
-	return "docker run -d --name nullops-agent --restart always" + way +
-		" -v /var/run/docker.sock:/var/run/docker.sock" +
-		" -v /var/lib/nullops:/data -v /run/nullops:/run/nullops" +
-		" -e AGENT_TOKEN=" + token.Reveal() + " " + s.agentImage()
+	return " -p " + port + ":5000"
 }
 
 // agentURL is where agents dial: the address that people use.

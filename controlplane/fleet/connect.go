@@ -2,9 +2,12 @@ package fleet
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -163,6 +166,18 @@ func (f *Fleet) dialNode(ctx context.Context, b *sessionBeginning) (*wire.Proven
 	return wire.Dial(ctx, c)
 }
 
+// connectURL opens the WebSocket that leads to an agent behind a reverse proxy. The certificate of
+// the proxy is checked as for any site. The proxies of the environment are not used: they would
+// connect to addresses that nobody has vetted.
+func (d DialSettings) connectURL(ctx context.Context, _, address string) (net.Conn, error) {
+	client := wire.NewCarrierClient(nil, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: d.Roots})
+	defer client.CloseIdleConnections()
+	if d.Connect != nil {
+		client.Transport.(*http.Transport).DialContext = d.Connect
+	}
+	return wire.DialCarrier(ctx, address, client)
+}
+
 // agentConnects stands for the address of a node without one.
 const agentConnects = "agent://"
 
@@ -172,11 +187,14 @@ func (d DialSettings) dialConfig(link NodeLink, epoch int64) (wire.DialConfig, e
 	c := wire.DialConfig{Address: link.Node.Address, Identity: d.Identity, Build: d.Build,
 		NodeID: string(link.Node.ID), Kid: link.Kid, Key: link.Key, Epoch: uint64(epoch),
 		Connect: d.Connect}
-	if link.Node.Connect == controlplane.ConnectAgent {
+	switch {
+	case link.Node.Connect == controlplane.ConnectAgent:
 		c.Address = agentConnects
 		c.Connect = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return d.Standbys.Take(ctx, link)
 		}
+	case strings.Contains(c.Address, "://"):
+		c.Connect = d.connectURL
 	}
 	pinned := link.Node.Thumbprint
 	if pinned == "" {

@@ -11,6 +11,7 @@ package fleet
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"net"
 	"sync"
@@ -138,6 +139,8 @@ type DialSettings struct {
 	Build   wire.Build
 	// Standbys has the connections of agents that dial. Nil has none.
 	Standbys *Standbys
+	// Roots vouch for reverse proxies in front of agents; nil is the system's authorities.
+	Roots *x509.CertPool
 	// Connect makes the TCP connection. It vets the address once a name is
 	// resolved, so that a name cannot change its mind.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)

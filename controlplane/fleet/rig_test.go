@@ -3,8 +3,10 @@ package fleet_test
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"sync"
@@ -52,6 +54,9 @@ type rig struct {
 	node      controlplane.NodeID
 	// ingress is the identity of an ingress of its own; nil without one.
 	ingress *wire.Identity
+	// roots and connect are how control planes reach agents.
+	roots   *x509.CertPool
+	connect func(ctx context.Context, network, address string) (net.Conn, error)
 	// standbys are of the next control plane that starts.
 	standbys *fleet.Standbys
 	// sessions yields each session once the control plane has acknowledged.
@@ -77,6 +82,7 @@ func newRig(t *testing.T) *rig {
 		pipes:    wiretest.NewPipeListener(),
 		sessions: make(chan *agentSession, 16),
 	}
+	r.connect = r.pipes.Dial
 	r.store = pgtest.Open(t, r.url)
 	r.agent = wiretest.NewAgent(t, wiretest.AgentConfig{Listener: r.pipes, Session: r.serve})
 	r.welcome = wire.Welcome{Build: "dev", FirstSeq: 1, Inventory: wire.Inventory{Hostname: "n",
@@ -163,8 +169,8 @@ func (r *rig) start(holder string) (stop func()) {
 		Nodes:     r.newNodeTable(holder),
 		Lifecycle: r.lifecycle, Listener: listener, Holder: holder, Log: log,
 		Dial: fleet.DialSettings{Identity: r.agent.ControlPlane, Ingress: r.ingress, Build: "dev",
-			Standbys: r.standbys,
-			Connect:  r.pipes.Dial}})
+			Standbys: r.standbys, Roots: r.roots,
+			Connect: r.connect}})
 	var running sync.WaitGroup
 	listening, hush := context.WithCancel(context.Background())
 	running.Go(func() { _ = listener.Run(listening) })

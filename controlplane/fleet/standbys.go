@@ -118,11 +118,10 @@ func (s *Standbys) takeLocal(id controlplane.NodeID, kid string) *wire.Carrier {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.waiting[id]
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].kid == kid && all[i].conn.Err() == nil {
-			c := all[i].conn
+	for i, b := range slices.Backward(all) {
+		if b.kid == kid && b.conn.Err() == nil {
 			s.setLocked(id, slices.Delete(all, i, i+1))
-			return c
+			return b.conn
 		}
 	}
 	return nil

@@ -2,11 +2,14 @@ package fleet_test
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"strings"
 	"sync"
@@ -65,6 +68,11 @@ func (r *standbyRig) dialFrom() (stop func()) {
 		Credential: func() (string, wire.Key, error) {
 			return r.agent.Token.Kid, r.agent.Token.Key(), nil
 		}})
+	return r.passToAgent(l)
+}
+
+// passToAgent has the rig's agent serve what a listener accepts.
+func (r *rig) passToAgent(l net.Listener) (stop func()) {
 	var passing sync.WaitGroup
 	passing.Go(func() {
 		for {
@@ -89,6 +97,48 @@ func (r *standbyRig) dialFrom() (stop func()) {
 	return stop
 }
 
+// A node whose address is a URL is reached through the reverse proxy there, whose address is
+// vetted as any node's and whose certificate is checked.
+func TestSession_ANodesAddressMayBeAURL(t *testing.T) {
+	r := newRig(t)
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	r.failOnError(nil, err)
+	r.passToAgent(wire.NewCarrierListener(inner, slog.New(slog.DiscardHandler)))
+	paths := make(chan string, 64)
+	front := httptest.NewTLSServer(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
+		paths <- p.In.URL.Path
+		p.SetURL(&url.URL{Scheme: "http", Host: inner.Addr().String()})
+	}})
+	t.Cleanup(front.Close)
+	r.failOnError(r.nodes.PutNode(t.Context(), system, nodes.Put{Name: "n", Environment: "qa",
+		Address: "wss://example.com/nodes/n"}))
+	dialed := make(chan string, 64)
+	r.connect = func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialed <- address
+		return (&net.Dialer{}).DialContext(ctx, network, front.Listener.Addr().String())
+	}
+	stop := r.start("a")
+	for r.detail() == "" { // the proxy's certificate is not one that the system trusts
+		time.Sleep(20 * time.Millisecond)
+	}
+	stop()
+	if !strings.Contains(r.detail(), "certificate") || len(paths) > 0 {
+		t.Errorf("with an unknown proxy it says %q", r.detail())
+	}
+	r.roots = x509.NewCertPool()
+	r.roots.AddCert(front.Certificate())
+	r.start("b")
+	r.waitForSession()
+	r.waitUntilOnline()
+	if at, path := <-dialed, <-paths; at != "example.com:443" || path != "/nodes/n" {
+		t.Errorf("dialed %s, and asked for %s", at, path)
+	}
+}
+
+func (r *rig) detail() string {
+	return pgtest.QueryValue[string](r.t, r.url, "SELECT detail FROM nodes")
+}
+
 func (r *standbyRig) link(key wire.Key) fleet.NodeLink {
 	return fleet.NodeLink{Node: controlplane.Node{ID: r.node, Name: "n",
 		Connect: controlplane.ConnectAgent}, Kid: r.agent.Token.Kid, Key: key}
@@ -100,12 +150,11 @@ func TestStandbys_AnyProcessReachesAnAgentThatDials(t *testing.T) {
 	r := newStandbyRig(t)
 	r.standbys = r.newStandbys("b", r.newNodeTable("b"))
 	stop := r.start("b")
-	for pgtest.QueryValue[string](t, r.url, "SELECT detail FROM nodes") == "" {
+	for r.detail() == "" {
 		time.Sleep(20 * time.Millisecond)
 	}
-	detail := pgtest.QueryValue[string](t, r.url, "SELECT detail FROM nodes")
-	if !strings.Contains(detail, "its agent has not connected") {
-		t.Errorf("without the agent it says %q", detail)
+	if !strings.Contains(r.detail(), "its agent has not connected") {
+		t.Errorf("without the agent it says %q", r.detail())
 	}
 	r.dialFrom()
 	r.waitForSession()

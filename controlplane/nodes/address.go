@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -30,9 +31,37 @@ func (s *Nodes) checkWay(
 	return connect, "", nil
 }
 
-// checkAddress reads host:port and refuses places where no agent can be. Names
-// are looked at again when they are dialed: see AllowedNodeAddress.
+// checkAddress reads host:port, or the URL of a WebSocket with a path if need be.
 func (s *Nodes) checkAddress(address string) (string, error) {
+	address = strings.TrimSpace(address)
+	if !strings.Contains(address, "://") {
+		return s.checkHostPort(address)
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Opaque != "" || u.User != nil ||
+		u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(address, "?#") {
+		return "", badAddress(hidePassword(u), "it is not the URL of a WebSocket")
+	}
+	if u.Port() == "" {
+		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"ws": "80", "wss": "443"}[u.Scheme])
+	}
+	if u.Host, err = s.checkHostPort(u.Host); err != nil {
+		return "", err
+	}
+	return u.String(), nil
+}
+
+// hidePassword keeps what was typed into the wrong place out of an error.
+func hidePassword(u *url.URL) string {
+	if u == nil {
+		return "this text"
+	}
+	return u.Redacted()
+}
+
+// checkHostPort reads host:port and refuses places where no agent can be. Names
+// are looked at again when they are dialed: see AllowedNodeAddress.
+func (s *Nodes) checkHostPort(address string) (string, error) {
 	host, port, err := net.SplitHostPort(strings.ToLower(strings.TrimSpace(address)))
 	if err != nil {
 		return "", badAddress(address, "it is not host:port")
@@ -78,5 +107,6 @@ func (s *Nodes) checkAllowed(ap netip.AddrPort) error {
 func badAddress(address, why string) error {
 	return controlplane.NewInvalidError("address", "address_invalid",
 		fmt.Sprintf("%q cannot be a node's address: %s", controlplane.ClipText(address), why),
-		"Give host:port where the agent listens, such as 10.20.4.14:5000.")
+		"Give host:port where the agent listens, such as 10.20.4.14:5000, or the URL of a "+
+			"WebSocket that leads there, such as wss://proxy.example.org/node-7.")
 }

@@ -157,6 +157,9 @@ func TestAddNode_Refuses(t *testing.T) {
 		"10.0.0.1:-1", "10.0.0.1:65536", "10.0.0.1:5e3", "10.0.0.1:", ":5000", "10.0.0.1:05000x",
 		"255.255.255.255:5000", "0.1.2.3:5000", "169.254.169.254:80", "[fd00:ec2::254]:80",
 		"[fe80::1%eth0]:5000", "10.0.0.1:5000/path", "user@10.0.0.1:5000", "10.0.0.1:http",
+		"https://x:5000/", "wss://", "wss:///path", "wss:x:5000", "wss://127.0.0.1/a", "ws://localhost/",
+		"wss://169.254.169.254/latest", "wss://x:0/", "wss://x:99999/", "wss://x/?token=1", "wss://x/#a",
+		"wss://me:password@x/", "wss://2130706433/",
 	} {
 		_, err := w.AddNode(t.Context(), w.admin, nodes.Put{
 			Name: "n2", Environment: "qa", Address: address,
@@ -165,8 +168,14 @@ func TestAddNode_Refuses(t *testing.T) {
 		if !errors.As(err, &said) || said.Field != "address" || said.Remedy == "" {
 			t.Errorf("%q: %v", address, err)
 		}
+		if strings.Contains(said.Message, "password") {
+			t.Errorf("the error repeats a password: %s", said.Message)
+		}
 	}
 	for field, bad := range map[string]nodes.Put{
+		"address": {Name: "n2", Environment: "qa", Address: "10.0.0.6:5000",
+			Connect: controlplane.ConnectAgent},
+		"connect":     {Name: "n2", Environment: "qa", Connect: "both"},
 		"name":        {Name: "N2", Environment: "qa", Address: "10.0.0.6:5000"},
 		"environment": {Name: "n2", Environment: "nowhere", Address: "10.0.0.6:5000"},
 		"thumbprint":  {Name: "n2", Environment: "qa", Address: "10.0.0.6:5000", Thumbprint: "xyz"},
@@ -186,6 +195,42 @@ func TestAddNode_Refuses(t *testing.T) {
 	if n := w.query(t, `SELECT count(*) FROM nodes`); n != 1 {
 		t.Errorf("%d nodes", n)
 	}
+}
+
+// A node has an address, a URL that leads to it, or an agent that connects. It can change.
+func TestPutNode_ChangesHowANodeIsReached(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.addNode(t)
+	way := func(name, address string, connect controlplane.NodeConnect) (n controlplane.Node) {
+		saved, err := w.PutNode(t.Context(), w.admin, nodes.Put{Name: name, Environment: "qa",
+			Address: address, Connect: connect})
+		if err != nil {
+			t.Fatalf("%q, %q: %v", address, connect, err)
+		}
+		if !saved.Changed {
+			t.Errorf("%q, %q changed nothing", address, connect)
+		}
+		return saved.Object
+	}
+	for given, want := range map[string]string{
+		"WSS://Proxy.example.org/Node-7":      "wss://proxy.example.org:443/Node-7",
+		" ws://10.0.0.9:81/a/b ":              "ws://10.0.0.9:81/a/b",
+		"wss://[2001:db8::1]/a":               "wss://[2001:db8::1]:443/a",
+		"10.0.0.9:5000":                       "10.0.0.9:5000",
+		"wss://proxy.example.org:8443/a%20b/": "wss://proxy.example.org:8443/a%20b/",
+	} {
+		if n := way("n", given, ""); n.Address != want || n.Connect != controlplane.ConnectControlPlane {
+			t.Errorf("%q became %q, %s", given, n.Address, n.Connect)
+		}
+	}
+	for _, name := range []string{"n", "n2"} { // none has an address that the other could take
+		if n := way(name, "", controlplane.ConnectAgent); n.Address != "" ||
+			n.Connect != controlplane.ConnectAgent {
+			t.Errorf("%s is reached at %q, %s", name, n.Address, n.Connect)
+		}
+	}
+	way("n", "10.0.0.9:5000", controlplane.ConnectControlPlane)
 }
 
 // A changed certificate needs a person, who can approve exactly what proved

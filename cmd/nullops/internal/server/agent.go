@@ -68,8 +68,8 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 		return err
 	}
 	if s.enrolsItself() {
-		if config.Token, err = enrolMachine(ctx, s, config.Listener, runtime.Inventory,
-			log); err != nil {
+		if config.Token, err = enrolMachine(ctx, s, listenAddress(config.Listener),
+			runtime.Inventory, log); err != nil {
 			return errors.Join(err, closeListener(config.Listener))
 		}
 	}

@@ -1,17 +1,26 @@
 package server
 
 import (
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/wire"
 )
+
+func (a AgentSettings) checkWebsocket() error {
+	if a.Websocket == "" {
+		return nil
+	}
+	if a.Connect != "" {
+		return errors.New("setting agent.websocket: with agent.connect the agent listens nowhere; " +
+			"leave one of them out")
+	}
+	return checkAddress("agent.websocket", a.Websocket)
+}
 
 // checkConnect refuses what an agent cannot dial. Values that may hold a password are not repeated.
 func (a AgentSettings) checkConnect() error {
@@ -49,13 +58,20 @@ func (a AgentSettings) openWay(c *agent.Config) (agentWay, error) {
 			return agentWay{}, fmt.Errorf("setting agent.listen: %w", err)
 		}
 		c.Listener = l
+		if a.Websocket != "" {
+			w, err := net.Listen("tcp", a.Websocket)
+			if err != nil {
+				return agentWay{}, errors.Join(fmt.Errorf("setting agent.websocket: %w", err), l.Close())
+			}
+			c.Listener = wire.JoinListeners(l, wire.NewCarrierListener(w, c.Log))
+		}
 		return agentWay{"listening", l.Addr().String()}, nil
 	}
 	at, err := url.Parse(a.Connect)
 	if err != nil {
 		return agentWay{}, fmt.Errorf("setting agent.connect: %w", err)
 	}
-	roots, err := a.authorities()
+	config, err := a.controlTLS()
 	if err != nil {
 		return agentWay{}, err
 	}
@@ -63,27 +79,8 @@ func (a AgentSettings) openWay(c *agent.Config) (agentWay, error) {
 	if err != nil {
 		return agentWay{}, err
 	}
-	c.Dial = &wire.StandbyConfig{URL: at, Client: wire.NewCarrierClient(proxy, roots), Log: c.Log}
+	c.Dial = &wire.StandbyConfig{URL: at, Client: wire.NewCarrierClient(proxy, config), Log: c.Log}
 	return agentWay{"connecting to the control plane", at.String()}, nil
-}
-
-// authorities returns nil for the system's alone.
-func (a AgentSettings) authorities() (*x509.CertPool, error) {
-	if a.CA == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(a.CA)
-	if err != nil {
-		return nil, fmt.Errorf("setting agent.ca: %w", err)
-	}
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		roots = x509.NewCertPool() // a minimal image has none
-	}
-	if !roots.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("setting agent.ca: %s holds no certificate in PEM", a.CA)
-	}
-	return roots, nil
 }
 
 // findProxy returns the proxy for each connection. What is wrong with one is said without its
@@ -107,6 +104,14 @@ func (a AgentSettings) findProxy() (func(*http.Request) (*url.URL, error), error
 		}
 		return at, nil
 	}, nil
+}
+
+// listenAddress returns nil for an agent that does not listen.
+func listenAddress(l net.Listener) net.Addr {
+	if l == nil {
+		return nil
+	}
+	return l.Addr()
 }
 
 func closeListener(l net.Listener) error {

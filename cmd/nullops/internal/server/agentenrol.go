@@ -33,12 +33,13 @@ type enrolment struct {
 	log  *slog.Logger
 }
 
-// enrolMachine makes a node of this machine, and returns the node's token. Without a listener the
-// node's agent dials the control plane. It repeats the request until the control plane answers. A process that dies before it has stored the token asks again with the
-// same key, and gets the same node.
-func enrolMachine(ctx context.Context, s Settings, l net.Listener,
+// enrolMachine makes a node of this machine, and returns the node's token. Without an address to
+// listen at, the agent dials the control plane. It repeats the request until the control plane
+// answers. A process that dies before it has stored the token asks again with the same key, and
+// gets the same node.
+func enrolMachine(ctx context.Context, s Settings, listen net.Addr,
 	describe func(context.Context) (wire.Inventory, error), log *slog.Logger) (*wire.Token, error) {
-	e, err := newEnrolment(ctx, s, l, describe, log)
+	e, err := newEnrolment(ctx, s, listen, describe, log)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func enrolMachine(ctx context.Context, s Settings, l net.Listener,
 	return &token, nil
 }
 
-func newEnrolment(ctx context.Context, s Settings, l net.Listener,
+func newEnrolment(ctx context.Context, s Settings, listen net.Addr,
 	describe func(context.Context) (wire.Inventory, error), log *slog.Logger) (*enrolment, error) {
 	identity, err := wire.LoadOrCreateIdentity(s.Agent.Data)
 	if err != nil {
@@ -69,7 +70,11 @@ func newEnrolment(ctx context.Context, s Settings, l net.Listener,
 	if err != nil {
 		return nil, err
 	}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config,
+	proxy, err := s.Agent.findProxy()
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{Proxy: proxy, TLSClientConfig: config,
 		ForceAttemptHTTP2: true}
 	client := &http.Client{Transport: transport, Timeout: enrolWithin,
 		// A redirect would send the token elsewhere.
@@ -83,10 +88,10 @@ func newEnrolment(ctx context.Context, s Settings, l net.Listener,
 	body.Token, body.Certificate, body.Signature = s.Agent.Provisioning.Token, identity.CertDER(),
 		signature
 	body.Build = new(release)
-	if l == nil {
+	if listen == nil {
 		body.Connect = new(apiclient.NodeConnectAgent)
 	} else {
-		body.Address, body.Port = s.Agent.dialedAt(l.Addr())
+		body.Address, body.Port = s.Agent.dialedAt(listen)
 	}
 	return &enrolment{api: api, body: body, log: log}, nil
 }

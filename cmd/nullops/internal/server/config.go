@@ -130,7 +130,10 @@ type RemovedSettings struct {
 
 // AgentSettings is one node's agent.
 type AgentSettings struct {
-	Listen  string `description:"Address the control plane dials."`
+	Listen string `description:"Address the control plane dials."`
+	// Websocket is for a reverse proxy in front of the agent, besides Listen.
+	Websocket string `description:"Address where a reverse proxy passes WebSockets; empty is off."`
+
 	Connect string `description:"URL of the control plane, wss://…, to dial it; nothing listens."`
 	Proxy   string `description:"HTTP proxy to the control plane; empty means HTTPS_PROXY."`
 	Token   string `description:"Token from 'add node'; AGENT_TOKEN works too."`
@@ -340,7 +343,7 @@ func (s Settings) checkDoctor() error {
 	}
 	_, unfit := s.stopGrace()
 	return errors.Join(
-		checkAddress("agent.listen", s.Agent.Listen), s.Agent.checkConnect(),
+		checkAddress("agent.listen", s.Agent.Listen), s.Agent.checkWebsocket(), s.Agent.checkConnect(),
 		absolutePath("agent.data", s.Agent.Data),
 		absolutePath("agent.run", s.Agent.Run),
 		err, bad, unfit, s.Agent.Offers.check(), s.checkCommon(),

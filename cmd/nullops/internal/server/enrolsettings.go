@@ -64,13 +64,6 @@ func (a AgentSettings) checkEnrolment() error {
 		return fmt.Errorf("setting agent.control: %s is plain HTTP, which would show the provisioning "+
 			"token to the network; write https://", a.Control)
 	}
-	if a.Fingerprint != "" && !fingerprintForm.MatchString(strings.ToLower(a.Fingerprint)) {
-		return errors.New("setting agent.fingerprint: write sha256: and 64 hexadecimal digits, as " +
-			"the control plane logs it at its start")
-	}
-	if a.Fingerprint != "" && a.CA != "" {
-		return errors.New("settings agent.ca and agent.fingerprint: give one of them")
-	}
 	_, err = a.controlTLS()
 	return err
 }
@@ -85,10 +78,15 @@ func isLoopbackURL(text string) bool {
 }
 
 // controlTLS is how the agent knows the control plane: by exactly one certificate, by an authority
-// of the installation, or by those of the machine.
+// of the installation besides those of the machine, or by these alone.
 func (a AgentSettings) controlTLS() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch {
+	case a.Fingerprint != "" && a.CA != "":
+		return nil, errors.New("settings agent.ca and agent.fingerprint: give one of them")
+	case a.Fingerprint != "" && !fingerprintForm.MatchString(strings.ToLower(a.Fingerprint)):
+		return nil, errors.New("setting agent.fingerprint: write sha256: and 64 hexadecimal digits, " +
+			"as the control plane logs it at its start")
 	case a.Fingerprint != "":
 		config.InsecureSkipVerify = true // VerifyConnection compares the certificate itself.
 		config.VerifyConnection = func(s tls.ConnectionState) error {
@@ -99,14 +97,27 @@ func (a AgentSettings) controlTLS() (*tls.Config, error) {
 			return nil
 		}
 	case a.CA != "":
-		text, err := os.ReadFile(a.CA)
+		roots, err := a.authorities()
 		if err != nil {
-			return nil, fmt.Errorf("setting agent.ca: %w", err)
+			return nil, err
 		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("setting agent.ca: %s holds no certificate in PEM", a.CA)
-		}
+		config.RootCAs = roots
 	}
 	return config, nil
+}
+
+// authorities returns those of the system and of the file.
+func (a AgentSettings) authorities() (*x509.CertPool, error) {
+	text, err := os.ReadFile(a.CA)
+	if err != nil {
+		return nil, fmt.Errorf("setting agent.ca: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // a minimal image has none
+	}
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("setting agent.ca: %s holds no certificate in PEM", a.CA)
+	}
+	return roots, nil
 }
