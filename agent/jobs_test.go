@@ -34,7 +34,7 @@ func TestAgent_JobThatEndsWellIsDone(t *testing.T) {
 	p.untilPhase("d1", wire.PhaseReady)
 	p.until("the health of the job", func() bool {
 		return slices.ContainsFunc(p.vitals.Services, func(s wire.ServiceVitals) bool {
-			return s.Step == "db" && s.Health == wire.HealthHealthy &&
+			return s.Step == "db" && s.Health == wire.HealthHealthy && s.Ended &&
 				s.Detail == "it ended with exit code 0"
 		})
 	})

@@ -145,6 +145,7 @@ func (ms *measuring) measureOnce(ctx context.Context) {
 		s := &vitals.Services[i]
 		if p, ok := ms.health[progressKey{s.Deployment, s.Step}]; ok {
 			s.Health, s.Detail = p.Health, p.Detail
+			s.Ended = p.Ended && p.Health == wire.HealthHealthy
 		}
 		v := ms.views[s.Deployment]
 		s.Restarts = max(s.Restarts, v.restarts[string(s.Step)])

@@ -96,10 +96,12 @@ type ServiceHealth struct {
 	Deployment DeploymentID
 	Step       pipeline.StepKey
 	Health     pipeline.Health
-	Detail     string
-	Restarts   int
-	CPU        float64
-	Memory     int64
+	// Ended is a healthy service that does not run any more, because its work is done.
+	Ended    bool
+	Detail   string
+	Restarts int
+	CPU      float64
+	Memory   int64
 }
 
 // HistoryKind says what a history entry is about.

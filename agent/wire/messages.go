@@ -350,11 +350,13 @@ type ServiceVitals struct {
 	Deployment string           `json:"deployment"`
 	Step       pipeline.StepKey `json:"step"`
 	Health     Health           `json:"health"`
-	Detail     string           `json:"detail,omitempty"`
-	CPU        float64          `json:"cpu"`
-	Memory     int64            `json:"memory"`
-	Flow       Flow             `json:"flow,omitzero"`
-	Restarts   int              `json:"restarts"`
+	// Ended says that a healthy service has ended with exit code 0, as its step lets it.
+	Ended    bool    `json:"ended,omitempty"`
+	Detail   string  `json:"detail,omitempty"`
+	CPU      float64 `json:"cpu"`
+	Memory   int64   `json:"memory"`
+	Flow     Flow    `json:"flow,omitzero"`
+	Restarts int     `json:"restarts"`
 }
 
 // TokenRefused answers RefuseToken, after the refusal is on disk.

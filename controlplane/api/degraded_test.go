@@ -157,3 +157,34 @@ func TestDegraded_OnlyWhatShouldRun(t *testing.T) {
 		t.Errorf("while it is removed it is %s", got)
 	}
 }
+
+// A service that ended as it should is healthy and says that it ended, until it runs again or its
+// node cannot be asked. Its deployment is not degraded.
+func TestHealth_TellsWhatHasEnded(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	w.deploy("first")
+	d := w.deployReady("first")
+	expect := func(health api.Health, ended bool) {
+		t.Helper()
+		shown := w.showDeployment(w.token("root"), string(d.ID))
+		s := shown.Services[0]
+		if s.Health != health || (s.Ended != nil && *s.Ended) != ended ||
+			*shown.Condition == api.DeploymentConditionDegraded {
+			t.Errorf("it is %v, and shown as %+v", *shown.Condition, s)
+		}
+	}
+	w.reportHealth(d, "healthy", "", 0)
+	expect("healthy", false)
+	over := controlplane.ServiceHealth{Deployment: d.ID, Step: "api", Health: "healthy",
+		Ended: true, Detail: "it ended with exit code 0"}
+	w.expectSaved(nil, w.lifecycle.ObserveHealth(t.Context(), system, w.node,
+		[]controlplane.ServiceHealth{over}))
+	expect("healthy", true)
+	pgtest.Exec(t, w.database, "UPDATE nodes SET status = 'offline'")
+	expect("unknown", false)
+	pgtest.Exec(t, w.database, "UPDATE nodes SET status = 'online'")
+	w.reportHealth(d, "healthy", "", 0)
+	expect("healthy", false)
+}

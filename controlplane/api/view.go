@@ -99,8 +99,8 @@ func toServiceVersion(v controlplane.ServiceVersion) ServiceVersion {
 
 func toServiceHealth(v lifecycle.ServiceView) ServiceHealth {
 	return ServiceHealth{
-		Step: string(v.Step), Health: Health(v.Health.Health), Detail: ptrOrNil(v.Health.Detail),
-		Url: ptrOrNil(v.URL), Restarts: v.Health.Restarts,
+		Step: string(v.Step), Health: Health(v.Health.Health), Ended: ptrOrNil(v.Health.Ended),
+		Detail: ptrOrNil(v.Health.Detail), Url: ptrOrNil(v.URL), Restarts: v.Health.Restarts,
 		Ports: toServicePorts(v),
 	}
 }

@@ -132,6 +132,7 @@ type storedHealth struct {
 
 type healthState struct {
 	health   wire.Health
+	ended    bool
 	detail   string
 	restarts int
 }
@@ -154,7 +155,7 @@ func (t *storedHealth) changedServices(
 	var news []controlplane.ServiceHealth
 	for _, h := range all {
 		key := h.Deployment + "/" + string(h.Step)
-		is := healthState{h.Health, h.Detail, h.Restarts}
+		is := healthState{h.Health, h.Ended, h.Detail, h.Restarts}
 		if h.Health == wire.HealthHealthy {
 			// A time, or a count: what is well may say another thing each time.
 			is.detail = ""
@@ -165,7 +166,7 @@ func (t *storedHealth) changedServices(
 		}
 		news = append(news, controlplane.ServiceHealth{
 			Deployment: controlplane.DeploymentID(h.Deployment), Step: h.Step,
-			Health: h.Health, Detail: h.Detail, Restarts: h.Restarts, CPU: h.CPU,
+			Health: h.Health, Ended: h.Ended, Detail: h.Detail, Restarts: h.Restarts, CPU: h.CPU,
 			Memory: h.Memory})
 	}
 	return news

@@ -72,6 +72,10 @@ func TestTold_LeavesOutWhatDidNotChange(t *testing.T) {
 		got[0].Step != "db" {
 		t.Errorf("a change: %+v", got)
 	}
+	services[0].Ended = true
+	if got := s.changedServices(services, now.Add(3*time.Second)); len(got) != 1 || !got[0].Ended {
+		t.Errorf("one has ended: %+v", got)
+	}
 	if got := s.changedServices(services, now.Add(healthAgain)); len(got) != 2 {
 		t.Errorf("after a while: %+v", got)
 	}

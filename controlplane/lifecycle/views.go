@@ -176,7 +176,7 @@ func (l *Lifecycle) serviceViews(d controlplane.Deployment, hosts []controlplane
 			}
 		}
 		if d.NodeStatus != controlplane.NodeOnline && !d.Status.IsGone() {
-			s.Health.Health = pipeline.HealthUnknown
+			s.Health.Health, s.Health.Ended = pipeline.HealthUnknown, false
 		}
 		s.Ports = append([]pipeline.Port{}, v.Ports...)
 		all = append(all, s)

@@ -13,7 +13,7 @@ import (
 func (t Health) Put(ctx context.Context, h controlplane.ServiceHealth) (bool, error) {
 	n, err := t.q.PutHealth(ctx, dbsqlc.PutHealthParams{
 		DeploymentID: string(h.Deployment), Step: string(h.Step), Health: string(h.Health),
-		Detail: h.Detail, Restarts: int32(h.Restarts), Cpu: h.CPU, Memory: h.Memory,
+		Ended: h.Ended, Detail: h.Detail, Restarts: int32(h.Restarts), Cpu: h.CPU, Memory: h.Memory,
 	})
 	if err != nil {
 		return false, fmt.Errorf("put health: %w", translateError(err))
@@ -48,8 +48,8 @@ func (t Health) ListOf(
 	for _, r := range rows {
 		id := controlplane.DeploymentID(r.DeploymentID)
 		all[id] = append(all[id], controlplane.ServiceHealth{Deployment: id,
-			Step: pipeline.StepKey(r.Step), Health: pipeline.Health(r.Health), Detail: r.Detail,
-			Restarts: int(r.Restarts), CPU: r.Cpu, Memory: r.Memory})
+			Step: pipeline.StepKey(r.Step), Health: pipeline.Health(r.Health), Ended: r.Ended,
+			Detail: r.Detail, Restarts: int(r.Restarts), CPU: r.Cpu, Memory: r.Memory})
 	}
 	return all, nil
 }

@@ -174,12 +174,20 @@ func printServices(w io.Writer, d apiclient.Deployment) error {
 		tags[v.Step] = v.Tag
 	}
 	for _, s := range d.Services {
-		rows = append(rows, []string{s.Step, tags[s.Step], string(s.Health), valueOrZero(s.Url)})
+		rows = append(rows, []string{s.Step, tags[s.Step], healthOf(s), valueOrZero(s.Url)})
 		for _, p := range furtherPorts(valueOrZero(s.Url), s.Ports) {
 			rows = append(rows, []string{servicePortName(s, p), "", "", valueOrZero(p.Url)})
 		}
 	}
 	return output.PrintTable(w, rows)
+}
+
+// healthOf is a service's health for people. One that ended as it should is done, like its step.
+func healthOf(s apiclient.ServiceHealth) string {
+	if valueOrZero(s.Ended) {
+		return "done"
+	}
+	return string(s.Health)
 }
 
 // stateOf is what filters find it by: the condition, which may be offline or degraded,

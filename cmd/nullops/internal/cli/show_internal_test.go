@@ -110,3 +110,18 @@ func TestPrintCapsule_NamesEachAddress(t *testing.T) {
 		t.Errorf("of what is wrong it says %q", b.String())
 	}
 }
+
+// A service that has ended as it should is not called healthy, as if it still ran.
+func TestPrintDeployment_ShowsEndedServicesAsDone(t *testing.T) {
+	d := apiclient.Deployment{Name: "cart", Status: "ready", Services: []apiclient.ServiceHealth{
+		{Step: "seed", Health: "healthy", Ended: new(true)}, {Step: "web", Health: "healthy"}}}
+	var b strings.Builder
+	if err := printDeployment(&b, d, apiclient.Run{Number: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"done", "healthy"} {
+		if strings.Count(b.String(), want) != 1 {
+			t.Errorf("%q is not there once in\n%s", want, b.String())
+		}
+	}
+}

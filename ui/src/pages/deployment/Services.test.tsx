@@ -38,6 +38,13 @@ it("says why a service is not well below its state, and nothing below one that i
   expect(screen.queryByText("GET /healthz answered 200")).toBeNull();
 });
 
+it("says of one that has ended that it is done, and does not open it", async () => {
+  draw({ ...row("healthy"), ended: true });
+  expect(await screen.findByText("Done")).toBeTruthy();
+  expect(screen.queryByText("Healthy")).toBeNull();
+  expect(screen.queryByRole("link", { name: "Open healthy" })).toBeNull();
+});
+
 it("leads from each service to its log, its curves and a terminal in it", async () => {
   draw(row("healthy"));
   for (const name of ["Log of healthy", "Metrics of healthy", "Terminal in healthy"]) {

@@ -119,7 +119,7 @@ function FurtherPorts({ service, closed }: { service: ServiceHealth; closed?: st
 
 function ServiceRow({ service, status, step, logs, use }: RowProps) {
   const waiting = step && (step.status === "pending" || step.status === "pulling");
-  const closed = whyClosed(status, service.health, Boolean(waiting));
+  const closed = whyClosed(status, service.ended ? "stopped" : service.health, Boolean(waiting));
   const inside = service.ports.map((port) => port.port).join(", ");
   return (
     <li className={`sr ${logs ? "wide" : ""}`}>
@@ -129,7 +129,7 @@ function ServiceRow({ service, status, step, logs, use }: RowProps) {
         <ServiceName service={service.step} />
       )}
       <span className="row s">
-        <StatusMark state={waiting ? step.status : service.health} small />
+        <StatusMark state={waiting ? step.status : service.ended ? "done" : service.health} small />
         {service.restarts > 0 ? <span className="t2">{t.restarts(service.restarts)}</span> : null}
       </span>
       <span className="u tr" title={service.url}>

@@ -99,7 +99,7 @@ export function mainUrl(deployment: Deployment): { step: string; url: string } |
   const open = deployment.services.filter((service) => service.url);
   const chosen =
     open.find((service) => service.step === "web") ??
-    open.findLast((service) => service.health === "healthy") ??
+    open.findLast((service) => service.health === "healthy" && !service.ended) ??
     open[open.length - 1];
   return chosen?.url ? { step: chosen.step, url: chosen.url } : undefined;
 }

@@ -74,13 +74,16 @@ function Versions({ deployment }: { deployment: Deployment }) {
 function Address({ service, deployment }: { service: ServiceHealth; deployment: Deployment }) {
   const url = service.url ?? "";
   const answers =
-    deployment.status === "ready" && !deployment.node_offline_since && service.health === "healthy";
+    deployment.status === "ready" &&
+    !deployment.node_offline_since &&
+    service.health === "healthy" &&
+    !service.ended;
   return (
     <li className="address">
       <span className="col grow">
         <span className="row">
           <b>{service.step}</b>
-          <StatusMark state={service.health} small />
+          <StatusMark state={service.ended ? "done" : service.health} small />
         </span>
         <span className="mono t2 tr" title={url}>
           {url}
