@@ -66,7 +66,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	}
 	if s.enrolsItself() {
 		if token, err = enrolMachine(ctx, s, l.Addr(), runtime.Inventory, log); err != nil {
-			return errors.Join(err, l.Close())
+			return errors.Join(ignoreCanceled(err), l.Close())
 		}
 	}
 	a, err := agent.New(agent.Config{Data: s.Agent.Data, Token: token, Build: wire.Build(release),
