@@ -70,7 +70,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if s.enrolsItself() {
 		if config.Token, err = enrolMachine(ctx, s, listenAddress(config.Listener),
 			runtime.Inventory, log); err != nil {
-			return errors.Join(err, closeListener(config.Listener))
+			return errors.Join(ignoreCanceled(err), closeListener(config.Listener))
 		}
 	}
 	a, err := agent.New(config, runtime)

@@ -135,7 +135,7 @@ function Form({ close, made }: { close: () => void; made: (created: Created) => 
           label={t.pattern}
           mono
           spellCheck={false}
-          placeholder="{hostname}"
+          placeholder={t.patternDefault}
           value={body.pattern}
           error={says("name_pattern")}
           hint={t.patternHint}

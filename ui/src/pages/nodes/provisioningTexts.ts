@@ -24,6 +24,7 @@ export const provisioningTexts = {
   templateHint:
     "Its labels, taints and limits are those of the nodes. nullops node token create gives labels without one.",
   pattern: "Names",
+  patternDefault: "{hostname}",
   patternHint: "{hostname} is the machine's own name, {n} the lowest free number, as in gpu-{n}.",
   columns: { token: "Token", environment: "Environment", uses: "Machines", ends: "Ends", by: "By" },
   used: (uses: number, most: number) => `${uses} of ${most}`,
