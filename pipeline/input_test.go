@@ -109,7 +109,7 @@ func TestFillInput(t *testing.T) {
 
 func TestFillInput_BoundsTheWhole(t *testing.T) {
 	p, given := readShop(t), map[string]any{}
-	for _, name := range strings.Split("a b c d e f g h i", " ") {
+	for name := range strings.SplitSeq("a b c d e f g h i", " ") {
 		p.Input = append(p.Input, inputField(name, pipeline.FieldString))
 		given[name] = strings.Repeat("x", 4000)
 	}

@@ -30,6 +30,10 @@ func (r *documentRun) putParts(
 			continue
 		}
 		err := part.put(ctx, i, project, part.value, exists)
+		if part.at == "pipeline" && err != nil {
+			// That templates and rules set input that it does not declare is no further problem.
+			exists, r.pipelineRefused = false, true
+		}
 		if err := r.recordProblems(&i, part.at, err); err != nil {
 			return err
 		}

@@ -70,6 +70,8 @@ type documentRun struct {
 	// refused are definitions with problems: that others do not find them, or what
 	// they were going to have, is no further problem.
 	refused map[controlplane.Definition]bool
+	// pipelineRefused is set after a pipeline had problems.
+	pipelineRefused bool
 }
 
 func (r *documentRun) applyAll(ctx context.Context) error {
@@ -243,7 +245,8 @@ func (r *documentRun) recordProblems(i *int, at string, err error) error {
 			Message: known.Message, Remedy: known.Remedy, Users: known.Users}}
 	}
 	for _, p := range found {
-		if r.isConsequence(p) {
+		ofInput := p.Step == "" && strings.HasPrefix(p.Field, "input.")
+		if r.isConsequence(p) || r.pipelineRefused && ofInput {
 			continue
 		}
 		p.Document = i

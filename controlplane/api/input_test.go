@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -59,9 +60,7 @@ func (w *world) deployInput(root, name string, input object, more object) (d api
 	w.t.Helper()
 	body := object{"name": name, "project": "shop", "environment": "qa",
 		"versions": object{"api": "1.0"}, "input": input}
-	for key, value := range more {
-		body[key] = value
-	}
+	maps.Copy(body, more)
 	w.expect(http.StatusCreated, "POST", "/deployments", root, body, &d)
 	return d
 }
@@ -279,4 +278,16 @@ func TestInput_TemplatesAndRules(t *testing.T) {
 	if *p.Field != "input.mode" {
 		t.Errorf("%+v", p)
 	}
+}
+
+// A rule's deployments get its input.
+func TestInput_OfARule(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	w.publishInput(w.token("root"), nil)
+	w.makeRule("pulls", "github", "", object{"input": object{"seed": "pulls"}})
+	w.github("pulls", pullRequest("opened", "feature/cart", "abc1234def", "acme/shop"))
+	d := w.awaitDeployment("pulls-12", isQueued)
+	w.hasInput("deployment", new(api.Input(d.Input)), api.Input{"seed": "pulls", "mode": "fast"})
 }
