@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
@@ -52,6 +54,12 @@ type rig struct {
 	node      controlplane.NodeID
 	// ingress is the identity of an ingress of its own; nil without one.
 	ingress *wire.Identity
+	// connect reaches the agent; the scripted one unless a test has another.
+	connect func(ctx context.Context, network, address string) (net.Conn, error)
+	// These are for agents that are not scripted.
+	secrets fleet.Secrets
+	usage   fleet.Usage
+	journal fleet.Journal
 	// sessions yields each session once the control plane has acknowledged.
 	sessions chan *agentSession
 
@@ -69,12 +77,18 @@ type agentSession struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	t.Parallel()
+	return newRigOn(t, pgtest.URL(t, os.DirFS("../../migrations")))
+}
+
+func newRigOn(t *testing.T, database string) *rig {
+	t.Helper()
 	r := &rig{
 		t:        t,
-		url:      pgtest.URL(t, os.DirFS("../../migrations")),
+		url:      database,
 		pipes:    wiretest.NewPipeListener(),
 		sessions: make(chan *agentSession, 16),
 	}
+	r.connect = r.pipes.Dial
 	r.store = pgtest.Open(t, r.url)
 	r.agent = wiretest.NewAgent(t, wiretest.AgentConfig{Listener: r.pipes, Session: r.serve})
 	r.welcome = wire.Welcome{Build: "dev", FirstSeq: 1, Inventory: wire.Inventory{Hostname: "n",
@@ -161,7 +175,9 @@ func (r *rig) start(holder string) (stop func()) {
 		Nodes:     r.newNodeTable(holder),
 		Lifecycle: r.lifecycle, Listener: listener, Holder: holder, Log: log,
 		Dial: fleet.DialSettings{Identity: r.agent.ControlPlane, Ingress: r.ingress, Build: "dev",
-			Connect: r.pipes.Dial}})
+			Connect: r.connect},
+		Secrets: r.secrets, Usage: r.usage, Journal: r.journal,
+		Logbook: logbook.New(r.store)})
 	var running sync.WaitGroup
 	listening, hush := context.WithCancel(context.Background())
 	running.Go(func() { _ = listener.Run(listening) })

@@ -209,7 +209,7 @@ func (s *session) startTask(running *bool, do func(context.Context) error, more 
 	*running = true
 	s.tasks.Go(func() {
 		for goesOn := true; goesOn; {
-			err := do(s.ctx)
+			err := s.runTask(do)
 			if err != nil {
 				s.stop(err)
 			}
@@ -219,6 +219,11 @@ func (s *session) startTask(running *bool, do func(context.Context) error, more 
 			s.mu.Unlock()
 		}
 	})
+}
+
+func (s *session) runTask(do func(context.Context) error) (err error) {
+	defer controlplane.CatchPanic(s.ctx, s.Log, "a session with node "+s.link.Node.Name, &err)
+	return do(s.ctx)
 }
 
 // stopTasks waits for all that runs, and lets nothing else begin.
