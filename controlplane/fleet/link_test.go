@@ -253,6 +253,40 @@ func TestLink_AgentsWorkWithoutTheDatabase(t *testing.T) {
 	}
 }
 
+// PostgreSQL fails over to a replica that lost the end of what was committed. The agent sends
+// again what is missing there, although it was acknowledged before, and repeats nothing.
+//
+// fault: F15
+func TestLink_FailoverToAReplicaThatLostTheEnd(t *testing.T) {
+	t.Parallel()
+	primary := pgtest.NewServer(t)
+	proxy, through := pgtest.NewProxy(t, primary.Database(migrations.FS))
+	r := newRigOn(t, through)
+	a := r.startAgent()
+	r.start("a")
+	r.waitUntilOnline()
+	d := r.createDeployment("d")
+	<-a.starting
+	r.waitUntil(10*time.Second, "the run is under way", func() bool {
+		return r.get(d.ID).Status == controlplane.Applying
+	})
+	replica := primary.Replicate()
+	replica.Kill()
+	a.release()
+	r.waitUntil(10*time.Second, "the run's end is stored", r.isReady(d))
+	primary.Kill()
+	replica.Start()
+	replica.Promote()
+	proxy.LeadTo(replica)
+	if r.isReady(d)() {
+		t.Fatal("the replica has what was committed last: it lost nothing")
+	}
+	r.waitUntil(30*time.Second, "the run's end is stored again", r.isReady(d))
+	if log := a.engine.OperationLog(); !slices.Equal(log, []string{"start api"}) {
+		t.Errorf("on the node ran %v", log)
+	}
+}
+
 // A control plane ends in the middle of a burst of reports, as one does that is killed for its
 // memory, and another one continues. Each report is stored once, and a burst does not grow
 // the memory that it takes to store it.

@@ -61,6 +61,7 @@ func TestJobs_OneClaims(t *testing.T) {
 	}
 	cancel()
 	all.Wait()
+	// promise: G-05
 	if hourly.turns != 1 {
 		t.Errorf("a job due once an hour was done %d times by four at once", hourly.turns)
 	}
