@@ -264,6 +264,48 @@ func TestAgent_TunnelReachesDeclaredPortsOnly(t *testing.T) {
 	}
 }
 
+// A stream that a visitor has open lives on when the control plane dies, and when the next one
+// takes over with a higher epoch: nothing but its own ends closes it.
+//
+// fault: F58
+func TestAgent_StreamsOutliveTheControlPlane(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	n := p.boot(t.TempDir(), dummy.New(dummy.Hooks{Plugin: runMaker}), nil)
+	first := n.connect()
+	p.want(first, shopGoal("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+	conn, err := n.dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := wire.OpenTunnel(t.Context(), conn,
+		wire.Target{Deployment: "d1", Service: "web", Port: 80})
+	if err != nil {
+		t.Fatal(err)
+	}
+	echoes := func(when string) {
+		t.Helper()
+		if _, err := io.WriteString(stream, "ping"); err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		got := make([]byte, 4)
+		if _, err := io.ReadFull(stream, got); err != nil || string(got) != "ping" {
+			t.Fatalf("%s it carried %q, %v", when, got, err)
+		}
+	}
+	echoes("with the first control plane")
+	_ = first.Close(wire.CodeGone, "it dies")
+	<-first.Done()
+	echoes("without a control plane")
+	p.epoch = 2
+	n.connect()
+	echoes("with the next control plane")
+	if _, err := wire.Dial(t.Context(), n.dialConfig(1)); err == nil {
+		t.Error("the agent still obeys the epoch before: nothing took over")
+	}
+}
+
 // The refusal explains that a service listens on loopback only.
 func TestAgent_TunnelSaysThatAServiceListensOnLoopback(t *testing.T) {
 	p := newPlane(t)

@@ -102,6 +102,73 @@ func dieAt(t *testing.T, k int64) bool {
 	return false
 }
 
+// The agent is killed twenty times in one run, each time a little later. The run ends all the
+// same, nothing runs twice, and nothing is left behind.
+//
+// fault: F21
+func TestAgent_EndsARunThoughKilledAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
+	dir := t.TempDir()
+	p.want(nil, shopGoal("d1"))
+	for k := range int64(20) {
+		g := &guillotine{at: 1 + k, fell: make(chan struct{})}
+		n := p.boot(dir, r, g.hit)
+		g.kill.Store(&n.cancel)
+		if _, err := n.tryConnect(); err != nil && !g.dead.Load() {
+			t.Fatal(err)
+		}
+		ended := waitFor(p, g.fell, "d1", wire.PhaseReady)
+		n.stop()
+		if ended {
+			t.Fatalf("the run ended before life %d did", k+1)
+		}
+	}
+	s := p.boot(dir, r, nil).connect()
+	p.until("an end", func() bool {
+		return slices.Contains([]wire.Phase{wire.PhaseReady, wire.PhaseFailed}, p.phase("d1"))
+	})
+	p.want(s, goneGoal("d1"))
+	p.untilPhase("d1", wire.PhaseRemoved)
+	if left := listObjects(t, r); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+	checkContiguous(t, p)
+	checkOnce(t, r)
+}
+
+// The node reboots: its containers have ended, and what the agent kept in memory is gone. The
+// services start again in their order, with their secrets, and no plugin runs again.
+//
+// fault: F29
+func TestAgent_StartsServicesInOrderAfterAReboot(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	r := dummy.New(dummy.Hooks{Plugin: runMaker})
+	dir := t.TempDir()
+	n := p.boot(dir, r, nil)
+	p.want(n.connect(), shopGoal("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+	n.stop()
+	before := len(r.OperationLog())
+	r.CrashService("d1", "web", 137)
+	r.CrashService("d1", "db", 137)
+	ready := shopGoal("d1")
+	ready.Ready = true
+	p.want(nil, ready)
+	p.boot(dir, r, nil).connect()
+	eventually(t, "both services", func() bool { return len(r.OperationLog()) >= before+2 })
+	if again := r.OperationLog()[before:]; !slices.Equal(again, []string{"start db", "start web"}) {
+		t.Errorf("after the reboot ran %v", again)
+	}
+	db, _ := r.Service("d1", "db")
+	web, _ := r.Service("d1", "web")
+	if db.SecretEnv["PASSWORD"] != password || web.SecretEnv["URL"] != "pg://"+password {
+		t.Errorf("db got %v, web got %v", db.SecretEnv, web.SecretEnv)
+	}
+}
+
 func waitFor(p *plane, fell <-chan struct{}, deployment string, phase wire.Phase) bool {
 	deadline := time.After(patience)
 	for {

@@ -30,6 +30,8 @@ type plane struct {
 	identity *wire.Identity
 	token    wire.Token
 	key      []byte
+	// epoch is the control plane's; zero means the first.
+	epoch uint64
 
 	// telling keeps messages in the order in which they became true: a full list read before a goal
 	// was set must not arrive after that goal.
@@ -108,9 +110,13 @@ func (n *node) stop() {
 }
 
 func (n *node) dial(ctx context.Context) (*wire.ProvenConn, error) {
-	return wire.Dial(ctx, wire.DialConfig{Address: "agent:5000", Identity: n.identity,
+	return wire.Dial(ctx, n.dialConfig(max(n.epoch, 1)))
+}
+
+func (n *node) dialConfig(epoch uint64) wire.DialConfig {
+	return wire.DialConfig{Address: "agent:5000", Identity: n.identity,
 		Thumbprint: n.agent.Thumbprint(), NodeID: wiretest.NodeID, Kid: n.token.Kid,
-		Key: n.token.Key(), Epoch: 1, Build: "dev", Connect: n.pipes.Dial})
+		Key: n.token.Key(), Epoch: epoch, Build: "dev", Connect: n.pipes.Dial}
 }
 
 // connect opens the session and the log connection, and serves them.

@@ -85,6 +85,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause to errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Cause }
 
+// ErrDatabaseAway is in the chain of every error of a database that does not answer or cannot
+// store anything now. It is no refusal: the same may succeed a moment later.
+var ErrDatabaseAway = errors.New("the database is not available")
+
 // KindOf returns the kind of the Error in err's chain, "" if there is none.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {

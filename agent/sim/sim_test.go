@@ -19,6 +19,8 @@ var (
 )
 
 // Ten thousand unlucky worlds, each of which has to come to a good end.
+//
+// fault: F64
 func TestSimulator(t *testing.T) {
 	if *seed != 0 {
 		playOne(t)

@@ -271,6 +271,25 @@ func TestPromises_AreListedWithTheirTests(t *testing.T) {
 	}
 }
 
+// Each row of the tables of threats and faults names the test that shows it.
+func TestThreatsAndFaults_EachHasItsTest(t *testing.T) {
+	root := openRepository(t)
+	for name, least := range map[string]int{"docs/threats.md": 52, "docs/faults.md": 64} {
+		rows := regexp.MustCompile(`(?m)^\| [TF]\d+ \|.*\|$`).FindAllString(
+			readText(t, root, name), -1)
+		if len(rows) < least {
+			t.Errorf("%s has %d rows, wanted at least %d", name, len(rows), least)
+		}
+		for _, row := range rows {
+			// promise: R-04
+			if last := row[strings.LastIndex(strings.TrimSuffix(row, "|"), "|"):]; !strings.Contains(
+				last, "`") {
+				t.Errorf("%s: nothing shows %s", name, row)
+			}
+		}
+	}
+}
+
 // claimedPromises maps each claimed id to one file that claims it. The claims are
 // searched for in all sources git would keep, so scripts count as well as Go.
 func claimedPromises(t *testing.T, root fs.FS) map[string]string {

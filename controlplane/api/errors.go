@@ -72,6 +72,9 @@ func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	default:
 		s.Log.ErrorContext(ctx, "request failed", "request", requestID(ctx), "err", err.Error())
 		known = internalError()
+		if errors.Is(err, controlplane.ErrDatabaseAway) {
+			known = databaseAway()
+		}
 	}
 	if known.RetryAfter > 0 || known.Kind == controlplane.Unavailable {
 		wait := int(math.Ceil(max(known.RetryAfter.Seconds(), 1)))
@@ -87,6 +90,15 @@ func internalError() *controlplane.Error {
 	return &controlplane.Error{Kind: "internal", Code: "internal",
 		Message: "this failed on our side",
 		Remedy:  "Try again; if it stays, give an admin the request id."}
+}
+
+// databaseAway says that nothing is wrong with the request. A change whose answer was lost may
+// have been stored all the same: the same Idempotency-Key finds out.
+func databaseAway() *controlplane.Error {
+	return &controlplane.Error{Kind: controlplane.Unavailable, Code: "database_unavailable",
+		Message: "the database does not answer, or cannot store anything at the moment",
+		Remedy: "Try again in a moment. A change is made once if you send the same " +
+			"Idempotency-Key again."}
 }
 
 func toProblem(e *controlplane.Error, request string) Problem {

@@ -94,7 +94,10 @@ func (f *Fleet) releaseLease(ctx context.Context, id controlplane.NodeID) {
 }
 
 // connectInTurn opens a session when it is this node's turn to.
-func (f *Fleet) connectInTurn(ctx context.Context, id controlplane.NodeID) (*session, error) {
+func (f *Fleet) connectInTurn(
+	ctx context.Context, id controlplane.NodeID,
+) (s *session, err error) {
+	defer controlplane.CatchPanic(ctx, f.Log, "connecting to node "+string(id), &err)
 	select {
 	case f.dials <- struct{}{}:
 	case <-ctx.Done():

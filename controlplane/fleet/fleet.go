@@ -188,7 +188,8 @@ func New(c Config) *Fleet {
 		applications: make(chan leaseClaim),
 		settling:     make(chan struct{}, settledAtOnce)}
 	f.roster = newSessionSet(f)
-	f.posts = newPosts(func(ctx context.Context, all ...lifecycle.Report) error {
+	f.posts = newPosts(func(ctx context.Context, all ...lifecycle.Report) (err error) {
+		defer controlplane.CatchPanic(ctx, c.Log, "storing reports", &err)
 		return c.Lifecycle.Apply(ctx, f.actor, all...)
 	})
 	return f

@@ -114,7 +114,7 @@ func (s *session) storeEvents(ctx context.Context, batch []wire.Event) error {
 	for _, r := range reports {
 		s.Failpoint.Pass(r.FailpointPrefix() + ".committed")
 	}
-	if err := s.conn.Send(ctx, wire.Ack{Seq: last}); err != nil {
+	if err := s.acknowledge(ctx, last); err != nil {
 		return err
 	}
 	for _, r := range reports {

@@ -22,6 +22,7 @@ import (
 	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
@@ -59,6 +60,10 @@ type rig struct {
 	connect func(ctx context.Context, network, address string) (net.Conn, error)
 	// standbys are of the next control plane that starts.
 	standbys *fleet.Standbys
+	// These are for agents that are not scripted.
+	secrets fleet.Secrets
+	usage   fleet.Usage
+	journal fleet.Journal
 	// sessions yields each session once the control plane has acknowledged.
 	sessions chan *agentSession
 
@@ -76,9 +81,14 @@ type agentSession struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	t.Parallel()
+	return newRigOn(t, pgtest.URL(t, os.DirFS("../../migrations")))
+}
+
+func newRigOn(t *testing.T, database string) *rig {
+	t.Helper()
 	r := &rig{
 		t:        t,
-		url:      pgtest.URL(t, os.DirFS("../../migrations")),
+		url:      database,
 		pipes:    wiretest.NewPipeListener(),
 		sessions: make(chan *agentSession, 16),
 	}
@@ -169,8 +179,9 @@ func (r *rig) start(holder string) (stop func()) {
 		Nodes:     r.newNodeTable(holder),
 		Lifecycle: r.lifecycle, Listener: listener, Holder: holder, Log: log,
 		Dial: fleet.DialSettings{Identity: r.agent.ControlPlane, Ingress: r.ingress, Build: "dev",
-			Standbys: r.standbys, Roots: r.roots,
-			Connect: r.connect}})
+			Standbys: r.standbys, Roots: r.roots, Connect: r.connect},
+		Secrets: r.secrets, Usage: r.usage, Journal: r.journal,
+		Logbook: logbook.New(r.store)})
 	var running sync.WaitGroup
 	listening, hush := context.WithCancel(context.Background())
 	running.Go(func() { _ = listener.Run(listening) })

@@ -67,6 +67,8 @@ type session struct {
 	// good is when the lease was last renewed; holding mirrors held.
 	good    time.Time
 	holding bool
+	// acked is the last report that the agent may forget.
+	acked int64
 }
 
 // openSession greets and brings both ends to the same knowledge. It owns the connection
@@ -216,7 +218,7 @@ func (s *session) startTask(running *bool, do func(context.Context) error, more 
 	*running = true
 	s.tasks.Go(func() {
 		for goesOn := true; goesOn; {
-			err := do(s.ctx)
+			err := s.runTask(do)
 			if err != nil {
 				s.stop(err)
 			}
@@ -226,6 +228,11 @@ func (s *session) startTask(running *bool, do func(context.Context) error, more 
 			s.mu.Unlock()
 		}
 	})
+}
+
+func (s *session) runTask(do func(context.Context) error) (err error) {
+	defer controlplane.CatchPanic(s.ctx, s.Log, "a session with node "+s.link.Node.Name, &err)
+	return do(s.ctx)
 }
 
 // stopTasks waits for all that runs, and lets nothing else begin.
@@ -337,7 +344,7 @@ func (s *session) sendFullState(ctx context.Context, b *sessionBeginning, w wire
 			return err
 		}
 	}
-	if err := s.conn.Send(ctx, wire.Ack{Seq: last}); err != nil {
+	if err := s.acknowledge(ctx, last); err != nil {
 		return err
 	}
 	s.sent = goalMarks(orders)
@@ -387,10 +394,15 @@ func failpointOf(goals []wire.Goal) string {
 
 // sendChangedGoals sends the goals that changed.
 func (s *session) sendChangedGoals(ctx context.Context) error {
-	orders, _, err := s.Lifecycle.NodeGoals(ctx, s.actor, s.link.Node.ID)
+	// Read before, since reports are acknowledged meanwhile.
+	acked := s.lastAcknowledged()
+	orders, last, err := s.Lifecycle.NodeGoals(ctx, s.actor, s.link.Node.ID)
 	if err != nil {
 		// The database is away; the link is not, so it stays.
 		return s.mayFail(ctx, "goals", err)
+	}
+	if last < acked {
+		return errReportsLost
 	}
 	changed := changedGoals(orders, s.sent)
 	s.sent = goalMarks(orders)

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -104,7 +105,12 @@ func (j *Jobs) runJob(ctx context.Context, name string) {
 	defer cancel()
 	for _, job := range j.jobs {
 		if job.Name == name {
-			j.logFailure(ctx, "job "+name+" failed; it is tried again", job.Do(ctx))
+			j.logFailure(ctx, "job "+name+" failed; it is tried again", j.doJob(ctx, job))
 		}
 	}
+}
+
+func (j *Jobs) doJob(ctx context.Context, job Job) (err error) {
+	defer controlplane.CatchPanic(ctx, j.log, "job "+job.Name, &err)
+	return job.Do(ctx)
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,8 +61,42 @@ func TestJobs_OneClaims(t *testing.T) {
 	}
 	cancel()
 	all.Wait()
+	// promise: G-05
 	if hourly.turns != 1 {
 		t.Errorf("a job due once an hour was done %d times by four at once", hourly.turns)
+	}
+}
+
+// A job that panics harms no other one, and is done again when it is due again.
+//
+// fault: F63
+func TestJobs_OnePanicsAndOthersContinue(t *testing.T) {
+	t.Parallel()
+	store := pgtest.Open(t, pgtest.URL(t, os.DirFS("../../migrations")))
+	var panics, others atomic.Int64
+	bad := jobs.Job{Name: "a bad one", Every: time.Second, Do: func(context.Context) error {
+		panics.Add(1)
+		var none map[string]int
+		none["a"]++ //nolint:staticcheck // this is what the test is about
+		return nil
+	}}
+	again := make(chan struct{}, 64)
+	good := jobs.Job{Name: "b good one", Every: time.Second, Do: func(context.Context) error {
+		others.Add(1)
+		if panics.Load() > 0 {
+			again <- struct{}{}
+		}
+		return nil
+	}}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	j := jobs.New(store, slog.New(slog.DiscardHandler), bad, good)
+	go func() { defer close(ended); _ = j.Run(ctx) }()
+	awaitDone(t, "the other job's turn", again)
+	cancel()
+	<-ended
+	if panics.Load() == 0 || others.Load() == 0 {
+		t.Errorf("%d panics, the other job ran %d times", panics.Load(), others.Load())
 	}
 }
 

@@ -35,6 +35,7 @@ func TestCheckKeys(t *testing.T) {
 	}
 }
 
+// promise: G-07
 func TestIdentity_MadeOnceAndSealed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -82,7 +82,8 @@ func (l *Lifecycle) Create(
 	err = l.store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) error {
 		earlier, err := findRepeated(ctx, tx, actor, r)
 		if err != nil || earlier != "" {
-			made.ID = earlier
+			// The first entry says who made it.
+			made.ID, entry.Detail = earlier, "repeated"
 			return err
 		}
 		if made, err = l.insertDeployment(ctx, tx, actor, r, plan); err != nil {

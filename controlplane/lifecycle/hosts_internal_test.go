@@ -110,6 +110,7 @@ func TestWithGPUs_NoGPUIsAssignedTwice(t *testing.T) {
 		var given []string
 		for i, s := range withGPUs(p, reserved).Steps {
 			asked := p.Steps[i].Service.GPUs
+			// promise: V-28
 			if n := max(asked.Count, len(asked.DeviceIDs)); len(s.Service.GPUs.DeviceIDs) != n {
 				t.Fatalf("%s asked for %d and has %v", s.Key, n, s.Service.GPUs.DeviceIDs)
 			}

@@ -202,8 +202,8 @@ func (s *Nodes) insertMachine(
 	if err != nil {
 		return n, err
 	}
-	n, err = s.newNode(ctx, tx, Put{Name: name, Environment: t.Environment, Connect: connect, Address: address,
-		Thumbprint: string(print), Settings: t.Settings, Template: t.Template})
+	n, err = s.newNode(ctx, tx, Put{Name: name, Environment: t.Environment, Connect: connect,
+		Address: address, Thumbprint: string(print), Settings: t.Settings, Template: t.Template})
 	if err != nil {
 		return n, err
 	}

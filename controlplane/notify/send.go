@@ -81,6 +81,7 @@ func (n *Notifier) sendDelivery(
 ) (answer int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendWithin)
 	defer cancel()
+	defer controlplane.CatchPanic(ctx, n.Log, "a delivery", &err)
 	if d.User != "" {
 		return 0, n.Mail.sendMail(ctx, d)
 	}

@@ -3,6 +3,9 @@ package postgres
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -24,6 +27,39 @@ const (
 func isRetryable(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == codeSerialization || pg.Code == codeDeadlock)
+}
+
+// markAway adds ErrDatabaseAway to an error of the connection, or of a server that is
+// starting, stopping, or out of disk, memory or connections. Refusals stay as they are.
+func markAway(err error) error {
+	if err == nil || controlplane.KindOf(err) != "" || errors.Is(err, controlplane.ErrDatabaseAway) {
+		return err
+	}
+	if !isConnectionError(err) && !isServerTrouble(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", controlplane.ErrDatabaseAway, err)
+}
+
+func isConnectionError(err error) bool {
+	_, refused := errors.AsType[*pgconn.ConnectError](err)
+	_, broken := errors.AsType[*net.OpError](err)
+	return refused || broken || pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+}
+
+// isServerTrouble looks at the class of the code: connection exceptions, insufficient
+// resources, shutdown and start, and errors outside of PostgreSQL, such as of its disk.
+func isServerTrouble(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || len(pg.Code) != 5 {
+		return false
+	}
+	switch pg.Code[:2] {
+	case "08", "53", "58":
+		return true
+	}
+	return strings.HasPrefix(pg.Code, "57P")
 }
 
 // translateError turns a violated constraint into an error for people. Use cases check

@@ -130,7 +130,7 @@ func (s *Store) tryTx(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) 
 	defer leave()
 	tx, err := s.pool.BeginTx(ctx, o)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return markAway(fmt.Errorf("begin: %w", err))
 	}
 	defer func() {
 		if err != nil {
@@ -139,6 +139,7 @@ func (s *Store) tryTx(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) 
 			_ = tx.Rollback(undo)
 		}
 	}()
+	defer func() { err = markAway(err) }()
 	t := (&Tx{auditKey: s.auditKey}).withTx(tx)
 	if err := fn(t); err != nil {
 		return err

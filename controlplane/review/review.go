@@ -95,6 +95,11 @@ func (r *Reviews) Run(ctx context.Context, wake <-chan struct{}) error {
 	}
 }
 
+func (r *Reviews) advanceOne(ctx context.Context, x controlplane.Review) (err error) {
+	defer controlplane.CatchPanic(ctx, r.Log, "a review", &err)
+	return r.advanceReview(ctx, x)
+}
+
 func (r *Reviews) advanceDue(ctx context.Context, forget *time.Time) error {
 	var due []controlplane.Review
 	err := r.Store.InTx(ctx, func(tx *postgres.Tx) (err error) {
@@ -106,7 +111,7 @@ func (r *Reviews) advanceDue(ctx context.Context, forget *time.Time) error {
 	}
 	var errs []error
 	for _, x := range due {
-		errs = append(errs, r.advanceReview(ctx, x))
+		errs = append(errs, r.advanceOne(ctx, x))
 	}
 	if time.Now().After(*forget) {
 		*forget = time.Now().Add(time.Hour)

@@ -2,6 +2,7 @@ package dockertest
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,6 +92,17 @@ func (d *Daemon) shimPIDs() (pids []int) {
 		}
 	}
 	return pids
+}
+
+// KillShim kills the process between containerd and one container. It names the container.
+func (d *Daemon) KillShim(container string) error {
+	for _, pid := range d.shimPIDs() {
+		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+		if err == nil && strings.Contains(string(line), container) {
+			return syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	return fmt.Errorf("no shim of container %s was found", container)
 }
 
 // endRest ends containers that an engine left running which was killed and never

@@ -21,8 +21,8 @@ type ProvisioningSettings struct {
 	Token string `description:"From 'node token create'; AGENT_PROVISIONING_TOKEN works too."`
 }
 
-// agentVariables are the settings of a machine's installation line that have a short name too, without
-// NULLOPS_ in front.
+// agentVariables are the settings of a machine's installation line that have a short name too,
+// without NULLOPS_ in front.
 func agentVariables() []string {
 	return []string{"AGENT_TOKEN", "AGENT_PROVISIONING_TOKEN", "AGENT_CONTROL", "AGENT_CONNECT",
 		"AGENT_ADDRESS", "AGENT_FINGERPRINT"}

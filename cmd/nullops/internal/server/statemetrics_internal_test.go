@@ -32,6 +32,7 @@ func TestStateMetrics_ShowsWhatWasCounted(t *testing.T) {
 	}
 	for name, want := range map[string]float64{"nullops_runs": 5, "nullops_nodes": 7,
 		"nullops_queue_length": 2, "nullops_deployments_degraded": 3} {
+		// promise: G-10
 		if sums[name] != want {
 			t.Errorf("%s is %v, want %v", name, sums[name], want)
 		}
