@@ -21,8 +21,13 @@ func TestExplain_ThroughAnothersEyes(t *testing.T) {
 	if access.Level(viewed, o) != controlplane.LevelRead {
 		t.Error("more than reading through another's eyes")
 	}
-	if x := access.Explain(userWith(grant).AsReadOnly(), o, "shop", "", named); x.Missing == "" {
+	if x := access.Explain(userWith(grant).AsReadOnly(), o, "shop", "", named); x.Missing !=
+		"this token only reads: use one with the scope full" {
 		t.Errorf("a token that only reads: %+v", x)
+	}
+	if x := access.Explain(userWith().AsReadOnly(), o, "shop", "", nil); x.Missing !=
+		"no team of yours has access to project shop" {
+		t.Errorf("a token that only reads, of a stranger: %+v", x)
 	}
 }
 
