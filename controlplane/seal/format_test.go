@@ -181,6 +181,13 @@ func TestNewKeyring_NamesAreUnique(t *testing.T) {
 	if err != nil || strings.Join(r.KeyIDs(), " ") != "k2 k1" || r.PrimaryKeyID() != "k2" {
 		t.Errorf("the names are %v: %v", r.KeyIDs(), err)
 	}
+	both := []*stub{{kid: "k2"}, {kid: "k1"}}
+	if r, err = seal.NewKeyring(both[0], both[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Refresh(t.Context()); err != nil || both[0].asked+both[1].asked != 2 {
+		t.Errorf("%d of two sources looked for new keys: %v", both[0].asked+both[1].asked, err)
+	}
 	for kid, good := range map[string]bool{"k1": true, "": false, "k-1": false,
 		strings.Repeat("k", 20): true, strings.Repeat("k", 21): false} {
 		if _, err := seal.NewKey(kid); (err == nil) != good {
