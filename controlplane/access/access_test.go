@@ -124,6 +124,11 @@ func TestCheck_Actions(t *testing.T) {
 			if got := controlplane.KindOf(access.Check(pair.actor, c.action, o)); got != pair.want {
 				t.Errorf("%s %s: %q, want %q", who, c.action, got, pair.want)
 			}
+			reads := c.action == access.ReadProject || c.action == access.ReadDeployment
+			if got := controlplane.KindOf(access.Check(pair.actor.AsReadOnly(), c.action, o)); reads &&
+				got != pair.want {
+				t.Errorf("%s %s with a token that reads: %q, want %q", who, c.action, got, pair.want)
+			}
 		}
 	}
 }

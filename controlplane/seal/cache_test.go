@@ -69,3 +69,31 @@ func TestCache_KeepsAndRenews(t *testing.T) {
 		}
 	})
 }
+
+// Two values have two data keys, also in the cache.
+func TestCache_TellsValuesApart(t *testing.T) {
+	_, setting := newRing(t, "k1")
+	local, err := seal.ParseLocalKeys(setting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{LocalKeys: local}
+	cached, err := seal.NewKeyring(seal.NewCache(s, time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := map[string][]byte{}
+	for _, value := range []string{"one", "two"} {
+		if sealed[value], err = cached.Seal(testLocation(), []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for value, bytes := range sealed {
+		if plain, err := cached.Open(testLocation(), bytes); err != nil || string(plain) != value {
+			t.Errorf("%s opens as %q: %v", value, plain, err)
+		}
+	}
+	if s.unwrapped != 0 {
+		t.Errorf("%d keys were unwrapped", s.unwrapped)
+	}
+}

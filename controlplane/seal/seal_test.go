@@ -152,6 +152,10 @@ func TestParseKeyring_Refuses(t *testing.T) {
 			if err == nil {
 				t.Fatal("accepted")
 			}
+			if (name == "name twice" || name == "bad second") &&
+				!strings.HasPrefix(err.Error(), "master key 2: ") {
+				t.Errorf("which key is wrong? %v", err)
+			}
 			if i := strings.LastIndex(setting, ":"); i > 0 && len(setting) > i+9 &&
 				strings.Contains(err.Error(), setting[i+1:]) {
 				t.Errorf("the error repeats the key: %v", err)
@@ -168,6 +172,18 @@ func TestKeyring_NeverPrints(t *testing.T) {
 		if s := fmt.Sprintf(verb, r); strings.Contains(s, secret) || s != "[keyring]" {
 			t.Errorf("%s prints %q", verb, s)
 		}
+	}
+	local, err := seal.ParseLocalKeys(setting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		if s := fmt.Sprintf(verb, local); s != "[keys]" {
+			t.Errorf("%s prints %q", verb, s)
+		}
+	}
+	if local.Source() != "local" {
+		t.Errorf("local keys are kept in %q", local.Source())
 	}
 }
 

@@ -26,9 +26,9 @@ type testName struct{ pkg, test string }
 // block is a piece of a file from a line and column to another.
 type block struct{ beginLine, beginColumn, endLine, endColumn int }
 
-func (b block) includes(line, column int) bool {
-	return (line > b.beginLine || line == b.beginLine && column >= b.beginColumn) &&
-		(line < b.endLine || line == b.endLine && column < b.endColumn)
+func (b block) includes(p place) bool {
+	return (p.line > b.beginLine || p.line == b.beginLine && p.column >= b.beginColumn) &&
+		(p.line < b.endLine || p.line == b.endLine && p.column < b.endColumn)
 }
 
 // measureCoverage runs every test alone, once. Tests that are skipped here cover nothing.
@@ -104,7 +104,7 @@ func (c *coverage) findTests(pkg string, m mutant) (tests []string) {
 	for name, files := range c.blocks {
 		reached := m.anywhere && len(files) > 0 ||
 			slices.ContainsFunc(files[filepath.Base(m.file)], func(b block) bool {
-				return b.includes(m.line, m.column)
+				return b.includes(m.passage)
 			})
 		if name.pkg == pkg && reached {
 			tests = append(tests, name.test)

@@ -21,7 +21,13 @@ type kept struct{ n int }
 
 func Small(n int) bool { return n >= 0 && n < limit }
 
-func Large(n int) bool { return n < 0 || n >= limit }
+func Large(n int) bool {
+	switch {
+	case n < 0 || n >= limit:
+		return true
+	}
+	return false
+}
 
 func (k *kept) Add(n int) {
 	if k == nil {

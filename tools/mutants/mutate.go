@@ -26,14 +26,17 @@ type mutant struct {
 	id   string
 	file string // from the root of the repository, with slashes
 	line int
-	// column and line are where a test has to come by.
-	column int
-	edits  []edit
+	// passage is where a test has to come by.
+	passage place
+	edits   []edit
 	// alone is set for what cannot be chosen at run time: it is built by itself.
 	alone bool
 	// anywhere is set outside of functions, where coverage says nothing.
 	anywhere bool
 }
+
+// place is a position in a file.
+type place struct{ line, column int }
 
 func (m mutant) dir() string { return path.Dir(m.file) }
 

@@ -38,6 +38,15 @@ type finder struct {
 	found    []mutant
 	// conditions are the comparisons that are a condition already, and not mutated twice.
 	conditions []ast.Expr
+	// cases are the expressions of switches. Coverage counts none of them: a test comes by
+	// when it comes by the switch.
+	cases []switchCase
+}
+
+// switchCase is an expression of a switch, which is at a position.
+type switchCase struct {
+	expression ast.Expr
+	at         token.Pos
 }
 
 // visit adds the mutants of one node.
@@ -53,6 +62,8 @@ func (f *finder) visit(n ast.Node) bool {
 	case *ast.IfStmt:
 		f.conditions = append(f.conditions, n.Cond)
 		f.negate(n.Cond)
+	case *ast.SwitchStmt:
+		f.addCases(n)
 	case *ast.BinaryExpr:
 		f.visitBinary(n)
 	case *ast.BasicLit:
@@ -65,6 +76,25 @@ func (f *finder) visit(n ast.Node) bool {
 		f.addDrops(n.Body)
 	}
 	return true
+}
+
+func (f *finder) addCases(n *ast.SwitchStmt) {
+	for _, clause := range n.Body.List {
+		for _, expression := range clause.(*ast.CaseClause).List {
+			f.cases = append(f.cases, switchCase{expression, n.Pos()})
+		}
+	}
+}
+
+// findPassage returns where a test comes by that reaches a position. In nested switches, which
+// a case can hold in a function literal only, the outer one is enough.
+func (f *finder) findPassage(at token.Pos) token.Pos {
+	for _, c := range f.cases {
+		if c.expression.Pos() <= at && at < c.expression.End() {
+			return c.at
+		}
+	}
+	return at
 }
 
 func (f *finder) visitBinary(n *ast.BinaryExpr) {
@@ -178,7 +208,9 @@ func (f *finder) addReturns(d *ast.FuncDecl) {
 	if only, ok := d.Body.List[0].(*ast.ReturnStmt); ok && len(only.Results) == 1 {
 		returned = f.source(only.Results[0])
 	}
-	if !slices.Contains([]string{"nil", "false", `""`, "0"}, returned) {
+	isZero := slices.Contains([]string{"nil", "false", `""`, "0"}, returned) ||
+		strings.HasSuffix(returned, "{}")
+	if !isZero {
 		f.addReturn(d, "return zero", strings.Join(zeros, ", "))
 	}
 	if slices.Equal(kinds, []string{"bool"}) && returned != "true" {
@@ -194,10 +226,11 @@ func (f *finder) addReturn(d *ast.FuncDecl, operator, values string) {
 
 // add adds a mutant of a node, which a test has to come by at a position.
 func (f *finder) add(operator string, n ast.Node, at token.Pos, edits ...[]edit) {
-	where := f.set.Position(at)
+	passage := f.set.Position(f.findPassage(at))
 	m := mutant{
-		file: f.file, line: where.Line, column: where.Column,
-		edits: slices.Concat(edits...), anywhere: f.function == "",
+		file: f.file, line: f.set.Position(at).Line,
+		passage: place{passage.Line, passage.Column},
+		edits:   slices.Concat(edits...), anywhere: f.function == "",
 	}
 	m.id = strings.Join(strings.Fields(f.file+" "+f.function+" "+operator), " ")
 	if n != nil {
