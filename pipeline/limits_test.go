@@ -84,7 +84,7 @@ func TestValidate_RefusesTwoStepsWithOneKey(t *testing.T) {
 
 // Fifty scripts may be in a pipeline, and not one more.
 func TestValidate_LimitsTheNumberOfScripts(t *testing.T) {
-	p := derived(t)
+	p := newScriptPipeline(t)
 	script := p.Steps[2].Script
 	add := func(n int) (all pipeline.Pipeline) {
 		all = p
