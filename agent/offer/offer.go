@@ -20,11 +20,14 @@ import (
 	"github.com/nullops/nullops/internal/text"
 )
 
+// How long a site may take, and the most that can be set. The control plane waits for twenty
+// seconds.
 const (
-	// DefaultTimeout is how long a site may take, and MaxTimeout the most that can be set. The
-	// control plane waits for twenty seconds.
 	DefaultTimeout = 10 * time.Second
 	MaxTimeout     = 15 * time.Second
+)
+
+const (
 	// maxAnswer bounds an answer, maxReason what of a reason is passed on, in bytes.
 	maxAnswer = 64 << 10
 	maxReason = 300

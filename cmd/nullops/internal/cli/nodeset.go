@@ -133,7 +133,9 @@ func (e nodeEdit) apply(body *apiclient.NodePut, changed func(flag string) bool)
 		drop(t.Key)
 		taints = append(taints, t)
 	}
-	s.Taints, body.Settings = &taints, &s
+	s.Taints = &taints
+	// What is empty is left out: a list that is null would be refused.
+	body.Settings = tidySettings(&s)
 	return nil
 }
 

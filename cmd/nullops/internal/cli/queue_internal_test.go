@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -28,12 +29,16 @@ func TestNodeSet_ChangesOnlyWhatIsNamed(t *testing.T) {
 			Labels: &map[string]string{"zone": "ber", "disk": "nvme"},
 			Taints: &[]apiclient.Taint{{Key: "slow", Value: nilIfZero("very"),
 				Effect: apiclient.TaintEffectNoSchedule}}}}
-	after.Settings = tidySettings(after.Settings)
 	if !reflect.DeepEqual(after, want) {
 		t.Errorf("got %+v, want %+v", *after.Settings, *want.Settings)
 	}
 	if (*before.Settings.Labels)["zone"] != "fra" {
 		t.Error("what was read was changed")
+	}
+	bare := apiclient.NodePut{Environment: "qa", Address: "10.0.0.1:5000"}
+	err = nodeEdit{reactive: true}.apply(&bare, func(f string) bool { return f == "reactive" })
+	if text, _ := json.Marshal(bare.Settings); err != nil || string(text) != `{"reactive":true}` {
+		t.Errorf("of a node without settings it sends %s: %v", text, err)
 	}
 	edit.taints = []string{"no-effect"}
 	if err := edit.apply(&after, func(string) bool { return false }); err == nil ||
