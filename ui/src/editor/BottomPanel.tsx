@@ -5,7 +5,6 @@ import { Button } from "@/components/Button";
 import { loadChunk } from "@/components/loadChunk";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editor/editorTexts";
-import { Changes } from "./compare/Changes";
 import type { Comparing } from "./compare/useComparison";
 import type { Catalogue } from "./model/catalogue";
 import type { Doc } from "./model/document";
@@ -17,6 +16,9 @@ import { useDryRun } from "./session/useDryRun";
 
 const t = editorTexts.panel;
 
+const Changes = lazy(() =>
+  loadChunk(() => import("./compare/Changes")).then((one) => ({ default: one.Changes })),
+);
 const DryRun = lazy(() =>
   loadChunk(() => import("./session/DryRun")).then((one) => ({ default: one.DryRun })),
 );
@@ -93,8 +95,8 @@ export function BottomPanel(props: BottomPanelProps) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
         <div className="pbs" role="tabpanel" aria-label={t[tab]} tabIndex={0}>
           {tab === "problems" ? <Problems {...props} /> : null}
-          {tab === "changes" ? <Changes {...props} /> : null}
           <Suspense>
+            {tab === "changes" ? <Changes {...props} /> : null}
             {tab === "dryRun" ? <DryRun {...props} runs={runs} /> : null}
             {tab === "users" ? <VersionUsers project={props.project} /> : null}
           </Suspense>

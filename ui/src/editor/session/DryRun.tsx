@@ -8,12 +8,15 @@ import { loadChunk } from "@/components/loadChunk";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editor/editorTexts";
+import { InputFields } from "@/pages/create/InputFields";
+import { inputBody } from "@/pages/create/inputValues";
 import { containerOf, type Doc } from "../model/document";
 import { Checks } from "./DryRunChecks";
 import { type DryRunResult, hasSameRun } from "./dryFindings";
 import type { DryRuns } from "./useDryRun";
 
 const d = editorTexts.dry;
+const NOTHING = {};
 // Half as large as the editor, and seldom opened.
 const TagPicker = lazy(() =>
   loadChunk(async () => ({ default: (await import("@/components/TagPicker")).TagPicker })),
@@ -34,8 +37,9 @@ export function DryRun({ base, doc, only, dry, runs, onShow }: DryRunProps) {
   const { environment = "", environments, check, branch } = runs;
   const whyNot = environment ? undefined : environments.isPending ? d.waits : d.none;
   const fresh = useMemo(() => dry !== undefined && hasSameRun(dry.doc, doc), [dry, doc]);
-  const run = () => check.mutate({ doc, environment });
-  const start = () => only && branch.mutate({ doc, environment, step: only });
+  const input = inputBody(doc.input ?? [], runs.typed, NOTHING);
+  const run = () => check.mutate({ doc, environment, input });
+  const start = () => only && branch.mutate({ doc, environment, step: only, input });
   return (
     <div className="p-4 flex flex-col gap-2">
       <div className="row wrap">
@@ -61,6 +65,7 @@ export function DryRun({ base, doc, only, dry, runs, onShow }: DryRunProps) {
         <span className="t3 s">{d.hint}</span>
       </div>
       <Tags doc={doc} runs={runs} />
+      <InputFields fields={doc.input ?? []} typed={runs.typed} begun={NOTHING} set={runs.type} />
       {branch.data ? <Started scratch={branch.data} /> : null}
       {branch.isError ? (
         <ErrorState what={d.branchRefused} error={branch.error} retry={() => start()} />

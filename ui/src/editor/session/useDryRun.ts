@@ -11,7 +11,7 @@ import { type DryRunResult, resultOf } from "./dryFindings";
  * The document that the dry run was started with. It travels with the request, since the user may
  * have edited it when the response arrives.
  */
-type Run = { doc: Doc; environment: string; step?: string };
+type Run = { doc: Doc; environment: string; step?: string; input?: Schemas["Input"] };
 type Tags = ReadonlyMap<string, string>;
 
 /** The dry run and the branches of one editor. They outlive the panel that shows them. */
@@ -23,6 +23,8 @@ export function useDryRun(
   const all = useQuery(environments);
   const [chosen, setChosen] = useState<string>();
   const [tags, setTags] = useState<Tags>(new Map());
+  /** What was typed of the input, by field. */
+  const [typed, setTyped] = useState<Record<string, string>>({});
   // What was found is of what was chosen then.
   const choose = (environment: string) => {
     setChosen(environment);
@@ -30,6 +32,10 @@ export function useDryRun(
   };
   const pick = (step: string, tag: string | undefined) => {
     setTags(withTag(tags, step, tag));
+    onDryRun(undefined);
+  };
+  const type = (name: string, text: string) => {
+    setTyped({ ...typed, [name]: text });
     onDryRun(undefined);
   };
   const path = { name: project };
@@ -54,7 +60,8 @@ export function useDryRun(
   });
   const environment = chosen ?? all.data?.[0]?.name;
   const selectable = (name: string) => catalogue.services.get(name)?.tag_mode === "selectable";
-  return { environments: all, environment, choose, tags, pick, selectable, check, branch };
+  const picked = { tags, pick, selectable, typed, type };
+  return { environments: all, environment, choose, ...picked, check, branch };
 }
 
 function withTag(tags: Tags, step: string, tag: string | undefined): Tags {
@@ -66,7 +73,7 @@ export type DryRuns = ReturnType<typeof useDryRun>;
 
 async function scratch(
   word: string,
-  { doc, environment, step }: Run,
+  { doc, environment, step, input }: Run,
   catalogue: Catalogue,
   tags: Tags,
 ): Promise<Schemas["Scratch"]> {
@@ -76,6 +83,7 @@ async function scratch(
     pipeline: pipelineOf(doc),
     versions: await versionsOf(doc, catalogue, tags),
     steps: step ? [step] : undefined,
+    input,
   };
 }
 
