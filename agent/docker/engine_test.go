@@ -3,6 +3,8 @@ package docker_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +33,7 @@ func TestEngine_KilledAndBack(t *testing.T) {
 	s := r.service(id, "web")
 	s.SecretEnv = map[string]string{"TOKEN": canary}
 	r.start(s)
+	r.shimKilled(engine, s)
 	jobs := r.startJobs(id)
 	running := r.plugin(id, "running")
 	lost := make(chan error, 1)
@@ -68,6 +71,32 @@ func TestEngine_KilledAndBack(t *testing.T) {
 	}
 	if leaks := world.AddedSince(before); len(leaks) > 0 {
 		t.Errorf("left on the engine: %q", leaks)
+	}
+}
+
+// shimKilled takes the process away that the engine has for a service's container. The service
+// counts as ended, its process does not live on, and it can be started again.
+func (r *rig) shimKilled(engine *dockertest.Daemon, s agent.ServiceSpec) {
+	r.t.Helper()
+	id := r.find(agent.KindService).ID
+	c, err := r.api.ContainerInspect(r.t.Context(), id, client.ContainerInspectOptions{})
+	if err == nil {
+		err = engine.KillShim(id)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.awaitEnd(s)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	defer cancel()
+	dockertest.WaitUntil(ctx, r.t, "the service's process is gone", func() bool {
+		_, err := os.Stat(fmt.Sprintf("/proc/%d", c.Container.State.Pid))
+		return errors.Is(err, os.ErrNotExist)
+	})
+	r.start(s)
+	// fault: F45
+	if got := r.get(s.Deployment, s.Step, "/env?name=TOKEN"); got != canary {
+		r.t.Errorf("started again, the service sees %q", got)
 	}
 }
 

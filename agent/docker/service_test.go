@@ -205,6 +205,11 @@ func TestService_LimitsAndNoPublishedPorts(t *testing.T) {
 	if h.Memory != 48<<20 || h.MemorySwap != h.Memory || h.NanoCPUs != 5e8 {
 		t.Errorf("memory %d, swap %d, cpu %d", h.Memory, h.MemorySwap, h.NanoCPUs)
 	}
+	r.get(id, "web", "/spin")
+	// promise: N-135
+	if n := r.throttledPeriods(c.Container.ID); n == 0 {
+		t.Error("a service that wants a whole core for a second was never held to its half")
+	}
 	if h.LogConfig.Type != "local" || h.LogConfig.Config["max-size"] != "5m" {
 		t.Errorf("logs go to %+v", h.LogConfig)
 	}
@@ -228,6 +233,27 @@ func TestService_LimitsAndNoPublishedPorts(t *testing.T) {
 		t.Errorf("capabilities %s, no new privileges %s",
 			look.Status["CapBnd"], look.Status["NoNewPrivs"])
 	}
+}
+
+// throttledPeriods is how often the kernel kept a container from using more CPU.
+func (r *rig) throttledPeriods(container string) uint64 {
+	r.t.Helper()
+	answer, err := r.api.ContainerStats(r.t.Context(), container, client.ContainerStatsOptions{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var stats struct {
+		CPU struct {
+			Throttling struct {
+				Periods uint64 `json:"throttled_periods"`
+			} `json:"throttling_data"`
+		} `json:"cpu_stats"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&stats); err != nil {
+		r.t.Fatal(err)
+	}
+	return stats.CPU.Throttling.Periods
 }
 
 // A volume outlives its container and dies with the deployment.

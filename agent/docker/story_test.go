@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
 	"github.com/nullops/nullops/agent"
 )
 
@@ -20,6 +23,13 @@ func TestDeployment_RunsAndGoes(t *testing.T) {
 	p := r.plugin(id, "seed")
 	if err := r.CreatePlugin(t.Context(), p); err != nil {
 		t.Fatal(err)
+	}
+	c, err := r.api.ContainerInspect(t.Context(), r.find(agent.KindPlugin).ID,
+		client.ContainerInspectOptions{})
+	// promise: P-01
+	if err != nil || c.Container.State.Status != container.StateCreated ||
+		!strings.HasPrefix(c.Container.State.StartedAt, "0001-") {
+		t.Errorf("a plugin that was created ahead is %+v, %v", c.Container.State, err)
 	}
 	var lines []string
 	// promise: N-060

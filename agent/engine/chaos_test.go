@@ -185,6 +185,7 @@ func checkLedger(t *rapid.T, w *world, p pipeline.Pipeline) {
 			started = appendOnce(t, w, started, key, false)
 		}
 	}
+	// promise: P-01
 	if !slices.IsSorted(started) {
 		// Keys are in the order of the chain.
 		t.Fatalf("started out of order: %v", w.ledger)

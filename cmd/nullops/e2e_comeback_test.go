@@ -33,7 +33,6 @@ func comesBack(t *testing.T, p *product, n *node, engine *dockertest.Daemon,
 			_, err := api.ContainerKill(t.Context(), web(), client.ContainerKillOptions{})
 			return err
 		}},
-		{"its shim killed", func() error { return engine.KillShim(n.containers(t, d.Id)["web"].ID) }},
 		{"docker rm -f", func() error {
 			_, err := api.ContainerRemove(t.Context(), web(), force)
 			return err
@@ -65,7 +64,7 @@ func comesBack(t *testing.T, p *product, n *node, engine *dockertest.Daemon,
 			t.Fatalf("%s: %v", fault.name, err)
 		}
 		ended := time.Now()
-		// fault: F29, F40, F45
+		// fault: F29, F40
 		p.whole(t, n, d, fault.name) // promise: N-237
 		t.Logf("%s: whole again after %s", fault.name,
 			time.Since(ended).Round(100*time.Millisecond))

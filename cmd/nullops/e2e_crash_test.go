@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
@@ -50,7 +51,7 @@ func agentDies(t *testing.T, w *world) {
 	n.agent.kill()
 	n.await(t, apiclient.NodeStatusOffline) // promise: N-214, N-216
 	bell.rings(t, "node.offline", n.name)
-	eventually(t, "the page says that the node is offline", func() string {
+	within(t, time.Minute, "the page says that the node is offline", func() string {
 		a := p.visit(t, url+"/healthz")
 		// promise: N-186
 		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {

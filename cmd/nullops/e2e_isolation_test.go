@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,8 @@ func isolation(t *testing.T, w *world) {
 	t.Cleanup(func() { _ = outside.Close() })
 	away := net.JoinHostPort(machineAddress(t), portOf(outside.Addr().String()))
 	p.define(t, "victim", webStep("web"))
-	victim := p.admin.deployReady(t, "victim", "victim", nil)
+	theirTeam := p.member(t, "victims", object{"project": "victim", "level": "full"})
+	victim := theirTeam.deployReady(t, "victim", "victim", nil)
 	p.answers(t, serviceURL(t, victim, "web"))
 	theirs := []string{}
 	for _, network := range n.containers(t, victim.Id)["web"].NetworkSettings.Networks {
@@ -30,7 +32,10 @@ func isolation(t *testing.T, w *world) {
 	}
 	p.define(t, "curious", webStep("web"), hostileStep("look", []string{"web"}, object{
 		"mode": "connect", "seconds": 5, "addresses": append([]string{"web:8080", away}, theirs...)}))
-	curious := p.admin.deployReady(t, "curious", "curious", nil)
+	otherTeam := p.member(t, "curious-ones", object{"project": "curious", "level": "full"})
+	curious := otherTeam.deployReady(t, "curious", "curious", nil)
+	// promise: N-171
+	otherTeam.want(t, http.StatusNotFound, http.MethodGet, "/deployments/"+victim.Id, nil, nil)
 	outputs := findStep(t, p.admin.run(t, curious), "look").Outputs
 	if outputs == nil {
 		t.Fatal("the plugin returned nothing")

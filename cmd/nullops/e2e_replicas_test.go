@@ -254,12 +254,12 @@ func everyReplicaServes(t *testing.T, first, second replica) {
 	t.Helper()
 	d := first.admin.deploy(t, "stays", "watched", nil)
 	live := second.admin.follow(t, "/deployments/"+d.Id+"/events", "")
-	// promise: B-01
+	// promise: B-01, B-18
 	live.awaitData(t, "deployment", `"status":"ready"`)
 	ticketsHoldEverywhere(t, first.admin, second.admin, d.Id)
 	list := first.admin.follow(t, "/events", "")
 	second.admin.remove(t, d.Id)
-	list.awaitData(t, "deployment", `"status":"removed"`)
+	list.awaitData(t, "deployment", `"status":"removed"`) // promise: B-18
 	first.admin.await(t, d.Id, apiclient.DeploymentStatusRemoved)
 }
 

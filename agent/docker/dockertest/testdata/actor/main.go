@@ -408,6 +408,10 @@ func serve(port, last string) {
 			"uid": os.Getuid(), "status": status(), "args": os.Args,
 		})
 	})
+	http.HandleFunc("/spin", func(http.ResponseWriter, *http.Request) {
+		for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		}
+	})
 	http.HandleFunc("/dial", dial)
 	http.HandleFunc("/echo", echo)
 	fmt.Println("serving on", port)
