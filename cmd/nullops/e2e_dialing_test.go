@@ -40,6 +40,7 @@ func dialingAgent(t *testing.T, w *world) {
 		"--agent.proxy=" + proxy, "--agent.ca=" + writeAuthority(t, front)}
 	n.start(t)
 	n.await(t, apiclient.NodeStatusOnline)
+	// promise: B-02, V-02
 	if passed.Load() == 0 {
 		t.Error("the agent did not use its proxy")
 	}

@@ -230,6 +230,10 @@ func TestPutNode_ChangesHowANodeIsReached(t *testing.T) {
 			t.Errorf("%s is reached at %q, %s", name, n.Address, n.Connect)
 		}
 	}
+	_, err := w.ProvisionNode(t.Context(), w.admin, "n2", overSSH())
+	if controlplane.CodeOf(err) != "provision_needs_port" {
+		t.Errorf("set up over SSH: %v", err)
+	}
 	way("n", "10.0.0.9:5000", controlplane.ConnectControlPlane)
 }
 

@@ -69,6 +69,11 @@ func (s *Nodes) ProvisionNode(
 }
 
 func checkProvisionable(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
+	if n.Connect == controlplane.ConnectAgent || strings.Contains(n.Address, "://") {
+		return controlplane.NewConflictError("provision_needs_port",
+			"only a node at host:port can be set up over SSH",
+			"Run the line that 'nullops node rotate' prints on the machine.")
+	}
 	switch n.Status {
 	case controlplane.NodeOnline:
 		return controlplane.NewConflictError("node_online", "the node's agent is connected already",

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useId, useState } from "react";
 import { ApiError, ask, client, type Schemas } from "@/api/client";
 import { environments as environmentsQuery, node as nodeQuery } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
@@ -37,13 +37,19 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
   const read = useQuery(environmentsQuery);
   const environments = read.data ?? [];
   const [body, setBody] = useState({ name: "", environment: "", address: "", thumbprint: "" });
+  const [connects, setConnects] = useState(false);
   const [nameError, setNameError] = useState<string>();
   const environment = body.environment || environments[0]?.name || "";
   const add = useMutation({
     mutationFn: () =>
       ask(
         client.POST("/api/v1/nodes", {
-          body: { ...body, environment, thumbprint: body.thumbprint || undefined },
+          body: {
+            name: body.name,
+            environment,
+            thumbprint: body.thumbprint || undefined,
+            ...(connects ? { connect: "agent" } : { address: body.address }),
+          },
         }),
       ),
     onSuccess: (enrolment) => {
@@ -105,16 +111,19 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
           </div>
           {read.data?.length === 0 ? <NoEnvironment /> : null}
         </div>
-        <Field
-          label={t.address}
-          mono
-          spellCheck={false}
-          placeholder="10.20.4.14:5000"
-          value={body.address}
-          error={says("address")}
-          hint={t.addressHint}
-          onChange={(event) => set({ address: event.target.value })}
-        />
+        <AgentConnects checked={connects} set={setConnects} />
+        {connects ? null : (
+          <Field
+            label={t.address}
+            mono
+            spellCheck={false}
+            placeholder="10.20.4.14:5000"
+            value={body.address}
+            error={says("address")}
+            hint={t.addressHint}
+            onChange={(event) => set({ address: event.target.value })}
+          />
+        )}
         <Field
           label={t.thumbprint}
           mono
@@ -127,6 +136,28 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
         {refused && !known ? <Refusal>{refused.message}</Refusal> : null}
       </form>
     </Sheet>
+  );
+}
+
+/** For a machine that cannot be reached from here. */
+function AgentConnects({ checked, set }: { checked: boolean; set: (on: boolean) => void }) {
+  const id = useId();
+  return (
+    <div className="field">
+      <div className="ck">
+        <input
+          id={id}
+          type="checkbox"
+          checked={checked}
+          aria-describedby={`${id}-more`}
+          onChange={(event) => set(event.target.checked)}
+        />
+        <label htmlFor={id}>{m.form.agentConnects}</label>
+      </div>
+      <div className="hint pl-6" id={`${id}-more`}>
+        {m.form.agentConnectsHint}
+      </div>
+    </div>
   );
 }
 
@@ -163,7 +194,7 @@ export function Enrolled({ enrolment, close, instead }: EnrolledProps) {
   const seen = node.thumbprint ?? node.pending_thumbprint;
   const foot = (
     <div className="row end">
-      {instead && !seen ? (
+      {instead && !seen && node.address ? (
         <Button act={m.ssh.instead} onClick={instead}>
           {m.ssh.instead}
         </Button>

@@ -45,14 +45,22 @@ function Form({ opened, close }: { opened: Opened<NodeInfo>; close: () => void }
   const f = t.form;
   return (
     <FormSheet title={t.editTitle(name)} form={form} onClose={close}>
-      <TextField
+      <CheckField
         form={form}
-        name="address"
-        label={f.address}
-        hint={f.addressHint}
-        mono
-        maxLength={260}
+        name="agent_connects"
+        label={f.agentConnects}
+        hint={f.agentConnectsHint}
       />
+      {form.values.agent_connects ? null : (
+        <TextField
+          form={form}
+          name="address"
+          label={f.address}
+          hint={f.addressHint}
+          mono
+          maxLength={500}
+        />
+      )}
       <TextArea form={form} name="labels" label={f.labels} hint={f.labelsHint} mono optional />
       <TextArea form={form} name="taints" label={f.taints} hint={f.taintsHint} mono optional />
       <TextField

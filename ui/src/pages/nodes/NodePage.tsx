@@ -10,6 +10,7 @@ import { ErrorState, Skeletons } from "@/components/States";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { formatAgo } from "@/components/time";
+import { machineTexts } from "@/pages/nodes/machineTexts";
 import { useNodeAct } from "@/pages/nodes/useNodeAct";
 import { texts } from "@/texts";
 import { NotFound } from "../shell/ErrorPages";
@@ -88,7 +89,11 @@ function Body({ node }: { node: NodeInfo }) {
           </span>
           <span className="row">
             <Plug className="i sm" aria-hidden="true" />
-            <span className="mono">{node.address}</span>
+            {node.address ? (
+              <span className="mono">{node.address}</span>
+            ) : (
+              machineTexts.form.agentConnects
+            )}
           </span>
           {node.build ? (
             <span className="row">

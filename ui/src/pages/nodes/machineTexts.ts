@@ -23,8 +23,10 @@ export const machineTexts = {
   editTitle: (name: string) => `Edit ${name}`,
   form: {
     address: "Address",
-    addressHint: "host:port where the agent listens, seen from here.",
-    addressMissing: "Type host:port, such as 10.20.4.14:5000.",
+    addressHint: "host:port where the agent listens, or a wss:// URL that leads there.",
+    addressMissing: "Type host:port, such as 10.20.4.14:5000, or a wss:// URL.",
+    agentConnects: "The agent connects",
+    agentConnectsHint: "For a machine behind NAT, which cannot be reached from here.",
     labels: "Labels",
     labelsHint:
       "What the machine is, for environments and projects that ask for it: key or key=value, one a line.",

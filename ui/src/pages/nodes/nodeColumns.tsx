@@ -30,7 +30,12 @@ export const columns: Column<NodeInfo>[] = [
   },
   {
     head: t.columns.address,
-    cell: (node) => <span className="mono t2">{node.address}</span>,
+    cell: ({ address }) =>
+      address ? (
+        <span className="mono t2">{address}</span>
+      ) : (
+        <span className="t2">{machineTexts.form.agentConnects}</span>
+      ),
   },
   { head: t.columns.room, cell: (node) => <span className="t2 nw">{roomOf(node)}</span> },
   {

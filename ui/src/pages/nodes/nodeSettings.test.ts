@@ -35,6 +35,16 @@ it("shows settings as people write them, and sends the same back", () => {
   });
 });
 
+it("keeps a node without an address one whose agent connects", () => {
+  const behind = { ...node(full), address: "", connect: "agent" } as NodeInfo;
+  const values = settingValues(behind);
+  expect(settingProblems(values)).toEqual({});
+  const sent = nodeBody(values, behind);
+  expect(sent.connect).toBe("agent");
+  expect(sent.address).toBeUndefined();
+  expect(settingProblems({ ...values, agent_connects: false }).address).toBe(t.addressMissing);
+});
+
 it("empties what was emptied", () => {
   const values = { ...settingValues(node(full)), labels: " \n", taints: "", run_limit: "" };
   expect(nodeBody(values, node(full)).settings).toMatchObject({
@@ -55,4 +65,5 @@ it("names the line that is wrong", () => {
   expect(said({ run_limit: "1001" }).run_limit).toBe(t.number(1000));
   expect(said({ priority: "low" }).priority).toBe(t.number(255));
   expect(said({ address: "10.20.4.14" }).address).toBe(t.addressMissing);
+  expect(said({ address: "wss://proxy.example.org/node-7" }).address).toBeUndefined();
 });

@@ -17,8 +17,9 @@ export const taintLine = ({ key, value, effect }: Taint): string =>
   `${key}${value ? `=${value}` : ""}:${effect}`;
 
 /** What the form's fields show of a node. */
-export const settingValues = ({ address, settings }: NodeInfo) => ({
+export const settingValues = ({ address, connect, settings }: NodeInfo) => ({
   address,
+  agent_connects: connect === "agent",
   labels: toLines(labelLines(settings?.labels)),
   taints: toLines((settings?.taints ?? []).map(taintLine).sort()),
   run_limit: countText(settings?.run_limit),
@@ -35,6 +36,7 @@ const countText = (count: number | undefined) => (count ? String(count) : "");
 // The grammar of labels, as the server holds them to it.
 const WORD = "[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?";
 const LABEL = new RegExp(`^(${WORD})(?:=(${WORD})?)?$`);
+const ADDRESS = /.:\d+$|^wss?:\/\/./;
 const TAINT = new RegExp(`^(${WORD})(?:=(${WORD})?)?:(no_schedule|prefer_no_schedule)$`);
 
 /** All that a node's form sends: settings that are left out would go back to their defaults. */
@@ -45,7 +47,7 @@ export function nodeBody(
   return {
     environment,
     template,
-    address: values.address.trim(),
+    ...(values.agent_connects ? { connect: "agent" as const } : { address: values.address.trim() }),
     settings: {
       labels: Object.fromEntries(labelsIn(values.labels)),
       taints: taintsIn(values.taints),
@@ -76,7 +78,8 @@ function taintsIn(text: string): Taint[] {
 /** What can be said of the fields before the server is asked. */
 export function settingProblems(values: SettingValues) {
   return onlyProblems({
-    address: /.:\d+$/.test(values.address.trim()) ? undefined : t.addressMissing,
+    address:
+      values.agent_connects || ADDRESS.test(values.address.trim()) ? undefined : t.addressMissing,
     labels: wrongLine(values.labels, LABEL, t.labelWrong) ?? duplicateKey(values.labels),
     taints: wrongLine(values.taints, TAINT, t.taintWrong),
     run_limit: wrongNumber(values.run_limit, 1000),
