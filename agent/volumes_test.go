@@ -153,6 +153,14 @@ func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
 		}
 	}
 	refused("while services ran")
+	// A backup may be told not to stop them.
+	if status, body, err := n.get(volume + "?running=1"); status != http.StatusOK || err != nil {
+		t.Errorf("read while services ran: %d %q %v", status, body, err)
+	}
+	if status, _, err := n.ask(http.MethodPut, volume, "", strings.NewReader("x")); err == nil &&
+		status != http.StatusConflict {
+		t.Errorf("it was replaced while services ran: %d", status)
+	}
 	g.Generation, g.Still = 2, true
 	p.want(s, g)
 	c.untilRan("stop db", 1)
@@ -160,6 +168,10 @@ func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
 	refused("while a service was stopped")
 	close(stopping)
 	n.untilStill(true)
+	if status, _, err := n.ask(http.MethodPut, volume, "", strings.NewReader("x")); err == nil &&
+		status != http.StatusConflict {
+		t.Errorf("it was replaced, and nobody restores it: %d", status)
+	}
 	if status, body, err := n.get(volume); status != http.StatusOK || body != "data" || err != nil {
 		t.Errorf("read: %d %q %v", status, body, err)
 	}
@@ -182,7 +194,22 @@ func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
 	}
 	c.untilRan("stop db", 2)
 	n.untilStill(true)
-	g.Generation, g.Still = 3, false
+	// A restore writes where the deployment is, and nothing is read meanwhile.
+	g.Generation, g.Attempt = 3, "restore"
+	p.want(s, g)
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		status, body, err := n.ask(http.MethodPut, volume, "restore", strings.NewReader("back"))
+		if err == nil && status == http.StatusOK && c.countWrites("back") > 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it cannot be restored: %d %s %v", status, body, err)
+		}
+	}
+	if status, _, err := n.get(volume + "?running=1"); err == nil && status != http.StatusConflict {
+		t.Errorf("read while it is restored: %d", status)
+	}
+	g.Generation, g.Attempt, g.Still = 4, "", false
 	p.want(s, g)
 	c.untilRan("start db", 3)
 	c.untilRan("start web", 2)

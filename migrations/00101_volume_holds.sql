@@ -10,14 +10,17 @@ CREATE TABLE volume_holds (
     since      timestamptz NOT NULL DEFAULT now(),
     -- The process that copies, and when it last said so.
     holder     text NOT NULL,
-    seen_at    timestamptz NOT NULL DEFAULT now()
+    seen_at    timestamptz NOT NULL DEFAULT now(),
+    -- Since then the services start again. For five minutes that is no fault of theirs.
+    ended_at   timestamptz
 );
 ALTER TABLE relocations ADD COLUMN from_backup boolean NOT NULL DEFAULT false;
 
 CREATE OR REPLACE VIEW node_goals AS
 SELECT d.node_id, d.id AS deployment_id, d.want, false AS elsewhere,
     (coalesce(r.phase IN ('copying', 'starting'), false)
-        OR EXISTS (SELECT FROM volume_holds h WHERE h.deployment_id = d.id))::boolean AS still
+        OR EXISTS (SELECT FROM volume_holds h WHERE h.deployment_id = d.id
+            AND h.ended_at IS NULL))::boolean AS still
 FROM deployments d LEFT JOIN relocations r ON r.deployment_id = d.id
 WHERE d.node_id IS NOT NULL AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten')
 UNION ALL
@@ -30,7 +33,8 @@ SELECT h.host, h.step, h.port, d.id AS deployment_id, d.name AS deployment,
     -- One whose volumes are copied will answer in a while, as one that is being made.
     (CASE WHEN d.status = 'ready' AND (EXISTS (SELECT FROM relocations r
             WHERE r.deployment_id = d.id AND r.phase IN ('copying', 'starting'))
-            OR EXISTS (SELECT FROM volume_holds v WHERE v.deployment_id = d.id)) THEN 'applying'
+            OR EXISTS (SELECT FROM volume_holds v WHERE v.deployment_id = d.id
+                AND v.ended_at IS NULL)) THEN 'applying'
         ELSE d.status END)::text AS status, d.detail,
     d.changed_at, d.node_id, p.name AS project, e.name AS environment,
     coalesce(n.status, '')::text AS node_status,
@@ -60,7 +64,8 @@ CREATE OR REPLACE FUNCTION degraded_reason(deployment uuid) RETURNS text LANGUAG
         AND h.health IN ('unhealthy', 'starting', 'stopped')
         AND NOT EXISTS (SELECT FROM relocations r WHERE r.deployment_id = d.id
             AND r.phase IN ('copying', 'starting'))
-        AND NOT EXISTS (SELECT FROM volume_holds v WHERE v.deployment_id = d.id)
+        AND NOT EXISTS (SELECT FROM volume_holds v WHERE v.deployment_id = d.id
+            AND (v.ended_at IS NULL OR v.ended_at > now() - interval '5 minutes'))
 $$;
 -- +goose StatementEnd
 

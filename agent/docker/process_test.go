@@ -170,6 +170,7 @@ func TestService_VolumesAreShared(t *testing.T) {
 	if got := r.get(other, "reader", "/file?path=/in/last"); got != said {
 		t.Errorf("the copy holds %q", got)
 	}
+	r.replacesInPlace(id, other)
 	for _, deployment := range []string{id, other} {
 		if left, err := r.RemoveDeployment(t.Context(), deployment); err != nil {
 			t.Errorf("left %v: %v", left, err)
@@ -177,5 +178,34 @@ func TestService_VolumesAreShared(t *testing.T) {
 	}
 	if n := r.kinds(agent.KindVolume); n != 0 {
 		t.Errorf("%d volumes are left", n)
+	}
+}
+
+// replacesInPlace replaces a volume of a deployment that has containers: not while one runs, and
+// the stopped ones do not keep what it held.
+func (r *rig) replacesInPlace(from, to string) {
+	r.t.Helper()
+	name := agent.VolumeName{Deployment: to, Name: "site"}
+	replace := func() error {
+		content, err := r.ReadVolume(r.t.Context(), agent.VolumeName{Deployment: from, Name: "site"})
+		if err != nil {
+			return err
+		}
+		return errors.Join(r.WriteVolume(r.t.Context(), name, content), content.Close())
+	}
+	if err := replace(); err == nil || !strings.Contains(err.Error(), "runs") {
+		r.t.Errorf("a volume in use was replaced: %v", err)
+	}
+	s := r.service(to, "reader")
+	s.Volumes = []pipeline.Volume{{Name: "in", Path: "/in", Shared: "site", ReadOnly: true}}
+	if _, err := r.StopService(r.t.Context(), to, "reader"); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := replace(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.start(s)
+	if got := r.get(to, "reader", "/file?path=/in/last"); got != "told to end\n" {
+		r.t.Errorf("replaced, the volume holds %q", got)
 	}
 }

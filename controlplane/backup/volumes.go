@@ -51,7 +51,11 @@ func (c *VolumeCopier) Backup(
 			failed = errors.Join(failed, fmt.Errorf("deployment %s: %w", h.Name, err))
 		}
 	}
-	if err := c.writeDatabase(ctx, actor, f); err != nil {
+	err = c.writeDatabase(ctx, actor, f)
+	if stopped := interrupted(ctx); err != nil && stopped != nil {
+		return results, stopped
+	}
+	if err != nil {
 		return results, errors.Join(failed, err)
 	}
 	f.index.Complete = failed == nil

@@ -213,19 +213,41 @@ func (l *Lifecycle) EndVolumeHold(ctx context.Context, actor access.Actor,
 	})
 }
 
-// EndLostVolumeHolds starts the services of deployments again whose backup died.
+// EndLostVolumeHolds starts the services of deployments again whose backup died, and forgets
+// the holds that ended a while ago.
 func (l *Lifecycle) EndLostVolumeHolds(ctx context.Context, actor access.Actor) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
-	var lost map[controlplane.DeploymentID]string
+	var lost []postgres.LostVolumeHold
 	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
 		lost, err = tx.VolumeHolds().ListLost(ctx, holdSilent)
 		return err
 	})
-	for id, holder := range lost {
-		err = errors.Join(err, l.EndVolumeHold(ctx, actor, id, holder,
+	for _, h := range lost {
+		if h.Ended {
+			err = errors.Join(err, l.forgetVolumeHold(ctx, h.Deployment))
+			continue
+		}
+		err = errors.Join(err, l.EndVolumeHold(ctx, actor, h.Deployment, h.Holder,
 			"its volumes were not copied: the backup was interrupted"))
 	}
 	return err
+}
+
+// forgetVolumeHold has services count as degraded again that do not work.
+func (l *Lifecycle) forgetVolumeHold(ctx context.Context, id controlplane.DeploymentID) error {
+	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
+		d, err := tx.Deployments().Lock(ctx, id)
+		if err != nil {
+			return err
+		}
+		if h, err := tx.VolumeHolds().Get(ctx, id); err != nil || h != nil {
+			return err
+		}
+		if err := tx.VolumeHolds().Delete(ctx, id); err != nil {
+			return err
+		}
+		return notifyHealth(ctx, tx, d, false)
+	})
 }

@@ -37,7 +37,7 @@ func (t VolumeHolds) changeGoal(ctx context.Context, d controlplane.Deployment) 
 	return nil
 }
 
-// Get returns a deployment's hold; nil if there is none.
+// Get returns a deployment's hold; nil if there is none, or it has ended.
 func (t VolumeHolds) Get(
 	ctx context.Context, id controlplane.DeploymentID,
 ) (*controlplane.VolumeHold, error) {
@@ -87,7 +87,7 @@ func (t VolumeHolds) Abandon(
 	return nil
 }
 
-// Delete ends a hold whose node is told something else anyway.
+// Delete forgets a hold: its node is told something else, or was told that it ended.
 func (t VolumeHolds) Delete(ctx context.Context, id controlplane.DeploymentID) error {
 	if err := t.q.DeleteVolumeHold(ctx, string(id)); err != nil {
 		return fmt.Errorf("delete the volume hold of %s: %w", id, translateError(err))
@@ -95,17 +95,25 @@ func (t VolumeHolds) Delete(ctx context.Context, id controlplane.DeploymentID) e
 	return nil
 }
 
-// ListLost returns backups that were silent for so long, and who held the deployment.
+// LostVolumeHold is a hold that is to be ended, or, if it ended a while ago, to be deleted.
+type LostVolumeHold struct {
+	Deployment controlplane.DeploymentID
+	Holder     string
+	Ended      bool
+}
+
+// ListLost returns backups that were silent for so long, and holds that ended a while ago.
 func (t VolumeHolds) ListLost(
 	ctx context.Context, silent time.Duration,
-) (map[controlplane.DeploymentID]string, error) {
+) ([]LostVolumeHold, error) {
 	rows, err := t.q.ListLostVolumeHolds(ctx, silent.Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("list lost volume holds: %w", err)
 	}
-	all := map[controlplane.DeploymentID]string{}
-	for _, r := range rows {
-		all[controlplane.DeploymentID(r.DeploymentID)] = r.Holder
+	all := make([]LostVolumeHold, len(rows))
+	for i, r := range rows {
+		all[i] = LostVolumeHold{Deployment: controlplane.DeploymentID(r.DeploymentID),
+			Holder: r.Holder, Ended: r.Ended}
 	}
 	return all, nil
 }

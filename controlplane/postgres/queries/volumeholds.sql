@@ -3,21 +3,24 @@
 -- next one: nothing else may give the services half of their data.
 INSERT INTO volume_holds (deployment_id, purpose, by_name, holder)
 VALUES (@deployment_id, @purpose, @by_name, @holder)
-ON CONFLICT (deployment_id) DO UPDATE SET since = now(), seen_at = now(),
-    by_name = excluded.by_name, holder = excluded.holder
-WHERE volume_holds.purpose = 'restore' AND excluded.purpose = 'restore'
+ON CONFLICT (deployment_id) DO UPDATE SET since = now(), seen_at = now(), ended_at = NULL,
+    purpose = excluded.purpose, by_name = excluded.by_name, holder = excluded.holder
+WHERE volume_holds.ended_at IS NOT NULL
+    OR volume_holds.purpose = 'restore' AND excluded.purpose = 'restore'
     AND volume_holds.seen_at < now() - make_interval(secs => @silent_seconds::double precision);
 
 -- name: GetVolumeHold :one
-SELECT * FROM volume_holds WHERE deployment_id = @deployment_id;
+SELECT * FROM volume_holds WHERE deployment_id = @deployment_id AND ended_at IS NULL;
 
 -- name: SeeVolumeHold :execrows
 -- A sign of life of who copies. No row means that the hold has ended.
 UPDATE volume_holds SET seen_at = now()
-WHERE deployment_id = @deployment_id AND holder = @holder;
+WHERE deployment_id = @deployment_id AND holder = @holder AND ended_at IS NULL;
 
 -- name: EndVolumeHold :execrows
-DELETE FROM volume_holds WHERE deployment_id = @deployment_id AND holder = @holder;
+-- The row stays for a while, so that nobody takes the start of the services for a fault.
+UPDATE volume_holds SET ended_at = now()
+WHERE deployment_id = @deployment_id AND holder = @holder AND ended_at IS NULL;
 
 -- name: AbandonVolumeHold :exec
 -- Nobody works at it from now on: another process may take it over at once.
@@ -29,9 +32,12 @@ WHERE deployment_id = @deployment_id AND holder = @holder;
 DELETE FROM volume_holds WHERE deployment_id = @deployment_id;
 
 -- name: ListLostVolumeHolds :many
--- Backups that nobody works at any more. The services of a restore wait for their data.
-SELECT deployment_id, holder FROM volume_holds WHERE purpose = 'backup'
-    AND seen_at < now() - make_interval(secs => @silent_seconds::double precision)
+-- Backups that nobody works at any more, and holds that ended so long ago that their services
+-- had their time to start. The services of a restore wait for their data.
+SELECT deployment_id, holder, (ended_at IS NOT NULL)::boolean AS ended FROM volume_holds
+WHERE purpose = 'backup' AND ended_at IS NULL
+        AND seen_at < now() - make_interval(secs => @silent_seconds::double precision)
+    OR ended_at < now() - interval '5 minutes'
 ORDER BY deployment_id;
 
 -- name: ListVolumeOwners :many

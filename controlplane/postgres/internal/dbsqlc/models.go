@@ -966,6 +966,7 @@ type VolumeHold struct {
 	Since        time.Time
 	Holder       string
 	SeenAt       time.Time
+	EndedAt      *time.Time
 }
 
 type Webhook struct {

@@ -31,9 +31,11 @@ func (q *Queries) DeleteVolumeHold(ctx context.Context, deploymentID string) err
 }
 
 const endVolumeHold = `-- name: EndVolumeHold :execrows
-DELETE FROM volume_holds WHERE deployment_id = $1 AND holder = $2
+UPDATE volume_holds SET ended_at = now()
+WHERE deployment_id = $1 AND holder = $2 AND ended_at IS NULL
 `
 
+// The row stays for a while, so that nobody takes the start of the services for a fault.
 func (q *Queries) EndVolumeHold(ctx context.Context, deploymentID string, holder string) (int64, error) {
 	result, err := q.db.Exec(ctx, endVolumeHold, deploymentID, holder)
 	if err != nil {
@@ -43,7 +45,7 @@ func (q *Queries) EndVolumeHold(ctx context.Context, deploymentID string, holder
 }
 
 const getVolumeHold = `-- name: GetVolumeHold :one
-SELECT deployment_id, purpose, by_name, since, holder, seen_at FROM volume_holds WHERE deployment_id = $1
+SELECT deployment_id, purpose, by_name, since, holder, seen_at, ended_at FROM volume_holds WHERE deployment_id = $1 AND ended_at IS NULL
 `
 
 func (q *Queries) GetVolumeHold(ctx context.Context, deploymentID string) (VolumeHold, error) {
@@ -56,22 +58,27 @@ func (q *Queries) GetVolumeHold(ctx context.Context, deploymentID string) (Volum
 		&i.Since,
 		&i.Holder,
 		&i.SeenAt,
+		&i.EndedAt,
 	)
 	return i, err
 }
 
 const listLostVolumeHolds = `-- name: ListLostVolumeHolds :many
-SELECT deployment_id, holder FROM volume_holds WHERE purpose = 'backup'
-    AND seen_at < now() - make_interval(secs => $1::double precision)
+SELECT deployment_id, holder, (ended_at IS NOT NULL)::boolean AS ended FROM volume_holds
+WHERE purpose = 'backup' AND ended_at IS NULL
+        AND seen_at < now() - make_interval(secs => $1::double precision)
+    OR ended_at < now() - interval '5 minutes'
 ORDER BY deployment_id
 `
 
 type ListLostVolumeHoldsRow struct {
 	DeploymentID string
 	Holder       string
+	Ended        bool
 }
 
-// Backups that nobody works at any more. The services of a restore wait for their data.
+// Backups that nobody works at any more, and holds that ended so long ago that their services
+// had their time to start. The services of a restore wait for their data.
 func (q *Queries) ListLostVolumeHolds(ctx context.Context, silentSeconds float64) ([]ListLostVolumeHoldsRow, error) {
 	rows, err := q.db.Query(ctx, listLostVolumeHolds, silentSeconds)
 	if err != nil {
@@ -81,7 +88,7 @@ func (q *Queries) ListLostVolumeHolds(ctx context.Context, silentSeconds float64
 	items := []ListLostVolumeHoldsRow{}
 	for rows.Next() {
 		var i ListLostVolumeHoldsRow
-		if err := rows.Scan(&i.DeploymentID, &i.Holder); err != nil {
+		if err := rows.Scan(&i.DeploymentID, &i.Holder, &i.Ended); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -123,7 +130,7 @@ func (q *Queries) ListVolumeOwners(ctx context.Context, environment string, chos
 
 const seeVolumeHold = `-- name: SeeVolumeHold :execrows
 UPDATE volume_holds SET seen_at = now()
-WHERE deployment_id = $1 AND holder = $2
+WHERE deployment_id = $1 AND holder = $2 AND ended_at IS NULL
 `
 
 // A sign of life of who copies. No row means that the hold has ended.
@@ -138,9 +145,10 @@ func (q *Queries) SeeVolumeHold(ctx context.Context, deploymentID string, holder
 const startVolumeHold = `-- name: StartVolumeHold :execrows
 INSERT INTO volume_holds (deployment_id, purpose, by_name, holder)
 VALUES ($1, $2, $3, $4)
-ON CONFLICT (deployment_id) DO UPDATE SET since = now(), seen_at = now(),
-    by_name = excluded.by_name, holder = excluded.holder
-WHERE volume_holds.purpose = 'restore' AND excluded.purpose = 'restore'
+ON CONFLICT (deployment_id) DO UPDATE SET since = now(), seen_at = now(), ended_at = NULL,
+    purpose = excluded.purpose, by_name = excluded.by_name, holder = excluded.holder
+WHERE volume_holds.ended_at IS NOT NULL
+    OR volume_holds.purpose = 'restore' AND excluded.purpose = 'restore'
     AND volume_holds.seen_at < now() - make_interval(secs => $5::double precision)
 `
 
