@@ -103,29 +103,33 @@ func runMutants(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	report, err := readReport(string(text))
-	if err != nil {
+	if _, err := openReport(); err != nil { // before hours of tests, not after
 		return err
 	}
 	found, err := findAll(ctx, chosen, o)
 	if err != nil {
 		return err
 	}
-	var all []result
+	results := map[string][]result{}
 	for _, t := range chosen {
 		if len(found[t.dir].picked) == 0 {
 			continue
 		}
-		results, err := testTarget(ctx, t, found[t.dir], o.parallel)
-		if err != nil {
+		if results[t.dir], err = testTarget(ctx, t, found[t.dir], o.parallel); err != nil {
 			return fmt.Errorf("%s: %w", t.dir, err)
 		}
-		report.replace(t, found[t.dir].mutants, results, o)
-		all = append(all, results...)
+	}
+	// Meanwhile somebody may have written reasons, or tested another target.
+	report, err := openReport()
+	if err != nil {
+		return err
+	}
+	var all []result
+	for _, t := range chosen {
+		if done, ok := results[t.dir]; ok {
+			report.replace(t, found[t.dir].mutants, done, o)
+			all = append(all, done...)
+		}
 	}
 	if !o.changed {
 		if err := os.WriteFile(page, []byte(report.String()), 0o644); err != nil {
@@ -133,6 +137,14 @@ func runMutants(ctx context.Context, o options) error {
 		}
 	}
 	return judge(all, report, o)
+}
+
+func openReport() (*report, error) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return nil, err
+	}
+	return readReport(string(text))
 }
 
 func chooseTargets(dirs []string) ([]target, error) {
