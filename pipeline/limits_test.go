@@ -151,3 +151,34 @@ func TestCheckJSON_TakesTheGreatestSize(t *testing.T) {
 		t.Error("one byte more was read")
 	}
 }
+
+// What runs at one time may use exactly what the project allows; the sentence speaks of jobs
+// where there are some.
+func TestValidate_TotalsStopAtTheProjectsLimits(t *testing.T) {
+	resources := pipeline.Resources{CPU: 0.1, MemoryMiB: 100}
+	for _, c := range []struct {
+		p     pipeline.Pipeline
+		words string
+	}{
+		{readShop(t), "the services ask for "}, {migrationPipeline(t), "the services and jobs ask for "},
+	} {
+		for _, s := range c.p.Steps {
+			if container := s.Container(); container != nil {
+				container.Resources = resources
+			}
+		}
+		peak := pipeline.PeakResources(c.p)
+		settings := readSettings()
+		settings.Limits = peak
+		if got := pipeline.Validate(c.p, settings); len(got) != 0 {
+			t.Errorf("exactly what is allowed:\n%s", problemText(got))
+		}
+		settings.Limits.CPU -= 0.01
+		settings.Limits.MemoryMiB--
+		got := pipeline.Validate(c.p, settings)
+		if len(got) != 2 || got[0].Field != "resources.cpu" || got[1].Field != "resources.memory_mib" ||
+			!strings.HasPrefix(got[0].Message, c.words) || !strings.HasPrefix(got[1].Message, c.words) {
+			t.Errorf("more than is allowed:\n%s", problemText(got))
+		}
+	}
+}

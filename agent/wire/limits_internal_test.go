@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -90,6 +92,23 @@ func TestEncodeMaskedFrame_PicksTheForm(t *testing.T) {
 			if rest[4+i]^rest[i%4] != 'x' {
 				t.Fatalf("byte %d of %d is not masked", i, n)
 			}
+		}
+	}
+}
+
+// A refusal for another reason, such as a wrong token, is none for the release.
+func TestIsIncompatible_LooksAtTheCode(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"another error":   {errors.New("broken"), false},
+		"another refusal": {&RefusedError{Code: CodeRefused}, false},
+		"the release":     {&RefusedError{Code: CodeIncompatible}, true},
+		"wrapped":         {fmt.Errorf("dial: %w", &RefusedError{Code: CodeIncompatible}), true},
+	} {
+		if got := isIncompatible(c.err); got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

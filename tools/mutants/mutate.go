@@ -83,7 +83,8 @@ func listFiles(ctx context.Context, t target) ([]string, error) {
 	}
 	var files []string
 	for _, name := range listed.GoFiles {
-		if isMatched(name, t.files) && !strings.HasSuffix(name, ".gen.go") {
+		skipped := slices.Contains(t.without, name) || strings.HasSuffix(name, ".gen.go")
+		if isMatched(name, t.files) && !skipped {
 			files = append(files, path.Join(t.dir, name))
 		}
 	}
