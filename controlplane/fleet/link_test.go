@@ -196,6 +196,32 @@ func TestLink_CutInTheMiddleOfARun(t *testing.T) {
 	}
 }
 
+// A service dies and cannot be started again: its deployment stops looking well within fifteen
+// seconds.
+func TestLink_DeadServiceIsSeenSoon(t *testing.T) {
+	r := newRig(t)
+	a := r.startAgent()
+	a.release()
+	r.start("a")
+	r.waitUntilOnline()
+	d := r.createDeployment("d")
+	r.waitUntil(15*time.Second, "it is ready", r.isReady(d))
+	if got := r.get(d.ID); got.Degraded != "" {
+		t.Fatalf("before its service died it is degraded: %s", got.Degraded)
+	}
+	a.engine.SetHooks(dummy.Hooks{Fail: func(op, _ string) error {
+		if op == "start" {
+			return errors.New("it does not start")
+		}
+		return nil
+	}})
+	a.engine.CrashService(string(d.ID), "api", 1)
+	// promise: O-05
+	r.waitUntil(15*time.Second, "its deployment is degraded", func() bool {
+		return r.get(d.ID).Degraded != ""
+	})
+}
+
 // A link that breaks as soon as it is there is tried less and less often, so that the node's
 // state, and the routes that depend on it, change a few times instead of all the time.
 //
@@ -326,7 +352,7 @@ func TestLink_BurstOfReports(t *testing.T) {
 	for nextCommand[wire.Ack](s).Seq < burst {
 		continue
 	}
-	if grown := heap(); grown > burst*size {
+	if grown := heap(); grown > burst*size/2 {
 		t.Errorf("the memory grew by %d MiB for %d MiB of reports", grown>>20, burst*size>>20)
 	}
 	if last := pgtest.QueryValue[int64](t, r.url, "SELECT last_seq FROM node_reports"); last != burst {
@@ -338,10 +364,10 @@ func TestLink_BurstOfReports(t *testing.T) {
 func watchHeap() (grown func() uint64) {
 	read := func() uint64 {
 		var m runtime.MemStats
+		runtime.GC() // What is in use counts, not what waits to be collected.
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	runtime.GC()
 	before, highest := read(), uint64(0)
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -350,7 +376,7 @@ func watchHeap() (grown func() uint64) {
 			select {
 			case <-done:
 				return
-			case <-time.After(20 * time.Millisecond):
+			case <-time.After(50 * time.Millisecond):
 				highest = max(highest, read())
 			}
 		}
