@@ -229,6 +229,33 @@ func TestEnrolMachine_Again(t *testing.T) {
 	}
 }
 
+// A machine that nobody can reach says so, and needs no address, however many there are. If it can
+// be reached the next time it asks, its node has an address then.
+func TestEnrolMachine_WhoseAgentDials(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, token := w.provisioning(t, nodes.ProvisioningRequest{MaxUses: 3})
+	m := newMachine(t, "a")
+	behind := m.saying(token)
+	behind.Connect = controlplane.ConnectAgent
+	n := must(w.EnrolMachine(t.Context(), from(1), behind))(t).Node
+	if n.Connect != controlplane.ConnectAgent || n.Address != "" {
+		t.Errorf("a machine behind NAT became %+v", n)
+	}
+	second := newMachine(t, "b").saying(token)
+	second.Connect = controlplane.ConnectAgent
+	must(w.EnrolMachine(t.Context(), from(1), second))(t)
+	again := must(w.EnrolMachine(t.Context(), from(1), m.saying(token)))(t).Node
+	if again.ID != n.ID || again.Connect != controlplane.ConnectControlPlane ||
+		again.Address != "10.9.0.2:5000" {
+		t.Errorf("a machine that can be reached now became %+v", again)
+	}
+	third := newMachine(t, "c").saying(token)
+	third.Connect, third.Address = controlplane.ConnectAgent, "10.9.0.9:5000"
+	_, err := w.EnrolMachine(t.Context(), from(3), third)
+	wantRefusal(t, "a machine behind NAT with an address", err, "address_unused")
+}
+
 // However many machines come at once, the limit holds, and names and machines are one to one.
 func TestEnrolMachine_AtOnce(t *testing.T) {
 	t.Parallel()

@@ -70,7 +70,10 @@ func (e *enrolTest) enrol(t *testing.T, change func(*AgentSettings)) (*wire.Toke
 	nothing := func(context.Context) (wire.Inventory, error) {
 		return wire.Inventory{}, errors.New("no engine")
 	}
-	listen := &net.TCPAddr{Port: 5017}
+	var listen net.Addr = &net.TCPAddr{Port: 5017}
+	if s.Agent.Connect != "" {
+		listen = nil
+	}
 	return enrolMachine(t.Context(), s, listen, nothing, slog.New(slog.DiscardHandler))
 }
 
@@ -141,6 +144,11 @@ func TestEnrolMachine_SaysWhereItIsDialed(t *testing.T) {
 			t.Errorf("agent.address %q is sent as %q: %v", set, got, err)
 		}
 		e.heard = apiclient.MachineEnrol{}
+	}
+	_, err := e.enrol(t, func(a *AgentSettings) { a.Connect, a.Fingerprint = "wss://c", print })
+	if err != nil || e.heard.Address != nil || e.heard.Port != nil || e.heard.Connect == nil ||
+		*e.heard.Connect != apiclient.NodeConnectAgent {
+		t.Errorf("an agent that dials sends %+v: %v", e.heard, err)
 	}
 }
 
