@@ -33,8 +33,9 @@ func zeroTouch(t *testing.T, p *product) {
 	for i := range machines {
 		machines[i] = &node{p: p, name: fmt.Sprintf("auto-%d", i+1), binary: p.w.binary,
 			address: freeAddress(t), docker: p.w.docker, data: filepath.Join(shortDir(t), "data"),
-			run: dockertest.RunDir(t), subnets: fmt.Sprintf("10.222.%d.0/20", 16*(p.w.ranges.Add(1)%16)),
-			env: []string{"AGENT_PROVISIONING_TOKEN=" + token, "AGENT_CONTROL=" + p.url}}
+			run:     dockertest.RunDir(t),
+			subnets: fmt.Sprintf("10.222.%d.0/20", 16*(p.w.ranges.Add(1)%16)),
+			env:     []string{"AGENT_PROVISIONING_TOKEN=" + token, "AGENT_CONTROL=" + p.url}}
 	}
 	machines[0].loseAnswer(t, token)
 	behind := machines[2]
@@ -42,7 +43,8 @@ func zeroTouch(t *testing.T, p *product) {
 	for _, n := range machines[:3] {
 		n.start(t)
 		eventually(t, n.name+" is a node", func() string {
-			if a := p.admin.ask(t, http.MethodGet, "/nodes/"+n.name, nil); a.status != http.StatusOK {
+			a := p.admin.ask(t, http.MethodGet, "/nodes/"+n.name, nil)
+			if a.status != http.StatusOK {
 				return a.body
 			}
 			return ""

@@ -103,7 +103,7 @@ func deploymentRequest(body DeploymentCreate) lifecycle.Request {
 	return lifecycle.Request{Name: body.Name, Project: body.Project,
 		Environment: body.Environment, Versions: versions,
 		From: controlplane.DeploymentID(valueOr(body.ClonedFrom, "")), Wait: valueOr(body.Wait, false),
-		Input:    valueOr(body.Input, nil),
+		Version: valueOr(body.PipelineVersion, 0), Input: valueOr(body.Input, nil),
 		Required: fromStrings[controlplane.Selector](body.RequiredLabels),
 		Priority: valueOr(body.Priority, controlplane.DefaultPriority),
 		Patience: time.Duration(valueOr(body.DeadlineSeconds, 0)) * time.Second}

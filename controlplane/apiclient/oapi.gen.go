@@ -1846,6 +1846,9 @@ type DeploymentCreate struct {
 	// Name A DNS label of at most 40 characters.
 	Name Name `json:"name"`
 
+	// PipelineVersion A published version of the pipeline, which only admins may choose. Without it, the latest.
+	PipelineVersion *int `json:"pipeline_version,omitempty"`
+
 	// Priority In the queue, lower ones come first; none waits for ever. 128 without.
 	Priority *int `json:"priority,omitempty"`
 

@@ -64,6 +64,10 @@ func (l *Lifecycle) Create(
 	ctx context.Context, actor access.Actor, r Request,
 ) (controlplane.Deployment, error) {
 	var made controlplane.Deployment
+	err := checkChosenVersion(actor, r)
+	if err != nil {
+		return made, l.recordRefusal(ctx, actor, "create", r.Name, err)
+	}
 	plan, err := l.makePlan(ctx, actor, r)
 	if err != nil {
 		return made, l.recordRefusal(ctx, actor, "create", r.Name, err)
@@ -96,6 +100,15 @@ func (l *Lifecycle) Create(
 	}
 	l.fail.Pass("create.committed")
 	return l.Get(ctx, actor, made.ID)
+}
+
+// checkChosenVersion lets only admins choose a version of the pipeline. Everybody else runs the
+// latest, which is the one that admins published for them.
+func checkChosenVersion(actor access.Actor, r Request) error {
+	if r.Version == 0 {
+		return nil
+	}
+	return inField("pipeline_version", access.Check(actor, access.Admin, access.Object{}))
 }
 
 // recordRefusal writes down an attempt that never reached a transaction.

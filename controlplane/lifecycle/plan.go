@@ -179,6 +179,11 @@ func readTarget(ctx context.Context, tx *postgres.Tx, r Request) (postgres.RunTa
 		return t, err
 	}
 	v, err := tx.Pipelines().GetVersion(ctx, t.ProjectID, r.Version)
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		err = controlplane.NewInvalidError("pipeline_version", "pipeline_version_unknown",
+			fmt.Sprintf("project %s has no version %d of its pipeline", t.Project, r.Version),
+			"Choose one that exists: nullops pipeline versions "+t.Project+".")
+	}
 	t.Version, t.Pipeline = v.Version, v.Pipeline
 	return t, err
 }

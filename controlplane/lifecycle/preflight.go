@@ -30,6 +30,9 @@ func (p Preflight) OK() bool {
 func (l *Lifecycle) Preflight(
 	ctx context.Context, actor access.Actor, r Request,
 ) (out Preflight, err error) {
+	if err := checkChosenVersion(actor, r); err != nil {
+		return out, err
+	}
 	c := &checks{}
 	var p plan
 	goOn, err := l.checkDefinition(ctx, actor, r, c, &p)

@@ -4681,6 +4681,8 @@ export interface components {
             wait?: boolean;
             /** @description In the queue, lower ones come first; none waits for ever. 128 without. */
             priority?: number;
+            /** @description A published version of the pipeline, which only admins may choose. Without it, the latest. */
+            pipeline_version?: number;
             input?: components["schemas"]["Input"];
             /** @description How long it may take until it is ready, waiting included. Then it fails, and a run under way is undone. Without it, for ever. */
             deadline_seconds?: number;

@@ -22,6 +22,7 @@ type deployOptions struct {
 	versions           []string
 	noWait, json       bool
 	dryRun             bool
+	pipelineVersion    int
 	labels, input      []string
 	// prefilled is the template's input.
 	prefilled *apiclient.Input
@@ -48,6 +49,8 @@ func deployCommand() *cobra.Command {
 	f.StringVar(&o.branch, "branch", "", "take each service's tag of this branch, where it has one")
 	f.StringArrayVar(&o.labels, "require-label", nil,
 		"label that its node must have: KEY or KEY=VALUE; may be repeated")
+	f.IntVar(&o.pipelineVersion, "pipeline-version", 0,
+		"published version of the pipeline, for admins; the latest without it")
 	o.queue.registerFlags(c)
 	f.BoolVar(&o.noWait, "no-wait", false, "return as soon as it is created")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only check what creating it would meet")
@@ -84,6 +87,9 @@ func runDeploy(ctx context.Context, out io.Writer, o deployOptions) error {
 	}
 	if len(o.labels) > 0 {
 		body.RequiredLabels = &o.labels
+	}
+	if o.pipelineVersion != 0 {
+		body.PipelineVersion = &o.pipelineVersion
 	}
 	if o.dryRun {
 		return api.runPreflight(ctx, out, body, o.json)
