@@ -64,7 +64,7 @@ type HTTPSettings struct {
 	Data        string `description:"Folder that keeps the self-signed certificate."`
 	Proxies     string `description:"Proxies whose X-Forwarded-For is believed: 10.0.0.0/8,::1."`
 	Connections int    `description:"Most connections at once; one network gets an eighth."`
-	Internal    string `description:"URL at which other replicas and the ingress reach this one."`
+	Internal    string `description:"URL or host:port where replicas and the ingress reach it."`
 }
 
 // OIDCSettings is off while Issuer is empty.

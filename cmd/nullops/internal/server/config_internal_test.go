@@ -1,6 +1,9 @@
 package server
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Each setting has a variable. Where the product that this was taken from has a file of data and
 // a path of a script, ours has a database; the script is a part of the program.
@@ -23,5 +26,28 @@ func TestLoadSettings_FromTheEnvironment(t *testing.T) {
 	// promise: Y-01
 	if err != nil || s.HTTP.Listen != "127.0.0.1:8080" {
 		t.Errorf("%v: without settings it listens at %s", err, s.HTTP.Listen)
+	}
+}
+
+// Of host:port, the scheme is what the process serves; a URL is taken as it is.
+func TestHTTPSettings_InternalURL(t *testing.T) {
+	for _, c := range []struct{ url, tls, internal, want string }{
+		{"https://a.example", "auto", "", "https://a.example"},
+		{"https://a.example", "auto", "10.0.0.7:8080", "https://10.0.0.7:8080"},
+		{"https://a.example", "off", "controlplane:8080", "http://controlplane:8080"},
+		{"http://localhost:8080", "auto", "controlplane:8080", "http://controlplane:8080"},
+		{"https://a.example", "auto", "https://b.example/below", "https://b.example/below"},
+	} {
+		h := HTTPSettings{URL: c.url, TLS: c.tls, Internal: c.internal, Listen: ":8080"}
+		if got, err := h.internalURL(); err != nil || got.String() != c.want {
+			t.Errorf("%+v: %v, %v", c, got, err)
+		}
+	}
+	for _, bad := range []string{"ftp://b", "https://", "a b:1"} {
+		h := defaultSettings().HTTP
+		h.Internal = bad
+		if err := h.check(); err == nil || !strings.Contains(err.Error(), "http.internal") {
+			t.Errorf("http.internal %q: %v", bad, err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane/fleet"
@@ -25,13 +26,9 @@ func (b *serverBase) serveStandbys(api http.Handler) http.Handler {
 // announceStandbys tells the other processes where to ask for connections of agents.
 func (b *serverBase) announceStandbys(ctx context.Context) error {
 	h := b.settings.HTTP
-	name, text := "http.internal", h.Internal
-	if text == "" {
-		name, text = "http.url", h.URL
-	}
-	at, err := url.Parse(text)
+	at, err := h.internalURL()
 	if err != nil {
-		return fmt.Errorf("setting %s: %w", name, err)
+		return err
 	}
 	fingerprint := func() string { return "" }
 	if h.usesTLS() {
@@ -48,4 +45,23 @@ func (b *serverBase) announceStandbys(ctx context.Context) error {
 		}
 	}
 	return b.dialing.Standbys.Announce(ctx, at, fingerprint)
+}
+
+// internalURL is where the other processes reach this one: http.internal, or else http.url. If it
+// is host:port, it has the scheme that this process serves.
+func (h HTTPSettings) internalURL() (*url.URL, error) {
+	name, text := "http.internal", h.Internal
+	switch {
+	case text == "":
+		name, text = "http.url", h.URL
+	case !strings.Contains(text, "://") && h.usesTLS():
+		text = "https://" + text
+	case !strings.Contains(text, "://"):
+		text = "http://" + text
+	}
+	at, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("setting %s: %w", name, err)
+	}
+	return at, absoluteURL(name, text)
 }

@@ -48,7 +48,8 @@ func (h HTTPSettings) check() error {
 		absoluteURL("http.url", h.URL),
 	}
 	if h.Internal != "" {
-		errs = append(errs, absoluteURL("http.internal", h.Internal))
+		_, err := h.internalURL()
+		errs = append(errs, err)
 	}
 	_, err := parseProxies("http.proxies", h.Proxies)
 	errs = append(errs, err, checkConnections(h.Connections))
