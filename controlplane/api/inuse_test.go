@@ -20,7 +20,9 @@ var free = map[string]bool{"deleteSession": true, "deleteCurrentSession": true,
 	"undrainNode": true, "forgetNodeSSH": true, "revokeNodeToken": true,
 	// Hosts fall back to another certificate; orders end with the environment.
 	"deleteCertificate": true, "deleteCertificateAuthority": true,
-	"deleteCertificateOrders": true}
+	"deleteCertificateOrders": true,
+	// The nodes that it enrolled have tokens of their own.
+	"revokeProvisioningToken": true}
 
 // usersOfShop returns who keeps the objects of world.shop from being deleted.
 func usersOfShop() map[string][]string {

@@ -77,7 +77,7 @@ func machineInventory(hostname string, h MachineHardware) controlplane.Inventory
 		Kernel: valueOr(h.Kernel, ""), Arch: valueOr(h.Arch, ""),
 		EngineVersion: valueOr(h.EngineVersion, ""), CPU: float64(valueOr(h.Cpu, 0)),
 		Memory: valueOr(h.Memory, 0), Disk: valueOr(h.Disk, 0),
-		GPUs: convertAll(valueOr(h.Gpus, nil), func(g NodeGPU) controlplane.GPU {
+		GPUs: convertAll(valueOr(h.Gpus, nil), func(g MachineGPU) controlplane.GPU {
 			return controlplane.GPU{ID: g.Id, Model: g.Model, Memory: g.Memory}
 		})}
 }

@@ -27,9 +27,7 @@ func newEnrolBody(t *testing.T, token string) object {
 	cert := must(x509.CreateCertificate(rand.Reader, template, template, public, key))(t)
 	return object{"token": token, "certificate": cert, "hostname": "GPU box.example.org",
 		"signature": ed25519.Sign(key, []byte("nullops enrolment 1\n"+token)),
-		"hardware":  object{"cpu": 8, "memory": 1 << 34, "arch": "x86_64"},
-		// What an agent of a later release may say.
-		"connect": true}
+		"hardware":  object{"cpu": 8, "memory": 1 << 34, "arch": "x86_64"}}
 }
 
 // enrolFrom sends it from an address, without signing in.

@@ -2356,7 +2356,7 @@ type LogTrouble struct {
 	Source string `json:"source"`
 }
 
-// MachineEnrol What a machine says about itself. Unknown fields are ignored, so that agents of later releases may say more.
+// MachineEnrol What a machine says about itself.
 type MachineEnrol struct {
 	// Address host:port under which the control plane reaches the agent. Without it, the address that the request comes from with `port`.
 	Address *string `json:"address,omitempty"`
@@ -2395,16 +2395,26 @@ type MachineEnrolled struct {
 	Token string `json:"token"`
 }
 
+// MachineGPU defines model for MachineGPU.
+type MachineGPU struct {
+	// Id What the container engine calls it, such as 0.
+	Id string `json:"id"`
+
+	// Memory In bytes; 0 is unknown.
+	Memory int64  `json:"memory"`
+	Model  string `json:"model"`
+}
+
 // MachineHardware What the machine is as far as the agent knows before it serves. Sizes are in bytes.
 type MachineHardware struct {
-	Arch          *string    `json:"arch,omitempty"`
-	Cpu           *float32   `json:"cpu,omitempty"`
-	Disk          *int64     `json:"disk,omitempty"`
-	EngineVersion *string    `json:"engine_version,omitempty"`
-	Gpus          *[]NodeGPU `json:"gpus,omitempty"`
-	Kernel        *string    `json:"kernel,omitempty"`
-	Memory        *int64     `json:"memory,omitempty"`
-	Os            *string    `json:"os,omitempty"`
+	Arch          *string       `json:"arch,omitempty"`
+	Cpu           *float32      `json:"cpu,omitempty"`
+	Disk          *int64        `json:"disk,omitempty"`
+	EngineVersion *string       `json:"engine_version,omitempty"`
+	Gpus          *[]MachineGPU `json:"gpus,omitempty"`
+	Kernel        *string       `json:"kernel,omitempty"`
+	Memory        *int64        `json:"memory,omitempty"`
+	Os            *string       `json:"os,omitempty"`
 }
 
 // MasterKey defines model for MasterKey.

@@ -24,6 +24,7 @@ var notSealed = []string{
 	"sessions.hash", "idempotency_keys.request", "audit.mac", "audit_head.mac",
 	"audit_checkpoints.link", "audit_checkpoints.mac", "identity.certificate", "key_check.sealed",
 	"ingress_values.sealed", "run_steps.sealed", "reach_tickets.digest", "idempotency_keys.answer",
+	"provisioning_tokens.hash", "node_enrolments.public_key",
 }
 
 // Every place that holds a sealed value has one; the ring changes, everything

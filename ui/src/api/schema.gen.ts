@@ -4279,7 +4279,7 @@ export interface components {
             /** @description The line to run on each machine. */
             command: string;
         };
-        /** @description What a machine says about itself. Unknown fields are ignored, so that agents of later releases may say more. */
+        /** @description What a machine says about itself. */
         MachineEnrol: {
             /** @description The provisioning token. */
             token: string;
@@ -4317,7 +4317,17 @@ export interface components {
             memory?: number;
             /** Format: int64 */
             disk?: number;
-            gpus?: components["schemas"]["NodeGPU"][];
+            gpus?: components["schemas"]["MachineGPU"][];
+        };
+        MachineGPU: {
+            /** @description What the container engine calls it, such as 0. */
+            id: string;
+            model: string;
+            /**
+             * Format: int64
+             * @description In bytes; 0 is unknown.
+             */
+            memory: number;
         };
         MachineEnrolled: {
             /** @description How the node is called. */

@@ -124,9 +124,9 @@ func describeMachine(
 		body.Hostname = &name
 	}
 	if i, err := describe(ctx); err == nil {
-		gpus := make([]apiclient.NodeGPU, len(i.GPUs))
+		gpus := make([]apiclient.MachineGPU, len(i.GPUs))
 		for n, g := range i.GPUs {
-			gpus[n] = apiclient.NodeGPU{Id: strconv.Itoa(g.Index), Model: g.Model, Memory: g.Memory}
+			gpus[n] = apiclient.MachineGPU{Id: strconv.Itoa(g.Index), Model: g.Model, Memory: g.Memory}
 		}
 		hardware = apiclient.MachineHardware{Os: &i.OS, Kernel: &i.Kernel, Arch: &i.Arch,
 			EngineVersion: &i.EngineVersion, Cpu: new(float32(i.CPU)), Memory: &i.Memory,
