@@ -1,8 +1,8 @@
 import { useMemo, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { nameFromTag } from "@/components/names";
+import { initialInput, type TypedInput } from "@/forms/inputValues";
 import { initialVersions } from "./initialVersions";
-import { initialInput, type TypedInput } from "./inputValues";
 import { type CreateSearch, versionsIn } from "./search";
 import type { Clone, Project } from "./target";
 import { useVersions } from "./Versions";

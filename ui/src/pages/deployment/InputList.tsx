@@ -1,5 +1,5 @@
 import type { Schemas } from "@/api/client";
-import { inputTexts } from "../create/inputTexts";
+import { inputTexts } from "@/forms/inputTexts";
 import { DetailPair, Exact } from "./DetailPair";
 
 /** What was set besides versions, defaults included. */

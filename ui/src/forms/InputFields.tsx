@@ -1,15 +1,17 @@
+import type { Schemas } from "@/api/client";
 import { Field, Refusal } from "@/components/Field";
 import { Select } from "@/components/Select";
 import { inputTexts as t } from "./inputTexts";
 import { type InputField, type InputValues, type TypedInput, textIn, textOf } from "./inputValues";
-import type { Clone } from "./target";
+
+type CloneSheet = Schemas["CloneSheet"];
 
 type Props = {
   fields: InputField[];
   typed: TypedInput;
   begun: InputValues;
   refused?: Record<string, string>;
-  clone?: Clone;
+  clone?: CloneSheet;
   set: (name: string, text: string) => void;
 };
 

@@ -1,14 +1,14 @@
 import type { Schemas } from "@/api/client";
 import { inputTexts as t } from "./inputTexts";
-import type { Clone } from "./target";
 
+type CloneSheet = Schemas["CloneSheet"];
 export type InputField = Schemas["InputField"];
 export type InputValues = Record<string, unknown>;
 /** What was typed, by field; a yes or no is "true" or "false". */
 export type TypedInput = Record<string, string>;
 
 /** The values a sheet begins with: those of a clone's source, or of a template. */
-export function initialInput(clone?: Clone, template?: Schemas["Template"]): InputValues {
+export function initialInput(clone?: CloneSheet, template?: Schemas["Template"]): InputValues {
   const cloned = (clone?.input ?? []).filter((one) => one.choice !== undefined && !one.problem);
   return {
     ...Object.fromEntries(cloned.map((one) => [one.name, one.choice])),
