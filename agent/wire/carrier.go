@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -38,6 +40,8 @@ type Carrier struct {
 	readBy, writeBy *deadline
 	// used is closed when the first byte after the handshake has arrived.
 	used chan struct{}
+	// writing counts the writes of data that have not returned.
+	writing atomic.Int32
 
 	mu   sync.Mutex
 	data []byte
@@ -56,16 +60,32 @@ func (carrierAddr) Network() string { return "websocket" }
 
 func (a carrierAddr) String() string { return string(a) }
 
-// newCarrier owns ws from now on.
-func newCarrier(ws *websocket.Conn, remote string) *Carrier {
-	ctx, cancel := context.WithCancel(context.Background())
-	c := &Carrier{ws: ws, remote: carrierAddr(remote), ctx: ctx, cancel: cancel,
-		arrived: make(chan struct{}, 1), room: make(chan struct{}, 1), used: make(chan struct{}),
-		readBy: newDeadline(ctx), writeBy: newDeadline(ctx)}
+// acceptCarrier answers a request for a WebSocket.
+func acceptCarrier(w http.ResponseWriter, r *http.Request) (*Carrier, error) {
+	c := &Carrier{}
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{OnPingReceived: c.answersPing})
+	if err != nil {
+		return nil, err
+	}
+	c.start(ws, r.RemoteAddr)
+	return c, nil
+}
+
+// start owns ws from now on.
+func (c *Carrier) start(ws *websocket.Conn, remote string) {
+	c.ws, c.remote = ws, carrierAddr(remote)
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.arrived, c.room = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.used = make(chan struct{})
+	c.readBy, c.writeBy = newDeadline(c.ctx), newDeadline(c.ctx)
 	ws.SetReadLimit(carrierPiece)
 	go c.receiveAll()
-	return c
 }
+
+// answersPing reports whether a ping is answered. While data is being written it is not: the
+// answer would wait behind data for which the far end has no room, such as of a download that a
+// person has paused, and the library ends a connection whose answer waits for five seconds.
+func (c *Carrier) answersPing(context.Context, []byte) bool { return c.writing.Load() == 0 }
 
 func (c *Carrier) receiveAll() {
 	for {
@@ -182,6 +202,8 @@ func (c *Carrier) Read(p []byte) (int, error) {
 // Write implements net.Conn. Like TLS, it cannot be used any more after its deadline has passed
 // in the middle of a write.
 func (c *Carrier) Write(p []byte) (n int, err error) {
+	c.writing.Add(1)
+	defer c.writing.Add(-1)
 	for len(p) > 0 {
 		piece := p[:min(len(p), carrierPiece)]
 		expired := c.writeBy.expiry()
@@ -257,6 +279,9 @@ func (c *Carrier) keepAlive() {
 		case <-c.ctx.Done():
 			return
 		case <-ticker.C:
+		}
+		if c.writing.Load() > 0 {
+			continue // what is written shows as well that the connection is needed
 		}
 		ctx, cancel := context.WithTimeout(c.ctx, carrierPong)
 		err := c.ws.Ping(ctx)

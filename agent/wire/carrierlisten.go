@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coder/websocket"
-
 	"github.com/nullops/nullops/internal/wait"
 )
 
@@ -39,11 +37,10 @@ func NewCarrierListener(inner net.Listener, log *slog.Logger) *CarrierListener {
 }
 
 func (l *CarrierListener) serve(w http.ResponseWriter, r *http.Request) {
-	ws, err := websocket.Accept(w, r, nil)
+	c, err := acceptCarrier(w, r)
 	if err != nil {
 		return // it is answered
 	}
-	c := newCarrier(ws, r.RemoteAddr)
 	c.finishHandshake()
 	go c.keepAlive()
 	select {

@@ -81,11 +81,10 @@ func standbyMAC(k Key, nonce []byte, r standbyResponse) []byte {
 func AcceptStandby(
 	w http.ResponseWriter, r *http.Request, guard StandbyGuard,
 ) (*Carrier, StandbyClaim, error) {
-	ws, err := websocket.Accept(w, r, nil)
+	c, err := acceptCarrier(w, r)
 	if err != nil {
 		return nil, StandbyClaim{}, fmt.Errorf("accept standby connection: %w", err)
 	}
-	c := newCarrier(ws, r.RemoteAddr)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), proofTimeout)
 	defer cancel()
 	_ = c.SetDeadline(time.Now().Add(proofTimeout))
@@ -179,7 +178,9 @@ const dialStandbyTimeout = 15 * time.Second
 func dialCarrier(ctx context.Context, url string, client *http.Client) (*Carrier, error) {
 	limited := *client
 	limited.CheckRedirect = noRedirect
-	ws, answer, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &limited})
+	c := &Carrier{}
+	ws, answer, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &limited,
+		OnPingReceived: c.answersPing})
 	if err != nil && answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
 		return nil, fmt.Errorf("%w: it answered %q instead of opening a WebSocket", ErrNotAgent,
 			answer.Status)
@@ -187,7 +188,8 @@ func dialCarrier(ctx context.Context, url string, client *http.Client) (*Carrier
 	if err != nil {
 		return nil, fmt.Errorf("open WebSocket: %w", err)
 	}
-	return newCarrier(ws, url), nil
+	c.start(ws, url)
+	return c, nil
 }
 
 // NewCarrierClient makes the client that opens WebSockets for DialStandby. proxy may be nil. config
