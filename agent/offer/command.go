@@ -89,14 +89,15 @@ func (g *processGroup) end() {
 	g.set(0)
 }
 
-// cappedOutput keeps the beginning of what is written, and says once when it is full.
+// cappedOutput keeps the beginning of what is written.
 type cappedOutput struct {
-	mu    sync.Mutex
-	kept  bytes.Buffer
-	most  int
-	lost  bool
-	full  func()
-	onces sync.Once
+	mu   sync.Mutex
+	kept bytes.Buffer
+	most int
+	lost bool
+	// full is called once something was left out; nil does nothing.
+	full func()
+	once sync.Once
 }
 
 func (o *cappedOutput) Write(p []byte) (int, error) {
@@ -107,7 +108,7 @@ func (o *cappedOutput) Write(p []byte) (int, error) {
 	lost := o.lost
 	o.mu.Unlock()
 	if lost && o.full != nil {
-		o.onces.Do(o.full)
+		o.once.Do(o.full)
 	}
 	return len(p), nil
 }

@@ -51,7 +51,7 @@ func newPreAuthLimiter() *preAuthLimiter {
 // itself.
 func (l *preAuthLimiter) addConn(c net.Conn, now time.Time) {
 	l.mu.Lock()
-	source := sourceOf(c)
+	source := SourceOf(c.RemoteAddr().String())
 	victim := l.evictionLocked(source, now)
 	delete(l.waiting, victim)
 	l.waiting[c] = preAuthConn{source: source, number: l.next}
@@ -67,7 +67,7 @@ func (l *preAuthLimiter) removeConn(c net.Conn, proven bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.waiting, c)
-	source := sourceOf(c)
+	source := SourceOf(c.RemoteAddr().String())
 	if proven {
 		delete(l.failures, source)
 		return
@@ -120,13 +120,12 @@ func (l *preAuthLimiter) oldestLocked(source string) (oldest net.Conn) {
 	return oldest
 }
 
-// sourceOf names who a connection counts against: an IPv4 address, or the /64
-// that one IPv6 host owns anyway.
-func sourceOf(c net.Conn) string {
-	text := c.RemoteAddr().String()
-	at, err := netip.ParseAddrPort(text)
+// SourceOf names who a connection from remote, an address with a port, counts against: an IPv4
+// address, or the /64 that one IPv6 host owns anyway.
+func SourceOf(remote string) string {
+	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
-		return text
+		return remote
 	}
 	ip := at.Addr().Unmap()
 	if ip.Is6() {

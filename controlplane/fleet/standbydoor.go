@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"time"
 
@@ -31,7 +30,7 @@ const (
 // ServeHTTP answers on wire.PathStandby: to agents that leave a connection, and to other
 // processes that ask for one.
 func (s *Standbys) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	source := sourceOf(r)
+	source := wire.SourceOf(r.RemoteAddr)
 	if !s.limits.enter(source) {
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "too many connections that have proven nothing", http.StatusServiceUnavailable)
@@ -53,19 +52,6 @@ func (s *Standbys) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.park(guard.node.ID, claim.Kid, c)
-}
-
-// sourceOf names who a connection counts against: an IPv4 address, or the /64 of an IPv6 one.
-func sourceOf(r *http.Request) string {
-	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	ip := at.Addr().Unmap()
-	if prefix, err := ip.WithZone("").Prefix(64); ip.Is6() && err == nil {
-		return prefix.String()
-	}
-	return ip.String()
 }
 
 // standbyGuard decides about one connection.

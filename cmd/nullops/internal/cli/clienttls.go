@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"crypto/subtle"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -12,12 +11,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/cmd/nullops/internal/pin"
 )
 
 // errOtherCertificate fails a connection to a control plane whose certificate is not
@@ -25,8 +24,6 @@ import (
 var errOtherCertificate = errors.New(
 	"the control plane shows another certificate than the one you pinned; if somebody replaced " +
 		"it, run 'nullops login' again and compare the new fingerprint")
-
-var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // httpClient trusts the authorities of this machine or, with a pin, exactly
 // that certificate and nothing else.
@@ -39,23 +36,8 @@ func (l login) httpClient() *http.Client {
 		return http.DefaultClient
 	}
 	transport = transport.Clone()
-	transport.TLSClientConfig = pinnedTLS(l.Fingerprint)
+	transport.TLSClientConfig = pin.NewTLSConfig(l.Fingerprint, errOtherCertificate)
 	return &http.Client{Transport: transport}
-}
-
-// pinnedTLS skips the usual check since VerifyConnection makes a stricter one.
-func pinnedTLS(print string) *tls.Config {
-	return &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection compares the certificate itself.
-		VerifyConnection: func(s tls.ConnectionState) error {
-			shown := output.FormatFingerprint(s.PeerCertificates[0].Raw)
-			if subtle.ConstantTimeCompare([]byte(shown), []byte(print)) != 1 {
-				return errOtherCertificate
-			}
-			return nil
-		},
-	}
 }
 
 // choosePin decides how to trust the server: an authority of this machine vouches
@@ -67,7 +49,7 @@ func choosePin(ctx context.Context, in io.Reader, address, given string) (string
 	}
 	if given != "" {
 		given = strings.ToLower(given)
-		if !fingerprintForm.MatchString(given) {
+		if !pin.IsFingerprint(given) {
 			return "", exit.AsUsageError(errors.New(
 				"--fingerprint: write sha256: and 64 hexadecimal digits, as the control plane logs it"))
 		}
@@ -97,7 +79,7 @@ func lookAt(ctx context.Context, u *url.URL) (shown string, trusted bool, err er
 	if !errors.As(err, &unknown) {
 		return "", false, fmt.Errorf("ask the control plane: %w", err)
 	}
-	return output.FormatFingerprint(unknown.UnverifiedCertificates[0].Raw), false, nil
+	return pin.FormatFingerprint(unknown.UnverifiedCertificates[0].Raw), false, nil
 }
 
 // confirmFingerprint shows the fingerprint and waits for a person's word.

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/agent/wire"
-	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/cmd/nullops/internal/pin"
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
@@ -87,7 +87,7 @@ func TestEnrolMachine_TrustsTheControlPlaneOnly(t *testing.T) {
 	if err := os.WriteFile(ca, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	print := output.FormatFingerprint(e.Certificate().Raw)
+	print := pin.FormatFingerprint(e.Certificate().Raw)
 	other := "sha256:" + strings.Repeat("a", 64)
 	for name, c := range map[string]struct {
 		change  func(*AgentSettings)
@@ -132,7 +132,7 @@ func TestEnrolMachine_TrustsTheControlPlaneOnly(t *testing.T) {
 func TestEnrolMachine_SaysWhereItIsDialed(t *testing.T) {
 	t.Parallel()
 	e := newEnrolTest(t)
-	print := output.FormatFingerprint(e.Certificate().Raw)
+	print := pin.FormatFingerprint(e.Certificate().Raw)
 	for set, want := range map[string]string{"": "", "10.0.0.7": "10.0.0.7:5017",
 		"node.example:6000": "node.example:6000", "2001:db8::1": "[2001:db8::1]:5017"} {
 		_, err := e.enrol(t, func(a *AgentSettings) { a.Address, a.Fingerprint = set, print })

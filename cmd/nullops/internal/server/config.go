@@ -427,11 +427,4 @@ func (h HTTPSettings) hostname() string {
 
 // isLoopback reports whether people reach the control plane on this machine
 // only: then nodes may be on it too.
-func (h HTTPSettings) isLoopback() bool {
-	u, err := url.Parse(h.URL)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
-}
+func (h HTTPSettings) isLoopback() bool { return isLoopbackURL(h.URL) }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/subtle"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -9,11 +8,10 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/nullops/nullops/agent"
-	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/cmd/nullops/internal/pin"
 )
 
 // ProvisioningSettings is how a machine becomes a node by itself.
@@ -49,8 +47,6 @@ func (s Settings) checkToken() error {
 var errOtherControl = errors.New("the control plane shows another certificate than " +
 	"agent.fingerprint")
 
-var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-
 // checkEnrolment refuses what would send the provisioning token to others.
 func (a AgentSettings) checkEnrolment() error {
 	err := checkRequired("agent.control", a.Control, "the URL of the control plane")
@@ -84,18 +80,11 @@ func (a AgentSettings) controlTLS() (*tls.Config, error) {
 	switch {
 	case a.Fingerprint != "" && a.CA != "":
 		return nil, errors.New("settings agent.ca and agent.fingerprint: give one of them")
-	case a.Fingerprint != "" && !fingerprintForm.MatchString(strings.ToLower(a.Fingerprint)):
+	case a.Fingerprint != "" && !pin.IsFingerprint(a.Fingerprint):
 		return nil, errors.New("setting agent.fingerprint: write sha256: and 64 hexadecimal digits, " +
 			"as the control plane logs it at its start")
 	case a.Fingerprint != "":
-		config.InsecureSkipVerify = true // VerifyConnection compares the certificate itself.
-		config.VerifyConnection = func(s tls.ConnectionState) error {
-			shown := output.FormatFingerprint(s.PeerCertificates[0].Raw)
-			if subtle.ConstantTimeCompare([]byte(shown), []byte(strings.ToLower(a.Fingerprint))) != 1 {
-				return errOtherControl
-			}
-			return nil
-		}
+		return pin.NewTLSConfig(a.Fingerprint, errOtherControl), nil
 	case a.CA != "":
 		roots, err := a.authorities()
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/cmd/nullops/internal/pin"
 )
 
 // usesTLS reports whether API and UI are served with TLS. Plain HTTP is for localhost,
@@ -97,7 +97,7 @@ func (h HTTPSettings) secureListener(l net.Listener) (net.Listener, string, erro
 			l,
 			&tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: k.currentCertificate,
 				NextProtos: []string{"h2", "http/1.1"}},
-		), output.FormatFingerprint(
+		), pin.FormatFingerprint(
 			now.Certificate[0],
 		), nil
 }
@@ -116,7 +116,7 @@ func (h HTTPSettings) selfSignedFingerprint() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return output.FormatFingerprint(now.Certificate[0]), nil
+	return pin.FormatFingerprint(now.Certificate[0]), nil
 }
 
 func (h HTTPSettings) newCertificateKeeper() (*certificateKeeper, error) {

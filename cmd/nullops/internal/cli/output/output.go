@@ -3,7 +3,6 @@
 package output
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -136,6 +135,3 @@ func FormatSpan(d time.Duration) string {
 
 // IsTerminal reports whether a person is at the other end of a file.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
-// FormatFingerprint is SHA-256 of a certificate, as people compare it.
-func FormatFingerprint(der []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(der)) }
