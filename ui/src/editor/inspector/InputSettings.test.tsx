@@ -39,6 +39,7 @@ it("declares fields with the limits of their type", async () => {
   await user.type(screen.getByLabelText(t.pattern), "x");
   await user.selectOptions(screen.getByLabelText(t.type), "integer");
   await user.type(screen.getByLabelText(t.max), "90");
+  screen.getByText(t.max);
   await user.type(screen.getByLabelText(t.default), "7");
   await user.click(screen.getByLabelText(t.required));
   expect(held()).toEqual([{ name: "rows", type: "integer", max: 90, default: 7, required: true }]);
