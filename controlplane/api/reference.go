@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -29,6 +30,9 @@ var referenceFiles embed.FS
 // reference serves the contract, for programs and for people. It has nothing about
 // this installation, so it needs no sign-in.
 type reference struct{ json, html, css []byte }
+
+// loadReference makes the reference once in a process: it is the same for every server.
+var loadReference = sync.OnceValues(newReference)
 
 func newReference() (*reference, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(contractText)

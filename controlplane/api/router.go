@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -53,8 +54,11 @@ func newDoors(s *server) (*router, error) {
 	return d, d.err
 }
 
-// loadContract reads the embedded contract, for validating requests.
-func loadContract() (*openapi3.T, error) {
+// loadContract returns the embedded contract, for validating requests. It is read once in a
+// process: that takes long, and nobody changes it.
+var loadContract = sync.OnceValues(readContract)
+
+func readContract() (*openapi3.T, error) {
 	spec, err := GetSpec()
 	if err != nil {
 		return nil, fmt.Errorf("api: read the contract: %w", err)

@@ -129,7 +129,7 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	described, err := newReference()
+	described, err := loadReference()
 	if err != nil {
 		return nil, err
 	}
