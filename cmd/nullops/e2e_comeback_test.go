@@ -79,7 +79,7 @@ func comesBack(t *testing.T, p *product, n *node, engine *dockertest.Daemon,
 func (p *product) whole(t *testing.T, n *node, before apiclient.Deployment, after string) {
 	t.Helper()
 	url := serviceURL(t, before, "web")
-	eventually(t, "all is there again after "+after, func() string {
+	within(t, time.Minute, "all is there again after "+after, func() string {
 		found := n.containers(t, before.Id)
 		for _, part := range []string{"web", "relay"} {
 			if c, ok := found[part]; !ok || c.State == nil || !c.State.Running {

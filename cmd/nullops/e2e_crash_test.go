@@ -21,7 +21,12 @@ import (
 // answers waits until a service answers through the ingress.
 func (p *product) answers(t *testing.T, url string) {
 	t.Helper()
-	eventually(t, url+" answers", func() string {
+	p.answersWithin(t, patience, url)
+}
+
+func (p *product) answersWithin(t *testing.T, limit time.Duration, url string) {
+	t.Helper()
+	within(t, limit, url+" answers", func() string {
 		if a := p.visit(t, url+"/healthz"); a.status != http.StatusOK {
 			return a.String()
 		}
@@ -49,9 +54,9 @@ func agentDies(t *testing.T, w *world) {
 	n.mustBeThere(t, dies.Id, "container", "network")
 	bell := p.watchAlarms(t, "node.offline")
 	n.agent.kill()
-	n.await(t, apiclient.NodeStatusOffline) // promise: N-214, N-216
+	n.awaitWithin(t, soon, apiclient.NodeStatusOffline) // promise: N-214, N-216
 	bell.rings(t, "node.offline", n.name)
-	within(t, time.Minute, "the page says that the node is offline", func() string {
+	within(t, soon, "the page says that the node is offline", func() string {
 		a := p.visit(t, url+"/healthz")
 		// promise: N-186
 		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
@@ -70,7 +75,7 @@ func agentDies(t *testing.T, w *world) {
 		t.Errorf("failure %+v", d.Failure)
 	}
 	n.nothingLeft(t, dies.Id)
-	p.answers(t, url) // promise: N-150, N-187
+	p.answersWithin(t, soon, url) // promise: N-150, N-187
 	if now := n.containers(t, stays.Id)["web"].ID; now != container {
 		t.Errorf("the service was started anew: %s, was %s", now, container)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
@@ -92,7 +93,13 @@ func (n *node) show(t *testing.T) (shown apiclient.Node) {
 // await waits for a status and, when online, until the node reported its size.
 func (n *node) await(t *testing.T, status apiclient.NodeStatus) (shown apiclient.Node) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("node %s is %s", n.name, status), func() string {
+	return n.awaitWithin(t, patience, status)
+}
+
+func (n *node) awaitWithin(t *testing.T, limit time.Duration, status apiclient.NodeStatus,
+) (shown apiclient.Node) {
+	t.Helper()
+	within(t, limit, fmt.Sprintf("node %s is %s", n.name, status), func() string {
 		shown = n.show(t)
 		if shown.Status != status {
 			return fmt.Sprintf("it is %s: %v", shown.Status, textOf(shown.StatusDetail))

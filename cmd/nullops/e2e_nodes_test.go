@@ -159,7 +159,7 @@ func nodeTokens(t *testing.T, w *world) {
 	n.agent.stop(t)
 	n.token = made.Token
 	n.start(t)
-	n.await(t, apiclient.NodeStatusOnline)
+	n.awaitWithin(t, soon, apiclient.NodeStatusOnline) // promise: N-211
 
 	began = time.Now()
 	p.admin.want(t, http.StatusOK, http.MethodDelete, "/nodes/tokens/token", nil, nil)
@@ -272,8 +272,12 @@ func twoNodes(t *testing.T, w *world) {
 	// promise: N-238
 	if now := p.admin.deployment(t, on["left"].Id); now.NodeOfflineSince == nil ||
 		now.Status != apiclient.DeploymentStatusReady ||
-		now.Condition == nil || *now.Condition != apiclient.DeploymentConditionOffline {
+		now.Condition == nil || *now.Condition != apiclient.DeploymentConditionOffline ||
+		textOf(now.Node) != left.name {
 		t.Errorf("what is on an offline node is %s, %+v", now.Status, now)
+	}
+	if moved := right.containers(t, on["left"].Id); len(moved) > 0 {
+		t.Errorf("it was moved to a node that is online: %v", moved)
 	}
 	// Deleting what cannot be reached waits for its node.
 	p.admin.want(t, http.StatusAccepted, http.MethodDelete, "/deployments/"+on["left"].Id, nil, nil)

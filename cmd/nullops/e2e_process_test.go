@@ -154,6 +154,9 @@ func within(t *testing.T, limit time.Duration, what string, so func() (missing s
 	}
 }
 
+// soon is what promises call "within seconds" and "at once", with room for a busy machine.
+const soon = 15 * time.Second
+
 // How long a wait pauses between two questions, at first and at most.
 const (
 	firstPause   = 30 * time.Millisecond

@@ -234,6 +234,7 @@ func (s *tale) checkOrder(t *testing.T) {
 func (s *tale) checkEvents(t *testing.T) {
 	s.live.awaitData(t, "deployment", `"status":"ready"`)
 	// promise: N-092
+	s.live.expectSoon(t)
 	moves := s.live.stepMoves(t)
 	for _, move := range []string{"create-db running", "create-db done", "web done", "smoke done"} {
 		if !slices.Contains(moves, move) {
@@ -459,7 +460,7 @@ func (s *tale) remove(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 	// promise: N-184
-	within(t, time.Minute, "the host is gone", func() string {
+	within(t, soon, "the host is gone", func() string {
 		if a := s.p.visit(t, web+"/"); a.status != http.StatusGone {
 			return a.String()
 		}

@@ -10,12 +10,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// event is one server-sent event.
-type event struct{ id, kind, data string }
+// event is one server-sent event, and when it came.
+type event struct {
+	id, kind, data string
+	came           time.Time
+}
 
 // stream records the events of a URL until the test ends, it is closed, or the
 // server ends it.
@@ -95,6 +99,7 @@ func (s *stream) read(body io.Reader) {
 }
 
 func (s *stream) add(e event) {
+	e.came = time.Now()
 	s.mu.Lock()
 	s.seen = append(s.seen, e)
 	s.mu.Unlock()
@@ -142,6 +147,20 @@ func (s *stream) stepMoves(t *testing.T) (moves []string) {
 		moves = append(moves, step.Key+" "+string(step.Status))
 	}
 	return moves
+}
+
+// expectSoon checks that each step's end was sent within seconds.
+func (s *stream) expectSoon(t *testing.T) {
+	t.Helper()
+	for _, e := range s.all("step") {
+		var step apiclient.Step
+		if err := json.Unmarshal([]byte(e.data), &step); err != nil {
+			t.Fatalf("event step: %v: %s", err, e.data)
+		}
+		if step.EndedAt != nil && e.came.Sub(*step.EndedAt) > soon {
+			t.Errorf("step %s ended at %s, and the stream said so at %s", step.Key, step.EndedAt, e.came)
+		}
+	}
 }
 
 // since is what was seen after an id.

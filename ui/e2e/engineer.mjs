@@ -39,7 +39,7 @@ async function registry(page, { registry: name, like }) {
   await sheet.getByLabel("Name", { exact: true }).fill(name);
   await sheet.getByLabel("Host").fill(like.registry_host.replace("127.0.0.1", "localhost"));
   await sheet.getByLabel("Plain HTTP").check();
-  await create(page, sheet, name);
+  await create(page, sheet, name); // promise: N-020
   const stored = page.getByRole("dialog", { name });
   await stored.getByText("It answers and accepts the credentials").waitFor();
 }
@@ -60,6 +60,7 @@ async function environment(page, { environment: name, machine, there }) {
 async function service(page, { service: name, registry: from, like }) {
   const sheet = await form(page, "/services", /^Add service/, "Add a service");
   await sheet.getByLabel("Name", { exact: true }).fill(name);
+  // promise: N-024
   await sheet.getByLabel("Registry").selectOption(from);
   await sheet.getByRole("textbox", { name: "Image" }).fill(like.image);
   const said = sheet.getByText(/^\d+ of \d+ tags? match/);

@@ -17,6 +17,7 @@ import { stories as drawing } from "./drawing.mjs";
 import { stories as drop } from "./drop.mjs";
 import { stories as editor } from "./editor.mjs";
 import { stories as engineer } from "./engineer.mjs";
+import { stories as failure } from "./failure.mjs";
 import { stories as first } from "./first.mjs";
 import { stories as gallery } from "./gallery.mjs";
 import { stories as granting } from "./granting.mjs";
@@ -72,6 +73,7 @@ const all = [
   accessibility,
   two,
   met,
+  failure,
   hostile,
 ].flat();
 /** Minutes long: told when they are named, or all of them with --slow. */

@@ -1,0 +1,72 @@
+// A run that fails: its page shows what the plugin wrote and how it ended, and it is tried again.
+import { api, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
+import { cleanUp, pill } from "./main.mjs";
+
+/** The test plugin, in the first step with a result, in the second one with an exit code. */
+const step = (plugin, key, needs, parameters) => ({
+  key,
+  needs,
+  plugin: { name: plugin, parameters },
+});
+
+/** A plugin of the example's registry, under a name of its own. */
+async function plugin(page, name) {
+  const parameters = { type: "object" };
+  const component = { actions: ["create", "delete"], parameters, outputs: { type: "object" } };
+  const image = { registry: "local", image: "test/hostile", tag: "1.0.0" };
+  await send(page, "PUT", `/plugins/${name}`, { ...image, component });
+}
+
+async function publishes(page, name, steps) {
+  await send(page, "PUT", `/projects/${name}/pipeline`, { pipeline: { steps } });
+}
+
+/** Errors are among the lines, the code is beside the message, and the result is the output. */
+async function shows(page, id) {
+  await page.goto(`/d/${id}/run`);
+  await page.locator('.gp [data-step="worse"]').click();
+  // promise: N-064
+  await page.locator(".log .ln", { hasText: "leaving with 7" }).waitFor();
+  await page.getByText("exit code 7").first().waitFor();
+  await picture(page, "failed-step");
+  await page.locator('.gp [data-step="good"]').click();
+  await page.getByRole("link", { name: "Output", exact: true }).click();
+  await page.getByText("made-by-good").first().waitFor();
+}
+
+export const stories = [
+  [
+    "a plugin fails: its lines, exit code and outputs are shown; the repaired pipeline is tried from the page",
+    async ({ page }) => {
+      const name = freshName("repair");
+      let id;
+      await signIn(page);
+      try {
+        await plugin(page, name);
+        await send(page, "PUT", `/projects/${name}`, { resources: { memory_mib: 256 } });
+        const good = step(name, "good", [], { outputs: { what: "made-by-good" } });
+        const worse = (more) => step(name, "worse", ["good"], more);
+        await publishes(page, name, [good, worse({ mode: "exit", code: 7 })]);
+        const body = { name, project: name, environment: "qa", versions: {} };
+        ({ id } = await send(page, "POST", "/deployments", body));
+        const status = async () => (await api(page, `/deployments/${id}`)).status;
+        await until("it fails", async () => (await status()) === "failed", RUN);
+        await shows(page, id);
+        await page.getByText("pipeline v1", { exact: true }).waitFor();
+        await publishes(page, name, [good, worse({ mode: "succeed" })]);
+        // promise: N-097
+        await page
+          .locator(".acts")
+          .getByRole("button", { name: /^Retry/ })
+          .click();
+        await page.getByText("pipeline v2", { exact: true }).waitFor({ timeout: RUN });
+        await until("ready", async () => (await pill(page).innerText()) === "Ready", RUN);
+        same((await api(page, `/deployments/${id}`)).pipeline_version, 2, "what it runs");
+      } finally {
+        if (id) await cleanUp(page, id);
+        await send(page, "DELETE", `/projects/${name}`).catch(() => undefined);
+        await send(page, "DELETE", `/plugins/${name}`).catch(() => undefined);
+      }
+    },
+  ],
+];
