@@ -18,6 +18,9 @@ ROWS ?=
 # PKG=./agent/... narrows the Go tests.
 PKG ?= ./...
 
+# Which part of the slow suites `make test` runs: 1 to 4, or all. Empty: the date chooses.
+PART ?=
+
 # What `make mutants` tests: CHANGED=1 for changed lines only, SAMPLE=30 for so many, chosen by SEED.
 CHANGED ?=
 SAMPLE ?= 0
@@ -77,8 +80,8 @@ lint: setup ## check style: golangci-lint with the import arrows, Biome and type
 	@tools/lint.sh
 
 .PHONY: test
-test: build ## run all tests: Go with -race on real servers, UI, browser (PARTS, PKG narrow it)
-	@PKG='$(PKG)' tools/run services -- tools/test.sh $(PARTS)
+test: build ## run all tests: Go with -race on real servers, UI, browser (PARTS, PKG narrow it; PART=all)
+	@PKG='$(PKG)' NULLOPS_TEST_PART='$(PART)' tools/run services -- tools/test.sh $(PARTS)
 
 .PHONY: test-go
 test-go: ## run the Go tests only

@@ -1,9 +1,16 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import tailwindcss from "@tailwindcss/vite";
 import { defineConfig } from "vitest/config";
 
 // The control plane the development server talks to; the fake one of dev/ by default.
 const api = process.env.NULLOPS_URL ?? "http://127.0.0.1:8799";
+
+// Tests that replace modules would replace them for the tests after them too.
+const replacesModules = readdirSync("src", { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".test.tsx"))
+  .map((name) => `src/${name}`)
+  .filter((path) => readFileSync(path, "utf8").includes("vi.mock("));
 
 export default defineConfig({
   plugins: [tailwindcss()],
@@ -29,6 +36,8 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     // A document costs more than most tests: only what draws has one, or says so in its first line.
+    // Documents and modules are shared where they can be: made anew for each file, they took five
+    // times as long as the tests. src/reset.ts puts back what a test left.
     projects: [
       {
         extends: true,
@@ -36,7 +45,18 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "drawn", environment: "jsdom", include: ["src/**/*.test.tsx"] },
+        test: {
+          name: "drawn",
+          environment: "jsdom",
+          isolate: false,
+          setupFiles: ["src/reset.ts"],
+          include: ["src/**/*.test.tsx"],
+          exclude: replacesModules,
+        },
+      },
+      {
+        extends: true,
+        test: { name: "alone", environment: "jsdom", include: replacesModules },
       },
     ],
   },

@@ -22,6 +22,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -101,11 +102,15 @@ type site struct {
 //
 // fault: F20
 func TestAgent_SurvivesKillAtEveryFailpoint(t *testing.T) {
+	places, err := testpart.Pick(failpointNames())
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := newSite(t)
 	var mu sync.Mutex
 	var settled []time.Duration
 	t.Run("at", func(t *testing.T) {
-		for i, place := range failpointNames() {
+		for i, place := range places {
 			t.Run(place, func(t *testing.T) {
 				t.Parallel()
 				if s.end.beyond(place) {

@@ -48,7 +48,23 @@ func (p *product) addNode(t *testing.T, name, environment string) *node {
 	p.admin.want(t, http.StatusCreated, http.MethodPost, "/nodes",
 		object{"name": name, "environment": environment, "address": n.address}, &made)
 	n.token, n.command = made.Token, made.Command
+	p.allowBusyNodes(t, environment)
 	return n
+}
+
+// allowBusyNodes places deployments on a machine that is busy: this one runs all the other tests.
+func (p *product) allowBusyNodes(t *testing.T, environment string) {
+	t.Helper()
+	var now map[string]any
+	p.admin.get(t, "/environments/"+environment, &now)
+	body := object{"capacity": object{"busy_cpu_percent": 100}}
+	for _, field := range []string{"domain", "description", "restricted", "cleanup_after_hours",
+		"ignore_visits", "placement"} {
+		if value, set := now[field]; set {
+			body[field] = value
+		}
+	}
+	p.admin.put(t, "/environments/"+environment, body, nil)
 }
 
 // newNode is a machine that is not added yet.

@@ -10,6 +10,7 @@ import (
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // sweepAtOnce is bounded by the processors: a start of a control plane takes about
@@ -68,10 +69,14 @@ type sweep struct {
 //
 // fault: F1, F2, F3, F4, F5, F6, F7, F8
 func TestControlPlane_SurvivesKillAtEveryFailpoint(t *testing.T) {
+	deaths, err := testpart.Pick(listDeaths())
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := newSweep(t)
 	var all sync.WaitGroup
 	slots := make(chan struct{}, sweepAtOnce)
-	for _, d := range listDeaths() {
+	for _, d := range deaths {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()

@@ -1,22 +1,23 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { formatLogRow } from "./LogTools";
 import { LogView } from "./LogView";
 
 beforeAll(() => {
   // jsdom has no layout: the box is given a size, so that lines are drawn.
-  const size = (name: string, value: number) =>
-    Object.defineProperty(HTMLElement.prototype, name, { configurable: true, value });
-  size("clientWidth", 800);
-  size("clientHeight", 600);
-  size("offsetHeight", 19);
+  vi.spyOn(Element.prototype, "clientWidth", "get").mockReturnValue(800);
+  vi.spyOn(Element.prototype, "clientHeight", "get").mockReturnValue(600);
+  vi.spyOn(HTMLElement.prototype, "offsetHeight", "get").mockReturnValue(19);
   HTMLElement.prototype.scrollTo = () => undefined;
-  globalThis.ResizeObserver ??= class {
-    observe() {}
-    unobserve() {}
-    disconnect() {}
-  };
+  vi.stubGlobal(
+    "ResizeObserver",
+    class {
+      observe() {}
+      unobserve() {}
+      disconnect() {}
+    },
+  );
 });
 afterEach(cleanup);
 

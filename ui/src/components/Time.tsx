@@ -6,12 +6,16 @@ let now = Date.now();
 const watchers = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
+function tick() {
+  now = Date.now();
+  for (const each of watchers) each();
+}
+
 function subscribe(watcher: () => void): () => void {
   watchers.add(watcher);
-  timer ??= setInterval(() => {
-    now = Date.now();
-    for (const each of watchers) each();
-  }, 1000);
+  // While nobody watches, the clock stands still: the first one must not see the past.
+  if (timer === undefined) tick();
+  timer ??= setInterval(tick, 1000);
   return () => {
     watchers.delete(watcher);
     if (watchers.size === 0) {

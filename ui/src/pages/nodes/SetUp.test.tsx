@@ -75,14 +75,14 @@ it("asks nobody with a wrong port, and says a refusal at its field", async () =>
   await userEvent.clear(port);
   await userEvent.type(port, "22a");
   await userEvent.click(screen.getByRole("button", { name: t.look }));
-  expect(screen.getByText(m.portWrong)).toBeTruthy();
+  await screen.findByText(m.portWrong);
   expect(post).not.toHaveBeenCalled();
   await userEvent.clear(port);
   await userEvent.type(port, "22");
   await userEvent.click(screen.getByRole("button", { name: t.look }));
   const confirm = await screen.findByRole("button", { name: t.confirm });
   await userEvent.click(confirm);
-  expect(screen.getByText(m.credentialMissing)).toBeTruthy();
+  await screen.findByText(m.credentialMissing);
   expect(post).toHaveBeenCalledTimes(1);
   await userEvent.type(screen.getByLabelText(t.password), "secret");
   await userEvent.click(confirm);
