@@ -76,6 +76,47 @@ func openJournal(
 	return j, payloads, aside, nil
 }
 
+// CheckFolder returns an error if a newer release wrote the data folder. It changes nothing, so
+// that an older agent leaves the folder as it was.
+func CheckFolder(dir string) error {
+	path := filepath.Join(dir, journalName)
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	line := make([]byte, len(journalMagic)+8)
+	n, err := io.ReadFull(file, line)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	first, _, complete := bytes.Cut(line[:n], []byte("\n"))
+	if !complete {
+		return nil // it was cut off or damaged, which openJournal decides
+	}
+	if _, err := readFormat(first); errors.Is(err, ErrNewerJournal) {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+// readFormat returns the format that the first line names, if this release reads it.
+func readFormat(line []byte) (int, error) {
+	text, ours := bytes.CutPrefix(line, []byte(journalMagic))
+	format, err := strconv.Atoi(string(text))
+	if err != nil || !ours || format < 1 {
+		return 0, errCorrupt
+	}
+	if format > journalFormat {
+		return 0, fmt.Errorf("%w: its format is %d, this release reads up to %d; "+
+			"start the newer release, or move the file away", ErrNewerJournal, format, journalFormat)
+	}
+	return format, nil
+}
+
 // openAt makes the file end after its last good frame.
 func (j *journal) openAt(good int64) error {
 	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -109,13 +150,8 @@ func readFrames(data []byte) (payloads [][]byte, good int64, err error) {
 		}
 		return nil, 0, errCorrupt
 	}
-	format, err := strconv.Atoi(strings.TrimPrefix(string(line), journalMagic))
-	if err != nil || !bytes.HasPrefix(line, []byte(journalMagic)) || format < 1 {
-		return nil, 0, errCorrupt
-	}
-	if format > journalFormat {
-		return nil, 0, fmt.Errorf("%w: its format is %d, this release reads up to %d; "+
-			"start the newer release, or move the file away", ErrNewerJournal, format, journalFormat)
+	if _, err := readFormat(line); err != nil {
+		return nil, 0, err
 	}
 	at := int64(len(line) + 1)
 	for {

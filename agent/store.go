@@ -65,6 +65,9 @@ func openStore(
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, "", fmt.Errorf("make the data folder: %w", err)
 	}
+	if err := CheckFolder(dir); err != nil {
+		return nil, nil, "", err
+	}
 	lock, err := lockFolder(dir)
 	if err != nil {
 		return nil, nil, "", err

@@ -8,7 +8,8 @@ package wire
 const Protocol = 1
 
 // Build is the release a binary was made from, such as "1.4.0" or "dev". Both
-// ends must run the same one: the message families carry no compatibility.
+// ends must run the same one: the message families carry no compatibility. Tunnels do,
+// within a Protocol: who opens one may name the release of the agent instead of its own.
 type Build string
 
 // alpn separates this port's protocol from everything else that speaks TLS.

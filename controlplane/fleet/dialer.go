@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,11 +33,15 @@ type Dialer struct {
 	links map[controlplane.NodeID]*cachedLink
 }
 
-// cachedLink is what is known of a node, and its limit of handshakes at once.
+// cachedLink is what is known of a node, and its limits of handshakes at once.
 type cachedLink struct {
 	config wire.DialConfig
 	read   time.Time
-	dial   func(context.Context) (net.Conn, error)
+	// otherRelease is why an agent of another release can do nothing but open tunnels, or nil.
+	otherRelease error
+	dial, tunnel func(context.Context) (net.Conn, error)
+	// tunnelBuild is the release that the agent had when it was last found to be of another one.
+	tunnelBuild wire.Build
 }
 
 // NewDialer makes a dialer for the nodes.
@@ -46,22 +51,32 @@ func NewDialer(nodes Nodes, how DialSettings) *Dialer {
 
 // Dial opens one proven connection to a node.
 func (d *Dialer) Dial(ctx context.Context, id controlplane.NodeID) (net.Conn, error) {
-	conn, err := d.dialAs(ctx, id)
-	if errors.Is(err, wire.ErrStaleEpoch) {
-		// Another control plane took the lease a moment ago and may have sent the agent a
-		// newer epoch, so that ours is refused. Read it again.
-		d.expireLink(id)
-		return d.dialAs(ctx, id)
-	}
-	return conn, err
+	return d.dialVia(ctx, id, func(l *cachedLink) (net.Conn, error) {
+		if l.otherRelease != nil {
+			return nil, l.otherRelease
+		}
+		return l.dial(ctx)
+	})
 }
 
-func (d *Dialer) dialAs(ctx context.Context, id controlplane.NodeID) (net.Conn, error) {
+// dialVia opens a connection by what is known of a node.
+func (d *Dialer) dialVia(ctx context.Context, id controlplane.NodeID,
+	open func(*cachedLink) (net.Conn, error)) (net.Conn, error) {
 	l, err := d.getLink(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return l.dial(ctx)
+	conn, err := open(l)
+	if !errors.Is(err, wire.ErrStaleEpoch) {
+		return conn, err
+	}
+	// Another control plane took the lease a moment ago and may have sent the agent a
+	// newer epoch, so that ours is refused. Read it again.
+	d.expireLink(id)
+	if l, err = d.getLink(ctx, id); err != nil {
+		return nil, err
+	}
+	return open(l)
 }
 
 // expireLink has the node read again at the next use.
@@ -79,7 +94,7 @@ func (d *Dialer) expireLink(id controlplane.NodeID) {
 func (d *Dialer) OpenTunnel(
 	ctx context.Context, id controlplane.NodeID, target wire.Target,
 ) (net.Conn, error) {
-	conn, err := d.Dial(ctx, id)
+	conn, err := d.dialVia(ctx, id, func(l *cachedLink) (net.Conn, error) { return l.tunnel(ctx) })
 	if err != nil {
 		return nil, err
 	}
@@ -127,20 +142,23 @@ func (d *Dialer) getLink(ctx context.Context, id controlplane.NodeID) (*cachedLi
 	if known != nil && time.Since(known.read) < linkFor {
 		return known, nil
 	}
-	config, err := d.readDialConfig(ctx, id)
+	fresh, err := d.readLink(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	fresh := &cachedLink{config: config, read: time.Now()}
-	if known == nil {
-		// The limit outlives what was read: it is the node's.
+	if known = d.links[id]; known == nil {
+		// The limits outlive what was read: they are the node's.
 		fresh.dial = wire.LimitHandshakes(func(ctx context.Context) (net.Conn, error) {
 			return d.dialNow(ctx, id)
 		})
+		fresh.tunnel = wire.LimitHandshakes(func(ctx context.Context) (net.Conn, error) {
+			return d.dialForTunnel(ctx, id)
+		})
 	} else {
-		fresh.dial = known.dial
+		fresh.dial, fresh.tunnel = known.dial, known.tunnel
+		fresh.tunnelBuild = known.tunnelBuild
 	}
 	d.links[id] = fresh
 	return fresh, nil
@@ -157,23 +175,51 @@ func (d *Dialer) dialNow(ctx context.Context, id controlplane.NodeID) (net.Conn,
 	return conn, nil
 }
 
-func (d *Dialer) readDialConfig(
-	ctx context.Context, id controlplane.NodeID,
-) (wire.DialConfig, error) {
+// dialForTunnel opens a connection for one tunnel. All releases that speak the same protocol
+// open tunnels in the same way, so an agent of another release is dialed in the name of its own:
+// URLs answer between the upgrade of the ingress and that of the agent.
+func (d *Dialer) dialForTunnel(ctx context.Context, id controlplane.NodeID) (net.Conn, error) {
+	d.mu.Lock()
+	config := d.links[id].config
+	config.Build = cmp.Or(d.links[id].tunnelBuild, config.Build)
+	d.mu.Unlock()
+	conn, err := wire.Dial(ctx, config)
+	if other, ok := errors.AsType[*wire.IncompatibleError](err); ok &&
+		other.TheirProtocol == wire.Protocol {
+		config.Build = other.Theirs
+		d.mu.Lock()
+		d.links[id].tunnelBuild = other.Theirs
+		d.mu.Unlock()
+		conn, err = wire.Dial(ctx, config)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (d *Dialer) readLink(ctx context.Context, id controlplane.NodeID) (*cachedLink, error) {
 	link, err := d.nodes.GetLink(ctx, id)
 	if err != nil {
-		return wire.DialConfig{}, err
+		return nil, err
 	}
-	if link.Node.Status != controlplane.NodeOnline {
-		return wire.DialConfig{}, &controlplane.Error{Kind: controlplane.Unavailable,
-			Code: "node_offline", Message: "node " + link.Node.Name + " is offline",
-			Remedy: "Wait until it is back."}
+	l := &cachedLink{read: time.Now()}
+	switch name := link.Node.Name; link.Node.Status {
+	case controlplane.NodeOnline:
+	case controlplane.NodeIncompatible:
+		l.otherRelease = &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_offline",
+			Message: "the agent of node " + name + " is of another release than the control plane",
+			Remedy:  "Ask an admin to upgrade it: nullops node upgrade " + name}
+	default:
+		return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_offline",
+			Message: "node " + name + " is offline", Remedy: "Wait until it is back."}
 	}
 	epoch, err := d.nodes.Epoch(ctx, id)
 	if err != nil {
-		return wire.DialConfig{}, err
+		return nil, err
 	}
-	return d.how.dialConfig(link, epoch)
+	l.config, err = d.how.dialConfig(link, epoch)
+	return l, err
 }
 
 // LogOptions choose lines of a service's log.

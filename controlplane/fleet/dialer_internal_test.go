@@ -1,11 +1,15 @@
 package fleet
 
 import (
+	"context"
 	"errors"
+	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/agent/wire/wiretest"
 	"github.com/nullops/nullops/controlplane"
 )
 
@@ -29,5 +33,53 @@ func TestRefusedCheck_SaysWhetherItPasses(t *testing.T) {
 	}
 	if e, ok := errors.AsType[*controlplane.Error](final); !ok || e.Kind != controlplane.Conflict {
 		t.Errorf("409 became %v", final)
+	}
+}
+
+// oneNode is the part of Nodes that a dialer uses, for one node.
+type oneNode struct {
+	Nodes
+	link NodeLink
+}
+
+func (n oneNode) GetLink(context.Context, controlplane.NodeID) (NodeLink, error) {
+	return n.link, nil
+}
+
+func (n oneNode) Epoch(context.Context, controlplane.NodeID) (int64, error) { return 1, nil }
+
+// An agent of another release opens tunnels, and nothing else, until it is upgraded.
+func TestDialer_OpensTunnelsOfAnotherRelease(t *testing.T) {
+	t.Parallel()
+	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Build: "1.0.0",
+		Listener: wiretest.NewPipeListener(),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodConnect {
+				t.Errorf("the agent was asked for %s %s", r.Method, r.URL)
+			}
+			w.WriteHeader(http.StatusOK)
+		})})
+	dial := agent.DialConfig()
+	link := NodeLink{Node: controlplane.Node{ID: wiretest.NodeID, Name: "n1", Address: dial.Address,
+		Status: controlplane.NodeIncompatible}, Kid: dial.Kid, Key: dial.Key}
+	d := NewDialer(oneNode{link: link}, DialSettings{Identity: dial.Identity, Build: "2.0.0",
+		Connect: dial.Connect})
+	target := wire.Target{Deployment: "d", Service: "web", Port: 80}
+	for range 2 {
+		conn, err := d.OpenTunnel(t.Context(), wiretest.NodeID, target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.Close()
+	}
+	_, err := d.Logs(t.Context(), wiretest.NodeID, "d", "web", LogOptions{})
+	if err == nil || !strings.Contains(err.Error(), "of another release") {
+		t.Errorf("asked for logs: %v", err)
+	}
+	link.Node.Status = controlplane.NodeOffline
+	d = NewDialer(oneNode{link: link}, DialSettings{Identity: dial.Identity, Build: "2.0.0",
+		Connect: dial.Connect})
+	if _, err := d.OpenTunnel(t.Context(), wiretest.NodeID, target); err == nil {
+		t.Error("a tunnel to an agent that is offline was tried")
 	}
 }

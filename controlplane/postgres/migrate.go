@@ -35,6 +35,11 @@ func migrateSchema(ctx context.Context, pool *pgxpool.Pool, files fs.FS) error {
 	})
 }
 
+// RefuseNewer returns an error if the schema is newer than the files. It changes nothing.
+func (s *Store) RefuseNewer(ctx context.Context, files fs.FS) error {
+	return withProvider(s.pool, files, func(p *goose.Provider) error { return notNewer(ctx, p) })
+}
+
 // MigrationState is one migration: Applied or waiting.
 type MigrationState struct {
 	Version int64

@@ -44,6 +44,10 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	// Before anything of this release is written there, or made in Docker.
+	if err := agent.CheckFolder(s.Agent.Data); err != nil {
+		return fmt.Errorf("setting agent.data: %w", err)
+	}
 	if err := os.MkdirAll(s.Agent.Data, 0o700); err != nil {
 		return fmt.Errorf("setting agent.data: %w", err)
 	}

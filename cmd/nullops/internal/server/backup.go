@@ -34,6 +34,10 @@ func writeBackup(ctx context.Context, s Settings, log *slog.Logger) error {
 			"write to a file, nullops backup > FILE"))
 	}
 	return withDatabase(ctx, s, log, func(store *postgres.Store, keys *seal.Keyring) error {
+		// A program that does not know all tables would leave out some, and write into others.
+		if err := store.RefuseNewer(ctx, migrations.FS); err != nil {
+			return err
+		}
 		actor := access.System("backup")
 		if err := chainAudit(ctx, actor, store, keys, log); err != nil {
 			return err

@@ -53,6 +53,9 @@ func migrateAtStart(ctx context.Context, store *postgres.Store, s Settings) erro
 	if s.Database.Migrate != "off" {
 		return migrateAndGrant(ctx, store, s)
 	}
+	if err := store.RefuseNewer(ctx, migrations.FS); err != nil {
+		return err
+	}
 	missing, err := store.CountMissingMigrations(ctx, migrations.FS)
 	if err == nil && missing > 0 {
 		err = fmt.Errorf("%d migrations are missing and database.migrate is off: run "+

@@ -177,9 +177,11 @@ func (s *routeSource) toRoutes(
 }
 
 // waitsForNode reports whether a deployment cannot be reached because its node is not
-// online. A queued deployment without a node waits for room instead.
+// online. A queued deployment without a node waits for room instead. An agent of another
+// release takes no orders, but opens tunnels to what is ready.
 func waitsForNode(r controlplane.Route) bool {
-	if r.Node == "" || r.NodeStatus == controlplane.NodeOnline {
+	if r.Node == "" || r.NodeStatus == controlplane.NodeOnline ||
+		r.NodeStatus == controlplane.NodeIncompatible && r.Status == controlplane.Ready {
 		return false
 	}
 	switch r.Status {

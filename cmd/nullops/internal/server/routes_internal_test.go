@@ -51,6 +51,26 @@ func TestRoutes_OfQueuedDeployments(t *testing.T) {
 	}
 }
 
+// An agent of another release takes no orders, but its services are reached until it is upgraded.
+func TestRoutes_OfAnotherRelease(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status controlplane.DeploymentStatus
+		want   ingress.State
+	}{
+		{controlplane.Ready, ingress.StateReady},
+		{controlplane.Applying, ingress.StateOffline},
+	} {
+		source := &routeSource{}
+		got := source.toRoutes([]controlplane.Route{{Deployment: "d", Step: "web", Port: 80,
+			Status: c.status, Node: "n1", NodeStatus: controlplane.NodeIncompatible}},
+			controlplane.IngressConfig{})
+		if got[0].State != c.want {
+			t.Errorf("%s on a node of another release is shown as %s", c.status, got[0].State)
+		}
+	}
+}
+
 // What an agent says of a service on loopback addresses reaches visitors.
 func TestTunnels_ExplainLoopback(t *testing.T) {
 	t.Parallel()
