@@ -194,10 +194,12 @@ func logCheck(f hostFacts) wire.Check {
 }
 
 func storageCheck(f hostFacts) wire.Check {
-	if f.info.Driver == "vfs" {
-		return failedCheck(checkStorage, wire.SeverityWarning,
-			"The storage driver vfs copies every image for every container.",
-			`Put "storage-driver": "overlay2" into /etc/docker/daemon.json.`)
+	// native is containerd's vfs.
+	better := map[string]string{"vfs": "overlay2", "native": "overlayfs"}[f.info.Driver]
+	if better != "" {
+		return failedCheck(checkStorage, wire.SeverityWarning, "The storage driver "+f.info.Driver+
+			" copies every image for every container.",
+			`Put "storage-driver": "`+better+`" into /etc/docker/daemon.json.`)
 	}
 	return okCheck(checkStorage, "The storage driver is "+f.info.Driver+".")
 }

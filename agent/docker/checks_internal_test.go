@@ -65,6 +65,8 @@ func TestChecks(t *testing.T) {
 		{"no log driver", checkLogs, wire.SeverityCritical,
 			func(f *hostFacts) { f.info.Plugins.Log = []string{"json-file"} }},
 		{"vfs", checkStorage, wire.SeverityWarning, func(f *hostFacts) { f.info.Driver = "vfs" }},
+		{"vfs of containerd", checkStorage, wire.SeverityWarning,
+			func(f *hostFacts) { f.info.Driver = "native" }},
 		{"no live-restore", checkRestore, wire.SeverityWarning,
 			func(f *hostFacts) { f.info.LiveRestoreEnabled = false }},
 		{"free-running clock", checkClock, wire.SeverityWarning,
