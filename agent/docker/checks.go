@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/moby/moby/api/types/system"
 	"golang.org/x/sys/unix"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -253,7 +254,11 @@ func gpuCheck(f hostFacts) wire.Check {
 		return failedCheck(checkGPU, wire.SeverityWarning, "The GPUs cannot be listed: "+
 			f.gpuProblem.Error()+".", "Run nvidia-smi on the machine and mend what it complains of.")
 	}
-	if _, ok := f.info.Runtimes["nvidia"]; !ok {
+	// Engines since 28.3 can be given the cards as CDI devices, and then need no such runtime.
+	devices := slices.ContainsFunc(f.info.DiscoveredDevices, func(d system.DeviceInfo) bool {
+		return d.Source == "cdi" && strings.HasPrefix(d.ID, "nvidia.com/gpu=")
+	})
+	if _, ok := f.info.Runtimes["nvidia"]; !ok && !devices {
 		return failedCheck(checkGPU, wire.SeverityWarning,
 			"There are GPUs, and the engine has no runtime that hands them to containers.",
 			"Install the NVIDIA Container Toolkit, then restart the engine.")

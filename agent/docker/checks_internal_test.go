@@ -77,6 +77,10 @@ func TestChecks(t *testing.T) {
 			func(f *hostFacts) { f.gpuProblem = errors.New("no answer") }},
 		{"no runtime for GPUs", checkGPU, wire.SeverityWarning,
 			func(f *hostFacts) { f.gpuProblem = nil }},
+		{"GPUs as CDI devices", checkGPU, wire.SeverityOK, func(f *hostFacts) {
+			f.gpuProblem = nil
+			f.info.DiscoveredDevices = []system.DeviceInfo{{Source: "cdi", ID: "nvidia.com/gpu=all"}}
+		}},
 	} {
 		f := healthyHost()
 		w.change(&f)
