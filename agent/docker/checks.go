@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/moby/moby/api/types/system"
 	"golang.org/x/sys/unix"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -194,10 +195,12 @@ func logCheck(f hostFacts) wire.Check {
 }
 
 func storageCheck(f hostFacts) wire.Check {
-	if f.info.Driver == "vfs" {
-		return failedCheck(checkStorage, wire.SeverityWarning,
-			"The storage driver vfs copies every image for every container.",
-			`Put "storage-driver": "overlay2" into /etc/docker/daemon.json.`)
+	// native is containerd's vfs.
+	better := map[string]string{"vfs": "overlay2", "native": "overlayfs"}[f.info.Driver]
+	if better != "" {
+		return failedCheck(checkStorage, wire.SeverityWarning, "The storage driver "+f.info.Driver+
+			" copies every image for every container.",
+			`Put "storage-driver": "`+better+`" into /etc/docker/daemon.json.`)
 	}
 	return okCheck(checkStorage, "The storage driver is "+f.info.Driver+".")
 }
@@ -251,7 +254,11 @@ func gpuCheck(f hostFacts) wire.Check {
 		return failedCheck(checkGPU, wire.SeverityWarning, "The GPUs cannot be listed: "+
 			f.gpuProblem.Error()+".", "Run nvidia-smi on the machine and mend what it complains of.")
 	}
-	if _, ok := f.info.Runtimes["nvidia"]; !ok {
+	// Engines since 28.3 can be given the cards as CDI devices, and then need no such runtime.
+	devices := slices.ContainsFunc(f.info.DiscoveredDevices, func(d system.DeviceInfo) bool {
+		return d.Source == "cdi" && strings.HasPrefix(d.ID, "nvidia.com/gpu=")
+	})
+	if _, ok := f.info.Runtimes["nvidia"]; !ok && !devices {
 		return failedCheck(checkGPU, wire.SeverityWarning,
 			"There are GPUs, and the engine has no runtime that hands them to containers.",
 			"Install the NVIDIA Container Toolkit, then restart the engine.")

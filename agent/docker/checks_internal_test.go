@@ -65,6 +65,8 @@ func TestChecks(t *testing.T) {
 		{"no log driver", checkLogs, wire.SeverityCritical,
 			func(f *hostFacts) { f.info.Plugins.Log = []string{"json-file"} }},
 		{"vfs", checkStorage, wire.SeverityWarning, func(f *hostFacts) { f.info.Driver = "vfs" }},
+		{"vfs of containerd", checkStorage, wire.SeverityWarning,
+			func(f *hostFacts) { f.info.Driver = "native" }},
 		{"no live-restore", checkRestore, wire.SeverityWarning,
 			func(f *hostFacts) { f.info.LiveRestoreEnabled = false }},
 		{"free-running clock", checkClock, wire.SeverityWarning,
@@ -75,6 +77,10 @@ func TestChecks(t *testing.T) {
 			func(f *hostFacts) { f.gpuProblem = errors.New("no answer") }},
 		{"no runtime for GPUs", checkGPU, wire.SeverityWarning,
 			func(f *hostFacts) { f.gpuProblem = nil }},
+		{"GPUs as CDI devices", checkGPU, wire.SeverityOK, func(f *hostFacts) {
+			f.gpuProblem = nil
+			f.info.DiscoveredDevices = []system.DeviceInfo{{Source: "cdi", ID: "nvidia.com/gpu=all"}}
+		}},
 	} {
 		f := healthyHost()
 		w.change(&f)

@@ -34,6 +34,7 @@ func (h *hostPaths) detectHost(ctx context.Context, api *client.Client) error {
 	_, err = os.Stat(i.Info.DockerRootDir)
 	if h.ownProcesses = err != nil; err == nil {
 		h.engineRoot = i.Info.DockerRootDir
+		h.imageRoot = findImageRoot(i.Info, containerdConfig)
 	}
 	return nil
 }

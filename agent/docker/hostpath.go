@@ -30,6 +30,9 @@ type hostPaths struct {
 	engineID string
 	// engineRoot is the engine's folder, if we can see it.
 	engineRoot string
+	// imageRoot is where images and containers' file systems are, if we can see it. It is
+	// engineRoot, unless containerd keeps them.
+	imageRoot string
 }
 
 func (h hostPaths) toHost(path string) string {

@@ -156,10 +156,14 @@ func diskSpace(dir string) (total, free int64, err error) {
 // diskFree is what is left on the fullest disk that deployments fill.
 func (e *engine) diskFree() (int64, error) {
 	_, free, err := diskSpace(e.config.DataDir)
-	root := e.hostPaths().engineRoot
-	if err != nil || root == "" {
-		return free, err
+	host := e.hostPaths()
+	for _, root := range []string{host.engineRoot, host.imageRoot} {
+		if err != nil || root == "" {
+			return free, err
+		}
+		var other int64
+		_, other, err = diskSpace(root)
+		free = min(free, other)
 	}
-	_, other, err := diskSpace(root)
-	return min(free, other), err
+	return free, err
 }

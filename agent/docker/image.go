@@ -65,6 +65,7 @@ func (im *images) Pull(
 		return nil
 	}
 	if err := im.pullWatched(ctx, ref, header, progress); err != nil {
+		err = im.findRegistryReason(ctx, ref, header, err)
 		return fmt.Errorf("pull %s: %w", ref, explainCertificate(image.Registry, err))
 	}
 	return nil

@@ -50,7 +50,7 @@ func dropUnnamed(of []string) []string {
 
 // imageRoot is where the engine keeps images, or the nearest that we can see.
 func (im *images) imageRoot() string {
-	if root := im.hostPaths().engineRoot; root != "" {
+	if root := im.hostPaths().imageRoot; root != "" {
 		return root
 	}
 	return im.config.DataDir

@@ -16,8 +16,9 @@ import (
 
 // What is on a disk, as people read it.
 const (
-	holdsImages = "images and containers"
-	holdsData   = "the agent's data"
+	holdsImages  = "images and containers"
+	holdsVolumes = "volumes and logs"
+	holdsData    = "the agent's data"
 )
 
 // inventory describes the node and checks it.
@@ -65,34 +66,47 @@ func (iv *inventory) Inventory(ctx context.Context) (wire.Inventory, error) {
 	return inv, nil
 }
 
-// runcVersion asks for the components; an engine that names none still knows
-// the commit.
+// runcVersion asks for the components; an engine that names none still knows the commit. An engine
+// that runs containers with another program than runc, such as crun, has that one's name in front.
 func (iv *inventory) runcVersion(ctx context.Context, i system.Info) string {
 	v, err := iv.api.ServerVersion(ctx, client.ServerVersionOptions{})
-	if err == nil {
-		for _, c := range v.Components {
-			if c.Name == "runc" {
-				return c.Version
-			}
+	if err != nil {
+		v.Components = nil
+	}
+	return runtimeVersion(i, v.Components)
+}
+
+// runtimeVersion reads the engine's answers, which call the component by the runtime's name.
+func runtimeVersion(i system.Info, components []system.ComponentVersion) string {
+	version := i.RuncCommit.ID
+	for _, c := range components {
+		if c.Name == "runc" || c.Name == i.DefaultRuntime {
+			version = c.Version
 		}
 	}
-	return i.RuncCommit.ID
+	if i.DefaultRuntime == "" || i.DefaultRuntime == "runc" {
+		return version
+	}
+	return strings.TrimSpace(i.DefaultRuntime + " " + version)
 }
 
 func (iv *inventory) listDisks() ([]wire.Disk, error) {
-	size, _, err := diskSpace(iv.config.DataDir)
-	if err != nil {
-		return nil, err
+	host := iv.hostPaths()
+	all := []wire.Disk{{Holds: holdsData, Path: iv.config.DataDir}}
+	if host.imageRoot != "" {
+		all = append(all, wire.Disk{Holds: holdsImages, Path: host.imageRoot})
 	}
-	all := []wire.Disk{{Holds: holdsData, Path: iv.config.DataDir, Size: size}}
-	root := iv.hostPaths().engineRoot
-	if root == "" {
-		return all, nil
+	if host.engineRoot != host.imageRoot {
+		all = append(all, wire.Disk{Holds: holdsVolumes, Path: host.engineRoot})
 	}
-	if size, _, err = diskSpace(root); err != nil {
-		return nil, err
+	for i := range all {
+		size, _, err := diskSpace(all[i].Path)
+		if err != nil {
+			return nil, err
+		}
+		all[i].Size = size
 	}
-	return append(all, wire.Disk{Holds: holdsImages, Path: root, Size: size}), nil
+	return all, nil
 }
 
 // hostFacts are what the checks look at; gathering may fail in parts, judging not.

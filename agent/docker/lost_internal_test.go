@@ -30,10 +30,11 @@ func TestProcesses_OfContainers(t *testing.T) {
 	for line, want := range map[string]string{
 		"/usr/bin/containerd-shim-runc-v2\x00-namespace\x00moby\x00-id\x00" + id +
 			"\x00-address\x00s\x00": id,
-		"containerd-shim-runc-v2\x00-id\x00" + id:          id,
-		"containerd-shim-runc-v2\x00-id\x00":               "",
-		"/bin/sh\x00-id\x00" + id + "\x00":                 "",
-		"grep\x00containerd-shim\x00-id\x00" + id + "\x00": "",
+		"containerd-shim-runc-v2\x00-id\x00" + id:                                     id,
+		"containerd-shim-runc-v2\x00-id\x00" + id + "\x00-bundle\x00/b\x00delete\x00": "",
+		"containerd-shim-runc-v2\x00-id\x00":                                          "",
+		"/bin/sh\x00-id\x00" + id + "\x00":                                            "",
+		"grep\x00containerd-shim\x00-id\x00" + id + "\x00":                            "",
 		"": "",
 	} {
 		if got := shimOf(line); got != want {

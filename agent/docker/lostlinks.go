@@ -17,11 +17,20 @@ import (
 // bridgeOption is where the engine keeps the name of a bridge that it did not choose.
 const bridgeOption = "com.docker.network.bridge.name"
 
-// networkInterface is one network interface of the machine.
+// networkInterface is one network interface of the machine. peer is the other end of a pair.
 type networkInterface struct {
-	index, master, peer int32
-	name, kind          string
+	index, master int32
+	peer          linkPeer
+	name, kind    string
 }
+
+// linkPeer identifies an interface in any network namespace: numbers of interfaces are unique
+// within one only, and engines since 28 make the first interface of each container number 2.
+// namespace is the number that our namespace has for it; unnamed means our own, or that the kernel
+// names none.
+type linkPeer struct{ namespace, index int32 }
+
+const unnamed = unix.NETNSA_NSID_NOT_ASSIGNED
 
 // findLostLinks finds interfaces on the bridges of our networks whose other end is in no
 // container that runs, and bridges whose network the engine does not know. An agent with a
@@ -108,7 +117,7 @@ func (lo *lostObjects) findLostBridges(
 // linksOf returns a lost bridge after the interfaces on it, and nothing if a container that the
 // engine knows still uses it.
 func linksOf(
-	bridge networkInterface, links []networkInterface, peers map[int32]bool, deployment string,
+	bridge networkInterface, links []networkInterface, peers map[linkPeer]bool, deployment string,
 ) (all []LostLink) {
 	for _, l := range links {
 		if l.master != bridge.index || l.kind != linkPair {
@@ -131,13 +140,14 @@ const (
 )
 
 // peersOf returns the network interfaces of all running containers that pass a filter, including
-// those of other installations.
-func (lo *lostObjects) peersOf(ctx context.Context, f client.Filters) (map[int32]bool, error) {
+// those of other installations. The machine's interfaces must have been listed before: that makes
+// the kernel number the namespaces at their other ends.
+func (lo *lostObjects) peersOf(ctx context.Context, f client.Filters) (map[linkPeer]bool, error) {
 	r, err := lo.api.ContainerList(ctx, client.ContainerListOptions{Filters: f})
 	if err != nil {
 		return nil, fmt.Errorf("list a network's containers: %w", wrapUnavailable(err))
 	}
-	all := map[int32]bool{}
+	all := map[linkPeer]bool{}
 	for _, c := range r.Items {
 		i, err := lo.api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
 		if isNotFound(err) || err == nil && (i.Container.State == nil || i.Container.State.Pid == 0) {
@@ -150,8 +160,9 @@ func (lo *lostObjects) peersOf(ctx context.Context, f client.Filters) (map[int32
 		if err != nil {
 			return nil, err
 		}
+		namespace := namespaceNumber(i.Container.State.Pid)
 		for index := range some {
-			all[index] = true
+			all[linkPeer{namespace, index}] = true
 		}
 	}
 	return all, nil
@@ -172,7 +183,8 @@ func listInterfaces() ([]networkInterface, error) {
 		if m.Header.Type != syscall.RTM_NEWLINK || len(m.Data) < syscall.SizeofIfInfomsg {
 			continue
 		}
-		l := networkInterface{index: int32(binary.NativeEndian.Uint32(m.Data[4:8]))}
+		l := networkInterface{index: int32(binary.NativeEndian.Uint32(m.Data[4:8])),
+			peer: linkPeer{namespace: unnamed}}
 		attributes, err := syscall.ParseNetlinkRouteAttr(&m)
 		if err != nil {
 			return nil, fmt.Errorf("list network interfaces: %w", err)
@@ -199,7 +211,9 @@ func (l *networkInterface) readAttribute(a syscall.NetlinkRouteAttr) {
 	case unix.IFLA_MASTER:
 		l.master = number()
 	case unix.IFLA_LINK:
-		l.peer = number()
+		l.peer.index = number()
+	case unix.IFLA_LINK_NETNSID:
+		l.peer.namespace = number()
 	case unix.IFLA_LINKINFO:
 		l.kind = kindOf(a.Value)
 	}
@@ -251,6 +265,37 @@ func deleteLink(l LostLink) error {
 		return fmt.Errorf("remove interface %s: %w; run this as root", l.Name, err)
 	}
 	return nil
+}
+
+// namespaceNumber returns the number that our network namespace has for that of a process, and
+// unnamed if it has none.
+func namespaceNumber(pid int) int32 {
+	socket, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if err != nil {
+		return unnamed
+	}
+	defer func() { _ = unix.Close(socket) }()
+	// The header, the family with its padding, and one attribute.
+	const head = unix.NLMSG_HDRLEN + 4
+	message := make([]byte, head+unix.SizeofRtAttr+4)
+	binary.NativeEndian.PutUint32(message, uint32(len(message)))
+	binary.NativeEndian.PutUint16(message[4:], unix.RTM_GETNSID)
+	binary.NativeEndian.PutUint16(message[6:], unix.NLM_F_REQUEST)
+	binary.NativeEndian.PutUint16(message[head:], unix.SizeofRtAttr+4)
+	binary.NativeEndian.PutUint16(message[head+2:], unix.NETNSA_PID)
+	binary.NativeEndian.PutUint32(message[head+unix.SizeofRtAttr:], uint32(pid))
+	err = unix.Sendto(socket, message, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+	if err != nil {
+		return unnamed
+	}
+	answer := make([]byte, unix.Getpagesize())
+	n, _, err := unix.Recvfrom(socket, answer, 0)
+	if err != nil || n < len(message) ||
+		binary.NativeEndian.Uint16(answer[4:]) != unix.RTM_NEWNSID ||
+		binary.NativeEndian.Uint16(answer[head+2:]) != unix.NETNSA_NSID {
+		return unnamed
+	}
+	return int32(binary.NativeEndian.Uint32(answer[head+unix.SizeofRtAttr:]))
 }
 
 // readAcknowledgement reads the kernel's answer to one request.

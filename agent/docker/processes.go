@@ -64,10 +64,13 @@ func (m procReader) containerOf(pid int, wanted func(id string) bool) (id string
 	return "", false
 }
 
-// shimOf returns the container of a shim's command line.
+// shimOf returns the container of a shim's command line. One that containerd starts to clean up
+// after a shim that has ended, with "delete" as its last word, ends by itself and keeps nothing
+// running.
 func shimOf(line string) string {
 	args := strings.Split(line, "\x00")
-	if !strings.HasPrefix(filepath.Base(args[0]), "containerd-shim") {
+	if !strings.HasPrefix(filepath.Base(args[0]), "containerd-shim") ||
+		strings.HasSuffix(line, "\x00delete\x00") {
 		return ""
 	}
 	for i, a := range args[:len(args)-1] {

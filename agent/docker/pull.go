@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -29,6 +30,23 @@ func (im *images) checkRegistryAccess(ctx context.Context, ref, header string) e
 		return im.silentErr()
 	}
 	return wrapRegistryErr(err)
+}
+
+// findRegistryReason replaces the error of a pull by the registry's own reason, where the engine
+// has not read it. An engine whose images containerd keeps asks for manifests with HEAD, and
+// answers to HEAD have no body: it reports a status, or that nothing was found. The same question
+// with GET brings the reason. An error that is not about that stays.
+func (im *images) findRegistryReason(ctx context.Context, ref, header string, err error) error {
+	text := err.Error()
+	if ctx.Err() != nil || !strings.Contains(text, "failed to resolve reference") ||
+		!strings.Contains(text, "from HEAD request") && !strings.HasSuffix(text, "not found") {
+		return err
+	}
+	reason := im.checkRegistryAccess(ctx, ref, header)
+	if reason == nil || errors.Is(reason, agent.ErrUnavailable) || ctx.Err() != nil {
+		return err
+	}
+	return reason
 }
 
 // silentErr is the error for a registry that sent nothing for too long.

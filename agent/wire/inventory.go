@@ -4,12 +4,13 @@ import "time"
 
 // Inventory is what the node is. Sizes are in bytes, CPU in cores.
 type Inventory struct {
-	Hostname      string  `json:"hostname"`
-	OS            string  `json:"os"`
-	Kernel        string  `json:"kernel"`
-	Arch          string  `json:"arch"`
-	EngineVersion string  `json:"engine_version"`
-	APIVersion    string  `json:"api_version"`
+	Hostname      string `json:"hostname"`
+	OS            string `json:"os"`
+	Kernel        string `json:"kernel"`
+	Arch          string `json:"arch"`
+	EngineVersion string `json:"engine_version"`
+	APIVersion    string `json:"api_version"`
+	// RuncVersion is that of runc, or name and version of what runs containers in its place.
 	RuncVersion   string  `json:"runc_version,omitempty"`
 	CgroupVersion string  `json:"cgroup_version,omitempty"`
 	CgroupDriver  string  `json:"cgroup_driver,omitempty"`

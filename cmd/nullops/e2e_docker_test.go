@@ -84,11 +84,14 @@ func (p *product) dump(t *testing.T) []byte {
 func (p *product) sightings(t *testing.T, n *node, value string) []string {
 	t.Helper()
 	root := n.dataRoot(t)
+	// Where containerd keeps images and containers' file systems, as with Engine 29.
+	apart := filepath.Join(root, "containerd", "daemon", "io.containerd.")
 	hits, err := dockertest.FindSecret(t.Context(), value, dockertest.SecretPlaces{
 		Host: n.docker,
 		Folders: []string{n.data, p.dir, filepath.Join(root, "containers"),
 			filepath.Join(root, "volumes"), filepath.Join(root, "overlay2"),
-			filepath.Join(root, "network")},
+			filepath.Join(root, "network"), apart + "snapshotter.v1.overlayfs",
+			apart + "metadata.v1.bolt"},
 		Texts: map[string][]byte{"database dump": p.dump(t)},
 	})
 	if err != nil {

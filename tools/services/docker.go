@@ -17,13 +17,17 @@ import (
 
 const defaultSocket = "/var/run/docker.sock"
 
-// startDocker uses the daemon that already answers, or starts a private one.
-func startDocker(ctx context.Context, g *group) ([]string, error) {
+// startDocker uses the daemon that already answers, or starts a private one. Who asks for a
+// particular engine gets a private one.
+func (e engine) startDocker(ctx context.Context, g *group) ([]string, error) {
 	candidates := []string{"unix://" + defaultSocket}
 	if host := os.Getenv("DOCKER_HOST"); host != "" {
 		candidates = []string{host, candidates[0]}
 	}
 	for _, host := range candidates {
+		if e != (engine{}) {
+			break
+		}
 		if socket, ok := strings.CutPrefix(host, "unix://"); ok && pingDocker(ctx, socket) == nil {
 			return dockerEnv(host), nil
 		}
@@ -77,7 +81,7 @@ func startDockerd(ctx context.Context, g *group, socket string) error {
 			return errors.New("no Docker daemon answers and starting one needs root: start the " +
 				"docker service and join the docker group, or allow sudo without a password")
 		}
-		argv = append([]string{"sudo", "-n"}, argv...)
+		argv = append([]string{"sudo", "-n", "env", "PATH=" + os.Getenv("PATH")}, argv...)
 		argv = append(argv, "--group", strconv.Itoa(os.Getegid()))
 	}
 	network := snapshotNetwork(ctx)
@@ -106,6 +110,9 @@ func dockerdFlags(dir, socket string) []string {
 		"--pidfile", filepath.Join(dir, "dockerd.pid"),
 		"--shutdown-timeout", "5",
 		"--log-level", "warn",
+	}
+	if config := os.Getenv(configVariable); config != "" {
+		flags = append(flags, "--config-file", config)
 	}
 	if _, err := net.InterfaceByName("docker0"); err == nil {
 		flags = append(flags, "--bridge", "none")

@@ -3,6 +3,7 @@
 //
 //	tools/run services -- go test ./...
 //	tools/run services --only docker,postgres -- bash
+//	tools/run services --engine 29-classic --oci crun -- go test ./agent/docker
 //	tools/run services            keeps them running until it is interrupted
 //
 // It leaves nothing running or stored: no process, mount, folder, bridge or firewall rule, also
@@ -45,6 +46,7 @@ func main() {
 type options struct {
 	only    []string // of docker, postgres, registry
 	images  bool     // fill the registry from this repository's own sources
+	engine  engine   // which Docker Engine
 	command []string // empty: wait for a signal
 }
 
@@ -54,16 +56,22 @@ func parseOptions(args []string) (options, error) {
 	flags := flag.NewFlagSet("services", flag.ContinueOnError)
 	only := flags.String("only", "docker,postgres,registry", "which servers to start")
 	images := flags.Bool("images", true, "push the images of this repository to the registry")
+	var wanted engine
+	flags.StringVar(&wanted.version, "engine", os.Getenv(engineVariable),
+		"start this Docker Engine: 20.10, 29 or 29-classic; empty is whatever answers, or Debian's")
+	flags.StringVar(&wanted.oci, "oci", os.Getenv(ociVariable),
+		"start an engine that runs containers with this: runc or crun")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
-	o := options{only: strings.Split(*only, ","), images: *images, command: flags.Args()}
+	o := options{only: strings.Split(*only, ","), images: *images, engine: wanted,
+		command: flags.Args()}
 	for _, name := range o.only {
 		if !slices.Contains([]string{"docker", "postgres", "registry"}, name) {
 			return o, fmt.Errorf("--only %s: use docker, postgres, registry", name)
 		}
 	}
-	return o, nil
+	return o, wanted.validate()
 }
 
 // runServices returns the exit code of the command, or 1 when the servers did not start.
@@ -111,6 +119,12 @@ func serveAll(ctx context.Context, g *group, o options) (int, error) {
 
 // startAll starts what was asked for and returns the variables tests read.
 func startAll(ctx context.Context, g *group, o options) ([]string, error) {
+	if o.wants("docker") {
+		// Before the limit begins: the first time, an engine is built, which takes minutes.
+		if err := o.engine.install(ctx, g.dir); err != nil {
+			return nil, err
+		}
+	}
 	starting, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	env := []string{"NULLOPS_TEST_STRICT=1"}
@@ -118,7 +132,7 @@ func startAll(ctx context.Context, g *group, o options) ([]string, error) {
 		name  string
 		start func(context.Context, *group) ([]string, error)
 	}{
-		{"docker", startDocker},
+		{"docker", o.engine.startDocker},
 		{"postgres", startPostgres},
 		{"registry", startRegistry},
 	}

@@ -3,6 +3,7 @@
 #
 #   tools/setup/install.sh          for make demo and make test
 #   tools/setup/install.sh bench    also the peers that make bench measures against
+#   tools/setup/install.sh engines  also what make test-engines builds Engine 29 with
 #
 # It installs Debian packages only where a program is missing, checks Go and Node,
 # and fetches the UI's packages when ui/package-lock.json changed. With nothing
@@ -26,6 +27,7 @@ wanted=(
   "docker.io dockerd"
   "postgresql-15 /usr/lib/postgresql/*/bin/postgres"
   "chromium chromium"
+  "crun crun" # the other OCI runtime that the engine's tests run with
   "docker-registry docker-registry"
   "docker-compose docker-compose" # deploy/compose.yaml is tested with it
   "debootstrap debootstrap"
@@ -43,6 +45,10 @@ wanted=(
 )
 if [[ ${1:-} == bench ]]; then
   wanted+=("wrk wrk" "nginx-light nginx" "haproxy haproxy" "nghttp2-client h2load")
+fi
+
+if [[ ${1:-} == engines ]]; then
+  wanted+=("libseccomp-dev /usr/include/seccomp.h" "pkg-config pkg-config")
 fi
 
 present() { # PROGRAM-OR-PATTERN

@@ -86,8 +86,9 @@ export const nodeTexts = {
   notKnown: "not known until the agent has answered",
   warnings: "Advice",
   blocked: (why: string) => `It takes no new deployment. ${why}`,
+  // A node whose engine uses another program than runc reports that one's name with its version.
   engineMore: (runc: string, storage: string, cgroup: string) =>
-    `runc ${runc}, storage ${storage}, cgroup ${cgroup}`,
+    `${runc.includes(" ") ? runc : `runc ${runc}`}, storage ${storage}, cgroup ${cgroup}`,
   gpu: "GPU",
   gpuOf: (model: string, memory: string) => `${model}, ${memory}`,
   diskOf: (size: string, holds: string, path: string) => `${size} for ${holds}, ${path}`,

@@ -15,6 +15,10 @@ import (
 	"github.com/nullops/nullops/internal/wait"
 )
 
+// ConfigVariable names the configuration file of engines that tests start. `tools/run services
+// --engine` sets it, and puts the engine's programs in front of PATH.
+const ConfigVariable = "NULLOPS_TEST_ENGINE_CONFIG"
+
 // tickTime is how often tests ask again while they wait for something.
 const tickTime = 20 * time.Millisecond
 
@@ -123,10 +127,14 @@ func (d *Daemon) Start() {
 	d.t.Helper()
 	pid := filepath.Join(d.Root, "docker.pid")
 	_ = os.Remove(pid)
-	d.engine = d.startProcess("nsenter", "--net=/var/run/netns/"+d.namespace,
+	args := []string{"--net=/var/run/netns/" + d.namespace,
 		"dockerd", "--containerd", d.containerdSocket(), "--pidfile", pid,
 		"--data-root", filepath.Join(d.Root, "data"), "--exec-root", filepath.Join(d.Root, "exec"),
-		"--host", d.Host)
+		"--host", d.Host}
+	if config := os.Getenv(ConfigVariable); config != "" {
+		args = append(args, "--config-file", config)
+	}
+	d.engine = d.startProcess("nsenter", args...)
 	api := Client(d.t, d.Host)
 	ctx, cancel := context.WithTimeout(d.t.Context(), 2*time.Minute)
 	defer cancel()

@@ -22,9 +22,9 @@ func printFacts(w io.Writer, n apiclient.Node) error {
 	}
 	rows := [][]string{
 		{"machine", fmt.Sprintf("%s, %s, kernel %s, %s", i.Hostname, i.Os, i.Kernel, i.Arch)},
-		{"engine", fmt.Sprintf("Docker %s, API %s, runc %s, storage %s, cgroup %s (%s)",
-			i.EngineVersion, i.ApiVersion, valueOrZero(i.RuncVersion), valueOrZero(i.StorageDriver),
-			valueOrZero(i.CgroupVersion), valueOrZero(i.CgroupDriver))},
+		{"engine", fmt.Sprintf("Docker %s, API %s, %s, storage %s, cgroup %s (%s)",
+			i.EngineVersion, i.ApiVersion, runtimeText(valueOrZero(i.RuncVersion)),
+			valueOrZero(i.StorageDriver), valueOrZero(i.CgroupVersion), valueOrZero(i.CgroupDriver))},
 		{"size", fmt.Sprintf("%g CPU, %s of memory", i.Cpu, bytesText(float64(i.Memory)))},
 	}
 	for _, d := range valueOrZero(i.Disks) {
@@ -51,6 +51,15 @@ func printFacts(w io.Writer, n apiclient.Node) error {
 		return err
 	}
 	return printNodeChecks(w, valueOrZero(i.Checks))
+}
+
+// runtimeText names what runs containers. A node whose engine uses another program than runc
+// reports that one's name in front of the version.
+func runtimeText(version string) string {
+	if strings.Contains(version, " ") {
+		return version
+	}
+	return "runc " + version
 }
 
 // printNodePlugins shows which plugins' images wait on the node for a run.
