@@ -108,6 +108,7 @@ func TestOIDC_OnlyTheProvidersTokenCounts(t *testing.T) {
 	set := func(name string, value any) map[string]any {
 		return claims(func(c map[string]any) { c[name] = value })
 	}
+	now := time.Now().Unix()
 	good := f.sign(t, "RS256", claims(nil))
 	for name, c := range map[string]struct {
 		token string
@@ -122,8 +123,8 @@ func TestOIDC_OnlyTheProvidersTokenCounts(t *testing.T) {
 		"of another issuer":    {f.sign(t, "RS256", set("iss", "https://other.example")), false},
 		"for another audience": {f.sign(t, "RS256", set("aud", "other")), false},
 		"of another flow":      {f.sign(t, "RS256", set("nonce", "other")), false},
-		"expired":              {f.sign(t, "RS256", set("exp", time.Now().Add(-time.Hour).Unix())), false},
-		"not valid yet":        {f.sign(t, "RS256", set("nbf", time.Now().Add(time.Hour).Unix())), false},
+		"expired":              {f.sign(t, "RS256", set("exp", now-3600)), false},
+		"not valid yet":        {f.sign(t, "RS256", set("nbf", now+3600)), false},
 		"none":                 {"", false},
 	} {
 		f.token = c.token
@@ -152,8 +153,13 @@ func TestOIDC_StaysAtTheProvider(t *testing.T) {
 	if _, err := f.provider().exchangeCode(t.Context(), SignInFlow{}, "code"); err == nil || received {
 		t.Errorf("a redirect of the token's request: %v, received: %v", err, received)
 	}
+	// The scopes are those that are set, and what is public may be in the address only.
+	to, _, err := f.provider().BeginSignIn(t.Context())
+	if err != nil || !strings.Contains(to, "scope=openid&") || strings.Contains(to, "secret") {
+		t.Errorf("the browser is sent to %s: %v", to, err)
+	}
 	f.issuer = "https://other.example"
-	_, _, err := f.provider().BeginSignIn(t.Context())
+	_, _, err = f.provider().BeginSignIn(t.Context())
 	if controlplane.CodeOf(err) != "provider_unreachable" {
 		t.Errorf("another issuer's description: %v", err)
 	}

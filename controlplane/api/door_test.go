@@ -410,6 +410,7 @@ func TestPages(t *testing.T) {
 		{"/", "<!doctype html>start", "text/html; charset=utf-8", "no-store", 200},
 		{"/index.html", "<!doctype html>start", "text/html; charset=utf-8", "no-store", 200},
 		{"/deployments/x", "<!doctype html>start", "text/html; charset=utf-8", "no-store", 200},
+		{"/assets/", "<!doctype html>start", "text/html; charset=utf-8", "no-store", 200},
 		{"/assets/app-1a.js", "export {}", "text/javascript; charset=utf-8",
 			"public, max-age=31536000, immutable", 200},
 		{"/assets/old.js", "404 page not found\n", "text/plain; charset=utf-8", "", 404},
