@@ -246,3 +246,34 @@ func TestHTTPS_GateAndWebSocket(t *testing.T) {
 		t.Errorf("%q %v", data, err)
 	}
 }
+
+// Versions before TLS 1.2, and suites without forward secrecy or authenticated encryption, are
+// refused.
+func TestHTTPS_RefusesWeakTLS(t *testing.T) {
+	pair, err := ingress.ParseKeyPair(selfSigned(t, time.Hour, []string{"a.example"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := &ingress.Certificates{}
+	shown.Set([]tls.Certificate{pair}, nil)
+	for name, c := range map[string]struct {
+		most   uint16
+		suites []uint16
+		fine   bool
+	}{
+		"TLS 1.3":         {most: tls.VersionTLS13, fine: true},
+		"TLS 1.2 and GCM": {most: tls.VersionTLS12, suites: ingress.CipherSuites(), fine: true},
+		"TLS 1.1":         {most: tls.VersionTLS11},
+		"CBC": {most: tls.VersionTLS12, suites: []uint16{
+			tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA}},
+	} {
+		near, far := net.Pipe()
+		go func() { _ = tls.Server(far, shown.TLS()).Handshake() }()
+		client := tls.Client(near, &tls.Config{ServerName: "a.example", InsecureSkipVerify: true,
+			MinVersion: tls.VersionTLS10, MaxVersion: c.most, CipherSuites: c.suites})
+		if err := client.Handshake(); (err == nil) != c.fine {
+			t.Errorf("%s: %v", name, err)
+		}
+		_, _ = near.Close(), far.Close()
+	}
+}

@@ -176,17 +176,11 @@ func listenIn(dir string) (*net.UnixListener, error) {
 // runLender runs the helper to its end. It is the same user as the agent, which owns the
 // folder then.
 func (rf *runFolder) runLender(ctx context.Context, name, dir, parent string) error {
-	pids := int64(relayPids)
 	made, err := rf.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: name,
 		Config: &container.Config{Image: rf.helper.relayImage(),
 			User: fmt.Sprintf("%d:%d", os.Geteuid(), os.Getegid()),
 			Cmd:  []string{"lend", "/lend/" + lenderSocket, "/parent", memoryFolder}},
-		HostConfig: &container.HostConfig{NetworkMode: "none", LogConfig: serviceLogs(),
-			ReadonlyRootfs: true, CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
-			Resources: container.Resources{Memory: relayMemory, MemorySwap: relayMemory, PidsLimit: &pids},
-			Mounts: []mount.Mount{
-				{Type: mount.TypeBind, Source: rf.hostPaths().toHost(dir), Target: "/lend"},
-				{Type: mount.TypeBind, Source: parent, Target: "/parent"}}}})
+		HostConfig: lenderHost(rf.hostPaths().toHost(dir), parent)})
 	if err != nil {
 		return fmt.Errorf("create the helper container: %w", wrapMutationErr(err))
 	}
@@ -201,4 +195,16 @@ func (rf *runFolder) runLender(ctx context.Context, name, dir, parent string) er
 	case err := <-end.Error:
 		return fmt.Errorf("wait for the helper container: %w", wrapMutationErr(err))
 	}
+}
+
+// lenderHost restricts the helper as much as a relay.
+func lenderHost(dir, parent string) *container.HostConfig {
+	pids := int64(relayPids)
+	return &container.HostConfig{NetworkMode: "none", LogConfig: serviceLogs(),
+		ReadonlyRootfs: true, CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
+		Resources: container.Resources{Memory: relayMemory, MemorySwap: relayMemory, PidsLimit: &pids,
+			NanoCPUs: 1e9, Ulimits: noCoreDumps()},
+		Mounts: []mount.Mount{
+			{Type: mount.TypeBind, Source: dir, Target: "/lend"},
+			{Type: mount.TypeBind, Source: parent, Target: "/parent"}}}
 }

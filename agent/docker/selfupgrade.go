@@ -92,8 +92,7 @@ func (rp *replacer) ReplaceAgent(ctx context.Context, image string, auth *wire.R
 		Config: &container.Config{Image: image, User: "0:0",
 			Entrypoint: []string{"/app/nullops"},
 			Cmd:        []string{"agent-replace", self.ID, image}},
-		HostConfig: &container.HostConfig{AutoRemove: true, NetworkMode: "none",
-			Mounts: []mount.Mount{{Type: mount.TypeBind, Source: socket, Target: helperSocket}}}})
+		HostConfig: replacementHost(socket)})
 	if err != nil {
 		return fmt.Errorf("create the helper: %w", wrapMutationErr(err))
 	}
@@ -102,6 +101,24 @@ func (rp *replacer) ReplaceAgent(ctx context.Context, image string, auth *wire.R
 	}
 	return nil
 }
+
+// replacementHost lets the helper do nothing but speak to the engine. The socket may belong to
+// another user, as that of a rootless engine does.
+func replacementHost(socket string) *container.HostConfig {
+	pids := int64(replacementPids)
+	return &container.HostConfig{AutoRemove: true, NetworkMode: "none", LogConfig: serviceLogs(),
+		ReadonlyRootfs: true, CapDrop: []string{"ALL"}, CapAdd: []string{"DAC_OVERRIDE"},
+		SecurityOpt: []string{"no-new-privileges"},
+		Resources: container.Resources{Memory: replacementMemory, MemorySwap: replacementMemory,
+			NanoCPUs: 1e9, PidsLimit: &pids, Ulimits: noCoreDumps()},
+		Mounts: []mount.Mount{{Type: mount.TypeBind, Source: socket, Target: helperSocket}}}
+}
+
+// The helper is the whole program: its limits are those of an idle one, several times over.
+const (
+	replacementMemory = 512 << 20
+	replacementPids   = 256
+)
 
 // ensureAgentImage pulls the image unless it is here, by whatever means.
 func (rp *replacer) ensureAgentImage(

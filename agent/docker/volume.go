@@ -163,6 +163,8 @@ func (vs *volumes) createCopyContainer(
 		host: &container.HostConfig{
 			NetworkMode: "none", LogConfig: serviceLogs(), CapDrop: []string{"ALL"},
 			SecurityOpt: []string{"no-new-privileges"},
+			Resources: container.Resources{Memory: relayMemory, MemorySwap: relayMemory,
+				PidsLimit: new(int64(relayPids)), NanoCPUs: 1e9, Ulimits: noCoreDumps()},
 			Mounts: []mount.Mount{{Type: mount.TypeVolume, Target: volumeTarget,
 				ReadOnly: readOnly, Source: source,
 				VolumeOptions: &mount.VolumeOptions{NoCopy: true}}},

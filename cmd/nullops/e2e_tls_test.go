@@ -29,6 +29,7 @@ func serveTLS(t *testing.T, w *world) {
 	p.password = p.firstPassword(t)
 	print := p.loggedFingerprint(t)
 	expectOnlyTLS(t, "http://localhost:"+portOf(p.http))
+	expectStrongTLS(t, p.http)
 	env := []string{"XDG_CONFIG_HOME=" + t.TempDir()}
 	login := func(want int, more ...string) string {
 		t.Helper()
@@ -76,6 +77,25 @@ func expectOnlyTLS(t *testing.T, url string) {
 	}
 	if a := sendRequest(t, &http.Client{Timeout: patience}, r); a.status != http.StatusBadRequest {
 		t.Errorf("plain HTTP is answered with %d: %s", a.status, a.body)
+	}
+}
+
+// expectStrongTLS makes sure that old versions and suites without authenticated encryption are
+// refused.
+func expectStrongTLS(t *testing.T, address string) {
+	t.Helper()
+	for name, c := range map[string]*tls.Config{
+		"TLS 1.1": {MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11},
+		"CBC": {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{
+			tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA}},
+		"RSA": {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{
+			tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
+	} {
+		c.InsecureSkipVerify = true
+		if conn, err := tls.Dial("tcp", "localhost:"+portOf(address), c); err == nil {
+			_ = conn.Close()
+			t.Errorf("%s is spoken", name)
+		}
 	}
 }
 

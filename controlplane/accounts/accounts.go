@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/alexedwards/argon2id"
@@ -40,6 +41,8 @@ type Config struct {
 	MemoryKiB   uint32
 	Iterations  uint32
 	Parallelism uint8
+	// Breached is a file of breached passwords (see isBreached); empty is none.
+	Breached string
 }
 
 // Accounts is the door to everything about people. It is safe for concurrent
@@ -52,6 +55,8 @@ type Accounts struct {
 	limits *limits
 	views  viewAsLog
 	serial chan struct{}
+	// breached is the file that new passwords are looked up in.
+	breached string
 }
 
 // New makes the accounts. Parameters that no password can be hashed with are an
@@ -71,9 +76,14 @@ func New(c Config) (*Accounts, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Breached != "" {
+		if _, err := os.Stat(c.Breached); err != nil {
+			return nil, fmt.Errorf("setting passwords.breached: %w", err)
+		}
+	}
 	return &Accounts{
 		store: c.Store, log: c.Log, now: c.Now, hasher: h, limits: newLimits(),
-		serial: make(chan struct{}, serials),
+		serial: make(chan struct{}, serials), breached: c.Breached,
 	}, nil
 }
 

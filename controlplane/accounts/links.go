@@ -141,6 +141,10 @@ func (a *Accounts) AcceptInvitation(
 	if err := checkJoining(j); err != nil {
 		return out, err
 	}
+	err = a.checkStrength("password", j.Password, j.Name, j.DisplayName, j.Address)
+	if err != nil {
+		return out, err
+	}
 	refund, err := a.allowAnybody(ctx, actor)
 	if err != nil {
 		return out, err
@@ -257,6 +261,10 @@ func (a *Accounts) ResetPassword(
 	ctx context.Context, actor access.Actor, link, password controlplane.Plain,
 ) error {
 	if err := validPassword("password", password); err != nil {
+		return err
+	}
+	// Whose link it is, is not known before it is used up.
+	if err := a.checkStrength("password", password); err != nil {
 		return err
 	}
 	refund, err := a.allowAnybody(ctx, actor)

@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -51,7 +52,18 @@ type Provider struct {
 
 // NewProvider makes no request: the control plane starts without the provider.
 func NewProvider(c OIDCConfig) *Provider {
-	return &Provider{OIDCConfig: c, client: &http.Client{Timeout: 15 * time.Second}}
+	return &Provider{OIDCConfig: c, client: &http.Client{Timeout: 15 * time.Second,
+		CheckRedirect: stayAtHost}}
+}
+
+// stayAtHost follows no redirect away from the host that was asked: the code and the client's
+// secret are for that host alone.
+func stayAtHost(r *http.Request, before []*http.Request) error {
+	first := before[0].URL
+	if r.URL.Scheme != first.Scheme || r.URL.Host != first.Host || len(before) >= 5 {
+		return fmt.Errorf("the OpenID provider redirects from %s to %s", first.Host, r.URL.Host)
+	}
+	return nil
 }
 
 // SignInFlow is what the browser that began must bring back, in a cookie.

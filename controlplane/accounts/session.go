@@ -317,6 +317,11 @@ func (a *Accounts) ChangePassword(
 		}
 		return out, err
 	}
+	who := actor.Person()
+	err = a.checkStrength("password", password, who.Name, who.DisplayName, who.Address)
+	if err != nil {
+		return out, err
+	}
 	hash, err := a.hasher.hashPassword(ctx, password)
 	if err != nil {
 		return out, err

@@ -135,6 +135,10 @@ func (a *Accounts) newHash(ctx context.Context, p UserPut) (string, error) {
 			return "", err
 		}
 	}
+	// The same password again is no new one, so that a document can be applied twice.
+	if err := a.checkStrength("password", p.Password, p.Name, p.DisplayName, p.Address); err != nil {
+		return "", err
+	}
 	return a.hasher.hashPassword(ctx, p.Password)
 }
 

@@ -86,6 +86,24 @@ func TestSignIn_Cookie(t *testing.T) {
 	}
 }
 
+// With https, browsers never use plain HTTP again, for no host below ours either. Below a domain
+// that somebody owns as a whole are servers that are not ours.
+func TestHeaders_StrictTransport(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]string{
+		"nullops.example.org": "max-age=31536000; includeSubDomains",
+		"example.org":         "max-age=31536000",
+	} {
+		w := newWorld(t, func(c *api.Config) { c.URL = &url.URL{Scheme: "https", Host: host} })
+		for _, path := range []string{"/", "/api/v1/me", "/nowhere", "/healthz"} {
+			got := w.call("GET", path, "", nil).header.Get("Strict-Transport-Security")
+			if got != want {
+				t.Errorf("%s%s: %q", host, path, got)
+			}
+		}
+	}
+}
+
 // An id planted before signing in is not the session afterwards, and signing
 // out ends the session on our side too.
 //
@@ -370,7 +388,9 @@ func TestHeaders(t *testing.T) {
 		policy := h.Get("Content-Security-Policy")
 		if !strings.Contains(policy, "default-src 'self'") ||
 			!strings.Contains(policy, "frame-ancestors 'none'") ||
-			strings.Contains(policy, "unsafe") ||
+			!strings.Contains(policy, "object-src 'none'") ||
+			!strings.Contains(policy, "base-uri 'none'") || strings.Contains(policy, "unsafe") ||
+			h.Get("Cross-Origin-Resource-Policy") != "same-origin" ||
 			h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") == "" ||
 			h.Get("Cross-Origin-Opener-Policy") != "same-origin" || h.Get("X-Request-Id") == "" {
 			t.Errorf("%s: %v", path, h)
@@ -390,6 +410,7 @@ func TestPages(t *testing.T) {
 		{"/", "<!doctype html>start", "text/html; charset=utf-8", "no-store", 200},
 		{"/index.html", "<!doctype html>start", "text/html; charset=utf-8", "no-store", 200},
 		{"/deployments/x", "<!doctype html>start", "text/html; charset=utf-8", "no-store", 200},
+		{"/assets/", "<!doctype html>start", "text/html; charset=utf-8", "no-store", 200},
 		{"/assets/app-1a.js", "export {}", "text/javascript; charset=utf-8",
 			"public, max-age=31536000, immutable", 200},
 		{"/assets/old.js", "404 page not found\n", "text/plain; charset=utf-8", "", 404},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -100,6 +101,10 @@ func TestLogs_MergedByTime(t *testing.T) {
 	if !strings.Contains(string(text.body), "2000-01-01T00:00:02.000Z api | Two\n") ||
 		!strings.Contains(string(text.body), " seed | seeded\n") {
 		t.Errorf("the file is %q", text.body)
+	}
+	if got := text.header.Get("Content-Disposition"); !regexp.MustCompile(
+		`^attachment; filename="[a-z0-9.-]+\.log"$`).MatchString(got) {
+		t.Errorf("the file is sent as %q", got)
 	}
 	if a := w.call("GET", path+"?source=nobody", token, nil); a.status != http.StatusNotFound {
 		t.Errorf("an unknown source: %d", a.status)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/catalog"
 )
 
 // contextKey is the type of our keys in a request's context.
@@ -104,6 +105,11 @@ func (s *server) withRecovery(next http.Handler) http.Handler {
 func (s *server) withSecurityHeaders(next http.Handler) http.Handler {
 	const policy = "default-src 'self'; img-src 'self' data:; object-src 'none'; " +
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	transport := "max-age=31536000"
+	// Below a company's own domain are servers that are not ours and may have no TLS.
+	if !catalog.IsRegistrable(s.URL.Hostname()) {
+		transport += "; includeSubDomains"
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -114,7 +120,7 @@ func (s *server) withSecurityHeaders(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 		if s.secure {
-			h.Set("Strict-Transport-Security", "max-age=31536000")
+			h.Set("Strict-Transport-Security", transport)
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -27,6 +27,13 @@ func isSameSite(a, b string) bool {
 	return err == nil && one == other
 }
 
+// IsRegistrable reports whether a host is a registrable domain itself, such as example.org:
+// what is below it may be anything of its owner.
+func IsRegistrable(host string) bool {
+	top, err := publicsuffix.EffectiveTLDPlusOne(strings.ToLower(host))
+	return err == nil && top == strings.ToLower(host)
+}
+
 // checkSibling refuses an environment on the UI's domain: a deployment there could set
 // cookies for the UI, or imitate it.
 func (c *Catalog) checkSibling(name, domain string) error {

@@ -23,19 +23,20 @@ const envPrefix = "NULLOPS_"
 // Settings is every setting of every server command. A flag wins over the
 // environment, which wins over the file.
 type Settings struct {
-	Database DatabaseSettings `description:"PostgreSQL 15 or newer."`
-	Master   MasterSettings   `description:"Keys that seal secrets."`
-	Vault    VaultSettings    `description:"Vault or OpenBao, for keys and secrets; off without it."`
-	HTTP     HTTPSettings     `description:"API and UI."`
-	OIDC     OIDCSettings     `description:"Sign-in with an OpenID provider; off without an issuer."`
-	Ingress  IngressSettings  `description:"Where deployments answer."`
-	Metrics  MetricsSettings  `description:"Prometheus metrics, on a port of their own."`
-	Log      LogSettings      `description:"Logging to standard error."`
-	Audit    AuditSettings    `description:"The journal of who did what."`
-	Removed  RemovedSettings  `description:"Deployments that are gone."`
-	Mail     MailSettings     `description:"The server that notifications are mailed by."`
-	Agent    AgentSettings    `description:"The agent on a node."`
-	Dev      DevSettings      `description:"Everything on one machine."`
+	Database  DatabaseSettings `description:"PostgreSQL 15 or newer."`
+	Master    MasterSettings   `description:"Keys that seal secrets."`
+	Vault     VaultSettings    `description:"Vault or OpenBao, for keys and secrets; off without it."`
+	HTTP      HTTPSettings     `description:"API and UI."`
+	OIDC      OIDCSettings     `description:"Sign-in with an OpenID provider; off without an issuer."`
+	Passwords PasswordSettings `description:"Rules of new passwords."`
+	Ingress   IngressSettings  `description:"Where deployments answer."`
+	Metrics   MetricsSettings  `description:"Prometheus metrics, on a port of their own."`
+	Log       LogSettings      `description:"Logging to standard error."`
+	Audit     AuditSettings    `description:"The journal of who did what."`
+	Removed   RemovedSettings  `description:"Deployments that are gone."`
+	Mail      MailSettings     `description:"The server that notifications are mailed by."`
+	Agent     AgentSettings    `description:"The agent on a node."`
+	Dev       DevSettings      `description:"Everything on one machine."`
 }
 
 // DatabaseSettings is where all state is stored.
@@ -80,6 +81,11 @@ type OIDCSettings struct {
 	Admins string `description:"Group whose members are admins; empty leaves roles alone."`
 	// Separator is not trimmed: one space is a separator too.
 	Separator string `description:"Splits a group claim that is one string; empty is one group."`
+}
+
+// PasswordSettings are rules of new passwords besides those that are built in.
+type PasswordSettings struct {
+	Breached string `description:"File of breached passwords: sorted SHA-1, as of haveibeenpwned."`
 }
 
 // IngressSettings is where testers open deployments.

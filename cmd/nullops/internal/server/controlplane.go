@@ -235,7 +235,8 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	if err := b.catalog.CheckDomains(ctx, access.System("setup")); err != nil {
 		return err
 	}
-	people, err := accounts.New(accounts.Config{Store: b.store, Log: b.log})
+	people, err := accounts.New(accounts.Config{Store: b.store, Log: b.log,
+		Breached: b.settings.Passwords.Breached})
 	if err != nil {
 		return err
 	}

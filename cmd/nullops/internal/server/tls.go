@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/cmd/nullops/internal/pin"
+	"github.com/nullops/nullops/ingress"
 )
 
 // usesTLS reports whether API and UI are served with TLS. Plain HTTP is for localhost,
@@ -96,7 +97,7 @@ func (h HTTPSettings) secureListener(l net.Listener) (net.Listener, string, erro
 	return tls.NewListener(
 			l,
 			&tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: k.currentCertificate,
-				NextProtos: []string{"h2", "http/1.1"}},
+				CipherSuites: ingress.CipherSuites(), NextProtos: []string{"h2", "http/1.1"}},
 		), pin.FormatFingerprint(
 			now.Certificate[0],
 		), nil
