@@ -29,8 +29,10 @@ type mutant struct {
 	// passage is where a test has to come by.
 	passage place
 	edits   []edit
-	// alone is set for what cannot be chosen at run time: it is built by itself.
-	alone bool
+	// alone is set for what cannot be chosen at run time: it is built by itself. The edits of
+	// chosen, if there are any and the compiler takes them, make it a mutant that can.
+	alone  bool
+	chosen []edit
 	// anywhere is set outside of functions, where coverage says nothing.
 	anywhere bool
 }

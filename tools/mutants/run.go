@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -103,9 +104,29 @@ func (r *runner) test(ctx context.Context, m mutant) result {
 }
 
 // isNoticed reports whether one of the tests fails, or does not end in several times the time
-// that all tests of its package take.
+// that it should take. The quick tests run first: mostly they are enough.
 func (r *runner) isNoticed(ctx context.Context, made binary, m mutant, tests []string) bool {
-	limit := 5*time.Second + 4*r.baseline[made.tests]
+	slow := slices.IndexFunc(tests, func(test string) bool {
+		return r.coverage.took[testName{made.tests, test}] > quickTest
+	})
+	if slow < 0 {
+		slow = len(tests)
+	}
+	return r.isNoticedBy(ctx, made, m, tests[:slow]) || r.isNoticedBy(ctx, made, m, tests[slow:])
+}
+
+// quickTest is what a test may take to be one of the first.
+const quickTest = 500 * time.Millisecond
+
+func (r *runner) isNoticedBy(ctx context.Context, made binary, m mutant, tests []string) bool {
+	if len(tests) == 0 {
+		return false
+	}
+	var expected time.Duration // one after the other, which takes longest
+	for _, test := range tests {
+		expected += r.coverage.took[testName{made.tests, test}]
+	}
+	limit := 5*time.Second + 4*min(expected, r.baseline[made.tests])
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	_, err := made.run(limited, m.number, "-test.short", "-test.failfast",
