@@ -171,9 +171,13 @@ func (b *builder) writeOverlay(mutants []mutant) (string, error) {
 		return "", err
 	}
 	write := func(name, text string) error {
-		b.built++
-		path := filepath.Join(b.work, strconv.Itoa(b.built)+".go")
+		b.built++ // The compiler's words name the changed file: it keeps its name.
+		folder := filepath.Join(b.work, strconv.Itoa(b.built))
+		path := filepath.Join(folder, filepath.Base(name))
 		replace[filepath.Join(root, filepath.FromSlash(name))] = path
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			return err
+		}
 		return os.WriteFile(path, []byte(text), 0o600)
 	}
 	for name, text := range b.mutatedFiles(mutants) {
