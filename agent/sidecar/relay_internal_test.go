@@ -133,6 +133,8 @@ func TestDial_SaysWhyNot(t *testing.T) {
 		{"gone", 80, CodeUnknown, "no running service is called gone"},
 		{"empty", 80, CodeUnknown, "no running service is called empty"},
 		{"odd", 80, CodeFailed, "dial odd:80: out of order"},
+		{"web", 1, CodeRefused, "nothing listens on web:1"},
+		{"web", 65535, CodeRefused, "nothing listens on web:65535"},
 		{"web", -1, CodeBadTarget, `dial web:-1: not a service and a port: "web" port -1`},
 		{"web", 65536, CodeBadTarget,
 			`dial web:65536: not a service and a port: "web" port 65536`},
@@ -385,6 +387,64 @@ func dialSoon(t *testing.T, address string) net.Conn {
 		}
 		if time.Now().After(deadline) {
 			t.Fatal(err)
+		}
+	}
+}
+
+// The role prints where something listens on loopback alone, and takes a port.
+func TestPrintLoopbackOnly(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	var out strings.Builder
+	if err := printLoopbackOnly(port, &out); err != nil || out.String() != l.Addr().String()+"\n" {
+		t.Errorf("it prints %q, %v", out.String(), err)
+	}
+	for _, bad := range []string{"", "x", "-1", "65536"} {
+		if err := printLoopbackOnly(bad, io.Discard); !errors.Is(err, errUsage) {
+			t.Errorf("%q is taken for a port: %v", bad, err)
+		}
+	}
+}
+
+// A relay takes the place of the socket that an older one left, and says when it cannot.
+func TestServeRelay_ReplacesTheOldSocket(t *testing.T) {
+	dir, err := os.MkdirTemp("", "relay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	socket := filepath.Join(dir, "s")
+	old, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.SetUnlinkOnClose(false)
+	_ = old.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- ServeRelay(ctx, socket) }()
+	var answer *DialError
+	for deadline := time.Now().Add(10 * time.Second); !errors.As(err, &answer); {
+		if time.Now().After(deadline) {
+			t.Fatalf("the new relay does not answer: %v", err)
+		}
+		_, err = Dial(t.Context(), socket, "no label", 80)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("the relay ended with %v", err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "folder", "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"folder": "remove old socket", "no/s": "listen"} {
+		err := ServeRelay(t.Context(), filepath.Join(dir, name))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("at %s: %v", name, err)
 		}
 	}
 }
