@@ -73,6 +73,7 @@ type options struct {
 	sample, parallel, least int
 	seed                    int64
 	changed, again          bool
+	most                    time.Duration
 	base                    string
 	dirs                    []string
 }
@@ -92,6 +93,7 @@ func parseOptions() (o options) {
 	flag.Int64Var(&o.seed, "seed", 1, "which mutants a sample consists of")
 	flag.IntVar(&o.parallel, "parallel", max(1, runtime.NumCPU()/2), "mutants tested at a time")
 	flag.BoolVar(&o.changed, "changed", false, "only mutants of lines that differ from --base")
+	flag.DurationVar(&o.most, "most", 0, "after which time a target is left: a sample, by --seed")
 	flag.BoolVar(&o.again, "again", false, "only what survived before, after tests were added")
 	flag.StringVar(&o.base, "base", "", "the commit to compare with; see findBase for its default")
 	flag.IntVar(&o.least, "least", 85, "per cent that have to be killed or explained")
@@ -118,7 +120,7 @@ func runMutants(ctx context.Context, o options) error {
 		if len(found[t.dir].picked) == 0 {
 			continue
 		}
-		results, err := testTarget(ctx, t, found[t.dir], o.parallel)
+		results, err := testTarget(ctx, t, found[t.dir], o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.dir, err)
 		}
@@ -243,7 +245,7 @@ func judge(results []result, report *report, o options) error {
 }
 
 // testTarget builds the target with its mutants and tests each.
-func testTarget(ctx context.Context, t target, p population, parallel int) ([]result, error) {
+func testTarget(ctx context.Context, t target, p population, o options) ([]result, error) {
 	work, err := os.MkdirTemp("", "nullops-mutants-")
 	if err != nil {
 		return nil, err
@@ -275,7 +277,10 @@ func testTarget(ctx context.Context, t target, p population, parallel int) ([]re
 	viable := slices.DeleteFunc(slices.Clone(p.picked), func(m mutant) bool {
 		return slices.Contains(refused, m.number)
 	})
-	results := r.testAll(ctx, viable, parallel)
+	if o.most > 0 {
+		viable = shuffle(viable, o.seed)
+	}
+	results := r.testAll(ctx, viable, o)
 	if err := context.Cause(ctx); err != nil {
 		return nil, errors.New("interrupted; nothing was written")
 	}

@@ -166,17 +166,22 @@ func pickSample(mutants []mutant, n int, seed int64) []mutant {
 	if n <= 0 || n >= len(mutants) {
 		return mutants
 	}
-	rank := func(m mutant) string {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", seed, m.id))
-		return string(sum[:])
-	}
-	picked := slices.SortedFunc(slices.Values(mutants), func(a, b mutant) int {
-		return cmp.Compare(rank(a), rank(b))
-	})[:n]
+	picked := shuffle(mutants, seed)[:n]
 	slices.SortStableFunc(picked, func(a, b mutant) int {
 		return cmp.Or(cmp.Compare(a.dir(), b.dir()), cmp.Compare(a.number, b.number))
 	})
 	return picked
+}
+
+// shuffle orders mutants by seed, so that the first of them are a sample.
+func shuffle(mutants []mutant, seed int64) []mutant {
+	rank := func(m mutant) string {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", seed, m.id))
+		return string(sum[:])
+	}
+	return slices.SortedFunc(slices.Values(mutants), func(a, b mutant) int {
+		return cmp.Compare(rank(a), rank(b))
+	})
 }
 
 // applyEdits changes the text of a file. Edits at the same place keep their nesting: the outer

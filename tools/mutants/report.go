@@ -94,7 +94,7 @@ func (r *report) replace(t target, mutants []mutant, results []result, o options
 		}
 	}
 	sample := "all"
-	if o.sample > 0 && o.sample < len(mutants) {
+	if len(results) < len(mutants) && (o.sample > 0 || o.most > 0) {
 		sample = fmt.Sprintf("seed %d", o.seed)
 	}
 	if before := splitRow(r.rows[t.dir]); o.again && len(before) > sampleCell {

@@ -43,13 +43,19 @@ func (r *runner) checkBaseline(ctx context.Context) error {
 	return nil
 }
 
-// testAll tests mutants, some at a time, and returns the results in their order.
-func (r *runner) testAll(ctx context.Context, mutants []mutant, parallel int) []result {
+// testAll tests mutants, some at a time, until the time is over, and returns the results in
+// their order.
+func (r *runner) testAll(ctx context.Context, mutants []mutant, o options) []result {
 	results := make([]result, len(mutants))
 	var group sync.WaitGroup
-	places := make(chan struct{}, parallel)
+	places := make(chan struct{}, o.parallel)
+	began := time.Now()
 	for i, m := range mutants {
 		places <- struct{}{}
+		if o.most > 0 && time.Since(began) > o.most {
+			mutants = mutants[:i]
+			break
+		}
 		group.Go(func() {
 			defer func() { <-places }()
 			if ctx.Err() == nil {
@@ -59,7 +65,7 @@ func (r *runner) testAll(ctx context.Context, mutants []mutant, parallel int) []
 		})
 	}
 	group.Wait()
-	return results
+	return results[:len(mutants)]
 }
 
 func printResult(r result) {
