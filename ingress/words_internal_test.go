@@ -1,0 +1,96 @@
+package ingress
+
+import (
+	"bytes"
+	"crypto/tls"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// A detail is followed by another sentence, so it ends with one full stop.
+func TestEndSentence(t *testing.T) {
+	for detail, want := range map[string]string{"": "", "a": "a. ", "a.": "a. ", "a…": "a… "} {
+		if got := endSentence(detail); got != want {
+			t.Errorf("%q becomes %q", detail, got)
+		}
+	}
+}
+
+// What is not forwarded is told apart, for people and for programs.
+func TestRefusalPage_SaysWhy(t *testing.T) {
+	for status, want := range map[int][2]string{
+		http.StatusRequestHeaderFieldsTooLarge: {"headers-too-large", "cookies"},
+		http.StatusRequestTimeout:              {"request-timeout", "did not come whole"},
+		http.StatusMethodNotAllowed:            {"method-not-allowed", "method is not passed on"},
+		http.StatusBadRequest:                  {"bad-request", "cannot be passed on"},
+	} {
+		p := (&pages{}).refusalPage(status)
+		if p.Kind != want[0] || !strings.Contains(p.Title, want[1]) || p.Lead == "" ||
+			p.Status != status || p.Again != (want[0] == "headers-too-large") {
+			t.Errorf("%d: %+v", status, p)
+		}
+	}
+}
+
+// The log says how many certificates there are.
+func TestCertificates_Count(t *testing.T) {
+	c := &Certificates{}
+	if got := c.Count(); got != "none" {
+		t.Errorf("without any it says %q", got)
+	}
+	c.current.Store(&certificates{named: map[string]*tls.Certificate{"a": nil, "b": nil}})
+	if got := c.Count(); got != "2 names, authority false" {
+		t.Errorf("it says %q", got)
+	}
+}
+
+// Every letter, digit and dash of a host is one, and what is beside them in ASCII is not.
+func TestCheckLabels_KnowsItsLetters(t *testing.T) {
+	for host, want := range map[string][2]bool{
+		"azAZ09": {false, true}, "az-09": {true, true}, "A": {false, true}, "Z": {false, true},
+		"a`": {}, "a{": {}, "a@": {}, "a[": {}, "a/": {}, "a:": {}, "": {}, "-a": {}, "a-": {},
+		strings.Repeat("a", maxLabel): {true, true}, strings.Repeat("a", maxLabel+1): {},
+		strings.Repeat("a.", maxHost/2) + "a": {true, true}, strings.Repeat("aa.", 84) + "aa": {},
+	} {
+		if lower, ok := checkLabels(host); [2]bool{lower, ok} != want {
+			t.Errorf("%q: lower %v, valid %v", host, lower, ok)
+		}
+	}
+}
+
+// The last port is one, and so is the first.
+func TestRoute_TakesEveryPort(t *testing.T) {
+	for port, valid := range map[int]bool{0: false, 1: true, 65535: true, 65536: false} {
+		r := Route{State: StateReady, DeploymentID: "d", Port: port, Target: "t"}
+		if err := r.validate(); (err == nil) != valid {
+			t.Errorf("port %d: %v", port, err)
+		}
+	}
+	for length, valid := range map[int]bool{0: false, 1: true, 512: true, 513: false} {
+		r := Route{State: StateReady, DeploymentID: "d", Port: 1, Target: strings.Repeat("t", length)}
+		if err := r.validate(); (err == nil) != valid {
+			t.Errorf("a target of %d bytes: %v", length, err)
+		}
+	}
+}
+
+// A flood of connections is told once, not once for each.
+func TestLimits_TellOfAFloodOnce(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	l := NewLimits(4, slog.New(slog.NewTextHandler(&log, nil)))
+	from := netip.MustParsePrefix("192.0.2.1/32")
+	taken := 0
+	for range 10 {
+		if l.tryAcquire(from) {
+			taken++
+		}
+	}
+	if taken != 3 || strings.Count(log.String(), "turned away") != 1 ||
+		!strings.Contains(log.String(), "open=3") || !strings.Contains(log.String(), "of_it=3") {
+		t.Errorf("%d were taken, and it logged\n%s", taken, log.String())
+	}
+}
