@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
@@ -92,5 +93,44 @@ func TestLimits_TellOfAFloodOnce(t *testing.T) {
 	if taken != 3 || strings.Count(log.String(), "turned away") != 1 ||
 		!strings.Contains(log.String(), "open=3") || !strings.Contains(log.String(), "of_it=3") {
 		t.Errorf("%d were taken, and it logged\n%s", taken, log.String())
+	}
+}
+
+// A page load is told from a request of a script or program by what browsers send.
+func TestIsNavigation(t *testing.T) {
+	for name, c := range map[string]struct {
+		method string
+		header [2]string
+		want   bool
+	}{
+		"a page":          {"GET", [2]string{"Accept", "text/html,*/*"}, true},
+		"its head":        {"HEAD", [2]string{"Accept", "text/html"}, true},
+		"a form":          {"POST", [2]string{"Accept", "text/html"}, false},
+		"a script's":      {"GET", [2]string{"Accept", "application/json"}, false},
+		"a new browser's": {"GET", [2]string{"Sec-Fetch-Mode", "navigate"}, true},
+		"fetch":           {"GET", [2]string{"Sec-Fetch-Mode", "cors"}, false},
+		"nothing said":    {"GET", [2]string{"X", "y"}, false},
+	} {
+		r := httptest.NewRequest(c.method, "/", nil)
+		r.Header.Set(c.header[0], c.header[1])
+		if isNavigation(r) != c.want {
+			t.Errorf("%s: %v", name, !c.want)
+		}
+	}
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Accept", "text/html")
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", "websocket")
+	if isNavigation(r) {
+		t.Error("a WebSocket is a page")
+	}
+}
+
+// A route's host is kept as requests are looked up: lower case, without port or dot at its end.
+func TestNewTable_KeepsCanonicalHosts(t *testing.T) {
+	table := NewTable(1, []Route{{Host: "WEB.Cart.Example.", State: StateApplying}})
+	r, ok := table.Match("web.cart.example")
+	if !ok || r.Host != "web.cart.example" {
+		t.Errorf("%+v, %v", r, ok)
 	}
 }
