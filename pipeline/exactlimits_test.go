@@ -229,3 +229,130 @@ func TestAnswers_SayWhatIsWrong(t *testing.T) {
 	check(map[string]any{"note": map[string]any{}}, "wrong_value: give a string, not an object")
 	check(map[string]any{"note": "a", "rows": "1"}, "wrong_value: give a number, not a string")
 }
+
+// References are found wherever a step can hold one.
+func TestSecretNames_LookEverywhere(t *testing.T) {
+	ref := func(name string) string { return "x ${{ secrets." + name + " }}" }
+	all := pipeline.Pipeline{Steps: []pipeline.Step{
+		{Key: "a", Service: &pipeline.ServiceStep{Entrypoint: []string{ref("entrypoint")},
+			Command: []string{"x", ref("command")}, Env: map[string]string{"X": ref("env")},
+			Files: []pipeline.File{{Content: ref("file")}}}},
+		{Key: "b", Plugin: &pipeline.PluginStep{Secrets: map[string]string{"x": ref("plugin")},
+			Parameters: map[string]any{"x": []any{1.0, map[string]any{"y": ref("parameter")}}}}},
+		{Key: "c", Script: &pipeline.ScriptStep{Secrets: map[string]string{"x": ref("script")},
+			Parameters: map[string]any{"x": ref("argument")}}},
+		{Key: "d", Approval: &pipeline.ApprovalStep{Prompt: ref("prompt")}},
+		{Key: "e", Service: &pipeline.ServiceStep{Command: []string{"${{", "${{ input.seed }}"}}},
+	}}
+	want := "[argument command entrypoint env file parameter plugin prompt script]"
+	if got := fmt.Sprint(pipeline.SecretNames(all)); got != want {
+		t.Errorf("secrets %s", got)
+	}
+	if got := fmt.Sprint(pipeline.InputNames(all)); got != "[seed]" {
+		t.Errorf("input %s", got)
+	}
+}
+
+// The greatest number, depth and size of a document are read, and no more.
+func TestCheckJSON_AtItsLimits(t *testing.T) {
+	nest := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for text, want := range map[string]string{
+		"[9007199254740991]":                "",
+		"[-9007199254740991]":               "",
+		"[9007199254740992]":                "[0]: the number cannot be kept exactly",
+		"[-9007199254740992]":               "[0]: the number cannot be kept exactly",
+		"[0, 9007199254740993.5]":           "",
+		"[1e999]":                           "[0]: the number is out of range",
+		nest(pipeline.MaxDepth):             "",
+		nest(pipeline.MaxDepth + 1):         "nested deeper than",
+		"\xff{}":                            "invalid character",
+		"[\"a\xff\"]":                       "not valid UTF-8",
+		"{}{}":                              "text follows",
+		strings.Repeat(" ", 4<<20-1) + "{}": "4194305 bytes; 4194304 are the most",
+	} {
+		err := pipeline.CheckJSON([]byte(text))
+		if want == "" && err != nil || want != "" && !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%.40q: %v", text, err)
+		}
+	}
+}
+
+// Names, users and patterns of the greatest length.
+func TestNames_AtTheirLimits(t *testing.T) {
+	labels := strings.Repeat(strings.Repeat("a", 62)+".", 4) // 252 bytes
+	for name, want := range map[string]bool{labels + "a": true, labels + "aa": false, "a_b": true,
+		strings.Repeat("a", 63): true, strings.Repeat("a", 64): false, "-a": false, "": false} {
+		if pipeline.IsHostName(name) != want {
+			t.Errorf("host %q: %v", name, !want)
+		}
+	}
+	for user, want := range map[string]bool{"2147483647": true, "2147483648": false, "0": true,
+		"1:2147483648": false, "1:2": true, "a:": false, ":a": false, "a$": true} {
+		if pipeline.IsUser(user) != want {
+			t.Errorf("user %q: %v", user, !want)
+		}
+	}
+	for n, want := range map[int]bool{128: true, 129: false} {
+		if err := pipeline.CheckPattern(strings.Repeat("a", n)); (err == nil) != want {
+			t.Errorf("a pattern of %d bytes: %v", n, err)
+		}
+	}
+}
+
+// A plugin that lists no outputs may have any; one that lists its parameters' needs says so in Go
+// and in JSON alike.
+func TestValidate_ReadsWhatPluginsDeclare(t *testing.T) {
+	check := func(want string, change func(c *pipeline.Component)) {
+		t.Helper()
+		p := editShop(t, "create-db", func(s *pipeline.Step) {
+			change(s.Plugin.Component)
+			delete(s.Plugin.Parameters, "name")
+		})
+		for i := range p.Steps {
+			if p.Steps[i].Key == "web" {
+				p.Steps[i].Service.Env = map[string]string{"X": "${{ steps.create-db.outputs.x }}"}
+			}
+		}
+		if got := problemText(pipeline.Validate(p, readSettings())); !strings.HasPrefix(got, want) ||
+			want == "" && got != "" {
+			t.Errorf("want %q: %q", want, got)
+		}
+	}
+	none := func(c *pipeline.Component) { c.Parameters["required"] = []any{} }
+	check("web | service.env.X | unknown_output |", none)
+	check("", func(c *pipeline.Component) { none(c); c.Outputs = map[string]any{"type": "object"} })
+	check("create-db | plugin.parameters.name | required |", func(c *pipeline.Component) {
+		c.Parameters["required"] = []string{"name"}
+	})
+	check("create-db | plugin.component.resources.memory_mib | range |",
+		func(c *pipeline.Component) { none(c); c.Resources.MemoryMiB = 1 })
+	check("create-db | plugin.component.timeout_seconds | range |",
+		func(c *pipeline.Component) { none(c); c.TimeoutSeconds = -1 })
+}
+
+// Volumes have names of their own, and a shared one stays or goes for all of its steps.
+func TestValidate_NamesTheStepOfAVolume(t *testing.T) {
+	p := editShop(t, "web", func(s *pipeline.Step) {
+		s.Service.Volumes = []pipeline.Volume{{Name: "a", Path: "/a"}, {Name: "a", Path: "/b"}}
+	})
+	got := problemText(pipeline.Validate(p, readSettings()))
+	if got != "web | service.volumes[1].name | duplicate | two volumes have the name \"a\"\n" {
+		t.Errorf("%q", got)
+	}
+	p = editShop(t, "web", func(s *pipeline.Step) {
+		s.Service.Volumes = []pipeline.Volume{{Name: "a", Path: "/a", Shared: "x", Stays: true}}
+	})
+	p.Steps[0].Service.Volumes[0].Shared = "x"
+	got = problemText(pipeline.Validate(p, readSettings()))
+	if !strings.HasPrefix(got, "web | service.volumes[0].stays | shared | step \"db\" says otherwise") {
+		t.Errorf("%q", got)
+	}
+	p = readShop(t)
+	for _, name := range listNames(pipeline.MaxSteps - len(p.Steps) + 1) {
+		p.Steps = append(p.Steps, pipeline.Step{Key: pipeline.StepKey(name), Service: p.Steps[0].Service})
+	}
+	got = problemText(pipeline.Validate(p, pipeline.Settings{}))
+	if !strings.HasPrefix(got, " | steps | too_many | 501 steps; 500 are the most\n") {
+		t.Errorf("%.200q", got)
+	}
+}
