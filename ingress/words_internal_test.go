@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A detail is followed by another sentence, so it ends with one full stop.
@@ -132,5 +134,44 @@ func TestNewTable_KeepsCanonicalHosts(t *testing.T) {
 	r, ok := table.Match("web.cart.example")
 	if !ok || r.Host != "web.cart.example" {
 		t.Errorf("%+v, %v", r, ok)
+	}
+}
+
+// What is not used any more is forgotten after a minute, so that the map does not grow.
+func TestVisitReports_ForgetWhatIsUnused(t *testing.T) {
+	var told []string
+	v := visitReports{tell: func(id string) { told = append(told, id) }}
+	now := time.Unix(1e9, 0)
+	for _, id := range []string{"used", "gone", "young"} {
+		v.recordVisit(id, v.stampOf(id), now)
+	}
+	v.stampOf("young").at.Store(now.Add(time.Second).UnixNano())
+	v.recordVisit("used", v.stampOf("used"), now.Add(visitEvery-1))
+	v.forgetUnused(map[string]bool{"used": true}, now.Add(visitEvery))
+	var left []string
+	v.last.Range(func(id, _ any) bool { left = append(left, id.(string)); return true })
+	slices.Sort(left)
+	if !slices.Equal(left, []string{"used", "young"}) || len(told) != 3 {
+		t.Errorf("%v are left, told were %v", left, told)
+	}
+	v.recordVisit("used", v.stampOf("used"), now.Add(visitEvery))
+	if len(told) != 4 {
+		t.Errorf("a visit a minute later is not told: %v", told)
+	}
+}
+
+// Our pass is taken out of a request, and everything else stays as it is.
+func TestStripPass_LeavesTheRest(t *testing.T) {
+	for cookie, want := range map[string]string{
+		"a=b": "a=b", "a=b; nullops_pass=x": "a=b", "__Host-nullops_pass=x;a=b": "a=b",
+		"a=nullops_pass": "a=nullops_pass", "nullops_pass=x": "",
+	} {
+		h := http.Header{"Cookie": {cookie}, "Accept": {"x"}}
+		h.Set(passHeader, "nogr_x")
+		stripPass(h)
+		_, has := h["Cookie"]
+		if h.Get("Cookie") != want || has != (want != "") || h.Get(passHeader) != "" || len(h) > 2 {
+			t.Errorf("%q becomes %v", cookie, h)
+		}
 	}
 }
