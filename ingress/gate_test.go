@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -366,6 +367,13 @@ func TestGate_GuestPage(t *testing.T) {
 		!strings.Contains(policy, "form-action 'self'") {
 		t.Errorf("%d %s %s", res.StatusCode, policy, body)
 	}
+	for name, want := range map[string]string{"Content-Type": "text/html; charset=utf-8",
+		"Content-Length": strconv.Itoa(len(body)), "X-Content-Type-Options": "nosniff",
+		"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"} {
+		if got := res.Header.Get(name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
 }
 
 // In an open environment nothing is asked for, but our own cookie is still kept
@@ -384,7 +392,9 @@ func TestGate_Open(t *testing.T) {
 		t.Errorf("%d %s", res.StatusCode, body)
 	}
 	if res, _ := b.send("GET", ghost, "/.nullops/near"); !strings.HasPrefix(
-		res.Header.Get("Location"), "http://ui.example/gate?host="+ghost) {
+		res.Header.Get("Location"), "http://ui.example/gate?host="+ghost) ||
+		res.Header.Get("Referrer-Policy") != "no-referrer" ||
+		res.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%v", res.Header)
 	}
 }

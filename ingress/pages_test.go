@@ -61,6 +61,12 @@ func TestPages_EveryState(t *testing.T) {
 		r.Permalink = "https://nullops.lab.example/d/1"
 		b.set(r)
 		res, body := b.get(r.Host)
+		for name, want := range map[string]string{"Vary": "Accept", "Cache-Control": "no-store",
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"} {
+			if got := res.Header.Get(name); got != want {
+				t.Errorf("%s: %s is %q", c.state, name, got)
+			}
+		}
 		if res.StatusCode != c.status || res.Header.Get("Nullops-Page") != c.kind {
 			t.Errorf("%s: %d %s", c.state, res.StatusCode, res.Header.Get("Nullops-Page"))
 		}

@@ -87,6 +87,28 @@ func TestWatcher_WaitsLittleAfterHealth(t *testing.T) {
 	})
 }
 
+// A source that is lost is a warning once, and details after that.
+func TestWatcher_WarnsOnceOfALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &cspHash{script: func(context.Context, int, func(*ingress.Table)) error {
+			return errors.New("connection refused")
+		}}
+		var log bytes.Buffer
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		w := ingress.NewWatcher(s, func(*ingress.Table) {}, "", slog.New(slog.NewTextHandler(&log,
+			&slog.HandlerOptions{Level: slog.LevelDebug})))
+		if err := w.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		all, warnings := strings.Count(log.String(), "connection refused"),
+			strings.Count(log.String(), "level=WARN")
+		if warnings != 1 || all != len(s.calls) {
+			t.Errorf("%d warnings, %d of %d told:\n%s", warnings, all, len(s.calls), log.String())
+		}
+	})
+}
+
 // After a restart the last good table is there before the source is.
 func TestWatcher_KeepsTheLastTableOnDisk(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "routes.json")
@@ -94,6 +116,10 @@ func TestWatcher_KeepsTheLastTableOnDisk(t *testing.T) {
 		first := &cspHash{script: func(ctx context.Context, _ int, apply func(*ingress.Table)) error {
 			for v := range uint64(50) {
 				apply(ingress.NewTable(v, makeRoutes(int(v))))
+			}
+			time.Sleep(5 * time.Second)
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("nothing is saved before the end: %v", err)
 			}
 			<-ctx.Done()
 			return ctx.Err()

@@ -280,9 +280,10 @@ func EvalText(s string, scope Scope) (text string, secret bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	if text, err = toText(v.Data); err != nil && v.Data == nil {
+	if v.Data == nil {
 		return "", v.Secret, nil
 	}
+	text, err = toText(v.Data)
 	return text, v.Secret, err
 }
 

@@ -81,6 +81,29 @@ func TestEval_TracksSecrets(t *testing.T) {
 	}
 }
 
+// Where only text can stand, a value is written as text, and nothing at all for null.
+func TestEvalText(t *testing.T) {
+	nothing := func(pipeline.Ref) (pipeline.Value, error) { return pipeline.Value{Secret: true}, nil }
+	for in, want := range map[string]string{"a": "a", "${{ steps.db.outputs.port }}": "5432",
+		"${{ steps.db.outputs.list }}": `["a",true]`, "${{ secrets.password }}": "hunter22",
+		"${{ steps.db.outputs.none }}": ""} {
+		got, secret, err := pipeline.EvalText(in, testScope)
+		if err != nil || got != want || secret != strings.Contains(in, "secrets") {
+			t.Errorf("%s is %q, secret %v, %v", in, got, secret, err)
+		}
+	}
+	if got, secret, err := pipeline.EvalText("${{ secrets.x }}", nothing); got != "" || !secret ||
+		err != nil {
+		t.Errorf("null is %q, secret %v, %v", got, secret, err)
+	}
+	for _, in := range []string{"${{ steps.db.outputs.x }}", "${{ x", "}}${{ x",
+		"x${{ steps.db.outputs.none }}"} {
+		if got, _, err := pipeline.EvalText(in, testScope); err == nil || got != "" {
+			t.Errorf("%s is %q without an error", in, got)
+		}
+	}
+}
+
 func TestEval_SaysWhere(t *testing.T) {
 	for in, want := range map[string]string{
 		"ab ${{ steps.db }}":            "at character 8",

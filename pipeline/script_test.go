@@ -43,6 +43,10 @@ func TestEncode_ScriptIsFormat3(t *testing.T) {
 	if names := pipeline.SecretNames(p); !slices.Contains(names, "api-key") {
 		t.Errorf("secrets: %v", names)
 	}
+	if s, _ := p.Step("derive"); !slices.Equal(s.Declares().Secrets,
+		[]pipeline.SecretInput{{Name: "key", Required: true}}) || s.Declares().TimeoutSeconds != 10 {
+		t.Errorf("a script declares %+v", s.Declares())
+	}
 	p.Steps[2].Script.Removes = true
 	if s, _ := p.Step("derive"); !s.Declares().CanUndo() || !s.Declares().Idempotent {
 		t.Errorf("a script that exports remove declares %+v", s.Declares())

@@ -35,6 +35,11 @@ func TestLoopbackOnly(t *testing.T) {
 		"connected":       {line(v4, "01"), "", "[]"},
 		"Docker's DNS":    {line("0B00007F:1F90", "0A"), "", "[]"},
 		"nonsense":        {"x: y z 0A\n", "0: 01:1F90 0 0A\n", "[]"},
+		"a long address":  {line("0100007Fz:1F90", "0A"), "", "[]"},
+		"a large port":    {line("0100007F:11F90", "0A"), "", "[]"},
+		"four fields":     {"0: " + v4 + " x 0A\n", "", "[127.0.0.1:8080]"},
+		"two addresses": {line("0200007F:1F90", "0A") + line(v4, "0A"), line(mapped, "0A"),
+			"[127.0.0.1:8080 127.0.0.2:8080]"},
 	} {
 		dir := t.TempDir()
 		for table, text := range map[string]string{"tcp": c.tcp, "tcp6": c.tcp6} {
@@ -46,6 +51,26 @@ func TestLoopbackOnly(t *testing.T) {
 		if err != nil || fmt.Sprint(got) != c.want {
 			t.Errorf("%s: %v, %v instead of %s", name, got, err, c.want)
 		}
+	}
+}
+
+// A kernel may lack IPv6. A table that is there has to be readable.
+func TestLoopbackOnly_WantsTheTables(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := sidecar.FindLoopbackOnly(dir, 80); err == nil {
+		t.Error("without tables nothing fails")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tcp"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := sidecar.FindLoopbackOnly(dir, 80); err != nil || got != nil {
+		t.Errorf("without IPv6: %v, %v", got, err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "tcp6"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sidecar.FindLoopbackOnly(dir, 80); err == nil {
+		t.Error("a table that cannot be read is left out")
 	}
 }
 

@@ -58,19 +58,21 @@ func ServeRelay(ctx context.Context, socket string) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer stop()
-	return acceptRequests(ctx, listener.(*net.UnixListener))
+	names := newServiceResolver(net.DefaultResolver.LookupNetIP)
+	return names.acceptRequests(ctx, listener.(*net.UnixListener))
 }
 
-func acceptRequests(ctx context.Context, listener *net.UnixListener) error {
+func (n *serviceResolver) acceptRequests(
+	ctx context.Context, listener *net.UnixListener,
+) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	slots := make(chan struct{}, maxPending)
-	names := newServiceResolver(net.DefaultResolver.LookupNetIP)
 	// Return the memory of the last requests to the system once there were none for a while.
 	rest := time.AfterFunc(restAfter, debug.FreeOSMemory)
 	defer rest.Stop()
-	for n := 1; ; n++ {
-		if n%returnEvery == 0 {
+	for count := 1; ; count++ {
+		if count%returnEvery == 0 {
 			debug.FreeOSMemory()
 		}
 		conn, err := listener.AcceptUnix()
@@ -85,7 +87,7 @@ func acceptRequests(ctx context.Context, listener *net.UnixListener) error {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			defer func() { _ = conn.Close() }()
-			names.answerRequest(ctx, conn)
+			n.answerRequest(ctx, conn)
 		})
 	}
 }

@@ -159,13 +159,17 @@ func explainCarrierErr(err error) error {
 }
 
 func (c *Carrier) end(why error) {
+	c.noteEnd(why)
+	c.cancel()
+	_ = c.ws.CloseNow()
+}
+
+func (c *Carrier) noteEnd(why error) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.err == nil {
 		c.err = why
 	}
-	c.mu.Unlock()
-	c.cancel()
-	_ = c.ws.CloseNow()
 }
 
 // Read implements net.Conn.
@@ -207,10 +211,14 @@ func (c *Carrier) Write(p []byte) (n int, err error) {
 	for len(p) > 0 {
 		piece := p[:min(len(p), carrierPiece)]
 		expired := c.writeBy.expiry()
-		if err := c.ws.Write(expired, websocket.MessageBinary, piece); err != nil {
-			if expired.Err() != nil && c.ctx.Err() == nil {
-				return n, os.ErrDeadlineExceeded
-			}
+		err := expired.Err() // the library writes what fits even then
+		if err == nil {
+			err = c.ws.Write(expired, websocket.MessageBinary, piece)
+		}
+		if err != nil && expired.Err() != nil && c.ctx.Err() == nil {
+			return n, os.ErrDeadlineExceeded
+		}
+		if err != nil {
 			return n, fmt.Errorf("write: %w", errors.Join(err, c.Err()))
 		}
 		n += len(piece)
@@ -227,8 +235,10 @@ func (c *Carrier) Close() error {
 
 // closeWith tells the far end the reason before it closes.
 func (c *Carrier) closeWith(code Code, reason string) {
+	why := &CloseError{Code: code, Reason: reason}
+	c.noteEnd(why) // before the far end repeats the code
 	_ = c.ws.Close(websocket.StatusCode(code), reason[:min(len(reason), maxReason)])
-	c.end(&CloseError{Code: code, Reason: reason})
+	c.end(why)
 }
 
 // Context ends with the connection.

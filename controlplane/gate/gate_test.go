@@ -2,10 +2,14 @@ package gate_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/gate"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
 var modes = []controlplane.GateMode{controlplane.GateOpen, controlplane.GateGuests,
@@ -141,5 +145,76 @@ func TestNear_OffersOnlyWhatThePersonSees(t *testing.T) {
 	}
 	if _, err := w.SimilarHosts(t.Context(), access.Nobody(), firstHost); err == nil {
 		t.Error("nobody is offered hosts")
+	}
+}
+
+// The journal says of each change what it was about, and what was chosen.
+func TestGate_IsAudited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	guests := controlplane.EnvironmentGate{Gate: controlplane.GateGuests}
+	if err := w.SetEnvironment(t.Context(), system, "qa", guests); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.SetDeployment(t.Context(), system, first, controlplane.GateMembers); err != nil {
+		t.Fatal(err)
+	}
+	guest, _ := w.createGuestLink(first, time.Hour)
+	if err := w.DeleteGuestLink(t.Context(), system, first, guest.ID); err != nil {
+		t.Fatal(err)
+	}
+	robot, _ := w.addRobotPass("qa")
+	if err := w.RemoveRobot(t.Context(), system, "qa", robot.ID); err != nil {
+		t.Fatal(err)
+	}
+	got := pgtest.QueryValue[string](t, w.url, `SELECT string_agg(concat_ws(' | ', action, object,
+		right(project_id::text, 2), right(environment_id::text, 2), detail), E'\n' ORDER BY id)
+		FROM audit`)
+	deployment := "deployment " + string(first) + " | 20 | 10 | "
+	want := strings.Join([]string{"set gate | environment qa | guests",
+		"set gate | " + deployment + "members", "make guest link | " + deployment + "ACME",
+		"withdraw guest link | " + deployment, "make robot token | environment qa | ",
+		"withdraw robot token | environment qa | "}, "\n")
+	if got != want {
+		t.Errorf("the journal says\n%s\nwant\n%s", got, want)
+	}
+}
+
+// What the ingress asks is for the system alone, whose clock is the real one unless a test says.
+func TestGate_AnswersTheSystemOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	guest, token := w.createGuestLink(first, time.Hour)
+	stranger := w.loadActor("stranger")
+	for name, ask := range map[string]func(g *gate.Gate, a access.Actor) error{
+		"config": func(g *gate.Gate, a access.Actor) error {
+			_, err := g.IngressConfig(t.Context(), a)
+			return err
+		},
+		"redeem": func(g *gate.Gate, a access.Actor) error {
+			_, _, _, err := g.Redeem(t.Context(), a, firstHost, token)
+			return err
+		},
+		"check": func(g *gate.Gate, a access.Actor) error {
+			_, err := g.Check(t.Context(), a, []controlplane.Plain{token})
+			return err
+		},
+		"hashes": func(g *gate.Gate, a access.Actor) error {
+			_, err := g.CheckHashes(t.Context(), a, [][]byte{hashOf(token)})
+			return err
+		},
+		"touch":  func(g *gate.Gate, a access.Actor) error { return g.TouchPass(t.Context(), a, guest.ID) },
+		"forget": func(g *gate.Gate, a access.Actor) error { return g.DeleteExpiredPasses(t.Context(), a) },
+		"robots": func(g *gate.Gate, a access.Actor) error {
+			_, err := g.ListRobots(t.Context(), a, "qa")
+			return err
+		},
+	} {
+		if err := ask(w.Gate, stranger); controlplane.KindOf(err) != controlplane.Forbidden {
+			t.Errorf("a stranger's %s: %v", name, err)
+		}
+		if err := ask(gate.New(w.store, nil), system); err != nil {
+			t.Errorf("the system's %s: %v", name, err)
+		}
 	}
 }

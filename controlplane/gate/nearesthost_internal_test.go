@@ -2,6 +2,7 @@ package gate
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -58,4 +59,19 @@ func TestNearestHosts_OffersTheNearestFirstAndFew(t *testing.T) {
 			t.Fatalf("distances %v, want the first %d of %v", got, maxNear, near)
 		}
 	})
+}
+
+// A secret has one of our prefixes and as many letters as we give it; what has not is none.
+func TestHasSecretForm(t *testing.T) {
+	t.Parallel()
+	letters := strings.Repeat("A", 26)
+	for text, want := range map[string]bool{
+		"nogv_" + letters: true, "nogx_" + letters: true, "nog_" + letters: false,
+		"nogvv_" + letters: false, "nopv_" + letters: false, "nogv_A" + letters: false,
+		"nogv_" + letters[1:]: false, "nogv" + letters: false, "nogv": false, "": false,
+	} {
+		if hasSecretForm(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
 }

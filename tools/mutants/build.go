@@ -33,6 +33,13 @@ var nullopsMutantChosen = func() int {
 
 func nullopsMutant(n int) bool { return n == nullopsMutantChosen }
 
+func nullopsMutantAdd[T interface{ ~int | ~int64 | ~float64 }](n int, value T) T {
+	if nullopsMutant(n) {
+		return value + 1
+	}
+	return value
+}
+
 func nullopsMutantLess[T cmp.Ordered](n int, a, b T) bool {
 	return a < b || nullopsMutant(n) && a == b
 }
@@ -93,6 +100,42 @@ func (b *builder) buildAll(ctx context.Context, mutants []mutant) ([]binary, []i
 	}
 }
 
+// freeConstants turns the constants that the compiler lets be chosen at run time into mutants
+// that need no build of their own.
+func (b *builder) freeConstants(ctx context.Context, mutants []mutant) error {
+	var tried []mutant
+	for _, m := range mutants {
+		if m.alone && m.chosen != nil {
+			m.edits = m.chosen
+			tried = append(tried, m)
+		}
+	}
+	for len(tried) > 0 {
+		overlay, err := b.writeOverlay(tried)
+		if err != nil {
+			return err
+		}
+		said, err := exec.CommandContext(ctx, "go", "build", "-gcflags="+b.importPath+"=-e",
+			"-overlay", overlay, joinDir(b.target.dir)).CombinedOutput()
+		if err == nil {
+			break
+		}
+		bad := findRefused(string(said), b.mutatedFiles(tried))
+		if len(bad) == 0 {
+			return fmt.Errorf("it does not build: %w\n%s", err, said)
+		}
+		tried = slices.DeleteFunc(tried, func(m mutant) bool {
+			return slices.Contains(bad, m.number)
+		})
+	}
+	for i, m := range mutants {
+		if slices.ContainsFunc(tried, func(t mutant) bool { return t.number == m.number }) {
+			mutants[i].alone, mutants[i].edits = false, m.chosen
+		}
+	}
+	return nil
+}
+
 // build builds one binary for each package of tests. With an error come the compiler's words.
 func (b *builder) build(ctx context.Context, mutants []mutant, flags ...string) (
 	binaries []binary, said string, err error,
@@ -128,9 +171,13 @@ func (b *builder) writeOverlay(mutants []mutant) (string, error) {
 		return "", err
 	}
 	write := func(name, text string) error {
-		b.built++
-		path := filepath.Join(b.work, strconv.Itoa(b.built)+".go")
+		b.built++ // The compiler's words name the changed file: it keeps its name.
+		folder := filepath.Join(b.work, strconv.Itoa(b.built))
+		path := filepath.Join(folder, filepath.Base(name))
 		replace[filepath.Join(root, filepath.FromSlash(name))] = path
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			return err
+		}
 		return os.WriteFile(path, []byte(text), 0o600)
 	}
 	for name, text := range b.mutatedFiles(mutants) {

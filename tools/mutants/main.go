@@ -4,6 +4,7 @@
 //
 //	tools/run mutants                              every mutant of every target; takes hours
 //	tools/run mutants --sample 40 pipeline         40 mutants of one target, chosen by --seed
+//	tools/run mutants --again pipeline             what survived last time, after tests were added
 //	tools/run mutants --changed --sample 30        mutants of changed lines only; writes nothing
 //
 // It writes docs/mutants.md: how many mutants of each target died, and the survivors, each with
@@ -71,7 +72,8 @@ func (t target) testPackages() []string {
 type options struct {
 	sample, parallel, least int
 	seed                    int64
-	changed                 bool
+	changed, again          bool
+	most                    time.Duration
 	base                    string
 	dirs                    []string
 }
@@ -91,6 +93,8 @@ func parseOptions() (o options) {
 	flag.Int64Var(&o.seed, "seed", 1, "which mutants a sample consists of")
 	flag.IntVar(&o.parallel, "parallel", max(1, runtime.NumCPU()/2), "mutants tested at a time")
 	flag.BoolVar(&o.changed, "changed", false, "only mutants of lines that differ from --base")
+	flag.DurationVar(&o.most, "most", 0, "after which time a target is left: a sample, by --seed")
+	flag.BoolVar(&o.again, "again", false, "only what survived before, after tests were added")
 	flag.StringVar(&o.base, "base", "", "the commit to compare with; see findBase for its default")
 	flag.IntVar(&o.least, "least", 85, "per cent that have to be killed or explained")
 	flag.Parse()
@@ -103,40 +107,43 @@ func runMutants(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if _, err := openReport(); err != nil { // before hours of tests, not after
-		return err
-	}
-	found, err := findAll(ctx, chosen, o)
-	if err != nil {
-		return err
-	}
-	results := map[string][]result{}
-	for _, t := range chosen {
-		if len(found[t.dir].picked) == 0 {
-			continue
-		}
-		if results[t.dir], err = testTarget(ctx, t, found[t.dir], o.parallel); err != nil {
-			return fmt.Errorf("%s: %w", t.dir, err)
-		}
-	}
-	// Meanwhile somebody may have written reasons, or tested another target.
 	report, err := openReport()
+	if err != nil { // before hours of tests, not after
+		return err
+	}
+	found, err := findAll(ctx, chosen, report, o)
 	if err != nil {
 		return err
 	}
 	var all []result
 	for _, t := range chosen {
-		if done, ok := results[t.dir]; ok {
-			report.replace(t, found[t.dir].mutants, done, o)
-			all = append(all, done...)
+		if len(found[t.dir].picked) == 0 {
+			continue
 		}
-	}
-	if !o.changed {
-		if err := os.WriteFile(page, []byte(report.String()), 0o644); err != nil {
+		results, err := testTarget(ctx, t, found[t.dir], o)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.dir, err)
+		}
+		all = append(all, results...)
+		if report, err = writeResults(t, found[t.dir].mutants, results, o); err != nil {
 			return err
 		}
 	}
 	return judge(all, report, o)
+}
+
+// writeResults puts the results of a target into the page, which somebody may have edited
+// meanwhile.
+func writeResults(t target, mutants []mutant, results []result, o options) (*report, error) {
+	report, err := openReport()
+	if err != nil {
+		return nil, err
+	}
+	report.replace(t, mutants, results, o)
+	if o.changed {
+		return report, nil
+	}
+	return report, os.WriteFile(page, []byte(report.String()), 0o644)
 }
 
 func openReport() (*report, error) {
@@ -166,14 +173,19 @@ func chooseTargets(dirs []string) ([]target, error) {
 type population struct{ mutants, picked []mutant }
 
 // findAll finds the mutants of the targets and picks the sample.
-func findAll(ctx context.Context, chosen []target, o options) (map[string]population, error) {
-	isChanged := func(mutant) bool { return true }
-	if o.changed {
+func findAll(ctx context.Context, chosen []target, known *report, o options) (
+	map[string]population, error,
+) {
+	isMeant := func(mutant) bool { return true }
+	switch {
+	case o.again:
+		isMeant = known.lists
+	case o.changed:
 		lines, err := findChangedLines(ctx, o.base)
 		if err != nil {
 			return nil, err
 		}
-		isChanged = lines.include
+		isMeant = lines.include
 	}
 	found := map[string]population{}
 	var candidates []mutant
@@ -182,7 +194,7 @@ func findAll(ctx context.Context, chosen []target, o options) (map[string]popula
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.dir, err)
 		}
-		mine := slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool { return !isChanged(m) })
+		mine := slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool { return !isMeant(m) })
 		candidates = append(candidates, mine...)
 		found[t.dir] = population{mutants, pickSample(mine, o.sample, o.seed)}
 	}
@@ -233,7 +245,7 @@ func judge(results []result, report *report, o options) error {
 }
 
 // testTarget builds the target with its mutants and tests each.
-func testTarget(ctx context.Context, t target, p population, parallel int) ([]result, error) {
+func testTarget(ctx context.Context, t target, p population, o options) ([]result, error) {
 	work, err := os.MkdirTemp("", "nullops-mutants-")
 	if err != nil {
 		return nil, err
@@ -246,6 +258,9 @@ func testTarget(ctx context.Context, t target, p population, parallel int) ([]re
 	}
 	coverage, err := b.measureCoverage(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.freeConstants(ctx, p.picked); err != nil {
 		return nil, err
 	}
 	binaries, refused, err := b.buildAll(ctx, p.picked)
@@ -262,7 +277,10 @@ func testTarget(ctx context.Context, t target, p population, parallel int) ([]re
 	viable := slices.DeleteFunc(slices.Clone(p.picked), func(m mutant) bool {
 		return slices.Contains(refused, m.number)
 	})
-	results := r.testAll(ctx, viable, parallel)
+	if o.most > 0 {
+		viable = shuffle(viable, o.seed)
+	}
+	results := r.testAll(ctx, viable, o)
 	if err := context.Cause(ctx); err != nil {
 		return nil, errors.New("interrupted; nothing was written")
 	}

@@ -38,6 +38,8 @@ func (k *kept) Add(n int) {
 
 func Unseen() int { return 7 }
 
+func Wide(n int64) int64 { return n + 5 }
+
 func Named(s string) (first string, ok bool) {
 	if s != "" {
 		first, ok = s, true
@@ -61,6 +63,12 @@ func TestAdd(t *testing.T) {
 	k := &kept{}
 	k.Add(2)
 	if k.n != 2 {
+		t.Error()
+	}
+}
+
+func TestWide(t *testing.T) { // the compiler refuses an int here
+	if Wide(1) != 6 {
 		t.Error()
 	}
 }
@@ -100,7 +108,7 @@ func TestRunMutants_TellsWhatTestsNotice(t *testing.T) {
 		t.Errorf("survived:\n%v\nwant:\n%v", written.reasons, want)
 	}
 	row := written.rows["calc"]
-	if !strings.HasPrefix(row, "| `calc` | 21 | 21 | 16 (76 %) | 1 | 4 | all |") {
+	if !strings.HasPrefix(row, "| `calc` | 23 | 23 | 18 (78 %) | 1 | 4 | all |") {
 		t.Errorf("the row is %s", row)
 	}
 	if text, err := os.ReadFile("calc/calc.go"); err != nil || string(text) != code {

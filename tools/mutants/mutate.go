@@ -29,8 +29,10 @@ type mutant struct {
 	// passage is where a test has to come by.
 	passage place
 	edits   []edit
-	// alone is set for what cannot be chosen at run time: it is built by itself.
-	alone bool
+	// alone is set for what cannot be chosen at run time: it is built by itself. The edits of
+	// chosen, if there are any and the compiler takes them, make it a mutant that can.
+	alone  bool
+	chosen []edit
 	// anywhere is set outside of functions, where coverage says nothing.
 	anywhere bool
 }
@@ -164,17 +166,22 @@ func pickSample(mutants []mutant, n int, seed int64) []mutant {
 	if n <= 0 || n >= len(mutants) {
 		return mutants
 	}
-	rank := func(m mutant) string {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", seed, m.id))
-		return string(sum[:])
-	}
-	picked := slices.SortedFunc(slices.Values(mutants), func(a, b mutant) int {
-		return cmp.Compare(rank(a), rank(b))
-	})[:n]
+	picked := shuffle(mutants, seed)[:n]
 	slices.SortStableFunc(picked, func(a, b mutant) int {
 		return cmp.Or(cmp.Compare(a.dir(), b.dir()), cmp.Compare(a.number, b.number))
 	})
 	return picked
+}
+
+// shuffle orders mutants by seed, so that the first of them are a sample.
+func shuffle(mutants []mutant, seed int64) []mutant {
+	rank := func(m mutant) string {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", seed, m.id))
+		return string(sum[:])
+	}
+	return slices.SortedFunc(slices.Values(mutants), func(a, b mutant) int {
+		return cmp.Compare(rank(a), rank(b))
+	})
 }
 
 // applyEdits changes the text of a file. Edits at the same place keep their nesting: the outer

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,8 +132,27 @@ func (f *finder) addConstant(n *ast.BasicLit) {
 	at := f.offset(n.Pos())
 	f.add("constant", f.around(n), n.Pos(),
 		[]edit{{begin: at, end: at + len(n.Value), text: strconv.FormatInt(value+1, 10)}})
-	f.found[len(f.found)-1].alone = true
+	m := &f.found[len(f.found)-1]
+	m.alone = true
+	if !f.inConst {
+		m.chosen = f.wrap(n, chooser+"Add(NUMBER, "+f.kindOf(n)+"(", "))")
+	}
 }
+
+// kindOf guesses the type of a constant in an expression: that of a duration beside a unit. When
+// the guess is wrong the compiler says so, and the mutant is built by itself.
+func (f *finder) kindOf(n *ast.BasicLit) string {
+	begin, end := f.offset(n.Pos()), f.offset(n.End())
+	if beforeUnit.MatchString(f.text[end:]) || afterUnit.MatchString(f.text[:begin]) {
+		return "time.Duration"
+	}
+	return ""
+}
+
+var (
+	beforeUnit = regexp.MustCompile(`^ ?\* ?time\.`)
+	afterUnit  = regexp.MustCompile(`time\.(Hour|Minute|Second|Millisecond) ?[*/] ?$`)
+)
 
 // around is the line of a constant, which by itself says nothing.
 func (f *finder) around(n ast.Node) ast.Node {

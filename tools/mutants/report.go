@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -79,31 +80,50 @@ func (r *report) replace(t target, mutants []mutant, results []result, o options
 	maps.DeleteFunc(r.reasons, func(id, reason string) bool {
 		return isOurs(id) && (!exists[id] || reason == "")
 	})
-	var killed, explained, survived int
+	var c counts
 	for _, done := range results {
-		switch {
+		switch id := done.mutant.id; {
 		case done.killed:
-			killed++
-			delete(r.reasons, done.mutant.id)
-		case r.reasons[done.mutant.id] != "":
-			explained++
+			c.killed++
+			delete(r.reasons, id)
+		case r.reasons[id] != "":
+			c.explained++
 		default:
-			survived++
-			r.reasons[done.mutant.id] = ""
+			c.survived++
+			r.reasons[id] = ""
 		}
 	}
-	share := 0
-	if len(results) > 0 {
-		share = 100 * killed / len(results)
-	}
 	sample := "all"
-	if o.sample > 0 && o.sample < len(mutants) {
+	if len(results) < len(mutants) && (o.sample > 0 || o.most > 0) {
 		sample = fmt.Sprintf("seed %d", o.seed)
 	}
+	if before := splitRow(r.rows[t.dir]); o.again && len(before) > sampleCell {
+		// All that survived was tested now. The others were killed then.
+		run, _ := strconv.Atoi(before[runCell])
+		c.killed = min(run, len(mutants)) - c.explained - c.survived
+		sample = strings.TrimSuffix(before[sampleCell], again) + again
+	}
+	run := c.killed + c.explained + c.survived
 	r.rows[t.dir] = fmt.Sprintf("| `%s` | %d | %d | %d (%d %%) | %d | %d | %s | %s %s |",
-		t.dir, len(mutants), len(results), killed, share, explained, survived, sample,
-		time.Now().UTC().Format(time.DateOnly), describeCommit())
+		t.dir, len(mutants), run, c.killed, 100*c.killed/max(1, run), c.explained, c.survived,
+		sample, time.Now().UTC().Format(time.DateOnly), describeCommit())
 }
+
+// lists reports whether a mutant is among those that survived.
+func (r *report) lists(m mutant) bool {
+	_, survived := r.reasons[m.id]
+	return survived
+}
+
+// counts are what became of the mutants of a target.
+type counts struct{ killed, explained, survived int }
+
+// The cells of a row that a run of the survivors keeps, and what it adds to how they were chosen.
+const (
+	runCell    = 2
+	sampleCell = 6
+	again      = ", survivors again"
+)
 
 // String renders the page: targets in the order of the program, survivors by their names.
 func (r *report) String() string {

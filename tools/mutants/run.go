@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,13 +43,19 @@ func (r *runner) checkBaseline(ctx context.Context) error {
 	return nil
 }
 
-// testAll tests mutants, some at a time, and returns the results in their order.
-func (r *runner) testAll(ctx context.Context, mutants []mutant, parallel int) []result {
+// testAll tests mutants, some at a time, until the time is over, and returns the results in
+// their order.
+func (r *runner) testAll(ctx context.Context, mutants []mutant, o options) []result {
 	results := make([]result, len(mutants))
 	var group sync.WaitGroup
-	places := make(chan struct{}, parallel)
+	places := make(chan struct{}, o.parallel)
+	began := time.Now()
 	for i, m := range mutants {
 		places <- struct{}{}
+		if o.most > 0 && time.Since(began) > o.most {
+			mutants = mutants[:i]
+			break
+		}
 		group.Go(func() {
 			defer func() { <-places }()
 			if ctx.Err() == nil {
@@ -58,7 +65,7 @@ func (r *runner) testAll(ctx context.Context, mutants []mutant, parallel int) []
 		})
 	}
 	group.Wait()
-	return results
+	return results[:len(mutants)]
 }
 
 func printResult(r result) {
@@ -103,9 +110,29 @@ func (r *runner) test(ctx context.Context, m mutant) result {
 }
 
 // isNoticed reports whether one of the tests fails, or does not end in several times the time
-// that all tests of its package take.
+// that it should take. The quick tests run first: mostly they are enough.
 func (r *runner) isNoticed(ctx context.Context, made binary, m mutant, tests []string) bool {
-	limit := 5*time.Second + 4*r.baseline[made.tests]
+	slow := slices.IndexFunc(tests, func(test string) bool {
+		return r.coverage.took[testName{made.tests, test}] > quickTest
+	})
+	if slow < 0 {
+		slow = len(tests)
+	}
+	return r.isNoticedBy(ctx, made, m, tests[:slow]) || r.isNoticedBy(ctx, made, m, tests[slow:])
+}
+
+// quickTest is what a test may take to be one of the first.
+const quickTest = 500 * time.Millisecond
+
+func (r *runner) isNoticedBy(ctx context.Context, made binary, m mutant, tests []string) bool {
+	if len(tests) == 0 {
+		return false
+	}
+	var expected time.Duration // one after the other, which takes longest
+	for _, test := range tests {
+		expected += r.coverage.took[testName{made.tests, test}]
+	}
+	limit := 5*time.Second + 4*min(expected, r.baseline[made.tests])
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	_, err := made.run(limited, m.number, "-test.short", "-test.failfast",
