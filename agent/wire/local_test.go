@@ -30,7 +30,7 @@ func shortFolder(t *testing.T) string {
 	return dir
 }
 
-// What cannot be a socket of an agent is refused at both ends, in one sentence that says what to do.
+// What cannot be a socket of an agent is refused at both ends, in a sentence that says what to do.
 func TestLocal_RefusesUnfitPaths(t *testing.T) {
 	t.Parallel()
 	dir := shortFolder(t)
