@@ -30,7 +30,12 @@ type Config struct {
 	Listener net.Listener
 	// Dial replaces Listener: the agent dials its control plane. Its Credential is not used.
 	Dial *wire.StandbyConfig
-	Log  *slog.Logger
+	// Sockets is the folder of the Unix socket where an ingress on this machine gets connected
+	// sockets; empty is off. IngressUser may use it besides root and the agent's own user; -1 is
+	// nobody.
+	Sockets     string
+	IngressUser int
+	Log         *slog.Logger
 	// Failpoint is for tests only.
 	Failpoint failpoint.Hook
 	// DiskPatience is how long one write to Data may take; default 60 s.
@@ -119,7 +124,7 @@ func New(c Config, r Runtime) (*Agent, error) {
 
 // assembleParts makes the parts and connects each to the parts that it needs.
 func assembleParts(b *base) *Agent {
-	a := &Agent{base: b, collector: &imageCollector{b}, deployments: &deploymentServer{b}}
+	a := &Agent{base: b, collector: &imageCollector{b}, deployments: &deploymentServer{base: b}}
 	requests := &secretRequests{base: b, wanted: map[string]secretsRequest{}}
 	a.node = &nodeInventory{base: b, lookAgain: make(chan struct{}, 1)}
 	a.loop = &loop{base: b, requests: requests, node: a.node, machines: map[string]*deployment{},
@@ -213,7 +218,7 @@ func (a *Agent) Run(ctx context.Context) error {
 }
 
 func (a *Agent) run(ctx context.Context) error {
-	a.sessions.listener = wire.NewListener(a.openListener(), wire.ListenConfig{
+	a.sessions.listener = wire.NewListener(a.openLocalListener(a.openListener()), wire.ListenConfig{
 		Identity: a.identity, Verifier: a.state, Build: a.config.Build, Log: a.log,
 	})
 	// Publish before a control plane can connect: an empty view would tell it that nothing runs
@@ -230,6 +235,7 @@ func (a *Agent) run(ctx context.Context) error {
 	group.Go(func() error { return a.prefetch.prefetchPlugins(ctx) })
 	group.Go(func() error { return a.node.watchNode(ctx) })
 	group.Go(func() error { return a.node.watchIsolation(ctx) })
+	group.Go(func() error { return a.deployments.passer.cutRemoved(ctx) })
 	group.Go(func() error { return a.serveHTTP(ctx) })
 	err := group.Wait()
 	a.loop.ops.Wait()

@@ -54,7 +54,7 @@ func (a *Agent) newHandler(ctx context.Context) http.Handler {
 				a.deployments.serveInside(w, r)
 				return
 			}
-			a.deployments.serveTunnel(w, r)
+			a.deployments.serveConnection(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -63,7 +63,24 @@ func (a *Agent) newHandler(ctx context.Context) http.Handler {
 
 // deploymentServer answers what a control plane asks about one deployment, and connects it with
 // the deployment's services.
-type deploymentServer struct{ *base }
+type deploymentServer struct {
+	*base
+	// passer is nil unless the agent listens for an ingress on its machine.
+	passer *socketPasser
+}
+
+// serveConnection connects with a service, in the way that was asked for.
+func (ds *deploymentServer) serveConnection(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get(wire.HeaderSockets) == "" {
+		ds.serveTunnel(w, r)
+		return
+	}
+	if ds.passer == nil {
+		http.Error(w, "this agent passes no sockets", http.StatusBadRequest)
+		return
+	}
+	ds.passer.serveSockets(w, r)
+}
 
 // serveTunnel connects to a port that a goal declares, and to nothing else.
 func (ds *deploymentServer) serveTunnel(w http.ResponseWriter, r *http.Request) {
@@ -72,24 +89,12 @@ func (ds *deploymentServer) serveTunnel(w http.ResponseWriter, r *http.Request) 
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	v, ok := ds.viewOf(target.Deployment)
-	if !ok || v.goal == nil || v.goal.Want != wire.WantPresent {
-		http.Error(w, "no such deployment on this node", http.StatusNotFound)
-		return
-	}
-	step, ok := v.goal.Pipeline.Step(pipeline.StepKey(target.Service))
-	if !ok || !declaresPort(step, target.Port) {
-		http.Error(w, "the deployment declares no such port", http.StatusNotFound)
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), dialTimeout)
-	defer cancel()
-	service, err := ds.runtime.Dial(ctx, target.Deployment, step.Key, target.Port)
-	if err != nil {
-		if loopback, ok := errors.AsType[*LoopbackError](err); ok {
-			w.Header().Set(wire.HeaderListens, loopback.Addresses.String())
+	service, refusal := ds.dialTarget(r.Context(), target)
+	if refusal != nil {
+		if len(refusal.listens) > 0 {
+			w.Header().Set(wire.HeaderListens, refusal.listens.String())
 		}
-		http.Error(w, "the service does not answer: "+err.Error(), http.StatusBadGateway)
+		http.Error(w, refusal.reason, refusal.status)
 		return
 	}
 	client, err := wire.AcceptTunnel(w)

@@ -14,7 +14,7 @@ func (ds *deploymentServer) serveIngress(w http.ResponseWriter, r *http.Request)
 		http.Error(w, wire.ErrTunnelsOnly.Error(), http.StatusForbidden)
 		return
 	}
-	ds.serveTunnel(w, r)
+	ds.serveConnection(w, r)
 }
 
 // setTunnelAccess stores which ingress may open tunnels, and closes the connections of the

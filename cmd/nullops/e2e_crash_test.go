@@ -40,7 +40,10 @@ func agentDies(t *testing.T, w *world) {
 	p, book := startProduct(t, w), newLedger(t)
 	p.applyShop(t)
 	p.defineHostile(t)
-	n := p.enrol(t, "mortal", "qa")
+	n := p.addNode(t, "mortal", "qa")
+	n.more = []string{"--agent.sockets=" + p.sockets()}
+	n.start(t)
+	n.await(t, apiclient.NodeStatusOnline)
 	p.define(t, "stays", webStep("web"))
 	p.define(t, "dies", book.ledgerStep("first", "ledger", nil, nil),
 		book.ledgerStep("slow", "ledger-sleep", []string{"first"}, object{"seconds": 120}),
@@ -48,6 +51,7 @@ func agentDies(t *testing.T, w *world) {
 	stays := p.admin.deployReady(t, "stays", "stays", nil)
 	url := serviceURL(t, stays, "web")
 	p.answers(t, url)
+	p.answersPast(t, n, url)
 	container := n.containers(t, stays.Id)["web"].ID
 	dies := p.admin.deploy(t, "dies", "dies", nil)
 	book.await(t, "dies", "create slow")
@@ -76,6 +80,7 @@ func agentDies(t *testing.T, w *world) {
 	}
 	n.nothingLeft(t, dies.Id)
 	p.answersWithin(t, soon, url) // promise: N-150, N-187
+	p.answersPast(t, n, url)
 	if now := n.containers(t, stays.Id)["web"].ID; now != container {
 		t.Errorf("the service was started anew: %s, was %s", now, container)
 	}
@@ -83,6 +88,31 @@ func agentDies(t *testing.T, w *world) {
 	answeredWhileDead(t, p, n, book)
 	goneBeforeItBegan(t, p, n)
 	corruptMemory(t, p, n, stays, url)
+}
+
+// answersPast stops the agent's process for a moment: a service on the machine of the ingress
+// answers all the same, because its connection leads past the agent.
+func (p *product) answersPast(t *testing.T, n *node, url string) {
+	t.Helper()
+	n.freeze(t)
+	defer n.thaw(t)
+	client := p.client()
+	client.Timeout = 10 * time.Second
+	for range 3 {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/healthz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := client.Do(r)
+		// promise: P-04
+		if err != nil {
+			t.Fatalf("past an agent that stands still: %v", err)
+		}
+		_ = a.Body.Close()
+		if a.StatusCode != http.StatusOK {
+			t.Errorf("past an agent that stands still: %s", a.Status)
+		}
+	}
 }
 
 // driftWhileAway removes a service and plants a stranger while the agent is away.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -95,9 +96,14 @@ func (p *product) startIngress(t *testing.T, more ...string) {
 	t.Helper()
 	env, args := p.settings()
 	p.ingress = startProcess(t, p.w.binary, "ingress", p.dir, append(env, more...),
-		append([]string{"ingress", "--ingress.listen=" + p.ingressAddr}, args...)...)
+		append([]string{"ingress", "--ingress.listen=" + p.ingressAddr,
+			"--ingress.sockets=" + p.sockets()}, args...)...)
 	p.awaitDoor(t, p.ingress, p.ingressAddr)
 }
+
+// sockets is where the ingress looks for agents on its machine. Only those listen there that a
+// scenario tells to.
+func (p *product) sockets() string { return filepath.Join(p.dir, "sockets") }
 
 func (p *product) awaitDoor(t *testing.T, server *process, address string) {
 	t.Helper()

@@ -67,30 +67,6 @@ func selfSigned(host string) (chain, key string, err error) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), err
 }
 
-// loadAllH2 is loadAll over HTTP/2 with TLS.
-func loadAllH2(
-	ctx context.Context, dir string, s *samples, ours contestant, peers []contestant,
-) error {
-	mine, err := loadH2(ctx, dir, ours)
-	if err != nil {
-		return err
-	}
-	for _, p := range peers {
-		if p.secure == "" {
-			continue
-		}
-		theirs, err := loadH2(ctx, dir, p)
-		if err != nil {
-			return err
-		}
-		s.addOurs("ingress_rps_"+p.key+"_h2", mine.perSecond)
-		s.addPeer("ingress_rps_"+p.key+"_h2", theirs.perSecond)
-		s.addOurs("ingress_p99_"+p.key+"_h2", mine.p99)
-		s.addPeer("ingress_p99_"+p.key+"_h2", theirs.p99)
-	}
-	return nil
-}
-
 // loadH2 lets h2load ask. It reports percentiles only in its log, a line for
 // each request. The first try may come before the ingress has the certificate.
 func loadH2(ctx context.Context, dir string, c contestant) (l loaded, err error) {

@@ -158,16 +158,12 @@ func (l *lab) startControlPlane(ctx context.Context) (err error) {
 	})
 }
 
-func (l *lab) startIngress(ctx context.Context) (err error) {
-	l.ingress, err = startServer(l.dir, "ingress", l.settings, l.binary, "ingress")
-	return err
-}
-
 func (l *lab) startAgent(ctx context.Context) (err error) {
 	// Rules of the machine's firewall would stay; a probe would be measured too.
 	l.agent, err = startServer(l.dir, "agent", []string{"AGENT_TOKEN=" + l.token}, l.binary, "agent",
 		"--agent.listen="+l.address, "--agent.data="+filepath.Join(l.dir, "agent"),
-		"--agent.run="+l.shm, "--agent.docker="+l.docker, "--agent.guard=false", "--agent.probe=0s")
+		"--agent.run="+l.shm, "--agent.docker="+l.docker, "--agent.guard=false", "--agent.probe=0s",
+		"--agent.sockets="+l.sockets())
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,34 +20,43 @@ const (
 	body = "/bytes/1024"
 )
 
+// peerGoals are the least that we want of a peer's requests a second, over HTTP/1.1 and HTTP/2; 0
+// is no goal.
+type peerGoals struct{ plain, h2 float64 }
+
 func trafficGroup() group {
 	g := group{prepare: prepareTraffic}
 	for _, p := range []struct {
-		key, name string
-		goal      float64
+		key, name     string
+		local, tunnel peerGoals
 	}{
-		{"go", "httputil.ReverseProxy", 1.1},
-		{"nginx", "nginx", 0.6},
-		{"caddy", "Caddy", 1.5},
-		{"haproxy", "HAProxy", 0},
+		{"go", "httputil.ReverseProxy", peerGoals{1.1, 0}, peerGoals{1.1, 0}},
+		{"nginx", "nginx", peerGoals{0.8, 0.6}, peerGoals{0.5, 0}},
+		{"caddy", "Caddy", peerGoals{2, 2}, peerGoals{1.5, 1.5}},
+		{"haproxy", "HAProxy", peerGoals{}, peerGoals{}},
 	} {
-		g.figures = append(g.figures, proxyFigures(p.key, p.name, p.goal)...)
-		if p.key != "go" {
-			g.figures = append(g.figures, proxyFigures(p.key+"_h2", p.name, p.goal)...)
+		for way, goals := range map[string]peerGoals{wayLocal: p.local, wayTunnel: p.tunnel} {
+			g.figures = append(g.figures, proxyFigures(way, p.key, p.name, goals.plain)...)
+			if p.key != "go" {
+				g.figures = append(g.figures, proxyFigures(way, p.key+"_h2", p.name, goals.h2)...)
+			}
 		}
 	}
+	slices.SortStableFunc(g.figures, func(a, b figure) int { return strings.Compare(a.name, b.name) })
 	return g
 }
 
 // proxyFigures are those of one peer; the goal for the 99th percentile is Caddy's.
-func proxyFigures(key, name string, goal float64) []figure {
-	p99 := figure{name: "ingress_p99_" + key, unit: "ms", peer: name, better: "lower"}
+func proxyFigures(way, key, name string, goal float64) []figure {
+	p99 := figure{name: rowName(way, "p99", key), unit: "ms", peer: name, better: "lower"}
 	if name == "Caddy" {
 		p99.goal = 0.9
 	}
-	return []figure{{name: "ingress_rps_" + key, unit: "requests/s", peer: name, better: "higher",
-		goal: goal}, p99}
+	return []figure{{name: rowName(way, "rps", key), unit: "requests/s", peer: name,
+		better: "higher", goal: goal}, p99}
 }
+
+func rowName(way, what, key string) string { return "ingress_" + way + "_" + what + "_" + key }
 
 // contestant is one proxy under load. Secure is where it speaks HTTP/2 over TLS.
 type contestant struct {
@@ -55,7 +65,7 @@ type contestant struct {
 }
 
 // prepareTraffic deploys one service, and starts every peer in front of the
-// same container. Ours reaches it through ingress, tunnel and relay.
+// same container. Ours reaches it in two ways.
 func prepareTraffic(
 	ctx context.Context, l *lab,
 ) (round, func(context.Context) error, error) {
@@ -72,9 +82,13 @@ func prepareTraffic(
 	if err != nil {
 		return nil, nil, errors.Join(err, l.remove(ctx, d.Id))
 	}
+	tunnel, err := l.startTunnelIngress()
+	if err != nil {
+		return nil, nil, errors.Join(err, l.remove(ctx, d.Id))
+	}
 	peers, err := startPeers(ctx, l, ip+":8080", pair)
 	undo := func(ctx context.Context) error {
-		var errs []error
+		errs := []error{tunnel.server.stop()}
 		for _, p := range peers {
 			errs = append(errs, p.server.stop())
 		}
@@ -83,40 +97,57 @@ func prepareTraffic(
 	if err != nil {
 		return nil, nil, errors.Join(err, undo(ctx))
 	}
-	ours := contestant{key: "ours", address: l.ingressAddr, secure: l.secure, host: trafficHost,
-		server: l.ingress}
-	for _, c := range append([]contestant{ours}, peers...) {
-		if err := c.server.await(ctx, func(ctx context.Context) error {
-			return checkAnswer(ctx, "http://"+c.address+body, c.host)
-		}); err != nil {
+	ours := []contestant{l.localIngress(), tunnel}
+	for _, c := range slices.Concat(ours, peers) {
+		if err := awaitTraffic(ctx, c); err != nil {
 			return nil, nil, errors.Join(err, undo(ctx))
 		}
 	}
 	do := func(ctx context.Context, s *samples) error {
-		if err := loadAll(ctx, s, ours, peers); err != nil {
+		err := loadAll(s, ours, peers, "", func(c contestant) (loaded, error) {
+			return loadContestant(ctx, c)
+		})
+		if err != nil {
 			return err
 		}
-		return loadAllH2(ctx, l.dir, s, ours, peers)
+		return loadAll(s, ours, withTLS(peers), "_h2", func(c contestant) (loaded, error) {
+			return loadH2(ctx, l.dir, c)
+		})
 	}
 	return do, undo, nil
 }
 
-// loadAll loads ours and then each peer. Every peer is compared with the same
-// run of ours.
-func loadAll(ctx context.Context, s *samples, ours contestant, peers []contestant) error {
-	mine, err := loadContestant(ctx, ours)
-	if err != nil {
-		return err
-	}
+// withTLS leaves out peers that do not speak HTTP/2.
+func withTLS(peers []contestant) (some []contestant) {
 	for _, p := range peers {
-		theirs, err := loadContestant(ctx, p)
+		if p.secure != "" {
+			some = append(some, p)
+		}
+	}
+	return some
+}
+
+// loadAll loads each way of ours and then each peer. Every peer is compared with the same runs of
+// ours.
+func loadAll(s *samples, ours, peers []contestant, suffix string,
+	load func(contestant) (loaded, error)) error {
+	found := map[string]loaded{}
+	for _, c := range slices.Concat(ours, peers) {
+		one, err := load(c)
 		if err != nil {
 			return err
 		}
-		s.addOurs("ingress_rps_"+p.key, mine.perSecond)
-		s.addPeer("ingress_rps_"+p.key, theirs.perSecond)
-		s.addOurs("ingress_p99_"+p.key, mine.p99)
-		s.addPeer("ingress_p99_"+p.key, theirs.p99)
+		found[c.key] = one
+	}
+	for _, way := range ours {
+		for _, p := range peers {
+			mine, theirs := found[way.key], found[p.key]
+			rps, p99 := rowName(way.key, "rps", p.key+suffix), rowName(way.key, "p99", p.key+suffix)
+			s.addOurs(rps, mine.perSecond)
+			s.addPeer(rps, theirs.perSecond)
+			s.addOurs(p99, mine.p99)
+			s.addPeer(p99, theirs.p99)
+		}
 	}
 	return nil
 }

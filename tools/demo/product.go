@@ -194,7 +194,9 @@ func (p *product) enrol(ctx context.Context) error {
 	// A demo leaves nothing behind, and rules of the machine's firewall would stay.
 	err = p.start("agent", nil, []string{"AGENT_TOKEN=" + token}, "agent",
 		"--agent.listen="+p.agent, "--agent.data="+data, "--agent.run="+p.shm,
-		"--agent.docker="+p.docker, "--agent.guard=false")
+		"--agent.docker="+p.docker, "--agent.guard=false",
+		// 'nullops dev' looks for it there.
+		"--agent.sockets="+filepath.Join(p.dir, "sockets"))
 	if err != nil {
 		return err
 	}

@@ -67,6 +67,10 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	config := agent.Config{Data: s.Agent.Data, Token: token, Build: wire.Build(release),
 		Log: log, ProbeEvery: s.probeEvery(), DiskFloor: floor, Offers: s.Agent.Offers.config(),
 		Failpoint: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}
+	config.Sockets = s.Agent.Sockets
+	if config.IngressUser, err = s.Agent.ingressUser(); err != nil {
+		return err
+	}
 	way, err := s.Agent.openWay(&config)
 	if err != nil {
 		return err

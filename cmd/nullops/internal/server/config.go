@@ -103,6 +103,8 @@ type IngressSettings struct {
 	Passfile string `description:"Passfile with that role's password: migrations create it."`
 	// Proxies are in front of the ingress, such as a load balancer with the certificate.
 	Proxies string `description:"Proxies whose X-Forwarded-For and -Proto are believed."`
+	// Sockets is the same folder as agent.sockets of agents on this machine.
+	Sockets string `description:"Folder where agents on this machine have sockets; empty is off."`
 }
 
 // MetricsSettings is off while Listen is empty.
@@ -132,35 +134,6 @@ type MailSettings struct {
 // RemovedSettings is how long removed deployments can be inspected and recreated.
 type RemovedSettings struct {
 	Keep int `description:"Days that what was removed is kept with its logs; 0 is for ever."`
-}
-
-// AgentSettings is one node's agent.
-type AgentSettings struct {
-	Listen string `description:"Address the control plane dials."`
-	// Websocket is for a reverse proxy in front of the agent, besides Listen.
-	Websocket string `description:"Address where a reverse proxy passes WebSockets; empty is off."`
-
-	Connect string `description:"URL of the control plane, wss://…, to dial it; nothing listens."`
-	Proxy   string `description:"HTTP proxy to the control plane; empty means HTTPS_PROXY."`
-	Token   string `description:"Token from 'add node'; AGENT_TOKEN works too."`
-	// Control, Provisioning and Address are for the first start of a machine that enrols itself.
-	Control      string               `description:"URL of the control plane to enrol at."`
-	Provisioning ProvisioningSettings `description:"Enrols a machine without a token of its own."`
-	Address      string               `description:"host:port under which the agent is dialed."`
-	// CA and Fingerprint are how an agent that enrols or dials knows the control plane.
-	CA          string `description:"File of authorities to trust besides the system's."`
-	Fingerprint string `description:"Certificate of the control plane instead, sha256:…."`
-
-	Data    string `description:"Folder for certificate, journal and state."`
-	Run     string `description:"Folder on a tmpfs for what may never reach a disk."`
-	Docker  string `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`
-	Subnets string `description:"Address range deployments' networks are cut from."`
-	Guard   bool   `description:"Keep containers from link-local addresses and the agent's port."`
-	Probe   string `description:"How often networks are tried for isolation; 0s is never."`
-	Grace   string `description:"How long a service may take to end before it is killed."`
-	Floor   string `description:"Free disk below which unused images go: 10GiB, 10%, 0 is never."`
-	// Offers is for nodes that decide themselves what they take.
-	Offers OfferSettings `description:"Who decides about deployments on a reactive node."`
 }
 
 // DevSettings is used by 'nullops dev' only.
@@ -352,6 +325,7 @@ func (s Settings) checkDoctor() error {
 		checkAddress("agent.listen", s.Agent.Listen), s.Agent.checkWebsocket(), s.Agent.checkConnect(),
 		absolutePath("agent.data", s.Agent.Data),
 		absolutePath("agent.run", s.Agent.Run),
+		optionalPath("agent.sockets", s.Agent.Sockets), s.Agent.checkIngress(),
 		err, bad, unfit, s.Agent.Offers.check(), s.checkCommon(),
 	)
 }
@@ -374,7 +348,8 @@ func (s Settings) checkCommon() error {
 		errs = append(errs, checkAddress("ingress.secure", s.Ingress.Secure))
 	}
 	_, err := parseProxies("ingress.proxies", s.Ingress.Proxies)
-	errs = append(errs, err, oneOf("log.level", s.Log.Level, "debug", "info", "warn", "error"),
+	errs = append(errs, err, optionalPath("ingress.sockets", s.Ingress.Sockets),
+		oneOf("log.level", s.Log.Level, "debug", "info", "warn", "error"),
 		oneOf("log.format", s.Log.Format, "auto", "json", "text"))
 	return errors.Join(errs...)
 }
@@ -409,6 +384,13 @@ func absolutePath(name, value string) error {
 		return fmt.Errorf("setting %s: %q is not an absolute path", name, value)
 	}
 	return nil
+}
+
+func optionalPath(name, value string) error {
+	if value == "" {
+		return nil
+	}
+	return absolutePath(name, value)
 }
 
 func oneOf(name, value string, allowed ...string) error {

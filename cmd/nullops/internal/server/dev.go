@@ -40,6 +40,12 @@ func runDev(ctx context.Context, s Settings, log *slog.Logger) error {
 		s.HTTP.Data = s.Dev.Data
 	}
 	var err error
+	if s.Ingress.Sockets == "" {
+		// An agent with the same folder as agent.sockets is found there.
+		if s.Ingress.Sockets, err = filepath.Abs(filepath.Join(s.Dev.Data, "sockets")); err != nil {
+			return fmt.Errorf("setting dev.data: %w", err)
+		}
+	}
 	if s.Master.Keys == "" && !s.Vault.holdsKeys() {
 		if s.Master.Keys, err = devKey(s.Dev.Data); err != nil {
 			return err

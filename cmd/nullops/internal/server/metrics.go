@@ -24,6 +24,8 @@ type metrics struct {
 	requests *prometheus.HistogramVec
 	answers  *prometheus.CounterVec
 	steps    *prometheus.HistogramVec
+	// connections are those of the ingress to services.
+	connections *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -36,6 +38,10 @@ func newMetrics() *metrics {
 		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nullops_ingress_answers_total", Help: "Answers of the ingress by status.",
 		}, []string{"code"}),
+		connections: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nullops_ingress_connections_total",
+			Help: "Connections of the ingress to services, by way: local or tunnel.",
+		}, []string{"way"}),
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "nullops_step_seconds",
 			Help: "Time of steps by kind and by how they ended, as far as this process stored it.",
@@ -43,7 +49,7 @@ func newMetrics() *metrics {
 			Buckets: []float64{.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900},
 		}, []string{"kind", "status"}),
 	}
-	m.registry.MustRegister(m.requests, m.answers, m.steps, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.requests, m.answers, m.connections, m.steps, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -64,6 +70,14 @@ func (m *metrics) stepEnded(s controlplane.StepRow) {
 
 func (m *metrics) ingressAnswer(code int) {
 	m.answers.WithLabelValues(strconv.Itoa(code)).Inc()
+}
+
+func (m *metrics) ingressConnection(local bool) {
+	way := "tunnel"
+	if local {
+		way = "local"
+	}
+	m.connections.WithLabelValues(way).Inc()
 }
 
 // watchPool shows what the database pool does.

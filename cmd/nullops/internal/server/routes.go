@@ -192,14 +192,19 @@ func waitsForNode(r controlplane.Route) bool {
 	}
 }
 
-// newTunnelOpener opens a stream to a route's service through its node's agent.
-func newTunnelOpener(d *fleet.Dialer) func(context.Context, ingress.Route) (net.Conn, error) {
+// newTunnelOpener opens a stream to a route's service with the help of its node's agent.
+func newTunnelOpener(
+	d *fleet.LocalDialer, opened func(local bool),
+) func(context.Context, ingress.Route) (net.Conn, error) {
 	return func(ctx context.Context, r ingress.Route) (net.Conn, error) {
 		target, err := wire.ParseTarget(r.Target)
 		if err != nil {
 			return nil, err
 		}
-		conn, err := d.OpenTunnel(ctx, controlplane.NodeID(r.NodeID), target)
+		conn, local, err := d.OpenTunnel(ctx, controlplane.NodeID(r.NodeID), target)
+		if err == nil {
+			opened(local)
+		}
 		return conn, explainedTunnel(err)
 	}
 }
@@ -231,10 +236,12 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	}
 	pass := &gatekeeperClient{gate: b.gate, used: make(chan string, 64), lives: b.lifecycle,
 		visited: make(chan string, 1024)}
+	dialer := fleet.NewLocalDialer(b.dialer, s.Ingress.Sockets, b.log)
 	proxy, err := ingress.New(
-		ingress.Config{Dial: newTunnelOpener(b.dialer), Home: s.HTTP.URL, Log: b.log,
-			Gate: pass, Secure: s.Ingress.secureAddress(), OnVisit: pass.recordVisit,
-			OnAnswer: b.metrics.ingressAnswer, Challenge: b.answerChallenge, Proxies: proxies},
+		ingress.Config{Dial: newTunnelOpener(dialer, b.metrics.ingressConnection),
+			Home: s.HTTP.URL, Log: b.log, Gate: pass, Secure: s.Ingress.secureAddress(),
+			OnVisit: pass.recordVisit, OnAnswer: b.metrics.ingressAnswer,
+			Challenge: b.answerChallenge, Proxies: proxies},
 	)
 	if err != nil {
 		return errors.Join(err, plain.Close())

@@ -35,7 +35,7 @@ func TestRoutes_OfQueuedDeployments(t *testing.T) {
 			Deployment: "0190f6a0-0000-7000-8000-000000000001", Name: "cart", Environment: "qa",
 			Project: "shop", Step: "web", Port: 80, Status: controlplane.Queued,
 			Node: c.node, NodeStatus: c.status}}, controlplane.IngressConfig{}))
-		p, err := ingress.New(ingress.Config{Dial: newTunnelOpener(nil)})
+		p, err := ingress.New(ingress.Config{Dial: newTunnelOpener(nil, nil)})
 		if err != nil {
 			t.Fatal(err)
 		}
