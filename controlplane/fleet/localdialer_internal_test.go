@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -17,18 +16,6 @@ import (
 	"github.com/nullops/nullops/agent/wire/wiretest"
 	"github.com/nullops/nullops/controlplane"
 )
-
-// oneNode knows one node that is online.
-type oneNode struct {
-	Nodes
-	link NodeLink
-}
-
-func (o oneNode) GetLink(context.Context, controlplane.NodeID) (NodeLink, error) {
-	return o.link, nil
-}
-
-func (o oneNode) Epoch(context.Context, controlplane.NodeID) (int64, error) { return 1, nil }
 
 // localRig is an agent's door on the network, a folder of sockets, and who dials.
 type localRig struct {
