@@ -38,6 +38,7 @@ func nodeTells(t *testing.T, w *world) {
 	losesIsolation(t, n, engine, two)
 	p.admin.remove(t, two.Id)
 	keepsMeasuring(t, n, one)
+	refusesBesideHog(t, n)
 	shownOnTop(t, n, one)
 	p.admin.remove(t, one.Id)
 	n.nothingLeft(t, one.Id)
