@@ -55,6 +55,7 @@ require (
 	github.com/mitchellh/mapstructure v1.5.0 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/ryanuber/go-glob v1.0.0 // indirect
+	github.com/test-go/testify v1.1.4 // indirect
 	github.com/zeebo/assert v1.3.0 // indirect
 )
 

@@ -12,6 +12,7 @@
 #                                    -> ui/src/api/schema.gen.ts      (openapi-typescript)
 #   "// promise:" comments of tests  -> docs/promises.md              (tools/promises)
 #   "// threat:" and "// fault:"     -> docs/threats.md, docs/faults.md
+#   docs/track-record.tsv            -> docs/track-record.md          (tools/trackrecord)
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -35,6 +36,7 @@ done
 (cd ui && npm run --silent generate >/dev/null)
 
 tools/run promises
+tools/run trackrecord
 
 [[ ${1:-} == --verify ]] || exit 0
 
@@ -63,6 +65,7 @@ generated=(
   docs/promises.md
   docs/threats.md
   docs/faults.md
+  docs/track-record.md
 )
 changes=$(git status --porcelain --untracked-files=all -- "${generated[@]}")
 if [[ -n $changes ]]; then

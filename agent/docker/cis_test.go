@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -121,9 +122,7 @@ func (i *inspections) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			i.note(c.Container)
 		}
 	}
-	for name, values := range answer.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.header)
 	w.WriteHeader(answer.status)
 	_, _ = io.Copy(w, &answer.body)
 }

@@ -41,6 +41,8 @@ type Config struct {
 	MemoryKiB   uint32
 	Iterations  uint32
 	Parallelism uint8
+	// Mails says that mails can be sent: people hear when their credentials change.
+	Mails bool
 	// Breached is a file of breached passwords (see isBreached); empty is none.
 	Breached string
 }
@@ -57,6 +59,7 @@ type Accounts struct {
 	serial chan struct{}
 	// breached is the file that new passwords are looked up in.
 	breached string
+	mails    bool
 }
 
 // New makes the accounts. Parameters that no password can be hashed with are an
@@ -84,6 +87,7 @@ func New(c Config) (*Accounts, error) {
 	return &Accounts{
 		store: c.Store, log: c.Log, now: c.Now, hasher: h, limits: newLimits(),
 		serial: make(chan struct{}, serials), breached: c.Breached,
+		mails: c.Mails,
 	}, nil
 }
 

@@ -135,6 +135,12 @@ func (a *Accounts) followAddress(
 		e.Result, e.Detail = controlplane.AuditRefused, "address_taken"
 		return u, tx.Audit().Insert(ctx, e)
 	}
+	for _, address := range []string{u.Address, c.Email} {
+		err := a.queueSecurityMail(ctx, tx, e, u, address, "Your e-mail address was changed")
+		if err != nil {
+			return u, err
+		}
+	}
 	u.Address = c.Email
 	if err := tx.Users().Update(ctx, u); err != nil {
 		return u, err

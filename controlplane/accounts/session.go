@@ -358,6 +358,10 @@ func (a *Accounts) replacePassword(
 	if err := revokeTokens(ctx, tx, e, u, "password changed"); err != nil {
 		return err
 	}
+	err := a.queueSecurityMail(ctx, tx, e, u, u.Address, "Your password was changed")
+	if err != nil {
+		return err
+	}
 	tx.NotifyOnCommit(controlplane.TopicAccess, "")
 	return tx.Sessions().DeleteOf(ctx, u.ID, "")
 }

@@ -145,6 +145,14 @@ func (a *Accounts) makeToken(
 		if err != nil {
 			return err
 		}
+		u, err := tx.Users().ByID(ctx, user)
+		if err != nil {
+			return err
+		}
+		err = a.queueSecurityMail(ctx, tx, *e, u.User, u.Address, "A new API token of yours was made")
+		if err != nil {
+			return err
+		}
 		return tx.APITokens().Insert(ctx, t, sha256.Sum256([]byte(secret)))
 	})
 	if err != nil {

@@ -212,6 +212,15 @@ func (a *Accounts) afterChange(
 	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry,
 	old, now controlplane.User, hash string,
 ) error {
+	if now.Address != old.Address {
+		// The former address too: the new one may be a stranger's.
+		for _, address := range []string{old.Address, now.Address} {
+			err := a.queueSecurityMail(ctx, tx, e, now, address, "Your e-mail address was changed")
+			if err != nil {
+				return err
+			}
+		}
+	}
 	if !now.Active {
 		if err := revokeTokens(ctx, tx, e, now, "account switched off"); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,6 +43,11 @@ func (a answer) mustBeAway() {
 		a.t.Errorf("without its database the API says %d %s, Retry-After %q", a.status, a.body,
 			a.header.Get("Retry-After"))
 	}
+	// What it is made of is for the log alone.
+	if inside := regexp.MustCompile(`(?i)pgx|sqlstate|goroutine|\.go:|dial |\.s\.PGSQL`); inside.Match(
+		a.body) {
+		a.t.Errorf("the answer shows what is inside: %s", a.body)
+	}
 }
 
 // A server of its own loses the room on its disk, and then its life: meanwhile the API says when
@@ -64,6 +70,9 @@ func TestDatabase_FullThenKilled(t *testing.T) {
 	for range 3 {
 		w.call("GET", shown, full, nil).mustBeAway()
 		w.call("POST", "/api/v1/deployments", full, newCreation("killed")).mustBeAway()
+	}
+	if !strings.Contains(w.log.String(), "request failed") {
+		t.Error("the log does not say that requests failed")
 	}
 	server.Start()
 	began := time.Now()

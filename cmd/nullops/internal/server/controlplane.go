@@ -236,7 +236,7 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 		return err
 	}
 	people, err := accounts.New(accounts.Config{Store: b.store, Log: b.log,
-		Breached: b.settings.Passwords.Breached})
+		Mails: b.settings.Mail.Server != "", Breached: b.settings.Passwords.Breached})
 	if err != nil {
 		return err
 	}
