@@ -222,7 +222,8 @@ func TestValidate_NamesMoreMistakes(t *testing.T) {
 	}
 	// A reference reaches back over several steps.
 	p := editShop(t, "web", func(s *step) {
-		s.Service.Env = map[string]string{"DB": "${{ services.db.host }}", "SELF": "${{ services.web.port }}"}
+		s.Service.Env = map[string]string{"DB": "${{ services.db.host }}",
+			"SELF": "${{ services.web.port }}"}
 	})
 	if got := pipeline.Validate(p, readSettings()); len(got) > 0 {
 		t.Errorf("an earlier step: %s", problemText(got))
@@ -237,8 +238,10 @@ func TestValidate_FitsTypesOfSchemas(t *testing.T) {
 		text   string
 		fits   bool
 	}{
-		"one of two":         {map[string]any{"type": []any{"null", "integer"}}, "${{ services.db.port }}", true},
-		"none of two":        {map[string]any{"type": []any{"null", "boolean"}}, "${{ services.db.port }}", false},
+		"one of two": {map[string]any{"type": []any{"null", "integer"}},
+			"${{ services.db.port }}", true},
+		"none of two": {map[string]any{"type": []any{"null", "boolean"}},
+			"${{ services.db.port }}", false},
 		"a number":           {map[string]any{"type": "number"}, "${{ services.db.port }}", true},
 		"any":                {true, "${{ services.db.host }}", true},
 		"not said":           {map[string]any{}, "${{ services.db.host }}", true},
@@ -253,7 +256,8 @@ func TestValidate_FitsTypesOfSchemas(t *testing.T) {
 		p.Input = inputShop(t).Input
 		p.Input[3].Required = true
 		got := problemText(pipeline.Validate(p, readSettings()))
-		if (got == "") != c.fits || !c.fits && !strings.Contains(got, "plugin.parameters.x | wrong_type") {
+		if (got == "") != c.fits || !c.fits && !strings.Contains(got,
+			"plugin.parameters.x | wrong_type") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
