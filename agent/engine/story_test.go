@@ -23,8 +23,13 @@ type story struct {
 	did        []string
 	failed     []wire.Event
 	moved      wire.Event
-	counts     map[string]int
-	answers    map[string]func(n int) engine.Result
+	reports    []wire.Event
+	records    []engine.Record
+	canceled   []int64
+	// held are operations that have not ended: their answer is no outcome.
+	held    map[string]int64
+	counts  map[string]int
+	answers map[string]func(n int) engine.Result
 }
 
 func yes(int) engine.Result { return engine.Result{Outcome: engine.OutcomeOK} }
@@ -60,7 +65,7 @@ func pluginPipeline(idempotent bool) pipeline.Pipeline {
 func newStory(t *testing.T, answers map[string]func(int) engine.Result) *story {
 	t.Helper()
 	s := &story{Machine: engine.New("d"), t: t, begin: time.Unix(1_800_000_000, 0),
-		counts: map[string]int{}, answers: answers}
+		counts: map[string]int{}, answers: answers, held: map[string]int64{}}
 	s.now = s.begin
 	return s
 }
@@ -91,7 +96,12 @@ func (s *story) play(goal wire.Goal, phases ...wire.Phase) {
 
 func (s *story) perform(e engine.Effect) {
 	switch e := e.(type) {
+	case engine.Record:
+		s.records = append(s.records, e)
+	case engine.CancelOperation:
+		s.canceled = append(s.canceled, e.Op)
 	case engine.Report:
+		s.reports = append(s.reports, e.Event)
 		if e.Event.Status == pipeline.StepFailed {
 			s.failed = append(s.failed, e.Event)
 		}
@@ -114,8 +124,20 @@ func (s *story) perform(e engine.Effect) {
 		} else if e.Kind == engine.Probe {
 			result.Health, result.StartedAt = wire.HealthHealthy, s.now.Add(-time.Minute)
 		}
+		if result.Outcome == "" {
+			s.held[name] = e.Op
+			return
+		}
 		s.events = append(s.events, engine.OperationEnded{Op: e.Op, Result: result})
 	}
+}
+
+// restart starts the agent anew, with what its journal holds.
+func (s *story) restart() {
+	s.Machine = engine.Replay("d", s.records)
+	s.events = append(s.events, engine.AgentRestarted{})
+	s.did = nil
+	clear(s.counts)
 }
 
 // expect compares what was done, without pulls and other preparations.
@@ -282,4 +304,69 @@ func TestPrepare_FailsOrWaits(t *testing.T) {
 	s = newStory(t, map[string]func(int) engine.Result{"prepare": until(2, lost, yes)})
 	s.play(presentGoal(pluginPipeline(false)), wire.PhaseReady)
 	s.expect("lost", "3 run create a", "3 run create b", "3 start web")
+}
+
+// A plugin that is running when its deployment is removed is cancelled, and what it returned
+// nevertheless is there when its delete runs.
+func TestPlugins_KeepALateResult(t *testing.T) {
+	hold := func(int) engine.Result { return engine.Result{} }
+	s := newStory(t, map[string]func(int) engine.Result{"run create a": hold, "pull web": hold})
+	s.play(presentGoal(pluginPipeline(false)), wire.PhaseApplying)
+	s.events = append(s.events, engine.GoalSet{Goal: goneGoal(2)}, engine.OperationEnded{
+		Op: s.held["run create a"], Result: engine.Result{Outcome: engine.OutcomeOK,
+			Outputs: map[string]any{"x": "y"}, Sealed: []byte("z")}})
+	s.play(goneGoal(2), wire.PhaseRemoved)
+	s.expect("removed", "0 run create a", "0 remove create a", "0 run delete a", "0 remove_all")
+	if !slices.Contains(s.canceled, s.held["run create a"]) ||
+		!slices.Contains(s.canceled, s.held["pull web"]) {
+		t.Errorf("cancelled were %v of %v", s.canceled, s.held)
+	}
+	late, undoing := false, 0
+	for _, r := range s.reports {
+		late = late || r.Step == "a" && r.Outputs["x"] == "y" && string(r.Sealed) == "z" &&
+			r.Status == pipeline.StepDone
+		if r.Step == "a" && r.Status == pipeline.StepUndoing {
+			undoing++
+		}
+	}
+	if !late || undoing != 1 {
+		t.Errorf("told late: %v, told of the undoing %d times", late, undoing)
+	}
+}
+
+// After a restart an image is pulled again for a delete: for ever while the engine does not answer,
+// and three times if it is refused.
+func TestUndo_PullsWhatADeleteNeeds(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(int) engine.Result
+		phase  wire.Phase
+		pulls  int
+	}{
+		"lost":    {until(7, lost, yes), wire.PhaseRemoved, 8},
+		"refused": {no, wire.PhaseStuck, 4},
+	} {
+		s := newStory(t, nil)
+		s.play(presentGoal(pluginPipeline(false)), wire.PhaseReady)
+		s.restart()
+		s.answers = map[string]func(int) engine.Result{"pull a": c.answer}
+		s.play(goneGoal(2), c.phase)
+		if s.counts["pull a"] != c.pulls || (s.counts["run delete a"] == 1) != (name == "lost") {
+			t.Errorf("%s: %v", name, s.counts)
+		}
+		if name == "refused" && !slices.Equal(s.moved.Left, []string{`plugin step "a": it says no`}) {
+			t.Errorf("left are %q", s.moved.Left)
+		}
+	}
+}
+
+// What was waited for before does not lengthen the next wait.
+func TestRetries_BeginAnewAfterASuccess(t *testing.T) {
+	s := newStory(t, map[string]func(int) engine.Result{"prepare": until(2, lost, yes),
+		"run create a": until(1, lost, yes)})
+	s.play(presentGoal(pluginPipeline(true)), wire.PhaseReady)
+	s.expect("anew", "3 run create a", "4 remove create a", "4 run create a", "4 run create b",
+		"4 start web")
+	if s.RestartCount("web") != 0 || s.RestartCount("nothing") != 0 {
+		t.Error("a restart was counted")
+	}
 }
