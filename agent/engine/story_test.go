@@ -370,3 +370,43 @@ func TestRetries_BeginAnewAfterASuccess(t *testing.T) {
 		t.Error("a restart was counted")
 	}
 }
+
+// What is going on is told: whose deployment it is, which image is pulled, what was returned, and
+// why a run is being undone.
+func TestMachine_TellsWhatGoesOn(t *testing.T) {
+	goal := presentGoal(pluginPipeline(false))
+	goal.Context.Name, goal.Context.Project, goal.Context.Environment = "cart", "shop", "qa"
+	s := newStory(t, map[string]func(int) engine.Result{
+		"pull a": func(int) engine.Result { return engine.Result{} },
+		"run create a": func(int) engine.Result {
+			return engine.Result{Outcome: engine.OutcomeOK, Sealed: []byte("z")}
+		},
+		"run create b": no,
+	})
+	s.play(goal, wire.PhaseApplying)
+	if s.Status("a") != pipeline.StepPulling || s.Status("web") == pipeline.StepPulling {
+		t.Errorf("while its image is pulled, a is %s and web is %s", s.Status("a"), s.Status("web"))
+	}
+	if is := s.State(); is.Name != "cart" || is.Project != "shop" || is.Environment != "qa" {
+		t.Errorf("it says that it is %+v", is)
+	}
+	s.events = append(s.events, engine.OperationEnded{Op: s.held["pull a"],
+		Result: engine.Result{Outcome: engine.OutcomeOK}})
+	s.play(goal, wire.PhaseFailed)
+	why := ""
+	for _, r := range s.reports {
+		if r.Phase == wire.PhaseUndoing {
+			why = r.Code + ": " + r.Message
+		}
+	}
+	if why != "bad: it says no" {
+		t.Errorf("it is undone because of %q", why)
+	}
+	s = newStory(t, s.answers)
+	delete(s.answers, "pull a")
+	delete(s.answers, "run create b")
+	s.play(goal, wire.PhaseReady)
+	if got := s.SealedOutputs(); len(got) != 1 || string(got["a"]) != "z" {
+		t.Errorf("sealed outputs are %q", got)
+	}
+}
