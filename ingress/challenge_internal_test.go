@@ -33,13 +33,16 @@ func TestAnswerChallenge(t *testing.T) {
 	}{
 		"ours": {"GET", challengePath + token, requestTarget{host: "web.example", zone: zone},
 			token + ".thumbprint"},
-		"another token": {"GET", challengePath + other, requestTarget{host: "web.example", zone: zone}, ""},
+		"another token": {"GET", challengePath + other, requestTarget{host: "web.example", zone: zone},
+			""},
 		"a short token": {"GET", challengePath + token[1:], requestTarget{host: "web.example",
 			zone: zone}, ""},
 		"another path": {"GET", "/" + token, requestTarget{host: "web.example", zone: zone}, ""},
 		"another zone": {"GET", challengePath + token, requestTarget{host: "web.example"}, ""},
-		"a form":       {"POST", challengePath + token, requestTarget{host: "web.example", zone: zone}, ""},
-		"a failure":    {"GET", challengePath + token, requestTarget{host: "api.example", zone: zone}, ""},
+		"a form": {"POST", challengePath + token, requestTarget{host: "web.example", zone: zone},
+			""},
+		"a failure": {"GET", challengePath + token, requestTarget{host: "api.example", zone: zone},
+			""},
 	} {
 		w := httptest.NewRecorder()
 		answered = 0

@@ -344,7 +344,8 @@ func TestValidate_NamesTheStepOfAVolume(t *testing.T) {
 	})
 	p.Steps[0].Service.Volumes[0].Shared = "x"
 	got = problemText(pipeline.Validate(p, readSettings()))
-	if !strings.HasPrefix(got, "web | service.volumes[0].stays | shared | step \"db\" says otherwise") {
+	if !strings.HasPrefix(got,
+		"web | service.volumes[0].stays | shared | step \"db\" says otherwise") {
 		t.Errorf("%q", got)
 	}
 	p = readShop(t)

@@ -222,7 +222,8 @@ func TestValidate_NamesMoreMistakes(t *testing.T) {
 	}
 	// A reference reaches back over several steps.
 	p := editShop(t, "web", func(s *step) {
-		s.Service.Env = map[string]string{"DB": "${{ services.db.host }}", "SELF": "${{ services.web.port }}"}
+		s.Service.Env = map[string]string{"DB": "${{ services.db.host }}",
+			"SELF": "${{ services.web.port }}"}
 	})
 	if got := pipeline.Validate(p, readSettings()); len(got) > 0 {
 		t.Errorf("an earlier step: %s", problemText(got))
@@ -237,8 +238,10 @@ func TestValidate_FitsTypesOfSchemas(t *testing.T) {
 		text   string
 		fits   bool
 	}{
-		"one of two":         {map[string]any{"type": []any{"null", "integer"}}, "${{ services.db.port }}", true},
-		"none of two":        {map[string]any{"type": []any{"null", "boolean"}}, "${{ services.db.port }}", false},
+		"one of two": {map[string]any{"type": []any{"null", "integer"}},
+			"${{ services.db.port }}", true},
+		"none of two": {map[string]any{"type": []any{"null", "boolean"}},
+			"${{ services.db.port }}", false},
 		"a number":           {map[string]any{"type": "number"}, "${{ services.db.port }}", true},
 		"any":                {true, "${{ services.db.host }}", true},
 		"not said":           {map[string]any{}, "${{ services.db.host }}", true},
@@ -253,7 +256,8 @@ func TestValidate_FitsTypesOfSchemas(t *testing.T) {
 		p.Input = inputShop(t).Input
 		p.Input[3].Required = true
 		got := problemText(pipeline.Validate(p, readSettings()))
-		if (got == "") != c.fits || !c.fits && !strings.Contains(got, "plugin.parameters.x | wrong_type") {
+		if (got == "") != c.fits || !c.fits && !strings.Contains(got,
+			"plugin.parameters.x | wrong_type") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -314,5 +318,139 @@ func TestComponent_KnowsItsSecretOutputs(t *testing.T) {
 	})
 	if got := pipeline.Validate(p, readSettings()); len(got) > 0 {
 		t.Errorf("an output that is not secret: %s", problemText(got))
+	}
+}
+
+// What a project's limits ask of each step is a problem of that step, by the name of its kind.
+func TestValidate_LimitsNameTheirStep(t *testing.T) {
+	p := migrationPipeline(t)
+	want := ""
+	for _, s := range p.Steps {
+		if c := s.Container(); c != nil {
+			c.Resources = pipeline.Resources{CPU: 0.1}
+			kind := "service"
+			if s.Job != nil {
+				kind = "job"
+			}
+			want += string(s.Key) + " | " + kind + ".resources.memory_mib | required | the project " +
+				"limits memory, so each " + kind + " needs a limit; give MiB, such as 256\n"
+		}
+	}
+	if got := problemText(pipeline.Validate(p, readSettings())); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	p = editShop(t, "web", func(s *pipeline.Step) {
+		s.Needs = []pipeline.StepKey{"api", "api"}
+		s.Service.Resources.MemoryMiB = 1024
+	})
+	got := problemText(pipeline.Validate(p, readSettings()))
+	if !strings.HasPrefix(got, "web | needs[1] | duplicate | step \"web\" needs \"api\" twice\n") ||
+		!strings.Contains(got, "\n | resources.memory_mib | over_limit |") {
+		t.Errorf("got\n%s", got)
+	}
+	p = editShop(t, "create-db", func(s *pipeline.Step) { s.Plugin.Image.Repository = "" })
+	got = problemText(pipeline.Validate(p, readSettings()))
+	if got != "create-db | plugin.image.repository | required | the image has no repository\n" {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// An output of a plugin that is not known yet may be of any type.
+func TestValidate_UnknownOutputsFit(t *testing.T) {
+	p := editShop(t, "create-db", func(s *pipeline.Step) {
+		s.Plugin.Parameters["port"] = "${{ steps.first.outputs.x }}"
+		s.Needs = append(s.Needs, "first")
+	})
+	first := *p.Steps[1].Plugin
+	first.Component, first.Parameters, first.Secrets = nil, nil, nil
+	p.Order = nil
+	p.Steps = append(p.Steps, pipeline.Step{Key: "first", Plugin: &first})
+	got := problemText(pipeline.Validate(p, readSettings()))
+	if !strings.HasPrefix(got, "first | plugin.component | missing_component |") ||
+		strings.Contains(got, "wrong_type") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// What is only just right is accepted.
+func TestValidate_AcceptsWhatIsJustRight(t *testing.T) {
+	noProblem := func(name string, p pipeline.Pipeline, settings pipeline.Settings) {
+		t.Helper()
+		if got := problemText(pipeline.Validate(p, settings)); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	p := approvalPipeline(t)
+	p.Steps[0].Approval.TimeoutSeconds = 0
+	noProblem("an approval's usual time", p, pipeline.Settings{})
+	p = newScriptPipeline(t)
+	p.Steps[1].Job.TimeoutSeconds, p.Steps[2].Script.TimeoutSeconds = 0, 0
+	noProblem("the usual time of a job and a script", p, readSettings())
+	noProblem("a literal, which is checked elsewhere", editShop(t, "create-db",
+		func(s *pipeline.Step) { s.Plugin.Parameters["port"] = "5432" }), readSettings())
+	p = editShop(t, "create-db", func(s *pipeline.Step) {
+		s.Plugin.Component.Outputs["properties"].(map[string]any)["any"] = true
+	})
+	for i := range p.Steps {
+		if p.Steps[i].Key == "web" {
+			p.Steps[i].Service.Env["X"] = "${{ steps.create-db.outputs.any }}"
+		}
+	}
+	noProblem("an output of any type", p, readSettings())
+	p = inputShop(t)
+	p.Input[0].MaxLength, p.Input[0].MinLength = 1, 2
+	if got := problemText(pipeline.Validate(p, readSettings())); !strings.Contains(got,
+		"is lower than") {
+		t.Errorf("one character and two: %q", got)
+	}
+	p = inputShop(t)
+	p.Input[2].Default = "x"
+	got := problemText(pipeline.Validate(p, readSettings()))
+	if strings.Count(got, "\n") != 1 || !strings.Contains(got, "| wrong_type |") {
+		t.Errorf("a default of another type: %q", got)
+	}
+	p = inputShop(t)
+	p.Input[2].Max = nil
+	for n, fits := range map[float64]bool{1<<53 - 1: true, 1 << 53: false} {
+		_, problems := pipeline.FillInput(p, map[string]any{"seed": "abc", "count": n})
+		if (len(problems) == 0) != fits {
+			t.Errorf("%.0f: %v", n, problems)
+		}
+	}
+	if err := pipeline.CheckPattern("[a-z]/b"); err != nil {
+		t.Errorf("a slash after a set: %v", err)
+	}
+	nested := func(n int) []byte {
+		return []byte(strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n))
+	}
+	if pipeline.CheckJSON(nested(pipeline.MaxDepth)) != nil ||
+		pipeline.CheckJSON(nested(pipeline.MaxDepth+1)) == nil {
+		t.Error("objects nest less deeply, or deeper")
+	}
+}
+
+// The first field of a pipeline's input is told by its name, as all others are.
+func TestCompare_NamesTheFirstInput(t *testing.T) {
+	old, now := readShop(t), readShop(t)
+	now.Input = []pipeline.InputField{inputField("seed", pipeline.FieldString)}
+	for _, d := range []pipeline.Diff{diffOf(t, old, now), diffOf(t, now, old)} {
+		if len(d.Input) == 0 || !strings.HasPrefix(fmt.Sprint(d.Input[0]), `{input["seed"]`) {
+			t.Errorf("the change is %+v", d.Input)
+		}
+	}
+	if d := diffOf(t, old, old); d.Input != nil {
+		t.Errorf("no input differs as %+v", d.Input)
+	}
+}
+
+// A version that was chosen before counts where none is chosen now, whatever its tag.
+func TestWithVersions_KeepsWhatIsChosen(t *testing.T) {
+	p := editShop(t, "api", func(s *pipeline.Step) {
+		s.Service.Image.Tag, s.Service.Image.Digest = "other", digest
+	})
+	versions := testVersions()
+	delete(versions, "api")
+	if _, problems := pipeline.WithVersions(p, versions); len(problems) > 0 {
+		t.Errorf("problems: %s", problemText(problems))
 	}
 }

@@ -27,6 +27,8 @@ func TestJob_IsJudgedByItsTests(t *testing.T) {
 		says   string
 	}{
 		{"passed", 0, 0, "", passed, false, "", "118 tests passed, 2 were skipped"},
+		{"one skipped", 0, 0, "", wire.TestReport{Tests: 2, Skipped: 1}, false, "",
+			"1 tests passed, 1 were skipped"},
 		{"failed", 0, 1, "", failed, false, engine.CodeTestsFailed, named},
 		{"failed, code 0", 0, 0, "", failed, false, engine.CodeTestsFailed, named},
 		{"missing", 0, 0, "", missing, false, engine.CodeNoTests, "no file matches"},

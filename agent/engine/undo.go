@@ -106,8 +106,8 @@ func (u *undo) deletePlugin(key pipeline.StepKey) {
 // onUndoEnded handles the end of an operation while undoing.
 func (u *undo) onUndoEnded(o operation, r Result) {
 	key := o.do.Step
-	if r.Outcome == OutcomeOK {
-		u.resetRetries()
+	if r.Outcome == OutcomeOK && len(r.Left) == 0 {
+		u.resetRetries() // what leaves something is a try, of which there are maxRemovals
 	}
 	switch o.do.Kind {
 	case Remove:

@@ -64,7 +64,8 @@ func carrierPair(t *testing.T) (near, far *Carrier) {
 		accepted <- c
 	}))
 	t.Cleanup(server.Close)
-	near, err := dialCarrier(t.Context(), strings.Replace(server.URL, "http", "ws", 1), server.Client())
+	near, err := dialCarrier(t.Context(), strings.Replace(server.URL, "http", "ws", 1),
+		server.Client())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,8 @@ func carrierPair(t *testing.T) (near, far *Carrier) {
 func TestCarrier_ObeysDeadlines(t *testing.T) {
 	t.Parallel()
 	near, far := carrierPair(t)
-	if near.LocalAddr().String() != "local" || !strings.HasPrefix(near.RemoteAddr().String(), "ws://") ||
+	if near.LocalAddr().String() != "local" || !strings.HasPrefix(near.RemoteAddr().String(),
+		"ws://") ||
 		!strings.HasPrefix(far.RemoteAddr().String(), "127.0.0.1:") {
 		t.Errorf("the ends are %s and %s", near.RemoteAddr(), far.RemoteAddr())
 	}

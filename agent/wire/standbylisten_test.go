@@ -276,10 +276,11 @@ func TestDialStandby_NamesWhatIsNoControlPlane(t *testing.T) {
 	}{
 		"a short challenge": {frame(`{"nonce":"AAAA"}`), 0, wire.ErrNotAgent, "has 3 bytes"},
 		"no challenge":      {frame(`[]`), 0, wire.ErrNotAgent, "read the challenge"},
-		"no yes":            {append(challenge, frame(`{"admitted":false}`)...), 0, wire.ErrNotAgent, "neither yes nor no"},
-		"no verdict":        {append(challenge, frame(`1`)...), 0, wire.ErrNotAgent, "read the verdict"},
-		"a hang-up":         {nil, websocket.StatusNormalClosure, io.EOF, "the far end hung up"},
-		"a refusal":         {nil, websocket.StatusCode(wire.CodeRefused), wire.ErrRefused, "no place"},
+		"no yes": {append(challenge, frame(`{"admitted":false}`)...), 0, wire.ErrNotAgent,
+			"neither yes nor no"},
+		"no verdict": {append(challenge, frame(`1`)...), 0, wire.ErrNotAgent, "read the verdict"},
+		"a hang-up":  {nil, websocket.StatusNormalClosure, io.EOF, "the far end hung up"},
+		"a refusal":  {nil, websocket.StatusCode(wire.CodeRefused), wire.ErrRefused, "no place"},
 	} {
 		client := servePipes(t, func(w http.ResponseWriter, r *http.Request) {
 			ws, err := websocket.Accept(w, r, nil)

@@ -203,8 +203,14 @@ func TestGate_AnswersTheSystemOnly(t *testing.T) {
 			_, err := g.CheckHashes(t.Context(), a, [][]byte{hashOf(token)})
 			return err
 		},
-		"touch":  func(g *gate.Gate, a access.Actor) error { return g.TouchPass(t.Context(), a, guest.ID) },
-		"forget": func(g *gate.Gate, a access.Actor) error { return g.DeleteExpiredPasses(t.Context(), a) },
+		"touch": func(g *gate.Gate, a access.Actor) error {
+			return g.TouchPass(t.Context(), a,
+				guest.ID)
+		},
+		"forget": func(g *gate.Gate, a access.Actor) error {
+			return g.DeleteExpiredPasses(t.Context(),
+				a)
+		},
 		"robots": func(g *gate.Gate, a access.Actor) error {
 			_, err := g.ListRobots(t.Context(), a, "qa")
 			return err

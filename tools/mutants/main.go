@@ -103,6 +103,9 @@ func parseOptions() (o options) {
 }
 
 func runMutants(ctx context.Context, o options) error {
+	if o.again && (o.most > 0 || o.sample > 0 || o.changed) {
+		return errors.New("--again tests all that survived: leave --most, --sample and --changed out")
+	}
 	chosen, err := chooseTargets(o.dirs)
 	if err != nil {
 		return err
