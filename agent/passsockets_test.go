@@ -196,6 +196,8 @@ func isOpenHere(t *testing.T, inode string) bool {
 }
 
 // Whoever has a socket can do nothing with it but speak to that port of that service.
+//
+// threat: T53
 func TestAgent_PassedSocketsReachNothingElse(t *testing.T) {
 	t.Parallel()
 	l := bootLocal(t)
@@ -266,6 +268,8 @@ func leaveSocket(t *testing.T, path string) {
 }
 
 // A process without a proof gets no socket, whoever it runs as.
+//
+// threat: T53
 func TestAgent_PassesNoSocketWithoutProof(t *testing.T) {
 	t.Parallel()
 	l := bootLocal(t)

@@ -140,7 +140,8 @@ func isSameSocket(a, b fs.FileInfo) bool {
 func (d *LocalDialer) openChannel(
 	ctx context.Context, config wire.DialConfig, path string,
 ) (*wire.SocketClient, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, localPatience,
+	// Others wait for it too, so it does not end with the request that it is opened for.
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), localPatience,
 		fmt.Errorf("the process there did not prove itself within %v", localPatience))
 	defer cancel()
 	config.Address = "unix://" + path
