@@ -29,6 +29,8 @@ type upgraded struct {
 // upgradedRelease runs the previous release with a deployment in every state, and upgrades it as
 // docs/recovery.md says: database, ingress, control plane, agents. Nothing restarts, nothing is
 // lost, and a visitor does not notice.
+//
+// fault: F28
 func upgradedRelease(t *testing.T, w *world) {
 	u := startPrevious(t, w)
 	if previoustest.IsRecording() {
