@@ -116,6 +116,10 @@ mutants: sidecar ## break the core and see whether tests notice; writes docs/mut
 	@tools/run services --only postgres -- nice tools/run mutants --sample '$(SAMPLE)' --seed '$(SEED)' \
 		$(if $(CHANGED),--changed) $(filter-out ./...,$(PKG))
 
+.PHONY: fixtures
+fixtures: build ## at a release: write the fixtures that later commits upgrade in their tests
+	@tools/fixtures.sh
+
 .PHONY: bench
 bench: build ## measure against docker, nginx and a plain proxy; writes docs/benchmarks.json (ROWS narrows it)
 	@tools/setup/install.sh bench

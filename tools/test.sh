@@ -28,6 +28,11 @@ part_go() {
   local modules
   mapfile -t modules < <(tools/setup/modules.sh)
   go vet "${modules[@]/%//...}" || return 1
+  local previous
+  previous=$(sed -n 's/.*"commit": "\(.*\)".*/\1/p' internal/previoustest/release.json)
+  git cat-file -e "$previous^{commit}" 2>/dev/null ||
+    echo "ATTENTION: this clone lacks commit $previous, the previous release. The story of an" \
+      "upgrade starts from today's source; only the fixtures are of the previous release." >&2
   if [[ ${packages[*]} == ./... ]]; then
     # The end-to-end stories use all cores by themselves. Beside other packages that need
     # the engine too, both wait so long for it that limits of the product are passed.

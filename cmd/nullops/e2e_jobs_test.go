@@ -12,7 +12,7 @@ import (
 
 // jobStep is a migration whose exit code is given, with a tag that is chosen.
 func jobStep(key, code string, needs ...string) object {
-	return object{"key": key, "needs": needs, "job": object{"name": "migration",
+	return object{"key": key, "needs": append([]string{}, needs...), "job": object{"name": "migration",
 		"command": []string{"exit", code}, "timeout_seconds": 120,
 		"resources": object{"cpu": 0.2, "memory_mib": 64}}}
 }

@@ -57,6 +57,7 @@ func TestEndToEnd(t *testing.T) {
 		{"Replicas", replicas},
 		{"Lives", lives},
 		{"RestoredBackup", restoredBackup},
+		{"UpgradedRelease", upgradedRelease},
 		{"AgentUpgrade", agentUpgrade},
 		{"AgentDies", agentDies},
 		{"ControlPlaneDies", controlPlaneDies},

@@ -129,6 +129,10 @@ func (f *Fleet) connectNode(ctx context.Context, id controlplane.NodeID) (*sessi
 		// It may still hold a token that was revoked while it was away.
 		f.tryDeliver(ctx, b.NodeLink, b.Epoch)
 	}
+	if b.Node.Status == controlplane.NodeIncompatible && f.absences.isShort(id, err) {
+		return nil, err
+	}
+	f.absences.end(id)
 	if other, ok := errors.AsType[*wire.IncompatibleError](err); ok {
 		return nil, f.noteIncompatible(ctx, b.NodeLink, b.Epoch, other)
 	}

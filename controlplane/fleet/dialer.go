@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -94,11 +95,35 @@ func (d *Dialer) expireLink(id controlplane.NodeID) {
 func (d *Dialer) OpenTunnel(
 	ctx context.Context, id controlplane.NodeID, target wire.Target,
 ) (net.Conn, error) {
-	conn, err := d.dialVia(ctx, id, func(l *cachedLink) (net.Conn, error) { return l.tunnel(ctx) })
-	if err != nil {
-		return nil, err
+	until := time.Now().Add(restartPatience)
+	for {
+		conn, err := d.dialVia(ctx, id, func(l *cachedLink) (net.Conn, error) { return l.tunnel(ctx) })
+		if err == nil {
+			return wire.OpenTunnel(ctx, conn, target)
+		}
+		if !isAgentAway(err) || time.Now().After(until) {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(restartPause):
+		}
 	}
-	return wire.OpenTunnel(ctx, conn, target)
+}
+
+const (
+	// restartPatience is how long a tunnel waits for an agent that is being restarted or replaced:
+	// visitors of what runs on its node wait instead of seeing an error.
+	restartPatience = 4 * time.Second
+	restartPause    = 100 * time.Millisecond
+)
+
+// isAgentAway reports whether the machine answers and no agent does: nothing listens, or what
+// forwards the agent's port, such as Docker's proxy, finds nobody behind it.
+func isAgentAway(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, io.EOF)
 }
 
 // OpenInside opens a connection into a service: frames, see agent/sidecar.

@@ -3,9 +3,12 @@ package fleet
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -48,9 +51,9 @@ func (n oneNode) GetLink(context.Context, controlplane.NodeID) (NodeLink, error)
 
 func (n oneNode) Epoch(context.Context, controlplane.NodeID) (int64, error) { return 1, nil }
 
-// An agent of another release opens tunnels, and nothing else, until it is upgraded.
-func TestDialer_OpensTunnelsOfAnotherRelease(t *testing.T) {
-	t.Parallel()
+// tunnelAgent is an agent that accepts any tunnel, and the node that it is.
+func tunnelAgent(t *testing.T) (NodeLink, wire.DialConfig) {
+	t.Helper()
 	agent := wiretest.NewAgent(t, wiretest.AgentConfig{Build: "1.0.0",
 		Listener: wiretest.NewPipeListener(),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,8 +63,37 @@ func TestDialer_OpensTunnelsOfAnotherRelease(t *testing.T) {
 			w.WriteHeader(http.StatusOK)
 		})})
 	dial := agent.DialConfig()
-	link := NodeLink{Node: controlplane.Node{ID: wiretest.NodeID, Name: "n1", Address: dial.Address,
-		Status: controlplane.NodeIncompatible}, Kid: dial.Kid, Key: dial.Key}
+	return NodeLink{Node: controlplane.Node{ID: wiretest.NodeID, Name: "n1", Address: dial.Address,
+		Status: controlplane.NodeOnline}, Kid: dial.Kid, Key: dial.Key}, dial
+}
+
+// While an agent is restarted, the tunnels of visitors wait for it.
+func TestDialer_WaitsForARestart(t *testing.T) {
+	t.Parallel()
+	link, dial := tunnelAgent(t)
+	refusals := []error{syscall.ECONNREFUSED, io.EOF, syscall.ECONNRESET}
+	d := NewDialer(oneNode{link: link}, DialSettings{Identity: dial.Identity, Build: "1.0.0",
+		Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if len(refusals) > 0 {
+				err := refusals[0]
+				refusals = refusals[1:]
+				return nil, err
+			}
+			return dial.Connect(ctx, network, address)
+		}})
+	target := wire.Target{Deployment: "d", Service: "web", Port: 80}
+	conn, err := d.OpenTunnel(t.Context(), wiretest.NodeID, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+}
+
+// An agent of another release opens tunnels, and nothing else, until it is upgraded.
+func TestDialer_OpensTunnelsOfAnotherRelease(t *testing.T) {
+	t.Parallel()
+	link, dial := tunnelAgent(t)
+	link.Node.Status = controlplane.NodeIncompatible
 	d := NewDialer(oneNode{link: link}, DialSettings{Identity: dial.Identity, Build: "2.0.0",
 		Connect: dial.Connect})
 	target := wire.Target{Deployment: "d", Service: "web", Port: 80}

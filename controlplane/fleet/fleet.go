@@ -179,6 +179,7 @@ type Fleet struct {
 	begun atomic.Int64
 	// settling bounds how many nodes that come back use the database at once.
 	settling chan struct{}
+	absences absences
 }
 
 // New makes a fleet; nothing is dialed before Run.

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -89,6 +90,19 @@ func Read(t testing.TB, name string) []byte {
 	return data
 }
 
+// Names lists the fixtures whose names match a pattern.
+func Names(t testing.TB, pattern string) []string {
+	t.Helper()
+	names, err := fs.Glob(files, "fixtures/"+pattern)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("fixtures %s: %d, %v", pattern, len(names), err)
+	}
+	for i, name := range names {
+		names[i] = strings.TrimPrefix(name, "fixtures/")
+	}
+	return names
+}
+
 // ReadJSON decodes a fixture.
 func ReadJSON(t testing.TB, name string, into any) {
 	t.Helper()
@@ -122,4 +136,37 @@ func Unpack(t testing.TB, name string) string {
 			t.Fatal(err)
 		}
 	}
+}
+
+// Archive archives the files of an agent's folder, without programs and sockets.
+func Archive(t testing.TB, dir string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() ||
+			strings.HasPrefix(path, filepath.Join(dir, "bin")+"/") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		err = w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(data))})
+		if err == nil {
+			_, err = w.Write(data)
+		}
+		return err
+	})
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

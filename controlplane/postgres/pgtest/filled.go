@@ -33,7 +33,7 @@ func NewFilledDatabase(t testing.TB, files fs.FS) string {
 		if err := store.MigrateTo(t.Context(), files, s.Version); err != nil {
 			t.Fatalf("migrate a database with rows: %v", err)
 		}
-		now := countRows(t, url)
+		now := CountRows(t, url)
 		for table, count := range before {
 			if left, exists := now[table]; exists && left < count {
 				t.Errorf("migration %d leaves %d of %d rows in %s", s.Version, left, count, table)
@@ -41,7 +41,7 @@ func NewFilledDatabase(t testing.TB, files fs.FS) string {
 		}
 		if rows, err := rowFiles.ReadFile(fmt.Sprintf("rows/%05d.sql", s.Version)); err == nil {
 			Exec(t, url, string(rows))
-			now = countRows(t, url)
+			now = CountRows(t, url)
 		}
 		before = now
 	}
@@ -53,8 +53,8 @@ func NewFilledDatabase(t testing.TB, files fs.FS) string {
 	return url
 }
 
-// countRows returns the number of rows of each table of the product.
-func countRows(t testing.TB, url string) map[string]int64 {
+// CountRows returns the number of rows of each table of the product.
+func CountRows(t testing.TB, url string) map[string]int64 {
 	t.Helper()
 	counts := map[string]int64{}
 	withConnection(t, url, func(conn *pgx.Conn) error {
