@@ -11,8 +11,8 @@ MAKEFLAGS   += --no-print-directory --warn-undefined-variables
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # CHECK=1 makes `make demo` verify itself, stop everything and exit.
 CHECK ?=
-# What `make test` runs: any of go, ui, browser.
-PARTS ?= go ui browser
+# What `make test` runs: any of go, ui, browser, engines.
+PARTS ?= go ui browser engines
 # ROWS=journal_fsync,simulator narrows `make bench`; the other rows stay as they are.
 ROWS ?=
 # PKG=./agent/... narrows the Go tests.
@@ -77,7 +77,7 @@ lint: setup ## check style: golangci-lint with the import arrows, Biome and type
 	@tools/lint.sh
 
 .PHONY: test
-test: build ## run all tests: Go with -race on real servers, UI, browser (PARTS, PKG narrow it)
+test: build ## run all tests: Go with -race on real servers, UI, browser, a share of test-engines (PARTS, PKG narrow it)
 	@PKG='$(PKG)' tools/run services -- tools/test.sh $(PARTS)
 
 .PHONY: test-go
@@ -102,6 +102,14 @@ test-apps: build ## run WordPress with MariaDB through the product; the first ti
 	@tools/run services -- bash -euc 'tools/run images push --applications \
 		--to "$$NULLOPS_TEST_REGISTRY" && tools/run gotest -timeout 30m -tags apps \
 		-run "^TestApplications" ./cmd/nullops'
+
+# ENGINES=29-classic/runc narrows `make test-engines` to some combinations, ONLY=TestPull to tests.
+ENGINES ?=
+ONLY ?=
+
+.PHONY: test-engines
+test-engines: build ## run what depends on the engine on Docker 20.10 and 29, both image stores, runc and crun
+	@ONLY='$(ONLY)' tools/engines.sh $(ENGINES)
 
 .PHONY: test-slow
 test-slow: build ## tell the browser stories that take minutes: a link down for one, every state of every page

@@ -2,10 +2,11 @@
 # Runs the parts of the test suite, each of them even when an earlier one failed,
 # and ends with one line that says how it went.
 #
-#   tools/test.sh [go] [ui] [browser]
+#   tools/test.sh [go] [ui] [browser] [engines]
 #
 # go and browser need the servers of `tools/run services -- ...`, which `make
-# test` provides. PKG narrows the Go tests to a package pattern.
+# test` provides. PKG narrows the Go tests to a package pattern. engines is the day's
+# share of `make test-engines`; the last line says which one it was.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -80,23 +81,34 @@ part_browser() {
   timeout --kill-after=60 20m tools/run demo npm --prefix ui run --silent e2e
 }
 
-(($# > 0)) || set -- go ui browser
+part_engines() {
+  [[ ${PKG:-./...} == ./... ]] || return 0
+  tools/engines.sh --daily >"$engines_ran"
+}
+
+(($# > 0)) || set -- go ui browser engines
+engines_ran=$(mktemp)
 # Names of tests that passed only on a second run: gotest and ui/e2e/run.mjs append to it.
 NULLOPS_TEST_FLAKY=$(mktemp)
 export NULLOPS_TEST_FLAKY
-trap 'rm -f "$NULLOPS_TEST_FLAKY"' EXIT
+trap 'rm -f "$NULLOPS_TEST_FLAKY" "$engines_ran"' EXIT
+
+name_engines() { # PART: which engine the part was about
+  [[ $1 != engines ]] || printf ' %s' "$(<"$engines_ran")"
+}
+
 passed=() failed=()
 for part in "$@"; do
   declare -F "part_$part" >/dev/null || {
-    echo "test: no part is named '$part'; there are: go ui browser" >&2
+    echo "test: no part is named '$part'; there are: go ui browser engines" >&2
     exit 2
   }
   echo "== test: $part"
   begin=$SECONDS
   if "part_$part"; then
-    passed+=("$part $((SECONDS - begin)) s")
+    passed+=("$part$(name_engines "$part") $((SECONDS - begin)) s")
   else
-    failed+=("$part")
+    failed+=("$part$(name_engines "$part")")
   fi
 done
 
