@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
 )
 
 const (
@@ -97,4 +98,16 @@ func parseGPU(fields []string) (wire.GPU, bool) {
 		g.Driver = clipOutput(fields[4])
 	}
 	return g, true
+}
+
+// explainGPUs adds what helps when the engine has no GPUs to hand out. Engines up to 27 look for a
+// driver with the capability gpu, newer ones for CDI devices of a vendor that they know.
+func explainGPUs(err error, requested *pipeline.GPUs) error {
+	text := err.Error()
+	if requested == nil || !strings.Contains(text, "could not select device driver") &&
+		!strings.Contains(text, "failed to discover GPU vendor") {
+		return err
+	}
+	return fmt.Errorf("%w. The engine of this node has no GPUs to hand out: install the NVIDIA "+
+		"Container Toolkit there, then restart the engine", err)
 }

@@ -24,7 +24,7 @@ func TestService_GPUsAreDeviceRequests(t *testing.T) {
 		s := r.service(id, "model")
 		s.GPUs = &gpus
 		err := r.StartService(t.Context(), s)
-		if err != nil && !strings.Contains(err.Error(), "gpu") {
+		if err != nil && !strings.Contains(err.Error(), "has no GPUs to hand out") {
 			t.Errorf("without a GPU: %v", err)
 		}
 		c, err := r.api.ContainerInspect(t.Context(), r.find(agent.KindService).ID,

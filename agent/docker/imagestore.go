@@ -34,7 +34,7 @@ func (im *images) Images(ctx context.Context) (agent.ImageStore, error) {
 	}
 	for _, i := range images.Items {
 		s.Images = append(s.Images, agent.StoredImage{ID: i.ID, References: dropUnnamed(i.RepoDigests),
-			Tagged: len(dropUnnamed(i.RepoTags)) > 0, Size: i.Size, InUse: used[i.ID]})
+			Tagged: slices.ContainsFunc(i.RepoTags, isTag), Size: i.Size, InUse: used[i.ID]})
 	}
 	s.Total, s.Free, err = diskSpace(im.imageRoot())
 	if err != nil {
@@ -46,6 +46,12 @@ func (im *images) Images(ctx context.Context) (agent.ImageStore, error) {
 // dropUnnamed drops "<none>", which engines up to 23 return for an image without a name.
 func dropUnnamed(of []string) []string {
 	return slices.DeleteFunc(of, func(name string) bool { return strings.HasPrefix(name, "<none>") })
+}
+
+// isTag reports whether a name that the engine lists as a tag is one. Where containerd keeps the
+// images, names by digest are among them.
+func isTag(name string) bool {
+	return !strings.HasPrefix(name, "<none>") && !strings.Contains(name, "@")
 }
 
 // imageRoot is where the engine keeps images, or the nearest that we can see.

@@ -33,10 +33,13 @@ func TestProbeIsolation(t *testing.T) {
 	if c := r.probe(wire.SeverityOK); c.ID != "isolation" || c.Remedy != "" {
 		t.Errorf("with the engine's rules: %+v", c)
 	}
-	out, err := daemon.NetnsCommand("iptables", "-w", "-F", "DOCKER-ISOLATION-STAGE-1").
-		CombinedOutput()
-	if err != nil {
-		t.Fatalf("flush: %v: %s", err, out)
+	// As a reload of firewalld does. Engines since 28 have rules in the table raw too.
+	for _, args := range []string{"-P FORWARD ACCEPT", "-F", "-t raw -F"} {
+		out, err := daemon.NetnsCommand("iptables", append([]string{"-w"},
+			strings.Fields(args)...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("iptables %s: %v: %s", args, err, out)
+		}
 	}
 	if c := r.probe(wire.SeverityCritical); c.Remedy == "" {
 		t.Errorf("without the engine's rules: %+v", c)

@@ -153,8 +153,12 @@ func writePoints(to *bytes.Buffer, points []mountPoint) error {
 // explainStart replaces the engine's words about a mount that does not fit into the image, which
 // name folders of the node.
 func explainStart(err error, s agent.ServiceSpec) error {
-	if err == nil || !isEngineAnswer(err) || !strings.Contains(err.Error(), "not a directory") {
+	if err == nil || !isEngineAnswer(err) {
 		return err
+	}
+	// runc and crun begin the kernel's words differently.
+	if !strings.Contains(strings.ToLower(err.Error()), "not a directory") {
+		return explainGPUs(err, s.GPUs)
 	}
 	field, longest := "", ""
 	add := func(name string, i int, p string) {

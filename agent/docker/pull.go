@@ -74,11 +74,14 @@ func (im *images) pullWatched(
 	watch := time.AfterFunc(im.config.PullPatience, func() { stop(im.silentErr()) })
 	defer watch.Stop()
 	err := im.readPull(patient, ref, header, func(l pullLayers, news bool) {
-		if l.isDownloading() {
-			watch.Reset(im.config.PullPatience)
-		} else {
+		switch {
+		case !l.isDownloading():
 			// Unpacking a large layer is the engine's own work, and has no bound.
 			watch.Stop()
+		case news:
+			// An engine whose images containerd keeps reports ten times a second, also what has
+			// not changed.
+			watch.Reset(im.config.PullPatience)
 		}
 		if news && progress != nil {
 			progress(l.sumProgress())

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -43,14 +44,20 @@ func (r *recordedEngine) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 // pullFrom pulls an image with what this engine answers.
 func (r *recordedEngine) pullFrom(t *testing.T) error {
 	t.Helper()
-	server := httptest.NewServer(r)
+	return pullFrom(t, r, time.Minute)
+}
+
+// pullFrom pulls an image from an engine that answers like this.
+func pullFrom(t *testing.T, engineOf http.Handler, patience time.Duration) error {
+	t.Helper()
+	server := httptest.NewServer(engineOf)
 	t.Cleanup(server.Close)
 	api, err := client.New(client.WithHost("tcp://" + strings.TrimPrefix(server.URL, "http://")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = api.Close() })
-	im := &images{&engine{api: api, config: Config{PullPatience: time.Minute}}}
+	im := &images{&engine{api: api, config: Config{PullPatience: patience}}}
 	return im.Pull(t.Context(), pipeline.Image{Registry: "127.0.0.1:5000", Repository: "team/app",
 		Digest: "sha256:" + strings.Repeat("a", 64)}, nil, nil)
 }
@@ -91,6 +98,43 @@ func TestPull_ReasonBehindHead(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) ||
 				errors.Is(err, agent.ErrUnavailable) || c.engine.asked != c.asked {
 				t.Errorf("asked %d times, error is %v", c.engine.asked, err)
+			}
+		})
+	}
+}
+
+// An engine that keeps reporting what has not changed, as Engine 29 does, does not make a silent
+// registry look alive; one whose layer grows slowly is alive.
+func TestPull_RepeatedReportsAreSilence(t *testing.T) {
+	t.Parallel()
+	const patience = 400 * time.Millisecond
+	for name, c := range map[string]struct {
+		grows bool
+		want  string
+	}{"silent": {false, "the registry has sent nothing for"}, "slow": {true, "the end"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := pullFrom(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !strings.HasSuffix(r.URL.Path, "/images/create") {
+					w.WriteHeader(http.StatusNotFound)
+					return
+				}
+				_, _ = w.Write([]byte(`{"status":"Pulling fs layer","id":"layer"}` + "\n"))
+				for done := range 20 { // for twice the patience, unless the agent goes
+					if !c.grows {
+						done = 7
+					}
+					_, err := fmt.Fprintf(w, `{"status":"Downloading","id":"layer",`+
+						`"progressDetail":{"current":%d,"total":100}}`+"\n", done)
+					if err != nil || http.NewResponseController(w).Flush() != nil {
+						return
+					}
+					time.Sleep(patience / 10)
+				}
+				_, _ = w.Write([]byte(`{"errorDetail":{"message":"the end"},"error":"the end"}`))
+			}), patience)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v", err)
 			}
 		})
 	}

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Runs the tests that depend on the container engine on every combination of engine, image store
+# and OCI runtime that docs/engines.md lists. The list of tests is the same for all of them, and
+# nothing is skipped.
+#
+#   tools/engines.sh                  every combination, the whole list
+#   tools/engines.sh 29-classic/runc  this one
+#   tools/engines.sh --daily          one combination, which the date chooses, and the part of the
+#                                     list that takes about four minutes; prints which it was
+#
+# Each combination has a network namespace of its own: two engines in one take each other's rules
+# away. That needs root. ONLY narrows the tests, as go test -run does.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Debian's 20.10 with runc is what every other test runs on: it comes last here.
+combinations=(29/runc 29-classic/runc 20.10/crun 29/crun 20.10/runc)
+daily=4 # of them in rotation
+
+stories='Story|EngineDies|PluginsLeaveNothing|FullEngine|Isolation|Registries|RefusedStarts|ServiceModel'
+# What an engine is most likely to do differently.
+short='KeepsTheContract|TestPull|TestImages|TestPlugin_(HostConfig|Sees|EveryEnd|LeavesNo)'
+short+='|TestService_(Secrets|Limits|GPUs)|TestProbeIsolation|TestVitals|TestEngine_'
+
+say() { printf 'engines: %s\n' "$*" >&2; }
+
+namespace=nullops-engines-$$
+trap 'ip netns delete "$namespace" 2>/dev/null || true' EXIT
+
+# The namespace has an address besides loopback: tests reach it as the outside.
+make_namespace() {
+  ip netns add "$namespace" && ip -n "$namespace" link set lo up &&
+    ip -n "$namespace" link add outside type veth peer name outside-peer &&
+    ip -n "$namespace" addr add 192.0.2.1/24 dev outside &&
+    ip -n "$namespace" link set outside up && ip -n "$namespace" link set outside-peer up
+}
+
+in_namespace() { # COMMAND...: with a network of its own
+  [[ -e /var/run/netns/$namespace ]] || make_namespace || return 1
+  # Not ip netns exec, which mounts another /sys.
+  nsenter --net="/var/run/netns/$namespace" "$@"
+}
+
+run_tests() { # COMBINATION SERVERS [ARG...]: go test with these arguments
+  local engine=${1%/*} oci=${1#*/} servers=$2
+  shift 2
+  in_namespace tools/run services --engine "$engine" --oci "$oci" --only "$servers" \
+    --images="$([[ $servers == *postgres* ]] && echo true || echo false)" -- \
+    tools/run gotest -count=1 "$@"
+}
+
+run_all() { # COMBINATION
+  local failed=0
+  run_tests "$1" docker,registry -p 1 -parallel 4 -timeout 40m ${ONLY:+-run "$ONLY"} \
+    ./agent/docker ./agent/sweep || failed=1
+  if [[ -z ${ONLY:-} ]]; then
+    run_tests "$1" docker,postgres,registry -timeout 40m -run "^TestEndToEnd\$/^($stories)\$" \
+      ./cmd/nullops || failed=1
+  fi
+  return "$failed"
+}
+
+run_daily() {
+  if ((EUID != 0)); then
+    printf 'not run: it needs root'
+    return
+  fi
+  local today=${combinations[$(($(date -u +%-j) % daily))]} code=0
+  printf '%s' "$today"
+  if [[ $today == 29* ]] && ! tools/setup/engine.sh --cached >/dev/null 2>&1; then
+    # Building takes longer than a day's share; crun needs no build.
+    today=20.10/crun
+    printf ' is not built here, see make test-engines: %s' "$today"
+  fi
+  # Containers can take minutes where the machine is busy. What was cut off has not failed, but
+  # the summary says so.
+  timeout --kill-after=60 270 "$0" --short "$today" >&2 || code=$?
+  if ((code == 124 || code == 137)); then
+    printf ', cut off after 270 s'
+    code=0
+  fi
+  return "$code"
+}
+
+[[ ${1:-} == --daily ]] || ((EUID == 0)) || { say "a network namespace for each engine needs root"; exit 1; }
+case ${1:-} in
+  --daily) run_daily ;;
+  --short) run_tests "$2" docker,registry -parallel 4 -timeout 10m -run "$short" ./agent/docker ;;
+  *)
+    (($# > 0)) || set -- "${combinations[@]}"
+    tools/setup/install.sh engines
+    failed=()
+    for combination in "$@"; do
+      begin=$SECONDS
+      say "$combination"
+      run_all "$combination" || failed+=("$combination")
+      say "$combination took $((SECONDS - begin)) s"
+    done
+    ((${#failed[@]} == 0)) || { say "FAILED: ${failed[*]}"; exit 1; }
+    say "OK"
+    ;;
+esac
