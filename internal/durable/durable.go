@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -85,7 +84,7 @@ func WriteFile(disk FS, path string, data []byte, mode fs.FileMode) error {
 // ReplaceFile puts a synced file in the place of the one under path, or changes nothing. The
 // folder is not synced: a loss of power may bring the old file back.
 func ReplaceFile(disk FS, path string, data []byte, mode fs.FileMode) (File, error) {
-	temp := fmt.Sprintf("%s%s%d", path, tempMark, rand.Uint64())
+	temp := fmt.Sprintf("%s%s%d-%d", path, tempMark, os.Getpid(), time.Now().UnixNano())
 	f, err := disk.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return nil, err
