@@ -13,6 +13,7 @@ import (
 
 	"github.com/nullops/nullops/agent/offer"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/internal/failpoint"
 	"github.com/nullops/nullops/internal/script"
 )
@@ -38,6 +39,8 @@ type Config struct {
 	Log         *slog.Logger
 	// Failpoint is for tests only.
 	Failpoint failpoint.Hook
+	// Disk is what Data is on; default the machine's. Another one is for tests only.
+	Disk durable.FS
 	// DiskPatience is how long one write to Data may take; default 60 s.
 	DiskPatience time.Duration
 	// ListEvery, VitalsEvery, InventoryEvery and ProbeEvery default to 10 s, 5 s,
@@ -110,6 +113,9 @@ func New(c Config, r Runtime) (*Agent, error) {
 	if c.DiskPatience <= 0 {
 		c.DiskPatience = time.Minute // docs/faults.md, F24
 	}
+	if c.Disk == nil {
+		c.Disk = durable.OS{}
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -142,21 +148,21 @@ func assembleParts(b *base) *Agent {
 }
 
 func (a *Agent) openStores() error {
-	store, machines, aside, err := openStore(a.config.Data, a.config.Failpoint)
+	disk, dir := a.config.Disk, a.config.Data
+	store, machines, damage, err := openStore(disk, dir, a.config.Failpoint)
 	if err != nil {
 		return err
 	}
 	a.store = store
-	if aside != "" {
-		a.log.Error("the journal is damaged and was put aside; the state comes back from "+
-			"the control plane and the containers", "aside", aside)
-	}
-	a.identity, err = wire.LoadOrCreateIdentity(a.config.Data)
+	a.logDamage(damage, "the state comes back from the control plane and the containers")
+	a.identity, err = wire.LoadOrCreateIdentityOn(disk, dir)
 	if err == nil {
-		a.state, err = openState(a.config.Data, a.config.Token)
+		a.state, damage, err = openState(disk, dir, a.config.Token)
+		a.logDamage(damage, "the token and the control plane bring the state back")
 	}
 	if err == nil {
-		a.images, err = openImageBook(a.config.Data)
+		a.images, damage, err = openImageBook(disk, dir)
+		a.logDamage(damage, "images that were pulled so far stay until a run uses them again")
 	}
 	if err == nil {
 		err = a.numberEvents()
@@ -171,6 +177,13 @@ func (a *Agent) openStores() error {
 		a.loop.machines[id] = &deployment{id: id, m: m, cancel: map[int64]context.CancelFunc{}}
 	}
 	return nil
+}
+
+// logDamage logs that a file of the data folder was damaged.
+func (a *Agent) logDamage(damage error, remedy string) {
+	if damage != nil {
+		a.log.Error("a file of the data folder is damaged", "damage", damage, "remedy", remedy)
+	}
 }
 
 // warnIfRevoked logs that the token was revoked, so no control plane can connect. The agent

@@ -2,13 +2,9 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -169,6 +166,7 @@ const imagesName = "images.json"
 // imageBook remembers what we pulled. It is a file of its own: losing it means
 // that the images stay, and nothing worse.
 type imageBook struct {
+	disk   durable.FS
 	mu     sync.Mutex
 	path   string
 	pulled map[string]UsedImage
@@ -183,20 +181,22 @@ type imageBook struct {
 	care *wire.ImageCare
 }
 
-func openImageBook(dir string) (*imageBook, error) {
-	b := &imageBook{path: filepath.Join(dir, imagesName), pulled: map[string]UsedImage{},
-		lost: map[string][]string{}}
-	data, err := os.ReadFile(b.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return b, nil
-	}
+// openImageBook reads the book. A damaged one is put aside, which damage says.
+func openImageBook(disk durable.FS, dir string) (b *imageBook, damage, err error) {
+	b = &imageBook{disk: disk, path: filepath.Join(dir, imagesName),
+		pulled: map[string]UsedImage{}, lost: map[string][]string{}}
+	data, err := readIfThere(b.path)
 	if err != nil {
-		return nil, fmt.Errorf("read the list of images: %w", err)
+		return nil, nil, fmt.Errorf("read the list of images: %w", err)
 	}
-	if json.Unmarshal(data, &b.pulled) != nil {
+	if data == nil {
+		return b, nil, nil
+	}
+	if damage = durable.UnmarshalChecked(data, &b.pulled); damage != nil {
 		b.pulled = map[string]UsedImage{}
+		damage, err = putFileAside(disk, b.path, damage)
 	}
-	return b, nil
+	return b, damage, err
 }
 
 // recordUse records that a run needs an image, before the run does anything with it.
@@ -217,9 +217,9 @@ func (b *imageBook) recordUse(i pipeline.Image, now time.Time) error {
 }
 
 func (b *imageBook) storeLocked(now time.Time) error {
-	data, err := json.Marshal(b.pulled)
+	data, err := durable.MarshalChecked(b.pulled)
 	if err == nil {
-		err = writeFile(b.path, data)
+		err = durable.WriteFile(b.disk, b.path, data, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("store the list of images: %w", err)

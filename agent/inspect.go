@@ -1,17 +1,14 @@
 package agent
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -24,7 +21,7 @@ type StateDump struct {
 	// History is what happened, oldest first, of deployments that are gone too:
 	// a day of it, or more where the control plane does not know all yet.
 	History []wire.Event `json:"history"`
-	// Damaged are journals that were put aside, see openJournal.
+	// Damaged are files that were put aside, see durable.PutAside.
 	Damaged []string `json:"damaged,omitempty"`
 }
 
@@ -59,14 +56,15 @@ func ReadStateDump(dir string) (StateDump, error) {
 		return k, err
 	}
 	k.Node, k.Plugins = f.Node, f.Plugins
-	if k.Damaged, err = filepath.Glob(filepath.Join(dir, journalName+".damaged-*")); err != nil {
+	if k.Damaged, err = durable.FindDamaged(dir); err != nil {
 		return k, err
 	}
-	data, err := os.ReadFile(filepath.Join(dir, journalName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	data, err := readIfThere(filepath.Join(dir, journalName))
+	if err != nil {
 		return k, fmt.Errorf("read the journal: %w", err)
 	}
-	payloads, _, err := readFrames(data)
+	// Not with the mark: an agent that runs may be between the two.
+	payloads, _, err := readFrames(data, 0)
 	if err != nil {
 		return k, fmt.Errorf("read %s: %w", filepath.Join(dir, journalName), err)
 	}
@@ -86,12 +84,12 @@ func ReadStateDump(dir string) (StateDump, error) {
 }
 
 func readStateFile(dir string) (f stateFile, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, stateName))
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := readIfThere(filepath.Join(dir, stateName))
+	if err == nil && data == nil {
 		return f, fmt.Errorf("no agent has worked in %s: it holds no %s", dir, stateName)
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &f)
+		err = durable.UnmarshalChecked(data, &f)
 	}
 	if err != nil {
 		return f, fmt.Errorf("read the agent's state: %w", err)

@@ -5,15 +5,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/internal/failpoint"
 )
 
@@ -41,39 +39,72 @@ const (
 // journal is an append-only file of payloads. It is not safe for concurrent
 // use.
 type journal struct {
-	file *os.File
+	disk durable.FS
+	file durable.File
 	path string
 	size int64
+	mark *journalMark
 	// renamed: the file took the old one's place, and that is not yet on disk.
 	renamed bool
+	// unclean: what an append that failed has written may still be after the end.
+	unclean bool
 	fail    failpoint.Hook
 }
 
-// openJournal reads what is there. A damaged journal is put aside under the
-// returned name, and an empty one begins.
+// openJournal reads what is there. A damaged journal is put aside, which damage says, and an
+// empty one begins.
 func openJournal(
-	dir string, fail failpoint.Hook,
-) (j *journal, payloads [][]byte, aside string, err error) {
+	disk durable.FS, dir string, fail failpoint.Hook,
+) (j *journal, payloads [][]byte, damage error, err error) {
 	path := filepath.Join(dir, journalName)
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, "", fmt.Errorf("read the journal: %w", err)
+	data, err := readIfThere(path)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("read the journal: %w", err)
 	}
-	payloads, good, err := readFrames(data)
+	mark, damage := readMark(dir)
+	payloads, good, err := readMarkedFrames(data, mark)
 	if errors.Is(err, errCorrupt) {
-		aside = fmt.Sprintf("%s.damaged-%d", path, time.Now().UnixNano())
-		if err := os.Rename(path, aside); err != nil {
-			return nil, nil, "", fmt.Errorf("put the damaged journal aside: %w", err)
+		if damage, err = putJournalAside(disk, dir, err); err != nil {
+			return nil, nil, nil, err
 		}
 		payloads, good = nil, 0
 	} else if err != nil {
-		return nil, nil, "", fmt.Errorf("read %s: %w", path, err)
+		return nil, nil, nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	j = &journal{path: path, fail: fail}
-	if err := j.openAt(good); err != nil {
-		return nil, nil, "", fmt.Errorf("open the journal: %w", err)
+	j = &journal{disk: disk, path: path, fail: fail}
+	var head []byte
+	if len(payloads) > 0 {
+		head = headOf(data)
 	}
-	return j, payloads, aside, nil
+	if err := j.openAt(good, head); err != nil {
+		return nil, nil, nil, fmt.Errorf("open the journal: %w", err)
+	}
+	return j, payloads, damage, nil
+}
+
+// putJournalAside renames what there is of the journal and its mark.
+func putJournalAside(disk durable.FS, dir string, why error) (damage, err error) {
+	damage = why
+	for _, name := range []string{journalName, markName} {
+		aside, err := durable.PutAside(disk, filepath.Join(dir, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, err
+		default:
+			damage = fmt.Errorf("%w; put aside as %s", damage, aside)
+		}
+	}
+	return damage, nil
+}
+
+// readIfThere reads a file; one that does not exist is empty.
+func readIfThere(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
 }
 
 // CheckFolder returns an error if a newer release wrote the data folder. It changes nothing, so
@@ -108,7 +139,7 @@ func readFormat(line []byte) (int, error) {
 	text, ours := bytes.CutPrefix(line, []byte(journalMagic))
 	format, err := strconv.Atoi(string(text))
 	if err != nil || !ours || format < 1 {
-		return 0, errCorrupt
+		return 0, fmt.Errorf("%w: its first line is wrong", errCorrupt)
 	}
 	if format > journalFormat {
 		return 0, fmt.Errorf("%w: its format is %d, this release reads up to %d; "+
@@ -118,8 +149,8 @@ func readFormat(line []byte) (int, error) {
 }
 
 // openAt makes the file end after its last good frame.
-func (j *journal) openAt(good int64) error {
-	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
+func (j *journal) openAt(good int64, head []byte) error {
+	f, err := j.disk.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
@@ -129,68 +160,99 @@ func (j *journal) openAt(good int64) error {
 		}
 	}
 	if err == nil {
-		err = errors.Join(f.Truncate(good), f.Sync(), syncDir(filepath.Dir(j.path)))
+		err = errors.Join(f.Truncate(good), f.Sync())
+	}
+	dir := filepath.Dir(j.path)
+	if err == nil {
+		j.mark, err = openMark(j.disk, dir, good, head)
 	}
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
 	j.file, j.size = f, good
+	if err := j.disk.SyncDir(dir); err != nil {
+		return errors.Join(err, j.close())
+	}
 	return nil
 }
 
 func headerLine() string { return journalMagic + strconv.Itoa(journalFormat) + "\n" }
 
-// readFrames returns the payloads and where the good part ends.
-func readFrames(data []byte) (payloads [][]byte, good int64, err error) {
+// readFrames returns the payloads and where the good part ends. Everything before known was on
+// disk once, so a frame there that cannot be read was damaged.
+func readFrames(data []byte, known int64) (payloads [][]byte, good int64, err error) {
 	line, _, complete := bytes.Cut(data, []byte("\n"))
 	if !complete {
 		// A crash while the file was made: nothing was acknowledged.
-		if strings.HasPrefix(headerLine(), string(data)) {
+		if known == 0 && isTornHeader(data) {
 			return nil, 0, nil
 		}
-		return nil, 0, errCorrupt
+		return nil, 0, fmt.Errorf("%w: its first line is wrong", errCorrupt)
 	}
 	if _, err := readFormat(line); err != nil {
 		return nil, 0, err
 	}
 	at := int64(len(line) + 1)
-	for {
-		payload, size, err := readFrame(data[at:])
-		if errors.Is(err, io.EOF) {
-			return payloads, at, nil
+	for at < int64(len(data)) {
+		payload, whole := readFrame(data[at:])
+		if !whole {
+			if at < known || at > known && !isTorn(data[at:], at) {
+				return nil, 0, fmt.Errorf("%w: the record at byte %d cannot be read", errCorrupt, at)
+			}
+			break
 		}
-		if err != nil {
-			return nil, 0, err
-		}
-		payloads, at = append(payloads, payload), at+size
+		payloads, at = append(payloads, payload), at+frameHeader+int64(len(payload))
 	}
+	return payloads, at, nil
 }
 
-// readFrame returns io.EOF at the end, which may be a torn frame.
-func readFrame(rest []byte) (payload []byte, size int64, err error) {
-	if len(rest) < frameHeader || len(bytes.Trim(rest, "\x00")) == 0 {
-		return nil, 0, io.EOF
-	}
-	length := binary.LittleEndian.Uint32(rest)
-	if crcOf(rest[:4]) != binary.LittleEndian.Uint32(rest[4:]) || length > maxFrame {
-		return nil, 0, errCorrupt
-	}
-	size = frameHeader + int64(length)
-	if int64(len(rest)) < size {
-		return nil, 0, io.EOF
-	}
-	payload = rest[frameHeader:size]
-	if crcOf(payload) == binary.LittleEndian.Uint32(rest[8:]) {
-		return payload, size, nil
-	}
-	if int64(len(rest)) == size {
-		// The last one, and not all of it reached the disk.
-		return nil, 0, io.EOF
-	}
-	return nil, 0, errCorrupt
+// isTornHeader reports whether the file is what a loss of power leaves of an empty journal.
+func isTornHeader(data []byte) bool {
+	return strings.HasPrefix(headerLine(), string(bytes.TrimRight(data, "\x00")))
 }
 
-func crcOf(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
+// readFrame reads the frame at the beginning of rest, if it is whole.
+func readFrame(rest []byte) (payload []byte, whole bool) {
+	length, ok := frameLength(rest)
+	if !ok || int64(len(rest)) < frameHeader+length {
+		return nil, false
+	}
+	payload = rest[frameHeader : frameHeader+length]
+	return payload, crcOf(payload) == binary.LittleEndian.Uint32(rest[8:])
+}
+
+// frameLength returns the length of the payload, if it can be trusted.
+func frameLength(rest []byte) (length int64, ok bool) {
+	if len(rest) < frameHeader {
+		return 0, false
+	}
+	n := binary.LittleEndian.Uint32(rest)
+	return int64(n), crcOf(rest[:4]) == binary.LittleEndian.Uint32(rest[4:]) && n <= maxFrame
+}
+
+// sectorSize is the least that a disk writes as a whole.
+const sectorSize = 512
+
+// isTorn reports whether a loss of power explains why the frame at this offset cannot be read:
+// the file ends too early, or ends with zeros, or sectors are missing, which read as zeros.
+// Something else, such as a changed bit, is damage, even in the last frame.
+func isTorn(rest []byte, at int64) bool {
+	length, ok := frameLength(rest)
+	if len(rest) < frameHeader || ok && int64(len(rest)) < frameHeader+length ||
+		rest[len(rest)-1] == 0 {
+		return true
+	}
+	for len(rest) > 0 {
+		part := rest[:min(sectorSize-at%sectorSize, int64(len(rest)))]
+		if len(bytes.Trim(part, "\x00")) == 0 {
+			return true
+		}
+		rest, at = rest[len(part):], at+int64(len(part))
+	}
+	return false
+}
+
+func crcOf(data []byte) uint32 { return durable.Checksum(data) }
 
 func encodeFrame(payload []byte) []byte {
 	f := make([]byte, frameHeader, frameHeader+len(payload))
@@ -206,7 +268,7 @@ func (j *journal) appendPayloads(payloads [][]byte) error {
 	for _, p := range payloads {
 		b = append(b, encodeFrame(p)...)
 	}
-	if err := j.syncRename(); err != nil {
+	if err := errors.Join(j.syncRename(), j.cutFailed()); err != nil {
 		return err
 	}
 	err := j.fail.Hit("journal.append")
@@ -220,12 +282,30 @@ func (j *journal) appendPayloads(payloads [][]byte) error {
 		err = j.file.Sync()
 	}
 	if err != nil {
-		return fmt.Errorf("append to the journal: %w", errors.Join(err, j.file.Truncate(j.size)))
+		j.unclean = true
+		return errors.Join(fmt.Errorf("append to the journal: %w", err), j.cutFailed())
+	}
+	if j.mark.head == nil {
+		j.mark.head = headOf(append([]byte(headerLine()), b...))
 	}
 	j.size += int64(len(b))
+	j.mark.move(j.size)
 	// The entry is on disk, so an error must not be returned here: this failpoint is for
 	// crashes only.
 	j.fail.Pass("journal.synced")
+	return nil
+}
+
+// cutFailed removes what an append that failed has written, for good: mixed with what is written
+// there next, it could look like damage after a loss of power.
+func (j *journal) cutFailed() error {
+	if !j.unclean {
+		return nil
+	}
+	if err := errors.Join(j.file.Truncate(j.size), j.file.Sync()); err != nil {
+		return fmt.Errorf("remove the end of the journal: %w", err)
+	}
+	j.unclean = false
 	return nil
 }
 
@@ -240,12 +320,20 @@ func (j *journal) rewrite(payloads [][]byte) error {
 	if err := j.fail.Hit("journal.compact"); err != nil {
 		return err
 	}
-	f, err := replaceFile(j.path, b)
+	err := j.mark.clear()
+	var f durable.File
+	if err == nil {
+		f, err = durable.ReplaceFile(j.disk, j.path, b, 0o600)
+	}
 	if err != nil {
 		return fmt.Errorf("compact the journal: %w", err)
 	}
 	old := j.file
-	j.file, j.size, j.renamed = f, int64(len(b)), true
+	j.file, j.size, j.renamed, j.unclean = f, int64(len(b)), true, false
+	j.mark.head = nil
+	if len(payloads) > 0 {
+		j.mark.head = headOf(b)
+	}
 	return errors.Join(j.syncRename(), old.Close())
 }
 
@@ -257,63 +345,14 @@ func (j *journal) syncRename() error {
 	}
 	err := j.fail.Hit("journal.compacted")
 	if err == nil {
-		err = syncDir(filepath.Dir(j.path))
+		err = j.disk.SyncDir(filepath.Dir(j.path))
 	}
 	if err != nil {
 		return fmt.Errorf("settle the compacted journal: %w", err)
 	}
 	j.renamed = false
+	j.mark.move(j.size)
 	return nil
 }
 
-func (j *journal) close() error { return j.file.Close() }
-
-// writeFile leaves the old or the whole new, synced file under path.
-func writeFile(path string, data []byte) error {
-	f, err := replaceFile(path, data)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Close(), syncDir(filepath.Dir(path)))
-}
-
-// replaceFile puts a synced file in the place of the one under path, or changes
-// nothing. The folder is not synced: a crash may bring the old file back.
-func replaceFile(path string, data []byte) (*os.File, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+tempMark+"*") // mode 0600
-	if err != nil {
-		return nil, err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
-	}
-	return f, nil
-}
-
-// tempMark is in the names of files that are being written.
-const tempMark = ".tmp-"
-
-// removeTempFiles removes files that a killed process left half written. The caller holds
-// the folder's lock, so no other process is writing one.
-func removeTempFiles(dir string) error {
-	left, err := filepath.Glob(filepath.Join(dir, "*"+tempMark+"*"))
-	for _, path := range left {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
+func (j *journal) close() error { return errors.Join(j.file.Close(), j.mark.close()) }

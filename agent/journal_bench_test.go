@@ -9,6 +9,7 @@ import (
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -18,7 +19,7 @@ import (
 // least that anybody could do: the same bytes, a write and an fsync for each. They
 // take turns at every record, since a disk is now quick and now slow.
 func BenchmarkJournal(b *testing.B) {
-	s, _, _, err := openStore(b.TempDir(), nil)
+	s, _, _, err := openStore(durable.OS{}, b.TempDir(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,10 +3,12 @@ package agent
 import (
 	"context"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/internal/wait"
 )
 
@@ -60,12 +62,28 @@ func (iv *nodeInventory) inspectNode(ctx context.Context) (wire.Inventory, int64
 	if iv.inventory.isolation != nil {
 		seen.Checks = append(seen.Checks, *iv.inventory.isolation)
 	}
+	if c, found := damageCheck(iv.config.Data); found {
+		seen.Checks = append(seen.Checks, c)
+	}
 	seen.Plugins = iv.inventory.seen.Plugins
 	if !reflect.DeepEqual(seen, iv.inventory.seen) {
 		iv.inventory.seen = seen
 		iv.inventory.version++
 	}
 	return seen, iv.inventory.version
+}
+
+// damageCheck is there while files that were put aside are in the data folder.
+func damageCheck(dir string) (c wire.Check, found bool) {
+	files, err := durable.FindDamaged(dir)
+	if err != nil || len(files) == 0 {
+		return c, false
+	}
+	return wire.Check{ID: "data-folder", Severity: wire.SeverityWarning,
+		Detail: "Files of the agent were damaged and put aside: " + strings.Join(files, ", ") +
+			". The agent's log says what was wrong with each.",
+		Remedy: "Check the disk of " + dir + ", for example with 'smartctl -a' and 'dmesg'; then " +
+			"remove these files."}, true
 }
 
 // withoutEngine is what is known of the node while the engine does not answer:

@@ -2,16 +2,14 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/durable"
 )
 
 const stateName = "state.json"
@@ -20,8 +18,9 @@ const stateName = "state.json"
 // changes, and each change is on disk before it counts.
 type state struct {
 	// disk is held while the file is being changed, for as long as the disk takes.
-	disk sync.Mutex
-	path string
+	disk   sync.Mutex
+	folder durable.FS
+	path   string
 	// mu guards what readers need, and is never held while the disk works.
 	mu   sync.Mutex
 	file stateFile
@@ -52,45 +51,56 @@ type stateFile struct {
 }
 
 // openState reads the state, or begins one with the token. A new token starts
-// over: node and epoch belonged to the old one.
-func openState(dir string, token *wire.Token) (*state, error) {
-	s := &state{path: filepath.Join(dir, stateName), token: token}
-	data, err := os.ReadFile(s.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, fmt.Errorf("read the agent's state: %w", err)
-	default:
-		if err := json.Unmarshal(data, &s.file); err != nil {
+// over: node and epoch belonged to the old one. A damaged state is put aside, which damage says.
+func openState(disk durable.FS, dir string, token *wire.Token) (s *state, damage, err error) {
+	s = &state{folder: disk, path: filepath.Join(dir, stateName), token: token}
+	data, err := readIfThere(s.path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the agent's state: %w", err)
+	}
+	if data != nil {
+		if damage = durable.UnmarshalChecked(data, &s.file); damage != nil {
 			// Nothing in it decides about containers; the token brings it back.
 			s.file = stateFile{}
-			if err := os.Rename(s.path, s.path+".damaged"); err != nil {
-				return nil, fmt.Errorf("put the damaged state aside: %w", err)
+			if damage, err = putFileAside(disk, s.path, damage); err != nil {
+				return nil, nil, err
 			}
 		}
 	}
 	if token == nil && s.file.Kid == "" {
-		return nil, errors.New("the agent has no token: add the node in the UI, and start the " +
-			"agent with the line it shows")
+		return nil, damage, errNoToken
 	}
 	if token != nil && token.Kid != s.file.Kid {
 		f := s.file
 		f.Kid, f.Key, f.SPKI, f.Node, f.Epoch = token.Kid, token.Key().Bytes(), nil, "", 0
 		f.Tunnels = wire.TunnelAccess{}
 		if err := s.storeFile(f); err != nil {
-			return nil, err
+			return nil, damage, err
 		}
 	}
-	return s, nil
+	return s, damage, nil
+}
+
+// errNoToken is also the end of an agent whose state was damaged: it has no other copy of its key.
+var errNoToken = errors.New("the agent has no token: add the node in the UI, or rotate the token " +
+	"of the node that it was, and start the agent with the line that is shown")
+
+// putFileAside puts a damaged file aside and adds its new name to what is wrong with it.
+func putFileAside(disk durable.FS, path string, why error) (damage, err error) {
+	aside, err := durable.PutAside(disk, path)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Errorf("%s: %w; put aside as %s", path, why, aside), nil
 }
 
 // storeFile stores the new state, then takes it over.
 func (s *state) storeFile(f stateFile) error {
-	data, err := json.Marshal(f)
+	data, err := durable.MarshalChecked(f)
 	if err != nil {
 		return fmt.Errorf("encode the agent's state: %w", err)
 	}
-	if err := writeFile(s.path, data); err != nil {
+	if err := durable.WriteFile(s.folder, s.path, data, 0o600); err != nil {
 		return fmt.Errorf("store the agent's state: %w", err)
 	}
 	s.mu.Lock()

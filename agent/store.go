@@ -14,6 +14,7 @@ import (
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/internal/failpoint"
 )
 
@@ -58,37 +59,37 @@ type store struct {
 }
 
 // openStore locks the folder and reads what is there: the machines, by
-// deployment, and a notice when a damaged journal was put aside.
+// deployment, and the damage when a damaged journal was put aside.
 func openStore(
-	dir string, fail failpoint.Hook,
-) (*store, map[string]*engine.Machine, string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, "", fmt.Errorf("make the data folder: %w", err)
+	disk durable.FS, dir string, fail failpoint.Hook,
+) (_ *store, _ map[string]*engine.Machine, damage error, err error) {
+	if err := durable.MakeDir(disk, dir, 0o700); err != nil {
+		return nil, nil, nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	if err := CheckFolder(dir); err != nil {
 		return nil, nil, "", err
 	}
 	lock, err := lockFolder(dir)
 	if err != nil {
-		return nil, nil, "", err
+		return nil, nil, nil, err
 	}
-	if err := removeTempFiles(dir); err != nil {
-		return nil, nil, "", errors.Join(fmt.Errorf("tidy the data folder: %w", err), lock.Close())
+	if err := durable.RemoveTemporary(disk, dir, "*"); err != nil {
+		return nil, nil, nil, errors.Join(fmt.Errorf("tidy the data folder: %w", err), lock.Close())
 	}
-	j, payloads, aside, err := openJournal(dir, fail)
+	j, payloads, damage, err := openJournal(disk, dir, fail)
 	if err != nil {
-		return nil, nil, "", errors.Join(err, lock.Close())
+		return nil, nil, nil, errors.Join(err, lock.Close())
 	}
 	s := &store{journal: j, lock: lock, dir: dir}
 	records, err := s.readEntries(payloads)
 	if err != nil {
-		return nil, nil, "", errors.Join(err, s.close())
+		return nil, nil, nil, errors.Join(err, s.close())
 	}
 	machines := map[string]*engine.Machine{}
 	for id, list := range records {
 		machines[id] = engine.Replay(id, list)
 	}
-	return s, machines, aside, nil
+	return s, machines, damage, nil
 }
 
 func lockFolder(dir string) (*os.File, error) {

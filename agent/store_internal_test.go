@@ -6,12 +6,13 @@ import (
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/durable"
 )
 
 // Compaction keeps the machines and the events, and drops history.
 func TestStore_CompactsWithoutLosingAnything(t *testing.T) {
 	dir := t.TempDir()
-	s, _, _, err := openStore(dir, nil)
+	s, _, _, err := openStore(durable.OS{}, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,9 +40,9 @@ func TestStore_CompactsWithoutLosingAnything(t *testing.T) {
 	if err := s.close(); err != nil {
 		t.Fatal(err)
 	}
-	s, machines, aside, err := openStore(dir, nil)
-	if err != nil || aside != "" {
-		t.Fatalf("open again: %v, put aside %q", err, aside)
+	s, machines, damage, err := openStore(durable.OS{}, dir, nil)
+	if err != nil || damage != nil {
+		t.Fatalf("open again: %v, damage %v", err, damage)
 	}
 	defer func() { _ = s.close() }()
 	if machines["d"] == nil || machines["d"].State() != m.State() {

@@ -2,13 +2,13 @@ package ingress
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/internal/wait"
 )
 
@@ -20,8 +20,12 @@ type savedTable struct {
 }
 
 // loadSaved applies the table that was saved last. An unusable file is logged and ignored:
-// the source will send the table.
+// the source will send the table, which replaces the file.
 func (w *Watcher) loadSaved() {
+	err := durable.RemoveTemporary(w.disk, filepath.Dir(w.file), filepath.Base(w.file))
+	if err != nil {
+		w.log.Warn("half-written route tables of an earlier run were not removed", "error", err)
+	}
 	t, err := readTable(w.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -38,8 +42,8 @@ func readTable(file string) (*Table, error) {
 		return nil, fmt.Errorf("read route table: %w", err)
 	}
 	var s savedTable
-	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("decode route table %s: %w", file, err)
+	if err := durable.UnmarshalChecked(data, &s); err != nil {
+		return nil, fmt.Errorf("read route table %s: %w", file, err)
 	}
 	return provisionalTable(s.Version, s.Routes).WithZones(s.Zones), nil
 }
@@ -66,36 +70,21 @@ func (w *Watcher) flushUnsaved() {
 }
 
 func (w *Watcher) writeFile() {
-	if err := writeTable(w.file, w.latest.Load()); err != nil {
+	if err := writeTable(w.disk, w.file, w.latest.Load()); err != nil {
 		w.log.Warn("route table not saved, a restart would have to wait for the source",
 			"error", err)
 	}
 }
 
-// writeTable replaces the file in one step: after a crash there is the old
+// writeTable replaces the file in one step: after a crash or a loss of power there is the old
 // table or the new one, never half of one.
-func writeTable(file string, t *Table) (err error) {
-	data, err := json.Marshal(savedTable{t.Version(), t.Routes(), t.Zones()})
+func writeTable(disk durable.FS, file string, t *Table) error {
+	data, err := durable.MarshalChecked(savedTable{t.Version(), t.Routes(), t.Zones()})
 	if err != nil {
 		return fmt.Errorf("encode route table: %w", err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp")
-	if err != nil {
+	if err := durable.WriteFile(disk, file, data, 0o600); err != nil {
 		return fmt.Errorf("save route table: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("save route table: %w", err), os.Remove(tmp.Name()))
-		}
-	}()
-	if _, err = tmp.Write(data); err != nil {
-		return errors.Join(err, tmp.Close())
-	}
-	if err = tmp.Sync(); err != nil {
-		return errors.Join(err, tmp.Close())
-	}
-	if err = tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/internal/wait"
 )
 
@@ -39,6 +40,7 @@ type Watcher struct {
 	source Source
 	apply  func(*Table)
 	file   string
+	disk   durable.FS
 	log    *slog.Logger
 
 	warned map[string]bool // hosts left out of the last table
@@ -52,7 +54,8 @@ type Watcher struct {
 // exist.
 func NewWatcher(source Source, apply func(*Table), file string, log *slog.Logger) *Watcher {
 	return &Watcher{
-		source: source, apply: apply, file: file, log: log, dirty: make(chan struct{}, 1),
+		source: source, apply: apply, file: file, disk: durable.OS{}, log: log,
+		dirty: make(chan struct{}, 1),
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -24,7 +26,9 @@ const mostNoted = 8192
 type containerBook struct {
 	path string
 
-	mu    sync.Mutex
+	mu sync.Mutex
+	// there: the file exists.
+	there bool
 	known map[string]notedContainer
 	order []string
 }
@@ -36,9 +40,10 @@ type notedContainer struct {
 	engine string
 }
 
-// openBook reads the book of a data folder. A damaged line is skipped, whatever its length: after
-// a power cut the file may end in zeros.
-func openBook(dataDir string) (*containerBook, error) {
+// openBook reads the book of a data folder. A line that is damaged is left out, whatever its
+// length. One without an end or with zeros was being written when the power was lost; with another
+// one the file was damaged, and is put aside.
+func openBook(dataDir string, log *slog.Logger) (*containerBook, error) {
 	b := &containerBook{path: filepath.Join(dataDir, "containers"), known: map[string]notedContainer{}}
 	text, err := os.ReadFile(b.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,16 +52,44 @@ func openBook(dataDir string) (*containerBook, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the list of containers: %w", err)
 	}
+	b.there = true
+	torn, damaged := 0, 0
 	for line := range strings.Lines(string(text)) {
-		fields := strings.Split(strings.TrimSuffix(line, "\n"), " ")
-		if len(fields) != 5 || !containerID.MatchString(fields[0]) {
-			continue
+		n, ok := parseNote(strings.TrimSuffix(line, "\n"))
+		switch {
+		case !strings.HasSuffix(line, "\n") || strings.Contains(line, "\x00"):
+			torn++
+		case !ok:
+			damaged++
+		default:
+			b.addContainer(n)
 		}
-		b.addContainer(notedContainer{engine: fields[1], Object: agent.Object{ID: fields[0],
-			Kind: parseKind(fields[2]), Deployment: fields[3],
-			Step: pipeline.StepKey(fields[4])}})
 	}
-	return b, nil
+	if torn+damaged == 0 && len(text) > 0 {
+		return b, nil
+	}
+	if damaged > 0 || len(text) == 0 {
+		aside, err := durable.PutAside(durable.OS{}, b.path)
+		if err != nil {
+			return nil, err
+		}
+		log.Error("the list of containers is damaged; those that still exist are listed again, and "+
+			"processes that a killed engine lost before may not be found", "damaged_lines", damaged,
+			"aside", aside)
+	}
+	return b, b.rewrite()
+}
+
+// parseNote reads a line. Those of older releases have no checksum.
+func parseNote(line string) (n notedContainer, ok bool) {
+	fields := strings.Split(line, " ")
+	if len(fields) != 5 && len(fields) != 6 || !containerID.MatchString(fields[0]) {
+		return n, false
+	}
+	n = notedContainer{engine: fields[1], Object: agent.Object{ID: fields[0],
+		Kind: parseKind(fields[2]), Deployment: fields[3], Step: pipeline.StepKey(fields[4])}}
+	old := len(fields) == 5 && !strings.Contains(line, "#")
+	return n, old || n.formatLine() == line+"\n"
 }
 
 func (b *containerBook) addContainer(n notedContainer) {
@@ -87,6 +120,10 @@ func (b *containerBook) rememberContainer(n notedContainer) error {
 			return err
 		}
 	}
+	if !b.there {
+		b.addContainer(n)
+		return b.rewrite()
+	}
 	f, err := os.OpenFile(b.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("note a container: %w", err)
@@ -100,23 +137,30 @@ func (b *containerBook) rememberContainer(n notedContainer) error {
 }
 
 func (n notedContainer) formatLine() string {
-	return strings.Join([]string{n.ID, n.engine, string(n.Kind), n.Deployment, string(n.Step)},
-		" ") + "\n"
+	line := strings.Join([]string{n.ID, n.engine, string(n.Kind), n.Deployment, string(n.Step)}, " ")
+	return fmt.Sprintf("%s #%08x\n", line, durable.Checksum([]byte(line)))
 }
 
 func (b *containerBook) forgetOld() error {
-	var text strings.Builder
 	old := len(b.order) / 2
-	for _, id := range b.order[old:] {
-		text.WriteString(b.known[id].formatLine())
-	}
-	if err := writeFile(b.path, []byte(text.String()), 0o600); err != nil {
-		return err
-	}
 	for _, id := range b.order[:old] {
 		delete(b.known, id)
 	}
 	b.order = append([]string(nil), b.order[old:]...)
+	return b.rewrite()
+}
+
+// rewrite replaces the file by what is known.
+func (b *containerBook) rewrite() error {
+	var text strings.Builder
+	for _, id := range b.order {
+		text.WriteString(b.known[id].formatLine())
+	}
+	err := durable.WriteFile(durable.OS{}, b.path, []byte(text.String()), 0o600)
+	if err != nil {
+		return fmt.Errorf("note containers: %w", err)
+	}
+	b.there = true
 	return nil
 }
 

@@ -114,7 +114,7 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	}
 	err = d.prepareFolders()
 	if err == nil {
-		d.book, err = openBook(c.DataDir)
+		d.book, err = openBook(c.DataDir, c.Log)
 	}
 	if err == nil {
 		err = d.contactEngine(ctx)

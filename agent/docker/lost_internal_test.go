@@ -2,12 +2,14 @@ package docker
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/durable/durabletest"
 )
 
 // Which container a process belongs to is read from what nobody but the kernel and
@@ -73,7 +75,7 @@ func TestProcesses_OfContainers(t *testing.T) {
 // What was noted is known to the next life of the agent, and the book stays small.
 func TestBook_OutlivesTheAgent(t *testing.T) {
 	dir := t.TempDir()
-	b, err := openBook(dir)
+	b, err := openBook(dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +104,7 @@ func TestBook_OutlivesTheAgent(t *testing.T) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	again, err := openBook(dir)
+	again, err := openBook(dir, slog.New(slog.DiscardHandler))
 	if err != nil || len(again.order) != mostNoted/2+1 {
 		t.Fatalf("%d are noted, %v", len(again.order), err)
 	}
@@ -148,5 +150,35 @@ func TestLostCheck_SaysWhatCannotBeSeen(t *testing.T) {
 	f.lostProblem, f.lost = nil, LostObjects{Links: []LostLink{{Name: "veth1"}}}
 	if c := lostCheck(f); c.Severity != "warning" || !strings.Contains(c.Remedy, f.lostCommand) {
 		t.Errorf("lost: %+v", c)
+	}
+}
+
+// A line of the book that was changed is left out, and one that was being written when the power
+// was lost does not take the next one with it.
+func TestBook_LeavesOutWhatIsDamaged(t *testing.T) {
+	dir := durabletest.TempDir(t)
+	note := notedContainer{engine: "E", Object: agent.Object{ID: strings.Repeat("a", 64),
+		Kind: agent.KindService, Deployment: "d", Step: "web"}}
+	whole := []byte(note.formatLine())
+	for name, damaged := range durabletest.Damages(whole) {
+		if err := os.WriteFile(filepath.Join(dir, "containers"), damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b, err := openBook(dir, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		n, ok := b.findContainer(note.ID)
+		if len(b.known) > 1 || ok != (len(b.known) == 1) || ok && n != note {
+			t.Fatalf("%s: known is %+v", name, b.known)
+		}
+		next := notedContainer{Object: agent.Object{ID: strings.Repeat("b", 64)}}
+		if err := b.rememberContainer(next); err != nil {
+			t.Fatal(err)
+		}
+		again, err := openBook(dir, slog.New(slog.DiscardHandler))
+		if _, ok := again.findContainer(next.ID); err != nil || !ok {
+			t.Fatalf("%s: the next container is not known, %v", name, err)
+		}
 	}
 }

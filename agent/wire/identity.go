@@ -17,6 +17,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/nullops/nullops/internal/durable"
 )
 
 // Identity is one end's self-signed certificate with its private key. It
@@ -69,6 +71,10 @@ func newIdentity(der []byte, key crypto.Signer) (*Identity, error) {
 	if !ok || !public.Equal(key.Public()) {
 		return nil, errors.New("certificate and private key do not belong together")
 	}
+	err = leaf.CheckSignature(leaf.SignatureAlgorithm, leaf.RawTBSCertificate, leaf.Signature)
+	if err != nil {
+		return nil, errors.New("the certificate is damaged: it is not as its key signed it")
+	}
 	return &Identity{leaf: leaf, key: key}, nil
 }
 
@@ -106,9 +112,14 @@ func ParseIdentity(text []byte) (*Identity, error) {
 // key.pem, mode 0600. A damaged one is an error and never replaced: a new
 // certificate makes the node untrusted, and that is for a person to decide.
 func LoadOrCreateIdentity(dir string) (*Identity, error) {
+	return LoadOrCreateIdentityOn(durable.OS{}, dir)
+}
+
+// LoadOrCreateIdentityOn is LoadOrCreateIdentity on another disk.
+func LoadOrCreateIdentityOn(disk durable.FS, dir string) (*Identity, error) {
 	cert, err := os.ReadFile(filepath.Join(dir, certFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return createIdentity(dir)
+		return createIdentity(disk, dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load identity: %w", err)
@@ -126,46 +137,22 @@ func LoadOrCreateIdentity(dir string) (*Identity, error) {
 	return id, nil
 }
 
-func createIdentity(dir string) (*Identity, error) {
+func createIdentity(disk durable.FS, dir string) (*Identity, error) {
 	id, err := NewIdentity("nullops-agent")
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create identity: %w", err)
+	err = durable.MakeDir(disk, dir, 0o700)
+	if err == nil {
+		err = durable.WriteFile(disk, filepath.Join(dir, keyFile), id.keyPEM(), 0o600)
 	}
-	if err := writeAtomic(filepath.Join(dir, keyFile), id.keyPEM()); err != nil {
-		return nil, fmt.Errorf("create identity: %w", err)
+	if err == nil {
+		err = durable.WriteFile(disk, filepath.Join(dir, certFile), id.CertPEM(), 0o600)
 	}
-	if err := writeAtomic(filepath.Join(dir, certFile), id.CertPEM()); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("create identity: %w", err)
 	}
 	return id, nil
-}
-
-// writeAtomic leaves either nothing or the whole, synced file under path.
-func writeAtomic(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // Thumbprint is what the far end pins on the control plane's side.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/internal/durable"
 )
 
 // contexts are the control planes that the user signed in to, in one file that only
@@ -41,8 +41,9 @@ func loadContexts() (contexts, error) {
 	if err != nil {
 		return c, fmt.Errorf("read login: %w", err)
 	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		return c, fmt.Errorf("%s is damaged (%w): run 'nullops login URL' again", path, err)
+	if err := durable.UnmarshalChecked(text, &c); err != nil {
+		// Nothing of it is used: a token must not be sent to a host whose name was changed.
+		return contexts{}, fmt.Errorf("%s: %w; remove it and run 'nullops login URL' again", path, err)
 	}
 	if c.Name == "" && c.URL != "" {
 		c.Name = contextName(c.URL)
@@ -59,15 +60,14 @@ func (c contexts) save() error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("save login: %w", err)
 	}
-	text, err := json.Marshal(c)
+	text, err := durable.MarshalChecked(c)
+	if err == nil {
+		err = durable.WriteFile(durable.OS{}, path, text, 0o600)
+	}
 	if err != nil {
 		return fmt.Errorf("save login: %w", err)
 	}
-	part := path + ".part"
-	if err := os.WriteFile(part, text, 0o600); err != nil {
-		return fmt.Errorf("save login: %w", err)
-	}
-	return os.Rename(part, path)
+	return nil
 }
 
 // switchTo makes another control plane the current one; it returns false if none has that name.

@@ -5,22 +5,19 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/internal/failpoint"
 )
 
@@ -48,14 +45,14 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err := agent.CheckFolder(s.Agent.Data); err != nil {
 		return fmt.Errorf("setting agent.data: %w", err)
 	}
-	if err := os.MkdirAll(s.Agent.Data, 0o700); err != nil {
+	if err := durable.MakeDir(durable.OS{}, s.Agent.Data, 0o700); err != nil {
 		return fmt.Errorf("setting agent.data: %w", err)
 	}
 	floor, err := agent.ParseDiskFloor(s.Agent.Floor)
 	if err != nil {
 		return fmt.Errorf("setting agent.floor: %w", err)
 	}
-	install, err := installID(s.Agent.Data)
+	install, err := loadInstallID(durable.OS{}, s.Agent.Data, log)
 	if err != nil {
 		return err
 	}
@@ -186,24 +183,6 @@ func dockerHost(setting string) string {
 		return host
 	}
 	return "unix:///var/run/docker.sock"
-}
-
-// installID marks what this agent made in Docker. It is made once: objects with
-// another id are a stranger's and are never touched.
-func installID(data string) (string, error) {
-	path := filepath.Join(data, "install")
-	text, err := os.ReadFile(path)
-	if err == nil && len(strings.TrimSpace(string(text))) > 0 {
-		return strings.TrimSpace(string(text)), nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read install id: %w", err)
-	}
-	id := uuid.NewString()[:8]
-	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("write install id: %w", err)
-	}
-	return id, nil
 }
 
 // maxGrace bounds how long one service that ignores SIGTERM delays a removal.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,12 +54,12 @@ func agentLost() *cobra.Command {
 func runLost(ctx context.Context, s Settings, out io.Writer, end, asJSON bool) error {
 	ctx, cancel := context.WithTimeout(ctx, lostWithin)
 	defer cancel()
-	install, err := os.ReadFile(filepath.Join(s.Agent.Data, "install"))
+	install, err := knownInstallID(s.Agent.Data)
 	if err != nil {
 		return fmt.Errorf("setting agent.data: %w; give the data folder of this machine's agent", err)
 	}
 	runtime, err := docker.New(ctx, docker.Config{Host: dockerHost(s.Agent.Docker),
-		Install: strings.TrimSpace(string(install)), DataDir: s.Agent.Data, RunDir: s.Agent.Run,
+		Install: install, DataDir: s.Agent.Data, RunDir: s.Agent.Run,
 		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err

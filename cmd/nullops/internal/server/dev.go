@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/internal/durable"
 )
 
 func devCommand() *cobra.Command {
@@ -33,7 +34,7 @@ func (s Settings) checkDev() error {
 // runDev is one process for a laptop: everything but the agent, which runs
 // where the Docker Engine is and is enrolled like any other.
 func runDev(ctx context.Context, s Settings, log *slog.Logger) error {
-	if err := os.MkdirAll(s.Dev.Data, 0o755); err != nil {
+	if err := durable.MakeDir(durable.OS{}, s.Dev.Data, 0o755); err != nil {
 		return fmt.Errorf("setting dev.data: %w", err)
 	}
 	if s.HTTP.Data == defaultSettings().HTTP.Data {
@@ -129,7 +130,12 @@ func devKey(data string) (string, error) {
 	path := filepath.Join(data, "master.key")
 	text, err := os.ReadFile(path)
 	if err == nil {
-		return strings.TrimSpace(string(text)), nil
+		key := strings.TrimSpace(string(text))
+		if _, err := seal.ParseKeyring(key); err != nil {
+			return "", fmt.Errorf("%s is damaged: %w; restore the file, since nothing else opens what "+
+				"is sealed with this key", path, err)
+		}
+		return key, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read sealing key: %w", err)
@@ -138,7 +144,9 @@ func devKey(data string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
+	// Secrets are sealed with it from now on, so it must survive a loss of power.
+	err = durable.WriteFile(durable.OS{}, path, []byte(key+"\n"), 0o600)
+	if err != nil {
 		return "", fmt.Errorf("write sealing key: %w", err)
 	}
 	return key, nil

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,9 +123,9 @@ func doctorConfig(s Settings) (c docker.Config, clean func(), err error) {
 	if c.SubnetRange, err = netip.ParsePrefix(s.Agent.Subnets); err != nil {
 		return c, clean, fmt.Errorf("setting agent.subnets: %w", err)
 	}
-	install, err := os.ReadFile(filepath.Join(s.Agent.Data, "install"))
+	install, err := knownInstallID(s.Agent.Data)
 	if err == nil {
-		c.Install = strings.TrimSpace(string(install))
+		c.Install = install
 		return c, clean, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {

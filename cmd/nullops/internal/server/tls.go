@@ -23,6 +23,7 @@ import (
 
 	"github.com/nullops/nullops/cmd/nullops/internal/pin"
 	"github.com/nullops/nullops/ingress"
+	"github.com/nullops/nullops/internal/durable"
 )
 
 // usesTLS reports whether API and UI are served with TLS. Plain HTTP is for localhost,
@@ -130,6 +131,9 @@ func (h HTTPSettings) newCertificateKeeper() (*certificateKeeper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("setting http.url: %w", err)
 	}
+	if err := k.checkOwn(); err != nil {
+		return nil, fmt.Errorf("setting http.data: %w", err)
+	}
 	if k.isUsableFor(u.Hostname()) {
 		return k, nil
 	}
@@ -168,6 +172,24 @@ func (k *certificateKeeper) currentCertificate(*tls.ClientHelloInfo) (*tls.Certi
 	return k.parsed, nil
 }
 
+// checkOwn finds damage of a certificate that we made. It is not replaced, because people have
+// pinned it: they could not tell a new one from an attacker's.
+func (k *certificateKeeper) checkOwn() error {
+	if _, err := os.Stat(k.cert); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	c, err := k.currentCertificate(nil)
+	if err == nil {
+		err = c.Leaf.CheckSignature(c.Leaf.SignatureAlgorithm, c.Leaf.RawTBSCertificate,
+			c.Leaf.Signature)
+	}
+	if err != nil {
+		return fmt.Errorf("%s or %s is damaged (%w): restore both files, or remove both to get a new "+
+			"certificate, which everybody who signs in has to pin again", k.cert, k.key, err)
+	}
+	return nil
+}
+
 // isUsableFor reports whether there is an unexpired certificate for the host. It is
 // not replaced then, because people have pinned it.
 func (k *certificateKeeper) isUsableFor(host string) bool {
@@ -178,7 +200,7 @@ func (k *certificateKeeper) isUsableFor(host string) bool {
 // createCertificate creates a self-signed certificate. It lasts ten years, because
 // clients pin it; for clients that do not, install one from a certificate authority.
 func (k *certificateKeeper) createCertificate(host string) error {
-	if err := os.MkdirAll(filepath.Dir(k.key), 0o700); err != nil {
+	if err := durable.MakeDir(durable.OS{}, filepath.Dir(k.key), 0o700); err != nil {
 		return err
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -193,6 +215,13 @@ func (k *certificateKeeper) createCertificate(host string) error {
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return fmt.Errorf("encode the key: %w", err)
+	}
+	// While the two do not belong together there is no certificate, so that a crash is no damage.
+	if err := os.Remove(k.cert); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := (durable.OS{}).SyncDir(filepath.Dir(k.cert)); err != nil {
+		return err
 	}
 	if err := writePEM(k.key, "PRIVATE KEY", secret); err != nil {
 		return err
@@ -224,11 +253,5 @@ func selfSigned(host string) *x509.Certificate {
 // writePEM replaces the file in one step, so that a crash leaves the old one.
 func writePEM(path, kind string, der []byte) error {
 	text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-	if err := os.Remove(path + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return durable.WriteFile(durable.OS{}, path, text, 0o600)
 }
