@@ -106,6 +106,14 @@ test-apps: build ## run WordPress with MariaDB through the product; the first ti
 		--to "$$NULLOPS_TEST_REGISTRY" && tools/run gotest -timeout 30m -tags apps \
 		-run "^TestApplications" ./cmd/nullops'
 
+# ENGINES=29-classic/runc narrows `make test-engines` to some combinations, ONLY=TestPull to tests.
+ENGINES ?=
+ONLY ?=
+
+.PHONY: test-engines
+test-engines: build ## run what depends on the engine on Docker 20.10 and 29, both image stores, runc and crun
+	@ONLY='$(ONLY)' tools/engines.sh $(ENGINES)
+
 .PHONY: test-slow
 test-slow: build ## tell the browser stories that take minutes: a link down for one, every state of every page
 	@tools/run services --only docker,registry -- timeout --kill-after=60 40m \
