@@ -41,6 +41,8 @@ part_go() {
   go test -count=1 ./agent/sim || return 1
   go vet -tags planted ./agent/sim ./agent/engine || return 1
   go vet -tags apps ./cmd/nullops || return 1 # which only make test-apps runs
+  go vet -tags chaos ./cmd/nullops || return 1 # and only make chaos
+  go vet -tags chaos ./cmd/nullops || return 1
   go test -count=1 -tags planted -run FindsPlantedBugs ./agent/sim || return 1
   # A few seconds each beyond the corpus: they read what others wrote.
   local package target
@@ -58,6 +60,9 @@ TARGETS
   timeout --kill-after=10 180 nice tools/run mutants --changed --sample 30 --least 0 \
     pipeline controlplane/access controlplane/seal agent/engine agent/wire ||
     echo "mutants: the sample of changed lines was not finished" >&2
+  # A whole installation breaks at random, with a fresh seed each time. It takes 20 seconds to
+  # start, and ends within half a minute after its time.
+  tools/chaos.sh 3 || return 1
   # Our programs under tools/ are packages made of files, see tools/run.
   local dir files
   for dir in tools/*/; do
