@@ -66,6 +66,8 @@ func (c *chaos) startNode(t *testing.T, name string) *chaosNode {
 	var made apiclient.NodeEnrolment
 	c.product.admin.want(t, http.StatusCreated, http.MethodPost, "/nodes",
 		object{"name": name, "environment": "qa", "address": n.address}, &made)
+	c.product.admin.put(t, "/nodes/"+name, object{"environment": "qa", "address": n.address,
+		"settings": object{"disk_floor_mib": 1}}, nil)
 	n.token = made.Token
 	n.start(t)
 	n.await(t, apiclient.NodeStatusOnline)

@@ -44,7 +44,10 @@ func (c *chaos) perform(ctx context.Context, who *person, d deed) answer {
 			"project": d.project, "environment": "qa", "versions": tags}, key)
 	}
 	found, id := c.find(ctx, who, d.through, name)
-	if id == "" {
+	switch {
+	case id == "" && found.status == http.StatusOK:
+		return answer{status: http.StatusNotFound, body: "there is none"}
+	case id == "":
 		return found
 	}
 	path := "/deployments/" + id
@@ -145,6 +148,11 @@ func problemOf(a answer) string {
 	if p.Problems != nil {
 		for _, more := range *p.Problems {
 			text += "; " + more.Message
+		}
+	}
+	if p.Placement != nil {
+		for _, more := range *p.Placement {
+			text += "; " + more.Node + ": " + more.Reason
 		}
 	}
 	return text
