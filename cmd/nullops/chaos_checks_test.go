@@ -218,7 +218,7 @@ func (c *chaos) silent(t *testing.T) string {
 		a := sendRequest(t, c.product.client(), r)
 		stop()
 		if a.status != http.StatusOK {
-			return fmt.Sprintf("%s (%s): %s", d.Name, d.Id, a)
+			return fmt.Sprintf("%s (%s): %.200s", d.Name, d.Id, a)
 		}
 	}
 	return ""

@@ -57,8 +57,6 @@ type chaos struct {
 
 // TestChaos breaks a real installation at random while people use it, and looks after each
 // round whether all is as it has to be. `make chaos` runs it; docs/chaos.md says more.
-//
-// fault: F64
 func TestChaos(t *testing.T) {
 	minutes, err := strconv.ParseFloat(os.Getenv("NULLOPS_CHAOS_MINUTES"), 64)
 	if err != nil {
