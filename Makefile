@@ -24,7 +24,10 @@ PART ?=
 # What `make mutants` tests: CHANGED=1 for changed lines only, SAMPLE=30 for so many, chosen by SEED.
 CHANGED ?=
 SAMPLE ?= 0
-SEED ?= 1
+# What decides in `make mutants` (1 without it) and `make chaos` (a fresh one without it).
+SEED ?=
+# How long `make chaos` breaks things.
+MINUTES ?= 10
 
 # How many agents `make bench-fleet` measures with.
 AGENTS ?= 10000
@@ -121,12 +124,16 @@ test-slow: build ## tell the browser stories that take minutes: a link down for 
 
 .PHONY: mutants
 mutants: sidecar ## break the core and see whether tests notice; writes docs/mutants.md (PKG, CHANGED, SAMPLE, SEED)
-	@tools/run services --only postgres -- nice tools/run mutants --sample '$(SAMPLE)' --seed '$(SEED)' \
+	@tools/run services --only postgres -- nice tools/run mutants --sample '$(SAMPLE)' --seed '$(or $(SEED),1)' \
 		$(if $(CHANGED),--changed) $(filter-out ./...,$(PKG))
 
 .PHONY: fixtures
 fixtures: build ## at a release: write the fixtures that later commits upgrade in their tests
 	@tools/fixtures.sh
+
+.PHONY: chaos
+chaos: build ## break a whole installation at random and check it (MINUTES=10; SEED replays a run)
+	@tools/run services -- tools/chaos.sh '$(MINUTES)' $(SEED)
 
 .PHONY: bench
 bench: build ## measure against docker, nginx and a plain proxy; writes docs/benchmarks.json (ROWS narrows it)

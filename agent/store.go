@@ -67,7 +67,7 @@ func openStore(
 		return nil, nil, nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	if err := CheckFolder(dir); err != nil {
-		return nil, nil, "", err
+		return nil, nil, nil, err
 	}
 	lock, err := lockFolder(dir)
 	if err != nil {

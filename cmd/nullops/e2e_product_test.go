@@ -36,7 +36,13 @@ type product struct {
 // startProduct starts an installation for the length of a test.
 func startProduct(t *testing.T, w *world) *product {
 	t.Helper()
-	p := &product{w: w, dir: shortDir(t), database: pgtest.NewEmptyDatabase(t), http: freeAddress(t),
+	return startProductOn(t, w, pgtest.NewEmptyDatabase(t))
+}
+
+// startProductOn starts one on a database without users.
+func startProductOn(t *testing.T, w *world, database string) *product {
+	t.Helper()
+	p := &product{w: w, dir: shortDir(t), database: database, http: freeAddress(t),
 		ingressAddr: freeAddress(t), nodes: &sync.Map{}}
 	p.url, p.ingressURL = "http://localhost:"+portOf(p.http), "http://localhost:"+portOf(p.ingressAddr)
 	key, errs, code := runCommand(t, w.binary, nil, "", "keys", "new")
