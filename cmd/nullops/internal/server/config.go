@@ -154,7 +154,8 @@ type AgentSettings struct {
 	Grace   string `description:"How long a service may take to end before it is killed."`
 	Floor   string `description:"Free disk below which unused images go: 10GiB, 10%, 0 is never."`
 	// Offers is for nodes that decide themselves what they take.
-	Offers OfferSettings `description:"Who decides about deployments on a reactive node."`
+	Offers    OfferSettings   `description:"Who decides about deployments on a reactive node."`
+	Sandboxes SandboxSettings `description:"Containers of plugins started before their turn."`
 }
 
 // DevSettings is used by 'nullops dev' only.
@@ -178,7 +179,7 @@ func defaultSettings() Settings {
 		Removed: RemovedSettings{Keep: 30},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
 			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Grace: "10s",
-			Floor: "10%", Offers: defaultOffers()},
+			Floor: "10%", Sandboxes: defaultSandboxes(), Offers: defaultOffers()},
 		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
 	}
 }
@@ -346,7 +347,7 @@ func (s Settings) checkDoctor() error {
 		checkAddress("agent.listen", s.Agent.Listen), s.Agent.checkWebsocket(), s.Agent.checkConnect(),
 		absolutePath("agent.data", s.Agent.Data),
 		absolutePath("agent.run", s.Agent.Run),
-		err, bad, unfit, s.Agent.Offers.check(), s.checkCommon(),
+		err, bad, unfit, s.Agent.Offers.check(), s.Agent.Sandboxes.check(), s.checkCommon(),
 	)
 }
 
