@@ -209,6 +209,7 @@ func (m *Machine) applyListing(l ObjectsListed) {
 		}
 	case wire.PhaseApplying:
 		m.crashes.findCrashed(l)
+		m.prober.observeListing(l)
 	case wire.PhaseReady:
 		m.upkeep.observeListing(l)
 	default:
