@@ -42,6 +42,9 @@ const (
 	// for lack of memory.
 	MarkKilled byte = 'k'
 
+	// endWithin bounds how long the helper tries to end what a plugin left, every endPause.
+	endWithin = time.Second
+	endPause  = 500 * time.Microsecond
 	// exitSignal is added to the number of a signal, as shells do.
 	exitSignal = 128
 	// prSetDumpable is PR_SET_DUMPABLE: with 0, no process of the same user may look into this one.
@@ -83,7 +86,9 @@ func runSandbox(command []string, stdin io.Reader) error {
 		return s.finish(exitNotExecutable, false, fmt.Errorf("start %s: %w", path, err))
 	}
 	code := s.reap()
-	s.endOthers()
+	if !s.endOthers() {
+		return &exitError{code: code}
+	}
 	return s.finish(code, code != 0 && (before < 0 || countOOMKills() != before), nil)
 }
 
@@ -137,18 +142,26 @@ func (s *sandboxProcess) reap() int {
 }
 
 // endOthers kills everything that the plugin left running, as the kernel does when the first
-// process of a container ends. Outside a container, "everything" would be the user's.
-func (s *sandboxProcess) endOthers() {
+// process of a container ends. Outside a container, "everything" would be the user's. It returns
+// false if something does not end, or forks faster: then our own end is its end, and the engine
+// tells of that.
+func (s *sandboxProcess) endOthers() bool {
 	if os.Getpid() != 1 {
-		return
+		return true
 	}
-	_ = syscall.Kill(-1, syscall.SIGKILL) // there may be nothing
-	for {
-		_, err := syscall.Wait4(-1, nil, 0, nil)
-		if err != nil && !errors.Is(err, syscall.EINTR) {
-			return
+	for deadline := time.Now().Add(endWithin); time.Now().Before(deadline); time.Sleep(endPause) {
+		_ = syscall.Kill(-1, syscall.SIGKILL) // there may be nothing
+		for {
+			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+			if errors.Is(err, syscall.ECHILD) {
+				return true
+			}
+			if pid <= 0 && !errors.Is(err, syscall.EINTR) {
+				break
+			}
 		}
 	}
+	return false
 }
 
 // finish writes the last marks. An error is the helper's own and goes to the plugin's log.
