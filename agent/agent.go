@@ -53,6 +53,8 @@ type Config struct {
 	// removes any. CollectEvery defaults to a minute.
 	DiskFloor    DiskFloor
 	CollectEvery time.Duration
+	// Sandboxes is how many sandboxes of later plugins one run may have ready; zero is none.
+	Sandboxes int
 	// Offers is how the site decides about deployments that the node is offered.
 	Offers offer.Config
 }
@@ -174,6 +176,7 @@ func (a *Agent) openStores() error {
 		return errors.Join(err, store.close())
 	}
 	for id, m := range machines {
+		m.LimitSandboxes(a.config.Sandboxes)
 		a.loop.machines[id] = &deployment{id: id, m: m, cancel: map[int64]context.CancelFunc{}}
 	}
 	return nil

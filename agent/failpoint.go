@@ -1,8 +1,8 @@
 package agent
 
 // Failpoints lists every place of the agent where a crash would be worst: each journal
-// write (those that hold a decision have a second one), and before and after each call of
-// the Runtime and each step of an approval.
+// write (those that hold a decision have a second one), before and after each call of
+// the Runtime and each step of an approval, and while a sandbox is prepared and used.
 func Failpoints() []string {
 	names := []string{"journal.append", "journal.sync", "journal.synced",
 		"journal.decided", "journal.compact",
@@ -15,5 +15,5 @@ func Failpoints() []string {
 	for _, kind := range []string{"ask", "answer"} {
 		names = append(names, "approval."+kind+".before", "approval."+kind+".after")
 	}
-	return names
+	return append(names, "sandbox.created", "sandbox.waits", "sandbox.go")
 }

@@ -281,6 +281,7 @@ func (lp *loop) ensureDeployment(id string) *deployment {
 	d := lp.machines[id]
 	if d == nil {
 		d = &deployment{id: id, m: engine.New(id), cancel: map[int64]context.CancelFunc{}}
+		d.m.LimitSandboxes(lp.config.Sandboxes)
 		lp.machines[id] = d
 	}
 	return d

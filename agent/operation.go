@@ -301,6 +301,10 @@ func (o operation) removeContainers(ctx context.Context) operationResult {
 	var failed error
 	for _, object := range objects {
 		mine := object.Deployment == o.goal.Deployment && object.Step == o.do.Step
+		if object.Waiting && o.do.Keep {
+			// Nothing of it ran. Its step's delete is about to use it.
+			continue
+		}
 		if mine && (object.Kind == KindService || object.Kind == KindPlugin) {
 			failed = errors.Join(failed, o.base.runtime.Remove(ctx, object))
 		}

@@ -78,7 +78,7 @@ type node struct {
 // boot starts an agent on a data folder. It ends with the test, or by stop.
 func (p *plane) boot(dir string, r agent.Runtime, fail failpoint.Hook) *node {
 	p.t.Helper()
-	return p.bootWith(agent.Config{Data: dir, Failpoint: fail}, r)
+	return p.bootWith(agent.Config{Data: dir, Failpoint: fail, Sandboxes: 2}, r)
 }
 
 func (p *plane) bootWith(c agent.Config, r agent.Runtime) *node {

@@ -45,8 +45,9 @@ type Runtime interface {
 	// Probe asks once whether a started service is ready, or a job has ended. A container that
 	// does not exist, or a job's that was never started, is ErrNotFound.
 	Probe(ctx context.Context, s ServiceSpec) (ProbeResult, error)
-	// CreatePlugin creates the container of a plugin in advance. RunPlugin also works without
-	// it.
+	// CreatePlugin prepares the sandbox of a plugin before its turn: its container is started, but
+	// no instruction of the image runs before RunPlugin. RunPlugin also works without it. A node
+	// without room for another one refuses.
 	CreatePlugin(ctx context.Context, p PluginSpec) error
 	// RunPlugin feeds stdin, streams stderr lines, waits, and removes the
 	// container. A plugin that says no is a result; an error means that it
@@ -90,6 +91,8 @@ type Object struct {
 	Step       pipeline.StepKey
 	// Running is meaningful for containers only.
 	Running bool
+	// Waiting: it is the sandbox of a plugin that has not begun.
+	Waiting bool
 	// Spec is a digest of what the container was made from, to see drift.
 	Spec string
 }

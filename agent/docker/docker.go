@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/failpoint"
 )
 
 // Config is what New needs. Host, Install, DataDir and RunDir are required.
@@ -58,6 +59,11 @@ type Config struct {
 	// LostAfter is how long something must be out of the engine's sight before it
 	// counts as lost; default 10 seconds.
 	LostAfter time.Duration
+	// SandboxMemory is what sandboxes of plugins that wait for their turn may take of the node's
+	// memory, in bytes; default 256 MiB, negative means that none are prepared.
+	SandboxMemory int64
+	// Failpoint is for tests only.
+	Failpoint failpoint.Hook
 	// Sidecar replaces the embedded binary, for tests.
 	Sidecar []byte
 	// Log receives what is not returned to a caller, such as a failed removal in the
@@ -142,9 +148,10 @@ func assembleParts(e *engine, binary sidecarBinary) *Docker {
 	d.services = &services{containers: c, images: d.images, volumes: d.volumes, files: files,
 		helper: d.helper}
 	d.probes = &probes{containers: c, relays: d.relays}
-	d.plugins = &plugins{containers: c, images: d.images,
-		ahead: precreatedPlugins{ids: map[agent.PluginSpec]string{}}}
-	d.objects = &objects{containers: c, networks: n, files: files}
+	waiting := &sandboxes{waiting: map[agent.PluginSpec]*sandbox{},
+		limit: int(max(e.config.SandboxMemory, 0) / sandboxMemory)}
+	d.plugins = &plugins{containers: c, images: d.images, helper: d.helper, sandboxes: waiting}
+	d.objects = &objects{containers: c, networks: n, files: files, sandboxes: waiting}
 	d.removal = &removal{containers: c, objects: d.objects, networks: n, volumes: d.volumes,
 		files: files, relays: d.relays, plugins: d.plugins}
 	d.lostObjects = &lostObjects{engine: e, networks: n}
@@ -155,8 +162,13 @@ func assembleParts(e *engine, binary sidecarBinary) *Docker {
 	return d
 }
 
-// Close waits for removals in the background, then drops idle connections.
+// Close removes sandboxes that wait, waits for removals in the background, then drops idle
+// connections.
 func (d *Docker) Close() error {
+	for _, s := range d.plugins.sandboxes.takeAll("") {
+		s.hangUp()
+		d.containers.removeInBackground(d.names.pluginName(s.spec), s.id)
+	}
 	d.containers.sweeps.waitFor(context.Background())
 	return errors.Join(d.api.Close(), d.following.Close(), d.memory.close())
 }
@@ -176,6 +188,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.LostAfter == 0 {
 		c.LostAfter = lostAfter
+	}
+	if c.SandboxMemory == 0 {
+		c.SandboxMemory = defaultSandboxMemory
 	}
 	if c.RenameAfter == 0 {
 		c.RenameAfter = renameAfter

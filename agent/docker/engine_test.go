@@ -253,7 +253,7 @@ func TestList_SeesEveryState(t *testing.T) {
 	}
 	p := r.find(agent.KindPlugin)
 	if o := r.find(agent.KindService); o.Running || o.Step != "ended" || o.Run != "run-1" ||
-		o.Deployment != id || p.Running || p.Step != "waiting" || p.Spec == "" {
+		o.Deployment != id || !p.Running || !p.Waiting || p.Step != "waiting" || p.Spec == "" {
 		t.Errorf("found %+v and %+v", o, p)
 	}
 }

@@ -16,8 +16,9 @@ import (
 // objects lists what there is of our installation.
 type objects struct {
 	*containers
-	networks *networks
-	files    *serviceFiles
+	networks  *networks
+	files     *serviceFiles
+	sandboxes *sandboxes
 }
 
 // List returns every object of this installation, in every state. A kill at
@@ -81,6 +82,7 @@ func (ob *objects) listContainers(
 		if len(c.Names) > 0 {
 			o.Name = strings.TrimPrefix(c.Names[0], "/")
 		}
+		o.Waiting = ob.sandboxes.has(o.ID)
 		o.Running = c.State == container.StateRunning && ob.isOnNetwork(c, o)
 		all = append(all, o)
 	}

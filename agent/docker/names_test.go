@@ -178,7 +178,7 @@ func TestNames_PluginOfAnEarlierRelease(t *testing.T) {
 	if err := r.open().CreatePlugin(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.find(agent.KindPlugin); got.ID != old.ID || len(got.Name) > 63 {
+	if got := r.find(agent.KindPlugin); got.ID == old.ID || len(got.Name) > 63 {
 		t.Errorf("%+v became %+v", old, got)
 	}
 	r.expectKinds(agent.KindRelay, agent.KindNetwork, agent.KindPlugin)

@@ -3,9 +3,8 @@ package docker
 import (
 	"context"
 	"fmt"
-	"maps"
+	"slices"
 	"strings"
-	"sync"
 
 	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	"github.com/moby/moby/api/types/container"
@@ -27,52 +26,12 @@ const (
 	pluginFiles = 4096
 )
 
-// plugins creates and runs the containers of plugins.
+// plugins prepares and runs the containers of plugins.
 type plugins struct {
 	*containers
-	images *images
-	ahead  precreatedPlugins
-}
-
-// CreatePlugin creates the container of a plugin before RunPlugin runs it.
-func (pl *plugins) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
-	id, err := pl.createPlugin(ctx, p)
-	if err != nil {
-		return pluginError(p, err)
-	}
-	pl.ahead.put(p, id)
-	return nil
-}
-
-// precreatedPlugins remembers which plugin containers were created in advance. It only
-// saves RunPlugin a query; after a restart RunPlugin asks the engine.
-type precreatedPlugins struct {
-	mu  sync.Mutex
-	ids map[agent.PluginSpec]string
-}
-
-func (a *precreatedPlugins) put(p agent.PluginSpec, id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.ids[p] = id
-}
-
-// takeContainer forgets what it returns: a container runs once.
-func (a *precreatedPlugins) takeContainer(p agent.PluginSpec) (string, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	id, ok := a.ids[p]
-	delete(a.ids, p)
-	return id, ok
-}
-
-// forgetDeployment drops what was made for a deployment and never run.
-func (a *precreatedPlugins) forgetDeployment(deployment string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	maps.DeleteFunc(a.ids, func(p agent.PluginSpec, _ string) bool {
-		return p.Deployment == deployment
-	})
+	images    *images
+	helper    *helperImage
+	sandboxes *sandboxes
 }
 
 func pluginError(p agent.PluginSpec, err error) error {
@@ -90,7 +49,10 @@ func (pl *plugins) createPlugin(ctx context.Context, p agent.PluginSpec) (string
 	if err != nil {
 		return "", err
 	}
-	spec := pl.pluginContainer(p, image)
+	spec, err := pl.pluginContainer(p, image)
+	if err != nil {
+		return "", err
+	}
 	id, adopted, err := pl.ensureContainer(ctx, spec, true)
 	if err != nil || !adopted {
 		return id, err
@@ -108,7 +70,12 @@ func (pl *plugins) createPlugin(ctx context.Context, p agent.PluginSpec) (string
 
 func (pl *plugins) pluginContainer(
 	p agent.PluginSpec, image dockerspec.DockerOCIImageConfig,
-) containerSpec {
+) (containerSpec, error) {
+	command := slices.Concat(image.Entrypoint, image.Cmd)
+	if len(command) == 0 {
+		return containerSpec{}, fmt.Errorf("image %s has neither entrypoint nor command: "+
+			"a plugin's image needs one", imageReference(p.Image))
+	}
 	network := ""
 	mode := container.NetworkMode("none")
 	if p.Network {
@@ -122,18 +89,22 @@ func (pl *plugins) pluginContainer(
 			// Like the relay's, a host name would be one in the engine's DNS.
 			Image:       imageReference(p.Image),
 			User:        unprivilegedUser(image.User),
+			Entrypoint:  []string{initTarget, "sandbox", "--"},
+			Cmd:         command,
 			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 			OpenStdin:   true, StdinOnce: true,
 			AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		},
-		host: pluginHost(p, mode, image),
-	}
+		host: pluginHost(p, mode,
+			append(tmpfsOverVolumes(image), bindMount(
+				pl.hostPaths().toHost(pl.helper.initPath()), initTarget))),
+	}, nil
 }
 
 // pluginHost is the whole hardening list. A test compares every field of it
 // with what the engine says.
 func pluginHost(
-	p agent.PluginSpec, mode container.NetworkMode, image dockerspec.DockerOCIImageConfig,
+	p agent.PluginSpec, mode container.NetworkMode, mounts []mount.Mount,
 ) *container.HostConfig {
 	pids := int64(pluginPids)
 	resources := resourceLimits(p.Resources, &pids)
@@ -153,7 +124,7 @@ func pluginHost(
 		Tmpfs: map[string]string{
 			"/tmp": fmt.Sprintf("rw,noexec,nosuid,nodev,mode=1777,size=%d", pluginTmp),
 		},
-		Mounts:    tmpfsOverVolumes(image),
+		Mounts:    mounts,
 		Resources: resources,
 	}
 }
@@ -182,25 +153,6 @@ func unprivilegedUser(user string) string {
 		return pluginUser
 	}
 	return user
-}
-
-// openPlugin returns a container that has never run, with its streams attached.
-func (pl *plugins) openPlugin(
-	ctx context.Context, p agent.PluginSpec,
-) (string, client.HijackedResponse, error) {
-	if id, ok := pl.ahead.takeContainer(p); ok {
-		if conn, err := pl.attachStreams(ctx, id); err == nil {
-			return id, conn, nil
-		}
-		// The container may have been removed from outside; creating it again shows any other
-		// problem.
-	}
-	id, err := pl.createPlugin(ctx, p)
-	if err != nil {
-		return "", client.HijackedResponse{}, err
-	}
-	conn, err := pl.attachStreams(ctx, id)
-	return id, conn, err
 }
 
 // attachStreams opens the container's stdin, stdout and stderr before it starts.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/pkg/stdcopy"
-	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
@@ -35,118 +35,80 @@ var (
 	errOverflow = errors.New("too much on stdout")
 )
 
-// RunPlugin runs a plugin's container to its end. The container is removed
-// after the result is out; List, CreatePlugin and Close wait for that.
+// RunPlugin gives a plugin's sandbox the go signal and follows it to its end. The container is
+// removed after the result is out; List, CreatePlugin and Close wait for that.
 func (pl *plugins) RunPlugin(
 	ctx context.Context, p agent.PluginSpec, stdin []byte, line func(text string),
 ) (agent.PluginResult, error) {
 	// The receiver of the pieces is not part of the container's specification.
 	pieces := p.Pieces
 	p.Pieces = nil
-	id, conn, err := pl.openPlugin(ctx, p)
-	if err != nil {
-		return agent.PluginResult{}, pluginError(p, err)
+	for {
+		s, prepared, err := pl.takeSandbox(ctx, p)
+		if err != nil {
+			return agent.PluginResult{}, pluginError(p, err)
+		}
+		r := newPluginRun(s, line)
+		if pieces != nil {
+			r.out.piece = pieces.TakePiece
+		}
+		pl.config.Failpoint.Pass("sandbox.go")
+		result, err := r.run(ctx, stdin)
+		if prepared && errors.Is(err, errNeverBegan) && ctx.Err() == nil {
+			// Its name makes the next one replace it. That one was not prepared.
+			continue
+		}
+		if err != nil {
+			return result, pluginError(p, err)
+		}
+		pl.removeInBackground(pl.names.pluginName(p), s.id)
+		return result, nil
 	}
-	r := &pluginRun{
-		containers: pl.containers, id: id, spec: p, conn: conn, out: newCollector(p.StdoutLimit, line),
-		streams: make(chan struct{}),
-	}
-	if pieces != nil {
-		r.out.piece = pieces.TakePiece
-	}
-	result, err := r.run(ctx, stdin)
-	if err != nil {
-		return result, pluginError(p, err)
-	}
-	pl.removeInBackground(pl.names.pluginName(p), id)
-	return result, nil
 }
 
-// pluginRun is one plugin between attach and exit.
+// pluginRun is one plugin between the go signal and its end.
 type pluginRun struct {
-	containers *containers
-	id         string
-	spec       agent.PluginSpec
-	conn       client.HijackedResponse
-	out        *collector
+	*sandbox
+	out   *collector
+	marks *marks
 	// streams closes when nothing more is read.
 	streams chan struct{}
 }
 
+func newPluginRun(s *sandbox, line func(text string)) *pluginRun {
+	return &pluginRun{sandbox: s, out: newCollector(s.spec.StdoutLimit, line),
+		marks: newMarks(newNonce()), streams: make(chan struct{})}
+}
+
 func (r *pluginRun) run(ctx context.Context, stdin []byte) (agent.PluginResult, error) {
-	// The watch outlives a cancelled caller: the container must be ended first.
-	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
 	fed := make(chan struct{})
 	defer func() { r.hangUp(); <-fed }()
-	go func() {
-		defer close(r.streams)
-		// The wait for the exit reports why it ended.
-		_, _ = stdcopy.StdCopy(r.out.stdoutWriter(), r.out.stderrWriter(), r.conn.Reader)
-	}()
-	exit := r.requestExitWait(ctx, watch, stop)
-	err := watch.Err()
-	if err != nil {
-		err = fmt.Errorf("wait for its end: %w", wrapUnavailable(err))
-	} else {
-		err = r.containers.startContainer(ctx, r.id)
-	}
-	if err != nil {
-		close(fed)
-		return agent.PluginResult{}, errors.Join(err, r.abandonStart(ctx, exit))
-	}
+	go r.readStreams()
 	go func() {
 		defer close(fed)
-		// A plugin that does not read its input ends without it.
-		_, _ = r.conn.Conn.Write(stdin)
+		// A plugin that does not read its input ends without it. One write: on a busy machine, the
+		// helper should not have to wait for the rest.
+		_, _ = r.conn.Conn.Write(slices.Concat(r.marks.nonce, stdin))
 		_ = r.conn.CloseWrite()
 	}()
-	return r.awaitEnd(ctx, exit)
+	return r.awaitEnd(ctx)
 }
 
-// requestExitWait subscribes to the plugin's end before it starts. The engine normally
-// answers at once; if it is frozen, neither the agent nor a cancelled caller may block on
-// it.
-func (r *pluginRun) requestExitWait(
-	ctx, watch context.Context, stop context.CancelFunc,
-) client.ContainerWaitResult {
-	late := time.AfterFunc(queryTimeout, stop)
-	defer late.Stop()
-	defer context.AfterFunc(ctx, stop)()
-	return r.containers.api.ContainerWait(watch, r.id, client.ContainerWaitOptions{
-		Condition: container.WaitConditionNextExit,
-	})
-}
-
-// hangUp closes the streams. Done twice is done once.
-func (r *pluginRun) hangUp() { _ = r.conn.Conn.Close() }
-
-// abandonStart removes a container that may have started although the engine returned an
-// error, or none.
-func (r *pluginRun) abandonStart(ctx context.Context, exit client.ContainerWaitResult) error {
-	r.hangUp()
-	<-r.streams
-	go func() {
-		// The client's goroutine blocks until its result is read. It ends with the wait's context
-		// at the latest.
-		select {
-		case <-exit.Result:
-		case err := <-exit.Error:
-			r.containers.log.Debug("wait for abandoned plugin", "container", r.id, "error", err)
-		}
-	}()
-	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
-	defer cancel()
-	if err := r.containers.removeContainer(clean, r.id); err != nil {
-		return fmt.Errorf("it may still run: %w", err)
+func (r *pluginRun) readStreams() {
+	defer close(r.streams)
+	stdout := r.marks.splitMarks(r.out.stdoutWriter())
+	stderr := r.marks.splitMarks(r.out.stderrWriter())
+	// The wait for the exit reports why it ended.
+	_, err := stdcopy.StdCopy(stdout, stderr, r.conn.Reader)
+	if !errors.Is(err, errOverflow) {
+		stdout.flush()
+		stderr.flush()
 	}
-	return nil
 }
 
-// awaitEnd watches the plugin until it ended, by itself or by us.
-func (r *pluginRun) awaitEnd(
-	ctx context.Context, exit client.ContainerWaitResult,
-) (agent.PluginResult, error) {
+// awaitEnd watches the plugin until it ended, by itself or by us. The helper says so before the
+// engine does, unless it was killed.
+func (r *pluginRun) awaitEnd(ctx context.Context) (agent.PluginResult, error) {
 	timeout := r.spec.Timeout
 	if timeout <= 0 {
 		timeout = pluginTimeout
@@ -156,9 +118,11 @@ func (r *pluginRun) awaitEnd(
 	var code int64
 	reason := error(nil)
 	select {
-	case w := <-exit.Result:
-		code = w.StatusCode
-	case err := <-exit.Error:
+	case <-r.marks.ended:
+	case w := <-r.exit.Result:
+		r.ended, code = true, w.StatusCode
+	case err := <-r.exit.Error:
+		r.ended = true
 		return agent.PluginResult{}, r.giveUp(err)
 	case err := <-r.out.overflow:
 		reason = err
@@ -169,13 +133,16 @@ func (r *pluginRun) awaitEnd(
 	}
 	if reason != nil {
 		var err error
-		if code, err = r.stopPlugin(ctx, reason, exit); err != nil {
+		if code, err = r.stopPlugin(ctx, reason); err != nil {
 			return agent.PluginResult{}, r.giveUp(err)
 		}
 	}
 	r.drainStreams()
 	if reason == nil {
 		reason = r.overflowErr()
+	}
+	if _, told := r.marks.endMark(); reason == nil && !told && !r.marks.hasBegun() {
+		return agent.PluginResult{}, errNeverBegan
 	}
 	return r.buildResult(ctx, int(code), reason), nil
 }
@@ -194,9 +161,7 @@ func (r *pluginRun) overflowErr() error {
 
 // stopPlugin sends SIGTERM, unless the plugin floods its output, and SIGKILL after the
 // grace period.
-func (r *pluginRun) stopPlugin(
-	ctx context.Context, reason error, exit client.ContainerWaitResult,
-) (int64, error) {
+func (r *pluginRun) stopPlugin(ctx context.Context, reason error) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace+killTime)
 	defer cancel()
 	grace := stopGrace
@@ -204,30 +169,39 @@ func (r *pluginRun) stopPlugin(
 	case errors.Is(reason, errOverflow):
 		grace = 0
 		// The engine does not report the end while it has output that is not being read.
-		r.hangUp()
+		_ = r.conn.Conn.Close()
 	case errors.Is(reason, context.Canceled):
 		grace = cancelGrace
 	}
 	if grace > 0 {
 		r.sendSignal(ctx, "SIGTERM")
-		timer := time.NewTimer(grace)
-		defer timer.Stop()
-		select {
-		case w := <-exit.Result:
-			return w.StatusCode, nil
-		case err := <-exit.Error:
-			return 0, err
-		case <-timer.C:
+		within, cancel := context.WithTimeout(ctx, grace)
+		defer cancel()
+		if code, err := r.awaitExit(within); within.Err() == nil {
+			return code, err
 		}
 	}
 	r.sendSignal(ctx, "SIGKILL")
+	code, err := r.awaitExit(ctx)
+	if ctx.Err() != nil {
+		return 0, errors.New("the plugin was killed, but the engine does not say that it ended")
+	}
+	return code, err
+}
+
+// awaitExit waits for the end of a plugin that was sent a signal.
+func (r *pluginRun) awaitExit(ctx context.Context) (int64, error) {
 	select {
-	case w := <-exit.Result:
+	case <-r.marks.ended:
+		return 0, nil
+	case w := <-r.exit.Result:
+		r.ended = true
 		return w.StatusCode, nil
-	case err := <-exit.Error:
+	case err := <-r.exit.Error:
+		r.ended = true
 		return 0, err
 	case <-ctx.Done():
-		return 0, errors.New("the plugin was killed, but the engine does not say that it ended")
+		return 0, ctx.Err()
 	}
 }
 
@@ -247,16 +221,25 @@ func (r *pluginRun) giveUp(err error) error {
 	return fmt.Errorf("lost sight of it: %w", wrapUnavailable(err))
 }
 
-// drainStreams reads what is left on the streams. The engine closes the connection
-// when the container has ended; the deadline guards against one that does not.
+// drainStreams reads what is left on the streams. After the end marks that is nothing. Without
+// them, the engine closes the connection when the container has ended; the deadline guards against
+// one that does not.
 func (r *pluginRun) drainStreams() {
-	_ = r.conn.Conn.SetReadDeadline(time.Now().Add(killTime))
+	deadline := time.Now().Add(killTime)
+	if _, ended := r.marks.endMark(); ended {
+		deadline = time.Now()
+	}
+	_ = r.conn.Conn.SetReadDeadline(deadline)
 	<-r.streams
 	r.out.flush()
 }
 
 func (r *pluginRun) buildResult(ctx context.Context, code int, reason error) agent.PluginResult {
 	result := r.out.pluginResult()
+	end, told := r.marks.endMark()
+	if told {
+		code = end.code
+	}
 	result.ExitCode = code
 	switch {
 	case errors.Is(reason, errOverflow):
@@ -265,8 +248,26 @@ func (r *pluginRun) buildResult(ctx context.Context, code int, reason error) age
 		result.TimedOut = true
 	case reason != nil:
 		result.Canceled = true
+	case told && !end.mayBeOOM:
 	case code != 0:
+		r.awaitEngine(ctx)
 		result.OOM = r.containers.outOfMemory(ctx, r.id, code)
 	}
 	return result
+}
+
+// awaitEngine waits until the engine has noticed the end too: only then it says why.
+func (r *pluginRun) awaitEngine(ctx context.Context) {
+	if r.ended {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
+	defer cancel()
+	select {
+	case <-r.exit.Result:
+		r.ended = true
+	case <-r.exit.Error:
+		r.ended = true
+	case <-ctx.Done():
+	}
 }

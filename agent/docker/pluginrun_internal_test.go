@@ -2,7 +2,6 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -36,11 +35,11 @@ func aRun(t *testing.T, wait http.HandlerFunc) *pluginRun {
 	}
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { _, _, _ = api.Close(), ours.Close(), theirs.Close() })
-	return &pluginRun{
+	s := &sandbox{
 		containers: &containers{engine: &engine{api: api, log: slog.New(slog.DiscardHandler)}},
-		id:         "plugin", streams: make(chan struct{}),
-		out:  newCollector(64, func(string) {}),
-		conn: client.NewHijackedResponse(ours, "")}
+		id:         "plugin", spec: agent.PluginSpec{StdoutLimit: 64},
+		conn: client.NewHijackedResponse(ours, ""), stop: func() {}}
+	return newPluginRun(s, func(string) {})
 }
 
 // A plugin that prints an answer, then too much, and ends before anybody can kill it
@@ -53,7 +52,8 @@ func TestPluginRun_EndsRightBehindTooMuch(t *testing.T) {
 		close(r.streams)
 		exit := make(chan container.WaitResponse, 1)
 		exit <- container.WaitResponse{}
-		got, err := r.awaitEnd(t.Context(), client.ContainerWaitResult{Result: exit})
+		r.exit = client.ContainerWaitResult{Result: exit}
+		got, err := r.awaitEnd(t.Context())
 		if err != nil || !got.Overflow {
 			t.Fatalf("taken for an answer: %q, %v", got.Stdout, err)
 		}
@@ -67,9 +67,13 @@ func TestPluginRun_CancelsWhileTheEngineIsFrozen(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	if _, err := r.run(ctx, nil); !errors.Is(err, agent.ErrUnavailable) {
-		t.Errorf("got %v", err)
+	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	r.stop = stop
+	if r.requestExitWait(ctx, watch); watch.Err() == nil {
+		t.Error("it waits on")
 	}
+	r.hangUp()
 }
 
 // What cannot be put in its place is not left beside it.

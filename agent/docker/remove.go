@@ -92,7 +92,9 @@ func (rm *removal) RemoveDeployment(
 	if err := checkNames(deployment); err != nil {
 		return nil, err
 	}
-	rm.plugins.ahead.forgetDeployment(deployment)
+	for _, s := range rm.plugins.sandboxes.takeAll(deployment) {
+		s.hangUp()
+	}
 	// Objects that cannot be listed now are listed again below, and killed.
 	if all, err := rm.objects.listObjects(ctx, deployment); err == nil {
 		rm.stopServices(ctx, all...)

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
@@ -24,12 +23,12 @@ func TestDeployment_RunsAndGoes(t *testing.T) {
 	if err := r.CreatePlugin(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	c, err := r.api.ContainerInspect(t.Context(), r.find(agent.KindPlugin).ID,
-		client.ContainerInspectOptions{})
+	box := r.find(agent.KindPlugin)
+	top, err := r.api.ContainerTop(t.Context(), box.ID, client.ContainerTopOptions{})
 	// promise: P-01
-	if err != nil || c.Container.State.Status != container.StateCreated ||
-		!strings.HasPrefix(c.Container.State.StartedAt, "0001-") {
-		t.Errorf("a plugin that was created ahead is %+v, %v", c.Container.State, err)
+	if err != nil || len(top.Processes) != 1 || !box.Waiting || !box.Running ||
+		!strings.Contains(strings.Join(top.Processes[0], " "), "/.nullops/init sandbox -- ") {
+		t.Errorf("a plugin that was prepared ahead is %+v: %v, %v", box, top.Processes, err)
 	}
 	var lines []string
 	// promise: N-060

@@ -14,7 +14,9 @@ import (
 // CreatePlugin implements agent.Runtime.
 func (r *Runtime) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
 	return r.callWithKnobs(ctx, "create_plugin", string(p.Step), func() error {
-		r.putObject(pluginObject(p))
+		o := pluginObject(p)
+		o.Running, o.Waiting = true, true
+		r.putObject(o)
 		return nil
 	})
 }
@@ -36,7 +38,7 @@ func (r *Runtime) RunPlugin(ctx context.Context, p agent.PluginSpec, stdin []byt
 		o := r.putObject(pluginObject(p))
 		r.mu.Lock()
 		r.ledger = append(r.ledger, p.Action+" "+string(p.Step))
-		o.Running = true
+		o.Running, o.Waiting = true, false
 		r.mu.Unlock()
 		result = r.runScripted(ctx, p, stdin, line)
 		r.mu.Lock()

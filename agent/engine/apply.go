@@ -35,7 +35,7 @@ func (a *applier) advanceRun() {
 		return
 	}
 	a.pulls.startPulls()
-	a.plugins.precreateNext(key)
+	a.plugins.sandboxes.prepareForRun(key)
 	if a.current != nil || a.isBackingOff() || a.crashes.handleCrashed() {
 		return
 	}
@@ -85,8 +85,7 @@ func (a *applier) advanceStep(key pipeline.StepKey) {
 		}
 	case a.pipelineStep(key).Container() != nil:
 		a.starts.startService(key)
-	case a.ahead != nil && a.ahead.do.Step == key:
-		// Its container is just being made; running it now would race.
+	case a.plugins.sandboxes.isPreparing(key):
 	default:
 		a.plugins.runPlugin(key)
 	}

@@ -20,10 +20,10 @@ type core struct {
 
 // progress is how far the current work is. It is lost in a crash.
 type progress struct {
-	// current is the one operation that advances the run; ahead creates the next plugin's
-	// container at the same time.
+	// current is the one operation that advances the run; ahead prepare sandboxes of later plugins
+	// at the same time.
 	current *operation
-	ahead   *operation
+	ahead   []*operation
 	// prepared: the network and the relay are there.
 	prepared bool
 	// fresh is when the network was last created or the run became ready: older listings are

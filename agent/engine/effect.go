@@ -25,6 +25,8 @@ type StartOperation struct {
 	Attempt int
 	// Reply is what Answer makes outputs of.
 	Reply *wire.Answer
+	// Keep: Remove leaves the step's sandbox that waits, because its delete will use it.
+	Keep bool
 }
 
 // Kind is a kind of operation.
@@ -32,10 +34,11 @@ type Kind string
 
 // The kinds of operations. All but Run are safe to repeat: Start starts a job once.
 const (
-	Prepare   Kind = "prepare"
-	Pull      Kind = "pull"
-	Start     Kind = "start"
-	Probe     Kind = "probe"
+	Prepare Kind = "prepare"
+	Pull    Kind = "pull"
+	Start   Kind = "start"
+	Probe   Kind = "probe"
+	// Precreate prepares the sandbox of a plugin's action before its turn.
 	Precreate Kind = "create_ahead"
 	Run       Kind = "run"
 	// Stop stops a service or a job and keeps its container.

@@ -20,6 +20,7 @@ type Machine struct {
 	prober   prober
 	run      run
 	plugins  plugins
+	boxes    sandboxes
 	crashes  crashes
 	apply    applier
 	undo     undo
@@ -37,12 +38,13 @@ func New(deployment string) *Machine {
 	m.secrets.core, m.pulls.core, m.services.core = c, c, c
 	m.prober.core, m.strays.core = c, c
 	m.run = run{core: c, pulls: &m.pulls, prober: &m.prober}
-	m.plugins.run = &m.run
+	m.boxes.core, m.boxes.pulls = c, &m.pulls
+	m.plugins = plugins{run: &m.run, sandboxes: &m.boxes}
 	m.crashes = crashes{run: &m.run, services: &m.services}
 	m.apply = applier{run: &m.run, secrets: &m.secrets, approvals: approvals{&m.run},
 		jobs: jobs{&m.run}, starts: serviceStarts{run: &m.run, services: &m.services},
 		plugins: &m.plugins, crashes: &m.crashes}
-	m.undo = undo{run: &m.run, secrets: &m.secrets}
+	m.undo = undo{run: &m.run, secrets: &m.secrets, sandboxes: &m.boxes}
 	m.quiesce = quiesce{core: c, services: &m.services, prober: &m.prober}
 	m.upkeep = upkeep{core: c, secrets: &m.secrets, pulls: &m.pulls, services: &m.services,
 		prober: &m.prober, quiesce: &m.quiesce, strays: &m.strays}
@@ -60,6 +62,10 @@ func Replay(deployment string, records []Record) *Machine {
 	}
 	return m
 }
+
+// LimitSandboxes sets how many sandboxes of later plugins may wait at a time. Zero, the default,
+// prepares none.
+func (m *Machine) LimitSandboxes(limit int) { m.boxes.limit = limit }
 
 // Step takes one event in and returns what follows from it, in order.
 func (m *Machine) Step(now time.Time, ev Event) []Effect {
@@ -141,9 +147,7 @@ func (m *Machine) QuiescedAt() int64 { return m.quiesce.quiescedAt() }
 func (m *Machine) onOperationEnded(e OperationEnded) {
 	switch {
 	case m.pulls.onOperationEnded(e):
-	case m.ahead != nil && m.ahead.do.Op == e.Op:
-		// A container that could not be made ahead is made when it is run.
-		m.ahead = nil
+	case m.boxes.onOperationEnded(e):
 	case m.current != nil && m.current.do.Op == e.Op:
 		done := *m.current
 		m.current = nil
@@ -205,6 +209,7 @@ func (m *Machine) applyListing(l ObjectsListed) {
 		}
 	case wire.PhaseApplying:
 		m.crashes.findCrashed(l)
+		m.prober.observeListing(l)
 	case wire.PhaseReady:
 		m.upkeep.observeListing(l)
 	default:
@@ -218,7 +223,7 @@ func (m *Machine) forgetRun() {
 	m.pulls.reset()
 	m.services.reset()
 	m.prober.reset()
-	m.plugins.reset()
+	m.boxes.reset()
 	m.strays.reset()
 	m.upkeep.reset()
 }

@@ -50,7 +50,7 @@ func (q *goalQueue) beginMigrated(g wire.Goal) {
 // returns 0. A changed number means that an operation ran in between (at the destination
 // possibly only an image pull), so a volume copy made meanwhile is invalid.
 func (q *quiesce) quiescedAt() int64 {
-	if q.work == nil || !q.work.Still || q.next != nil || q.current != nil || q.ahead != nil {
+	if q.work == nil || !q.work.Still || q.next != nil || q.current != nil || len(q.ahead) > 0 {
 		return 0
 	}
 	quiet := q.phase == wire.PhaseReady && !slices.ContainsFunc(q.order, q.needsQuiesce)

@@ -17,7 +17,7 @@ import (
 //	next       .    .         .      may      may¹    may       may¹     .
 //	cause      .    .         .      may      may     may       may      may
 //	orphan     .    .         .      .        .       may       may      .
-//	ahead      .    may       .      may²     .       may²      .        .
+//	ahead      .    may       .      may      .       may       .        .
 //	probing    .    may       may    .        .       .         .        .
 //	pulling    .    may       .      .        .       .         .        .
 //	prepared   .    may       may    may      .       may       .        .
@@ -29,8 +29,8 @@ import (
 // ² Also an operation of the run that was cancelled and has not ended.
 //
 // What the flags mean: a goal is being worked on, and a next one waits; there is a cause why the
-// run is undone; the control plane does not know the deployment (orphan); the next plugin's
-// container is being created (ahead); a start-up is being probed; images are being pulled; the
+// run is undone; the control plane does not know the deployment (orphan); sandboxes of later
+// plugins are being prepared (ahead); a start-up is being probed; images are being pulled; the
 // network is prepared; and a plugin's old container was removed, so that it may run (killed).
 //
 // The tests check every Step against these tables. The core itself does not: an agent that meets
@@ -198,7 +198,7 @@ func (m *Machine) phaseFlags() phaseFlags {
 	}
 	var all phaseFlags
 	for i, set := range []bool{m.work != nil, m.next != nil, m.cause != nil, m.orphan,
-		m.ahead != nil, m.prober.startup != nil, pulling, m.prepared, m.killed != ""} {
+		len(m.ahead) > 0, m.prober.startup != nil, pulling, m.prepared, m.killed != ""} {
 		if set {
 			all |= 1 << i
 		}

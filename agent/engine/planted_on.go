@@ -17,5 +17,6 @@ func Defects() []string {
 		"ready before probe", "accept a stale generation", "delete beside the plugin",
 		"effect before intent", "leave strays",
 		"wait for an answer for ever", "take a started job for done",
-		"forget that a job was started", "let a job run for ever"}
+		"forget that a job was started", "let a job run for ever",
+		"prepare sandboxes behind a question"}
 }

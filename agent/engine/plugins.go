@@ -14,29 +14,7 @@ const maxAttempts = 3
 // plugins runs the create actions of plugins.
 type plugins struct {
 	*run
-	// created are plugins whose container exists already, or cannot be made.
-	created map[pipeline.StepKey]bool
-}
-
-func (p *plugins) reset() { p.created = map[pipeline.StepKey]bool{} }
-
-// precreateNext creates the container of the plugin after the current step while that step
-// runs. This saves a tenth of a plugin's time.
-func (p *plugins) precreateNext(current pipeline.StepKey) {
-	if !p.steps[current].Started || p.ahead != nil {
-		return
-	}
-	for i, key := range p.order[:len(p.order)-1] {
-		next := p.order[i+1]
-		if key != current || p.pipelineStep(next).Plugin == nil || p.created[next] ||
-			!p.pulls.isPulled(next) {
-			continue
-		}
-		p.created[next] = true
-		p.ahead = p.startOperation(
-			StartOperation{Kind: Precreate, Step: next, Action: "create", Attempt: 1},
-		)
-	}
+	sandboxes *sandboxes
 }
 
 // runPlugin runs it once, and again only if that is harmless.
@@ -48,12 +26,13 @@ func (p *plugins) runPlugin(key pipeline.StepKey) {
 			key, s.Attempt)})
 		return
 	}
-	if s.Started && p.killed != key {
+	if s.Started && p.killed != key && !p.hasDefect("use a sandbox twice") {
 		// A container left from an earlier run must not run beside the new one.
 		p.current = p.startOperation(StartOperation{Kind: Remove, Step: key, Action: "create"})
 		return
 	}
 	p.killed = ""
+	p.sandboxes.use(key, "create")
 	p.changeStep(key, wire.Event{}, func(s *StepState) {
 		s.Started, s.Status = !p.hasDefect("effect before intent"), pipeline.StepRunning
 		s.Attempt++
@@ -61,7 +40,7 @@ func (p *plugins) runPlugin(key pipeline.StepKey) {
 	p.current = p.startOperation(
 		StartOperation{Kind: Run, Step: key, Action: "create", Attempt: p.steps[key].Attempt},
 	)
-	p.precreateNext(key)
+	p.sandboxes.prepareForRun(key)
 }
 
 func (p *plugins) mayRepeat(key pipeline.StepKey) bool {

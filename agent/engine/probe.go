@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -34,6 +35,14 @@ type serviceStartup struct {
 
 func (b *prober) startProbing(key pipeline.StepKey) {
 	b.startup = &serviceStartup{step: key, since: b.now, started: b.now, next: b.now}
+}
+
+// observeListing has a service or a job asked at once that a listing shows to have ended.
+func (b *prober) observeListing(l ObjectsListed) {
+	if b.startup != nil && !b.startup.down && l.Began.After(b.startup.started) &&
+		!slices.Contains(l.Running, b.startup.step) && b.now.Before(b.startup.next) {
+		b.startup.next = b.now
+	}
 }
 
 // continueProbing asks a started service when it is time to, or starts one again

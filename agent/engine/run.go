@@ -48,7 +48,9 @@ func (n *run) giveUp(code, message string) {
 func (n *run) windDown(phase wire.Phase) {
 	if n.phase == wire.PhaseApplying || n.phase == wire.PhaseReady {
 		n.cancelOperation(n.current)
-		n.cancelOperation(n.ahead)
+		for _, o := range n.ahead {
+			n.cancelOperation(o)
+		}
 	}
 	n.pulls.cancelPulls()
 	for _, key := range n.order {

@@ -16,13 +16,20 @@ const maxRemovals = 6
 // undo removes what a run has started, in reverse order.
 type undo struct {
 	*run
-	secrets *secrets
+	secrets   *secrets
+	sandboxes *sandboxes
 }
 
 // advanceUndo undoes what was started, in reverse order, and then removes all objects with
 // the deployment's label.
 func (u *undo) advanceUndo() {
-	if u.current != nil || u.ahead != nil || u.isBackingOff() {
+	if u.sandboxes.hasCanceled() {
+		return
+	}
+	if o := u.current; o != nil && o.do.Kind == Run && o.do.Action == "delete" {
+		u.sandboxes.prepareForUndo(u.undoOrder(), o.do.Step)
+	}
+	if u.current != nil || u.isBackingOff() {
 		return
 	}
 	if u.blind && !u.orphan && u.hasAnyDelete() && !u.secrets.requireSecrets() {
@@ -38,11 +45,15 @@ func (u *undo) advanceUndo() {
 			continue
 		}
 		if s.Started && !s.Undone && s.GaveUp == "" {
-			u.undoStep(key)
+			if !u.sandboxes.isPreparing(key) {
+				u.undoStep(key)
+			}
 			return
 		}
 	}
-	u.current = u.startOperation(StartOperation{Kind: RemoveAll})
+	if len(u.ahead) == 0 {
+		u.current = u.startOperation(StartOperation{Kind: RemoveAll})
+	}
 }
 
 // assumeAllPluginsRan treats every plugin as if it had run: there is no record, and the control
@@ -63,7 +74,8 @@ func (u *undo) undoStep(key pipeline.StepKey) {
 	}
 	switch {
 	case u.killed != key && !u.hasDefect("delete beside the plugin"):
-		u.current = u.startOperation(StartOperation{Kind: Remove, Step: key, Action: "create"})
+		u.current = u.startOperation(StartOperation{Kind: Remove, Step: key, Action: "create",
+			Keep: u.sandboxes.isWaiting(key, "delete")})
 	case !u.hasDelete(key):
 		u.recordStepUndone(key, Result{})
 	default:
@@ -97,6 +109,7 @@ func (u *undo) deletePlugin(key pipeline.StepKey) {
 			Message: fmt.Sprintf("its delete did not answer %d times", maxAttempts)})
 		return
 	}
+	u.sandboxes.use(key, "delete")
 	u.changeStep(key, wire.Event{}, func(s *StepState) { s.Deletes++ })
 	u.current = u.startOperation(
 		StartOperation{Kind: Run, Step: key, Action: "delete", Attempt: u.steps[key].Deletes},

@@ -46,9 +46,11 @@ type world struct {
 }
 
 func newWorld(t *rapid.T) *world {
+	m := engine.New("d")
+	m.LimitSandboxes(3)
 	return &world{
 		t:          t,
-		m:          engine.New("d"),
+		m:          m,
 		now:        time.Unix(1e9, 0),
 		running:    map[int64]engine.StartOperation{},
 		containers: map[string]bool{},
@@ -105,6 +107,7 @@ func (w *world) crash() {
 	}
 	w.running, w.wanted = map[int64]engine.StartOperation{}, ""
 	w.m = engine.Replay("d", w.journal)
+	w.m.LimitSandboxes(3)
 	w.replayEvent(engine.AgentRestarted{})
 	if n := len(w.goals); n > 0 {
 		w.replayEvent(engine.GoalSet{Goal: w.goals[n-1]})

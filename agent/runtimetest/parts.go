@@ -97,7 +97,7 @@ func repeatsAreHarmless(b *testDeployment) {
 	b.checkEcho("web")
 }
 
-// A container that was created and never started is in the list too.
+// A sandbox that waits for its turn is in the list, as one that waits.
 func listShowsEveryState(b *testDeployment) {
 	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
 	p := b.newPlugin("make", Echo)
@@ -107,13 +107,13 @@ func listShowsEveryState(b *testDeployment) {
 	b.mustSucceed(err)
 	for _, o := range all {
 		if o.Deployment == b.deployment && o.Kind == agent.KindPlugin {
-			if o.Running || o.ID == "" || o.Name == "" || o.Step != "make" {
+			if !o.Running || !o.Waiting || o.ID == "" || o.Name == "" || o.Step != "make" {
 				b.Errorf("listed as %+v", o)
 			}
 			return
 		}
 	}
-	b.Errorf("a created container is missing: %+v", all)
+	b.Errorf("the sandbox is missing: %+v", all)
 }
 
 // Gone already is success, for one object and for all.

@@ -12,6 +12,9 @@
 // tmpfs, puts them into the environment and executes the image's own entrypoint. So the
 // container's configuration, which the engine keeps on disk, contains no secrets.
 //
+// The sandbox role is the first process of a plugin's container, which is started before the
+// plugin's turn: it waits for the go signal, runs the plugin, and says at once how it ended.
+//
 // Inside runs in the service's container to execute a user's command or to copy a file. It
 // exchanges frames on stdin and stdout, so that everything it started ends with the
 // connection, whichever side was killed.

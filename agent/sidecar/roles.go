@@ -23,6 +23,8 @@ const (
 	exitOutput  = 119
 	exitSockets = 118
 	exitLend    = 117
+	// exitNoGo is that of a sandbox whose stdin ended before the go signal.
+	exitNoGo = 116
 	// ExitUnreachable is the exit code of the reach role when the target did not answer.
 	ExitUnreachable = 124
 	// exitInside is that of the inside role, whose frames tell all the rest.
@@ -41,7 +43,7 @@ var errUsage = errors.New("usage: sidecar relay SOCKET | " +
 	"sidecar init ENVFILE -- COMMAND [ARG]… | " +
 	"sidecar check ENVFILE FOLDER -- COMMAND [ARG]… | sidecar check-output FOLDER | " +
 	"sidecar loopback PORT | sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | " +
-	"sidecar inside ENVFILE | sidecar lend SOCKET PARENT NAME")
+	"sidecar sandbox -- COMMAND [ARG]… | sidecar inside ENVFILE | sidecar lend SOCKET PARENT NAME")
 
 // Run performs the role named by args (without the program's name) and
 // returns the exit code. The init role does not return when it succeeds.
@@ -70,6 +72,12 @@ func runRole(args []string) error {
 			return errUsage
 		}
 		return execCommand(args[1], args[3:])
+	}
+	if args[0] == "sandbox" {
+		if len(args) < 3 || args[1] != "--" {
+			return errUsage
+		}
+		return runSandbox(args[2:], os.Stdin)
 	}
 	if args[0] == "check" {
 		if len(args) < 5 || args[3] != "--" {

@@ -88,6 +88,7 @@ func (w *world) bootAgent() {
 		}
 		if known {
 			m := &machine{of: d, m: engine.Replay(d.id, records)}
+			m.m.LimitSandboxes(mostSandboxes)
 			w.plantDefect(m.m)
 			a.machines = append(a.machines, m)
 		}
@@ -114,6 +115,7 @@ func (w *world) crashAgent() {
 	}
 	a.alive = false
 	w.appendTrace("agent dies")
+	w.endSandboxes(a.life)
 	w.dropLink("the agent died")
 	w.scheduleEvent(w.randomBetween(200*time.Millisecond, 5*time.Second), "start", w.bootAgent)
 }
@@ -309,6 +311,7 @@ func (w *world) ensureMachine(d *deployment) *machine {
 		}
 	}
 	m := &machine{of: d, m: engine.New(d.id)}
+	m.m.LimitSandboxes(mostSandboxes)
 	w.plantDefect(m.m)
 	w.agent.machines = append(w.agent.machines, m)
 	return m

@@ -22,6 +22,8 @@ type state int8
 
 const (
 	created state = iota
+	// waiting is a sandbox: its container is started, and nothing of the image runs.
+	waiting
 	running
 	exited
 )
@@ -44,6 +46,10 @@ type object struct {
 	gone bool
 	// op waits for a plugin's end.
 	op *op
+	// agent is the life of the agent that holds the stdin of a sandbox; signals counts its go
+	// signals.
+	agent   int
+	signals int
 }
 
 // exitKilled is the exit code of a process that was killed.
@@ -84,7 +90,7 @@ func (d *docker) dropObject(o *object) {
 
 // stopProcess ends a container's process, if one runs.
 func (o *object) stopProcess() {
-	if o.state == running {
+	if o.state == running || o.state == waiting {
 		o.state, o.code = exited, exitKilled
 		o.life++
 	}
@@ -96,6 +102,9 @@ func (w *world) listEngine() (objects []object, ok bool) {
 		return nil, w.hasDefect("delete on a failed list")
 	}
 	for _, o := range w.docker.objects {
+		if w.hasDefect("forget a sandbox") && o.state == waiting {
+			continue
+		}
 		if w.hasDefect("list without stopped containers") && o.kind >= relay && o.state != running {
 			continue
 		}
@@ -180,7 +189,8 @@ func (w *world) disturbObject() {
 // cannot be removed then.
 func (w *world) hasRunningContainer(d *deployment) bool {
 	for _, o := range w.docker.objects {
-		if o.of == d && o.kind != network && o.state == running {
+		waits := o.state == waiting && !w.hasDefect("forget a sandbox")
+		if o.of == d && o.kind != network && (o.state == running || waits) {
 			return true
 		}
 	}

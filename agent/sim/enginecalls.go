@@ -105,7 +105,7 @@ func (w *world) applyCall(o *op) {
 	case engine.Stop:
 		w.stopJob(o)
 	case engine.Precreate:
-		w.createAhead(o)
+		w.prepareSandbox(o)
 	case engine.Run:
 		w.runPlugin(o)
 	case engine.Remove:
@@ -117,7 +117,8 @@ func (w *world) applyCall(o *op) {
 
 // deliverResult brings the outcome home, unless it is lost on the way.
 func (w *world) deliverResult(o *op, r engine.Result) {
-	if r.Outcome == engine.OutcomeOK && o.do.Kind != engine.Probe && w.injectFault(25, "lost answer") {
+	mayBeLost := o.do.Kind != engine.Probe && o.do.Kind != engine.Precreate
+	if r.Outcome == engine.OutcomeOK && mayBeLost && w.injectFault(25, "lost answer") {
 		r = engine.Result{Outcome: engine.OutcomeUnknown, Message: "lost answer"}
 	}
 	w.scheduleEvent(w.randomBetween(0, 5*time.Millisecond), "answer", func() {
@@ -259,13 +260,6 @@ func (w *world) probeService(o *op) {
 	w.deliverResult(o, r)
 }
 
-func (w *world) createAhead(o *op) {
-	if w.docker.findObject(o.of, plugin, o.do.Step, o.do.Action) == nil {
-		w.docker.addObject(&object{of: o.of, kind: plugin, step: o.do.Step, action: o.do.Action})
-	}
-	w.deliverResult(o, engine.Result{Outcome: engine.OutcomeOK})
-}
-
 // removeContainers lists first, then removes what it saw.
 func (w *world) removeContainers(o *op) {
 	objects, ok := w.listEngine()
@@ -284,7 +278,7 @@ func (w *world) removeContainers(o *op) {
 				continue
 			}
 			c := w.docker.findObject(seen.of, seen.kind, seen.step, seen.action)
-			if c == nil {
+			if c == nil || o.do.Keep && w.isKnownSandbox(c) {
 				continue
 			}
 			if w.injectFault(40, "removal in progress") {

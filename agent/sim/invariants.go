@@ -34,6 +34,8 @@ func (w *world) checkRecord(d *deployment, r engine.Record) {
 // checkEvent holds a report to the truth.
 func (w *world) checkEvent(d *deployment, e wire.Event) {
 	w.checkQuestion(d, e)
+	w.checkNothingHeld(d, e)
+	w.checkNoneWaits(d, e)
 	if e.Phase != wire.PhaseReady || e.Run != d.run {
 		return
 	}

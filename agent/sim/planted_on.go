@@ -25,5 +25,6 @@ func Defects() []string {
 		"acknowledge before fsync", "list without stopped containers",
 		"delete on a failed list", "leave the network", "forget events on restart",
 		"hear a replaced session", "ask for secrets once", "start an ended job again",
+		"run a sandbox early", "forget a sandbox", "use a sandbox twice",
 	})
 }

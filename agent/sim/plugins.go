@@ -13,14 +13,7 @@ func (w *world) runPlugin(o *op) {
 		w.deliverResult(o, engine.Result{Outcome: engine.OutcomeUnknown, Message: "no network"})
 		return
 	}
-	c := w.docker.findObject(o.of, plugin, o.do.Step, o.do.Action)
-	if c != nil && c.state == exited {
-		w.docker.dropObject(c)
-		c = nil
-	}
-	if c == nil {
-		c = w.docker.addObject(&object{of: o.of, kind: plugin, step: o.do.Step, action: o.do.Action})
-	}
+	c := w.findSandbox(o)
 	w.scheduleEvent(w.randomBetween(5*time.Millisecond, 60*time.Millisecond), "start", func() {
 		if c.gone || w.docker.down || w.isAbandoned(o) || o.canceled {
 			// Nothing is started for a caller that is gone.
@@ -31,10 +24,7 @@ func (w *world) runPlugin(o *op) {
 			w.failWorld("plugin %s/%s is started while it runs", o.of.id, o.do.Step)
 			return
 		}
-		c.state, c.op, o.container = running, o, c
-		c.life++
-		w.checkStart(o)
-		w.runPluginProcess(o, c)
+		w.giveSignal(o, c)
 	})
 }
 

@@ -52,6 +52,7 @@ func failpointNames() []string {
 	return append(all, "journal.append=kill@3", "journal.sync=kill@5", "runtime.pull.after=kill@2",
 		"runtime.probe.after=kill@2", "runtime.run.before=kill@2", "runtime.run.after=kill@2",
 		"runtime.run.before=kill@4", "runtime.run.after=kill@4", "runtime.remove.before=kill@2",
+		"runtime.create_ahead.after=kill@2", "sandbox.waits=kill@2", "sandbox.go=kill@3",
 		"report.sent=kill@2", "report.sent=kill@3")
 }
 

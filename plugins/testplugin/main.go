@@ -18,6 +18,9 @@ import (
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
+// began is when the first instruction ran that is ours.
+var began = time.Now()
+
 func main() {
 	input, err := io.ReadAll(io.LimitReader(os.Stdin, stdio.MaxRequest))
 	if err != nil {
@@ -90,6 +93,7 @@ func allModes() map[string]func(trial) int {
 		"close-and-hang": trial.closeAndHang,
 		"child-holds":    trial.childHolds,
 		"sleep":          trial.sleep,
+		"clock":          trial.clock,
 		"memory":         trial.memory,
 		"fork-bomb":      trial.forkBomb,
 		"probe":          trial.probe,

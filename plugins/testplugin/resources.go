@@ -7,9 +7,12 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/nullops/nullops/plugins/stdio"
 )
 
 // writeFill writes Bytes bytes as lines of 64, and stops when nobody reads.
@@ -105,6 +108,14 @@ func (t trial) sleep() int {
 		time.Sleep(min(beat, t.sleepDuration()-slept))
 	}
 	return t.succeed()
+}
+
+// clock takes its time, and tells in metadata when it began and ended.
+func (t trial) clock() int {
+	time.Sleep(t.sleepDuration())
+	return t.writeAnswer(stdio.Response{Success: true, Metadata: []stdio.Metadatum{
+		{Name: "began", Value: strconv.FormatInt(began.UnixNano(), 10)},
+		{Name: "ended", Value: strconv.FormatInt(time.Now().UnixNano(), 10)}}})
 }
 
 // memory takes and touches memory until it is killed.

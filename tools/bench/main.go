@@ -98,8 +98,8 @@ type group struct {
 type round func(ctx context.Context, s *samples) error
 
 func allGroups() []group {
-	return []group{stepGroup(), pipelineGroup(), deployGroup(), trafficGroup(), heldGroup(),
-		memoryGroup(),
+	return []group{stepGroup(), latencyGroup(), pipelineGroup(), deployGroup(), trafficGroup(),
+		heldGroup(), memoryGroup(),
 		crowdGroup(), journalGroup(), simulatorGroup(), settleGroup(),
 		choicesGroup(), visibleGroup(), followGroup(),
 		// These fill the database, which the groups before are not to notice.

@@ -15,10 +15,11 @@ const twentySteps = 20
 
 // The projects that measurements deploy, next to the example "shop".
 const (
-	stepsProject  = "bench-steps"
-	twentyProject = "bench-twenty"
-	webProject    = "bench-web"
-	crowdProject  = "bench-crowd"
+	stepsProject   = "bench-steps"
+	latencyProject = "bench-latency"
+	twentyProject  = "bench-twenty"
+	webProject     = "bench-web"
+	crowdProject   = "bench-crowd"
 )
 
 // writeDocuments defines the trivial plugin in a row, and a lone service that may use
@@ -33,16 +34,18 @@ func writeDocuments(root, folder string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kind: plugin\nname: trivial\nregistry: local\nimage: test/hostile\n"+
 		"tag: 1.0.0\ncomponent_file: %q\n---\n", component)
-	writeChain(&b, stepsProject, measuredSteps, "")
+	writeChain(&b, stepsProject, measuredSteps, "mode: succeed", "")
 	b.WriteString("---\n")
-	writeChain(&b, twentyProject, twentySteps, ", network: false")
+	writeChain(&b, latencyProject, measuredSteps, "mode: clock, seconds: 0.5", "")
+	b.WriteString("---\n")
+	writeChain(&b, twentyProject, twentySteps, "mode: succeed", ", network: false")
 	b.WriteString(webDocument)
 	b.WriteString(crowdDocument)
 	return b.String(), nil
 }
 
 // writeChain is a project of trivial plugins in a row.
-func writeChain(b *strings.Builder, project string, steps int, more string) {
+func writeChain(b *strings.Builder, project string, steps int, parameters, more string) {
 	fmt.Fprintf(b, "kind: project\nname: %s\nresources: {cpu: 1, memory_mib: 512}\n"+
 		"pipeline:\n  steps:\n", project)
 	for i := range steps {
@@ -50,7 +53,7 @@ func writeChain(b *strings.Builder, project string, steps int, more string) {
 		if i > 0 {
 			fmt.Fprintf(b, "      needs: [step-%02d]\n", i-1)
 		}
-		fmt.Fprintf(b, "      plugin: {name: trivial, parameters: {mode: succeed}%s}\n", more)
+		fmt.Fprintf(b, "      plugin: {name: trivial, parameters: {%s}%s}\n", parameters, more)
 	}
 }
 

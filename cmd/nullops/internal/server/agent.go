@@ -56,14 +56,16 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	runtime, err := openDocker(ctx, s, install, log)
+	// The runtime and the agent count visits together.
+	hook := failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))
+	runtime, err := openDocker(ctx, s, install, hook, log)
 	if err != nil {
 		return err
 	}
 	defer runtime.Close()
 	config := agent.Config{Data: s.Agent.Data, Token: token, Build: wire.Build(release),
 		Log: log, ProbeEvery: s.probeEvery(), DiskFloor: floor, Offers: s.Agent.Offers.config(),
-		Failpoint: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}
+		Sandboxes: s.Agent.Sandboxes.Ahead, Failpoint: hook}
 	config.Sockets = s.Agent.Sockets
 	if config.IngressUser, err = s.Agent.ingressUser(); err != nil {
 		return err
@@ -156,7 +158,7 @@ func formatThumbprint(a *agent.Agent) string {
 
 // openDocker does not wait for an engine that is down or still starting: running services must be
 // reachable without it.
-func openDocker(ctx context.Context, s Settings, install string,
+func openDocker(ctx context.Context, s Settings, install string, hook failpoint.Hook,
 	log *slog.Logger) (*docker.Docker, error) {
 	subnets, err := netip.ParsePrefix(s.Agent.Subnets)
 	if err != nil {
@@ -168,6 +170,7 @@ func openDocker(ctx context.Context, s Settings, install string,
 	}
 	config := docker.Config{Host: dockerHost(s.Agent.Docker), Install: install,
 		DataDir: s.Agent.Data, RunDir: s.Agent.Run, SubnetRange: subnets, StopGrace: grace,
+		SandboxMemory: s.Agent.Sandboxes.memoryBytes(), Failpoint: hook,
 		EngineMayBeDown: true, Log: log}
 	if s.Agent.Guard {
 		config.Guard = &docker.Guard{Port: portOf(s.Agent.Listen)}

@@ -35,7 +35,8 @@ type AgentSettings struct {
 	Sockets string `description:"Folder of a socket for the ingress on this machine; empty is off."`
 	Ingress string `description:"User or user id of that ingress, unless root or the agent's own."`
 	// Offers is for nodes that decide themselves what they take.
-	Offers OfferSettings `description:"Who decides about deployments on a reactive node."`
+	Offers    OfferSettings   `description:"Who decides about deployments on a reactive node."`
+	Sandboxes SandboxSettings `description:"Containers of plugins started before their turn."`
 }
 
 // ingressUser is agent.ingress as a number; -1 without one.

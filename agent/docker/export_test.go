@@ -1,0 +1,8 @@
+package docker
+
+// HangUp is what the death of an agent does to the sandboxes that wait for it.
+func HangUp(d *Docker) {
+	for _, s := range d.plugins.sandboxes.takeAll("") {
+		s.hangUp()
+	}
+}
