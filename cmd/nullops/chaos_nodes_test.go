@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -49,7 +48,7 @@ func (c *chaos) startNode(t *testing.T, name string) *chaosNode {
 		{"-n", namespace, "link", "set", "uplink", "up"},
 		{"-n", namespace, "route", "add", "default", "via", network + "1"},
 	} {
-		runTool(t, "ip", args...)
+		runTool(t, ".", append([]string{"ip"}, args...)...)
 	}
 	n.node = c.product.newNode(t, name)
 	n.address, n.docker = net.JoinHostPort(network+"2", agentPort), n.engine.Host
@@ -86,13 +85,6 @@ func (c *chaos) serveEffects(t *testing.T, address string) {
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
 	c.book = "http://" + l.Addr().String()
-}
-
-func runTool(t *testing.T, name string, args ...string) {
-	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
-	}
 }
 
 // agentDisk is a file system that a test can fill.
