@@ -14,9 +14,10 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Debian's 20.10 with runc is what every other test runs on: it comes last here.
-combinations=(29/runc 29-classic/runc 20.10/crun 29/crun 20.10/runc)
-daily=4 # of them in rotation
+# Debian's 20.10 with runc is what every other test runs on: it comes last here. Debian's crun is
+# too old for Engine 29, see docs/engines.md.
+combinations=(29/runc 29-classic/runc 20.10/crun 20.10/runc)
+daily=3 # of them in rotation
 
 stories='Story|EngineDies|PluginsLeaveNothing|FullEngine|Isolation|Registries|RefusedStarts|ServiceModel'
 # What an engine is most likely to do differently.
