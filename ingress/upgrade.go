@@ -62,6 +62,7 @@ func joinUpgraded(w http.ResponseWriter, c *conn, res *http.Response, leave func
 	if err != nil {
 		return errors.Join(err, client.Close())
 	}
+	c.leavePool()
 	c.in, c.out = nil, nil // the buffers; c itself stays to be closed
 	idleconn.CopyBothWays(client, c.raw, leave)
 	return nil
