@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,6 +20,7 @@ import (
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/durable"
 )
 
 // fullEngine fills the disk that a real engine keeps its images on, to the last
@@ -164,13 +164,13 @@ func (n *node) longAgo(t *testing.T, deployment string) {
 		t.Fatal(err)
 	}
 	var pulled map[string]map[string]any
-	if err := json.Unmarshal(text, &pulled); err != nil || len(pulled) == 0 {
+	if err := durable.UnmarshalChecked(text, &pulled); err != nil || len(pulled) == 0 {
 		t.Fatalf("the agent's list of images: %v: %s", err, text)
 	}
 	for _, image := range pulled {
 		image["used"] = time.Now().Add(-9 * 24 * time.Hour)
 	}
-	if text, err = json.Marshal(pulled); err != nil {
+	if text, err = durable.MarshalChecked(pulled); err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, path, string(text), 0o600)
