@@ -24,6 +24,13 @@ func (s *said) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
+// String implements fmt.Stringer.
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
 // The log names the request that wanted a goal, once for each.
 func TestAgent_LogNamesTheRequest(t *testing.T) {
 	p, log := newPlane(t), &said{}

@@ -61,9 +61,9 @@ func cutPower(t *testing.T, random *rand.Rand) {
 	if err := disk.Survive(random, after); err != nil {
 		t.Fatal(err)
 	}
-	var told strings.Builder
+	told := &said{}
 	n = p.bootWith(agent.Config{Data: after, Disk: diskOf(t, after),
-		Log: slog.New(slog.NewTextHandler(&told, nil))}, r)
+		Log: slog.New(slog.NewTextHandler(told, nil))}, r)
 	s = n.connect()
 	p.until("an end", func() bool {
 		phase := p.phase("d1")
@@ -141,9 +141,9 @@ func openDamaged(t *testing.T, p *plane, from, name, what string, damaged []byte
 	if err := os.WriteFile(filepath.Join(dir, name), damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var told strings.Builder
+	told := &said{}
 	a, err := agent.New(agent.Config{Data: dir, Disk: diskOf(t, dir), Token: &p.token, Build: "dev",
-		Log: slog.New(slog.NewTextHandler(&told, nil))}, dummy.New(dummy.Hooks{}))
+		Log: slog.New(slog.NewTextHandler(told, nil))}, dummy.New(dummy.Hooks{}))
 	if err != nil {
 		if !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: the error does not name the file: %v", what, err)

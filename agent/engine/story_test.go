@@ -156,6 +156,7 @@ func (s *story) expect(name string, want ...string) {
 // Each plugin runs once, the container of the next one is made meanwhile, and the service last.
 func TestPlugins_RunInTurnAndAreMadeAhead(t *testing.T) {
 	s := newStory(t, nil)
+	s.LimitSandboxes(1)
 	s.play(presentGoal(pluginPipeline(false)), wire.PhaseReady)
 	s.expect("a run", "0 run create a", "0 run create b", "0 start web")
 	if s.counts["create_ahead create b"] != 1 || s.counts["create_ahead create a"] != 0 ||

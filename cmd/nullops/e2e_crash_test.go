@@ -38,6 +38,8 @@ func (p *product) answersWithin(t *testing.T, limit time.Duration, url string) {
 // one's plugin, and with its state destroyed.
 func agentDies(t *testing.T, w *world) {
 	p, book := startProduct(t, w), newLedger(t)
+	p.ingress.stop(t)
+	p.startIngress(t, "NULLOPS_INGRESS_SOCKETS="+p.sockets())
 	p.applyShop(t)
 	p.defineHostile(t)
 	n := p.addNode(t, "mortal", "qa")

@@ -102,13 +102,11 @@ func (p *product) startIngress(t *testing.T, more ...string) {
 	t.Helper()
 	env, args := p.settings()
 	p.ingress = startProcess(t, p.w.binary, "ingress", p.dir, append(env, more...),
-		append([]string{"ingress", "--ingress.listen=" + p.ingressAddr,
-			"--ingress.sockets=" + p.sockets()}, args...)...)
+		append([]string{"ingress", "--ingress.listen=" + p.ingressAddr}, args...)...)
 	p.awaitDoor(t, p.ingress, p.ingressAddr)
 }
 
-// sockets is where the ingress looks for agents on its machine. Only those listen there that a
-// scenario tells to.
+// sockets is where ingress and agents of a scenario find each other on one machine.
 func (p *product) sockets() string { return filepath.Join(p.dir, "sockets") }
 
 func (p *product) awaitDoor(t *testing.T, server *process, address string) {
