@@ -35,7 +35,7 @@ func inSandbox(t *testing.T, script string) (c *exec.Cmd, stdin io.WriteCloser,
 func TestSandbox_Helper(t *testing.T) {
 	script, ok := os.LookupEnv(sandboxed)
 	if !ok {
-		t.Skip("started by the other tests")
+		return // the other tests start it
 	}
 	os.Exit(sidecar.Run([]string{"sandbox", "--", "/bin/sh", "-c", script}, os.Stderr))
 }
