@@ -56,7 +56,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "alone", environment: "jsdom", include: replacesModules },
+        test: {
+          name: "alone",
+          environment: "jsdom",
+          setupFiles: ["src/reset.ts"],
+          include: replacesModules,
+        },
       },
     ],
   },

@@ -1,6 +1,9 @@
 // What one file of tests left must not reach the next one: they share a document.
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterAll, vi } from "vitest";
+
+// The machine may run everything else too: what is waited for may take longer than a second.
+configure({ asyncUtilTimeout: 15_000 });
 
 afterAll(() => {
   cleanup();

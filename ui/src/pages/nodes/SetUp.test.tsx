@@ -71,6 +71,9 @@ it("asks nobody with a wrong port, and says a refusal at its field", async () =>
     throw new ApiError(400, problem as never);
   }) as never);
   show();
+  // The sheet takes the focus a moment later: what is typed before would be lost.
+  const sheet = screen.getByRole("dialog");
+  await waitFor(() => expect(sheet.contains(document.activeElement)).toBe(true));
   const port = screen.getByLabelText(t.port);
   await userEvent.clear(port);
   await userEvent.type(port, "22a");
