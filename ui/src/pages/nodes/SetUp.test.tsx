@@ -1,5 +1,5 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen, waitFor } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { ApiError, client, type NodeInfo } from "@/api/client";
@@ -75,13 +75,11 @@ it("asks nobody with a wrong port, and says a refusal at its field", async () =>
   const sheet = screen.getByRole("dialog");
   await waitFor(() => expect(sheet.contains(document.activeElement)).toBe(true));
   const port = screen.getByLabelText(t.port);
-  await userEvent.clear(port);
-  await userEvent.type(port, "22a");
+  fireEvent.change(port, { target: { value: "22a" } });
   await userEvent.click(screen.getByRole("button", { name: t.look }));
   await screen.findByText(m.portWrong);
   expect(post).not.toHaveBeenCalled();
-  await userEvent.clear(port);
-  await userEvent.type(port, "22");
+  fireEvent.change(port, { target: { value: "22" } });
   await userEvent.click(screen.getByRole("button", { name: t.look }));
   const confirm = await screen.findByRole("button", { name: t.confirm });
   await userEvent.click(confirm);
