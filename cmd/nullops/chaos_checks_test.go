@@ -97,7 +97,7 @@ func (c *chaos) unsettled(t *testing.T) string {
 	for _, d := range all {
 		moves := d.Moving != nil && *d.Moving
 		if !isSettled(d.Status) || moves || d.Status == apiclient.DeploymentStatusReady &&
-			d.Condition != nil {
+			d.Condition != nil && *d.Condition != apiclient.DeploymentConditionReady {
 			return fmt.Sprintf("%s (%s) is %s: %s %s", d.Name, d.Id, d.Status, textOf(d.Detail),
 				textOf(d.ConditionReason))
 		}
