@@ -117,8 +117,11 @@ func (u *upstream) copyAnswer(w http.ResponseWriter, c *conn, res *http.Response
 	}
 	buf := u.owner.buffers.Get()
 	defer u.owner.buffers.Put(buf)
-	stream := res.ContentLength < 0 ||
-		strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
+	events := strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
+	if events {
+		c.leavePool()
+	}
+	stream := events || res.ContentLength < 0
 	for {
 		if stream && c.in.Buffered() == 0 {
 			if err := http.NewResponseController(w).Flush(); err != nil {

@@ -58,8 +58,8 @@ func (c *conn) close() {
 	_ = c.raw.Close()
 }
 
-// leavePool is for a connection that will never become free: requests that wait for one must not
-// hope for it.
+// leavePool is for a connection that will not become free soon, such as that of a WebSocket:
+// requests that wait for one must not hope for it.
 func (c *conn) leavePool() { c.once.Do(c.closed) }
 
 // pool keeps idle connections as a stack: the least recently used ones expire when traffic
