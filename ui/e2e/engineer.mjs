@@ -60,7 +60,6 @@ async function environment(page, { environment: name, machine, there }) {
 async function service(page, { service: name, registry: from, like }) {
   const sheet = await form(page, "/services", /^Add service/, "Add a service");
   await sheet.getByLabel("Name", { exact: true }).fill(name);
-  // promise: N-024
   await sheet.getByLabel("Registry").selectOption(from);
   await sheet.getByRole("textbox", { name: "Image" }).fill(like.image);
   const said = sheet.getByText(/^\d+ of \d+ tags? match/);
