@@ -120,7 +120,8 @@ func (c *chaos) removeStuck(t *testing.T) {
 		if d.Left != nil {
 			left = *d.Left
 		}
-		c.say("%s (%s) is stuck on node %s: %s: %q", d.Name, d.Id, textOf(d.Node), textOf(d.Detail), left)
+		c.say("%s (%s) is stuck on node %s: %s: %q", d.Name, d.Id, textOf(d.Node),
+			textOf(d.Detail), left)
 		if d.Left == nil || len(*d.Left) == 0 {
 			c.violate("%s (%s) is stuck, and nothing says on what", d.Name, d.Id)
 		}
