@@ -27,8 +27,11 @@ type Run struct {
 	// Pipeline is the version with tags and digests filled in.
 	Pipeline pipeline.Pipeline
 	// Input are the values of the fields that it declares.
-	Input     map[string]any
-	Status    DeploymentStatus
+	Input  map[string]any
+	Status DeploymentStatus
+	// Result is the first end that it reached: Ready, Failed or Canceled; empty before. It stays
+	// when the deployment is removed later.
+	Result    DeploymentStatus
 	StartedBy string
 	// RequestID is the request it began with; empty if it began by itself.
 	RequestID string
@@ -44,15 +47,19 @@ type StepRow struct {
 	Run RunID
 	Key pipeline.StepKey
 	// Position is the step's place in the order, from 1.
-	Position  int
-	Kind      pipeline.StepKind
-	Title     string
-	Status    pipeline.StepStatus
+	Position int
+	Kind     pipeline.StepKind
+	Title    string
+	Status   pipeline.StepStatus
+	// Result is what its work came to, StepDone or StepFailed; empty before. Its undo leaves it.
+	Result    pipeline.StepStatus
 	StartedAt *time.Time
 	EndedAt   *time.Time
-	Code      string
-	Message   string
-	ExitCode  *int
+	// UndoneAt is when its undo had ended.
+	UndoneAt *time.Time
+	Code     string
+	Message  string
+	ExitCode *int
 	// Outputs are for people: secret ones are "[secret]".
 	Outputs map[string]any
 	// Sealed holds all outputs under the run's key.

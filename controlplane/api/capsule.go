@@ -88,6 +88,7 @@ func capsuleServices(c lifecycle.Capsule) []CapsuleService {
 
 func capsuleStep(c lifecycle.Capsule, row controlplane.StepRow) CapsuleStep {
 	out := CapsuleStep{Key: string(row.Key), Title: row.Title, Status: StepStatus(row.Status),
+		Result: stepResult(row), Cleanup: stepCleanup(row),
 		StartedAt: row.StartedAt, EndedAt: row.EndedAt, Message: ptrOrNil(row.Message),
 		Log: []string{}}
 	if report, ok := c.Tests[row.Key]; ok {

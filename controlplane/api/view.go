@@ -115,13 +115,39 @@ func toServicePorts(v lifecycle.ServiceView) []ServicePort {
 func toRun(v lifecycle.RunView) Run {
 	return Run{
 		Id: string(v.ID), Number: v.Number, PipelineVersion: v.Version,
-		Status: DeploymentStatus(v.Status), StartedBy: v.StartedBy, CreatedAt: v.CreatedAt,
+		Status: DeploymentStatus(v.Status), Result: runResult(v.Run),
+		StartedBy: v.StartedBy, CreatedAt: v.CreatedAt,
 		EndedAt: v.EndedAt, Failure: toFailure(v.Failure),
 		Versions: convertAll(v.Versions, toServiceVersion),
 		Steps:    convertAll(v.Steps, func(row controlplane.StepRow) Step { return toStep(v, row) }),
 		Input:    inputOf(v.Input), Queue: runQueue(v), RequestId: ptrOrNil(v.RequestID),
 		Offers: nodeOffers(v.Offers),
 	}
+}
+
+// runResult is absent before the run has ended.
+func runResult(r controlplane.Run) *RunResult {
+	if r.Result == "" {
+		return nil
+	}
+	return new(RunResult(r.Result))
+}
+
+// stepResult is absent before the step has ended.
+func stepResult(row controlplane.StepRow) *StepResult {
+	if row.Result == "" {
+		return nil
+	}
+	return new(StepResult(row.Result))
+}
+
+// stepCleanup is absent while the effects of the step last.
+func stepCleanup(row controlplane.StepRow) *StepCleanup {
+	switch row.Status {
+	case pipeline.StepUndoing, pipeline.StepUndone:
+		return new(StepCleanup(row.Status))
+	}
+	return nil
 }
 
 // inputOf is absent if there is none.
@@ -148,10 +174,10 @@ func toStep(v lifecycle.RunView, row controlplane.StepRow) Step {
 	s := Step{
 		Run: v.Number, Key: string(row.Key), Position: row.Position, Kind: StepKind(row.Kind),
 		Title: row.Title, Needs: []string{}, Status: StepStatus(row.Status),
-		StartedAt: row.StartedAt, EndedAt: row.EndedAt, UsualSeconds: ptrOrNil(v.Usual[row.Key]),
-		Code: ptrOrNil(
-			row.Code,
-		), Message: ptrOrNil(row.Message), ExitCode: row.ExitCode, Lines: row.Lines,
+		Result: stepResult(row), Cleanup: stepCleanup(row),
+		StartedAt: row.StartedAt, EndedAt: row.EndedAt, UndoneAt: row.UndoneAt,
+		UsualSeconds: ptrOrNil(v.Usual[row.Key]), Code: ptrOrNil(row.Code),
+		Message: ptrOrNil(row.Message), ExitCode: row.ExitCode, Lines: row.Lines,
 		Tests: toTestSummary(row.Tests),
 	}
 	if len(row.Outputs) > 0 {

@@ -915,6 +915,27 @@ func (e RuleSource) Valid() bool {
 	}
 }
 
+// Defines values for RunResult.
+const (
+	RunResultCanceled RunResult = "canceled"
+	RunResultFailed   RunResult = "failed"
+	RunResultReady    RunResult = "ready"
+)
+
+// Valid indicates whether the value is a known member of the RunResult enum.
+func (e RunResult) Valid() bool {
+	switch e {
+	case RunResultCanceled:
+		return true
+	case RunResultFailed:
+		return true
+	case RunResultReady:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ScriptProblemKind.
 const (
 	ScriptProblemKindContract  ScriptProblemKind = "contract"
@@ -1029,6 +1050,42 @@ func (e StepKind) Valid() bool {
 	case StepKindScript:
 		return true
 	case StepKindService:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StepCleanup.
+const (
+	StepCleanupUndoing StepCleanup = "undoing"
+	StepCleanupUndone  StepCleanup = "undone"
+)
+
+// Valid indicates whether the value is a known member of the StepCleanup enum.
+func (e StepCleanup) Valid() bool {
+	switch e {
+	case StepCleanupUndoing:
+		return true
+	case StepCleanupUndone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StepResult.
+const (
+	StepResultDone   StepResult = "done"
+	StepResultFailed StepResult = "failed"
+)
+
+// Valid indicates whether the value is a known member of the StepResult enum.
+func (e StepResult) Valid() bool {
+	switch e {
+	case StepResultDone:
+		return true
+	case StepResultFailed:
 		return true
 	default:
 		return false
@@ -1497,10 +1554,15 @@ type CapsuleService struct {
 
 // CapsuleStep defines model for CapsuleStep.
 type CapsuleStep struct {
-	EndedAt   *time.Time  `json:"ended_at,omitempty"`
-	Key       string      `json:"key"`
-	Log       []string    `json:"log"`
-	Message   *string     `json:"message,omitempty"`
+	// Cleanup What became of the effects of a step afterwards; absent while they last.
+	Cleanup *StepCleanup `json:"cleanup,omitempty"`
+	EndedAt *time.Time   `json:"ended_at,omitempty"`
+	Key     string       `json:"key"`
+	Log     []string     `json:"log"`
+	Message *string      `json:"message,omitempty"`
+
+	// Result What the work of a step came to. Its clean-up does not change it.
+	Result    *StepResult `json:"result,omitempty"`
 	StartedAt *time.Time  `json:"started_at,omitempty"`
 	Status    StepStatus  `json:"status"`
 	Tests     *TestReport `json:"tests,omitempty"`
@@ -3685,12 +3747,18 @@ type Run struct {
 	Queue *QueueEntry `json:"queue,omitempty"`
 
 	// RequestId The request it began with, as in `X-Request-Id` and the audit; missing if it began by itself.
-	RequestId *string          `json:"request_id,omitempty"`
+	RequestId *string `json:"request_id,omitempty"`
+
+	// Result The first end that it reached. It stays when the deployment is removed later.
+	Result    *RunResult       `json:"result,omitempty"`
 	StartedBy string           `json:"started_by"`
 	Status    DeploymentStatus `json:"status"`
 	Steps     []Step           `json:"steps"`
 	Versions  []ServiceVersion `json:"versions"`
 }
+
+// RunResult The first end that it reached. It stays when the deployment is removed later.
+type RunResult string
 
 // RunList defines model for RunList.
 type RunList struct {
@@ -4069,9 +4137,11 @@ type StarterEntryList struct {
 
 // Step defines model for Step.
 type Step struct {
-	Code     *string    `json:"code,omitempty"`
-	EndedAt  *time.Time `json:"ended_at,omitempty"`
-	ExitCode *int       `json:"exit_code,omitempty"`
+	// Cleanup What became of the effects of a step afterwards; absent while they last.
+	Cleanup  *StepCleanup `json:"cleanup,omitempty"`
+	Code     *string      `json:"code,omitempty"`
+	EndedAt  *time.Time   `json:"ended_at,omitempty"`
+	ExitCode *int         `json:"exit_code,omitempty"`
 
 	// Inputs Parameters as written, references unresolved.
 	Inputs  *map[string]interface{} `json:"inputs,omitempty"`
@@ -4088,17 +4158,23 @@ type Step struct {
 	Outputs *map[string]interface{} `json:"outputs,omitempty"`
 
 	// Position Place in the order, from 1.
-	Position  int        `json:"position"`
-	Run       int        `json:"run"`
-	StartedAt *time.Time `json:"started_at,omitempty"`
-	Status    StepStatus `json:"status"`
+	Position int `json:"position"`
+
+	// Result What the work of a step came to. Its clean-up does not change it.
+	Result    *StepResult `json:"result,omitempty"`
+	Run       int         `json:"run"`
+	StartedAt *time.Time  `json:"started_at,omitempty"`
+	Status    StepStatus  `json:"status"`
 
 	// Tests What the test suite of a job came to; of a deployment, all of its latest run together.
 	Tests *TestSummary `json:"tests,omitempty"`
 
 	// Title The service or plugin, with its version.
-	Title        string   `json:"title"`
-	UsualSeconds *float64 `json:"usual_seconds,omitempty"`
+	Title string `json:"title"`
+
+	// UndoneAt When its clean-up had ended.
+	UndoneAt     *time.Time `json:"undone_at,omitempty"`
+	UsualSeconds *float64   `json:"usual_seconds,omitempty"`
 }
 
 // StepKind defines model for Step.Kind.
@@ -4124,6 +4200,12 @@ type StepCheck struct {
 	Seconds float64   `json:"seconds"`
 	Step    string    `json:"step"`
 }
+
+// StepCleanup What became of the effects of a step afterwards; absent while they last.
+type StepCleanup string
+
+// StepResult What the work of a step came to. Its clean-up does not change it.
+type StepResult string
 
 // StepStatus defines model for StepStatus.
 type StepStatus string

@@ -86,6 +86,7 @@ func toRun(r dbsqlc.Run) (controlplane.Run, error) {
 		ID: controlplane.RunID(r.ID), Deployment: controlplane.DeploymentID(r.DeploymentID),
 		Number: int(r.Number), Project: controlplane.ProjectID(r.ProjectID),
 		Version: int(r.PipelineVersion), Status: controlplane.DeploymentStatus(r.Status),
+		Result:    controlplane.DeploymentStatus(r.Result),
 		StartedBy: r.StartedBy, RequestID: r.RequestID, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
 		Failure: toFailure(r.FailureStep, r.FailureCode, r.FailureMessage), Key: r.KeySealed,
 	}

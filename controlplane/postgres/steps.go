@@ -60,7 +60,8 @@ func toStepRow(r dbsqlc.RunStep) (controlplane.StepRow, error) {
 	s := controlplane.StepRow{
 		Run: controlplane.RunID(r.RunID), Key: pipeline.StepKey(r.Key), Position: int(r.Position),
 		Kind: pipeline.StepKind(r.Kind), Title: r.Title, Status: pipeline.StepStatus(r.Status),
-		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Code: r.Code, Message: r.Message,
+		Result: pipeline.StepStatus(r.Result), StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		UndoneAt: r.UndoneAt, Code: r.Code, Message: r.Message,
 		Sealed: r.Sealed, Lines: r.Lines,
 	}
 	if r.ExitCode != nil {

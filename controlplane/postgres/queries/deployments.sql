@@ -183,8 +183,12 @@ SELECT * FROM runs WHERE id = @id;
 SELECT * FROM runs WHERE deployment_id = @deployment_id ORDER BY number DESC;
 
 -- name: MoveRun :exec
--- A run ends once; its failure is written once.
+-- A run ends once; its failure is written once. Its result is the first end that it
+-- reached, and stays when the deployment is removed later.
 UPDATE runs SET status = @status,
+    result = CASE WHEN result <> '' THEN result
+        WHEN @failure_code::text <> '' THEN 'failed'
+        WHEN @status IN ('ready', 'failed', 'canceled') THEN @status ELSE '' END,
     ended_at = CASE WHEN @ended::boolean THEN coalesce(ended_at, now()) ELSE ended_at END,
     failure_step = CASE WHEN failure_code = '' THEN @failure_step ELSE failure_step END,
     failure_message = CASE WHEN failure_code = '' THEN @failure_message ELSE failure_message END,
@@ -196,8 +200,13 @@ WHERE id = @id;
 SELECT * FROM run_steps WHERE run_id = @run_id ORDER BY position;
 
 -- name: MoveRunStep :one
--- What the agent reported of a step. What its undo said never hides why it failed.
+-- What the agent reported of a step. What its undo said never hides why it failed, nor
+-- what its result was.
 UPDATE run_steps SET status = @status,
+    result = CASE WHEN @status IN ('done', 'failed') THEN @status
+        WHEN @status IN ('pending', 'pulling', 'running', 'waiting') THEN '' ELSE result END,
+    undone_at = CASE WHEN @status = 'undone' THEN coalesce(undone_at, @at)
+        WHEN @status IN ('undoing', 'skipped', 'unknown') THEN undone_at END,
     started_at = CASE WHEN @status IN ('pulling', 'running', 'waiting') THEN coalesce(started_at, @at)
         ELSE started_at END,
     ended_at = CASE WHEN @status IN ('done', 'failed') THEN @at ELSE ended_at END,
@@ -218,10 +227,10 @@ WHERE run_id = @run_id AND key = @key RETURNING *;
 -- person takes to answer is no measure of anything.
 SELECT s.key, percentile_cont(0.5) WITHIN GROUP
     (ORDER BY extract(epoch FROM s.ended_at - s.started_at))::double precision AS seconds
-FROM (SELECT r.id FROM runs r WHERE r.project_id = @project_id AND r.status IN ('ready', 'removed')
+FROM (SELECT r.id FROM runs r WHERE r.project_id = @project_id AND r.result = 'ready'
     ORDER BY r.created_at DESC LIMIT 12) latest
 JOIN run_steps s ON s.run_id = latest.id
-WHERE s.status = 'done' AND s.kind <> 'approval' AND s.started_at IS NOT NULL
+WHERE s.result = 'done' AND s.kind <> 'approval' AND s.started_at IS NOT NULL
     AND s.ended_at IS NOT NULL
 GROUP BY s.key;
 
@@ -231,10 +240,10 @@ SELECT p.id AS project_id, total.seconds FROM projects p
 CROSS JOIN LATERAL (SELECT coalesce(sum(usual.seconds), 0)::double precision AS seconds FROM (
     SELECT percentile_cont(0.5) WITHIN GROUP
         (ORDER BY extract(epoch FROM s.ended_at - s.started_at)) AS seconds
-    FROM (SELECT r.id FROM runs r WHERE r.project_id = p.id AND r.status IN ('ready', 'removed')
+    FROM (SELECT r.id FROM runs r WHERE r.project_id = p.id AND r.result = 'ready'
         ORDER BY r.created_at DESC LIMIT 12) latest
     JOIN run_steps s ON s.run_id = latest.id
-    WHERE s.status = 'done' AND s.kind <> 'approval' AND s.started_at IS NOT NULL
+    WHERE s.result = 'done' AND s.kind <> 'approval' AND s.started_at IS NOT NULL
         AND s.ended_at IS NOT NULL
     GROUP BY s.key) usual) total
 WHERE p.id = ANY(@projects::uuid[]);

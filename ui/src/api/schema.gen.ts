@@ -4677,6 +4677,16 @@ export interface components {
         DeploymentCondition: "ready" | "degraded" | "offline";
         /** @enum {string} */
         StepStatus: "pending" | "pulling" | "running" | "waiting" | "done" | "failed" | "undoing" | "undone" | "skipped" | "unknown";
+        /**
+         * @description What the work of a step came to. Its clean-up does not change it.
+         * @enum {string}
+         */
+        StepResult: "done" | "failed";
+        /**
+         * @description What became of the effects of a step afterwards; absent while they last.
+         * @enum {string}
+         */
+        StepCleanup: "undoing" | "undone";
         /** @enum {string} */
         Health: "starting" | "healthy" | "unhealthy" | "stopped" | "unknown";
         DeploymentCreate: {
@@ -4887,6 +4897,8 @@ export interface components {
             key: string;
             title: string;
             status: components["schemas"]["StepStatus"];
+            result?: components["schemas"]["StepResult"];
+            cleanup?: components["schemas"]["StepCleanup"];
             /** Format: date-time */
             started_at?: string;
             /** Format: date-time */
@@ -5254,6 +5266,11 @@ export interface components {
             number: number;
             pipeline_version: number;
             status: components["schemas"]["DeploymentStatus"];
+            /**
+             * @description The first end that it reached. It stays when the deployment is removed later.
+             * @enum {string}
+             */
+            result?: "ready" | "failed" | "canceled";
             started_by: string;
             /** @description The request it began with, as in `X-Request-Id` and the audit; missing if it began by itself. */
             request_id?: string;
@@ -5293,10 +5310,17 @@ export interface components {
             title: string;
             needs: string[];
             status: components["schemas"]["StepStatus"];
+            result?: components["schemas"]["StepResult"];
+            cleanup?: components["schemas"]["StepCleanup"];
             /** Format: date-time */
             started_at?: string;
             /** Format: date-time */
             ended_at?: string;
+            /**
+             * Format: date-time
+             * @description When its clean-up had ended.
+             */
+            undone_at?: string;
             /** Format: double */
             usual_seconds?: number;
             code?: string;

@@ -96,7 +96,7 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 	printOffers(w, valueOrZero(run.Offers))
 	rows := [][]string{{"", "STEP", "STATE", "WHAT", "MESSAGE"}}
 	for _, s := range run.Steps {
-		rows = append(rows, []string{fmt.Sprint(s.Position), s.Key, string(s.Status), s.Title,
+		rows = append(rows, []string{fmt.Sprint(s.Position), s.Key, stepState(s), s.Title,
 			valueOrZero(s.Message)})
 	}
 	if err := output.PrintTable(w, rows); err != nil {
@@ -108,6 +108,14 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 		}
 	}
 	return nil
+}
+
+// stepState is what a step came to and, after it, what became of its effects.
+func stepState(s apiclient.Step) string {
+	if s.Result == nil || s.Cleanup == nil {
+		return string(s.Status)
+	}
+	return fmt.Sprintf("%s, %s", *s.Result, *s.Cleanup)
 }
 
 // printOffers prints what the nodes answered that were asked before the run.

@@ -240,7 +240,7 @@ func (q *Queries) GetReports(ctx context.Context, nodeID string) (int64, error) 
 }
 
 const getRun = `-- name: GetRun :one
-SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input FROM runs WHERE deployment_id = $1 AND number = $2
+SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result FROM runs WHERE deployment_id = $1 AND number = $2
 `
 
 // One run by its number.
@@ -264,12 +264,13 @@ func (q *Queries) GetRun(ctx context.Context, deploymentID string, number int32)
 		&i.FailureMessage,
 		&i.RequestID,
 		&i.Input,
+		&i.Result,
 	)
 	return i, err
 }
 
 const getRunByID = `-- name: GetRunByID :one
-SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input FROM runs WHERE id = $1
+SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result FROM runs WHERE id = $1
 `
 
 // One run by the id that reports carry.
@@ -293,6 +294,7 @@ func (q *Queries) GetRunByID(ctx context.Context, id string) (Run, error) {
 		&i.FailureMessage,
 		&i.RequestID,
 		&i.Input,
+		&i.Result,
 	)
 	return i, err
 }
@@ -932,7 +934,7 @@ LEFT JOIN volume_holds h ON h.deployment_id = d.id AND NOT g.elsewhere AND h.pur
     AND h.ended_at IS NULL
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
-JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
+JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
     ON true
 WHERE g.node_id = $1
     AND NOT EXISTS (SELECT FROM queue q WHERE q.run_id = r.id AND q.left_at IS NULL)
@@ -1175,7 +1177,7 @@ func (q *Queries) ListRoutesOf(ctx context.Context, ids []string) ([]RouteRow, e
 }
 
 const listRunSteps = `-- name: ListRunSteps :many
-SELECT run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata, tests FROM run_steps WHERE run_id = $1 ORDER BY position
+SELECT run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata, tests, result, undone_at FROM run_steps WHERE run_id = $1 ORDER BY position
 `
 
 // The steps of a run, in order.
@@ -1206,6 +1208,8 @@ func (q *Queries) ListRunSteps(ctx context.Context, runID string) ([]RunStep, er
 			&i.Progress,
 			&i.Metadata,
 			&i.Tests,
+			&i.Result,
+			&i.UndoneAt,
 		); err != nil {
 			return nil, err
 		}
@@ -1218,7 +1222,7 @@ func (q *Queries) ListRunSteps(ctx context.Context, runID string) ([]RunStep, er
 }
 
 const listRuns = `-- name: ListRuns :many
-SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input FROM runs WHERE deployment_id = $1 ORDER BY number DESC
+SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result FROM runs WHERE deployment_id = $1 ORDER BY number DESC
 `
 
 // Every attempt, newest first.
@@ -1248,6 +1252,7 @@ func (q *Queries) ListRuns(ctx context.Context, deploymentID string) ([]Run, err
 			&i.FailureMessage,
 			&i.RequestID,
 			&i.Input,
+			&i.Result,
 		); err != nil {
 			return nil, err
 		}
@@ -1334,10 +1339,10 @@ func (q *Queries) ListStepLines(ctx context.Context, arg ListStepLinesParams) ([
 const listUsualSeconds = `-- name: ListUsualSeconds :many
 SELECT s.key, percentile_cont(0.5) WITHIN GROUP
     (ORDER BY extract(epoch FROM s.ended_at - s.started_at))::double precision AS seconds
-FROM (SELECT r.id FROM runs r WHERE r.project_id = $1 AND r.status IN ('ready', 'removed')
+FROM (SELECT r.id FROM runs r WHERE r.project_id = $1 AND r.result = 'ready'
     ORDER BY r.created_at DESC LIMIT 12) latest
 JOIN run_steps s ON s.run_id = latest.id
-WHERE s.status = 'done' AND s.kind <> 'approval' AND s.started_at IS NOT NULL
+WHERE s.result = 'done' AND s.kind <> 'approval' AND s.started_at IS NOT NULL
     AND s.ended_at IS NOT NULL
 GROUP BY s.key
 `
@@ -1374,10 +1379,10 @@ SELECT p.id AS project_id, total.seconds FROM projects p
 CROSS JOIN LATERAL (SELECT coalesce(sum(usual.seconds), 0)::double precision AS seconds FROM (
     SELECT percentile_cont(0.5) WITHIN GROUP
         (ORDER BY extract(epoch FROM s.ended_at - s.started_at)) AS seconds
-    FROM (SELECT r.id FROM runs r WHERE r.project_id = p.id AND r.status IN ('ready', 'removed')
+    FROM (SELECT r.id FROM runs r WHERE r.project_id = p.id AND r.result = 'ready'
         ORDER BY r.created_at DESC LIMIT 12) latest
     JOIN run_steps s ON s.run_id = latest.id
-    WHERE s.status = 'done' AND s.kind <> 'approval' AND s.started_at IS NOT NULL
+    WHERE s.result = 'done' AND s.kind <> 'approval' AND s.started_at IS NOT NULL
         AND s.ended_at IS NOT NULL
     GROUP BY s.key) usual) total
 WHERE p.id = ANY($1::uuid[])
@@ -1560,30 +1565,34 @@ func (q *Queries) MoveDeployment(ctx context.Context, arg MoveDeploymentParams) 
 
 const moveRun = `-- name: MoveRun :exec
 UPDATE runs SET status = $1,
-    ended_at = CASE WHEN $2::boolean THEN coalesce(ended_at, now()) ELSE ended_at END,
-    failure_step = CASE WHEN failure_code = '' THEN $3 ELSE failure_step END,
-    failure_message = CASE WHEN failure_code = '' THEN $4 ELSE failure_message END,
-    failure_code = CASE WHEN failure_code = '' THEN $5 ELSE failure_code END
+    result = CASE WHEN result <> '' THEN result
+        WHEN $2::text <> '' THEN 'failed'
+        WHEN $1 IN ('ready', 'failed', 'canceled') THEN $1 ELSE '' END,
+    ended_at = CASE WHEN $3::boolean THEN coalesce(ended_at, now()) ELSE ended_at END,
+    failure_step = CASE WHEN failure_code = '' THEN $4 ELSE failure_step END,
+    failure_message = CASE WHEN failure_code = '' THEN $5 ELSE failure_message END,
+    failure_code = CASE WHEN failure_code = '' THEN $2 ELSE failure_code END
 WHERE id = $6
 `
 
 type MoveRunParams struct {
 	Status         string
+	FailureCode    string
 	Ended          bool
 	FailureStep    string
 	FailureMessage string
-	FailureCode    string
 	ID             string
 }
 
-// A run ends once; its failure is written once.
+// A run ends once; its failure is written once. Its result is the first end that it
+// reached, and stays when the deployment is removed later.
 func (q *Queries) MoveRun(ctx context.Context, arg MoveRunParams) error {
 	_, err := q.db.Exec(ctx, moveRun,
 		arg.Status,
+		arg.FailureCode,
 		arg.Ended,
 		arg.FailureStep,
 		arg.FailureMessage,
-		arg.FailureCode,
 		arg.ID,
 	)
 	return err
@@ -1591,6 +1600,10 @@ func (q *Queries) MoveRun(ctx context.Context, arg MoveRunParams) error {
 
 const moveRunStep = `-- name: MoveRunStep :one
 UPDATE run_steps SET status = $1,
+    result = CASE WHEN $1 IN ('done', 'failed') THEN $1
+        WHEN $1 IN ('pending', 'pulling', 'running', 'waiting') THEN '' ELSE result END,
+    undone_at = CASE WHEN $1 = 'undone' THEN coalesce(undone_at, $2)
+        WHEN $1 IN ('undoing', 'skipped', 'unknown') THEN undone_at END,
     started_at = CASE WHEN $1 IN ('pulling', 'running', 'waiting') THEN coalesce(started_at, $2)
         ELSE started_at END,
     ended_at = CASE WHEN $1 IN ('done', 'failed') THEN $2 ELSE ended_at END,
@@ -1604,7 +1617,7 @@ UPDATE run_steps SET status = $1,
     sealed = coalesce($7::bytea, sealed),
     metadata = coalesce($8::jsonb, metadata),
     tests = coalesce($9::jsonb, tests)
-WHERE run_id = $10 AND key = $11 RETURNING run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata, tests
+WHERE run_id = $10 AND key = $11 RETURNING run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata, tests, result, undone_at
 `
 
 type MoveRunStepParams struct {
@@ -1621,7 +1634,8 @@ type MoveRunStepParams struct {
 	Key      string
 }
 
-// What the agent reported of a step. What its undo said never hides why it failed.
+// What the agent reported of a step. What its undo said never hides why it failed, nor
+// what its result was.
 func (q *Queries) MoveRunStep(ctx context.Context, arg MoveRunStepParams) (RunStep, error) {
 	row := q.db.QueryRow(ctx, moveRunStep,
 		arg.Status,
@@ -1655,6 +1669,8 @@ func (q *Queries) MoveRunStep(ctx context.Context, arg MoveRunStepParams) (RunSt
 		&i.Progress,
 		&i.Metadata,
 		&i.Tests,
+		&i.Result,
+		&i.UndoneAt,
 	)
 	return i, err
 }

@@ -798,6 +798,7 @@ type Run struct {
 	FailureMessage  string
 	RequestID       string
 	Input           []byte
+	Result          string
 }
 
 type RunSecret struct {
@@ -826,6 +827,8 @@ type RunStep struct {
 	Progress  []byte
 	Metadata  []byte
 	Tests     []byte
+	Result    string
+	UndoneAt  *time.Time
 }
 
 type Secret struct {

@@ -1,9 +1,10 @@
 import type { Schemas } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
-import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { elapsedBetween, formatDuration } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
+import { OutcomeMark } from "./OutcomeMark";
+import { outcomeOf } from "./outcome";
 import { FailedTests, TestNumbers } from "./TestResults";
 
 const t = deployTexts.capsule;
@@ -20,7 +21,7 @@ export function CapsuleSteps({ steps, services }: { steps: Step[]; services: str
         <section key={step.key} className="card" aria-label={t.step(step.key)}>
           <div className="row wrap">
             <b>{step.key}</b>
-            <StatusMark state={step.status} />
+            <OutcomeMark {...outcomeOf(step)} />
             <span className="t3">{step.title}</span>
             <Times step={step} />
           </div>

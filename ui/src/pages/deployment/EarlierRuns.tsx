@@ -3,10 +3,11 @@ import { Link } from "@tanstack/react-router";
 import type { Step } from "@/api/client";
 import { runs } from "@/api/queries/deployments";
 import { Skeletons } from "@/components/States";
-import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { elapsedBetween, formatDuration } from "@/components/time";
 import { texts } from "@/texts";
+import { OutcomeMark } from "./OutcomeMark";
+import { outcomeOf } from "./outcome";
 import { ReadFailed } from "./ReadFailed";
 
 const t = texts.page;
@@ -39,7 +40,7 @@ export function EarlierRuns({ id, run, step }: { id: string; run: number; step: 
             >
               {t.history.run} {number}
             </Link>
-            <StatusMark state={same.status} />
+            <OutcomeMark {...outcomeOf(same)} />
             <span className="t2">
               {formatDuration(elapsedBetween(same.started_at, same.ended_at))}
             </span>

@@ -7,11 +7,12 @@ import { plainText } from "@/components/ansi";
 import { BidiSafe } from "@/components/BidiSafe";
 import { shortenMiddle } from "@/components/names";
 import { Skeletons } from "@/components/States";
-import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { formatDuration } from "@/components/time";
 import { texts } from "@/texts";
 import { workingTime } from "./elapsedTime";
+import { OutcomeMark } from "./OutcomeMark";
+import { outcomeOfRun } from "./outcome";
 import { ReadFailed } from "./ReadFailed";
 
 const t = texts.page.history;
@@ -73,7 +74,7 @@ function Line({ run }: { run: Run }) {
       </td>
       <td>
         <span className="row">
-          <StatusMark state={run.status} />
+          <OutcomeMark {...outcomeOfRun(run)} />
           <span className="t2 s tr max-w-80" title={plainText(run.failure?.message ?? "")}>
             <BidiSafe text={[run.failure?.step, run.failure?.message].filter(Boolean).join(": ")} />
           </span>

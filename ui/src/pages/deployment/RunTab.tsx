@@ -9,6 +9,7 @@ import { lookOf } from "@/components/Status";
 import { elapsedBetween, formatDuration } from "@/components/time";
 import { texts } from "@/texts";
 import { EarlierRunNotice } from "./EarlierRunNotice";
+import { hasFailed } from "./outcome";
 import { ServiceRows } from "./Services";
 import { StepNode } from "./StepNode";
 import { StepPanel } from "./StepPanel";
@@ -122,7 +123,7 @@ export function RunTab({ watch, deployment, number, steps, progress, signs, sear
 function useFollowed(steps: Step[]): string | undefined {
   const last = useRef<string>(undefined);
   const now =
-    steps.find((step) => step.status === "failed") ??
+    steps.find(hasFailed) ??
     steps.find((step) =>
       ["running", "pulling", "undoing", "waiting", "unknown"].includes(step.status),
     );

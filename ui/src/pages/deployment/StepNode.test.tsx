@@ -1,11 +1,11 @@
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup as cleanupAll, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Step } from "@/api/client";
 import { edgeState } from "./Graph";
 import { StepNode } from "./StepNode";
 
-afterEach(cleanup);
+afterEach(cleanupAll);
 
 const step = (more: Partial<Step> = {}): Step => ({
   run: 1,
@@ -70,6 +70,34 @@ describe("a step", () => {
     );
     expect(container.textContent).toMatch(/No sign of life for 4\d s/);
     expect(container.querySelector(".bar")).toBeNull();
+  });
+
+  it.each([
+    ["failed", "Failed"],
+    ["done", "Done"],
+  ] as const)("that is %s keeps that result when it is undone", (result, word) => {
+    for (const cleanup of ["undoing", "undone"] as const) {
+      const { container } = render(
+        <StepNode step={step({ status: cleanup, result, cleanup })} selected onSelect={() => {}} />,
+      );
+      // promise: U-02
+      expect(container.querySelector(".sn")?.getAttribute("data-st")).toBe(result);
+      expect(container.querySelector(".ti")?.textContent).toContain(word);
+      expect(container.querySelector(".du .st")?.getAttribute("data-st")).toBe(cleanup);
+      expect(container.querySelector(".du")?.textContent).toContain("38 s");
+      cleanupAll();
+    }
+  });
+
+  it("that was undone before it had a result is undone", () => {
+    const { container } = render(
+      <StepNode
+        step={step({ status: "undone", cleanup: "undone" })}
+        selected
+        onSelect={() => {}}
+      />,
+    );
+    expect(container.querySelector(".sn")?.getAttribute("data-st")).toBe("undone");
   });
 
   it("of which nobody hears counts nothing on", () => {

@@ -8,6 +8,8 @@ import { formatBytes, formatDuration } from "@/components/time";
 import { texts } from "@/texts";
 import { elapsedTime } from "./elapsedTime";
 import { HeartBeat, paceOf } from "./HeartBeat";
+import { Cleanup } from "./OutcomeMark";
+import { outcomeOf } from "./outcome";
 
 const t = texts.page;
 
@@ -29,27 +31,28 @@ export const StepNode = memo(function StepNode({
   onSelect,
   height,
 }: Props) {
+  const { state, cleanup } = outcomeOf(step);
   return (
     <button
       type="button"
       className="sn nodrag nopan"
-      data-st={lookOf(step.status)}
+      data-st={lookOf(state)}
       data-step={step.key}
       aria-pressed={selected}
       style={height ? { height } : undefined}
       onClick={() => onSelect(step.key)}
     >
-      <Rail state={step.status} />
-      <Glyph state={step.status} />
+      <Rail state={state} />
+      <Glyph state={state} />
       <span className="col">
         <span className="ti tr" title={step.key}>
           {step.key}
           <span className="no">{step.position}</span>
-          <span className="vh">, {stateWord(step.status)}</span>
+          <span className="vh">, {stateWord(state)}</span>
         </span>
         <Title text={step.title} />
       </span>
-      <Took step={step} progress={progress} />
+      <Took step={step} progress={progress} cleanup={cleanup} />
       {isMoving(step) || isPulling(step, progress) ? (
         <Life step={step} progress={progress} signs={signs} />
       ) : null}
@@ -79,7 +82,9 @@ function isPulling(step: Step, progress?: Progress): boolean {
   return step.status === "pending" && pulled_bytes < total_bytes;
 }
 
-function Took({ step, progress }: { step: Step; progress?: Progress }) {
+type TookProps = { step: Step; progress?: Progress; cleanup?: string };
+
+function Took({ step, progress, cleanup }: TookProps) {
   const now = useNow();
   const usual = step.usual_seconds ? t.usual(formatDuration(step.usual_seconds * 1000)) : "";
   if (isPulling(step, progress) && progress?.pulled_bytes)
@@ -93,6 +98,13 @@ function Took({ step, progress }: { step: Step; progress?: Progress }) {
     );
   const word = ["undone", "skipped", "unknown"].includes(step.status) ? stateWord(step.status) : "";
   const spent = formatDuration(elapsedTime(step, now));
+  if (cleanup)
+    return (
+      <span className="du">
+        <Cleanup state={cleanup} />
+        <span className="t3 block">{spent}</span>
+      </span>
+    );
   return (
     <span className="du">
       {word || spent ? <b>{word || spent}</b> : null}

@@ -3,13 +3,14 @@ import type { Step } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import { LogView } from "@/components/LogView";
 import { ErrorState } from "@/components/States";
-import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { formatDuration } from "@/components/time";
 import { texts } from "@/texts";
 import { EarlierRuns } from "./EarlierRuns";
 import { elapsedTime } from "./elapsedTime";
 import { HeartBeat } from "./HeartBeat";
+import { OutcomeMark } from "./OutcomeMark";
+import { hasFailed, outcomeOf } from "./outcome";
 import { ContainerLog } from "./ServiceLog";
 import { StepTabs } from "./StepTabs";
 import type { StepTab } from "./search";
@@ -34,7 +35,7 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
   return (
     <>
       <div className="sth">
-        <StatusMark state={step.status} />
+        <OutcomeMark {...outcomeOf(step)} />
         <h2 className="tr max-w-[50%] shrink-0">{step.key}</h2>
         <span className="t3 tr">
           {step.kind === "approval" || step.kind === "script"
@@ -50,7 +51,7 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
       ) : null}
       {step.message ? (
         <div className="px-4 pb-2">
-          <div className="box" data-st={step.status === "failed" ? "failed" : "queued"}>
+          <div className="box" data-st={hasFailed(step) ? "failed" : "queued"}>
             <span className="min-w-0 wrap-anywhere">
               <BidiSafe text={step.message} />
               {!step.exit_code ? "" : ` (${t.exitCode(step.exit_code)})`}

@@ -4,6 +4,7 @@ import { useNow } from "@/components/Time";
 import { formatDuration } from "@/components/time";
 import { texts } from "@/texts";
 import { elapsedTime } from "./elapsedTime";
+import { outcomeOf } from "./outcome";
 
 const t = texts.page;
 
@@ -16,7 +17,7 @@ export function TimeStrip({ steps }: { steps: Step[] }) {
   const label = steps
     .map((step) => {
       const over = usualOf(step, spent(step));
-      const said = `${step.key} ${stateWord(step.status)} ${formatDuration(spent(step))}`.trim();
+      const said = `${step.key} ${sayOutcome(step)} ${formatDuration(spent(step))}`.trim();
       return over ? `${said} (${t.usual(formatDuration(over))})` : said;
     })
     .join(", ");
@@ -31,7 +32,8 @@ export function TimeStrip({ steps }: { steps: Step[] }) {
           <div
             key={step.key}
             className="sg1"
-            data-st={lookOf(step.status)}
+            data-st={lookOf(outcomeOf(step).state)}
+            data-cleanup={outcomeOf(step).cleanup}
             style={{ flex: `${weight} 1 0` }}
             title={`${step.key} ${formatDuration(spent(step))}`}
           >
@@ -48,6 +50,11 @@ export function TimeStrip({ steps }: { steps: Step[] }) {
       })}
     </div>
   );
+}
+
+function sayOutcome(step: Step): string {
+  const { state, cleanup } = outcomeOf(step);
+  return [state, cleanup].flatMap((word) => (word ? stateWord(word) : [])).join(", ");
 }
 
 /** The usual time of a step that is under way and over it, in ms: a mark says where it ended. */
