@@ -142,7 +142,7 @@ func (o operation) checkPlugin(ctx context.Context, said *logTail) operationResu
 	if err != nil {
 		return operationResult{result: o.classifyErr(ctx, err, engine.CodeUnknownOutcome)}
 	}
-	return evaluateResult(spec, result)
+	return evaluateResult(spec, result, said.lines)
 }
 
 // logTail keeps the last lines that a check wrote, with secrets hidden.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -187,6 +188,8 @@ type lineWriter struct {
 	base   *base
 	o      operation
 	stream *mask.Stream
+	// last are the last lines, masked: one of them may say why the plugin failed.
+	last []string
 }
 
 func (ba *base) newLineWriter(o operation) *lineWriter {
@@ -241,6 +244,9 @@ func (l *lineWriter) reportMissedLines(n int64) {
 }
 
 func (l *lineWriter) appendLines(text string) {
+	if l.last = append(l.last, cutText(text, lineCut)); len(l.last) > 2*causeLines {
+		l.last = slices.Delete(l.last, 0, len(l.last)-causeLines)
+	}
 	for {
 		piece := cutText(text, lineCut)
 		l.base.logs.addLine(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,

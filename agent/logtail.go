@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"io"
-	"strings"
 	"time"
 )
 
@@ -12,10 +11,6 @@ const (
 	// enough for a stack trace.
 	tailLines = 50
 	tailBytes = 256 << 10
-	// quotedLines and quotedBytes are what of a failed job's output stands in the error itself:
-	// less than maxProbeOutput, which is what people see of it.
-	quotedLines = 5
-	quotedBytes = 400
 	// tailTimeout is what an engine in trouble may take: a rollback waits for this.
 	tailTimeout = 15 * time.Second
 )
@@ -65,10 +60,10 @@ func (o operation) captureLogTail(ctx context.Context, reason string) {
 	}
 }
 
-// quoteLastLines returns the last lines of a failed job as the end of a sentence, masked, or
-// "" if there are none. They are masked line by line, before anything is cut off. Without the
-// run's secrets nothing is quoted, since nothing could be masked.
-func (o operation) quoteLastLines(ctx context.Context) string {
+// quoteLog returns what the log of a service or job that failed says as the end of a sentence,
+// masked. The lines are masked before anything is cut off. Without the run's secrets nothing is
+// quoted, since nothing could be masked.
+func (o operation) quoteLog(ctx context.Context) string {
 	v, ok := o.base.viewOf(o.goal.Deployment)
 	if !ok || v.bundle == nil {
 		return ""
@@ -76,29 +71,23 @@ func (o operation) quoteLastLines(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, tailTimeout)
 	defer cancel()
 	r, err := o.base.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
-		LogOptions{Tail: quotedLines, Mask: v.bundle.masker})
+		LogOptions{Tail: causeLines, Mask: v.bundle.masker})
 	if err != nil {
 		return ""
 	}
 	defer func() { _ = r.Close() }()
 	stream := v.bundle.masker.NewStream()
 	var all []string
+	line := ""
 	readLines(io.LimitReader(r, tailBytes), func(_ time.Time, text string, more bool) {
-		shown := stream.Write(text)
+		line += stream.Write(text)
 		if !more {
-			shown += stream.Flush()
-		}
-		all = append(all, strings.Fields(shown)...)
-		if !more && shown != "" {
-			all = append(all, "|")
+			all = append(all, line+stream.Flush())
+			line = ""
 		}
 	})
-	said := strings.ToValidUTF8(strings.TrimSuffix(strings.Join(all, " "), " |"), "\uFFFD")
-	if len(said) > quotedBytes {
-		said = "…" + strings.ToValidUTF8(said[len(said)-quotedBytes:], "")
+	if said := quoteCause(all); said != "" {
+		return said
 	}
-	if said == "" {
-		return "; it has written nothing"
-	}
-	return "; its last lines: " + said
+	return "; it has written nothing"
 }

@@ -234,8 +234,8 @@ func (o operation) probeService(ctx context.Context) operationResult {
 		case p.ExitCode == exitSIGKILL:
 			r.Code = CodeKilledByStranger
 		}
-		if spec.Once && p.ExitCode != 0 {
-			r.Message += o.quoteLastLines(ctx)
+		if !spec.Once || p.ExitCode != 0 {
+			r.Message += o.quoteLog(ctx)
 		}
 		if o.held {
 			// During a start-up the service may be started again; if it is not, its log is captured
@@ -269,7 +269,7 @@ func (o operation) runPlugin(ctx context.Context) operationResult {
 		return operationResult{result: r}
 	}
 	step, _ := o.goal.Pipeline.Step(o.do.Step)
-	return validateOutputs(evaluateResult(spec, result), o.do.Action, step.Plugin.Component,
+	return validateOutputs(evaluateResult(spec, result, lines.last), o.do.Action, step.Plugin.Component,
 		pluginMismatch)
 }
 

@@ -3,6 +3,9 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
@@ -30,8 +33,8 @@ const (
 const exitSIGKILL = 137
 
 // evaluateResult maps how a plugin ended to a step's result, with one sentence for each
-// case.
-func evaluateResult(spec PluginSpec, r PluginResult) operationResult {
+// case. If the plugin gave no reason, its last log lines may have one.
+func evaluateResult(spec PluginSpec, r PluginResult, log []string) operationResult {
 	fail := func(code, format string, args ...any) operationResult {
 		f := operationResult{result: engine.Result{Outcome: engine.OutcomeNo, Code: code,
 			Message: fmt.Sprintf(format, args...)}}
@@ -45,7 +48,8 @@ func evaluateResult(spec PluginSpec, r PluginResult) operationResult {
 		return fail(CodeStdoutTooLarge, "the plugin printed more than %d bytes on stdout and was "+
 			"killed; logs belong on stderr", spec.StdoutLimit)
 	case r.TimedOut:
-		return fail(CodeTimeout, "the plugin did not end within %s and was killed", spec.Timeout)
+		return fail(CodeTimeout, "the plugin did not end within %s and was killed%s", spec.Timeout,
+			quoteCause(log))
 	case r.Canceled:
 		return fail(engine.CodeCanceled, "the plugin was stopped, because the run was canceled")
 	case r.OOM:
@@ -56,14 +60,15 @@ func evaluateResult(spec PluginSpec, r PluginResult) operationResult {
 	}
 	answer, err := stdio.ParseResponse(r.Stdout)
 	if r.ExitCode != 0 {
-		said := ""
+		said := quoteCause(log)
 		if err == nil && answer.Output != "" {
 			said = ": " + answer.Output
 		}
-		return fail(CodeExitCode, "the plugin ended with exit code %d%s", r.ExitCode, said)
+		return fail(CodeExitCode, "%s%s",
+			exitSentence("the plugin", r.ExitCode, false, spec.Resources), said)
 	}
 	if err != nil {
-		return fail(outputCode(err), "%v", err)
+		return fail(outputCode(err), "%v%s", err, quoteCause(log))
 	}
 	if !answer.Success {
 		return fail(CodePluginFailed, "the plugin reported failure: %s", orNoReason(answer.Output))
@@ -129,5 +134,21 @@ func exitSentence(who string, code int, oom bool, r pipeline.Resources) string {
 		return who + " was killed (exit code 137), but neither by NullOps nor for its memory; " +
 			"look for who else manages containers on this node"
 	}
-	return fmt.Sprintf("%s ended with exit code %d", who, code)
+	return fmt.Sprintf("%s ended with exit code %d%s", who, code, explainExit(code))
+}
+
+// explainExit says what an exit code means beyond what programs agree on: shells and our
+// sandbox use 126 and 127, and 128 and more is a signal.
+func explainExit(code int) string {
+	switch {
+	case code == 126:
+		return " (its command cannot be executed)"
+	case code == 127:
+		return " (its command was not found)"
+	case code > 128 && code < 128+65:
+		if name := unix.SignalName(syscall.Signal(code - 128)); name != "" {
+			return " (" + name + ")"
+		}
+	}
+	return ""
 }

@@ -40,7 +40,7 @@ func TestJudge_TellsEveryEndApart(t *testing.T) {
 		{out(`{"success":true,"outputs":{"a":"` + strings.Repeat("x", stdio.MaxOutputs) + `"}}`),
 			CodeOutputsTooLarge, "are the most"},
 	} {
-		f := evaluateResult(spec, c.r)
+		f := evaluateResult(spec, c.r, nil)
 		if f.ran || f.result.Outcome != engine.OutcomeNo || f.outputs != nil ||
 			f.result.Code != c.code || !strings.Contains(f.result.Message, c.words) {
 			t.Errorf("%s: got %+v", c.code, f)
@@ -50,7 +50,20 @@ func TestJudge_TellsEveryEndApart(t *testing.T) {
 		}
 		seen[f.result.Message] = true
 	}
-	good := evaluateResult(spec, out(`{"success":true,"outputs":{"a":1}}`))
+	// Without a reason in its answer, its log says why.
+	for said, r := range map[string]PluginResult{
+		"exit code 127 (its command was not found); its log says: no such role": {ExitCode: 127},
+		"exit code 139 (SIGSEGV); its log says: no such role":                   {ExitCode: 139},
+		"print one JSON object; its log says: no such role":                     out(""),
+		"within 1m0s and was killed; its log says: no such role":                {TimedOut: true},
+	} {
+		f := evaluateResult(spec, r, []string{"connecting", "no such role"})
+		// promise: U-01
+		if !strings.HasSuffix(f.result.Message, said) {
+			t.Errorf("%q does not end with %q", f.result.Message, said)
+		}
+	}
+	good := evaluateResult(spec, out(`{"success":true,"outputs":{"a":1}}`), nil)
 	if !good.ran || good.result.Outcome != engine.OutcomeOK || good.outputs["a"] != 1.0 {
 		t.Errorf("a good answer: %+v", good)
 	}

@@ -127,13 +127,6 @@ const (
 	GoalGone    Goal = "gone"
 )
 
-// Failure says in one sentence what went wrong, and in which step.
-type Failure struct {
-	Step    pipeline.StepKey
-	Code    string
-	Message string
-}
-
 // Deployment is one running copy of a project.
 type Deployment struct {
 	ID            DeploymentID

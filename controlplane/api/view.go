@@ -87,7 +87,8 @@ func toFailure(f *controlplane.Failure) *Failure {
 	if f == nil {
 		return nil
 	}
-	return &Failure{Code: f.Code, Message: f.Message, Step: ptrOrNil(string(f.Step))}
+	return &Failure{Code: f.Code, Message: f.Message, Step: ptrOrNil(string(f.Step)),
+		Sentence: new(f.Sentence()), Remedy: ptrOrNil(f.Remedy())}
 }
 
 func toServiceVersion(v controlplane.ServiceVersion) ServiceVersion {

@@ -2173,9 +2173,15 @@ type EnvironmentSaved struct {
 
 // Failure defines model for Failure.
 type Failure struct {
-	Code    string  `json:"code"`
-	Message string  `json:"message"`
-	Step    *string `json:"step,omitempty"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+
+	// Remedy What can be tried.
+	Remedy *string `json:"remedy,omitempty"`
+
+	// Sentence Step and cause in one sentence, as people read it everywhere.
+	Sentence *string `json:"sentence,omitempty"`
+	Step     *string `json:"step,omitempty"`
 }
 
 // FieldChange defines model for FieldChange.

@@ -247,10 +247,7 @@ func whileUndoing(d controlplane.Deployment,
 
 func statusDetail(d controlplane.Deployment, r Report, to controlplane.DeploymentStatus) string {
 	if to == controlplane.Failed && d.Failure != nil {
-		if d.Failure.Step != "" {
-			return fmt.Sprintf("%s: %s", d.Failure.Step, d.Failure.Message)
-		}
-		return d.Failure.Message
+		return d.Failure.Sentence()
 	}
 	return r.Message
 }

@@ -182,7 +182,7 @@ func (n *Notifier) newDeployment(d controlplane.Deployment, hosts []controlplane
 		out.Versions = append(out.Versions, version{Service: v.Service, Tag: v.Tag, Digest: v.Digest})
 	}
 	if d.Failure != nil {
-		out.Reason = d.Failure.Message
+		out.Reason = d.Failure.Sentence()
 	}
 	return out
 }

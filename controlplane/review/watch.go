@@ -103,7 +103,7 @@ func (r *Reviews) mirrorStatus(x *controlplane.Review, d lifecycle.View) {
 	case controlplane.Failed, controlplane.Stuck:
 		x.State, x.Detail = controlplane.ReviewFailed, "the deployment failed"
 		if d.Failure != nil {
-			x.Detail = clipText(d.Failure.Message, 500)
+			x.Detail = clipText(d.Failure.Sentence(), 500)
 		}
 	default:
 		x.State = controlplane.ReviewCreating

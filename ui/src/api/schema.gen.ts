@@ -5143,6 +5143,10 @@ export interface components {
             step?: string;
             code: string;
             message: string;
+            /** @description Step and cause in one sentence, as people read it everywhere. */
+            sentence?: string;
+            /** @description What can be tried. */
+            remedy?: string;
         };
         ServiceVersion: {
             step: string;

@@ -168,7 +168,7 @@ func printCapsule(out io.Writer, base string, c apiclient.Capsule) error {
 			d.RemovedAt.Local().Format(time.DateTime))
 	}
 	if c.Failure != nil {
-		fmt.Fprintf(out, "failed: %s\n", output.SanitizeText(c.Failure.Message))
+		fmt.Fprintln(out, failureText(*c.Failure))
 	}
 	for _, s := range c.Services {
 		fmt.Fprintf(out, "\n%s  %s:%s@%s  %s\n", s.Step, s.Image, s.Tag, s.Digest, s.Health)

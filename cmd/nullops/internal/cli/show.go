@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,7 +80,7 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 		fmt.Fprintln(w, output.SanitizeText(line))
 	}
 	if d.Failure != nil {
-		fmt.Fprintf(w, "failed: %s\n", failureText(*d.Failure))
+		fmt.Fprintln(w, failureText(*d.Failure))
 	}
 	for _, left := range valueOrZero(d.Left) {
 		fmt.Fprintf(w, "left behind: %s\n", output.SanitizeText(left))
@@ -167,12 +168,11 @@ func isMarked(d apiclient.Deployment) bool {
 	return d.Tests != nil && d.Failure == nil && (d.Tests.Failed > 0 || d.Tests.Problem != nil)
 }
 
-// failureText is why a run failed, after the step that did; a deadline has none.
+// failureText is why a run failed, and what can be tried.
 func failureText(f apiclient.Failure) string {
-	if f.Step == nil || *f.Step == "" {
-		return output.SanitizeText(f.Message)
-	}
-	return *f.Step + ": " + output.SanitizeText(f.Message)
+	// A control plane of an earlier release has no sentence.
+	text := cmp.Or(valueOrZero(f.Sentence), f.Message)
+	return output.SanitizeText(strings.TrimSpace(text + " " + valueOrZero(f.Remedy)))
 }
 
 func printServices(w io.Writer, d apiclient.Deployment) error {

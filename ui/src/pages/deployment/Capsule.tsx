@@ -12,6 +12,7 @@ import { NotFound } from "../shell/ErrorPages";
 import { CapsuleSteps, LastLines } from "./CapsuleParts";
 import { DetailPair } from "./DetailPair";
 import { InputList } from "./InputList";
+import { sayFailure } from "./outcome";
 import { ReadFailed } from "./ReadFailed";
 import { Recreate } from "./Recreate";
 
@@ -47,9 +48,7 @@ export function Capsule({ deployment }: { deployment: Deployment }) {
             <span className="vh">{texts.states.failed}</span>
           </StatusMark>
           <b>
-            <BidiSafe
-              text={[capsule.failure.step, capsule.failure.message].filter(Boolean).join(": ")}
-            />
+            <BidiSafe text={sayFailure(capsule.failure)} />
           </b>
         </div>
       ) : null}

@@ -12,7 +12,7 @@ import { formatDuration } from "@/components/time";
 import { texts } from "@/texts";
 import { workingTime } from "./elapsedTime";
 import { OutcomeMark } from "./OutcomeMark";
-import { outcomeOfRun } from "./outcome";
+import { outcomeOfRun, sayFailure } from "./outcome";
 import { ReadFailed } from "./ReadFailed";
 
 const t = texts.page.history;
@@ -75,8 +75,8 @@ function Line({ run }: { run: Run }) {
       <td>
         <span className="row">
           <OutcomeMark {...outcomeOfRun(run)} />
-          <span className="t2 s tr max-w-80" title={plainText(run.failure?.message ?? "")}>
-            <BidiSafe text={[run.failure?.step, run.failure?.message].filter(Boolean).join(": ")} />
+          <span className="t2 s tr max-w-80" title={plainText(sayFailure(run.failure))}>
+            <BidiSafe text={sayFailure(run.failure)} />
           </span>
         </span>
       </td>

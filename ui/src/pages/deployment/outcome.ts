@@ -19,3 +19,8 @@ export function outcomeOfRun({ status, result }: Pick<Run, "status" | "result">)
 export function hasFailed({ status, result }: Step): boolean {
   return (result ?? status) === "failed";
 }
+
+/** Why it failed, in one sentence; a control plane of an earlier release sends only its parts. */
+export function sayFailure(failure?: Schemas["Failure"]): string {
+  return failure?.sentence ?? [failure?.step, failure?.message].filter(Boolean).join(": ");
+}

@@ -4,6 +4,7 @@ import { stateWord } from "@/components/Status";
 import { formatClock, formatExact } from "@/components/time";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
+import { sayFailure } from "./outcome";
 
 const t = texts.page;
 const m = deployTexts.move;
@@ -32,20 +33,21 @@ export function stateMessage(deployment: Deployment, steps: Step[]): StateMessag
 
 function sayCause(deployment: Deployment, steps: Step[]): StateMessage | undefined {
   const { status, failure, left } = deployment;
-  const cause = [failure?.step, failure?.message].filter(Boolean).join(": ");
+  const cause = sayFailure(failure);
+  const remedy = failure?.remedy ?? [];
   if (status === "stuck")
     return { state: "stuck", title: cause || stateWord("stuck"), ...leftovers(left) };
   if (status === "undoing")
     return {
       state: "undoing",
       title: cause || deployment.detail || stateWord("undoing"),
-      more: [t.undoing],
+      more: [remedy, t.undoing].flat(),
     };
   if (status === "failed")
     return {
       state: "failed",
       title: cause || stateWord("failed"),
-      more: undoneTexts(deployment, steps),
+      more: [remedy, undoneTexts(deployment, steps)].flat(),
     };
   if (status === "forgotten")
     return { state: "forgotten", title: stateWord("forgotten"), ...leftovers(left) };

@@ -4,6 +4,7 @@ import { BidiSafe } from "@/components/BidiSafe";
 import { Glyph } from "@/components/Glyph";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
+import { sayFailure } from "../deployment/outcome";
 import { describeTests, hasTestProblem } from "../testSummary";
 import { shownState, waitsForMe } from "./filters";
 
@@ -35,8 +36,7 @@ export function Detail({ deployment }: { deployment: Deployment }) {
 function describeState(deployment: Deployment): string {
   const { status, failure, detail, services, question } = deployment;
   if (question && waitsForMe(deployment)) return `${question.step}: ${question.prompt}`;
-  if ((status === "failed" || status === "stuck") && failure)
-    return [failure.step, failure.message].filter(Boolean).join(": ");
+  if ((status === "failed" || status === "stuck") && failure) return sayFailure(failure);
   if (status === "applying" || status === "undoing") {
     const count = texts.list.steps(deployment.steps_done, deployment.steps_total);
     return [deployment.steps_total > 0 ? count : "", detail].filter(Boolean).join(" · ");
