@@ -112,6 +112,12 @@ func failingService(t *testing.T, w *world) {
 		!strings.Contains(d.Failure.Message, "exit code 1") {
 		t.Errorf("failure %+v does not say that web ended with exit code 1", d.Failure)
 	}
+	// promise: U-01
+	cause := "Step web failed: the service ended with exit code 1; its log says: "
+	if said := textOf(d.Failure.Sentence); !strings.HasPrefix(said, cause) ||
+		!strings.Contains(said, "vouchers") || textOf(d.Detail) != said {
+		t.Errorf("the page says %q and %q", said, textOf(d.Detail))
+	}
 	// promise: N-093, N-094
 	want := []string{"create first", "create second", "delete second", "delete first"}
 	if got := book.of("crash"); !slices.Equal(got, want) {
@@ -124,6 +130,11 @@ func failingService(t *testing.T, w *world) {
 	}
 	if s := findStep(t, run, "second"); s.Status != apiclient.StepStatusUndone {
 		t.Errorf("a step that was undone is %s", s.Status)
+	}
+	// promise: U-02
+	if s := findStep(t, run, "web"); s.Result == nil || *s.Result != apiclient.StepResultFailed ||
+		s.Cleanup == nil || *s.Cleanup != apiclient.StepCleanupUndone {
+		t.Errorf("the step that failed and was undone is %+v", s)
 	}
 	if s := findStep(t, run, "second"); s.Lines != 2 {
 		t.Errorf("%d lines of one create and one delete", s.Lines)

@@ -61,6 +61,40 @@ func TestRuns_KeepTheirResults(t *testing.T) {
 		api.Step{Status: "undone", Cleanup: new(api.StepCleanupUndone)})
 }
 
+// Deployment, list, run and record say the same, and what can be tried.
+func TestFailure_IsTheSameEverywhere(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	root := w.token("root")
+	d := w.deploy("bad")
+	w.expectSaved(nil, w.applyReports(w.reportInOrder(d,
+		lifecycle.Report{Status: controlplane.Applying},
+		lifecycle.Report{Step: &controlplane.StepRow{Key: "api", Status: pipeline.StepFailed},
+			Code: "exit_code", Message: "the job ended with exit code 3; its log says: no disk"},
+		lifecycle.Report{Status: controlplane.Undoing},
+		lifecycle.Report{Status: controlplane.Failed})...))
+	path := "/deployments/" + string(d.ID)
+	var shown api.Deployment
+	var list api.DeploymentList
+	var run api.Run
+	var record api.Capsule
+	for path, into := range map[string]any{path: &shown, "/deployments": &list,
+		path + "/runs/1": &run, path + "/capsule": &record} {
+		w.expect(http.StatusOK, "GET", path, root, nil, into)
+	}
+	want := "Step api failed: the job ended with exit code 3; its log says: no disk."
+	for where, f := range map[string]*api.Failure{"page": shown.Failure,
+		"list": list.Items[0].Failure, "run": run.Failure, "record": record.Failure} {
+		// promise: U-01
+		if f == nil || valueOf(f.Sentence) != want || valueOf(f.Remedy) == "" {
+			t.Errorf("%s: %+v", where, f)
+		}
+	}
+	if valueOf(shown.Detail) != want {
+		t.Errorf("the detail is %q", valueOf(shown.Detail))
+	}
+}
+
 // expectRun compares statuses, results and clean-up of a run and its only step.
 func (w *world) expectRun(token string, d controlplane.Deployment, run api.Run, step api.Step) {
 	w.t.Helper()

@@ -237,7 +237,9 @@ func TestApply_FailedSaysWhichStepFailedAndKeepsItsCode(t *testing.T) {
 	ended.Message = "all is undone"
 	r.apply(failed, ended)
 	got := r.get(d.ID)
-	if got.Status != controlplane.Failed || got.Detail != "api: nothing listens on port 8080" {
+	// promise: U-01
+	if got.Status != controlplane.Failed ||
+		got.Detail != "Step api failed: nothing listens on port 8080." {
 		t.Errorf("it is %s: %q", got.Status, got.Detail)
 	}
 	if got.Failure == nil || got.Failure.Step != "api" || got.Failure.Code != "not_ready" {

@@ -73,8 +73,9 @@ func TestSendDue_RetriesTheSameMessageUntilItIsTaken(t *testing.T) {
 	w.insertNotice("deployment.failed", first)
 	w.run()
 	headers, bodies := r.receivedRequests()
+	// promise: U-01
 	if len(bodies) != 3 || bodies[0] != bodies[1] || bodies[1] != bodies[2] ||
-		!strings.Contains(bodies[0], `"reason":"port 8080 is taken"`) ||
+		!strings.Contains(bodies[0], `"reason":"Step api failed: port 8080 is taken."`) ||
 		!strings.Contains(bodies[0], `"urls":["http://api.first.qa.localhost"]`) {
 		t.Fatalf("received %q", bodies)
 	}
