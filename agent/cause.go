@@ -23,7 +23,8 @@ var (
 		`(?i)\blevel=(trace|debug|info)\b|^\S*\s*\[?(trace|debug|info)\]?\b`)
 	// isFrame matches the lines of stack traces, which say where and not why.
 	isFrame = regexp.MustCompile(`^\s+(at |File "|\.\.\. \d+ more|/|from )|^goroutine \d+ |` +
-		`^\t|^\S+\(.*\)$|^exit status \d+$|^Traceback |^npm (ERR!|error) (code|errno|path|A complete log)`)
+		`^\t|^\S+\(.*\)$|^exit status \d+$|^Traceback |` +
+		`^npm (ERR!|error) (code|errno|path|A complete log)`)
 )
 
 // findCause returns the line that most likely says why a program failed: the last one that

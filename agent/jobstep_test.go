@@ -71,7 +71,8 @@ func TestAgent_JobStepThatFails(t *testing.T) {
 	n := p.boot(t.TempDir(), r, nil)
 	p.want(n.connect(), migrationGoal("d1"))
 	p.untilPhase("d1", wire.PhaseFailed)
-	want := "migrate failed exit_code the job ended with exit code 3; its log says: failed to connect with [secret]\n"
+	want := "migrate failed exit_code the job ended with exit code 3; " +
+		"its log says: failed to connect with [secret]\n"
 	if !strings.Contains(p.story()+"\n", want) {
 		t.Errorf("the reason is missing:%s", p.story())
 	}

@@ -269,8 +269,8 @@ func (o operation) runPlugin(ctx context.Context) operationResult {
 		return operationResult{result: r}
 	}
 	step, _ := o.goal.Pipeline.Step(o.do.Step)
-	return validateOutputs(evaluateResult(spec, result, lines.last), o.do.Action, step.Plugin.Component,
-		pluginMismatch)
+	return validateOutputs(evaluateResult(spec, result, lines.last), o.do.Action,
+		step.Plugin.Component, pluginMismatch)
 }
 
 func (o operation) stopService(ctx context.Context) operationResult {

@@ -63,6 +63,8 @@ func (f Failure) Remedy() string {
 // rareRemedy has what concerns the run or its node more than the step's program.
 func (f Failure) rareRemedy() string {
 	switch f.Code {
+	case "no_test_results":
+		return "Correct the folder of the step's test results, or what its command writes there."
 	case "tests_failed":
 		return "Open the failed tests of the step."
 	case "rejected", "unanswered":
