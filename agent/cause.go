@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -33,8 +34,8 @@ var (
 func findCause(lines []string) string {
 	lines = lines[max(0, len(lines)-causeLines):]
 	fallback := ""
-	for i := len(lines) - 1; i >= 0; i-- {
-		line := strings.TrimRight(lines[i], " \r\n")
+	for _, line := range slices.Backward(lines) {
+		line = strings.TrimRight(line, " \r\n")
 		text, isError, known := parseLogRecord(line)
 		if !known {
 			if isFrame.MatchString(line) || !strings.ContainsFunc(line, unicode.IsLetter) {

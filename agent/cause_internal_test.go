@@ -18,7 +18,8 @@ func TestFindCause(t *testing.T) {
 			"    connect()\nValueError: DATABASE_URL is empty", "ValueError: DATABASE_URL is empty"},
 		"java": {"Exception in thread \"main\" java.lang.IllegalStateException: cannot start\n" +
 			"\tat com.shop.Main.main(Main.java:7)\n" +
-			"Caused by: java.net.ConnectException: Connection refused\n\t... 12 more", "Caused by: java.net.ConnectException: Connection refused"},
+			"Caused by: java.net.ConnectException: Connection refused\n\t... 12 more",
+			"Caused by: java.net.ConnectException: Connection refused"},
 		"node": {"/app/index.js:4\n    throw new Error('no license')\n    ^\n\nError: no license\n" +
 			"    at Object.<anonymous> (/app/index.js:4:9)\n    at node:internal/main/run_main:23:47\n\n" +
 			"Node.js v22.1.0", "Error: no license"},
