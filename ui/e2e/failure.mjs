@@ -24,11 +24,29 @@ async function publishes(page, name, steps) {
 /** Errors are among the lines, the code is beside the message, and the result is the output. */
 async function shows(page, id) {
   await page.goto(`/d/${id}/run`);
-  await page.locator('.gp [data-step="worse"]').click();
+  // It opens on the step that failed.
+  await page.locator(".lp h2", { hasText: "worse" }).waitFor();
   // promise: N-064
   await page.locator(".log .ln", { hasText: "leaving with 7" }).waitFor();
   await page.getByText("exit code 7").first().waitFor();
   await picture(page, "failed-step");
+  // promise: U-01
+  const { sentence, remedy } = (await api(page, `/deployments/${id}`)).failure;
+  same(
+    /^Step worse failed: the plugin ended with exit code 7; .+\.$/.test(sentence),
+    true,
+    sentence,
+  );
+  for (const said of [sentence, remedy]) await page.getByText(said).first().waitFor();
+  // promise: U-02
+  for (const [key, result] of [
+    ["worse", "failed"],
+    ["good", "done"],
+  ]) {
+    const box = page.locator(`.gp [data-step="${key}"]`);
+    await box.getByText("Undone").waitFor();
+    same(await box.getAttribute("data-st"), result, `what ${key} came to`);
+  }
   await page.locator('.gp [data-step="good"]').click();
   await page.getByRole("link", { name: "Output", exact: true }).click();
   await page.getByText("made-by-good").first().waitFor();
