@@ -94,7 +94,10 @@ func (s *soak) sampleProcess(ctx context.Context, to *soakSample, name string, p
 		return err
 	}
 	to.Values[name+".cpu_seconds"] = used.Seconds()
-	text, err := newAsker("http://"+s.metrics[name]).get(ctx, "", "/metrics")
+	a := newAsker("http://" + s.metrics[name])
+	// Or each sample would leave a connection open, and with it what is counted here.
+	defer a.web.CloseIdleConnections()
+	text, err := a.get(ctx, "", "/metrics")
 	if err != nil {
 		return err
 	}

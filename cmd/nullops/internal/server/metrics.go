@@ -151,5 +151,12 @@ func serveMetrics(ctx context.Context, l net.Listener, registry *prometheus.Regi
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.Handle("/", others)
 	log.InfoContext(ctx, "metrics", "address", l.Addr().String())
-	return serveHTTP(ctx, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, l)
+	return serveHTTP(ctx, newProbeServer(mux), l)
+}
+
+// newProbeServer is for programs that look at this one, now and then. A connection that such a
+// program forgets is closed.
+func newProbeServer(handler http.Handler) *http.Server {
+	return &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout: 75 * time.Second}
 }

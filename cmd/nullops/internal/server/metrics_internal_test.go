@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // While an agent runs, it shows what Go knows about it, and this ends with it.
@@ -61,5 +62,13 @@ func TestRunWithMetrics(t *testing.T) {
 		t.Errorf("the port is still in use: %v", err)
 	} else {
 		_ = again.Close()
+	}
+}
+
+// A program that reads metrics over a new connection each time must not fill up this one.
+func TestNewProbeServer_ClosesConnectionsThatIdle(t *testing.T) {
+	t.Parallel()
+	if s := newProbeServer(nil); s.IdleTimeout <= 0 || s.IdleTimeout > 2*time.Minute {
+		t.Errorf("a connection may idle for %s", s.IdleTimeout)
 	}
 }
