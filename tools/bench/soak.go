@@ -24,6 +24,8 @@ const (
 	soakListeners = 20
 	// soakEvery is how often everything is counted.
 	soakEvery = 15 * time.Second
+	// soakRest is longer than any connection may idle.
+	soakRest = 150 * time.Second
 	// soakPublished is how long a run takes whose figures are published.
 	soakPublished = time.Hour
 )
@@ -59,7 +61,8 @@ func runSoak(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	return run.report(root, o.publish || run.lasts() >= soakPublished)
+	// The last sample is a little before the end.
+	return run.report(root, o.publish || run.lasts() >= soakPublished-2*time.Minute)
 }
 
 func recordSoak(ctx context.Context, o options) (err error) {
@@ -123,6 +126,12 @@ func (s *soak) run(ctx context.Context, m machine) error {
 	if err := s.use(ctx, ids, install); err != nil {
 		return err
 	}
+	if err := wait.Sleep(ctx, soakRest); err != nil {
+		return err
+	}
+	if err := s.sample(ctx, install, true); err != nil {
+		return err
+	}
 	clean, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
 	defer stop()
 	return s.disperse(clean, append(ids, make([]string, s.crowd-len(ids))...), install)
@@ -143,7 +152,7 @@ func (s *soak) use(ctx context.Context, ids []string, install string) error {
 	}
 	group.Go(func() error {
 		for {
-			if err := s.sample(working, install); err != nil && working.Err() == nil {
+			if err := s.sample(working, install, false); err != nil && working.Err() == nil {
 				return err
 			}
 			if err := wait.Sleep(working, soakEvery); err != nil {

@@ -15,6 +15,8 @@ import (
 type soakRun struct {
 	soakHeader
 	samples []soakSample
+	// rest is the sample after everybody left, if there is one.
+	rest []soakSample
 }
 
 // warmUp is the beginning of a run that does not count: pools and caches fill.
@@ -32,7 +34,10 @@ type soakRow struct {
 	// Share and Slack are how much more of it may be there: a share of it, and a bit for small ones.
 	Share float64 `json:"tolerance"`
 	Slack float64 `json:"slack"`
-	Flat  bool    `json:"flat"`
+	// First is before anybody used it, and Rest after everybody left; of some rows, it is not known.
+	First float64  `json:"before"`
+	Rest  *float64 `json:"at_rest,omitempty"`
+	Flat  bool     `json:"flat"`
 }
 
 // soakLimits says what must stay flat, by the ends of the names.
@@ -56,19 +61,26 @@ func soakLimits() []soakRow {
 		soakRow{Name: "agent.tmpfs_mib", Unit: "MiB", Share: 0.1, Slack: 0.1})
 }
 
-// judge fills in what was seen. Something grows if both its median and its lowest value do: what
-// leaks does not come back, but a busy machine keeps more requests open at a time.
-func (r soakRow) judge(second, last []soakSample) soakRow {
+// judge fills in what was seen. Something grows if its median and its lowest value do, and if it is
+// not as before when everybody has left: what leaks does not come back, but a busy machine keeps
+// more requests open at a time.
+func (r soakRow) judge(first soakSample, second, last, rest []soakSample) soakRow {
 	before, after := valuesOf(second, r.Name), valuesOf(last, r.Name)
 	if len(before) == 0 || len(after) == 0 {
 		return r
 	}
 	r.Second, r.Last = computeMedian(before), computeMedian(after)
 	r.SecondLow, r.LastLow = slices.Min(before), slices.Min(after)
-	r.Flat = r.Last <= r.Second*(1+r.Share)+r.Slack ||
-		r.LastLow <= r.SecondLow*(1+r.Share)+r.Slack
+	r.First = first.Values[r.Name]
+	r.Flat = r.within(r.Second, r.Last) || r.within(r.SecondLow, r.LastLow)
+	if left := valuesOf(rest, r.Name); len(left) > 0 {
+		r.Rest = &left[0]
+		r.Flat = r.Flat || r.within(r.First, left[0])
+	}
 	return r
 }
+
+func (r soakRow) within(before, after float64) bool { return after <= before*(1+r.Share)+r.Slack }
 
 func valuesOf(samples []soakSample, name string) (all []float64) {
 	for _, s := range samples {
@@ -149,7 +161,11 @@ func readSoak(path string) (*soakRun, error) {
 		} else {
 			var s soakSample
 			err = json.Unmarshal(lines.Bytes(), &s)
-			r.samples = append(r.samples, s)
+			if s.Rest {
+				r.rest = append(r.rest, s)
+			} else {
+				r.samples = append(r.samples, s)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", path, n+1, err)

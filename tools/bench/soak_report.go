@@ -30,7 +30,7 @@ func (r *soakRun) result() soakResult {
 	all := soakResult{soakHeader: r.soakHeader, Minutes: r.lasts().Minutes(), Counts: end.Counts,
 		P99: computeMedian(valuesOf(r.samples[1:], "visits.p99_ms"))}
 	for _, limit := range soakLimits() {
-		all.Rows = append(all.Rows, limit.judge(second, last))
+		all.Rows = append(all.Rows, limit.judge(r.samples[0], second, last, r.rest))
 	}
 	warm := r.samples[min(len(r.samples)-1, int(warmUp*float64(len(r.samples))))]
 	all.Tables = r.tables(warm, end)
@@ -95,16 +95,23 @@ func (r soakResult) page() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, soakIntroduction, r.Minutes, r.Began.UTC().Format("2 January 2006, 15:04 UTC"),
 		r.Commit, r.Deployments, r.Visits, formatNumber(r.Load))
-	b.WriteString("| measured | second third | last third | unit | may grow by | flat |\n" +
-		"|---|---|---|---|---|---|\n")
+	if r.Note != "" {
+		b.WriteString(r.Note + "\n\n")
+	}
+	b.WriteString("| measured | before | second third | last third | at rest | unit | may grow by " +
+		"| flat |\n|---|---|---|---|---|---|---|---|\n")
 	for _, row := range r.Rows {
-		flat := "yes"
+		flat, rest := "yes", "–"
 		if !row.Flat {
 			flat = "**no**"
 		}
-		fmt.Fprintf(&b, "| %s | %s (%s) | %s (%s) | %s | %s | %s |\n", row.Name,
-			formatNumber(row.Second), formatNumber(row.SecondLow), formatNumber(row.Last),
-			formatNumber(row.LastLow), row.Unit, formatTolerance(row), flat)
+		if row.Rest != nil {
+			rest = formatNumber(*row.Rest)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s (%s) | %s (%s) | %s | %s | %s | %s |\n", row.Name,
+			formatNumber(row.First), formatNumber(row.Second), formatNumber(row.SecondLow),
+			formatNumber(row.Last), formatNumber(row.LastLow), rest, row.Unit,
+			formatTolerance(row), flat)
 	}
 	c := r.Counts
 	fmt.Fprintf(&b, "\n| done | times | failed |\n|---|---|---|\n| visits | %d | %d |\n"+
@@ -140,12 +147,12 @@ const soakIntroduction = `# Soak
 
 <!-- Written by ` + "`make soak`" + `; edit tools/bench/soak*.go instead. -->
 
-An installation was used for %.0f minutes, to see whether anything in it grows: on %s at commit %s,
-with %d deployments on one node and %d visits a second. Other work shared the machine all the time;
-its load was %s (median of one-minute averages), so times say little.
+An installation was used for %.0f minutes, to see whether anything in it grows: on %s
+at commit %s, with %d deployments on one node and %d visits a second. Other work shared
+the machine all the time; its load was %s (median of one-minute averages), so times say little.
 
 Medians of the second and of the last third, after a warm-up of a tenth; the lowest value of each
-third is in parentheses.
+third is in parentheses. *Before* is before anybody used it, *at rest* after everybody left.
 
 `
 
@@ -178,9 +185,10 @@ Docker Engine and a registry.
   open descriptors and TCP connections of each process, the largest relay, connections of the
   database, what the engine has with our label, and the files in the agent's folders and the
   engine's folders of containers and volumes.
+- **At rest**: once more, two and a half minutes after the last visit, with the same deployments.
 - **Flat**: the median of the last third exceeds that of the second by no more than the tolerance,
-  or the lowest value does. What leaks does not come back, so it raises both; a machine that other
-  work slows down only keeps more requests open at a time.
+  or the lowest value does, or at rest it is as before. What leaks does not come back, so it raises
+  all three; a machine that other work slows down only keeps more requests open at a time.
 
 ` + "`make soak MINUTES=5`" + ` is a shorter run, which writes no page.
 ` + "`tools/run bench --samples .cache/soak.jsonl`" + ` judges the samples of a run again.

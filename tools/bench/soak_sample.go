@@ -26,12 +26,16 @@ type soakHeader struct {
 	Stable      int         `json:"stable"`
 	Visits      int         `json:"visits_per_second"`
 	Listeners   int         `json:"listeners"`
+	// Note is what a reader of the figures has to know of this run.
+	Note string `json:"note,omitempty"`
 }
 
 // soakSample is each other line: what there was at one moment.
 type soakSample struct {
 	// After is in seconds since the beginning.
 	After float64 `json:"after"`
+	// Rest: nobody uses it any more.
+	Rest bool `json:"rest,omitempty"`
 	// Values are by name: each is a row of the report.
 	Values map[string]float64 `json:"values"`
 	// Tables are the largest ones of the database, in MiB.
@@ -50,8 +54,8 @@ func (s *soak) write(line any) error {
 }
 
 // sample counts everything once.
-func (s *soak) sample(ctx context.Context, install string) error {
-	one := soakSample{After: time.Since(s.began).Seconds(), Values: map[string]float64{},
+func (s *soak) sample(ctx context.Context, install string, rest bool) error {
+	one := soakSample{After: time.Since(s.began).Seconds(), Rest: rest, Values: map[string]float64{},
 		Tables: map[string]float64{}}
 	s.mu.Lock()
 	one.Counts = s.counts

@@ -219,12 +219,10 @@ func (s *soak) change(ctx context.Context, worker int) error {
 		}
 		_ = wait.Sleep(ctx, changePause) // the loop looks at the context
 	}
-	clean, stop := context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
-	defer stop()
 	var errs []error
 	for _, id := range ids {
 		if id != "" {
-			errs = append(errs, s.remove(clean, id))
+			errs = append(errs, s.remove(context.WithoutCancel(ctx), id))
 		}
 	}
 	return errors.Join(errs...)
