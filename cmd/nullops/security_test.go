@@ -219,6 +219,37 @@ func TestMemory_IsCheckedByTheLanguage(t *testing.T) {
 	}
 }
 
+// The browser's storage is written by these parts of the UI only: drafts of pipelines, the theme,
+// folded menus, whom an admin looks as, hints that were closed, recent commands and saved filters.
+// None of them has to do with secrets, and the session's cookie is out of reach of scripts.
+func TestUI_StorageHoldsNoSecrets(t *testing.T) {
+	root := openRepository(t)
+	var writers []string
+	for _, name := range sourceFiles(t) {
+		if !strings.HasPrefix(name, "ui/src/") || strings.Contains(name, ".test.") {
+			continue
+		}
+		text := readText(t, root, name)
+		if regexp.MustCompile(`indexedDB|caches\.open|document\.cookie`).MatchString(text) {
+			t.Errorf("%s stores something elsewhere", name)
+		}
+		if regexp.MustCompile(`(local|session)Storage\.setItem|(local|session)Storage\[`).
+			MatchString(text) {
+			writers = append(writers, name)
+			if regexp.MustCompile(`(?i)secret|password|token`).MatchString(text) {
+				t.Errorf("%s writes to the storage and knows secrets", name)
+			}
+		}
+	}
+	slices.Sort(writers)
+	if want := []string{"ui/src/api/viewAs.ts", "ui/src/components/Shell.tsx",
+		"ui/src/components/theme.ts", "ui/src/editor/session/localDraft.ts",
+		"ui/src/pages/deployments/views.ts", "ui/src/pages/shell/recentCommands.ts",
+		"ui/src/pages/start/dismissed.ts"}; !slices.Equal(writers, want) {
+		t.Errorf("the storage is written by %v, and %v was looked at", writers, want)
+	}
+}
+
 // Fields for passwords hide what is typed, and nothing keeps a password manager or the clipboard
 // away from them.
 func TestUI_PasswordFields(t *testing.T) {
