@@ -26,8 +26,8 @@ CHANGED ?=
 SAMPLE ?= 0
 # What decides in `make mutants` (1 without it) and `make chaos` (a fresh one without it).
 SEED ?=
-# How long `make chaos` breaks things.
-MINUTES ?= 10
+# How long `make chaos` breaks things (10 without it), and `make soak` uses the product (60).
+MINUTES ?=
 
 # How many agents `make bench-fleet` measures with.
 AGENTS ?= 10000
@@ -133,7 +133,11 @@ fixtures: build ## at a release: write the fixtures that later commits upgrade i
 
 .PHONY: chaos
 chaos: build ## break a whole installation at random and check it (MINUTES=10; SEED replays a run)
-	@tools/run services -- tools/chaos.sh '$(MINUTES)' $(SEED)
+	@tools/run services -- tools/chaos.sh '$(or $(MINUTES),10)' $(SEED)
+
+.PHONY: soak
+soak: build ## use a whole installation and see whether it grows; 60 minutes are written to docs/soak.*
+	@tools/run services -- tools/run bench --soak '$(or $(MINUTES),60)m'
 
 .PHONY: bench
 bench: build ## measure against docker, nginx and a plain proxy; writes docs/benchmarks.json (ROWS narrows it)

@@ -94,11 +94,14 @@ func (w *journalWorld) work(dir string) {
 	}
 	defer func() { _ = j.close() }()
 	w.accept(read, damage)
+	if w.random.IntN(2) == 0 {
+		w.hurry()
+	}
 	for range w.random.IntN(12) {
 		refuse = ""
-		if w.random.IntN(5) == 0 {
-			refuse = []string{"journal.append", "journal.sync", "journal.compact",
-				"journal.compacted"}[w.random.IntN(4)]
+		if w.random.IntN(4) == 0 {
+			refuse = []string{"journal.append", "journal.sync", "journal.sync", "journal.sync",
+				"journal.compact", "journal.compacted"}[w.random.IntN(6)]
 		}
 		if w.random.IntN(6) == 0 {
 			w.rewrite(j)
@@ -108,12 +111,24 @@ func (w *journalWorld) work(dir string) {
 			w.kept, w.tried, w.others = append(w.kept, batch...), nil, nil
 		} else {
 			w.tried = append(w.tried, batch)
+			w.hurry()
 		}
+	}
+}
+
+// hurry has the power cut soon: what is written next is then mixed with what was to be cut off
+// at the start, or after an append that failed.
+func (w *journalWorld) hurry() {
+	if !w.disk.IsOff() {
+		w.disk.CutAfter(w.random.IntN(3), nil)
 	}
 }
 
 func (w *journalWorld) rewrite(j *journal) {
 	next := append(w.newBatch(), w.kept[len(w.kept)/2:]...)
+	if len(w.kept) > 1 && w.random.IntN(2) == 0 {
+		next = w.kept[:1:1] // as before, but shorter: the old mark must not be taken for its own
+	}
 	before := j.file
 	switch err := j.rewrite(next); {
 	case err == nil:

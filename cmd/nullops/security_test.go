@@ -181,6 +181,75 @@ func isProduct(name string) bool {
 		!strings.Contains(name, "servertest/")
 }
 
+// Memory is checked by the language: nothing of the product is C, only what calls the kernel leaves
+// Go's checks, and binaries are built without cgo.
+func TestMemory_IsCheckedByTheLanguage(t *testing.T) {
+	root := openRepository(t)
+	var unchecked []string
+	for _, name := range sourceFiles(t) {
+		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || !isProduct(name) {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, readText(t, root, name),
+			parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range file.Imports {
+			switch i.Path.Value {
+			case `"C"`:
+				t.Errorf("%s imports C", name)
+			case `"unsafe"`:
+				unchecked = append(unchecked, name)
+			}
+		}
+	}
+	slices.Sort(unchecked)
+	if want := []string{"agent/heldsockets.go", "agent/sidecar/terminal.go",
+		"internal/script/seccomp.go"}; !slices.Equal(unchecked, want) {
+		t.Errorf("unsafe is imported by %v, and %v was looked at", unchecked, want)
+	}
+	if !strings.Contains(readText(t, root, "deploy/Dockerfile"), "\nENV CGO_ENABLED=0 ") {
+		t.Error("deploy/Dockerfile builds with cgo")
+	}
+	for line := range strings.Lines(readText(t, root, "Makefile")) {
+		if strings.Contains(line, "$(GO_BUILD)") && !strings.Contains(line, "CGO_ENABLED=0 ") {
+			t.Errorf("the Makefile builds with cgo: %s", line)
+		}
+	}
+}
+
+// The browser's storage is written by these parts of the UI only: drafts of pipelines, the theme,
+// folded menus, whom an admin looks as, hints that were closed, recent commands and saved filters.
+// None of them has to do with secrets, and the session's cookie is out of reach of scripts.
+func TestUI_StorageHoldsNoSecrets(t *testing.T) {
+	root := openRepository(t)
+	var writers []string
+	for _, name := range sourceFiles(t) {
+		if !strings.HasPrefix(name, "ui/src/") || strings.Contains(name, ".test.") {
+			continue
+		}
+		text := readText(t, root, name)
+		if regexp.MustCompile(`indexedDB|caches\.open|document\.cookie`).MatchString(text) {
+			t.Errorf("%s stores something elsewhere", name)
+		}
+		if regexp.MustCompile(`(local|session)Storage\.setItem|(local|session)Storage\[`).
+			MatchString(text) {
+			writers = append(writers, name)
+			if regexp.MustCompile(`(?i)secret|password|token`).MatchString(text) {
+				t.Errorf("%s writes to the storage and knows secrets", name)
+			}
+		}
+	}
+	slices.Sort(writers)
+	if want := []string{"ui/src/api/viewAs.ts", "ui/src/components/Shell.tsx",
+		"ui/src/components/theme.ts", "ui/src/editor/session/localDraft.ts",
+		"ui/src/pages/deployments/views.ts", "ui/src/pages/shell/recentCommands.ts",
+		"ui/src/pages/start/dismissed.ts"}; !slices.Equal(writers, want) {
+		t.Errorf("the storage is written by %v, and %v was looked at", writers, want)
+	}
+}
+
 // Fields for passwords hide what is typed, and nothing keeps a password manager or the clipboard
 // away from them.
 func TestUI_PasswordFields(t *testing.T) {

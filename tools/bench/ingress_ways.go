@@ -18,7 +18,8 @@ func (l *lab) sockets() string { return filepath.Join(l.dir, "sockets") }
 // startIngress starts the ingress that gets sockets passed.
 func (l *lab) startIngress(ctx context.Context) (err error) {
 	l.ingress, err = startServer(l.dir, "ingress",
-		append([]string{"NULLOPS_INGRESS_SOCKETS=" + l.sockets()}, l.settings...), l.binary, "ingress")
+		append([]string{"NULLOPS_INGRESS_SOCKETS=" + l.sockets()}, l.settings...), l.binary, "ingress",
+		"--metrics.listen="+l.metrics["ingress"])
 	return err
 }
 

@@ -31,7 +31,8 @@ type lab struct {
 	secure               string // where the ingress speaks TLS
 	token, bearer        string
 	tellSteps            bool
-	crowd                int // how many deployments the crowd has
+	crowd                int               // how many deployments the crowd has
+	metrics              map[string]string // where each process shows its numbers; none is off
 	small                bool
 	founded              bool // the database is filled, see company.go
 	databaseURL          string
@@ -149,7 +150,8 @@ func (l *lab) database(ctx context.Context) error {
 }
 
 func (l *lab) startControlPlane(ctx context.Context) (err error) {
-	l.controlPlane, err = startServer(l.dir, "controlplane", l.settings, l.binary, "controlplane")
+	l.controlPlane, err = startServer(l.dir, "controlplane", l.settings, l.binary, "controlplane",
+		"--metrics.listen="+l.metrics["controlplane"])
 	if err != nil {
 		return err
 	}
@@ -163,7 +165,7 @@ func (l *lab) startAgent(ctx context.Context) (err error) {
 	l.agent, err = startServer(l.dir, "agent", []string{"AGENT_TOKEN=" + l.token}, l.binary, "agent",
 		"--agent.listen="+l.address, "--agent.data="+filepath.Join(l.dir, "agent"),
 		"--agent.run="+l.shm, "--agent.docker="+l.docker, "--agent.guard=false", "--agent.probe=0s",
-		"--agent.sockets="+l.sockets())
+		"--agent.sockets="+l.sockets(), "--metrics.listen="+l.metrics["agent"])
 	if err != nil {
 		return err
 	}

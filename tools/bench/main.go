@@ -44,6 +44,10 @@ type options struct {
 	publish bool
 	// small tries whether rows work, on little data; it measures nothing.
 	small bool
+	// soak is how long the product is used, to see whether it grows; zero is not at all. Samples is
+	// the file with what was seen.
+	soak    time.Duration
+	samples string
 }
 
 // chooseSize is how much of something a row has.
@@ -69,9 +73,16 @@ func main() {
 	flag.StringVar(&o.binary, "binary", "bin/nullops", "the program to measure")
 	flag.BoolVar(&o.small, "small", false, "try whether the rows work, on little data; with --only")
 	flag.BoolVar(&o.steps, "steps", false, "tell how long each step of the example took")
+	flag.DurationVar(&o.soak, "soak", 0, "use the product for so long, and see whether it grows")
+	flag.StringVar(&o.samples, "samples", "",
+		"the file of samples that --soak writes; without --soak, judge it again")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	if o.soak > 0 || o.samples != "" {
+		exitWith(runSoak(ctx, o))
+		return
+	}
 	exitWith(runGroups(ctx, o))
 }
 

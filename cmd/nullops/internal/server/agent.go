@@ -90,7 +90,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err := tellSystemd("READY=1"); err != nil {
 		log.WarnContext(ctx, "systemd was not told that the agent listens", "error", err)
 	}
-	err = a.Run(ctx)
+	err = runWithMetrics(ctx, s.Metrics.Listen, log, a.Run)
 	logRunning(context.WithoutCancel(ctx), runtime.List, log)
 	return err
 }

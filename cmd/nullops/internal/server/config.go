@@ -107,9 +107,16 @@ type IngressSettings struct {
 	Sockets string `description:"Folder where agents on this machine have sockets; empty is off."`
 }
 
-// MetricsSettings is off while Listen is empty.
+// MetricsSettings is off while Listen is empty. An agent has /metrics only.
 type MetricsSettings struct {
 	Listen string `description:"Address of /metrics, /healthz and /readyz; empty is off."`
+}
+
+func (m MetricsSettings) check() error {
+	if m.Listen == "" {
+		return nil
+	}
+	return checkAddress("metrics.listen", m.Listen)
 }
 
 // LogSettings chooses how loud and in what form.
@@ -303,6 +310,7 @@ func (s Settings) checkIngress() error {
 
 func (s Settings) checkAgent() error {
 	return errors.Join(
+		s.Metrics.check(),
 		s.checkToken(),
 		s.checkDoctor(),
 	)
@@ -341,9 +349,7 @@ func (s Settings) probeEvery() time.Duration {
 
 func (s Settings) checkCommon() error {
 	var errs []error
-	if s.Metrics.Listen != "" {
-		errs = append(errs, checkAddress("metrics.listen", s.Metrics.Listen))
-	}
+	errs = append(errs, s.Metrics.check())
 	if s.Ingress.Secure != "" {
 		errs = append(errs, checkAddress("ingress.secure", s.Ingress.Secure))
 	}

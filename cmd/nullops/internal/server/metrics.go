@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/fleet"
@@ -30,7 +32,7 @@ type metrics struct {
 
 func newMetrics() *metrics {
 	m := &metrics{
-		registry: prometheus.NewRegistry(),
+		registry: newProcessRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "nullops_api_request_seconds", Help: "Time of API calls.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5},
@@ -49,9 +51,16 @@ func newMetrics() *metrics {
 			Buckets: []float64{.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900},
 		}, []string{"kind", "status"}),
 	}
-	m.registry.MustRegister(m.requests, m.answers, m.connections, m.steps, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.answers, m.connections, m.steps)
 	return m
+}
+
+// newProcessRegistry has what Go and the kernel know about this process.
+func newProcessRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
 }
 
 func (m *metrics) apiRequest(operation string, code int, took time.Duration) {
@@ -106,13 +115,48 @@ func (m *metrics) serve(ctx context.Context, address string, health http.Handler
 	if address == "" {
 		return nil
 	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	mux.Handle("/", health)
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
+	return serveMetrics(ctx, l, m.registry, health, log)
+}
+
+// runWithMetrics runs a process that has no numbers of its own, as an agent, and serves those of Go
+// and the kernel meanwhile; an empty address is off.
+func runWithMetrics(ctx context.Context, address string, log *slog.Logger,
+	run func(context.Context) error) error {
+	if address == "" {
+		return run(ctx)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("setting metrics.listen: %w; choose a free address", err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	running, stop := context.WithCancel(ctx)
+	group.Go(func() error {
+		return serveMetrics(running, l, newProcessRegistry(), http.NotFoundHandler(), log)
+	})
+	group.Go(func() error {
+		defer stop()
+		return run(ctx)
+	})
+	return group.Wait()
+}
+
+func serveMetrics(ctx context.Context, l net.Listener, registry *prometheus.Registry,
+	others http.Handler, log *slog.Logger) error {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.Handle("/", others)
 	log.InfoContext(ctx, "metrics", "address", l.Addr().String())
-	return serveHTTP(ctx, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, l)
+	return serveHTTP(ctx, newProbeServer(mux), l)
+}
+
+// newProbeServer is for programs that look at this one, now and then. A connection that such a
+// program forgets is closed.
+func newProbeServer(handler http.Handler) *http.Server {
+	return &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout: 75 * time.Second}
 }

@@ -165,7 +165,7 @@ func (w *vaultWait) serve(ctx context.Context, s Settings, serveAPI bool) (stop 
 	stop = func() { cancel(); running.Wait() }
 	serve := func(l net.Listener) {
 		running.Go(func() {
-			err := serveHTTP(ctx, &http.Server{Handler: w.handler(), ReadHeaderTimeout: 5 * time.Second}, l)
+			err := serveHTTP(ctx, newProbeServer(w.handler()), l)
 			if err != nil && ctx.Err() == nil {
 				w.log.WarnContext(ctx, "probes are not answered", "err", err.Error())
 			}
