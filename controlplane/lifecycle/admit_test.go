@@ -351,8 +351,8 @@ func TestPlace_CountsFromTheMiddleAndFromNothing(t *testing.T) {
 		t.Errorf("128 goes before a node without a priority: %s", got.Name)
 	}
 	usual.Memory = 4 << 30
-	if got, _ := lifecycle.ChooseNode([]lifecycle.Candidate{middle, usual}, newSmallRequest()); got.Name !=
-		"middle" {
+	got, _ := lifecycle.ChooseNode([]lifecycle.Candidate{middle, usual}, newSmallRequest())
+	if got.Name != "middle" {
 		t.Errorf("a node without a priority goes before 128: %s", got.Name)
 	}
 	full := roomyCandidate("full")

@@ -20,7 +20,8 @@ func TestResourceRequest_KeepsSecretsInMemory(t *testing.T) {
 		services []pipeline.ServiceStep
 		want     bool
 	}{
-		"none": {[]pipeline.ServiceStep{plain, plain}, false}, "a file": {[]pipeline.ServiceStep{files}, true},
+		"none":     {[]pipeline.ServiceStep{plain, plain}, false},
+		"a file":   {[]pipeline.ServiceStep{files}, true},
 		"a secret": {[]pipeline.ServiceStep{secret}, true},
 		"first":    {[]pipeline.ServiceStep{secret, plain}, true},
 		"last":     {[]pipeline.ServiceStep{plain, files}, true},
@@ -54,7 +55,8 @@ func TestNewCandidate_CountsInBytes(t *testing.T) {
 	}
 	// Of what is used, what is ours is reserved already.
 	for ours, foreign := range map[int64]int64{0: 900, 300: 700, 1000: 0, 2000: 0} {
-		n.Node.Vitals = &controlplane.NodeVitals{DiskFree: 7, CPU: 0.5, MemoryUsed: 1000, MemoryOurs: ours}
+		n.Node.Vitals = &controlplane.NodeVitals{DiskFree: 7, CPU: 0.5, MemoryUsed: 1000,
+			MemoryOurs: ours}
 		c = newCandidate(n)
 		if c.ForeignMemory != foreign || c.DiskFree != 7 || c.UsedCPU != 0.5 {
 			t.Errorf("with %d of ours: %+v", ours, c)

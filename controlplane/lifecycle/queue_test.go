@@ -251,7 +251,8 @@ func TestQueue_WhoWaitedForGPUsIsToldWhich(t *testing.T) {
 	if g := s.Service.GPUs; g == nil || !slices.Equal(g.DeviceIDs, []string{"gpu-7"}) || g.Count != 0 {
 		t.Errorf("its service is told %+v", g)
 	}
-	if _, err := r.Create(t.Context(), system, newRequest("e")); controlplane.CodeOf(err) != "no_room" {
+	_, err = r.Create(t.Context(), system, newRequest("e"))
+	if controlplane.CodeOf(err) != "no_room" {
 		t.Errorf("a GPU is given twice: %v", err)
 	}
 }
