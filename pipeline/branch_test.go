@@ -38,3 +38,29 @@ func TestBranch_TakesWhatIsNeeded(t *testing.T) {
 		t.Error("the pipeline itself was changed")
 	}
 }
+
+// A branch asks for the fields of the input that its own steps refer to, and for no others.
+func TestBranch_KeepsItsInput(t *testing.T) {
+	t.Parallel()
+	field := func(name string) pipeline.InputField {
+		return pipeline.InputField{ApprovalField: pipeline.ApprovalField{Name: name}}
+	}
+	p := pipeline.Pipeline{Format: 2,
+		Input: []pipeline.InputField{field("size"), field("unused"), field("region")},
+		Steps: []pipeline.Step{
+			{Key: "db", Service: &pipeline.ServiceStep{Name: "db",
+				Env: map[string]string{"SIZE": "${{ input.size }}"}}},
+			{Key: "api", Service: &pipeline.ServiceStep{Name: "api",
+				Env: map[string]string{"REGION": "${{ input.region }}"}}},
+		}}
+	for want, keys := range map[string][]pipeline.StepKey{"[size]": {"db"}, "[region]": {"api"},
+		"[size region]": {"api", "db"}, "[]": {"nobody"}} {
+		names := []string{}
+		for _, f := range pipeline.Branch(p, keys...).Input {
+			names = append(names, f.Name)
+		}
+		if fmt.Sprint(names) != want {
+			t.Errorf("the branch of %v asks for %v, want %s", keys, names, want)
+		}
+	}
+}

@@ -129,3 +129,23 @@ func TestValidate_SharedVolumes(t *testing.T) {
 		}
 	}
 }
+
+// Steps that disagree on a shared volume are told at the later one, in its own kind of fields.
+func TestValidate_SharedVolumeIsToldAtTheLaterStep(t *testing.T) {
+	t.Parallel()
+	container := func(stays bool) *pipeline.ServiceStep {
+		return &pipeline.ServiceStep{Name: "x", Volumes: []pipeline.Volume{{Name: "own", Path: "/own"},
+			{Name: "both", Path: "/both", Shared: "both", Stays: stays}}}
+	}
+	p := pipeline.Pipeline{Format: 2, Steps: []pipeline.Step{{Key: "a", Service: container(true)},
+		{Key: "b", Job: &pipeline.JobStep{ServiceStep: *container(false)}}}}
+	for _, found := range pipeline.Validate(p, pipeline.Settings{}) {
+		if found.Code == "shared" {
+			if found.Step != "b" || found.Field != "job.volumes[1].stays" {
+				t.Errorf("it is told at %s, %s", found.Step, found.Field)
+			}
+			return
+		}
+	}
+	t.Error("nothing is told")
+}

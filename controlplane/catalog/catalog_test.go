@@ -441,6 +441,18 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
+// isWithin reports whether something takes less than a time when nothing else gets in its way: a
+// machine that is busy with other tests is slow at times.
+func isWithin(limit time.Duration, do func()) bool {
+	for range 20 {
+		begun := time.Now()
+		if do(); time.Since(begun) < limit {
+			return true
+		}
+	}
+	return false
+}
+
 // Of twenty thousand tags the first page, whatever is searched in whichever
 // order, comes from memory: the registry is asked once for its list, and for what
 // the shown tags mean.
@@ -478,9 +490,11 @@ func TestListServiceTags_ManyTags(t *testing.T) {
 	}
 	first := page("", catalog.Newest)
 	for _, order := range []catalog.TagOrder{catalog.Newest, catalog.ByVersion} {
-		begun := time.Now()
 		p := page("", order)
-		t.Logf("%s: %s", order, time.Since(begun))
+		// promise: I-05
+		if !isWithin(300*time.Millisecond, func() { page("", order) }) {
+			t.Errorf("%s: the first page from memory takes 300 ms or more", order)
+		}
 		// promise: I-05
 		if p.Total != 20_000 || p.Matching != 20_000 || len(p.Items) != 20 || p.Next == "" ||
 			p.Items[0].Tag != "v1.19999.0-main" || !p.ReadAt.Equal(first.ReadAt) {

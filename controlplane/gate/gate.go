@@ -146,7 +146,7 @@ func (g *Gate) SetDeployment(
 		if err != nil {
 			return err
 		}
-		e.Project, e.Environment, e.Detail = d.ProjectID, d.EnvironmentID, string(mode)
+		describeEntry(e, d, string(mode))
 		env, err := tx.Gates().GetForEnvironment(ctx, d.EnvironmentID)
 		if err != nil {
 			return err
@@ -175,6 +175,13 @@ func checkMode(mode, environment controlplane.GateMode) error {
 			Remedy: "Use open to follow the environment, or have an admin change the environment."}
 	}
 	return nil
+}
+
+// describeEntry names the deployment in the audit as all other entries of its history do, once the
+// actor is known to see it.
+func describeEntry(e *controlplane.AuditEntry, d controlplane.Deployment, detail string) {
+	e.Object, e.Detail = "deployment "+d.Name, detail
+	e.Project, e.Environment = d.ProjectID, d.EnvironmentID
 }
 
 // readDeployment loads one the actor may see, and checks what they want with it.

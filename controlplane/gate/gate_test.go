@@ -170,7 +170,7 @@ func TestGate_IsAudited(t *testing.T) {
 	got := pgtest.QueryValue[string](t, w.url, `SELECT string_agg(concat_ws(' | ', action, object,
 		right(project_id::text, 2), right(environment_id::text, 2), detail), E'\n' ORDER BY id)
 		FROM audit`)
-	deployment := "deployment " + string(first) + " | 20 | 10 | "
+	const deployment = "deployment first | 20 | 10 | "
 	want := strings.Join([]string{"set gate | environment qa | guests",
 		"set gate | " + deployment + "members", "make guest link | " + deployment + "ACME",
 		"withdraw guest link | " + deployment, "make robot token | environment qa | ",

@@ -49,7 +49,7 @@ func (g *Gate) CreateGuestLink(
 		if err != nil {
 			return err
 		}
-		e.Project, e.Environment, e.Detail = d.ProjectID, d.EnvironmentID, a.Label
+		describeEntry(e, d, a.Label)
 		if err := a.check(maxGuest); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (g *Gate) DeleteGuestLink(
 		if err != nil {
 			return err
 		}
-		e.Project, e.Environment = d.ProjectID, d.EnvironmentID
+		describeEntry(e, d, "")
 		return removePass(pass, func() (bool, error) {
 			return tx.Passes().DeleteGuestLink(ctx, id, pass)
 		})

@@ -287,3 +287,78 @@ func TestAdmit_AsksAReactiveNode(t *testing.T) {
 		t.Fatalf("claimed, and then offline: %+v", got)
 	}
 }
+
+// A claim does not pass the limit of runs: a node that is full by then loses it, even if it need
+// not be asked any more, and both say why.
+func TestAdmit_AClaimKeepsToTheRunLimit(t *testing.T) {
+	n := roomyCandidate("site")
+	n.Settings.RunLimit, n.Runs = 1, 2 // its own offer and another run
+	w := lifecycle.QueuedRun{Run: "run", Turn: 1, Ask: newSmallRequest(),
+		Offer: &lifecycle.PendingOffer{ID: "offer", Node: n.ID, Name: n.Name, Claimed: true}}
+	w.Ask.MayWait = true
+	got := lifecycle.AdmitRuns(noon, []lifecycle.Candidate{n}, []lifecycle.QueuedRun{w})
+	const why = "it claimed the deployment and cannot take it any more: It takes 1 run at a time"
+	if len(got.Start) != 0 || len(got.Lost) != 1 || len(got.Stand) != 1 ||
+		!strings.HasPrefix(got.Lost[0].Reason, why) ||
+		!strings.HasPrefix(got.Stand[0].Reason, "Node site: "+why) {
+		t.Errorf("a claim beyond the limit: %+v", got)
+	}
+	got = lifecycle.AdmitRuns(noon, nil, []lifecycle.QueuedRun{w})
+	if len(got.Lost) != 1 || got.Lost[0].Reason !=
+		"it claimed the deployment and cannot take it any more: the node is gone" {
+		t.Errorf("a claim of a node that is gone: %+v", got)
+	}
+	// A site that is asked by nobody else may say yes although it declined others before.
+	n.Settings.Reactive, n.Runs = true, 1
+	w.Ask.Declined = map[string]string{n.ID: "not now"}
+	got = lifecycle.AdmitRuns(noon, []lifecycle.Candidate{n}, []lifecycle.QueuedRun{w})
+	if len(got.Start) != 1 || len(got.Lost) != 0 {
+		t.Errorf("a claim after a decline: %+v", got)
+	}
+}
+
+// Each run that starts moves from a node's queue to its runs.
+func TestAdmit_CountsWhatItStarts(t *testing.T) {
+	n := roomyCandidate("n")
+	n.Settings.RunLimit, n.Queued = 3, 2
+	var b bench
+	for range 4 {
+		b.arrive(128, lifecycle.QueuedRun{Node: "n", Ask: newSmallRequest()})
+	}
+	got := lifecycle.AdmitRuns(noon, []lifecycle.Candidate{n}, b.waiting)
+	var counts []string
+	for _, s := range got.Start {
+		counts = append(counts, fmt.Sprint(s.On.Runs, " ", s.On.Queued))
+	}
+	if text := strings.Join(counts, ", "); text != "0 2, 1 1, 2 0" || len(got.Stand) != 1 ||
+		got.Stand[0].Position != 1 {
+		t.Errorf("they start beside %s; left are %+v", text, got.Stand)
+	}
+	n.Settings.RunLimit, n.Queued = 2, 0 // the node was asked before the queue was
+	got = lifecycle.AdmitRuns(noon, []lifecycle.Candidate{n}, b.waiting[:2])
+	if len(got.Start) != 2 || got.Start[1].On.Queued != 0 || got.Start[1].On.Runs != 1 {
+		t.Errorf("beside nothing queued: %+v", got.Start)
+	}
+}
+
+// A node without a priority stands at 128, and what is free is never less than nothing.
+func TestPlace_CountsFromTheMiddleAndFromNothing(t *testing.T) {
+	usual, middle, after := roomyCandidate("usual"), roomyCandidate("middle"), roomyCandidate("after")
+	usual.Memory, middle.Settings.Priority, after.Settings.Priority = 16<<30, 128, 129
+	after.Memory = 32 << 30
+	all := []lifecycle.Candidate{after, middle, usual}
+	if got, _ := lifecycle.ChooseNode(all, newSmallRequest()); got.Name != "usual" {
+		t.Errorf("128 goes before a node without a priority: %s", got.Name)
+	}
+	usual.Memory = 4 << 30
+	got, _ := lifecycle.ChooseNode([]lifecycle.Candidate{middle, usual}, newSmallRequest())
+	if got.Name != "middle" {
+		t.Errorf("a node without a priority goes before 128: %s", got.Name)
+	}
+	full := roomyCandidate("full")
+	full.AllocatedCPU, full.AllocatedMemory = 100, 9<<30
+	_, refused := lifecycle.ChooseNode([]lifecycle.Candidate{full}, newSmallRequest())
+	if len(refused) != 1 || refused[0].CPUFree != 0 || refused[0].MemoryFree != 0 {
+		t.Errorf("of an overbooked node is free: %+v", refused)
+	}
+}

@@ -350,3 +350,39 @@ func TestRetry_KeepsWhatWasChosenAndMakesANewRun(t *testing.T) {
 		t.Errorf("it waits as %+v", e)
 	}
 }
+
+// Pre-flight stops where nothing more can be found out, and an image for another processor is
+// reported once, not again as a lack of room.
+func TestPreflight_ReportsEachFaultOnce(t *testing.T) {
+	r := newRig(t)
+	failed := func(change func(*lifecycle.Request)) (failed, ok string) {
+		t.Helper()
+		q := newRequest("d")
+		change(&q)
+		p, err := r.Preflight(t.Context(), system, q)
+		r.failOnError(nil, err)
+		for _, c := range p.Checks {
+			switch c.State {
+			case lifecycle.CheckFailed:
+				failed += c.ID + " "
+			case lifecycle.CheckOK:
+				ok += c.ID + " "
+			}
+		}
+		return failed, ok
+	}
+	asked := r.asked.Load()
+	bad, ok := failed(func(q *lifecycle.Request) { q.Project = "none" })
+	if bad != "project " || strings.Contains(ok, "tag") || strings.Contains(ok, "capacity") ||
+		r.asked.Load() != asked {
+		t.Errorf("of an unknown project: failed %q, fine %q", bad, ok)
+	}
+	bad, ok = failed(func(q *lifecycle.Request) { q.Versions["api"] = "arm" })
+	if bad != "platform " || !strings.Contains(ok, "capacity") {
+		t.Errorf("for another processor: failed %q, fine %q", bad, ok)
+	}
+	bad, ok = failed(func(*lifecycle.Request) {})
+	if bad != "" || !strings.Contains(ok, "capacity address disk") {
+		t.Errorf("of a good one: failed %q, fine %q", bad, ok)
+	}
+}

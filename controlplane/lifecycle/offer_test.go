@@ -130,6 +130,16 @@ func TestOffer_TheNextNodeIsAskedAfterADecline(t *testing.T) {
 	}
 }
 
+func TestOffer_APlainNodeTakesWhatAnotherDeclined(t *testing.T) {
+	r := newRig(t)
+	r.addNode("site-a", controlplane.NodeSettings{Reactive: true, Priority: 1})
+	d, asked, err := r.createAsking("one", map[string]string{"site-a": "maintenance"})
+	r.failOnError(nil, err)
+	if got := strings.Join(asked, " "); got != "site-a" || d.NodeID != r.node {
+		t.Errorf("asked %s, placed on %s", got, d.Node)
+	}
+}
+
 func TestOffer_NobodyTakesIt(t *testing.T) {
 	r := reactiveRig(t)
 	_, _, err := r.createAsking("one", map[string]string{"site-a": "maintenance", "site-b": ""})

@@ -103,9 +103,6 @@ func placementTable(all []Candidate, a ResourceRequest) []NodeRefusal {
 func checkRoom(all []Candidate, a ResourceRequest, wait bool, c *checks) error {
 	node, refused := ChooseNode(all, a)
 	short := shortOf(all, a)
-	if node.ID != "" {
-		short = ""
-	}
 	for _, id := range []string{"capacity", "address", "disk"} {
 		said := map[string]string{"capacity": roomText(node, a),
 			"address": "An address range is free.", "disk": "There is disk for it."}[id]

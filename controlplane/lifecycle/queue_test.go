@@ -1,13 +1,16 @@
 package lifecycle_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // oneRunAtATime is a rig whose only node takes one run at a time.
@@ -63,8 +66,8 @@ func TestQueue_ABusyNodeRefusesThoseWhoDoNotWait(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 	got := r.createQueued("third", controlplane.DefaultPriority, 0)
-	if got.Status != controlplane.Queued {
-		t.Errorf("who waits is %s", got.Status)
+	if got.Status != controlplane.Queued || got.NodeID != r.node {
+		t.Errorf("who waits is %s, for %q", got.Status, got.Node)
 	}
 	if got := r.queuedNames(); got != "third" {
 		t.Errorf("in the queue: %q", got)
@@ -213,5 +216,58 @@ func TestQueue_RemovingWhatNeverGotANodeNeedsNoNode(t *testing.T) {
 	}
 	if got := r.removeDeployment(d.ID); got.Status != controlplane.Removed {
 		t.Errorf("it is %s", got.Status)
+	}
+}
+
+// A run that waited for GPUs gets those that are free, and its services are told which.
+func TestQueue_WhoWaitedForGPUsIsToldWhich(t *testing.T) {
+	r := newRig(t)
+	p := shopPipeline()
+	p.Steps[0].Service.GPUs = &pipeline.GPUs{Count: 1, VRAMMiB: 1024}
+	r.failOnError(r.catalog.SavePipeline(t.Context(), system, "shop", p, "with a GPU"))
+	d := r.createQueued("d", controlplane.DefaultPriority, 0)
+	if d.NodeID != "" {
+		t.Fatalf("without a GPU it is on %q", d.Node)
+	}
+	node := r.addNode("node-2", controlplane.NodeSettings{})
+	r.failOnError(nil, r.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+		return tx.Nodes().SetInventory(t.Context(), node, "test", controlplane.Inventory{
+			Hostname: "node-2", Arch: "amd64", CPU: 8, Memory: 16 << 30, Disk: 1 << 40,
+			GPUs: []controlplane.GPU{{ID: "gpu-7", Memory: 4 << 30}}})
+	}))
+	r.admitQueued(true)
+	got := r.get(d.ID)
+	reserved := pgtest.QueryValue[string](t, r.url, `SELECT concat_ws(' ', gpus, vram_mib)
+		FROM deployments WHERE id = $1`, d.ID)
+	if got.NodeID != node || reserved != "{gpu-7} 1024" {
+		t.Errorf("it is on %q with %s", got.Node, reserved)
+	}
+	orders, _, err := r.NodeGoals(t.Context(), system, node)
+	r.failOnError(nil, err)
+	if len(orders) != 1 {
+		t.Fatalf("its node has %d goals", len(orders))
+	}
+	s, _ := orders[0].Pipeline.Step("api")
+	if g := s.Service.GPUs; g == nil || !slices.Equal(g.DeviceIDs, []string{"gpu-7"}) || g.Count != 0 {
+		t.Errorf("its service is told %+v", g)
+	}
+	_, err = r.Create(t.Context(), system, newRequest("e"))
+	if controlplane.CodeOf(err) != "no_room" {
+		t.Errorf("a GPU is given twice: %v", err)
+	}
+}
+
+// What was sent to a node is undone there, although no report of it came yet.
+func TestQueue_CanceledAfterItsTurnIsRemovedByTheNode(t *testing.T) {
+	r := newRig(t)
+	d := r.createDeployment("d")
+	got := r.removeDeployment(d.ID)
+	if got.Status.IsGone() || got.Goal != controlplane.GoalGone {
+		t.Fatalf("it is %s, wanted %s", got.Status, got.Goal)
+	}
+	orders, _, err := r.NodeGoals(t.Context(), system, r.node)
+	r.failOnError(nil, err)
+	if len(orders) != 1 || orders[0].Deployment != d.ID || orders[0].Goal != controlplane.GoalGone {
+		t.Errorf("its node is told %+v", orders)
 	}
 }

@@ -106,6 +106,12 @@ func TestEnrolMachine(t *testing.T) {
 		AND hash = sha256($2::bytea)`, prefix, []byte(token.Reveal())); n != 1 {
 		t.Error("the token is not stored as SHA-256 under its prefix")
 	}
+	// The look-up by prefix needs an index that has it first.
+	if n := w.query(t, `SELECT count(*) FROM pg_indexes
+		WHERE tablename IN ('provisioning_tokens', 'api_tokens')
+		AND indexdef LIKE 'CREATE UNIQUE INDEX % USING btree (prefix)'`); n != 2 {
+		t.Errorf("%d of 2 kinds of tokens are looked up by an index of their prefix", n)
+	}
 	for i := 1; i <= 2; i++ {
 		m := newMachine(t, "host")
 		e := must(w.EnrolMachine(t.Context(), from(i), m.saying(token)))(t)

@@ -243,3 +243,39 @@ func TestObserve_WaitsForNobody(t *testing.T) {
 		t.Errorf("afterwards: %v, memory %d", err, memory())
 	}
 }
+
+// A node's heartbeat says when it was seen and what its containers use: both are stored, and the
+// next one moves them.
+func TestObserve_StoresTheHeartbeatWithItsContainers(t *testing.T) {
+	r := newRig(t)
+	start := time.Now().Add(-time.Minute).Truncate(time.Second)
+	for n := int64(1); n <= 2; n++ {
+		at := start.Add(time.Duration(n) * 2 * time.Second)
+		if err := r.Observe(t.Context(), fleet, r.node, controlplane.NodeVitals{At: at, CPU: .5,
+			MemoryUsed: 100, DiskFree: 1000 - n}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.put(r.batch("boot", n, n, start)); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var node controlplane.Node
+		err := r.store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
+			node, err = tx.Nodes().ByID(t.Context(), r.node)
+			return err
+		})
+		// promise: V-07, V-27
+		if v := node.Vitals; err != nil || v == nil || !v.At.Equal(at) || v.CPU != .5 ||
+			v.DiskFree != 1000-n {
+			t.Errorf("heartbeat %d: stored is %+v, %v", n, node.Vitals, err)
+		}
+		containers := r.read(usage.Raw, r.deployment)
+		// promise: V-07
+		if last := len(containers) - 1; last+1 != int(n) || containers[last].Step != "web" ||
+			containers[last].Memory != 10 || !containers[last].At.Equal(at) {
+			t.Errorf("heartbeat %d: of its container is stored %+v", n, containers)
+		}
+	}
+}

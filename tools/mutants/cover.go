@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -18,6 +19,7 @@ type coverage struct {
 	// blocks are the pieces of each file that a test executed, by the test.
 	blocks map[testName]map[string][]block
 	took   map[testName]time.Duration
+	mu     sync.Mutex // guards both while tests are measured
 }
 
 // testName is a top-level test of a package.
@@ -31,13 +33,20 @@ func (b block) includes(p place) bool {
 		(p.line < b.endLine || p.line == b.endLine && p.column < b.endColumn)
 }
 
-// measureCoverage runs every test alone, once. Tests that are skipped here cover nothing.
-func (b *builder) measureCoverage(ctx context.Context) (*coverage, error) {
+// measureCoverage runs every test alone, once, and some tests at a time. Tests that are skipped
+// here cover nothing.
+func (b *builder) measureCoverage(ctx context.Context, parallel int) (*coverage, error) {
 	binaries, said, err := b.build(ctx, nil, "-cover", "-coverpkg="+joinDir(b.target.dir))
 	if err != nil {
 		return nil, fmt.Errorf("its tests do not build: %w\n%s", err, said)
 	}
-	c := &coverage{map[testName]map[string][]block{}, map[testName]time.Duration{}}
+	c := &coverage{
+		blocks: map[testName]map[string][]block{}, took: map[testName]time.Duration{},
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var group sync.WaitGroup
+	places := make(chan struct{}, parallel)
 	for _, made := range binaries {
 		listed, err := made.run(ctx, 0, "-test.list", ".")
 		if err != nil {
@@ -48,16 +57,21 @@ func (b *builder) measureCoverage(ctx context.Context) (*coverage, error) {
 			if !strings.HasPrefix(test, "Test") && !strings.HasPrefix(test, "Fuzz") {
 				continue
 			}
-			if err := b.measureTest(ctx, c, made, test); err != nil {
-				return nil, err
-			}
+			places <- struct{}{}
+			group.Go(func() {
+				defer func() { <-places }()
+				if err := b.measureTest(ctx, c, made, test); err != nil {
+					cancel(err)
+				}
+			})
 		}
 	}
-	return c, nil
+	group.Wait()
+	return c, context.Cause(ctx)
 }
 
 func (b *builder) measureTest(ctx context.Context, c *coverage, made binary, test string) error {
-	profile := filepath.Join(b.work, "cover.out")
+	profile := filepath.Join(b.work, filepath.Base(made.path)+test+".out")
 	began := time.Now()
 	out, err := made.run(ctx, 0, "-test.short", "-test.run", "^"+test+"$",
 		"-test.coverprofile", profile)
@@ -67,9 +81,11 @@ func (b *builder) measureTest(ctx context.Context, c *coverage, made binary, tes
 	if err != nil {
 		return fmt.Errorf("%s fails without any mutant: %w\n%s", test, err, out)
 	}
-	name := testName{made.tests, test}
-	c.took[name] = time.Since(began)
-	c.blocks[name], err = readProfile(profile)
+	took := time.Since(began)
+	blocks, err := readProfile(profile)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.took[testName{made.tests, test}], c.blocks[testName{made.tests, test}] = took, blocks
 	return err
 }
 

@@ -259,7 +259,7 @@ func testTarget(ctx context.Context, t target, p population, o options) ([]resul
 	if err != nil {
 		return nil, err
 	}
-	coverage, err := b.measureCoverage(ctx)
+	coverage, err := b.measureCoverage(ctx, o.parallel)
 	if err != nil {
 		return nil, err
 	}
