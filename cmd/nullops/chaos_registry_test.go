@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nullops/nullops/plugins/stdio"
 )
 
 // failingRegistry stands in front of the real one.
@@ -77,7 +79,10 @@ func (b *cutBody) Read(to []byte) (int, error) {
 }
 
 // effect is one line of the book: a plugin did something that can be seen from outside.
-type effect struct{ Run, Deployment, Action, Text string }
+type effect struct {
+	Run                      stdio.Run
+	Deployment, Action, Text string
+}
 
 // effects is an outside log, which containers of every node reach.
 type effects struct {
