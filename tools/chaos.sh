@@ -59,7 +59,7 @@ flock -n 9
 # The program itself, and not go test around it: a signal has to reach what cleans up.
 cd cmd/nullops
 TMPDIR=$dir NULLOPS_CHAOS_MINUTES=$minutes NULLOPS_CHAOS_SEED=$seed ../../.cache/bin/chaos.test \
-  -test.run '^TestChaos' -test.timeout "$((${minutes%.*} + 12))m" 9>&- &
+  -test.run '^TestChaos' -test.timeout "$((${minutes%.*} + 30))m" 9>&- &
 child=$!
 trap 'kill -TERM "$child" 2>/dev/null || true' INT TERM HUP
 code=0

@@ -61,7 +61,7 @@ func (c *chaos) calm(t *testing.T) {
 // await asks until nothing is missing. What is still missing at the end is a violation.
 func (c *chaos) await(t *testing.T, what string, so func() (missing string)) {
 	t.Helper()
-	deadline := time.Now().Add(settleTime)
+	deadline, said := time.Now().Add(settleTime), time.Now()
 	for {
 		c.interruptible(t)
 		c.supervise()
@@ -72,6 +72,10 @@ func (c *chaos) await(t *testing.T, what string, so func() (missing string)) {
 		if time.Now().After(deadline) {
 			c.violate("not so after %s: %s: %s", settleTime, what, missing)
 			return
+		}
+		if time.Since(said) > 20*time.Second {
+			c.say("waits until %s: %s", what, missing)
+			said = time.Now()
 		}
 		time.Sleep(longestPause)
 	}

@@ -33,7 +33,7 @@ type chaosClocks struct {
 	binary string
 }
 
-func newClocks(t *testing.T, w *world) (all chaosClocks) {
+func newClocks(t *testing.T) (all chaosClocks) {
 	t.Helper()
 	dir := shortDir(t)
 	if err := os.Chmod(dir, 0o755); err != nil { // the database has a user of its own
@@ -44,7 +44,7 @@ func newClocks(t *testing.T, w *world) (all chaosClocks) {
 		all.agents[i] = newClock(t, dir, fmt.Sprintf("agent-%d", i))
 	}
 	all.database = newClock(t, dir, "database")
-	all.binary = w.buildClocked(t, dir)
+	all.binary = buildClocked(t)
 	return all
 }
 
@@ -95,9 +95,17 @@ func (k clock) wrap(t *testing.T, program string) (path string) {
 }
 
 // buildClocked builds the product with another time.Now: a static Go program asks the kernel
-// itself, so that no library can stand between.
-func (w *world) buildClocked(t *testing.T, dir string) string {
+// itself, so that no library can stand between. The result is kept, since all of the standard
+// library is compiled for it.
+func buildClocked(t *testing.T) (binary string) {
 	t.Helper()
+	root, err := filepath.Abs("../../.cache/bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	standard := filepath.Join(strings.TrimSpace(string(runTool(t, ".", "go", "env", "GOROOT"))),
 		"src", "time")
 	text, err := os.ReadFile(filepath.Join(standard, "time.go"))
@@ -108,7 +116,8 @@ func (w *world) buildClocked(t *testing.T, dir string) string {
 	if strings.Count(string(text), now) != 1 {
 		t.Fatalf("time.Now in %s is another one than this test knows: adapt it", standard)
 	}
-	changed, overlay := filepath.Join(dir, "time.go"), filepath.Join(dir, "overlay.json")
+	changed := filepath.Join(root, "chaos-time.go")
+	overlay := filepath.Join(root, "chaos-overlay.json")
 	added, err := filepath.Abs("testdata/chaos_clock.go.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +135,10 @@ func (w *world) buildClocked(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w.build(t, "e2e", "-overlay", overlay)
+	binary = filepath.Join(root, "chaos-nullops")
+	runTool(t, ".", "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false",
+		"-ldflags", "-s -w -X main.build=e2e", "-overlay", overlay, "-o", binary, ".")
+	return binary
 }
 
 // preload compiles what gives PostgreSQL another clock.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/migrations"
 )
@@ -83,7 +84,8 @@ func TestChaos(t *testing.T) {
 	defer c.release(t)
 	defer c.stopWatching()
 	c.say("all is up; rounds begin for %.1f minutes", minutes)
-	for end := time.Now().Add(time.Duration(minutes * float64(time.Minute))); time.Now().Before(end); {
+	length := time.Duration(minutes * float64(time.Minute))
+	for begin := time.Now(); time.Since(begin) < length; {
 		c.round++
 		c.play(t, planRound(seed, c.round))
 		c.calm(t)
@@ -120,21 +122,20 @@ func (c *chaos) count(what string) {
 // start starts all of it: the test's end stops it again.
 func (c *chaos) start(t *testing.T) {
 	t.Helper()
-	w := newWorld(t)
-	c.registry, w.registry = newFailingRegistry(t, w.registry)
-	c.clocks = newClocks(t, w)
+	w := &world{t: t, docker: dockertest.Host(t)}
+	c.registry, w.registry = newFailingRegistry(t, readVariable(t, "NULLOPS_TEST_REGISTRY"))
+	c.clocks = newClocks(t)
 	c.interruptible(t)
 	c.database = pgtest.NewServer(t, c.clocks.database.preload(t)...)
 	c.direct = c.database.Database(migrations.FS)
 	var through string
 	c.databaseLink, through = pgtest.NewProxy(t, c.direct)
-	plain := w.binary
 	w.binary = c.clocks.planes[0].wrap(t, c.clocks.binary)
 	p := startProductOn(t, w, through)
 	c.product = p
 	w.binary = c.clocks.planes[1].wrap(t, c.clocks.binary)
 	second := p.startReplica(t, "controlplane-2")
-	w.binary = plain
+	w.binary = c.clocks.binary // which follows the machine's own clock without a variable
 	c.urls = []string{"http://" + p.http, second.admin.p.url}
 	c.planes = []*server{
 		c.newServer("control plane 0", p.controlPlane),
