@@ -35,7 +35,8 @@ func TestCI_RunsChaosWithAFreshSeed(t *testing.T) {
 	write("ci", "set -euo pipefail\nrun_chaos() {\n"+body+"\n}\nif ! run_chaos; then exit 1; fi\n")
 	write("tools/chaos.sh", "#!/bin/sh\necho \"$@\" >>calls\n")
 	runStep := func(code string) (said string, err error) {
-		write("tools/run", "#!/bin/sh\necho \"$@\" >calls\necho 'chaos    0.0 s  seed 4711'\nexit "+code)
+		write("tools/run", "#!/bin/sh\necho \"$@\" >calls\n"+
+			"echo 'chaos    0.0 s  seed 4711'\nexit "+code)
 		c := exec.CommandContext(t.Context(), "bash", "ci")
 		c.Dir = dir
 		out, err := c.CombinedOutput()
