@@ -5,6 +5,7 @@ package main_test
 import (
 	"encoding/json"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -28,6 +29,7 @@ type failingRegistry struct {
 func newFailingRegistry(t *testing.T, registry string) (r *failingRegistry, address string) {
 	t.Helper()
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: registry})
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // it would tell of each answer that is cut
 	r = &failingRegistry{behind: proxy}
 	r.mode.Store("")
 	proxy.ModifyResponse = func(a *http.Response) error {
