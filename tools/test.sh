@@ -48,7 +48,6 @@ part_go() {
   go vet -tags planted ./agent/sim ./agent/engine || return 1
   go vet -tags apps ./cmd/nullops || return 1 # which only make test-apps runs
   go vet -tags chaos ./cmd/nullops || return 1 # and only make chaos
-  go vet -tags chaos ./cmd/nullops || return 1
   go test -count=1 -tags planted -run FindsPlantedBugs ./agent/sim || return 1
   # A few seconds each beyond the corpus: they read what others wrote.
   local package target

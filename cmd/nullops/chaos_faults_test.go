@@ -52,6 +52,7 @@ func (c *chaos) servers() []*server {
 func (c *chaos) begin(t *testing.T, f fault) {
 	t.Helper()
 	c.say("round %d: begins: %s %d", c.round, f.kind, f.target)
+	c.count("fault: " + f.victim)
 	switch f.kind {
 	case "kill control plane":
 		c.planes[f.target].kill()
@@ -81,6 +82,10 @@ func (c *chaos) begin(t *testing.T, f fault) {
 	case "kill database":
 		c.database.Kill()
 		c.noDatabase = true
+	case "set clock of control plane", "set clock of agent", "set clock of database":
+		off := chaosJumps[f.pick%len(chaosJumps)]
+		c.say("it is set by %s", off)
+		c.clocks.of(f).set(t, off)
 	case "cut database":
 		c.databaseLink.SetDown(true)
 	default:
@@ -115,6 +120,8 @@ func (c *chaos) end(t *testing.T, f fault) {
 		}
 	case "registry":
 		c.registry.mode.Store("")
+	default:
+		c.clocks.of(f).set(t, 0)
 	}
 }
 

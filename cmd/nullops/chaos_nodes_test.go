@@ -5,7 +5,6 @@ package main_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -32,12 +31,13 @@ type chaosNode struct {
 const agentPort = "5000"
 
 // startNode makes a machine and enrols it. Its link is a network of two addresses, in the range
-// that is reserved for tests of networks, and its way to everything else of this test.
-func (c *chaos) startNode(t *testing.T, name string) *chaosNode {
+// that is reserved for tests of networks (198.18.0.0/15), and its way to everything else of this
+// test.
+func (c *chaos) startNode(t *testing.T, index int) *chaosNode {
 	t.Helper()
-	n := &chaosNode{engine: dockertest.StartDaemon(t)}
+	n, name := &chaosNode{engine: dockertest.StartDaemon(t)}, fmt.Sprintf("node-%d", index)
 	bridgeRegistry(t, n.engine, c.product.w.registry)
-	network := fmt.Sprintf("198.18.%d.", 1+rand.N(250))
+	network := fmt.Sprintf("198.%d.%d.", 18+index, c.network)
 	namespace := filepath.Base(n.engine.Root)
 	link := "nops" + namespace[max(0, len(namespace)-8):]
 	for _, args := range [][]string{
@@ -58,7 +58,7 @@ func (c *chaos) startNode(t *testing.T, name string) *chaosNode {
 	n.data = agentDisk(t)
 	n.binary = filepath.Join(c.product.dir, "enter-"+name)
 	script := fmt.Sprintf("#!/bin/sh\nexec nsenter --net=/var/run/netns/%s %s \"$@\"\n", namespace,
-		c.product.w.binary)
+		c.clocks.agents[index].wrap(t, c.clocks.binary))
 	if err := os.WriteFile(n.binary, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,9 @@ func (c *chaos) act(d deed) {
 	a := c.perform(ctx, p, d)
 	text := strings.ReplaceAll(problemOf(a), "\n", "; ")
 	c.say("round %d: %s: %s s%d: %d %s", c.round, d.who, d.verb, d.slot, a.status, text)
+	if a.status/100 == 2 {
+		c.count(d.verb)
+	}
 	switch {
 	case a.status == http.StatusInternalServerError:
 		c.violate("%s: the answer is %s", d, a.body)

@@ -5,6 +5,7 @@ package main_test
 import (
 	"encoding/json"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -13,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nullops/nullops/plugins/stdio"
 )
 
 // failingRegistry stands in front of the real one.
@@ -26,6 +29,7 @@ type failingRegistry struct {
 func newFailingRegistry(t *testing.T, registry string) (r *failingRegistry, address string) {
 	t.Helper()
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: registry})
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // it would tell of each answer that is cut
 	r = &failingRegistry{behind: proxy}
 	r.mode.Store("")
 	proxy.ModifyResponse = func(a *http.Response) error {
@@ -77,7 +81,10 @@ func (b *cutBody) Read(to []byte) (int, error) {
 }
 
 // effect is one line of the book: a plugin did something that can be seen from outside.
-type effect struct{ Run, Deployment, Action, Text string }
+type effect struct {
+	Run                      stdio.Run
+	Deployment, Action, Text string
+}
 
 // effects is an outside log, which containers of every node reach.
 type effects struct {

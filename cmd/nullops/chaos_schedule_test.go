@@ -17,7 +17,7 @@ const (
 	// faultsOver is when the last fault of a round has ended.
 	faultsOver     = roundTime - time.Second
 	deedsPerRound  = 10
-	faultsPerRound = 4
+	faultsPerRound = 5
 )
 
 // faultKinds is what can break, and how often each can be found in a system: the target
@@ -47,6 +47,9 @@ var faultKinds = []struct {
 	{"registry cuts answers", "registry", 1},
 	{"kill database", "database", 1},
 	{"cut database", "database", 1},
+	{"set clock of control plane", "clock of control plane", 2},
+	{"set clock of agent", "clock of agent", 2},
+	{"set clock of database", "clock of database", 1},
 }
 
 // fault is something that breaks, and is repaired later.
@@ -74,7 +77,7 @@ type deed struct {
 
 func (d deed) String() string {
 	text := fmt.Sprintf("%4.1f s  %s: %s s%d", d.at.Seconds(), d.who, d.verb, d.slot)
-	if d.project != "" {
+	if d.verb == "create" {
 		text += " of " + d.project + " with " + d.tag
 	}
 	return text
@@ -131,8 +134,14 @@ func planRound(seed uint64, round int) (p plan) {
 			f.target = (f.target + 1) % kind.targets
 		}
 	}
-	for range deedsPerRound {
-		p.deeds = append(p.deeds, planDeed(r))
+	for i := range deedsPerRound {
+		d := planDeed(r)
+		if round == 1 && i < 3 {
+			// Without deployments, there is nothing that the rest could be about.
+			d = deed{at: d.at / 10, who: "admin", verb: "create", slot: i, through: d.through,
+				project: d.project, tag: d.tag}
+		}
+		p.deeds = append(p.deeds, d)
 	}
 	slices.SortFunc(p.faults, func(a, b fault) int { return int(a.begins - b.begins) })
 	slices.SortFunc(p.deeds, func(a, b deed) int { return int(a.at - b.at) })
@@ -145,11 +154,8 @@ func planDeed(r *rand.Rand) deed {
 	pick := func(of []string) string { return of[r.IntN(len(of))] }
 	d := deed{at: time.Duration(r.Int64N(int64(faultsOver))), who: pick([]string{"admin", "eve"}),
 		verb: pick(chaosVerbs), slot: r.IntN(chaosSlots), through: r.IntN(2)}
-	project, tag := pick(chaosProjects), pick(chaosTags)
-	switch d.verb {
-	case "create":
-		d.project, d.tag = project, tag
-	case "trespass":
+	d.project, d.tag = pick(chaosProjects), pick(chaosTags)
+	if d.verb == "trespass" {
 		d.who = "vera"
 	}
 	return d

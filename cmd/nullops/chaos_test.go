@@ -5,6 +5,7 @@ package main_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/signal"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/migrations"
 )
@@ -31,17 +33,20 @@ type chaos struct {
 
 	product  *product
 	registry *failingRegistry
+	clocks   chaosClocks
 	database *pgtest.Server
 	// direct is the URL of the database past the link that breaks.
 	direct       string
 	conn         *pgx.Conn
 	databaseLink *pgtest.Proxy
 	nodes        [2]*chaosNode
-	planes       []*server
-	agents       []*server
-	ingress      *server
-	noEngine     [2]bool
-	noDatabase   bool
+	// network is where links of this run are: another run may use the next one.
+	network    int
+	planes     []*server
+	agents     []*server
+	ingress    *server
+	noEngine   [2]bool
+	noDatabase bool
 
 	// urls are where the control planes listen.
 	urls     []string
@@ -53,6 +58,9 @@ type chaos struct {
 
 	mu         sync.Mutex
 	violations []string
+	// done counts what people did and what broke: a run in which hardly anything happened shows
+	// nothing.
+	done map[string]int
 }
 
 // TestChaos breaks a real installation at random while people use it, and looks after each
@@ -69,26 +77,23 @@ func TestChaos(t *testing.T) {
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	c := &chaos{t: t, ctx: ctx, seed: seed, began: time.Now(), client: &http.Client{},
-		watchers: map[string]*chaosWatcher{}}
-	c.say("seed %d; it ends in about %.1f minutes", seed, minutes)
+		watchers: map[string]*chaosWatcher{}, done: map[string]int{},
+		network: 1 + rand.N(250)}
+	c.say("seed %d", seed)
 	c.start(t)
 	defer c.release(t)
 	defer c.stopWatching()
-	c.say("all is up")
-	for end := c.began.Add(time.Duration(minutes * float64(time.Minute))); ; {
+	c.say("all is up; rounds begin for %.1f minutes", minutes)
+	length := time.Duration(minutes * float64(time.Minute))
+	for begin := time.Now(); time.Since(begin) < length; {
 		c.round++
 		c.play(t, planRound(seed, c.round))
 		c.calm(t)
-		if time.Until(end) < roundTime+usualCalm {
-			break
-		}
 	}
 	c.clear(t)
+	c.say("%s", c.summarize())
 	c.say("OK: %d rounds, seed %d", c.round, seed)
 }
-
-// usualCalm is about what a calm period takes.
-const usualCalm = 20 * time.Second
 
 // say tells what happens, with the time since the beginning.
 func (c *chaos) say(format string, args ...any) {
@@ -107,18 +112,30 @@ func (c *chaos) violate(format string, args ...any) {
 	c.violations = append(c.violations, text)
 }
 
+// count notes that something happened.
+func (c *chaos) count(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.done[what]++
+}
+
 // start starts all of it: the test's end stops it again.
 func (c *chaos) start(t *testing.T) {
 	t.Helper()
-	w := newWorld(t)
-	c.registry, w.registry = newFailingRegistry(t, w.registry)
-	c.database = pgtest.NewServer(t)
+	w := &world{t: t, docker: dockertest.Host(t)}
+	c.registry, w.registry = newFailingRegistry(t, readVariable(t, "NULLOPS_TEST_REGISTRY"))
+	c.clocks = newClocks(t)
+	c.interruptible(t)
+	c.database = pgtest.NewServer(t, c.clocks.database.preload(t)...)
 	c.direct = c.database.Database(migrations.FS)
 	var through string
 	c.databaseLink, through = pgtest.NewProxy(t, c.direct)
+	w.binary = c.clocks.planes[0].wrap(t, c.clocks.binary)
 	p := startProductOn(t, w, through)
 	c.product = p
+	w.binary = c.clocks.planes[1].wrap(t, c.clocks.binary)
 	second := p.startReplica(t, "controlplane-2")
+	w.binary = c.clocks.binary // which follows the machine's own clock without a variable
 	c.urls = []string{"http://" + p.http, second.admin.p.url}
 	c.planes = []*server{
 		c.newServer("control plane 0", p.controlPlane),
@@ -128,7 +145,7 @@ func (c *chaos) start(t *testing.T) {
 	p.applyShop(t)
 	p.defineHostile(t)
 	for i := range c.nodes {
-		c.nodes[i] = c.startNode(t, fmt.Sprintf("node-%d", i))
+		c.nodes[i] = c.startNode(t, i)
 		c.agents = append(c.agents, c.newServer(fmt.Sprintf("agent %d", i), c.nodes[i].agent))
 		c.interruptible(t)
 	}

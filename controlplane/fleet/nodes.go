@@ -39,7 +39,7 @@ func (t NodeTable) ListEnabled(
 	ctx context.Context, holder string,
 ) (ids []controlplane.NodeID, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
-		nodes, err := tx.Leases().ListLeasable(ctx, holder)
+		nodes, err := tx.Leases().ListLeasable(ctx, holder, leaseFor)
 		for id, status := range nodes {
 			if !waitsForPerson(status) {
 				ids = append(ids, id)

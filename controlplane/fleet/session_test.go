@@ -214,3 +214,21 @@ func TestLease_OnlyTheHolderMayChangeTheNode(t *testing.T) {
 		t.Errorf("the holder before gave the lease away: lost %v, %v", lost, err)
 	}
 }
+
+// The database's clock ran hours ahead, and was set right: the lease of a control plane that is
+// gone would have kept everybody out for those hours.
+func TestLease_EndsThoughTheClockWasSetBack(t *testing.T) {
+	r := newRig(t)
+	ctx, a, b := t.Context(), r.newNodeTable("a"), r.newNodeTable("b")
+	ids := []controlplane.NodeID{r.node}
+	if got, err := a.BeginSessions(ctx, ids, "a"); err != nil || got[r.node].Epoch != 1 {
+		t.Fatalf("the first holder gets %+v, %v", got, err)
+	}
+	pgtest.Exec(t, r.url, "UPDATE node_leases SET expires_at = expires_at + interval '3 hours'")
+	if ids, err := b.ListEnabled(ctx, "b"); err != nil || len(ids) != 1 {
+		t.Errorf("the node may be commanded again, and is not listed: %v, %v", ids, err)
+	}
+	if got, err := b.BeginSessions(ctx, ids, "b"); err != nil || got[r.node].Epoch != 2 {
+		t.Errorf("the next holder gets %+v, %v", got, err)
+	}
+}

@@ -67,6 +67,25 @@ func TestJobs_OneClaims(t *testing.T) {
 	}
 }
 
+// The database's clock ran hours ahead when a job was done, and was set right: it is due after its
+// usual time, and not only after those hours.
+func TestJobs_AreDoneThoughTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, os.DirFS("../../migrations"))
+	store := pgtest.Open(t, url)
+	pgtest.Exec(t, url, `INSERT INTO jobs (name, every, next_at)
+		VALUES ('late', interval '1 minute', now() + interval '3 hours')`)
+	late := &counter{first: make(chan struct{})}
+	j := jobs.New(store, slog.New(slog.DiscardHandler),
+		jobs.Job{Name: "late", Every: time.Minute, Do: late.do})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = j.Run(ctx) })
+	awaitDone(t, "the late job's turn", late.first)
+	cancel()
+	running.Wait()
+}
+
 // A job that panics harms no other one, and is done again when it is due again.
 //
 // fault: F63

@@ -199,6 +199,13 @@ func TestSendDue_RespectsAClaimUntilItEnds(t *testing.T) {
 	if _, bodies := r.receivedRequests(); len(bodies) != 1 || w.listDeliveries("ci")[0].Attempts != 2 {
 		t.Errorf("after the claim ended: %q, %+v", bodies, w.listDeliveries("ci"))
 	}
+	// Nor does a claim last for hours because the clock was set back by so much.
+	w.execSQL(`UPDATE deliveries SET status = 'waiting', ended_at = NULL, due_at = now(),
+		claimed_until = now() + interval '3 hours'`)
+	w.run()
+	if _, bodies := r.receivedRequests(); len(bodies) != 2 {
+		t.Errorf("after the clock was set back: %q, %+v", bodies, w.listDeliveries("ci"))
+	}
 }
 
 // A try that failed waits for its time.

@@ -12,11 +12,11 @@ import (
 )
 
 // ListLeasable returns every node that the holder commands or could command: no other
-// holder has a valid lease on it.
+// holder has a valid lease on it. d is how long a lease lasts.
 func (t Leases) ListLeasable(
-	ctx context.Context, holder string,
+	ctx context.Context, holder string, d time.Duration,
 ) (map[controlplane.NodeID]controlplane.NodeStatus, error) {
-	rows, err := t.q.ListLeasable(ctx, holder)
+	rows, err := t.q.ListLeasable(ctx, holder, d.Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("list nodes to command: %w", err)
 	}

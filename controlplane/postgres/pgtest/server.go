@@ -32,15 +32,18 @@ type Server struct {
 	dir  string
 	port int
 	cmd  *exec.Cmd
+	// env is what the server gets beside the test's own environment.
+	env []string
 	// killed lets the thread go that started cmd.
 	killed chan struct{}
 }
 
 // NewServer starts a server that ends with the test.
-func NewServer(t testing.TB) *Server {
+func NewServer(t testing.TB, env ...string) *Server {
 	t.Helper()
 	serverURL(t) // without the shared server, none of them can be started either
 	s := newServer(t)
+	s.env = env
 	s.run("initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8",
 		"--locale=C.UTF-8", "--no-sync")
 	s.Start()
@@ -128,7 +131,9 @@ func (s *Server) Start() {
 		"max_wal_senders=2", "wal_level=replica", "wal_keep_size=64MB"} {
 		args = append(args, "-c", setting)
 	}
-	s.launch(s.command("postgres", args...))
+	c := s.command("postgres", args...)
+	c.Env = append(os.Environ(), s.env...)
+	s.launch(c)
 	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
 	defer cancel()
 	for {

@@ -1,8 +1,9 @@
 -- name: AcquireLeases :many
 -- Free, expired, or ours already: a new holder gets a higher epoch, which the
 -- agent remembers and holds against the one before. Those that somebody else has
--- are left out. In the order of ids, so that two control planes cannot lock each
--- other out.
+-- are left out. One that lasts twice as long as a lease was taken before the clock was
+-- set back, and its holder may be gone. In the order of ids, so that two control
+-- planes cannot lock each other out.
 INSERT INTO node_leases (node_id, holder, epoch, expires_at)
 SELECT n.id, @holder::text, 1, now() + make_interval(secs => @seconds::double precision)
 FROM nodes n WHERE n.id = ANY(@nodes::uuid[]) ORDER BY n.id
@@ -10,6 +11,7 @@ ON CONFLICT (node_id) DO UPDATE SET holder = excluded.holder,
     epoch = node_leases.epoch + CASE WHEN node_leases.holder = excluded.holder THEN 0 ELSE 1 END,
     expires_at = excluded.expires_at
 WHERE node_leases.holder = excluded.holder OR node_leases.expires_at < now()
+    OR node_leases.expires_at > now() + make_interval(secs => 2 * @seconds::double precision)
 RETURNING node_id, epoch;
 
 -- name: RenewLeases :many

@@ -71,12 +71,15 @@ VALUES (@id, @webhook_id, @user_id, @email, @event, @subject, @body, @claimed_un
 
 -- name: ClaimDeliveries :many
 -- What is due, taken for as long as sending may last: whoever dies meanwhile
--- leaves it to the next. Counted before it is sent, so that nothing is sent for ever.
+-- leaves it to the next, also if the clock was set back since: some claims
+-- are made by the control plane's clock, which may be minutes ahead. Counted before it is sent, so
+-- that nothing is sent for ever.
 UPDATE deliveries SET claimed_until = now() + make_interval(secs => @hold::float8),
     attempts = attempts + 1
 WHERE id IN (
     SELECT d.id FROM deliveries d WHERE d.status = 'waiting' AND d.due_at <= now()
-        AND (d.claimed_until IS NULL OR d.claimed_until < now())
+        AND (d.claimed_until IS NULL OR d.claimed_until < now()
+            OR d.claimed_until > now() + make_interval(secs => 10 * @hold::float8))
     ORDER BY d.due_at LIMIT @most FOR UPDATE SKIP LOCKED
 ) RETURNING *;
 

@@ -99,7 +99,8 @@ SELECT * FROM reviews WHERE rule_id = @rule_id ORDER BY changed_at DESC LIMIT @m
 -- name: ClaimReviews :many
 -- What is to be looked at, taken for as long as that may last: what is not done
 -- and not given up, what was not told, what more images may come for, and what
--- was late but may get ready.
+-- was late but may get ready. A claim that lasts too long is from before the clock was
+-- set back.
 UPDATE reviews SET claimed_until = now() + make_interval(secs => @hold::float8)
 WHERE id IN (
     SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
@@ -112,7 +113,8 @@ WHERE id IN (
             OR r.done = r.generation AND r.want = 'present' AND r.state = 'failed'
                 AND EXISTS (SELECT FROM deployments d WHERE d.id = r.deployment_id
                     AND d.status IN ('queued', 'applying', 'ready')))
-        AND (r.claimed_until IS NULL OR r.claimed_until < now())
+        AND (r.claimed_until IS NULL OR r.claimed_until < now()
+            OR r.claimed_until > now() + make_interval(secs => 2 * @hold::float8))
     ORDER BY r.due_at LIMIT @most FOR UPDATE OF r SKIP LOCKED
 ) RETURNING *;
 

@@ -17,6 +17,7 @@ ON CONFLICT (node_id) DO UPDATE SET holder = excluded.holder,
     epoch = node_leases.epoch + CASE WHEN node_leases.holder = excluded.holder THEN 0 ELSE 1 END,
     expires_at = excluded.expires_at
 WHERE node_leases.holder = excluded.holder OR node_leases.expires_at < now()
+    OR node_leases.expires_at > now() + make_interval(secs => 2 * $2::double precision)
 RETURNING node_id, epoch
 `
 
@@ -27,8 +28,9 @@ type AcquireLeasesRow struct {
 
 // Free, expired, or ours already: a new holder gets a higher epoch, which the
 // agent remembers and holds against the one before. Those that somebody else has
-// are left out. In the order of ids, so that two control planes cannot lock each
-// other out.
+// are left out. One that lasts twice as long as a lease was taken before the clock was
+// set back, and its holder may be gone. In the order of ids, so that two control
+// planes cannot lock each other out.
 func (q *Queries) AcquireLeases(ctx context.Context, holder string, seconds float64, nodes []string) ([]AcquireLeasesRow, error) {
 	rows, err := q.db.Query(ctx, acquireLeases, holder, seconds, nodes)
 	if err != nil {

@@ -13,13 +13,14 @@ import (
 const claimJobs = `-- name: ClaimJobs :many
 UPDATE jobs SET next_at = now() + every
 WHERE name IN (SELECT j.name FROM jobs j
-    WHERE j.next_at <= now() AND j.name = ANY($1::text[])
+    WHERE (j.next_at <= now() OR j.next_at > now() + 2 * j.every) AND j.name = ANY($1::text[])
     FOR UPDATE SKIP LOCKED)
 RETURNING name
 `
 
 // The jobs that are due, each for one control plane only: who comes second
-// skips what is locked, and finds it not due any more afterwards.
+// skips what is locked, and finds it not due any more afterwards. What is due later than
+// two turns from now was done before the clock was set back.
 func (q *Queries) ClaimJobs(ctx context.Context, names []string) ([]string, error) {
 	rows, err := q.db.Query(ctx, claimJobs, names)
 	if err != nil {

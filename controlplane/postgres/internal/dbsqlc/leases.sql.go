@@ -25,6 +25,7 @@ func (q *Queries) HoldLease(ctx context.Context, holder string, nodeID string) (
 const listLeasable = `-- name: ListLeasable :many
 SELECT n.id, n.status FROM nodes n
 LEFT JOIN node_leases l ON l.node_id = n.id AND l.holder <> $1 AND l.expires_at >= now()
+    AND l.expires_at <= now() + make_interval(secs => 2 * $2::double precision)
 WHERE l.node_id IS NULL ORDER BY n.id
 `
 
@@ -33,9 +34,10 @@ type ListLeasableRow struct {
 	Status string
 }
 
-// Nodes that this holder commands or may: nobody else's lease on them is good.
-func (q *Queries) ListLeasable(ctx context.Context, holder string) ([]ListLeasableRow, error) {
-	rows, err := q.db.Query(ctx, listLeasable, holder)
+// Nodes that this holder commands or may: nobody else's lease on them is good. See
+// AcquireLeases about those that last too long.
+func (q *Queries) ListLeasable(ctx context.Context, holder string, seconds float64) ([]ListLeasableRow, error) {
+	rows, err := q.db.Query(ctx, listLeasable, holder, seconds)
 	if err != nil {
 		return nil, err
 	}

@@ -15,13 +15,16 @@ UPDATE deliveries SET claimed_until = now() + make_interval(secs => $1::float8),
     attempts = attempts + 1
 WHERE id IN (
     SELECT d.id FROM deliveries d WHERE d.status = 'waiting' AND d.due_at <= now()
-        AND (d.claimed_until IS NULL OR d.claimed_until < now())
+        AND (d.claimed_until IS NULL OR d.claimed_until < now()
+            OR d.claimed_until > now() + make_interval(secs => 10 * $1::float8))
     ORDER BY d.due_at LIMIT $2 FOR UPDATE SKIP LOCKED
 ) RETURNING id, webhook_id, user_id, email, event, subject, body, status, attempts, due_at, claimed_until, answer, error, created_at, ended_at
 `
 
 // What is due, taken for as long as sending may last: whoever dies meanwhile
-// leaves it to the next. Counted before it is sent, so that nothing is sent for ever.
+// leaves it to the next, also if the clock was set back since: some claims
+// are made by the control plane's clock, which may be minutes ahead. Counted before it is sent, so
+// that nothing is sent for ever.
 func (q *Queries) ClaimDeliveries(ctx context.Context, hold float64, most int32) ([]Delivery, error) {
 	rows, err := q.db.Query(ctx, claimDeliveries, hold, most)
 	if err != nil {

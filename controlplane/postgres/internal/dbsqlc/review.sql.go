@@ -23,14 +23,16 @@ WHERE id IN (
             OR r.done = r.generation AND r.want = 'present' AND r.state = 'failed'
                 AND EXISTS (SELECT FROM deployments d WHERE d.id = r.deployment_id
                     AND d.status IN ('queued', 'applying', 'ready')))
-        AND (r.claimed_until IS NULL OR r.claimed_until < now())
+        AND (r.claimed_until IS NULL OR r.claimed_until < now()
+            OR r.claimed_until > now() + make_interval(secs => 2 * $1::float8))
     ORDER BY r.due_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED
 ) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id
 `
 
 // What is to be looked at, taken for as long as that may last: what is not done
 // and not given up, what was not told, what more images may come for, and what
-// was late but may get ready.
+// was late but may get ready. A claim that lasts too long is from before the clock was
+// set back.
 func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([]Review, error) {
 	rows, err := q.db.Query(ctx, claimReviews, hold, most)
 	if err != nil {
