@@ -147,6 +147,15 @@ func (c *Conn[S, R]) Send(ctx context.Context, message S) error {
 	}
 }
 
+// SendTogether writes in one piece what send sends. It holds a buffer until send returns.
+func (c *Conn[S, R]) SendTogether(send func() error) error {
+	s, ok := c.ws.(*idleWebSocket)
+	if !ok || s.idle == nil {
+		return send()
+	}
+	return s.idle.WriteTogether(send)
+}
+
 // Receive returns the next message. After the session has ended it first returns the
 // messages that had arrived before, then the reason, usually a *CloseError.
 func (c *Conn[S, R]) Receive(ctx context.Context) (R, error) {
