@@ -149,6 +149,10 @@ bench-fleet: build ## measure a control plane with AGENTS=10000 agents; 10000 ar
 	@tools/run services --only postgres,registry -- tools/run fleet --agents $(AGENTS) \
 		$(if $(filter 10000,$(AGENTS)),--publish)
 
+.PHONY: bench-scale
+bench-scale: build ## measure how costs grow with agents and deployments; writes docs/scale.*
+	@tools/run services --only postgres,registry -- tools/run fleet --scale --publish
+
 .PHONY: bench-ui
 bench-ui: build ## measure the UI in a browser; writes docs/bench-ui.json and .md
 	@cd tools/lighthouse && npm ci --silent --ignore-scripts --no-audit --no-fund

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"sync"
+	"time"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
@@ -16,6 +17,8 @@ type board struct {
 	progress map[progressKey]*progressEntry
 	health   map[progressKey]ProbeResult
 	vitals   *wire.Vitals
+	// measured is when vitals were, by the monotonic clock.
+	measured time.Time
 	// published wakes goroutines that wait for a changed view.
 	published broadcast
 }

@@ -157,8 +157,8 @@ func (ms *measuring) measureOnce(ctx context.Context) {
 		s.Detail = maskProbeOutput(v.bundle.masker, s.Detail)
 	}
 	vitals.Images = ms.images.lastCollection()
-	ms.vitals = &vitals
-	ms.record.addSample(time.Now(), vitals)
+	ms.vitals, ms.measured = &vitals, time.Now()
+	ms.record.addSample(ms.measured, vitals)
 }
 
 func (ms *measuring) probeAll(ctx context.Context, services []ServiceSpec,

@@ -48,6 +48,8 @@ type plane struct {
 	silent  bool
 	welcome wire.Welcome
 	vitals  wire.Vitals
+	// vitalsSeen counts them.
+	vitalsSeen int
 	// inventory is the last one reported, samples what is stored for each start of the agent; while
 	// deaf, nothing is stored and nothing answered.
 	inventory wire.Inventory
@@ -187,7 +189,10 @@ func (n *node) serve(s *wire.Session) {
 		case wire.OfferAnswer:
 			n.update(func() { n.plane.answers[r.ID] = r })
 		case wire.Vitals:
-			n.update(func() { n.plane.vitals = r })
+			n.update(func() { n.plane.vitals, n.plane.vitalsSeen = r, n.plane.vitalsSeen+1 })
+			if r.Samples != nil {
+				n.store(ctx, s, *r.Samples)
+			}
 		case wire.Progress:
 			n.update(func() { n.plane.signs[r.Step]++ })
 		case wire.Samples:

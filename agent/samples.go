@@ -114,3 +114,13 @@ func (r *sampleRecord) nextBatch(now time.Time) wire.Samples {
 	}
 	return out
 }
+
+// oldestAge returns the age of the oldest sample that is not stored; 0 if there is none.
+func (r *sampleRecord) oldestAge(now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.kept) == 0 {
+		return 0
+	}
+	return now.Sub(r.kept[0].at)
+}

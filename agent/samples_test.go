@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -81,11 +82,16 @@ type changing struct {
 	restarts int64
 	probes   int
 	vitals   int
+	disk     int64
 }
 
 func (c *changing) Vitals(ctx context.Context, s []agent.ServiceSpec) (wire.Vitals, error) {
-	c.set(func() { c.vitals++ })
-	return c.Runtime.Vitals(ctx, s)
+	v, err := c.Runtime.Vitals(ctx, s)
+	c.set(func() {
+		c.vitals++
+		v.DiskFree = cmp.Or(c.disk, v.DiskFree)
+	})
+	return v, err
 }
 
 // awaitVitals waits for some more measurements.
@@ -192,4 +198,48 @@ func TestIsolation_IsToldUntilItIsBack(t *testing.T) {
 	p.mu.Unlock()
 	r.set(func() { r.found.Severity, r.restarts = wire.SeverityOK, 1 })
 	p.until("the all-clear", func() bool { return severity() == wire.SeverityOK })
+}
+
+// A node at rest sends its samples with its vitals, in one message; as soon as somebody looks, it
+// reports what it measured last, without a measurement of its own for that.
+func TestVitals_RestUntilSomebodyLooks(t *testing.T) {
+	p := newPlane(t)
+	r := &changing{Runtime: dummy.New(dummy.Hooks{})}
+	n := p.bootFast(r, -1)
+	s := n.connect()
+	p.until("vitals of an agent that nobody told to rest", func() bool { return p.vitalsSeen > 1 })
+	if !p.welcome.Rests || p.vitals.Pong || p.vitals.Within != 0 {
+		t.Errorf("the first vitals are not those of the release before: %+v", p.vitals)
+	}
+	if err := s.Send(t.Context(), wire.Watch{Rest: 3600, Seconds: 3600}); err != nil {
+		t.Fatal(err)
+	}
+	p.until("vitals that ask for a sign of life", func() bool { return p.vitals.Pong })
+	if err := s.Send(t.Context(), wire.Watch{Rest: 3600}); err != nil {
+		t.Fatal(err)
+	}
+	// A sample is sent every second by then, or never again.
+	r.awaitVitals(t, 40)
+	p.mu.Lock()
+	before, samples := p.vitalsSeen, len(p.countSamples())
+	p.mu.Unlock()
+	r.awaitVitals(t, 40)
+	p.mu.Lock()
+	if p.vitalsSeen > before || len(p.countSamples()) > samples {
+		t.Errorf("%d vitals and %d samples of a node at rest", p.vitalsSeen-before,
+			len(p.countSamples())-samples)
+	}
+	p.mu.Unlock()
+	r.set(func() { r.disk = 20 << 30 })
+	p.until("the disk, with the samples", func() bool {
+		return p.vitals.DiskFree == 20<<30 && p.vitals.Samples != nil &&
+			len(p.vitals.Samples.Items) >= 40
+	})
+	p.mu.Lock()
+	before = p.vitalsSeen
+	p.mu.Unlock()
+	if err := s.Send(t.Context(), wire.Watch{Rest: 3600, Seconds: 60}); err != nil {
+		t.Fatal(err)
+	}
+	p.until("vitals for somebody", func() bool { return p.vitalsSeen > before+1 })
 }

@@ -84,7 +84,7 @@ func (ss *sessions) buildWelcome(ctx context.Context) (w wire.Welcome, version i
 	first, last, _ := ss.store.seqNumbers()
 	w = wire.Welcome{Build: string(ss.config.Build), FirstSeq: first, LastSeq: last,
 		Acked: ss.store.lastConfirmed(), TunnelAccess: true,
-		Offers: true}
+		Offers: true, Rests: true}
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	w.Inventory, version = ss.node.inspectNode(asked)
@@ -153,6 +153,9 @@ func (ss *sessions) handleCommand(
 		return nil
 	case wire.Offer:
 		return out.queueOffer(ctx, c)
+	case wire.Watch:
+		out.pace.takeWatch(time.Now(), c)
+		return nil
 	case wire.RefuseToken:
 		return ss.refuseToken(ctx, s, c.Kid)
 	}
@@ -252,6 +255,7 @@ type sender struct {
 	sampled   time.Time
 	// offers wait for a decision of the site.
 	offers chan receivedOffer
+	pace   vitalsPace
 }
 
 // offerResumePoint passes to the sender up to which report the control plane has stored them.
@@ -276,7 +280,8 @@ func (o *sender) run(ctx context.Context) error {
 		case seq := <-o.from:
 			o.resumeAfter(seq)
 		case <-tick.C:
-			err := errors.Join(o.sendProgress(ctx), o.sendInventory(ctx), o.sendSamples(ctx))
+			err := errors.Join(o.sendProgress(ctx), o.sendInventory(ctx), o.sendVitals(ctx),
+				o.sendSamples(ctx))
 			if err != nil {
 				return err
 			}
@@ -360,7 +365,7 @@ func (o *sender) askSecrets(ctx context.Context) error {
 	return nil
 }
 
-// sendProgress sends progress and vitals, which may be lost without harm.
+// sendProgress sends progress, which may be lost without harm.
 func (o *sender) sendProgress(ctx context.Context) error {
 	o.sessions.board.mu.Lock()
 	var reports []wire.Report
@@ -372,10 +377,6 @@ func (o *sender) sendProgress(ctx context.Context) error {
 		if _, known := o.sessions.views[key.owner]; !known {
 			delete(o.sessions.progress, key)
 		}
-	}
-	if v := o.sessions.vitals; v != nil {
-		reports = append(reports, *v)
-		o.sessions.vitals = nil
 	}
 	o.sessions.board.mu.Unlock()
 	for _, r := range reports {
@@ -396,21 +397,4 @@ func (o *sender) sendInventory(ctx context.Context) error {
 	}
 	o.inventory = now.version
 	return o.session.Send(ctx, wire.InventoryChanged{At: time.Now(), Inventory: now.seen})
-}
-
-// sendSamples sends samples that are not stored yet, one message at a time: the next is
-// sent when the last was acknowledged. Without an acknowledgement, for example while the
-// database is down, it sends the same samples again; the control plane drops duplicates by
-// their numbers.
-func (o *sender) sendSamples(ctx context.Context) error {
-	now := time.Now()
-	if !o.sessions.measuring.record.isStored(o.samples) && now.Sub(o.sampled) < samplesAgain {
-		return nil
-	}
-	batch := o.sessions.measuring.record.nextBatch(now)
-	if len(batch.Items) == 0 {
-		return nil
-	}
-	o.samples, o.sampled = batch.Items[len(batch.Items)-1].Number, now
-	return o.session.Send(ctx, batch)
 }

@@ -17,6 +17,9 @@ const (
 	TopicNode Topic = "node"
 	// TopicOffer: a node is to be asked whether it takes a deployment. Key: node.
 	TopicOffer Topic = "offer"
+	// TopicWatch: somebody needs a node's figures as they are now. Key: node,
+	// or none for the nodes that runs wait for.
+	TopicWatch Topic = "watch"
 	// TopicCatalog: what admins define changed. No key.
 	TopicCatalog Topic = "catalog"
 	// TopicAccess: users, teams or grants changed; streams check access again.

@@ -195,6 +195,25 @@ type NodeVitals struct {
 	Flow       Flow  `json:"flow,omitzero"`
 	// Images is nil before the node has looked after them.
 	Images *ImageCare `json:"images,omitempty"`
+	// Within is after how many seconds the next ones come at most; 0 is a few seconds. Until then
+	// these are right within a few percent: a change is reported at once.
+	Within int `json:"within,omitempty"`
+}
+
+const (
+	// usualWithin is for agents that report every measurement.
+	usualWithin = 10 * time.Second
+	// lateVitals is how late a report may be: the node or the database may be busy for a moment.
+	lateVitals = 2 * time.Minute
+)
+
+// IsStale reports whether the node's figures may be anything by now.
+func (v *NodeVitals) IsStale(now time.Time) bool {
+	if v == nil || v.At.IsZero() {
+		return false
+	}
+	within := max(usualWithin, time.Duration(v.Within)*time.Second)
+	return now.Sub(v.At) > within+lateVitals
 }
 
 // ImageCare is what images take on a node, and what removing unused ones came

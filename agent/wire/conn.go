@@ -16,16 +16,7 @@ import (
 // make us hold. A sender with more data splits it.
 const MaxMessage = 1 << 20
 
-// Keepalive. Both ends check every livenessInterval whether any byte arrived; after
-// quietIntervals checks without one they ping. A ping that brings no byte back within
-// pongTimeout is a miss, and maxMisses close the link: at most 4·2+3+3 = 14 s after the
-// last sign of life (the limit is 15 s). In practice only the agent pings: it sends its
-// vitals every five seconds, so the control plane always receives something.
 const (
-	livenessInterval = 2 * time.Second
-	quietIntervals   = 3
-	pongTimeout      = 3 * time.Second
-	maxMisses        = 2
 	// writeTimeout lets one message of MaxMessage pass a 512 kbit/s link.
 	writeTimeout = 20 * time.Second
 	// deliverTimeout is how long a full inbox may stay full before the session is closed: the
@@ -60,14 +51,12 @@ type Conn[S, R any] struct {
 	ws       socket
 	encode   func(S) ([]byte, error)
 	decode   func([]byte) (R, error)
-	received *atomic.Int64
+	received *receipt
 	inbox    chan R
 	// writing is a lock for the one active writer.
 	writing chan struct{}
-	// seen is the number of bytes received at the last check, quiet how many checks ago it last
-	// changed. Only one check runs at a time.
-	seen  int64
-	quiet int
+	// quiet is how long nothing may arrive before we ping.
+	quiet time.Duration
 	// stalled is set while the inbox is full: then we do not read, and the silence is not the
 	// peer's fault.
 	stalled atomic.Bool
@@ -93,18 +82,20 @@ type (
 )
 
 func newConn[S, R any](
-	ws socket, received *atomic.Int64,
+	ws socket, received *receipt, quiet time.Duration,
 	encode func(S) ([]byte, error), decode func([]byte) (R, error),
 ) *Conn[S, R] {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := &Conn[S, R]{
 		ws: ws, encode: encode, decode: decode, received: received,
+		quiet: quiet,
 		inbox: make(chan R, inboxSize), writing: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
 	}
+	received.record(1)
 	c.tasks.Go(c.readLoop)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.looks = time.AfterFunc(livenessInterval, c.onLivenessTimer)
+	c.looks = time.AfterFunc(quiet, c.onLivenessTimer)
 	return c
 }
 
@@ -154,6 +145,15 @@ func (c *Conn[S, R]) Send(ctx context.Context, message S) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// SendTogether writes in one piece what send sends. It holds a buffer until send returns.
+func (c *Conn[S, R]) SendTogether(send func() error) error {
+	s, ok := c.ws.(*idleWebSocket)
+	if !ok || s.idle == nil {
+		return send()
+	}
+	return s.idle.WriteTogether(send)
 }
 
 // Receive returns the next message. After the session has ended it first returns the
@@ -342,74 +342,14 @@ func (c *Conn[S, R]) writeOne(data []byte) error {
 	return fmt.Errorf("send: %w", err)
 }
 
-// onLivenessTimer is called by a timer, which needs no goroutine while it waits.
-func (c *Conn[S, R]) onLivenessTimer() {
-	c.mu.Lock()
-	if c.over {
-		c.mu.Unlock()
-		return
-	}
-	c.tasks.Add(1)
-	c.mu.Unlock()
-	defer c.tasks.Done()
-	c.checkLiveness()
-}
-
-// checkLiveness counts any byte that arrived as a sign of life: on a slow link a large
-// message may be in front of the pong. After quietIntervals without a byte it pings.
-func (c *Conn[S, R]) checkLiveness() {
-	if c.ctx.Err() != nil {
-		return
-	}
-	if now := c.received.Load(); now != c.seen {
-		c.seen, c.quiet = now, 0
-	} else {
-		c.quiet++
-	}
-	if c.quiet < quietIntervals || c.pingWithRetries() {
-		c.looks.Reset(livenessInterval)
-		return
-	}
-	if c.ctx.Err() == nil {
-		c.dropConn(&CloseError{Code: CodeSilent, Reason: fmt.Sprintf(
-			"no answer to %d pings: the connection is half-open or the far end hangs", maxMisses)})
-	}
-}
-
-// pingWithRetries pings up to maxMisses times and reports whether the peer is alive.
-func (c *Conn[S, R]) pingWithRetries() bool {
-	for range maxMisses {
-		if c.pingOnce() {
-			c.seen, c.quiet = c.received.Load(), 0
-			return true
-		}
-		if c.ctx.Err() != nil {
-			return false
-		}
-	}
-	return false
-}
-
-func (c *Conn[S, R]) pingOnce() bool {
-	before := c.received.Load()
-	ctx, cancel := context.WithTimeout(c.ctx, pongTimeout)
-	defer cancel()
-	err := c.ws.Ping(ctx)
-	if err != nil && ctx.Err() == nil {
-		// The connection broke; the reader knows why.
-		<-ctx.Done()
-	}
-	return err == nil || c.stalled.Load() || c.received.Load() != before
-}
-
 // countingConn counts what is read from a connection we did not make.
 type countingConn struct {
 	net.Conn
-	received atomic.Int64
+	received receipt
 }
 
 func (c *countingConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.received.Add(int64(n))
+	c.received.record(n)
 	return n, err
 }

@@ -446,3 +446,62 @@ func TestOpenRunLogs_IsASessionOfItsOwn(t *testing.T) {
 		}
 	})
 }
+
+// A link at rest costs each end at most eight messages a minute.
+func TestSession_IsQuietAtRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		agent := wiretest.NewAgent(t, wiretest.AgentConfig{})
+		config := agent.DialConfig()
+		var link *countedWrites
+		connect := config.Connect
+		config.Connect = func(ctx context.Context, n, a string) (net.Conn, error) {
+			c, err := connect(ctx, n, a)
+			link = &countedWrites{Conn: c}
+			return link, err
+		}
+		conn, err := wire.Dial(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		control, err := wire.OpenSession(t.Context(), conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		far := <-agent.Sessions
+		before := link.writes.Load()
+		time.Sleep(10 * time.Minute)
+		// promise: P-05
+		if n := link.writes.Load() - before; n > 80 || n < 40 {
+			t.Errorf("the control plane wrote %d messages in ten minutes", n)
+		}
+		// A message that is answered replaces the ping.
+		before = link.writes.Load()
+		for range 60 {
+			if err := far.Send(t.Context(), wire.Vitals{Pong: true}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := control.Receive(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := control.SendPong(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		if n := link.writes.Load() - before; n != 60 {
+			t.Errorf("the control plane wrote %d messages as answers to 60", n)
+		}
+		_ = control.Close(wire.CodeGone, "")
+		_ = link.Conn.Close()
+	})
+}
+
+type countedWrites struct {
+	net.Conn
+	writes atomic.Int64
+}
+
+func (c *countedWrites) Write(p []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(p)
+}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nullops/nullops/internal/idleconn"
@@ -210,7 +209,7 @@ type ProvenConn struct {
 	// limited: the far end is of another release. See PathInventory.
 	limited bool
 	// received counts bytes read: any of them is a sign of life.
-	received atomic.Int64
+	received receipt
 	closing  sync.Once
 	onClose  func()
 }
@@ -221,7 +220,7 @@ func (c *ProvenConn) Peer() Peer { return c.peer }
 // Read counts what arrives, for the session's watch over a silent peer.
 func (c *ProvenConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.received.Add(int64(n))
+	c.received.record(n)
 	return n, err
 }
 

@@ -48,6 +48,8 @@ func DecodeCommand(data []byte) (Command, error) {
 		return decodePayload[TunnelAccess](e)
 	case Offer{}.command():
 		return decodePayload[Offer](e)
+	case Watch{}.command():
+		return decodePayload[Watch](e)
 	}
 	return nil, fmt.Errorf("unknown command type %q", e.Type)
 }

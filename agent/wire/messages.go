@@ -201,6 +201,8 @@ type Welcome struct {
 	TunnelAccess bool `json:"tunnel_access,omitempty"`
 	// Offers says that the agent answers offers.
 	Offers bool `json:"offers,omitempty"`
+	// Rests says that the agent understands Watch.
+	Rests bool `json:"rests,omitempty"`
 }
 
 // DeploymentState is what the agent knows about one deployment.
@@ -306,7 +308,8 @@ type Progress struct {
 	LastOutput   time.Time `json:"last_output,omitzero"`
 }
 
-// Vitals is the node's measured use, every few seconds. It may be lost.
+// Vitals is the node's measured use: every few seconds, or less often while the node rests, see
+// Watch. It may be lost.
 type Vitals struct {
 	At time.Time `json:"at"`
 	// CPU is in cores used over the last interval, the rest in bytes.
@@ -319,6 +322,12 @@ type Vitals struct {
 	Services   []ServiceVitals `json:"services,omitempty"`
 	// Images is nil where the engine keeps none on the node.
 	Images *ImageCare `json:"images,omitempty"`
+	// Within is after how many seconds at most the next ones come; 0 is a few.
+	Within int `json:"within,omitempty"`
+	// Pong asks for a sign of life: this message replaces a ping.
+	Pong bool `json:"pong,omitempty"`
+	// Samples are those that are not stored yet. They are answered like a message of their own.
+	Samples *Samples `json:"samples,omitempty"`
 }
 
 // ImageCare is what images take, and what collecting them has freed since the
@@ -394,6 +403,7 @@ func (Stored) command() string       { return "stored" }
 func (Witness) command() string      { return "witness" }
 func (TunnelAccess) command() string { return "tunnel_access" }
 func (Offer) command() string        { return "offer" }
+func (Watch) command() string        { return "watch" }
 
 func (Welcome) report() string          { return "welcome" }
 func (Event) report() string            { return "event" }

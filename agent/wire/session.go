@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -44,10 +43,10 @@ func openSessionAt(ctx context.Context, conn net.Conn, path string) (*Session, e
 		_ = conn.Close()
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	return newConn(ws, received, EncodeCommand, DecodeReport), nil
+	return newConn(ws, received, planeQuiet, EncodeCommand, DecodeReport), nil
 }
 
-func countReceived(conn net.Conn) (net.Conn, *atomic.Int64) {
+func countReceived(conn net.Conn) (net.Conn, *receipt) {
 	if proven, ok := conn.(*ProvenConn); ok {
 		return proven, &proven.received
 	}
@@ -164,5 +163,5 @@ func ServeSession(w http.ResponseWriter, r *http.Request) (*AgentSession, error)
 		return nil, fmt.Errorf("serve session: %w", err)
 	}
 	ws.SetReadLimit(MaxMessage)
-	return newConn(ws, &proven.received, EncodeReport, DecodeCommand), nil
+	return newConn(ws, &proven.received, agentQuiet, EncodeReport, DecodeCommand), nil
 }

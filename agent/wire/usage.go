@@ -45,3 +45,13 @@ type Stored struct {
 	Boot   string `json:"boot"`
 	Number int64  `json:"number"`
 }
+
+// Watch says how often the node's vitals are needed. It is sent only to an agent whose Welcome says
+// that it Rests. Before the first one, an agent reports every measurement.
+type Watch struct {
+	// Seconds is for how long somebody needs every measurement; 0: nobody does.
+	Seconds int `json:"seconds,omitempty"`
+	// Rest is the longest time between two reports, in seconds, while nothing changes and nobody
+	// needs them; 0: the agent must not rest.
+	Rest int `json:"rest,omitempty"`
+}

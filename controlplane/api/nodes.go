@@ -18,6 +18,9 @@ func (s *server) ListNodes(
 	if err != nil {
 		return nil, err
 	}
+	for _, n := range all {
+		s.Usage.Watch(n.ID)
+	}
 	return ListNodes200JSONResponse{Items: convertAll(all, toNode), NextCursor: ptrOrNil(next)}, nil
 }
 
@@ -42,6 +45,7 @@ func (s *server) GetNode(
 	if err != nil {
 		return nil, err
 	}
+	s.Usage.Watch(n.ID)
 	return GetNode200JSONResponse(toNode(n)), nil
 }
 

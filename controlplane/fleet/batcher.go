@@ -15,7 +15,7 @@ import (
 const (
 	// postsAtOnce bounds how many nodes' events share a commit, since the commit holds the
 	// row locks of their deployments.
-	postsAtOnce = 8
+	postsAtOnce = 32
 	// togetherWithin is how long a commit for several may take.
 	togetherWithin = 2 * time.Second
 	// clerks is how many group commits may run at once; reports that arrive meanwhile wait for the

@@ -82,6 +82,8 @@ type Nodes interface {
 	// Digests returns one digest for each node that the holder commands; it changes with
 	// everything that a session has to act on.
 	Digests(ctx context.Context, holder string) (map[controlplane.NodeID]string, error)
+	// ListAwaited lists nodes of the holder where a run waits for room.
+	ListAwaited(ctx context.Context, holder string) ([]controlplane.NodeID, error)
 	// Release returns a lease before it ends, so that another control plane need not wait.
 	ReleaseLease(ctx context.Context, id controlplane.NodeID, holder string) error
 	// Met stores the certificate and build of an agent that proved the token, and its

@@ -78,6 +78,7 @@ func (r *sessionSet) run(ctx context.Context) error {
 	group.Go(func() error { return r.watchPlugins(ctx) })
 	group.Go(func() error { return r.broadcastAuditHead(ctx) })
 	group.Go(func() error { return r.watchOffers(ctx) })
+	group.Go(func() error { return r.watchNodes(ctx) })
 	return group.Wait()
 }
 

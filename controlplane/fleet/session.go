@@ -42,6 +42,10 @@ type session struct {
 	toldKeep bool
 	// answersOffers is set if the agent understands offers.
 	answersOffers bool
+	// rests is set if the agent may report less while its node rests; watching while it is told
+	// that somebody looks.
+	rests    bool
+	watching bool
 	// waits is what is shown at deployments whose secrets cannot be opened now.
 	waits map[string]string
 
@@ -89,7 +93,7 @@ func (f *Fleet) openSession(
 		looking: true}
 	welcome, err := s.receiveWelcome(ctx)
 	if err == nil {
-		s.answersOffers = welcome.Offers
+		s.answersOffers, s.rests = welcome.Offers, welcome.Rests
 		// From here on the lease is renewed with the others.
 		f.roster.add(s, b.Digest)
 		err = s.initialize(ctx, b, peer, welcome)
@@ -163,6 +167,24 @@ func (s *session) initialize(
 	if err := s.sendFullState(ctx, b, w); err != nil {
 		return err
 	}
+	err := s.conn.SendTogether(func() error { return s.sendSettings(ctx, w) })
+	if err != nil {
+		return err
+	}
+	if err := s.compareAuditHeads(ctx, w); err != nil {
+		return err
+	}
+	if w.Lines || len(s.sent) > 0 {
+		s.startLogCollection()
+	}
+	if known && b.Node.Status == controlplane.NodeOnline && len(s.sent) == 0 {
+		return nil
+	}
+	return s.withDBSlot(ctx, func() error { return s.Nodes.MarkOnline(ctx, id) })
+}
+
+// sendSettings sends what an agent is told besides its goals.
+func (s *session) sendSettings(ctx context.Context, w wire.Welcome) error {
 	if err := s.sendPlugins(ctx); err != nil {
 		return err
 	}
@@ -175,16 +197,7 @@ func (s *session) initialize(
 			return err
 		}
 	}
-	if err := s.compareAuditHeads(ctx, w); err != nil {
-		return err
-	}
-	if w.Lines || len(s.sent) > 0 {
-		s.startLogCollection()
-	}
-	if known && b.Node.Status == controlplane.NodeOnline && len(s.sent) == 0 {
-		return nil
-	}
-	return s.withDBSlot(ctx, func() error { return s.Nodes.MarkOnline(ctx, id) })
+	return s.allowRest(ctx)
 }
 
 // isSameNode reports whether the database has these facts of the node already.
@@ -277,32 +290,6 @@ func (s *session) sendUpdates(ctx context.Context) error {
 // A node that nothing runs on needs none.
 func (s *session) startLogCollection() {
 	s.startTask(&s.logging, s.collectLogs, func() bool { return false })
-}
-
-func (s *session) recordRenewal(at time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.good = at
-}
-
-func (s *session) sinceRenewed() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Since(s.good)
-}
-
-func (s *session) hasHeld() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.holding
-}
-
-// setHeld notes what the agent leaves alone.
-func (s *session) setHeld(now lifecycle.ProtectedDeployments) {
-	s.held = now
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.holding = len(now.Named) > 0 || len(now.Purging) > 0 || now.Everything
 }
 
 // receiveWelcome waits for the agent's first message.

@@ -26,6 +26,8 @@ const (
 	oldest       = 2 * time.Hour
 	mostItems    = 100
 	mostServices = 2_000
+	// longestWithin is the most that is believed of when the next vitals come, in seconds.
+	longestWithin = 300
 )
 
 // Usage keeps what nodes measured.
@@ -106,9 +108,18 @@ func useBatch(node controlplane.NodeID, b sampleBatch) controlplane.UsageBatch {
 // storeVitals stores the latest measurements. They are dated by our clock, because
 // placement compares their age with it.
 func (s *session) storeVitals(ctx context.Context, v wire.Vitals) error {
+	if v.Samples != nil {
+		s.takeSamples(*v.Samples)
+	}
+	if v.Pong {
+		if err := s.conn.SendPong(ctx); err != nil {
+			return err
+		}
+	}
 	err := s.Usage.Observe(ctx, s.actor, s.link.Node.ID, controlplane.NodeVitals{
 		At: time.Now(), CPU: v.CPU, MemoryUsed: v.MemoryUsed, MemoryOurs: v.MemoryOurs,
-		DiskFree: v.DiskFree, Flow: controlplane.Flow(v.Flow), Images: imageCare(v.Images)})
+		DiskFree: v.DiskFree, Flow: controlplane.Flow(v.Flow), Images: imageCare(v.Images),
+		Within: min(max(0, v.Within), longestWithin)})
 	if err := s.mayFail(ctx, "vitals", err); err != nil {
 		return err
 	}

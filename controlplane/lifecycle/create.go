@@ -267,6 +267,8 @@ func enqueueRun(
 		e.Reason = askingReason(at.asks)
 	default:
 		e.Reason = waitsForRoom(at.refused)
+		// The nodes' figures are needed as they are now.
+		tx.NotifyOnCommit(controlplane.TopicWatch, "")
 	}
 	var err error
 	if e.Ask, err = json.Marshal(a); err != nil {

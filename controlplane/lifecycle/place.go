@@ -83,6 +83,8 @@ type Candidate struct {
 	// as they allow.
 	Rules controlplane.CapacityRules
 	Busy  bool
+	// Stale is set if what the node uses is not known any more.
+	Stale bool
 	// GPUs are all it has, Taken the ids of those that are reserved.
 	GPUs  []controlplane.GPU
 	Taken []string

@@ -269,6 +269,8 @@ func TestPlace_SaysWhy(t *testing.T) {
 		}, "One service asks for 8.00 CPU"},
 		"busy": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.Busy = true },
 			"It is busy: for 5 minutes, at least 90 % of its CPU"},
+		"stale figures": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.Stale = true },
+			"It has not reported what it uses"},
 		"overcommit": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.Rules.CPUOvercommit = 0.5
 			n.AllocatedCPU = n.CPU/2 - a.CPU + 0.1

@@ -204,6 +204,7 @@ func newCandidate(n postgres.PlacementNode) Candidate {
 			ours = n.MemoryUsed
 		}
 		c.ForeignMemory = max(0, v.MemoryUsed-ours)
+		c.Stale = v.IsStale(time.Now())
 	}
 	return c
 }
@@ -237,6 +238,10 @@ func passingState(refused []NodeRefusal) error {
 		switch r.Reason {
 		case reasonNoSize:
 			e.Message = "Node " + r.Node + " has connected but has not reported its size yet."
+			e.Remedy, e.RetryAfter = "Try again in a few seconds.", sizeReportWait
+			return e
+		case reasonStale:
+			e.Message = "Node " + r.Node + " has not reported what it uses for minutes."
 			e.Remedy, e.RetryAfter = "Try again in a few seconds.", sizeReportWait
 			return e
 		case reasonNoEngine:

@@ -25,6 +25,10 @@ const reasonNoSize = "It has not reported its size yet; try again in a few secon
 // reasonNoEngine is transient too, though a person may have to start the engine.
 const reasonNoEngine = "Its container engine does not answer; its checks say what to do."
 
+// reasonStale is transient too: the figures of the node are too old to decide by them.
+const reasonStale = "It has not reported what it uses for minutes; try again in a " +
+	"few seconds."
+
 // reasonOffline passes when the agent connects again, as after its restart or upgrade.
 const reasonOffline = "It is offline."
 
@@ -32,7 +36,7 @@ const reasonOffline = "It is offline."
 func isTransientReason(
 	reason string,
 ) bool {
-	return reason == reasonNoSize || reason == reasonNoEngine
+	return reason == reasonNoSize || reason == reasonNoEngine || reason == reasonStale
 }
 
 // permanentReason returns why a node cannot take the request even after other deployments on it
@@ -143,6 +147,8 @@ func labelReason(n Candidate, ask ResourceRequest) string {
 func capacityReason(n Candidate, ask ResourceRequest) string {
 	wanted := int64(ask.MemoryMiB) << 20
 	switch {
+	case n.Stale:
+		return reasonStale
 	case n.DiskFree < diskFloor(n):
 		return fmt.Sprintf("Only %s of disk is free; it needs %s.",
 			formatSize(n.DiskFree), formatSize(diskFloor(n)))

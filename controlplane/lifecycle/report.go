@@ -45,7 +45,10 @@ func (l *Lifecycle) Apply(ctx context.Context, actor access.Actor, all ...Report
 	var ended []controlplane.StepRow
 	err := l.store.InTx(ctx, func(tx *postgres.Tx) error {
 		ended = nil
-		book := newLedger(tx)
+		book, err := beginReports(ctx, tx, all)
+		if err != nil {
+			return err
+		}
 		for _, r := range all {
 			moved, err := l.applyReport(ctx, book, r)
 			if err != nil {
@@ -80,9 +83,8 @@ func (r Report) FailpointPrefix() string {
 func (l *Lifecycle) applyReport(
 	ctx context.Context, book *reportTx, r Report,
 ) (moved controlplane.StepRow, err error) {
-	fresh, err := book.advanceSeq(ctx, r.Node, r.Seq)
-	if err != nil || !fresh {
-		return moved, err
+	if !book.advanceSeq(r.Node, r.Seq) {
+		return moved, nil
 	}
 	d, err := book.lockedDeployment(ctx, r.Deployment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
@@ -91,21 +93,26 @@ func (l *Lifecycle) applyReport(
 	if err != nil {
 		return moved, err
 	}
-	if d.NodeID != r.Node {
-		if err := book.flush(ctx); err != nil {
+	if d.NodeID == r.Node {
+		moved, applied, err := book.advanceStep(ctx, d, r)
+		if err != nil || applied {
 			return moved, err
 		}
-		return moved, l.applyElsewhere(ctx, book.Tx, d, r)
 	}
-	if r.Step != nil {
-		moved, err = l.applyStep(ctx, book, d, r)
-	} else if err = book.writeDetail(ctx); err == nil {
-		err = applyStatus(ctx, book.Tx, d, r)
-	}
-	if err != nil {
+	if err := book.flush(ctx); err != nil {
 		return moved, err
 	}
-	return moved, book.forgetChanged(ctx, r)
+	switch {
+	case d.NodeID != r.Node:
+		err = l.applyElsewhere(ctx, book.Tx, d, r)
+		delete(book.held, r.Deployment)
+	case r.Step != nil:
+		moved, err = l.applyStep(ctx, book, d, r)
+	default:
+		err = applyStatus(ctx, book.Tx, d, r)
+	}
+	book.forgetChanged(r)
+	return moved, err
 }
 
 // applyStep stores a fact about a run's step, whatever the generation.
@@ -150,8 +157,7 @@ func tellStep(ctx context.Context, book *reportTx, d controlplane.Deployment,
 		}
 	}
 	if r.Generation == d.Generation {
-		detail := stepDetail(moved)
-		book.detail = &detail
+		book.newsOf(d.ID).Detail = new(stepDetail(moved))
 	}
 	_, err := tx.History().Add(ctx, d, controlplane.History{Kind: controlplane.HistoryStep,
 		Step: &moved, Run: run.Number})
@@ -166,19 +172,11 @@ func tellStep(ctx context.Context, book *reportTx, d controlplane.Deployment,
 	return stepHealth(ctx, tx, d, moved)
 }
 
-// stepHealth takes a service's health from its step, until its node measures
-// it: done means that its readiness check passed, undone that it is stopped.
+// stepHealth stores the health that follows from a step.
 func stepHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	s controlplane.StepRow) error {
-	h := controlplane.ServiceHealth{Deployment: d.ID, Step: s.Key}
-	switch s.Status {
-	case pipeline.StepDone:
-		h.Health = pipeline.HealthHealthy
-	case pipeline.StepRunning:
-		h.Health = pipeline.HealthStarting
-	case pipeline.StepFailed, pipeline.StepUndone:
-		h.Health = pipeline.HealthStopped
-	default:
+	h := controlplane.ServiceHealth{Deployment: d.ID, Step: s.Key, Health: healthOfStep(s.Status)}
+	if h.Health == "" {
 		return nil
 	}
 	changed, err := tx.Health().Put(ctx, h)

@@ -19,13 +19,7 @@ type historyData struct {
 func (t History) Add(
 	ctx context.Context, d controlplane.Deployment, h controlplane.History,
 ) (int64, error) {
-	if h.Step != nil {
-		// The agent's ciphertext is of no use to people.
-		shown := *h.Step
-		shown.Sealed = nil
-		h.Step = &shown
-	}
-	data, err := encodeJSON(historyData{Run: h.Run, Step: h.Step, ExpiryNotice: h.Expiring})
+	data, err := encodeHistory(h)
 	if err != nil {
 		return 0, err
 	}
@@ -35,6 +29,16 @@ func (t History) Add(
 	}
 	t.tx.NotifyOnCommit(controlplane.TopicDeployment, string(d.ID))
 	return seq, nil
+}
+
+func encodeHistory(h controlplane.History) ([]byte, error) {
+	if h.Step != nil {
+		// The agent's ciphertext is of no use to people.
+		shown := *h.Step
+		shown.Sealed = nil
+		h.Step = &shown
+	}
+	return encodeJSON(historyData{Run: h.Run, Step: h.Step, ExpiryNotice: h.Expiring})
 }
 
 // List returns up to most changes after the number, oldest first.

@@ -98,3 +98,18 @@ func (t NodeSessions) ListDigests(
 	}
 	return all, nil
 }
+
+// ListAwaited returns the holder's nodes where a run waits for room on any node.
+func (t NodeSessions) ListAwaited(
+	ctx context.Context, holder string,
+) ([]controlplane.NodeID, error) {
+	rows, err := t.q.ListAwaitedNodes(ctx, holder)
+	if err != nil {
+		return nil, fmt.Errorf("list nodes that runs wait for: %w", err)
+	}
+	ids := make([]controlplane.NodeID, len(rows))
+	for i, id := range rows {
+		ids[i] = controlplane.NodeID(id)
+	}
+	return ids, nil
+}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
@@ -91,6 +92,13 @@ func (t Placement) readCapacityRules(
 	return rules, decodeJSON(stored, &rules)
 }
 
+// A node that uses less of its CPU than restingShare may report its measurements together, once a
+// minute. Where already that counts as busy, it takes restingFor to know.
+const (
+	restingShare = 0.25
+	restingFor   = 150 * time.Second
+)
+
 // markBusy finds the nodes whose CPU has been in use all the time. Few are at any moment,
 // and only of these it reads what was measured before.
 func (t Placement) markBusy(ctx context.Context, rules controlplane.CapacityRules,
@@ -105,6 +113,9 @@ func (t Placement) markBusy(ctx context.Context, rules controlplane.CapacityRule
 	}
 	if len(high) == 0 {
 		return nil
+	}
+	if share <= restingShare {
+		during = max(during, restingFor)
 	}
 	least, err := t.q.ListLeastCPU(ctx, toStrings(high), during.Seconds())
 	if err != nil {

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,10 +42,11 @@ func (t *Tx) NotifyOnCommit(topic controlplane.Topic, key string) {
 
 // sendWakeUps hands the wake-ups to PostgreSQL, which delivers them at commit.
 func (t *Tx) sendWakeUps(ctx context.Context) error {
-	for p := range t.wakes {
-		if err := t.q.Notify(ctx, p); err != nil {
-			return fmt.Errorf("announce: %w", err)
-		}
+	if len(t.wakes) == 0 {
+		return nil
+	}
+	if err := t.q.Notify(ctx, slices.Collect(maps.Keys(t.wakes))); err != nil {
+		return fmt.Errorf("announce: %w", err)
 	}
 	return nil
 }

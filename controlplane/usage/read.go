@@ -48,6 +48,7 @@ func (u *Usage) NodeUsage(
 		if err != nil {
 			return err
 		}
+		u.Watch(n.ID)
 		s.Rows, err = tx.Usage().List(ctx, string(n.ID), s.Width, s.From, s.To, mostPoints)
 		return err
 	})
@@ -76,6 +77,7 @@ func (u *Usage) DeploymentUsage(ctx context.Context, actor access.Actor,
 		if s, err = planSeries(q, time.Now()); err != nil {
 			return err
 		}
+		u.Watch(d.NodeID)
 		s.Rows, err = tx.Usage().List(ctx, string(d.ID), s.Width, s.From, s.To, mostPoints)
 		return err
 	})

@@ -65,7 +65,7 @@ func (u *Usage) Flush(ctx context.Context) error {
 	vitals, batches := u.vitals, u.batches
 	u.vitals, u.batches = map[controlplane.NodeID]controlplane.NodeVitals{}, nil
 	u.mu.Unlock()
-	err := u.flushVitals(ctx, vitals)
+	err := errors.Join(u.flushVitals(ctx, vitals), u.announceWatched(ctx))
 	if len(batches) == 0 {
 		return err
 	}

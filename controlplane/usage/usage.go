@@ -37,6 +37,10 @@ type Usage struct {
 	// vitals are those not yet written, batches those not yet stored.
 	vitals  map[controlplane.NodeID]controlplane.NodeVitals
 	batches []*pending
+	// watched is when it was last announced that somebody looks at a node; looked are the nodes
+	// of which it is announced next.
+	watched map[controlplane.NodeID]time.Time
+	looked  []controlplane.NodeID
 }
 
 // pending is a batch whose caller waits until it is stored.
@@ -50,7 +54,8 @@ type pending struct {
 // New makes a keeper on the store.
 func New(store *postgres.Store, log *slog.Logger) *Usage {
 	return &Usage{store: store, log: log,
-		vitals: map[controlplane.NodeID]controlplane.NodeVitals{}}
+		vitals:  map[controlplane.NodeID]controlplane.NodeVitals{},
+		watched: map[controlplane.NodeID]time.Time{}}
 }
 
 // Run writes what was gathered until the context ends.

@@ -104,9 +104,18 @@ func writeGathered(to net.Conn, p []byte) error {
 		_, err := to.Write(p)
 		return err
 	}
-	under.startGather()
-	_, err := to.Write(p)
-	return errors.Join(err, under.flushGathered())
+	return under.WriteTogether(func() error {
+		_, err := to.Write(p)
+		return err
+	})
+}
+
+// WriteTogether writes in one piece what do writes: each record of TLS is a system call
+// otherwise, and wakes the far end.
+func (c *Conn) WriteTogether(do func() error) error {
+	c.startGather()
+	err := do()
+	return errors.Join(err, c.flushGathered())
 }
 
 func (c *Conn) startGather() {

@@ -115,16 +115,9 @@ func (a *agent) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// One timer instead of a goroutine: this process has ten thousand of us.
-	var tell *time.Timer
-	tell = time.AfterFunc(a.vitals, func() {
-		if session.Send(ctx, wire.Vitals{At: time.Now(), CPU: 0.1, MemoryUsed: 1 << 30,
-			DiskFree: 100 << 30}) == nil {
-			tell.Reset(a.vitals)
-		}
-	})
-	defer tell.Stop()
-	a.obey(ctx, session)
+	tell := a.reportVitals(ctx, session)
+	defer tell.stop()
+	a.obey(ctx, session, tell)
 }
 
 func (a *agent) greet(ctx context.Context, session *wire.AgentSession) error {
@@ -132,13 +125,14 @@ func (a *agent) greet(ctx context.Context, session *wire.AgentSession) error {
 	seq := a.seq
 	a.mu.Unlock()
 	return session.Send(ctx, wire.Welcome{Build: string(a.build), At: time.Now(),
-		FirstSeq: seq + 1, LastSeq: seq, Inventory: wire.Inventory{Hostname: a.name, OS: "load",
+		FirstSeq: seq + 1, LastSeq: seq, Rests: true,
+		Inventory: wire.Inventory{Hostname: a.name, OS: "load",
 			Kernel: "load", Arch: "amd64", EngineVersion: "20.10.24", APIVersion: "1.41",
 			CPU: 8, Memory: 32 << 30, Disk: 100 << 30, Subnets: 1000}})
 }
 
 // obey takes commands until the session ends.
-func (a *agent) obey(ctx context.Context, session *wire.AgentSession) {
+func (a *agent) obey(ctx context.Context, session *wire.AgentSession, tell *vitals) {
 	for {
 		c, err := session.Receive(ctx)
 		if err != nil {
@@ -158,6 +152,8 @@ func (a *agent) obey(ctx context.Context, session *wire.AgentSession) {
 			a.acked += fresh
 			a.mu.Unlock()
 			a.counters.acked.Add(fresh)
+		case wire.Watch:
+			tell.watch(c)
 		case wire.RefuseToken:
 			_ = session.Send(ctx, wire.TokenRefused(c))
 		}

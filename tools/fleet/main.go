@@ -2,6 +2,7 @@
 //
 //	make bench-fleet                  10,000 agents, written to docs/fleet.*
 //	make bench-fleet AGENTS=500       fewer; nothing is written
+//	make bench-scale                  how costs grow with agents and deployments, in docs/scale.*
 //
 // The control plane is the real program with a real PostgreSQL. The agents are all in this one
 // process: each has its own loopback address, certificate and token, listens, proves itself and
@@ -31,6 +32,8 @@ type options struct {
 	idle    time.Duration
 	publish bool
 	keep    bool
+	// scale measures curves instead; small does so with little.
+	scale, small bool
 }
 
 func main() {
@@ -41,7 +44,9 @@ func main() {
 	flag.StringVar(&o.binary, "binary", "bin/nullops", "the program to measure")
 	flag.DurationVar(&o.vitals, "vitals", 5*time.Second, "how often an agent tells its vitals")
 	flag.DurationVar(&o.idle, "idle", 60*time.Second, "how long the steady state is watched")
-	flag.BoolVar(&o.publish, "publish", false, "write docs/fleet.json and docs/fleet.md")
+	flag.BoolVar(&o.publish, "publish", false, "write docs/fleet.* or docs/scale.*")
+	flag.BoolVar(&o.scale, "scale", false, "measure how costs grow; publish writes docs/scale.*")
+	flag.BoolVar(&o.small, "small", false, "measure little, to try the tool")
 	flag.BoolVar(&o.keep, "keep", false, "keep the control plane's log")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -59,6 +64,9 @@ func runFleet(ctx context.Context, o options) (err error) {
 	}
 	if o.binary, err = filepath.Abs(o.binary); err != nil {
 		return err
+	}
+	if o.scale {
+		return runScale(ctx, o, postgres)
 	}
 	dir, err := os.MkdirTemp("", "nullops-fleet-")
 	if err != nil {

@@ -61,16 +61,20 @@ func (m *measurement) all(ctx context.Context) error {
 	return nil
 }
 
-func (m *measurement) start(ctx context.Context) error {
+// begin starts a control plane and defines what deployments need.
+func (m *measurement) begin(ctx context.Context) error {
 	if err := m.plane.start(ctx); err != nil {
 		return err
 	}
 	if err := m.plane.signIn(ctx); err != nil {
 		return err
 	}
-	err := m.plane.command(ctx, "apply", "-f", "deploy/examples/shop", "--set",
+	return m.plane.command(ctx, "apply", "-f", "deploy/examples/shop", "--set",
 		"registry/local.host="+os.Getenv("NULLOPS_TEST_REGISTRY"))
-	if err != nil {
+}
+
+func (m *measurement) start(ctx context.Context) (err error) {
+	if err := m.begin(ctx); err != nil {
 		return err
 	}
 	// The one with agents is measured after a restart and a rest, and so is this one.

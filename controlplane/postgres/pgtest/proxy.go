@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -12,6 +13,8 @@ import (
 // failover, and is cut at the worst moment.
 type Proxy struct {
 	listener net.Listener
+
+	executed atomic.Int64
 
 	mu     sync.Mutex
 	target string
@@ -92,6 +95,12 @@ func (p *Proxy) Waits() bool {
 	return p.cut != NoCut
 }
 
+// executeMessage is what pgx sends to execute a statement; begin and commit go another way.
+const executeMessage = "E\x00\x00\x00\x09\x00\x00\x00\x00\x00"
+
+// CountStatements returns how many statements were executed through the proxy so far.
+func (p *Proxy) CountStatements() int64 { return p.executed.Load() }
+
 // closeAll ends all connections. The lock is held.
 func (p *Proxy) closeAll() {
 	for c := range p.conns {
@@ -150,6 +159,7 @@ func (p *Proxy) passQuestions(client, server net.Conn, lost chan<- struct{}) {
 		if err != nil {
 			return
 		}
+		p.executed.Add(int64(bytes.Count(buffer[:n], []byte(executeMessage))))
 		switch p.takeCut(buffer[:n]) {
 		case CutBeforeCommit:
 			_ = client.Close()

@@ -64,3 +64,11 @@ LEFT JOIN (
 ) g ON g.node_id = n.id
 WHERE l.holder = @holder
     AND (cardinality(@nodes::uuid[]) = 0 OR n.id = ANY(@nodes::uuid[]));
+
+-- name: ListAwaitedNodes :many
+-- The holder's nodes where a run waits for room on any node of the environment: admission needs
+-- their figures as they are now.
+SELECT l.node_id FROM node_leases l JOIN nodes n ON n.id = l.node_id
+WHERE l.holder = @holder AND n.environment_id IN (
+    SELECT d.environment_id FROM queue q JOIN deployments d ON d.id = q.deployment_id
+    WHERE q.left_at IS NULL AND d.node_id IS NULL);

@@ -1,6 +1,6 @@
 -- name: Notify :exec
 -- Wakes listeners at commit; equal payloads of one transaction become one.
-SELECT pg_notify('nullops', @payload::text);
+SELECT pg_notify('nullops', p) FROM unnest(@payloads::text[]) p;
 
 -- name: GetIdempotencyKey :one
 -- What the same create made before, and the hash of what it asked for.

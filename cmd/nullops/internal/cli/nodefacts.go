@@ -120,5 +120,6 @@ func drawBars(values []float64, most float64) string {
 	return b.String()
 }
 
-// stale is when a measurement is no longer what a node uses now.
-const stale = 30 * time.Second
+// stale is when a measurement is no longer what a node uses now. A node at rest reports once a
+// minute, and at once what changes.
+const stale = 90 * time.Second

@@ -51,6 +51,35 @@ func (q *Queries) AcquireLeases(ctx context.Context, holder string, seconds floa
 	return items, nil
 }
 
+const listAwaitedNodes = `-- name: ListAwaitedNodes :many
+SELECT l.node_id FROM node_leases l JOIN nodes n ON n.id = l.node_id
+WHERE l.holder = $1 AND n.environment_id IN (
+    SELECT d.environment_id FROM queue q JOIN deployments d ON d.id = q.deployment_id
+    WHERE q.left_at IS NULL AND d.node_id IS NULL)
+`
+
+// The holder's nodes where a run waits for room on any node of the environment: admission needs
+// their figures as they are now.
+func (q *Queries) ListAwaitedNodes(ctx context.Context, holder string) ([]string, error) {
+	rows, err := q.db.Query(ctx, listAwaitedNodes, holder)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var node_id string
+		if err := rows.Scan(&node_id); err != nil {
+			return nil, err
+		}
+		items = append(items, node_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listBeginnings = `-- name: ListBeginnings :many
 SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, n.template, n.own_settings, n.connect, e.name AS environment, coalesce(t.kid, '')::text AS kid, t.verifier,
     coalesce(r.last_seq, 0)::bigint AS last_seq,

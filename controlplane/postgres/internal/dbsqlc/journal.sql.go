@@ -178,12 +178,12 @@ func (q *Queries) KeepIdempotentAnswer(ctx context.Context, arg KeepIdempotentAn
 }
 
 const notify = `-- name: Notify :exec
-SELECT pg_notify('nullops', $1::text)
+SELECT pg_notify('nullops', p) FROM unnest($1::text[]) p
 `
 
 // Wakes listeners at commit; equal payloads of one transaction become one.
-func (q *Queries) Notify(ctx context.Context, payload string) error {
-	_, err := q.db.Exec(ctx, notify, payload)
+func (q *Queries) Notify(ctx context.Context, payloads []string) error {
+	_, err := q.db.Exec(ctx, notify, payloads)
 	return err
 }
 
