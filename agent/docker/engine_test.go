@@ -74,6 +74,34 @@ func TestEngine_KilledAndBack(t *testing.T) {
 	}
 }
 
+// The first deployments of several agents on one engine all find no image of the relay, and each
+// makes it. They share one, which nobody replaces below a container that is being created. Engine
+// 29 refused one of two imports at a time.
+func TestEngine_HelperImageMadeByMany(t *testing.T) {
+	engine := dockertest.StartDaemon(t)
+	rigs := make([]*rig, 6)
+	for i := range rigs {
+		rigs[i] = newRigOn(t, engine.Host)
+	}
+	prepared := make(chan error, len(rigs))
+	for _, r := range rigs {
+		go func() { prepared <- r.Prepare(t.Context(), uuid.NewString()) }()
+	}
+	for range rigs {
+		if err := <-prepared; err != nil {
+			t.Error(err)
+		}
+	}
+	all, err := rigs[0].api.ImageList(t.Context(), client.ImageListOptions{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The other is the actor's.
+	if len(all.Items) != 2 {
+		t.Errorf("the engine has %d images: %+v", len(all.Items), all.Items)
+	}
+}
+
 // shimKilled takes the process away that the engine has for a service's container. The service
 // counts as ended, its process does not live on, and it can be started again.
 func (r *rig) shimKilled(engine *dockertest.Daemon, s agent.ServiceSpec) {
