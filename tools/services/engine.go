@@ -75,15 +75,17 @@ func (e engine) install(ctx context.Context, dir string) error {
 	return os.Setenv(configVariable, path)
 }
 
-// lowerVersion writes an older version of the OCI specification into a container's description:
-// crun 1.8.1 of Debian 12 refuses the number that Engine 29 writes, not what is described.
+// lowerVersion changes a container's description as Engine 29 writes it into one that crun 1.8.1 of
+// Debian 12 accepts: an older version of the OCI specification, and no time namespace, which the
+// engine gives every container, without an offset of its clocks.
 const lowerVersion = `bundle= word=
 for arg in "$@"; do
   if [ "$word" = --bundle ]; then bundle=$arg; fi
   word=$arg
 done
 if [ -n "$bundle" ]; then
-  sed -i 's/"ociVersion":"1\.[0-9.]*"/"ociVersion":"1.0.2"/' "$bundle/config.json"
+  sed -i -e 's/"ociVersion":"1\.[0-9.]*"/"ociVersion":"1.0.2"/' -e 's/{"type":"time"},//' \
+    "$bundle/config.json"
 fi
 `
 
