@@ -88,7 +88,7 @@ const (
 // deployments it has (docs/threats.md, T22 and T26), or could not begin one. A disk that is full of
 // images is none of them: placement considers it by itself, with a fresher number.
 func blockingChecks() []string {
-	return []string{"isolation", "memory-limit", "pids-limit", "log-driver", "journal"}
+	return []string{"isolation", "memory-limit", "pids-limit", "log-driver", "oci-runtime", "journal"}
 }
 
 // DegradedReason returns what is wrong with a connected node, in one sentence, or "": why it takes

@@ -44,6 +44,7 @@ const (
 	checkTools     = "tools"
 	checkGPU       = "gpu"
 	checkLost      = "lost"
+	checkRuntime   = "oci-runtime"
 	checkSecrets   = "secrets"
 )
 
@@ -60,8 +61,8 @@ func hostChecks(f hostFacts) []wire.Check {
 			"Use a kernel with CONFIG_CGROUP_PIDS and mount its controller."),
 		limitCheck(checkCPU, f.info.CPUCfsQuota, wire.SeverityWarning, "CPU",
 			"Use a kernel with CONFIG_CFS_BANDWIDTH and mount its controller."),
-		seccompCheck(f), logCheck(f), storageCheck(f), restoreCheck(f), clockCheck(f), toolsCheck(f),
-		lostCheck(f), secretsCheck(f),
+		seccompCheck(f), logCheck(f), storageCheck(f), restoreCheck(f), runtimeCheck(f), clockCheck(f),
+		toolsCheck(f), lostCheck(f), secretsCheck(f),
 	}
 	if !errors.Is(f.gpuProblem, errNoGPUTool) {
 		all = append(all, gpuCheck(f))

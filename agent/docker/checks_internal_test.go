@@ -52,6 +52,8 @@ func TestChecks(t *testing.T) {
 		{"disk full", checkDisk, wire.SeverityCritical, func(f *hostFacts) { f.diskFree = 1 << 20 }},
 		{"disk low", checkDisk, wire.SeverityWarning, func(f *hostFacts) { f.diskFree = 2 << 30 }},
 		{"disk unknown", checkDisk, wire.SeverityUnknown, func(f *hostFacts) { f.diskFree = -1 }},
+		{"a runtime that is not there", checkRuntime, wire.SeverityCritical,
+			func(f *hostFacts) { f.runtime = crun }},
 		{"no memory limit", checkMemory, wire.SeverityCritical,
 			func(f *hostFacts) { f.info.MemoryLimit = false }},
 		{"no swap limit", checkSwap, wire.SeverityWarning,

@@ -148,12 +148,15 @@ func (cs *containers) createContainer(ctx context.Context, s containerSpec) (str
 	defer cancel()
 	config := *s.config
 	config.Labels = cs.names.objectLabels(s.kind, s.deployment, s.run, s.step, s.specDigest())
+	host := *s.host
+	host.Runtime = cs.config.Runtime
 	r, err := cs.api.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Name: s.name, Config: &config, HostConfig: s.host,
+		Name: s.name, Config: &config, HostConfig: &host,
 		NetworkingConfig: endpointConfig(s.network, s.alias),
 	})
 	if err != nil {
-		return "", fmt.Errorf("create container: %w", wrapMutationErr(err))
+		return "", fmt.Errorf("create container: %w",
+			cs.explainCreateErr(ctx, wrapMutationErr(err)))
 	}
 	cs.noteObject(agent.Object{ID: r.ID, Kind: s.kind, Deployment: s.deployment, Step: s.step})
 	return r.ID, nil

@@ -62,6 +62,9 @@ type Config struct {
 	// SandboxMemory is what sandboxes of plugins that wait for their turn may take of the node's
 	// memory, in bytes; default 256 MiB, negative means that none are prepared.
 	SandboxMemory int64
+	// Runtime is the OCI runtime that containers of deployments are created with, by the name that
+	// the engine knows it by. Empty is the engine's default.
+	Runtime string
 	// Failpoint is for tests only.
 	Failpoint failpoint.Hook
 	// Sidecar replaces the embedded binary, for tests.

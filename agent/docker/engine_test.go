@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -71,6 +73,71 @@ func TestEngine_KilledAndBack(t *testing.T) {
 	}
 	if leaks := world.AddedSince(before); len(leaks) > 0 {
 		t.Errorf("left on the engine: %q", leaks)
+	}
+}
+
+// The first deployments of several agents on one engine all find no image of the relay, and each
+// makes it. They share one, which nobody replaces below a container that is being created. Engine
+// 29 refused one of two imports at a time.
+func TestEngine_HelperImageMadeByMany(t *testing.T) {
+	engine := dockertest.StartDaemon(t)
+	rigs := make([]*rig, 6)
+	for i := range rigs {
+		rigs[i] = newRigOn(t, engine.Host)
+	}
+	prepared := make(chan error, len(rigs))
+	for _, r := range rigs {
+		go func() { prepared <- r.Prepare(t.Context(), uuid.NewString()) }()
+	}
+	for range rigs {
+		if err := <-prepared; err != nil {
+			t.Error(err)
+		}
+	}
+	all, err := rigs[0].api.ImageList(t.Context(), client.ImageListOptions{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The other is the actor's.
+	if len(all.Items) != 2 {
+		t.Errorf("the engine has %d images: %+v", len(all.Items), all.Items)
+	}
+}
+
+// With agent.runtime, containers are created with another OCI runtime than the engine's default.
+// One that the engine does not know is refused with what to do, and is a failed check.
+func TestEngine_RuntimeOfTheSetting(t *testing.T) {
+	r := newRig(t)
+	info, err := r.api.Info(t.Context(), client.InfoOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := "runc"
+	if info.Info.DefaultRuntime == other {
+		other = "io.containerd.runc.v2" // the same program by another name
+	}
+	_ = r.Close()
+	r.Docker = r.openWith(func(c *docker.Config) { c.Runtime = other })
+	s := r.service(r.deployment(), "web")
+	r.start(s)
+	for _, kind := range []agent.ObjectKind{agent.KindService, agent.KindRelay} {
+		c, err := r.api.ContainerInspect(t.Context(), r.find(kind).ID, client.ContainerInspectOptions{})
+		if err != nil || c.Container.HostConfig.Runtime != other {
+			t.Errorf("%s: %v, error %v, want runtime %s", kind, c.Container.HostConfig, err, other)
+		}
+	}
+	wrong := r.openWith(func(c *docker.Config) { c.Runtime = "nowhere" })
+	defer wrong.Close()
+	err = wrong.Prepare(t.Context(), uuid.NewString())
+	if err == nil || !strings.Contains(err.Error(), `agent.runtime: the engine knows no OCI runtime `+
+		`called "nowhere", only`) || !strings.Contains(err.Error(), "daemon.json") {
+		t.Errorf("an unknown runtime: %v", err)
+	}
+	found, err := wrong.Inventory(t.Context())
+	if err != nil || !slices.ContainsFunc(found.Checks, func(c wire.Check) bool {
+		return c.ID == "oci-runtime" && c.Severity == wire.SeverityCritical
+	}) {
+		t.Errorf("its checks: %+v, error %v", found.Checks, err)
 	}
 }
 

@@ -4,13 +4,28 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
 
 	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/jsonstream"
 	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/internal/wait"
+)
+
+// loadTries and loadPause: a load that the engine refused because of another one at the same time
+// has ended within a moment.
+const (
+	loadTries = 5
+	loadPause = 200 * time.Millisecond
 )
 
 // helperImage puts the sidecar where the engine can use it: as a file that containers mount, and
@@ -27,51 +42,122 @@ func (hi *helperImage) initPath() string {
 
 func (hi *helperImage) relayImage() string { return "nullops-sidecar:" + hi.sidecar.hash }
 
-// ensureRelayImage imports an image that holds the sidecar alone. Its tag is
-// the binary's hash, so that it is never stale.
+// ensureRelayImage gives the engine an image that holds the sidecar alone. Its tag is the binary's
+// hash, so that it is never stale. It is loaded, not imported: an import is dated, so that a second
+// one at the same time would replace the image below containers that are being created.
 func (hi *helperImage) ensureRelayImage(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
-	_, err := hi.api.ImageInspect(ctx, hi.relayImage())
-	if err == nil || !errdefs.IsNotFound(err) {
-		return wrapUnavailable(err)
+	var loadErr error
+	for try := 0; ; try++ {
+		_, err := hi.api.ImageInspect(ctx, hi.relayImage())
+		if err == nil || !errdefs.IsNotFound(err) {
+			return wrapUnavailable(err)
+		}
+		if try == loadTries || loadErr != nil && wait.Sleep(ctx, loadPause) != nil {
+			return fmt.Errorf("load relay image: %w", loadErr)
+		}
+		// Of two loads at the same time the engine may refuse one.
+		if loadErr = hi.loadRelayImage(ctx); loadErr == nil {
+			return nil
+		}
 	}
-	archive, err := hi.relayArchive()
-	if err != nil {
-		return fmt.Errorf("pack relay image: %w", err)
-	}
-	r, err := hi.api.ImageImport(ctx,
-		client.ImageImportSource{Source: archive, SourceName: "-"}, hi.relayImage(),
-		client.ImageImportOptions{Changes: []string{
-			`ENTRYPOINT ["/sidecar"]`, fmt.Sprintf("USER %d:%d", relayUser, relayUser),
-		}})
-	if err != nil {
-		return fmt.Errorf("import relay image: %w", wrapMutationErr(err))
-	}
-	_, err = io.Copy(io.Discard, r)
-	if err = errors.Join(err, r.Close()); err != nil {
-		return fmt.Errorf("import relay image: %w", wrapMutationErr(err))
-	}
-	return nil
 }
 
+func (hi *helperImage) loadRelayImage(ctx context.Context) error {
+	archive, err := hi.relayArchive()
+	if err != nil {
+		return fmt.Errorf("pack it: %w", err)
+	}
+	r, err := hi.api.ImageLoad(ctx, archive, client.ImageLoadWithQuiet(true))
+	if err != nil {
+		return wrapMutationErr(err)
+	}
+	return errors.Join(findLoadError(r), r.Close())
+}
+
+// findLoadError reads the engine's messages, of which one may be an error.
+func findLoadError(messages io.Reader) error {
+	decoder := json.NewDecoder(messages)
+	for {
+		var m jsonstream.Message
+		err := decoder.Decode(&m)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return wrapUnavailable(err)
+		}
+		if m.Error != nil {
+			return m.Error
+		}
+	}
+}
+
+// relayArchive is the image as docker save would write it. It holds no time and no other chance:
+// every load of it gives the same image.
 func (hi *helperImage) relayArchive() (io.Reader, error) {
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
+	layer, err := hi.relayLayer()
+	if err != nil {
+		return nil, err
+	}
+	config, err := json.Marshal(map[string]any{
+		"architecture": runtime.GOARCH, "os": "linux",
+		"config": map[string]any{
+			"Entrypoint": []string{"/sidecar"}, "User": fmt.Sprintf("%d:%d", relayUser, relayUser),
+		},
+		"rootfs": map[string]any{
+			"type": "layers", "diff_ids": []string{fmt.Sprintf("sha256:%x", sha256.Sum256(layer))},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := json.Marshal([]map[string]any{{"Config": "config.json",
+		"RepoTags": []string{hi.relayImage()}, "Layers": []string{"layer.tar"}}})
+	if err != nil {
+		return nil, err
+	}
+	return packFiles(
+		archivedFile{"config.json", 0o444, config},
+		archivedFile{"layer.tar", 0o444, layer},
+		archivedFile{"manifest.json", 0o444, manifest},
+	)
+}
+
+func (hi *helperImage) relayLayer() ([]byte, error) {
 	helper, err := hi.sidecar.readBinary()
 	if err != nil {
 		return nil, err
 	}
-	h := &tar.Header{Name: "sidecar", Mode: 0o555, Size: int64(len(helper))}
-	if err := w.WriteHeader(h); err != nil {
+	b, err := packFiles(archivedFile{"sidecar", 0o555, helper}, archivedFile{"relay/", 0o755, nil})
+	if err != nil {
 		return nil, err
 	}
-	if _, err := w.Write(helper); err != nil {
-		return nil, err
-	}
-	dir := &tar.Header{Name: "relay/", Mode: 0o755, Typeflag: tar.TypeDir}
-	if err := w.WriteHeader(dir); err != nil {
-		return nil, err
+	return b.Bytes(), nil
+}
+
+// archivedFile is a folder if its name ends with a slash.
+type archivedFile struct {
+	name string
+	mode int64
+	data []byte
+}
+
+func packFiles(files ...archivedFile) (*bytes.Buffer, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, f := range files {
+		h := &tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.data))}
+		if strings.HasSuffix(f.name, "/") {
+			h.Typeflag = tar.TypeDir
+		}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(f.data); err != nil {
+			return nil, err
+		}
 	}
 	return &b, w.Close()
 }

@@ -64,18 +64,23 @@ func TestRuntimeVersion(t *testing.T) {
 	}
 	commit := system.Commit{ID: "v1.1.5-0-gf19387a6"}
 	for _, c := range []struct {
+		configured string
 		info       system.Info
 		components []system.ComponentVersion
 		want       string
 	}{
-		{system.Info{DefaultRuntime: "runc", RuncCommit: commit}, of("runc", "1.1.5"), "1.1.5"},
-		{system.Info{DefaultRuntime: "runc", RuncCommit: commit}, nil, commit.ID},
-		{system.Info{DefaultRuntime: "crun"}, of("crun", "1.8.1"), "crun 1.8.1"},
-		{system.Info{DefaultRuntime: "crun"}, nil, "crun"},
-		{system.Info{}, of("runc", "1.1.5"), "1.1.5"},
+		{"", system.Info{DefaultRuntime: "runc", RuncCommit: commit}, of("runc", "1.1.5"), "1.1.5"},
+		{"", system.Info{DefaultRuntime: "runc", RuncCommit: commit}, nil, commit.ID},
+		{"", system.Info{DefaultRuntime: "crun"}, of("crun", "1.8.1"), "crun 1.8.1"},
+		{"", system.Info{DefaultRuntime: "crun"}, nil, "crun"},
+		// The engine gives the version of its default only.
+		{"crun", system.Info{DefaultRuntime: "runc", RuncCommit: commit}, of("runc", "1.1.5"), "crun"},
+		{"runc", system.Info{DefaultRuntime: "crun"}, of("crun", "1.8.1"), ""},
+		{"", system.Info{}, of("runc", "1.1.5"), "1.1.5"},
 	} {
-		if got := runtimeVersion(c.info, c.components); got != c.want {
-			t.Errorf("%s: %q, want %q", c.info.DefaultRuntime, got, c.want)
+		used := usedRuntime(c.configured, c.info)
+		if got := runtimeVersion(used, c.info, c.components); got != c.want {
+			t.Errorf("%s: %q, want %q", used, got, c.want)
 		}
 	}
 }

@@ -73,21 +73,25 @@ func (iv *inventory) runcVersion(ctx context.Context, i system.Info) string {
 	if err != nil {
 		v.Components = nil
 	}
-	return runtimeVersion(i, v.Components)
+	return runtimeVersion(usedRuntime(iv.config.Runtime, i), i, v.Components)
 }
 
-// runtimeVersion reads the engine's answers, which call the component by the runtime's name.
-func runtimeVersion(i system.Info, components []system.ComponentVersion) string {
-	version := i.RuncCommit.ID
+// runtimeVersion reads the engine's answers, which call the component by the runtime's name. They
+// have the version of the engine's default runtime only.
+func runtimeVersion(used string, i system.Info, components []system.ComponentVersion) string {
+	version := ""
+	if used == runc {
+		version = i.RuncCommit.ID
+	}
 	for _, c := range components {
-		if c.Name == "runc" || c.Name == i.DefaultRuntime {
+		if c.Name == used {
 			version = c.Version
 		}
 	}
-	if i.DefaultRuntime == "" || i.DefaultRuntime == "runc" {
+	if used == runc {
 		return version
 	}
-	return strings.TrimSpace(i.DefaultRuntime + " " + version)
+	return strings.TrimSpace(used + " " + version)
 }
 
 func (iv *inventory) listDisks() ([]wire.Disk, error) {
@@ -128,10 +132,13 @@ type hostFacts struct {
 	lostCommand string
 	// memoryProblem is why there is no folder in memory for secrets.
 	memoryProblem error
+	// runtime is the OCI runtime that is configured, and crunPath where crun is installed.
+	runtime, crunPath string
 }
 
 func (iv *inventory) gatherFacts(ctx context.Context, i system.Info) hostFacts {
-	f := hostFacts{info: i, network: iv.readNetwork(ctx), unsynchronised: isClockUnsynchronised()}
+	f := hostFacts{info: i, network: iv.readNetwork(ctx), unsynchronised: isClockUnsynchronised(),
+		runtime: iv.config.Runtime, crunPath: iv.crunPath()}
 	// Left at zero it would look full; a disk that cannot be asked is not.
 	f.diskFree = -1
 	if free, err := iv.diskFree(); err == nil {

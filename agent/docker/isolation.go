@@ -254,7 +254,7 @@ func (is *isolation) makeProbeContainer(ctx context.Context, name string) (probe
 func (is *isolation) probeHost(network string) *container.HostConfig {
 	pids := int64(relayPids)
 	return &container.HostConfig{
-		NetworkMode: container.NetworkMode(network), LogConfig: serviceLogs(),
+		Runtime: is.config.Runtime, NetworkMode: container.NetworkMode(network), LogConfig: serviceLogs(),
 		ReadonlyRootfs: true, CapDrop: []string{"ALL"},
 		SecurityOpt: []string{"no-new-privileges"},
 		Resources: container.Resources{Memory: relayMemory, MemorySwap: relayMemory,

@@ -57,7 +57,7 @@ func (e engine) install(ctx context.Context, dir string) error {
 		config["features"] = map[string]bool{"containerd-snapshotter": e.version == "29"}
 	}
 	if e.oci == "crun" {
-		path, err := installCrun(dir)
+		path, err := e.installCrun(dir)
 		if err != nil {
 			return err
 		}
@@ -75,20 +75,42 @@ func (e engine) install(ctx context.Context, dir string) error {
 	return os.Setenv(configVariable, path)
 }
 
+// lowerVersion changes a container's description as Engine 29 writes it into one that crun 1.8.1 of
+// Debian 12 accepts: an older version of the OCI specification, and no time namespace, which the
+// engine gives every container, without an offset of its clocks.
+const lowerVersion = `bundle= word=
+for arg in "$@"; do
+  if [ "$word" = --bundle ]; then bundle=$arg; fi
+  word=$arg
+done
+if [ -n "$bundle" ]; then
+  sed -i -e 's/"ociVersion":"1\.[0-9.]*"/"ociVersion":"1.0.2"/' -e 's/{"type":"time"},//' \
+    "$bundle/config.json"
+fi
+`
+
 // installCrun returns the program to run crun with. crun refuses a machine whose controllers are
 // partly in cgroup v2; there it runs where it sees those of v1 only.
-func installCrun(dir string) (string, error) {
+func (e engine) installCrun(dir string) (string, error) {
 	path, err := exec.LookPath("crun")
 	if err != nil {
 		return "", errors.New("crun is not installed: run make setup")
 	}
 	const unified = "/sys/fs/cgroup/unified"
 	controllers, err := os.ReadFile(filepath.Join(unified, "cgroup.controllers"))
-	if err != nil || strings.TrimSpace(string(controllers)) == "" {
+	hybrid := err == nil && strings.TrimSpace(string(controllers)) != ""
+	script := "#!/bin/sh\n"
+	if strings.HasPrefix(e.version, "29") {
+		script += lowerVersion
+	} else if !hybrid {
 		return path, nil
 	}
-	script := fmt.Sprintf("#!/bin/sh\nexec unshare --mount --propagation slave -- "+
-		`sh -c 'umount -l %s; exec %s "$@"' crun "$@"`+"\n", unified, path)
+	if hybrid {
+		script += fmt.Sprintf("exec unshare --mount --propagation slave -- "+
+			`sh -c 'umount -l %s; exec %s "$@"' crun "$@"`+"\n", unified, path)
+	} else {
+		script += fmt.Sprintf(`exec %s "$@"`+"\n", path)
+	}
 	wrapper := filepath.Join(dir, "crun")
 	return wrapper, os.WriteFile(wrapper, []byte(script), 0o755)
 }

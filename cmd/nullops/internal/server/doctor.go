@@ -118,8 +118,9 @@ func examineNode(ctx context.Context, s Settings) (diagnosis, error) {
 func doctorConfig(s Settings) (c docker.Config, clean func(), err error) {
 	clean = func() {}
 	c = docker.Config{Host: dockerHost(s.Agent.Docker), DataDir: s.Agent.Data, RunDir: s.Agent.Run,
-		ProbeName: "doctor", Guard: &docker.Guard{Port: portOf(s.Agent.Listen), LookOnly: true},
-		Log: slog.New(slog.DiscardHandler)}
+		Runtime: s.Agent.Runtime, ProbeName: "doctor",
+		Guard: &docker.Guard{Port: portOf(s.Agent.Listen), LookOnly: true},
+		Log:   slog.New(slog.DiscardHandler)}
 	if c.SubnetRange, err = netip.ParsePrefix(s.Agent.Subnets); err != nil {
 		return c, clean, fmt.Errorf("setting agent.subnets: %w", err)
 	}
