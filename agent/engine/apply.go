@@ -83,9 +83,9 @@ func (a *applier) advanceStep(key pipeline.StepKey) {
 		if s.Status == pipeline.StepPending {
 			a.changeStep(key, wire.Event{}, func(s *StepState) { s.Status = pipeline.StepPulling })
 		}
+	case a.plugins.sandboxes.isPreparing(key):
 	case a.pipelineStep(key).Container() != nil:
 		a.starts.startService(key)
-	case a.plugins.sandboxes.isPreparing(key):
 	default:
 		a.plugins.runPlugin(key)
 	}

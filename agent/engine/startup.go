@@ -26,7 +26,8 @@ const (
 // serviceStarts starts services, and jobs, and decides when a service's step is done.
 type serviceStarts struct {
 	*run
-	services *serviceTable
+	services  *serviceTable
+	sandboxes *sandboxes
 }
 
 // startService starts a service or a job. It may be repeated: the runtime adopts what is
@@ -37,7 +38,9 @@ func (v *serviceStarts) startService(key pipeline.StepKey) {
 			s.Started, s.Attempt, s.Status = true, 1, pipeline.StepRunning
 		})
 	}
+	v.sandboxes.use(key, "create")
 	v.current = v.startOperation(StartOperation{Kind: Start, Step: key, Attempt: v.steps[key].Attempt})
+	v.sandboxes.prepareForRun(key)
 }
 
 func (v *serviceStarts) onServiceStarted(key pipeline.StepKey, r Result) {
