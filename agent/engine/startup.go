@@ -20,7 +20,7 @@ const (
 	// the service waits for, such as a database, is usually there soon.
 	longestStartPause = 5 * time.Second
 	// earliestProbe keeps the checks of a service that has just started apart.
-	earliestProbe = 20 * time.Millisecond
+	earliestProbe = 10 * time.Millisecond
 )
 
 // serviceStarts starts services, and jobs, and decides when a service's step is done.
