@@ -221,8 +221,8 @@ func (r *rig) results(s agent.ServiceSpec) (names []string) {
 	return names
 }
 
-// Sandboxes of services share the node's limit with those of plugins, and closing the runtime leaves
-// none. A command that is not there is the engine's to report, as ever.
+// Sandboxes of services share the node's limit with those of plugins, and closing the runtime
+// leaves none. A command that is not there is the engine's to report, as ever.
 func TestServiceSandbox_IsBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -61,6 +61,8 @@ func (a *applier) prepareRun() bool {
 	if a.current == nil && !a.isBackingOff() {
 		a.current = a.startOperation(StartOperation{Kind: Prepare})
 	}
+	// Registries are asked meanwhile.
+	a.pulls.startPulls()
 	return false
 }
 

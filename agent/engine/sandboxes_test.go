@@ -46,3 +46,17 @@ func TestSandboxes_OfServicesAndJobs(t *testing.T) {
 
 // late is known only when the plugin has run.
 const late = "${{ steps.a.outputs.url }}"
+
+// Registries are asked while the network is made: the answer to that is not here yet.
+func TestPulls_BeginWithTheNetwork(t *testing.T) {
+	early := false
+	var s *story
+	s = newStory(t, map[string]func(int) engine.Result{"pull a": func(int) engine.Result {
+		early = len(s.events) > 0
+		return engine.Result{Outcome: engine.OutcomeOK}
+	}})
+	s.play(presentGoal(pluginPipeline(false)), wire.PhaseReady)
+	if !early || s.did[0] != "0 prepare" {
+		t.Errorf("it did %v", s.did)
+	}
+}

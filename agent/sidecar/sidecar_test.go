@@ -209,8 +209,8 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// A container that was started before its turn runs nothing until then. Its file is the signal: also
-// if the agent dies right after it wrote the file, and not without it.
+// A container that was started before its turn runs nothing until then. Its file is the signal:
+// also if the agent dies right after it wrote the file, and not without it.
 func TestInit_AwaitsItsTurn(t *testing.T) {
 	for name, c := range map[string]struct {
 		file string
