@@ -261,6 +261,22 @@ func TestInit_AwaitsItsTurn(t *testing.T) {
 	}
 }
 
+// A pipe that an agent left behind keeps nothing waiting once the turn has come.
+func TestInit_TurnHasPassed(t *testing.T) {
+	env := filepath.Join(t.TempDir(), "env.json")
+	if err := errors.Join(os.WriteFile(env, []byte("{}"), 0o600),
+		syscall.Mkfifo(filepath.Join(filepath.Dir(env), sidecar.TurnFile), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	command := exec.CommandContext(ctx, os.Args[0], "-test.run", "TestInit_Helper$")
+	command.Env = append(os.Environ(), waitsFor+"="+env)
+	if out, err := command.Output(); err != nil || string(out) != "ran\n" {
+		t.Errorf("output %q, %v", out, err)
+	}
+}
+
 const waitsFor = "NULLOPS_TEST_TURN"
 
 // TestInit_Helper is the init's process.

@@ -35,8 +35,12 @@ const (
 	helloPoll = 5 * time.Millisecond
 )
 
-// awaitTurn returns once the command may run. That is at once where there is no pipe.
+// awaitTurn returns once the command may run. That is at once where there is no pipe, or the agent
+// died when the turn had come and before it removed the pipe.
 func awaitTurn(file string, command []string) error {
+	if _, err := os.Stat(file); err == nil {
+		return nil
+	}
 	path := filepath.Join(filepath.Dir(file), TurnFile)
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().Type() != fs.ModeNamedPipe {
