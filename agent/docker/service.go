@@ -111,8 +111,7 @@ func (sv *services) otherForm(
 	form := preparedForm(s)
 	spec, err := sv.serviceContainer(form, image, volumes)
 	if err != nil {
-		// An image without a command, which the engine refuses in its own words.
-		return nil, nil //nolint:nilerr
+		return nil, nil //nolint:nilerr // The engine says itself that the image has no command.
 	}
 	return &otherForm{digest: spec.specDigest(), keep: func(ctx context.Context) error {
 		return sv.files.keepEnvironment(ctx, form, cmp.Or(s.User, image.User))

@@ -26,9 +26,10 @@ import (
 const (
 	// TurnFile is the name of the pipe.
 	TurnFile = "turn"
-	// TurnHello and TurnGo are what the agent writes to it.
+	// TurnHello is what the agent writes to it first.
 	TurnHello byte = 'h'
-	TurnGo    byte = 'g'
+	// TurnGo says that the file is there, if it is the turn.
+	TurnGo byte = 'g'
 
 	// helloWait is how long the init waits for an agent that may have died.
 	helloWait = time.Minute
