@@ -99,8 +99,7 @@ func (o operation) callRuntime(ctx context.Context) operationResult {
 	case engine.Probe:
 		return o.probeService(ctx)
 	case engine.Precreate:
-		spec := pluginSpec(o.goal, o.do.Step, o.do.Action)
-		return o.resultOf(ctx, r.CreatePlugin(ctx, spec), "create")
+		return o.resultOf(ctx, o.createAhead(ctx), "create")
 	case engine.Run:
 		if step, _ := o.goal.Pipeline.Step(o.do.Step); step.Script != nil {
 			return o.runScript(ctx, step.Script)
@@ -202,6 +201,23 @@ func (o operation) startService(ctx context.Context) operationResult {
 		return o.resultOf(ctx, err, CodeUnresolved)
 	}
 	return o.resultOf(ctx, o.base.runtime.StartService(ctx, spec), "start")
+}
+
+// createAhead prepares the container of a step before its turn.
+func (o operation) createAhead(ctx context.Context) error {
+	step, _ := o.goal.Pipeline.Step(o.do.Step)
+	if step.Container() == nil {
+		return o.base.runtime.CreatePlugin(ctx, pluginSpec(o.goal, o.do.Step, o.do.Action))
+	}
+	preparer, ok := o.base.runtime.(ServicePreparer)
+	if !ok {
+		return errors.New("this runtime starts no service before its turn")
+	}
+	spec, err := earlyServiceSpec(o.goal, o.bundle, o.do.Step)
+	if err != nil {
+		return err
+	}
+	return preparer.CreateService(ctx, spec)
 }
 
 func (o operation) probeService(ctx context.Context) operationResult {

@@ -99,7 +99,35 @@ func serviceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, er
 	if c == nil {
 		return s, errors.New("the step has no container of its own")
 	}
-	values := newScope(g, b)
+	return resolveService(s, *c, newScope(g, b))
+}
+
+// earlyServiceSpec is what is known of a service or a job before its turn. Variables whose values
+// come late are empty, and no file has its content.
+func earlyServiceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, error) {
+	s := minimalServiceSpec(g, key)
+	step, _ := g.Pipeline.Step(key)
+	c := step.Container()
+	if c == nil {
+		return s, errors.New("the step has no container of its own")
+	}
+	early := *c
+	early.Env, early.Files = maps.Clone(c.Env), slices.Clone(c.Files)
+	for name, text := range early.Env {
+		if pipeline.RefersToOutputs(text) {
+			early.Env[name] = ""
+		}
+	}
+	for i := range early.Files {
+		early.Files[i].Content = ""
+	}
+	return resolveService(s, early, newScope(g, b))
+}
+
+// resolveService fills in what may contain references.
+func resolveService(
+	s ServiceSpec, c pipeline.ServiceStep, values pipeline.Scope,
+) (ServiceSpec, error) {
 	var err error
 	s.Entrypoint, err = resolveArguments("entrypoint", c.Entrypoint, values)
 	if err != nil {
@@ -171,6 +199,11 @@ func minimalServiceSpec(g *wire.Goal, key pipeline.StepKey) ServiceSpec {
 	s.StopGrace = time.Duration(c.StopGraceSeconds) * time.Second
 	s.Tmpfs, s.ExtraHosts = c.Tmpfs, c.ExtraHosts
 	s.ReadOnly = c.ReadOnly
+	for _, name := range sortedKeys(c.Env) {
+		if pipeline.RefersToOutputs(c.Env[name]) {
+			s.Late = append(s.Late, name)
+		}
+	}
 	return s
 }
 

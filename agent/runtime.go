@@ -42,7 +42,8 @@ type Runtime interface {
 	// the grace period. It returns once the service has ended, and
 	// whether it ran before; the container stays for StartService.
 	StopService(ctx context.Context, deployment string, service pipeline.StepKey) (bool, error)
-	// Probe asks once whether a started service is ready, or a job has ended. A container that
+	// Probe asks once whether a started service is ready, or a job has ended; it may wait for the
+	// end of a job for a second. A container that
 	// does not exist, or a job's that was never started, is ErrNotFound.
 	Probe(ctx context.Context, s ServiceSpec) (ProbeResult, error)
 	// CreatePlugin prepares the sandbox of a plugin before its turn: its container is started, but
@@ -91,7 +92,7 @@ type Object struct {
 	Step       pipeline.StepKey
 	// Running is meaningful for containers only.
 	Running bool
-	// Waiting: it is the sandbox of a plugin that has not begun.
+	// Waiting: it is a sandbox whose turn has not come.
 	Waiting bool
 	// Spec is a digest of what the container was made from, to see drift.
 	Spec string
@@ -151,6 +152,20 @@ type ServiceSpec struct {
 	ReadOnly   bool
 	// Once: it is a job, whose container is started once in a run.
 	Once bool
+	// Late names the variables that refer to outputs of earlier steps. Before the service's turn,
+	// their values are not known.
+	Late []string
+	// Prepared: the container is made to be started before its turn. The runtime sets it.
+	Prepared bool
+}
+
+// ServicePreparer is a Runtime that can start the container of a service or a job before its turn.
+type ServicePreparer interface {
+	// CreateService makes and starts the container, but no instruction of the image runs before
+	// StartService, which also works without it. It needs no values of secret and late variables,
+	// and no contents of files. A service whose container exists is refused, and on a node without
+	// room for another one all are.
+	CreateService(ctx context.Context, s ServiceSpec) error
 }
 
 // ProbeResult is one answer of a probe. Ended means the container stopped.

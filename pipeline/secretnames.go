@@ -9,6 +9,14 @@ import (
 // sorted. Strings that do not parse are Validate's business.
 func SecretNames(p Pipeline) []string { return refNames(p, ScopeSecrets) }
 
+// RefersToOutputs reports whether a string has a value only after an earlier step has ended. One
+// that does not parse is Validate's business, and counts as such.
+func RefersToOutputs(text string) bool {
+	t, err := Parse(text)
+	return err != nil || slices.ContainsFunc(t.Refs(),
+		func(r Ref) bool { return r.Scope == ScopeSteps })
+}
+
 // refNames lists the names that the steps refer to in one scope, sorted.
 func refNames(p Pipeline, scope RefScope) []string {
 	found := map[string]bool{}

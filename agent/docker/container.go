@@ -44,6 +44,25 @@ type containerSpec struct {
 	alias   string
 	// prepare, if not nil, is called when the container exists and before it starts.
 	prepare func(context.Context) error
+	// other, if not nil, is another form that an existing container may have.
+	other *otherForm
+}
+
+// otherForm is a container that does the same as the specification's.
+type otherForm struct {
+	digest string
+	// keep is called before it is used, and may refuse.
+	keep func(context.Context) error
+}
+
+// fits reports whether a container has this form. In one whose helper could not start the command,
+// the engine cannot say why: it is replaced.
+func (f *otherForm) fits(ctx context.Context, r container.InspectResponse) bool {
+	if f == nil || r.Config.Labels[labelSpec] != f.digest || r.State != nil && !r.State.Running &&
+		(r.State.ExitCode == exitNotExecutable || r.State.ExitCode == exitNotFound) {
+		return false
+	}
+	return f.keep(ctx) == nil
 }
 
 func (s containerSpec) specDigest() string {
@@ -137,7 +156,8 @@ func (cs *containers) adoptContainer(
 		return "", false, fmt.Errorf("a container called %s exists and is not ours: "+
 			"remove or rename it", s.name)
 	}
-	if keep && labels[labelSpec] == s.specDigest() && onNetwork(r, s.network) {
+	if keep && onNetwork(r, s.network) &&
+		(labels[labelSpec] == s.specDigest() || s.other.fits(ctx, r)) {
 		return r.ID, true, nil
 	}
 	return "", false, cs.discardContainer(ctx, r)

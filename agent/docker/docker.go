@@ -59,7 +59,7 @@ type Config struct {
 	// LostAfter is how long something must be out of the engine's sight before it
 	// counts as lost; default 10 seconds.
 	LostAfter time.Duration
-	// SandboxMemory is what sandboxes of plugins that wait for their turn may take of the node's
+	// SandboxMemory is what sandboxes that wait for their turn may take of the node's
 	// memory, in bytes; default 256 MiB, negative means that none are prepared.
 	SandboxMemory int64
 	// Runtime is the OCI runtime that containers of deployments are created with, by the name that
@@ -148,11 +148,10 @@ func assembleParts(e *engine, binary sidecarBinary) *Docker {
 	d.relays = &relays{containers: c, networks: n, helper: d.helper, loopbacks: &loopbacks{
 		containers: c, refusals: loopbackRefusals{known: map[refusalKey]refusal{}}}}
 	d.volumes = &volumes{containers: c, helper: d.helper}
+	waiting := newSandboxes(e.config.SandboxMemory)
 	d.services = &services{containers: c, images: d.images, volumes: d.volumes, files: files,
-		helper: d.helper}
-	d.probes = &probes{containers: c, relays: d.relays}
-	waiting := &sandboxes{waiting: map[agent.PluginSpec]*sandbox{},
-		limit: int(max(e.config.SandboxMemory, 0) / sandboxMemory)}
+		helper: d.helper, sandboxes: waiting}
+	d.probes = &probes{containers: c, relays: d.relays, files: files}
 	d.plugins = &plugins{containers: c, images: d.images, helper: d.helper, sandboxes: waiting}
 	d.objects = &objects{containers: c, networks: n, files: files, sandboxes: waiting}
 	d.removal = &removal{containers: c, objects: d.objects, networks: n, volumes: d.volumes,
@@ -168,9 +167,8 @@ func assembleParts(e *engine, binary sidecarBinary) *Docker {
 // Close removes sandboxes that wait, waits for removals in the background, then drops idle
 // connections.
 func (d *Docker) Close() error {
-	for _, s := range d.plugins.sandboxes.takeAll("") {
-		s.hangUp()
-		d.containers.removeInBackground(d.names.pluginName(s.spec), s.id)
+	for id, name := range d.plugins.sandboxes.hangUp("", d.names) {
+		d.containers.removeInBackground(name, id)
 	}
 	d.containers.sweeps.waitFor(context.Background())
 	return errors.Join(d.api.Close(), d.following.Close(), d.memory.close())

@@ -2,7 +2,5 @@ package docker
 
 // HangUp is what the death of an agent does to the sandboxes that wait for it.
 func HangUp(d *Docker) {
-	for _, s := range d.plugins.sandboxes.takeAll("") {
-		s.hangUp()
-	}
+	d.plugins.sandboxes.hangUp("", d.names)
 }

@@ -36,7 +36,7 @@ func (sv *services) ExecInService(
 	if err != nil {
 		return nil, fmt.Errorf("service %s: %w", service, err)
 	}
-	if c.State == nil || !c.State.Running {
+	if c.State == nil || !c.State.Running || sv.files.isUnbegun(deployment, service) {
 		return nil, fmt.Errorf("service %s is not running", service)
 	}
 	started, cancel := context.WithTimeout(ctx, helloWithin)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/sidecar"
@@ -26,12 +27,16 @@ const (
 	// probeOutput is how much of a tool's output is shown.
 	probeOutput = 512
 	execPoll    = 20 * time.Millisecond
+	// jobWatch is how long a probe waits for the end of a job that runs: then its end is known at
+	// once. It bounds how much later a job that takes too long is stopped.
+	jobWatch = time.Second
 )
 
 // probes asks services whether they are ready.
 type probes struct {
 	*containers
 	relays *relays
+	files  *serviceFiles
 }
 
 // Probe asks once whether a started service is ready. The agent itself speaks HTTP and TCP, over a
@@ -40,6 +45,11 @@ func (pr *probes) Probe(ctx context.Context, s agent.ServiceSpec) (agent.ProbeRe
 	c, err := pr.findService(ctx, s.Deployment, s.Step)
 	if err != nil {
 		return agent.ProbeResult{}, fmt.Errorf("probe service %s: %w", s.Step, err)
+	}
+	if s.Once && c.State != nil && c.State.Running && pr.awaitJob(ctx, c.ID) {
+		if c, err = pr.findService(ctx, s.Deployment, s.Step); err != nil {
+			return agent.ProbeResult{}, fmt.Errorf("probe service %s: %w", s.Step, err)
+		}
 	}
 	state := c.State
 	if s.Once && neverStarted(state) {
@@ -53,6 +63,12 @@ func (pr *probes) Probe(ctx context.Context, s agent.ServiceSpec) (agent.ProbeRe
 		return stoppedProbe(state), nil
 	}
 	started := startedAt(state)
+	if readsSecrets(c.Config) {
+		// It may have waited for its turn.
+		if begun := pr.files.begunAt(s.Deployment, s.Step); begun.After(started) {
+			started = begun
+		}
+	}
 	pr.relays.learnAddress(ctx, s)
 	if s.Ready == nil {
 		return agent.ProbeResult{Health: wire.HealthHealthy, StartedAt: started}, nil
@@ -69,6 +85,20 @@ func (pr *probes) Probe(ctx context.Context, s agent.ServiceSpec) (agent.ProbeRe
 		return p, fmt.Errorf("probe service %s: %w", s.Step, err)
 	}
 	return p, nil
+}
+
+// awaitJob waits for the end of a job for a while, and reports whether it came.
+func (pr *probes) awaitJob(ctx context.Context, id string) bool {
+	ctx, cancel := context.WithTimeout(ctx, jobWatch)
+	defer cancel()
+	w := pr.api.ContainerWait(ctx, id, client.ContainerWaitOptions{
+		Condition: container.WaitConditionNotRunning})
+	select {
+	case <-w.Result:
+		return true
+	case <-w.Error:
+		return false
+	}
 }
 
 // startedAt is zero when the engine does not say.

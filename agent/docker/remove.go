@@ -39,6 +39,11 @@ type removal struct {
 
 // Remove deletes one object and what hangs on it. A service is stopped first.
 func (rm *removal) Remove(ctx context.Context, o agent.Object) error {
+	if o.Kind == agent.KindService {
+		if s := rm.plugins.sandboxes.takeService(o.Deployment, o.Step); s != nil {
+			s.hangUp()
+		}
+	}
 	rm.stopServices(ctx, o)
 	return rm.removeObject(ctx, o)
 }
@@ -92,9 +97,7 @@ func (rm *removal) RemoveDeployment(
 	if err := checkNames(deployment); err != nil {
 		return nil, err
 	}
-	for _, s := range rm.plugins.sandboxes.takeAll(deployment) {
-		s.hangUp()
-	}
+	rm.plugins.sandboxes.hangUp(deployment, rm.names)
 	// Objects that cannot be listed now are listed again below, and killed.
 	if all, err := rm.objects.listObjects(ctx, deployment); err == nil {
 		rm.stopServices(ctx, all...)

@@ -19,7 +19,8 @@ import (
 
 // A service's folder in tmpfs is RunDir/<installation>/<deployment>/<step>:
 //
-//	env/env.json   secret variables, mounted as a folder
+//	env/env.json   secret and late variables, mounted as a folder
+//	env/turn       exists while the container waits for its turn
 //	files/0, 1, …  rendered files, each mounted on its own path
 //	changed        exists while the container may have been created from other files
 //
@@ -55,17 +56,11 @@ func (sf *serviceFiles) changedMarkPath(s agent.ServiceSpec) string {
 func (sf *serviceFiles) writeRunFiles(
 	ctx context.Context, s agent.ServiceSpec, user string,
 ) (changed bool, err error) {
-	if len(s.SecretEnv) == 0 && len(s.Files) == 0 {
+	if !readsEnvironment(s) && len(s.Files) == 0 {
 		return false, nil
 	}
-	if err := sf.ensureRunFolder(ctx); err != nil {
+	if err := sf.makeFolders(ctx, s); err != nil {
 		return false, err
-	}
-	if err := os.MkdirAll(sf.envDir(s.Deployment, s.Step), 0o711); err != nil {
-		return false, fmt.Errorf("make folder in tmpfs: %w", err)
-	}
-	if err := os.Chmod(sf.deploymentDir(s.Deployment), 0o700); err != nil {
-		return false, fmt.Errorf("make folder in tmpfs: %w", err)
 	}
 	wanted, err := sf.runFiles(s)
 	if err != nil {
@@ -78,22 +73,92 @@ func (sf *serviceFiles) writeRunFiles(
 			return false, err
 		}
 	}
-	if err := sf.storeRunFiles(wanted); err != nil || len(s.SecretEnv) == 0 {
+	if err := sf.storeRunFiles(wanted); err != nil || !readsEnvironment(s) {
 		return changed, err
 	}
-	path := filepath.Join(sf.envDir(s.Deployment, s.Step), secretsFile)
-	return changed, sf.chownToImageUser(ctx, path, user)
+	owner, err := sf.secretsOwner(ctx, user)
+	if err != nil {
+		return changed, err
+	}
+	return changed, chownTo(sf.envPath(s.Deployment, s.Step), owner)
+}
+
+// readsEnvironment reports whether a service's first process is the init, which reads variables
+// from a file.
+func readsEnvironment(s agent.ServiceSpec) bool { return len(s.SecretEnv) > 0 || s.Prepared }
+
+// makeFolders makes the service's folders in tmpfs.
+func (sf *serviceFiles) makeFolders(ctx context.Context, s agent.ServiceSpec) error {
+	if err := sf.ensureRunFolder(ctx); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(sf.envDir(s.Deployment, s.Step), 0o711); err != nil {
+		return fmt.Errorf("make folder in tmpfs: %w", err)
+	}
+	if err := os.Chmod(sf.deploymentDir(s.Deployment), 0o700); err != nil {
+		return fmt.Errorf("make folder in tmpfs: %w", err)
+	}
+	return nil
+}
+
+// encodeEnvironment is the file that the init reads. In it are also the variables that come late:
+// where the engine has them too, they are the same.
+func encodeEnvironment(s agent.ServiceSpec) ([]byte, error) {
+	data, err := json.Marshal(preparedForm(s).SecretEnv)
+	if err != nil {
+		return nil, errors.New("encode secret environment")
+	}
+	return data, nil
+}
+
+// writeEnvironment writes the file that the init reads, readable for its owner if that is known.
+func (sf *serviceFiles) writeEnvironment(s agent.ServiceSpec, owner int) error {
+	data, err := encodeEnvironment(s)
+	if err != nil {
+		return err
+	}
+	path := sf.envPath(s.Deployment, s.Step)
+	if err := writeFile(path, data, 0o444); err != nil {
+		return err
+	}
+	return chownTo(path, owner)
+}
+
+// keepEnvironment writes the file for a container that was started before its turn and is started
+// again: after a restart of the machine it is gone. It fails if the container has read another one.
+func (sf *serviceFiles) keepEnvironment(
+	ctx context.Context, s agent.ServiceSpec, user string,
+) error {
+	data, err := encodeEnvironment(s)
+	if err != nil {
+		return err
+	}
+	have, err := os.ReadFile(sf.envPath(s.Deployment, s.Step))
+	switch {
+	case err == nil && string(have) == string(data):
+		return nil
+	case !errors.Is(err, os.ErrNotExist):
+		return errors.New("it was started with another environment")
+	}
+	if err := sf.makeFolders(ctx, s); err != nil {
+		return err
+	}
+	owner, err := sf.secretsOwner(ctx, user)
+	if err != nil {
+		return err
+	}
+	return sf.writeEnvironment(s, owner)
 }
 
 // runFiles maps each path to its content.
 func (sf *serviceFiles) runFiles(s agent.ServiceSpec) (map[string][]byte, error) {
 	wanted := map[string][]byte{}
-	if len(s.SecretEnv) > 0 {
-		data, err := json.Marshal(s.SecretEnv)
+	if readsEnvironment(s) {
+		data, err := encodeEnvironment(s)
 		if err != nil {
-			return nil, errors.New("encode secret environment")
+			return nil, err
 		}
-		wanted[filepath.Join(sf.envDir(s.Deployment, s.Step), secretsFile)] = data
+		wanted[sf.envPath(s.Deployment, s.Step)] = data
 	}
 	for i, f := range s.Files {
 		wanted[sf.renderedFile(s.Deployment, s.Step, i)] = []byte(f.Content)
@@ -126,27 +191,33 @@ func (sf *serviceFiles) storeRunFiles(wanted map[string][]byte) error {
 	return nil
 }
 
-// chownToImageUser makes the secrets readable for the image's user alone where the
-// image says its number. A user given by name, or user namespaces, leave the
-// file readable for every user inside the container.
-func (sf *serviceFiles) chownToImageUser(ctx context.Context, path, user string) error {
+// secretsOwner is the user for whom alone the secrets are made readable, where the image says its
+// number; otherwise -1. A user given by name, or user namespaces, leave the file readable for every
+// user inside the container.
+func (sf *serviceFiles) secretsOwner(ctx context.Context, user string) (int, error) {
 	uid, ok := userNumber(user)
 	if !ok {
-		return nil
+		return -1, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	info, err := sf.api.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return fmt.Errorf("ask engine: %w", wrapUnavailable(err))
+		return -1, fmt.Errorf("ask engine: %w", wrapUnavailable(err))
 	}
 	if slices.ContainsFunc(info.Info.SecurityOptions, func(o string) bool {
 		return strings.HasPrefix(o, "name=userns") || strings.HasPrefix(o, "name=rootless")
 	}) {
-		return nil
+		return -1, nil
 	}
-	if err := os.Chown(path, uid, -1); err != nil {
-		return nil //nolint:nilerr // Not root: the folder above has to do.
+	return uid, nil
+}
+
+// chownTo makes a file readable for its owner alone. An agent that is not root may not: then the
+// folder above has to do.
+func chownTo(path string, owner int) error {
+	if owner < 0 || os.Chown(path, owner, -1) != nil {
+		return nil
 	}
 	return os.Chmod(path, 0o400)
 }
@@ -162,8 +233,5 @@ func userNumber(user string) (int, bool) {
 
 // confirmRunFiles remembers that the container was made from these files.
 func (sf *serviceFiles) confirmRunFiles(s agent.ServiceSpec) error {
-	if err := os.Remove(sf.changedMarkPath(s)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("tidy folder in tmpfs: %w", err)
-	}
-	return nil
+	return removeFile(sf.changedMarkPath(s))
 }

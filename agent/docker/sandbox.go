@@ -13,6 +13,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/sidecar"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // defaultSandboxMemory applies if the configuration has none.
@@ -48,27 +49,60 @@ type sandbox struct {
 // hands out it forgets: a sandbox is used once. After a restart nobody knows them; their stdin
 // ended with the agent, and so did they.
 type sandboxes struct {
-	mu      sync.Mutex
-	waiting map[agent.PluginSpec]*sandbox
+	mu       sync.Mutex
+	waiting  map[agent.PluginSpec]*sandbox
+	services map[serviceKey]*serviceSandbox
 	// limit is how many may wait, over all deployments.
 	limit int
+}
+
+// serviceKey names a service or a job.
+type serviceKey struct {
+	deployment string
+	step       pipeline.StepKey
+}
+
+func newSandboxes(memory int64) *sandboxes {
+	return &sandboxes{waiting: map[agent.PluginSpec]*sandbox{},
+		services: map[serviceKey]*serviceSandbox{}, limit: int(max(memory, 0) / sandboxMemory)}
 }
 
 // put returns false if there is no room.
 func (sb *sandboxes) put(s *sandbox) bool {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
-	if len(sb.waiting) >= sb.limit {
+	if len(sb.waiting)+len(sb.services) >= sb.limit {
 		return false
 	}
 	sb.waiting[s.spec] = s
 	return true
 }
 
+// putService returns false if there is no room.
+func (sb *sandboxes) putService(s *serviceSandbox) bool {
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	if len(sb.waiting)+len(sb.services) >= sb.limit {
+		return false
+	}
+	sb.services[serviceKey{s.spec.Deployment, s.spec.Step}] = s
+	return true
+}
+
 func (sb *sandboxes) hasRoom() bool {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
-	return len(sb.waiting) < sb.limit
+	return len(sb.waiting)+len(sb.services) < sb.limit
+}
+
+// takeService forgets what it returns. It returns nil unless one waits.
+func (sb *sandboxes) takeService(deployment string, step pipeline.StepKey) *serviceSandbox {
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	key := serviceKey{deployment, step}
+	s := sb.services[key]
+	delete(sb.services, key)
+	return s
 }
 
 // has reports whether a container waits for its turn.
@@ -76,6 +110,11 @@ func (sb *sandboxes) has(id string) bool {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
 	for _, s := range sb.waiting {
+		if s.id == id {
+			return true
+		}
+	}
+	for _, s := range sb.services {
 		if s.id == id {
 			return true
 		}
@@ -92,17 +131,27 @@ func (sb *sandboxes) take(p agent.PluginSpec) *sandbox {
 	return s
 }
 
-// takeAll takes those of a deployment, or all if it is empty.
-func (sb *sandboxes) takeAll(deployment string) (all []*sandbox) {
+// hangUp forgets those of a deployment, or all if it is empty, and ends their wait. It returns the
+// names of their containers by id.
+func (sb *sandboxes) hangUp(deployment string, names nameScheme) map[string]string {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
+	ended := map[string]string{}
 	for p, s := range sb.waiting {
 		if deployment == "" || p.Deployment == deployment {
-			all = append(all, s)
+			s.hangUp()
+			ended[s.id] = names.pluginName(p)
 			delete(sb.waiting, p)
 		}
 	}
-	return all
+	for key, s := range sb.services {
+		if deployment == "" || key.deployment == deployment {
+			s.hangUp()
+			ended[s.id] = names.serviceName(key.deployment, key.step)
+			delete(sb.services, key)
+		}
+	}
+	return ended
 }
 
 // CreatePlugin prepares the sandbox of a plugin before RunPlugin gives it the go signal.

@@ -55,6 +55,8 @@ type services struct {
 	volumes *volumes
 	files   *serviceFiles
 	helper  *helperImage
+	// sandboxes are those that wait for their turn.
+	sandboxes *sandboxes
 }
 
 // StartService creates and starts the container of a service.
@@ -67,6 +69,9 @@ func (sv *services) StartService(ctx context.Context, s agent.ServiceSpec) error
 
 func (sv *services) startService(ctx context.Context, s agent.ServiceSpec) error {
 	if err := checkService(s); err != nil {
+		return err
+	}
+	if begun, err := sv.beginPrepared(ctx, s); begun || err != nil {
 		return err
 	}
 	if ran, err := sv.hasRun(ctx, s); ran || err != nil {
@@ -85,6 +90,9 @@ func (sv *services) startService(ctx context.Context, s agent.ServiceSpec) error
 		return err
 	}
 	spec, err := sv.serviceContainer(s, image, volumes)
+	if err == nil {
+		spec.other, err = sv.otherForm(s, image, volumes)
+	}
 	if err != nil {
 		return err
 	}
@@ -93,6 +101,21 @@ func (sv *services) startService(ctx context.Context, s agent.ServiceSpec) error
 		return explainStart(err, s)
 	}
 	return sv.files.confirmRunFiles(s)
+}
+
+// otherForm is the container of a service that was started before its turn. If that is there, it is
+// started again instead of being replaced.
+func (sv *services) otherForm(
+	s agent.ServiceSpec, image dockerspec.DockerOCIImageConfig, volumes []string,
+) (*otherForm, error) {
+	form := preparedForm(s)
+	spec, err := sv.serviceContainer(form, image, volumes)
+	if err != nil {
+		return nil, nil //nolint:nilerr // The engine says itself that the image has no command.
+	}
+	return &otherForm{digest: spec.specDigest(), keep: func(ctx context.Context) error {
+		return sv.files.keepEnvironment(ctx, form, cmp.Or(s.User, image.User))
+	}}, nil
 }
 
 // hasRun reports whether the container of a job has been started in this run. It looks at
@@ -150,7 +173,7 @@ func (sv *services) serviceContainer(
 	if s.Ready != nil && s.Ready.Image {
 		config.Healthcheck = imageCheck(s.Ready)
 	}
-	if len(s.SecretEnv) > 0 {
+	if readsEnvironment(s) {
 		if err := wrapWithInit(config, s, image); err != nil {
 			return containerSpec{}, err
 		}
@@ -237,7 +260,7 @@ func wrapWithInit(
 func (sv *services) serviceMounts(s agent.ServiceSpec, volumes []string) []mount.Mount {
 	// Every service has the helper: people's commands go through it (Inside).
 	mounts := []mount.Mount{bindMount(sv.hostPaths().toHost(sv.helper.initPath()), initTarget)}
-	if len(s.SecretEnv) > 0 {
+	if readsEnvironment(s) {
 		mounts = append(
 			mounts,
 			bindMount(sv.hostPaths().toHost(sv.files.envDir(s.Deployment, s.Step)), secretsTarget),

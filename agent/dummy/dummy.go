@@ -28,7 +28,10 @@ type Runtime struct {
 	nextID  int
 }
 
-var _ agent.Runtime = (*Runtime)(nil)
+var (
+	_ agent.Runtime         = (*Runtime)(nil)
+	_ agent.ServicePreparer = (*Runtime)(nil)
+)
 
 // object is one thing, by its deterministic name.
 type object struct {
@@ -272,7 +275,7 @@ func (r *Runtime) StartService(ctx context.Context, s agent.ServiceSpec) error {
 			Step: s.Step, Running: true})
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		o.service, o.exit = &s, 0
+		o.service, o.exit, o.Waiting = &s, 0, false
 		o.lines = append(o.lines, time.Now().UTC().Format(time.RFC3339Nano)+" started")
 		r.ledger = append(r.ledger, "start "+string(s.Step))
 		return nil

@@ -21,6 +21,22 @@ func (r *Runtime) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
 	})
 }
 
+// CreateService implements agent.ServicePreparer.
+func (r *Runtime) CreateService(ctx context.Context, s agent.ServiceSpec) error {
+	return r.callWithKnobs(ctx, "create_service", string(s.Step), func() error {
+		o := agent.Object{Kind: agent.KindService, Deployment: s.Deployment, Run: s.Run, Step: s.Step,
+			Running: true, Waiting: true}
+		r.mu.Lock()
+		there := r.objects[nameOf(o)]
+		r.mu.Unlock()
+		if there != nil || r.findNetwork(s.Deployment) == nil {
+			return errors.New("its container exists, or its network does not")
+		}
+		r.putObject(o)
+		return nil
+	})
+}
+
 func pluginObject(p agent.PluginSpec) agent.Object {
 	return agent.Object{Kind: agent.KindPlugin, Deployment: p.Deployment, Run: p.Run,
 		Step: p.Step, Spec: p.Action}

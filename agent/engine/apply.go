@@ -61,6 +61,8 @@ func (a *applier) prepareRun() bool {
 	if a.current == nil && !a.isBackingOff() {
 		a.current = a.startOperation(StartOperation{Kind: Prepare})
 	}
+	// Registries are asked meanwhile.
+	a.pulls.startPulls()
 	return false
 }
 
@@ -83,9 +85,9 @@ func (a *applier) advanceStep(key pipeline.StepKey) {
 		if s.Status == pipeline.StepPending {
 			a.changeStep(key, wire.Event{}, func(s *StepState) { s.Status = pipeline.StepPulling })
 		}
+	case a.plugins.sandboxes.isPreparing(key):
 	case a.pipelineStep(key).Container() != nil:
 		a.starts.startService(key)
-	case a.plugins.sandboxes.isPreparing(key):
 	default:
 		a.plugins.runPlugin(key)
 	}

@@ -20,7 +20,7 @@ type core struct {
 
 // progress is how far the current work is. It is lost in a crash.
 type progress struct {
-	// current is the one operation that advances the run; ahead prepare sandboxes of later plugins
+	// current is the one operation that advances the run; ahead prepare sandboxes of later steps
 	// at the same time.
 	current *operation
 	ahead   []*operation

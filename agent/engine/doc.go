@@ -18,7 +18,7 @@
 // In return the Machine guarantees:
 //
 //   - Steps run one at a time, in the stored order, each after all steps before it are
-//     done. Images are pulled early, and the sandboxes of the next plugins are started early;
+//     done. Images are pulled early, and the sandboxes of the next steps are started early;
 //     neither has an effect outside the container engine: nothing of an image runs in them.
 //   - The intent is recorded before the effect. A step with an unknown outcome is run again
 //     only if it is idempotent; otherwise the run fails, and the step is undone as if it

@@ -38,7 +38,7 @@ const (
 	Pull    Kind = "pull"
 	Start   Kind = "start"
 	Probe   Kind = "probe"
-	// Precreate prepares the sandbox of a plugin's action before its turn.
+	// Precreate prepares the sandbox of a plugin's action, of a service or of a job before its turn.
 	Precreate Kind = "create_ahead"
 	Run       Kind = "run"
 	// Stop stops a service or a job and keeps its container.

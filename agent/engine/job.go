@@ -59,7 +59,7 @@ func (j *jobs) onJobProbed(key pipeline.StepKey, r Result) {
 			key, r.Message)
 		j.failStep(key, r)
 	case !r.Exited:
-		j.prober.startup.next = j.now.Add(j.prober.probePause(timingOf(j.pipelineStep(key))))
+		j.prober.startup.next = j.prober.nextQuestion(timingOf(j.pipelineStep(key)))
 	default:
 		r.Code = cmp.Or(r.Code, CodeExitCode)
 		j.completeJob(key, r)

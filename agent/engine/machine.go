@@ -42,7 +42,8 @@ func New(deployment string) *Machine {
 	m.plugins = plugins{run: &m.run, sandboxes: &m.boxes}
 	m.crashes = crashes{run: &m.run, services: &m.services}
 	m.apply = applier{run: &m.run, secrets: &m.secrets, approvals: approvals{&m.run},
-		jobs: jobs{&m.run}, starts: serviceStarts{run: &m.run, services: &m.services},
+		jobs:    jobs{&m.run},
+		starts:  serviceStarts{run: &m.run, services: &m.services, sandboxes: &m.boxes},
 		plugins: &m.plugins, crashes: &m.crashes}
 	m.undo = undo{run: &m.run, secrets: &m.secrets, sandboxes: &m.boxes}
 	m.quiesce = quiesce{core: c, services: &m.services, prober: &m.prober}

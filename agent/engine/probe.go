@@ -25,6 +25,8 @@ type serviceStartup struct {
 	started time.Time
 	tries   int
 	next    time.Time
+	// asked is when a job was asked last.
+	asked time.Time
 	// counted is when the last check was made that counts as a try.
 	counted time.Time
 	// down says that the service ended and is started again at next; of a job, that it ended
@@ -85,8 +87,15 @@ func (b *prober) followJob(key pipeline.StepKey) {
 			b.wakeAt(s.Deadline)
 		}
 	default:
+		b.startup.asked = b.now
 		b.current = b.startOperation(StartOperation{Kind: Probe, Step: key})
 	}
+}
+
+// nextQuestion is when a job that has not ended is asked again. A runtime may wait for its end for
+// a while before it answers; the pause has passed then.
+func (b *prober) nextQuestion(t readinessTiming) time.Time {
+	return b.startup.asked.Add(b.probePause(t))
 }
 
 // processStart is when the service's process started. The engine knows it even if the agent

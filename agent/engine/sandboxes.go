@@ -10,9 +10,9 @@ import (
 // on few processors does not do more any sooner.
 const sandboxesAtOnce = 2
 
-// sandboxes prepares the containers of plugins while an earlier step runs: they are created and
-// started, and wait for the go signal that comes with their step's Run. Nothing of an image runs
-// before that. One that could not be prepared is made when its step runs.
+// sandboxes prepares the containers of plugins, services and jobs while an earlier step runs: they
+// are created and started, and wait for the go signal that comes with their step's Run or Start.
+// Nothing of an image runs before that. One that could not be prepared is made when its step runs.
 type sandboxes struct {
 	*core
 	pulls *imagePulls
@@ -22,7 +22,8 @@ type sandboxes struct {
 	asked map[sandbox]bool
 }
 
-// sandbox is the container of one action of a plugin.
+// sandbox is the container of one action of a plugin, or of a service or a job, whose action is
+// create.
 type sandbox struct {
 	step   pipeline.StepKey
 	action string
@@ -67,13 +68,35 @@ func (s *sandboxes) prepare(steps []pipeline.StepKey, action string) {
 		}
 		box := sandbox{key, action}
 		_, asked := s.asked[box]
-		if asked || s.pipelineStep(key).Plugin == nil || !s.pulls.isPulled(key) {
+		if asked || !s.mayPrepare(key, action) || !s.pulls.isPulled(key) {
 			continue
 		}
 		s.asked[box] = true
 		s.ahead = append(s.ahead, s.startOperation(
 			StartOperation{Kind: Precreate, Step: key, Action: action, Attempt: 1}))
 	}
+}
+
+// mayPrepare reports whether the container of a step can be made before its turn. A service or a
+// job that has been started in this run has its container already.
+func (s *sandboxes) mayPrepare(key pipeline.StepKey, action string) bool {
+	step := s.pipelineStep(key)
+	if step.Plugin != nil {
+		return true
+	}
+	return action == "create" && s.prepared && !s.steps[key].Started && !s.steps[key].Done &&
+		isPreparable(step.Container())
+}
+
+// isPreparable reports whether all that a container is made from is known before its turn. The
+// values of variables and the contents of files may come with the go signal; arguments cannot. An
+// image's own health check would run before the turn. A volume that others share is filled from the
+// image when the container is made, and only if nobody has written to it yet, so that its turn
+// matters. GPUs are taken when they are needed.
+func isPreparable(c *pipeline.ServiceStep) bool {
+	return c != nil && (c.Ready == nil || !c.Ready.Image) && c.GPUs == nil &&
+		!slices.ContainsFunc(c.Volumes, func(v pipeline.Volume) bool { return v.Shared != "" }) &&
+		!slices.ContainsFunc(slices.Concat(c.Entrypoint, c.Command), pipeline.RefersToOutputs)
 }
 
 func (s *sandboxes) countWaiting() (n int) {

@@ -20,13 +20,14 @@ const (
 	// the service waits for, such as a database, is usually there soon.
 	longestStartPause = 5 * time.Second
 	// earliestProbe keeps the checks of a service that has just started apart.
-	earliestProbe = 20 * time.Millisecond
+	earliestProbe = 10 * time.Millisecond
 )
 
 // serviceStarts starts services, and jobs, and decides when a service's step is done.
 type serviceStarts struct {
 	*run
-	services *serviceTable
+	services  *serviceTable
+	sandboxes *sandboxes
 }
 
 // startService starts a service or a job. It may be repeated: the runtime adopts what is
@@ -37,7 +38,9 @@ func (v *serviceStarts) startService(key pipeline.StepKey) {
 			s.Started, s.Attempt, s.Status = true, 1, pipeline.StepRunning
 		})
 	}
+	v.sandboxes.use(key, "create")
 	v.current = v.startOperation(StartOperation{Kind: Start, Step: key, Attempt: v.steps[key].Attempt})
+	v.sandboxes.prepareForRun(key)
 }
 
 func (v *serviceStarts) onServiceStarted(key pipeline.StepKey, r Result) {

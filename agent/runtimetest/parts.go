@@ -76,6 +76,35 @@ func jobStartsOnceInARun(b *testDeployment) {
 	b.startReady(job)
 }
 
+// A service or a job whose container was started before its turn is listed as one that waits, and
+// takes no connection until it is started. A job is then started once, as ever.
+func serviceWaitsForItsTurn(b *testDeployment) {
+	preparer, ok := b.Runtime.(agent.ServicePreparer)
+	if !ok {
+		return // its services are all started at their turn
+	}
+	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
+	for _, once := range []bool{false, true} {
+		s := b.newService("web")
+		s.Once = once
+		b.mustSucceed(b.Runtime.Pull(b.ctx, s.Image, nil, nil))
+		b.mustSucceed(preparer.CreateService(b.ctx, s))
+		before := b.onlyObject(agent.KindService)
+		if !before.Running || !before.Waiting {
+			b.Errorf("prepared, it is %+v", before)
+		}
+		b.startReady(s)
+		if o := b.onlyObject(agent.KindService); o.ID != before.ID || o.Waiting || !o.Running {
+			b.Errorf("started, it is %+v", o)
+		}
+		b.checkEcho("web")
+		if err := preparer.CreateService(b.ctx, s); err == nil {
+			b.Error("a service that runs was prepared")
+		}
+		b.mustSucceed(b.Runtime.Remove(b.ctx, b.onlyObject(agent.KindService)))
+	}
+}
+
 // What is there from before a lost answer is adopted, not doubled.
 func repeatsAreHarmless(b *testDeployment) {
 	web := b.newService("web")

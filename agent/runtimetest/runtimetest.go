@@ -54,6 +54,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"ServiceLivesAndGoes":        serviceLivesAndGoes,
 		"ServiceStopsAndGoesOn":      serviceStopsAndGoesOn,
 		"JobStartsOnceInARun":        jobStartsOnceInARun,
+		"ServiceWaitsForItsTurn":     serviceWaitsForItsTurn,
 		"RepeatsAreHarmless":         repeatsAreHarmless,
 		"ListShowsEveryState":        listShowsEveryState,
 		"RemovingTwiceIsFine":        removingTwiceIsFine,

@@ -25,6 +25,9 @@ const (
 // execCommand replaces this process by the command, with the file's variables in its
 // environment. It returns only if that failed.
 func execCommand(file string, command []string) error {
+	if err := awaitTurn(file, command); err != nil {
+		return err
+	}
 	secrets, err := awaitSecrets(file, secretsWait)
 	if err != nil {
 		return &exitError{code: exitSecrets, err: err}

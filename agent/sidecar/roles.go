@@ -23,7 +23,7 @@ const (
 	exitOutput  = 119
 	exitSockets = 118
 	exitLend    = 117
-	// exitNoGo is that of a sandbox whose stdin ended before the go signal.
+	// exitNoGo is that of a sandbox that never got its go signal.
 	exitNoGo = 116
 	// ExitUnreachable is the exit code of the reach role when the target did not answer.
 	ExitUnreachable = 124

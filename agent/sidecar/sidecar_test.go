@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -206,4 +207,83 @@ func TestInit(t *testing.T) {
 	if err != nil || string(out) != "hush\n" {
 		t.Errorf("the check printed %q, %v", out, err)
 	}
+}
+
+// A container that was started before its turn runs nothing until then. Its file is the signal:
+// also if the agent dies right after it wrote the file, and not without it.
+func TestInit_AwaitsItsTurn(t *testing.T) {
+	for name, c := range map[string]struct {
+		file string
+		send []byte
+		code int
+		out  string
+	}{
+		"at its turn":              {"{}", []byte{sidecar.TurnHello, sidecar.TurnGo}, 0, "ran\n"},
+		"the agent dies behind it": {"{}", []byte{sidecar.TurnHello}, 0, "ran\n"},
+		"the agent dies before it": {"", []byte{sidecar.TurnHello}, 116, ""},
+		"nobody's turn":            {"", []byte{sidecar.TurnHello, sidecar.TurnGo}, 116, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := filepath.Join(t.TempDir(), "env.json")
+			pipe := filepath.Join(filepath.Dir(env), sidecar.TurnFile)
+			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "TestInit_Helper$")
+			command.Env = append(os.Environ(), waitsFor+"="+env)
+			var stdout bytes.Buffer
+			command.Stdout = &stdout
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			// This open waits for the init's.
+			turn, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = turn.Write(c.send[:1])
+			if c.file != "" {
+				if err := os.WriteFile(env, []byte(c.file), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if stdout.Len() > 0 {
+				t.Error("it ran before its turn")
+			}
+			_, _ = turn.Write(c.send[1:])
+			_ = turn.Close()
+			_ = command.Wait()
+			if command.ProcessState.ExitCode() != c.code || stdout.String() != c.out {
+				t.Errorf("exit code %d, output %q", command.ProcessState.ExitCode(), stdout.String())
+			}
+		})
+	}
+}
+
+// A pipe that an agent left behind keeps nothing waiting once the turn has come.
+func TestInit_TurnHasPassed(t *testing.T) {
+	env := filepath.Join(t.TempDir(), "env.json")
+	if err := errors.Join(os.WriteFile(env, []byte("{}"), 0o600),
+		syscall.Mkfifo(filepath.Join(filepath.Dir(env), sidecar.TurnFile), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	command := exec.CommandContext(ctx, os.Args[0], "-test.run", "TestInit_Helper$")
+	command.Env = append(os.Environ(), waitsFor+"="+env)
+	if out, err := command.Output(); err != nil || string(out) != "ran\n" {
+		t.Errorf("output %q, %v", out, err)
+	}
+}
+
+const waitsFor = "NULLOPS_TEST_TURN"
+
+// TestInit_Helper is the init's process.
+func TestInit_Helper(t *testing.T) {
+	env, ok := os.LookupEnv(waitsFor)
+	if !ok {
+		return // the other test starts it
+	}
+	os.Exit(sidecar.Run([]string{"init", env, "--", "/bin/sh", "-c", "echo ran"}, os.Stderr))
 }

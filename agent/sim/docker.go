@@ -46,10 +46,12 @@ type object struct {
 	gone bool
 	// op waits for a plugin's end.
 	op *op
-	// agent is the life of the agent that holds the stdin of a sandbox; signals counts its go
-	// signals.
+	// agent is the life of the agent that holds the stream on which a sandbox waits; signals counts
+	// its go signals.
 	agent   int
 	signals int
+	// begun: something of the image has run.
+	begun bool
 }
 
 // exitKilled is the exit code of a process that was killed.
@@ -102,7 +104,8 @@ func (w *world) listEngine() (objects []object, ok bool) {
 		return nil, w.hasDefect("delete on a failed list")
 	}
 	for _, o := range w.docker.objects {
-		if w.hasDefect("forget a sandbox") && o.state == waiting {
+		if o.state == waiting && (w.hasDefect("forget a sandbox") && o.kind == plugin ||
+			w.hasDefect("forget a service's sandbox") && o.kind == service) {
 			continue
 		}
 		if w.hasDefect("list without stopped containers") && o.kind >= relay && o.state != running {
@@ -189,7 +192,8 @@ func (w *world) disturbObject() {
 // cannot be removed then.
 func (w *world) hasRunningContainer(d *deployment) bool {
 	for _, o := range w.docker.objects {
-		waits := o.state == waiting && !w.hasDefect("forget a sandbox")
+		waits := o.state == waiting && !w.hasDefect("forget a sandbox") &&
+			!w.hasDefect("forget a service's sandbox")
 		if o.of == d && o.kind != network && (o.state == running || waits) {
 			return true
 		}

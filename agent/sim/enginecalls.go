@@ -198,7 +198,11 @@ func (w *world) createAndStart(o *op) {
 		return
 	}
 	c := w.docker.findObject(o.of, service, o.do.Step, "")
-	if c != nil && o.isJob() && c.run != o.run {
+	if c != nil && w.startWaiting(o, c) {
+		return
+	}
+	// What is left of a sandbox never began.
+	if c != nil && (!c.begun && c.state != created || o.isJob() && c.run != o.run) {
 		w.removeContainer(c)
 		c = nil
 	}
@@ -226,7 +230,7 @@ func (w *world) createAndStart(o *op) {
 
 func (w *world) startService(o *op, c *object) {
 	h := o.of.habits[o.do.Step]
-	c.state, c.ready = running, w.now+h.ready
+	c.state, c.begun, c.ready = running, true, w.now+h.ready
 	c.life++
 	w.checkStart(o)
 	if o.isJob() {

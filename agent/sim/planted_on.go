@@ -26,5 +26,6 @@ func Defects() []string {
 		"delete on a failed list", "leave the network", "forget events on restart",
 		"hear a replaced session", "ask for secrets once", "start an ended job again",
 		"run a sandbox early", "forget a sandbox", "use a sandbox twice",
+		"run a service's sandbox early", "forget a service's sandbox", "use a service's sandbox twice",
 	})
 }

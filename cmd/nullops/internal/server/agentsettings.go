@@ -37,7 +37,7 @@ type AgentSettings struct {
 	Ingress string `description:"User or user id of that ingress, unless root or the agent's own."`
 	// Offers is for nodes that decide themselves what they take.
 	Offers    OfferSettings   `description:"Who decides about deployments on a reactive node."`
-	Sandboxes SandboxSettings `description:"Containers of plugins started before their turn."`
+	Sandboxes SandboxSettings `description:"Containers started before their step's turn."`
 }
 
 // ingressUser is agent.ingress as a number; -1 without one.

@@ -4,7 +4,7 @@ import "fmt"
 
 // SandboxSettings bound what is prepared before its turn.
 type SandboxSettings struct {
-	Ahead  int `description:"Sandboxes of later plugins that a run may have ready; 0 is none."`
+	Ahead  int `description:"Containers of later steps that a run may have ready; 0 is none."`
 	Memory int `description:"MiB that waiting sandboxes may take on the node; one takes 16."`
 }
 
