@@ -156,7 +156,7 @@ func defaultSettings() Settings {
 		Log:     LogSettings{Level: "info", Format: "auto"},
 		Removed: RemovedSettings{Keep: 30},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
-			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Grace: "10s",
+			Runtime: runtimeDocker, Kubernetes: KubernetesSettings{Prefix: "nullops"}, Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Grace: "10s",
 			Floor: "10%", Sandboxes: defaultSandboxes(), Offers: defaultOffers()},
 		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
 	}
@@ -304,6 +304,7 @@ func (s Settings) checkIngress() error {
 func (s Settings) checkAgent() error {
 	return errors.Join(
 		s.checkToken(),
+		s.Agent.checkRuntime(),
 		s.checkDoctor(),
 	)
 }
