@@ -48,13 +48,11 @@ func loadClusterConfig(kubeconfig string) (*rest.Config, error) {
 		c, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
 			return nil, errors.New("the agent does not run in a pod: set " +
-				"agent.kubernetes.kubeconfig to " +
-				"a kubeconfig file of the cluster")
+				"agent.kubernetes.kubeconfig to a kubeconfig file of the cluster")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the pod's own credentials cannot be read: %w; let its "+
-				"service account "+
-				"be mounted (automountServiceAccountToken), or set "+
+				"service account be mounted (automountServiceAccountToken), or set "+
 				"agent.kubernetes.kubeconfig", err)
 		}
 		return c, nil
@@ -62,8 +60,7 @@ func loadClusterConfig(kubeconfig string) (*rest.Config, error) {
 	c, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("setting agent.kubernetes.kubeconfig: %w; name a file that works "+
-			"with "+
-			"kubectl --kubeconfig", err)
+			"with kubectl --kubeconfig", err)
 	}
 	return c, nil
 }
@@ -113,7 +110,8 @@ func newCluster(config *rest.Config) (*cluster, error) {
 
 // serverVersion asks for the version of the API server.
 func (c *cluster) serverVersion(ctx context.Context) (v version.Info, err error) {
-	return v, readJSON(c.core.Get().AbsPath("/version").Do(ctx), &v)
+	err = readJSON(c.core.Get().AbsPath("/version").Do(ctx), &v)
+	return v, err
 }
 
 // readJSON decodes an answer. Raw alone would lose the reason of a refusal.

@@ -24,8 +24,7 @@ const registryPatience = 2 * time.Minute
 
 // errCredentials is the answer to an image of a private registry.
 var errCredentials = errors.New("images that need credentials cannot be pulled on Kubernetes " +
-	"yet: " +
-	"use a registry that the cluster may read without, or a node with Docker")
+	"yet: use a registry that the cluster may read without, or a node with Docker")
 
 // imageConfig is how an image wants to be started. Kubernetes shows it to nobody, so the registry
 // is asked.
@@ -139,8 +138,7 @@ func (im *images) describe(ctx context.Context, reference string) error {
 		return file.Architecture == "" || file.Architecture == p.Architecture
 	}) {
 		return fmt.Errorf("the image is for %s/%s, and the cluster's machines are %s: choose an "+
-			"image "+
-			"for them", file.OS, file.Architecture, joinPlatforms(platforms))
+			"image for them", file.OS, file.Architecture, joinPlatforms(platforms))
 	}
 	c := imageConfig{Entrypoint: file.Config.Entrypoint, Cmd: file.Config.Cmd,
 		User: file.Config.User}

@@ -92,15 +92,12 @@ func (iv *inventory) checkCluster(ctx context.Context, machines []corev1.Node) [
 	return append(all, iv.checkRights(ctx), wire.Check{ID: "isolation",
 		Severity: wire.SeverityWarning,
 		Detail: "each deployment has network policies, but whether this cluster enforces them " +
-			"is not " +
-			"tried yet",
+			"is not tried yet",
 		Remedy: "see to it that the cluster's network plugin enforces NetworkPolicy; some store " +
-			"it and " +
-			"do nothing"}, wire.Check{ID: "features", Severity: wire.SeverityWarning,
+			"it and do nothing"}, wire.Check{ID: "features", Severity: wire.SeverityWarning,
 		Detail: "on Kubernetes, NullOps cannot do these yet: volumes, GPUs, images of private " +
 			"registries, health checks of images, stop signals, users by name, test reports of " +
-			"jobs, " +
-			"measurements, moving; a step that asks for one fails and says so",
+			"jobs, measurements, moving; a step that asks for one fails and says so",
 		Remedy: "deploy what needs them to a node with Docker"})
 }
 

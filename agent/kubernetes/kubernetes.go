@@ -131,12 +131,12 @@ func (c Config) validate() error {
 		return errors.New("install id is empty: it tells our namespaces from others")
 	case c.Helper == "":
 		return errors.New("setting agent.kubernetes.helper is empty: name the image of this " +
-			"agent, " +
-			"such as registry.example.com/nullops/agent:1.0; its helper starts in each pod")
+			"agent, such as registry.example.com/nullops/agent:1.0; its helper starts in each " +
+			"pod")
 	case !prefixForm.MatchString(c.Prefix):
 		return fmt.Errorf("setting agent.kubernetes.prefix: %q cannot begin the name of a "+
-			"namespace; "+
-			"use at most 17 lower-case letters, digits and dashes, such as nullops", c.Prefix)
+			"namespace; use at most 17 lower-case letters, digits and dashes, such as "+
+			"nullops", c.Prefix)
 	}
 	return nil
 }

@@ -110,8 +110,7 @@ func (n nameScheme) checkNames(deployment string, others ...string) error {
 	}
 	if name := n.namespaceName(deployment); len(name) > maxName {
 		return fmt.Errorf("the namespace %s would have %d characters, and Kubernetes takes %d: "+
-			"set a "+
-			"shorter agent.kubernetes.prefix", name, len(name), maxName)
+			"set a shorter agent.kubernetes.prefix", name, len(name), maxName)
 	}
 	for _, name := range others {
 		if !safeName.MatchString(name) {

@@ -60,8 +60,8 @@ func (ns *namespaces) ensureNamespace(ctx context.Context, deployment string) er
 	switch {
 	case !ours:
 		return fmt.Errorf("the namespace %s exists and is not ours (its label %s is %q): remove "+
-			"it, or "+
-			"set another agent.kubernetes.prefix", name, labelInstall, there.Labels[labelInstall])
+			"it, or set another "+
+			"agent.kubernetes.prefix", name, labelInstall, there.Labels[labelInstall])
 	case there.DeletionTimestamp != nil:
 		return fmt.Errorf("the namespace %s is still being removed%s", name,
 			explainTermination(there))

@@ -116,8 +116,7 @@ func (pr *probes) runProbe(
 		return probeResult(detail, err)
 	case s.Ready.Image:
 		return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: "the image's own health " +
-			"check " +
-			"is not run on Kubernetes: choose another readiness check"}, nil
+			"check is not run on Kubernetes: choose another readiness check"}, nil
 	}
 	return agent.ProbeResult{Health: wire.HealthHealthy}, nil
 }

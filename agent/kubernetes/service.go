@@ -68,8 +68,7 @@ func refuseService(s agent.ServiceSpec) error {
 		return nil
 	}
 	return fmt.Errorf("it asks for %s, which NullOps cannot do on Kubernetes yet: take that "+
-		"out, or "+
-		"deploy to a node with Docker", joinWords(missing))
+		"out, or deploy to a node with Docker", joinWords(missing))
 }
 
 func (sv *services) startService(ctx context.Context, s agent.ServiceSpec) error {

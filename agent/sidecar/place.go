@@ -64,8 +64,8 @@ func placeHelper(ctx context.Context, folder, run string) error {
 		}
 		if time.Now().After(deadline) {
 			return &exitError{code: exitSecrets, err: fmt.Errorf("the service's secrets did not "+
-				"arrive "+
-				"within %s; the agent brings them once it reaches the control plane", deliveryWait)}
+				"arrive within %s; the agent brings them once it reaches the control "+
+				"plane", deliveryWait)}
 		}
 	}
 }

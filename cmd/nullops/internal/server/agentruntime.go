@@ -67,8 +67,7 @@ func (s Settings) kubernetesConfig() (c kubernetes.Config, err error) {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
 			return c, fmt.Errorf("setting agent.kubernetes.admit: %q is not an address range; "+
-				"write one "+
-				"like 192.0.2.10/32", text)
+				"write one like 192.0.2.10/32", text)
 		}
 		c.Admit = append(c.Admit, p.Masked())
 	}
@@ -121,8 +120,8 @@ func (a AgentSettings) checkRuntime() error {
 	}
 	if k.Helper == "" {
 		errs = append(errs, errors.New("setting agent.kubernetes.helper is empty: name this "+
-			"agent's own "+
-			"image, such as registry.example.com/nullops/agent:1.0; its helper starts in each pod"))
+			"agent's own image, such as registry.example.com/nullops/agent:1.0; its helper "+
+			"starts in each pod"))
 	}
 	_, err := Settings{Agent: a}.kubernetesConfig()
 	return errors.Join(append(errs, err)...)

@@ -156,7 +156,8 @@ func defaultSettings() Settings {
 		Log:     LogSettings{Level: "info", Format: "auto"},
 		Removed: RemovedSettings{Keep: 30},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
-			Runtime: runtimeDocker, Kubernetes: KubernetesSettings{Prefix: "nullops"}, Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Grace: "10s",
+			Runtime: runtimeDocker, Kubernetes: KubernetesSettings{Prefix: "nullops"},
+			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Grace: "10s",
 			Floor: "10%", Sandboxes: defaultSandboxes(), Offers: defaultOffers()},
 		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
 	}
