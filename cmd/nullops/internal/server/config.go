@@ -305,7 +305,6 @@ func (s Settings) checkIngress() error {
 func (s Settings) checkAgent() error {
 	return errors.Join(
 		s.checkToken(),
-		s.Agent.checkRuntime(),
 		s.checkDoctor(),
 	)
 }
@@ -328,7 +327,8 @@ func (s Settings) checkDoctor() error {
 		absolutePath("agent.data", s.Agent.Data),
 		absolutePath("agent.run", s.Agent.Run),
 		optionalPath("agent.sockets", s.Agent.Sockets), s.Agent.checkIngress(),
-		err, bad, unfit, s.Agent.Offers.check(), s.Agent.Sandboxes.check(), s.checkCommon(),
+		s.Agent.checkRuntime(), err, bad, unfit, s.Agent.Offers.check(), s.Agent.Sandboxes.check(),
+		s.checkCommon(),
 	)
 }
 

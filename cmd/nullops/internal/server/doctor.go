@@ -118,9 +118,6 @@ func examineNode(ctx context.Context, s Settings) (diagnosis, error) {
 
 // examineCluster runs the checks of an agent on Kubernetes.
 func examineCluster(ctx context.Context, s Settings) (d diagnosis, err error) {
-	if err := s.Agent.checkRuntime(); err != nil {
-		return d, err
-	}
 	runtime, err := openRuntime(ctx, s, "doctor", nil, slog.New(slog.DiscardHandler))
 	if err == nil {
 		defer runtime.Close()
