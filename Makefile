@@ -117,6 +117,11 @@ ONLY ?=
 test-engines: build ## run what depends on the engine on Docker 20.10 and 29, both image stores, runc and crun
 	@ONLY='$(ONLY)' tools/engines.sh $(ENGINES)
 
+.PHONY: test-kubernetes
+test-kubernetes: build ## hold agent/kubernetes to the contract on a real one-node cluster (the first time builds Kubernetes)
+	@tools/setup/install.sh kubernetes
+	@tools/kubernetes/node.sh go test -tags kubernetes -count=1 $(if $(ONLY),-run '$(ONLY)') ./agent/kubernetes
+
 .PHONY: test-slow
 test-slow: build ## tell the browser stories that take minutes: a link down for one, every state of every page
 	@tools/run services --only docker,registry -- timeout --kill-after=60 40m \

@@ -43,7 +43,9 @@ var errUsage = errors.New("usage: sidecar relay SOCKET | " +
 	"sidecar init ENVFILE -- COMMAND [ARG]… | " +
 	"sidecar check ENVFILE FOLDER -- COMMAND [ARG]… | sidecar check-output FOLDER | " +
 	"sidecar loopback PORT | sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | " +
-	"sidecar sandbox -- COMMAND [ARG]… | sidecar inside ENVFILE | sidecar lend SOCKET PARENT NAME")
+	"sidecar sandbox -- COMMAND [ARG]… | sidecar inside ENVFILE | sidecar lend SOCKET PARENT NAME | " +
+	"sidecar place FOLDER [DELIVERY] | sidecar accept DELIVERY | sidecar hold pod | " +
+	"sidecar oom-kills pod")
 
 // Run performs the role named by args (without the program's name) and
 // returns the exit code. The init role does not return when it succeeds.
@@ -88,6 +90,9 @@ func runRole(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	if is, err := runPodRole(ctx, args); is {
+		return err
+	}
 	switch args[0] {
 	case "relay", "gate": // gate is what earlier releases called it
 		debug.SetGCPercent(relayGC)

@@ -4,6 +4,7 @@
 #   tools/setup/install.sh          for make demo and make test
 #   tools/setup/install.sh bench    also the peers that make bench measures against
 #   tools/setup/install.sh engines  also what make test-engines builds Engine 29 with
+#   tools/setup/install.sh kubernetes  also what the node of make test-kubernetes needs
 #
 # It installs Debian packages only where a program is missing, checks Go and Node,
 # and fetches the UI's packages when ui/package-lock.json changed. With nothing
@@ -49,6 +50,10 @@ fi
 
 if [[ ${1:-} == engines ]]; then
   wanted+=("libseccomp-dev /usr/include/seccomp.h" "pkg-config pkg-config")
+fi
+
+if [[ ${1:-} == kubernetes ]]; then
+  wanted+=("containernetworking-plugins /usr/lib/cni/bridge" "curl curl" "openssl openssl")
 fi
 
 present() { # PROGRAM-OR-PATTERN

@@ -58,7 +58,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	}
 	// The runtime and the agent count visits together.
 	hook := failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))
-	runtime, err := openDocker(ctx, s, install, hook, log)
+	runtime, err := openRuntime(ctx, s, install, hook, log)
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,10 @@ func agentLost() *cobra.Command {
 }
 
 func runLost(ctx context.Context, s Settings, out io.Writer, end, asJSON bool) error {
+	if s.Agent.Runtime == runtimeKubernetes {
+		return errors.New("setting agent.runtime: a cluster looks after its machines itself; lost " +
+			"containers are looked for with the runtime docker only")
+	}
 	ctx, cancel := context.WithTimeout(ctx, lostWithin)
 	defer cancel()
 	install, err := knownInstallID(s.Agent.Data)

@@ -23,6 +23,10 @@ type AgentSettings struct {
 	CA          string `description:"File of authorities to trust besides the system's."`
 	Fingerprint string `description:"Certificate of the control plane instead, sha256:…."`
 
+	// Runtime chooses what deployments run on; the settings of the other one are not used.
+	Runtime    string             `description:"What deployments run on: docker or kubernetes."`
+	Kubernetes KubernetesSettings `description:"The cluster, with the runtime kubernetes."`
+
 	Data    string `description:"Folder for certificate, journal and state."`
 	Run     string `description:"Folder on a tmpfs for what may never reach a disk."`
 	Docker  string `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`

@@ -163,6 +163,7 @@ func defaultSettings() Settings {
 		Log:     LogSettings{Level: "info", Format: "auto"},
 		Removed: RemovedSettings{Keep: 30},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
+			Runtime: runtimeDocker, Kubernetes: KubernetesSettings{Prefix: "nullops"},
 			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Grace: "10s",
 			Floor: "10%", Sandboxes: defaultSandboxes(), Offers: defaultOffers()},
 		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
@@ -334,7 +335,8 @@ func (s Settings) checkDoctor() error {
 		absolutePath("agent.data", s.Agent.Data),
 		absolutePath("agent.run", s.Agent.Run),
 		optionalPath("agent.sockets", s.Agent.Sockets), s.Agent.checkIngress(),
-		err, bad, unfit, s.Agent.Offers.check(), s.Agent.Sandboxes.check(), s.checkCommon(),
+		s.Agent.checkRuntime(), err, bad, unfit, s.Agent.Offers.check(), s.Agent.Sandboxes.check(),
+		s.checkCommon(),
 	)
 }
 

@@ -81,6 +81,9 @@ func runDoctor(ctx context.Context, s Settings, out io.Writer, asJSON bool) erro
 // examineNode runs the agent's checks. If they cannot run, that is a result too.
 func examineNode(ctx context.Context, s Settings) (diagnosis, error) {
 	var d diagnosis
+	if s.Agent.Runtime == runtimeKubernetes {
+		return examineCluster(ctx, s)
+	}
 	config, clean, err := doctorConfig(s)
 	if err != nil {
 		return d, err
@@ -110,6 +113,26 @@ func examineNode(ctx context.Context, s Settings) (diagnosis, error) {
 	}) {
 		d.Guard = runtime.GuardCommands()
 	}
+	return d, nil
+}
+
+// examineCluster runs the checks of an agent on Kubernetes.
+func examineCluster(ctx context.Context, s Settings) (d diagnosis, err error) {
+	runtime, err := openRuntime(ctx, s, "doctor", nil, slog.New(slog.DiscardHandler))
+	if err == nil {
+		defer runtime.Close()
+		d.Inventory, err = runtime.Inventory(ctx)
+	}
+	if err != nil {
+		d.Checks = []wire.Check{{ID: wire.CheckEngine, Severity: wire.SeverityCritical,
+			Detail: err.Error(), Remedy: "Correct the settings agent.kubernetes, or see to it that the " +
+				"cluster's API server answers and gives the agent its rights."}}
+		return d, nil
+	}
+	d.Checks, d.Inventory.Checks = d.Inventory.Checks, nil
+	d.Healthy = !slices.ContainsFunc(d.Checks, func(c wire.Check) bool {
+		return c.Severity == wire.SeverityCritical
+	})
 	return d, nil
 }
 

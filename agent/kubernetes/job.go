@@ -1,0 +1,125 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/wait"
+)
+
+// startJob makes the pod of a job, which is started once in a run. A pod of an earlier run is
+// removed.
+func (sv *services) startJob(ctx context.Context, s agent.ServiceSpec) error {
+	namespace := sv.names.namespaceName(s.Deployment)
+	there, err := sv.getPod(ctx, namespace, string(s.Step))
+	if err != nil {
+		return err
+	}
+	if there != nil && there.Labels[labelInstall] != sv.names.install {
+		return fmt.Errorf("there is a pod %s that is not ours in its namespace: remove it", s.Step)
+	}
+	if there != nil && there.Labels[labelRun] == s.Run && there.DeletionTimestamp == nil {
+		if needsDelivery(s) && waitsForDelivery(there) {
+			_, err = sv.deliver(ctx, s, there.Labels[labelMade])
+		}
+		return err
+	}
+	if there != nil {
+		if err := sv.removePod(ctx, there, graceOf(there)); err != nil {
+			return err
+		}
+	}
+	return sv.makeJob(ctx, s)
+}
+
+func (sv *services) makeJob(ctx context.Context, s agent.ServiceSpec) error {
+	template, err := sv.podTemplate(ctx, s)
+	if err != nil {
+		return err
+	}
+	spec, err := hashParts(template)
+	if err != nil {
+		return err
+	}
+	if err := sv.ensureName(ctx, s); err != nil {
+		return err
+	}
+	pod := &corev1.Pod{Spec: template.Spec, ObjectMeta: metav1.ObjectMeta{Name: string(s.Step),
+		Namespace: sv.names.namespaceName(s.Deployment),
+		Labels:    sv.podLabels(agent.KindService, s.Deployment, s.Run, s.Step, spec, true)}}
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	made := newMark()
+	pod.Labels[labelMade] = made
+	if err := sv.createPod(ctx, pod); err != nil {
+		return err
+	}
+	if needsDelivery(s) {
+		_, err = sv.deliver(ctx, s, made)
+	}
+	return err
+}
+
+// getPod returns nil for a pod that is not there.
+func (b *base) getPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	p, err := b.pods.get(ctx, namespace, name)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, wrapQueryErr(err)
+	}
+	return p, nil
+}
+
+// accountWait is how long a new namespace may be without its service account, which every pod
+// needs: a controller makes it.
+const accountWait = 20 * time.Second
+
+// createPod waits for the service account of a new namespace.
+func (b *base) createPod(ctx context.Context, pod *corev1.Pod) error {
+	for deadline := time.Now().Add(accountWait); ; {
+		asked, cancel := context.WithTimeout(ctx, queryTimeout)
+		_, err := b.pods.create(asked, pod)
+		cancel()
+		early := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "serviceaccount") &&
+			strings.Contains(err.Error(), "not found")
+		if !early || time.Now().After(deadline) {
+			return explainNamespace(wrapMutationErr(err))
+		}
+		if err := wait.Sleep(ctx, statePause); err != nil {
+			return err
+		}
+	}
+}
+
+// removePod ends a pod within the grace period, and waits until it is gone. Another pod of the
+// same name is left alone.
+func (b *base) removePod(ctx context.Context, pod *corev1.Pod, grace time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, grace+stopMargin)
+	defer cancel()
+	// Zero would remove the object at once, whatever runs on the machine.
+	err := b.pods.remove(ctx, pod.Namespace, pod.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: new(max(wholeSeconds(grace), 1)),
+		Preconditions:      &metav1.Preconditions{UID: &pod.UID}})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return wrapMutationErr(err)
+	}
+	for {
+		there, err := b.getPod(ctx, pod.Namespace, pod.Name)
+		if err != nil || there == nil || there.UID != pod.UID {
+			return err
+		}
+		if err := wait.Sleep(ctx, statePause); err != nil {
+			return fmt.Errorf("pod %s does not end; its machine may be lost: %w", pod.Name, err)
+		}
+	}
+}

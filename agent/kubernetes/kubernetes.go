@@ -1,0 +1,142 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"regexp"
+	"time"
+
+	"github.com/nullops/nullops/agent"
+)
+
+// Config is what New needs. Install and Helper are required.
+type Config struct {
+	// Kubeconfig is a file; empty means the credentials of the agent's own pod.
+	Kubeconfig string
+	// Install distinguishes this installation's objects from those of others.
+	Install string
+	// Prefix begins the name of every namespace; default nullops.
+	Prefix string
+	// Helper is an image with the helper at /app/sidecar, such as the agent's own.
+	Helper string
+	// MachineSelector limits pods to machines with these labels.
+	MachineSelector map[string]string
+	// AgentNamespace is that of the agent's pod, whose pods the network policies admit.
+	AgentNamespace string
+	// Admit are addresses that the agent dials from when it runs outside the cluster.
+	Admit []netip.Prefix
+	// StopGrace is how long a service may take to end after SIGTERM before it is killed;
+	// default 10 seconds, negative means not at all. Kubernetes counts whole seconds.
+	StopGrace time.Duration
+	// Log receives what is not returned to a caller. Nil means slog's default.
+	Log *slog.Logger
+}
+
+// Kubernetes is a Runtime on one cluster. Its methods are those of its parts.
+type Kubernetes struct {
+	*base
+	*rights
+	*namespaces
+	*images
+	*services
+	*probes
+	*plugins
+	*objects
+	*inventory
+	*changes
+}
+
+// base is what all parts use.
+type base struct {
+	*cluster
+	config Config
+	names  nameScheme
+	log    *slog.Logger
+	// sweeps are removals in the background.
+	sweeps *sweeps
+}
+
+var _ agent.Runtime = (*Kubernetes)(nil)
+
+// New connects to the cluster. A right that is missing is an error, and so is a setting to
+// correct; an API server that does not answer is none, since services can be reached without it.
+func New(ctx context.Context, c Config) (*Kubernetes, error) {
+	c = c.withDefaults()
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	config, err := loadClusterConfig(c.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	api, err := newCluster(config)
+	if err != nil {
+		return nil, err
+	}
+	k := assembleParts(&base{cluster: api, config: c, names: newNames(c.Prefix, c.Install),
+		log:    c.Log,
+		sweeps: newSweeps()})
+	err = k.ensureRights(ctx)
+	if errors.Is(err, agent.ErrUnavailable) {
+		c.Log.WarnContext(ctx, "the cluster does not answer; the agent keeps trying", "error", err)
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// assembleParts makes the parts and connects each to the parts that it needs.
+func assembleParts(b *base) *Kubernetes {
+	k := &Kubernetes{base: b, rights: &rights{base: b}, images: newImages(b),
+		changes: &changes{base: b}}
+	k.namespaces = &namespaces{base: b, rights: k.rights}
+	k.services = &services{base: b, images: k.images}
+	k.probes = &probes{services: k.services}
+	k.plugins = &plugins{base: b, images: k.images, waiting: map[string]bool{}}
+	k.objects = &objects{base: b, services: k.services, plugins: k.plugins}
+	k.inventory = &inventory{base: b, rights: k.rights}
+	return k
+}
+
+// Close waits for removals in the background.
+func (k *Kubernetes) Close() error {
+	k.sweeps.waitFor(context.Background())
+	return nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Prefix == "" {
+		c.Prefix = "nullops"
+	}
+	if c.StopGrace == 0 {
+		c.StopGrace = defaultGrace
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
+}
+
+// prefixForm leaves room for the installation and a deployment's id in a DNS label.
+var prefixForm = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,15}[a-z0-9])?$`)
+
+func (c Config) validate() error {
+	switch {
+	case c.Install == "":
+		return errors.New("install id is empty: it tells our namespaces from others")
+	case c.Helper == "":
+		return errors.New("setting agent.kubernetes.helper is empty: name the image of this " +
+			"agent, such as registry.example.com/nullops/agent:1.0; its helper starts in each " +
+			"pod")
+	case !prefixForm.MatchString(c.Prefix):
+		return fmt.Errorf("setting agent.kubernetes.prefix: %q cannot begin the name of a "+
+			"namespace; use at most 17 lower-case letters, digits and dashes, such as "+
+			"nullops", c.Prefix)
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/wait"
+)
+
+// removeTime bounds the removal of a namespace, once its pods' grace periods are over.
+const removeTime = 2 * time.Minute
+
+// objects lists and removes what there is of our installation.
+type objects struct {
+	*base
+	services *services
+	plugins  *plugins
+}
+
+// List returns every object of this installation, in every state.
+func (ob *objects) List(ctx context.Context) ([]agent.Object, error) {
+	return ob.listObjects(ctx, "")
+}
+
+// listObjects lists those of one namespace, or of all if it is empty.
+func (ob *objects) listObjects(ctx context.Context, namespace string) ([]agent.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	ob.sweeps.waitFor(ctx)
+	own := ob.names.ownSelector()
+	spaces, err := ob.namespaces.list(ctx, "", own)
+	if err != nil {
+		return nil, fmt.Errorf("list namespaces: %w", wrapQueryErr(err))
+	}
+	policies, err := ob.policies.list(ctx, namespace, own)
+	if err != nil {
+		return nil, fmt.Errorf("list network policies: %w", wrapQueryErr(err))
+	}
+	deployments, err := ob.deployments.list(ctx, namespace, own)
+	if err != nil {
+		return nil, fmt.Errorf("list Deployments: %w", wrapQueryErr(err))
+	}
+	pods, err := ob.pods.list(ctx, namespace, own)
+	if err != nil {
+		return nil, fmt.Errorf("list pods: %w", wrapQueryErr(err))
+	}
+	var all []agent.Object
+	for _, n := range spaces {
+		if namespace == "" || n.Name == namespace {
+			all = append(all, newObject(&n))
+		}
+	}
+	for _, p := range policies {
+		if p.Name == admitPolicy {
+			o := newObject(&p)
+			o.Running = true
+			all = append(all, o)
+		}
+	}
+	return append(all, ob.listSteps(deployments, pods)...), nil
+}
+
+// listSteps returns services, jobs and plugins. The pods of a service hang on its Deployment.
+func (ob *objects) listSteps(
+	deployments []appsv1.Deployment, pods []corev1.Pod,
+) (all []agent.Object) {
+	running := map[string]bool{}
+	for _, p := range pods {
+		if !isJob(&p) {
+			key := p.Namespace + "/" + p.Labels[labelStep]
+			running[key] = running[key] || isRunning(&p)
+			continue
+		}
+		o := newObject(&p)
+		o.Running = isRunning(&p)
+		o.Waiting = ob.plugins.isWaiting(p.Namespace, p.Name)
+		all = append(all, o)
+	}
+	for _, d := range deployments {
+		o := newObject(&d)
+		o.Running = running[d.Namespace+"/"+d.Labels[labelStep]]
+		all = append(all, o)
+	}
+	return all
+}
+
+func newObject(m metav1.Object) agent.Object {
+	o := objectFromLabels(m.GetLabels())
+	o.ID, o.Name = string(m.GetUID()), m.GetName()
+	if m.GetNamespace() != "" {
+		o.Name = m.GetNamespace() + "/" + m.GetName()
+	}
+	return o
+}
+
+// Remove deletes one object and what hangs on it.
+func (ob *objects) Remove(ctx context.Context, o agent.Object) error {
+	if err := ob.removeObject(ctx, o); err != nil {
+		return fmt.Errorf("remove %s %s: %w", o.Kind, o.Name, err)
+	}
+	return nil
+}
+
+func (ob *objects) removeObject(ctx context.Context, o agent.Object) error {
+	if err := ob.names.checkNames(o.Deployment); err != nil {
+		return err
+	}
+	namespace := ob.names.namespaceName(o.Deployment)
+	switch o.Kind {
+	case agent.KindService:
+		return ob.removeService(ctx, namespace, o)
+	case agent.KindPlugin:
+		return ob.removePodOf(ctx, namespace, o, time.Second)
+	case agent.KindRelay:
+		return ignoreNotFound(wrapMutationErr(ob.policies.remove(ctx, namespace, admitPolicy,
+			metav1.DeleteOptions{})))
+	case agent.KindNetwork:
+		_, err := ob.removeNamespace(ctx, o.Deployment)
+		return err
+	}
+	return fmt.Errorf("there is no %q on Kubernetes", o.Kind)
+}
+
+// removeService removes a Deployment, or the pod of a job, by its id, and waits for its pods.
+func (ob *objects) removeService(ctx context.Context, namespace string, o agent.Object) error {
+	uid := types.UID(o.ID)
+	err := ignoreNotFound(ob.cluster.services.remove(ctx, namespace, string(o.Step),
+		metav1.DeleteOptions{}))
+	if err != nil {
+		return wrapMutationErr(err)
+	}
+	err = ob.deployments.remove(ctx, namespace, string(o.Step), metav1.DeleteOptions{
+		Preconditions:     &metav1.Preconditions{UID: &uid},
+		PropagationPolicy: new(metav1.DeletePropagationBackground)})
+	switch {
+	case err == nil:
+		return ob.services.awaitEnd(ctx, o.Deployment, o.Step)
+	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
+		// It is a job, or it is gone, and perhaps another one has its name.
+		return ob.removePodOf(ctx, namespace, o, ob.config.StopGrace)
+	}
+	return wrapMutationErr(err)
+}
+
+func (ob *objects) removePodOf(
+	ctx context.Context, namespace string, o agent.Object, grace time.Duration,
+) error {
+	pods, err := ob.pods.list(ctx, namespace, ob.names.ownSelector())
+	if err != nil {
+		return wrapQueryErr(err)
+	}
+	for _, p := range pods {
+		if string(p.UID) == o.ID {
+			return ob.removePod(ctx, &p, grace)
+		}
+	}
+	return nil
+}
+
+// RemoveDeployment removes the namespace and everything in it. All pods get their grace periods at
+// the same time. What is left after that is returned, with the cluster's reason.
+func (ob *objects) RemoveDeployment(ctx context.Context, deployment string) ([]agent.Object,
+	error) {
+	if err := ob.names.checkNames(deployment); err != nil {
+		return nil, err
+	}
+	left, err := ob.removeNamespace(ctx, deployment)
+	if err != nil {
+		return left, fmt.Errorf("remove deployment %s: %w", deployment, err)
+	}
+	return left, nil
+}
+
+func (ob *objects) removeNamespace(ctx context.Context, deployment string) ([]agent.Object, error) {
+	name := ob.names.namespaceName(deployment)
+	ob.plugins.forgetDeployment(name)
+	limit := ob.longestGrace(ctx, name) + removeTime
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		there, err := ob.namespaces.get(limited, "", name)
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil, nil
+		case err == nil && there.Labels[labelInstall] != ob.names.install:
+			return nil, nil // somebody else's
+		case err == nil && there.DeletionTimestamp == nil:
+			err = ignoreNotFound(ob.namespaces.remove(limited, "", name, metav1.DeleteOptions{
+				Preconditions: &metav1.Preconditions{UID: &there.UID}}))
+		}
+		if wait.Sleep(limited, statePause) == nil {
+			continue
+		}
+		if err == nil {
+			err = stuckError(there, limit)
+		}
+		// The context has ended, and the question what is left gets one of its own.
+		asked, done := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
+		defer done()
+		left, listErr := ob.listObjects(asked, name)
+		if listErr != nil {
+			err = wrapMutationErr(err)
+		}
+		return left, err
+	}
+}
+
+func stuckError(n *corev1.Namespace, after time.Duration) error {
+	return fmt.Errorf("the namespace %s is stuck: it has not ended within %s%s", n.Name,
+		after.Round(time.Second), explainTermination(n))
+}
+
+// longestGrace is that of the deployment's pods.
+func (ob *objects) longestGrace(ctx context.Context, namespace string) (longest time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	pods, err := ob.pods.list(ctx, namespace, ob.names.ownSelector())
+	if err != nil {
+		return defaultGrace
+	}
+	for _, p := range pods {
+		longest = max(longest, graceOf(&p))
+	}
+	return longest
+}

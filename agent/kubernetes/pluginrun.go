@@ -1,0 +1,200 @@
+package kubernetes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nullops/nullops/agent"
+)
+
+const (
+	// pluginTimeout applies if the specification has none.
+	pluginTimeout = 5 * time.Minute
+	// pluginGrace is how long a plugin may take to end after SIGTERM.
+	pluginGrace = 10 * time.Second
+	// cancelGrace is shorter: a person waits.
+	cancelGrace = 3 * time.Second
+	// killTime is how long the machine may take for SIGKILL.
+	killTime = 20 * time.Second
+)
+
+// Why we ended a plugin ourselves.
+var (
+	errTimedOut = errors.New("timed out")
+	errOverflow = errors.New("too much on stdout")
+)
+
+// RunPlugin starts a plugin in its pod and follows it to its end. The pod is removed after the
+// result is out; List, CreatePlugin and Close wait for that.
+func (pl *plugins) RunPlugin(
+	ctx context.Context, p agent.PluginSpec, stdin []byte, line func(text string),
+) (agent.PluginResult, error) {
+	pod, err := pl.takePod(ctx, p)
+	if err != nil {
+		return agent.PluginResult{}, pluginError(p, err)
+	}
+	command, err := pl.commandOf(ctx, p)
+	if err != nil {
+		return agent.PluginResult{}, pluginError(p, err)
+	}
+	r := &pluginRun{plugins: pl, pod: pod, spec: p, out: newPluginOutput(p, line),
+		ended: make(chan struct{})}
+	result, err := r.run(ctx, command, stdin)
+	if err != nil {
+		return result, pluginError(p, err)
+	}
+	pl.removeAfterwards(pod)
+	return result, nil
+}
+
+// takePod returns a pod that waits, or makes one.
+func (pl *plugins) takePod(ctx context.Context, p agent.PluginSpec) (*corev1.Pod, error) {
+	pod, err := pl.findWaiting(ctx, p)
+	if pod != nil || err != nil {
+		return pod, err
+	}
+	return pl.openPod(ctx, p)
+}
+
+// pluginRun is one plugin between its start and its end.
+type pluginRun struct {
+	*plugins
+	pod  *corev1.Pod
+	spec agent.PluginSpec
+	out  *pluginOutput
+	// ended is closed when the exec stream has ended; code and err are set then.
+	ended chan struct{}
+	code  int
+	err   error
+}
+
+func (r *pluginRun) run(
+	ctx context.Context, command []string, stdin []byte,
+) (agent.PluginResult, error) {
+	// The stream outlives a cancelled caller: the plugin must be ended first.
+	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	go func() {
+		defer close(r.ended)
+		r.code, r.err = r.execInPod(watch, r.pod.Namespace, r.pod.Name, mainContainer, command,
+			streams{in: bytes.NewReader(stdin), out: writerFunc(r.out.writeStdout),
+				err: writerFunc(r.out.writeStderr)})
+	}()
+	reason := r.awaitEnd(ctx)
+	if reason != nil {
+		if err := r.stopPlugin(ctx, reason); err != nil {
+			return agent.PluginResult{}, fmt.Errorf("%w: %w", agent.ErrUnavailable, err)
+		}
+	} else if r.err != nil {
+		return r.resultWithoutCode(ctx)
+	}
+	return r.buildResult(ctx, reason), nil
+}
+
+// awaitEnd returns why the plugin has to be ended, or nil when it has ended by itself.
+func (r *pluginRun) awaitEnd(ctx context.Context) error {
+	timeout := r.spec.Timeout
+	if timeout <= 0 {
+		timeout = pluginTimeout
+	}
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-r.ended:
+		select {
+		case <-r.out.overflow:
+			return errOverflow
+		default:
+			return nil
+		}
+	case <-r.out.overflow:
+		return errOverflow
+	case <-timer.C:
+		return errTimedOut
+	case <-ctx.Done():
+		return context.Canceled
+	}
+}
+
+// stopPlugin ends the pod, whose first process passes SIGTERM on to the plugin. The machine kills
+// what is left after the grace period.
+func (r *pluginRun) stopPlugin(ctx context.Context, reason error) error {
+	grace := pluginGrace
+	switch {
+	case errors.Is(reason, errOverflow):
+		grace = time.Second
+	case errors.Is(reason, context.Canceled):
+		grace = cancelGrace
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+killTime+stopMargin)
+	defer cancel()
+	if err := r.removePod(ctx, r.pod, grace); err != nil {
+		return fmt.Errorf("lost sight of it: %w", err)
+	}
+	select {
+	case <-r.ended:
+	case <-time.After(killTime):
+		return errors.New("its pod is gone, but the stream of its output does not end")
+	}
+	return nil
+}
+
+// resultWithoutCode is for a stream that ended without the exit code: the pod was killed as a
+// whole, for lack of memory for example, or the connection was lost, and then nothing is known.
+func (r *pluginRun) resultWithoutCode(ctx context.Context) (agent.PluginResult, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
+	defer cancel()
+	pod, err := r.getPod(ctx, r.pod.Namespace, r.pod.Name)
+	if err == nil && pod != nil && hasEnded(pod) {
+		if p, ok := endedProbe(pod); ok && p.OOM {
+			result := r.out.result()
+			result.ExitCode, result.OOM = exitKilled, true
+			return result, nil
+		}
+	}
+	return agent.PluginResult{}, fmt.Errorf("lost sight of it: %w", wrapMutationErr(r.err))
+}
+
+func (r *pluginRun) buildResult(ctx context.Context, reason error) agent.PluginResult {
+	result := r.out.result()
+	result.ExitCode = r.code
+	switch {
+	case errors.Is(reason, errOverflow):
+		result.Overflow = true
+	case errors.Is(reason, errTimedOut):
+		result.TimedOut = true
+	case reason != nil:
+		result.Canceled = true
+	case r.code != 0:
+		result.OOM = r.outOfMemory(ctx)
+	}
+	if reason != nil && result.ExitCode == 0 {
+		result.ExitCode = exitKilled
+	}
+	return result
+}
+
+// outOfMemory reports whether the kernel killed something in the plugin's container.
+func (r *pluginRun) outOfMemory(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
+	defer cancel()
+	output, code, err := r.runInPod(ctx, r.pod.Namespace, r.pod.Name, mainContainer,
+		[]string{helperTarget, "oom-kills", "pod"}, nil)
+	if err != nil || code != 0 {
+		// Where the kernel kills the whole container, the helper was killed too.
+		pod, err := r.getPod(ctx, r.pod.Namespace, r.pod.Name)
+		if err != nil || pod == nil {
+			return false
+		}
+		p, ended := endedProbe(pod)
+		return ended && p.OOM
+	}
+	n, err := strconv.Atoi(output)
+	return err == nil && n > 0
+}

@@ -1,0 +1,201 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// probeTimeout is Readiness's default for TimeoutSeconds.
+const probeTimeout = 5 * time.Second
+
+// probes asks services whether they are ready. The agent asks, as on Docker, and not the machine:
+// so both have the same patience and words.
+type probes struct{ *services }
+
+// Probe asks once whether a started service is ready. One that has neither pod nor Deployment is
+// agent.ErrNotFound.
+func (pr *probes) Probe(ctx context.Context, s agent.ServiceSpec) (agent.ProbeResult, error) {
+	p, err := pr.probeService(ctx, s)
+	if err != nil {
+		return p, fmt.Errorf("probe service %s: %w", s.Step, err)
+	}
+	return p, nil
+}
+
+func (pr *probes) probeService(ctx context.Context, s agent.ServiceSpec) (agent.ProbeResult,
+	error) {
+	if err := pr.names.checkNames(s.Deployment, string(s.Step)); err != nil {
+		return agent.ProbeResult{}, err
+	}
+	pod, err := pr.currentPod(ctx, s.Deployment, s.Step)
+	if err != nil {
+		return agent.ProbeResult{}, err
+	}
+	if pod == nil {
+		return pr.probeWithoutPod(ctx, s)
+	}
+	if !isRunning(pod) {
+		if p, ended := endedProbe(pod); ended {
+			return p, nil
+		}
+		return agent.ProbeResult{Health: wire.HealthStarting, Detail: describePod(pod)}, nil
+	}
+	started := containerState(pod.Status.ContainerStatuses,
+		mainContainer).State.Running.StartedAt.Time
+	if s.Ready == nil {
+		return agent.ProbeResult{Health: wire.HealthHealthy, StartedAt: started}, nil
+	}
+	timeout := time.Duration(s.Ready.TimeoutSeconds) * time.Second
+	if timeout <= 0 {
+		timeout = probeTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	p, err := pr.runProbe(ctx, s, pod)
+	p.StartedAt = started
+	return p, err
+}
+
+// probeWithoutPod distinguishes a service without replicas, and one whose pod is not made yet, from
+// one that is not there.
+func (pr *probes) probeWithoutPod(
+	ctx context.Context, s agent.ServiceSpec,
+) (p agent.ProbeResult, err error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	d, err := pr.deployments.get(ctx, pr.names.namespaceName(s.Deployment), string(s.Step))
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && d.Labels[labelInstall] != pr.names.install:
+		return p, fmt.Errorf("%w: %w", errNoPod, agent.ErrNotFound)
+	case err != nil:
+		return p, wrapQueryErr(err)
+	case d.Spec.Replicas != nil && *d.Spec.Replicas == 0:
+		return agent.ProbeResult{Health: wire.HealthStopped, Ended: true, Detail: "is stopped"}, nil
+	}
+	p = agent.ProbeResult{Health: wire.HealthStarting, Detail: "its pod is not made yet"}
+	for _, c := range d.Status.Conditions {
+		// A quota, a webhook or PodSecurity refuses the pod.
+		if c.Type == "ReplicaFailure" && c.Status == corev1.ConditionTrue {
+			p = agent.ProbeResult{Health: wire.HealthUnhealthy,
+				Detail: "the cluster refuses its pod: " + c.Message}
+		}
+	}
+	return p, nil
+}
+
+func (pr *probes) runProbe(
+	ctx context.Context, s agent.ServiceSpec, pod *corev1.Pod,
+) (agent.ProbeResult, error) {
+	switch {
+	case s.Ready.HTTP != nil:
+		detail, err := probeHTTP(ctx, s.Step, pod.Status.PodIP, *s.Ready.HTTP)
+		return probeResult(detail, err)
+	case s.Ready.TCP != nil:
+		conn, err := dialPod(ctx, pod.Status.PodIP, s.Ready.TCP.Port)
+		if err == nil {
+			err = conn.Close()
+		}
+		return probeResult(fmt.Sprintf("port %d takes connections", s.Ready.TCP.Port), err)
+	case len(s.Ready.Command) > 0:
+		detail, err := pr.probeCommand(ctx, pod, s.Ready.Command)
+		return probeResult(detail, err)
+	case s.Ready.Image:
+		return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: "the image's own health " +
+			"check is not run on Kubernetes: choose another readiness check"}, nil
+	}
+	return agent.ProbeResult{Health: wire.HealthHealthy}, nil
+}
+
+// probeResult distinguishes a service that is not ready from a cluster that could not be asked.
+func probeResult(detail string, err error) (agent.ProbeResult, error) {
+	switch {
+	case err == nil:
+		return agent.ProbeResult{Health: wire.HealthHealthy, Detail: detail}, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: "no answer in time"}, nil
+	case errors.Is(err, agent.ErrUnavailable):
+		return agent.ProbeResult{Health: wire.HealthUnknown}, err
+	}
+	return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: err.Error()}, nil
+}
+
+// probeHTTP follows no redirect: a login page elsewhere proves nothing.
+func probeHTTP(
+	ctx context.Context, step pipeline.StepKey, address string, p pipeline.HTTPProbe,
+) (string, error) {
+	transport := &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialPod(ctx, address, p.Port)
+		}}
+	defer transport.CloseIdleConnections()
+	path := p.Path
+	if path == "" {
+		path = "/"
+	}
+	url := "http://" + net.JoinHostPort(string(step), strconv.Itoa(p.Port)) + path
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("User-Agent", "nullops-probe")
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	detail := fmt.Sprintf("GET %s on port %d answered %d", path, p.Port, response.StatusCode)
+	if said := readAnswer(response); said != "" {
+		detail += ": " + said
+	}
+	if response.StatusCode == p.Status ||
+		p.Status == 0 && response.StatusCode < http.StatusBadRequest {
+		return detail, nil
+	}
+	return "", errors.New(detail)
+}
+
+// readAnswer returns the beginning of a response if it is readable text, so no HTML.
+func readAnswer(r *http.Response) string {
+	text, _ := io.ReadAll(io.LimitReader(r.Body, agent.ProbeOutput))
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if kind == "text/plain" || strings.HasSuffix(kind, "json") {
+		return string(text)
+	}
+	return ""
+}
+
+// probeCommand runs a command in the service's container, with its secrets.
+func (pr *probes) probeCommand(
+	ctx context.Context, pod *corev1.Pod, command []string,
+) (string, error) {
+	full := command
+	if readsSecrets(pod) {
+		full = append([]string{helperTarget, "init", secretsPath, "--"}, command...)
+	}
+	output, code, err := pr.runInPod(ctx, pod.Namespace, pod.Name, mainContainer, full, nil)
+	if err == nil && code != 0 {
+		return "", fmt.Errorf("%s exited with code %d: %s", command[0], code, output)
+	}
+	return output, err
+}
+
+// readsSecrets reports whether the service was made with secret variables.
+func readsSecrets(p *corev1.Pod) bool {
+	c := p.Spec.Containers[0].Command
+	return len(c) > 2 && c[0] == helperTarget && c[2] == secretsPath
+}

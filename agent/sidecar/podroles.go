@@ -1,0 +1,26 @@
+package sidecar
+
+import (
+	"context"
+	"os"
+)
+
+// runPodRole performs a role that the helper has in pods, and reports whether args name one.
+func runPodRole(ctx context.Context, args []string) (is bool, err error) {
+	switch args[0] {
+	case "place":
+		run := ""
+		if len(args) > 2 {
+			run = args[2]
+		}
+		return true, placeHelper(ctx, args[1], run)
+	case "accept":
+		return true, acceptDelivery(args[1], os.Stdin)
+	case "hold":
+		holdContainer(ctx)
+		return true, nil
+	case "oom-kills":
+		return true, printOOMKills(os.Stdout)
+	}
+	return false, nil
+}

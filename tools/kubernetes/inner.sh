@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# The first process of the node that node.sh starts: it hides from the kubelet what belongs to the
+# machine, and starts the components. When it is killed, the kernel ends all of them.
+#
+#   tools/kubernetes/inner.sh FOLDER PROGRAM
+set -euo pipefail
+
+work=$1 kubernetes=$2
+cd "$work"
+
+# The kubelet wants mounts to be shared, within these namespaces.
+mount --make-rprivate /
+mount --make-rshared /
+mkdir -p inner
+mount -t tmpfs tmpfs inner
+hide() { # FOLDER: an empty one in its place
+  mkdir -p "$1" "inner/$1"
+  mount --bind "inner/$1" "$1"
+}
+hide /var/lib/kubelet
+hide /var/lib/cni
+hide /usr/libexec/kubernetes
+hide /var/log
+hide /run/netns
+hide /run/containerd
+
+# It sets these, and reads whether they are set.
+for setting in vm/overcommit_memory:1 kernel/panic:10 kernel/panic_on_oops:1; do
+  file=inner/${setting//[\/:]/_}
+  echo "${setting##*:}" >"$file"
+  mount --bind "$file" "/proc/sys/${setting%%:*}"
+done
+echo 1 >/proc/sys/net/ipv4/ip_forward
+[[ ! -e /proc/sys/net/bridge/bridge-nf-call-iptables ]] || echo 1 >/proc/sys/net/bridge/bridge-nf-call-iptables
+
+start() { # NAME COMMAND...
+  local name=$1
+  shift
+  "$@" >"logs/$name" 2>&1 &
+}
+start containerd containerd --config containerd.toml
+start etcd "$kubernetes" etcd --data-dir etcd --unsafe-no-fsync \
+  --listen-client-urls http://127.0.0.1:12379 --advertise-client-urls http://127.0.0.1:12379 \
+  --listen-peer-urls http://127.0.0.1:12380 --initial-advertise-peer-urls http://127.0.0.1:12380 \
+  --initial-cluster default=http://127.0.0.1:12380
+start apiserver "$kubernetes" kube-apiserver --etcd-servers=http://127.0.0.1:12379 \
+  --bind-address=0.0.0.0 --secure-port=16443 --advertise-address=10.78.0.2 --cert-dir=certs \
+  --service-cluster-ip-range=10.96.0.0/16 --service-account-issuer=https://kubernetes.default.svc \
+  --service-account-key-file=pki/sa.pub --service-account-signing-key-file=pki/sa.key \
+  --token-auth-file=pki/tokens.csv --authorization-mode=Node,RBAC --allow-privileged=true \
+  --kubelet-preferred-address-types=InternalIP
+until curl -sfk -H 'Authorization: Bearer admintoken' https://127.0.0.1:16443/readyz >/dev/null; do
+  sleep 0.1
+done
+until ctr -a containerd.sock version >/dev/null 2>&1; do sleep 0.1; done
+ctr -a containerd.sock -n k8s.io images import pause.tar
+start manager "$kubernetes" kube-controller-manager --kubeconfig=manager.kubeconfig \
+  --authentication-kubeconfig=manager.kubeconfig --authorization-kubeconfig=manager.kubeconfig \
+  --service-account-private-key-file=pki/sa.key --root-ca-file=certs/apiserver.crt \
+  --use-service-account-credentials=true --leader-elect=false --cert-dir=manager-certs \
+  --bind-address=127.0.0.1
+start scheduler "$kubernetes" kube-scheduler --kubeconfig=scheduler.kubeconfig \
+  --authentication-kubeconfig=scheduler.kubeconfig --authorization-kubeconfig=scheduler.kubeconfig \
+  --leader-elect=false --cert-dir=scheduler-certs --bind-address=127.0.0.1
+start kubelet "$kubernetes" kubelet --kubeconfig=kubelet.kubeconfig --config=kubelet.yaml \
+  --root-dir="$work/kubelet" --cert-dir="$work/kubelet-certs" --hostname-override=node1 \
+  --node-ip=10.78.0.2
+wait

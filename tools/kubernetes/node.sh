@@ -1,0 +1,216 @@
+#!/usr/bin/env bash
+# Runs one command beside a real Kubernetes of one node, and removes all of it afterwards:
+#
+#   tools/kubernetes/node.sh COMMAND [ARG...]
+#
+# etcd, API server, controller manager, scheduler and kubelet are the program that
+# tools/setup/kubernetes.sh builds; containerd, runc and the network plugins are Debian's. All of
+# them run in network, mount and process namespaces of their own, so that one signal ends them, and
+# no setting of the machine changes. The command gets these variables:
+#
+#   NULLOPS_TEST_KUBERNETES           a kubeconfig with every right
+#   NULLOPS_TEST_KUBERNETES_REGISTRY  a registry that both the command and the node reach
+#   NULLOPS_TEST_KUBERNETES_FROM      the command's address, as pods see it
+#
+# The node has neither kube-proxy nor a DNS server yet, and its network plugin stores
+# NetworkPolicies without enforcing them.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+say() { printf 'kubernetes: %s\n' "$*" >&2; }
+fail() { say "$*"; exit 1; }
+
+(($# > 0)) || fail "usage: tools/kubernetes/node.sh COMMAND [ARG...]"
+((EUID == 0)) || fail "a node needs root: run this with sudo"
+for program in containerd ctr runc docker-registry ip nsenter unshare iptables curl openssl; do
+  command -v "$program" >/dev/null || fail "missing: $program. Run tools/setup/install.sh kubernetes"
+done
+plugins=${CNI_PLUGINS:-/usr/lib/cni} # network plugins
+[[ -x $plugins/bridge ]] ||
+  fail "missing: the network plugins. Run tools/setup/install.sh kubernetes"
+binary=$("$root/tools/setup/kubernetes.sh")/kubernetes
+
+# One node at a time in a network namespace: its addresses are fixed.
+exec 8>"/tmp/nullops-kubernetes.$(stat -Lc %i /proc/self/ns/net).lock"
+flock -w 600 8 || fail "another node has run here for ten minutes"
+
+work=$(mktemp -d /tmp/nullops-kubernetes-XXXXXX)
+space=nk$$            # the network namespace
+group=nullops-kube-$$ # the parent of all pods' cgroups
+controllers=(cpu cpuacct cpuset memory pids devices freezer blkio systemd)
+
+group_folders() { # the folders of our cgroup, on version 1 and 2
+  local c
+  if [[ -e /sys/fs/cgroup/cgroup.controllers ]]; then
+    echo "/sys/fs/cgroup/$group"
+    return
+  fi
+  for c in "${controllers[@]}"; do
+    [[ -d /sys/fs/cgroup/$c ]] && echo "/sys/fs/cgroup/$c/$group"
+  done
+}
+
+node='' registry=''
+stop() {
+  local folder i
+  [[ -z $registry ]] || kill "$registry" 2>/dev/null || true
+  if [[ -n $node ]]; then
+    kill -KILL "$node" 2>/dev/null || true
+    wait "$node" 2>/dev/null || true
+  fi
+  for i in 1 2 3 4 5 6 7 8 9 10; do
+    for folder in $(group_folders); do
+      [[ ! -d $folder ]] || find "$folder" -depth -type d -exec rmdir {} + 2>/dev/null || true
+    done
+    [[ -z $(group_folders | xargs -r ls -d 2>/dev/null) ]] && break
+    sleep 0.2
+  done
+  ip netns del "$space" 2>/dev/null || true
+  if [[ -n ${KEEP_NODE:-} ]]; then say "kept $work"; else rm -rf "$work"; fi
+}
+trap stop EXIT
+trap 'exit 130' INT TERM
+
+# --- network: a cable to a namespace of its own ----------------------------------
+
+ip netns add "$space"
+ip -n "$space" link set lo up
+ip link add "$space" type veth peer name eth0 netns "$space"
+ip addr add 10.78.0.1/24 dev "$space"
+ip link set "$space" up
+ip -n "$space" addr add 10.78.0.2/24 dev eth0
+ip -n "$space" link set eth0 up
+ip -n "$space" route add default via 10.78.0.1
+ip route replace 10.244.0.0/24 via 10.78.0.2 # pods
+
+# --- files -----------------------------------------------------------------------
+
+mkdir -p "$work"/{pki,registry,cni,certs.d/10.78.0.1:5000,logs}
+openssl genrsa -out "$work/pki/sa.key" 2048 2>/dev/null
+openssl rsa -in "$work/pki/sa.key" -pubout -out "$work/pki/sa.pub" 2>/dev/null
+cat >"$work/pki/tokens.csv" <<END
+admintoken,admin,admin,"system:masters"
+kubelettoken,system:node:node1,kubelet1,"system:nodes"
+managertoken,system:kube-controller-manager,manager
+schedulertoken,system:kube-scheduler,scheduler
+END
+for who in admin kubelet manager scheduler; do
+  cat >"$work/$who.kubeconfig" <<END
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://10.78.0.2:16443", certificate-authority: $work/certs/apiserver.crt}}]
+users: [{name: u, user: {token: ${who}token}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+END
+done
+cat >"$work/cni/10-bridge.conflist" <<END
+{"cniVersion":"1.0.0","name":"k8s","plugins":[
+ {"type":"bridge","bridge":"cni0","isDefaultGateway":true,"ipMasq":true,"hairpinMode":true,
+  "ipam":{"type":"host-local","dataDir":"$work/ipam","ranges":[[{"subnet":"10.244.0.0/24"}]]}},
+ {"type":"portmap","capabilities":{"portMappings":true}}]}
+END
+cat >"$work/containerd.toml" <<END
+version = 2
+root = "$work/containerd/root"
+state = "$work/containerd/state"
+[grpc]
+  address = "$work/containerd.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  restrict_oom_score_adj = true # some machines may not lower it
+  sandbox_image = "nullops.test/pause:1"
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "$work/certs.d"
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "$plugins"
+    conf_dir = "$work/cni"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "$work/containerd/opt"
+END
+cat >"$work/certs.d/10.78.0.1:5000/hosts.toml" <<END
+server = "http://10.78.0.1:5000"
+[host."http://10.78.0.1:5000"]
+  capabilities = ["pull", "resolve"]
+END
+cat >"$work/registry.yml" <<END
+version: 0.1
+log: {level: warn}
+storage: {filesystem: {rootdirectory: $work/registry}}
+http: {addr: "10.78.0.1:5000"}
+END
+cat >"$work/kubelet.yaml" <<END
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+address: 10.78.0.2
+cgroupDriver: cgroupfs
+cgroupRoot: /$group
+failCgroupV1: false
+failSwapOn: false
+containerRuntimeEndpoint: unix://$work/containerd.sock
+clusterDomain: cluster.local
+clusterDNS: ["10.96.0.10"]
+podLogsDir: $work/podlogs
+volumePluginDir: $work/volumeplugins
+evictionHard: {memory.available: "100Mi", nodefs.available: "1%", imagefs.available: "1%"}
+imageGCHighThresholdPercent: 100
+enforceNodeAllocatable: [pods]
+END
+
+# The first process of each pod is our helper, in the role that does nothing. An image is a tar of
+# its layers and two files about them.
+make_pause() {
+  local folder=$work/pause sum
+  mkdir -p "$folder/layer"
+  (cd "$root" && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$folder/layer/pause" ./cmd/sidecar)
+  tar -C "$folder/layer" -cf "$folder/layer.tar" pause
+  sum=$(sha256sum "$folder/layer.tar" | cut -d' ' -f1)
+  printf '{"architecture":"%s","os":"linux","config":{"Entrypoint":["/pause","hold","pod"]},%s}' \
+    "$(go env GOARCH)" "\"rootfs\":{\"type\":\"layers\",\"diff_ids\":[\"sha256:$sum\"]}" >"$folder/config.json"
+  printf '[{"Config":"config.json","RepoTags":["nullops.test/pause:1"],"Layers":["layer.tar"]}]' \
+    >"$folder/manifest.json"
+  tar -C "$folder" -cf "$work/pause.tar" config.json layer.tar manifest.json
+}
+make_pause
+
+# --- the node --------------------------------------------------------------------
+
+for folder in $(group_folders); do mkdir -p "$folder"; done
+if [[ -d /sys/fs/cgroup/cpuset/$group ]]; then
+  for file in cpuset.cpus cpuset.mems; do
+    cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$group/$file"
+  done
+fi
+
+OTEL_TRACES_EXPORTER=none docker-registry serve "$work/registry.yml" >"$work/logs/registry" 2>&1 8>&- &
+registry=$!
+nsenter --net="/run/netns/$space" unshare --mount --pid --fork --mount-proc --kill-child \
+  "$root/tools/kubernetes/inner.sh" "$work" "$binary" >"$work/logs/node" 2>&1 8>&- &
+node=$!
+
+ask() { curl -sf --max-time 5 --cacert "$work/certs/apiserver.crt" -H 'Authorization: Bearer admintoken' "$@"; }
+ready() {
+  ask 'https://10.78.0.2:16443/api/v1/nodes/node1?pretty=false' |
+    grep -q '"type":"Ready","status":"True"'
+}
+say "waiting for the node"
+deadline=$((SECONDS + ${NODE_PATIENCE:-180}))
+until ready 2>/dev/null; do
+  if ! kill -0 "$node" 2>/dev/null || ((SECONDS > deadline)); then
+    tail -n 5 "$work"/logs/* >&2
+    fail "the node is not ready; its logs end as above"
+  fi
+  sleep 0.2
+done
+say "the node is ready"
+
+export NULLOPS_TEST_KUBERNETES=$work/admin.kubeconfig NULLOPS_TEST_KUBERNETES_REGISTRY=10.78.0.1:5000 \
+  NULLOPS_TEST_KUBERNETES_FROM=10.78.0.1
+code=0
+"$@" 8>&- || code=$?
+if ((code != 0)); then
+  mkdir -p "$root/.cache/kubernetes-logs" && cp "$work"/logs/* "$root/.cache/kubernetes-logs/"
+  say "the command ended with $code; the node's logs are in .cache/kubernetes-logs"
+fi
+exit "$code"
