@@ -53,9 +53,7 @@ func controlplaneCommand() *cobra.Command {
 				return err
 			}
 			defer b.close()
-			if os.Getenv("GOGC") == "" {
-				paceCollector(ctx)
-			}
+			paceCollector(ctx, controlPlaneGarbage)
 			return b.run(ctx, b.controlPlane)
 		})
 }
@@ -69,6 +67,7 @@ func ingressCommand() *cobra.Command {
 			}
 			defer b.close()
 			b.routed = new(atomic.Bool)
+			paceCollector(ctx, ingressGarbage)
 			return b.run(ctx, b.serveIngress)
 		})
 }
