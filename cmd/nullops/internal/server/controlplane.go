@@ -66,6 +66,11 @@ func ingressCommand() *cobra.Command {
 				return err
 			}
 			defer b.close()
+			ctx, retire := context.WithCancel(ctx)
+			defer retire()
+			if err := b.prepareReplacement(retire); err != nil {
+				return err
+			}
 			b.routed = new(atomic.Bool)
 			paceCollector(ctx, ingressGarbage)
 			return b.run(ctx, b.serveIngress)
@@ -103,6 +108,8 @@ type serverBase struct {
 	fail failpoint.Hook
 	// routed is set once the ingress has a route table; nil without an ingress.
 	routed *atomic.Bool
+	// replacement is nil for servers that cannot be replaced while they serve.
+	replacement *replacement
 }
 
 // openBase opens the database, brings its schema up to date, and proves that
@@ -198,6 +205,10 @@ func (b *serverBase) buildServices(
 // run starts what every process has, then the given part; the first to fail
 // stops the others.
 func (b *serverBase) run(ctx context.Context, parts ...func(context.Context) error) error {
+	door, err := b.listenMetrics()
+	if err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return ignoreCanceled(b.listener.Run(ctx)) })
 	if b.images != nil {
@@ -207,12 +218,7 @@ func (b *serverBase) run(ctx context.Context, parts ...func(context.Context) err
 		group.Go(func() error { return ignoreCanceled(b.vault.Run(ctx)) })
 	}
 	group.Go(func() error {
-		return b.metrics.serve(
-			ctx,
-			b.settings.Metrics.Listen,
-			api.NewProbeHandler(b.readinessProblems),
-			b.log,
-		)
+		return b.metrics.serve(ctx, door, api.NewProbeHandler(b.readinessProblems), b.log)
 	})
 	for _, part := range parts {
 		group.Go(func() error { return ignoreCanceled(part(ctx)) })
