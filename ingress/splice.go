@@ -11,8 +11,9 @@ import (
 // spliceFrom is the length from which a body is worth the two pipes' ends that splicing needs.
 const spliceFrom = 256 << 10
 
-// canSplice says whether the kernel can move the rest of a body from the service's connection to the
-// client's without a copy in this process: both are plain TCP, and it is known where the body ends.
+// canSplice says whether the kernel can move the rest of a body from the service's connection to
+// the client's without a copy in this process: both are plain TCP, and it is known where the body
+// ends.
 func canSplice(w http.ResponseWriter, c *conn, res *http.Response) (*net.TCPConn, io.ReaderFrom) {
 	r := res.Request
 	from, to := idleconn.FindPlain(c.raw), io.ReaderFrom(nil)

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A large body that the kernel moves is the service's, byte for byte; the connection serves the next
-// request, and a body that ends early does not look whole.
+// A large body that the kernel moves is the service's, byte for byte; the connection serves the
+// next request, and a body that ends early does not look whole.
 func TestProxy_SplicesLargeBodies(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

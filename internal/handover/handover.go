@@ -1,6 +1,6 @@
 // Package handover lets a new process of a server take the place of the old one: after an upgrade
-// of the program, or to read its settings again. The new one inherits the listening sockets, so that
-// no connection is refused, and the old one ends once its last connection has ended.
+// of the program, or to read its settings again. The new one inherits the listening sockets, so
+// that no connection is refused, and the old one ends once its last connection has ended.
 //
 // It imports nothing else of this module.
 package handover

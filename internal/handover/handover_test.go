@@ -159,7 +159,8 @@ func TestReplace_GoesOnWithoutASuccessor(t *testing.T) {
 
 // awaitLine waits until a process has printed a text.
 func awaitLine(cmd *exec.Cmd, text string) (said string, err error) {
-	for late := time.Now().Add(time.Minute); time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
+	late := time.Now().Add(time.Minute)
+	for ; time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
 		all, err := os.ReadFile(cmd.Stderr.(*os.File).Name())
 		if said = string(all); err != nil || strings.Contains(said, text) {
 			return said, err
@@ -189,7 +190,8 @@ func startServer(t *testing.T, address string, env ...string) *exec.Cmd {
 // awaitOther waits until another process than one answers.
 func awaitOther(t *testing.T, address string, than int) int {
 	t.Helper()
-	for late := time.Now().Add(time.Minute); time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
+	late := time.Now().Add(time.Minute)
+	for ; time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
 		if pid, err := askPID(address); err == nil && pid != than {
 			return pid
 		}

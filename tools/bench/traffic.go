@@ -72,7 +72,9 @@ type contestant struct {
 }
 
 // processes are all that work for a request; their children belong to them.
-func (c contestant) processes() []int { return append([]int{c.server.cmd.Process.Pid}, c.helpers...) }
+func (c contestant) processes() []int {
+	return append([]int{c.server.cmd.Process.Pid}, c.helpers...)
+}
 
 // prepareTraffic deploys one service, and starts every peer in front of the
 // same container. Ours reaches it in two ways.
@@ -174,8 +176,8 @@ func (l *lab) loadAll(ctx context.Context, s *samples, all []contestant, h2 bool
 // loaded is what one proxy did under load. cpu is in seconds for 100,000 requests.
 type loaded struct{ perSecond, p99, cpu, mib float64 }
 
-// loadContestant finds out how many requests a proxy serves at most, what they cost it, and how long
-// single ones take at a rate that is the same for all.
+// loadContestant finds out how many requests a proxy serves at most, what they cost it, and how
+// long single ones take at a rate that is the same for all.
 func (l *lab) loadContestant(ctx context.Context, c contestant, h2 bool) (f loaded, err error) {
 	before := cpuSeconds(c.processes()...)
 	var requests float64

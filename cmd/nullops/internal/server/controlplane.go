@@ -61,6 +61,7 @@ func controlplaneCommand() *cobra.Command {
 func ingressCommand() *cobra.Command {
 	return serverCommand("ingress", "Run the ingress: where deployments answer",
 		Settings.checkIngress, func(ctx context.Context, s Settings, log *slog.Logger) error {
+			asked := awaitReplacementSignal()
 			b, err := openIngress(ctx, s, log)
 			if err != nil {
 				return err
@@ -68,7 +69,7 @@ func ingressCommand() *cobra.Command {
 			defer b.close()
 			ctx, retire := context.WithCancel(ctx)
 			defer retire()
-			if err := b.prepareReplacement(retire); err != nil {
+			if err := b.prepareReplacement(asked, retire); err != nil {
 				return err
 			}
 			b.routed = new(atomic.Bool)

@@ -16,16 +16,25 @@ import (
 // replacement is what an ingress needs to be replaced by a new process of itself.
 type replacement struct {
 	sockets *handover.Sockets
-	asked   chan os.Signal
+	asked   <-chan os.Signal
 	retire  context.CancelFunc // ends this process
 }
 
-// prepareReplacement is called early: a signal that nobody expects would end the process.
-func (b *serverBase) prepareReplacement(retire context.CancelFunc) (err error) {
-	r := &replacement{asked: make(chan os.Signal, 1), retire: retire}
-	signal.Notify(r.asked, syscall.SIGUSR2)
-	if r.sockets, err = handover.Inherit(); err == nil {
-		b.replacement = r
+// awaitReplacementSignal is called first of all: a signal that nobody expects would end the
+// process.
+func awaitReplacementSignal() <-chan os.Signal {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR2)
+	return asked
+}
+
+// prepareReplacement takes over what the ingress before this one has passed on.
+func (b *serverBase) prepareReplacement(
+	asked <-chan os.Signal, retire context.CancelFunc,
+) (err error) {
+	sockets, err := handover.Inherit()
+	if err == nil {
+		b.replacement = &replacement{sockets: sockets, asked: asked, retire: retire}
 	}
 	return err
 }
@@ -50,13 +59,17 @@ func (b *serverBase) listenMetrics() (net.Listener, error) {
 	return l, nil
 }
 
-// tellReady has the process before this one, if there was one, accept no more connections.
+// tellReady has the process before this one, if there was one, accept no more connections, and
+// tells systemd.
 func (b *serverBase) tellReady() error {
 	if b.replacement == nil {
 		return nil
 	}
 	if err := b.replacement.sockets.Ready(); err != nil {
 		return fmt.Errorf("tell the ingress before this one to make room: %w", err)
+	}
+	if err := tellSystemd("READY=1"); err != nil {
+		b.log.Warn("systemd was not told that the ingress serves", "error", err)
 	}
 	return nil
 }
