@@ -174,26 +174,42 @@ func (n neighbours) watch() *watch {
 	return w
 }
 
-// look adds what others used since the last look. Times of a child that ended have moved to its
-// parent; those of an orphan are gone, but were counted while it lived.
+// look adds what others used since the last look.
 func (w *watch) look() {
 	now := w.n.foreign(readProcesses())
-	moved := map[int]float64{}
-	for pid, p := range w.last {
-		if after, ok := now[pid]; !ok || after.started != p.started {
-			moved[p.parent] += p.seconds
-		}
-	}
-	for pid, p := range now {
-		grown := p.seconds - moved[pid]
-		if before, ok := w.last[pid]; ok && before.started == p.started {
-			grown -= before.seconds
-		}
-		if grown > 0 {
-			w.used[p.name] += grown
-		}
+	for name, seconds := range compareUse(w.last, now) {
+		w.used[name] += seconds
 	}
 	w.last = now
+}
+
+// compareUse is the time that processes used between two looks, by name. Times of a child that ended
+// have moved to its parent, or on to the next one above that lives; those of an orphan are gone, but
+// were counted while it lived.
+func compareUse(before, now map[int]process) map[string]float64 {
+	lives := func(pid int) bool { return now[pid].started == before[pid].started }
+	moved := map[int]float64{}
+	for pid, p := range before {
+		if lives(pid) {
+			continue
+		}
+		heir := p.parent
+		for before[heir].started != "" && !lives(heir) {
+			heir = before[heir].parent
+		}
+		moved[heir] += p.seconds
+	}
+	used := map[string]float64{}
+	for pid, p := range now {
+		grown := p.seconds - moved[pid]
+		if lives(pid) {
+			grown -= before[pid].seconds
+		}
+		if grown > 0 {
+			used[p.name] += grown
+		}
+	}
+	return used
 }
 
 func (w *watch) stop() (d disturbance) {

@@ -83,6 +83,23 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
+// Time counts once, although it moves to the parents of processes that end.
+func TestCompareUse(t *testing.T) {
+	before := map[int]process{
+		1: {name: "bash", started: "1", seconds: 5}, 2: {parent: 1, name: "make", started: "2", seconds: 1},
+		3: {parent: 2, name: "go", started: "3", seconds: 60},
+		4: {parent: 1, name: "vi", started: "4", seconds: 2},
+	}
+	now := map[int]process{
+		1: {name: "bash", started: "1", seconds: 67}, 4: {parent: 1, name: "vi", started: "4", seconds: 3},
+		3: {parent: 1, name: "ls", started: "9", seconds: 4}, // the number again
+	}
+	used := compareUse(before, now)
+	if len(used) != 3 || used["bash"] != 1 || used["vi"] != 1 || used["ls"] != 4 {
+		t.Errorf("used %v", used)
+	}
+}
+
 // The name in /proc/PID/stat may look like what follows it.
 func TestParseStat(t *testing.T) {
 	p, ok := parseStat("7 (a) S 5 (b) S 3 7 7 0 -1 4194560 1 2 3 4 100 50 25 25 20 0 1 0 999 1 2")
