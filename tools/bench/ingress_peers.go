@@ -162,5 +162,14 @@ func inPath(name string) string {
 	return "/usr/sbin/" + name
 }
 
+// hasPeer says whether a proxy can be started. Those that peers.sh builds may be missing.
+func hasPeer(root, key string) bool {
+	if key != "caddy" && key != "traefik" {
+		return true
+	}
+	_, err := os.Stat(peerBinary(root, key))
+	return err == nil
+}
+
 // peerBinary is where peers.sh has put a program.
 func peerBinary(root, name string) string { return filepath.Join(root, ".cache", "bin", name) }

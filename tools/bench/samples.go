@@ -120,6 +120,9 @@ func (s *samples) results(figures []figure) []result {
 	var all []result
 	for _, f := range figures {
 		ours, peer := s.ours[f.name], s.peer[f.name]
+		if len(peer) == 0 && f.peer != goalPeer {
+			continue // the peer is not to be had here
+		}
 		r := result{Name: f.name, PeerName: f.peer, Unit: f.unit, Better: f.better,
 			figure: f.withGoalRatio(), OursRange: computeBounds(ours), PeerRange: computeBounds(peer)}
 		r.Ours, r.Peer = computeMedian(ours), computeMedian(peer)

@@ -159,6 +159,9 @@ func (l *lab) loadAll(ctx context.Context, s *samples, all []contestant, h2 bool
 	for _, way := range []string{wayLocal, wayTunnel} {
 		for _, p := range trafficPeers {
 			mine, theirs := found[way], found[p.key]
+			if theirs.perSecond == 0 {
+				continue // not built here
+			}
 			for _, row := range []struct {
 				what       string
 				ours, peer float64
@@ -229,6 +232,10 @@ func startPeers(l *lab, target string, p pair) ([]contestant, error) {
 	}
 	var peers []contestant
 	for _, one := range trafficPeers {
+		if !hasPeer(l.root, one.key) {
+			fmt.Fprintf(os.Stderr, "bench: %s is not built, and its rows are left out\n", one.name)
+			continue
+		}
 		c := contestant{key: one.key}
 		for _, address := range []*string{&c.address, &c.secure} {
 			if *address, err = freeAddress(); err != nil {
