@@ -183,9 +183,9 @@ func (w *watch) look() {
 	w.last = now
 }
 
-// compareUse is the time that processes used between two looks, by name. Times of a child that ended
-// have moved to its parent, or on to the next one above that lives; those of an orphan are gone, but
-// were counted while it lived.
+// compareUse is the time that processes used between two looks, by name. Times of a child that
+// ended have moved to its parent, or on to the next one above that lives; those of an orphan are
+// gone, but were counted while it lived.
 func compareUse(before, now map[int]process) map[string]float64 {
 	lives := func(pid int) bool { return now[pid].started == before[pid].started }
 	moved := map[int]float64{}

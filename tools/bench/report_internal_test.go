@@ -86,12 +86,14 @@ func TestNeighbours(t *testing.T) {
 // Time counts once, although it moves to the parents of processes that end.
 func TestCompareUse(t *testing.T) {
 	before := map[int]process{
-		1: {name: "bash", started: "1", seconds: 5}, 2: {parent: 1, name: "make", started: "2", seconds: 1},
+		1: {name: "bash", started: "1", seconds: 5},
+		2: {parent: 1, name: "make", started: "2", seconds: 1},
 		3: {parent: 2, name: "go", started: "3", seconds: 60},
 		4: {parent: 1, name: "vi", started: "4", seconds: 2},
 	}
 	now := map[int]process{
-		1: {name: "bash", started: "1", seconds: 67}, 4: {parent: 1, name: "vi", started: "4", seconds: 3},
+		1: {name: "bash", started: "1", seconds: 67},
+		4: {parent: 1, name: "vi", started: "4", seconds: 3},
 		3: {parent: 1, name: "ls", started: "9", seconds: 4}, // the number again
 	}
 	used := compareUse(before, now)
