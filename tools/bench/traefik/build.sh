@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Traefik that go.mod pins: build.sh OUTPUT. It is the release's code without lego's clients of
+# Builds the Traefik that go.mod pins: build.sh OUTPUT. It is the release's code without passwords, lego's clients of
 # DNS services (see dns/providers.go.txt) and without the page of its dashboard, neither of which a
 # measured request meets.
 set -euo pipefail

@@ -244,8 +244,8 @@ replace github.com/go-acme/lego/v5 => ../../../.cache/bench/lego
 
 replace github.com/traefik/traefik/dynamic/ext => ./ext
 
-// Traefik's own fork of go-http-auth cannot be had from every Go module proxy; the original can.
-replace github.com/abbot/go-http-auth => github.com/abbot/go-http-auth v0.4.0
+// Stand-ins for what cannot be had from every Go module proxy, see their comments.
+replace github.com/abbot/go-http-auth => ./auth
 
 replace github.com/gorilla/mux => github.com/containous/mux v0.0.0-20250523120546-41b6ec3aed59
 
