@@ -15,6 +15,8 @@ CHECK ?=
 PARTS ?= go ui browser
 # ROWS=journal_fsync,simulator narrows `make bench`; the other rows stay as they are.
 ROWS ?=
+# RESUME=1 leaves out what `make bench` has published of the same code.
+RESUME ?=
 # PKG=./agent/... narrows the Go tests.
 PKG ?= ./...
 
@@ -147,7 +149,9 @@ soak: build ## use a whole installation and see whether it grows; 60 minutes are
 .PHONY: bench
 bench: build ## measure against docker, nginx and a plain proxy; writes docs/benchmarks.json (ROWS narrows it)
 	@tools/setup/install.sh bench
-	@tools/run services -- tools/run bench $(if $(ROWS),--publish --only '$(ROWS)')
+	@tools/bench/peers.sh
+	@tools/run services -- tools/run bench $(if $(ROWS),--publish --only '$(ROWS)') \
+		$(if $(RESUME),--resume)
 
 .PHONY: bench-fleet
 bench-fleet: build ## measure a control plane with AGENTS=10000 agents; 10000 are written to docs/fleet.*

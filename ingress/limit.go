@@ -37,6 +37,13 @@ func NewLimits(most int, log *slog.Logger) *Limits {
 // TrustProxies lets proxies, whose connections carry all visitors, hold as many as there are.
 func (l *Limits) TrustProxies(proxies []netip.Prefix) { l.proxies = proxies }
 
+// Open is how many connections there are.
+func (l *Limits) Open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open
+}
+
 // Listen returns a listener that enforces the limits, which several listeners may share.
 func (l *Limits) Listen(under net.Listener) net.Listener { return &limitedListener{under, l} }
 

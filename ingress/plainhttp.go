@@ -115,6 +115,9 @@ func (u *upstream) copyAnswer(w http.ResponseWriter, c *conn, res *http.Response
 	if res.Body == http.NoBody {
 		return nil
 	}
+	if from, to := canSplice(w, c, res); from != nil {
+		return spliceBody(w, c, res, from, to)
+	}
 	buf := u.owner.buffers.Get()
 	defer u.owner.buffers.Put(buf)
 	events := strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/ingress"
+	"github.com/nullops/nullops/internal/idleconn"
 )
 
 const domain = "qa.lab.example"
@@ -75,6 +76,7 @@ func (b *bed) dial(ctx context.Context, r ingress.Route) (net.Conn, error) {
 		b.mu.Lock()
 		b.dials[r.Target]++
 		b.mu.Unlock()
+		conn = idleconn.WrapConn(conn) // as every connection of the product's
 	}
 	return conn, err
 }

@@ -38,7 +38,7 @@ type tale struct {
 func story(t *testing.T, w *world) {
 	s := &tale{p: startProduct(t, w)}
 	for _, chapter := range []func(*testing.T){s.define, s.enrol, s.deploy, s.checkEvents, s.open,
-		s.checkLimits, s.streams, s.logs, s.keepsSecrets, s.remove} {
+		s.checkLimits, s.streams, s.replacedIngress, s.logs, s.keepsSecrets, s.remove} {
 		chapter(t)
 		if t.Failed() {
 			return

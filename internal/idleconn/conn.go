@@ -84,6 +84,15 @@ func FindConn(conn net.Conn) *Conn {
 
 func (c *Conn) self() *Conn { return c }
 
+// FindPlain finds the TCP connection of a Conn, or inside a struct that embeds one; nil if there is
+// none, or if what is written to conn is not what the TCP connection carries, as under TLS.
+func FindPlain(conn net.Conn) *net.TCPConn {
+	if c, ok := conn.(interface{ self() *Conn }); ok {
+		return c.self().TCPConn
+	}
+	return nil
+}
+
 // ErrNotYet is returned by a brief read when nothing has arrived.
 var ErrNotYet error = notYetError{}
 

@@ -55,15 +55,15 @@ func prepareChoices(
 			return err
 		}
 		s.addOurs("tags_first_page", computePercentile(took, 0.99))
-		if took, err = callAtRate(ctx, 5, 10*time.Second, l.preflight); err != nil {
+		return s.inTurn(func() error {
+			took, err := callAtRate(ctx, 5, 10*time.Second, l.preflight)
+			s.addOurs("preflight_p99", computePercentile(took, 0.99))
 			return err
-		}
-		s.addOurs("preflight_p99", computePercentile(took, 0.99))
-		if took, err = callAtRate(ctx, 5, 10*time.Second, l.manifests); err != nil {
+		}, func() error {
+			took, err := callAtRate(ctx, 5, 10*time.Second, l.manifests)
+			s.addPeer("preflight_p99", computePercentile(took, 0.99))
 			return err
-		}
-		s.addPeer("preflight_p99", computePercentile(took, 0.99))
-		return nil
+		})
 	}
 	return do, undo, nil
 }

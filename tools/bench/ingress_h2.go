@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -11,9 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,16 +64,12 @@ func selfSigned(host string) (chain, key string, err error) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), err
 }
 
-// loadH2 lets h2load ask. It reports percentiles only in its log, a line for
-// each request. The first try may come before the ingress has the certificate.
-func loadH2(ctx context.Context, dir string, c contestant) (l loaded, err error) {
-	log := filepath.Join(dir, "h2load.log")
-	defer func() { _ = os.Remove(log) }()
+// loadH2 lets h2load ask. The first try may come before the ingress has the certificate.
+func loadH2(ctx context.Context, c contestant) (perSecond, requests float64, err error) {
 	var out string
 	err = c.server.await(ctx, func(ctx context.Context) error {
-		_ = os.Remove(log) // h2load would append
-		out, err = runCommand(ctx, nil, "h2load", "-t", threads, "-c", connections, "-m", streams,
-			"-D", strings.TrimSuffix(loadFor, "s"), "--log-file", log, "--connect-to", c.secure,
+		out, err = runCommand(ctx, nil, "h2load", "-t", threads, "-c", strconv.Itoa(connections),
+			"-m", streams, "-D", loadFor, "--connect-to", c.secure,
 			"https://"+trafficHost+":"+portOf(c.secure)+body)
 		if err == nil && !strings.Contains(out, " 0 failed, 0 errored") {
 			err = fmt.Errorf("%s failed under load:\n%s", c.key, out)
@@ -84,40 +77,17 @@ func loadH2(ctx context.Context, dir string, c contestant) (l loaded, err error)
 		return err
 	})
 	if err != nil {
-		return l, err
+		return 0, 0, err
 	}
 	if !strings.Contains(out, "Application protocol: h2") {
-		return l, fmt.Errorf("%s does not speak HTTP/2:\n%s", c.key, out)
+		return 0, 0, fmt.Errorf("%s does not speak HTTP/2:\n%s", c.key, out)
 	}
-	if l.perSecond, err = strconv.ParseFloat(firstMatch(out, `([\d.]+) req/s`), 64); err != nil {
-		return l, fmt.Errorf("read h2load's answer: %w:\n%s", err, out)
+	perSecond, err = strconv.ParseFloat(firstMatch(out, `([\d.]+) req/s`), 64)
+	if err == nil {
+		requests, err = strconv.ParseFloat(firstMatch(out, `(\d+) succeeded`), 64)
 	}
-	l.p99, err = p99Of(log)
-	return l, err
-}
-
-// p99Of reads h2load's log: start, status, microseconds until the end.
-func p99Of(log string) (float64, error) {
-	file, err := os.Open(log)
 	if err != nil {
-		return 0, err
+		err = fmt.Errorf("read h2load's answer: %w:\n%s", err, out)
 	}
-	defer file.Close()
-	var took []int
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 3 || fields[1] != "200" {
-			return 0, fmt.Errorf("h2load's log has the line %q", lines.Text())
-		}
-		n, err := strconv.Atoi(fields[2])
-		if err != nil {
-			return 0, fmt.Errorf("h2load's log: %w", err)
-		}
-		took = append(took, n)
-	}
-	if len(took) == 0 {
-		return 0, errors.New("h2load's log is empty")
-	}
-	slices.Sort(took)
-	return float64(took[len(took)*99/100]) / 1000, nil
+	return perSecond, requests, err
 }

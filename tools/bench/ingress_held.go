@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -20,8 +18,8 @@ const (
 	// held is how many WebSockets are open at once; echoing is how many of them
 	// speak at a time.
 	held, echoing = 5000, 64
-	// echoFor is how long they speak.
-	echoFor = 5 * time.Second
+	// echoFor is how long they speak, and echoRate how many messages a second they send together.
+	echoFor, echoRate = 5 * time.Second, 2000
 	// restFor lets a process come to rest after so many handshakes.
 	restFor = 2 * time.Second
 	// gib is what is downloaded.
@@ -91,21 +89,20 @@ func (l *lab) holdBoth(ctx context.Context, s *samples, peer contestant) error {
 	if l.small {
 		n = 200
 	}
-	ours, err := l.freshIngress(ctx)
-	if err != nil {
+	return s.inTurn(func() error {
+		ours, err := l.freshIngress(ctx)
+		if err != nil {
+			return err
+		}
+		p99, kib, err := holdWebSockets(ctx, ours, n)
+		s.addOurs("ingress_local_ws_p99", p99)
+		s.addOurs("ingress_ws_memory", kib)
 		return err
-	}
-	p99, kib, err := holdWebSockets(ctx, ours, n)
-	if err != nil {
-		return fmt.Errorf("hold %d connections: %w", n, err)
-	}
-	s.addOurs("ingress_local_ws_p99", p99)
-	s.addOurs("ingress_ws_memory", kib)
-	if p99, _, err = holdWebSockets(ctx, peer, n); err != nil {
-		return fmt.Errorf("hold %d connections through the peer: %w", n, err)
-	}
-	s.addPeer("ingress_local_ws_p99", p99)
-	return nil
+	}, func() error {
+		p99, _, err := holdWebSockets(ctx, peer, n)
+		s.addPeer("ingress_local_ws_p99", p99)
+		return err
+	})
 }
 
 // holdWebSockets opens n WebSockets, looks what that cost the proxy, and lets them echo.
@@ -152,49 +149,37 @@ func dialAll(ctx context.Context, c contestant, n int) ([]*websocket.Conn, error
 	return conns, group.Wait()
 }
 
-// measureEchoes returns the 99th percentile of a message's way there and back, while each of a few
-// speakers goes from one connection to the next.
+// measureEchoes returns the 99th percentile of a message's way there and back. Messages come at a
+// fixed rate, and each speaker goes from one connection to the next.
 func measureEchoes(ctx context.Context, conns []*websocket.Conn) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, echoFor+time.Minute)
 	defer cancel()
-	var mu sync.Mutex
-	var all []time.Duration
-	group, ctx := errgroup.WithContext(ctx)
-	end := time.Now().Add(echoFor)
-	for speaker := range echoing {
-		group.Go(func() error {
-			var mine []time.Duration
-			for i := speaker; time.Now().Before(end); i += echoing {
-				took, err := echoOnce(ctx, conns[i%(len(conns)/echoing*echoing)])
-				if err != nil {
-					return err
-				}
-				mine = append(mine, took)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, mine...)
-			return nil
-		})
+	speakers := make([]func() error, echoing)
+	for speaker := range speakers {
+		next := speaker
+		speakers[speaker] = func() error {
+			c := conns[next%(len(conns)/echoing*echoing)]
+			next += echoing
+			return echoOnce(ctx, c)
+		}
 	}
-	if err := group.Wait(); err != nil {
+	took, err := paceAll(speakers, echoRate, echoFor)
+	if err != nil {
 		return 0, err
 	}
-	slices.Sort(all)
-	return float64(all[len(all)*99/100]) / float64(time.Millisecond), nil
+	return computePercentile(took, 0.99), nil
 }
 
-func echoOnce(ctx context.Context, c *websocket.Conn) (time.Duration, error) {
+func echoOnce(ctx context.Context, c *websocket.Conn) error {
 	const message = "forty bytes are a short message in a chat"
-	began := time.Now()
 	if err := c.Write(ctx, websocket.MessageText, []byte(message)); err != nil {
-		return 0, err
+		return err
 	}
 	_, said, err := c.Read(ctx)
 	if err == nil && string(said) != message {
 		err = fmt.Errorf("the echo is %q", said)
 	}
-	return time.Since(began), err
+	return err
 }
 
 func (l *lab) downloadAll(ctx context.Context, s *samples, tunnel, peer contestant) error {
@@ -203,16 +188,19 @@ func (l *lab) downloadAll(ctx context.Context, s *samples, tunnel, peer contesta
 		size = 1 << 20
 	}
 	for _, ours := range []contestant{l.localIngress(), tunnel} {
-		mine, err := measureDownload(ctx, ours, size)
+		row := "ingress_" + ours.key + "_download"
+		err := s.inTurn(func() error {
+			speed, err := measureDownload(ctx, ours, size)
+			s.addOurs(row, speed)
+			return err
+		}, func() error {
+			speed, err := measureDownload(ctx, peer, size)
+			s.addPeer(row, speed)
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		theirs, err := measureDownload(ctx, peer, size)
-		if err != nil {
-			return err
-		}
-		s.addOurs("ingress_"+ours.key+"_download", mine)
-		s.addPeer("ingress_"+ours.key+"_download", theirs)
 	}
 	return nil
 }

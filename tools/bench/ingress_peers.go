@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -91,10 +91,30 @@ backend target
   server web %[3]s
 `
 
+// traefikConfig has a router for each of its two doors, and the log of errors only.
+const traefikConfig = `global: {checkNewVersion: false, sendAnonymousUsage: false}
+log: {level: ERROR}
+entryPoints:
+  plain: {address: "%[1]s"}
+  secure: {address: "%[2]s"}
+providers: {file: {filename: "%[3]s"}}
+`
+
+const traefikRoutes = `http:
+  routers:
+    plain: {rule: "PathPrefix(` + "`/`" + `)", entryPoints: [plain], service: target}
+    secure: {rule: "PathPrefix(` + "`/`" + `)", entryPoints: [secure], service: target, tls: {}}
+  services:
+    target:
+      loadBalancer: {servers: [{url: "http://%[1]s"}], serversTransport: kept}
+  serversTransports:
+    kept: {maxIdleConnsPerHost: 128}
+tls:
+  stores: {default: {defaultCertificate: {certFile: "%[2]s", keyFile: "%[3]s"}}}
+`
+
 // peerCommand writes a peer's configuration and returns the command that starts it.
-func peerCommand(
-	ctx context.Context, l *lab, c contestant, target string, p pair,
-) ([]string, error) {
+func peerCommand(l *lab, c contestant, target string, p pair) ([]string, error) {
 	path := filepath.Join(l.dir, c.key+".conf")
 	switch c.key {
 	case "nginx":
@@ -104,13 +124,15 @@ func peerCommand(
 		text := fmt.Sprintf(haproxyConfig, c.address, c.secure, target, p.both)
 		return []string{inPath("haproxy"), "-db", "-f", path}, writeText(path, text)
 	case "caddy":
-		binary, err := caddyBinary(ctx, l.root)
-		if err != nil {
-			return nil, err
-		}
 		text := fmt.Sprintf(caddyConfig, portOf(c.address), portOf(c.secure), target, p.chain, p.key)
-		return []string{binary, "run", "--adapter", "caddyfile", "--config", path},
+		return []string{peerBinary(l.root, "caddy"), "run", "--adapter", "caddyfile", "--config", path},
 			writeText(path, text)
+	case "traefik":
+		routes := filepath.Join(l.dir, "traefik-routes.yaml")
+		err := writeText(routes, fmt.Sprintf(traefikRoutes, target, p.chain, p.key))
+		path += ".yaml"
+		return []string{peerBinary(l.root, "traefik"), "--configFile=" + path}, errors.Join(err,
+			writeText(path, fmt.Sprintf(traefikConfig, c.address, c.secure, routes)))
 	default:
 		return nil, fmt.Errorf("there is no peer %s", c.key)
 	}
@@ -126,7 +148,7 @@ func startPlainProxy(dir, target string) (contestant, error) {
 	if c.address, err = freeAddress(); err != nil {
 		return c, err
 	}
-	c.server, err = startServer(dir, c.key, nil, self, plainProxyCommand, c.address, target)
+	c.server, err = startServer(dir, c.key, nil, self, plainProxyCommand, target, c.address)
 	return c, err
 }
 
@@ -140,15 +162,14 @@ func inPath(name string) string {
 	return "/usr/sbin/" + name
 }
 
-// caddyBinary builds the Caddy that caddy/go.mod pins; Go's cache makes the
-// second time quick.
-func caddyBinary(ctx context.Context, root string) (string, error) {
-	path := filepath.Join(root, ".cache", "bin", "caddy")
-	_, err := runCommand(ctx, []string{"CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off"}, "go", "build", "-C",
-		filepath.Join(root, "tools", "bench", "caddy"), "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w", "-o", path, "github.com/caddyserver/caddy/v2/cmd/caddy")
-	if err != nil {
-		return "", fmt.Errorf("build Caddy: %w", err)
+// hasPeer says whether a proxy can be started. Those that peers.sh builds may be missing.
+func hasPeer(root, key string) bool {
+	if key != "caddy" && key != "traefik" {
+		return true
 	}
-	return path, nil
+	_, err := os.Stat(peerBinary(root, key))
+	return err == nil
 }
+
+// peerBinary is where peers.sh has put a program.
+func peerBinary(root, name string) string { return filepath.Join(root, ".cache", "bin", name) }

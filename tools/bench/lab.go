@@ -37,6 +37,8 @@ type lab struct {
 	founded              bool // the database is filled, see company.go
 	databaseURL          string
 	api                  *apiclient.ClientWithResponses
+	others               neighbours
+	far                  namespace // where the agent is
 
 	controlPlane, ingress, agent *server
 }
@@ -53,6 +55,7 @@ func newLab(o options) (*lab, error) {
 		crowd: o.chooseSize(crowd, 6), small: o.small,
 		docker: os.Getenv("NULLOPS_TEST_DOCKER"), registry: os.Getenv("NULLOPS_TEST_REGISTRY"),
 		postgres: os.Getenv("NULLOPS_TEST_POSTGRES"), name: fmt.Sprintf("nullops_bench_%d", os.Getpid())}
+	l.others = newNeighbours(l.docker)
 	if l.docker == "" || l.registry == "" || l.postgres == "" {
 		return nil, errors.New("run it with `make bench`, which starts Docker, PostgreSQL and a registry")
 	}
@@ -87,6 +90,11 @@ func portOf(address string) string { return address[strings.LastIndexByte(addres
 
 // start brings everything up and defines what is going to be deployed.
 func (l *lab) start(ctx context.Context) error {
+	var err error
+	if l.far, err = newNamespace(ctx); err != nil {
+		return err
+	}
+	l.address = farAddress + ":" + portOf(l.address)
 	for _, step := range []func(context.Context) error{l.database, l.startControlPlane, l.signIn,
 		l.define, l.enrol, l.startIngress} {
 		if err := step(ctx); err != nil {
@@ -99,7 +107,7 @@ func (l *lab) start(ctx context.Context) error {
 // close stops what was started, the latest first, and removes what it left. The caller that waited
 // shows the logs of a failure.
 func (l *lab) close() error {
-	errs := []error{l.ingress.stop(), l.agent.stop(), l.controlPlane.stop()}
+	errs := []error{l.ingress.stop(), l.agent.stop(), l.controlPlane.stop(), l.far.remove()}
 	if l.settings != nil {
 		_, err := runCommand(context.Background(), nil, "dropdb", "--maintenance-db", l.postgres, l.name)
 		errs = append(errs, err)
@@ -162,10 +170,11 @@ func (l *lab) startControlPlane(ctx context.Context) (err error) {
 
 func (l *lab) startAgent(ctx context.Context) (err error) {
 	// Rules of the machine's firewall would stay; a probe would be measured too.
-	l.agent, err = startServer(l.dir, "agent", []string{"AGENT_TOKEN=" + l.token}, l.binary, "agent",
-		"--agent.listen="+l.address, "--agent.data="+filepath.Join(l.dir, "agent"),
-		"--agent.run="+l.shm, "--agent.docker="+l.docker, "--agent.guard=false", "--agent.probe=0s",
-		"--agent.sockets="+l.sockets(), "--metrics.listen="+l.metrics["agent"])
+	l.agent, err = startServer(l.dir, "agent", []string{"AGENT_TOKEN=" + l.token},
+		l.far.enter(l.binary, "agent", "--agent.listen="+l.address,
+			"--agent.data="+filepath.Join(l.dir, "agent"), "--agent.run="+l.shm,
+			"--agent.docker="+l.docker, "--agent.guard=false", "--agent.probe=0s",
+			"--agent.sockets="+l.sockets(), "--metrics.listen="+l.metrics["agent"])...)
 	if err != nil {
 		return err
 	}

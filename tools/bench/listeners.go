@@ -57,11 +57,14 @@ func prepareListeners(
 		many = 30
 	}
 	do := func(ctx context.Context, s *samples) error {
-		alone, err := l.cry(ctx, common, 1)
-		if err != nil {
+		var alone, crowded []time.Duration
+		err := s.inTurn(func() (err error) {
+			crowded, err = l.cry(ctx, common, many)
 			return err
-		}
-		crowded, err := l.cry(ctx, common, many)
+		}, func() (err error) {
+			alone, err = l.cry(ctx, common, 1)
+			return err
+		})
 		if err != nil {
 			return err
 		}

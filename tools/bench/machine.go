@@ -13,34 +13,41 @@ import (
 
 // machine is what the numbers depend on.
 type machine struct {
-	date, commit, load string
-	facts              [][2]string
+	date, commit string
+	facts        [][2]string
 }
 
 // describeMachine asks before anything runs, so that the load is that of others.
 func describeMachine(ctx context.Context) machine {
-	load := firstMatch(readText("/proc/loadavg"), `^\S+`)
 	memory := firstMatch(readText("/proc/meminfo"), `MemTotal:\s+(\d+) kB`)
 	return machine{
-		date:   time.Now().UTC().Format("2 January 2006, 15:04 UTC"),
-		commit: readCommand(ctx, "git", "rev-parse", "--short", "HEAD"),
-		load:   load,
+		date: time.Now().UTC().Format("2 January 2006, 15:04 UTC"),
 		facts: [][2]string{
 			{"processor", fmt.Sprintf("%s, %d cores", firstMatch(readText("/proc/cpuinfo"),
 				`model name\s*: (.*)`), runtime.NumCPU())},
 			{"memory", memory + " kB"},
-			{"load", "in the table: the average of one minute before, which is others' work"},
 			{"kernel", firstMatch(readText("/proc/version"), `^Linux version (\S+)`)},
 			{"system", firstMatch(readText("/etc/os-release"), `PRETTY_NAME="(.*)"`)},
 			{"Docker Engine", readCommand(ctx, "docker", "version", "--format", "{{.Server.Version}}")},
 			{"Go", strings.TrimPrefix(runtime.Version(), "go")},
 			{"nginx", firstMatch(readCommand(ctx, inPath("nginx"), "-v"), `nginx/(\S+)`)},
 			{"HAProxy", firstMatch(readCommand(ctx, inPath("haproxy"), "-v"), `version (\S+)`)},
-			{"Caddy", firstMatch(readText("tools/bench/caddy/go.mod"), `caddy/v2 (v\S+)`)},
+			{"Caddy", describePeer("caddy", `caddy/v2 (v\S+)`)},
+			{"Traefik", describePeer("traefik", `traefik/v3 (v\S+)`)},
+			{"Docker Compose", firstMatch(readText("tools/bench/compose/go.mod"), `compose/v5 (v\S+)`)},
 			{"h2load", firstMatch(readCommand(ctx, "h2load", "--version"), `nghttp2/(\S+)`)},
 			{"wrk", firstMatch(readCommand(ctx, "wrk", "-v"), `wrk (\S+)`)},
 		},
 	}
+}
+
+// describePeer is the version that a peer's module pins.
+func describePeer(name, pattern string) string {
+	version := firstMatch(readText("tools/bench/"+name+"/go.mod"), pattern)
+	if !hasPeer(".", name) {
+		return version + " could not be built here; its rows are left out"
+	}
+	return version
 }
 
 func (m machine) list() string {

@@ -3,6 +3,7 @@
 //
 //	make bench                           everything, written to docs/benchmarks.*
 //	make bench ROWS=journal_fsync,simulator   only these; the other rows stay
+//	make bench RESUME=1                  only what was not yet measured on this code
 //	tools/run services -- tools/run bench --only deploy_example --runs 3
 //	tools/run services -- tools/run bench --only api_,events_ --runs 1 --small
 //
@@ -15,8 +16,11 @@
 //
 // It runs under `tools/run services`, which gives it PostgreSQL, a Docker Engine
 // and a registry with this repository's images. With --only nothing is written,
-// unless --publish says so too: then these rows are replaced, and each row of the
-// page says when it was measured, and how busy the machine was.
+// unless --publish says so too: then these rows are replaced as soon as their group
+// is measured, so that a run that was ended early goes on with --resume.
+//
+// Nothing is published from a tree with changes that no commit holds, nor while
+// others load the machine: see quiet.go.
 package main
 
 import (
@@ -42,6 +46,8 @@ type options struct {
 	steps  bool
 	// publish writes what --only chose too.
 	publish bool
+	// resume leaves out groups whose rows were published of the same code.
+	resume bool
 	// small tries whether rows work, on little data; it measures nothing.
 	small bool
 	// soak is how long the product is used, to see whether it grows; zero is not at all. Samples is
@@ -61,14 +67,15 @@ func (o options) chooseSize(full, small int) int {
 func main() {
 	// Children die with the thread that started them; it must be this one.
 	runtime.LockOSThread()
-	if len(os.Args) == 4 && os.Args[1] == plainProxyCommand {
-		exitWith(plainProxy(os.Args[2], os.Args[3]))
+	if len(os.Args) >= 4 && os.Args[1] == plainProxyCommand {
+		exitWith(plainProxy(os.Args[2], os.Args[3], os.Args[4:]...))
 		return
 	}
 	var o options
 	flag.StringVar(&o.only, "only", "",
 		"measure only what begins with one of these, with commas between; write no files")
 	flag.BoolVar(&o.publish, "publish", false, "with --only: replace these rows in docs/benchmarks.*")
+	flag.BoolVar(&o.resume, "resume", false, "leave out what is published of the same code")
 	flag.IntVar(&o.runs, "runs", 5, "runs of each, at least 5 for published numbers")
 	flag.StringVar(&o.binary, "binary", "bin/nullops", "the program to measure")
 	flag.BoolVar(&o.small, "small", false, "try whether the rows work, on little data; with --only")
@@ -109,65 +116,81 @@ type group struct {
 type round func(ctx context.Context, s *samples) error
 
 func allGroups() []group {
-	return []group{stepGroup(), latencyGroup(), pipelineGroup(), deployGroup(), trafficGroup(),
-		heldGroup(), memoryGroup(),
-		crowdGroup(), journalGroup(), simulatorGroup(), settleGroup(),
-		choicesGroup(), visibleGroup(), followGroup(),
-		// These fill the database, which the groups before are not to notice.
-		peopleGroup(), listenersGroup(), floodGroup()}
+	return slices.Concat([]group{stepGroup(), latencyGroup()}, pipelineGroups(),
+		[]group{deployGroup(), trafficGroup(), heldGroup(), memoryGroup(),
+			crowdGroup(), journalGroup(), simulatorGroup(), settleGroup(),
+			choicesGroup(), visibleGroup(), followGroup(),
+			// These fill the database, which the groups before are not to notice.
+			peopleGroup(), listenersGroup(), floodGroup()})
 }
 
 func runGroups(ctx context.Context, o options) (err error) {
-	if o.runs < 1 || o.runs < 5 && (o.only == "" || o.publish) {
-		return errors.New("--runs: published numbers are medians of at least 5 runs")
-	}
-	if o.small && (o.only == "" || o.publish) {
-		return errors.New("--small: what is measured on little data is not published")
+	if err := o.check(); err != nil {
+		return err
 	}
 	chosen := selectGroups(o.only)
 	if len(chosen) == 0 {
 		return fmt.Errorf("--only %s: there are %s", o.only, strings.Join(groupNames(allGroups()), ", "))
 	}
-	machine := describeMachine(ctx)
 	l, err := newLab(o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
+	p := publisher{root: l.root, machine: describeMachine(ctx), runs: o.runs}
+	if o.writes() {
+		if err := p.openPage(ctx); err != nil {
+			return err
+		}
+		if o.resume {
+			chosen = slices.DeleteFunc(chosen, p.isDone)
+		}
+	}
 	if slices.ContainsFunc(chosen, func(g group) bool { return !g.alone }) {
 		if err := l.start(ctx); err != nil {
 			return err
 		}
 	}
-	results, failed := measureAll(ctx, l, chosen, o.runs)
-	printTable(os.Stdout, results)
-	if len(results) == 0 || o.only != "" && !o.publish {
-		return failed
-	}
-	return errors.Join(failed, publishResults(l.root, results, machine, o.runs))
+	return l.measureAll(ctx, chosen, o, &p)
 }
+
+// check refuses what could not be published but would be.
+func (o options) check() error {
+	if o.runs < 1 || o.runs < 5 && o.writes() {
+		return errors.New("--runs: published numbers are medians of at least 5 runs")
+	}
+	if o.small && o.writes() {
+		return errors.New("--small: what is measured on little data is not published")
+	}
+	return nil
+}
+
+// writes says whether the results are published.
+func (o options) writes() bool { return o.only == "" || o.publish }
 
 // measureAll continues with the next group when one fails: its rows stay as they were, and the
 // others are not measured in vain.
-func measureAll(ctx context.Context, l *lab, chosen []group, runs int) ([]result, error) {
-	var results []result
+func (l *lab) measureAll(ctx context.Context, chosen []group, o options, p *publisher) error {
 	var failed error
 	for _, g := range chosen {
 		began := time.Now()
-		found, err := measureGroup(ctx, l, g, runs)
+		found, err := l.measureGroup(ctx, g, o)
+		if err == nil && o.writes() {
+			err = p.publish(found)
+		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", g.figures[0].name, err)
 			fmt.Fprintln(os.Stderr, "bench: FAILED:", err)
 			failed = errors.Join(failed, err)
 		}
-		results = append(results, found...)
+		printTable(os.Stdout, found)
 		fmt.Fprintf(os.Stderr, "bench: %s took %s\n", g.figures[0].name,
 			time.Since(began).Round(time.Second))
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return results, failed
+	return failed
 }
 
 func selectGroups(prefixes string) []group {
@@ -192,7 +215,12 @@ func groupNames(all []group) []string {
 }
 
 // measureGroup runs a group. The first round warms caches up and does not count.
-func measureGroup(ctx context.Context, l *lab, g group, runs int) (_ []result, err error) {
+func (l *lab) measureGroup(ctx context.Context, g group, o options) (_ []result, err error) {
+	if o.writes() {
+		if err := l.others.awaitQuiet(ctx); err != nil {
+			return nil, err
+		}
+	}
 	do, undo, err := g.prepare(ctx, l)
 	if err != nil {
 		return nil, err
@@ -204,15 +232,47 @@ func measureGroup(ctx context.Context, l *lab, g group, runs int) (_ []result, e
 		err = errors.Join(err, undo(clean))
 	}()
 	s := &samples{}
-	for i := range runs + 1 {
-		if err := do(ctx, s); err != nil {
-			return nil, err
+	if err := do(ctx, s); err != nil {
+		return nil, err
+	}
+	s.forget()
+	most, err := l.measureRounds(ctx, s, do, o)
+	if err != nil {
+		return nil, err
+	}
+	results := s.results(g.figures)
+	for i := range results {
+		results[i].Others = &most
+	}
+	return results, nil
+}
+
+// measureRounds repeats rounds that others disturbed, at most as many as count. It returns the most
+// that others did in a round that counts.
+func (l *lab) measureRounds(
+	ctx context.Context, s *samples, do round, o options,
+) (most disturbance, err error) {
+	disturbed := 0
+	for done := 0; done < o.runs; {
+		s.turn++
+		restore := s.snapshot()
+		w := l.others.watch()
+		err := do(ctx, s)
+		during := w.stop()
+		if err != nil {
+			return most, err
 		}
-		if i == 0 {
-			s.forget()
+		if err := during.check(); err != nil && o.writes() {
+			if disturbed++; disturbed > o.runs {
+				return most, fmt.Errorf("others disturbed %d rounds, the last one: %w", disturbed, err)
+			}
+			fmt.Fprintln(os.Stderr, "bench: a round does not count:", err)
+			restore()
 			continue
 		}
-		s.show(os.Stderr, i, runs)
+		done++
+		most = most.max(during)
+		s.show(os.Stderr, done, o.runs)
 	}
-	return s.results(g.figures), nil
+	return most, nil
 }

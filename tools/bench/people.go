@@ -45,11 +45,14 @@ func preparePeople(
 		rate, lasts = 20, 3*time.Second
 	}
 	do := func(ctx context.Context, s *samples) error {
-		calm, err := a.calls(ctx, all, 10, 5*time.Second)
-		if err != nil {
+		var calm, busy calls
+		err := s.inTurn(func() (err error) {
+			busy, err = a.calls(ctx, all, rate, lasts)
 			return err
-		}
-		busy, err := a.calls(ctx, all, rate, lasts)
+		}, func() (err error) {
+			calm, err = a.calls(ctx, all, 10, 5*time.Second)
+			return err
+		})
 		if err != nil {
 			return err
 		}

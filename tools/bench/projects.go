@@ -18,6 +18,7 @@ const (
 	stepsProject   = "bench-steps"
 	latencyProject = "bench-latency"
 	twentyProject  = "bench-twenty"
+	joinedProject  = "bench-joined" // as twentyProject, and each plugin joins the network
 	webProject     = "bench-web"
 	crowdProject   = "bench-crowd"
 )
@@ -39,6 +40,8 @@ func writeDocuments(root, folder string) (string, error) {
 	writeChain(&b, latencyProject, measuredSteps, "mode: clock, seconds: 0.5", "")
 	b.WriteString("---\n")
 	writeChain(&b, twentyProject, twentySteps, "mode: succeed", ", network: false")
+	b.WriteString("---\n")
+	writeChain(&b, joinedProject, twentySteps, "mode: succeed", "")
 	b.WriteString(webDocument)
 	b.WriteString(crowdDocument)
 	return b.String(), nil

@@ -31,29 +31,66 @@ type result struct {
 	// OursRange and PeerRange are the lowest and the highest of the runs.
 	OursRange []float64 `json:"ours_range,omitempty"`
 	PeerRange []float64 `json:"peer_range,omitempty"`
-	// Measured is when, and Load what others did on the machine before.
-	Measured string `json:"measured,omitempty"`
-	Commit   string `json:"commit,omitempty"`
-	Load     string `json:"load,omitempty"`
+	// RatioRange is the middle half of the single rounds' ratios.
+	RatioRange []float64 `json:"ratio_range,omitempty"`
+	// Measured is when, and Others what others did on the machine meanwhile: see disturbance. Rows
+	// of earlier days have the load average before instead.
+	Measured string       `json:"measured,omitempty"`
+	Commit   string       `json:"commit,omitempty"`
+	Others   *disturbance `json:"others,omitempty"`
+	Load     string       `json:"load,omitempty"`
 
 	figure figure
 }
 
-// isMet says whether the goal was reached; without a goal it was.
+// isMet says whether the median reached the goal; without a goal it did.
 func (r result) isMet() bool {
-	switch {
-	case r.figure.goal == 0:
-		return true
-	case r.Better == "higher":
-		return r.Ratio >= r.figure.goal
-	}
-	return r.Ratio <= r.figure.goal
+	return r.figure.goal == 0 || r.reaches(r.figure.goal)
 }
 
-// samples collects numbers by figure.
-type samples struct{ ours, peer map[string][]float64 }
+// reaches says whether the ratio is at least as good as another.
+func (r result) reaches(ratio float64) bool {
+	if r.Better == "higher" {
+		return r.Ratio >= ratio
+	}
+	return r.Ratio <= ratio
+}
 
-func (s *samples) forget() { *s = samples{} }
+// isNoise says that the goal lies within the middle half of the rounds: another day may be on its
+// other side.
+func (r result) isNoise() bool {
+	return r.figure.goal != 0 && len(r.RatioRange) == 2 &&
+		r.RatioRange[0] < r.figure.goal && r.figure.goal < r.RatioRange[1]
+}
+
+// isBehind says that a peer does better; a goal is nobody.
+func (r result) isBehind() bool { return r.PeerName != goalPeer && !r.reaches(1) }
+
+// samples collects numbers by figure.
+type samples struct {
+	ours, peer map[string][]float64
+	// turn counts rounds, and decides who begins.
+	turn int
+}
+
+func (s *samples) forget() { s.ours, s.peer = nil, nil }
+
+// inTurn measures ours and the peer; who begins changes with each round.
+func (s *samples) inTurn(ours, peer func() error) error {
+	if s.turn%2 == 1 {
+		ours, peer = peer, ours
+	}
+	if err := ours(); err != nil {
+		return err
+	}
+	return peer()
+}
+
+// snapshot returns what takes back later samples.
+func (s *samples) snapshot() (restore func()) {
+	ours, peer := maps.Clone(s.ours), maps.Clone(s.peer)
+	return func() { s.ours, s.peer = ours, peer }
+}
 
 func (s *samples) addOurs(name string, v float64) { s.ours = addSample(s.ours, name, v) }
 func (s *samples) addPeer(name string, v float64) { s.peer = addSample(s.peer, name, v) }
@@ -83,6 +120,9 @@ func (s *samples) results(figures []figure) []result {
 	var all []result
 	for _, f := range figures {
 		ours, peer := s.ours[f.name], s.peer[f.name]
+		if len(peer) == 0 && f.peer != goalPeer {
+			continue // the peer is not to be had here
+		}
 		r := result{Name: f.name, PeerName: f.peer, Unit: f.unit, Better: f.better,
 			figure: f.withGoalRatio(), OursRange: computeBounds(ours), PeerRange: computeBounds(peer)}
 		r.Ours, r.Peer = computeMedian(ours), computeMedian(peer)
@@ -92,6 +132,7 @@ func (s *samples) results(figures []figure) []result {
 		r.Ours, r.Peer = roundTo3(r.Ours), roundTo3(r.Peer)
 		// Of the medians that are printed, so that a reader can check it.
 		r.Ratio = roundTo3(r.Ours / r.Peer)
+		r.RatioRange = computeMiddle(ours, peer, r.Peer)
 		all = append(all, r)
 	}
 	return all
@@ -111,6 +152,25 @@ func computeBounds(values []float64) []float64 {
 		return nil
 	}
 	return []float64{roundTo3(slices.Min(values)), roundTo3(slices.Max(values))}
+}
+
+// computeMiddle is the middle half of the rounds' ratios.
+func computeMiddle(ours, peer []float64, goal float64) []float64 {
+	var ratios []float64
+	for i, v := range ours {
+		switch {
+		case len(peer) == 0:
+			ratios = append(ratios, v/goal)
+		case i < len(peer):
+			ratios = append(ratios, v/peer[i])
+		}
+	}
+	if len(ratios) < 4 {
+		return nil
+	}
+	slices.Sort(ratios)
+	quarter := len(ratios) / 4
+	return []float64{roundTo3(ratios[quarter]), roundTo3(ratios[len(ratios)-1-quarter])}
 }
 
 func computeMedian(values []float64) float64 {

@@ -14,7 +14,7 @@ import (
 )
 
 // startWithin bounds each thing that is waited for.
-const startWithin = time.Minute
+const startWithin = 3 * time.Minute
 
 // server is one process of ours or of a peer.
 type server struct {

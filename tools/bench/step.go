@@ -22,36 +22,45 @@ func stepGroup() group {
 	}
 }
 
-// pipelineGroup is what a person waits for, from the request to the end of the
-// last of twenty steps.
-func pipelineGroup() group {
-	return group{
-		figures: []figure{{name: "pipeline_20_steps", unit: "s", peer: "20 × docker run --rm -i",
-			better: "lower", goal: 0.5}},
-		prepare: preparePipeline,
+// pipelineGroups are what a person waits for, from the request to the end of the
+// last of twenty steps: without a network on both sides, and with one.
+func pipelineGroups() []group {
+	var groups []group
+	for _, p := range []struct{ row, project, network string }{
+		{"pipeline_20_steps", twentyProject, "none"},
+		{"pipeline_20_steps_network", joinedProject, peerNetworkName}} {
+		groups = append(groups, group{
+			figures: []figure{{name: p.row, unit: "s", peer: "20 × docker run --rm -i",
+				better: "lower", goal: 0.5}},
+			prepare: func(ctx context.Context, l *lab) (round, func(context.Context) error, error) {
+				return preparePipeline(ctx, l, p.row, p.project, p.network)
+			},
+		})
 	}
+	return groups
 }
 
 func preparePipeline(
-	ctx context.Context, l *lab,
+	ctx context.Context, l *lab, row, project, network string,
 ) (round, func(context.Context) error, error) {
-	image, network, undo, err := l.peerImage(ctx)
+	image, _, undo, err := l.peerImage(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	do := func(ctx context.Context, s *samples) error {
-		d, ours, err := l.deploy(ctx, twentyProject, "twenty")
-		if err == nil {
+		return s.inTurn(func() error {
+			d, ours, err := l.deploy(ctx, project, "twenty")
+			if err != nil {
+				return err
+			}
+			s.addOurs(row, ours.Seconds())
 			// Gone before the peer begins: both have the machine to themselves.
-			err = l.remove(ctx, d.Id)
-		}
-		if err != nil {
+			return l.remove(ctx, d.Id)
+		}, func() error {
+			peer, err := l.dockerRunTime(ctx, network, image, twentySteps)
+			s.addPeer(row, peer.Seconds())
 			return err
-		}
-		peer, err := l.dockerRunTime(ctx, network, image, twentySteps)
-		s.addOurs("pipeline_20_steps", ours.Seconds())
-		s.addPeer("pipeline_20_steps", peer.Seconds())
-		return err
+		})
 	}
 	return do, undo, nil
 }
@@ -76,24 +85,29 @@ func prepareSteps(
 		return nil, nil, err
 	}
 	do := func(ctx context.Context, s *samples) error {
-		ours, err := l.stepTime(ctx)
-		if err != nil {
+		return s.inTurn(func() error {
+			ours, err := l.stepTime(ctx)
+			s.addOurs("plugin_step", toMilliseconds(ours))
 			return err
-		}
-		peer, err := l.dockerRunTime(ctx, network, image, measuredSteps-1)
-		s.addOurs("plugin_step", toMilliseconds(ours))
-		s.addPeer("plugin_step", toMilliseconds(peer/(measuredSteps-1)))
-		return err
+		}, func() error {
+			peer, err := l.dockerRunTime(ctx, network, image, measuredSteps-1)
+			s.addPeer("plugin_step", toMilliseconds(peer/(measuredSteps-1)))
+			return err
+		})
 	}
 	return do, undo, nil
 }
 
+// peerNetworkName is the network of the peer's containers.
+const peerNetworkName = "bench-peer"
+
 // peerNetwork is a network like the one that ours joins. The engine's default one
 // may be missing: another engine on this machine can have it.
 func (l *lab) peerNetwork(ctx context.Context) (string, func(context.Context) error, error) {
-	_, err := l.dockerSays(ctx, "network", "create", "--subnet", "10.214.0.0/24", "bench-peer")
-	return "bench-peer", func(ctx context.Context) error {
-		_, err := l.dockerSays(ctx, "network", "rm", "bench-peer")
+	_, err := l.dockerSays(ctx, "network", "create", "--subnet", "10.214.0.0/24",
+		peerNetworkName)
+	return peerNetworkName, func(ctx context.Context) error {
+		_, err := l.dockerSays(ctx, "network", "rm", peerNetworkName)
 		return err
 	}, err
 }

@@ -8,38 +8,41 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 const (
-	// loadFor is one run of wrk; short, since the peers take turns.
-	loadFor     = "5s"
-	connections = "64"
+	// loadFor is one run at full speed; short, since the peers take turns.
+	loadFor     = "3"
+	connections = 64
 	threads     = "2"
 	// body is what one answer carries.
 	body = "/bytes/1024"
+	// perHundredThousand is the number of requests that costs are given for.
+	perHundredThousand = 100_000
 )
 
 // peerGoals are the least that we want of a peer's requests a second, over HTTP/1.1 and HTTP/2; 0
 // is no goal.
 type peerGoals struct{ plain, h2 float64 }
 
+// trafficPeers are the proxies that ours is compared with.
+var trafficPeers = []struct {
+	key, name     string
+	local, tunnel peerGoals
+}{
+	{"go", "httputil.ReverseProxy", peerGoals{1.1, 0}, peerGoals{1.1, 0}},
+	{"nginx", "nginx", peerGoals{0.8, 0.6}, peerGoals{0.5, 0}},
+	{"caddy", "Caddy", peerGoals{2, 2}, peerGoals{1.5, 1.5}},
+	{"haproxy", "HAProxy", peerGoals{}, peerGoals{}},
+	{"traefik", "Traefik", peerGoals{}, peerGoals{}},
+}
+
 func trafficGroup() group {
 	g := group{prepare: prepareTraffic}
-	for _, p := range []struct {
-		key, name     string
-		local, tunnel peerGoals
-	}{
-		{"go", "httputil.ReverseProxy", peerGoals{1.1, 0}, peerGoals{1.1, 0}},
-		{"nginx", "nginx", peerGoals{0.8, 0.6}, peerGoals{0.5, 0}},
-		{"caddy", "Caddy", peerGoals{2, 2}, peerGoals{1.5, 1.5}},
-		{"haproxy", "HAProxy", peerGoals{}, peerGoals{}},
-	} {
+	for _, p := range trafficPeers {
 		for way, goals := range map[string]peerGoals{wayLocal: p.local, wayTunnel: p.tunnel} {
 			g.figures = append(g.figures, proxyFigures(way, p.key, p.name, goals.plain)...)
-			if p.key != "go" {
-				g.figures = append(g.figures, proxyFigures(way, p.key+"_h2", p.name, goals.h2)...)
-			}
+			g.figures = append(g.figures, proxyFigures(way, p.key+"_h2", p.name, goals.h2)...)
 		}
 	}
 	slices.SortStableFunc(g.figures, func(a, b figure) int { return strings.Compare(a.name, b.name) })
@@ -52,8 +55,10 @@ func proxyFigures(way, key, name string, goal float64) []figure {
 	if name == "Caddy" {
 		p99.goal = 0.9
 	}
-	return []figure{{name: rowName(way, "rps", key), unit: "requests/s", peer: name,
-		better: "higher", goal: goal}, p99}
+	return []figure{p99,
+		{name: rowName(way, "rps", key), unit: "requests/s", peer: name, better: "higher", goal: goal},
+		{name: rowName(way, "cpu", key), unit: "CPU-s/100,000", peer: name, better: "lower"},
+		{name: rowName(way, "mib", key), unit: "MiB", peer: name, better: "lower"}}
 }
 
 func rowName(way, what, key string) string { return "ingress_" + way + "_" + what + "_" + key }
@@ -62,6 +67,13 @@ func rowName(way, what, key string) string { return "ingress_" + way + "_" + wha
 type contestant struct {
 	key, address, secure, host string
 	server                     *server
+	// helpers are processes that take part besides the server.
+	helpers []int
+}
+
+// processes are all that work for a request; their children belong to them.
+func (c contestant) processes() []int {
+	return append([]int{c.server.cmd.Process.Pid}, c.helpers...)
 }
 
 // prepareTraffic deploys one service, and starts every peer in front of the
@@ -73,139 +85,171 @@ func prepareTraffic(
 	if err != nil {
 		return nil, nil, err
 	}
-	ip, err := l.inspect(ctx, d.Id, "service", "web",
-		"{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}")
-	if err != nil {
-		return nil, nil, err
-	}
-	pair, err := l.trafficPair(ctx)
-	if err != nil {
-		return nil, nil, errors.Join(err, l.remove(ctx, d.Id))
-	}
-	tunnel, err := l.startTunnelIngress()
-	if err != nil {
-		return nil, nil, errors.Join(err, l.remove(ctx, d.Id))
-	}
-	peers, err := startPeers(ctx, l, ip+":8080", pair)
+	all, err := l.startContestants(ctx, d.Id)
 	undo := func(ctx context.Context) error {
-		errs := []error{tunnel.server.stop()}
-		for _, p := range peers {
-			errs = append(errs, p.server.stop())
+		var errs []error
+		for _, c := range all {
+			if c.key != wayLocal {
+				errs = append(errs, c.server.stop())
+			}
 		}
 		return errors.Join(append(errs, l.remove(ctx, d.Id))...)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, undo(ctx))
 	}
-	ours := []contestant{l.localIngress(), tunnel}
-	for _, c := range slices.Concat(ours, peers) {
+	for _, c := range all {
 		if err := awaitTraffic(ctx, c); err != nil {
 			return nil, nil, errors.Join(err, undo(ctx))
 		}
 	}
 	do := func(ctx context.Context, s *samples) error {
-		err := loadAll(s, ours, peers, "", func(c contestant) (loaded, error) {
-			return loadContestant(ctx, c)
-		})
-		if err != nil {
+		// Another one begins in each round.
+		first := s.turn % len(all)
+		order := slices.Concat(all[first:], all[:first])
+		if err := l.loadAll(ctx, s, order, false); err != nil {
 			return err
 		}
-		return loadAll(s, ours, withTLS(peers), "_h2", func(c contestant) (loaded, error) {
-			return loadH2(ctx, l.dir, c)
-		})
+		return l.loadAll(ctx, s, order, true)
 	}
 	return do, undo, nil
 }
 
-// withTLS leaves out peers that do not speak HTTP/2.
-func withTLS(peers []contestant) (some []contestant) {
-	for _, p := range peers {
-		if p.secure != "" {
-			some = append(some, p)
-		}
+// startContestants starts ours, both ways, and the peers.
+func (l *lab) startContestants(ctx context.Context, deployment string) ([]contestant, error) {
+	ip, err := l.inspect(ctx, deployment, "service", "web",
+		"{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}")
+	if err != nil {
+		return nil, err
 	}
-	return some
+	relay, err := l.relayPID(ctx, deployment)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := l.trafficPair(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tunnel, err := l.startTunnelIngress()
+	if err != nil {
+		return nil, err
+	}
+	all := []contestant{l.localIngress(), tunnel}
+	for i := range all {
+		all[i].helpers = []int{l.agent.cmd.Process.Pid, relay}
+	}
+	peers, err := startPeers(l, ip+":8080", pair)
+	return append(all, peers...), err
 }
 
-// loadAll loads each way of ours and then each peer. Every peer is compared with the same runs of
-// ours.
-func loadAll(s *samples, ours, peers []contestant, suffix string,
-	load func(contestant) (loaded, error)) error {
+// loadAll loads ours and the peers. Every peer is compared with the same runs of ours.
+func (l *lab) loadAll(ctx context.Context, s *samples, all []contestant, h2 bool) error {
 	found := map[string]loaded{}
-	for _, c := range slices.Concat(ours, peers) {
-		one, err := load(c)
+	for _, c := range all {
+		one, err := l.loadContestant(ctx, c, h2)
 		if err != nil {
 			return err
 		}
 		found[c.key] = one
 	}
-	for _, way := range ours {
-		for _, p := range peers {
-			mine, theirs := found[way.key], found[p.key]
-			rps, p99 := rowName(way.key, "rps", p.key+suffix), rowName(way.key, "p99", p.key+suffix)
-			s.addOurs(rps, mine.perSecond)
-			s.addPeer(rps, theirs.perSecond)
-			s.addOurs(p99, mine.p99)
-			s.addPeer(p99, theirs.p99)
+	suffix := ""
+	if h2 {
+		suffix = "_h2"
+	}
+	for _, way := range []string{wayLocal, wayTunnel} {
+		for _, p := range trafficPeers {
+			mine, theirs := found[way], found[p.key]
+			if theirs.perSecond == 0 {
+				continue // not built here
+			}
+			for _, row := range []struct {
+				what       string
+				ours, peer float64
+			}{{"rps", mine.perSecond, theirs.perSecond}, {"p99", mine.p99, theirs.p99},
+				{"cpu", mine.cpu, theirs.cpu}, {"mib", mine.mib, theirs.mib}} {
+				name := rowName(way, row.what, p.key+suffix)
+				s.addOurs(name, row.ours)
+				s.addPeer(name, row.peer)
+			}
 		}
 	}
 	return nil
 }
 
-// loaded is what wrk found.
-type loaded struct {
-	perSecond float64
-	p99       float64 // ms
+// loaded is what one proxy did under load. cpu is in seconds for 100,000 requests.
+type loaded struct{ perSecond, p99, cpu, mib float64 }
+
+// loadContestant finds out how many requests a proxy serves at most, what they cost it, and how
+// long single ones take at a rate that is the same for all.
+func (l *lab) loadContestant(ctx context.Context, c contestant, h2 bool) (f loaded, err error) {
+	before := cpuSeconds(c.processes()...)
+	var requests float64
+	if h2 {
+		f.perSecond, requests, err = loadH2(ctx, c)
+	} else {
+		f.perSecond, requests, err = loadPlain(ctx, c)
+	}
+	if err != nil {
+		return f, err
+	}
+	f.cpu = (cpuSeconds(c.processes()...) - before) * perHundredThousand / requests
+	if f.mib, err = residentTree(c.processes()...); err != nil {
+		return f, err
+	}
+	f.p99, err = measureOpenLoop(ctx, c, h2, l.openRate())
+	return f, err
 }
 
-func loadContestant(ctx context.Context, c contestant) (loaded, error) {
-	argv := []string{"wrk", "--latency", "-t", threads, "-c", connections, "-d", loadFor}
+// loadPlain lets wrk ask over HTTP/1.1.
+func loadPlain(ctx context.Context, c contestant) (perSecond, requests float64, err error) {
+	argv := []string{"wrk", "-t", threads, "-c", strconv.Itoa(connections), "-d", loadFor + "s"}
 	if c.host != "" {
 		argv = append(argv, "-H", "Host: "+c.host)
 	}
 	out, err := runCommand(ctx, nil, append(argv, "http://"+c.address+body)...)
 	if err != nil {
-		return loaded{}, err
+		return 0, 0, err
 	}
 	// A proxy that answers errors quickly must not win.
 	if strings.Contains(out, "Non-2xx") || strings.Contains(out, "Socket errors") {
-		return loaded{}, fmt.Errorf("%s failed under load:\n%s", c.key, out)
+		return 0, 0, fmt.Errorf("%s failed under load:\n%s", c.key, out)
 	}
-	var l loaded
-	l.perSecond, err = strconv.ParseFloat(firstMatch(out, `Requests/sec:\s+([\d.]+)`), 64)
+	perSecond, err = strconv.ParseFloat(firstMatch(out, `Requests/sec:\s+([\d.]+)`), 64)
+	if err == nil {
+		requests, err = strconv.ParseFloat(firstMatch(out, `(\d+) requests in`), 64)
+	}
 	if err != nil {
-		return l, fmt.Errorf("read wrk's answer: %w:\n%s", err, out)
+		err = fmt.Errorf("read wrk's answer: %w:\n%s", err, out)
 	}
-	p99, err := time.ParseDuration(firstMatch(out, `^\s+99%\s+([\d.]+[mu]?s)`))
-	if err != nil {
-		return l, fmt.Errorf("read wrk's answer: %w:\n%s", err, out)
-	}
-	l.p99 = toMilliseconds(p99)
-	return l, nil
+	return perSecond, requests, err
 }
 
 // startPeers starts each peer as a process of its own, as the ingress is one.
-func startPeers(ctx context.Context, l *lab, target string, p pair) ([]contestant, error) {
+func startPeers(l *lab, target string, p pair) ([]contestant, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	var peers []contestant
-	for _, key := range []string{"go", "nginx", "caddy", "haproxy"} {
-		c := contestant{key: key}
-		if c.address, err = freeAddress(); err != nil {
-			return peers, err
+	for _, one := range trafficPeers {
+		if !hasPeer(l.root, one.key) {
+			fmt.Fprintf(os.Stderr, "bench: %s is not built, and its rows are left out\n", one.name)
+			continue
 		}
-		argv := []string{self, plainProxyCommand, c.address, target}
-		if key != "go" {
-			if c.secure, err = freeAddress(); err != nil {
-				return peers, err
-			}
-			if argv, err = peerCommand(ctx, l, c, target, p); err != nil {
+		c := contestant{key: one.key}
+		for _, address := range []*string{&c.address, &c.secure} {
+			if *address, err = freeAddress(); err != nil {
 				return peers, err
 			}
 		}
-		if c.server, err = startServer(l.dir, key, []string{"HOME=" + l.dir}, argv...); err != nil {
+		argv := []string{self, plainProxyCommand, target, c.address, c.secure, p.chain, p.key}
+		if one.key != "go" {
+			if argv, err = peerCommand(l, c, target, p); err != nil {
+				return peers, err
+			}
+		}
+		c.server, err = startServer(l.dir, one.key, []string{"HOME=" + l.dir}, argv...)
+		if err != nil {
 			return peers, err
 		}
 		peers = append(peers, c)

@@ -53,9 +53,7 @@ func controlplaneCommand() *cobra.Command {
 				return err
 			}
 			defer b.close()
-			if os.Getenv("GOGC") == "" {
-				paceCollector(ctx)
-			}
+			paceCollector(ctx, controlPlaneGarbage)
 			return b.run(ctx, b.controlPlane)
 		})
 }
@@ -63,12 +61,19 @@ func controlplaneCommand() *cobra.Command {
 func ingressCommand() *cobra.Command {
 	return serverCommand("ingress", "Run the ingress: where deployments answer",
 		Settings.checkIngress, func(ctx context.Context, s Settings, log *slog.Logger) error {
+			asked := awaitReplacementSignal()
 			b, err := openIngress(ctx, s, log)
 			if err != nil {
 				return err
 			}
 			defer b.close()
+			ctx, retire := context.WithCancel(ctx)
+			defer retire()
+			if err := b.prepareReplacement(asked, retire); err != nil {
+				return err
+			}
 			b.routed = new(atomic.Bool)
+			paceCollector(ctx, ingressGarbage)
 			return b.run(ctx, b.serveIngress)
 		})
 }
@@ -104,6 +109,8 @@ type serverBase struct {
 	fail failpoint.Hook
 	// routed is set once the ingress has a route table; nil without an ingress.
 	routed *atomic.Bool
+	// replacement is nil for servers that cannot be replaced while they serve.
+	replacement *replacement
 }
 
 // openBase opens the database, brings its schema up to date, and proves that
@@ -199,6 +206,10 @@ func (b *serverBase) buildServices(
 // run starts what every process has, then the given part; the first to fail
 // stops the others.
 func (b *serverBase) run(ctx context.Context, parts ...func(context.Context) error) error {
+	door, err := b.listenMetrics()
+	if err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return ignoreCanceled(b.listener.Run(ctx)) })
 	if b.images != nil {
@@ -208,12 +219,7 @@ func (b *serverBase) run(ctx context.Context, parts ...func(context.Context) err
 		group.Go(func() error { return ignoreCanceled(b.vault.Run(ctx)) })
 	}
 	group.Go(func() error {
-		return b.metrics.serve(
-			ctx,
-			b.settings.Metrics.Listen,
-			api.NewProbeHandler(b.readinessProblems),
-			b.log,
-		)
+		return b.metrics.serve(ctx, door, api.NewProbeHandler(b.readinessProblems), b.log)
 	})
 	for _, part := range parts {
 		group.Go(func() error { return ignoreCanceled(part(ctx)) })

@@ -225,14 +225,15 @@ func (s IngressSettings) secureAddress() func(host string) string {
 }
 
 // openListeners opens the plain port and, if there is one, that of HTTPS.
-func (s IngressSettings) openListeners() (plain, secure net.Listener, err error) {
-	if plain, err = net.Listen("tcp", s.Listen); err != nil {
+func (b *serverBase) openListeners() (plain, secure net.Listener, err error) {
+	s := b.settings.Ingress
+	if plain, err = b.listen("plain", s.Listen); err != nil {
 		return nil, nil, fmt.Errorf("setting ingress.listen: %w", err)
 	}
 	if s.Secure == "" {
 		return plain, nil, nil
 	}
-	if secure, err = net.Listen("tcp", s.Secure); err != nil {
+	if secure, err = b.listen("secure", s.Secure); err != nil {
 		_ = plain.Close()
 		return nil, nil, fmt.Errorf("setting ingress.secure: %w", err)
 	}

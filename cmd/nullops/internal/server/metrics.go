@@ -109,15 +109,11 @@ func (m *metrics) watchLinks(machines *fleet.Fleet) {
 	}, func() float64 { return float64(machines.CountSessions()) }))
 }
 
-// serve answers /metrics, /healthz and /readyz; an empty address is off.
-func (m *metrics) serve(ctx context.Context, address string, health http.Handler,
+// serve answers /metrics, /healthz and /readyz; without a listener they are off.
+func (m *metrics) serve(ctx context.Context, l net.Listener, health http.Handler,
 	log *slog.Logger) error {
-	if address == "" {
+	if l == nil {
 		return nil
-	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return err
 	}
 	return serveMetrics(ctx, l, m.registry, health, log)
 }

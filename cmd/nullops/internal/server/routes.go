@@ -225,7 +225,7 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plain, secure, err := s.Ingress.openListeners()
+	plain, secure, err := b.openListeners()
 	if err != nil {
 		return err
 	}
@@ -258,30 +258,37 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	beside.Go(func() { b.followRoutes(ctx, proxy, read) })
 	beside.Go(func() { pass.storeUses(ctx, b.log) })
 	beside.Go(func() { f.recheckPasses(ctx, proxy) })
+	beside.Go(func() { b.awaitReplacement(ctx, limits) })
 	if secure == nil {
 		awaitStart(ctx, read)
-		return serveHTTP(ctx, ingress.NewServer(proxy, b.log), plain)
+		return b.serveDoors(ctx, proxy, nil, plain, nil)
 	}
 	f.shown = &ingress.Certificates{Issues: func(h string) bool { return proxy.Table().InZone(h) }}
 	beside.Go(func() { f.watchCertificates(ctx) })
 	awaitStart(ctx, read, f.read)
-	return b.serveBoth(ctx, proxy, f.shown, plain, secure)
+	return b.serveDoors(ctx, proxy, f.shown, plain, secure)
 }
 
-// serveBoth answers on the plain port and on that of HTTPS.
-func (b *serverBase) serveBoth(
+// serveDoors answers on the plain port and, if there is one, on that of HTTPS.
+func (b *serverBase) serveDoors(
 	ctx context.Context,
 	proxy *ingress.Proxy,
 	shown *ingress.Certificates,
 	plain, secure net.Listener,
 ) error {
+	if err := b.tellReady(); err != nil {
+		return err
+	}
+	handler := b.untilReplaced(proxy)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return serveHTTP(ctx, ingress.NewServer(proxy, b.log), plain) })
-	group.Go(func() error {
-		server := ingress.NewServer(proxy, b.log)
-		server.TLSConfig = shown.TLS()
-		return serveHTTP(ctx, server, tls.NewListener(secure, server.TLSConfig))
-	})
+	group.Go(func() error { return serveHTTP(ctx, ingress.NewServer(handler, b.log), plain) })
+	if secure != nil {
+		group.Go(func() error {
+			server := ingress.NewServer(handler, b.log)
+			server.TLSConfig = shown.TLS()
+			return serveHTTP(ctx, server, tls.NewListener(secure, server.TLSConfig))
+		})
+	}
 	return group.Wait()
 }
 
