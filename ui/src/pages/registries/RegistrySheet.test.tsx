@@ -22,6 +22,7 @@ const value = {
   name: "ghcr",
   host: "ghcr.io",
   insecure: false,
+  builtin: false,
   username: "robot",
   has_password: true,
   description: "images",
@@ -82,7 +83,7 @@ it("deletes a registry that is stored, after a question", async () => {
   await screen.findByText(formTexts.deleteTitle("ghcr"));
   expect(remove).not.toHaveBeenCalled();
   const buttons = screen.getAllByText(formTexts.remove);
-  fireEvent.click(buttons[buttons.length - 1]);
+  fireEvent.click(buttons[buttons.length - 1] as HTMLElement);
   await waitFor(() => expect(close).toHaveBeenCalled());
   // promise: N-020
   expect(remove).toHaveBeenCalledWith("/api/v1/registries/{name}", {
