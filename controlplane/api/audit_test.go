@@ -2,14 +2,19 @@ package api_test
 
 import (
 	"encoding/csv"
+	"fmt"
 	"net/http"
+	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/lifecycle"
 )
 
 // newest returns the newest entries of one person, as an admin sees them.
@@ -140,6 +145,65 @@ func TestAudit_FollowsAccess(t *testing.T) {
 	// promise: N-289
 	if n := len(list("stranger").Items); n != 0 {
 		t.Errorf("a stranger sees %d entries of a foreign deployment", n)
+	}
+}
+
+// The history of a deployment has a row for each action: who did what, and when. Its runs say what
+// each of them deployed.
+func TestAudit_DeploymentHistoryHasEachAction(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	full, root := w.token("full"), w.token("root")
+	begun := time.Now().Add(-time.Second)
+	a := w.call("POST", "/api/v1/deployments", full, object{"name": "first", "project": "shop",
+		"environment": "qa", "versions": object{"api": "1.0"}})
+	if a.status != http.StatusCreated {
+		t.Fatalf("create: %d %s", a.status, a.body)
+	}
+	d, err := w.lifecycle.Get(t.Context(), system, controlplane.DeploymentID(a.field("id")))
+	w.expectSaved(d, err)
+	w.report(d, lifecycle.Report{Status: controlplane.Failed, Code: "x", Message: "it broke"})
+	path := "/api/v1/deployments/" + string(d.ID)
+	for _, c := range []struct {
+		method, path, token string
+		body                any
+	}{
+		{"POST", path + "/passes", root, object{"label": "ACME", "hours": 2}},
+		{"PUT", path + "/gate", full, object{"gate": "members"}},
+		{"POST", path + "/retry", root, nil},
+		{"DELETE", path, full, nil},
+	} {
+		if a := w.call(c.method, c.path, c.token, c.body); a.status >= 300 {
+			t.Fatalf("%s %s: %d %s", c.method, c.path, a.status, a.body)
+		}
+	}
+	var rows []string
+	list := decodeAnswer[api.AuditList](t, w.call("GET",
+		"/api/v1/audit?object="+url.QueryEscape("deployment first"), full, nil))
+	for _, e := range slices.Backward(list.Items) {
+		rows = append(rows, e.Actor+" "+e.Action+" "+string(e.Result))
+		if e.At.Before(begun) || time.Until(e.At) > time.Second {
+			t.Errorf("%s happened at %s", e.Action, e.At)
+		}
+	}
+	// promise: N-287
+	if want := []string{"full create deployment ok", "root make guest link ok", "full set gate ok",
+		"root retry deployment ok", "full remove deployment ok"}; !slices.Equal(rows, want) {
+		t.Errorf("its history is %q, want %q", rows, want)
+	}
+	var runs []string
+	for _, r := range decodeAnswer[api.RunList](t, w.call("GET", path+"/runs", full, nil)).Items {
+		for _, v := range r.Versions {
+			runs = append(runs, fmt.Sprint(r.Number, " ", r.StartedBy, " ", v.Step, ":", v.Tag))
+		}
+		if r.CreatedAt.Before(begun) || time.Until(r.CreatedAt) > time.Second {
+			t.Errorf("run %d began at %s", r.Number, r.CreatedAt)
+		}
+	}
+	// promise: N-287
+	if want := []string{"2 root api:1.0", "1 full api:1.0"}; !slices.Equal(runs, want) {
+		t.Errorf("its runs are %q, want %q", runs, want)
 	}
 }
 
