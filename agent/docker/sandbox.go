@@ -27,9 +27,8 @@ var (
 	// errNoRoom refuses a sandbox ahead of its turn; its step makes its own.
 	errNoRoom = errors.New("sandboxes that wait use all the memory that agent.sandboxes.memory " +
 		"gives them; raise it to prepare more of them")
-	// errNeverBegan says that a sandbox ended before it got the go signal, so that the plugin did
-	// not begin.
-	errNeverBegan = errors.New("its sandbox ended before the plugin began")
+	// errNeverBegan says that a sandbox ended before it got the go signal: nothing of its image ran.
+	errNeverBegan = errors.New("its sandbox ended before its turn")
 )
 
 // sandbox is the container of a plugin, started and waiting for the go signal. Its streams are
