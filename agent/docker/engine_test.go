@@ -104,7 +104,7 @@ func TestEngine_HelperImageMadeByMany(t *testing.T) {
 	}
 }
 
-// With agent.runtime, containers are created with another OCI runtime than the engine's default.
+// With agent.oci, containers are created with another OCI runtime than the engine's default.
 // One that the engine does not know is refused with what to do, and is a failed check.
 func TestEngine_RuntimeOfTheSetting(t *testing.T) {
 	r := newRig(t)
@@ -129,7 +129,7 @@ func TestEngine_RuntimeOfTheSetting(t *testing.T) {
 	wrong := r.openWith(func(c *docker.Config) { c.Runtime = "nowhere" })
 	defer wrong.Close()
 	err = wrong.Prepare(t.Context(), uuid.NewString())
-	if err == nil || !strings.Contains(err.Error(), `agent.runtime: the engine knows no OCI runtime `+
+	if err == nil || !strings.Contains(err.Error(), `agent.oci: the engine knows no OCI runtime `+
 		`called "nowhere", only`) || !strings.Contains(err.Error(), "daemon.json") {
 		t.Errorf("an unknown runtime: %v", err)
 	}

@@ -42,7 +42,7 @@ func missingRuntime(configured string, i system.Info) error {
 	if _, known := i.Runtimes[configured]; known || configured == "" {
 		return nil
 	}
-	return fmt.Errorf("setting agent.runtime: the engine knows no OCI runtime called %q, only %s; "+
+	return fmt.Errorf("setting agent.oci: the engine knows no OCI runtime called %q, only %s; "+
 		`name it under "runtimes" in /etc/docker/daemon.json and run 'systemctl reload docker'`,
 		configured, strings.Join(slices.Sorted(maps.Keys(i.Runtimes)), ", "))
 }
@@ -86,11 +86,11 @@ func runtimeCheck(f hostFacts) wire.Check {
 	}
 	detail += " With crun, " + crunGain + ": "
 	register := `name it under "runtimes" in /etc/docker/daemon.json, ` +
-		"run 'systemctl reload docker', and set agent.runtime to crun."
+		"run 'systemctl reload docker', and set agent.oci to crun."
 	_, known := f.info.Runtimes[crun]
 	switch {
 	case known:
-		return okCheck(checkRuntime, detail+"the engine knows it; set agent.runtime to crun.")
+		return okCheck(checkRuntime, detail+"the engine knows it; set agent.oci to crun.")
 	case f.crunPath != "":
 		detail += "it is installed as " + f.crunPath + "; " + register
 	default:

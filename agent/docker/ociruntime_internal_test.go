@@ -26,10 +26,10 @@ func TestRuntimeCheck(t *testing.T) {
 		"crun by the setting": {func(f *hostFacts) { f.runtime, f.info.Runtimes = crun, both },
 			[]string{"by crun."}, "With crun", wire.SeverityOK},
 		"known": {func(f *hostFacts) { f.info.Runtimes = both },
-			[]string{"by runc.", crunGain, "the engine knows it", "agent.runtime"}, "daemon.json",
+			[]string{"by runc.", crunGain, "the engine knows it", "agent.oci"}, "daemon.json",
 			wire.SeverityOK},
 		"installed": {func(f *hostFacts) { f.info.Runtimes, f.crunPath = one, "/usr/bin/crun" },
-			[]string{crunGain, "/usr/bin/crun", "daemon.json", "agent.runtime"}, "install the package",
+			[]string{crunGain, "/usr/bin/crun", "daemon.json", "agent.oci"}, "install the package",
 			wire.SeverityOK},
 		"absent": {func(f *hostFacts) { f.info.Runtimes = one },
 			[]string{crunGain, "install the package crun", "daemon.json"}, "newer than",
@@ -39,7 +39,7 @@ func TestRuntimeCheck(t *testing.T) {
 		"another runtime": {func(f *hostFacts) { f.info.DefaultRuntime = "kata" },
 			[]string{"by kata."}, crunGain, wire.SeverityOK},
 		"set, but not known": {func(f *hostFacts) { f.runtime, f.info.Runtimes = crun, one },
-			[]string{"agent.runtime", `"crun", only runc.`, "daemon.json"}, crunGain,
+			[]string{"agent.oci", `"crun", only runc.`, "daemon.json"}, crunGain,
 			wire.SeverityCritical},
 	} {
 		f := healthyHost()

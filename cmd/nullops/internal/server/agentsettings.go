@@ -31,7 +31,7 @@ type AgentSettings struct {
 	Run     string `description:"Folder on a tmpfs for what may never reach a disk."`
 	Docker  string `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`
 	Subnets string `description:"Address range deployments' networks are cut from."`
-	Runtime string `description:"OCI runtime of containers, such as crun; empty is the engine's."`
+	OCI     string `description:"OCI runtime of containers, such as crun; empty is the engine's."`
 	Guard   bool   `description:"Keep containers from link-local addresses and the agent's port."`
 	Probe   string `description:"How often networks are tried for isolation; 0s is never."`
 	Grace   string `description:"How long a service may take to end before it is killed."`

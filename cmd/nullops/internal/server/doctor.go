@@ -141,7 +141,7 @@ func examineCluster(ctx context.Context, s Settings) (d diagnosis, err error) {
 func doctorConfig(s Settings) (c docker.Config, clean func(), err error) {
 	clean = func() {}
 	c = docker.Config{Host: dockerHost(s.Agent.Docker), DataDir: s.Agent.Data, RunDir: s.Agent.Run,
-		Runtime: s.Agent.Runtime, ProbeName: "doctor",
+		Runtime: s.Agent.OCI, ProbeName: "doctor",
 		Guard: &docker.Guard{Port: portOf(s.Agent.Listen), LookOnly: true},
 		Log:   slog.New(slog.DiscardHandler)}
 	if c.SubnetRange, err = netip.ParsePrefix(s.Agent.Subnets); err != nil {
