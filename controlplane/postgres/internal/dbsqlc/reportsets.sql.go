@@ -131,7 +131,7 @@ func (q *Queries) ListRunNumbers(ctx context.Context, ids []string) ([]ListRunNu
 }
 
 const listStepsByKey = `-- name: ListStepsByKey :many
-SELECT s.run_id, s.key, s.position, s.kind, s.title, s.status, s.started_at, s.ended_at, s.code, s.message, s.exit_code, s.outputs, s.sealed, s.lines, s.progress, s.metadata, s.tests FROM run_steps s
+SELECT s.run_id, s.key, s.position, s.kind, s.title, s.status, s.started_at, s.ended_at, s.code, s.message, s.exit_code, s.outputs, s.sealed, s.lines, s.progress, s.metadata, s.tests, s.result, s.undone_at FROM run_steps s
 JOIN (SELECT unnest($1::uuid[]) AS run_id, unnest($2::text[]) AS key) w
     ON w.run_id = s.run_id AND w.key = s.key
 `
@@ -164,6 +164,8 @@ func (q *Queries) ListStepsByKey(ctx context.Context, runs []string, keys []stri
 			&i.Progress,
 			&i.Metadata,
 			&i.Tests,
+			&i.Result,
+			&i.UndoneAt,
 		); err != nil {
 			return nil, err
 		}
