@@ -1,7 +1,6 @@
 package review
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,7 +15,6 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
-	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/pipeline"
@@ -117,15 +115,9 @@ func (s *story) putService() {
 func (s *story) addNode() {
 	s.t.Helper()
 	ctx := s.t.Context()
-	all := nodes.New(nodes.Config{Store: s.Store, Keys: s.Keys, AllowLoopback: true,
-		IssueToken: func() (nodes.IssuedToken, error) {
-			return nodes.IssuedToken{Token: controlplane.NewPlain("nopa1_test"), Kid: "test",
-				Key: bytes.Repeat([]byte{7}, 32)}, nil
-		}})
-	e, err := all.AddNode(ctx, system, nodes.Put{Name: "node-1", Environment: "qa",
-		Address: "node-1.example.org:5000"})
-	s.failOnError(err)
-	s.node = e.Node.ID
+	s.node = controlplane.NewID[controlplane.NodeID]()
+	s.execSQL(`INSERT INTO nodes (id, name, environment_id, address) SELECT '` + string(s.node) +
+		`', 'node-1', id, 'node-1.example.org:5000' FROM environments`)
 	s.failOnError(s.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		err := tx.Nodes().SetInventory(ctx, s.node, "test", controlplane.Inventory{Hostname: "node-1",
 			Arch: "amd64", CPU: 8, Memory: 16 << 30, Disk: 1 << 40})
