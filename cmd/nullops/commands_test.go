@@ -18,7 +18,8 @@ func programStarts() map[string]int {
 		"agent/offer/command.go": 1, "cmd/nullops/internal/cli/open.go": 1,
 		"cmd/nullops/internal/cli/pluginkit/pluginbuild.go": 1,
 		"cmd/nullops/internal/server/postgres.go":           2, "internal/script/runner.go": 1,
-		"plugins/shell/main.go": 1, "plugins/testplugin/resources.go": 2,
+		"internal/handover/handover.go": 1,
+		"plugins/shell/main.go":         1, "plugins/testplugin/resources.go": 2,
 	}
 }
 

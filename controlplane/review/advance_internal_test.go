@@ -242,8 +242,8 @@ func TestAdvance_TellsAFailure(t *testing.T) {
 	s.push("a")
 	s.look()
 	s.report(controlplane.Applying, controlplane.Undoing, controlplane.Failed)
-	s.expect(s.look(), controlplane.ReviewFailed, true, "as the test says")
-	s.expectTold(firstComment, "as the test says", isFailure)
+	s.expect(s.look(), controlplane.ReviewFailed, true, "As the test says.")
+	s.expectTold(firstComment, "As the test says.", isFailure)
 }
 
 // A host that does not take the news is told again at the next look, for an hour after the
