@@ -66,7 +66,7 @@ func (l *reportTx) advanceStep(
 func moveStep(s controlplane.StepRow, r Report) controlplane.StepRow {
 	// The database keeps microseconds.
 	at := r.At.Truncate(time.Microsecond)
-	s.Status = r.Step.Status
+	s.Status, s.Result, s.UndoneAt = r.Step.Status, "", nil
 	s.Code, s.Message = cmp.Or(r.Code, s.Code), cmp.Or(r.Message, s.Message)
 	switch s.Status {
 	case pipeline.StepPulling, pipeline.StepRunning:
@@ -74,7 +74,7 @@ func moveStep(s controlplane.StepRow, r Report) controlplane.StepRow {
 			s.StartedAt = &at
 		}
 	case pipeline.StepDone:
-		s.EndedAt = &at
+		s.Result, s.EndedAt = pipeline.StepDone, &at
 	}
 	return s
 }

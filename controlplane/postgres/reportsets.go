@@ -116,7 +116,7 @@ func (t Steps) Advance(ctx context.Context, all []controlplane.StepRow) error {
 	for _, s := range all {
 		p.Runs, p.Keys = append(p.Runs, string(s.Run)), append(p.Keys, string(s.Key))
 		p.Statuses, p.Codes = append(p.Statuses, string(s.Status)), append(p.Codes, s.Code)
-		p.Messages = append(p.Messages, s.Message)
+		p.Results, p.Messages = append(p.Results, string(s.Result)), append(p.Messages, s.Message)
 		p.Starts = append(p.Starts, timeOrZero(s.StartedAt))
 		p.Ends = append(p.Ends, timeOrZero(s.EndedAt))
 	}

@@ -23,13 +23,15 @@ func (q *Queries) AdvanceReportsOf(ctx context.Context, nodes []string, seqs []i
 }
 
 const advanceRunSteps = `-- name: AdvanceRunSteps :exec
-UPDATE run_steps s SET status = m.status, code = m.code, message = m.message,
+UPDATE run_steps s SET status = m.status, result = m.result, undone_at = NULL,
+    code = m.code, message = m.message,
     started_at = CASE WHEN m.started_at >= '1000-01-01' THEN m.started_at END,
     ended_at = CASE WHEN m.ended_at >= '1000-01-01' THEN m.ended_at END
 FROM (SELECT unnest($1::uuid[]) AS run_id, unnest($2::text[]) AS key,
-        unnest($3::text[]) AS status, unnest($4::text[]) AS code,
-        unnest($5::text[]) AS message, unnest($6::timestamptz[]) AS started_at,
-        unnest($7::timestamptz[]) AS ended_at) m
+        unnest($3::text[]) AS status, unnest($4::text[]) AS result,
+        unnest($5::text[]) AS code,
+        unnest($6::text[]) AS message, unnest($7::timestamptz[]) AS started_at,
+        unnest($8::timestamptz[]) AS ended_at) m
 WHERE s.run_id = m.run_id AND s.key = m.key
 `
 
@@ -37,18 +39,20 @@ type AdvanceRunStepsParams struct {
 	Runs     []string
 	Keys     []string
 	Statuses []string
+	Results  []string
 	Codes    []string
 	Messages []string
 	Starts   []time.Time
 	Ends     []time.Time
 }
 
-// Where many steps are now. A time before the year 1000 is none.
+// Where many steps are now, none of them undone. A time before the year 1000 is none.
 func (q *Queries) AdvanceRunSteps(ctx context.Context, arg AdvanceRunStepsParams) error {
 	_, err := q.db.Exec(ctx, advanceRunSteps,
 		arg.Runs,
 		arg.Keys,
 		arg.Statuses,
+		arg.Results,
 		arg.Codes,
 		arg.Messages,
 		arg.Starts,
