@@ -37,7 +37,8 @@ func (w *world) applyReports(all ...lifecycle.Report) error {
 	return w.lifecycle.Apply(context.WithoutCancel(w.t.Context()), system, all...)
 }
 
-// showReports returns all that people see of the reports.
+// showReports returns all that people see of the reports. How often health changed on the way is
+// left out: of a set of reports, the last counts.
 func (w *world) showReports(id controlplane.DeploymentID) (text string) {
 	w.t.Helper()
 	w.expectSaved(nil, w.store.Read(w.t.Context(), func(tx *postgres.Tx) error {
@@ -48,11 +49,21 @@ func (w *world) showReports(id controlplane.DeploymentID) (text string) {
 		text = fmt.Sprintf("%s %q %+v\n", d.Status, d.Detail, d.Failure)
 		events, err := tx.History().List(w.t.Context(), id, 0, 100)
 		for _, e := range events {
-			text += fmt.Sprintf("%d %s", e.Seq, e.Kind)
+			if e.Kind == controlplane.HistoryHealth {
+				continue
+			}
+			text += string(e.Kind)
 			if e.Step != nil {
 				text += fmt.Sprintf(" %s %s %q", e.Step.Key, e.Step.Status, e.Step.Message)
 			}
 			text += "\n"
+		}
+		if err != nil {
+			return err
+		}
+		health, err := tx.Health().ListOf(w.t.Context(), id)
+		for _, h := range health[id] {
+			text += fmt.Sprintf("%s is %s\n", h.Step, h.Health)
 		}
 		return err
 	}))
