@@ -62,7 +62,16 @@ func hostilePeers(t *testing.T, w *world) {
 	t.Logf("seed %d", seed)
 	f := newForger(t, d.Id, run.Id, "victim", textOf(victim.show(t).TokenKid))
 
-	before, memory := p.rowsOf(t, d.Id, "victim"), memoryNow(t, p.controlPlane)
+	// What its agent measured last is written a moment later.
+	before, memory := "", memoryNow(t, p.controlPlane)
+	eventually(t, "the victim's rows rest", func() string {
+		last := before
+		if before = p.rowsOf(t, d.Id, "victim"); before == last {
+			return ""
+		}
+		time.Sleep(2 * time.Second) // longer than measurements are gathered
+		return diffLines(last, before)
+	})
 	var all sync.WaitGroup
 	for i := range hostileNodes {
 		all.Add(1)
@@ -148,7 +157,7 @@ func diffLines(before, after string) string {
 		{"-", before, after}, {"+", after, before}} {
 		for line := range strings.Lines(side.text) {
 			if !strings.Contains(side.other, line) {
-				fmt.Fprintf(&b, "%s %.300s\n", side.sign, line)
+				fmt.Fprintf(&b, "%s %.4000s\n", side.sign, line)
 			}
 		}
 	}
