@@ -8,6 +8,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
+// CodeUndoFailed is of a step whose clean-up failed. It says nothing of the step's own result.
+const CodeUndoFailed = "undo_failed"
+
 // Failure says what went wrong, and in which step.
 type Failure struct {
 	Step pipeline.StepKey
@@ -79,7 +82,7 @@ func (f Failure) rareRemedy() string {
 		return "Look at what the step did before you retry: it may have worked."
 	case "unknown_format":
 		return "Upgrade the agent of the node, then retry."
-	case "undo_failed", "left_over", "copy_lost":
+	case CodeUndoFailed, "left_over", "copy_lost":
 		return "Remove what is left, or ask an admin of the node to."
 	case "memory_lost":
 		return "Ask an admin whether the data folder of the agent was replaced."

@@ -5,6 +5,8 @@ ALTER TABLE run_steps
     ADD COLUMN result text NOT NULL DEFAULT '' CHECK (result IN ('', 'done', 'failed')),
     ADD COLUMN undone_at timestamptz;
 UPDATE run_steps SET result = CASE
+    WHEN code = 'undo_failed' THEN CASE WHEN EXISTS (SELECT FROM runs r WHERE r.id = run_id
+        AND r.failure_step = key) THEN 'failed' ELSE 'done' END
     WHEN status IN ('done', 'failed') THEN status
     WHEN status IN ('undoing', 'undone') AND code <> '' THEN 'failed'
     WHEN status IN ('undoing', 'undone') AND ended_at IS NOT NULL THEN 'done'

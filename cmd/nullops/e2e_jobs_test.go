@@ -36,7 +36,7 @@ func jobs(t *testing.T, p *product, n *node, book *ledger) {
 	s := findStep(t, run, "migrate")
 	if d.Failure == nil || textOf(d.Failure.Step) != "migrate" || d.Failure.Code != "exit_code" ||
 		s.Kind != apiclient.StepKindJob || s.ExitCode == nil || *s.ExitCode != 3 ||
-		!strings.Contains(d.Failure.Message, "ended with exit code 3; its last lines: exiting with 3") {
+		!strings.Contains(d.Failure.Message, "ended with exit code 3; its log says: exiting with 3") {
 		t.Errorf("a migration that exits with 3: %+v, step %+v", d.Failure, s)
 	}
 	if got := book.of("migrated"); !slices.Equal(got, []string{"create first", "delete first"}) ||

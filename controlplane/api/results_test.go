@@ -53,6 +53,16 @@ func TestRuns_KeepTheirResults(t *testing.T) {
 		api.Step{Status: "undone", Result: new(api.StepResultFailed),
 			Cleanup: new(api.StepCleanupUndone)})
 
+	// Its undo failed; what it did had been good.
+	stuck := w.deploy("stuck")
+	say(stuck, began...)
+	say(stuck, stepReport(pipeline.StepDone, ""), lifecycle.Report{Status: controlplane.Undoing},
+		undone[0], lifecycle.Report{Step: &controlplane.StepRow{Key: "api",
+			Status: pipeline.StepFailed}, Code: "undo_failed", Message: "it says no"})
+	w.expectRun(root, stuck, api.Run{Status: "undoing", Result: new(api.RunResultFailed)},
+		api.Step{Status: "failed", Result: new(api.StepResultDone),
+			Cleanup: new(api.StepCleanupFailed)})
+
 	// It was undone before it came to anything.
 	cut := w.deploy("cut")
 	say(cut, began...)

@@ -144,8 +144,9 @@ func stepResult(row controlplane.StepRow) *StepResult {
 
 // stepCleanup is absent while the effects of the step last.
 func stepCleanup(row controlplane.StepRow) *StepCleanup {
-	switch row.Status {
-	case pipeline.StepUndoing, pipeline.StepUndone:
+	switch {
+	case row.Status == pipeline.StepUndoing, row.Status == pipeline.StepUndone,
+		row.Code == controlplane.CodeUndoFailed:
 		return new(StepCleanup(row.Status))
 	}
 	return nil

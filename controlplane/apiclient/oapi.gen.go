@@ -1058,6 +1058,7 @@ func (e StepKind) Valid() bool {
 
 // Defines values for StepCleanup.
 const (
+	StepCleanupFailed  StepCleanup = "failed"
 	StepCleanupUndoing StepCleanup = "undoing"
 	StepCleanupUndone  StepCleanup = "undone"
 )
@@ -1065,6 +1066,8 @@ const (
 // Valid indicates whether the value is a known member of the StepCleanup enum.
 func (e StepCleanup) Valid() bool {
 	switch e {
+	case StepCleanupFailed:
+		return true
 	case StepCleanupUndoing:
 		return true
 	case StepCleanupUndone:
@@ -1554,7 +1557,7 @@ type CapsuleService struct {
 
 // CapsuleStep defines model for CapsuleStep.
 type CapsuleStep struct {
-	// Cleanup What became of the effects of a step afterwards; absent while they last.
+	// Cleanup What became of the effects of a step afterwards; absent while they last. Failed means that something may be left.
 	Cleanup *StepCleanup `json:"cleanup,omitempty"`
 	EndedAt *time.Time   `json:"ended_at,omitempty"`
 	Key     string       `json:"key"`
@@ -4143,7 +4146,7 @@ type StarterEntryList struct {
 
 // Step defines model for Step.
 type Step struct {
-	// Cleanup What became of the effects of a step afterwards; absent while they last.
+	// Cleanup What became of the effects of a step afterwards; absent while they last. Failed means that something may be left.
 	Cleanup  *StepCleanup `json:"cleanup,omitempty"`
 	Code     *string      `json:"code,omitempty"`
 	EndedAt  *time.Time   `json:"ended_at,omitempty"`
@@ -4207,7 +4210,7 @@ type StepCheck struct {
 	Step    string    `json:"step"`
 }
 
-// StepCleanup What became of the effects of a step afterwards; absent while they last.
+// StepCleanup What became of the effects of a step afterwards; absent while they last. Failed means that something may be left.
 type StepCleanup string
 
 // StepResult What the work of a step came to. Its clean-up does not change it.

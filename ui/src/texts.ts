@@ -301,6 +301,7 @@ export const texts = {
     noteRunning: (done: number) => (done === 0 ? "If a step fails, nothing is left behind." : `If a step fails, the ${plural(done, "finished step")} ${done === 1 ? "is" : "are"} undone in reverse order.`),
     noteReady: (count: number, spent: string) => `${plural(count, "step")} done in ${spent}.`,
     noteFailed: (undone: number, all: number) => `${undone} of ${plural(all, "started step")} undone.`,
+    undoFailed: "Not undone",
     noteUndoing: (undone: number, all: number) => `Undoing bottom to top: ${undone} of ${all} undone.`,
     earlier: (run: number) => `This is run ${run}, not the latest.`,
     latest: "Show the latest",

@@ -203,7 +203,8 @@ SELECT * FROM run_steps WHERE run_id = @run_id ORDER BY position;
 -- What the agent reported of a step. What its undo said never hides why it failed, nor
 -- what its result was.
 UPDATE run_steps SET status = @status,
-    result = CASE WHEN @status IN ('done', 'failed') THEN @status
+    result = CASE WHEN @code::text = 'undo_failed' THEN result
+        WHEN @status IN ('done', 'failed') THEN @status
         WHEN @status IN ('pending', 'pulling', 'running', 'waiting') THEN '' ELSE result END,
     undone_at = CASE WHEN @status = 'undone' THEN coalesce(undone_at, @at)
         WHEN @status IN ('undoing', 'skipped', 'unknown') THEN undone_at END,

@@ -4683,10 +4683,10 @@ export interface components {
          */
         StepResult: "done" | "failed";
         /**
-         * @description What became of the effects of a step afterwards; absent while they last.
+         * @description What became of the effects of a step afterwards; absent while they last. Failed means that something may be left.
          * @enum {string}
          */
-        StepCleanup: "undoing" | "undone";
+        StepCleanup: "undoing" | "undone" | "failed";
         /** @enum {string} */
         Health: "starting" | "healthy" | "unhealthy" | "stopped" | "unknown";
         DeploymentCreate: {

@@ -1600,15 +1600,16 @@ func (q *Queries) MoveRun(ctx context.Context, arg MoveRunParams) error {
 
 const moveRunStep = `-- name: MoveRunStep :one
 UPDATE run_steps SET status = $1,
-    result = CASE WHEN $1 IN ('done', 'failed') THEN $1
+    result = CASE WHEN $2::text = 'undo_failed' THEN result
+        WHEN $1 IN ('done', 'failed') THEN $1
         WHEN $1 IN ('pending', 'pulling', 'running', 'waiting') THEN '' ELSE result END,
-    undone_at = CASE WHEN $1 = 'undone' THEN coalesce(undone_at, $2)
+    undone_at = CASE WHEN $1 = 'undone' THEN coalesce(undone_at, $3)
         WHEN $1 IN ('undoing', 'skipped', 'unknown') THEN undone_at END,
-    started_at = CASE WHEN $1 IN ('pulling', 'running', 'waiting') THEN coalesce(started_at, $2)
+    started_at = CASE WHEN $1 IN ('pulling', 'running', 'waiting') THEN coalesce(started_at, $3)
         ELSE started_at END,
-    ended_at = CASE WHEN $1 IN ('done', 'failed') THEN $2 ELSE ended_at END,
-    code = CASE WHEN $3::text = '' OR code <> '' AND $1 IN ('undoing', 'undone')
-        THEN code ELSE $3 END,
+    ended_at = CASE WHEN $1 IN ('done', 'failed') THEN $3 ELSE ended_at END,
+    code = CASE WHEN $2::text = '' OR code <> '' AND $1 IN ('undoing', 'undone')
+        THEN code ELSE $2 END,
     message = CASE WHEN $4::text = '' OR code <> '' AND $1 IN ('undoing', 'undone')
         THEN message ELSE $4 END,
     exit_code = CASE WHEN code <> '' AND $1 IN ('undoing', 'undone') THEN exit_code
@@ -1622,8 +1623,8 @@ WHERE run_id = $10 AND key = $11 RETURNING run_id, key, position, kind, title, s
 
 type MoveRunStepParams struct {
 	Status   string
-	At       *time.Time
 	Code     string
+	At       *time.Time
 	Message  string
 	ExitCode *int32
 	Outputs  []byte
@@ -1639,8 +1640,8 @@ type MoveRunStepParams struct {
 func (q *Queries) MoveRunStep(ctx context.Context, arg MoveRunStepParams) (RunStep, error) {
 	row := q.db.QueryRow(ctx, moveRunStep,
 		arg.Status,
-		arg.At,
 		arg.Code,
+		arg.At,
 		arg.Message,
 		arg.ExitCode,
 		arg.Outputs,

@@ -1,12 +1,13 @@
 import { Glyph } from "@/components/Glyph";
 import { lookOf, StatusMark, stateWord } from "@/components/Status";
+import { texts } from "@/texts";
 
 /** Beside a result: what became of its effects. */
 export function Cleanup({ state }: { state: string }) {
   return (
     <span className="st s" data-st={lookOf(state)}>
       <Glyph state={state} size="sm" />
-      {stateWord(state)}
+      {state === "failed" ? texts.page.undoFailed : stateWord(state)}
     </span>
   );
 }
