@@ -42,6 +42,16 @@ type view struct {
 	sealed  map[pipeline.StepKey][]byte
 }
 
+// waitsForTurn reports whether a step has not begun. A container that it has by then was started
+// ahead: nothing of its image runs, and it is nobody's to use.
+func (v view) waitsForTurn(key pipeline.StepKey) bool {
+	switch v.steps[key] {
+	case pipeline.StepPending, pipeline.StepPulling:
+		return true
+	}
+	return false
+}
+
 // viewOf returns what is known of a deployment.
 func (bd *board) viewOf(id string) (view, bool) {
 	bd.mu.Lock()

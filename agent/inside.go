@@ -32,6 +32,10 @@ func (ds *deploymentServer) serveInside(w http.ResponseWriter, r *http.Request) 
 		http.Error(w, "the deployment has no such service", http.StatusNotFound)
 		return
 	}
+	if v.waitsForTurn(step.Key) {
+		http.Error(w, "the service has no container", http.StatusNotFound)
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), insideTimeout)
 	service, err := ds.runtime.ExecInService(ctx, target.Deployment, step.Key)
 	cancel()

@@ -128,6 +128,10 @@ func (ds *deploymentServer) serveServiceLogs(w http.ResponseWriter, r *http.Requ
 	}
 	options := logOptions(r)
 	options.Mask = v.bundle.masker
+	if v.goal.Want == wire.WantPresent && v.waitsForTurn(key) {
+		http.Error(w, "the service has no container yet", http.StatusTooEarly)
+		return
+	}
 	lines, err := ds.runtime.Logs(r.Context(), v.goal.Deployment, key, options)
 	switch {
 	case errors.Is(err, ErrNotFound) && v.goal.Want == wire.WantPresent:

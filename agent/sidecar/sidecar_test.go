@@ -232,8 +232,13 @@ func TestInit_AwaitsItsTurn(t *testing.T) {
 			}
 			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "TestInit_Helper$")
 			command.Env = append(os.Environ(), waitsFor+"="+env)
-			var stdout bytes.Buffer
-			command.Stdout = &stdout
+			output := filepath.Join(t.TempDir(), "output")
+			stdout, err := os.Create(output)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stdout.Close()
+			command.Stdout = stdout
 			if err := command.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -248,14 +253,15 @@ func TestInit_AwaitsItsTurn(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if stdout.Len() > 0 {
-				t.Error("it ran before its turn")
+			if said, err := os.ReadFile(output); len(said) > 0 || err != nil {
+				t.Errorf("it ran before its turn: %q, %v", said, err)
 			}
 			_, _ = turn.Write(c.send[1:])
 			_ = turn.Close()
 			_ = command.Wait()
-			if command.ProcessState.ExitCode() != c.code || stdout.String() != c.out {
-				t.Errorf("exit code %d, output %q", command.ProcessState.ExitCode(), stdout.String())
+			said, err := os.ReadFile(output)
+			if command.ProcessState.ExitCode() != c.code || string(said) != c.out || err != nil {
+				t.Errorf("exit code %d, output %q, %v", command.ProcessState.ExitCode(), said, err)
 			}
 		})
 	}

@@ -488,7 +488,8 @@ func TestSession_IsQuietAtRest(t *testing.T) {
 			}
 			time.Sleep(5 * time.Second)
 		}
-		if n := link.writes.Load() - before; n != 60 {
+		// A ping may have been due in between.
+		if n := link.writes.Load() - before; n < 60 || n > 61 {
 			t.Errorf("the control plane wrote %d messages as answers to 60", n)
 		}
 		_ = control.Close(wire.CodeGone, "")
