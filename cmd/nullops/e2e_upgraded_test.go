@@ -269,7 +269,7 @@ func (u *upgraded) listTexts(t *testing.T) map[string]string {
 	return all
 }
 
-// keepsAll reports whether a text is the same as before. If it is JSON, objects may have new members.
+// keepsAll reports whether a text is the same as before. In JSON, objects may have new members.
 func keepsAll(before, now string) bool {
 	var was, is any
 	if json.Unmarshal([]byte(before), &was) != nil || json.Unmarshal([]byte(now), &is) != nil {
