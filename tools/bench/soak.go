@@ -117,7 +117,9 @@ func (s *soak) run(ctx context.Context, m machine) error {
 		return err
 	}
 	s.began = time.Now()
-	if err := s.write(soakHeader{Began: s.began, Machine: m.facts, Commit: m.commit, Load: m.load,
+	if err := s.write(soakHeader{Began: s.began, Machine: m.facts,
+		Commit:      readCommand(ctx, "git", "rev-parse", "--short", "HEAD"),
+		Load:        firstMatch(readText("/proc/loadavg"), `^\S+`),
 		Deployments: s.crowd, Stable: s.stable(), Visits: soakVisits,
 		Listeners: soakListeners}); err != nil {
 		return err

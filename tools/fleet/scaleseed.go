@@ -52,7 +52,7 @@ func (p *plane) seedDeployments(ctx context.Context, n int) error {
 		return err
 	}
 	at.Path = "/" + p.name
-	for _, statement := range strings.Split(fmt.Sprintf(seedStatements, n), ";\n") {
+	for statement := range strings.SplitSeq(fmt.Sprintf(seedStatements, n), ";\n") {
 		_, err := runCommand(ctx, "psql", "-v", "ON_ERROR_STOP=1", "-q", "-c", statement, at.String())
 		if err != nil {
 			return fmt.Errorf("seed: %w", err)
