@@ -54,7 +54,7 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
           <div className="box" data-st={hasFailed(step) ? "failed" : "queued"}>
             <span className="min-w-0 wrap-anywhere">
               <BidiSafe text={step.message} />
-              {!step.exit_code ? "" : ` (${t.exitCode(step.exit_code)})`}
+              {sayExitCode(step)}
             </span>
           </div>
         </div>
@@ -84,6 +84,12 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
       )}
     </>
   );
+}
+
+/** The exit code, unless the message has it. */
+function sayExitCode({ message, exit_code: code }: Step): string {
+  const said = code ? t.exitCode(code) : "";
+  return !said || message?.includes(said) ? "" : ` (${said})`;
 }
 
 /** Whether the log is the container's: a job that failed or was undone left its lines with the step. */
