@@ -19,6 +19,10 @@ var ErrDiskHangs = errors.New("the disk of the agent's data folder does not answ
 // ErrNotFound means that the engine answered: there is no such thing.
 var ErrNotFound = errors.New("not found")
 
+// ErrNoImage says that a container was not created, because somebody removed its image since it was
+// pulled. Nothing has run.
+var ErrNoImage = errors.New("its image is not on the node any more")
+
 // LoopbackError says why a service's port refuses connections: something listens
 // there, but on loopback addresses only, where nobody outside its container can
 // connect to it.

@@ -195,12 +195,22 @@ func imageOf(s pipeline.Step) *pipeline.Image {
 	return nil
 }
 
+// hasPulledAgain reports whether an error was about an image that somebody has removed, and which
+// is here again. Images are pulled once in a run, and its undo may come days later.
+func (o operation) hasPulledAgain(ctx context.Context, err error) bool {
+	return errors.Is(err, ErrNoImage) && o.pullImage(ctx).result.Outcome == engine.OutcomeOK
+}
+
 func (o operation) startService(ctx context.Context) operationResult {
 	spec, err := serviceSpec(o.goal, o.bundle, o.do.Step)
 	if err != nil {
 		return o.resultOf(ctx, err, CodeUnresolved)
 	}
-	return o.resultOf(ctx, o.base.runtime.StartService(ctx, spec), "start")
+	err = o.base.runtime.StartService(ctx, spec)
+	if o.hasPulledAgain(ctx, err) {
+		err = o.base.runtime.StartService(ctx, spec)
+	}
+	return o.resultOf(ctx, err, "start")
 }
 
 // createAhead prepares the container of a step before its turn.
@@ -276,6 +286,9 @@ func (o operation) runPlugin(ctx context.Context) operationResult {
 	lines := o.base.newLineWriter(o)
 	spec.Pieces = lines
 	result, err := o.base.runtime.RunPlugin(ctx, spec, input, lines.writeText)
+	if o.hasPulledAgain(ctx, err) {
+		result, err = o.base.runtime.RunPlugin(ctx, spec, input, lines.writeText)
+	}
 	lines.flushPartial()
 	lines.reportMissedLines(result.Dropped)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -174,6 +175,9 @@ func (cs *containers) createContainer(ctx context.Context, s containerSpec) (str
 		Name: s.name, Config: &config, HostConfig: &host,
 		NetworkingConfig: endpointConfig(s.network, s.alias),
 	})
+	if isNotFound(err) && strings.Contains(err.Error(), "No such image") {
+		return "", fmt.Errorf("create container: %w: %w", agent.ErrNoImage, err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("create container: %w",
 			cs.explainCreateErr(ctx, wrapMutationErr(err)))

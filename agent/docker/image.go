@@ -123,6 +123,10 @@ func (im *images) imageConfig(
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	r, err := im.api.ImageInspect(ctx, imageReference(i))
+	if isNotFound(err) {
+		return dockerspec.DockerOCIImageConfig{},
+			fmt.Errorf("image %s: %w: %w", imageReference(i), agent.ErrNoImage, err)
+	}
 	if err != nil {
 		return dockerspec.DockerOCIImageConfig{},
 			fmt.Errorf("image %s: %w", imageReference(i), wrapQueryErr(err))
