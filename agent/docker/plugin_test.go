@@ -360,18 +360,6 @@ func TestPlugin_Canceled(t *testing.T) {
 //
 // threat: T21
 // fault: F47
-// An image that is not there is told apart from everything that may have run.
-func TestPlugin_WithoutItsImage(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	p := r.plugin(r.deployment(), "nothing")
-	p.Image.Digest = "sha256:" + strings.Repeat("0", 64)
-	_, err := r.RunPlugin(t.Context(), p, []byte("{}"), func(string) {})
-	if !errors.Is(err, agent.ErrNoImage) {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestPlugin_StdoutFloodIsCut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -384,6 +372,18 @@ func TestPlugin_StdoutFloodIsCut(t *testing.T) {
 	}
 	if grown := dockertest.PeakMemory(t) - before; grown > 32<<20 {
 		t.Errorf("the test's memory peaked %d MiB higher", grown>>20)
+	}
+}
+
+// An image that is not there is told apart from everything that may have run.
+func TestPlugin_WithoutItsImage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	p := r.plugin(r.deployment(), "nothing")
+	p.Image.Digest = "sha256:" + strings.Repeat("0", 64)
+	_, err := r.RunPlugin(t.Context(), p, []byte("{}"), func(string) {})
+	if !errors.Is(err, agent.ErrNoImage) {
+		t.Errorf("%v", err)
 	}
 }
 
