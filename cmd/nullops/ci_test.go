@@ -9,7 +9,8 @@ import (
 )
 
 // CI breaks an installation for three minutes, with a seed of its own: none is given. What that
-// finds fails the run, which then says how to do it again; a run that was killed is cleaned up.
+// finds is shown with how to do it again, and fails the run if that seed finds something twice; a
+// run that was killed is cleaned up.
 func TestCI_RunsChaosWithAFreshSeed(t *testing.T) {
 	text, err := os.ReadFile("../../.ci/run")
 	if err != nil {
@@ -35,7 +36,8 @@ func TestCI_RunsChaosWithAFreshSeed(t *testing.T) {
 	write("ci", "set -euo pipefail\nrun_chaos() {\n"+body+"\n}\nif ! run_chaos; then exit 1; fi\n")
 	write("tools/chaos.sh", "#!/bin/sh\necho \"$@\" >>calls\n")
 	runStep := func(code string) (said string, err error) {
-		write("tools/run", "#!/bin/sh\necho \"$@\" >calls\n"+
+		write("calls", "")
+		write("tools/run", "#!/bin/sh\necho \"$@\" >>calls\n"+
 			"echo 'chaos    0.0 s  seed 4711'\nexit "+code)
 		c := exec.CommandContext(t.Context(), "bash", "ci")
 		c.Dir = dir
@@ -45,16 +47,29 @@ func TestCI_RunsChaosWithAFreshSeed(t *testing.T) {
 	if said, err := runStep("0"); err != nil {
 		t.Errorf("a run that was well: %v: %s", err, said)
 	}
+	once, again := "services -- tools/chaos.sh 3\n--sweep\n",
+		"services -- tools/chaos.sh 3 4711\n--sweep\n"
+	expectCalls := func(want string) {
+		t.Helper()
+		calls, err := os.ReadFile(filepath.Join(dir, "calls"))
+		// promise: R-02
+		if err != nil || string(calls) != want {
+			t.Errorf("it calls %q, %v; wanted %q", calls, err, want)
+		}
+	}
+	expectCalls(once)
 	// promise: R-02
 	if said, err := runStep("1"); err == nil ||
 		!strings.Contains(said, "make chaos MINUTES=3 SEED=4711") {
 		t.Errorf("a run that found something: %v: %s", err, said)
 	}
-	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
-	// promise: R-02
-	if want := "services -- tools/chaos.sh 3\n--sweep\n"; err != nil || string(calls) != want {
-		t.Errorf("it calls %q, %v; wanted %q", calls, err, want)
+	expectCalls(once + again)
+	// The stub fails without a seed only: nothing is found again.
+	if said, err := runStep("$(grep -c 4711 calls | grep -c 0)"); err != nil ||
+		!strings.Contains(said, "make chaos MINUTES=3 SEED=4711") {
+		t.Errorf("a run that found something once: %v: %s", err, said)
 	}
+	expectCalls(once + again)
 }
 
 // Without a seed, each run takes another one.
