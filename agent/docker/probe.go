@@ -4,12 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net"
-	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/moby/moby/api/types/container"
@@ -18,7 +13,6 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/sidecar"
 	"github.com/nullops/nullops/agent/wire"
-	"github.com/nullops/nullops/pipeline"
 )
 
 const (
@@ -134,7 +128,10 @@ func (pr *probes) runProbe(
 ) (agent.ProbeResult, error) {
 	switch {
 	case s.Ready.HTTP != nil:
-		detail, err := pr.probeHTTP(ctx, s, *s.Ready.HTTP)
+		detail, err := agent.AskHTTP(ctx, s.Step, *s.Ready.HTTP,
+			func(ctx context.Context) (net.Conn, error) {
+				return pr.relays.Dial(ctx, s.Deployment, s.Step, s.Ready.HTTP.Port)
+			})
 		return probeResult(detail, err)
 	case s.Ready.TCP != nil:
 		conn, err := pr.relays.Dial(ctx, s.Deployment, s.Step, s.Ready.TCP.Port)
@@ -176,54 +173,6 @@ func probeResult(detail string, err error) (agent.ProbeResult, error) {
 		detail = "no answer in time"
 	}
 	return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: detail}, nil
-}
-
-// probeHTTP follows no redirect: a login page elsewhere proves nothing, while
-// the redirect itself shows that the service answers.
-func (pr *probes) probeHTTP(
-	ctx context.Context, s agent.ServiceSpec, p pipeline.HTTPProbe,
-) (detail string, err error) {
-	transport := &http.Transport{
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return pr.relays.Dial(ctx, s.Deployment, s.Step, p.Port)
-		},
-	}
-	defer transport.CloseIdleConnections()
-	path := p.Path
-	if path == "" {
-		path = "/"
-	}
-	url := "http://" + net.JoinHostPort(string(s.Step), strconv.Itoa(p.Port)) + path
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return "", err
-	}
-	request.Header.Set("User-Agent", "nullops-probe")
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = response.Body.Close() }()
-	detail = fmt.Sprintf("GET %s on port %d answered %d", path, p.Port, response.StatusCode)
-	if said := readAnswer(response); said != "" {
-		detail += ": " + said
-	}
-	if ok := response.StatusCode == p.Status; ok ||
-		p.Status == 0 && response.StatusCode < http.StatusBadRequest {
-		return detail, nil
-	}
-	return "", errors.New(detail)
-}
-
-// readAnswer returns the beginning of a response if it is readable text, so no HTML.
-func readAnswer(r *http.Response) string {
-	text, _ := io.ReadAll(io.LimitReader(r.Body, agent.ProbeOutput))
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if kind == "text/plain" || strings.HasSuffix(kind, "json") {
-		return string(text)
-	}
-	return ""
 }
 
 // probeCommand runs a command in the container. The engine cannot end one that hangs, so

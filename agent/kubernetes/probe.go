@@ -4,12 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net"
-	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +12,6 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/wire"
-	"github.com/nullops/nullops/pipeline"
 )
 
 // probeTimeout is Readiness's default for TimeoutSeconds.
@@ -103,7 +97,10 @@ func (pr *probes) runProbe(
 ) (agent.ProbeResult, error) {
 	switch {
 	case s.Ready.HTTP != nil:
-		detail, err := probeHTTP(ctx, s.Step, pod.Status.PodIP, *s.Ready.HTTP)
+		detail, err := agent.AskHTTP(ctx, s.Step, *s.Ready.HTTP,
+			func(ctx context.Context) (net.Conn, error) {
+				return dialPod(ctx, pod.Status.PodIP, s.Ready.HTTP.Port)
+			})
 		return probeResult(detail, err)
 	case s.Ready.TCP != nil:
 		conn, err := dialPod(ctx, pod.Status.PodIP, s.Ready.TCP.Port)
@@ -132,51 +129,6 @@ func probeResult(detail string, err error) (agent.ProbeResult, error) {
 		return agent.ProbeResult{Health: wire.HealthUnknown}, err
 	}
 	return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: err.Error()}, nil
-}
-
-// probeHTTP follows no redirect: a login page elsewhere proves nothing.
-func probeHTTP(
-	ctx context.Context, step pipeline.StepKey, address string, p pipeline.HTTPProbe,
-) (string, error) {
-	transport := &http.Transport{DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialPod(ctx, address, p.Port)
-		}}
-	defer transport.CloseIdleConnections()
-	path := p.Path
-	if path == "" {
-		path = "/"
-	}
-	url := "http://" + net.JoinHostPort(string(step), strconv.Itoa(p.Port)) + path
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return "", err
-	}
-	request.Header.Set("User-Agent", "nullops-probe")
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = response.Body.Close() }()
-	detail := fmt.Sprintf("GET %s on port %d answered %d", path, p.Port, response.StatusCode)
-	if said := readAnswer(response); said != "" {
-		detail += ": " + said
-	}
-	if response.StatusCode == p.Status ||
-		p.Status == 0 && response.StatusCode < http.StatusBadRequest {
-		return detail, nil
-	}
-	return "", errors.New(detail)
-}
-
-// readAnswer returns the beginning of a response if it is readable text, so no HTML.
-func readAnswer(r *http.Response) string {
-	text, _ := io.ReadAll(io.LimitReader(r.Body, agent.ProbeOutput))
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if kind == "text/plain" || strings.HasSuffix(kind, "json") {
-		return string(text)
-	}
-	return ""
 }
 
 // probeCommand runs a command in the service's container, with its secrets.
