@@ -176,7 +176,7 @@ func (cs *containers) createContainer(ctx context.Context, s containerSpec) (str
 		NetworkingConfig: endpointConfig(s.network, s.alias),
 	})
 	if isNotFound(err) && strings.Contains(err.Error(), "No such image") {
-		return "", fmt.Errorf("create container: %w: %w", agent.ErrNoImage, err)
+		return "", fmt.Errorf("create container: %w: %w", agent.ErrNoImage, wrapQueryErr(err))
 	}
 	if err != nil {
 		return "", fmt.Errorf("create container: %w",

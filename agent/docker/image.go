@@ -125,7 +125,7 @@ func (im *images) imageConfig(
 	r, err := im.api.ImageInspect(ctx, imageReference(i))
 	if isNotFound(err) {
 		return dockerspec.DockerOCIImageConfig{},
-			fmt.Errorf("image %s: %w: %w", imageReference(i), agent.ErrNoImage, err)
+			fmt.Errorf("image %s: %w: %w", imageReference(i), agent.ErrNoImage, wrapQueryErr(err))
 	}
 	if err != nil {
 		return dockerspec.DockerOCIImageConfig{},

@@ -375,18 +375,6 @@ func TestPlugin_StdoutFloodIsCut(t *testing.T) {
 	}
 }
 
-// An image that is not there is told apart from everything that may have run.
-func TestPlugin_WithoutItsImage(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	p := r.plugin(r.deployment(), "nothing")
-	p.Image.Digest = "sha256:" + strings.Repeat("0", 64)
-	_, err := r.RunPlugin(t.Context(), p, []byte("{}"), func(string) {})
-	if !errors.Is(err, agent.ErrNoImage) {
-		t.Errorf("%v", err)
-	}
-}
-
 // One GiB on stderr is read to its end, counted and mostly dropped.
 //
 // threat: T21
@@ -456,16 +444,28 @@ func TestPlugin_LeavesNoTrace(t *testing.T) {
 	r.expectNoSecret(secret)
 }
 
-// A plugin that cannot start is a reason, not a result.
+// A plugin that cannot start is a reason, not a result, and a missing image is told apart from
+// everything that may have run.
 func TestPlugin_MissingImage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
-	p := r.plugin(id, "none")
-	p.Image.Tag = "does-not-exist"
-	_, err := r.RunPlugin(t.Context(), p, nil, func(string) {})
-	if !errors.Is(err, agent.ErrNotFound) || errors.Is(err, agent.ErrUnavailable) {
-		t.Errorf("error is %v", err)
+	for _, missing := range []struct{ name, tag, digest string }{
+		{"tag", "does-not-exist", ""},
+		{"digest", "", "sha256:" + strings.Repeat("0", 64)},
+	} {
+		t.Run(missing.name, func(t *testing.T) {
+			p := r.plugin(id, pipeline.StepKey("no-"+missing.name))
+			if missing.tag != "" {
+				p.Image.Tag = missing.tag
+			}
+			p.Image.Digest = missing.digest
+			_, err := r.RunPlugin(t.Context(), p, nil, func(string) {})
+			if !errors.Is(err, agent.ErrNoImage) || !errors.Is(err, agent.ErrNotFound) ||
+				errors.Is(err, agent.ErrUnavailable) {
+				t.Errorf("error is %v", err)
+			}
+		})
 	}
 }
 

@@ -205,10 +205,9 @@ func TestService_LimitsAndNoPublishedPorts(t *testing.T) {
 	if h.Memory != 48<<20 || h.MemorySwap != h.Memory || h.NanoCPUs != 5e8 {
 		t.Errorf("memory %d, swap %d, cpu %d", h.Memory, h.MemorySwap, h.NanoCPUs)
 	}
-	r.get(id, "web", "/spin")
 	// promise: N-135
-	if n := r.throttledPeriods(c.Container.ID); n == 0 {
-		t.Error("a service that wants a whole core for a second was never held to its half")
+	if !r.isThrottled(id, "web", c.Container.ID) {
+		t.Error("a service that wants whole cores was never held to its half")
 	}
 	if h.LogConfig.Type != "local" || h.LogConfig.Config["max-size"] != "5m" {
 		t.Errorf("logs go to %+v", h.LogConfig)
@@ -233,6 +232,19 @@ func TestService_LimitsAndNoPublishedPorts(t *testing.T) {
 		t.Errorf("capabilities %s, no new privileges %s",
 			look.Status["CapBnd"], look.Status["NoNewPrivs"])
 	}
+}
+
+// isThrottled makes a service ask for a whole core, second after second, until the kernel holds it
+// to its share. A machine that is busy otherwise gives it less than its limit for a while.
+func (r *rig) isThrottled(id string, key pipeline.StepKey, container string) bool {
+	r.t.Helper()
+	for range 30 {
+		r.get(id, key, "/spin")
+		if r.throttledPeriods(container) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // throttledPeriods is how often the kernel kept a container from using more CPU.
