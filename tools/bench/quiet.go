@@ -140,9 +140,14 @@ func (n neighbours) foreign(all map[int]process) map[int]process {
 	return others
 }
 
+// isShim reports whether a process is a helper of our engine. One that has ended has no command line
+// any more; another engine's was seen while it lived.
 func (n neighbours) isShim(pid int, p process) bool {
-	return strings.HasPrefix(p.name, "containerd-shim") &&
-		strings.Contains(readText(fmt.Sprintf("/proc/%d/cmdline", pid)), n.shims)
+	if !strings.HasPrefix(p.name, "containerd-shim") {
+		return false
+	}
+	line := readText(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return line == "" || strings.Contains(line, n.shims)
 }
 
 // watch adds up what others do until stop.

@@ -72,7 +72,8 @@ func TestNeighbours(t *testing.T) {
 		1: {name: "init", seconds: 9}, 2: {name: "kthreadd"}, 3: {parent: 2, name: "kworker/0:1"},
 		10: {parent: 1, name: "bash"}, 11: {parent: 10, name: "make"},
 		20: {parent: 10, name: "services"}, 21: {parent: 20, name: "bench"},
-		22: {parent: 21, name: "nginx"},
+		22:      {parent: 21, name: "nginx"},
+		1 << 30: {parent: 1, name: "containerd-shim"}, // it has ended: no command line
 	}
 	found := neighbours{root: 20}.foreign(all)
 	if len(found) != 2 || found[10].name != "bash" || found[11].name != "make" {
