@@ -121,11 +121,15 @@ func (b *prober) allowAnotherTry(t readinessTiming) bool {
 	return b.startup.tries < t.tries
 }
 
-// probePause is an eighth of the time since the start, up to the interval, so that a
+// probePause is a sixteenth of the time since the start, up to the interval, so that a
 // service that starts in half a second is not waited for much longer. These early checks do
-// not count as tries.
+// not count as tries; those that do are an interval apart.
 func (b *prober) probePause(t readinessTiming) time.Duration {
-	return min(max(b.now.Sub(b.startup.started)/8, earliestProbe), t.interval)
+	pause := min(max(b.now.Sub(b.startup.started)/16, earliestProbe), t.interval)
+	if next := b.startup.counted.Add(t.interval).Sub(b.now); b.startup.tries > 0 && next > 0 {
+		pause = min(pause, next)
+	}
+	return pause
 }
 
 // readinessTiming is a service's readiness with the defaults filled in.
