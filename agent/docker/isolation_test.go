@@ -17,6 +17,7 @@ import (
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // The probe says that networks are apart, sees at once when the engine's rules are gone, and leaves
@@ -24,6 +25,7 @@ import (
 //
 // threat: T26
 func TestProbeIsolation(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	daemon := dockertest.StartDaemon(t)
 	r := newRigOn(t, daemon.Host)

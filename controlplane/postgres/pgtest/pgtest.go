@@ -108,7 +108,10 @@ func serverURL(t testing.TB) string {
 func cloneDatabase(t testing.TB, admin, template string) string {
 	t.Helper()
 	name := "nullops_t_" + randomHex(8)
-	err := execStatement(t.Context(), admin, "CREATE DATABASE "+name+" TEMPLATE "+template)
+	// To copy the files takes a third of the processor's time that the log of every page takes. The
+	// checkpoint that it begins with costs little on a server that syncs nothing.
+	err := execStatement(t.Context(), admin,
+		"CREATE DATABASE "+name+" TEMPLATE "+template+" STRATEGY file_copy")
 	if err != nil {
 		t.Fatalf("clone %s: %v", template, err)
 	}
