@@ -95,7 +95,15 @@ TARGETS
 }
 
 part_ui() {
-  (cd ui && npm run --silent test)
+  nice -n "${ui_nice:-0}" npm --prefix ui run --silent test
+}
+
+# The browser waits much of its time, and the tests of the UI need no server: both together run at
+# the same time, and the browser goes first.
+begin_ui() {
+  ui_nice=10 ui_log=$(mktemp)
+  part_ui >"$ui_log" 2>&1 &
+  ui_process=$!
 }
 
 part_browser() {
@@ -104,7 +112,7 @@ part_browser() {
   timeout --kill-after=60 20m tools/run demo npm --prefix ui run --silent e2e
 }
 
-(($# > 0)) || set -- go ui browser
+(($# > 0)) || set -- go ui browser # in this order: see begin_ui
 # Tests that are too slow for each run are in rotation, see internal/testpart.
 if [[ -z ${NULLOPS_TEST_PART:-} ]]; then
   NULLOPS_TEST_PART=$(($(date -u +%s) / 86400 % 4 + 1))
@@ -115,13 +123,22 @@ NULLOPS_TEST_FLAKY=$(mktemp)
 # Names of tests in rotation: "ran" or "left" and the name, from the same two programs.
 NULLOPS_TEST_ROTATION=$(mktemp)
 export NULLOPS_TEST_FLAKY NULLOPS_TEST_ROTATION
-trap 'rm -f "$NULLOPS_TEST_FLAKY" "$NULLOPS_TEST_ROTATION"' EXIT
+ui_process= ui_log=
+end_all() {
+  [[ -z $ui_process ]] || kill "$ui_process" 2>/dev/null || true
+  rm -f "$NULLOPS_TEST_FLAKY" "$NULLOPS_TEST_ROTATION" "$ui_log"
+}
+trap end_all EXIT
 passed=() failed=()
 for part in "$@"; do
   declare -F "part_$part" >/dev/null || {
     echo "test: no part is named '$part'; there are: go ui browser" >&2
     exit 2
   }
+  if [[ $part == ui && " $* " == *" browser "* ]]; then
+    begin_ui
+    continue
+  fi
   echo "== test: $part"
   begin=$SECONDS
   if "part_$part"; then
@@ -130,6 +147,14 @@ for part in "$@"; do
     failed+=("$part")
   fi
 done
+if [[ -n $ui_process ]]; then
+  code=0
+  wait "$ui_process" || code=$?
+  ui_process=
+  echo "== test: ui, beside the browser"
+  cat "$ui_log"
+  if ((code == 0)); then passed+=(ui); else failed+=(ui); fi
+fi
 
 # Without its ledger a run in which a test was flaky would look like one in which none was.
 tools/run flaky record "$NULLOPS_TEST_FLAKY" || failed+=("the ledger of flaky tests")
