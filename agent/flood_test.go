@@ -13,6 +13,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/dummy"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -40,6 +41,7 @@ func (talkative) Logs(
 //
 // fault: F33, F50
 func TestAgent_FloodsDelayNothing(t *testing.T) {
+	testpart.Rotate(t)
 	p := newPlane(t)
 	ended := make(chan struct{})
 	flooding := make(chan struct{})

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // keepAliveOf reads back what the kernel will do with a connection.
@@ -68,6 +70,7 @@ func TestSetKeepAlive_TimeoutCoversAllProbes(t *testing.T) {
 // A silent connection whose probes are lost for a while lives on, in a network
 // namespace of its own.
 func TestSetKeepAlive_SurvivesLostProbe(t *testing.T) {
+	testpart.Rotate(t)
 	if os.Getuid() != 0 {
 		t.Skip("making a network namespace needs root")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/internal/durable/durabletest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -32,6 +33,7 @@ const cutsOfWorld = 3
 //
 // fault: F22
 func TestJournal_KeepsWhatItAcknowledgedThroughPowerCuts(t *testing.T) {
+	testpart.Rotate(t)
 	root := durabletest.TempDir(t)
 	for n := range (*powerCuts + cutsOfWorld - 1) / cutsOfWorld {
 		seed := *powerSeed + uint64(n)
@@ -205,6 +207,7 @@ func (w *journalWorld) accept(read [][]byte, damage error) {
 //
 // fault: F22
 func TestStore_KeepsWhatItSavedThroughPowerCuts(t *testing.T) {
+	testpart.Rotate(t)
 	root := durabletest.TempDir(t)
 	for n := range (*powerCuts + cutsOfWorld - 1) / cutsOfWorld {
 		seed := *powerSeed + uint64(n)

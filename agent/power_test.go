@@ -14,6 +14,7 @@ import (
 	"github.com/nullops/nullops/agent/dummy"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/durable/durabletest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // The machine loses its power at a random operation of the agent's disk, and the agent starts again
@@ -22,6 +23,7 @@ import (
 //
 // fault: F22
 func TestAgent_SurvivesPowerCuts(t *testing.T) {
+	testpart.Rotate(t)
 	const cuts = 24
 	for seed := range uint64(cuts) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -92,6 +94,7 @@ func diskOf(t *testing.T, dir string) *durabletest.Disk {
 // the file, or says which one is damaged, or reads the same as before. A file that this test does
 // not know fails it.
 func TestNew_NamesEveryDamagedFile(t *testing.T) {
+	testpart.Rotate(t)
 	dir := t.TempDir()
 	p := liveHalf(t, dir)
 	known := []string{"cert.pem", "images.json", "journal", "journal.mark", "key.pem", "lock",

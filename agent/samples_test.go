@@ -13,6 +13,7 @@ import (
 	"github.com/nullops/nullops/agent/dummy"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/agent/wire/wiretest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // store keeps samples once, as the database does, and says so.
@@ -203,6 +204,7 @@ func TestIsolation_IsToldUntilItIsBack(t *testing.T) {
 // A node at rest sends its samples with its vitals, in one message; as soon as somebody looks, it
 // reports what it measured last, without a measurement of its own for that.
 func TestVitals_RestUntilSomebodyLooks(t *testing.T) {
+	testpart.Rotate(t)
 	p := newPlane(t)
 	r := &changing{Runtime: dummy.New(dummy.Hooks{})}
 	n := p.bootFast(r, -1)

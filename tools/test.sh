@@ -6,18 +6,27 @@
 #
 # go and browser need the servers of `tools/run services -- ...`, which `make
 # test` provides. PKG narrows the Go tests to a package pattern. NULLOPS_TEST_PART chooses
-# the part of the slow suites, 1 to 4 or all; without it, the date does.
+# the part of the tests in rotation, 1 to 4 or all; without it, the date does.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # go_tests runs packages, three at a time: the longest of them wait for containers
-# most of their time. Forty minutes are for two slow cores, where one of them takes
-# twenty-five; ten are enough on fast ones. Up to eight tests that fail are run again alone,
+# most of their time. Forty minutes are for two slow cores and every part of the tests in rotation;
+# ten are enough on fast ones. Up to eight tests that fail are run again alone,
 # twice at most, and listed as FLAKY when they pass: real servers on two busy cores are not
-# always on time.
+# always on time. The packages were vetted before.
 go_tests() {
-  NULLOPS_TEST_RERUN=8 tools/run gotest -race -p 3 -timeout 40m "$@"
+  NULLOPS_TEST_RERUN=8 tools/run gotest -race -vet=off -p 3 -timeout 40m "$@"
+}
+
+# timed runs a command and says how long it took: where the time of a run goes.
+timed() { # WHAT COMMAND...
+  local what=$1 begin=$SECONDS code=0
+  shift
+  "$@" || code=$?
+  echo "== test: $what took $((SECONDS - begin)) s"
+  return "$code"
 }
 
 part_go() {
@@ -27,7 +36,7 @@ part_go() {
   # Every module of go.work; ./... means one module only.
   local modules
   mapfile -t modules < <(tools/setup/modules.sh)
-  go vet "${modules[@]/%//...}" || return 1
+  timed "go vet" go vet "${modules[@]/%//...}" || return 1
   local previous
   previous=$(sed -n 's/.*"commit": "\(.*\)".*/\1/p' internal/previoustest/release.json)
   git cat-file -e "$previous^{commit}" 2>/dev/null ||
@@ -36,12 +45,17 @@ part_go() {
   if [[ ${packages[*]} == ./... ]]; then
     # The end-to-end stories use all cores by themselves. Beside other packages that need
     # the engine too, both wait so long for it that limits of the product are passed.
-    go_tests ./cmd/nullops || failed=1
+    timed "the end-to-end stories" go_tests ./cmd/nullops || failed=1
     mapfile -t packages < <(go list "${modules[@]/%//...}" | grep -v '/cmd/nullops$')
   fi
   # More at a time than there are cores: the engine's tests wait for containers.
-  go_tests -parallel 4 "${packages[@]}" && ((failed == 0)) || return 1
+  timed "the other packages" go_tests -parallel 4 "${packages[@]}" && ((failed == 0)) || return 1
   [[ ${PKG:-./...} == ./... ]] || return 0
+  timed "the rest of the Go tests" go_rest
+}
+
+# go_rest runs what is no package of the modules, or runs in another way than with the race detector.
+go_rest() {
   # The race detector makes each simulated world ten times as slow, so most of
   # them are played here; and each bug that can be planted has to be found.
   go test -count=1 ./agent/sim || return 1
@@ -50,16 +64,22 @@ part_go() {
   go vet -tags chaos ./cmd/nullops || return 1 # and only make chaos
   go vet -tags kubernetes ./agent/kubernetes || return 1 # and only make test-kubernetes
   go test -count=1 -tags planted -run FindsPlantedBugs ./agent/sim || return 1
-  # A few seconds each beyond the corpus: they read what others wrote.
-  local package target
-  while read -r package target; do
+  # A few seconds each beyond the corpus, in rotation: they read what others wrote. The corpus is a
+  # part of each run.
+  local part package target
+  while read -r part package target; do
+    if [[ $NULLOPS_TEST_PART != all && $NULLOPS_TEST_PART != "$part" ]]; then
+      echo "left $package $target" >>"$NULLOPS_TEST_ROTATION"
+      continue
+    fi
+    echo "ran $package $target" >>"$NULLOPS_TEST_ROTATION"
     go test -run '^$' -fuzz "^$target\$" -fuzztime 5s "$package" || return 1
   done <<'TARGETS'
-./agent FuzzReadFrames
-./agent/junit FuzzCollector
-./agent/wire FuzzReadFrame
-./pipeline FuzzParse
-./plugins/stdio FuzzDecodeResponse
+1 ./agent FuzzReadFrames
+2 ./agent/junit FuzzCollector
+3 ./agent/wire FuzzReadFrame
+4 ./pipeline FuzzParse
+1 ./plugins/stdio FuzzDecodeResponse
 TARGETS
   # Our programs under tools/ are packages made of files, see tools/run.
   local dir files
@@ -75,7 +95,15 @@ TARGETS
 }
 
 part_ui() {
-  (cd ui && npm run --silent test)
+  nice -n "${ui_nice:-0}" npm --prefix ui run --silent test
+}
+
+# The browser waits much of its time, and the tests of the UI need no server: both together run at
+# the same time, and the browser goes first.
+begin_ui() {
+  ui_nice=10 ui_log=$(mktemp)
+  part_ui >"$ui_log" 2>&1 &
+  ui_process=$!
 }
 
 part_browser() {
@@ -84,22 +112,33 @@ part_browser() {
   timeout --kill-after=60 20m tools/run demo npm --prefix ui run --silent e2e
 }
 
-(($# > 0)) || set -- go ui browser
-# Suites that are too slow for each run take turns, see internal/testpart.
+(($# > 0)) || set -- go ui browser # in this order: see begin_ui
+# Tests that are too slow for each run are in rotation, see internal/testpart.
 if [[ -z ${NULLOPS_TEST_PART:-} ]]; then
-  NULLOPS_TEST_PART=$((10#$(date +%j) % 4 + 1))
+  NULLOPS_TEST_PART=$(($(date -u +%s) / 86400 % 4 + 1))
 fi
 export NULLOPS_TEST_PART
 # Names of tests that passed only on a second run: gotest and ui/e2e/run.mjs append to it.
 NULLOPS_TEST_FLAKY=$(mktemp)
-export NULLOPS_TEST_FLAKY
-trap 'rm -f "$NULLOPS_TEST_FLAKY"' EXIT
+# Names of tests in rotation: "ran" or "left" and the name, from the same two programs.
+NULLOPS_TEST_ROTATION=$(mktemp)
+export NULLOPS_TEST_FLAKY NULLOPS_TEST_ROTATION
+ui_process= ui_log=
+end_all() {
+  [[ -z $ui_process ]] || kill "$ui_process" 2>/dev/null || true
+  rm -f "$NULLOPS_TEST_FLAKY" "$NULLOPS_TEST_ROTATION" "$ui_log"
+}
+trap end_all EXIT
 passed=() failed=()
 for part in "$@"; do
   declare -F "part_$part" >/dev/null || {
     echo "test: no part is named '$part'; there are: go ui browser" >&2
     exit 2
   }
+  if [[ $part == ui && " $* " == *" browser "* ]]; then
+    begin_ui
+    continue
+  fi
   echo "== test: $part"
   begin=$SECONDS
   if "part_$part"; then
@@ -108,14 +147,30 @@ for part in "$@"; do
     failed+=("$part")
   fi
 done
+if [[ -n $ui_process ]]; then
+  code=0
+  wait "$ui_process" || code=$?
+  ui_process=
+  echo "== test: ui, beside the browser"
+  cat "$ui_log"
+  if ((code == 0)); then passed+=(ui); else failed+=(ui); fi
+fi
 
 # Without its ledger a run in which a test was flaky would look like one in which none was.
 tools/run flaky record "$NULLOPS_TEST_FLAKY" || failed+=("the ledger of flaky tests")
 
-if [[ $NULLOPS_TEST_PART != all && " $* " == *" go "* ]]; then
-  echo "test: kills at every failpoint: part $NULLOPS_TEST_PART of 4, by date; PART=all runs every part"
-fi
 join() { local IFS=,; echo "${*}" | sed 's/,/, /g'; }
+# say_rotation names the tests in rotation that this run had, and counts those of the others.
+say_rotation() {
+  local ran left
+  mapfile -t ran < <(sed -n 's/^ran //p' "$NULLOPS_TEST_ROTATION" | sort -u)
+  left=$(sed -n 's/^left //p' "$NULLOPS_TEST_ROTATION" | sort -u | wc -l)
+  ((${#ran[@]} + left > 0)) || return 0
+  echo "test: in rotation: part $NULLOPS_TEST_PART of 4; $left tests are left to other days;" \
+    "PART=all runs all of them. Today ran:"
+  ((${#ran[@]} == 0)) || printf '%s\n' "${ran[@]}" | sed 's/^/  /'
+}
+[[ $NULLOPS_TEST_PART == all ]] || say_rotation
 if ((${#failed[@]} > 0)); then
   echo "test: FAILED in $(join "${failed[@]}")" >&2
   exit 1

@@ -21,6 +21,7 @@ import (
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -154,6 +155,7 @@ func (h *heldAnswer) Write(b []byte) (int, error) { return h.body.Write(b) }
 // The table says what each kind of container meets. The engine's own account of real containers
 // must agree: a setting that becomes weaker, or a reason that is no longer needed, fails.
 func TestContainers_MeetTheBenchmark(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	host := dockertest.Host(t)
 	seen := &inspections{api: dockertest.Client(t, host), engine: engineProxy(host),

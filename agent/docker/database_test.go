@@ -4,11 +4,14 @@ import (
 	"testing"
 
 	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // Two deployments of one pipeline that has a database have two databases: each is
 // its own container, and each deployment reaches its own under the same name.
 func TestService_EachDeploymentHasItsOwnDatabase(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	ids := []string{r.deployment(), r.deployment()}

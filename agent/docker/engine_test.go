@@ -17,6 +17,7 @@ import (
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -80,6 +81,7 @@ func TestEngine_KilledAndBack(t *testing.T) {
 // makes it. They share one, which nobody replaces below a container that is being created. Engine
 // 29 refused one of two imports at a time.
 func TestEngine_HelperImageMadeByMany(t *testing.T) {
+	testpart.Rotate(t)
 	engine := dockertest.StartDaemon(t)
 	rigs := make([]*rig, 6)
 	for i := range rigs {
@@ -107,6 +109,7 @@ func TestEngine_HelperImageMadeByMany(t *testing.T) {
 // With agent.oci, containers are created with another OCI runtime than the engine's default.
 // One that the engine does not know is refused with what to do, and is a failed check.
 func TestEngine_RuntimeOfTheSetting(t *testing.T) {
+	testpart.Rotate(t)
 	r := newRig(t)
 	info, err := r.api.Info(t.Context(), client.InfoOptions{})
 	if err != nil {
@@ -254,6 +257,7 @@ func (r *rig) expectNoSecretOn(engine *dockertest.Daemon) {
 //
 // fault: F38, F39
 func TestEngine_FrozenThenAdopted(t *testing.T) {
+	testpart.Rotate(t)
 	engine := dockertest.StartDaemon(t)
 	r := newRigOn(t, engine.Host)
 	id := r.deployment()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // sleepyEngine stands before a real engine. What follows a log through it hears
@@ -101,6 +102,7 @@ func (s *sleeper) Read(p []byte) (int, error) {
 // An engine that forgets to tell of new lines, or ends what follows while the
 // container runs, is asked again: each line comes, and comes once.
 func TestLogs_FollowOutlivesASleepingEngine(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	e := newSleepyEngine(t, dockertest.Host(t))
 	r := newRigOn(t, e.host)

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
 // An image's own health check is what readiness waits for, as often as the step
 // asks: this image's looks once an hour.
 func TestProbe_ImageHealth(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

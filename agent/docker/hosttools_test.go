@@ -12,12 +12,14 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // What an agent measures of its machine is what the machine's own tools say. The
 // tools run before and after the agent measures: the figure lies between, give or
 // take what other processes do meanwhile.
 func TestVitals_AgreeWithTheHostsTools(t *testing.T) {
+	testpart.Rotate(t)
 	r := newRig(t)
 	if _, err := r.Vitals(t.Context(), nil); err != nil {
 		t.Fatal(err)

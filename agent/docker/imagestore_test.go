@@ -12,6 +12,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -19,6 +20,7 @@ import (
 // made from and that are kept stay, as does what people call by a tag; the one
 // that nothing needs goes.
 func TestImages_CollectsOnlyWhatNobodyNeeds(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	pulled := map[string]agent.UsedImage{}

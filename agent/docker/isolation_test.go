@@ -17,6 +17,7 @@ import (
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // The probe says that networks are apart, sees at once when the engine's rules are gone, and leaves
@@ -24,6 +25,7 @@ import (
 //
 // threat: T26
 func TestProbeIsolation(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	daemon := dockertest.StartDaemon(t)
 	r := newRigOn(t, daemon.Host)
@@ -121,6 +123,7 @@ const guardVariable = "NULLOPS_TEST_GUARD"
 //
 // threat: T27
 func TestGuard(t *testing.T) {
+	testpart.Rotate(t)
 	if host := os.Getenv(guardVariable); host != "" {
 		guardInside(t, host)
 		return

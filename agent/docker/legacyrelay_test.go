@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 const relayUID = 65532
@@ -22,6 +23,7 @@ const relayUID = 65532
 // An agent that was upgraded finds the relays that the release before it started: it uses them,
 // replaces one when its deployment is prepared again, and removes the other with its deployment.
 func TestRelay_OfAnEarlierRelease(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	retried, ended := r.deployment(), r.deployment()

@@ -10,12 +10,14 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/agent/sidecar"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
 // Why a service's port refuses connections is said where it is known: it listens on
 // a loopback address only. One that nobody listens on is not accused of that.
 func TestProbe_ListensOnLoopback(t *testing.T) {
+	testpart.Rotate(t)
 	r := newRig(t)
 	id := r.deployment()
 	s := r.service(id, "web")

@@ -19,6 +19,7 @@ import (
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // killedEngine has lost two containers, ours and another agent's.
@@ -80,6 +81,7 @@ func (k killedEngine) mountOf(id string) string {
 // stays. So it is with network interfaces, bridges and mounts. Where the engine knows everything,
 // or cannot be asked, nothing is ended.
 func TestLost_OnlyOursIsEnded(t *testing.T) {
+	testpart.Rotate(t)
 	k := loseContainers(t)
 	ours := k.ours
 	if err := ours.Prepare(t.Context(), k.deployment); err != nil {

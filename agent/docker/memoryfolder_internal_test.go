@@ -12,6 +12,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -19,6 +20,7 @@ import (
 // services with secrets say what is missing and others work. Where one can be made, services
 // with secrets work, and the secrets are gone with them.
 func TestRunFolderMissing(t *testing.T) {
+	testpart.Rotate(t)
 	host, disk, id := dockertest.Host(t), t.TempDir(), uuid.NewString()
 	c := Config{Host: host, Install: uuid.NewString(), DataDir: t.TempDir(),
 		RunDir: dockertest.RunDir(t)}

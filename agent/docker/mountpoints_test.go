@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
 // Files, folders in memory and other volumes can be inside a volume, also inside one that is
 // read-only: a new one, one with the image's content, and one that another service writes.
 func TestService_MountsAreInsideVolumes(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -23,6 +24,7 @@ var longestKey = pipeline.StepKey(strings.Repeat("database", pipeline.MaxKey/8))
 // A server that looks up its clients gets an answer, whatever the step is called:
 // Docker's resolver never answers when a container's name is longer than 63.
 func TestNames_ReverseDNSAnswers(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	for _, id := range []string{uuid.NewString(), strings.Repeat("d", 63)} {
@@ -68,6 +70,7 @@ func (r *rig) makeOld(o agent.Object, parts ...string) {
 // A service that an earlier release started is found by everything that asks for
 // it, and a retry keeps it: a second container would answer to the same name.
 func TestNames_ServiceOfAnEarlierRelease(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -113,6 +116,7 @@ func TestNames_ServiceOfAnEarlierRelease(t *testing.T) {
 // A change replaces a service of an earlier release, and a name that both have
 // is the newer one's.
 func TestNames_ServiceOfAnEarlierReleaseIsReplaced(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -132,6 +136,7 @@ func TestNames_ServiceOfAnEarlierReleaseIsReplaced(t *testing.T) {
 // A running service gets its new name without being started again, and reverse
 // DNS follows.
 func TestNames_RunningServiceIsRenamed(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -166,6 +171,7 @@ func TestNames_RunningServiceIsRenamed(t *testing.T) {
 
 // A plugin that an earlier release made does not run beside its successor.
 func TestNames_PluginOfAnEarlierRelease(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -242,6 +248,7 @@ func (r *rig) kinds(kind agent.ObjectKind) (n int) {
 
 // A service may be called what our own containers call themselves: its name leads to it alone.
 func TestNames_ServiceNamedLikeOurs(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

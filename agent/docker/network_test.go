@@ -14,6 +14,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // Inside a deployment, services find each other by step key; a second
@@ -50,6 +51,7 @@ func TestNetwork_IsolatesDeployments(t *testing.T) {
 // and no network stays when all are gone. 'make test-crowd' does the same with two
 // hundred, through the control plane.
 func TestNetwork_EachOfManyIsApart(t *testing.T) {
+	testpart.Rotate(t)
 	r := newRig(t)
 	const many = 6
 	ids, at := make([]string, many), make([]string, many)
@@ -143,6 +145,7 @@ func (r *rig) listenOutside() string {
 
 // The engine's own pools end at about 30 networks; ours do not.
 func TestNetwork_FortyDeploymentsSideBySide(t *testing.T) {
+	testpart.Rotate(t)
 	r := newRig(t)
 	var g errgroup.Group
 	g.SetLimit(4)
@@ -172,6 +175,7 @@ func TestNetwork_FortyDeploymentsSideBySide(t *testing.T) {
 //
 // fault: F43
 func TestNetwork_RangeUsedUp(t *testing.T) {
+	testpart.Rotate(t)
 	r := newRig(t)
 	d, err := docker.New(t.Context(), docker.Config{
 		Host: r.host, Install: r.install, DataDir: r.dataDir, RunDir: r.runDir,
@@ -198,6 +202,7 @@ func TestNetwork_RangeUsedUp(t *testing.T) {
 //
 // fault: F42
 func TestRemoveDeployment_WithStrangersEndpoint(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -232,6 +237,7 @@ func TestRemoveDeployment_WithStrangersEndpoint(t *testing.T) {
 // Removal returns every object a chance although the caller is in a hurry, and two at once do not
 // trip over each other.
 func TestRemoveDeployment_TwiceAtOnce(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

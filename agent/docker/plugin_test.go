@@ -17,6 +17,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -361,6 +362,7 @@ func TestPlugin_Canceled(t *testing.T) {
 // threat: T21
 // fault: F47
 func TestPlugin_StdoutFloodIsCut(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -380,6 +382,7 @@ func TestPlugin_StdoutFloodIsCut(t *testing.T) {
 // threat: T21
 // fault: F47
 func TestPlugin_StderrFloodIsBounded(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -418,6 +421,7 @@ func TestPlugin_LinesAreText(t *testing.T) {
 //
 // threat: T22
 func TestPlugin_ForkBombHitsTheLimit(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

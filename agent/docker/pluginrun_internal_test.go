@@ -15,6 +15,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // aRun is a plugin on an engine that says yes to everything, except to waiting.
@@ -62,6 +63,7 @@ func TestPluginRun_EndsRightBehindTooMuch(t *testing.T) {
 
 // An engine that freezes between two questions does not hold who cancels.
 func TestPluginRun_CancelsWhileTheEngineIsFrozen(t *testing.T) {
+	testpart.Rotate(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	r := aRun(t, func(_ http.ResponseWriter, r *http.Request) {
 		cancel()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -94,6 +95,7 @@ func (r *rig) expectProcess(s agent.ServiceSpec) {
 // A service's own grace period counts wherever it gets its stop signal, not the node's: neither a
 // long one nor that of a node that kills at once.
 func TestStop_ServiceHasItsOwnGrace(t *testing.T) {
+	testpart.Rotate(t)
 	for _, grace := range []time.Duration{5 * time.Minute, -1} {
 		expectOwnGrace(t, grace)
 	}
@@ -135,6 +137,7 @@ func expectOwnGrace(t *testing.T, node time.Duration) {
 // A volume that services share is one volume: what one writes, the others see. It
 // outlives each of them, is read and written as one, and goes with the deployment.
 func TestService_VolumesAreShared(t *testing.T) {
+	testpart.Rotate(t)
 	r := newRig(t)
 	id := r.deployment()
 	maker, reader := r.service(id, "maker"), r.service(id, "reader")

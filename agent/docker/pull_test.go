@@ -24,6 +24,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -271,6 +272,7 @@ func closedAddress(t *testing.T) string {
 //
 // fault: F53
 func TestPull_CutIsResumed(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	f := newFakeRegistry(t, 4<<20)
@@ -310,6 +312,7 @@ func TestPull_CutIsResumed(t *testing.T) {
 //
 // fault: F53
 func TestPull_SilenceEnds(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	d, err := docker.New(t.Context(), docker.Config{Host: r.host, Install: r.install,

@@ -11,6 +11,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // A sandbox that was killed before its turn is replaced, and its plugin runs once all the same.
@@ -66,6 +67,7 @@ func (r *rig) removeByHand(id string) {
 // The memory of the setting bounds what waits; a step whose sandbox was refused makes its own.
 // Closing the runtime leaves none behind.
 func TestSandbox_IsBounded(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

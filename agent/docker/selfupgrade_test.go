@@ -13,11 +13,13 @@ import (
 
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // An engine that is just starting a container again refuses to remove it. The old agent continues
 // anyway, under its own name: without it the machine cannot be reached.
 func TestReplaceAgent_OldOneGoesOnThoughTheEngineRefusesOnce(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	host := dockertest.Host(t)
 	api := dockertest.Client(t, host)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -100,6 +101,7 @@ func TestService_InitKeepsTheImagesOwnCommand(t *testing.T) {
 
 // A new secret makes a new container; the same one keeps it.
 func TestService_ReplacedOnlyIfChanged(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -479,6 +481,7 @@ func TestDial_Upgrade(t *testing.T) {
 
 // A relay rests below 5 MiB.
 func TestRelay_Memory(t *testing.T) {
+	testpart.Rotate(t)
 	r := newRig(t)
 	id := r.deployment()
 	r.start(r.service(id, "web"))

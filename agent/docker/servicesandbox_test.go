@@ -15,6 +15,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -224,6 +225,7 @@ func (r *rig) results(s agent.ServiceSpec) (names []string) {
 // Sandboxes of services share the node's limit with those of plugins, and closing the runtime
 // leaves none. A command that is not there is the engine's to report, as ever.
 func TestServiceSandbox_IsBounded(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

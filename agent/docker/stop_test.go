@@ -15,6 +15,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -96,6 +97,7 @@ func (r *rig) services(step pipeline.StepKey) (found []agent.Object) {
 // All services of a deployment have one grace period together: each gets its stop signal before the
 // first is killed. A plugin and a relay have nothing to write.
 func TestRemoveDeployment_ServicesShareTheGrace(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

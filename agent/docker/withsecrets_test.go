@@ -14,6 +14,7 @@ import (
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/agent/sidecar"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -124,6 +125,7 @@ func (r *rig) inspectService(s agent.ServiceSpec) container.InspectResponse {
 // An image's health check sees them too, in both of its forms. What it prints is
 // shown to people, who get it masked, and is nowhere on the engine's disk.
 func TestSecrets_SeenByTheImagesHealthCheck(t *testing.T) {
+	testpart.Rotate(t)
 	r := newRig(t)
 	id := r.deployment()
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)

@@ -103,10 +103,7 @@ type site struct {
 //
 // fault: F20
 func TestAgent_SurvivesKillAtEveryFailpoint(t *testing.T) {
-	places, err := testpart.Pick(failpointNames())
-	if err != nil {
-		t.Fatal(err)
-	}
+	places := testpart.Pick(t, failpointNames())
 	s := newSite(t)
 	var mu sync.Mutex
 	var settled []time.Duration

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -28,13 +29,33 @@ type goFile struct {
 	syntax    *ast.File
 }
 
-// goFiles parses every Go file of the repository, our tools included. Folders a
+// goFiles returns every Go file of the repository, our tools included. Folders a
 // Go build would not look into are left out.
 func goFiles(t *testing.T) []goFile {
 	t.Helper()
-	root := openRepository(t)
-	var files []goFile
-	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+	files, err := parseRepository(openRepository(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// parsedRepository is shared: with the race detector it takes seconds to parse all files, and a
+// dozen tests look at them.
+var parsedRepository struct {
+	once  sync.Once
+	files []goFile
+	err   error
+}
+
+func parseRepository(root fs.FS) ([]goFile, error) {
+	parsed := &parsedRepository
+	parsed.once.Do(func() { parsed.files, parsed.err = parseAll(root) })
+	return parsed.files, parsed.err
+}
+
+func parseAll(root fs.FS) (files []goFile, err error) {
+	err = fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -54,10 +75,7 @@ func goFiles(t *testing.T) []goFile {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
+	return files, err
 }
 
 func parseFile(root fs.FS, name string) (goFile, error) {

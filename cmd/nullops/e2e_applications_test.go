@@ -16,11 +16,13 @@ import (
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
 	"github.com/nullops/nullops/internal/servertest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // applications runs what others wrote, unchanged: a Compose file, a gRPC service and an OIDC
 // provider. WordPress is in applications_test.go, for `make test-apps`.
 func applications(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.ingress.stop(t)
 	secure := freeAddress(t)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // approvalStep returns a step that waits for a person.
@@ -41,6 +42,7 @@ func answerPath(d apiclient.Deployment, step string) string {
 
 // approvals answers questions in every way, as every kind of actor.
 func approvals(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p, book := w.product(), newLedger(t)
 	n := p.node("alpha")
 	first := book.ledgerStep("first", "ledger", nil, nil)

@@ -16,12 +16,14 @@ import (
 	"github.com/nullops/nullops/agent/dummy"
 	"github.com/nullops/nullops/controlplane/acme/acmetest"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // certificateOrders orders an environment's certificates with the command line.
 // The authority asks the ingress at its plain port, which sends everybody else
 // to HTTPS, and what it gives is served in the handshake.
 func certificateOrders(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.ingress.stop(t)
 	secure := freeAddress(t)

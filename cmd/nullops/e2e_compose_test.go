@@ -19,6 +19,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // shipped is an installation from deploy/compose.yaml, in a folder of its own.
@@ -35,6 +36,7 @@ type shipped struct {
 // taken down and up again, upgrades an installation with one role, and leaves nothing when the
 // volumes go as well.
 func shippedCompose(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	s := newShipped(t, w)
 	said, made := s.setup(t), s.secrets(t)
 	for _, secret := range made {

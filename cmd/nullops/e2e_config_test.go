@@ -5,11 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // TestConfigAsCode holds 'apply', 'export' and 'apply --dry-run' to each other,
 // on a real control plane.
 func TestConfigAsCode(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorld(t)
 	p := startProduct(t, w)

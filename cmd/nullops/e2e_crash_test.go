@@ -16,6 +16,7 @@ import (
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // answers waits until a service answers through the ingress.
@@ -280,6 +281,7 @@ func controlPlaneDies(t *testing.T, w *world) {
 //
 // fault: F37
 func engineDies(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	engine := dockertest.StartDaemon(t)
 	bridgeRegistry(t, engine, w.registry)
 	p := startProduct(t, w)

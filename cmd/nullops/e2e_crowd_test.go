@@ -8,6 +8,7 @@ import (
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 const (
@@ -24,6 +25,7 @@ const (
 // reaches another one's service or relay by address, and no network stays when all
 // are removed.
 func crowd(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	size := crowdSize(t)
 	p := startProduct(t, w)
 	p.applyShop(t)

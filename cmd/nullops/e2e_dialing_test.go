@@ -16,11 +16,13 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // dialingAgent runs an agent that nobody can dial. It reaches its control plane through a proxy
 // that wants a password and a reverse proxy below a path, with a certificate of its own.
 func dialingAgent(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := w.product()
 	p.admin.put(t, "/environments/behind", object{"domain": "localhost"}, nil)
 	out, errs, code := p.admin.cli(t, "node", "add", "behind", "--env", "behind", "--connect", "agent",

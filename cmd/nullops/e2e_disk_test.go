@@ -14,6 +14,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/dummy"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // diskTrouble lets the disk under an agent's data be slow, and then full. Both are shown to people,
@@ -21,6 +22,7 @@ import (
 //
 // fault: F23, F24
 func diskTrouble(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := w.product()
 	p.admin.put(t, "/environments/disk", object{"domain": "localhost"}, nil)
 	p.define(t, "disk", webStep("web"))

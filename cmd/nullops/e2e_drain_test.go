@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // drainNode empties a node, changes its mind, and gives one up that is full.
 func drainNode(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.applyShop(t)
 	p.define(t, "small", webStep("web"))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // ledger is an outside log: each execution of a plugin that has an effect posts
@@ -190,6 +191,7 @@ func badEnds() []badEnd {
 // failingPlugins runs every way of a plugin to fail: each has its own words, is
 // rolled back with the delete of the step before, and leaves nothing.
 func failingPlugins(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p, book := w.product(), newLedger(t)
 	n := p.node("alpha")
 	running := map[string]apiclient.Deployment{}

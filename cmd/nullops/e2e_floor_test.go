@@ -21,6 +21,7 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane/apiclient"
 	"github.com/nullops/nullops/internal/durable"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // fullEngine fills the disk that a real engine keeps its images on, to the last
@@ -29,6 +30,7 @@ import (
 //
 // fault: F44
 func fullEngine(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	engine := dockertest.StartSmallDaemon(t, "256m")
 	bridgeRegistry(t, engine, w.registry)
 	p := startProduct(t, w)

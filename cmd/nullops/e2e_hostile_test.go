@@ -25,6 +25,7 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/agent/wire/wiretest"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 const (
@@ -43,6 +44,7 @@ const (
 //
 // threat: T35, T37, T38
 func hostilePeers(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.applyShop(t)
 	p.define(t, "victim", webStep("web"))

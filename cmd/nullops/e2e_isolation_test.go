@@ -5,11 +5,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // isolation tries from inside one deployment what it can reach: its own services
 // by name and the outside, but not another deployment.
 func isolation(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := w.product()
 	n := p.node("alpha")
 	outside, err := net.Listen("tcp", "0.0.0.0:0")

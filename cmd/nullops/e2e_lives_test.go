@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline/compose"
 )
 
@@ -32,6 +33,7 @@ type biography struct {
 
 // lives clones, deletes, recreates and moves deployments, and checks the result on the engine.
 func lives(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.applyShop(t)
 	b := &biography{p: p, first: w.retag(t, "v1.0.0", "moving", "amd64"),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/plugins/keycloak/keycloaktest"
 )
 
@@ -16,6 +17,7 @@ import (
 // whole each time; and removes them. Each one's address is there while it lives,
 // and what was there before is all that is there afterwards.
 func loginsLeaveNothing(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	const many = 20
 	const long = 12 * time.Minute
 	p := w.product()

@@ -14,11 +14,13 @@ import (
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // serviceModel deploys a service that uses everything a service step can have,
 // twice, and looks at both from inside.
 func serviceModel(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := w.product()
 	n := p.node("alpha")
 	const token = "canary-model/token+4711"

@@ -14,11 +14,13 @@ import (
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // moveWithData takes a deployment with data to another node: not while its pipeline says
 // no, not when that node's agent dies in the middle, and then twice.
 func moveWithData(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.applyShop(t)
 	image := dockertest.PublishActorImage(t, w.docker, "nullops-test/keeping", `ENTRYPOINT ["/actor"]`)

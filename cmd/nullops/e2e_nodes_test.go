@@ -11,6 +11,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // nodeTrust swaps a node's certificate, its release, and takes it away.
@@ -140,6 +141,7 @@ func disableNode(t *testing.T, n *node, creation object) {
 //
 // fault: F26
 func nodeTokens(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.applyShop(t)
 	n := p.enrol(t, "tokens", "qa")
@@ -229,6 +231,7 @@ func startMalformed(t *testing.T, n *node) {
 
 // twoNodes places deployments on two machines, and loses one of them.
 func twoNodes(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.applyShop(t)
 	// Both are this machine, whose memory others use meanwhile: what one asks for

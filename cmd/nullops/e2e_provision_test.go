@@ -24,6 +24,7 @@ import (
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // provisionPatience is for all steps on a machine that has much else to do.
@@ -189,6 +190,7 @@ exec /usr/sbin/sshd -D -e -f "$1/config"
 // provisioning makes machines nodes over SSH: with all that is in the way first,
 // and then to the end.
 func provisioning(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	s, p := newSSHServer(t), w.product()
 	// An environment of its own: elsewhere its machines would be given deployments of
 	// other scenarios, and end under them.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // anyRefusal accepts every status that blames the request.
@@ -170,6 +171,7 @@ func refusedRequests(t *testing.T, w *world) {
 
 // refusedStarts starts servers with settings that cannot work.
 func refusedStarts(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	const key = "NULLOPS_MASTER_KEYS=k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 	const database = "DATABASE_URL=postgres://nobody@127.0.0.1:1/nothing?connect_timeout=2"
 	top := settingsFile(t, "log:\n  level: info\nhtpp:\n  listen: 127.0.0.1:1\n")

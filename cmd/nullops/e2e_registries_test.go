@@ -11,10 +11,12 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // registries uses registries that misbehave, and one that wants a password.
 func registries(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := w.product()
 	quit := make(chan struct{})
 	t.Cleanup(func() { close(quit) })

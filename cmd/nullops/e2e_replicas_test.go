@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // replica is one of several control planes on one database.
@@ -113,6 +114,7 @@ func (p *product) probe(t *testing.T, url string) *prober {
 //
 // fault: F9
 func replicas(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.applyShop(t)
 	p.define(t, "stays", webStep("web"))

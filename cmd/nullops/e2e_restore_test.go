@@ -16,6 +16,7 @@ import (
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // restoredBackup puts yesterday's database back. What was made since is unknown to it, and running:
@@ -24,6 +25,7 @@ import (
 // threat: T50
 // fault: F60
 func restoredBackup(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.applyShop(t)
 	p.define(t, "stays", webStep("web"))

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
 // tale is the story so far.
@@ -36,7 +37,7 @@ type tale struct {
 // story tells the main job in its order: define, enrol, deploy, watch, open,
 // look for secrets, remove.
 func story(t *testing.T, w *world) {
-	s := &tale{p: startProduct(t, w)}
+	s := &tale{p: startProductOn(t, w, pgtest.NewEmptyDatabase(t))}
 	for _, chapter := range []func(*testing.T){s.define, s.enrol, s.deploy, s.checkEvents, s.open,
 		s.checkLimits, s.streams, s.replacedIngress, s.logs, s.keepsSecrets, s.remove} {
 		chapter(t)

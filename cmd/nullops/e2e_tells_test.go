@@ -13,12 +13,14 @@ import (
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // nodeTells checks what a node reports: what it is and lacks, what changes,
 // and what it uses, also while nobody listens. Its engine is its own, so that
 // it can be broken.
 func nodeTells(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	engine := dockertest.StartDaemon(t)
 	bridgeRegistry(t, engine, w.registry)
 	p := startProduct(t, w)

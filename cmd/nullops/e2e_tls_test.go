@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // serveTLS starts a control plane that is not on localhost only: it has TLS by
 // itself, and the command line signs in to the pinned certificate and to no other.
 func serveTLS(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := &product{w: w, dir: shortDir(t), database: pgtest.NewEmptyDatabase(t), http: freeAddress(t),
 		ingressAddr: freeAddress(t)}
 	p.url, p.ingressURL = "https://localhost:"+portOf(p.http),

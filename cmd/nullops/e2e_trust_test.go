@@ -12,6 +12,7 @@ import (
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // twoHosts uses one token on two machines, and a certificate that nobody
@@ -20,6 +21,7 @@ import (
 // threat: T51
 // fault: F30
 func twoHosts(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.admin.put(t, "/environments/qa", object{"domain": "localhost"}, nil)
 	n := p.enrol(t, "first", "qa")
@@ -207,6 +209,7 @@ func addKnownNodes(t *testing.T, p *product) {
 // revocations rotates and revokes while the agent is away, and kills the control
 // plane in between.
 func revocations(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.admin.put(t, "/environments/qa", object{"domain": "localhost"}, nil)
 	n := p.enrol(t, "away", "qa")

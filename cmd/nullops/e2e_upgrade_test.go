@@ -16,6 +16,7 @@ import (
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // agentUpgrade runs an agent of an older release as a container, as the line of
@@ -24,6 +25,7 @@ import (
 //
 // fault: F28
 func agentUpgrade(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	engine := dockertest.StartDaemon(t)
 	bridgeRegistry(t, engine, w.registry)
 	api := dockertest.Client(t, engine.Host)

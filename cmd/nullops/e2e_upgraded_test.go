@@ -15,7 +15,9 @@ import (
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/internal/previoustest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // upgraded is an installation of the previous release with a deployment in every state, on two
@@ -33,6 +35,7 @@ type upgraded struct {
 //
 // fault: F28
 func upgradedRelease(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	u := startPrevious(t, w)
 	if previoustest.IsRecording() {
 		u.recordFixtures(t)
@@ -70,7 +73,8 @@ func startPrevious(t *testing.T, w *world) *upgraded {
 	api := dockertest.Client(t, engine.Host)
 	importAgent(t, api, older.binary, "nullops/agent:"+previousBuild)
 	importAgent(t, api, w.binary, "nullops/agent:e2e")
-	u := &upgraded{product: startProduct(t, older), made: map[string]apiclient.Deployment{}}
+	u := &upgraded{product: startProductOn(t, older, pgtest.NewEmptyDatabase(t)),
+		made: map[string]apiclient.Deployment{}}
 	u.applyShop(t)
 	u.defineHostile(t)
 	u.boxed = u.addNode(t, "boxed", "qa")

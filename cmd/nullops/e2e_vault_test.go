@@ -12,6 +12,7 @@ import (
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/vault/vaulttest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // documentedPolicy is a policy that docs/vault.md tells people to create.
@@ -34,6 +35,7 @@ func documentedPolicy(t *testing.T, names ...string) (all string) {
 // vaultKeys runs an installation whose sealing key never leaves Vault, from its first start,
 // through an outage, to a local key.
 func vaultKeys(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	server := vaulttest.New(t)
 	server.SetPolicy(documentedPolicy(t, "transit", "secrets"))
 	secretID := filepath.Join(t.TempDir(), "secret-id")

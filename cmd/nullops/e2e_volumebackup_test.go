@@ -17,6 +17,7 @@ import (
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // backedUpVolumes is a disaster: control plane, database, agents and every volume are gone, and two
@@ -24,6 +25,7 @@ import (
 //
 // promise: N-329
 func backedUpVolumes(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.applyShop(t)
 	image := dockertest.PublishActorImage(t, w.docker, "nullops-test/saving", `ENTRYPOINT ["/actor"]`)

@@ -2,8 +2,7 @@ package main_test
 
 import (
 	"fmt"
-	"go/parser"
-	"go/token"
+	"go/ast"
 	"io/fs"
 	"maps"
 	"path"
@@ -74,22 +73,21 @@ func namedTests(t *testing.T, root fs.FS, cell string) (count int) {
 			}
 			continue
 		}
-		if !hasTest(t, root, place, function) {
+		if !hasTest(t, place, function) {
 			t.Errorf("%s has no %s", place, function)
 		}
 	}
 	return count
 }
 
-func hasTest(t *testing.T, root fs.FS, folder, function string) bool {
+func hasTest(t *testing.T, folder, function string) bool {
 	t.Helper()
-	files, err := fs.Glob(root, path.Join(folder, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	declared := regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?` + function + `\(`)
-	return slices.ContainsFunc(files, func(name string) bool {
-		return declared.MatchString(readText(t, root, name))
+	return slices.ContainsFunc(goFiles(t), func(file goFile) bool {
+		return file.test && file.dir == folder && slices.ContainsFunc(file.syntax.Decls,
+			func(decl ast.Decl) bool {
+				f, ok := decl.(*ast.FuncDecl)
+				return ok && f.Name.Name == function
+			})
 	})
 }
 
@@ -133,17 +131,12 @@ var (
 func TestCryptography_IsInTheInventory(t *testing.T) {
 	root := openRepository(t)
 	used := map[string][]string{}
-	for _, name := range sourceFiles(t) {
-		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || !isProduct(name) {
+	for _, file := range goFiles(t) {
+		if file.test || !isProduct(file.name) {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, readText(t, root, name),
-			parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		folder := path.Dir(name)
-		for _, i := range file.Imports {
+		name, folder := file.name, file.dir
+		for _, i := range file.syntax.Imports {
 			imported := strings.Trim(i.Path.Value, `"`)
 			if imported == "math/rand" {
 				t.Errorf("%s imports math/rand: use crypto/rand, or math/rand/v2 for pauses", name)
@@ -186,21 +179,16 @@ func isProduct(name string) bool {
 func TestMemory_IsCheckedByTheLanguage(t *testing.T) {
 	root := openRepository(t)
 	var unchecked []string
-	for _, name := range sourceFiles(t) {
-		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || !isProduct(name) {
+	for _, file := range goFiles(t) {
+		if file.test || !isProduct(file.name) {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, readText(t, root, name),
-			parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, i := range file.Imports {
+		for _, i := range file.syntax.Imports {
 			switch i.Path.Value {
 			case `"C"`:
-				t.Errorf("%s imports C", name)
+				t.Errorf("%s imports C", file.name)
 			case `"unsafe"`:
-				unchecked = append(unchecked, name)
+				unchecked = append(unchecked, file.name)
 			}
 		}
 	}

@@ -69,10 +69,7 @@ type sweep struct {
 //
 // fault: F1, F2, F3, F4, F5, F6, F7, F8
 func TestControlPlane_SurvivesKillAtEveryFailpoint(t *testing.T) {
-	deaths, err := testpart.Pick(listDeaths())
-	if err != nil {
-		t.Fatal(err)
-	}
+	deaths := testpart.Pick(t, listDeaths())
 	s := newSweep(t)
 	var all sync.WaitGroup
 	slots := make(chan struct{}, sweepAtOnce)

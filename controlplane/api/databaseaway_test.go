@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/migrations"
 )
 
@@ -55,6 +56,7 @@ func (a answer) mustBeAway() {
 //
 // fault: F13, F16
 func TestDatabase_FullThenKilled(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	disk, server := mountSmallDisk(t), pgtest.NewServer(t)
 	w := newWorldWith(t, func(w *world) {
@@ -135,6 +137,7 @@ func (w *world) countRows(of string) int64 {
 //
 // fault: F14
 func TestDatabase_ConnectionLostInTheCommit(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	var proxy *pgtest.Proxy
 	w := newWorldWith(t, func(w *world) {

@@ -10,6 +10,7 @@ import (
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -135,6 +136,7 @@ func TestDegraded_FollowsTheServices(t *testing.T) {
 // What is being removed is not degraded, and services that a move has stopped
 // do not count.
 func TestDegraded_OnlyWhatShouldRun(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()

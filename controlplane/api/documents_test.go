@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // newDocument returns one of a set.
@@ -318,6 +320,7 @@ func TestDocuments_DeleteInUse(t *testing.T) {
 
 // Pruning deletes what the same owner held before, and nothing of anybody else.
 func TestDocuments_PruneByOwner(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.people()

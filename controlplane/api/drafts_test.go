@@ -9,6 +9,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 const draftPath = "/api/v1/projects/shop/draft"
@@ -70,6 +71,7 @@ func (b *window) edit(t *testing.T, w *world, token string) (refused bool) {
 // Two windows of one person edit one pipeline 1,000 times, in an order that
 // neither knows of: each edit is in the draft at the end.
 func TestDrafts_TwoWindowsLoseNothing(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()

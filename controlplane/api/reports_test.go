@@ -10,6 +10,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -72,6 +73,7 @@ func (w *world) showReports(id controlplane.DeploymentID) (text string) {
 
 // Reports that are committed together leave what they leave one by one.
 func TestReports_ComeToTheSameTogether(t *testing.T) {
+	testpart.Rotate(t)
 	w := newWorld(t)
 	w.shop()
 	for name, all := range map[string][]lifecycle.Report{

@@ -12,6 +12,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // stage is a world with one node, on which a deployment is brought somewhere.
@@ -233,7 +234,7 @@ func TestStates_EveryActHasAnAnswer(t *testing.T) {
 			w.shop()
 			w.asks()
 			s := &stage{world: w, root: w.token("root"), nodes: []string{"node-1"}}
-			for _, name := range slices.Sorted(maps.Keys(standings)) {
+			for _, name := range testpart.Pick(t, slices.Sorted(maps.Keys(standings))) {
 				s.end(name, s.everyAct(name, befall))
 			}
 		})

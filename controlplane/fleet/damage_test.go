@@ -22,6 +22,7 @@ import (
 	"github.com/nullops/nullops/agent/wire/wiretest"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // damagedAgent is an agent that ends, and starts again on what was done to its folder.
@@ -154,6 +155,7 @@ func rewriteFile(t *testing.T, path string, change func([]byte) []byte) {
 //
 // fault: F22
 func TestLink_DamagedAgentRemovesNothing(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	another := makeFolder(t)
 	for name, d := range damages() {

@@ -19,6 +19,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/migrations"
 )
 
@@ -227,6 +228,7 @@ func TestLink_DeadServiceIsSeenSoon(t *testing.T) {
 //
 // fault: F36
 func TestLink_FlapsAndTheNodeDoesNot(t *testing.T) {
+	testpart.Rotate(t)
 	r := newRig(t)
 	r.start("a")
 	const flapping = 4 * time.Second
@@ -259,6 +261,7 @@ func TestLink_FlapsAndTheNodeDoesNot(t *testing.T) {
 //
 // fault: F13
 func TestLink_AgentsWorkWithoutTheDatabase(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	proxy, through := pgtest.NewProxy(t, pgtest.URL(t, migrations.FS))
 	r := newRigOn(t, through)
@@ -284,6 +287,7 @@ func TestLink_AgentsWorkWithoutTheDatabase(t *testing.T) {
 //
 // fault: F15
 func TestLink_FailoverToAReplicaThatLostTheEnd(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	primary := pgtest.NewServer(t)
 	proxy, through := pgtest.NewProxy(t, primary.Database(migrations.FS))
@@ -319,6 +323,7 @@ func TestLink_FailoverToAReplicaThatLostTheEnd(t *testing.T) {
 //
 // fault: F11
 func TestLink_BurstOfReports(t *testing.T) {
+	testpart.Rotate(t)
 	// Not beside other tests: their memory would count.
 	r := newRigOn(t, pgtest.URL(t, migrations.FS))
 	stop := r.start("a")

@@ -9,6 +9,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/migrations"
 )
 
@@ -60,6 +61,7 @@ func countRowsRead(t *testing.T, url string) int64 {
 // What is asked all the time reads about as many rows as are present, however many deployments
 // that are gone are kept. The calls are repeated, since PostgreSQL may change a plan then.
 func TestQueries_ReadOnlyWhatIsPresent(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
 	pgtest.Exec(t, url, fmt.Sprintf(seedDeployments, presentDeployments,

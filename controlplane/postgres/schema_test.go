@@ -210,7 +210,7 @@ func TestMigrate_UpDownUp(t *testing.T) {
 func TestMigrate_KeepsTheRowsOfEachOlderVersion(t *testing.T) {
 	t.Parallel()
 	// promise: N-301
-	pgtest.NewFilledDatabase(t, migrations.FS)
+	pgtest.MigrateWithRows(t, migrations.FS)
 }
 
 // A schema from the future stops an old binary before it can misread it.

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/internal/script"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // Scripts that try to use up the machine are stopped, and say why in one sentence.
 //
 // promise: N-330
 func TestHostile_StopsAtItsLimits(t *testing.T) {
+	testpart.Rotate(t)
 	const second = time.Second
 	const soon = 300 * time.Millisecond
 	for name, c := range map[string]struct {

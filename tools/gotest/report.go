@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // event is one line of `go test -json`, see `go doc test2json`.
@@ -38,7 +41,16 @@ type report struct {
 	final bool
 	// whole are packages in which a test hung, so that others never ran.
 	whole map[string]bool
+
+	// ran and left are the tests in rotation that this run has, and those that another run has.
+	ran, left []string
 }
+
+// Tests that take less than slowSeconds are not slow, and so many of the others are shown.
+const (
+	slowSeconds = 5
+	slowShown   = 12
+)
 
 type timed struct {
 	name    string
@@ -68,6 +80,9 @@ func (r *report) add(e event) {
 	case "output":
 		builderOf(r.output, [2]string{e.Package, e.Test}).WriteString(e.Output)
 		r.final = r.final || isInexcusable(e.Output)
+		if e.Test != "" && strings.Contains(e.Output, ": "+testpart.Ran) {
+			r.ran = append(r.ran, name)
+		}
 		if strings.HasPrefix(e.Output, hung) {
 			r.whole[e.Package] = true
 		}
@@ -91,9 +106,13 @@ func (r *report) add(e event) {
 		r.print(r.take(e))
 		r.verdict(e, "FAIL")
 	case "skip":
-		if e.Test != "" {
+		switch text := r.take(e); {
+		case e.Test == "":
+		case strings.Contains(text, ": "+testpart.Left):
+			r.left = append(r.left, name)
+		default:
 			r.skipped = append(r.skipped, name)
-			r.print(r.take(e))
+			r.print(text)
 		}
 	case "pass":
 		r.take(e)
@@ -109,9 +128,26 @@ func (r *report) verdict(e event, word string) {
 		return
 	}
 	r.passed[e.Package]++
-	if !strings.Contains(e.Test, "/") {
+	if strings.Count(e.Test, "/") <= 1 {
 		r.slow = append(r.slow, timed{shortPackage(e.Package) + " " + e.Test, e.Elapsed})
 	}
+}
+
+// slowest returns the tests that take the longest. A test that only waits for its subtests is not
+// among them: they are.
+func (r *report) slowest() []timed {
+	parents := map[string]bool{}
+	for _, t := range r.slow {
+		pkg, test, _ := strings.Cut(t.name, " ")
+		if parent, _, deeper := strings.Cut(test, "/"); deeper && t.seconds >= slowSeconds {
+			parents[pkg+" "+parent] = true
+		}
+	}
+	slow := slices.DeleteFunc(slices.Clone(r.slow), func(t timed) bool {
+		return t.seconds < slowSeconds || parents[t.name]
+	})
+	slices.SortFunc(slow, func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
+	return slow
 }
 
 // take returns and forgets the output of what just ended.
@@ -127,11 +163,9 @@ func (r *report) take(e event) string {
 
 // finish prints the summary and says whether anything failed.
 func (r *report) finish() bool {
-	slices.SortFunc(r.slow, func(a, b timed) int { return int(1000 * (b.seconds - a.seconds)) })
-	for _, t := range r.slow[:min(5, len(r.slow))] {
-		if t.seconds >= 5 {
-			r.print(fmt.Sprintf("slow %6.1f s  %s\n", t.seconds, t.name))
-		}
+	slow := r.slowest()
+	for _, t := range slow[:min(slowShown, len(slow))] {
+		r.print(fmt.Sprintf("slow %6.1f s  %s\n", t.seconds, t.name))
 	}
 	for _, name := range r.skipped {
 		r.print("SKIP " + name + "\n")
@@ -146,9 +180,30 @@ func (r *report) finish() bool {
 	if r.strict && len(r.skipped) > 0 {
 		r.print("A skipped test is a failure here: all servers are running (NULLOPS_TEST_STRICT=1).\n")
 	}
-	r.print(fmt.Sprintf("go tests: %d run, %d failed, %d skipped\n",
-		total, len(r.failed), len(r.skipped)))
+	r.print(fmt.Sprintf("go tests: %d run, %d failed, %d skipped%s\n",
+		total, len(r.failed), len(r.skipped), r.rotation()))
 	return len(r.failed) > 0 || r.strict && len(r.skipped) > 0
+}
+
+// rotation says how many tests were left to other runs, if any are in rotation.
+func (r *report) rotation() string {
+	if len(r.ran)+len(r.left) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; in rotation: %d run, %d left to other days", len(r.ran), len(r.left))
+}
+
+// noteRotation appends the tests in rotation to a file, from which tools/test.sh sums up. Without a
+// file nobody asked for it.
+func (r *report) noteRotation(file string) error {
+	var text strings.Builder
+	for _, name := range r.ran {
+		fmt.Fprintln(&text, "ran", name)
+	}
+	for _, name := range r.left {
+		fmt.Fprintln(&text, "left", name)
+	}
+	return appendText(file, text.String())
 }
 
 func shortPackage(pkg string) string {

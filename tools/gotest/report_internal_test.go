@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 const events = `{"Action":"output","Package":"x/a","Test":"TestX","Output":"why\n"}
@@ -38,6 +40,56 @@ func TestReport_FailsOnWhatMustNotHappen(t *testing.T) {
 		if !strings.Contains(out.String(), c.shows) {
 			t.Errorf("%s: %q is not in\n%s", c.action, c.shows, out.String())
 		}
+	}
+}
+
+// A test that is left to another run is no skipped one, even where skipping is a failure; the
+// summary and the notes say which ran and which did not.
+func TestReport_RotationIsNoSkip(t *testing.T) {
+	in := fmt.Sprintf(`{"Action":"output","Package":"x/a","Test":"TestE/A","Output":" a.go: %s1\n"}
+{"Action":"pass","Package":"x/a","Test":"TestE/A","Elapsed":1}
+{"Action":"output","Package":"x/a","Test":"TestE/B","Output":" a.go: %s2\n"}
+{"Action":"skip","Package":"x/a","Test":"TestE/B","Elapsed":0}
+{"Action":"pass","Package":"x/a","Elapsed":1.5}
+`, testpart.Ran, testpart.Left)
+	var out strings.Builder
+	r := newReport(&out, true)
+	if err := readEvents(strings.NewReader(in), r); err != nil {
+		t.Fatal(err)
+	}
+	if r.finish() {
+		t.Error("a test that is left to another run fails this one")
+	}
+	const summary = "1 run, 0 failed, 0 skipped; in rotation: 1 run, 1 left to other days\n"
+	if !strings.Contains(out.String(), summary) {
+		t.Errorf("%q is not in\n%s", summary, out.String())
+	}
+	notes := filepath.Join(t.TempDir(), "notes")
+	if err := r.noteRotation(notes); err != nil {
+		t.Fatal(err)
+	}
+	const noted = "ran x/a TestE/A\nleft x/a TestE/B\n"
+	if text, err := os.ReadFile(notes); err != nil || string(text) != noted {
+		t.Errorf("noted %q (%v)", text, err)
+	}
+}
+
+// The slowest tests are shown, of subtests the subtests, and not what waits for them.
+func TestReport_SlowestAreThoseThatWork(t *testing.T) {
+	var in strings.Builder
+	for name, seconds := range map[string]float64{"TestE": 90, "TestE/Story": 60, "TestE/Short": 1,
+		"TestE/Story/part": 40, "TestF": 30, "TestG": 2, "TestF/a": 3} {
+		fmt.Fprintf(&in, `{"Action":"pass","Package":"x/a","Test":%q,"Elapsed":%v}`+"\n",
+			name, seconds)
+	}
+	var out strings.Builder
+	r := newReport(&out, false)
+	if err := readEvents(strings.NewReader(in.String()), r); err != nil {
+		t.Fatal(err)
+	}
+	want := []timed{{"x/a TestE/Story", 60}, {"x/a TestF", 30}}
+	if got := r.slowest(); !reflect.DeepEqual(got, want) {
+		t.Errorf("slow are %v, wanted %v", got, want)
 	}
 }
 

@@ -68,6 +68,10 @@ func rerunFailed(first *report, args []string) (failed bool) {
 // noteFlaky appends the names to a file, from which tools/test.sh records them in
 // docs/flaky.md. Without a file nobody asked for it.
 func noteFlaky(file string, names []string) error {
+	return appendText(file, strings.Join(names, "\n")+"\n")
+}
+
+func appendText(file, text string) error {
 	if file == "" {
 		return nil
 	}
@@ -75,7 +79,7 @@ func noteFlaky(file string, names []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(strings.Join(names, "\n") + "\n")
+	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -35,30 +37,86 @@ func TestCollect_NamesTheTestAroundAClaim(t *testing.T) {
 	}
 }
 
-func TestSlow_FilesOfWhichEveryStoryIsSlow(t *testing.T) {
-	files := fstest.MapFS{runner: {Data: []byte(`import { base, launch } from "./browser.mjs";
-import { stories as drop } from "./drop.mjs";
+func TestMarks_FilesWithoutAStoryOfEveryRun(t *testing.T) {
+	files := fstest.MapFS{storyLists: {Data: []byte(`import { stories as drop } from "./drop.mjs";
 import { stories as live } from "./live.mjs";
+import { stories as reach } from "./reach.mjs";
 import { stories as two, long as twoLong } from "./two.mjs";
-const all = [
+export const every = [
   live,
+].flat();
+export const rotated = [
+  reach,
   two,
 ].flat();
-const slow = [drop, twoLong].flat();
+export const slow = [drop, twoLong].flat();
 `)}}
-	got, err := findSlowFiles(files)
-	if err != nil || strings.Join(got, " ") != "ui/e2e/drop.mjs" {
-		t.Errorf("slow are %v, %v", got, err)
+	marks, err := findMarkedFiles(files)
+	if err != nil {
+		t.Fatal(err)
 	}
-	claims := map[string][]string{"N-901": {"`ui/e2e/drop.mjs`", "`ui/e2e/two.mjs`"}}
-	markSlowClaims(claims, got)
-	if said := strings.Join(claims["N-901"], ","); said !=
-		"`ui/e2e/drop.mjs` (slow),`ui/e2e/two.mjs`" {
+	claims := map[string][]string{"N-901": {"`ui/e2e/drop.mjs`", "`ui/e2e/live.mjs`",
+		"`ui/e2e/reach.mjs`", "`ui/e2e/two.mjs`"}}
+	markFiles(claims, marks)
+	if said := strings.Join(claims["N-901"], ","); said != "`ui/e2e/drop.mjs` (slow),"+
+		"`ui/e2e/live.mjs`,`ui/e2e/reach.mjs` (in rotation),`ui/e2e/two.mjs` (in rotation)" {
 		t.Error(said)
 	}
-	files[runner].Data = []byte("const stories = [];")
-	if _, err := findSlowFiles(files); err == nil {
+	files[storyLists].Data = []byte("const stories = [];")
+	if _, err := findMarkedFiles(files); err == nil {
 		t.Error("without its lists nothing is known to be slow, and nothing said so")
+	}
+}
+
+// A function that only tests in rotation reach is in rotation; one that another test reaches too,
+// through a table or a method, is not.
+func TestMarks_FunctionsThatOnlyRotatedTestsReach(t *testing.T) {
+	rotated, err := findRotated(fstest.MapFS{
+		"a/a_test.go": {Data: []byte(`package a
+func TestStories(t *testing.T) {
+	for _, run := range stories { run(t) }
+}
+var stories = []func(*testing.T){core, rare}
+func core(t *testing.T) { shared(t) }
+func rare(t *testing.T) {
+	testpart.Rotate(t)
+	shared(t)
+	own(t)
+}
+func shared(t *testing.T) {}
+`)},
+		"a/b_test.go": {Data: []byte(`package a
+func own(t *testing.T) {}
+func TestRare(t *testing.T) {
+	testpart.Rotate(t)
+	var a actor
+	a.act(t)
+	a.wait(t)
+}
+func TestPart(t *testing.T) {
+	t.Run("x", func(t *testing.T) { testpart.Rotate(t) })
+	var a actor
+	a.wait(t)
+}
+type actor struct{}
+func (actor) act(t *testing.T) {}
+func (actor) wait(t *testing.T) {}
+func unused() {}
+`)},
+		"a/c_test.go": {Data: []byte("//go:build chaos\n\npackage a\nfunc TestChaos() { own(nil) }\n")},
+		"b/b_test.go": {Data: []byte("package b\nfunc TestOther() {}\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(slices.Sorted(maps.Keys(rotated)), ", ")
+	if got != "`a` TestRare, `a` act, `a` own, `a` rare" {
+		t.Errorf("in rotation are %s", got)
+	}
+	claims := map[string][]string{"N-901": {"`a` rare", "`a` core"}}
+	markRotated(claims, rotated)
+	if said := strings.Join(claims["N-901"], ","); said != "`a` rare (in rotation),`a` core" {
+		t.Error(said)
 	}
 }
 

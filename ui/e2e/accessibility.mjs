@@ -4,6 +4,7 @@ import { api, freshName, RUN, signIn, until } from "./browser.mjs";
 import { fits, looked, quiet } from "./looks.mjs";
 import { cleanUp, create, pill } from "./main.mjs";
 import { named } from "./names.mjs";
+import { runsToday } from "./part.mjs";
 
 /** Each page that most people see: how to get there, what shows that it is there, what is opened then. */
 const main = ({ id, project, environment }, other) => [
@@ -26,6 +27,9 @@ const main = ({ id, project, environment }, other) => [
   ["start", "/start", ".startstep"],
   ["not found", "/deployments/nowhere/nothing", ".empty"],
 ];
+
+/** Each run has a quarter of the pages, see part.mjs. */
+const isDue = (name) => runsToday(`accessibility of ${name}`);
 
 /** The others: in one theme and by their width here, in both themes by the slow stories. */
 const others = ({ id }, node) => [
@@ -68,6 +72,7 @@ async function reached(page, name, path, sign) {
 
 async function visit(page, deployment) {
   for (const [name, path, sign, more] of main(deployment, await another(page, deployment))) {
+    if (!isDue(name)) continue;
     await reached(page, name, path, sign);
     await looked(page, name);
     await fits(page, name, { axe: true });
@@ -80,6 +85,7 @@ async function visitOthers(page, deployment) {
   const { items } = await api(page, "/nodes");
   const node = items.find(({ status }) => status === "online").name;
   for (const [at, [name, path, sign]] of others(deployment, node).entries()) {
+    if (!isDue(name)) continue;
     await reached(page, name, path, sign);
     await looked(page, name, [at % 2 ? "dark" : "light"]);
     await fits(page, name);

@@ -3,42 +3,9 @@
 // a project with a pipeline, an environment and an online node have to be there.
 
 import { appendFileSync } from "node:fs";
-import { stories as access } from "./access.mjs";
-import { stories as accessibility } from "./accessibility.mjs";
-import { stories as admin } from "./admin.mjs";
-import { stories as axe } from "./axe.mjs";
 import { base, launch, open, password, picture, trouble, user } from "./browser.mjs";
-import { stories as choosing } from "./choosing.mjs";
-import { stories as clone } from "./clone.mjs";
-import { stories as cookies } from "./cookies.mjs";
-import { stories as dialogs } from "./dialogs.mjs";
-import { stories as doors } from "./doors.mjs";
-import { stories as drawing } from "./drawing.mjs";
-import { stories as drop } from "./drop.mjs";
-import { stories as editor } from "./editor.mjs";
-import { stories as engineer } from "./engineer.mjs";
-import { stories as failure } from "./failure.mjs";
-import { stories as first } from "./first.mjs";
-import { stories as gallery } from "./gallery.mjs";
-import { stories as granting } from "./granting.mjs";
-import { stories as hostile } from "./hostile.mjs";
-import { stories as keyboard } from "./keyboard.mjs";
-import { stories as keys } from "./keys.mjs";
-import { stories as lacks } from "./lacks.mjs";
-import { stories as life } from "./life.mjs";
-import { stories as live } from "./live.mjs";
-import { stories as main } from "./main.mjs";
-import { stories as met } from "./met.mjs";
-import { stories as nodes } from "./nodes.mjs";
-import { stories as nothing } from "./nothing.mjs";
-import { stories as overview } from "./overview.mjs";
-import { stories as people } from "./people.mjs";
-import { stories as plugins } from "./plugins.mjs";
-import { stories as qa } from "./qa.mjs";
-import { stories as reach } from "./reach.mjs";
-import { stories as screens } from "./screens.mjs";
-import { stories as states } from "./states.mjs";
-import { stories as two, long as twoLong } from "./two.mjs";
+import { runsToday } from "./part.mjs";
+import { every, rotated, slow, strict } from "./stories.mjs";
 
 if (!base || !user || !password) {
   console.error(
@@ -47,64 +14,16 @@ if (!base || !user || !password) {
   process.exit(2);
 }
 const wanted = process.argv.slice(2);
-const all = [
-  access,
-  admin,
-  plugins,
-  main,
-  people,
-  granting,
-  lacks,
-  life,
-  live,
-  qa,
-  reach,
-  cookies,
-  choosing,
-  clone,
-  editor,
-  drawing,
-  screens,
-  overview,
-  nodes,
-  engineer,
-  keyboard,
-  keys,
-  accessibility,
-  two,
-  met,
-  failure,
-  hostile,
-].flat();
-/** Minutes long: told when they are named, or all of them with --slow. */
-const slow = [drop, first, axe, states, dialogs, nothing, doors, gallery, twoLong].flat();
 const named = (part) =>
-  part === "--slow" ? slow : [...all, ...slow].filter(([name]) => name.includes(part));
-const stories = wanted.length === 0 ? all : [...new Set(wanted.flatMap(named))];
+  part === "--slow"
+    ? slow
+    : [...every, ...rotated, ...slow].filter(([name]) => name.includes(part));
+const today = rotated.filter(([name]) => runsToday(name));
+const stories = wanted.length === 0 ? [...every, ...today] : [...new Set(wanted.flatMap(named))];
 const browser = await launch();
 /** How many failed stories may be told once more; real engines are not always on time. */
 const AGAIN = 4;
-/**
- * Once is once too often: a race between two windows or people, a line that was lost, a word that
- * became an element, a door that stood open, a fault of accessibility. No slow engine explains those.
- */
-const strict = [
-  access,
-  accessibility,
-  axe,
-  dialogs,
-  doors,
-  drop,
-  hostile,
-  lacks,
-  met,
-  nothing,
-  states,
-  two,
-  twoLong,
-];
-const lines = live.filter(([name]) => /^a link|^hostile/.test(name));
-const never = new Set([...strict.flat(), ...lines]);
+const never = new Set(strict);
 
 /** What stories do after all others: [the story, its window, the rest of it]. */
 const later = [];
@@ -158,6 +77,18 @@ function noteFlaky(name) {
   if (file) appendFileSync(file, `browser: ${name}\n`);
 }
 
+/** Tells tools/test.sh which stories in rotation this run has, and which are left to other days. */
+function noteRotation() {
+  const file = process.env.NULLOPS_TEST_ROTATION;
+  if (!file || wanted.length > 0) return;
+  const lines = rotated.map((story) => {
+    const [name] = story;
+    return `${today.includes(story) ? "ran" : "left"} browser: ${name}\n`;
+  });
+  appendFileSync(file, lines.join(""));
+}
+
+noteRotation();
 let failed = [];
 for (const story of stories) if (!(await tell(story))) failed.push(story);
 failed.push(...(await tellRests()));

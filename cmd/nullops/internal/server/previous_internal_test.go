@@ -15,11 +15,13 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/internal/previoustest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // The database and the backup of the previous release are upgraded: no row is lost, and every
 // secret opens. The second database has a hundred thousand lines of logs more.
 func TestPrevious_DatabaseAndBackup(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	dump := string(previoustest.Read(t, "database.sql.gz"))
 	for name, prepare := range map[string]func(*testing.T) Settings{

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/plugins/packaging"
 )
 
@@ -28,6 +29,7 @@ func testRegistry(t *testing.T) string {
 // to the same digest each time, and keeps the contract as it comes from a
 // registry: in each language. A script goes on an image of Debian packages.
 func TestPluginScaffold_KeepsTheContractInEachLanguage(t *testing.T) {
+	testpart.Rotate(t)
 	engine, bases := dockertest.Host(t), testRegistry(t)+"/bases/"
 	registry := ownRegistry(t, nil)
 	for language, from := range map[string][]string{
@@ -73,6 +75,7 @@ func expectOutput(t *testing.T, says string, args ...string) string {
 // The recorded inputs run with the limits that an agent gives the plugin, and each passed one is
 // reported as what it is.
 func TestPluginTest_HoldsThePluginToItsLimits(t *testing.T) {
+	testpart.Rotate(t)
 	engine, image := dockertest.Host(t), testRegistry(t)+"/test/hostile:1.0.0"
 	inputs, component := t.TempDir(), filepath.Join(t.TempDir(), "component.json")
 	for _, c := range []struct {
@@ -103,6 +106,7 @@ func TestPluginTest_HoldsThePluginToItsLimits(t *testing.T) {
 // An image is enough: what it offers stands in its label. Recorded inputs and,
 // for an image without a label, component.json can be given.
 func TestPluginTest_OfAnImageAlone(t *testing.T) {
+	testpart.Rotate(t)
 	engine, registry := dockertest.Host(t), testRegistry(t)
 	image := registry + "/plugins/shell:1.0.0"
 	out, err := runPlugin(t, "test", image, "--docker", engine, "--conformance")

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // runPlugin runs 'nullops plugin …' and returns what it printed.
@@ -95,6 +96,7 @@ func writeText(t *testing.T, path, text string) {
 
 // Two builds, from two places and with two caches, produce the same bytes.
 func TestPluginBuild_IsReproducible(t *testing.T) {
+	testpart.Rotate(t)
 	var images [2][]byte
 	for i := range images {
 		dir := scaffoldPlugin(t, "go")
@@ -132,6 +134,7 @@ func ownRegistry(t *testing.T, knows func(user, password string) bool) (host str
 // A registry that requires credentials gets them from the environment, standard input, or Docker's
 // stored logins, and its refusal is shown. A script is built on an existing image.
 func TestPluginPush_SignsIn(t *testing.T) {
+	testpart.Rotate(t)
 	host := ownRegistry(t, func(user, password string) bool {
 		return user == "me" && strings.HasPrefix(password, "from-")
 	})

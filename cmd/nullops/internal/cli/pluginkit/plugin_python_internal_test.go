@@ -14,6 +14,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 	"github.com/nullops/nullops/plugins/conformance"
 	"github.com/nullops/nullops/plugins/stdio"
@@ -35,6 +36,7 @@ type pythonRig struct {
 // success, output and outputs, runs unchanged: what it makes works, and its
 // delete leaves nothing in the server.
 func TestPlugin_InPythonRunsUnchanged(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newPythonRig(t)
 	create := map[string]any{"action": "create",

@@ -1,0 +1,98 @@
+// All browser stories, by when they are told. tools/promises reads the three lists.
+
+import { stories as access } from "./access.mjs";
+import { stories as accessibility } from "./accessibility.mjs";
+import { stories as admin } from "./admin.mjs";
+import { stories as axe } from "./axe.mjs";
+import { stories as choosing } from "./choosing.mjs";
+import { stories as clone } from "./clone.mjs";
+import { stories as cookies } from "./cookies.mjs";
+import { stories as dialogs } from "./dialogs.mjs";
+import { stories as doors } from "./doors.mjs";
+import { stories as drawing } from "./drawing.mjs";
+import { stories as drop } from "./drop.mjs";
+import { stories as editor } from "./editor.mjs";
+import { stories as engineer } from "./engineer.mjs";
+import { stories as failure } from "./failure.mjs";
+import { stories as first } from "./first.mjs";
+import { stories as gallery } from "./gallery.mjs";
+import { stories as granting } from "./granting.mjs";
+import { stories as hostile } from "./hostile.mjs";
+import { stories as keyboard } from "./keyboard.mjs";
+import { stories as keys } from "./keys.mjs";
+import { stories as lacks } from "./lacks.mjs";
+import { stories as life } from "./life.mjs";
+import { stories as live } from "./live.mjs";
+import { stories as main } from "./main.mjs";
+import { stories as met } from "./met.mjs";
+import { stories as nodes } from "./nodes.mjs";
+import { stories as nothing } from "./nothing.mjs";
+import { stories as overview } from "./overview.mjs";
+import { stories as people } from "./people.mjs";
+import { stories as plugins } from "./plugins.mjs";
+import { stories as qa } from "./qa.mjs";
+import { stories as reach } from "./reach.mjs";
+import { stories as screens } from "./screens.mjs";
+import { stories as states } from "./states.mjs";
+import { stories as two, long as twoLong } from "./two.mjs";
+
+/** Told in every run: what the product promises first of all. */
+export const every = [
+  access,
+  plugins,
+  main,
+  live,
+  drawing,
+  overview,
+  nodes,
+  accessibility,
+  failure,
+].flat();
+
+/** Told in one run of four, which the name decides and the date: see part.mjs. */
+export const rotated = [
+  admin,
+  people,
+  granting,
+  lacks,
+  life,
+  qa,
+  reach,
+  cookies,
+  choosing,
+  clone,
+  editor,
+  screens,
+  engineer,
+  keyboard,
+  keys,
+  two,
+  met,
+  hostile,
+].flat();
+
+/** Minutes long: told when they are named, or all of them with --slow. */
+export const slow = [drop, first, axe, states, dialogs, nothing, doors, gallery, twoLong].flat();
+
+const lines = live.filter(([name]) => /^a link|^hostile/.test(name));
+/**
+ * Those that fail the run at once. A race between two windows or people, a line that was lost, a word
+ * that became an element, a door that stood open, a fault of accessibility: no slow engine explains
+ * one of those.
+ */
+export const strict = [
+  access,
+  accessibility,
+  axe,
+  dialogs,
+  doors,
+  drop,
+  hostile,
+  lacks,
+  met,
+  nothing,
+  states,
+  two,
+  twoLong,
+  lines,
+].flat();
