@@ -184,7 +184,8 @@ func TestApproval_WithoutAQuestionFailsTheRun(t *testing.T) {
 	a.feed(engine.SecretsArrived{Run: "r"})
 	a.endOperation(engine.Prepare)
 	a.answerLast(engine.Result{Outcome: engine.OutcomeNo, Code: "bad", Message: "it says no"})
-	if e := a.event(t); e.Status != pipeline.StepFailed || e.Code != "bad" || e.Message != "it says no" {
+	if e := a.event(t); e.Status != pipeline.StepFailed || e.Code != "bad" ||
+		e.Message != "it says no" {
 		t.Errorf("reported %+v", e)
 	}
 	a.endOperation(engine.RemoveAll)

@@ -125,8 +125,8 @@ func TestRunMutants_TestsSurvivorsAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, page, strings.Replace(string(given), "\n## Survivors\n", "| `calc` | 20 | 20 | 15 (75 %) | "+
-		"0 | 5 | seed 1 | then abc |\n\n## Survivors\n", 1)+
+	row := "| `calc` | 20 | 20 | 15 (75 %) | 0 | 5 | seed 1 | then abc |\n"
+	writeFile(t, page, strings.Replace(string(given), "\n## Survivors\n", row+"\n## Survivors\n", 1)+
 		"| calc/calc.go Unseen constant `func Unseen() int { return 7 }` | |\n"+
 		"| calc/calc.go Unseen return zero | |\n| calc/calc.go Named return zero | |\n"+
 		"| calc/calc.go constant `const limit = 10` | |\n| calc/gone.go Gone return zero | why |\n")
