@@ -376,6 +376,18 @@ func TestGate_GuestPage(t *testing.T) {
 	}
 }
 
+// A host of no environment has our own paths as well; one that is no name has nothing.
+func TestGate_OwnPathsOutsideEnvironments(t *testing.T) {
+	b, _, _ := newGatedBed(t, ingress.GateMembers, sayText("in"))
+	for host, want := range map[string]bool{"elsewhere.example": true, "not_a_name": false} {
+		res, body := b.send("GET", host, "/.nullops/guest")
+		shown := strings.Contains(body, `action="/.nullops/pass"`)
+		if (res.StatusCode == 200 && shown) != want {
+			t.Errorf("%s: %d %s", host, res.StatusCode, body)
+		}
+	}
+}
+
 // In an open environment nothing is asked for, but our own cookie is still kept
 // from the service, and a page offers to look for names like this one.
 func TestGate_Open(t *testing.T) {

@@ -225,3 +225,16 @@ func TestProxy_HTTP2(t *testing.T) {
 		}
 	}
 }
+
+// A body of a single byte, whose length is not announced, is passed on.
+func TestProxy_PassesASingleByte(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.set(b.up("cart", "web", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("a"))
+		_ = http.NewResponseController(w).Flush()
+	}))
+	if res, body := b.get(victim); res.StatusCode != http.StatusOK || body != "a" {
+		t.Errorf("%d %q", res.StatusCode, body)
+	}
+}

@@ -176,3 +176,34 @@ func serveAnswer(t *testing.T, answer string) string {
 		}
 	})
 }
+
+// What a client sends right behind its request is the socket's, and reaches the service.
+func TestProxy_SocketBytesBehindTheRequest(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.set(b.up("cart", "web", func(w http.ResponseWriter, _ *http.Request) {
+		c, both, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"+
+			"Upgrade: websocket\r\n\r\n")
+		got := make([]byte, 5)
+		_, _ = io.ReadFull(both, got)
+		_, _ = c.Write(got)
+	}))
+	c, in := b.post("GET / HTTP/1.1\r\nHost: " + victim + "\r\nConnection: Upgrade\r\n" +
+		"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " +
+		"dGhlIHNhbXBsZSBub25jZQ==\r\n\r\nearly")
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	res, err := http.ReadResponse(in, nil)
+	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	got := make([]byte, 5)
+	if _, err := io.ReadFull(in, got); err != nil || string(got) != "early" {
+		t.Errorf("the service got %q, %v", got, err)
+	}
+}

@@ -76,3 +76,68 @@ func TestUpload_Patience(t *testing.T) {
 		}
 	}
 }
+
+// Once a service answers, its client may be silent for as long as it likes, also in the middle of
+// a Read.
+func TestUpload_AnAnswerEndsThePatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in, out := io.Pipe()
+		p := &Proxy{config: Config{}.withDefaults()}
+		u, r := p.boundBody(cutter{httptest.NewRecorder(), in},
+			httptest.NewRequest(http.MethodPost, "/", in))
+		go func() {
+			time.Sleep(30 * time.Second)
+			u.WriteHeader(http.StatusOK)
+			time.Sleep(time.Hour)
+			_, _ = out.Write([]byte("x"))
+			_ = out.Close()
+		}()
+		if n, err := io.Copy(io.Discard, r.Body); n != 1 || err != nil {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+	})
+}
+
+// Nobody else reads a body whose rest is thrown away.
+func TestUpload_WhatIsDiscardedIsTaken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in, _ := io.Pipe()
+		p := &Proxy{config: Config{}.withDefaults()}
+		u, r := p.boundBody(cutter{httptest.NewRecorder(), in},
+			httptest.NewRequest(http.MethodPost, "/", in))
+		u.discardArrived()
+		if _, err := r.Body.Read(make([]byte, 1)); err != http.ErrBodyReadAfterClose {
+			t.Errorf("it is read: %v", err)
+		}
+	})
+}
+
+// lingering is a connection that keeps its last deadline.
+type lingering struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (l *lingering) SetReadDeadline(at time.Time) error {
+	l.deadline = at
+	return nil
+}
+
+// The rest of a body is read for a moment after its answer, so that a close does not destroy that.
+func TestUpload_TheRestLingers(t *testing.T) {
+	t.Parallel()
+	for patience, want := range map[time.Duration]time.Duration{
+		time.Minute: lingerTime, time.Millisecond: time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &lingering{ResponseRecorder: httptest.NewRecorder()}
+			p := &Proxy{config: Config{BodyPatience: patience}.withDefaults()}
+			u, _ := p.boundBody(l, httptest.NewRequest(http.MethodPost, "/", http.NoBody))
+			u.limitDrain()
+			if got := time.Until(l.deadline); got != want {
+				t.Errorf("with a patience of %s it lingers for %s", patience, got)
+			}
+		})
+	}
+}

@@ -57,6 +57,17 @@ func TestPool_ACrowdSharesFewConnections(t *testing.T) {
 	})
 }
 
+// The first connections of a service are opened without a wait, whatever is open already.
+func TestPool_EagerConnectionsDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, made := newSlowPool(t, 5*time.Millisecond)
+		took := crowdPool(t, p, eagerConns, 10*time.Second)
+		if made.Load() != eagerConns || took >= 10*time.Second+dialGrace {
+			t.Errorf("%d connections, and %v for requests of 10 s", made.Load(), took)
+		}
+	})
+}
+
 func TestPool_ASlowServiceGetsMoreConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, made := newSlowPool(t, 5*time.Millisecond)

@@ -138,7 +138,8 @@ func TestValidate_SharedVolumeIsToldAtTheLaterStep(t *testing.T) {
 			{Name: "both", Path: "/both", Shared: "both", Stays: stays}}}
 	}
 	p := pipeline.Pipeline{Format: 2, Steps: []pipeline.Step{{Key: "a", Service: container(true)},
-		{Key: "b", Job: &pipeline.JobStep{ServiceStep: *container(false)}}}}
+		{Key: "b", Job: &pipeline.JobStep{ServiceStep: *container(false)}},
+		{Key: "c", Service: &pipeline.ServiceStep{Name: "y"}}}}
 	for _, found := range pipeline.Validate(p, pipeline.Settings{}) {
 		if found.Code == "shared" {
 			if found.Step != "b" || found.Field != "job.volumes[1].stays" {

@@ -177,6 +177,23 @@ func TestApproval_EndsByItsOwnClock(t *testing.T) {
 	}
 }
 
+// A question that cannot be asked, such as one whose reference has no value, fails the run.
+func TestApproval_WithoutAQuestionFailsTheRun(t *testing.T) {
+	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1e9, 0)}
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", nil)})
+	a.feed(engine.SecretsArrived{Run: "r"})
+	a.endOperation(engine.Prepare)
+	a.answerLast(engine.Result{Outcome: engine.OutcomeNo, Code: "bad", Message: "it says no"})
+	if e := a.event(t); e.Status != pipeline.StepFailed || e.Code != "bad" ||
+		e.Message != "it says no" {
+		t.Errorf("reported %+v", e)
+	}
+	a.endOperation(engine.RemoveAll)
+	if phase := a.m.State().Phase; phase != wire.PhaseFailed {
+		t.Errorf("the run is %s", phase)
+	}
+}
+
 func TestApproval_RejectedFailsTheRun(t *testing.T) {
 	a := newWaitingRun(t)
 	a.restart()

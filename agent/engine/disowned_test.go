@@ -55,6 +55,20 @@ func TestMachine_UndoesARunThatNobodyKnows(t *testing.T) {
 	}
 }
 
+// A run that has failed has nothing left to remove: when the control plane does not know it any
+// more, it is forgotten, and nothing is told of it.
+func TestMachine_ForgetsAFailedRunThatNobodyKnows(t *testing.T) {
+	a := newWaitingRun(t)
+	a.last = engine.StartOperation{}
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", answerWith(false, "ada"))})
+	a.ends()
+	a.feed(engine.GoalMissing{})
+	if len(a.out) != 1 || a.out[0] != engine.Effect(engine.Forget{}) ||
+		a.m.State().Phase != wire.PhaseFailed {
+		t.Errorf("it is %s, and does %v", a.m.State().Phase, a.out)
+	}
+}
+
 // A goal that waits for the one before it outlives a restart, also in the short form of the
 // journal.
 func TestSnapshot_KeepsTheNextGoal(t *testing.T) {

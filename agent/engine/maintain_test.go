@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -43,5 +44,91 @@ func TestReady_RelayIsMissed(t *testing.T) {
 		Result: engine.Result{Outcome: engine.OutcomeOK}})
 	if did := look(whole); len(did) > 0 {
 		t.Errorf("it is there again, and still it does %+v", did)
+	}
+}
+
+// newReadyRun returns a machine whose deployment is ready and runs: a database, a plugin and a
+// service after it.
+func newReadyRun(t *testing.T) *asker {
+	t.Helper()
+	g, _ := newMovableRun(t)
+	g.Ready = true
+	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1_700_000_000, 0)}
+	a.feed(engine.GoalSet{Goal: g})
+	a.feed(engine.SecretsArrived{Run: "r"})
+	a.look(engine.ObjectsListed{Network: true, Running: []pipeline.StepKey{"db", "web"}})
+	if a.last.Kind != "" {
+		t.Fatalf("nothing is wrong, and it did %+v", a.last)
+	}
+	return a
+}
+
+// look takes in a listing of now, with a relay.
+func (a *asker) look(l engine.ObjectsListed) {
+	a.now = a.now.Add(time.Second)
+	l.Began, l.Relay = a.now, true
+	a.feed(l)
+}
+
+// wakes returns after which time the machine asked to be woken; zero if it did not.
+func (a *asker) wakes() time.Duration {
+	for _, e := range a.out {
+		if w, ok := e.(engine.Wake); ok {
+			return w.At.Sub(a.now)
+		}
+	}
+	return 0
+}
+
+// A service is started again a second after it was seen to be down, for which the machine asks to
+// be woken. What was removed from outside waits no longer the second time.
+func TestReady_StartsAgainASecondLater(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]engine.ObjectsListed{
+		"its container was removed": {Network: true, Running: []pipeline.StepKey{"db"},
+			Missing: []pipeline.StepKey{"web"}},
+		"the network was removed": {Running: []pipeline.StepKey{"db"}},
+	} {
+		a := newReadyRun(t)
+		for i := range 3 {
+			a.look(l)
+			a.ends() // a network is made at once
+			if wait := a.wakes(); wait != time.Second {
+				t.Errorf("%s, for the %d. time: it waits for %s", name, i+1, wait)
+			}
+			a.now = a.now.Add(time.Second)
+			a.feed(engine.Tick{})
+			if did := a.ends(); !slices.Contains(did, engine.Start) {
+				t.Errorf("%s, for the %d. time: it did %v", name, i+1, did)
+			}
+		}
+	}
+}
+
+// While services wait for one that was started again, it is asked later and later, not at once.
+func TestReady_AsksAgainLater(t *testing.T) {
+	t.Parallel()
+	a := newReadyRun(t)
+	a.look(engine.ObjectsListed{Network: true})
+	a.now = a.now.Add(time.Second)
+	a.feed(engine.Tick{})
+	for range 3 { // network, image and container
+		a.answerLast(engine.Result{Outcome: engine.OutcomeOK})
+	}
+	started := a.now
+	if a.last.Kind != engine.Probe {
+		t.Fatalf("it did %+v", a.last)
+	}
+	for _, took := range []time.Duration{0, 4 * time.Second} {
+		a.now = a.now.Add(took)
+		a.answerLast(engine.Result{Outcome: engine.OutcomeOK, Health: wire.HealthUnhealthy})
+		if want := max(a.now.Sub(started)/8, 10*time.Millisecond); a.last.Kind != "" ||
+			a.wakes() != want {
+			t.Fatalf("it does %q, and wakes in %s instead of %s", a.last.Kind, a.wakes(), want)
+		}
+		a.now = a.now.Add(a.wakes())
+		if a.feed(engine.Tick{}); a.last.Kind != engine.Probe || a.last.Step != "db" {
+			t.Fatalf("then it does %+v", a.last)
+		}
 	}
 }

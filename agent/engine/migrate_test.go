@@ -159,6 +159,11 @@ func TestElsewhere_CalledOffBringsJobsBack(t *testing.T) {
 	m.listObjects("db", "web")
 	m.step(engine.Tick{})
 	m.has(t)
+	// Somebody may have started a job meanwhile that had ended: the next copy stops all of them.
+	g.Generation, g.Still = 4, true
+	m.step(engine.GoalSet{Goal: g})
+	m.has(t, "stop web", "stop db", "stop job", "stop late", "stop done")
+	m.still(t, true)
 }
 
 // The node that a deployment goes to pulls and waits, then starts services and runs
@@ -211,6 +216,44 @@ func TestElsewhere_JobsGoOnThere(t *testing.T) {
 	m.step(engine.Tick{})
 	if m.phase != wire.PhaseReady || slices.Contains(m.did, "start job") {
 		t.Errorf("it is %s after %q", m.phase, m.did)
+	}
+}
+
+// A job that was continued and has ended is not begun again, with whatever generation the goal
+// comes while a later step is waited for.
+func TestElsewhere_AJobGoesOnOnce(t *testing.T) {
+	t.Parallel()
+	g, _ := newMovableRun(t)
+	g.Pipeline.Order = append([]pipeline.StepKey{"job"}, g.Pipeline.Order...)
+	g.Pipeline.Steps = append(g.Pipeline.Steps, pipeline.Step{Key: "job",
+		Service: &pipeline.ServiceStep{Name: "job", Image: &pipeline.Image{},
+			Restart: pipeline.RestartNever}})
+	s := newStory(t, map[string]func(int) engine.Result{
+		"pull web": func(int) engine.Result { return engine.Result{} }})
+	g.Elsewhere, g.Still = true, true
+	s.play(g, wire.PhaseApplying)
+	g.Generation, g.Still, g.Resume = 2, false, []pipeline.StepKey{"job"}
+	s.play(g, wire.PhaseApplying)
+	g.Generation = 3
+	s.play(g, wire.PhaseApplying)
+	if s.counts["start job"] != 1 || s.Status("job") != pipeline.StepDone {
+		t.Errorf("the job is %s, and it did %v", s.Status("job"), s.counts)
+	}
+}
+
+// Volumes are not written before the network is there: an operation is still to come.
+func TestElsewhere_IsNotStillBeforeItIsPrepared(t *testing.T) {
+	t.Parallel()
+	g, _ := newMovableRun(t)
+	g.Elsewhere, g.Still = true, true
+	s := newStory(t, map[string]func(int) engine.Result{"prepare": until(1, lost, yes)})
+	s.play(g, wire.PhaseApplying)
+	if s.QuiescedAt() != 0 {
+		t.Error("it is still while it waits to make the network")
+	}
+	s.pass(g)
+	if s.QuiescedAt() == 0 {
+		t.Error("with a network it is not still")
 	}
 }
 

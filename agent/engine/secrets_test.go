@@ -1,9 +1,12 @@
 package engine_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // A run's secrets are fetched when the run begins: not while it waits for the run
@@ -30,5 +33,20 @@ func TestMachine_FetchesSecretsWhenTheRunBegins(t *testing.T) {
 		undone = do.Kind == engine.RemoveAll
 		a.last = engine.StartOperation{}
 		a.feed(engine.OperationEnded{Op: do.Op, Result: engine.Result{Outcome: engine.OutcomeOK}})
+	}
+}
+
+// The secrets of a run that has ended are dropped, so a removal that needs them fetches them again.
+func TestMachine_FetchesDroppedSecretsAgain(t *testing.T) {
+	a := newForgottenRun(t, wire.WantPresent)
+	a.feed(engine.SecretsArrived{Run: "r", Begun: []pipeline.StepKey{"db"}})
+	a.undoes(wire.PhaseFailed)
+	gone := *a.m.CurrentGoal()
+	gone.Generation, gone.Want = 3, wire.WantGone
+	a.last = engine.StartOperation{}
+	a.feed(engine.GoalSet{Goal: gone})
+	want := engine.Effect(engine.WantSecrets{Generation: 3, Run: "r"})
+	if !slices.Contains(a.out, want) || a.last.Kind != "" {
+		t.Errorf("it does %v", a.out)
 	}
 }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -178,6 +179,8 @@ func TestStartup_RestartsWithinTheBudget(t *testing.T) {
 			61 * second},
 		{"loops with a short check", short, []time.Duration{-1}, wire.PhaseUndoing, 5 * second,
 			11 * second},
+		{"loops with one check", &pipeline.Readiness{TCP: check.TCP, Retries: 1},
+			[]time.Duration{-1}, wire.PhaseUndoing, second, second},
 	} {
 		s := newStarts(t, pipeline.RestartAlways, c.ready, "web")
 		s.lives["web"] = c.lives
@@ -186,7 +189,11 @@ func TestStartup_RestartsWithinTheBudget(t *testing.T) {
 			t.Errorf("%s: the run is %s after %s: %+v", c.name, phase, took, s.failed)
 		}
 		failed := phase == wire.PhaseUndoing
-		if failed && !strings.Contains(s.failed.Message, "it was started again ") {
+		times := fmt.Sprintf("%d times", s.started["web"]-1)
+		if s.started["web"] == 2 {
+			times = "once"
+		}
+		if failed && !strings.Contains(s.failed.Message, "it was started again "+times+" within ") {
 			t.Errorf("%s: the message is %q", c.name, s.failed.Message)
 		}
 	}

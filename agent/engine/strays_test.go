@@ -84,3 +84,27 @@ func TestReady_PullsBeforeTheNextTry(t *testing.T) {
 		t.Errorf("it did %v", did)
 	}
 }
+
+// The container of a plugin that outlived its run is removed once for each listing that shows it:
+// a failure waits for the next one, and the end of a removal may come after a listing without it.
+func TestReady_RemovesAPluginThatOutlivedItsRun(t *testing.T) {
+	a := newReadyRun(t)
+	seen := engine.ObjectsListed{Network: true, Running: []pipeline.StepKey{"db", "web"},
+		Plugins: []pipeline.StepKey{"seed"}}
+	for range 2 {
+		a.look(seen)
+		if a.last.Kind != engine.Remove || a.last.Step != "seed" || a.last.Action != "create" {
+			t.Fatalf("it did %+v", a.last)
+		}
+		a.answerLast(engine.Result{Outcome: engine.OutcomeNo})
+		if a.last.Kind != "" {
+			t.Fatalf("it tried again at once: %+v", a.last)
+		}
+	}
+	a.look(seen)
+	seen.Plugins = nil
+	a.look(seen)
+	if a.answerLast(engine.Result{Outcome: engine.OutcomeOK}); a.last.Kind != "" {
+		t.Errorf("nothing is left, and it did %+v", a.last)
+	}
+}

@@ -122,6 +122,18 @@ func TestCarrier_ObeysDeadlines(t *testing.T) {
 	expect("a past deadline of writes", 0, os.ErrDeadlineExceeded, n, err)
 }
 
+// A write that fails before its deadline says why it failed, and not that the time was over.
+func TestCarrier_TellsAFailureFromADeadline(t *testing.T) {
+	t.Parallel()
+	near, _ := carrierPair(t)
+	_ = near.Close()
+	// One whose reader has not noticed yet that the WebSocket is closed.
+	c := &Carrier{ws: near.ws, ctx: t.Context(), writeBy: newDeadline(t.Context())}
+	if n, err := c.Write([]byte("x")); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
 // A reader with a small buffer gets all, in order, and messages are pieces that proxies pass.
 func TestCarrier_SendsPieces(t *testing.T) {
 	t.Parallel()

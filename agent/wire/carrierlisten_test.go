@@ -82,6 +82,37 @@ func TestCarrier_EndsWithoutAnAnswerToItsPing(t *testing.T) {
 	}
 }
 
+// The same holds for the end that a proxy connects to: what it was sent something on stays, though
+// its pings are not answered.
+func TestCarrierListener_KeepsWhatIsUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipes := wiretest.NewPipeListener()
+		l := wire.NewCarrierListener(pipes, slog.New(slog.DiscardHandler))
+		ends := map[bool]bool{}
+		for _, used := range []bool{true, false} {
+			ws, _, err := websocket.Dial(t.Context(), "ws://agent/", &websocket.DialOptions{
+				HTTPClient: &http.Client{Transport: &http.Transport{DialContext: pipes.Dial}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			far, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if used {
+				_ = ws.Write(t.Context(), websocket.MessageBinary, []byte("x"))
+			}
+			time.Sleep(5 * time.Minute)
+			ends[used] = far.(*wire.Carrier).Err() != nil
+			_, _ = ws.CloseNow(), far.Close()
+		}
+		if ends[true] || !ends[false] {
+			t.Errorf("used, it ended: %v; unused: %v", ends[true], ends[false])
+		}
+		_ = l.Close()
+	})
+}
+
 // While data waits for its reader, no ping waits behind it.
 func TestCarrier_DoesNotPingWhileItWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -223,6 +223,20 @@ func TestSession_SaysGoodbyeOverTCP(t *testing.T) {
 	}
 }
 
+// An agent may say goodbye with a code alone, or with nothing.
+func TestSession_HearsAShortGoodbye(t *testing.T) {
+	for goodbye, code := range map[string]wire.Code{"": 1005, "\x0f\xa6": wire.CodeRevoked} {
+		session, agent := rawAgent(t, wiretest.AgentConfig{})
+		_, _ = agent.Write(agentFrame(0x88, goodbye))
+		_ = agent.Flush()
+		if first, text := readFrame(t, agent); first != 0x88 || text != goodbye {
+			t.Errorf("%q is answered with %x %q", goodbye, first, text)
+		}
+		<-session.Done()
+		wantClose(t, session.Err(), code, true, "")
+	}
+}
+
 // News comes for each message and for the end, without anybody waiting.
 func TestSession_TellsOfNews(t *testing.T) {
 	overBoth(t, func(t *testing.T, c wiretest.AgentConfig) {

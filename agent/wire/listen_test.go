@@ -148,6 +148,30 @@ func TestListener_CutsOneTokensConnections(t *testing.T) {
 	}
 }
 
+// A connection that its owner closed is off the list of those that can be cut.
+func TestListener_ForgetsAClosedConnection(t *testing.T) {
+	pipes, control := wiretest.NewPipeListener(), wiretest.NewIdentity(t)
+	own, token := wiretest.NewIdentity(t), wire.NewToken(control.SPKI())
+	l := wire.NewListener(pipes, wire.ListenConfig{Identity: own, Build: "dev",
+		Verifier: wiretest.NewMemoryVerifier(token)})
+	defer l.Close()
+	near, err := wire.Dial(t.Context(), wire.DialConfig{Address: pipes.Addr().String(),
+		Connect: pipes.Dial, Identity: control, Thumbprint: own.Thumbprint(), NodeID: wiretest.NodeID,
+		Kid: token.Kid, Key: token.Key(), Epoch: 1, Build: "dev"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer near.Close()
+	far, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = far.Close()
+	if n := l.CloseMatching(func(wire.Peer) bool { return true }); n != 0 {
+		t.Errorf("%d connections were cut that were closed before", n)
+	}
+}
+
 // cutsInAdmit is a revocation that happens at the worst moment.
 type cutsInAdmit struct {
 	*wiretest.MemoryVerifier

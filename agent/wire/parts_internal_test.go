@@ -19,6 +19,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coder/websocket"
 )
 
 // Names of deployments and services are UUIDs or DNS labels.
@@ -176,5 +178,20 @@ func TestDecodeResponses(t *testing.T) {
 	}
 	if _, err := DecodeStepChecks(strings.NewReader("x")); err == nil {
 		t.Error("nonsense is a list of checks")
+	}
+}
+
+// Both ends know the codes by their numbers, whatever their releases; those below 4000 are the
+// WebSocket's own.
+func TestCodes_StayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[Code]int{CodeGone: int(websocket.StatusGoingAway),
+		CodeProtocol: int(websocket.StatusProtocolError),
+		CodeTooBig:   int(websocket.StatusMessageTooBig), CodeRefused: 4001, CodeStaleEpoch: 4002,
+		CodeIncompatible: 4003, CodeOtherNode: 4004, CodeReplaced: 4005, CodeRevoked: 4006,
+		CodeSilent: 4007, CodeSlow: 4008, CodeUntrusted: 4009, CodeUnavailable: 4010} {
+		if int(code) != want {
+			t.Errorf("%d was %d before", code, want)
+		}
 	}
 }

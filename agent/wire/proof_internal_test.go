@@ -334,6 +334,33 @@ func TestProof_RefusesWithOneText(t *testing.T) {
 	}
 }
 
+// A right proof over a short nonce, or with a key that was never set, is none.
+func TestRequestProof_WantsANonceAndAKey(t *testing.T) {
+	whole := newExchange()
+	for name, c := range map[string]struct {
+		key   Key
+		nonce []byte
+		want  error
+	}{
+		"whole":       {whole.key, newNonce(), nil},
+		"short nonce": {whole.key, newNonce()[1:], ErrIntercepted},
+		"no key":      {Key{}, newNonce(), ErrIntercepted},
+	} {
+		control, agent := net.Pipe()
+		go func() {
+			var h hello
+			_ = readFrame(agent, &h)
+			a := answer{Nonce: c.nonce, Protocol: Protocol, Build: "1.0.0"}
+			a.Proof = whole.agent.proofMAC(c.key, roleAgent, h, a)
+			_ = writeFrame(agent, a)
+		}()
+		if _, err := requestProof(control, whole.control, c.key, whole.hello); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		_, _ = control.Close(), agent.Close()
+	}
+}
+
 func FuzzReadFrame(f *testing.F) {
 	for _, v := range []any{
 		hello{Kid: "0123456789", NodeID: "n", Nonce: newNonce(), Epoch: 1, Protocol: 1,

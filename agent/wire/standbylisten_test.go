@@ -160,6 +160,33 @@ func TestStandbyListener_WaitsBetweenAttempts(t *testing.T) {
 	}
 }
 
+// A connection that was ready for a while is replaced soon after its end, however long the agent
+// had to wait for it.
+func TestStandbyListener_ForgetsItsPauseAfterAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		token := wire.NewToken(wiretest.NewIdentity(t).SPKI())
+		client, waiting := pipePlane(t, &tokenGuard{token: token})
+		config := standbyConfig(client, token, io.Discard)
+		config.Credential = func() (string, wire.Key, error) {
+			if time.Since(began(t)) < 5*time.Minute {
+				return "", wire.Key{}, errors.New("no route")
+			}
+			return token.Kid, token.Key(), nil
+		}
+		l := wire.NewStandbyListener(config)
+		time.Sleep(6 * time.Minute)
+		if synctest.Wait(); len(waiting) != 4 {
+			t.Fatalf("%d connections are ready", len(waiting))
+		}
+		_ = (<-waiting).Close()
+		time.Sleep(250 * time.Millisecond)
+		if synctest.Wait(); len(waiting) != 4 {
+			t.Errorf("%d are ready a moment after one ended", len(waiting))
+		}
+		_ = l.Close()
+	})
+}
+
 // began is when the clock of a bubble starts.
 func began(*testing.T) time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
 

@@ -63,14 +63,21 @@ type builder struct {
 	target           target
 	importPath, name string
 	built            int
+	// tests matches the names of the tests that are run.
+	tests *regexp.Regexp
 }
 
-func newBuilder(ctx context.Context, work string, t target) (*builder, error) {
+func newBuilder(ctx context.Context, work string, t target, tests string) (*builder, error) {
+	matching, err := regexp.Compile(tests)
+	if err != nil {
+		return nil, fmt.Errorf("--run: %w", err)
+	}
 	listed, err := listPackage(ctx, t.dir)
 	if err != nil {
 		return nil, err
 	}
-	return &builder{work: work, target: t, importPath: listed.ImportPath, name: listed.Name}, nil
+	return &builder{work: work, target: t, importPath: listed.ImportPath, name: listed.Name,
+		tests: matching}, nil
 }
 
 // binary tests one package with some mutants in it.

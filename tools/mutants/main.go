@@ -6,9 +6,11 @@
 //	tools/run mutants --sample 40 pipeline         40 mutants of one target, chosen by --seed
 //	tools/run mutants --again pipeline             what survived last time, after tests were added
 //	tools/run mutants --changed --sample 30        mutants of changed lines only; writes nothing
+//	tools/run mutants --recount                    no tests: counts the reasons on the page again
 //
 // It writes docs/mutants.md: how many mutants of each target died, and the survivors, each with
-// the reason why it may live. Reasons are written into the page by hand; later runs keep them.
+// the reason why it may live. Reasons are written into the page by hand; later runs keep them as
+// long as the code has the mutant, and list those that they drop.
 // Tests that need a server are skipped without one, so what only they notice survives then: run
 // it under `tools/run services --only postgres` for the targets that need the database.
 //
@@ -72,9 +74,9 @@ func (t target) testPackages() []string {
 type options struct {
 	sample, parallel, least int
 	seed                    int64
-	changed, again          bool
+	changed, again, recount bool
 	most                    time.Duration
-	base                    string
+	base, run               string
 	dirs                    []string
 }
 
@@ -95,6 +97,8 @@ func parseOptions() (o options) {
 	flag.BoolVar(&o.changed, "changed", false, "only mutants of lines that differ from --base")
 	flag.DurationVar(&o.most, "most", 0, "after which time a target is left: a sample, by --seed")
 	flag.BoolVar(&o.again, "again", false, "only what survived before, after tests were added")
+	flag.StringVar(&o.run, "run", "", "with --again: only tests that match, such as those added")
+	flag.BoolVar(&o.recount, "recount", false, "run nothing: count the reasons on the page again")
 	flag.StringVar(&o.base, "base", "", "the commit to compare with; see findBase for its default")
 	flag.IntVar(&o.least, "least", 85, "per cent that have to be killed or explained")
 	flag.Parse()
@@ -106,6 +110,9 @@ func runMutants(ctx context.Context, o options) error {
 	if o.again && (o.most > 0 || o.sample > 0 || o.changed) {
 		return errors.New("--again tests all that survived: leave --most, --sample and --changed out")
 	}
+	if o.run != "" && !o.again {
+		return errors.New("--run goes with --again: other tests may kill what these do not")
+	}
 	chosen, err := chooseTargets(o.dirs)
 	if err != nil {
 		return err
@@ -113,6 +120,9 @@ func runMutants(ctx context.Context, o options) error {
 	report, err := openReport()
 	if err != nil { // before hours of tests, not after
 		return err
+	}
+	if o.recount {
+		return recountAll(ctx, chosen, report)
 	}
 	found, err := findAll(ctx, chosen, report, o)
 	if err != nil {
@@ -142,11 +152,31 @@ func writeResults(t target, mutants []mutant, results []result, o options) (*rep
 	if err != nil {
 		return nil, err
 	}
-	report.replace(t, mutants, results, o)
+	stale := report.replace(t, mutants, results, o)
 	if o.changed {
 		return report, nil
 	}
+	printStale(stale)
 	return report, os.WriteFile(page, []byte(report.String()), 0o644)
+}
+
+// recountAll brings the page in line with its reasons and with the code.
+func recountAll(ctx context.Context, chosen []target, report *report) error {
+	for _, t := range chosen {
+		mutants, err := findMutants(ctx, t)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.dir, err)
+		}
+		printStale(report.recount(t, mutants))
+	}
+	return os.WriteFile(page, []byte(report.String()), 0o644)
+}
+
+// printStale says which reasons were dropped, for who wants to write them for the new code.
+func printStale(stale []string) {
+	for _, line := range stale {
+		fmt.Println("STALE    its code is gone, and so is its reason:", line)
+	}
 }
 
 func openReport() (*report, error) {
@@ -255,7 +285,7 @@ func testTarget(ctx context.Context, t target, p population, o options) ([]resul
 	}
 	defer func() { _ = os.RemoveAll(work) }()
 	began := time.Now()
-	b, err := newBuilder(ctx, work, t)
+	b, err := newBuilder(ctx, work, t, o.run)
 	if err != nil {
 		return nil, err
 	}

@@ -116,6 +116,42 @@ func TestRunMutants_TellsWhatTestsNotice(t *testing.T) {
 	}
 }
 
+// After tests were added, only what survived is tested, by the tests that were named: one of a
+// constant comes by no line.
+func TestRunMutants_TestsSurvivorsAgain(t *testing.T) {
+	enterModule(t)
+	targets = []target{{dir: "calc"}}
+	given, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := "| `calc` | 20 | 20 | 15 (75 %) | 0 | 5 | seed 1 | then abc |\n"
+	writeFile(t, page, strings.Replace(string(given), "\n## Survivors\n", row+"\n## Survivors\n", 1)+
+		"| calc/calc.go Unseen constant `func Unseen() int { return 7 }` | |\n"+
+		"| calc/calc.go Unseen return zero | |\n| calc/calc.go Named return zero | |\n"+
+		"| calc/calc.go constant `const limit = 10` | |\n| calc/gone.go Gone return zero | why |\n")
+	writeFile(t, "calc/more_test.go", "package calc\nimport \"testing\"\n"+
+		"func TestUnseen(t *testing.T) { if Unseen() != 7 { t.Error() } }\n"+
+		"func TestLimit(t *testing.T) { if limit != 10 { t.Error() } }\n"+
+		"func TestNamedToo(t *testing.T) { if _, ok := Named(\"x\"); !ok { t.Error() } }\n")
+	if err := runMutants(t.Context(), options{parallel: 1, run: "TestUnseen"}); err == nil {
+		t.Error("a sample is tested by some tests only")
+	}
+	if err := runMutants(t.Context(), options{parallel: 1, again: true, run: "^Test(Unseen|Limit)$",
+		least: 1}); err == nil || !strings.Contains(err.Error(), "1 survivors are not explained") {
+		t.Errorf("it ends with %v", err)
+	}
+	written := readPage(t)
+	if want := map[string]string{"calc/calc.go Named return zero": ""}; !maps.Equal(written.reasons,
+		want) {
+		t.Errorf("survived: %v", written.reasons)
+	}
+	want := "| `calc` | 23 | 19 | 18 (94 %) | 0 | 1 | seed 1, survivors again |"
+	if row := written.rows["calc"]; !strings.HasPrefix(row, want) {
+		t.Errorf("the row is %s", row)
+	}
+}
+
 // Enough have to be killed and every survivor needs a reason; of a change's mutants a few may
 // survive, so that it is judged by its share alone.
 func TestJudge_WantsKillsAndReasons(t *testing.T) {

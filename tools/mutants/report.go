@@ -67,19 +67,10 @@ func splitRow(line string) []string {
 }
 
 // replace puts the results of a target in the place of the older ones. A reason stays as long as
-// the code has the mutant and no test kills it.
-func (r *report) replace(t target, mutants []mutant, results []result, o options) {
-	exists := map[string]bool{}
-	for _, m := range mutants {
-		exists[m.id] = true
-	}
-	isOurs := func(id string) bool {
-		file, _, _ := strings.Cut(id, " ")
-		return mutant{file: file}.dir() == t.dir
-	}
-	maps.DeleteFunc(r.reasons, func(id, reason string) bool {
-		return isOurs(id) && (!exists[id] || reason == "")
-	})
+// the code has the mutant and no test kills it; it returns what was written of code that is gone.
+func (r *report) replace(t target, mutants []mutant, results []result, o options) (stale []string) {
+	gone := r.dropGone(t, mutants)
+	maps.DeleteFunc(r.reasons, func(id, reason string) bool { return t.owns(id) && reason == "" })
 	var c counts
 	for _, done := range results {
 		switch id := done.mutant.id; {
@@ -98,15 +89,74 @@ func (r *report) replace(t target, mutants []mutant, results []result, o options
 		sample = fmt.Sprintf("seed %d", o.seed)
 	}
 	if before := splitRow(r.rows[t.dir]); o.again && len(before) > sampleCell {
-		// All that survived was tested now. The others were killed then.
+		// All that survived and is still there was tested now. The others were killed then.
 		run, _ := strconv.Atoi(before[runCell])
-		c.killed = min(run, len(mutants)) - c.explained - c.survived
+		c.killed = min(run-len(gone), len(mutants)) - c.explained - c.survived
 		sample = strings.TrimSuffix(before[sampleCell], again) + again
 	}
-	run := c.killed + c.explained + c.survived
-	r.rows[t.dir] = fmt.Sprintf("| `%s` | %d | %d | %d (%d %%) | %d | %d | %s | %s %s |",
-		t.dir, len(mutants), run, c.killed, 100*c.killed/max(1, run), c.explained, c.survived,
-		sample, time.Now().UTC().Format(time.DateOnly), describeCommit())
+	r.rows[t.dir] = c.row(t, len(mutants), sample,
+		time.Now().UTC().Format(time.DateOnly)+" "+describeCommit())
+	return listReasons(gone)
+}
+
+// recount brings a row in line with the reasons that were written by hand since its run, and
+// takes survivors off the page whose code is gone. It returns the reasons of those.
+func (r *report) recount(t target, mutants []mutant) (stale []string) {
+	before := splitRow(r.rows[t.dir])
+	if len(before) <= commitCell {
+		return nil
+	}
+	gone := r.dropGone(t, mutants)
+	var c counts
+	explained := 0 // some may be of an older sample, which the row does not count
+	for id, reason := range r.reasons {
+		switch {
+		case !t.owns(id):
+		case reason == "":
+			c.survived++
+		default:
+			explained++
+		}
+	}
+	run, _ := strconv.Atoi(before[runCell])
+	all, _ := strconv.Atoi(before[allCell])
+	_, _ = fmt.Sscan(before[killedCell], &c.killed)
+	c.explained = min(explained, max(0, run-c.killed-c.survived))
+	r.rows[t.dir] = c.row(t, all, before[sampleCell], before[commitCell])
+	return listReasons(gone)
+}
+
+// dropGone takes the survivors of a target off the page that the code does not have any more, and
+// returns them with their reasons.
+func (r *report) dropGone(t target, mutants []mutant) map[string]string {
+	exists := map[string]bool{}
+	for _, m := range mutants {
+		exists[m.id] = true
+	}
+	gone := map[string]string{}
+	maps.DeleteFunc(r.reasons, func(id, reason string) bool {
+		if t.owns(id) && !exists[id] {
+			gone[id] = reason
+		}
+		return t.owns(id) && !exists[id]
+	})
+	return gone
+}
+
+// owns reports whether a survivor is of a target.
+func (t target) owns(id string) bool {
+	file, _, _ := strings.Cut(id, " ")
+	return mutant{file: file}.dir() == t.dir
+}
+
+// listReasons is a line for each survivor with a reason.
+func listReasons(survivors map[string]string) (lines []string) {
+	for _, id := range slices.Sorted(maps.Keys(survivors)) {
+		if reason := survivors[id]; reason != "" {
+			lines = append(lines, id+": "+reason)
+		}
+	}
+	return lines
 }
 
 // lists reports whether a mutant is among those that survived.
@@ -118,10 +168,21 @@ func (r *report) lists(m mutant) bool {
 // counts are what became of the mutants of a target.
 type counts struct{ killed, explained, survived int }
 
-// The cells of a row that a run of the survivors keeps, and what it adds to how they were chosen.
+// row is the row of a target that has so many mutants.
+func (c counts) row(t target, mutants int, sample, commit string) string {
+	run := c.killed + c.explained + c.survived
+	return fmt.Sprintf("| `%s` | %d | %d | %d (%d %%) | %d | %d | %s | %s |", t.dir, mutants, run,
+		c.killed, 100*c.killed/max(1, run), c.explained, c.survived, sample, commit)
+}
+
+// The cells of a row that are read again, and what a run of the survivors adds to how the mutants
+// were chosen.
 const (
+	allCell    = 1
 	runCell    = 2
+	killedCell = 3
 	sampleCell = 6
+	commitCell = 7
 	again      = ", survivors again"
 )
 

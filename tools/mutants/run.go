@@ -35,7 +35,8 @@ type runner struct {
 func (r *runner) checkBaseline(ctx context.Context) error {
 	for _, made := range r.binaries {
 		began := time.Now()
-		if out, err := made.run(ctx, 0, "-test.short"); err != nil {
+		out, err := made.run(ctx, 0, "-test.short", "-test.run", r.builder.tests.String())
+		if err != nil {
 			return fmt.Errorf("the tests of %s fail without any mutant: %w\n%s", made.tests, err, out)
 		}
 		r.baseline[made.tests] = time.Since(began)
