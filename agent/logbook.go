@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/logcause"
 	"github.com/nullops/nullops/internal/mask"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -21,9 +22,6 @@ const (
 	// batchLines and batchBytes bound one LogBatch.
 	batchLines = 256
 	batchBytes = 256 << 10
-	// block separates the line numbers of a step's attempts: they must differ even if a
-	// restarted agent does not know how many lines the previous attempt had.
-	block = 1 << 20
 )
 
 // logbook holds the lines of all runs: a ring for each, so that a flood in one
@@ -193,11 +191,8 @@ type lineWriter struct {
 }
 
 func (ba *base) newLineWriter(o operation) *lineWriter {
-	attempt := int64(o.do.Attempt)
-	if o.do.Action == "delete" {
-		attempt += 8
-	}
-	ba.logs.startNumbersAt(o.goal.Run, o.do.Step, (attempt-1)*block)
+	place := pipeline.LinePlace{Undo: o.do.Action == "delete", Attempt: o.do.Attempt}
+	ba.logs.startNumbersAt(o.goal.Run, o.do.Step, place.Number())
 	return &lineWriter{base: ba, o: o, stream: o.bundle.masker.NewStream()}
 }
 
@@ -244,8 +239,8 @@ func (l *lineWriter) reportMissedLines(n int64) {
 }
 
 func (l *lineWriter) appendLines(text string) {
-	if l.last = append(l.last, cutText(text, lineCut)); len(l.last) > 2*causeLines {
-		l.last = slices.Delete(l.last, 0, len(l.last)-causeLines)
+	if l.last = append(l.last, cutText(text, lineCut)); len(l.last) > 2*logcause.Lines {
+		l.last = slices.Delete(l.last, 0, len(l.last)-logcause.Lines)
 	}
 	for {
 		piece := cutText(text, lineCut)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"github.com/nullops/nullops/internal/logcause"
 )
 
 const (
@@ -71,7 +73,7 @@ func (o operation) quoteLog(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, tailTimeout)
 	defer cancel()
 	r, err := o.base.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
-		LogOptions{Tail: causeLines, Mask: v.bundle.masker})
+		LogOptions{Tail: logcause.Lines, Mask: v.bundle.masker})
 	if err != nil {
 		return ""
 	}
@@ -90,4 +92,12 @@ func (o operation) quoteLog(ctx context.Context) string {
 		return said
 	}
 	return "; it has written nothing"
+}
+
+// quoteCause ends a sentence about a program with what its log says, if it says anything.
+func quoteCause(lines []string) string {
+	if cause := logcause.Find(lines); cause.Text != "" {
+		return "; its log says: " + cause.Text
+	}
+	return ""
 }

@@ -17,6 +17,9 @@ type Failure struct {
 	Code string
 	// Message begins in lower case and names the cause; see Sentence.
 	Message string
+	// Line is the number of the line in the step's log that says why; 0 if none does, or if it was
+	// not looked for.
+	Line int64
 }
 
 // Sentence is the cause in one sentence, the same for lists, pages, commands and notifications.

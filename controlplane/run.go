@@ -68,8 +68,23 @@ type StepRow struct {
 	Metadata []Metadatum
 	// Tests is the result of a job's test suite; nil if it left none.
 	Tests *TestSummary
+	// Parts are how it has spent its time, in the order in which they ended; empty if its agent is of
+	// an earlier release.
+	Parts []StepPart
 	// Lines counts the log lines stored.
 	Lines int64
+}
+
+// MaxStepParts is how many parts of a step are kept, the first ones.
+const MaxStepParts = 100
+
+// StepPart is a part of a step's time: pull, sandbox, start, ready, run or undo.
+type StepPart struct {
+	Kind string    `json:"kind"`
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Failed says that it ended badly: it was tried again, or the step failed.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // ServiceVersion is the version one service or job of a deployment runs.

@@ -38,14 +38,15 @@ type progress struct {
 	refusals int
 }
 
-// effects collects what follows from one event. Only lastOp outlives the Step.
+// effects collects what follows from one event. Only lastOp and timings outlive the Step.
 type effects struct {
 	now  time.Time
 	out  []Effect
 	wake time.Time
 	// lastOp is never reset while the agent lives: a late Ended must not be taken for one of a
 	// new operation.
-	lastOp int64
+	lastOp  int64
+	timings timings
 }
 
 // recordChange changes the durable state.
@@ -80,6 +81,7 @@ func (c *core) changeStep(key pipeline.StepKey, e wire.Event, edit func(*StepSta
 	c.recordChange(Record{Step: &s})
 	if s.Status != was {
 		e.Step, e.Status = key, s.Status
+		c.takeParts(&e)
 		c.reportEvent(e)
 	}
 }
@@ -146,10 +148,11 @@ type operation struct {
 }
 
 // startOperation starts an operation.
-func (e *effects) startOperation(d StartOperation) *operation {
-	e.lastOp++
-	d.Op = e.lastOp
-	e.out = append(e.out, d)
+func (c *core) startOperation(d StartOperation) *operation {
+	c.lastOp++
+	d.Op = c.lastOp
+	c.timings.begin(d, c.phase, c.now)
+	c.out = append(c.out, d)
 	return &operation{do: d}
 }
 

@@ -146,6 +146,7 @@ func (m *Machine) QuiescedAt() int64 { return m.quiesce.quiescedAt() }
 // onOperationEnded handles the end of an operation. Operations that are no longer current
 // are ignored.
 func (m *Machine) onOperationEnded(e OperationEnded) {
+	m.timings.end(e, m.now)
 	switch {
 	case m.pulls.onOperationEnded(e):
 	case m.boxes.onOperationEnded(e):
@@ -220,6 +221,7 @@ func (m *Machine) applyListing(l ObjectsListed) {
 // forgetRun clears what a restarted agent would not know either: the state of the previous run.
 func (m *Machine) forgetRun() {
 	m.progress = progress{}
+	m.timings.reset()
 	m.secrets.reset()
 	m.pulls.reset()
 	m.services.reset()

@@ -265,6 +265,9 @@ type Event struct {
 	Metadata []Metadatum `json:"metadata,omitempty"`
 	// Tests is what a job's test runner reported.
 	Tests *TestReport `json:"tests,omitempty"`
+	// Parts are how the step has spent its time since its last event, in the order in which they
+	// ended. An older agent tells none.
+	Parts []StepPart `json:"parts,omitempty"`
 	// Deadline is until when an approval that is waiting does so; its question
 	// is the Message.
 	Deadline time.Time `json:"deadline,omitzero"`

@@ -282,6 +282,7 @@ func allVisits() map[string]visit {
 		"listDeploymentSecrets": {path: deployment + "/secrets"},
 		"revealSecret":          {path: deployment + "/secrets/DB_PASSWORD/reveal"},
 		"getRun":                {path: deployment + "/runs/1"},
+		"compareRun":            {path: deployment + "/runs/1/comparison"},
 		"listStepLog":           {path: deployment + "/runs/1/steps/seed/log"},
 		"getStepTests":          {path: deployment + "/runs/1/steps/seed/tests"},
 		"answerStep": {path: deployment + "/runs/1/steps/seed/answer",

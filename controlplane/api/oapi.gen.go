@@ -220,6 +220,27 @@ func (e CloneServiceState) Valid() bool {
 	}
 }
 
+// Defines values for ComparedRunResult.
+const (
+	ComparedRunResultCanceled ComparedRunResult = "canceled"
+	ComparedRunResultFailed   ComparedRunResult = "failed"
+	ComparedRunResultReady    ComparedRunResult = "ready"
+)
+
+// Valid indicates whether the value is a known member of the ComparedRunResult enum.
+func (e ComparedRunResult) Valid() bool {
+	switch e {
+	case ComparedRunResultCanceled:
+		return true
+	case ComparedRunResultFailed:
+		return true
+	case ComparedRunResultReady:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeliveryStatus.
 const (
 	DeliveryStatusFailed  DeliveryStatus = "failed"
@@ -1084,6 +1105,36 @@ func (e StepCleanup) Valid() bool {
 	}
 }
 
+// Defines values for StepPartKind.
+const (
+	StepPartKindPull    StepPartKind = "pull"
+	StepPartKindReady   StepPartKind = "ready"
+	StepPartKindRun     StepPartKind = "run"
+	StepPartKindSandbox StepPartKind = "sandbox"
+	StepPartKindStart   StepPartKind = "start"
+	StepPartKindUndo    StepPartKind = "undo"
+)
+
+// Valid indicates whether the value is a known member of the StepPartKind enum.
+func (e StepPartKind) Valid() bool {
+	switch e {
+	case StepPartKindPull:
+		return true
+	case StepPartKindReady:
+		return true
+	case StepPartKindRun:
+		return true
+	case StepPartKindSandbox:
+		return true
+	case StepPartKindStart:
+		return true
+	case StepPartKindUndo:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StepResult.
 const (
 	StepResultDone   StepResult = "done"
@@ -1777,6 +1828,64 @@ type CloneSource struct {
 // Comment defines model for Comment.
 type Comment = pipeline.Comment
 
+// ComparedField defines model for ComparedField.
+type ComparedField struct {
+	Good interface{} `json:"good,omitempty"`
+
+	// Path Examples: steps.web.service.env.PORT
+	Path string      `json:"path"`
+	Run  interface{} `json:"run,omitempty"`
+}
+
+// ComparedRun defines model for ComparedRun.
+type ComparedRun struct {
+	CreatedAt       time.Time          `json:"created_at"`
+	Deployment      DeploymentRef      `json:"deployment"`
+	Environment     string             `json:"environment"`
+	Number          int                `json:"number"`
+	PipelineVersion int                `json:"pipeline_version"`
+	Result          *ComparedRunResult `json:"result,omitempty"`
+
+	// Seconds From its first step to the end of its last one, without those that undid it.
+	Seconds   *float64         `json:"seconds,omitempty"`
+	StartedBy string           `json:"started_by"`
+	Status    DeploymentStatus `json:"status"`
+}
+
+// ComparedRunResult defines model for ComparedRun.Result.
+type ComparedRunResult string
+
+// ComparedSpan defines model for ComparedSpan.
+type ComparedSpan struct {
+	// Result What the work of a step came to. Its clean-up does not change it.
+	Result *StepResult `json:"result,omitempty"`
+
+	// Seconds How long it took; missing if it never began, or still runs.
+	Seconds *float64   `json:"seconds,omitempty"`
+	Status  StepStatus `json:"status"`
+}
+
+// ComparedStep defines model for ComparedStep.
+type ComparedStep struct {
+	Good *ComparedSpan `json:"good,omitempty"`
+
+	// Kind As of a step.
+	Kind string        `json:"kind"`
+	Run  *ComparedSpan `json:"run,omitempty"`
+	Step string        `json:"step"`
+
+	// Title The service or plugin, with its version, of the run that is compared.
+	Title string `json:"title"`
+}
+
+// ComparedVersion defines model for ComparedVersion.
+type ComparedVersion struct {
+	Good *ServiceVersion `json:"good,omitempty"`
+	Run  *ServiceVersion `json:"run,omitempty"`
+	Same bool            `json:"same"`
+	Step string          `json:"step"`
+}
+
 // Component defines model for Component.
 type Component = pipeline.Component
 
@@ -2183,7 +2292,10 @@ type EnvironmentSaved struct {
 
 // Failure defines model for Failure.
 type Failure struct {
-	Code    string `json:"code"`
+	Code string `json:"code"`
+
+	// Line The line in the log of the step that says why; only where one run is read, and only if a line does.
+	Line    *int64 `json:"line,omitempty"`
 	Message string `json:"message"`
 
 	// Remedy What can be tried.
@@ -3776,6 +3888,20 @@ type Run struct {
 // RunResult The first end that it reached. It stays when the deployment is removed later.
 type RunResult string
 
+// RunComparison defines model for RunComparison.
+type RunComparison struct {
+	// Fields Only what differs in pipeline, input and place, field by field.
+	Fields []ComparedField `json:"fields"`
+	Good   *ComparedRun    `json:"good,omitempty"`
+	Run    ComparedRun     `json:"run"`
+
+	// Steps Of either run, in its order.
+	Steps []ComparedStep `json:"steps"`
+
+	// Versions Of every service and job, in the order of the steps.
+	Versions []ComparedVersion `json:"versions"`
+}
+
 // RunList defines model for RunList.
 type RunList struct {
 	Items []Run `json:"items"`
@@ -4173,6 +4299,9 @@ type Step struct {
 	// Outputs Secret ones are [secret].
 	Outputs *map[string]interface{} `json:"outputs,omitempty"`
 
+	// Parts How it has spent its time, in the order in which they ended; missing where the agent does not tell.
+	Parts *[]StepPart `json:"parts,omitempty"`
+
 	// Position Place in the order, from 1.
 	Position int `json:"position"`
 
@@ -4219,6 +4348,20 @@ type StepCheck struct {
 
 // StepCleanup What became of the effects of a step afterwards; absent while they last. Failed means that something may be left.
 type StepCleanup string
+
+// StepPart A part of a step's time. What lies before the step's start was prepared ahead.
+type StepPart struct {
+	// Failed It ended badly: it was tried again, or the step failed.
+	Failed *bool     `json:"failed,omitempty"`
+	From   time.Time `json:"from"`
+
+	// Kind `sandbox` is its container before its turn, `ready` the wait for its readiness check.
+	Kind StepPartKind `json:"kind"`
+	To   time.Time    `json:"to"`
+}
+
+// StepPartKind `sandbox` is its container before its turn, `ready` the wait for its readiness check.
+type StepPartKind string
 
 // StepResult What the work of a step came to. Its clean-up does not change it.
 type StepResult string
@@ -5397,6 +5540,9 @@ type ServerInterface interface {
 	// GetRun One run with its steps
 	// (GET /api/v1/deployments/{id}/runs/{run})
 	GetRun(w http.ResponseWriter, r *http.Request, id InId, run InRun)
+	// CompareRun A run beside the last good run of its project
+	// (GET /api/v1/deployments/{id}/runs/{run}/comparison)
+	CompareRun(w http.ResponseWriter, r *http.Request, id InId, run InRun)
 	// AnswerStep Answer an approval that a run waits for
 	// (POST /api/v1/deployments/{id}/runs/{run}/steps/{step}/answer)
 	AnswerStep(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep)
@@ -7485,6 +7631,41 @@ func (siw *ServerInterfaceWrapper) GetRun(w http.ResponseWriter, r *http.Request
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetRun(w, r, id, run)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CompareRun operation middleware
+func (siw *ServerInterfaceWrapper) CompareRun(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "run" -------------
+	var run InRun
+
+	err = runtime.BindStyledParameterWithOptions("simple", "run", r.PathValue("run"), &run, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "run", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CompareRun(w, r, id, run)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -12696,6 +12877,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/forget", wrapper.ForgetDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs", wrapper.ListRuns)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}", wrapper.GetRun)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/comparison", wrapper.CompareRun)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/log", wrapper.ListStepLog)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/tests", wrapper.GetStepTests)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/answer", wrapper.AnswerStep)
@@ -14655,6 +14837,53 @@ type GetRundefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetRundefaultApplicationProblemPlusJSONResponse) VisitGetRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CompareRunRequestObject struct {
+	Id  InId  `json:"id"`
+	Run InRun `json:"run"`
+}
+
+type CompareRunResponseObject interface {
+	VisitCompareRunResponse(w http.ResponseWriter) error
+}
+
+type CompareRun200JSONResponse RunComparison
+
+func (response CompareRun200JSONResponse) VisitCompareRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CompareRundefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CompareRundefaultApplicationProblemPlusJSONResponse) VisitCompareRunResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -21771,6 +22000,9 @@ type StrictServerInterface interface {
 	// GetRun One run with its steps
 	// (GET /api/v1/deployments/{id}/runs/{run})
 	GetRun(ctx context.Context, request GetRunRequestObject) (GetRunResponseObject, error)
+	// CompareRun A run beside the last good run of its project
+	// (GET /api/v1/deployments/{id}/runs/{run}/comparison)
+	CompareRun(ctx context.Context, request CompareRunRequestObject) (CompareRunResponseObject, error)
 	// AnswerStep Answer an approval that a run waits for
 	// (POST /api/v1/deployments/{id}/runs/{run}/steps/{step}/answer)
 	AnswerStep(ctx context.Context, request AnswerStepRequestObject) (AnswerStepResponseObject, error)
@@ -23345,6 +23577,33 @@ func (sh *strictHandler) GetRun(w http.ResponseWriter, r *http.Request, id InId,
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetRunResponseObject); ok {
 		if err := validResponse.VisitGetRunResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CompareRun operation middleware
+func (sh *strictHandler) CompareRun(w http.ResponseWriter, r *http.Request, id InId, run InRun) {
+	var request CompareRunRequestObject
+
+	request.Id = id
+	request.Run = run
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CompareRun(ctx, request.(CompareRunRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CompareRun")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CompareRunResponseObject); ok {
+		if err := validResponse.VisitCompareRunResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -27579,703 +27838,715 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L39khs3sif6KgjuifDMudWt7taH7e7YuNEjy7aOJVmrluxzd6xlg1UgWdNFgAOgms1xKGKfZh9sn+QG",
-	"MoEqVBVQHxQ155wIzx9jNVlE4SORSGT+8pe/z1Kx2QrOuFazy99nWyrphmkm4a+X/HkplZDm3xlTqcy3",
-	"Ohd8djm75exBz1P49paIJdFrRrZ0xciCLYVkp7NklpsH/14yuZ8lM043bHY5w1/MkplK12xDTcMb+vCK",
-	"8ZVezy6fnp0lM73fmieVljlfzT59SmYv+cvMPAkNbqle1+3l2SyZSfb3Mpcsm11qWTK/7X+RbDm7nP23",
-	"R/UoH+G36tHLzDW+fE11uu4O8v2akRfv6cqMb7emmuyoIpLRrBrdmtGMybo7L5cn2JbfCfZAN9vCfP3b",
-	"7OvfZrPEjEEzaRr4X7/N/np28u3H38+T828+/Tb7l1l4Al5RpV/cM669mWi/3DxzAg+dvPwuNsXnsSl+",
-	"lW9yXbXdWrYCvvSbzNiSloW2DW7oQ74pN3YFNznHv86rV+VcsxWT9l1voNXggsJ/Dl1SaNe+otwsmAyv",
-	"qZn9zVZ/pQiHp6rlbHUFm+jrTDXu8zP434ix/8xTFu6WohtG7tiebOgdU4QLvc75iuhdnjKyy81fhJKM",
-	"7i9ht8HjpmtMaZIrQrnaMckyQhXJUVZxLyZESCLZslQsg3bIk7NvyW7NJIOG8IdErcVOoZznCv7iRPAU",
-	"tnItwmkhODsRyxO1FtuT8+hGyNhmKzTj6f7kJ7aPSeOFnbJKOsOy+ZYqFZGXrfnqs1XAu5KH10SWfEhM",
-	"ZMn7ZWRIIm5YKpnu2RMKHjh4lF779oWabWOvMl999vZ7JVZ9M0p2a6EYMe9ShEoGOvUKZLGgGsR5SQq2",
-	"1ESUOnaS4LSPnuZXYnXDqAyp+Z95sSdFzpnC3aHXuSKaPeiE5JyU2y2TZgcVwuySlKro4abwBX2y3pVu",
-	"07E8qBPeWAUgioxJoteUQ9eib4dW/JcvhdxQPbucZVSzE52DZg33QJQy1IUbJu/zlCkzflyuxd6sUy6N",
-	"oroitCjc4W/WdcSyKXyT381cs41qTdaT7lzBKfMSn31af02lpHs3jg9c50V8JjnbjZnJElo5YCZfMy3z",
-	"VH0vxabbiWtO1qKUVimTWy1uSckLphRZ5feMx3qzNK0d3pn3IjQfu1Gv1uIzXvxrnumIUbU0m02bhdD2",
-	"sKOgA+iiYCQt5T0b1T3JlChKaHesirJ9e1f/8pPpsmRqK7hiIIZvpVgUDFYwFVwzDmYR3W6LPKXmN4+2",
-	"+MT/8zcleMPCM7/IYOboai5KrfKMzZ21l8wypqmRT/O1U3WZwLOebIzhaO1o+AGRrGBUsUf/Oktmy5wV",
-	"2exyds+kygVXp3Sbg6LesGw/u5w9XwujUynRaK+ChYC79ytFilzBjrTmwjw3TZ2df/stPV9cnBjL5eRr",
-	"83/fmP878/5nJlZTXSqzJc2myzWYAX+hGXmHjdUyQBei1JeLgvI7s13HrYibbViHpqi8Q5sF7JclzQtm",
-	"jH20NGCh3jEt9yfXSx0y9OBjshY7sqF8TxRLBc9U13La0D3ZCXl3Sm6YtubRxbeE8ow8PXt82pCswLny",
-	"7yd2Gk7QMm924kexw2NNrKBFMLfKLNckNaoT9Cb+PPiialPB5NgZM99fpylT6sXDtqA5Z/DirRRbJnWO",
-	"MkzVXbc3v64FSSmHTUVyVNFO93aUbVO9JrMFS2mpWKhVqqFJY3YmRHAjeGbbpIwwmq6nvaZg96wYkhkc",
-	"/it41JwLuVKmuXDXlmVREAq/IDtRFhnR9A7O8E5nxOJvLNWhBfBNor+651xv68lJYOI/Vk3bBz8lM7/L",
-	"RmNwY6r8dcYFx+sONbJtuur9uu7Ydarz+1zvAwutx2rmZLbYB5fgLueZ36dUMqoZXqy1zOFf7EEznsE/",
-	"73OV49cbcc+yQH9bs0XNTMFLoAvh2cHxvcqV7o6xkp7qH/3CYecqIF2yLIISzLi5MjGjIBZ7kmvFiqUx",
-	"/nxhPp0NDRRad8IeHOZ2K8U9Lb5HZf77jGZZbjpBi7feiJe0UCxpTUK6FsYSa0zD4G6qbukdmxdPCDhV",
-	"vlLE/O4Uth9doIB2mub2ftL5op6B6suFEAWjvO5RLVz2d0l9u3YPJ3aIwwJlfQTwUGeak9nDyUqc2A+3",
-	"+ZYZ0/60OfXeQyf5ZiskSp25Cl3OVrlel4vTVGwe8bIoxFZV/3XNQZdck+461buYkYsQzbUiYG8SSrZM",
-	"KsHtfVydEvOUKPW21HhNqlZMJfahpLr1zxd7OGGqvyno96YM4Y/H76TGnAXEayvFZhuQrtd0T9aiyIhk",
-	"SybN5lEJWZSaGHVHtCCU4J02qIU1o9i37ullDmsc4Sn51RzVnOV6bWx68xvChSSlYhIcILky90x2b6wA",
-	"qhrHgBYwlxnbFmK/YVxfEZptcq4ILXZ0r8x7ph1bRuWKUs+tmdHwkH3z7EnDR3bx9NuLQV9RMoOBTNnu",
-	"rV1iF2fqBrlBD8Ax9ocxdF5wLUPHVoqrWtnOCrpcame0Bo9Bmmp0Rne/mXAMppJljOucFhE/HFPGxDZW",
-	"5/Xbl0SLOzwedlSRzAiwMRITe1CQbbko8pQYneR5ymA4+Mu7bPP4Yfft37c0OCZ3J+jYr8RcJUwnKJjv",
-	"xqg3L1FXhINQU3JPizJsyCyDN1DwfWaZNFsATNANI+bJYBN5wJx9acZb0JSZsxHsWnuv6LGk/Amxa0vM",
-	"3SU0F/71JHjSKHuY9WotI3bv8FFjNbO/jxhIuqY5T2BlRanJim7BO1AJVM71syezoGfJ33MQjgB7B0U1",
-	"cYKe1LvPjiJoH5iuH8UGqrdeQFl5sZthW7fHmvEmuhsgsg7nW9g25n5Li0LsWGYk2vx5T4s8S8gtXuxu",
-	"yUIKtMqdpSDuYLKgFbMUeAEMWsemI78wmS/tBb07fYwbS1aFb2hwQTSnJknXLL1j2ailN3dynuV8FWj1",
-	"WpONUJpQsi55JrHFauWaXdvW7obOyKzwThVD87Okaji0dm2RMLfqsMLgbGevpyNmxDQzL3J+19cWMYux",
-	"B68EvwMf65o9hLXIXdio3OWaM6V615OLjCki2YYZOxNte+sXgc2O3idcdbHZUrtIAzMLQumEyU6bP2xP",
-	"KELT/hdJebp+T1ddMQD3T8yKloxaV1NARPC8DH5nLdOu4UADt+XrhbnqkJ25DYGhhl1SlefCqe817Ghi",
-	"DZzhe5ENKrieJtVYe6cosFUW8F3fNIxXkfVSDBlS9q3eO0L9fk63NM31/l1ZWBNn/HXACK0UYkMEnkYo",
-	"u2JJKCeM3+dScGOlGpM2FSXXKKqtuSnVfp5uy/mWydT6LNsWBQeLYkl26zxdE6pJwSj4YSHgZ64Ydoc8",
-	"f/sB9HbOjT0Nts5uTbWxOxKSlWbSne8f3lt512zk0ux0z7w+JWeJtbhBZBIzkm/Prsj52RlRuxzFLDc2",
-	"zvJ0ljTCqp6ZfBZSOf77u2P+XqAPsBB8lZDHZ8b0f/zs7Owq1KPHZ2eNt5sHh15vZlzcM5mKjY2fR/SR",
-	"sUbR/ZgKaVcXF8RcahaMSGbki2UJOTs9N/08j3TzSUMZZ6JcFGzMpNkb96dPYelV1jfSFKt6EYc2lG3i",
-	"u/oHn/DULiUb+u339jFjd/JtOfiul/CQuYE28CrhLRf9PDQRAQei2Qg7mWvNeAJRMLMdzH+vvPstUZru",
-	"vb89rVg37q5H8yxfMaWDiqx6xnr6Q37nBKKfwS8m60G7bDbSF7INIPA3uT2j80MXZXrH+JzqiBfOO2YU",
-	"Hs6FEHcsI1RfEi52EAvY2Set0SYZOCKbu6LvAljKyM1vy+SGmnN8+Ezz9gU2GFi57oInLmztVsnNbkOS",
-	"vVn6GN+r3zV2ZstZKDhK/NBq1Y08r35itJr7Y95jeVg/8Xzi3Rt+E3FFe4dd8Hu8GA5BOnqclRzCc6Ft",
-	"J0XE94/e+f2kYVqRPOg3kalxYbix63mDzwdvqNaB6sbcnPfqVY3Vaix3j1Te1OZo+yBxfo6uCySuDdeM",
-	"Fjps8eUbugqvZSFW4St/YawdQHpM8+5thdTjNaCdgrdCBq9akilNbXtR/X2QOR9TdBOtc5xYbLVanGop",
-	"vAHgTPcJg+1wSzmZW025HZxGzbbP7aOgGrKJG+qO7fvEY/zyb5hSMVkb55MyY/FcUmb6Jg5m3PY373Eb",
-	"P5lppvTgT94zpd+xrRNWjO8PycwdQPrwYU9fRMXBLD44ZwKK4QscI8ucr5jcyjx0Dbr58frk4umzXsfD",
-	"Wig9MdSWK1UyOS10xoWeUwdfGDdy8xNEEE2QHSats3tUXA0HX42o+n1zXhtd8Ycy8dioReO61Gshg1Hu",
-	"tClAzQV9++L1aZ+Q/GcSrANWXJUjUQnuwfY6+ZN3lIU6hofaVwlDDpi4C9pr5WfpYEFR0RnfO2iMZb2d",
-	"TGbpmhYF46uATL7YbPXeudIQfJgrIrBZQvmebGyWRMAakizVQoYlMOMq9vkcY6pzxXTYi4jPyPuImjJf",
-	"lyryJaOL+R3bx0Iz7uvou9kmZv1JIbQalu56sv0pcg27ZnCCGkP1BtaZpsa4mqNImpIzSvreoudiEqoj",
-	"KkJrrbcnZ+dkKSRci0EtE7EEUJXnXEsIVeaGLO6ZJOYcJ9+cXZGMK/fjXV5kKZWAGsAn0cln1D3BSfLj",
-	"Lva9OFnmHx+HhDQeZbRvok6zXxHTurJeNg8ZHYL7WlEPI+q8zpudpUWRJTBa7LQ/ICMcy/Ti/PGzWTLb",
-	"scVaiLvwoCrhCI/q/c3LHyBBI+dkQRV79gTcEQjZVGonZDW39jWn5A3EaiGbojXqJ2ffPot2wm3SlkgI",
-	"pS9hic1I7aASQsmHd69wqe1rx85vtd8DsRozwXY01cD/tN7Q9ESt6cXTZ3+uBm/fCtCL9qufPk2i2iL8",
-	"4tfXz+Fd9t15Vk93YzqvyB3b2nAFwj0c9hwCFpWEwl95Bg66cUvQ1HVdhzLltUQ3QMwpeOcVLEWuFUlL",
-	"pcWGSUUEL/bkT+xBM8lp4Z4kCwwW/fnSDdUO+o61u/o0uISVVu240lxuT9VPwLnKXDOiRWeRniQ9erlj",
-	"bWFvzffoxa6nGiZD7ZU5Y0kmINCrZYnxQ++Nz54+ffwsOUjjDyjig1RwzoPjTCq9+5UiYseJdyKQZS5j",
-	"w+pNaKrupYHXOfgBBX2yXUubbOLn7z17/M2T/lckM1jnn3mxx/ydwMTmfIYdCU7nmqV3N2anWWO8EZIv",
-	"+R0XO/P7HZUcX5jKXOcpDYNXnxeCs+drak+5z4KkQVtRPFobyUqzzOJYEaoKJhtfRWAEEfdK2F1i8ay2",
-	"+8FZrLvahT/ZKwDgqu1lDqIZQV9XG9hlnoq+8aWLn4TgoxGINESlzI8htGtTL5TYsIXI9iSF1AJFhF4z",
-	"ucsVuyIUQ8X5sn7K/NJolr77rgd1aPdij65/yA76SiG0yeh0o0FSKmVuLZygyawi6UvV4PAB00e/77l2",
-	"oWyLpLJ+liZgFS/FbVEaC1LF9qKrFXWXjlwvWfIRCxa+Z2BIcR5zHsb9qwjjmA+CCDC9YZUrLfckyzOE",
-	"ASF8M9SjKi16KswBVrcvqGafwKULWh2arsiGUa4I5TBvBMZPuNh5ffUuNLbJ2OwdLkf9ft75xkYwen16",
-	"dPXaPDbF1YsNt6aqwmQPC/KasZDawa0LIfKJ/jSnx7pufNitgIHOPEw0Gh9gjNuoG8lYWlAJiIRdw+M/",
-	"eMRUAeZgt+Z4jKjI9rSHjDPmqu6xjWLFfSv4cPhp59RsG+WxlIxVeNSgB+rwVakCmuNmYMH0jllNoHeC",
-	"uOy1K8K6DpIsz6bNjLUp+rrpBdG7ex4z8BILh6mVKmYJyZKfBkFukuEeUfFzvbfv76rf+8f/2J+0wUnO",
-	"AYuvDu3P6ZAA/2QKAQKq43a4FXy0o4hcFrCLRHZD516IvCN0/hokTR0TEPC4zqrG0QaLfuEo9DiMRzwk",
-	"fUBMt/PK4KyIjRv0hAvUVqgKazDhZw/ewBw0KZntA5+2hvswM48FUa3sQXez7s+GTDX42dg8CTdHR0mR",
-	"eO5EZ+LcIapc9ZiH26Jc5ZyI5RJSia4h3Qhd/AjozFjBNFNXiHk2pvZSSLJlYlswPFmFKFRCVJmuibGS",
-	"sf+uYW1BwZVCaWYPQrKzeQGYECwNO9y66WreWIIbz7KKRJzMnOmdkBHQsM2kis80Ul10QVsjIGaRnzZO",
-	"itFHArogm+p6gmwMTeJBiXyhy80YXHkgL6rCKbq8qH7ijrGb0u6jo2zL79gy53k4k8D5GHpROCItjZL4",
-	"yTwbn/J2UB1dCtG5/Y4V+T0LZlPBnSqSzQTBeWeLAgKmcwXzDh3LjRRBp5jr5dGwYFnJ4kBA9OhC+jHh",
-	"7EGPR/dNB4owKSNpZez+c22AGrfhFOSO5hq9ZgoFNprZEjrmsUce5qJaMLs6g4FcJ0bHiOJWIvnlsox6",
-	"YY54zZgW4TeWXzZ3GXLjwHTv2LIBi4RNVxQ/L2eXfz0AYPmxizNm6HPQQNCwYKRULLu0tCh7L9pndkXG",
-	"VpJmLDMXF3NYV4kZYmn3TckRrbVPiEVrAZGQJCvBWWITha27nj3kSisITy+XcG3GZnOtEJ+eG/uh6daR",
-	"zjeHDGWCKMCwqzzDsANK52kMStoevLl+VahfChk5PGWSQ6jcDHN/hREUL9hTTYKQruP/LBRILGXzZ84A",
-	"XUgEr3jUVgJmHrJJdzCFUvDVaVhx9V872MM2l0wN6UzrWQJzrqDpHcRoLCdCnbWK14SvgNnJe/FXilh4",
-	"HpFl4Xl6FWadjlfD05H/a1EMKtUfBfpCxqrfadkEBVvqaf6QUXQlFVFJkS+Zma/5WpQyGNwupaqjQHbR",
-	"CFztrZeiscbB5eme2ogr1iJsINRRR0/LgGbINVkwyBIGVgJ0ixqVEBTfjbgPkrC81GQlGCTdR9rwLfjJ",
-	"wG3zxdwqgLlyTGrjZPRz7+HJDPKVR+Ds/4d7Dn9TshE/KFmVwfsfgUDvsi+saWZkwsu3GMjgDpBeWNYl",
-	"kC8wRhXNM9SWag1+twVLxcaeZQnBJLRbn2bptkmldEUs/w/JlzapE4M6HrNSoJ/3edgx+IMEGsxcrxFo",
-	"gzbGFaGWAFBwOPuAlG9kVqwMcSEiQWltlwMZWNTnqFIZ5qh9qTEGREkm6Q5OYzMFXEAkCMgJ1LqxWH4M",
-	"Y6pn0DoFf0QoeDBX6LAsBZsHM88EZxFgPHyvhW4gWb0HRqOdb8rNhlqbVWwWSgvO5mWYORDO1fosx7Vf",
-	"CrkSWjN+ZalbtD19re1WpSyBoEpmzYkJCUqqpEU8qfFHm9CIK+/Il1FLEfhtsYdUzMpqQnvO9B2UDxhN",
-	"dLst9jnaIt1swo5jzrnup8rKL1a1DoI8pySmVNs36Dq2OVa1QDWlxxtLw80cQ8Mm/j3DHfn9VxVAUATi",
-	"AyKQGP/CXKAwr7DSXpaHAGh9KzbfDY2dmtMy9CCxAnxyQ2sCeA9sfGC8/sXIXXTh0AJHIFrqs2Rmz+mg",
-	"M9BrDV2IE2E84+91aBpmjGZoNAzusxxpAs2WsjvemWE02yfE3uhJztOizFgGzE2gEIwRbAOVFDywJc+M",
-	"KUf3eEsz0olMRsbgM+edsdqdJTeVMah1gRim6p1qHzvrbEzLwyG46/p4coHBSpnZH7vYHKgxS9FkVgIR",
-	"Ds2Zq4/R5tydP/n6yTePnz35emj6tjKv0g9ahyxGMEF3JrUdoAhYKoAEu0LKBCT0qhaRnF984+z51oo+",
-	"Hcos98zOMfPt9u0cKNwC0vwKPneWvb3bb0qlyZreswStnds7tr81p4P5x3+HQPttYm/2lhzczIRPSuCM",
-	"MXcA2Y40ggM+gO3im15q38cXXavCP3tiOd7tVwyA8FqmKV25pG5yx/a4DRUrWKqBk7ZyThhBDKZ2m4Xv",
-	"zjlY8aC/MdCNk76mCugeEuTCsbArVBBaELWlkl1V10An25amPUey3GWpKBoeoSMhjEUKH6v9mv27fLn8",
-	"bNRes7kooMFdvyf55GS+Wk//lWreM2MTBz1y70gchqcH9BcaaWf27Dg9wJ9PklUx/O7Y4lTTVZgpy456",
-	"NDaw7tj3eREmzLVeO5ti75cByLnSjGZ4J/Oh9WhNzpKZMyYtl+kecKKZwE8q7t6U8pQVNf7J/cCBjZQu",
-	"0zs0R9HAPsR6+CGYZciWS5bq/H7w/DI/R/BUY5vMV7bZsb+d9nxrGVcYQu28P/HG0b/Kx/Hu+1QeX9y/",
-	"/0qsXuWcfR7HbSbFdhsC+b0Cgv8qRcCysAP1jUDX8YibfAxo+h4x+y3ibceaH2G5fBgB7YAbR4WWCQMV",
-	"GpNo9Ft32T8PsBK9qfV35aZKpWn2ZtxbRr/guJJuO314SmLHt+HdiL64ugxqRnuCdwmAd6IytNUpecmd",
-	"sS0zoJfMbBQbWB4V2IxYAyJH+q98acluumRUiHIdO/tvbSdinDEOtO+3N2iPtGSO7fqwyj65rq3yZH2c",
-	"n5KZDUuM/i0M/nTWPd6hRAhohlPG70/f/vzu/SDPTPRA7+Q+BNkOgnn7PfbLSBQuIi9VHTgAnG1G4PEe",
-	"rkNchmpOPz/lod1fkN1uf/8itJVrlaAtjpIslmRhvoLiJXWMA57sSrUVovHRISs5BxL4CiCqNi/9GMQW",
-	"VWj2I2yy9rEzInGmH5EDWuc4YByrhg6CyDWImGdGlmvjFf+yMLUwNa8PA+pDfkVAeG8/vMctkityl3Os",
-	"PKBOyXWT1m9D93AHJ7fGyMPwxq1kmPM2h4zZW0IV2bGiuCK0umnfWqTYLfnTYg+Ib3uLh+jFrbu9364Y",
-	"Z9K0nJgPy0LjDX8pxWbO+P3tnxNy66bcvl2zzRacKXXbfzavdqmeasuKAs8EGNgtGk+35hip7gq1WoQ0",
-	"wTpHVlY7bZ1nGeOI6E8wlF+Rg7s0oITcfv/yxavv5lWHm90nFFDbd8zsaEQfCKOM7I8h/VNVBdAgSFQB",
-	"GBqggUqiW/lzTRH/mxL89B3dvbasMF7e2SGYsKnV0CYhxvx3NjyzmJTTyAVBYGfH585Fxk6cONi/Z8hO",
-	"3nApaEY3Xn61rbUQNEhsr2rq4Cg3eKcihVNDxl6q/417OJxME01U+B7TMkDgXL5CveNPyY+eaCIqxfJu",
-	"bwRE2dhmdLYCvCqerZBZC61XfMwz5llPG7YySC0MuzqU7ZMJcHyTMx/EIxnZyhIyZAAFHA46HhHqCDDa",
-	"SFq9+cZqCJSmS8//i6qAvLl+/QLSza0gwgfhXMBIAv81XNCqCMuGZqZ1W+Ww2BMzKcEGe1NIPL81JYre",
-	"s6zq+wg2YX//elThTmT7tjRunoCJJesvxl19mrsxIJ4lNxeA0J26OujEjkOxJbOhnD/YyV+VCG6GeWnl",
-	"DlNsUPrapYj6L2rVkTxkw7iJ8AbQN6GTYdb+7ybNdLuU3dlZwHI0ExoADVAkkc0VUQw2TdWNU/KrxexA",
-	"vRA48VJjyEJB0LU5haF2X65wtTpUCIMuc1i5bp++QxVSBwesMMAb0ctiRUJFhKLmwyFvGAMRqvvYjXZC",
-	"P+YCjuegRBpFwu5ztkNwCez5rtidkpcAl2yIIuV7xDSyQjEzYcA5avT+vmLxsZZEpU8zbwLghGjvCBs+",
-	"OVDIh0TF2JRVJl9L5xVKWE7m+mSzIaDqrlN31I+nIb8qFufE4Q6HGeotEdxoki4Dp/2CqgH8lV+Eb1r2",
-	"RQzjgywiUFsQy+tekTPn1TC9HOsNpNMQVu3UPX/kXnejkzed26I9ufEDzNU3kRQORDMhS6g94i4bLhxl",
-	"Teb++GqYKnvcOnaCxC6bF4FNjGEe+YJhCYlANK5/nl03ItOcB3I+ojhgRBBM4HKbhk8ciaYynY7QvVaI",
-	"GVcdNlKAzW/DM7wz8zG6HY2GyUpI7JJYdDBkbb9oQhDayeB8nlbYjq5iTy2F/giKaY9qHzD9AFlGXrsY",
-	"uNZqayPVPVjZoeypTGysiHRTQlZcSDaH+niB9/8Cn2P1qxpp+5UiH969qo5DpAWiqgL/HgCTjeTuwFfm",
-	"2MxjEDuoiDMGPfK2etDy2co81bHaFfAjFuOnnatyucwfYnnkwtg7C7bOeeaiKqd+MgRH8qvEVW5mwIA2",
-	"TN9tTW67mo2eVD1uDM1NbWseE1+oQxvL2xA/TAc1TQ06Np1GgTtiQXNOfnz//i0EdwHpLeDvm8TzZed8",
-	"BfRtawCfjTj5bXCy9fqB+ThG4MbXN18uRum95QB+qS+q1d6Bh9ZTKMqmCyiBdSfWwZyCYGEJ3gGeffP1",
-	"iBIYLZU5SFpWq9CWk57CBcF8eWXZDo392d32p56H6hR/4JVem13OCpHSwrTQ4cEbvOT8E5X4MdRtwN7n",
-	"eIUiK0m5RsgGXPlGGfCwMgNb4Ibeh0oOe1G6wNFuPXhhbtDxuMXGfu/Smll/YO0vHAI6fV9nKbUrKETy",
-	"TfrJwLEad/gsQ3A4pLRGPFdYaDbALKzZFi7RUGW4XZgWkiRs4r5kmKMBN9Zd1Kc1juosRVevG3Fw/jzP",
-	"5n+yoOshEcVIMMsf5VFiWtCgV2d+pOwd7vx1p3vtf4HSKWY6TyO17Sx07cANMJ7UqqpzGtgzpbI1k3B9",
-	"plRtaK330tb9HSPTDk7xxq5DB9tgjKPPLkN6YAmUTo5if+bhUv8FrOc+AqnuTK7LzaJiOR9lSTeDRm6O",
-	"YJS2IiZ0fHC+j2EUNhfwy5mFleXdEV6xZZwUTCtUxJCLZayaVcmMWQPf5JzsIKkODmvIisOCiEJCRFgx",
-	"1qlSjMUMLZ2sBbzrJn2zefUsmeGbQNLhJ8Hb+g8HEaZ+PrIxOJnGXJlYN+/FA011sYfTUCwrV5U5KX0T",
-	"sQPkOCBRYlqi7yTsfgdzHMsv+sGs6bW6m7he1c3B89k9G0wmqSrBTzSgPaLG6UOHdya2x9EpeE1DenlL",
-	"1TAIxjwTqwB2Y4OBKcPS6zb0mFcOCLPh/ptLSeGCLKTYKXPVYjxTpyOgXKARzbtDQ/uxKnVU18pH4oaq",
-	"+A7iBOt/K41g15qUN7TLfxQhEHoVYQqVu4oWG53mv4wkVV5XSevgYlaYZEWVFzjZUa7V2ITJNm4KRlaN",
-	"w/U6OOeiyKYrwHqC2nfdgb1RzccBo7IvDY3iZdZosywBodsmhfYt27pLLzd0xZ5TGaOaBYZQLOzpVye9",
-	"IgtWWCr+ZSEQuAPEk1mu7hKi10I5j71lCbH30mbBvhDQO1IWELLFMcdKTa/5t9jb+h8j4jpwfw+7SGGs",
-	"I5sx05GNfNZD87WUkpFdzP9ZmU1ja0eNABfgKNzIXdd9TB92MChRZtUtlHzCefx9XhQM+fr3ttQp11IU",
-	"ZFtQzgjVAJHornsPc2/OFUvtDT3gQulhDK5ATuEvgbUwVmUlxurrE/B2t+uou+RLS7l7hFtkRfU9Ppz2",
-	"C6KZ7PK4Gg/UXqTjDLrWK+g3//QsJDimS1Xa0wTRuQE8rnVfOP5vqsi//P67RRUDBOjTp1PyUttYLR7Q",
-	"XXFCzuKJ9bsqlGgIKe9cDV8pYn532u/2jNTbqCyqgJptuG+aCMook++Ghik0N/RhXtiueEYfFrvod+Vu",
-	"GqEtr8mcH9pkDyCs2rvtkK9kq7KgkrCHrblG5oKTP717cfHnWkB3a1EwKyW2TPmoghl9HIfucd8As2en",
-	"G0/i5iSpflZRZI9lhIeHxnqevP10JJVxz7hTe63Dd5sHcBieb0NGSq+nKynK7TyTeayylH2ir/W0YkwY",
-	"dcU3N/sIhwHU5G4aWVFSC2OsjDyhzaPT+vedaTzQPcZXYc6hejZW23Lau354+yH0qrVQOroB75jkLFyT",
-	"q8jv2VwyAFKHt0ohVn0rvmEbK2QjplaENTQCklUENIpfOiWZUk0LsSrRGV6bS5i6NAmsa6bzLWKhQ9Vb",
-	"S572Lp2ZM7pifZNj66aoz8gNqRYWZq9aS7tLOzKWNHY37pBqkew2CNqB/D7XNEyE2ucH/RKloRvsd+Oa",
-	"HJv3KEUxTMFunvmEOPfPWTm4m9X+UXi1a7WPg8Ybf/9KXacp207OlqkXs10YyrvTPg5WglPbgu7nsXyG",
-	"gG7hdxErSGnKs6a7pSLIslXZJ3qjJjGW2PyUNpvE2UWr4NLF0EkPQ/RX2REwuDf0r+BB/DfeCracpCcb",
-	"mhek7szEBf68zTFm4muE63kX4NrNTPN3Tv9EHiOY4KnAw5OC/00sXC3sCXeia7g/05wDpphapjct4IbE",
-	"eGbdlBrznhw4MrdOAkuaA2AQW+kIqJEtt91DrkkqMkbOzI1KuSolFCKrQjGXiYWZ7NA85KhRKJOT85Wt",
-	"che4fonNhvJs2vWLcS33WxEsrPuOAVQCz3VwSH1VV3/h/qfEvptkgikPi8FyvWbylPzMma08gj2xF8n6",
-	"5UDaVhTTysMzft/HTBP7fS0e7EFLOq+KTrdZqBTC5L0KN25ZlrnRl4Dmdhs8qXHo3725IYrum8Dzw1TK",
-	"WBb58JXHNRTaGr2bP5kt84IdTIXvIY59pffs4vzJk3D9qbHIgX4YcXsQzpw/PLS1EHod2mllNTq8gj97",
-	"MhTXyZiRnHmeDRgxm5y7dQmovc6Qq2phvbrUuRXBsZdH8sFqpYdW7FeKmIeBD35t6bbIVoqUKXUJCS9U",
-	"KaaIylecFgrJajOSiqJgqVZEyO2acpa53zTS3QKg2lG2gpCHV2iY+qLmCj99+vjpYNWEEPuTaWmMtEpG",
-	"s0h6zXtX99NsS1vo0xHhnZifXJF7UZQbW2NEb7ZLmzopdHjSDyyRocV2vpI0HcPeZ8nJzNLXNH7aaP3M",
-	"Ho+gUkF6XMYSitsd+LOvyPkZWewdVLIBkBwBj4S+YusBX5e6U40OYr+ghjwcelUZXHvAYUOXhNoKyLY6",
-	"y83LH16+eQ/YAUrQvxFhnVF6qirCarIUSr4QVeaakYLRe4bp3zbNrqucLI1J2NLHL6FJBQaFrSlbcseZ",
-	"aOmuVROlKoAADSybDZV3GAhx7rolVgI3XwQDoX8rozqHLpQoSs2I0e5o+vzbB6N0/v31KxT2nFcRDVBO",
-	"dq5XhVhUq/DITsajfz192BTDEWHsUHBPduum9HNTmplryK6NDVfpmNXUXpFnZ1F5btdkCUo0bOtQaeQi",
-	"YxKALehZSKytRTXSElizdNmcyEOtk8hpncxU/g823+SLhto8f/b1119fnA+4qw+lHQmX0f51LTaNzY1M",
-	"zSq+u0071d729rKlEAVlRc3JZs44Al7VcM4yKuF/ygEVW4aBY8SZsCnlFWq1xa7oJ5GsqfXaj+mT0nQf",
-	"gxTmIKBI1mzzyFKxzY0yGiaoj5ys48RkFMFVJA7gLpBHCQL8xI5S/OU1VZrJn9j+My7GP7H9OxHzMDqo",
-	"45j4uWlkZLS9DaywP+1BKHowygi32vgqW33VBA5nTzd3vs91SnZYQqvkQWg9PDEWFedzPs+S2bIswrXA",
-	"X+X87nmdC9CC5X1BF+8g4guUg9gyrqwHpe2JdCaJRX0pIJwxSqNZ2HUEd57py6BD978AG6KNo43coSWP",
-	"E/uHJXYUQ2JN9u5HZ6nuo0u0c3sMJeiWKWAUbCLBs6BytI9HevteYghzQqpApEbRr+s91CiqIme2NPoG",
-	"Cji5UhoDVdYHKuQ7ukqLtbddCQ3tNU3XOWcvuBTF5FsJMD1ssAXwcxG6QPICxYplkJQw7CFfC6UvzVnq",
-	"6NnresAN/JI0VizzwotdAnL7jtpT5wqeYCYrJGMgO5d53207ovEsFDBZlHkoGeYdKxhVlQmJHWq2dx4M",
-	"wKRmSpZ5amMMAQdM/UCj9YR89+IdoLuoYs+eNLTEYg8ZoP7Lnz3+JuRlSwXnY7DRImPP7aOfktmaymxH",
-	"h+tJWYn60T3eCoI3Yh+haIczqSo4EJJuhG7EzSgz46rpGRj205iryopTXYbQl39BiJbHKusvy59ePP/u",
-	"5hpF6ebH65OLp8/gQvoiu3j69PzbPxNxzyS5dUVbmdlgkDF9fpsQilXKlsy7Hmpxh1TiPSt6cfYkxN0O",
-	"P41E6aVAUgssE2dfMRAibFfnheabYuvP3JBeKYKmxkCWTbi2+o8W8WrL4pGUmtbDjpb4pMBXFboLmqo0",
-	"1gG5Nvimnln44e2Hife/vI/rqe2ehVlQoAGdH+RslB6qMSKdaguAWbWkLBbaHrRJBtBsIgunMIyw0fC3",
-	"VSd7pvdHTzNNPb/MfLoTDGu9LKlsIljM4JXn2jH3ZqZOyU3+D0tLl9v5Cpx4FrLV4nnqqmQETNXOkjP4",
-	"X3B+R4Cn+lelC38alJRJcChP6hvhpWdPQqS5DgI1CFvoQTT1j1eocSIYkC93vx5LoW3Wn6lggqirMNq1",
-	"anZUOVQ5nie5jvFu5VA3K9o2ZzufLlExWrDM2lSxRmOM6vURa07A3Ny2tp6GuYUUfyQCBUpToiXlKteu",
-	"TvmtrX2Vu5KodmZOw/W2WB95NLjqgtONoz3E64BtVi2McTIe/rLqZs9syWG3lFWjdg6Cao4dwOSj5DJ8",
-	"LWmhhSb4TTx0TlS0kdbVo5rVwnJ7RqJPXxL4lczuc7aL1FOEoEO2sUmghRAQB5KiXK3xGr5lUgn+lSJs",
-	"z1Ri5Jjy/XhiG3+euyizevkGQEmvmaYZ1eVmgg4CkRqNDcCnI++Wefo2jAl5zShXaOUi5a9kOoXIjc43",
-	"DC9at1TfEsHReb5l9E6dkudvP1gXcCqkmVjU69Uhmthbm9LVR2YpCAZiYilLIxGOo3HJ6bacW3j/SBTz",
-	"fClZ5Dpnrona7o4dVVjcCFiMRvp5oH3w7E3oz07mUJJg3E8m4YXx4c4E9TiqmJ7nY7tiHhalHvV0qFoH",
-	"YmvdCnooW6/bVZfq1/nT3JrC+Oa4YdKdUc0Ty2yaCSaTt9OCRT3RQxcN4lwRWle2QmoS0y+/8tkApgb7",
-	"Gx9oqOaDrfQ3trYtBHhHlOq1L3xX/wCzmnM2dULt6gRmFGsxH5AFCoOG3zeGVHWwZwbfNWagk2W4KhjZ",
-	"MKpKySyNlGRgdIG60DuBTFIJ2eS8NFrRfZzRvUoszRR8tpaMkY3geq386LykO7SVSzh2zA+CIYLX4n4q",
-	"9jWTYjv3Yp4tTwpbmWMWUI8Qj7ZPurqMxmzNs6uq5hVG+je2wr2NDkYgQ0H2h++FtMUK/SpucLAszMFi",
-	"r/4QalQBHt4Rd4M3Qf/ENUD+IM8MMAyabITS5MmZMYIkTbV9X82UlVKpTyTLmMpXvNuTKkdr9r/+Sk/+",
-	"cXby7cc/2X+cfPz9LHn8zSf3+Z//338J7btBDpUW7A0WKPecjsT6C1XQcqeFuQjo4dBwAz5Et9siZ9lc",
-	"Ma1dIsaQL/LGPfspmS0Kkd6FsS17WGmg3OUCRMujK6SFEYaVq+KOHIKXwD/P0jsHinEig27oBrMbIqmI",
-	"okuGB3pwUiqH8ZF8r+YsM5ZWKjabEIDmR7FDrjmjwlSnQCSwnThfF2B0JZA6kmrxRpYg9qYiHErKHH3r",
-	"IF0qOiLoohjJSRZKR2GpZtm8yZXTOiL3W0yH3jmcMpySFV/VVZUcD3TTuSJalkpj7WjEOYK3LQ1fW3M/",
-	"mW8Aw24f7L1hMZ7lfDXfSiGWcyDXjWRd2wd7aYLM+fS34Sm6bri1K3p+XUrOMpI1eesa9duN6OSCz21v",
-	"IuSjB+7wL0LUCy/xCp6bf83rQF0gAGqrbgRtLxClqh6CLetKlqIoxC6sLAfWCxzJ87sIoOE+17QYNcRf",
-	"8MmJRFEdpmK3PYOL7Wv+pmIIWUCmV9fbrZxuWTSnrO2o9DJnnj0ZjGPUTcX6iBmtndOyR0RCnnoo5Lko",
-	"GDG3+tpllitRwCRGNlQPdaEWJBOk5AVTyp1ddxEOw3smx5CdmpHeuIeDHviqqd4Isn9UBTpvTlDGMwvs",
-	"sM5P83AuuLrsekN7cKdeGHQJFF3gZnaZNwI4viyYLV37hq99wQm8wEjuqpk30DSWjpv8VYe2d+GYZTW0",
-	"D+9eIe71V7a4MeaNxpEVjGYKjY1alnZKXT56tJXiYX9qjclTIVePoFjQ16fklQOWRC252gQ9Pzu9ODt9",
-	"cnr+BGKtgSz+vgQ1HxCn7vLtidjinJ3AnZJJ5ME42PY5gCpsCnqy72h8YU0MF+ANxYH98LyZ7CpUNhBT",
-	"GdbNsc32nY36tDnGiqwHcQkFBnDfINNFUHn0InoP8XtjrxKXsgPNRMcVpv6falJmDr4WYDECQueTckt2",
-	"eVFgNp25kOaQtAcuXqtGgPbSXUdh610R6rhPIfNCbBgajmtqM9gmcCHxGGhIabq3ptToVPkb+5tBuCuC",
-	"gdwrepfhRttiUVN8AF4xhhbWzSkjLaA+f5t1zF3Yxk/gxhoS7SLyd6xaNSjrat5YA4pVYsx6YQumBlBh",
-	"wQl54aAbIfBXlWjZNQ/ZA001Aj20APS/pe+yB9dpn2QMLXoPwsHDVA4HK1AmKoSHHU9MNl7cB6dhEiBy",
-	"yJQa4U12ZdHC5dMbwA7kRcs1FFbJOeaMmJtfQjZMJ0TteWr+oGicZglxl6YEYSJzi06u/mT34s7/E2rz",
-	"JNj8HPJ7kwbqxvtrHq1FzaOUVl2QMC4ZeLphInoX6xgIy3rlvxyTq6NQiaC7PxMJ8yWQLz1ol+OgW45F",
-	"xvuFOXhN8z8vl8HqV77rDWtegXGu83vfEaPuMPfDnAGfF9+Lnqs1YWTXXVjpioylRltj7h9wXAmJ9Smh",
-	"8nauY1Tu7aI9lgE4LWi+sddjbHmGxcLMl7tcr6HW0wjaqurgxvs5jduGljan5wIbdJemUIHNJuNsy6Iw",
-	"k4CZfuZD/ITsWcQLtomxkUc9XWYsbDwP0A08HrGZc8vnh232z8yNDnpzfGwO8hp9pTAlzNrOTkZOyTWc",
-	"5GZGagPR5ta65TfmohHjsijwgmRsnkZl+djVczoT6h/3zv9E985DfZ2+m/GffWdNqkvrla03x9nO2k42",
-	"GXDaTXbMFfboBUzGm80jSpZAY9Gue2s8OVmCW8RRxtI8Yy5dglbZjm1SVnU3B9JYl0zbinI6tl9LBexo",
-	"sR3b7w5QdwVNWWbtmXPyQ/6XJkj+6/Ozb75pkFacRcnIVR/Jiiclz4I0VWETziK50TWhWMFSLaS6JLf/",
-	"EJxdkqWkt6fkJ7ZXFsboEPWPbiEYt2u2AzBuokWRBfhSH18E1nQrc+H8pS3rBcpMw70RFeLS2JWF2DFJ",
-	"BLcQSzjOMVJk57jI7xg5v/imWaPx6dOhGXaGUZCiwNOlFogM+dx+ZQJnoxAwO5TR7tbsUFHsp90J83tJ",
-	"N/N1hPrHXHAaQVAI5LeYiai6Q/DBD28/1MWubqHhTb64jby/5PMi7w9pQsq2TY6y2UF07+7x4SpagkCj",
-	"jRU4PxuRVk8ngXbe07xdS9gTsR6qFi8M5VmNzOVKJLOqtp1YLu2/Sm4jk0CGanpDdY5h2ixXGKiJmRU3",
-	"tVeppXAHGP9qZ9qUXND/6FRcSD6fLxjUaoravDuKxm1FYz7m7t1O0G2wBdoex06O99FgojtTcCtB2IUW",
-	"VvNA3n3gbBiokjlcnzKy3fCtGMRs6g0/a+ogQydsvmOHhibtWBfhahG+7IXYvWa6QT+1lt/BS9Hb76Mb",
-	"aKNN3MYajTDWqoZjS/Fhu5LBciXVtTVmmbCdC+uYAyhDTPMITbGJ1bXyYvOf5UOdRq9cAZP/cwCNsZ7F",
-	"KKKy5zZ/1OJ2w/U3kTYAkkx8I6VUY5PobeulGl0rokYztzNGm2D1BI1BZHMEG30kzuo4CGh/YL4ohEVT",
-	"52nt36/KT9clP+st530IQZbmR9bF0fgspTxlRffHrg6G96HSZXrXatFVE2t+DPQN6AnwPs0YbPfOq1Jx",
-	"z2T749q88j90xhfcylp/VT+AP32jDD5oWGZhc8zewnPBnyNt/bTzgW2sI28iiWzLnTGUkMju2RRT2Bef",
-	"hkF8cdZLZAhfBpTwz7zYN7ZzXRgDsnKIlcZYnlxlVg4Cexuuiw3yl9nBx/aJW7+QFr+neUEtUUTgiAzU",
-	"xRia1pa0DEV56x7UrxscyAE1lY8ykqac9I6rbyw/y8zs7edNWoXWvpFSyJ7THoobabkniubhhPIlVqpV",
-	"wagRJRK1e6iQJ18xGXHXVdQBOSdr9hD2rytVRojsgZV2WkocWLm6leozEFXRWAJ7GhwzsK2tIzwhgG1N",
-	"AG8NfyMVT3ZlIflw309FpOyKKhfRWyMU9510Z91RHizl/Gszb8D3n2IGOIFiYlDrFziAeebiJZJxtgsr",
-	"pzZTS+lIx3Alq+64KfTEzlu64CbY8ffijh3GXe6okHI+z4LMba+o0t6IAV8BgXA/xahytjx+9nSwvGGY",
-	"4AGzjvENxnAJ+Z+H6h+mYjt4z4CpuoEnx9HCfUpmb219w7AP5b9IpQWHnXAWHpQphQTVhQhjIquqSYFv",
-	"lAbzckJPQ24V6FNSFZ88uASDWaBjOApckcoDKfXe2nzeuir3lIO1lJIFwM7tEghJf4L255VPcJ0YyE12",
-	"A33HFJtqQLgiFBPLSRy9RET/AB1p41TW802VI9NNTEP85ZUxGUpu2UVc0AYjc+NL5TzHN7VtqRCNu92b",
-	"YYAoUtiuRZFdkguANP5NLFRCHsO/8XmVkCfwJ1aDI+87RBbLHNE3JOdePPw8uUgeJ08+hg6B3BXQC1KL",
-	"OeoujEt6WBKszqzJgimIo1kqEzV63ryqXo2pexqYOWGsy2k2FlSEGK9urJQBv2irO0NmMb5pLIlpJc9H",
-	"YTF1rX2XL5cByIn9tNd7b56BQp2YSRwIyYjQ5z05ufDavr1si/6rmHdTxU3Brf3pJVH03mzXHeBmNvSO",
-	"2bi5FcTotbR687gy6kZAbX8Hz6Oq9aQaSO80TL7yLaiKJELZUbuoCsCaiOCnBEDXjtLXfLUtF0Wu1iwj",
-	"kGSUVLYkoCgxsvjk7NuKFA3qo4hSG4Mi83N5E+eiRWq/0hYrHqiEKDQb5VTfenp/zM7tLob7om8JDnGy",
-	"9xRq7dZEixamrfzodUEy23Bvf6cX0GkV0bAh48ScLolFWjnsLS1g1fHXARigfWhoSa7tc06Z/k0shn7i",
-	"qJ2Bjmo/OsmEsWx6paX2SbGtAHu9cmbBa9hJKJxrV3rC/g3XKt0HPm2Jy8PMPBaSDFysod7fwFOu9yPL",
-	"09/gY/irVofMKo098o5H2u22wQdLNT+Nz3BqaPzQ8HdP2LqZ+NkTrXYj/aXWKF/8ztuj2JzaPoKaBpat",
-	"MB/US461Ki8tnqTleza2OtBCucOOi12C9joWWkfwOZPWOGWjbdGGXIU4rEbrda+8pH9rbtyn7Twn444o",
-	"KwFHuVS3hOrLBeDfFjRlbiNOxejlDpAulpaiiVxXuDTz7e0d298iXI3yPdLtAZbWfPHf4c9bc7nTomAS",
-	"/N1EC4FP/Ost/I7dM7kngDY6/Y1fExuv+AohZZCeUheZq/bsV+r0N94t8iLkIs+yUCLQK8DsOeA9AOQ2",
-	"pdLgolzbMvDV0vmX6YtvwsWuoyAnIIicO3qlEFYR5hYwaz+8/YDdgPQ72zmHJXMwsoY38cn5t08enw1C",
-	"FLeSLZmUIV/uz0sgymlj+YADhjM0OzdCOmQsMkEsmNat4iifOUl+7etxS3XsZaqFMlTVF+Bv2InMzBZZ",
-	"U7k53us/9e3Vd1WGRuuo2ZZdAMMQjdkUyMOInJFR6Rn28bBCCmdlVFpyhJvHPth/Uh6QiSHZKlc2HBT9",
-	"Eiojhj0fdDWaaLB6VbvhOofDNOedUfUExaf1KGdTtNr00Y4k84IDwqwHSUglBg2MwNNB56ovC6MuM7j4",
-	"baXQ+5Z28YhaJpoyMGbpj45Sm3IbG4VOsw32DGHMnfqoMjG2POQUEgXO9E7Iu4HCsVUDX0XqP26ppBum",
-	"mexJNNCyZIHZPLCKIUsl0+rzascGKsVFq7mNrBU52p9by9BxrriSLYt8tQ6luq9ZejdBo7qWkFEnpFnD",
-	"QOQXFHJYsipLybOAryx9IJB5cdFKIR1/4XJ9i2XGioAkvxENjriwALs4xOhpsl6O6J2oJRziDry7sBJu",
-	"Br23BtVMcyGi9WtCVWAza5+DPqv93ZSrHZNgNYeBMhBXAVQBpPop726qTndsEQwzhxO983SN8+6lDkJ7",
-	"9pSgW5rmeh9sccOUitlDNdvSWOzKB8wFh6JTyvGEAMuxmx4/BxRWqoJC2jzyYC89NEvgyrQDmgwAWlB9",
-	"aW5Kmm0TiI3hwZnA7cmosZE5DA5X4manV2gi5JHqTvVQoqGULBhuSyT53NC9S0cKb52Jdv4yb1AQeg39",
-	"x90AoE/h6cQQzsjN16APQ8oeKVaSbsKkcj2MGtVODFOKdYjZPdea70MZaUM3b3IhZ/dxA2C9u9jGjucR",
-	"v2vtXg3EHHNdsJ6z//dg/YIoNh24hMDVAAIxpbJ9m8DOfOn65xECpO4GWg05IoUrlyt+eO4B0GOM3FiA",
-	"DxKl3pZ6kqsYkhZHvgO5CeZTumV/UtB9cNFeweeNwrDWMSNZgwvgWFX2hKbFpAHgL+r+D9XX9Av0xaBT",
-	"NWR6YqEJ849yiwDR+Tqco9G4BjRcmjZplrN7qLGLFFt54MHwbA8T0g7kyXnvUHFwDKT1bnINftkkYJkq",
-	"shclejQpWUnKNRG8pgyzYWta56VOwOtGkyet5T7vCRC0FPko/f051ymwZqfcEkDqrBU8rmCv37mmADTK",
-	"avQI+VE8Rna/fEGXEb5hjM+oXVl0k2vHBM/Ibi0K1sgUh3Id5QZrd0DauF03sNKA8IVCBUUEorX0wfH2",
-	"+yl5xcyOyStyOK+gq/+zZoH0r0eU/J+aRdmvBt63N7vFyy3cvALHtBan5PuyKAhNodY4VLPeW/o5n44b",
-	"qVA5y2vOGVxrwoVbEPBL+NUt6+I6fnp7XI3UjvjzEBzwn6cWOg4/902P0B/fsVcfb6N29RjXnn22bxg1",
-	"1CGIbzRWI0nXQiDbJOONq2QkW7Wz0hbh0opmYyST/E0sYr42W1ggZBzX/Q4YzjEzJhgJgM/nmxH0LO/p",
-	"6nWIocXaLa5PDT8xNhxZAeTcG3vpsqwAQOBHck4gXygZvn0dAoWAl0z6RZ8rI3p9ratDh9hG+vwfcuqI",
-	"3G8W+8Ppvqols2xfk2G09e8RaTSGDbWqV+3cIt5IWjCKCNTWF7YjWRZWcr+obWGn6ubHidYFVGAVyLHd",
-	"YDMlLaxfVQEOan/J/J5qNrelBDljUHxhIfTar1RoHgXTgKi15V1sgYqppt29+x3VlCxFkTHZ4rZ6dE/l",
-	"oyJfOHc3UvxqssrvR1XCTWZZLgH6sQ+B+f03Wi2RkEdiqz/jfSK9C3EpWma26uqxyjlLSMnzh8tHj2CY",
-	"suSP8NenSqR301+9FHLFdDBpYcV0c0GhKjJPWaMaL2SDh48bF0Bul38eiEian80tKDPkoebLXG5YRrwc",
-	"y4Tc/Hh98fTZ5f/93//nlFxb8LEVPAs0HlUdN+dK06KYx1bkJX5PvoPvLSvSVp+Yudp5aWzdiu6NY1ip",
-	"7VpaaHUno+Xw/JeeytrTKmR7W7f10scXXz/7ZjioXPLo1sm5rf6XEBDfg3eNKhechUz3d8ZwA3pDJEq0",
-	"ZbNswBK8PN4V8rTNQRguVRoQhndCYJECa9WBw8jcEUplLluZaDX97Mm0OLnFScDLvW3Rr9wPIPFWaj3+",
-	"nL35MQLqaZ7kXrZhXT3Ep0hG9AwQSWCadihO0jzeA/jbqTZVUK1YrsiE5Fxt4R+4/RNSbgtBs4TkGeM6",
-	"1/sEa7onWLo3IZbWVkhS5DxcmwNdoT2RHkXzzNHN2zsgHI+bKsAZsNX/HvM3HmTGtUjJZMntCmWCsz4G",
-	"07bZzv4+wzn2HNV2Ahqd6xXhnK/eO5bzLw9BHu8rPFra7iEptKBI5q5kcjizet53v9tKtswfwmcqZOik",
-	"ZEulJou9K8aCNLd0ExXCA4s8deTNciBanHa5rZJ+XRmiu5DwJbOHE9PCyT2VlhLhr10hunZtd775oFj2",
-	"YRv65kX18s5X71xvWvRW0eLWEca1qo5NriG90vEAno6oYY0L2Yb2NwTAkxbbFT9ydHCqdXs2DqIdiLvp",
-	"LobcdGOhSR6zQcRZaRYCKlHA9V+KQlVLckUunoSMkdoTOWQ9+Tt1xPrb99u6kR0Cy1GkCv7WD9zdrL2O",
-	"BwukLGSX5HdjUZgffzIbfYfuKduxilRfsWKZkN/5JyRMEZB7t5SMEbxFn5LvkIXTb69J+bzalie/808t",
-	"W+jsiCplGpdyD3ext3YTNkA2sUhIqzwI3Kr76oP4ZtO8KgAyylyrztLjlA4J9GRcIZFOh47qNWmM8st4",
-	"T/5HyVS4iq/HJqTN5jCruqMuGkMdeRVEBtQOkwtaoXj4fKI5UP0oYti44iaRIvjw66uqJCpEIHZ07wIx",
-	"rVi3d3kFq3Q+rfpLrEaQ6YmZLmNfQtyIJ8b+ANxoIdI7V4bB9Wbc+wAAM16KXPJoxQzQYSuj+znOV38R",
-	"gToVLJoKvtnGinYuS0WLeK0KL83MFh6I3bmngBAY3QQD4AJehGNOCFVkSaF2k14zSHNrZcthyKoObplm",
-	"IawFCBkrY7u1ACefsXaWdcRsWly8gtwcCKZpoCLsengi7clqJUZumtzLG/IQ0RQle8G1jDiwzC6D0guY",
-	"XSihNLGZ0L+bH17ifzJ7xTT/gFtuqEaKOfZ0xMoQS824SyuC2q6iyGxJyVyfEowVQf6TXlPU/wTiu4BY",
-	"4HcWhah0DIQR29R/sVhda9lqQRbMegnJNWIjjGIEe8M8QIsChm+2cxXwHL/bp/sACrbU8XJxua5n3kyB",
-	"o7EER8+aZqDbARMiwIIc31M/hbv54nM7IwL95A+6QpG4zzPBkGbMvD28Ij6pffdblKpJ8xSvn4MAmeqQ",
-	"m6qOfB9FCwXZkg8bF8BfjJ9p07NQTDioDap5s7/z5yqpd1l0q7/UiPKkRfHzcnb51/7TxtMOn5JuxR6n",
-	"UiO+Cvf1fCzz17gM9eF2wiX3r5tCWls9UoiNsSocuXjMrD06EXwI/NycNv/vBq37yEz5j27dj2HB1gL0",
-	"5SzXd+Z+8T5P71igu4e4r3TV1kDpZXxu0K3gdfAgh0Kb3U4zuck5LVBd7KgMF0lwkZEuWRcl9neXxnwX",
-	"UtdMtC5nOWNpQSVTzboqw6GVNqlFrJbfO0aznFvg7kQWMnvvHG9VrbWemo8WLRp7WLwpjsxuX0BN87a0",
-	"bGje2ogZz/yG+lD3tAjmbD1+NuxnkUzLuu7NBAcNnF/zLZO5yEZljIULlaSTF+mAtQjN98eJCXDDk/lp",
-	"ZK5bvQ2Okur2jqWHKJgpWZHbnM8xlTkUmCwRSa7oxoLMlb3v5pLYX1U0WPCQ675jIEnALgKrSNMVPlw9",
-	"s2GUm/Z4g5W4t9btOy/7t8X8VeaFznkEdxcAZHhMzIr86e2L13+Ga06p18a8yh0JAxRQQgJ1C1eFED12",
-	"w5L7wfgx80pwFsuA6Q/crKma+4HzODwhBAJgaSkjeiSKzTb3w8iXYUyzy4N3r2t1OqnW4GPPyh3DDKmk",
-	"4EtaIfiKA9Lh/7myRt4IbeOwV/b+QR2UidyxdnE8o1KfDYvnIBjZCWO3oCPcO11hR/DGUG4zVID8hJmb",
-	"u9oy9Nc3Xe+FSGkBP3769OnTFqhiBBTH3wnNnr0taM7Jj+/fv70ihRDbBU3vquKBYciL24nBOwRmWILe",
-	"00KyzCxGa6qfnH37rBsE3Mlcs595sa9KP/r7cCC6FAJc9Env0THKY9kX6h06AqVcNdo3lPeWT2TCTowU",
-	"z7kmkoFvAzA9Lu8FRBfOMrpqw3mePg0mgFU14SCghFCcyqh4OmxnVaStVQseO5a7HSB9pEeDGLwbxKJp",
-	"18ojLgJeXN3GlQUpchSjMl0HthGVFb6vO1Ghtj4NrGlIPgcqAVsG+x0rinAtgkmHyXu6CnvRdbq2Bena",
-	"FESuCho8Q+zkIzMkzFvY4YUZ+6E91QdzLmJxCHcsZDlWRXYhEjg0ctC6CGArchUpraiFuJtvJmX0RabD",
-	"FqOuN9YIYACkn7suhLe+l8kx5QTG0lOtI1i0r78VHrF9iekwNVm2sPqXz77++uuL82f9V6Dxl4Y6Vewo",
-	"lwarnydhHNA77l+P4gCEDd1DTdFWqQWa7eG4bySJ2FwqxyjnZwvBw9AmhmqwvIkseasq6bcXI8pimtuH",
-	"n2QYvsi0rydOlbk3k5wrzWhWf65ZePOE1do9QMRvwBrrqrWoJQ6EfKPNcHw6vGHuc7YL3I0k5WnY/2HP",
-	"42kQNbHZ5EMu33Ee4SlEAUEs5LtK4yAwH0EekYTtu8kpKKoNDq3LpDsJ94ChFZeGqxoWOqujOUiRjP4A",
-	"r2ziVrQiI/NdxC5LxFvaoLCIhdDX6m6iqqgASpMgRlV9jkmlFNrVEGztDexCdEyvg5UUt7YwyqiaGkdA",
-	"nlBwAmFL4a4WDcGCotsOPR2Sm3dlEaI5qeoxB6AP23xeyvBm6lMJX6BYzFBYx5VYGKyHcHCp3to0CVta",
-	"cAQPXmvKgt3gkz072eiI+SbnpWZjfMRWrdsexEM8uNUbjSc1FjWGkgzKXlkcJRwEIvkFfTBlcUAJgFiF",
-	"8veyNBZLwZSqcZK9myZU9cmVTUFrH8IATJGVuCI/5PrHcgGf/5DrV3ThqBbs7a51V3ocdKvU2zJQaxC/",
-	"ZJb2I1fu5nFlkVs13ZKmKzXqntdfcXHQ2zJl18YLHg4yPvo7NzAvbjr8a701KXFTNd1Ng4ugKvtttOvH",
-	"oi0UJBZuaMaGM4JCrqDP0ELdG6KmK0fWi5IDhMFlXmhCFTo+yO/4zaeE/I5mkPkX2nfmX2otpP4EMv27",
-	"pqtPoVENrF7sLM1XHK+Noi6isRZKV6Cb8DQjuR5mAQYW9Om4eW5r6MhdR/v37OrWo4WjhYY5viKPzzp6",
-	"pb4qPnkyjVtx1DEQ05bD/r5W9NgoULywAd83FniCLB+cc2rhcBE+tF5XobVXxhwgsR33HkLY5juUZNMz",
-	"s7sSzL0daYt5nsayYPHJqzZfVXcOrtyzxPyjoPYfjJr/Ms5knoadl02b7ZfglUzCVW1KyAOudiF+sdHz",
-	"3IETFchUgz0JT8uRspqmo95sSclB9jX72ARs0ERjs+d2KJbLOKWal8Rgoc8ow2uaWZAhcvgv2BJRjcz5",
-	"PkYWq83Yz+b9QRK7UbRLgBsbBflxALAWY13IK4nV0HJNFmxFOZwycBrnnNz++8k7/P7kZXZbBY5pmeX6",
-	"yqUgk3xZ/3qxtykdYcgeU+A1D3VkmUsFTBk46blGNgCWAZRUabq3jqomNBg9WXB5B+eP9PkyO9f8qmT4",
-	"x8PoJg5BjE1lnAgTTXx5Glgs6uKYKzoC6eV3xdksqj72EVu8K/lx7jL8M8pp3tz8+KOYHKAKB1Hf0A2k",
-	"6NpscOeL9DJuJkZFw8ixi4t41th04E00FGln5icWwGz0Vp2+VkSp9ckd268YJyfFsrbiG/QJwbRpB7Gr",
-	"IsumKZZdPH16/u2gvWBLvfq9C44slVTjZW1KFePp6YGHeUfGoX+mFyeq1E+4MA3midnrBWLlUf9CLbKr",
-	"hp1ZhQJi9TuCZf97S082FVuMMH1SNYCkG/AyB5OZB3LH9si/hNV3gBHXMdVd2bJLYgnP+kVLMNhAJSMF",
-	"WwKznCfGTsLCbqLmZaC3QBLWNHvppGcCgQ6kXMlViVRwqH/w+68UWZY8heoscK5LlgoZTPhoxgKmRKPE",
-	"huaHpbdPrWAW9xiGAjxIDTBI/B+4w7i5EzueVKyHbiKtxREQgc8rN1BOrb5nkwfC1mKUpDiYrRWavkMq",
-	"GbTpbO4Z1yzDilaww9ge9pHZU3hnDU6jz/oZe/cBB3f0qD30tOyqgMiu7qHrLspNxOBvI8/Vnmv6AKmw",
-	"XEsKzga9lmLHZ7WwV9jZmYuHw6UxLes6blStI0ZwOOXqeyk25LxKGsqXxJLPh4ETcWK58MHdxxrv1Xmc",
-	"phL/jd5T/HFVa0/5TMsega6ZTZpzJhPH4ZOQZV4wZaw6ma/WSOLT5iwV6V3EA4Kv3dA9RNmr7LOwU+Yg",
-	"JfVvNz+/ITdw2jt9b9s5JVD7zfx6j4d65U67JKYpc+h3yP0PUWDNHr22tb5r0KBKyKLUhAvMRqd9b0WN",
-	"qnrnkz2Y3erueyNqhXfn+vM1Wu3hUl7WBnbQLLa6BJdyjZw0t9iwiqvcVy07mpMXz19fW9kVkrzfb5n9",
-	"ayOysmDmSqxcmKI+lXJlqResq7heycR1OXFSklRWT+LdphM0BQuxQh+yZLqUXJHf7a8+XYXOwcQoBFwc",
-	"liWk5JBM2HH1xpCsAaR/xL0rLG9E5dq9IudnxrRrRmxsksDZQX7c0SVga710FBQQtveeKW1dLgdE0RyS",
-	"xoETbTJCW4TxY8vAge6UpiQZkSiYZjGjxx1HXvvm8eCBcjQ1OepS5VvQjS12mBx60LOjyFJrnZ03rGVN",
-	"S7HdBus5AqGLQzoJGyzasdatZEwNBbHq88I9PTsDDpGJyfMjD7LuiVObRsNr6xXuOODMiB0KbsEHi8S0",
-	"ES4C0Dx2xeou1Y0GZSCCN4MgxQiaGfz9D+7pT0n1y0ho5zBCsHgiyjabHFC4p1bYhwf2Czw6qUixvWvX",
-	"0+BXofe6G1+NH7y5P7wW/W0BSubWulOQ6OyWFts1XTB96wjewYFH/uT0Lj7Ayw2TeXr7ZyxudGvBArcB",
-	"ZgbbXgOO5DUxS2ZrZq4JC6rYsyelLMK2vlWIvp6zzhX3V5AHIIZdfwW1bRVR2vTfXpo3ihX3TJE/3f72",
-	"262LnYBFSO/ASlCQVpbzFaE7uv9zQm7/en3yP89Ovv2IdY3tzEIF3YTc/n5+8emWSLZlVFtSKSirC+3m",
-	"+pLcvnr5/MQ08fH3J59O/moagt90/LDPhsFsEVk5hvva6oDP8GBDA2/sHq0dp9dvX87f//zTizczb6lm",
-	"/wtmxM7s/OPvZ8mzi0//Etqo2O50GM/hyqtC03YP6b4FCuEEpmuZ+CofkotTx8XHrH001cY2E1/2X9w4",
-	"J6iqawKMM8gNA3NOck4o+ekXy/xsvoGGTwkUTJQlxysNFNPgKUsq4pUFW+XgTwTWZrbFjSx23JFup2K7",
-	"r+DmqhWwWwnOrggX6FVmhbKQEXdpaAcdbL2xiU5gl0IeoKOkeu0yIBzp9YIVlsgOlJO72ZmOUG3U0JZx",
-	"VhVOM6vRIfY16nIKPBY66Oqphde6KpnQS3F4jJLNfdSen1nO2XkcRwQrLdef+pK1HyYVjo4Xg2j3eDrj",
-	"PSWc7TAsAXvSpX3h5kL/BstyI32p2ObMejYsAKu6ic6OwtHAuJb7rQhG9hqVd2ByvrJ7X7uIvP2U2HfX",
-	"fEKpKLkmyNx1Sn7mzCLCsCe29Ez9ckI1oZgmNqXv959XbZc9aElh9YPuB6WBplZ1aTqWOc+AWZNyF/71",
-	"Mui/e3NDFN03r1FT7vTY4pSNHJZ111BIjgdq+oAftCFKk9hCuO4iVS+eXZw/edKjsUepTdd2j1e+GsRq",
-	"W6rPM+xRjEGymVn5eZ6FfMLmqSYjxpOhTIu6vf4Nu8m5W6dADFXSjct6CzDClunacuI3pBeg0IJD1Nec",
-	"0j+8/aCIFiugHKzDXosyW9VVIhzdUjXEJ+ffPnl89mQiIQd4dHIdrcGADnl7PH+liHnY1fBDL8VWipQp",
-	"dWm04pYCC7/KV5wWOCZujJCiMAc1EdJcjljmfsMi+MhJoXgh9cEbgz1shRrgfxjbic9kYLEqIk7E0imP",
-	"SrO5AKM7CCgTQkPwhKi90mzjUg1PzE+uyL0oyg2zJCSb7VK5YGB4QRDBNQi1dCQuBxcZlEy5ugYBlMSa",
-	"bqG6WoU/s2JEGM/UFaHFju6V74d2fJVYC8/d+qFwVuLYz20GJvD8ObPatIeeA4BXn/nOVnzLLJlBsxEE",
-	"m9jOV5KmY/JC/XH4UGnGM8vTCKoCdlR9vzb9vsuLgmV9vvcRxfSgr9h6CEp0pxodxH4lxmgHU6RRSPUr",
-	"t/EvjUlFN4woo/CoIjcvf3j55r0todGTagiSGCsoovyKImi8UI2kyiA0ri+V0jr0uI9yXqn8H+zwnObO",
-	"2Tlml4cLkvy6FpvGukBQlar4wph2qmXxlgHNR8cHmorCqGyykqLcBlfI6o1D9e0knRpbhgHN507VlOK1",
-	"GW/NMcIStaaSZWP7BPjXOIYrB+2RUm4s7gXD60KGlNBYqijGtxw5DMaJydiEeXtVOmKwDBv8Pi/YW7ta",
-	"B+yzTrKQKEodJoWZfK3vuTH+yGiBHRhLolHxfytN0jVzvNVQ2QW2njFSIU3eYRpsuNecTao+XnIV5+AA",
-	"wH+s5OMauowZ29XNDhBxfA8cv5d4at3ac/QSz77bBMxK77R0sWn2YOS1OuMC3FnVJPVtDzuVQWtshLfh",
-	"rZG+oIkDo1AT6a6DWYiQ8Ibpfk5BINKSEzQCM2CAHE6KsaTSdmLciL3O9ojccRzWkXrKR0sfdZ0Vq1cW",
-	"hXR4RXnNHkYwiAJoHR7t6c9bp6MCFnw2kcItBjeLCA+msLZEBQj10Ru5WxtDu5URAZzXrjDZsFz59n9S",
-	"DatvPiaHBqZylVXuSw8OvhbbR3SbB4ieht3A4XCV0dOnr4ERCHF1V2aPFlStkScIbimVA+AROSFz0mQ/",
-	"WzKqH/3rmLTdsTRc9Xn/OS7TgMc750ZeNF2BMeyDPqzrsUJDd3nRwkP6XDes53+d4m89OkOaV5d4lPob",
-	"wY/mmuwbxhhA4x9u3T/cun+4df9w6/4Xc+u607s3+8k89I4t//AD/+EH/sMP/Icf+A8/8B9+4D/8wP91",
-	"/cCdH3/8D/YN/1Jjh1vOCCiDMBE29TexiPlGjZR77KQN5b6mcA9Cn91lhXhD761NSEudOs0EjwLUqyvq",
-	"2HTOLwefsn5I16fA7b0iucSZDt+CVXh1DuIyLKVkXPcVT4RTFplOUqOB4GzNI8YGmu49jviFFDvFZKOG",
-	"bdipfkD1o6UUm0hNTcsvUbGt0HChxrG8OodkBYRIQxoUII1GGzNgh1bNb71wPRJyUMEmvxiA78dy/NF9",
-	"7kJ34H0O7ym04dUk6BnfcTzzahzDS9zznq/4S/6a6bVAWzE+n8Gyo/d51q6b2dtheN1b+7vBfnsFS+p3",
-	"xYdRtTuez7nH+e7v95VgKsEc4lwh+d1Y93ozB8PrMnDpyOssm+pTl/u5JQxoEfXRPaZF7ERZZGAF4P5E",
-	"U8sm/9mj6AjX36Jc5Xw+1cE97flP8ZmrCqFOQ0hnIi03wUPjpVbk/7t+/Yq4R5A249YaG4Rut8X+1gLj",
-	"9ZptgjrYuaYi5dnBJUMr7C+wXcHxpMIZ9WAQN5gAHD9CMjNnbqGCF8FIQY0WB7eZOYgu2QIRE0DjsPiR",
-	"DDz7JXpXFwwvm6JNHjPoBe76VwKVDjq+iVq6eioxWKYbZavdgAEdIy47wJngJZsP5JBTl1OApDtmmkrF",
-	"Jk+VT5rRikKDHeS+x5emomkIjX+PdwkLpJDay/IOuHSsOxfcBWw76T2RFD/YCU23bm2DekElN/t1pNx1",
-	"2+7OWnwTfztVmuHjgNI5ytHtK7HPOL/tJaDNUMEoL7djCOee20ehWEDGIlQ+Uykh2UOu5632fIIaPp33",
-	"4m3FaQCVK2SuNeOJxzlBSm52a3EfIZaxRQniDGRNBTvDu5+TlZmrew/VP7FjUR6VsXVa4nQp5jtNM6pp",
-	"z20Ee0Z2lGuFNKsJOgIUgYJFp+TG6hoqGfkr7ouPo3krX2MPykgJWZapaRHJg+hOcARQQK0zim4+ebQO",
-	"9ltwTdnML5ichCyB2yZ87NaElUMbyCbzj69LPW4HjSOdNB2o6Sa1qw3Ze7tnSt+Umw21esfVsoi7s4S0",
-	"kpa4Q0M5v0fwzCx5Jjjrq4OuCGiok3ILHKtVGfpxU1OqsllrdWruPlbnxvIclcgkjpMIZ8RJuMd+iTs7",
-	"poWvsW7/xIAwqJQYQAHyAyful1+AbsvW/rRO16WFfUBh4QyTQa233m/u4myI2K7qbmwSnq8Zcn60w6gZ",
-	"C9cI4wKLC4H/DNlawTYO14WJkVcwDsmtu7ZilAJRneN1VJ9GjlUFmyKJfSxsAV8bFN7qJZTwjvDwQbFg",
-	"qScEbLnEeOjSXULAA7+jEuJYyPJVgcv2gDw9Jd/jwmwYdVa9EhuGLk0b2irYUvvBKqMEMFcb1UFNxhs6",
-	"ND1FGj/udkLeeR2HYWmBlEiVPqlxKgDPcXUrba/G9eSm0r3ud1vGMxzNtiwKW0qo5Nxmo1eVhprtJ6FZ",
-	"UHe5pQyxTGrBbrxHH+7o4lCLMi+ySMDGVhLItT3y/OgMFOoJl8HtqR11iK+2x/uu8n+wsZXtgr7tdnn4",
-	"CO/+e7oKm+4VcdLv/2VKFPYjb4eyuulkY+RLFjeE5ueSURXx2UyOXBy/BCKuvmvXW9FG+MPNrJuyiBS+",
-	"tmOp1AuANEHVOzRmRCvkfCr5w09A0lCjhBWwrTQYbrUogJIjSMKAJ4bfWy7mZsIzLEqwhRvY3P/wY5ew",
-	"4+HE/PrknkL9XGWaeSNu6lbeQiveRx/rG5tPDjJMoR3kFHmcjKrVZscaXDVGN9OdjStp7majtccP5vGw",
-	"WWLMh4n3rUmIQveGqs+xSTiG8wMm88ulE5jmvzxW/Uuu7RhH+kBGlp2Ho6Omtd0Iw+s7Ai8NjYWXcLMt",
-	"bPwvxlU9j3qnh7blP63IXS5krveRvI8DuNTcbyKVKsYQqg+Dp405G1r7sOJoumO9OhDQTKPLg4RsbtWP",
-	"o2OsBB3uXHVNHKJLOkI6ZktPVUFfvEKBL8Fend+nQ9i+L8Ds33JW+BMySnQDq6v093XpouYCen6AyG1U",
-	"MyxEzJmEnICEXJw9+YYs9ppBAsEmHCTuUReqzPWIAxsfS+qDO06hjWSj22Aam63apProQK1DBvyKCTk/",
-	"O/MHNnIX1pMciltZR+REn6UseepOqE7fJUNm1I2QrDUCIQH5yiSxs6ZGIOJcH5N6yvwuxOb9ph5anwTB",
-	"albwMefUuMJPfH5mWhQYMFa21jWk4Tpwf4A8DX0QwaNnQ+VduMhcPVvucmDacSWvEnQKCV7siWkjCqSy",
-	"Rv5YydJryVhQtoaDxDWFbNe7iF58DBy4olVCejBJc19DdAT6DgXJRHDTjkJTA5T7runIjvsBrR8oHNZm",
-	"wcyl66JwU1blJDX8e5sRN1ls23NS1R4pN8pKQoLC7cpEHqHW3AEouS+Jceu15dgyfwjr7VRsh10TZtZu",
-	"4Mlw/S2Lu8XXuEYH6wNDswdB5dzc53yeBaHFr6jRAo7JEdMV7sWdTeS3lNM16fqzp4Olxd3khtBW+Aaz",
-	"Xu0c1BGVSz8H9jd59b4MUjCJgKebaxy4yY3dD1HJPkIJdV+C43XUYRxHMe3hFZ9h19er2Rn2rTkSbm30",
-	"QDm0nKdvzQFsFo9s6L5dctBo1bIIcy5/QG//d41SS22AutqWMbOGZFTTBVWMmHawtho4ieleeeEY4FRF",
-	"YJle07roySl5YzHoFnBO6AIretktDgmvm5yTjKV5FsuPG7o5L0XJp2lcyx4cjNqbYeOJWZHfU6XJStCi",
-	"Tt3Fki5UES2KbCQN/mdvmu2aqj5dBkzYmBUDhTNXjOuvFDFbXV3ZHKJdBTOFIWDKgJcnEDRE+grnb0u5",
-	"CgYZrptrW1faXInYQtfe+K5ZZbMWrLSGcXNiN5+2ss1FbQr7yFU1Lw0iY9+D5NRGc/wt3YHE2ms05Bbw",
-	"9HAoR7d+aK+ZEK44jWLpbcNaKEKKsKOTjqGdu4rucE39QYXQ3DTV+X0kd7Yvxf6wsKXaFnQf9zU6+Fjv",
-	"lCgmfzLPObtU5StuLK+jmKZSjCgrLbB8t2Z0MymMEHH6+bNie1ABaOzyuJcN2rDV7HQPYwtBuoVAItlK",
-	"sZJ0c0nAxlAJ4YI4Awr+UJgP4R/LWyYVFrHtUHN4Z7Ni8iiir8Ko5CPFNUzz032R9W6pwtyNcizhzdMi",
-	"TzjZUGMj4PedggpPRmyctrH82RvJN/rbKHecTcu+xdkOLLYK3+J46zs3jfZ14WJM5YHx268NQxORCLEZ",
-	"5dHjNu7SMiy/I+I20Fio69HkSwCoDAs/PhZq+Ve2WAtxN+00OCip0P4mEmMZsoDZPZsSFnwjdJ6yF/cs",
-	"HBwM152uzMyCUWNlOvI/bUscuCxUi83qVN+btunszLt9d0CFVnMU1PG8UfFoe5ZYXn47qd7Z4q3S4AHj",
-	"D8DDMfzNHgwFTe8Q0aGZ3OAL8egKnRW2sWMcF06kv9yJYd/weYdGw/KVJSMlL5hSdTHywWtigBgRrP5c",
-	"Ee/JDv9mcuzdVVMjXZwNEPAcsDE8+e8ZsH1qzGDrmjIt10y+4qoOYZBr/1gDzg4or0sEZxDzMDdLc+Pf",
-	"0KxTlL57FIfOOH/7hoDiXEPFSwhapABmw85ZxPjvdSDjU0J+t1Ng/uktP/x5b/+Bdybzr8Xe/H8pC/Of",
-	"Iud35r94OzX/MjcvLFn5u1Hon7rjC81sMO2zZxqDrU4rURQugGvluWfvDhsC7RhOoRjyyfgF3Klyw6FY",
-	"TSRy7x9gzAsL5HvLE2PedMcsuMy80khcgqkpMVdiMtvVJ/sobdm2TyqrxDX0MYRjVywtZa73UDoX51DV",
-	"XAQ5lMcU4i6vQquXM5v4OXfP1Vpim//E9g3nKfQSpotRCa5d++xa6+3s0ycIvS9FwLSuF8nI3IeXjoev",
-	"ot4Dft9MgLOG6LUU5WqNuuT67ctT8gaY7KhkQE+HgN6E5Bl+9uHDy+/uv05+42Z34Efvvn9OHj9+/C3J",
-	"Ofnw/vkpeSGlkPV33z55+jWxcTVLRkSJQo7I21Rk7BY9j5BcgGxcrACuERTK09/4bxzqSGENpVxw9FLm",
-	"nNw+nNA0ZUrdkt1agIGSIlvZFagoZ8lYFxPjlsUERHkhsv3pb/x2Wy6KPL29JFyYj+rUSSODJOen5Fax",
-	"Ynl7ad6BTlskCGIZyXliPZ9eiTohCbKxJGRN5QZOtyVNtTJvA8/Z7SV60NQpuXUaHDzFl+Qdo5lp4fuy",
-	"KFyZaftI4n9OeeOwI7e1UrRN/cZDbdWPfVWdHuaZaGOgeW4vq0bqOnobMx7vScTq4jwhLhxSkc2CQQQX",
-	"6vtCYFOxNtvsFbafg6sZ2RRxOVrvkOye0cLrzsgxWRmD5bMyCJsNlQuEoCET+/Q3/qvNpIWrPsgU1Jhn",
-	"zIKRFXly9uSUXNsGoDUs3iy2jFiPfyWKrrIgJT+8eO+Oz9uHE3jbLQg3vDCl3IWQbclk4D/KCHTP1hoD",
-	"Sl5Obl+8p6tb04W3H6DN7168evH+heXOfrk8ATbaWwyyLUvl2LKfnF/8xm+trp9vGOWQm3GL+l2JDYMN",
-	"AE5/o2+XVGlz0XVbCdp+IzjDF1ySf72tOcxQOVomG8kILYCP7PQ3XvmLzR5VwEl2++8nb1AdnvySs93J",
-	"tbokb65fv7g186xc6g3VGBsxnyXdIIqZprzCX9Myy/XpbxxSq1LG0aGeZ4zrfJmb2+rsekvTNTu5OD2r",
-	"tbL3mY8gmf2Pa198FOY6OIIgheyHWya2BXO57ytJN3gMYhLczIzw5y3oVa+O6OXs7NS+TWwZp9t8djl7",
-	"fHoOnTKrDIfJI7rNH92fP4JRYVlEHdH2dmIS1Gq44rSAXuEnRlcTCi5ms6pYNDTXqi7mzdmOKW3BFNYe",
-	"v1VC6ltUtcD5tMsVOyXXoLdwOxTFFX6Ff7uEKUDv/8Y9jVhBIsz7M1vH3dNsKmlONhJp1hhzaNRsKcUY",
-	"LnF1FrzMoKKx0tcwU82683/tGGUgUF8pUDGgT2+RVvDyFgnEiKYKMBdwhP+9ZADVsbJCUy0kRNONDTHC",
-	"DfUpCQE8QFqxFrYt0RZ/HxoKn/HCt5ZRbmdjNN4KxF5bEW1Nem2oJZv36rfUZ5PBEroM2FibKueQTl03",
-	"OY5vKNwaRCsPaq1rs0Ii8BWhZJPzUhEseZ9rIkXJs9hkK+RLr99fl10/QeYjx9do/jihoTRx053QvNZb",
-	"4dFL/hyv/6OefZVvcj379BEyl7eCK7RwL87OWrS9dLst8hQ24qO/2QjfhLUGtwdYs60r7k+IX132lWGt",
-	"uvaoquXd0OC/rgWkERnJx7waSBRBjfoxmTnb0UwkK5bw64bafYRFv6Pa9/nNL6BCzG76t5uf37gjkIKN",
-	"3dSqCVFaMrph2Sl5zrBgPpgZaguWwJoxx7QDxJnoazayWBaUrBhSSG+F0lJs15B7vpQCvRxNXfgCOh3R",
-	"hiEJtAIflsFU3fuF+uEvs9BFRAz/ULd/qNvjq9tpiujhhGddZRSoys0e9CMj0r3PdZQTwk4hRLlm1BGW",
-	"Pce+nHyXqzhvxDXech1ztmnltDEbnZd/vhoEb4p5q7k7uI4foAzvmcyXyJAVjiLQwpLs7taiYMYqhdsx",
-	"8GZvthTLMrt69lQDysFcUDBjyaGRzfXgEv1+Oa9dP5ahhVDOdqBI0tLss2VCFvv65lLdxSoohvN+3LE9",
-	"5I8ClIFoIU7JrVm9eZHzu1v8RoKzzsGeAE/TVa+/wDQ49fplj0d4l/19SBJ/dbMDozrCkflWintbtNqV",
-	"XYD27ZUxIRtxz8ClkLGC2aSrHlGCax/ka8IhV/sunWilVNNCrDDFMnzFoena9aQSndwRXLnlrTjWgLdW",
-	"cJUroCWocWoIYmMPeRuGSjNLF9K9UnisSjlTX3K5O3xQX8ooAm2ALyPV5F/irFoXBEyIt7D2seDSBtfy",
-	"0e9Gy32Kq4prM08Ma7177Hi2AJmWlCt7YMPF0W1qKFkGZBO3b3++eU8eVb8FX4gjmAHxtQttnRBQR8Rc",
-	"hn/jVpQvSboWAhSEJTT2FTNnO/DTkxvHdLZgKs8gSAq3fZ+SDl5VvYlKZK8w6haurVQGr6zXWdYg7eqY",
-	"aoNGOuZgfUT3NVP6LwKp7QcEsio75HgsYZFWkqkTzSBa2aFinBUipQXCmydI83WWoRzX/nUHcvhS++g7",
-	"KxFo1ahepek8/Z+/qa6zDP2xRktZAGJnkx2yo5jUeACwE1rqdZU8h9o3zDl5x0DcV2YrGXleCZFdVa5r",
-	"LUulWeaqCCgtttY0bYrnd/CG53UHrqv3d5bvSbcj3wnOjjCx3wtprj5AMcI1k5wWxJsUQr1OjZrcJHzI",
-	"gExYb96a3qN7yszUlQVBrBh5BB8Q9rAtqNn7a7HrTtsPTI+bs7NpO9Ub9OxydmL+95cXP7x8Q56/ePf+",
-	"5fcvn1+/fwGf/t///X+aCIbL2cXZxbOT8/OTi4v3Z19fnp1dnp39zybkwUwPnSWzZc5XTG4l0ELMvl2c",
-	"p9gcF3oOxD7Q2mNo7fzbRmuqxFvM5ez5m//uHJ/VmlXrRB4vL+j5+XhVEpzN/5+9r19u49byfBUUZ6p8",
-	"7ywpyY6TeyPXVK2u4ySe2I7Xcq5nK/aYEBskMWoCvABaNMfjqn2afbB9ki2cc4BGi90UP7opKck/iSWR",
-	"3fg4ODifv1+Xl+OecobGc7/h4nvuIHGExiYGZ6faIqrp4lpKJ5phxTzXPBNZZUSQIlmVP+zraBDBbS+Y",
-	"n73nV+N7PfxDdluV3Zc8a0NZvgTClbZUpf+V9gJw2sO0V9PNZBtN9zPsMXVTMfNeGsaAojUHWQmwkIRq",
-	"sL+fpm/ZV4VShc+vn9uWMOKF+7X3L0f/4Ef0xiNtYF2ltQXI3tNX//oM/8SenpUBkX/wFRl99JfByaPB",
-	"ycO3MBgaj/8IkuYkY772GSuM5HnvtPd4/Ij3vnzYRVA7dT7S/Sy7HaSaAB2Bt9+xG3p3M8kmvsc6Iwn2",
-	"jI15nrMLPrpMmU3SQ4MqmLj9xAw5L3X1kMWDtYERtZ+VfyCjC0fNeLoSm9tXhAexGjIju9QKnossycZD",
-	"Oc8Re45SIEgOQqhIKkZtxKvL+7pwra3tjh4URKk2udUAfCr92Os3z/9+9vYZ++nZ/44f2+XAvi5ce05W",
-	"OrPfh5LcYcU7U4+/gKHndQwVf+x2BhPNmOTQG2/pnxU6OFtUAfTZWOZOGJE9YUZQTFABWWS+xIoQbi+x",
-	"Y6L+Zv8uGdhGSapqY9qaqH7918sOt7VfreH4BPXflLqh6vItnvk6IXhDg4gzxyeBTBlOFC5abTIGIByb",
-	"UkV1/MqrI/DXH9bDQhhdK6ziPsLKpeUQ6kP8factXYAUFyws7jfPlrjbmMFEusWEBWCYiYnxDssQEn56",
-	"PM6lEsPGOQVA5HJOGxVjlyL0PQhjXbPZytzVKC8yURHapnHRZ+rzolTlvor1cpC6gApRUsRRRFkc0P8r",
-	"nxnUtjTc5/KBa02mXank76pFSFDSh836zIpUI6eadpuIACCIXgg4PYhpa/vMaA08pxDwFqEeEOyiLBJr",
-	"M6MXIcxNdJqQ6QZn7Yi9ocI/yPphRq6s4mqIGyRNtjfUUcWkorfqgsKgX5VLAWGOR4/ZVBemPGeYNC0l",
-	"/XkmZnPthBotBz8BcGZzInw9JsbWlty2skbQKBvZWw87eH+dnD+NBetJNvqFHq1plU/qabvOPuPoKuBT",
-	"G52a6wXITWbN8dyIcS4nU9ecborCSgmkEPuXagIA36cMX9vHJBAUpmBrqrB9JGZ1fPLA0gEN9Z7+K9r0",
-	"A2ax9B8mqHjAw7b99ypWWNJepgwjeM77kY7PYHkr1D5Ke3nEnoZBhrrjGDtBEw3uX8RdqsswvQ4rUznW",
-	"d+eAtHcZxJkeJEkOrASUMY07lGo9LOOaCeHqqNI2vzTW5M3TE/BZZuvjHUG/uiP2DrD4MfF9IfzIyTLA",
-	"DpARVyORowwWyp+NJwmiP9KLeavIJs1ATWGPdZfJjRbE86zOfHh0IJX6i8qEYQts3dtXWmBJ0anzS9eG",
-	"KmzIYgXLXvQDoYrtp5os0nYFPSINUcpSLb2zkdd3Ja3VwXaeHGg7W7EEvZu8+8YBnNO6A3wMLbKU3m3O",
-	"UXor0FE7V6FcBiRN1TrTeEmYIhehpiL0VNZ742fh3XdvZ8PQOq4Url/aVdjMdKnbl4ERn9siX1MLBQGJ",
-	"6CaEbpRw2vus3JrY+hYtkHDSqXOPnAhAwIKWFj9ZsHVyPfHuA91aIE7IKBDezGb8Eov5gHV6pk29ynhK",
-	"07l7UhVG1q1AcdVnU70IZcCxCUY6Zrn0nlwur0R5NWQdSFRkUKq1jJ9yrEQn0ziUSXtJgOQ0mbPI7oCE",
-	"TwgVB4hvQLYPrV/esSQG/mCqhrYwELApt0TLleLGUSnWEYOOdk6hpcSQosATucE1Xqv/wy1dTEmoXF/G",
-	"gJB1Yk5JRiDlCLVUER01IkH3EmYpA6DKImMECXzKlC5LWO1Uzz8+foT8TfFFAUH25OivgQWql11sk/VL",
-	"rHbwizo7DT9CRU3C5HpNrTILVMPIsV42kc14Jsp2QutknrfrOuIJybUSA+i/aNS732uDqrEsMRQYtaVa",
-	"L+Bq7YfSQRF8M2B1SZQt9HESSW6CE0znIDQyRrUOpff1mtUP+hzGfAeVazm4TvUrZ7B3K9IU+KpxhYMC",
-	"hl9mcjzGbvp21ax/7poES05M2vh626cW94sl/uMJ4wyqS0Focg4xCvpMLvgV3bVFTbPPd3I8XptL2Uga",
-	"6qPWcByroaK6QLU3EHrXvf2GGN43j/ft7djVL/AL1a04uoWu9KwS4DmUE0oF8AveRKtuffuiWELa1Arj",
-	"uTBXwgwAmgQ/Wun2H7IRN0Z6ncW+S+zeob9hhoyzcyfm7E+Y5zGFGv65z4aQ3mGcvdCTF9D4NoRuaIBl",
-	"4Ow1/bv/Xg3RBh1Ch5yFPBgVWP8IfzhiUIEH7IvpoMr3qyy8Tlo2fF+cnHw1gmnAP8UAf+M/gb8YPqF2",
-	"Z6jykOq9Gr7g1g0Aw2fw/Lsh1eoawWeIiAFdYlMJ7nA0ojmb8DmDljyEYD9i70poieQR2GBW+mBz71Uo",
-	"h255XZDuHL63tw2zUVaGWwfz3uwCgO4oWNsBTm6HNin64v4n7IU3lAMAgB7DTdqlNy4+OYGITQ0dDH4U",
-	"0I9kQ91wLi/Fk2v+I4kDV2JR16jp3/F7j6v8IK/FxCAMhQkrBC6YcChHbNvwG0Nt+fqsgdELSs7ZmDP2",
-	"igowc0K4LNQxcZkxq8v8HDREUfXYYqojWrKsucex0P0PWbgSrJgDvA2zrhhdVhBiIoIE9NcAuMlIm2xD",
-	"v3ltdQyKxIQwyRqjq/5MTyDAiq2KsSblgS333avEkcOOxgvtpjeEU3/YrXatFc8VGQoBmq83KYjJI5nW",
-	"R1yR8m/0s54jYv62kvNDl+VT7wgByg/uGizQbhdEQzHjKzjuwAdEryJg/Io8PME/jnWe64W9/vfaYsb2",
-	"ZGLHakba3UAhuPEG/9BhHeJvSkRjiX4FscqPOGqNDm66qc6zdQlC8PYWqgTP91/wRymE9BC+aVVm34hc",
-	"cCt+79fWM1L8sGzXohE7Z/ga66ipBEkvlI1vPWLPHXTOM472k7ecoFq9hOfCDTYlM4fB3bO1BsmPOm/J",
-	"NG2/3MCPrVV1c2ck6Sch5lVjGGDHIh29P47wGzBGec4ulgTA1YHayPVkmzjCafDMCV4vqdCLcQFnwHuO",
-	"n3mhJ2/xV1Q1TKHUFU415/86FCobHr1XsdX7gWW5njC0z2Fdok2+CIUOAJnHvABwqYQhKzJEohdGO9Fv",
-	"yIbFfHkodH2vJgCCy41gl2Lu/PKjw6ec0Tmb51yJShADV6QSgmDXIxDXwg4YBJRqTbjghd+ZrgIFL/Tk",
-	"HDZhww+/KVRNBPEH7acE24zrGdrh/WY1hRLRWNqz4vZHvWAzrpb03tDeA644wvZhKB/m2DQSx6/B1MRx",
-	"AFNo5Cl7eHISwHsbmco2XHPA2dnss78Ais6Gz8WS8d9+hEhP6NBeCcPz8vACq5UTc7uazZ8JMxEQjA24",
-	"Q+1GkbwGPc70QuWaZ2sbMCDf4+XSK0k5Cykl9t/MLzLCW+BvQkV+oh4RXhQeAX9Ng5DDfxrWZA1oSPdA",
-	"j0DyxGo80SlrVwLDuct5vp8nuHZqcias47O5rVdY9ewsmx5vADvY4VzD9vRaRK+KtwhAxIhPDqCsSrKK",
-	"kc51sb0ddPMhngnvmTVbQk8Lc4X2wtPXv3idMtNm2WdKuIU2l7GcF2smxtcyyTfEhl7Su7s6o/T8742e",
-	"bfHxt3qLD7+TmZt26+KFVeo2vQfMBHSnXE85Q6eFBnyVTi6SmUb2jEZUCVnGpxclASrZzVBIAWBKBHUE",
-	"BnKErfanC1vRfnnzwvZjlReUua+UmCFsoxILJqFyh550pfPCW+GBDMkymZ0SyDAtmnV6joHT8GFvR4/0",
-	"XIZqCCgnC+SwPFti6Qd+x/vWMHBpwR+C5kN0GhQB3o+5BKx6F03qZC3Kjhj4ktIsXYwSeDMQYUbHuSzH",
-	"4MuI2okzYNYBVTv1SoZpIU/ORCpkZlw94y/1lbirzrUfG7V+/Aaqr9/6La0c1aTT3299B37znFu7DhUD",
-	"ecnZo5OTSsVQUr5LfALShOrN+rLdH0LI81ZyB3vjaaR03eXXqtAs0s/15OG3/NvxV6PB1/zrvwz+Ih49",
-	"HHybPR4NTi7+Ov5q/DgDVJbAsYOB4F6/B9QVVLwV+PGFYdyxs6cvn21TKPeaW9tp/TFspLdwEN2updxF",
-	"Y1YzNBxJm3KpsOcOUhb22vsplAKkqtwJlgtnGUbbWV1QGFuAfqBd6KqYIcEm2jHZAU2JvdOH3/z1ZlnZ",
-	"OBHih3JmL9vrEEwG7PXKHsgMt3zciCUJCGzs6fHxQlwcjbhx1+Agjo+IJucYHvxPSk8mH7fCxoA9QEil",
-	"bqGWOJ4COLcU0FRMqGy3KyXBW4JDuckdc/zZ/39t89c7oh+hTKWhyoWYLNC1JabYwdX1GfZ69bDQNu+k",
-	"m2aGLyp714EJYKh7YoOe1NhyisY31QDDn5Is5xOmTT8IWQlY2ofQ9nxZwpPWJelGNzZ337Za3uxkh5nU",
-	"m6eH7rduTYsExy25cmNfzd66pAa7rUZaAeW1SVRfQrcP+nymUCmEG59YNppqK1SAICgzKcCPft1/DK5S",
-	"lHGtwKMr4WJCMwh2TNR0g/jRSu/8QUQQjgJUV2IUdKTVOJej2nPgzPKuel0wuN+O2/WmULVb2FUtnymU",
-	"XY8gDjIrna2JaPjfInNC7IKFmGq90/XGv+rulTm8KVSnLgoyTcHx77YH0m/l8WdTqC83sF5ZJ+bltlLf",
-	"c9y8EiUFuD2JWI7AEuqCrm8K1eG9CMmNjve/09ZnIA8rF1vMbZdbfwxvOP7s//flmO6wxgvKGx2nFKAd",
-	"6diEmNLfgTToPGMLgrUKGBoLbo/YGTPiPwX2PkIQkfqnVWC+lhbgEFSNqXwG7zp3Yt61+GzyQRhHV5eU",
-	"f/hZsCfuUOkNjqkdJHeUHOBamhsosaGIL7Lneekf662L9DaywhqkP9eTG7H7mB6zGdpQkCejPgSA7LoW",
-	"DI945tiP28B7IeYv9OTuCPRKWviFv8FVAcQxTiPYPhXQNLI7jbG6siZFetIvaYikct887iX54JP6fHDd",
-	"K3LAPat9xcOTSt3I1zfnnLu8Lagiq1OL4YWelKVUHO6MPtN5dhDboXqEHMTJ1wJrcPaf+uKBhbCVP+tK",
-	"mEjj8W+/KOnYv798gZcMil1S8I83ycOTE/i2reAysXOM4EOu61cM53+Aco5gvujCkflpKwSzdUaKPw1v",
-	"9wj6d3XXdCSmfqpvoDe+O8h/2G9a/iio7YsmJXIahRCbCji74nkhjtiz2dwtI00R1TRCKWNwlAmQ+lra",
-	"dFJro1QRV0ki73StNo6xU/2EROehg59OKfKN+XtyIpRfQlps3mm3Ib39+DP+48sxslw3W7zfQ2W3ZrPC",
-	"ukBT7u9BaodP0+5Yjkq9aNpRL5rlCzJtgeboDOUu2DpEfW2Fi8RJBNNdE1XxI8Xt6lAp4QuasNBbdKNg",
-	"OiKjCXUle+dTvQiHveS4a1PkQH5uEDoUkHBJjmWO61nbeeAtTf8J0JEhg/31N+yl/Fs/wIsaaHj3EpTn",
-	"XqYgMSKBsJv6oCBsh89xlJiIPOdl5Qi2KkD5iTAzaQHJbFX03hnpBPWPfy93xhnawwo9u7A6L5yASXnT",
-	"xvSZ0xp47iGuD3j3zdAJc745dMLjk2+/uQn/tF9r2gSmSaic4XkeSmCAUR6Cpjj2jUGuU1DWr7/ehBS1",
-	"3EYAJBs5nvfZN48f+4UCK4vALepeP8MqjfL1c+6cMP6T//HryeAvHz5/9eWfe3uAweqRE/UVzNEpuJCK",
-	"w5hqah9v8oJrslnvkMyyDXRBPV+GEyWV095+wRPRQZS1VmMcw/W2JjYjmBGTIuemWX9wm5bXPbAl6z+T",
-	"Di8wxLZlw1eYHR74Az8EiwiCuomAcZVBGu2CW/HNYwwJBgz363cXzw6pP/apVgBVcdo7vuLmONeTYz6f",
-	"H+V6sgUnXznR1/5Ze0dw9jw2DZy67R4JDSSxBz0UW3ZNXWuaol2KHVNJ31NDL1D5DXuIC7DFtp1D9N20",
-	"yGh9//phKuEXFJN+cCDTZrkuHJrqoXBydEneb7NDwwEjCRxaw5zX6MqbCdqQOTzXxpWsUQGKLcASQv0a",
-	"eMAa7eevTgJzEDnJ0KenRIQ4dFPxXkESGv2dvr+Yhj88e8v8nTaaDo/Yz3OhEIA7Y6NcW/i3EaFKA7yq",
-	"PnYUTvkciuf8zSPcQghFpm9dGx/WELzxb3kLS3On7x6q9BprgIH2Q9XGn8jHXz3a+PpJ5no7IPrpYjec",
-	"PZTSfiyKzJdM6UUbWQV6NMjlNUFs3WoLnMjNh+2ZhKqJEsL7GoW25csgzn3y6qYlVj7dVHOcaQAYDt9O",
-	"OCgA48sSDBZ8GHVRyQqI4avw+ClPIEG/i6Px5w22vURIBEIV/wOGMLx8WgTWZ05jfw1Bkvqjiby3UE6N",
-	"X5wKI6gPWNrAZI5pkpxbF4uwvBdtLL3OO7TJJLnDfoDwFASpDCTQAamKplaTNZzP82WcY2+Pw5nsN7B0",
-	"jKWSkflBz5Ce7Brl1pdYvVmlVSrptry+ADccyxEht2kKJeI53Y6O2d5BHuhnpfgDOi+KWK8tyos+CQE2",
-	"gCGlXrk7tobsfAtizhn/NJjJi97pw29qz/7x3IgrKRYb1B9Ck1q1GShkIZB2ZlxYnkPnnV+iJamLWZ8Z",
-	"DbEEaLAm2AmhkowHBhPDd4gUAUreiDKqIaT4Gse+++m4/7J5Vl21TAM9QxuBR05QpHFfSrWP70KpJeIK",
-	"lOBV4oot5HMNiYVQRuc33FVgGE5wfPHiuZLe1QdJ1JdCHbFYoojQD9orbX99B7bzlNMTlLWEPtJrkNXh",
-	"EPinPLDvlbcC6AXQrxv/CApj5k0Fl/IgVU8RfJNNhEuqHeHLZQcdfiSwwemsFvLhmV+ll3w0lUp0dBTo",
-	"6fCmQ9tl6btzr39rNHX8267yL0YFUuf/+qEK3GN0zjib4RiQK+uaR+R/vG6AzYuLXI56VVmOF+nNVIsl",
-	"G7Ko1CbifU3ehuCqmAOJQ31C71n6xu3dhzvG55bMptOs31mep3X1N7C6reN4b9j8DQiIYyOq3/fHJ9+W",
-	"RdMEiutlobAIoy9zwayeCbRUiia8JuzYeFYx5+4N1TClLa9h5NnNSYcbARvxRGEQOD1SocUXHKHQcUwQ",
-	"bPX1od0sbScHqNNC0F32KVIgFuss0QudLZlbyJG47j8hhot3t6wGBCVyE4e1MIqt7VT7F20ytFsAMEve",
-	"fs6v6u/adnjekTomITLe84Sv17UpAfwAnHW7Hu6QSoANuiLIN14EC28JXszNXO4/44s6VbPPsEazhZML",
-	"gQ+lEbY0JczfU8lGaozkmacx52b7mGqmhsPyJ2+EGykypsQnl1BhYFSVCPURUjnn1h2xxyePS0iGRAYw",
-	"OOM1hUKlPuX4Qz1vRofbty2/eroH/sXE/WKh4hQWr4ku3a/ZR2jZIiL0h4OTRytE6DdwpUPDRO+0d8Vz",
-	"CSTHxQUwZJ+uvrLfg71a23C84MpFHfah3xtNvU2lgOkmU3Zw8rDX72XSiJHTMPLQB8xHMzG4Onl0xOfy",
-	"KBfOCjUyy7mDZuDyC33/lN5pz4xHjx5+9Q3+/BHrpT5aEXGO8LfmCqau7MN0Iqdff0Xf88aV/zsmk3v9",
-	"nuAXHy/F8iM0QCc/w5MphyVmXOaALGv/Z3V5jNbe6u/tRCdPgtgZ+Y5eNJ2ZVARLshQI20z0Npqh9l4/",
-	"5xBfsJrxiRHCMqerxxuqbc3MHrF3ZcFs6COMCgJaxpjSC6wDgLIa3OAHlsr2/IcBjjHRLqGqJLZ04XeQ",
-	"2dJiz+Cy1nxoWUfsGNZNz48/Ki0coCb53V1ou8J8/kM3/qEbD6Eb0SpKpQ0T41wlRsifzp6+fPbnzizV",
-	"m7qvqdQXklhTCDt6m7DOWvITz7lUXmle1LJFQZfxgU3Y56Wx14Yh+9Ys6UpYlJdGH/K07ezQWg6Icwck",
-	"3Qazkq4wsNgLvmQ8l5ciRhTQuZA2idwQui9nU20dZVVvCjTsSAPQkoV6jQ3APw51zkfQT1umAq9P6yAs",
-	"ECkf16r7uV/c4mf/gjKRH3oHIIlC4Ky5t03AePHuTzPcSjVosf+ut0P/0MWGt2wo3E8RxSRce2K6mWIz",
-	"+kK7HWHpGqAQ8Im3pqACAt0dQnJ7qy9FUAWwtcijm0K77Ly//bXwnyWSG0ZLgUkLwyVUOx1Kp/0iNMG2",
-	"wZbuvKMHBW77y6OTEnXslZxMXb5kF0YvvHeHHZ+bV6f5af++cNsM7fTNuG2QpfYegZ6Y7aDYYFkPA8WG",
-	"qXQsFMUeXprfpiULjdhrzbq0Y/i17s/irQKwwRo+sLhzu9xx2xKdXqMULVPvKVcJIifIrL+etKMPPcMz",
-	"YY/Y0Agr3JDNBCfsTEjjQmtmAOgHAkh2BgXONCCzZA+/jhXKXuxsUtyMbKK5vKqDIcLC/2dX9Zn/Gvx8",
-	"uHOkvU5AVlccX72XGjrRNmj5qrx3bvR/ilFzGxz+ecv3/a74TlfMiLVlC82lw6ulCyBFx1jlss1Z8t+4",
-	"dope6UzAgu9/iLiDOhxbc4wajsMrmMH22vI+S8m7tPHAaVyyPqiNGyqYVtXpWJuJdk6owXpZCDVM/RTm",
-	"b42T8H147q4bdMcKlSrz6RagAA5AiUgQcCIvlt7OGRH3xTVWVA0m/2zr7ZfqSjpYj+atf9sIVr4I/g5c",
-	"gLN6SXievKLDDSpf0+nuJLMJ+goKWKCyaylS05OPgBHabufWhZpW6KIPjSME3Q3NTgttLi1YkEiDY71a",
-	"Yhlf2ieARMxNLgV+LaTeCPjbW5+YTgst+gkOeINnWM73JpPjbVoTO4NZhDoerO7xUiMV436sR+DhkK/U",
-	"AykUA57xwcNgLKD3WloLzzMxm2sn1Gg5+EksGzvTqT1wTbv8Pk4oLSV6aSspD5gMJFL6PSc4RCmgj2Lw",
-	"D97bPFxRrvnt9Ey9kOoywt125sHBLLHI0Z+gjQ9OvfY69h+bu5vgbOE44OMxXiIn0JRBcCl0UIL1AeYM",
-	"DBMaCWv6eeCllTPSiWgBXvVp7x/f/JvxnngJbgahAu+OLrTxAxppY8TIsak2VrALgExY9naQPJzZwavC",
-	"a0MG53KioAus1ye1AC8+F27wVOtL2cBta4VFpNcfnZt7x+SoojRWbLa2y8yf6hm0jF4svV6WqZBESS/c",
-	"9OYi81TMP8tsbeThubOo3fFaDhoY8ptKL5hWTXGHdZp+R4io7gIKSPCSrip4G7sokUuxXIfPlUTDgfYo",
-	"ANjMveuiXB+SPnMj/cD6SSkaovwEViAgGVIBmAAbmZ2r7RH05stPfkwdGks/iWWnVtJLDtFEv7RJlR/A",
-	"4vBcZKwA0OlrFuumESD/1GOj3Vqg/TN2oQtImRNcJPWenoL7TLlkLP4cegt66Ed3csRe4nZZp+dzAbk7",
-	"rpAn8gl544jehMcLq5b6LCtMqFeGGpOaHDyMl/Z1rR2FbQIpYjoCDXqzKlQ8EUGW1QG6y7sIGF2M3FfY",
-	"rMSB+6iRH1FXVKJQxczvRK5HPO/1e1cgAx92AUXYSzZhsfxq1Mjna6MncE+2kJATPA/HlCuxKMWyXPId",
-	"5HMm1rpS3j7sU2OyNxmvlcH+8hwThOMxnZDaaoGXotcps16neXqvB8KVXp39Euae6fVX5Eo0ayaOwx/X",
-	"LHwurkSOhHhMQ2UXBjMmhitn/ZEpGaX7UWMBwJC/QbWBKuowYA3EBBN5BfQbWMvofS4/AehyFVAJIj6F",
-	"4hyqFOEOGurhM+KTrIufPMPvnOGUblAXFEU9fnX28lk/DfXCb5g2Sfjw+Pl3VccrfJl6vetUBK7UpnBl",
-	"4H4lSF1/ojf8dzKw/y4H9OfjX/ngv04G3w4+/I9/7h1Wz+DyPgv706HEL6NgZLosDQKMBZKW7eVdaarm",
-	"Whu6eUXmX3mZLJG4oxzGERvyKy5zDgTtBG6A5UyczbjMQwkt3N71tUuvKoPpcM+qL+qc+JMi7dIiiLwe",
-	"e1t+hlhFZZwtHdIWhURvsEfGAjLGaKrlSFAEB0BgIZuE+cI8h5cesVcYa0rGU1WcpHdqK41W92jnEmUY",
-	"KqiiUP+56rGGNF2alTjCsr1eP/0d5Ln9af8AcZsANbF5tKQysVtorzqMTD6dan9scb81eBR7iGRVl5Tx",
-	"gwYU0GdeDNH6JeYddK3R4M1zdvb6OSZ0YyGTt3IwqKIXKn7eL7hU3t6i3BERyq4GHyEH9joMrJu2vPB4",
-	"fNnOsI7g0u4SmXhgaf6AHBqLR3n4e1fxikSoAOjB0S7Ny+Xe8jbCvW/2xl4J4RVZqNOBFg6Y4mms4QgR",
-	"Y5IjlB30tTYKVP+8UG+ppOCPMHUoHpLqY8aXtnf67UnJVsDnDqw9O9LwxsAcutmhCet8O6Hp5NVZ59VF",
-	"qtRrIRMDwr/d8VA6EwMnZvMc+1o2BImoDwy90pl4G59177Oq6XQ6x38AFBaXLN52qdLqPm6D9wBgDljX",
-	"gJiZa6Ac0hXpGMsBAdA6gXPYZanXwDlQrDTpVpxxtbx5ScE16WQ9uzkCh0Bw2G1ras3Cs4h1BiBqUIvC",
-	"6aAFOpSwOVWK0wT+rMFZaWvX2rca07HdirtRvv4W4RxaUKabFBvRZRgCGEOrjaMoBXgiC2lX4JSQFrTM",
-	"OjhkUKHMzNzombRNFFgN1UqrJiR08T1hnM2kKiz0hEEI0eiimYvKj74e5jig7YcIPP04gP9/2K0Q8g7e",
-	"9Qe54zdXavWZo+u4cGAA9qnipsRswvoaUygqvgpwYk0OyisEGNtWl3VKrezHdDuGPBSNBiDADi35syzb",
-	"DNxtg5YA+NouQF9oAabtXtx4bXqDHXgvsLzeQHniNmu81tIjPtdMKCfd0lsNV0I5bZbVLFnOrUvhlC2X",
-	"WaP9d2ftvk7tvW32Yz1CVy041xE7QyNgxr0lMJWWLQBAugzisKVwpwwy9VJN/O04kVcizWkDC9U5Wffv",
-	"FSazjShhPCYaq8ixklEaRgtDVJcVdJNxQAJF5ioabx22JlmYd9GyvCWLstGSpD+01a8F+3Op9EJB+ov8",
-	"B5n4eLuZkqFDC+lbxTpiGqCZT5FhQerga1l53wfaeXpgVovl7f9yVwWJhncbwtRdm60prEuweiF8nmzl",
-	"frKTScsv8jWy8+yTtKDJ0pv8Uog5MIfWFnN9h8/8fd5C507Pmfcc/ZppFY4/IKNLS7c3k27PbTMAdt9s",
-	"jkH2CqgO/CePkq6/AFaeQPhPvI9rHV82cGr+ouApv88NfSEc47iMAuha4J9+dzEc4HV8xcqdcKn2sgm9",
-	"DZLV7Ze3EJLaoaQbyk3FjJGZmAme5bIBFdAv1XcGR3g3NxJH12mZA9Iv0smEKuEL4TcUihBwgbFKcjEV",
-	"aj/HOhSjSBvKK6tEINjmRJGeSHh7xM7sJRRXQslmsELT3X2CRZfewIyhKWmZvhImK0LBFnC411Y/t3Oe",
-	"u7nFYXDnjptbsQq7lb+f/M3pb/CKygBUJdqwiM5aIrdO+RVx2O93awi1/q73isevo9G5v8JK8h7SajEQ",
-	"FDWfrcwDjhLQuNXJ3DP1+7UK8BLZ+8Jo3Nj1+ABJM+OjkxO4Si7F3DVHg5v67VvEY7iDgVqYdafR2qSJ",
-	"2ftdmmSiX2k13U8UxtqQDDQh6NiVoBx2rhfzUKENqJPwl7ERAgU0sTtCA274FZTlA6r8SJtMZFjGEogm",
-	"iBTZ6WI0rXMpv4cB31m1UOmB7kwwKgFF6oOWENrHAm0ICFETdMJlBtHU/eRlJpyRo2bd8VJwWxhsxU6c",
-	"UNpDNWF2aZ2A2nEEboQo8JrE9Et6YXfKhd7wvdGzLT7+Vm/x4Xcyc9NuBS+sU6e6iAQO9kwDdxwRgu4u",
-	"UJGz6OZU5xE7U4w75+3uhBPdOjDPg7pBjjvsZGqIeXul/bp87+/o3oqz7jbLiHsEribSmpU8QihBIDzn",
-	"5z/ucpU1+U5/ExMJJNdBRvpEggj0hRqaTKWzIh8fsXeEzjC0djrsp6lJvJm4v3wC+TYkUrykE862nwCQ",
-	"VyVUVXVcbbTUe91V/dtOf8ZpbOFhPWr/7XWy+jcxKVR7cfcGEd02J4qcaZsovOPP2Hf5pVHzPfO6zOu3",
-	"a5UbyNrjRbKa8otTgDE00PWUa9qlUL6CqR1Im3WaJAw3TrIFYm7buvWiEGyP2nbKhn4o16CmkgMr5l6F",
-	"Ieq/0gs0wIfx3cOyfiOdo9eLcZoAp3KBmhVfkOcRjA1q8ZtQp+6amN0peKpErnYEpaqIk3elALt+nRsH",
-	"XJFMX4glpJ+rkRudY1svV+WVpxU0Sc8EtPXnS+qbhjw2uWmcjfR8iXnl6gOl8mZiHdA6DLX72g2MYnyq",
-	"lEAgGzHZHG1grj8lWvaQtsGwF0RaIfrKHb/gFlkxjbBOm32DckYg38K6oFzg9gx5GpuyeQJ3Kp57pPoM",
-	"o7aXNiA1wW+geiFSccKf61Hm3sCQ/kjyHjDJWxjFMiBh7SjRa+10PVGYCDgVIyOgEgmYkI0IpOFPAADP",
-	"BC3nhwecVgtoEVkX10Gbq0PNEGM0LewEDhuZ3Kk1jBFc8NzIK+6wiSoW3jywwUjbb38IeXj9DoFOAgUQ",
-	"KsuhYxbC8hCNn3NDMPyhB9rJHIqQbnRv3ogrfYmtGPUtZb/1GD0uQFINU83Z7+fLvo1PrTb2hYKygLCj",
-	"x2Oosr0GkmvElcYVAxgeobLaygsEXNl/D7d0Uu95uWwo0wpnA8vsoNM4hA+wtpVArNstqj0uFNSGrcve",
-	"BPZGPSOy7xssEqL2gahxMYcox7KsMeS5nxeqBq4YjJfxTM+d7bN5YQCH1zAjEKF9Hc7lLzj2pLrkTuqN",
-	"lWF2Gi1brbXBM24KZWMKNe5bBEa5BI9OG/hH0uqx371C0gUYasewyeudCsIuSeEAjSCoF5hACL5R+Vc/",
-	"ARCCwtlf3rywXq1l0s6LYLReCISZCc0pYKhGW+cUgTuDsoPFissCyW84hLOGmkQ/qXLNO1V6mwEn7y6o",
-	"yTQ6MzW9toNYGK+CbIfyoVrBbFEIQcOs93fQs8Udt5WE17gEHhql9EMBMFhaMIkAZim1pTHAUtd3Zybi",
-	"VoWnkUcMa5Ki2LdAj8nLFKMJCcdbEYFwtayBsstzygOZQqUZ6CudFyE7DfVaXhpkLkrNMeUpFxlITD/y",
-	"nsNFXhvEgAF9R0rrDyWykckUdXwiRRh8WKfMuVoCqtieAjWfGG//rWUTBEVCt7AXJMC48IvMpRLmiL3S",
-	"gPQkRyLQ4nMDvq63iybxUMTxQy6+mEPcCcAtvYVVUzCLY2s5JvaoVcuaxtgUGcXZJ2oIumFb0UMEApWq",
-	"Z3zbxTLttq2EHx/43ckF38EcCm78AHgX1gC2JIg/AbunAuxzFmzlWYRVzqW6rNMmVridcXwSSJMVCOT2",
-	"UI/D8GCs+8EAtY0hfA7FcjH6QmkQrcQAEmSwKNvCCc/zYiLV5kgk1/ur5cz/MRjvcWpwr/jdmtWbF1CY",
-	"QK++98AlOJHO25lpq9bTvqwjsVzd9l36V8umZ+vQirCgByx1tpYmRmGFXdPVist2L/paV0FN5lF4N+Tt",
-	"a+xyhROEee5MTkQIW6an6QEEMGkBiNpvZETdwfpBuNbXte2Tcghkk033Zy0qY2x6hVxRbecr7gZfetMa",
-	"6I3w79mwFsqkja3poPIFRnULzab44lsELtnyFKcKFMNBW0B4sbehcyHV3t54Rl6rpNO5sZAPX3n/L0yc",
-	"Sfc3Jq3YLldm4KtDQLyanb/duzPS5d3Ly7OU5H1vz9ApDkube9G1JS5LifbvF3pUGONN07mcC8glXQlj",
-	"a0GnsHas5QVu/fgc5BrddKeqx+Vg92kbu9RJKakf1m3cqPjm27xStzzbzZr1+MJwNZoO8DE3t3A5PqEO",
-	"EW7ZRSFzFxvvGD7qSSzsInRdpRWRGNKSlIQsEPwKhdXSshk3l01AYX+Dp7/lk71K7OtAwnDcWwHubwAk",
-	"25HwJcvQWZImahB4F0alYFMBPJgjNQOEKKzIxcjxizzu5kbsqJve+8eZ4WO3lvfZ3/rPx4OX3I2mmJ7G",
-	"eKvAclFvESblpSCM+H8mjNGm6e7/Dl7caSB+DGM+sJkg7YibLLHVHlhAooaFjuqFLu+NHbtarQFLiLkS",
-	"DqVBoCggPGanIguWAZkSsHVerhZTDfYjfbDsruA4yD4bhs1FCiGsQ6bDBb/iF5aYl1dMjv32tdPECYys",
-	"/kxXsM6fveWTBgL0eBAWnCKCnaKZv21XimrNGbhlUTrkOFSUWvildMxKRbH8IBPenkmWAdpvsidlQQPC",
-	"w4VK9REkiPyoP5INVMpbVatwAtDCKUqLY8AeHlCWJARkcYUPNCCovy7coTXMjlmAC27FRzqqvdOv+ulX",
-	"sXXBj/pSeHlYiAsvcnQRnH4OFyz+3girCwNEFp+/fPny4cvG6QJYqlsw9No4ki4Ujh/4bPpz066aX3NN",
-	"xyetsyCps5JIcYBpGY9IzgPFcbgTAkpJPYzM63Lcd9BvpMH9nY5Ml0Zak7PdjiP5d57LjDvsXOT+Xs7F",
-	"KaUo5zimpOKFyhMhUVkoUqblyCLZRGM8wHuarWxsB64mjes2fE16dbfOZlQWcb94KNjeVKRu9jTDs4/n",
-	"RoxzOZne0HcymorRJdDbQHkMxC2SWo8+lsHHEafc4NHIhJJG+Bz5MlTDRcWGfiks1lXA7f4EE0UY6DJa",
-	"zzBirPVlKeEB3lrVopW9DnNrwdDclYqkhOj0vi5P0LBHxt9AA7yPU6W9503ejw+AT3zo94Jx77/rf3Xa",
-	"u3p49PDopLf5rX+Ooz18dCdIZ81pexdCH2NdqKwVlikxusTK1Eo5HMhsZvgCGqyg2HAmBKGeYLlYiOZt",
-	"eDT9r7y+t7SEm5xUEpj1ZU7OLGGQ1EQA7LzRyVsKOG14UVyKCqdVepYvCsdGXMWCSmekP72hVg/aYKAW",
-	"8TSccYRsIJTBBcHdAgUrJ2A1NM5DTbEiRqQVB7QJPjzI3x1stv+9n/aHBypXDLxHFWP/BTXD3ISd2LmJ",
-	"/6ZQpZKAm656zfXxFq9qFQDlW6gtlEYzEkGj3rgi03GN4pCx3o2owLz6sPyq1HdYL9tHxIKLJf7fq7+x",
-	"FDlAAsE/Vo9vMFz/MCebX022T2cWZdiD1EILcAC0yxXwqLZvrlQj3QQDFL3OCoz5E4pwIz+rjjGnPgBz",
-	"+v8uS2ZiaE6RTTUFVZfw9wURVJ1759UIZVC5AQpov0KEVQE7/kz/+rJB8CPGHRM3A/PpZc16EMYRN0YK",
-	"uzYC8vfonO2XEJtzNy0Nh9LlW5MQk0rOilma/pLKiQncEL+F+MrPZTilT7gn3rgELXAQcTrO5HjcjN+C",
-	"wbQsQysZ+4/AN8DIS//aLdkv07RR2/EZIutB04R1COWMKA51uOrj8R0Xu34tbRRAkVDE0y30Ez/jkIiG",
-	"VlvoEBxrI5pIpGh9endK/v1+dAvP5+VPGMsuhFsIofziRfV6mBNAHcXr+AH4yOXL8nz216lY6aJS9S4p",
-	"NJlaJ/Oc8YkRovwqjfGBDd9cWw38Bkd59w/Hzl319zKcyRV00ceMQgho6g0SHrs4PyQfjRr7lcC2V2BY",
-	"rjcUz+kRdzGvgWPr1H57Bci/1RInIK4Oq7JvBJqedPwZ/7EFl6yry7YYAfrR6TU1pLhsnVr8+IpbKznl",
-	"tEGb15k2UJvCwegzzkyRA9PfRCi/oHhFz68FDKFSBIp6ILh4KeaAPfN3PyPw6YDIPA0p8qyhYfJ14W5j",
-	"m9oPLOArbiGsgC/uWKlDY952srZGF9zMDw5G0HW2hKp2wkJ3F4qb+uupxPehEe9ewR+EFRzWdC70PBew",
-	"doAFWZP5COvrTbJ2KwoTPvHwz7X3wHNH6FbjwhuK8D4ivQmjrBIcQfqBWjcBLqvpatibbrneUnTlYzeq",
-	"Z/3m8SYFrIegM+csGfu2W76Gzmg01XIU+LGlY2OZ55bJ+p6Ee7Ur7Z/+TuMpe21vrdWwyemsu+/v+i63",
-	"bxvcIoF657IFgCAlueVeeqR6dWBNqVSTAYCzbdaJODdiLD/FUAQ2JEJxCsu1mgjDhDI6D9CNFvPU+AKA",
-	"O7MivyKUGYJUUxqM3RvIB6SavMVh/ha6F6tzOkQfY3wjbcZ+qIug8QB1EbbbWwZqGTedQQlR5nd/J/5z",
-	"SE7dQIC+soh3jQ19ZYC3Q43eMIysQ9hHau/iNWK3P8JjjeI6/oxa6SZbl0RV6Yj+D3kDpRcMm2kQNac0",
-	"puALuciQwjNU93IjmkBeNxDKVRMOQVUQYTbE8gOSbCyG6V1+Nfv206P5P0Icv3o54wKsvZrnAGTjv/of",
-	"v54MvuWD//rw+a9f/rm3o4WME87ag4fdWVxS6fhHIYrmSu2fx9SqV3o0S12Ejm7sjmDDqfQX03LYLxH8",
-	"MXcO6DVp6vUU0uVJzTe8PuszQrvy+u29An5B1HVTL2pjJyJ77cILlc6BsixDttE6inF/QfwvmNqKPNUl",
-	"ddK6qQbr7PHJ6r43tBAS9fu+j6FlrSscutA6F1xtGMm/Y7c57EvHgQWNjKP9gL2oTUj8FaZylTdbgit9",
-	"DkDdszavj01BM2GtN/6kZU58cqds+Pl9z8nRpXDve6fs//2f//tl2IfuNm+bmplUPGc8t5oNR4j5P+yz",
-	"oXPLITazLaTK9GLI/jQc6dz6vxm9sMM/owLGZAST9r3y7wEa5fd0Sw69Hex/S9XN8fVH7MwPYEHdfwog",
-	"roRlF1JxswwzAGTUVImzszjgB2iRQr506QQeXBKPUzbMhkyqeeH6bCiGUGYmVNZnw8WQcYYTemCZlf8l",
-	"+hCHxbLroR4yXTj8nhliUyYm3IafhrCR4pN00Kh19F6dpfwLQmUWtYt/21wYq1XE+wjosRHwLxIGKgoZ",
-	"yywXsCdTno8ZV2yqC1OnWX6eC/UGJOHaEXmINsi1zPxCutG0Fa3vXxzQ6MKkCdMXhctPY6wNFfq9Exfn",
-	"2v96V2GfSK+gxDZ4KwHJDWUDC6jCLc0ViWq92/KmfN+9d1doLsvOvZRyk1qBKCsfd6tIK2H57inUikkl",
-	"eR+wlXdTAZXx1GKS4BBKtIH6VW4IOG+1YcwOVrT903IIcJUt9uawMGXt7FD7PnkY1y0ECsOrbxFZZfuj",
-	"vE6bHjth13S5PcUOt+BKc4oDlYwqgJKCEcCEGIecMK4IGFQ60MABaVjMtZXejXhgmZ9BMHzkaPpeBSpT",
-	"r1rA16Vi+1zEvNxoqrUNqPvJmixRtmWkf/En4UkUfmlpqHUm1Fthb0HgkzYZWCkMlsz9dsEggrM/Ftwd",
-	"/8vm8LVhJn5W7Z2RdLROzHBpHJ/QAAcjbtzg64fZifjLBSzGjLsRNICdfvXwUb+nL0NAw2l9+dE/4K+P",
-	"/Q+O573Th49OHu80wfqT+K4is61Yu2f2kvFS2BblXUgHY/92AVPkW1m3VJCFJxLj89ubufDO+2/hFnm3",
-	"HjysE6owYPmdF2Duwnn3KsfpNChViXoRSRkUpt6oo/1rNjB2nzsLmCJiYdlEh4T+E4SQTYJj6zL8fkr3",
-	"yaTF0qvtlrbBkj2jxQM4nspeUqPavIAeTMcnCbn/hRh5EwubtGvN2nZXtN3j8XcpFp2atFAYF1HBgVXz",
-	"4clJENNt960hoe6t18KMBPM2S+AuYU6z4fFU60t7PIx+nx/PA0uQ5VZOVHAOEd3N685A+whDJx44/EsC",
-	"+1ZSkvVZoXJhbSC/msgrAdSRAVDi7PVzxrPM+M+MgS3PJqRpdV+utb33FqNd0XQQag5v9MKI43/p9eta",
-	"eCknTQYLxJ2CVee3cDQTx/QH3KzeaW8i3bS4QCGAbMcgEkJvfu8X+W0UCPjXHtrm30XXJdcIjtDeZODz",
-	"PPcSPy4URu+guA0/kXQqqHnhSFz7kSVkLP1xmhsNNS11tBSnsaNSCbfQ5rLPxjIP6BVyMnX2iL1aMc/Z",
-	"WRgBXLZjLnOw6qMd00cyXtWEkOetwnN4Qq+jOlZ4OPoM8PSD17MmA7Be7Jos4PK66rXVz51KhxEjbTLg",
-	"k/Iisr8BTD3+bVBR+J9Aq4+1AT+zqaeB3njvLWCaSech3rBHrQR4w8NuNbx7HqFB72N015YS3CINRfBz",
-	"k+gMnCIqi2ajqbaivkS1/eVs/ZAcIrK78b4cNq7byu500RsCw7qV5hB48y0Gdbc9wc3683gtTvb3MnfC",
-	"YFN18l5gloFYo7e95lJ5wy4wv015Q8N1cnnuC3pdHeXrtIiKT5q6nq3gBlLetUUtDx/9tbaq5XrPY1kI",
-	"5PfmYpmCLtW9Fao2Ki+NgtHDsiJwmIoZmOzhF6E79kPtmO6bofGWTzo1Mrw4MQ5XOdw2GPBPEAJMGanf",
-	"2tyw62FXnlWsyUwgAHzw6KFZm1vnx/YkdudjyYO9tDdBxJ+Ht3eqzWznQCaAW7BQFFIZSMUujF54ywvz",
-	"v2GJshV0kxo+unj71Xqo5yGAEkgHR1pfSnHE3hmtJuACoIECP8bEs/dVS9blUJCkyl85OWssS6Yl7Mp5",
-	"xKffTiXxy1rL5xxDY+CaJUBi58INnsJyN5glOJM++9G5+c8qX3aFKNZEhSgnAKcNxxW0RRSHeckvuR0V",
-	"YlAQx9RNvc4hAUrMVDZjEMSvGaKd5IIbm/y2yQV5iq9LRe8mh4J2TRdu82179mkujaiMunukZ79NOMob",
-	"1UDdTnyW2QaZEMrDcCMCkXG8L6AfIYQErDOCz6D4DwRHKmbFSKsMeNmTnfTeI9jcIrci5r4fnzxu9iLt",
-	"jsAaG3Nft+RDPlMZwE94FR4HvdXeyIkaSHUDopS34yBWA3cjQPcgkA3jaglLKy2QZze4kXKinqvevrnq",
-	"khUWk89QoZ6FvSGz7qmezblaMj4a6QIqrguT9057x1pmo2OYSg+RJTfT8TD0l8JNddY6hl2DNvxRL2KF",
-	"BMe72SvHqahwSW+oBe10MNXWDQB/syl67GdpA9yppO6LsVQTYeZGKscmWlBmdBj7Al7pTAwRqJiHmliI",
-	"JpsZwNfVtWXw7Pz8xx+1dT+JZVe3Mr7g4L5nOa/OQnZQthC7ZbQBNXh+/iPzO8wuxbLPnAaeUQ5wFVs3",
-	"bDivUHeK2M7E7CJUFE0M8A6wd1NNBDjIJ20F3lfSgMKClzXhF/hx3Ps4rp9G50FcWMb1EVzShTfWZcOj",
-	"bjV+61fsngZvHcnsDYt+c+g2PUp+IfE4ecsnEmD6PyW5XNuAL9DqWrZ7LA4Rtt1wRw4btN1/V7ro2Oez",
-	"W+nW57NbjNVud2BTNbm+QR/AxfrMjvTc/x+bQf2/hHfZltdCT4rA2rCsRDovjQ2XYugU725DOm9/D/Gm",
-	"s9fPVzvftw4pvYXS5fp4wZOkWKdS+NMUKwodwp0csNvrOO+2y7zBgwGYDJ5sM6bukQR/hkCZantnJjSY",
-	"3xBGeBNCCAEbqSmUAD2HMLxdogS74hwcOkYQOrpV9eRtGSgAc+5G1yDikoUCuaHVxg3xeozMeHs18/1i",
-	"sUD7xk5+SPA88R6TVIXF5lwvDUYXKmvMRWnjmpJC/hNJSgh/HMD/fxvpIL+0nfsr6Bfs4q+s3sTwrFt1",
-	"WPyS3VOHpbDVToedHBZ/0IzOiXYZfVHqfoaeivAiKPsbOXlVT7TX8jK2eyQO4atsuxmHcVb235b2bSk/",
-	"pltwVvxrb9FZ2U4+GlSkH4K4gQsvl+qSLbS5tIQikXF0WSpG9BMo2uUml8LAMAWkXQgGP8neagR6KJST",
-	"OaEheE3cZIS/8QN8IdXlobiwOrK6/RS6h3ZCMxu3DFmNsO3B7zmUAtEuAHzThrKzFu6pIkzbuMEVp7dP",
-	"Bh804ug59LopJGdqNvl2hps7QDyre9S4sKX1fvNNd0XjYUfo6qp7zF4H0NxLQdH6FcDApuMbN6q9GrJ4",
-	"p12KZeR2JSIvuOAo9QuKqgrSJdWVdGLAMz54GMx9zK6X9v7zTMzm2gk1Wg4wJ1VbhPbo5KTfm0kVi9Ja",
-	"QNNMMpsBN6ykEYNj0zvtjYs837yr5ueF+s2GGq5rvTKuwGOJY4H2yn6X5IZRhudBdwVxjEVtQMJNssC0",
-	"erKuUmGNW7H3QbqzkYgVbbbLnkWm+DWVC0bkggdQ1EpHE1xIfII42kDPMq1FEvxBuL8nhCgd3SAHofBO",
-	"p//AsotC5tmWQaCFuIDOzC0a28+w4JJMACsngCd4KZY7hH7ehdff+8wwzaRTo+G19yEs04WzMgu1rUYg",
-	"wqEeU7/tzn2JQRY27HDPRC6BkTfXE3QLYqP7AqmOoekLWX0tkZrWqUZauvvV7b6Ig96/4f1dICPJBc9s",
-	"wGuKHZoLxDWA1h7qjK7Tau0vY+uno9O4y447Uht3eRkhDdFZv5QqY37KCKwN1Z2nbPjvg1dFnuu5HZzL",
-	"iYKu7KHfvuHVw38tW92n4hP78eXZ08H5j2eDR19/4x+afPWtnAnr+Gw+7HubF9pnswiSE5rgQ5k79cH7",
-	"X0F50OaN8ODKQwjvEgh0/UwidCOnAO6UB6IS7jDs78hrmNXGk1oRul3pq1HdVZAKAYndG/3Jr8Zc5iLz",
-	"++8n3jvtwbNqGuWxrnDq3NyeHh+P5BG97EibCQEYKNy0zQ14WqBbiG/Rmw/fHL/TQWy+h47potkEXJKQ",
-	"pwASOFI7eY/iqxPvTTYUp31XvuB3RK9Ls152T9oD5KdCAUtoFI9Glt22hAX8vWMj6DfNQdKz0pQpSc7R",
-	"mEFFa4NyZ/qKMiAxKP8E24zMsq44Nrz68C5f+2LSITlXgPCJckKl6FCJPNNGtCYd6yE3fsadxEITakyC",
-	"zMpUL4AktNaIfSvsnba9DrOBnPm1jWjWSi+23LRq8cnnXuh+OP31gz8HGFXwP3zwHzRXYYWpGQDWkN5X",
-	"VwwP2CgqtOQEdl7vIa9GKEFpwbi8lzPG+B19JTQzrn4LyhjQdqM6tPCWEABZ/c7LwOiB8IuFuoZTlkDE",
-	"29qBapZJPD2BW94PAAJXC2oviHPNAGlkJZNeKHDgR3ou0eANRanld9NB1YyCDlkfzEcYwIzLPB1+uv1f",
-	"Pnz5/wEAAP//",
+	"7L19kxs3kjf4VRB8NsIze9Wt1qvt7njiokeWba0lWauW7L0ba9lgFUhiughwAFSzOQ5F3Ke5D3af5AKZ",
+	"QBWqCNQL1ZrdjfD8MVaTRRReEolE5i9/+fssl5utFEwYPTv/fbalim6YYQr+eimeV0pLZf9dMJ0rvjVc",
+	"itn57FqwOzPP4dtrIpfErBnZ0hUjC7aUip3Oshm3D/69Ymo/y2aCbtjsfIa/mGUzna/ZhtqGN/TuFRMr",
+	"s56dPz07y2Zmv7VPaqO4WM0+fcpmL8XLwj4JDW6pWTft8WKWzRT7e8UVK2bnRlUsbPtfFFvOzmf/60Ez",
+	"ygf4rX7wsvCNL19Tk68PB/l+zciL93Rlx7dbU0N2VBPFaFGPbs1owVTTnZfLE2wr7AS7o5ttab/+bfb1",
+	"b7NZZsdgmLIN/Odvs7+enXz78feH2cNvPv02+5dZfAJeUW1e3DJhgpnovtw+cwIPnbz8LjXFD1NT/Ipv",
+	"uKnb7ixbCV+GTRZsSavSuAY39I5vqo1bwQ0X+NfD+lVcGLZiyr3rDbQaXVD4z7FLCu26V1SbBVPxNbWz",
+	"v9marzQR8FS9nJ2uYBN9nanH/fAM/jdi7D+LnMW7pemGkRu2Jxt6wzQR0qy5WBGz4zkjO27/IpQUdH8O",
+	"uw0et11j2hCuCRV6xxQrCNWEo6ziXsyIVESxZaVZAe2QJ2ffkt2aKQYN4Q+JXsudRjnnGv4SRIoctnIj",
+	"wnkpBTuRyxO9ltuTh8mNULDNVhom8v3JT2yfksZHbspq6YzL5luqdUJetvarz1YB7yoRXxNViSExUZXo",
+	"l5EhibhiuWKmZ09oeODoUQbtuxcatk29yn712dvvlVz1zSjZraVmxL5LE6oY6NQLkMWSGhDnJSnZ0hBZ",
+	"mdRJgtM+eppfydUVoyqm5n8W5Z6UXDCNu8OsuSaG3ZmMcEGq7ZYpu4NKaXdJTnXycNP4gj5ZP5Ru2zEe",
+	"1QlvnAKQZcEUMWsqoGvJt0Mr4cuXUm2omZ3PCmrYieGgWeM9kJWKdeGKqVueM23Hj8u12Nt14soqqgtC",
+	"y9If/nZdRyybxjeF3eSGbXRnsp4czhWcMi/x2afN11Qpuvfj+CAML9MzKdhuzExW0MoRM/maGcVz/b2S",
+	"m8NOXAqylpVySplcG3lNKlEyrcmK3zKR6s3StnZ8Z97L2HzsRr3ayM948a+8MAmjamk3m7ELYdxhR0EH",
+	"0EXJSF6pWzaqe4ppWVbQ7lgV5fr2rvnlJ9tlxfRWCs1ADN8quSgZrGAuhWECzCK63ZY8p/Y3D7b4xP/x",
+	"Ny1Fy8Kzvyhg5uhqLiujecHm3trLZgUz1Mqn/dqrukLiWU821nB0djT8gChWMqrZg3+dZbMlZ2UxO5/d",
+	"MqW5FPqUbjko6g0r9rPz2fO1tDqVEoP2KlgIuHu/0qTkGnakMxfm3DZ19vDbb+nDxaMTa7mcfG3/7xv7",
+	"f2fB/+zEGmoqbbek3XTcgBnwF1qQd9hYIwN0IStzviipuLHbddyK+NmGdWiLyju0WcB+WVJeMmvso6UB",
+	"C/WOGbU/uVyamKEHH5O13JENFXuiWS5FoQ8tpw3dk51UN6fkihlnHj36llBRkKdnj09bkhU5V/7jxE3D",
+	"CVrm7U78KHd4rMkVtAjmVlVwQ3KrOkFv4s+jL6o3FUyOmzH7/WWeM61f3G1LygWDF2+V3DJlOMow1TeH",
+	"vfl1LUlOBWwqwlFFe917oGzb6jWbLVhOK81irVIDTVqzMyNSWMGz2yZnhNF8Pe01Jbtl5ZDM4PBfwaP2",
+	"XOBa2+biXVtWZUko/ILsZFUWxNAbOMMPOiMXf2O5iS1AaBL91T/ne9tMTgYT/7Fu2j34KZuFXbYaQ1hT",
+	"5a8zIQVed6iVbdvV4NdNxy5zw2+52UcW2ozVzNlssY8uwQ0XRdinXDFqGF6sjeLwL3ZnmCjgn7dcc/x6",
+	"I29ZEelvZ7aonSl4CXQhPjs4vldcm8Mx1tJT/6NfONxcRaRLVWVUgpmwVyZmFcRiT7jRrFxa4y8U5tPZ",
+	"0EChdS/s0WFut0re0vJ7VOa/z2hRcNsJWr4NRrykpWZZZxLytbSWWGsaBndTfUs/sHnxhIBT5StN7O9O",
+	"YfvRBQroQdPC3U8OvmhmoP5yIWXJqGh61AiX+13W3K79w5kb4rBAOR8BPHQwzdns7mQlT9yHW75l1rQ/",
+	"bU998NAJ32ylQqmzV6Hz2YqbdbU4zeXmgajKUm51/V/fHHTJN+mvU72LmbgIUW40AXuTULJlSkvh7uP6",
+	"lNinZGW2lcFrUr1iOnMPZfWtf77YwwlT/01Bv7dlCH88fie15iwiXlslN9uIdL2me7KWZUEUWzJlN4/O",
+	"yKIyxKo7YiShBO+0US1sGMW+HZ5e9rDGEZ6SX+1RLRg3a2vT298QIRWpNFPgAOHa3jPZrbUCqG4dA0bC",
+	"XBZsW8r9hglzQWix4UITWu7oXtv3TDu2rMqVlZk7M6PlIfvm2ZOWj+zR028fDfqKshkMZMp27+wStzhT",
+	"N8gVegDuY39YQ+eFMCp2bOW4qrXtrKHLlfFGa/QYpLlBZ/ThNxOOwVyxggnDaZnwwzFtTWxrdV6+fUmM",
+	"vMHjYUc1KawAWyMxcwcF2VaLkufE6qTAUwbDwV/eFJvHd7tv/76l0TH5O8GB/UrsVcJ2goL5bo16+xJ9",
+	"QQQINSW3tKzihswyegMF32dRKLsFwATdMGKfjDbBI+bsSzvekubMno1g17p7RY8lFU6IW1ti7y6xuQiv",
+	"J9GTRrvDrFdrWbF7h49aq5n9fcRA8jXlIoOVlZUhK7oF70AtUFyYZ09mUc9SuOcgHAH2Dopq5gU9a3af",
+	"G0XUPrBdvxcbqNl6EWUVxG6Gbd0eayaY6MMAkXM4X8O2sfdbWpZyxwor0fbPW1ryIiPXeLG7Jgsl0Sr3",
+	"loK8gcmCVuxS4AUwah3bjvzCFF+6C/rh9DFhLVkdv6HBBdGemiRfs/yGFaOW3t7JRcHFKtLqpSEbqQ2h",
+	"ZF2JQmGL9cq1u7Zt3A0HI3PCO1UM7c+yuuHY2nVFwt6q4wpDsJ27no6YEdvMvOTipq8tYhdjD14JcQM+",
+	"1jW7i2uRm7hRueNGMK1711PIgmmi2IZZOxNte+cXgc2O3idcdbnZUrdIAzMLQumFyU1bOOxAKGLT/hdF",
+	"Rb5+T1eHYgDun5QVrRh1rqaIiOB5Gf3OWaaHhgON3JYvF/aqQ3b2NgSGGnZJ154Lr77XsKOJM3CG70Uu",
+	"qOB7mtVj7Z2iyFZZwHd90zBeRTZLMWRIubcG74j1+znd0pyb/buqdCbO+OuAFVol5YZIPI1QduWSUEGY",
+	"uOVKCmulWpM2l5UwKKqduan0fp5vq/mWqdz5LLsWhQCLYkl2a56vCTWkZBT8sBDws1cMt0Oev/0AepsL",
+	"a0+DrbNbU2PtjowUlZ107/uH99beNRe5tDs9MK9PyVnmLG4QmcyO5NuzC/Lw7IzoHUcx49bGWZ7OslZY",
+	"NTCTz2IqJ3z/4Zi/l+gDLKVYZeTxmTX9Hz87O7uI9ejx2Vnr7fbBodfbGZe3TOVy4+LnCX1krVF0P+ZS",
+	"udXFBbGXmgUjiln5YkVGzk4f2n4+THTzSUsZF7JalGzMpLkb96dPcenVzjfSFqtmEYc2lGviu+YHn/DU",
+	"rhQb+u337jFrd4ptNfiul/CQvYG28CrxLZf8PDYREQei3Qg7xY1hIoMomN0O9r8Xwf2WaEP3wd+BVmwa",
+	"99ejecFXTJuoIqufcZ7+mN85g+hn9IvJetAtm4v0xWwDCPxNbs/q/NhFmd4wMacm4YULjhmNh3Mp5Q0r",
+	"CDXnRMgdxAJ27klntCkGjsj2rui7AFYqcfPbMrWh9hwfPtOCfYENRlbucMEzH7b2q+RntyXJwSx9TO/V",
+	"71o7s+MslAIlfmi1mkae1z+xWs3/Me+xPJyfeD7x7g2/Sbiig8Mu+j1eDIcgHT3OSgHhudi2UzLh+0fv",
+	"/H7SMJ1IHvWbxNT4MNzY9bzC56M3VOdA9WNuz3v9qtZqtZa7RyqvGnO0e5B4P8ehCyStDdeMliZu8fEN",
+	"XcXXspSr+JW/tNYOID2mefe2UpnxGtBNwVupolctxbShrr2k/j7KnE8puonWOU4stlovTr0UwQBwpvuE",
+	"wXW4o5zsrabaDk6jYdvn7lFQDcXEDXXD9n3iMX75N0zrlKyN80nZsQQuKTt9Ewczbvvb9/iNn80M02bw",
+	"J++ZNu/Y1gsrxveHZOYGIH34cKAvkuJgFx+cMxHF8AWOkSUXK6a2iseuQVc/Xp48evqs1/GwltpMDLVx",
+	"rSumpoXOhDRz6uEL40Zuf4IIogmyw5Rzdo+Kq+Hg6xHVv2/Pa6sr4VAmHhuNaFxWZi1VNMqdtwWovaBv",
+	"X7w+7ROS/06CdcSK62okKsE/2F2ncPLuZaHuw0MdqoQhB0zaBR208rPysKCk6IzvHTTGit5OZrN8TcuS",
+	"iVVEJl9stmbvXWkIPuSaSGyWULEnG5clEbGGFMuNVHEJLIROfT7HmOpcMxP3IuIz6jahpuzXlU58yehi",
+	"fsP2qdCM/zr5brZJWX9KSqOHpbuZ7HCKfMO+GZyg1lCDgR1MU2tc7VFkbckZJX1v0XMxCdWRFKG1MduT",
+	"s4dkKRVci0EtE7kEUFXgXMsI1faGLG+ZIvYcJ9+cXZBCaP/jHS+LnCpADeCT6OSz6p7gJIVxF/denCz7",
+	"j49DQpqOMro3Ua/ZL4htXTsvW4CMjsF9najHEXVB5+3OMrIsMhgtdjockBWOZf7o4eNns2y2Y4u1lDfx",
+	"QdXCER/V+6uXP0CCBhdkQTV79gTcEQjZ1HonVT237jWn5A3EaiGbojPqJ2ffPkt2wm/SjkhIbc5hie1I",
+	"3aAyQsmHd69wqd1rx85vvd8jsRo7wW409cD/tN7Q/ESv6aOnz/5cD969FaAX3Vc/fZoltUX8xa8vn8O7",
+	"3Lt50Ux3azovyA3bunAFwj089hwCFrWEwl+8AAfduCVo67pDhzIVjUS3QMw5eOc1LAU3muSVNnLDlCZS",
+	"lHvyJ3ZnmBK09E+SBQaL/nzuh+oGfcO6XX0aXcJaqx640nxuT91PwLkqbhgx8mCRnmQ9evnA2sLe2u/R",
+	"i91MNUyG3mt7xpJCQqDXqArjh8Ebnz19+vhZdpTGH1DER6lgLqLjzGq9+5UmcidIcCKQJVepYfUmNNX3",
+	"0sjrPPyAgj7ZrpVLNgnz9549/uZJ/yuyGazzz6LcY/5OZGK5mGFHotO5ZvnNld1pzhhvheQrcSPkzv5+",
+	"R5XAF+aKG57TOHj1eSkFe76m7pT7LEgatJXEo3WRrLQoHI4VoapgsolVAkaQcK/E3SUOz+q6H53FpquH",
+	"8Cd3BQBctbvMQTQj6uvqArvsU8k3vvTxkxh8NAGRhqiU/TGEdl3qhZYbtpDFnuSQWqCJNGumdlyzC0Ix",
+	"VMyXzVP2l1az9N13A6hDtxd7dP1DdtBXGqFNVqdbDZJTpbizcKIms06kL9WDwwdsH8O+c+ND2Q5J5fws",
+	"bcAqXoq7ojQWpIrtJVcr6S4duV6qEiMWLH7PwJDiPOU8TPtXEcYxHwQRYHrDimuj9qTgBcKAEL4Z61Gd",
+	"Fj0V5gCr2xdUc0/g0kWtDkNXZMOo0IQKmDcC4ydC7oK+Bhca12Rq9o6Xo34/73zjIhi9Pj26em0fm+Lq",
+	"xYY7U1VjsocFec1YTO3g1oUQ+UR/mtdjh2582K2AgS4CTDQaH2CMu6gbKVheUgWIhF3L4z94xNQB5mi3",
+	"5niM6MT2dIeMN+bq7rGNZuVtJ/hw/Gnn1WwX5bFUjNV41KgH6vhVqQOa42ZgwcyOOU1gdpL47LULwg4d",
+	"JAUvps2Msyn6uhkE0Q/3PGbgZQ4O0yhVzBJSlTiNgtwUwz2i0+d6b9/f1b8Pj/+xP+mCk7wDFl8d25/T",
+	"IQHhyRQDBNTH7XAr+OiBIvJZwD4SeRg6D0LkB0IXrkHW1jERAU/rrHocXbDoF45Cj8N4pEPSR8R0D14Z",
+	"nRW58YOecIHaSl1jDSb87C4YmIcmZbN95NPOcO9m9rEoqpXdmcOs+7MhUw1+NjZPws/RvaRIPHfI08Q1",
+	"YSVl0b4ZtND0hm316Y4tTt1eOWXi9vTtz+/ex8H1ABkaf5lwXXNEDp8fsxuPJGtADO/YcgwsRNRkL5Fd",
+	"NA5PVYdxvb0GoI8Gd27VjMhZCoKeBiAquQFfEPgLED7m0o+YABOBe2CCFKxxARigyACTphLWduYmDvs7",
+	"2EE+uvxlcSQt/FNb1dSZfTGt3oWWUAc48V3uE8WrLY3I4lER+NRy/eiwovZuaKS8uSAuudjdFzH1ZsFW",
+	"VGRIisHLEm5h41dnYhz/wIaHj3vnKQq7cMqk/8wOZzpwqHRMTIdetcIctTEdOnHKm9J3Ho9IiCVqIR5d",
+	"KrItq5VP4IEd5UQuC+lJjOM2iuD9Rzl7sCt9M/9Lo2OmT76zuHwb4+bx8Ee6bXWEV9YpDi5oJjVW6MTE",
+	"8x4zoXSPSwMXkcjlEtJfL2HRUFFgEkLBSmaYvsA8HbuUS7v2TG5LhrdBKUudEV3la0I1cWeub9i4RJba",
+	"CG5nvANBh30BXHtZHg8SHaZYB2OJGouOCSsRGBXM7KRKJLq47N/0TCM90yHQeAQsOvHT1u1m9DUGw2bt",
+	"K8YE2RiaxKOSz2MOuTG5UJFc3hpb73N5+8mmxhqSbh/diyn5HVtywePZb16N9574Mq/sAf6TfTY95V0g",
+	"GGrG5Nx+x0p+y6IZwOAHTCh2OOO86gbj6MBtGBhvjs8vgahcyGJ/b/jlomJp8DpGIYEygwh2Z8Yj0qeD",
+	"G5lSiVRodvu599bGRvEKcke5wUiPRoFNZmPGrqbYo8D4qxfMrc4g+MiL0X0gj2qR/HKZsb3QfHSNTUOl",
+	"lVKwYu6zuifdnVqpALQsf17Ozv96RFLAx8PcGIZ+cgOkQgtGKs2Kc0fltQ8QKnZXFGylaMEKsltze1g3",
+	"xtvS7ZtKIMJ4nxGHMAbyO0VWcDFCcgsXYmZ3XBsNkKrlEly92Ky1/CCnilv7oR2KUD6ehKyakmjIu9K8",
+	"wFA5SudpKv2hO3ier5tMFQpZpCJnSgC8yw5zf4FR/wCgUE+CVL7j/yzkYopm4GfBABFPpKi5P1cSZh4Y",
+	"EHYwhUqK1WlccfXfzNndliumh3Smi4aAOVfS/AbuF47Hp2FaQNfWV8BGGLz4K00cpJyoqgyikxqva+PV",
+	"8PRstbUsB5XqjxL992PV77QMuJItzTQf/iiKrZpcq+RLZudrvpaVit6YK6Ub5IJbNALuaOdZb61xdHkO",
+	"T23MhTEybiA0SJlAy+D1zpAFA2YLYNLBUJ5VCVHx3cjbKHHYS0NWkgFRTKKN0IKfnGxkv5g7BTDXnv1z",
+	"nIx+ru84mwHHxojcsH/3z+FvKjbiBxWrWSf+K7KmDhmD1rSwMhHkCA6wjkSImhxTIMgXGKOa8gK1pV5D",
+	"rGjBcrlxZ1lGMHH6OqQGvG7T/7XcSsYnmQoZsgFG+nnL48GsHxRQN3OzRnAo2hgXhDrSWing7AMi2ZFM",
+	"DirG34uk2o1dDgSWyTiZzlWcV/2lQdwCJYWiOziN7RQICegFINTR69ZihU6MqdEs5yH5EdOXovmtx3lE",
+	"Xe7mvJCCJZK54HsjTSv7InhgdIbOVbXZUGezys1CGynYvIqz3cK52pzluPZLqVbSGCYuHN2Ycaevs93q",
+	"NFsQVMWcOTEhqVZXtJwPO1Zh5X3BANRSBH5b7oE+oLaa0J6zfQflA0YT3W7LPUdbZISz1Yebp8pK4E3r",
+	"T0yYkkxZb9+oY9zlBTcC1ZaeYCyt0GgqgyML7xn+yO+/qgDqLxLTlhEylxf2AuWCGV57Oe4coKKvGeg3",
+	"NHVqTssqh2RA8MkNrQlgFLHxgfGGF6Nu1Mdb6rNs5s7pqDMwaA1diBOhp+PvdWgaFowWaDSMCWBsKG4p",
+	"t+O9GUaLfUbcjZ5wkZdVwQpgGwSFYI1gB66h4IGtRGFNObrHW5qVTmTfswafPe+s1e4tuaksd50LxDC9",
+	"/FT72FtnY1oeho1cNseTDzHUysz92ONJQI05WkG7EojKa89cc4y25+7hk6+ffPP42ZOvh6Zvq3idMtc5",
+	"ZBF1A7oza+wAiH449PIF0vwgCWW9iOTho2+8Pd9Z0adDbCiB2Tlmvv2+nQPtaESaX8Hn3rJ3d/tNpQ1Z",
+	"01uWobVzfcP21/Z0sP/43wAOu87czd4VtMBwa0Ok440xfwC5jrSCAyHo+tE3vXT0jx8dWhXh2ZPiJem+",
+	"YgA43jFN6coTkZAbtsdtqFnJcgM86rVzwgpilI7ELvzhnIMVD/obwVk46WuqgaIoQ/42BxVGBWEk0Vuq",
+	"2EV9DfSy7UqLcCR4X1aaouEROxLi+Nn4sdqv2b/jy+VnI83bzSVBeP76Pcknp/hqPf1XqcBeZ+KgR/4d",
+	"mced9gDVYyM9mD03zgQUpWal37HFqaGrOADFjXo0BKXp2Pe8jJO8O6+do4UJS9dwoQ2jDmERpoOhNTnL",
+	"Zt6YdPzbe8htKCR+cgj7cHdN/wMPkNWmym/QHEUD+xjr4YdoZjxbLllu+O3g+WV/joDf1jaZr1yzY387",
+	"7fnOMq4whHrw/iwYR/8q3493P6Sf+uL+/Vdy9YoL9nm87IWS220MmP4KitLUaW2ucgjQtUl0HY+4yaeS",
+	"I95jnlmnWISv9JJgZr4bAUdESI9HeMbBda1JtPrtcNk/D2SZvKn1d+WqTv9s92bcW0a/4H4l3XX6+DT6",
+	"A99GcCP64uoyqhndCX5IWr+TtaGtT8lL4Y1tVQAlcuGi2MBMrMFmxLpFHCkr+dIRtB0SKGJmxtjZf+s6",
+	"keI584lmYXuD9khH5tiuL78mJIR3lQmdj/NTNnNhidG/hcGfzg6Pdyhr1UGXZscmqB3k60UZeqJcMz32",
+	"y8jMEcwW0E3gAHJDCgKP9/Dz4jLUc/r5aXrd/oLsHvb3L9I4udYZ2uIoyXJJFvYrKLjVxDjgyUOpdkI0",
+	"PjrkJOdI0nkJxRXsSz9GsUV1BtY9bLLusTMi2bMfkQNa537AOE4NHQWRaxUPmFlZboxX/MvB1OJ08iEM",
+	"qA/5lQDhvf3wHrcI1+SGC6yWo0/JZZuKdkP3cAcn19bIw/DGtWKYpz0HlodrQjXZsbK8ILS+aV87pNg1",
+	"+dNiD1lK7hYP0Ytrf3u/XjHBlG05sx9WpcEb/lLJzZyJ2+s/Z+TaT7l7u2GbLThTmrb/bF/t6Qn0lpUl",
+	"ngkwsGs0nq7tMVLfFRq1CBDXhtdB1TttzYuCCcxCyzCUXxe08KmrGbn+/uWLV9/N6w63u08oZBrdMLuj",
+	"EX0grTJyPwbKAl0X7YQgUQ1gaIEGaonu5Hy3RfxvWorTd3T32jGZBdDeYzBhUyt4TkKMhe9seWYxkbSV",
+	"v4jAzkMEuizYiRcH9/cMK2q0XAqG0U3ACeLqA0UNEterhu4+Wc/ioIqSV0PWXmr+jXs4nk2QTK77HlMJ",
+	"QeB8jl2z40/Jj4FoIirF1YrYSIiysc3oDDt4VTrDrnAWWq/42Gfss4E27LAeuNSh+lB2T2ZQl4KchSAe",
+	"xchWVZDVCSjgeNDxHqGOAKNNUMHYb5yGQGk6D/y/qArIm8vXL4AixQkifBDPX0+QzlzCBa2OsGxoYVt3",
+	"lXnLPbGTEm2wN+0x8FtTouktK+q+j2DAD/dvUN7Ci2zflsbNo1MpHBOuPu3dGBHPStgLQOxOXR90cieg",
+	"QKDdUN4f7OWvJi+xwzx3codpoSh93fJ5/Re1+kgesmH8RAQD6JvQyTDr8HeTZrpbfvXsLGI52gmNgAYo",
+	"Ep9zTTSDTVN345T86jA7UOMKTrzcGrJQxHptT2GoN8s1rtYBfc+gyxxW7rBP36EKaYIDThjgjehlcSKh",
+	"E0LRcLiRN4yBCDV9PIx2Qj/mEo7nqERaRcJuOdshuAT2/KHYnZKXAJdsiSIVe8Q0slIzO2HAk231/r5m",
+	"nnOWRK1Pi2AC4ITo7ggXPjlSyIdExdqUdfZ5R+eVWro6As3J5kJA9V2n6WgYT0NOcCwojcMdDjM0WyK6",
+	"0RRdRk77BdUD+KuwcOy07IsUxgeZr6AeLpaEvyBn3qtheznWG0inIay66ebhyIPuJidvOh9Td3LTB5iv",
+	"yaUoHIh2QpZQL8tfNnw4ypnM/fHVeHmHcet4ECT2DBQIbGIMuU8WDMseRaJx/fPsu5GYZh7J+UjigBFB",
+	"MIF/dBo+cSSayna6P8MxqyuaJ9JCwzYCw7uwH6Pb0WqYooLELoWFcmPW9os2BKFLYCLmeY3tOFTsuSv7",
+	"MqIsQlAeBjD9AFlGLtYUuNZpayvVPVjZoeypQm6ciBymhKyEVGwONV0j7/8FPseKjQ3S9itNPrx7VR+H",
+	"SGVHdQ3+PQImm8jdga/ssclTEDuo4jYGPfK2ftBxsCuem1S9JfgRS3Gqz3W1XPK7FPeJtPbOgq25KHxU",
+	"5TRMhhBI2OiSVQGGINWIMkrO5Har2epJ3ePW0PzUduYxC4U6trGCDfHDdFDT1KBj22kUuSOWlAvy4/v3",
+	"byG4C0hvCX9fZYEvm4sVUI6uAXw24uR3wcnO6wfm4z4CN6G++XIxyuAtR3AiflGt9g48tIFC0S5dQEus",
+	"lbSO5hREiyGJA+DZN1+PKNvUUZmDRJuNCu046SlcEOyXF46h19qfh9v+NPBQneIPgnKhs/NZKXNa2hYO",
+	"uFsHLzn/RCV+H+o2Yu8LvEKRlaLCeFIMR5k7aMDDygxsgSt6GyuTH0TpIke78+DF+azH4xZb+/2QitP5",
+	"Axt/4RDQ6fsmS6lb9SeRb+KPzwgFljVSfTFXuarBADWyV9O9biezKUYc86CHk6K/Gr7nSyhXK+ymYHrk",
+	"naS/vsaGFalLs8OuQ8ZtwrGGtdsjZP12hLbbULi/W+sdcjgcr4AdIVSHtxfqXdLlNo5cIUdPtB9xdHkD",
+	"x+t/s5jwMQHPRKwtHOW9hNygwbcNwejIrXG8b9obH417CKqR2ek8TZSLdci6QyTpqA0wnieyLh0e2TOV",
+	"dmUIcX2mFELqrPfSldIfI9Me7fHGrcMB9MLabp9d2fvIqmIHKZT9iZFL8xcw7vs4GQ9ncl1tFnXhkFGG",
+	"fjum5ecIRumKTEPHB+f7PmzW9gJ+Oau1vhgcCK/cMkFKZjQqYkgVs0bXqmLW6oJvuCA7yPkDWwKS9rDG",
+	"sFQQsNaMHRT+x/rAjqHd4fFNuyKCffUsm+GbQNLhJ1Fnwg9HcZB/PvAyOpnWmppYivbFHc1NuYfTUC5r",
+	"T5o9KUML9gBnckQex7Q85EmpBQeQ6FT60w92TS/1zcT1qi82gUvx2WCuC2Q5TI6ft7iPpw8d3pm5Hien",
+	"4DWN6eUt1cMYHftMqqjmlYtV5gzyi3xklNf+Ebvh/pfPmBGSLJTcaXsTZKLQpyOQZqAR7btjQ/uxrh5Y",
+	"szA7Xom6nh3CGJt/a4NY3IbnPrbLf5QxjHwdAItVkEzW757mXk3kfF7WOfXgAdeYA0Z1ENfZUWH02HzO",
+	"LqwLRlaPw/c6OueyLKYrwGaCulfxgb1Rz8cRo3IvjY3iZdFqs6oAQNytsxBatk2XXm7oij2nKsXeDqTb",
+	"WCs7LPh9QRasdNVtlqVEXBFwORdc32QhI6QnMXHX5nYN3BgOPVFp19NOtq8K2Whry5XUGnHFA/dC3IML",
+	"Yx3ZjJ2OYuSzAdiwo5Ss7GJ60spuGsc+OQL7gKPwI/ddDyGH2MGoRNlVd0j3Cefx97wsGZbA2bvq4cIo",
+	"WZJtSQUjcEO/jaCZe8jwudAsdw6EiIenh4S/xmDFvwQi4FThshRRfshpf7hdR90lXzoW+3u4RdbVM8ZH",
+	"+35BsJVbHl82ibqLdJqU3jktw+afnsUEx3apzsqaIDpXABd27gtfUoNq8i+//+5Az4BQ+vTplLw0LpSM",
+	"B/ShOGEZgIklMWsQawzI710NX2lif3fa75VNlLCqLaqImm25b9oAzyQ5/obGWak39G5euq4ERh/Wj+r3",
+	"NG9akbegSS6ObbIHr1bv3W5EWrFVVVJF2N3WXiO5FORP7148+nMjoLu1LJmTkg01+ZrpUTWo+igY/eOh",
+	"AebOTj+egC/Y/6yuOjG2yAo8NNbzFOyne1IZt0x4tdc5fLc8AhMJfBsqj9e2zldKVtt5oXiqWKN7oq/1",
+	"vCZ0GHXFtzf7BMVCNsu3VdvISnJuWGNl5AltH53Wv+9s45HuMbGKUyI1s7HaVtPe9cPbD7FXraU2yQ14",
+	"w5RgZcIHf8vmigHOO75VSrnqW/EN2zghGzG1Mq6hES+tE5hW/NIryZwaWspVhc7wxlzCzKpJWGI7nW8R",
+	"qh0riF6JvHfp7JzRFeubHFeKTH9G6kq9sDB79Vq6XXogY1lrd+MOqRfJbYOoHShuuaFxntY+P+gX4ARs",
+	"k/ONa3JsWqaS5XBVE/vMJ4Thf87Kwd2s8Y/Cq32rfRQ5wfj7V+oyz9l2cjJPs5jdWovBnfZxtLiq3pZ0",
+	"P0+lW8TiezcJK0gbKoq2u6Xm7+IiUil08MY9iVDFpc90yS7OHnVqGD4aOulhiOEqe34I/4b+FTyKnidY",
+	"wY6T9GRDeUmazkxc4M/bHGMmvgHgPjzE3x4mzoU7p38i7yOYEKjA43OW/00ufJ2DCXeiS7g/Uy4A8kwd",
+	"EZ2RcENionBuSoNpWR67yZ2TwHH6AFbFFQ8E5mZHvXfHDcllwciZvVFpX/iLQmRVauYTxTDRHpqHFDoK",
+	"lee4WLnCsZHrl9xsqCimXb+YMGq/ldFa9e8YIDnwXAeH1FdNQTURfkrcuyGgH0BFGDdrpk7Jz4K5Yl7Y",
+	"E3eRbF4OnHJlOSXQCLGvPuKc1O8b8WB3RtE5IHJiJFkaUfxB0Ti/LEtu9SWAzf0GzxqY/HdvrgAS0RrN",
+	"cSplLMl9/MrjG4ptjd7Nn82WvGRHM/UHgOhQ6T179PDJk3hJx7HIgX6Uc3cQ3pw/PrS1kGYd22lVPTq8",
+	"gj97MhTXKZiVnDkvBoyYDRd+XSJq72DIdQHOXl3q3Yrg2OOJdLVG6aEV+5Um9mGgq187NjCyVTJnWp9D",
+	"Pg7Vmmmi+UrQUiOXbkFyWZYsN5pItV1TwQr/m1Y2XgTzO8pWkOr4AhJTX9Re4adPHz8dLOoQI6eyLY2R",
+	"VsVokcj+ee9Ladtt6Wpne2DVif3JBbmVZbVxJVDMZrt0mZ3SxCf9yAoeRm7nK0XzMeSCjjvNLn3DMmgk",
+	"lLTC4xFUKkiPT6hCcbsBf/YFeXhGFnuP5GzhN0egN6Gv2HqsOtGNbnUQ+5URLggcenVleXfAYUPnhKLz",
+	"1hePuXr5w8s37wE7QAn6NxKkONpMVUVYoJ1CRRqiK24YKRm9ZZid7rIAD5WTY1mJW/r4JTSpwaA4rwsf",
+	"OUpHx8at2yBaCfxsYNlsqLrBQIh319lfwuKoeDWcv1VJnUMXWpaVYcRqdzR9/u2DVTr/8foVCrvDHdbK",
+	"yc31qpSLehUeuMl48K+nd5tyOCKMHYruycOyLv3UmXbmWrLrYsN1tmg9tRfk2VlSnrslY6ISDds6ku8N",
+	"lM0AbEHPQuZsLWqQNcGZpcv2RB5rnSRO62ym+T/YfMMXLbX58NnXX3/96OGAu/pYVhRI1o9Rem9amxuJ",
+	"pHV6d9t26r0d7GXHcArKitqTzZ5xBLyq8ZRqVML/lAMqtQwDx4g3YXMqatRqh/wxzHFZU+e1H9Mnbeg+",
+	"BSnkIKDIJe3S3HK55VYZDfPnJ07WcWIyin8rEQfwF8h7CQL8xO6lNs1rqg1TP7H9Z1yMf2L7dzLlYfRQ",
+	"xzHxc9vIyGh7F1jhftqDUAxglAnqt/FFwPqKHRxP7m7vfJ/rlDwgMa1zG6H1+MQ4VFxIST3LZsuqLKNH",
+	"8Csubp43qQodWN4XdPEOIr5AOcgtE9p5ULqeSG+SONSXBj4cVx41qJU+gtrP9mXQofs/gKyxqWQ7vkZD",
+	"vO5AXGJHETg2XPRhdJaaPjZHN7f3oQT9MkWMgk0ieBZVju7xRG/fKwxhTkgVSJRQ+nW9h5SXOnKGtyqw",
+	"IRfMV/qIJ43U3JwDNTk9m6bD2ruuxIb2muZrLtgLoWQ5+VYCRBQbbAFTf+gCuRU0K5dRzsS4h3wttTm3",
+	"Z6lnj29K7LfwS8pasSwILx7yo7t3NJ46X48FE20hGQPJw+z7rrsRjWexgMmi4rFkmHesZFTXJiR2qN3e",
+	"w2gAJrdTsuS5izFEHDDNA63WM/Ldi3eA7qKaPXvS0hKLPSSohi9/9vibmJctl0KMwUbLgj13j37KZmuq",
+	"ih0dLnflJOpH/3gnCN6KfcSiHd6kquFAyAkSuxG3o8xM6LZnYNhPY68qK0FNFUNf/gUhWgHpbbgsf3rx",
+	"/LurSxSlqx8vTx49fQYX0hfFo6dPH377ZyJvmSLXvqYssxsMErofXmc+6W3JguuhkTfIdN6zoo/OnsSo",
+	"5eGniSi9ksi5gVXs3CsGQoTdgvfQfFtsw5kb0itl1NQYKtLu5OXw0u0RsFCbmdrW446W9KTAVzW6C5qq",
+	"NdYRuTb4pp5Z+OHth4n3P95HRdV1z8IsaNCA3g9yNkoPNRiRg2IQgFl1nDEO2h61SQbQbLKIpzCMsNHw",
+	"t3Une6b3x0AzTT2/7Hz6EwxL0SypaiNY7OB14Nqx92amT8kV/4djzeNuviInnoNsdWioDlUyAqYaZ8kZ",
+	"/C86vyPAU/2rcgh/GpSUSXCoQOpb4aVnT2Kcvh4CNQhb6EE09Y9X6nEiGJEvf78ey/Bt15/paIKoL4B6",
+	"aNXsqPaocl+RPkULxqGsV7JtwXYhm6NmtGSFs6lSjaYI35sj1p6A3N62toGGuQYGAuQpBcZVYhQVmhtf",
+	"Rv36os7xRn+om5nTeDkw1sdtDa666HTjaI/xOmCbdQtjnIzHv6y+2TNXEdkvZd2om4OommNHEA1ptYxf",
+	"SzpooQl+kwCdkxRtZJ0NmHCNdNSjiejTlwR+ZbNbznaJco8QdCg2Lgm0lBLiQEpWqzVew7dMaSm+0oTt",
+	"mc6Aq0Dsx/PuhPN8iDJrlm8AlPSaGVpQU20m6CAQqdHYAHw68W7F87dxTMhrRoVGKxc5IBQzOURuDN8w",
+	"vGhdU3NNpEDn+ZbRG31Knr/94FzAuVR2YlGv14do5m5t2tQf2aUgGIhJpSyNRDiOxiXn22ru4P0jUczz",
+	"pWIp2gxGoSCo3R07qrH2EpAsjfTzQPvg2ZvQn53iUDFh3E8m4YXx4YMJ6nFUMTPnY7tiH5aVGfV0rJgI",
+	"Ymv9CgYo26DbdZea14XT3JnC9Oa4YsqfUe0Ty26aCSZTsNOiNUfRQ5cM4lwQ2hTeQmoS26+wMNsApgb7",
+	"mx5orCSFK0Q4tvQuBHhHVBJ2L3zX/ACzmjmbOqFudSIziqWij8gChUHD71tDqjvYM4PvWjNwkGW4KhnZ",
+	"MKorxRzLlWJgdIG6MDuJRFcZ2XBRWa3oPy7oXmeOBQs+WyvGyEYKs9ZhdF7RHdrKFRw79gfREMFreTsV",
+	"+1oouZ0HMc+OJ4Wt7DELqEeIR7snfdlIa7by4qIuyYWR/o0rwO+igwnIUJT94XupXC3FsMgcHCwLe7C4",
+	"qz+EGnWEJnjE3eBN1D9xCZA/yDMDDIMhG6kNeXJmjSBFc+Pe1xB55VSZE8UKpvlKHPakztGa/edf6ck/",
+	"zk6+/fgn94+Tj7+fZY+/+eQ///P/+S+xfTfIodKBvcEC8cDpSJy/UEctd1rai4AZDg234EN0uy05K+aa",
+	"GeMTMYZ8kVf+2U/ZbFHK/CaObdnDSgMjsJAgWgGbIi2tMKx8kXmkODwHenyW33hQjBcZdEO3iOcQSUU0",
+	"XTI80KOTUjuM78n3as8ya2nlcrOJAWh+lDukwrMqTB/UrwS2E+/rAoyuAs5JUi/eyArJwVTEQ0mFZ5cd",
+	"ZHNFRwRdlCMp02LpKCw3rJi3uXI6R+R+i+nQO49ThlOy5qu6qJPjgQ2ba2JUpQ2WtkacI3jb8vi1lYfJ",
+	"fAMYdvdg7w2LiYKL1XyrpFzOgfs3kXXtHuylCbLn09+Gp+iy5dauqweYSglWkKJNq9cqL29Fh0sxd71J",
+	"cKMeucO/CI8wvCSox27/NW8CdZEAqCsKErW9QJTqcg2u6ixZyrKUu7iyHFgvcCTPbxKAhltuaDlqiL/g",
+	"kxOJog6IlP32jC52qPnbiiFmAdleXW63arpl0Z6yrqMyyJx59mQwjtE0leojZrQenJY9IhLz1EOd0UXJ",
+	"iL3VNy4zrmUJk5jYUD3UhUaSQpJKlExrf3bdJDgMb5kaw8VqR3rlH4564OumeiPI4VEV6bw9QZkoHLDD",
+	"OT/tw1wKfX7oDe3BnQZh0CVQdIGb2WfeSOD4cmC2fB0avu4FJ/ACK7mrdt5A21i63+SvJrS9i8cs66F9",
+	"ePcKca+/ssWVNW8MjqxktNBobDSytNP6/MGDrZJ3+1NnTJ5KtXoAtYy+PiWvPLAkack1JujDs9NHZ6dP",
+	"Th8+gVhrJIu/L0EtBMTpG749kVucsxO4UzKFPBhH2z5HUIVNQU/2HY0vnInhA7yxOHAYnreTXYfKBmIq",
+	"w7o5tdm+c1GfLsdYWfQgLqH+Ae4bZLqIKo9eRO8xfm/sVeZTdqCZ5LjilQmmmpSFh69FWIyAb/qk2pId",
+	"L0vMprMXUg5Je+DidWoEaC/9dRS23gWhnvsUMi/khqHhuKYug20CF5JIgYa0oXtnSo1Olb9yvxmEuyIY",
+	"yL+idxmujKtlNcUHENSK6GDdvDIykuwoN13WMX9hGz+BG2dIdGvc37B61aDqrH1jAyjWmTXrpavnGkGF",
+	"RSfkhYduxMBfdaLloXnI7mhuEOhhJKD/HX2XO7hO+yRjaNF7EA4BpnI4WIEyUSM83HhSsvHiNjoNkwCR",
+	"Q6bUCG+yr9oWr+7eAnYgLxo3UPeFC8wZsTe/jGyYyYjei9z+QdE4LTLiL00ZwkTmDp1c/8lu5U34J5QO",
+	"yrD5OeT3Zi3UTfDXPFkqWyQprQ5Bwrhk4OmGiehdrPtAWDYr/+WYXD2FSgLd/ZlImC+BfOlBu9wPuuW+",
+	"yHi/MAevbf7n5TJanCt0vWFJLjDODb8NHTH6BnM/7BnwefG95LnaEEYeugtrXVGw3GprzP0DjiupsHwm",
+	"FAbnJkXl3q0p5BiA85LyjbseY8szrGVmv9xxs4ZSVCNoq+qDG+/nNG0bOtqcngts1F2aQ4E4l4yzrcrS",
+	"TgJm+tkP8ROyZwkv2CbFRp70dNmxsPE8QFfweMJm5o7PD9vsn5krE/XmhNgc5DX6SmNKmLOdvYyckks4",
+	"ye2MNAaiy631y2/NRSvGVVniBcnaPK3C96mr53Qm1D/unf+N7p3H+jpDN+M/+86a1ZfWC1cOT7Cds51c",
+	"MuC0m+yYK+y911cZbzaPqKgCjSW7Hqzx5GQJ4RBHBct5wXy6BK2zHbukrPpmDqSxPpm2E+X0bL+OCtjT",
+	"Ynu23x2g7kqas8LZMw/JD/wvbZD81w/PvvmmRVpxliQj130kK4GUPIvSVMVNOIfkRteEZiXLjVT6nFz/",
+	"Qwp2TpaKXp+Sn9heOxijR9Q/uIZg3K7dDsC4iZFlEeFLffwosqZbxaX3l3asF6iCDfdGVIhLa1eWcscU",
+	"kcJBLOE4x0iRm+OS3zDy8NE37RKST58OzbA3jKIUBYEudUBkyOcOKxN4G4WA2aGtdndmh05iP91OmN8q",
+	"upmvE9Q/9oLTCoJCIL/DTET1DYIPfnj7oanFdQ0Nb/jiOvH+SsxL3h/ShJRtlxzlsoPo3t/j40W+JIFG",
+	"Wyvw8GxEWj2dBNp5T3m31HEgYj1ULUEYKrAamc+VyGZ16T25XLp/VcJFJoEM1faGGo5h2oJrDNSkzIqr",
+	"xqvUUbgDjH+NM21KLuh/dSouJJ/PFwxqNSVt3h1F47amMR9z9+4m6LbYAl2PUyfH+2Qw0Z8proYWu2WK",
+	"lk7zQN595GwYKOI5XD4zsd3wrRjEbOuNMGvqKEMnbr5jh4Ym7b4uwvUifNkLsX/NdIN+aqnBo5eit9/3",
+	"bqCNNnFbazTCWKsbTi3Fh+1KRcuV1NfWlGXCdj6sYw+gAjHNIzTFJlXXKojNf5YPdRq9cg1M/u8BNMZ6",
+	"FqOIyp67/FGH242XB0XaAEgyCY2USrPR9QSh9UqPrhXRoJm7GaNtsHqGxiCyOYKNPhJndT8I6HBgoSjE",
+	"RdPwvPHv19Wxm4qkzZYLPoQgS/sj5+JofZZTkbPy8Me+DkbwoTZVftNp0VcTa38M9A3oCQg+LRhs94NX",
+	"5fKWqe7HjXkVfuiNL7iVdf6qfwB/hkYZfNCyzOLmmLuFcymeI239tPOBbZwjbyKJbMedMZSQyG7ZFFM4",
+	"FJ+WQfzorJfIEL6MKOGfRblvbeemMAZk5RAnjak8udqsHAT2tlwXG+Qvc4NP7RO/fjEtfkt5SR1RROSI",
+	"jNTFGJrWjrQMRXmbHjSvGxzIESWf72UkbTnpHVffWH5Whd3bz9u0Cp19o5RUPac9FDcyak805fGE8iUW",
+	"0tXRqBElCrV7rJCnWDGVcNfV1AFckDW7i/vXta4SRPbASjstJQ6sXNNJ9RmIqhis0D0NjhnZ1s4RnhHA",
+	"tmaAt4a/kYqnuHCQfLjv5zJRdkVXi+StEYr7Trqz7qiIVpr+tZ03EPpPMQOcQDExqPULHMCi8PESxQTb",
+	"xZVTl6ml8qRjuJJ1d/wUBmIXLF10E+zEe3nDjuMu91RIXMyLKHPbK6pNMGLAV0AgPEwxqp0tj589HSxv",
+	"GCd4wKxjfIM1XGL+56H6h7ncDt4zYKqu4MlxtHCfstlbV98w7kP5H1JpwWMnvIUHZUohQXUh45jIumpS",
+	"5BttwLyc0NOYWwX6lNXFJ48uwWAX6D4cBb5I5ZGUem9dPm9TlXvKwVopxSJg524JhKw/Qfvzyif4Tgzk",
+	"JvuBvmOaTTUgfBGKieUk7r1ERP8APWnjVNbzTZ0jc5iYhvjLC2syVMKxi/igDUbmxpfKeY5v6tpSMRp3",
+	"tzfjAFGksF3LsjgnjwDS+De50Bl5DP/G53VGnsCfWA2OvD8gslhyRN8QLoJ4+MPsUfY4e/IxdghwX0Av",
+	"Si3mqbswLhlgSbA6syELpiGO5qhM9Oh5C6p6tabuaWTmpLUup9lYUBFivLpxUgb8op3uDJnF+KaxJKa1",
+	"PN8Li6lv7Tu+XEYgJ+7TXu+9fQYKdWImcSQkI2Of9+Tkwmv79rIr+q9T3k2dNgW37qfnRNNbu113gJvZ",
+	"0Bvm4uZOEJPX0vrN48qoWwF1/R08j+rWs3ogvdMw+cq3oDqRCOVG7aMqAGsiUpwSAF17Sl/71bZalFyv",
+	"WUEgySirbUlAUWJk8cnZtzUpGtRHkZWxBkUR5vJm3kWL1H6VK1Y8UAlRGjbKqb4N9P6YnXu4GP6LviU4",
+	"xsneU6j1sCZasjBt7UdvCpK5hnv7O72ATqeIhgsZZ/Z0yRzSymNvaQmrjr+OwADdQ0NLcume88r0b3Ix",
+	"9BNP7Qx0VPvRSSaMFdMrLXVPim0N2OuVMwdew05C4Vy30hP2b7xW6T7yaUdc7mb2sZhk4GIN9f4KnvK9",
+	"H1me/gofw191OmRXaeyRd3+k3X4bfHBU89P4DKeGxo8Nf/eErduJnz3Raj/SXxqN8sXvvD2Kzavte1DT",
+	"wLIV54N6KbBW5bnDk3R8z9ZWB1oof9gJucvQXsdC6wg+Z8oZp2y0LdqSqxiH1Wi9HpSXDG/Nrfu0m+ds",
+	"3BHlJOBeLtUdofpyAfi3Jc2Z34hTMXrcA9Ll0lE0kcsal2a/vb5h+2uEq1GxR7o9wNLaL/43/HltL3dG",
+	"lkyBv5sYKfGJf72G37FbpvYE0Eanv4lL4uIVXyGkDNJTmiJz9Z79Sp/+Jg6LvEi14EURSwR6BZg9D7wH",
+	"gNym0gZclGtXBr5euvAy/eibeLHrJMgJCCLnnl4phlWEuQXM2g9vP2A3IP3Odc5jyTyMrOVNfPLw2yeP",
+	"zwYhilvFlkypmC/35yUQ5XSxfMABIxianRupPDIWmSAWzJhOcZTPnKSw9vW4pbrvZWqEMlbVF+Bv2InC",
+	"zhZZU7W5v9d/6tur7+oMjc5Rs60OAQxDNGZTIA8jckZGpWe4x+MKKZ6VUWvJEW4e92D/SXlEJoZiK65d",
+	"OCj5JVRGjHs+6Go00WD9qm7DTQ6HbS44o5oJSk/rvZxNyWrT93Yk2RccEWY9SkJqMWhhBJ4OOldDWRh1",
+	"mcHF7yqF3rd0i0c0MtGWgTFLf+8otSm3sVHoNNdgzxDG3KnvVSbGloecQqIgmNlJdTNQOLZu4KtE/cct",
+	"VXTDDFM9iQZGVSwym0dWMWS5YkZ/Xu3YSKW4ZDW3kbUiR/tzGxm6nyuuYsuSr9axVPc1y28maFTfEjLq",
+	"xDRrHIj8gkIOS1FnKQUW8IWjDwQyLyE7KaTjL1y+b6nMWBmR5DeyxREXF2Afhxg9Tc7LkbwTdYRD3oB3",
+	"F1bCz2Dw1qiaaS9Esn5NrAps4exz0GeNv5sKvWMKrOY4UAbiKoAqgFQ/HdxN9emOLaJh5niiN8/XOO9B",
+	"6iC0504JuqU5N/toixumdcoeatiWxmJXPmAuOBSd0p4nBFiO/fSEOaCwUjUU0uWRR3sZoFkiV6Yd0GQA",
+	"0IKac3tTMmybQWwMD84Mbk9WjY3MYfC4Ej87vUKTII/UN7qHEg2lZMFwWyLJ54bufTpSfOtMtPOXvEVB",
+	"GDT0X3cDgD7FpxNDOCM3X4s+DCl7lFwpuomTyvUwatQ7MU4pdkDMHrjWQh/KSBu6fZOLObvvNwDWu4td",
+	"7Hie8Ls27tVIzJGbkvWc/b9H6xcksenAJQSuBhCIKZXtuwR29kvfv4AQIPc30HrICSlc+Vzx43MPgB5j",
+	"5MYCfJCszLYyk1zFkLQ48h3ITTCf0i33k5Luo4v2Cj5vFYZ1jhnFWlwA91VlTxpaThoA/qLp/1B9zbBA",
+	"Xwo61UCmJxaasP+otggQna/jORqta0DLpemSZgW7hRq7SLHFIw/GZ3uYkHYgTy54h06DYyCtd8MN+GWz",
+	"iGWqyV5W6NGkZKWoMESKhjLMha1pk5c6Aa+bTJ50lvu8J0DQUeSj9PfnXKfAmp1ySwCpc1bwuIK9Yefa",
+	"AtAqq9Ej5PfiMXL75Qu6jPANY3xG3cqiG248Ezwju7UsWStTHMp1VBus3QFp427dwEoDwhcKFRQRiNbR",
+	"B/e330/JK2Z3DK/J4YKCruHP2gXSvx5R8n9qFmW/Gnjf3ewOL7fw8woc00aeku+rsiQ0h1rjUM167+jn",
+	"QjpupEIVjDecM7jWREi/IOCXCKtbNsV1wvT2tBppHPEPY3DAf55aOHD4+W96hP7+HXvN8TZqV49x7bln",
+	"+4bRQB2i+EZrNZJ8LSWyTTLRukomslUPVtohXDrRbIxkkr/JRcrX5goLxIzjpt8RwzllxkQjAfD5fDOC",
+	"nuU9Xb2OMbQ4u8X3qeUnxoYTK4Cce2MvXY4VAAj8CBcE8oWy4dvXMVAIeMmkX/S5MpLX16Y6dIxtpM//",
+	"oaaOyP9msT+e7qteMsf2NRlG2/wekUZj2FDretXeLRKMpAOjSEBtQ2G7J8vCSe4XtS3cVF39ONG6gAqs",
+	"Ejm2W2ympIP1qyvAQe0vxW+pYXNXSlAwBsUXFtKsw0qF9lEwDYheO97FDqiYGnq4d7+jhpKlLAumOtxW",
+	"D26pelDyhXd3I8WvISt+O6oSbjYruALoxz4G5g/f6LRERh7IrfmM98n8Jsal6JjZ6qvHiguWkUrwu/MH",
+	"D2CYqhIP8NenWuY301+9lGrFTDRpYcVMe0GhKrLIWasaL2SDx48bH0Duln8eiEjan80dKDPmoRZLrjas",
+	"IEGOZUaufrx89PTZ+f/3//y/p+TSgY+d4Dmg8ajquFxoQ8tynlqRl/g9+Q6+d6xIW3Ni52oXpLEdVnRv",
+	"HcNab9fKQasPMlqOz3/pqaw9rUJ2sHU7L3386Otn3wwHlSuR3DpcuOp/GQHxPXrX6GohWMx0f2cNN6A3",
+	"RKJEVzbLBSzByxNcIU+7HITxUqURYXgnJRYpcFYdOIzsHaHS9rJVyE7Tz55Mi5M7nAS8PNgW/cr9CBJv",
+	"rdfjz9mrHxOgnvZJHmQbNtVDQopkRM8AkQSmacfiJO3jPYK/nWpTRdWK44rMCBd6C//A7Z+RaltKWmSE",
+	"F0wYbvYZ1nTPsHRvRhytrVSk5CJemwNdoT2RHk154enm3R0QjsdNHeCM2Op/T/kbjzLjOqRkqhJuhQop",
+	"WB+DaddsZ3+f4RwHjmo3Aa3O9YowF6v3nuX8y0OQx/sK7y1t95gUWlAkc18yOZ5ZPe+7320VW/K7+JkK",
+	"GTo52VJlyGLvi7EgzS3dJIXwyCJPB/LmOBAdTrva1km/vgzRTUz4stndiW3h5JYqR4nw10MhuvRtH3zz",
+	"QbPiwzb2zYv65QdfvfO96dBbJYtbJxjX6jo23EB6pecBPB1RwxoXsgvtbwlAIC2uK2Hk6OhU6+5sHEU7",
+	"kHbTPRpy042FJgXMBglnpV0IqEQB138lS10vyQV59CRmjDSeyCHrKdypI9bfvd/VjTwgsBxFqhBu/cjd",
+	"zdnreLBAykJxTn63FoX98Se70XfonnIdq0n1NSuXGfldfELCFAm5d0vFGMFb9Cn5Dlk4w/balM+rbXXy",
+	"u/jUsYXO7lGlTONS7uEuDtZuwgYoJhYJ6ZQHgVt1X32Q0Gya1wVARplr9Vl6P6VDIj0ZV0jkoEP36jVp",
+	"jfLLeE/+vWI6XsU3YBMydnPYVd1RH42hnrwKIgN6h8kFnVA8fD7RHKh/lDBsfHGTRBF8+PVFXRIVIhA7",
+	"uveBmE6sO7i8glU6n1b9JVUjyPbETpe1LyFuJDJrfwButJT5jS/D4Hsz7n0AgBkvRT55tGYGOGAro/s5",
+	"zld/EYEmFSyZCr7Zpop2LitNy3StiiDNzBUeSN25p4AQGN1EA+ASXoRjzgjVZEmhdpNZM0hz62TLYciq",
+	"CW7ZZiGsBQgZJ2O7tQQnn7V2lk3EbFpcvIbcHAmmaaEi3HoEIh3Iai1Gfpr8y1vykNAUFXshjEo4sOwu",
+	"g9ILmF2ooDSxndC/2x+e438Kd8W0/4BbbqxGij32TMLKkEvDhE8rgtqusixcSUluTgnGiiD/yawp6n8C",
+	"8V1ALIgbh0LUJgXCSG3qvzisrrNsjSQL5ryE5BKxEVYxgr1hH6BlCcO327kOeI7f7dN9ACVbmnS5OG6a",
+	"mbdT4GkswdGzpgXodsCESLAgx/c0TOFuv/ihmxGJfvI7U6NI/OeFZEgzZt8eX5GQ1P7wW5SqSfOUrp+D",
+	"AJn6kJuqjkIfRQcF2ZEPFxfAX4yfaduzWEw4qg3qeXO/C+cqa3ZZcqu/NIjypGX583J2/tf+0ybQDp+y",
+	"w4o9XqUmfBX+6/lY5q9xGerD7cRL7l+2hbSxepSUG2tVeHLxlFl770TwMfBze9rCv1u07iMz5T/6db8P",
+	"C7YRoC9nub6z94v3PL9hke4e474ydVsDpZfxuUG3QtDBoxwKXXY7w9SGC1qiuthRFS+S4CMjh2RdlLjf",
+	"nVvzXSrTMNH6nOWC5SVVTLfrqgyHVrqkFqlafu8YLbhwwN2JLGTu3jneqlobMzUfLVk09rh4UxqZ3b2A",
+	"2uZdadnYvHURM4H5DfWhbmkZzdl6/GzYz6KYUU3dmwkOGji/5lumuCxGZYzFC5XkkxfpiLWIzffHiQlw",
+	"w5P5aWSuW7MN7iXV7R3Lj1EwU7Iit1zMMZU5FpisEEmu6caBzLW773JF3K9qGix4yHffM5BkYBeBVWTo",
+	"Ch+un9kwKmx7osVK3Fvr9l2Q/dth/qp4abhI4O4igIyAiVmTP7198frPcM2pzNqaV9yTMEABJSRQd3BV",
+	"CNFjNxy5H4wfM6+kYKkMmP7AzZrqeRg4T8MTYiAAllcqoUeS2Gx7P0x8Gcc0+zx4/7pOp7N6DT72rNx9",
+	"mCG1FHxJKwRfcUQ6/D9X1sgbaVwc9sLdP6iHMpEb1i2OZ1Xqs2HxHAQje2E8LOgI905f2BG8MVS4DBUg",
+	"P2H25q63DP31bdd7KXNawo+fPn36tAOqGAHFCXdCu2dvS8oF+fH9+7cXpJRyu6D5TV08MA558TsxeofA",
+	"DEvQe0YqVtjF6Ez1k7Nvnx0GAXeKG/azKPd16cdwHw5El2KAiz7pvXeM8lj2hWaHjkAp1432DeW94xOZ",
+	"sBMTxXMuiWLg2wBMj897AdGFs4yuunCep0+jCWB1TTgIKCEUpzYqng7bWTVpa91CwI7lbwdIHxnQIEbv",
+	"Bqlo2qUOiIuAF9d0cWVRihzNqMrXkW1EVY3vO5yoWFufBtY0Jp8DlYAdg/2OlWW8FsGkw+Q9XcW96CZf",
+	"u4J0XQoiXwUNniFu8pEZEuYt7vDCjP3YnuqDOZepOIQ/FgqOVZF9iAQODQ5aFwFsJdeJ0opGypv5ZlJG",
+	"X2I6XDHqZmONAAZA+rnvQnzrB5kcU05gLD3VOYJl9/pb4xG7l5gDpibHFtb88tnXX3/96OGz/ivQ+EtD",
+	"kyp2L5cGp58nYRzQOx5ej9IAhA3dQ03RTqkFWuzhuG8libhcKs8oF2YLwcPQJoZqsLyJqkSnKum3j0aU",
+	"xbS3jzDJMH6R6V5PvCrzbyZcaMNo0XxuWHzzxNXaLUDEr8AaO1RrSUscCPlGm+H4dHzD3HK2i9yNFBV5",
+	"3P/hzuNpEDW52fAhl+84j/AUooAoFvJdrXEQmI8gj0TC9s3kFBTdBYc2ZdK9hAfA0JpLw1cNi53VyRyk",
+	"REZ/hFc28ytak5GFLmKfJRIsbVRY5EKaS30zUVXUAKVJEKO6PsekUgrdagiu9gZ2ITmm19FKiltXGGVU",
+	"TY17QJ5QcAJhS/Guli3BgqLbHj0dk5t3VRmjOanrMUegD1s+r1R8M/WphC9QLGYorONLLAzWQzi6VG9j",
+	"msQtLTiCB681Vcmu8MmenWx1xHzDRWXYGB+xU+uuB+kQD271VuNZg0VNoSSjsleV9xIOApH8gj6Yqjyi",
+	"BECqQvl7VVmLpWRaNzjJ3k0Tq/rky6agtQ9hAKbJSl6QH7j5sVrA5z9w84ouPNWCu9117kqPo26VZltG",
+	"ag3il8zRfnDtbx4XDrnV0C0ZutKj7nn9FRcHvS1Tdm264OEg42O4cyPz4qcjvNY7kxI3VdvdNLgIurbf",
+	"Rrt+HNpCQ2LhhhZsOCMo5gr6DC10eEM0dOXJelFygDC44qUhVKPjg/yO33zKyO9oBtl/oX1n/6XXUplP",
+	"INO/G7r6FBvVwOqlzlK+EnhtlE0RjbXUpgbdxKcZyfUwCzCyoE/HzXNXQyfuOia8Z9e3HiM9LTTM8QV5",
+	"fHagV5qr4pMn07gVRx0DKW057O/rRI+tAsULG/B9Y4EnyPLBOacODpfgQ+t1FTp7ZcwBktpx7yGEbb9D",
+	"SbY9s7srw9zbkbZY4GmsSpaevHrz1XXn4Mo9y+w/Sur+waj9LxNM8TzuvGzbbL9Er2QKrmpTQh5wtYvx",
+	"i42e5wM4UYlMNdiT+LTcU1bTdNSbKyk5yL7mHpuADZpobPbcDuVymaZUC5IYHPQZZXhNCwcyRA7/BVsi",
+	"qpF538fIYrUF+9m+P0piN4p2CXBjoyA/HgDWYayLeSWxGho3ZMFWVMApA6cxF+T6P07e4fcnL4vrOnBM",
+	"q4KbC5+CTPiy+fVi71I64pA9psFrHuvIkisNTBk46dwgGwArAEqqDd07R1UbGoyeLLi8g/NHhXyZB9f8",
+	"umT4x+PoJo5BjE1lnIgTTXx5Glgs6uKZKw4EMsjvSrNZ1H3sI7Z4V4nncrOlike5+Rt0fcRyBNBmwWEb",
+	"Wwn13cywfiDCFUqas4xAO1Yg4R9Tih9uqWJFEq2/krIY24hVxw1UdcIvapE5KDnhMPCqElDemRtNICw1",
+	"eYBj5Ozw7VBkpC6sIQosuuWiCdAR74qFIUzu1VhpRWjtgbzVqPqE4N3PJVp8Rh3Xq6sff5STI6Px6P0b",
+	"uoHccEdD4Gc+SPWaGI6PQxYfPUqnK05HfCVj4G5mfmL7mFLoKXd+qYnW65Mbtl8xQU7KZXN9bPF2RPP1",
+	"PbazhjTYpljx6OnTh98OGqquxnDYu+jIckUNegmmlM+enpd6nFtuHOxselWshBLzFZEwQdHdazFJAw9+",
+	"KIJ30brg1DGoVOGYJ2e9dWOexujqQk2XYuqfVIYiO4y02gPIzgO5YXsk/sKyT0DF7CkSL1y9L7lErRlU",
+	"y8EoF1WMlGwJlIaBGHsJi/sn27fQ3spcWEzvpZeeCcxNkOunVhVyEDrND99/pcmyEjmUBQKDUrHcHhCR",
+	"TKN2EGpKGFRuKD+OV2Fq6by0qzoWWUROisGKE5HLs587uRNZTbfpJ9KZuhER+Lw6F9XUso8uayV+TUmy",
+	"Y0fTBGPTd0wJjS6P0i0ThhVYSg12GNvDPrJ7Cp0l0WkM6WZT7z7i4E4etceelocqILGre3jiy2qTuGl2",
+	"Ux70Xhh6BznYwigKXi6zVnInZo2w16DtmQdigLcir5oCglSvE7eveK7f90puyMM6W40viat6EEfspBkN",
+	"4wd3X7mCoMDoNJX4b/SW4o/rIo86pPgOmJvtbFIumMo8eZS9t5TM2vRE8dUa2aO6ZLkyv0m43vC1G7oH",
+	"eEed9hj3Bh6lpP7t6uc35ApOe6/vXTunBIoO2l/v8VCv/bjnxDZlD/2DqhLHKLB2j167IvMNWlVnZFEZ",
+	"IiTSINC+t6JG1b3zye7sbvWOhhFF6g/n+vM1WuNa1UG6EHbQLrY+h1hGA9lltAVsC1Rc7Tft2NGCvHj+",
+	"+tLJrlTk/X7L3F8bWVQlOyUvjfbxseZU4tpxfrgYRbOSme9y5qUkq62eLHDjZGgKlnKFwQvFTKWEJr+7",
+	"X326iJ2DmVUIuDisyEglIIv1IMaQglBHUkwScQXpCEvqmMIFeXhmTbt2qNBlp5wdFUAYXXu40Uv3Aj/D",
+	"9t4zbZyv74jwrYdweVSsy4LpijB+7Khf0I/XliQrEiUzLGX0+OMoaN8+Hj1Q7k1NjrpUhRZ0a4sdJ4cB",
+	"5vFeZKmzzt4N27Gmldxuo4VEgUnIQ+yki1LuWOdWMqZ4h1z1uX+fnp0Bec1E1oaRB9nhidOYRsNrG1SM",
+	"OeLMSB0KfsEHqxN1oVUSYGRuxZouNY1GZSABdITo2Ah+I/z9D/7pT1n9y0RM8TgmunQG1LaYHMm6pU7Y",
+	"hwf2Czw6qTq2u2s305AFKQFBd9Or8UMw9xOszA4x8nUJSubauVOQYe+alts1XTBz7SsLgAOP/MnrXXxA",
+	"VBumeH79Z6yqde1QKtcRShDXXgsHFzQxy2ZrZq8JC6rZsyeVKuO2vlOIoZ5zzhX/V5SAIpU08QqKKmui",
+	"je2/uzRvNCtvmSZ/uv7tt2sftAOLkN6AlaAhn5GLFaE7uv9zRq7/ennyf5+dfPsRC2q7mYXSzRm5/v3h",
+	"o0/XRLEto8axmUE9Z2iXm3Ny/erl8xPbxMffn3w6+attCH5z4Id9NoyiTMjKfbivnQ74DA82NPDG7dHG",
+	"cXr59uX8/c8/vXgzC5Zq9p8wI25m5x9/P8uePfr0L7GNiu1Ox48dr7xqGPfhId23QDGAynQtk17lY5LA",
+	"GkDGmLVP5ni5ZtLL/osf5wRVdelicUBKBHNOuCCU/PSLoxy330DDpwQqdapK4JUGqriInGU148+CrTj4",
+	"E4EunG1xI8ud8Gzvudzu6zwH3YkUr6RgF0RI9CqzUjuskr80RCKRRziBPXdBhAeVmrUPlnm29QUrHYMi",
+	"KCd/s7MdocaqoS0TrK7YZ1fjgFHaqsspuGzooC/kF1/rulZHL7fmfdQK7+OU/cw64t7jOCJK7kgm9Zcs",
+	"OjKpYnm6Ckm3x9NLLVAi2A7DErAnfTwXNxf6N1jBrfTlcsuZ82w45F99E53dCzkIE0bttzIa2WuVfILJ",
+	"+crtfeOhIO5T4t7dEFnlshLGhctPyc+COSgi9sTVPGpeTqghFPMTp/T99vPKPLM7oyisftT9oA3wI+tD",
+	"fpglFwVQulLhw78BdcN3b66Ipvv2NWrKnR5bnLKR47LuG4rJ8UAxKfCDtkRpEk2NMIcQ6UfPHj188qRH",
+	"Y49Sm77tHq98AxbZVvrzDHsUY5BsZld+zouYT9g+1aZieTKU4tO0179hN1z4dYrEUBXd+HTLCBVxla9d",
+	"MYaW9AIGXwqI+tpT+oe3HzQxcgVcl03Ya1EVq6Y8ief5qof45OG3Tx6fPZnIBAMeHW6SxT/QIe+O5680",
+	"sQ/74pHopdgqmTOtz61W3FIo/6D5StASxySsEVKW9qAmUtnLESv8b1gCmDspFC+VOXpjsLut1APEI2M7",
+	"8ZnUP05FpBmADury0mIuweiOIhmlNBA8IXqvDdv4HNcT+5MLcivLasMc+81mu9Q+GBhfEIQODmJ8PXvQ",
+	"0dUtFdO+oEYEJbGmWyjrVwMfnRgRJgp9QWi5o3sd+qE9USoWYfS3foooLUe771J/gWDSm9W2PfQcAK7/",
+	"LHS24ltm2QyaTUAn5Xa+UjQfk5AcjiPE6DNROIJQUBWwo5r7te33DS9LVvT53kdUcYS+YusxKNGNbnUQ",
+	"+wUINzBFWhV8v/Ib/9yaVHTDiLYKj2py9fKHl2/eu9otPTmuIImpSjY6LGWDxgs1yOYNQuP7UiutY4/7",
+	"JNma5v9gxyfTH5ydY3Z5vBLOr2u5aa0LBFWpTi+MbadelmAZ0Hz0RLS5LK3KJislq210hZzeOFbfTtKp",
+	"qWUY0Hz+VM0pXpvx1pxiytFrqlgxtk8AvE5juACBal9sLe4Fw+tCgVzkWCMrRfSdOAzGiclYpgZ3VbrH",
+	"YBk2+D0v2Vu3Wkfss4MsNVlWJs5GNPla33Nj/JHREjswlr2lJp7XhuRr5gnToaQQbD1rpAI/g8c0uHCv",
+	"PZt0c7xwnSZ/gUyTVK3RNXQZqQLqmx0g4sQeyKXP8dS6dufoOZ591xmYlcFp6WPT7M7Ka33GRUjb6knq",
+	"2x5uKqPW2Ahvw1srfVETB0ahJ/KsR9NfAS+PeaZeQSDSUhA0AgugHh3OxnJs5m5i/IiDzvaI3P04rBOF",
+	"vO8tb9l3Vq5eORRSF+02gbyW3Y2groVsCXi0pz9vvY6KWPDFRO7AFNwsITyYO90RFajkgN7I3doa2p1U",
+	"HCBb9xXxhuUqtP+zelh98zE5NDCVJK92XwZw8LXcPqBbHmEYG3YDx8NVVk+fvgYqKsTVXdg9WlK9RoIq",
+	"uKXUDoAH5ITMSZt2b8moefCvY/LFx/K/Nef957hMIx5vLqy8GLoCYzgEfTjXY42GPiTkiw/pc92wgf91",
+	"ir/13qn5goLYo9TfCGI+32TfMMYAGv9w6/7h1v3DrfuHW/d/mFvXn9692U/2oXds+Ycf+A8/8B9+4D/8",
+	"wH/4gf/wA//hB/6f6wc++PHH/2Lf8C8NdrjjjID6GxNhU3+Ti5Rv1Ep5QIvbUu5rCvcg9Nmd14g39N66",
+	"hLTcq9NCiiRAvb6ijk3n/HLwKeeH9H2K3N5rdlWc6fgtWMdX5ygSzUopJkxf1U44ZZFiJ7caCM5WnjA2",
+	"0HTvccQvlNxpplrFk+NO9SPKbi2V3CSKuTp+iZrmh8YrhI4ldDomKyDGVtPinmk12poBN7R6fpuF65GQ",
+	"oyqFhVUoQj+WJy7vcxf6A+9zCHehjaAYRs/47sczr8dRC6U973wlXorXzKwl2orp+YzWu73lRbdga2+H",
+	"4XVv3e8G+x1UymnelR5G3e54IvEe53u431eS6QxziLlG1sWx7vV2DkbQZSBxUpdFMdWnrvZzRxjQYYik",
+	"jp9pJ6uyACsA9yeaWi75zx1F93D9LasVF/OpDu5pz39Kz1xdgXcaQrqQebWJHhovjSb/1+XrV8Q/grQZ",
+	"187YIHS7LffXDhhv1mwT1cHeNRXx2lCxR5cMrbG/QLMGx5OOZ9SDQdxiAvD8CNnMnrmljl4EE5VcOuTv",
+	"duYguuQqk0wAjcPiJzLw3JfoXV0wvGzKLnnMoBf40L8SKbFx4JtopKunBIhjutGuzBIY0CnGvCOcCUGy",
+	"+UAOOfU5BUi6Y6ep0mzyVIWkGZ0oNNhB/nt8aS7bhtD49wSXsEgKqbss74BLx7lzwV3AtpPek0jxg53Q",
+	"dus2NmgQVPKz30TKfbfd7mzENwu3U60ZPg4onXs5ukMl9hnnt7sEdBkqGBXVdgzT4XP3KFSpKFiCymcq",
+	"Fym742beaS8kqBHTeS/e1pwGUDJFcWOYyALOCVIJu1vL2wSxjKuGkWYgayvYGd79vKzMshndWiMEys5i",
+	"x5I8KmMLBKXpUux3hhbU0J7bCPaM7KgwGvl9O5SE5MrpGqoY+Svui4+jKQFfYw+qRO1iVuhpEcmj6E5w",
+	"BFC572AUMQaTVLl8V6xeb0EnWfXLN6xDnGjnEm7vwFUEUt+wrO5qo5CubBt1QNSwTnhzaMu9pXHwUbp8",
+	"/FtwrIV9zcgSmHniRkPD8zrUF0dFML6c+7j9P46r1XagYWk1vqRqr2+CaXNVbTbUaU1fAibtjJPK7ZPM",
+	"H3nae22iJ34lCilYtHj9r+ik1wT060m1BWpikJPxpesrXbVLFE9lHkDmTaxqU4tM5hmVcEb8/gxIY1Ev",
+	"pc6QS2BcnhrOBoWYglc0PLLjd/svQBbmSuY6l/HSgVagHnfRsMlu6F3Y3KOzIVq+urupSXi+ZshY0g0C",
+	"FyxeWk9IrMkF3j8kOQbLPl5OKUW9wQSk5u66al1JxKSO17B950mqmN4USezjkIt4CqFeXS8dRmCAxI+5",
+	"BcsDIWDLJUZzl/4KBfGDHVUQhUOOshoatwfc7Cn5Hhdmw6i/k2i5YeiQdYG5ki1NGGqzSgAzzVEdNBzW",
+	"sSO/VuqRyplbFx/C/n6F584pgcGVnOmQzdw9gTGlHdVkqxiQ8hK6ZjTC2+j6FPNPI+R2QYtyD/Fx25xR",
+	"3La1olYZOiwAzCK2E3cJeK/kOO3mjal2f641FcVC3l3DTcsq0Dq8X8cVNTGVEhm5hqDoNXRuR7kB1AI3",
+	"GCyFIC8iocPl2lYlWGX4Fs+QHdQZQ51p1zJeYUwe6QX1/LPo3jQyKeXvEszrtS23k+omkGuQeiOR76s+",
+	"bhoQFmDPfDVgNwvjBPWqPprr2WOiQGG38+gKtFVCOKqFun5bu/0stkn0DXd8OI4mMNqN9xigGF1yb1Hx",
+	"skhEI119Fm6cRRSGHqH8Wby4eE9FvmMCET2hJc3/wcbWC40Gbjoil6pm8p6u4vfSmhXs9/8xhV/7YeVD",
+	"lAV0sq36JUvGQvNzxahOOCQnh+Xuv7Asrr5vN1jRVmzPz6yfsoQUvnZjqdULIJDBEvBQ44RW4GIqs8lP",
+	"wEDSQOA1UAm16JuNLIFvJsowggZF2Fsh53bCCyz1sgX3wjz88OMhG83dif31yS2FquTaNvNGXjWtvIVW",
+	"go8+Nu6IkPlmmB8+SpjzOBtVAdONNbpqjG6me9JXiooJqTc/2MfjVqu1Lic6EybBZf0b6j6nJuE+PHsw",
+	"mV8uV8Y2/+UTMb7k2o6JEg2kG7p5uPeUAOM2wvD6jkgGgMbiS7jZli64nSJinydDL0Pb8p9WOpRLxc0+",
+	"kdR0BFGg/02i/s+YagHDmQHWnI2tfVxxtGMNQbUTaKbV5UG2Qb/q96NjnAQdHznwTRyjSw6EdMyWnqqC",
+	"vnj5jVCCg+rpT4eAq1+gbEXHlxVOyCjRjayuNt83BeHaCxi4iRK3UcOwvLu9oWu61xl5dPbkG7LYGwbZ",
+	"MZs4AqJHXeiKmxEHNj6WNQd3mh8emXS30RxNVwtP93HdOn8duJ0z8vDsLBzYyF3YTHIsKOv81BNd2qoS",
+	"uT+hDvquGNL+bqRinRFIBbBupoibNT0C7un7mDVTFnYhNe9XzdD6JAhWs8ZGeqfGBX4Sko/TskQ0hIYi",
+	"cih8deZKn+MrElSj6iZeurOZLX85sO34QoIZ+gylKPfEtpFECTojf6xkmbViLCpbwwiIhh/50PmMQR6M",
+	"ivkglVQBBtje1xD6g65lSQoZ3bSjUgUgT+GmHedIu4mdHyiO2WDRtLzLsvRTVifctdy/mxE3WWw7cFI1",
+	"Hik/ylpCosLti+/eQwXPIyCgXxLA2WvLsSW/i+vtXG6HXRN21q7gyXhVQwcqx9f4RgerrkOzR+FA/dxz",
+	"MS+iuPlX1GoBT1OKuTi38saxVDg+9aaiwLOnZ0Npf35yY1BCfINdr26C9Yh60J+DaZ28el8GBpslMgPa",
+	"axy5yY3dD0nJThXTnlAMOZRgbC45jnsx7eEVn2HXN6t5GIexR8K1ix5oDwUN9K09gO3ikQ3ddwu5Wq1a",
+	"lXFC8Q/o7f+uVUesm32ht1XKrCEFNXRBNSO2HSwcCE5iutdBtA4IgxE1ada0qehzSt64BAuXTUHoAsvV",
+	"uS0O2dwbLkjBcl6kkj+Hbs5LWYlpGtdRY0dBHXbYeGLWlR2oNmQladnkpWO9IqqJkWUxssbDZ2+a7Zrq",
+	"Pl0GNO+6Bs8AHuYrTexW1xcuQa6By8AQMB8mSIKJGiLpGm/ZbFupVTTIcNle26Z+8UqmFrrxxh+aVS4l",
+	"x0lrHBQqd/NpK9te1Lawj1xV+9Io7Ps9SE5jNKffcjiQVHuthvwCnh6P9DmsytxrJsTr+KNYBtuwEYqY",
+	"IjzQSfehnQ8V3fGa+oOOpSrQ3PDbRGJ4H3/EcWFLvS3pPu1r9OH83inRTP1kn/N2qeYrYS2vezFNlRxR",
+	"rN8+47y3k8IICadfOCuuBzW+yi2Pf9mgDVvPTgQUgQg1AEUADnyl6OacgI2hMyIk8QYU/KEx2aeFe2BK",
+	"Y2nwA96Z4GzWTN2L6Os45P6e4hq2+em+yGa31GHuVq2h+ObpMIOcbKi1EfD7g2ohT0ZsnK6x/NkbKTT6",
+	"uykcOJuOWk6wHVhsNfzJF2U4uGl0rwuPxpTVGL/9uihFmYgQ21Hee9zGX1qG5XdE3AYai3U9mVkMAJVh",
+	"4cfHYi3/yhZrKW+mnQZHZcy63yRiLEMWMLtlU8KCb6ThOXtxy+LBwXhR9drMLBm1VqZntjSufodPsXbQ",
+	"vYPSktM2nZt5v++OKD9sj4ImnjcqHu3OEld0wk1qcLYEqzR4wIQDCHAMf3MHQ0nzG0R0GKY2+EI8umJn",
+	"hWvsPo4LL9Jf7sRwb/i8Q6Nl+aqKkUqUTOum0v7gNTHC+glWP9ckePKAXDa7793V8H49OhtglzpiYwTy",
+	"3zNg99SYwTYFkzquGb4SuglhkMvwWEPEqrTHnxQMYh72Zmlv/BtadOkLI0dx7IwLt28sj0AYKOcKQYsc",
+	"wGzYOZdQ8HsTyPiUkd/dFNh/BssPf966f+Cdyf5rsbf/X6nS/qfk4sb+F2+n9l/25oX1WH+3Cv3T4fhi",
+	"MxvNae6Zxmir0+pvxWGxTp579u6wIdCN4ZSaIVkSu2Vqjw6FHdV+OBRL5STu/QN0kHGBfO9IkOybbpgD",
+	"l9lXWonLMO8q5UrMZrvmZB+lLbv2SW2V+IY+xtIcNMsrxc0e6kLjHOqGaIND7Vcpb3gdWj2fuazmuX+u",
+	"0RJb/hPbt5yn0EuYLkYVuHbds2tjtrNPnyD0vpQR07pZJCtzH156ksmaVxLIqwsJzhpi1kpWqzXqksu3",
+	"L0/JG6BppIoB9yICejPCC/zsw4eX391+nf0m7O7Aj959/5w8fvz4W8IF+fD++Sl5oZRUzXffPnn6NXFx",
+	"Nce0RYlGAtTrXBbsGj2PkHuCVHOsBCIdFMrT38RvAoqkYYEwLgV6Kbkg13cnNM+Z1tdkt5ZgoORIxXcB",
+	"KspbMs7FxISj6AFRXshif/qbuN5Wi5Ln1+dESPtRkxdsZZBwcUquNSuX1+f2Hei0RfYrVhAuMuf5DOov",
+	"SkWQaigja6o2cLotaW60fRt4zq7P0YOmT8m11+DgKT4n7xgtbAvfV2Xpa6i7R7Lwcypahx25bpSia+o3",
+	"EWureeyr+vSwzyQbA81zfV430hSJ3NjxBE8iVhfnCXHhkGdvFwwiuFC8GgKbmnWplC+wfQ6uZqQKxeXo",
+	"vEOxW0bLoDsjx+RkDJbPySBsNlQuEIIGmoHT38SvLk0crvogU0Ia6DIOUJMnZ09OyaVrAFrDyuRyy4jz",
+	"+Nei6MtmUvLDi/f++Ly+O4G3XYNwwwtzKnwI2dUDB3KvgkD3XCE94JsW5PrFe7q6tl14+wHa/O7Fqxfv",
+	"Xzhi+JfLE6BavsYg27LSngr+ycNHv4lrp+vnG0YFpO5co37XcsNgA4DT3+rbJdXGXnT9VoK230jB8AXn",
+	"5F+vG4I+VI6OpkkxQkvIBTn9TdT+YrtHNRDuXf/HyRtUhye/cLY7udTn5M3l6xfXdp61z8yiBmMj9rPs",
+	"MIhip4nX+GtaFdyc/iYg8y5nAh3qvGDC8CW3t9XZ5Zbma3by6PSs0crBZyGCZPbvl6H4aMx18OxXGqk9",
+	"t0xuS+aJHVaKbvAYxBzJmR3hz1vQq0GR3PPZ2al7m9wyQbd8dj57fPoQOmVXGQ6TB3TLH9w+fACjwpqf",
+	"JqHt3cRkqNVwxWkJvcJPrK4mFFzMdlWxIi43uqlUL9iOaePAFM4ev9ZSmWtUtUBotuOanZJL0Fu4Hcry",
+	"Ar/Cv30+HaD3fxOBRqwhEfb9EC7ylfVcfcesPdnIEttgzKFRu6U0Y7jE9VnwsoBy3dpcwkxBSrJLW5+d",
+	"//UwPcwK1FcaVAzo02vkzDy/RnY8YqgGzAUc4X+vGEB1nKzQ3EgF0XRrQ4xwQ33KYgAPkFYs9O7qD6bf",
+	"h4bCZ7zwrUuH27kYTbACqdfWLHKTXhtryaVFhy312WSwhD5BOtWm5gK4Apomx6WRxVuDaOVRrR3arJAn",
+	"fkEo2XBRYXYdGMdKVqJITbbGYgDN+2u36uwEab08Gan944TGOBBsd2Lz2myFBy/Fc7z+j3r2Fd9wM/v0",
+	"ERLbt1JotHAfnZ11OKnpdlvyHDbig7+5CN+EtQa3B1iznSvuT4hfXfbVGK679qAuVN/S4L+uJaQRWcnH",
+	"vBpIFEGN+jGbedvRTiQrl/Drltp9gBXtk9r3+dUvoELsbvq3q5/f+COQgo3d1qoZ0UYxumHFKXnOyrJm",
+	"o9FbsATWjHkaKWCFRV+zlcWqpGTFkB99K7VRcrsGaoKlkujlaOvCF9DphDaMSaAT+LgM5vo2kEH8yy50",
+	"mRDDP9TtH+r2/tXtNEV0dyKKQ2UUKTnP7swDK9K9zx0oJ4SdQohyzahn43uOfTn5jus0rcgl3nI9Lbxt",
+	"5bQ1Gwcv/3w1CN4U+1Z7d/AdP0IZ3jLFl0j/Fo8i0NIxSO/WsmTWKoXbMZDCb7YUa47jPQJ2h5AFsxcU",
+	"zFjyaGR7PThHvx8XjevH0Q8RKtgOFEle2X22zMhi39xc6rtYDcXw3o8btof8UYAyECPlKbm2qzcvubi5",
+	"xm8UOOs87AnwNIfq9ReYBq9ev+zxCO9yv49J4q9+dmBU93BkvlXy1lVk9zVFoH13ZczIRt4ycCkUrGQu",
+	"6apHlODaB/macMg1vksvWjk1tJQrTLGMX3FovvY9qUWHe/Y2v7w1gSCQMkuhuQbWiganhiA2dvf/s/eu",
+	"S27cWLroqyC4J0Ldc8i6yLK7XYqJONWSbGtbknVUZWufY2mbKCZI4lQSYAPIojgaRczTzIPNk+zAWgtI",
+	"ZDGTxUtmXWz3j7aqikwggYWFdf0+eb0MlWeEJrPqUiSQYVLYLrd7BeysK6MItAEOxuLin+CqUggCFiTZ",
+	"WPpY7dbW7uXhZ6/lvjSrilO/TgKBKRLoR2LXc4YrSxc2OI7hUAMKBWCRDN/+dHbODuN3IRYS8IdAfGmj",
+	"KQgBJDneGf6gSJRP2GiqNSgIQutOFbMSC4jTs7MA43chrMwgSQrefoq3CEPFkbhBcBOvbsFt5abWZT3N",
+	"sgoi3YqpdqORjj1YHzF8Laz7h0behhsEMnJqBZBW2KSJEXbgBGQrV3BGe7ke8RzLm7eQ5tMsQzku4+uh",
+	"yKGrc/ScJAKtGrtWaYZI//6H6jTLMB7rtRQVIK4csl1OlDAOLwAx4IWbxuY51L71gKqXAsR94o+Sl+eJ",
+	"1tnTGLp2prBOZIEiwzo9J9O0Kp7PYYRn5QRO4/gr2/dkdSLPtRItLOx32njXByBGlBNG8Zwli8J4MqmN",
+	"Frdff8mATFA0b8qvMDzlV+opFUFMBDuEXzDxaZ5zf/anerG6bN8Lt9maHW13UpOX7p30Bv5//3jx/cs3",
+	"7NmLd+cvv3v57PT8Bfz2v//zv6oVDCe9x0ePvxkcHw8ePz4/+tvJ0dHJ0dH/Vy158MvDe/3eWKqJMHMD",
+	"sBC9by+OR/g4pd1vgPsET/sKnnb8beVptkAv5qT37M2/hcBn3LO4T+yr8WN+fLy5KqldzS4vxz3lDI3n",
+	"fsPF99JB4giNTQzOTrVFyN7FtZRONMOKea55JrLKjCBFsip/2NfRIILbXjA/ec+vxvc6/lN2W5Xd1zxr",
+	"Q1m+BjahtlSl/5X2AnDSw7RX081kG033U+wxdVMx814axoCiNQdZiYD7WW9/P0tH2VeFUoXPr5/bljAi",
+	"Pfy1968H/+QHNOKBNrCu0toCZO/Zm397gX9iz07LgMg/+YqMPv7b4Ojx4Oj4HCZD8/EfQeS2ZM7XPmOF",
+	"kTzvnfSejB/z3pePuwhqp85Hup9lt4NUE+Da8PY7dkPvbibZxPdYZyTBnrExz3N2wUeXKW1PemhQBRNx",
+	"pZghhp+uHrJ4sDYwovaz8m/J6MJZM56uxOb2FeFBrIbMyC61guciS7LxUM5zwF6iFAiSgxAqkopRG/Hq",
+	"8r4tXGtru6MHBVGqTW41AJ9KP/b23ctfTs9fsB9f/L/xY7sc2LeFa8/JSt/sj6Ekd1jxztTjz2DoeR1D",
+	"xR+7ncFEMyY59MZb+ieFDs4WVQB9Npa5E0ZkT5kRFBNUwISaL7EihNtL7Jiov9mfJxPbKElVbUxbE9Wv",
+	"/3rZ4bb2qzUEtqD+m1I3VF2+xTPfJuyFaBBx5vgkgMPCicJFq03GAIRjU6qojjx8dQb++sN6WAija4VV",
+	"3AcRB3Yir+C+05YuQIoLFhb3m2dL3G3MYCKXaEJxMczExHiHZQgJPz0e51KJYeM7Bbzs8p02KsYuReg7",
+	"EMa6ZrOVd1ejvMhERWib5kWfqc+LUpX7KtbLrdQFVFjAIo4iyuKA/lv5zKC2peEhlw9cazLtSiU/rxYh",
+	"QUkfNuszK1KNnGrabSICgCB6IeD0IKat7TOjNZD4QsBbhHpAsIuyyBrPjF6EMHcCaY3O2gF7R4V/kPXD",
+	"jFxZxdUQN0iabG+oo4pJRW/VBYVBvyqXAsIcj5+wqS5Mec4waVpK+stMzObaCTVaDn4E4MzmRPh6TIyt",
+	"LbltZY2gUTayt447GL9Ozp/FgvUkG/1Kj9a0yif1tF1nn3F2FfCpjU7N9QLkJrPmcG7EOJeTqWtON0Vh",
+	"pQRSiP1LNQGA7xOGw/YxCQSFKdiaKmwfWYcdnzyydEBDvaf/ijb9gFks/YeJSQDwsG3/g4oVlrSXKX0O",
+	"nvN+5Jo0WN4KtY/SXh6wZ2GSoe44xk7QRIP7l5DkazJMb8PKVI71/Tkg7V0G8U1vJUkOpBWUMY07lGo9",
+	"LOOaCeHqeAA3vzTW5M3TE/BZZuvjHUG/ugP2HqgaMPF9IfzMyTLADpARVyORowwWyp+NpwnhA3LneavI",
+	"Js1ATWGPdZfJjRbEy6zOfHh8Syr1Z5UJwxbYurevtMCSolPnl64NVdiQxQqWvegHvh3bTzVZ5KQLekQa",
+	"4kumWnpnI2n1Slqrg+08uqXtbMUS9G7y7hsHcE7rDvAhtMhSerc5R+mtQEftXIVyGTCQVetM4yVhilyE",
+	"morQU1nvjZ+Gse/fzoapdVwpXL+0q7CZ6VK3LwMjPrdFvqYWCgIS0U0I3SjhtPdZuTWx9S1aIOGkU+ce",
+	"ORGAgAUtLf5lwdbJ9cS7D3RrgTgho0AYmc34JRbzAaX6TJt6lfGMXuf+SVWYWbcCxVWfTZEJb8GTJhjp",
+	"mOXSe3K5vBLl1ZB1IFGRYKvWMn7GsRKdTONQJu0lAZLTZM4iuwPygSFUHCC+ecMAW7+8Y4l3SDRVQ1sY",
+	"CNiUW2JtS3HjqBTrgEFHO6fQUmJIUeCJ3OAar9X/4Y4upiRUri9jQMg6MackI5ByhFqqiI4akaB7CfGY",
+	"AVBlkTGCBD5hSpclrHaq5789eYz0XnGggCB7dPD3QBLWyy62yfolVjv4RZ2dhh+goiahKb6mVpkFHm1A",
+	"Hk6ayGY8E2U7oXUSKKdadB3xhORaiQH0XzTq3e+0QdVYlhgKjNpSrRcQEfdD6aAIvhmwuiTKFvo4iQE6",
+	"wQmmcxAaGaNah9L7es3qJ30Gc76HyrWcXKf6lTPYuxVpCmTsuMJBAcMvMzkeYzd9u2rWP3dNgiUnmngc",
+	"3vapxf1iif94yjiD6lIQmpxDjII+kwt+RXdtUdPs81yOx2tzKRtJQ33UGo5jNVRUF6j2BkLvurffEMP7",
+	"5sm+vR27+gV+oboVR7fQlZ5VAjyHckKpAH7Bm2jVrW9fFEtIm1phPBPmSpgBQJPgRyvd/kM24sZIr7PY",
+	"88TuHfobZsg4O3Nizv6CeR5TqOFf+2wI6R3G2Ss9eQWNb0PohgZYBs7e0r/7H9QQbdAhdMhZyINRgfUP",
+	"8IcDBhV4QM6ZTqocX2VhOGnZ8ENxdPTVCF4D/ikG+Bv/CfzF8Cm1O0OVh1Qf1PAVt24AGD6Dl8+HVKtr",
+	"BJ8hIgZ0iU0luMPRiOZswucMWvIQgv2AvS+hJZJHYINZ6YPNvVehHLrldUG6M/je3jbMRlkZbh2892YX",
+	"AHRHwdoO8OV2aJOiL+5/wl55QzkAAOgx3KRdeuPikxOI2NTQweBnAf1INtQN5/JSPL3mP5I4cCUWdY2a",
+	"fow/elzle3ktJgZhKExYIXDBhEM5YtuG3xhqy9dnDYxeUHLOxpyxV1SAmRPCZaGOicuMWV3m56AhiqrH",
+	"FlMd0ZJlzT2Ohe5/ysKVYMUc4G2YdcXosoIQExEkoL8GwE1G2mQb+s1rq2NQJCaESdYYXfVnegIBVmxV",
+	"jDUpj2y5714ljhx2NF5oN70hnPr9brVrrXiuyFAI0Hy9SUFMHslr/YYrUv6NftZzRMzfVnK+77J86j0h",
+	"QPnJXYMF2u2CaChmfAPHHfiAaCgCxq/Iw1P841jnuV7Y63+vLWZsTyZ2rGak3Q0Ughtv8Pcd1iH+rkQ0",
+	"luhXEKv8jKPW6OCmm+o8W5cgBG9voUrwfP8Ff5RCSA/hm1Zl9p3IBbfij35tvSDFD8t2LRqxc4avsY6a",
+	"SpD0Qtk46gFDAnqgigNmd0l4GyU8F26wKZk5DO6erTVIftB5S6Zp++UGfm6tqpt7I0k/CjGvGsMAOxbp",
+	"6P1xhN+AMcpzdrEkAK4O1EauJ9vEEU6CZ07wekmFXowLOAPec/zMKz05x19R1TCFUlc41Zz/61CobHjw",
+	"QcVW70eW5XrC0D6HdYk2+SIUOgBkHvMCwKUShqzIEIleGO1EvyEbFvPlodD1g5oACC43gl2KufPLjw6f",
+	"ckbnbJ5zJSpBDFyRSgiCXY9AXAs7YBBQqjXhgld+Z7oKFLzSkzPYhA0//K5QNRHE77V/JdhmXM/QDu83",
+	"qymUiMbSnhW3P+gFm3G1pHFDew+44gjbh6F8eMemmTh+DaYmzgOYQiNP2fHRUQDvbWQq23DNAWdns8/+",
+	"DCg6Gz4XS8Z//xEiPaFDeyUMz8vDC6xWTsztajZ/JsxEQDA24A61G0XyGvQw0wuVa56tbcCAfI+XS68k",
+	"5SyklNh/ML/ICG+BvwkV+Yl6RHhReAT8NQ1CDv/HsCZrQFN6AHoEkidW44lOWbsSGM5dzvPDPMG1ryZn",
+	"wjo+m9t6hVXPzrLp8Qawgx3ONWxPr0X0qniLAESM+OQAyqokqxjpXBfb20E3H+KZ8J5ZsyX0rDBXaC88",
+	"e/uz1ykzbZZ9poRbaHMZy3mxZmJ8LZN8Q2zoNY3d1Rml539n9GyLj5/rLT78XmZu2q2LF1ap2/QeMBPQ",
+	"nXI95QydFhrwVTq5SGYa2TMaUSVkGZ9elASoZDdDIQWAKRHUERjIEbbany5sRfv53Svbj1VeUOa+UmKG",
+	"sI1KLJiEyh160pXOC2+FBzIky2R2QiDDtGjW6TkGTsOHvR090nMZqiGgnCyQw/JsiaUf+B3vW8PEpQV/",
+	"CJoP0WlQBHg/5hKw6l00qZO1KDti4EtKs3QxSuDNQIQZHeeyHIMvI2onvgGzDqjaqVcyvBby5EykQmbG",
+	"1TP+Wl+J++pc+7lR68fvoPr63G9p5agmnf5+6zvwm+fc2nWoGMhLzh4fHVUqhpLyXeITkCZUb9aX7X4f",
+	"Qp53kjvYG08jpesuv1aFZpH+XY+Ov+Xfjr8aDb7mX/9t8Dfx+HjwbfZkNDi6+Pv4q/GTDFBZAscOBoJ7",
+	"/R5QV1DxVuDHF4Zxx06fvX6xTaHcW25tp/XHsJHewkF0u5ZyF41ZzdBwJG3KpcJeOkhZ2GvjUygFSFW5",
+	"EywXzjKMtrO6oDC2AH1Pu9BVMUOCTbRjsgOaEnsnx9/8/WZZ2TgR4qdyai/b6xBMJuz1yh7IDHd83Igl",
+	"CQhs7Mnh4UJcHIy4cdfgIA4PiCbnEB78P5SeTH7bChsD9gAhlbqFWuJ4CuDcUkBTMaGy3a6UBG8JDuUm",
+	"d8zhZ//ftc1f74l+hDKVhioXYrJA15aYYgdX12fY69XbhbZ5L900M3xR2bsOTABD3RMb9KTGllM0vqkG",
+	"GP6UZDmfMm36QchKwNI+hLbnyxKetC5JN7qxufuu1fJmJzu8Sb15etv91q1pkeC4JVdu7KvZW5fUYLfV",
+	"SCugvDaJ6mvo9kGfzxQqhXDjE8tGU22FChAEZSYF+NGv+4/BVYoyrhV4dCVcTGgGwY6Jmm4QP1vpnT+I",
+	"CMJRgOpKjIKOtBrnclR7DpxZ3levCyb3+3G73hWqdgu7quUzhbLrEcRBZqWzNREN/1tkTohdsBBTrXe6",
+	"3vmh7l+Zw7tCdeqiINMUHP9ueyD9Vh5+NoX6cgPrlXViXm4r9T3HzStRUoDbk4jlCCyhLuj6rlAd3ouQ",
+	"3Oh4/zttfQbysHKxxdx2ufWHyBghaQlqpeCX2OKO2b2kqT0rcG9t0mRFvTfewAoqwFtb8yIguvMRpe4n",
+	"Wmfwvth7hukmf0/RFSddiV1pAHIlUpOxM4zXQGAwgfqo8ZKREuPhS92zcqe6kr9T2A0yceOOxG0i4pAS",
+	"4q07sQRJO/zs//PlkEyrRrvJ28InlDcY6dgbm7IygpLSuRdRRFsL0C4Lbg/YKTPCv5K3myC2TW39KhCy",
+	"SwsoHarGgzuFsc6cmHctX5t8EObRle3kH34azNx7VBGGc2qHYAAlByjA5gYqvygRgaSOXv7Heuva0Y2c",
+	"gwbpz/XkRkhJfzRnaNpD+pbaYwBJ7lqOJsLsY5t4Ax2LmL/Sk/sj0CvVCq+8YakK4DNyGjkgqK6rkXRs",
+	"jEW/NZn7o37JjiWV++ZJLylTOKovU6gbIgc4vtohjo8q5Uxf31wK0eV1QoWCnRqyr/SkrPDjYDv0mc6z",
+	"WzFpq0fIQfpmLd4LZ/+/vnhkIZrqz7oSJrLL/M+flXTsf71+hZcMil3Sh4I3yfHREXzbVuDCoqHCjWC/",
+	"YpbpI1QZBataF468IlvhPa6znf1pON8jF9XVXdORmPpXfQeQDd0xUcB+0/JHQW1fNCm/2CiE2OvC2RXP",
+	"C3HAXszmbhnZs6jUFipsQ/yGcNKvZfMntTZKFQiYJPJetxDgHDvVT8i/H4Al6JQiDZ6/JydC+SWkxead",
+	"NsHS6Ief8R9fDpF8vdni/Q4aDjSbFdYF9nx/DxJKQ1oNgq4WtUhqRy2Sli/ItAX2rVOUu2DrECO7FS7y",
+	"eRF6fE2wz88Ut6tDpYQDNEH0t+hnweuIjF6oK9k7m+pFOOwl9WKbIgfyc4PQoYCES3Isc1zP2oYYb2n6",
+	"T4CODIUVX3/DXst/9APqrQEcBi9Bee5lCvJ1EnjkqT0Posn4HEf5ski/XxY0YQcNBAuEmUkL0YdV0Xtv",
+	"pBMEa/Cd3Bn+ag8r9PTC6rxwAl7Kmzamz5zWfSbHmG4CGoZmRI853xzR48nRt9/cBMvbrzVtAgEqFHTx",
+	"PA+VWX50jOXj3DfGXk+xgr/+ehOu3nIbASdv5HjeZ988eeIXCqwswlypG36GxUPl8HPunDD+k//716PB",
+	"3z5+/urLv/T2wCjWIyfqC+ujU3AhFYc51ZTk3uQF1yRZ3yPHahugl3q+DCdKKqe9/YInooPgf63GOITr",
+	"bU1sRjAjJkXOTbP+4Dat+nxkgcyaWYEtc3CBIeQyG77BooWBP/BDsIggJJUIGFcZZHcvuBXfPMFIdaAW",
+	"uH538ew29cc+RTSgKk56h1fcHOZ6csjn84NcT7agiixf9K1/1t4RnD2PTQPVc7tHQgN38a0eii2b+a71",
+	"8tEuxUa+pB2voUWt/Ia9jQuwxW6y22gHa5Fo/eG1aVXCLygm/eBApj2cXTg01UPh5OiSvN9mh4YDdBc4",
+	"tIY5r9GVNxO0IXN4rk2SEAoIgQEtE8oqwQPWaD9/dRQIrchJhvZRJSLyppuKDwpqI9Df6fuLafj9i3Pm",
+	"77TRdHjAfpoLhbjwGRvl2sK/jQjFQ+BV9THtNeVzqOn0N49wCyEUmb513aVY2vLOj3IOS3Ov7x4qQBxr",
+	"QCf3U9XGn8gnXz3e+PpJ3vVuuB3SxW44eyil/Virmy+Z0otW8mr4aJDLa4LYutUWqLqbD9sLCcU8JbL8",
+	"NWZ3y5dBnPvk1U1LCge6qeb4pgH3Onw7oUYB6DlL6GzwYdRFJVklhq/C46c8Qap9HmfjzxtsewncCTw/",
+	"/gcMYXj5tJgEZk5j2xch5fqjiXTMkK/GL06FEdSeLm0g2Mc0Sc6ti7WB3os2lobzDm3yktxhm0p4CmKn",
+	"Bm7yAKBGr1aTNZzP82V8x94ehzPZbyCPGUslIyGJniFr3jUmuC+xqLjK9lWywHl9AW44VslCbtMUSsRz",
+	"uh1LuL2H9OQvSvEH0GgUsV5bTCx9EgLsS0Smx3J3bA0H/xZ8sTP+aTCTF72T429qz/7h3IgrKRYblMVC",
+	"72S1Ry1kIZANaVxYnkNDqF+iJamLWZ8ZDbEE6PsnNBShkowHBhPDd4irAyoxicmsIaT4Fue+++l4+LJ5",
+	"Wl21TANrSBuBR04IuXFfSrWPY6HUEp8KSvAqn8oW8rmGW0Uoo/Mb7iowDCc4v3jxXEnv6oMk6kuhDlis",
+	"nEVEEu2Vtr++Awl/SjULylpCe/M1JPVwCPxTHtkPylsBNAC0kcc/gsKYeVPBpfRc1VME32QT4ZIiXPhy",
+	"2diJHwkkhTqrRSJ54VfpNR9NpRIdHQV6Oox023ZZOnbu9W+Npo5/21X+xagARu6TXz9W8aSMzhlnM5wD",
+	"Urhd84j8j9cNsHlxkctRryrL8SK9mQG0JOkWlZJZvK/J2xBcFXPgFqlP6L1IR9zefbhnNIPJ23Sa9TvN",
+	"87Td4waywXo9h0SDDZu/AS927I/2+/7k6Nuylp+wmr0sFBbZHWQumNUzgZZK0QQjho1ELyrm3INhwKa0",
+	"5TXoRrs5F3YjjiieKAwCp0cqdJ6DIxQa4QkZsL5suZul7eQAdVqfvMs+RWbOYp0leqGzJXMLORLX/SeE",
+	"FvLultUA7EVu4rAW3bO1nWr/ok2mdge4esnoZ/yq/q5tRU6IizLh197zhK/XtYeJeTcAZ92uR+GkEmCD",
+	"rgjS4BfBwluCF9OgYBN28p9woE7V7Aus0Wzh5ELgQ2lE003Wa18lGxlbkmeexJyb7WOqmfpgy5+8EW6k",
+	"yJgSn1zSPIBRVTfV3lxDpO+cW3fAnhw9KZFCEhnA4IzXFAqV+pTjD/V0Lh1u37a0/+ke+IGJkshCxSks",
+	"XhOLv1+z36CTkPj5jwdHj1f4+W+g8Ic+nt5J74rnEri3iwuo6j9ZHbLfg71a2we/4MpFHfax3xtNvU2l",
+	"gIApU3ZwdNzr9zJpxMhpmHloT+ejmRhcHT0+4HN5kAtnhRqZ5dxBj3r5hb5/Su+kZ8ajx8dffYM//4b1",
+	"Ur9ZEeG38LfmCl5d2eP0RU6+/oq+540r/3dMJvf6PcEvfrsUy9+gLz/5GZ5MOSwx4zIHwGP7f1eXx2jt",
+	"rf7e5tnYVUHsjBNKL5rOTCqCJYcPhG0mehvNUHuvn3GIL1jN+MQIYZnT1eMN1bZmZg/Y+7JgNvb+BAUB",
+	"nYxM6QXWAUBZDW7wI0tle/7DgBKaaJdQVRI7DfE7SLhqsZV1WWs+tKwjdgzrpufHH5UWDlCT/O4utF1B",
+	"kf+pG//UjbehG9EqSqUNE+NcJUbIX06fvX7x184s1ZtAAajUF5JYUwg7epuwzlryL55zqbzSvKglMYPm",
+	"91s2YV+Wxl4bhuy5WdKVsCgvjT7kadvZobXUJGcOuOMNZiVdYWCxF3zJeC4vRYwooHMhbRK5IdBpzqba",
+	"Osqq3hRo2JGdoiUL9RpJhX8c6pzfQD9tmQq8/lq3Qk6S0sStup/7xS1+8gOUifzQOwBJFMIMzr1tAsaL",
+	"d3+aUYCqQYv9d70dVpIuNrxlQ+Fhiigm4doT080Um9EX2u2IltiA0IFPvDMFFYAR7xHA4Lm+FEEVwNYi",
+	"vXOKOLTz/vbXotKWAIMYLQWCNwyXUO10KJ32i9CEJghbuvOO3iqe4N8eH5VgeG/kZOryJbsweuG9O+z4",
+	"3Lw6zb/2HwtO0NBO3wwnCFlq7xHoidkOIRCW9XYQAjGVjoWi2MNL77dpyUIjJGCzLu0YFbD7s3inuICw",
+	"ho8s7twud9y2/LvXmG7L1HtKoYPICTLrr+eS6UPP8EzYAzY0wgo3ZDPBCdIV0rjQmhl4I4CXlJ1CgTNN",
+	"yCzZ8dexQtmLnU2Km5HkNpdXdZA2WPj/4qo+819D6wB3jrTXefHqiuOr91JDJ9oGLV+VcQkxprENLgLK",
+	"bDPeH4qGd8WMWFu20Fw6vFq6AFJ0iFUu25wl/41rp+iNzgQs+P6HiDuow7E1x6jhOLyBN9heWz5kKXmf",
+	"Nh44jUvWB7VxQwXTqjodazPRzgk1WC8LoYapn6JPrnESvgvP3XWD7lmhUuV9ugUogANQIhIE+NKLpbdz",
+	"RkTJco2sV4PJP9t6+6W6kg6x3Bq3/rwRQ38R/B24AGf1kvAyGaLDDSqH6XR3krcJ+goKWKCyaylS05OP",
+	"gKjcbufWhZpW6KIPjSOEKA/NTgttLi1YkMjOZL1aYhlf2qcAkM1NLgV+LaTeCI/eW5+YTgst+gk8fYNn",
+	"WL7vTSbHeVoTO4O3CHU8WN3jpUYqxv1cD8DDIV+pB1IoBjzjg+NgLKD3WloLLzMxm2sn1Gg5+FEsGzvT",
+	"qT1wTbv8Pk4oLSV6aSspD3gZSKT0e05wiFJAH8Xgn7y3ebiiXPO76Zl6JdVlRGHuzIODt8QiR3+CNj44",
+	"9drr0H9s7m5CWYbjgI/HeImcQFMGwaXQQQnWB5gzME1oJKzp54FBK2ekE9ECGPWT3j+/+Z/Ge+IluBmE",
+	"Crw7utDGT2ikjREjx6baWMEuADJh2dtB8vDNbr0qvDZkcCYnCrrAen1SCzDwmXCDZ1pfygbKZSssAhD/",
+	"4NzcOyYHFaWxYrO1XWb+TM+gZfRi6fWyTIUkSnrhpjcXmadi/llmayMPL51F7Y7XctDAkN9UesG0aoo7",
+	"rNP0O0JEdRdQQN6hdFXB29hFiVyK5Tp8riQaDmxcAcBm7l0X5fqQ9Jkb6SfWT0rREOUnkFUB95UKwATY",
+	"yOxcbY+gN19+9HPq0Fj6USw7tZJec4gm+qVNqvwAFofnImMFYKFfs1g3jQD5px4a7dbyP5yyC11Aypzg",
+	"Iqn39ATcZ8olY/Hn0FvQQz+7owP2GrfLOj2fC8jdcYX0pU/JG0f0JjxeWLXUZ1lhQr0y1JjU5OBhvrSv",
+	"a+0obBNIgfwRaNCbVaHiiXjbrA7QXd5FwOhipGTDZiUOlFyNtJ26ohKFKmZ+J3I94nmv37sCGfi4CyjC",
+	"XrIJiyXrEY/fGj2Be7KFhJzgeTimXIlFKZblku8gnzOx1pXy9mGfGpO9yXitDPbnl5ggHI/phNRWC7wW",
+	"vU4JHzvN03s9EK706tsv4d0zvf6KXIlmzcRh+OOahc/FlciRp5FpqOzCYMbEcOWsPzIl0Xk/aiwAGPI3",
+	"qDZQRR0mrIEvYyKvgBUGaxm9z+VfALpcBVSCiE+hOIcqRbiDhnr4jPgk6+InL/A7p/hKN6gLiqIevjl9",
+	"/aKfhnrhN0ybJHx4+PJ51fEKX6Ze7zoVgSu1KVwZuF8JUtdfaIT/SCb2H+WE/nr4Kx/8+9Hg28HH/+tf",
+	"ererZ3B5X4T96VDil1EwMl2WBgHGAknL9vKuNFVzrQ3dvCHzr7xMlsgnU07jgA35FZc5v8jFMIAbYDkT",
+	"ZzMu81BCC7d3fe3Sm8pkOtyz6kCd89FSpF1aBJHXY2/LzxCrqIyzpVPaopDoHfbIWEDGGE21HAmK4AAI",
+	"LGSTMF+Y5zDoAXuDsaZkPlXFSXqnttJodY92LlGGqYIqCvWfqx5rSNOlWYkDLNvr9dPfQZ7bn/aPELcJ",
+	"UBObR0sqL3YH7VW3I5PPptofW9xvDR7FHiJZ1SVl/KABBfSFF0O0fokQCl1rNHjznJ2+fYkJ3VjI5K0c",
+	"DKrohYqf9wsulbe3KHdEPMerwUfIgb0NE+umLS88HgfbGdYRXNpdIhOPLL0/IIfG4lEe/t5VvCIRKgB6",
+	"cLRL83K5t7yNcO+bvbE3QnhFFup0oIUDXvEk1nCEiDHJEcoO+lobBap/WqhzKin4M0wdioek+i3jS9s7",
+	"+faoZCvgcwfWnh1pGDEQ2m52aMI6301oOhk667y6SJV6LWRiQPi3Ox5KZ2LgxGyeY1/LhiAR9YGhNzoT",
+	"5/FZDz6rmr5O5/gPgMLiksXbLlVa3cdt8B4AzAHrGhAzcw2UQ7oiHWM5IABaJ3AOuyz1GjgHipUm3Yoz",
+	"rpY3Lym4Jp2sZzdH4DYQHHbbmlqz8DRinQGIGtSicDpogQ4lbE6VeTeBP2twVtratfatxnRud+JulMPf",
+	"IZxDC8p0k2IjugxDAGNotXEUpQBPZCHtCpwSstWWWQeHDCqUmZkbPZO2iQKroVpp1YSELr6njLOZVIWF",
+	"njAIIRpdNHNR+dnXwxwHtP0QgacfB/Dfj7sVQt7Du/5W7vjNlVp95ug6LhwYgH2quCkxm7C+BggSUbMR",
+	"nFiTg/IGAca21WWdMn77Od2NIQ9FowEIsENL/jTLNgN326AlAL62C9AXWoBpuxc3XpveYAc+CCyvd1Ce",
+	"uM0ar7X0iGY4E8pJt/RWw5VQTptlNUsGDKUJnLLlMmu0/+6t3depvbfNfqxH6KoF5zpgp2gEzDiwxkrL",
+	"FgAgXQZx2FK4EwaZeqkm/nacyCuR5rSBheqMrPsPCpPZRpQwHhONVeRYySgNo4UhqssKusk4IIEicxXN",
+	"tw5bkyzM+2hZ3pFF2WhJ0h/a6teC/blUeqEg/UX+g0x8vN1MydChhfStYh0xTb5kvIIMC1IHX8vK+x6y",
+	"uxeC+GDrzMVT/Mt9FSSa3l0IU3dttqawLsHqhfB5spX7yU4mLb/I18jOi0/SgiZLb/JLIebAHFpbzPUc",
+	"n/nHvIXOnJ4D8btfM63C8QdkdGnp9mbS7bltBsDum80xyF4B1YH/5EHS9RfAyhMI/4n3cYFdvp5T82cF",
+	"T/ljbugr4RjHZRRA1wL/9LuL4QCv4ytW7oRLtZdN6G2QrG6/vIWQ1A4l3VBuKmaMzMRM8CyXDaiAfqme",
+	"G5zh/dxInF2nZQ5Iv0gnE6qEL4TfUChCwAXGKsnFVKj9HOtQjCJtKK+sEoFgmxNFeiLh7QE7tZdQXAkl",
+	"m8EKTXf3KRZdegMzhqakZfpKmKwIBVvA4V5b/dzOee7mFofJnTlu7sQq7Fb+fvQ3p7/BKyoDUJVowyI6",
+	"a4ncOuVXxGG/360h1Pq73isev45G5/4KK8l7SKvFQFDUfLbyHnCUgMatTuZeqD+uVYCXyN4XRuPGrscH",
+	"SJoZHx8dwVVyKeauORrc1G/fIh7DPQzUwlt3Gq1Nmpi936VJJvqVVtP9RGGsDclAE4KOXQnKYed6MQ8V",
+	"2oA6CX8ZGyFQQBO7IzTghl9BWT6gyo+0yUSGZSyBaIJIkZ0uRtM6l/I7mPC9VQuVHujOBKMSUKQ+aAmh",
+	"fSzQhoAQNUEnXGYQTd1PXmbCGTlq1h2vBbeFwVbsxAmlPVQTZpfWCagdR+BGiAKvSUy/pgG7Uy40wndG",
+	"z7b4+Lne4sPvZeam3QpeWKdOdREJHOyZBu44IgTdXaAiZ9HNqc4DdqoYd87b3QknunVgngd1gxx32MnU",
+	"EPP2SvttOe4f6N6Kb91tlhH3CFxNpDUreYRQgkB4zs5+2OUqa/Kd/iEmEkiug4z0iQQR6As1NJlKZ0U+",
+	"PmDvCZ1haO102E9Tk3gzcX/5BPJtSKR4SSecbf8CQF6VUFXVcbXRUu91V/XvOv0ZX2MLD+tx+6PXyeo/",
+	"xKRQ7cXdG0R025wocqZtovAOP2Pf5ZdGzffC6zKv365VbiBrjxfJasovvgLMoYGup1zTLoXyDbzaLWmz",
+	"TpOE4cZJtkDMbVu3XhSC7VHbTtjQT+Ua1FRyYMXcqzBE/Vd6gQb4MI49LOs30nf0ejG+JsCpXKBmxQHy",
+	"PIKxQS1+E+rUfROzewVPlcjVjqBUFXHyrhRg169z44ArkukLsYT0czVyo3Ns6+WqvPK0gibpmYC2/nxJ",
+	"fdOQxyY3jbORni8xr1x9oFTeTKwDWoepdl+7gVGMT5USCGQjJpujDcz1Z0TLHtI2GPaCSCtEX7njF9wi",
+	"K6YR1mmzb1DOCORbWBeUC9yeIU9jUzZP4E7Fc49Un2HW9tIGpCb4DVQvRCpO+HM9ytw7mNKfSd5bTPIW",
+	"RrEMSFg7SvRaO11PFCYCTsXICKhEAiZkIwJp+FMAwDNBy/npAafVAlpE1sV10ObqUDPEGE0LO4HTRiZ3",
+	"ag1jBBc8N/KKO2yiioU3j2ww0vbbH0IeXr9DoJNAAYTKcuiYhbA8ROPn3BAMf+iBdjKHIqQb3Zt34kpf",
+	"YitGfUvZ7z1GjwuQVMNUc/b7+bLn8anVxr5QUBYQdvR4DFW210ByjbjSuGIAwyNUVlt5gYAr++/hlk7q",
+	"Ay+XDWVa4WxgmR10GofwAda2Eoh1u0W1h4WC2rB12ZvA3qhnRPZ9g0VC1D4QNS7mEOVYljWGPPfvhaqB",
+	"KwbzZTzTc2f7bF4YwOE1zAhEaF+Hc/kzzj2pLrmXemNlmp1Gy1ZrbfCMm0LZmEKN+xaBUS7Bo9MG/pG0",
+	"eux3r5B0AYbaIWzyeqeCsEtSOEAjCOoFXiAE36j8q58ACEHh7M/vXlmv1jJp50UwWi8EwsyE5hQwVKOt",
+	"c4LAnUHZwWLFZYHkNxzCWUNNon+pcs07VXqbASfvLqjJa3RmanptB7EwXgXZDuVDtYLZohCChlnv76Bn",
+	"iztuKwmvcQk8NErphwJgsLRgEgHMUmpLY4Clru/OTMSdCk8jjxjWJEWxb4Eek5cpRhMSjnciAuFqWQNl",
+	"l+eUBzKFSjPQVzovQnYa6rW8NMhclJpjylMuMpCYfuQ9h4u8NogBE3pOSutPJbKRyRR1fCJFGHxYp8y5",
+	"WgKq2J4CNZ8Yb/+tZRMERUK3sBckwLjwi8ylEuaAvdGA9CRHItDicwO+rreLJvFQxPlDLr6YQ9wJwC29",
+	"hVVTMItzazkm9rhVy5rm2BQZxbdP1BB0w7aihwgEKlXPONrFMu22rYQfH/ndyQXfwRwKbvwAeBfWALYk",
+	"iD8Bu6cC7HMabOVZhFXOpbqs0yZWuJ1xfBJIkxUI5PZQj8P0YK77wQC1jSF8BsVyMfpCaRCtxAASZLAo",
+	"28IJz/NiItXmSCTX+6vlzP8xGO/x1eBe8bs1qzcvoDCBhn7wwCX4Ip23M9NWrad9WUdiubrtu/Svlk3P",
+	"1qEVYUEPWOpsLU2Mwgq7pqsVl+1B9LWugprMo/BuyNvX2OUKJwjz3JmciBC2TE/TIwhg0gIQtd/IiLqD",
+	"9b1wra9r2yflNpBNNt2ftaiMsekVckW1na+4G3zpTWugN8K/Z8NaKJM2tqaDyheY1R00m+LAdwhcsuUp",
+	"ThUohoO2gPBi56FzIdXe3nhGXquk07mxkA+HfPgXJr5J9zcmrdguV2bgq0NAvJqdv9u7M9LlPcjLs5Tk",
+	"fW/P0CkOS5t70bUlLkuJ9u8XelQY403TuZwLyCVdCWNrQaewdqzlBW79+NzKNbrpTlWPy63dp23sUiel",
+	"pH5ad3Gj4sh3eaVuebabNevhheFqNB3gY25u4XJ8Qh0i3LKLQuYuNt4xfNTTWNhF6LpKKyIxpCUpCVkg",
+	"+BUKq6VlM24um4DC/gFPP+eTvUrs60DCcN5bAe5vACTbkfAly9BZkiZqEBgLo1KwqQAezJGaAUIUVuRi",
+	"5PhFHndzI3bUTe/9w8zwsVvL++xv/ZfjwWvuRlNMT2O8VWC5qLcIk/JSEEb8LxPGaNN09z+HgTsNxI9h",
+	"zrdsJkg74iZLbLVHFpCoYaGjeqHLe2PHrlZrwBJiroRDaRAoCgiP2anIgmVApgRsnZerxVSD/UgfLLsr",
+	"OE6yz4Zhc5FCCOuQ6XDBr/iFJeblFZNjv33tNHECM6s/0xWs8xfnfNJAgB4PwoJTRLBTNPPzdqWo1pyB",
+	"WxalQ45DRamFX0rHrFQUyw8y4e2ZZBmg/SZ7WhY0IDxcqFQfQYLIz/o3soFKeatqFU4AWviK0uIcsIcH",
+	"lCUJAVlc4QMNCOpvC3fbGmbHLMAFt+I3Oqq9k6/66VexdcHP+lJ4eViICy9ydBGcfA4XLP7eCKsLA0QW",
+	"n798+fLxy8bpAliqOzD02jiSLhSO3/LZ9OemXTW/5pqOT1pnQVJnJZHiANMyHpGcB4rjcCcElJJ6GJm3",
+	"5bzvod9Ik/uFjkyXRlqTs92OI/kLz2XGHXYucn8v5+KEUpRznFNS8ULliZCoLBQp03JmkWyiMR7gPc1W",
+	"NrYDV5PmdRe+Jg3drbMZlUXcLx4KtjcVqZs9zfDsw7kR41xOpjf0nYymYnQJ9DZQHgNxi6TWo49l8HHG",
+	"KTd4NDKhpBE+R74M1XBRsaFfCot1FXC7P8VEEQa6jNYzjBhrfVlKeIC3VrVoZW/Du7VgaO5KRVJCdHpf",
+	"lydo2CPjb6AB3sep0t7zJu/HB8AnPvZ7wbj33/W/OuldHR8cHxz1Nr/1z3C2tx/dCdJZc9reh9DHWBcq",
+	"a4VlSowusTK1Ug4HMpsZvoAGKyg2nAlBqCdYLhaieRseTf8rr+8tLeEmJ5UEZn2ZkzNLmCQ1EQA7b3Ty",
+	"lgJOG14Ul6LCaZWe5YvCsRFXsaDSGelPb6jVgzYYqEU8CWccIRsIZXBBcLdAwcoJWA2N81BTrIgRacUB",
+	"bYIPD/J3D5vt/+in/fiWyhUD71HF2H9FzTA3YSd2buK/K1SpJOCmq15zfbzFq1oFQPkWagul0YxE0Kg3",
+	"rsh0XKM4ZKx3Iyowrz4svyr1HdbL9hGx4GKJ//XqbyxFDpBA8I/V4xsM1z/NyeahyfbpzKIMe5BaaAEO",
+	"gHa5Ah7V9s2VaqSbYICi11mBMX9KEW7kZ9Ux5tQHYE7//8uSmRiaU2RTTUHVJfxjQQRV373zaoQyqNwA",
+	"BbRfIcKqgB1+pn992SD4EeOOiZuB+fSyZj0I44gbI4VdGwH5JTpn+yXE5txNS8OhdPnWJMSkkrNilqa/",
+	"pHJiAjfE7yG+8lMZTukT7ok3LkEL3Io4HWZyPG7Gb8FgWpahlYz9R+AbYOSlf+2W7Jdp2qjt+AyR9aBp",
+	"wjqEckYUhzpc9fH4notdv5Y2CqBIKOLpFvqpf+OQiIZWW+gQHGsjmkikaH1690r+/X50C8/n5U8Yyy6E",
+	"Wwih/OJF9Xo7J4A6itfxA/CRy5fl+eyvU7HSRaXqXVJoMrVO5jnjEyNE+VWa4yMbvrm2GvgdzvL+H46d",
+	"u+ofZDiTK+iijxmFENDUGyQ8dnF+SD4aNfYbgW2vwLBcbyie0SPuY14D59ap/fYGkH+rJU5AXB1WZd8I",
+	"ND3p8DP+YwsuWVeXbTEC9KPTa2pIcdk6tfhxiDsrOeW0QZvXmTZQm8LB6DPOTJED099EKL+geEXPrwUM",
+	"oVIEinoguHgp5oA984t/I/DpgMg8DSnyrKFh8m3h7mKb2g8s4BB3EFbAgTtW6tCYt52srdEFN/ODgxF0",
+	"nS2hqp2w0N2F4qb+eirxfWjEu1fwt8IKDms6F3qeC1g7wIKsyXyE9fUmWbsVhQmfePjn2nvgpSN0q3Hh",
+	"DUUYj0hvwiyrBEeQfqDWTYDLaroa9qZbrrcUXfnYjepZv3mySQHrbdCZc5bMfdstX0NnNJpqOQr82NKx",
+	"scxzy2R9T8KD2pX2T3+n8ZS9trfWatjkdNbd9/d9l9u3De6QQL1z2QJAkJLcci89Ur06sKZUqskAwNk2",
+	"60ScGzGWn2IoAhsSoTiF5VpNhGFCGZ0H6EaLeWocAODOrMivCGWGINWUBmP3BvIBqSbnOM3fQ/di9Z1u",
+	"o48xjkibsR/qImg8QF2E7faWgVrGTWdQQpT53d+J/xySUzcQoK8s4n1jQ1+Z4N1QozdMI+sQ9pHau3iN",
+	"2O2P8FijuA4/o1a6ydYlUVU6ov9D3kDpBcNmGkTNKY0p+EIuMqTwDNW93IgmkNcNhHLVhENQFUSYDbH8",
+	"gCQbi2F6l1/Nvv30eP7PEMevXs64AGuv5jkA2fiv/u9fjwbf8sG/f/z89y//0tvRQsYXztqDh91ZXFLp",
+	"+GchiuZK7Z/G1KpXejRLXYSObuyOYMOp9BfTctgvEfwxdw7oNWnq9QTS5UnNNwyf9RmhXXn99kEBvyDq",
+	"uqkXtbETkb124YVK50BZliHbaB3FuL8g/h94tRV5qkvqpHVTDdbZk6PVfW9oISTq930fQ8taVzh0oXUu",
+	"uNowkn/PbnPYl44DCxoZR/sBe1GbkPgrTOUqb7YEV/ocgLpnbV4fm4Jmwlpv/EnLnPjkTtjw84eek6NL",
+	"4T70Tth//+d/fRn2obvN26ZmJhXPGc+tZsMRYv4P+2zo3HKIzWwLqTK9GLK/DEc6t/5vRi/s8K+ogDEZ",
+	"waT9oPw4QKP8gW7JobeD/W+pujkOf8BO/QQW1P2nAOJKWHYhFTfL8AaAjJoqcXYaJ/wILVLIly6dwINL",
+	"4nHChtmQSTUvXJ8NxRDKzITK+my4GDLO8IUeWWblv4s+xGGx7Hqoh0wXDr9nhtiUiQm34achbKT4JB00",
+	"ah18UKcp/4JQmUXt4kebC2O1ingfAT02Av5FwkBFIWOZ5QL2ZMrzMeOKTXVh6jTLT3Oh3oEkXDsix2iD",
+	"XMvML6QbTVvR+n7ggEYXXpowfVG4/GuMtaFCv/fi4kz7X+8q7BPpFZTYBm8lILmhbGABVbiluSJRrXdb",
+	"3pXjPXh3hd5l2bmXUm5SKxBl5ePuFGklLN8DhVoxqSTvA7byfiqgMp5aTBIcQok2UL/KDQHnrTaM2cGK",
+	"tn9abgNcZYu9uV2YsnZ2qH2fPMzrDgKFYeg7RFbZ/iiv06aHTtg1XW7PsMMtuNKc4kAlowqgpGAEMCHG",
+	"ISeMKwIGlQ40cEAaFnNtpXcjHlnm3yAYPnI0/aAClalXLeDrUrF9LmJebjTV2gbU/WRNlijbMtK/+JPw",
+	"NAq/tDTVOhPqXNg7EPikTQZWCoMlc79dMIng7I8Fd4f/ujl8bXgT/1btnZF0tk7McGkcn9AEByNu3ODr",
+	"4+xI/O0CFmPG3QgawE6+On7c7+nLENBwWl/+5h/w9yf+B8fz3snx46MnO71g/Ul8X5HZVqzdU3vJeCls",
+	"i/IupIOxf7uAKfKtrFsqyMITifH57c1cGPPhW7hF3q0HD+uEKgxYfucFmLtw3r3KcToNSlWiXkRSBoWp",
+	"N+poP8wGxu5LZwFTRCwsm+iQ0H+KELJJcGxdht+/0kMyabH0arulbbBkT2nxAI6nspfUqDYvoAfT8UlC",
+	"7n8hRt7EwibtWrO23RVt93j8IsWiU5MWCuMiKjiwah4fHQUx3XbfGhLq3notzEgwb7ME7hLmNBseTrW+",
+	"tIfD6Pf5+TyyBFlu5UQF5xDR3bzuDLSPMHXigcO/JLBvJSVZnxUqF9YG8quJvBJAHRkAJU7fvmQ8y4z/",
+	"zBjY8mxCmlb35Vrbe28x2hVNB6Hm8EYvjDj8116/roWXctJksEDcKVh1fgtHM3FIf8DN6p30JtJNiwsU",
+	"Ash2DCIh9Ob3fpHfRYGAH/a2bf5ddF1yjeAM7U0GPs9zL/HjQmH0Dorb8BNJp4KaF47EtR9ZQsbSH6e5",
+	"0VDTUkdLcRI7KpVwC20u+2ws84BeISdTZw/YmxXznJ2GGcBlO+YyB6s+2jF9JONVTQh53io8gyf0Oqpj",
+	"hYejzwBPv/V61mQC1otdkwVcXle9tvq5U+kwYqRNBnxSXkT2N4Cpx78NKgr/E2j1sTbgZzb1NNCID94C",
+	"pjfpPMQb9qiVAG942J2Gd88iNOhDjO7aUoJbpKEIfm4SnYFTRGXRbDTVVtSXqLa/nK0fktuI7G68L7cb",
+	"121ld7roDYFp3UlzCIx8h0HdbU9ws/48XIuT/Z3MnTDYVJ2MC8wyEGv0ttdcKm/YBea3KW9ouE4uz31B",
+	"r6uzfJsWUfFJU9ezFdxAyru2qOX48d9rq1qu9zyWhUB+by6WKehS3ahQtVEZNApGD8uKwGEqZmCyh1+E",
+	"7tiPtXN6aIbGOZ90amR4cWIcrnK4bTDgnyAEmDJSv7W5YdfDrryoWJOZQAD44NFDsza3zs/taezOx5IH",
+	"e2lvgog/C6N3qs1s50AmgFuwUBRSGUjFLoxeeMsL879hibIVdJMaPrp4+9V6qGchgBJIB0daX0pxwN4b",
+	"rSbgAqCBAj/GxLP3VUvW5VCQpMpfOTlrLEumJezKecSn300l8etay+cMQ2PgmiVAYmfCDZ7BcjeYJfgm",
+	"ffaDc/OfVL7sClGsiQpRTgBOG44raIsoDvOSX3I7KsSgIA6pm3qdQwKUmKlsxiCIXzNEO8kFNzb5bZML",
+	"8gyHS0XvJoeCdk0XbvNte/FpLo2ozLp7pGe/TTjLG9VA3U58ltkGmRDKw3AjApFxvC+gHyGEBKwzgs+g",
+	"+A8ERypmxUirDHjZk5303iPY3CK3Iua+nxw9afYi7Y7AGhtzX7fkQ75QGcBPeBUeJ73V3siJGkh1A6KU",
+	"t+MgVgN3I0D3IJAN42oJSystkGc3uJFyol6q3r656pIVFpPPUKGehb0hs+6Zns25WjI+GukCKq4Lk/dO",
+	"eodaZqNDeJUeIktupuNh6q+Fm+qsdQy7Bm34g17ECgmOd7NXjlNR4ZLeUAva6WCqrRsA/mZT9Ni/pQ1w",
+	"p5K6L8ZSTYSZG6kcm2hBmdFh7At4ozMxRKBiHmpiIZpsZgBfV9eWwbOzsx9+0Nb9KJZd3co4wK37nuV7",
+	"dRayg7KF2C2jDajBs7MfmN9hdimWfeY08IxygKvYumHDeYW6U8R2JmYXoaJoYoB3gL2faiLAQT5pK/C+",
+	"kgYUFgzWhF/g5/Hg47j+NToP4sIyro/gki68sS4bHnWn8Vu/Yg80eOtIZm9Y9JtDt+lR8guJx8lbPpEA",
+	"0/8pyeXaBnyBVtey3WNxG2HbDXfkdoO2++9KFx37fHYn3fp8doex2u0ObKom1zfoA7hYn9mRnvv/YjOo",
+	"/5fwLtvyWuhJEVgblpVI56Wx4VIMneLdbUjn7e8h3nT69uVq5/vWIaVzKF2ujxc8TYp1KoU/TbGi0CHc",
+	"yQG7u47zbrvMGzwYgMngyTZj6h5J8GcIlKm2d2ZCg/kNYYR3IYQQsJGaQgnQcwjT2yVKsCvOwW3HCEJH",
+	"t6qevC0DBWDO3egaRFyyUCA3tNq4IV6PkRlvr2a+ny0WaN/YyQ8JnqfeY5KqsNic66XB6EJljbkobVxT",
+	"Ush/IkkJ4Y8D+O/vIx3kl7ZzfwX9gl38ldWbGJ51pw6LX7IH6rAUttrpsJPD4g+a0TnRLqMvSt3P0FMR",
+	"BoKyv5GTV/VEey0vY7tH4jZ8lW0343aclf23pX1bys/pDpwVP+wdOivbyUeDivRTEDdw4eVSXbKFNpeW",
+	"UCQyji5LxYh+CkW73ORSGJimgLQLweAn2VuNQA+FcjInNASviZuM8Hd+gq+kurwtLqyOrG7/Ct1DO6GZ",
+	"jVuGrEbY9uD3HEqBaBcAvmlD2VkL91QRpm3c4IrT2yeDDxpx9Bx63RSSMzWbfDvDzd1CPKt71LiwpfV+",
+	"8013ReNhR+jqqnvM3gbQ3EtB0foVwMCm4xs3qr0asninXYpl5HYlIi+44Cj1C4qqCtIl1ZV0YsAzPjgO",
+	"5j5m10t7/2UmZnPthBotB5iTqi1Ce3x01O/NpIpFaS2gaSaZzYAbVtKIwbHpnfTGRZ5v3lXz00L9bkMN",
+	"17VeGVfgscSxQHtlv0tywyjDy6C7gjjGojYg4SZZYFo9XVepsMat2Psg3dtIxIo222XPIlP8msoFI3LB",
+	"AyhqpaMJLiQ+QRxtoGeZ1iIJfi/cLwkhSkc3yK1QeKev/8iyi0Lm2ZZBoIW4gM7MLRrbT7HgkkwAKyeA",
+	"J3gpljuEft6H4R98ZpjepFOj4a33ISzThbMyC7WtRiDCoR5Tv+3OfYlBFjbscM9ELoGRN9cTdAtio/sC",
+	"qY6h6QtZfS2RmtapRlq6h9XtvoiT3r/h/X0gI8kFz2zAa4odmgvENYDWHuqMrtNq7S9j66ej07jLjjtS",
+	"G3d5HSEN0Vm/lCpj/pURWBuqO0/Y8H8N3hR5rud2cCYnCrqyh377hlfH/1a2uk/FJ/bD69Nng7MfTgeP",
+	"v/7GPzT56rmcCev4bD7se5sX2mezCJITmuBDmTv1wftfQXnQ5o3w4MpDCO8SCHT9m0ToRk4B3CkPRCXc",
+	"Ydjfkdcwq40ntSJ0u9JXo7qrIBUCErs3+pNfjbnMReb3379476QHz6pplMe6wqlzc3tyeDiSBzTYgTYT",
+	"AjBQuGmbG/C0QHcQ36KRb785fqeD2HwPHdJFswm4JCFPASRwpHbyHsVXR96bbChOe14O8Aei16W3XnZP",
+	"2gPkp0IBS2gUj0aW3baEBfy9QyPoN81B0tPSlClJztGYQUVrg3Jn+ooyIDEo/xTbjMyyrjg2DH37Ll/7",
+	"YtIhOVeA8IlyQqXoUIk800a0Jh3rITd+wp3EQhNqTILMylQvgCS01og9F/Ze2163s4Gc+bWNaNZKL7bc",
+	"tGrxyede6H44+fWjPwcYVfA/fPQfNFdhhakZANaQxqsrhgdsFBVacgI7r/eQVyOUoLRgXt7LGWP8jr4S",
+	"mhlXvwVlDGi7UR1aGCUEQFa/8zoweiD8YqGu4ZQlEPG2dqKaZRJPT+CW9xOAwNWC2gviu2aANLKSSS8U",
+	"OPAjPZdo8Iai1PK76aRqZkGHrA/mI0xgxmWeTj/d/i8fv/yfAAAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -3,11 +3,14 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/internal/testpart"
@@ -56,6 +59,9 @@ func (w *world) showReports(id controlplane.DeploymentID) (text string) {
 			text += string(e.Kind)
 			if e.Step != nil {
 				text += fmt.Sprintf(" %s %s %q", e.Step.Key, e.Step.Status, e.Step.Message)
+				for _, p := range e.Step.Parts {
+					text += fmt.Sprintf(" %s %s %v", p.Kind, p.To.Sub(p.From), p.Failed)
+				}
 			}
 			text += "\n"
 		}
@@ -76,9 +82,15 @@ func TestReports_ComeToTheSameTogether(t *testing.T) {
 	testpart.Rotate(t)
 	w := newWorld(t)
 	w.shop()
+	began := time.Now()
+	pulled, started := stepReport(pipeline.StepRunning, ""), stepReport(pipeline.StepDone, "it is up")
+	pulled.Step.Parts = []controlplane.StepPart{
+		{Kind: "pull", From: began, To: began.Add(time.Second), Failed: true},
+		{Kind: "pull", From: began.Add(time.Second), To: began.Add(2 * time.Second)}}
+	started.Step.Parts = []controlplane.StepPart{
+		{Kind: "start", From: began.Add(2 * time.Second), To: began.Add(5 * time.Second)}}
 	for name, all := range map[string][]lifecycle.Report{
-		"good": {{Status: controlplane.Applying}, stepReport(pipeline.StepPulling, ""),
-			stepReport(pipeline.StepRunning, ""), stepReport(pipeline.StepDone, "it is up"),
+		"good": {{Status: controlplane.Applying}, stepReport(pipeline.StepPulling, ""), pulled, started,
 			{Status: controlplane.Ready, Message: "all is up"}},
 		"under-way": {{Status: controlplane.Applying}, stepReport(pipeline.StepPulling, "")},
 		"bad": {{Status: controlplane.Applying}, stepReport(pipeline.StepPulling, ""),
@@ -104,7 +116,28 @@ func TestReports_ComeToTheSameTogether(t *testing.T) {
 			if again := w.showReports(together.ID); again != got {
 				t.Errorf("once:\n%stwice:\n%s", got, again)
 			}
+			for _, d := range []controlplane.Deployment{single, together} {
+				w.expectParts(name == "good", d)
+			}
 		})
+	}
+}
+
+// expectParts checks that the page of a run tells how the step has spent its time.
+func (w *world) expectParts(known bool, d controlplane.Deployment) {
+	w.t.Helper()
+	var run api.Run
+	w.expect(http.StatusOK, "GET", "/deployments/"+string(d.ID)+"/runs/1", w.token("root"), nil, &run)
+	var said []string
+	for _, p := range valueOf(run.Steps[0].Parts) {
+		said = append(said, fmt.Sprint(p.Kind, " ", p.To.Sub(p.From), " ", valueOf(p.Failed)))
+	}
+	want := ""
+	if known {
+		want = "pull 1s true, pull 1s false, start 3s false"
+	}
+	if got := strings.Join(said, ", "); got != want {
+		w.t.Errorf("the parts are %q, want %q", got, want)
 	}
 }
 

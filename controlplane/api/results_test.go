@@ -100,6 +100,16 @@ func TestFailure_IsTheSameEverywhere(t *testing.T) {
 			t.Errorf("%s: %+v", where, f)
 		}
 	}
+	// The lines come apart from the failure. Another step's and those of the undo do not count.
+	w.write(d, "api", 1, "error: an attempt before")
+	w.write(d, "api", 1<<20+1, "the job ended with exit code 3")
+	w.write(d, "api", 1<<20+2, `{"level":"error","msg":"no","err":"disk"}`)
+	w.write(d, "api", 1<<20+3, "bye")
+	w.write(d, "api", 8<<20+1, "error: it was deleted before")
+	w.expect(http.StatusOK, "GET", path+"/runs/1", root, nil, &run)
+	if valueOf(run.Failure.Line) != 1<<20+2 || shown.Failure.Line != nil {
+		t.Errorf("it is line %d that says why, and %v", valueOf(run.Failure.Line), shown.Failure.Line)
+	}
 	if valueOf(shown.Detail) != want {
 		t.Errorf("the detail is %q", valueOf(shown.Detail))
 	}

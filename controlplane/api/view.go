@@ -88,7 +88,7 @@ func toFailure(f *controlplane.Failure) *Failure {
 		return nil
 	}
 	return &Failure{Code: f.Code, Message: f.Message, Step: ptrOrNil(string(f.Step)),
-		Sentence: new(f.Sentence()), Remedy: ptrOrNil(f.Remedy())}
+		Sentence: new(f.Sentence()), Remedy: ptrOrNil(f.Remedy()), Line: ptrOrNil(f.Line)}
 }
 
 func toServiceVersion(v controlplane.ServiceVersion) ServiceVersion {
@@ -182,6 +182,10 @@ func toStep(v lifecycle.RunView, row controlplane.StepRow) Step {
 		Message: ptrOrNil(row.Message), ExitCode: row.ExitCode, Lines: row.Lines,
 		Tests: toTestSummary(row.Tests),
 	}
+	if len(row.Parts) > 0 {
+		all := convertAll(row.Parts, toStepPart)
+		s.Parts = &all
+	}
 	if len(row.Outputs) > 0 {
 		s.Outputs = &row.Outputs
 	}
@@ -199,6 +203,10 @@ func toStep(v lifecycle.RunView, row controlplane.StepRow) Step {
 		}
 	}
 	return s
+}
+
+func toStepPart(p controlplane.StepPart) StepPart {
+	return StepPart{Kind: StepPartKind(p.Kind), From: p.From, To: p.To, Failed: ptrOrNil(p.Failed)}
 }
 
 // stepInputs are the inputs as written in the pipeline, with references unresolved:

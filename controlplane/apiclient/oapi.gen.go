@@ -213,6 +213,27 @@ func (e CloneServiceState) Valid() bool {
 	}
 }
 
+// Defines values for ComparedRunResult.
+const (
+	ComparedRunResultCanceled ComparedRunResult = "canceled"
+	ComparedRunResultFailed   ComparedRunResult = "failed"
+	ComparedRunResultReady    ComparedRunResult = "ready"
+)
+
+// Valid indicates whether the value is a known member of the ComparedRunResult enum.
+func (e ComparedRunResult) Valid() bool {
+	switch e {
+	case ComparedRunResultCanceled:
+		return true
+	case ComparedRunResultFailed:
+		return true
+	case ComparedRunResultReady:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeliveryStatus.
 const (
 	DeliveryStatusFailed  DeliveryStatus = "failed"
@@ -1077,6 +1098,36 @@ func (e StepCleanup) Valid() bool {
 	}
 }
 
+// Defines values for StepPartKind.
+const (
+	StepPartKindPull    StepPartKind = "pull"
+	StepPartKindReady   StepPartKind = "ready"
+	StepPartKindRun     StepPartKind = "run"
+	StepPartKindSandbox StepPartKind = "sandbox"
+	StepPartKindStart   StepPartKind = "start"
+	StepPartKindUndo    StepPartKind = "undo"
+)
+
+// Valid indicates whether the value is a known member of the StepPartKind enum.
+func (e StepPartKind) Valid() bool {
+	switch e {
+	case StepPartKindPull:
+		return true
+	case StepPartKindReady:
+		return true
+	case StepPartKindRun:
+		return true
+	case StepPartKindSandbox:
+		return true
+	case StepPartKindStart:
+		return true
+	case StepPartKindUndo:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StepResult.
 const (
 	StepResultDone   StepResult = "done"
@@ -1770,6 +1821,64 @@ type CloneSource struct {
 // Comment defines model for Comment.
 type Comment = pipeline.Comment
 
+// ComparedField defines model for ComparedField.
+type ComparedField struct {
+	Good interface{} `json:"good,omitempty"`
+
+	// Path Examples: steps.web.service.env.PORT
+	Path string      `json:"path"`
+	Run  interface{} `json:"run,omitempty"`
+}
+
+// ComparedRun defines model for ComparedRun.
+type ComparedRun struct {
+	CreatedAt       time.Time          `json:"created_at"`
+	Deployment      DeploymentRef      `json:"deployment"`
+	Environment     string             `json:"environment"`
+	Number          int                `json:"number"`
+	PipelineVersion int                `json:"pipeline_version"`
+	Result          *ComparedRunResult `json:"result,omitempty"`
+
+	// Seconds From its first step to the end of its last one, without those that undid it.
+	Seconds   *float64         `json:"seconds,omitempty"`
+	StartedBy string           `json:"started_by"`
+	Status    DeploymentStatus `json:"status"`
+}
+
+// ComparedRunResult defines model for ComparedRun.Result.
+type ComparedRunResult string
+
+// ComparedSpan defines model for ComparedSpan.
+type ComparedSpan struct {
+	// Result What the work of a step came to. Its clean-up does not change it.
+	Result *StepResult `json:"result,omitempty"`
+
+	// Seconds How long it took; missing if it never began, or still runs.
+	Seconds *float64   `json:"seconds,omitempty"`
+	Status  StepStatus `json:"status"`
+}
+
+// ComparedStep defines model for ComparedStep.
+type ComparedStep struct {
+	Good *ComparedSpan `json:"good,omitempty"`
+
+	// Kind As of a step.
+	Kind string        `json:"kind"`
+	Run  *ComparedSpan `json:"run,omitempty"`
+	Step string        `json:"step"`
+
+	// Title The service or plugin, with its version, of the run that is compared.
+	Title string `json:"title"`
+}
+
+// ComparedVersion defines model for ComparedVersion.
+type ComparedVersion struct {
+	Good *ServiceVersion `json:"good,omitempty"`
+	Run  *ServiceVersion `json:"run,omitempty"`
+	Same bool            `json:"same"`
+	Step string          `json:"step"`
+}
+
 // Component defines model for Component.
 type Component = pipeline.Component
 
@@ -2176,7 +2285,10 @@ type EnvironmentSaved struct {
 
 // Failure defines model for Failure.
 type Failure struct {
-	Code    string `json:"code"`
+	Code string `json:"code"`
+
+	// Line The line in the log of the step that says why; only where one run is read, and only if a line does.
+	Line    *int64 `json:"line,omitempty"`
 	Message string `json:"message"`
 
 	// Remedy What can be tried.
@@ -3769,6 +3881,20 @@ type Run struct {
 // RunResult The first end that it reached. It stays when the deployment is removed later.
 type RunResult string
 
+// RunComparison defines model for RunComparison.
+type RunComparison struct {
+	// Fields Only what differs in pipeline, input and place, field by field.
+	Fields []ComparedField `json:"fields"`
+	Good   *ComparedRun    `json:"good,omitempty"`
+	Run    ComparedRun     `json:"run"`
+
+	// Steps Of either run, in its order.
+	Steps []ComparedStep `json:"steps"`
+
+	// Versions Of every service and job, in the order of the steps.
+	Versions []ComparedVersion `json:"versions"`
+}
+
 // RunList defines model for RunList.
 type RunList struct {
 	Items []Run `json:"items"`
@@ -4166,6 +4292,9 @@ type Step struct {
 	// Outputs Secret ones are [secret].
 	Outputs *map[string]interface{} `json:"outputs,omitempty"`
 
+	// Parts How it has spent its time, in the order in which they ended; missing where the agent does not tell.
+	Parts *[]StepPart `json:"parts,omitempty"`
+
 	// Position Place in the order, from 1.
 	Position int `json:"position"`
 
@@ -4212,6 +4341,20 @@ type StepCheck struct {
 
 // StepCleanup What became of the effects of a step afterwards; absent while they last. Failed means that something may be left.
 type StepCleanup string
+
+// StepPart A part of a step's time. What lies before the step's start was prepared ahead.
+type StepPart struct {
+	// Failed It ended badly: it was tried again, or the step failed.
+	Failed *bool     `json:"failed,omitempty"`
+	From   time.Time `json:"from"`
+
+	// Kind `sandbox` is its container before its turn, `ready` the wait for its readiness check.
+	Kind StepPartKind `json:"kind"`
+	To   time.Time    `json:"to"`
+}
+
+// StepPartKind `sandbox` is its container before its turn, `ready` the wait for its readiness check.
+type StepPartKind string
 
 // StepResult What the work of a step came to. Its clean-up does not change it.
 type StepResult string
@@ -5736,6 +5879,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run} (the `GetRun` operationId).
 	GetRun(ctx context.Context, id InId, run InRun, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CompareRun A run beside the last good run of its project
+	//
+	// Versions, steps with their durations, and what differs in pipeline, input and place. The good run is the last one before it that the reader may see. Secrets stay references.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/comparison (the `CompareRun` operationId).
+	CompareRun(ctx context.Context, id InId, run InRun, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// AnswerStepWithBody Answer an approval that a run waits for
 	//
@@ -8169,6 +8319,23 @@ func (c *Client) ListRuns(ctx context.Context, id InId, reqEditors ...RequestEdi
 // Corresponds with GET /api/v1/deployments/{id}/runs/{run} (the `GetRun` operationId).
 func (c *Client) GetRun(ctx context.Context, id InId, run InRun, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetRunRequest(c.Server, id, run)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CompareRun A run beside the last good run of its project
+//
+// Versions, steps with their durations, and what differs in pipeline, input and place. The good run is the last one before it that the reader may see. Secrets stay references.
+//
+// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/comparison (the `CompareRun` operationId).
+func (c *Client) CompareRun(ctx context.Context, id InId, run InRun, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCompareRunRequest(c.Server, id, run)
 	if err != nil {
 		return nil, err
 	}
@@ -13771,6 +13938,47 @@ func NewGetRunRequest(server string, id InId, run InRun) (*http.Request, error) 
 	}
 
 	operationPath := fmt.Sprintf("/api/v1/deployments/%s/runs/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCompareRunRequest constructs an http.Request for the CompareRun method
+func NewCompareRunRequest(server string, id InId, run InRun) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run", run, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/runs/%s/comparison", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -21234,6 +21442,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run} (the `GetRun` operationId).
 	GetRunWithResponse(ctx context.Context, id InId, run InRun, reqEditors ...RequestEditorFn) (*GetRunResponse, error)
 
+	// CompareRunWithResponse A run beside the last good run of its project
+	//
+	// Versions, steps with their durations, and what differs in pipeline, input and place. The good run is the last one before it that the reader may see. Secrets stay references.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/comparison (the `CompareRun` operationId).
+	CompareRunWithResponse(ctx context.Context, id InId, run InRun, reqEditors ...RequestEditorFn) (*CompareRunResponse, error)
+
 	// AnswerStepWithBodyWithResponse Answer an approval that a run waits for
 	//
 	// Once: the second answer is refused and told whose the first was. A rejection fails the run, which is undone.
@@ -25145,6 +25362,62 @@ func (r GetRunResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CompareRunResponseDefaultHeaders the declared response headers of an HTTP default response for CompareRun
+type CompareRunResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CompareRunResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RunComparison
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CompareRunResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CompareRunResponse) GetJSON200() *RunComparison {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CompareRunResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CompareRunResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CompareRunResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CompareRunResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CompareRunResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -34099,6 +34372,21 @@ func (c *ClientWithResponses) GetRunWithResponse(ctx context.Context, id InId, r
 	return ParseGetRunResponse(rsp)
 }
 
+// CompareRunWithResponse A run beside the last good run of its project
+//
+// Versions, steps with their durations, and what differs in pipeline, input and place. The good run is the last one before it that the reader may see. Secrets stay references.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/comparison (the `CompareRun` operationId).
+func (c *ClientWithResponses) CompareRunWithResponse(ctx context.Context, id InId, run InRun, reqEditors ...RequestEditorFn) (*CompareRunResponse, error) {
+	rsp, err := c.CompareRun(ctx, id, run, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCompareRunResponse(rsp)
+}
+
 // AnswerStepWithBodyWithResponse Answer an approval that a run waits for
 //
 // Once: the second answer is refused and told whose the first was. A rejection fails the run, which is undone.
@@ -39063,6 +39351,59 @@ func ParseGetRunResponse(rsp *http.Response) (*GetRunResponse, error) {
 	switch {
 	case true:
 		var headers GetRunResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCompareRunResponse parses an HTTP response from a CompareRunWithResponse call
+func ParseCompareRunResponse(rsp *http.Response) (*CompareRunResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CompareRunResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RunComparison
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CompareRunResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -323,6 +323,7 @@ func newReport(node controlplane.NodeID, e wire.Event) lifecycle.Report {
 	}
 	r.Step = &controlplane.StepRow{Key: e.Step, Status: e.Status, ExitCode: e.ExitCode,
 		Outputs: e.Outputs, Sealed: e.Sealed}
+	r.Step.Parts = newStepParts(e.Parts)
 	for _, m := range e.Metadata {
 		r.Step.Metadata = append(r.Step.Metadata, controlplane.Metadatum(m))
 	}
@@ -330,6 +331,20 @@ func newReport(node controlplane.NodeID, e wire.Event) lifecycle.Report {
 		r.Tests = newTestReport(*e.Tests)
 	}
 	return r
+}
+
+// newStepParts leaves out what this release does not know, and what cannot be.
+func newStepParts(all []wire.StepPart) (parts []controlplane.StepPart) {
+	known := []wire.PartKind{wire.PartPull, wire.PartSandbox, wire.PartStart, wire.PartReady,
+		wire.PartRun, wire.PartUndo}
+	for _, p := range all {
+		if slices.Contains(known, p.Kind) && !p.To.Before(p.From) &&
+			len(parts) < controlplane.MaxStepParts {
+			parts = append(parts, controlplane.StepPart{Kind: string(p.Kind), From: p.From, To: p.To,
+				Failed: p.Failed})
+		}
+	}
+	return parts
 }
 
 // maxTestFailures is what an agent sends at most; see agent/junit.

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -68,6 +69,9 @@ func moveStep(s controlplane.StepRow, r Report) controlplane.StepRow {
 	at := r.At.Truncate(time.Microsecond)
 	s.Status, s.Result, s.UndoneAt = r.Step.Status, "", nil
 	s.Code, s.Message = cmp.Or(r.Code, s.Code), cmp.Or(r.Message, s.Message)
+	if parts := r.Step.Parts; len(parts) > 0 && len(s.Parts) < controlplane.MaxStepParts {
+		s.Parts = slices.Concat(s.Parts, parts)
+	}
 	switch s.Status {
 	case pipeline.StepPulling, pipeline.StepRunning:
 		if s.StartedAt == nil {

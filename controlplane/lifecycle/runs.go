@@ -46,7 +46,7 @@ func (l *Lifecycle) Runs(ctx context.Context, actor access.Actor,
 	return all, err
 }
 
-// Run returns one run of a deployment.
+// Run returns one run of a deployment. Its failure names the line of the log that says why.
 func (l *Lifecycle) Run(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, number int) (v RunView, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
@@ -58,7 +58,10 @@ func (l *Lifecycle) Run(ctx context.Context, actor access.Actor,
 		if err != nil {
 			return err
 		}
-		v, err = runView(ctx, tx, d, r)
+		if v, err = runView(ctx, tx, d, r); err != nil || v.Failure == nil {
+			return err
+		}
+		v.Failure.Line, err = findCauseLine(ctx, tx, r.ID, *v.Failure)
 		return err
 	})
 	return v, err

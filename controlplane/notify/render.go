@@ -97,7 +97,8 @@ func (m message) defaultTemplate() string {
 	case m.Deployment == nil:
 		return "A test message of NullOps"
 	case m.Deployment.Reason != "":
-		return usual + ", {reason}: {link}"
+		// The reason is a sentence of its own.
+		return usual + ". {reason} {link}"
 	default:
 		return usual + " {url}"
 	}

@@ -18,7 +18,29 @@ func sampleMessage() message {
 	return message{Event: "deployment.failed", At: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC),
 		Deployment: &deployment{ID: "d", Name: "first", Project: "shop", Environment: "qa",
 			Status: "failed", CreatedBy: "ada", Link: "http://nullops.test/deployments/d",
-			URLs: []string{"http://api.first.qa.localhost", "http://web"}, Reason: "port is taken"}}
+			URLs: []string{"http://api.first.qa.localhost", "http://web"}, Reason: "Port is taken."}}
+}
+
+// Receivers of every kind, and mail, read the same sentence.
+func TestFailure_IsTheSameForEveryReceiver(t *testing.T) {
+	t.Parallel()
+	m := sampleMessage()
+	m.Deployment.Reason = controlplane.Failure{Step: "api", Message: "no disk"}.Sentence()
+	bodies := map[string]string{"mail": m.mailText()}
+	for _, kind := range []controlplane.WebhookKind{controlplane.WebhookJSON,
+		controlplane.WebhookSlack, controlplane.WebhookMattermost, controlplane.WebhookTeams} {
+		body, err := m.webhookBody("delivery-1", controlplane.Webhook{Kind: kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies[string(kind)] = body
+	}
+	for kind, body := range bodies {
+		// promise: U-01
+		if !strings.Contains(body, "Step api failed: no disk.") || strings.Contains(body, ".:") {
+			t.Errorf("%s reads %q", kind, body)
+		}
+	}
 }
 
 func TestFillTemplate_FillsEachName(t *testing.T) {
@@ -36,9 +58,9 @@ func TestFillTemplate_FillsEachName(t *testing.T) {
 		{sampleMessage(), "{deployment}|{project}|{environment}|{event}|{status}|{by}",
 			"first|shop|qa|deployment.failed|failed|ada"},
 		{sampleMessage(), "{url}|{link}|{reason}|{time}|{node}|",
-			"http://api.first.qa.localhost|http://nullops.test/deployments/d|port is taken|" +
+			"http://api.first.qa.localhost|http://nullops.test/deployments/d|Port is taken.|" +
 				"2030-01-02T03:04:05Z||"},
-		{sampleMessage(), "", "first in qa: deployment.failed, port is taken: " +
+		{sampleMessage(), "", "first in qa: deployment.failed. Port is taken. " +
 			"http://nullops.test/deployments/d"},
 		{ready, "", "first in qa: deployment.ready http://api.first.qa.localhost"},
 		{node, "", "Node alpha of qa: offline"},

@@ -74,6 +74,22 @@ func (t LogLines) ListOfStep(ctx context.Context, run controlplane.RunID, key pi
 	return all, nil
 }
 
+// ListUpTo returns up to most lines of one step that end with the number, in order. They have only
+// their number and text.
+func (t LogLines) ListUpTo(ctx context.Context, run controlplane.RunID, key pipeline.StepKey,
+	last int64, most int) ([]controlplane.LogLine, error) {
+	rows, err := t.q.ListStepLinesUpTo(ctx, dbsqlc.ListStepLinesUpToParams{
+		RunID: string(run), Step: string(key), Last: last, Most: int32(most)})
+	if err != nil {
+		return nil, fmt.Errorf("list lines of step %s: %w", key, err)
+	}
+	all := make([]controlplane.LogLine, len(rows))
+	for i, r := range rows {
+		all[len(rows)-1-i] = controlplane.LogLine{Run: run, Step: key, Number: r.Number, Text: r.Text}
+	}
+	return all, nil
+}
+
 // ListLast returns the last log lines of a step or service of a run, in order.
 func (t LogLines) ListLast(ctx context.Context, run controlplane.RunID, key pipeline.StepKey,
 	most int) ([]string, error) {

@@ -119,6 +119,11 @@ func (t Steps) Advance(ctx context.Context, all []controlplane.StepRow) error {
 		p.Results, p.Messages = append(p.Results, string(s.Result)), append(p.Messages, s.Message)
 		p.Starts = append(p.Starts, timeOrZero(s.StartedAt))
 		p.Ends = append(p.Ends, timeOrZero(s.EndedAt))
+		parts, err := encodeParts(s.Parts)
+		if err != nil {
+			return err
+		}
+		p.Parts = append(p.Parts, string(parts))
 	}
 	if err := t.q.AdvanceRunSteps(ctx, p); err != nil {
 		return fmt.Errorf("store steps: %w", translateError(err))

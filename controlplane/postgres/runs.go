@@ -81,6 +81,24 @@ func (t Runs) List(
 	return all, nil
 }
 
+// ListGood returns up to most good runs of the same project: those that came before the run, newest
+// first, and then those after it. They have only their ids.
+func (t Runs) ListGood(
+	ctx context.Context, run controlplane.Run, most int,
+) ([]controlplane.Run, error) {
+	rows, err := t.q.ListGoodRuns(ctx, dbsqlc.ListGoodRunsParams{ProjectID: string(run.Project),
+		ExceptID: string(run.ID), Before: run.CreatedAt, Most: int32(most)})
+	if err != nil {
+		return nil, fmt.Errorf("list good runs: %w", err)
+	}
+	all := make([]controlplane.Run, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.Run{ID: controlplane.RunID(r.ID),
+			Deployment: controlplane.DeploymentID(r.DeploymentID)}
+	}
+	return all, nil
+}
+
 func toRun(r dbsqlc.Run) (controlplane.Run, error) {
 	out := controlplane.Run{
 		ID: controlplane.RunID(r.ID), Deployment: controlplane.DeploymentID(r.DeploymentID),

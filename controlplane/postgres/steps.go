@@ -74,7 +74,18 @@ func toStepRow(r dbsqlc.RunStep) (controlplane.StepRow, error) {
 	if err := decodeJSON(r.Tests, &s.Tests); err != nil {
 		return s, err
 	}
+	if err := decodeJSON(r.Parts, &s.Parts); err != nil {
+		return s, err
+	}
 	return s, decodeJSON(r.Outputs, &s.Outputs)
+}
+
+// encodeParts returns nil if there are none.
+func encodeParts(parts []controlplane.StepPart) ([]byte, error) {
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	return encodeJSON(parts)
 }
 
 // Move writes what the agent reported of a step, and reads it back. Empty
@@ -108,6 +119,11 @@ func (t Steps) Move(
 			return s, err
 		}
 	}
+	parts, err := encodeParts(s.Parts)
+	if err != nil {
+		return s, err
+	}
+	p.Parts = parts
 	row, err := t.q.MoveRunStep(ctx, p)
 	if err != nil {
 		return s, translateMissing(err, "step", string(s.Key))

@@ -242,6 +242,7 @@ func TestAdvance_TellsAFailure(t *testing.T) {
 	s.push("a")
 	s.look()
 	s.report(controlplane.Applying, controlplane.Undoing, controlplane.Failed)
+	// promise: U-01
 	s.expect(s.look(), controlplane.ReviewFailed, true, "As the test says.")
 	s.expectTold(firstComment, "As the test says.", isFailure)
 }

@@ -14,6 +14,8 @@ const main = ({ id, project, environment }, other) => [
   ["list of what was removed", "/deployments?view=removed", ".lr, .empty"],
   ["create", "/deployments/new", ".sf", opened],
   ["run", `/d/${id}/run`, ".sn"],
+  ["time of a run", `/d/${id}/run?view=time`, ".tlpart"],
+  ["run beside a good one", `/d/${id}/compare`, ".cmp"],
   ["services", `/d/${id}/services`, ".sr", asked],
   ["history", `/d/${id}/history`, ".tbl td"],
   ["comparison", `/deployments/diff?a=${id}&b=${other}`, ".tbl td, .empty"],

@@ -1,5 +1,5 @@
 // A run that fails: its page shows what the plugin wrote and how it ended, and it is tried again.
-import { api, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
+import { api, check, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
 import { cleanUp, pill } from "./main.mjs";
 
 /** The test plugin, in the first step with a result, in the second one with an exit code. */
@@ -43,9 +43,64 @@ async function shows(page, id) {
     await box.getByText("Undone").waitFor();
     same(await box.getAttribute("data-st"), result, `what ${key} came to`);
   }
+  await opensTheLine(page, id);
+  await comparesRuns(page, id);
+  await showsTheTime(page);
+  await page.goto(`/d/${id}/run`);
   await page.locator('.gp [data-step="good"]').click();
   await page.getByRole("link", { name: "Output", exact: true }).click();
   await page.getByText("made-by-good").first().waitFor();
+}
+
+/** From the sentence to the line that says so; the address shows another person the same line. */
+async function opensTheLine(page, id) {
+  const { line, step } = (await api(page, `/deployments/${id}/runs/1`)).failure;
+  await page.getByRole("link", { name: "Open the log at this line" }).click();
+  const marked = page.locator(".log .ln.hit.cause");
+  await marked.waitFor();
+  const said = await marked.locator(".tx").innerText();
+  check((await api(page, `/deployments/${id}`)).failure.message.includes(said), said);
+  const address = new URL(page.url());
+  same(
+    [address.searchParams.get("step"), address.searchParams.get("line")],
+    [step, String(line)],
+    "address",
+  );
+  await page.goto(address.pathname + address.search);
+  await marked.waitFor();
+  await picture(page, "failed-line");
+  // What the undo wrote has numbers of its own, which are short.
+  const numbers = await page.locator(".log .ln .k").allInnerTexts();
+  check(numbers.length > 0 && numbers.every((number) => number.length < 4), numbers.join());
+}
+
+/** There is no good run yet: it says so instead of showing half of a comparison. */
+async function comparesRuns(page, id) {
+  await page.getByRole("link", { name: "Compare with the last good run" }).click();
+  await page.getByRole("heading", { name: "There is no good run to compare with" }).waitFor();
+  await page.goto(`/d/${id}/run`);
+}
+
+/** Steps as bars on one axis: by keys, with exact times, and down the page on a phone. */
+async function showsTheTime(page) {
+  await page.getByRole("link", { name: "Time", exact: true }).click();
+  const bar = page.locator('.tllane .tlpart[data-part="run"][data-failed]');
+  await bar.waitFor();
+  check(/Run .* s, .*–.*, failed/.test(await bar.getAttribute("title")), "exact times");
+  await page.locator('.tlname[data-step="good"]').focus();
+  await page.keyboard.press("ArrowDown");
+  await page.locator('.tlname[data-step="worse"][aria-pressed="true"]').waitFor();
+  await page.getByRole("table", { name: "Parts of worse" }).waitFor();
+  await page.keyboard.press("+");
+  await page.getByText("2×", { exact: true }).waitFor();
+  await page.keyboard.press("0");
+  await picture(page, "failed-time");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.locator(".tldown .tlpart").first().waitFor();
+  await picture(page, "failed-time-390");
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  check(wide <= 390, `the page is ${wide} wide`);
+  await page.setViewportSize({ width: 1440, height: 900 });
 }
 
 export const stories = [
@@ -76,6 +131,15 @@ export const stories = [
         await page.getByText("pipeline v2", { exact: true }).waitFor({ timeout: RUN });
         await until("ready", async () => (await pill(page).innerText()) === "Ready", RUN);
         same((await api(page, `/deployments/${id}`)).pipeline_version, 2, "what it runs");
+        await page.goto(`/d/${id}/compare?run=1`);
+        await page.getByRole("cell", { name: "v2", exact: true }).waitFor();
+        await page.getByRole("row", { name: /worse.*parameters\.mode/ }).waitFor();
+        await page
+          .getByRole("table")
+          .last()
+          .getByRole("row", { name: /^worse .*Done.*Failed/ })
+          .waitFor();
+        await picture(page, "compared");
       } finally {
         if (id) await cleanUp(page, id);
         await send(page, "DELETE", `/projects/${name}`).catch(() => undefined);

@@ -182,6 +182,12 @@ SELECT * FROM runs WHERE id = @id;
 -- Every attempt, newest first.
 SELECT * FROM runs WHERE deployment_id = @deployment_id ORDER BY number DESC;
 
+-- name: ListGoodRuns :many
+-- Good runs of a project, those before a time first, and of both the newest first.
+SELECT id, deployment_id FROM runs
+WHERE project_id = @project_id AND result = 'ready' AND id <> @except_id
+ORDER BY (created_at < @before::timestamptz) DESC, created_at DESC LIMIT @most;
+
 -- name: MoveRun :exec
 -- A run ends once; its failure is written once. Its result is the first end that it
 -- reached, and stays when the deployment is removed later.
@@ -220,7 +226,9 @@ UPDATE run_steps SET status = @status,
     outputs = coalesce(sqlc.narg(outputs)::jsonb, outputs),
     sealed = coalesce(sqlc.narg(sealed)::bytea, sealed),
     metadata = coalesce(sqlc.narg(metadata)::jsonb, metadata),
-    tests = coalesce(sqlc.narg(tests)::jsonb, tests)
+    tests = coalesce(sqlc.narg(tests)::jsonb, tests),
+    parts = CASE WHEN sqlc.narg(parts)::jsonb IS NULL OR jsonb_array_length(parts) >= 100 THEN parts
+        ELSE coalesce(parts, '[]') || sqlc.narg(parts)::jsonb END
 WHERE run_id = @run_id AND key = @key RETURNING *;
 
 -- name: ListUsualSeconds :many
@@ -277,6 +285,11 @@ WHERE l.deployment_id = @deployment_id AND l.id > @after ORDER BY l.id LIMIT @mo
 -- The log of one step of one run.
 SELECT * FROM log_lines WHERE run_id = @run_id AND step = @step AND number > @after
 ORDER BY number LIMIT @most;
+
+-- name: ListStepLinesUpTo :many
+-- The log of one step of one run backwards from a line.
+SELECT number, text FROM log_lines WHERE run_id = @run_id AND step = @step AND number <= @last
+ORDER BY number DESC LIMIT @most;
 
 -- name: PutHealth :execrows
 -- A row is written only when people would see a difference: what a service says that is

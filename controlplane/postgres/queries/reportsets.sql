@@ -26,15 +26,18 @@ JOIN (SELECT unnest(@runs::uuid[]) AS run_id, unnest(@keys::text[]) AS key) w
     ON w.run_id = s.run_id AND w.key = s.key;
 
 -- name: AdvanceRunSteps :exec
--- Where many steps are now, none of them undone. A time before the year 1000 is none.
+-- Where many steps are now, none of them undone. A time before the year 1000 is none, and so are
+-- parts without a text.
 UPDATE run_steps s SET status = m.status, result = m.result, undone_at = NULL,
     code = m.code, message = m.message,
+    parts = CASE WHEN m.parts = '' THEN s.parts ELSE m.parts::jsonb END,
     started_at = CASE WHEN m.started_at >= '1000-01-01' THEN m.started_at END,
     ended_at = CASE WHEN m.ended_at >= '1000-01-01' THEN m.ended_at END
 FROM (SELECT unnest(@runs::uuid[]) AS run_id, unnest(@keys::text[]) AS key,
         unnest(@statuses::text[]) AS status, unnest(@results::text[]) AS result,
         unnest(@codes::text[]) AS code,
-        unnest(@messages::text[]) AS message, unnest(@starts::timestamptz[]) AS started_at,
+        unnest(@messages::text[]) AS message, unnest(@parts::text[]) AS parts,
+        unnest(@starts::timestamptz[]) AS started_at,
         unnest(@ends::timestamptz[]) AS ended_at) m
 WHERE s.run_id = m.run_id AND s.key = m.key;
 

@@ -2259,6 +2259,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/{id}/runs/{run}/comparison": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A run beside the last good run of its project
+         * @description Versions, steps with their durations, and what differs in pipeline, input and place. The good run is the last one before it that the reader may see. Secrets stay references.
+         */
+        get: operations["compareRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}/runs/{run}/steps/{step}/log": {
         parameters: {
             query?: never;
@@ -5147,6 +5167,11 @@ export interface components {
             sentence?: string;
             /** @description What can be tried. */
             remedy?: string;
+            /**
+             * Format: int64
+             * @description The line in the log of the step that says why; only where one run is read, and only if a line does.
+             */
+            line?: number;
         };
         ServiceVersion: {
             step: string;
@@ -5290,6 +5315,63 @@ export interface components {
             input?: components["schemas"]["Input"];
             steps: components["schemas"]["Step"][];
         };
+        RunComparison: {
+            run: components["schemas"]["ComparedRun"];
+            good?: components["schemas"]["ComparedRun"];
+            /** @description Of every service and job, in the order of the steps. */
+            versions: components["schemas"]["ComparedVersion"][];
+            /** @description Of either run, in its order. */
+            steps: components["schemas"]["ComparedStep"][];
+            /** @description Only what differs in pipeline, input and place, field by field. */
+            fields: components["schemas"]["ComparedField"][];
+        };
+        ComparedRun: {
+            deployment: components["schemas"]["DeploymentRef"];
+            environment: string;
+            number: number;
+            pipeline_version: number;
+            status: components["schemas"]["DeploymentStatus"];
+            /** @enum {string} */
+            result?: "ready" | "failed" | "canceled";
+            /** Format: date-time */
+            created_at: string;
+            started_by: string;
+            /**
+             * Format: double
+             * @description From its first step to the end of its last one, without those that undid it.
+             */
+            seconds?: number;
+        };
+        ComparedVersion: {
+            step: string;
+            same: boolean;
+            good?: components["schemas"]["ServiceVersion"];
+            run?: components["schemas"]["ServiceVersion"];
+        };
+        ComparedStep: {
+            step: string;
+            /** @description As of a step. */
+            kind: string;
+            /** @description The service or plugin, with its version, of the run that is compared. */
+            title: string;
+            good?: components["schemas"]["ComparedSpan"];
+            run?: components["schemas"]["ComparedSpan"];
+        };
+        ComparedSpan: {
+            status: components["schemas"]["StepStatus"];
+            result?: components["schemas"]["StepResult"];
+            /**
+             * Format: double
+             * @description How long it took; missing if it never began, or still runs.
+             */
+            seconds?: number;
+        };
+        ComparedField: {
+            /** @example steps.web.service.env.PORT */
+            path: string;
+            good?: unknown;
+            run?: unknown;
+        };
         /** @description A deployment that a reactive node was asked to take. */
         NodeOffer: {
             node: string;
@@ -5341,8 +5423,24 @@ export interface components {
             /** @description What the plugin wants shown, in its order. Secrets are [secret]. */
             metadata?: components["schemas"]["Metadatum"][];
             tests?: components["schemas"]["TestSummary"];
+            /** @description How it has spent its time, in the order in which they ended; missing where the agent does not tell. */
+            parts?: components["schemas"]["StepPart"][];
             /** Format: int64 */
             lines: number;
+        };
+        /** @description A part of a step's time. What lies before the step's start was prepared ahead. */
+        StepPart: {
+            /**
+             * @description `sandbox` is its container before its turn, `ready` the wait for its readiness check.
+             * @enum {string}
+             */
+            kind: "pull" | "sandbox" | "start" | "ready" | "run" | "undo";
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            /** @description It ended badly: it was tried again, or the step failed. */
+            failed?: boolean;
         };
         /** @description What the test suite of a job came to; of a deployment, all of its latest run together. */
         TestSummary: {
@@ -9679,6 +9777,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    compareRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                /** @description The run's number. */
+                run: components["parameters"]["InRun"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunComparison"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -1,7 +1,10 @@
-import { memo } from "react";
+import { type MouseEvent, memo } from "react";
+import { logTexts } from "@/components/logTexts";
 import { locale } from "@/locale";
 import { texts } from "@/texts";
-import { parseAnsi } from "./ansi";
+import { parseAnsi, plainText } from "./ansi";
+import { numberInAttempt, sayLine } from "./lineNumber";
+import { levelOf, parseRecord } from "./logLevel";
 import { formatExact, formatOffset } from "./time";
 
 const t = texts.log;
@@ -26,42 +29,89 @@ type LineProps = {
   before?: string;
   /** Said before the first line of a day, where times are by the clock. */
   day?: string;
+  /** Said before the first line of an attempt other than the first. */
+  attempt?: string;
   href?: string;
+  /** Goes to the address of the line without leaving the page. */
+  go?: (line: LogRow) => void;
+  /** Whether the log has a column for levels. */
+  levels: boolean;
+  /** Whether lines stand as they were written. */
+  raw: boolean;
 };
 
-export const Line = memo(function Line({ line, number, start, cut, before, day, href }: LineProps) {
+export const Line = memo(function Line(props: LineProps) {
+  const { line, number, start, cut, before, day, attempt, href, go, levels, raw } = props;
+  const place = sayLine(number);
+  const follow = (event: MouseEvent) => {
+    if (!go || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    go(line);
+  };
   return (
     <>
       {before ? <Mark>{before}</Mark> : null}
       {cut > 0 ? <Mark>{t.cut(cut)}</Mark> : null}
       {day ? <Mark>{day}</Mark> : null}
+      {attempt ? <Mark>{attempt}</Mark> : null}
       {line.dropped ? <Mark>{t.dropped(line.dropped)}</Mark> : null}
       {href ? (
-        <a className="k" href={href} title={t.link}>
-          {number}
+        <a className="k" href={href} title={`${place}. ${t.link}`} onClick={follow}>
+          {numberInAttempt(number)}
         </a>
       ) : (
-        <span className="k">{number}</span>
+        <span className="k" title={place}>
+          {numberInAttempt(number)}
+        </span>
       )}
       <span className="tm" title={formatExact(line.at)}>
         {start ? formatOffset(line.at, start) : clockOf(line.at)}
       </span>
-      <span dir="ltr">
+      {levels ? <LevelCell text={line.text} /> : null}
+      <span className="tx" dir="ltr">
         {line.source ? <span className="t3">{`${line.source}  `}</span> : null}
-        {parseAnsi(line.text).map((span, i) => (
-          <span key={i} className={span.cls || undefined}>
-            {span.text}
-          </span>
-        ))}
+        <Content text={line.text} raw={raw} />
       </span>
     </>
   );
 });
 
+function LevelCell({ text }: { text: string }) {
+  const level = levelOf(plainText(text));
+  return <span className="lv">{level ? logTexts.levels[level] : ""}</span>;
+}
+
+/** A record as its message and its fields; any other line as it is. */
+function Content({ text, raw }: { text: string; raw: boolean }) {
+  const record = raw ? undefined : parseRecord(plainText(text));
+  if (!record) return <Ansi text={text} />;
+  return (
+    <>
+      <Ansi text={record.message} />
+      {record.fields.map(([key, value]) => (
+        <span key={key} className="fd">
+          <span className="fk">
+            <Ansi text={key} />=
+          </span>
+          <Ansi text={value} />
+        </span>
+      ))}
+    </>
+  );
+}
+
+function Ansi({ text }: { text: string }) {
+  return parseAnsi(text).map((span, i) => (
+    <span key={i} className={span.cls || undefined}>
+      {span.text}
+    </span>
+  ));
+}
+
 /** Says in the log itself what the lines do not: that some are missing here, or another day begins. */
 function Mark({ children }: { children: string }) {
   return (
-    <div className="ln mk static col-span-3 pr-0">
+    <div className="ln mk static pr-0">
       <div>{children}</div>
     </div>
   );

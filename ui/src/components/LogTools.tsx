@@ -1,8 +1,10 @@
-import { Download, Search, WrapText } from "lucide-react";
+import { Braces, Download, OctagonAlert, Search, WrapText } from "lucide-react";
+import { logTexts } from "@/components/logTexts";
 import { texts } from "@/texts";
 import { plainText } from "./ansi";
 import { Button } from "./Button";
 import type { LogRow } from "./LogLine";
+import type { LogErrors } from "./useLogErrors";
 import type { Find } from "./useLogFind";
 
 const t = texts.log;
@@ -14,13 +16,17 @@ export function formatLogRow({ at, source, text }: LogRow): string {
 
 type ToolProps = {
   find: Find;
+  errors: LogErrors;
+  raw: boolean;
+  setRaw: (raw: boolean) => void;
   wrap: boolean;
   setWrap: (wrap: boolean) => void;
   lines: LogRow[];
   name: string;
 };
 
-export function Tools({ find, wrap, setWrap, lines, name }: ToolProps) {
+export function Tools(props: ToolProps) {
+  const { find, errors, raw, setRaw, wrap, setWrap, lines, name } = props;
   const save = () => {
     const text = lines.map(formatLogRow).join("\n");
     const url = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
@@ -32,6 +38,7 @@ export function Tools({ find, wrap, setWrap, lines, name }: ToolProps) {
   };
   return (
     <div className="row end">
+      <ErrorButton errors={errors} />
       {find.text ? (
         <span className="t3 s" role="status">
           {t.found(find.at, find.count)}
@@ -52,6 +59,19 @@ export function Tools({ find, wrap, setWrap, lines, name }: ToolProps) {
           }}
         />
       </div>
+      {errors.records ? (
+        <Button
+          small
+          icon
+          look="ghost"
+          aria-label={logTexts.raw}
+          title={logTexts.raw}
+          aria-pressed={raw}
+          onClick={() => setRaw(!raw)}
+        >
+          <Braces className="i sm" aria-hidden="true" />
+        </Button>
+      ) : null}
       <Button
         small
         icon
@@ -67,5 +87,24 @@ export function Tools({ find, wrap, setWrap, lines, name }: ToolProps) {
         <Download className="i sm" aria-hidden="true" />
       </Button>
     </div>
+  );
+}
+
+/** How many lines are errors; leads to the first, then to the next. */
+function ErrorButton({ errors }: { errors: LogErrors }) {
+  if (errors.count === 0) return null;
+  return (
+    <Button
+      small
+      look="ghost"
+      title={logTexts.firstError}
+      aria-label={
+        errors.at > 0 ? undefined : `${logTexts.firstError} (${logTexts.errors(errors.count)})`
+      }
+      onClick={(event) => errors.step(event.shiftKey ? -1 : 1)}
+    >
+      <OctagonAlert className="i sm text-st-failed" aria-hidden="true" />
+      {errors.at > 0 ? logTexts.errorAt(errors.at, errors.count) : logTexts.errors(errors.count)}
+    </Button>
   );
 }

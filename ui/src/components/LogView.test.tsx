@@ -65,6 +65,68 @@ describe("the log", () => {
     expect(screen.getByText("1.500")).toBeTruthy();
   });
 
+  it("takes records apart into columns, and shows them as they were written on V", async () => {
+    const text = '{"level":"error","msg":"no disk","port":80}';
+    const { container } = draw([row(1, text), row(2, "plain")]);
+    const cells = () => [...container.querySelectorAll(".lv, .tx")].map((cell) => cell.textContent);
+    expect(cells()).toEqual(["ERR", "no diskport=80", "", "plain"]);
+    expect(container.querySelector(".ln[data-level=error] .tx")?.textContent).toContain("no disk");
+    await userEvent.keyboard("v");
+    expect(cells()).toEqual(["ERR", text, "", "plain"]);
+    await userEvent.click(screen.getByRole("button", { name: /as they were written/ }));
+    expect(cells()[1]).toBe("no diskport=80");
+  });
+
+  it("has no column for levels where no line has one", () => {
+    const { container } = draw([row(1, "plain"), row(2, "0 errors")]);
+    expect(container.querySelector(".lv")).toBeNull();
+    expect(screen.queryByRole("button", { name: /error/ })).toBeNull();
+  });
+
+  it("goes to the first error, then on and round, by button and by key", async () => {
+    const { container } = draw([row(1, "ok"), row(2, "error: a"), row(3, "ok"), row(4, "ERROR b")]);
+    const at = () => container.querySelector(".ln.hit .tx")?.textContent;
+    await userEvent.click(screen.getByRole("button", { name: "Go to the first error (2 errors)" }));
+    expect(at()).toBe("error: a");
+    expect(screen.getByRole("button", { name: "error 1 of 2" })).toBeTruthy();
+    await userEvent.keyboard("p");
+    expect(at()).toBe("ERROR b");
+    await userEvent.keyboard("p");
+    expect(at()).toBe("error: a");
+    await userEvent.keyboard("{Shift>}P{/Shift}");
+    expect(at()).toBe("ERROR b");
+  });
+
+  it("counts the lines of each attempt from one, and marks the one that says why it failed", () => {
+    const lines = [row(1, "first"), row(1_048_577, "second"), row(8_388_609, "gone")];
+    const { container } = render(
+      <LogView
+        label="Log"
+        name="web"
+        lines={lines}
+        start={at}
+        empty=""
+        cause={1_048_577}
+        target="1048577"
+      />,
+    );
+    const said = [...container.querySelectorAll(".k, .mk")].map((one) => one.textContent);
+    expect(said).toEqual(["1", "Attempt 2", "1", "Undo", "1"]);
+    expect(screen.getAllByText("1")[1]?.title).toBe("Attempt 2, line 1");
+    expect(container.querySelector(".ln.cause .tx")?.textContent).toBe("second");
+    expect(container.querySelector(".ln.hit .tx")?.textContent).toBe("second");
+  });
+
+  it("links each line, and goes there without leaving the page", async () => {
+    const go = vi.fn();
+    const link = ({ number }: { number?: number }) => `http://x/?line=${number}`;
+    render(<LogView label="Log" name="web" lines={[row(7, "x")]} empty="" link={link} go={go} />);
+    const anchor = screen.getByRole("link", { name: "7" });
+    expect(anchor.getAttribute("href")).toBe("http://x/?line=7");
+    await userEvent.click(anchor);
+    expect(go).toHaveBeenCalledWith(expect.objectContaining({ number: 7 }));
+  });
+
   it("says so when there is nothing", () => {
     draw([]);
     expect(screen.getByText("The log is empty.")).toBeTruthy();

@@ -7,14 +7,14 @@ type Options = {
   setFollowing: (following: boolean) => void;
   lines: LogRow[];
   virtual: Virtualizer<HTMLDivElement, Element>;
-  /** The index of the line that the search is at. */
-  hit?: number;
+  /** The indexes of the lines that the search and the errors are at. */
+  hits: (number | undefined)[];
   /** The index of the line that the address names, or -1. */
   aimed: number;
 };
 
 /** Keeps a log at its end until the user scrolls up, and goes to the line that is looked for. */
-export function useFollowing({ following, setFollowing, lines, virtual, hit, aimed }: Options) {
+export function useFollowing({ following, setFollowing, lines, virtual, hits, aimed }: Options) {
   const [seen, setSeen] = useState(0);
   const byHand = useRef(false);
   const pause = () => {
@@ -32,14 +32,14 @@ export function useFollowing({ following, setFollowing, lines, virtual, hit, aim
   useLayoutEffect(() => {
     if (following && last) virtual.scrollToIndex(lines.length - 1, { align: "end" });
   }, [following, last, virtual]);
-  const hitLine = hit === undefined ? undefined : lines[hit];
-  useEffect(() => {
-    if (hit !== undefined) stop(hit);
-  }, [hitLine]);
-  const found = aimed >= 0;
-  useEffect(() => {
-    if (found) stop(aimed);
-  }, [found]);
+  const [found, error] = hits;
+  useStopAt(found, lines, stop);
+  useStopAt(error, lines, stop);
+  useStopAt(aimed < 0 ? undefined : aimed, lines, (line) => {
+    stop(line);
+    // On a phone, the log may be far below what led here.
+    virtual.scrollElement?.scrollIntoView?.({ block: "nearest" });
+  });
 
   return {
     /** How many lines there were when it stopped following. */
@@ -56,4 +56,12 @@ export function useFollowing({ following, setFollowing, lines, virtual, hit, aim
       if (pauses && following) pause();
     },
   };
+}
+
+/** Goes to a line when another one is named, not when lines before it are let go. */
+function useStopAt(index: number | undefined, lines: LogRow[], stop: (index: number) => void) {
+  const line = index === undefined ? undefined : lines[index];
+  useEffect(() => {
+    if (index !== undefined) stop(index);
+  }, [line]);
 }

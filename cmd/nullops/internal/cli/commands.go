@@ -10,8 +10,8 @@ func Commands(build string) []*cobra.Command {
 	return []*cobra.Command{
 		loginCommand(), contextCommand(), healthCommand(build), applyCommand(), deleteCommand(),
 		exportCommand(), importCommand(), catalogueCommand(), pipelineCommand(), tagsCommand(),
-		deployCommand(),
-		cloneCommand(), diffCommand(), templateCommand(), extendCommand(), holdCommand(),
+		deployCommand(), cloneCommand(), diffCommand(), compareCommand(), templateCommand(),
+		extendCommand(), holdCommand(),
 		releaseCommand(), activityCommand(), recreateCommand(), capsuleCommand(), moveCommand(),
 		listCommand(), queueCommand(), showCommand(), topCommand(), logsCommand(), execCommand(),
 		portForwardCommand(), cpCommand(), answerCommand(), checkCommand(), removeCommand(),

@@ -13,6 +13,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/pipeline"
 )
 
 func showCommand() *cobra.Command {
@@ -81,6 +82,7 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 	}
 	if d.Failure != nil {
 		fmt.Fprintln(w, failureText(*d.Failure))
+		printCauseLine(w, d, run)
 	}
 	for _, left := range valueOrZero(d.Left) {
 		fmt.Fprintf(w, "left behind: %s\n", output.SanitizeText(left))
@@ -109,6 +111,16 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 		}
 	}
 	return nil
+}
+
+// printCauseLine prints where in which log the cause is to be read.
+func printCauseLine(w io.Writer, d apiclient.Deployment, run apiclient.Run) {
+	if run.Failure == nil || run.Failure.Line == nil {
+		return
+	}
+	step := valueOrZero(run.Failure.Step)
+	fmt.Fprintf(w, "its log says so in %s: nullops logs %s %s --env %s\n",
+		pipeline.PlaceOfLine(*run.Failure.Line), d.Name, step, d.Environment)
 }
 
 // stepState is what a step came to and, after it, what became of its effects.

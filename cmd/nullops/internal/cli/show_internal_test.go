@@ -36,6 +36,31 @@ func TestPrintDeployment_TellsOfTests(t *testing.T) {
 	}
 }
 
+// A list and a page say the same of a failure; the page also what can be tried and where to read.
+func TestFailure_IsTheSameInListAndPage(t *testing.T) {
+	said, remedy := "Step web failed: it ended; its log says: no disk.", "Make room."
+	f := apiclient.Failure{Code: "exit_code", Step: new("web"), Message: "it ended", Sentence: &said,
+		Remedy: &remedy, Line: new(int64(1<<20 + 3))}
+	d := apiclient.Deployment{Name: "cart", Environment: "qa", Status: "failed", Failure: &f,
+		Detail: &said}
+	var page, list strings.Builder
+	if err := printDeployment(&page, d, apiclient.Run{Number: 1, Failure: &f}); err != nil {
+		t.Fatal(err)
+	}
+	if err := printDeployments(&list, []apiclient.Deployment{d}); err != nil {
+		t.Fatal(err)
+	}
+	// promise: U-01
+	want := said + " " + remedy +
+		"\nits log says so in attempt 2, line 3: nullops logs cart web --env qa\n"
+	if !strings.Contains(page.String(), want) {
+		t.Errorf("the page says %q", page.String())
+	}
+	if !strings.Contains(list.String(), said) {
+		t.Errorf("the list says %q", list.String())
+	}
+}
+
 func TestPrintDeployment_TellsWhichNodesDeclined(t *testing.T) {
 	why := "closed \x1b[2Jtoday"
 	run := apiclient.Run{Number: 1, Offers: &[]apiclient.NodeOffer{

@@ -746,6 +746,50 @@ func (q *Queries) ListDeploymentStates(ctx context.Context, ids []string) ([]Dep
 	return items, nil
 }
 
+const listGoodRuns = `-- name: ListGoodRuns :many
+SELECT id, deployment_id FROM runs
+WHERE project_id = $1 AND result = 'ready' AND id <> $2
+ORDER BY (created_at < $3::timestamptz) DESC, created_at DESC LIMIT $4
+`
+
+type ListGoodRunsParams struct {
+	ProjectID string
+	ExceptID  string
+	Before    time.Time
+	Most      int32
+}
+
+type ListGoodRunsRow struct {
+	ID           string
+	DeploymentID string
+}
+
+// Good runs of a project, those before a time first, and of both the newest first.
+func (q *Queries) ListGoodRuns(ctx context.Context, arg ListGoodRunsParams) ([]ListGoodRunsRow, error) {
+	rows, err := q.db.Query(ctx, listGoodRuns,
+		arg.ProjectID,
+		arg.ExceptID,
+		arg.Before,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListGoodRunsRow{}
+	for rows.Next() {
+		var i ListGoodRunsRow
+		if err := rows.Scan(&i.ID, &i.DeploymentID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listHealthOf = `-- name: ListHealthOf :many
 SELECT deployment_id, step, health, detail, restarts, cpu, memory, at, ended FROM service_health WHERE deployment_id = ANY($1::uuid[]) ORDER BY deployment_id, step
 `
@@ -1177,7 +1221,7 @@ func (q *Queries) ListRoutesOf(ctx context.Context, ids []string) ([]RouteRow, e
 }
 
 const listRunSteps = `-- name: ListRunSteps :many
-SELECT run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata, tests, result, undone_at FROM run_steps WHERE run_id = $1 ORDER BY position
+SELECT run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata, tests, result, undone_at, parts FROM run_steps WHERE run_id = $1 ORDER BY position
 `
 
 // The steps of a run, in order.
@@ -1210,6 +1254,7 @@ func (q *Queries) ListRunSteps(ctx context.Context, runID string) ([]RunStep, er
 			&i.Tests,
 			&i.Result,
 			&i.UndoneAt,
+			&i.Parts,
 		); err != nil {
 			return nil, err
 		}
@@ -1326,6 +1371,49 @@ func (q *Queries) ListStepLines(ctx context.Context, arg ListStepLinesParams) ([
 			&i.Text,
 			&i.Dropped,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listStepLinesUpTo = `-- name: ListStepLinesUpTo :many
+SELECT number, text FROM log_lines WHERE run_id = $1 AND step = $2 AND number <= $3
+ORDER BY number DESC LIMIT $4
+`
+
+type ListStepLinesUpToParams struct {
+	RunID string
+	Step  string
+	Last  int64
+	Most  int32
+}
+
+type ListStepLinesUpToRow struct {
+	Number int64
+	Text   string
+}
+
+// The log of one step of one run backwards from a line.
+func (q *Queries) ListStepLinesUpTo(ctx context.Context, arg ListStepLinesUpToParams) ([]ListStepLinesUpToRow, error) {
+	rows, err := q.db.Query(ctx, listStepLinesUpTo,
+		arg.RunID,
+		arg.Step,
+		arg.Last,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListStepLinesUpToRow{}
+	for rows.Next() {
+		var i ListStepLinesUpToRow
+		if err := rows.Scan(&i.Number, &i.Text); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1617,8 +1705,10 @@ UPDATE run_steps SET status = $1,
     outputs = coalesce($6::jsonb, outputs),
     sealed = coalesce($7::bytea, sealed),
     metadata = coalesce($8::jsonb, metadata),
-    tests = coalesce($9::jsonb, tests)
-WHERE run_id = $10 AND key = $11 RETURNING run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata, tests, result, undone_at
+    tests = coalesce($9::jsonb, tests),
+    parts = CASE WHEN $10::jsonb IS NULL OR jsonb_array_length(parts) >= 100 THEN parts
+        ELSE coalesce(parts, '[]') || $10::jsonb END
+WHERE run_id = $11 AND key = $12 RETURNING run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata, tests, result, undone_at, parts
 `
 
 type MoveRunStepParams struct {
@@ -1631,6 +1721,7 @@ type MoveRunStepParams struct {
 	Sealed   []byte
 	Metadata []byte
 	Tests    []byte
+	Parts    []byte
 	RunID    string
 	Key      string
 }
@@ -1648,6 +1739,7 @@ func (q *Queries) MoveRunStep(ctx context.Context, arg MoveRunStepParams) (RunSt
 		arg.Sealed,
 		arg.Metadata,
 		arg.Tests,
+		arg.Parts,
 		arg.RunID,
 		arg.Key,
 	)
@@ -1672,6 +1764,7 @@ func (q *Queries) MoveRunStep(ctx context.Context, arg MoveRunStepParams) (RunSt
 		&i.Tests,
 		&i.Result,
 		&i.UndoneAt,
+		&i.Parts,
 	)
 	return i, err
 }

@@ -829,6 +829,7 @@ type RunStep struct {
 	Tests     []byte
 	Result    string
 	UndoneAt  *time.Time
+	Parts     []byte
 }
 
 type Secret struct {

@@ -25,13 +25,15 @@ func (q *Queries) AdvanceReportsOf(ctx context.Context, nodes []string, seqs []i
 const advanceRunSteps = `-- name: AdvanceRunSteps :exec
 UPDATE run_steps s SET status = m.status, result = m.result, undone_at = NULL,
     code = m.code, message = m.message,
+    parts = CASE WHEN m.parts = '' THEN s.parts ELSE m.parts::jsonb END,
     started_at = CASE WHEN m.started_at >= '1000-01-01' THEN m.started_at END,
     ended_at = CASE WHEN m.ended_at >= '1000-01-01' THEN m.ended_at END
 FROM (SELECT unnest($1::uuid[]) AS run_id, unnest($2::text[]) AS key,
         unnest($3::text[]) AS status, unnest($4::text[]) AS result,
         unnest($5::text[]) AS code,
-        unnest($6::text[]) AS message, unnest($7::timestamptz[]) AS started_at,
-        unnest($8::timestamptz[]) AS ended_at) m
+        unnest($6::text[]) AS message, unnest($7::text[]) AS parts,
+        unnest($8::timestamptz[]) AS started_at,
+        unnest($9::timestamptz[]) AS ended_at) m
 WHERE s.run_id = m.run_id AND s.key = m.key
 `
 
@@ -42,11 +44,13 @@ type AdvanceRunStepsParams struct {
 	Results  []string
 	Codes    []string
 	Messages []string
+	Parts    []string
 	Starts   []time.Time
 	Ends     []time.Time
 }
 
-// Where many steps are now, none of them undone. A time before the year 1000 is none.
+// Where many steps are now, none of them undone. A time before the year 1000 is none, and so are
+// parts without a text.
 func (q *Queries) AdvanceRunSteps(ctx context.Context, arg AdvanceRunStepsParams) error {
 	_, err := q.db.Exec(ctx, advanceRunSteps,
 		arg.Runs,
@@ -55,6 +59,7 @@ func (q *Queries) AdvanceRunSteps(ctx context.Context, arg AdvanceRunStepsParams
 		arg.Results,
 		arg.Codes,
 		arg.Messages,
+		arg.Parts,
 		arg.Starts,
 		arg.Ends,
 	)
@@ -135,7 +140,7 @@ func (q *Queries) ListRunNumbers(ctx context.Context, ids []string) ([]ListRunNu
 }
 
 const listStepsByKey = `-- name: ListStepsByKey :many
-SELECT s.run_id, s.key, s.position, s.kind, s.title, s.status, s.started_at, s.ended_at, s.code, s.message, s.exit_code, s.outputs, s.sealed, s.lines, s.progress, s.metadata, s.tests, s.result, s.undone_at FROM run_steps s
+SELECT s.run_id, s.key, s.position, s.kind, s.title, s.status, s.started_at, s.ended_at, s.code, s.message, s.exit_code, s.outputs, s.sealed, s.lines, s.progress, s.metadata, s.tests, s.result, s.undone_at, s.parts FROM run_steps s
 JOIN (SELECT unnest($1::uuid[]) AS run_id, unnest($2::text[]) AS key) w
     ON w.run_id = s.run_id AND w.key = s.key
 `
@@ -170,6 +175,7 @@ func (q *Queries) ListStepsByKey(ctx context.Context, runs []string, keys []stri
 			&i.Tests,
 			&i.Result,
 			&i.UndoneAt,
+			&i.Parts,
 		); err != nil {
 			return nil, err
 		}

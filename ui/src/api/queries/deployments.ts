@@ -1,4 +1,9 @@
-import { infiniteQueryOptions, queryOptions, skipToken } from "@tanstack/react-query";
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  queryOptions,
+  skipToken,
+} from "@tanstack/react-query";
 import { texts } from "@/texts";
 import { ApiError, ask, client, type Deployment, type LogLine } from "../client";
 import { mergeRead } from "../mergeDeployments";
@@ -111,6 +116,19 @@ export const run = (id: string, number: number) =>
         }),
       ),
     enabled: number > 0,
+  });
+
+/** A run beside the last good one of its project; read again with each change of the deployment. */
+export const comparison = (id: string, number: number, revision: number) =>
+  queryOptions({
+    queryKey: ["deployment", id, "run", number, "comparison", revision],
+    queryFn: () =>
+      ask(
+        client.GET("/api/v1/deployments/{id}/runs/{run}/comparison", {
+          params: { path: { id, run: number } },
+        }),
+      ),
+    placeholderData: keepPreviousData,
   });
 
 /** What failed in the tests of a step. The results of a run change only when its step ends. */

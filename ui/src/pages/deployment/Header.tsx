@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { Globe, RotateCcw, Server, Timer, User, Workflow } from "lucide-react";
-import type { Deployment, Run, Step } from "@/api/client";
+import type { Deployment, Run, Schemas, Step } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { Time, useNow } from "@/components/Time";
@@ -12,6 +12,7 @@ import { shareOf } from "../deployments/Row";
 import { describeTests, hasTestProblem } from "../testSummary";
 import { Acts } from "./Acts";
 import { Approval } from "./Approval";
+import { CauseLinks } from "./CauseLinks";
 import { workingTime } from "./elapsedTime";
 import { stateMessage } from "./stateMessage";
 import { TimeLeft } from "./TimeLeft";
@@ -24,10 +25,12 @@ type Props = {
   run?: Run;
   /** The shown state may be outdated, so no timer keeps counting. */
   before?: boolean;
+  /** Why the latest run failed, with the line of the log that says so. */
+  cause?: Schemas["Failure"];
 };
 
 /** Where it stands, how long that took, and what can be done. */
-export function Header({ deployment, steps, run, before }: Props) {
+export function Header({ deployment, steps, run, before, cause }: Props) {
   return (
     <div className="dh">
       <div className="row gap-3">
@@ -43,7 +46,7 @@ export function Header({ deployment, steps, run, before }: Props) {
         <Acts deployment={deployment} steps={steps} />
       </div>
       <Facts deployment={deployment} />
-      <Box deployment={deployment} steps={steps} />
+      <Box deployment={deployment} steps={steps} cause={cause} />
       <Approval deployment={deployment} />
     </div>
   );
@@ -60,7 +63,7 @@ function sayState(deployment: Deployment, steps: Step[]): string {
   return word;
 }
 
-function Spent({ deployment, steps, run }: Omit<Props, "before">) {
+function Spent({ deployment, steps, run }: Pick<Props, "deployment" | "steps" | "run">) {
   const now = useNow();
   if (!run || run.number !== deployment.run) return null;
   const worked = workingTime(steps, endOf(deployment, run), now);
@@ -169,7 +172,7 @@ function Tries({ deployment }: { deployment: Deployment }) {
 }
 
 /** One tinted box, only when there is something a person has to know. */
-function Box({ deployment, steps }: { deployment: Deployment; steps: Step[] }) {
+function Box({ deployment, steps, cause }: Omit<Props, "run" | "before">) {
   const said = stateMessage(deployment, steps);
   if (!said) return null;
   return (
@@ -182,6 +185,9 @@ function Box({ deployment, steps }: { deployment: Deployment; steps: Step[] }) {
           <BidiSafe text={said.title} />
         </b>
         {said.more.length > 0 ? <div className="t2">{said.more.join(" ")}</div> : null}
+        {deployment.failure && said.state !== "queued" ? (
+          <CauseLinks deployment={deployment} steps={steps} line={cause?.line} />
+        ) : null}
         {said.to ? (
           <Link
             className="link"

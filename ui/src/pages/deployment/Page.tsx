@@ -18,11 +18,13 @@ import { firstTab, type PageSearch, shownRun } from "./search";
 import { markUnknown, nothingHeard, useIsStale } from "./staleState";
 import { isTab, Tabs, useTabKeys } from "./Tabs";
 import { TimeStrip } from "./TimeStrip";
+import { useCause } from "./useCause";
 import { useDeploymentStream, useSteps, type Watch } from "./useDeploymentStream";
 
 const Capsule = lazy(() =>
   loadChunk(() => import("./Capsule")).then((module) => ({ default: module.Capsule })),
 );
+const Compare = lazy(() => loadChunk(() => import("./Compare")));
 const Details = lazy(() => loadChunk(() => import("./Details")));
 const Logs = lazy(() => loadChunk(() => import("./Logs")));
 const Metrics = lazy(() => loadChunk(() => import("./Metrics")));
@@ -52,6 +54,7 @@ function Known({ watch, deployment, tab, search }: KnownProps) {
   // What is said of the deployment is said of its latest run, whichever one is looked at.
   const latest = useSteps(deployment.id, deployment.run, watch.watched);
   const before = useIsStale(watch.live, deployment);
+  const cause = useCause(deployment, deployment.run);
   return (
     <>
       <Head name={deployment.name}>
@@ -59,7 +62,13 @@ function Known({ watch, deployment, tab, search }: KnownProps) {
       </Head>
       <PageOffers deployment={deployment} />
       <div className="runpage flex min-h-0 flex-1 flex-col">
-        <Header deployment={deployment} steps={latest.steps} run={latest.run} before={before} />
+        <Header
+          deployment={deployment}
+          steps={latest.steps}
+          run={latest.run}
+          before={before}
+          cause={cause}
+        />
         {watch.error ? (
           <ErrorState what={texts.page.unread} error={watch.error} retry={watch.refetch} />
         ) : null}
@@ -91,7 +100,8 @@ function Shown({ watch, deployment, shown, search, before }: ShownProps) {
   const steps = before ? { ...read, steps: markUnknown(read.steps) } : read;
   const heard = useOfRun(watch.watched, number);
   const { progress, signs } = before ? nothingHeard : heard;
-  const run = { watch, deployment, number, steps, progress, signs, search };
+  const cause = useCause(deployment, number);
+  const run = { watch, deployment, number, steps, progress, signs, search, cause };
   return (
     <>
       <TimeStrip steps={steps.steps} />
@@ -101,6 +111,7 @@ function Shown({ watch, deployment, shown, search, before }: ShownProps) {
       {shown === "history" ? <History deployment={deployment} /> : null}
       <Suspense fallback={<Skeletons count={8} height={44} />}>
         {shown === "capsule" ? <Capsule deployment={deployment} /> : null}
+        {shown === "compare" ? <Compare deployment={deployment} number={number} /> : null}
         {shown === "details" ? <Details deployment={deployment} run={steps.run} /> : null}
         {shown === "logs" ? (
           <Logs deployment={deployment} steps={steps.steps} search={search} />

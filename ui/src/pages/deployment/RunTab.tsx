@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useRef } from "react";
-import type { Deployment, Progress, Step } from "@/api/client";
+import type { Deployment, Progress, Schemas, Step } from "@/api/client";
 import { Glyph } from "@/components/Glyph";
 import { loadChunk } from "@/components/loadChunk";
 import { useNarrow } from "@/components/Shell";
@@ -16,10 +16,12 @@ import { StepPanel } from "./StepPanel";
 import type { PageSearch } from "./search";
 import type { useSteps, Watch } from "./useDeploymentStream";
 import { useStepKeys } from "./useStepKeys";
+import { ViewTabs } from "./ViewTabs";
 
 const Graph = lazy(() =>
   loadChunk(() => import("./Graph")).then((module) => ({ default: module.Graph })),
 );
+const Timeline = lazy(() => loadChunk(() => import("./Timeline")));
 const t = texts.page;
 
 type Props = {
@@ -30,17 +32,20 @@ type Props = {
   progress: Record<string, Progress | undefined>;
   signs: Record<string, number[] | undefined>;
   search: PageSearch;
+  /** Why the run failed, once that is known. */
+  cause?: Schemas["Failure"];
 };
 
 /** The graph, the selected step beside it, and the services below. */
-export function RunTab({ watch, deployment, number, steps, progress, signs, search }: Props) {
+export function RunTab(props: Props) {
+  const { watch, deployment, number, steps, progress, signs, search, cause } = props;
   const navigate = useNavigate();
   const narrow = useNarrow(1180);
   const choose = useCallback(
     (step: string) =>
       void navigate({
         to: ".",
-        search: (before: object) => ({ ...before, step, show: undefined }),
+        search: (before: object) => ({ ...before, step, show: undefined, line: undefined }),
         params: (before: object) => before,
         replace: true,
       }),
@@ -66,8 +71,18 @@ export function RunTab({ watch, deployment, number, steps, progress, signs, sear
       {number === deployment.run ? null : <EarlierRunNotice number={number} />}
       <div className="rg">
         <section className="gp" aria-label={t.graph} data-steps>
+          <ViewTabs view={search.view} narrow={narrow} />
           {steps.steps.length === 0 ? <Skeletons count={7} height={66} /> : null}
-          {narrow || steps.steps.length === 0 ? (
+          {search.view === "time" && steps.steps.length > 0 ? (
+            <Suspense fallback={<Skeletons count={7} height={28} />}>
+              <Timeline
+                run={steps.run}
+                steps={steps.steps}
+                selected={selected?.key}
+                onSelect={choose}
+              />
+            </Suspense>
+          ) : narrow || steps.steps.length === 0 ? (
             <div className="steps">
               {steps.steps.map((step) => (
                 <StepNode
@@ -102,6 +117,8 @@ export function RunTab({ watch, deployment, number, steps, progress, signs, sear
               signs={signs[selected.key]}
               id={deployment.id}
               show={search.show}
+              line={search.step === selected.key ? search.line : undefined}
+              cause={cause?.step === selected.key ? cause.line : undefined}
               name={deployment.name}
             />
           ) : null}

@@ -1,6 +1,7 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import type { Step } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
+import type { LogRow } from "@/components/LogLine";
 import { LogView } from "@/components/LogView";
 import { ErrorState } from "@/components/States";
 import { useNow } from "@/components/Time";
@@ -16,6 +17,7 @@ import { StepTabs } from "./StepTabs";
 import type { StepTab } from "./search";
 import { TestResults } from "./TestResults";
 import { useStepLog, type Watch } from "./useDeploymentStream";
+import { addressOf, useSearchChange } from "./useSearchChange";
 
 const t = texts.page;
 
@@ -27,10 +29,15 @@ type Props = {
   signs?: number[];
   show?: StepTab;
   name: string;
+  /** The number of the line that the address names. */
+  line?: number;
+  /** The number of the line that says why the step failed. */
+  cause?: number;
 };
 
 /** What the selected step says, was given, and gave back. */
-export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
+export function StepPanel(props: Props) {
+  const { watch, id, run, step, signs, show, name, line, cause } = props;
   const tabs = <StepTabs step={step.key} show={show} />;
   return (
     <>
@@ -80,7 +87,7 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
       {show ? null : isInContainer(step) ? (
         <ContainerLog key={step.key} id={id} service={step.key} name={name} head={tabs} />
       ) : (
-        <Log watch={watch} run={run} step={step} name={name} tabs={tabs} />
+        <Log {...{ watch, run, step, name, tabs, line, cause }} />
       )}
     </>
   );
@@ -115,10 +122,13 @@ function Spent({ step }: { step: Step }) {
   );
 }
 
-type LogProps = { watch: Watch; run: number; step: Step; name: string; tabs: ReactNode };
+type LogProps = Pick<Props, "watch" | "run" | "step" | "name" | "line" | "cause"> & {
+  tabs: ReactNode;
+};
 
-function Log({ watch, run, step, name, tabs }: LogProps) {
+function Log({ watch, run, step, name, tabs, line, cause }: LogProps) {
   const { log, error, reading, again } = useStepLog(watch, run, step);
+  const address = useLineAddress(run, step.key);
   const started = Boolean(step.started_at) || step.lines > 0 || log.lines.length > 0;
   const empty =
     reading && started
@@ -141,9 +151,24 @@ function Log({ watch, run, step, name, tabs }: LogProps) {
         empty={empty}
         end={step.ended_at ? texts.log.ended : undefined}
         name={`${name}-run${run}-${step.key}`}
+        target={line === undefined ? undefined : String(line)}
+        cause={cause}
+        {...address}
       />
     </>
   );
+}
+
+/** Leads to a line of a step's log, and says the address that does. The same ones, while they can. */
+function useLineAddress(run: number, step: string) {
+  const change = useSearchChange();
+  return useMemo(() => {
+    const search = ({ number }: LogRow) => ({ run, step, line: number, show: undefined });
+    return {
+      link: (row: LogRow) => addressOf(search(row)),
+      go: (row: LogRow) => change(search(row)),
+    };
+  }, [run, step, change]);
 }
 
 function Values({ values, none }: { values?: Record<string, unknown>; none: string }) {

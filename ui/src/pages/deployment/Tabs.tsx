@@ -16,9 +16,9 @@ export const tabNames: Record<string, string> = {
   details: deployTexts.details.tab,
 };
 
-/** Whether the page has it; the bug capsule has a place, but no tab. */
+/** Whether the page has it; the bug capsule and the comparison have a place, but no tab. */
 export function isTab(tab: string): boolean {
-  return order.includes(tab) || tab === "capsule";
+  return order.includes(tab) || tab === "capsule" || tab === "compare";
 }
 
 type Props = { shown: string; services: number; runs: number };

@@ -8,7 +8,7 @@ import { outcomeOf } from "./outcome";
 
 const t = texts.page;
 
-/** The run as a strip: each step as wide as it took, or usually takes. */
+/** The run as a strip: each step as wide as it usually takes. */
 export function TimeStrip({ steps }: { steps: Step[] }) {
   const now = useNow();
   // Its place is kept, so that nothing moves when the steps are there.
@@ -21,11 +21,11 @@ export function TimeStrip({ steps }: { steps: Step[] }) {
       return over ? `${said} (${t.usual(formatDuration(over))})` : said;
     })
     .join(", ");
-  const total = steps.reduce((sum, step) => sum + stripWidth(step, spent(step)), 0);
+  const total = steps.reduce((sum, step) => sum + stripWidth(step), 0);
   return (
     <div className="strip" role="img" aria-label={`${t.strip}: ${label}`}>
       {steps.map((step) => {
-        const weight = stripWidth(step, spent(step));
+        const weight = stripWidth(step);
         const over = usualOf(step, spent(step));
         const running = step.status === "running" || step.status === "pulling";
         return (
@@ -63,8 +63,10 @@ function usualOf({ status, usual_seconds }: Step, spent: number): number | undef
   return status === "running" && usual > 0 && spent > usual ? usual : undefined;
 }
 
-/** Square root, so that a quick step beside a slow one can still be seen. */
-function stripWidth(step: Step, spent: number): number {
-  const seconds = Number.isFinite(spent) ? spent / 1000 : (step.usual_seconds ?? 3);
-  return Math.sqrt(Math.max(0.4, seconds));
+/**
+ * By the usual time only, so that nothing moves while the run goes on; the axis of time has how long
+ * it really takes. Square root, so that a quick step beside a slow one can still be seen.
+ */
+function stripWidth({ usual_seconds: usual }: Step): number {
+  return Math.sqrt(Math.max(0.4, usual ?? 3));
 }

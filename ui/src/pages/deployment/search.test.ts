@@ -6,6 +6,15 @@ it("keeps what the page knows, and nothing else", () => {
   expect({ ...read }).toEqual({ run: 2, log: "web,db", find: "GET /", since: 3600 });
 });
 
+it("keeps the line of a step's log and how the steps are shown", () => {
+  expect({ ...readPageSearch({ step: "seed", line: 1_048_577, view: "time" }) }).toEqual({
+    step: "seed",
+    line: 1_048_577,
+    view: "time",
+  });
+  expect({ ...readPageSearch({ line: -1, view: "graph" }) }).toEqual({});
+});
+
 it("looks for digits that were typed without quotes", () => {
   expect(readPageSearch({ find: 404 }).find).toBe("404");
 });
@@ -13,6 +22,11 @@ it("looks for digits that were typed without quotes", () => {
 it("takes the run along to a tab that tells of it, and leaves what is the tab's own", () => {
   const here = { run: 2, step: "seed", log: "web", at: "x/1", find: "GET", since: 600, span: 600 };
   expect(acrossTabs("logs")(here)).toEqual({ run: 2, step: "seed" });
+  expect(acrossTabs("run")({ ...here, view: "time", line: 7 })).toEqual({
+    run: 2,
+    step: "seed",
+    view: "time",
+  });
   expect(acrossTabs("services")(here)).toEqual({});
   expect(acrossTabs("services")({ step: "seed", log: "web" })).toEqual({ step: "seed" });
 });

@@ -12,6 +12,10 @@ export type PageSearch = {
   run?: number;
   step?: string;
   show?: StepTab;
+  /** Whether the steps are shown as bars on an axis of time. */
+  view?: "time";
+  /** The number of a line in the step's log. */
+  line?: number;
   /** The sources of the log, one after the other; of curves and a terminal the service. */
   log?: string;
   /** A line of the log. */
@@ -25,9 +29,11 @@ export type PageSearch = {
 /** For validateSearch of both routes to the page. */
 export function readPageSearch(search: Record<string, unknown>): PageSearch {
   return {
-    run: typeof search.run === "number" && search.run > 0 ? Math.floor(search.run) : undefined,
+    run: count(search.run),
     step: text(search.step),
     show: stepTabs.includes(search.show) ? (search.show as StepTab) : undefined,
+    view: search.view === "time" ? "time" : undefined,
+    line: count(search.line),
     log: text(search.log),
     at: text(search.at),
     // Typed by hand, a number has no quotes; to look for it is to look for its digits.
@@ -38,15 +44,15 @@ export function readPageSearch(search: Record<string, unknown>): PageSearch {
 }
 
 /** The tabs that can show a run which is not the latest. */
-const ofOneRun = ["run", "logs"];
+const ofOneRun = ["run", "logs", "compare"];
 
 /**
  * What goes along to another tab: which run, where that tab tells of one, and which of its steps. The
  * rest is the tab's own.
  */
 export function acrossTabs(tab: string): (search: PageSearch) => PageSearch {
-  return ({ run, step, show }) => {
-    if (run === undefined || ofOneRun.includes(tab)) return { run, step, show };
+  return ({ run, step, show, view }) => {
+    if (run === undefined || ofOneRun.includes(tab)) return { run, step, show, view };
     return {};
   };
 }
@@ -59,6 +65,10 @@ export function shownRun(tab: string, { run }: PageSearch, latest: number): numb
 /** A ready deployment opens on its URLs, everything else on the run. */
 export function firstTab(status: string, { run, step }: PageSearch): "run" | "services" {
   return status === "ready" && run === undefined && step === undefined ? "services" : "run";
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === "number" && value > 0 ? Math.floor(value) : undefined;
 }
 
 function text(value: unknown): string | undefined {

@@ -16,3 +16,13 @@ export function useSearchChange(): (change: PageSearch) => void {
     [navigate],
   );
 }
+
+/** The page's own address after such a change, to be sent to others. */
+export function addressOf(change: PageSearch): string {
+  const url = new URL(window.location.href);
+  for (const [key, value] of Object.entries(change)) {
+    if (value === undefined) url.searchParams.delete(key);
+    else url.searchParams.set(key, String(value));
+  }
+  return url.href;
+}

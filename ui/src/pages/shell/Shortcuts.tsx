@@ -52,6 +52,8 @@ export default function Shortcuts({ close }: { close: () => void }) {
         ["F", k.follow],
         ["T", k.clock],
         ["W", k.wrap],
+        ["P", k.error],
+        ["V", k.raw],
         ["R", k.retry],
         ["E", k.extend],
         ["C", k.clone],

@@ -84,6 +84,8 @@ export const paletteTexts = {
       follow: "follow the log, or pause it",
       clock: "times by the clock, or since the step began",
       wrap: "wrap the log's lines, or not",
+      error: "next error in the log; with Shift the one before",
+      raw: "the log's lines as they were written, or in columns",
       retry: "retry what failed",
       extend: "extend",
       clone: "clone",

@@ -1,20 +1,33 @@
-package agent
+// Package logcause finds the line of a log that most likely says why a program failed. The agent
+// quotes it, and the control plane finds it again in the log that people open.
+package logcause
 
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/nullops/nullops/internal/text"
 )
 
 const (
-	// causeLines is how many of the last lines are searched for the one that says why: a stack
-	// trace stands between it and the end.
-	causeLines = 40
-	// causeBytes is how much of it is quoted: less than maxProbeOutput, which is what people see.
-	causeBytes = 300
+	// Lines is how many of the last lines are searched for the one that says why: a stack trace
+	// stands between it and the end.
+	Lines = 40
+	// maxBytes is how much of it is quoted: less than the agent shows of a readiness check.
+	maxBytes = 300
 )
+
+// Cause is what a log says of the failure.
+type Cause struct {
+	// Text is one line without line breaks, shortened. It is empty if no line has words in it.
+	Text string
+	// Index is the line that it is from.
+	Index int
+	// IsError says that the line speaks of an error. Otherwise it is only the last one with words.
+	IsError bool
+}
 
 var (
 	saysError = regexp.MustCompile(`(?i)error|fatal|panic|exception|fail|cannot|can't|could not|` +
@@ -28,14 +41,12 @@ var (
 		`^npm (ERR!|error) (code|errno|path|A complete log)`)
 )
 
-// findCause returns the line that most likely says why a program failed: the last one that
-// speaks of an error, else the last one with words in it. Lines of JSON give their message.
-// It returns "" if there is none.
-func findCause(lines []string) string {
-	lines = lines[max(0, len(lines)-causeLines):]
-	fallback := ""
-	for _, line := range slices.Backward(lines) {
-		line = strings.TrimRight(line, " \r\n")
+// Find returns the line that most likely says why a program failed: the last one that speaks of an
+// error, else the last one with words in it. Lines of JSON give their message.
+func Find(lines []string) Cause {
+	fallback := Cause{}
+	for index := len(lines) - 1; index >= max(0, len(lines)-Lines); index-- {
+		line := strings.TrimRight(lines[index], " \r\n")
 		text, isError, known := parseLogRecord(line)
 		if !known {
 			if isFrame.MatchString(line) || !strings.ContainsFunc(line, unicode.IsLetter) {
@@ -46,13 +57,13 @@ func findCause(lines []string) string {
 		}
 		text = strings.Join(strings.Fields(text), " ")
 		if isError && text != "" {
-			return shortenCause(text)
+			return Cause{Text: shorten(text), Index: index, IsError: true}
 		}
-		if fallback == "" {
-			fallback = text
+		if fallback.Text == "" {
+			fallback = Cause{Text: shorten(text), Index: index}
 		}
 	}
-	return shortenCause(fallback)
+	return fallback
 }
 
 // parseLogRecord reads a line of JSON, as loggers write it. It is known only if it has a message.
@@ -108,18 +119,6 @@ func firstText(record map[string]any, keys ...string) string {
 	return ""
 }
 
-func shortenCause(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) > causeBytes {
-		text = strings.TrimRight(cutText(text, causeBytes), " ") + "…"
-	}
-	return text
-}
-
-// quoteCause ends a sentence about a program with what its log says, if it says anything.
-func quoteCause(lines []string) string {
-	if cause := findCause(lines); cause != "" {
-		return "; its log says: " + cause
-	}
-	return ""
+func shorten(line string) string {
+	return text.Clip(strings.ToValidUTF8(line, "\uFFFD"), maxBytes)
 }

@@ -1,4 +1,4 @@
-package agent
+package logcause
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestFindCause(t *testing.T) {
+func TestFind(t *testing.T) {
 	for name, c := range map[string]struct{ log, want string }{
 		"nothing": {"", ""},
 		"plain": {"starting\nERROR: relation \"cart\" does not exist\nbye",
@@ -35,12 +35,18 @@ func TestFindCause(t *testing.T) {
 			`level=error msg="dial tcp: refused"`},
 		"no error": {"migrating\n3 of 4 done\n-----\n", "3 of 4 done"},
 	} {
-		if got := findCause(strings.Split(c.log, "\n")); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+		lines := strings.Split(c.log, "\n")
+		got := Find(lines)
+		if got.Text != c.want {
+			t.Errorf("%s: %q, want %q", name, got.Text, c.want)
+		}
+		if got.Text != "" && !strings.HasPrefix(lines[got.Index], "{") &&
+			strings.TrimSpace(lines[got.Index]) != got.Text {
+			t.Errorf("%s: line %d is not the one that says %q", name, got.Index, got.Text)
 		}
 	}
-	long := findCause([]string{"error: " + strings.Repeat("é", 1000)})
-	if len(long) > causeBytes+len("…") || !utf8.ValidString(long) || !strings.HasSuffix(long, "…") {
+	long := Find([]string{"error: " + strings.Repeat("é", 1000)}).Text
+	if len(long) > maxBytes+len("…") || !utf8.ValidString(long) || !strings.HasSuffix(long, "…") {
 		t.Errorf("%d bytes of a long line: %q", len(long), long)
 	}
 }

@@ -1,0 +1,37 @@
+import { plural } from "@/plural";
+
+/** Texts of the time axis of a run. */
+export const timelineTexts = {
+  label: "Time of each step",
+  way: "Before the first step",
+  parts: {
+    queue: "In the queue",
+    prepare: "Network and secrets",
+    pull: "Image pull",
+    sandbox: "Container made ahead",
+    start: "Start",
+    ready: "Until ready",
+    run: "Run",
+    wait: "Waits for an answer",
+    undo: "Undo",
+    step: "Run",
+  },
+  ahead: "ahead of its turn",
+  failed: "failed",
+  still: "still goes on",
+  usualKey: "usual run",
+  usual: (spent: string) => `usually ${spent}`,
+  ghost: "The usual run: medians of the last good runs",
+  ghostOf: (step: string, spent: string) => `${step} usually takes ${spent}`,
+  zoomIn: "Zoom in",
+  zoomOut: "Zoom out",
+  fit: "Show the whole run",
+  scale: (times: number) => `${times}×`,
+  from: "From",
+  to: "To",
+  took: "Took",
+  exact: (step: string) => `Parts of ${step}`,
+  unknown: "It has not begun.",
+  times: (count: number) => plural(count, "time"),
+  keys: "Arrows choose a step, + and − zoom, 0 shows the whole run.",
+};
