@@ -91,16 +91,18 @@ func checkPackageLock(t *testing.T, root fs.FS, name string) {
 	}
 }
 
-// An archive of a tenant is never unpacked: what packs images and what copies files into
-// containers only writes archives, test reports are read out of one in memory, and a backup only
-// checks that one is whole. A package that is not on the list and reads archives needs an answer
-// to paths with dots and links.
+// An archive of a tenant is unpacked in one place only, in a pod of its own deployment and below an
+// os.Root, which no path with dots and no link leaves (TestPod_PacksAndUnpacksVolumes).
+// Elsewhere, what packs images and what copies files into containers only writes archives, test
+// reports are read out of one in memory, and a backup only checks that one is whole. A package that
+// is not on the list and reads archives needs an answer to paths with dots and links.
 //
 // threat: T45
-func TestArchives_AreUnpackedNowhere(t *testing.T) {
+func TestArchives_AreUnpackedInOnePlace(t *testing.T) {
 	writers := []string{"agent/docker/helperimage.go", "agent/docker/mountpoints.go",
-		"plugins/packaging/layer.go"}
+		"agent/sidecar/volumetar.go", "plugins/packaging/layer.go"}
 	readers := []string{"agent/docker/jobfiles.go", "controlplane/backup/archive.go"}
+	unpackers := []string{"agent/sidecar/volumeuntar.go"}
 	seen := 0
 	for _, file := range goFiles(t) {
 		inTools := strings.HasPrefix(file.dir, "tools") || strings.HasSuffix(file.dir, "test")
@@ -120,12 +122,16 @@ func TestArchives_AreUnpackedNowhere(t *testing.T) {
 				if writesFile.MatchString(text) {
 					t.Errorf("%s reads archives and writes files", file.name)
 				}
+			case slices.Contains(unpackers, file.name):
+				if !strings.Contains(text, "os.OpenRoot(") || writesFile.MatchString(text) {
+					t.Errorf("%s writes files of an archive outside an os.Root", file.name)
+				}
 			case !slices.Contains(writers, file.name) || reads:
 				t.Errorf("%s unpacks archives", file.name)
 			}
 		}
 	}
-	if want := len(writers) + len(readers); seen != want {
+	if want := len(writers) + len(readers) + len(unpackers); seen != want {
 		t.Errorf("%d files use archives, the lists name %d", seen, want)
 	}
 }

@@ -140,8 +140,8 @@ func (n neighbours) foreign(all map[int]process) map[int]process {
 	return others
 }
 
-// isShim reports whether a process is a helper of our engine. One that has ended has no command line
-// any more; another engine's was seen while it lived.
+// isShim reports whether a process is a helper of our engine. One that has ended has no command
+// line any more; another engine's was seen while it lived.
 func (n neighbours) isShim(pid int, p process) bool {
 	if !strings.HasPrefix(p.name, "containerd-shim") {
 		return false
