@@ -194,6 +194,41 @@ func TestApproval_WithoutAQuestionFailsTheRun(t *testing.T) {
 	}
 }
 
+// A question or an answer whose evaluation was lost is tried again a second later, and a goal that
+// comes again is no news.
+func TestApproval_AsksAgainLater(t *testing.T) {
+	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1e9, 0)}
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", nil)})
+	a.feed(engine.SecretsArrived{Run: "r"})
+	a.endOperation(engine.Prepare)
+	if a.answerLast(engine.Result{Outcome: engine.OutcomeUnknown}); a.last.Kind != "" ||
+		a.wakes() != time.Second {
+		t.Errorf("it did %+v, and wakes in %s", a.last, a.wakes())
+	}
+	before := len(a.journal)
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", nil)})
+	if len(a.journal) != before {
+		t.Errorf("a repeated goal was recorded: %+v", a.journal[before:])
+	}
+	a = newWaitingRun(t)
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", answerWith(true, "ada"))})
+	if kind := a.answerLast(engine.Result{Outcome: engine.OutcomeUnknown}); a.last.Kind != "" ||
+		a.wakes() != time.Second || kind != engine.EvaluateAnswer {
+		t.Errorf("after %q it did %+v, and wakes in %s", kind, a.last, a.wakes())
+	}
+}
+
+// A run that is removed while it waits for another try is undone at once.
+func TestUndo_WaitsForNoTryOfTheRun(t *testing.T) {
+	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1e9, 0)}
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", nil)})
+	a.feed(engine.SecretsArrived{Run: "r"})
+	a.answerLast(engine.Result{Outcome: engine.OutcomeUnknown})
+	if a.feed(engine.GoalSet{Goal: goneGoal(2)}); a.last.Kind != engine.RemoveAll {
+		t.Errorf("it did %+v, and wakes in %s", a.last, a.wakes())
+	}
+}
+
 func TestApproval_RejectedFailsTheRun(t *testing.T) {
 	a := newWaitingRun(t)
 	a.restart()

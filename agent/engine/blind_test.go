@@ -87,6 +87,20 @@ func (a *asker) undoes(end wire.Phase) {
 	}
 }
 
+// Without plugins there is nothing that only the bundle knows: nobody is asked for it.
+func TestMachine_BlindWithoutPluginsAsksNobody(t *testing.T) {
+	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1e9, 0)}
+	a.feed(engine.GoalSet{Goal: wire.Goal{Deployment: "d", Generation: 2, Want: wire.WantGone,
+		Run: "r", Pipeline: pipeline.Pipeline{Order: []pipeline.StepKey{"web"},
+			Steps: []pipeline.Step{{Key: "web", Service: &pipeline.ServiceStep{Name: "web"}}}}}})
+	for _, kind := range []engine.Kind{engine.Remove, engine.RemoveAll} {
+		a.endOperation(kind)
+	}
+	if phase := a.m.State().Phase; phase != wire.PhaseRemoved {
+		t.Errorf("the deployment is %s", phase)
+	}
+}
+
 // A bundle that lists no work of the plugin leaves nothing to undo.
 func TestMachine_BlindTakesTheBundlesWord(t *testing.T) {
 	a := newForgetfulRun(t)

@@ -74,6 +74,26 @@ func TestCrash_IsTriedUntilItStarts(t *testing.T) {
 	}
 }
 
+// A run is not ready while a service is down that has to be started again at once.
+func TestCrash_IsMendedBeforeTheRunIsReady(t *testing.T) {
+	hold := func(int) engine.Result { return engine.Result{} }
+	s, g := newHeldStory(t, pipeline.RestartAlways, map[string]func(int) engine.Result{
+		"start db": until(1, yes, hold), "probe web": hold})
+	s.events = append(s.events, engine.OperationEnded{Op: s.held["pull web"],
+		Result: engine.Result{Outcome: engine.OutcomeOK}})
+	s.pass(g)
+	s.listDown(g)
+	s.pass(g)
+	s.events = append(s.events, engine.OperationEnded{Op: s.held["probe web"],
+		Result: engine.Result{Outcome: engine.OutcomeOK, Health: wire.HealthHealthy,
+			StartedAt: s.begin}})
+	s.play(g, wire.PhaseApplying, wire.PhaseReady)
+	if s.State().Phase != wire.PhaseApplying || s.counts["start db"] != 2 ||
+		s.Status("web") != pipeline.StepDone {
+		t.Errorf("it is %s after %v", s.State().Phase, s.counts)
+	}
+}
+
 // What was waited for until the engine told how a service ended does not lengthen the next wait.
 func TestCrash_DelaysNothingAfterwards(t *testing.T) {
 	s, g := newHeldStory(t, pipeline.RestartNever, map[string]func(int) engine.Result{
@@ -91,6 +111,9 @@ func TestCrash_DelaysNothingAfterwards(t *testing.T) {
 		}})
 	s.pass(g)
 	s.listDown(g)
+	if s.counts["probe db"] != 2 {
+		t.Errorf("the engine does not answer, and it did %v", s.counts)
+	}
 	s.pass(g)
 	s.pass(g)
 	s.events = append(s.events, engine.OperationEnded{Op: s.held["pull web"],

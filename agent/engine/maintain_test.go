@@ -45,6 +45,9 @@ func TestReady_RelayIsMissed(t *testing.T) {
 	if did := look(whole); len(did) > 0 {
 		t.Errorf("it is there again, and still it does %+v", did)
 	}
+	if did := look(relayless); len(did) != 1 || did[0].Kind != engine.Prepare {
+		t.Errorf("the second time it does %+v", did)
+	}
 }
 
 // newReadyRun returns a machine whose deployment is ready and runs: a database, a plugin and a
@@ -105,6 +108,35 @@ func TestReady_StartsAgainASecondLater(t *testing.T) {
 	}
 }
 
+// One that ends again and again waits longer each time, and no longer once it has run for a minute.
+func TestReady_WaitsLongerInACrashLoop(t *testing.T) {
+	t.Parallel()
+	a := newReadyRun(t)
+	for i, c := range []struct{ ran, wait time.Duration }{{0, time.Second}, {0, 2 * time.Second},
+		{0, 4 * time.Second}, {2 * time.Minute, time.Second}, {0, 2 * time.Second}} {
+		a.now = a.now.Add(c.ran)
+		a.look(engine.ObjectsListed{Network: true, Running: []pipeline.StepKey{"db"}})
+		if wait := a.wakes(); wait != c.wait {
+			t.Errorf("after end %d it waits for %s, want %s", i+1, wait, c.wait)
+		}
+		a.now = a.now.Add(a.wakes())
+		a.feed(engine.Tick{})
+		a.ends()
+	}
+}
+
+// A service that somebody else has started meanwhile is not started again.
+func TestReady_LeavesWhatRunsAgain(t *testing.T) {
+	t.Parallel()
+	a := newReadyRun(t)
+	a.look(engine.ObjectsListed{Network: true, Running: []pipeline.StepKey{"db"}})
+	a.look(engine.ObjectsListed{Network: true, Running: []pipeline.StepKey{"db", "web"}})
+	a.now = a.now.Add(time.Minute)
+	if a.feed(engine.Tick{}); a.last.Kind != "" {
+		t.Errorf("it did %+v", a.last)
+	}
+}
+
 // While services wait for one that was started again, it is asked later and later, not at once.
 func TestReady_AsksAgainLater(t *testing.T) {
 	t.Parallel()
@@ -130,5 +162,30 @@ func TestReady_AsksAgainLater(t *testing.T) {
 		if a.feed(engine.Tick{}); a.last.Kind != engine.Probe || a.last.Step != "db" {
 			t.Fatalf("then it does %+v", a.last)
 		}
+	}
+}
+
+// A copy of the volumes ends the questions to a service that was started again: afterwards it is
+// started first.
+func TestReady_ForgetsItsQuestionsForACopy(t *testing.T) {
+	t.Parallel()
+	a := newReadyRun(t)
+	a.look(engine.ObjectsListed{Network: true})
+	a.now = a.now.Add(time.Second)
+	a.feed(engine.Tick{})
+	for range 3 { // network, image and container
+		a.answerLast(engine.Result{Outcome: engine.OutcomeOK})
+	}
+	a.answerLast(engine.Result{Outcome: engine.OutcomeOK, Health: wire.HealthUnhealthy})
+	goal := *a.m.CurrentGoal()
+	goal.Generation, goal.Still = 2, true
+	a.feed(engine.GoalSet{Goal: goal})
+	if did := a.ends(); !slices.Equal(did, []engine.Kind{engine.Stop, engine.Stop}) ||
+		a.m.QuiescedAt() == 0 {
+		t.Fatalf("it did %v, and is still at %d", did, a.m.QuiescedAt())
+	}
+	goal.Generation, goal.Still = 3, false
+	if a.feed(engine.GoalSet{Goal: goal}); a.last.Kind != engine.Start || a.last.Step != "db" {
+		t.Errorf("then it does %+v", a.last)
 	}
 }

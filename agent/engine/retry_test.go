@@ -73,6 +73,19 @@ func TestUndo_PreparesWhatADeleteNeeds(t *testing.T) {
 	}
 }
 
+// A newer run takes the place of one that is ready, which is removed first.
+func TestMachine_ANewerRunReplacesAReadyOne(t *testing.T) {
+	s := newStory(t, nil)
+	goal := presentGoal(pluginPipeline(false))
+	s.play(goal, wire.PhaseReady)
+	goal.Generation, goal.Run = 2, "newer"
+	s.play(goal, wire.PhaseReady)
+	if s.CurrentGoal().Run != "newer" || s.counts["remove_all"] != 1 ||
+		s.counts["run delete a"] != 1 || s.counts["run create a"] != 2 {
+		t.Errorf("it works on %s after %v", s.CurrentGoal().Run, s.counts)
+	}
+}
+
 // runs is the probe of a job that has not ended.
 func runs(int) engine.Result {
 	return engine.Result{Outcome: engine.OutcomeOK, Health: wire.HealthHealthy}

@@ -218,7 +218,8 @@ func TestStartup_EarlierServiceEnds(t *testing.T) {
 		if restart == pipeline.RestartAlways && s.started["db"] != 2 {
 			t.Errorf("the database was started %d times", s.started["db"])
 		}
-		if restart == pipeline.RestartNever && s.failed.Step != "db" {
+		if restart == pipeline.RestartNever && (s.failed.Step != "db" ||
+			s.failed.Code != engine.CodeServiceExited) {
 			t.Errorf("failed is %+v", s.failed)
 		}
 		if !slices.Contains(s.p.Order, s.failed.Step) && want == wire.PhaseUndoing {

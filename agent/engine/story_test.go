@@ -407,7 +407,10 @@ func TestMachine_TellsWhatGoesOn(t *testing.T) {
 	delete(s.answers, "pull a")
 	delete(s.answers, "run create b")
 	s.play(goal, wire.PhaseReady)
-	if got := s.SealedOutputs(); len(got) != 1 || string(got["a"]) != "z" {
-		t.Errorf("sealed outputs are %q", got)
+	told := slices.ContainsFunc(s.reports, func(e wire.Event) bool {
+		return e.Step == "a" && e.Status == pipeline.StepDone && string(e.Sealed) == "z"
+	})
+	if got := s.SealedOutputs(); len(got) != 1 || string(got["a"]) != "z" || !told {
+		t.Errorf("sealed outputs are %q, and told: %v", got, told)
 	}
 }

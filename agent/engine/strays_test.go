@@ -50,6 +50,23 @@ func TestFailed_RemovesStrays(t *testing.T) {
 	}
 }
 
+// A new run does not wait for the next try to remove what was left of the one before.
+func TestFailed_StraysDelayNoNewRun(t *testing.T) {
+	a := newWaitingRun(t)
+	a.last = engine.StartOperation{}
+	a.feed(engine.GoalSet{Goal: approvalGoal("r", answerWith(false, "ada"))})
+	a.ends()
+	a.now = a.now.Add(time.Second)
+	a.feed(engine.ObjectsListed{Began: a.now, Objects: 1})
+	a.answerLast(engine.Result{Outcome: engine.OutcomeUnknown})
+	next := approvalGoal("next", nil)
+	next.Generation = 2
+	a.feed(engine.GoalSet{Goal: next})
+	if a.feed(engine.SecretsArrived{Run: "next"}); a.last.Kind != engine.Prepare {
+		t.Errorf("it did %+v, and wakes in %s", a.last, a.wakes())
+	}
+}
+
 // A service that cannot be started may have lost its image: it is pulled before the next try,
 // which comes later.
 func TestReady_PullsBeforeTheNextTry(t *testing.T) {

@@ -219,6 +219,22 @@ func TestAdvance_MakesWhatAPersonRemovedOnlyAfterAnEvent(t *testing.T) {
 	s.expect(s.look(), controlplane.ReviewCreating, true, "the deployment is being created")
 }
 
+// A deployment that was removed and forgotten leaves its review as it is.
+func TestAdvance_KnowsThatItsDeploymentWasForgotten(t *testing.T) {
+	s := newStory(t)
+	s.readyReview()
+	id := s.review().DeploymentID
+	_, err := s.Lifecycle.Remove(t.Context(), system, id)
+	s.failOnError(err)
+	s.report(controlplane.Removing, controlplane.Removed)
+	s.execSQL("DELETE FROM deployments WHERE id = '" + string(id) + "'") // as after its time
+	s.Ask = time.Hour
+	x := s.look()
+	s.expect(x, controlplane.ReviewReady, true, "")
+	s.expectDue(x, s.Ask)
+	s.expectTold("", "", "")
+}
+
 // A deployment that is not ready an hour after its creation is told as a failure.
 func TestAdvance_TellsADelay(t *testing.T) {
 	s := newStory(t)

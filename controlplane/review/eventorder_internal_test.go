@@ -131,6 +131,17 @@ func TestReceive_LateUpdateOpensNothing(t *testing.T) {
 	}
 }
 
+// The close of a fork's pull request is not remembered: nothing of a fork ever gets a deployment.
+func TestReceive_RemembersNothingOfForks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rule := w.putRule("hub", controlplane.ReviewGitHub)
+	body := fmt.Sprintf(hubForm, "closed", "closed", fork)
+	if got := w.deliverEvent(rule, body); got != "nothing to remove" || len(w.listReviews(rule)) > 0 {
+		t.Errorf("%q, stored %+v", got, w.listReviews(rule))
+	}
+}
+
 // A sender learns nothing of a rule before its signature holds.
 func TestServeHTTP_AnswersStrangersAlike(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // plainOf opens a stored secret of a rule.
@@ -156,6 +158,49 @@ func TestPutRule_SaysWhichFieldIsWrong(t *testing.T) {
 	if err != nil || len(all) != 1 || next != "" || all[0].Name != good.Name {
 		t.Errorf("stored are %+v, %q, %v", all, next, err)
 	}
+}
+
+// Values of a pipeline's input are checked when they or the project change. Those that are stored
+// stay possible when the pipeline has changed.
+func TestPutRule_ChecksItsInputOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.putServices()
+	_, err := w.Catalog.PutProject(t.Context(), system, catalog.ProjectPut{Name: "other",
+		Resources: pipeline.Resources{CPU: 2, MemoryMiB: 1024}})
+	w.failOnError(err)
+	save := func(project string, fields ...string) {
+		t.Helper()
+		p := pipeline.Pipeline{Format: 2, Steps: []pipeline.Step{{Key: "api",
+			Service: &pipeline.ServiceStep{Name: "api", Resources: pipeline.Resources{CPU: 0.1,
+				MemoryMiB: 64}, Env: map[string]string{}}}}}
+		for _, name := range fields {
+			p.Input = append(p.Input, pipeline.InputField{ApprovalField: pipeline.ApprovalField{
+				Name: name, Type: pipeline.FieldString, Required: true}})
+			p.Steps[0].Service.Env[strings.ToUpper(name)] = "${{ input." + name + " }}"
+		}
+		_, err := w.Catalog.SavePipeline(t.Context(), system, project, p, "")
+		w.failOnError(err)
+	}
+	put := func(project, tag, field string) error {
+		_, err := w.PutRule(t.Context(), system, RulePut{Rule: controlplane.ReviewRule{Name: "hub",
+			Source: controlplane.ReviewGitHub, Project: project, Environment: "qa", Tag: tag,
+			Wait: time.Hour, Active: true, Input: map[string]any{field: "large"}}})
+		return err
+	}
+	save("shop", "size")
+	save("other", "color")
+	w.failOnError(put("shop", "a", "size"))
+	save("shop", "color")
+	if err := put("shop", "b", "size"); err != nil {
+		t.Errorf("what is stored cannot be stored with another tag: %v", err)
+	}
+	for project, field := range map[string]string{"other": "size", "shop": "weight"} {
+		if err := put(project, "b", field); controlplane.KindOf(err) != controlplane.Invalid {
+			t.Errorf("%s takes %s: %v", project, field, err)
+		}
+	}
+	w.failOnError(put("other", "b", "color"))
 }
 
 // Rules are an admin's, and one that is deleted takes its secrets along.
