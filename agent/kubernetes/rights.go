@@ -35,6 +35,7 @@ func neededRights() (all []right) {
 		{"", "services", "", "create delete"},
 		{"apps", "deployments", "", "get list create update patch delete"},
 		{"networking.k8s.io", "networkpolicies", "", "get list create update delete"},
+		{"storage.k8s.io", "storageclasses", "", "list"},
 	} {
 		for verb := range strings.FieldsSeq(one.verbs) {
 			all = append(all, right{one.group, one.resource, one.subresource, verb})

@@ -109,9 +109,13 @@ func (s *server) RevokeNodeToken(
 }
 
 func (s *server) toEnrolment(e nodes.Enrolment) NodeEnrolment {
-	return NodeEnrolment{
-		Node: toNode(e.Node), Token: e.Token.Reveal(), Command: s.installCommand(e.Node, e.Token),
+	cluster := s.clusterCommands(e.Node, e.Token)
+	command := s.installCommand(e.Node, e.Token)
+	if i := e.Node.Inventory; i != nil && i.Cluster != nil {
+		command = cluster.Helm
 	}
+	return NodeEnrolment{Node: toNode(e.Node), Token: e.Token.Reveal(), Command: command,
+		Kubernetes: &cluster}
 }
 
 // installCommand is the command to run on the machine. The token is shown only here: the person who
@@ -213,7 +217,10 @@ func toInventory(i controlplane.Inventory) *Inventory {
 		Gpus: new(convertAll(i.GPUs, func(g controlplane.GPU) NodeGPU {
 			return NodeGPU{Id: g.ID, Model: g.Model, Memory: g.Memory}
 		})),
-		Checks: new(convertAll(i.Checks, nodeCheck)),
+		Checks: new(convertAll(i.Checks, nodeCheck)), Runtime: new(NodeRuntimeDocker),
+	}
+	if i.Cluster != nil {
+		out.Runtime, out.Cluster = new(NodeRuntimeKubernetes), toCluster(*i.Cluster)
 	}
 	if len(i.Plugins) > 0 {
 		out.Plugins = new(convertAll(i.Plugins, func(p controlplane.HeldPlugin) NodePlugin {
