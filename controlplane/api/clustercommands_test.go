@@ -57,6 +57,10 @@ func TestNodes_LineForACluster(t *testing.T) {
 		if made.Kubernetes.Kubectl != plain {
 			t.Errorf("%s without Helm:\n got %s\nwant %s", name, made.Kubernetes.Kubectl, plain)
 		}
+		pinned := strings.Contains(made.Command, " -e AGENT_FINGERPRINT=sha256:ab ")
+		if dials := name == "dials"; pinned != dials {
+			t.Errorf("%s: on a machine: %s", name, made.Command)
+		}
 		if strings.Contains(made.Kubernetes.Helm, c.without) || !strings.HasPrefix(made.Command,
 			"docker run ") {
 			t.Errorf("%s: %s\n%s", name, made.Kubernetes.Helm, made.Command)

@@ -131,7 +131,7 @@ func (s *server) installCommand(n controlplane.Node, token controlplane.Plain) s
 // agentWay is how the container is reached: at its port, at that for a reverse proxy, or at none.
 func (s *server) agentWay(n controlplane.Node) string {
 	if n.Connect == controlplane.ConnectAgent {
-		return " -e AGENT_CONNECT=" + s.agentURL()
+		return " -e AGENT_CONNECT=" + s.agentURL() + s.agentPin()
 	}
 	if strings.Contains(n.Address, "://") {
 		return " -p 5001:5001 -e NULLOPS_AGENT_WEBSOCKET=:5001"
@@ -141,6 +141,14 @@ func (s *server) agentWay(n controlplane.Node) string {
 		port = "5000"
 	}
 	return " -p " + port + ":5000"
+}
+
+// agentPin tells an agent which certificate to trust, unless an authority vouches for ours.
+func (s *server) agentPin() string {
+	if s.Fingerprint == "" {
+		return ""
+	}
+	return " -e AGENT_FINGERPRINT=" + s.Fingerprint
 }
 
 // agentURL is where agents dial: the address that people use.
