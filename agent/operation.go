@@ -257,6 +257,8 @@ func (o operation) probeService(ctx context.Context) operationResult {
 		switch {
 		case p.OOM:
 			r.Code = CodeOOM
+		case p.Cluster != "":
+			r.Message = p.Cluster
 		case p.ExitCode == exitSIGKILL:
 			r.Code = CodeKilledByStranger
 		}

@@ -175,6 +175,10 @@ type ProbeResult struct {
 	Ended    bool
 	ExitCode int
 	OOM      bool
+	// Cluster is why the cluster ended a process that would have gone on, as a sentence with its
+	// reason: an eviction, a lost machine. It is empty where the process ended by itself, was killed
+	// by somebody, or was stopped by us.
+	Cluster string
 	// StartedAt is when the process that runs was started, by the engine's clock.
 	StartedAt time.Time
 }

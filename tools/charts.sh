@@ -83,7 +83,8 @@ refuse() { # WORDS CHART OPTION...
 
 agent=nullops-agent
 accept $agent --set image=registry.test/agent:1,connect=wss://nullops.test,fingerprint=sha256:ab \
-  --set machines='pool=qa\,zone=a',persistence.storageClass=fast,settings.NULLOPS_AGENT_GRACE=30s \
+  --set machines='pool=qa\,zone=a',persistence.storageClass=fast,volumes.storageClass=fast \
+  --set volumes.size=1Gi,gpu=example.com/gpu,settings.NULLOPS_AGENT_GRACE=30s \
   --set 'imagePullSecrets={pull}',nodeSelector.pool=control
 accept $agent --set service.type=NodePort,service.nodePort=30500,websocket=true \
   --set persistence.existingClaim=mine,proxy=http://proxy.test:3128

@@ -90,25 +90,3 @@ func TestLineJoiner_HidesSecretsAcrossCuts(t *testing.T) {
 		}
 	}
 }
-
-// A cut between the bytes of a character is a cut all the same: the piece says that its line
-// continues.
-func TestCollector_TellsPiecesFromLines(t *testing.T) {
-	for short := range 4 {
-		var pieces, lines []string
-		c := newCollector(0, func(text string) { lines = append(lines, text) })
-		c.piece = func(text string) { pieces = append(pieces, text) }
-		long := strings.Repeat("x", maxLine-short) + "\U0001F511-and-more"
-		_, _ = c.stderrWriter().Write([]byte(long + "\nshort\n"))
-		if len(pieces) != 1 || len(lines) != 2 || pieces[0]+lines[0] != long {
-			t.Errorf("%d bytes before the cut: %d pieces and %d lines", short, len(pieces), len(lines))
-		}
-	}
-	c := newCollector(0, func(string) {})
-	pieces := 0
-	c.piece = func(string) { pieces++ }
-	_, _ = c.stderrWriter().Write([]byte(strings.Repeat("x", maxLine) + "\n"))
-	if pieces != 0 {
-		t.Error("a line of exactly the longest length is taken for a piece")
-	}
-}

@@ -16,15 +16,13 @@ import (
 
 // The labels of every object we make.
 const (
-	labelInstall    = "nullops.install"
-	labelDeployment = "nullops.deployment"
-	labelRun        = "nullops.run"
-	labelStep       = "nullops.step"
-	labelKind       = "nullops.kind"
-	labelSpec       = "nullops.spec"
-	// labelProbe marks what an isolation probe made, in place of labelInstall:
-	// it belongs to no deployment, and lists of those must not see it.
-	labelProbe = "nullops.probe"
+	labelInstall    = agent.LabelInstall
+	labelDeployment = agent.LabelDeployment
+	labelRun        = agent.LabelRun
+	labelStep       = agent.LabelStep
+	labelKind       = agent.LabelKind
+	labelSpec       = agent.LabelSpec
+	labelProbe      = agent.LabelProbe
 )
 
 const (
@@ -100,17 +98,8 @@ func withHash(shown string, parts ...string) string {
 func (n nameScheme) objectLabels(
 	kind agent.ObjectKind, deployment, run string, step pipeline.StepKey, spec string,
 ) map[string]string {
-	l := map[string]string{
-		labelInstall: n.install, labelDeployment: deployment, labelKind: string(kind),
-	}
-	for key, value := range map[string]string{
-		labelRun: run, labelStep: string(step), labelSpec: spec,
-	} {
-		if value != "" {
-			l[key] = value
-		}
-	}
-	return l
+	return agent.ObjectLabels(n.install, agent.Object{Kind: kind, Deployment: deployment, Run: run,
+		Step: step, Spec: spec})
 }
 
 // ownFilter filters a list by installation and, unless empty, deployment.
@@ -124,13 +113,9 @@ func (n nameScheme) ownFilter(deployment string) client.Filters {
 
 // objectFromLabels reads the labels back.
 func objectFromLabels(labels map[string]string) agent.Object {
-	return agent.Object{
-		Kind:       parseKind(labels[labelKind]),
-		Deployment: labels[labelDeployment],
-		Run:        labels[labelRun],
-		Step:       pipeline.StepKey(labels[labelStep]),
-		Spec:       labels[labelSpec],
-	}
+	o := agent.ObjectFromLabels(labels)
+	o.Kind = parseKind(string(o.Kind))
+	return o
 }
 
 // hashParts identifies what a container is made from. Secrets must not be included: a short

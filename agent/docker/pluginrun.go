@@ -23,8 +23,6 @@ const (
 	cancelGrace = 3 * time.Second
 	// killTime is how long the kernel and the engine may take for SIGKILL.
 	killTime = 20 * time.Second
-	// defaultStdout applies if the specification has no limit.
-	defaultStdout = 1 << 20
 	// exitKilled is 128 + SIGKILL.
 	exitKilled = 137
 )
@@ -32,7 +30,7 @@ const (
 // Why we ended a plugin ourselves.
 var (
 	errTimedOut = errors.New("timed out")
-	errOverflow = errors.New("too much on stdout")
+	errOverflow = agent.ErrStdoutLimit
 )
 
 // RunPlugin gives a plugin's sandbox the go signal and follows it to its end. The container is
@@ -48,10 +46,7 @@ func (pl *plugins) RunPlugin(
 		if err != nil {
 			return agent.PluginResult{}, pluginError(p, err)
 		}
-		r := newPluginRun(s, line)
-		if pieces != nil {
-			r.out.piece = pieces.TakePiece
-		}
+		r := newPluginRun(s, line, pieces)
 		pl.config.Failpoint.Pass("sandbox.go")
 		result, err := r.run(ctx, stdin)
 		if prepared && errors.Is(err, errNeverBegan) && ctx.Err() == nil {
@@ -69,14 +64,15 @@ func (pl *plugins) RunPlugin(
 // pluginRun is one plugin between the go signal and its end.
 type pluginRun struct {
 	*sandbox
-	out   *collector
+	out   *agent.PluginOutput
 	marks *marks
 	// streams closes when nothing more is read.
 	streams chan struct{}
 }
 
-func newPluginRun(s *sandbox, line func(text string)) *pluginRun {
-	return &pluginRun{sandbox: s, out: newCollector(s.spec.StdoutLimit, line),
+func newPluginRun(s *sandbox, line func(string), pieces agent.PieceTaker) *pluginRun {
+	limits := agent.PluginSpec{StdoutLimit: s.spec.StdoutLimit, Pieces: pieces}
+	return &pluginRun{sandbox: s, out: agent.NewPluginOutput(limits, line),
 		marks: newMarks(newNonce()), streams: make(chan struct{})}
 }
 
@@ -96,8 +92,8 @@ func (r *pluginRun) run(ctx context.Context, stdin []byte) (agent.PluginResult, 
 
 func (r *pluginRun) readStreams() {
 	defer close(r.streams)
-	stdout := r.marks.splitMarks(r.out.stdoutWriter())
-	stderr := r.marks.splitMarks(r.out.stderrWriter())
+	stdout := r.marks.splitMarks(r.out.Stdout())
+	stderr := r.marks.splitMarks(r.out.Stderr())
 	// The wait for the exit reports why it ended.
 	_, err := stdcopy.StdCopy(stdout, stderr, r.conn.Reader)
 	if !errors.Is(err, errOverflow) {
@@ -124,8 +120,8 @@ func (r *pluginRun) awaitEnd(ctx context.Context) (agent.PluginResult, error) {
 	case err := <-r.exit.Error:
 		r.ended = true
 		return agent.PluginResult{}, r.giveUp(err)
-	case err := <-r.out.overflow:
-		reason = err
+	case <-r.out.Full():
+		reason = errOverflow
 	case <-timer.C:
 		reason = errTimedOut
 	case <-ctx.Done():
@@ -152,8 +148,8 @@ func (r *pluginRun) awaitEnd(ctx context.Context) (agent.PluginResult, error) {
 // response.
 func (r *pluginRun) overflowErr() error {
 	select {
-	case err := <-r.out.overflow:
-		return err
+	case <-r.out.Full():
+		return errOverflow
 	default:
 		return nil
 	}
@@ -231,11 +227,11 @@ func (r *pluginRun) drainStreams() {
 	}
 	_ = r.conn.Conn.SetReadDeadline(deadline)
 	<-r.streams
-	r.out.flush()
+	r.out.Flush()
 }
 
 func (r *pluginRun) buildResult(ctx context.Context, code int, reason error) agent.PluginResult {
-	result := r.out.pluginResult()
+	result := r.out.Result()
 	end, told := r.marks.endMark()
 	if told {
 		code = end.code

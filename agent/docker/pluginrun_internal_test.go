@@ -39,7 +39,7 @@ func aRun(t *testing.T, wait http.HandlerFunc) *pluginRun {
 		containers: &containers{engine: &engine{api: api, log: slog.New(slog.DiscardHandler)}},
 		id:         "plugin", spec: agent.PluginSpec{StdoutLimit: 64},
 		conn: client.NewHijackedResponse(ours, ""), stop: func() {}}
-	return newPluginRun(s, func(string) {})
+	return newPluginRun(s, func(string) {}, nil)
 }
 
 // A plugin that prints an answer, then too much, and ends before anybody can kill it
@@ -47,8 +47,8 @@ func aRun(t *testing.T, wait http.HandlerFunc) *pluginRun {
 func TestPluginRun_EndsRightBehindTooMuch(t *testing.T) {
 	for range 30 { // which of the two is noticed first varies
 		r := aRun(t, nil)
-		_, _ = r.out.stdoutWriter().Write([]byte(`{"success":true}`))
-		_, _ = r.out.stdoutWriter().Write([]byte(strings.Repeat("x", 100)))
+		_, _ = r.out.Stdout().Write([]byte(`{"success":true}`))
+		_, _ = r.out.Stdout().Write([]byte(strings.Repeat("x", 100)))
 		close(r.streams)
 		exit := make(chan container.WaitResponse, 1)
 		exit <- container.WaitResponse{}

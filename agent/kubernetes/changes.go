@@ -2,15 +2,10 @@ package kubernetes
 
 import (
 	"context"
-	"math/rand/v2"
-	"time"
 
-	"github.com/nullops/nullops/internal/wait"
-)
+	"k8s.io/apimachinery/pkg/watch"
 
-const (
-	changesFirst = 200 * time.Millisecond
-	changesMax   = 5 * time.Second
+	"github.com/nullops/nullops/agent"
 )
 
 // changes follows the pods of the installation.
@@ -19,41 +14,24 @@ type changes struct{ *base }
 // WatchChanges sends a hint on every change of a pod, and on every new watch: changes before it are
 // not repeated.
 func (ch *changes) WatchChanges(ctx context.Context) <-chan struct{} {
-	hints := make(chan struct{}, 1)
-	go func() {
-		defer close(hints)
-		backoff := changesFirst
-		for ctx.Err() == nil {
-			if ch.watchPods(ctx, hints) {
-				backoff = changesFirst
-			}
-			if wait.Sleep(ctx, backoff/2+rand.N(backoff)) != nil {
-				return
-			}
-			backoff = min(2*backoff, changesMax)
-		}
-	}()
-	return hints
+	return agent.FollowChanges(ctx, ch.watchPods)
 }
 
-// watchPods reports whether a watch was opened. The API server ends each after some minutes.
-func (ch *changes) watchPods(ctx context.Context, hints chan<- struct{}) bool {
+// watchPods reports whether a watch was opened. The API server ends each after some minutes, and
+// with an error if it does not know any more what came before.
+func (ch *changes) watchPods(ctx context.Context, sendHint func()) bool {
 	w, err := ch.pods.watch(ctx, ch.names.ownSelector())
 	if err != nil {
 		ch.log.DebugContext(ctx, "watch pods", "error", err)
 		return false
 	}
 	defer w.Stop()
-	sendHint(hints)
-	for range w.ResultChan() {
-		sendHint(hints)
+	sendHint()
+	for e := range w.ResultChan() {
+		if e.Type == watch.Error {
+			return false
+		}
+		sendHint()
 	}
 	return true
-}
-
-func sendHint(hints chan<- struct{}) {
-	select {
-	case hints <- struct{}{}:
-	default:
-	}
 }

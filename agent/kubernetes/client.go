@@ -7,8 +7,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,14 +34,32 @@ type cluster struct {
 	core       rest.Interface
 	parameters runtime.ParameterCodec
 
-	namespaces  apiResource[corev1.Namespace, *corev1.Namespace]
-	machines    apiResource[corev1.Node, *corev1.Node]
-	pods        apiResource[corev1.Pod, *corev1.Pod]
-	services    apiResource[corev1.Service, *corev1.Service]
-	deployments apiResource[appsv1.Deployment, *appsv1.Deployment]
-	policies    apiResource[networkingv1.NetworkPolicy, *networkingv1.NetworkPolicy]
-	reviews     apiResource[authorizationv1.SelfSubjectAccessReview,
+	namespaces   apiResource[corev1.Namespace, *corev1.Namespace]
+	machines     apiResource[corev1.Node, *corev1.Node]
+	pods         apiResource[corev1.Pod, *corev1.Pod]
+	services     apiResource[corev1.Service, *corev1.Service]
+	claims       apiResource[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim]
+	secrets      apiResource[corev1.Secret, *corev1.Secret]
+	events       apiResource[corev1.Event, *corev1.Event]
+	deployments  apiResource[appsv1.Deployment, *appsv1.Deployment]
+	statefulSets apiResource[appsv1.StatefulSet, *appsv1.StatefulSet]
+	policies     apiResource[networkingv1.NetworkPolicy, *networkingv1.NetworkPolicy]
+	classes      apiResource[storagev1.StorageClass, *storagev1.StorageClass]
+	leases       apiResource[coordinationv1.Lease, *coordinationv1.Lease]
+	reviews      apiResource[authorizationv1.SelfSubjectAccessReview,
 		*authorizationv1.SelfSubjectAccessReview]
+}
+
+// apiGroups are those that the package speaks to.
+func apiGroups() map[schema.GroupVersion]func(*runtime.Scheme) error {
+	return map[schema.GroupVersion]func(*runtime.Scheme) error{
+		corev1.SchemeGroupVersion:          corev1.AddToScheme,
+		appsv1.SchemeGroupVersion:          appsv1.AddToScheme,
+		networkingv1.SchemeGroupVersion:    networkingv1.AddToScheme,
+		storagev1.SchemeGroupVersion:       storagev1.AddToScheme,
+		coordinationv1.SchemeGroupVersion:  coordinationv1.AddToScheme,
+		authorizationv1.SchemeGroupVersion: authorizationv1.AddToScheme,
+	}
 }
 
 // loadClusterConfig reads a kubeconfig, or, without one, what Kubernetes gives to a pod.
@@ -68,8 +88,7 @@ func loadClusterConfig(kubeconfig string) (*rest.Config, error) {
 func newCluster(config *rest.Config) (*cluster, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme,
-		networkingv1.AddToScheme, authorizationv1.AddToScheme} {
+	for _, add := range apiGroups() {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -80,8 +99,7 @@ func newCluster(config *rest.Config) (*cluster, error) {
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	c := &cluster{config: config, parameters: runtime.NewParameterCodec(scheme)}
 	clients := map[schema.GroupVersion]rest.Interface{}
-	for _, gv := range []schema.GroupVersion{corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion,
-		networkingv1.SchemeGroupVersion, authorizationv1.SchemeGroupVersion} {
+	for gv := range apiGroups() {
 		own := rest.CopyConfig(config)
 		own.GroupVersion, own.APIPath = &gv, "/apis"
 		if gv.Group == "" {
@@ -93,19 +111,30 @@ func newCluster(config *rest.Config) (*cluster, error) {
 		}
 		clients[gv] = client
 	}
-	c.core = clients[corev1.SchemeGroupVersion]
-	c.namespaces = apiResource[corev1.Namespace, *corev1.Namespace]{c, c.core, "namespaces"}
-	c.machines = apiResource[corev1.Node, *corev1.Node]{c, c.core, "nodes"}
-	c.pods = apiResource[corev1.Pod, *corev1.Pod]{c, c.core, "pods"}
-	c.services = apiResource[corev1.Service, *corev1.Service]{c, c.core, "services"}
-	c.deployments = apiResource[appsv1.Deployment, *appsv1.Deployment]{c,
-		clients[appsv1.SchemeGroupVersion], "deployments"}
-	c.policies = apiResource[networkingv1.NetworkPolicy, *networkingv1.NetworkPolicy]{c,
-		clients[networkingv1.SchemeGroupVersion], "networkpolicies"}
-	c.reviews = apiResource[authorizationv1.SelfSubjectAccessReview,
-		*authorizationv1.SelfSubjectAccessReview]{c, clients[authorizationv1.SchemeGroupVersion],
-		"selfsubjectaccessreviews"}
+	c.setResources(clients)
 	return c, nil
+}
+
+func (c *cluster) setResources(clients map[schema.GroupVersion]rest.Interface) {
+	c.core = clients[corev1.SchemeGroupVersion]
+	apps := clients[appsv1.SchemeGroupVersion]
+	c.namespaces = newResource[corev1.Namespace](c, c.core, "namespaces")
+	c.machines = newResource[corev1.Node](c, c.core, "nodes")
+	c.pods = newResource[corev1.Pod](c, c.core, "pods")
+	c.services = newResource[corev1.Service](c, c.core, "services")
+	c.claims = newResource[corev1.PersistentVolumeClaim](c, c.core, "persistentvolumeclaims")
+	c.secrets = newResource[corev1.Secret](c, c.core, "secrets")
+	c.events = newResource[corev1.Event](c, c.core, "events")
+	c.deployments = newResource[appsv1.Deployment](c, apps, "deployments")
+	c.statefulSets = newResource[appsv1.StatefulSet](c, apps, "statefulsets")
+	c.policies = newResource[networkingv1.NetworkPolicy](c,
+		clients[networkingv1.SchemeGroupVersion], "networkpolicies")
+	c.classes = newResource[storagev1.StorageClass](c, clients[storagev1.SchemeGroupVersion],
+		"storageclasses")
+	c.leases = newResource[coordinationv1.Lease](c, clients[coordinationv1.SchemeGroupVersion],
+		"leases")
+	c.reviews = newResource[authorizationv1.SelfSubjectAccessReview](c,
+		clients[authorizationv1.SchemeGroupVersion], "selfsubjectaccessreviews")
 }
 
 // serverVersion asks for the version of the API server.
@@ -139,6 +168,12 @@ type apiResource[T any, P object[T]] struct {
 	cluster *cluster
 	client  rest.Interface
 	name    string
+}
+
+func newResource[T any, P object[T]](
+	c *cluster, client rest.Interface, name string,
+) apiResource[T, P] {
+	return apiResource[T, P]{cluster: c, client: client, name: name}
 }
 
 func (r apiResource[T, P]) get(ctx context.Context, namespace, name string) (P, error) {
@@ -178,13 +213,18 @@ func (r apiResource[T, P]) remove(
 
 // list returns the objects with these labels.
 func (r apiResource[T, P]) list(ctx context.Context, namespace, labels string) ([]T, error) {
+	return r.listBy(ctx, namespace, metav1.ListOptions{LabelSelector: labels})
+}
+
+func (r apiResource[T, P]) listBy(
+	ctx context.Context, namespace string, o metav1.ListOptions,
+) ([]T, error) {
 	var l struct {
 		Items []T `json:"items"`
 	}
 	err := readJSON(r.client.Get().NamespaceIfScoped(namespace, namespace != "").Resource(r.name).
 		SetHeader("Accept", "application/json").
-		VersionedParams(&metav1.ListOptions{LabelSelector: labels},
-			r.cluster.parameters).Do(ctx), &l)
+		VersionedParams(&o, r.cluster.parameters).Do(ctx), &l)
 	return l.Items, err
 }
 

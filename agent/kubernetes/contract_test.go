@@ -6,6 +6,8 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net/netip"
@@ -13,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,9 +47,13 @@ type rig struct {
 	*kubernetes.Kubernetes
 	t        *testing.T
 	registry string
+	config   kubernetes.Config
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T) *rig { return newRigWith(t, func(*kubernetes.Config) {}) }
+
+// newRigWith lets a test change the configuration.
+func newRigWith(t *testing.T, change func(*kubernetes.Config)) *rig {
 	t.Helper()
 	kubeconfig := os.Getenv(clusterVariable)
 	if kubeconfig == "" {
@@ -56,9 +63,11 @@ func newRig(t *testing.T) *rig {
 	helper := r.publish("nullops-test/agent", "app/sidecar", buildProgram(t, "../../cmd/sidecar"),
 		v1.Config{})
 	from := netip.MustParsePrefix(os.Getenv(addressVariable) + "/32")
-	k, err := kubernetes.New(t.Context(), kubernetes.Config{Kubeconfig: kubeconfig,
+	r.config = kubernetes.Config{Kubeconfig: kubeconfig,
 		Install: uuid.NewString(), Helper: r.name(helper), StopGrace: 2 * time.Second,
-		Admit: []netip.Prefix{from}})
+		Admit: []netip.Prefix{from}}
+	change(&r.config)
+	k, err := kubernetes.New(t.Context(), r.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +83,12 @@ func newRig(t *testing.T) *rig {
 		}
 	})
 	return r
+}
+
+// namespaceOf is the name of a deployment's namespace.
+func (r *rig) namespaceOf(deployment string) string {
+	sum := sha256.Sum256([]byte(r.config.Install))
+	return "nullops-" + hex.EncodeToString(sum[:4]) + "-" + deployment
 }
 
 func (r *rig) name(i pipeline.Image) string {
@@ -135,19 +150,25 @@ func (r *rig) publish(
 		Digest: digest.String(), Insecure: true}
 }
 
+// programs are those of buildProgram: many tests need the same two.
+var programs sync.Map
+
 // buildProgram compiles a program of this repository, statically.
 func buildProgram(t *testing.T, folder string) []byte {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "program")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w",
-		"-o", out, ".")
-	build.Dir, build.Env = folder, append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", folder, err, output)
-	}
-	program, err := os.ReadFile(out)
+	once, _ := programs.LoadOrStore(folder, sync.OnceValues(func() ([]byte, error) {
+		out := filepath.Join(os.TempDir(), "nullops-"+uuid.NewString())
+		defer func() { _ = os.Remove(out) }()
+		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, ".")
+		build.Dir, build.Env = folder, append(os.Environ(), "CGO_ENABLED=0")
+		if output, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%w: %s", err, output)
+		}
+		return os.ReadFile(out)
+	}))
+	program, err := once.(func() ([]byte, error))()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("build %s: %v", folder, err)
 	}
 	return program
 }
@@ -155,7 +176,8 @@ func buildProgram(t *testing.T, folder string) []byte {
 // A real cluster passes the suite that Docker passes.
 func TestKubernetes_KeepsTheContract(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	newAdmin(t).makeClass(testClass)
+	r := newRigWith(t, func(c *kubernetes.Config) { c.StorageClass, c.VolumeSize = testClass, "1Gi" })
 	actor := buildProgram(t, "../docker/dockertest/testdata/actor")
 	images := map[runtimetest.Behaviour]pipeline.Image{}
 	for _, b := range []runtimetest.Behaviour{runtimetest.Echo, runtimetest.Fail,
@@ -186,7 +208,7 @@ func TestKubernetes_DescribesItself(t *testing.T) {
 	for _, c := range i.Checks {
 		found[c.ID] = string(c.Severity)
 	}
-	want := "map[engine:ok features:warning isolation:warning rights:ok]"
+	want := "map[engine:ok features:warning rights:ok storage:warning]"
 	if fmt.Sprint(found) != want || i.CPU <= 0 || i.Memory <= 0 || i.Disk <= 0 {
 		t.Errorf("it says %v, %+v", found, i)
 	}

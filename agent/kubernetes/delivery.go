@@ -6,13 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/sidecar"
 	"github.com/nullops/nullops/internal/wait"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // deliverWithin is how long a pod may take from its creation until its helper runs: it is given to
@@ -42,15 +45,16 @@ func (sv *services) deliver(ctx context.Context, s agent.ServiceSpec, made strin
 			return false, err
 		}
 		if pod != nil && pod.Labels[labelMade] == made {
-			switch {
-			case waitsForDelivery(pod):
-				return sv.deliverTo(limited, pod, helperContainer, helperSource, data)
-			case isRunning(pod):
-				return sv.deliverTo(limited, pod, mainContainer, helperTarget, data)
-			case hasEnded(pod) || hasBeenStarted(pod):
-				return false, nil // only a new pod can be sure to read these
+			same, done, err := sv.tryDelivery(limited, pod, data)
+			if done && same {
+				sv.rememberDelivery(s, pod, data)
 			}
-			what = describePod(pod)
+			if done {
+				return same, nil
+			}
+			if what = describePod(pod); err != nil {
+				what = err.Error()
+			}
 		}
 		if wait.Sleep(limited, statePause) != nil {
 			if ctx.Err() != nil {
@@ -59,6 +63,77 @@ func (sv *services) deliver(ctx context.Context, s agent.ServiceSpec, made strin
 			return false, fmt.Errorf("its secrets cannot be delivered: %s", what)
 		}
 	}
+}
+
+// tryDelivery delivers once, if the pod is where it can be. An error is no end: what the cluster
+// says of a pod is a moment old, and the container may have ended or not begun yet.
+func (sv *services) tryDelivery(
+	ctx context.Context, pod *corev1.Pod, data []byte,
+) (same, done bool, err error) {
+	switch {
+	case waitsForDelivery(pod):
+		same, err = sv.deliverTo(ctx, pod, helperContainer, helperSource, data)
+	case isRunning(pod):
+		same, err = sv.deliverTo(ctx, pod, mainContainer, helperTarget, data)
+	case hasEnded(pod) || hasBeenStarted(pod):
+		return false, true, nil // only a new pod can be sure to read these
+	default:
+		return false, false, nil
+	}
+	return same, err == nil, err
+}
+
+// delivered is what the pods of one version of a service read. It is in memory only.
+type delivered struct {
+	made string
+	data []byte
+	// pod is the one that has them.
+	pod types.UID
+}
+
+func (sv *services) deliveryKey(deployment string, step pipeline.StepKey) string {
+	return deployment + "/" + string(step)
+}
+
+func (sv *services) rememberDelivery(s agent.ServiceSpec, pod *corev1.Pod, data []byte) {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	sv.delivered[sv.deliveryKey(s.Deployment, s.Step)] = delivered{
+		made: pod.Labels[labelMade], data: data, pod: pod.UID}
+}
+
+// forgetDeliveries forgets those of a step, or of a whole deployment without one.
+func (sv *services) forgetDeliveries(deployment string, step pipeline.StepKey) {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	for key := range sv.delivered {
+		if key == sv.deliveryKey(deployment, step) ||
+			step == "" && strings.HasPrefix(key, deployment+"/") {
+			delete(sv.delivered, key)
+		}
+	}
+}
+
+// redeliver brings secrets and files to a pod that the cluster made in place of another, after a
+// machine was drained or lost. It returns false if this process does not have them: then the
+// service has to be started again.
+func (sv *services) redeliver(
+	ctx context.Context, deployment string, step pipeline.StepKey, pod *corev1.Pod,
+) bool {
+	sv.mu.Lock()
+	d, known := sv.delivered[sv.deliveryKey(deployment, step)]
+	sv.mu.Unlock()
+	if !known || d.made != pod.Labels[labelMade] {
+		return false
+	}
+	if d.pod == pod.UID {
+		return true
+	}
+	if _, err := sv.deliverTo(ctx, pod, helperContainer, helperSource, d.data); err != nil {
+		sv.log.DebugContext(ctx, "a pod's secrets are not delivered yet", "pod", pod.Name,
+			"error", err)
+	}
+	return true
 }
 
 func (sv *services) deliverTo(

@@ -16,9 +16,11 @@ import (
 // maxMachines bounds the machines that an inventory names. All of them are counted.
 const maxMachines = 100
 
-// ListRights names all rights that the agent's account needs, such as "create pods/exec". The
-// charts and docs/kubernetes.md are compared with them.
-func ListRights() []string { return rightNames(neededRights()) }
+// ListRights names all rights that the account of an agent in this namespace needs, such as
+// "create pods/exec". The charts and docs/kubernetes.md are compared with them.
+func ListRights(namespace string) []string {
+	return rightNames(Config{AgentNamespace: namespace, Lost: func(error) {}}.neededRights())
+}
 
 func rightNames(all []right) []string {
 	names := make([]string, len(all))
@@ -38,7 +40,8 @@ func FindMissingRights(ctx context.Context, c Config) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	missing, err := (&rights{base: &base{cluster: api}}).findMissing(ctx)
+	c.Lost = func(error) {} // as in an agent, which holds a Lease in its namespace
+	missing, err := (&rights{base: &base{cluster: api, config: c}}).findMissing(ctx)
 	return rightNames(missing), err
 }
 
@@ -152,23 +155,14 @@ func (iv *inventory) listGroups(ctx context.Context) (names []string) {
 	return names
 }
 
-// defaultClass marks the StorageClass of volumes that name none.
-const defaultClass = "storageclass.kubernetes.io/is-default-class"
-
 func (iv *inventory) listStorageClasses(ctx context.Context) (all []wire.StorageClass) {
-	var l struct {
-		Items []struct {
-			Metadata    metav1.ObjectMeta `json:"metadata"`
-			Provisioner string            `json:"provisioner"`
-		} `json:"items"`
-	}
-	if readJSON(iv.core.Get().AbsPath("/apis/storage.k8s.io/v1/storageclasses").
-		SetHeader("Accept", "application/json").Do(ctx), &l) != nil {
+	found, err := iv.classes.list(ctx, "", "")
+	if err != nil {
 		return nil
 	}
-	for _, c := range l.Items {
-		all = append(all, wire.StorageClass{Name: c.Metadata.Name, Provisioner: c.Provisioner,
-			Default: c.Metadata.Annotations[defaultClass] == "true"})
+	for _, c := range found {
+		all = append(all, wire.StorageClass{Name: c.Name, Provisioner: c.Provisioner,
+			Default: c.Annotations[defaultClassMark] == "true"})
 	}
 	slices.SortFunc(all, func(a, b wire.StorageClass) int { return strings.Compare(a.Name, b.Name) })
 	return all

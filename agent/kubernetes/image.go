@@ -9,10 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/wire"
@@ -22,10 +24,6 @@ import (
 // registryPatience is how long a registry may take to describe an image.
 const registryPatience = 2 * time.Minute
 
-// errCredentials is the answer to an image of a private registry.
-var errCredentials = errors.New("images that need credentials cannot be pulled on Kubernetes " +
-	"yet: use a registry that the cluster may read without, or a node with Docker")
-
 // imageConfig is how an image wants to be started. Kubernetes shows it to nobody, so the registry
 // is asked.
 type imageConfig struct {
@@ -33,16 +31,21 @@ type imageConfig struct {
 	Cmd        []string
 	User       string
 	Volumes    []string
+	// Health is the command of its own health check; empty without one.
+	Health []string
 }
 
 // images asks registries about images. The machines of the cluster pull them when a pod needs them.
 type images struct {
 	*base
+	pulls *pullSecrets
 	mu    sync.Mutex
 	known map[string]imageConfig
 }
 
-func newImages(b *base) *images { return &images{base: b, known: map[string]imageConfig{}} }
+func newImages(b *base, pulls *pullSecrets) *images {
+	return &images{base: b, pulls: pulls, known: map[string]imageConfig{}}
+}
 
 // imageReference is the image's name as pods have it.
 func imageReference(i pipeline.Image) string {
@@ -62,36 +65,34 @@ func (im *images) Pull(
 	ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
 	progress func(agent.PullProgress),
 ) error {
-	ref := imageReference(image)
-	if auth != nil {
-		return fmt.Errorf("pull %s: %w", ref, errCredentials)
+	if err := im.describe(ctx, image, auth); err != nil {
+		return fmt.Errorf("pull %s: %w", imageReference(image), err)
 	}
-	if err := im.describe(ctx, ref); err != nil {
-		return fmt.Errorf("pull %s: %w", ref, err)
-	}
+	im.pulls.remember(image, auth)
 	if progress != nil {
 		progress(agent.PullProgress{})
 	}
 	return nil
 }
 
-// HasImage asks the machines what they have.
+// HasImage asks the machines what they have. An image has to be on each that may get the pod:
+// otherwise a registry may be needed after all.
 func (im *images) HasImage(ctx context.Context, image pipeline.Image) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	machines, err := im.machines.list(ctx, "", "")
+	machines, err := im.usableMachines(ctx)
 	if err != nil {
 		return false, fmt.Errorf("list machines: %w", wrapQueryErr(err))
 	}
 	ref := imageReference(image)
 	for _, m := range machines {
-		for _, i := range m.Status.Images {
-			if slices.Contains(i.Names, ref) {
-				return true, nil
-			}
+		if !slices.ContainsFunc(m.Status.Images, func(i corev1.ContainerImage) bool {
+			return slices.Contains(i.Names, ref)
+		}) {
+			return false, nil
 		}
 	}
-	return false, nil
+	return len(machines) > 0, nil
 }
 
 // configOf returns how an image wants to be started; Pull has usually asked before.
@@ -103,7 +104,11 @@ func (im *images) configOf(ctx context.Context, image pipeline.Image) (imageConf
 	if known {
 		return c, nil
 	}
-	if err := im.describe(ctx, ref); err != nil {
+	var auth *wire.RegistryAuth
+	if a, is := im.pulls.authOf(image); is {
+		auth = &a
+	}
+	if err := im.describe(ctx, image, auth); err != nil {
 		return c, fmt.Errorf("how image %s is started cannot be read: %w", ref, err)
 	}
 	im.mu.Lock()
@@ -111,28 +116,18 @@ func (im *images) configOf(ctx context.Context, image pipeline.Image) (imageConf
 	return im.known[ref], nil
 }
 
-func (im *images) describe(ctx context.Context, reference string) error {
+func (im *images) describe(
+	ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, registryPatience)
 	defer cancel()
 	platforms, err := im.platforms(ctx)
 	if err != nil {
 		return err
 	}
-	ref, err := name.ParseReference(reference)
+	file, err := readConfigFile(ctx, image, auth, platforms[0])
 	if err != nil {
 		return err
-	}
-	answer, err := remote.Get(ref, remote.WithContext(ctx), remote.WithPlatform(platforms[0]))
-	if err != nil {
-		return registryError(err)
-	}
-	image, err := answer.Image()
-	if err != nil {
-		return registryError(err)
-	}
-	file, err := image.ConfigFile()
-	if err != nil {
-		return registryError(err)
 	}
 	if !slices.ContainsFunc(platforms, func(p v1.Platform) bool {
 		return file.Architecture == "" || file.Architecture == p.Architecture
@@ -142,19 +137,59 @@ func (im *images) describe(ctx context.Context, reference string) error {
 	}
 	c := imageConfig{Entrypoint: file.Config.Entrypoint, Cmd: file.Config.Cmd,
 		User: file.Config.User}
+	if h := file.Config.Healthcheck; h != nil && len(h.Test) > 1 {
+		switch h.Test[0] {
+		case "CMD":
+			c.Health = h.Test[1:]
+		case "CMD-SHELL":
+			c.Health = []string{"/bin/sh", "-c", h.Test[1]}
+		}
+	}
 	for path := range file.Config.Volumes {
 		c.Volumes = append(c.Volumes, path)
 	}
 	slices.Sort(c.Volumes)
 	im.mu.Lock()
 	defer im.mu.Unlock()
-	im.known[reference] = c
+	im.known[imageReference(image)] = c
 	return nil
+}
+
+// readConfigFile asks the registry how an image wants to be started.
+func readConfigFile(
+	ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth, platform v1.Platform,
+) (*v1.ConfigFile, error) {
+	var options []name.Option
+	if image.Insecure {
+		options = append(options, name.Insecure)
+	}
+	ref, err := name.ParseReference(imageReference(image), options...)
+	if err != nil {
+		return nil, err
+	}
+	with := []remote.Option{remote.WithContext(ctx), remote.WithPlatform(platform)}
+	if auth != nil {
+		with = append(with, remote.WithAuth(&authn.Basic{Username: auth.Username,
+			Password: auth.Password}))
+	}
+	answer, err := remote.Get(ref, with...)
+	if err != nil {
+		return nil, registryError(err)
+	}
+	found, err := answer.Image()
+	if err != nil {
+		return nil, registryError(err)
+	}
+	file, err := found.ConfigFile()
+	if err != nil {
+		return nil, registryError(err)
+	}
+	return file, nil
 }
 
 // platforms are those of the cluster's machines.
 func (im *images) platforms(ctx context.Context) (all []v1.Platform, err error) {
-	machines, err := im.machines.list(ctx, "", "")
+	machines, err := im.usableMachines(ctx)
 	if err != nil {
 		return nil, wrapQueryErr(err)
 	}

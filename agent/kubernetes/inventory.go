@@ -1,11 +1,12 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,7 +28,7 @@ func (iv *inventory) Inventory(ctx context.Context) (wire.Inventory, error) {
 	if err != nil {
 		return wire.Inventory{}, fmt.Errorf("describe the cluster: %w", wrapQueryErr(err))
 	}
-	machines, err := iv.listMachines(ctx)
+	machines, err := iv.usableMachines(ctx)
 	if err != nil {
 		return wire.Inventory{}, fmt.Errorf("describe the cluster: %w", wrapQueryErr(err))
 	}
@@ -38,6 +39,7 @@ func (iv *inventory) Inventory(ctx context.Context) (wire.Inventory, error) {
 		inv.CPU += float64(m.Status.Allocatable.Cpu().MilliValue()) / 1000
 		inv.Memory += m.Status.Allocatable.Memory().Value()
 		inv.Disk += m.Status.Allocatable.StorageEphemeral().Value()
+		inv.GPUs = append(inv.GPUs, iv.machineGPUs(m)...)
 	}
 	if len(machines) > 0 {
 		i := machines[0].Status.NodeInfo
@@ -53,12 +55,27 @@ func (iv *inventory) Inventory(ctx context.Context) (wire.Inventory, error) {
 	return inv, nil
 }
 
+// machineGPUs are those that a machine hands out. The cluster knows their number only; their model
+// is what NVIDIA's feature discovery says, if it runs.
+func (iv *inventory) machineGPUs(m corev1.Node) (all []wire.GPU) {
+	n := m.Status.Allocatable[corev1.ResourceName(iv.config.GPUResource)]
+	model, mib := m.Labels["nvidia.com/gpu.product"], int64(0)
+	if _, err := fmt.Sscan(m.Labels["nvidia.com/gpu.memory"], &mib); err != nil {
+		mib = 0
+	}
+	for i := range int(n.Value()) {
+		all = append(all, wire.GPU{Index: i, UUID: fmt.Sprintf("%s/%d", m.Name, i),
+			Model: cmp.Or(model, iv.config.GPUResource), Memory: mib << 20})
+	}
+	return all
+}
+
 // maxNamespaces stands for "as many as wanted": a cluster has no range of addresses to run out of.
 const maxNamespaces = 1 << 16
 
-// listMachines are those that pods of ours may run on.
-func (iv *inventory) listMachines(ctx context.Context) (all []corev1.Node, err error) {
-	found, err := iv.machines.list(ctx, "", selectorText(iv.config.MachineSelector))
+// usableMachines are those that pods of ours may run on.
+func (b *base) usableMachines(ctx context.Context) (all []corev1.Node, err error) {
+	found, err := b.machines.list(ctx, "", selectorText(b.config.MachineSelector))
 	for _, m := range found {
 		if !m.Spec.Unschedulable && isReady(m) {
 			all = append(all, m)
@@ -94,16 +111,32 @@ func (iv *inventory) checkCluster(ctx context.Context, machines []corev1.Node) [
 			Remedy: "kubectl get nodes shows why; uncordon one, or change " +
 				"agent.kubernetes.machines"}
 	}
-	return append(all, iv.checkRights(ctx), wire.Check{ID: "isolation",
+	return append(all, iv.checkRights(ctx), iv.checkStorage(ctx), wire.Check{ID: "features",
 		Severity: wire.SeverityWarning,
-		Detail: "each deployment has network policies, but whether this cluster enforces them " +
-			"is not tried yet",
-		Remedy: "see to it that the cluster's network plugin enforces NetworkPolicy; some store " +
-			"it and do nothing"}, wire.Check{ID: "features", Severity: wire.SeverityWarning,
-		Detail: "on Kubernetes, NullOps cannot do these yet: volumes, GPUs, images of private " +
-			"registries, health checks of images, stop signals, users by name, test reports of " +
-			"jobs, measurements, moving; a step that asks for one fails and says so",
+		Detail: "on Kubernetes, NullOps cannot do these yet: users by name, GPUs by their ids, " +
+			"test reports of jobs; a step that asks for one fails and says so",
 		Remedy: "deploy what needs them to a node with Docker"})
+}
+
+// checkStorage says which StorageClass volumes get.
+func (iv *inventory) checkStorage(ctx context.Context) wire.Check {
+	class, err := iv.findClass(ctx)
+	switch {
+	case errors.Is(err, agent.ErrUnavailable):
+		return wire.Check{ID: "storage", Severity: wire.SeverityUnknown, Detail: err.Error()}
+	case err != nil:
+		return wire.Check{ID: "storage", Severity: wire.SeverityWarning,
+			Detail: "services with volumes cannot be started: " + err.Error(),
+			Remedy: "kubectl get storageclasses shows what there is; set " +
+				"agent.kubernetes.storageclass"}
+	case class.ReclaimPolicy != nil && *class.ReclaimPolicy != corev1.PersistentVolumeReclaimDelete:
+		return wire.Check{ID: "storage", Severity: wire.SeverityWarning,
+			Detail: "the StorageClass " + class.Name + " keeps the data of volumes whose " +
+				"deployment was deleted: its reclaimPolicy is " + string(*class.ReclaimPolicy),
+			Remedy: "set agent.kubernetes.storageclass to a class with the reclaimPolicy Delete"}
+	}
+	return wire.Check{ID: "storage", Severity: wire.SeverityOK,
+		Detail: "volumes get the StorageClass " + class.Name}
 }
 
 func (iv *inventory) checkRights(ctx context.Context) wire.Check {
@@ -127,26 +160,4 @@ func selectorText(labels map[string]string) string {
 		all = append(all, key+"="+value)
 	}
 	return strings.Join(all, ",")
-}
-
-// Vitals names the services, whose health the agent adds. Nothing is measured yet, which the check
-// "features" says; the disk counts as free as it is large, so that its floor stops nothing.
-func (iv *inventory) Vitals(
-	ctx context.Context, services []agent.ServiceSpec,
-) (wire.Vitals, error) {
-	v := wire.Vitals{At: time.Now()}
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	machines, err := iv.listMachines(ctx)
-	if err != nil {
-		return v, fmt.Errorf("measure the cluster: %w", wrapQueryErr(err))
-	}
-	for _, m := range machines {
-		v.DiskFree += m.Status.Allocatable.StorageEphemeral().Value()
-	}
-	for _, s := range services {
-		v.Services = append(v.Services, wire.ServiceVitals{Deployment: s.Deployment, Step: s.Step,
-			Health: wire.HealthUnknown})
-	}
-	return v, nil
 }

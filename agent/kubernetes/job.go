@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/internal/wait"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // startJob makes the pod of a job, which is started once in a run. A pod of an earlier run is
@@ -48,6 +50,9 @@ func (sv *services) makeJob(ctx context.Context, s agent.ServiceSpec) error {
 	if err != nil {
 		return err
 	}
+	if err := sv.volumes.ensureClaims(ctx, s); err != nil {
+		return err
+	}
 	if err := sv.ensureName(ctx, s); err != nil {
 		return err
 	}
@@ -57,12 +62,27 @@ func (sv *services) makeJob(ctx context.Context, s agent.ServiceSpec) error {
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	made := newMark()
 	pod.Labels[labelMade] = made
-	if err := sv.createPod(ctx, pod); err != nil {
+	maps.Copy(pod.Labels, sv.shareLabels(s))
+	if err := sv.createPulling(ctx, sv.pulls, pod, s.Image); err != nil {
 		return err
 	}
 	if needsDelivery(s) {
 		_, err = sv.deliver(ctx, s, made)
 	}
+	return err
+}
+
+// createPulling makes a bare pod, and lets its machine pull the image.
+func (b *base) createPulling(
+	ctx context.Context, pulls *pullSecrets, pod *corev1.Pod, image pipeline.Image,
+) error {
+	pulls.refer(&pod.Spec, image)
+	release, err := pulls.provide(ctx, pod.Namespace, pod.Name, image)
+	if err != nil {
+		return err
+	}
+	err = b.createPod(ctx, pod)
+	release(b.podHasPulled(pod.Namespace, pod.Name))
 	return err
 }
 
@@ -93,7 +113,7 @@ func (b *base) createPod(ctx context.Context, pod *corev1.Pod) error {
 		early := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "serviceaccount") &&
 			strings.Contains(err.Error(), "not found")
 		if !early || time.Now().After(deadline) {
-			return explainNamespace(wrapMutationErr(err))
+			return explainNamespace(explainQuota(wrapMutationErr(err)))
 		}
 		if err := wait.Sleep(ctx, statePause); err != nil {
 			return err

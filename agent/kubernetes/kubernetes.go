@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
 	"regexp"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/nullops/nullops/agent"
 )
@@ -24,10 +27,24 @@ type Config struct {
 	Helper string
 	// MachineSelector limits pods to machines with these labels.
 	MachineSelector map[string]string
+	// StorageClass is that of volumes; empty means the cluster's default.
+	StorageClass string
+	// VolumeSize is what a volume asks for, since steps name no size; default 10Gi.
+	VolumeSize string
+	// GPUResource is what the cluster calls one GPU; default nvidia.com/gpu.
+	GPUResource string
 	// AgentNamespace is that of the agent's pod, whose pods the network policies admit.
 	AgentNamespace string
+	// Holder names this agent in its Lease: the name of its pod. Default: the host's name.
+	Holder string
+	// Lost is called when another agent of this installation has taken over: this process must end.
+	// Nil means that the agent holds no Lease, as outside a cluster.
+	Lost func(error)
 	// Admit are addresses that the agent dials from when it runs outside the cluster.
 	Admit []netip.Prefix
+	// LostAfter is how long the pods of a machine that does not answer are waited for before the
+	// cluster makes new ones elsewhere; default one minute.
+	LostAfter time.Duration
 	// StopGrace is how long a service may take to end after SIGTERM before it is killed;
 	// default 10 seconds, negative means not at all. Kubernetes counts whole seconds.
 	StopGrace time.Duration
@@ -42,11 +59,15 @@ type Kubernetes struct {
 	*namespaces
 	*images
 	*services
+	*volumes
 	*probes
 	*plugins
 	*objects
 	*inventory
+	*isolation
+	*vitals
 	*changes
+	lease *lease
 }
 
 // base is what all parts use.
@@ -84,37 +105,62 @@ func New(ctx context.Context, c Config) (*Kubernetes, error) {
 		c.Log.WarnContext(ctx, "the cluster does not answer; the agent keeps trying", "error", err)
 		err = nil
 	}
+	if err == nil && c.AgentNamespace != "" && c.Lost != nil {
+		k.lease, err = k.holdLease(ctx, c.Holder, c.Lost)
+	}
 	if err != nil {
 		return nil, err
 	}
+	k.sweeps.begin(func() { k.services.pulls.removeLeftovers(context.WithoutCancel(ctx)) })
 	return k, nil
 }
 
 // assembleParts makes the parts and connects each to the parts that it needs.
 func assembleParts(b *base) *Kubernetes {
-	k := &Kubernetes{base: b, rights: &rights{base: b}, images: newImages(b),
+	pulls := newPullSecrets(b)
+	k := &Kubernetes{base: b, rights: &rights{base: b}, images: newImages(b, pulls),
 		changes: &changes{base: b}}
 	k.namespaces = &namespaces{base: b, rights: k.rights}
-	k.services = &services{base: b, images: k.images}
+	k.volumes = &volumes{base: b, namespaces: k.namespaces}
+	k.services = &services{base: b, images: k.images, volumes: k.volumes, pulls: pulls,
+		delivered: map[string]delivered{}}
 	k.probes = &probes{services: k.services}
-	k.plugins = &plugins{base: b, images: k.images, waiting: map[string]bool{}}
+	k.plugins = &plugins{base: b, images: k.images, pulls: pulls,
+		waiting: map[string]bool{}}
 	k.objects = &objects{base: b, services: k.services, plugins: k.plugins}
 	k.inventory = &inventory{base: b, rights: k.rights}
+	k.vitals = &vitals{base: b}
+	k.isolation = &isolation{base: b, namespaces: k.namespaces}
 	return k
 }
 
-// Close waits for removals in the background.
+// Close waits for removals in the background, and gives the agent's Lease back.
 func (k *Kubernetes) Close() error {
 	k.sweeps.waitFor(context.Background())
-	return nil
+	if k.lease == nil {
+		return nil
+	}
+	return k.lease.release(context.Background())
 }
 
 func (c Config) withDefaults() Config {
 	if c.Prefix == "" {
 		c.Prefix = "nullops"
 	}
+	if c.VolumeSize == "" {
+		c.VolumeSize = "10Gi"
+	}
+	if c.GPUResource == "" {
+		c.GPUResource = "nvidia.com/gpu"
+	}
+	if c.LostAfter == 0 {
+		c.LostAfter = time.Minute
+	}
 	if c.StopGrace == 0 {
 		c.StopGrace = defaultGrace
+	}
+	if c.Holder == "" {
+		c.Holder, _ = os.Hostname()
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -126,7 +172,11 @@ func (c Config) withDefaults() Config {
 var prefixForm = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,15}[a-z0-9])?$`)
 
 func (c Config) validate() error {
+	size, err := resource.ParseQuantity(c.VolumeSize)
 	switch {
+	case err != nil || size.Sign() <= 0:
+		return fmt.Errorf("setting agent.kubernetes.volumesize: %q is no size; write one like "+
+			"10Gi", c.VolumeSize)
 	case c.Install == "":
 		return errors.New("install id is empty: it tells our namespaces from others")
 	case c.Helper == "":

@@ -14,14 +14,15 @@ import (
 
 // The labels of every object we make, spelled as on Docker.
 const (
-	labelInstall    = "nullops.install"
-	labelDeployment = "nullops.deployment"
-	labelRun        = "nullops.run"
-	labelStep       = "nullops.step"
-	labelKind       = "nullops.kind"
-	labelSpec       = "nullops.spec"
+	labelInstall    = agent.LabelInstall
+	labelDeployment = agent.LabelDeployment
+	labelRun        = agent.LabelRun
+	labelStep       = agent.LabelStep
+	labelKind       = agent.LabelKind
+	labelSpec       = agent.LabelSpec
 	// labelMade tells the pods of one version of a service from those of another.
-	labelMade = "nullops.made"
+	labelMade  = "nullops.made"
+	labelProbe = agent.LabelProbe
 	// labelNetwork is "yes" for pods that may use the network: the policy selects them by it.
 	labelNetwork = "nullops.network"
 )
@@ -47,8 +48,12 @@ func (n nameScheme) namespaceName(deployment string) string { return n.prefix + 
 
 // pluginName is unique although its parts may contain dashes.
 func (n nameScheme) pluginName(p agent.PluginSpec) string {
-	shown := "plugin-" + string(p.Step) + "-" + p.Action
-	sum := sha256.Sum256([]byte(string(p.Step) + "\x00" + p.Action))
+	return withHash("plugin-"+string(p.Step)+"-"+p.Action, string(p.Step), p.Action)
+}
+
+// withHash cuts what is shown, and ends it with a hash of the parts.
+func withHash(shown string, parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	shown = strings.TrimRight(shown[:min(len(shown), maxName-hashLength-1)], "-")
 	return shown + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
@@ -57,17 +62,8 @@ func (n nameScheme) pluginName(p agent.PluginSpec) string {
 func (n nameScheme) objectLabels(
 	kind agent.ObjectKind, deployment, run string, step pipeline.StepKey, spec string,
 ) map[string]string {
-	l := map[string]string{
-		labelInstall: n.install, labelDeployment: deployment, labelKind: string(kind),
-	}
-	for key, value := range map[string]string{
-		labelRun: run, labelStep: string(step), labelSpec: spec,
-	} {
-		if value != "" {
-			l[key] = value
-		}
-	}
-	return l
+	return agent.ObjectLabels(n.install, agent.Object{Kind: kind, Deployment: deployment, Run: run,
+		Step: step, Spec: spec})
 }
 
 // ownSelector selects the objects of the installation.
@@ -77,17 +73,6 @@ func (n nameScheme) ownSelector() string { return labelInstall + "=" + n.install
 func (n nameScheme) stepSelector(step pipeline.StepKey) string {
 	return n.ownSelector() + "," + labelKind + "=" + string(agent.KindService) + "," +
 		labelStep + "=" + string(step)
-}
-
-// objectFromLabels reads the labels back.
-func objectFromLabels(labels map[string]string) agent.Object {
-	return agent.Object{
-		Kind:       agent.ObjectKind(labels[labelKind]),
-		Deployment: labels[labelDeployment],
-		Run:        labels[labelRun],
-		Step:       pipeline.StepKey(labels[labelStep]),
-		Spec:       labels[labelSpec],
-	}
 }
 
 // hashParts identifies what a pod is made from. Secrets must not be included: a short one could

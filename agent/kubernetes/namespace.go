@@ -28,10 +28,7 @@ func (ns *namespaces) Prepare(ctx context.Context, deployment string) error {
 	}
 	err := ns.rights.ensureRights(ctx)
 	if err == nil {
-		err = ns.ensureNamespace(ctx, deployment)
-	}
-	if err == nil {
-		err = ns.ensurePolicies(ctx, deployment)
+		err = ns.ensureSpace(ctx, ns.deploymentSpace(deployment))
 	}
 	if err != nil {
 		return fmt.Errorf("prepare deployment %s: %w", deployment, err)
@@ -39,31 +36,52 @@ func (ns *namespaces) Prepare(ctx context.Context, deployment string) error {
 	return nil
 }
 
-func (ns *namespaces) ensureNamespace(ctx context.Context, deployment string) error {
+// space is a namespace of ours: that of a deployment, or of a probe.
+type space struct {
+	name string
+	// mark is the label that says whose it is.
+	mark, value string
+	labels      func(agent.ObjectKind) map[string]string
+}
+
+func (ns *namespaces) deploymentSpace(deployment string) space {
+	return space{name: ns.names.namespaceName(deployment), mark: labelDeployment, value: deployment,
+		labels: func(kind agent.ObjectKind) map[string]string {
+			return ns.names.objectLabels(kind, deployment, "", "", "")
+		}}
+}
+
+// ensureSpace makes a namespace and its network policies.
+func (ns *namespaces) ensureSpace(ctx context.Context, s space) error {
+	if err := ns.ensureNamespace(ctx, s); err != nil {
+		return err
+	}
+	return ns.ensurePolicies(ctx, s)
+}
+
+func (ns *namespaces) ensureNamespace(ctx context.Context, s space) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	labels := ns.names.objectLabels(agent.KindNetwork, deployment, "", "", "")
+	labels := s.labels(agent.KindNetwork)
 	// Plugins keep to "restricted", services to the capabilities that they have on Docker.
 	labels["pod-security.kubernetes.io/enforce"] = "baseline"
-	name := ns.names.namespaceName(deployment)
 	_, err := ns.cluster.namespaces.create(ctx,
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name, Labels: labels}})
 	if !apierrors.IsAlreadyExists(err) {
 		return wrapMutationErr(err)
 	}
-	there, err := ns.cluster.namespaces.get(ctx, "", name)
+	there, err := ns.cluster.namespaces.get(ctx, "", s.name)
 	if err != nil {
 		return wrapQueryErr(err)
 	}
-	ours := there.Labels[labelInstall] == ns.names.install &&
-		there.Labels[labelDeployment] == deployment
+	ours := there.Labels[s.mark] == s.value && there.Labels[labelInstall] == labels[labelInstall]
 	switch {
 	case !ours:
 		return fmt.Errorf("the namespace %s exists and is not ours (its label %s is %q): remove "+
 			"it, or set another "+
-			"agent.kubernetes.prefix", name, labelInstall, there.Labels[labelInstall])
+			"agent.kubernetes.prefix", s.name, labelInstall, there.Labels[labelInstall])
 	case there.DeletionTimestamp != nil:
-		return fmt.Errorf("the namespace %s is still being removed%s", name,
+		return fmt.Errorf("the namespace %s is still being removed%s", s.name,
 			explainTermination(there))
 	}
 	return nil
@@ -93,7 +111,7 @@ const (
 	admitPolicy = "nullops-admit"
 )
 
-func (ns *namespaces) ensurePolicies(ctx context.Context, deployment string) error {
+func (ns *namespaces) ensurePolicies(ctx context.Context, s space) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	both := []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}
@@ -113,7 +131,7 @@ func (ns *namespaces) ensurePolicies(ctx context.Context, deployment string) err
 		},
 	}
 	for _, name := range []string{denyPolicy, admitPolicy} {
-		if err := ns.ensurePolicy(ctx, deployment, name, specs[name]); err != nil {
+		if err := ns.ensurePolicy(ctx, s, name, specs[name]); err != nil {
 			return fmt.Errorf("network policy %s: %w", name, err)
 		}
 	}
@@ -121,15 +139,14 @@ func (ns *namespaces) ensurePolicies(ctx context.Context, deployment string) err
 }
 
 func (ns *namespaces) ensurePolicy(
-	ctx context.Context, deployment, name string, spec networkingv1.NetworkPolicySpec,
+	ctx context.Context, s space, name string, spec networkingv1.NetworkPolicySpec,
 ) error {
 	kind := agent.KindNetwork
 	if name == admitPolicy {
 		kind = agent.KindRelay
 	}
 	p := &networkingv1.NetworkPolicy{Spec: spec, ObjectMeta: metav1.ObjectMeta{
-		Name: name, Namespace: ns.names.namespaceName(deployment),
-		Labels: ns.names.objectLabels(kind, deployment, "", "", "")}}
+		Name: name, Namespace: s.name, Labels: s.labels(kind)}}
 	_, err := ns.policies.create(ctx, p)
 	if !apierrors.IsAlreadyExists(err) {
 		return wrapMutationErr(err)

@@ -3,9 +3,9 @@ package kubernetes
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,9 +44,13 @@ func (ob *objects) listObjects(ctx context.Context, namespace string) ([]agent.O
 	if err != nil {
 		return nil, fmt.Errorf("list network policies: %w", wrapQueryErr(err))
 	}
-	deployments, err := ob.deployments.list(ctx, namespace, own)
+	workloads, err := ob.listWorkloads(ctx, namespace, own)
 	if err != nil {
-		return nil, fmt.Errorf("list Deployments: %w", wrapQueryErr(err))
+		return nil, fmt.Errorf("list Deployments and StatefulSets: %w", wrapQueryErr(err))
+	}
+	claims, err := ob.claims.list(ctx, namespace, own)
+	if err != nil {
+		return nil, fmt.Errorf("list volumes: %w", wrapQueryErr(err))
 	}
 	pods, err := ob.pods.list(ctx, namespace, own)
 	if err != nil {
@@ -65,13 +69,14 @@ func (ob *objects) listObjects(ctx context.Context, namespace string) ([]agent.O
 			all = append(all, o)
 		}
 	}
-	return append(all, ob.listSteps(deployments, pods)...), nil
+	for _, c := range claims {
+		all = append(all, newObject(&c))
+	}
+	return append(all, ob.listSteps(workloads, pods)...), nil
 }
 
-// listSteps returns services, jobs and plugins. The pods of a service hang on its Deployment.
-func (ob *objects) listSteps(
-	deployments []appsv1.Deployment, pods []corev1.Pod,
-) (all []agent.Object) {
+// listSteps returns services, jobs, plugins and copies. The pods of a service hang on its workload.
+func (ob *objects) listSteps(workloads []workload, pods []corev1.Pod) (all []agent.Object) {
 	running := map[string]bool{}
 	for _, p := range pods {
 		if !isJob(&p) {
@@ -84,16 +89,16 @@ func (ob *objects) listSteps(
 		o.Waiting = ob.plugins.isWaiting(p.Namespace, p.Name)
 		all = append(all, o)
 	}
-	for _, d := range deployments {
-		o := newObject(&d)
-		o.Running = running[d.Namespace+"/"+d.Labels[labelStep]]
+	for _, w := range workloads {
+		o := newObject(&w)
+		o.Running = running[w.Namespace+"/"+w.Labels[labelStep]]
 		all = append(all, o)
 	}
 	return all
 }
 
 func newObject(m metav1.Object) agent.Object {
-	o := objectFromLabels(m.GetLabels())
+	o := agent.ObjectFromLabels(m.GetLabels())
 	o.ID, o.Name = string(m.GetUID()), m.GetName()
 	if m.GetNamespace() != "" {
 		o.Name = m.GetNamespace() + "/" + m.GetName()
@@ -117,8 +122,10 @@ func (ob *objects) removeObject(ctx context.Context, o agent.Object) error {
 	switch o.Kind {
 	case agent.KindService:
 		return ob.removeService(ctx, namespace, o)
-	case agent.KindPlugin:
+	case agent.KindPlugin, agent.KindCopy:
 		return ob.removePodOf(ctx, namespace, o, time.Second)
+	case agent.KindVolume:
+		return ob.removeClaim(ctx, namespace, o)
 	case agent.KindRelay:
 		return ignoreNotFound(wrapMutationErr(ob.policies.remove(ctx, namespace, admitPolicy,
 			metav1.DeleteOptions{})))
@@ -129,23 +136,32 @@ func (ob *objects) removeObject(ctx context.Context, o agent.Object) error {
 	return fmt.Errorf("there is no %q on Kubernetes", o.Kind)
 }
 
-// removeService removes a Deployment, or the pod of a job, by its id, and waits for its pods.
+// removeService removes a workload, or the pod of a job, by its id, and waits for its pods.
 func (ob *objects) removeService(ctx context.Context, namespace string, o agent.Object) error {
-	uid := types.UID(o.ID)
+	ob.services.forgetDeliveries(o.Deployment, o.Step)
 	err := ignoreNotFound(ob.cluster.services.remove(ctx, namespace, string(o.Step),
 		metav1.DeleteOptions{}))
 	if err != nil {
 		return wrapMutationErr(err)
 	}
-	err = ob.deployments.remove(ctx, namespace, string(o.Step), metav1.DeleteOptions{
-		Preconditions:     &metav1.Preconditions{UID: &uid},
-		PropagationPolicy: new(metav1.DeletePropagationBackground)})
+	was, err := ob.removeWorkload(ctx, namespace, o.Step, types.UID(o.ID))
 	switch {
-	case err == nil:
+	case err != nil:
+		return err
+	case was:
 		return ob.services.awaitEnd(ctx, o.Deployment, o.Step)
-	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
-		// It is a job, or it is gone, and perhaps another one has its name.
-		return ob.removePodOf(ctx, namespace, o, ob.config.StopGrace)
+	}
+	// It is a job, or it is gone, and perhaps another one has its name.
+	return ob.removePodOf(ctx, namespace, o, ob.config.StopGrace)
+}
+
+func (ob *objects) removeClaim(ctx context.Context, namespace string, o agent.Object) error {
+	_, name, _ := strings.Cut(o.Name, "/")
+	uid := types.UID(o.ID)
+	err := ob.claims.remove(ctx, namespace, name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid}})
+	if isGone(err) {
+		return nil
 	}
 	return wrapMutationErr(err)
 }
@@ -182,6 +198,7 @@ func (ob *objects) RemoveDeployment(ctx context.Context, deployment string) ([]a
 func (ob *objects) removeNamespace(ctx context.Context, deployment string) ([]agent.Object, error) {
 	name := ob.names.namespaceName(deployment)
 	ob.plugins.forgetDeployment(name)
+	ob.services.forgetDeliveries(deployment, "")
 	limit := ob.longestGrace(ctx, name) + removeTime
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nullops/nullops/agent"
-	"github.com/nullops/nullops/internal/wait"
 )
 
 const (
@@ -29,6 +27,7 @@ const (
 type plugins struct {
 	*base
 	images *images
+	pulls  *pullSecrets
 	mu     sync.Mutex
 	// waiting are the pods that were prepared and not used, by namespace and name. After a restart
 	// nobody knows them, and RunPlugin replaces them.
@@ -120,36 +119,12 @@ func (pl *plugins) openPod(ctx context.Context, p agent.PluginSpec) (*corev1.Pod
 		err = pl.removePod(ctx, there, time.Second)
 	}
 	if err == nil {
-		err = pl.createPod(ctx, wanted)
+		err = pl.createPulling(ctx, pl.pulls, wanted, p.Image)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return pl.awaitRunning(ctx, wanted)
-}
-
-func (pl *plugins) awaitRunning(ctx context.Context, wanted *corev1.Pod) (*corev1.Pod, error) {
-	limited, cancel := context.WithTimeout(ctx, pluginStart)
-	defer cancel()
-	for {
-		pod, err := pl.getPod(limited, wanted.Namespace, wanted.Name)
-		switch {
-		case err != nil && limited.Err() == nil:
-			return nil, err
-		case err == nil && pod == nil:
-			return nil, errors.New("its pod was removed before it ran")
-		case err == nil && isRunning(pod):
-			return pod, nil
-		case err == nil && hasEnded(pod):
-			return nil, fmt.Errorf("its pod ended before the plugin began: %s", describePod(pod))
-		}
-		if wait.Sleep(limited, statePause) != nil {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			return nil, fmt.Errorf("its pod does not start: %s", describePod(pod))
-		}
-	}
+	return pl.awaitRunning(ctx, wanted, pluginStart)
 }
 
 // newPod is a pod that the "restricted" level of PodSecurity admits.

@@ -27,7 +27,7 @@ const (
 // Why we ended a plugin ourselves.
 var (
 	errTimedOut = errors.New("timed out")
-	errOverflow = errors.New("too much on stdout")
+	errOverflow = agent.ErrStdoutLimit
 )
 
 // RunPlugin starts a plugin in its pod and follows it to its end. The pod is removed after the
@@ -43,7 +43,7 @@ func (pl *plugins) RunPlugin(
 	if err != nil {
 		return agent.PluginResult{}, pluginError(p, err)
 	}
-	r := &pluginRun{plugins: pl, pod: pod, spec: p, out: newPluginOutput(p, line),
+	r := &pluginRun{plugins: pl, pod: pod, spec: p, out: agent.NewPluginOutput(p, line),
 		ended: make(chan struct{})}
 	result, err := r.run(ctx, command, stdin)
 	if err != nil {
@@ -67,7 +67,7 @@ type pluginRun struct {
 	*plugins
 	pod  *corev1.Pod
 	spec agent.PluginSpec
-	out  *pluginOutput
+	out  *agent.PluginOutput
 	// ended is closed when the exec stream has ended; code and err are set then.
 	ended chan struct{}
 	code  int
@@ -83,8 +83,8 @@ func (r *pluginRun) run(
 	go func() {
 		defer close(r.ended)
 		r.code, r.err = r.execInPod(watch, r.pod.Namespace, r.pod.Name, mainContainer, command,
-			streams{in: bytes.NewReader(stdin), out: writerFunc(r.out.writeStdout),
-				err: writerFunc(r.out.writeStderr)})
+			streams{in: bytes.NewReader(stdin), out: agent.WriterFunc(r.takeStdout),
+				err: r.out.Stderr()})
 	}()
 	reason := r.awaitEnd(ctx)
 	if reason != nil {
@@ -95,6 +95,13 @@ func (r *pluginRun) run(
 		return r.resultWithoutCode(ctx)
 	}
 	return r.buildResult(ctx, reason), nil
+}
+
+// takeStdout swallows what is beyond the limit, until the plugin has been killed for it: the
+// stream must not end before.
+func (r *pluginRun) takeStdout(p []byte) (int, error) {
+	_, _ = r.out.Stdout().Write(p)
+	return len(p), nil
 }
 
 // awaitEnd returns why the plugin has to be ended, or nil when it has ended by itself.
@@ -108,12 +115,12 @@ func (r *pluginRun) awaitEnd(ctx context.Context) error {
 	select {
 	case <-r.ended:
 		select {
-		case <-r.out.overflow:
+		case <-r.out.Full():
 			return errOverflow
 		default:
 			return nil
 		}
-	case <-r.out.overflow:
+	case <-r.out.Full():
 		return errOverflow
 	case <-timer.C:
 		return errTimedOut
@@ -153,7 +160,8 @@ func (r *pluginRun) resultWithoutCode(ctx context.Context) (agent.PluginResult, 
 	pod, err := r.getPod(ctx, r.pod.Namespace, r.pod.Name)
 	if err == nil && pod != nil && hasEnded(pod) {
 		if p, ok := endedProbe(pod); ok && p.OOM {
-			result := r.out.result()
+			r.out.Flush()
+			result := r.out.Result()
 			result.ExitCode, result.OOM = exitKilled, true
 			return result, nil
 		}
@@ -162,7 +170,8 @@ func (r *pluginRun) resultWithoutCode(ctx context.Context) (agent.PluginResult, 
 }
 
 func (r *pluginRun) buildResult(ctx context.Context, reason error) agent.PluginResult {
-	result := r.out.result()
+	r.out.Flush()
+	result := r.out.Result()
 	result.ExitCode = r.code
 	switch {
 	case errors.Is(reason, errOverflow):

@@ -24,6 +24,8 @@ const (
 
 	mainContainer   = "main"
 	helperContainer = "nullops"
+	// populateContainer fills new volumes.
+	populateContainer = "nullops-volumes"
 
 	// Where the containers of a pod find the helper, and what is delivered.
 	helperSource   = "/app/sidecar"
@@ -54,9 +56,19 @@ func (b *base) newPodSpec(grace time.Duration) corev1.PodSpec {
 		EnableServiceLinks:            new(false),
 		TerminationGracePeriodSeconds: new(wholeSeconds(grace)),
 		NodeSelector:                  b.config.MachineSelector,
+		Tolerations:                   tolerations(b.config.LostAfter),
 		SecurityContext: &corev1.PodSecurityContext{
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 	}
+}
+
+// tolerations are for machines that do not answer. The cluster's own patience is five minutes.
+func tolerations(patience time.Duration) (all []corev1.Toleration) {
+	for _, taint := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		all = append(all, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists,
+			Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(wholeSeconds(patience))})
+	}
+	return all
 }
 
 // wholeSeconds rounds up, since Kubernetes counts whole seconds.
@@ -87,8 +99,9 @@ func (b *base) addHelper(pod *corev1.PodSpec, delivery bool) {
 	pod.InitContainers = append(pod.InitContainers, corev1.Container{
 		Name: helperContainer, Image: b.config.Helper, ImagePullPolicy: corev1.PullIfNotPresent,
 		Command: command, VolumeMounts: mounts,
-		SecurityContext: restrictedContext(unprivilegedUser),
-		Resources:       resourceLimits(pipeline.Resources{CPU: 0.5, MemoryMiB: 64}, true),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext:          restrictedContext(unprivilegedUser),
+		Resources:                resourceLimits(pipeline.Resources{CPU: 0.5, MemoryMiB: 64}, true),
 	})
 }
 

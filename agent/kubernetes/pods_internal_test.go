@@ -111,45 +111,88 @@ func TestStartService_RefusesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	k := newTestServices(t, nil)
 	err := k.StartService(t.Context(), agent.ServiceSpec{Step: "db", Deployment: internalDeployment,
-		Volumes: []pipeline.Volume{{Name: "data", Path: "/data"}}, GPUs: &pipeline.GPUs{Count: 1},
-		StopSignal: "SIGINT", User: "postgres", Ready: &pipeline.Readiness{Image: true}})
-	for _, want := range []string{"volumes", "GPUs", "stop signal", "health check of its image",
-		"user by name (postgres", "node with Docker"} {
+		GPUs: &pipeline.GPUs{DeviceIDs: []string{"GPU-1"}},
+		User: "postgres"})
+	for _, want := range []string{"GPUs by their ids", "user by name (postgres",
+		"node with Docker"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q: %v", want, err)
 		}
 	}
 }
 
-// A plugin's lines are whole, its long ones are cut between characters, and what is beyond the
-// limit of stdout is neither kept nor waited for.
-func TestPluginOutput(t *testing.T) {
+// A service with volumes runs beside those it shares them with, and its volumes begin with what its
+// image has. GPUs are what the cluster calls them.
+func TestPods_MountVolumesAndGPUs(t *testing.T) {
 	t.Parallel()
-	var lines []string
-	o := newPluginOutput(agent.PluginSpec{StdoutLimit: 4},
-		func(l string) { lines = append(lines, l) })
-	long := strings.Repeat("a", maxLine-1) + "é" + "end"
-	for _, p := range []string{"one\r\ntw", "o\n", long + "\n", "rest"} {
-		if n, err := o.writeStderr([]byte(p)); n != len(p) || err != nil {
-			t.Fatal(n, err)
+	k := newTestServices(t, nil)
+	s := agent.ServiceSpec{Step: "db", Deployment: internalDeployment, GPUs: &pipeline.GPUs{Count: 2},
+		Image: pipeline.Image{Registry: "r.test", Repository: "p", Tag: "1"},
+		Volumes: []pipeline.Volume{{Name: "own", Path: "/own"},
+			{Name: "x", Path: "/common", Shared: "all", ReadOnly: true}}}
+	template, err := k.services.podTemplate(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := k.services.newWorkload(s, template, "spec", "made")
+	main := w.template.Spec.Containers[0]
+	gpus := main.Resources.Limits["nvidia.com/gpu"]
+	if !w.stateful || gpus.Value() != 2 || main.VolumeMounts[0].MountPath != "/own" ||
+		main.VolumeMounts[0].SubPath == "" || !main.VolumeMounts[1].ReadOnly {
+		t.Errorf("the container is %+v", main)
+	}
+	affinity := w.template.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if len(affinity) != 1 || w.template.Labels[shareLabel(k.names.claimName(agent.NameVolume(
+		internalDeployment, "db", s.Volumes[1])))] != "yes" {
+		t.Errorf("pods that share a volume are kept together by %+v", affinity)
+	}
+	fill := w.template.Spec.InitContainers[1]
+	if !strings.Contains(fill.Command[2], "/common") || fill.Image != main.Image ||
+		fill.VolumeMounts[1].MountPath == "/own" {
+		t.Errorf("volumes are filled by %+v", fill)
+	}
+}
+
+// The sentence about a pod keeps the cluster's reason, and says whose doing it was.
+func TestDescribePod(t *testing.T) {
+	t.Parallel()
+	waiting := func(reason, message string) corev1.PodStatus {
+		return corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
+			{Name: mainContainer, State: corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}}}
+	}
+	for name, c := range map[string]struct {
+		status corev1.PodStatus
+		want   string
+	}{
+		"evicted": {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted",
+			Message: "The node was low on\nresource: memory."},
+			"the cluster evicted its pod: The node was low on resource: memory."},
+		"drained": {corev1.PodStatus{Conditions: []corev1.PodCondition{{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+			Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"}}},
+			"its machine was drained: Eviction API: evicting"},
+		"lost": {corev1.PodStatus{Conditions: []corev1.PodCondition{{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+			Reason: "DeletionByTaintManager", Message: "Taint manager: deleting"}}},
+			"its machine is lost or takes no pods any more: Taint manager: deleting"},
+		"no image": {waiting("ImagePullBackOff", "Back-off pulling image"),
+			"its image cannot be pulled: ImagePullBackOff: Back-off pulling image"},
+		"being made": {waiting("ContainerCreating", ""), beingMade},
+	} {
+		if got := describePod(&corev1.Pod{Status: c.status}); got != c.want {
+			t.Errorf("%s: it says %q", name, got)
 		}
 	}
-	for _, p := range []string{"1234", "5", "6"} {
-		if n, err := o.writeStdout([]byte(p)); n != len(p) || err != nil {
-			t.Fatal(n, err)
+	killed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137,
+		Reason: "Error"}}
+	for reason, want := range map[string]string{"Evicted": "the cluster evicted its pod: low",
+		"": "", "DeadlineExceeded": ""} {
+		p, ended := endedProbe(&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed,
+			Reason: reason, Message: "low", ContainerStatuses: []corev1.ContainerStatus{
+				{Name: mainContainer, State: killed}}}})
+		if !ended || p.Cluster != want || p.ExitCode != 137 {
+			t.Errorf("a pod that ended for %q is %+v", reason, p)
 		}
-	}
-	r := o.result()
-	want := []string{"one", "two", strings.Repeat("a", maxLine-1), "éend", "rest"}
-	if strings.Join(lines, "|") != strings.Join(want, "|") || r.Lines != 5 {
-		t.Errorf("%d lines: %.80q", r.Lines, lines)
-	}
-	select {
-	case <-o.overflow:
-	default:
-		t.Error("too much on stdout is not noticed")
-	}
-	if string(r.Stdout) != "1234" {
-		t.Errorf("stdout is %q", r.Stdout)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/wire"
@@ -47,7 +46,7 @@ func (pr *probes) probeService(ctx context.Context, s agent.ServiceSpec) (agent.
 		if p, ended := endedProbe(pod); ended {
 			return p, nil
 		}
-		return agent.ProbeResult{Health: wire.HealthStarting, Detail: describePod(pod)}, nil
+		return pr.probeStarting(ctx, s, pod)
 	}
 	started := containerState(pod.Status.ContainerStatuses,
 		mainContainer).State.Running.StartedAt.Time
@@ -65,31 +64,54 @@ func (pr *probes) probeService(ctx context.Context, s agent.ServiceSpec) (agent.
 	return p, err
 }
 
+// probeStarting brings a pod that the cluster made in place of another what it waits for.
+func (pr *probes) probeStarting(
+	ctx context.Context, s agent.ServiceSpec, pod *corev1.Pod,
+) (agent.ProbeResult, error) {
+	moved := pr.explainMove(ctx, pod)
+	if waitsForDelivery(pod) && readsDelivery(pod) &&
+		!pr.redeliver(ctx, s.Deployment, s.Step, pod) {
+		why := "its pod was replaced, and waits for its secrets and files" + moved
+		return agent.ProbeResult{Health: wire.HealthStopped, Ended: true,
+			ExitCode: exitKilled, Detail: why, Cluster: why}, nil
+	}
+	return agent.ProbeResult{Health: wire.HealthStarting,
+		Detail: pr.explainPod(ctx, pod) + moved}, nil
+}
+
+// readsDelivery reports whether the helper of a pod waits for a delivery at all.
+func readsDelivery(p *corev1.Pod) bool {
+	for _, c := range p.Spec.InitContainers {
+		if c.Name == helperContainer {
+			return len(c.Command) > 3
+		}
+	}
+	return false
+}
+
 // probeWithoutPod distinguishes a service without replicas, and one whose pod is not made yet, from
 // one that is not there.
 func (pr *probes) probeWithoutPod(
 	ctx context.Context, s agent.ServiceSpec,
 ) (p agent.ProbeResult, err error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	d, err := pr.deployments.get(ctx, pr.names.namespaceName(s.Deployment), string(s.Step))
+	w, err := pr.workloadOf(ctx, pr.names.namespaceName(s.Deployment), s.Step)
 	switch {
-	case apierrors.IsNotFound(err) || err == nil && d.Labels[labelInstall] != pr.names.install:
-		return p, fmt.Errorf("%w: %w", errNoPod, agent.ErrNotFound)
 	case err != nil:
-		return p, wrapQueryErr(err)
-	case d.Spec.Replicas != nil && *d.Spec.Replicas == 0:
+		return p, err
+	case w == nil || w.Labels[labelInstall] != pr.names.install:
+		return p, fmt.Errorf("%w: %w", errNoPod, agent.ErrNotFound)
+	case w.replicas == 0:
 		return agent.ProbeResult{Health: wire.HealthStopped, Ended: true, Detail: "is stopped"}, nil
 	}
-	p = agent.ProbeResult{Health: wire.HealthStarting, Detail: "its pod is not made yet"}
-	for _, c := range d.Status.Conditions {
-		// A quota, a webhook or PodSecurity refuses the pod.
-		if c.Type == "ReplicaFailure" && c.Status == corev1.ConditionTrue {
-			p = agent.ProbeResult{Health: wire.HealthUnhealthy,
-				Detail: "the cluster refuses its pod: " + c.Message}
-		}
+	refusal := w.refusal
+	if refusal == "" {
+		refusal = pr.lastWarning(ctx, w.Namespace, w.UID, "FailedCreate")
 	}
-	return p, nil
+	if refusal != "" {
+		return agent.ProbeResult{Health: wire.HealthUnhealthy,
+			Detail: explainRefusal(refusal)}, nil
+	}
+	return agent.ProbeResult{Health: wire.HealthStarting, Detail: "its pod is not made yet"}, nil
 }
 
 func (pr *probes) runProbe(
@@ -112,10 +134,26 @@ func (pr *probes) runProbe(
 		detail, err := pr.probeCommand(ctx, pod, s.Ready.Command)
 		return probeResult(detail, err)
 	case s.Ready.Image:
-		return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: "the image's own health " +
-			"check is not run on Kubernetes: choose another readiness check"}, nil
+		return pr.probeImage(ctx, s, pod)
 	}
 	return agent.ProbeResult{Health: wire.HealthHealthy}, nil
+}
+
+// probeImage runs the health check that the service's image brings.
+func (pr *probes) probeImage(
+	ctx context.Context, s agent.ServiceSpec, pod *corev1.Pod,
+) (agent.ProbeResult, error) {
+	image, err := pr.images.configOf(ctx, s.Image)
+	if err != nil {
+		return agent.ProbeResult{Health: wire.HealthUnknown},
+			fmt.Errorf("%w: %w", agent.ErrUnavailable, err)
+	}
+	if len(image.Health) == 0 {
+		return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: "the image has no health " +
+			"check of its own: choose another readiness check"}, nil
+	}
+	detail, err := pr.probeCommand(ctx, pod, image.Health)
+	return probeResult(detail, err)
 }
 
 // probeResult distinguishes a service that is not ready from a cluster that could not be asked.

@@ -9,9 +9,9 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// right is one thing that the agent's account may have to do in all namespaces, since it makes
-// them.
-type right struct{ group, resource, subresource, verb string }
+// right is one thing that the agent's account may have to do: in all namespaces, since it makes
+// them, or in one.
+type right struct{ group, resource, subresource, verb, namespace string }
 
 func (r right) String() string {
 	name := r.resource
@@ -21,11 +21,14 @@ func (r right) String() string {
 	if r.group != "" {
 		name += "." + r.group
 	}
+	if r.namespace != "" {
+		name += " in the namespace " + r.namespace
+	}
 	return r.verb + " " + name
 }
 
 // neededRights are all that the package uses. docs/kubernetes.md says why.
-func neededRights() (all []right) {
+func (c Config) neededRights() (all []right) {
 	for _, one := range []struct{ group, resource, subresource, verbs string }{
 		{"", "namespaces", "", "get list create delete"},
 		{"", "nodes", "", "list"},
@@ -33,12 +36,21 @@ func neededRights() (all []right) {
 		{"", "pods", "exec", "get create"},
 		{"", "pods", "log", "get"},
 		{"", "services", "", "create delete"},
+		{"", "persistentvolumeclaims", "", "get list create delete"},
+		{"", "secrets", "", "create update delete"},
+		{"", "events", "", "list"},
 		{"apps", "deployments", "", "get list create update patch delete"},
-		{"networking.k8s.io", "networkpolicies", "", "get list create update delete"},
+		{"apps", "statefulsets", "", "get list create update patch delete"},
 		{"storage.k8s.io", "storageclasses", "", "list"},
+		{"networking.k8s.io", "networkpolicies", "", "get list create update delete"},
 	} {
 		for verb := range strings.FieldsSeq(one.verbs) {
-			all = append(all, right{one.group, one.resource, one.subresource, verb})
+			all = append(all, right{one.group, one.resource, one.subresource, verb, ""})
+		}
+	}
+	if c.AgentNamespace != "" && c.Lost != nil {
+		for _, verb := range []string{"get", "create", "update", "delete"} {
+			all = append(all, right{"coordination.k8s.io", "leases", "", verb, c.AgentNamespace})
 		}
 	}
 	return all
@@ -69,10 +81,10 @@ func (r *rights) ensureRights(ctx context.Context) error {
 func (r *rights) findMissing(ctx context.Context) (missing []right, err error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	for _, need := range neededRights() {
+	for _, need := range r.config.neededRights() {
 		review, err := r.reviews.create(ctx, &authorizationv1.SelfSubjectAccessReview{
 			Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: need.verb,
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: need.verb, Namespace: need.namespace,
 					Group: need.group, Resource: need.resource, Subresource: need.subresource}}})
 		if err != nil {
 			return nil, wrapQueryErr(err)

@@ -6,13 +6,15 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
@@ -26,10 +28,15 @@ const defaultGrace = 10 * time.Second
 // services starts and stops services and jobs, and runs commands in them.
 type services struct {
 	*base
-	images *images
+	images  *images
+	volumes *volumes
+	pulls   *pullSecrets
+	mu      sync.Mutex
+	// delivered is what each service reads, by deployment and step.
+	delivered map[string]delivered
 }
 
-// StartService makes a service's Deployment, or a job's pod.
+// StartService makes a service's workload, or a job's pod.
 func (sv *services) StartService(ctx context.Context, s agent.ServiceSpec) error {
 	err := sv.names.checkNames(s.Deployment, string(s.Step))
 	if err == nil {
@@ -57,10 +64,7 @@ func refuseService(s agent.ServiceSpec) error {
 			missing = append(missing, what)
 		}
 	}
-	add(len(s.Volumes) > 0, "volumes")
-	add(s.GPUs != nil, "GPUs")
-	add(s.StopSignal != "", "a stop signal of its own")
-	add(s.Ready != nil && s.Ready.Image, "the health check of its image")
+	add(s.GPUs != nil && len(s.GPUs.DeviceIDs) > 0, "GPUs by their ids (write their count)")
 	if _, _, ok := numericUser(s.User); s.User != "" && !ok {
 		add(true, "a user by name ("+s.User+"; write its number)")
 	}
@@ -76,10 +80,13 @@ func (sv *services) startService(ctx context.Context, s agent.ServiceSpec) error
 	if err != nil {
 		return err
 	}
+	if err := sv.volumes.ensureClaims(ctx, s); err != nil {
+		return err
+	}
 	if err := sv.ensureName(ctx, s); err != nil {
 		return err
 	}
-	made, err := sv.ensureDeployment(ctx, s, template, false)
+	made, err := sv.ensureWorkload(ctx, s, template, false)
 	if err != nil || !needsDelivery(s) {
 		return err
 	}
@@ -88,7 +95,7 @@ func (sv *services) startService(ctx context.Context, s agent.ServiceSpec) error
 		return err
 	}
 	// It runs with other secrets or files: only new pods read the new ones.
-	if made, err = sv.ensureDeployment(ctx, s, template, true); err != nil {
+	if made, err = sv.ensureWorkload(ctx, s, template, true); err != nil {
 		return err
 	}
 	_, err = sv.deliver(ctx, s, made)
@@ -126,61 +133,89 @@ func (sv *services) selectorOf(s agent.ServiceSpec) map[string]string {
 		labelKind: string(agent.KindService)}
 }
 
-// ensureDeployment makes the Deployment, or brings it to this template and one replica. It returns
-// the mark of the pods that it makes. Anew makes new pods from the same template.
-func (sv *services) ensureDeployment(
+// ensureWorkload makes the service's workload, or brings it to this template and one replica. It
+// returns the mark of the pods that it makes. Anew makes new pods from the same template.
+func (sv *services) ensureWorkload(
 	ctx context.Context, s agent.ServiceSpec, template corev1.PodTemplateSpec, anew bool,
 ) (made string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
 	spec, err := hashParts(template)
 	if err != nil {
 		return "", err
 	}
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		there, err := sv.deployments.get(ctx, sv.names.namespaceName(s.Deployment), string(s.Step))
-		if apierrors.IsNotFound(err) {
-			made = newMark()
-			_, err = sv.deployments.create(ctx, sv.newDeployment(s, template, spec, made))
-			return err
-		}
+		there, err := sv.findOwnWorkload(ctx, s)
 		if err != nil {
 			return err
 		}
-		if there.Labels[labelInstall] != sv.names.install {
-			return fmt.Errorf("there is a Deployment %s that is not ours in its namespace: "+
-				"remove it", s.Step)
+		if there != nil {
+			made = there.template.Labels[labelMade]
 		}
-		made = there.Spec.Template.Labels[labelMade]
-		same := there.Labels[labelSpec] == spec && !anew
-		if same && there.Spec.Replicas != nil && *there.Spec.Replicas == 1 {
+		same := there != nil && there.Labels[labelSpec] == spec && !anew
+		if same && there.replicas == 1 {
 			return nil
 		}
 		if !same {
 			made = newMark()
 		}
-		wanted := sv.newDeployment(s, template, spec, made)
-		there.Spec, there.Labels = wanted.Spec, wanted.Labels
-		_, err = sv.deployments.update(ctx, there)
-		return err
+		return sv.writeWorkload(ctx, s, there, sv.newWorkload(s, template, spec, made))
 	})
 	return made, explainNamespace(wrapMutationErr(err))
 }
 
-func (sv *services) newDeployment(
+// writeWorkload creates a workload, or updates the one that is there.
+func (sv *services) writeWorkload(
+	ctx context.Context, s agent.ServiceSpec, there *workload, wanted workload,
+) error {
+	made := wanted.template.Labels[labelMade]
+	release, err := sv.pulls.provide(ctx, wanted.Namespace, string(s.Step)+"/"+made, s.Image)
+	if err != nil {
+		return err
+	}
+	asked, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	if there == nil {
+		err = sv.createWorkload(asked, wanted)
+	} else {
+		err = sv.updateWorkload(asked, *there, wanted)
+	}
+	release(sv.stepHasPulled(s.Deployment, s.Step, made))
+	return err
+}
+
+// findOwnWorkload returns the service's workload, or nil. One of the other kind is removed first:
+// the service has got volumes since, or has none any more.
+func (sv *services) findOwnWorkload(
+	ctx context.Context, s agent.ServiceSpec,
+) (*workload, error) {
+	namespace := sv.names.namespaceName(s.Deployment)
+	there, err := sv.workloadOf(ctx, namespace, s.Step)
+	if err != nil || there == nil {
+		return nil, err
+	}
+	if there.Labels[labelInstall] != sv.names.install {
+		return nil, fmt.Errorf("there is a %s %s that is not ours in its namespace: remove it",
+			there.kind(), s.Step)
+	}
+	if there.stateful == (len(s.Volumes) > 0) {
+		return there, nil
+	}
+	if _, err := sv.removeWorkload(ctx, namespace, s.Step, there.UID); err != nil {
+		return nil, err
+	}
+	return nil, sv.awaitEnd(ctx, s.Deployment, s.Step)
+}
+
+func (sv *services) newWorkload(
 	s agent.ServiceSpec, template corev1.PodTemplateSpec, spec, made string,
-) *appsv1.Deployment {
+) workload {
 	template.Labels = sv.podLabels(agent.KindService, s.Deployment, s.Run, s.Step, spec, true)
 	template.Labels[labelMade] = made
-	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: string(s.Step),
+	maps.Copy(template.Labels, sv.shareLabels(s))
+	sv.pulls.refer(&template.Spec, s.Image)
+	return workload{stateful: len(s.Volumes) > 0, replicas: 1, template: template,
+		selector: sv.selectorOf(s), ObjectMeta: metav1.ObjectMeta{Name: string(s.Step),
 			Namespace: sv.names.namespaceName(s.Deployment),
-			Labels:    sv.names.objectLabels(agent.KindService, s.Deployment, s.Run, s.Step, spec)},
-		Spec: appsv1.DeploymentSpec{Replicas: new(int32(1)), RevisionHistoryLimit: new(int32(0)),
-			Selector: &metav1.LabelSelector{MatchLabels: sv.selectorOf(s)}, Template: template,
-			// Two of one service side by side would be something else than on Docker.
-			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}},
-	}
+			Labels:    sv.names.objectLabels(agent.KindService, s.Deployment, s.Run, s.Step, spec)}}
 }
 
 // newMark is a label's value that no other pods have.
@@ -197,6 +232,14 @@ func (sv *services) podTemplate(
 		SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false),
 			ReadOnlyRootFilesystem: new(s.ReadOnly), Capabilities: &corev1.Capabilities{
 				Drop: []corev1.Capability{"ALL"}, Add: serviceCapabilities()}},
+	}
+	if s.StopSignal != "" {
+		main.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{
+			Exec: &corev1.ExecAction{Command: []string{helperTarget, "stop-signal", s.StopSignal}}}}
+	}
+	if s.GPUs != nil && s.GPUs.Count > 0 {
+		main.Resources.Limits[corev1.ResourceName(sv.config.GPUResource)] =
+			*resource.NewQuantity(int64(s.GPUs.Count), resource.DecimalSI)
 	}
 	if uid, gid, ok := numericUser(s.User); ok {
 		main.SecurityContext.RunAsUser, main.SecurityContext.RunAsGroup = &uid, &gid
@@ -218,15 +261,21 @@ func (sv *services) podTemplate(
 	if s.Init {
 		pod.ShareProcessNamespace = new(true) // the pod's own first process then collects others
 	}
-	for i, tmp := range s.Tmpfs {
+	addTmpfs(&pod, &main, s.Tmpfs)
+	sv.addClaims(&pod, &main, s)
+	pod.Containers = []corev1.Container{main}
+	sv.addHelper(&pod, needsDelivery(s))
+	err = sv.addPopulate(&pod, s)
+	return corev1.PodTemplateSpec{Spec: pod}, err
+}
+
+func addTmpfs(pod *corev1.PodSpec, main *corev1.Container, all []pipeline.Tmpfs) {
+	for i, tmp := range all {
 		name := "tmpfs-" + strconv.Itoa(i)
 		pod.Volumes = append(pod.Volumes, memoryVolume(name, tmp.SizeMiB))
 		main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: name,
 			MountPath: tmp.Path})
 	}
-	pod.Containers = []corev1.Container{main}
-	sv.addHelper(&pod, needsDelivery(s))
-	return corev1.PodTemplateSpec{Spec: pod}, nil
 }
 
 // commandOf is the whole command of a service, which runs through our init: setting a command
@@ -267,12 +316,20 @@ func (sv *services) currentPod(
 	var newest *corev1.Pod
 	for i := range all {
 		p := &all[i]
-		if p.DeletionTimestamp == nil &&
-			(newest == nil || p.CreationTimestamp.After(newest.CreationTimestamp.Time)) {
+		if p.DeletionTimestamp == nil && (newest == nil || isNewer(p, newest)) {
 			newest = p
 		}
 	}
 	return newest, nil
+}
+
+// isNewer compares two pods of a step. Creation times are in seconds: of two in the same one, that
+// which has not ended is the newer.
+func isNewer(p, than *corev1.Pod) bool {
+	if p.CreationTimestamp.Equal(&than.CreationTimestamp) {
+		return hasEnded(than) && !hasEnded(p)
+	}
+	return p.CreationTimestamp.After(than.CreationTimestamp.Time)
 }
 
 var errNoPod = errors.New("it has no pod")

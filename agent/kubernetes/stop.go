@@ -51,7 +51,7 @@ func (sv *services) stopService(
 		// The only way to end a pod without removing it.
 		err = sv.pods.patch(asked, namespace, pod.Name, `{"spec":{"activeDeadlineSeconds":1}}`)
 	} else {
-		err = sv.deployments.patch(asked, namespace, string(step), `{"spec":{"replicas":0}}`)
+		err = sv.scaleWorkload(asked, namespace, step, `{"spec":{"replicas":0}}`)
 	}
 	if apierrors.IsNotFound(err) {
 		return false, nil

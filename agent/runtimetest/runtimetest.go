@@ -63,6 +63,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"PluginEndsAreToldApart":     pluginEnds,
 		"CancelEndsAPlugin":          cancelEndsPlugin,
 		"DeploymentsAreApart":        deploymentsAreApart,
+		"VolumesKeepTheirContent":    volumesKeepTheirContent,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

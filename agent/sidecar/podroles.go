@@ -19,6 +19,16 @@ func runPodRole(ctx context.Context, args []string) (is bool, err error) {
 	case "hold":
 		holdContainer(ctx)
 		return true, nil
+	case "stop-signal":
+		return true, sendStopSignal(ctx, args[1])
+	case "pack":
+		return true, packVolume(args[1], os.Stdout)
+	case "unpack":
+		return true, unpackVolume(args[1], os.Stdin)
+	case "volume-bytes":
+		return true, measureVolume(args[1], os.Stdout)
+	case "populate":
+		return true, populateVolumes(args[1])
 	case "oom-kills":
 		return true, printOOMKills(os.Stdout)
 	}

@@ -45,7 +45,8 @@ var errUsage = errors.New("usage: sidecar relay SOCKET | " +
 	"sidecar loopback PORT | sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | " +
 	"sidecar sandbox -- COMMAND [ARG]… | sidecar inside ENVFILE | sidecar lend SOCKET PARENT NAME | " +
 	"sidecar place FOLDER [DELIVERY] | sidecar accept DELIVERY | sidecar hold pod | " +
-	"sidecar oom-kills pod")
+	"sidecar oom-kills pod | sidecar pack FOLDER | sidecar unpack FOLDER | " +
+	"sidecar volume-bytes FOLDER | sidecar populate JSON | sidecar stop-signal NAME")
 
 // Run performs the role named by args (without the program's name) and
 // returns the exit code. The init role does not return when it succeeds.

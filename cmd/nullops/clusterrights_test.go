@@ -19,7 +19,7 @@ import (
 // gives the reason of each.
 func TestKubernetes_RightsAreThoseOfChartAndPage(t *testing.T) {
 	root := openRepository(t)
-	want := kubernetes.ListRights()
+	want := kubernetes.ListRights("nullops-agent")
 	slices.Sort(want)
 	if len(want) < 20 || len(slices.Compact(slices.Clone(want))) != len(want) {
 		t.Fatalf("the agent needs %v", want)
@@ -40,6 +40,10 @@ func grantedRights(t *testing.T, manifest string) (all []string) {
 	from := yaml.NewDecoder(bytes.NewReader([]byte(manifest)))
 	for {
 		var object struct {
+			Kind     string `yaml:"kind"`
+			Metadata struct {
+				Namespace string `yaml:"namespace"`
+			} `yaml:"metadata"`
 			Rules []struct {
 				APIGroups []string `yaml:"apiGroups"`
 				Resources []string `yaml:"resources"`
@@ -61,6 +65,9 @@ func grantedRights(t *testing.T, manifest string) (all []string) {
 				if rule.APIGroups[0] != "" {
 					resource += "." + rule.APIGroups[0]
 				}
+				if object.Kind == "Role" {
+					resource += " in the namespace " + object.Metadata.Namespace
+				}
 				for _, verb := range rule.Verbs {
 					all = append(all, verb+" "+resource)
 				}
@@ -74,7 +81,7 @@ func explainedRights(t *testing.T, page string) (all []string) {
 	t.Helper()
 	_, page, _ = strings.Cut(page, "\n## Rights\n")
 	page, _, _ = strings.Cut(page, "\n## ")
-	row := regexp.MustCompile(`(?m)^\| ([a-z][a-z./0-9]*) \| ([a-z, ]+) \| (.*) \|$`)
+	row := regexp.MustCompile(`(?m)^\| ([a-z][a-z./0-9, ]*) \| ([a-z, ]+) \| (.*) \|$`)
 	for _, m := range row.FindAllStringSubmatch(page, -1) {
 		if m[1] == "resource" {
 			continue
@@ -82,8 +89,13 @@ func explainedRights(t *testing.T, page string) (all []string) {
 		if len(m[3]) < 10 {
 			t.Errorf("docs/kubernetes.md gives no reason for %s", m[1])
 		}
-		for verb := range strings.SplitSeq(m[2], ", ") {
-			all = append(all, verb+" "+m[1])
+		for resource := range strings.SplitSeq(m[1], ", ") {
+			if strings.HasPrefix(m[3], "in its own namespace only: ") {
+				resource += " in the namespace nullops-agent"
+			}
+			for verb := range strings.SplitSeq(m[2], ", ") {
+				all = append(all, verb+" "+resource)
+			}
 		}
 	}
 	slices.Sort(all)

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
-# The first process of the node that node.sh starts: it hides from the kubelet what belongs to the
-# machine, and starts the components. When it is killed, the kernel ends all of them.
+# The first process of a machine that node.sh or machine.sh starts: it hides from the kubelet what
+# belongs to the real machine, and starts the components. When it is killed, the kernel ends all of
+# them.
 #
-#   tools/kubernetes/inner.sh FOLDER PROGRAM
+#   tools/kubernetes/inner.sh FOLDER PROGRAM NAME ADDRESS [VOLUMES]
+#
+# With VOLUMES, the folder of the first machine's volumes, it is a further machine: it has no
+# control plane, and sees the same volumes, as if they were on storage of the network.
 set -euo pipefail
 
-work=$1 kubernetes=$2
+work=$1 kubernetes=$2 name=$3 address=$4 volumes=${5:-}
 cd "$work"
 
 # The kubelet wants mounts to be shared, within these namespaces.
@@ -23,6 +27,9 @@ hide /usr/libexec/kubernetes
 hide /var/log
 hide /run/netns
 hide /run/containerd
+# Where the controller manager makes volumes.
+mkdir -p /tmp/hostpath_pv volumes
+mount --bind "${volumes:-volumes}" /tmp/hostpath_pv
 
 # It sets these, and reads whether they are set.
 for setting in vm/overcommit_memory:1 kernel/panic:10 kernel/panic_on_oops:1; do
@@ -38,31 +45,38 @@ start() { # NAME COMMAND...
   shift
   "$@" >"logs/$name" 2>&1 &
 }
+
+start_control_plane() {
+  start etcd "$kubernetes" etcd --data-dir etcd --unsafe-no-fsync \
+    --listen-client-urls http://127.0.0.1:12379 --advertise-client-urls http://127.0.0.1:12379 \
+    --listen-peer-urls http://127.0.0.1:12380 --initial-advertise-peer-urls http://127.0.0.1:12380 \
+    --initial-cluster default=http://127.0.0.1:12380
+  start apiserver "$kubernetes" kube-apiserver --etcd-servers=http://127.0.0.1:12379 \
+    --bind-address=0.0.0.0 --secure-port=16443 --advertise-address="$address" --cert-dir=certs \
+    --service-cluster-ip-range=10.96.0.0/16 --service-account-issuer=https://kubernetes.default.svc \
+    --service-account-key-file=pki/sa.pub --service-account-signing-key-file=pki/sa.key \
+    --token-auth-file=pki/tokens.csv --authorization-mode=Node,RBAC --allow-privileged=true \
+    --kubelet-preferred-address-types=InternalIP
+  until curl -sfk -H 'Authorization: Bearer admintoken' https://127.0.0.1:16443/readyz >/dev/null; do
+    sleep 0.1
+  done
+  # A machine counts as lost after seconds, not after most of a minute.
+  start manager "$kubernetes" kube-controller-manager --kubeconfig=manager.kubeconfig \
+    --authentication-kubeconfig=manager.kubeconfig --authorization-kubeconfig=manager.kubeconfig \
+    --service-account-private-key-file=pki/sa.key --root-ca-file=certs/apiserver.crt \
+    --use-service-account-credentials=true --leader-elect=false --cert-dir=manager-certs \
+    --bind-address=127.0.0.1 --enable-hostpath-provisioner --node-monitor-grace-period=16s
+  start scheduler "$kubernetes" kube-scheduler --kubeconfig=scheduler.kubeconfig \
+    --authentication-kubeconfig=scheduler.kubeconfig \
+    --authorization-kubeconfig=scheduler.kubeconfig --leader-elect=false \
+    --cert-dir=scheduler-certs --bind-address=127.0.0.1
+}
+
 start containerd containerd --config containerd.toml
-start etcd "$kubernetes" etcd --data-dir etcd --unsafe-no-fsync \
-  --listen-client-urls http://127.0.0.1:12379 --advertise-client-urls http://127.0.0.1:12379 \
-  --listen-peer-urls http://127.0.0.1:12380 --initial-advertise-peer-urls http://127.0.0.1:12380 \
-  --initial-cluster default=http://127.0.0.1:12380
-start apiserver "$kubernetes" kube-apiserver --etcd-servers=http://127.0.0.1:12379 \
-  --bind-address=0.0.0.0 --secure-port=16443 --advertise-address=10.78.0.2 --cert-dir=certs \
-  --service-cluster-ip-range=10.96.0.0/16 --service-account-issuer=https://kubernetes.default.svc \
-  --service-account-key-file=pki/sa.pub --service-account-signing-key-file=pki/sa.key \
-  --token-auth-file=pki/tokens.csv --authorization-mode=Node,RBAC --allow-privileged=true \
-  --kubelet-preferred-address-types=InternalIP
-until curl -sfk -H 'Authorization: Bearer admintoken' https://127.0.0.1:16443/readyz >/dev/null; do
-  sleep 0.1
-done
+[[ -n $volumes ]] || start_control_plane
 until ctr -a containerd.sock version >/dev/null 2>&1; do sleep 0.1; done
 ctr -a containerd.sock -n k8s.io images import pause.tar
-start manager "$kubernetes" kube-controller-manager --kubeconfig=manager.kubeconfig \
-  --authentication-kubeconfig=manager.kubeconfig --authorization-kubeconfig=manager.kubeconfig \
-  --service-account-private-key-file=pki/sa.key --root-ca-file=certs/apiserver.crt \
-  --use-service-account-credentials=true --leader-elect=false --cert-dir=manager-certs \
-  --bind-address=127.0.0.1
-start scheduler "$kubernetes" kube-scheduler --kubeconfig=scheduler.kubeconfig \
-  --authentication-kubeconfig=scheduler.kubeconfig --authorization-kubeconfig=scheduler.kubeconfig \
-  --leader-elect=false --cert-dir=scheduler-certs --bind-address=127.0.0.1
 start kubelet "$kubernetes" kubelet --kubeconfig=kubelet.kubeconfig --config=kubelet.yaml \
-  --root-dir="$work/kubelet" --cert-dir="$work/kubelet-certs" --hostname-override=node1 \
-  --node-ip=10.78.0.2
+  --root-dir="$work/kubelet" --cert-dir="$work/kubelet-certs" --hostname-override="$name" \
+  --node-ip="$address"
 wait

@@ -11,9 +11,14 @@
 #   NULLOPS_TEST_KUBERNETES           a kubeconfig with every right
 #   NULLOPS_TEST_KUBERNETES_REGISTRY  a registry that both the command and the node reach
 #   NULLOPS_TEST_KUBERNETES_FROM      the command's address, as pods see it
+#   NULLOPS_TEST_KUBERNETES_SPACE     the node's network namespace: etcd listens in it, on 127.0.0.1
+#                                     and port 12379, and so are the bridge and the rules of pods
+#   NULLOPS_TEST_KUBERNETES_FOLDER    what tools/kubernetes/machine.sh needs to add a second machine
 #
-# The node has neither kube-proxy nor a DNS server yet, and its network plugin stores
-# NetworkPolicies without enforcing them.
+# Volumes are folders that the controller manager makes, for StorageClasses with the provisioner
+# kubernetes.io/host-path. A second registry, which a test may serve, is expected on port 5001. The
+# node has neither kube-proxy nor a DNS server yet, and its network plugin stores NetworkPolicies
+# without enforcing them.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -39,14 +44,16 @@ space=nk$$            # the network namespace
 group=nullops-kube-$$ # the parent of all pods' cgroups
 controllers=(cpu cpuacct cpuset memory pids devices freezer blkio systemd)
 
-group_folders() { # the folders of our cgroup, on version 1 and 2
-  local c
-  if [[ -e /sys/fs/cgroup/cgroup.controllers ]]; then
-    echo "/sys/fs/cgroup/$group"
-    return
-  fi
-  for c in "${controllers[@]}"; do
-    [[ -d /sys/fs/cgroup/$c ]] && echo "/sys/fs/cgroup/$c/$group"
+group_folders() { # the folders of both machines' cgroups, on version 1 and 2
+  local c g
+  for g in "$group" "$group-2"; do
+    if [[ -e /sys/fs/cgroup/cgroup.controllers ]]; then
+      echo "/sys/fs/cgroup/$g"
+      continue
+    fi
+    for c in "${controllers[@]}"; do
+      [[ ! -d /sys/fs/cgroup/$c ]] || echo "/sys/fs/cgroup/$c/$g"
+    done
   done
 }
 
@@ -58,6 +65,7 @@ stop() {
     kill -KILL "$node" 2>/dev/null || true
     wait "$node" 2>/dev/null || true
   fi
+  [[ ! -e $work/machine2/pid ]] || kill -KILL "$(<"$work/machine2/pid")" 2>/dev/null || true
   for i in 1 2 3 4 5 6 7 8 9 10; do
     for folder in $(group_folders); do
       [[ ! -d $folder ]] || find "$folder" -depth -type d -exec rmdir {} + 2>/dev/null || true
@@ -65,7 +73,9 @@ stop() {
     [[ -z $(group_folders | xargs -r ls -d 2>/dev/null) ]] && break
     sleep 0.2
   done
+  ip netns del "$space-2" 2>/dev/null || true
   ip netns del "$space" 2>/dev/null || true
+  rmdir /tmp/hostpath_pv 2>/dev/null || true
   if [[ -n ${KEEP_NODE:-} ]]; then say "kept $work"; else rm -rf "$work"; fi
 }
 trap stop EXIT
@@ -85,12 +95,13 @@ ip route replace 10.244.0.0/24 via 10.78.0.2 # pods
 
 # --- files -----------------------------------------------------------------------
 
-mkdir -p "$work"/{pki,registry,cni,certs.d/10.78.0.1:5000,logs}
+mkdir -p "$work"/{pki,registry,cni,logs}
 openssl genrsa -out "$work/pki/sa.key" 2048 2>/dev/null
 openssl rsa -in "$work/pki/sa.key" -pubout -out "$work/pki/sa.pub" 2>/dev/null
 cat >"$work/pki/tokens.csv" <<END
 admintoken,admin,admin,"system:masters"
 kubelettoken,system:node:node1,kubelet1,"system:nodes"
+kubelet2token,system:node:node2,kubelet2,"system:nodes"
 managertoken,system:kube-controller-manager,manager
 schedulertoken,system:kube-scheduler,scheduler
 END
@@ -127,11 +138,14 @@ state = "$work/containerd/state"
 [plugins."io.containerd.internal.v1.opt"]
   path = "$work/containerd/opt"
 END
-cat >"$work/certs.d/10.78.0.1:5000/hosts.toml" <<END
-server = "http://10.78.0.1:5000"
-[host."http://10.78.0.1:5000"]
+for at in 10.78.0.1:5000 10.78.0.1:5001; do # without this, machines want HTTPS
+  mkdir -p "$work/certs.d/$at"
+  cat >"$work/certs.d/$at/hosts.toml" <<END
+server = "http://$at"
+[host."http://$at"]
   capabilities = ["pull", "resolve"]
 END
+done
 cat >"$work/registry.yml" <<END
 version: 0.1
 log: {level: warn}
@@ -155,6 +169,7 @@ podLogsDir: $work/podlogs
 volumePluginDir: $work/volumeplugins
 evictionHard: {memory.available: "100Mi", nodefs.available: "1%", imagefs.available: "1%"}
 imageGCHighThresholdPercent: 100
+nodeLeaseDurationSeconds: 12
 enforceNodeAllocatable: [pods]
 END
 
@@ -177,16 +192,18 @@ make_pause
 # --- the node --------------------------------------------------------------------
 
 for folder in $(group_folders); do mkdir -p "$folder"; done
-if [[ -d /sys/fs/cgroup/cpuset/$group ]]; then
+for g in "$group" "$group-2"; do
+  [[ -d /sys/fs/cgroup/cpuset/$g ]] || continue
   for file in cpuset.cpus cpuset.mems; do
-    cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$group/$file"
+    cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$g/$file"
   done
-fi
+done
+printf 'space=%q group=%q binary=%q\n' "$space" "$group" "$binary" >"$work/names"
 
 OTEL_TRACES_EXPORTER=none docker-registry serve "$work/registry.yml" >"$work/logs/registry" 2>&1 8>&- &
 registry=$!
 nsenter --net="/run/netns/$space" unshare --mount --pid --fork --mount-proc --kill-child \
-  "$root/tools/kubernetes/inner.sh" "$work" "$binary" >"$work/logs/node" 2>&1 8>&- &
+  "$root/tools/kubernetes/inner.sh" "$work" "$binary" node1 10.78.0.2 >"$work/logs/node" 2>&1 8>&- &
 node=$!
 
 ask() { curl -sf --max-time 5 --cacert "$work/certs/apiserver.crt" -H 'Authorization: Bearer admintoken' "$@"; }
@@ -206,7 +223,8 @@ done
 say "the node is ready"
 
 export NULLOPS_TEST_KUBERNETES=$work/admin.kubeconfig NULLOPS_TEST_KUBERNETES_REGISTRY=10.78.0.1:5000 \
-  NULLOPS_TEST_KUBERNETES_FROM=10.78.0.1
+  NULLOPS_TEST_KUBERNETES_FROM=10.78.0.1 NULLOPS_TEST_KUBERNETES_SPACE=$space \
+  NULLOPS_TEST_KUBERNETES_FOLDER=$work
 code=0
 "$@" 8>&- || code=$?
 if ((code != 0)); then

@@ -26,6 +26,10 @@ type KubernetesSettings struct {
 	Prefix     string `description:"Beginning of the names of deployments' namespaces."`
 	Helper     string `description:"Image of the helper in pods: this agent's own image."`
 	Machines   string `description:"Labels of the machines to use, a=b,c=d; empty means all."`
+	// StorageClass and VolumeSize are of services' volumes: a step names no size.
+	StorageClass string `description:"StorageClass of volumes; empty is the cluster's default."`
+	VolumeSize   string `description:"Size that each volume asks for, such as 10Gi."`
+	GPU          string `description:"What the cluster calls one GPU, such as nvidia.com/gpu."`
 	// Admit is for agents outside the cluster: inside, the namespace says where they are.
 	Admit string `description:"Addresses an agent outside the cluster dials from, a/32,b/32."`
 }
@@ -47,12 +51,17 @@ func openRuntime(ctx context.Context, s Settings, install string, hook failpoint
 		return nil, err
 	}
 	config.Install, config.Log = install, log
+	config.Lost = func(err error) {
+		log.ErrorContext(ctx, "this agent ends at once", "error", err)
+		os.Exit(1) // what runs goes on; the other agent has it now
+	}
 	return kubernetes.New(ctx, config)
 }
 
 func (s Settings) kubernetesConfig() (c kubernetes.Config, err error) {
 	k := s.Agent.Kubernetes
 	c = kubernetes.Config{Kubeconfig: k.Kubeconfig, Prefix: k.Prefix, Helper: k.Helper,
+		StorageClass: k.StorageClass, VolumeSize: k.VolumeSize, GPUResource: k.GPU,
 		AgentNamespace: podNamespace()}
 	if c.StopGrace, err = s.stopGrace(); err != nil {
 		return c, err

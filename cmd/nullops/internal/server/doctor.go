@@ -126,10 +126,12 @@ func examineCluster(ctx context.Context, s Settings) (d diagnosis, err error) {
 	}
 	missing, err := kubernetes.FindMissingRights(ctx, config)
 	if err == nil && len(missing) > 0 {
-		d.Checks = missingRightChecks(missing)
+		d.Checks = missingRightChecks(missing, len(kubernetes.ListRights(config.AgentNamespace)))
 		return d, nil
 	}
-	runtime, err := openRuntime(ctx, s, "doctor", nil, slog.New(slog.DiscardHandler))
+	// It holds no Lease, which the agent beside it has.
+	config.Install, config.Log = "doctor", slog.New(slog.DiscardHandler)
+	runtime, err := kubernetes.New(ctx, config)
 	if err == nil {
 		defer runtime.Close()
 		d.Inventory, err = runtime.Inventory(ctx)
@@ -148,17 +150,17 @@ func examineCluster(ctx context.Context, s Settings) (d diagnosis, err error) {
 }
 
 // missingRightChecks has a line for each missing right, and one that says how to grant them.
-func missingRightChecks(missing []string) []wire.Check {
-	all := []wire.Check{{ID: "rights", Severity: wire.SeverityCritical,
-		Detail: fmt.Sprintf("the agent's account lacks %d of its %d rights in the cluster", len(missing),
-			len(kubernetes.ListRights())),
+func missingRightChecks(missing []string, all int) []wire.Check {
+	checks := []wire.Check{{ID: "rights", Severity: wire.SeverityCritical,
+		Detail: fmt.Sprintf("the agent's account lacks %d of its %d rights in the cluster",
+			len(missing), all),
 		Remedy: "install the agent with this release's chart or manifest, which grants all of them, as " +
 			"somebody who has them; docs/kubernetes.md says what each is for"}}
 	for _, name := range missing {
-		all = append(all, wire.Check{ID: "right", Severity: wire.SeverityCritical,
+		checks = append(checks, wire.Check{ID: "right", Severity: wire.SeverityCritical,
 			Detail: "the agent's account may not " + name})
 	}
-	return all
+	return checks
 }
 
 // doctorConfig is the configuration of the agent on this machine, or the default one.

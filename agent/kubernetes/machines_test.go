@@ -1,0 +1,176 @@
+//go:build kubernetes
+
+package kubernetes_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/kubernetes"
+	"github.com/nullops/nullops/internal/wait"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// folderVariable is the folder of the cluster, for a second machine.
+const folderVariable = "NULLOPS_TEST_KUBERNETES_FOLDER"
+
+// addMachine has a second machine join, and returns what kills it.
+func addMachine(t *testing.T, a admin) (kill func()) {
+	t.Helper()
+	var log strings.Builder
+	machine := exec.Command("../../tools/kubernetes/machine.sh", os.Getenv(folderVariable))
+	machine.Stdout, machine.Stderr = &log, &log
+	if err := machine.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill = func() {
+		_ = machine.Process.Kill()
+		_ = machine.Wait()
+	}
+	t.Cleanup(func() {
+		kill()
+		// Its pods are known to be gone only now.
+		_, _ = a.ask(http.MethodDelete, "/api/v1/nodes/node2", "")
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	a.await("node2 is ready", func() bool {
+		_, text := a.ask(http.MethodGet, "/api/v1/nodes/node2", "")
+		return strings.Contains(text, `"type":"Ready","status":"True"`) ||
+			strings.Contains(text, `"reason":"KubeletReady"`)
+	})
+	return kill
+}
+
+func (a admin) await(what string, is func() bool) {
+	a.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !is(); {
+		if time.Now().After(deadline) {
+			a.t.Fatalf("in vain waited for: %s", what)
+		}
+		_ = wait.Sleep(context.WithoutCancel(a.t.Context()), 200*time.Millisecond)
+	}
+}
+
+// cordon lets a machine take pods, or not.
+func (a admin) cordon(machine string, is bool) {
+	a.t.Helper()
+	a.mustDo(http.MethodPatch, "/api/v1/nodes/"+machine,
+		fmt.Sprintf(`{"spec":{"unschedulable":%t}}`, is))
+}
+
+// machineOf says where the pods of a step are that are not being removed.
+func (a admin) machineOf(namespace string, step pipeline.StepKey) string {
+	a.t.Helper()
+	var pods struct {
+		Items []struct {
+			Metadata struct {
+				Name    string  `json:"name"`
+				Deleted *string `json:"deletionTimestamp"`
+			} `json:"metadata"`
+			Spec struct {
+				Machine string `json:"nodeName"`
+			} `json:"spec"`
+		} `json:"items"`
+	}
+	text := a.mustDo(http.MethodGet, "/api/v1/namespaces/"+namespace+
+		"/pods?labelSelector=nullops.step="+string(step), "")
+	if err := json.Unmarshal([]byte(text), &pods); err != nil {
+		a.t.Fatal(err)
+	}
+	for _, p := range pods.Items {
+		if p.Metadata.Deleted == nil {
+			return p.Spec.Machine + " " + p.Metadata.Name
+		}
+	}
+	return ""
+}
+
+// drain does what kubectl drain does: the machine takes no new pods, and its pods are evicted.
+func (a admin) drain(machine, namespace string, steps ...pipeline.StepKey) {
+	a.t.Helper()
+	a.cordon(machine, true)
+	for _, step := range steps {
+		_, pod, _ := strings.Cut(a.machineOf(namespace, step), " ")
+		a.mustDo(http.MethodPost, "/api/v1/namespaces/"+namespace+"/pods/"+pod+"/eviction",
+			fmt.Sprintf(`{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":%q}}`, pod))
+	}
+}
+
+// Services outlive the machine that they are on: drained, it gives them to another one, with their
+// secrets and the data of their volumes; killed, it loses them to another one after a while. It
+// runs alone, since the pods of other tests would be on those machines.
+func TestKubernetes_ServicesOutliveTheirMachine(t *testing.T) {
+	a := newAdmin(t)
+	a.makeClass(testClass)
+	r := newRigWith(t, func(c *kubernetes.Config) {
+		c.StorageClass, c.VolumeSize, c.LostAfter = testClass, "1Gi", 5*time.Second
+	})
+	kill := addMachine(t, a)
+	deployment := r.newDeployment()
+	namespace := r.namespaceOf(deployment)
+	// Everything begins on the second machine.
+	a.cordon("node1", true)
+	t.Cleanup(func() { a.cordon("node1", false) })
+	web, db := r.echoService(deployment, "web"), r.echoService(deployment, "db")
+	web.SecretEnv = map[string]string{"PASSWORD": "hunter2"}
+	web.Ready = &pipeline.Readiness{Command: []string{"/actor", "printenv", "PASSWORD"}}
+	db.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
+	r.start(web)
+	r.start(db)
+	data := agent.VolumeName{Deployment: deployment, Service: "db", Name: "data"}
+	before := r.readVolume(data)
+	a.cordon("node1", false)
+	a.drain("node2", namespace, "web", "db")
+	for _, s := range []agent.ServiceSpec{web, db} {
+		a.await("its new pod", func() bool {
+			return strings.HasPrefix(a.machineOf(namespace, s.Step), "node1 ")
+		})
+		r.awaitReady(s)
+	}
+	r.checkEcho(deployment, "db")
+	if after := r.readVolume(data); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("on the other machine, the volume has %q and not %q", after, before)
+	}
+	// Back to the second machine, which is then lost.
+	a.cordon("node2", false)
+	a.drain("node1", namespace, "web")
+	a.await("its pod on node2", func() bool {
+		return strings.HasPrefix(a.machineOf(namespace, "web"), "node2 ")
+	})
+	r.awaitReady(web)
+	a.cordon("node1", false)
+	kill()
+	a.await("its pod on node1 again", func() bool {
+		return strings.HasPrefix(a.machineOf(namespace, "web"), "node1 ")
+	})
+	r.awaitReady(web)
+	// Until a person says that the machine is gone, the cluster waits for the pods on it.
+	a.mustDo(http.MethodDelete, "/api/v1/nodes/node2", "")
+}
+
+func (r *rig) checkEcho(deployment string, step pipeline.StepKey) {
+	r.t.Helper()
+	conn, err := r.Dial(r.t.Context(), deployment, step, 7)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	got := make([]byte, 4)
+	if _, err := io.WriteString(conn, "ping"); err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := io.ReadFull(conn, got); err != nil || string(got) != "ping" {
+		r.t.Errorf("it answers %q, %v", got, err)
+	}
+}

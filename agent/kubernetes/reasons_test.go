@@ -1,0 +1,100 @@
+//go:build kubernetes
+
+package kubernetes_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/kubernetes"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// What keeps a service from starting is one sentence with the cluster's own reason.
+func TestProbe_SaysWhyTheClusterDoesNotStartAService(t *testing.T) {
+	t.Parallel()
+	a := newAdmin(t)
+	a.makeClass(testClass)
+	for name, c := range map[string]struct {
+		// before is called with the service's namespace and the service.
+		before func(namespace string, s *agent.ServiceSpec)
+		want   []string
+	}{
+		"no room": {func(_ string, s *agent.ServiceSpec) { s.Resources.CPU = 1000 },
+			[]string{"the cluster has no room for it", "Insufficient cpu"}},
+		"no image": {func(_ string, s *agent.ServiceSpec) {
+			s.Image.Digest = "sha256:" + strings.Repeat("1", 64)
+		}, []string{"its image cannot be pulled", "not found"}},
+		"quota": {func(namespace string, _ *agent.ServiceSpec) {
+			a.mustDo(http.MethodPost, "/api/v1/namespaces/"+namespace+"/resourcequotas",
+				`{"metadata":{"name":"small"},"spec":{"hard":{"limits.memory":"1Mi"}}}`)
+		}, []string{"quota has no room", "exceeded quota: small"}},
+		"no command": {func(_ string, s *agent.ServiceSpec) {
+			s.Entrypoint = []string{"/nothing"}
+		}, []string{"cannot be started", "/nothing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			deployment := r.newDeployment()
+			web := r.echoService(deployment, "web")
+			c.before(r.namespaceOf(deployment), &web)
+			if err := r.StartService(t.Context(), web); err != nil {
+				t.Fatal(err)
+			}
+			p := r.awaitProbe(web, fmt.Sprint("says ", c.want), func(p agent.ProbeResult) bool {
+				for _, want := range c.want {
+					if !strings.Contains(p.Detail, want) {
+						return false
+					}
+				}
+				return true
+			})
+			if strings.Contains(p.Detail, "\n") {
+				t.Errorf("it is more than one line: %q", p.Detail)
+			}
+		})
+	}
+}
+
+// A volume that cannot be mounted is told from one that is being made.
+func TestProbe_SaysWhyAVolumeIsNotMounted(t *testing.T) {
+	t.Parallel()
+	a := newAdmin(t)
+	a.mustDo(http.MethodPost, "/apis/storage.k8s.io/v1/storageclasses",
+		`{"metadata":{"name":"nullops-broken"},"provisioner":"nullops.test/none"}`)
+	r := newRigWith(t, func(c *kubernetes.Config) { c.StorageClass = "nullops-broken" })
+	deployment := r.newDeployment()
+	db := r.echoService(deployment, "db")
+	db.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
+	if err := r.StartService(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	r.awaitProbe(db, "says that its volume is not there", func(p agent.ProbeResult) bool {
+		return strings.Contains(p.Detail, "PersistentVolumeClaim")
+	})
+}
+
+// Exit code 137 has a cause. Lack of memory is told from a process that is killed by somebody.
+func TestProbe_TellsTheCausesOf137Apart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	deployment := r.newDeployment()
+	hungry := r.echoService(deployment, "hungry")
+	hungry.Command, hungry.Ready, hungry.Once = []string{"eat"}, nil, true
+	hungry.Resources.MemoryMiB = 64
+	killed := r.echoService(deployment, "killed")
+	killed.Command, killed.Ready, killed.Once = []string{"exit", "137"}, nil, true
+	for _, s := range []agent.ServiceSpec{hungry, killed} {
+		if err := r.StartService(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		p := r.awaitProbe(s, "ended", func(p agent.ProbeResult) bool { return p.Ended })
+		if p.ExitCode != 137 || p.OOM != (s.Step == "hungry") || p.Cluster != "" {
+			t.Errorf("the job %s ended as %+v", s.Step, p)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kubernetes ends containers with SIGTERM. A service that wants another signal gets it from the
+// helper, which the machine runs before that and whose end it waits for.
+
+// sendStopSignal sends a signal to the container's first process and waits for its end.
+func sendStopSignal(ctx context.Context, name string) error {
+	signal, err := parseSignal(name)
+	if err != nil {
+		return err
+	}
+	first, err := firstProcess("/proc", os.Getpid())
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(first, signal); err != nil {
+		return fmt.Errorf("signal process %d: %w", first, err)
+	}
+	for ctx.Err() == nil && syscall.Kill(first, 0) == nil {
+		time.Sleep(secretsPoll)
+	}
+	return nil
+}
+
+func parseSignal(name string) (syscall.Signal, error) {
+	if n, err := strconv.Atoi(name); err == nil && n > 0 {
+		return syscall.Signal(n), nil
+	}
+	upper := strings.ToUpper(name)
+	if !strings.HasPrefix(upper, "SIG") {
+		upper = "SIG" + upper
+	}
+	if s := unix.SignalNum(upper); s != 0 {
+		return s, nil
+	}
+	return 0, fmt.Errorf("there is no signal %q", name)
+}
+
+// firstProcess is the lowest process with our file system: where the containers of a pod see each
+// other's processes, the first of all is another container's.
+func firstProcess(proc string, self int) (int, error) {
+	own, err := os.Readlink(filepath.Join(proc, "self/ns/mnt"))
+	if err != nil {
+		return 0, err
+	}
+	entries, err := os.ReadDir(proc)
+	if err != nil {
+		return 0, err
+	}
+	first := 0
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == self || first != 0 && pid > first {
+			continue
+		}
+		space, err := os.Readlink(filepath.Join(proc, e.Name(), "ns/mnt"))
+		if err == nil && space == own {
+			first = pid
+		}
+	}
+	if first == 0 {
+		return 0, errors.New("the container's first process is not found")
+	}
+	return first, nil
+}
