@@ -84,8 +84,9 @@ func (r *rights) findMissing(ctx context.Context) (missing []right, err error) {
 	for _, need := range r.config.neededRights() {
 		review, err := r.reviews.create(ctx, &authorizationv1.SelfSubjectAccessReview{
 			Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: need.verb, Namespace: need.namespace,
-					Group: need.group, Resource: need.resource, Subresource: need.subresource}}})
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: need.verb,
+					Namespace: need.namespace,
+					Group:     need.group, Resource: need.resource, Subresource: need.subresource}}})
 		if err != nil {
 			return nil, wrapQueryErr(err)
 		}

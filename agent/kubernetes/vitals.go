@@ -45,8 +45,8 @@ type clusterUse struct {
 }
 
 // errNoMetrics: there is nobody to ask what pods use.
-var errNoMetrics = errors.New("the cluster has no metrics server, and the agent's account may not " +
-	"read the kubelets' summaries (nodes/proxy)")
+var errNoMetrics = errors.New("the cluster has no metrics server, and the agent's account may " +
+	"not read the kubelets' summaries (nodes/proxy)")
 
 // Vitals measures the cluster and the given services. Probe evaluates the readiness checks; here a
 // service is either stopped or of unknown health.
