@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 )
 
 // manifestObject is what a test needs of a Deployment or a ConfigMap.
@@ -120,4 +122,33 @@ func checkAgentManifest(t *testing.T, file string) {
 		return
 	}
 	t.Errorf("%s has no ConfigMap", file)
+}
+
+// The command takes the flags that 'node add --kubernetes' prints, and prints nothing of what
+// cannot work.
+func TestAgentManifest_TakesTheFlagsOfTheLine(t *testing.T) {
+	t.Parallel()
+	run := func(flags ...string) (string, error) {
+		var out strings.Builder
+		c := agentManifest()
+		c.SilenceErrors, c.SilenceUsage = true, true
+		c.SetArgs(append([]string{"--name=nullops-qa", "--image=registry.test/agent:1"}, flags...))
+		c.SetOut(&out)
+		err := c.Execute()
+		return out.String(), err
+	}
+	for _, flags := range [][]string{
+		{"--connect=wss://nullops.test", "--fingerprint=sha256:ab"},
+		{"--port=5007"}, {"--service=NodePort", "--node-port=30500"},
+		{"--service=LoadBalancer", "--port=5000"}, {"--websocket=true"},
+	} {
+		out, err := run(flags...)
+		if err != nil || !strings.Contains(out, `image: "registry.test/agent:1"`) {
+			t.Errorf("%v: %v\n%s", flags, err, out)
+		}
+	}
+	out, err := run("--connect=https://nullops.test")
+	if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "--connect") || out != "" {
+		t.Errorf("a URL that is no WebSocket: %v\n%s", err, out)
+	}
 }
