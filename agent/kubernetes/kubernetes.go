@@ -89,6 +89,7 @@ func New(ctx context.Context, c Config) (*Kubernetes, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	quietClient(c.Log)
 	config, err := loadClusterConfig(c.Kubeconfig)
 	if err != nil {
 		return nil, err
