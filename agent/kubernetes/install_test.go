@@ -114,7 +114,8 @@ func (i installer) install(file, namespace string) map[string]map[string]any {
 			i.t.Errorf("%s %s: %v", file, kind, warnings)
 		}
 		name := object["metadata"].(map[string]any)["name"].(string)
-		if stays && strings.HasPrefix(kind, "Cluster") {
+		if stays && !strings.HasPrefix(path, "/apis/"+object["apiVersion"].(string)+
+			"/namespaces/"+namespace) && kind != "ServiceAccount" {
 			i.t.Cleanup(func() { i.do("DELETE", path+"/"+name, nil) })
 		}
 		made[kind] = object
@@ -132,10 +133,11 @@ func objectFolder(t *testing.T, object map[string]any, namespace string) string 
 		path = "/api/v1"
 	}
 	if !strings.HasPrefix(kind, "Cluster") {
-		if is := object["metadata"].(map[string]any)["namespace"]; is != namespace {
-			t.Fatalf("%s is in the namespace %v", kind, is)
+		is, _ := object["metadata"].(map[string]any)["namespace"].(string)
+		if is != namespace && (is != "default" || !strings.HasPrefix(kind, "Role")) {
+			t.Fatalf("%s is in the namespace %q", kind, is)
 		}
-		path += "/namespaces/" + namespace
+		path += "/namespaces/" + is
 	}
 	return path + "/" + folders[kind]
 }

@@ -119,6 +119,10 @@ func (ns *namespaces) ensurePolicies(ctx context.Context, s space) error {
 	if err != nil {
 		return wrapQueryErr(err)
 	}
+	servers, err := ns.apiServers(ctx)
+	if err != nil {
+		return err
+	}
 	specs := map[string]networkingv1.NetworkPolicySpec{
 		denyPolicy: {PolicyTypes: both},
 		admitPolicy: {
@@ -127,7 +131,7 @@ func (ns *namespaces) ensurePolicies(ctx context.Context, s space) error {
 			Ingress: []networkingv1.NetworkPolicyIngressRule{
 				{From: append(ns.agentPeers(), networkingv1.NetworkPolicyPeer{
 					PodSelector: &metav1.LabelSelector{}})}},
-			Egress: ns.egressRules(machines),
+			Egress: ns.egressRules(machines, servers),
 		},
 	}
 	for _, name := range []string{denyPolicy, admitPolicy} {

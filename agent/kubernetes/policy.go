@@ -1,6 +1,8 @@
 package kubernetes
 
 import (
+	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -32,7 +34,9 @@ func (ns *namespaces) agentPeers() (all []networkingv1.NetworkPolicyPeer) {
 
 // egressRules let pods reach their own namespace, names, and what is outside the cluster; not the
 // metadata services of clouds, the API server, or the pods of others.
-func (ns *namespaces) egressRules(machines []corev1.Node) []networkingv1.NetworkPolicyEgressRule {
+func (ns *namespaces) egressRules(
+	machines []corev1.Node, servers []netip.Addr,
+) []networkingv1.NetworkPolicyEgressRule {
 	udp, tcp, dns := corev1.ProtocolUDP, corev1.ProtocolTCP, intstr.FromInt32(53)
 	return []networkingv1.NetworkPolicyEgressRule{
 		{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}},
@@ -40,11 +44,13 @@ func (ns *namespaces) egressRules(machines []corev1.Node) []networkingv1.Network
 			MatchLabels: map[string]string{namespaceNameLabel: "kube-system"}}}},
 			Ports: []networkingv1.NetworkPolicyPort{{Protocol: &udp, Port: &dns},
 				{Protocol: &tcp, Port: &dns}}},
-		{To: ns.outsidePeers(machines)},
+		{To: ns.outsidePeers(machines, servers)},
 	}
 }
 
-func (ns *namespaces) outsidePeers(machines []corev1.Node) (all []networkingv1.NetworkPolicyPeer) {
+func (ns *namespaces) outsidePeers(
+	machines []corev1.Node, servers []netip.Addr,
+) (all []networkingv1.NetworkPolicyPeer) {
 	v4 := []netip.Prefix{netip.MustParsePrefix("169.254.0.0/16")}
 	v6 := []netip.Prefix{netip.MustParsePrefix("fd00:ec2::254/128"),
 		netip.MustParsePrefix("fe80::/10")}
@@ -55,7 +61,7 @@ func (ns *namespaces) outsidePeers(machines []corev1.Node) (all []networkingv1.N
 			v6 = append(v6, p)
 		}
 	}
-	for _, a := range ns.apiAddresses() {
+	for _, a := range slices.Concat(ns.apiAddresses(), servers) {
 		add(netip.PrefixFrom(a, a.BitLen()))
 	}
 	for _, m := range machines {
@@ -78,6 +84,34 @@ func (ns *namespaces) outsidePeers(machines []corev1.Node) (all []networkingv1.N
 		all = append(all, networkingv1.NetworkPolicyPeer{IPBlock: block})
 	}
 	return all
+}
+
+// apiServers are where the API server really is: most network plugins see a connection after the
+// address that pods are told was replaced by one of these.
+func (ns *namespaces) apiServers(ctx context.Context) (all []netip.Addr, err error) {
+	var found struct {
+		Items []struct {
+			Endpoints []struct {
+				Addresses []string `json:"addresses"`
+			} `json:"endpoints"`
+		} `json:"items"`
+	}
+	err = readJSON(ns.core.Get().
+		AbsPath("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices").
+		Param("labelSelector", "kubernetes.io/service-name=kubernetes").Do(ctx), &found)
+	if err != nil {
+		return nil, fmt.Errorf("where the API server is: %w", wrapQueryErr(err))
+	}
+	for _, i := range found.Items {
+		for _, e := range i.Endpoints {
+			for _, text := range e.Addresses {
+				if a, err := netip.ParseAddr(text); err == nil {
+					all = append(all, a.Unmap())
+				}
+			}
+		}
+	}
+	return all, nil
 }
 
 // apiAddresses are where the agent itself reaches the API server: under the address of the

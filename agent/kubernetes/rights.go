@@ -48,6 +48,7 @@ func (c Config) neededRights() (all []right) {
 			all = append(all, right{one.group, one.resource, one.subresource, verb, ""})
 		}
 	}
+	all = append(all, right{"discovery.k8s.io", "endpointslices", "", "list", "default"})
 	if c.AgentNamespace != "" && c.Lost != nil {
 		for _, verb := range []string{"get", "create", "update", "delete"} {
 			all = append(all, right{"coordination.k8s.io", "leases", "", verb, c.AgentNamespace})

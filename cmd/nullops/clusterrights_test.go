@@ -90,8 +90,11 @@ func explainedRights(t *testing.T, page string) (all []string) {
 			t.Errorf("docs/kubernetes.md gives no reason for %s", m[1])
 		}
 		for resource := range strings.SplitSeq(m[1], ", ") {
-			if strings.HasPrefix(m[3], "in its own namespace only: ") {
+			switch {
+			case strings.HasPrefix(m[3], "in its own namespace only: "):
 				resource += " in the namespace nullops-agent"
+			case strings.HasPrefix(m[3], "in the namespace `default` only: "):
+				resource += " in the namespace default"
 			}
 			for verb := range strings.SplitSeq(m[2], ", ") {
 				all = append(all, verb+" "+resource)

@@ -164,6 +164,8 @@ func (o AgentOptions) replaceNames(n *yaml.Node, key string) {
 		}
 	case n.Value == agentName && o.Name != "" && key != "app.kubernetes.io/name":
 		n.Value = o.Name
+	case n.Value == agentName+"-default" && o.Name != "":
+		n.Value = o.Name + "-default"
 	case n.Value == agentImage && o.Image != "":
 		n.Value = o.Image
 	}
