@@ -28,6 +28,8 @@ type Inventory struct {
 	GPUs []GPU `json:"gpus,omitempty"`
 	// Plugins are those of the catalogue, and whether their images are there.
 	Plugins []HeldPlugin `json:"plugins,omitempty"`
+	// Cluster is nil for a machine with a Docker Engine.
+	Cluster *Cluster `json:"cluster,omitempty"`
 }
 
 // HeldPlugin is one plugin of the catalogue on a node.
@@ -88,7 +90,8 @@ const (
 // deployments it has (docs/threats.md, T22 and T26), or could not begin one. A disk that is full of
 // images is none of them: placement considers it by itself, with a fresher number.
 func blockingChecks() []string {
-	return []string{"isolation", "memory-limit", "pids-limit", "log-driver", "oci-runtime", "journal"}
+	return []string{"isolation", "memory-limit", "pids-limit", "log-driver", "oci-runtime", "journal",
+		"rights"}
 }
 
 // DegradedReason returns what is wrong with a connected node, in one sentence, or "": why it takes

@@ -4,8 +4,9 @@
 #   tools/generate.sh            writes the files
 #   tools/generate.sh --verify   writes them, then fails if git sees a difference,
 #                                if the API's description has a fault, if it breaks
-#                                programs written for the last release, or if a test
-#                                was flaky twice and is not fixed (docs/flaky.md)
+#                                programs written for the last release, if Helm's linter
+#                                finds fault with a chart, or if a test was flaky twice
+#                                and is not fixed (docs/flaky.md)
 #
 #   migrations/*.sql, queries/*.sql  -> controlplane/postgres/internal/dbsqlc   (sqlc)
 #   controlplane/api/openapi.yaml    -> controlplane/api, controlplane/apiclient (oapi-codegen)
@@ -13,6 +14,7 @@
 #   "// promise:" comments of tests  -> docs/promises.md              (tools/promises)
 #   "// threat:" and "// fault:"     -> docs/threats.md, docs/faults.md
 #   docs/track-record.tsv            -> docs/track-record.md          (tools/trackrecord)
+#   deploy/helm                      -> deploy/manifests/*.yaml       (tools/charts.sh)
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -37,6 +39,10 @@ done
 
 tools/run promises
 tools/run trackrecord
+
+charts=()
+[[ ${1:-} == --verify ]] && charts=(--lint)
+tools/charts.sh "${charts[@]}"
 
 [[ ${1:-} == --verify ]] || exit 0
 
@@ -66,6 +72,7 @@ generated=(
   docs/threats.md
   docs/faults.md
   docs/track-record.md
+  deploy/manifests
 )
 changes=$(git status --porcelain --untracked-files=all -- "${generated[@]}")
 if [[ -n $changes ]]; then

@@ -173,11 +173,16 @@ func buildProgram(t *testing.T, folder string) []byte {
 	return program
 }
 
-// A real cluster passes the suite that Docker passes.
+// A real cluster passes the suite that Docker passes, with the rights of the chart and no others.
 func TestKubernetes_KeepsTheContract(t *testing.T) {
 	t.Parallel()
 	newAdmin(t).makeClass(testClass)
-	r := newRigWith(t, func(c *kubernetes.Config) { c.StorageClass, c.VolumeSize = testClass, "1Gi" })
+	chart := newInstaller(t)
+	chart.install("testdata/connect.yaml", "nullops-qa")
+	r := newRigWith(t, func(c *kubernetes.Config) {
+		c.StorageClass, c.VolumeSize = testClass, "1Gi"
+		c.Kubeconfig = chart.signIn("nullops-qa", "nullops-qa")
+	})
 	actor := buildProgram(t, "../docker/dockertest/testdata/actor")
 	images := map[runtimetest.Behaviour]pipeline.Image{}
 	for _, b := range []runtimetest.Behaviour{runtimetest.Echo, runtimetest.Fail,
@@ -208,7 +213,7 @@ func TestKubernetes_DescribesItself(t *testing.T) {
 	for _, c := range i.Checks {
 		found[c.ID] = string(c.Severity)
 	}
-	want := "map[engine:ok features:warning rights:ok storage:warning]"
+	want := "map[cluster-version:ok engine:ok features:warning machines:ok rights:ok storage:warning]"
 	if fmt.Sprint(found) != want || i.CPU <= 0 || i.Memory <= 0 || i.Disk <= 0 {
 		t.Errorf("it says %v, %+v", found, i)
 	}

@@ -47,6 +47,11 @@ func (iv *inventory) Inventory(ctx context.Context) (wire.Inventory, error) {
 		inv.RuncVersion, inv.StorageDriver = i.ContainerRuntimeVersion, "of the cluster"
 	}
 	inv.Checks = iv.checkCluster(ctx, machines)
+	facts, err := iv.readFacts(ctx, version.GitVersion)
+	if err != nil {
+		return wire.Inventory{}, fmt.Errorf("describe the cluster: %w", wrapQueryErr(err))
+	}
+	inv.Cluster, inv.Checks = &facts.cluster, append(inv.Checks, facts.checks()...)
 	return inv, nil
 }
 

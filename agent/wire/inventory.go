@@ -29,6 +29,52 @@ type Inventory struct {
 	Plugins []HeldPlugin `json:"plugins,omitempty"`
 	// Warnings are what could not even be asked.
 	Warnings []string `json:"warnings,omitempty"`
+	// Cluster is set if the node is a Kubernetes cluster, or a part of one. Otherwise the node is a
+	// machine with a Docker Engine.
+	Cluster *Cluster `json:"cluster,omitempty"`
+}
+
+// Cluster is what a node is that is a Kubernetes cluster.
+type Cluster struct {
+	// Version is that of the API server, such as v1.34.3.
+	Version string `json:"version"`
+	// Network is the network plugin, if it is known by what it leaves in the cluster.
+	Network string `json:"network,omitempty"`
+	// MachineCount counts the machines that deployments may use, Machines are the first of them
+	// by name.
+	MachineCount   int            `json:"machine_count"`
+	Machines       []Machine      `json:"machines,omitempty"`
+	StorageClasses []StorageClass `json:"storage_classes,omitempty"`
+}
+
+// Machine is one machine of a cluster.
+type Machine struct {
+	Name  string       `json:"name"`
+	State MachineState `json:"state"`
+	// Version is that of its kubelet.
+	Version string `json:"version"`
+	// CPU and Memory are what pods may have of it.
+	CPU    float64 `json:"cpu"`
+	Memory int64   `json:"memory"`
+	// Detail says why it is not ready, in the cluster's words.
+	Detail string `json:"detail,omitempty"`
+}
+
+// MachineState is whether a machine of a cluster takes pods.
+type MachineState string
+
+// The states. A cordoned machine keeps its pods and takes no new ones.
+const (
+	MachineReady    MachineState = "ready"
+	MachineCordoned MachineState = "cordoned"
+	MachineNotReady MachineState = "not_ready"
+)
+
+// StorageClass is a kind of volumes that a cluster has.
+type StorageClass struct {
+	Name        string `json:"name"`
+	Provisioner string `json:"provisioner"`
+	Default     bool   `json:"default,omitempty"`
 }
 
 // Disk is one file system that deployments fill.

@@ -109,9 +109,13 @@ func (s *server) RevokeNodeToken(
 }
 
 func (s *server) toEnrolment(e nodes.Enrolment) NodeEnrolment {
-	return NodeEnrolment{
-		Node: toNode(e.Node), Token: e.Token.Reveal(), Command: s.installCommand(e.Node, e.Token),
+	cluster := s.clusterCommands(e.Node, e.Token)
+	command := s.installCommand(e.Node, e.Token)
+	if i := e.Node.Inventory; i != nil && i.Cluster != nil {
+		command = cluster.Helm
 	}
+	return NodeEnrolment{Node: toNode(e.Node), Token: e.Token.Reveal(), Command: command,
+		Kubernetes: &cluster}
 }
 
 // installCommand is the command to run on the machine. The token is shown only here: the person who
@@ -127,7 +131,7 @@ func (s *server) installCommand(n controlplane.Node, token controlplane.Plain) s
 // agentWay is how the container is reached: at its port, at that for a reverse proxy, or at none.
 func (s *server) agentWay(n controlplane.Node) string {
 	if n.Connect == controlplane.ConnectAgent {
-		return " -e AGENT_CONNECT=" + s.agentURL()
+		return " -e AGENT_CONNECT=" + s.agentURL() + s.agentPin()
 	}
 	if strings.Contains(n.Address, "://") {
 		return " -p 5001:5001 -e NULLOPS_AGENT_WEBSOCKET=:5001"
@@ -137,6 +141,14 @@ func (s *server) agentWay(n controlplane.Node) string {
 		port = "5000"
 	}
 	return " -p " + port + ":5000"
+}
+
+// agentPin tells an agent which certificate to trust, unless an authority vouches for ours.
+func (s *server) agentPin() string {
+	if s.Fingerprint == "" {
+		return ""
+	}
+	return " -e AGENT_FINGERPRINT=" + s.Fingerprint
 }
 
 // agentURL is where agents dial: the address that people use.
@@ -213,7 +225,10 @@ func toInventory(i controlplane.Inventory) *Inventory {
 		Gpus: new(convertAll(i.GPUs, func(g controlplane.GPU) NodeGPU {
 			return NodeGPU{Id: g.ID, Model: g.Model, Memory: g.Memory}
 		})),
-		Checks: new(convertAll(i.Checks, nodeCheck)),
+		Checks: new(convertAll(i.Checks, nodeCheck)), Runtime: new(NodeRuntimeDocker),
+	}
+	if i.Cluster != nil {
+		out.Runtime, out.Cluster = new(NodeRuntimeKubernetes), toCluster(*i.Cluster)
 	}
 	if len(i.Plugins) > 0 {
 		out.Plugins = new(convertAll(i.Plugins, func(p controlplane.HeldPlugin) NodePlugin {

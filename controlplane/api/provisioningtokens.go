@@ -84,14 +84,10 @@ func machineInventory(hostname string, h MachineHardware) controlplane.Inventory
 
 // enrolCommand is the command to run on each machine. Like that of one node, it is shown only here.
 func (s *server) enrolCommand(token controlplane.Plain) string {
-	pin := ""
-	if s.Fingerprint != "" {
-		pin = " -e AGENT_FINGERPRINT=" + s.Fingerprint
-	}
 	return "docker run -d --name nullops-agent --restart always -p 5000:5000" +
 		" -v /var/run/docker.sock:/var/run/docker.sock" +
 		" -v /var/lib/nullops:/data -v /run/nullops:/run/nullops" +
-		" -e AGENT_CONTROL=" + s.origin + pin +
+		" -e AGENT_CONTROL=" + s.origin + s.agentPin() +
 		" -e AGENT_PROVISIONING_TOKEN=" + token.Reveal() + " " + s.agentImage()
 }
 

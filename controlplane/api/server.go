@@ -83,7 +83,7 @@ type Config struct {
 	// IngressURL has the scheme and port of deployments' URLs.
 	IngressURL *url.URL
 	// Fingerprint is that of our own certificate if no authority vouches for it, for machines that
-	// enrol themselves.
+	// enrol themselves, and agents that dial.
 	Fingerprint string
 	// Build is the release, for people.
 	Build string

@@ -98,6 +98,9 @@ func fillValues(v reflect.Value, next *int64) {
 		for _, f := range v.Fields() {
 			fillValues(f, next)
 		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fillValues(v.Elem(), next)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fillValues(v.Index(0), next)

@@ -212,8 +212,27 @@ func newInventory(i wire.Inventory, told, now time.Time) controlplane.Inventory 
 		out.Plugins = append(out.Plugins, controlplane.HeldPlugin{Name: p.Name, Image: p.Image,
 			State: controlplane.PluginState(p.State), Detail: p.Detail})
 	}
+	out.Cluster = newCluster(i.Cluster)
 	if !told.IsZero() {
 		out.Checks = append(out.Checks, clockSkew(told, now))
+	}
+	return out
+}
+
+// newCluster converts what an agent says of its cluster.
+func newCluster(c *wire.Cluster) *controlplane.Cluster {
+	if c == nil {
+		return nil
+	}
+	out := &controlplane.Cluster{Version: c.Version, Network: c.Network,
+		MachineCount: c.MachineCount}
+	for _, m := range c.Machines {
+		out.Machines = append(out.Machines, controlplane.Machine{Name: m.Name,
+			State: controlplane.MachineState(m.State), Version: m.Version, CPU: m.CPU, Memory: m.Memory,
+			Detail: m.Detail})
+	}
+	for _, s := range c.StorageClasses {
+		out.StorageClasses = append(out.StorageClasses, controlplane.StorageClass(s))
 	}
 	return out
 }

@@ -118,8 +118,10 @@ func (b builder) bin() string { return filepath.Join(b.cache, "bin") }
 func (b builder) compile(ctx context.Context, recipes []recipe) error {
 	var sources []string
 	for _, r := range recipes {
-		if r.source != "" && !slices.Contains(sources, r.source) {
-			sources = append(sources, r.source)
+		for _, source := range append([]string{r.source}, r.more...) {
+			if source != "" && !slices.Contains(sources, source) {
+				sources = append(sources, source)
+			}
 		}
 	}
 	if len(sources) == 0 {
@@ -205,8 +207,13 @@ func (b builder) layers(ctx context.Context, r recipe) ([]packaging.Layer, error
 	if r.program == "nullops" {
 		from = b.nullops
 	}
-	program, err := packaging.MakeLayer(b.cache,
-		[]packaging.File{{Path: "app/" + r.program, From: from, Mode: 0o755}})
+	programs := []packaging.File{{Path: "app/" + r.program, From: from, Mode: 0o755}}
+	for _, source := range r.more {
+		name := filepath.Base(source)
+		programs = append(programs, packaging.File{Path: "app/" + name,
+			From: filepath.Join(b.bin(), name), Mode: 0o755})
+	}
+	program, err := packaging.MakeLayer(b.cache, programs)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,8 @@ type recipe struct {
 	// program is the binary by name; it becomes /app/NAME. source is its
 	// package, empty for one that is built elsewhere.
 	program, source string
+	// more are the packages of further programs, which become /app/NAME too.
+	more []string
 	// files are small extra files.
 	files []packaging.File
 	// base names a base layer, such as "static" or "postgres".
@@ -182,11 +184,12 @@ func scriptBases() []recipe {
 }
 
 // agentRecipe is the image an installation runs on its nodes. It runs as root: it
-// talks to the engine's socket, which is root in all but name.
+// talks to the engine's socket, which is root in all but name. On Kubernetes, the first container
+// of each pod takes the helper from it, as deploy/Dockerfile says.
 func agentRecipe() recipe {
 	return recipe{
 		repository: "nullops/agent", tag: "latest", program: "nullops", base: "static",
 		entrypoint: []string{"/app/nullops", "agent"}, user: "0:0", ports: []string{"5000/tcp"},
-		created: packaging.Epoch(), title: "NullOps agent",
+		created: packaging.Epoch(), title: "NullOps agent", more: []string{"./cmd/sidecar"},
 	}
 }

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"archive/tar"
 	"context"
+	"errors"
 	"io"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
@@ -45,6 +50,39 @@ func TestBuild_IsReproducible(t *testing.T) {
 		if err := validate.Image(image.image); err != nil {
 			t.Errorf("%s: %v", image.ref(), err)
 		}
+	}
+}
+
+// The agent's image has the helper, which starts in each pod of a cluster.
+func TestBuild_AgentHasTheHelper(t *testing.T) {
+	root, err := findRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "nullops")
+	if err := os.WriteFile(program, []byte("a program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	images, err := buildAll(t.Context(), options{root: root, cache: t.TempDir(),
+		only: "nullops/agent", nullops: program}, io.Discard)
+	if err != nil || len(images) != 1 {
+		t.Fatalf("%d images, %v", len(images), err)
+	}
+	found, files := map[string]int64{}, tar.NewReader(mutate.Extract(images[0].image))
+	for {
+		file, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file.Size > 0 && file.Mode&0o111 != 0 {
+			found[file.Name] = file.Size
+		}
+	}
+	if len(found) != 2 || found["app/nullops"] != 9 || found["app/sidecar"] < 100_000 {
+		t.Errorf("the agent's image has the programs %v", found)
 	}
 }
 

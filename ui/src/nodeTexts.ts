@@ -8,7 +8,7 @@ export const nodeTexts = {
   unread: "The nodes could not be read.",
   emptyTitle: "No node yet",
   empty:
-    "A node is a machine with Docker that runs deployments. Add one, then run one line on it or have it set up over SSH.",
+    "A node is a machine with Docker, or a Kubernetes cluster, that runs deployments. Add one, then run one line there or have the machine set up over SSH.",
   columns: {
     name: "Name",
     state: "State",

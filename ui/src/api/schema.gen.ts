@@ -4246,6 +4246,14 @@ export interface components {
             token: string;
             /** @description The exact line to run on the machine. */
             command: string;
+            kubernetes?: components["schemas"]["KubernetesCommands"];
+        };
+        /** @description The exact line for a node that is a Kubernetes cluster, in two variants. */
+        KubernetesCommands: {
+            /** @description With Helm, in a checkout of this release. */
+            helm: string;
+            /** @description With kubectl and this release of nullops, without Helm. */
+            kubectl: string;
         };
         /**
          * @description Which end opens the connections: the control plane, which is the default, or the agent, for machines that nobody can reach.
@@ -4542,6 +4550,58 @@ export interface components {
             checks?: components["schemas"]["NodeCheck"][];
             /** @description The plugins of the catalogue, as the agent lists them. */
             plugins?: components["schemas"]["NodePlugin"][];
+            runtime?: components["schemas"]["NodeRuntime"];
+            cluster?: components["schemas"]["NodeCluster"];
+        };
+        /**
+         * @description What deployments of the node run on.
+         * @enum {string}
+         */
+        NodeRuntime: "docker" | "kubernetes";
+        /** @description Of a Kubernetes cluster. CPU, memory and disk of the inventory are those of all its machines that take pods. */
+        NodeCluster: {
+            /**
+             * @description Of the API server.
+             * @example v1.34.3
+             */
+            version: string;
+            /**
+             * @description The network plugin, if the agent recognizes it.
+             * @example Calico
+             */
+            network?: string;
+            /** @description How many machines deployments may use. */
+            machine_count: number;
+            /** @description The first of them by name, 100 at most. */
+            machines: components["schemas"]["ClusterMachine"][];
+            storage_classes: components["schemas"]["StorageClass"][];
+        };
+        ClusterMachine: {
+            name: string;
+            /**
+             * @description A cordoned machine keeps its pods and takes no new ones.
+             * @enum {string}
+             */
+            state: "ready" | "cordoned" | "not_ready";
+            /** @description Of its kubelet. */
+            version: string;
+            /**
+             * Format: double
+             * @description What pods may have of it, in cores.
+             */
+            cpu: number;
+            /**
+             * Format: int64
+             * @description What pods may have of it, in bytes.
+             */
+            memory: number;
+            /** @description Why it is not ready. */
+            detail?: string;
+        };
+        StorageClass: {
+            name: string;
+            provisioner: string;
+            default: boolean;
         };
         DeploymentChecks: {
             /** @description Every step that was checked is as it was made. */

@@ -43,13 +43,15 @@ func nodeCommand() *cobra.Command {
 func nodeAdd() *cobra.Command {
 	var env, addr, connect, thumbprint string
 	var ssh sshFlags
+	var cluster bool
 	c := &cobra.Command{
 		Use:   "add NAME --env ENV (--address ADDRESS | --connect agent | --ssh USER@HOST)",
 		Args:  exit.ExactArgs(1),
 		Short: "Add a node; prints its token once, and the line to run there",
 		Long: "Without --ssh, prints the line to run on the machine. With it, the control plane\n" +
 			"signs in there, starts the agent, and shows what it does.\n" +
-			"With --connect agent, the agent opens the connections: for machines behind NAT.",
+			"With --connect agent, the agent opens the connections: for machines behind NAT.\n" +
+			"With --kubernetes, prints the line that makes a Kubernetes cluster a node.",
 	}
 	ssh.register(c)
 	asJSON := output.JSONFlag(c)
@@ -59,9 +61,11 @@ func nodeAdd() *cobra.Command {
 	c.Flags().StringVar(&connect, "connect", "",
 		"which end opens the connections: control-plane, or agent")
 	c.Flags().StringVar(&thumbprint, "thumbprint", "", "expected certificate thumbprint, if known")
+	c.Flags().BoolVar(&cluster, "kubernetes", false, "the node is a Kubernetes cluster")
 	_ = c.MarkFlagRequired("env")
 	c.MarkFlagsOneRequired("address", "ssh", "connect")
 	c.MarkFlagsMutuallyExclusive("connect", "ssh")
+	c.MarkFlagsMutuallyExclusive("kubernetes", "ssh")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -79,7 +83,7 @@ func nodeAdd() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		return printEnrolment(c, *r.JSON201, *asJSON)
+		return printEnrolment(c, *r.JSON201, *asJSON, cluster)
 	}
 	return c
 }
@@ -99,14 +103,18 @@ func nodeRotate() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		return printEnrolment(c, *r.JSON201, *asJSON)
+		known := r.JSON201.Node.Inventory
+		return printEnrolment(c, *r.JSON201, *asJSON, known != nil && known.Cluster != nil)
 	}
 	return c
 }
 
-func printEnrolment(c *cobra.Command, e apiclient.NodeEnrolment, asJSON bool) error {
+func printEnrolment(c *cobra.Command, e apiclient.NodeEnrolment, asJSON, cluster bool) error {
 	if asJSON {
 		return output.PrintJSON(c.OutOrStdout(), e)
+	}
+	if cluster {
+		return printClusterEnrolment(c.OutOrStdout(), e)
 	}
 	_, err := fmt.Fprintf(c.OutOrStdout(), "Node %s. Run this on the machine; the token is shown "+
 		"only now:\n\n%s\n\nThe agent prints its certificate's thumbprint: compare it with "+
@@ -130,11 +138,11 @@ func nodeList() *cobra.Command {
 			return output.PrintJSON(c.OutOrStdout(), all)
 		}
 		rows := [][]string{{"NAME", "ENVIRONMENT", "ADDRESS", "STATE", "DETAIL", "DEPLOYMENTS",
-			"BUILD", "THUMBPRINT"}}
+			"RUNS ON", "BUILD", "THUMBPRINT"}}
 		for _, n := range all {
 			rows = append(rows, []string{n.Name, n.Environment, addressColumn(n), nodeState(n),
-				valueOrZero(n.StatusDetail), fmt.Sprint(n.Deployments), valueOrZero(n.Build),
-				valueOrZero(n.Thumbprint)})
+				valueOrZero(n.StatusDetail), fmt.Sprint(n.Deployments), engineName(n.Inventory),
+				valueOrZero(n.Build), valueOrZero(n.Thumbprint)})
 		}
 		return output.PrintTable(c.OutOrStdout(), rows)
 	}

@@ -20,13 +20,9 @@ func printFacts(w io.Writer, n apiclient.Node) error {
 		fmt.Fprintln(w, "it has not told what it is")
 		return nil
 	}
-	rows := [][]string{
-		{"machine", fmt.Sprintf("%s, %s, kernel %s, %s", i.Hostname, i.Os, i.Kernel, i.Arch)},
-		{"engine", fmt.Sprintf("Docker %s, API %s, %s, storage %s, cgroup %s (%s)",
-			i.EngineVersion, i.ApiVersion, runtimeText(valueOrZero(i.RuncVersion)),
-			valueOrZero(i.StorageDriver), valueOrZero(i.CgroupVersion), valueOrZero(i.CgroupDriver))},
-		{"size", fmt.Sprintf("%g CPU, %s of memory", i.Cpu, bytesText(float64(i.Memory)))},
-	}
+	rows := engineRows(*i)
+	rows = append(rows, []string{"size",
+		fmt.Sprintf("%g CPU, %s of memory", i.Cpu, bytesText(float64(i.Memory)))})
 	for _, d := range valueOrZero(i.Disks) {
 		rows = append(rows, []string{"disk",
 			fmt.Sprintf("%s for %s, %s", bytesText(float64(d.Size)), d.Holds, d.Path)})
@@ -39,6 +35,10 @@ func printFacts(w io.Writer, n apiclient.Node) error {
 		rows = append(rows, []string{"in use", fmt.Sprintf("%.2f CPU, %s of memory, %s of disk free, "+
 			"%s ago", v.Cpu, bytesText(float64(v.MemoryUsed)), bytesText(float64(v.DiskFree)),
 			output.FormatAge(v.At))})
+	}
+	if i.Cluster != nil {
+		rows = append(rows, []string{"does not apply", "image clean-up, the disk floor and the range " +
+			"of addresses: the cluster looks after them"})
 	}
 	if err := output.PrintTable(w, rows); err != nil {
 		return err

@@ -24,7 +24,7 @@ import (
 func agentCommand() *cobra.Command {
 	c := serverCommand("agent", "Run the agent of a node, next to its Docker Engine",
 		Settings.checkAgent, runAgent)
-	c.AddCommand(agentIdentity(), agentState(), doctorCommand(), agentLost())
+	c.AddCommand(agentIdentity(), agentState(), doctorCommand(), agentLost(), agentManifest())
 	return c
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/agent/kubernetes"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
@@ -116,9 +117,21 @@ func examineNode(ctx context.Context, s Settings) (diagnosis, error) {
 	return d, nil
 }
 
-// examineCluster runs the checks of an agent on Kubernetes.
+// examineCluster runs the checks of an agent on Kubernetes. Without its rights an agent does not
+// start, so they are looked for first.
 func examineCluster(ctx context.Context, s Settings) (d diagnosis, err error) {
-	runtime, err := openRuntime(ctx, s, "doctor", nil, slog.New(slog.DiscardHandler))
+	config, err := s.kubernetesConfig()
+	if err != nil {
+		return d, err
+	}
+	missing, err := kubernetes.FindMissingRights(ctx, config)
+	if err == nil && len(missing) > 0 {
+		d.Checks = missingRightChecks(missing, len(kubernetes.ListRights(config.AgentNamespace)))
+		return d, nil
+	}
+	// It holds no Lease, which the agent beside it has.
+	config.Install, config.Log = "doctor", slog.New(slog.DiscardHandler)
+	runtime, err := kubernetes.New(ctx, config)
 	if err == nil {
 		defer runtime.Close()
 		d.Inventory, err = runtime.Inventory(ctx)
@@ -134,6 +147,20 @@ func examineCluster(ctx context.Context, s Settings) (d diagnosis, err error) {
 		return c.Severity == wire.SeverityCritical
 	})
 	return d, nil
+}
+
+// missingRightChecks has a line for each missing right, and one that says how to grant them.
+func missingRightChecks(missing []string, all int) []wire.Check {
+	checks := []wire.Check{{ID: "rights", Severity: wire.SeverityCritical,
+		Detail: fmt.Sprintf("the agent's account lacks %d of its %d rights in the cluster",
+			len(missing), all),
+		Remedy: "install the agent with this release's chart or manifest, which grants all of them, as " +
+			"somebody who has them; docs/kubernetes.md says what each is for"}}
+	for _, name := range missing {
+		checks = append(checks, wire.Check{ID: "right", Severity: wire.SeverityCritical,
+			Detail: "the agent's account may not " + name})
+	}
+	return checks
 }
 
 // doctorConfig is the configuration of the agent on this machine, or the default one.
@@ -177,8 +204,8 @@ func portOf(address string) int {
 
 func printDiagnosis(out io.Writer, d diagnosis) error {
 	if d.Inventory.Hostname != "" {
-		fmt.Fprintf(out, "%s: %s, Docker Engine %s\n\n", output.SanitizeText(d.Inventory.Hostname),
-			output.SanitizeText(d.Inventory.OS), output.SanitizeText(d.Inventory.EngineVersion))
+		fmt.Fprintf(out, "%s: %s\n\n", output.SanitizeText(d.Inventory.Hostname),
+			output.SanitizeText(describeEngine(d.Inventory)))
 	}
 	if err := output.PrintChecks(out, toChecks(d.Checks)); err != nil {
 		return err
@@ -188,6 +215,26 @@ func printDiagnosis(out io.Writer, d diagnosis) error {
 			"run on the machine:\n\n  %s\n", strings.Join(d.Guard, "\n  "))
 	}
 	return nil
+}
+
+// describeEngine says what the node is, in its own terms.
+func describeEngine(i wire.Inventory) string {
+	c := i.Cluster
+	if c == nil {
+		return i.OS + ", Docker Engine " + i.EngineVersion
+	}
+	text := fmt.Sprintf("Kubernetes %s, machines: %d", strings.TrimPrefix(c.Version, "v"),
+		c.MachineCount)
+	if c.Network != "" {
+		text += ", network " + c.Network
+	}
+	for _, class := range c.StorageClasses {
+		text += ", StorageClass " + class.Name
+		if class.Default {
+			text += " (default)"
+		}
+	}
+	return text
 }
 
 func toChecks(all []wire.Check) (checks []output.Check) {

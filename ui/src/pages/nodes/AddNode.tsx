@@ -179,6 +179,44 @@ function fieldOf(error: unknown): { field: string; message: string } | undefined
   return { field: error instanceof ApiError ? (error.problem.field ?? "") : "", message };
 }
 
+/** The line for a machine, or the two for a cluster. */
+function Lines({ enrolment }: { enrolment: Enrolment }) {
+  const { command, kubernetes, node } = enrolment;
+  const [cluster, setCluster] = useState(Boolean(node.inventory?.cluster));
+  if (!kubernetes) return <CommandLine line={command} what={t.command} />;
+  return (
+    <>
+      <div className="field">
+        <span className="lbl">{m.cluster.kind}</span>
+        <div>
+          <Select
+            label={m.cluster.kind}
+            placeholder={m.cluster.kind}
+            value={cluster ? "kubernetes" : "docker"}
+            options={[
+              { value: "docker", label: m.cluster.docker },
+              { value: "kubernetes", label: m.cluster.kubernetes },
+            ]}
+            onChange={(next) => setCluster(next === "kubernetes")}
+          />
+        </div>
+      </div>
+      {cluster ? (
+        <>
+          <CommandLine label={m.cluster.helm} line={kubernetes.helm} what={m.cluster.helmLine} />
+          <CommandLine
+            label={m.cluster.kubectl}
+            line={kubernetes.kubectl}
+            what={m.cluster.kubectlLine}
+          />
+        </>
+      ) : (
+        <CommandLine line={command} what={t.command} />
+      )}
+    </>
+  );
+}
+
 type EnrolledProps = {
   enrolment: Enrolment;
   close: () => void;
@@ -207,7 +245,7 @@ export function Enrolled({ enrolment, close, instead }: EnrolledProps) {
   return (
     <Sheet open narrow onClose={close} title={t.enrolTitle(node.name)} foot={foot}>
       <div className="form grow">
-        <CommandLine line={enrolment.command} what={t.command} />
+        <Lines enrolment={enrolment} />
         <CommandLine
           label={t.token[0]?.toUpperCase() + t.token.slice(1)}
           line={enrolment.token}

@@ -33,7 +33,8 @@ const save = (values: SettingValues, over?: Tagged<NodeInfo>) => {
 };
 
 function Form({ opened, close }: { opened: Opened<NodeInfo>; close: () => void }) {
-  const { name } = opened.value;
+  const { name, settings } = opened.value;
+  const cluster = Boolean(opened.value.inventory?.cluster);
   const saved = useSaved(["nodes", "node"], close);
   const form = useForm(settingValues(opened.value), {
     check: settingProblems,
@@ -71,14 +72,16 @@ function Form({ opened, close }: { opened: Opened<NodeInfo>; close: () => void }
         hint={f.runLimitHint}
         optional
       />
-      <TextField
-        form={form}
-        name="disk_floor_mib"
-        type="number"
-        label={f.diskFloor}
-        hint={f.diskFloorHint}
-        optional
-      />
+      {cluster && !settings?.disk_floor_mib ? null : (
+        <TextField
+          form={form}
+          name="disk_floor_mib"
+          type="number"
+          label={f.diskFloor}
+          hint={cluster ? t.cluster.diskFloorHint : f.diskFloorHint}
+          optional
+        />
+      )}
       <TextField
         form={form}
         name="priority"

@@ -3,6 +3,7 @@ import { StatusMark, stateWord } from "@/components/Status";
 import { formatBytes } from "@/components/time";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
+import { ClusterFacts } from "./ClusterFacts";
 import { cpuLimit } from "./cpuLimit";
 import { labelLines, taintLine } from "./nodeSettings";
 
@@ -17,11 +18,11 @@ export function MachineFacts({ node }: { node: NodeInfo }) {
   const { inventory } = node;
   return (
     <section>
-      <h2 className="mb-1">{t.machine}</h2>
+      <h2 className="mb-1">{inventory?.cluster ? s.cluster.title : t.machine}</h2>
       {inventory ? null : <p className="t3">{t.notKnown}</p>}
       <dl className="kv">
         {inventory ? <Has node={node} inventory={inventory} /> : null}
-        <Decided settings={node.settings ?? {}} />
+        <Decided settings={node.settings ?? {}} cluster={Boolean(inventory?.cluster)} />
         {inventory?.warnings?.map((warning) => (
           <Warning key={warning}>{warning}</Warning>
         ))}
@@ -34,14 +35,20 @@ function Has({ node, inventory }: { node: NodeInfo; inventory: Inventory }) {
   const { vitals, allocated } = node;
   return (
     <>
-      <dt>{t.system}</dt>
-      <dd>
-        {inventory.os}, {inventory.kernel}, {inventory.arch}
-      </dd>
-      <dt>{t.engine}</dt>
-      <dd>
-        <Engine inventory={inventory} />
-      </dd>
+      {inventory.cluster ? (
+        <ClusterFacts inventory={inventory} cluster={inventory.cluster} />
+      ) : (
+        <>
+          <dt>{t.system}</dt>
+          <dd>
+            {inventory.os}, {inventory.kernel}, {inventory.arch}
+          </dd>
+          <dt>{t.engine}</dt>
+          <dd>
+            <Engine inventory={inventory} />
+          </dd>
+        </>
+      )}
       <dt>{t.processor}</dt>
       <dd>{t.cores(inventory.cpu)}</dd>
       <dt>{t.memory}</dt>
@@ -92,7 +99,7 @@ function Engine({ inventory }: { inventory: Inventory }) {
 }
 
 /** Labels and taints always show, so that their absence is visible too. */
-function Decided({ settings }: { settings: Schemas["NodeSettings"] }) {
+function Decided({ settings, cluster }: { settings: Schemas["NodeSettings"]; cluster: boolean }) {
   const { run_limit: runs, disk_floor_mib: floor, priority, reactive } = settings;
   return (
     <>
@@ -106,7 +113,7 @@ function Decided({ settings }: { settings: Schemas["NodeSettings"] }) {
       </dd>
       <dt>{s.form.runLimit}</dt>
       <dd>{runs ? s.settings.runLimit(runs) : s.settings.noLimit}</dd>
-      {floor ? (
+      {floor && !cluster ? (
         <>
           <dt>{s.settings.diskFloor}</dt>
           <dd>{formatBytes(floor * MIB)}</dd>

@@ -20,7 +20,11 @@ export function Upgrade({ node }: { node: NodeInfo }) {
   if (!ours) return null;
   const stage = stageOf(node, ours, asked?.at, now);
   if (stage === "none") return null;
-  const offered = (stage === "wanted" || stage === "back") && needsUpgrade(node, ours);
+  // An agent does not change the Deployment that it is a pod of.
+  const offered =
+    (stage === "wanted" || stage === "back") &&
+    needsUpgrade(node, ours) &&
+    !node.inventory?.cluster;
   return (
     <section className="box mx-4 mt-1" data-st={looks[stage]} aria-label={t.title(node.name)}>
       <StatusMark state={looks[stage]}>
@@ -71,7 +75,9 @@ function Says({ node, ours, stage, image }: Said) {
     <>
       {stage === "back" ? <p>{t.back}</p> : null}
       <p>{t.runs(node.build ?? t.unknown, ours)}</p>
-      <p className="t2 max-w-[72ch]">{t.elsewhere}</p>
+      <p className="t2 max-w-[72ch]">
+        {node.inventory?.cluster ? machineTexts.cluster.upgrade : t.elsewhere}
+      </p>
     </>
   );
 }

@@ -5,6 +5,7 @@ import { plural } from "@/plural";
 export const machineTexts = {
   list: {
     takesNone: "takes nothing new",
+    runsOn: "Runs on",
     anyEnvironment: "Every environment",
     anyState: "Every state",
     attention: "Attention",
@@ -59,6 +60,33 @@ export const machineTexts = {
     diskFloor: "Disk floor",
     vramHint: "yes: vram_mib is required",
     reactive: "yes: it is asked before each deployment",
+  },
+  cluster: {
+    title: "Cluster",
+    machines: "Machines",
+    machine: (version: string, cores: string, memory: string) =>
+      `kubelet ${version}, ${cores}, ${memory}`,
+    more: (count: number) => `and ${plural(count, "machine")} more`,
+    states: { ready: "Ready", cordoned: "Cordoned", not_ready: "Not ready" },
+    network: "Network",
+    unknownNetwork: "a plugin that is not recognized",
+    storage: "Storage",
+    noStorage: "no StorageClass",
+    isDefault: "default",
+    without: "Does not apply",
+    withoutWhat:
+      "Image clean-up, the disk floor and the range of addresses: the cluster looks after them.",
+    diskFloorHint:
+      "It does not apply to a cluster, which looks after the disks of its machines. Empty it.",
+    upgrade:
+      "The agent of a cluster is upgraded with the chart or the manifest of this release, by somebody who administers the cluster. Services keep running.",
+    kind: "What it is",
+    docker: "A machine with Docker",
+    kubernetes: "A Kubernetes cluster",
+    helm: "With Helm, in a checkout of this release",
+    kubectl: "Without Helm",
+    helmLine: "the line with Helm",
+    kubectlLine: "the line without Helm",
   },
   print: {
     title: "Print it on the machine, in the same groups",

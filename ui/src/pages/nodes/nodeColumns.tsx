@@ -8,6 +8,7 @@ import type { Column, ListFilter } from "@/lists/listProps";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { findTroubles } from "../fleet/troubles";
+import { engineName } from "./ClusterFacts";
 import { cpuLimit } from "./cpuLimit";
 import { labelLines } from "./nodeSettings";
 
@@ -41,6 +42,10 @@ export const columns: Column<NodeInfo>[] = [
   {
     head: t.columns.deployments,
     cell: (node) => <span className="t2">{node.deployments}</span>,
+  },
+  {
+    head: l.runsOn,
+    cell: ({ inventory }) => <span className="t2 nw">{engineName(inventory) || "–"}</span>,
   },
   {
     head: t.columns.build,
@@ -87,8 +92,15 @@ function roomOf(node: NodeInfo): string {
   return t.room(t.of(cpu, cpuLimit(node)), t.of(memory, formatBytes(inventory.memory)));
 }
 
-export const textOf = ({ name, address, environment, build, settings }: NodeInfo): string =>
-  [name, address, environment, build, ...labelLines(settings?.labels)].join(" ");
+export const textOf = (node: NodeInfo): string =>
+  [
+    node.name,
+    node.address,
+    node.environment,
+    node.build,
+    engineName(node.inventory),
+    ...labelLines(node.settings?.labels),
+  ].join(" ");
 
 /** Whether a person is needed is judged as the fleet page does it; `ours` is this installation's build. */
 export const filters = (ours?: string): ListFilter<NodeInfo>[] => [
