@@ -213,6 +213,27 @@ func (e CloneServiceState) Valid() bool {
 	}
 }
 
+// Defines values for ClusterMachineState.
+const (
+	ClusterMachineStateCordoned ClusterMachineState = "cordoned"
+	ClusterMachineStateNotReady ClusterMachineState = "not_ready"
+	ClusterMachineStateReady    ClusterMachineState = "ready"
+)
+
+// Valid indicates whether the value is a known member of the ClusterMachineState enum.
+func (e ClusterMachineState) Valid() bool {
+	switch e {
+	case ClusterMachineStateCordoned:
+		return true
+	case ClusterMachineStateNotReady:
+		return true
+	case ClusterMachineStateReady:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ComparedRunResult.
 const (
 	ComparedRunResultCanceled ComparedRunResult = "canceled"
@@ -624,6 +645,24 @@ func (e NodePluginState) Valid() bool {
 	case NodePluginStatePulling:
 		return true
 	case NodePluginStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeRuntime.
+const (
+	NodeRuntimeDocker     NodeRuntime = "docker"
+	NodeRuntimeKubernetes NodeRuntime = "kubernetes"
+)
+
+// Valid indicates whether the value is a known member of the NodeRuntime enum.
+func (e NodeRuntime) Valid() bool {
+	switch e {
+	case NodeRuntimeDocker:
+		return true
+	case NodeRuntimeKubernetes:
 		return true
 	default:
 		return false
@@ -1818,6 +1857,28 @@ type CloneSource struct {
 	Project         string `json:"project"`
 }
 
+// ClusterMachine defines model for ClusterMachine.
+type ClusterMachine struct {
+	// Cpu What pods may have of it, in cores.
+	Cpu float64 `json:"cpu"`
+
+	// Detail Why it is not ready.
+	Detail *string `json:"detail,omitempty"`
+
+	// Memory What pods may have of it, in bytes.
+	Memory int64  `json:"memory"`
+	Name   string `json:"name"`
+
+	// State A cordoned machine keeps its pods and takes no new ones.
+	State ClusterMachineState `json:"state"`
+
+	// Version Of its kubelet.
+	Version string `json:"version"`
+}
+
+// ClusterMachineState A cordoned machine keeps its pods and takes no new ones.
+type ClusterMachineState string
+
 // Comment defines model for Comment.
 type Comment = pipeline.Comment
 
@@ -2421,6 +2482,9 @@ type Inventory struct {
 	CgroupDriver  *string      `json:"cgroup_driver,omitempty"`
 	CgroupVersion *string      `json:"cgroup_version,omitempty"`
 	Checks        *[]NodeCheck `json:"checks,omitempty"`
+
+	// Cluster Of a Kubernetes cluster. CPU, memory and disk of the inventory are those of all its machines that take pods.
+	Cluster       *NodeCluster `json:"cluster,omitempty"`
 	Cpu           float64      `json:"cpu"`
 	Disk          int64        `json:"disk"`
 	Disks         *[]NodeDisk  `json:"disks,omitempty"`
@@ -2434,10 +2498,13 @@ type Inventory struct {
 	Os            string       `json:"os"`
 
 	// Plugins The plugins of the catalogue, as the agent lists them.
-	Plugins       *[]NodePlugin `json:"plugins,omitempty"`
-	RuncVersion   *string       `json:"runc_version,omitempty"`
-	StorageDriver *string       `json:"storage_driver,omitempty"`
-	Warnings      *[]string     `json:"warnings,omitempty"`
+	Plugins     *[]NodePlugin `json:"plugins,omitempty"`
+	RuncVersion *string       `json:"runc_version,omitempty"`
+
+	// Runtime What deployments of the node run on.
+	Runtime       *NodeRuntime `json:"runtime,omitempty"`
+	StorageDriver *string      `json:"storage_driver,omitempty"`
+	Warnings      *[]string    `json:"warnings,omitempty"`
 }
 
 // Invitation defines model for Invitation.
@@ -2489,6 +2556,15 @@ type KeyList struct {
 type KeyRotation struct {
 	Left    int64 `json:"left"`
 	Rotated int64 `json:"rotated"`
+}
+
+// KubernetesCommands The exact line for a node that is a Kubernetes cluster, in two variants.
+type KubernetesCommands struct {
+	// Helm With Helm, in a checkout of this release.
+	Helm string `json:"helm"`
+
+	// Kubectl With kubectl and this release of nullops, without Helm.
+	Kubectl string `json:"kubectl"`
 }
 
 // LeftBehind defines model for LeftBehind.
@@ -2754,6 +2830,22 @@ type NodeCheck struct {
 	Severity CheckSeverity `json:"severity"`
 }
 
+// NodeCluster Of a Kubernetes cluster. CPU, memory and disk of the inventory are those of all its machines that take pods.
+type NodeCluster struct {
+	// MachineCount How many machines deployments may use.
+	MachineCount int `json:"machine_count"`
+
+	// Machines The first of them by name, 100 at most.
+	Machines []ClusterMachine `json:"machines"`
+
+	// Network The network plugin, if the agent recognizes it.
+	Network        *string        `json:"network,omitempty"`
+	StorageClasses []StorageClass `json:"storage_classes"`
+
+	// Version Of the API server.
+	Version string `json:"version"`
+}
+
 // NodeConnect Which end opens the connections: the control plane, which is the default, or the agent, for machines that nobody can reach.
 type NodeConnect string
 
@@ -2806,7 +2898,10 @@ type NodeDrainStart struct {
 type NodeEnrolment struct {
 	// Command The exact line to run on the machine.
 	Command string `json:"command"`
-	Node    Node   `json:"node"`
+
+	// Kubernetes The exact line for a node that is a Kubernetes cluster, in two variants.
+	Kubernetes *KubernetesCommands `json:"kubernetes,omitempty"`
+	Node       Node                `json:"node"`
 
 	// Token Shown once.
 	Token string `json:"token"`
@@ -2892,6 +2987,9 @@ type NodePut struct {
 	// Thumbprint Expected SHA-256 of the certificate of the agent, if known; for a new node only.
 	Thumbprint *string `json:"thumbprint,omitempty"`
 }
+
+// NodeRuntime What deployments of the node run on.
+type NodeRuntime string
 
 // NodeSaved defines model for NodeSaved.
 type NodeSaved struct {
@@ -4361,6 +4459,13 @@ type StepResult string
 
 // StepStatus defines model for StepStatus.
 type StepStatus string
+
+// StorageClass defines model for StorageClass.
+type StorageClass struct {
+	Default     bool   `json:"default"`
+	Name        string `json:"name"`
+	Provisioner string `json:"provisioner"`
+}
 
 // Tag defines model for Tag.
 type Tag struct {
