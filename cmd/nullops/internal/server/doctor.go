@@ -223,18 +223,19 @@ func describeEngine(i wire.Inventory) string {
 	if c == nil {
 		return i.OS + ", Docker Engine " + i.EngineVersion
 	}
-	text := fmt.Sprintf("Kubernetes %s, machines: %d", strings.TrimPrefix(c.Version, "v"),
-		c.MachineCount)
+	parts := []string{"Kubernetes " + strings.TrimPrefix(c.Version, "v"),
+		fmt.Sprintf("machines: %d", c.MachineCount)}
 	if c.Network != "" {
-		text += ", network " + c.Network
+		parts = append(parts, "network "+c.Network)
 	}
 	for _, class := range c.StorageClasses {
-		text += ", StorageClass " + class.Name
+		part := "StorageClass " + class.Name
 		if class.Default {
-			text += " (default)"
+			part += " (default)"
 		}
+		parts = append(parts, part)
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 func toChecks(all []wire.Check) (checks []output.Check) {
