@@ -12,8 +12,9 @@ import (
 )
 
 // findCauseLine returns the number of the line in the log of the failed step that says why: the one
-// that the failure quotes, else the last one that speaks of an error. It is 0 if there is none. The
-// lines arrive apart from the failure, so they are read whenever somebody asks.
+// that the failure quotes, else the last one that speaks of an error, else the last one of a
+// program that ended by itself. It is 0 if there is none. The lines arrive apart from the failure,
+// so they are read whenever somebody asks.
 func findCauseLine(
 	ctx context.Context, tx *postgres.Tx, run controlplane.RunID, f controlplane.Failure,
 ) (int64, error) {
@@ -39,7 +40,10 @@ func findCauseLine(
 		}
 	}
 	cause := logcause.Find(texts)
-	if cause.Text == "" || !cause.IsError && !strings.Contains(f.Message, cause.Text) {
+	// What a program said last is worth a look if it ended by itself, whatever it said.
+	ended := f.Code == "exit_code" || f.Code == "service_exited"
+	if cause.Text == "" ||
+		!cause.IsError && !ended && !strings.Contains(f.Message, cause.Text) {
 		return 0, nil
 	}
 	return lines[cause.Index].Number, nil

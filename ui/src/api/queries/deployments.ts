@@ -1,9 +1,4 @@
-import {
-  infiniteQueryOptions,
-  keepPreviousData,
-  queryOptions,
-  skipToken,
-} from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions, skipToken } from "@tanstack/react-query";
 import { texts } from "@/texts";
 import { ApiError, ask, client, type Deployment, type LogLine } from "../client";
 import { mergeRead } from "../mergeDeployments";
@@ -128,7 +123,7 @@ export const comparison = (id: string, number: number, revision: number) =>
           params: { path: { id, run: number } },
         }),
       ),
-    placeholderData: keepPreviousData,
+    placeholderData: (before) => (before?.run.number === number ? before : undefined),
   });
 
 /** What failed in the tests of a step. The results of a run change only when its step ends. */

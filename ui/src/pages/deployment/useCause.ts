@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import type { Deployment, Schemas } from "@/api/client";
 import { run as runQuery } from "@/api/queries/deployments";
 
@@ -17,7 +17,7 @@ export function useCause(deployment: Deployment, number: number): Schemas["Failu
     ...runQuery(id, number),
     queryKey: ["deployment", id, "run", number, "cause", number === run ? revision : 0],
     enabled: failed && number > 0,
-    placeholderData: keepPreviousData,
+    placeholderData: (before) => (before?.number === number ? before : undefined),
     refetchInterval: ({ state }) =>
       state.data?.failure?.step && !state.data.failure.line && state.dataUpdateCount < TRIES
         ? PAUSE
