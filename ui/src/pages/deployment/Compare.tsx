@@ -73,10 +73,12 @@ function Sides({ all, run, good }: SidesProps) {
         <Side title={t.bad} run={run} />
       </div>
       {same ? <p className="box">{t.allSame}</p> : null}
-      <Section title={t.versions}>
-        {versions.length > 0 ? <Rows rows={versions} first={t.step} /> : null}
-        {unchanged > 0 ? <p className="t3">{t.sameVersions(unchanged)}</p> : null}
-      </Section>
+      {all.versions.length > 0 ? (
+        <Section title={t.versions}>
+          {versions.length > 0 ? <Rows rows={versions} first={t.step} /> : null}
+          {unchanged > 0 ? <p className="t3">{t.sameVersions(unchanged)}</p> : null}
+        </Section>
+      ) : null}
       <Section title={t.pipeline}>
         {moved || pipeline.length > 0 ? (
           <Rows
