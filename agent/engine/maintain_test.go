@@ -154,7 +154,7 @@ func TestReady_AsksAgainLater(t *testing.T) {
 	for _, took := range []time.Duration{0, 4 * time.Second} {
 		a.now = a.now.Add(took)
 		a.answerLast(engine.Result{Outcome: engine.OutcomeOK, Health: wire.HealthUnhealthy})
-		if want := max(a.now.Sub(started)/8, 10*time.Millisecond); a.last.Kind != "" ||
+		if want := max(a.now.Sub(started)/16, 10*time.Millisecond); a.last.Kind != "" ||
 			a.wakes() != want {
 			t.Fatalf("it does %q, and wakes in %s instead of %s", a.last.Kind, a.wakes(), want)
 		}

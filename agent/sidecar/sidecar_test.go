@@ -40,14 +40,21 @@ func startRelay(t *testing.T) string {
 			t.Errorf("relay: %v", err)
 		}
 	})
+	// Its socket is there a moment before it listens.
 	for {
-		if err := os.Rename(filepath.Join(short, "s"), filepath.Join(dir, "s")); err == nil {
-			return filepath.Join(dir, "s")
+		c, err := net.Dial("unix", filepath.Join(short, "s"))
+		if err == nil {
+			_ = c.Close()
+			break
 		}
 		if t.Context().Err() != nil {
 			t.Fatal("the relay does not listen")
 		}
 	}
+	if err := os.Rename(filepath.Join(short, "s"), filepath.Join(dir, "s")); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "s")
 }
 
 // The relay says why it could not connect.
