@@ -124,21 +124,20 @@ export function LaneName({ lane, selected, onSelect, style }: NameProps) {
       data-st={lookOf(lane.state)}
       data-step={lane.key}
       aria-pressed={selected}
-      aria-label={describeLane(lane)}
       onClick={() => onSelect(lane.key)}
     >
       {inside}
+      <span className="vh">{describeLane(lane)}</span>
     </button>
   );
 }
 
-/** All of a lane in words: what it came to, how long that took, and what it did meanwhile. */
+/** What a lane shows without words: what it came to, and what it did meanwhile. */
 function describeLane(lane: Lane): string {
   const usual = lane.step?.usual_seconds;
   return [
-    `${nameOf(lane)} ${stateWord(lane.state)}`,
+    stateWord(lane.state),
     lane.cleanup ? stateWord(lane.cleanup) : "",
-    lane.turn ? formatDuration(lane.turn.to - lane.turn.from) : "",
     ...sumParts(lane.parts).map(
       ({ kind, ms, times }) =>
         `${t.parts[kind]} ${formatDuration(ms)}${times > 1 ? ` (${t.times(times)})` : ""}`,
