@@ -194,7 +194,7 @@ export const stories = [
       await step.click();
       await until("the lines", async () => (await page.locator(".log .ln").count()) >= 6);
       const inside = await page
-        .locator(".log .ln *")
+        .locator(".log .ln .tx *")
         .evaluateAll((all) => [...new Set(all.map((one) => one.tagName))].sort());
       same(inside, ["SPAN"], "elements inside of lines");
       const ran = await page.evaluate(() => ({

@@ -221,6 +221,8 @@ export async function compareLogs(page, id, run) {
     if (wanted.length === 0) continue;
     await page.locator(`.gp [data-step="${step.key}"]`).click();
     await page.getByRole("log", { name: `Log of ${step.key}`, exact: true }).waitFor();
+    const raw = page.getByRole("button", { name: "Show lines as they were written" });
+    if ((await raw.getAttribute("aria-pressed")) !== "true") await raw.click();
     const count = page.locator(".logbox .lf span").first();
     await until(
       `${wanted.length} lines of ${step.key}`,

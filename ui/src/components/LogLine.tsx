@@ -90,6 +90,7 @@ function Content({ text, raw }: { text: string; raw: boolean }) {
       <Ansi text={record.message} />
       {record.fields.map(([key, value]) => (
         <span key={key} className="fd">
+          {/* What is copied needs a space that a margin does not give. */}{" "}
           <span className="fk">
             <Ansi text={key} />=
           </span>

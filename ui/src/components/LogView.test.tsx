@@ -69,12 +69,12 @@ describe("the log", () => {
     const text = '{"level":"error","msg":"no disk","port":80}';
     const { container } = draw([row(1, text), row(2, "plain")]);
     const cells = () => [...container.querySelectorAll(".lv, .tx")].map((cell) => cell.textContent);
-    expect(cells()).toEqual(["ERR", "no diskport=80", "", "plain"]);
+    expect(cells()).toEqual(["ERR", "no disk port=80", "", "plain"]);
     expect(container.querySelector(".ln[data-level=error] .tx")?.textContent).toContain("no disk");
     await userEvent.keyboard("v");
     expect(cells()).toEqual(["ERR", text, "", "plain"]);
     await userEvent.click(screen.getByRole("button", { name: /as they were written/ }));
-    expect(cells()[1]).toBe("no diskport=80");
+    expect(cells()[1]).toBe("no disk port=80");
   });
 
   it("has no column for levels where no line has one", () => {
