@@ -221,8 +221,7 @@ export async function compareLogs(page, id, run) {
     if (wanted.length === 0) continue;
     await page.locator(`.gp [data-step="${step.key}"]`).click();
     await page.getByRole("log", { name: `Log of ${step.key}`, exact: true }).waitFor();
-    const raw = page.getByRole("button", { name: "Show lines as they were written" });
-    if ((await raw.getAttribute("aria-pressed")) !== "true") await raw.click();
+    await showRaw(page);
     const count = page.locator(".logbox .lf span").first();
     await until(
       `${wanted.length} lines of ${step.key}`,
@@ -233,6 +232,12 @@ export async function compareLogs(page, id, run) {
   }
   check(compared.length > 0, "no step wrote a log that could be compared");
   return compared;
+}
+
+/** Has the log show lines as they were written, and not their message and fields. */
+async function showRaw(page) {
+  const raw = page.getByRole("button", { name: "Show lines as they were written" });
+  if ((await raw.getAttribute("aria-pressed")) !== "true") await raw.click();
 }
 
 const digits = (text) => Number(text.replace(/\D/g, ""));
@@ -314,6 +319,7 @@ async function readServiceLogs(page, id) {
     await service(page, step).getByRole("link", { name: "Log" }).click();
     await page.waitForURL((url) => url.searchParams.get("log") === step);
     const log = page.getByRole("log", { name: `Log of ${step}`, exact: true });
+    await showRaw(page);
     // promise: N-280
     await until(`a line of ${step} alone`, async () => {
       const shown = await log.locator(".ln > span:last-child").allInnerTexts();
