@@ -221,12 +221,12 @@ export async function compareLogs(page, id, run) {
     if (wanted.length === 0) continue;
     await page.locator(`.gp [data-step="${step.key}"]`).click();
     await page.getByRole("log", { name: `Log of ${step.key}`, exact: true }).waitFor();
-    await showRaw(page);
     const count = page.locator(".logbox .lf span").first();
     await until(
       `${wanted.length} lines of ${step.key}`,
       async () => digits(await count.innerText()) === wanted.length,
     );
+    await showRaw(page);
     same(await drawnLog(page), wanted, `the log of ${step.key}`);
     compared.push(step.key);
   }
@@ -234,10 +234,13 @@ export async function compareLogs(page, id, run) {
   return compared;
 }
 
-/** Has the log show lines as they were written, and not their message and fields. */
+/** Has a log of records show lines as they were written, and not their message and fields. */
 async function showRaw(page) {
-  const raw = page.getByRole("button", { name: "Show lines as they were written" });
-  if ((await raw.getAttribute("aria-pressed")) !== "true") await raw.click();
+  const raw = page.getByRole("button", {
+    name: "Show lines as they were written",
+    pressed: false,
+  });
+  if ((await raw.count()) > 0) await raw.click();
 }
 
 const digits = (text) => Number(text.replace(/\D/g, ""));
@@ -319,9 +322,9 @@ async function readServiceLogs(page, id) {
     await service(page, step).getByRole("link", { name: "Log" }).click();
     await page.waitForURL((url) => url.searchParams.get("log") === step);
     const log = page.getByRole("log", { name: `Log of ${step}`, exact: true });
-    await showRaw(page);
     // promise: N-280
     await until(`a line of ${step} alone`, async () => {
+      await showRaw(page);
       const shown = await log.locator(".ln > span:last-child").allInnerTexts();
       return shown.some((line) => own.includes(line));
     });
