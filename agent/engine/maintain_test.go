@@ -140,13 +140,7 @@ func TestReady_LeavesWhatRunsAgain(t *testing.T) {
 // While services wait for one that was started again, it is asked later and later, not at once.
 func TestReady_AsksAgainLater(t *testing.T) {
 	t.Parallel()
-	a := newReadyRun(t)
-	a.look(engine.ObjectsListed{Network: true})
-	a.now = a.now.Add(time.Second)
-	a.feed(engine.Tick{})
-	for range 3 { // network, image and container
-		a.answerLast(engine.Result{Outcome: engine.OutcomeOK})
-	}
+	a := newRestartedRun(t)
 	started := a.now
 	if a.last.Kind != engine.Probe {
 		t.Fatalf("it did %+v", a.last)
@@ -169,13 +163,7 @@ func TestReady_AsksAgainLater(t *testing.T) {
 // started first.
 func TestReady_ForgetsItsQuestionsForACopy(t *testing.T) {
 	t.Parallel()
-	a := newReadyRun(t)
-	a.look(engine.ObjectsListed{Network: true})
-	a.now = a.now.Add(time.Second)
-	a.feed(engine.Tick{})
-	for range 3 { // network, image and container
-		a.answerLast(engine.Result{Outcome: engine.OutcomeOK})
-	}
+	a := newRestartedRun(t)
 	a.answerLast(engine.Result{Outcome: engine.OutcomeOK, Health: wire.HealthUnhealthy})
 	goal := *a.m.CurrentGoal()
 	goal.Generation, goal.Still = 2, true
@@ -188,4 +176,17 @@ func TestReady_ForgetsItsQuestionsForACopy(t *testing.T) {
 	if a.feed(engine.GoalSet{Goal: goal}); a.last.Kind != engine.Start || a.last.Step != "db" {
 		t.Errorf("then it does %+v", a.last)
 	}
+}
+
+// newRestartedRun is ready, and has just started a service again that had ended.
+func newRestartedRun(t *testing.T) *asker {
+	t.Helper()
+	a := newReadyRun(t)
+	a.look(engine.ObjectsListed{Network: true})
+	a.now = a.now.Add(time.Second)
+	a.feed(engine.Tick{})
+	for range 3 { // network, image and container
+		a.answerLast(engine.Result{Outcome: engine.OutcomeOK})
+	}
+	return a
 }

@@ -114,10 +114,10 @@ func (sv *services) forgetDeliveries(deployment string, step pipeline.StepKey) {
 	}
 }
 
-// redeliver brings secrets and files to a pod that the cluster made in place of another, after a
-// machine was drained or lost. It returns false if this process does not have them: then the
-// service has to be started again.
-func (sv *services) redeliver(
+// redeliverSecrets brings secrets and files to a pod that the cluster made in place of another,
+// after a machine was drained or lost. It returns false if this process does not have them: then
+// the service has to be started again.
+func (sv *services) redeliverSecrets(
 	ctx context.Context, deployment string, step pipeline.StepKey, pod *corev1.Pod,
 ) bool {
 	sv.mu.Lock()

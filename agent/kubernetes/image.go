@@ -68,7 +68,7 @@ func (im *images) Pull(
 	if err := im.describe(ctx, image, auth); err != nil {
 		return fmt.Errorf("pull %s: %w", imageReference(image), err)
 	}
-	im.pulls.remember(image, auth)
+	im.pulls.rememberAuth(image, auth)
 	if progress != nil {
 		progress(agent.PullProgress{})
 	}

@@ -76,8 +76,8 @@ func (sv *services) makeJob(ctx context.Context, s agent.ServiceSpec) error {
 func (b *base) createPulling(
 	ctx context.Context, pulls *pullSecrets, pod *corev1.Pod, image pipeline.Image,
 ) error {
-	pulls.refer(&pod.Spec, image)
-	release, err := pulls.provide(ctx, pod.Namespace, pod.Name, image)
+	pulls.referToSecret(&pod.Spec, image)
+	release, err := pulls.provideSecret(ctx, pod.Namespace, pod.Name, image)
 	if err != nil {
 		return err
 	}

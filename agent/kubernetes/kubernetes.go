@@ -141,7 +141,7 @@ func (k *Kubernetes) Close() error {
 	if k.lease == nil {
 		return nil
 	}
-	return k.lease.release(context.Background())
+	return k.lease.releaseLease(context.Background())
 }
 
 func (c Config) withDefaults() Config {

@@ -41,7 +41,7 @@ func (b *base) holdLease(ctx context.Context, holder string, lost func(error)) (
 	l := &lease{base: b, namespace: b.config.AgentNamespace, name: b.names.prefix + "-agent",
 		holder: holder, lost: lost, done: make(chan struct{})}
 	for told := false; ; told = true {
-		other, err := l.take(ctx)
+		other, err := l.takeLease(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("take the lease %s of this installation's agent: %w", l.name, err)
 		}
@@ -58,12 +58,12 @@ func (b *base) holdLease(ctx context.Context, holder string, lost func(error)) (
 	}
 	keep, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
-	go l.keep(keep)
+	go l.renewLease(keep)
 	return l, nil
 }
 
-// take takes or renews the lease. It returns who has it, unless that is us now.
-func (l *lease) take(ctx context.Context) (other string, err error) {
+// takeLease takes or renews the lease. It returns who has it, unless that is us now.
+func (l *lease) takeLease(ctx context.Context) (other string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	there, err := l.leases.get(ctx, l.namespace, l.name)
@@ -111,12 +111,12 @@ func (l *lease) spec(acquired, renewed metav1.MicroTime) coordinationv1.LeaseSpe
 		RenewTime: &renewed, LeaseDurationSeconds: new(int32(leaseSeconds))}
 }
 
-// keep renews the lease. An API server that does not answer takes it from nobody, so the agent goes
-// on; only another holder ends it.
-func (l *lease) keep(ctx context.Context) {
+// renewLease renews the lease. An API server that does not answer takes it from nobody, so the
+// agent goes on; only another holder ends it.
+func (l *lease) renewLease(ctx context.Context) {
 	defer close(l.done)
 	for wait.Sleep(ctx, leaseRenew) == nil {
-		other, err := l.take(ctx)
+		other, err := l.takeLease(ctx)
 		switch {
 		case err != nil:
 			l.log.DebugContext(ctx, "the lease was not renewed", "error", err)
@@ -128,8 +128,8 @@ func (l *lease) keep(ctx context.Context) {
 	}
 }
 
-// release gives the lease back, so that the next agent need not wait for its end.
-func (l *lease) release(ctx context.Context) error {
+// releaseLease gives the lease back, so that the next agent need not wait for its end.
+func (l *lease) releaseLease(ctx context.Context) error {
 	l.stop()
 	<-l.done
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)

@@ -70,7 +70,7 @@ func (pr *probes) probeStarting(
 ) (agent.ProbeResult, error) {
 	moved := pr.explainMove(ctx, pod)
 	if waitsForDelivery(pod) && readsDelivery(pod) &&
-		!pr.redeliver(ctx, s.Deployment, s.Step, pod) {
+		!pr.redeliverSecrets(ctx, s.Deployment, s.Step, pod) {
 		why := "its pod was replaced, and waits for its secrets and files" + moved
 		return agent.ProbeResult{Health: wire.HealthStopped, Ended: true,
 			ExitCode: exitKilled, Detail: why, Cluster: why}, nil

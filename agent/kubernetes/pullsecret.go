@@ -52,8 +52,8 @@ func newPullSecrets(b *base) *pullSecrets {
 		uses: map[string]map[string]pullUse{}}
 }
 
-// remember takes what an image was last pulled with; nil is without credentials.
-func (ps *pullSecrets) remember(image pipeline.Image, auth *wire.RegistryAuth) {
+// rememberAuth takes what an image was last pulled with; nil is without credentials.
+func (ps *pullSecrets) rememberAuth(image pipeline.Image, auth *wire.RegistryAuth) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	delete(ps.auths, imageReference(image))
@@ -69,18 +69,18 @@ func (ps *pullSecrets) authOf(image pipeline.Image) (auth wire.RegistryAuth, ok 
 	return auth, ok
 }
 
-// refer has a pod use the Secret, if its image needs credentials. It is no part of the pod's
-// digest, since an agent that was restarted does not know them.
-func (ps *pullSecrets) refer(pod *corev1.PodSpec, image pipeline.Image) {
+// referToSecret has a pod use the Secret, if its image needs credentials. It is no part of the
+// pod's digest, since an agent that was restarted does not know them.
+func (ps *pullSecrets) referToSecret(pod *corev1.PodSpec, image pipeline.Image) {
 	if _, needed := ps.authOf(image); needed {
 		pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: pullSecretName}}
 	}
 }
 
-// provide makes the Secret for a pod that is about to be made. release takes the credentials away
-// once isDone says so; it must be called, after the pod was made or was not. Without credentials,
-// both do nothing.
-func (ps *pullSecrets) provide(
+// provideSecret makes the Secret for a pod that is about to be made. release takes the credentials
+// away once isDone says so; it must be called, after the pod was made or was not. Without
+// credentials, both do nothing.
+func (ps *pullSecrets) provideSecret(
 	ctx context.Context, namespace, user string, image pipeline.Image,
 ) (release func(isDone func(context.Context) bool), err error) {
 	auth, needed := ps.authOf(image)

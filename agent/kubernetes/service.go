@@ -167,7 +167,7 @@ func (sv *services) writeWorkload(
 	ctx context.Context, s agent.ServiceSpec, there *workload, wanted workload,
 ) error {
 	made := wanted.template.Labels[labelMade]
-	release, err := sv.pulls.provide(ctx, wanted.Namespace, string(s.Step)+"/"+made, s.Image)
+	release, err := sv.pulls.provideSecret(ctx, wanted.Namespace, string(s.Step)+"/"+made, s.Image)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (sv *services) newWorkload(
 	template.Labels = sv.podLabels(agent.KindService, s.Deployment, s.Run, s.Step, spec, true)
 	template.Labels[labelMade] = made
 	maps.Copy(template.Labels, sv.shareLabels(s))
-	sv.pulls.refer(&template.Spec, s.Image)
+	sv.pulls.referToSecret(&template.Spec, s.Image)
 	return workload{stateful: len(s.Volumes) > 0, replicas: 1, template: template,
 		selector: sv.selectorOf(s), ObjectMeta: metav1.ObjectMeta{Name: string(s.Step),
 			Namespace: sv.names.namespaceName(s.Deployment),

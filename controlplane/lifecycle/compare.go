@@ -36,11 +36,7 @@ type Comparison struct {
 func (l *Lifecycle) CompareRun(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, number int) (c Comparison, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := readDeployment(ctx, tx, actor, id)
-		if err != nil {
-			return err
-		}
-		r, err := tx.Runs().Get(ctx, id, number)
+		d, r, err := readRun(ctx, tx, actor, id, number)
 		if err != nil {
 			return err
 		}

@@ -50,11 +50,7 @@ func (l *Lifecycle) Runs(ctx context.Context, actor access.Actor,
 func (l *Lifecycle) Run(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, number int) (v RunView, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := readDeployment(ctx, tx, actor, id)
-		if err != nil {
-			return err
-		}
-		r, err := tx.Runs().Get(ctx, id, number)
+		d, r, err := readRun(ctx, tx, actor, id, number)
 		if err != nil {
 			return err
 		}
@@ -107,4 +103,15 @@ func runView(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	v.Offers = offers[r.ID]
 	v.Usual, err = tx.Steps().ListUsualSeconds(ctx, d.ProjectID)
 	return v, err
+}
+
+// readRun reads a run and its deployment, if the actor may read that.
+func readRun(ctx context.Context, tx *postgres.Tx, actor access.Actor, id controlplane.DeploymentID,
+	number int) (controlplane.Deployment, controlplane.Run, error) {
+	d, err := readDeployment(ctx, tx, actor, id)
+	if err != nil {
+		return d, controlplane.Run{}, err
+	}
+	r, err := tx.Runs().Get(ctx, id, number)
+	return d, r, err
 }
