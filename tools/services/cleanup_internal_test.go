@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -73,6 +74,37 @@ func TestNewRunDir_StaysLocked(t *testing.T) {
 		_ = unlock()
 		t.Error("a second run gets the lock of a live one")
 	}
+}
+
+// Runs that start side by side each keep their folder: a sweep once took one that was not
+// locked yet for a stale one.
+func TestNewRunDir_IsNotSweptByAnotherRun(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	ended := make(chan struct{})
+	var sweeps sync.WaitGroup
+	for range 4 {
+		sweeps.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+					sweepStale()
+				}
+			}
+		})
+	}
+	for range 200 {
+		dir, err := newRunDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(ended)
+	sweeps.Wait()
 }
 
 // A server that ignores its stop signal, and one whose child outlives it, are

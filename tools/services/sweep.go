@@ -18,21 +18,28 @@ import (
 // the checkout because a unix socket's path may not exceed 107 bytes.
 const dirPrefix = "nullops-services-"
 
+// unlockedPrefix marks a folder that is not locked yet. It is empty, and nobody sweeps it.
+const unlockedPrefix = "nullops-unlocked-"
+
 // newRunDir makes the folder of this run and takes its lock. The lock is held as
-// long as services lives, which is how a later run knows a stale folder.
+// long as services lives, which is how a later run knows a stale folder. The folder
+// gets the name of a run once it is locked: another run that started in between took
+// it for a stale one and removed it, and this one never got a server.
 func newRunDir() (string, error) {
-	dir, err := os.MkdirTemp("", dirPrefix)
+	unlocked, err := os.MkdirTemp("", unlockedPrefix)
 	if err != nil {
 		return "", err
 	}
 	// The postgres user must reach its own folder inside.
-	if err := os.Chmod(dir, 0o755); err != nil {
+	if err := os.Chmod(unlocked, 0o755); err != nil {
 		return "", err
 	}
-	if _, err := tryLock(dir); err != nil {
-		return "", fmt.Errorf("lock %s: %w", dir, err)
+	if _, err := tryLock(unlocked); err != nil {
+		return "", fmt.Errorf("lock %s: %w", unlocked, err)
 	}
-	return dir, nil
+	number := strings.TrimPrefix(filepath.Base(unlocked), unlockedPrefix)
+	dir := filepath.Join(filepath.Dir(unlocked), dirPrefix+number)
+	return dir, os.Rename(unlocked, dir)
 }
 
 // tryLock takes the lock of a folder until unlock, or until the process ends. It
