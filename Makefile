@@ -111,13 +111,15 @@ test-apps: build ## run WordPress with MariaDB through the product; the first ti
 		--to "$$NULLOPS_TEST_REGISTRY" && tools/run gotest -timeout 30m -tags apps \
 		-run "^TestApplications" ./cmd/nullops'
 
-# ENGINES=29-classic/runc narrows `make test-engines` to some combinations, ONLY=TestPull to tests.
+# ENGINES=29-classic/runc narrows `make test-engines` to some combinations, ONLY=TestPull to tests
+# of the agent, STORIES=Isolation to stories of the whole product.
 ENGINES ?=
 ONLY ?=
+STORIES ?=
 
 .PHONY: test-engines
 test-engines: build ## run what depends on the engine on Docker 20.10 and 29, both image stores, runc and crun
-	@ONLY='$(ONLY)' tools/engines.sh $(ENGINES)
+	@ONLY='$(ONLY)' STORIES='$(STORIES)' tools/engines.sh $(ENGINES)
 
 .PHONY: test-kubernetes
 test-kubernetes: build ## hold agent/kubernetes to the contract on a real one-node cluster (the first time builds Kubernetes)

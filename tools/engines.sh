@@ -9,7 +9,8 @@
 #                                     list that takes two to three minutes; prints which it was
 #
 # Each combination has a network namespace of its own: two engines in one take each other's rules
-# away. That needs root. ONLY narrows the tests, as go test -run does.
+# away. That needs root. ONLY narrows the tests of the agent, and STORIES those of the whole
+# product, as go test -run does; with one of them, the others are left out.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -53,11 +54,13 @@ run_tests() { # COMBINATION SERVERS [ARG...]: go test with these arguments
 }
 
 run_all() { # COMBINATION
-  local failed=0
-  run_tests "$1" docker,registry -p 1 -parallel 4 -timeout 40m ${ONLY:+-run "$ONLY"} \
-    ./agent/docker ./agent/sweep || failed=1
-  if [[ -z ${ONLY:-} ]]; then
-    run_tests "$1" docker,postgres,registry -timeout 40m -run "^TestEndToEnd\$/^($stories)\$" \
+  local failed=0 chosen=${STORIES:-$stories}
+  if [[ -n ${ONLY:-} || -z ${STORIES:-} ]]; then
+    run_tests "$1" docker,registry -p 1 -parallel 4 -timeout 40m ${ONLY:+-run "$ONLY"} \
+      ./agent/docker ./agent/sweep || failed=1
+  fi
+  if [[ -n ${STORIES:-} || -z ${ONLY:-} ]]; then
+    run_tests "$1" docker,postgres,registry -timeout 40m -run "^TestEndToEnd\$/^($chosen)\$" \
       ./cmd/nullops || failed=1
   fi
   return "$failed"
@@ -92,6 +95,9 @@ case ${1:-} in
   *)
     (($# > 0)) || set -- "${combinations[@]}"
     tools/setup/install.sh engines
+    # The namespaces have no way out: what is downloaded and built once has to be here before.
+    tools/setup/engine.sh >/dev/null
+    tools/run images build >/dev/null
     failed=()
     for combination in "$@"; do
       begin=$SECONDS
