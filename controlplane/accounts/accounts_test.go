@@ -128,6 +128,20 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
+// A password that nobody changed for thirty years still signs in, and nobody is asked for another.
+func TestPassword_DoesNotExpire(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.user(t, "ada", controlplane.RoleUser)
+	pgtest.Exec(t, w.url, "UPDATE users SET created_at = now() - interval '30 years'")
+	w.pass(30 * 365 * 24 * time.Hour)
+	in := w.signIn(t, "ada")
+	if _, err := w.Authenticate(t.Context(), actorFrom("10.0.0.2"),
+		accounts.Credential{Session: in.Cookie}); err != nil {
+		t.Errorf("after thirty years: %v", err)
+	}
+}
+
 // A session lives through a restart of the control plane; the cookie's value
 // is nowhere in the database.
 func TestAuthenticate_SurvivesRestart(t *testing.T) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { pasteSteps } from "./clipboard";
 import { canonical, type Doc, emptyDoc, type Step, stepOf } from "./document";
 import {
   addComment,
@@ -40,6 +41,27 @@ function write(doc: Doc, path: string, content: string): Doc {
   const next = files.map((one) => (one.path === path ? { path, content } : one));
   return setField(doc, "web", "service.files", next);
 }
+
+// Requirement 15.3.6 of the ASVS: names that every object knows are names like any other, whoever
+// wrote the steps.
+it("changes no other object by names such as __proto__", () => {
+  const text = `{"nullops": "pipeline-steps", "steps": [{"key": "hostile",
+    "service": {"name": "web", "env": {"__proto__": "own", "constructor": "own"}},
+    "plugin": {"name": "p", "parameters": {"__proto__": {"polluted": true}}}}]}`;
+  const pasted = pasteSteps(emptyDoc, text, { x: 0, y: 0 });
+  if (!pasted || "wrong" in pasted) throw new Error("not pasted");
+  const theirs = addStep(emptyDoc, web);
+  const both = merge(emptyDoc, pasted.doc, theirs, {});
+  const edited = setField(both, "hostile", "plugin.parameters.__proto__", { polluted: 2 });
+  for (const doc of [pasted.doc, both]) {
+    const step = stepOf(doc, "hostile");
+    expect(JSON.stringify(step?.service)).toContain('"__proto__":"own","constructor":"own"');
+    expect(JSON.stringify(step?.plugin)).toContain('"__proto__":{"polluted":true}');
+    expect(step?.plugin?.parameters).not.toHaveProperty("polluted");
+  }
+  expect(JSON.stringify(stepOf(edited, "hostile")?.plugin)).toContain('{"polluted":2}');
+  expect({}).not.toHaveProperty("polluted");
+});
 
 describe("three drawings", () => {
   it("have a field for each file, port and volume: edits of two do not meet", () => {

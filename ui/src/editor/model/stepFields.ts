@@ -82,9 +82,10 @@ export function buildStep(key: string, fields: Fields): Step {
     if (KINDS.some((kind) => kind === first) && !fields.has(`${first}.name`)) continue;
     if (rest.length > 0 && two in LISTS) listAt(out, first, second).push(value);
     else if (rest.length > 0 && OPEN.has(two))
-      mapAt(mapAt(out, first), second)[rest.join(".")] = value;
-    else if (second && OPEN.has(first)) mapAt(out, first)[[second, ...rest].join(".")] = value;
-    else out[path] = value;
+      setOwn(mapAt(mapAt(out, first), second), rest.join("."), value);
+    else if (second && OPEN.has(first))
+      setOwn(mapAt(out, first), [second, ...rest].join("."), value);
+    else setOwn(out, path, value);
   }
   for (const nameless of [out.approval, out.script] as (Record<string, unknown> | undefined)[])
     if (nameless) delete nameless.name;
@@ -92,6 +93,16 @@ export function buildStep(key: string, fields: Fields): Step {
 }
 
 type Tree = Record<string, unknown>;
+
+/** A variable or parameter may be called `__proto__`: it is a name like any other. */
+function setOwn(tree: Tree, name: string, value: unknown) {
+  Object.defineProperty(tree, name, {
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  });
+}
 
 function mapAt(tree: Tree, word: string): Tree {
   tree[word] ??= {};
