@@ -26,10 +26,11 @@ const header = `# Track record
 
 Bugs in the behaviour of NullOps that were fixed: when, what went wrong, who found it, and the test
 that brings it back. Written by ` + "`make generate`" + ` from [track-record.tsv](track-record.tsv):
-add a row there with each fix. *Not recorded* means that neither the commit nor an issue says who
-found it, and *none* that no test is known to bring it back. The rows up to 2026-11-26 were
-collected from commit messages, so bugs whose commits do not speak of them are missing, among them
-most of the UI's. Faults of tests, tools and texts are not listed.
+add a row there with each fix. *Not recorded* means that neither the commit, nor the branch that
+brought it, nor an issue, nor a closing note of the project says who found it; each such row was
+looked up there on 2026-11-26. *None* means that no test is known to bring it back. The rows up to
+2026-11-26 were collected from commit messages, so bugs whose commits do not speak of them are
+missing, among them most of the UI's. Faults of tests, tools and texts are not listed.
 
 `
 
