@@ -87,8 +87,8 @@ func parseBugs(text string) (bugs []bug, err error) {
 	return bugs, nil
 }
 
-// checkTest looks for the test in the folder that is named before it. What follows it, such as a
-// seed, is how to run it.
+// checkTest looks for the test in the folder that is named before it; tests of the UI are named by
+// their file. What follows, such as a seed, is how to run it.
 func checkTest(root string, b bug) error {
 	if b.test == "" {
 		return nil
@@ -96,6 +96,12 @@ func checkTest(root string, b bug) error {
 	words := strings.Fields(b.test)
 	if len(words) < 2 {
 		return fmt.Errorf("%s: %q is not a folder and a test", b.commit, b.test)
+	}
+	if strings.HasSuffix(words[1], ".test.ts") || strings.HasSuffix(words[1], ".test.tsx") {
+		if _, err := os.Stat(filepath.Join(root, words[0], words[1])); err != nil {
+			return fmt.Errorf("%s: %w", b.commit, err)
+		}
+		return nil
 	}
 	files, err := filepath.Glob(filepath.Join(root, words[0], "*_test.go"))
 	if err != nil {
