@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io/fs"
@@ -158,10 +159,73 @@ func TestLocal_AsksWhoIsAtTheOtherEnd(t *testing.T) {
 	}
 }
 
+// A process of the folder's owner is believed at the other end of a socket, and one of somebody else
+// is not, however the socket came there.
+func TestLocal_BelievesTheProcessOfTheFoldersOwner(t *testing.T) {
+	t.Parallel()
+	if path := os.Getenv("WIRE_LOCAL_LISTEN"); path != "" {
+		if _, err := net.Listen("unix", path); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = os.Stdout.WriteString("listens\n")
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until the other end closes it
+		return
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a process of another user")
+	}
+	dir := filepath.Join(shortFolder(t), "s")
+	path := filepath.Join(dir, "a.sock")
+	if err := errors.Join(os.Mkdir(dir, 0o755), chown(dir)); err != nil {
+		t.Fatal(err)
+	}
+	c := commandAs(t, filepath.Dir(dir), "WIRE_LOCAL_LISTEN="+path)
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = in.Close(), c.Wait() }()
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "listens"; {
+		continue
+	}
+	conn, err := wire.DialLocal(t.Context(), path)
+	if err != nil {
+		t.Fatalf("the owner's process: %v", err)
+	}
+	_ = conn.Close()
+	if err := os.Chown(dir, stranger+1, stranger+1); err != nil {
+		t.Fatal(err)
+	}
+	conn, err = wire.DialLocal(t.Context(), path)
+	if err == nil {
+		_ = conn.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "it is no agent") {
+		t.Errorf("a process of somebody else than the folder's owner: %v", err)
+	}
+}
+
 // dialAs connects as another user, and returns what that process said.
 func dialAs(t *testing.T, path string) string {
 	t.Helper()
-	binary := filepath.Join(filepath.Dir(path), "test")
+	out, err := commandAs(t, filepath.Dir(path), "WIRE_LOCAL_DIAL="+path).CombinedOutput()
+	if err != nil {
+		t.Logf("%v", err)
+	}
+	return string(out)
+}
+
+// commandAs runs this test again as another user, from a copy of the test's program in a folder.
+func commandAs(t *testing.T, folder, variable string) *exec.Cmd {
+	t.Helper()
+	binary := filepath.Join(folder, "test")
 	if _, err := os.Stat(binary); err != nil {
 		own, err := os.ReadFile("/proc/self/exe")
 		if err != nil {
@@ -172,11 +236,7 @@ func dialAs(t *testing.T, path string) string {
 		}
 	}
 	c := exec.CommandContext(t.Context(), binary, "-test.run=^"+t.Name()+"$", "-test.v")
-	c.Dir, c.Env = "/", append(os.Environ(), "WIRE_LOCAL_DIAL="+path)
+	c.Dir, c.Env = "/", append(os.Environ(), variable)
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
-	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Logf("%v", err)
-	}
-	return string(out)
+	return c
 }

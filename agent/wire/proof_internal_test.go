@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -408,4 +409,26 @@ func (m *meter) Read(p []byte) (int, error) {
 		panic("read more than a frame can hold")
 	}
 	return n, nil
+}
+
+// Who names a token that does not exist is answered with a proof by a key of the moment: neither
+// the time nor the answer says that there is none.
+func TestProof_UnknownTokensAreAnsweredWithARandomKey(t *testing.T) {
+	e := newExchange()
+	p := prover{build: "1.0.0", verifier: lonely{kid: "another", key: e.agentKey}}
+	seen := map[[keyLen]byte]bool{{}: true}
+	for range 3 {
+		var sent bytes.Buffer
+		if err := writeFrame(&sent, e.hello); err != nil {
+			t.Fatal(err)
+		}
+		q, err := p.readHello(&sent, e.agent)
+		if !errors.Is(err, errUnproven) || !errors.Is(err, ErrUnknownKid) {
+			t.Errorf("an unknown token: %v", err)
+		}
+		if !q.key.set || seen[q.key.bytes] || len(q.answer.Proof) == 0 {
+			t.Error("the answer is made with no key of its own")
+		}
+		seen[q.key.bytes] = true
+	}
 }
