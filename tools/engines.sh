@@ -99,7 +99,9 @@ case ${1:-} in
     # got its S3 and OpenID servers, whose modules were missing.
     tools/setup/engine.sh >/dev/null
     tools/run images build >/dev/null
-    while read -r module; do go mod download -C "$module"; done < <(tools/setup/modules.sh)
+    while read -r module; do
+      go list -C "$module" -deps -test ./... >/dev/null || exit 1
+    done < <(tools/setup/modules.sh)
     failed=()
     for combination in "$@"; do
       begin=$SECONDS
