@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/apiclient"
 	"github.com/nullops/nullops/controlplane/notify"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
 // alarm receives webhooks. It is not on loopback, where webhooks may not lead.
@@ -27,8 +29,8 @@ type called struct {
 	body   string
 }
 
-// watchAlarms registers a receiver for one event.
-func (p *product) watchAlarms(t *testing.T, event string) *alarm {
+// watchAlarms registers a receiver for some events.
+func (p *product) watchAlarms(t *testing.T, events ...string) *alarm {
 	t.Helper()
 	l, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {
@@ -40,7 +42,7 @@ func (p *product) watchAlarms(t *testing.T, event string) *alarm {
 	t.Cleanup(func() { _ = server.Close() })
 	var made apiclient.WebhookSaved
 	p.admin.put(t, "/webhooks/alarm", object{"kind": "json", "url": a.url + "/hook",
-		"events": []string{event}}, &made)
+		"events": events}, &made)
 	a.secret = controlplane.NewPlain(textOf(made.Secret))
 	return a
 }
@@ -56,28 +58,47 @@ func (a *alarm) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	a.got = append(a.got, called{header: r.Header.Clone(), body: string(body)})
 }
 
-func (a *alarm) calls() []called {
+// find returns the first call about an event.
+func (a *alarm) find(event string) (c called, found bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.got
+	i := slices.IndexFunc(a.got, func(c called) bool {
+		return strings.Contains(c.body, `"event":"`+event+`"`)
+	})
+	if i < 0 {
+		return called{}, false
+	}
+	return a.got[i], true
 }
 
-// rings waits for the first call, which has to be about the node and signed.
-func (a *alarm) rings(t *testing.T, event, node string) {
+// rings waits for the first call about an event, which has to be signed and to name its cause.
+// Until then it does again what makes the event come soon.
+func (a *alarm) rings(t *testing.T, event, cause string, hurry func()) {
 	t.Helper()
+	var first called
 	eventually(t, "the webhook is told of "+event, func() string {
-		if len(a.calls()) == 0 {
+		hurry()
+		var found bool
+		if first, found = a.find(event); !found {
 			return "nothing came"
 		}
 		return ""
 	})
-	first := a.calls()[0]
 	signed := notify.Sign(a.secret, first.header.Get("X-Nullops-Timestamp"), first.body)
 	// promise: N-326
-	if !strings.Contains(first.body, `"event":"`+event+`"`) ||
-		!strings.Contains(first.body, `"name":"`+node+`"`) ||
-		first.header.Get("X-Nullops-Signature") != signed {
+	if !strings.Contains(first.body, cause) || first.header.Get("X-Nullops-Signature") != signed {
 		t.Errorf("the webhook is told %s, signed %s", first.body,
 			first.header.Get("X-Nullops-Signature"))
 	}
+}
+
+// changedAudit edits the audit log behind the control plane's back. Its own job finds that, and
+// the webhook is told. The job is made due at once: nobody waits a minute for its next try.
+func (p *product) changedAudit(t *testing.T, bell *alarm) {
+	t.Helper()
+	pgtest.Exec(t, p.database, `ALTER TABLE audit DISABLE TRIGGER USER;
+		UPDATE audit SET actor = 'eve' WHERE seq = 2; ALTER TABLE audit ENABLE TRIGGER USER`)
+	bell.rings(t, "controlplane.failing", "the audit was tampered with", func() {
+		pgtest.Exec(t, p.database, "UPDATE jobs SET next_at = now() WHERE name = 'verify_audit'")
+	})
 }

@@ -59,10 +59,10 @@ func agentDies(t *testing.T, w *world) {
 	dies := p.admin.deploy(t, "dies", "dies", nil)
 	book.await(t, "dies", "create slow")
 	n.mustBeThere(t, dies.Id, "container", "network")
-	bell := p.watchAlarms(t, "node.offline")
+	bell := p.watchAlarms(t, "node.offline", "controlplane.failing")
 	n.agent.kill()
 	n.awaitWithin(t, soon, apiclient.NodeStatusOffline) // promise: N-214, N-216
-	bell.rings(t, "node.offline", n.name)
+	bell.rings(t, "node.offline", `"name":"`+n.name+`"`, func() {})
 	within(t, soon, "the page says that the node is offline", func() string {
 		a := p.visit(t, url+"/healthz")
 		// promise: N-186
@@ -91,6 +91,7 @@ func agentDies(t *testing.T, w *world) {
 	answeredWhileDead(t, p, n, book)
 	goneBeforeItBegan(t, p, n)
 	corruptMemory(t, p, n, stays, url)
+	p.changedAudit(t, bell)
 }
 
 // answersPast stops the agent's process for a moment: a service on the machine of the ingress

@@ -317,18 +317,18 @@ func (s *sshServer) refuseAttempts(t *testing.T, p *product) {
 	}
 }
 
-// describeMachine enters all that is known of a machine before there is an agent: its name, address
-// and graphics processor, and how to sign in. It is stored: the next attempt needs no input, and is
-// refused like the first.
+// describeMachine enters all that is known of a machine before there is an agent: its name,
+// address, graphics processor and models, and how to sign in. It is stored: the next attempt needs
+// no input, and is refused like the first.
 func (s *sshServer) describeMachine(t *testing.T, p *product) {
 	n, good := s.machine(t, p, "ssh-described")
+	labels := map[string]string{"gpu": "l40s", "models": "flux", "dtype": "fp8"}
 	p.admin.want(t, http.StatusOK, http.MethodPut, "/nodes/"+n.name, object{
-		"environment": "workshop", "address": n.address,
-		"settings": object{"labels": object{"gpu": "l40s"}}}, nil)
+		"environment": "workshop", "address": n.address, "settings": object{"labels": labels}}, nil)
 	shown := n.show(t)
 	// promise: Y-04
 	if shown.Name != n.name || shown.Address != n.address || shown.Settings == nil ||
-		shown.Settings.Labels == nil || (*shown.Settings.Labels)["gpu"] != "l40s" {
+		shown.Settings.Labels == nil || !maps.Equal(*shown.Settings.Labels, labels) {
 		t.Errorf("the node is shown as %+v", shown)
 	}
 	failsWith(t, n.attempt(t, withFields(good, "private_key", nil, "password", "wrong-password")),

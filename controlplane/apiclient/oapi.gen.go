@@ -701,27 +701,33 @@ func (e NodeStatus) Valid() bool {
 
 // Defines values for NoticeEvent.
 const (
-	NoticeEventDeploymentCanceled  NoticeEvent = "deployment.canceled"
-	NoticeEventDeploymentCreated   NoticeEvent = "deployment.created"
-	NoticeEventDeploymentDegraded  NoticeEvent = "deployment.degraded"
-	NoticeEventDeploymentExpiring  NoticeEvent = "deployment.expiring"
-	NoticeEventDeploymentFailed    NoticeEvent = "deployment.failed"
-	NoticeEventDeploymentForgotten NoticeEvent = "deployment.forgotten"
-	NoticeEventDeploymentOffline   NoticeEvent = "deployment.offline"
-	NoticeEventDeploymentOnline    NoticeEvent = "deployment.online"
-	NoticeEventDeploymentReady     NoticeEvent = "deployment.ready"
-	NoticeEventDeploymentRecovered NoticeEvent = "deployment.recovered"
-	NoticeEventDeploymentRemoved   NoticeEvent = "deployment.removed"
-	NoticeEventDeploymentStuck     NoticeEvent = "deployment.stuck"
-	NoticeEventNodeIncompatible    NoticeEvent = "node.incompatible"
-	NoticeEventNodeOffline         NoticeEvent = "node.offline"
-	NoticeEventNodeOnline          NoticeEvent = "node.online"
-	NoticeEventNodeUntrusted       NoticeEvent = "node.untrusted"
+	NoticeEventControlplaneFailing   NoticeEvent = "controlplane.failing"
+	NoticeEventControlplaneRecovered NoticeEvent = "controlplane.recovered"
+	NoticeEventDeploymentCanceled    NoticeEvent = "deployment.canceled"
+	NoticeEventDeploymentCreated     NoticeEvent = "deployment.created"
+	NoticeEventDeploymentDegraded    NoticeEvent = "deployment.degraded"
+	NoticeEventDeploymentExpiring    NoticeEvent = "deployment.expiring"
+	NoticeEventDeploymentFailed      NoticeEvent = "deployment.failed"
+	NoticeEventDeploymentForgotten   NoticeEvent = "deployment.forgotten"
+	NoticeEventDeploymentOffline     NoticeEvent = "deployment.offline"
+	NoticeEventDeploymentOnline      NoticeEvent = "deployment.online"
+	NoticeEventDeploymentReady       NoticeEvent = "deployment.ready"
+	NoticeEventDeploymentRecovered   NoticeEvent = "deployment.recovered"
+	NoticeEventDeploymentRemoved     NoticeEvent = "deployment.removed"
+	NoticeEventDeploymentStuck       NoticeEvent = "deployment.stuck"
+	NoticeEventNodeIncompatible      NoticeEvent = "node.incompatible"
+	NoticeEventNodeOffline           NoticeEvent = "node.offline"
+	NoticeEventNodeOnline            NoticeEvent = "node.online"
+	NoticeEventNodeUntrusted         NoticeEvent = "node.untrusted"
 )
 
 // Valid indicates whether the value is a known member of the NoticeEvent enum.
 func (e NoticeEvent) Valid() bool {
 	switch e {
+	case NoticeEventControlplaneFailing:
+		return true
+	case NoticeEventControlplaneRecovered:
+		return true
 	case NoticeEventDeploymentCanceled:
 		return true
 	case NoticeEventDeploymentCreated:
@@ -4794,7 +4800,7 @@ type WebhookPut struct {
 	// Secret Signs messages. Absent keeps the stored one, or has one made.
 	Secret *string `json:"secret,omitempty"`
 
-	// Template The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node} and {time}.
+	// Template The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node}, {job} and {time}.
 	Template *string `json:"template,omitempty"`
 
 	// Url Absent keeps the stored one.

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -16,7 +17,8 @@ const (
 )
 
 // VerifyAudit verifies the audit, at the start and every hour. It logs the chain's
-// head each time, so that logs collected elsewhere prove later changes.
+// head each time, so that logs collected elsewhere prove later changes. An audit that was
+// tampered with is a failure, so that webhooks are told.
 func VerifyAudit(journal *audit.Log, log *slog.Logger) Job {
 	return Job{Name: "verify_audit", Every: verifyEvery, Do: func(ctx context.Context) error {
 		v, err := journal.Verify(ctx, access.System("verify-audit"))
@@ -29,6 +31,10 @@ func VerifyAudit(journal *audit.Log, log *slog.Logger) Job {
 		}
 		log.InfoContext(ctx, "audit verified", "entries", v.Entries, "findings", len(v.Findings),
 			"head", v.Head, "link", hex.EncodeToString(v.HeadLink[:]))
+		if len(v.Findings) > 0 {
+			return fmt.Errorf("the audit was tampered with: entry %d: %s (findings: %d)",
+				v.Findings[0].Seq, v.Findings[0].Problem, len(v.Findings))
+		}
 		return nil
 	}}
 }

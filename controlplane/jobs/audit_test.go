@@ -37,24 +37,28 @@ func TestAuditJobs_SayWhatWasTamperedAndCut(t *testing.T) {
 		t.Helper()
 		said.Reset()
 		if err := job.Do(t.Context()); err != nil {
-			t.Fatal(err)
+			return said.String() + "failed: " + err.Error()
 		}
 		return said.String()
 	}
 	if got := do(jobs.VerifyAudit(journal, log)); strings.Contains(got, "ERROR") ||
-		!strings.Contains(got, "entries=3 findings=0 head=3 link=") {
+		!strings.Contains(got, "entries=3 findings=0 head=3 link=") ||
+		strings.Contains(got, "failed") {
 		t.Errorf("untouched: %s", got)
 	}
 	pgtest.Exec(t, url, `ALTER TABLE audit DISABLE TRIGGER USER;
 		UPDATE audit SET actor = 'eve' WHERE seq = 2; ALTER TABLE audit ENABLE TRIGGER USER`)
 	if got := do(jobs.VerifyAudit(journal, log)); !strings.Contains(got, "level=ERROR") ||
-		!strings.Contains(got, "entry=2") {
+		!strings.Contains(got, "entry=2") ||
+		!strings.Contains(got, "failed: the audit was tampered with: entry 2: ") {
 		t.Errorf("tampered: %s", got)
 	}
 	if got := do(jobs.CutAudit(journal, time.Hour, log)); got != "" {
 		t.Errorf("young entries were cut: %s", got)
 	}
-	do(jobs.CutAudit(journal, -time.Hour, log))
+	if got := do(jobs.CutAudit(journal, -time.Hour, log)); strings.Contains(got, "failed") {
+		t.Errorf("the cut: %s", got)
+	}
 	if got := do(jobs.VerifyAudit(journal, log)); !strings.Contains(got, "entries=1 findings=0") {
 		t.Errorf("after the cut: %s", got)
 	}

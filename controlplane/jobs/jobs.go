@@ -3,7 +3,8 @@
 //
 // The time at which a job is due is a row in the database. However many control planes
 // there are, one of them claims the job and runs it in small batches. A crash loses
-// nothing: every job starts from stored state, and jobs are idempotent.
+// nothing: every job starts from stored state, and jobs are idempotent. A job that failed
+// is due again in a minute; when it has failed three times in a row, webhooks are told.
 package jobs
 
 import (
@@ -13,6 +14,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/text"
 )
 
 const (
@@ -20,6 +22,8 @@ const (
 	lookEvery = 5 * time.Second
 	// longest bounds one run of a job: the next run continues with the rest.
 	longest = 5 * time.Minute
+	// longestReason is how much of a failure is kept, in bytes.
+	longestReason = 500
 )
 
 // Job is one thing to do, and how often. The name is its row's.
@@ -101,16 +105,31 @@ func (j *Jobs) runDue(ctx context.Context) error {
 }
 
 func (j *Jobs) runJob(ctx context.Context, name string) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
 	for _, job := range j.jobs {
 		if job.Name == name {
-			j.logFailure(ctx, "job "+name+" failed; it is tried again", j.doJob(ctx, job))
+			err := j.doJob(ctx, job)
+			j.logFailure(ctx, "job "+name+" failed; it is tried again", err)
+			j.logFailure(ctx, "how job "+name+" ended was not stored", j.storeEnd(ctx, name, err))
 		}
 	}
 }
 
+// storeEnd stores how a job ended. One that was interrupted by our own end did not fail.
+func (j *Jobs) storeEnd(ctx context.Context, name string, failure error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return j.store.InTx(ctx, func(tx *postgres.Tx) error {
+		if failure == nil {
+			return tx.Jobs().End(ctx, name)
+		}
+		return tx.Jobs().Fail(ctx, name, text.Clip(failure.Error(), longestReason))
+	})
+}
+
 func (j *Jobs) doJob(ctx context.Context, job Job) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
 	defer controlplane.CatchPanic(ctx, j.log, "job "+job.Name, &err)
 	return job.Do(ctx)
 }

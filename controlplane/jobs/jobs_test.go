@@ -2,9 +2,11 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -84,6 +86,63 @@ func TestJobs_AreDoneThoughTheClockWasSetBack(t *testing.T) {
 	awaitDone(t, "the late job's turn", late.first)
 	cancel()
 	running.Wait()
+}
+
+// Webhooks are told of a job that failed three times in a row, once, and of its first success
+// after that. Until they are told it is due again within a minute, however rarely it is done.
+func TestJobs_TellWhenOneKeepsFailing(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, os.DirFS("../../migrations"))
+	store := pgtest.Open(t, url)
+	var failure error
+	job := jobs.Job{Name: "daily", Every: 24 * time.Hour,
+		Do: func(context.Context) error { return failure }}
+	turn := func(failures int, dueSoon bool) {
+		t.Helper()
+		pgtest.Exec(t, url, "UPDATE jobs SET next_at = now() - interval '1 second'")
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			_ = jobs.New(store, slog.New(slog.DiscardHandler), job).Run(ctx)
+		})
+		stored := fmt.Sprintf(`SELECT EXISTS (SELECT FROM jobs
+			WHERE failures = %d AND next_at > now())`, failures)
+		for late := time.Now().Add(patience); !pgtest.QueryValue[bool](t, url, stored); {
+			if time.Sleep(20 * time.Millisecond); time.Now().After(late) {
+				t.Fatalf("%d failures were not stored", failures)
+			}
+		}
+		cancel()
+		running.Wait()
+		soon := pgtest.QueryValue[bool](t, url,
+			"SELECT next_at <= now() + interval '1 minute' FROM jobs")
+		if soon != dueSoon {
+			t.Errorf("after %d failures it is due soon: %t", failures, soon)
+		}
+	}
+	told := func() string {
+		return pgtest.QueryValue[string](t, url, `SELECT coalesce(string_agg(event || ' ' || (data
+			->> 'job') || ' ' || coalesce(data ->> 'reason', '-'), ', ' ORDER BY id), '') FROM notices`)
+	}
+	turn(0, false)
+	failure = errors.New("no disk")
+	turn(1, true)
+	turn(2, true)
+	if got := told(); got != "" {
+		t.Errorf("after two failures webhooks are told %q", got)
+	}
+	failure = errors.New(strings.Repeat("x", 2000))
+	turn(3, false)
+	failure = errors.New("no disk")
+	turn(4, false)
+	failure = nil
+	turn(0, false)
+	turn(0, false)
+	want := "controlplane.failing daily " + strings.Repeat("x", 500) +
+		"…, controlplane.recovered daily -"
+	if got := told(); got != want {
+		t.Errorf("webhooks are told %q", got)
+	}
 }
 
 // A job that panics harms no other one, and is done again when it is due again.

@@ -145,6 +145,9 @@ func (n *Notifier) readNotice(
 			Status: string(found.Status)}
 		return m, nil
 	}
+	if notice.Deployment == "" { // it is about the control plane itself
+		return m, nil
+	}
 	d, err := tx.Deployments().Get(ctx, notice.Deployment)
 	if err != nil {
 		return m, err

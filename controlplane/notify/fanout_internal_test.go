@@ -23,12 +23,13 @@ func TestHandOut_SendsToTheWebhooksThatMatch(t *testing.T) {
 		put  func(*WebhookPut)
 		want []string
 	}{
-		"all":     {set("", "", true, controlplane.NoticeEvents()...), []string{"f", "r", "l", "n"}},
+		"all":     {set("", "", true, controlplane.NoticeEvents()...), []string{"c", "f", "r", "l", "n"}},
 		"failed":  {set("", "", true, "deployment.failed"), []string{"f", "l"}},
 		"qa":      {set("", "qa", true, controlplane.NoticeEvents()...), []string{"f", "r", "n"}},
 		"vault":   {set("shop", "vault", true, "deployment.failed"), []string{"l"}},
 		"project": {set("shop", "", true, controlplane.NoticeEvents()...), []string{"f", "r", "l"}},
 		"other":   {set("other", "", true, controlplane.NoticeEvents()...), nil},
+		"itself":  {set("", "", true, "controlplane.failing"), []string{"c"}},
 		"resting": {set("", "", false, controlplane.NoticeEvents()...), nil},
 	}
 	for name, h := range hooks {
@@ -38,7 +39,9 @@ func TestHandOut_SendsToTheWebhooksThatMatch(t *testing.T) {
 	w.insertNotice("deployment.ready", first)
 	w.insertNotice("deployment.failed", locked)
 	w.execSQL("INSERT INTO notices (event, node_id) VALUES ('node.offline', 'ID25')")
-	if n, err := w.handOut(t.Context()); n != 4 || err != nil {
+	w.execSQL(`INSERT INTO notices (event, data)
+		VALUES ('controlplane.failing', '{"job": "expire", "reason": "no disk"}')`)
+	if n, err := w.handOut(t.Context()); n != 5 || err != nil {
 		t.Fatalf("%d notices taken: %v", n, err)
 	}
 	if n, err := w.handOut(t.Context()); n != 0 || err != nil {
@@ -48,7 +51,7 @@ func TestHandOut_SendsToTheWebhooksThatMatch(t *testing.T) {
 		var got []string
 		for _, d := range w.listDeliveries(name) {
 			short := map[string]string{"deployment.failed": "f", "deployment.ready": "r",
-				"node.offline": "n"}[d.Event]
+				"node.offline": "n", "controlplane.failing": "c"}[d.Event]
 			if strings.Contains(d.Body, `"name":"locked"`) {
 				short = "l"
 			}

@@ -56,7 +56,11 @@ const usual = "{deployment} in {environment}: {event}"
 func (m message) templateFields() map[string]string {
 	f := map[string]string{"event": m.Event, "time": m.At.UTC().Format(time.RFC3339),
 		"deployment": "", "project": "", "environment": "", "status": "", "by": "", "link": "",
-		"url": "", "reason": "", "node": ""}
+		"url": "", "reason": "", "node": "", "job": ""}
+	if m.concernsControlPlane() {
+		f["job"], _ = m.Data["job"].(string)
+		f["reason"], _ = m.Data["reason"].(string)
+	}
 	if d := m.Deployment; d != nil {
 		f["deployment"], f["project"], f["environment"] = d.Name, d.Project, d.Environment
 		f["status"], f["by"], f["link"], f["reason"] = d.Status, d.CreatedBy, d.Link, d.Reason
@@ -88,12 +92,21 @@ func (m message) fillEscaped(template string, escape func(value string) string) 
 	return strings.NewReplacer(pairs...).Replace(template)
 }
 
+// concernsControlPlane reports whether a message is about the control plane itself.
+func (m message) concernsControlPlane() bool {
+	return strings.HasPrefix(m.Event, "controlplane.")
+}
+
 func (m message) defaultTemplate() string {
 	switch {
 	case m.Node != nil:
 		return "Node {node} of {environment}: {status}"
 	case m.Event == "deployment.expiring":
 		return "{deployment} in {environment} will be removed soon unless somebody extends it: {link}"
+	case m.Event == "controlplane.failing":
+		return "The control plane is in trouble. Its job {job} failed three times: {reason}"
+	case m.Event == "controlplane.recovered":
+		return "The control plane's job {job} works again"
 	case m.Deployment == nil:
 		return "A test message of NullOps"
 	case m.Deployment.Reason != "":

@@ -47,6 +47,8 @@ func TestFillTemplate_FillsEachName(t *testing.T) {
 	t.Parallel()
 	node := message{Event: "node.offline", Node: &node{Name: "alpha", Environment: "qa",
 		Status: "offline"}}
+	failing := message{Event: "controlplane.failing",
+		Data: map[string]any{"job": "expire", "reason": "no disk"}}
 	expiring := sampleMessage()
 	expiring.Event = "deployment.expiring"
 	ready := sampleMessage()
@@ -67,6 +69,10 @@ func TestFillTemplate_FillsEachName(t *testing.T) {
 		{expiring, "", "first in qa will be removed soon unless somebody extends it: " +
 			"http://nullops.test/deployments/d"},
 		{message{Event: "test"}, "", "A test message of NullOps"},
+		{failing, "", "The control plane is in trouble. Its job expire failed three times: no disk"},
+		{failing, "{job}|{reason}|{deployment}", "expire|no disk|"},
+		{message{Event: "controlplane.recovered", Data: map[string]any{"job": "expire"}}, "",
+			"The control plane's job expire works again"},
 	} {
 		if got := c.m.fillTemplate(c.template); got != c.want {
 			t.Errorf("%q becomes %q, want %q", c.template, got, c.want)

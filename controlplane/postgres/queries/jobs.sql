@@ -14,6 +14,17 @@ WHERE name IN (SELECT j.name FROM jobs j
     FOR UPDATE SKIP LOCKED)
 RETURNING name;
 
+-- name: EndJob :exec
+-- A job was done.
+UPDATE jobs SET failures = 0, failed_because = '' WHERE name = @name AND failures > 0;
+
+-- name: FailJob :exec
+-- A job failed. It is due again soon, until subscribers are told (migration 116).
+UPDATE jobs SET failures = failures + 1, failed_because = @reason,
+    next_at = CASE WHEN failures < 2 THEN least(next_at, now() + interval '1 minute')
+        ELSE next_at END
+WHERE name = @name;
+
 -- name: ListExpired :many
 -- Deployments that nobody showed interest in for as long as their rule says.
 -- A project's rule replaces the environment's; zero is never.

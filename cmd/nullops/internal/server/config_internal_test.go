@@ -10,7 +10,7 @@ import (
 func TestLoadSettings_FromTheEnvironment(t *testing.T) {
 	s, err := loadSettings(nil, []string{"NULLOPS_HTTP_LISTEN=:3001", "NULLOPS_HTTP_DATA=/state",
 		"NULLOPS_DATABASE_URL=postgres://db/nullops", "HOME=/root", "NULLOPS_CLI_X=of no setting"})
-	// promise: Y-02
+	// promise: Y-01, Y-02
 	if err != nil || s.HTTP.Listen != ":3001" || s.HTTP.Data != "/state" ||
 		s.Database.URL != "postgres://db/nullops" {
 		t.Errorf("%v: read %+v, %+v", err, s.HTTP, s.Database)

@@ -301,8 +301,14 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 		Log: b.log}
 	group.Go(func() error { return moves.Run(ctx) })
 	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })
-	// Verify the audit at each start, whenever the job did last.
-	group.Go(func() error { return jobs.VerifyAudit(b.audit, b.log).Do(ctx) })
+	// Verify the audit at each start, whenever the job did last. Its findings are no reason to end:
+	// they are logged, and the job tells webhooks.
+	group.Go(func() error {
+		if err := jobs.VerifyAudit(b.audit, b.log).Do(ctx); err != nil && ctx.Err() == nil {
+			b.log.WarnContext(ctx, "the audit does not verify", "error", err)
+		}
+		return nil
+	})
 	group.Go(func() error {
 		return serveHTTP(ctx, &http.Server{Handler: b.serveStandbys(handler),
 			ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 75 * time.Second,

@@ -53,6 +53,29 @@ func (q *Queries) DatabaseTime(ctx context.Context) (time.Time, error) {
 	return column_1, err
 }
 
+const endJob = `-- name: EndJob :exec
+UPDATE jobs SET failures = 0, failed_because = '' WHERE name = $1 AND failures > 0
+`
+
+// A job was done.
+func (q *Queries) EndJob(ctx context.Context, name string) error {
+	_, err := q.db.Exec(ctx, endJob, name)
+	return err
+}
+
+const failJob = `-- name: FailJob :exec
+UPDATE jobs SET failures = failures + 1, failed_because = $1,
+    next_at = CASE WHEN failures < 2 THEN least(next_at, now() + interval '1 minute')
+        ELSE next_at END
+WHERE name = $2
+`
+
+// A job failed. It is due again soon, until subscribers are told (migration 116).
+func (q *Queries) FailJob(ctx context.Context, reason string, name string) error {
+	_, err := q.db.Exec(ctx, failJob, reason, name)
+	return err
+}
+
 const listExpired = `-- name: ListExpired :many
 SELECT id FROM deployment_expiries WHERE expires_at <= now() ORDER BY expires_at, id LIMIT $1
 `

@@ -389,9 +389,11 @@ type IngressValue struct {
 }
 
 type Job struct {
-	Name   string
-	Every  pgtype.Interval
-	NextAt time.Time
+	Name          string
+	Every         pgtype.Interval
+	NextAt        time.Time
+	Failures      int32
+	FailedBecause string
 }
 
 type Keepsake struct {

@@ -18,6 +18,8 @@ const events: Record<Schemas["NoticeEvent"], string> = {
   "node.offline": "Node offline",
   "node.untrusted": "Node not trusted",
   "node.incompatible": "Node incompatible",
+  "controlplane.failing": "Control plane in trouble",
+  "controlplane.recovered": "Control plane well again",
 };
 
 // What is told outside, and how: webhooks, chats and mail.
@@ -39,7 +41,8 @@ export const webhookTexts = {
   addTitle: "Add a webhook",
   unread: "The webhooks could not be read.",
   emptyTitle: "No webhook yet",
-  empty: "A webhook tells another program, or a chat, what happens to deployments and nodes.",
+  empty:
+    "A webhook tells another program, or a chat, what happens to deployments, nodes and NullOps itself.",
   columns: { name: "Name", kind: "Kind", host: "Leads to", of: "Only of", events: "Events" },
   kind: "Kind",
   anyKind: "Every kind",
@@ -64,7 +67,7 @@ export const webhookTexts = {
   secretShort: "A signing key has at least 16 characters.",
   template: "Sentence",
   templateHint:
-    "With {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node} and {time}. Empty is the usual one.",
+    "With {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node}, {job} and {time}. Empty is the usual one.",
   made: "The signing key is shown only now. Give it to the program that takes the messages:",
   delete: "Its address, key and delivery log are erased. Waiting messages are not sent.",
   test: "Send a test message",
