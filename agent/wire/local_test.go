@@ -159,8 +159,8 @@ func TestLocal_AsksWhoIsAtTheOtherEnd(t *testing.T) {
 	}
 }
 
-// A process of the folder's owner is believed at the other end of a socket, and one of somebody else
-// is not, however the socket came there.
+// A process of the folder's owner is believed at the other end of a socket, and one of somebody
+// else is not, however the socket came there.
 func TestLocal_BelievesTheProcessOfTheFoldersOwner(t *testing.T) {
 	t.Parallel()
 	if path := os.Getenv("WIRE_LOCAL_LISTEN"); path != "" {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,6 +35,64 @@ func TestDocs_NameCommandsThatExist(t *testing.T) {
 	if found < 100 {
 		t.Errorf("only %d commands were found: this test looks in the wrong place", found)
 	}
+}
+
+// A test or story runs each command that the documentation names: it says the command's words one
+// after the other, as arguments or in one text.
+func TestDocs_CommandsAreRunByTests(t *testing.T) {
+	root := rootCommand()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	documented := map[string]bool{}
+	for _, name := range documentationFiles(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range documentedCommand.FindAllStringSubmatch(string(text), -1) {
+			cmd, _, err := root.Find(strings.Fields(match[1]))
+			if err == nil && cmd.Runnable() && !cmd.HasSubCommands() {
+				documented[strings.TrimPrefix(cmd.CommandPath(), "nullops ")] = true
+			}
+		}
+	}
+	tests := testSources(t)
+	for _, path := range slices.Sorted(maps.Keys(documented)) {
+		words := strings.Fields(strings.TrimPrefix(path, "plugin ")) // the kit's tests leave it out
+		quoted := regexp.QuoteMeta(`"` + strings.Join(words, `", "`) + `"`)
+		if len(words) == 1 { // the word alone may be anything
+			quoted = `(?:\(|\{|, )` + quoted + `[,)}]`
+		}
+		// promise: D-02
+		if !regexp.MustCompile(quoted + `|nullops ` + path + `\b`).MatchString(tests) {
+			t.Errorf("no test runs nullops %s", path)
+		}
+	}
+	if len(documented) < 80 {
+		t.Errorf("only %d commands were found: this test looks in the wrong place", len(documented))
+	}
+}
+
+// testSources are the tests of the program and of its commands, the browser's and the demo.
+func testSources(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, root := range []string{".", "../../ui/e2e", "../../tools/demo", "../../deploy"} {
+		err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+			test := strings.HasSuffix(name, "_test.go") || root != "." &&
+				slices.Contains([]string{".go", ".mjs", ".sh"}, filepath.Ext(name))
+			if err != nil || entry.IsDir() || !test || strings.Contains(name, "documented_") {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			all.Write(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.String()
 }
 
 func documentationFiles(t *testing.T) (names []string) {

@@ -96,6 +96,7 @@ func TestEndToEnd(t *testing.T) {
 		{"Approvals", approvals},
 		{"DialingAgent", dialingAgent},
 		{"CommandLine", commandLine},
+		{"OtherCommands", otherCommands},
 		{"VaultKeys", vaultKeys},
 	} {
 		t.Run(s.name, func(t *testing.T) {

@@ -1,0 +1,182 @@
+package main_test
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
+)
+
+// otherCommands runs the documented commands that no other story runs. What they do is tested
+// through the API; here each has to reach it, and to print what a person runs it for.
+func otherCommands(t *testing.T, w *world) {
+	testpart.Rotate(t)
+	p := startProduct(t, w)
+	p.applyShop(t)
+	p.enrol(t, "worker", "qa")
+	p.admin.put(t, "/projects/every", object{"resources": object{"memory_mib": 512}}, nil)
+	p.admin.put(t, "/projects/every/secrets/PASSWORD", object{"generate": object{"length": 24}}, nil)
+	web := webStep("web")
+	web["service"].(object)["env"].(object)["PASSWORD"] = "${{ secrets.PASSWORD }}"
+	p.savePipeline(t, "every", web)
+	p.admin.deployReady(t, "every", "every", nil)
+
+	p.says(t, "WHAT", "activity", "every")
+	p.says(t, "a demo", "hold", "every", "--reason", "a demo", "--for", "1h")
+	p.does(t, "release", "every")
+	p.says(t, "every", "queue", "--history")
+	p.says(t, "admin", "access", "explain", "project/every")
+	p.says(t, "bash", "completion", "bash")
+	p.says(t, "http.listen", "help", "settings")
+	p.says(t, "0 left", "keys", "rotate")
+	p.says(t, "", "context", "list")
+	p.says(t, "PASSWORD", "secret", "list", "every")
+	if value := p.says(t, "", "secret", "reveal", "every", "PASSWORD"); len(value) != 24 {
+		t.Errorf("secret reveal prints %d characters", len(value))
+	}
+	p.runsCatalogue(t)
+	p.runsCertificates(t)
+	p.runsGates(t)
+	p.runsNodes(t)
+	p.runsRules(t)
+	p.runsUsers(t)
+	p.runsWebhooks(t)
+}
+
+// says runs a command that has to work and to print something, and returns what it printed.
+func (p *product) says(t *testing.T, something string, args ...string) string {
+	t.Helper()
+	out := p.does(t, args...)
+	if !strings.Contains(out, something) {
+		t.Errorf("nullops %s prints %q, without %q", strings.Join(args, " "), out, something)
+	}
+	return strings.TrimSpace(out)
+}
+
+// firstID is the first id in what a command printed.
+func firstID(t *testing.T, printed string) string {
+	t.Helper()
+	id := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`).FindString(printed)
+	if id == "" {
+		t.Fatalf("there is no id in %q", printed)
+	}
+	return id
+}
+
+func (p *product) runsCatalogue(t *testing.T) {
+	t.Helper()
+	lines := splitLines(p.says(t, "NAME", "catalogue", "list"))
+	if len(lines) < 2 {
+		t.Fatalf("catalogue list prints %q", lines)
+	}
+	entry := strings.Fields(lines[1])[0]
+	p.says(t, entry, "catalogue", "show", entry)
+	p.says(t, entry, "catalogue", "add", entry, "--dry-run")
+}
+
+func (p *product) runsCertificates(t *testing.T) {
+	t.Helper()
+	server := httptest.NewTLSServer(nil) // it has a certificate with its key
+	defer server.Close()
+	served := server.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(served.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chainFile, keyFile := filepath.Join(p.dir, "chain.pem"), filepath.Join(p.dir, "key.pem")
+	for file, block := range map[string]*pem.Block{
+		chainFile: {Type: "CERTIFICATE", Bytes: served.Certificate[0]},
+		keyFile:   {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.says(t, "example.com", "certificate", "put", "every", "--chain", chainFile, "--key", keyFile)
+	p.says(t, "every", "certificate", "list")
+	p.does(t, "certificate", "delete", "every")
+	p.says(t, "SHA-256", "certificate", "authority", "make")
+	p.says(t, "BEGIN CERTIFICATE", "certificate", "authority", "show", "--pem")
+	p.does(t, "certificate", "authority", "delete")
+}
+
+func (p *product) runsGates(t *testing.T) {
+	t.Helper()
+	p.says(t, "guests", "gate", "deployment", "every", "guests")
+	p.says(t, "http", "gate", "invite", "every", "--label", "a guest")
+	guest := firstID(t, p.says(t, "a guest", "gate", "guests", "every"))
+	p.does(t, "gate", "guests", "every", "--withdraw", guest)
+	p.says(t, "", "gate", "robot", "add", "qa", "--label", "a robot")
+	robot := firstID(t, p.says(t, "a robot", "gate", "robot", "list", "qa"))
+	p.does(t, "gate", "robot", "remove", "qa", robot)
+	p.says(t, "open", "gate", "environment", "qa", "open")
+}
+
+// runsNodes approves a node whose certificate is not the expected one, and gives it up.
+func (p *product) runsNodes(t *testing.T) {
+	t.Helper()
+	n := p.newNode(t, "stranger")
+	var made apiclient.NodeEnrolment
+	p.admin.want(t, 201, "POST", "/nodes", object{"name": n.name, "environment": "qa",
+		"address": n.address, "thumbprint": strings.Repeat("ab", 32)}, &made)
+	n.token = made.Token
+	n.start(t)
+	shown := n.await(t, apiclient.NodeStatusUntrusted)
+	p.does(t, "node", "approve", n.name, textOf(shown.PendingThumbprint))
+	n.await(t, apiclient.NodeStatusOnline)
+	p.says(t, "done", "node", "disable", n.name)
+	p.says(t, "done", "node", "enable", n.name)
+	n.agent.stop(t)
+	p.does(t, "node", "remove", n.name, "--force")
+	p.says(t, n.name, "node", "forgotten")
+	// Nothing is in dispute here, which takes a restored database.
+	if _, errs, code := p.admin.cli(t, "node", "recreate", "worker", "every"); code == 0 ||
+		!strings.Contains(errs, "no unknown deployment is called every") {
+		t.Errorf("node recreate without a dispute: %d %s", code, errs)
+	}
+}
+
+func (p *product) runsRules(t *testing.T) {
+	t.Helper()
+	p.says(t, "secret", "rule", "set", "changes", "--source", "generic", "--project", "every",
+		"--env", "qa", "--tag", "pr-{number}")
+	p.says(t, "changes", "rule", "list")
+	p.says(t, "REVIEW", "rule", "show", "changes")
+	p.does(t, "rule", "delete", "changes")
+}
+
+func (p *product) runsUsers(t *testing.T) {
+	t.Helper()
+	p.says(t, "http", "user", "invite", "ada@example.org")
+	invitation := firstID(t, p.says(t, "ada@example.org", "user", "invitations"))
+	p.does(t, "user", "uninvite", invitation)
+	p.says(t, "robo", "user", "service", "robo")
+	p.does(t, "user", "deactivate", "robo")
+	p.does(t, "user", "activate", "robo")
+	p.member(t, "eve")
+	p.says(t, "http", "user", "reset", "eve")
+	p.does(t, "user", "remove", "robo")
+}
+
+func (p *product) runsWebhooks(t *testing.T) {
+	t.Helper()
+	bell := p.watchAlarms(t, "deployment.removed")
+	address := filepath.Join(p.dir, "address")
+	if err := os.WriteFile(address, []byte(bell.url+"/other"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.says(t, "secret", "webhook", "set", "other", "--event", "deployment.removed,node.offline",
+		"--url-file", address)
+	p.says(t, "other", "webhook", "list")
+	p.says(t, "sent", "webhook", "test", "other")
+	delivery := firstID(t, p.says(t, "sent", "webhook", "deliveries", "other"))
+	p.says(t, "sent", "webhook", "redeliver", "other", delivery)
+	p.does(t, "webhook", "delete", "other")
+}
