@@ -93,11 +93,15 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// clientOf returns the prefix that counts as one client: an IPv4 address, or an IPv6 /64,
-// which is what one customer gets.
+// clientOf returns the prefix that counts as one client.
 func clientOf(c *net.TCPConn) netip.Prefix {
 	remote, _ := c.RemoteAddr().(*net.TCPAddr)
-	ip := remote.AddrPort().Addr().Unmap().WithZone("")
+	return clientPrefix(remote.AddrPort().Addr())
+}
+
+// clientPrefix returns an IPv4 address, or an IPv6 /64, which is what one customer gets.
+func clientPrefix(ip netip.Addr) netip.Prefix {
+	ip = ip.Unmap().WithZone("")
 	bits := 32
 	if ip.Is6() {
 		bits = 64
