@@ -46,6 +46,9 @@ type Conn struct {
 	mu sync.Mutex
 	// gathered collects what is written; nil while writes go out at once.
 	gathered *[]byte
+	// coalesces is set by Coalesce. lost is why what was collected could not be written.
+	coalesces bool
+	lost      error
 }
 
 // Wrap makes a Conn. The TCP connection must not be used directly afterwards.
