@@ -22,8 +22,8 @@ const lineEnd = "\r\n"
 var endOfHead = []byte(lineEnd + lineEnd)
 
 // parseHead reads the head of a plain request into p.request. It takes less than net/http does, and
-// what it takes it reads as net/http does: FuzzPlainHead compares them. For everything that somebody
-// else on the way might read in another way, it reports headOdd.
+// what it takes it reads as net/http does: FuzzPlainHead compares them. For everything that
+// somebody else on the way might read in another way, it reports headOdd.
 func (p *plainConn) parseHead(b []byte) (size int, found headState) {
 	end := bytes.Index(b, endOfHead)
 	if end < 0 {

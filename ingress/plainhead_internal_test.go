@@ -84,8 +84,9 @@ func TestPlainHead_Pieces(t *testing.T) {
 			}
 		}
 	}
-	for _, odd := range []string{"P", "POST", "GET x", "OPTIONS *", "GETT", "\x16\x03", "PRI * HTTP/2.0",
-		"GET / HTTP/1.1\n", "GET / HTTP/1.1\r\nHost: a\n", "\r\n"} {
+	for _, odd := range []string{"P", "POST", "GET x", "OPTIONS *", "GETT", "\x16\x03",
+		"PRI * HTTP/2.0", "GET / HTTP/1.1\n", "GET / HTTP/1.1\r\nHost: a\n", "\r\n", "GET /\r\n",
+		"GET / HTTP/1.1\r\ngarbage\r\n"} {
 		if _, found := newHeadReader().parseHead([]byte(odd)); found != headOdd {
 			t.Errorf("of %q more is waited for", odd)
 		}
@@ -125,7 +126,8 @@ func FuzzPlainAnswer(f *testing.F) {
 		}
 		got := &c.answer.response
 		if got.StatusCode != want.StatusCode || got.Close != want.Close ||
-			got.Body != http.NoBody && got.ContentLength != want.ContentLength || !reflect.DeepEqual(got.Header, want.Header) ||
+			got.Body != http.NoBody && got.ContentLength != want.ContentLength ||
+			!reflect.DeepEqual(got.Header, want.Header) ||
 			(got.Body == http.NoBody) != (want.Body == http.NoBody) {
 			t.Errorf("%q is\n%+v, and for net/http\n%+v", b, got, want)
 		}

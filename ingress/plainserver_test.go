@@ -199,8 +199,8 @@ func (r *recorder) listRequests() []string {
 	return found
 }
 
-// Requests of which somebody else may see more, or others, are accepted and refused as by net/http's
-// server, and the service reads the same.
+// Requests of which somebody else may see more, or others, are accepted and refused as by
+// net/http's server, and the service reads the same.
 //
 // threat: T31
 func TestServer_HostileRequestsAsWithNetHTTP(t *testing.T) {
@@ -228,7 +228,8 @@ func TestServer_HostileRequestsAsWithNetHTTP(t *testing.T) {
 		group.Go(func() error {
 			statuses, requests := ask(bytes, serveLoopback)
 			wanted, same := ask(bytes, serveNetHTTP)
-			if !isSameRefusal(statuses, wanted) && !reflect.DeepEqual(statuses, wanted) || !reflect.DeepEqual(requests, same) {
+			if !isSameRefusal(statuses, wanted) && !reflect.DeepEqual(statuses, wanted) ||
+				!reflect.DeepEqual(requests, same) {
 				t.Errorf("%s: answered %v with %q out, and net/http %v with %q", name, statuses, requests,
 					wanted, same)
 			}
@@ -252,7 +253,9 @@ func TestServer_MixedRequestsOnOneConnection(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = fmt.Fprintf(w, "%s %s %s", r.Method, r.URL.Path, body)
 	}))
-	get := func(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: " + victim + "\r\n\r\n" }
+	get := func(path string) string {
+		return "GET " + path + " HTTP/1.1\r\nHost: " + victim + "\r\n\r\n"
+	}
 	post := func(path, body string) string {
 		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", path, victim,
 			len(body), body)
@@ -303,18 +306,20 @@ func TestServer_BoundsTheWaitForAHead(t *testing.T) {
 	s.ReadHeaderTimeout, s.IdleTimeout = time.Second, 2*time.Second
 	addr := serveLoopback(t, s)
 	request := "GET / HTTP/1.1\r\nHost: " + victim + "\r\n\r\n"
+	const second = time.Second
+	nearly := func(d time.Duration) time.Duration { return d - second/10 }
 	for name, one := range map[string]struct {
 		pieces []string
 		pause  time.Duration
 		out    string
 		from   time.Duration // the connection does not end before
 	}{
-		"silent":    {nil, 0, "", 900 * time.Millisecond},
-		"half":      {[]string{request[:20]}, 0, "", 900 * time.Millisecond},
-		"slow":      {strings.SplitAfter(request, ""), 100 * time.Millisecond, "", 900 * time.Millisecond},
-		"in pieces": {strings.SplitAfter(request, "/"), 50 * time.Millisecond, "hello", 1900 * time.Millisecond},
-		"whole":     {[]string{request}, 0, "hello", 1900 * time.Millisecond},
-		"two":       {[]string{request, request}, time.Second, "hello", 2900 * time.Millisecond},
+		"silent":    {nil, 0, "", nearly(second)},
+		"half":      {[]string{request[:20]}, 0, "", nearly(second)},
+		"slow":      {strings.SplitAfter(request, ""), second / 10, "", nearly(second)},
+		"in pieces": {strings.SplitAfter(request, "/"), second / 20, "hello", nearly(2 * second)},
+		"whole":     {[]string{request}, 0, "hello", nearly(2 * second)},
+		"two":       {[]string{request, request}, second, "hello", nearly(3 * second)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
