@@ -212,7 +212,21 @@ func TestServer_HostileRequestsAsWithNetHTTP(t *testing.T) {
 			"\r\nContent-Length: 2\r\n\r\nok" + smuggled} {
 		all["plain "+also] = also
 	}
-	ask := func(bytes string, serve func(*testing.T, *ingress.Server) string) ([]int, []string) {
+	var group errgroup.Group
+	group.SetLimit(32) // most of the time is the wait for the end of a connection
+	for name, bytes := range all {
+		group.Go(func() error {
+			compareWithNetHTTP(t, name, bytes)
+			return nil
+		})
+	}
+	_ = group.Wait()
+}
+
+// compareWithNetHTTP sends bytes to both servers, each in front of a service of its own.
+func compareWithNetHTTP(t *testing.T, name, bytes string) {
+	t.Helper()
+	ask := func(serve func(*testing.T, *ingress.Server) string) ([]int, []string) {
 		rec := newRecorder(t)
 		b := newBed(t)
 		r := b.at("cart", "web", rec.addr)
@@ -222,21 +236,27 @@ func TestServer_HostileRequestsAsWithNetHTTP(t *testing.T) {
 		rec.wait(b.countDials(r.Target))
 		return readStatuses(out), rec.listRequests()
 	}
-	var group errgroup.Group
-	group.SetLimit(32) // most of the time is the wait for the end of a connection
-	for name, bytes := range all {
-		group.Go(func() error {
-			statuses, requests := ask(bytes, serveLoopback)
-			wanted, same := ask(bytes, serveNetHTTP)
-			if !isSameRefusal(statuses, wanted) && !reflect.DeepEqual(statuses, wanted) ||
-				!reflect.DeepEqual(requests, same) {
-				t.Errorf("%s: answered %v with %q out, and net/http %v with %q", name, statuses, requests,
-					wanted, same)
-			}
-			return nil
-		})
+	statuses, requests := ask(serveLoopback)
+	wanted, same := ask(serveNetHTTP)
+	if !isSameRefusal(statuses, wanted) && !reflect.DeepEqual(statuses, wanted) ||
+		!reflect.DeepEqual(requests, same) {
+		t.Errorf("%s: answered %v with %q out, and net/http %v with %q", name, statuses, requests,
+			wanted, same)
 	}
-	_ = group.Wait()
+}
+
+// Whatever comes, both servers answer the same and the service reads the same.
+//
+// threat: T31
+func FuzzServer(f *testing.F) {
+	const last = "GET /last HTTP/1.1\r\nHost: " + victim + "\r\nConnection: close\r\n\r\n"
+	for _, seed := range []string{"", "GET /a HTTP/1.1\r\nHost: " + victim + "\r\n\r\n",
+		"OPTIONS /a HTTP/1.1\r\nhost: " + victim + ":80\r\nCookie: nullops_pass=x; a=b\r\n" +
+			"TE: trailers\r\nKeep-Alive: 5\r\nX-Forwarded-For: 1.1.1.1\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: " + victim + "\r\nContent-Length: 2\r\n\r\nok"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { compareWithNetHTTP(t, "fuzzed", string(b)+last) })
 }
 
 // isSameRefusal allows for a refusal that is lost, because its connection ended before all that the
