@@ -53,7 +53,7 @@ func BenchmarkProxy(b *testing.B) {
 }
 
 // loadServer asks over 64 connections at once, reading no more than it must.
-func loadServer(b *testing.B, s *http.Server, host string) {
+func loadServer(b *testing.B, s *ingress.Server, host string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)

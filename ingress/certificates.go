@@ -4,9 +4,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/nullops/nullops/internal/idleconn"
 )
 
 // errNoCertificate ends a handshake; the client receives no further detail.
@@ -94,7 +97,20 @@ func (c *certificates) findFor(host string) *tls.Certificate {
 // TLS is how the ingress speaks TLS: HTTP/2 and HTTP/1.1 over 1.2 or newer.
 func (c *Certificates) TLS() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.Get,
-		CipherSuites: CipherSuites(), NextProtos: []string{"h2", "http/1.1"}}
+		GetConfigForClient: coalesceHTTP2,
+		CipherSuites:       CipherSuites(), NextProtos: []string{http2Protocol, "http/1.1"}}
+}
+
+const http2Protocol = "h2"
+
+// coalesceHTTP2 has the pieces of answers over HTTP/2 written together. It leaves the configuration
+// as it is.
+func coalesceHTTP2(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	if c := idleconn.FindConn(hello.Conn); c != nil &&
+		slices.Contains(hello.SupportedProtos, http2Protocol) {
+		c.Coalesce()
+	}
+	return nil, nil
 }
 
 // CipherSuites are those of TLS 1.2 with forward secrecy and authenticated encryption. Go's

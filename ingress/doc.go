@@ -3,6 +3,9 @@
 //
 //	client ──▶ Proxy ──Match(host)──▶ Route ──Dial──▶ agent's tunnel ──▶ service:port
 //
+// Requests are read by two servers: Server reads plain ones over HTTP/1.1 itself, at a fraction of
+// the cost, and leaves everything else to net/http's. Both call Proxy, which decides.
+//
 // It guarantees:
 //
 //   - A host has one canonical form, used for insert and for lookup. A host without such a

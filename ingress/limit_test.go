@@ -49,7 +49,8 @@ func TestLimits(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = c.Close() })
 		_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
-		_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n"+
+			"Upgrade: websocket\r\n\r\n")
 		answer := make([]byte, 2)
 		_, err = io.ReadFull(c, answer)
 		return c, err == nil

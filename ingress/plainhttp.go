@@ -180,24 +180,35 @@ func (c *conn) roundTrip(
 ) (*http.Response, error) {
 	c.heard = false
 	c.left = maxHead
-	c.unwatch = context.AfterFunc(r.Context(), c.close)
-	if err := c.raw.SetDeadline(time.Now().Add(patience)); err != nil {
-		return nil, err
+	if plain, ok := w.(*plainWriter); ok && r.Context() == plain.conn.ctx {
+		c.unwatch = plain.conn.watchFor(c)
+	} else {
+		c.unwatch = context.AfterFunc(r.Context(), c.close)
 	}
+	c.startPatience(patience)
+	res, err := c.exchangeHeads(w, r)
+	// A body may take as long as it takes.
+	if !c.stopPatience() {
+		return nil, os.ErrDeadlineExceeded
+	}
+	return res, err
+}
+
+// exchangeHeads writes one request and reads the head of its response.
+func (c *conn) exchangeHeads(w http.ResponseWriter, r *http.Request) (*http.Response, error) {
 	writeHead(c.out, r)
 	if err := c.out.Flush(); err != nil {
 		return nil, err
 	}
 	// Any number of 1xx answers may come first; maxHead bounds them all together.
 	for {
-		res, err := http.ReadResponse(c.in, r)
+		res, err := c.readAnswer(r)
 		if err != nil {
 			return nil, err
 		}
 		if res.StatusCode >= 200 || res.StatusCode == http.StatusSwitchingProtocols {
 			c.left = math.MaxInt64
-			// A body may take as long as it takes.
-			return res, c.raw.SetDeadline(time.Time{})
+			return res, nil
 		}
 		if res.StatusCode < http.StatusContinue {
 			return nil, errStatus

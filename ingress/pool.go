@@ -23,7 +23,24 @@ type conn struct {
 	kept    bool      // it has been idle, and may have died of that
 	closed  func()    // called once
 	once    sync.Once
+	answer  plainAnswer
+
+	// patience closes the connection when the service does not begin its answer. A timer that is
+	// kept costs less than deadlines of the connection, which are set and taken away.
+	patience *time.Timer
 }
+
+// startPatience has the connection closed after a time.
+func (c *conn) startPatience(d time.Duration) {
+	if c.patience == nil {
+		c.patience = time.AfterFunc(d, c.close)
+		return
+	}
+	c.patience.Reset(d)
+}
+
+// stopPatience reports whether that time has not passed.
+func (c *conn) stopPatience() bool { return c.patience.Stop() }
 
 func newConn(raw net.Conn) *conn {
 	c := &conn{raw: raw, out: bufio.NewWriter(raw), closed: func() {}}

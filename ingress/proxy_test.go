@@ -49,7 +49,7 @@ func newBed(t *testing.T, configure ...func(*ingress.Config)) *bed {
 }
 
 // serveLoopback listens on loopback.
-func serveLoopback(t *testing.T, s *http.Server) string {
+func serveLoopback(t *testing.T, s *ingress.Server) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

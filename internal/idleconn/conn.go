@@ -39,11 +39,16 @@ type Conn struct {
 	failed error
 	// take and notice are methods; made once, they cost nothing per call.
 	take, notice func(fd uintptr) bool
+	// unread is what Unread put back. It belongs to the reader.
+	unread []byte
 
 	// mu keeps writes in order: TLS writes by itself too, to answer or to part.
 	mu sync.Mutex
 	// gathered collects what is written; nil while writes go out at once.
 	gathered *[]byte
+	// coalesces is set by Coalesce. lost is why what was collected could not be written.
+	coalesces bool
+	lost      error
 }
 
 // Wrap makes a Conn. The TCP connection must not be used directly afterwards.
@@ -112,8 +117,19 @@ func (c *Conn) ReadWithoutBlocking(read func([]byte) (int, error), p []byte) (in
 	return read(p)
 }
 
+// Unread puts bytes back that the reader took: they are read again before what arrives next. It
+// owns p from then on.
+func (c *Conn) Unread(p []byte) { c.unread = append(p, c.unread...) }
+
 // Read implements net.Conn.
 func (c *Conn) Read(p []byte) (n int, err error) {
+	if len(c.unread) > 0 {
+		n = copy(p, c.unread)
+		if c.unread = c.unread[n:]; len(c.unread) == 0 {
+			c.unread = nil
+		}
+		return n, nil
+	}
 	if !c.brief || len(p) == 0 {
 		return c.TCPConn.Read(p)
 	}
@@ -128,6 +144,19 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 	}
 	c.drained = c.got < len(p) && (c.failed == nil || errors.Is(c.failed, ErrNotYet))
 	return c.got, c.failed // as it is: TLS compares it
+}
+
+// WriteTo implements io.WriterTo: that of the TCP connection knows nothing of what was put back.
+func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
+	if len(c.unread) > 0 {
+		early, err := w.Write(c.unread)
+		c.unread = nil
+		if n = int64(early); err != nil {
+			return n, err
+		}
+	}
+	rest, err := c.TCPConn.WriteTo(w)
+	return n + rest, err
 }
 
 // readNonblock reads from the kernel without blocking and translates the result to a
@@ -154,7 +183,31 @@ func (c *Conn) readNonblock(fd uintptr) bool {
 // Wait returns when something has arrived, or the connection ended.
 func (c *Conn) Wait() error {
 	c.drained, c.asked = false, false
+	if len(c.unread) > 0 {
+		return nil
+	}
 	return c.raw.Read(c.notice)
+}
+
+// PeekEnd returns an error if the next read would return one, and reads nothing: io.EOF if the far
+// end has closed its side.
+func (c *Conn) PeekEnd() error {
+	var peeked [1]byte
+	n, failed := 0, error(nil)
+	err := c.raw.Control(func(fd uintptr) {
+		n, _, failed = unix.Recvfrom(int(fd), peeked[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	})
+	switch {
+	case err != nil:
+		return err
+	case errors.Is(failed, unix.EAGAIN) || errors.Is(failed, unix.EINTR):
+		return nil
+	case failed != nil:
+		return os.NewSyscallError("recvfrom", failed)
+	case n == 0 && len(c.unread) == 0:
+		return io.EOF
+	}
+	return nil
 }
 
 // pollReadable is the runtime poller's callback. It is called once before the wait and once

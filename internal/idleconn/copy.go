@@ -121,27 +121,50 @@ func (c *Conn) WriteTogether(do func() error) error {
 func (c *Conn) startGather() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.gathered = gathered.Get().(*[]byte)
+	if c.gathered == nil {
+		c.gathered = gathered.Get().(*[]byte)
+	}
 }
 
 // Write implements net.Conn.
 func (c *Conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.gathered == nil {
-		return c.TCPConn.Write(p)
+	switch {
+	case c.gathered != nil:
+		*c.gathered = append(*c.gathered, p...)
+		if c.coalesces && len(*c.gathered) >= coalesceUpTo {
+			return len(p), c.writeGatheredLocked()
+		}
+		return len(p), nil
+	case c.lost != nil:
+		return 0, c.lost
+	case c.coalesces && len(p) < coalesceUpTo:
+		c.gathered = gathered.Get().(*[]byte)
+		*c.gathered = append(*c.gathered, p...)
+		go c.writeSoon()
+		return len(p), nil
 	}
-	*c.gathered = append(*c.gathered, p...)
-	return len(p), nil
+	return c.TCPConn.Write(p)
 }
 
 func (c *Conn) flushGathered() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.writeGatheredLocked()
+}
+
+func (c *Conn) writeGatheredLocked() error {
 	room := c.gathered
 	c.gathered = nil
+	if room == nil {
+		return c.lost // it was written meanwhile
+	}
 	_, err := c.TCPConn.Write(*room)
 	*room = (*room)[:0]
 	gathered.Put(room)
+	if c.coalesces {
+		c.lost = errors.Join(c.lost, err)
+	}
 	return err
 }

@@ -9,8 +9,13 @@ import (
 	"net"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/nullops/nullops/internal/idleconn"
 )
@@ -172,4 +177,157 @@ func heapInUse() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// Pieces that are written one after the other leave together, and all of them leave: before a
+// deadline of the past, as TLS sets it at its end, and before a close.
+func TestConn_CoalescesPieces(t *testing.T) {
+	near, far := connectEnds(t)
+	c, err := idleconn.Wrap(near)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Coalesce()
+	large := strings.Repeat("x", 100<<10)
+	var want strings.Builder
+	got := make(chan string, 1)
+	go func() {
+		all, _ := io.ReadAll(far)
+		got <- string(all)
+	}()
+	for i := range 300 {
+		piece := strconv.Itoa(i) + " "
+		if i%100 == 99 {
+			piece = large
+		}
+		want.WriteString(piece)
+		if _, err := io.WriteString(c, piece); err != nil {
+			t.Fatal(err)
+		}
+		if i%70 == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if err := c.SetWriteDeadline(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	if all := <-got; all != want.String() {
+		t.Errorf("%d bytes arrived of %d", len(all), want.Len())
+	}
+}
+
+func TestConn_CloseWritesWhatWasCollected(t *testing.T) {
+	for range 100 {
+		near, far := connectEnds(t)
+		c, err := idleconn.Wrap(near)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Coalesce()
+		for _, piece := range []string{"one ", "two"} {
+			if _, err := io.WriteString(c, piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = c.Close()
+		if all, err := io.ReadAll(far); err != nil || string(all) != "one two" {
+			t.Fatalf("%q %v", all, err)
+		}
+	}
+}
+
+// An error of a write that was collected is that of a later one.
+func TestConn_CoalescedErrorsComeLater(t *testing.T) {
+	near, far := connectEnds(t)
+	c, err := idleconn.Wrap(near)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Coalesce()
+	_ = far.SetLinger(0)
+	_ = far.Close()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, err := io.WriteString(c, "x"); err != nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("no write fails")
+		}
+	}
+}
+
+// What was put back is read first, and waited for no longer.
+func TestConn_Unread(t *testing.T) {
+	near, far := connectEnds(t)
+	c, err := idleconn.Wrap(near)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Unread([]byte("world"))
+	c.Unread([]byte("hello "))
+	if err := c.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	p := make([]byte, 8)
+	if n, err := c.ReadWithoutBlocking(c.Read, p); err != nil || string(p[:n]) != "hello wo" {
+		t.Fatalf("%q %v", p[:n], err)
+	}
+	if _, err := io.WriteString(far, "!"); err != nil {
+		t.Fatal(err)
+	}
+	_ = far.Close()
+	if rest, err := io.ReadAll(c); err != nil || string(rest) != "rld!" {
+		t.Errorf("%q %v", rest, err)
+	}
+	c.Unread([]byte("again"))
+	var all strings.Builder
+	if _, err := io.Copy(&all, c); err != nil || all.String() != "again" {
+		t.Errorf("%q %v", all.String(), err)
+	}
+}
+
+// Two pieces are one packet most of the time. Without coalescing they are always two.
+func TestConn_CoalescingSparesPackets(t *testing.T) {
+	near, far := connectEnds(t)
+	c, err := idleconn.Wrap(near)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Coalesce()
+	const pairs = 200
+	for range pairs {
+		for _, piece := range []string{"head", "body"} {
+			if _, err := io.WriteString(c, piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := io.ReadFull(far, make([]byte, len("headbody"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := countPackets(t, near); n > pairs*3/2 {
+		t.Errorf("%d packets for %d pairs", n, pairs)
+	}
+}
+
+// countPackets counts those with data that a connection has sent.
+func countPackets(t *testing.T, c *net.TCPConn) (n int) {
+	t.Helper()
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = raw.Control(func(fd uintptr) {
+		info, failed := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		if failed != nil {
+			t.Error(failed)
+			return
+		}
+		n = int(info.Data_segs_out)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
