@@ -26,6 +26,9 @@ func TestDocker_KeepsTheContract(t *testing.T) {
 			Service: func(s *agent.ServiceSpec) {
 				s.Image, s.Command = echo, []string{"echo", "7"}
 			},
+			Actor: func(s *agent.ServiceSpec, args ...string) {
+				s.Image, s.Command = echo, args
+			},
 			Plugin: func(p *agent.PluginSpec, b runtimetest.Behaviour) { p.Image = images[b] }}
 	})
 }

@@ -36,6 +36,8 @@ func (c Config) neededRights() (all []right) {
 		{"", "pods", "exec", "get create"},
 		{"", "pods", "log", "get"},
 		{"", "services", "", "create delete"},
+		{"", "resourcequotas", "", "get create update delete"},
+		{"", "limitranges", "", "get create update delete"},
 		{"", "persistentvolumeclaims", "", "get list create delete"},
 		{"", "secrets", "", "create update delete"},
 		{"", "events", "", "list"},

@@ -17,7 +17,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/nullops/nullops/agent"
-	"github.com/nullops/nullops/agent/kubernetes"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
@@ -93,7 +92,7 @@ func TestRemoveDeployment_LeavesNothing(t *testing.T) {
 	t.Parallel()
 	a := newAdmin(t)
 	a.makeClass(testClass)
-	r := newRigWith(t, func(c *kubernetes.Config) { c.StorageClass, c.VolumeSize = testClass, "1Gi" })
+	r := newRigWith(t, inTestClass)
 	deployment := r.newDeployment()
 	db := r.echoService(deployment, "db")
 	db.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}

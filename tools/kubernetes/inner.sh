@@ -78,5 +78,5 @@ until ctr -a containerd.sock version >/dev/null 2>&1; do sleep 0.1; done
 ctr -a containerd.sock -n k8s.io images import pause.tar
 start kubelet "$kubernetes" kubelet --kubeconfig=kubelet.kubeconfig --config=kubelet.yaml \
   --root-dir="$work/kubelet" --cert-dir="$work/kubelet-certs" --hostname-override="$name" \
-  --node-ip="$address"
+  --node-ip="$address" --containerd="$work/containerd.sock"
 wait

@@ -50,7 +50,7 @@ func openRuntime(ctx context.Context, s Settings, install string, hook failpoint
 	if err != nil {
 		return nil, err
 	}
-	config.Install, config.Log = install, log
+	config.Install, config.Log, config.Failpoint = install, log, hook
 	config.Lost = func(err error) {
 		log.ErrorContext(ctx, "this agent ends at once", "error", err)
 		os.Exit(1) // what runs goes on; the other agent has it now
