@@ -48,6 +48,9 @@ type Config struct {
 	// StopGrace is how long a service may take to end after SIGTERM before it is killed;
 	// default 10 seconds, negative means not at all. Kubernetes counts whole seconds.
 	StopGrace time.Duration
+	// CheckCluster is asked, before anything is created, whether the cluster with this id is the one
+	// that this installation has worked with so far. Nil means that any cluster will do.
+	CheckCluster func(id string) error
 	// Log receives what is not returned to a caller. Nil means slog's default.
 	Log *slog.Logger
 }
