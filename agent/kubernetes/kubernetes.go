@@ -51,6 +51,9 @@ type Config struct {
 	StopGrace time.Duration
 	// Failpoint is for tests only.
 	Failpoint failpoint.Hook
+	// CheckCluster is asked, before anything is created, whether the cluster with this id is the one
+	// that this installation has worked with so far. Nil means that any cluster will do.
+	CheckCluster func(id string) error
 	// Log receives what is not returned to a caller. Nil means slog's default.
 	Log *slog.Logger
 }

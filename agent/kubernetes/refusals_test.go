@@ -83,15 +83,18 @@ func (a *apiServer) open() (*kubernetes.Kubernetes, error) {
 
 func openAt(t *testing.T, url string) (*kubernetes.Kubernetes, error) {
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	text := `{"apiVersion": "v1", "kind": "Config", "current-context": "x",
-		"clusters": [{"name": "c", "cluster": {"server": "` + url + `"}}],
-		"users": [{"name": "u", "user": {"token": "secret"}}],
-		"contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(kubeconfigFor(url)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return kubernetes.New(t.Context(), kubernetes.Config{Kubeconfig: file, Install: "test",
 		Helper: "registry.test/agent:1"})
+}
+
+func kubeconfigFor(url string) string {
+	return `{"apiVersion": "v1", "kind": "Config", "current-context": "x",
+		"clusters": [{"name": "c", "cluster": {"server": "` + url + `"}}],
+		"users": [{"name": "u", "user": {"token": "secret"}}],
+		"contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}]}`
 }
 
 const someDeployment = "0190b0de-0000-7000-8000-000000000001"
