@@ -21,6 +21,7 @@ func TestDocker_KeepsTheContract(t *testing.T) {
 			fmt.Sprintf(`ENTRYPOINT ["/actor", "behave", %q]`, b))
 	}
 	echo := dockertest.PublishActorImage(t, r.host, "nullops-test/actor", `ENTRYPOINT ["/actor"]`)
+	// promise: K-02
 	runtimetest.Run(t, func(*testing.T) runtimetest.Subject {
 		return runtimetest.Subject{Runtime: r, Port: 7,
 			Service: func(s *agent.ServiceSpec) {

@@ -61,7 +61,9 @@ func (b *base) newPodSpec(grace time.Duration) corev1.PodSpec {
 		NodeSelector:                  b.config.MachineSelector,
 		Tolerations:                   tolerations(b.config.LostAfter),
 		SecurityContext: &corev1.PodSecurityContext{
-			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			// As with Docker, any user may listen on any port of its own pod.
+			Sysctls: []corev1.Sysctl{{Name: "net.ipv4.ip_unprivileged_port_start", Value: "0"}}},
 	}
 }
 

@@ -38,6 +38,7 @@ func (a admin) scan(when, namespace string) {
 			all["GET "+path] = text
 		}
 	}
+	// promise: K-03
 	if keys := findIn(all, canary); len(keys) > 0 {
 		a.t.Errorf("%s, the canary is in %v", when, keys)
 	}
@@ -102,6 +103,7 @@ func TestRemoveDeployment_LeavesNothing(t *testing.T) {
 		if strings.HasPrefix(key, "/registry/events/") {
 			continue // they go by themselves, an hour later
 		}
+		// promise: K-05
 		if strings.Contains(key+value, r.namespaceOf(deployment)) ||
 			strings.Contains(value, r.config.Install) {
 			t.Errorf("%s is left", key)

@@ -21,7 +21,7 @@ func userIsTheImages(b *testDeployment) {
 	}
 	b.mustSucceed(b.Runtime.Prepare(b.ctx, b.deployment))
 	for user, want := range map[string]string{"somebody": "1234:1234:4321",
-		"somebody:staff": "1234:4321:", "somebody:77": "1234:77:", "1234": "1234:1234:4321",
+		"somebody:staff": "1234:4321:", "1234": "1234:1234:4321",
 		"77": "77:0:", "77:78": "77:78:", "root": "0:0:", "": "0:0:"} {
 		s := b.newService("web")
 		b.Actor(&s, "echo", "7")
