@@ -88,10 +88,9 @@ func failpointName(k engine.Kind) string {
 }
 
 func (o operation) callRuntime(ctx context.Context) operationResult {
-	r := o.base.runtime
 	switch o.do.Kind {
 	case engine.Prepare:
-		return o.resultOf(ctx, r.Prepare(ctx, o.goal.Deployment), "prepare")
+		return o.resultOf(ctx, o.prepareDeployment(ctx), "prepare")
 	case engine.Pull:
 		return o.pullImage(ctx)
 	case engine.Start:
@@ -118,6 +117,21 @@ func (o operation) callRuntime(ctx context.Context) operationResult {
 	}
 	return operationResult{result: engine.Result{Outcome: engine.OutcomeNo, Code: "internal",
 		Message: "unknown operation " + string(o.do.Kind)}}
+}
+
+func (o operation) prepareDeployment(ctx context.Context) error {
+	err := o.base.runtime.Prepare(ctx, o.goal.Deployment)
+	limiter, ok := o.base.runtime.(DeploymentLimiter)
+	if err != nil || !ok {
+		return err
+	}
+	containers := 0
+	for _, s := range o.goal.Pipeline.Steps {
+		if s.Container() != nil {
+			containers++
+		}
+	}
+	return limiter.LimitDeployment(ctx, o.goal.Deployment, o.goal.Limits, containers)
 }
 
 func (o operation) resultOf(ctx context.Context, err error, code string) operationResult {

@@ -192,6 +192,10 @@ func minimalServiceSpec(g *wire.Goal, key pipeline.StepKey) ServiceSpec {
 	if c.Image != nil {
 		s.Image = *c.Image
 	}
+	s.Never = c.Restart == pipeline.RestartNever
+	if step.Job != nil && step.Job.Tests != nil {
+		s.Results = step.Job.Tests.JUnit
+	}
 	s.Ports, s.Volumes = c.Ports, c.Volumes
 	s.Resources, s.Ready = c.Resources, c.Ready
 	s.GPUs, s.User, s.Init = c.GPUs, c.User, c.Init

@@ -152,6 +152,12 @@ type ServiceSpec struct {
 	ReadOnly   bool
 	// Once: it is a job, whose container is started once in a run.
 	Once bool
+	// Never: only StartService starts it again when it has ended. Runtimes whose engine starts
+	// nothing by itself need not know.
+	Never bool
+	// Results is where a job leaves files that are read when it has ended, as a pattern of
+	// FileReader.ReadFiles; empty if none are. Runtimes that can read any file then need not know.
+	Results string
 	// Late names the variables that refer to outputs of earlier steps. Before the service's turn,
 	// their values are not known.
 	Late []string
@@ -166,6 +172,16 @@ type ServicePreparer interface {
 	// and no contents of files. A service whose container exists is refused, and on a node without
 	// room for another one all are.
 	CreateService(ctx context.Context, s ServiceSpec) error
+}
+
+// DeploymentLimiter is a Runtime whose engine can hold all containers of a deployment together to a
+// limit, beside that of each.
+type DeploymentLimiter interface {
+	// LimitDeployment is called after Prepare, with what the services and jobs of the deployment may
+	// use together, and their number: what the runtime itself needs for each is not theirs. Zero
+	// takes a limit away. What runs already is left alone.
+	LimitDeployment(ctx context.Context, deployment string, limits pipeline.Resources,
+		containers int) error
 }
 
 // ProbeResult is one answer of a probe. Ended means the container stopped.

@@ -176,6 +176,8 @@ type NodeGoal struct {
 	// see Relocation.
 	Attempt time.Time
 	Resume  []pipeline.StepKey
+	// Limits are the project's.
+	Limits pipeline.Resources
 	// RequestID is the request that last set its goal.
 	RequestID   string
 	Status      DeploymentStatus

@@ -21,10 +21,14 @@ func TestDocker_KeepsTheContract(t *testing.T) {
 			fmt.Sprintf(`ENTRYPOINT ["/actor", "behave", %q]`, b))
 	}
 	echo := dockertest.PublishActorImage(t, r.host, "nullops-test/actor", `ENTRYPOINT ["/actor"]`)
+	// promise: K-02
 	runtimetest.Run(t, func(*testing.T) runtimetest.Subject {
 		return runtimetest.Subject{Runtime: r, Port: 7,
 			Service: func(s *agent.ServiceSpec) {
 				s.Image, s.Command = echo, []string{"echo", "7"}
+			},
+			Actor: func(s *agent.ServiceSpec, args ...string) {
+				s.Image, s.Command = echo, args
 			},
 			Plugin: func(p *agent.PluginSpec, b runtimetest.Behaviour) { p.Image = images[b] }}
 	})

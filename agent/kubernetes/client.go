@@ -38,6 +38,8 @@ type cluster struct {
 	machines     apiResource[corev1.Node, *corev1.Node]
 	pods         apiResource[corev1.Pod, *corev1.Pod]
 	services     apiResource[corev1.Service, *corev1.Service]
+	quotas       apiResource[corev1.ResourceQuota, *corev1.ResourceQuota]
+	ranges       apiResource[corev1.LimitRange, *corev1.LimitRange]
 	claims       apiResource[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim]
 	secrets      apiResource[corev1.Secret, *corev1.Secret]
 	events       apiResource[corev1.Event, *corev1.Event]
@@ -122,6 +124,8 @@ func (c *cluster) setResources(clients map[schema.GroupVersion]rest.Interface) {
 	c.machines = newResource[corev1.Node](c, c.core, "nodes")
 	c.pods = newResource[corev1.Pod](c, c.core, "pods")
 	c.services = newResource[corev1.Service](c, c.core, "services")
+	c.quotas = newResource[corev1.ResourceQuota](c, c.core, "resourcequotas")
+	c.ranges = newResource[corev1.LimitRange](c, c.core, "limitranges")
 	c.claims = newResource[corev1.PersistentVolumeClaim](c, c.core, "persistentvolumeclaims")
 	c.secrets = newResource[corev1.Secret](c, c.core, "secrets")
 	c.events = newResource[corev1.Event](c, c.core, "events")
@@ -188,6 +192,15 @@ func (r apiResource[T, P]) create(ctx context.Context, o P) (P, error) {
 	err := r.client.Post().NamespaceIfScoped(namespace, namespace != "").Resource(r.name).Body(o).
 		Do(ctx).Into(made)
 	return made, err
+}
+
+// tryCreate has the API server check an object as if it were made, with everything that may refuse
+// it, and makes nothing.
+func (r apiResource[T, P]) tryCreate(ctx context.Context, o P) error {
+	namespace := o.GetNamespace()
+	return r.client.Post().NamespaceIfScoped(namespace, namespace != "").Resource(r.name).
+		VersionedParams(&metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}},
+			r.cluster.parameters).Body(o).Do(ctx).Error()
 }
 
 func (r apiResource[T, P]) update(ctx context.Context, o P) (P, error) {

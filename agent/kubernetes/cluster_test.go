@@ -84,6 +84,7 @@ type listed struct {
 		Metadata struct {
 			Name      string            `json:"name"`
 			Namespace string            `json:"namespace"`
+			UID       string            `json:"uid"`
 			Labels    map[string]string `json:"labels"`
 		} `json:"metadata"`
 		Spec struct {

@@ -28,6 +28,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/agent/kubernetes"
 	"github.com/nullops/nullops/agent/runtimetest"
 	"github.com/nullops/nullops/pipeline"
@@ -102,17 +103,19 @@ func (r *rig) publish(
 	r.t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	for _, h := range []*tar.Header{
-		{Name: "tmp/", Mode: 0o1777, Typeflag: tar.TypeDir},
-		{Name: path, Mode: 0o755, Size: int64(len(program)), Typeflag: tar.TypeReg},
-	} {
-		if err := w.WriteHeader(h); err != nil {
+	add := func(h tar.Header, data []byte) {
+		h.Size = int64(len(data))
+		if err := w.WriteHeader(&h); err != nil {
+			r.t.Fatal(err)
+		}
+		if _, err := w.Write(data); err != nil {
 			r.t.Fatal(err)
 		}
 	}
-	if _, err := w.Write(program); err != nil {
-		r.t.Fatal(err)
-	}
+	add(tar.Header{Name: "tmp/", Mode: 0o1777, Typeflag: tar.TypeDir}, nil)
+	add(tar.Header{Name: path, Mode: 0o755}, program)
+	add(tar.Header{Name: "etc/passwd", Mode: 0o644}, []byte(dockertest.ActorPasswd))
+	add(tar.Header{Name: "etc/group", Mode: 0o644}, []byte(dockertest.ActorGroup))
 	if err := w.Close(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -192,10 +195,14 @@ func TestKubernetes_KeepsTheContract(t *testing.T) {
 	}
 	echo := r.publish("nullops-test/actor", "actor", actor,
 		v1.Config{Entrypoint: []string{"/actor"}})
+	// promise: K-02
 	runtimetest.Run(t, func(*testing.T) runtimetest.Subject {
 		return runtimetest.Subject{Runtime: r.Kubernetes, Port: 7,
 			Service: func(s *agent.ServiceSpec) {
 				s.Image, s.Command = echo, []string{"echo", "7"}
+			},
+			Actor: func(s *agent.ServiceSpec, args ...string) {
+				s.Image, s.Command = echo, args
 			},
 			Plugin: func(p *agent.PluginSpec, b runtimetest.Behaviour) { p.Image = images[b] }}
 	})
@@ -213,7 +220,7 @@ func TestKubernetes_DescribesItself(t *testing.T) {
 	for _, c := range i.Checks {
 		found[c.ID] = string(c.Severity)
 	}
-	want := "map[cluster-version:ok engine:ok features:warning machines:ok rights:ok storage:warning]"
+	want := "map[cluster-version:ok engine:ok machines:ok rights:ok storage:warning]"
 	if fmt.Sprint(found) != want || i.CPU <= 0 || i.Memory <= 0 || i.Disk <= 0 {
 		t.Errorf("it says %v, %+v", found, i)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -102,16 +103,16 @@ func (sv *services) rememberDelivery(s agent.ServiceSpec, pod *corev1.Pod, data 
 		made: pod.Labels[labelMade], data: data, pod: pod.UID}
 }
 
-// forgetDeliveries forgets those of a step, or of a whole deployment without one.
-func (sv *services) forgetDeliveries(deployment string, step pipeline.StepKey) {
+// forgetStep forgets what a step reads and what it left, or all of a deployment without a step.
+func (sv *services) forgetStep(deployment string, step pipeline.StepKey) {
+	isMeant := func(key string) bool {
+		return key == sv.deliveryKey(deployment, step) ||
+			step == "" && strings.HasPrefix(key, deployment+"/")
+	}
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
-	for key := range sv.delivered {
-		if key == sv.deliveryKey(deployment, step) ||
-			step == "" && strings.HasPrefix(key, deployment+"/") {
-			delete(sv.delivered, key)
-		}
-	}
+	maps.DeleteFunc(sv.delivered, func(key string, _ delivered) bool { return isMeant(key) })
+	maps.DeleteFunc(sv.results, func(key string, _ keptResults) bool { return isMeant(key) })
 }
 
 // redeliverSecrets brings secrets and files to a pod that the cluster made in place of another,

@@ -8,13 +8,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nullops/nullops/pipeline"
 )
+
+// backOffReason is the cluster's word for waiting before it starts a container again.
+const backOffReason = "CrashLoopBackOff"
 
 // beingMade is what is known of a pod whose containers are not made yet.
 const beingMade = "its containers are being made"
@@ -56,7 +58,7 @@ func describeWaiting(w *corev1.ContainerStateWaiting) string {
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
 		"PreStartHookError", "PostStartHookError":
 		return "its container cannot be started: " + joinReason(w.Reason, w.Message)
-	case "CrashLoopBackOff":
+	case backOffReason:
 		return "it has ended, and the cluster waits before it starts it again"
 	}
 	return joinReason(w.Reason, w.Message)
@@ -177,18 +179,10 @@ func timeOf(e corev1.Event) time.Time {
 // explainRefusal says why no pod is made, from the words of a refusal.
 func explainRefusal(message string) string {
 	message = oneLine(message)
-	if strings.Contains(message, "exceeded quota") {
-		return "the namespace's quota has no room for its pod: " + message
+	if isQuotaRefusal(message) {
+		return quotaWords(message) + ": " + message
 	}
 	return "the cluster refuses its pod: " + message
-}
-
-// explainQuota names a quota that is too small.
-func explainQuota(err error) error {
-	if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota") {
-		return fmt.Errorf("the namespace's quota has no room for it: %w", err)
-	}
-	return err
 }
 
 // explainMove says why the pod before this one ended, if the cluster ended it: a service whose pod

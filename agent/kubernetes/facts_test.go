@@ -103,8 +103,12 @@ func TestInventory_ChecksTheClusterVersion(t *testing.T) {
 		version, says, remedy string
 		severity              wire.Severity
 	}{
-		"too old": {"v1.29.4", "made for 1.32", "upgrade the cluster", wire.SeverityWarning},
-		"too new": {"v1.40.0", "made for 1.32", "upgrade NullOps", wire.SeverityWarning},
+		"too old":      {"v1.29.4", "made for 1.32", "upgrade the cluster", wire.SeverityWarning},
+		"just too old": {"v1.31.9", "made for 1.32", "upgrade the cluster", wire.SeverityWarning},
+		"two older":    {"v1.32.0", "1.32", "", wire.SeverityOK},
+		"two newer":    {"v1.36.3", "1.36", "", wire.SeverityOK},
+		"just too new": {"v1.37.0", "made for 1.32", "upgrade NullOps", wire.SeverityWarning},
+		"too new":      {"v1.40.0", "made for 1.32", "upgrade NullOps", wire.SeverityWarning},
 		// What a provider may call it.
 		"fit": {"v1.33+", "1.33", "", wire.SeverityOK},
 	} {

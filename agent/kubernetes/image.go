@@ -41,10 +41,13 @@ type images struct {
 	pulls *pullSecrets
 	mu    sync.Mutex
 	known map[string]imageConfig
+	// accounts are the users and groups of images in which one was looked up.
+	accounts map[string]accounts
 }
 
 func newImages(b *base, pulls *pullSecrets) *images {
-	return &images{base: b, pulls: pulls, known: map[string]imageConfig{}}
+	return &images{base: b, pulls: pulls, known: map[string]imageConfig{},
+		accounts: map[string]accounts{}}
 }
 
 // imageReference is the image's name as pods have it.
@@ -159,6 +162,21 @@ func (im *images) describe(
 func readConfigFile(
 	ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth, platform v1.Platform,
 ) (*v1.ConfigFile, error) {
+	found, err := openImage(ctx, image, auth, platform)
+	if err != nil {
+		return nil, err
+	}
+	file, err := found.ConfigFile()
+	if err != nil {
+		return nil, registryError(err)
+	}
+	return file, nil
+}
+
+// openImage finds the image in its registry; its parts are read as they are asked for.
+func openImage(
+	ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth, platform v1.Platform,
+) (v1.Image, error) {
 	var options []name.Option
 	if image.Insecure {
 		options = append(options, name.Insecure)
@@ -180,11 +198,7 @@ func readConfigFile(
 	if err != nil {
 		return nil, registryError(err)
 	}
-	file, err := found.ConfigFile()
-	if err != nil {
-		return nil, registryError(err)
-	}
-	return file, nil
+	return found, nil
 }
 
 // platforms are those of the cluster's machines.

@@ -111,11 +111,7 @@ func (iv *inventory) checkCluster(ctx context.Context, machines []corev1.Node) [
 			Remedy: "kubectl get nodes shows why; uncordon one, or change " +
 				"agent.kubernetes.machines"}
 	}
-	return append(all, iv.checkRights(ctx), iv.checkStorage(ctx), wire.Check{ID: "features",
-		Severity: wire.SeverityWarning,
-		Detail: "on Kubernetes, NullOps cannot do these yet: users by name, GPUs by their ids, " +
-			"test reports of jobs; a step that asks for one fails and says so",
-		Remedy: "deploy what needs them to a node with Docker"})
+	return append(all, iv.checkRights(ctx), iv.checkStorage(ctx))
 }
 
 // checkStorage says which StorageClass volumes get.

@@ -52,7 +52,11 @@ func (*isolation) CountRestarts() int64 { return 0 }
 func (is *isolation) ProbeIsolation(ctx context.Context) wire.Check {
 	ctx, cancel := context.WithTimeout(ctx, isolationTime)
 	defer cancel()
-	reached, err := is.tryIsolation(ctx)
+	var reached []string
+	err := is.namespaces.rights.ensureRights(ctx)
+	if err == nil {
+		reached, err = is.tryIsolation(ctx)
+	}
 	check := wire.Check{ID: "isolation"}
 	switch {
 	case err != nil:

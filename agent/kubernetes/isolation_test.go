@@ -7,19 +7,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nullops/nullops/agent/kubernetes/clustertest"
 	"github.com/nullops/nullops/agent/wire"
 )
 
 // The probe tells a cluster that enforces network policies from one that only stores them. This
 // node's network plugin is of the second kind; rules of the kernel that follow from the same
-// objects (see enforcer) make it one of the first. It runs alone: the rules are for every pod.
+// objects (tools/kubernetes/policies.go) make it one of the first. It runs alone: the rules are for every pod.
 func TestProbeIsolation_TellsWhetherPoliciesAreEnforced(t *testing.T) {
 	r := newRig(t)
+	// promise: K-04
 	if c := r.ProbeIsolation(t.Context()); c.Severity != wire.SeverityCritical ||
 		!strings.Contains(c.Detail, "the API server") || !strings.Contains(c.Remedy, "Calico") {
 		t.Errorf("without enforcement, it says %+v", c)
 	}
-	enforcePolicies(t)
+	clustertest.EnforcePolicies(t)
+	// promise: K-04
 	if c := r.ProbeIsolation(t.Context()); c.Severity != wire.SeverityOK {
 		t.Errorf("with enforcement, it says %+v", c)
 	}

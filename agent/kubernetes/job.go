@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,12 +40,74 @@ func (sv *services) startJob(ctx context.Context, s agent.ServiceSpec) error {
 	return sv.makeJob(ctx, s)
 }
 
+// startNever makes the bare pod of a service that is not started again when it has ended. One that
+// has ended is replaced all the same: whoever asks for this wants it to run.
+func (sv *services) startNever(ctx context.Context, s agent.ServiceSpec) error {
+	template, err := sv.podTemplate(ctx, s)
+	if err != nil {
+		return err
+	}
+	spec, err := hashParts(template)
+	if err != nil {
+		return err
+	}
+	there, err := sv.getPod(ctx, sv.names.namespaceName(s.Deployment), string(s.Step))
+	if err != nil {
+		return err
+	}
+	if there != nil && there.Labels[labelInstall] == sv.names.install &&
+		there.Labels[labelSpec] == spec && there.DeletionTimestamp == nil && !hasEnded(there) {
+		same := true
+		if needsDelivery(s) {
+			same, err = sv.deliver(ctx, s, there.Labels[labelMade])
+		}
+		if err != nil || same {
+			return err
+		}
+	}
+	if err := sv.removeBarePod(ctx, s); err != nil {
+		return err
+	}
+	if err := sv.removeOtherWorkload(ctx, s); err != nil {
+		return err
+	}
+	return sv.makeJob(ctx, s)
+}
+
+// removeBarePod removes the pod of a service that was not to be restarted.
+func (sv *services) removeBarePod(ctx context.Context, s agent.ServiceSpec) error {
+	there, err := sv.getPod(ctx, sv.names.namespaceName(s.Deployment), string(s.Step))
+	if err != nil || there == nil {
+		return err
+	}
+	if there.Labels[labelInstall] != sv.names.install {
+		return fmt.Errorf("there is a pod %s that is not ours in its namespace: remove it", s.Step)
+	}
+	return sv.removePod(ctx, there, graceOf(there))
+}
+
+// removeOtherWorkload removes what kept the service running while it was to be restarted.
+func (sv *services) removeOtherWorkload(ctx context.Context, s agent.ServiceSpec) error {
+	namespace := sv.names.namespaceName(s.Deployment)
+	w, err := sv.workloadOf(ctx, namespace, s.Step)
+	if err != nil || w == nil || w.Labels[labelInstall] != sv.names.install {
+		return err
+	}
+	if _, err := sv.removeWorkload(ctx, namespace, s.Step, w.UID); err != nil {
+		return err
+	}
+	return sv.awaitEnd(ctx, s.Deployment, s.Step)
+}
+
 func (sv *services) makeJob(ctx context.Context, s agent.ServiceSpec) error {
 	template, err := sv.podTemplate(ctx, s)
 	if err != nil {
 		return err
 	}
 	spec, err := hashParts(template)
+	if err == nil {
+		err = sv.tryTemplate(ctx, s, template)
+	}
 	if err != nil {
 		return err
 	}
@@ -100,25 +161,13 @@ func (b *base) getPod(ctx context.Context, namespace, name string) (*corev1.Pod,
 	return p, nil
 }
 
-// accountWait is how long a new namespace may be without its service account, which every pod
-// needs: a controller makes it.
-const accountWait = 20 * time.Second
-
-// createPod waits for the service account of a new namespace.
+// createPod waits for what the controllers of a new namespace make.
 func (b *base) createPod(ctx context.Context, pod *corev1.Pod) error {
-	for deadline := time.Now().Add(accountWait); ; {
-		asked, cancel := context.WithTimeout(ctx, queryTimeout)
-		_, err := b.pods.create(asked, pod)
-		cancel()
-		early := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "serviceaccount") &&
-			strings.Contains(err.Error(), "not found")
-		if !early || time.Now().After(deadline) {
-			return explainNamespace(explainQuota(wrapMutationErr(err)))
-		}
-		if err := wait.Sleep(ctx, statePause); err != nil {
-			return err
-		}
-	}
+	err := untilAdmitted(ctx, func(ctx context.Context) error {
+		_, err := b.pods.create(ctx, pod)
+		return err
+	})
+	return explainPodRefusal(wrapMutationErr(err))
 }
 
 // removePod ends a pod within the grace period, and waits until it is gone. Another pod of the

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/failpoint"
 )
 
 // Config is what New needs. Install and Helper are required.
@@ -48,6 +49,11 @@ type Config struct {
 	// StopGrace is how long a service may take to end after SIGTERM before it is killed;
 	// default 10 seconds, negative means not at all. Kubernetes counts whole seconds.
 	StopGrace time.Duration
+	// Failpoint is for tests only.
+	Failpoint failpoint.Hook
+	// CheckCluster is asked, before anything is created, whether the cluster with this id is the one
+	// that this installation has worked with so far. Nil means that any cluster will do.
+	CheckCluster func(id string) error
 	// Log receives what is not returned to a caller. Nil means slog's default.
 	Log *slog.Logger
 }
@@ -124,7 +130,7 @@ func assembleParts(b *base) *Kubernetes {
 	k.namespaces = &namespaces{base: b, rights: k.rights}
 	k.volumes = &volumes{base: b, namespaces: k.namespaces}
 	k.services = &services{base: b, images: k.images, volumes: k.volumes, pulls: pulls,
-		delivered: map[string]delivered{}}
+		delivered: map[string]delivered{}, results: map[string]keptResults{}}
 	k.probes = &probes{services: k.services}
 	k.plugins = &plugins{base: b, images: k.images, pulls: pulls,
 		waiting: map[string]bool{}}

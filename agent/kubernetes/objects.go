@@ -138,7 +138,7 @@ func (ob *objects) removeObject(ctx context.Context, o agent.Object) error {
 
 // removeService removes a workload, or the pod of a job, by its id, and waits for its pods.
 func (ob *objects) removeService(ctx context.Context, namespace string, o agent.Object) error {
-	ob.services.forgetDeliveries(o.Deployment, o.Step)
+	ob.services.forgetStep(o.Deployment, o.Step)
 	err := ignoreNotFound(ob.cluster.services.remove(ctx, namespace, string(o.Step),
 		metav1.DeleteOptions{}))
 	if err != nil {
@@ -198,7 +198,7 @@ func (ob *objects) RemoveDeployment(ctx context.Context, deployment string) ([]a
 func (ob *objects) removeNamespace(ctx context.Context, deployment string) ([]agent.Object, error) {
 	name := ob.names.namespaceName(deployment)
 	ob.plugins.forgetDeployment(name)
-	ob.services.forgetDeliveries(deployment, "")
+	ob.services.forgetStep(deployment, "")
 	limit := ob.longestGrace(ctx, name) + removeTime
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

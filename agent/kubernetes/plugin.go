@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/pipeline"
 )
 
 const (
@@ -43,6 +44,9 @@ func (pl *plugins) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
 	pod, err := pl.findWaiting(ctx, p)
 	if err == nil && pod == nil {
 		_, err = pl.openPod(ctx, p)
+	}
+	if err == nil {
+		err = pl.config.Failpoint.Hit("sandbox.waits")
 	}
 	if err != nil {
 		return pluginError(p, err)
@@ -121,6 +125,9 @@ func (pl *plugins) openPod(ctx context.Context, p agent.PluginSpec) (*corev1.Pod
 	if err == nil {
 		err = pl.createPulling(ctx, pl.pulls, wanted, p.Image)
 	}
+	if err == nil {
+		err = pl.config.Failpoint.Hit("sandbox.created")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -133,18 +140,20 @@ func (pl *plugins) newPod(ctx context.Context, p agent.PluginSpec) (*corev1.Pod,
 	if err != nil {
 		return nil, err
 	}
-	user := int64(unprivilegedUser)
-	if uid, _, ok := numericUser(image.User); ok && uid != 0 {
-		user = uid
+	security, groups, err := pl.securityOf(ctx, p.Image, image.User)
+	if err != nil {
+		return nil, err
 	}
 	main := corev1.Container{
 		Name: mainContainer, Image: imageReference(p.Image), ImagePullPolicy: pullPolicy(p.Image),
-		Command: []string{helperTarget, "hold", "pod"}, SecurityContext: restrictedContext(user),
+		Command: []string{helperTarget, "hold", "pod"}, SecurityContext: security,
 		Resources:    resourceLimits(p.Resources, false),
 		VolumeMounts: []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}},
 	}
 	pod := pl.newPodSpec(pluginGrace)
 	pod.RestartPolicy = corev1.RestartPolicyNever
+	pod.ActiveDeadlineSeconds = new(int64(transientSeconds))
+	pod.SecurityContext.SupplementalGroups = groups
 	pod.Volumes = []corev1.Volume{memoryVolume("tmp", pluginTmpMiB)}
 	for i, path := range image.Volumes {
 		if path == "/tmp" {
@@ -165,6 +174,20 @@ func (pl *plugins) newPod(ctx context.Context, p agent.PluginSpec) (*corev1.Pod,
 		Namespace: pl.names.namespaceName(p.Deployment),
 		Labels: pl.podLabels(agent.KindPlugin, p.Deployment, p.Run, p.Step, spec,
 			p.Network)}}, nil
+}
+
+// securityOf is for a plugin whose image names this user. As on Docker, it is another one if that
+// is root.
+func (pl *plugins) securityOf(
+	ctx context.Context, image pipeline.Image, name string,
+) (*corev1.SecurityContext, []int64, error) {
+	security := restrictedContext(unprivilegedUser)
+	user, err := pl.images.userOf(ctx, image, name)
+	if err != nil || user == nil || user.uid == 0 {
+		return security, nil, err
+	}
+	security.RunAsUser, security.RunAsGroup = &user.uid, user.gid
+	return security, user.groups, nil
 }
 
 // commandOf is what the plugin's image runs.

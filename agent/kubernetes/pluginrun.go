@@ -45,6 +45,7 @@ func (pl *plugins) RunPlugin(
 	}
 	r := &pluginRun{plugins: pl, pod: pod, spec: p, out: agent.NewPluginOutput(p, line),
 		ended: make(chan struct{})}
+	pl.config.Failpoint.Pass("sandbox.go")
 	result, err := r.run(ctx, command, stdin)
 	if err != nil {
 		return result, pluginError(p, err)

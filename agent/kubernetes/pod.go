@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -37,6 +36,10 @@ const (
 	helperVolume   = "nullops-bin"
 	deliveryVolume = "nullops-run"
 
+	// transientSeconds is the deadline of pods that are no service and no job, a day. Their real
+	// ends come long before; having one takes them out of the scope of the deployment's quota.
+	transientSeconds = 24 * 60 * 60
+
 	// unprivilegedUser is for the helper, and for images of plugins that want root or name no user.
 	unprivilegedUser = 65534
 )
@@ -58,7 +61,9 @@ func (b *base) newPodSpec(grace time.Duration) corev1.PodSpec {
 		NodeSelector:                  b.config.MachineSelector,
 		Tolerations:                   tolerations(b.config.LostAfter),
 		SecurityContext: &corev1.PodSecurityContext{
-			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			// As with Docker, any user may listen on any port of its own pod.
+			Sysctls: []corev1.Sysctl{{Name: "net.ipv4.ip_unprivileged_port_start", Value: "0"}}},
 	}
 }
 
@@ -101,8 +106,18 @@ func (b *base) addHelper(pod *corev1.PodSpec, delivery bool) {
 		Command: command, VolumeMounts: mounts,
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		SecurityContext:          restrictedContext(unprivilegedUser),
-		Resources:                resourceLimits(pipeline.Resources{CPU: 0.5, MemoryMiB: 64}, true),
+		Resources:                helperLimits(pod.Containers[0], pipeline.Resources{CPU: 0.5}),
 	})
+}
+
+// helperLimits are those of our own containers beside a main one. They take no more than it does,
+// but for the little that the quota adds for them.
+func helperLimits(main corev1.Container, most pipeline.Resources) corev1.ResourceRequirements {
+	limits := main.Resources.Limits
+	cpu := float64(limits.Cpu().MilliValue()) / 1000
+	memory := int(limits.Memory().Value() >> 20)
+	return resourceLimits(pipeline.Resources{CPU: max(helperCPU, min(most.CPU, cpu)),
+		MemoryMiB: max(helperMemoryMiB, min(most.MemoryMiB, memory))}, true)
 }
 
 // restrictedContext is what the "restricted" level of PodSecurity asks for.
@@ -184,20 +199,6 @@ func pullPolicy(i pipeline.Image) corev1.PullPolicy {
 		return corev1.PullIfNotPresent
 	}
 	return corev1.PullAlways
-}
-
-// numericUser reads user[:group] as numbers.
-func numericUser(user string) (uid, gid int64, ok bool) {
-	name, group, _ := strings.Cut(user, ":")
-	uid, err := strconv.ParseInt(name, 10, 64)
-	if err != nil {
-		return 0, 0, false
-	}
-	if group == "" {
-		return uid, uid, true
-	}
-	gid, err = strconv.ParseInt(group, 10, 64)
-	return uid, gid, err == nil
 }
 
 // podLabels are those of a pod of ours.

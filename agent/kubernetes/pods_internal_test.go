@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,18 +107,53 @@ func TestPods_HoldNoSecret(t *testing.T) {
 	}
 }
 
-// What cannot be done is refused before anything is made, all at once.
-func TestStartService_RefusesWhatIsMissing(t *testing.T) {
+// GPUs by the ids of their driver are refused before anything is made.
+func TestStartService_RefusesGPUsByTheirIDs(t *testing.T) {
 	t.Parallel()
 	k := newTestServices(t, nil)
 	err := k.StartService(t.Context(), agent.ServiceSpec{Step: "db", Deployment: internalDeployment,
-		GPUs: &pipeline.GPUs{DeviceIDs: []string{"GPU-1"}},
-		User: "postgres"})
-	for _, want := range []string{"GPUs by their ids", "user by name (postgres",
-		"node with Docker"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not say %q: %v", want, err)
-		}
+		GPUs: &pipeline.GPUs{DeviceIDs: []string{"node1/0", "GPU-1"}}})
+	if err == nil || !strings.Contains(err.Error(), "GPU-1") ||
+		!strings.Contains(err.Error(), "gpus.count") {
+		t.Errorf("it says %v", err)
+	}
+	if n := countGPUs(&pipeline.GPUs{DeviceIDs: []string{"node1/0", "a.example.com/11"}}); n != 2 {
+		t.Errorf("two of the node's own ids are %d GPUs", n)
+	}
+}
+
+// A quota of a deployment is its project's limit and what our own containers need, which take no
+// more than that beside a small service.
+func TestQuota_HasRoomForTheHelper(t *testing.T) {
+	t.Parallel()
+	k := newTestServices(t, map[string]imageConfig{"r.test/p:1": {Entrypoint: []string{"/p"}}})
+	s := agent.ServiceSpec{Step: "e2e", Deployment: internalDeployment, Once: true,
+		Image:     pipeline.Image{Registry: "r.test", Repository: "p", Tag: "1"},
+		Resources: pipeline.Resources{CPU: 0.05, MemoryMiB: 8}, Results: "/results/*.xml",
+		Volumes: []pipeline.Volume{{Name: "data", Path: "/data"}}}
+	template, err := k.services.podTemplate(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hard := quotaSpec(s.Resources, 1).Hard
+	var cpu, memory, mostCPU, mostMemory int64
+	for _, c := range template.Spec.Containers {
+		cpu += c.Resources.Limits.Cpu().MilliValue()
+		memory += c.Resources.Limits.Memory().Value()
+	}
+	for _, c := range template.Spec.InitContainers {
+		mostCPU = max(mostCPU, c.Resources.Limits.Cpu().MilliValue())
+		mostMemory = max(mostMemory, c.Resources.Limits.Memory().Value())
+	}
+	cpu, memory = max(cpu, mostCPU), max(memory, mostMemory)
+	quotaCPU, quotaMemory := hard["limits.cpu"], hard["limits.memory"]
+	if cpu > quotaCPU.MilliValue() || memory > quotaMemory.Value() {
+		t.Errorf("a pod of %d m and %d bytes has no room in %s and %s", cpu, memory,
+			quotaCPU.String(), quotaMemory.String())
+	}
+	if !slices.Equal(quotaSpec(s.Resources, 1).Scopes,
+		[]corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotTerminating}) {
+		t.Error("the quota counts plugins too")
 	}
 }
 

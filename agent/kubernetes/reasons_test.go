@@ -28,10 +28,6 @@ func TestProbe_SaysWhyTheClusterDoesNotStartAService(t *testing.T) {
 		"no image": {func(_ string, s *agent.ServiceSpec) {
 			s.Image.Digest = "sha256:" + strings.Repeat("1", 64)
 		}, []string{"its image cannot be pulled", "not found"}},
-		"quota": {func(namespace string, _ *agent.ServiceSpec) {
-			a.mustDo(http.MethodPost, "/api/v1/namespaces/"+namespace+"/resourcequotas",
-				`{"metadata":{"name":"small"},"spec":{"hard":{"limits.memory":"1Mi"}}}`)
-		}, []string{"quota has no room", "exceeded quota: small"}},
 		"no command": {func(_ string, s *agent.ServiceSpec) {
 			s.Entrypoint = []string{"/nothing"}
 		}, []string{"cannot be started", "/nothing"}},
@@ -58,6 +54,24 @@ func TestProbe_SaysWhyTheClusterDoesNotStartAService(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A quota that is made after a service has been started has no room for its next pod.
+func TestProbe_SaysThatAQuotaHasNoRoom(t *testing.T) {
+	t.Parallel()
+	a, r := newAdmin(t), newRig(t)
+	deployment := r.newDeployment()
+	namespace := r.namespaceOf(deployment)
+	web := r.echoService(deployment, "web")
+	r.start(web)
+	a.mustDo(http.MethodPost, "/api/v1/namespaces/"+namespace+"/resourcequotas",
+		`{"metadata":{"name":"small"},"spec":{"hard":{"limits.memory":"1Mi"}}}`)
+	_, pod, _ := strings.Cut(a.machineOf(namespace, "web"), " ")
+	a.mustDo(http.MethodDelete, "/api/v1/namespaces/"+namespace+"/pods/"+pod, "")
+	r.awaitProbe(web, "says why it has no pod", func(p agent.ProbeResult) bool {
+		return strings.Contains(p.Detail, "a quota of its namespace, which is not NullOps'") &&
+			strings.Contains(p.Detail, "exceeded quota: small")
+	})
 }
 
 // A volume that cannot be mounted is told from one that is being made.

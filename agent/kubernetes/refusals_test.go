@@ -1,8 +1,11 @@
 package kubernetes_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,9 +13,18 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/kubernetes"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // apiServer is what these tests need of an API server: who may do what, and one answer to
@@ -83,15 +95,18 @@ func (a *apiServer) open() (*kubernetes.Kubernetes, error) {
 
 func openAt(t *testing.T, url string) (*kubernetes.Kubernetes, error) {
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	text := `{"apiVersion": "v1", "kind": "Config", "current-context": "x",
-		"clusters": [{"name": "c", "cluster": {"server": "` + url + `"}}],
-		"users": [{"name": "u", "user": {"token": "secret"}}],
-		"contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(kubeconfigFor(url)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return kubernetes.New(t.Context(), kubernetes.Config{Kubeconfig: file, Install: "test",
 		Helper: "registry.test/agent:1"})
+}
+
+func kubeconfigFor(url string) string {
+	return `{"apiVersion": "v1", "kind": "Config", "current-context": "x",
+		"clusters": [{"name": "c", "cluster": {"server": "` + url + `"}}],
+		"users": [{"name": "u", "user": {"token": "secret"}}],
+		"contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}]}`
 }
 
 const someDeployment = "0190b0de-0000-7000-8000-000000000001"
@@ -200,5 +215,96 @@ func TestErrors_TellAnswersFromSilence(t *testing.T) {
 				t.Errorf("it says %v", err)
 			}
 		})
+	}
+}
+
+// Names that Kubernetes does not take are refused before it is asked.
+func TestNames_AreRefusedBeforeAnythingIsMade(t *testing.T) {
+	t.Parallel()
+	a := &apiServer{t: t, answer: func(*http.Request) (int, string, bool) { return 0, "", false }}
+	k, err := a.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("a", 64)
+	for says, err := range map[string]error{
+		"agent.kubernetes.prefix": k.Prepare(t.Context(), long[:60]),
+		"neither a UUID nor":      k.Prepare(t.Context(), long),
+		"is not a DNS label": k.StartService(t.Context(), agent.ServiceSpec{
+			Deployment: someDeployment, Step: pipeline.StepKey(long)}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("it does not say %q: %v", says, err)
+		}
+	}
+	if len(a.changed()) > 0 {
+		t.Errorf("it did %v", a.changed())
+	}
+}
+
+// An image for other machines than the cluster's is refused when it is pulled, not when its process
+// cannot be started.
+func TestPull_RefusesAnImageForOtherMachines(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(server.Close)
+	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: "s390x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := strings.TrimPrefix(server.URL, "http://")
+	ref, err := name.ParseReference(host + "/app:1")
+	if err == nil {
+		err = remote.Write(ref, image)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := (&apiServer{t: t, answer: answerFacts("v1.34.3",
+		map[string]string{"/api/v1/nodes": someMachines})}).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = k.Pull(t.Context(), pipeline.Image{Registry: host, Repository: "app", Tag: "1",
+		Insecure: true}, nil, nil)
+	for _, want := range []string{"linux/s390x", "amd64", "choose an image for them"} {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			errors.Is(err, agent.ErrUnavailable) {
+			t.Errorf("it does not say %q: %v", want, err)
+		}
+	}
+}
+
+// An API server that takes too long has not answered, and one that has forgotten what a watch
+// began with is watched anew.
+func TestErrors_OfASlowAndOfAForgetfulServer(t *testing.T) {
+	t.Parallel()
+	slow := &apiServer{t: t, answer: func(r *http.Request) (int, string, bool) {
+		<-r.Context().Done()
+		return 0, "", false
+	}}
+	k, err := slow.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := k.List(ctx); !errors.Is(err, agent.ErrUnavailable) {
+		t.Errorf("a slow one: %v", err)
+	}
+	k, err = (&apiServer{t: t, answer: func(r *http.Request) (int, string, bool) {
+		return 200, `{"type":"ERROR","object":` + failure(410, "Expired", "too old") + `}`,
+			r.URL.Query().Get("watch") != ""
+	}}).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hints := k.WatchChanges(t.Context())
+	for range 3 {
+		select {
+		case <-hints:
+		case <-time.After(30 * time.Second):
+			t.Fatal("it is not watched anew")
+		}
 	}
 }

@@ -36,6 +36,8 @@ func (c Config) neededRights() (all []right) {
 		{"", "pods", "exec", "get create"},
 		{"", "pods", "log", "get"},
 		{"", "services", "", "create delete"},
+		{"", "resourcequotas", "", "get create update delete"},
+		{"", "limitranges", "", "get create update delete"},
 		{"", "persistentvolumeclaims", "", "get list create delete"},
 		{"", "secrets", "", "create update delete"},
 		{"", "events", "", "list"},
@@ -63,7 +65,8 @@ type rights struct {
 	complete atomic.Bool
 }
 
-// ensureRights fails unless every right is there. Nothing is created before it has succeeded once.
+// ensureRights fails unless every right is there, in the right cluster. Nothing is created before it
+// has succeeded once.
 func (r *rights) ensureRights(ctx context.Context) error {
 	if r.complete.Load() {
 		return nil
@@ -74,6 +77,9 @@ func (r *rights) ensureRights(ctx context.Context) error {
 	}
 	if len(missing) > 0 {
 		return missingRightsError(missing)
+	}
+	if err := r.checkCluster(ctx); err != nil {
+		return err
 	}
 	r.complete.Store(true)
 	return nil

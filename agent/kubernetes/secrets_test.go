@@ -17,7 +17,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/nullops/nullops/agent"
-	"github.com/nullops/nullops/agent/kubernetes"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
@@ -39,6 +38,7 @@ func (a admin) scan(when, namespace string) {
 			all["GET "+path] = text
 		}
 	}
+	// promise: K-03
 	if keys := findIn(all, canary); len(keys) > 0 {
 		a.t.Errorf("%s, the canary is in %v", when, keys)
 	}
@@ -93,7 +93,7 @@ func TestRemoveDeployment_LeavesNothing(t *testing.T) {
 	t.Parallel()
 	a := newAdmin(t)
 	a.makeClass(testClass)
-	r := newRigWith(t, func(c *kubernetes.Config) { c.StorageClass, c.VolumeSize = testClass, "1Gi" })
+	r := newRigWith(t, inTestClass)
 	deployment := r.newDeployment()
 	db := r.echoService(deployment, "db")
 	db.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
@@ -103,6 +103,7 @@ func TestRemoveDeployment_LeavesNothing(t *testing.T) {
 		if strings.HasPrefix(key, "/registry/events/") {
 			continue // they go by themselves, an hour later
 		}
+		// promise: K-05
 		if strings.Contains(key+value, r.namespaceOf(deployment)) ||
 			strings.Contains(value, r.config.Install) {
 			t.Errorf("%s is left", key)

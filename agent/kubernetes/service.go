@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiwait "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/nullops/nullops/agent"
@@ -34,6 +36,8 @@ type services struct {
 	mu      sync.Mutex
 	// delivered is what each service reads, by deployment and step.
 	delivered map[string]delivered
+	// results are what jobs left, by deployment and step.
+	results map[string]keptResults
 }
 
 // StartService makes a service's workload, or a job's pod.
@@ -46,6 +50,8 @@ func (sv *services) StartService(ctx context.Context, s agent.ServiceSpec) error
 	case err != nil:
 	case s.Once:
 		err = sv.startJob(ctx, s)
+	case s.Never:
+		err = sv.startNever(ctx, s)
 	default:
 		err = sv.startService(ctx, s)
 	}
@@ -55,28 +61,38 @@ func (sv *services) StartService(ctx context.Context, s agent.ServiceSpec) error
 	return nil
 }
 
-// refuseService says what a service asks for that this runtime cannot do yet. Without it, the
-// service would start and be something else than on Docker.
+// refuseService says what a service asks for that a cluster cannot do. Without it, the service would
+// start and be something else than on Docker.
 func refuseService(s agent.ServiceSpec) error {
-	var missing []string
-	add := func(is bool, what string) {
-		if is {
-			missing = append(missing, what)
-		}
-	}
-	add(s.GPUs != nil && len(s.GPUs.DeviceIDs) > 0, "GPUs by their ids (write their count)")
-	if _, _, ok := numericUser(s.User); s.User != "" && !ok {
-		add(true, "a user by name ("+s.User+"; write its number)")
-	}
-	if len(missing) == 0 {
+	if s.GPUs == nil {
 		return nil
 	}
-	return fmt.Errorf("it asks for %s, which NullOps cannot do on Kubernetes yet: take that "+
-		"out, or deploy to a node with Docker", joinWords(missing))
+	for _, id := range s.GPUs.DeviceIDs {
+		if !machineGPU.MatchString(id) {
+			return fmt.Errorf("it asks for the GPU %s by its id, and a cluster hands GPUs out by "+
+				"their number only: write gpus.count in its place, or deploy to a node with Docker",
+				id)
+		}
+	}
+	return nil
+}
+
+// machineGPU is the form of the ids that machineGPUs makes up. The control plane reserves GPUs by
+// their ids; which machine's they are is the cluster's decision all the same.
+var machineGPU = regexp.MustCompile(`^[a-z0-9.-]+/[0-9]+$`)
+
+func countGPUs(g *pipeline.GPUs) int {
+	if g == nil {
+		return 0
+	}
+	return g.Count + len(g.DeviceIDs)
 }
 
 func (sv *services) startService(ctx context.Context, s agent.ServiceSpec) error {
 	template, err := sv.podTemplate(ctx, s)
+	if err == nil {
+		err = sv.tryTemplate(ctx, s, template)
+	}
 	if err != nil {
 		return err
 	}
@@ -87,6 +103,9 @@ func (sv *services) startService(ctx context.Context, s agent.ServiceSpec) error
 		return err
 	}
 	made, err := sv.ensureWorkload(ctx, s, template, false)
+	if err == nil {
+		err = sv.endBackOff(ctx, s)
+	}
 	if err != nil || !needsDelivery(s) {
 		return err
 	}
@@ -100,6 +119,36 @@ func (sv *services) startService(ctx context.Context, s agent.ServiceSpec) error
 	}
 	_, err = sv.deliver(ctx, s, made)
 	return err
+}
+
+// tryTemplate has the cluster say whether it would take the service's pod, so that nothing is made
+// for one that it refuses. A pod that is there already might be what takes the room.
+func (sv *services) tryTemplate(
+	ctx context.Context, s agent.ServiceSpec, template corev1.PodTemplateSpec,
+) error {
+	namespace := sv.names.namespaceName(s.Deployment)
+	pods, err := sv.pods.list(ctx, namespace, sv.names.stepSelector(s.Step))
+	if err != nil || len(pods) > 0 {
+		return wrapQueryErr(err)
+	}
+	pod := &corev1.Pod{Spec: *template.Spec.DeepCopy(), ObjectMeta: metav1.ObjectMeta{
+		Name: string(s.Step), Namespace: namespace,
+		Labels: sv.podLabels(agent.KindService, s.Deployment, s.Run, s.Step, "", true)}}
+	return sv.tryPod(ctx, pod)
+}
+
+// endBackOff starts a service at once that has ended and that the cluster would start later: when
+// it is started again is decided by the agent, as on Docker. A new pod has no back-off.
+func (sv *services) endBackOff(ctx context.Context, s agent.ServiceSpec) error {
+	pod, err := sv.currentPod(ctx, s.Deployment, s.Step)
+	if err != nil || pod == nil {
+		return err
+	}
+	main := containerState(pod.Status.ContainerStatuses, mainContainer)
+	if main == nil || main.State.Waiting == nil || main.State.Waiting.Reason != backOffReason {
+		return nil
+	}
+	return sv.removePod(ctx, pod, time.Second)
 }
 
 // ensureName makes the Service, through which others find the pod by the step's key. It is
@@ -133,6 +182,11 @@ func (sv *services) selectorOf(s agent.ServiceSpec) map[string]string {
 		labelKind: string(agent.KindService)}
 }
 
+// conflictBackOff is for updates that collide with those of controllers, and of whatever else
+// watches the cluster: some seconds, since a collision is no reason for a run to fail.
+var conflictBackOff = apiwait.Backoff{Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.5,
+	Steps: 14}
+
 // ensureWorkload makes the service's workload, or brings it to this template and one replica. It
 // returns the mark of the pods that it makes. Anew makes new pods from the same template.
 func (sv *services) ensureWorkload(
@@ -142,7 +196,7 @@ func (sv *services) ensureWorkload(
 	if err != nil {
 		return "", err
 	}
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err = retry.RetryOnConflict(conflictBackOff, func() error {
 		there, err := sv.findOwnWorkload(ctx, s)
 		if err != nil {
 			return err
@@ -182,13 +236,17 @@ func (sv *services) writeWorkload(
 	return err
 }
 
-// findOwnWorkload returns the service's workload, or nil. One of the other kind is removed first:
-// the service has got volumes since, or has none any more.
+// findOwnWorkload returns the service's workload, or nil. What is there in its place is removed
+// first: one of the other kind, since the service has got volumes or lost them, or the pod of a
+// service that was not to be restarted.
 func (sv *services) findOwnWorkload(
 	ctx context.Context, s agent.ServiceSpec,
 ) (*workload, error) {
 	namespace := sv.names.namespaceName(s.Deployment)
 	there, err := sv.workloadOf(ctx, namespace, s.Step)
+	if err == nil && there == nil {
+		err = sv.removeBarePod(ctx, s)
+	}
 	if err != nil || there == nil {
 		return nil, err
 	}
@@ -237,36 +295,64 @@ func (sv *services) podTemplate(
 		main.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{
 			Exec: &corev1.ExecAction{Command: []string{helperTarget, "stop-signal", s.StopSignal}}}}
 	}
-	if s.GPUs != nil && s.GPUs.Count > 0 {
+	if n := countGPUs(s.GPUs); n > 0 {
 		main.Resources.Limits[corev1.ResourceName(sv.config.GPUResource)] =
-			*resource.NewQuantity(int64(s.GPUs.Count), resource.DecimalSI)
+			*resource.NewQuantity(int64(n), resource.DecimalSI)
 	}
-	if uid, gid, ok := numericUser(s.User); ok {
-		main.SecurityContext.RunAsUser, main.SecurityContext.RunAsGroup = &uid, &gid
+	pod := sv.newPodSpec(cmp.Or(s.StopGrace, sv.config.StopGrace))
+	user, err := sv.images.userOf(ctx, s.Image, s.User)
+	if err != nil {
+		return t, err
 	}
-	if len(s.SecretEnv) > 0 {
-		command, err := sv.commandOf(ctx, s)
-		if err != nil {
-			return t, err
-		}
-		main.Command = []string{helperTarget, "init", secretsPath, "--"}
-		main.Args = literals(command)
+	if user != nil {
+		main.SecurityContext.RunAsUser, main.SecurityContext.RunAsGroup = &user.uid, user.gid
+		pod.SecurityContext.SupplementalGroups = user.groups
+	}
+	if err := sv.wrapCommand(ctx, s, &main); err != nil {
+		return t, err
 	}
 	for i, f := range s.Files {
 		main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: deliveryVolume,
 			MountPath: f.Path, SubPath: "files/" + strconv.Itoa(i), ReadOnly: true})
 	}
-	pod := sv.newPodSpec(cmp.Or(s.StopGrace, sv.config.StopGrace))
 	pod.HostAliases = hostAliases(s.ExtraHosts)
 	if s.Init {
 		pod.ShareProcessNamespace = new(true) // the pod's own first process then collects others
 	}
 	addTmpfs(&pod, &main, s.Tmpfs)
 	sv.addClaims(&pod, &main, s)
-	pod.Containers = []corev1.Container{main}
+	sv.addResults(&pod, &main, s)
+	pod.Containers = append([]corev1.Container{main}, pod.Containers...)
 	sv.addHelper(&pod, needsDelivery(s))
 	err = sv.addPopulate(&pod, s)
 	return corev1.PodTemplateSpec{Spec: pod}, err
+}
+
+// wrapCommand puts our helper before a command that needs it: one that reads secrets, and one of a
+// job that leaves results.
+func (sv *services) wrapCommand(
+	ctx context.Context, s agent.ServiceSpec, main *corev1.Container,
+) error {
+	if len(s.SecretEnv) == 0 && s.Results == "" {
+		return nil
+	}
+	command, err := sv.commandOf(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(s.SecretEnv) > 0 {
+		main.Command = []string{helperTarget, "init", secretsPath, "--"}
+	} else {
+		main.Command = nil
+	}
+	if s.Results != "" {
+		command = append([]string{helperTarget, "run-job", resultsFolder, s.Results, "--"}, command...)
+	}
+	if main.Command == nil {
+		main.Command, command = command[:1], command[1:]
+	}
+	main.Command, main.Args = literals(main.Command), literals(command)
+	return nil
 }
 
 func addTmpfs(pod *corev1.PodSpec, main *corev1.Container, all []pipeline.Tmpfs) {

@@ -13,6 +13,8 @@ import (
 )
 
 const (
+	// endPatch is the only way to end a pod without removing it.
+	endPatch = `{"spec":{"activeDeadlineSeconds":1}}`
 	// stopMargin is how much longer than its grace period a pod may take to end.
 	stopMargin = 60 * time.Second
 	// statePause is how often the state of pods is looked at while one is waited for.
@@ -41,15 +43,19 @@ func (sv *services) stopService(
 	if err != nil {
 		return false, err
 	}
+	if pod != nil && isJob(pod) {
+		if hasMainEnded(pod) {
+			return false, nil
+		}
+		if leavesResults(pod) && isRunning(pod) && sv.stopMain(ctx, pod) {
+			return true, nil
+		}
+	}
 	namespace := sv.names.namespaceName(deployment)
 	asked, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	if pod != nil && isJob(pod) {
-		if hasEnded(pod) {
-			return false, nil
-		}
-		// The only way to end a pod without removing it.
-		err = sv.pods.patch(asked, namespace, pod.Name, `{"spec":{"activeDeadlineSeconds":1}}`)
+		err = sv.pods.patch(asked, namespace, pod.Name, endPatch)
 	} else {
 		err = sv.scaleWorkload(asked, namespace, step, `{"spec":{"replicas":0}}`)
 	}
@@ -102,6 +108,13 @@ func graceOf(p *corev1.Pod) time.Duration {
 
 // isJob: pods of services are started again, those of jobs never.
 func isJob(p *corev1.Pod) bool { return p.Spec.RestartPolicy == corev1.RestartPolicyNever }
+
+// hasMainEnded reports whether a bare pod's own process has ended; another container may still wait
+// for its results to be read.
+func hasMainEnded(p *corev1.Pod) bool {
+	s := containerState(p.Status.ContainerStatuses, mainContainer)
+	return hasEnded(p) || s != nil && s.State.Terminated != nil
+}
 
 // hasEnded reports whether no container of the pod runs or will run again.
 func hasEnded(p *corev1.Pod) bool {

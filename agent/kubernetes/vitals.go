@@ -15,24 +15,70 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
-// vitals measures the machines and the services. A cluster has its figures in the API
-// metrics.k8s.io, if a metrics server is installed. Without one, the kubelets' own summaries are
-// read, if the agent's account may: the right nodes/proxy lets it do far more, so it is not among
-// those that the agent needs.
+// vitals measures the machines and the services. The kubelets' own summaries say the most, traffic
+// too, and are read if the agent's account may: the right nodes/proxy lets it do far more, so it is
+// not among those that the agent needs. Otherwise CPU and memory are those of the API
+// metrics.k8s.io, if a metrics server is installed.
 type vitals struct {
 	*base
 	mu sync.Mutex
 	// noSummary: the account was found not to have the right. It is asked once.
 	noSummary bool
+	// flows are those of the last reading.
+	flows map[podName]podFlow
 }
 
 // podName identifies a pod.
 type podName struct{ namespace, name string }
 
+// machineTraffic stands for all machines together in the place of a pod.
+var machineTraffic = podName{}
+
 // podUse is what one pod uses: CPU in cores, memory in bytes.
 type podUse struct {
-	cpu    float64
-	memory int64
+	cpu     float64
+	memory  int64
+	traffic podTraffic
+}
+
+// podTraffic is what went through the network of a pod, or of a machine, since it began.
+type podTraffic struct {
+	at      time.Time
+	in, out int64
+}
+
+// flowSince is what moved since a reading before, in bytes per second. A counter that became
+// smaller is another one.
+func (t podTraffic) flowSince(before podTraffic) wire.Flow {
+	elapsed := t.at.Sub(before.at).Seconds()
+	if before.at.IsZero() || elapsed <= 0 || t.in < before.in || t.out < before.out {
+		return wire.Flow{}
+	}
+	return wire.Flow{NetIn: float64(t.in-before.in) / elapsed,
+		NetOut: float64(t.out-before.out) / elapsed}
+}
+
+// podFlow is a reading of the counters, and what moved since the one before.
+type podFlow struct {
+	podTraffic
+	wire.Flow
+}
+
+// measureFlows compares the counters of everything with those of the last reading. A kubelet reads
+// its own less often than it is asked, and until it has, what moved last still counts.
+func (vt *vitals) measureFlows(use clusterUse) map[podName]podFlow {
+	vt.mu.Lock()
+	defer vt.mu.Unlock()
+	now := map[podName]podFlow{}
+	for name, u := range use.pods {
+		f := vt.flows[name]
+		if !u.traffic.at.Equal(f.at) {
+			f = podFlow{u.traffic, u.traffic.flowSince(f.podTraffic)}
+		}
+		now[name] = f
+	}
+	vt.flows = now
+	return now
 }
 
 // clusterUse is what the machines and pods of a cluster use.
@@ -72,13 +118,15 @@ func (vt *vitals) Vitals(ctx context.Context, services []agent.ServiceSpec) (wir
 			v.DiskFree += m.Status.Allocatable.StorageEphemeral().Value()
 		}
 	}
-	newest := newestPods(pods)
+	newest, flows := newestPods(pods), vt.measureFlows(use)
+	v.Flow = flows[machineTraffic].Flow
 	for _, s := range services {
 		p := newest[podName{vt.names.namespaceName(s.Deployment), string(s.Step)}]
 		one := serviceVitals(s, p)
 		if p != nil {
-			u := use.pods[podName{p.Namespace, p.Name}]
-			one.CPU, one.Memory = u.cpu, u.memory
+			name := podName{p.Namespace, p.Name}
+			u := use.pods[name]
+			one.CPU, one.Memory, one.Flow = u.cpu, u.memory, flows[name].Flow
 		}
 		v.MemoryOurs += one.Memory
 		v.Services = append(v.Services, one)
@@ -116,16 +164,16 @@ func serviceVitals(s agent.ServiceSpec, p *corev1.Pod) wire.ServiceVitals {
 	return v
 }
 
-// readUse asks the metrics server, or else the kubelets.
+// readUse asks the kubelets, or else the metrics server.
 func (vt *vitals) readUse(ctx context.Context, machines []corev1.Node) (clusterUse, error) {
-	use, err := vt.readMetrics(ctx)
-	if err == nil {
+	if !vt.maySummarize(ctx) {
+		use, err := vt.readMetrics(ctx)
+		if err != nil {
+			return clusterUse{}, errNoMetrics
+		}
 		return use, nil
 	}
-	if !vt.maySummarize(ctx) {
-		return clusterUse{}, errNoMetrics
-	}
-	use = clusterUse{pods: map[podName]podUse{}}
+	use := clusterUse{pods: map[podName]podUse{}}
 	for _, m := range machines {
 		if err := vt.addSummary(ctx, m.Name, &use); err != nil {
 			return clusterUse{}, err
@@ -207,9 +255,10 @@ func parseUse(usage map[string]string) (u podUse) {
 // summary is the part of a kubelet's summary that we read.
 type summary struct {
 	Node struct {
-		CPU    cpuStats    `json:"cpu"`
-		Memory memoryStats `json:"memory"`
-		FS     struct {
+		CPU     cpuStats     `json:"cpu"`
+		Memory  memoryStats  `json:"memory"`
+		Network networkStats `json:"network"`
+		FS      struct {
 			Available int64 `json:"availableBytes"`
 		} `json:"fs"`
 	} `json:"node"`
@@ -218,12 +267,22 @@ type summary struct {
 			Name      string `json:"name"`
 			Namespace string `json:"namespace"`
 		} `json:"podRef"`
+		Network    networkStats `json:"network"`
 		Containers []struct {
 			CPU    cpuStats    `json:"cpu"`
 			Memory memoryStats `json:"memory"`
 		} `json:"containers"`
 	} `json:"pods"`
 }
+
+// networkStats are counters of the interface that leads outside.
+type networkStats struct {
+	At  time.Time `json:"time"`
+	In  int64     `json:"rxBytes"`
+	Out int64     `json:"txBytes"`
+}
+
+func (n networkStats) traffic() podTraffic { return podTraffic{at: n.At, in: n.In, out: n.Out} }
 
 type cpuStats struct {
 	Nano float64 `json:"usageNanoCores"`
@@ -243,8 +302,13 @@ func (vt *vitals) addSummary(ctx context.Context, machine string, use *clusterUs
 	use.cpu += s.Node.CPU.Nano / 1e9
 	use.memory += s.Node.Memory.WorkingSet
 	use.diskFree += s.Node.FS.Available
+	all := use.pods[machineTraffic]
+	all.traffic.at = s.Node.Network.At
+	all.traffic.in += s.Node.Network.In
+	all.traffic.out += s.Node.Network.Out
+	use.pods[machineTraffic] = all
 	for _, p := range s.Pods {
-		var u podUse
+		u := podUse{traffic: p.Network.traffic()}
 		for _, c := range p.Containers {
 			u.cpu += c.CPU.Nano / 1e9
 			u.memory += c.Memory.WorkingSet

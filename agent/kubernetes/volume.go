@@ -201,9 +201,10 @@ func (sv *services) addPopulate(pod *corev1.PodSpec, s agent.ServiceSpec) error 
 	pod.InitContainers = append(pod.InitContainers, corev1.Container{
 		Name: populateContainer, Image: imageReference(s.Image),
 		ImagePullPolicy: pullPolicy(s.Image), VolumeMounts: mounts,
-		Command:                  []string{helperTarget, "populate", literal(string(request))},
-		SecurityContext:          rootContext(),
-		Resources:                resourceLimits(pipeline.Resources{CPU: 1, MemoryMiB: 128}, true),
+		Command:         []string{helperTarget, "populate", literal(string(request))},
+		SecurityContext: rootContext(),
+		Resources: helperLimits(pod.Containers[0],
+			pipeline.Resources{CPU: 1, MemoryMiB: 128}),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	})
 	return nil

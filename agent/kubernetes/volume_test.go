@@ -27,6 +27,9 @@ import (
 
 const testClass = "nullops-test"
 
+// inTestClass has volumes made of testClass.
+func inTestClass(c *kubernetes.Config) { c.StorageClass, c.VolumeSize = testClass, "1Gi" }
+
 // newDeployment makes a namespace, and removes it at the end of the test.
 func (r *rig) newDeployment() string {
 	r.t.Helper()
@@ -133,7 +136,7 @@ func TestKubernetes_KeepsAndCopiesVolumes(t *testing.T) {
 	t.Parallel()
 	a := newAdmin(t)
 	a.makeClass(testClass)
-	r := newRigWith(t, func(c *kubernetes.Config) { c.StorageClass, c.VolumeSize = testClass, "1Gi" })
+	r := newRigWith(t, inTestClass)
 	deployment := r.newDeployment()
 	db := r.echoService(deployment, "db")
 	db.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}, {Name: "tmp", Path: "/tmp"}}

@@ -248,6 +248,7 @@ func onMachine(name string) *corev1.Affinity {
 func (vs *volumes) copyPod(deployment, claim string, readOnly bool) *corev1.Pod {
 	pod := vs.newPodSpec(time.Second)
 	pod.RestartPolicy = corev1.RestartPolicyNever
+	pod.ActiveDeadlineSeconds = new(int64(transientSeconds))
 	pod.Volumes = []corev1.Volume{claimVolume("volume", claim)}
 	pod.Containers = []corev1.Container{{
 		Name: mainContainer, Image: vs.config.Helper, ImagePullPolicy: corev1.PullIfNotPresent,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -40,6 +41,9 @@ type Subject struct {
 	// connection on Port with what it is sent.
 	Service func(s *agent.ServiceSpec)
 	Port    int
+	// Actor fills in image and command of the program in agent/docker/dockertest/testdata/actor, in
+	// an image with its users and groups. Nil leaves out the parts that need it.
+	Actor func(s *agent.ServiceSpec, args ...string)
 	// Plugin fills in what makes a plugin behave.
 	Plugin func(p *agent.PluginSpec, b Behaviour)
 }
@@ -64,6 +68,9 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"CancelEndsAPlugin":          cancelEndsPlugin,
 		"DeploymentsAreApart":        deploymentsAreApart,
 		"VolumesKeepTheirContent":    volumesKeepTheirContent,
+		"UserIsTheImages":            userIsTheImages,
+		"EndedServiceStaysEnded":     endedServiceStaysEnded,
+		"JobLeavesItsResults":        jobLeavesItsResults,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,6 +156,41 @@ func (b *testDeployment) startReady(s agent.ServiceSpec) {
 		case <-tick.C:
 		case <-b.ctx.Done():
 			b.Fatalf("service %s is not ready: %+v", s.Step, p)
+		}
+	}
+}
+
+// awaitProbe probes until the answer is as wanted.
+func (b *testDeployment) awaitProbe(
+	s agent.ServiceSpec, is func(agent.ProbeResult) bool,
+) agent.ProbeResult {
+	b.Helper()
+	for {
+		p, err := b.Runtime.Probe(b.ctx, s)
+		if err == nil && is(p) {
+			return p
+		}
+		if wait.Sleep(b.ctx, 50*time.Millisecond) != nil {
+			b.Fatalf("service %s is still %+v, %v", s.Step, p, err)
+		}
+	}
+}
+
+// awaitLog waits until a service has printed a text.
+func (b *testDeployment) awaitLog(step pipeline.StepKey, text string) {
+	b.Helper()
+	for {
+		lines, err := b.Runtime.Logs(b.ctx, b.deployment, step, agent.LogOptions{})
+		said := []byte{}
+		if err == nil {
+			said, _ = io.ReadAll(lines) // what it could not read comes with the next try
+			_ = lines.Close()
+		}
+		if strings.Contains(string(said), text) {
+			return
+		}
+		if wait.Sleep(b.ctx, 100*time.Millisecond) != nil {
+			b.Fatalf("%s does not print %q: %v", step, text, err)
 		}
 	}
 }

@@ -48,6 +48,9 @@ type Goal struct {
 	// Resume lists services with restart "never" that the old node had to stop for the move:
 	// they are started again here.
 	Resume []pipeline.StepKey `json:"resume,omitempty"`
+	// Limits is what all services and jobs of the deployment may use together at any time, as its
+	// project says; zero is no limit.
+	Limits pipeline.Resources `json:"limits,omitzero"`
 	// Request is the ID of the request that caused this goal, for logs; empty if none did.
 	Request string `json:"request,omitempty"`
 	// Version is the pipeline's version number, for logs and labels.

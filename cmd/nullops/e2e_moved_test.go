@@ -180,7 +180,11 @@ func (n *node) checkStopSignals(t *testing.T, id string, times int) {
 // that a copy can get wrong.
 func (n *node) fill(t *testing.T, id string) {
 	t.Helper()
-	dir := n.volume(t, id)
+	fillFolder(t, n.volume(t, id))
+}
+
+func fillFolder(t *testing.T, dir string) {
+	t.Helper()
 	for _, err := range []error{
 		os.Mkdir(filepath.Join(dir, "of somebody"), 0o750),
 		os.WriteFile(filepath.Join(dir, "of somebody/secret"), []byte("data"), 0o600),
@@ -202,7 +206,11 @@ func (n *node) fill(t *testing.T, id string) {
 // describeVolume describes the volume's files, line by line, except what the service writes.
 func (n *node) describeVolume(t *testing.T, id string) string {
 	t.Helper()
-	dir := n.volume(t, id)
+	return describeFolder(t, n.volume(t, id))
+}
+
+func describeFolder(t *testing.T, dir string) string {
+	t.Helper()
 	var all strings.Builder
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {

@@ -128,8 +128,9 @@ func (w *world) goalHas(id controlplane.DeploymentID, want api.Input) {
 		for _, g := range goals {
 			if g.Deployment == id && (!reflect.DeepEqual(api.Input(g.Input), want) ||
 				g.Pipeline.Steps[0].Service.Env["SEED"] != "${{ input.seed }}" ||
-				pipeline.FormatOf(g.Pipeline) != 4) {
-				w.t.Errorf("the node gets %v of %+v", g.Input, g.Pipeline)
+				pipeline.FormatOf(g.Pipeline) != 4 ||
+				g.Limits != (pipeline.Resources{CPU: 2, MemoryMiB: 1024})) {
+				w.t.Errorf("the node gets %v and %v of %+v", g.Input, g.Limits, g.Pipeline)
 			}
 		}
 		return err

@@ -60,7 +60,7 @@ func newGoal(o controlplane.NodeGoal) wire.Goal {
 		Deployment: string(o.Deployment), Generation: o.Generation, Want: wire.Want(o.Goal),
 		Run: string(o.Run), Ready: isReady(o), Begun: isBegun(o),
 		Elsewhere: o.Elsewhere, Still: o.Still, Attempt: formatAttempt(o.Attempt), Resume: o.Resume,
-		Request: o.RequestID, Version: o.Version, Pipeline: o.Pipeline,
+		Limits: o.Limits, Request: o.RequestID, Version: o.Version, Pipeline: o.Pipeline,
 		Context: pipeline.Context{ID: string(o.Deployment), Name: o.Name,
 			Environment: o.Environment, Project: o.Project,
 			Domain: o.Name + "." + o.Environment + "." + o.Domain, URLs: o.URLs,

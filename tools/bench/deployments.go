@@ -24,11 +24,17 @@ const settleWithin = 2 * time.Minute
 func (l *lab) deploy(
 	ctx context.Context, project, name string,
 ) (apiclient.Deployment, time.Duration, error) {
+	return l.deployIn(ctx, "qa", project, name)
+}
+
+func (l *lab) deployIn(
+	ctx context.Context, environment, project, name string,
+) (apiclient.Deployment, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
 	began := time.Now()
 	r, err := l.api.CreateDeploymentWithResponse(ctx, &apiclient.CreateDeploymentParams{},
-		apiclient.DeploymentCreate{Name: name, Project: project, Environment: "qa"})
+		apiclient.DeploymentCreate{Name: name, Project: project, Environment: environment})
 	if err != nil {
 		return apiclient.Deployment{}, 0, fmt.Errorf("create %s: %w", name, err)
 	}

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -39,6 +38,8 @@ type lab struct {
 	api                  *apiclient.ClientWithResponses
 	others               neighbours
 	far                  namespace // where the agent is
+	// clusterToken and clusterAddress are of the agent that works on a cluster.
+	clusterToken, clusterAddress string
 
 	controlPlane, ingress, agent *server
 }
@@ -268,19 +269,7 @@ func (l *lab) enrol(ctx context.Context) error {
 	return l.startAgent(ctx)
 }
 
-func (l *lab) nodeOnline(ctx context.Context) error {
-	r, err := l.api.ListNodesWithResponse(ctx, &apiclient.ListNodesParams{})
-	if err != nil {
-		return err
-	}
-	online := r.JSON200 != nil && slices.ContainsFunc(r.JSON200.Items, func(n apiclient.Node) bool {
-		return n.Name == "bench" && n.Status == apiclient.NodeStatusOnline
-	})
-	if !online {
-		return errors.New("the node is not online: " + string(r.Body))
-	}
-	return nil
-}
+func (l *lab) nodeOnline(ctx context.Context) error { return l.isOnline(ctx, "bench") }
 
 // inspect reads one field of the deployment's container of a kind and step.
 func (l *lab) inspect(ctx context.Context, deployment, kind, step, format string) (string, error) {

@@ -7,7 +7,11 @@
 //	tools/run services -- tools/run bench --only deploy_example --runs 3
 //	tools/run services -- tools/run bench --only api_,events_ --runs 1 --small
 //
-// The last one only tries whether the rows still work, on little data.
+// The rows kubernetes_… need a cluster beside these servers, and are left out without one:
+//
+//	tools/run services -- tools/kubernetes/node.sh tools/run bench --only kubernetes_ --publish
+//
+// The line with --small only tries whether the rows still work, on little data.
 //
 // It starts the product as it is installed: control plane, ingress and agent are
 // three processes with a real database, and everything measured goes through
@@ -116,7 +120,7 @@ type group struct {
 type round func(ctx context.Context, s *samples) error
 
 func allGroups() []group {
-	return slices.Concat([]group{stepGroup(), latencyGroup()}, pipelineGroups(),
+	return slices.Concat([]group{stepGroup(), latencyGroup()}, pipelineGroups(), clusterGroups(),
 		[]group{deployGroup(), trafficGroup(), heldGroup(), memoryGroup(),
 			crowdGroup(), journalGroup(), simulatorGroup(), settleGroup(),
 			choicesGroup(), visibleGroup(), followGroup(),

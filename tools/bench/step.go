@@ -86,7 +86,7 @@ func prepareSteps(
 	}
 	do := func(ctx context.Context, s *samples) error {
 		return s.inTurn(func() error {
-			ours, err := l.stepTime(ctx)
+			ours, err := l.stepTime(ctx, "qa")
 			s.addOurs("plugin_step", toMilliseconds(ours))
 			return err
 		}, func() error {
@@ -113,8 +113,8 @@ func (l *lab) peerNetwork(ctx context.Context) (string, func(context.Context) er
 }
 
 // stepTime is the time from the end of one step to the end of the next.
-func (l *lab) stepTime(ctx context.Context) (time.Duration, error) {
-	d, _, err := l.deploy(ctx, stepsProject, "steps")
+func (l *lab) stepTime(ctx context.Context, environment string) (time.Duration, error) {
+	d, _, err := l.deployIn(ctx, environment, stepsProject, "steps")
 	if err != nil {
 		return 0, err
 	}

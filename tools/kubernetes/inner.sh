@@ -60,16 +60,27 @@ start_control_plane() {
   until curl -sfk -H 'Authorization: Bearer admintoken' https://127.0.0.1:16443/readyz >/dev/null; do
     sleep 0.1
   done
-  # A machine counts as lost after seconds, not after most of a minute.
+  # A machine counts as lost after seconds, not after most of a minute. Everybody may write to the
+  # volumes: nothing here knows the groups that a pod asks for.
+  umask 0
   start manager "$kubernetes" kube-controller-manager --kubeconfig=manager.kubeconfig \
     --authentication-kubeconfig=manager.kubeconfig --authorization-kubeconfig=manager.kubeconfig \
     --service-account-private-key-file=pki/sa.key --root-ca-file=certs/apiserver.crt \
     --use-service-account-credentials=true --leader-elect=false --cert-dir=manager-certs \
     --bind-address=127.0.0.1 --enable-hostpath-provisioner --node-monitor-grace-period=16s
+  umask 022
   start scheduler "$kubernetes" kube-scheduler --kubeconfig=scheduler.kubeconfig \
     --authentication-kubeconfig=scheduler.kubeconfig \
     --authorization-kubeconfig=scheduler.kubeconfig --leader-elect=false \
     --cert-dir=scheduler-certs --bind-address=127.0.0.1
+  start dns "$kubernetes" dns --kubeconfig=admin.kubeconfig --listen=10.78.0.53:53
+  start names make_name_service
+}
+
+# The Service that pods are told to ask for names leads to our name server, which is no pod. The
+# namespace is made a moment after the API server is ready.
+make_name_service() {
+  until bin/kubectl apply --filename=names.yaml; do sleep 0.2; done
 }
 
 start containerd containerd --config containerd.toml
@@ -78,5 +89,6 @@ until ctr -a containerd.sock version >/dev/null 2>&1; do sleep 0.1; done
 ctr -a containerd.sock -n k8s.io images import pause.tar
 start kubelet "$kubernetes" kubelet --kubeconfig=kubelet.kubeconfig --config=kubelet.yaml \
   --root-dir="$work/kubelet" --cert-dir="$work/kubelet-certs" --hostname-override="$name" \
-  --node-ip="$address"
+  --node-ip="$address" --containerd="$work/containerd.sock"
+start proxy "$kubernetes" kube-proxy --config=proxy.yaml --hostname-override="$name"
 wait

@@ -29,7 +29,10 @@ change() { # FILE: the first machine's, for the second
     -e "s#10.78.0.2\$#10.78.1.2#; s#10.244.0.0/24#10.244.1.0/24#; s#/$group\$#/$group-2#" \
     -e "s#kubelettoken#kubelet2token#" "$first/$1" >"$work/$1"
 }
-for file in containerd.toml kubelet.yaml kubelet.kubeconfig cni/10-bridge.conflist; do change "$file"; done
+for file in containerd.toml kubelet.yaml kubelet.kubeconfig proxy.yaml proxy.kubeconfig \
+  cni/10-bridge.conflist; do
+  change "$file"
+done
 ln "$first/pause.tar" "$work/pause.tar"
 
 echo $$ >"$work/pid"

@@ -2,9 +2,11 @@
 // the first argument says which component it is, the others are that component's flags.
 //
 //	kubernetes etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubelet|kube-proxy ...
+//	kubernetes kubectl|dns|policies ...
 //
-// One program is linked once, where six would be linked one by one, and needs a third of the
-// room. tools/setup/kubernetes.sh builds it; nothing of it is part of the product.
+// One program is linked once, where seven would be linked one by one, and needs a third of the
+// room. dns and policies are ours, all others are the originals. tools/setup/kubernetes.sh builds it;
+// nothing of it is part of the product.
 package main
 
 import (
@@ -19,6 +21,8 @@ import (
 	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // what the originals register
 	_ "k8s.io/component-base/metrics/prometheus/version"
+	kubectl "k8s.io/kubectl/pkg/cmd"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	manager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
@@ -36,12 +40,15 @@ var components = map[string]func() *cobra.Command{
 		return kubelet.NewKubeletCommand(context.Background())
 	},
 	"kube-proxy": func() *cobra.Command { return proxy.NewProxyCommand() },
+	"kubectl":    func() *cobra.Command { return kubectl.NewDefaultKubectlCommand() },
+	"dns":        newDNSCommand,
+	"policies":   newPoliciesCommand,
 }
 
 func main() {
 	if len(os.Args) < 2 {
 		fmt.Fprintln(os.Stderr, "usage: kubernetes etcd|kube-apiserver|kube-controller-manager|"+
-			"kube-scheduler|kubelet|kube-proxy [flags]")
+			"kube-scheduler|kubelet|kube-proxy|kubectl|dns|policies [flags]")
 		os.Exit(2)
 	}
 	name := os.Args[1]
@@ -55,5 +62,10 @@ func main() {
 		fmt.Fprintf(os.Stderr, "there is no component %q\n", name)
 		os.Exit(2)
 	}
-	os.Exit(cli.Run(newCommand()))
+	command := newCommand()
+	if name == "kubectl" { // prints its errors in a way of its own
+		cmdutil.CheckErr(cli.RunNoErrOutput(command))
+		return
+	}
+	os.Exit(cli.Run(command))
 }

@@ -3,22 +3,28 @@
 #
 #   tools/kubernetes/node.sh COMMAND [ARG...]
 #
-# etcd, API server, controller manager, scheduler and kubelet are the program that
+# etcd, API server, controller manager, scheduler, kubelet and kube-proxy are the program that
 # tools/setup/kubernetes.sh builds; containerd, runc and the network plugins are Debian's. All of
 # them run in network, mount and process namespaces of their own, so that one signal ends them, and
-# no setting of the machine changes. The command gets these variables:
+# no setting of the machine changes. The command finds kubectl in its path, which has every right,
+# and gets these variables:
 #
 #   NULLOPS_TEST_KUBERNETES           a kubeconfig with every right
 #   NULLOPS_TEST_KUBERNETES_REGISTRY  a registry that both the command and the node reach
+#   NULLOPS_TEST_KUBERNETES_SECURE    the same registry over TLS, and
+#   NULLOPS_TEST_KUBERNETES_AUTHORITY the file with its certificate
 #   NULLOPS_TEST_KUBERNETES_FROM      the command's address, as pods see it
 #   NULLOPS_TEST_KUBERNETES_SPACE     the node's network namespace: etcd listens in it, on 127.0.0.1
 #                                     and port 12379, and so are the bridge and the rules of pods
+#   NULLOPS_TEST_KUBERNETES_PROGRAM   the program: "policies" in that namespace enforces policies
 #   NULLOPS_TEST_KUBERNETES_FOLDER    what tools/kubernetes/machine.sh needs to add a second machine
 #
 # Volumes are folders that the controller manager makes, for StorageClasses with the provisioner
 # kubernetes.io/host-path. A second registry, which a test may serve, is expected on port 5001. The
-# node has neither kube-proxy nor a DNS server yet, and its network plugin stores NetworkPolicies
-# without enforcing them.
+# addresses of Services and ports of machines are reached from the command too. For names there is a
+# small server of our own (dns.go), which knows Services and nothing else. The network plugin stores
+# NetworkPolicies without enforcing them; a test may have them enforced on this machine, by rules of
+# the packet filter that follow from the same objects (policies.go).
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -57,10 +63,10 @@ group_folders() { # the folders of both machines' cgroups, on version 1 and 2
   done
 }
 
-node='' registry=''
+node='' registries=()
 stop() {
   local folder i
-  [[ -z $registry ]] || kill "$registry" 2>/dev/null || true
+  ((${#registries[@]} == 0)) || kill "${registries[@]}" 2>/dev/null || true
   if [[ -n $node ]]; then
     kill -KILL "$node" 2>/dev/null || true
     wait "$node" 2>/dev/null || true
@@ -89,13 +95,15 @@ ip link add "$space" type veth peer name eth0 netns "$space"
 ip addr add 10.78.0.1/24 dev "$space"
 ip link set "$space" up
 ip -n "$space" addr add 10.78.0.2/24 dev eth0
+ip -n "$space" addr add 10.78.0.53/32 dev eth0 # names
 ip -n "$space" link set eth0 up
 ip -n "$space" route add default via 10.78.0.1
 ip route replace 10.244.0.0/24 via 10.78.0.2 # pods
+ip route replace 10.96.0.0/16 via 10.78.0.2  # Services
 
 # --- files -----------------------------------------------------------------------
 
-mkdir -p "$work"/{pki,registry,cni,logs}
+mkdir -p "$work"/{pki,registry,cni,logs,bin}
 openssl genrsa -out "$work/pki/sa.key" 2048 2>/dev/null
 openssl rsa -in "$work/pki/sa.key" -pubout -out "$work/pki/sa.pub" 2>/dev/null
 cat >"$work/pki/tokens.csv" <<END
@@ -104,8 +112,12 @@ kubelettoken,system:node:node1,kubelet1,"system:nodes"
 kubelet2token,system:node:node2,kubelet2,"system:nodes"
 managertoken,system:kube-controller-manager,manager
 schedulertoken,system:kube-scheduler,scheduler
+proxytoken,system:kube-proxy,proxy
 END
-for who in admin kubelet manager scheduler; do
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=registry \
+  -addext subjectAltName=IP:10.78.0.1 -keyout "$work/pki/registry.key" \
+  -out "$work/pki/registry.crt" 2>/dev/null
+for who in admin kubelet manager scheduler proxy; do
   cat >"$work/$who.kubeconfig" <<END
 apiVersion: v1
 kind: Config
@@ -146,12 +158,51 @@ server = "http://$at"
   capabilities = ["pull", "resolve"]
 END
 done
-cat >"$work/registry.yml" <<END
+mkdir -p "$work/certs.d/10.78.0.1:5443"
+cat >"$work/certs.d/10.78.0.1:5443/hosts.toml" <<END
+server = "https://10.78.0.1:5443"
+[host."https://10.78.0.1:5443"]
+  capabilities = ["pull", "resolve"]
+  ca = "$work/pki/registry.crt"
+END
+write_registry() { # FILE HTTP
+  cat >"$work/$1" <<END
 version: 0.1
 log: {level: warn}
 storage: {filesystem: {rootdirectory: $work/registry}}
-http: {addr: "10.78.0.1:5000"}
+http: $2
 END
+}
+write_registry registry.yml '{addr: "10.78.0.1:5000"}'
+write_registry secure.yml "{addr: '10.78.0.1:5443', tls: {certificate: $work/pki/registry.crt, \
+  key: $work/pki/registry.key}}"
+cat >"$work/proxy.yaml" <<END
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+mode: iptables
+clusterCIDR: 10.244.0.0/16
+clientConnection: {kubeconfig: $work/proxy.kubeconfig}
+conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
+END
+cat >"$work/names.yaml" <<END
+apiVersion: v1
+kind: Service
+metadata: {name: kube-dns, namespace: kube-system}
+spec: {clusterIP: 10.96.0.10, ports: [{name: dns, port: 53, protocol: UDP}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: kube-dns, namespace: kube-system, labels: {kubernetes.io/service-name: kube-dns}}
+addressType: IPv4
+endpoints: [{addresses: [10.78.0.53]}]
+ports: [{name: dns, port: 53, protocol: UDP}]
+END
+cat >"$work/bin/kubectl" <<END
+#!/bin/sh
+export KUBECACHEDIR=$work/kubectl KUBECONFIG=\${KUBECONFIG:-$work/admin.kubeconfig}
+exec $binary kubectl "\$@"
+END
+chmod 755 "$work/bin/kubectl"
 cat >"$work/kubelet.yaml" <<END
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -200,8 +251,10 @@ for g in "$group" "$group-2"; do
 done
 printf 'space=%q group=%q binary=%q\n' "$space" "$group" "$binary" >"$work/names"
 
-OTEL_TRACES_EXPORTER=none docker-registry serve "$work/registry.yml" >"$work/logs/registry" 2>&1 8>&- &
-registry=$!
+for config in registry secure; do
+  OTEL_TRACES_EXPORTER=none docker-registry serve "$work/$config.yml" >"$work/logs/$config" 2>&1 8>&- &
+  registries+=($!)
+done
 nsenter --net="/run/netns/$space" unshare --mount --pid --fork --mount-proc --kill-child \
   "$root/tools/kubernetes/inner.sh" "$work" "$binary" node1 10.78.0.2 >"$work/logs/node" 2>&1 8>&- &
 node=$!
@@ -222,6 +275,9 @@ until ready 2>/dev/null; do
 done
 say "the node is ready"
 
+export NULLOPS_TEST_KUBERNETES_SECURE=10.78.0.1:5443 NULLOPS_TEST_KUBERNETES_PROGRAM=$binary \
+  NULLOPS_TEST_KUBERNETES_AUTHORITY=$work/pki/registry.crt \
+  KUBECONFIG=$work/admin.kubeconfig PATH=$work/bin:$PATH
 export NULLOPS_TEST_KUBERNETES=$work/admin.kubeconfig NULLOPS_TEST_KUBERNETES_REGISTRY=10.78.0.1:5000 \
   NULLOPS_TEST_KUBERNETES_FROM=10.78.0.1 NULLOPS_TEST_KUBERNETES_SPACE=$space \
   NULLOPS_TEST_KUBERNETES_FOLDER=$work

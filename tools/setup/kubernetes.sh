@@ -21,7 +21,7 @@ package=k8s.io/component-base/version
 flags="-s -w -X $package.gitVersion=$release -X $package.gitMajor=1 -X $package.gitMinor=${minor%%.*}"
 flags+=" -X $package.gitCommit=module -X $package.gitTreeState=clean"
 
-key=$({ go version; echo "$flags"; cat "$module/go.mod" "$module/go.sum" "$module/main.go"; } |
+key=$({ go version; echo "$flags"; cat "$module/go.mod" "$module/go.sum" "$module"/*.go; } |
   sha256sum | cut -c1-16)
 folder=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/nullops/kubernetes-$key
 

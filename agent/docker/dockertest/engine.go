@@ -138,6 +138,12 @@ func PublishActorImage(t testing.TB, host, repository string, changes ...string)
 	return pipeline.Image{}
 }
 
+// The users and groups of the actor's images.
+const (
+	ActorPasswd = "root:x:0:0::/:/\nsomebody:x:1234:1234::/:/\n"
+	ActorGroup  = "root:x:0:\nsomebody:x:1234:\nstaff:x:4321:other,somebody\n"
+)
+
 func actorDir() string {
 	_, here, _, _ := runtime.Caller(0)
 	return filepath.Join(filepath.Dir(here), "testdata", "actor")
@@ -180,8 +186,8 @@ func packImage(t testing.TB, binary []byte) io.Reader {
 	add(tar.Header{Name: "tmp/", Mode: 0o1777, Typeflag: tar.TypeDir}, nil)
 	add(tar.Header{Name: "actor", Mode: 0o755}, binary)
 	add(tar.Header{Name: "bin/sh", Typeflag: tar.TypeSymlink, Linkname: "/actor"}, nil)
-	add(tar.Header{Name: "etc/passwd", Mode: 0o644},
-		[]byte("root:x:0:0::/:/\nsomebody:x:1234:1234::/:/\n"))
+	add(tar.Header{Name: "etc/passwd", Mode: 0o644}, []byte(ActorPasswd))
+	add(tar.Header{Name: "etc/group", Mode: 0o644}, []byte(ActorGroup))
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -331,9 +331,9 @@ DELETE FROM service_health WHERE deployment_id = @deployment_id;
 -- What should be true on one node: everything not yet settled as gone, and
 -- whose turn has come.
 SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
-    e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version, r.pipeline,
-    r.input, d.request_id, coalesce(m.resume, '{}')::text[] AS resume, m.since AS attempt,
-    h.since AS restore
+    p.cpu, p.memory_mib, e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version,
+    r.pipeline, r.input, d.request_id, coalesce(m.resume, '{}')::text[] AS resume,
+    m.since AS attempt, h.since AS restore
 FROM node_goals g
 JOIN deployments d ON d.id = g.deployment_id
 LEFT JOIN relocations m ON m.deployment_id = d.id AND g.elsewhere AND g.want = 'present'

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/kubernetes"
+	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/internal/failpoint"
 )
 
@@ -50,7 +51,10 @@ func openRuntime(ctx context.Context, s Settings, install string, hook failpoint
 	if err != nil {
 		return nil, err
 	}
-	config.Install, config.Log = install, log
+	config.Install, config.Log, config.Failpoint = install, log, hook
+	config.CheckCluster = func(id string) error {
+		return checkCluster(durable.OS{}, s.Agent.Data, id)
+	}
 	config.Lost = func(err error) {
 		log.ErrorContext(ctx, "this agent ends at once", "error", err)
 		os.Exit(1) // what runs goes on; the other agent has it now

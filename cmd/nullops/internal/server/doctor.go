@@ -142,7 +142,7 @@ func examineCluster(ctx context.Context, s Settings) (d diagnosis, err error) {
 				"cluster's API server answers and gives the agent its rights."}}
 		return d, nil
 	}
-	d.Checks, d.Inventory.Checks = d.Inventory.Checks, nil
+	d.Checks, d.Inventory.Checks = append(d.Inventory.Checks, runtime.ProbeIsolation(ctx)), nil
 	d.Healthy = !slices.ContainsFunc(d.Checks, func(c wire.Check) bool {
 		return c.Severity == wire.SeverityCritical
 	})

@@ -73,7 +73,7 @@ func examine(t *testing.T, kubeconfig string) (said string, err error) {
 }
 
 // The doctor of a cluster names each right that the agent lacks, and how to grant them; with all
-// of them it says what the cluster is.
+// of them it says what the cluster is, and tries whether it enforces network policies.
 func TestDoctor_OfACluster(t *testing.T) {
 	t.Parallel()
 	said, err := examine(t, startCluster(t, "delete namespaces", "watch pods"))
@@ -92,6 +92,7 @@ func TestDoctor_OfACluster(t *testing.T) {
 	said, err = examine(t, startCluster(t))
 	if !strings.Contains(said, "Kubernetes 1.34.3, machines: 1") ||
 		!strings.Contains(said, "StorageClass fast (default)") ||
+		!strings.Contains(said, "enforces network policies could not be tried") ||
 		strings.Contains(said, "Docker Engine") {
 		t.Errorf("with all rights, %v:\n%s", err, said)
 	}

@@ -968,9 +968,9 @@ func (q *Queries) ListLivingOn(ctx context.Context, nodes []string) ([]string, e
 
 const listNodeGoals = `-- name: ListNodeGoals :many
 SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
-    e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version, r.pipeline,
-    r.input, d.request_id, coalesce(m.resume, '{}')::text[] AS resume, m.since AS attempt,
-    h.since AS restore
+    p.cpu, p.memory_mib, e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version,
+    r.pipeline, r.input, d.request_id, coalesce(m.resume, '{}')::text[] AS resume,
+    m.since AS attempt, h.since AS restore
 FROM node_goals g
 JOIN deployments d ON d.id = g.deployment_id
 LEFT JOIN relocations m ON m.deployment_id = d.id AND g.elsewhere AND g.want = 'present'
@@ -997,6 +997,8 @@ type ListNodeGoalsRow struct {
 	Still           bool
 	Status          string
 	Project         string
+	Cpu             float64
+	MemoryMib       int32
 	Environment     string
 	Domain          string
 	RunID           string
@@ -1029,6 +1031,8 @@ func (q *Queries) ListNodeGoals(ctx context.Context, nodeID *string) ([]ListNode
 			&i.Still,
 			&i.Status,
 			&i.Project,
+			&i.Cpu,
+			&i.MemoryMib,
 			&i.Environment,
 			&i.Domain,
 			&i.RunID,

@@ -1,86 +1,100 @@
-//go:build kubernetes
-
-package kubernetes_test
+package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"hash/fnv"
-	"net/http"
-	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
-	"testing"
+	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
 )
 
 // enforcer stands in for a network plugin that enforces policies, which cannot be had here as a Go
 // module: it reads the NetworkPolicies that the cluster stores, and writes rules of the kernel's
-// packet filter into the node's network namespace. It knows what our policies use and no more: an
-// address range must be the last peer of a policy.
+// packet filter into the network namespace that it runs in, that of the first machine. It knows what
+// our policies use and no more: an address range must be the last peer of a policy.
 type enforcer struct {
-	t     *testing.T
-	admin admin
-	space string
+	api   kubernetes.Interface
 	rules string
 }
 
-// enforcePolicies enforces them until the test ends.
-func enforcePolicies(t *testing.T) {
-	t.Helper()
-	e := &enforcer{t: t, admin: newAdmin(t), space: os.Getenv(spaceVariable)}
-	e.write()
-	for _, chain := range []string{"FORWARD", "INPUT"} {
-		e.run("iptables", "-w", "-I", chain, "-j", "POLICIES")
-	}
-	stop, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(200 * time.Millisecond):
-				e.write()
+// lookEvery is the pause between two looks at what the cluster stores.
+const lookEvery = 200 * time.Millisecond
+
+func newPoliciesCommand() *cobra.Command {
+	var kubeconfig string
+	c := &cobra.Command{Use: "policies", SilenceUsage: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			api, err := connect(kubeconfig)
+			if err != nil {
+				return err
 			}
-		}
-	}()
-	t.Cleanup(func() {
-		close(stop)
-		<-ended
-		for _, chain := range []string{"FORWARD", "INPUT"} {
-			e.run("iptables", "-w", "-D", chain, "-j", "POLICIES")
-		}
-	})
+			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGTERM, syscall.SIGINT)
+			defer stop()
+			return (&enforcer{api: api}).enforce(ctx)
+		}}
+	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file")
+	return c
 }
 
-func (e *enforcer) run(command ...string) {
-	c := exec.Command("nsenter", append([]string{"--net=/run/netns/" + e.space}, command...)...)
+// enforce enforces the policies until ctx ends, and says when it has begun.
+func (e *enforcer) enforce(ctx context.Context) error {
+	if err := e.write(ctx); err != nil {
+		return err
+	}
+	for _, chain := range []string{"FORWARD", "INPUT"} {
+		if err := run("", "iptables", "-w", "-I", chain, "-j", "POLICIES"); err != nil {
+			return err
+		}
+		defer func() { _ = run("", "iptables", "-w", "-D", chain, "-j", "POLICIES") }()
+	}
+	fmt.Println("enforcing")
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookEvery):
+		}
+		if err := e.write(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
+func run(stdin string, command ...string) error {
+	c := exec.Command(command[0], command[1:]...)
+	c.Stdin = strings.NewReader(stdin)
 	if output, err := c.CombinedOutput(); err != nil {
-		e.t.Errorf("%s: %v %s", strings.Join(command, " "), err, output)
+		return fmt.Errorf("%s: %w %s\n%s", strings.Join(command, " "), err, output, stdin)
 	}
-}
-
-func (e *enforcer) read(path string, into any) {
-	if err := json.Unmarshal([]byte(e.admin.mustDo(http.MethodGet, path, "")), into); err != nil {
-		e.t.Error(err)
-	}
+	return nil
 }
 
 // write brings the rules to what the cluster stores now.
-func (e *enforcer) write() {
-	var pods corev1.PodList
-	var policies networkingv1.NetworkPolicyList
-	var spaces corev1.NamespaceList
-	e.read("/api/v1/pods", &pods)
-	e.read("/apis/networking.k8s.io/v1/networkpolicies", &policies)
-	e.read("/api/v1/namespaces", &spaces)
+func (e *enforcer) write(ctx context.Context) error {
+	var all metav1.ListOptions
+	pods, err := e.api.CoreV1().Pods("").List(ctx, all)
+	if err != nil {
+		return err
+	}
+	policies, err := e.api.NetworkingV1().NetworkPolicies("").List(ctx, all)
+	if err != nil {
+		return err
+	}
+	spaces, err := e.api.CoreV1().Namespaces().List(ctx, all)
+	if err != nil {
+		return err
+	}
 	r := rules{pods: pods.Items, spaces: spaces.Items, chains: map[string][]string{}}
 	r.main = append(r.main, "-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN")
 	for _, p := range pods.Items {
@@ -88,14 +102,10 @@ func (e *enforcer) write() {
 	}
 	text := r.text()
 	if text == e.rules {
-		return
-	}
-	c := exec.Command("nsenter", "--net=/run/netns/"+e.space, "iptables-restore", "-w", "--noflush")
-	c.Stdin = strings.NewReader(text)
-	if output, err := c.CombinedOutput(); err != nil {
-		e.t.Errorf("iptables-restore: %v %s\n%s", err, output, text)
+		return nil
 	}
 	e.rules = text
+	return run(text, "iptables-restore", "-w", "--noflush")
 }
 
 // rules are those of one moment.

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Runs the tests that need a cluster, beside one:
+#
+#   tools/run services --only postgres -- tools/kubernetes/node.sh tools/kubernetes/test.sh [PACKAGE...]
+#
+# ONLY narrows them to tests by name. The packages use the machines of one cluster, and so one runs
+# after the other. What moves between Docker and a cluster is tested if there are a Docker Engine and
+# a registry too (services without --only). NULLOPS_TEST_PART chooses the part of the tests in rotation, 1 to 4 or all; without
+# it, the date does.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+if [[ -z ${NULLOPS_TEST_PART:-} ]]; then
+  NULLOPS_TEST_PART=$(($(date -u +%s) / 86400 % 4 + 1))
+fi
+export NULLOPS_TEST_PART
+packages=("$@")
+(($# > 0)) || packages=(./agent/kubernetes ./agent/sweep ./cmd/nullops)
+tools/run images push --to "$NULLOPS_TEST_KUBERNETES_REGISTRY"
+failed=0
+for package in "${packages[@]}"; do
+  # All tests of cmd/nullops that need a cluster have this word in front of their names.
+  only=${ONLY:-}
+  if [[ -z $only && $package == ./cmd/nullops ]]; then
+    only="^TestKubernetes(EndToEnd|Installation|Manifest|Machines${NULLOPS_TEST_DOCKER:+|Move})\$"
+  elif [[ -z $only && $package == ./agent/sweep ]]; then
+    only='OnKubernetes$'
+  fi
+  NULLOPS_TEST_RERUN=2 tools/run gotest -tags kubernetes -count=1 -timeout 25m ${only:+-run "$only"} \
+    "$package" || failed=1
+done
+exit "$failed"
