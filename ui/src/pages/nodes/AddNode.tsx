@@ -11,12 +11,14 @@ import { Sheet } from "@/components/Overlay";
 import { Select } from "@/components/Select";
 import { describeError } from "@/components/States";
 import { StatusMark } from "@/components/Status";
+import { nodeTexts } from "@/nodeTexts";
+import { createTexts } from "@/pages/create/createTexts";
 import { machineTexts as m } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { SetUp } from "./SetUp";
 import { ThumbprintCommands } from "./TrustDecision";
 
-const t = texts.nodes;
+const t = nodeTexts;
 type Enrolment = Schemas["NodeEnrolment"];
 
 /** Names a machine, then shows the one line that joins it, once; or sets it up over SSH. */
@@ -65,7 +67,7 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (add.isPending) return;
-    if (!isName(body.name)) return setNameError(texts.create.nameWrong);
+    if (!isName(body.name)) return setNameError(createTexts.nameWrong);
     add.mutate();
   };
   const refused = fieldOf(add.error);
@@ -95,7 +97,7 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
           maxLength={40}
           value={body.name}
           error={nameError ?? says("name")}
-          hint={texts.create.nameHint}
+          hint={createTexts.nameHint}
           onChange={(event) => set({ name: event.target.value })}
         />
         <div className="field">
@@ -103,7 +105,7 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
           <div>
             <Select
               label={t.environment}
-              placeholder={texts.create.chooseEnvironment}
+              placeholder={createTexts.chooseEnvironment}
               value={environment || null}
               options={environments.map((one) => ({ value: one.name, label: one.name }))}
               onChange={(next) => set({ environment: next })}

@@ -2,8 +2,8 @@ import type { Schemas } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import { StatusMark } from "@/components/Status";
 import { formatBytes } from "@/components/time";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { texts } from "@/texts";
 
 const t = machineTexts.cluster;
 
@@ -71,7 +71,7 @@ function MachineLine({ machine }: { machine: Machine }) {
       <span className="t2 s">
         {t.machine(
           machine.version.replace(/^v/, ""),
-          texts.nodes.cores(machine.cpu),
+          nodeTexts.cores(machine.cpu),
           formatBytes(machine.memory),
         )}
       </span>

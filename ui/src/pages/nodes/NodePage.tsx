@@ -10,6 +10,7 @@ import { ErrorState, Skeletons } from "@/components/States";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { formatAgo } from "@/components/time";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { useNodeAct } from "@/pages/nodes/useNodeAct";
 import { texts } from "@/texts";
@@ -30,7 +31,7 @@ import { UnknownDeployments } from "./UnknownDeployments";
 import { Upgrade } from "./Upgrade";
 import { MEASURED, useNodesLive } from "./useNodesLive";
 
-const t = texts.nodes;
+const t = nodeTexts;
 const route = getRouteApi("/app/nodes/$name");
 
 /** Is this machine fit, and can it be trusted. */
