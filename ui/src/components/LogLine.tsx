@@ -75,7 +75,7 @@ export const LineText = memo(function LineText(props: LineProps) {
       </span>
       {level ? <span className="lv">{level === "none" ? "" : t.levels[level]}</span> : null}
       {tone === undefined ? null : (
-        <span className="sv" data-tone={tone % TONES} title={line.source}>
+        <span className="src" data-tone={tone % TONES} title={line.source}>
           {line.source}
         </span>
       )}

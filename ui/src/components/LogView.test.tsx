@@ -180,7 +180,7 @@ describe("the log", () => {
     const lines = ["api", "db", "api"].map((source, at) => ({ ...row(at + 1, `l${at}`), source }));
     const { container } = render(<LogView label="Log" name="x" lines={lines} empty="" />);
     const shown = () => [...container.querySelectorAll(".tx")].map((cell) => cell.textContent);
-    const named = [...container.querySelectorAll(".sv")];
+    const named = [...container.querySelectorAll(".src")];
     expect(named.map((cell) => [cell.textContent, cell.getAttribute("data-tone")])).toEqual([
       ["api", "0"],
       ["db", "1"],

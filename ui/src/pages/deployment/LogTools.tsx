@@ -1,6 +1,7 @@
 import { Download } from "lucide-react";
 import { useRef } from "react";
 import { Button, buttonClass } from "@/components/Button";
+import { TONES } from "@/components/LogLine";
 import { usePageAction } from "@/components/pageActions";
 import { reachTexts } from "@/pages/deployment/reachTexts";
 import { logSpans, type PageSearch } from "./search";
@@ -51,7 +52,7 @@ function Sources({ sources, picked, change }: Pick<Props, "sources" | "picked" |
       <Button small aria-pressed={picked.length === 0} onClick={() => choose([])}>
         {t.all}
       </Button>
-      {sources.map((key) => (
+      {sources.map((key, at) => (
         <Button
           key={key}
           small
@@ -59,7 +60,7 @@ function Sources({ sources, picked, change }: Pick<Props, "sources" | "picked" |
           aria-pressed={picked.includes(key)}
           onClick={() => toggle(key)}
         >
-          {key}
+          <span data-tone={at % TONES}>{key}</span>
         </Button>
       ))}
     </>
