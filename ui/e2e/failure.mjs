@@ -140,7 +140,7 @@ export const stories = [
           .click();
         await page.getByText("pipeline v2", { exact: true }).waitFor({ timeout: RUN });
         await until("ready", async () => (await pill(page).innerText()) === "Ready", RUN);
-        same((await api(page, `/deployments/${id}`)).pipemarkversion, 2, "what it runs");
+        same((await api(page, `/deployments/${id}`)).pipeline_version, 2, "what it runs");
         await page.goto(`/d/${id}/compare?run=1`);
         await page.getByRole("cell", { name: "v2", exact: true }).waitFor();
         await page.getByRole("row", { name: /worse.*parameters\.mode/ }).waitFor();

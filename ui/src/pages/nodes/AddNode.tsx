@@ -181,10 +181,15 @@ function fieldOf(error: unknown): { field: string; message: string } | undefined
   return { field: error instanceof ApiError ? (error.problem.field ?? "") : "", message };
 }
 
+type LinesProps = {
+  enrolment: Enrolment;
+  cluster: boolean;
+  setCluster: (cluster: boolean) => void;
+};
+
 /** The line for a machine, or the two for a cluster. */
-function Lines({ enrolment }: { enrolment: Enrolment }) {
-  const { command, kubernetes, node } = enrolment;
-  const [cluster, setCluster] = useState(Boolean(node.inventory?.cluster));
+function Lines({ enrolment, cluster, setCluster }: LinesProps) {
+  const { command, kubernetes } = enrolment;
   if (!kubernetes) return <CommandLine line={command} what={t.command} />;
   return (
     <>
@@ -232,9 +237,12 @@ export function Enrolled({ enrolment, close, instead }: EnrolledProps) {
   const { data } = useQuery({ ...nodeQuery(enrolment.node.name), refetchInterval: 5000 });
   const node = data ?? enrolment.node;
   const seen = node.thumbprint ?? node.pending_thumbprint;
+  const [cluster, setCluster] = useState(Boolean(enrolment.node.inventory?.cluster));
+  // Nobody signs in to a cluster over SSH.
+  const able = instead && !cluster && !seen && node.address;
   const foot = (
     <div className="row end">
-      {instead && !seen && node.address ? (
+      {able ? (
         <Button act={m.ssh.instead} onClick={instead}>
           {m.ssh.instead}
         </Button>
@@ -247,7 +255,7 @@ export function Enrolled({ enrolment, close, instead }: EnrolledProps) {
   return (
     <Sheet open narrow onClose={close} title={t.enrolTitle(node.name)} foot={foot}>
       <div className="form grow">
-        <Lines enrolment={enrolment} />
+        <Lines enrolment={enrolment} cluster={cluster} setCluster={setCluster} />
         <CommandLine
           label={t.token[0]?.toUpperCase() + t.token.slice(1)}
           line={enrolment.token}

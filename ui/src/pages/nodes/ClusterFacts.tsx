@@ -63,7 +63,7 @@ export function ClusterFacts({ inventory, cluster }: { inventory: Inventory; clu
 
 function MachineLine({ machine }: { machine: Machine }) {
   return (
-    <div className="row flex-wrap gap-2">
+    <div className="row flex-wrap gap-x-2 gap-y-0 py-0.5">
       <StatusMark state={states[machine.state]} small>
         {t.states[machine.state]}
       </StatusMark>
@@ -76,7 +76,7 @@ function MachineLine({ machine }: { machine: Machine }) {
         )}
       </span>
       {machine.detail ? (
-        <span className="t2 s">
+        <span className="t2 s basis-full">
           <BidiSafe text={machine.detail} />
         </span>
       ) : null}

@@ -117,7 +117,8 @@ function Body({ node }: { node: NodeInfo }) {
       </div>
       {node.inventory?.checks?.length ? <Checks checks={node.inventory.checks} /> : null}
       <UnknownDeployments name={node.name} />
-      <Provisions node={node} />
+      {/* Nobody signs in to a cluster over SSH. */}
+      {node.inventory?.cluster ? null : <Provisions node={node} />}
       {node.inventory?.plugins?.length ? <Plugins plugins={node.inventory.plugins} /> : null}
       <NodeQueue name={node.name} />
       <NodeUsage node={node} />
