@@ -2,7 +2,7 @@
 
 export const paletteTexts = {
   title: "Jump to a page, or do something",
-  find: "Page, act, deployment, tag, URL…",
+  find: "Page, deployment, tag, URL, or an act: logs api cart",
   groups: {
     here: "On this page",
     recent: "Recent",
@@ -36,6 +36,33 @@ export const paletteTexts = {
     dark: "Switch to dark",
     shortcuts: "Show the keys",
     leave: "Sign out",
+  },
+  /** Sentences: the word that begins one, and what it is then called. */
+  phrases: {
+    logs: {
+      word: "logs",
+      label: (name: string, service?: string) =>
+        service ? `Logs of ${service} in ${name}` : `Logs of ${name}`,
+    },
+    metrics: {
+      word: "metrics",
+      label: (name: string, service?: string) =>
+        service ? `Metrics of ${service} in ${name}` : `Metrics of ${name}`,
+    },
+    terminal: {
+      word: "terminal",
+      label: (name: string, service?: string) =>
+        service ? `Terminal in ${service} of ${name}` : `Terminal in ${name}`,
+    },
+    history: { word: "history", label: (name: string) => `History of ${name}` },
+    clone: { word: "clone", label: (name: string) => `Clone ${name}` },
+    open: {
+      word: "open",
+      label: (name: string, service?: string) =>
+        service ? `Open ${service} of ${name}` : `Open ${name}`,
+    },
+    extend: { word: "extend", label: (name: string) => `Extend ${name}` },
+    retry: { word: "retry", label: (name: string) => `Retry ${name}` },
   },
   kinds: {
     project: "project",
