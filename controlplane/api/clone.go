@@ -42,6 +42,7 @@ func cloneService(c lifecycle.CloneService) CloneService {
 		Image: c.Image.Registry + "/" + c.Image.Repository, TagMode: TagMode(c.Image.TagMode),
 		Pattern: ptrOrNil(c.Image.Pattern), SourceTag: ptrOrNil(c.SourceTag),
 		SourceDigest: ptrOrNil(c.SourceDigest), SourceMoved: c.Moved, NewestTag: ptrOrNil(c.Newest),
+		Branch: ptrOrNil(c.Branch), NewestOfBranch: ptrOrNil(c.NewestOfBranch),
 		DefaultTag: ptrOrNil(c.Image.Tag), Choice: c.Choice, State: CloneServiceState(c.State)}
 }
 

@@ -287,6 +287,34 @@ func TestBranchTags(t *testing.T) {
 	}
 }
 
+// The newest of a clone is the newest of its source's branch, whatever else was built since.
+func TestCloneSheet_NewestOfBranch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	w.service("branchy", "branchy/api", "")
+	w.project("two", toService("a", "branchy"), toService("b", "api"))
+	root := w.token("root")
+	var made api.Deployment
+	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "old",
+		"project": "two", "environment": "qa",
+		"versions": object{"a": "feature-cart-0badf00", "b": "1.0"}}, &made)
+	var sheet api.CloneSheet
+	w.expect(200, "GET", "/deployments/"+made.Id+"/clone-sheet", root, nil, &sheet)
+	of, release := sheet.Services[0], sheet.Services[1]
+	// promise: U-04
+	if of.Branch == nil || *of.Branch != "feature-cart" || of.NewestOfBranch == nil ||
+		*of.NewestOfBranch != "feature-cart-51d0e7b" {
+		t.Errorf("%+v", of)
+	}
+	if *of.NewestTag == *of.NewestOfBranch {
+		t.Error("the newest of all is the newest of the branch: the test shows nothing")
+	}
+	if release.Branch != nil || release.NewestOfBranch != nil {
+		t.Errorf("a release is of no branch: %+v", release)
+	}
+}
+
 // A visit restarts the countdown, one after the other is one entry of the list, and an environment
 // can say that visits are none.
 func TestLife_VisitsCount(t *testing.T) {

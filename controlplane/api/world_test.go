@@ -56,7 +56,8 @@ type images struct{}
 
 func (images) ListTags(_ context.Context, s registry.Source) (registry.TagList, error) {
 	if s.Repository == "branchy/api" {
-		return registry.TagList{Tags: []string{"main", "feature-cart-51d0e7b", "feature-cart-old"},
+		return registry.TagList{Tags: []string{"v9.0", "main",
+			"feature-cart-51d0e7b", "feature-cart-old"},
 			ReadAt: time.Now()}, nil
 	}
 	return registry.TagList{Tags: []string{"1.0", "1.1", "v2"}, ReadAt: time.Now()}, nil

@@ -1805,10 +1805,16 @@ type CloneInputState string
 
 // CloneService defines model for CloneService.
 type CloneService struct {
+	// Branch What the source's tag was built from; absent where neither the image nor the tag names a branch.
+	Branch *string `json:"branch,omitempty"`
+
 	// Choice What the clone runs unless somebody chooses otherwise.
 	Choice     string  `json:"choice"`
 	DefaultTag *string `json:"default_tag,omitempty"`
 	Image      string  `json:"image"`
+
+	// NewestOfBranch The newest tag of that branch.
+	NewestOfBranch *string `json:"newest_of_branch,omitempty"`
 
 	// NewestTag Absent when the registry did not answer.
 	NewestTag    *string `json:"newest_tag,omitempty"`

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 
@@ -85,11 +86,11 @@ func (c *Catalog) branchTag(
 	var built []string
 	for _, tag := range tags {
 		switch {
-		case normalizeBranch(tag) == normalizeBranch(branch):
+		case sameBranch(tag, branch):
 			// The branch's own tag is its newest build by definition.
 			out.Tag, out.Matched = tag, true
 			return
-		case ofBranch(tag, branch):
+		case isBuildOf(tag, branch):
 			built = append(built, tag)
 		}
 	}
@@ -106,9 +107,9 @@ func normalizeBranch(s string) string {
 	return strings.ToLower(strings.NewReplacer("/", "-", "_", "-", ".", "-").Replace(s))
 }
 
-// ofBranch reports whether a tag is the branch followed by a build: a commit or a
+// isBuildOf reports whether a tag is the branch followed by a build: a commit or a
 // number, as in feature-cart-51d0e7b.
-func ofBranch(tag, branch string) bool {
+func isBuildOf(tag, branch string) bool {
 	build, ok := strings.CutPrefix(normalizeBranch(tag), normalizeBranch(branch)+"-")
 	if !ok || build == "" {
 		return false
@@ -117,3 +118,76 @@ func ofBranch(tag, branch string) bool {
 	hex := strings.Trim(build, "0123456789abcdef") == "" && len(build) >= 7
 	return hex || strings.Trim(build, "0123456789") == ""
 }
+
+// NewestOfBranch returns the branch that a tag was built from, and the newest tag of
+// that branch which the image's rules allow. Both are empty if the tag names no
+// branch, as that of a release.
+func (c *Catalog) NewestOfBranch(
+	ctx context.Context, actor access.Actor, image pipeline.Image, tag string,
+) (branch, newest string, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return "", "", err
+	}
+	source, err := c.sourceOf(ctx, image)
+	if err != nil {
+		return "", "", err
+	}
+	list, err := c.images.ListTags(ctx, source)
+	if err != nil {
+		return "", "", err
+	}
+	tags, err := selectableTags(list, image.Pattern, "")
+	if err != nil {
+		return "", "", err
+	}
+	// The tag may be none of those that can be chosen any more.
+	facts := c.images.DescribeTags(ctx, source,
+		append([]string{tag}, tags[:min(len(tags), describeMost-1)]...), describeWithin)
+	if branch = branchOf(tag, facts[tag]); branch == "" {
+		return "", "", nil
+	}
+	built := slices.DeleteFunc(tags, func(t string) bool {
+		return !isBuildOf(t, branch) && !sameBranch(branchOf(t, facts[t]), branch)
+	})
+	for _, t := range built {
+		if sameBranch(t, branch) {
+			// The branch's own tag is its newest build by definition.
+			return branch, t, nil
+		}
+	}
+	if len(built) == 0 {
+		return branch, "", nil
+	}
+	known := list.Known
+	if len(known) == 0 {
+		known = facts
+	}
+	return branch, c.sortTags(ctx, source, known, built, Newest)[0].Tag, nil
+}
+
+// branchOf is the branch that a tag was built from: as the image says it, or else
+// what stands before the build in the tag.
+func branchOf(tag string, image registry.Image) string {
+	if image.Branch != "" {
+		if sameBranch(image.Branch, tag) && startsWithNumber(tag) {
+			// Builds of a release name its tag where others name their branch.
+			return ""
+		}
+		return image.Branch
+	}
+	for i := len(tag) - 1; i > 0; i-- {
+		if name := tag[:i]; strings.ContainsRune("-_.", rune(tag[i])) && isBuildOf(tag, name) &&
+			!startsWithNumber(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// startsWithNumber reports whether a tag is one of a version, such as v1.2 or 2026.46.
+func startsWithNumber(tag string) bool {
+	rest := strings.TrimPrefix(tag, "v")
+	return rest != "" && rest[0] >= '0' && rest[0] <= '9'
+}
+
+func sameBranch(a, b string) bool { return normalizeBranch(a) == normalizeBranch(b) }

@@ -52,6 +52,9 @@ type CloneService struct {
 	Moved bool
 	// Newest is the newest tag that may be chosen; empty if it could not be determined.
 	Newest string
+	// Branch is what the source's tag was built from, and NewestOfBranch the newest tag of
+	// it. Both are empty if the tag names no branch.
+	Branch, NewestOfBranch string
 	// Choice is the tag that the clone runs by default.
 	Choice string
 }
@@ -141,6 +144,10 @@ func (l *Lifecycle) lookUpVersions(ctx context.Context, actor access.Actor, all 
 			if c.Image.TagMode == pipeline.Selectable {
 				c.Newest, _ = l.catalog.NewestTag(ctx, actor, c.Image)
 				c.Choice = cmp.Or(c.Choice, c.Newest)
+			}
+			if c.Image.TagMode == pipeline.Selectable && c.SourceTag != "" {
+				c.Branch, c.NewestOfBranch, _ = l.catalog.NewestOfBranch(ctx, actor, c.Image,
+					c.SourceTag)
 			}
 		})
 	}

@@ -33,6 +33,9 @@ type Catalog interface {
 		image pipeline.Image) (controlplane.ImageFacts, error)
 	// NewestTag returns the newest tag that the image's rules allow.
 	NewestTag(ctx context.Context, actor access.Actor, image pipeline.Image) (string, error)
+	// NewestOfBranch returns the branch that a tag was built from, and the newest tag of it.
+	NewestOfBranch(ctx context.Context, actor access.Actor, image pipeline.Image, tag string) (
+		branch, newest string, err error)
 	// ParameterProblems holds the plugins' parameters to their schemas.
 	ParameterProblems(p pipeline.Pipeline) ([]controlplane.Problem, error)
 	// FillPipeline returns a draft as publishing would store it, and its problems.

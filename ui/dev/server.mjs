@@ -317,6 +317,7 @@ async function deploymentsApi(req, res, id, sub, rest, query) {
     });
   }
   if (sub === "runs") return send(res, 200, runOf(d, Number(rest[0])));
+  if (sub === "logs") return mergedLog(res, query.get("search"));
   if (sub === "services") {
     res.writeHead(200, { "Content-Type": "text/event-stream" });
     for (let i = 1; i < 30; i++)
@@ -334,6 +335,28 @@ async function deploymentsApi(req, res, id, sub, rest, query) {
     return send(res, 202, d);
   }
   return send(res, 200, d);
+}
+
+/** What three services and a step wrote in ten minutes: records, repetitions and errors. */
+function mergedLog(res, search) {
+  res.writeHead(200, { "Content-Type": "text/event-stream" });
+  const begun = Date.now() - 600_000;
+  const texts = (n) => [
+    ["postgres", "LOG:  database system is ready to accept connections"],
+    ["api", JSON.stringify({ level: "info", msg: `GET /products/${n}`, status: 200, took_ms: n })],
+    ["web", "waiting for api"],
+    ["web", "waiting for api"],
+    ["web", "waiting for api"],
+    ["api", JSON.stringify({ level: "error", msg: "no stock", product: n, err: "timeout" })],
+    ["sql-seed", `inserted row ${n} of 40 into products`],
+  ];
+  for (let n = 1; n <= 40; n++)
+    for (const [i, [source, text]] of texts(n).entries()) {
+      if (source === "api" && i === 5 && n % 7 !== 0) continue;
+      if (search && !text.toLowerCase().includes(search.toLowerCase())) continue;
+      const at = new Date(begun + n * n * 350 + i * 40).toISOString();
+      res.write(`id: ${at}/1\nevent: line\ndata: ${JSON.stringify({ at, source, text })}\n\n`);
+    }
 }
 
 const runOf = (d, number) => ({

@@ -42,6 +42,7 @@ const others = ({ id }, node) => [
   ["capsule", `/d/${id}/capsule`, ".kv, h2"],
   ["node", `/nodes/${node}`, ".kv"],
   ["fleet", "/fleet", "h2"],
+  ["topology", "/topology", ".host"],
   ["environments", "/environments", ".tbl td"],
   ["registries", "/registries", ".tbl td"],
   ["plugins", "/plugins", ".tbl td"],

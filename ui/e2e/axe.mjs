@@ -48,6 +48,7 @@ const defined = [
   "/teams/access",
   "/templates",
   "/fleet",
+  "/topology",
   "/account",
   "/audit",
   "/rules",

@@ -1,5 +1,5 @@
 // A clone says before it is made what it will not have in common with its source.
-import { freshName, picture, same, send, signIn } from "./browser.mjs";
+import { api, check, freshName, picture, same, send, signIn } from "./browser.mjs";
 import { cleanUp, create, pill } from "./main.mjs";
 
 /** A service behind a question: its deployments can be cloned and pull nothing. */
@@ -53,7 +53,45 @@ async function entries(differs) {
   return own.sort();
 }
 
+/** Offers what is newest of the source's branch: of the shop's tags one of another branch is newer. */
+async function newestOfBranch(page, made) {
+  await page.goto(`/d/${made.id}/run`);
+  await page.locator(".acts").getByRole("link", { name: "Clone", exact: true }).click();
+  const sheet = page.getByRole("dialog", { name: `Clone ${made.name}` });
+  const sheetOfApi = await api(page, `/deployments/${made.id}/clone-sheet`);
+  const { newest_tag: newest } = sheetOfApi.services.find(({ step }) => step === "web");
+  check(newest !== BUILT, "the newest of all is the newest of the branch: this shows nothing");
+  // promise: U-04
+  await sheet
+    .getByRole("button", { name: `Take the newest of feat/cart-redesign: ${BUILT}` })
+    .click();
+  await sheet.getByRole("button", { name: `Version of web: ${BUILT}` }).waitFor();
+  same(await sheet.getByText(newest, { exact: true }).count(), 0, "offers of other branches");
+  await picture(page, "clone-branch");
+}
+
+const OLDER = "feat-cart-redesign-9ae41c2";
+const BUILT = "feat-cart-redesign-51d0e7b";
+
 export const stories = [
+  [
+    "a clone of a branch offers the newest build of that branch, and of no other",
+    async ({ page }) => {
+      await signIn(page);
+      const project = freshName("branches");
+      await send(page, "PUT", `/projects/${project}`, { resources: { memory_mib: 128 } });
+      let made;
+      try {
+        await publish(page, project, FIRST);
+        const body = { name: freshName("older"), project, environment: "qa" };
+        made = await send(page, "POST", "/deployments", { ...body, versions: { web: OLDER } });
+        await newestOfBranch(page, made);
+      } finally {
+        if (made) await cleanUp(page, made.id);
+        await send(page, "DELETE", `/projects/${project}`);
+      }
+    },
+  ],
   [
     "a clone says of each edit what was and what will be, and of none that nothing has changed",
     async ({ page }) => {

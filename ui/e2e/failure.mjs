@@ -69,6 +69,16 @@ async function opensTheLine(page, id) {
   await page.goto(address.pathname + address.search);
   await marked.waitFor();
   await picture(page, "failed-line");
+  // Once more, from anywhere in the log: it leads to the line each time.
+  await page.locator(".log").evaluate((log) => {
+    log.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+    log.scrollTop = log.scrollHeight;
+  });
+  await page.getByRole("link", { name: "Open the log at this line" }).click();
+  const [box, mark] = [await page.locator(".log").boundingBox(), await marked.boundingBox()];
+  check(mark.y >= box.y && mark.y < box.y + box.height, "the line is out of sight");
+  // What is said above is not said again beside the step.
+  same(await page.locator(".lp .box").count(), 0, "the cause beside the step");
   // What the undo wrote has numbers of its own, which are short.
   const numbers = await page.locator(".log .ln .k").allInnerTexts();
   check(numbers.length > 0 && numbers.every((number) => number.length < 4), numbers.join());

@@ -297,6 +297,18 @@ async function openUrl(page, context) {
     .first()
     .waitFor();
   await picture(page, "services");
+  // Nothing on the page is larger than where it can be opened.
+  const sizes = await page
+    .locator(".main *, main *")
+    .evaluateAll((all) =>
+      all.map((one) => [one.className, Number.parseFloat(getComputedStyle(one).fontSize)]),
+    );
+  const largest = sizes.reduce((most, one) => (one[1] > most[1] ? one : most), ["", 0]);
+  same(await page.locator(".mainurl a").count(), 1, "the main URL");
+  const size = await page
+    .locator(".mainurl a")
+    .evaluate((one) => Number.parseFloat(getComputedStyle(one).fontSize));
+  check(size >= largest[1], `${largest} is larger than the main URL`);
   const link = page.locator(".sr .u a").first();
   await link.waitFor({ timeout: 30_000 });
   const url = await link.getAttribute("href");

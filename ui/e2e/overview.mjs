@@ -42,6 +42,40 @@ async function fleet(page) {
   await picture(page, "fleet-story");
 }
 
+/** The same nodes in their environments, each with what runs on it; narrowed to what needs a person. */
+async function topology(page) {
+  await page.getByRole("link", { name: "Topology" }).click();
+  await page.getByRole("heading", { name: "Topology", level: 1 }).waitFor();
+  const { items: nodes } = await api(page, "/nodes");
+  const { items: runs } = await api(page, "/deployments?limit=500");
+  for (const { name, environment } of nodes) {
+    const host = page
+      .getByRole("region", { name: environment, exact: true })
+      .locator(".host")
+      .filter({ has: page.getByRole("link", { name, exact: true }) });
+    await host
+      .getByText(/\d.* of \d.* used/)
+      .first()
+      .waitFor();
+    const own = runs.filter((one) => one.node === name).slice(0, 24);
+    await until(`what runs on ${name}`, async () => {
+      const said = await host.locator(".runs").allInnerTexts();
+      return own.every((one) => said.join().includes(one.name));
+    });
+  }
+  await accessible(page, "the topology");
+  await picture(page, "topology");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await picture(page, "topology-390");
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  check(wide <= 390, `the page is ${wide} wide`);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.getByRole("button", { name: "Only what needs attention" }).click();
+  const needs = (one) => ["failed", "stuck"].includes(one.status) || one.condition === "degraded";
+  if (!runs.some(needs) && nodes.every(({ status }) => status === "online"))
+    await page.getByText("Nothing here needs attention.").waitFor();
+}
+
 const BYTES = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
 
 /** What is said beside a curve, such as "120 GB", in bytes. */
@@ -172,6 +206,7 @@ export const stories = [
     async ({ page }) => {
       await signIn(page);
       await fleet(page);
+      await topology(page);
     },
   ],
   [

@@ -106,9 +106,38 @@ async function logs(page, services) {
   await page.waitForURL(/log=/);
   await log.locator(".ln a.k").first().waitFor({ timeout: RUN });
   await picture(page, "logs");
+  await searches(page, log);
+  await all.getByRole("button", { name: services[0].step, exact: true }).click();
+  await log.locator(".ln a.k").first().waitFor({ timeout: RUN });
   const link = await log.locator(".ln a.k").first().getAttribute("href");
   await page.goto(link);
   await log.locator(".ln.hit").first().waitFor({ timeout: RUN });
+}
+
+/** One box finds and hides; a line that was found leads to those around it. */
+async function searches(page, log) {
+  await page.goto(`${new URL(page.url()).pathname}`);
+  await log.locator(".ln .src[data-tone]").first().waitFor({ timeout: RUN });
+  const text = (await log.locator(".ln .tx").last().innerText()).slice(0, 12).trim();
+  await page.getByLabel("Find in log").fill(text);
+  await page.getByRole("button", { name: "Show only lines with it" }).click();
+  await page.waitForURL((url) => url.searchParams.get("find") === text);
+  await until("only lines with it", async () => {
+    const shown = await log.locator(".ln .tx").allInnerTexts();
+    return shown.length > 0 && shown.every((line) => line.includes(text));
+  });
+  await picture(page, "logs-filtered");
+  await log.locator(".ln a.k").first().click();
+  await page.waitForURL((url) => url.searchParams.has("at") && !url.searchParams.has("find"));
+  await log.locator(".ln.hit").first().waitFor({ timeout: RUN });
+  await page.goto(`${new URL(page.url()).pathname}`);
+  await log.locator(".ln").first().waitFor({ timeout: RUN });
+  await page.getByRole("button", { name: "Put the lines of each step together" }).click();
+  await log.locator(".lg").first().waitFor();
+  await picture(page, "logs-by-step");
+  await page.locator(".log").focus();
+  await page.keyboard.press("z");
+  await until("the heads alone", async () => (await log.locator(".ln:not(.lg)").count()) === 0);
 }
 
 const UNITS = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 };

@@ -163,6 +163,7 @@ const awaited = ({ id }) => [
   "/secrets?project=shop",
   "/templates?project=shop",
   "/fleet",
+  "/topology",
   "/settings/keys",
   "/settings/certificates",
   "/settings/backups",

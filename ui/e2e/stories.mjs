@@ -22,6 +22,7 @@ import { stories as keyboard } from "./keyboard.mjs";
 import { stories as keys } from "./keys.mjs";
 import { stories as lacks } from "./lacks.mjs";
 import { stories as life } from "./life.mjs";
+import { stories as list } from "./list.mjs";
 import { stories as live } from "./live.mjs";
 import { stories as main } from "./main.mjs";
 import { stories as met } from "./met.mjs";
@@ -61,6 +62,7 @@ export const rotated = [
   cookies,
   choosing,
   clone,
+  list,
   editor,
   screens,
   engineer,

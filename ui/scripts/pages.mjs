@@ -54,6 +54,7 @@ function pages({ service, plugin, node, id, other, asks }) {
     ["environments", "/environments"],
     ["environment", "/environments?open=qa"],
     ["fleet", "/fleet", charted],
+    ["topology", "/topology"],
     ["nodes", "/nodes"],
     ["node", `/nodes/${node}`],
     ["services", "/services"],

@@ -13,6 +13,7 @@ import {
   settings,
   teamAccess,
   teams,
+  topology,
   webhooks,
 } from "./routes/administrationRoutes";
 import {
@@ -68,6 +69,7 @@ const tree = root.addChildren([
     secrets,
     templates,
     fleet,
+    topology,
     people,
     teams,
     teamAccess,

@@ -4878,6 +4878,10 @@ export interface components {
             source_moved: boolean;
             /** @description Absent when the registry did not answer. */
             newest_tag?: string;
+            /** @description What the source's tag was built from; absent where neither the image nor the tag names a branch. */
+            branch?: string;
+            /** @description The newest tag of that branch. */
+            newest_of_branch?: string;
             default_tag?: string;
             /** @description What the clone runs unless somebody chooses otherwise. */
             choice: string;

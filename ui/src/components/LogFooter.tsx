@@ -1,12 +1,14 @@
 import { ArrowDownToLine, Pause } from "lucide-react";
-import { texts } from "@/texts";
+import { logTexts } from "@/components/logTexts";
 
-const t = texts.log;
+const t = logTexts;
 
 type Props = {
   following: boolean;
   onFollow: () => void;
   count: number;
+  /** How many of them are shown. */
+  shown: number;
   /** Whether times are by the clock, rather than since the start. */
   clockTimes: boolean;
   /** Absent where there is no start to count from. */
@@ -14,7 +16,7 @@ type Props = {
 };
 
 /** Below a log: whether it follows the end, how many lines it has, and how times are said. */
-export function LogFooter({ following, onFollow, count, clockTimes, onTimes }: Props) {
+export function LogFooter({ following, onFollow, count, shown, clockTimes, onTimes }: Props) {
   return (
     <footer className="lf">
       <button
@@ -31,7 +33,7 @@ export function LogFooter({ following, onFollow, count, clockTimes, onTimes }: P
         )}
         {following ? t.following : t.paused}
       </button>
-      <span>{t.lines(count)}</span>
+      <span>{shown === count ? t.lines(count) : t.linesOf(shown, count)}</span>
       {onTimes ? (
         <button type="button" className="end" onClick={onTimes}>
           {clockTimes ? t.clock : t.since}

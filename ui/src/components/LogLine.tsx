@@ -1,13 +1,13 @@
 import { type MouseEvent, memo } from "react";
-import { logTexts } from "@/components/logTexts";
+import { logTexts as t } from "@/components/logTexts";
 import { locale } from "@/locale";
-import { texts } from "@/texts";
 import { parseAnsi, plainText } from "./ansi";
 import { numberInAttempt, sayLine } from "./lineNumber";
-import { levelOf, parseRecord } from "./logLevel";
-import { formatExact, formatOffset } from "./time";
+import { type Level, parseRecord } from "./logLevel";
+import { formatClockSeconds, formatExact, formatOffset } from "./time";
 
-const t = texts.log;
+/** How many colours sources have. The name stands in each. */
+export const TONES = 6;
 
 /** One line as a log shows it. `number` and `dropped` are absent where a source has none. */
 export type LogRow = {
@@ -31,17 +31,27 @@ type LineProps = {
   day?: string;
   /** Said before the first line of an attempt other than the first. */
   attempt?: string;
+  /** How many lines before it are left out, as they have not what is looked for. */
+  hidden?: number;
   href?: string;
   /** Goes to the address of the line without leaving the page. */
   go?: (line: LogRow) => void;
-  /** Whether the log has a column for levels. */
-  levels: boolean;
+  /** How serious it is; absent where the log has no column for that. */
+  level?: Level | "none";
+  /** The number of its source's colour; absent where the log has no column for sources. */
+  tone?: number;
   /** Whether lines stand as they were written. */
   raw: boolean;
+  /** How many equal lines follow that are not shown, and when the last one was written. */
+  equal: number;
+  until?: string;
+  /** Whether the equal lines after it are shown by choice. */
+  opened: boolean;
+  open: (line: LogRow) => void;
 };
 
-export const Line = memo(function Line(props: LineProps) {
-  const { line, number, start, cut, before, day, attempt, href, go, levels, raw } = props;
+export const LineText = memo(function LineText(props: LineProps) {
+  const { line, number, start, href, go, level, tone, raw } = props;
   const place = sayLine(number);
   const follow = (event: MouseEvent) => {
     if (!go || event.metaKey || event.ctrlKey || event.shiftKey) return;
@@ -50,11 +60,7 @@ export const Line = memo(function Line(props: LineProps) {
   };
   return (
     <>
-      {before ? <Mark>{before}</Mark> : null}
-      {cut > 0 ? <Mark>{t.cut(cut)}</Mark> : null}
-      {day ? <Mark>{day}</Mark> : null}
-      {attempt ? <Mark>{attempt}</Mark> : null}
-      {line.dropped ? <Mark>{t.dropped(line.dropped)}</Mark> : null}
+      <Marks {...props} />
       {href ? (
         <a className="k" href={href} title={`${place}. ${t.link}`} onClick={follow}>
           {numberInAttempt(number)}
@@ -65,20 +71,51 @@ export const Line = memo(function Line(props: LineProps) {
         </span>
       )}
       <span className="tm" title={formatExact(line.at)}>
-        {start ? formatOffset(line.at, start) : clockOf(line.at)}
+        {start ? formatOffset(line.at, start) : formatClockSeconds(line.at)}
       </span>
-      {levels ? <LevelCell text={line.text} /> : null}
+      {level ? <span className="lv">{level === "none" ? "" : t.levels[level]}</span> : null}
+      {tone === undefined ? null : (
+        <span className="src" data-tone={tone % TONES} title={line.source}>
+          {line.source}
+        </span>
+      )}
       <span className="tx" dir="ltr">
-        {line.source ? <span className="t3">{`${line.source}  `}</span> : null}
         <Content text={line.text} raw={raw} />
+        <Equal {...props} />
       </span>
     </>
   );
 });
 
-function LevelCell({ text }: { text: string }) {
-  const level = levelOf(plainText(text));
-  return <span className="lv">{level ? logTexts.levels[level] : ""}</span>;
+/** Says in the log itself what the lines do not: that some are missing here, or another day begins. */
+function Marks({ line, before, cut, day, attempt, hidden }: LineProps) {
+  return (
+    <>
+      {before ? <Mark>{before}</Mark> : null}
+      {cut > 0 ? <Mark>{t.cut(cut)}</Mark> : null}
+      {day ? <Mark>{day}</Mark> : null}
+      {attempt ? <Mark>{attempt}</Mark> : null}
+      {line.dropped ? <Mark>{t.dropped(line.dropped)}</Mark> : null}
+      {hidden ? <Mark>{t.hidden(hidden)}</Mark> : null}
+    </>
+  );
+}
+
+/** How often the line was written one after the other; shows each of them, or folds them again. */
+function Equal({ line, equal, until, opened, open }: LineProps) {
+  if (equal === 0 && !opened) return null;
+  const label = opened ? t.foldEqual : t.openEqual(equal + 1);
+  return (
+    <button
+      type="button"
+      className="eq"
+      aria-label={label}
+      title={until ? `${label}. ${t.until(formatClockSeconds(until))}` : label}
+      onClick={() => open(line)}
+    >
+      {opened ? t.fold : t.times(equal + 1)}
+    </button>
+  );
 }
 
 /** A record as its message and its fields; any other line as it is. */
@@ -109,20 +146,12 @@ function Ansi({ text }: { text: string }) {
   ));
 }
 
-/** Says in the log itself what the lines do not: that some are missing here, or another day begins. */
 function Mark({ children }: { children: string }) {
   return (
     <div className="ln mk static pr-0">
       <div>{children}</div>
     </div>
   );
-}
-
-const seconds = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
-
-function clockOf(at: string): string {
-  const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? "" : seconds.format(date);
 }
 
 const dates = new Intl.DateTimeFormat(locale, { dateStyle: "full" });

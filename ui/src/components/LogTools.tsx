@@ -1,13 +1,20 @@
-import { Braces, Download, OctagonAlert, Search, WrapText } from "lucide-react";
-import { logTexts } from "@/components/logTexts";
-import { texts } from "@/texts";
+import {
+  Braces,
+  Download,
+  ListFilter,
+  type LucideIcon,
+  OctagonAlert,
+  Rows3,
+  Search,
+  WrapText,
+} from "lucide-react";
+import { logTexts as t } from "@/components/logTexts";
 import { plainText } from "./ansi";
 import { Button } from "./Button";
 import type { LogRow } from "./LogLine";
-import type { LogErrors } from "./useLogErrors";
-import type { Find } from "./useLogFind";
-
-const t = texts.log;
+import { AROUND, type Find } from "./useLogFind";
+import type { LogLayout } from "./useLogLayout";
+import type { LineSteps } from "./useLogSteps";
 
 /** A line as the file has it: when, whose where several are in one, and what. */
 export function formatLogRow({ at, source, text }: LogRow): string {
@@ -16,7 +23,7 @@ export function formatLogRow({ at, source, text }: LogRow): string {
 
 type ToolProps = {
   find: Find;
-  errors: LogErrors;
+  layout: LogLayout;
   raw: boolean;
   setRaw: (raw: boolean) => void;
   wrap: boolean;
@@ -26,22 +33,61 @@ type ToolProps = {
 };
 
 export function Tools(props: ToolProps) {
-  const { find, errors, raw, setRaw, wrap, setWrap, lines, name } = props;
-  const save = () => {
-    const text = lines.map(formatLogRow).join("\n");
-    const url = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
-    const link = document.createElement("a");
-    link.href = url;
-    link.download = `${name}.log`;
-    link.click();
-    URL.revokeObjectURL(url);
-  };
+  const { find, layout, raw, setRaw, wrap, setWrap, lines, name } = props;
+  const { scan, rows, errors } = layout;
+  const hides = find.only && !find.far && find.hits;
+  const folds = rows.lines > rows.at.length;
+  const save = () => saveLines(hides ? listShown(layout) : lines, name);
   return (
     <div className="row end">
       <ErrorButton errors={errors} />
-      {find.text ? (
-        <span className="t3 s" role="status">
-          {t.found(find.at, find.count)}
+      <FindField find={find} found={layout.found} />
+      {layout.groupable ? (
+        <Tool
+          label={t.group}
+          icon={Rows3}
+          pressed={layout.grouped}
+          press={() => layout.setGrouped(!layout.grouped)}
+        />
+      ) : null}
+      {scan.records || folds || raw ? (
+        <Tool label={t.raw} icon={Braces} pressed={raw} press={() => setRaw(!raw)} />
+      ) : null}
+      <Tool label={t.wrap} icon={WrapText} pressed={wrap} press={() => setWrap(!wrap)} />
+      <Tool label={hides ? t.downloadOnly(rows.lines) : t.download} icon={Download} press={save} />
+    </div>
+  );
+}
+
+/** The lines that are shown, those folded into one too. */
+export function listShown({ scan, rows }: LogLayout): LogRow[] {
+  return rows.at.flatMap((first, row) => {
+    if (first < 0) return [];
+    const { source } = scan.lines[first] as LogRow;
+    return scan.lines
+      .slice(first, (rows.last[row] ?? first) + 1)
+      .filter((line) => line.source === source);
+  });
+}
+
+function saveLines(lines: LogRow[], name: string) {
+  const text = lines.map(formatLogRow).join("\n");
+  const url = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = `${name}.log`;
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
+/** One box: what is looked for, whether only that is shown, and how much around it. */
+function FindField({ find, found }: { find: Find; found: LineSteps }) {
+  const searching = find.text !== "";
+  return (
+    <>
+      {searching ? (
+        <span className="t3 s nw" role="status">
+          {t.found(found.at, found.count)}
         </span>
       ) : null}
       <div className="in sm w-40">
@@ -52,59 +98,71 @@ export function Tools(props: ToolProps) {
           placeholder={t.find}
           aria-label={t.find}
           value={find.text}
+          maxLength={200}
           onChange={(event) => find.set(event.target.value)}
           onKeyDown={(event) => {
-            if (event.key === "Enter") find.step(event.shiftKey ? -1 : 1);
+            if (event.key === "Enter") found.step(event.shiftKey ? -1 : 1);
             if (event.key === "Escape") event.currentTarget.blur();
           }}
         />
       </div>
-      {errors.records ? (
-        <Button
-          small
-          icon
-          look="ghost"
-          aria-label={logTexts.raw}
-          title={logTexts.raw}
-          aria-pressed={raw}
-          onClick={() => setRaw(!raw)}
-        >
-          <Braces className="i sm" aria-hidden="true" />
-        </Button>
+      {searching || find.only ? (
+        <Tool
+          label={t.only}
+          icon={ListFilter}
+          pressed={find.only}
+          press={() => find.setOnly(!find.only)}
+        />
       ) : null}
-      <Button
-        small
-        icon
-        look="ghost"
-        aria-label={t.wrap}
-        title={t.wrap}
-        aria-pressed={wrap}
-        onClick={() => setWrap(!wrap)}
-      >
-        <WrapText className="i sm" aria-hidden="true" />
-      </Button>
-      <Button small icon look="ghost" aria-label={t.download} title={t.download} onClick={save}>
-        <Download className="i sm" aria-hidden="true" />
-      </Button>
-    </div>
+      {searching && find.only && !find.far ? (
+        <select
+          className="in sm"
+          aria-label={t.around}
+          value={find.around}
+          onChange={(event) => find.setAround(Number(event.target.value))}
+        >
+          {AROUND.map((count) => (
+            <option key={count} value={count}>
+              {t.aroundBy(count)}
+            </option>
+          ))}
+        </select>
+      ) : null}
+    </>
+  );
+}
+
+type IconProps = { label: string; icon: LucideIcon; pressed?: boolean; press: () => void };
+
+function Tool({ label, icon: Icon, pressed, press }: IconProps) {
+  return (
+    <Button
+      small
+      icon
+      look="ghost"
+      aria-label={label}
+      title={label}
+      aria-pressed={pressed}
+      onClick={press}
+    >
+      <Icon className="i sm" aria-hidden="true" />
+    </Button>
   );
 }
 
 /** How many lines are errors; leads to the first, then to the next. */
-function ErrorButton({ errors }: { errors: LogErrors }) {
+function ErrorButton({ errors }: { errors: LineSteps }) {
   if (errors.count === 0) return null;
   return (
     <Button
       small
       look="ghost"
-      title={logTexts.firstError}
-      aria-label={
-        errors.at > 0 ? undefined : `${logTexts.firstError} (${logTexts.errors(errors.count)})`
-      }
+      title={t.firstError}
+      aria-label={errors.at > 0 ? undefined : `${t.firstError} (${t.errors(errors.count)})`}
       onClick={(event) => errors.step(event.shiftKey ? -1 : 1)}
     >
       <OctagonAlert className="i sm text-st-failed" aria-hidden="true" />
-      {errors.at > 0 ? logTexts.errorAt(errors.at, errors.count) : logTexts.errors(errors.count)}
+      {errors.at > 0 ? t.errorAt(errors.at, errors.count) : t.errors(errors.count)}
     </Button>
   );
 }

@@ -138,6 +138,102 @@ describe("the log", () => {
     expect(screen.getByText("1 of 2")).toBeTruthy();
   });
 
+  it("hides what was not looked for, shows lines around it, and says how many it hides", async () => {
+    const { container } = draw(["a", "b", "ERROR", "c", "d"].map((text, at) => row(at + 1, text)));
+    const shown = () => [...container.querySelectorAll(".tx")].map((cell) => cell.textContent);
+    await userEvent.type(screen.getByLabelText("Find in log"), "error");
+    expect(shown()).toHaveLength(5);
+    await userEvent.click(screen.getByRole("button", { name: "Show only lines with it" }));
+    expect(shown()).toEqual(["ERROR"]);
+    expect(screen.getByText("2 lines without it")).toBeTruthy();
+    expect(screen.getByText("1 of 5 lines")).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Download only 1 line" })).toBeTruthy();
+    await userEvent.selectOptions(screen.getByLabelText("Lines around each"), "3 lines around");
+    expect(shown()).toHaveLength(5);
+    expect(container.querySelectorAll("[data-around]")).toHaveLength(4);
+    await userEvent.click(screen.getByRole("log"));
+    await userEvent.keyboard("m");
+    expect(shown()).toHaveLength(5);
+    expect(container.querySelectorAll("[data-around]")).toHaveLength(0);
+  });
+
+  it("says so when no line has what was looked for", async () => {
+    draw([row(1, "alpha")]);
+    await userEvent.type(screen.getByLabelText("Find in log"), "zz");
+    await userEvent.click(screen.getByRole("button", { name: "Show only lines with it" }));
+    expect(screen.getByText("No line has “zz”.")).toBeTruthy();
+  });
+
+  it("folds equal lines, counts them, and shows each of them", async () => {
+    const { container } = draw([row(1, "wait"), row(2, "wait"), row(3, "wait"), row(4, "up")]);
+    const numbers = () => [...container.querySelectorAll(".k")].map((cell) => cell.textContent);
+    expect(numbers()).toEqual(["1", "4"]);
+    await userEvent.click(screen.getByRole("button", { name: "×3: show each of these lines" }));
+    expect(numbers()).toEqual(["1", "2", "3", "4"]);
+    await userEvent.click(screen.getByRole("button", { name: /^Fold/ }));
+    expect(numbers()).toEqual(["1", "4"]);
+    await userEvent.keyboard("v");
+    expect(numbers()).toEqual(["1", "2", "3", "4"]);
+  });
+
+  it("puts the lines of each step together and folds them, by button and by keys", async () => {
+    const lines = ["api", "db", "api"].map((source, at) => ({ ...row(at + 1, `l${at}`), source }));
+    const { container } = render(<LogView label="Log" name="x" lines={lines} empty="" />);
+    const shown = () => [...container.querySelectorAll(".tx")].map((cell) => cell.textContent);
+    const named = [...container.querySelectorAll(".src")];
+    expect(named.map((cell) => [cell.textContent, cell.getAttribute("data-tone")])).toEqual([
+      ["api", "0"],
+      ["db", "1"],
+      ["api", "0"],
+    ]);
+    await userEvent.click(screen.getByRole("button", { name: /lines of each step together/ }));
+    expect(shown()).toEqual(["l0", "l2", "l1"]);
+    await userEvent.click(screen.getByRole("button", { name: /^api 2 lines/, expanded: true }));
+    expect(shown()).toEqual(["l1"]);
+    await userEvent.keyboard("z");
+    expect(shown()).toEqual(["l0", "l2", "l1"]);
+    await userEvent.keyboard("s");
+    expect(shown()).toEqual(["l0", "l1", "l2"]);
+  });
+
+  it("has a picture of its time that leads to a moment", async () => {
+    const lines = Array.from({ length: 40 }, (_, n) => ({
+      ...row(n + 1, `line ${n + 1}`),
+      at: new Date(Date.UTC(2026, 10, 21, 12, 0, n)).toISOString(),
+    }));
+    render(<LogView label="Log" name="web" lines={lines} empty="" />);
+    const slider = screen.getByRole("slider", { name: "Time in the log" });
+    expect(slider.getAttribute("aria-valuetext")).toMatch(/^\d\d:00:0\d, 1 line$/);
+    expect(screen.getByRole("button", { pressed: true, name: "Following" })).toBeTruthy();
+    fireEvent.change(slider, { target: { value: "48" } });
+    expect(screen.getByRole("button", { pressed: false, name: "Paused" })).toBeTruthy();
+  });
+
+  it("has lines chosen where all of them are, after a pause in typing", async () => {
+    const apply = vi.fn();
+    const far = { text: undefined, apply };
+    render(<LogView label="Log" name="web" lines={[row(1, "x")]} empty="" far={far} />);
+    await userEvent.type(screen.getByLabelText("Find in log"), "late");
+    expect(apply).not.toHaveBeenCalled();
+    await userEvent.click(screen.getByRole("button", { name: "Show only lines with it" }));
+    await vi.waitFor(() => expect(apply).toHaveBeenCalledWith("late"), 2000);
+    expect(apply).toHaveBeenCalledOnce();
+  });
+
+  it("goes to the line of the address once more when somebody is sent there again", () => {
+    const scrolled = vi.spyOn(HTMLElement.prototype, "scrollTo");
+    const lines = [row(7, "x")];
+    const log = (visit: number) => (
+      <LogView label="Log" name="x" lines={lines} empty="" target="7" visit={visit} />
+    );
+    const { rerender } = render(log(1));
+    scrolled.mockClear();
+    rerender(log(1));
+    expect(scrolled).not.toHaveBeenCalled();
+    rerender(log(2));
+    expect(scrolled).toHaveBeenCalled();
+  });
+
   it("keeps what somebody reads, counts what came, and shows the newest on F", async () => {
     const all = Array.from({ length: 8 }, (_, at) => row(at + 1, `line ${at + 1}`));
     const kept = (from: number) => (

@@ -31,7 +31,7 @@ export function TagPicker({ service, step, value, invalid, reading, onChange }: 
     <Popover.Root open={open} onOpenChange={setOpen}>
       <Popover.Trigger
         className={`in ${invalid ? "err" : ""}`}
-        aria-label={`${t.label(step)}: ${value || (reading ? t.loading : texts.create.choose)}`}
+        aria-label={`${t.label(step)}: ${value || (reading ? t.loading : t.choose)}`}
         data-step={step}
         onKeyDown={(event) => {
           if (event.key !== "ArrowDown") return;
@@ -46,7 +46,7 @@ export function TagPicker({ service, step, value, invalid, reading, onChange }: 
             <span className="skeleton w-1/2" />
           </span>
         ) : (
-          <span className="grow tr t3">{texts.create.choose}</span>
+          <span className="grow tr t3">{t.choose}</span>
         )}
         <ChevronDown className="i sm t3" aria-hidden="true" />
       </Popover.Trigger>

@@ -1,4 +1,4 @@
-import { cleanup, render, screen } from "@testing-library/react";
+import { act, cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { Field } from "./Field";
@@ -26,6 +26,29 @@ it("a result can be taken back where it is said, once", async () => {
   await userEvent.click(screen.getByRole("button", { name: "Undo" }));
   expect(undo).toHaveBeenCalledOnce();
   expect(screen.queryByText("It is gone.")).toBeNull();
+});
+
+it("a failure goes once something has worked, but not one of the same act", () => {
+  vi.useFakeTimers();
+  let say: ReturnType<typeof useToast> = () => {};
+  function Sayer() {
+    say = useToast();
+    return null;
+  }
+  render(
+    <Toasts>
+      <Sayer />
+    </Toasts>,
+  );
+  act(() => say("failed", "This would be a circle."));
+  vi.advanceTimersByTime(2000);
+  act(() => {
+    say("failed", "b was refused.");
+    say("done", "a is published.");
+  });
+  expect(screen.queryByText("This would be a circle.")).toBeNull();
+  expect(screen.getByText("b was refused.")).toBeTruthy();
+  vi.useRealTimers();
 });
 
 it("a locked field can be read and copied, not changed, and says who can", async () => {

@@ -5,7 +5,7 @@ import { StatusMark } from "./Status";
 
 /** What can be done about a result, right where it is said: to see it, or to take it back. */
 type Then = { label: string; run: () => void };
-type Message = { id: number; state: string; text: string; then?: Then };
+type Message = { id: number; state: string; text: string; then?: Then; at: number };
 type Say = (state: "done" | "failed", text: string, then?: Then) => void;
 
 const Context = createContext<Say>(() => {});
@@ -18,6 +18,14 @@ export function useToast(): Say {
   return useContext(Context);
 }
 
+/** Of one act, some may have worked and some not: what is as new as a result is not overcome by it. */
+const SAME_ACT = 1000;
+
+/** Whether a failure is of the past once something has worked. */
+function isOvercome({ state, at }: Message, now: number): boolean {
+  return state === "failed" && now - at > SAME_ACT;
+}
+
 export function Toasts({ children }: { children: ReactNode }) {
   const [messages, setMessages] = useState<Message[]>([]);
   const drop = useCallback(
@@ -27,8 +35,12 @@ export function Toasts({ children }: { children: ReactNode }) {
   const say = useCallback<Say>(
     (state, text, then) => {
       const id = Date.now() + Math.random();
-      setMessages((all) => [...all.slice(-2), { id, state, text, then }]);
-      // A failure stays until it is read; a result goes by itself.
+      const now = Date.now();
+      setMessages((all) => [
+        ...(state === "done" ? all.filter((one) => !isOvercome(one, now)) : all).slice(-2),
+        { id, state, text, then, at: now },
+      ]);
+      // A failure stays until it is read, or until something worked; a result goes by itself.
       if (state === "done") setTimeout(() => drop(id), then ? STAYS_LONGER : STAYS);
     },
     [drop],

@@ -1,7 +1,48 @@
+import { locale } from "@/locale";
 import { plural } from "@/plural";
 
 /** Texts of a log that are loaded with it. */
 export const logTexts = {
+  link: "Link to this line",
+  following: "Following",
+  paused: "Paused",
+  follow: "Follow",
+  newLines: (count: number) => `${plural(count, "new line")}`,
+  lines: (count: number) => plural(count, "line"),
+  dropped: (count: number) =>
+    `${plural(count, "line")} left out: the log was written faster than it could be sent`,
+  cut: (count: number) => `${plural(count, "earlier line")} no longer kept on this page`,
+  find: "Find in log",
+  only: "Show only lines with it",
+  around: "Lines around each",
+  aroundBy: (count: number) =>
+    count === 0 ? "no lines around" : `${plural(count, "line")} around`,
+  hidden: (count: number) => `${plural(count, "line")} without it`,
+  noMatch: (text: string) => `No line has “${text}”.`,
+  linesOf: (shown: number, all: number) =>
+    `${shown.toLocaleString(locale)} of ${plural(all, "line")}`,
+  group: "Put the lines of each step together",
+  times: (count: number) => `×${count.toLocaleString(locale)}`,
+  openEqual: (count: number) => `×${count.toLocaleString(locale)}: show each of these lines`,
+  foldEqual: "Fold the lines that are equal to this one",
+  fold: "Fold",
+  until: (at: string) => `The last one was written at ${at}.`,
+  histogram: "Time in the log",
+  bin: (at: string, lines: number, errors: number) =>
+    `${at}, ${plural(lines, "line")}${errors > 0 ? `, ${plural(errors, "error")}` : ""}`,
+  found: (at: number, all: number) => (all === 0 ? "none" : `${at} of ${all}`),
+  wrap: "Wrap lines",
+  download: "Download the lines shown here",
+  downloadOnly: (count: number) => `Download only ${plural(count, "line")}`,
+  since: "times since the step began",
+  clock: "times by the clock",
+  none: "The log is empty.",
+  noneYet: "The log is empty so far.",
+  waiting: "Not started yet.",
+  unread: "The log could not be read.",
+  label: (step: string) => `Log of ${step}`,
+  ended: "The log ends here.",
+  reading: "Reading the log…",
   errors: (count: number) => plural(count, "error"),
   firstError: "Go to the first error",
   errorAt: (at: number, all: number) => `error ${at} of ${all}`,

@@ -105,6 +105,14 @@ export function minuteOf(date: Date): string {
   return `${dayOf(date)}T${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
 }
 
+const seconds = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
+
+/** The moment by the clock, to the second: "14:02:11". */
+export function formatClockSeconds(then: string | Date): string {
+  const date = new Date(then);
+  return Number.isNaN(date.getTime()) ? "" : seconds.format(date);
+}
+
 /** The moment by the clock; with the day, once that is not today: "14:02", "20 Nov 14:02". */
 export function formatClock(then: string | number | Date, now = Date.now()): string {
   const date = new Date(then);

@@ -22,6 +22,12 @@ export const fleet = createRoute({
   component: loadPage(() => import("../pages/fleet/Fleet"), "Fleet"),
 });
 
+export const topology = createRoute({
+  getParentRoute: () => app,
+  path: "/topology",
+  component: loadPage(() => import("../pages/topology/Topology"), "Topology"),
+});
+
 export const people = createRoute({
   getParentRoute: () => app,
   path: "/users",

@@ -93,7 +93,7 @@ func cloneOf(s apiclient.CloneSheet, name string,
 }
 
 func printSheet(out io.Writer, s apiclient.CloneSheet) error {
-	rows := [][]string{{"SERVICE", "SOURCE", "NEWEST", "CHOICE", "NOTE"}}
+	rows := [][]string{{"SERVICE", "SOURCE", "NEWEST", "OF BRANCH", "CHOICE", "NOTE"}}
 	for _, one := range s.Services {
 		note := ""
 		switch {
@@ -103,7 +103,7 @@ func printSheet(out io.Writer, s apiclient.CloneSheet) error {
 			note = "the tag means another image now"
 		}
 		rows = append(rows, []string{one.Step, valueOrZero(one.SourceTag), valueOrZero(one.NewestTag),
-			one.Choice, note})
+			valueOrZero(one.NewestOfBranch), one.Choice, note})
 	}
 	if err := output.PrintTable(out, rows); err != nil {
 		return err

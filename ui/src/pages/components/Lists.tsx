@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import type { Deployment } from "@/api/client";
 import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Placement } from "../create/Summary";
+import { useColumns } from "../deployments/columns";
 import { GroupHead, Head } from "../deployments/ListHeads";
 import { MovedNotice } from "../deployments/MovedNotice";
 import { NoMatch } from "../deployments/NoMatch";
@@ -15,6 +16,8 @@ const nothing = () => {};
 const acts = {
   onRetry: nothing,
   onCopy: nothing,
+  onMark: nothing,
+  onMenu: nothing,
   onFollow: (event: { preventDefault: () => void }) => event.preventDefault(),
 };
 
@@ -25,11 +28,19 @@ export function Rows() {
     [],
   );
   const all = [...rows, ...more];
+  const shown = useColumns();
   return (
     <Part title={t.sections.rows}>
       <div className="framed overflow-x-auto">
-        <div role="table" aria-label={t.sections.rows} className="min-w-240">
-          <Head />
+        <div role="table" aria-label={t.sections.rows} className="min-w-240" {...shown.table}>
+          <Head
+            sort="-changed"
+            onSort={nothing}
+            marked={1}
+            rows={all.length}
+            markAll={nothing}
+            shown={shown}
+          />
           <div role="rowgroup">
             <GroupHead group="attention" count={4} index={0} closed={false} toggle={nothing} />
             {all.map((one, i) => (
@@ -39,6 +50,7 @@ export function Rows() {
                 index={i}
                 selected={one.id === "chosen"}
                 marked={one.id === "marked"}
+                starred={one.id === "chosen"}
                 {...acts}
               />
             ))}

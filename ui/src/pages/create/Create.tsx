@@ -7,11 +7,11 @@ import {
 import { Sheet } from "@/components/Overlay";
 import { useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
-import { texts } from "@/texts";
+import { createTexts } from "@/pages/create/createTexts";
 import { Form } from "./Form";
 import { cloneSheet } from "./queries";
 
-const t = texts.create;
+const t = createTexts;
 const route = getRouteApi("/app/deployments/new");
 
 /** The right versions in under 20 seconds. */

@@ -3,8 +3,8 @@ import { Field } from "@/components/Field";
 import { Sheet } from "@/components/Overlay";
 import { EmptyState } from "@/components/States";
 import { InputFields } from "@/forms/InputFields";
+import { createTexts } from "@/pages/create/createTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { texts } from "@/texts";
 import { Branch } from "./Branch";
 import { CloneDiffers } from "./CloneDiffers";
 import { Deadline } from "./Deadline";
@@ -21,7 +21,7 @@ import { useLeave } from "./useLeave";
 import { type SheetState, useSheet } from "./useSheet";
 import { Versions } from "./Versions";
 
-const t = texts.create;
+const t = createTexts;
 
 /** The sheet, when all that it is drawn from was read. */
 export function Form({ read, leave }: { read: Read; leave: () => void }) {

@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
 import { Button } from "@/components/Button";
 import { StatusMark } from "@/components/Status";
-import { texts } from "@/texts";
+import { createTexts } from "@/pages/create/createTexts";
 import { countRefusals, type Refusal } from "./refusal";
 
-const t = texts.create;
+const t = createTexts;
 
 type Props = {
   refusal: Refusal;

@@ -1,10 +1,10 @@
 import { Select } from "@/components/Select";
+import { createTexts } from "@/pages/create/createTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { texts } from "@/texts";
-import { hasPipeline, type Read } from "./target";
+import { environmentsFor, hasPipeline, type Read } from "./target";
 import type { SheetState } from "./useSheet";
 
-const t = texts.create;
+const t = createTexts;
 
 /** Of which project, on which environment, and what it begins with. */
 export function FormHeader({ read, sheet }: { read: Read; sheet: SheetState }) {
@@ -28,7 +28,11 @@ export function FormHeader({ read, sheet }: { read: Read; sheet: SheetState }) {
         label={t.environment}
         placeholder={t.chooseEnvironment}
         value={place.environment?.name ?? null}
-        options={read.environments.map((one) => ({ value: one.name, label: one.name }))}
+        options={environmentsFor(read.environments, place.environment).map((one) => ({
+          value: one.name,
+          label: one.name,
+          detail: one.nodes_online === 0 ? t.noNodeOnline : undefined,
+        }))}
         onChange={(next) => set({ env: next })}
       />
       <Templates sheet={sheet} />

@@ -17,7 +17,9 @@ export function SourceVersion({ was, now, choose }: Props) {
   const moved = same && was.source_moved;
   // Of what is pinned nothing is to be said that the row does not show.
   if (!choose && same && !moved) return null;
-  const other = same ? was.newest_tag : was.source_tag;
+  // What is newest of all is of another branch as a rule: nobody who clones asks for that.
+  const newest = was.branch ? was.newest_of_branch : was.newest_tag;
+  const other = same ? newest : was.source_tag;
   return (
     <div className="was s t2">
       <span>
@@ -27,7 +29,7 @@ export function SourceVersion({ was, now, choose }: Props) {
       {moved ? <span>{t.moved}</span> : null}
       {choose && other && other !== now ? (
         <button type="button" className="link" onClick={() => choose(other)}>
-          {other === was.source_tag ? t.keep(other) : t.newest(other)}
+          {other === was.source_tag ? t.keep(other) : t.newest(other, was.branch)}
         </button>
       ) : null}
     </div>

@@ -5,11 +5,12 @@ import { pipeline as pipelineQuery } from "@/api/queries/catalog";
 import { isName } from "@/components/names";
 import { StatusMark } from "@/components/Status";
 import { formatBytes } from "@/components/time";
+import { createTexts } from "@/pages/create/createTexts";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import type { Refusal } from "./refusal";
 
-const t = texts.create;
+const t = createTexts;
 
 type Props = {
   project?: Schemas["Project"];

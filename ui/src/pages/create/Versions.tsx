@@ -6,11 +6,12 @@ import { Refusal } from "@/components/Field";
 import { MiddleTruncate } from "@/components/MiddleTruncate";
 import { shortImage } from "@/components/names";
 import { TagPicker } from "@/components/TagPicker";
-import { texts } from "@/texts";
+import { createTexts } from "@/pages/create/createTexts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { SourceVersion } from "./SourceVersion";
 import { TagsUnread } from "./TagsUnread";
 
-const t = texts.create;
+const t = createTexts;
 
 type Project = Schemas["Project"];
 type Service = Schemas["ProjectService"];
@@ -132,7 +133,7 @@ function Name({ service }: { service: Service }) {
     <div className="col">
       <b className="tr">{service.step}</b>
       <span className="hint tr" title={service.image}>
-        {service.job ? `${texts.page.job} ` : null}
+        {service.job ? `${pageTexts.job} ` : null}
         <span className="mono">{shortImage(service.image)}</span>
       </span>
     </div>

@@ -1,11 +1,11 @@
 import type { Schemas } from "@/api/client";
 import { isName } from "@/components/names";
-import { texts } from "@/texts";
+import { createTexts } from "@/pages/create/createTexts";
 import { deadlineProblem } from "./Deadline";
 import { countRefusals, nothingRefused, type Refusal } from "./refusal";
 import type { Clone } from "./target";
 
-const t = texts.create;
+const t = createTexts;
 
 /** The versions a sheet begins with: those of a clone's source, or of a template. */
 export function initialVersions(

@@ -1,6 +1,13 @@
 import { expect, it } from "vitest";
 import type { CreateSearch } from "./search";
-import { type Clone, type Environment, type Project, resolveTarget, whyNoTarget } from "./target";
+import {
+  type Clone,
+  type Environment,
+  environmentsFor,
+  type Project,
+  resolveTarget,
+  whyNoTarget,
+} from "./target";
 
 const projects = [
   { name: "bank", pipeline_version: 2, can_create: false },
@@ -18,6 +25,22 @@ const at = (search: CreateSearch, clone?: Clone) => {
 };
 
 it("begins where this person may create", () => expect(at({})).toEqual(["shop", "qa", undefined]));
+
+it("begins where one was made last, if that can take it", () => {
+  const two = [...environments, { name: "us", can_create: true, nodes_online: 0 }] as Environment[];
+  const begin = (all: Environment[], environment: string) =>
+    resolveTarget({ projects, environments: all }, {}, { environment }).environment?.name;
+  const online = two.map((one) => ({ ...one, nodes_online: 1 }));
+  expect([begin(two, "us"), begin(online, "us"), begin(online, "eu")]).toEqual(["qa", "us", "qa"]);
+  const place = resolveTarget(read, {}, { project: "bank", environment: "gone" });
+  expect([place.project?.name, place.environment?.name]).toEqual(["shop", "qa"]);
+});
+
+it("offers only environments that this person may use, and the one that is chosen", () => {
+  const names = (chosen: number) =>
+    environmentsFor(environments, environments[chosen]).map(({ name }) => name);
+  expect([names(1), names(0)]).toEqual([["qa"], ["eu", "qa"]]);
+});
 
 it("takes what the address names, even where they may not", () =>
   expect(at({ project: "bank", env: "eu" })).toEqual(["bank", "eu", undefined]));

@@ -1,8 +1,9 @@
 import type { Schemas } from "@/api/client";
-import { texts } from "@/texts";
+import { createTexts } from "@/pages/create/createTexts";
+import { lastPlace } from "./lastPlace";
 import type { CreateSearch } from "./search";
 
-const t = texts.create;
+const t = createTexts;
 
 export type Project = Schemas["Project"];
 export type Environment = Schemas["Environment"];
@@ -29,21 +30,43 @@ export const hasPipeline = (project: Project) => Boolean(project.pipeline_versio
 export function resolveTarget(
   { projects, environments, clone }: Read,
   search: CreateSearch,
+  last = lastPlace(),
 ): Target {
   const project = search.project ?? clone?.source.project;
   const environment = search.env ?? clone?.source.environment;
   const problems = [noProject(projects, project), noEnvironment(environments, environment)];
+  const drawn = projects.filter(hasPipeline);
   return {
-    project: pick(projects.filter(hasPipeline), project),
-    environment: pick(environments, environment),
+    project: pick(drawn, project, last.project),
+    environment: pick(environments, environment, last.environment),
     problems: problems.filter((one) => one !== undefined),
   };
 }
 
-/** The one that is named; without a name the first in which this person may create. */
-function pick<T extends Project | Environment>(all: T[], wanted?: string): T | undefined {
+/** The one that is named; else the one of last time, and else the first, of those that can take it. */
+function pick<T extends Project | Environment>(
+  all: T[],
+  wanted?: string,
+  last?: string,
+): T | undefined {
   if (wanted) return all.find((one) => one.name === wanted);
-  return all.find((one) => one.can_create) ?? all[0];
+  const allowed = all.filter((one) => one.can_create);
+  const able = allowed.filter(canRun);
+  for (const some of [able, allowed, all]) {
+    const found = some.find((one) => one.name === last) ?? some[0];
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Whether a node is there that could run something. A project needs none. */
+function canRun(one: Project | Environment): boolean {
+  return !("nodes_online" in one) || one.nodes_online > 0;
+}
+
+/** The environments in which this person may make something, and the one that is chosen. */
+export function environmentsFor(environments: Environment[], chosen?: Environment): Environment[] {
+  return environments.filter((one) => one.can_create || one.name === chosen?.name);
 }
 
 function noProject(all: Project[], wanted?: string): string | undefined {

@@ -5,6 +5,7 @@ import { ask, client, type Schemas } from "@/api/client";
 import { IdempotencyKeys, isUndecided } from "@/api/idempotency";
 import { mergeOne } from "@/api/mergeDeployments";
 import { deployments } from "@/api/queries/deployments";
+import { rememberPlace } from "./lastPlace";
 
 const route = getRouteApi("/app/deployments/new");
 
@@ -19,6 +20,7 @@ export function useCreate() {
     // The key makes it one create, however often it is sent.
     retry: (count, error) => isUndecided(error) && count < 2,
     onSuccess: (made) => {
+      rememberPlace(made);
       cache.setQueryData(deployments.queryKey, (list) => list && mergeOne(list, made));
       cache.setQueryData(["deployment", made.id], made);
       cache.setQueryData(["deployment-by-name", made.environment, made.name], made);

@@ -5,14 +5,14 @@ import type { Deployment, Step } from "@/api/client";
 import { me } from "@/api/queries/common";
 import { Button } from "@/components/Button";
 import { useKeys } from "@/components/Shell";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { usePermissionReasonOn } from "../shell/usePermissionReason";
 import { LifeActs } from "./LifeActs";
 import { Questions } from "./Questions";
 import { type Act, useAct } from "./useAct";
 import { whyNot } from "./whyNot";
 
-const t = texts.page;
+const t = pageTexts;
 
 type Asking = "cancel" | "remove" | "forget";
 

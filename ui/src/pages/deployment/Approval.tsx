@@ -8,11 +8,12 @@ import { Confirm } from "@/components/Overlay";
 import { describeError } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { formatClock } from "@/components/time";
+import { approvalTexts } from "@/pages/deployment/approvalTexts";
 import { texts } from "@/texts";
 import { usePermissionReasonOn } from "../shell/usePermissionReason";
 import { type AskedField, OneField } from "./ApprovalField";
 
-const t = texts.approval;
+const t = approvalTexts;
 type Values = Record<string, string | boolean>;
 
 /** What the run waits for, above its graph: the question, who may answer it, and until when. */

@@ -1,9 +1,9 @@
 import type { Question } from "@/api/client";
 import { Field, Refusal } from "@/components/Field";
 import { Select } from "@/components/Select";
-import { texts } from "@/texts";
+import { approvalTexts } from "@/pages/deployment/approvalTexts";
 
-const t = texts.approval;
+const t = approvalTexts;
 
 export type AskedField = Question["fields"][number];
 

@@ -6,6 +6,7 @@ import { CopyButton } from "@/components/Copy";
 import { Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { NotFound } from "../shell/ErrorPages";
@@ -101,7 +102,7 @@ function Services({ capsule }: { capsule: Data }) {
             <b>{service.step}</b>
             <StatusMark state={service.health}>{stateWord(service.health)}</StatusMark>
             {service.restarts > 0 ? (
-              <span className="t3">{texts.page.restarts(service.restarts)}</span>
+              <span className="t3">{pageTexts.restarts(service.restarts)}</span>
             ) : null}
           </div>
           <div className="mono break-all">

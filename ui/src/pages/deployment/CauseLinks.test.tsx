@@ -6,6 +6,7 @@ import { CauseLinks } from "./CauseLinks";
 
 vi.mock("@tanstack/react-router", async (original) => ({
   ...(await original<typeof import("@tanstack/react-router")>()),
+  useSearch: () => ({}),
   Link: ({ children, search }: { children: ReactNode; search: object }) => (
     <a href={`/?${JSON.stringify(search)}`}>{children}</a>
   ),

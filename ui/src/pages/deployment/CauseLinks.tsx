@@ -1,7 +1,8 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import type { Deployment, Step } from "@/api/client";
 import { sayLine } from "@/components/lineNumber";
 import { runTexts as t } from "@/pages/deployment/runTexts";
+import type { PageSearch } from "./search";
 
 type Props = {
   deployment: Deployment;
@@ -14,6 +15,7 @@ type Props = {
 export function CauseLinks({ deployment, steps, line }: Props) {
   const { failure, run } = deployment;
   const step = steps.find((one) => one.key === failure?.step);
+  const here: PageSearch = useSearch({ strict: false });
   return (
     <div className="row wrap gap-x-4 pt-0.5">
       {step && (line || step.lines > 0) ? (
@@ -22,6 +24,9 @@ export function CauseLinks({ deployment, steps, line }: Props) {
           to="."
           params={(before: object) => ({ ...before, tab: "run" })}
           search={{ run, step: step.key, line }}
+          // Once more to where it leads already: back to the line, and no second place to go back from.
+          replace={here.step === step.key && here.line === line}
+          state={({ visit = 0 }) => ({ visit: visit + 1 })}
           title={line ? sayLine(line) : undefined}
         >
           {line ? t.openLine : t.openLog(step.key)}
@@ -37,4 +42,11 @@ export function CauseLinks({ deployment, steps, line }: Props) {
       </Link>
     </div>
   );
+}
+
+declare module "@tanstack/react-router" {
+  interface HistoryState {
+    /** How often a link led to the line of the address. */
+    visit?: number;
+  }
 }

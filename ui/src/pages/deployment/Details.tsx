@@ -8,8 +8,8 @@ import { BidiSafe } from "@/components/BidiSafe";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { formatExact } from "@/components/time";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { texts } from "@/texts";
 import { activeHold } from "./activeHold";
 import { DetailPair, Exact } from "./DetailPair";
 import { GeneratedSecrets } from "./GeneratedSecrets";
@@ -201,7 +201,7 @@ function More({ id }: { id: string }) {
         {t.openCapsule}
       </Link>
       <Link className="link" to="/deployments/diff" search={{ a: id }}>
-        {texts.page.compareWith}
+        {pageTexts.compareWith}
       </Link>
     </nav>
   );

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { buttonClass } from "@/components/Button";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 
-const t = texts.page;
+const t = pageTexts;
 
 /** Says that an earlier run is shown, and leads to the latest in the same tab. */
 export function EarlierRunNotice({ number }: { number: number }) {

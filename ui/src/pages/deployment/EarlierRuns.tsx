@@ -5,12 +5,12 @@ import { runs } from "@/api/queries/deployments";
 import { Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { elapsedBetween, formatDuration } from "@/components/time";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { OutcomeMark } from "./OutcomeMark";
 import { outcomeOf } from "./outcome";
 import { ReadFailed } from "./ReadFailed";
 
-const t = texts.page;
+const t = pageTexts;
 
 /** How this step went in every run of the deployment, and what its usual time is judged by. */
 export function EarlierRuns({ id, run, step }: { id: string; run: number; step: Step }) {

@@ -12,7 +12,7 @@ import {
 } from "@xyflow/react";
 import { useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Progress, Step } from "@/api/client";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { edgePath, layoutGraph, type Point, STEP_HEIGHT, STEP_WIDTH } from "./graphLayout";
 import { StepNode } from "./StepNode";
 
@@ -80,7 +80,7 @@ export function Graph({ steps, progress, signs, selected, onSelect }: GraphProps
   return (
     <div className="gcv" ref={box}>
       <ReactFlow
-        aria-label={texts.page.graph}
+        aria-label={pageTexts.graph}
         nodes={nodes}
         edges={edges}
         nodeTypes={nodeTypes}

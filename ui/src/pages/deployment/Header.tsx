@@ -5,8 +5,8 @@ import { BidiSafe } from "@/components/BidiSafe";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { Time, useNow } from "@/components/Time";
 import { formatDuration } from "@/components/time";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { texts } from "@/texts";
 import { shownState } from "../deployments/filters";
 import { shareOf } from "../deployments/Row";
 import { describeTests, hasTestProblem } from "../testSummary";
@@ -14,10 +14,11 @@ import { Acts } from "./Acts";
 import { Approval } from "./Approval";
 import { CauseLinks } from "./CauseLinks";
 import { workingTime } from "./elapsedTime";
+import { MainUrl } from "./MainUrl";
 import { stateMessage } from "./stateMessage";
 import { TimeLeft } from "./TimeLeft";
 
-const t = texts.page;
+const t = pageTexts;
 
 type Props = {
   deployment: Deployment;
@@ -45,6 +46,7 @@ export function Header({ deployment, steps, run, before, cause }: Props) {
         )}
         <Acts deployment={deployment} steps={steps} />
       </div>
+      <MainUrl deployment={deployment} />
       <Facts deployment={deployment} />
       <Box deployment={deployment} steps={steps} cause={cause} />
       <Approval deployment={deployment} />

@@ -2,10 +2,10 @@ import type { Step } from "@/api/client";
 import { SIGNS } from "@/api/run";
 import { useNow } from "@/components/Time";
 import { formatDuration } from "@/components/time";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { elapsedTime } from "./elapsedTime";
 
-const t = texts.page;
+const t = pageTexts;
 /** So many bars stand for the time in which signs are kept. */
 const BARS = 15;
 

@@ -9,27 +9,27 @@ import { shortenMiddle } from "@/components/names";
 import { Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { formatDuration } from "@/components/time";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { workingTime } from "./elapsedTime";
 import { OutcomeMark } from "./OutcomeMark";
 import { outcomeOfRun, sayFailure } from "./outcome";
 import { ReadFailed } from "./ReadFailed";
 
-const t = texts.page.history;
+const t = pageTexts.history;
 
 /** Every run of this deployment, newest first: who, what, when, and how it ended. */
 export function History({ deployment }: { deployment: Deployment }) {
   const query = useQuery(runs(deployment.id));
   const refetch = query.refetch;
   useEffect(() => void refetch(), [deployment.run, deployment.status, refetch]);
-  const unread = <ReadFailed what={texts.page.historyUnread} query={query} />;
+  const unread = <ReadFailed what={pageTexts.historyUnread} query={query} />;
   if (!query.data) return query.isError ? unread : <Skeletons count={4} />;
   return (
     <div className="body tblf">
       {unread}
       <p className="px-4 py-2">
         <Link className="link" to="/deployments/diff" search={{ a: deployment.id }}>
-          {texts.page.compareWith}
+          {pageTexts.compareWith}
         </Link>
       </p>
       <table className="tbl">

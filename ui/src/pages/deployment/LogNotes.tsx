@@ -1,7 +1,7 @@
+import { logTexts } from "@/components/logTexts";
 import { ErrorState } from "@/components/States";
 import { useDebounced } from "@/components/useDebounced";
 import { reachTexts } from "@/pages/deployment/reachTexts";
-import { texts } from "@/texts";
 import type { LogStream } from "./logStream";
 
 const t = reachTexts.logs;
@@ -11,7 +11,7 @@ export function LogNotes({ log }: { log: LogStream & { again: () => void } }) {
   if (log.error !== undefined)
     return (
       <ErrorState
-        what={texts.log.unread}
+        what={logTexts.unread}
         error={log.error}
         retry={log.again}
         stale={log.lines.length > 0 ? t.kept : undefined}
@@ -36,8 +36,8 @@ export function useEmptyText(log: LogStream, none: string): string {
 }
 
 const silences = {
-  connecting: texts.log.reading,
-  behind: texts.log.reading,
+  connecting: logTexts.reading,
+  behind: logTexts.reading,
   failed: t.out,
-  ended: texts.log.none,
+  ended: logTexts.none,
 };

@@ -1,6 +1,7 @@
 import { Download } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useRef } from "react";
 import { Button, buttonClass } from "@/components/Button";
+import { TONES } from "@/components/LogLine";
 import { usePageAction } from "@/components/pageActions";
 import { reachTexts } from "@/pages/deployment/reachTexts";
 import { logSpans, type PageSearch } from "./search";
@@ -25,19 +26,19 @@ export function LogTools({ sources, picked, search, change, download }: Props) {
     <div className="row wrap px-4 py-2" role="group" aria-label={t.sources}>
       <Sources sources={sources} picked={picked} change={change} />
       <Span since={search.since} choose={(since) => narrow({ since })} />
-      <SearchField find={search.find ?? ""} apply={(find) => narrow({ find })} />
-      <DownloadAll address={download} />
+      <DownloadAll address={download} found={search.find !== undefined} />
     </div>
   );
 }
 
-function DownloadAll({ address }: { address: string }) {
+function DownloadAll({ address, found }: { address: string; found: boolean }) {
   const self = useRef<HTMLAnchorElement>(null);
-  usePageAction({ label: t.download, run: () => self.current?.click() });
+  const label = found ? t.downloadFound : t.download;
+  usePageAction({ label, run: () => self.current?.click() });
   return (
     <a ref={self} className={buttonClass("ghost", true)} href={address} download>
       <Download className="i sm" aria-hidden="true" />
-      {t.download}
+      {label}
     </a>
   );
 }
@@ -51,7 +52,7 @@ function Sources({ sources, picked, change }: Pick<Props, "sources" | "picked" |
       <Button small aria-pressed={picked.length === 0} onClick={() => choose([])}>
         {t.all}
       </Button>
-      {sources.map((key) => (
+      {sources.map((key, at) => (
         <Button
           key={key}
           small
@@ -59,7 +60,7 @@ function Sources({ sources, picked, change }: Pick<Props, "sources" | "picked" |
           aria-pressed={picked.includes(key)}
           onClick={() => toggle(key)}
         >
-          {key}
+          <span data-tone={at % TONES}>{key}</span>
         </Button>
       ))}
     </>
@@ -85,34 +86,5 @@ function Span({ since, choose }: SpanProps) {
         ))}
       </select>
     </label>
-  );
-}
-
-/** The server searches, so it starts after a pause in typing. */
-function SearchField({ find, apply }: { find: string; apply: (text?: string) => void }) {
-  const [text, setText] = useState(find);
-  useEffect(() => setText(find), [find]);
-  const done = (typed: string) => typed.trim() !== find && apply(typed.trim() || undefined);
-  return (
-    <form
-      className="in sm w-44"
-      onSubmit={(event) => {
-        event.preventDefault();
-        done(text);
-      }}
-    >
-      <input
-        type="search"
-        placeholder={t.search}
-        aria-label={t.search}
-        value={text}
-        maxLength={200}
-        onChange={(event) => {
-          setText(event.target.value);
-          if (event.target.value === "") done("");
-        }}
-        onBlur={() => done(text)}
-      />
-    </form>
   );
 }

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import type { Deployment, Step } from "@/api/client";
 import { Button } from "@/components/Button";
+import type { LogRow } from "@/components/LogLine";
 import { LogView } from "@/components/LogView";
 import { reachTexts } from "@/pages/deployment/reachTexts";
 import { EarlierRunNotice } from "./EarlierRunNotice";
@@ -10,7 +11,7 @@ import { downloadQuery, isTail, streamQuery, TAIL, type Wish } from "./logAddres
 import { isMissed, type LogStream, reachesTail } from "./logStream";
 import type { PageSearch } from "./search";
 import { useLogStream } from "./useLogStream";
-import { useSearchChange } from "./useSearchChange";
+import { addressOf, useSearchChange } from "./useSearchChange";
 
 const t = reachTexts.logs;
 
@@ -31,6 +32,14 @@ export default function Logs({ deployment, steps, search }: Props) {
   const path = `/api/v1/deployments/${encodeURIComponent(deployment.id)}/logs`;
   const log = useLogStream(`${path}?${streamQuery(wish)}`, at ? KEEP_BEHIND : KEEP);
   const change = useSearchChange();
+  // What is looked for may be far before the lines that are here: the server looks in all of them.
+  const far = useMemo(
+    () => ({
+      text: search.find,
+      apply: (find?: string) => change({ find, at: undefined }),
+    }),
+    [search.find, change],
+  );
   const tools = { sources, picked, search, change };
   return (
     <div className="flex min-h-0 flex-1 flex-col">
@@ -52,7 +61,10 @@ export default function Logs({ deployment, steps, search }: Props) {
         end={log.link === "ended" ? t.ended : undefined}
         name={deployment.name}
         target={at}
-        link={(row) => (row.id ? linkTo(row.id) : undefined)}
+        link={linkTo}
+        go={({ id }) => change({ at: id, find: undefined })}
+        sources={sources}
+        far={far}
       />
     </div>
   );
@@ -84,11 +96,9 @@ function Missed({ log, at, leave }: MissedProps) {
   );
 }
 
-/** The page's own address, with the line in it. */
-function linkTo(id: string): string {
-  const url = new URL(window.location.href);
-  url.searchParams.set("at", id);
-  return url.href;
+/** The page's own address, with the line in it and all others around that. */
+function linkTo({ id }: LogRow): string | undefined {
+  return id ? addressOf({ at: id, find: undefined }) : undefined;
 }
 
 /** An earlier run has its steps only: what its services wrote is kept with them. */

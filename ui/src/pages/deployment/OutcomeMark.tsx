@@ -1,13 +1,13 @@
 import { Glyph } from "@/components/Glyph";
 import { lookOf, StatusMark, stateWord } from "@/components/Status";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 
 /** Beside a result: what became of its effects. */
 export function Cleanup({ state }: { state: string }) {
   return (
     <span className="st s" data-st={lookOf(state)}>
       <Glyph state={state} size="sm" />
-      {state === "failed" ? texts.page.undoFailed : stateWord(state)}
+      {state === "failed" ? pageTexts.undoFailed : stateWord(state)}
     </span>
   );
 }

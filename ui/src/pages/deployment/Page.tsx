@@ -5,6 +5,7 @@ import { loadChunk } from "@/components/loadChunk";
 import { LiveBadge, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { stateWord } from "@/components/Status";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { texts } from "@/texts";
 import { shownState } from "../deployments/filters";
 import { Header } from "./Header";
@@ -70,7 +71,7 @@ function Known({ watch, deployment, tab, search }: KnownProps) {
           cause={cause}
         />
         {watch.error ? (
-          <ErrorState what={texts.page.unread} error={watch.error} retry={watch.refetch} />
+          <ErrorState what={pageTexts.unread} error={watch.error} retry={watch.refetch} />
         ) : null}
         <Shown
           watch={watch}

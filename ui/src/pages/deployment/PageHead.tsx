@@ -3,7 +3,7 @@ import { ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { CopyButton } from "@/components/Copy";
 import { Top } from "@/components/Shell";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 
 /** The bar above the page, in each of its states: on a phone the menu is in it. */
 export function Head({ name, children }: { name?: string; children?: ReactNode }) {
@@ -11,7 +11,7 @@ export function Head({ name, children }: { name?: string; children?: ReactNode }
     <Top>
       <div className="crumb">
         <Link to="/deployments" search={{}}>
-          {texts.page.crumbs}
+          {pageTexts.crumbs}
         </Link>
         {name ? <Name name={name} /> : null}
       </div>

@@ -1,8 +1,8 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
 import { type PageAction, usePageAction } from "@/components/pageActions";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { texts } from "@/texts";
 import { order, tabNames, useGoTab } from "./Tabs";
 
 const t = deployTexts.offers;
@@ -18,7 +18,7 @@ export function PageOffers({ deployment: { id } }: { deployment: Deployment }) {
         <Offered key={tab} label={t.show(tabNames[tab] ?? tab)} run={() => go(tab)} />
       ))}
       <Offered label={deployTexts.details.openCapsule} run={() => go("capsule")} />
-      <Offered label={texts.page.compareWith} run={compare} />
+      <Offered label={pageTexts.compareWith} run={compare} />
     </>
   );
 }

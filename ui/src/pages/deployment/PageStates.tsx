@@ -1,6 +1,6 @@
 import { isNotFound } from "@/api/client";
 import { ErrorState, Skeletons } from "@/components/States";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { NotFound } from "../shell/ErrorPages";
 import { Head } from "./PageHead";
 
@@ -27,7 +27,7 @@ export function Unreadable({ name, error, retry }: Props) {
       ) : (
         <>
           <Title name={name} />
-          <ErrorState what={texts.page.unread} error={error} retry={retry} />
+          <ErrorState what={pageTexts.unread} error={error} retry={retry} />
         </>
       )}
     </>
@@ -36,5 +36,5 @@ export function Unreadable({ name, error, retry }: Props) {
 
 /** The heading that a screen reader goes to; the header that shows it comes with the deployment. */
 const Title = ({ name }: { name?: string }) => (
-  <h1 className="vh">{name ?? texts.page.tabsLabel}</h1>
+  <h1 className="vh">{name ?? pageTexts.tabsLabel}</h1>
 );

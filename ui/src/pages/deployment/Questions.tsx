@@ -4,11 +4,12 @@ import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
 import { describeCancel } from "@/pages/deployment/endingTexts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { texts } from "@/texts";
 import { RemovalEffects } from "./RemovalEffects";
 import type { Act } from "./useAct";
 
-const t = texts.page;
+const t = pageTexts;
 
 type QuestionProps = {
   deployment: Deployment;

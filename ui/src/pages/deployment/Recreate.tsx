@@ -9,8 +9,8 @@ import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { isName } from "@/components/names";
 import { describeError } from "@/components/States";
+import { createTexts } from "@/pages/create/createTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { texts } from "@/texts";
 import { usePermissionReasonOn } from "../shell/usePermissionReason";
 import { whyNot } from "./whyNot";
 
@@ -52,7 +52,7 @@ export function Recreate({ deployment }: { deployment: Deployment }) {
 
 /** Its own name is free again only once it is gone. */
 function wrongWith(name: string, deployment: Deployment): string | undefined {
-  if (!isName(name)) return texts.create.nameWrong;
+  if (!isName(name)) return createTexts.nameWrong;
   return name === deployment.name && !hasEnded(deployment.status) ? t.nameTaken(name) : undefined;
 }
 

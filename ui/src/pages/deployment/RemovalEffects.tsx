@@ -4,9 +4,9 @@ import { activity } from "@/api/queries/activity";
 import { pipelineVersion } from "@/api/queries/catalog";
 import { useNow } from "@/components/Time";
 import { describeLastUse, volumesOf } from "@/pages/deployment/endingTexts";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 
-const t = texts.page;
+const t = pageTexts;
 
 /** What deleting takes, and who would miss it. What cannot be known is not counted. */
 export function RemovalEffects({ deployment }: { deployment: Deployment }) {

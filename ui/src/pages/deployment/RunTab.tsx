@@ -7,7 +7,7 @@ import { useNarrow } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { lookOf } from "@/components/Status";
 import { elapsedBetween, formatDuration } from "@/components/time";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { EarlierRunNotice } from "./EarlierRunNotice";
 import { hasFailed } from "./outcome";
 import { ServiceRows } from "./Services";
@@ -22,7 +22,7 @@ const Graph = lazy(() =>
   loadChunk(() => import("./Graph")).then((module) => ({ default: module.Graph })),
 );
 const Timeline = lazy(() => loadChunk(() => import("./Timeline")));
-const t = texts.page;
+const t = pageTexts;
 
 type Props = {
   watch: Watch;
@@ -119,6 +119,7 @@ export function RunTab(props: Props) {
               show={search.show}
               line={search.step === selected.key ? search.line : undefined}
               cause={cause?.step === selected.key ? cause.line : undefined}
+              told={number === deployment.run && isCauseTold(deployment, selected.key)}
               name={deployment.name}
             />
           ) : null}
@@ -131,6 +132,11 @@ export function RunTab(props: Props) {
       </div>
     </>
   );
+}
+
+/** Whether the head of the page says why this step failed. */
+function isCauseTold({ failure, status }: Deployment, step: string): boolean {
+  return failure?.step === step && ["failed", "undoing", "stuck"].includes(status);
 }
 
 /**

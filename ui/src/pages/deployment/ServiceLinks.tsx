@@ -2,11 +2,11 @@ import { Link } from "@tanstack/react-router";
 import { Activity, SquareTerminal } from "lucide-react";
 import type { ReactNode } from "react";
 import { buttonClass } from "@/components/Button";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { reachTexts } from "@/pages/deployment/reachTexts";
-import { texts } from "@/texts";
 import { logLinkOf } from "./ServiceLog";
 
-const t = texts.page;
+const t = pageTexts;
 
 /** From a service to its log below the list, its curves, and a terminal in it. */
 export function ServiceLinks({ service }: { service: string }) {

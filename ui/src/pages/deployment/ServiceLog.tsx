@@ -2,13 +2,14 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { buttonClass } from "@/components/Button";
 import { LogView } from "@/components/LogView";
+import { logTexts } from "@/components/logTexts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { reachTexts } from "@/pages/deployment/reachTexts";
-import { texts } from "@/texts";
 import { LogNotes, useEmptyText } from "./LogNotes";
 import { reachesTail } from "./logStream";
 import { useLogStream } from "./useLogStream";
 
-const t = texts.page;
+const t = pageTexts;
 
 /** How many lines are kept of a service that talks without end. */
 const KEEP = 20_000;
@@ -41,8 +42,46 @@ export function ContainerLog({ id, service, name, head }: Props & { head?: React
         lines={log.lines}
         cut={log.cut}
         before={earlier}
-        empty={useEmptyText(log, texts.log.noneYet)}
-        end={log.link === "ended" ? texts.log.ended : undefined}
+        empty={useEmptyText(log, logTexts.noneYet)}
+        end={log.link === "ended" ? logTexts.ended : undefined}
+        name={`${name}-${service}`}
+      />
+    </>
+  );
+}
+
+/**
+ * What a service writes from its start on, in the run that starts it. It begins before there is a
+ * container, goes on when that is started again, and is still there when the service is gone.
+ */
+export function StartLog({
+  id,
+  run,
+  service,
+  name,
+  head,
+}: Props & { run: number; head: ReactNode }) {
+  const query = new URLSearchParams({ source: service, run: String(run), follow: "true" });
+  const log = useLogStream(
+    `/api/v1/deployments/${encodeURIComponent(id)}/logs?${query}&tail=${TAIL}`,
+    KEEP,
+  );
+  return (
+    <>
+      {log.trouble.map((one) => (
+        <p key={one.source} className="t2 s px-4" role="status">
+          {one.detail}
+        </p>
+      ))}
+      <LogNotes log={log} />
+      <LogView
+        head={head}
+        label={logTexts.label(service)}
+        lines={log.lines}
+        cut={log.cut}
+        before={reachesTail(log.lines, TAIL) ? reachTexts.logs.tailOfOne(TAIL) : undefined}
+        empty={useEmptyText(log, logTexts.noneYet)}
+        end={log.link === "ended" ? logTexts.ended : undefined}
         name={`${name}-${service}`}
       />
     </>

@@ -10,12 +10,12 @@ import { Sparkline } from "@/components/Sparkline";
 import { EmptyState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { formatBytes } from "@/components/time";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { ServiceLinks, ServiceName } from "./ServiceLinks";
 import { ServiceLog } from "./ServiceLog";
 import { whyClosed } from "./whyClosed";
 
-const t = texts.page;
+const t = pageTexts;
 
 /** The services with their URLs first, and the log of one of them. */
 export function Services({ deployment, open }: { deployment: Deployment; open?: string }) {

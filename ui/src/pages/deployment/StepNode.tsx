@@ -5,13 +5,13 @@ import { splitEnd } from "@/components/names";
 import { lookOf, Rail, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { formatBytes, formatDuration } from "@/components/time";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { elapsedTime } from "./elapsedTime";
 import { HeartBeat, paceOf } from "./HeartBeat";
 import { Cleanup } from "./OutcomeMark";
 import { outcomeOf } from "./outcome";
 
-const t = texts.page;
+const t = pageTexts;
 
 type Props = {
   step: Step;

@@ -1,25 +1,27 @@
+import { useLocation } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
 import type { Step } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import type { LogRow } from "@/components/LogLine";
 import { LogView } from "@/components/LogView";
+import { logTexts } from "@/components/logTexts";
 import { ErrorState } from "@/components/States";
 import { useNow } from "@/components/Time";
 import { formatDuration } from "@/components/time";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { EarlierRuns } from "./EarlierRuns";
 import { elapsedTime } from "./elapsedTime";
 import { HeartBeat } from "./HeartBeat";
 import { OutcomeMark } from "./OutcomeMark";
 import { hasFailed, outcomeOf } from "./outcome";
-import { ContainerLog } from "./ServiceLog";
+import { ContainerLog, StartLog } from "./ServiceLog";
 import { StepTabs } from "./StepTabs";
 import type { StepTab } from "./search";
 import { TestResults } from "./TestResults";
 import { useStepLog, type Watch } from "./useDeploymentStream";
 import { addressOf, useSearchChange } from "./useSearchChange";
 
-const t = texts.page;
+const t = pageTexts;
 
 type Props = {
   watch: Watch;
@@ -33,11 +35,13 @@ type Props = {
   line?: number;
   /** The number of the line that says why the step failed. */
   cause?: number;
+  /** The page says already why the step failed. */
+  told?: boolean;
 };
 
 /** What the selected step says, was given, and gave back. */
 export function StepPanel(props: Props) {
-  const { watch, id, run, step, signs, show, name, line, cause } = props;
+  const { watch, id, run, step, signs, show, name, line, cause, told } = props;
   const tabs = <StepTabs step={step.key} show={show} />;
   return (
     <>
@@ -56,7 +60,7 @@ export function StepPanel(props: Props) {
           <HeartBeat step={step} signs={signs} />
         </div>
       ) : null}
-      {step.message ? (
+      {step.message && !told ? (
         <div className="px-4 pb-2">
           <div className="box" data-st={hasFailed(step) ? "failed" : "queued"}>
             <span className="min-w-0 wrap-anywhere">
@@ -86,6 +90,13 @@ export function StepPanel(props: Props) {
       {show === "earlier" ? <EarlierRuns id={id} run={run} step={step} /> : null}
       {show ? null : isInContainer(step) ? (
         <ContainerLog key={step.key} id={id} service={step.key} name={name} head={tabs} />
+      ) : isOfService(step) ? (
+        <StartLog
+          key={`${run}/${step.key}`}
+          {...{ id, run, name }}
+          service={step.key}
+          head={tabs}
+        />
       ) : (
         <Log {...{ watch, run, step, name, tabs, line, cause }} />
       )}
@@ -102,6 +113,11 @@ function sayExitCode({ message, exit_code: code }: Step): string {
 /** Whether the log is the container's: a job that failed or was undone left its lines with the step. */
 function isInContainer({ kind, status }: Step): boolean {
   return kind === "job" && (status === "running" || status === "done");
+}
+
+/** Whether the log is what a service writes from its start on; one that failed left it with the step. */
+function isOfService({ kind, status }: Step): boolean {
+  return kind === "service" && (status === "running" || status === "done");
 }
 
 function Spent({ step }: { step: Step }) {
@@ -129,29 +145,31 @@ type LogProps = Pick<Props, "watch" | "run" | "step" | "name" | "line" | "cause"
 function Log({ watch, run, step, name, tabs, line, cause }: LogProps) {
   const { log, error, reading, again } = useStepLog(watch, run, step);
   const address = useLineAddress(run, step.key);
+  const visit = useLocation({ select: ({ state }) => state.visit });
   const started = Boolean(step.started_at) || step.lines > 0 || log.lines.length > 0;
   const empty =
     reading && started
-      ? texts.log.reading
+      ? logTexts.reading
       : !started
-        ? texts.log.waiting
+        ? logTexts.waiting
         : step.ended_at
-          ? texts.log.none
-          : texts.log.noneYet;
+          ? logTexts.none
+          : logTexts.noneYet;
   return (
     <>
-      {error ? <ErrorState what={texts.log.unread} error={error} retry={again} /> : null}
+      {error ? <ErrorState what={logTexts.unread} error={error} retry={again} /> : null}
       <LogView
         key={`${run}/${step.key}`}
         head={tabs}
-        label={texts.log.label(step.key)}
+        label={logTexts.label(step.key)}
         lines={log.lines}
         cut={log.cut}
         start={step.started_at}
         empty={empty}
-        end={step.ended_at ? texts.log.ended : undefined}
+        end={step.ended_at ? logTexts.ended : undefined}
         name={`${name}-run${run}-${step.key}`}
         target={line === undefined ? undefined : String(line)}
+        visit={visit}
         cause={cause}
         {...address}
       />

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import type { StepTab } from "./search";
 
-const t = texts.page;
+const t = pageTexts;
 
 /** What of a step is shown; its log, when the address names nothing else. */
 export function StepTabs({ step, show }: { step: string; show?: StepTab }) {

@@ -1,11 +1,11 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useKeys } from "@/components/Shell";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { reachTexts } from "@/pages/deployment/reachTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { texts } from "@/texts";
 import { acrossTabs } from "./search";
 
-const t = texts.page;
+const t = pageTexts;
 
 /** The tabs as they stand, which is also the order of their keys. */
 export const order = ["run", "services", "logs", "metrics", "terminal", "details", "history"];

@@ -2,11 +2,11 @@ import type { Step } from "@/api/client";
 import { lookOf, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { formatDuration } from "@/components/time";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { elapsedTime } from "./elapsedTime";
 import { outcomeOf } from "./outcome";
 
-const t = texts.page;
+const t = pageTexts;
 
 /** The run as a strip: each step as wide as it usually takes. */
 export function TimeStrip({ steps }: { steps: Step[] }) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Deployment, Schemas, Step } from "@/api/client";
 import type { Reset } from "@/api/queries/activity";
 import { describeCancel, describeLastUse, volumesOf } from "@/pages/deployment/endingTexts";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 
 const made = (more: object = {}) =>
   ({
@@ -40,11 +40,11 @@ describe("the question before deleting", () => {
 
   it("names the volumes of what runs", () => {
     expect(volumesOf(made({ services: [{ step: "db" }] }), pipeline)).toEqual(["db/data"]);
-    expect(texts.page.removeBody(1, 1, ["db/data"])).toMatch(
+    expect(pageTexts.removeBody(1, 1, ["db/data"])).toMatch(
       /its data is erased: db\/data\. 1 URL says/,
     );
-    expect(texts.page.removeBody(2, 0, [])).toBe("2 services stop now; it has no volume.");
-    expect(texts.page.removeBody(2, 2)).toMatch(/its data is erased\. 2 URLs say/);
+    expect(pageTexts.removeBody(2, 0, [])).toBe("2 services stop now; it has no volume.");
+    expect(pageTexts.removeBody(2, 2)).toMatch(/its data is erased\. 2 URLs say/);
   });
 
   it("says who used it last, but not that it was made", () => {

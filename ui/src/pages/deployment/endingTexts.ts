@@ -1,12 +1,12 @@
 import type { Deployment, Schemas, Step } from "@/api/client";
 import type { Reset } from "@/api/queries/activity";
 import { formatAgo } from "@/components/time";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { texts } from "@/texts";
 
 // What the questions before an end say: to how much it happens, and what was known of its use.
 
-const t = texts.page;
+const t = pageTexts;
 
 /** What canceling undoes. Of what waits in the queue there is nothing. */
 export function describeCancel(

@@ -8,7 +8,7 @@ export const reachTexts = {
     empty: "No line yet.",
     ended: "The log ends here.",
     download: "Download all",
-    search: "Show only lines with",
+    downloadFound: "Download all lines with it",
     since: "Since",
     spans: { all: "any time", "600": "10 minutes", "3600": "1 hour", "86400": "1 day" },
     trouble: (source: string, why: string) => `${source}: ${why}`,

@@ -2,11 +2,11 @@ import type { Deployment, Step } from "@/api/client";
 import { hasEnded } from "@/api/deploymentState";
 import { stateWord } from "@/components/Status";
 import { formatClock, formatExact } from "@/components/time";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { texts } from "@/texts";
 import { sayFailure } from "./outcome";
 
-const t = texts.page;
+const t = pageTexts;
 const m = deployTexts.move;
 
 /** The notice about a deployment's state. `to` is the deployment that replaced it. */

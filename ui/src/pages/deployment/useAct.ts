@@ -2,9 +2,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ask, client, type Deployment } from "@/api/client";
 import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 
-const t = texts.page;
+const t = pageTexts;
 
 type Asked = "retry" | "delete" | "forget";
 

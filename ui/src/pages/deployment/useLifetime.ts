@@ -6,8 +6,8 @@ import { IdempotencyKeys } from "@/api/idempotency";
 import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { formatExact } from "@/components/time";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { texts } from "@/texts";
 
 const t = deployTexts.life;
 
@@ -41,7 +41,7 @@ export function useLifetime(deployment: Deployment, done: () => void) {
     onError: (error, { kind }) => {
       once.failed(error);
       // A refused hold is said in its question, which stays open.
-      if (kind !== "hold") say("failed", texts.page.refused(describeError(error).message));
+      if (kind !== "hold") say("failed", pageTexts.refused(describeError(error).message));
     },
   });
 }

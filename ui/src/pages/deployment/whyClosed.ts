@@ -1,8 +1,8 @@
 import type { Deployment, ServiceHealth } from "@/api/client";
 import { stateWord } from "@/components/Status";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 
-const t = texts.page.closed;
+const t = pageTexts.closed;
 
 /** Why a service's URL is not to be opened now; nothing when it is. */
 export function whyClosed(

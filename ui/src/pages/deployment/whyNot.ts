@@ -1,6 +1,6 @@
 import type { Deployment, Me } from "@/api/client";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { texts } from "@/texts";
 import { activeHold } from "./activeHold";
 
 // What the API refuses regardless of permissions (controlplane/lifecycle: life.go, stop.go,
@@ -26,7 +26,7 @@ export function whyNot(act: Act, deployment: Deployment, person: Person): string
   if (act === "again" && (deployment.moving || deployment.moved_to))
     return deployTexts.move.noAgain;
   if (act === "retry" || act === "recreate" || act === "again")
-    return deployment.scratch ? texts.page.scratchHint : undefined;
+    return deployment.scratch ? pageTexts.scratchHint : undefined;
   if (act === "check") return undefined;
   if (act === "move") return whyNotMove(deployment, person);
   if (act === "release") return whyNotRelease(deployment, person);
@@ -53,7 +53,7 @@ function heldByOther(deployment: Deployment, person: Person): string | undefined
 }
 
 function whyNotMove(deployment: Deployment, person: Person): string | undefined {
-  if (deployment.scratch) return texts.page.scratchHint;
+  if (deployment.scratch) return pageTexts.scratchHint;
   if (deployment.moving) return deployTexts.move.moving;
   return person.role === "admin" ? undefined : heldByOther(deployment, person);
 }

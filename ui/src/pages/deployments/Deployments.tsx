@@ -5,11 +5,13 @@ import { me } from "@/api/queries/common";
 import { LiveBadge, Top, useKeys, useTitle } from "@/components/Shell";
 import { texts } from "@/texts";
 import { fromList } from "../create/search";
+import { compareBy } from "./arrange";
 import { CreateLink } from "./CreateLink";
 import { FilterBar } from "./FilterBar";
 import { Footer } from "./Footer";
-import { byChange, type Filters, filterDeployments, isNarrowed, onlySet } from "./filters";
+import { type Filters, filterDeployments, isNarrowed, onlySet } from "./filters";
 import { ListNotices } from "./ListNotices";
+import { readSort } from "./listOrder";
 import { PresentList } from "./PresentList";
 import { RemovedList } from "./RemovedList";
 import { useList } from "./useList";
@@ -29,7 +31,10 @@ export function Deployments() {
   const all = query.data;
   const search = useDeferredValue(filters.q);
   const shown = useMemo(
-    () => filterDeployments(all ?? [], { ...filters, q: search }, person.name).sort(byChange),
+    () =>
+      filterDeployments(all ?? [], { ...filters, q: search }, person.name).sort(
+        compareBy(readSort(filters.sort)),
+      ),
     [all, filters, search, person.name],
   );
   const create = () => {
@@ -40,7 +45,8 @@ export function Deployments() {
     "/": () => document.querySelector<HTMLInputElement>("#find")?.focus(),
   });
   // Without filters it is the view that leaves nothing over.
-  const rest = isNarrowed(filters) ? onlySet({ view: filters.view }) : {};
+  const { view, group, sort } = filters;
+  const rest = isNarrowed(filters) ? onlySet({ view, group, sort }) : onlySet({ group, sort });
   const clear = () => void navigate({ to: "/deployments", search: rest });
   const gone = filters.view === "removed";
   const said = gone ? saysRecords(records) : all && texts.list.shown(shown.length, all.length);

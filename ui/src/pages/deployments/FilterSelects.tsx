@@ -7,6 +7,7 @@ import { Button } from "@/components/Button";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
 import { type Filters, isNarrowed, shownState } from "./filters";
+import { type Grouping, groupings } from "./listOrder";
 
 const t = texts.list;
 /** The catalogue changes seldom, and what is listed is offered at once. */
@@ -49,6 +50,16 @@ export function FilterSelects({ filters, listed, set }: Props) {
         say={stateWord}
         set={(state) => set({ state })}
       />
+      {filters.view === "removed" ? null : (
+        <Choice
+          label={t.group}
+          any={t.groupings.state}
+          value={filters.group}
+          values={[...groupings]}
+          say={(value) => t.groupings[value as Grouping]}
+          set={(group) => set({ group: group as Grouping })}
+        />
+      )}
       {isNarrowed(filters) ? (
         <Button act={t.clear} small look="ghost" onClick={clear}>
           <X className="i sm" aria-hidden="true" />

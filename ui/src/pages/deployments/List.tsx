@@ -1,17 +1,23 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { lazy, Suspense, useMemo, useRef, useState } from "react";
+import { useSuspenseQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useVirtualizer, type VirtualItem } from "@tanstack/react-virtual";
+import { lazy, type MouseEvent, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
+import { me } from "@/api/queries/common";
 import { loadChunk } from "@/components/loadChunk";
 import { useKeys, useNarrow } from "@/components/Shell";
 import { useSlots } from "@/components/slots";
 import { useLoadMore } from "@/components/useLoadMore";
 import { texts } from "@/texts";
-import { type Filters, type Group, groupOf } from "./filters";
+import { groupsBy } from "./arrange";
+import { useColumns } from "./columns";
+import type { Filters, Group } from "./filters";
 import { GroupHead, Head } from "./ListHeads";
 import { keyOf, type Line, linesOf, rowsOf } from "./listLines";
 import { MovedNotice } from "./MovedNotice";
-import { Row } from "./Row";
+import { isTall, Row } from "./Row";
 import { useRowHold } from "./rowHold";
+import { useStars } from "./stars";
 import { useHoverHold } from "./useHoverHold";
 import { useMarks } from "./useMarks";
 import { useRetry } from "./useRetry";
@@ -19,6 +25,8 @@ import { useRowActions } from "./useRowActions";
 import { useScrollRestore } from "./useScrollRestore";
 
 const RowActs = lazy(() => loadChunk(() => import("./RowActs")));
+
+const RowMenu = lazy(() => loadChunk(() => import("./RowMenu")));
 
 const t = texts.list;
 const endedGroup = (): Group => "ended";
@@ -33,11 +41,68 @@ type Props = {
   onEnd?: () => void;
 };
 
+/** The heights that the style sheet gives them, in px. */
+function heightOf(line: Line): number {
+  if (!("row" in line)) return 30;
+  return isTall(line.row) ? 58 : 36;
+}
+
 /** Moves the focus to a row's name. A row far away is drawn only when it has been scrolled to. */
 function focusRow(table: HTMLElement, id: string, tries = 5) {
   const name = table.querySelector<HTMLElement>(`[data-id="${id}"] a.nm`);
   if (name) name.focus();
   else if (tries > 0) requestAnimationFrame(() => focusRow(table, id, tries - 1));
+}
+
+type DrawnProps = {
+  /** The lines in sight. */
+  seen: VirtualItem[];
+  lines: Line[];
+  slots: ReturnType<typeof useSlots>;
+  selected?: string;
+  marks: ReturnType<typeof useMarks>;
+  stars: ReadonlySet<string>;
+  measure?: (row: HTMLElement | null) => void;
+  retry: (deployment: Deployment) => void;
+  copy: (deployment: Deployment) => void;
+  follow: (event: MouseEvent, deployment: Deployment) => void;
+  openMenu: (deployment: Deployment, anchor: HTMLElement) => void;
+  closed: Partial<Record<Group, boolean>>;
+  setClosed: (closed: Partial<Record<Group, boolean>>) => void;
+};
+
+/** The lines in sight: heads of groups, and rows. */
+function Drawn(props: DrawnProps) {
+  const { seen, lines, slots, selected, marks, stars, measure, closed, setClosed } = props;
+  return seen.map((item) => {
+    const line = lines[item.index] as Line;
+    return "row" in line ? (
+      <Row
+        key={slots.get(line.row.id)}
+        deployment={line.row}
+        selected={line.row.id === selected}
+        marked={marks.has(line.row.id)}
+        starred={stars.has(line.row.id)}
+        index={item.index}
+        measure={measure}
+        onRetry={props.retry}
+        onCopy={props.copy}
+        onFollow={props.follow}
+        onMark={marks.toggle}
+        onMenu={props.openMenu}
+      />
+    ) : (
+      <GroupHead
+        key={item.key}
+        group={line.head}
+        count={line.count}
+        index={item.index}
+        measure={measure}
+        closed={closed[line.head] ?? false}
+        toggle={() => setClosed({ ...closed, [line.head]: !closed[line.head] })}
+      />
+    );
+  });
 }
 
 /** The rows in their groups, walked with J and K. */
@@ -48,7 +113,14 @@ export function List({ rows, filters, flat, onEnd }: Props) {
   const [selected, setSelected] = useState(was?.selected);
   const [closed, setClosed] = useState(was?.closed ?? {});
   const view = JSON.stringify(filters);
-  const how = { groupOf: flat ? endedGroup : groupOf, held, view };
+  const { data: person } = useSuspenseQuery(me);
+  const { stars, toggle: star } = useStars(person.name);
+  const groupOf = useMemo(
+    () => (flat ? endedGroup : groupsBy(filters.group, (id) => stars.has(id))),
+    [flat, filters.group, stars],
+  );
+  const shown = useColumns();
+  const how = { groupOf, held, view: view + [...stars].join() };
   const { placed, moved, settle } = useRowHold({ rows, ...how });
   const retry = useRetry();
 
@@ -63,7 +135,7 @@ export function List({ rows, filters, flat, onEnd }: Props) {
     count: lines.length,
     getScrollElement: box,
     initialOffset: was?.top,
-    estimateSize: (i) => ("row" in (lines[i] as Line) ? 36 : 30),
+    estimateSize: (i) => heightOf(lines[i] as Line),
     getItemKey: (i) => keyOf(lines[i] as Line),
     overscan: 3,
     // jsdom and a hidden page have no size; some rows are drawn all the same.
@@ -90,12 +162,21 @@ export function List({ rows, filters, flat, onEnd }: Props) {
     if (table.current) focusRow(table.current, next.id);
   };
   const { copy, follow, open } = useRowActions();
+  const [menu, setMenu] = useState<{ on: Deployment; anchor: HTMLElement }>();
+  const openMenu = useCallback(
+    (on: Deployment, anchor: HTMLElement) => setMenu({ on, anchor }),
+    [],
+  );
+  const navigate = useNavigate();
+  const sortBy = (sort?: string) =>
+    void navigate({ to: ".", search: (before: object) => ({ ...before, sort }), replace: true });
   useKeys({
     j: () => move(1),
     k: () => move(-1),
     o: () => current && open(current),
     y: () => current && void copy(current),
     x: () => current && marks.toggle(current.id),
+    s: () => current && star(current.id),
     Escape: marks.clear,
   });
 
@@ -116,8 +197,16 @@ export function List({ rows, filters, flat, onEnd }: Props) {
         aria-label={t.title}
         aria-rowcount={lines.length + 1}
         data-scrolling={virtual.isScrolling || undefined}
+        {...shown.table}
       >
-        <Head />
+        <Head
+          sort={filters.sort}
+          onSort={flat ? undefined : sortBy}
+          marked={marks.rows.length}
+          rows={order.length}
+          markAll={marks.toggleAll}
+          shown={shown}
+        />
         <div
           role="rowgroup"
           style={{
@@ -125,34 +214,30 @@ export function List({ rows, filters, flat, onEnd }: Props) {
             paddingBottom: virtual.getTotalSize() - (seen[seen.length - 1]?.end ?? 0),
           }}
         >
-          {seen.map((item) => {
-            const line = lines[item.index] as Line;
-            return "row" in line ? (
-              <Row
-                key={slots.get(line.row.id)}
-                deployment={line.row}
-                selected={line.row.id === selected}
-                marked={marks.has(line.row.id)}
-                index={item.index}
-                measure={measure}
-                onRetry={retry.mutate}
-                onCopy={copy}
-                onFollow={follow}
-              />
-            ) : (
-              <GroupHead
-                key={item.key}
-                group={line.head}
-                count={line.count}
-                index={item.index}
-                measure={measure}
-                closed={closed[line.head] ?? false}
-                toggle={() => setClosed({ ...closed, [line.head]: !closed[line.head] })}
-              />
-            );
-          })}
+          <Drawn
+            {...{ seen, lines, slots, selected, marks, stars, measure, copy, follow, closed }}
+            retry={retry.mutate}
+            openMenu={openMenu}
+            setClosed={setClosed}
+          />
         </div>
       </div>
+      {menu ? (
+        <Suspense fallback={null}>
+          <RowMenu
+            key={menu.on.id}
+            {...menu}
+            close={() => setMenu(undefined)}
+            filters={filters}
+            marked={marks.has(menu.on.id)}
+            mark={marks.toggle}
+            starred={stars.has(menu.on.id)}
+            star={star}
+            open={open}
+            copy={copy}
+          />
+        </Suspense>
+      ) : null}
       {acted.length > 0 ? (
         <Suspense fallback={null}>
           <RowActs

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Deployment } from "@/api/client";
 import { Button, buttonClass } from "@/components/Button";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { texts } from "@/texts";
 import { usePermissionReasonOn } from "../shell/usePermissionReason";
 import { waitsForMe } from "./filters";
@@ -33,7 +34,7 @@ function Retry({ deployment, retry }: { deployment: Deployment; retry: () => voi
   );
   // Who may do it needs no explanation, and a row of a long list is drawn often.
   if (deployment.level !== "full") return <Lacking deployment={deployment} act={act} />;
-  return act(deployment.scratch ? texts.page.scratchHint : undefined);
+  return act(deployment.scratch ? pageTexts.scratchHint : undefined);
 }
 
 function Lacking({

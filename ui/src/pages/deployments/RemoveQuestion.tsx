@@ -2,12 +2,13 @@ import type { Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
 import { describeCancel } from "@/pages/deployment/endingTexts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { RemovalEffects } from "../deployment/RemovalEffects";
 import { nameOf } from "./useBulk";
 
-const t = texts.page;
+const t = pageTexts;
 
 type Props = {
   on?: Deployment[];

@@ -20,7 +20,13 @@ function show(more: Partial<Deployment>) {
     steps_total: 0,
     ...more,
   } as unknown as Deployment;
-  const acts = { onRetry: vi.fn(), onCopy: vi.fn(), onFollow: vi.fn() };
+  const acts = {
+    onRetry: vi.fn(),
+    onCopy: vi.fn(),
+    onFollow: vi.fn(),
+    onMark: vi.fn(),
+    onMenu: vi.fn(),
+  };
   const router = createRouter({ routeTree: createRootRoute() });
   render(
     <RouterContextProvider router={router as never}>

@@ -6,6 +6,7 @@ import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { formatExact } from "@/components/time";
 import { texts } from "@/texts";
+import { mainVersion } from "./arrange";
 import { mainUrl, shownState, waitsForMe } from "./filters";
 import { LifetimeLeft, leftOf } from "./LifetimeLeft";
 import { MainAct } from "./MainAct";
@@ -21,7 +22,23 @@ type Props = {
   onRetry: (deployment: Deployment) => void;
   onCopy: (deployment: Deployment) => void;
   onFollow: (event: MouseEvent, deployment: Deployment) => void;
+  onMark: (id: string) => void;
+  onMenu: (deployment: Deployment, anchor: HTMLElement) => void;
+  /** One of this person's favourites. */
+  starred?: boolean;
 };
+
+// One path, made once: as in MainAct.
+const moreIcon = (
+  <svg className="i sm" viewBox="0 0 24 24" fill="currentColor" aria-hidden="true">
+    <path d="M5 10a2 2 0 1 1 0 4 2 2 0 0 1 0-4M12 10a2 2 0 1 1 0 4 2 2 0 0 1 0-4M19 10a2 2 0 1 1 0 4 2 2 0 0 1 0-4" />
+  </svg>
+);
+
+/** Whether a row has a second line, with the whole cause of what went wrong. */
+export function isTall({ status, failure }: Deployment): boolean {
+  return (status === "failed" || status === "stuck") && failure !== undefined;
+}
 
 /** A row of the list; renders again only if its deployment or its selection changes. */
 export const Row = memo(function Row(props: Props) {
@@ -33,13 +50,13 @@ export const Row = memo(function Row(props: Props) {
   const { name, environment } = deployment;
   const url = mainUrl(deployment);
   const follow = (event: MouseEvent) => {
-    if (!(event.target as Element).closest("a, button")) props.onFollow(event, deployment);
+    if (!(event.target as Element).closest("a, button, label")) props.onFollow(event, deployment);
   };
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the row's link has the keys.
     <div
       onClick={follow}
-      className="lr cols"
+      className={isTall(deployment) ? "lr cols why" : "lr cols"}
       role="row"
       data-selected={selected || undefined}
       data-marked={props.marked || undefined}
@@ -49,6 +66,16 @@ export const Row = memo(function Row(props: Props) {
       ref={measure}
     >
       <Rail state={offline ? "offline" : state} cell />
+      <span role="cell" className="c-k">
+        <label title={texts.list.mark(name)}>
+          <input
+            type="checkbox"
+            aria-label={texts.list.mark(name)}
+            checked={props.marked ?? false}
+            onChange={() => props.onMark(deployment.id)}
+          />
+        </label>
+      </span>
       <span role="cell" className="c-name">
         {/* Not the router's Link: to make its place anew is much of what a row costs. */}
         <a
@@ -59,6 +86,16 @@ export const Row = memo(function Row(props: Props) {
         >
           {name}
         </a>
+        {props.starred ? (
+          <span
+            className="star"
+            role="img"
+            aria-label={texts.list.starred}
+            title={texts.list.starred}
+          >
+            ★
+          </span>
+        ) : null}
         <span className="pj">{deployment.project}</span>
       </span>
       <span role="cell" className="c-st">
@@ -80,6 +117,16 @@ export const Row = memo(function Row(props: Props) {
       <Time at={deployment.changed_at} short className="c-a" role="cell" />
       <span role="cell" className="c-x">
         <MainAct deployment={deployment} url={url} onRetry={onRetry} onCopy={onCopy} />
+        <button
+          type="button"
+          className="btn ghost sm ic"
+          aria-label={texts.list.menu(name)}
+          title={texts.list.menu(name)}
+          aria-haspopup="menu"
+          onClick={(event) => props.onMenu(deployment, event.currentTarget)}
+        >
+          {moreIcon}
+        </button>
       </span>
     </div>
   );
@@ -104,14 +151,13 @@ export function shareOf(deployment: Deployment): number {
 
 function Version({ deployment }: { deployment: Deployment }) {
   const chosen = deployment.versions.filter((version) => version.tag_mode === "selectable");
-  const first =
-    chosen.find((version) => version.step === "web") ?? chosen[0] ?? deployment.versions[0];
+  const first = mainVersion(deployment);
   if (!first) return null;
   const all = deployment.versions.map((version) => `${version.step} ${version.tag}`).join("\n");
   return (
     <>
       <span className="chip" title={all}>
-        <span className="t3 tr">{first.step}</span>
+        <span className="t3 whole">{first.step}</span>
         <MiddleTruncate text={first.tag} />
       </span>
       {chosen.length > 1 ? <span className="t2 s">+{chosen.length - 1}</span> : null}

@@ -1,4 +1,5 @@
 import type { Deployment } from "@/api/client";
+import { type Grouping, groupings, readSort } from "./listOrder";
 
 const views = ["mine", "attention", "removed"] as const;
 type View = (typeof views)[number];
@@ -10,6 +11,10 @@ export type Filters = {
   project?: string;
   state?: string;
   q?: string;
+  /** By what the list is divided; by state without. */
+  group?: Grouping;
+  /** By what it is sorted; the newest change first without. */
+  sort?: string;
 };
 
 export function readFilters(search: Record<string, unknown>): Filters {
@@ -19,6 +24,8 @@ export function readFilters(search: Record<string, unknown>): Filters {
     env: text(search.env),
     project: text(search.project),
     state: text(search.state),
+    group: groupings.find((one) => one === search.group),
+    sort: readSort(text(search.sort)) && text(search.sort),
     q: search.q === undefined ? undefined : text(String(search.q)),
   };
 }
@@ -29,7 +36,7 @@ export function onlySet(filters: Filters): Filters {
 }
 
 /** Whether anything is left out beyond what the view leaves out. */
-export function isNarrowed({ view: _, ...chosen }: Filters): boolean {
+export function isNarrowed({ view: _, group: __, sort: ___, ...chosen }: Filters): boolean {
   return Object.values(chosen).some(Boolean);
 }
 
@@ -38,8 +45,9 @@ export function shownState({ status, condition }: Deployment): string {
   return condition ?? status;
 }
 
-export type Group = "attention" | "progress" | "ready" | "ended";
-export const groups: Group[] = ["attention", "progress", "ready", "ended"];
+/** What rows stand under: a state, or what they were divided by (see `arrange`). */
+export type Group = string;
+export const groups: Group[] = ["starred", "attention", "progress", "ready", "ended"];
 
 /** Where a deployment stands in the list: what needs a person comes first. */
 export function groupOf(deployment: Deployment): Group {

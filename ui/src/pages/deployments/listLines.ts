@@ -1,5 +1,6 @@
 import type { Deployment } from "@/api/client";
-import { type Group, groups } from "./filters";
+import { compareGroups } from "./arrange";
+import type { Group } from "./filters";
 
 /** One line of the list: the head of a group, or a row of it. */
 export type Line = { head: Group; count: number } | { row: Deployment };
@@ -17,11 +18,16 @@ export function linesOf(
   placed: { row: Deployment; group: Group }[],
   closed: Partial<Record<Group, boolean>>,
 ) {
-  const by = new Map<Group, Deployment[]>(groups.map((group) => [group, []]));
-  for (const { row, group } of placed) by.get(group)?.push(row);
-  return [...by].flatMap<Line>(([head, rows]) =>
-    rows.length === 0
-      ? []
-      : [{ head, count: rows.length }, ...(closed[head] ? [] : rows.map((row) => ({ row })))],
-  );
+  const by = new Map<Group, Deployment[]>();
+  for (const { row, group } of placed) {
+    const rows = by.get(group);
+    if (rows) rows.push(row);
+    else by.set(group, [row]);
+  }
+  return [...by]
+    .sort(([a], [b]) => compareGroups(a, b))
+    .flatMap<Line>(([head, rows]) => [
+      { head, count: rows.length },
+      ...(closed[head] ? [] : rows.map((row) => ({ row }))),
+    ]);
 }

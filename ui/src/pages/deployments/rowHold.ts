@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
-import { type Group, groups } from "./filters";
+import type { Group } from "./filters";
 
 export type Placed = { row: Deployment; group: Group };
 
@@ -53,9 +53,10 @@ export function assignPlaces(rows: Deployment[], groupOf: Asked["groupOf"], plac
 function countMoved(placed: Placed[], rows: Deployment[], groupOf: Asked["groupOf"]): number {
   const wanted = new Map(rows.map((row, at) => [row.id, at]));
   const stay = placed.filter(({ row, group }) => groupOf(row) === group);
-  const out = groups.map((group) =>
-    outOfOrder(stay.filter((one) => one.group === group).map(({ row }) => wanted.get(row.id) ?? 0)),
-  );
+  const by = new Map<Group, number[]>();
+  for (const { row, group } of stay)
+    (by.get(group) ?? by.set(group, []).get(group))?.push(wanted.get(row.id) ?? 0);
+  const out = [...by.values()].map(outOfOrder);
   return placed.length - stay.length + out.reduce((sum, count) => sum + count, 0);
 }
 

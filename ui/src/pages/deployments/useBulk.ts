@@ -4,8 +4,8 @@ import { mergeOne } from "@/api/mergeDeployments";
 import { deployments } from "@/api/queries/deployments";
 import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { texts } from "@/texts";
 
 export type Kind = "extend" | "retry" | "remove";
 type Asked = { kind: Kind; on: Deployment[] };
@@ -46,7 +46,7 @@ function sayRefusals(refusals: Refused[]): string {
   for (const { deployment, why } of refusals)
     by.set(why, [...(by.get(why) ?? []), deployment.name]);
   const [first] = refusals;
-  if (refusals.length === 1 && first) return texts.page.refused(first.why);
+  if (refusals.length === 1 && first) return pageTexts.refused(first.why);
   // Of many the count says enough: they stay marked.
   const named = (names: string[]) =>
     names.length > 3 ? deployTexts.rows.several(names.length) : names.join(", ");

@@ -7,8 +7,8 @@ import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { diffTexts } from "@/pages/diff/diffTexts";
-import { texts } from "@/texts";
 import { DeploymentPicker } from "./DeploymentPicker";
 
 const t = diffTexts;
@@ -25,7 +25,7 @@ export function Diff() {
       <Top>
         <div className="crumb">
           <Link to="/deployments" search={{}}>
-            {texts.page.crumbs}
+            {pageTexts.crumbs}
           </Link>
           <ChevronRight className="i sm" aria-hidden="true" />
           <h1>{t.title}</h1>

@@ -4,8 +4,8 @@ import type { NodeInfo } from "@/api/client";
 import { nodeMetrics } from "@/api/queries/usage";
 import { ErrorState, Skeletons } from "@/components/States";
 import { formatBytes, formatCores } from "@/components/time";
+import { nodeTexts } from "@/nodeTexts";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
-import { texts } from "@/texts";
 import { Curves, type Figure, rate, SPANS, Spans } from "../nodes/Curves";
 import { useSpan } from "../nodes/useSpan";
 import { AGAIN } from "./queries";
@@ -70,7 +70,7 @@ function Sum({ nodes, metrics }: SumProps) {
   );
 }
 
-const u = texts.nodes.use;
+const u = nodeTexts.use;
 
 function figuresOf(cpu?: number, memory?: number, disk?: number): Figure[] {
   const line = "--color-accent";

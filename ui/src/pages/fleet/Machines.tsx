@@ -31,10 +31,12 @@ export function Machines({ nodes }: { nodes: NodeInfo[] }) {
   );
 }
 
+/** What was measured before a node fell silent says nothing about now. */
+const vitalsOf = ({ status, vitals }: NodeInfo) => (status === "online" ? vitals : undefined);
+
 function Machine({ node }: { node: NodeInfo }) {
-  const { name, status, environment, deployments, inventory, allocated } = node;
-  // What was measured before a node fell silent says nothing about now.
-  const vitals = status === "online" ? node.vitals : undefined;
+  const { name, status, environment, deployments, inventory } = node;
+  const vitals = vitalsOf(node);
   return (
     <li>
       <div className="who">
@@ -46,6 +48,23 @@ function Machine({ node }: { node: NodeInfo }) {
           {environment}, {t.count(deployments)}
         </span>
       </div>
+      <NodeMeters node={node} />
+      <Meter
+        what={t.disk2}
+        all={inventory?.disk}
+        used={inventory && vitals ? inventory.disk - vitals.disk_free : undefined}
+        say={formatBytes}
+      />
+    </li>
+  );
+}
+
+/** How much of a node's processors and memory is used, and how much is allocated. */
+export function NodeMeters({ node }: { node: NodeInfo }) {
+  const { inventory, allocated } = node;
+  const vitals = vitalsOf(node);
+  return (
+    <>
       <Meter
         what={t.cpu}
         all={inventory?.cpu}
@@ -61,13 +80,7 @@ function Machine({ node }: { node: NodeInfo }) {
         promised={(allocated.memory_mib ?? 0) * MIB}
         say={formatBytes}
       />
-      <Meter
-        what={t.disk2}
-        all={inventory?.disk}
-        used={inventory && vitals ? inventory.disk - vitals.disk_free : undefined}
-        say={formatBytes}
-      />
-    </li>
+    </>
   );
 }
 

@@ -11,12 +11,14 @@ import { Sheet } from "@/components/Overlay";
 import { Select } from "@/components/Select";
 import { describeError } from "@/components/States";
 import { StatusMark } from "@/components/Status";
+import { nodeTexts } from "@/nodeTexts";
+import { createTexts } from "@/pages/create/createTexts";
 import { machineTexts as m } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { SetUp } from "./SetUp";
 import { ThumbprintCommands } from "./TrustDecision";
 
-const t = texts.nodes;
+const t = nodeTexts;
 type Enrolment = Schemas["NodeEnrolment"];
 
 /** Names a machine, then shows the one line that joins it, once; or sets it up over SSH. */
@@ -65,7 +67,7 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (add.isPending) return;
-    if (!isName(body.name)) return setNameError(texts.create.nameWrong);
+    if (!isName(body.name)) return setNameError(createTexts.nameWrong);
     add.mutate();
   };
   const refused = fieldOf(add.error);
@@ -95,7 +97,7 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
           maxLength={40}
           value={body.name}
           error={nameError ?? says("name")}
-          hint={texts.create.nameHint}
+          hint={createTexts.nameHint}
           onChange={(event) => set({ name: event.target.value })}
         />
         <div className="field">
@@ -103,7 +105,7 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
           <div>
             <Select
               label={t.environment}
-              placeholder={texts.create.chooseEnvironment}
+              placeholder={createTexts.chooseEnvironment}
               value={environment || null}
               options={environments.map((one) => ({ value: one.name, label: one.name }))}
               onChange={(next) => set({ environment: next })}
@@ -179,10 +181,15 @@ function fieldOf(error: unknown): { field: string; message: string } | undefined
   return { field: error instanceof ApiError ? (error.problem.field ?? "") : "", message };
 }
 
+type LinesProps = {
+  enrolment: Enrolment;
+  cluster: boolean;
+  setCluster: (cluster: boolean) => void;
+};
+
 /** The line for a machine, or the two for a cluster. */
-function Lines({ enrolment }: { enrolment: Enrolment }) {
-  const { command, kubernetes, node } = enrolment;
-  const [cluster, setCluster] = useState(Boolean(node.inventory?.cluster));
+function Lines({ enrolment, cluster, setCluster }: LinesProps) {
+  const { command, kubernetes } = enrolment;
   if (!kubernetes) return <CommandLine line={command} what={t.command} />;
   return (
     <>
@@ -230,9 +237,12 @@ export function Enrolled({ enrolment, close, instead }: EnrolledProps) {
   const { data } = useQuery({ ...nodeQuery(enrolment.node.name), refetchInterval: 5000 });
   const node = data ?? enrolment.node;
   const seen = node.thumbprint ?? node.pending_thumbprint;
+  const [cluster, setCluster] = useState(Boolean(enrolment.node.inventory?.cluster));
+  // Nobody signs in to a cluster over SSH.
+  const able = instead && !cluster && !seen && node.address;
   const foot = (
     <div className="row end">
-      {instead && !seen && node.address ? (
+      {able ? (
         <Button act={m.ssh.instead} onClick={instead}>
           {m.ssh.instead}
         </Button>
@@ -245,7 +255,7 @@ export function Enrolled({ enrolment, close, instead }: EnrolledProps) {
   return (
     <Sheet open narrow onClose={close} title={t.enrolTitle(node.name)} foot={foot}>
       <div className="form grow">
-        <Lines enrolment={enrolment} />
+        <Lines enrolment={enrolment} cluster={cluster} setCluster={setCluster} />
         <CommandLine
           label={t.token[0]?.toUpperCase() + t.token.slice(1)}
           line={enrolment.token}

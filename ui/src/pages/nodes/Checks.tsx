@@ -2,9 +2,9 @@ import type { Schemas } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import { CommandLine } from "@/components/CommandLine";
 import { StatusMark, stateWord } from "@/components/Status";
-import { texts } from "@/texts";
+import { nodeTexts } from "@/nodeTexts";
 
-const t = texts.nodes.checks;
+const t = nodeTexts.checks;
 
 export type NodeCheck = Schemas["NodeCheck"];
 
@@ -69,7 +69,7 @@ function Check({ check }: { check: NodeCheck }) {
         </p>
         {check.remedy ? <p className="t2">{check.remedy}</p> : null}
         {commandsIn(check.remedy ?? "").map((line) => (
-          <CommandLine key={line} line={line} what={texts.nodes.command} />
+          <CommandLine key={line} line={line} what={nodeTexts.command} />
         ))}
       </div>
     </li>

@@ -106,13 +106,15 @@ it("shows the line for a machine, or the two for a cluster", async () => {
   };
   render(
     <QueryClientProvider client={new QueryClient()}>
-      <Enrolled enrolment={enrolment} close={() => undefined} />
+      <Enrolled enrolment={enrolment} close={() => undefined} instead={() => undefined} />
     </QueryClientProvider>,
   );
   expect(screen.getByText("docker run it")).toBeTruthy();
+  expect(screen.getByRole("button", { name: machineTexts.ssh.instead })).toBeTruthy();
   await userEvent.click(screen.getByRole("combobox", { name: new RegExp(t.kind) }));
   await userEvent.click(await screen.findByRole("option", { name: t.kubernetes }));
   expect(screen.getByText("helm it")).toBeTruthy();
   expect(screen.getByText("kubectl it")).toBeTruthy();
   expect(screen.queryByText("docker run it")).toBeNull();
+  expect(screen.queryByRole("button", { name: machineTexts.ssh.instead })).toBeNull();
 });

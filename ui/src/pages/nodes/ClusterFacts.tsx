@@ -2,8 +2,8 @@ import type { Schemas } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import { StatusMark } from "@/components/Status";
 import { formatBytes } from "@/components/time";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { texts } from "@/texts";
 
 const t = machineTexts.cluster;
 
@@ -63,7 +63,7 @@ export function ClusterFacts({ inventory, cluster }: { inventory: Inventory; clu
 
 function MachineLine({ machine }: { machine: Machine }) {
   return (
-    <div className="row flex-wrap gap-2">
+    <div className="row flex-wrap gap-x-2 gap-y-0 py-0.5">
       <StatusMark state={states[machine.state]} small>
         {t.states[machine.state]}
       </StatusMark>
@@ -71,12 +71,12 @@ function MachineLine({ machine }: { machine: Machine }) {
       <span className="t2 s">
         {t.machine(
           machine.version.replace(/^v/, ""),
-          texts.nodes.cores(machine.cpu),
+          nodeTexts.cores(machine.cpu),
           formatBytes(machine.memory),
         )}
       </span>
       {machine.detail ? (
-        <span className="t2 s">
+        <span className="t2 s basis-full">
           <BidiSafe text={machine.detail} />
         </span>
       ) : null}

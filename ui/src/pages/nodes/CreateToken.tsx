@@ -8,6 +8,8 @@ import { Field, Refusal } from "@/components/Field";
 import { Sheet } from "@/components/Overlay";
 import { Select } from "@/components/Select";
 import { describeError } from "@/components/States";
+import { nodeTexts } from "@/nodeTexts";
+import { createTexts } from "@/pages/create/createTexts";
 import { texts } from "@/texts";
 import { provisioningTexts as t } from "./provisioningTexts";
 
@@ -30,7 +32,7 @@ export function CreateToken({ close, made }: { close: () => void; made: () => vo
   const foot = (
     <div className="row end">
       <Button look="ink" onClick={close}>
-        {texts.nodes.doneButton}
+        {nodeTexts.doneButton}
       </Button>
     </div>
   );
@@ -99,7 +101,7 @@ function Form({ close, made }: { close: () => void; made: (created: Created) => 
           <div>
             <Select
               label={t.environment}
-              placeholder={texts.create.chooseEnvironment}
+              placeholder={createTexts.chooseEnvironment}
               value={environment || null}
               options={environments.map((one) => ({ value: one.name, label: one.name }))}
               onChange={(next) => set({ env: next })}

@@ -4,11 +4,11 @@ import type { Line } from "@/components/Chart";
 import { buildCurve } from "@/components/curve";
 import { loadChunk } from "@/components/loadChunk";
 import { formatBytes } from "@/components/time";
-import { texts } from "@/texts";
+import { nodeTexts } from "@/nodeTexts";
 
 const Chart = lazy(() => loadChunk(() => import("@/components/Chart")));
 
-const t = texts.nodes.use;
+const t = nodeTexts.use;
 const HOUR = 3_600_000;
 
 /** How far back curves go, in ms. */
@@ -64,7 +64,7 @@ export function Curves({ figure, metrics }: { figure: Figure; metrics: Metrics }
           ? `${name} ${figure.format(value(last))}`
           : figure.format(value(last)),
       )
-    : [texts.nodes.notKnown];
+    : [nodeTexts.notKnown];
   return (
     <figure className="m-0">
       <figcaption className="row">

@@ -3,11 +3,11 @@ import { Button } from "@/components/Button";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { formatExact } from "@/components/time";
+import { nodeTexts } from "@/nodeTexts";
 import { Staying, useStaying } from "@/pages/nodes/Staying";
-import { texts } from "@/texts";
 import { DrainAct } from "./DrainAct";
 
-const t = texts.nodes;
+const t = nodeTexts;
 
 /** How far the emptying of a node is, and what keeps it from being empty. */
 export function DrainBox({ node, end }: { node: NodeInfo; end: () => void }) {

@@ -7,12 +7,13 @@ import { Field, Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
 import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { Staying, useStaying } from "@/pages/nodes/Staying";
 import { texts } from "@/texts";
 import { formatDeadline, parseDeadline } from "./deadlineField";
 
-const t = texts.nodes;
+const t = nodeTexts;
 const d = machineTexts.drain;
 
 /** Begins a drain, or changes its deadline and has what is ready moved after all. */

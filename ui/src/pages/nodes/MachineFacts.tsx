@@ -1,13 +1,13 @@
 import type { NodeInfo, Schemas } from "@/api/client";
 import { StatusMark, stateWord } from "@/components/Status";
 import { formatBytes } from "@/components/time";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { texts } from "@/texts";
 import { ClusterFacts } from "./ClusterFacts";
 import { cpuLimit } from "./cpuLimit";
 import { labelLines, taintLine } from "./nodeSettings";
 
-const t = texts.nodes;
+const t = nodeTexts;
 const s = machineTexts;
 const MIB = 1024 * 1024;
 

@@ -5,13 +5,15 @@ import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
 import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
+import { nodeTexts } from "@/nodeTexts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { type Kind, useNodeAct } from "@/pages/nodes/useNodeAct";
 import { texts } from "@/texts";
 import { Enrolled } from "./AddNode";
 import { DrainAct } from "./DrainAct";
 
-const t = texts.nodes;
+const t = nodeTexts;
 
 /** Edit, disable and enable, a new token, revoke, remove; what hurts asks first and says what happens. */
 export function NodeActs({ node, edit }: { node: NodeInfo; edit: () => void }) {
@@ -104,6 +106,6 @@ function useRotate(name: string, made: (enrolment: Schemas["NodeEnrolment"]) => 
     mutationFn: () =>
       ask(client.POST("/api/v1/nodes/{name}/token", { params: { path: { name } } })),
     onSuccess: made,
-    onError: (error) => say("failed", texts.page.refused(describeError(error).message)),
+    onError: (error) => say("failed", pageTexts.refused(describeError(error).message)),
   });
 }

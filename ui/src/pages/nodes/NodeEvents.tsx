@@ -5,10 +5,10 @@ import { BidiSafe } from "@/components/BidiSafe";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { texts } from "@/texts";
 
-const t = texts.nodes;
+const t = nodeTexts;
 const words: Record<string, string> = t.kinds;
 
 /** What happened to a node, newest first. */

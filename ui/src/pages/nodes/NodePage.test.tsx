@@ -4,7 +4,7 @@ import userEvent from "@testing-library/user-event";
 import type { ReactNode } from "react";
 import { afterEach, expect, it, vi } from "vitest";
 import { client, type NodeInfo } from "@/api/client";
-import { texts } from "@/texts";
+import { nodeTexts } from "@/nodeTexts";
 import { NodePage } from "./NodePage";
 
 const shown = vi.hoisted(() => ({ name: "fra-01" }));
@@ -45,10 +45,10 @@ it("takes no question about one node along to another", async () => {
     </QueryClientProvider>
   );
   const { rerender } = render(page());
-  await userEvent.click(screen.getByRole("button", { name: texts.nodes.disable }));
-  expect(screen.getByText(texts.nodes.disableTitle("fra-01"))).toBeTruthy();
+  await userEvent.click(screen.getByRole("button", { name: nodeTexts.disable }));
+  expect(screen.getByText(nodeTexts.disableTitle("fra-01"))).toBeTruthy();
   shown.name = "fra-02";
   rerender(page());
   expect(screen.getByRole("heading", { level: 1 }).textContent).toBe("fra-02");
-  expect(screen.queryByText(texts.nodes.disableTitle("fra-02"))).toBeNull();
+  expect(screen.queryByText(nodeTexts.disableTitle("fra-02"))).toBeNull();
 });

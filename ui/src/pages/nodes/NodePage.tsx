@@ -10,6 +10,7 @@ import { ErrorState, Skeletons } from "@/components/States";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { formatAgo } from "@/components/time";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { useNodeAct } from "@/pages/nodes/useNodeAct";
 import { texts } from "@/texts";
@@ -30,7 +31,7 @@ import { UnknownDeployments } from "./UnknownDeployments";
 import { Upgrade } from "./Upgrade";
 import { MEASURED, useNodesLive } from "./useNodesLive";
 
-const t = texts.nodes;
+const t = nodeTexts;
 const route = getRouteApi("/app/nodes/$name");
 
 /** Is this machine fit, and can it be trusted. */
@@ -116,7 +117,8 @@ function Body({ node }: { node: NodeInfo }) {
       </div>
       {node.inventory?.checks?.length ? <Checks checks={node.inventory.checks} /> : null}
       <UnknownDeployments name={node.name} />
-      <Provisions node={node} />
+      {/* Nobody signs in to a cluster over SSH. */}
+      {node.inventory?.cluster ? null : <Provisions node={node} />}
       {node.inventory?.plugins?.length ? <Plugins plugins={node.inventory.plugins} /> : null}
       <NodeQueue name={node.name} />
       <NodeUsage node={node} />

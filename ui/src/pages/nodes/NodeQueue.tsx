@@ -5,10 +5,10 @@ import { nodeQueue } from "@/api/queries/catalog";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { texts } from "@/texts";
+import { nodeTexts } from "@/nodeTexts";
 import { MEASURED } from "./useNodesLive";
 
-const t = texts.nodes.queue;
+const t = nodeTexts.queue;
 
 type Item = Schemas["QueueItem"];
 

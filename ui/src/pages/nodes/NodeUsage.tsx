@@ -4,11 +4,11 @@ import type { NodeInfo } from "@/api/client";
 import { type Metrics, nodeMetrics } from "@/api/queries/usage";
 import { ErrorState, Skeletons } from "@/components/States";
 import { formatBytes, formatCores } from "@/components/time";
-import { texts } from "@/texts";
+import { nodeTexts } from "@/nodeTexts";
 import { Curves, type Figure, rate, SPANS, Spans } from "./Curves";
 import { useSpan } from "./useSpan";
 
-const t = texts.nodes.use;
+const t = nodeTexts.use;
 
 /** The machine's resource use over time, by NullOps and anything else. */
 export function NodeUsage({ node }: { node: NodeInfo }) {

@@ -9,7 +9,7 @@ import { StatusMark, stateWord } from "@/components/Status";
 import { formatBytes } from "@/components/time";
 import { Listing } from "@/lists/Listing";
 import { useListSearch, useOpenSheet } from "@/lists/useOpenSheet";
-import { texts } from "@/texts";
+import { nodeTexts } from "@/nodeTexts";
 import { version } from "../fleet/queries";
 import { NotFound } from "../shell/ErrorPages";
 import { AddNode } from "./AddNode";
@@ -19,7 +19,7 @@ import { machineTexts } from "./machineTexts";
 import { columns, filters, textOf } from "./nodeColumns";
 import { MEASURED, useNodesLive } from "./useNodesLive";
 
-const t = texts.nodes;
+const t = nodeTexts;
 
 const ProvisioningTokens = lazy(() =>
   loadChunk(() => import("./ProvisioningTokens")).then((one) => ({

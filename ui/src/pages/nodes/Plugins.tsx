@@ -1,8 +1,8 @@
 import type { Schemas } from "@/api/client";
 import { StatusMark } from "@/components/Status";
-import { texts } from "@/texts";
+import { nodeTexts } from "@/nodeTexts";
 
-const t = texts.nodes.plugins;
+const t = nodeTexts.plugins;
 
 type Held = Schemas["NodePlugin"];
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { client, type NodeInfo } from "@/api/client";
 import type { ServerEvent } from "@/api/sse";
 import { Toasts } from "@/components/Toast";
-import { texts } from "@/texts";
+import { nodeTexts } from "@/nodeTexts";
 import { type Attempt, Provisions } from "./Provisions";
 
 /** The page's stream: where it is opened, and what it hears. */
@@ -21,7 +21,7 @@ vi.mock("@/api/useLive", () => ({
   },
 }));
 
-const t = texts.nodes.ssh;
+const t = nodeTexts.ssh;
 const at = "2026-11-21T12:00:00Z";
 const first: Attempt = {
   node: "fra-01",

@@ -10,11 +10,12 @@ import { describeError, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
+import { nodeTexts } from "@/nodeTexts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { texts } from "@/texts";
 import { SetUp } from "./SetUp";
 
-const t = texts.nodes.ssh;
+const t = nodeTexts.ssh;
 const m = machineTexts.ssh;
 
 export type Attempt = Schemas["Provision"];
@@ -131,7 +132,7 @@ function Again({ name, failed }: { name: string; failed: boolean }) {
   const say = useToast();
   const params = { path: { name } };
   const onError = (error: unknown) =>
-    say("failed", texts.page.refused(describeError(error).message));
+    say("failed", pageTexts.refused(describeError(error).message));
   const again = useMutation({
     mutationFn: () => ask(client.POST("/api/v1/nodes/{name}/provisions", { params, body: {} })),
     onSuccess: () => void cache.invalidateQueries({ queryKey: ["node", name] }),

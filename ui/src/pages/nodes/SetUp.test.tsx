@@ -3,12 +3,12 @@ import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/re
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { ApiError, client, type NodeInfo } from "@/api/client";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { texts } from "@/texts";
 import { SetUp } from "./SetUp";
 import { signInAt, signInProblems, sshOf, whereOf } from "./sshForm";
 
-const t = texts.nodes.ssh;
+const t = nodeTexts.ssh;
 const m = machineTexts.ssh;
 
 afterEach(() => {

@@ -4,6 +4,7 @@ import { ask, client, type NodeInfo, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Sheet } from "@/components/Overlay";
+import { nodeTexts } from "@/nodeTexts";
 import { texts } from "@/texts";
 import { Advanced, Credential, Reach } from "./SetUpFields";
 import {
@@ -18,7 +19,7 @@ import {
   whereOf,
 } from "./sshForm";
 
-const t = texts.nodes.ssh;
+const t = nodeTexts.ssh;
 
 /** Asks a machine for its host key. */
 function useLook() {

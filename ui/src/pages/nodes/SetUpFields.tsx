@@ -1,10 +1,10 @@
 import { useEffect, useId, useState } from "react";
 import { Field, Refusal } from "@/components/Field";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { texts } from "@/texts";
 import type { SignIn, Wrong } from "./sshForm";
 
-const t = texts.nodes.ssh;
+const t = nodeTexts.ssh;
 const m = machineTexts.ssh;
 
 type Fields = { values: SignIn; wrong: Wrong; set: (change: Partial<SignIn>) => void };

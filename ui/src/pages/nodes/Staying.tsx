@@ -5,14 +5,14 @@ import { nodeDrain } from "@/api/queries/catalog";
 import { Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { formatExact } from "@/components/time";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { texts } from "@/texts";
 import { ReadFailed } from "../deployment/ReadFailed";
 import { MEASURED } from "./useNodesLive";
 
 const d = machineTexts.drain;
 
-const t = texts.nodes;
+const t = nodeTexts;
 
 type Estimate = Schemas["NodeDrain"];
 

@@ -3,11 +3,11 @@ import { Button } from "@/components/Button";
 import { CommandLine } from "@/components/CommandLine";
 import { thumbprint } from "@/components/names";
 import { Rail, StatusMark, stateWord } from "@/components/Status";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { texts } from "@/texts";
 import { useNodeAct } from "./useNodeAct";
 
-const t = texts.nodes;
+const t = nodeTexts;
 const d = machineTexts.decide;
 
 /** What is said depends on what there is to compare with: approved, expected at first contact, nothing. */

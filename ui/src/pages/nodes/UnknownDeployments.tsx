@@ -5,8 +5,8 @@ import { Button } from "@/components/Button";
 import { describeError } from "@/components/States";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { texts } from "@/texts";
 import { ReadFailed } from "../deployment/ReadFailed";
 import { ConfirmAct } from "./ConfirmAct";
 import { nodeUnknown } from "./queries";
@@ -86,7 +86,7 @@ function Acts({ node, one }: { node: string; one: Found }) {
   const adopt = useMutation({
     mutationFn: () => ask(client.POST("/api/v1/nodes/{name}/unknown/{id}/adopt", { params })),
     onSuccess: () => say("done", t.adopted(one.name)),
-    onError: (error) => say("failed", texts.page.refused(describeError(error).message)),
+    onError: (error) => say("failed", pageTexts.refused(describeError(error).message)),
     onSettled: again,
   });
   return (

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { NodeInfo } from "@/api/client";
 import type { ServerEvent } from "@/api/sse";
-import { texts } from "@/texts";
+import { nodeTexts } from "@/nodeTexts";
 import { Turns } from "./NodeQueue";
 import { Fleet } from "./Nodes";
 import { Plugins } from "./Plugins";
@@ -14,7 +14,7 @@ vi.mock("@tanstack/react-router", async (original) => ({
   Link: ({ children }: { children: ReactNode }) => <span>{children}</span>,
 }));
 
-const t = texts.nodes;
+const t = nodeTexts;
 
 afterEach(cleanup);
 

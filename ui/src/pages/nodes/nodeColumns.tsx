@@ -5,14 +5,14 @@ import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { formatBytes } from "@/components/time";
 import type { Column, ListFilter } from "@/lists/listProps";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
-import { texts } from "@/texts";
 import { findTroubles } from "../fleet/troubles";
 import { engineName } from "./ClusterFacts";
 import { cpuLimit } from "./cpuLimit";
 import { labelLines } from "./nodeSettings";
 
-const t = texts.nodes;
+const t = nodeTexts;
 const l = machineTexts.list;
 
 export const columns: Column<NodeInfo>[] = [

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { client, type NodeInfo, type Schemas } from "@/api/client";
 import { nodeDrain } from "@/api/queries/catalog";
 import { thumbprint } from "@/components/names";
+import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { texts } from "@/texts";
 import { DrainBox } from "./Drain";
@@ -25,7 +26,7 @@ vi.mock("@tanstack/react-router", async (original) => ({
   getRouteApi: () => ({ useParams: () => ({ name: "fra-01" }) }),
 }));
 
-const t = texts.nodes;
+const t = nodeTexts;
 let cache: QueryClient;
 
 beforeEach(() => {

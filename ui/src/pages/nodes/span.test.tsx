@@ -3,7 +3,7 @@ import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { client, type NodeInfo } from "@/api/client";
-import { texts } from "@/texts";
+import { nodeTexts } from "@/nodeTexts";
 import { NodeUsage } from "./NodeUsage";
 
 const address = vi.hoisted(() => ({ search: {} as object, went: vi.fn() }));
@@ -14,7 +14,7 @@ vi.mock("@tanstack/react-router", async (original) => ({
   useSearch: () => address.search,
 }));
 
-const t = texts.nodes.use;
+const t = nodeTexts.use;
 
 afterEach(() => {
   cleanup();

@@ -3,9 +3,10 @@ import { useNavigate } from "@tanstack/react-router";
 import { ask, client, type NodeInfo } from "@/api/client";
 import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { texts } from "@/texts";
+import { nodeTexts } from "@/nodeTexts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 
-const t = texts.nodes;
+const t = nodeTexts;
 
 export type Kind = "enable" | "disable" | "undrain" | "revoke" | "remove" | "forget";
 
@@ -54,6 +55,6 @@ export function useNodeAct(name: string) {
       // What was left there is written down in the list of those that were given up.
       else void navigate({ to: "/nodes", search: { given: name } });
     },
-    onError: (error) => say("failed", texts.page.refused(describeError(error).message)),
+    onError: (error) => say("failed", pageTexts.refused(describeError(error).message)),
   });
 }

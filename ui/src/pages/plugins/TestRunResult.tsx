@@ -5,10 +5,10 @@ import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { LogView } from "@/components/LogView";
+import { logTexts } from "@/components/logTexts";
 import { describeError, ErrorState, Skeletons } from "@/components/States";
 import { Pill } from "@/components/Status";
 import { pluginTexts as t } from "@/pages/catalogTexts";
-import { texts } from "@/texts";
 import {
   useDeploymentStream,
   useStepLog,
@@ -63,15 +63,15 @@ function Step({ watch, deployment }: { watch: Watch; deployment: Deployment }) {
           <BidiSafe text={step.message} />
         </div>
       ) : null}
-      {error ? <ErrorState what={texts.log.unread} error={error} retry={again} /> : null}
+      {error ? <ErrorState what={logTexts.unread} error={error} retry={again} /> : null}
       <div className="triallog">
         <LogView
-          label={texts.log.label(STEP)}
+          label={logTexts.label(STEP)}
           lines={log.lines}
           cut={log.cut}
           start={step?.started_at}
-          empty={step?.ended_at ? texts.log.none : texts.log.waiting}
-          end={step?.ended_at ? texts.log.ended : undefined}
+          empty={step?.ended_at ? logTexts.none : logTexts.waiting}
+          end={step?.ended_at ? logTexts.ended : undefined}
           name={deployment.name}
         />
       </div>

@@ -7,7 +7,7 @@ import { Time } from "@/components/Time";
 import { VersionUsers } from "@/editor/compare/VersionUsers";
 import { editorTexts } from "@/editor/editorTexts";
 import { containerOf, kindOf } from "@/editor/model/document";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { StepNode } from "../deployment/StepNode";
 import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { StepDetail } from "./StepDetail";
@@ -38,10 +38,10 @@ export function ReadSteps({ project, version, chosen, onChoose }: Props) {
   return (
     <div className="runpage flex min-h-0 flex-1 flex-col">
       <div className="rg">
-        <section className="gp" aria-label={texts.page.graph}>
+        <section className="gp" aria-label={pageTexts.graph}>
           <Drawn steps={steps} chosen={chosen} onChoose={onChoose} />
           <div className="gnote">
-            {texts.page.stepCount(steps.length)}. <Why />
+            {pageTexts.stepCount(steps.length)}. <Why />
           </div>
         </section>
         <section className="lp" ref={side} aria-label={selected?.key ?? t.overview}>
@@ -120,7 +120,7 @@ function asStep(step: PipelineStep, at: number): Step {
   const image = containerOf(step)?.image ?? step.plugin?.image;
   const version = image?.tag ?? image?.pattern;
   const name =
-    containerOf(step)?.name ?? step.plugin?.name ?? texts.page[step.script ? "script" : "approval"];
+    containerOf(step)?.name ?? step.plugin?.name ?? pageTexts[step.script ? "script" : "approval"];
   return {
     run: 0,
     key: step.key,

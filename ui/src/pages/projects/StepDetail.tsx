@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import { containerOf, kindOf } from "@/editor/model/document";
-import { texts } from "@/texts";
+import { pageTexts } from "@/pages/deployment/pageTexts";
 import { type Fact, factsOf } from "./stepFacts";
 
 /** All of a step as text. */
@@ -11,7 +11,7 @@ export function StepDetail({ step }: { step: Schemas["PipelineStep"] }) {
       <div className="sth">
         <h2>{step.key}</h2>
         <span className="t3">
-          {texts.page[kindOf(step)]} {containerOf(step)?.name ?? step.plugin?.name}
+          {pageTexts[kindOf(step)]} {containerOf(step)?.name ?? step.plugin?.name}
         </span>
       </div>
       <dl className="kv pane content-start" tabIndex={0}>

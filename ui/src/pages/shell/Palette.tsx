@@ -8,7 +8,7 @@ import { paletteTexts as t } from "@/pages/shell/paletteTexts";
 import { type Command, searchCommands } from "./commands";
 import { signOut } from "./leave";
 import { rememberCommand } from "./recentCommands";
-import { defaultCommands, useCommands } from "./useCommands";
+import { defaultCommands, useCommands, usePhrases } from "./useCommands";
 
 const MOST = 60;
 
@@ -19,10 +19,11 @@ export default function Palette({ close, shortcuts }: Props) {
   const [theme, toggle] = useTheme();
   const [search, setSearch] = useState("");
   const all = useCommands(theme, search.trim() !== "");
-  const shown = useMemo(
-    () => (search.trim() ? searchCommands(all, search) : defaultCommands(all)).slice(0, MOST),
-    [all, search],
-  );
+  const phrases = usePhrases(search);
+  const shown = useMemo(() => {
+    const found = search.trim() ? searchCommands(all, search) : defaultCommands(all);
+    return [...phrases, ...found].slice(0, MOST);
+  }, [all, search, phrases]);
   const [at, setAt] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   const choose = useChoose(close, { theme: toggle, shortcuts, leave: () => void signOut() });
@@ -90,7 +91,8 @@ function useChoose(close: () => void, run: Acts) {
   const navigate = useNavigate();
   return (command: Command) => {
     if (command.reason) return;
-    if (command.group !== "here") rememberCommand(command.id.replace(/^recent /, ""));
+    const passes = command.group === "here" || command.id.startsWith("do ");
+    if (!passes) rememberCommand(command.id.replace(/^recent /, ""));
     if (command.run !== "shortcuts") close();
     // The page's own act comes once the palette is gone: it may open something, and take the focus.
     if (typeof command.run === "function") setTimeout(command.run);

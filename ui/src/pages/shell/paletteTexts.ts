@@ -2,7 +2,7 @@
 
 export const paletteTexts = {
   title: "Jump to a page, or do something",
-  find: "Page, act, deployment, tag, URL…",
+  find: "Page, deployment, tag, URL, or an act: logs api cart",
   groups: {
     here: "On this page",
     recent: "Recent",
@@ -36,6 +36,33 @@ export const paletteTexts = {
     dark: "Switch to dark",
     shortcuts: "Show the keys",
     leave: "Sign out",
+  },
+  /** Sentences: the word that begins one, and what it is then called. */
+  phrases: {
+    logs: {
+      word: "logs",
+      label: (name: string, service?: string) =>
+        service ? `Logs of ${service} in ${name}` : `Logs of ${name}`,
+    },
+    metrics: {
+      word: "metrics",
+      label: (name: string, service?: string) =>
+        service ? `Metrics of ${service} in ${name}` : `Metrics of ${name}`,
+    },
+    terminal: {
+      word: "terminal",
+      label: (name: string, service?: string) =>
+        service ? `Terminal in ${service} of ${name}` : `Terminal in ${name}`,
+    },
+    history: { word: "history", label: (name: string) => `History of ${name}` },
+    clone: { word: "clone", label: (name: string) => `Clone ${name}` },
+    open: {
+      word: "open",
+      label: (name: string, service?: string) =>
+        service ? `Open ${service} of ${name}` : `Open ${name}`,
+    },
+    extend: { word: "extend", label: (name: string) => `Extend ${name}` },
+    retry: { word: "retry", label: (name: string) => `Retry ${name}` },
   },
   kinds: {
     project: "project",
@@ -76,6 +103,7 @@ export const paletteTexts = {
       url: "open the URL",
       copy: "copy the URL",
       mark: "select one more; the keys below act on all that are selected",
+      star: "add to your favourites, or remove",
       erase: "delete, after a question",
       tabs: "tabs",
       step: "next and previous step",
@@ -86,6 +114,9 @@ export const paletteTexts = {
       wrap: "wrap the log's lines, or not",
       error: "next error in the log; with Shift the one before",
       raw: "the log's lines as they were written, or in columns",
+      only: "only the log's lines with what you look for, or all",
+      byStep: "the log's lines by step, or by time",
+      foldSteps: "fold all steps of the log, or open them",
       retry: "retry what failed",
       extend: "extend",
       clone: "clone",

@@ -7,6 +7,7 @@ export const shellTexts = {
     projects: "Projects",
     environments: "Environments",
     fleet: "Fleet",
+    topology: "Topology",
     nodes: "Nodes",
     services: "Services",
     plugins: "Plugins",

@@ -9,6 +9,7 @@ import { teams, users } from "@/api/queries/people";
 import { listPageActions } from "@/components/pageActions";
 import type { Theme } from "@/components/theme";
 import { templates } from "../create/queries";
+import { useBulk } from "../deployments/useBulk";
 import { useViews } from "../deployments/views";
 import {
   type Command,
@@ -20,6 +21,7 @@ import {
   projectCommands,
   savedViews,
 } from "./commands";
+import { phraseCommands } from "./phrases";
 import { recentCommands } from "./recentCommands";
 import { useReasonNotAdmin, useReasonNotToCreate } from "./usePermissionReason";
 
@@ -46,6 +48,24 @@ export function useCommands(theme: Theme, typed: boolean): Command[] {
       ...defined,
     ],
     [person, create, admin, theme, running, views, defined],
+  );
+}
+
+/** The acts that a typed sentence may mean, on the deployments that are known. */
+export function usePhrases(typed: string): Command[] {
+  const { data: person } = useSuspenseQuery(me);
+  const noCreate = useReasonNotToCreate();
+  const all = useQuery({ ...deployments, ...calm }).data;
+  const { mutate } = useBulk(() => {});
+  return useMemo(
+    () =>
+      phraseCommands(typed, {
+        all: all ?? [],
+        person,
+        noCreate,
+        act: (kind, one) => mutate({ kind, on: [one] }),
+      }),
+    [typed, all, person, noCreate, mutate],
   );
 }
 

@@ -1,0 +1,76 @@
+// The list as a person arranges it: selected, sorted, divided, with favourites and without some columns.
+import { check, freshName, picture, same, signIn, until } from "./browser.mjs";
+import { cleanUp, create } from "./main.mjs";
+
+const heads = (page) => page.locator(".gh b").allInnerTexts();
+
+/** A menu at each row: what can be done, and why something can't. */
+async function menu(page, row, name) {
+  await row.getByRole("button", { name: `More for ${name}` }).click();
+  const list = page.getByRole("menu", { name: `More for ${name}` });
+  const retry = list.getByRole("menuitem", { name: /^Retry/ });
+  same(await retry.getAttribute("aria-disabled"), "true", "retrying what did not fail");
+  check(/only what failed can be retried/.test(await retry.innerText()), "no reason");
+  await picture(page, "row-menu");
+  await list.getByRole("menuitem", { name: /favourites/ }).click();
+  await until("a favourite comes first", async () => (await heads(page))[0] === "Favourites");
+}
+
+/** Sorting and dividing are in the address, hidden columns are kept. */
+async function arranges(page, project) {
+  await page.getByRole("button", { name: "Name", exact: true }).click();
+  await page.waitForURL(/sort=name/);
+  await page.getByRole("button", { name: "Name", exact: true }).click();
+  await page.waitForURL(/sort=-name/);
+  same(
+    await page.getByRole("columnheader", { name: "Name" }).getAttribute("aria-sort"),
+    "descending",
+    "what is said of the column",
+  );
+  await page.getByLabel("Group by").selectOption("By project");
+  await page.waitForURL(/group=project/);
+  await until("its project", async () => (await heads(page)).includes(project));
+  await page.getByRole("button", { name: "Choose columns" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "Made by" }).click();
+  await page.keyboard.press("Escape");
+  await page.getByRole("menu").waitFor({ state: "detached" });
+  const by = page.getByRole("columnheader", { name: "Made by" });
+  same(await by.count(), 0, "the column");
+  await page.reload();
+  await page.locator(".lr").first().waitFor();
+  same(await by.count(), 0, "the column after a reload");
+}
+
+export const stories = [
+  [
+    "a list is selected from, sorted, divided, starred and freed of a column",
+    async ({ page }) => {
+      await signIn(page);
+      const [one, other] = [
+        await create(page, freshName("listed")),
+        await create(page, freshName("listed")),
+      ];
+      try {
+        await page.goto("/deployments?q=listed-");
+        const row = page.locator(".lr").filter({ hasText: one.name });
+        await row.waitFor();
+        await arranges(page, one.project);
+        await menu(page, row, one.name);
+        await row.getByRole("checkbox", { name: `Select ${one.name}` }).check();
+        await page.getByText("1 deployment selected").waitFor();
+        await page.getByRole("checkbox", { name: "Select all that are listed" }).check();
+        await page.getByText(/^([2-9]|\d\d+) deployments selected$/).waitFor();
+        await picture(page, "list-arranged");
+        await page.keyboard.press("Escape");
+        await page.setViewportSize({ width: 390, height: 844 });
+        await row.getByRole("button", { name: `More for ${one.name}` }).waitFor();
+        await picture(page, "list-arranged-390");
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        check(wide <= 390, `the page is ${wide} wide`);
+      } finally {
+        await cleanUp(page, one.id);
+        await cleanUp(page, other.id);
+      }
+    },
+  ],
+];
