@@ -1950,6 +1950,42 @@ type ComparedVersion struct {
 // Component defines model for Component.
 type Component = pipeline.Component
 
+// ComposeNote defines model for ComposeNote.
+type ComposeNote struct {
+	Line    int     `json:"line"`
+	Message string  `json:"message"`
+	Service *string `json:"service,omitempty"`
+}
+
+// ComposeReading defines model for ComposeReading.
+type ComposeReading struct {
+	Notes    []ComposeNote `json:"notes"`
+	Pipeline Pipeline      `json:"pipeline"`
+
+	// Registries Registries that have to be added.
+	Registries []ComposeRegistry `json:"registries"`
+
+	// Secrets The secrets that the pipeline reads.
+	Secrets []string `json:"secrets"`
+
+	// Services Services that have to be added.
+	Services []ComposeService `json:"services"`
+}
+
+// ComposeRegistry defines model for ComposeRegistry.
+type ComposeRegistry struct {
+	Host string `json:"host"`
+	Name string `json:"name"`
+}
+
+// ComposeService defines model for ComposeService.
+type ComposeService struct {
+	Image    string `json:"image"`
+	Name     string `json:"name"`
+	Registry string `json:"registry"`
+	Tag      string `json:"tag"`
+}
+
 // Definition defines model for Definition.
 type Definition struct {
 	Kind DocumentKind `json:"kind"`
@@ -3820,6 +3856,14 @@ type RegistryTested struct {
 	Total *int `json:"total,omitempty"`
 }
 
+// RequiredVariable defines model for RequiredVariable.
+type RequiredVariable struct {
+	Name string `json:"name"`
+
+	// Value What the catalogue proposes, such as a reference to a secret.
+	Value *string `json:"value,omitempty"`
+}
+
 // Resources defines model for Resources.
 type Resources = pipeline.Resources
 
@@ -4211,6 +4255,34 @@ type ServiceHealth struct {
 
 	// Url Only for a service with an exposed port.
 	Url *string `json:"url,omitempty"`
+}
+
+// ServiceImage defines model for ServiceImage.
+type ServiceImage struct {
+	Digest string `json:"digest"`
+
+	// Env Its variables and their defaults.
+	Env []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"env"`
+
+	// Health The command of its health check.
+	Health *[]string `json:"health,omitempty"`
+	Ports  []struct {
+		Port int `json:"port"`
+
+		// Protocol tcp, udp or sctp.
+		Protocol string `json:"protocol"`
+	} `json:"ports"`
+	Requires []RequiredVariable `json:"requires"`
+	Tag      string             `json:"tag"`
+
+	// User The user that its process runs as.
+	User *string `json:"user,omitempty"`
+
+	// Volumes The folders whose content it keeps.
+	Volumes []string `json:"volumes"`
 }
 
 // ServiceList defines model for ServiceList.
@@ -5217,6 +5289,12 @@ type ListBranchTagsParams struct {
 	Branch string `form:"branch" json:"branch"`
 }
 
+// ReadComposeJSONBody defines parameters for ReadCompose.
+type ReadComposeJSONBody struct {
+	// Text The file.
+	Text string `json:"text"`
+}
+
 // DeleteDraftParams defines parameters for DeleteDraft.
 type DeleteDraftParams struct {
 	// IfMatch The ETag of what was read.
@@ -5297,6 +5375,12 @@ type ListServicesParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetServiceImageParams defines parameters for GetServiceImage.
+type GetServiceImageParams struct {
+	// Tag One of the tags that may be chosen; the service's own or the newest by default.
+	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
 }
 
 // ListServiceTagsParams defines parameters for ListServiceTags.
@@ -5465,6 +5549,9 @@ type PutPluginJSONRequestBody = PluginPut
 
 // PutProjectJSONRequestBody defines body for PutProject for application/json ContentType.
 type PutProjectJSONRequestBody = ProjectPut
+
+// ReadComposeJSONRequestBody defines body for ReadCompose for application/json ContentType.
+type ReadComposeJSONRequestBody ReadComposeJSONBody
 
 // PutDraftJSONRequestBody defines body for PutDraft for application/json ContentType.
 type PutDraftJSONRequestBody = DraftPut
@@ -5894,6 +5981,9 @@ type ServerInterface interface {
 	// ListBranchTags The same branch everywhere: a tag for each selectable service
 	// (GET /api/v1/projects/{name}/branch-tags)
 	ListBranchTags(w http.ResponseWriter, r *http.Request, name InName, params ListBranchTagsParams)
+	// ReadCompose Say what a Compose file becomes in one of the projects
+	// (POST /api/v1/projects/{name}/compose)
+	ReadCompose(w http.ResponseWriter, r *http.Request, name InName)
 	// DeleteDraft Discard the caller's own draft of the pipeline
 	// (DELETE /api/v1/projects/{name}/draft)
 	DeleteDraft(w http.ResponseWriter, r *http.Request, name InName, params DeleteDraftParams)
@@ -6008,6 +6098,9 @@ type ServerInterface interface {
 	// PutService Create or replace one of the services
 	// (PUT /api/v1/services/{name})
 	PutService(w http.ResponseWriter, r *http.Request, name InName)
+	// GetServiceImage What a service's image says about how it runs
+	// (GET /api/v1/services/{name}/image)
+	GetServiceImage(w http.ResponseWriter, r *http.Request, name InName, params GetServiceImageParams)
 	// ListServiceTags Tags a user may choose, from the registry
 	// (GET /api/v1/services/{name}/tags)
 	ListServiceTags(w http.ResponseWriter, r *http.Request, name InName, params ListServiceTagsParams)
@@ -10482,6 +10575,32 @@ func (siw *ServerInterfaceWrapper) ListBranchTags(w http.ResponseWriter, r *http
 	handler.ServeHTTP(w, r)
 }
 
+// ReadCompose operation middleware
+func (siw *ServerInterfaceWrapper) ReadCompose(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReadCompose(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // DeleteDraft operation middleware
 func (siw *ServerInterfaceWrapper) DeleteDraft(w http.ResponseWriter, r *http.Request) {
 
@@ -11813,6 +11932,48 @@ func (siw *ServerInterfaceWrapper) PutService(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// GetServiceImage operation middleware
+func (siw *ServerInterfaceWrapper) GetServiceImage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetServiceImageParams
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", r.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetServiceImage(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListServiceTags operation middleware
 func (siw *ServerInterfaceWrapper) ListServiceTags(w http.ResponseWriter, r *http.Request) {
 
@@ -12870,6 +13031,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}", wrapper.GetService)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/services/{name}", wrapper.PutService)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}/tags", wrapper.ListServiceTags)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}/image", wrapper.GetServiceImage)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/node-templates", wrapper.ListNodeTemplates)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.DeleteNodeTemplate)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.GetNodeTemplate)
@@ -12895,6 +13057,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline", wrapper.GetPipeline)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline", wrapper.PutPipeline)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/validate", wrapper.ValidatePipeline)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/compose", wrapper.ReadCompose)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/scripts/test", wrapper.TestScript)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/preflight", wrapper.PreflightDraft)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/scratch", wrapper.CreateScratch)
@@ -18870,6 +19033,53 @@ func (response ListBranchTagsdefaultApplicationProblemPlusJSONResponse) VisitLis
 	return err
 }
 
+type ReadComposeRequestObject struct {
+	Name InName `json:"name"`
+	Body *ReadComposeJSONRequestBody
+}
+
+type ReadComposeResponseObject interface {
+	VisitReadComposeResponse(w http.ResponseWriter) error
+}
+
+type ReadCompose200JSONResponse ComposeReading
+
+func (response ReadCompose200JSONResponse) VisitReadComposeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReadComposedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReadComposedefaultApplicationProblemPlusJSONResponse) VisitReadComposeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteDraftRequestObject struct {
 	Name   InName `json:"name"`
 	Params DeleteDraftParams
@@ -20625,6 +20835,53 @@ func (response PutServicedefaultApplicationProblemPlusJSONResponse) VisitPutServ
 	return err
 }
 
+type GetServiceImageRequestObject struct {
+	Name   InName `json:"name"`
+	Params GetServiceImageParams
+}
+
+type GetServiceImageResponseObject interface {
+	VisitGetServiceImageResponse(w http.ResponseWriter) error
+}
+
+type GetServiceImage200JSONResponse ServiceImage
+
+func (response GetServiceImage200JSONResponse) VisitGetServiceImageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetServiceImagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetServiceImagedefaultApplicationProblemPlusJSONResponse) VisitGetServiceImageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListServiceTagsRequestObject struct {
 	Name   InName `json:"name"`
 	Params ListServiceTagsParams
@@ -22354,6 +22611,9 @@ type StrictServerInterface interface {
 	// ListBranchTags The same branch everywhere: a tag for each selectable service
 	// (GET /api/v1/projects/{name}/branch-tags)
 	ListBranchTags(ctx context.Context, request ListBranchTagsRequestObject) (ListBranchTagsResponseObject, error)
+	// ReadCompose Say what a Compose file becomes in one of the projects
+	// (POST /api/v1/projects/{name}/compose)
+	ReadCompose(ctx context.Context, request ReadComposeRequestObject) (ReadComposeResponseObject, error)
 	// DeleteDraft Discard the caller's own draft of the pipeline
 	// (DELETE /api/v1/projects/{name}/draft)
 	DeleteDraft(ctx context.Context, request DeleteDraftRequestObject) (DeleteDraftResponseObject, error)
@@ -22468,6 +22728,9 @@ type StrictServerInterface interface {
 	// PutService Create or replace one of the services
 	// (PUT /api/v1/services/{name})
 	PutService(ctx context.Context, request PutServiceRequestObject) (PutServiceResponseObject, error)
+	// GetServiceImage What a service's image says about how it runs
+	// (GET /api/v1/services/{name}/image)
+	GetServiceImage(ctx context.Context, request GetServiceImageRequestObject) (GetServiceImageResponseObject, error)
 	// ListServiceTags Tags a user may choose, from the registry
 	// (GET /api/v1/services/{name}/tags)
 	ListServiceTags(ctx context.Context, request ListServiceTagsRequestObject) (ListServiceTagsResponseObject, error)
@@ -26030,6 +26293,39 @@ func (sh *strictHandler) ListBranchTags(w http.ResponseWriter, r *http.Request, 
 	}
 }
 
+// ReadCompose operation middleware
+func (sh *strictHandler) ReadCompose(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ReadComposeRequestObject
+
+	request.Name = name
+
+	var body ReadComposeJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReadCompose(ctx, request.(ReadComposeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReadCompose")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReadComposeResponseObject); ok {
+		if err := validResponse.VisitReadComposeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // DeleteDraft operation middleware
 func (sh *strictHandler) DeleteDraft(w http.ResponseWriter, r *http.Request, name InName, params DeleteDraftParams) {
 	var request DeleteDraftRequestObject
@@ -27119,6 +27415,33 @@ func (sh *strictHandler) PutService(w http.ResponseWriter, r *http.Request, name
 	}
 }
 
+// GetServiceImage operation middleware
+func (sh *strictHandler) GetServiceImage(w http.ResponseWriter, r *http.Request, name InName, params GetServiceImageParams) {
+	var request GetServiceImageRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetServiceImage(ctx, request.(GetServiceImageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetServiceImage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetServiceImageResponseObject); ok {
+		if err := validResponse.VisitGetServiceImageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListServiceTags operation middleware
 func (sh *strictHandler) ListServiceTags(w http.ResponseWriter, r *http.Request, name InName, params ListServiceTagsParams) {
 	var request ListServiceTagsRequestObject
@@ -27943,723 +28266,736 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19kxs3kjf4VRB8NkIze9WtltSS7e544qJHlm2tJVmPWvLs3VgPG6wCSUwXAQ6AaorrUMR9mvtg90ku",
-	"kAlUoYpAvVCt2d0Izx9jNVlE4SWRSGT+8pe/z3K52UrBhNGzi99nW6rohhmm4K+X4nmltFT23wXTueJb",
-	"w6WYXcxuBPtk5jl8e0Pkkpg1I1u6YmTBllKx01k24/bBf1RM7WfZTNANm13M8BezbKbzNdtQ2/CGfnrF",
-	"xMqsZxdPz86ymdlv7ZPaKC5Ws8+fs9lL8bKwT0KDW2rWTXu8mGUzxf5RccWK2YVRFQvb/hfFlrOL2f94",
-	"2IzyIX6rH74sfOPL19Tk68NBvl8z8uI9Xdnx7dbUkB3VRDFa1KNbM1ow1XTn5fIE2wo7wT7Rzba0X/82",
-	"++a32SyzYzBM2Qb+92+zv52dfPfx90fZo28//zb7l1l8Al5RbV7cMWGCmei+3D5zAg+dvPw+NcWPUlP8",
-	"im+4qdvuLFsJX4ZNFmxJq9K4Bjf0E99UG7eCGy7wr0f1q7gwbMWUe9cbaDW6oPCfY5cU2nWvqDYLpuJr",
-	"amd/szUPNBHwVL2cna5gE32dqcf96Az+N2Lsv4icxbul6YaRW7YnG3rLNBHSrLlYEbPjOSM7bv8ilBR0",
-	"fwG7DR63XWPaEK4JFXrHFCsI1YSjrOJezIhURLFlpVkB7ZDzs+/Ibs0Ug4bwh0Sv5U6jnHMNfwkiRQ5b",
-	"uRHhvJSCncjliV7L7cmj5EYo2GYrDRP5/uRntk9J42M3ZbV0xmXzLdU6IS9b+9UXq4B3lYiviarEkJio",
-	"SvTLyJBEXLNcMdOzJzQ8cPQog/bdCw3bpl5lv/ri7fdKrvpmlOzWUjNi36UJVQx06iXIYkkNiPOSlGxp",
-	"iKxM6iTBaR89za/k6ppRFVPzv4hyT0oumMbdYdZcE8M+mYxwQartlim7g0ppd0lOdfJw0/iCPlk/lG7b",
-	"MR7VCW+cApBlwRQxayqga8m3Qyvhy5dSbaiZXcwKatiJ4aBZ4z2QlYp14ZqpO54zbcePy7XY23Xiyiqq",
-	"S0LL0h/+dl1HLJvGN4Xd5IZtdGeyzg/nCk6Zl/js0+ZrqhTd+3F8EIaX6ZkUbDdmJito5YiZfM2M4rn+",
-	"QcnNYSeuBFnLSjmlTG6MvCGVKJnWZMXvmEj1ZmlbO74z72VsPnajXm3kF7z4r7wwCaNqaTebsQth3GFH",
-	"QQfQRclIXqk7Nqp7imlZVtDuWBXl+vau+eVn22XF9FYKzUAM3yq5KBmsYC6FYQLMIrrdljyn9jcPt/jE",
-	"//F3LUXLwrO/KGDm6GouK6N5webe2stmBTPUyqf92qu6QuJZTzbWcHR2NPyAKFYyqtnDf51lsyVnZTG7",
-	"mN0xpbkU+pRuOSjqDSv2s4vZ87W0OpUSg/YqWAi4ex9oUnINO9KZC3Numzp79N139NHi8Ym1XE6+sf/3",
-	"rf2/s+B/dmINNZW2W9JuOm7ADPgLLcg7bKyRAbqQlblYlFTc2u06bkX8bMM6tEXlHdosYL8sKS+ZNfbR",
-	"0oCFeseM2p9cLU3M0IOPyVruyIaKPdEsl6LQh5bThu7JTqrbU3LNjDOPHn9HqCjI07Mnpy3Jipwr/37i",
-	"puEELfN2J36SOzzW5ApaBHOrKrghuVWdoDfx59EX1ZsKJsfNmP3+Ks+Z1i8+bUvKBYMXb5XcMmU4yjDV",
-	"t4e9+etakpwK2FSEo4r2uvdA2bbVazZbsJxWmsVapQaatGZnRqSwgme3Tc4Io/l62mtKdsfKIZnB4b+C",
-	"R+25wLW2zcW7tqzKklD4BdnJqiyIobdwhh90Ri7+znITW4DQJPqbf873tpmcDCb+Y920e/BzNgu7bDWG",
-	"sKbK32ZCCrzuUCvbtqvBr5uOXeWG33Gzjyy0GauZs9liH12CWy6KsE+5YtQwvFgbxeFf7JNhooB/3nHN",
-	"8euNvGNFpL+d2aJ2puAl0IX47OD4XnFtDsdYS0/9j37hcHMVkS5VlVEJZsJemZhVEIs94UazcmmNv1CY",
-	"T2dDA4XWvbBHh7ndKnlHyx9Qmf8+o0XBbSdo+TYY8ZKWmmWdScjX0lpirWkY3E31Lf3A5sUTAk6VB5rY",
-	"353C9qMLFNCDpoW7nxx80cxA/eVCypJR0fSoES73u6y5XfuHMzfEYYFyPgJ46GCas9mnk5U8cR9u+ZZZ",
-	"0/60PfXBQyd8s5UKpc5ehS5mK27W1eI0l5uHoipLudX1f31z0CXfpL9O9S5m4iJEudEE7E1CyZYpLYW7",
-	"j+tTYp+SldlWBq9J9YrpzD2U1bf++WIPJ0z9NwX93pYh/PH4ndSas4h4bZXcbCPS9ZruyVqWBVFsyZTd",
-	"PDoji8oQq+6IkYQSvNNGtbBhFPt2eHrZwxpHeEr+ao9qwbhZW5ve/oYIqUilmQIHCNf2nsnurBVAdesY",
-	"MBLmsmDbUu43TJhLQosNF5rQckf32r5n2rFlVa6szNyZGS0P2bfPzls+ssdPv3s86CvKZjCQKdu9s0vc",
-	"4kzdINfoAbiP/WENnRfCqNixleOq1razhi5Xxhut0WOQ5gad0YffTDgGc8UKJgynZcIPx7Q1sa3VefX2",
-	"JTHyFo+HHdWksAJsjcTMHRRkWy1KnhOrkwJPGQwHf3lbbJ582n33jy2NjsnfCQ7sV2KvErYTFMx3a9Tb",
-	"l+hLIkCoKbmjZRU3ZJbRGyj4PotC2S0AJuiGEftktAkeMWdf2vGWNGf2bAS71t0reiypcELc2hJ7d4nN",
-	"RXg9iZ402h1mvVrLit07fNRazewfIwaSrykXGaysrAxZ0S14B2qB4sI8O59FPUvhnoNwBNg7KKqZF/Ss",
-	"2X1uFFH7wHb9XmygZutFlFUQuxm2dXusmWCiDwNEzuF8A9vG3m9pWcodK6xE2z/vaMmLjNzgxe6GLJRE",
-	"q9xbCvIWJgtasUuBF8CodWw78itTfOku6IfTx4S1ZHX8hgYXRHtqknzN8ltWjFp6eycXBRerSKtXhmyk",
-	"NoSSdSUKhS3WK9fu2rZxNxyMzAnvVDG0P8vqhmNr1xUJe6uOKwzBdu56OmJGbDPzkovbvraIXYw9eCXE",
-	"LfhY1+xTXIvcxo3KHTeCad27nkIWTBPFNszamWjbO78IbHb0PuGqy82WukUamFkQSi9MbtrCYQdCEZv2",
-	"vygq8vV7ujoUA3D/pKxoxahzNUVEBM/L6HfOMj00HGjktny1sFcdsrO3ITDUsEu69lx49b2GHU2cgTN8",
-	"L3JBBd/TrB5r7xRFtsoCvuubhvEqslmKIUPKvTV4R6zfz+mW5tzs31WlM3HGXwes0CopN0TiaYSyK5eE",
-	"CsLEHVdSWCvVmrS5rIRBUe3MTaX383xbzbdM5c5n2bUoBFgUS7Jb83xNqCElo+CHhYCfvWK4HfL87QfQ",
-	"21xYexpsnd2aGmt3ZKSo7KR73z+8t/auucil3emBeX1KzjJncYPIZHYk351dkkdnZ0TvOIoZtzbO8nSW",
-	"tcKqgZl8FlM54fsPx/yDRB9gKcUqI0/OrOn/5NnZ2WWsR0/Ozlpvtw8Ovd7OuLxjKpcbFz9P6CNrjaL7",
-	"MZfKrS4uiL3ULBhRzMoXKzJydvrI9vNRopvnLWVcyGpRsjGT5m7cnz/HpVc730hbrJpFHNpQronvmx98",
-	"xlO7Umzotz+4x6zdKbbV4LtewkP2BtrCq8S3XPLz2EREHIh2I+wUN4aJDKJgdjvY/14G91uiDd0Hfwda",
-	"sWncX4/mBV8xbaKKrH7GefpjfucMop/RLybrQbdsLtIXsw0g8De5PavzYxdlesvEnJqEFy44ZjQezqWU",
-	"t6wg1FwQIXcQC9i5J53Rphg4Itu7ou8CWKnEzW/L1Ibac3z4TAv2BTYYWbnDBc982Nqvkp/dliQHs/Qx",
-	"vVe/b+3MjrNQCpT4odVqGnle/8RqNf/HvMfycH7i+cS7N/wm4YoODrvo93gxHIJ09DgrBYTnYttOyYTv",
-	"H73z+0nDdCJ51G8SU+PDcGPX8xqfj95QnQPVj7k97/WrWqvVWu4eqbxuzNHuQeL9HIcukLQ2XDNamrjF",
-	"xzd0FV/LUq7iV/7SWjuA9Jjm3dtKZcZrQDcFb6WKXrUU04a69pL6+yhzPqXoJlrnOLHYar049VIEA8CZ",
-	"7hMG1+GOcrK3mmo7OI2GbZ+7R0E1FBM31C3b94nH+OXfMK1TsjbOJ2XHErik7PRNHMy47W/f4zd+NjNM",
-	"m8GfvGfavGNbL6wY3x+SmVuA9OHDgb5IioNdfHDORBTDVzhGllysmNoqHrsGXf90dfL46bNex8NaajMx",
-	"1Ma1rpiaFjoT0syphy+MG7n9CSKIJsgOU87ZPSquhoOvR1T/vj2vra6EQ5l4bDSicVWZtVTRKHfeFqD2",
-	"gr598fq0T0j+KwnWESuuq5GoBP9gd53CybuXhboPD3WoEoYcMGkXdNDKL8rDgpKiM7530BgrejuZzfI1",
-	"LUsmVhGZfLHZmr13pSH4kGsisVlCxZ5sXJZExBpSLDdSxSWwEDr1+RxjqnPNTNyLiM+ou4Sasl9XOvEl",
-	"o4v5LdunQjP+6+S72SZl/SkpjR6W7maywynyDftmcIJaQw0GdjBNrXG1R5G1JWeU9L1Fz8UkVEdShNbG",
-	"bE/OHpGlVHAtBrVM5BJAVYFzLSNU2xuyvGOK2HOcfHt2SQqh/Y93vCxyqgA1gE+ik8+qe4KTFMZd3Htx",
-	"suw/Pg4JaTrK6N5EvWa/JLZ17bxsATI6Bvd1oh5H1AWdtzvLyLLIYLTY6XBAVjiW+eNHT57NstmOLdZS",
-	"3sYHVQtHfFTvr1/+CAkaXJAF1ezZObgjELKp9U6qem7da07JG4jVQjZFZ9TnZ989S3bCb9KOSEhtLmCJ",
-	"7UjdoDJCyYd3r3Cp3WvHzm+93yOxGjvBbjT1wP+03tD8RK/p46fP/lwP3r0VoBfdVz99miW1RfzFr6+e",
-	"w7vcu3nRTHdrOi/JLdu6cAXCPTz2HAIWtYTCX7wAB924JWjrukOHMhWNRLdAzDl45zUsBTea5JU2csOU",
-	"JlKUe/In9skwJWjpnyQLDBb9+cIP1Q36lnW7+jS6hLVWPXCl+dyeup+Ac1XcMGLkwSKdZz16+cDawt7a",
-	"79GL3Uw1TIbea3vGkkJCoNeoCuOHwRufPX365Fl2lMYfUMRHqWAuouPMar37QBO5EyQ4EciSq9SwehOa",
-	"6ntp5HUefkBBn2zXyiWbhPl7z558e97/imwG6/yLKPeYvxOZWC5m2JHodK5Zfnttd5ozxlsh+UrcCrmz",
-	"v99RJfCFueKG5zQOXn1eSsGer6k75b4IkgZtJfFoXSQrLQqHY0WoKphsYpWAESTcK3F3icOzuu5HZ7Hp",
-	"6iH8yV0BAFftLnMQzYj6urrALvtU8o0vffwkBh9NQKQhKmV/DKFdl3qh5YYtZLEnOaQWaCLNmqkd1+yS",
-	"UAwV82XzlP2l1Sx9990A6tDtxR5d/5Ad9EAjtMnqdKtBcqoUdxZO1GTWifSlenD4gO1j2HdufCjbIamc",
-	"n6UNWMVLcVeUxoJUsb3kaiXdpSPXS1VixILF7xkYUpynnIdp/yrCOOaDIAJMb1hxbdSeFLxAGBDCN2M9",
-	"qtOip8IcYHX7gmruCVy6qNVh6IpsGBWaUAHzRmD8RMhd0NfgQuOaTM3e8XLU7+edb1wEo9enR1ev7WNT",
-	"XL3YcGeqakz2sCCvGYupHdy6ECKf6E/zeuzQjQ+7FTDQRYCJRuMDjHEXdSMFy0uqAJGwa3n8B4+YOsAc",
-	"7dYcjxGd2J7ukPHGXN09ttGsvOsEH44/7bya7aI8loqxGo8a9UAdvyp1QHPcDCyY2TGnCcxOEp+9dknY",
-	"oYOk4MW0mXE2RV83gyD64Z7HDLzMwWEapYpZQqoSp1GQm2K4R3T6XO/t+7v69+HxP/YnXXCSd8Diq2P7",
-	"czokIDyZYoCA+rgdbgUfPVBEPgvYRyIPQ+dBiPxA6MI1yNo6JiLgaZ1Vj6MLFv3KUehxGI90SPqImO7B",
-	"K+OzUmnD1Guar7mIGSXbKrHht7KArAmypnfgNuCYPQ9YpzheqYNKSiPhrXGIF3xrP0AwPqrZNmwTdUj1",
-	"dnCxN0yPRLcm17M+7A8h/KqQghVkg1NKbhnbaswbsB2CEyzEzEkXm/ZWA4zWyrhryMk3fhyzHZIK75cl",
-	"vPa2WrCSjQBttuzXpl1AvM3qyY5Kkdz4rTPhGr6VukasTPjZp2BBGlHaRz7tjO/TzD4WxUazT+aQu+Fs",
-	"aMLgZ2Ozbfwc3UuizXOHX05cNldSFu37ZSsnw7CtPt2xxanTuKdM3J2+/eXd+3iKBgDPxl9JXdccHciX",
-	"R37H4xEbKMw7thwDLhI1ZVBEF49D5dVggO7+rdPXcypylkpkSMNYldzA9gWvE4IQXRIbEwWqMwdvkYI1",
-	"jiQDRCtgGFfC3sC4GamMPUbh66KRWii69oFV54fGbIMuQIk62JLvcp8oXm9pRBaPwnGklusnhzi2x5aR",
-	"8vaSuBR153XABK4FW1GRIbUKL0u4y49fnYlokIObIHzcO09R8I5TJv2WXzjTgVuuczo6DLQV5uh57jCu",
-	"U96Uvjl7XEss3Q+zGqQi27Ja+TQw2FFO5LKQ5MY4hqxI1sgolyF2pW/mf210zPTJd3a7b2PcPB7+SLdt",
-	"ndDxMcVNCs2kxgqdmHjeYz6d7nGM4SISuVxCEvUVLBoqCjS4CmsAMX2J2V52KZd27ZnclgwtMilLnRFd",
-	"5WtCNXFnrm/YuHSo+irV5k0Amhf7AnCesDweajxM1A/GEr1yOD61RHhdMLOTKpEu5XLI0zONJF+HcPUR",
-	"4PrET1t35NGXYQy+ti+qE2RjaBKPojCImcVjMuoiGeF1hobPCO+nLBtrSLp9dC+m5PdsyQWP51B6Nd57",
-	"4su8sgf4z/bZ9JR34YSoGZNz+z0r+R2L5pGDNzmh2OGM86objKMD53NgvDlWyAQudyGL/b2h4IuKpVMg",
-	"8KoLxCtEsE9mfF7DdIgsUyqRUM/uvtT70dgoXkHuKDcYL9QosMmc3piDA3sUGH/1grnVGYSweTG6D/xa",
-	"LZJfL7+6N8EDHazTsI2lFKyYe26ASXenVkIJLctflrOLvx2RWvLxMMOKYbTFADXVgpFKs+LCEcLtA5yT",
-	"3RUFWylasILs1twe1o3xtnT7phKIU99nxOHUgUJRkRVcjJAixQEV2CeujQZg3nIJAQNs1lp+kJnHrf3Q",
-	"DmgpH5VEblZJNGTvaV4g4AKl8zSVRNMdPM/XTb4ThVxkkTMlACRoh7m/ROxIAHOpJ0Eq3/F/Fv415aL7",
-	"RTDIqyBS1AyyKwkzDzwaO5hCJcXqNK64+m/m7NOWK6aHdKaLqYE5V9L8Fu4Xjg2q4etAB+kD4LQMXvxA",
-	"E5eYQFRVBjFujde18Wp4es7jWpaDSvUniVGgsep3Wh5lyZZmWiRoFFFbTdFW8iWz8zVfy0pFb8yV0g3+",
-	"xS0agaCGi8+01ji6PIenNmZUGRk3EBq8VaBl8HpnyIIBPwrwMWFA2KqEuONZ3kXp514aspIM6IYSbYQW",
-	"/OSUNfvF3CmAufYcsuNk9EsjENkMmFpGZBj+L/8c/qZiI35QsZq75D8j9+6Qd2pNCysTQabpAHdNhO7L",
-	"8U2CfIExqikvUFvqNUQcFyyXmzo4gen3NyHB5E2bRLLlVjI+VVnIkFMy0s87Ho8Q/KiAAJybNUKM0ca4",
-	"JNRRH0sBZx/QEY+MmKgYCzRSszd2OdCgJqOtOldxdv6XBtEvlBSK7uA0tlMgJGBggJZJr1uLFToxpsZE",
-	"nYfkJ0yCi2ZJH+cRdRnA80IKlkgJhO+NNK0cnuCB0Xle19VmQ53NKjcLbaRg8yrOmQznanOW49ovpVpJ",
-	"Y5i4dKR1xp2+znark7VBUBVz5sSE1Gxd0XI+7FiFlfdlJ1BLEfhtuYeAWm01oT1n+w7KB4wmut2We462",
-	"yAhnqwctTJWVwJvWn94yJSW33r5Rx7jLLm8Eqi09wVhaAfZUHlAW3jP8kd9/VQHsaAQZISOUQC/sBcoF",
-	"M7z2cgxMUNCgrmOwoalTcxo3AaSUgk9uaE0A6YqND4w3vBh1oz7eUp9lM3dOR52BQWvoQpwIYB5/r0PT",
-	"sGC0QKNhTABjQ3FLuR3vzTBa7DPibvSEi7ysClYAZyUoBGsEO4gWBQ9sJQprytE93tKsdCKHozX47Hln",
-	"rXZvyU3lSuxcIIaLFEy1j711NqblYfDRVXM8+RBDrczcjz0qCdSYI6e0K4HYzvbMNcdoe+4enX9z/u2T",
-	"Z+ffDE3fVvE68bJzyCJ2C3Rn1tgBEP1wGPhLJItCKtN6Ecmjx996e76zok+HOHUCs3PMfPt9Owfy2og0",
-	"v4LPvWXv7vabShsAg2Ro7dzcsv2NPR3sP/4nQAxvMnezd2VRMNza0DF5Y8wfQK4jreBACN1//G1vUYMn",
-	"jw+tivDsSbHbdF8xkH7QMU3pytPZkFu2x22oWclyA2z8tXPCCmKU1MYu/OGcgxUP+hshfjjpa6qB6CpD",
-	"FkAHOEcFYSTRW6rYZX0N9LLtCtRwLBOwrDRFwyN2JMRRLPFjtV+zf8+Xyy/OV2g3l4Ry+uv3JJ+c4qv1",
-	"9F+lAnudiYMe+XdkHr3ck+4QG+nB7LlxJqAodW2DHVucGrqKA1DcqEdDUJqO/cDLeKkA57Vz5EJhASQu",
-	"tGHUISxCYBZak7Ns5o1Jx+K+hwyZQuInh7APd9f0P/Awa22q/BbNUTSwj7EefozyK7DlkuWG3w2eX/bn",
-	"CBtvbZP5yjU79rfTnu8s4wpDqAfvz4Jx9K/y/Xj3QxKzr+7ffyVXr6KAy0lBJSW321h6wysobVQnR7r6",
-	"M0D6J9F1POImn0qxeY/Zip2SI75eUILf+9MIUCtCejxOOA6ua02i1W+Hy/5lUN3kTa2/K9d1EnG7N+Pe",
-	"MvoF9yvprtPHkzEc+DaCG9FXV5dRzehO8MPSBztZG9r6lLwU3thWBRBrFy6KDfzWCNfF6lcciU/50tH8",
-	"HdJwYn7P2Nl/6zqRYsvz6Yphe4P2SEfm2K4vSyssK+DqWzof5+ds5sISo38Lgz+dHR7vUBytgy7Njk1z",
-	"PMj6jPI8RRmLeuyXkflHmHOim8ABZBgVBB7vYXnGZajn9MuTPbv9Bdk97O9fpHFyrTO0xVGS5ZIs7FdQ",
-	"tq2JccCTh1LthGh8dMhJzpGlCySU6LAv/RjFFtV5fPewybrHzoiU4X5EDmid+wHjODV0FESuVYJiZmW5",
-	"MV7xLwdTixclCGFAfcivBAjv7Yf3uEW4JrfcZzmckqs2oXGdkHFjjTwMb9wohtn+c+AKuSFUkx0ry0tC",
-	"65v2jUOK3ZA/LfaQ6+Zu8RC9uPG395sVE0zZljP7YVUavOEvldzMmbi7+XNGbvyUu7cbttmCM6Vp+8/2",
-	"1Z7kQm9ZWeKZAAO7QePpxh4j9V2hUYsAcW3YQVS909a8KJjAXMYMQ/l1WRSfAJ2Rmx9evnj1/bzucLv7",
-	"hEK+GiaVIPpAWmXkfgzEF7ou/QpBohrA0AIN1BLdYQ5oi/jftRSn7+jutePDC6C9x2DCptaBnYQYC9/Z",
-	"8sxiOnIrCxaBnYcIdFmwEy8O7u8Z1mVpuRQMo5uAWcZVmYoaJK5XTdGEZFWUg1pcXg1Ze6n5N+7heDZB",
-	"MkXzB0xIBYHzmZrNjj8lPwWiiagUV3FkIyHKxjaj8zThVek8zcJZaL3iY5+xzwbasMOd4VKH6kPZPZlB",
-	"dRNyFoJ4FCNbVUFuMKCA40HHe4Q6Aow2QShkv3EaAqXpIvD/oiogb65evwCiHSeI8EGcBSFBXXQFF7Q6",
-	"wrKhhW3d1Xcu98ROSrTB3uTZwG9NiaZ3rKj7PqKOQrh/gyIpXmT7tjRuHp1K4Zhw9Wnvxoh4VsJeAGJ3",
-	"6vqgkzsBZSbLoqmT4OWvpsCxw7xwcofJxSh93SKM/Re1+kgesmH8RAQD6JvQyTDr8HeTZrpbxPfsLGI5",
-	"2gmNgAYo0udzTTSDTVN345T81WF2oFIanHi5NWShFPransJQtZhrXK0DEqhBlzms3GGfvkcV0gQHnDDA",
-	"G9HL4kRCJ4SiYQIkbxgDEWr6eBjthH7MJRzPUYm0ioTdcbZDcAns+UOxOyUvAS7ZEkUq9ohpZKVmdsKA",
-	"bd3q/X3NX+gsiVqfFsEEwAnR3REufHKkkA+JirUpaw6Djs4rtXSZtc3J5kJA9V2n6WgYT0NmeSxLjsMd",
-	"DjM0WyK60RRdRk77BdUD+Kuw/PC07IsUxgf506CqMjE7nrNLcua9GraXY72BdBrCqktaEI486G5y8qaz",
-	"enUnN32A+cpuisKBaCdkCVXX/GXDh6OcydwfX40XCRm3jgdBYs9jgsAmxpBBZ8GweFYkGtc/z74biWnm",
-	"kZyPJA4YEQQTWGyn4RNHoqlsp/szHLO6Ln4iLTRsIzC8C/sxuh2thikqSOxSWG45Zm2/aEMQujQ4Yp7X",
-	"2I5DxZ674kEjimsERYYA0w+QZWT0TYFrnba2Ut2DlR3KnirkxonIYUrISkjF5lAZOPL+X+FzrPvZIG0f",
-	"aPLh3av6OERCRKpr8O8RMNlE7g58ZY9NnoLYQS3AMeiRt/WDjslf8dykqnbBj1iKmX+uq+WSf0ox6Ehr",
-	"7yzYmovCR1VOw2QIgbSfLlkVYAhSjed1cKvZ6knd49bQ/NR25jELhTq2sYIN8eN0UNPUoGPbaRS5I5aU",
-	"C/LT+/dvIbgLSG8Jf19ngS+bixUQ164BfDbi5HfByc7rB+bjPgI3ob75ejHK4C1HMGt+Va32Djy0gULR",
-	"Ll1AS6y4tY7mFERLaokD4Nm334wo/tVRmYN0rY0K7TjpKVwQ7JeXjufZ2p+H2/408FCd4g+CorOzi1kp",
-	"c1raFg4YgAcvOf9EJX4f6jZi7wu8QpGVosJ4UgxHvDxowMPKDGyBa+riDtFkvMTR7jx4cVb08bjF1n4/",
-	"JHR1/sDGXzgEdPqhyVLq1o5K5Jv44zNCpGaNVF8SWK5qMECN7NV0r9vJbIoRx1/p4aTor4bv+RKKHgu7",
-	"KUazM/VXadmwInVpdth1yLhNONas3RxDP1zbEdpu57TSMAV2UP55yOFwvAJ2hPaqARfqXdLlNo5cIUdP",
-	"tB9xdHkDx+t/sZjwMQHPRKwtHOW9hNygwbcNTe3IrXG8b9obH417CGra2ek8TRQddsi6CP/ZmA0wnm20",
-	"LkAf2TOVdsUscX2mlNPqrDeOJxsl0x7t8catwwH0wtpuX1wf/sjadAcplP2JkUvzFzDu+5g9D2dyXW0W",
-	"dfmZUYZ+O6bl5whG6UqVQ8cH5/s+bNb2An49q7W+GBwIr9wyQUpmNCpiSBWzRteqYtbqgm+4IDvI+QNb",
-	"ApL2sFK1VBCw1ox1kkYvCVaZdjz/Do9v2nU17Ktn2QzfhAx69idRZ8KPRzHZfznwMjqZ1pqaWND4xSea",
-	"m3IPp6Fc1p40e1KGFuwBzuSIPI5peciTUgsOINGp9Kcf7Zpe6duJ61VfbAKX4rPBXBfIcpgcP28xaE8f",
-	"Orwzcz1OTsFrGtPLW6qHMTr2mVRp1msXq8wZ5Bf5yCiv/SN2w/0PnzEjJFkoudP2JshEoU9HIM1AI9p3",
-	"x4b2U12DsubydrwSdVVEhDE2/9YGsbhNtYTYLv9JxjDydQAsVoc0WQV+mns1kfN5VefUgwdcYw4Y1UFc",
-	"Z0eF0WPzObuwLhhZPQ7f6+icy7KYrgCbCepexQf2Rj0fR4zKvTQ2ipdFq82qAgBxt1pHaNk2XXq5oSv2",
-	"nKpUDQCgbseK62HZ+EuyYKWrkbQsJeKKgBG84Po2CxkhPYmJuza3KynHcOiJes2edrJ9VchGW1uuMNuI",
-	"Kx64F+IeXBjryGbsdBQjnw3Ahh2lZGUX05NWdtM49skR2AcchR+573oIOcQORiXKrrpDuk84j3/gZcmw",
-	"kNLe1aAXRsmSbEsqGIEb+l0EzdxTUoELzXLnQIh4eHpKOdQYrPiXQAScKn+XKrcQVkY43K6j7pIvXS2E",
-	"e7hF1jVYxkf7fkWwlVseX3yLuot0urSBc1qGzT89iwmO7VKdlTVBdK4BLuzcF74wC9XkX37/3YGeAaH0",
-	"+fMpeelIut0BfShOWExiYmHVGsQaA/J7V8MDTezvTvu9solCaLVFFeMND903bYBnssTChsZZqTf007x0",
-	"XQmMPqxC1u9p3rQib0GTXBzbZA9erd673Yi0YquqpIqwT1t7jeRSkD+9e/H4z42A7tayZE5KNtTka6ZH",
-	"VTLro2D0j4cGmDs7/XgCvmD/s7p2ydhSPfDQWM9TsJ/uSWXcMeHVXufw3fIITCTwbag8XiE9XylZbeeF",
-	"4qmSn+6JvtbzmtBh1BXf3uwTFAvZLMf6AqPacI9+znzVgTEVBDjewUac6/bRaaP63jYeGRQTqziRUjOH",
-	"q2017V0/vv0Qe9VaapPctrdMCVYmPPd3bK4YoMPjG6yUqz45aUorjJhaGdfriLLWCSQsfulVa04NLeWq",
-	"Qhd6Y2RhPtYkBLKdzrcI8I4V469E3rt0yl4NRnA/yIK9c4+CT1UqumJ9U+qK5+kvSJOpxQHmvJYApxEO",
-	"JDNraZJOIQe3eaI2p7jjhsY5Yft8rl+Bf7BNBDiuybEpoEqWw3V47DOfEfL/JSsH98DGFwuv9q320fEE",
-	"4+9fqas8Z9vJiUPNYnargwb35yfRcsB6W9L9PJXaEYsl3iYsLm2oKNqunZorjItIbdvB2/0k8haXqtMl",
-	"1jh73Km6+XjIqoAhhqvsuSj8G/pX8CgqoGAFOw7Zkw3lJWk6M3GBv2xzjJn4Buz76BDre5ikF+6c/om8",
-	"j8BFoAKPz4/+N7nwNRUm3L+u4K5OuQB4NXWkd0bCbYyJwrlEDaaAeZwodw4Jxx8EuBhX7hJYoh3N3ydu",
-	"SC4LRs7s7U37UnUUorhSM5+Uhkn90Dyk61GolcjFypU6jlz15GZDRTHtqseEUfut5LFA6jsGqBG0BsD5",
-	"9aApASjCT4l7N4AHAlgK42bN1Cn5RTBXfg574i6tzcuBv64spwQ1Ic7WR9KT+n0jHuyTUXQO6J8YIZfG",
-	"jIGgzKFfliW3+hKA7X6DZw0k//s31wC/aI3mOJUyllA/fr3yDcW2Ru/mz2ZLXrKjqwIE4OtQ6T17/Oj8",
-	"PF6EdCxKoR9R3R2EvwQcH0ZbSLOO7bSqHh1e95+dD8WQCmYlZ86LASNmw4Vfl4jaOxhyXTK2V5d6FyY4",
-	"EXkiNa5RemjFPtDEPgzU+GvHPEa2SuZM6wvI/aFaM000XwlaauTtLUguy5LlRhOptmsqWOF/08r8i+CL",
-	"R9kKUh1frGLqi9or/PTpk6eDBSRiRFi2pTHSqhgtEplG733xd7stXbV3D+I6sT+5JHeyrDau3IrZbJcu",
-	"i1Sa+KQfWS3EyO18pWg+hsjQ8bTZpW8YDY2E8ll4PIJKBenxyVsobrfgO78kj87IYu9Roy2s6AikKPQV",
-	"W49VQrrVrQ5iv6A+IRx63v71Bxw2dEEoOop9oZrrlz++fPMecAqUoFckQcCjzVRV9FdAKVGofkN0xQ0j",
-	"JaN3DDPhXcbhoXJyjC5xSx+/hCY1GBQXdZElRx/pmL91G7ArgQsOLJsNVbcYdPGuQftLWBwVr7zz9yqp",
-	"c+hCy7IyjFjtjqbPv32wSuffX79CYXcYx1o5ublelXJRr8JDNxkP//X006Ycjj5jh6J78rCETD9Np525",
-	"luy6OHSdmVpP7SV5dpaU5255mqhEw7aO5JYDPTSAaNCzkDlbixpkaHBm6bI9kcdaJ4nTOptp/h9svuGL",
-	"ltp89Oybb755/GjANX4sAwsQA8TowzetzY2k1Tq9u2079d4O9rJjUwVlRe3JZs84Ah7cePo2KuF/ygGV",
-	"WoaBY8SbsDkVNUK2QzQZ5tOsqYsQjOmTNnSfgi9yEFDkrXYpdbnccquMhrn6EyfrODEZxfWViDn4C+S9",
-	"BBx+ZvdSB+c11Yapn9n+Cy7GP7P9O5nyMHpY5ZhYvW1kZGS/C+JwP+1BQ/5cLZgSzDD9HO+XCVc2s0Y7",
-	"otcxjxSYT33VQEqadoiLh4AqgPLoVHGPr+lAxVi5iciyvcT/xMpNhvlgEKuBVFVHvaNYyaiORylvqwXL",
-	"TZlo1X3rTo6mKdu0k6emzKjtwvBBB2No3hub4wAWm6DyG1/Ura94xfFk/fZe/aWO3wNS2jpXFVqPT4xD",
-	"OYYU47NstqzKMmrmvOLi9nmTetKBWX5FN/oggg8UsNwyoZ2Xquvt9WafQ/Fp4Ddy5W43mpV3bASmDyba",
-	"9mXQaf7fgHyzqUw8vuZGvI5EXGJHEXI2tQXCaDs1feycbm7v46DxyxQxvDaJsGb0AHKPJ3r7XmFweULq",
-	"R0/VeuCXrLOh4OYKdvqC+cot8SSgmmt1oMaqZ0d1uROuK7GhuZL+L4SS5eSbHxCL+Ar2kMpFF8iVoVm5",
-	"jHJgxqMQa6nNhbVXfDUA2OeHeDRlbwosCPwe8t27dzTeUF9fBxOnIbkGyeDs+266UaNnsaDUouKx5KZ3",
-	"zcnXdKjd3qNokCu3U7LkuYvjRJxczQOt1jPy/Yt3gNajmj07b2mJxR4SjsOXP3vybcyTmUshxmDdZcGe",
-	"u0c/Z7M1VcWODpcvcxL1k3+8A09oxZdiESVvttbwLuR4iXkd2vF/JnTb+zLsC7PXwZWgpoqhaf+CkLuA",
-	"xDhclj+9eP799RWK0vVPVyePnz6DS/+L4vHTp4+++zORd0yRG18jmNkNBgn6j24yn8S4ZMEV3MhbZK7v",
-	"WdHHZ+exUgHw0wR+QknkUMGqhO4VA2HYjjrB5ttiG87ckF4po6bGUNF9Jy+Hjg2PaIZa29S2HndmpScF",
-	"vqrRetBUrbGOyJ3CN/XMwo9vP0y8Y/M+arGuCxxmQYMG9L6ms1F6qEHvHBT3AAyy4wByqQpRm2QAnSiL",
-	"eErKCBsNf1t3smd6fwo009Tzy86nP8GwtNCSqja2yA5eB+4zzZS1NMk1/w/HgsjdfEVOPAfB69CKHapk",
-	"hLI1Dqkz+F90fkfA2vpX5RCYNigpk4BqgdS3QnjPzmMczR6cNggN6cGa9Y9X6nEiGJEv78MYy9hu15/p",
-	"aMKvL2h7aNXsqPZZAniecJOieeNQpi3ZtmC7kJ1TM1qywtlUqUZTBP7NEWtPQG5vW9tAw9wAowTyzgKD",
-	"LjGKCs2N9wLcXNY5++hzdjNzGi/vxvq4ysEdGp1uHO0xnh1ss25hjCP3+JfVN3vmKlz7pawbdXMQVXPs",
-	"COIorZbxa0kHkTXBbxIgoJKijSzCAbOxkY5KNhHh+5rgumx2x9kuUb4TAjvFxiX1llJCrE3JarXGa/iW",
-	"KS3FA03YnukMuCfEfjyPUjjPh0i+ZvkGgF+vmaEFNdVmgg4CkRqNv8CnE+9WPH8bx928ZlRotHKR00Mx",
-	"k0N0zPANw4vWDTU3RAoMUGwZvdWn5PnbD87NnktlJxb1en2IZu7Wpk39kV0KgsGuVAraSBTpaMR4vq3m",
-	"Ll1jJL58vlQsRYPCKBR4tbtjRzXW0gLSrJF+HmgfPHsT+rNTHCpgjPvJJCQ3PnwwQT2OKmbmfGxX7MOy",
-	"MqOejhWHQfyyX8EAyRx0u+5S87pwmjtTmN4c10z5M6p9YtlNM8FkCnZatIYseuiSgbJLH05YU+2oZmy/",
-	"wkJ7A7gl7G96oLESI66w5NhSyhBEH1EZ2r3wXfMDzFLnbOqEutWJzCiW/j4iqxcGDb9vDanuYM8MvmvN",
-	"wEHW6KpkZMOorhRzrGWKgdEF6sLsJBKXZWTDRWW1ov+4oHudOVYz+GytGCMbKcxahwgIRXdoK1dw7Ngf",
-	"REMEr+XdVHxxoeR2HsSVO54UtrLHLCBLIebvnvRlQK3ZyovLusQaoik2iL80LgKbgGVF2Tx+kMrVxgyL",
-	"BsLBsrAHi7v6QzhXR2ifR9wN3kT9E1cAq4S8QcCJGLKR2pDzM2sEKZob976GmC2nypwoVjDNV+KwJ3XO",
-	"3ex//42e/MfZyXcf/+T+cfLx97Psybef/ed//j//JbbvBjlxOtBCWCAeOB2J8xfqqOVOS3sRMMPh9xZE",
-	"i263JWfFXDNjfLLLkC/y2j/7OZstSpnfxvFDe1hpYHgWEkQrYMekpRWG1dpdSZCy8sJHSD3wyIsMuqFb",
-	"RIKIViOaLhke6NFJqR3G9+R7tWeZtbRyudnEQEo/yR1SG1oVpg/qkQJ7jfd1AQ5aAYcoqRdvZMXrYCri",
-	"oaTCswUPsvOiI4IuypEUeLGUH5YbVszb3EedI3K/xfT2nceCwylZ849d1mQHwG7ONTGq0gZLlSOWFLxt",
-	"efzaysPkzIE8Afdg7w2LiYKL1XyrpFzOgcs5kUXvHuylfbLn09+Hp+iq5dauq0GYSglWkKJNkxi2fWdF",
-	"h0sxd71JcN0eucO/Ci80vCSor2//NW8CdZEAqCvyErW9EL/hy2+4KsJkKctS7uLKcmC9wJE8v00AGu64",
-	"oeWoIf6KT04k/jogxvbbM7rYoeZvK4aYBWR7dbXdqumWRXvKuo7KIDvp2flgHKNpKtVHzFA+OC17RCTm",
-	"qYe6sYuSEXurb1xmXMsSJjGxoXqoKI0khSSVKJnW/uy6TXBS3jE1hlvXjvTaPxz1wNdN9UaQw6TsGBVD",
-	"DNgEXoD65g8pOVzf1nhHryw7+UZlCZhi5673IV56y8hWFhHnu3twXidCJA7NusHwpN/QPak0i3Mt+l/E",
-	"9QKeGziYDanrkD06O/MG4egkZTexzqMeZ8YzO6luExoKv3RZ1FnbrFMslysBQQxXwrg2Sp/Tkucyrmcx",
-	"gTkvIa1i9H3sGn/3vHR8Xol65kkyj6u3LzHwoto9vXt0+uT89Mngta3Jbm5LRbCWh4NLintjxHX3qjUY",
-	"mSgcjsn5+u3DXAp9cej874GyB1H/JTAMhmIvJFAUOnxsvg7vee4FJ/ACq6hX7VSk9t3gfvNJGyTHLh6i",
-	"r4f24d0rhNL/lS2urTVvcGQlo4VG27pRnTutLx4+3Cr5aX/qFv9UqtVDKMX2zSl55XFUyYtLIzKPzk4f",
-	"n52enz46B2hBhISkL+c1xNjqW749kVucsxNwoVglaFTFjjb1j2A6nALI7rMEXziL2uMZYrCHEI1iJ7uO",
-	"DA+EEIdNkdRm+94FObsUiWXRA+KG8i24b5CoJ3pW9iYJHBPmwV5lPgsQmkmOK15YZeoNqvBozQgJG9Dl",
-	"n1RbsuNliQm6bLM1HPKA4TRwagRYe733BbbeJaGeuhmSueSG4T1pTV1S7AQqN5HCyGlD9+7mMJqz49r9",
-	"ZhBBj9g3/4reZbg2rhTfFJdXUOqmA+30yshIsqPcdEkTvX9i/ARunN3cOeGt6eNXDYpm2zc2OQo6s/aG",
-	"dOWoIyDI6IS88EilGNaxzt3uhbcbCQlFjn3QHVxJrDmahkNLH0HZB5I1JDQ9gKAAgjwc20OZqgFRbj5S",
-	"svXiLjqNk/DDQzePEcEXX7QyckkxlW7hoJAW0lrZoIcwja0oWGGNdZMRvRe5/YPiXa7IiPcxZIiqmruE",
-	"ifpPdidvwz+hclqGzc+BciBrgdSCv+basHgGk0gy+h1i6nHJIDAEE9G7WPcBSG5W/usRWXsuqEQyxBcC",
-	"x74GUKwHHHY/YLD74iL/yhTktvlflstobcLQU40VCcG4N/wu9FvqW0xHs2fIl4XDk+dyw5d76F2vdUXB",
-	"cqvtMR0ZKP6kwurBVn9oblKVLLol1RwBel5SvnHeJGx5hqUc7Zc7btZQiW8Ea1998KM7i6ZtS8f/1ePv",
-	"iUYXcqiP6fIDt1VZ2knA5GP7IX5C9izhNN6kijEkHcN2LGw8odk1PJ6wubmjM8U2+2fm2kSdnyGUDV0L",
-	"DzRmqTrb28vIKbkCS8DOSGNgunR/v/zW3LRiXJUlXrCszYT/clniqavrdCLoP+6t/4XurceGBkKv/D/7",
-	"zpvVl95Ln8XJds52cvnJ027CY67A7xquwcjJHnotQ1sOTfBwpxVWXNWsZXan9ta9l7Qab6qPKGIFjaWm",
-	"6zqQq8n5TMKBAguW84L5jCZaJ313ebD17Rx4uj2nQAeI4AnWHfu6r0TgCdZ3AIwtac4KZ0M9Ij/yv7Tz",
-	"WL55dPbtty3unrNk/QfdxzUVSOazKFtf3Gx0yRboTtGsZLmRSl+Qm/+Qgl2QpaI3p+RnttcOaeyTXh7e",
-	"gAN/124HMi2IkWURoah+8jiyplvFpQ9pdCymjb1Sw10XlfDS2rKl3DFFpHAoaDAh0Cnv5rjkt4w8evxt",
-	"u2rv06dDM+yNsShTS6C/Xa4A0FqExWC8XUTA1NH2RHGmjk7Cs91OmN8pupmvEwxo9lLV0gOAtekQtFF9",
-	"i/igH99+aMof3kDDG764Sby/EvOS96MOgLnC5S+6BD66976HeF1FSaDR1go8OhvBLkIn4ereU96tLh+I",
-	"WA9jVRApDixV5tOZslld7VQul+5flXDgAeCftr2hhiOSouAaY6lJddt4wjoKd4D4tHEATknX/s/OlgcO",
-	"jvmCQXm8pJ29o2hQ15Ujxtz3uzn0LdJU1+PUyfE+Ge/3Z4orW8jumKKl0zxAPxI5GwbqJg9XLE5sN3wr",
-	"4gzaeiNMbDzKuIpfGbBDQ5N2X5fvehG+7iXcv2b6JWJqddejl6K33/duoI02q1trNMJYqxtOLcWH7UpF",
-	"K0TVV+WUZcJ2PhRlD6AC0w5GaIpNqpRgAJ/5Ir/tNG76Onfgv0YuAJYQGsXX+NyleDtofbwiMzJ7QB5Y",
-	"aKQ4eMX4fINKjy7P0yQcdJO62/kkGRqDCDIBG30kFPJ+khTCgYWiEBdNw/MmplBf6poi0M2WCz6EwFD7",
-	"I+dWaX2WU5Gz8vDHvvRQ8KE2VX7badEXcGx/DAwr6H0IPi0YbPeDV+Xyjqnux415FX7ojS+4lXX+qn8A",
-	"f4ZGGXzQsszi5pi7+XMpnmOlkGnnA9s45+FELu2OC2UoZ5jdsSmmcCg+LYP48Vkvnyt8GVHCv4hy39rO",
-	"TS0iSJwjThpTqay1WTmIvW+5SzZI4+gGn9onfv1iWvyO8pI6LpfIERkpRTQ0rR1pGYpMNz1oXjc4kCOq",
-	"7N/LSNpy0juuvrH8ogq7t5+3mU86+0YpqXpOe6gnZ9SeaMrjnA9LrF2uo5EqShRq91jtZLFiKuEirNk9",
-	"uCBr9inu09e6StTzAHLuaVmrYOWaTjbeQCTHzIEAchpiOrKtnfM9IwA/zyAlAv5Gtqzi0mXNwH0/l4lK",
-	"V7paJG+NUE990p11R0W0uP9f26k9oc8WSRoI1G+E8upAhS4KH6NRTLBdXDl1yZQqz72IK1l3x09hIHbB",
-	"0kU3wU68l7fsuBIOnq2Mi3kRJbB8RbUJRgyYEAi+h1mAtbPlybOngxVl4xwsSAyAb7CGS8znPVRyNpfb",
-	"wXsGTNU1PDmOHfNzNnvrSsrGfSj/TQrOeLyGt/CgMjTkkC9kHMdZF6qLfKMNmJcTehpzq0Cfsrre79GV",
-	"aOwC3Yej4G0URzzaAfDWpdw/h+vq1IO1UopF8hG6lWCyfg6FL6si4zsxQB/gB/qOaTbVgPC1eCZW1bn3",
-	"Sjn9A/TctVOLP2zqNLbD3FHEjF5ak6ESjgDIB20crn88hB/f1LWlYtUs3N6Mg1qRyXsty+KCPAYY5t/l",
-	"QmfkCfwbn9cZOYc/sQAneX/ANbPkiPghPIwMPsoeZ0+y84+xQ4D7mqVR9j/Proex0AC/ggXxDVkwDXE0",
-	"B8DXo+ctKKTYmrqnkZmT1rqcZmNBYZzx6sZJGdAsd7ozZBbjm8ZyOdfyfC9kzr617/lyGYG5uE97vff2",
-	"GaiNjMn+kZCMjH3ekzYPr+3by2+VXJRRIiB0L+q0Kbh1P70gmt7Z7boDrM6G3jIXq3eCmLyW1m8eJRgg",
-	"oK6/g+dR3XpWD6R3GiZf+RZUJ3IV3ah9VAWgVESKUwJAcc9sbr/aVouS6zUrCOQBZrUtCchNjCyen31X",
-	"8xZCmShZGWtQFGG6feZdtMi+WTn+6oHis9KwUU71baD3x+zcw8XwX/QtwTFO9p7a2IcFJZO1wGs/epO5",
-	"5Bru7e/0OmKdWkIuZJzZ0yWrE8cQ70uR9ht/HYEeuoeGluTKPeeV6d/lYugnnuEeGOP2oxNjGCumF5zr",
-	"nhTbGiTYK2cOMIedhFrlbqUn7N94eeh95NOOuHya2cdikoGLNZieB0/53jsZGPwRPoa/6nTIrtLYI+/+",
-	"ahf4bfDBVdyYRjk6NTR+bPi7J2zdzs3uiVb7kf7aaJSvfuftUWxebd+DmgYivDhl20uBhX4vHJ6k43u2",
-	"tjowt/nDTshdhva61MzVDy5Lppxxykbboi256s9eHdDrQZXd8Nbcuk+7ec7GHVFOAu7lUt0Rqq8XgH9b",
-	"0pz5jTgVo8c9CF4uHYsauapxafbbm1u2v0G4GhV7ZMQE/K794n/Cnzf2cmdkyRT4u4mREp/41xv4Hbtj",
-	"ak8AbXT6m7giLl7xACFlkBLT1Nqs9+wDffqbOKx1JdWCF0Us+egVYPY82B8AcptKG3BRruldW0LDy/Tj",
-	"GA90H8gJOFznngEthlWEuQXM2o9vP2A3IGXQdc5jyTyMrOVNPH/03fmTs0GI4laxJVMq5sv9ZQlcVl0s",
-	"H9A0CYZm50Yqj8ZFspYFM6ZTI+oLJ6kR37FLdd/L1AhljF4A4G/YicLOFllTtbm/13/u26vv6qyQzlGz",
-	"rQ4BDENMg1MgDyPyVEalhLjH4wopnglSa8kRbh73YP9JeUT2h2Irrl04KPklFIiNez7oajQXaP2qbsNN",
-	"3ohtLjijmglKT+u9nE3JUv33diTZFxwRZj1KQmoxaGEEng46V0NZGHWZwcXvKoXet3TruzQy0ZaBMUt/",
-	"7yi1KbexUeg012DPEMbcqe9VJsZWyZ1C/JDkiWnVz64beJAog7ulim6YYaon0cCoikVm88hirixXzOgv",
-	"K6EdKZiZLGo5smTuaH9uI0P3c8VVbFny1TqWnr9m+e0EjepbQtKrmGaNA5FfUMhhKerMqMACvnQMn8C3",
-	"J2QnbXX8hcv3LZWNKyOS/Ea2aBzjAuzjEOOZi9DuTd6JOsIhb8G7CyvhZzB4a1TNtBciWWIqVgzbVxAE",
-	"fdb4u6nQO6bAao4DZSCuAqgCSC/Uwd1Un+7YIhpmjieX83yN8x6kK0J77pSgW5pzs4+2uGFap+yhhhBt",
-	"LHblA+afQ1047blNgIjcT0+YDQcrVUMhXe56tJcBmiVyZdoBtQcALai5sDclw7YZxMbw4Mzg9mTV2Mgc",
-	"Bo8r8bPTKzQJfld9q3tYC1FKFgy3JfLwbujepyPFt85EO3/JWyyhQUP/eTcA6FN8OjGEM3LztRj+kGZI",
-	"yZWimzjvYw+LR70T46x/B7UTAtda6EMZaUO3b3IxZ/f9BsB6d7GLHc8TftfGvRqJOXJTsp6z//doiZEk",
-	"Nh34j8DVAALROqam1fGEL33/AhKC3N9A6yEnpHDl89OPzz0ASo6RGwvwQbIy28pMchWXnv5wxDuQD2E+",
-	"pVvuJyXdRxftFXzeqo/tHDOKtfgH7qsQpjS0nDQA/EXT/6Eyw2ENzRR0qoFMT6wFY/9RbREgOl/HczRa",
-	"14CWS9MlzQp2B6XGkRaMRx6Mz/YwZ/RAnlzwDp0Gx0Ba74Yb8MtmEctUk72s0KNJyUpRYYgUDc2ZC1vT",
-	"Ji91Al43mTzpLPd5T4Cgo8hH6e8vuU6BNTvllgBS56zgcXXLw861BaBV+aZHyO/FY+T2y1d0GeEbxviM",
-	"usV/N9z4Yg2M7NayZK1McaioU22wvA6kjbt1AysNSGYoFDlFIFpHH9zffj8lr5jdMbwmtAtqLoc/a0UD",
-	"vv3m2XAm99Qsyn418L672R1ebuHnFWjgjTwlP1RlSWieQ5FYCQEiBL+EjPlI3yoYb3hucK2JkH5BwC8R",
-	"FqBt6l+F6e1pNdI44h/F4ID/PLVw4PDz3/QI/f079prjbdSuHuPac8/2DaOBOkTxjdZqJPlaSmTIZKJ1",
-	"lUxkqx6stEO4dKLZru7/3+Ui5WtztT9ixnHT74jhnDJjopEA+Hy+GUHP8p6uXscYWpzd4vvU8hNjw4kV",
-	"QJ6/sZcuxwoApIGECwL5Qtnw7esYKAS8ZNIv+lwZyetrU8A9xjbS5/9QU0fkf7PYH08xVi+ZYxibDKNt",
-	"fo9IozEMrnVJee8WCUbSgVEkoLahsN2TZeEk96vaFm6qrn+aaF1AkWSJvOAtBlbSwfrVRRqhPJ/id9Sw",
-	"uav2KRiD+igLadZhMVH7KJgGRK8d12MHVEwNPdy731NDyVKWBVMdPq2Hd1Q9LPnCu7uRltiQFb8bVaw6",
-	"mxVcAfRjHwPzh290WiIjD+XWfMH7kEbrMFEQ2eDqq8eKC5aRSvBPFw8fwjBVJR7ir0+1zG+nv3op1YqZ",
-	"aNLCipn2gkLhcpGzVsFsyAaPHzc+gNyt0D4QkbQ/mztQZsxDLZZcbVhBghzLjFz/dPX46bOL/+//+X9P",
-	"yZUDHzvBc0DjUQWsudCGluU8tSIv8XvyPXzvWJG25sTO1S5IY9twrd2RHjuGtd6ulYNWH2S0HJ//0lP8",
-	"floR+2Drdl765PE3z74dDipXIrl1uHBlOjIC4nv0rtHVQrCY6f7OGm5AqYjkjK6ynQtYgpcnuEKednkP",
-	"49WEI8LwTkosrOCsOnAYuTIfRFeF7DT97HxanNzhJODlwbboV+5HEI9rvR5/zl7/lAD1tE/yINuwKfAT",
-	"0jIjegaIJDBNOxYnaR/vEfztVJsqqlYcP2VGuNBb+Adu/4xU21LSIiO8YMJws88IEHZlWF07I45KVypS",
-	"chEvn4Ou0J5Ij6a88BT57g4Ix+OmDnBGbPV/pPyNR5lxHVIyVQm3QoUUrI81tWu2s3/McI4DR7WbgFbn",
-	"ekWYi9V7z6z+9SHI432F95a2e0wKLSiSua9qHs+snvfd77aKLfmn+JkKGTo52VJlyGLvC8ggtS7dJIXw",
-	"yDpsB/LmOBAdTrva1km/vlLYbUz4stmnE9vCyR1VjhLhb4dCdOXbPvjmg2bFh23smxf1yw++eud706G3",
-	"StafH6oQxQ2kV3oewNMRZeZxIbvQ/pYABNLiuhJGjo5Ote7OxlG0A2k33eMhN91YaFLAbJBwVtqFgOoZ",
-	"cP1XsmyqgF2Sx+cxY6TxRA5ZT+FOHbH+7v1BJa8WgeUoUoVw60fubs5ex4MFUhaKC/K7tSjsjz/bjb5D",
-	"95TrWE3kr1m5zMjv4jMSpkjIvVsqxgjeok/J98jCGbbXpplebauT38Xnji10do8qZRp/cw9fcrB2EzZA",
-	"MbGwSaekCdyq+2qahGbTvC46Mspcq8/S+ylXEunJuOIlBx26V69Ja5Rfx3vyvyqm44W2AzYhYzeHXdUd",
-	"9dEY6smrIDKgd5hc0AnFw+cTzYH6RwnDxhdUiYsg/vqyrloMEYgd3ftATCfWHVxewSqdT6s4k6prZHti",
-	"p8valxA3Epm1PwA3Wsr81pd+8L0Z9z4AwIyXIp88WjMDHLCV0f0c56u/cEGTCpZMBd9sU3V1l5WmZbo+",
-	"RpBm5oodpO7cU0AIjG6iAXAJL8IxZ4RqsqRQb8qsGaS5dbLlMGTVBLdssxDWAoSMk7HdWoKTz1o7yyZi",
-	"Ni0uXkNujgTTtFARbj0CkQ5ktRYjP03+5S15SGiKir0QRiUcWHaXQbkHzC5UUD3cTug/7A8v8D+Fu2La",
-	"f8AtN1aXxR57JmFlyKVhwqcVQfllWRau6is3pwRjRZD/ZNYU9T+B+C4gFsStQyFqkwJhpDb1XxxW11m2",
-	"RpIFc15CcoXYCKsYwd6wD9CyhOHb7VwHPMfv9uk+gJItTbrEHTfNzNsp8DSW4OhZ0wJ0O2BCJFiQ43sa",
-	"pnC3X/zIzYhEP/knU6NI/OeFZEgzZt8eX5GQ1P7wW5SqSfOUrtmDAJn6kJuqjkIfRQcF2ZEPFxfAX4yf",
-	"aduzWEw4qg3qeXO/C+cqa3ZZcqu/NIjypGX5y3J28bf+0ybQDp+zwypBXqUmfBX+6/lY5q9xGerD7Yg4",
-	"aLUtpI3Vo6TcWKvCk4unzNp7J4KPgZ/b0xb+3aJ1H5kp/9Gv+31YsI0AfT3L9Z29X7zn+S2LdPcY95Wp",
-	"2xqojo7PDboVgg4e5VDostsZpjZc0BLVxY6qeJEEHxk5JOuixP3uwprvUpmGidbnLBcsL6liul1XZTi0",
-	"0iW1SNUPfMdowYUD7k5kIXP3zvFW1dqYqfloyUK3x8Wb0sjs7gXUNu/K4cbmrYuYCcxvqEl1R8toztaT",
-	"Z8N+FsWMaureTHDQwPk13zLFZTEqYyxeqCSfvEhHrEVsvj9OTIAbnszPI3Pdmm1wL6lu71h+jIKZkhW5",
-	"5WKOqcyxwGSFSHJNNw5krt19lyviflXTYMFDvvuegSQDuwisIkNX+HD9zIZRYdsTLVbi3vq874Ls3w7z",
-	"V8VLw0UCdxcBZARMzJr86e2L13+Ga05l1ta84p6EAQooIYG6g6tCiB674cj9YPyYeSUFS2XA9Adu1lTP",
-	"w8B5Gp4QAwGwvFIJPZLEZtv7YeLLOKbZ58H713U6ndVr8LFn5e7DDKml4GtaIfiKI9Lh/7myRt5I4+Kw",
-	"l+7+QT2UidyybkE+q1KfDYvnIBjZC+NhEUm4d/pikuCNocJlqAD5CbM3d71l6K9vu95LmdMSfvz06dOn",
-	"HVDFCChOuBPaPXtbUi7IT+/fv70kpZTbBc1v64KFcciL34nROwRmWILeM1Kxwi5GZ6rPz757dhgE3Clu",
-	"2C+i3NflJsN9OBBdigEu+qT33jHKY9kXmh06AqVcN9o3lPeOT2TCTkwUz7kiioFvAzA9Pu8FRBfOMrrq",
-	"wnmePo0mgNU14SCghFCc2qh4Omxn1aStdQsBO5a/HSB9ZECDGL0bpKJpVzogLgJeXNPFlUUpcjSjKl9H",
-	"thFVNb7vcKJibX0eWNOYfA5UH3YM9jtWlvFaBJMOk/d0Ffeim3ztCtJ1KYh8FTR4hrjJR2ZImLe4wwsz",
-	"9mN7qg/mXKbiEP5YKDhWYvYhEjg0OGhdBLCVXCdKKxopb+ebSRl9ielwBbCbjTUCGADp574L8a0fZHJM",
-	"OYGx9FTnCJbd62+NR+xeYg6YmhxbWPPLZ998883jR8/6r0DjLw1Nqti9XBqcfp6EcUDveHg9SgMQNnQP",
-	"NUU7pRZosYfjvpUk4nKpPKNcmC0ED0ObGKrB8iaqEp2qpN89HlEW094+wiTD+EWmez3xqsy/mXChDaNF",
-	"87lh8c0TV2t3ABG/BmvsUK0lLXEg5BtthuPT8Q1zx9kucjdSVORx/4c7j6dB1ORmw4dcvuM8wlOIAqJY",
-	"yHe1xkFgPoI8Egnbt5NTUHQXHNqUZvcSHgBDay4NXzUsdlYnc5ASGf0RXtnMr2hNRha6iH2WSLC0UWGR",
-	"C2mu9O1EVVEDlCZBjOr6HJNKKXSrIbjaG9iF5JheRyspbl1hlFE1Ne4BeULBCYQtxbtatgQLim579HRM",
-	"bt5VZYzmpK7HHIE+bPm8UvHN1KcSvkKxmKGwji+xMFgP4ehSvY1pEre04AgevNZUJbvGJ3t2stUR8w0X",
-	"lWFjfMROrbsepEM8uNVbjWcNFjWFkozKXlXeSzgIRPIr+mCq8ogSAKkK5e9VZS2Wkmnd4CR7N02s6pMv",
-	"m4LWPoQBmCYreUl+5OanagGf/8jNK7rwVAvudte5Kz2JulWabRmpNYhfMkf7wbW/eVw65FZDt2ToSo+6",
-	"5/VXXBz0tkzZtemCh4OMj+HOjcyLn47wWu9MStxUbXfT4CLo2n4b7fpxaAsNiYUbWrDhjKCYK+gLtNDh",
-	"DdHQlSfrRckBwuCKl4ZQjY4P8jt+8zkjv6MZZP+F9p39l15LZT6DTP9u6OpzbFQDq5c6S/lK4LVRNkU0",
-	"1lKbGnQTn2Yk18MswMiCPh03z10NnbjrmPCeXd96jPS00DDHl+TJ2YFeaa6K5+fTuBVHHQMpbTns7+tE",
-	"j60CxQsb8H1jgSfI8sE5pw4Ol+BD63UVOntlzAGS2nHvIYRtv0NJtj2zuyvD3NuRtljgaaxKlp68evPV",
-	"defgyj3L7D9K6v7BqP0vE0zxPO68bNtsv0avZAqualNCHnC1i/GLjZ7nAzhRiUw12JP4tNxTVtN01Jsr",
-	"KTnIvuYem4ANmmhs9twO5XKZplQLkhgc9BlleE0LBzJEDv8FWyKqkXnfx8hitQX7xb4/SmI3inYJcGOj",
-	"ID8eANZhrIt5JbEaGjdkwVZUwCkDpzEX5ObfT97h9ycvi5s6cEyrgptLn4JM+LL59WLvUjrikD2mwWse",
-	"68iSKw1MGTjp3CAbACsASqoN3TtHVRsajJ4suLyD80eFfJkH1/y6ZPjH4+gmjkGMTWWciBNNfH0aWCzq",
-	"4pkrDgQyyO9Ks1nUfewjtnhXiedys6WKR7n5G3R9xHIE0GbBYRtbCfXdzLB+IMIVSpqzjEA7ViDhH1OK",
-	"H26pYkUSrb+SshjbiFXHDVR1wi9qkTkoOeEw8KoSUN6ZG00gLDV5gGPk7PDtUGSkLqwhCiy65aIJ0BHv",
-	"ioUhTO7VWGlFaO2BvNWo+oTg3c8lWnxBHdfr659+kpMjo/Ho/Ru6gdxwR0PgZz5I9ZoYjo9DFh8/Tqcr",
-	"Tkd8JWPgbmZ+ZvuYUugpd36lidbrk1u2XzFBTsplc31s8XZE8/U9trOGNNimWPH46dNH3w0aqq7GcNi7",
-	"6MhyRQ16CaaUz56el3qcW24c7Gx6VayEEvMVkTBB0d1rMUkDD34ognfZuuDUMahU4Zjzs966MU9jdHWh",
-	"pksx9U8qQ5EdRlrtAWTngdyyPRJ/YdknoGL2FImXrt6XXKLWDKrlYJSLKkZKtgRKw0CMvYTF/ZPtW2hv",
-	"ZS4spvfSS88E5ibI9VOrCjkIneaH7x9osqxEDmWBwKBULLcHRCTTqB2EmhIGlRvKj+NVmFo6L+2qjkUW",
-	"kZNisOJE5PLs507uRFbTbfqJdKZuRAS+rM5FNbXso8taiV9TkuzY0TTB2PQdU0Kjy6N0x4RhBZZSgx3G",
-	"9rCP7J5CZ0l0GkO62dS7jzi4k0ftsafloQpI7Ooenviy2iRumt2UB70Xhn6CHGxhFAUvl1kruROzRthr",
-	"0PbMAzHAW5FXTQFBqteJ21c81+8HJTfkUZ2txpfEVT2II3bSjIbxg7uvXEFQYHSaSvw3ekfxx3WRRx1S",
-	"fAfMzXY2KRdMZZ48yt5bSmZteqL4ao3sUV2yXJnfJlxv+NoN3QO8o057jHsDj1JS/3b9yxtyDae91/eu",
-	"nVMCRQftr/d4qNd+3Atim7KH/kFViWMUWLtHr12R+QatqjOyqAwREmkQaN9bUaPq3vlkn+xu9Y6GEUXq",
-	"D+f6yzVa41rVQboQdtAutr6AWEYD2WW0BWwLVFztN+3Y0YK8eP76ysmuVOT9fsvcXxtZVCU7JS+N9vGx",
-	"5lTi2nF+uBhFs5KZ73LmpSSrrZ4scONkaAqWcoXBC8VMpYQmv7tffb6MnYOZVQi4OKzISCUgi/UgxpCC",
-	"UEdSTBJxBekIS+qYwiV5dGZNu3ao0GWnnB0VQBhde7jRS/cCP8P23jNtnK/viPCth3B5VKzLgumKMH7s",
-	"qF/Qj9eWJCsSJTMsZfT44yho3z4ePVDuTU2OulSFFnRrix0nhwHm8V5kqbPO3g3bsaaV3G6jhUSBSchD",
-	"7KSLUu5Y51YypniHXPW5f5+enQF5zUTWhpEH2eGJ05hGw2sbVIw54sxIHQp+wQerE3WhVRJgZG7Fmi41",
-	"jUZlIAF0hOjYCH4j/P2P/unPWf3LREzxOCa6dAbUtpgcybqjTtiHB/YrPDqpOra7azfTkAUpAUF306vx",
-	"YzD3E6zMDjHyTQlK5sa5U5Bh74aW2zVdMHPjKwuAA4/8yetdfEBUG6Z4fvNnrKp141AqNxFKENdeCwcX",
-	"NDHLZmtmrwkLqtmz80qVcVvfKcRQzznniv8rSkCRSpp4BUWVNdHG9t9dmjealXdMkz/d/PbbjQ/agUVI",
-	"b8FK0JDPyMWK0B3d/zkjN3+7Ovm/z06++4gFtd3MQunmjNz8/ujx5xui2JZR49jMoJ4ztMvNBbl59fL5",
-	"iW3i4+/nn0/+ZhuC3xz4YZ8NoygTsnIf7munA77Agw0NvHF7tHGcXr19OX//y88v3syCpZr9b5gRN7Pz",
-	"j7+fZc8ef/6X2EbFdqfjx45XXjWM+/CQ7lugGEBlupZJr/IxSWANIGPM2idzvFwz6WX/1Y9zgqq6crE4",
-	"ICWCOSdcEEp+/tVRjttvoOFTApU6VSXwSgNVXETOsprxZ8FWHPyJQBfOtriR5U54tvdcbvd1noPuRIpX",
-	"UrBLIiR6lVmpHVbJXxoikcgjnMCeuyDCg0rN2gfLPNv6gpWOQRGUk7/Z2Y5QY9XQlglWV+yzq3HAKG3V",
-	"5RRcNnTQF/KLr3Vdq6OXW/M+aoX3ccp+YR1x73EcESV3JJP6axYdmVSxPF2FpNvj6aUWKBFsh2EJ2JM+",
-	"noubC/0brOBW+nK55cx5Nhzyr76Jzu6FHIQJo/ZbGY3stUo+weQ8cHvfeCiI+5S4dzdEVrmshHHh8lPy",
-	"i2AOiog9cTWPmpcTagjF/MQpfb/7sjLP7JNRFFY/6n7QBviR9SE/zJKLAihdqfDh34C64fs310TTffsa",
-	"NeVOjy1O2chxWfcNxeR4oJgU+EFbojSJpkaYQ4j042ePH52f92jsUWrTt93jlW/AIttKf5lhj2IMks3s",
-	"ys95EfMJ26faVCznQyk+TXv9G3bDhV+nSAxV0Y1Pt4xQEVf52hVjaEkvYPClgKivPaV/fPtBEyNXwHXZ",
-	"hL0WVbFqypN4nq96iOePvjt/cnY+kQkGPDrcJIt/oEPeHc8PNLEP++KR6KXYKpkzrS+sVtxSKP+g+UrQ",
-	"EsckrBFSlvagJlLZyxEr/G9YApg7KRQvlTl6Y7BPW6kHiEfGduILqX+cikgzAB3U5aXFXILRHUUySmkg",
-	"eEL0Xhu28TmuJ/Ynl+ROltWGOfabzXapfTAwviAIHRzE+Hr2oKOrWyqmfUGNCEpiTbdQ1q8GPjoxIkwU",
-	"+pLQckf3OvRDe6JULMLob/0UUVqOdt+l/gLBpDerbXvoOQBc/1nobMW3zLIZNJuATsrtfKVoPiYhORxH",
-	"iNFnonAEoaAqYEc192vb71telqzo872PqOIIfcXWY1CiW93qIPYLEG5girQq+D7wG//CmlR0w4i2Co9q",
-	"cv3yx5dv3rvaLT05riCJqUo2Oixlg8YLNcjmDULj+1IrrWOP+yTZmub/wY5Ppj84O8fs8nglnL+u5aa1",
-	"LhBUpTq9MLadelmCZUDz0RPR5rK0KpuslKy20RVyeuNYfTtJp6aWYUDz+VM1p3htxltziilHr6lixdg+",
-	"AfA6jeECBKp9sbW4FwyvCwVykWONrBTRd+IwGCcmY5ka3FXpHoNl2OAPvGRv3Wodsc8OstRkWZk4G9Hk",
-	"a33PjfEnRkvswFj2lpp4XhuSr5knTIeSQrD1rJEK/Awe0+DCvfZs0s3xwnWa/AUyTVK1RtfQZaQKqG92",
-	"gIgTeyCXvsBT68adoxd49t1kYFYGp6WPTbNPVl7rMy5C2lZPUt/2cFMZtcZGeBveWumLmjgwCj2RZz2a",
-	"/gp4ecwz9QoCkZaCoBFYAPXocDaWYzN3E+NHHHS2R+Tux2GdKOR9b3nLvrNy9cqhkLpotwnktezTCOpa",
-	"yJaAR3v689brqIgFX0zkDkzBzRLCg7nTHVGBSg7ojdytraHdScUBsnVfEW9YrkL7P6uH1Tcfk0MDU0ny",
-	"avdlAAdfy+1DuuURhrFhN3A8XGX19OlroKJCXN2l3aMl1WskqIJbSu0AeEhOyJy0afeWjJqH/zomX3ws",
-	"/1tz3n+JyzTi8ebCyouhKzCGQ9CHcz3WaOhDQr74kL7UDRv4X6f4W++dmi8oiD1K/Y0g5vNN9g1jDKDx",
-	"D7fuH27dP9y6f7h1/5u5df3p3Zv9ZB96x5Z/+IH/8AP/4Qf+ww/8hx/4Dz/wH37g/75+4IMff/xP9g3/",
-	"2mCHO84IqL8xETb1d7lI+UatlAe0uC3lvqZwD0Kf3UWNeEPvrUtIy706LaRIAtTrK+rYdM6vB59yfkjf",
-	"p8jtvWZXxZmO34J1fHWOItGslGLC9FXthFMWKXZyq4HgbOUJYwNN9x5H/ELJnWaqVTw57lQ/ouzWUslN",
-	"opir45eoaX5ovELoWEKnY7ICYmw1Le6ZVqOtGXBDq+e3WbgeCTmqUlhYhSL0Y3ni8j53oT/wvoRwF9oI",
-	"imH0jO9+PPN6HLVQ2vPOV+KleM3MWqKtmJ7PaL3bO150C7b2dhhe99b9brDfQaWc5l3pYdTtjicS73G+",
-	"h/t9JZnOMIeYa2RdHOteb+dgBF0GEid1VRRTfepqP3eEAR2GSOr4mXayKguwAnB/oqnlkv/cUXQP19+y",
-	"WnExn+rgnvb85/TM1RV4pyGkC5lXm+ih8dJo8n9dvX5F/CNIm3HjjA1Ct9tyf+OA8WbNNlEd7F1TEa8N",
-	"FXt0ydAa+ws0a3A86XhGPRjELSYAz4+QzeyZW+roRTBRyaVD/m5nDqJLrjLJBNA4LH4iA899id7VBcPL",
-	"puySxwx6gQ/9K5ESGwe+iUa6ekqAOKYb7cosgQGdYsw7wpkQJJsP5JBTn1OApDt2mirNJk9VSJrRiUKD",
-	"HeS/x5fmsm0IjX9PcAmLpJC6y/IOuHScOxfcBWw76T2JFD/YCW23bmODBkElP/tNpNx32+3ORnyzcDvV",
-	"muHjgNK5l6M7VGJfcH67S0CXoYJRUW3HMB0+d49ClYqCJah8pnKRsk/czDvthQQ1Yjrvxdua0wBKpihu",
-	"DBNZwDlBKmF3a3mXIJZx1TDSDGRtBTvDu5+XlVk2o1trhEDZWexYkkdlbIGgNF2K/c7QghracxvBnpEd",
-	"FUYjv2+HkpBcO11DFSN/w33xcTQl4GvsQZWoXcwKPS0ieRTdCY4AKvcdjCLGYJIql++K1est6CSrfvmG",
-	"dYgT7VzC7R24ikDqG5bVXW0U0pVtow6IGtYJbw5tubc0Dj5Kl49/C461sK8ZWQIzT9xoaHheh/riqAjG",
-	"l3Mft//HcbXaDjQsrcaXVO31TTBtrqvNhjqt6UvApJ1xUrl9kvkjT3uvTfTEr0QhBYsWr/8rOuk1Af16",
-	"Um2BmhjkZHzp+kpX7RLFU5kHkHkTq9rUIpN5RiWcEb8/A9JY1EupM+QKGJenhrNBIabgFQ2P7Pjd/iuQ",
-	"hbmSuc5lvHSgFajHXTRsshv6KWzu8dkQLV/d3dQkPF8zZCzpBoELFi+tJyTW5ALvH5Icg2UfL6eUot5g",
-	"AlJzd121riRiUsdr2L7zJFVMb4ok9nHIRTyFUK+ulw4jMEDix9yC5YEQsOUSo7lLf4WC+MGOKojCIUdZ",
-	"DY3bA272lPyAC7Nh1N9JtNwwdMi6wFzJliYMtVklgJnmqA4aDuvYkV8r9UjlzK2LD2F/H+C5c0pgcCVn",
-	"OmQzd09gTGlHNdkqBqS8hK4ZjfA2uj7F/NMIuV3QotxDfNw2ZxS3ba2oVYYOCwCziO3EXQLeKzlOu3lj",
-	"qt2fG01FsZCfbuCmZRVoHd6v44qamEqJjNxAUPQGOrej3ABqgRsMlkKQF5HQ4XJtqxKsMnyLZ8gO6oyh",
-	"zrRrGa8wJo/0gnr+WXRvGpmU8ncJ5vXalttJdRvINUi9kcj3VR83DQgLsGe+GrCbhXGCel0fzfXsMVGg",
-	"sNt5dAXaKiEc1UJdv63dfhbbJPqWOz4cRxOY6IZUdMWel67CWNeBs/QcB1PwtUrecXuoMzUaRRX+Jqvf",
-	"G1vC9xhSGV0kcFHxskjET11FGW6cDRcGS6FgW7wcek8NwWNCJz3BMM3/g42tcBoNNXVmO1V/5T1dxW/S",
-	"hxLwX75UbT8QfohkgU62rr9mkVtofq4Y1QkX6uRA4v2XwsXV9+0GK9qKRvqZ9VOWkMLXbiy1QgTMNNgu",
-	"Hhwd1WPvKRdTuVh+Bs6UBrSvgfyoRThtZAkMOVFOFDSBwt4KObcTXmBxmi04RObhhx8P+XM+ndhfn9xR",
-	"qKOubTNv5HXTyltoJfjoY+NACbl6hhntoxQ/T7JRNTvdWKOrxuhmuu9/paiYkCz0o308bmdbe3ii+2MS",
-	"wNe/oe5zahLuwxcJk/n1snts818/deRrru2YuNZAgqSbh3tPYjBuIwyv74j0BWgsvoSbbenC8Snq+HnS",
-	"Nhvalv+0YqdcKm72iTSsI6gN/W8SFYvG1DcYzmWwBnhs7eOKox0dCeqzQDOtLg/yI/pVvx8d4yTo+FiH",
-	"b+IYXXIgpGO29FQV9NULhoQSHNR7fzoEtf0KhTY63rdwQkaJbmR1tfmhKWHXXsDAsZW4PxuGBekFU5Ci",
-	"k5HHZ+ffksXeMMjn2cQxGz3qQlfcjDiw8bGsObjTjPbI/buNZpW66n26j53XeRjBUZ6RR2dn4cBG7sJm",
-	"kmNhZOdZn+iEV5XI/Ql10HfFkKh4IxXrjEAqAKIzRdys6REAVd/HrJmysAupeb9uhtYnQbCaNZrTu2Eu",
-	"8ZOQLp2WJeI3NJS9Q+Grc236XHWRMCBVt/Fio81s+cuBbceXPszQyylFuSe2jSSu0Rn5YyXLrBVjUdka",
-	"xmw0jM6H7nIMS2Ecz4fVpApQy/a+hmAldIZLUsjoph2V3ACZFbftyEzase08V3GUCYsmEl6VpZ+yOkWw",
-	"5bDejLjJYtuBW63xoflR1hISFW5fLvgeao4eAVr9mpDTXluOLfmnuN7O5XbYNWFn7RqejNdh9B5CeI1v",
-	"dLBOPDR7FHLVzz0X8yKK9H9FrRbwxKqYPXQnbx2vhmOAb2ogPHt6NpSo6Cc3Bn7EN9j16qaEj6hg/SUo",
-	"3Mmr93WAu1kil6G9xpGb3Nj9kJTsVPnvCeWbQwnG5pLjuBfTHl7xBXZ9s5qHkSN7JNy4eIf24NVA39oD",
-	"2C4e2dB9t/Ss1apVGadA/4Dxie9blc+6+SJ6W6XMGlJQQxdUM2LbwVKH4CSmex3EF4HiGHGeZk2bGkSn",
-	"5I1LCXH5H4QusMCe2+KQf77hghQs50UqXXXo5ryUlZimcR2ZdxSGYoeNJ2Zdi4JqQ1aSlk0mPVZYopoY",
-	"WRYjq1J88abZrqnu02VATK9ruA8geB5oYre6vnQpfQ3AB4aAGTxB2k7UEElXpctm20qtokGGq/baNhWX",
-	"VzK10I03/tCscklETlrjMFa5m09b2faitoV95Kral0aB6u9BchqjOf2Ww4Gk2ms15Bfw9Hhs0mEd6V4z",
-	"QbpMt07NRxDLYBs2QhFThAc66T6086GiO15Tf9Cx5AqaG36XSGXvY7w4LmyptyXdp32NHoDQOyWaqZ/t",
-	"c94u1XwlrOV1L6apkuWgAfPOPuO8t5PCCAmnXzgrrgc1Iswtj3/ZoA1bz04ExoGYOoBxAHJ9pejmgoCN",
-	"oTMiJPEGFPyhMT2phdRgSmMx8wOmnOBs1kzdi+jreJLAPcU1bPPTfZHNbqnD3K3qSPHN0+EyOdlQayPg",
-	"9wf1Tc5HbJyusfzFGyk0+rtJJzibjgxPsB1YbDVgy5eROLhpdK8Lj8cUAhm//bq4SpmIENtR3nvcxl9a",
-	"huV3RNwGGot1PZkLDQCVYeHHx2It/5Ut1lLeTjsNjsrxdb9JxFiGLGB2x6aEBd9Iw3P24o7Fg4PxMvC1",
-	"mVkyaq1Mz8VpXMURnxTuwIYHxTCnbTo3837fHVEw2R4FTTxvVDzanSWuTIab1OBsCVZp8IAJBxDgGP7u",
-	"DoaS5reI6DBMbfCFeHTFzgrX2H0cF16kv96J4d7wZYdGy/JVFSOVKJnWWFps1DUxwlMKVj/XJHjygA43",
-	"u+/d1TCVPT4b4MM6YmME8t8zYPfUmME2JZ46rhm+EroJYZCr8FhDjK20x58UDGIe9mZpb/wbWnQJFyNH",
-	"ceyMC7dvLPNBGChAC0GLHMBs2DmXAvF7E8j4nJHf3RTYfwbLD3/euX/gncn+a7G3/1+p0v6n5OLW/hdv",
-	"p/Zf9uaFFWR/twr98+H4YjMbzcLumcZoq9MqhsWBvE6ee/busCHQjeGUmiG9E7tjao8OhR3VfjgUi/sk",
-	"7v0DBJZxgXzvaJvsm26ZA5fZV1qJyzBTLOVKzGa75mQfpS279kltlfiGPsYSMzTLK8XNHipZ4xzqhhqE",
-	"Q7VaKW95HVq9mLk87Ll/rtESW/4z27ecp9BLmC5GFbh23bNrY7azz58h9L6UEdO6WSQrcx9eelrMmgkT",
-	"6LYLCc4aYtZKVqs16pKrty9PyRsglqSKAVskAnozwgv87MOHl9/ffZP9JuzuwI/e/fCcPHny5DvCBfnw",
-	"/vkpeaGUVM13350//Ya4uJrjBqNEI2XrTS4LdoOeR8iWQXI8VgL1Dwrl6W/iNwFl3bCkGZcCvZRckJtP",
-	"JzTPmdY3ZLeWYKDkSB54CSrKWzLOxcSEIxUCUV7IYn/6m7jZVouS5zcXREj7UZPJbGWQcHFKbjQrlzcX",
-	"9h3otEW+LlYQLjLn+QwqRkpFkBwpI2uqNnC6LWlutH0beM5uLtCDpk/Jjdfg4Cm+IO8YLWwLP1Rl6au+",
-	"u0ey8HMqWocduWmUomvqNxFrq3nsQX162GeSjYHmubmoG2nKWm7seIInEauL84S4cGAGsAsGEVwotw2B",
-	"Tc265M+X2D4HVzOSm+JydN6h2B2jZdCdkWNyMgbL52QQNhsqFwhBAzHC6W/iry6xHa76IFNCGugyDlCT",
-	"87PzU3LlGoDWsJa63DLiPP61KPpCn5T8+OK9Pz5vPp3A225AuOGFORU+hOwqmAMdWUGge670HzBkC3Lz",
-	"4j1d3dguvP0AbX7/4tWL9y8clf3L5QmQQ99gkG1ZaU9ef/7o8W/ixun6+YZRAclGN6jftdww2ADg9Lf6",
-	"dkm1sRddv5Wg7TdSMHzBBfnXm4ZSEJWjI5ZSjNASsldOfxO1v9juUQ0UgTf/fvIG1eHJr5ztTq70BXlz",
-	"9frFjZ1n7XPJqMHYiP0sOwyi2GniNf6aVgU3p78JyBXMmUCHOi+YMHzJ7W11drWl+ZqdPD49a7Ry8FmI",
-	"IJn9r6tQfDTmOni+Lo1kpFsmtyXzVBQrRTd4DGJW58yO8Jct6NWgrO/F7OzUvU1umaBbPruYPTl9BJ2y",
-	"qwyHyUO65Q/vHj2EUWGVUpPQ9m5iMtRquOK0hF7hJ1ZXEwouZruqWMOXG93U1hdsx7RxYApnj99oqcwN",
-	"qlqgYNtxzU7JFegt3A5leYlf4d8+AxDQ+7+JQCPWkAj7fggX+VqAriJl1p5s5LVtMObQqN1SmjFc4vos",
-	"eFlAgXFtrmCmIInaJdrPLv52mNBmBeqBBhUD+vQGWT4vbpDPjxiqAXMBR/g/KgZQHScrNDdSQTTd2hAj",
-	"3FCfsxjAA6QVS9O7ionp96Gh8AUvfOsS+HYuRhOsQOq1Ne/dpNfGWnKJ3GFLfTYZLKFP6U61qbkAdoOm",
-	"yXGJb/HWIFp5VGuHNitktl8SSjZcVJgPCMaxkpUoUpOtsXxB8/7arTo7QSIyT59q/zihMdYG253YvDZb",
-	"4eFL8Ryv/6OefcU33Mw+f4RU/K0UGi3cx2f/P3tfv9zGjeX7KijuVnlmLylKtpOZyLVVVyMriTf+upYS",
-	"772x1wTZIIlVE+gB0KK5Xlft0+yD7ZPcwjkAGk12U/zopqQk88fEksgGGjg4OJ+/3/ESijbNspSP4CD2",
-	"/91l+LbYawh7gDW75OL+hPWr43WsyGFq/UCtX9Lg76cS2ois5GNfDTSKoEb92O1429EuJEvH8O2S2u0j",
-	"B3+t9j2//AVUiD1N/3L55rW/AinY2GWt2iXaKEZnLDki5yxNA36OzsASmDLmga8AxxZjzVYW85SSCUNE",
-	"90xqo2Q2BTCFsZIY5SjrwguYdI02rJJAJ/DVMjjSN5EM4k92o9MaMfxD3f6hbptXt9spos89kawqowqS",
-	"fPbZ9K1Ir/3cinLCslNIUU4Z9fiB5ziX3nOu64FQztDL9UD29ilHpdVYGXx/NQjRFDuq9R38xHdQhjdM",
-	"8TEC1lVnEWjqMK/nU5kya5WCdwww9rOMIks6+hFwOoRMmHVQsGPJVyNb9+AU435cFKEfB5hEqGBzUCSj",
-	"3J6zcZcMF4XnEnyxUIrhox/XbAH9o1DKQIyUR2Rgd+9TysX1AP+iIFjny56gnmZVvf4Cy+DVa7vXI4zl",
-	"vl8lie/96sBbNXBlvlXyxnHIexYUeL5zGbtkJm8YhBQSljLXdLVGlMDtg35NuOSK2KUXrRE1NJUTbLGs",
-	"dnHoaOpnEkSHe7w5v70B8hBgpKXQXAPORlGnhkVs7DNfLkOlicO/WXUpIpAzznSb270Cz9aWUQTaAAcj",
-	"YfFPcVVdCAIWJNpY97HKra3cy/4Xq+W+1quKM7tODKE0IrBKxwdoFBXaXdjgOPpDDbgZgJ4yePvm8or0",
-	"w3chFuIRk0B83Ua7IATQ+lhn+INwonxKRlMpQUE4fPFYMQs2hzg9ufTAg0OmeQJJUvD2Y4RIGCqMRBXC",
-	"sVh1C24rVZUu61mSlDD0Vky1W4107MH6iOFrps3fJDJN3CKQgQXMw8rCJk0U0z3DIFu5gozaSeWIplje",
-	"vIU0nyUJynERX/dFDm2do+dOItCq0WuVpo/073+ozpIE47FWS7kCxJVDtsuJYsrgBcB6NDfT0DyH2rca",
-	"AvaagbhP7FGy8jyRMnkWQtdG5dqwxJN6aCMzZ5qWxfM5jHBeTOAsjL+yfU9XJ/JcCtbAwn4vlXV9AGJE",
-	"GKYETUm0KIRGk9pocbvVlwzIhIvmTekNhqfsSj1zRRATRvrwC8I+Zym1Z38q56vL9gMzm63Z8XYnNXrp",
-	"zmmnZ//3t4sfXrwm5xfvrl58/+L87OoCfvs///Xf5QqG087j48ff9k5Oeo8fXx3/5fT4+PT4+P+VSx7s",
-	"8tBOtzPmYsJUpgAWovPd8GSEjxPSfAKkKnjaE3jayXelp+kcvZjTzvnrf/aBz7BnYZ/Ik/FjenKyuSqp",
-	"XM02L8c95QyN527NxffCQOIIjU0Mzk6lRpDh+VJKJ5hheZZKmrCkNCNIkazKH/Z11IjgthfMG+v5Vfhe",
-	"J3/IbqOy+4omTSjLV8B/1JSqtL+SVgBOO5j2qruZdK3pfoY9pmbKZtZLwxhQsOYgK+GRSqvt7/N4lH1V",
-	"qKvw+fVL0xLmaBp/7fzT0d/pkRvxSCpYV651DrJ3/vqfL/BP5PysCIj8na7I6OO/9I4f945PrmAybj72",
-	"I4g1F8156TOaKU7Tzmnn6fgx7Xz9uIugtup8xPtZdDtwMQF2EGu/Yzf07maSjnyPdUYS7BkZ0zQlQzq6",
-	"jomG4kODKthRbbIZog7K8iELB2sDI2o/K/9ARhfOmtB4JTa3rxwexGrIzNmlmtGUJVE2Hsp5jsgLlALm",
-	"5MCHirggro14dXnf5qaxtd3Rg4Io1Sa3GoBPxR97++7FL2dXF+Sni/8bPrbLgX2bm+acrPjNfh9KcocV",
-	"b009/gyGntUxrvhjtzMYacYoh157S78R6OBsUQXQJWOeGqZY8owo5mKCArhb0wVWhFB9jR0T1Tf782hi",
-	"GyWpyo1pa6L61V8vOtzWfrWCchfUf13qxlWXb/HMtxHfIhpElBg68XC2cKJw0SqTMQDhWJcqqqI7X52B",
-	"vf6wHhbC6FJgFfdRQK6d8Bu476R2F6CLC+Ya95smC9xtzGAi+2lEyjFI2ERZh2UACT85HqdcsEHtO3mE",
-	"7+KdNirGLkToexDGqmazlXcXozRPWElo6+blPlOdF3VV7qtYLwepCyjxlgUcRZTFnvtv6TO9ypaGh1w+",
-	"sNRk2pZKfl4uQoKSPmzWJ5rFGjnWtNtEBABBdMjg9CCmre4SJSXQDkPAm/l6QLCLksBzT5Sc+zB3BMKN",
-	"ztoReecK/yDrhxm5ooqrJm4QNdneUkcVkorWqvMKw/2qWAoIczx+SqYyV8U5w6RpIekvEjbLpGFitOj9",
-	"BMCZ9Ynw9ZgYW1ty28qag0bZyN46aWH8Kjk/DwXrUTb6pRytaZWP6mnbzj7j7ErgUxudmuUC5Dqzpp8p",
-	"Nk75ZGrq001BWF0Cycf+uZgAJPkpwWG7mASCwhRsTWW6izzJhk4eaXdAfb2n/YpUXY9ZzO2HHfcB4GHr",
-	"7gcRKizdXsaEP3jOu4EdU2F5K9Q+cn19RM79JH3dcYidoIkG96/Dvq/IML31K1M61vfngDR3GYQ3PUiS",
-	"HGg2XMY07FCs9bCMa8aYqWIu3PzSWJM3j0/AF56sj3d4/WqOyHsgl8DE95DZmTvLADtARlSMWIoymAt7",
-	"Np5FFBXI9metIh01A9WFPdZdJrdaEC+SKvPh8YFU6s8iYYrMsXVvX2mBJUWnzi5dE6qwJovlLXvW9QxB",
-	"uhtrssCi5/UIV47h2dXSGx1otlfSWi1s5/GBtrMRS9C6ybtvHMA5rTvAfWiRdend+hyltQKNa+fKhUmA",
-	"M61cZxouCZWnzNdU+J7Kam/8zI99/3bWT63lSuHqpV2FzYyXunkZGNFM5+maWigISAQ3wXej+NPeJcXW",
-	"hNa3YIH4k+4695wTAQhY0NJiXxZsnVROrPvgbi0QJ2QU8COTGb3GYj4ggZ9JVa0yzt3r3D+p8jNrV6Co",
-	"6JIpcvfNadQEww3RlFtPLuU3rLgakhYkKlCCVVrG5xQr0Z1p7MukrSRActqZs8jugAxmCBUHiG/WMMDW",
-	"L+tY4h0STFXfFgYCNqXa8czFuHGuFOuIQEc7daGlyJBygSfnBld4rfYPd3QxRaFyeR0CQtqwzCUZgZTD",
-	"11IFdNSABN2JqNIUgCqzhDhI4FMiZFHCqqcy+/T0MRKShYE8guzx0V89rVknGW6T9YusdvCLWjsNP0JF",
-	"TUSsvKRWiQbmb0AejprIZjRhRTuhNhxIshp0HfGEpFKwHvRf1Ord76VC1ViUGDKM2rpaL6BO7vrSQeZ9",
-	"M2B1iZQt9HE6zuoIJ9idA9/IGNQ6lN5Xa1Y76UuY8z1UrsXkWtWvlMDerUiTp4/HFfYKGH6Z8PEYu+mb",
-	"VbP2uWsSLKkjtsfhdde1uA8X+I9nhBKoLgWhSSnEKNxnUkZv3F2bVzT7POfj8dpcykbSUB21huNYDhVV",
-	"BaqtgdBZ9vZrYnjfPt23t2NXv8AuVLviaOay1LPqAM+hnJALgF+wJlp565sXxQLSplIYL5m6YaoH0CT4",
-	"0VK3/4CMqFLc6izyPLJ7B/aGGRBKLg3LyJ8wz6NyMfhzlwwgvUMoeSknL6HxbQDd0ADLQMlb9+/uBzFA",
-	"G3QAHXIa8mCuwPpH+MMRgQo8oBONJ1WMLxI/HNdk8CE/Pn4ygteAf7Ie/sZ+An8xeObanaHKg4sPYvCS",
-	"atMDDJ/ei+cDV6urGJ0hIgZ0iU05uMPBiKZkQjMCLXkIwX5E3hfQEtEjsMGs8MEy61UIg255VZDuEr63",
-	"tw2zUVaGagPvvdkFAN1RsLY9fLkd2qTcF/c/YS+toewBAOQYbtI2vXH22TBEbKrpYLCzgH4k7euGU37N",
-	"ni35j04cqGDzqkZNO8bvPa7yA1+KiUEYChNWCFwwoVCO2LThN4ba8vVZAyXnLjmnQ87YKirAzPHhMl/H",
-	"RHlCtCzyc9AQ5arH5lMZ0JJ5xT2Ohe5/yMINI3kG8DZEm3x0XUKICQgS0F8D4CYjqZIN/ea11TEoEhOH",
-	"SVYbXbVnegIBVmxVDDUpj3Sx71Yljgx2NA6lmd4STv1ht9q1RjxXZCgEaL7OJHdMHtFrfcIVKf7mfpYZ",
-	"IuZvKzk/tFk+9d4hQNnJLcEC7XZB1BQzvobjDnxAbigHjF+Sh2f4x7FMUznXy3+vLGZsTiZ2rGZ0u+sp",
-	"BDfe4B9arEP8TYloKNEvIVbZGQet0cJNN5Vpsi5BCN7eXBTg+fYL9ij5kB7CN63K7DuWMqrZ7/3aunCK",
-	"H5ZtKRqxc4avto7alSDJudBh1COClPlAFQdc9NzhbRTwXLjBqmDmULh7utIg+VGmDZmmzZcb2Lk1qm7u",
-	"jST9xFhWNoYBdiwQ6NvjCL8BY5SmZLhwAFwtqI1UTraJI5x6z9zB60UVeiEuYBR4z+EzL+XkCn/lqoZd",
-	"KHWFU83Yvw6YSAZHH0Ro9X6kSSonBO1zWJdgk899oQNA5hErAJQLppwV6SPRcyUN69Zkw0K+3Be6fhAT",
-	"AMGlipFrlhm7/OjwCaNkSrKUClYKYuCKlEIQZDkCsRR2wCAgF2vCBS/tzrQVKHgpJ5ewCRt++F0uKiKI",
-	"P0j7SrDNuJ6+Hd5uVl0oEY2lPStuf5RzMqNi4cb17T3giiNsH4by4R3rZmLoEkxNmAcwhQaespPjYw/e",
-	"W8tUtuGaA87OZp/9GVB0Nnwuloz/9iNEcuIO7Q1TNC0OL7BaGZbp1Wz+jKkJg2Csxx1qNopkNWg/kXOR",
-	"SpqsbcCAfI+VS6sk+cynlMh/ErvICG+Bv/EV+ZF6RHhReAT8NQ5CDv5hUJE1cFN6AHoEkida4omOWbsi",
-	"GM5dzvPDPMGVr8ZnTBs6y3S1wqpmZ9n0eAPYwQ7nGran0yB6VbhFACKGfTYAZVWQVYxkKvPt7aDbD/GM",
-	"Wc+s3hI6z9UN2gvnb3+2OmUm1aJLBDNzqa5DOS/WTIyXMsm3xIZeubHbOqPu+d8rOdvi41dyiw+/54mZ",
-	"tuvi+VVqN70HzATuTllOOUOnhQR8lVYukplE9oxaVAlexKfnBQGqs5uhkALAlBzUERjIAbbani5sRfv5",
-	"3UvdDVVeUOa+UmKGsI2CzQmHyh33pBuZ5tYK92RImvDk1IEMu0XTRmYYOPUftnb0SGbcV0NAOZknh6XJ",
-	"Aks/8DvWt4aJcw3+EDQfotMgHOD9mHLAqjfBpI7WouiIgS8JSeLFKIA3PRFmcJyLcgy6CKid+AZEG6Bq",
-	"d72S/rWQJ2fCBTIzrp7xV/KG3Vfn2s7NtX78Bqqvr+yWlo5q1Olvt74FvzmjWq9DxUBecvL4+LhUMRSV",
-	"7zo+Aa589WZ12e4PPuR5J7mDvfE0Yrru4mtlaBZu3/X45Dv63fjJqPcN/eYvvb+wxye975Kno97x8K/j",
-	"J+OnCaCyeI4dDAR3uh2grnDFW54fnylCDTk7f3WxTaHcW6p1q/XHsJHWwkF0u4ZyF7VZTd9wxHXMpUJe",
-	"GEhZ6KXxXSgFSFWpYSRlRhOMtpOqoDC2AP3gdqGtYoYIm2jHZAc0JXZOT7796+2ysnEixE7lTF831yEY",
-	"TdjqlT2QGe74uDmWJCCw0af9/pwNj0ZUmSU4iP6Ro8npw4P/QcjJ5NNW2BiwBwip1C7UEsVTAOfWBTQF",
-	"YSLZ7UqJ8JbgUG5yx/S/2P+ubf567+hHXKZSucqFkCyQlSWm2MHV9hm2evWw0DbvuZkmis5Le9eCCaBc",
-	"98QGPamh5RSNb1cDDH+KspzPiFRdL2QFYGkXQtvZooAnrUrSjW5t7r5rtbzZyfZvUm2eHrrfujEt4h23",
-	"6MoNfTV765IK7LYKaQWU1zpRfQXdPujzqVzEEG50osloKjUTHoKgyKQAP/qy/+hdpSDjUoBHV8DF+GYQ",
-	"7Jio6Aaxs+XW+YOIIBwFqK7EKOhIinHKR5XnwKjFffW6YHK/HbfrXS4qt7CtWj6VC70eQRxklhtdEdGw",
-	"v0XmhNAFCzHVaqfrnR3q/pU5vMtFqy4KMk3B8W+3B9JuZf+LysXXW1ivtGFZsa2u7zlsXoGSAtyejljO",
-	"gSVUBV3f5aLFexGSGy3vf6utz0AeViw2y3SbW99HxgjulqBSCn4JLe6Y3Yua2pMc91ZHTVau98YaWF4F",
-	"WGsryz2iOx251P1EygTeF3vPMN1k7yl3xXFTYFcqgFwJ1GTkEuM1EBiMoD4qvGSkxHj4Unde7FRb8ncG",
-	"u+FM3LAjYZsccUgB8daeWIKk9b/Y/3ztO9Oq1m6ytvCpyxuMZOiNjVkZQUnJ1Ioooq15aJc51UfkjChm",
-	"X8naTRDbdm39whOycw0oHaLCgzuDsS4Ny9qWr00+CPNoy3ayDz/zZu49qgjDOTVDMICSAxRgmYLKL5eI",
-	"QFJHK/9juXXt6EbOQY30p3JyK6SkPZozNO0hfevaYwBJbilHE2D2sU28ho6FZS/l5P4I9Eq1wktrWIoc",
-	"+IyMRA4IV9dVSzo2xqLfisz9cbdgx+LCfPu0E5UpHFeXKVQNkQIcX+UQJ8elcqZvbi+FaPM6cYWCrRqy",
-	"L+WkqPCjYDt0iUyTg5i05SNkIH2zFu+Fkn+Xw0caoqn2rAumArvMv/wsuCH/+uolXjIodlEfCt4kJ8fH",
-	"8G1dggsLhgpVjPyKWaaPUGXkrWqZG+cV6RLvcZXtbE/D1R65qLbumpbE1L7qO4BsaI+JAvbbLX8Q1OZF",
-	"0+UXa4UQe10ouaFpzo7IxSwzi8Ce5UptocLWx28cTvpSNn9SaaOUgYCdRN7rFgKcY6v6Cfn3PbCEO6VI",
-	"g2fvyQkTdgndYtNWm2Dd6P0v+I+vfSRfr7d4v4eGA0lmuTaePd/egw6lIa4GQVfLtUhK41okNZ070xbY",
-	"t85Q7ryt4xjZNTOBz8uhx1cE++xMcbtaVEo4QB1Ef4N+FrwOS9wLtSV7l1M594e9oF5sUuRAfm4ROhQQ",
-	"f0mOeYrrWdkQYy1N+wnQkb6w4ptvySv+t65HvVWAw2AlKE2tTEG+jgOPvGvPg2gyPse4fFmg3y8KmrCD",
-	"BoIFTM24hujDqui9V9wwB2vwPd8Z/moPK/RsqGWaGwYvZU0b1SVGyi7hY0w3AQ1DPaJHRjdH9Hh6/N23",
-	"t8HyditNG0+ACgVdNE19ZZYdHWP5OPeNsddjrOBvvtmEq7fYRsDJGxmadsm3T5/ahQIry2GuVA0/w+Kh",
-	"YviMGsOU/eS//Xrc+8vHL0++/mNnD4xiOTKsurA+OAVDLijMqaIk9zYvuCLJ+h45VpsAvZTZwp8oLoy0",
-	"9gueiBaC/5Uaow/X25rYDCOKTfKUqnr9QXVc9flIA5k10Qxb5uACQ8hlMniNRQs9e+AHYBFBSCoSMCoS",
-	"yO4OqWbfPsVItacWWL67aHJI/bFPEQ2oitNO/4aqfionfZplR6mcbEEVWbzoW/usvSM4ex6bGqrnZo+E",
-	"BO7igx6KLZv5lnr53C6FRr6oHa+mRa34hj7EBdhgN9kh2sEaJFp/eG1apfALiknXO5BxD2cbDk35UBg+",
-	"unbeb71DQwG6CxxaRYzV6MKaCVI5cziTKkoIeYRAj5YJZZXgAUu0n58ce0Ir5yRD+6hgAXnTTNkHAbUR",
-	"6O907cU0+OHiitg7bTQdHJE3GROIC5+QUSo1/FsxXzwEXlUX015TmkFNp715mJkzJpzpW9VdiqUt7+wo",
-	"V7A09/rucQWIYwno5HaqUtkT+fTJ442vn+hd74bbIV7smrOHUtoNtbrpggg5bySvho8GuVwSxMatNk/V",
-	"XX/YLjgU8xTI8kvM7pouvDh3nVc3LSgc3E2V4Zt63Gv/7YgaBaDntENngw+jLirIKjF85R8/pRFS7fMw",
-	"G3veYNsL4E7g+bE/YAjDyqfGJDAxEtu+HFKuPZpIxwz5avzilCnm2tO59gT7mCZJqTahNtB60Uq74axD",
-	"G70kNdim4p+C2Kmem9wDqLlXq8gaZlm6CO/Y2eNwRvsN5DFjLnggJJEzZM1bYoL7GoqKy2xfBQuc1Rfg",
-	"hmOVLOQ2VS5YOKfbsYTre0hPflGIP4BGo4h1mmJi6TohwL5EZHosdkdXcPBvwRc7o597Mz7snJ58W3n2",
-	"+5liN5zNNyiLhd7Jco+az0IgG9I41zSFhlC7RAunLmZdoiTEEqDv36GhMBFlPDCY6L/juDqgEtMxmdWE",
-	"FN/i3Hc/HQ9fNs/Kq5ZIYA1pIvBIHUJu2JdC7eNYKLWOTwUleJVPZQv5XMOtwoSS6S13FRiGE5xfuHhu",
-	"uHX1QRLlNRNHJFTOIiKJtErbXt+ehD+mmgVlzaG9eQlJ3R8C+5RH+oOwVoAbANrIwx9BYcysqWBieq7y",
-	"KYJvkgkzUREufLlo7MSPeJJCmVQikVzYVXpFR1MuWEtHwT0dRjq0XRaPnVr9W6Gpw992lX82yoGR+/TX",
-	"j2U8KSVTQskM54AUbksekf1x2QDL8mHKR52yLIeL9HYG0IKkm5VKZvG+dt4GoyLPgFukOqF3EY+4vftw",
-	"z2gGo7dpNet3lqZxu8ctZIPVeg6JBms2fwNe7NAfbff96fF3RS2/w2q2spBrZHfgKSNazhhaKnkdjBg2",
-	"El2UzLkHw4Dt0pZL0I16cy7sWhxRPFEYBI6PlO88B0fIN8I7ZMDqsuV2lraVA9RqffIu+xSYOfN1luhQ",
-	"Jgti5nzElv0nhBay7paWAOzl3MRBJbpnYzvV/EUbTe0OcPWi0S/pTfVd24icOC7KiF97zxO+Xtf2I/Ou",
-	"B866Xo/C6UqAFboiSIOfewtvAV5MjYKN2Mnf4ECtqtkLrNFs4ORC4ENIRNON1mtfJRsYW6Jnnoacm+5i",
-	"qtn1wRY/WSNccZYQwT6bqHkAo6pmKq25hkjfKdXmiDw9floghUQygMEZqykEKvUpxR+q6Vxa3L5taf/j",
-	"PbADO0oiDRWnsHh1LP52zT5BJ6Hj5z/pHT9e4ee/hcIf+ng6p50bmnLg3s6HUNV/ujpktwN7tbYPfk6F",
-	"CTrsY7czmlqbSgABUyJ07/ik0+0kXLGRkTBz355ORzPWuzl+fEQzfpQyo5kYqUVmoEe9+ELXPqVz2lHj",
-	"0eOTJ9/iz5+wXuqTZgF+C3+rbuDVhT6JX+T0myfue9a4sn/HZHKn22F0+OmaLT5BX370MzzZ5bDYjPIU",
-	"AI/1/y4vj5LSWv2dzbOxq4LYGieUnNedmVgECw4fCNtM5DaaofJev6QQX9CS0IliTBMjy8cbqm3VTB+R",
-	"90XBbOj98QoCOhmJkHOsA4CyGtzgR9qV7dkPA0popF18VUnoNMTvIOGqxlbWRaX50LCO2DGsG58fe1Qa",
-	"OEB18ru70LYFRf6HbvxDNx5CN6JVFEsbJsapiIyQP52dv7r4c2uW6m2gAK7UF5JYUwg7WpuwylqyL55S",
-	"LqzSHFaSmEHz+4FN2BeFsdeEIXulFu5KmBeXRhfytM3s0FpqkksD3PEKs5ImV7DYc7ogNOXXLEQU0Lng",
-	"OorcONBpSqZSG5dVvS3QsCM7RUMW6hJJhX0c6pxPoJ+2TAUuv9ZByElimrhV93O/uMUbO0CRyPe9A5BE",
-	"cZjBqbVNwHix7k89ClA5aLH/rjfDStLGhjdsKDxMEcUkXHNiupliU3IozY5oiTUIHfjEO1NQHhjxHgEM",
-	"Xslr5lUBbC3SO8eIQzvvb3ctKm0BMIjRUiB4w3CJq532pdN2EerQBGFLd97Rg+IJ/uXxcQGG95pPpiZd",
-	"kKGSc+vdYcfn5tVp9rV/X3CCyu307XCCkKW2HoGcqO0QAmFZD4MQiKl0LBTFHl73fpuWLNRCAtbr0pZR",
-	"Ads/i3eKCwhr+Ejjzu1yx23Lv7vEdFuk3mMKHURO4El3PZdMF3qGZ0wfkYFimpkBmTHqIF0hjQutmZ43",
-	"AnhJyRkUOLsJqQU5+SZUKFux01FxM5LcpvymCtIGC/8vbqoz/xW0DnDncL3Mi1dVHF++l2o60TZo+SqN",
-	"6xBjatvgAqDMNuP9rmh4V8yItWUL9aXDq6ULIEV9rHLZ5izZbyydotcyYbDg+x8iaqAOR1cco5rj8Bre",
-	"YHtt+ZCl5H3ceGAkLlkX1MYtFUyr6nQs1UQaw0RvvSz4GqZujD65xkn43j931w26Z4VKpfdpF6AADkCB",
-	"SODhS4cLa+eMHCXLElmvBJN/tvX2c3HDDWK51W79VS2G/tz7O3ABzqol4UU0RIsbVAzT6u5Eb+P1FRSw",
-	"QGXXgsWmJx0BUbnezq3zNa3QRe8bRxyiPDQ7zaW61mBBIjuTtmqJJHShnwFANlUpZ/g1n3pzePTW+sR0",
-	"mm/Rj+DpazzD4n1vMzmu4prYGbyFr+PB6h4rNVwQaud6BB6O85U6IIWsRxPaO/HGAnqvhbXwImGzTBom",
-	"RoveT2xR25nu2gPXtMvv44S6pUQvbSXlAS8DiZRuxzAKUQroo+j9nXY2D1cUa343PVMvubgOKMyteXDw",
-	"lljkaE/QxgenWnv17ccycxvKMhwHfDzGS/gEmjIcXIo7KN76AHMGpgmNhBX9PDBo6Yy0IloAo37a+fu3",
-	"/6KsJ16Am0GowLqjc6nshEZSKTYyZCqVZmQIkAmLzg6Sh2928KrwypDBJZ8I6ALrdJ1agIEvmemdS3nN",
-	"ayiXNdMIQPyjMZl1TI5KSmPFZmu6zPxczqBldLiwepnHQhIkPTfT24vMYzH/wpO1kYcXRqN2x2vZa2DI",
-	"bwo5J1LUxR3WafodIaLaCygg71C8quBt7KJErtliHT5XFA0HNi4PYJNZ10WYLiR9MsXtxLpRKRqi/Hiy",
-	"KuC+Eh6YABuZjansEbTmy092Ti0aSz+xRatW0isK0US7tFGVH8Di0JQlJAcs9CWLddMIkH1qX0mzlv/h",
-	"jAxlDilzBxfpek9PwX12uWQs/hxYC3pgZ3d8RF7hdmkjs4xB7o4KpC995rxxRG/C44VVS12S5MrXK0ON",
-	"SUUOHubr9nWtHYVtAjGQPwINWrPKVzw53jYtPXSXdREwuhgo2bBZiQIlVy1tpyypRCbymd2JVI5o2ul2",
-	"bkAGPu4CirCXbMJi8WrE47dKTuCebCAhx2jqjykVbF6IZbHkO8jnjK11pax92HWNydZkXCqD/fkFJgjH",
-	"Y3dCKqsFXrFOq4SPrebprR7wV3r57Rfw7olcf0WuRLNmrO//uGbhU3bDUuRpJBIquzCYMVFUGG2PTEF0",
-	"3g0aCwCG7A0qFVRR+wlL4MuY8BtghcFaRutz2ReALlcGlSDssy/OcZUi1EBDPXyGfeZV8ZML/M4ZvtIt",
-	"6sJFUfuvz15ddONQL/yGSBWFD/svnpcdL/9l1+tdpSJwpTaFKwP3K0Lq+pMb4T+jif1nMaE/93+lvf84",
-	"7n3X+/i//rFzWD2Dy3vh96dFiV8EwUhkURoEGAtOWraXdyFdNdfa0M1rZ/4Vl8kC+WSKaRyRAb2hPKXD",
-	"lA08uAGWM1Eyozz1JbRwe1fXLr0uTabFPSsP1DofrYu0c40g8nJsbfkZYhUVcbZ4SlsUEr3DHhkNyBij",
-	"qeQj5iI4AAIL2STMF6YpDHpEXmOsKZpPWXE6vVNZabS6RzuXKMNUQRX5+s9Vj9Wn6eKsxBGW7XW68e8g",
-	"z21P+0eI23ioic2jJaUXu4P2qsPI5PlU2mOL+y3Bo9hDJMu6pIgf1KCAXlgxROvXEUKha40Gb5qSs7cv",
-	"MKEbCpmslYNBFTkX4fN2wbmw9pbLHTme49XgI+TA3vqJtdOW5x+Pg+0M6wgu7S6RiUfavT8gh4biUer/",
-	"3la8IhIqAHowbpeyYrm3vI1w7+u9sdeMWUXm63SghQNe8TTUcPiIsZMjlB30tTYKVL+ZiytXUvBHmNoX",
-	"D3HxKaEL3Tn97rhgK6CZAWtPjySM6AltNzs0fp3vJjQdDZ20Xl0kCr3mMzEg/NsdDyET1jNslqXY17Ih",
-	"SER1YOi1TNhVeNaDz6rGr9M6/gOgsJho8bZLlZb3cRu8BwBzwLoGxMxcA+UQr0jLWA4IgNYKnMMuS70G",
-	"zsHFSqNuxRkVi9uXFFyTVtaznSNwCASH3bam0iw8C1hnAKIGtSjUHTRPh+I3p8y8G8Gf1TgrTe1a81Zj",
-	"PLc7cTeK4e8QzqEBZbpJsZG7DH0AY6ClMi5KAZ7InOsVOCVkqy2yDgYZVFxmJlNyxnUdBVZNtdKqCQld",
-	"fM8IJTMucg09YRBCVDKv56Kys6+GOfZo+z4C737swX8/7lYIeQ/v+oPc8ZsrterM0TIuHBiAXVdxU2A2",
-	"YX0NECSiZnNwYnUOymsEGNtWl7XK+G3ndDeGPBSNeiDAFi35syTZDNxtg5YA+NouQF9oAcbtXlRZbXqL",
-	"HfggsLzeQXniNmu81tJzNMMJE4abhbUabpgwUi3KWTJgKI3glDXlSa39d2/tvlbtvW32Yz1CVyU41xE5",
-	"QyNgRoE1lmsyBwDpIohDFsycEsjUczGxt+OE37A4pw0sVJfOuv8gMJmtWAHjMZFYRY6VjFwRtzCO6rKE",
-	"bjL2SKDIXOXmW4Wt6SzM+2hZ3pFFWWtJuj801a8F+3Mt5FxA+sv5Dzzy8XYzJX2HFtK3snXENOmC0BIy",
-	"LEgdfC0p7nvI7g6Z44OtMhfP8C/3VZDc9O5CmNprs1W5NhFWL4TPo63cT3YSrukwXSM7F5+5Bk0W3+TX",
-	"jGXAHFpZzPUcn/n7vIUujcyA+N2umRT++AMyOtfu9ibc7LltCsDu680xyF4B1YH95FHU9efByiMI/4n1",
-	"cYFdvppT82cBT/l9buhLZgjFZWRA1wL/tLuL4QCr40tW7oRysZdNaG2QpGq/rIUQ1Q5F3VBmymbEmYkJ",
-	"o0nKa1AB7VI9VzjD+7mROLtWyxyQftGdTKgSHjK7oVCEgAuMVZLzKRP7Oda+GIVrX15ZJgLBNicX6QmE",
-	"t0fkTF9DcSWUbHorNN7dZ1h0aQ3MEJrimsgbppLcF2wBh3tl9XMz57mdWxwmd2mouhOrsF35+8nenPYG",
-	"L6kMQFVyGxbQWQvk1im9cRz2+90aTKy/663iseuoZGqvsIK8x2m1EAgKmk+X3gOOEtC4Vcnchfj9WgV4",
-	"iex9YdRu7Hp8gKiZ8fHxMVwl1ywz9dHgun77BvEY7mGgFt661Wht1MRs/S7pZKJbajXdTxTGUjkZqEPQ",
-	"0StBOexczzNfoQ2ok/CXsWIMBTSyO3wDrv8VlOUDqvxIqoQlWMbiiSYcKbKR+Wha5VJ+DxO+t2qh1APd",
-	"mmCUAoquD5pDaB8LtCEg5JqgIy4ziKbuJy8zZhQf1euOV4zqXGErduSEuj0UE6IX2jCoHUfgRogCr0lM",
-	"v3IDtqdc3AjfKznb4uNXcosPv+eJmbYreH6dWtVFTuBgzyRwxzlC0N0FKnAW3Z7qPCJnglBjrN0dcaJr",
-	"A+a5VzfIcYedTDUxb6u03xbj/o7urfDW7WYZcY/A1URas4JHCCUIhOfy8sddrrI63+lvbMKB5NrLSNeR",
-	"IAJ9oYQmU240S8dH5L1DZxhoPR1049Qk3kzUXj6efBsSKVbSHc62fQEgr4qoqqq42txS73VXde86/Rle",
-	"YwsP63Hzo1fJ6t/YJBfNxd1rRHTbnChypm2i8PpfsO/ya63mu7C6zOq3pcoNZO2xIllO+YVXgDnU0PUU",
-	"a9qmUL6GVzuQNms1SehvnGgLWKabuvWCEGyP2nZKBnYqS1BT0YFlmVVhiPov5BwN8EEYe1DUb8TvaPVi",
-	"eE2AUxmiZsUB0jSAsUEtfh3q1H0Ts3sFTxXJ1Y6gVCVxsq4UYNevc+OAK5LIIVtA+rkcuZEptvVSUVx5",
-	"UkCT9IxBW3+6cH3TkMd2bholI5ktMK9cfiAX1kysAlqHqbZfu4FRjM+lEghkI3Y2RxOY6+eOlt2nbTDs",
-	"BZFWiL5SQ4dUIyumYtpItW9QTjHkW1gXlPPcnj5Po2M2T+BOxXOPVJ9+1vpae6Qm+A1ULwQqTvhzNcrc",
-	"O5jSH0neAyZ5cyVIAiSsLSV6tZ6uJwpjHqdipBhUIgETsmKeNPwZAOApr+Xs9IDTag4tIuviOmhztagZ",
-	"QoymgZ3AaSOTu2sNIw4uOFP8hhpsogqFN4+0N9L22x+HPLx+h0AngQLwleXQMQtheYjGZ1Q5GH7fA214",
-	"CkVIt7o379iNvMZWjOqWst96jB4XIKqGKefs9/Nlr8JTy419vqDMI+zI8RiqbJdAchW7kbhiAMPDRFJZ",
-	"eYGAK/vv4ZZO6gMvl/VlWv5sYJkddBr78AHWtjoQ62aLavu5gNqwddkbz94oZ47s+xaLxFH7QNQ4zyDK",
-	"sShqDGlq3wtVAxUE5ktoIjOjuyTLFeDwKqIYIrSvw7n8GeceVZfcS72xMs1Wo2WrtTZ4xlUudEihhn0L",
-	"wCjX4NFJBf+IWj32u1ecdAGGWh82eb1T4bBLYjhAxRzUC7yAD7658q9uBCAEhbM/v3uprVpLuM5yb7QO",
-	"GcLM+OYUMFSDrXOKwJ1e2cFihWWB5DccwllNTaJ9qWLNW1V6mwEn7y6o0Wu0ZmpabQexMFoG2fblQ5WC",
-	"2aAQgoZZ7++gZ4s7rksJr3EBPDSK6Yc8YDDXYBIBzFJsS2OAparvTk3YnQpPLY8Y1iQFsW+AHpMWKUbl",
-	"E453IgL+alkDZZemLg+kchFnoG9kmvvsNNRrWWngKSs0x5TGXGQgMd3Aew4XeWUQAyb03CmtP5TIRiZT",
-	"0PGRFGHwYZ0yp2IBqGJ7ClQ2Udb+W8smCIrE3cJWkADjwi4y5YKpI/JaAtITHzFPi08V+LrWLpqEQxHm",
-	"D7n4PIO4E4BbWguromAW59ZwTOxxo5a1m2NdZBTfPlJD0A3biB5yIFCxesbRhou427YUfnxkdydldAdz",
-	"yLvxPeBdWAPYEiH+eOyeErDPmbeVZwFWOeXiukqbaGZ2xvGJIE1WIJCbQz3204O57gcD1DSG8CUUy4Xo",
-	"i0uDSMF6kCCDRdkWTjhL8wkXmyORLPdX85n9ozfew6vBvWJ3a1ZtXkBhghv6wQOX4Iu03s7stmo97cs6",
-	"EsvVbd+lf7VoetYGrQgNekC7ztbCxMg102u6WnHZHkRf6yqoSRaEd0PevtouVzhBmOdO+IT5sGV8mh5B",
-	"ANMtgKP2GylWdbB+YKbxdW36pBwC2WTT/VmLyhiaXiFXVNn5irtBF9a0Bnoj/HsyqIQyaWJrWqh8gVnd",
-	"QbMpDnyHwCVbnuJYgWI4aAsIL3LlOxdi7W2NZ+S1ijqdawv5cMiHf2Him7R/Y7oV2+XK9Hx1CIhXsfN3",
-	"e3cGurwHeXkWkrzv7ek7xWFpUyu6usBlKdD+7UKPcqWsaZrxjEEu6YYpXQk6hbVjDS9w48fnINfopjtV",
-	"Pi4Hu0+b2KVWSknttO7iRsWR7/JK3fJs12vW/lBRMZr28DG3t3AZOnEdIlSTYc5TExrvCD7qWSjscui6",
-	"QgpHYuiWpCBkgeCXL6zmmsyouq4DCvsbPP2KTvYqsa8CCcN5bwW4vwGQbEvCFy1Da0maoEFgLIxKwaYC",
-	"eDBFagYIUWiWspGhwzTs5kbsqJve+/1E0bFZy/tsb/0X494rakZTTE9jvJVhuai1CKPyUhBG/C9hSklV",
-	"d/c/h4FbDcSPYc4HNhO4HlGVRLbaIw1I1LDQQb24y3tjx65Sa8ASYq6EQmkQKAoIj+kpS7xl4EwJ2Dor",
-	"V/OpBPvRfbDorqA4yS4Z+M1FCiGsQ3aHC35Fh9oxL6+YHPvta6uJE5hZ9ZkuYZ1fXNFJDQF6OAhz6iKC",
-	"raKZXzUrRZXmDNyyKB187CtKNfySG6K5cLF8LxPWnomWAdpvkmdFQQPCw/lK9REkiOysPzkbqJC3slah",
-	"DkALX5FrnAP28ICydELgLC7/gRoE9be5ObSG2TELMKSafXJHtXP6pBt/FVsX7KyvmZWHORtakXMXwekX",
-	"f8Hi7xXTMldAZPHl69evH79unC6ApboDQ6+JI2l84fiBz6Y9N82q+TXXdHjSOgvSdVY6UhxgWsYjklJP",
-	"cezvBI9SUg0j87aY9z30G93kfnFHpk0jrc7ZbsaR/IWmPKEGOxepvZdTdupSlBnOKap4ceWJkKjMhVOm",
-	"xcwC2URtPMB6mo1sbAuuppvXXfiabuh2nc2gLMJ+UV+wvalI3e5p+mf3M8XGKZ9Mb+k7GU3Z6BrobaA8",
-	"BuIWUa1HF8vgw4xjbvBgZEJJI3zO+TKuhssVG9ql0FhXAbf7M0wUYaBLSTnDiLGU14WEe3hrUYlW9ta/",
-	"WwOG5q5UJAVEp/V1aYSGPVL2BurhfRwr7T1v8m54AHziY7fjjXv7Xfur087NydHJ0XFn81v/Emd7+OiO",
-	"l86K0/behz7GMhdJIyxTbHSNlamlcjiQ2UTROTRYQbHhjDGHeoLlYj6at+HRtL+y+l67JdzkpDqBWV/m",
-	"ZNQCJumaCICdNzh5CwanDS+Ka1bitIrP8jA3ZERFKKg0itvT62v1oA0GahFP/RlHyAaHMjh3cLdAwUod",
-	"sBoa576mWDhGpBUHtA4+3MvfPWy2/72f9pMDlSt63qOSsf/SNcPchp3Yuon/LheFkoCbrnzNdfEWL2sV",
-	"AOWbiy2URj0SQa3euHGm4xrFwUO9m6MCs+pD05tC32G9bBcRC4YL/K9Vf2POUoAEgn+sHl9vuP5hTtYP",
-	"7Wyf1ixKvwexhebhANwul8Cjmr65Yo10GwxQ8DpLMObPXIQb+VlliDl1AZjT/v+iYCaG5hReV1NQdgl/",
-	"XxBB5XdvvRqhCCrXQAHtV4iwKmD9L+5fXzcIfoS4Y+RmYD69qFn3wjiiSnGm10ZAfgnO2X4JsYyaaWE4",
-	"FC7fmoQYF3yWz+L0FxeGTeCG+C3EV94U4ZSuwz2xxiVogYOIUz/h43E9fgsG05IErWTsPwLfACMv3aVb",
-	"slukaYO2ozNE1oOmCW0QyhlRHKpw1cfjey523UraKIAicRFPM5fP7Bv7RDS02kKH4FgqVkci5danc6/k",
-	"3+5Hu/B8Vv6Y0mTIzJwxYRcvqNfDnADXUbyOH4COTLoozmd3nYrlJihV65JCk6k2PE0JnSjGiq+6OT7S",
-	"/ptrq4Hf4Szv/+HYuav+QYYzqYAu+pBR8AFNuUHCYxfnx8lHrcZ+zbDtFRiWqw3FS/eI+5jXwLm1ar+9",
-	"BuTfcokTEFf7Vdk3Au2e1P+C/9iCS9ZUZVsUA/1o5JoaUly2Vi1+HOLOSk6p26DN60xrqE3hYHQJJSpP",
-	"gelvwoRdULyis6WAIVSKQFEPBBevWQbYM7/YNwKfDojM45AiTWoaJt/m5i62qfnAAg5xB2EFHLhlpQ6N",
-	"edvJ2hpdcDs/OBhBy2wJZe2Ehe7GFzd111OJ70Mj3r6CPwgrOKxpxmSWMlg7wIKsyHz49bUmWbMVhRGf",
-	"uP/n2nvghXHoVuPcGoowniO98bMsExxB+sG1bgJcVt3VsDfdcrWlaIrHblTP+u3TTQpYD0FnTkk09223",
-	"fA2d0Wgq+cjzY3NDxjxNNeHVPQkPaleaP/2txlP22t5Kq2GT01l139/3XW7eNrhDAvXWZQsAQQpyy730",
-	"SPnqwJpSLiY9AGfbrBMxU2zMP4dQBDYkQnEKSaWYMEWYUDL10I0a89Q4AMCdaZbeOJQZB6kmJBi7t5AP",
-	"cDG5wmn+FroXy+90iD7GMKLbjP1QF0HjAeoibLe1DMQibDqBEqLE7v5O/OeQnLqFAH1lEe8bG/rKBO+G",
-	"Gr1mGkmLsI+uvYtWiN3+CI8Viqv/BbXSbbauE1UhA/o/5A2EnBNspkHUnMKYgi+kLEEKT1/dSxWrA3nd",
-	"QChXTTgEVUGEWR/L90iyoRimc/1k9t3nx9nffRy/fDnjAqy9mjMAsrFf/bdfj3vf0d5/fPzy16//2NnR",
-	"QsYXTpqDh91ZXGLp+HvO8vpK7Tdj16pXeDQLmfuObuyOIIMptxfTYtAtEPwxdw7oNXHq9RTS5VHNNwyf",
-	"dIlDu7L67YMAfkHUdVMramPDAnvt3AqVTIGyLEG20SqKcXtB/B94tRV5qkrqxHVTNdbZ0+PVfa9pIXTU",
-	"7/s+xi1rVeHQUMqUUbFhJP+e3eawLy0HFiQyjnY99qJUPvGXq9JVXm8JrvQ5AHXP2rw+NgXNmNbW+OOa",
-	"GPbZnJLBlw8dw0fXzHzonJL/+a///jroQnebtU3VjAuaEppqSQYjxPwfdMnAmMUAm9nmXCRyPiB/Goxk",
-	"qu3flJzrwZ9RAWMygnD9QdhxgEb5g7slB9YOtr911c1h+CNyZicwd91/AiCumCZDLqha+DcAZNRYiZOz",
-	"MOFHaJFCvnRhGB5cJx6nZJAMCBdZbrpkwAZQZsZE0iWD+YBQgi/0SBPN/4N1IQ6LZdcDOSAyN/g9NcCm",
-	"TEy4DT4PYCPZZ26gUevogziL+ReYSDRqFztaxpSWIuB9ePTYAPgXCAOFCxnzJGWwJ1OajgkVZCpzVaVZ",
-	"3mRMvANJWDoiJ2iDLGXm59yMpo1ofTuwR6PzL+0wfVG47GuMpXKFfu/Z8FLaX+8q7BNuFRTbBm/FI7mh",
-	"bGABlb+lqXCiWu22vCvGe/DuinuXReteSrFJjUCUFY+7U6QVv3wPFGpFxZK8D9jK+ymDynjXYhLhEHK0",
-	"gbplbgg4b5VhzBZWtPnTcghwlS325rAwZc3sUPM+uZ/XHQQK/dB3iKyy/VFep037huk1XW7n2OHmXWnq",
-	"4kAFowqgpGAEMCLGcU4YFQ4YlBvQwB5pmGVSc+tGPNLEvoE3fPho+kF4KlOrWsDXdcX2KQt5udFUSu1R",
-	"96M1WaBs80D/Yk/CsyD8XLupVplQV0zfgcBHbTKwUhgsyex2wSS8sz9m1PT/aXP4Wv8m9q2aOyPxbA2b",
-	"4dIYOnET7I2oMr1vTpJj9pchLMaMmhE0gJ0+OXnc7chrH9AwUl5/sg/461P7g6Fp5/Tk8fHTnV6w+iS+",
-	"L8lsI9bumb4mtBC2eXEXuoOxf7uAytOtrFtXkIUnEuPz25u5MObDt3DztF0PHtYJVRiw/GY5mLtw3q3K",
-	"MTIOSpWiXo6kDApTb9XRdpgNjN0XRgOmCJtrMpE+of8MIWSj4Ni6DL99pYdk0mLp1XZLW2PJnrnFAzie",
-	"0l66RrUshx5MQycRuf+QjayJhU3alWZtsyva7PH4hbN5qyYtFMYFVHBg1Tw5PvZiuu2+1STUrfWaqxEj",
-	"1mbx3CXESDLoT6W81v1B8PvsfB5pB1mu+UR45xDR3azu9LSPMHXHA4d/iWDfCkqyLslFyrT25FcTfsOA",
-	"OtIDSpy9fUFokij7mTGw5emINK3qy5W2995itCuaDkLN4Y2eK9b/p063qoXX5aSdwQJxJ2/V2S0czVjf",
-	"/QE3q3PamXAzzYcoBJDt6AVC6M3v/Ty9iwIBO+yhbf5ddF10jeAM9W0GPk1TK/HjXGD0Dorb8BNRp4LI",
-	"cuPEtRtYQsbcHqdMSahpqaKlOA0dlYKZuVTXXTLmqUev4JOp0Ufk9Yp5Ts78DOCyHVOeglUf7JgukvGK",
-	"OoQ8axVewhM6LdWxwsPRZ4CnH7yeNZqAtmJXZwEX11WnqX7uWDoUG0mVAJ+UFZH9DWDX498EFYX9CbT6",
-	"WCrwM+t6GtyID94Cdm/SeojX71EjAV7/sDsN714GaNCHGN3VhQQ3SEPh/dwoOgOnyJVFk9FUalZdotr8",
-	"cjZ+SA4R2d14Xw4b121kd9roDYFp3UlzCIx8h0HdbU9wvf7sr8XJ/p6nhilsqo7GBWYZiDVa2yvjwhp2",
-	"nvltSmsarqPLc1/Q6/Is38ZFVHRS1/WsGVWQ8q4sajl5/NfKqpblnseiEMjuzXARgy5VjQpVG6VBg2B0",
-	"sKwIHKZ8Bia7/4Xvjv1YOaeHZmhc0UmrRoYVJ0LhKofbBgP+EUKAKiL1W5sbej3sykXJmkwYAsB7jx6a",
-	"tak2dm7PQnc+ljzoa30bRPylH71VbaZbBzIB3IK5cCGVHhdkqOTcWl6Y//VLlKygm1Tw0YXbr9JDvfQB",
-	"FE86OJLymrMj8l5JMQEXAA0U+DEknq2vWrAu+4IkUfzK8FltWbJbwracR3z63VQSv6q0fC4xNAauWQQk",
-	"dslM7xyWu8YswTfpkh+Nyd6IdNEWolgdFSKfAJw2HFfQFkEcsoJfcjsqRK8g+q6bep1DApSYsWyGIIhd",
-	"M0Q7SRlVOvptnQtyjsPFonebQ+F2TeZm8227+JxxxUqzbh/p2W4TzvJWNVC1E194skEmxOVhqGKeyDjc",
-	"F9CP4EMC2ihGZ1D8B4LDBdFsJEUCvOzRTlrvEWxulmoWct9Pj5/We5F6R2CNjbmvG/IhL0QC8BNWhYdJ",
-	"b7U3fCJ6XNyCKGXtOIjVwN0I0D0IZEOoWMDScg3k2TVuJJ+IF6Kzb666YIXF5DNUqCd+b5xZdy5nGRUL",
-	"QkcjmUPFda7SzmmnL3ky6sOrdBBZcjMdD1N/xcxUJo1j2NVowx/lPFRIULybrXKcshKX9IZaUE97U6lN",
-	"D/A366LH9i21hzvlrvtizMWEqUxxYchEMpcZHYS+gNcyYQMEKqa+JhaiyWoG8HVVbRk0ubz88UepzU9s",
-	"0datjAMc3Pcs3qu1kB2ULYRuGalADV5e/kjsDpNrtugSI4FnlAJcxdYNG8Yq1J0itjM2G/qKookC3gHy",
-	"fiodAQ7ySWuG9xVXoLBgsDr8AjuPBx/Hta/RehAXlnF9BNfpwlvrsuFRdxq/tSv2QIO3xsnsLYt+e+g2",
-	"Pkp2IfE4WcsnEGDaP0W5XF2DL9DoWjZ7LA4Rtt1wRw4btN1/V9ro2KezO+nWp7M7jNVud2BjNbm+QR/A",
-	"xbpEj2Rm/4vNoPZfzLpsi6XQk3BgbVhWwo2VxppL0XeKt7chrbe/+3jT2dsXq53vW4eUrqB0uTpe8Cwq",
-	"1ikV/tTFinyHcCsH7O46ztvtMq/xYAAmg0bbjKl7JMGfIVCm2N6Z8Q3mt4QR3vkQgsdGqgslQM8hTG+X",
-	"KMGuOAeHjhH4jm5RPnlbBgrAnLvVNQi4ZL5AbqClMgO8HgMz3l7NfD9rLNC+tZMfEjzPrMfERa6xOddK",
-	"g5K5SGpzUVKZuqSQ/USUEsIfe/Df30Y6yC5t6/4K+gW7+CurNzE8604dFrtkD9RhyXW502Enh8UeNCVT",
-	"R7uMvqjrfoaeCj8QlP2NDL+pJtpreBmbPRKH8FW23YzDOCv7b0vztpSd0x04K3bYO3RWtpOPGhVpp8Bu",
-	"4cJLubgmc6mutUORSCi6LCUj+hkU7VKVcqZgmgzSLg4GP8reSgR6yIXhqUNDsJq4zgh/Zyf4kovrQ3Fh",
-	"tWR121doH9oJzWzcMmQ1wrYHu+dQCuR2AeCbNpSdtXBPJWHaxg0uOb1dZ/BBI47MoNdNIDlTvcm3M9zc",
-	"AeJZ7aPG+S2t9ptvuytqDztCV5fdY/LWg+ZeMxetXwEMrDu+YaOaqyELd9o1WwRuV0fkBRecS/2CoiqD",
-	"dHFxww3r0YT2Try5j9n1wt5/kbBZJg0To0UPc1KVRWiPj4+7nRkXoSitATTNKLPpccMKGjE4Np3TzjhP",
-	"0827at7MxW821LCs9Yq4Ag0ljjnaK/tdkhtGGV543eXFMRS1AQm3kwUixbN1lQpr3Iq9D9K9jUSsaLNd",
-	"9iwwxa+pXFAsZdSDopY6muBCohPE0QZ6lmklkuAPzPwSEaK0dIMchMI7fv1HmgxzniZbBoHmbAidmVs0",
-	"tp9hwaUzATSfAJ7gNVvsEPp574d/8Jlh9yatGg1vrQ+hicyN5omvbVUMEQ7l2PXb7tyX6GVhww73hKUc",
-	"GHlTOUG3IDS6z5HqGJq+kNVXO1LTKtXolu5hdbvPw6T3b3h/78lIUkYT7fGaQofmHHENoLXHdUZXabXm",
-	"l7Hx09Fq3GXHHamMu7wKkIborF9zkRD7ygisDdWdp2Twr73XeZrKTPcu+URAV/bAbt/g5uSfi1b3KftM",
-	"fnx1dt67/PGs9/ibb+1Do69e8RnThs6yQdfavNA+mwSQHN8E78vcXR+8/RWUB23eCA+uPITwroFA175J",
-	"gG6kLoA7pZ6ohBoM+xvnNcwq40mNCN2u9NWo7kpIhYDEbo3+6FdjylOW2P23L9457cCzKhrlsa5wakym",
-	"T/v9ET9ygx1JNXEABgI3bXMD3i3QHcS33MiHb47f6SDW30N9d9FsAi7pkKcAEjhQO1mP4smx9SZritOe",
-	"FwP8juh13Vsv2iftAfJTJoAlNIhHLctuU8IC/l5fMfeb+iDpWWHKFCTnaMygotVeuRN54zIgISj/DNuM",
-	"1KKqONYPfXiXr3kxaZGcy0P4BDlxpehQiTyTijUmHeshN97gTmKhiWtMgszKVM6BJLTSiL1i+l7bXofZ",
-	"QErs2gY0ayHnW25aufjkS8d3P5z++tGeA4wq2B8+2g+qG7/CrhkA1tCNV1UMD9gowrfkeHZe6yGvRihB",
-	"acG8rJczxvid+4pvZlz9FpQxoO3m6tD8KD4AsvqdV57RA+EXc7GEUxZBxOvKiUqScDw9nlveTgACV3PX",
-	"XhDeNQGkkZVMei7AgR/JjKPB64tSi+/Gk6qYhTtkXTAfYQIzytN4+vH2f/349f8HAAD//w==",
+	"7L19kxs3kjf4VRB8NkIze9XtltSS7e544qJHlm2tJVlPt+TZu7EfNlgFkpguAhwA1RTXoYj7NPfB7pNc",
+	"IBOoQhWBeqFas7sRnj/GarKIwksikcj85S9/n+Vys5WCCaNnF7/PtlTRDTNMwV+vxItKaansvwumc8W3",
+	"hksxu5jdCvbRzHP49pbIJTFrRrZ0xciCLaVip7Nsxu2D/6iY2s+ymaAbNruY4S9m2Uzna7ahtuEN/fia",
+	"iZVZzy6enZ1lM7Pf2ie1UVysZp8+ZbNX4lVhn4QGt9Ssm/Z4Mctmiv2j4ooVswujKha2/S+KLWcXs//x",
+	"VTPKr/Bb/dWrwje+fENNvj4c5Ps1Iy/f05Ud325NDdlRTRSjRT26NaMFU013Xi1PsK2wE+wj3WxL+/Wv",
+	"s69/nc0yOwbDlG3gf/86+9vZybe//f44e/zNp19n/zKLT8Brqs3LeyZMMBPdl9tnTuChk1ffpab4cWqK",
+	"X/MNN3XbnWUr4cuwyYItaVUa1+CGfuSbauNWcMMF/vW4fhUXhq2Ycu96C61GFxT+c+ySQrvuFdVmwVR8",
+	"Te3sb7bmkSYCnqqXs9MVbKKvM/W4H5/B/0aM/WeRs3i3NN0wcsf2ZEPvmCZCmjUXK2J2PGdkx+1fhJKC",
+	"7i9gt8HjtmtMG8I1oULvmGIFoZpwlFXcixmRiii2rDQroB1yfvYt2a2ZYtAQ/pDotdxplHOu4S9BpMhh",
+	"KzcinJdSsBO5PNFruT15nNwIBdtspWEi35/8xPYpaXzipqyWzrhsvqNaJ+Rla7/6bBVwXYn4mqhKDImJ",
+	"qkS/jAxJxA3LFTM9e0LDA0ePMmjfvdCwbepV9qvP3n6v5apvRsluLTUj9l2aUMVAp16CLJbUgDgvScmW",
+	"hsjKpE4SnPbR0/xarm4YVTE1/7Mo96TkgmncHWbNNTHso8kIF6TabpmyO6iUdpfkVCcPN40v6JP1Q+m2",
+	"HeNRnfDWKQBZFkwRs6YCupZ8O7QSvnwp1Yaa2cWsoIadGA6aNd4DWalYF26Yuuc503b8uFyLvV0nrqyi",
+	"uiS0LP3hb9d1xLJpfFPYTW7YRncm6/xwruCUeYXPPmu+pkrRvR/HB2F4mZ5JwXZjZrKCVo6YyTfMKJ7r",
+	"75XcHHbiSpC1rJRTyuTWyFtSiZJpTVb8nolUb5a2teM7817G5mM36tVGfsaL/8oLkzCqlnazGbsQxh12",
+	"FHQAXZSM5JW6Z6O6p5iWZQXtjlVRrm/XzS8/2S4rprdSaAZi+E7JRclgBXMpDBNgFtHttuQ5tb/5aotP",
+	"/B9/11K0LDz7iwJmjq7msjKaF2zurb1sVjBDrXzar72qKySe9WRjDUdnR8MPiGIlo5p99a+zbLbkrCxm",
+	"F7N7pjSXQp/SLQdFvWHFfnYxe7GWVqdSYtBeBQsBd+8jTUquYUc6c2HObVNnj7/9lj5ePDmxlsvJ1/b/",
+	"vrH/dxb8z06soabSdkvaTccNmAF/oQW5xsYaGaALWZmLRUnFnd2u41bEzzasQ1tUrtFmAftlSXnJrLGP",
+	"lgYs1DUzan9ytTQxQw8+Jmu5Ixsq9kSzXIpCH1pOG7onO6nuTskNM848evItoaIgz86enrYkK3Ku/PuJ",
+	"m4YTtMzbnfhR7vBYkytoEcytquCG5FZ1gt7En0dfVG8qmBw3Y/b7qzxnWr/8uC0pFwxevFVyy5ThKMNU",
+	"3x325q9rSXIqYFMRjira694DZdtWr9lswXJaaRZrlRpo0pqdGZHCCp7dNjkjjObraa8p2T0rh2QGh/8a",
+	"HrXnAtfaNhfv2rIqS0LhF2Qnq7Ight7BGX7QGbn4O8tNbAFCk+hv/jnf22ZyMpj43+qm3YOfslnYZasx",
+	"hDVV/jYTUuB1h1rZtl0Nft107Co3/J6bfWShzVjNnM0W++gS3HFRhH3KFaOG4cXaKA7/Yh8NEwX8855r",
+	"jl9v5D0rIv3tzBa1MwUvgS7EZwfH95prczjGWnrqf/QLh5uriHSpqoxKMBP2ysSsgljsCTealUtr/IXC",
+	"fDobGii07oU9OsztVsl7Wn6Pyvz3GS0KbjtBy3fBiJe01CzrTEK+ltYSa03D4G6qb+kHNi+eEHCqPNLE",
+	"/u4Uth9doIAeNC3c/eTgi2YG6i8XUpaMiqZHjXC532XN7do/nLkhDguU8xHAQwfTnM0+nqzkiftwy7fM",
+	"mvan7akPHjrhm61UKHX2KnQxW3Gzrhanudx8JaqylFtd/9c3B13yTfrrVO9iJi5ClBtNwN4klGyZ0lK4",
+	"+7g+JfYpWZltZfCaVK+YztxDWX3rny/2cMLUf1PQ720Zwh+P30mtOYuI11bJzTYiXW/onqxlWRDFlkzZ",
+	"zaMzsqgMseqOGEkowTttVAsbRrFvh6eXPaxxhKfkr/aoFoybtbXp7W+IkIpUmilwgHBt75ns3loBVLeO",
+	"ASNhLgu2LeV+w4S5JLTYcKEJLXd0r+17ph1bVuXKysydmdHykH3z/LzlI3vy7Nsng76ibAYDmbLdO7vE",
+	"Lc7UDXKDHoCH2B/W0HkpjIodWzmuam07a+hyZbzRGj0GaW7QGX34zYRjMFesYMJwWib8cExbE9tanVfv",
+	"XhEj7/B42FFNCivA1kjM3EFBttWi5DmxOinwlMFw8Jd3xebpx923/9jS6Jj8neDAfiX2KmE7QcF8t0a9",
+	"fYm+JAKEmpJ7WlZxQ2YZvYGC77MolN0CYIJuGLFPRpvgEXP2lR1vSXNmz0awa929oseSCifErS2xd5fY",
+	"XITXk+hJo91h1qu1rNhd46PWamb/GDGQfE25yGBlZWXIim7BO1ALFBfm+fks6lkK9xyEI8DeQVHNvKBn",
+	"ze5zo4jaB7brD2IDNVsvoqyC2M2wrdtjzQQTfRggcg7nW9g29n5Ly1LuWGEl2v55T0teZOQWL3a3ZKEk",
+	"WuXeUpB3MFnQil0KvABGrWPbkV+Y4kt3QT+cPiasJavjNzS4INpTk+Rrlt+xYtTS2zu5KLhYRVq9MmQj",
+	"tSGUrCtRKGyxXrl217aNu+FgZE54p4qh/VlWNxxbu65I2Ft1XGEItnPX0xEzYpuZl1zc9bVF7GLswSsh",
+	"7sDHumYf41rkLm5U7rgRTOve9RSyYJootmHWzkTb3vlFYLOj9wlXXW621C3SwMyCUHphctMWDjsQiti0",
+	"/0VRka/f09WhGID7J2VFK0adqykiInheRr9zlumh4UAjt+Wrhb3qkJ29DYGhhl3StefCq+817GjiDJzh",
+	"e5ELKvieZvVYe6coslUW8F3fNIxXkc1SDBlS7q3BO2L9fkG3NOdmf12VzsQZfx2wQquk3BCJpxHKrlwS",
+	"KggT91xJYa1Ua9LmshIGRbUzN5Xez/NtNd8ylTufZdeiEGBRLMluzfM1oYaUjIIfFgJ+9orhdsiLdx9A",
+	"b3Nh7WmwdXZraqzdkZGispPuff/w3tq75iKXdqcH5vUpOcucxQ0ik9mRfHt2SR6fnRG94yhm3No4y9NZ",
+	"1gqrBmbyWUzlhO8/HPP3En2ApRSrjDw9s6b/0+dnZ5exHj09O2u93T449Ho74/KeqVxuXPw8oY+sNYru",
+	"x1wqt7q4IPZSs2BEMStfrMjI2elj28/HiW6et5RxIatFycZMmrtxf/oUl17tfCNtsWoWcWhDuSa+a37w",
+	"CU/tSrGh337vHrN2p9hWg+96BQ/ZG2gLrxLfcsnPYxMRcSDajbBT3BgmMoiC2e1g/3sZ3G+JNnQf/B1o",
+	"xaZxfz2aF3zFtIkqsvoZ5+mP+Z0ziH5Gv5isB92yuUhfzDaAwN/k9qzOj12U6R0Tc2oSXrjgmNF4OJdS",
+	"3rGCUHNBhNxBLGDnnnRGm2LgiGzvir4LYKUSN78tUxtqz/HhMy3YF9hgZOUOFzzzYWu/Sn52W5IczNJv",
+	"6b36XWtndpyFUqDED61W08iL+idWq/k/5j2Wh/MTzyfeveE3CVd0cNhFv8eL4RCko8dZKSA8F9t2SiZ8",
+	"/+id308aphPJo36TmBofhhu7njf4fPSG6hyofsztea9f1Vqt1nL3SOVNY452DxLv5zh0gaS14ZrR0sQt",
+	"Pr6hq/halnIVv/KX1toBpMc0795WKjNeA7opeCdV9KqlmDbUtZfU30eZ8ylFN9E6x4nFVuvFqZciGADO",
+	"dJ8wuA53lJO91VTbwWk0bPvCPQqqoZi4oe7Yvk88xi//hmmdkrVxPik7lsAlZadv4mDGbX/7Hr/xs5lh",
+	"2gz+5D3T5pptvbBifH9IZu4A0ocPB/oiKQ528cE5E1EMX+AYWXKxYmqreOwadPPj1cmTZ897HQ9rqc3E",
+	"UBvXumJqWuhMSDOnHr4wbuT2J4ggmiA7TDln96i4Gg6+HlH9+/a8troSDmXisdGIxlVl1lJFo9x5W4Da",
+	"C/ru5ZvTPiH5ryRYR6y4rkaiEvyD3XUKJ+9BFuohPNShShhywKRd0EErPysPC0qKzvjeQWOs6O1kNsvX",
+	"tCyZWEVk8uVma/belYbgQ66JxGYJFXuycVkSEWtIsdxIFZfAQujU53OMqc41M3EvIj6j7hNqyn5d6cSX",
+	"jC7md2yfCs34r5PvZpuU9aekNHpYupvJDqfIN+ybwQlqDTUY2ME0tcbVHkXWlpxR0vcOPReTUB1JEVob",
+	"sz05e0yWUsG1GNQykUsAVQXOtYxQbW/I8p4pYs9x8s3ZJSmE9j/e8bLIqQLUAD6JTj6r7glOUhh3ce/F",
+	"ybL/+G1ISNNRRvcm6jX7JbGta+dlC5DRMbivE/U4oi7ovN1ZRpZFBqPFTocDssKxzJ88fvp8ls12bLGW",
+	"8i4+qFo44qN6f/PqB0jQ4IIsqGbPz8EdgZBNrXdS1XPrXnNK3kKsFrIpOqM+P/v2ebITfpN2REJqcwFL",
+	"bEfqBpURSj5cv8aldq8dO7/1fo/EauwEu9HUA//TekPzE72mT549/3M9ePdWgF50X/3sWZbUFvEXv7l6",
+	"Ae9y7+ZFM92t6bwkd2zrwhUI9/DYcwhY1BIKf/ECHHTjlqCt6w4dylQ0Et0CMefgndewFNxoklfayA1T",
+	"mkhR7smf2EfDlKClf5IsMFj05ws/VDfoO9bt6rPoEtZa9cCV5nN76n4CzlVxw4iRB4t0nvXo5QNrC3tr",
+	"v0cvdjPVMBl6r+0ZSwoJgV6jKowfBm98/uzZ0+fZURp/QBEfpYK5iI4zq/XuI03kTpDgRCBLrlLD6k1o",
+	"qu+lkdd5+AEFfbJdK5dsEubvPX/6zXn/K7IZrPPPotxj/k5kYrmYYUei07lm+d2N3WnOGG+F5CtxJ+TO",
+	"/n5HlcAX5oobntM4ePVFKQV7sabulPssSBq0lcSjdZGstCgcjhWhqmCyiVUCRpBwr8TdJQ7P6rofncWm",
+	"q4fwJ3cFAFy1u8xBNCPq6+oCu+xTyTe+8vGTGHw0AZGGqJT9MYR2XeqFlhu2kMWe5JBaoIk0a6Z2XLNL",
+	"QjFUzJfNU/aXVrP03XcDqEO3F3t0/UN20CON0Car060GyalS3Fk4UZNZJ9KX6sHhA7aPYd+58aFsh6Ry",
+	"fpY2YBUvxV1RGgtSxfaSq5V0l45cL1WJEQsWv2dgSHGech6m/asI45gPgggwvWHFtVF7UvACYUAI34z1",
+	"qE6LngpzgNXtC6q5J3DpolaHoSuyYVRoQgXMG4HxEyF3QV+DC41rMjV7x8tRv593vnERjF6fHl29sY9N",
+	"cfViw52pqjHZw4K8ZiymdnDrQoh8oj/N67FDNz7sVsBAFwEmGo0PMMZd1I0ULC+pAkTCruXxHzxi6gBz",
+	"tFtzPEZ0Ynu6Q8Ybc3X32Eaz8r4TfDj+tPNqtovyWCrGajxq1AN1/KrUAc1xM7BgZsecJjA7SXz22iVh",
+	"hw6SghfTZsbZFH3dDILoh3seM/AyB4dplCpmCalKnEZBborhHtHpc72379f178Pjf+xPuuAk74DFV8f2",
+	"53RIQHgyxQAB9XE73Ao+eqCIfBawj0Qehs6DEPmB0IVrkLV1TETA0zqrHkcXLPqFo9DjMB7pkPQRMd2D",
+	"V8ZnpdKGqTc0X3MRM0q2VWLDb2UBWRNkTe/BbcAxex6wTnG8UgeVlEbCW+MQL/jWfoBgfFSzbdgm6pDq",
+	"7eBib5geiW5Nrmd92B9C+FUhBSvIBqeU3DG21Zg3YDsEJ1iImZMuNu2tBhitlXHXkJNv/DhmOyQV3s9L",
+	"eO1dtWAlGwHabNmvTbuAeJvVkx2VIrnxW2fCNXwrdY1YmfCzj8GCNKK0j3zaGd/HmX0sqi893qmb1HRX",
+	"A/hggI0fErwgKyWrLbpGWMGNVKRQdKcJJUtlH6JKVmiweO6L0acdEmtEwFTsozlkmTgbWlr42di8IL+a",
+	"D5IS9MIhrRPX4pWURfsm3MoegTnbscWpOxtOmbg/fffz9ft4MglA5MZfnl3XHHHJ58eoxyMnG9DONVuO",
+	"gUGJmtwocmqMww/WsIWupqkT7XMqcpZKuUgDbpXcgKIB/xjCJV26HRMFKl4HxJGCNS4vA5QwYMJXwt4V",
+	"uRl5bHg0xZfFTbXwfu2jtc5kjVkxXSgVdQAr3+U+UbzZ0ogsHoU4SS3Xjw4bbQ9YI+XdJXHJ9M4/gqlm",
+	"C7aiIkMSGF6W4HUYvzoTcSsHd1b4uHeeojAjp0z6bdRwpgMHYuccd2htK8xRy8Ohcae8KX3H9wicWGIi",
+	"5l9IRbZltfIJa7CjnMhlIR2PcVxekfyWUc5N7ErfzP/S6Jjpk+9uGL6NcfN4+CPdtspCF80Uhy40kxor",
+	"dGKiZYKZf7rHhYeLSORyCeneV7BoqCjQNCysqcb0Jeal2aVc2rVnclsytB2lLHVGdJWvCdXEnbm+YeMS",
+	"t2obo83wAIQ09gXg5mF5PCh6SCkQjCV6OXLMbwkggGBmJ1Uisctlu6dnGunIDoH1I9IAEj9t3eZHX9sx",
+	"TNy+Uk+QjaFJPIpsIWbAj8n9i+Su17kkPne9n1xtrCHp9tGDmZJSs7cyhiks3fX10PDpw3KmfcydqYXm",
+	"m7aSWkOza0YLR03T7qGQU/BI4WB73F2DXEv1BNrxgGM+mhR7XX+HZwjcmY0kC0B2sAluOj8LGASIOpOa",
+	"nRQ78eDLiGvXmqsTUdyhHyxBc/cgo016zrpXEb8arcVoJ4e4ycmcvPRKmpvjA1Fby0RUJKFl0qjQvvcn",
+	"I1k9caS0lmvGMhLsHu903VAb1R4bxndsyQWPZ497s7D3BiHzyl4IfrLPjp5cZ2kldfV3rOT3LMqgAXG0",
+	"xLYBm9mbgnDZOgi7BTrR8eEmMhIWstg/WP5PUbF08hc6+YByigj20YzP6JqeHMCUSlCJsPvP9fs2dx5v",
+	"cO0oN4iU0HgAJtkMYq5d7FFwmawXzK3OIHjXi9FDIHdrkfxyzBK9qW0YWpqG6i6lYMXcs6JM8sW0Uulo",
+	"Wf68nF387Yikut8Oc0sZxpkNkPItGKk0Ky4cFeY+QHjaXVGwlaIFK8huza3x31wGl27fVAIzdPYZcRk6",
+	"QB6ryAocLUgO5SBa7CPXRgMkebmE8xSbtTdJyEnm9j7SDuUrj8dAVmpJNOQta14g1Ayl8zSVPtgdPM/X",
+	"TaYnBRYGkTMlAB5th7m/RNRcAPCrJ0Eq3/F/FvI/FZz4WTDIKCNS1NzZKwkzDwxCO5hCJcXqNK64+j19",
+	"7OOWK6aHdKZDE8D1sKT5HfgrHA9ew1SEoaFHwOYbvPiRJi4li6iqDNA9Gt0/49Xw9GzvtSwHleqPEuPf",
+	"Y9XvtAzyki3NtBj4KIrKmpyy5Etm52u+lpWKeuAqpRvkn1s0AuFcF5lurXF0eSL3HMglNTJuIDRI00DL",
+	"oLvIkAUDZihgokMojFUJ8ZCbvI8Sb74yZCUZEK0l2gg9ApOTde0Xc6cA5tqzZ4+T0c+NvWYz4KgakVv9",
+	"v/xz+JuKjfhBxWrWpv+MrONDxr01LaxMBDn2A6xdEaJDx7QL8gXGqKa8QG2p14C1WLBcbuqwLBKP3IbU",
+	"urdt+tyWm9p4kgYhQzbdSD/veTw2+oOC0gfcrDG5Am2MS0Id6bsUcPYBEfvIWLGK8d9jUYrGLgcC6CTO",
+	"ROcqXpfklUHcH4UII5zGdgqEBPQfENLpdWuxQqfoVDSIu9j9iOm/UX6I4yIsLtI6L2TKWYPfG2la2YvB",
+	"A6MzXG+qzYY6m1VuFtpIweZVnC0eztXmLMe1X0q1ksYwcenoOo07fZ3tVtNUgKAq5syJCaQUuqLlfDhQ",
+	"AyvvC+6gliLw23IPUILaakJ7zvYdlA8YTXS7LfccbZERwRsP15oqK4F3vj+xbwoZQb19o4E2x6vRCFRb",
+	"eoKxtBwsqQzILLxn+CO//6oCqPkIJkxGyNBe2guUC4567eW456CUS13BZUNTp+Y0VhZIpgcf/9CaAMYf",
+	"Gx8Yb3gx6kaRvaU+y2bunI4GF4LWMCQxMXVj/L0OTcOC0QKNhjEB0Q3FLeV2vDfDaLHPiLvREy7ysipY",
+	"AWy9oBCsEezAqRQiOpUorClH93hLs9KJ7LXW4LPnnbXavSU3lSW2c4EYgyKZZh9762xMy8Owy6vmePIh",
+	"y1qZuR97PCaoMUfLa1cCUe3tmWuO0fbcPT7/+vybp8/Pvx6avq3idcp555BF1CrozqyxAyCa6rJ/LpEm",
+	"D0mc60Ukj5984+35zoo+G2ITC8zOMfPt9+0caLsj0vwaPveWvbvbbyqNTu4MrZ3bO7a/taeD/cf/BHD1",
+	"beZu9q4gFMI3GiI6b4z5A8h1pOUpD5OWnnzTW87l6ZNDqyI8e1K8Xt1XDCRedUxTuvJEXuSO7XEbalay",
+	"3EAdkto5YQUxSudlF/5wzsGKB/2N4Gac9DXVQPGXIf+pS7VBBWEk0Vuq2GV9DfSy7UpzcSyQsqw0RcMj",
+	"diTEPeDxY7Vfs3/Hl8vPztRqN5cEsfvr9ySfnOKr9fRfpYAC3eCe7ZF/R+bzNnoSvWIjPYxI4jgT0La6",
+	"qsuOLU7bEYrg/uJGPRrS1nTse17Gi6Q4r52jVQtLv3GhDaMOsRVCUtGanGUzb0y6+hV7yA0sJH5yCCNz",
+	"d03/A59gok2V36E5igb2MdbDD1FmGbZcstzw+8Hzy/4cE2Za22S+cs2O/e205zvLuEJIxsH7s2Ac/av8",
+	"MN79kL7xi/v3X8vV6yjUfFJQScntNpbY9RqKutVp4a7yFtCdSnQdj7jJp5IL32OedqfYkq+Ulqhs8HEE",
+	"nB8hgj5DIg7WbU2i1W+Hy/55SQrJm1p/V25q+oQO3GF8qHnMCx5W0l2nj6ehOfBtBDeiL64uo5rRneCH",
+	"RV92sja09Sl5JbyxrQooKVC4KDYw+2OiAtb940j5zJeO4PSQgBgzG8fOvoeipHhCfaJ22N6gPdKRObbr",
+	"y08NC6q4yr7Ox/kpm7mwxOjfOqDI4fEOZSE7aPXs2ATvg3z3KMNdlKutx34ZmXmJ2Xa6CRxAbmVB4PEe",
+	"fntchnpOPz/NvdtfkN3D/v5FGifXOkNbHCVZLsnCfgUFK5sYBzx5KNVOiMZHh5zkHFm0RUJxIvvS36JY",
+	"xTqD+QE2WffYGUGW0I/wA63zIOA+D6Y5CnLbKr4zs7LcGK/4l4O9xsuxhDCgPiRpAtT77sN73CJckzvu",
+	"87tOyVWbyr1ORbu1Rh6GN24VQ56TObAk3RKqyY6V5SWh9U371kHCbsmfFnvIPnK3eIhe3Prb++2KCaZs",
+	"y5n9sCoN3vCXSm7mTNzf/jkjt37K3dsN22zBmdK0/Wf7ak/vo7esLPFMgIHdovF0a4+R+q7QqEWAzDe8",
+	"SKreaWteFExgFneGofy6IJSnfsjI7fevXr7+bl53uN19QiFTF9PpEH0grTJyPwbKH10XvYYgUQ1gaIEG",
+	"aonucKa0RfzvWorTa7p74xCfQarAMZiwqRWwJyHGwne2PLM1FK7J/0eg+GFGiyzYiRcH9/cMK1K1XAqG",
+	"0U3AqeXq60UNEterplxMsh7UQRVCr4asvdT8G/dwPDspmZz+Pabig8D5HPVmx5+SHwPRRFSKq7W0kRBl",
+	"Y5vRYFB4VTpDvXAWWq/42Gfss4E27LAGuaTJ+lB2T2ZQ14mchSAexchWVcCKAFkF8aDjA0IdAZafoFKz",
+	"3zgNgdJ0Efh/URWQt1dvXgLFmBNE+CDO/5IgbbuCC1odYdnQwrbuKtuXe2InJdpgL21A4LemRNN7VtR9",
+	"H1FBJty/QXkoL7J9Wxo3j06lhE24+rR3Y0Q8K2EvALE7dX3QyZ2AArtl0VSI8fJXk3/ZYV44uUNaBZS+",
+	"bvnZ/otafSQP2TB+IoIB9E3o5LSN8HeTZrpbvvzsLGI52gmNgAYoFg7hmmgGm6buxin5q8PsQI1IOPFy",
+	"a8gW1nRY21MY6rVzjat1QH836DKHlTvs03eoQprggBMGeCN6WWid6xwVioYDlbxlDESo6eNhtBP6MZdw",
+	"PEcl0ioSds/ZDsElsOcPxe6UvAK4ZEsUqdgjppGVmtkJgzoTVu/va+ZWZ0nU+rQIJgBOiO6OcOGTI4V8",
+	"SFSsTVmzt3R0Xqml4xRoTjYXAqrvOk1Hw3ga1tSgUFIDhzscZmi2RHSjKbqMnPYLqgfwV2Hh9WnZXCmM",
+	"DzJHQj15YnY8Z5fkzHs1bC/HegPpNIRVl64lHHnQ3eTkTecz7E5u+gDzNS0VhQPRTsgS6k36y4YPRzmT",
+	"uT++Gi+PNG4dD4LEPs0HgU2MIXfYgmHZwEg0rn+efTcS08wjOR9JHDAiCCbwd0/DJ45EU9lO92dM+zcn",
+	"i26HbQSGd2E/Rrej1TBFBYmiCgvNx6ztl20IQpcATMzzGttxqNhzVzZtRFmhoLwaYPoBsoxc5ilwrdPW",
+	"Vqp7sLJD2ZiF3DgROUwJWQmp2Bxqokfe/wt8jhWPG6TtI00+XL+uj0OkgqW6Bv8eAZNN5O7AV/bYTOZD",
+	"QhXUMeiRd/WDroaJ4rlJ1SuEH7FUTZK5rpZL/jHFHSatvbNgay4KH1U5DZMhBBIeu+R3gCFINZ7Rxq1m",
+	"qyd1j1tD81PbmccsFOrYxgo2xA/TQU1Tg45tp1HkjlhSLsiP79+/g+AuIL0l/H2TBb5sLlZA2b0G8NmI",
+	"k98FJzuvH5iPhwjchPrmy8Uog7ccwSn8RbXaNXhoA4WiXbqAllhrcB3NKYgWExQHwLNvvh5R9rCjMgeJ",
+	"qhsV2nHSU7gg2C8vHcO9tT8Pt/1p4KE6xR8E5bZnF7NS5rSEJNVsmn/tn6rEH0LdRux9gVcoslJUGE+y",
+	"4yjnBw14WJmBLXBDXdwhmoyXONqdBy9eD2I8brG13w+prJ0/sPEXDgGdvm+ylLpV8xL5Jv74jFBIWiPV",
+	"F0OXqxoMUCN7Nd3rdjKbYsQx93o4Kfqr4Xu+hHLvwm6K0bx0/fWpNqxIXZoddh0ybhOONWs3x9APN3aE",
+	"tts5rTRMgR2Ufx5yOBxPiR2hvWrAhXqXdLmNI2vJ0RPdx7wQOl7/i8WEjwl4JmJt4SgfJOQGDb5rCLpH",
+	"bo3jfdPe+GjcQ1DN007naaLcukPWRZgfx2yA8TzLlWYqRdxTaccCiOszhYKis944nmyUTHu0x1u3DgfQ",
+	"C2u7RbswBUh1ZFXOgxTK/sTIpfkLGPd9nMaHM7muNou68NYoQ78d0/JzBKPMZi6tY2mG5/shbNb2An45",
+	"q7W+GBwIr9wyQUpmNCpiSBWzRteqYtbqgm+4IDvI+QNbApL2sEa/VBCw1ox1kkYvCdbXdxVOHB7ftCsK",
+	"2VfPshm+CblD7U+izoQfjqrh8fnAy+hkWmtqYin3lx9pbso9nIZyWXvS7EkZWrAHOJMj8jim5SFPSi04",
+	"gESn0p9+sGt6pe8mrld9sQlcis8Hc10gy2Fy/LzF6zR96PDOzPU4OQVvaEwvb6kexujYZ1JFqW9crDJn",
+	"kF/kI6O89o/YDfc/fMaMkGSh5E7bmyAThT4dgTQDjWjfHRvaj3X13bqKgeOVqOvBIoyx+bc2iMVt6sTE",
+	"dvmPMoaRrwNgsQrMqSrUE92riZzPqzqnHjzgGnPAqA7iOjsqjB6bz9mFdcHI6nH4XkfnXJbFdAXYTFD3",
+	"Kj6wN+r5OGJU7qWxUbwqWm1WFQCIu3WKQsu26dKrDV2xF1Slqp8Ak5PGzDyJVy8hC3ZJFqx01eGWpURc",
+	"EdRCKLi+y0KGWU9i4q7N7RryMRx6olK9p7FtXxWy0daWo4AbccUD90LcgwtjHdmMnY5i5LMB2LCjlKzs",
+	"YnrSym4ax2Y7AvuAo/Aj910PIYfYwahE2VV3SPcJ5/H3vCwZlpDbO/JuYZQsybakghG4od9H0Mw9xWS4",
+	"0Cx3DoSIh6eniE0vr5liQIEuJ9GetWvCHG7XUXfJV44a7QFukXX1qfHRvl8QbOWWp+FTx4t0uqiLc1qG",
+	"zT87iwmO7VKdlTVBdG4ALuzcF74kFdXkX37/3YGeAaH06dMpeeXKE7gD+lCcsIzOxJLSNYg1BuT3roZH",
+	"mtjfnfZ7ZRMlIGuLKlYxIXTftAGeyeIyGxrn49/Qj/PSdSUw+rD+Yr+nedOKvAVNcnFskz14tXrvdiPS",
+	"iq2qkirCPm7tNZJLQf50/fLJnxsB3a1lyZyUbKjJ10yPquHYR+nqHw8NMHd2+vEE/OP+Z3XVprFFyuCh",
+	"sZ6nYD89kMq4Z8Krvc7hu+URmEjg21D5Ok5NCMUY5oXiqWLH7om+1vOa0GFckQZZsATFQjbLsbLKqDbc",
+	"o58yX29lTO0UjnewEee6fXTaqL6zjUcGxcQqTqTUzOFqW0171w/vPsRetZbaJLftHVOClQnP/T2bKwbo",
+	"8PgGK+WqT06aojIjplbG9TqirBMUt+5Lr1pzamgpVxW60BsjC/OxJiGQ7XS+Q4B3ZEZVJfLepVP2ajCC",
+	"+0EW7No9Cj5VqeiK9U2pKxuqPyNNphYHmPNaApxGOJDMrKVJOiVs3OaJ2pzinhsa54Tt87l+Af7BNhHg",
+	"uCbHpoAqWQ5XILPPfELI/+esHNwDG18svNq32kfHE4y/f6Wu8pxtJycONYvZrYsc3J+fRguh621J9/NU",
+	"akcslniXsLi0oaJou3ZqrjAuIlW9B2/3k8hbXKpOl1jj7Emn3vCTbJge/a61yp6Lwr+hfwWPogIKVrDj",
+	"kD3ZUF6SpjMTF/jzNseYiW/Avo8Psb6HSXrhzumfyIcIXAQq8Pj86H+TC1+jZcL96wru6pQLgFdTR3pn",
+	"JNzGmCicS9RgCpjHiXLnkHD8QYCLcYV+gSXa0fx95IbksmDkzN7etC/SSSGKKzXzSWmY1N/wwlOoEsvF",
+	"yhV5j1z15GZDRTHtqseEUfut5LFA6jUD1AhaA+D8etQUPxXhp8S9G8ADASyFcbNm6pT8LJgrvIk9cZfW",
+	"5uXAX1eW03j1mbjvI+lJ/b4RD/bRKDoH9E+MkEtjxkBQBcAvy5JbfQnAdr/BswaS/93bG4BftEZznEr5",
+	"POp831Bsa/Ru/my25CU7uspIAL4Old7zJ4/Pz+Pll8eiFPoR1d1B+EvA8WG0hTTr2E6r6tHhdf/5+VAM",
+	"qWBWcua8GDBiNlz4dYmovYMh10UOenWpd2GCE5EnUuMapYdW7CNN7MNAjb92zGNkq2TOtL6A3B+qNdNE",
+	"85WgpUbe3oLksixZbjSRarumghX+N63Mvwi+eJStINXxxW+mvqi9ws+ePX02WJAmRoRlWxojrYrRIpFp",
+	"BGy2UhpityXRe23YxoO4TuxPLsm9LKuNK99kNtulyyKVJj7pR1YfMnI7XymajyEydDxtdukbRkMjoRwf",
+	"Ho+gUkF6fPIWitsd+M4vyeMzsth71GgLKzoCKQp9xdZjldXudKuD2C+ozAqHnrd//QGHDV0Qio5iX/jq",
+	"5tUPr96+B5wCJegVSRDwaDNVFf0VUEoUqmkRXXHDSMnoPcNMeJdxeKicHKNL3NLHL6FJDQbFRV20zdFH",
+	"OuZv3QbsSuCCA8tmQ9UdBl28a9D+EhZHxSt5/b1K6hy60LKsDCNWu6Pp828frNL59zevUdgdxrFWTm6u",
+	"V6Vc1KvwlZuMr/719OOmHI4+Y4eie/KwJFU/TaeduZbsujh0nZlaT+0leX6WlOduuauoRMO2juSWAz00",
+	"gGjQs5A5W4saZGhwZumyPZHHWieJ0zqbaf4fbL7hi5bafPz866+/fvJ4wDV+LAMLEAPE6MM3rc2NpNU6",
+	"vbttO/XeDvayY1MFZUXtyWbPOCy4G0/fRiX8TzmgUsswcIx4EzanokbIdogmw3yaNXURgjF90obuU/BF",
+	"DgKKvNUupS6XW26V0TBXf+JkHScmo7i+EjEHf4F8kIDDT+xB6uC8odow9RPbf8bF+Ce2v5YpD6OHVY6J",
+	"1dtGRkb2uyAO99MeNORP1YIpwQzTL/B+mXBlM2u0I3od80iB+dRXIaWkaYe4eAioArOT5J4q7vE1HagY",
+	"KzcRWbaX+B9ZuckwHwxiNZCq6qh3FCsZ1fEo5V21YLkpE626b93J0TRlm3by1JQttl0YPuhgDM17Y3Mc",
+	"wGITVH7jy6f1Fa84nqzf3qs/1/F7QEpb56pC6/GJcSjHkGJ8ls2WVVlGzZzXXNy9aFJPOjDLL+hGH0Tw",
+	"gQKWWya081J1vb3e7HMoPg38Rq589kaz8p6NwPTBRNu+DDrN/xuQbzaVzsfX3IjXkYhL7ChCzqa2QBht",
+	"p6aPndPN7UMcNH6ZIobXJhHWjB5A7vFEb98rDC5PSP1IlMT663oPh0Ad08SbK9jpC+Yrt8STgGqu1YGa",
+	"zZ4d1eVOuK7EhvaG5msu2EuhZDn55gfEIhtsAVO56AK5MjQrl1EOzHgUYi21ubD2iq8GAPv8EI+m7E2B",
+	"BYHfQ757947GG+rr62DiNCTXIBmcfd9tN2r0PBaUWlQ8ltx03Zx8TYfa7T2OBrlyOyVLnrs4TsTJ1TzQ",
+	"aj0j3728BrQe1ez5eUtLLPaQcBy+/PnTb2KezFwKMQbrLgv2wj36KZutqSp2dLh8mZOoH/3jHXhCK74U",
+	"iyh5s7WGdyHHS8zr0I7/M6Hb3pdhX5i9Dq4ENVUMTfsXhNwFJMbhsvzp5Yvvbq5QlG5+vDp58uw5XPpf",
+	"Fk+ePXv87Z+JvGeK3Pqa48xuMEjQf3yb+STGJQuu4EbeIXN9z4o+OTuPlQqAnybwE0oihwpWJXSvGAjD",
+	"dtQJNt8W23DmhvRKGTU1BrKmvLwcOjY8ohlq91PbetyZlZ4U+KpG60FTtcY6IncK39QzCz+8+zDxjs37",
+	"qMW6LnCYBQ0a0PuazkbpoQa9c1DcAzDIjgPIpSpEbZIBdKIs4ikpI2w0/G3dyZ7p/THQTFPPLzuf/gTD",
+	"0kJLqtrYIjt4HbjPNFPW0iQ3/D8cCyJ38xU58RwEr0MrdqiSEcrWOKTO4H/R+R0Ba+tflUNg2qCkTAKq",
+	"BVLfCuE9P49xNHtw2iA0pAdr1j9eqceJYES+vA9jLGO7XX+mowm/vqDtoVWzo9pnCeB5wk2K5o1DmbZk",
+	"24LtQnZOzWjJCmdTpRpNEfg3R6w9Abm9bW0DDXMLjBLIOwsMusQoKjQ33gtwe1nn7KPP2c3Maby8G+vj",
+	"Kgd3aHS6cbTHeHawzbqFMY7c419W3+yZq3Dtl7Ju1M1BVM2xI4ijtFrGryUdRNYEv0mAgEqKNrIIB8zG",
+	"Rjoq2USE70uC67LZPWe7RPlOCOwUG5fUW0oJsTYlq9Uar+FbprQUjzRhe6Yz4J4Q+/E8SuE8HyL5muUb",
+	"AH69YYYW1FSbCToIRGo0/gKfTrxb8fxdHHfzhlGh0cpFTg/FTA7RMcM3DC9at9TcEikwQLFl9E6fkhfv",
+	"Pjg3ey6VnVjU6/Uhmrlbmzb1R3YpCAa7UiloI1GkoxHj+baau3SNkfjy+VKxFA0Ko1Dg1e6OHdVYSwtI",
+	"s0b6eaB98OxN6M9OcaiAMe4nk5Dc+PDBBPU4qpiZ87FdsQ/Lyox6OlYcBvHLfgUDJHPQ7bpLzevCae5M",
+	"YXpz3DDlz6j2iWU3zQSTKdhp0Rqy6KFLBsoufThhTbWjmrH9CgvtDeCWsL/pgcZKjLjCkmNLKUMQfURl",
+	"aPfC6+YHmKXO2dQJdasTmVEs/X1EVi8MGn7fGlLdwZ4ZvG7NwEHW6KpkZMOorhRzrGWKgdEF6sLsJBKX",
+	"ZWTDRWW1ov+4oHudOVYz+GytGCMbKcxahwgIRXdoK1dw7NgfREMEb+T9VHxxoeR2HsSVO54UtrLHLCBL",
+	"IebvnvRlQK3ZyovLusQaoik2iL80LgKbgGVF2Ty+l8rVxgyLBsLBsrAHi7v6QzhXR2ifR9wN3kb9E1cA",
+	"q4S8QcCJGLKR2pDzM2sEKZob976GmC2nypwoVjDNV+KwJ3XO3ex//42e/MfZybe//cn94+S338+yp998",
+	"8p//+f/8l9i+G+TE6UALYYF44HQkzl+oo5Y7Le1FwAyH31sQLbrdlpwVc82M8ckuQ77IG//sp2y2KGV+",
+	"F8cP7WGlgeFZSBCtgB2TllYYVmt3JUHKygsfIfXAIy8y6IZuEQkiWo1oumR4oEcnpXYYP5Dv1Z5l1tLK",
+	"5WYTAyn9KHdIbWhVmD6oRwrsNd7XBThoBRyipF68kRWvg6mIh5IKzxY8yM6Ljgi6KEdS4MVSflhuWDFv",
+	"cx91jsj9FtPbdx4LDqdkzT92WZMdALs518SoShssVY5YUvC25fFrKw+TMwfyBNyDvTcsJgouVvOtknI5",
+	"By7nRBa9e7CX9smeT38fnqKrllu7rgZhKiVYQYo2TWLY9r0VHS7F3PUmwXV75A7/IrzQ8JKgvr7917wJ",
+	"1EUCoK7IS9T2QvyGL7/hqgiTpSxLuYsry4H1Akfy/C4BaLjnhpajhvgLPjmR+OuAGNtvz+hih5q/rRhi",
+	"FpDt1dV2q6ZbFu0p6zoqg+yk5+eDcYymqVQfMUP54LTsEZGYpx7qxi5KRuytvnGZcS1LmMTEhuqhojSS",
+	"FJJUomRa+7PrLsFJec/UGG5dO9Ib/3DUA1831RtBDpOyY1QMMWATeAHqmz+k5HB9V+MdvbLs5BuVJWCK",
+	"nbveh3jpHSNbWUSc7+7BeZ0IkTg06wbDk35D96TSLM616H8R1wt4buBgNqSuQ/b47MwbhKOTlN3EOo96",
+	"nBnP7KS6S2go/NJlUWdts06xXK4EBDFcCePaKH1BS57LuJ7FBOa8hLSK0fexG/zdi9LxeSXqmSfJPK7e",
+	"vcLAi2r39P7x6dPz06eD17Ymu7ktFcFaHg4uKe6NEdfdq9ZgZKJwOCbn67cPcyn0xaHzvwfKHkT9l8Aw",
+	"GIq9kEBR6PCx+Tq857kXnMALrKJetVOR2neDh80nbZAcu3iIvh7ah+vXCKX/K1vcWGve4MhKRguNtnWj",
+	"OndaX3z11VbJj/tTt/inUq2+glJsX5+S1x5Hlby4NCLz+Oz0ydnp+enjc4AWREhI+nJeQ4ytvuPbE7nF",
+	"OTsBF4pVgkZV7GhT/wimwymA7D5L8KWzqD2eIQZ7CNEodrLryPBACHHYFElttu9ckLNLkVgWPSBuKN+C",
+	"+waJeqJnZW+SwDFhHuxV5rMAoZnkuOKFVabeoAqP1oyQsAFd/km1JTtelpigyzZbwyEPGE4Dp0aAtdd7",
+	"X2DrXRLqqZshmUtuGN6T1tQlxU6gchMpjJw2dO9uDqM5O27cbwYR9Ih986/oXYYb40rxTXF5BaVuOtBO",
+	"r4yMJDvKTZc00fsnxk/gxtnNnRPemj5+1aBotn1jk6OgM2tvSFeOOgKCjE7IS49UimEd69ztXni7kZBQ",
+	"5NgH3cGVxJqjaTi09BGUfSBZQ0LTAwgKIMjDsT2UqRoQ5eYjJVsv76PTOAk/PHTzGBF88UUrI5cUU+kW",
+	"DgppIa2VDXoI09iKghXWWDcZ0XuR2z8o3uWKjHgfQ4aoqrlLmKj/ZPfyLvwTKqdl2PwcKAeyFkgt+Guu",
+	"DYtnMIkko98hph6XDAJDMBG9i/UQgORm5b8ckbXngkokQ3wmcOxLAMV6wGEPAwZ7KC7yL0xBbpv/ebmM",
+	"1iYMPdVYkRCMe8PvQ7+lvsN0NHuGfF44PHkuN3y5h971WlcULLfaHtORgeJPKqwebPWH5iZVyaJbUs0R",
+	"oOcl5RvnTcKWZ1jK0X6542YNlfhGsPbVBz+6s2jatnT8Xz3+nmh0IYf6mC4/cFuVpZ0ETD62H+InZM8S",
+	"TuNNqhhD0jFsx8LGE5rdwOMJm5s7OlNss39mbkzU+RlC2dC18Ehjlqqzvb2MnJIrsATsjDQGpkv398tv",
+	"zU0rxlVZ4gXL2kz4L5clnrq6TieC/uPe+l/o3npsaCD0yv+z77xZfem99FmcbOdsJ5efPO0mPOYKfN1w",
+	"DUZO9tBrGdpyaIKHO62w4qpmLbM7tbcevKTVeFN9RBEraCw1XTeBXE3OZxIOFFiwnBfMZzTROum7y4Ot",
+	"7+bA0+05BTpABE+w7tjXfSUCT7C+A2BsSXNWOBvqMfmB/6Wdx/L147Nvvmlx95wl6z/oPq6pQDKfR9n6",
+	"4majS7ZAd4pmJcuNVPqC3P6HFOyCLBW9PSU/sb12SGOf9PLVLTjwd+12INOCGFkWEYrqp08ia7pVXPqQ",
+	"Rsdi2tgrNdx1UQkvrS1byh1TRAqHggYTAp3ybo5LfsfI4yfftKv2Pns2NMPeGIsytQT62+UKAK1FWAzG",
+	"20UETB1tTxRn6ugkPNvthPm9opv5OsGAZi9VLT0AWJsOQRvVd4gP+uHdh6b84S00vOGL28T7KzEveT/q",
+	"AJgrXP6iS+Cje+97iNdVlAQaba3A47MR7CJ0Eq7uPeXd6vKBiPUwVgWR4sBSZT6dKZvV1U7lcun+VQkH",
+	"HgD+adsbajgiKQquMZaaVLeNJ6yjcAeITxsH4JR07f/sbHng4JgvGJTHS9rZO4oGdV05Ysx9v5tD3yJN",
+	"dT1OnRzvk/F+f6a4soXsnilaOs0D9CORs2GgbvJwxeLEdsO3Is6grTfCxMajjKv4lQE7NDRpD3X5rhfh",
+	"y17C/WumXyKmVnc9eil6+/3gBtpos7q1RiOMtbrh1FJ82K5UtEJUfVVOWSZs50NR9gAqMO1ghKbYpEoJ",
+	"BvCZz/LbTuOmr3MH/mvkAmAJoVF8jS9cireD1scrMiOzB+SBhUaKg1eMzzeo9OjyPE3CQTepu51PkqEx",
+	"iCATsNFHQiEfJkkhHFgoCnHRNDxvYgr1pa4pAt1sueBDCAy1P3JuldZnORU5Kw9/7EsPBR9qU+V3nRZ9",
+	"Acf2x8Cwgt6H4NOCwXY/eFUu75nqftyYV+GH3viCW1nnr/oH8GdolMEHLcssbo65mz+X4gVWCpl2PrCN",
+	"cx5O5NLuuFCGcobZPZtiCofi0zKIn5z18rnClxEl/LMo963t3NQigsQ54qQxlcpam5WD2PuWu2SDNI5u",
+	"8Kl94tcvpsXvKS+p43KJHJGRUkRD09qRlqHIdNOD5nWDAzmiyv6DjKQtJ73j6hvLz6qwe/tFm/mks2+U",
+	"kqrntId6ckbtiaY8zvmwxNrlOhqpokShdo/VThYrphIuwprdgwuyZh/jPn2tq0Q9DyDnnpa1Clau6WTj",
+	"DURyzBwIIKchpiPb2jnfMwLw8wxSIuBvZMsqLl3WDNz3c5modKWrRfLWCPXUJ91Zd1REi/v/tZ3aE/ps",
+	"kaSBQP1GKK8OVOii8DEaxQTbxZVTl0yp8tyLuJJ1d/wUBmIXLF10E+zEe3nHjivh4NnKuJgXUQLL11Sb",
+	"YMSACYHge5gFWDtbnj5/NlhRNs7BgsQA+AZruMR83kMlZ3O5HbxnwFTdwJPj2DE/ZbN3rqRs3Ify36Tg",
+	"jMdreAsPKkNDDvlCxnGcdaG6yDfagHk5oacxtwr0Kavr/R5dicYu0EM4Ct5FccSjHQDvXMr9C7iuTj1Y",
+	"K6VYJB+hWwkm6+dQ+LwqMr4TA/QBfqDXTLOpBoSvxTOxqs6DV8rpH6Dnrp1a/GFTp7Ed5o4iZvTSmgyV",
+	"cARAPmjjcP3jIfz4pq4tFatm4fZmHNSKTN5rWRYX5AnAMP8uFzojT+Hf+LzOyDn8iQU4yfsDrpklR8QP",
+	"4WFk8HH2JHuanf8WOwS4r1kaZf/z7HoYCw3wK1gQ35AF0xBHcwB8PXregkKKral7Fpk5aa3LaTYWFMYZ",
+	"r26clAHNcqc7Q2Yxvmksl3Mtzw9C5uxb+44vlxGYi/u013tvn4HayJjsHwnJyNjnPWnz8Nq+vfxOyUUZ",
+	"JQJC96JOm4Jb99MLoum93a47wOps6B1zsXoniMlraf3mUYIBAur6O3ge1a1n9UB6p2HylW9BdSJX0Y3a",
+	"R1UASkWkOCUAFPfM5varbbUouV6zgkAeYFbbkoDcxMji+dm3NW8hlImSlbEGRRGm22feRYvsm5Xjrx4o",
+	"PisNG+VU3wZ6f8zOPVwM/0XfEhzjZO+pjX1YUDJZC7z2ozeZS67h3v5OryPWqSXkQsaZPV2yOnEM8b4U",
+	"ab/x1xHooXtoaEmu3HNemf5dLoZ+4hnugTFuPzoxhrFiesG57kmxrUGCvXLmAHPYSahV7lZ6wv6Nl4fe",
+	"Rz7tiMvHmX0sJhm4WIPpefCU772TgcEf4WP4q06H7CqNPfIernaB3wYfXMWNaZSjU0Pjx4a/e8LW7dzs",
+	"nmi1H+kvjUb54nfeHsXm1fYDqGkgwotTtr0SWOj3wuFJOr5na6sDc5s/7ITcZWivS81c/eCyZMoZp2y0",
+	"LdqSq/7s1QG9HlTZDW/Nrfu0m+ds3BHlJOBBLtUdofpyAfh3Jc2Z34hTMXrcg+Dl0rGokasal2a/vb1j",
+	"+1uEq1GxR0ZMwO/aL/4n/HlrL3dGlkyBv5sYKfGJf72F37F7pvYE0Eanv4or4uIVjxBSBikxTa3Nes8+",
+	"0qe/isNaV1IteFHEko9eA2bPg/0BILeptAEX5ZretyU0vEw/ifFA94GcgMN17hnQYlhFmFvArP3w7gN2",
+	"A1IGXec8lszDyFrexPPH354/PRuEKG4VWzKlYr7cn5fAZdXF8gFNk2Bodm6k8mhcJGtZMGM6NaI+c5Ia",
+	"8R27VA+9TI1QxugFAP6GnSjsbJE1VZuHe/2nvr16XWeFdI6abXUIYBhiGpwCeRiRpzIqJcQ9HldI8UyQ",
+	"WkuOcPO4B/tPyiOyPxRbce3CQckvoUBs3PNBV6O5QOtXdRtu8kZsc8EZ1UxQelof5GxKlup/sCPJvuCI",
+	"MOtRElKLQQsj8GzQuRrKwqjLDC5+Vyn0vqVb36WRibYMjFn6B0epTbmNjUKnuQZ7hjDmTv2gMjG2Su4U",
+	"4ockT0yrfnbdwKNEGdwtVXTDDFM9iQZGVSwym0cWc2W5YkZ/XgntSMHMZFHLkSVzR/tzGxl6mCuuYsuS",
+	"r9ax9Pw1y+8maFTfEpJexTRrHIj8kkIOS1FnRgUW8KVj+AS+PSE7aavjL1y+b6lsXBmR5LeyReMYF2Af",
+	"hxjPXIR2b/JO1BEOeQfeXVgJP4PBW6Nqpr0QyRJTsWLYvoIg6LPG302F3jEFVnMcKANxFUAVQHqhDu6m",
+	"+nTHFtEwczy5nOdrnPcgXRHac6cE3dKcm320xQ3TOmUPNYRoY7ErHzD/HOrCac9tAkTkfnrCbDhYqRoK",
+	"6XLXo70M0CyRK9MOqD0AaEHNhb0pGbbNIDaGB2cGtyerxkbmMHhciZ+dXqFJ8LvqO93DWohSsmC4LZGH",
+	"d0P3Ph0pvnUm2vlL3mIJDRr6z7sBQJ/i04khnJGbr8XwhzRDSq4U3cR5H3tYPOqdGGf9O6idELjWQh/K",
+	"SBu6fZOLObsfNgDWu4td7Hie8Ls27tVIzJGbkvWc/b9HS4wksenAfwSuBhCI1jE1rY4nfOn7F5AQ5P4G",
+	"Wg85IYUrn59+fO4BUHKM3FiAD5KV2VZmkqu49PSHI96BfAjzKd1yPynpPrpor+HzVn1s55hRrMU/8FCF",
+	"MKWh5aQB4C+a/g+VGQ5raKagUw1kemItGPuPaosA0fk6nqPRuga0XJouaVaweyg1jrRgPPJgfLaHOaMH",
+	"8uSCd+g0OAbSejfcgF82i1immuxlhR5NSlaKCkOkaGjOXNiaNnmpE/C6yeRJZ7nPewIEHUU+Sn9/znUK",
+	"rNkptwSQOmcFj6tbHnauLQCtyjc9Qv4gHiO3X76gywjfMMZn1C3+u+HGF2tgZLeWJWtlikNFnWqD5XUg",
+	"bdytG1hpQDJDocgpAtE6+uDh9vspec3sjuE1oV1Qczn8WSsa8M3Xz4czuadmUfargffdze7wcgs/r0AD",
+	"b+Qp+b4qS0LzHIrESggQIfglZMxH+lbBeMNzg2tNhPQLAn6JsABtU/8qTG9Pq5HGEf84Bgf856mFA4ef",
+	"/6ZH6B/esdccb6N29RjXnnu2bxgN1CGKb7RWI8nXUiJDJhOtq2QiW/VgpR3CpRPNdnX//y4XKV+bq/0R",
+	"M46bfkcM55QZE40EwOfzzQh6lvd09SbG0OLsFt+nlp8YG06sAPL8jb10OVYAIA0kXBDIF8qGb1/HQCHg",
+	"JZN+0efKSF5fmwLuMbaRPv+Hmjoi/5vF/niKsXrJHMPYZBht83tEGo1hcK1Lynu3SDCSDowiAbUNhe2B",
+	"LAsnuV/UtnBTdfPjROsCiiRL5AVvMbCSDtavLtII5fkUv6eGzV21T8EY1EdZSLMOi4naR8E0IHrtuB47",
+	"oGJq6OHe/Y4aSpayLJjq8Gl9dU/VVyVfeHc30hIbsuL3o4pVZ7OCK4B+7GNg/vCNTktk5Cu5NZ/xPqTR",
+	"OkwURDa4+uqx4oJlpBL848VXX8EwVSW+wl+fapnfTX/1UqoVM9GkhRUz7QWFwuUiZ62C2ZANHj9ufAC5",
+	"W6F9ICJpfzZ3oMyYh1osudqwggQ5lhm5+fHqybPnF//f//P/npIrBz52gueAxqMKWHOhDS3LeWpFXuH3",
+	"5Dv43rEibc2JnatdkMa24Vq7Iz12DGu9XSsHrT7IaDk+/6Wn+P20IvbB1u289OmTr59/MxxUrkRy63Dh",
+	"ynRkBMT36F2jq4VgMdP92hpuQKmI5Iyusp0LWIKXJ7hCnnZ5D+PVhCPCcC0lFlZwVh04jFyZD6KrQnaa",
+	"fn4+LU7ucBLw8mBb9Cv3I4jHtV6PP2dvfkyAetoneZBt2BT4CWmZET0DRBKYph2Lk7SP9wj+dqpNFVUr",
+	"jp8yI1zoLfwDt39Gqm0paZERXjBhuNlnBAi7MqyunRFHpSsVKbmIl89BV2hPpEdTXniKfHcHhONxUwc4",
+	"I7b6P1L+xqPMuA4pmaqEW6FCCtbHmto129k/ZjjHgaPaTUCrc70izMXqvWdW//IQ5PG+wgdL2z0mhRYU",
+	"ydxXNY9nVs/77ndbxZb8Y/xMhQydnGypMmSx9wVkkFqXbpJCeGQdtgN5cxyIDqddbeukX18p7C4mfNns",
+	"44lt4eSeKkeJ8LdDIbrybR9880Gz4sM29s3L+uUHX1373nTorZL154cqRHED6ZWeB/B0RJl5XMgutL8l",
+	"AIG0uK6EkaOjU627s3EU7UDaTfdkyE03FpoUMBsknJV2IaB6Blz/lSybKmCX5Ml5zBhpPJFD1lO4U0es",
+	"v3t/UMmrRWA5ilQh3PqRu5uz1/FggZSF4oL8bi0K++NPdqPv0D3lOlYT+WtWLjPyu/iEhCkScu+WijGC",
+	"t+hT8h2ycIbttWmmV9vq5HfxqWMLnT2gSpnG39zDlxys3YQNUEwsbNIpaQK36r6aJqHZNK+Ljowy1+qz",
+	"9GHKlUR6Mq54yUGHHtRr0hrll/Ge/K+K6Xih7YBNyNjNYVd1R300hnryKogM6B0mF3RC8fD5RHOg/lHC",
+	"sPEFVeIiiL++rKsWQwRiR/c+ENOJdQeXV7BK59MqzqTqGtme2Omy9iXEjURm7Q/AjZYyv/OlH3xvxr0P",
+	"ADDjpcgnj9bMAAdsZXQ/x/nqL1zQpIIlU8E321Rd3WWlaZmujxGkmbliB6k79xQQAqObaABcwotwzBmh",
+	"miwp1JsyawZpbp1sOQxZNcEt2yyEtQAh42Rst5bg5LPWzrKJmE2Li9eQmyPBNC1UhFuPQKQDWa3FyE+T",
+	"f3lLHhKaomIvhVEJB5bdZVDuAbMLFVQPtxP6D/vDC/xP4a6Y9h9wy43VZbHHnklYGXJpmPBpRVB+WZaF",
+	"q/rKzSnBWBHkP5k1Rf1PIL4LiAVx51CI2qRAGKlN/ReH1XWWrZFkwZyXkFwhNsIqRrA37AO0LGH4djvX",
+	"Ac/xu326D6BkS5MuccdNM/N2CjyNJTh61rQA3Q6YEAkW5Piehinc7Rc/djMi0U/+0dQoEv95IRnSjNm3",
+	"x1ckJLU//BalatI8pWv2IECmPuSmqqPQR9FBQXbkw8UF8BfjZ9r2LBYTjmqDet7c78K5yppdltzqrwyi",
+	"PGlZ/rycXfyt/7QJtMOn7LBKkFepCV+F/3o+lvlrXIb6cDsiDlptC2lj9SgpN9aq8OTiKbP2wYngY+Dn",
+	"9rSFf7do3Udmyv/m1/0hLNhGgL6c5Xpt7xfveX7HIt09xn1l6rYGqqPjc4NuhaCDRzkUuux2hqkNF7RE",
+	"dbGjKl4kwUdGDsm6KHG/u7Dmu1SmYaL1OcsFy0uqmG7XVRkOrXRJLVL1A68ZLbhwwN2JLGTu3jneqlob",
+	"MzUfLVno9rh4UxqZ3b2A2uZdOdzYvHURM4H5DTWp7mkZzdl6+nzYz6KYUU3dmwkOGji/5lumuCxGZYzF",
+	"C5XkkxfpiLWIzfdvExPghifz08hct2YbPEiq2zXLj1EwU7Iit1zMMZU5FpisEEmu6caBzLW773JF3K9q",
+	"Gix4yHffM5BkYBeBVWToCh+un9kwKmx7osVK3Fuf9zrI/u0wf1W8NFwkcHcRQEbAxKzJn969fPNnuOZU",
+	"Zm3NK+5JGKCAEhKoO7gqhOixG47cD8aPmVdSsFQGTH/gZk31PAycp+EJMRAAyyuV0CNJbLa9Hya+jGOa",
+	"fR68f12n01m9Br/1rNxDmCG1FHxJKwRfcUQ6/D9X1shbaVwc9tLdP6iHMpE71i3IZ1Xq82HxHAQje2E8",
+	"LCIJ905fTBK8MVS4DBUgP2H25q63DP31bdd7KXNawo+fPXv2rAOqGAHFCXdCu2fvSsoF+fH9+3eXpJRy",
+	"u6D5XV2wMA558TsxeofADEvQe0YqVtjF6Ez1+dm3zw+DgDvFDftZlPu63GS4DweiSzHARZ/0PjhGeSz7",
+	"QrNDR6CU60b7hvLe8YlM2ImJ4jlXRDHwbQCmx+e9gOjCWUZXXTjPs2fRBLC6JhwElBCKUxsVz4btrJq0",
+	"tW4hYMfytwOkjwxoEKN3g1Q07UoHxEXAi2u6uLIoRY5mVOXryDaiqsb3HU5UrK1PA2sak8+B6sOOwX7H",
+	"yjJei2DSYfKeruJedJOvXUG6LgWRr4IGzxA3+cgMCfMWd3hhxn5sT/XBnMtUHMIfCwXHSsw+RAKHBget",
+	"iwC2kutEaUUj5d18MymjLzEdrgB2s7FGAAMg/dx3Ib718eFfqOK+Xknc0j3kGaVl1Vc3K6eGlnJVASR2",
+	"KzXTTcliGpxTRk5IXU+S8l+HKSlTTAmsodWxJWT3Hl8DK7u3sQPKKUd71vzy+ddff/3k8fP+u9z420+T",
+	"8/Ygtx930EwCa6CbP7znpZEUG7qH4qidmhG02IPd0sp2cUlhnhovTHuCh6FNjDlhnRZViU551W+fjKjv",
+	"aa9RYbZk/EbWvWd5nezfTLjQhtGi+dywuBaI6+d7wLrfgOAfs+1G3Sfw6fiGuedsF7nkKSryuCPHGRbT",
+	"sHZys+FDvutxru0pjAdRUOd1rToxwwDRKonM87vJuTS6i3Jtasx7CQ8QrjUpiC9/FjM6kslUCWqCCEFu",
+	"5le0ZlULfd0+3SVY2qiwyIU0V/puoqqokVaTsFJ1oZFJNSG6ZR1cERHsQnJMb6IlIbeuwsuo4iAPAKGh",
+	"4M3CluJdLVuCBdXDPQw8JjfXVewobwpLRzAcWz6vVHwz9amEL1D1Zig+5WtFDBZ2OLrmcGNjxU1GOIIH",
+	"72dVyW7wyZ6dbHXEfMNFZdgYZ7dT664H6VgVbvVW41kDqk3BPaOyV5UPEtcCkfyCzqSqPKKWQarU+ntV",
+	"WYulZFo3gM/eTRMrX+Xrv+C1BeIZTJOVvCQ/cPNjtYDPf+DmNV14zgh3Te1c+p5G/UPNtowUTcQvmeMv",
+	"4dpfoS4dBK3hjTJ0pUddWPtLRw66jabs2nTlxkHqynDnRubFT0fon3AmJW6qtt9scBF0bb+N9mE52IiG",
+	"DMkNLdhwalPMp/UZWujwqmvoyrMOo+QA83HFS0OoRg8O+R2/+ZSR39EMsv9C+87+S6+lMp9Apn83dPUp",
+	"NqqB1UudpXwl8P4rm2oga6lNjR6KTzOyBGI6Y2RBn42b566GTtx1TOgwqG89Rnp+a5jjS/L07ECvNFfF",
+	"8/NpJJGjjoGUthx2XHbC4FaB4oUNiMuxUhWkK+GcU4frSxC79fo8nb0y5gBJ7bj3EIu336Ek257Z3ZVh",
+	"EvFIWyxwmVYlS09evfnqAnpw5Z5l9h8ldf9g1P6XCaZ4HvfCtm22X6JXMgVXtSmxG7jaxYjSRs/zAS6q",
+	"RMod7El8Wh4oPWs6fM/VxhykkXOPTQA5TTQ2e26HcrlMc8MF2RgOw40yvKaFQ0tiMYIFWyI8k3nfx8iq",
+	"uwX72b4/ysY3ij8KAHCjsEseydah3ou5V7GsGzdkwVZUwCkDpzEX5PbfT67x+5NXxW0dAadVwc2lz6Um",
+	"fNn8erF3uSlx7CHT4P6PdWTJlQbKD5x0bpDWgBWAidWG7p2jqo1xRk8WXN7B+aNC4s+Da35d+/y343gz",
+	"joG+TaXOiDNmfHk+W6xO4yk4DgQySFRL03LUfexj6LiuxAu52VLFo0UGmjSBiOUI6NOCwza2Euq7mWEh",
+	"RMRdlDRnGYF2rEDCP6ZUcdxSxYpk2sFKymJsI1YdN5jbCb+oReagdoYD86tKQJ1qbjSB+NrkAY6Rs8O3",
+	"Q7WUukKIKLB6mAuLQEe8KxaGMLlXY6UVMcIH8lanByQE72Eu0eIzCtLe3Pz4o5wc4o3DEN7SDSS5Oz4F",
+	"P/NBztpEXEEce/nkSTrvcjp0LRnMdzPzE9vHlEJP3fYrTbRen9yx/YoJclIum+tji4AkSjzgQao1NsM2",
+	"xYonz549/nbQUHXFksPeRUeWK2rQSzClDvj0BNvj3HLj8HPTy3sllJgv7YSZlu5ei9kmePBDNb/L1gWn",
+	"jkGlKuCcn/UWwHkW490LNV2q5MCkehrZYcjYHkB2Hsgd2yODGdavAk5pz/V46QqXySVqzaDsD0a5qGKk",
+	"ZEvgZgzE2EtY3D/ZvoX2lhjDqoCvvPRMoKCCpEW1qpBM0Wl++P6RJstK5FDfCAxKxXJ7QERSptpBqClh",
+	"ULmh/DiCiKk1ANOu6lhkEck1BktnRC7Pfu7kTmQ1b6ifSGfqRkTg8wp2VFPrV7r0m/g1JUnzHc13jE3f",
+	"MbVAuoRQ90wYVmBNONhhbA/7yO4pdJZEpzHkzU29+4iDO3nUHntaHqqAxK7uIbwvq03iptnN3dB7YehH",
+	"SCYXRlHwcpm1kjsxa4S9Rp/PPBADvBV51VRCpHqduH3Fkxa/V3JDHtdpd3xJXPmGOPQoTc0YP7j76i4E",
+	"lVKnqcR/o/cUf1xXq9QhV3lAQW1nk3LBVOZZsOy9pWTWpieKr9ZIg9Vl/ZX5XcL1hq/d0D3AO+r8zbg3",
+	"8Cgl9W83P78lN3Dae33v2jklUD3R/nqPh3rtx70gtil76B9gjI5RYO0evXHV8hs4k87IojJESJFCNoXF",
+	"iqxG1b3zyT7a3eodDSOq7R/O9edrtMa1qoO8J+ygXWx9AbGMBtPFaAuhF6i42m/asaMFefnizZWTXanI",
+	"+/2Wub82sqhKdkpeGe3jY82pxLUjL3EximYlM9/lzEtJVls9WeDGydAULOUKgxeKmUoJTX53v/p0GTsH",
+	"M6sQcHFYkZFKQDruQYwhhQWP5Mok4grSMa/UMYVL8vjMmnbtUKFLszk7KoAwuohyo5ceBH6G7b1n2jhf",
+	"3xHhWw/h8vBel87TFWH82HHYoB+vLUlWJEpmWMro8cdR0L59PHqgPJiaHHWpCi3o1hY7Tg4DzOODyFJn",
+	"nb0btmNNK7ndRiuiAiWSh9hJF6Xcsc6tZEwVErnqc/8+OzsDFp6J9BMjD7LDE6cxjYbXNih9c8SZkToU",
+	"/IIPllnqQqskwMjcijVdahqNykAC6AjRsRFETfj7H/zTn7L6l4mY4nGUeulUrm0xOZJ1T52wDw/sF3h0",
+	"Uplvd9dupiELchuC7qZX44dg7idYmR2G59sSlMytc6cgVeAtLbdrumDm1pdIAAce+ZPXu/iAqDZM8fz2",
+	"z1ge7NahVG4j3CauvRYOLmhils3WzF4TFlSz5+eVKuO2vlOIoZ5zzhX/V5RJI5X98RqqQ2uije2/uzRv",
+	"NCvvmSZ/uv3111sftAOLkN6BlaAhMZOLFaE7uv9zRm7/dnXyf5+dfPsbVgZ3Mws1qDNy+/vjJ59uiWJb",
+	"Ro2jZYPC1NAuNxfk9vWrFye2id9+P/908jfbEPzmwA/7fBhFmZCVh3BfOx3wGR5saOCt26ON4/Tq3av5",
+	"+59/evl2FizV7H/DjLiZnf/2+1n2/Mmnf4ltVGx3On7seOVVw7gPD+m+BYoBVKZrmfQqH5PN1gAyxqx9",
+	"MlnNNZNe9l/8OCeoqisXiwN2JZhzwgWh5KdfHHe6/QYaPiVQclRVAq80UI5G5CyrqYsWbMXBnwi852yL",
+	"G1nuhKetz+V2X+c56E6keCUFuyRColeZldphlfylIRKJPMIJ7EkYIoSu1Kx9sMzTxi9Y6aggQTn5m53t",
+	"CDVWDW2ZYHXpQbsaB9TYVl1OwWVDB31Fwvha10VHeklCH6LoeR857mcWRPcexxFRcseWqb9k9ZRJpdfT",
+	"5VS6PZ5eM4ISwXYYloA96eO5uLnQv8EKbqUvl1vOnGfDIf/qm+jsQVhOmDBqv5XRyF6rdhVMziO3942H",
+	"grhPiXt3w8iVy0oYFy4/JT8L5qCI2BNXvKl5OaGGUEy0nNL3+8+rV80+GkVh9aPuB22A6FkfEt0suSiA",
+	"m5YKH/4NOCi+e3tDNN23r1FT7vTY4pSNHJd131BMjgeqYoEftCVKk/h2hDmESD95/uTx+XmPxh6lNn3b",
+	"PV75BiyyrfTnGfYoxiDZzK78nBcxn7B9qs0pcz6U4tO0179hN1z4dYrEUBXd+HTLCKdyla9dVYmW9AIG",
+	"XwqI+tpT+od3HzQxcgWknU3Ya1EVq6bOiicsq4d4/vjb86dn5xMpbcCjw02yigk65N3x/EgT+7Cvgole",
+	"iq2SOdP6wmrFLYU6FpqvBC1xTMIaIWVpD2oilb0cscL/hiWAuZNC8VKZozcG+7iVeoBBZWwnPpPDyKmI",
+	"NJXRQYFhWswlGN1RJKOUBoInRO+1YRuf43pif3JJ7mVZbZij8dlsl9oHA+MLgtDBQYyvp0E6ukynYtpX",
+	"BomgJNZ0C/UJa+CjEyPCRKEvCS13dK9DP7RnfMVqkv7WTxGl5eoHuNRfYMr0ZrVtDz0HgOs/C52t+JZZ",
+	"NoNmE9BJuZ2vFM3HJCSH4wgx+kwUjukUVAXsqOZ+bft9x8uSFX2+9xHlKKGv2HoMSnSnWx3EfgHCDUyR",
+	"ViniR37jX1iTim5YnVt/8+qHV2/fuyI0PTmuIImpkjw6rMmDxgs1SEsOQuP7UiutY4/7JGuc5v/Bjk+m",
+	"Pzg7x+zyeEmfv67lprUuEFSlOr0wtp16WYJlQPPRM+rmsrQqm6yUrLbRFXJ641h9O0mnppZhQPP5UzWn",
+	"eG3GW3OK8kevqWLF2D4B8DqN4QIEqn2xtbgXDK8LBZKqY7GvFGN54jAYJyZjmRrcVekBg2XY4Pe8ZO/c",
+	"ah2xzw6y1GRZmTit0uRrfc+N8UdGS+zAWBqamkFfG5KvmWd+h9pIsPWskQr8DB7T4MK99mzSzfHCdZrF",
+	"BjJNUkVT19BlpAqob3aAiBN7YMm+wFPr1p2jF3j23WZgVganpY9Ns49WXuszLsI+V09S3/ZwUxm1xkZ4",
+	"G95Z6YuaODAKPZEwPpr+Cnh5zDP1CgKRloKgEVgAh+pwNpajZXcT40ccdLZH5F55f1BH4oBTMYXbiwmD",
+	"JveOHadmYuTKmwDte+4/mcPjgLW1FqDY9QKdFK5+Aj6KO2ua4+FQ6uIUozE6cmlkLiMCY/JtRqpia09L",
+	"nZvtCM4Ex/rqmxxnxcPvpyTSddiRIo2mPHZxY8KuRFMYMFQUzqoYMgQi4WtnsO0Ax+s8BFbzgY96ytp2",
+	"yZqRLgT3S7P37C5puhTMas9efJjgETqGvxyHgO+sXL12iMAu8nQCIzb7OIIPGzKX4NGe/rzz9kLkNl1M",
+	"JCRNb84eHoOO2obyMBgZ2K3tpbeTFgcVHHyZzZGUXpnf0H5YffMxOUw3lXmzDiUEqRlruf2KbnmEtnA4",
+	"JBMPHVub6fQN8NshxvXSnpcl1WtkvYPjpnbGfUVOyJy0uTyXjJqv/nUMd8NYUsnG9v6c8EUk+sSFlRdD",
+	"V3AxDQFYLgxQZyYcsnzGh/S5IZEgFjIl9vHgfJ9Blf1R6m8E26dvsm8YY8DFf4RY/gix/BFi+SPE8t8s",
+	"xOJP795MRPvQNVv+EZP5IybzR0zmj5jMHzGZP2Iyf8Rk/vvGZIZJwv/JcZpfGhz/aAd0GsL4d7lIxSms",
+	"lAcU1S3lvqZwD0Jn70WNPsVIiksOzb06LaRIJovUV9SxqdVfDsroYgK+T5Hbe9Z2XcZvwTq+OkcR2lZK",
+	"MWH6SgHDKYt0V7nVQHC28oSxgaZ7T1BsoeROM9WqyB4PcB1Ry2+p5CZRIdpxvdSUWzRedngsudoxGTox",
+	"5qgWD1Sr0dYMuKHV89ssXI+EHFV+MCxtE/qxfBGBPnehP/A+h/wa2ggq7PSM72E883oczVfa885X4pV4",
+	"w8xaFjrOx50u2gUV6ItuFejeDsPr3rnfDfY7KL/VvCs9jLrd8QHBHud7uN9XkukM8/m5RgbUse71dj5U",
+	"0GUgVFNXRTHVp672c0fe0WFrpY4rbSersgArAPcnmlouEdcdRQ9w/S2rFRfzqQ7uac9/Ss9cXdZ7WrZC",
+	"IfNqEz00XhlN/q+rN6+JfwQpbG6dsUHodlvub12SilmzTVQHe9dUxGtDxR5dMrTG4QPlIRxPOs5uAQZx",
+	"i5XDc5VkM3vmljp6EUyUh+oUYnD1Yeq6UBMSOGDxE4FR9yV6VxcML5uyS+R0RLw7UrfnwDfRSFdPXaE6",
+	"CIy128CATrFXHuFMCIgfBvgcqM/vQQIsO02VZpOnKiSw6SBCwA7y3+NLc9k2hMa/55h4uCZ3bGs+Ixzu",
+	"021hJ7Tduo0NGgSV/Ow3kfMmZg67sxHfLNxOtWb4bUDpPMjRHSqxzzi/3SWgyxbDqKi2Y1hHX7hHoWJM",
+	"wRLwnKm8wOwjN/NOeyFZlJjOQfOu5heB8kWKG8NEFvC/kErY3VreJ0ieXGWaNBtgW8HO8O7nZWWWzejW",
+	"GiFQyxo7luQ0Glt1LE1dZL8ztKCG9txGsGdkR4XRyLXdoQclN07XUMXI33Bf/DaanvMN9qBKFERnQwGO",
+	"IxkbOkYNEotLwQ5HEWMTMonDlyM8Qm8Ro6OB+6NDYmrnEm7vwBsGUt8wHu9qo5CubBt1QNSwTnhzaMu9",
+	"o3EgIBzN0cpY78CxFvY1I0tgyYobDQ3n8lBfHC1IwweXqJg9cf+P4022HWgYk42v09zrm2Da3FSbDXVa",
+	"05djSjvjpHL7JPNHnvZem+iJX4lCCuZGe3AvwN0F+vWk2gJNOMhJiwqld2oqXbXrnk9lAUEWXKwwVYtM",
+	"5tnNcEb8/gwInFEvpc6QK2A/nxrOBoWYglc0nM7jd/svQNzn6nA7l/HSgVagyH/RMDtv6MewuSdnQxSZ",
+	"dXdTk/BizZA9qBsELli8XqeQWB8PvH9IOA6Wfby0WYoGhyE4dNdV60oiPny8hu07T1IVOqdIYh+fY8RT",
+	"CEUwe6lpAgMkfswtWB4IAVsuMZq79FcoiB/sqIIoHPIF1tC4PWDYT8n3uDAbRv2dRMsNQ4esC8yVbGnC",
+	"UJtVAsj6gOqg4ZOPHfm1Uo+U4926+BD29xGeO6cEBldypsPKAu4JjCntqCZbxYAgm9A1oxEOVdenmH8a",
+	"4e8LWpR7iI/b5ozitq0VtcrQYQFgFrGduEvAeyXHaTdvTLX7c6upKBby4y3ctKwCrcP7dVxRE1MpkZFb",
+	"CIreQud2lBtALXCDwVII8jbYab9c26oEqwzf4tnqg5p/qDPtWsar/ckjvaCeCxrdm0Ympfw6UQWhtuV2",
+	"Ut0Fcg1SbyRy79XHTQPCAuyZLzHuZmGcoN7UR3M9e0wUKOx2Hl2xxEoIR3tS11Jst5/FNom+446bylF2",
+	"JrohFV2xF6Wr9td14Cw938gUfK2S99we6kyNRlGFv8nq98aW8D2GVEYX7FxUvCwS8VNX3YkbZ8OFwVIo",
+	"nhiHovfU8zwmdNITDNP8P9jYssnRUFMEzp6Y1PhN+lAC/svXv+4Hwg8RntDJ1vWXrJwNzc8VozrhQp0c",
+	"SHz4+tq4+r7dYEVb0Ug/s37KElL4xo2lVoiAmQbbxYOjo3rsPeViKi/ST8Bf1ID2NRCRtcjfjSyBrSrK",
+	"T4QmUNhbIed2wgssFLUFh8g8/PC3Qy6rjyf21yf3VAEO1jbzVt40rbyDVoKPfmscKCFv1nB1iSjd1tNs",
+	"VP1cN9boqjG6me77XykqJiTu/WAfj9vZ1h6e6P6YBPD1b6j7nJqEh/BFwmR+uewe2/yXTx35kms7Jq41",
+	"kKzs5uHBkxiM2wjD6zsifQEaiy/hZlu6cHyqjMM8aZsNbct/WuFhLhU3+0Qa1hE0o/43iephY2qNDOcy",
+	"WAM8tvZxxdGOjgS1kqCZVpcHuUr9qj+MjnESdHyswzdxjC45ENIxW3qqCvrixXtCCa5hoD4Vrgdq+wWK",
+	"3nS8b+GEjBLdyOpq831TTrK9gIFjK3F/NkwDsE4wBSk6GXlydv4NWewNg3yeTRyz0aMudMXNiAMbH8ua",
+	"gztdXQJ5uLfRrFJXSVP3MWU7DyM4yjPy+OwsHNjIXdhMciyM7DzrE53wqhK5P6EO+q4YkoZvpGKdEUgF",
+	"QHSmiJs1PQKg6vuYNVMWdiE17zfN0PokCFazRnN6N8wlfhKWLqBl6TP6rU5C4atzbfpcdZEwIFV38cK/",
+	"zWz5y4Ftx5chzdDLKUW5J7aNJK7RGfljJcusFWNR2RrGbDTs6ofucgxLYRzPh9WkClDL9r6GYCV0hktS",
+	"yOimHZXcAJkVd+3ITNqx7TxXcZQJiyYSXpWln7I6RbDlsN6MuMli24FbrfGh+VHWEhIVbl+6+wHq/x4B",
+	"Wv2SkNNeW44t+ce43s7ldtg1YWftBp6M10T1HkJ4jW+05WpLLsZRyFU/91zMiyjS/zW1WsCTHGP20L28",
+	"cxw3rhpDU4/k+bOzoURFP7kx8CO+wa5XNyV8RDX5z0HhTl69LwPczRK5DO01jtzkxu6HpGSnSvFPKKUe",
+	"SjA2lxzHg5j28IrPsOub1TyMHNkj4dbFO7QHrwb61h7AwOuyoftuGWirVasyXo7gA8YnvmtVIezmi+ht",
+	"lTJrSEENXVDNiG0Hy46Ck5judRBfBLpxxHmaNW3qgZ2Sty4lxOV/ELrAYpdui0P++YYLUrCcF6l01aGb",
+	"81JWYprGdcT6URiKHTaemHVdGKoNWUlaNpn0WO2MamJkWYysEPPZm2a7prpPl0GRCF3DfQDB80gTu9X1",
+	"pUvpawA+MATM4AnSdqKGSLpCZDbbVmoVDTJctde2qX6+kqmFbrzxh2aVSyJy0hqHscrdfNrKthe1Lewj",
+	"V9W+NApUfw+S0xjN6bccDiTVXqshv4Cnx2OTDmu695oJ0mW6deqvglgG27ARipgiPNBJD6GdDxXd8Zr6",
+	"g44lV9Dc8PtEKnsf48VxYUu9Lek+7Wv0AITeKdFM/WSf83ap5ithLa8HMU2VLAcNmGvpOM0Y3UwKIySc",
+	"fuGsuB7UiDC3PP5lgzZsPTsRGAdi6gDGAcj1laKbCwI2hs6IkMQbUPCHxvSkFlKDKQ2eyUOmnOBs1kw9",
+	"iOjreJLAA8U1bPPTfZHNbqnD3K1KZfHN0+EyOdlQayPg9we1hs5HbJyusfzZGyk0+rtJJzibjphSsB1Y",
+	"bDVgy5d0ObhpdK8LT8YU5Rm//bq4SpmIENtRPnjcxl9ahuV3RNwGGot1PZkLDQCVYeHHx2It/5Ut1lLe",
+	"TTsNjsrxdb9JxFiGLGB2z6aEBd9Kw3P28p7Fg4O+6kzCzCwZtVam58U1rvqPTwp3YMODwrTTNp2beb/v",
+	"jihebo+CJp43Kh7tzhJXssZNanC2BKs0eMCEAwhwDH93B0NJ8ztEdBimNvhCPLpiZ4Vr7CGOCy/SX+7E",
+	"cG/4vEOjZfmqipFKlExrLPM36poY4QwGq59rEjx5QE2dPfTuapjKnpwN8GEdsTEC+e8ZsHtqzGCbcmsd",
+	"1wxfCd2EMMhVeKwhxlba408KBjEPe7O0N/4NLbqEi5GjOHbGhds3lvkgDBSDhqBFDmA27JxLgfi9CWR8",
+	"ysjvbgrsP4Plhz/v3T/wzmT/tdjb/69Uaf9TcnFn/4u3U/sve/PCas6/W4X+6XB8sZmNZmH3TGO01WnV",
+	"++JAXifPPXt32BDoxnBKzZDeid0ztUeHwo5qPxyKhbYS9/4BAsu4QL53tE32TXfMgcvsK63EZZgplnIl",
+	"ZrNdc7KP0pZd+6S2SnxDv8USMzTLK8XNHqrK4xzqhhqEQ+VoKe94HVq9mLk87Ll/rtESW/4T27ecp9BL",
+	"mC5GFbh23bNrY7azT58g9L6UEdO6WSQrcx9eeVrMmgkTqO8LCc4aYtZKVqs16pKrd69OyVsglqSKAVsk",
+	"Anozwgv87MOHV9/df539KuzuwI+uv39Bnj59+i3hgnx4/+KUvFRKqua7b8+ffU1cXM1xg1GikbL1NpcF",
+	"u0XPI2TLIDkeK4H6B4Xy9Ffxq4ASi1hekEuBXkouyO3HE5rnTOtbsltLMFByJA+8BBXlLRnnYmLCkQqB",
+	"KC9ksT/9Vdxuq0XJ89sLIqT9qMlktjJIuDglt5qVy9sL+w502iJfFysIF5nzfAbVW6UiSI6UkTVVGzjd",
+	"ljQ32r4NPGe3F+hB06fk1mtw8BRfkGtGC9vC91VZImMD80o+Cz+nonXYkdtGKbqmfhWxtprHHtWnh30m",
+	"2RhontuLupGmxOzGjid4ErG6OE+ICwdmALtgEMGF0vcQ2NSsS/58ie1zcDUjuSkuR+cdit0zWgbdGTkm",
+	"J2OwfE4GYbOhcoEQNBAjnP4q/uoS2+GqDzIlpIEu4wA1OT87PyVXrgFoDfR7LreMOI9/LYq+6C4lP7x8",
+	"74/P248n8LZbEG54YU6FDyFDVxVy3BYEuufKcAJDtiC3L9/T1a3twrsP0OZ3L1+/fP/SlZV4tTwBcuhb",
+	"DLItK+0LSZw/fvKruHW6fr5hVECy0S3qdy03DDYAOP2tvl1SbexF128laPutFAxfcEH+9bahFETl6Iil",
+	"FCO0hOyV019F7S+2e1QDReDtv5+8RXV48gtnu5MrfUHeXr15eWvnWftcMmowNmI/yw6DKHaaeI2/plXB",
+	"zemvAnIFcybQoc4LJgxfcntbnV1tab5mJ09OzxqtHHwWIkhm/+sqFB+NuQ6er0sjGemWyW3JPBXFStEN",
+	"HoOY1TmzI/z/2fv65TZuLc9XQXGmyvfONkXJcZIbuaZqdW0n8cR2vJYTz27sCUE2SGLUBBgALZrjcdU8",
+	"zTzYPMkWzjnoRovdFD+69ZHk/nFjSWQDDRwcnM/f78cF6NWIYvu0d3xEo+mFUHwhe6e9L45OYFJ+l+Ey",
+	"GfCFHFyeDOCtkDHYNWh7WpgEtRruOM9gVvgbr6sZhxCz31Xk05bOBiiHhCmxFNZRMQXZ40OrjRuiqgUI",
+	"tqW04oidgd7C45Blj/FP+HPoAITq/fcq0ohFSYQfH9JFgZeT2GGT6mIjrm1ZYw4P9UfKCoFbXNwFz1Mg",
+	"+7fuDFYKmqip0b53+st6Q5sXqAcWVAzo0yGifJ4OEc+POW6R18J//LdcQKkOyQofO20gm+5tiC3CUJ+T",
+	"ugIPkNYx6EViL20eDw2FAwZ8TQ18S8rRRDvQNGyBe7fTsHVPokbu+EmbbDLYwtDS3fRMKxWgG5SP3K7x",
+	"rf5pkK3c62nrNit0tj9mnM2lyrEfEIxjo3OVNi22RfqCcvwirNrrIxBZgE/1P/R5HWqDn07dupZHYfBc",
+	"PUH3f6vPvpBz6XqfP0Ar/kIrixbuw+PjKyjafLHI5BgO4uDfKcO3w15D2AOs2Ssu7g9YvzrZxFBeTG3w",
+	"mqq2Plc0+LuZhjYiL/nYVwONIqhRPyS9YDv6hRTZBL5dUbsD8TEUO9Zq3yfnP4MK8afpX85/fBWuQA42",
+	"dlWrJsw6I/hcpEfsiciyAj/HLsASmAkRgK8AxxZjzV4W84yzqUBE94W2zujFDMAUJkZjlKOqC5/BpBu0",
+	"YZ0EksDXy+DYXkYyiD/5jc4axPBPdfunum1f3e6miD72VbqujNaDnk58dAMv0hs/t6acsOwUUpQzwQN+",
+	"4BOcS/+ptM1AKGfo5QYge/+Uo8pqrA1+uBqEaIof1fsOYeJ7KMNLYeQEAevqswg8I8zr5Uxnwlul4B0D",
+	"jP18wQ1SsoMfAadD6VR4BwU7lkI1sncPTjHuJ1UZ+iHAJMaVWIIiGef+nE0SNlqVnkvhixWlGCH6cSFW",
+	"0D8KpQzMaX3Ehn73fs2kuhjiXwwE60LZE9TTrKvXn2EZgnrt9nqEsej7dZL4LqwOvFULV+Zroy8FLnpg",
+	"QYHnk8uYsLm+FBBSSEUmqOlqgyiB2wf9mnDJlbHLIFpj7nimp9hiWe/i8PEszKQQHRnw5sL2FpCHACOt",
+	"lZUWcDbKOjUsYhMf5dUyVJ4S/s26SxGBnEmiLOtou9fg2boyikAb4GCsWPxTXFUKQcCCRBtLH6vd2tq9",
+	"HHzyWu5zs6o48+skEEojAqskbk5nuLJ0YYPjGA414GYAesrw9Y/nb9mg+C7EQgJiEogvbTQFIYDWxzvD",
+	"7xWJ8ikbz7QGBUH44rFiVmIJcXp2HoAHR8LKFJKk4O3HCJEwVDESNwjH4tUtuK3c1LqsZ2lawdBbM9Wu",
+	"NdKxB+sDhq+FdX/XyDRxjUAWLGABVhY2aWqE7Tsi7LuKjNrL9JhnWN68gzSfpSnKcRlfD0UOXZ2jpyQR",
+	"aNXYjUozRPoPP1RnaYrxWK+lqABx7ZDtc6KEcXgBiD7P3axonkPtWw8BeyFA3Kf+KHl5nmqdPi5C187k",
+	"1ok0kHpYpxdkmlbF8ymM8KScwFkx/tr2PVqfyFOtRAsL+6023vUBiBHlhFE8Y9GiMB5NaqvFTeovGZAJ",
+	"iubN+CWGp/xKPaYiiKlgA/gFEx8XGfdnf6aX68v2nXDbrdnxbic1euneaa/v//f3Z989f8WePHvz9vm3",
+	"z5+cvX0Gv/2f//rvagXDae/h8cOv+icn/YcP3x5/fXp8fHp8/P+qJQ9+eXgv6U2kmgqzMAAL0ftmdDLG",
+	"xyntfgWkKnjaF/C0k28qT7M5ejGnvSev/jkEPos9K/aJfTF5yE9OtlcltavZ5eV4oJyh8Zw0XHzPHSSO",
+	"0NjE4OxMWwQZXl5J6RRmWL7INE9FWpkRpEjW5Q/7OhpEcNcL5kfv+dX4Xid/ym6rsvuSp20oy5fAf9SW",
+	"qvS/0l4ATnuY9mq6mWyj6X6GPaZuJubeS8MYUGHNQVYiIJXW299P4lEOVaFU4fPLp7YljGgaf+n909Fv",
+	"/IhGPNIG1lVam4PsPXn1z8/wT+zJWRkQ+Y2vyejDr/vHD/vHJ29hMjQf/xHEmovmfOUzVhjJs95p79Hk",
+	"Ie99/rCPoHbqfMT7WXY7SDUFdhBvv2M39P5mko18j01GEuwZm/AsYyM+voiJhuJDgyqYqDbFHFEHdfWQ",
+	"FQdrCyPqMCv/howunDXj8Upsb18RHsR6yIzsUit4JtIoGw/lPEfsOUqBIDkIoSKpGLURry/v69y1trZ7",
+	"elAQpdrmVgPwqfhjr988//ns7TP2w7P/W3xsnwP7OnftOVnxm/0xlOQeK96ZevwJDD2vY6j4Y78zGGnG",
+	"KIfeeEv/qNDB2aEKIGETmTlhRPqYGUExQQXcrdkKK0K4vcCOifqb/Wk0sa2SVNXGtA1R/fqvlx1uG79a",
+	"Q7kL6r8pdUPV5Ts883XEt4gGEWeOTwOcLZwoXLTaZAxAODaliuroztdn4K8/rIeFMLpWWMV9VCDXTuUl",
+	"3Hfa0gVIccHc4n7zdIW7jRlMZD+NSDmGqZga77AMIeGnJ5NMKjFsfKeA8F2+01bF2KUIfQvCWNdstvbu",
+	"apzlqagIbdO86DP1eVGqcl/HermRuoAKb1mBo4iy2Kf/Vj7Tr21puM/lA1eaTLtSyU+rRUhQ0ofN+syK",
+	"WCPHmnaXiAAgiI4EnB7EtLUJM1oD7TAEvEWoBwS7KC147pnRyxDmjkC40Vk7Ym+o8A+yfpiRK6u4GuIG",
+	"UZPtNXVURVLRW3VBYdCvyqWAMMfDR2ymc1OeM0yalpL+PBXzhXZCjVf9HwA4szkRvhkTY2dLbldZI2iU",
+	"reytkw7Gr5PzJ0XBepSNfqHHG1rlo3rarrPPOLsK+NRWp+ZqAXKTWTNYGDHJ5HTmmtNNhbBSAinE/qWa",
+	"AiT5KcNhE0wCQWEKtqYKmyBPsuPTB5YOaKj39F/RJgmYxdJ/mLgPAA/bJu9VUWFJexkT/uA5Twp2TIPl",
+	"rVD7KO3FEXsSJhnqjovYCZpocP8S9n1Nhul1WJnKsb47B6S9y6B40xtJkgPNBmVMix2KtR6Wcc2FcHXM",
+	"hdtfGhvy5vEJ+CTTzfGOoF/dEXsH5BKY+B4JP3OyDLADZMzVWGQog7nyZ+NxRFGBbH/eKrJRM1BT2GPT",
+	"ZXKtBfE8rTMfHt6QSv1JpcKwJbbuHSotsKTo1Pmla0MVNmSxgmUvksAQZJNYkxUsekGPSEMMz1RL72xB",
+	"s72W1upgO49vaDtbsQS9m7z/xgGc06YDPIAWWUrvNucovRXoqJ0rVy4FzrRqnWlxSZg8E6GmIvRU1nvj",
+	"Z2Hsu7ezYWodVwrXL+06bGa81O3LwJgvbJ5tqIWCgEThJoRulHDaE1ZuTdH6Vlgg4aRT5x45EYCABS0t",
+	"/mXB1sn01LsPdGuBOCGjQBiZzfkFFvMBCfxcm3qV8YRe5+5JVZhZtwLFVcJmyN235FETjHTMcuk9uUxe",
+	"ivJqSDuQqIISrNYyfsKxEp1M41Am7SUBktNkziK7AzKYIVQcIL55wwBbv7xjiXdIYaqGtjAQsBm3xDMX",
+	"48ZRKdYRg452TqGlyJCiwBO5wTVeq//DLV1MUahcXxQBIevEgpKMQMoRaqkKdNQCCboXUaUZAFUWKSNI",
+	"4FOmdFnCamd68eujh0hIVgwUEGSPj/4WaM166WiXrF9ktYNf1Nlp+B4qaiJi5StqlVlg/gbk4aiJbM5T",
+	"UbYTWieBJKtF1xFPSKaV6EP/RaPe/VYbVI1liaHAqC3VegF1chJKB0XwzYDVJVK20MdJnNURTjCdg9DI",
+	"WKh1KL2v16x+0ucw5zuoXMvJdapfOYO9W5OmQB+PKxwUMPwylZMJdtO3q2b9czckWDIitsfhbUIt7qMV",
+	"/uMx4wyqS0FoMg4xCvpMJvgl3bV5TbPPUzmZbMylbCUN9VFrOI7VUFFdoNobCL2r3n5DDO+rR4f2duzr",
+	"F/iF6lYc3VJXelYJ8BzKCaUC+AVvolW3vn1RLCFtaoXxXJhLYfoATYIfrXT7D9mYGyO9zmJPI7t36G+Y",
+	"IePs3IkF+wvmeUyuhn9N2BDSO4yzF3r6AhrfhtANDbAMnL2mfyfv1RBt0CF0yFnIg1GB9ffwhyMGFXhA",
+	"JxpPqhxfpWE4adnwfX58/MUYXgP+Kfr4G/8J/MXwMbU7Q5WHVO/V8AW3rg8YPv3nT4dUq2sEnyMiBnSJ",
+	"zSS4w4URzdmULxi05CEE+xF7V0JLRI/ABrPSB1t4r0I5dMvrgnTn8L2DbZitsjLcOnjv7S4A6I6Cte3j",
+	"y+3RJkVfPPyEvfCGcgAA0BO4Sbv0xsVHJxCxqaGDwc8C+pFsqBvO5IV4fMV/JHHgSizrGjX9GH/0uMp3",
+	"8kpMDMJQmLBC4IIph3LEtg2/CdSWb84aGL2k5JwtcsZeUQFmTgiXhTomLlNmdZmfg4Yoqh5bznSBlixr",
+	"7nEsdP9TFi4FyxcAb8Osy8cXFYSYAkEC+msA3GSsTbql37yxOgZFYkqYZI3RVX+mpxBgxVbFoiblgS33",
+	"3avEscOOxpF2s2vCqd/tV7vWiueKDIUAzdeb5sTkEb3Wr7gi5d/oZ71AxPxdJee7Lsun3hEClJ/cFVig",
+	"/S6IhmLGV3DcgQ+IhiJg/Io8PMY/TnSW6aW9+vfaYsb2ZGLPakba3UAhuPUGf9dhHeLvSkSLEv0KYpWf",
+	"caE1OrjpZjpLNyUIwdtbqhI833/BH6UQ0kP4pnWZfSMywa34o19bz0jxw7JdiUbsneFrrKOmEiS9VLYY",
+	"9YghZT5QxQEXvSS8jRKeCzfYlMwcBnfP1hok3+usJdO0/XIDP7dW1c2dkaQfhFhUjWGAHSsI9P1xhN+A",
+	"McozNloRAFcHaiPT013iCKfBMyd4vahCr4gLOAPec/GZF3r6Fn9FVcMUSl3jVHP+r0Oh0uHRe1W0ej+w",
+	"LNNThvY5rEthky9DoQNA5jEvAFwqYciKDJHopdFOJA3ZsCJfHgpd36spgOByI9iFWDi//OjwKWd0xhYZ",
+	"V6ISxMAVqYQg2NUIxJWwAwYBpdoQLnjhd6arQMELPT2HTdjyw29yVRNB/E77V4JtxvUM7fB+s5pCiWgs",
+	"HVhx+71esjlXKxo3tPeAK46wfRjKh3dsmonjV2BqinkAU2jBU3ZyfBzAexuZyrZcc8DZ2e6zPwGKzpbP",
+	"xZLx33+ESE/p0F4Kw7Py8AKrlRMLu57NnwszFRCMDbhD7UaRvAYdpHqpMs3TjQ0YkO/xcumVpJyHlBL7",
+	"T+YXGeEt8DehIj9SjwgvCo+Av8ZByOE/DGuyBjSle6BHIHliNZ7omLUrguHc5zzfzxNc+2pyLqzj84Wt",
+	"V1j17CzbHm8AO9jjXMP29FpErypuEYCIER8dQFmVZBVjnel8dzvo+kM8F94za7aEnuTmEu2FJ69/8jpl",
+	"rs0qYUq4pTYXRTkv1kxMrmSSr4kNvaSxuzqj9PxvjZ7v8PG3eocPv5Opm3Xr4oVV6ja9B8wEdKdcTTlD",
+	"p4UGfJVOLpK5RvaMRlQJWcanlyUBKtnNUEgBYEoEdQQGcgFb7U8XtqL99OaFTYoqLyhzXysxQ9hGJZZM",
+	"QuUOPelSZ7m3wgMZkmUyPSWQYVo06/QCA6fhw96OHuuFDNUQUE4WyGF5usLSD/yO961h4tKCPwTNh+g0",
+	"KAK8n3AJWPWuMKmjtSg7YuBLSrN4MUrgzUCEWTjOZTkGXxWonfgGzDqgaqdeyfBayJMzlQqZGdfP+Et9",
+	"Ke6qc+3nRq0fv4Pq67d+SytHNer091vfgd+84NZuQsVAXnL28Pi4UjEUle8Sn4A0oXqzvmz3uxDyvJXc",
+	"wcF4GjFdd/m1KjSL9O96fPIN/2byxbj/Jf/y6/7X4uFJ/5v00bh/PPrb5IvJoxRQWQLHDgaCe0kPqCuo",
+	"eCvw4wvDuGNnT14+26VQ7jW3ttP6Y9hIb+Egul1LuYvGrGZoOJI25lJhzx2kLOyV8SmUAqSq3AmWCWcZ",
+	"RttZXVAYW4C+o13oqpghwibaM9kBTYm905Ov/na9rGydCPFTObMX7XUIRhP2euUAZIZbPm7EkgQENvZ0",
+	"MFiK0dGYG3cFDmJwRDQ5A3jwPyg9nf66EzYG7AFCKnULtcTxFMC5pYCmYkKl+10pEd4SHMpt7pjBJ//f",
+	"jc1f74h+hDKVhioXimSBri0xxQ6urs+w16s3C23zTrpZaviysncdmACGuie26EktWk7R+KYaYPhTlOV8",
+	"zLRJgpCVgKUJhLYXqxKetC5JN762ufu21fJ2Jzu8Sb15etP91q1pkeC4RVdu0VdzsC6pwW6rkVZAeW0S",
+	"1ZfQ7YM+n8lVDOHGp5aNZ9oKFSAIykwK8KNf9R+Dq1TIuFbg0ZVwMaEZBDsmarpB/Gyld/4gIghHAaor",
+	"MQo61mqSyXHtOXBmdVe9Lpjc78ftepOr2i3sqpbP5MpuRhAHmZXO1kQ0/G+ROaHogoWYar3T9cYPdffK",
+	"HN7kqlMXBZmm4Ph32wPpt3LwyeTq8zWsV9aJRbmt1PdcbF6JkgLcnkQsR2AJdUHXN7nq8F6E5EbH+99p",
+	"6zOQh5WLLRa2y60fIGOEpCWolYKfixZ3zO5FTe1pjntroyYr6r3xBlZQAd7aWuQB0Z2PKXU/1TqF98Xe",
+	"M0w3+XuKrjjpSuxKA5ArBTUZO8d4DQQGI6iPGi8ZKTHuv9Q9KXeqK/k7g90gE7fYkWKbiDikhHjrTixB",
+	"0gaf/H8+D8i0arSbvC18SnmDsS56Y2NWRlBSOvMiimhrAdplye0RO2NG+FfydhPEtqmtXwVCdmkBpUPV",
+	"eHBnMNa5E4uu5WubD8I8urKd/MPPgpl7hyrCcE7tEAyg5AAF2MJA5RclIpDU0cv/RO9cO7qVc9Ag/Zme",
+	"Xgsp6Y/mHE17SN9SewwgyV3J0RQw+9gm3kDHIhYv9PTuCPRatcILb1iqHPiMnEYOCKrraiQdm2DRb03m",
+	"/jgp2bGkcl896kVlCsf1ZQp1Q2QAx1c7xMlxpZzpy+tLIbq8TqhQsFND9oWelhV+HGyHhOksvRGTtnqE",
+	"HKRvNuK9cPbvevTAQjTVn3UlTMEu8y8/KenYv758gZcMil3Uh4I3ycnxMXzbVuDCCkOFG8F+wSzTB6gy",
+	"Cla1zh15RbbCe1xnO/vT8PaAXFRXd01HYupf9Q1ANnTHRAH7TctfCGr7okn5xUYhxF4Xzi55losj9my+",
+	"cKuCPYtKbaHCNsRvCCf9SjZ/WmujVIGASSLvdAsBzrFT/YT8+wFYgk4p0uD5e3IqlF9CWmzeaRMsjT74",
+	"hP/4PEDy9WaL91toONBsnlsX2PP9PUgoDXE1CLpa1CKpHbVIWr4k0xbYt85Q7oKtQ4zsVriCz4vQ42uC",
+	"fX6muF0dKiUcoAmiv0U/C15HpPRCXcne+Uwvw2EvqRfbFDmQn2uEDgUkXJITmeF61jbEeEvTfwJ0ZCis",
+	"+PIr9lL+PQmotwZwGLwEZZmXKcjXSeCRp/Y8iCbjcxzlywr6/bKgCTtoIFggzFxaiD6si947I50gWINv",
+	"5d7wVwdYoWcjq7PcCXgpb9qYhDmtEyYnmG4CGoZmRI8F3x7R49HxN19dB8ub1Jo2gQAVCrp4loXKLD86",
+	"xvJx7ltjr8dYwV9+uQ1Xb7mNgJM3djxL2FePHvmFAiuLMFfqhp9j8VA5/II7J4z/5L/9ctz/+sOnLz7/",
+	"Y+8AjGI9dqK+sL5wCkZScZhTTUnudV5wTZL1HXKstgF6qRercKKkctrbL3giOgj+12qMAVxvG2Izghkx",
+	"zTNumvUHt3HV5wMLZNbMCmyZgwsMIZfZ8BUWLfT9gR+CRQQhqUjAuEohuzviVnz1CCPVgVrg6t3F05vU",
+	"H4cU0YCqOO0NLrkZZHo64IvFUaanO1BFli/62j/r4AjOgcemgeq53SOhgbv4Rg/Fjs18V3r5aJeKRr6o",
+	"Ha+hRa38hr2JC7DFbrKbaAdrkWj9/rVpVcIvKCZJcCDjHs4uHJrqoXByfEHeb7NDwwG6Cxxaw5zX6Mqb",
+	"CdqQObzQJkoIBYTAgJYJZZXgAWu0n784DoRW5CRD+6gSBfKmm4n3Cmoj0N9J/MU0/O7ZW+bvtPFseMR+",
+	"XAiFuPApG2fawr+NCMVD4FUlmPaa8QXUdPqbR7ilEIpM37ruUixteeNHeQtLc6fvHipAnGhAJ/dT1caf",
+	"yEdfPNz6+one9Xa4HeLFbjh7KKVJUaubrZjSy1byavhokMsrgti61RaoupsP2zMJxTwlsvwVZnfLV0Gc",
+	"E/LqZiWFA91UC3zTgHsdvh1RowD0nCV0Nvgw6qKSrBLDV+HxMx4h1T4tZuPPG2x7CdwJPD/+BwxhePm0",
+	"mARmTmPbFyHl+qOJdMyQr8YvzoQR1J4ubSDYxzRJxq0ragO9F20sDecd2uglucM2lfAUxE4N3OQBQI1e",
+	"rSZruFhkq+Idewcczmi/gTxmIpUsCEn0HFnzrjDBfS6KiqtsXyULnNcX4IZjlSzkNk2uRHFOd2MJt3eQ",
+	"nvxZKf4AGo0i1muLiSUhIcC+RGR6LHfH1nDw78AXO+cf+3M56p2efFV79gcLIy6lWG5RFgu9k9UetZCF",
+	"QDakSW55Bg2hfolWpC7mCTMaYgnQ909oKEJFGQ8MJobvEFcHVGISk1lDSPE1zn3/03H/ZfOsumqpBtaQ",
+	"NgKPnBByi30p1T6OhVJLfCoowet8KjvI5wZuFaGMzq65q8AwnOL8iovnUnpXHyRRXwh1xIrKWUQk0V5p",
+	"++s7kPDHVLOgrCW0N19BUg+HwD/lgX2vvBVAA0AbefFHUBhzbyq4mJ6reorgm2wqXFSEC18uGzvxI4Gk",
+	"UKe1SCTP/Cq95OOZVKKjo0BPh5Fu2i6Lx868/q3R1MXf9pV/Mc6Bkfv0lw9VPCmjM8bZHOeAFG5XPCL/",
+	"41UDbJGPMjnuVWW5uEivZwAtSbpFpWQW72vyNgRX+QK4ReoTes/iEXd3H+4YzWD0Np1m/c6yLG73uIZs",
+	"sF7PIdFgw+ZvwYtd9Ef7fX90/E1Zy09YzV4WcovsDjITzOq5QEslb4IRw0aiZxVz7t4wYFPa8gp0o92e",
+	"C7sRRxRPFAaB4yMVOs/BEQqN8IQMWF+23M3SdnKAOq1P3mefCmbOfJMlOtLpirmlHIur/hNCC3l3y2oA",
+	"9iI3cViL7tnaTrV/0UZTuwVcvWj0c35Zf9e2IifERRnxax94wjfr2kFk3vXBWbebUTipBNigK4I0+Hmw",
+	"8FbgxTQo2Iid/EccqFM1+wxrNFs4uRD4UBrRdKP1OlTJFowt0TNPi5ybTTDVTH2w5U/eCDdSpEyJjy5q",
+	"HsCoqptpb64h0nfGrTtij44flUghkQxgcMZrCoVKfcbxh3o6lw63b1fa/3gP/MBESWSh4hQWr4nF36/Z",
+	"r9BJSPz8J/3jh2v8/NdQ+EMfT++0d8kzCdzb+Qiq+k/Xh0x6sFcb++CXXLlCh31IeuOZt6kUEDClyvaP",
+	"T3pJL5VGjJ2GmYf2dD6ei/7l8cMjvpBHmXBWqLFZLRz0qJdfSPxTeqc9Mxk/PPniK/z5V6yX+tWKAn4L",
+	"f2su4dWVPYlf5PTLL+h73rjyf8dkci/pCT769UKsfoW+/OhneDLlsMScywwAj+3/ri6P0dpb/b3ts7Hr",
+	"gtgZJ5ReNp2ZWARLDh8I20z1Lpqh9l4/5xBfsJrxqRHCMqerxxuqbc3cHrF3ZcFs0fsTFAR0MjKll1gH",
+	"AGU1uMEPLJXt+Q8DSmikXUJVSdFpiN9BwlWLrayrWvOhZR2xZ1g3Pj/+qLRwgJrkd3+h7QqK/E/d+Kdu",
+	"vAndiFZRLG2YGOcqMkL+cvbk5bO/dmapXgcKQKW+kMSaQdjR24R11pJ/8YxL5ZXmqJbEDJrfb9iEfV4a",
+	"e20Ysm/Niq6EZXlpJJCnbWeHNlKTnDvgjjeYlXS5gcVe8hXjmbwQRUQBnQtpo8gNgU5zNtPWUVb1ukDD",
+	"nuwULVmoV0gq/ONQ5/wK+mnHVODV17oRcpKYJm7d/TwsbvGjH6BM5IfeAUiiEGZw5m0TMF68+9OMAlQN",
+	"Why+6+2wknSx4S0bCvdTRDEJ156YbqfYjB5ptydaYgNCBz7x1hRUAEa8QwCDb/WFCKoAthbpnWPEob33",
+	"N9mISlsCDGK0FAjeMFxCtdOhdNovQhOaIGzp3jt6o3iCXz88LsHwXsnpzGUrNjJ66b077PjcvjrNv/Yf",
+	"C07Q0E5fDycIWWrvEeip2Q0hEJb1ZhACMZWOhaLYw0vvt23JQiMkYLMu7RgVsPuzeKu4gLCGDyzu3D53",
+	"3K78u1eYbsvUe0yhg8gJMk02c8kk0DM8F/aIDY2wwg3ZXHCCdIU0LrRmBt4I4CVlZ1DgTBMyK3byZVGh",
+	"7MXORsXNSHKbycs6SBss/H92WZ/5r6F1gDtH2qu8eHXF8dV7qaETbYuWr8q4hBjT2AZXAMrsMt4fioZ3",
+	"zYzYWLbQXDq8XroAUjTAKpddzpL/xpVT9EqnAhb88EPEHdTh2Jpj1HAcXsEb7K4t77OUvIsbD5zGJUtA",
+	"bVxTwbSuTifaTLVzQvU3y0KoYUpi9MkNTsK34bn7btAdK1SqvE+3AAVwAEpEggBfOlp5O2dMlCxXyHo1",
+	"mPzznbdfqkvpEMutcevfNmLoL4O/AxfgvF4SnkdDdLhB5TCd7k70NkFfQQELVHatRGx68jEQldvd3LpQ",
+	"0wpd9KFxhBDlodlpqc2FBQsS2ZmsV0ss5Sv7GACyucmkwK+F1Bvh0XvrE9NpoUU/gqdv8AzL973O5Hgb",
+	"18TO4S1CHQ9W93ipkYpxP9cj8HDIV+qBFIo+T3n/JBgL6L2W1sLzVMwX2gk1XvV/EKvGznRqD9zQLn+I",
+	"E0pLiV7aWsoDXgYSKUnPCQ5RCuij6P/Ge9uHK8o1v52eqRdSXRQozJ15cPCWWOToT9DWB6deew38xxbu",
+	"OpRlOA74eIyXyCk0ZRBcCh2UYH2AOQPThEbCmn4eGLRyRjoRLYBRP+399tW/GO+Jl+BmECrw7uhSGz+h",
+	"sTZGjB2baWMFGwFkwqq3h+Thm914VXhtyOBcThV0gfUSUgsw8Llw/SdaX8gGymUrLAIQf+/cwjsmRxWl",
+	"sWaztV1m/kTPoWV0tPJ6WcZCUkh67mbXF5nHYv5JphsjD8+dRe2O13LQwJDfVHrJtGqKO2zS9HtCRHUX",
+	"UEDeoXhVwdvYR4lciNUmfK4oGg5sXAHAZuFdF+USSPosjPQTS6JSNET5CWRVwH2lAjABNjI7V9sj6M2X",
+	"H/ycOjSWfhCrTq2klxyiiX5poyo/gMXhmUhZDljoVyzWbSNA/qkDo91G/oczNtI5pMwJLpJ6T0/BfaZc",
+	"MhZ/Dr0FPfSzOz5iL3G7rNOLhYDcHVdIX/qYvHFEb8LjhVVLCUtzE+qVocakJgcP86V93WhHYZtADOSP",
+	"QIPerAoVT8TbZnWA7vIuAkYXC0o2bFbiQMnVSNupKypRqHzudyLTY571kt4lyMCHfUARDpJNWCxZj3j8",
+	"2ugp3JMtJOQEz8Ix5UosS7Esl3wP+ZyLja6Utw8Takz2JuOVMtifnmOCcDKhE1JbLfBS9DolfOw0T+/1",
+	"QLjSq2+/gndP9eYrci2aNReD8McNC5+JS5EhTyPTUNmFwYyp4cpZf2RKovOk0FgAMORvUG2gijpMWANf",
+	"xlReAisM1jJ6n8u/AHS5CqgEER9DcQ5VinAHDfXwGfFR1sVPnuF3zvCVrlEXFEUdvDp7+SyJQ73wG6ZN",
+	"FD4cPH9adbzCl6nXu05F4EptC1cG7leE1PUXGuE/o4n9Zzmhvw5+4f3/OO5/0//wv/6xd7N6Bpf3Wdif",
+	"DiV+VQhGqsvSIMBYIGnZXd6VpmqujaGbV2T+lZfJCvlkymkcsSG/5DLjo0wMA7gBljNxNucyCyW0cHvX",
+	"1y69qkymwz2rDtQ5Hy1F2qVFEHk98bb8HLGKyjhbPKUdConeYI+MBWSM8UzLsaAIDoDAQjYJ84VZBoMe",
+	"sVcYa4rmU1WcpHdqK43W92jvEmWYKqiiUP+57rGGNF2clTjCsr1eEv8O8tz+tH+AuE2Amtg+WlJ5sVto",
+	"r7oZmXwy0/7Y4n5r8CgOEMmqLinjBw0ooM+8GKL1S4RQ6FqjwZtl7Oz1c0zoFoVM3srBoIpequLzfsGl",
+	"8vYW5Y6I53g9+Ag5sNdhYt205YXH42B7wzqCS7tPZOKBpfcH5NCieJSHv3cVr4iECoAeHO3SolzuHW8j",
+	"3Ptmb+yVEF6RhTodaOGAVzwtajhCxJjkCGUHfa2tAtU/LtVbKin4M0wdioek+jXlK9s7/ea4ZCvgCwfW",
+	"nh1rGDEQ2m53aMI6305oOho67by6SJV6LWRiQPh3Ox5Kp6LvxHyRYV/LliAR9YGhVzoVb4tn3fusavw6",
+	"neM/AAqLixZvt1RpdR93wXsAMAesa0DMzA1QDvGKdIzlgABoncA57LPUG+AcKFYadSvOuVpdv6TgmnSy",
+	"nt0cgZtAcNhva2rNwrMC6wxA1KAWhdNBC3QoYXOqzLsR/FmDs9LWrrVvNcZzuxV3oxz+FuEcWlCm2xQb",
+	"0WUYAhhDq42jKAV4Iktp1+CUkK22zDo4ZFChzMzC6Lm0TRRYDdVK6yYkdPE9ZpzNpcot9IRBCNHovJmL",
+	"ys++HuY4oO2HCDz92If/ftivEPIO3vU3csdvr9TqM0dXceHAAEyo4qbEbML6GiBIRM1GcGJNDsorBBjb",
+	"VZd1yvjt53Q7hjwUjQYgwA4t+bM03Q7cbYuWAPjaPkBfaAHG7V7ceG16jR14L7C83kB54i5rvNHSI5rh",
+	"VCgn3cpbDZdCOW1W1SwZMJRGcMqWy7TR/ruzdl+n9t4u+7EZoasWnOuInaERMOfAGistWwKAdBnEYSvh",
+	"Thlk6qWa+ttxKi9FnNMGFqpzsu7fK0xmG1HCeEw1VpFjJaM0jBaGqC4r6CaTgASKzFU03zpsTbIw76Jl",
+	"eUsWZaMlSX9oq18L9udC6aWC9Bf5DzLy8fYzJUOHFtK3ik3ENNmK8QoyLEgdfC0t73vI7o4E8cHWmYtn",
+	"+Je7Kkg0vdsQpu7abE1uXYTVC+HzaCsPk51UWj7KNsjOs4/SgiaLb/ILIRbAHFpbzPUUn/nHvIXOnV4A",
+	"8btfM63C8QdkdGnp9mbSHbhtBsDum80xyF4B1YH/5FHU9RfAyiMI/6n3cYFdvp5T8ycFT/ljbugL4RjH",
+	"ZRRA1wL/9LuL4QCv4ytW7pRLdZBN6G2QtG6/vIUQ1Q5F3VBuJuaMzMRU8DSTDaiAfqmeGpzh3dxInF2n",
+	"ZQ5Iv0gnE6qER8JvKBQh4AJjleRyJtRhjnUoRpE2lFdWiUCwzYkiPQXh7RE7sxdQXAklm8EKjXf3MRZd",
+	"egOzCE1Jy/SlMGkeCraAw722+rmd89zNLQ6TO3fc3IpV2K38/eBvTn+DV1QGoCrRhhXorCVy64xfEof9",
+	"YbeGUJvveq94/DoanfkrrCTvIa1WBIIKzWcr7wFHCWjc6mTumfrjWgV4iRx8YTRu7GZ8gKiZ8eHxMVwl",
+	"F2LhmqPBTf32LeIx3MFALbx1p9HaqInZ+12aZCKptJoeJgoTbUgGmhB07FpQDjvX80Wo0AbUSfjLxAiB",
+	"AhrZHaEBN/wKyvIBVX6sTSpSLGMJRBNEiux0Pp7VuZTfwoTvrFqo9EB3JhiVgCL1QUsI7WOBNgSEqAk6",
+	"4jKDaOph8jIXzshxs+54KbjNDbZiR04o7aGaMruyTkDtOAI3QhR4Q2L6JQ3YnXKhEb41er7Dx9/qHT78",
+	"TqZu1q3ghXXqVBeRwMGeaeCOI0LQ/QWq4Cy6PtV5xM4U4855uzviRLcOzPOgbpDjDjuZGmLeXmm/Lsf9",
+	"A91bxVt3m2XEPQJXE2nNSh4hlCAQnvPz7/e5ypp8p7+LqQSS6yAjCZEgAn2hhiZT6azIJkfsHaEzDK2d",
+	"DZM4NYk3E/eXTyDfhkSKl3TC2fYvAORVEVVVHVcbLfVBd1Vy2+nP4jV28LAetj96naz+XUxz1V7cvUFE",
+	"d82JImfaNgpv8An7Lj83ar5nXpd5/XalcgNZe7xIVlN+xSvAHBroeso17VIoX8Gr3ZA26zRJGG6caAvE",
+	"wrZ16xVCsDtq2ykb+qlcgZqKDqxYeBWGqP9KL9EAHxZjD8v6jfgdvV4sXhPgVEaoWXGALCvA2KAWvwl1",
+	"6q6J2Z2Cp4rkak9Qqoo4eVcKsOs3uXHAFcn0SKwg/VyN3OgM23q5Kq88raBJei6grT9bUd805LHJTeNs",
+	"rBcrzCtXHyiVNxPrgNZhqt3XbmAU42OlBALZiMnmaANz/QnRsoe0DYa9INIK0Vfu+IhbZMU0wjptDg3K",
+	"GYF8C5uCcoHbM+RpbMzmCdypeO6R6jPM2l7YgNQEv4HqhYKKE/5cjzL3Bqb0Z5L3BpO8uVEsBRLWjhK9",
+	"1s42E4WJgFMxNgIqkYAJ2YhAGv4YAPBM0HJ+esBptYQWkU1xHbS5OtQMRYymhZ3AaSOTO7WGMYILXhh5",
+	"yR02URWFNw9sMNIO2x9CHt68Q6CTQAGEynLomIWwPETjF9wQDH/ogXYygyKka92bN+JSX2ArRn1L2e89",
+	"Ro8LEFXDVHP2h/myb4unVhv7QkFZQNjRkwlU2V4ByTXiUuOKAQyPUGlt5QUCrhy+hzs6qfe8XDaUaYWz",
+	"gWV20GkcwgdY20og1u0W1Q5yBbVhm7I3gb1Rz4ns+xqLhKh9IGqcLyDKsSprDHnm3wtVA1cM5st4qhfO",
+	"JmyRG8DhNcwIRGjfhHP5E849qi65k3pjbZqdRsvWa23wjJtc2SKFWuxbAYxyAR6dNvCPqNXjsHuFpAsw",
+	"1AawyZudCsIuieEAjSCoF3iBEHyj8q8kAhCCwtmf3rywXq2l0i7yYLSOBMLMhOYUMFQLW+cUgTuDsoPF",
+	"KpYFkt9wCOcNNYn+pco171TpbQecvL+gRq/RmanptR3EwngVZDuUD9UKZotCCBpms7+Dni3uuK0kvCYl",
+	"8NA4ph8KgMHSgkkEMEuxLY0Blrq+OzMVtyo8jTxiWJNUiH0L9Ji8TDGakHC8FREIV8sGKLssozyQyVWc",
+	"gb7UWR6y01Cv5aVBZqLUHDMec5GBxCQF7zlc5LVBDJjQU1JafyqRrUymQsdHUoTBh03KnKsVoIodKFCL",
+	"qfH230Y2QVAkdAt7QQKMC7/IXCphjtgrDUhPciwCLT434Ot6u2haHIpi/pCLzxcQdwJwS29h1RTM4txa",
+	"jok9bNWypjk2RUbx7SM1BN2wreghAoGK1TOONlrF3baV8OMDvzuZ4HuYQ8GN7wPvwgbAlgjxJ2D3VIB9",
+	"zoKtPC9glTOpLuq0iRVubxyfCNJkDQK5PdTjMD2Y62EwQG1jCJ9DsVwRfaE0iFaiDwkyWJRd4YQXWT6V",
+	"anskkqv91XLu/xiM9+LV4F7xuzWvNy+gMIGGvvfAJfginbcz01Ztpn3ZRGK5vu379K+WTc/WoRVhQQ9Y",
+	"6mwtTYzcCruhqxWX7V70ta6DmiwK4d2St6+xyxVOEOa5UzkVIWwZn6YHEMCkBSBqv7ERdQfrO+FaX9e2",
+	"T8pNIJtsuz8bURmLplfIFdV2vuJu8JU3rYHeCP+eDmuhTNrYmg4qX2BWt9BsigPfInDJjqc4VqAYDtoB",
+	"wou9DZ0Lsfb2xjPyWkWdzo2FfDjk/b8w8U26vzFpxfa5MgNfHQLi1ez87d6dBV3evbw8S0k+9PYMneKw",
+	"tJkXXVvispRo/36hx7kx3jRdyIWAXNKlMLYWdAprx1pe4NaPz41co9vuVPW43Nh92sYudVJK6qd1Gzcq",
+	"jnybV+qOZ7tZsw5GhqvxrI+Pub6Fy/EpdYhwy0a5zFzReMfwUY+Lwi5C11VaEYkhLUlJyALBr1BYLS2b",
+	"c3PRBBT2d3j6Wz49qMS+DiQM570T4P4WQLIdCV+0DJ0laQoNAmNhVAo2FcCDOVIzQIjCikyMHR9lxW5u",
+	"xY667b2Ps7Yb4qzVFmdztcO5iARPABEUWsuIJVqkEFTD2AplSkM4NgQB8UzlGNYPgAWSQrr0YUrYe3HH",
+	"xACmgBICDedpKlKircGzG25GP2WvQkJGiStKJ425MTL0xGBpZLBvJJJN1VZC8vQJrdYtaGqeptL/iWev",
+	"jZ+Yk170JzyzIvHbXfwKS2frdYzfJP9m0Wk7OX70ty+//uq6Exef3V9whBLDjwg1bviWoM3w+9JQA9wO",
+	"5AdfYWKbMxoRZT0kvaU64OLwv5rzj/25HPVOH/qf/BGwtHgbzm1q+MRt5Gv30vx80n/J3XiGZSWYJxFY",
+	"5u09uagsHC4R/C8TxmjTZLM/hYE7TaBNYM43bN5LO+YmjXysBxYQ5GGhi90l1bJ1QKb2toclRFXGoaQP",
+	"LngIa9uZSINFTy4AbJ2/D5YzDX4ffbDsiuI4yYQNw+Yi9Rf2D9BZg1/xkSXG9DVX4bB97TThCTOrP94V",
+	"joJnb/m05iB4MS8OwpJTJL9TFoK37UpRrRsC1jFKh5yESnC475h0zEpFObggE15RRcsAbXPp47IQCWEd",
+	"Q4fJGBK7fta/ku9SyltVq3ACvsNXLO/cwsghISBPKXyggfngde5uWsPsmb0bcSt+paPaO/0iib+KLUd+",
+	"1hfCy8NSjLzIkQF3+ikYxvh7I6zODRDQfPr8+fOHz1un+WCpbsFBa+NIutDwccNn05+bdtX8hmu6eNIm",
+	"z486oonMChjS8YhkPFCThzsh2N718E+vy3nfwXgPTe5nOjJdOldNQbJ2AkA/80ym3GHHMff3ciZOqbRg",
+	"gXOKKtWorBh8oVyRMi1nVpDENMbxXuctbWwHISKa123EiGjoboNEhbIo9ouHRottRer6CFF49mBhxCST",
+	"09k1/WLjmRhfAC0VlLVBvDGq0UqwfaWYcczpXxiZUIoMn6MYBNVeUpGwXwqL9VBwuz9GNx4D1EbrOTri",
+	"Wl+UEh5g6VUtyuDr8G4tGJr7UgiV0Lq9095vPEKxHxt/A/XxPo6V9oE3eVI8AD7xIekF495/1//qtHd5",
+	"cnRydNzb/tY/x9nefFQ2SGfNaXsXQpYTnau0FXY4Mb4IjndUgAgymxq+hMZIKBKeC0FoRVjmGYJTO/jg",
+	"W3rdxUklgdlcnujMCiZJzT/Aql04eSsBpw0vigtR4aKLz/IojyNXRjgj/ekNNbbQvgY1xKfhjCPUCqGD",
+	"LgmmGqiTOQEionEeegEUMZmtOaBNsP9B/u4gSMYf/bSf3FCZceArqxj7L6iJ7TrM085N/De5KpUE3HTV",
+	"ay7BW7yqVQBMc6l2UBrNCCKNeuOSTMcNikMWdapRhN3yy1LfYZ17gkgjoxX+16u/iRQZQHnBP9aPbzBc",
+	"/zQnm4cm26czizLsQWyhBRgP2uUK6FvbN1eska6D7yq8zgr9wGPKTCGvsi5iTgkA6vr/X5WM4tBUJptq",
+	"gaou4R8L2qv67p1XEZVB5QYIr8MKiNYFbPCJ/vV5i+BHEXeM3AysgykzjEEYMXtnN0ZAfi6cs8MS2Qvu",
+	"ZqXhULp8GxLZUsl5Po+TaFI5MYUb4vcQX/mxDKckhFfkjUvQAjciToNUTibNuEsYTEtTtJKxbxB8A4y8",
+	"JFduyaQsryi0HZ8jIiY0O1mHEOyIvlLHhzCZ3HGxS2rp3gBCiCKebqkf+zcOBSSQcYfO3ok2oon8jdan",
+	"d6fk3+9Ht7CaXv6EsWwk3FII5RevUK83cwIICWATrwcfu2xVns9kk4qVrlCq3iWF5nDrZJYxPjVClF+l",
+	"OT6w4Zsbq/jf4Czv/uHYGw3jXoYzuQL0iyKjEAKaeouExz7OD8lHo8Z+JbBdHZjR6w3Fc3rEXcxr4Nw6",
+	"td9eQVlVtcIECOfDqhwagaYnDT7hP3bggHZ12RYjQD86vaH2G5etU4sfh7i1UnFOG7R9fXgDJTEcjIRx",
+	"ZvIMGDqnQvkFxSt6cSVgCJUiUNQDwcULsQDMqJ/9G4FP559WCSnytKHR+XXubmOb2g8s4BC3EFbAgTtW",
+	"6sLtLGsbdMH1vP5gBF1lOalqJ2xQcaG4qWA9rlfvh9D/d6/gb4TNH9Z0IfQiE7B2gOFak/kI6+tNsnYr",
+	"gYt9H3wK/9x4Dzx3hEo3yb2hCOMRWVWYZZWYDNIPVGQLMHdNV8PBNOn1lqIrH7tVHfpXj7YpPK+7RhBS",
+	"sc2bJJr7rlu+gYZsPNNyHHjtpWMTmWWWyfpeonu1K+2f/k7jKQdtb63VsM3prLvv7/out28bhDe+Beug",
+	"c9kCIJ+SlPYgPVK9OrCmVKppH0AVt+sgXhgxkR+LUAQ2EkNxCsu0mgrDhDI6C5CrFvPUOADAFFqRXRI6",
+	"FEEhKg3G7jWkIVJN3+I0fw9dx9V3uon+42JE2ozD0FJB4wFaKmy3twzUqth0BiVEqd/9MwguRNkB+FYC",
+	"1UZJ1IYMzwMEKK0wOUUPa6pgWFvEPeTiZmg8wgRx3jddBNAwjbRDuFZqy+Q1Ync4MmuN4hp8Qq10na1L",
+	"oqp0wdoBeQOllwybaRDtqjSm4AuZSJF6N1T3ciOawJm3EMp1Ew7BkBAZOsTyAwJ0UQzTu/hi/s3Hh4vf",
+	"Qhy/ejnjAmy8mhcAQOW/+m+/HPe/4f3/+PDpb5//sbenhYwvnLYH67y3uMTS8Vsu8uZK7R8n1GJbejQr",
+	"nQckBuyOYMOZ9BfTapiUzBuYOwfUqTj1egrp8qjmG4ZPE0YodV6/vVfAC4q6buZFbeJEwTq99EKlM6Aa",
+	"TJEl+Oi9qr0J/w+82po81SV14rqpBuvs0XFNg2D90xSC5B36GFrWusKhkdaZ4GrLSP4du81hXzoOLGhk",
+	"Ck4CZqo2IfGXm8pV3mwJrvU5AOXWxrw+NgXNhbXe+JOWOfHRnbLhp/c9J8cXwr3vnbL/+a///jxMoLvN",
+	"26ZmLhXPGM+sZsMxcnUMEzZ0bjXEZralVKleDtlfhmOdWf83o5d2+FdUwJiMYNK+V34c6CZ+T7fk0NvB",
+	"/rdU3VwMf8TO/ASW1P2nAJpOWDaSiptVeANANI6VODsrJvwALVLIl66cwINL4nHKhumQSbXIXcKGYghl",
+	"ZkKlCRsuh4wzfKEHlln5HyKBOCyWXQ/1kOnc4ffMEJsyMeE2/DiEjRQfpYNGraP36izmTREqtahd/GgL",
+	"YaxWBU5PQH0ugDoLok9FIWOZZgL2ZMazCeOKzXRu6jTLjwuh3oAkXDkiJ2iDXMnML6Ubz1rR+n7ggCIZ",
+	"Xpo6zFG4/GtMtKFCv3didK79r/cV9qn0CkrsgpMUEBhRNrCAKtzSXJGo1rstb8rx7r27Qu+y6txLKTep",
+	"FWjB8nG3ipAUlu+eQiSZWJIPAUl6NxNQGU8tJhF+qEQbKKlyusB5qw1jdrCi7Z+WmwBF2mFvbhZesJ0d",
+	"at8nD/O6hUBhGPoWEZF2P8qbtOnACbuhy+0JdrgFV5pTHKhkQgJ0I4wARoRW5ITxADojHWjggBAuFtpK",
+	"70Y8sMy/QTB85Hj2XgUKYq9awNelYvtMFHm58UxrG9gyojVZoWzLgrbJn4THhfAXyDl1JtRbYW9B4KM2",
+	"GVgpDJYs/HbBJIKzPxHcDf5pe9jp8Cb+rdo7I/FsnZjj0jg+pQn2x9y4/pcn6bH4egSLMeduDA1gp1+c",
+	"PEx6+iIENJzWF7/6B/ztkf/B8ax3evLw+NFeL1h/Et9VZLYVa/fMXjBeCtuyvAvpYBzeLmDybCfrlgqy",
+	"8ERifH53MxfGvP8Wbp5168HDOqEKA3buRQ7mLpx3r3KcjoNSlagXkQtCYeq1OtoPs4Wx+9xZwBQRS8um",
+	"OiT0HyP0cxQc25Th9690n0xaLL3abWkbLNkzWjyA46nsJTWqLXLowXR8mpRs0SMx9iYWNmnXmrXtrmi7",
+	"x+NnKZadmrRQGFfit3Hr2MnxcRDTXfetIaHurdfcjAXzNkvgHGJOs+FgpvWFHQwLv8/P54ElqgErpyo4",
+	"h4jK6HVnoGuFqRN/I/4lgmssqQQTlqtMWBtI66byUgDlawCUOHv9nPE0Nf4zE2C5tBHZYd2Xa23vg8Vo",
+	"XzQdhIjEGz03YvBPvaSuhZdy0mSwQNwpWHV+C8dzMaA/4Gb1TntT6Wb5CIUAsh39gsh9+3s/z26jQMAP",
+	"e9M2/z66LrpGcIb2OgOfZ5mX+EmuMHoHxW34iahTQS1yR+KaFOw+E+mP08JoqGmpo5M5LToqlXBLbS4S",
+	"gOwj9Ao5nTl7xNaALf1pohnAZTvhMgOrvrBjEiTRVk0Ied4qPIcn9DqqY4WHo88AT7/xetZoAtaLXZMF",
+	"XF5Xvbb6uWPpMGKsTQo8cF5EDjeAqce/DQoZ/xNo9Yk24Gc29TTQiPfeAqY36TzEG/aolQBveNithnfP",
+	"C0jf+xjdtaUEt0gfE/zcKDoDp4jKotl4pq2oL1FtfzlbPyQ3Edndel9uNq7byu500RsC07qV5hAY+RaD",
+	"urue4Gb9OaA4YsPt+UbwtGy0Dkf8lC20cTZhl9xIPsqETdhM8MzNEOMsAa1aIQaliZO+CIq4+H5h+JEL",
+	"FZE7QlnNJrXxHN7ggLrndYMhVGR59UUBnEiHPY73gHAotSFgTCgUKjuym1qwvU/TUF5z8vBvN1sqX1nH",
+	"ThtleLRqaHiBFuIjv/UzvfQbb/KtibM2iPVG2oZvZeaEQayA6lZSCN27FAupvL8SkO9nvAFHILIJD+Vg",
+	"qM7ydVwbyKdNkmQFN1DJsb0wJeutvGV9mxfl0SrGEqsbFYqRKoMW8tHDQwBxgHwOnmj4RWj6/lA7p/tm",
+	"P7/l005tZy9OjKMu9QoI81jJuj7e57jYzWhCzypOUiqQjyQEqgCDgFvn5/a4AJ3ASh57Ya9jLDkPo3eq",
+	"1Gzn+DwAx7FUFCnsS8VGRi+9Q4FlDWGJ0jXQnhp61MKoqw28nIe4YODAHWt9IcURe2e0moJni3Y3/FjU",
+	"U0wl4aBa/ADW2anyV07OG6vtaQm7iong02+nQP5l7UV3jhFfiDhE+HjnwvWfwHI3WNv4Jgn73rnFjypb",
+	"dQWU18TMK6eAEg/HFbRFIQ6Lku54N2beoCAGBBKwyc8GhuZYNovYnl8zBPHJBDc2+m2TZ/0Eh4tF7zo/",
+	"mXZN5277bXv2cSGNqMy6ewBzv004y2vVQN1OfJLpFgk+Si9yIwKvfnFfQJtNiHRZZwSfQ00rCI5UzIqx",
+	"VqmFeGq5k1bPBbiSIrOiKOl4dPyoOThi98SLqafg7y408kylgKriVXgx6Z32Rk5VX6prgNK8HQchSLgb",
+	"AZGKaI+4WsHSSssulF42REfkVD1XvUNLMEqScqypgMaLNOwNmXVP9HzB1Yrx8Vjn0EiQm6x32htomY4H",
+	"8Co9BEzdTsfD1F8KN9Np69CMDdrwe70sCn843s1eOc6EEbtrQTvrz7R1fYCVbUqK+Le0AcVXUlPRRKqp",
+	"MAsjlWNTLSjhPyzaXV7pVAwRf5uHUm9Ikpg5oDLWE1mdn3//vbbuB7Hq6lbGAW48pFK+V2eRaKjGKZrA",
+	"tAE1eH7+PfM7zC7ECpjJ/BM5oLDs3IfkvELdKxExF/NRKJSbGqDTYO9mmnidYCRmBd5X0oDCgsGaYDn8",
+	"PO59esK/Rue5CVjGzYkJ0oXXthvAo241LeFX7J7mJBzJ7DWLfn1GIj5KfiHxOHnLp+Bj9n+KShRsA2xG",
+	"q2vZ7rG4iWzEljtys7mIw3elCyAKPr8VEAo+v8UUxG4HNlaTm3EnADMvYXasF/6/2OPs/yW8y7a6EnpS",
+	"hEGI1VLSeWlsuBQDAEJ3G9I5qkOIN529fr4O6LBzSOktVOTXxwseRzVolXq2plhRaHzv5IDdHpBCt+AJ",
+	"DR4MoL/waJuxIgViJ9Bby66QnG3nzATchGvCCG9CCCFAfjWFEqCVFqa3T5RgX/iOm44RBKACVT15OwYK",
+	"wJy71jUo4PZC3efQauOGeD0WhI8H9aj+ZLHv4FqACkjwPPYek1S5xZ5zSM/pXKWNuShtXFNSyH8iSgnh",
+	"j3347+8jHeSXtnN/Bf2CffyV9ZsYnnWrDotfsnvqsOS22sCzl8PiD5rRmUhKkyo09UOrUBgIqlnHTl7W",
+	"80e2vIztHomb8FV23YybcVYO35b2bSk/p1twVvywt+is7CYfDSrST0FcQ/GYSXXBltpcWAJHSTm6LBUj",
+	"+jHUonOTSWFgmgLSLsTuEGVvNeKX5MrJjEA+vCZuMsLf+Am+kOripijeOrK6/St0j1iGZjZuGZJ1YTeP",
+	"33MoBaJdAFSyLWVnI4pZRZh2cYMrTm9CBh/0l+kFtHAq5BxrNvn2RlG8gXhW92CIYUvr/ebr7orGw46I",
+	"7FX3mL0OWNAXgqL1aziYTce32Kj2asiKO+1CrArKYuKngwuOUr+gqKrYc1JdSif6POX9k2DuY3a9tPef",
+	"p2K+0E6o8aqPOanaIrSHx8dJby5VUZTWAkhslNkMcHglOx4cm95pb5Jn2fbNYj8u1e821HBV65VxhaIm",
+	"E07JwZfkllGG50F3BXEsitqAW55kgWn1eFOlwga34uCDdGcjEWvabJ89C5WYmyoXjMgED1i/lUY9uJD4",
+	"FOHhgXVoVguQ+Z1wP0c8Px3dIDfCTB+//gPLRrnM0h2DQEsxgobjHfAazrDgkkwAK6cAk3khVnuEft6F",
+	"4e99ZpjepFOj4bX3ISzTubMyDbWtRiBwp55QG/ne7bZBFrYEbkhFJoFoOtNTdAsK/IYlMnhDLyN1TBBX",
+	"b51qpKW7XyAOy2LSh+M4vAscO5ngqQ0wZFH/SdntQQ3/dVqt/WVs/XR0GnfZc0dq4y4vC6ROdNYvpEqZ",
+	"f2XEi4fqzlM2/Nf+qzzL9ML2z+VUAdjA0G/f8PLkn0sEh5n4yL5/efakf/79Wf/hl1/5h0ZffSvnwjo+",
+	"XwwTb/NCV3haYD8FbIdQ5k7wDv5XUB60Pb4DuPIQwrsAXmj/JgUiKacA7owH/h3uMOzvyGuY18aTWhG6",
+	"fVnZUd1VADiBYMAb/dGvJlxmIvX771+8d9qDZ9XgP2Bd4cy5hT0dDMbyiAY70mZKuBwKN217A54W6Bbi",
+	"WzTyzWM+7HUQm++hAV0022CmEqAaIF0XjGXeo/ji2HuTDcVpT8sB/kCs0fTWq+65qIDTVyggvy3Eo5E8",
+	"ui1hAX9vYAT9pjlIelaaMiV3PxozqGhtUO5MX1IGpAjKP8Y2I7OqK44NQ9+8y9e+mHTIOReQqQo5oVJ0",
+	"qESeayNak47NSDI/4k5ioQk1JkFmhdpAl7VG7Fth77TtdTMbyJlf2wKkXenljptWLT751AvdD6e/fPDn",
+	"AKMK/ocP/oPmMqwwNQPAGtJ4dcXwAPmjQktOIJ32HvJ6hBL7gv28vJczwfgdfSU0M65/C8oY0HajOrQw",
+	"SgiArH/nZSCqQVTRXF2B34uYD2ztRDVLJZ6eBGDXsY8dAldLai8o3jUFAJ21THquwIEf64VEgzcUpZbf",
+	"jSdVMws6ZAmYjzCBOZdZPP14+z9/+Pz/AwAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -16,6 +16,7 @@ import { stories as engineer } from "./engineer.mjs";
 import { stories as failure } from "./failure.mjs";
 import { stories as first } from "./first.mjs";
 import { stories as gallery } from "./gallery.mjs";
+import { stories as gestures } from "./gestures.mjs";
 import { stories as granting } from "./granting.mjs";
 import { stories as hostile } from "./hostile.mjs";
 import { stories as keyboard } from "./keyboard.mjs";
@@ -62,6 +63,7 @@ export const rotated = [
   choosing,
   clone,
   editor,
+  gestures,
   screens,
   engineer,
   keyboard,

@@ -1,8 +1,10 @@
-import type { Connection, FinalConnectionState } from "@xyflow/react";
+import type { Connection } from "@xyflow/react";
 import type { Mark } from "../compare/ChangeBadge";
 import type { Catalogue } from "../model/catalogue";
 import type { Doc, Spot } from "../model/document";
 import type { Problem } from "../model/problems";
+import type { PortEnd } from "./stepConnections";
+import type { MenuTarget } from "./useCanvasMenu";
 
 export type CanvasProps = {
   doc: Doc;
@@ -18,10 +20,16 @@ export type CanvasProps = {
   onConnect: (connection: Connection) => void;
   /** Why a connection cannot be made; null when it can. */
   judge: (connection: Connection) => string | null;
-  /** A connection was let go where nothing takes it. */
-  onLoose: (state: FinalConnectionState, event: MouseEvent | TouchEvent, why?: string) => void;
-  onDragPort: (source: { node: string; handle: string } | null) => void;
-  onDrop: (what: string, at: Spot) => void;
+  /** A connection was let go on no port, or on one that does not take it. */
+  onLoose: (event: MouseEvent | TouchEvent, why?: string) => void;
+  onDragPort: (end: PortEnd | null) => void;
+  /** An item of the palette was dropped, with its middle here. */
+  onDrop: (what: string, middle: Spot) => void;
+  onFile: (file: File) => void;
+  /** Asks for a step to add: connected with a port, or at a place of the window. */
+  onPlus: (end: PortEnd | undefined, at: Spot) => void;
+  onMenu: (target: MenuTarget, at: Spot) => void;
   onComment: (index: number, text: string) => void;
   onTidy: () => void;
+  onFind: () => void;
 };
