@@ -77,7 +77,10 @@ func (s *server) knownImages(ctx context.Context, actor access.Actor) (k knownIm
 			return k, err
 		}
 		for _, one := range all {
-			k.services[one.Host+"/"+one.Image] = one
+			// Of several with one image, the first by name.
+			if image := one.Host + "/" + one.Image; k.services[image].Name == "" {
+				k.services[image] = one
+			}
 		}
 		if page.After = next; next == "" {
 			return k, nil

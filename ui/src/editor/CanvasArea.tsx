@@ -2,7 +2,6 @@ import { lazy, Suspense } from "react";
 import { loadChunk } from "@/components/loadChunk";
 import { editorTexts } from "@/editor/editorTexts";
 import { Canvas } from "./canvas/Canvas";
-import { useCanvasMenu } from "./canvas/useCanvasMenu";
 import type { Catalogue } from "./model/catalogue";
 import { moveItems, setComment } from "./model/edit";
 import type { Editing } from "./useEditing";
@@ -16,7 +15,6 @@ const CanvasSearch = lazy(() => loadChunk(() => import("./canvas/CanvasSearch"))
 /** The drawing, bound to what is edited, or how to begin one. */
 export function CanvasArea({ catalogue, editing }: { catalogue: Catalogue; editing: Editing }) {
   const { session, doc, choice, panels, comparing, change, stroke, actions, searching } = editing;
-  const openMenu = useCanvasMenu(editing);
   return (
     <section className="cv" aria-label={t.canvas} id="canvas" tabIndex={-1}>
       <Canvas
@@ -39,7 +37,7 @@ export function CanvasArea({ catalogue, editing }: { catalogue: Catalogue; editi
         onDrop={actions.add}
         onFile={editing.compose}
         onPlus={(from, at) => actions.openPicker(at, from)}
-        onMenu={openMenu}
+        onMenu={actions.openMenu}
         onComment={(index, text) =>
           change(setComment(session.doc, index, text), stroke.typed(`comment ${index}`))
         }
@@ -56,6 +54,7 @@ export function CanvasArea({ catalogue, editing }: { catalogue: Catalogue; editi
         {actions.float ? (
           <CanvasOverlay
             float={actions.float}
+            editing={editing}
             catalogue={catalogue}
             onClose={() => actions.setFloat(undefined)}
             onPick={(what, float) => {

@@ -138,9 +138,9 @@ function useGestures(props: CanvasProps) {
       x: event.clientX,
       y: event.clientY,
     });
-    const menu = (event: Event | MouseEvent, target: Parameters<CanvasProps["onMenu"]>[0]) => {
+    const menu = (event: Event | MouseEvent, of: Parameters<CanvasProps["onMenu"]>[0]) => {
       event.preventDefault();
-      now.current.onMenu(target, spot(event as MouseEvent));
+      now.current.onMenu(of, spot(event as MouseEvent));
     };
     return {
       onDragOver: (event: DragEvent) => {
@@ -166,10 +166,9 @@ function useGestures(props: CanvasProps) {
         if (!(event.target as Element).classList.contains("react-flow__pane")) return;
         now.current.onPlus(undefined, spot(event));
       },
-      onNodeContextMenu: (event: MouseEvent, { id }: CanvasNode) =>
-        menu(event, { kind: "item", id }),
-      onEdgeContextMenu: (event: MouseEvent, { id }: Edge) => menu(event, { kind: "line", id }),
-      onPaneContextMenu: (event: Event | MouseEvent) => menu(event, { kind: "canvas" }),
+      onNodeContextMenu: (event: MouseEvent, { id }: CanvasNode) => menu(event, { node: id }),
+      onEdgeContextMenu: (event: MouseEvent, { id }: Edge) => menu(event, { line: id }),
+      onPaneContextMenu: (event: Event | MouseEvent) => menu(event, {}),
     };
   }, [flow]);
 }

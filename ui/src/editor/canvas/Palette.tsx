@@ -21,7 +21,7 @@ type Props = {
 export function Palette({ catalogue, field, open, onOpen, onAdd, onPick }: Props) {
   if (!open)
     return (
-      <aside className="pal slim" aria-label={t.steps}>
+      <aside className="pal folded" aria-label={t.steps}>
         <Button
           look="ghost"
           icon

@@ -8,8 +8,6 @@ export type MenuAct = {
   icon?: ReactNode;
   keys?: string;
   begins?: boolean;
-  /** Why it cannot be done now. */
-  reason?: string;
   run: () => void;
 };
 
@@ -19,4 +17,10 @@ export type CanvasFloat =
   | { kind: "picker"; at: Spot; middle?: Spot; from?: PortEnd }
   /** Which field a dropped line is meant for. */
   | { kind: "fields"; at: Spot; step: string; ways: StepConnection[] }
-  | { kind: "menu"; at: Spot; label: string; acts: MenuAct[] };
+  | { kind: "menu"; at: Spot; label: string; target: MenuTarget };
+
+/** What was pressed with the other button, or by the menu key. */
+export type MenuTarget =
+  | { kind: "canvas" }
+  | { kind: "item"; ids: Set<string> }
+  | { kind: "line"; id: string };

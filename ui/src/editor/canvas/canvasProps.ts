@@ -4,7 +4,6 @@ import type { Catalogue } from "../model/catalogue";
 import type { Doc, Spot } from "../model/document";
 import type { Problem } from "../model/problems";
 import type { PortEnd } from "./stepConnections";
-import type { MenuTarget } from "./useCanvasMenu";
 
 export type CanvasProps = {
   doc: Doc;
@@ -28,7 +27,8 @@ export type CanvasProps = {
   onFile: (file: File) => void;
   /** Asks for a step to add: connected with a port, or at a place of the window. */
   onPlus: (end: PortEnd | undefined, at: Spot) => void;
-  onMenu: (target: MenuTarget, at: Spot) => void;
+  /** A context menu is asked for: of an item, of a line, or of the canvas. */
+  onMenu: (of: { node?: string; line?: string }, at: Spot) => void;
   onComment: (index: number, text: string) => void;
   onTidy: () => void;
   onFind: () => void;

@@ -51,6 +51,8 @@ export function obviousConnection(
   return undefined;
 }
 
+const COMMANDS: string[] = [t.shown.command, t.shown.entrypoint];
+
 /** Into a step: after it, or an output into one of its fields, or into a new variable. */
 function waysInto(end: PortEnd, step: Step, catalogue: Catalogue): StepConnection[] {
   if (!end.handle.startsWith("out:"))
@@ -64,15 +66,10 @@ function waysInto(end: PortEnd, step: Step, catalogue: Catalogue): StepConnectio
   }));
   if (!containerOf(step)) return fields;
   const path = `${containerPath(step)}.env`;
-  // Of a container, a command is hardly ever what an empty field is meant for.
-  const asked = fields.map((way) => ({
-    ...way,
-    empty: way.empty && way.label !== t.shown.command,
-  }));
-  return [
-    ...asked,
-    { label: t.newVariable, type: "any", connection: toField(end, step.key, path) },
-  ];
+  // Nobody who lets go of a line on a service means its command: that is a field of the inspector.
+  const asked = fields.filter(({ label }) => !COMMANDS.includes(label));
+  const added = toField(end, step.key, path);
+  return [...asked, { label: t.newVariable, type: "any", connection: added }];
 }
 
 /** From a step: before it, or one of its outputs into the field. */

@@ -85,10 +85,26 @@ export function useCanvasActions(context: CanvasContext) {
     document.elementFromPoint(at.x, at.y)?.closest(".react-flow__pane")
       ? flow.screenToFlowPosition(at)
       : undefined;
+  /** A menu is about what is chosen; what is not yet is chosen by it. */
+  const openMenu = ({ node, line }: { node?: string; line?: string }, at: Spot) => {
+    if (line) choose(NOTHING, new Set([line]));
+    const ids = node === undefined || chosen.has(node) ? chosen : new Set([node]);
+    if (ids !== chosen) choose(ids, NOTHING);
+    const [only] = ids.size === 1 ? ids : [];
+    if (line)
+      setFloat({ kind: "menu", at, label: t.menu.line, target: { kind: "line", id: line } });
+    else if (node === undefined)
+      setFloat({ kind: "menu", at, label: t.canvas, target: { kind: "canvas" } });
+    else {
+      const label = only?.startsWith("#") ? t.commentLabel : (only ?? t.step.many(ids.size));
+      setFloat({ kind: "menu", at, label, target: { kind: "item", ids } });
+    }
+  };
   const adding = useAdding(context, connecting.ask);
   return {
     ...adding,
     openPicker,
+    openMenu,
     group,
     removeLines,
     remove,

@@ -83,8 +83,8 @@ export function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): Canva
           height,
           measured: { width, height },
           selected,
-          // Below its steps and their lines.
-          zIndex: -1,
+          // Below its steps and their lines, also while it is chosen, which lifts it by a thousand.
+          zIndex: -1001,
           dragHandle: ".fh",
           ariaLabel: t.groupNamed(group.text, group.steps.length),
           data: { comment, index },

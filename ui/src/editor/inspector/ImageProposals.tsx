@@ -17,7 +17,7 @@ export function ImageProposals(props: StepFormProps & { image?: ServiceImage }) 
       {all.length === 0 ? <span className="t3 s">{t.nothing}</span> : null}
       {all.map((one) => (
         <div key={one.id} className="row">
-          <span className="tr grow">{one.label}</span>
+          <span className="grow">{one.label}</span>
           <Button
             small
             icon

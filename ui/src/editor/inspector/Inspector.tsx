@@ -60,7 +60,7 @@ function Loading({ label }: { label: string }) {
 
 function Rail({ onOpen }: { onOpen: () => void }) {
   return (
-    <aside className="insp slim" aria-label={t.about.label}>
+    <aside className="insp folded" aria-label={t.about.label}>
       <Button look="ghost" icon aria-label={t.about.open} title={t.about.open} onClick={onOpen}>
         <SlidersHorizontal className="i" aria-hidden="true" />
       </Button>
