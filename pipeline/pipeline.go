@@ -29,10 +29,13 @@ type Pipeline struct {
 	Comments []Comment `json:"comments,omitempty"`
 }
 
-// Comment is a piece of text on the editor's canvas.
+// Comment is a piece of text on the editor's canvas. With Steps, it names a group: the
+// editor draws a frame around them.
 type Comment struct {
 	Text     string    `json:"text"`
 	Position *Position `json:"position,omitempty"`
+	// Steps are the group's. A key that no step has is ignored.
+	Steps []StepKey `json:"steps,omitempty"`
 }
 
 // Step is one node of the graph. Exactly one of Service, Plugin, Approval, Job and

@@ -88,6 +88,10 @@ func (v *validator) checkGraph() {
 			v.addProblem(fmt.Sprintf("comments[%d].text", i), "too_long", "a comment of %d bytes; %d are "+
 				"the most", len(c.Text), MaxComment)
 		}
+		if len(c.Steps) > MaxSteps {
+			v.addProblem(fmt.Sprintf("comments[%d].steps", i), "too_many", "a group of %d steps; %d are "+
+				"the most", len(c.Steps), MaxSteps)
+		}
 	}
 	seen := map[StepKey]bool{}
 	for _, s := range v.p.Steps {

@@ -118,6 +118,21 @@ func (images) DescribeTags(
 	return nil
 }
 
+// DescribeImage knows two repositories: an image that says all there is to say, and one
+// that says nothing.
+func (i images) DescribeImage(
+	ctx context.Context, s registry.Source, tag string,
+) (out registry.ImageConfig, err error) {
+	if out.Digest, err = i.Resolve(ctx, s, tag); err != nil || s.Repository == "shop/silent" {
+		return out, err
+	}
+	return registry.ImageConfig{Digest: out.Digest, User: "app",
+		Ports:   []registry.ImagePort{{Port: 8080, Protocol: "tcp"}},
+		Env:     []registry.ImageVariable{{Name: "LOG", Value: "info"}},
+		Health:  []string{"curl", "-f", "localhost:8080"},
+		Volumes: []string{"/data"}, Requires: []string{"TOKEN"}}, nil
+}
+
 // world is a control plane with its real HTTP API and a real database.
 type world struct {
 	t            *testing.T

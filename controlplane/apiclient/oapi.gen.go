@@ -1955,6 +1955,42 @@ type ComparedVersion struct {
 // Component defines model for Component.
 type Component = pipeline.Component
 
+// ComposeNote defines model for ComposeNote.
+type ComposeNote struct {
+	Line    int     `json:"line"`
+	Message string  `json:"message"`
+	Service *string `json:"service,omitempty"`
+}
+
+// ComposeReading defines model for ComposeReading.
+type ComposeReading struct {
+	Notes    []ComposeNote `json:"notes"`
+	Pipeline Pipeline      `json:"pipeline"`
+
+	// Registries Registries that have to be added.
+	Registries []ComposeRegistry `json:"registries"`
+
+	// Secrets The secrets that the pipeline reads.
+	Secrets []string `json:"secrets"`
+
+	// Services Services that have to be added.
+	Services []ComposeService `json:"services"`
+}
+
+// ComposeRegistry defines model for ComposeRegistry.
+type ComposeRegistry struct {
+	Host string `json:"host"`
+	Name string `json:"name"`
+}
+
+// ComposeService defines model for ComposeService.
+type ComposeService struct {
+	Image    string `json:"image"`
+	Name     string `json:"name"`
+	Registry string `json:"registry"`
+	Tag      string `json:"tag"`
+}
+
 // Definition defines model for Definition.
 type Definition struct {
 	Kind DocumentKind `json:"kind"`
@@ -3825,6 +3861,14 @@ type RegistryTested struct {
 	Total *int `json:"total,omitempty"`
 }
 
+// RequiredVariable defines model for RequiredVariable.
+type RequiredVariable struct {
+	Name string `json:"name"`
+
+	// Value What the catalogue proposes, such as a reference to a secret.
+	Value *string `json:"value,omitempty"`
+}
+
 // Resources defines model for Resources.
 type Resources = pipeline.Resources
 
@@ -4216,6 +4260,34 @@ type ServiceHealth struct {
 
 	// Url Only for a service with an exposed port.
 	Url *string `json:"url,omitempty"`
+}
+
+// ServiceImage defines model for ServiceImage.
+type ServiceImage struct {
+	Digest string `json:"digest"`
+
+	// Env Its variables and their defaults.
+	Env []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"env"`
+
+	// Health The command of its health check.
+	Health *[]string `json:"health,omitempty"`
+	Ports  []struct {
+		Port int `json:"port"`
+
+		// Protocol tcp, udp or sctp.
+		Protocol string `json:"protocol"`
+	} `json:"ports"`
+	Requires []RequiredVariable `json:"requires"`
+	Tag      string             `json:"tag"`
+
+	// User The user that its process runs as.
+	User *string `json:"user,omitempty"`
+
+	// Volumes The folders whose content it keeps.
+	Volumes []string `json:"volumes"`
 }
 
 // ServiceList defines model for ServiceList.
@@ -5222,6 +5294,12 @@ type ListBranchTagsParams struct {
 	Branch string `form:"branch" json:"branch"`
 }
 
+// ReadComposeJSONBody defines parameters for ReadCompose.
+type ReadComposeJSONBody struct {
+	// Text The file.
+	Text string `json:"text"`
+}
+
 // DeleteDraftParams defines parameters for DeleteDraft.
 type DeleteDraftParams struct {
 	// IfMatch The ETag of what was read.
@@ -5302,6 +5380,12 @@ type ListServicesParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetServiceImageParams defines parameters for GetServiceImage.
+type GetServiceImageParams struct {
+	// Tag One of the tags that may be chosen; the service's own or the newest by default.
+	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
 }
 
 // ListServiceTagsParams defines parameters for ListServiceTags.
@@ -5470,6 +5554,9 @@ type PutPluginJSONRequestBody = PluginPut
 
 // PutProjectJSONRequestBody defines body for PutProject for application/json ContentType.
 type PutProjectJSONRequestBody = ProjectPut
+
+// ReadComposeJSONRequestBody defines body for ReadCompose for application/json ContentType.
+type ReadComposeJSONRequestBody ReadComposeJSONBody
 
 // PutDraftJSONRequestBody defines body for PutDraft for application/json ContentType.
 type PutDraftJSONRequestBody = DraftPut
@@ -6861,6 +6948,24 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/projects/{name}/branch-tags (the `ListBranchTags` operationId).
 	ListBranchTags(ctx context.Context, name InName, params *ListBranchTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ReadComposeWithBody Say what a Compose file becomes in one of the projects
+	//
+	// Nothing is stored, and nothing that the file names is opened. An image that a service of the catalogue has already is that service; the others are listed, to be added before the pipeline is saved. What cannot be carried over is noted with its line.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/projects/{name}/compose (the `ReadCompose` operationId).
+	ReadComposeWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReadCompose Say what a Compose file becomes in one of the projects
+	//
+	// Nothing is stored, and nothing that the file names is opened. An image that a service of the catalogue has already is that service; the others are listed, to be added before the pipeline is saved. What cannot be carried over is noted with its line.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/projects/{name}/compose (the `ReadCompose` operationId).
+	ReadCompose(ctx context.Context, name InName, body ReadComposeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DeleteDraft Discard the caller's own draft of the pipeline
 	//
 	// With If-Match only that revision. That there is none is no error.
@@ -7275,6 +7380,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/services/{name} (the `PutService` operationId).
 	PutService(ctx context.Context, name InName, body PutServiceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetServiceImage What a service's image says about how it runs
+	//
+	// Read from the registry: ports, variables, health check, user and volumes of the image, and the variables without which it does not start.
+	//
+	// Corresponds with GET /api/v1/services/{name}/image (the `GetServiceImage` operationId).
+	GetServiceImage(ctx context.Context, name InName, params *GetServiceImageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListServiceTags Tags a user may choose, from the registry
 	//
@@ -10390,6 +10502,44 @@ func (c *Client) ListBranchTags(ctx context.Context, name InName, params *ListBr
 	return c.Client.Do(req)
 }
 
+// ReadComposeWithBody Say what a Compose file becomes in one of the projects
+//
+// Nothing is stored, and nothing that the file names is opened. An image that a service of the catalogue has already is that service; the others are listed, to be added before the pipeline is saved. What cannot be carried over is noted with its line.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/projects/{name}/compose (the `ReadCompose` operationId).
+func (c *Client) ReadComposeWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReadComposeRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReadCompose Say what a Compose file becomes in one of the projects
+//
+// Nothing is stored, and nothing that the file names is opened. An image that a service of the catalogue has already is that service; the others are listed, to be added before the pipeline is saved. What cannot be carried over is noted with its line.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/projects/{name}/compose (the `ReadCompose` operationId).
+func (c *Client) ReadCompose(ctx context.Context, name InName, body ReadComposeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReadComposeRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // DeleteDraft Discard the caller's own draft of the pipeline
 //
 // With If-Match only that revision. That there is none is no error.
@@ -11305,6 +11455,23 @@ func (c *Client) PutServiceWithBody(ctx context.Context, name InName, contentTyp
 // Corresponds with PUT /api/v1/services/{name} (the `PutService` operationId).
 func (c *Client) PutService(ctx context.Context, name InName, body PutServiceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutServiceRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetServiceImage What a service's image says about how it runs
+//
+// Read from the registry: ports, variables, health check, user and volumes of the image, and the variables without which it does not start.
+//
+// Corresponds with GET /api/v1/services/{name}/image (the `GetServiceImage` operationId).
+func (c *Client) GetServiceImage(ctx context.Context, name InName, params *GetServiceImageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetServiceImageRequest(c.Server, name, params)
 	if err != nil {
 		return nil, err
 	}
@@ -17923,6 +18090,53 @@ func NewListBranchTagsRequest(server string, name InName, params *ListBranchTags
 	return req, nil
 }
 
+// NewReadComposeRequest calls the generic ReadCompose builder with application/json body
+func NewReadComposeRequest(server string, name InName, body ReadComposeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReadComposeRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewReadComposeRequestWithBody constructs an http.Request for the ReadCompose method, with any body, and a specified content type
+func NewReadComposeRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/projects/%s/compose", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewDeleteDraftRequest constructs an http.Request for the DeleteDraft method
 func NewDeleteDraftRequest(server string, name InName, params *DeleteDraftParams) (*http.Request, error) {
 	var err error
@@ -19752,6 +19966,67 @@ func NewPutServiceRequestWithBody(server string, name InName, contentType string
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetServiceImageRequest constructs an http.Request for the GetServiceImage method
+func NewGetServiceImageRequest(server string, name InName, params *GetServiceImageParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/services/%s/image", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -22537,6 +22812,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/projects/{name}/branch-tags (the `ListBranchTags` operationId).
 	ListBranchTagsWithResponse(ctx context.Context, name InName, params *ListBranchTagsParams, reqEditors ...RequestEditorFn) (*ListBranchTagsResponse, error)
 
+	// ReadComposeWithBodyWithResponse Say what a Compose file becomes in one of the projects
+	//
+	// Nothing is stored, and nothing that the file names is opened. An image that a service of the catalogue has already is that service; the others are listed, to be added before the pipeline is saved. What cannot be carried over is noted with its line.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/projects/{name}/compose (the `ReadCompose` operationId).
+	ReadComposeWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReadComposeResponse, error)
+
+	// ReadComposeWithResponse Say what a Compose file becomes in one of the projects
+	//
+	// Nothing is stored, and nothing that the file names is opened. An image that a service of the catalogue has already is that service; the others are listed, to be added before the pipeline is saved. What cannot be carried over is noted with its line.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/projects/{name}/compose (the `ReadCompose` operationId).
+	ReadComposeWithResponse(ctx context.Context, name InName, body ReadComposeJSONRequestBody, reqEditors ...RequestEditorFn) (*ReadComposeResponse, error)
+
 	// DeleteDraftWithResponse Discard the caller's own draft of the pipeline
 	//
 	// With If-Match only that revision. That there is none is no error.
@@ -23001,6 +23294,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/services/{name} (the `PutService` operationId).
 	PutServiceWithResponse(ctx context.Context, name InName, body PutServiceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutServiceResponse, error)
+
+	// GetServiceImageWithResponse What a service's image says about how it runs
+	//
+	// Read from the registry: ports, variables, health check, user and volumes of the image, and the variables without which it does not start.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/services/{name}/image (the `GetServiceImage` operationId).
+	GetServiceImageWithResponse(ctx context.Context, name InName, params *GetServiceImageParams, reqEditors ...RequestEditorFn) (*GetServiceImageResponse, error)
 
 	// ListServiceTagsWithResponse Tags a user may choose, from the registry
 	//
@@ -30007,6 +30309,62 @@ func (r ListBranchTagsResponse) ContentType() string {
 	return ""
 }
 
+// ReadComposeResponseDefaultHeaders the declared response headers of an HTTP default response for ReadCompose
+type ReadComposeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ReadComposeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ComposeReading
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReadComposeResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReadComposeResponse) GetJSON200() *ComposeReading {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReadComposeResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReadComposeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReadComposeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReadComposeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReadComposeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // DeleteDraftResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteDraft
 type DeleteDraftResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -32094,6 +32452,62 @@ func (r PutServiceResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PutServiceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetServiceImageResponseDefaultHeaders the declared response headers of an HTTP default response for GetServiceImage
+type GetServiceImageResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetServiceImageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ServiceImage
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetServiceImageResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetServiceImageResponse) GetJSON200() *ServiceImage {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetServiceImageResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetServiceImageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetServiceImageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetServiceImageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetServiceImageResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -36115,6 +36529,36 @@ func (c *ClientWithResponses) ListBranchTagsWithResponse(ctx context.Context, na
 	return ParseListBranchTagsResponse(rsp)
 }
 
+// ReadComposeWithBodyWithResponse Say what a Compose file becomes in one of the projects
+//
+// Nothing is stored, and nothing that the file names is opened. An image that a service of the catalogue has already is that service; the others are listed, to be added before the pipeline is saved. What cannot be carried over is noted with its line.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/projects/{name}/compose (the `ReadCompose` operationId).
+func (c *ClientWithResponses) ReadComposeWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReadComposeResponse, error) {
+	rsp, err := c.ReadComposeWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReadComposeResponse(rsp)
+}
+
+// ReadComposeWithResponse Say what a Compose file becomes in one of the projects
+//
+// Nothing is stored, and nothing that the file names is opened. An image that a service of the catalogue has already is that service; the others are listed, to be added before the pipeline is saved. What cannot be carried over is noted with its line.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/projects/{name}/compose (the `ReadCompose` operationId).
+func (c *ClientWithResponses) ReadComposeWithResponse(ctx context.Context, name InName, body ReadComposeJSONRequestBody, reqEditors ...RequestEditorFn) (*ReadComposeResponse, error) {
+	rsp, err := c.ReadCompose(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReadComposeResponse(rsp)
+}
+
 // DeleteDraftWithResponse Discard the caller's own draft of the pipeline
 //
 // With If-Match only that revision. That there is none is no error.
@@ -36884,6 +37328,21 @@ func (c *ClientWithResponses) PutServiceWithResponse(ctx context.Context, name I
 		return nil, err
 	}
 	return ParsePutServiceResponse(rsp)
+}
+
+// GetServiceImageWithResponse What a service's image says about how it runs
+//
+// Read from the registry: ports, variables, health check, user and volumes of the image, and the variables without which it does not start.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/services/{name}/image (the `GetServiceImage` operationId).
+func (c *ClientWithResponses) GetServiceImageWithResponse(ctx context.Context, name InName, params *GetServiceImageParams, reqEditors ...RequestEditorFn) (*GetServiceImageResponse, error) {
+	rsp, err := c.GetServiceImage(ctx, name, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetServiceImageResponse(rsp)
 }
 
 // ListServiceTagsWithResponse Tags a user may choose, from the registry
@@ -43812,6 +44271,59 @@ func ParseListBranchTagsResponse(rsp *http.Response) (*ListBranchTagsResponse, e
 	return response, nil
 }
 
+// ParseReadComposeResponse parses an HTTP response from a ReadComposeWithResponse call
+func ParseReadComposeResponse(rsp *http.Response) (*ReadComposeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReadComposeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ComposeReading
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ReadComposeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseDeleteDraftResponse parses an HTTP response from a DeleteDraftWithResponse call
 func ParseDeleteDraftResponse(rsp *http.Response) (*DeleteDraftResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -45804,6 +46316,59 @@ func ParsePutServiceResponse(rsp *http.Response) (*PutServiceResponse, error) {
 	switch {
 	case true:
 		var headers PutServiceResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetServiceImageResponse parses an HTTP response from a GetServiceImageWithResponse call
+func ParseGetServiceImageResponse(rsp *http.Response) (*GetServiceImageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetServiceImageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ServiceImage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetServiceImageResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -41,6 +41,8 @@ type Images interface {
 	// Describe returns what it finds out about tags within the time.
 	DescribeTags(ctx context.Context, s registry.Source, tags []string,
 		within time.Duration) map[string]registry.Image
+	// DescribeImage returns what a tag's image says about how it runs.
+	DescribeImage(ctx context.Context, s registry.Source, tag string) (registry.ImageConfig, error)
 }
 
 var _ Images = (*registry.Client)(nil)

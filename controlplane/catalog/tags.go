@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -74,6 +75,44 @@ func (c *Catalog) ListServiceTags(
 		return page, err
 	}
 	return c.listTags(ctx, source, page, q)
+}
+
+// DescribedImage is what the image of a service's tag says about how it runs.
+type DescribedImage struct {
+	registry.ImageConfig
+	Service controlplane.Service
+	Tag     string
+}
+
+// DescribeServiceImage reads the image of a tag that may be chosen for a service: of
+// the service's own tag or the newest one, unless a tag is named.
+func (c *Catalog) DescribeServiceImage(
+	ctx context.Context, actor access.Actor, name, tag string,
+) (out DescribedImage, err error) {
+	if out.Service, err = c.GetService(ctx, actor, name); err != nil {
+		return out, err
+	}
+	image := *out.Service.Reference()
+	if tag != "" {
+		if err := checkChoice(image, tag); err != nil {
+			return out, err
+		}
+	}
+	if out.Tag = cmp.Or(tag, image.Tag); out.Tag == "" {
+		if out.Tag, err = c.NewestTag(ctx, actor, image); err != nil {
+			return out, err
+		}
+	}
+	if out.Tag == "" {
+		return out, controlplane.NewInvalidError("tag", "tag_none",
+			"no tag of "+name+" can be chosen", "Push an image, or change the service's pattern.")
+	}
+	source, err := c.sourceOf(ctx, image)
+	if err != nil {
+		return out, err
+	}
+	out.ImageConfig, err = c.images.DescribeImage(ctx, source, out.Tag)
+	return out, err
 }
 
 func (c *Catalog) listTags(

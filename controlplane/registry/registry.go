@@ -84,6 +84,8 @@ type Client struct {
 	meanings map[string]tagMeaning
 	// arches holds, by digest, what images are built for.
 	arches map[string][]string
+	// configs holds, by digest, what images say about how they run.
+	configs map[string]ImageConfig
 	// pauses has, by account, until when a registry must not be asked (429).
 	pauses map[pauseKey]time.Time
 }
@@ -102,6 +104,7 @@ func New(c Config) *Client {
 		ways: publicWays(), wanted: map[string]requestedList{}, kinds: map[string]vendorKind{},
 		tags: map[string]TagList{}, images: map[string]Image{}, pauses: map[pauseKey]time.Time{},
 		meanings: map[string]tagMeaning{}, arches: map[string][]string{},
+		configs: map[string]ImageConfig{},
 	}
 }
 

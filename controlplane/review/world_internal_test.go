@@ -54,6 +54,12 @@ func (images) DescribeTags(
 	return nil
 }
 
+func (images) DescribeImage(
+	context.Context, registry.Source, string,
+) (c registry.ImageConfig, err error) {
+	return c, nil
+}
+
 // world is Reviews on a database of its own, with the project shop and the
 // environment qa. Nothing runs but what the test calls.
 type world struct {

@@ -85,7 +85,6 @@ async function draw(page, project) {
   await page.keyboard.type(first);
   await page.keyboard.press("Enter");
   await node(page, `${first}-2`).waitFor();
-  await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Tidy" }).click();
   await draws(
     page,
@@ -162,6 +161,7 @@ async function byMouse(page, project) {
   const line = (from, to) => page.locator(`.react-flow__edge[data-id="order|${from}||${to}"]`);
   await draws(page, out(a), into(b), line(a, b));
   await draws(page, out(b), into(c), line(b, c));
+  // It follows from the other two, and is drawn while it is chosen.
   await draws(page, out(a), into(c), line(a, c));
   await page.getByRole("button", { name: "Undo" }).click();
   await line(a, c).waitFor({ state: "detached" });

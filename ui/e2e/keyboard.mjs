@@ -61,7 +61,6 @@ async function draws(page, project) {
     await page.keyboard.type(key);
     await page.keyboard.press("Enter");
     await node(page, key).waitFor();
-    await page.keyboard.press("Escape");
   }
   // What was added last is what is connected.
   await until("the list of steps to connect to has the focus", async () => {

@@ -5,6 +5,7 @@ import { stories as accessibility } from "./accessibility.mjs";
 import { stories as admin } from "./admin.mjs";
 import { stories as axe } from "./axe.mjs";
 import { stories as choosing } from "./choosing.mjs";
+import { stories as clicks } from "./clicks.mjs";
 import { stories as clone } from "./clone.mjs";
 import { stories as cookies } from "./cookies.mjs";
 import { stories as dialogs } from "./dialogs.mjs";
@@ -16,6 +17,7 @@ import { stories as engineer } from "./engineer.mjs";
 import { stories as failure } from "./failure.mjs";
 import { stories as first } from "./first.mjs";
 import { stories as gallery } from "./gallery.mjs";
+import { stories as gestures } from "./gestures.mjs";
 import { stories as granting } from "./granting.mjs";
 import { stories as hostile } from "./hostile.mjs";
 import { stories as keyboard } from "./keyboard.mjs";
@@ -36,6 +38,7 @@ import { stories as reach } from "./reach.mjs";
 import { stories as screens } from "./screens.mjs";
 import { stories as states } from "./states.mjs";
 import { stories as two, long as twoLong } from "./two.mjs";
+import { stories as wcag } from "./wcag.mjs";
 
 /** Told in every run: what the product promises first of all. */
 export const every = [
@@ -64,6 +67,9 @@ export const rotated = [
   clone,
   list,
   editor,
+  clicks,
+  gestures,
+  wcag,
   screens,
   engineer,
   keyboard,

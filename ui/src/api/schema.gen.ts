@@ -493,6 +493,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services/{name}/image": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a service's image says about how it runs
+         * @description Read from the registry: ports, variables, health check, user and volumes of the image, and the variables without which it does not start.
+         */
+        get: operations["getServiceImage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/node-templates": {
         parameters: {
             query?: never;
@@ -829,6 +849,26 @@ export interface paths {
          * @description Finds everything that saving would refuse, step by step and field by field.
          */
         post: operations["validatePipeline"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{name}/compose": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say what a Compose file becomes in one of the projects
+         * @description Nothing is stored, and nothing that the file names is opened. An image that a service of the catalogue has already is that service; the others are listed, to be added before the pipeline is saved. What cannot be carried over is noted with its line.
+         */
+        post: operations["readCompose"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3513,6 +3553,57 @@ export interface components {
             description?: string;
             step?: components["schemas"]["ServiceDefaults"];
         };
+        ComposeReading: {
+            pipeline: components["schemas"]["Pipeline"];
+            /** @description Registries that have to be added. */
+            registries: components["schemas"]["ComposeRegistry"][];
+            /** @description Services that have to be added. */
+            services: components["schemas"]["ComposeService"][];
+            /** @description The secrets that the pipeline reads. */
+            secrets: string[];
+            notes: components["schemas"]["ComposeNote"][];
+        };
+        ComposeRegistry: {
+            name: string;
+            host: string;
+        };
+        ComposeService: {
+            name: string;
+            registry: string;
+            image: string;
+            tag: string;
+        };
+        ComposeNote: {
+            line: number;
+            service?: string;
+            message: string;
+        };
+        ServiceImage: {
+            tag: string;
+            digest: string;
+            ports: {
+                port: number;
+                /** @description tcp, udp or sctp. */
+                protocol: string;
+            }[];
+            /** @description Its variables and their defaults. */
+            env: {
+                name: string;
+                value: string;
+            }[];
+            /** @description The command of its health check. */
+            health?: string[];
+            /** @description The user that its process runs as. */
+            user?: string;
+            /** @description The folders whose content it keeps. */
+            volumes: string[];
+            requires: components["schemas"]["RequiredVariable"][];
+        };
+        RequiredVariable: {
+            name: string;
+            /** @description What the catalogue proposes, such as a reference to a secret. */
+            value?: string;
+        };
         StarterEntryList: {
             items: components["schemas"]["StarterEntry"][];
         };
@@ -5658,6 +5749,8 @@ export interface components {
                 x: number;
                 y: number;
             };
+            /** @description Makes the comment the name of a group: the editor draws a frame around these steps. */
+            steps?: components["schemas"]["Name"][];
         };
         /** @description Exactly one of service, job, plugin, approval and script. */
         PipelineStep: {
@@ -6920,6 +7013,32 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getServiceImage: {
+        parameters: {
+            query?: {
+                /** @description One of the tags that may be chosen; the service's own or the newest by default. */
+                tag?: string;
+            };
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceImage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listNodeTemplates: {
         parameters: {
             query?: {
@@ -7536,6 +7655,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PipelineProblems"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    readCompose: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The file. */
+                    text: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComposeReading"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -11,6 +11,7 @@ import type { Doc } from "./model/document";
 import type { Problem } from "./model/problems";
 import { shortField } from "./model/stepFields";
 import { TABS, type Tab } from "./pipelineSearch";
+import { SetSecretButton } from "./SetSecretButton";
 import type { DryRunResult } from "./session/dryFindings";
 import { useDryRun } from "./session/useDryRun";
 
@@ -134,13 +135,14 @@ export function Problems({ problems, asked, onShow }: ProblemsProps) {
           <span>
             <BidiSafe text={one.message} />
           </span>
-          {one.step ? (
-            <Button look="ghost" small onClick={() => onShow(one.step ?? "", one.field)}>
-              {t.show}
-            </Button>
-          ) : (
-            <span />
-          )}
+          <span className="row">
+            <SetSecretButton problem={one} />
+            {one.step ? (
+              <Button look="ghost" small onClick={() => onShow(one.step ?? "", one.field)}>
+                {t.show}
+              </Button>
+            ) : null}
+          </span>
         </div>
       ))}
     </>

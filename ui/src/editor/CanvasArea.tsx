@@ -1,3 +1,5 @@
+import { lazy, Suspense } from "react";
+import { loadChunk } from "@/components/loadChunk";
 import { editorTexts } from "@/editor/editorTexts";
 import { Canvas } from "./canvas/Canvas";
 import type { Catalogue } from "./model/catalogue";
@@ -6,11 +8,15 @@ import type { Editing } from "./useEditing";
 
 const t = editorTexts;
 
+const EmptyCanvas = lazy(() => loadChunk(() => import("./EmptyCanvas")));
+const CanvasOverlay = lazy(() => loadChunk(() => import("./canvas/CanvasOverlay")));
+const CanvasSearch = lazy(() => loadChunk(() => import("./canvas/CanvasSearch")));
+
 /** The drawing, bound to what is edited, or how to begin one. */
 export function CanvasArea({ catalogue, editing }: { catalogue: Catalogue; editing: Editing }) {
-  const { session, doc, choice, panels, comparing, change, stroke, actions } = editing;
+  const { session, doc, choice, panels, comparing, change, stroke, actions, searching } = editing;
   return (
-    <section className="cv" aria-label={t.canvas}>
+    <section className="cv" aria-label={t.canvas} id="canvas" tabIndex={-1}>
       <Canvas
         doc={doc}
         catalogue={catalogue}
@@ -29,12 +35,39 @@ export function CanvasArea({ catalogue, editing }: { catalogue: Catalogue; editi
         onLoose={actions.loose}
         onDragPort={actions.dragPort}
         onDrop={actions.add}
+        onFile={editing.compose}
+        onPlus={(from, at) => actions.openPicker(at, from)}
+        onMenu={actions.openMenu}
         onComment={(index, text) =>
           change(setComment(session.doc, index, text), stroke.typed(`comment ${index}`))
         }
         onTidy={() => void actions.lay()}
+        onFind={searching.open}
       />
-      {doc.steps.length === 0 ? <p className="cvempty t2">{t.empty}</p> : null}
+      <Suspense>
+        {doc.steps.length === 0 && !actions.float ? (
+          <EmptyCanvas catalogue={catalogue} editing={editing} />
+        ) : null}
+        {searching.on ? (
+          <CanvasSearch doc={doc} onShow={editing.show} onClose={searching.close} />
+        ) : null}
+        {actions.float ? (
+          <CanvasOverlay
+            float={actions.float}
+            editing={editing}
+            catalogue={catalogue}
+            onClose={() => actions.setFloat(undefined)}
+            onPick={(what, float) => {
+              actions.setFloat(undefined);
+              actions.addPicked(what, float);
+            }}
+            onConnect={(way) => {
+              actions.setFloat(undefined);
+              actions.connect(way.connection);
+            }}
+          />
+        ) : null}
+      </Suspense>
     </section>
   );
 }

@@ -1,23 +1,28 @@
 import "./editor.css";
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { ReactFlowProvider } from "@xyflow/react";
-import { type ReactNode, useRef } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
 import { me } from "@/api/queries/common";
+import { loadChunk } from "@/components/loadChunk";
 import { ErrorState, Skeletons } from "@/components/States";
 import { editorTexts } from "@/editor/editorTexts";
 import { BottomPanel } from "./BottomPanel";
 import { CanvasArea } from "./CanvasArea";
 import { Palette } from "./canvas/Palette";
+import { loadPasting } from "./canvas/useCanvasActions";
+import { focusCanvas } from "./canvas/useKeyboardNavigation";
 import { EditorBar } from "./EditorBar";
 import type { EditorProps, LoadedProps } from "./editorProps";
-import { Inspector } from "./inspector/Inspector";
+import { Inspector, preloadInspector } from "./inspector/Inspector";
 import type { Problem } from "./model/problems";
 import { Sheets } from "./Sheets";
+import { SecretActs } from "./secretActs";
 import { catalogue as catalogueQuery } from "./session/draftApi";
 import { REFETCH_ON_FOCUS } from "./session/refetchPolicy";
 import { useSession } from "./session/useSession";
 import { useEditing } from "./useEditing";
 import { useEditorKeys } from "./useEditorKeys";
+import { usePanes } from "./usePanes";
 
 const t = editorTexts;
 
@@ -63,28 +68,58 @@ const Headed = ({ children }: { children: ReactNode }) => (
   </>
 );
 
+const SetSecret = lazy(() => loadChunk(() => import("./SetSecret")));
+const ComposeDialog = lazy(() => loadChunk(() => import("./ComposeDialog")));
 const NO_PROBLEMS: Problem[] = [];
+
+/** For who comes by Tab: past the bar and the list of parts. */
+const SkipLink = () => (
+  <button type="button" className="btn skip" onClick={focusCanvas}>
+    {t.skip}
+  </button>
+);
 
 function Loaded(props: LoadedProps) {
   const editing = useEditing(props);
   const { project, catalogue } = props;
   const { state, doc, step, problems, comparing, panels, sheets, actions } = editing;
   const find = useRef<HTMLInputElement>(null);
+  const panes = usePanes(doc.steps.length);
+  const count = editing.choice.chosen.size;
+  useEffect(() => {
+    preloadInspector();
+    void loadPasting();
+  }, []);
   useEditorKeys(editing, find);
   return (
-    <>
+    <SecretActs value={editing.secrets.acts}>
+      <SkipLink />
       <EditorBar project={project} editing={editing} />
-      <div className="eg">
-        <Palette catalogue={catalogue} field={find} onAdd={actions.add} />
+      <div
+        className="eg"
+        data-palette={panes.palette ? "open" : "rail"}
+        data-inspector={step || count > 1 || panes.about ? "open" : "rail"}
+      >
+        <Palette
+          catalogue={catalogue}
+          field={find}
+          open={panes.palette}
+          onOpen={panes.showPalette}
+          onAdd={(what, byKey) => actions.add(what, undefined, byKey)}
+          onPick={({ right: x, top: y }) => actions.openPicker({ x, y })}
+        />
         <CanvasArea catalogue={catalogue} editing={editing} />
         <Inspector
           turn={editing.choice.turn}
           step={step}
-          count={editing.choice.chosen.size}
+          count={count}
+          about={panes.about}
+          onAbout={panes.showAbout}
           doc={doc}
           catalogue={catalogue}
           problems={step ? (editing.byKey.get(step.key) ?? NO_PROBLEMS) : problems.all}
           sample={editing.sample}
+          images={editing.images}
           unread={problems.unread}
           {...editing.inspecting}
         />
@@ -117,6 +152,16 @@ function Loaded(props: LoadedProps) {
           panels.close();
         }}
       />
-    </>
+      <Suspense>
+        {editing.secrets.setting ? (
+          <SetSecret
+            project={project}
+            name={editing.secrets.setting}
+            onClose={editing.secrets.close}
+          />
+        ) : null}
+        {editing.composing.reading ? <ComposeDialog compose={editing.composing} /> : null}
+      </Suspense>
+    </SecretActs>
   );
 }

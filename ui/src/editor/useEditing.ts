@@ -8,11 +8,16 @@ import { type Selection, useSelection } from "./canvas/useSelection";
 import { useComparison } from "./compare/useComparison";
 import type { LoadedProps } from "./editorProps";
 import { useInspectorActions } from "./inspector/useInspectorActions";
+import type { Catalogue } from "./model/catalogue";
 import { type Doc, stepOf } from "./model/document";
+import { imageProblems } from "./model/imageAdvice";
+import { missingSecrets } from "./model/missingSecrets";
 import type { Problem } from "./model/problems";
 import { type DryRunResult, hasSameRun } from "./session/dryFindings";
 import { describeProblem, problemsOfRefusal } from "./session/serverProblems";
+import { useServiceImages } from "./session/serviceImages";
 import type { Session } from "./session/session";
+import { useCompose } from "./session/useCompose";
 import { useByStep, useProblems, useSample } from "./session/useProblems";
 import { useSessionState } from "./session/useSession";
 import { useSheets } from "./session/useSheets";
@@ -34,7 +39,13 @@ export function useEditing(props: LoadedProps) {
   const panels = usePanel(props);
   const { tab } = panels;
   const [ran, setRan] = useState<DryRunResult>();
-  const problems = useProblems(project, doc, catalogue);
+  const found = useProblems(project, doc, catalogue);
+  const images = useServiceImages(doc);
+  const problems = useMemo(
+    () => ({ ...found, all: [...found.all, ...imageProblems(doc, images)] }),
+    [found, doc, images],
+  );
+  const secrets = useMissingSecrets(doc, catalogue);
   const dry = tab === "dryRun" && ran && hasSameRun(ran.doc, doc) ? ran : undefined;
   const shown = useMemo(() => (dry ? dry.problems : problems.all), [problems.all, dry]);
   const byKey = useByStep(shown);
@@ -48,7 +59,16 @@ export function useEditing(props: LoadedProps) {
   const sample = useSample(project);
   const { show, showNextProblem } = useStepFocus(session, choose, shown, only);
   const actions = useCanvasActions({ session, catalogue, step, chosen, chosenEdges, choose });
+  const [finding, setFinding] = useState(false);
+  const searching = { on: finding, open: () => setFinding(true), close: () => setFinding(false) };
   const sheets = useSheets({ project, session, onRefused: useRefusal(session, show) });
+  const composing = useCompose({
+    project,
+    draw: (steps) => {
+      const text = JSON.stringify({ nullops: "pipeline-steps", steps });
+      void actions.insert(text, { x: 0, y: 0 }).then(actions.lay);
+    },
+  });
   const errors = problems.all.filter((one) => !one.advice);
   // The server knows what else a version carries: what the catalogue says now.
   const news = comparing.differs || comparing.own.changes.length > 0 || changes === true;
@@ -72,9 +92,24 @@ export function useEditing(props: LoadedProps) {
     show,
     showNextProblem,
     actions,
+    searching,
     sheets,
+    images,
+    secrets,
+    composing,
+    compose: composing.read,
     whyNot,
   };
+}
+
+/** Which secrets the project lacks, and which of them somebody is setting. */
+function useMissingSecrets(doc: Doc, catalogue: Catalogue) {
+  const [setting, set] = useState<string>();
+  const acts = useMemo(
+    () => ({ missing: (one: Problem) => missingSecrets(one, doc, catalogue), set }),
+    [doc, catalogue],
+  );
+  return { acts, setting, close: () => set(undefined) };
 }
 
 /** Brings a step, and a field of it, into sight; also the next step that has a problem. */

@@ -9,6 +9,10 @@ export type Acts = {
   redo: () => void;
   all: () => void;
   remove: () => void;
+  /** Moves what is chosen: the key says where to. */
+  move: (event: KeyboardEvent) => void;
+  group: () => void;
+  search: () => void;
   duplicate: () => void;
   open: () => void;
   connect: () => void;
@@ -27,6 +31,8 @@ export type Acts = {
 
 const FIELDS = "input, textarea, select, [contenteditable]";
 const OVER = "[role=dialog], [role=alertdialog], [role=menu], [role=listbox]";
+/** Where arrow keys have a meaning of their own. */
+const OWN_ARROWS = "[role=tab], [role=tabpanel], [role=slider], .steplist, summary";
 
 /** Keys and clipboard of the editor. In fields they are the field's; under sheets they are off. */
 export function useShortcuts(acts: Acts) {
@@ -39,8 +45,8 @@ export function useShortcuts(acts: Acts) {
       const act = actOf(event);
       if (!act) return;
       event.preventDefault();
-      if (act === "save" || act === "publish") settle(() => now.current[act]());
-      else now.current[act]();
+      if (act === "save" || act === "publish") settle(now.current[act]);
+      else now.current[act](event);
     };
     const copy = (event: ClipboardEvent) => {
       if (off(event) || inField(event) || String(window.getSelection() ?? "") !== "") return;
@@ -96,10 +102,11 @@ export function actOf(event: KeyboardEvent): Act | undefined {
   const field = inField(event);
   if (event.ctrlKey || event.metaKey) {
     if (key === "s") return "save";
+    if (key === "f") return "search";
     if (key === "Enter") return "publish";
     if (field) return undefined;
     if (key === "z") return event.shiftKey ? "redo" : "undo";
-    return ({ y: "redo", a: "all", d: "duplicate" } as const)[key];
+    return ({ y: "redo", a: "all", d: "duplicate", g: "group" } as const)[key];
   }
   const canvas = inside(event, ".cv");
   // Who switched the single keys off has them where the focus asks for them.
@@ -109,8 +116,10 @@ export function actOf(event: KeyboardEvent): Act | undefined {
   if (field || event.altKey) return undefined;
   if (key === "Enter") return inside(event, ".react-flow__node") ? "open" : undefined;
   if (key === "Escape") return "escape";
-  if (key === "Delete" || key === "Backspace")
-    return canvas || event.target === document.body ? "remove" : undefined;
+  // They act on what is chosen, wherever the focus is; going back is what Backspace also means.
+  if (key === "Delete") return "remove";
+  if (key === "Backspace") return canvas || event.target === document.body ? "remove" : undefined;
+  if (key.startsWith("Arrow")) return inside(event, OWN_ARROWS) ? undefined : "move";
   if (areKeysOff()) return undefined;
   if (key === "f") return event.shiftKey ? "tidy" : "fit";
   return ({ a: "find", p: "connect", j: "next", k: "previous" } as const)[key];

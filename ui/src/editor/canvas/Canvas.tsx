@@ -9,38 +9,42 @@ import {
   useReactFlow,
   useStore,
 } from "@xyflow/react";
-import { type DragEvent, useCallback, useRef, useState } from "react";
+import { type DragEvent, type MouseEvent, useCallback, useMemo, useRef } from "react";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Problem } from "../model/problems";
 import { FlowComment } from "./CommentNode";
-import { type CanvasNode, CommentActs, ZOOMED_OUT_BELOW, ZoomedOut } from "./canvasNodes";
+import { CanvasActs, type CanvasNode, ZOOMED_OUT_BELOW, ZoomedOut } from "./canvasNodes";
 import type { CanvasProps } from "./canvasProps";
+import { focusField } from "./connections";
+import { FlowGroup } from "./GroupNode";
 import { Guides } from "./Guides";
 import { Minimap } from "./Minimap";
 import { OverviewEdges } from "./OverviewEdges";
+import { RoutedEdge } from "./RoutedEdge";
 import { FlowStep } from "./StepNode";
+import type { PortEnd } from "./stepConnections";
 import { useEdges } from "./useCanvasEdges";
 import { useNodes } from "./useCanvasNodes";
 import { useCanvasSelection } from "./useCanvasSelection";
 import { useConnecting } from "./useConnecting";
 import { useDragging } from "./useDragging";
+import { useFirstView, useKeepInSight } from "./useSight";
 import { Zoom } from "./Zoom";
 
 const t = editorTexts;
-const nodeTypes = { step: FlowStep, comment: FlowComment };
+const nodeTypes = { step: FlowStep, comment: FlowComment, frame: FlowGroup };
+const edgeTypes = { routed: RoutedEdge };
 const NONE: Problem[] = [];
 // Each property that is a new object makes the library ask all that is drawn what it means.
-const FIT = { padding: 0.15, maxZoom: 1 };
 const NO_EDGES: Edge[] = [];
 const SEVERAL = ["Meta", "Control"];
 
 export function Canvas(props: CanvasProps) {
   const { chosen } = props;
-  const flow = useReactFlow();
   const { dragged, guides, drag } = useDragging(props.onMove);
   const far = useStore((state) => state.transform[2] < ZOOMED_OUT_BELOW);
   const nodes = useNodes(props, dragged);
-  const edges = useEdges(props, nodes);
+  const edges = useEdges(props, nodes, dragged);
   const last = useRef(nodes);
   last.current = nodes;
   const connecting = useConnecting(props);
@@ -49,13 +53,8 @@ export function Canvas(props: CanvasProps) {
     props.chosenEdges,
     props.onChoose,
   );
-  // Who comes by a link to a step sees that step.
-  const [first] = useState(() => {
-    const [only] = chosen;
-    const found = chosen.size === 1 && props.doc.steps.some((step) => step.key === only);
-    return found && only ? { nodes: [{ id: only }], padding: 0.8, maxZoom: 1 } : FIT;
-  });
-
+  const first = useFirstView(props.doc, chosen);
+  useKeepInSight(chosen);
   const change = useCallback(
     (changes: NodeChange<CanvasNode>[]) => {
       chooseNodes(changes);
@@ -63,39 +62,33 @@ export function Canvas(props: CanvasProps) {
     },
     [chooseNodes, drag],
   );
-
-  const drop = (event: DragEvent) => {
-    const what = event.dataTransfer.getData("application/x-nullops-step");
-    if (!what) return;
-    event.preventDefault();
-    props.onDrop(what, flow.screenToFlowPosition({ x: event.clientX, y: event.clientY }));
-  };
-
+  const acts = useActs(props);
+  const gestures = useGestures(props);
   return (
-    <CommentActs value={props.onComment}>
+    <CanvasActs value={acts}>
       <ZoomedOut value={far}>
         <ReactFlow<CanvasNode, Edge>
           aria-label={t.canvas}
           nodes={nodes}
           edges={far ? NO_EDGES : edges}
           nodeTypes={nodeTypes}
+          edgeTypes={edgeTypes}
           onNodesChange={change}
           onEdgesChange={chooseEdges}
           onConnect={props.onConnect}
           isValidConnection={connecting.judge}
           onConnectStart={connecting.start}
           onConnectEnd={connecting.end}
-          onDragOver={(event) => {
-            event.preventDefault();
-            event.dataTransfer.dropEffect = "copy";
-          }}
-          onDrop={drop}
+          connectOnClick={false}
+          {...gestures}
           connectionMode={ConnectionMode.Strict}
           connectionRadius={18}
           // By key lines are let go of in the inspector: hundreds of them would come before any step.
           edgesFocusable={false}
           onlyRenderVisibleElements
           nodeDragThreshold={3}
+          // A step that is only moved does not open the inspector, which would move the canvas.
+          selectNodesOnDrag={false}
           minZoom={0.15}
           maxZoom={2}
           fitView
@@ -113,9 +106,69 @@ export function Canvas(props: CanvasProps) {
             dragged={dragged}
             bad={(key) => (props.problems.get(key) ?? NONE).some((one) => !one.advice)}
           />
-          <Zoom onTidy={props.onTidy} />
+          <Zoom onTidy={props.onTidy} onFind={props.onFind} />
         </ReactFlow>
       </ZoomedOut>
-    </CommentActs>
+    </CanvasActs>
   );
+}
+
+/** What steps, ports and comments do by themselves; always the same functions. */
+function useActs(props: CanvasProps) {
+  const now = useRef(props);
+  now.current = props;
+  return useMemo(
+    () => ({
+      comment: (index: number, text: string) => now.current.onComment(index, text),
+      plus: (end: PortEnd, at: DOMRect) => now.current.onPlus(end, { x: at.right + 6, y: at.top }),
+    }),
+    [],
+  );
+}
+
+const NOTHING = new Set<string>();
+
+/** Dropping, pressing once, twice and with the other button. */
+function useGestures(props: CanvasProps) {
+  const flow = useReactFlow();
+  const now = useRef(props);
+  now.current = props;
+  return useMemo(() => {
+    const spot = (event: { clientX: number; clientY: number }) => ({
+      x: event.clientX,
+      y: event.clientY,
+    });
+    const menu = (event: Event | MouseEvent, of: Parameters<CanvasProps["onMenu"]>[0]) => {
+      event.preventDefault();
+      now.current.onMenu(of, spot(event as MouseEvent));
+    };
+    return {
+      onDragOver: (event: DragEvent) => {
+        event.preventDefault();
+        event.dataTransfer.dropEffect = "copy";
+      },
+      onDrop: (event: DragEvent) => {
+        event.preventDefault();
+        const what = event.dataTransfer.getData("application/x-nullops-step");
+        if (what) return now.current.onDrop(what, flow.screenToFlowPosition(spot(event)));
+        const [file] = event.dataTransfer.files;
+        if (file) now.current.onFile(file);
+      },
+      /** One press chooses one, also of several that are chosen. */
+      onNodeClick: (event: MouseEvent, { id }: CanvasNode) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        now.current.onChoose(new Set([id]), NOTHING);
+      },
+      onNodeDoubleClick: (_: MouseEvent, { type }: CanvasNode) => {
+        if (type === "step") focusField("key");
+      },
+      onDoubleClick: (event: MouseEvent) => {
+        if (!(event.target as Element).classList.contains("react-flow__pane")) return;
+        now.current.onPlus(undefined, spot(event));
+      },
+      onNodeContextMenu: (event: MouseEvent, { id }: CanvasNode) => menu(event, { node: id }),
+      onEdgeContextMenu: (event: MouseEvent, { id }: Edge) => menu(event, { line: id }),
+      onPaneContextMenu: (event: Event | MouseEvent) => menu(event, {}),
+    };
+  }, [flow]);
 }

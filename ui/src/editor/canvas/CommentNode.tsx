@@ -1,7 +1,7 @@
 import type { NodeProps } from "@xyflow/react";
 import { memo, useContext } from "react";
 import { editorTexts } from "@/editor/editorTexts";
-import { CommentActs, type CommentNodeType, linesOf } from "./canvasNodes";
+import { CanvasActs, type CommentNodeType, linesOf } from "./canvasNodes";
 
 const t = editorTexts;
 
@@ -9,7 +9,7 @@ export const FlowComment = memo(function FlowComment({
   data,
   selected,
 }: NodeProps<CommentNodeType>) {
-  const change = useContext(CommentActs);
+  const acts = useContext(CanvasActs);
   return (
     <div className={`note ${selected ? "on" : ""}`}>
       <textarea
@@ -19,7 +19,7 @@ export const FlowComment = memo(function FlowComment({
         value={data.comment.text}
         maxLength={2000}
         rows={linesOf(data.comment.text)}
-        onChange={(event) => change(data.index, event.target.value)}
+        onChange={(event) => acts.comment(data.index, event.target.value)}
       />
     </div>
   );

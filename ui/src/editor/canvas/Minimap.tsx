@@ -2,8 +2,8 @@ import { Panel, useReactFlow, useStore } from "@xyflow/react";
 import { type PointerEvent, useState } from "react";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Spot } from "../model/document";
+import type { Box } from "../model/freeSpot";
 import type { CanvasNode } from "./canvasNodes";
-import type { Box } from "./stepGeometry";
 
 /** Of the map, in px. */
 const SIZE = { width: 200, height: 150 };
@@ -89,6 +89,7 @@ function boundingBox(boxes: Box[]): Box {
 function looksOf({ nodes, dragged, bad }: Props): Map<string, string[]> {
   const looks = new Map<string, string[]>();
   for (const node of nodes) {
+    if (node.type === "frame") continue;
     const kind = node.type === "comment" ? "note" : bad(node.id) ? "bad" : "step";
     const look = dragged?.has(node.id) ? `${kind} moves` : kind;
     const all = looks.get(look) ?? [];

@@ -2,6 +2,7 @@ import { type Edge, getBezierPath, getSmoothStepPath, ViewportPortal } from "@xy
 import { useRef } from "react";
 import type { Spot } from "../model/document";
 import type { CanvasNode } from "./canvasNodes";
+import { routePath } from "./routes";
 
 type Path = { edge: Edge; from: CanvasNode; to: CanvasNode; d: string };
 type Props = { nodes: CanvasNode[]; edges: Edge[]; dragged?: Map<string, Spot> };
@@ -37,7 +38,7 @@ function usePaths(nodes: CanvasNode[], edges: Edge[]): Iterable<Path> {
   const next = new Map<string, Path>();
   for (const edge of edges) {
     const [from, to] = [by.get(edge.source), by.get(edge.target)];
-    if (!from || !to) continue;
+    if (!from || !to || edge.hidden) continue;
     const old = known.current.get(edge.id);
     const same = old && old.edge === edge && old.from === from && old.to === to;
     next.set(edge.id, same ? old : { edge, from, to, d: pathOf(edge, from, to) });
@@ -47,6 +48,7 @@ function usePaths(nodes: CanvasNode[], edges: Edge[]): Iterable<Path> {
 }
 
 function pathOf(edge: Edge, from: CanvasNode, to: CanvasNode): string {
+  if (edge.data?.points) return routePath(edge.data.points as Spot[]);
   const source = endOf(from, edge.sourceHandle);
   const target = endOf(to, edge.targetHandle);
   if (!source || !target) return "";

@@ -1,6 +1,6 @@
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { createRef } from "react";
+import { type ComponentProps, createRef } from "react";
 import { afterEach, expect, it, vi } from "vitest";
 import type { Catalogue } from "../model/catalogue";
 import { newStep } from "./newStep";
@@ -10,11 +10,45 @@ afterEach(cleanup);
 
 const catalogue: Catalogue = { services: new Map(), plugins: new Map(), secrets: [] };
 
+function renderPalette(more: Partial<ComponentProps<typeof Palette>>) {
+  const nothing = () => {};
+  const field = createRef<HTMLInputElement>();
+  const props = { catalogue, field, open: true, onOpen: nothing, onAdd: nothing, onPick: nothing };
+  render(<Palette {...props} {...more} />);
+}
+
+it("adds once, however long the key is held, and moves along the steps by arrow keys", () => {
+  const onAdd = vi.fn();
+  renderPalette({ onAdd });
+  const field = screen.getByRole("textbox");
+  field.focus();
+  fireEvent.keyDown(field, { key: "Enter" });
+  fireEvent.keyDown(field, { key: "Enter", repeat: true });
+  expect(onAdd).toHaveBeenCalledTimes(1);
+  const focused = () => document.activeElement?.textContent;
+  fireEvent.keyDown(field, { key: "ArrowDown" });
+  expect(focused()).toBe("Job");
+  fireEvent.keyDown(document.activeElement as Element, { key: "ArrowDown" });
+  expect(focused()).toBe("Script");
+  for (let i = 0; i < 3; i++)
+    fireEvent.keyDown(document.activeElement as Element, { key: "ArrowUp" });
+  expect(document.activeElement).toBe(field);
+});
+
+it("folds to a rail, from which a step is still added", async () => {
+  const [onOpen, onPick] = [vi.fn(), vi.fn()];
+  renderPalette({ open: false, onOpen, onPick });
+  await userEvent.click(screen.getByRole("button", { name: /^Add a step/ }));
+  await userEvent.click(screen.getByRole("button", { name: "Show the steps to add" }));
+  expect(onPick).toHaveBeenCalledTimes(1);
+  expect(onOpen).toHaveBeenCalledWith(true);
+});
+
 it("adds a job by keyboard, whose service is still to be chosen", async () => {
   const onAdd = vi.fn();
-  render(<Palette catalogue={catalogue} field={createRef<HTMLInputElement>()} onAdd={onAdd} />);
+  renderPalette({ onAdd });
   await userEvent.type(screen.getByRole("textbox"), "job{Enter}");
-  expect(onAdd).toHaveBeenCalledWith("job");
+  expect(onAdd.mock.calls).toEqual([["job", true]]);
   const position = { x: 1, y: 2 };
   expect(newStep("job", position)).toEqual({
     key: "job",

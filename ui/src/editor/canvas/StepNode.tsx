@@ -1,6 +1,6 @@
 import { Handle, type NodeProps, Position } from "@xyflow/react";
 import { Box, Braces, Hand, ListChecks, Puzzle } from "lucide-react";
-import { memo, type ReactNode, useContext } from "react";
+import { createContext, memo, type ReactNode, useContext } from "react";
 import { Glyph } from "@/components/Glyph";
 import { shortenMiddle } from "@/components/names";
 import { editorTexts } from "@/editor/editorTexts";
@@ -9,7 +9,7 @@ import { nameOf } from "../model/catalogue";
 import { kindOf } from "../model/document";
 import { parseSingleExpression, refsIn } from "../model/expressions";
 import { isAt, type Problem } from "../model/problems";
-import { type StepData, type StepNodeType, ZoomedOut } from "./canvasNodes";
+import { CanvasActs, type StepData, type StepNodeType, ZoomedOut } from "./canvasNodes";
 import { PortShape } from "./PortShape";
 import { MORE, MORE_OUT } from "./stepGeometry";
 
@@ -29,7 +29,13 @@ export const FlowStep = memo(function FlowStep({ data, selected }: NodeProps<Ste
       data-mark={mark}
       data-key={step.key}
     >
-      {far ? <FarAway data={data} /> : <Near data={data} errors={errors} />}
+      {far ? (
+        <FarAway data={data} />
+      ) : (
+        <StepKey value={step.key}>
+          <Near data={data} errors={errors} />
+        </StepKey>
+      )}
     </div>
   );
 });
@@ -115,6 +121,9 @@ function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
   );
 }
 
+/** The step that a port belongs to. */
+const StepKey = createContext("");
+
 type PortProps = {
   id: string;
   name: string;
@@ -125,6 +134,8 @@ type PortProps = {
 
 /** Where a line begins or ends. */
 function Port({ id, name, out, className, children }: PortProps) {
+  const acts = useContext(CanvasActs);
+  const node = useContext(StepKey);
   return (
     <Handle
       id={id}
@@ -134,6 +145,12 @@ function Port({ id, name, out, className, children }: PortProps) {
       role="img"
       aria-label={name}
       title={name}
+      onClick={(event) => {
+        if (id === MORE || id === MORE_OUT) return;
+        event.stopPropagation();
+        const type = out ? "source" : "target";
+        acts.plus({ node, handle: id, type }, event.currentTarget.getBoundingClientRect());
+      }}
     >
       {children}
     </Handle>

@@ -1,13 +1,12 @@
 import { useReactFlow, useStore } from "@xyflow/react";
-import { Maximize, Minus, Plus, Wand2 } from "lucide-react";
+import { Maximize, Minus, Plus, Search, Wand2 } from "lucide-react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editor/editorTexts";
+import { FIT } from "./useSight";
 
 const t = editorTexts;
-// Each property that is a new object makes the library ask all that is drawn what it means.
-const FIT = { padding: 0.15, maxZoom: 1 };
 
-export function Zoom({ onTidy }: { onTidy: () => void }) {
+export function Zoom({ onTidy, onFind }: { onTidy: () => void; onFind: () => void }) {
   const flow = useReactFlow();
   const zoom = useStore((state) => Math.round(state.transform[2] * 100));
   return (
@@ -30,6 +29,17 @@ export function Zoom({ onTidy }: { onTidy: () => void }) {
         onClick={() => void flow.fitView(FIT)}
       >
         <Maximize className="i sm" aria-hidden="true" />
+      </Button>
+      <Button
+        look="ghost"
+        small
+        icon
+        act={t.search.open}
+        aria-label={t.search.open}
+        title={t.search.open}
+        onClick={onFind}
+      >
+        <Search className="i sm" aria-hidden="true" />
       </Button>
       <Button act={t.tidy} look="ghost" small title={t.tidyTitle} onClick={onTidy}>
         <Wand2 className="i sm" aria-hidden="true" /> {t.tidy}

@@ -2,7 +2,9 @@ import { type Node, Position } from "@xyflow/react";
 import { createContext } from "react";
 import type { Mark } from "../compare/ChangeBadge";
 import type { Comment, Spot, Step } from "../model/document";
+import { type Box, boundingBox } from "../model/freeSpot";
 import type { Problem } from "../model/problems";
+import type { PortEnd } from "./stepConnections";
 import { HEAD, MORE, MORE_OUT, PAD, ROW, type Shape, WIDTH } from "./stepGeometry";
 
 export type StepData = {
@@ -13,13 +15,21 @@ export type StepData = {
   mark?: Mark;
 };
 export type CommentData = { comment: Comment; index: number };
+/** A named frame around steps. */
+export type GroupData = { comment: Comment; index: number };
 export type StepNodeType = Node<StepData, "step">;
 export type CommentNodeType = Node<CommentData, "comment">;
-export type CanvasNode = StepNodeType | CommentNodeType;
+export type GroupNodeType = Node<GroupData, "frame">;
+export type CanvasNode = StepNodeType | CommentNodeType | GroupNodeType;
 
 export const COMMENT_WIDTH = 200;
 
-export const CommentActs = createContext<(index: number, text: string) => void>(() => {});
+/** What steps, ports and comments do by themselves. */
+export const CanvasActs = createContext({
+  comment: (_index: number, _text: string) => {},
+  /** Asks for a step to add at a port. */
+  plus: (_end: PortEnd, _at: DOMRect) => {},
+});
 
 /**
  * Whether the canvas is seen from so far that ports and values could not be read. Then a step is a
@@ -95,4 +105,19 @@ export function spotOf(item: { position?: Spot }, index: number): Spot {
   return (
     item.position ?? { x: 24 + (index % 6) * (WIDTH + 64), y: 24 + Math.floor(index / 6) * 190 }
   );
+}
+
+/** Around the steps of a frame; above them, its name. */
+const FRAME = { side: 14, top: 38, bottom: 14 };
+
+/** The frame around these steps; undefined where none of them is drawn. */
+export function frameAround(boxes: Box[]): Box | undefined {
+  if (boxes.length === 0) return undefined;
+  const { x, y, width, height } = boundingBox(boxes);
+  return {
+    x: x - FRAME.side,
+    y: y - FRAME.top,
+    width: width + 2 * FRAME.side,
+    height: height + FRAME.top + FRAME.bottom,
+  };
 }

@@ -9,7 +9,7 @@ import {
   inputsOf,
   type PortType,
 } from "../model/catalogue";
-import { containerOf, type Doc, type Step, stepOf } from "../model/document";
+import { containerOf, type Doc, type Spot, type Step, stepOf } from "../model/document";
 import { inputAt, outputType, whyNotAddNeed } from "../model/edit";
 import type { Problem } from "../model/problems";
 import { isNewVariable } from "../model/references";
@@ -68,11 +68,21 @@ export function whyNotOrder(doc: Doc, from: string, to: string): string | null {
   return why === "circle" ? t.connectNo.circle(from, to) : null;
 }
 
-export function fieldUnder(event: MouseEvent | TouchEvent): string | null {
+/** Where in the window a line was let go. */
+export function pointOf(event: MouseEvent | TouchEvent): Spot | null {
   const at = "changedTouches" in event ? event.changedTouches[0] : event;
-  if (!at) return null;
-  const under = document.elementFromPoint(at.clientX, at.clientY);
-  return under?.closest<HTMLElement>(".insp [data-field]")?.dataset.field ?? null;
+  return at ? { x: at.clientX, y: at.clientY } : null;
+}
+
+export function fieldUnder({ x, y }: Spot): string | null {
+  const under = document.elementFromPoint(x, y)?.closest<HTMLElement>(".insp [data-field]");
+  return under?.dataset.field ?? null;
+}
+
+export function stepUnder({ x, y }: Spot): string | null {
+  return (
+    document.elementFromPoint(x, y)?.closest<HTMLElement>(".en[data-key]")?.dataset.key ?? null
+  );
 }
 
 /** Highlights the fields that accept the dragged output; the others show the reason on hover. */
@@ -106,12 +116,17 @@ const CONTROLS = "input, textarea, button.ref, select:not(.refer select)";
 
 /** Focuses a field of the inspector. */
 export function focusField(field: string, part = CONTROLS) {
+  focusWhenLoaded(field, part, TRIES);
+}
+
+/** Shows the tab that has the field; the inspector is loaded when the first step is chosen. */
+function showTab(field: string) {
   const tab = document.querySelector<HTMLElement>(`.insp [data-tab=${tabOfField(field)}]`);
   if (tab?.getAttribute("aria-selected") === "false") tab.click();
-  if (tab) focusWhenLoaded(field, part, TRIES);
 }
 
 function focusWhenLoaded(field: string, part: string, left: number) {
+  showTab(field);
   const found = fieldNamed(field);
   if (!found && left > 0) setTimeout(() => focusWhenLoaded(field, part, left - 1), APART);
   found?.scrollIntoView({ block: "nearest" });

@@ -1,8 +1,11 @@
 import type { Edge } from "@xyflow/react";
 import { type Catalogue, inputsOf, outputsOf, type PortType, perStep } from "../model/catalogue";
 import type { Doc, Step } from "../model/document";
+import { removeNeed } from "../model/edit";
 import { refsIn } from "../model/expressions";
+import { isImplied } from "../model/impliedLines";
 import { isAt, type Problem } from "../model/problems";
+import { removeReference } from "../model/references";
 import { MORE, MORE_OUT, MOST, shapeOf } from "./stepGeometry";
 
 /** The type of an output, and whether it has its own port. */
@@ -20,6 +23,14 @@ export function meaningOf(id: string): EdgeMeaning {
     : { kind: "value", from, output, to, path: path.join("|") };
 }
 
+/** The document without one edge. */
+export function removeEdge(doc: Doc, id: string): Doc {
+  const edge = meaningOf(id);
+  return edge.kind === "order"
+    ? removeNeed(doc, edge.from, edge.to)
+    : removeReference(doc, edge.from, edge.output, edge.to, edge.path);
+}
+
 /** Thick grey lines are order; thin coloured ones are values. */
 export function edgesOf(doc: Doc, catalogue: Catalogue, problems: Map<string, Problem[]>): Edge[] {
   const by = new Map(doc.steps.map((step) => [step.key, step]));
@@ -35,12 +46,15 @@ export function edgesOf(doc: Doc, catalogue: Catalogue, problems: Map<string, Pr
     return found.get(output);
   };
   return doc.steps.flatMap((step) => [
-    ...(step.needs ?? []).filter((need) => by.has(need)).map((need) => orderEdge(need, step.key)),
+    ...(step.needs ?? [])
+      .filter((need) => by.has(need))
+      .map((need) => orderEdge(need, step.key, isImplied(doc, need, step.key))),
     ...valueEdges(step, by, outputOf, catalogue, problems.get(step.key) ?? []),
   ]);
 }
 
-function orderEdge(from: string, to: string): Edge {
+/** An implied line is drawn only while somebody is at one of its ends. */
+function orderEdge(from: string, to: string, implied: boolean): Edge {
   return {
     id: `order|${from}||${to}`,
     source: from,
@@ -48,7 +62,8 @@ function orderEdge(from: string, to: string): Edge {
     sourceHandle: "after",
     targetHandle: "before",
     type: "smoothstep",
-    className: "oe",
+    className: implied ? "oe implied" : "oe",
+    ...(implied ? { data: { implied } } : {}),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { useReactFlow } from "@xyflow/react";
 import type { Catalogue } from "../model/catalogue";
 import type { Spot, Step } from "../model/document";
-import type { Box } from "../model/pastePlacement";
+import type { Box } from "../model/freeSpot";
 
 /** A new step from the palette, as its service says that one begins, or with sensible defaults. */
 export function newStep(what: string, position: Spot, catalogue?: Catalogue): Step {
@@ -38,17 +38,16 @@ export function visibleBox(flow: ReturnType<typeof useReactFlow>): Box | undefin
   return { x, y, width: end.x - x, height: end.y - y };
 }
 
+/** The middle of what is in sight, a little above, and never twice the same. */
 export function viewportCentre(flow: ReturnType<typeof useReactFlow>): Spot {
   const box = document.querySelector(".cv")?.getBoundingClientRect();
   if (!box) return { x: 0, y: 0 };
   const at = flow.screenToFlowPosition({
-    x: box.left + box.width / 2 - 90,
+    x: box.left + box.width / 2,
     y: box.top + box.height / 3,
   });
-  // Staggered, so that steps added one after the other do not overlap.
-  const by = (flow.getNodes().length % 5) * 28;
   // Two windows that add the same step at once must not choose one position: merging would take
   // both for one step.
   const apart = () => Math.random() * 24;
-  return { x: at.x + by + apart(), y: at.y + by + apart() };
+  return { x: at.x + apart(), y: at.y + apart() };
 }

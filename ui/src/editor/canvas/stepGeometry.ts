@@ -1,4 +1,5 @@
 import {
+  ancestorsOf,
   type Catalogue,
   type Input,
   inputsOf,
@@ -7,7 +8,10 @@ import {
   perStep,
 } from "../model/catalogue";
 import type { Doc, Spot } from "../model/document";
-import { listStrings } from "../model/expressions";
+import { listStrings, refsIn } from "../model/expressions";
+import type { Box } from "../model/freeSpot";
+import { isGroup } from "../model/groups";
+import { isImplied } from "../model/impliedLines";
 
 /**
  * Sizes of a step on the canvas in px. We compute them instead of measuring, since steps out of
@@ -20,6 +24,9 @@ export const PAD = 6;
 
 /** The most fields that a step shows on the canvas; the inspector shows all. */
 export const MOST = 8;
+
+/** The distance between the columns of a drawing, with room for lines. */
+export const COLUMN_GAP = 52;
 
 /** The ports that stand for the fields and outputs without a row of their own. */
 export const MORE = "more";
@@ -70,14 +77,19 @@ function refersIn(value: unknown): boolean {
 /** Lays every step out, left to right, in the order it runs. The library is loaded when needed. */
 export async function layoutSteps(doc: Doc, catalogue: Catalogue): Promise<Map<string, Spot>> {
   const { graphlib, layout } = await import("@dagrejs/dagre");
-  const graph = new graphlib.Graph();
-  graph.setGraph({ rankdir: "LR", nodesep: 32, ranksep: 56, marginx: 24, marginy: 24 });
+  const groups = doc.comments.filter(isGroup);
+  const graph = new graphlib.Graph({ compound: groups.length > 0 });
+  graph.setGraph({ rankdir: "LR", nodesep: 32, ranksep: COLUMN_GAP, marginx: 24, marginy: 24 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const step of doc.steps)
     graph.setNode(step.key, { width: WIDTH, height: shapeOf(step, catalogue).height });
-  const known = new Set(doc.steps.map((step) => step.key));
-  for (const step of doc.steps)
-    for (const need of step.needs ?? []) if (known.has(need)) graph.setEdge(need, step.key);
+  for (const [at, { steps }] of groups.entries()) {
+    const frame = `#${at}`;
+    graph.setNode(frame, {});
+    for (const key of steps) if (graph.hasNode(key)) graph.setParent(key, frame);
+  }
+  // Lines that are drawn keep a way free for themselves, also past the columns between their ends.
+  for (const [from, to] of drawnLines(doc, catalogue)) graph.setEdge(from, to);
   layout(graph);
   return new Map(
     doc.steps.map((step) => {
@@ -87,9 +99,29 @@ export async function layoutSteps(doc: Doc, catalogue: Catalogue): Promise<Map<s
   );
 }
 
+/** From which step to which a line is drawn, each pair once. */
+function drawnLines(doc: Doc, catalogue: Catalogue): [string, string][] {
+  const known = new Set(doc.steps.map((step) => step.key));
+  const pairs = new Map<string, [string, string]>();
+  const add = (from: string, to: string) => {
+    if (from !== to && known.has(from)) pairs.set(`${from} ${to}`, [from, to]);
+  };
+  for (const step of doc.steps) {
+    for (const need of step.needs ?? []) if (!isImplied(doc, need, step.key)) add(need, step.key);
+    for (const { value } of inputsOf(step, catalogue))
+      for (const ref of refsIn(value))
+        if ("key" in ref && runsBefore(doc, ref.key, step.key)) add(ref.key, step.key);
+  }
+  return [...pairs.values()];
+}
+
+/** A URL may be read of a step that runs later: it decides nothing about the columns. */
+function runsBefore(doc: Doc, from: string, to: string): boolean {
+  return ancestorsOf(doc).get(to)?.has(from) === true;
+}
+
 /** An alignment guide: where an edge or centre of the moved step lines up with another step's. */
 export type Guide = { axis: "x" | "y"; at: number; from: number; to: number };
-export type Box = Spot & { width: number; height: number };
 
 /** The position to which a dragged box snaps within `reach`, and the guides to show. */
 export function snapBox(box: Box, others: Box[], reach: number): { spot: Spot; guides: Guide[] } {

@@ -1,27 +1,28 @@
-import { type Connection, type FinalConnectionState, useReactFlow } from "@xyflow/react";
-import { useCallback, useRef } from "react";
+import { type Connection, useReactFlow } from "@xyflow/react";
+import { useState } from "react";
+import { loadChunk } from "@/components/loadChunk";
 import { useToast } from "@/components/Toast";
 import { editorTexts as t } from "@/editor/editorTexts";
 import type { Catalogue } from "../model/catalogue";
-import { pasteSteps } from "../model/clipboard";
 import type { Doc, Spot, Step } from "../model/document";
-import {
-  addComment,
-  addNeed,
-  addStep,
-  commentId,
-  moveItems,
-  removeNeed,
-  removeSelected,
-} from "../model/edit";
-import { addReference, removeReference } from "../model/references";
+import { addComment, addStep, commentId, moveItems, removeSelected } from "../model/edit";
+import { groupSteps } from "../model/groups";
 import type { Session } from "../session/session";
-import { fieldUnder, highlightFields, toField, whyNotConnect } from "./connections";
-import { meaningOf } from "./edges";
+import type { CanvasFloat } from "./canvasFloat";
+import { removeEdge } from "./edges";
+import { placeAfter, placeNew, sizeOf } from "./itemBoxes";
 import { newStep, viewportCentre, visibleBox } from "./newStep";
+import {
+  connectionsWith,
+  drawConnection,
+  obviousConnection,
+  type PortEnd,
+} from "./stepConnections";
 import { layoutSteps } from "./stepGeometry";
+import { useConnections } from "./useConnections";
+import { focusCanvas, focusNode } from "./useKeyboardNavigation";
 
-type CanvasContext = {
+export type CanvasContext = {
   session: Session;
   catalogue: Catalogue;
   /** The step that the inspector shows. */
@@ -34,38 +35,24 @@ type CanvasContext = {
 const NOTHING = new Set<string>();
 
 /** The edits that can be made on the canvas, by mouse or keyboard. */
-export function useCanvasActions({
-  session,
-  catalogue,
-  step,
-  chosen,
-  chosenEdges,
-  choose,
-}: CanvasContext) {
+export function useCanvasActions(context: CanvasContext) {
+  const { session, catalogue, chosen, chosenEdges, choose } = context;
   const flow = useReactFlow();
   const say = useToast();
+  const [float, setFloat] = useState<CanvasFloat>();
   const change = (next: Doc) => session.change(next);
-  const connecting = useConnecting(session, catalogue, step);
+  const connecting = useConnections(context, setFloat);
 
-  const add = (what: string, spot?: Spot) => {
-    const at = spot ?? viewportCentre(flow);
-    const place = { x: Math.round(at.x), y: Math.round(at.y) };
-    if (what === "comment") {
-      change(addComment(session.doc, { text: "", position: place }));
-      choose(new Set([commentId(session.doc.comments.length - 1)]), NOTHING);
-      return;
-    }
-    change(addStep(session.doc, newStep(what, place, catalogue)));
-    const added = session.doc.steps[session.doc.steps.length - 1];
-    if (added) choose(new Set([added.key]), NOTHING);
-  };
   const remove = () => {
     const cut = [...chosenEdges].reduce(removeEdge, session.doc);
     change(chosen.size > 0 ? removeSelected(cut, chosen) : cut);
     choose(NOTHING, NOTHING);
+    focusCanvas();
   };
-  const insert = (text: string, by: Spot) => {
-    const pasted = pasteSteps(session.doc, text, by, visibleBox(flow));
+  const insert = async (text: string, by: Spot, at?: Spot) => {
+    const { pasteSteps } = await loadPasting();
+    const landing = { by, at, sight: visibleBox(flow), sizeOf: sizeIn(catalogue) };
+    const pasted = pasteSteps(session.doc, text, landing);
     if (!pasted) return say("failed", t.nothingToPaste);
     if ("wrong" in pasted) return say("failed", t.pasteWrong(pasted.wrong));
     change(pasted.doc);
@@ -76,52 +63,112 @@ export function useCanvasActions({
       const spots = await layoutSteps(session.doc, catalogue);
       // Keeps edits made while the layout library was loading.
       change(moveItems(session.doc, spots));
-      setTimeout(() => void flow.fitView({ padding: 0.15, maxZoom: 1 }), 30);
+      setTimeout(() => void flow.fitView({ padding: 0.06, maxZoom: 1 }), 30);
     } catch (error) {
       say("failed", t.untidy(error instanceof Error ? error.message : ""));
     }
   };
-  return { add, remove, insert, lay, ...connecting };
+  /** Frames these steps; the name is what somebody writes next. */
+  const group = (ids: Set<string>) => {
+    const steps = session.doc.steps.filter((step) => ids.has(step.key));
+    if (steps.length === 0) return say("failed", t.groupNone);
+    const { doc, id } = groupSteps(session.doc, ids, steps[0]?.position ?? { x: 0, y: 0 });
+    change(doc);
+    choose(new Set([id]), NOTHING);
+    focusNode(id, undefined, "input");
+  };
+  const removeLines = (ids: Set<string>) => change([...ids].reduce(removeEdge, session.doc));
+  const openPicker = (at: Spot, from?: PortEnd) =>
+    setFloat({ kind: "picker", at, from, middle: from ? undefined : inCanvas(at) });
+  /** The place of the drawing that somebody pointed at; none beside the canvas. */
+  const inCanvas = (at: Spot) =>
+    document.elementFromPoint(at.x, at.y)?.closest(".react-flow__pane")
+      ? flow.screenToFlowPosition(at)
+      : undefined;
+  /** A menu is about what is chosen; what is not yet is chosen by it. */
+  const openMenu = ({ node, line }: { node?: string; line?: string }, at: Spot) => {
+    if (line) choose(NOTHING, new Set([line]));
+    const ids = node === undefined || chosen.has(node) ? chosen : new Set([node]);
+    if (ids !== chosen) choose(ids, NOTHING);
+    const [only] = ids.size === 1 ? ids : [];
+    if (line)
+      setFloat({ kind: "menu", at, label: t.menu.line, target: { kind: "line", id: line } });
+    else if (node === undefined)
+      setFloat({ kind: "menu", at, label: t.canvas, target: { kind: "canvas" } });
+    else {
+      const label = only?.startsWith("#") ? t.commentLabel : (only ?? t.step.many(ids.size));
+      setFloat({ kind: "menu", at, label, target: { kind: "item", ids } });
+    }
+  };
+  const adding = useAdding(context, connecting.ask);
+  return {
+    ...adding,
+    openPicker,
+    openMenu,
+    group,
+    removeLines,
+    remove,
+    insert,
+    lay,
+    float,
+    setFloat,
+    ...connecting,
+  };
 }
 
-/** The document without one edge. */
-function removeEdge(doc: Doc, id: string): Doc {
-  const edge = meaningOf(id);
-  return edge.kind === "order"
-    ? removeNeed(doc, edge.from, edge.to)
-    : removeReference(doc, edge.from, edge.output, edge.to, edge.path);
-}
+/** Needed only once something is pasted; loaded before that, since it may happen without a network. */
+export const loadPasting = () => loadChunk(() => import("../model/pasteSteps"));
 
-/** Connecting: from port to port, or from a port to a field of the inspector. */
-function useConnecting(session: Session, catalogue: Catalogue, step: Step | undefined) {
-  const say = useToast();
-  const port = useRef<{ node: string; handle: string }>(null);
-  const judge = useCallback(
-    (connection: Connection) => whyNotConnect(session.doc, catalogue, connection),
-    [session, catalogue],
-  );
-  const connect = ({ source, target, sourceHandle, targetHandle }: Connection) => {
+const sizeIn = (catalogue: Catalogue) => (item: object) => sizeOf(item as Step, catalogue);
+
+/** Adding steps and comments: at a place, in sight, or behind the step whose port was pressed. */
+function useAdding(
+  { session, catalogue, choose }: CanvasContext,
+  ask: (ways: ReturnType<typeof connectionsWith>, step: string, at: Spot) => void,
+) {
+  const flow = useReactFlow();
+  const add = (what: string, middle?: Spot, byKey = false) => {
     const { doc } = session;
-    const path = targetHandle?.startsWith("in:") ? targetHandle.slice(3) : undefined;
-    if (path && sourceHandle?.startsWith("out:"))
-      session.change(addReference(doc, catalogue, source, sourceHandle.slice(4), target, path));
-    else session.change(addNeed(doc, source, target));
+    const at = middle ?? viewportCentre(flow);
+    if (what === "comment") {
+      const comment = { text: "", position: at };
+      session.change(
+        addComment(doc, { ...comment, position: placeNew(comment, at, doc, catalogue) }),
+      );
+      const id = commentId(session.doc.comments.length - 1);
+      choose(new Set([id]), NOTHING);
+      if (byKey) focusNode(id);
+      return;
+    }
+    const step = newStep(what, at, catalogue);
+    finish(addStep(doc, { ...step, position: placeNew(step, at, doc, catalogue) }), byKey);
   };
-  const loose = (_: FinalConnectionState, event: MouseEvent | TouchEvent, why?: string) => {
-    const from = port.current;
-    port.current = null;
-    highlightFields(null);
-    const field = from && step ? fieldUnder(event) : null;
-    if (field && from && step) {
-      const connection = toField(from, step.key, field);
-      const no = judge(connection);
-      if (no) say("failed", no);
-      else connect(connection);
-    } else if (why) say("failed", why);
+  const finish = (next: Doc, byKey: boolean) => {
+    session.change(next);
+    const added = session.doc.steps.at(-1);
+    if (!added) return undefined;
+    choose(new Set([added.key]), NOTHING);
+    if (byKey) focusNode(added.key);
+    return added.key;
   };
-  const dragPort = (source: { node: string; handle: string } | null) => {
-    if (source) port.current = source;
-    highlightFields(source && step ? (path) => judge(toField(source, step.key, path)) : null);
+  /** From the picker: a step that is connected with the port it was opened for. */
+  const addPicked = (what: string, float: Extract<CanvasFloat, { kind: "picker" }>) => {
+    const { from, middle, at } = float;
+    if (!from) return add(what, middle, true);
+    const { doc } = session;
+    const bare = newStep(what, { x: 0, y: 0 }, catalogue);
+    const position = middle
+      ? placeNew(bare, middle, doc, catalogue)
+      : placeAfter(bare, from.node, doc, catalogue);
+    const next = addStep(doc, { ...bare, position });
+    const key = next.steps.at(-1)?.key ?? "";
+    const ways = connectionsWith(next, catalogue, from, key);
+    const obvious = obviousConnection(ways, from);
+    finish(obvious ? drawConnection(next, catalogue, obvious.connection) : next, true);
+    if (!obvious) ask(ways, key, at);
   };
-  return { judge, connect, loose, dragPort };
+  return { add, addPicked };
 }
+
+export type CanvasActions = ReturnType<typeof useCanvasActions>;
+export type { Connection, PortEnd };

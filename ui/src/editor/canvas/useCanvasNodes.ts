@@ -3,8 +3,16 @@ import { editorTexts } from "@/editor/editorTexts";
 import { describeKind, orderOf } from "../model/catalogue";
 import type { Spot } from "../model/document";
 import { commentId } from "../model/edit";
+import { isGroup } from "../model/groups";
 import type { Problem } from "../model/problems";
-import { type CanvasNode, COMMENT_WIDTH, commentHeight, handlesOf, spotOf } from "./canvasNodes";
+import {
+  type CanvasNode,
+  COMMENT_WIDTH,
+  commentHeight,
+  frameAround,
+  handlesOf,
+  spotOf,
+} from "./canvasNodes";
 import type { CanvasProps } from "./canvasProps";
 import { findRemovedSteps } from "./removedSteps";
 import { shapeOf, WIDTH } from "./stepGeometry";
@@ -63,6 +71,25 @@ export function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): Canva
       const id = commentId(index);
       const spot = dragged?.get(id);
       const selected = chosen.has(id);
+      const group = isGroup(comment) ? comment : undefined;
+      const frame = group && frameAround(boxesOf(group.steps, steps));
+      if (group && frame) {
+        const { x, y, width, height } = frame;
+        return once(id, [comment, x, y, width, height, selected, index], () => ({
+          id,
+          type: "frame",
+          position: { x, y },
+          width,
+          height,
+          measured: { width, height },
+          selected,
+          // Below its steps and their lines, also while it is chosen, which lifts it by a thousand.
+          zIndex: -1001,
+          dragHandle: ".fh",
+          ariaLabel: t.groupNamed(group.text, group.steps.length),
+          data: { comment, index },
+        }));
+      }
       const size = { width: COMMENT_WIDTH, height: commentHeight(comment) };
       return once(id, [comment, spot, selected, index], () => ({
         id,
@@ -78,6 +105,14 @@ export function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): Canva
     known.current = next;
     return [...comments, ...steps];
   }, [doc, catalogue, order, ghosts, problems, marks, chosen, dragged]);
+}
+
+/** Where the steps of a group are drawn. */
+function boxesOf(keys: string[], nodes: CanvasNode[]) {
+  const wanted = new Set(keys);
+  return nodes.flatMap(({ id, position, width = 0, height = 0 }) =>
+    wanted.has(id) ? { ...position, width, height } : [],
+  );
 }
 
 /** How much is wrong with a step, in words. */

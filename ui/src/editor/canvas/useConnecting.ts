@@ -15,13 +15,13 @@ export function useConnecting({ judge, onDragPort, onLoose }: CanvasProps) {
       },
       start: (_: unknown, { nodeId, handleId, handleType }: Start) => {
         why = undefined;
-        const source = nodeId && handleId && handleType === "source";
-        onDragPort(source ? { node: nodeId, handle: handleId } : null);
+        const port = nodeId && handleId && handleType;
+        onDragPort(port ? { node: nodeId, handle: handleId, type: handleType } : null);
       },
       end: (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
-        onDragPort(null);
-        // A line that ends on no port is only let go: what was said of a port before is past.
-        if (!state.isValid) onLoose(state, event, state.toHandle ? why : undefined);
+        if (state.isValid) onDragPort(null);
+        // A line that ends on no port: what was said of a port before is past.
+        else onLoose(event, state.toHandle ? why : undefined);
       },
     };
   }, [judge, onDragPort, onLoose]);

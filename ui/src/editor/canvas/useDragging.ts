@@ -18,19 +18,24 @@ export function useDragging(onMove: (spots: Spots) => void) {
   const [guides, setGuides] = useState<Guide[]>([]);
   // Computed once per drag, since the other steps do not move meanwhile.
   const around = useRef<Around>(undefined);
+  const frames = useRef<Frames>(undefined);
   const drag = useCallback(
     (changes: NodeChange<CanvasNode>[], nodes: CanvasNode[]) => {
       const moves = changes.filter((one) => one.type === "position");
-      const spots: Spots = new Map(
+      const told: Spots = new Map(
         moves.flatMap(({ id, position }) => (position ? [[id, position]] : [])),
       );
+      const begun = frames.current ?? framesOf(nodes);
+      const spots = withFrames(told, begun);
       if (spots.size > 0 && moves.some((one) => one.dragging)) {
+        frames.current = begun;
         around.current ??= findAround(spots, nodes);
         const snapped = snap(spots, around.current, REACH / flow.getZoom());
         setGuides(snapped.guides);
         setDragged(snapped.spots);
       } else if (spots.size > 0 || moves.some((one) => one.dragging === false)) {
         around.current = undefined;
+        frames.current = undefined;
         setGuides([]);
         // The last event of a drag has no position; arrow keys move a step without a drag.
         setDragged((now) => {
@@ -43,6 +48,37 @@ export function useDragging(onMove: (spots: Spots) => void) {
     [flow, onMove],
   );
   return { dragged, guides, drag };
+}
+
+/** Where each frame, and each step in it, was before it was moved. */
+type Frames = Map<string, { at: Spot; members: Spots }>;
+
+function framesOf(nodes: CanvasNode[]): Frames {
+  const spots = new Map(nodes.map((node) => [node.id, node.position]));
+  return new Map(
+    nodes.flatMap((node) => {
+      if (node.type !== "frame") return [];
+      const members = (node.data.comment.steps ?? []).flatMap((key) => {
+        const spot = spots.get(key);
+        return spot ? [[key, spot] as const] : [];
+      });
+      return [[node.id, { at: node.position, members: new Map(members) }] as const];
+    }),
+  );
+}
+
+/** What is moved, with the steps of each frame in its place. */
+function withFrames(told: Spots, frames: Frames): Spots {
+  if (![...told.keys()].some((id) => frames.has(id))) return told;
+  const spots: Spots = new Map();
+  for (const [id, spot] of told) {
+    const frame = frames.get(id);
+    if (!frame) spots.set(id, spot);
+    else
+      for (const [key, at] of frame.members)
+        spots.set(key, { x: at.x + spot.x - frame.at.x, y: at.y + spot.y - frame.at.y });
+  }
+  return spots;
 }
 
 type Around = ReturnType<typeof findAround>;
@@ -58,7 +94,7 @@ function findAround(spots: Spots, nodes: CanvasNode[]) {
   return {
     id: main?.id ?? "",
     main: main && box(main),
-    others: nodes.filter((node) => !spots.has(node.id)).map(box),
+    others: nodes.filter((node) => !spots.has(node.id) && node.type !== "frame").map(box),
   };
 }
 

@@ -22,7 +22,7 @@ export function useKeyboardNavigation({ doc, only, choose }: Given) {
     const centre = { x: at.position.x + width / 2, y: at.position.y + height / 2 };
     void flow.setCenter(centre.x, centre.y, { zoom: flow.getZoom() });
     choose(new Set([key]), NOTHING);
-    focusNode(key, TRIES);
+    focusNode(key);
   };
   return {
     next: () => go(adjacentStep(doc, only, 1)),
@@ -43,10 +43,17 @@ export function adjacentStep(doc: Doc, only: string | undefined, by: 1 | -1): st
   return order[(at + by + order.length) % order.length];
 }
 
-function focusNode(key: string, left: number) {
+/** Moves the focus to a step once it is drawn. */
+export function focusNode(key: string, left = TRIES, part?: string) {
   const node = document.querySelector<HTMLElement>(
     `.react-flow__node[data-id="${CSS.escape(key)}"]`,
   );
-  if (node) node.focus({ preventScroll: true });
-  else if (left > 0) setTimeout(() => focusNode(key, left - 1), APART);
+  const what = part ? node?.querySelector<HTMLElement>(part) : node;
+  if (what) what.focus({ preventScroll: true });
+  else if (left > 0) setTimeout(() => focusNode(key, left - 1, part), APART);
+}
+
+/** Moves the focus to the canvas itself, where keys act on the selection. */
+export function focusCanvas() {
+  document.querySelector<HTMLElement>(".cv")?.focus({ preventScroll: true });
 }

@@ -1,4 +1,5 @@
 import { ErrorState, Skeletons } from "@/components/States";
+import { versionTexts } from "@/editor/compare/versionTexts";
 import { editorTexts } from "@/editor/editorTexts";
 import { ChangeList } from "./ChangeList";
 import type { Comparing } from "./useComparison";
@@ -20,11 +21,7 @@ export function Changes({ base, comparing, onShow, onCompare }: Props) {
     <>
       {base > 0 ? <Against base={base} number={number} onCompare={onCompare} /> : null}
       {comparing.error ? (
-        <ErrorState
-          what={editorTexts.past.unread}
-          error={comparing.error}
-          retry={comparing.retry}
-        />
+        <ErrorState what={versionTexts.unread} error={comparing.error} retry={comparing.retry} />
       ) : null}
       {!shown && !comparing.error ? <Skeletons count={2} /> : null}
       {any ? null : <p className="t3 p-4">{t.noChanges}</p>}

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import type { VersionsProps } from "@/editor/compare/versionsProps";
-import { editorTexts } from "@/editor/editorTexts";
+import { versionTexts } from "@/editor/compare/versionTexts";
 import type { Comparison } from "../pipelineSearch";
 import { versionDocument } from "../session/draftApi";
 import { ChangeList } from "./ChangeList";
@@ -10,7 +10,7 @@ import { versionNumbers } from "./Changes";
 import { versionChanges } from "./catalogueCopy";
 import { diffLayout } from "./layoutDiff";
 
-const t = editorTexts.past;
+const t = versionTexts;
 
 type Props = Pick<VersionsProps, "project" | "drawing" | "onCompare"> & {
   newest: number;

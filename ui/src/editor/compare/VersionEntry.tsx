@@ -5,13 +5,14 @@ import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
+import { versionTexts } from "@/editor/compare/versionTexts";
 import { editorTexts } from "@/editor/editorTexts";
 import { docOf, emptyDoc } from "../model/document";
 import { ChangeList } from "./ChangeList";
 import { versionChanges } from "./catalogueCopy";
 import { diffLayout } from "./layoutDiff";
 
-const t = editorTexts.past;
+const t = versionTexts;
 type Version = Schemas["PipelineVersion"];
 
 type Props = {

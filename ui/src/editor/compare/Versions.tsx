@@ -4,13 +4,13 @@ import { Button } from "@/components/Button";
 import { Sheet } from "@/components/Overlay";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import type { VersionsProps } from "@/editor/compare/versionsProps";
-import { editorTexts } from "@/editor/editorTexts";
+import { versionTexts } from "@/editor/compare/versionTexts";
 import { docOf } from "../model/document";
 import { versions } from "../session/draftApi";
 import { Compare } from "./Compare";
 import { VersionEntry } from "./VersionEntry";
 
-const t = editorTexts.past;
+const t = versionTexts;
 
 /** Every version that was published: what it changed, who runs it, and the way back to it. */
 export function Versions(props: VersionsProps) {

@@ -1,126 +1,98 @@
-import { lazy, memo, type ReactNode, Suspense, useState } from "react";
+import { PanelRightClose, SlidersHorizontal } from "lucide-react";
+import { lazy, memo, Suspense } from "react";
+import { Button } from "@/components/Button";
 import { loadChunk } from "@/components/loadChunk";
 import { Skeletons } from "@/components/States";
 import { editorTexts } from "@/editor/editorTexts";
-import { tabOfField } from "../canvas/connections";
-import { describeKind, orderOf } from "../model/catalogue";
-import { containerOf, type Step } from "../model/document";
-import { EnvironmentTab } from "./EnvironmentTab";
+import type { Step } from "../model/document";
 import type { InspectorPartProps } from "./inspectorProps";
-import { LimitsForm } from "./Limits";
-import { Needs } from "./Needs";
-import { Outputs } from "./Outputs";
-import { PluginSettings } from "./PluginSettings";
-import { ServiceSettings } from "./ServiceSettings";
-import { Key } from "./StepName";
 
-const ApprovalSettings = lazy(() =>
-  loadChunk(() => import("./ApprovalSettings")).then((one) => ({ default: one.ApprovalSettings })),
-);
 const InputSettings = lazy(() => loadChunk(() => import("./InputSettings")));
-const ScriptSettings = lazy(() => loadChunk(() => import("./ScriptSettings")));
-const t = editorTexts.step;
-type Tab = keyof typeof t.tabs;
+const loadStepInspector = () => loadChunk(() => import("./StepInspector"));
+const StepInspector = lazy(loadStepInspector);
+const t = editorTexts;
 
-type InspectorProps = InspectorPartProps & { turn: number; step?: Step; count: number };
+type InspectorProps = InspectorPartProps & {
+  turn: number;
+  step?: Step;
+  count: number;
+  /** Whether the pipeline's own settings are shown while no step is chosen. */
+  about: boolean;
+  onAbout: (open: boolean) => void;
+};
 
-/** The selected step: its fields, limits, outputs, and a service's environment. */
+/** Beside the canvas: the chosen step, or, when none is, a rail that opens the pipeline's settings. */
 export const Inspector = memo(function Inspector(props: InspectorProps) {
   const { step, count } = props;
-  if (!step)
+  if (step)
     return (
-      <aside className="insp" aria-label={editorTexts.step.none}>
+      <Suspense fallback={<Loading label={step.key} />}>
+        {/* Not keyed by name: the user can keep typing when the step is renamed. */}
+        <StepInspector key={props.turn} {...props} step={step} />
+      </Suspense>
+    );
+  if (count > 1)
+    return (
+      <aside className="insp" aria-label={t.step.many(count)}>
         <div className="ib t3">
-          {count > 1 ? (
-            <>
-              <b>{t.many(count)}</b>
-              <span>{t.manyHint}</span>
-            </>
-          ) : (
-            <>
-              <span>{t.none}</span>
-              <span className="s">{editorTexts.canvasHint}</span>
-              <Later>
-                <InputSettings {...props} />
-              </Later>
-            </>
-          )}
+          <b>{t.step.many(count)}</b>
+          <span>{t.step.manyHint}</span>
         </div>
       </aside>
     );
-  // Not keyed by name: the user can keep typing when the step is renamed.
-  return <Chosen key={props.turn} {...props} step={step} />;
+  return props.about ? <About {...props} /> : <Rail onOpen={() => props.onAbout(true)} />;
 });
 
-function Chosen(props: InspectorPartProps & { step: Step }) {
-  const { step, doc, problems } = props;
-  const [tab, setTab] = useState<Tab>("settings");
-  const tabs: Tab[] =
-    step.approval || step.script
-      ? ["settings", "outputs"]
-      : step.service
-        ? ["settings", "limits", "environment", "outputs"]
-        : step.job
-          ? ["settings", "limits", "environment"]
-          : ["settings", "limits", "outputs"];
-  const order = orderOf(doc);
-  const errors = (tab: Tab) =>
-    problems.filter((one) => !one.advice && tabOfField(one.field) === tab).length;
+/** Loads what a chosen step needs before one is chosen. */
+export function preloadInspector() {
+  void loadStepInspector();
+}
+
+function Loading({ label }: { label: string }) {
   return (
-    <aside className="insp" aria-label={step.key}>
-      <div className="ih">
-        <h2>{step.key}</h2>
-        <span className="s t3">
-          {describeKind(step)} · {editorTexts.order(order.indexOf(step.key) + 1, order.length)}
-        </span>
-      </div>
-      <div className="tabs line" role="tablist" aria-label={step.key}>
-        {tabs.map((one) => (
-          <button
-            key={one}
-            type="button"
-            role="tab"
-            className="tab"
-            data-tab={one}
-            aria-selected={tab === one}
-            aria-current={tab === one ? "true" : undefined}
-            onClick={() => setTab(one)}
-          >
-            {t.tabs[one]}
-            {errors(one) > 0 ? (
-              <span className="bdg" data-st="failed">
-                {errors(one)}
-              </span>
-            ) : null}
-          </button>
-        ))}
-      </div>
-      <div className="ib" role="tabpanel" aria-label={t.tabs[tab]}>
-        {tab === "settings" ? <Settings {...props} /> : null}
-        {tab === "limits" ? <LimitsForm {...props} /> : null}
-        {tab === "environment" ? <EnvironmentTab {...props} /> : null}
-        {tab === "outputs" ? <Outputs {...props} /> : null}
+    <aside className="insp" aria-label={label}>
+      <div className="ib">
+        <Skeletons count={4} height={52} />
       </div>
     </aside>
   );
 }
 
-const Later = ({ children }: { children: ReactNode }) => (
-  <Suspense fallback={<Skeletons count={3} height={52} />}>{children}</Suspense>
-);
-
-function Settings(props: InspectorPartProps & { step: Step }) {
-  const { step } = props;
+function Rail({ onOpen }: { onOpen: () => void }) {
   return (
-    <>
-      <Key {...props} />
-      {containerOf(step) ? <ServiceSettings {...props} /> : null}
-      {step.plugin ? <PluginSettings {...props} /> : null}
-      <Later>
-        {step.approval ? <ApprovalSettings {...props} /> : null}
-        {step.script ? <ScriptSettings {...props} /> : null}
-      </Later>
-      <Needs {...props} />
-    </>
+    <aside className="insp folded" aria-label={t.about.label}>
+      <Button look="ghost" icon aria-label={t.about.open} title={t.about.open} onClick={onOpen}>
+        <SlidersHorizontal className="i" aria-hidden="true" />
+      </Button>
+    </aside>
+  );
+}
+
+function About(props: InspectorProps) {
+  return (
+    <aside className="insp" aria-label={t.about.label}>
+      <div className="ih">
+        <div className="row">
+          <h2 className="grow">{t.about.label}</h2>
+          <Button
+            look="ghost"
+            small
+            icon
+            aria-label={t.about.close}
+            title={t.about.close}
+            onClick={() => props.onAbout(false)}
+          >
+            <PanelRightClose className="i sm" aria-hidden="true" />
+          </Button>
+        </div>
+      </div>
+      <div className="ib t3">
+        <span>{t.step.none}</span>
+        <span className="s">{t.canvasHint}</span>
+        <Suspense fallback={<Skeletons count={3} height={52} />}>
+          <InputSettings {...props} />
+        </Suspense>
+      </div>
+    </aside>
   );
 }

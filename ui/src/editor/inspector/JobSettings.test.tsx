@@ -37,6 +37,8 @@ function Edited({ first }: { first: Step }) {
       <Inspector
         turn={0}
         count={1}
+        about={false}
+        onAbout={nothing}
         step={step}
         doc={doc}
         catalogue={catalogue}
@@ -44,6 +46,8 @@ function Edited({ first }: { first: Step }) {
         sample={sample}
         unread={new UnparsedInputs()}
         onChange={(path, value) => setStep((now) => writeField(now, path, value))}
+        images={new Map()}
+        onStep={nothing}
         onKind={(kind) => setStep((now) => withKind(now, kind))}
         onRename={nothing}
         onNeed={nothing}
@@ -60,7 +64,7 @@ it("makes a service a job, and asks nothing of it that a job does not have", asy
   const ready = { tcp: { port: 80 } };
   const ports = [{ name: "http", port: 80 }];
   render(<Edited first={{ key: "app", service: { name: "app", ready, ports, resources } }} />);
-  expect(screen.getByLabelText(t.ready)).toBeTruthy();
+  expect(await screen.findByLabelText(t.ready)).toBeTruthy();
   await user.selectOptions(screen.getByLabelText(t.kind), "job");
   expect(held()).toEqual({ key: "app", job: { name: "app", ports, resources } });
   expect(screen.queryByLabelText(t.ready)).toBeNull();
@@ -75,7 +79,7 @@ it("makes a service a job, and asks nothing of it that a job does not have", asy
 
 it("asks which service a job runs, and where it leaves test results", async () => {
   render(<Edited first={{ key: "job", job: { name: "", resources } }} />);
-  expect(screen.getByText("job")).toBeTruthy();
+  expect(await screen.findByText("job")).toBeTruthy();
   const choice = await screen.findByLabelText(jobTexts.service);
   expect(screen.getByText(editorTexts.problem.chooseService)).toBeTruthy();
   await user.selectOptions(choice, "migrate");

@@ -1,5 +1,5 @@
-import { editorTexts } from "@/editor/editorTexts";
 import { jobTexts as t } from "@/editor/inspector/jobTexts";
+import { readTexts } from "@/editor/readTexts";
 import type { Step } from "../model/document";
 import { ChoiceInput, Shell } from "./fields";
 import { Group, type StepFormProps } from "./records";
@@ -67,7 +67,7 @@ function TestResults({ step, problems, onChange }: StepFormProps) {
               id={id}
               described={described}
               value={tests.failed ?? "fail"}
-              options={Object.entries(editorTexts.read.failures).map(([value, label]) => ({
+              options={Object.entries(readTexts.failures).map(([value, label]) => ({
                 value,
                 label,
               }))}

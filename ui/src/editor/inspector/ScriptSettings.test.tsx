@@ -30,6 +30,8 @@ function Edited({ first, problems = [] }: { first: Step; problems?: Problem[] })
       <Inspector
         turn={0}
         count={1}
+        about={false}
+        onAbout={nothing}
         step={step}
         doc={{ steps: [step], comments: [] }}
         catalogue={catalogue}
@@ -37,6 +39,8 @@ function Edited({ first, problems = [] }: { first: Step; problems?: Problem[] })
         sample={sample}
         unread={new UnparsedInputs()}
         onChange={(path, value) => setStep((now) => writeField(now, path, value))}
+        images={new Map()}
+        onStep={nothing}
         onKind={nothing}
         onRename={nothing}
         onNeed={nothing}

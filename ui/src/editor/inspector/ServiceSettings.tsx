@@ -6,6 +6,7 @@ import { type Container, containerOf, containerPath } from "../model/document";
 import { Env } from "./EnvEntries";
 import { Files } from "./Files";
 import { ChoiceInput, Shell } from "./fields";
+import { ImageProposals } from "./ImageProposals";
 import { ReadinessForm } from "./ReadinessForm";
 import { Records, SmallInput, type StepFormProps } from "./records";
 import { Volumes } from "./Volumes";
@@ -29,6 +30,7 @@ export function ServiceSettings(props: StepFormProps) {
         </p>
       ) : null}
       <KindChoice {...props} />
+      <ImageProposals {...props} image={props.images.get(containerOf(step)?.name ?? "")} />
       {step.job ? (
         <Suspense fallback={<Skeletons count={2} height={52} />}>
           <JobSettings {...props} />

@@ -5,6 +5,7 @@ import { PortShape } from "../canvas/PortShape";
 import type { PortType } from "../model/catalogue";
 import { isAt, type Problem } from "../model/problems";
 import type { ReferenceOption } from "../model/referenceOptions";
+import { SetSecretButton } from "../SetSecretButton";
 import { ReferencePicker } from "./ReferencePicker";
 
 const t = editorTexts.step;
@@ -80,6 +81,7 @@ export function FieldProblems({ problems }: { problems: Problem[] }) {
     >
       <Glyph state={one.advice ? "warn" : "failed"} size="sm" />
       <span>{one.message}</span>
+      <SetSecretButton problem={one} />
     </div>
   ));
 }

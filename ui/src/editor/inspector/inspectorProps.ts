@@ -1,11 +1,14 @@
 import type { Catalogue } from "../model/catalogue";
-import type { Doc } from "../model/document";
+import type { Doc, Step } from "../model/document";
 import type { Samples } from "../model/environment";
+import type { ServiceImages } from "../model/imageAdvice";
 import type { Problem } from "../model/problems";
 import type { UnparsedInputs } from "../session/unparsedInputs";
 
 /** What is done in the inspector. */
 export type InspectorActions = {
+  /** Changes the chosen step in several fields at once. */
+  onStep: (change: (step: Step) => Step) => void;
   onChange: (path: string, value: unknown) => void;
   onKind: (kind: "service" | "job") => void;
   onRename: (from: string, to: string) => void;
@@ -20,5 +23,6 @@ export type InspectorPartProps = InspectorActions & {
   /** Those of the chosen step. */
   problems: Problem[];
   sample: Samples;
+  images: ServiceImages;
   unread: UnparsedInputs;
 };

@@ -34,6 +34,10 @@ export function useInspectorActions(given: Given): InspectorActions {
         const next = setFieldAndOrder(session.doc, catalogue, step.key, path, value);
         change(next, stroke.typed(`${step.key} ${path}`));
       },
+      onStep: (edit) => {
+        const { session, step } = now.current;
+        if (step) change(changeStep(session.doc, step.key, edit));
+      },
       onKind: (kind) => {
         const { session, step } = now.current;
         if (step) change(changeStep(session.doc, step.key, (one) => withKind(one, kind)));

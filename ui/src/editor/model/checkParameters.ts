@@ -1,8 +1,8 @@
 import { type OutputUnit, Validator } from "@cfworker/json-schema";
-import { editorTexts } from "@/editor/editorTexts";
+import { schemaTexts } from "@/editor/model/schemaTexts";
 import type { Problem } from "./problems";
 
-const t = editorTexts.schema;
+const t = schemaTexts;
 /** The field that all parameters are in. */
 export const ROOT = "plugin.parameters";
 

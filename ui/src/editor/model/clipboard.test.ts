@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
-import { copySteps, parseClip, pasteSteps } from "./clipboard";
+import { copySteps } from "./clipboard";
 import { type Doc, emptyDoc, type Step, stepOf } from "./document";
 import { addComment, addStep } from "./edit";
+import type { Landing } from "./pastePlacement";
+import { parseClip, pasteSteps } from "./pasteSteps";
 
 const BY = { x: 40, y: 40 };
 const web = (key: string, more: Partial<Step> = {}): Step => ({
@@ -11,8 +13,8 @@ const web = (key: string, more: Partial<Step> = {}): Step => ({
 });
 const clip = (...steps: object[]) => JSON.stringify({ nullops: "pipeline-steps", steps });
 
-function pasted(doc: Doc, text: string, sight?: Parameters<typeof pasteSteps>[3]) {
-  const done = pasteSteps(doc, text, BY, sight);
+function pasted(doc: Doc, text: string, more: Partial<Landing> = {}) {
+  const done = pasteSteps(doc, text, { by: BY, ...more });
   if (!done || "wrong" in done) throw new Error("not pasted");
   return done;
 }
@@ -53,9 +55,18 @@ it("puts in the middle of what is seen what would land out of sight", () => {
     web("a", { position: { x: 5000, y: 5000 } }),
     web("b", { position: { x: 5200, y: 5100 } }),
   );
-  const { doc } = pasted(emptyDoc, far, sight);
+  const { doc } = pasted(emptyDoc, far, { sight });
   expect(doc.steps.map((step) => step.position)).toEqual([
-    { x: 400, y: 250 },
-    { x: 600, y: 350 },
+    { x: 308, y: 205 },
+    { x: 508, y: 305 },
   ]);
+});
+
+it("puts copies where somebody points, and beside what is there", () => {
+  const text = clip(web("a", { position: { x: 900, y: 900 } }));
+  const at = { x: 500, y: 300 };
+  const once = pasted(emptyDoc, text, { at }).doc;
+  expect(once.steps[0]?.position).toEqual({ x: 408, y: 255 });
+  const [, second] = pasted(once, text, { at }).doc.steps;
+  expect(second?.position).toEqual({ x: 408, y: 255 + 90 + 16 });
 });

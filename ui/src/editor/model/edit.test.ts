@@ -3,7 +3,7 @@ import type { Schemas } from "@/api/client";
 import { layoutSteps, snapBox } from "../canvas/stepGeometry";
 import { begin, edit, redo, undo } from "../session/history";
 import { type Catalogue, isAssignable, orderOf } from "./catalogue";
-import { copySteps, pasteSteps } from "./clipboard";
+import { copySteps } from "./clipboard";
 import { type Doc, emptyDoc, stepOf } from "./document";
 import {
   addComment,
@@ -20,6 +20,7 @@ import {
 } from "./edit";
 import { parse, parseSingleRef, refText } from "./expressions";
 import { changesOf, merge, threeWay } from "./merge";
+import { pasteSteps } from "./pasteSteps";
 import { problemsOf } from "./problems";
 import { referenceOptions } from "./referenceOptions";
 
@@ -55,7 +56,7 @@ function shop(): Doc {
 }
 
 function pasteOf(doc: Doc, text: string) {
-  const pasted = pasteSteps(doc, text, { x: 10, y: 10 });
+  const pasted = pasteSteps(doc, text, { by: { x: 10, y: 10 } });
   if (!pasted || "wrong" in pasted) throw new Error("nothing was pasted");
   return pasted;
 }
@@ -105,8 +106,8 @@ describe("edits", () => {
     expect(pasted?.plugin?.parameters?.host).toBe("${{ services.db-2.host }}");
     const there = pasteOf(emptyDoc, text);
     expect(there.doc.steps.map((step) => step.key)).toEqual(["db", "make"]);
-    expect(pasteSteps(doc, "not ours", { x: 0, y: 0 })).toBeUndefined();
-    expect(pasteSteps(doc, "null", { x: 0, y: 0 })).toBeUndefined();
+    expect(pasteSteps(doc, "not ours", { by: { x: 0, y: 0 } })).toBeUndefined();
+    expect(pasteSteps(doc, "null", { by: { x: 0, y: 0 } })).toBeUndefined();
   });
 
   it("chooses every step and every comment", () => {
@@ -115,7 +116,9 @@ describe("edits", () => {
 
   it("refuses a clip with values of the wrong kind, and says where", () => {
     const wrong = (step: object) =>
-      pasteSteps(emptyDoc, JSON.stringify({ steps: [{ key: "a", ...step }] }), { x: 0, y: 0 });
+      pasteSteps(emptyDoc, JSON.stringify({ steps: [{ key: "a", ...step }] }), {
+        by: { x: 0, y: 0 },
+      });
     const web = { name: "web", resources: {} };
     expect(wrong({ service: { ...web, env: { PORT: 8080 } } })).toEqual({
       wrong: "steps[0].service.env.PORT",

@@ -19,6 +19,8 @@ import {
   rewriteExpressions,
 } from "./expressions";
 
+import { renameMembers, withoutMembers } from "./members";
+
 /** Edits: each returns a new document and leaves the old one unchanged. */
 
 export function changeStep(doc: Doc, key: string, change: (step: Step) => Step): Doc {
@@ -48,7 +50,11 @@ export function isKey(key: string): boolean {
 /** Removes steps and the edges to them. References to them stay, and become problems to solve. */
 export function removeSteps(doc: Doc, keys: Set<string>): Doc {
   const steps = doc.steps.filter((step) => !keys.has(step.key));
-  return { ...doc, steps: steps.map((step) => withoutNeeds(step, (need) => keys.has(need))) };
+  return {
+    ...doc,
+    steps: steps.map((step) => withoutNeeds(step, (need) => keys.has(need))),
+    comments: withoutMembers(doc.comments, keys),
+  };
 }
 
 function withoutNeeds(step: Step, gone: (need: string) => boolean): Step {
@@ -67,7 +73,11 @@ export function withNeeds(step: Step, needs: string[]): Step {
 /** Renames a step wherever it is spoken of: its edges and every reference go along. */
 export function renameStep(doc: Doc, from: string, to: string): Doc {
   const names = new Map([[from, to]]);
-  return { ...doc, steps: doc.steps.map((step) => renameInStep(step, names)) };
+  return {
+    ...doc,
+    steps: doc.steps.map((step) => renameInStep(step, names)),
+    comments: renameMembers(doc.comments, names),
+  };
 }
 
 /** A step with names replaced, its own, those of its edges and those in its fields. */
@@ -217,5 +227,5 @@ export function allIds(doc: Doc): Set<string> {
 /** Removes whatever is chosen on the canvas. */
 export function removeSelected(doc: Doc, ids: Set<string>): Doc {
   const comments = doc.comments.filter((_, i) => !ids.has(commentId(i)));
-  return { ...removeSteps(doc, ids), comments };
+  return removeSteps({ ...doc, comments }, ids);
 }

@@ -1,28 +1,55 @@
 import type { Doc, Spot } from "./document";
+import { type Box, boundingBox, offsetToFreeSpot } from "./freeSpot";
+import { isGroup } from "./groups";
 
-export type Box = { x: number; y: number; width: number; height: number };
 type Placed = { position?: Spot };
+type Size = { width: number; height: number };
+
+/** Where copies go, and what they must not cover. */
+export type Landing = {
+  /** The way from the originals. */
+  by: Spot;
+  /** The place of their middle, where somebody pointed at one. */
+  at?: Spot;
+  /** What of the canvas is in sight. */
+  sight?: Box;
+  /** How large an item is drawn. */
+  sizeOf?: (item: Placed) => Size;
+};
 
 /** Grid spacing for copies without a position, so that they do not overlap. */
 const GRID = { columns: 4, x: 240, y: 180 };
 
-/** Offset added until copies do not cover existing steps. */
-const STEP = 32;
+/** About the size of a step. */
+const USUAL: Size = { width: 184, height: 90 };
 
 /**
- * Positions copies next to their originals, further away each time so that none covers an earlier
- * copy; in the middle of the view if they would be out of sight. Copies without a position go in a
- * grid below the others.
+ * Positions copies where somebody points, or next to their originals, or in the middle of the view
+ * if they would be out of sight; and from there on so far that none lies on anything. Copies without
+ * a position go in a grid below the others.
  */
-export function placeCopies<T extends Placed>(copies: T[], doc: Doc, by: Spot, sight?: Box): T[] {
+export function placeCopies<T extends Placed>(copies: T[], doc: Doc, landing: Landing): T[] {
+  const { by, at, sight, sizeOf = () => USUAL } = landing;
   const laid = layInGrid(copies);
-  const taken = new Set([...doc.steps, ...doc.comments].map((one) => spotText(one.position)));
-  const lies = (items: Placed[]) => items.some((one) => taken.has(spotText(one.position)));
+  const box = (one: T & { position: Spot }, way: Spot) => ({
+    x: one.position.x + way.x,
+    y: one.position.y + way.y,
+    ...sizeOf(one),
+  });
   const hidden = sight && !laid.some((one) => isIn(sight, shiftItem(one, by).position));
-  let at = hidden ? toMiddle(laid, sight) : by;
-  while (lies(laid.map((one) => shiftItem(one, at)))) at = { x: at.x + STEP, y: at.y + STEP };
-  return laid.map((one) => shiftItem(one, at));
+  const middle = at ?? (hidden ? middleOf(sight) : undefined);
+  const way = middle ? wayTo(boundingBox(laid.map((one) => box(one, ZERO))), middle) : by;
+  const taken = [...doc.steps, ...doc.comments.filter((one) => !isGroup(one))].flatMap((one) =>
+    one.position ? { ...one.position, ...sizeOf(one) } : [],
+  );
+  const free = offsetToFreeSpot(
+    laid.map((one) => box(one, way)),
+    taken,
+  );
+  return laid.map((one) => shiftItem(one, { x: way.x + free.x, y: way.y + free.y }));
 }
+
+const ZERO: Spot = { x: 0, y: 0 };
 
 function layInGrid<T extends Placed>(copies: T[]): (T & { position: Spot })[] {
   const placed = copies.flatMap((one) => one.position ?? []);
@@ -36,16 +63,14 @@ function layInGrid<T extends Placed>(copies: T[]): (T & { position: Spot })[] {
   return copies.map((one) => ({ ...one, position: one.position ?? next() }));
 }
 
-/** The offset that moves the items to the middle of the view. */
-function toMiddle(items: { position: Spot }[], { x, y, width, height }: Box): Spot {
-  const middle = (of: (spot: Spot) => number) => {
-    const all = items.map((one) => of(one.position));
-    return (Math.min(...all) + Math.max(...all)) / 2;
-  };
-  return {
-    x: Math.round(x + width / 2 - middle((spot) => spot.x)),
-    y: Math.round(y + height / 2 - middle((spot) => spot.y)),
-  };
+function middleOf({ x, y, width, height }: Box): Spot {
+  return { x: x + width / 2, y: y + height / 2 };
+}
+
+/** The way that brings a box's middle to a place. */
+function wayTo(box: Box, place: Spot): Spot {
+  const middle = middleOf(box);
+  return { x: Math.round(place.x - middle.x), y: Math.round(place.y - middle.y) };
 }
 
 function isIn({ x, y, width, height }: Box, spot: Spot): boolean {
@@ -54,8 +79,4 @@ function isIn({ x, y, width, height }: Box, spot: Spot): boolean {
 
 function shiftItem<T extends { position: Spot }>(item: T, by: Spot): T {
   return { ...item, position: { x: item.position.x + by.x, y: item.position.y + by.y } };
-}
-
-function spotText(spot: Spot | undefined): string {
-  return spot ? `${spot.x} ${spot.y}` : "";
 }

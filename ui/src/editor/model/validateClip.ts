@@ -115,7 +115,7 @@ const step: Shape = {
   needs: ["key"],
   of: { key: "name", needs: words, position: spot, service, job, plugin, approval, script },
 };
-const comment: Shape = { needs: ["text"], of: { text: "text", position: spot } };
+const comment: Shape = { needs: ["text"], of: { text: "text", position: spot, steps: words } };
 
 /** Where a clip is not as it has to be, such as steps[0].service.env.PORT; undefined when it is. */
 export function findInvalidField(clip: {

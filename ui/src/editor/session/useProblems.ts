@@ -59,7 +59,8 @@ export function useProblems(project: string, doc: Doc, catalogue: Catalogue): Fo
     ],
     [held, doc, own, answer, fresh, refused],
   );
-  return { all, unread, changes, asked: fresh ? askedOf(query, refused.length > 0) : "asking" };
+  const asked = fresh ? askedOf(query, refused.length > 0) : "asking";
+  return useMemo(() => ({ all, unread, changes, asked }), [all, unread, changes, asked]);
 }
 
 type Answer = { data?: unknown; error: unknown; failureReason: unknown; fetchStatus: string };

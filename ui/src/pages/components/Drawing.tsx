@@ -97,6 +97,10 @@ function Drawn(props: Pick<CanvasProps, "doc" | "problems"> & Partial<CanvasProp
           onDrop={nothing}
           onComment={nothing}
           onTidy={nothing}
+          onFile={nothing}
+          onFind={nothing}
+          onMenu={nothing}
+          onPlus={nothing}
           {...props}
         />
       </ReactFlowProvider>

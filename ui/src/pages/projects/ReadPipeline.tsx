@@ -10,8 +10,10 @@ import { loadChunk } from "@/components/loadChunk";
 import { Top, useNarrow } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
+import { versionTexts } from "@/editor/compare/versionTexts";
 import { editorTexts } from "@/editor/editorTexts";
 import { compareOf, compareText, type PipelineSearch } from "@/editor/pipelineSearch";
+import { readTexts } from "@/editor/readTexts";
 import { texts } from "@/texts";
 import { NotFound } from "../shell/ErrorPages";
 import { useReasonNotAdmin } from "../shell/usePermissionReason";
@@ -22,7 +24,7 @@ const Versions = lazy(() =>
     default: module.Versions,
   })),
 );
-const t = editorTexts.read;
+const t = readTexts;
 const route = getRouteApi("/app/projects/$name/pipeline");
 
 /** A project's pipeline as it is published, to read: for who does not draw it, and where no room is. */
@@ -88,7 +90,7 @@ function Head({ name, version, children }: HeadProps) {
         <h1>{texts.projects.pipelineOf}</h1>
         {version ? (
           <span className="t3 hide-m nw">
-            v{version.version}, {t.published} <Time at={version.created_at} /> {editorTexts.past.by}{" "}
+            v{version.version}, {t.published} <Time at={version.created_at} /> {versionTexts.by}{" "}
             {version.created_by}
           </span>
         ) : null}

@@ -5,8 +5,10 @@ import { loadChunk } from "@/components/loadChunk";
 import { useNarrow } from "@/components/Shell";
 import { Time } from "@/components/Time";
 import { VersionUsers } from "@/editor/compare/VersionUsers";
+import { versionTexts } from "@/editor/compare/versionTexts";
 import { editorTexts } from "@/editor/editorTexts";
 import { containerOf, kindOf } from "@/editor/model/document";
+import { readTexts } from "@/editor/readTexts";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { StepNode } from "../deployment/StepNode";
 import { useReasonNotAdmin } from "../shell/usePermissionReason";
@@ -15,7 +17,7 @@ import { StepDetail } from "./StepDetail";
 const Graph = lazy(() =>
   loadChunk(() => import("../deployment/Graph")).then((module) => ({ default: module.Graph })),
 );
-const t = editorTexts.read;
+const t = readTexts;
 
 type PipelineStep = Schemas["PipelineStep"];
 type Props = {
@@ -90,7 +92,7 @@ function Overview({ project, version }: Pick<Props, "project" | "version">) {
       <p className="t2">{editorTexts.step.none}</p>
       <h2 className="pt-4">v{version.version}</h2>
       <p className="t2">
-        {t.published} <Time at={version.created_at} /> {editorTexts.past.by} {version.created_by}
+        {t.published} <Time at={version.created_at} /> {versionTexts.by} {version.created_by}
       </p>
       {version.note ? (
         <p className="whitespace-pre-wrap">
@@ -100,7 +102,7 @@ function Overview({ project, version }: Pick<Props, "project" | "version">) {
       {comments.length > 0 ? <h2 className="pt-4">{t.comments}</h2> : null}
       {comments.map((comment, i) => (
         <p key={i} className="note mt-2 whitespace-pre-wrap">
-          <BidiSafe text={comment.text} />
+          <BidiSafe text={comment.steps ? t.group(comment.text, comment.steps) : comment.text} />
         </p>
       ))}
       <h2 className="pt-4">{editorTexts.panel.users}</h2>

@@ -2,6 +2,7 @@ import type { Schemas } from "@/api/client";
 import { formatDuration } from "@/components/time";
 import { editorTexts } from "@/editor/editorTexts";
 import { type Container, containerOf, JOB_SECONDS, type Step } from "@/editor/model/document";
+import { readTexts } from "@/editor/readTexts";
 
 type Image = Schemas["ImageRef"];
 
@@ -9,7 +10,7 @@ type Image = Schemas["ImageRef"];
 export type Fact = { name: string; value: string; code?: boolean };
 
 const t = editorTexts.step;
-const r = editorTexts.read;
+const r = readTexts;
 
 /** Everything that a step says, to read: what the inspector offers to change, and what was filled in. */
 export function factsOf(step: Step): Fact[] {

@@ -29,7 +29,9 @@ export function Frame() {
     setOpen(false);
     setOver(undefined);
   }, [path]);
-  useKeys({ Escape: () => setOpen(false), "?": () => setOver("shortcuts") });
+  // Closed, it leaves Escape to the page.
+  const keys = { "?": () => setOver("shortcuts") };
+  useKeys(open ? { ...keys, Escape: () => setOpen(false) } : keys);
   useGoKeys(() => setOver("palette"));
   const close = () => setOver(undefined);
   return (

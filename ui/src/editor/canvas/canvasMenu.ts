@@ -1,0 +1,77 @@
+import { copyText } from "@/components/Copy";
+import { editorTexts } from "@/editor/editorTexts";
+import { copySteps } from "../model/clipboard";
+import type { Spot } from "../model/document";
+import { allIds } from "../model/edit";
+import type { Editing } from "../useEditing";
+import type { MenuAct, MenuTarget } from "./canvasFloat";
+import { focusField } from "./connections";
+
+const t = editorTexts;
+const NOTHING = new Set<string>();
+
+type Given = {
+  editing: Editing;
+  /** Where the menu was asked for, in the window and in the drawing. */
+  at: Spot;
+  middle: Spot;
+  fit: () => void;
+  say: (kind: "done" | "failed", text: string) => void;
+};
+
+/** The acts of a context menu. Each is also on a key or a button. */
+export function menuActs(target: MenuTarget, given: Given): MenuAct[] {
+  if (target.kind === "item") return itemActs(target.ids, given);
+  return target.kind === "line" ? lineActs(target.id, given) : canvasActs(given);
+}
+
+function itemActs(ids: Set<string>, { editing, at, say }: Given): MenuAct[] {
+  const { session, actions } = editing;
+  const [only] = ids.size === 1 ? ids : [];
+  const isStep = only !== undefined && !only.startsWith("#");
+  const copied = () => copySteps(session.doc, ids);
+  const copy = async () => {
+    if (await copyText(copied())) say("done", t.copied(ids.size));
+  };
+  const hasSteps = [...ids].some((id) => !id.startsWith("#"));
+  const duplicate = () => void actions.insert(copied(), { x: 32, y: 32 });
+  return [
+    ...(isStep
+      ? [
+          { label: t.openStep, keys: "Enter", run: () => focusField("key") },
+          {
+            label: t.addAfter,
+            run: () => actions.openPicker(at, { node: only, handle: "after", type: "source" }),
+          },
+        ]
+      : []),
+    { label: t.menu.copy, keys: "Ctrl C", begins: isStep, run: () => void copy() },
+    { label: t.menu.duplicate, keys: "Ctrl D", run: duplicate },
+    ...(hasSteps ? [{ label: t.menu.group, keys: "Ctrl G", run: () => actions.group(ids) }] : []),
+    { label: t.menu.remove, keys: "Del", begins: true, run: actions.remove },
+  ];
+}
+
+function lineActs(id: string, { editing }: Given): MenuAct[] {
+  const remove = () => editing.actions.removeLines(new Set([id]));
+  return [{ label: t.menu.removeLine, keys: "Del", run: remove }];
+}
+
+function canvasActs({ editing, at, middle, fit, say }: Given): MenuAct[] {
+  const { session, choice, actions } = editing;
+  const paste = async () => {
+    const text = await navigator.clipboard.readText().catch(() => undefined);
+    if (text === undefined) say("failed", t.noClipboard);
+    else void actions.insert(text, { x: 40, y: 40 }, middle);
+  };
+  const add = () => actions.setFloat({ kind: "picker", at, middle });
+  const all = () => choice.choose(allIds(session.doc), NOTHING);
+  return [
+    { label: t.addHere, keys: "A", run: add },
+    { label: t.menu.comment, run: () => actions.add("comment", middle) },
+    { label: t.menu.paste, keys: "Ctrl V", run: () => void paste() },
+    { label: t.menu.all, keys: "Ctrl A", begins: true, run: all },
+    { label: t.tidy, keys: "Shift F", run: () => void actions.lay() },
+    { label: t.menu.fit, keys: "F", run: fit },
+  ];
+}

@@ -1,0 +1,75 @@
+import { useReactFlow } from "@xyflow/react";
+import { useEffect, useRef, useState } from "react";
+import type { Doc } from "../model/document";
+
+/** How much of the canvas stays free around what is fitted into it. */
+export const FIT = { padding: 0.06, maxZoom: 1 };
+/** Below this, text is too small to read. */
+const READABLE = 0.72;
+/** Below this, steps are drawn as boxes with their names: then all of them are shown. */
+const OVERVIEW = 0.4;
+/** Between a step and the edge of the canvas, in px. */
+const MARGIN = 24;
+
+/**
+ * What is in sight at first: a step that a link leads to, or the whole drawing; where that would be
+ * too small to read, but not yet an overview, its beginning.
+ */
+export function useFirstView(doc: Doc, chosen: Set<string>) {
+  const flow = useReactFlow();
+  const [linked] = useState(() => {
+    const [only] = chosen;
+    const found = chosen.size === 1 && doc.steps.some((step) => step.key === only);
+    return found && only ? { nodes: [{ id: only }], padding: 0.8, maxZoom: 1 } : undefined;
+  });
+  const done = useRef(linked !== undefined);
+  useEffect(() => {
+    if (done.current) return;
+    done.current = true;
+    // The library fits the drawing once it knows the size of the canvas.
+    const timer = setTimeout(() => {
+      const zoom = flow.getZoom();
+      if (zoom <= OVERVIEW || zoom >= READABLE) return;
+      const box = flow.getNodesBounds(flow.getNodes());
+      void flow.setViewport({
+        x: MARGIN - box.x * READABLE,
+        y: MARGIN + 40 - box.y * READABLE,
+        zoom: READABLE,
+      });
+    }, 50);
+    return () => clearTimeout(timer);
+  }, [flow]);
+  return linked ?? FIT;
+}
+
+/** Brings the step that was chosen back into sight when the inspector opens over it. */
+export function useKeepInSight(chosen: Set<string>) {
+  const flow = useReactFlow();
+  const [only] = chosen.size === 1 ? chosen : [];
+  useEffect(() => {
+    if (only === undefined) return undefined;
+    // The canvas has its new width in the next frame.
+    const frame = requestAnimationFrame(() => {
+      const canvas = document.querySelector(".cv")?.getBoundingClientRect();
+      const step = document
+        .querySelector(`.react-flow__node[data-id="${CSS.escape(only)}"]`)
+        ?.getBoundingClientRect();
+      if (!canvas || !step) return;
+      const by = {
+        x: hiddenBy(step.left, step.right, canvas.left, canvas.right),
+        y: hiddenBy(step.top, step.bottom, canvas.top, canvas.bottom),
+      };
+      if (by.x === 0 && by.y === 0) return;
+      const { x, y, zoom } = flow.getViewport();
+      void flow.setViewport({ x: x + by.x, y: y + by.y, zoom });
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [only, flow]);
+}
+
+/** How far something has to move to lie within these edges; its beginning comes first. */
+export function hiddenBy(start: number, end: number, from: number, to: number): number {
+  if (start < from) return from - start + MARGIN;
+  if (end > to) return Math.max(to - end - MARGIN, from - start + MARGIN);
+  return 0;
+}
