@@ -1812,10 +1812,16 @@ type CloneInputState string
 
 // CloneService defines model for CloneService.
 type CloneService struct {
+	// Branch What the source's tag was built from; absent where neither the image nor the tag names a branch.
+	Branch *string `json:"branch,omitempty"`
+
 	// Choice What the clone runs unless somebody chooses otherwise.
 	Choice     string  `json:"choice"`
 	DefaultTag *string `json:"default_tag,omitempty"`
 	Image      string  `json:"image"`
+
+	// NewestOfBranch The newest tag of that branch.
+	NewestOfBranch *string `json:"newest_of_branch,omitempty"`
 
 	// NewestTag Absent when the registry did not answer.
 	NewestTag    *string `json:"newest_tag,omitempty"`
@@ -1955,6 +1961,42 @@ type ComparedVersion struct {
 
 // Component defines model for Component.
 type Component = pipeline.Component
+
+// ComposeNote defines model for ComposeNote.
+type ComposeNote struct {
+	Line    int     `json:"line"`
+	Message string  `json:"message"`
+	Service *string `json:"service,omitempty"`
+}
+
+// ComposeReading defines model for ComposeReading.
+type ComposeReading struct {
+	Notes    []ComposeNote `json:"notes"`
+	Pipeline Pipeline      `json:"pipeline"`
+
+	// Registries Registries that have to be added.
+	Registries []ComposeRegistry `json:"registries"`
+
+	// Secrets The secrets that the pipeline reads.
+	Secrets []string `json:"secrets"`
+
+	// Services Services that have to be added.
+	Services []ComposeService `json:"services"`
+}
+
+// ComposeRegistry defines model for ComposeRegistry.
+type ComposeRegistry struct {
+	Host string `json:"host"`
+	Name string `json:"name"`
+}
+
+// ComposeService defines model for ComposeService.
+type ComposeService struct {
+	Image    string `json:"image"`
+	Name     string `json:"name"`
+	Registry string `json:"registry"`
+	Tag      string `json:"tag"`
+}
 
 // Definition defines model for Definition.
 type Definition struct {
@@ -3826,6 +3868,14 @@ type RegistryTested struct {
 	Total *int `json:"total,omitempty"`
 }
 
+// RequiredVariable defines model for RequiredVariable.
+type RequiredVariable struct {
+	Name string `json:"name"`
+
+	// Value What the catalogue proposes, such as a reference to a secret.
+	Value *string `json:"value,omitempty"`
+}
+
 // Resources defines model for Resources.
 type Resources = pipeline.Resources
 
@@ -4217,6 +4267,34 @@ type ServiceHealth struct {
 
 	// Url Only for a service with an exposed port.
 	Url *string `json:"url,omitempty"`
+}
+
+// ServiceImage defines model for ServiceImage.
+type ServiceImage struct {
+	Digest string `json:"digest"`
+
+	// Env Its variables and their defaults.
+	Env []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"env"`
+
+	// Health The command of its health check.
+	Health *[]string `json:"health,omitempty"`
+	Ports  []struct {
+		Port int `json:"port"`
+
+		// Protocol tcp, udp or sctp.
+		Protocol string `json:"protocol"`
+	} `json:"ports"`
+	Requires []RequiredVariable `json:"requires"`
+	Tag      string             `json:"tag"`
+
+	// User The user that its process runs as.
+	User *string `json:"user,omitempty"`
+
+	// Volumes The folders whose content it keeps.
+	Volumes []string `json:"volumes"`
 }
 
 // ServiceList defines model for ServiceList.
@@ -5223,6 +5301,12 @@ type ListBranchTagsParams struct {
 	Branch string `form:"branch" json:"branch"`
 }
 
+// ReadComposeJSONBody defines parameters for ReadCompose.
+type ReadComposeJSONBody struct {
+	// Text The file.
+	Text string `json:"text"`
+}
+
 // DeleteDraftParams defines parameters for DeleteDraft.
 type DeleteDraftParams struct {
 	// IfMatch The ETag of what was read.
@@ -5303,6 +5387,12 @@ type ListServicesParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetServiceImageParams defines parameters for GetServiceImage.
+type GetServiceImageParams struct {
+	// Tag One of the tags that may be chosen; the service's own or the newest by default.
+	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
 }
 
 // ListServiceTagsParams defines parameters for ListServiceTags.
@@ -5471,6 +5561,9 @@ type PutPluginJSONRequestBody = PluginPut
 
 // PutProjectJSONRequestBody defines body for PutProject for application/json ContentType.
 type PutProjectJSONRequestBody = ProjectPut
+
+// ReadComposeJSONRequestBody defines body for ReadCompose for application/json ContentType.
+type ReadComposeJSONRequestBody ReadComposeJSONBody
 
 // PutDraftJSONRequestBody defines body for PutDraft for application/json ContentType.
 type PutDraftJSONRequestBody = DraftPut
@@ -5900,6 +5993,9 @@ type ServerInterface interface {
 	// ListBranchTags The same branch everywhere: a tag for each selectable service
 	// (GET /api/v1/projects/{name}/branch-tags)
 	ListBranchTags(w http.ResponseWriter, r *http.Request, name InName, params ListBranchTagsParams)
+	// ReadCompose Say what a Compose file becomes in one of the projects
+	// (POST /api/v1/projects/{name}/compose)
+	ReadCompose(w http.ResponseWriter, r *http.Request, name InName)
 	// DeleteDraft Discard the caller's own draft of the pipeline
 	// (DELETE /api/v1/projects/{name}/draft)
 	DeleteDraft(w http.ResponseWriter, r *http.Request, name InName, params DeleteDraftParams)
@@ -6014,6 +6110,9 @@ type ServerInterface interface {
 	// PutService Create or replace one of the services
 	// (PUT /api/v1/services/{name})
 	PutService(w http.ResponseWriter, r *http.Request, name InName)
+	// GetServiceImage What a service's image says about how it runs
+	// (GET /api/v1/services/{name}/image)
+	GetServiceImage(w http.ResponseWriter, r *http.Request, name InName, params GetServiceImageParams)
 	// ListServiceTags Tags a user may choose, from the registry
 	// (GET /api/v1/services/{name}/tags)
 	ListServiceTags(w http.ResponseWriter, r *http.Request, name InName, params ListServiceTagsParams)
@@ -10488,6 +10587,32 @@ func (siw *ServerInterfaceWrapper) ListBranchTags(w http.ResponseWriter, r *http
 	handler.ServeHTTP(w, r)
 }
 
+// ReadCompose operation middleware
+func (siw *ServerInterfaceWrapper) ReadCompose(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReadCompose(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // DeleteDraft operation middleware
 func (siw *ServerInterfaceWrapper) DeleteDraft(w http.ResponseWriter, r *http.Request) {
 
@@ -11819,6 +11944,48 @@ func (siw *ServerInterfaceWrapper) PutService(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// GetServiceImage operation middleware
+func (siw *ServerInterfaceWrapper) GetServiceImage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetServiceImageParams
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", r.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetServiceImage(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListServiceTags operation middleware
 func (siw *ServerInterfaceWrapper) ListServiceTags(w http.ResponseWriter, r *http.Request) {
 
@@ -12876,6 +13043,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}", wrapper.GetService)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/services/{name}", wrapper.PutService)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}/tags", wrapper.ListServiceTags)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}/image", wrapper.GetServiceImage)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/node-templates", wrapper.ListNodeTemplates)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.DeleteNodeTemplate)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/node-templates/{name}", wrapper.GetNodeTemplate)
@@ -12901,6 +13069,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline", wrapper.GetPipeline)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline", wrapper.PutPipeline)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/validate", wrapper.ValidatePipeline)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/compose", wrapper.ReadCompose)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/scripts/test", wrapper.TestScript)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/preflight", wrapper.PreflightDraft)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/scratch", wrapper.CreateScratch)
@@ -18876,6 +19045,53 @@ func (response ListBranchTagsdefaultApplicationProblemPlusJSONResponse) VisitLis
 	return err
 }
 
+type ReadComposeRequestObject struct {
+	Name InName `json:"name"`
+	Body *ReadComposeJSONRequestBody
+}
+
+type ReadComposeResponseObject interface {
+	VisitReadComposeResponse(w http.ResponseWriter) error
+}
+
+type ReadCompose200JSONResponse ComposeReading
+
+func (response ReadCompose200JSONResponse) VisitReadComposeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReadComposedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReadComposedefaultApplicationProblemPlusJSONResponse) VisitReadComposeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteDraftRequestObject struct {
 	Name   InName `json:"name"`
 	Params DeleteDraftParams
@@ -20631,6 +20847,53 @@ func (response PutServicedefaultApplicationProblemPlusJSONResponse) VisitPutServ
 	return err
 }
 
+type GetServiceImageRequestObject struct {
+	Name   InName `json:"name"`
+	Params GetServiceImageParams
+}
+
+type GetServiceImageResponseObject interface {
+	VisitGetServiceImageResponse(w http.ResponseWriter) error
+}
+
+type GetServiceImage200JSONResponse ServiceImage
+
+func (response GetServiceImage200JSONResponse) VisitGetServiceImageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetServiceImagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetServiceImagedefaultApplicationProblemPlusJSONResponse) VisitGetServiceImageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListServiceTagsRequestObject struct {
 	Name   InName `json:"name"`
 	Params ListServiceTagsParams
@@ -22360,6 +22623,9 @@ type StrictServerInterface interface {
 	// ListBranchTags The same branch everywhere: a tag for each selectable service
 	// (GET /api/v1/projects/{name}/branch-tags)
 	ListBranchTags(ctx context.Context, request ListBranchTagsRequestObject) (ListBranchTagsResponseObject, error)
+	// ReadCompose Say what a Compose file becomes in one of the projects
+	// (POST /api/v1/projects/{name}/compose)
+	ReadCompose(ctx context.Context, request ReadComposeRequestObject) (ReadComposeResponseObject, error)
 	// DeleteDraft Discard the caller's own draft of the pipeline
 	// (DELETE /api/v1/projects/{name}/draft)
 	DeleteDraft(ctx context.Context, request DeleteDraftRequestObject) (DeleteDraftResponseObject, error)
@@ -22474,6 +22740,9 @@ type StrictServerInterface interface {
 	// PutService Create or replace one of the services
 	// (PUT /api/v1/services/{name})
 	PutService(ctx context.Context, request PutServiceRequestObject) (PutServiceResponseObject, error)
+	// GetServiceImage What a service's image says about how it runs
+	// (GET /api/v1/services/{name}/image)
+	GetServiceImage(ctx context.Context, request GetServiceImageRequestObject) (GetServiceImageResponseObject, error)
 	// ListServiceTags Tags a user may choose, from the registry
 	// (GET /api/v1/services/{name}/tags)
 	ListServiceTags(ctx context.Context, request ListServiceTagsRequestObject) (ListServiceTagsResponseObject, error)
@@ -26036,6 +26305,39 @@ func (sh *strictHandler) ListBranchTags(w http.ResponseWriter, r *http.Request, 
 	}
 }
 
+// ReadCompose operation middleware
+func (sh *strictHandler) ReadCompose(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ReadComposeRequestObject
+
+	request.Name = name
+
+	var body ReadComposeJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReadCompose(ctx, request.(ReadComposeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReadCompose")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReadComposeResponseObject); ok {
+		if err := validResponse.VisitReadComposeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // DeleteDraft operation middleware
 func (sh *strictHandler) DeleteDraft(w http.ResponseWriter, r *http.Request, name InName, params DeleteDraftParams) {
 	var request DeleteDraftRequestObject
@@ -27125,6 +27427,33 @@ func (sh *strictHandler) PutService(w http.ResponseWriter, r *http.Request, name
 	}
 }
 
+// GetServiceImage operation middleware
+func (sh *strictHandler) GetServiceImage(w http.ResponseWriter, r *http.Request, name InName, params GetServiceImageParams) {
+	var request GetServiceImageRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetServiceImage(ctx, request.(GetServiceImageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetServiceImage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetServiceImageResponseObject); ok {
+		if err := validResponse.VisitGetServiceImageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListServiceTags operation middleware
 func (sh *strictHandler) ListServiceTags(w http.ResponseWriter, r *http.Request, name InName, params ListServiceTagsParams) {
 	var request ListServiceTagsRequestObject
@@ -27949,724 +28278,737 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L3/khs3kj/4Kgh+N0Ize9WtltSS7e74xkWPLNtaS7JWLXn2buxlg1UgCXcR4ACopjgORdzT3IPdk1wg",
-	"E6hCFYH6QbVmdyM8f4zVZBGFH4lEIvOTn/x9lsvNVgomjJ5d/D7bUkU3zDAFf70UzyulpbL/LpjOFd8a",
-	"LsXsYnYj2Eczz+HbGyKXxKwZ2dIVIwu2lIqdzrIZtw/+vWJqP8tmgm7Y7GKGv5hlM52v2Ybahjf04ysm",
-	"VmY9u3h6dpbNzH5rn9RGcbGaffqUzV6Kl4V9EhrcUrNu2uPFLJsp9veKK1bMLoyqWNj2vyi2nF3M/tfD",
-	"ZpQP8Vv98GXhG1++piZfHw7y/ZqRF+/pyo5vt6aG7KgmitGiHt2a0YKppjsvlyfYVtgJ9pFutqX9+pfZ",
-	"V7/MZpkdg2HKNvCfv8z+dnbyza+/P8oeff3pl9m/zOIT8Ipq8+KOCRPMRPfl9pkTeOjk5bepKX6UmuJX",
-	"fMNN3XZn2Ur4MmyyYEtalcY1uKEf+abauBXccIF/PapfxYVhK6bcu95Aq9EFhf8cu6TQrntFtVkwFV9T",
-	"O/ubrXmgiYCn6uXsdAWb6OtMPe5HZ/C/EWP/SeQs3i1NN4zcsj3Z0FumiZBmzcWKmB3PGdlx+xehpKD7",
-	"C9ht8LjtGtOGcE2o0DumWEGoJhxlFfdiRqQiii0rzQpoh5yffUN2a6YYNIQ/JHotdxrlnGv4SxApctjK",
-	"jQjnpRTsRC5P9FpuTx4lN0LBNltpmMj3Jz+yfUoaH7spq6UzLptvqdYJednarz5bBbyrRHxNVCWGxERV",
-	"ol9GhiTimuWKmZ49oeGBo0cZtO9eaNg29Sr71Wdvv1dy1TejZLeWmhH7Lk2oYqBTL0EWS2pAnJekZEtD",
-	"ZGVSJwlO++hpfiVX14yqmJr/SZR7UnLBNO4Os+aaGPbRZIQLUm23TNkdVEq7S3Kqk4ebxhf0yfqhdNuO",
-	"8ahOeOMUgCwLpohZUwFdS74dWglfvpRqQ83sYlZQw04MB80a74GsVKwL10zd8ZxpO35crsXerhNXVlFd",
-	"ElqW/vC36zpi2TS+KewmN2yjO5N1fjhXcMq8xGefNl9Tpejej+ODMLxMz6RguzEzWUErR8zka2YUz/V3",
-	"Sm4OO3ElyFpWyillcmPkDalEybQmK37HRKo3S9va8Z15L2PzsRv1aiM/48V/5YVJGFVLu9mMXQjjDjsK",
-	"OoAuSkbySt2xUd1TTMuygnbHqijXt3fNLz/ZLiumt1JoBmL4VslFyWAFcykME2AW0e225Dm1v3m4xSf+",
-	"j9+0FC0Lz/6igJmjq7msjOYFm3trL5sVzFArn/Zrr+oKiWc92VjD0dnR8AOiWMmoZg//dZbNlpyVxexi",
-	"dseU5lLoU7rloKg3rNjPLmbP19LqVEoM2qtgIeDufaBJyTXsSGcuzLlt6uzRN9/QR4vHJ9ZyOfnK/t/X",
-	"9v/Ogv/ZiTXUVNpuSbvpuAEz4C+0IO+wsUYG6EJW5mJRUnFrt+u4FfGzDevQFpV3aLOA/bKkvGTW2EdL",
-	"AxbqHTNqf3K1NDFDDz4ma7kjGyr2RLNcikIfWk4buic7qW5PyTUzzjx6/A2hoiBPz56ctiQrcq78x4mb",
-	"hhO0zNud+EHu8FiTK2gRzK2q4IbkVnWC3sSfR19UbyqYHDdj9vurPGdav/i4LSkXDF68VXLLlOEow1Tf",
-	"Hvbmr2tJcipgUxGOKtrr3gNl21av2WzBclppFmuVGmjSmp0ZkcIKnt02OSOM5utprynZHSuHZAaH/woe",
-	"tecC19o2F+/asipLQuEXZCersiCG3sIZftAZufiN5Sa2AKFJ9Df/nO9tMzkZTPyvddPuwU/ZLOyy1RjC",
-	"mip/mwkp8LpDrWzbrga/bjp2lRt+x80+stBmrGbOZot9dAluuSjCPuWKUcPwYm0Uh3+xj4aJAv55xzXH",
-	"rzfyjhWR/nZmi9qZgpdAF+Kzg+N7xbU5HGMtPfU/+oXDzVVEulRVRiWYCXtlYlZBLPaEG83KpTX+QmE+",
-	"nQ0NFFr3wh4d5nar5B0tv0Nl/vuMFgW3naDl22DES1pqlnUmIV9La4m1pmFwN9W39AObF08IOFUeaGJ/",
-	"dwrbjy5QQA+aFu5+cvBFMwP1lwspS0ZF06NGuNzvsuZ27R/O3BCHBcr5COChg2nOZh9PVvLEfbjlW2ZN",
-	"+9P21AcPnfDNViqUOnsVupituFlXi9Ncbh6KqizlVtf/9c1Bl3yT/jrVu5iJixDlRhOwNwklW6a0FO4+",
-	"rk+JfUpWZlsZvCbVK6Yz91BW3/rniz2cMPXfFPR7W4bwx+N3UmvOIuK1VXKzjUjXa7ona1kWRLElU3bz",
-	"6IwsKkOsuiNGEkrwThvVwoZR7Nvh6WUPaxzhKfmrPaoF42ZtbXr7GyKkIpVmChwgXNt7JruzVgDVrWPA",
-	"SJjLgm1Lud8wYS4JLTZcaELLHd1r+55px5ZVubIyc2dmtDxkXz87b/nIHj/95vGgryibwUCmbPfOLnGL",
-	"M3WDXKMH4D72hzV0XgijYsdWjqta284aulwZb7RGj0GaG3RGH34z4RjMFSuYMJyWCT8c09bEtlbn1duX",
-	"xMhbPB52VJPCCrA1EjN3UJBttSh5TqxOCjxlMBz85W2xefJx983ftzQ6Jn8nOLBfib1K2E5QMN+tUW9f",
-	"oi+JAKGm5I6WVdyQWUZvoOD7LApltwCYoBtG7JPRJnjEnH1px1vSnNmzEexad6/osaTCCXFrS+zdJTYX",
-	"4fUketJod5j1ai0rdu/wUWs1s7+PGEi+plxksLKyMmRFt+AdqAWKC/PsfBb1LIV7DsIRYO+gqGZe0LNm",
-	"97lRRO0D2/V7sYGarRdRVkHsZtjW7bFmgok+DBA5h/MNbBt7v6VlKXessBJt/7yjJS8ycoMXuxuyUBKt",
-	"cm8pyFuYLGjFLgVeAKPWse3Iz0zxpbugH04fE9aS1fEbGlwQ7alJ8jXLb1kxauntnVwUXKwirV4ZspHa",
-	"EErWlSgUtlivXLtr28bdcDAyJ7xTxdD+LKsbjq1dVyTsrTquMATbuevpiBmxzcxLLm772iJ2MfbglRC3",
-	"4GNds49xLXIbNyp33Aimde96ClkwTRTbMGtnom3v/CKw2dH7hKsuN1vqFmlgZkEovTC5aQuHHQhFbNr/",
-	"oqjI1+/p6lAMwP2TsqIVo87VFBERPC+j3znL9NBwoJHb8tXCXnXIzt6GwFDDLunac+HV9xp2NHEGzvC9",
-	"yAUVfE+zeqy9UxTZKgv4rm8axqvIZimGDCn31uAdsX4/p1uac7N/V5XOxBl/HbBCq6TcEImnEcquXBIq",
-	"CBN3XElhrVRr0uayEgZFtTM3ld7P82013zKVO59l16IQYFEsyW7N8zWhhpSMgh8WAn72iuF2yPO3H0Bv",
-	"c2HtabB1dmtqrN2RkaKyk+59//De2rvmIpd2pwfm9Sk5y5zFDSKT2ZF8c3ZJHp2dEb3jKGbc2jjL01nW",
-	"CqsGZvJZTOWE7z8c83cSfYClFKuMPDmzpv+TZ2dnl7EePTk7a73dPjj0ejvj8o6pXG5c/Dyhj6w1iu7H",
-	"XCq3urgg9lKzYEQxK1+syMjZ6SPbz0eJbp63lHEhq0XJxkyau3F/+hSXXu18I22xahZxaEO5Jr5tfvAJ",
-	"T+1KsaHffuces3an2FaD73oJD9kbaAuvEt9yyc9jExFxINqNsFPcGCYyiILZ7WD/exncb4k2dB/8HWjF",
-	"pnF/PZoXfMW0iSqy+hnn6Y/5nTOIfka/mKwH3bK5SF/MNoDA3+T2rM6PXZTpLRNzahJeuOCY0Xg4l1Le",
-	"soJQc0GE3EEsYOeedEabYuCIbO+KvgtgpRI3vy1TG2rP8eEzLdgX2GBk5Q4XPPNha79KfnZbkhzM0q/p",
-	"vfpta2d2nIVSoMQPrVbTyPP6J1ar+T/mPZaH8xPPJ9694TcJV3Rw2EW/x4vhEKSjx1kpIDwX23ZKJnz/",
-	"6J3fTxqmE8mjfpOYGh+GG7ue1/h89IbqHKh+zO15r1/VWq3WcvdI5XVjjnYPEu/nOHSBpLXhmtHSxC0+",
-	"vqGr+FqWchW/8pfW2gGkxzTv3lYqM14Duil4K1X0qqWYNtS1l9TfR5nzKUU30TrHicVW68WplyIYAM50",
-	"nzC4DneUk73VVNvBaTRs+9w9CqqhmLihbtm+TzzGL/+GaZ2StXE+KTuWwCVlp2/iYMZtf/sev/GzmWHa",
-	"DP7kPdPmHdt6YcX4/pDM3AKkDx8O9EVSHOzig3Mmohi+wDGy5GLF1Fbx2DXo+oerk8dPn/U6HtZSm4mh",
-	"Nq51xdS00JmQZk49fGHcyO1PEEE0QXaYcs7uUXE1HHw9ovr37XltdSUcysRjoxGNq8qspYpGufO2ALUX",
-	"9O2L16d9QvLfSbCOWHFdjUQl+Ae76xRO3r0s1H14qEOVMOSASbugg1Z+Uh4WlBSd8b2DxljR28lslq9p",
-	"WTKxisjki83W7L0rDcGHXBOJzRIq9mTjsiQi1pBiuZEqLoGF0KnP5xhTnWtm4l5EfEbdJdSU/brSiS8Z",
-	"Xcxv2T4VmvFfJ9/NNinrT0lp9LB0N5MdTpFv2DeDE9QaajCwg2lqjas9iqwtOaOk7y16LiahOpIitDZm",
-	"e3L2iCylgmsxqGUilwCqCpxrGaHa3pDlHVPEnuPk67NLUgjtf7zjZZFTBagBfBKdfFbdE5ykMO7i3ouT",
-	"Zf/x65CQpqOM7k3Ua/ZLYlvXzssWIKNjcF8n6nFEXdB5u7OMLIsMRoudDgdkhWOZP3705Nksm+3YYi3l",
-	"bXxQtXDER/X++uX3kKDBBVlQzZ6dgzsCIZta76Sq59a95pS8gVgtZFN0Rn1+9s2zZCf8Ju2IhNTmApbY",
-	"jtQNKiOUfHj3CpfavXbs/Nb7PRKrsRPsRlMP/E/rDc1P9Jo+fvrsz/Xg3VsBetF99dOnWVJbxF/8+uo5",
-	"vMu9mxfNdLem85Lcsq0LVyDcw2PPIWBRSyj8xQtw0I1bgrauO3QoU9FIdAvEnIN3XsNScKNJXmkjN0xp",
-	"IkW5J39iHw1Tgpb+SbLAYNGfL/xQ3aBvWberT6NLWGvVA1eaz+2p+wk4V8UNI0YeLNJ51qOXD6wt7K39",
-	"Hr3YzVTDZOi9tmcsKSQEeo2qMH4YvPHZ06dPnmVHafwBRXyUCuYiOs6s1rsPNJE7QYITgSy5Sg2rN6Gp",
-	"vpdGXufhBxT0yXatXLJJmL/37MnX5/2vyGawzj+Jco/5O5GJ5WKGHYlO55rlt9d2pzljvBWSr8StkDv7",
-	"+x1VAl+YK254TuPg1eelFOz5mrpT7rMgadBWEo/WRbLSonA4VoSqgskmVgkYQcK9EneXODyr6350Fpuu",
-	"HsKf3BUAcNXuMgfRjKivqwvssk8l3/jSx09i8NEERBqiUvbHENp1qRdabthCFnuSQ2qBJtKsmdpxzS4J",
-	"xVAxXzZP2V9azdJ33w2gDt1e7NH1D9lBDzRCm6xOtxokp0pxZ+FETWadSF+qB4cP2D6GfefGh7Idksr5",
-	"WdqAVbwUd0VpLEgV20uuVtJdOnK9VCVGLFj8noEhxXnKeZj2ryKMYz4IIsD0hhXXRu1JwQuEASF8M9aj",
-	"Oi16KswBVrcvqOaewKWLWh2GrsiGUaEJFTBvBMZPhNwFfQ0uNK7J1OwdL0f9ft75xkUwen16dPXaPjbF",
-	"1YsNd6aqxmQPC/KasZjawa0LIfKJ/jSvxw7d+LBbAQNdBJhoND7AGHdRN1KwvKQKEAm7lsd/8IipA8zR",
-	"bs3xGNGJ7ekOGW/M1d1jG83Ku07w4fjTzqvZLspjqRir8ahRD9Txq1IHNMfNwIKZHXOawOwk8dlrl4Qd",
-	"OkgKXkybGWdT9HUzCKIf7nnMwMscHKZRqpglpCpxGgW5KYZ7RKfP9d6+v6t/Hx7/Y3/SBSd5Byy+OrY/",
-	"p0MCwpMpBgioj9vhVvDRA0Xks4B9JPIwdB6EyA+ELlyDrK1jIgKe1ln1OLpg0S8chR6H8UiHpI+I6R68",
-	"Mj4rlTZMvab5mouYUbKtEht+KwvImiBregduA47Z84B1iuOVOqikNBLeGod4wbf2AwTjo5ptwzZRh1Rv",
-	"Bxd7w/RIdGtyPevD/hDCrwopWEE2OKXklrGtxrwB2yE4wULMnHSxaW81wGitjLuGnHzjxzHbIanwflrC",
-	"a2+rBSvZCNBmy35t2gXE26ye7KgUyY3fOhOu4Vupa8TKhJ99DBakEaV95NPO+D7O7GNRbDT7aA65G86G",
-	"Jgx+Njbbxs/RvSTaPHf45cRlcyVl0b5ftnIyDNvq0x1bnDqNe8rE3enbn969j6doAPBs/JXUdc3RgXx+",
-	"5Hc8HrGBwrxjyzHgIlFTBkV08ThUXg0G6O7fOn09pyJnqUSGNIxVyQ1sX/A6IQjRJbExUaA6c/AWKVjj",
-	"SDJAtAKGcSXsDYybkcrYYxS+LBqphaJrH1h1fmjMNugClKiDLfku94ni9ZZGZPEoHEdquX5wiGN7bBkp",
-	"by+JS1F3XgdM4FqwFRUZUqvwsoS7/PjVmYgGObgJwse98xQF7zhl0m/5hTMduOU6p6PDQFthjp7nDuM6",
-	"5U3pm7PHtcTS/TCrQSqyLauVTwODHeVELgtJboxjyIpkjYxyGWJX+mb+50bHTJ98Z7f7NsbN4+GPdNvW",
-	"CR0fU9yk0ExqrNCJiec95tPpHscYLiKRyyUkUV/BoqGiQIOrsAYQ05eY7WWXcmnXnsltydAik7LUGdFV",
-	"viZUE3fm+oaNS4eqr1Jt3gSgebEvAOcJy+OhxsNE/WAs0SuH41NLhNcFMzupEulSLoc8PdNI8nUIVx8B",
-	"rk/8tHVHHn0ZxuBr+6I6QTaGJvEoCoOYWTwmoy6SEV5naPiM8H7KsrGGpNtH92JKfsuWXPB4DqVX470n",
-	"vswre4D/aJ9NT3kXToiaMTm337KS37FoHjl4kxOKHc44r7rBODpwPgfGm2OFTOByF7LY3xsKvqhYOgUC",
-	"r7pAvEIE+2jG5zVMh8gypRIJ9ezuc70fjY3iFeSOcoPxQo0Cm8zpjTk4sEeB8VcvmFudQQibF6P7wK/V",
-	"Ivnl8qt7EzzQwToN21hKwYq55waYdHdqJZTQsvxpObv42xGpJb8eZlgxjLYYoKZaMFJpVlw4Qrh9gHOy",
-	"u6JgK0ULVpDdmtvDujHelm7fVAJx6vuMOJw6UCgqsoKLEVKkOKAC+8i10QDMWy4hYIDNWssPMvO4tR/a",
-	"AS3lo5LIzSqJhuw9zQsEXKB0nqaSaLqD5/m6yXeikIsscqYEgATtMPeXiB0JYC71JEjlO/7Pwr+mXHQ/",
-	"CQZ5FUSKmkF2JWHmgUdjB1OopFidxhVX/82cfdxyxfSQznQxNTDnSprfwv3CsUE1fB3oIH0AnJbBix9o",
-	"4hITiKrKIMat8bo2Xg1Pz3lcy3JQqf4gMQo0Vv1Oy6Ms2dJMiwSNImqrKdpKvmR2vuZrWanojblSusG/",
-	"uEUjENRw8ZnWGkeX5/DUxowqI+MGQoO3CrQMXu8MWTDgRwE+JgwIW5UQdzzLuyj93EtDVpIB3VCijdCC",
-	"n5yyZr+YOwUw155DdpyMfm4EIpsBU8uIDMN/98/hbyo24gcVq7lL/ity7w55p9a0sDIRZJoOcNdE6L4c",
-	"3yTIFxijmvICtaVeQ8RxwXK5qYMTmH5/ExJM3rRJJFtuJeNTlYUMOSUj/bzj8QjB9woIwLlZI8QYbYxL",
-	"Qh31sRRw9gEd8ciIiYqxQCM1e2OXAw1qMtqqcxVn539pEP1CSaHoDk5jOwVCAgYGaJn0urVYoRNjakzU",
-	"eUh+wCS4aJb0cR5RlwE8L6RgiZRA+N5I08rhCR4Yned1XW021NmscrPQRgo2r+KcyXCuNmc5rv1SqpU0",
-	"holLR1pn3OnrbLc6WRsEVTFnTkxIzdYVLefDjlVYeV92ArUUgd+Wewio1VYT2nO276B8wGii222552iL",
-	"jHC2etDCVFkJvGn96S1TUnLr7Rt1jLvs8kag2tITjKUVYE/lAWXhPcMf+f1XFcCORpARMkIJ9MJeoFww",
-	"w2svx8AEBQ3qOgYbmjo1p3ETQEop+OSG1gSQrtj4wHjDi1E36uMt9Vk2c+d01BkYtIYuxIkA5vH3OjQN",
-	"C0YLNBrGBDA2FLeU2/HeDKPFPiPuRk+4yMuqYAVwVoJCsEawg2hR8MBWorCmHN3jLc1KJ3I4WoPPnnfW",
-	"aveW3FSuxM4FYrhIwVT72FtnY1oeBh9dNceTDzHUysz92KOSQI05ckq7EojtbM9cc4y25+7R+VfnXz95",
-	"dv7V0PRtFa8TLzuHLGK3QHdmjR0A0Q+Hgb9EsiikMq0XkTx6/LW35zsr+nSIUycwO8fMt9+3cyCvjUjz",
-	"K/jcW/bubr+ptAEwSIbWzs0t29/Y08H+438DxPAmczd7VxYFw60NHZM3xvwB5DrSCg6E0P3HX/cWNXjy",
-	"+NCqCM+eFLtN9xUD6Qcd05SuPJ0NuWV73IaalSw3wMZfOyesIEZJbezCH845WPGgvxHih5O+phqIrjJk",
-	"AXSAc1QQRhK9pYpd1tdAL9uuQA3HMgHLSlM0PGJHQhzFEj9W+zX7t3y5/Ox8hXZzSSinv35P8skpvlpP",
-	"/1UqsNeZOOiRf0fm0cs96Q6xkR7MnhtnAopS1zbYscWpoas4AMWNejQEpenYd7yMlwpwXjtHLhQWQOJC",
-	"G0YdwiIEZqE1Octm3ph0LO57yJApJH5yCPtwd03/Aw+z1qbKb9EcRQP7GOvh+yi/AlsuWW743eD5ZX+O",
-	"sPHWNpmvXLNjfzvt+c4yrjCEevD+LBhH/yrfj3c/JDH74v79V3L1Kgq4nBRUUnK7jaU3vILSRnVypKs/",
-	"A6R/El3HI27yqRSb95it2Ck54usFJfi9P44AtSKkx+OE4+C61iRa/Xa47J8H1U3e1Pq7cl0nEbd7M+4t",
-	"o19wv5LuOn08GcOBbyO4EX1xdRnVjO4EPyx9sJO1oa1PyUvhjW1VALF24aLYwG+NcF2sfsWR+JQvHc3f",
-	"IQ0n5veMnf23rhMptjyfrhi2N2iPdGSO7fqytMKyAq6+pfNxfspmLiwx+rcw+NPZ4fEOxdE66NLs2DTH",
-	"g6zPKM9TlLGox34ZmX+EOSe6CRxAhlFB4PEelmdchnpOPz/Zs9tfkN3D/v5FGifXOkNbHCVZLsnCfgVl",
-	"25oYBzx5KNVOiMZHh5zkHFm6QEKJDvvSX6PYojqP7x42WffYGZEy3I/IAa1zP2Acp4aOgsi1SlDMrCw3",
-	"xiv+5WBq8aIEIQyoD/mVAOG9/fAetwjX5Jb7LIdTctUmNK4TMm6skYfhjRvFMNt/DlwhN4RqsmNleUlo",
-	"fdO+cUixG/KnxR5y3dwtHqIXN/72frNiginbcmY/rEqDN/ylkps5E3c3f87IjZ9y93bDNltwpjRt/9m+",
-	"2pNc6C0rSzwTYGA3aDzd2GOkvis0ahEgrg07iKp32poXBROYy5hhKL8ui+IToDNy893LF6++ndcdbnef",
-	"UMhXw6QSRB9Iq4zcj4H4QtelXyFIVAMYWqCBWqI7zAFtEf9NS3H6ju5eOz68ANp7DCZsah3YSYix8J0t",
-	"zyymI7eyYBHYeYhAlwU78eLg/p5hXZaWS8EwugmYZVyVqahB4nrVFE1IVkU5qMXl1ZC1l5p/4x6OZxMk",
-	"UzS/w4RUEDifqdns+FPyQyCaiEpxFUc2EqJsbDM6TxNelc7TLJyF1is+9hn7bKANO9wZLnWoPpTdkxlU",
-	"NyFnIYhHMbJVFeQGAwo4HnS8R6gjwGgThEL2G6chUJouAv8vqgLy5ur1CyDacYIIH8RZEBLURVdwQasj",
-	"LBta2NZdfedyT+ykRBvsTZ4N/NaUaHrHirrvI+oohPs3KJLiRbZvS+Pm0akUjglXn/ZujIhnJewFIHan",
-	"rg86uRNQZrIsmjoJXv5qChw7zAsnd5hcjNLXLcLYf1Grj+QhG8ZPRDCAvgmdDLMOfzdpprtFfM/OIpaj",
-	"ndAIaIAifT7XRDPYNHU3TslfHWYHKqXBiZdbQxZKoa/tKQxVi7nG1ToggRp0mcPKHfbpW1QhTXDACQO8",
-	"Eb0sTiR0QigaJkDyhjEQoaaPh9FO6MdcwvEclUirSNgdZzsEl8CePxS7U/IS4JItUaRij5hGVmpmJwzY",
-	"1q3e39f8hc6SqPVpEUwAnBDdHeHCJ0cK+ZCoWJuy5jDo6LxSS5dZ25xsLgRU33WajobxNGSWx7LkONzh",
-	"MEOzJaIbTdFl5LRfUD2AvwrLD0/LvkhhfJA/DaoqE7PjObskZ96rYXs51htIpyGsuqQF4ciD7iYnbzqr",
-	"V3dy0weYr+ymKByIdkKWUHXNXzZ8OMqZzP3x1XiRkHHreBAk9jwmCGxiDBl0FgyLZ0Wicf3z7LuRmGYe",
-	"yflI4oARQTCBxXYaPnEkmsp2uj/DMavr4ifSQsM2AsO7sB+j29FqmKKCxC6F5ZZj1vaLNgShS4Mj5nmN",
-	"7ThU7LkrHjSiuEZQZAgw/QBZRkbfFLjWaWsr1T1Y2aHsqUJunIgcpoSshFRsDpWBI+//GT7Hup8N0vaB",
-	"Jh/evaqPQyREpLoG/x4Bk03k7sBX9tjkKYgd1AIcgx55Wz/omPwVz02qahf8iKWY+ee6Wi75xxSDjrT2",
-	"zoKtuSh8VOU0TIYQSPvpklUBhiDVeF4Ht5qtntQ9bg3NT21nHrNQqGMbK9gQ308HNU0NOradRpE7Ykm5",
-	"ID+8f/8WgruA9Jbw93UW+LK5WAFx7RrAZyNOfhec7Lx+YD7uI3AT6psvF6MM3nIEs+YX1WrvwEMbKBTt",
-	"0gW0xIpb62hOQbSkljgAnn391YjiXx2VOUjX2qjQjpOewgXBfnnpeJ6t/Xm47U8DD9Up/iAoOju7mJUy",
-	"p6Vt4YABePCS809U4vehbiP2vsArFFkpKownxXDEy4MGPKzMwBa4pi7uEE3GSxztzoMXZ0Ufj1ts7fdD",
-	"QlfnD2z8hUNAp++aLKVu7ahEvok/PiNEatZI9SWB5aoGA9TIXk33up3Mphhx/JUeTor+avieL6HosbCb",
-	"YjQ7U3+Vlg0rUpdmh12HjNuEY83azTH0w7Udoe12TisNU2AH5Z+HHA7HK2BHaK8acKHeJV1u48gVcvRE",
-	"+xFHlzdwvP43iwkfE/BMxNrCUd5LyA0afNvQ1I7cGsf7pr3x0biHoKadnc7TRNFhh6yL8J+N2QDj2Ubr",
-	"AvSRPVNpV8wS12dKOa3OeuN4slEy7dEeb9w6HEAvrO322fXhj6xNd5BC2Z8YuTR/AeO+j9nzcCbX1WZR",
-	"l58ZZei3Y1p+jmCUrlQ5dHxwvu/DZm0v4JezWuuLwYHwyi0TpGRGoyKGVDFrdK0qZq0u+IYLsoOcP7Al",
-	"IGkPK1VLBQFrzVgnafSSYJVpx/Pv8PimXVfDvnqWzfBNyKBnfxJ1Jnx/FJP95wMvo5NpramJBY1ffKS5",
-	"KfdwGspl7UmzJ2VowR7gTI7I45iWhzwpteAAEp1Kf/rerumVvp24XvXFJnApPhvMdYEsh8nx8xaD9vSh",
-	"wzsz1+PkFLymMb28pXoYo2OfSZVmvXaxypxBfpGPjPLaP2I33P/yGTNCkoWSO21vgkwU+nQE0gw0on13",
-	"bGg/1DUoay5vxytRV0VEGGPzb20Qi9tUS4jt8h9kDCNfB8BidUiTVeCnuVcTOZ9XdU49eMA15oBRHcR1",
-	"dlQYPTafswvrgpHV4/C9js65LIvpCrCZoO5VfGBv1PNxxKjcS2OjeFm02qwqABB3q3WElm3TpZcbumLP",
-	"qUrVAADqdqy4HpaNvyQLVroaSctSIq4IGMELrm+zkBHSk5i4a3O7knIMh56o1+xpJ9tXhWy0teUKs424",
-	"4oF7Ie7BhbGObMZORzHy2QBs2FFKVnYxPWllN41jnxyBfcBR+JH7roeQQ+xgVKLsqjuk+4Tz+DtelgwL",
-	"Ke1dDXphlCzJtqSCEbih30XQzD0lFbjQLHcOhIiHp6eUQ43Bin8JRMCp8nepcgthZYTD7TrqLvnS1UK4",
-	"h1tkXYNlfLTvZwRbueXxxbeou0inSxs4p2XY/NOzmODYLtVZWRNE5xrgws594QuzUE3+5fffHegZEEqf",
-	"Pp2Sl46k2x3Qh+KExSQmFlatQawxIL93NTzQxP7utN8rmyiEVltUMd7w0H3TBngmSyxsaJyVekM/zkvX",
-	"lcDowypk/Z7mTSvyFjTJxbFN9uDV6r3bjUgrtqpKqgj7uLXXSC4F+dO7F4//3Ajobi1L5qRkQ02+ZnpU",
-	"JbM+Ckb/eGiAubPTjyfgC/Y/q2uXjC3VAw+N9TwF++meVMYdE17tdQ7fLY/ARALfhsrjFdLzlZLVdl4o",
-	"nir56Z7oaz2vCR1GXfHtzT5BsZDNcqwvMKoN9+inzFcdGFNBgOMdbMS5bh+dNqpvbeORQTGxihMpNXO4",
-	"2lbT3vX92w+xV62lNslte8uUYGXCc3/H5ooBOjy+wUq56pOTprTCiKmVcb2OKGudQMLil1615tTQUq4q",
-	"dKE3RhbmY01CINvpfIsA71gx/krkvUun7NVgBPeDLNg79yj4VKWiK9Y3pa54nv6MNJlaHGDOawlwGuFA",
-	"MrOWJukUcnCbJ2pzijtuaJwTts/n+gX4B9tEgOOaHJsCqmQ5XIfHPvMJIf+fs3JwD2x8sfBq32ofHU8w",
-	"/v6Vuspztp2cONQsZrc6aHB/fhItB6y3Jd3PU6kdsVjibcLi0oaKou3aqbnCuIjUth283U8ib3GpOl1i",
-	"jbPHnaqbj4esChhiuMqei8K/oX8Fj6ICClaw45A92VBekqYzExf48zbHmIlvwL6PDrG+h0l64c7pn8j7",
-	"CFwEKvD4/Oh/kwtfU2HC/esK7uqUC4BXU0d6ZyTcxpgonEvUYAqYx4ly55Bw/EGAi3HlLoEl2tH8feSG",
-	"5LJg5Mze3rQvVUchiis180lpmNQPzUO6HoVaiVysXKnjyFVPbjZUFNOuekwYtd9KHgukvmOAGkFrAJxf",
-	"D5oSgCL8lLh3A3gggKUwbtZMnZKfBHPl57An7tLavBz468pySlAT4mx9JD2p3zfiwT4aReeA/okRcmnM",
-	"GAjKHPplWXKrLwHY7jd41kDyv31zDfCL1miOUyljCfXj1yvfUGxr9G7+bLbkJTu6KkAAvg6V3rPHj87P",
-	"40VIx6IU+hHV3UH4S8DxYbSFNOvYTqvq0eF1/9n5UAypYFZy5rwYMGI2XPh1iai9gyHXJWN7dal3YYIT",
-	"kSdS4xqlh1bsA03sw0CNv3bMY2SrZM60voDcH6o100TzlaClRt7eguSyLFluNJFqu6aCFf43rcy/CL54",
-	"lK0g1fHFKqa+qL3CT58+eTpYQCJGhGVbGiOtitEikWn03hd/t9vSVXv3IK4T+5NLcifLauPKrZjNdumy",
-	"SKWJT/qR1UKM3M5XiuZjiAwdT5td+obR0Egon4XHI6hUkB6fvIXidgu+80vy6Iws9h412sKKjkCKQl+x",
-	"9VglpFvd6iD2C+oTwqHn7V9/wGFDF4Sio9gXqrl++f3LN+8Bp0AJekUSBDzaTFVFfwWUEoXqN0RX3DBS",
-	"MnrHMBPeZRweKifH6BK39PFLaFKDQXFRF1ly9JGO+Vu3AbsSuODAstlQdYtBF+8atL+ExVHxyju/VUmd",
-	"QxdalpVhxGp3NH3+7YNVOv/x+hUKu8M41srJzfWqlIt6FR66yXj4r6cfN+Vw9Bk7FN2ThyVk+mk67cy1",
-	"ZNfFoevM1HpqL8mzs6Q8d8vTRCUatnUktxzooQFEg56FzNla1CBDgzNLl+2JPNY6SZzW2Uzzf7D5hi9a",
-	"avPRs6+++urxowHX+LEMLEAMEKMP37Q2N5JW6/Tutu3UezvYy45NFZQVtSebPeMIeHDj6duohP8pB1Rq",
-	"GQaOEW/C5lTUCNkO0WSYT7OmLkIwpk/a0H0KvshBQJG32qXU5XLLrTIa5upPnKzjxGQU11ci5uAvkPcS",
-	"cPiR3UsdnNdUG6Z+ZPvPuBj/yPbvZMrD6GGVY2L1tpGRkf0uiMP9tAcN+WO1YEoww/RzvF8mXNnMGu2I",
-	"Xsc8UmA+9VUDKWnaIS4eAqoAyqNTxT2+pgMVY+UmIsv2Ev8DKzcZ5oNBrAZSVR31jmIlozoepbytFiw3",
-	"ZaJV9607OZqmbNNOnpoyo7YLwwcdjKF5b2yOA1hsgspvfFG3vuIVx5P123v15zp+D0hp61xVaD0+MQ7l",
-	"GFKMz7LZsirLqJnziovb503qSQdm+QXd6IMIPlDAcsuEdl6qrrfXm30OxaeB38iVu91oVt6xEZg+mGjb",
-	"l0Gn+f8A8s2mMvH4mhvxOhJxiR1FyNnUFgij7dT0sXO6ub2Pg8YvU8Tw2iTCmtEDyD2e6O17hcHlCakf",
-	"PVXrgV+yzoaCmyvY6QvmK7fEk4BqrtWBGqueHdXlTriuxIbmSvq/EEqWk29+QCziK9hDKhddIFeGZuUy",
-	"yoEZj0KspTYX1l7x1QBgnx/i0ZS9KbAg8HvId+/e0XhDfX0dTJyG5Bokg7Pvu+lGjZ7FglKLiseSm941",
-	"J1/ToXZ7j6JBrtxOyZLnLo4TcXI1D7Raz8i3L94BWo9q9uy8pSUWe0g4Dl/+7MnXMU9mLoUYg3WXBXvu",
-	"Hv2UzdZUFTs6XL7MSdQP/vEOPKEVX4pFlLzZWsO7kOMl5nVox/+Z0G3vy7AvzF4HV4KaKoam/QtC7gIS",
-	"43BZ/vTi+bfXVyhK1z9cnTx++gwu/S+Kx0+fPvrmz0TeMUVufI1gZjcYJOg/usl8EuOSBVdwI2+Rub5n",
-	"RR+fncdKBcBPE/gJJZFDBasSulcMhGE76gSbb4ttOHNDeqWMmhpDRfedvBw6NjyiGWptU9t63JmVnhT4",
-	"qkbrQVO1xjoidwrf1DML37/9MPGOzfuoxboucJgFDRrQ+5rORumhBr1zUNwDMMiOA8ilKkRtkgF0oizi",
-	"KSkjbDT8bd3Jnun9IdBMU88vO5/+BMPSQkuq2tgiO3gduM80U9bSJNf8H44Fkbv5ipx4DoLXoRU7VMkI",
-	"ZWscUmfwv+j8joC19a/KITBtUFImAdUCqW+F8J6dxziaPThtEBrSgzXrH6/U40QwIl/ehzGWsd2uP9PR",
-	"hF9f0PbQqtlR7bME8DzhJkXzxqFMW7JtwXYhO6dmtGSFs6lSjaYI/Jsj1p6A3N62toGGuQFGCeSdBQZd",
-	"YhQVmhvvBbi5rHP20efsZuY0Xt6N9XGVgzs0Ot042mM8O9hm3cIYR+7xL6tv9sxVuPZLWTfq5iCq5tgR",
-	"xFFaLePXkg4ia4LfJEBAJUUbWYQDZmMjHZVsIsL3JcF12eyOs12ifCcEdoqNS+otpYRYm5LVao3X8C1T",
-	"WooHmrA90xlwT4j9eB6lcJ4PkXzN8g0Av14zQwtqqs0EHQQiNRp/gU8n3q14/jaOu3nNqNBo5SKnh2Im",
-	"h+iY4RuGF60bam6IFBig2DJ6q0/J87cfnJs9l8pOLOr1+hDN3K1Nm/ojuxQEg12pFLSRKNLRiPF8W81d",
-	"usZIfPl8qViKBoVRKPBqd8eOaqylBaRZI/080D549ib0Z6c4VMAY95NJSG58+GCCehxVzMz52K7Yh2Vl",
-	"Rj0dKw6D+GW/ggGSOeh23aXmdeE0d6YwvTmumfJnVPvEsptmgskU7LRoDVn00CUDZZc+nLCm2lHN2H6F",
-	"hfYGcEvY3/RAYyVGXGHJsaWUIYg+ojK0e+G75geYpc7Z1Al1qxOZUSz9fURWLwwaft8aUt3Bnhl815qB",
-	"g6zRVcnIhlFdKeZYyxQDowvUhdlJJC7LyIaLympF/3FB9zpzrGbw2VoxRjZSmLUOERCK7tBWruDYsT+I",
-	"hghey7up+OJCye08iCt3PClsZY9ZQJZCzN896cuAWrOVF5d1iTVEU2wQf2lcBDYBy4qyeXwnlauNGRYN",
-	"hINlYQ8Wd/WHcK6O0D6PuBu8ifonrgBWCXmDgBMxZCO1Iedn1ghSNDfufQ0xW06VOVGsYJqvxGFP6py7",
-	"2X/+jZ784+zkm1//5P5x8uvvZ9mTrz/5z//8f/5LbN8NcuJ0oIWwQDxwOhLnL9RRy52W9iJghsPvLYgW",
-	"3W5Lzoq5Zsb4ZJchX+S1f/ZTNluUMr+N44f2sNLA8CwkiFbAjklLKwyrtbuSIGXlhY+QeuCRFxl0Q7eI",
-	"BBGtRjRdMjzQo5NSO4zvyfdqzzJraeVys4mBlH6QO6Q2tCpMH9QjBfYa7+sCHLQCDlFSL97IitfBVMRD",
-	"SYVnCx5k50VHBF2UIynwYik/LDesmLe5jzpH5H6L6e07jwWHU7LmH7usyQ6A3ZxrYlSlDZYqRywpeNvy",
-	"+LWVh8mZA3kC7sHeGxYTBRer+VZJuZwDl3Mii9492Ev7ZM+n34an6Krl1q6rQZhKCVaQok2TGLZ9Z0WH",
-	"SzF3vUlw3R65w78ILzS8JKivb/81bwJ1kQCoK/IStb0Qv+HLb7gqwmQpy1Lu4spyYL3AkTy/TQAa7rih",
-	"5agh/oxPTiT+OiDG9tszutih5m8rhpgFZHt1td2q6ZZFe8q6jsogO+nZ+WAco2kq1UfMUD44LXtEJOap",
-	"h7qxi5IRe6tvXGZcyxImMbGheqgojSSFJJUomdb+7LpNcFLeMTWGW9eO9No/HPXA1031RpDDpOwYFUMM",
-	"2ARegPrmDyk5XN/WeEevLDv5RmUJmGLnrvchXnrLyFYWEee7e3BeJ0IkDs26wfCk39A9qTSLcy36X8T1",
-	"Ap4bOJgNqeuQPTo78wbh6CRlN7HOox5nxjM7qW4TGgq/dFnUWdusUyyXKwFBDFfCuDZKn9OS5zKuZzGB",
-	"OS8hrWL0fewaf/e8dHxeiXrmSTKPq7cvMfCi2j29e3T65Pz0yeC1rclubktFsJaHg0uKe2PEdfeqNRiZ",
-	"KByOyfn67cNcCn1x6PzvgbIHUf8lMAyGYi8kUBQ6fGy+Du957gUn8AKrqFftVKT23eB+80kbJMcuHqKv",
-	"h/bh3SuE0v+VLa6tNW9wZCWjhUbbulGdO60vHj7cKvlxf+oW/1Sq1UMoxfbVKXnlcVTJi0sjMo/OTh+f",
-	"nZ6fPjoHaEGEhKQv5zXE2Opbvj2RW5yzE3ChWCVoVMWONvWPYDqcAsjuswRfOIva4xlisIcQjWInu44M",
-	"D4QQh02R1Gb71gU5uxSJZdED4obyLbhvkKgnelb2JgkcE+bBXmU+CxCaSY4rXlhl6g2q8GjNCAkb0OWf",
-	"VFuy42WJCbpsszUc8oDhNHBqBFh7vfcFtt4loZ66GZK55IbhPWlNXVLsBCo3kcLIaUP37uYwmrPj2v1m",
-	"EEGP2Df/it5luDauFN8Ul1dQ6qYD7fTKyEiyo9x0SRO9f2L8BG6c3dw54a3p41cNimbbNzY5Cjqz9oZ0",
-	"5agjIMjohLzwSKUY1rHO3e6FtxsJCUWOfdAdXEmsOZqGQ0sfQdkHkjUkND2AoACCPBzbQ5mqAVFuPlKy",
-	"9eIuOo2T8MNDN48RwRdftDJySTGVbuGgkBbSWtmghzCNrShYYY11kxG9F7n9g+JdrsiI9zFkiKqau4SJ",
-	"+k92J2/DP6FyWobNz4FyIGuB1IK/5tqweAaTSDL6HWLqcckgMAQT0btY9wFIblb+yxFZey6oRDLEZwLH",
-	"vgRQrAccdj9gsPviIv/CFOS2+Z+Wy2htwtBTjRUJwbg3/C70W+pbTEezZ8jnhcOT53LDl3voXa91RcFy",
-	"q+0xHRko/qTC6sFWf2huUpUsuiXVHAF6XlK+cd4kbHmGpRztlztu1lCJbwRrX33wozuLpm1Lx//V4++J",
-	"RhdyqI/p8gO3VVnaScDkY/shfkL2LOE03qSKMSQdw3YsbDyh2TU8nrC5uaMzxTb7Z+baRJ2fIZQNXQsP",
-	"NGapOtvby8gpuQJLwM5IY2C6dH+//NbctGJclSVesKzNhP9yWeKpq+t0Iug/7q3/je6tx4YGQq/8P/vO",
-	"m9WX3kufxcl2znZy+cnTbsJjrsDvGq7ByMkeei1DWw5N8HCnFVZc1axldqf21r2XtBpvqo8oYgWNpabr",
-	"OpCryflMwoECC5bzgvmMJlonfXd5sPXtHHi6PadAB4jgCdYd+7qvROAJ1ncAjC1pzgpnQz0i3/O/tPNY",
-	"vnp09vXXLe6es2T9B93HNRVI5rMoW1/cbHTJFuhO0axkuZFKX5Cbf0jBLshS0ZtT8iPba4c09kkvD2/A",
-	"gb9rtwOZFsTIsohQVD95HFnTreLShzQ6FtPGXqnhrotKeGlt2VLumCJSOBQ0mBDolHdzXPJbRh49/rpd",
-	"tffp06EZ9sZYlKkl0N8uVwBoLcJiMN4uImDqaHuiOFNHJ+HZbifM7xTdzNcJBjR7qWrpAcDadAjaqL5F",
-	"fND3bz805Q9voOENX9wk3l+Jecn7UQfAXOHyF10CH91730O8rqIk0GhrBR6djWAXoZNwde8p71aXD0Ss",
-	"h7EqiBQHlirz6UzZrK52KpdL969KOPAA8E/b3lDDEUlRcI2x1KS6bTxhHYU7QHzaOACnpGv/V2fLAwfH",
-	"fMGgPF7Szt5RNKjryhFj7vvdHPoWaarrcerkeJ+M9/szxZUtZHdM0dJpHqAfiZwNA3WThysWJ7YbvhVx",
-	"Bm29ESY2HmVcxa8M2KGhSbuvy3e9CF/2Eu5fM/0SMbW669FL0dvvezfQRpvVrTUaYazVDaeW4sN2paIV",
-	"ouqrcsoyYTsfirIHUIFpByM0xSZVSjCAz3yW33YaN32dO/DfIxcASwiN4mt87lK8HbQ+XpEZmT0gDyw0",
-	"Uhy8Yny+QaVHl+dpEg66Sd3tfJIMjUEEmYCNPhIKeT9JCuHAQlGIi6bheRNTqC91TRHoZssFH0JgqP2R",
-	"c6u0PsupyFl5+GNfeij4UJsqv+206As4tj8GhhX0PgSfFgy2+8GrcnnHVPfjxrwKP/TGF9zKOn/VP4A/",
-	"Q6MMPuhYZg4sAVgJmBjsbuvjpmtx8815CrgUz7GyyLTzhG2cs3Ei93bH5TKUY8zu2BTTORS3lgH9+KyX",
-	"/xW+jCjtn0S5b23/pnYRJNoRJ72p1NfaDB3E6rfcKxukfXSDT+0rv34xrX9HeUkd90vkSI2ULhqa1o60",
-	"DEWymx40rxscyBFV+e9lJG056R1X31h+UoXdcM/bTCmdfaOUVD3WAdSfM2pPNOVxjogl1jrX0cgWJQpP",
-	"g1itZbFiKuFSrNlAuCBr9jEeA9C6StT/ADLvaVmuYBWbTvbeQOTHzIEwchrCOrKtnbM+IwBXz4hToRlB",
-	"dq3i0mXZgH8gl4nKWLpaJG+ZUH990h13R4WJJoe0U4FCHy+SOhCo9wjl2IE6XRQ+pqOYYLu4cuqSL1We",
-	"qxFXsu6On8JA7IKli26CnXgvb9lxJR88uxkX8yJKePmKahOMGDAkEKwPswZr58yTZ08HK9DGOVuQSADf",
-	"YA2dmI98qERtLreD9xKYqmt4chyb5qds9taVoI37XP6HFKjx+A5vEUIlacg5X8g47rMubBf5RhswRyf0",
-	"NOaGgT5ldX3goyvX2AW6D8fC2yjueLTD4K1L0X8O19upB2ulFIvkL3Qrx2T9nAufV3XGd2KAbsAP9B3T",
-	"bKoB4Wv3TKzCc++VdfoH6LlupxaL2NRpb4e5pogxvbQmQyUcYZAP8rg8gPGQf3xT15aKVb9wezMOgkXm",
-	"77UsiwvyGGCbv8mFzsgT+Dc+rzNyDn9iwU7y/oCbZskRIUR4GEl8lD3OnmTnv8YOAe5rnEbZAj0bH8ZO",
-	"A7wLFtA3ZME0xN0cYF+Pnreg8GJr6p5GZk5a63KajQWFdMarGydlQMvc6c6QWYxvGsv9XMvzvZA/+9a+",
-	"5ctlBBbjPu319ttnoJYykgNEQjgy9nlPmj28tm8vv1VyUUaJg9AdqdOm4Nb99IJoeme36w6wPRt6y1xs",
-	"3wli8lpav3mUYICAuv4Onkd161k9kN5pmHzlW1CdyG10o/ZRGIBeESlOCQDLPRO6/WpbLUqu16wgkDeY",
-	"1bYkID0xEnl+9k3NcwhlpWRlrEFRhOn5mXfpIltn5fiuB4rVSsNGOeG3gd4fs3MPF8N/0bcExzjle2pp",
-	"HxagTNYOr/3uTaaTa7i3v9PrjnVqD7kQc2ZPl6xONEN8MEWacPx1BKroHhpakiv3nFemv8nF0E88Iz4w",
-	"zO1HJ9IwVkwvUNc9KbY1qLBXzhzADjsJtc3dSk/Yv/Fy0vvIpx1x+Tizj8UkAxdrMJ0PnvK9dzIw+CN8",
-	"DH/V6ZBdpbFH3v3VOvDb4IOr0DGNonRqKP3YcHlPmLudy90T3fYj/bnRKF/8ztuj2Lzavgc1DcR5cYq3",
-	"lwILA184/EnH92xtdWB684edkLsM7XWpmas3XJZMOeOUjbZFW3LVn+06oNeDqrzhrbl1n3bznI07opwE",
-	"3MuluiNUXy5g/7akOfMbcSqmj3vQvFw61jVyVePY7Lc3t2x/g/A2KvbIoAl4X/vF/4Y/b+zlzsiSKfB3",
-	"EyMlPvGvN/A7dsfUngA66fQXcUVcvOIBQtAghaapzVnv2Qf69BdxWBtLqgUviliy0ivA+PnkAADUbSpt",
-	"wEW5pndtCQ0v049jvNF9oCjgfJ17xrQYthHmFjBu37/9gN2AFEPXOY8987Czljfx/NE350/OBiGNW8WW",
-	"TKmYL/enJXBfdbF/QOskGJqdG6k8ehfJXRbMmE5Nqc+cpEZ8xy7VfS9TI5QxOgKAy2EnCjtbZE3V5v5e",
-	"/6lvr76rs0g6R822OgQ8DDETToFIjMhrGZVC4h6PK6R45kitJUe4edyD/SflEdkiiq24duGg5JdQUDbu",
-	"+aCr0dyh9au6DTd5Jra54IxqJig9rfdyNiVL+9/bkWRfcESY9SgJqcWghRF4OuhcDWVh1GUGF7+rFHrf",
-	"0q0H08hEWwbGLP29o9qm3MZGodlcgz1DGHOnvleZGFtVdwpRRJJXplVvu27gQaJs7pYqumGGqZ7EBKMq",
-	"FpnNI4u/slwxoz+v5HakwGayCObIEruj/bmNDN3PFVexZclX61g6/5rltxM0qm8JSbJimjUOXH5BIeel",
-	"qDOpAgv40jGCAj+fkJ001/EXLt+3VPaujEjyG9mifYwLsI9DjGc6Qrs3eSfqCIe8Be8urISfweCtUTXT",
-	"XohkSapY8WxfcRD0WePvpkLvmAKrOQ6UgbgKoAogHVEHd1N9umOLaJg5nozO8zXOe5DeCO25U4Juac7N",
-	"PtrihmmdsocaArWx2JUPmK8OdeS050IB4nI/PWH2HKxUDZ10ue7RXgZolsiVaQdUIAC0oObC3pQM22YQ",
-	"G8ODM4Pbk1VjI3MePK7Ez06v0CT4YPWt7mE5RClZMNyWyNu7oXufvhTfOhPt/CVvsYoGDf3X3QCgT/Hp",
-	"xBDOyM3XYgREWiIlV4pu4jyRPawf9U6MswQe1FoIXGuhD2WkDd2+ycWc3fcbAOvdxS52PE/4XRv3aiTm",
-	"yE3Jes7+36MlSZJYduBLAlcDCETrmJpW9xO+9P0LSAtyfwOth5yQwpXPZz8+VwEoPEZuLMAHycpsKzPJ",
-	"VVx6usQR70D+hPmUbrmflHQfXbRX8HmrnrZzzCjW4iu4r8KZ0tBy0gDwF03/h8oShzU3U9CpBjI9sXaM",
-	"/Ue1RYDofB3P6WhdA1ouTZdkK9gdlCZHGjEeeTA+28Mc0wN5dcE7dBocA2nAG27AL5tFLFNN9rJCjyYl",
-	"K0WFIVI0tGgubE2bPNYJeN1ksqWz3Oc9AYKOIh+lvz/nOgXW7JRbAkids4LH1TkPO9cWgFalnB4hvxeP",
-	"kdsvX9BlhG8Y4zPqFgvecOOLOzCyW8uStTLLoQJPtcFyPJBm7tYNrDQgpaFQFBWBaB19cH/7/ZS8YnbH",
-	"8JoAL6jRHP6sFQ34+qtnw5nfU7Mu+9XA++5md3i5hZ9XoI038pR8V5UloXkORWUlBIgQ/BIy7CPdq2C8",
-	"4cXBtSZC+gUBv0RYsLaplxWmw6fVSOOIfxSDA/7z1MKBw89/0yP09+/Ya463Ubt6jGvPPds3jAbqEMU3",
-	"WquR5GspkVGTidZVMpHderDSDuHSiWZjJJP8JhcpX5urFRIzjpt+RwznlBkTjQTA5/PNCDqX93T1Osbo",
-	"4uwW36eWnxgbTqwA8gKOvXQ5FgEgGSRcEMgXyoZvX8dAIeAlk37R58pIXl+bgu8xdpI+/4eaOiL/m8X+",
-	"eEqyeskcI9lkGG3ze0QajWF8rUvQe7dIMJIOjCIBtQ2F7Z4sCye5X9S2cFN1/cNE6wKKKkvkEW8xtpIO",
-	"1q8u6gjl/BS/o4bNXXVQwRjUU1lIsw6Lj9pHwTQgeu24ITugYmro4d79lhpKlrIsmOrwbz28o+phyRfe",
-	"3Y00xoas+N2o4tbZrOAKoB/7GJg/fKPTEhl5KLfmM96HtFuHiYLIHldfPVZcsIxUgn+8ePgQhqkq8RB/",
-	"faplfjv91UupVsxEkxZWzLQXFAqdi5y1CmxD9nj8uPEB5G5F94GIpP3Z3IEyYx5qseRqwwoS5Fhm5PqH",
-	"q8dPn138f//P/3tKrhz42AmeAxqPKnjNhTa0LOepFXmJ35Nv4XvHorQ1J3audkEa24Zr7Y702DGs9Xat",
-	"HLT6IKPl+PyXnmL504reB1u389Inj7969vVwULkSya3DhSvrkREQ36N3ja4WgsVM93fWcAMKRiRzdJXw",
-	"XMASvDzBFfK0y5MYrz4cEYZ3UmIhBmfVgcPIlQUhuipkp+ln59Pi5A4nAS8PtkW/cj+CqFzr9fhz9vqH",
-	"BKinfZIH2YZNQaCQxhnRM0A8gWnasThJ+3iP4G+n2lRRteL4LDPChd7CP3D7Z6TalpIWGeEFE4abfUaA",
-	"4CvDatwZcdS7UpGSi3i5HXSF9kR6NOWFp9R3d0A4Hjd1gDNiq/895W88yozrkJipSrgVKqRgfSyrXbOd",
-	"/X2Gcxw4qt0EtDrXK8JcrN57JvYvD0Ee7yu8t7TdY1JoQZHMfRX0eGb1vO9+t1VsyT/Gz1TI0MnJlipD",
-	"FntfcAapeOkmKYRH1m07kDfHmehw2tW2Tvr1lcVuY8KXzT6e2BZO7qhylAh/OxSiK9/2wTcfNCs+bGPf",
-	"vKhffvDVO9+bDh1Wsl79UEUpbiC90vMGno4oS48L2YX2twQgkBbXlTBydHSqdXc2jqIdSLvpHg+56cZC",
-	"kwJmg4Sz0i4EVNuA67+SZVM17JI8Po8ZI40ncsh6CnfqiPV37w8qf7UIL0eRKoRbP3J3c/Y6HiyQslBc",
-	"kN+tRWF//Mlu9B26p1zHauJ/zcplRn4Xn5AwRULu3VIxRvAWfUq+RdbOsL02LfVqW538Lj51bKGze1Qp",
-	"0/iee/iVg7WbsAGKiYVQOiVQ4FbdVwMlNJvmdZGSUeZafZbeT3mTSE/GFTs56NC9ek1ao/wy3pN/r5iO",
-	"F+YO2ISM3Rx2VXfUR2OoJ6+CyIDeYXJBJxQPn080B+ofJQwbX4AlLoL468u6yjFEIHZ07wMxnVh3cHkF",
-	"q3Q+rUJNqg6S7YmdLmtfQtxIZNb+ANxoKfNbXyrC92bc+wAAM16KfPJozQxwwFZG93Ocr/5CB00qWDIV",
-	"fLNN1eFdVpqW6XoaQZqZK46QunNPASEwuokGwCW8CMecEarJkkJ9KrNmkObWyZbDkFUT3LLNQlgLEDJO",
-	"xnZrCU4+a+0sm4jZtLh4Dbk5EkzTQkW49QhEOpDVWoz8NPmXt+QhoSkq9kIYlXBg2V0G5SEwu1BBtXE7",
-	"oX+3P7zA/xTuimn/AbfcWB0Xe+yZhJUhl4YJn1YE5ZplWbgqsdycEowVQf6TWVPU/wTiu4BYELcOhahN",
-	"CoSR2tR/cVhdZ9kaSRbMeQnJFWIjrGIEe8M+QMsShm+3cx3wHL/bp/sASrY06ZJ43DQzb6fA016Co2dN",
-	"C9DtgAmRYEGO72mYwt1+8SM3IxL95B9NjSLxnxeSIc2YfXt8RUIS/MNvUaomzVO6xg8CZOpDbqo6Cn0U",
-	"HRRkRz5cXAB/MX6mbc9iMeGoNqjnzf0unKus2WXJrf7SIMqTluVPy9nF3/pPm0A7fMoOqwp5lZrwVfiv",
-	"52OZv8ZlqA+3I+Kg1baQNlaPknJjrQpPRp4ya++dOD4Gfm5PW/h3iwZ+ZKb8r37d78OCbQToy1mu7+z9",
-	"4j3Pb1mku8e4r0zd1kA1dXxu0K0QdPAoh0KX3c4wteGClqgudlTFWXl9ZOSQrIsS97sLa75LZRomWp+z",
-	"XLC8pIrpdh2W4dBKl9QiVW/wHaMFFw64O5GFzN07x1tVa2Om5qMlC+MeF29KI7O7F1DbvCufG5u3LmIm",
-	"ML+hhtUdLaM5W0+eDftZFDOqqZMzwUED59d8yxSXxaiMsXhhk3zyIh2xFrH5/nViAtzwZH4amevWbIN7",
-	"SXV7x/JjFMyUrMgtF3NMZY4FJitEkmu6cSBz7e67XBH3q5oGCx7y3fcMJBnYRWAVGbrCh+tnNowK255o",
-	"sRL31vN9F2T/dpi/Kl4aLhK4uwggI2Bi1uRPb1+8/jNccyqztuYV9yQMUHAJCdcdXBVC9NgNR+4H48fM",
-	"KylYKgOmP3CzpnoeBs7T8IQYCIDllUrokSQ2294PE1/GMc0+D96/rtPprF6DX3tW7j7MkFoKvqQVgq84",
-	"Ih3+nytr5I00Lg576e4f1EOZyC3rFvCzKvXZsHgOgpG9MB4WnYR7py8+Cd4YKlyGCpCfMHtz11uG/vq2",
-	"672UOS3hx0+fPn3aAVWMgOKEO6Hds7cl5YL88P7920tSSrld0Py2LnAYh7z4nRi9Q2CGJeg9IxUr7GJ0",
-	"pvr87Jtnh0HAneKG/STKfV2eMtyHA9GlGOCiT3rvHaM8ln2h2aEjUMp1o31Dee/4RCbsxESxnSuiGPg2",
-	"ANPj815AdOEso6sunOfp02gCWF1DDgJKCMWpjYqnw3ZWTdpatxCwY/nbAdJHBjSI0btBKpp2pQPiIuDF",
-	"NV1cWZQiRzOq8nVkG1FV4/sOJyrW1qeBNY3J50C1Ysdgv2NlGa9FMOkweU9XcS+6ydeugF2XgshXTYNn",
-	"iJt8ZIaEeYs7vDBjP7an+mDOZSoO4Y+FgmPlZh8igUODg9ZFAFvJdaIUo5Hydr6ZlNGXmA5XMLvZWCOA",
-	"AZB+7rsQ3/pBJseUExhLVXWOYNm9/tZ4xO4l5oCpybGFNb989tVXXz1+9Kz/CjT+0tCkit3LpcHp50kY",
-	"B/SOh9ejNABhQ/dQg7RTaoEWezjuW0kiLpfKM8qF2ULwMLSJoRosb6Iq0ali+s3jEWU07e0jTDKMX2S6",
-	"1xOvyvybCRfaMFo0nxsW3zxxtXYHEPFrsMYO1VrSEgdCvtFmOD4d3zB3nO0idyNFRR73f7jzeBpETW42",
-	"fMjlO84jPIUoIIqFfFdrHATmI8gjkbB9OzkFRXfBoU0pdy/hATC05tLwVcZiZ3UyBymR0R/hlc38itZk",
-	"ZKGL2GeJBEsbFRa5kOZK305UFTVAaRLEqK7PMamUQrcagqu9gV1Ijul1tPLi1hVGGVVT4x6QJxScQNhS",
-	"vKtlS7CgSLdHT8fk5l1VxmhO6vrNEejDls8rFd9MfSrhCxSLGQrr+BILg/UQji7t25gmcUsLjuDBa01V",
-	"smt8smcnWx0x33BRGTbGR+zUuutBOsSDW73VeNZgUVMoyajsVeW9hINAJL+gD6YqjygBkKpo/l5V1mIp",
-	"mdYNTrJ308SqPvmyKWjtQxiAabKSl+R7bn6oFvD599y8ogtPteBud5270pOoW6XZlpFag/glc7QfXPub",
-	"x6VDbjV0S4au9Kh7Xn/FxUFvy5Rdmy54OMj4GO7cyLz46Qiv9c6kxE3VdjcNLoKu7bfRrh+HttCQWLih",
-	"BRvOCIq5gj5DCx3eEA1debJelBwgDK54aQjV6Pggv+M3nzLyO5pB9l9o39l/6bVU5hPI9O+Grj7FRjWw",
-	"eqmzlK8EXhtlU0RjLbWpQTfxaUZyPcwCjCzo03Hz3NXQibuOCe/Z9a3HSE8LDXN8SZ6cHeiV5qp4fj6N",
-	"W3HUMZDSlsP+vk702CpQvLAB3zcWeIIsH5xz6uBwCT60Xlehs1fGHCCpHfceQtj2O5Rk2zO7uzLMvR1p",
-	"iwWeRvu+5OTVm6+uOwdX7llm/1FS9w9G7X+ZYIrncedl22b7OXolU3BVmxLygKtdjF9s9DwfwIlKZKrB",
-	"nsSn5Z6ymqaj3lxJyUH2NffYBGzQRGOz53Yol8s0pVqQxOCgzyjDa1o4kCFy+C/YElGNzPs+RharLdhP",
-	"9v1RErtRtEuAGxsF+fEAsA5jXcwridXQuCELtqICThk4jbkgN/9x8g6/P3lZ3NSBY1oV3Fz6FGTCl82v",
-	"F3uX0hGH7DENXvNYR5ZcaWDKwEnnBtkAWAFQUm3o3jmq2tBg9GTB5R2cPyrkyzy45tclxn89jm7iGMTY",
-	"VMaJONHEl6eBxaIunrniQCCD/K40m0Xdxz5ii3eVeC43W6p4lJu/QddHLEcAbRYctrGVUN/NDOsHIlyh",
-	"pDnLCLRjBRL+MaX44ZYqViTR+ispi7GNWHXcQFUn/KIWmYOSEw4DryoB5Z250QTCUpMHOEbODt8ORUbq",
-	"whqiwKJbLpoAHfGuWBjC5F6NlVaE1h7IW42qTwje/VyixWfUcb2+/uEHOTkyGo/ev6EbyA13NAR+5oNU",
-	"r4nh+Dhk8fHjdLridMRXMgbuZuZHto8phZ5y51eaaL0+uWX7FRPkpFw218cWb0c0X99jO2tIg22KFY+f",
-	"Pn30zaCh6moMh72LjixX1KCXYEr57Ol5qce55cbBzqZXxUooMV8RCRMU3b0WkzTw4IcieJetC04dg0oV",
-	"jjk/660b8zRGVxdquhRT/6QyFNlhpNUeQHYeyC3bI/EXln0CKmZPkXjp6n3JJWrNoFoORrmoYqRkS6A0",
-	"DMTYS1jcP9m+hfZW5sJiei+99ExgboJcP7WqkIPQaX74/oEmy0rkUBYIDErFcntARDKN2kGoKWFQuaH8",
-	"OF6FqaXz0q7qWGQROSkGK05ELs9+7uROZDXdpp9IZ+pGRODz6lxUU8s+uqyV+DUlyY4dTROMTd8xJTS6",
-	"PEp3TBhWYCk12GFsD/vI7il0lkSnMaSbTb37iIM7edQee1oeqoDEru7hiS+rTeKm2U150Hth6EfIwRZG",
-	"UfBymbWSOzFrhL0Gbc88EAO8FXnVFBCkep24fcVz/b5TckMe1dlqfElc1YM4YifNaBg/uPvKFQQFRqep",
-	"xH+jdxR/XBd51CHFd8DcbGeTcsFU5smj7L2lZNamJ4qv1sge1SXLlfltwvWGr93QPcA76rTHuDfwKCX1",
-	"b9c/vSHXcNp7fe/aOSVQdND+eo+Heu3HvSC2KXvoH1SVOEaBtXv02hWZb9CqOiOLyhAhkQaB9r0VNaru",
-	"nU/20e5W72gYUaT+cK4/X6M1rlUdpAthB+1i6wuIZTSQXUZbwLZAxdV+044dLciL56+vnOxKRd7vt8z9",
-	"tZFFVbJT8tJoHx9rTiWuHeeHi1E0K5n5LmdeSrLa6skCN06GpmApVxi8UMxUSmjyu/vVp8vYOZhZhYCL",
-	"w4qMVAKyWA9iDCkIdSTFJBFXkI6wpI4pXJJHZ9a0a4cKXXbK2VEBhNG1hxu9dC/wM2zvPdPG+fqOCN96",
-	"CJdHxbosmK4I48eO+gX9eG1JsiJRMsNSRo8/joL27ePRA+Xe1OSoS1VoQbe22HFyGGAe70WWOuvs3bAd",
-	"a1rJ7TZaSBSYhDzETroo5Y51biVjinfIVZ/79+nZGZDXTGRtGHmQHZ44jWk0vLZBxZgjzozUoeAXfLA6",
-	"URdaJQFG5las6VLTaFQGEkBHiI6N4DfC33/vn/6U1b9MxBSPY6JLZ0Bti8mRrDvqhH14YD/Do5OqY7u7",
-	"djMNWZASEHQ3vRrfB3M/wcrsECPflKBkbpw7BRn2bmi5XdMFMze+sgA48MifvN7FB0S1YYrnN3/Gqlo3",
-	"DqVyE6EEce21cHBBE7Nstmb2mrCgmj07r1QZt/WdQgz1nHOu+L+iBBSppIlXUFRZE21s/92leaNZecc0",
-	"+dPNL7/c+KAdWIT0FqwEDfmMXKwI3dH9nzNy87erk//77OSbX7GgtptZKN2ckZvfHz3+dEMU2zJqHJsZ",
-	"1HOGdrm5IDevXj4/sU38+vv5p5O/2YbgNwd+2GfDKMqErNyH+9rpgM/wYEMDb9webRynV29fzt//9OOL",
-	"N7NgqWb/CTPiZnb+6+9n2bPHn/4ltlGx3en4seOVVw3jPjyk+xYoBlCZrmXSq3xMElgDyBiz9skcL9dM",
-	"etl/9uOcoKquXCwOSIlgzgkXhJIff3aU4/YbaPiUQKVOVQm80kAVF5GzrGb8WbAVB38i0IWzLW5kuROe",
-	"7T2X232d56A7keKVFOySCIleZVZqh1Xyl4ZIJPIIJ7DnLojwoFKz9sEyz7a+YKVjUATl5G92tiPUWDW0",
-	"ZYLVFfvsahwwSlt1OQWXDR30hfzia13X6ujl1ryPWuF9nLKfWUfcexxHRMkdyaT+kkVHJlUsT1ch6fZ4",
-	"eqkFSgTbYVgC9qSP5+LmQv8GK7iVvlxuOXOeDYf8q2+is3shB2HCqP1WRiN7rZJPMDkP3N43HgriPiXu",
-	"3Q2RVS4rYVy4/JT8JJiDImJPXM2j5uWEGkIxP3FK3+8+r8wz+2gUhdWPuh+0AX5kfcgPs+SiAEpXKnz4",
-	"N6Bu+PbNNdF0375GTbnTY4tTNnJc1n1DMTkeKCYFftCWKE2iqRHmECL9+NnjR+fnPRp7lNr0bfd45Ruw",
-	"yLbSn2fYoxiDZDO78nNexHzC9qk2Fcv5UIpP017/ht1w4dcpEkNVdOPTLSNUxFW+dsUYWtILGHwpIOpr",
-	"T+nv337QxMgVcF02Ya9FVaya8iSe56se4vmjb86fnJ1PZIIBjw43yeIf6JB3x/MDTezDvngkeim2SuZM",
-	"6wurFbcUyj9ovhK0xDEJa4SUpT2oiVT2csQK/xuWAOZOCsVLZY7eGOzjVuoB4pGxnfhM6h+nItIMQAd1",
-	"eWkxl2B0R5GMUhoInhC914ZtfI7rif3JJbmTZbVhjv1ms11qHwyMLwhCBwcxvp496OjqloppX1AjgpJY",
-	"0y2U9auBj06MCBOFviS03NG9Dv3QnigVizD6Wz9FlJaj3Xepv0Aw6c1q2x56DgDXfxY6W/Ets2wGzSag",
-	"k3I7Xymaj0lIDscRYvSZKBxBKKgK2FHN/dr2+5aXJSv6fO8jqjhCX7H1GJToVrc6iP0ChBuYIq0Kvg/8",
-	"xr+wJhXdMKKtwqOaXL/8/uWb9652S0+OK0hiqpKNDkvZoPFCDbJ5g9D4vtRK69jjPkm2pvk/2PHJ9Adn",
-	"55hdHq+E89e13LTWBYKqVKcXxrZTL0uwDGg+eiLaXJZWZZOVktU2ukJObxyrbyfp1NQyDGg+f6rmFK/N",
-	"eGtOMeXoNVWsGNsnAF6nMVyAQLUvthb3guF1oUAucqyRlSL6ThwG48RkLFODuyrdY7AMG/yOl+ytW60j",
-	"9tlBlposKxNnI5p8re+5Mf7AaIkdGMveUhPPa0PyNfOE6VBSCLaeNVKBn8FjGly4155NujleuE6Tv0Cm",
-	"SarW6Bq6jFQB9c0OEHFiD+TSF3hq3bhz9ALPvpsMzMrgtPSxafbRymt9xkVI2+pJ6tsebiqj1tgIb8Nb",
-	"K31REwdGoSfyrEfTXwEvj3mmXkEg0lIQNAILoB4dzsZybOZuYvyIg872iNz9OKwThbzvLW/Zd1auXjkU",
-	"UhftNoG8ln0cQV0L2RLwaE9/3nodFbHgi4ncgSm4WUJ4MHe6IypQyQG9kbu1NbQ7qThAtu4r4g3LVWj/",
-	"Z/Ww+uZjcmhgKkle7b4M4OBruX1ItzzCMDbsBo6Hq6yePn0NVFSIq7u0e7Skeo0EVXBLqR0AD8kJmZM2",
-	"7d6SUfPwX8fki4/lf2vO+89xmUY83lxYeTF0BcZwCPpwrscaDX1IyBcf0ue6YQP/6xR/671T8wUFsUep",
-	"vxHEfL7JvmGMATT+4db9w637h1v3D7fu/zC3rj+9e7Of7EPv2PIPP/AffuA//MB/+IH/8AP/4Qf+ww/8",
-	"P9cPfPDjX/+LfcM/N9jhjjMC6m9MhE39Jhcp36iV8oAWt6Xc1xTuQeizu6gRb+i9dQlpuVenhRRJgHp9",
-	"RR2bzvnl4FPOD+n7FLm91+yqONPxW7COr85RJJqVUkyYvqqdcMoixU5uNRCcrTxhbKDp3uOIXyi500y1",
-	"iifHnepHlN1aKrlJFHN1/BI1zQ+NVwgdS+h0TFZAjK2mxT3TarQ1A25o9fw2C9cjIUdVCgurUIR+LE9c",
-	"3ucu9Afe5xDuQhtBMYye8d2PZ16PoxZKe975SrwUr5lZS7QV0/MZrXd7x4tuwdbeDsPr3rrfDfY7qJTT",
-	"vCs9jLrd8UTiPc73cL+vJNMZ5hBzjayLY93r7RyMoMtA4qSuimKqT13t544woMMQSR0/005WZQFWAO5P",
-	"NLVc8p87iu7h+ltWKy7mUx3c057/lJ65ugLvNIR0IfNqEz00XhpN/q+r16+IfwRpM26csUHodlvubxww",
-	"3qzZJqqDvWsq4rWhYo8uGVpjf4FmDY4nHc+oB4O4xQTg+RGymT1zSx29CCYquXTI3+3MQXTJVSaZABqH",
-	"xU9k4Lkv0bu6YHjZlF3ymEEv8KF/JVJi48A30UhXTwkQx3SjXZklMKBTjHlHOBOCZPOBHHLqcwqQdMdO",
-	"U6XZ5KkKSTM6UWiwg/z3+NJctg2h8e8JLmGRFFJ3Wd4Bl45z54K7gG0nvSeR4gc7oe3WbWzQIKjkZ7+J",
-	"lPtuu93ZiG8WbqdaM/w6oHTu5egOldhnnN/uEtBlqGBUVNsxTIfP3aNQpaJgCSqfqVyk7CM38057IUGN",
-	"mM578bbmNICSKYobw0QWcE6QStjdWt4liGVcNYw0A1lbwc7w7udlZZbN6NYaIVB2FjuW5FEZWyAoTZdi",
-	"vzO0oIb23EawZ2RHhdHI79uhJCTXTtdQxcjfcF/8OpoS8DX2oErULmaFnhaRPIruBEcAlfsORhFjMEmV",
-	"y3fF6vUWdJJVv3zDOsSJdi7h9g5cRSD1DcvqrjYK6cq2UQdEDeuEN4e23FsaBx+ly8e/Bcda2NeMLIGZ",
-	"J240NDyvQ31xVATjy7mP2//juFptBxqWVuNLqvb6Jpg219VmQ53W9CVg0s44qdw+yfyRp73XJnriV6KQ",
-	"gkWL1/8VnfSagH49qbZATQxyMr50faWrdoniqcwDyLyJVW1qkck8oxLOiN+fAWks6qXUGXIFjMtTw9mg",
-	"EFPwioZHdvxu/xnIwlzJXOcyXjrQCtTjLho22Q39GDb3+GyIlq/ubmoSnq8ZMpZ0g8AFi5fWExJrcoH3",
-	"D0mOwbKPl1NKUW8wAam5u65aVxIxqeM1bN95kiqmN0US+zjkIp5CqFfXS4cRGCDxY27B8kAI2HKJ0dyl",
-	"v0JB/GBHFUThkKOshsbtATd7Sr7Dhdkw6u8kWm4YOmRdYK5kSxOG2qwSwExzVAcNh3XsyK+VeqRy5tbF",
-	"h7C/D/DcOSUwuJIzHbKZuycwprSjmmwVA1JeQteMRngbXZ9i/mmE3C5oUe4hPm6bM4rbtlbUKkOHBYBZ",
-	"xHbiLgHvlRyn3bwx1e7PjaaiWMiPN3DTsgq0Du/XcUVNTKVERm4gKHoDndtRbgC1wA0GSyHIi0jocLm2",
-	"VQlWGb7FM2QHdcZQZ9q1jFcYk0d6QT3/LLo3jUxK+bsE83pty+2kug3kGqTeSOT7qo+bBoQF2DNfDdjN",
-	"wjhBva6P5nr2mChQ2O08ugJtlRCOaqGu39ZuP4ttEn3LHR+OowlMdEMqumLPS1dhrOvAWXqOgyn4WiXv",
-	"uD3UmRqNogp/k9XvjS3hewypjC4SuKh4WSTip66iDDfOhguDpVCwLV4OvaeG4DGhk55gmOb/YGMrnEZD",
-	"TZ3ZTtVfeU9X8Zv0oQT8ty9V2w+EHyJZoJOt6y9Z5BaanytGdcKFOjmQeP+lcHH1fbvBiraikX5m/ZQl",
-	"pPC1G0utEAEzDbaLB0dH9dh7ysVULpYfgTOlAe1rID9qEU4bWQJDTpQTBU2gsLdCzu2EF1icZgsOkXn4",
-	"4a+H/DkfT+yvT+4o1FHXtpk38rpp5S20Enz0a+NACbl6hhntoxQ/T7JRNTvdWKOrxuhmuu9/paiYkCz0",
-	"vX08bmdbe3ii+2MSwNe/oe5zahLuwxcJk/nlsnts818+deRLru2YuNZAgqSbh3tPYjBuIwyv74j0BWgs",
-	"voSbbenC8Snq+HnSNhvalv+0YqdcKm72iTSsI6gN/W8SFYvG1DcYzmWwBnhs7eOKox0dCeqzQDOtLg/y",
-	"I/pVvx8d4yTo+FiHb+IYXXIgpGO29FQV9MULhoQSHNR7fzoEtf0ChTY63rdwQkaJbmR1tfmuKWHXXsDA",
-	"sZW4PxuGBekFU5Cik5HHZ+dfk8XeMMjn2cQxGz3qQlfcjDiw8bGsObjTjPbI/buNZpW66n26j53XeRjB",
-	"UZ6RR2dn4cBG7sJmkmNhZOdZn+iEV5XI/Ql10HfFkKh4IxXrjEAqAKIzRdys6REAVd/HrJmysAupeb9u",
-	"htYnQbCaNZrTu2Eu8ZOQLp2WJeI3NJS9Q+Grc236XHWRMCBVt/Fio81s+cuBbceXPszQyylFuSe2jSSu",
-	"0Rn5YyXLrBVjUdkaxmw0jM6H7nIMS2Ecz4fVpApQy/a+hmAldIZLUsjoph2V3ACZFbftyEzase08V3GU",
-	"CYsmEl6VpZ+yOkWw5bDejLjJYtuBW63xoflR1hISFW5fLvgeao4eAVr9kpDTXluOLfnHuN7O5XbYNWFn",
-	"7RqejNdh9B5CeI1vdLBOPDR7FHLVzz0X8yKK9H9FrRbwxKqYPXQnbx2vhmOAb2ogPHt6NpSo6Cc3Bn7E",
-	"N9j16qaEj6hg/Tko3Mmr92WAu1kil6G9xpGb3Nj9kJTsVPnvCeWbQwnG5pLjuBfTHl7xGXZ9s5qHkSN7",
-	"JNy4eIf24NVA39oD2C4e2dB9t/Ss1apVGadA/4DxiW9blc+6+SJ6W6XMGlJQQxdUM2LbwVKH4CSmex3E",
-	"F4HiGHGeZk2bGkSn5I1LCXH5H4QusMCe2+KQf77hghQs50UqXXXo5ryUlZimcR2ZdxSGYoeNJ2Zdi4Jq",
-	"Q1aSlk0mPVZYopoYWRYjq1J89qbZrqnu02VATK9ruA8geB5oYre6vnQpfQ3AB4aAGTxB2k7UEElXpctm",
-	"20qtokGGq/baNhWXVzK10I03/tCscklETlrjMFa5m09b2faitoV95Kral0aB6u9BchqjOf2Ww4Gk2ms1",
-	"5Bfw9Hhs0mEd6V4zQbpMt07NRxDLYBs2QhFThAc66T6086GiO15Tf9Cx5AqaG36XSGXvY7w4LmyptyXd",
-	"p32NHoDQOyWaqR/tc94u1XwlrOV1L6apkuWgAfPOPuO8t5PCCAmnXzgrrgc1Iswtj3/ZoA1bz04ExoGY",
-	"OoBxAHJ9pejmgoCNoTMiJPEGFPyhMT2phdRgSmMx8wOmnOBs1kzdi+jreJLAPcU1bPPTfZHNbqnD3K3q",
-	"SPHN0+EyOdlQayPg9wf1Tc5HbJyusfzZGyk0+rtJJzibjgxPsB1YbDVgy5eROLhpdK8Lj8cUAhm//bq4",
-	"SpmIENtR3nvcxl9ahuV3RNwGGot1PZkLDQCVYeHHx2It/5Ut1lLeTjsNjsrxdb9JxFiGLGB2x6aEBd9I",
-	"w3P24o7Fg4PxMvC1mVkyaq1Mz8VpXMURnxTuwIYHxTCnbTo3837fHVEw2R4FTTxvVDzanSWuTIab1OBs",
-	"CVZp8IAJBxDgGH5zB0NJ81tEdBimNvhCPLpiZ4Vr7D6OCy/SX+7EcG/4vEOjZfmqipFKlExrLC026poY",
-	"4SkFq59rEjx5QIeb3ffuapjKHp8N8GEdsTEC+e8ZsHtqzGCbEk8d1wxfCd2EMMhVeKwhxlba408KBjEP",
-	"e7O0N/4NLbqEi5GjOHbGhds3lvkgDBSghaBFDmA27JxLgfi9CWR8ysjvbgrsP4Plhz/v3D/wzmT/tdjb",
-	"/69Uaf9TcnFr/4u3U/sve/Oy//1NLrCQ7O9Wr386HGZsgqPJ2D2zGW11WuGwOJ7XiXXPFh62B7qhnFIz",
-	"ZHlid0zt0a+wo9oPh2KNn8T1f4DHMi6X7x17k33TLXMYM/tKK3gZJoylPIrZbNcc8KOUZtdMqY0T39Cv",
-	"sfwMzfJKcbOHgtY4h7phCOFQtFbKW15HWC9mLh177p9rlMWW/8j2LR8q9BKmi1EFHl737NqY7ezTJ4jA",
-	"L2XEwm4Wycrch5eeHbMmxATW7UKCz4aYtZLVao0q5erty1PyBvglqWJAGom43ozwAj/78OHlt3dfZb8I",
-	"uzvwo3ffPSdPnjz5hnBBPrx/fkpeKCVV890350+/Ii685ijCKNHI3HqTy4LdoAMSkmaQI4+VwACEQnn6",
-	"i/hFQHU3rGzGpUBnJRfk5uMJzXOm9Q3ZrSXYKTlyCF6CpvIGjfM0MeG4hUCUF7LYn/4ibrbVouT5zQUR",
-	"0n7UJDRbGSRcnJIbzcrlzYV9B/pukbaLFYSLzDlAg8KRUhHkSMrImqoNHHJLmhtt3wYOtJsLdKTpU3Lj",
-	"FTk4jC/IO0YL28J3VVn64u/ukSz8nIrWmUduGt3omvpFxNpqHntQHyL2mWRjoHluLupGmuqWGzue4EmE",
-	"7OI8ITwcCALsgkEgF6puQ3xTsy4H9CW2z8HjjBynuByddyh2x2gZdGfkmJyMwfI5GYTNhsoFItHAj3D6",
-	"i/iry2+HGz/IlJAGuowD1OT87PyUXLkGoDUsqS63jDjHfy2Kvt4nJd+/eO9P0ZuPJ/C2GxBueGFOhY8k",
-	"u0LmwEpWEOieqwAIRNmC3Lx4T1c3tgtvP0Cb37549eL9C8do/3J5AhzRNxhrW1bac9ifP3r8i7hxun6+",
-	"YVRAztEN6nctNww2APj+rb5dUm3sfddvJWj7jRQMX3BB/vWmYRZE5ej4pRQjtIQkltNfRO02tntUA1Pg",
-	"zX+cvEF1ePIzZ7uTK31B3ly9fnFj51n7lDJqMERiP8sOYyl2mngNw6ZVwc3pLwJSBnMm0K/OCyYMX3J7",
-	"aZ1dbWm+ZiePT88arRx8FgJJZv9+FYqPxpQHT9ulkZN0y+S2ZJ6RYqXoBo9BTO6c2RH+tAW9GlT3vZid",
-	"nbq3yS0TdMtnF7Mnp4+gU3aV4TB5SLf84d2jhzAqLFZqEtreTUyGWg1XnJbQK/zE6mpCwdNsVxVL+XKj",
-	"mxL7gu2YNg5T4czyGy2VuUFVC0xsO67ZKbkCvYXboSwv8Sv82ycCAoj/FxFoxBoZYd8PUSNfEtAVpsza",
-	"k430tg3UHBq1W0ozhktcnwUvC6gzrs0VzBTkUrt8+9nF3w7z2qxAPdCgYkCf3iDZ58UN0voRQzVAL+AI",
-	"/3vFALHjZIXmRioIqlsbYoQ36lMWw3mAtGKFelc4Mf0+NBQ+44VvXR7fzoVqghVIvbamv5v02lhLLp87",
-	"bKnPJoMl9JndqTY1F0By0DQ5Lv8t3hoELY9q7dBmhQT3S0LJhosK0wLBOFayEkVqsjVWMWjeX3tXZyfI",
-	"R+ZZVO0fJzRG3mC7E5vXZis8fCmeoxdg1LOv+Iab/5+9r19u48byfRUUd6s8s5cUJcXJTOTaqquRlcQb",
-	"2/G1lHjvjb0myAZJrJpAD4AWzfW6ap9mH2yf5BbOAdBospviRzclJZk/JpZENtDAwcH5/P06Xz5AR34m",
-	"hUYL9/T4eAlMm2ZZykdwEPv/7hJ9W+w1RD/Aml3ydH/EMtbxOnLkMLV+YNgvafB3UwndRFbysb0G+kVQ",
-	"o37odrztaBeSpWP4dknt9pGKv1b7Xlz9AirEnqZ/ufrptb8CKdjYZa3aJdooRmcsOSIXLE0DjI7OwBKY",
-	"MubxrwDOFkPOVhbzlJIJQ2D3TGqjZDYFTIWxkhjsKOvCS5h0jTaskkAn8NUyONK3kQziT3aj0xox/EPd",
-	"/qFum1e32ymiTz2RrCqjCq589sn0rUiv/dyKcsLqU8hUThn1MIIXOJfec67r8VDO0cv1ePb2KUel1VgZ",
-	"fH81CNEUO6r1HfzEd1CGt0zxMeLWVScTaOqgr+dTmTJrlYJ3DGj2s4wiWTr6EXA6hEyYdVCwcckXJVv3",
-	"4AzDf1wUoR+Hm0SoYHNQJKPcnrNxlwwXhecSfLFQkeGjHzdsAW2kUNFAjJRHZGB372PKxc0A/6IgWOer",
-	"n6CsZlW9/gLL4NVru9cjjOW+XyWJ7/zqwFs1cGW+UfLWUcl7MhR4vnMZu2QmbxmEFBKWMtd7tUaUwO2D",
-	"tk245IrYpRetETU0lRPstKx2ceho6mcSRId72Dm/vQH5ENCkpdBcA9xGUa6GtWzsE1+uRqWJg8FZdSki",
-	"rDPOdJvbvYLS1pZRBNoAByNh8c9wVV0IAhYk2lj3scqtrdzL/mer5b7Uq4pzu04METUizEpHC2gUFdpd",
-	"2OA4+kMN8BkAojJ489PVNemH70IsxAMngfi6jXZBCGD3sc7we+FE+YyMplKCgnAw47FiFmwOcXpy5fEH",
-	"h0zzBHKl4O3HQJEwVBiJKkRlseoW3FaqKl3W8yQpQemtmGp3GunYivUBw9dMm79JJJy4QyADGZhHl4VN",
-	"miime4ZB0nIFILWTyhFNscp5C2k+TxKU4yK+7msd2jpHz51EoFWj1ypNH+nf/1CdJwnGY62WcnWIK4ds",
-	"lxPFlMELgPVobqahhw61bzUS7A0DcZ/Yo2TleSJl8iyEro3KtWGJ5/bQRmbONC2L53MY4aKYwHkYf2X7",
-	"nq5O5LkUrIGF/U4q6/oA0ogwTAmakmhRCI0mtdHidqsvGZAJF82b0lsMT9mVeuZqISaM9OEXhH3KUmrP",
-	"/lTOV5fte2Y2W7Pj7U5q9NKds07P/u9vl9+/eE0uLt9ev/juxcX59SX89n/+67/LhQxnndPj0296Jye9",
-	"09Pr47+cHR+fHR//v3Llg10e2ul2xlxMmMoUoEN0vh2ejPBxQpqPAFgFT/sKnnbybelpOkcv5qxz8fqf",
-	"feAz7FnYJ/LV+JSenGyuSipXs83LcU85Q+O5W3PxvTCQOEJjE4OzU6kRa3i+lNIJZliepZImLCnNCFIk",
-	"q/KH7R01IrjtBfOT9fwqfK+TP2S3Udl9RZMmlOUroEFqSlXaX0krAGcdTHvV3Uy61nQ/x1ZTM2Uz66Vh",
-	"DChYc5CV8ICl1fb3RTzKvirUFfr8+rlpCXNsjb92/uno7/TIjXgkFawr1zoH2bt4/c+X+CdycV4ERP5O",
-	"V2T09C+949Pe8ck1TMbNx34EIeeiOS99RjPFado56zwdn9LOlw+7CGqrzke8n0XTAxcTIAmx9js2Re9u",
-	"JunI91hnJMGekTFNUzKko5uYbyg+NKiCHeMmmyH4oCwfsnCwNjCi9rPyD2R04awJjVdic/vKwUKshsyc",
-	"XaoZTVkSZeOhnOeIvEApYE4OfKiIC+K6iVeX901uGlvbHT0oiFJtcqsBBlX8sTdvX/xyfn1Jfrz8v+Fj",
-	"uxzYN7lpzsmK3+z3oSR3WPHW1OPPYOhZHeOKP3Y7g5FmjHLotbf0TwIdnC2qALpkzFPDFEueEcVcTFAA",
-	"hWu6wIoQqm+wcaL6Zn8eTWyjJFW5P21NVL/660Wj29qvVjDvgvqvS924IvMtnvkmol1Eg4gSQyce1RZO",
-	"FC5aZTIGkBzrUkVVrOerM7DXH5bFQhhdCizmPgoAthN+C/ed1O4CdHHBXON+02SBu40ZTCRBjbg5Bgmb",
-	"KOuwDCDhJ8fjlAs2qH0nD/RdvNNGNdmFCH0HwljVc7by7mKU5gkrCW3dvNxnqvOirth9FfLlIHUBJfqy",
-	"AKeIsthz/y19plfZ2fCYyweWek3bUsnPy0VIUNKHPftEs1gjx5p2m4gAAIkOGZwehLbVXaKkBPZhCHgz",
-	"Xw8IdlES6O6JknMf5o6wuNFZOyJvXeEfZP0wI1dUcdXEDaJe2zvqqEJS0Vp1XmG4XxVLAWGO06dkKnNV",
-	"nDNMmhaS/iJhs0waJkaL3o+An1mfCF8PjbG1JbetrDmElI3srZMWxq+S84tQsB5lo1/K0ZqO+aietu3s",
-	"M86uhEG10alZLkCuM2v6mWLjlE+mpj7dFITVJZB87J+LCSCTnxEctotJIChMwQ5VprtIl2zo5Il2B9TX",
-	"e9qvSNX10MXcfthRIAAstu6+F6HC0u1lzPuD57wbSDIVlrdC7SPXN0fkwk/S1x2H2AmaaHD/Ogj8igzT",
-	"G78ypWP9cA5Ic5dBeNODJMmBbcNlTMMOxVoPy7hmjJkqAsPNL401efP4BHzmyfp4h9ev5oi8A44JTHwP",
-	"mZ25swywA2RExYilKIO5sGfjWcRUgaR/1irSUTNQXdhj3WVypwXxIqkyH04PpFJ/FglTZI4dfPtKCywp",
-	"OnV26ZpQhTVZLG/Zs64nCtLdWJMFMj2vR7hyRM+ult7owLa9ktZqYTuPD7SdjViC1k3efeMA1WndAe5D",
-	"p6xL79bnKK0VaFw7Vy5MAtRp5TrTcEmoPGW+psK3VlZ74+d+7Ie3s35qLVcKVy/tKnpmvNTNy8CIZjpP",
-	"19RCQUAiuAm+G8Wf9i4ptia0vgULxJ9017nnnAgAwoKWFvuyYOukcmLdB3drgTghsYAfmczoDRbzARf8",
-	"TKpqlXHhXufhSZWfWbsCRUWXTJHCb06jJhhuiKbcenIpv2XF1ZC0IFGBGazSMr6gWInuTGNfJm0lAZLT",
-	"zpxFkgckMkPEOAB+s4YBtn5ZxxLvkGCq+rYwELAp1Y5uLoaPc6VYRwQa26kLLUWGlAs8OTe4wmu1f7in",
-	"iykKlcubEBDShmUuyQjcHL6WKoCkBkDoTsSYpgBbmSXEIQOfESGLElY9ldnHp6fISxYG8kCyx0d/9exm",
-	"nWS4TdYvstrBL2rtNPwAFTURv/KSWiUaCMABgDhqIpvRhBXthNpw4Mpq0HXEE5JKwXrQf1Grd7+TClVj",
-	"UWLIMGrrar2AQbnrSweZ982A3CVSttDH6airI7hgdw58I2NQ61B6X61Z7aSvYM4PULkWk2tVv1ICe7ci",
-	"TZ5FHlfYK2D4ZcLHY+ymb1bN2ueuSbCkjt8eh9dd1+I+XOA/nhFKoLoUhCalEKNwn0kZvXV3bV7R7POc",
-	"j8drcykbSUN11BqOYzlUVBWotgZCZ9nbr4nhffN0396OXf0Cu1DtiqOZy1LPqsM9h3JCLgB+wZpo5a1v",
-	"XhQLZJtKYbxi6papHkCT4EdL3f4DMqJKcauzyPPI7h3YG2ZAKLkyLCN/wjyPysXgz10ygPQOoeSlnLyE",
-	"xrcBdEMDLAMlb9y/u+/FAG3QAXTIaciDuQLrH+APRwQq8IBVNJ5UMb5I/HBck8H7/Pj4qxG8BvyT9fA3",
-	"9hP4i8Ez1+4MVR5cvBeDl1SbHkD59F48H7haXcXoDBExoEtsysEdDkY0JROaEWjJQyT2I/KugJaIHoEN",
-	"ZoUPllmvQhh0y6uCdFfwvb1tmI2yMlQbeO/NLgDojoK17eHL7dAm5b64/wl7aQ1lDwAgx3CTtumNs0+G",
-	"IXBTTQeDnQX0I2lfN5zyG/ZsyX904kAFm1c1atoxfu9xle/5UkwMwlCYsELgggmFcsSmDb8x1Javzxoo",
-	"OXfJOR1yxlZRAWaOD5f5OibKE6JlkZ+DhihXPTafygCazCvucSx0/0MWbhnJM4C3Idrko5sSQkxAkID+",
-	"GgA3GUmVbOg3r62OQZGYOGiy2uiqPdMTCLBiq2KoSXmii323KnFksKNxKM30jnDq97vVrjXiuSJRISD0",
-	"dSa5I/SIXusjrkjxN/ezzBA4f1vJ+b7N8ql3DgHKTm4JFmi3C6KmmPE1HHegBXJDOXz8kjw8wz+OZZrK",
-	"uV7+e2UxY3MysWM1o9tdzyS48QZ/32Id4m9KREOJfgmxys44aI0WbrqpTJN1CULw9uaiwNC3X7BHyYf0",
-	"EL5pVWbfspRRzX7v19alU/ywbEvRiJ0zfLV11K4ESc6FDqMeEWTOB8Y4oKTnDm+jgOfCDVYFQYfC3dOV",
-	"BskPMm3ING2+3MDOrVF182Ak6UfGsrIxDLBjgUffHkf4DRijNCXDhQPgakFtpHKyTRzhzHvmDl4vqtAL",
-	"cQGjwHsOn3kpJ9f4K1c17EKpK9Rqxv51wEQyOHovQqv3E01SOSFon8O6BJt87gsdADKPWAGgXDDlrEgf",
-	"iZ4raVi3JhsW8uW+0PW9mAAWLlWM3LDM2OVHh08YJVOSpVSwUhADV6QUgiDLEYilsAMGAblYEy54aXem",
-	"rUDBSzm5gk3Y8MNvc1ERQfxe2leCbcb19O3wdrPqQoloLO1ZcfuDnJMZFQs3rm/vAVccYfswlA/vWDcT",
-	"Q5dgasI8gDA00JWdHB978N5awrIN1xxwdjb77M+AorPhc7Fk/LcfIZITd2hvmaJpcXiB3MqwTK9m82dM",
-	"TRgEYz3uULNRJKtB+4mci1TSZG0DBuR7rFxaJclnPqVE/pPYRUZ4C/yNr8iP1CPCi8Ij4K9xEHLwD4OK",
-	"rIGb0iPQI5A80RJPdEzeFcFw7nKeH+cJrnw1PmPa0FmmqxVWNUnLpscbwA52ONewPZ0G0avCLQIQMeyT",
-	"ASirgrNiJFOZb28H3X2IZ8x6ZvWW0EWubtFeuHjzs9UpM6kWXSKYmUt1E8p5sWZivJRJviM29MqN3dYZ",
-	"dc//TsnZFh+/llt8+B1PzLRdF8+vUrvpPSAocHfKcsoZOi0k4Ku0cpHMJJJo1KJK8CI+PS94UJ3dDIUU",
-	"AKbkoI7AQA6w1fZ0YSvaz29f6m6o8oIy95USM4RtFGxOOFTuuCfdyjS3VrjnRNKEJ2cOZNgtmjYyw8Cp",
-	"/7C1o0cy474aAsrJPEcsTRZY+oHfsb41TJxr8Ieg+RCdBuEA78eUA1a9CSZ1tBZFRwx8SUgSL0YBvOn5",
-	"MIPjXJRj0EVA7cQ3INoAY7vrlfSvhXQ5Ey6QoHH1jL+St+yhOtd2bq714zdQfX1tt7R0VKNOf7v1LfjN",
-	"GdV6HSoG0pOT0+PjUsVQVL7r+AS48tWb1WW73/uQ573kDvbG04hZu4uvlaFZuH3X45Nv6bfjr0a9r+nX",
-	"f+n9hZ2e9L5Nno56x8O/jr8aP00AlcVT7WAguNPtAHWFK97yNPlMEWrI+cWry20K5d5QrVutP4aNtBYO",
-	"ots1lLuozWr6hiOuYy4V8sJAykIvje9CKcCtSg0jKTOaYLSdVAWFsQXoe7cLbRUzRNhEOyY7oCmxc3by",
-	"zV/vlpWNEyF2Kuf6prkOwWjCVq/sgcxwz8fNsSQBgY0+6/fnbHg0ososwUH0jxxNTh8e/A9CTiYft8LG",
-	"gD1ASKV2oZYongI4ty6gKQgTyW5XSoS3BIdykzum/9n+d23z1ztHP+IylcpVLoRkgawsMcUOrrbPsNWr",
-	"h4W2ecfNNFF0Xtq7FkwA5bonNuhJDS2naHy7GmD4U5TlfEak6nohKwBLuxDazhYFPGlVkm50Z3P3favl",
-	"zU62f5Nq8/TQ/daNaRHvuEVXbuir2VuXVGC3VUgroLzWieor6PZBn0/lIoZwoxNNRlOpmfAQBEUmBWjS",
-	"l/1H7yoFGZcCPLoCLsY3g2DHREU3iJ0tt84fRAThKEB1JUZBR1KMUz6qPAdGLR6q1wWT++24XW9zUbmF",
-	"bdXyqVzo9QjiILPc6IqIhv0tMieELliIqVY7XW/tUA+vzOFtLlp1UZBpCo5/uz2Qdiv7n1UuvtzBeqUN",
-	"y4ptdX3PYfMKlBSg+HTEcg4soSro+jYXLd6LkNxoef9bbX0G8rBisVmm29z6PjJGcLcElVLwS2hxx+xe",
-	"1NSe5Li3Omqycr031sDyKsBaW1nuEd3pyKXuJ1Im8L7Ye4bpJntPuSuOmwK7UgHkSqAmI1cYr4HAYAT1",
-	"UeElIyXG45e6i2Kn2pK/c9gNZ+KGHQnb5IhDCoi39sQSJK3/2f7nS9+ZVrV2k7WFz1zeYCRDb2zMyghK",
-	"SqZWRBFtzUO7zKk+IudEMftK1m6C2LZr6xeel51rQOkQFR7cOYx1ZVjWtnxt8kGYR1u2k334uTdzH1BF",
-	"GM6pGYIBlBygAMsUVH65RASSOlr5H8uta0c3cg5qpD+VkzshJe3RnKFpD+lb1x4DSHJLOZoAs49t4jV0",
-	"LCx7KScPR6BXqhVeWsNS5MBnZCRyQLi6rlrSsTEW/VZk7o+7BTsWF+abp52oTOG4ukyhaogU4Pgqhzg5",
-	"LpUzfX13KUSb14krFGzVkH0pJ0WFHwXboUtkmhzEpC0fIQPpm7V4L5T8uxw+0RBNtWddMBXYZf7lZ8EN",
-	"+ddXL/GSQbGL+lDwJjk5PoZv6xJcWDBUqGLkV8wyfYAqI29Vy9w4r0iXeI+rbGd7Gq73yEW1dde0JKb2",
-	"Vd8CZEN7TBSw3275g6A2L5ouv1grhNjrQsktTXN2RC5nmVkE9ixXagsVtj5+43DSl7L5k0obpQwE7CTy",
-	"QbcQ4Bxb1U/Iv++BJdwpRRo8e09OmLBL6BabttoE60bvf8Z/fOkj+Xq9xfsdNBxIMsu18ez59h50KA1x",
-	"NQi6Wq5FUhrXIqnp3Jm2wL51jnLnbR3HyK6ZCXxeDj2+IthnZ4rb1aJSwgHqIPob9LPgdVjiXqgt2bua",
-	"yrk/7AX1YpMiB/Jzh9ChgPhLcsxTXM/KhhhradpPgI70hRVff0Ne8b91PeqtAhwGK0FpamUK8nUceORd",
-	"ex5Ek/E5xuXLAv1+UdCEHTQQLGBqxjVEH1ZF753ihjlYg+/4zvBXe1ih50Mt09wweClr2qguMVJ2CR9j",
-	"ugloGOoRPTK6OaLH0+Nvv7kLlrdbadp4AlQo6KJp6iuz7OgYy8e5b4y9HmMFf/31Jly9xTYCTt7I0LRL",
-	"vnn61C4UWFkOc6Vq+BkWDxXDZ9QYpuwn/+3X495fPnz+6ss/dvbAKJYjw6oL64NTMOSCwpwqSnLv8oIr",
-	"kqzvkGO1CdBLmS38ieLCSGu/4IloIfhfqTH6cL2tic0wotgkT6mq1x9Ux1WfTzSQWRPNsGUOLjCEXCaD",
-	"11i00LMHfgAWEYSkIgGjIoHs7pBq9s1TjFR7aoHlu4smh9Qf+xTRgKo46/RvqeqnctKnWXaUyskWVJHF",
-	"i76xz9o7grPnsamhem72SEjgLj7oodiymW+pl8/tUmjki9rxalrUim/oQ1yADXaTHaIdrEGi9cfXplUK",
-	"v6CYdL0DGfdwtuHQlA+F4aMb5/3WOzQUoLvAoVXEWI0urJkglTOHM6mihJBHCPRomVBWCR6wRPv5q2NP",
-	"aOWcZGgfFSwgb5opey+gNgL9na69mAbfX14Te6eNpoMj8lPGBOLCJ2SUSg3/VswXD4FX1cW015RmUNNp",
-	"bx5m5owJZ/pWdZdiactbO8o1LM2DvntcAeJYAjq5napU9kQ+/ep04+snetf74XaIF7vm7KGUdkOtbrog",
-	"Qs4byavho0EulwSxcavNU3XXH7ZLDsU8BbL8ErO7pgsvzl3n1U0LCgd3U2X4ph732n87okYB6Dnt0Nng",
-	"w6iLCrJKDF/5x09phFT7PMzGnjfY9gK4E3h+7A8YwrDyqTEJTIzEti+HlGuPJtIxQ74avzhlirn2dK49",
-	"wT6mSVKqTagNtF600m4469BGL0kNtqn4pyB2qucm9wBq7tUqsoZZli7CO3b2OJzRfgN5zJgLHghJ5AxZ",
-	"85aY4L6EouIy21fBAmf1BbjhWCULuU2VCxbO6XYs4foB0pNfFuIPoNEoYp2mmFi6TgiwLxGZHovd0RUc",
-	"/Fvwxc7op96MDztnJ99Unv1+ptgtZ/MNymKhd7Lco+azEMiGNM41TaEh1C7RwqmLWZcoCbEE6Pt3aChM",
-	"RBkPDCb67ziuDqjEdExmNSHFNzj33U/H45fN8/KqJRJYQ5oIPFKHkBv2pVD7OBZKreNTQQle5VPZQj7X",
-	"cKswoWR6x10FhuEE5xcunltuXX2QRHnDxBEJlbOISCKt0rbXtyfhj6lmQVlzaG9eQlL3h8A+5Yl+L6wV",
-	"4AaANvLwR1AYM2sqmJieq3yK4JtkwkxUhAtfLho78SOepFAmlUgkl3aVXtHRlAvW0lFwT4eRDm2XxWOn",
-	"Vv9WaOrwt13ln41yYOQ++/VDGU9KyZRQMsM5IIXbkkdkf1w2wLJ8mPJRpyzL4SK9mwG0IOlmpZJZvK+d",
-	"t8GoyDPgFqlO6F3GI27vPjwwmsHobVrN+p2nadzucQfZYLWeQ6LBms3fgBc79EfbfX96/G1Ry++wmq0s",
-	"5BrZHXjKiJYzhpZKXgcjho1ElyVz7tEwYLu05RJ0o96cC7sWRxRPFAaB4yPlO8/BEfKN8A4ZsLpsuZ2l",
-	"beUAtVqfvMs+BWbOfJ0lOpTJgpg5H7Fl/wmhhay7pSUAezk3cVCJ7tnYTjV/0UZTuwdcvWj0K3pbfdc2",
-	"IieOizLi197zhK/Xtf3IvOuBs67Xo3C6EmCFrgjS4OfewluAF1OjYCN28p9woFbV7CXWaDZwciHwISSi",
-	"6Ubrta+SDYwt0TPPQs5NdzHV7Ppgi5+sEa44S4hgn0zUPIBRVTOV1lxDpO+UanNEnh4/LZBCIhnA4IzV",
-	"FAKV+pTiD9V0Li1u37a0//Ee2IEdJZGGilNYvDoWf7tmH6GT0PHzn/SOT1f4+e+g8Ic+ns5Z55amHLi3",
-	"8yFU9Z+tDtntwF6t7YOfU2GCDvvQ7Yym1qYSQMCUCN07Pul0OwlXbGQkzNy3p9PRjPVuj0+PaMaPUmY0",
-	"EyO1yAz0qBdf6NqndM46ajw6PfnqG/z5I9ZLfdQswG/hb9UtvLrQJ/GLnH39lfueNa7s3zGZ3Ol2GB1+",
-	"vGGLj9CXH/0MT3Y5LDajPAXAY/2/y8ujpLRWf2fzbOyqILbGCSXndWcmFsGCwwfCNhO5jWaovNevKMQX",
-	"tCR0ohjTxMjy8YZqWzXTR+RdUTAben+8goBORiLkHOsAoKwGN/iJdmV79sOAEhppF19VEjoN8TtIuKqx",
-	"lXVRaT40rCN2DOvG58celQYOUJ387i60bUGR/6Eb/9CNh9CNaBXF0oaJcSoiI+RP5xevLv/cmqV6FyiA",
-	"K/WFJNYUwo7WJqyyluyLp5QLqzSHlSRm0Px+YBP2RWHsNWHIXquFuxLmxaXRhTxtMzu0lprkygB3vMKs",
-	"pMkVLPacLghN+Q0LEQV0LriOIjcOdJqSqdTGZVXvCjTsyE7RkIW6RFJhH4c65yPopy1TgcuvdRBykpgm",
-	"btX93C9u8ZMdoEjk+94BSKI4zODU2iZgvFj3px4FqBy02H/Xm2ElaWPDGzYUHqeIYhKuOTHdTLEpOZRm",
-	"R7TEGoQOfOK9KSgPjPiAAAav5Q3zqgC2FumdY8Shnfe3uxaVtgAYxGgpELxhuMTVTvvSabsIdWiCsKU7",
-	"7+hB8QT/cnpcgOG95pOpSRdkqOTcenfY8bl5dZp97d8XnKByO303nCBkqa1HICdqO4RAWNbDIARiKh0L",
-	"RbGH173fpiULtZCA9bq0ZVTA9s/iveICwho+0bhzu9xx2/LvLjHdFqn3mEIHkRN40l3PJdOFnuEZ00dk",
-	"oJhmZkBmjDpIV0jjQmum540AXlJyDgXObkJqQU6+DhXKVux0VNyMJLcpv62CtMHC/8vb6sx/Ba0D3Dlc",
-	"L/PiVRXHl++lmk60DVq+SuM6xJjaNrgAKLPNeL8rGt4VM2Jt2UJ96fBq6QJIUR+rXLY5S/YbS6fotUwY",
-	"LPj+h4gaqMPRFceo5ji8hjfYXls+Zil5FzceGIlL1gW1cUcF06o6HUs1kcYw0VsvC76GqRujT65xEr7z",
-	"z911gx5YoVLpfdoFKIADUCASePjS4cLaOSNHybJE1ivB5J9tvf1c3HKDWG61W39di6E/9/4OXICzakl4",
-	"EQ3R4gYVw7S6O9HbeH0FBSxQ2bVgselJR0BUrrdz63xNK3TR+8YRhygPzU5zqW40WJDIzqStWiIJXehn",
-	"AJBNVcoZfs2n3hwevbU+MZ3mW/QjePoaz7B437tMjuu4JnYGb+HreLC6x0oNF4TauR6Bh+N8pQ5IIevR",
-	"hPZOvLGA3mthLbxI2CyThonRovcjW9R2prv2wDXt8vs4oW4p0UtbSXnAy0AipdsxjEKUAvooen+nnc3D",
-	"FcWa30/P1EsubgIKc2seHLwlFjnaE7TxwanWXn37sczchbIMxwEfj/ESPoGmDAeX4g6Ktz7AnIFpQiNh",
-	"RT8PDFo6I62IFsCon3X+/s2/KOuJF+BmECqw7uhcKjuhkVSKjQyZSqUZGQJkwqKzg+Thmx28KrwyZHDF",
-	"JwK6wDpdpxZg4CtmehdS3vAaymXNNAIQ/2BMZh2To5LSWLHZmi4zv5AzaBkdLqxe5rGQBEnPzfTuIvNY",
-	"zD/zZG3k4YXRqN3xWvYaGPKbQs6JFHVxh3WafkeIqPYCCsg7FK8qeBu7KJEbtliHzxVFw4GNywPYZNZ1",
-	"EaYLSZ9McTuxblSKhig/nqwKuK+EBybARmZjKnsErfnyo51Ti8bSj2zRqpX0ikI00S5tVOUHsDg0ZQnJ",
-	"AQt9yWLdNAJkn9pX0qzlfzgnQ5lDytzBRbre0zNwn10uGYs/B9aCHtjZHR+RV7hd2sgsY5C7owLpS585",
-	"bxzRm/B4YdVSlyS58vXKUGNSkYOH+bp9XWtHYZtADOSPQIPWrPIVT463TUsP3WVdBIwuBko2bFaiQMlV",
-	"S9spSyqRiXxmdyKVI5p2up1bkIEPu4Ai7CWbsFi8GvH4jZITuCcbSMgxmvpjSgWbF2JZLPkO8jlja10p",
-	"ax92XWOyNRmXymB/foEJwvHYnZDKaoFXrNMq4WOreXqrB/yVXn77Bbx7ItdfkSvRrBnr+z+uWfiU3bIU",
-	"eRqJhMouDGZMFBVG2yNTEJ13g8YCgCF7g0oFVdR+whL4Mib8FlhhsJbR+lz2BaDLlUElCPvki3NcpQg1",
-	"0FAPn2GfeFX85BK/c46vdIe6cFHU/uvzV5fdONQLvyFSReHD/ovnZcfLf9n1elepCFypTeHKwP2KkLr+",
-	"5Eb4z2hi/1lM6M/9X2nvP4573/Y+/K9/7BxWz+DyXvr9aVHiF0EwElmUBgHGgpOW7eVdSFfNtTZ089qZ",
-	"f8VlskA+mWIaR2RAbylP6TBlAw9ugOVMlMwoT30JLdze1bVLr0uTaXHPygO1zkfrIu1cI4i8HFtbfoZY",
-	"RUWcLZ7SFoVEb7FHRgMyxmgq+Yi5CA6AwEI2CfOFaQqDHpHXGGuK5lNWnE7vVFYare7RziXKMFVQRb7+",
-	"c9Vj9Wm6OCtxhGV7nW78O8hz29P+AeI2Hmpi82hJ6cXuob3qMDJ5MZX22OJ+S/Ao9hDJsi4p4gc1KKCX",
-	"VgzR+nWEUOhao8GbpuT8zQtM6IZCJmvlYFBFzkX4vF1wLqy95XJHjud4NfgIObA3fmLttOX5x+NgO8M6",
-	"gku7S2TiiXbvD8ihoXiU+r+3Fa+IhAqAHozbpaxY7i1vI9z7em/sNWNWkfk6HWjhgFc8CzUcPmLs5Ahl",
-	"B32tjQLVP83FtSsp+CNM7YuHuPiY0IXunH17XLAV0MyAtadHEkb0hLabHRq/zvcTmo6GTlqvLhKFXvOZ",
-	"GBD+7Y6HkAnrGTbLUuxr2RAkojow9Fom7Do869FnVePXaR3/AVBYTLR426VKy/u4Dd4DgDlgXQNiZq6B",
-	"cohXpGUsBwRAawXOYZelXgPn4GKlUbfijIrF3UsKrkkr69nOETgEgsNuW1NpFp4HrDMAUYNaFOoOmqdD",
-	"8ZtTZt6N4M9qnJWmdq15qzGe2724G8Xw9wjn0IAy3aTYyF2GPoAx0FIZF6UAT2TO9QqcErLVFlkHgwwq",
-	"LjOTKTnjuo4Cq6ZaadWEhC6+Z4SSGRe5hp4wCCEqmddzUdnZV8Mce7R9H4F3P/bgvx92K4R8gHf9Qe74",
-	"zZVadeZoGRcODMCuq7gpMJuwvgYIElGzOTixOgflNQKMbavLWmX8tnO6H0MeikY9EGCLlvx5kmwG7rZB",
-	"SwB8bRegL7QA43Yvqqw2vcMOfBRYXm+hPHGbNV5r6Tma4YQJw83CWg23TBipFuUsGTCURnDKmvKk1v57",
-	"sHZfq/beNvuxHqGrEpzriJyjETCjwBrLNZkDgHQRxCELZs4IZOq5mNjbccJvWZzTBhaqK2fdvxeYzFas",
-	"gPGYSKwix0pGrohbGEd1WUI3GXskUGSucvOtwtZ0FuZDtCzvyaKstSTdH5rq14L9uRFyLiD95fwHHvl4",
-	"u5mSvkML6VvZOmKadEFoCRkWpA6+lhT3PWR3h8zxwVaZi+f4l4cqSG569yFM7bXZqlybCKsXwufRVu4n",
-	"OwnXdJiukZ3LT1yDJotv8hvGMmAOrSzmeo7P/H3eQldGZkD8btdMCn/8ARmda3d7E2723DYFYPf15hhk",
-	"r4DqwH7yKOr682DlEYT/xPq4wC5fzan5s4Cn/D439CUzhOIyMqBrgX/a3cVwgNXxJSt3QrnYyya0NkhS",
-	"tV/WQohqh6JuKDNlM+LMxITRJOU1qIB2qZ4rnOHD3EicXatlDki/6E4mVAkPmd1QKELABcYqyfmUif0c",
-	"a1+MwrUvrywTgWCbk4v0BMLbI3Kub6C4Eko2vRUa7+4zLLq0BmYITXFN5C1TSe4LtoDDvbL6uZnz3M4t",
-	"DpO7MlTdi1XYrvz9aG9Oe4OXVAagKrkNC+isBXLrlN46Dvv9bg0m1t/1VvHYdVQytVdYQd7jtFoIBAXN",
-	"p0vvAUcJaNyqZO5S/H6tArxE9r4wajd2PT5A1Mx4enwMV8kNy0x9NLiu375BPIYHGKiFt241Whs1MVu/",
-	"SzqZ6JZaTfcThbFUTgbqEHT0SlAOO9fzzFdoA+ok/GWsGEMBjewO34DrfwVl+YAqP5IqYQmWsXiiCUeK",
-	"bGQ+mla5lN/BhB+sWij1QLcmGKWAouuD5hDaxwJtCAi5JuiIywyiqfvJy4wZxUf1uuMVozpX2IodOaFu",
-	"D8WE6IU2DGrHEbgRosBrEtOv3IDtKRc3wndKzrb4+LXc4sPveGKm7QqeX6dWdZETONgzCdxxjhB0d4EK",
-	"nEV3pzqPyLkg1Bhrd0ec6NqAee7VDXLcYSdTTczbKu03xbi/o3srvHW7WUbcI3A1kdas4BFCCQLhubr6",
-	"YZerrM53+hubcCC59jLSdSSIQF8oocmUG83S8RF559AZBlpPB904NYk3E7WXjyffhkSKlXSHs21fAMir",
-	"IqqqKq42t9R73VXd+05/htfYwsM6bX70Kln9G5vkorm4e42IbpsTRc60TRRe/zP2XX6p1XyXVpdZ/bZU",
-	"uYGsPVYkyym/8Aowhxq6nmJN2xTK1/BqB9JmrSYJ/Y0TbQHLdFO3XhCC7VHbzsjATmUJaio6sCyzKgxR",
-	"/4WcowE+CGMPivqN+B2tXgyvCXAqQ9SsOECaBjA2qMWvQ516aGL2oOCpIrnaEZSqJE7WlQLs+nVuHHBF",
-	"EjlkC0g/lyM3MsW2XiqKK08KaJKeMWjrTxeubxry2M5No2QkswXmlcsP5MKaiVVA6zDV9ms3MIrxqVQC",
-	"gWzEzuZoAnP9wtGy+7QNhr0g0grRV2rokGpkxVRMG6n2DcophnwL64JyntvT52l0zOYJ3Kl47pHq089a",
-	"32iP1AS/geqFQMUJf65GmXsLU/ojyXvAJG+uBEmAhLWlRK/W0/VEYczjVIwUg0okYEJWzJOGPwMAPOW1",
-	"nJ0ecFrNoUVkXVwHba4WNUOI0TSwEzhtZHJ3rWHEwQVnit9Sg01UofDmifZG2n7745CH1+8Q6CRQAL6y",
-	"HDpmISwP0fiMKgfD73ugDU+hCOlO9+Ytu5U32IpR3VL2W4/R4wJE1TDlnP1+vux1eGq5sc8XlHmEHTke",
-	"Q5XtEkiuYrcSVwxgeJhIKisvEHBl/z3c0kl95OWyvkzLnw0ss4NOYx8+wNpWB2LdbFFtPxdQG7Yue+PZ",
-	"G+XMkX3fYZE4ah+IGucZRDkWRY0hTe17oWqggsB8CU1kZnSXZLkCHF5FFEOE9nU4lz/j3KPqkgepN1am",
-	"2Wq0bLXWBs+4yoUOKdSwbwEY5QY8OqngH1Grx373ipMuwFDrwyavdyocdkkMB6iYg3qBF/DBN1f+1Y0A",
-	"hKBw9ue3L7VVawnXWe6N1iFDmBnfnAKGarB1zhC40ys7WKywLJD8hkM4q6lJtC9VrHmrSm8z4OTdBTV6",
-	"jdZMTavtIBZGyyDbvnyoUjAbFELQMOv9HfRsccd1KeE1LoCHRjH9kAcM5hpMIoBZim1pDLBU9d2pCbtX",
-	"4anlEcOapCD2DdBj0iLFqHzC8V5EwF8ta6Ds0tTlgVQu4gz0rUxzn52Gei0rDTxlheaY0piLDCSmG3jP",
-	"4SKvDGLAhJ47pfWHEtnIZAo6PpIiDD6sU+ZULABVbE+ByibK2n9r2QRBkbhb2AoSYFzYRaZcMHVEXktA",
-	"euIj5mnxqQJf19pFk3AowvwhF59nEHcCcEtrYVUUzOLcGo6JnTZqWbs51kVG8e0jNQTdsI3oIQcCFatn",
-	"HG24iLttS+HHJ3Z3UkZ3MIe8G98D3oU1gC0R4o/H7ikB+5x7W3kWYJVTLm6qtIlmZmccnwjSZAUCuTnU",
-	"Yz89mOt+MEBNYwhfQbFciL64NIgUrAcJMliUbeGEszSfcLE5EslyfzWf2T964z28Gtwrdrdm1eYFFCa4",
-	"oR89cAm+SOvtzG6r1tO+rCOxXN32XfpXi6ZnbdCK0KAHtOtsLUyMXDO9pqsVl+1R9LWugppkQXg35O2r",
-	"7XKFE4R57oRPmA9bxqfpCQQw3QI4ar+RYlUH63tmGl/Xpk/KIZBNNt2ftaiMoekVckWVna+4G3RhTWug",
-	"N8K/J4NKKJMmtqaFyheY1T00m+LA9whcsuUpjhUohoO2gPAi175zIdbe1nhGXquo07m2kA+HfPwXJr5J",
-	"+zemW7FdrkzPV4eAeBU7f793Z6DLe5SXZyHJ+96evlMclja1oqsLXJYC7d8u9ChXypqmGc8Y5JJumdKV",
-	"oFNYO9bwAjd+fA5yjW66U+XjcrD7tIldaqWU1E7rPm5UHPk+r9Qtz3a9Zu0PFRWjaQ8fc3cLl6ET1yFC",
-	"NRnmPDWh8Y7go56Fwi6HriukcCSGbkkKQhYIfvnCaq7JjKqbOqCwv8HTr+lkrxL7KpAwnPdWgPsbAMm2",
-	"JHzRMrSWpAkaBMbCqBRsKoAHU6RmgBCFZikbGTpMw25uxI666b3fTxQdm7W8z/bWfzHuvaJmNMX0NMZb",
-	"GZaLWoswKi8FYcT/EqaUVHV3/3MYuNVA/BjmfGAzgesRVUlkqz3RgEQNCx3Ui7u8N3bsKrUGLCHmSiiU",
-	"BoGigPCYnrLEWwbOlICts3I1n0qwH90Hi+4KipPskoHfXKQQwjpkd7jgV3SoHfPyismx3762mjiBmVWf",
-	"6RLW+eU1ndQQoIeDMKcuItgqmvl1s1JUac7ALYvSwce+olTDL7khmgsXy/cyYe2ZaBmg/SZ5VhQ0IDyc",
-	"r1QfQYLIzvqjs4EKeStrFeoAtPAVucY5YA8PKEsnBM7i8h+oQVB/k5tDa5gdswBDqtlHd1Q7Z191469i",
-	"64Kd9Q2z8jBnQyty7iI4++wvWPy9YlrmCogsPn/58uXDl43TBbBU92DoNXEkjS8cP/DZtOemWTW/5poO",
-	"T1pnQbrOSkeKA0zLeERS6imO/Z3gUUqqYWTeFPN+gH6jm9wv7si0aaTVOdvNOJK/0JQn1GDnIrX3csrO",
-	"XIoywzlFFS+uPBESlblwyrSYWSCbqI0HWE+zkY1twdV087oPX9MN3a6zGZRF2C/qC7Y3Fam7PU3/7H6m",
-	"2Djlk+kdfSejKRvdAL0NlMdA3CKq9ehiGXyYccwNHoxMKGmEzzlfxtVwuWJDuxQa6yrgdn+GiSIMdCkp",
-	"ZxgxlvKmkHAPby0q0cre+HdrwNDclYqkgOi0vi6N0LBHyt5APbyPY6W9503eDQ+AT3zodrxxb79rf3XW",
-	"uT05Ojk67mx+61/hbA8f3fHSWXHa3vnQx1jmImmEZYqNbrAytVQOBzKbKDqHBisoNpwx5lBPsFzMR/M2",
-	"PJr2V1bfa7eEm5xUJzDry5yMWsAkXRMBsPMGJ2/B4LThRXHDSpxW8Vke5oaMqAgFlUZxe3p9rR60wUAt",
-	"4pk/4wjZ4FAG5w7uFihYqQNWQ+Pc1xQLx4i04oDWwYd7+XuAzfa/99N+cqByRc97VDL2X7pmmLuwE1s3",
-	"8d/molAScNOVr7ku3uJlrQKgfHOxhdKoRyKo1Ru3znRcozh4qHdzVGBWfWh6W+g7rJftImLBcIH/tepv",
-	"zFkKkEDwj9Xj6w3XP8zJ+qGd7dOaRen3ILbQPByA2+USeFTTN1eske6CAQpeZwnG/JmLcCM/qwwxpy4A",
-	"c9r/XxTMxNCcwutqCsou4e8LIqj87q1XIxRB5RoooP0KEVYFrP/Z/evLBsGPEHeM3AzMpxc1614YR1Qp",
-	"zvTaCMgvwTnbLyGWUTMtDIfC5VuTEOOCz/JZnP7iwrAJ3BC/hfjKT0U4petwT6xxCVrgIOLUT/h4XI/f",
-	"gsG0JEErGfuPwDfAyEt36ZbsFmnaoO3oDJH1oGlCG4RyRhSHKlz18fiBi123kjYKoEhcxNPM5TP7xj4R",
-	"Da220CE4lorVkUi59ek8KPm3+9EuPJ+VP6Y0GTIzZ0zYxQvq9TAnwHUUr+MHoCOTLorz2V2nYrkJStW6",
-	"pNBkqg1PU0InirHiq26OT7T/5tpq4Lc4y4d/OHbuqn+U4UwqoIs+ZBR8QFNukPDYxflx8lGrsV8zbHsF",
-	"huVqQ/HKPeIh5jVwbq3ab68B+bdc4gTE1X5V9o1Auyf1P+M/tuCSNVXZFsVAPxq5poYUl61Vix+HuLeS",
-	"U+o2aPM60xpqUzgYXUKJylNg+pswYRcUr+hsKWAIlSJQ1APBxRuWAfbML/aNwKcDIvM4pEiTmobJN7m5",
-	"j21qPrCAQ9xDWAEHblmpQ2PedrK2RhfczQ8ORtAyW0JZO2Ghu/HFTd31VOL70Ii3r+APwgoOa5oxmaUM",
-	"1g6wICsyH359rUnWbEVhxCfu/7n2HnhhHLrVOLeGIoznSG/8LMsER5B+cK2bAJdVdzXsTbdcbSma4rEb",
-	"1bN+83STAtZD0JlTEs192y1fQ2c0mko+8vzY3JAxT1NNeHVPwqPaleZPf6vxlL22t9Jq2OR0Vt33D32X",
-	"m7cN7pFAvXXZAkCQgtxyLz1SvjqwppSLSQ/A2TbrRMwUG/NPIRSBDYlQnEJSKSZMESaUTD10o8Y8NQ4A",
-	"cGeapbcOZcZBqgkJxu4d5ANcTK5xmr+F7sXyOx2ijzGM6DZjP9RF0HiAugjbbS0DsQibTqCEKLG7vxP/",
-	"OSSn7iBAX1nEh8aGvjLB+6FGr5lG0iLso2vvohVitz/CY4Xi6n9GrXSXretEVciA/g95AyHnBJtpEDWn",
-	"MKbgCylLkMLTV/dSxepAXjcQylUTDkFVEGHWx/I9kmwohuncfDX79tNp9ncfxy9fzrgAa6/mDIBs7Ff/",
-	"7dfj3re09x8fPv/1yz92drSQ8YWT5uBhdxaXWDr+nrO8vlL7p7Fr1Ss8moXMfUc3dkeQwZTbi2kx6BYI",
-	"/pg7B/SaOPV6BunyqOYbhk+6xKFdWf32XgC/IOq6qRW1sWGBvXZuhUqmQFmWINtoFcW4vSD+D7zaijxV",
-	"JXXiuqka6+zp8eq+17QQOur3fR/jlrWqcGgoZcqo2DCS/8Buc9iXlgMLEhlHux57USqf+MtV6SqvtwRX",
-	"+hyAumdtXh+bgmZMa2v8cU0M+2TOyODz+47hoxtm3nfOyP/8139/GXShu83apmrGBU0JTbUkgxFi/g+6",
-	"ZGDMYoDNbHMuEjkfkD8NRjLV9m9KzvXgz6iAMRlBuH4v7DhAo/ze3ZIDawfb37rq5jD8ETm3E5i77j8B",
-	"EFdMkyEXVC38GwAyaqzEyXmY8BO0SCFfujAMD64TjzMySAaEiyw3XTJgAygzYyLpksF8QCjBF3qiieb/",
-	"wboQh8Wy64EcEJkb/J4aYFMmJtwGnwawkewTN9CodfRenMf8C0wkGrWLHS1jSksR8D48emwA/AuEgcKF",
-	"jHmSMtiTKU3HhAoylbmq0iw/ZUy8BUlYOiInaIMsZebn3IymjWh9O7BHo/Mv7TB9Ubjsa4ylcoV+79jw",
-	"Stpf7yrsE24VFNsGb8UjuaFsYAGVv6WpcKJa7ba8LcZ79O6Ke5dF615KsUmNQJQVj7tXpBW/fI8UakXF",
-	"krwP2Mq7KYPKeNdiEuEQcrSBumVuCDhvlWHMFla0+dNyCHCVLfbmsDBlzexQ8z65n9c9BAr90PeIrLL9",
-	"UV6nTfuG6TVdbhfY4eZdaeriQAWjCqCkYAQwIsZxThgVDhiUG9DAHmmYZVJz60Y80cS+gTd8+Gj6Xngq",
-	"U6tawNd1xfYpC3m50VRK7VH3ozVZoGzzQP9iT8KzIPxcu6lWmVDXTN+DwEdtMrBSGCzJ7HbBJLyzP2bU",
-	"9P9pc/ha/yb2rZo7I/FsDZvh0hg6cRPsjagyva9PkmP2lyEsxoyaETSAnX11ctrtyBsf0DBS3ny0D/jr",
-	"U/uDoWnn7OT0+OlOL1h9Et+VZLYRa/dc3xBaCNu8uAvdwdi/XUDl6VbWrSvIwhOJ8fntzVwY8/FbuHna",
-	"rgcP64QqDFh+sxzMXTjvVuUYGQelSlEvR1IGhal36mg7zAbG7gujAVOEzTWZSJ/Qf4YQslFwbF2G377S",
-	"YzJpsfRqu6WtsWTP3eIBHE9pL12jWpZDD6ahk4jcf8hG1sTCJu1Ks7bZFW32ePzC2bxVkxYK4wIqOLBq",
-	"nhwfezHddt9qEurWes3ViBFrs3juEmIkGfSnUt7o/iD4fXY+T7SDLNd8IrxziOhuVnd62keYuuOBw79E",
-	"sG8FJVmX5CJlWnvyqwm/ZUAd6QElzt+8IDRJlP3MGNjydESaVvXlStt7bzHaFU0HoebwRs8V6/9Tp1vV",
-	"wuty0s5ggbiTt+rsFo5mrO/+gJvVOetMuJnmQxQCyHb0AiH05vd+nt5HgYAd9tA2/y66LrpGcIb6LgOf",
-	"pqmV+HEuMHoHxW34iahTQWS5ceLaDSwhY26PU6Yk1LRU0VKchY5KwcxcqpsuGfPUo1fwydToI/J6xTwn",
-	"534GcNmOKU/Bqg92TBfJeEUdQp61Cq/gCZ2W6ljh4egzwNMPXs8aTUBbsauzgIvrqtNUP3csHYqNpEqA",
-	"T8qKyP4GsOvxb4KKwv4EWn0sFfiZdT0NbsRHbwG7N2k9xOv3qJEAr3/YvYZ3rwI06GOM7upCghukofB+",
-	"bhSdgVPkyqLJaCo1qy5RbX45Gz8kh4jsbrwvh43rNrI7bfSGwLTupTkERr7HoO62J7hef/bX4mR/x1PD",
-	"FDZVR+MCswzEGq3tlXFhDTvP/DalNQ3X0eW5L+h1eZZv4iIqOqnretaMKkh5Vxa1nJz+tbKqZbnnsSgE",
-	"snszXMSgS1WjQtVGadAgGB0sKwKHKZ+Bye5/4btjP1TO6bEZGtd00qqRYcWJULjK4bbBgH+EEKCKSP3W",
-	"5oZeD7tyWbImE4YA8N6jh2Ztqo2d27PQnY8lD/pG3wURf+VHb1Wb6daBTAC3YC5cSKXHBRkqObeWF+Z/",
-	"/RIlK+gmFXx04far9FCvfADFkw6OpLzh7Ii8U1JMwAVAAwV+DIln66sWrMu+IEkUvzJ8VluW7JawLecR",
-	"n34/lcSvKi2fKwyNgWsWAYldMdO7gOWuMUvwTbrkB2Oyn0S6aAtRrI4KkU8AThuOK2iLIA5ZwS+5HRWi",
-	"VxB91029ziEBSsxYNkMQxK4Zop2kjCod/bbOBbnA4WLRu8uhcLsmc7P5tl1+yrhipVm3j/Rstwlneaca",
-	"qNqJzzzZIBPi8jBUMU9kHO4L6EfwIQFtFKMzKP4DweGCaDaSIgFe9mgnrfcINjdLNQu576fHT+u9SL0j",
-	"sMbG3NcN+ZCXIgH4CavCw6S32hs+ET0u7kCUsnYcxGrgbgToHgSyIVQsYGm5BvLsGjeST8QL0dk3V12w",
-	"wmLyGSrUE783zqy7kLOMigWho5HMoeI6V2nnrNOXPBn14VU6iCy5mY6Hqb9iZiqTxjHsarThD3IeKiQo",
-	"3s1WOU5ZiUt6Qy2op72p1KYH+Jt10WP7ltrDnXLXfTHmYsJUprgwZCKZy4wOQl/Aa5mwAQIVU18TC9Fk",
-	"NQP4uqq2DJpcXf3wg9TmR7Zo61bGAQ7uexbv1VrIDsoWQreMVKAGr65+IHaHyQ1bdImRwDNKAa5i64YN",
-	"YxXqThHbGZsNfUXRRAHvAHk3lY4AB/mkNcP7iitQWDBYHX6Bncejj+Pa12g9iAvLuD6C63ThnXXZ8Kh7",
-	"jd/aFXukwVvjZPaORb87dBsfJbuQeJys5RMIMO2folyursEXaHQtmz0Whwjbbrgjhw3a7r8rbXTs09m9",
-	"dOvT2T3Garc7sLGaXN+gD+BiXaJHMrP/xWZQ+y9mXbbFUuhJOLA2LCvhxkpjzaXoO8Xb25DW2999vOn8",
-	"zYvVzvetQ0rXULpcHS94FhXrlAp/6mJFvkO4lQN2fx3n7XaZ13gwAJNBo23G1D2S4M8QKFNs78z4BvM7",
-	"wghvfQjBYyPVhRKg5xCmt0uUYFecg0PHCHxHtyifvC0DBWDO3ekaBFwyXyA30FKZAV6PgRlvr2a+nzUW",
-	"aN/ZyQ8JnmfWY+Ii19ica6VByVwktbkoqUxdUsh+IkoJ4Y89+O9vIx1kl7Z1fwX9gl38ldWbGJ51rw6L",
-	"XbJH6rDkutzpsJPDYg+akqmjXUZf1HU/Q0+FHwjK/kaG31YT7TW8jM0eiUP4KttuxmGclf23pXlbys7p",
-	"HpwVO+w9OivbyUeNirRTYHdw4aVc3JC5VDfaoUgkFF2WkhH9DIp2qUo5UzBNBmkXB4MfZW8lAj3kwvDU",
-	"oSFYTVxnhL+1E3zJxc2huLBasrrtK7QP7YRmNm4Zshph24PdcygFcrsA8E0bys5auKeSMG3jBpec3q4z",
-	"+KARR2bQ6yaQnKne5NsZbu4A8az2UeP8llb7zXfdFbWHHaGry+4xeeNBc2+Yi9avAAbWHd+wUc3VkIU7",
-	"7YYtArerI/KCC86lfkFRlUG6uLjlhvVoQnsn3tzH7Hph779I2CyThonRooc5qcoitNPj425nxkUoSmsA",
-	"TTPKbHrcsIJGDI5N56wzztN0866an+biNxtqWNZ6RVyBhhLHHO2V/S7JDaMML7zu8uIYitqAhNvJApHi",
-	"2bpKhTVuxd4H6cFGIla02S57Fpji11QuKJYy6kFRSx1NcCHRCeJoAz3LtBJJ8HtmfokIUVq6QQ5C4R2/",
-	"/hNNhjlPky2DQHM2hM7MLRrbz7Hg0pkAmk8AT/CGLXYI/bzzwz/6zLB7k1aNhjfWh9BE5kbzxNe2KoYI",
-	"h3Ls+m137kv0srBhh3vCUg6MvKmcoFsQGt3nSHUMTV/I6qsdqWmVanRL97i63edh0vs3vL/zZCQpo4n2",
-	"eE2hQ3OOuAbQ2uM6o6u0WvPL2PjpaDXusuOOVMZdXgVIQ3TWb7hIiH1lBNaG6s4zMvjX3us8TWWme1d8",
-	"IqAre2C3b3B78s9Fq/uUfSI/vDq/6F39cN47/fob+9Doq9d8xrShs2zQtTYvtM8mASTHN8H7MnfXB29/",
-	"BeVBmzfCgysPIbwbINC1bxKgG6kL4E6pJyqhBsP+xnkNs8p4UiNCtyt9Naq7ElIhILFboz/61ZjylCV2",
-	"/+2Ld8468KyKRnmsK5wak+mzfn/Ej9xgR1JNHICBwE3b3IB3C3QP8S038uGb43c6iPX3UN9dNJuASzrk",
-	"KYAEDtRO1qP46th6kzXFac+LAX5H9LrurRftk/YA+SkTwBIaxKOWZbcpYQF/r6+Y+019kPS8MGUKknM0",
-	"ZlDRaq/cibx1GZAQlH+GbUZqUVUc64c+vMvXvJi0SM7lIXyCnLhSdKhEnknFGpOO9ZAbP+FOYqGJa0yC",
-	"zMpUzoEktNKIvWb6Qdteh9lASuzaBjRrIedbblq5+ORzx3c/nP36wZ4DjCrYHz7YD6pbv8KuGQDW0I1X",
-	"VQwP2CjCt+R4dl7rIa9GKEFpwbyslzPG+J37im9mXP0WlDGg7ebq0PwoPgCy+p1XntED4RdzsYRTFkHE",
-	"68qJSpJwPD2eW95OAAJXc9deEN41AaSRlUx6LsCBH8mMo8Hri1KL78aTqpiFO2RdMB9hAjPK03j68fZ/",
-	"+fDl/wcAAP//",
+	"7L19kxs3kjf4VRB8NkIze9XtltSS7e544qJHlm2tJVlPt+TZu7EfNlgFkpguAhwA1RTXoYj7NPfB7pNc",
+	"IBOoQhWBeqFas7sRnj/GarKIwksikcj85S9/n+Vys5WCCaNnF7/PtlTRDTNMwV+vxItKaansvwumc8W3",
+	"hksxu5jdCvbRzHP49pbIJTFrRrZ0xciCLaVip7Nsxu2D/6iY2s+ymaAbNruY4S9m2Uzna7ahtuEN/fia",
+	"iZVZzy6enZ1lM7Pf2ie1UVysZp8+ZbNX4lVhn4QGt9Ssm/Z4Mctmiv2j4ooVswujKha2/S+KLWcXs//x",
+	"VTPKr/Bb/dWrwje+fENNvj4c5Ps1Iy/f05Ud325NDdlRTRSjRT26NaMFU013Xi1PsK2wE+wj3WxL+/Wv",
+	"s69/nc0yOwbDlG3gf/86+9vZybe//f44e/zNp19n/zKLT8Brqs3LeyZMMBPdl9tnTuChk1ffpab4cWqK",
+	"X/MNN3XbnWUr4cuwyYItaVUa1+CGfuSbauNWcMMF/vW4fhUXhq2Ycu96C61GFxT+c+ySQrvuFdVmwVR8",
+	"Te3sb7bmkSYCnqqXs9MVbKKvM/W4H5/B/0aM/WeRs3i3NN0wcsf2ZEPvmCZCmjUXK2J2PGdkx+1fhJKC",
+	"7i9gt8HjtmtMG8I1oULvmGIFoZpwlFXcixmRiii2rDQroB1yfvYt2a2ZYtAQ/pDotdxplHOu4S9BpMhh",
+	"KzcinJdSsBO5PNFruT15nNwIBdtspWEi35/8xPYpaXzipqyWzrhsvqNaJ+Rla7/6bBVwXYn4mqhKDImJ",
+	"qkS/jAxJxA3LFTM9e0LDA0ePMmjfvdCwbepV9qvP3n6v5apvRsluLTUj9l2aUMVAp16CLJbUgDgvScmW",
+	"hsjKpE4SnPbR0/xarm4YVTE1/7Mo96TkgmncHWbNNTHso8kIF6TabpmyO6iUdpfkVCcPN40v6JP1Q+m2",
+	"HeNRnfDWKQBZFkwRs6YCupZ8O7QSvnwp1Yaa2cWsoIadGA6aNd4DWalYF26Yuuc503b8uFyLvV0nrqyi",
+	"uiS0LP3hb9d1xLJpfFPYTW7YRncm6/xwruCUeYXPPmu+pkrRvR/HB2F4mZ5JwXZjZrKCVo6YyTfMKJ7r",
+	"75XcHHbiSpC1rJRTyuTWyFtSiZJpTVb8nolUb5a2teM7817G5mM36tVGfsaL/8oLkzCqlnazGbsQxh12",
+	"FHQAXZSM5JW6Z6O6p5iWZQXtjlVRrm/XzS8/2S4rprdSaAZi+E7JRclgBXMpDBNgFtHttuQ5tb/5aotP",
+	"/B9/11K0LDz7iwJmjq7msjKaF2zurb1sVjBDrXzar72qKySe9WRjDUdnR8MPiGIlo5p99a+zbLbkrCxm",
+	"F7N7pjSXQp/SLQdFvWHFfnYxe7GWVqdSYtBeBQsBd+8jTUquYUc6c2HObVNnj7/9lj5ePDmxlsvJ1/b/",
+	"vrH/dxb8z06soabSdkvaTccNmAF/oQW5xsYaGaALWZmLRUnFnd2u41bEzzasQ1tUrtFmAftlSXnJrLGP",
+	"lgYs1DUzan9ytTQxQw8+Jmu5Ixsq9kSzXIpCH1pOG7onO6nuTskNM848evItoaIgz86enrYkK3Ku/PuJ",
+	"m4YTtMzbnfhR7vBYkytoEcytquCG5FZ1gt7En0dfVG8qmBw3Y/b7qzxnWr/8uC0pFwxevFVyy5ThKMNU",
+	"3x325q9rSXIqYFMRjira694DZdtWr9lswXJaaRZrlRpo0pqdGZHCCp7dNjkjjObraa8p2T0rh2QGh/8a",
+	"HrXnAtfaNhfv2rIqS0LhF2Qnq7Ight7BGX7QGbn4O8tNbAFCk+hv/jnf22ZyMpj43+qm3YOfslnYZasx",
+	"hDVV/jYTUuB1h1rZtl0Nft107Co3/J6bfWShzVjNnM0W++gS3HFRhH3KFaOG4cXaKA7/Yh8NEwX8855r",
+	"jl9v5D0rIv3tzBa1MwUvgS7EZwfH95prczjGWnrqf/QLh5uriHSpqoxKMBP2ysSsgljsCTealUtr/IXC",
+	"fDobGii07oU9OsztVsl7Wn6Pyvz3GS0KbjtBy3fBiJe01CzrTEK+ltYSa03D4G6qb+kHNi+eEHCqPNLE",
+	"/u4Uth9doIAeNC3c/eTgi2YG6i8XUpaMiqZHjXC532XN7do/nLkhDguU8xHAQwfTnM0+nqzkiftwy7fM",
+	"mvan7akPHjrhm61UKHX2KnQxW3Gzrhanudx8JaqylFtd/9c3B13yTfrrVO9iJi5ClBtNwN4klGyZ0lK4",
+	"+7g+JfYpWZltZfCaVK+YztxDWX3rny/2cMLUf1PQ720Zwh+P30mtOYuI11bJzTYiXW/onqxlWRDFlkzZ",
+	"zaMzsqgMseqOGEkowTttVAsbRrFvh6eXPaxxhKfkr/aoFoybtbXp7W+IkIpUmilwgHBt75ns3loBVLeO",
+	"ASNhLgu2LeV+w4S5JLTYcKEJLXd0r+17ph1bVuXKysydmdHykH3z/LzlI3vy7Nsng76ibAYDmbLdO7vE",
+	"Lc7UDXKDHoCH2B/W0HkpjIodWzmuam07a+hyZbzRGj0GaW7QGX34zYRjMFesYMJwWib8cExbE9tanVfv",
+	"XhEj7/B42FFNCivA1kjM3EFBttWi5DmxOinwlMFw8Jd3xebpx923/9jS6Jj8neDAfiX2KmE7QcF8t0a9",
+	"fYm+JAKEmpJ7WlZxQ2YZvYGC77MolN0CYIJuGLFPRpvgEXP2lR1vSXNmz0awa929oseSCifErS2xd5fY",
+	"XITXk+hJo91h1qu1rNhd46PWamb/GDGQfE25yGBlZWXIim7BO1ALFBfm+fks6lkK9xyEI8DeQVHNvKBn",
+	"ze5zo4jaB7brD2IDNVsvoqyC2M2wrdtjzQQTfRggcg7nW9g29n5Ly1LuWGEl2v55T0teZOQWL3a3ZKEk",
+	"WuXeUpB3MFnQil0KvABGrWPbkV+Y4kt3QT+cPiasJavjNzS4INpTk+Rrlt+xYtTS2zu5KLhYRVq9MmQj",
+	"tSGUrCtRKGyxXrl217aNu+FgZE54p4qh/VlWNxxbu65I2Ft1XGEItnPX0xEzYpuZl1zc9bVF7GLswSsh",
+	"7sDHumYf41rkLm5U7rgRTOve9RSyYJootmHWzkTb3vlFYLOj9wlXXW621C3SwMyCUHphctMWDjsQiti0",
+	"/0VRka/f09WhGID7J2VFK0adqykiInheRr9zlumh4UAjt+Wrhb3qkJ29DYGhhl3StefCq+817GjiDJzh",
+	"e5ELKvieZvVYe6coslUW8F3fNIxXkc1SDBlS7q3BO2L9fkG3NOdmf12VzsQZfx2wQquk3BCJpxHKrlwS",
+	"KggT91xJYa1Ua9LmshIGRbUzN5Xez/NtNd8ylTufZdeiEGBRLMluzfM1oYaUjIIfFgJ+9orhdsiLdx9A",
+	"b3Nh7WmwdXZraqzdkZGispPuff/w3tq75iKXdqcH5vUpOcucxQ0ik9mRfHt2SR6fnRG94yhm3No4y9NZ",
+	"1gqrBmbyWUzlhO8/HPP3En2ApRSrjDw9s6b/0+dnZ5exHj09O2u93T449Ho74/KeqVxuXPw8oY+sNYru",
+	"x1wqt7q4IPZSs2BEMStfrMjI2elj28/HiW6et5RxIatFycZMmrtxf/oUl17tfCNtsWoWcWhDuSa+a37w",
+	"CU/tSrGh337vHrN2p9hWg+96BQ/ZG2gLrxLfcsnPYxMRcSDajbBT3BgmMoiC2e1g/3sZ3G+JNnQf/B1o",
+	"xaZxfz2aF3zFtIkqsvoZ5+mP+Z0ziH5Gv5isB92yuUhfzDaAwN/k9qzOj12U6R0Tc2oSXrjgmNF4OJdS",
+	"3rGCUHNBhNxBLGDnnnRGm2LgiGzvir4LYKUSN78tUxtqz/HhMy3YF9hgZOUOFzzzYWu/Sn52W5IczNJv",
+	"6b36XWtndpyFUqDED61W08iL+idWq/k/5j2Wh/MTzyfeveE3CVd0cNhFv8eL4RCko8dZKSA8F9t2SiZ8",
+	"/+id308aphPJo36TmBofhhu7njf4fPSG6hyofsztea9f1Vqt1nL3SOVNY452DxLv5zh0gaS14ZrR0sQt",
+	"Pr6hq/halnIVv/KX1toBpMc0795WKjNeA7opeCdV9KqlmDbUtZfU30eZ8ylFN9E6x4nFVuvFqZciGADO",
+	"dJ8wuA53lJO91VTbwWk0bPvCPQqqoZi4oe7Yvk88xi//hmmdkrVxPik7lsAlZadv4mDGbX/7Hr/xs5lh",
+	"2gz+5D3T5pptvbBifH9IZu4A0ocPB/oiKQ528cE5E1EMX+AYWXKxYmqreOwadPPj1cmTZ897HQ9rqc3E",
+	"UBvXumJqWuhMSDOnHr4wbuT2J4ggmiA7TDln96i4Gg6+HlH9+/a8troSDmXisdGIxlVl1lJFo9x5W4Da",
+	"C/ru5ZvTPiH5ryRYR6y4rkaiEvyD3XUKJ+9BFuohPNShShhywKRd0EErPysPC0qKzvjeQWOs6O1kNsvX",
+	"tCyZWEVk8uVma/belYbgQ66JxGYJFXuycVkSEWtIsdxIFZfAQujU53OMqc41M3EvIj6j7hNqyn5d6cSX",
+	"jC7md2yfCs34r5PvZpuU9aekNHpYupvJDqfIN+ybwQlqDTUY2ME0tcbVHkXWlpxR0vcOPReTUB1JEVob",
+	"sz05e0yWUsG1GNQykUsAVQXOtYxQbW/I8p4pYs9x8s3ZJSmE9j/e8bLIqQLUAD6JTj6r7glOUhh3ce/F",
+	"ybL/+G1ISNNRRvcm6jX7JbGta+dlC5DRMbivE/U4oi7ovN1ZRpZFBqPFTocDssKxzJ88fvp8ls12bLGW",
+	"8i4+qFo44qN6f/PqB0jQ4IIsqGbPz8EdgZBNrXdS1XPrXnNK3kKsFrIpOqM+P/v2ebITfpN2REJqcwFL",
+	"bEfqBpURSj5cv8aldq8dO7/1fo/EauwEu9HUA//TekPzE72mT549/3M9ePdWgF50X/3sWZbUFvEXv7l6",
+	"Ae9y7+ZFM92t6bwkd2zrwhUI9/DYcwhY1BIKf/ECHHTjlqCt6w4dylQ0Et0CMefgndewFNxoklfayA1T",
+	"mkhR7smf2EfDlKClf5IsMFj05ws/VDfoO9bt6rPoEtZa9cCV5nN76n4CzlVxw4iRB4t0nvXo5QNrC3tr",
+	"v0cvdjPVMBl6r+0ZSwoJgV6jKowfBm98/uzZ0+fZURp/QBEfpYK5iI4zq/XuI03kTpDgRCBLrlLD6k1o",
+	"qu+lkdd5+AEFfbJdK5dsEubvPX/6zXn/K7IZrPPPotxj/k5kYrmYYUei07lm+d2N3WnOGG+F5CtxJ+TO",
+	"/n5HlcAX5oobntM4ePVFKQV7sabulPssSBq0lcSjdZGstCgcjhWhqmCyiVUCRpBwr8TdJQ7P6rofncWm",
+	"q4fwJ3cFAFy1u8xBNCPq6+oCu+xTyTe+8vGTGHw0AZGGqJT9MYR2XeqFlhu2kMWe5JBaoIk0a6Z2XLNL",
+	"QjFUzJfNU/aXVrP03XcDqEO3F3t0/UN20CON0Car060GyalS3Fk4UZNZJ9KX6sHhA7aPYd+58aFsh6Ry",
+	"fpY2YBUvxV1RGgtSxfaSq5V0lzah7t4hPdKQ8AHJnhUvDeC56jFijmeNkbRHzIauGOAk7V/2p4ApI5Tg",
+	"C+MX6XGyoyoxQnjidx4Mb85Tjsy0rxchJXO5nKdmLACe1Lkx1PSN17U5CJLA9I0V10btScELhDkhPDXW",
+	"bp32PRXGAUvdFzR0T6BoRmfADn3DqNCECliLWhR2QV+DC5trMrUix++Tfj/2fOMiNL0+S7p6Yx+b4srG",
+	"hjtTVcv28EZdMxZTq6iaAAIw0V/o9fRhmAK0EWC8iwDzjWILlw0XVSQFy0uqAHGxa0U0Bo/QOoAe7dYc",
+	"j0md2PLuEPXGat09ttGsvO8EV44/zf0x0kWxLBVjNd426mE7flXqgO24GVgws2NOE5idJD4775KwQwdQ",
+	"wYtpM+Nspr5uBiCBwz2PGYaZg/s0ihqzoFQlTqMgPsVwj+i03dLb9+v696F5M/YnXfCVdzDjq2P7czrk",
+	"ITx5Y4CH2pwYbgUfPVBEPsvZR1oPoQEBBOBA6MI1yNo6JiLgaZ1Vj6MLhv3CUfZxGJZ0yP2ImPXBK+Oz",
+	"UmnD1Buar7mIhaK2VWLDb2UBWSFkTe/BLcKRHQCwXHE8Vgd1lUb6W+MXHRjWfgCwQVSzbdgm6nDr7eBi",
+	"b5geid5Nrmd92B+mKKhCClaQDU4puWNsqzEvwnYITrAQEyhd7N1bDTBaK+OuISff+HHMdkgqvJ+X8Nq7",
+	"asFKNgKU2rLPm3YB0TerJzsqRXLjt84EN8NW6hqRM+FnH4MFaURpH/m0M76PM/tYVF96PFc3aeuuBijC",
+	"ABs/K3h5VkpWW3T9sIIbqUih6M5eHZbKPkSVrNBg8dweo087JA6JgMXYR3PIonE2tLTws7F5T341HyTl",
+	"6YVDkieu/Sspi/ZNv5UdA3O2Y4tTdzacMnF/+u7n6/fxZBmAAI53DriuOWKWz4/Bj0eGNqCka7YcA/MS",
+	"NXlT5NQYh4+sYRldTVMTCeRU5CyVUpIGFCu5AUUD/j+Eg7p0QiYKVLwOaCQFa1x6BihvwISvhL0rcjPy",
+	"2PBokS+LC2vhGdtHa52pG7NiulAx6gBkvst9onizpRFZPApRk1quHx322x6wRsq7S+LIApz/B1PpFmxF",
+	"RYYkN7wswZMxfnUm4nIO7qzwce88RWFUTpn026jhTAcO0s457tDoVpijlodDG095U/qO7xFGscRLzC+R",
+	"imzLauUT8mBHOZHLQroh47jKIvk7o5y32JW+mf+l0THTJ9/dMHwb4+bx8Ee6bZWFLpopDmtoJjVW6MRE",
+	"ywQzG3WPWxAXkcjlEtLZr2DRUFGgaVhYU43pS8y7s0u5tGvP5LZkaDtKWeqM6CpfE6qJO3N9w8YlptU2",
+	"RpvBAgh37AvAzcPyeND3kDIhGEv0cuSY7RJAB8HMTqpE4prL5k/PNNKtHSYOjEhzSPy0dZsffW3HMHj7",
+	"Sj1BNoYm8SgyiZgBPya3MZKbX+fK+Nz8fvK4sYak20cPZkpKzd7KGGaydNfXQ8OnD6ua9jF3phaab9pK",
+	"ag3NrhktHPVOu4dCTsFbhYPtcXcNcknVE2jHA475aNLvdf0dniFwZzaSLAC5wia46fwsYBAg6kxqdlLs",
+	"xIMvI65da65ORKmHfrAEjd+DjDbpOeteRfxqtBajnfziJidz8tIraW6OD0RtLRNRkYSWSaNe+96fjNT1",
+	"xKbSWq4Zy0gwf7zTdUNt1H5sGN+xJRc8nh3vzcLeG4TMK3sh+Mk+O3pynaWV1NXfsZLfsyhDCMTREtsG",
+	"bGZvCsJl6yDsFuhEx/ebyLhYyGL/YPlNRcXSyW3o5ANKLSLYRzM+Y2168gNTKkGVwu4/1+/b3Hm8wbWj",
+	"3CASROMBmGRriLl2sUfBZbJeMLc6g+BkL0YPgUyuRfLLMWf0pu5haGkaar2UghVzz/oyyRfTShWkZfnz",
+	"cnbxtyOSBn87zJ1lGGc2QDq4YKTSrLhwVJ/7AMFqd0XBVooWrCC7NbfGf3MZXLp9UwnMQNpnxGUgATmu",
+	"IitwtCD5lYOgsY9cGw2Q6+USzlNs1t4kIeea2/tIO5SvPN4EWbcl0ZCXrXmBUDqUztNUemR38DxfN5ms",
+	"FFgmRM6UAPi3Heb+ElGBAYCxngSpfMf/WZkNqeDEz4JBxhyRouYGX0mYeWBI2sEUKilWp3HF1e/pYx+3",
+	"XDE9pDMdmgCuhyXN78Bf4Xj+GiYmDA09Arbi4MWPNHEpZ0RVZYBe0uj+Ga+Gp2ezr2U5qFR/lBj/Hqt+",
+	"p2XIl2xppsXAR1Fw1uSbJV8yO1/ztaxU1ANXKd0gG92iEQjnush0a42jyxO550CurJFxA6FB0gZaBt1F",
+	"hiwYMF8B0x5CYaxKiIfc5H2UWPSVISvJgEgu0UboEZicjGy/mDsFMNeeHXycjH5u7DWbAQfXiNzx/+Wf",
+	"w99UbMQPKlazUv1nZFUfMgquaWFlIuAQGGAlixA5OiZhkC8wRjXlBWpLvQasxYLlclOHZZFY5TakDr5t",
+	"0wO33NTGk1AIGbIFR/p5z+Ox0R8UlHbgZo3JI2hjXBLqSO2lgLMPiOZHxopVjN8fi240djkQXCdxJjpX",
+	"8borrwxiCSlEGOE0tlMgJCAKgXBPr1uLFTpFp6JB3MXuR0xvjvJfHBdhcZHWeSFTzhr83kjTys4MHhid",
+	"wXtTbTbU2axys9BGCjav4mz4cK42Zzmu/VKqlTSGiUtHR2rc6etst5qGAwRVMWdOTCDd0BUt58OBGlh5",
+	"X1AItRSB35Z7gBLUVhPac7bvoHzAaKLbbbnnaIuMCN54uNZUWQm88/2Ji1PIFurtGw20Od6QRqDa0hOM",
+	"peVgSWV4ZuE9wx/5/VcVyAqIYMJkhOztpb1AueCo116OWw9K1dQVajY0dWpOY50BsgDw8Q+tCeQwYOMD",
+	"4w0vRt0osrfUZ9nMndPR4ELQGoYkJqamjL/XoWlYMFqg0TAmILqhuKXcjvdmGC32GXE3esJFXlYFK4CN",
+	"GBSCNYIdOJVCRKcShTXl6B5vaVY6kZ3XGnz2vLNWu7fkprLgdi4QY1Ak0+xjb52NaXkYdnnVHE8+ZFkr",
+	"M/djj8cENeZoh+1KIFK+PXPNMdqeu8fnX59/8/T5+ddD07dVvE6p7xyyiFoF3Zk1dgBEU1120yXSACJJ",
+	"db2I5PGTb7w931nRZ0NsaYHZOWa+/b6dAy15RJpfw+fesnd3+02l0cmdobVze8f2t/Z0sP/4nwCuvs3c",
+	"zd4VvEL4RkO0540xfwC5jrQ85WFS1pNvesvVPH1yaFWEZ0+Kt6z7ioHEso5pSleeqIzcsT1uQ81Klhuo",
+	"s1I7J6wgRunK7MIfzjlY8aC/EdyMk76mGigMM+R3dalEqCCMJHpLFbusr4Fetl3pMY4FYJaVpmh4xI6E",
+	"uAc8fqz2a/bv+HL52Zlo7eaSIHZ//Z7kk1N8tZ7+qxRQoBvcsz3y78h83kZPIltspIcRSRxnAtpWV63Z",
+	"scVpO0IR3F/cqEdD2pqOfc/LeBEY57VztHFhaTsutGHUIbZCSCpak7Ns5o1JV59jD7mPhcRPDmFk7q7p",
+	"f+ATTLSp8js0R9HAPsZ6+CHKnMOWS5Ybfj94ftmfY8JMa5vMV67Zsb+d9nxnGVcIyTh4fxaMo3+VH8a7",
+	"H9JTfnH//mu5eh2Fmk8KKim53cYSu15D0bo67d1VFgM6V4mu4xE3+VTy5HvMQ+8Uk/KV4BKVGz6OgPMj",
+	"RNBnSMTBuq1JtPrtcNk/L0kheVPr78pNTQ/RgTuMDzWPecHDSrrr9PE0Owe+jeBG9MXVZVQzuhP8sKjN",
+	"TtaGtj4lr4Q3tlUBJRMKF8WGygWYqIB1DTlSWvOlI3A9JFjGzMaxs++hKCkeVJ+IHrY3aI90ZI7t+vJT",
+	"w4IxrnKx83F+ymYuLDH6tw4ocni8Q9nLDlo9OzaB/SCfP8rgF+Wi67FfRmZeYradbgIHkFtZEHi8h78f",
+	"l6Ge089P4+/2F2T3sL9/kcbJtc7QFkdJlkuysF9BQc4mxgFPHkq1E6Lx0SEnOUcWpZFQfMm+9LcoVrHO",
+	"YH6ATdY9dkaQQfQj/EDrPAi4z4NpjoLctooLzawsN8Yr/uVgr/FyMyEMqA9JmgD1vvvwHrcI1+SO+/yu",
+	"U3LVpqqvU9FurZGH4Y1bxZDHZQ4sULeEarJjZXlJaH3TvnWQsFvyp8Ueso/cLR6iF7f+9n67YoIp23Jm",
+	"P6xKgzf8pZKbORP3t3/OyK2fcvd2wzZbcKY0bf/ZvtrTF+ktK0s8E2Bgt2g83dpjpL4rNGoRIPMN75Oq",
+	"d9qaFwUTmMWdYSi/LnjlqS0ycvv9q5evv5vXHW53n1DI1MV0OkQfSKuM3I+B0kjXRb0hSFQDGFqggVqi",
+	"O5wwbRH/u5bi9Jru3jjEZ5AqcAwmbGqF70mIsfCdLc9sDYVr8v8RKH6Y0SILduLFwf09w4pbLZeCYXQT",
+	"cIa5+oFRg8T1qimHk6x3dVBl0ashay81/8Y9HM9OSianf4+p+CBwPke92fGn5MdANBGV4mpJbSRE2dhm",
+	"NBgUXpXOUC+chdYrPvYZ+2ygDTusSC5psj6U3ZMZ8JyQsxDEoxjZqgpYESCrIB50fECoI8DyE1Rx9hun",
+	"IVCaLgL/L6oC8vbqzUugUHOCCB/E+W0SpHRXcEGrIywbWtjWXeX+ck/spEQb7KUNCPzWlGh6z4q67yMq",
+	"5IT7Nyh/5UW2b0vj5tGplLAJV5/2boyIZyXsBSB2p64POrkTUEC4LJoKOF7+anIzO8wLJ3dIq4DS1y2v",
+	"239Rq4/kIRvGT0QwgL4JnZy2Ef5u0kx3y7OfnUUsRzuhEdAAxcIoXBPNYNPU3Tglf3WYHaiBCSdebg3Z",
+	"wpoOa3sKQz16rnG1Duj9Bl3msHKHffoOVUgTHHDCAG9ELwutc52jQtFwvJK3jIEINX08jHZCP+YSjueo",
+	"RFpFwu452yG4BPb8odidklcAl2yJIhV7xDSyUjM7YVBHw+r9fc1M6yyJWp8WwQTACdHdES58cqSQD4mK",
+	"tSlr9paOziu1dJwCzcnmQkD1XafpaBhPw5ohFEqG4HCHwwzNlohuNEWXkdN+QfUA/iosLD8tmyuF8UFm",
+	"TKiXT8yO5+ySnHmvhu3lWG8gnYaw6tK1hCMPupucvOl8jd3JTR9gvmanonAg2glZQj1Nf9nw4ShnMvfH",
+	"V+Pln8at40GQ2Kf5ILCJMeQOWzAsixiJxvXPs+9GYpp5JOcjiQNGBMEEfvJp+MSRaCrb6f6Maf/mZFHx",
+	"sI3A8C7sx+h2tBqmqCBRVGEh/Zi1/bINQegSgIl5XmM7DhV77srCjSibFJSPA0w/QJaRqz0FrnXa2kp1",
+	"D1Z2KBuzkBsnIocpISshFZtDzffI+3+Bz7Gic4O0faTJh+vX9XGIVLdU1+DfI2Cyidwd+Moem8l8SKjy",
+	"OgY98q5+0NVoUTw3qXqM8COWqrky19VyyT+muMOktXcWbM1F4aMqp2EyhEBCZ5f8DjAEqcYz2rjVbPWk",
+	"7nFraH5qO/OYhUId21jBhvhhOqhpatCx7TSK3BFLygX58f37dxDcBaS3hL9vssCXzcUKKMnXAD4bcfK7",
+	"4GTn9QPz8RCBm1DffLkYZfCWIziTv6hWuwYPbaBQtEsX0BJrKa6jOQXRYoniAHj2zdcjyjp2VOYgEXej",
+	"QjtOegoXBPvlpWPwt/bn4bY/DTxUp/iDoJz47GJWypyWkKSaTfOv/VOV+EOo24i9L/AKRVaKCuNJdhyl",
+	"/qABDyszsAVuqIs7RJPxEke78+DF612Mxy229vshVbfzBzb+wiGg0/dNllK3KmAi38QfnxEKSWuk+mLv",
+	"clWDAWpkr6Z73U5mU4w4NmAPJ0V/NXzPl1DOXthNMZqXrr/+1oYVqUuzw65Dxm3CsWbt5hj64caO0HY7",
+	"p5WGKbCD8s9DDofjKbEjtFcNuFDvki63cWQtOXqi+5gXQsfrf7GY8DEBz0SsLRzlg4TcoMF3DQH5yK1x",
+	"vG/aGx+NewiqldrpPE2Uk3fIugjz45gNMJ5nudJMpYh7Ku1YAHF9plBQdNYbx5ONkmmP9njr1uEAemFt",
+	"t2gXpgCpjqw6epBC2Z8YuTR/AeO+j9P4cCbX1WZRFxYbZei3Y1p+jmCU2cyldSzN8Hw/hM3aXsAvZ7XW",
+	"F4MD4ZVbJkjJjEZFDKli1uhaVcxaXfANF2QHOX9gS0DSXsnFHQRpN3RPNGOdpNFLsmGbRV3BxeHxTbti",
+	"kn31LJvhm5A71P4k6kz44agaJZ8PvIxOprWmJpaqf/mR5qbcw2kol7UnzZ6UoQV7gDM5Io9jWh7ypNSC",
+	"A0h0Kv3pB7umV/pu4nrVF5vApfh8MNcFshwmx89bvE7Thw7vzFyPk1Pwhsb08pbqYYyOfSZVdPvGxSpz",
+	"BvlFPjLKa/+I3XD/w2fMCEkWSu60vQkyUejTEUgz0Ij23bGh/VhXF66rGDheibreLcIYm39rg1jcpg5O",
+	"bJf/KGMY+ToAFqswnaqyPdG9msj5vKpz6sEDrjEHjOogrrOjwuix+ZxdWBeMrB6H73V0zmVZTFeAzQR1",
+	"r+IDe6OejyNG5V4aG8WrotVmVQGAuFuHKbRsmy692tAVe0FVqqIKMDlpzMyTePUSsmCXZMFKV/1uWUrE",
+	"FUEthILruyxkmPUkJu7a3K6RH8OhJyrxexrb9lUhG21tOQq4EVc8cC/EPbgw1pHN2OkoRj4bgA07SsnK",
+	"LqYnreymcWy2I7APOAo/ct/1EHKIHYxKlF11h3SfcB5/z8uSYYm8vSPvFkbJkmxLKhiBG/p9BM3cU0yG",
+	"C81y50CIeHh6itj08popBhTochLtWbsmzOF2HXWXfOWo0R7gFllX1xof7fsFwVZueRo+dbxIp4u6OKdl",
+	"2Pyzs5jg2C7VWVkTROcG4MLOfeFLblFN/uX33x3oGRBKnz6dkleuPIE7oA/FCcvoTCyZXYNYY0B+72p4",
+	"pIn93Wm/VzZR4rK2qGIVE0L3TRvgmSwus6FxPv4N/TgvXVcCow/rS/Z7mjetyFvQJBfHNtmDV6v3bjci",
+	"rdiqKqki7OPWXiO5FORP1y+f/LkR0N1alsxJyYaafM30qBqVfZSu/vHQAHNnpx9PwD/uf1ZXbRpbhA0e",
+	"Gut5CvbTA6mMeya82uscvlsegYkEvg2Vr+PUhFCMYV4onirm7J7oaz2vCR3GFWmQBUtQLGSzHCurjGrD",
+	"Pfop8/VWxtRO4XgHG3Gu20enjeo723hkUEys4kRKzRyuttW0d/3w7kPsVWupTXLb3jElWJnw3N+zuWKA",
+	"Do9vsFKu+uSkKSozYmplXK8jyjpBceu+9Ko1p4aWclWhC70xsjAfaxIC2U7nOwR4R2ZUVSLvXTplrwYj",
+	"uB9kwa7do+BTlYquWN+UurKo+jPSZGpxgDmvJcBphAPJzFqapFPCxm2eqM0p7rmhcU7YPp/rF+AfbBMB",
+	"jmtybAqokuVwBTL7zCeE/H/OysE9sPHFwqt9q310PMH4+1fqKs/ZdnLiULOY3brPwf35abTQu96WdD9P",
+	"pXbEYol3CYtLGyqKtmun5grjIlK1fPB2P4m8xaXqdIk1zp506ik/yYbp0e9aq+y5KPwb+lfwKCqgYAU7",
+	"DtmTDeUlaTozcYE/b3OMmfgG7Pv4EOt7mKQX7pz+iXyIwEWgAo/Pj/43ufA1Wibcv67grk65AHg1daR3",
+	"RsJtjInCuUQNpoB5nCh3DgnHHwS4GFfIGFiiHc3fR25ILgtGzuztTfsinRSiuFIzn5SGSf0NLzyFKrFc",
+	"rFwR+8hVT242VBTTrnpMGLXfSh4LpF4zQI3opkDxo6b4qQg/Je7dAB4IYClY4PiU/CyYK7yJPXGX1ubl",
+	"wF9XltN49Zm47yPpSf2+EQ/20Sg6B/RPjJBLG1eEub5q+WVZcqsvAdjuN3jWQPK/e3sD8IvWaI5TKZ9H",
+	"ne8bim2N3s2fzZa8ZEdXGQnA16HSe/7k8fl5vPzyWJRCP6K6Owh/CTg+jLaQZh3baVU9OrzuPz8fiiEV",
+	"zErOnBcDRsyGC78uEbV3MOS6yEGvLvUuTHAi8kRqXKP00Ip9pIl9GKjx1455jGyVzJnWF5D7Q7Vmmmi+",
+	"ErTUyNtbkFyWJcuNJlJt11Swwv+mlfkXwRePshWkOr74zdQXtVf42bOnzwYL0sSIsGxLY6RVMVokMo2A",
+	"zVZKQ+y2JHqvDdt4ENeJ/ckluZdltXHlm8xmu3RZpNLEJ/3I6kNGbucrRfMxRIaOp80ufcNoaCSU48Pj",
+	"EVQqSI9P3kJxuwPf+SV5fEYWe48abWFFRyBFoa/Yeqyy2p1udRD7BZVZ4dDz9q8/4LChC0LRUewLX928",
+	"+uHV2/eAU6AEvSIJAh5tpqqivwJKiUI1LaIrbhgpGb1nmAnvMg4PlZNjdIlb+vglNKnBoLioi7Y5+kjH",
+	"/K3bgF0JXHBg2WyousOgi3cN2l/C4qh4Ja+/V0mdQxdalpVhxGp3NH3+7YNVOv/+5jUKu8M41srJzfWq",
+	"lIt6Fb5yk/HVv55+3JTD0WfsUHRPHpak6qfptDPXkl0Xh64zU+upvSTPz5Ly3C13FZVo2NaR3HKghwYQ",
+	"DXoWMmdrUYMMDc4sXbYn8ljrJHFaZzPN/4PNN3zRUpuPn3/99ddPHg+4xo9lYAFigBh9+Ka1uZG0Wqd3",
+	"t22n3tvBXnZsqqCsqD3Z7BmHBXfj6duohP8pB1RqGQaOEW/C5lTUCNkO0WSYT7OmLkIwpk/a0H0KvshB",
+	"QJG32qXU5XLLrTIa5upPnKzjxGQU11ci5uAvkA8ScPiJPUgdnDdUG6Z+YvvPuBj/xPbXMuVh9LDKMbF6",
+	"28jIyH4XxOF+2oOG/KlaMCWYYfoF3i8TrmxmjXZEr2MeKTCf+iqklDTtEBcPAVVgdpLcU8U9vqYDFWPl",
+	"JiLL9hL/Iys3GeaDQawGUlUd9Y5iJaM6HqW8qxYsN2WiVfetOzmapmzTTp6assW2C8MHHYyheW9sjgNY",
+	"bILKb3z5tL7iFceT9dt79ec6fg9IaetcVWg9PjEO5RhSjM+y2bIqy6iZ85qLuxdN6kkHZvkF3eiDCD5Q",
+	"wHLLhHZeqq6315t9DsWngd/Ilc/eaFbesxGYPpho25dBp/l/A/LNptL5+Job8ToScYkdRcjZ1BYIo+3U",
+	"9LFzurl9iIPGL1PE8NokwprRA8g9nujte4XB5QmpH4mSWH9d7+EQqGOaeHMFO33BfOWWeBJQzbU6ULPZ",
+	"s6O63AnXldjQ3tB8zQV7KZQsJ9/8gFhkgy1gKhddIFeGZuUyyoEZj0KspTYX1l7x1QBgnx/i0ZS9KbAg",
+	"8HvId+/e0XhDfX0dTJyG5Bokg7Pvu+1GjZ7HglKLiseSm66bk6/pULu9x9EgV26nZMlzF8eJOLmaB1qt",
+	"Z+S7l9eA1qOaPT9vaYnFHhKOw5c/f/pNzJOZSyHGYN1lwV64Rz9lszVVxY4Oly9zEvWjf7wDT2jFl2IR",
+	"JW+21vAu5HiJeR3a8X8mdNv7MuwLs9fBlaCmiqFp/4KQu4DEOFyWP7188d3NFYrSzY9XJ0+ePYdL/8vi",
+	"ybNnj7/9M5H3TJFbX3Oc2Q0GCfqPbzOfxLhkwRXcyDtkru9Z0Sdn57FSAfDTBH5CSeRQwaqE7hUDYdiO",
+	"OsHm22IbztyQXimjpsZA1pSXl0PHhkc0Q+1+aluPO7PSkwJf1Wg9aKrWWEfkTuGbembhh3cfJt6xeR+1",
+	"WNcFDrOgQQN6X9PZKD3UoHcOinsABtlxALlUhahNMoBOlEU8JWWEjYa/rTvZM70/Bppp6vll59OfYFha",
+	"aElVG1tkB68D95lmylqa5Ib/h2NB5G6+Iieeg+B1aMUOVTJC2RqH1Bn8Lzq/I2Bt/atyCEwblJRJQLVA",
+	"6lshvOfnMY5mD04bhIb0YM36xyv1OBGMyJf3YYxlbLfrz3Q04dcXtD20anZU+ywBPE+4SdG8cSjTlmxb",
+	"sF3IzqkZLVnhbKpUoykC/+aItScgt7etbaBhboFRAnlngUGXGEWF5sZ7AW4v65x99Dm7mTmNl3djfVzl",
+	"4A6NTjeO9hjPDrZZtzDGkXv8y+qbPXMVrv1S1o26OYiqOXYEcZRWy/i1pIPImuA3CRBQSdFGFuGA2dhI",
+	"RyWbiPB9SXBdNrvnbJco3wmBnWLjknpLKSHWpmS1WuM1fMuUluKRJmzPdAbcE2I/nkcpnOdDJF+zfAPA",
+	"rzfM0IKaajNBB4FIjcZf4NOJdyuev4vjbt4wKjRaucjpoZjJITpm+IbhReuWmlsiBQYotoze6VPy4t0H",
+	"52bPpbITi3q9PkQzd2vTpv7ILgXBYFcqBW0kinQ0YjzfVnOXrjESXz5fKpaiQWEUCrza3bGjGmtpAWnW",
+	"SD8PtA+evQn92SkOFTDG/WQSkhsfPpigHkcVM3M+tiv2YVmZUU/HisMgftmvYIBkDrpdd6l5XTjNnSlM",
+	"b44bpvwZ1T6x7KaZYDIFOy1aQxY9dMlA2aUPJ6ypdlQztl9hob0B3BL2Nz3QWIkRV1hybCllCKKPqAzt",
+	"Xnjd/ACz1DmbOqFudSIziqW/j8jqhUHD71tDqjvYM4PXrRk4yBpdlYxsGNWVYo61TDEwukBdmJ1E4rKM",
+	"bLiorFb0Hxd0rzPHagafrRVjZCOFWesQAaHoDm3lCo4d+4NoiOCNvJ+KLy6U3M6DuHLHk8JW9pgFZCnE",
+	"/N2TvgyoNVt5cVmXWEM0xQbxl8ZFYBOwrCibx/dSudqYYdFAOFgW9mBxV38I5+oI7fOIu8HbqH/iCmCV",
+	"kDcIOBFDNlIbcn5mjSBFc+Pe1xCz5VSZE8UKpvlKHPakzrmb/e+/0ZP/ODv59rc/uX+c/Pb7Wfb0m0/+",
+	"8z//n/8S23eDnDgdaCEsEA+cjsT5C3XUcqelvQiY4fB7C6JFt9uSs2KumTE+2WXIF3njn/2UzRalzO/i",
+	"+KE9rDQwPAsJohWwY9LSCsNq7a4kSFl54SOkHnjkRQbd0C0iQUSrEU2XDA/06KTUDuMH8r3as8xaWrnc",
+	"bGIgpR/lDqkNrQrTB/VIgb3G+7oAB62AQ5TUizey4nUwFfFQUuHZggfZedERQRflSAq8WMoPyw0r5m3u",
+	"o84Rud9ievvOY8HhlKz5xy5rsgNgN+eaGFVpg6XKEUsK3rY8fm3lYXLmQJ6Ae7D3hsVEwcVqvlVSLufA",
+	"5ZzIoncP9tI+2fPp78NTdNVya9fVIEylBCtI0aZJDNu+t6LDpZi73iS4bo/c4V+EFxpeEtTXt/+aN4G6",
+	"SADUFXmJ2l6I3/DlN1wVYbKUZSl3cWU5sF7gSJ7fJQAN99zQctQQf8EnJxJ/HRBj++0ZXexQ87cVQ8wC",
+	"sr262m7VdMuiPWVdR2WQnfT8fDCO0TSV6iNmKB+clj0iEvPUQ93YRcmIvdU3LjOuZQmTmNhQPVSURpJC",
+	"kkqUTGt/dt0lOCnvmRrDrWtHeuMfjnrg66Z6I8hhUnaMiiEGbAIvQH3zh5Qcru9qvKNXlp18o7IETLFz",
+	"1/sQL71jZCuLiPPdPTivEyESh2bdYHjSb+ieVJrFuRb9L+J6Ac8NHMyG1HXIHp+deYNwdJKym1jnUY8z",
+	"45mdVHcJDYVfuizqrG3WKZbLlYAghithXBulL2jJcxnXs5jAnJeQVjH6PnaDv3tROj6vRD3zJJnH1btX",
+	"GHhR7Z7ePz59en76dPDa1mQ3t6UiWMvDwSXFvTHiunvVGoxMFA7H5Hz99mEuhb44dP73QNmDqP8SGAZD",
+	"sRcSKAodPjZfh/c894ITeIFV1Kt2KlL7bvCw+aQNkmMXD9HXQ/tw/Rqh9H9lixtrzRscWcloodG2blTn",
+	"TuuLr77aKvlxf+oW/1Sq1VdQiu3rU/La46iSF5dGZB6fnT45Oz0/fXwO0IIICUlfzmuIsdV3fHsitzhn",
+	"J+BCsUrQqIodbeofwXQ4BZDdZwm+dBa1xzPEYA8hGsVOdh0ZHgghDpsiqc32nQtydikSy6IHxA3lW3Df",
+	"IFFP9KzsTRI4JsyDvcp8FiA0kxxXvLDK1BtU4dGaERI2oMs/qbZkx8sSE3TZZms45AHDaeDUCLD2eu8L",
+	"bL1LQj11MyRzyQ3De9KauqTYCVRuIoWR04bu3c1hNGfHjfvNIIIesW/+Fb3LcGNcKb4pLq+g1E0H2umV",
+	"kZFkR7npkiZ6/8T4Cdw4u7lzwlvTx68aFM22b2xyFHRm7Q3pylFHQJDRCXnpkUoxrGOdu90LbzcSEooc",
+	"+6A7uJJYczQNh5Y+grIPJGtIaHoAQQEEeTi2hzJVA6LcfKRk6+V9dBon4YeHbh4jgi++aGXkkmIq3cJB",
+	"IS2ktbJBD2EaW1GwwhrrJiN6L3L7B8W7XJER72PIEFU1dwkT9Z/sXt6Ff0LltAybnwPlQNYCqQV/zbVh",
+	"8QwmkWT0O8TU45JBYAgmonexHgKQ3Kz8lyOy9lxQiWSIzwSOfQmgWA847GHAYA/FRf6FKcht8z8vl9Ha",
+	"hKGnGisSgnFv+H3ot9R3mI5mz5DPC4cnz+WGL/fQu17rioLlVttjOjJQ/EmF1YOt/tDcpCpZdEuqOQL0",
+	"vKR847xJ2PIMSznaL3fcrKES3wjWvvrgR3cWTduWjv+rx98TjS7kUB/T5Qduq7K0k4DJx/ZD/ITsWcJp",
+	"vEkVY0g6hu1Y2HhCsxt4PGFzc0dnim32z8yNiTo/QygbuhYeacxSdba3l5FTcgWWgJ2RxsB06f5++a25",
+	"acW4Kku8YFmbCf/lssRTV9fpRNB/3Fv/C91bjw0NhF75f/adN6svvZc+i5PtnO3k8pOn3YTHXIGvG67B",
+	"yMkeei1DWw5N8HCnFVZc1axldqf21oOXtBpvqo8oYgWNpabrJpCryflMwoECC5bzgvmMJlonfXd5sPXd",
+	"HHi6PadAB4jgCdYd+7qvROAJ1ncAjC1pzgpnQz0mP/C/tPNYvn589s03Le6es2T9B93HNRVI5vMoW1/c",
+	"bHTJFuhO0axkuZFKX5Db/5CCXZCloren5Ce21w5p7JNevroFB/6u3Q5kWhAjyyJCUf30SWRNt4pLH9Lo",
+	"WEwbe6WGuy4q4aW1ZUu5Y4pI4VDQYEKgU97NccnvGHn85Jt21d5nz4Zm2BtjUaaWQH+7XAGgtQiLwXi7",
+	"iICpo+2J4kwdnYRnu50wv1d0M18nGNDspaqlBwBr0yFoo/oO8UE/vPvQlD+8hYY3fHGbeH8l5iXvRx0A",
+	"c4XLX3QJfHTvfQ/xuoqSQKOtFXh8NoJdhE7C1b2nvFtdPhCxHsaqIFIcWKrMpzNls7raqVwu3b8q4cAD",
+	"wD9te0MNRyRFwTXGUpPqtvGEdRTuAPFp4wCckq79n50tDxwc8wWD8nhJO3tH0aCuK0eMue93c+hbpKmu",
+	"x6mT430y3u/PFFe2kN0zRUuneYB+JHI2DNRNHq5YnNhu+FbEGbT1RpjYeJRxFb8yYIeGJu2hLt/1InzZ",
+	"S7h/zfRLxNTqrkcvRW+/H9xAG21Wt9ZohLFWN5xaig/blYpWiKqvyinLhO18KMoeQAWmHYzQFJtUKcEA",
+	"PvNZfttp3PR17sB/jVwALCE0iq/xhUvxdtD6eEVmZPaAPLDQSHHwivH5BpUeXZ6nSTjoJnW380kyNAYR",
+	"ZAI2+kgo5MMkKYQDC0UhLpqG501Mob7UNUWgmy0XfAiBofZHzq3S+iynImfl4Y996aHgQ22q/K7Toi/g",
+	"2P4YGFbQ+xB8WjDY7gevyuU9U92PG/Mq/NAbX3Ar6/xV/wD+DI0y+KBjmTmwBGAlYGKwu62Pm67FzTfn",
+	"KeBSvMDKItPOE7ZxzsaJ3Nsdl8tQjjG7Z1NM51DcWgb0k7Ne/lf4MqK0fxblvrX9m9pFkGhHnPSmUl9r",
+	"M3QQq99yr2yQ9tENPrWv/PrFtP495SV13C+RIzVSumhoWjvSMhTJbnrQvG5wIEdU5X+QkbTlpHdcfWP5",
+	"WRV2w71oM6V09o1SUvVYB1B/zqg90ZTHOSKWWOtcRyNblCg8DWK1lsWKqYRLsWYD4YKs2cd4DEDrKlH/",
+	"A8i8p2W5glVsOtl7A5EfMwfCyGkI68i2ds76jABcPSNOhWYE2bWKS5dlA/6BXCYqY+lqkbxlQv31SXfc",
+	"HRUmmhzSTgUKfbxI6kCg3iOUYwfqdFH4mI5igu3iyqlLvlR5rkZcybo7fgoDsQuWLroJduK9vGPHlXzw",
+	"7GZczIso4eVrqk0wYsCQQLA+zBqsnTNPnz8brEAb52xBIgF8gzV0Yj7yoRK1udwO3ktgqm7gyXFsmp+y",
+	"2TtXgjbuc/lvUqDG4zu8RQiVpCHnfCHjuM+6sF3kG23AHJ3Q05gbBvqU1fWBj65cYxfoIRwL76K449EO",
+	"g3cuRf8FXG+nHqyVUiySv9CtHJP1cy58XtUZ34kBugE/0Gum2VQDwtfumViF58Er6/QP0HPdTi0WsanT",
+	"3g5zTRFjemlNhko4wiAf5HF5AOMh//imri0Vq37h9mYcBIvM32tZFhfkCcA2/y4XOiNP4d/4vM7IOfyJ",
+	"BTvJ+wNumiVHhBDhYSTxcfYke5qd/xY7BLivcRplC/RsfBg7DfAuWEDfkAXTEHdzgH09et6CwoutqXsW",
+	"mTlprctpNhYU0hmvbpyUAS1zpztDZjG+aSz3cy3PD0L+7Fv7ji+XEViM+7TX22+fgVrKSA4QCeHI2Oc9",
+	"afbw2r69/E7JRRklDkJ3pE6bglv30wui6b3drjvA9mzoHXOxfSeIyWtp/eZRggEC6vo7eB7VrWf1QHqn",
+	"YfKVb0F1IrfRjdpHYQB6RaQ4JQAs90zo9qtttSi5XrOCQN5gVtuSgPTESOT52bc1zyGUlZKVsQZFEabn",
+	"Z96li2ydleO7HihWKw0b5YTfBnp/zM49XAz/Rd8SHOOU76mlfViAMlk7vPa7N5lOruHe/k6vO9apPeRC",
+	"zJk9XbI60QzxwRRpwvHXEaiie2hoSa7cc16Z/l0uhn7iGfGBYW4/OpGGsWJ6gbruSbGtQYW9cuYAdthJ",
+	"qG3uVnrC/o2Xk95HPu2Iy8eZfSwmGbhYg+l88JTvvZOBwR/hY/irTofsKo098h6u1oHfBh9chY5pFKVT",
+	"Q+nHhst7wtztXO6e6LYf6S+NRvnid94exebV9gOoaSDOi1O8vRJYGPjC4U86vmdrqwPTmz/shNxlaK9L",
+	"zVy94bJkyhmnbLQt2pKr/mzXAb0eVOUNb82t+7Sb52zcEeUk4EEu1R2h+nIB+3clzZnfiFMxfdyD5uXS",
+	"sa6RqxrHZr+9vWP7W4S3UbFHBk3A+9ov/if8eWsvd0aWTIG/mxgp8Yl/vYXfsXum9gTQSae/iivi4hWP",
+	"EIIGKTRNbc56zz7Sp7+Kw9pYUi14UcSSlV4Dxs8nBwCgblNpAy7KNb1vS2h4mX4S443uA0UB5+vcM6bF",
+	"sI0wt4Bx++HdB+wGpBi6znnsmYedtbyJ54+/PX96Nghp3Cq2ZErFfLk/L4H7qov9A1onwdDs3Ejl0btI",
+	"7rJgxnRqSn3mJDXiO3apHnqZGqGM0REAXA47UdjZImuqNg/3+k99e/W6ziLpHDXb6hDwMMRMOAUiMSKv",
+	"ZVQKiXs8rpDimSO1lhzh5nEP9p+UR2SLKLbi2oWDkl9CQdm454OuRnOH1q/qNtzkmdjmgjOqmaD0tD7I",
+	"2ZQs7f9gR5J9wRFh1qMkpBaDFkbg2aBzNZSFUZcZXPyuUuh9S7ceTCMTbRkYs/QPjmqbchsbhWZzDfYM",
+	"Ycyd+kFlYmxV3SlEEUlemVa97bqBR4myuVuq6IYZpnoSE4yqWGQ2jyz+ynLFjP68ktuRApvJIpgjS+yO",
+	"9uc2MvQwV1zFliVfrWPp/GuW303QqL4lJMmKadY4cPklhZyXos6kCizgS8cICvx8QnbSXMdfuHzfUtm7",
+	"MiLJb2WL9jEuwD4OMZ7pCO3e5J2oIxzyDry7sBJ+BoO3RtVMeyGSJalixbN9xUHQZ42/mwq9Ywqs5jhQ",
+	"BuIqgCqAdEQd3E316Y4tomHmeDI6z9c470F6I7TnTgm6pTk3+2iLG6Z1yh5qCNTGYlc+YL461JHTngsF",
+	"iMv99ITZc7BSNXTS5bpHexmgWSJXph1QgQDQgpoLe1MybJtBbAwPzgxuT1aNjcx58LgSPzu9QpPgg9V3",
+	"uoflEKVkwXBbIm/vhu59+lJ860y085e8xSoaNPSfdwOAPsWnE0M4IzdfixEQaYmUXCm6ifNE9rB+1Dsx",
+	"zhJ4UGshcK2FPpSRNnT7Jhdzdj9sAKx3F7vY8Tzhd23cq5GYIzcl6zn7f4+WJEli2YEvCVwNIBCtY2pa",
+	"3U/40vcvIC3I/Q20HnJCClc+n/34XAWg8Bi5sQAfJCuzrcwkV3Hp6RJHvAP5E+ZTuuV+UtJ9dNFew+et",
+	"etrOMaNYi6/goQpnSkPLSQPAXzT9HypLHNbcTEGnGsj0xNox9h/VFgGi83U8p6N1DWi5NF2SrWD3UJoc",
+	"acR45MH4bA9zTA/k1QXv0GlwDKQBb7gBv2wWsUw12csKPZqUrBQVhkjR0KK5sDVt8lgn4HWTyZbOcp/3",
+	"BAg6inyU/v6c6xRYs1NuCSB1zgoeV+c87FxbAFqVcnqE/EE8Rm6/fEGXEb5hjM+oWyx4w40v7sDIbi1L",
+	"1soshwo81QbL8UCauVs3sNKAlIZCUVQEonX0wcPt91Pymtkdw2sCvKBGc/izVjTgm6+fD2d+T8267FcD",
+	"77ub3eHlFn5egTbeyFPyfVWWhOY5FJWVECBC8EvIsI90r4LxhhcH15oI6RcE/BJhwdqmXlaYDp9WI40j",
+	"/nEMDvjPUwsHDj//TY/QP7xjrzneRu3qMa4992zfMBqoQxTfaK1Gkq+lREZNJlpXyUR268FKO4RLJ5qN",
+	"kUzyd7lI+dpcrZCYcdz0O2I4p8yYaCQAPp9vRtC5vKerNzFGF2e3+D61/MTYcGIFkBdw7KXLsQgAySDh",
+	"gkC+UDZ8+zoGCgEvmfSLPldG8vraFHyPsZP0+T/U1BH53yz2x1OS1UvmGMkmw2ib3yPSaAzja12C3rtF",
+	"gpF0YBQJqG0obA9kWTjJ/aK2hZuqmx8nWhdQVFkij3iLsZV0sH51UUco56f4PTVs7qqDCsagnspCmnVY",
+	"fNQ+CqYB0WvHDdkBFVNDD/fud9RQspRlwVSHf+ure6q+KvnCu7uRxtiQFb8fVdw6mxVcAfRjHwPzh290",
+	"WiIjX8mt+Yz3Ie3WYaIgssfVV48VFywjleAfL776CoapKvEV/vpUy/xu+quXUq2YiSYtrJhpLygUOhc5",
+	"axXYhuzx+HHjA8jdiu4DEUn7s7kDZcY81GLJ1YYVJMixzMjNj1dPnj2/+P/+n//3lFw58LETPAc0HlXw",
+	"mgttaFnOUyvyCr8n38H3jkVpa07sXO2CNLYN19od6bFjWOvtWjlo9UFGy/H5Lz3F8qcVvQ+2buelT598",
+	"/fyb4aByJZJbhwtX1iMjIL5H7xpdLQSLme7X1nADCkYkc3SV8FzAErw8wRXytMuTGK8+HBGGaymxEIOz",
+	"6sBh5MqCEF0VstP08/NpcXKHk4CXB9uiX7kfQVSu9Xr8OXvzYwLU0z7Jg2zDpiBQSOOM6BkgnsA07Vic",
+	"pH28R/C3U22qqFpxfJYZ4UJv4R+4/TNSbUtJi4zwggnDzT4jQPCVYTXujDjqXalIyUW83A66QnsiPZry",
+	"wlPquzsgHI+bOsAZsdX/kfI3HmXGdUjMVCXcChVSsD6W1a7Zzv4xwzkOHNVuAlqd6xVhLlbvPRP7l4cg",
+	"j/cVPlja7jEptKBI5r4Kejyzet53v9sqtuQf42cqZOjkZEuVIYu9LziDVLx0kxTCI+u2Hcib40x0OO1q",
+	"Wyf9+spidzHhy2YfT2wLJ/dUOUqEvx0K0ZVv++CbD5oVH7axb17WLz/46tr3pkOHlaxXP1RRihtIr/S8",
+	"gacjytLjQnah/S0BCKTFdSWMHB2dat2djaNoB9JuuidDbrqx0KSA2SDhrLQLAdU24PqvZNlUDbskT85j",
+	"xkjjiRyynsKdOmL93fuDyl8twstRpArh1o/c3Zy9jgcLpCwUF+R3a1HYH3+yG32H7inXsZr4X7NymZHf",
+	"xSckTJGQe7dUjBG8RZ+S75C1M2yvTUu92lYnv4tPHVvo7AFVyjS+5x5+5WDtJmyAYmIhlE4JFLhV99VA",
+	"Cc2meV2kZJS5Vp+lD1PeJNKTccVODjr0oF6T1ii/jPfkf1VMxwtzB2xCxm4Ou6o76qMx1JNXQWRA7zC5",
+	"oBOKh88nmgP1jxKGjS/AEhdB/PVlXeUYIhA7uveBmE6sO7i8glU6n1ahJlUHyfbETpe1LyFuJDJrfwBu",
+	"tJT5nS8V4Xsz7n0AgBkvRT55tGYGOGAro/s5zld/oYMmFSyZCr7ZpurwLitNy3Q9jSDNzBVHSN25p4AQ",
+	"GN1EA+ASXoRjzgjVZEmhPpVZM0hz62TLYciqCW7ZZiGsBQgZJ2O7tQQnn7V2lk3EbFpcvIbcHAmmaaEi",
+	"3HoEIh3Iai1Gfpr8y1vykNAUFXspjEo4sOwug/IQmF2ooNq4ndB/2B9e4H8Kd8W0/4BbbqyOiz32TMLK",
+	"kEvDhE8rgnLNsixclVhuTgnGiiD/yawp6n8C8V1ALIg7h0LUJgXCSG3qvzisrrNsjSQL5ryE5AqxEVYx",
+	"gr1hH6BlCcO327kOeI7f7dN9ACVbmnRJPG6ambdT4GkvwdGzpgXodsCESLAgx/c0TOFuv/ixmxGJfvKP",
+	"pkaR+M8LyZBmzL49viIhCf7htyhVk+YpXeMHATL1ITdVHYU+ig4KsiMfLi6Avxg/07ZnsZhwVBvU8+Z+",
+	"F85V1uyy5FZ/ZRDlScvy5+Xs4m/9p02gHT5lh1WFvEpN+Cr81/OxzF/jMtSH2xFx0GpbSBurR0m5sVaF",
+	"JyNPmbUPThwfAz+3py38u0UDPzJT/je/7g9hwTYC9OUs12t7v3jP8zsW6e4x7itTtzVQTR2fG3QrBB08",
+	"yqHQZbczTG24oCWqix1VcVZeHxk5JOuixP3uwprvUpmGidbnLBcsL6liul2HZTi00iW1SNUbvGa04MIB",
+	"dyeykLl753iram3M1Hy0ZGHc4+JNaWR29wJqm3flc2Pz1kXMBOY31LC6p2U0Z+vp82E/i2JGNXVyJjho",
+	"4Pyab5nishiVMRYvbJJPXqQj1iI2379NTIAbnsxPI3Pdmm3wIKlu1yw/RsFMyYrccjHHVOZYYLJCJLmm",
+	"Gwcy1+6+yxVxv6ppsOAh333PQJKBXQRWkaErfLh+ZsOosO2JFitxbz3f6yD7t8P8VfHScJHA3UUAGQET",
+	"syZ/evfyzZ/hmlOZtTWvuCdhgIJLSLju4KoQosduOHI/GD9mXknBUhkw/YGbNdXzMHCehifEQAAsr1RC",
+	"jySx2fZ+mPgyjmn2efD+dZ1OZ/Ua/Nazcg9hhtRS8CWtEHzFEenw/1xZI2+lcXHYS3f/oB7KRO5Yt4Cf",
+	"VanPh8VzEIzshfGw6CTcO33xSfDGUOEyVID8hNmbu94y9Ne3Xe+lzGkJP3727NmzDqhiBBQn3Antnr0r",
+	"KRfkx/fv312SUsrtguZ3dYHDOOTF78ToHQIzLEHvGalYYRejM9XnZ98+PwwC7hQ37GdR7uvylOE+HIgu",
+	"xQAXfdL74BjlsewLzQ4dgVKuG+0bynvHJzJhJyaK7VwRxcC3AZgen/cCogtnGV114TzPnkUTwOoachBQ",
+	"QihObVQ8G7azatLWuoWAHcvfDpA+MqBBjN4NUtG0Kx0QFwEvruniyqIUOZpRla8j24iqGt93OFGxtj4N",
+	"rGlMPgeqFTsG+x0ry3gtgkmHyXu6invRTb52Bey6FES+aho8Q9zkIzMkzFvc4YUZ+7E91QdzLlNxCH8s",
+	"FBwrN/sQCRwaHLQuAthKrhOlGI2Ud/PNpIy+xHS4gtnNxhoBDID0c9+F+NbHh3+hivt6JXFL95BnlJZV",
+	"X52tnBpaylUFkNit1Ew3JY5pcE4ZOSF1PUnKfx2mpEwxJbDmVseWkN17fA2s7N7GDiinHO1Z88vnX3/9",
+	"9ZPHz/vvcuNvP03O24PcftxBMwmsgW7+8J6XRlJs6B6KqXZqRtBiD3ZLK9vFJYV5arww7QkehjYx5oR1",
+	"WlQlOuVYv30yoh6ovUaF2ZLxG1n3nuV1sn8z4UIbRovmc8PiWiCun+8B634Dgn/Mtht1n8Cn4xvmnrNd",
+	"5JKnqMjjjhxnWEzD2snNhg/5rse5tqcwHkRBnde16sQMA0SrJDLP7ybn0uguyrWpSe8lPEC41qQgvlxa",
+	"zOhIJlMlqAkiBLmZX9GaVS30dft0l2Bpo8IiF9Jc6buJqqJGWk3CStWFRibVhOiWdXBFRLALyTG9iZaQ",
+	"3LoKL6OKgzwAhIaCNwtbine1bAkWVBv3MPCY3FxXsaO8KUQdwXBs+bxS8c3UpxK+QNWbofiUrxUxWNjh",
+	"6BrFjY0VNxnhCB68n1Ulu8Ene3ay1RHzDReVYWOc3U6tux6kY1W41VuNZw2oNgX3jMpeVT5IXAtE8gs6",
+	"k6ryiFoGqdLs71VlLZaSad0APns3Tax8la//gtcWiGcwTVbykvzAzY/VAj7/gZvXdOE5I9w1tXPpexr1",
+	"DzXbMlI0Eb9kjr+Ea3+FunQQtIY3ytCVHnVh7S8dOeg2mrJr05UbB6krw50bmRc/HaF/wpmUuKnafrPB",
+	"RdC1/Tbah+VgIxoyJDe0YMOpTTGf1mdoocOrrqErzzqMkgPMxxUvDaEaPTjkd/zmU0Z+RzPI/gvtO/sv",
+	"vZbKfAKZ/t3Q1afYqAZWL3WW8pXA+69sqoGspTY1eig+zcgSiOmMkQV9Nm6euxo6cdcxocOgvvUY6fmt",
+	"YY4vydOzA73SXBXPz6eRRI46BlLacthx2QmDWwWKFzYgLsdKVZCuhHNOHa4vQezW6/N09sqYAyS1495D",
+	"LN5+h5Jse2Z3V4ZJxCNtscBlat+XnLx689UF9ODKPcvsP0rq/sGo/S8TTPE87oVt22y/RK9kCq5qU2I3",
+	"cLWLEaWNnucDXFSJlDvYk/i0PFB61nT4nquNOUgj5x6bAHKaaGz23A7lcpnmhguyMRyGG2V4TQuHlsRi",
+	"BAu2RHgm876PkVV3C/azfX+UjW8UfxQA4EZhlzySrUO9F3OvYlk3bsiCraiAUwZOYy7I7b+fXOP3J6+K",
+	"2zoCTquCm0ufS034svn1Yu9yU+LYQ6bB/R/ryJIrDZQfOOncIK0BKwATqw3dO0dVG+OMniy4vIPzR4XE",
+	"nwfX/LpW+m/H8WYcA32bSp0RZ8z48ny2WJ3GU3AcCGSQqJam5aj72MfQcV2JF3KzpYpHiww0aQIRyxHQ",
+	"pwWHbWwl1Hczw0KIiLsoac4yAu1YgYR/TKniuKWKFcm0g5WUxdhGrDpuMLcTflGLzEHtDAfmV5WAOtXc",
+	"aALxtckDHCNnh2+Hail1hRBRYPUwFxaBjnhXLAxhcq/GSitihA/krU4PSAjew1yixWcUpL25+fFHOTnE",
+	"G4chvKUbSHJ3fAp+5oOctYm4gjj28smTdN7ldOhaMpjvZuYnto8phZ667VeaaL0+uWP7FRPkpFw218cW",
+	"AUmUeMCDVGtshm2KFU+ePXv87aCh6oolh72LjixX1KCXYEod8OkJtse55cbh56aX90ooMV/aCTMt3b0W",
+	"s03w4IdqfpetC04dg0pVwDk/6y2A8yzGuxdqulTJgUn1NLLDkLE9gOw8kDu2RwYzrF8FnNKe6/HSFS6T",
+	"S9SaQdkfjHJRxUjJlsDNGIixl7C4f7J9C+0tMYZVAV956ZlAQQVJi2pVIZmi0/zw/SNNlpXIob4RGJSK",
+	"5faAiKRMtYNQU8KgckP5cQQRU2sApl3VscgikmsMls6IXJ793MmdyGreUD+RztSNiMDnFeyoptavdOk3",
+	"8WtKkuY7mu8Ym75jaoF0CaHumTCswJpwsMPYHvaR3VPoLIlOY8ibm3r3EQd38qg99rQ8VAGJXd1DeF9W",
+	"m8RNs5u7offC0I+QTC6MouDlMmsld2LWCHuNPp95IAZ4K/KqqYRI9Tpx+4onLX6v5IY8rtPu+JK48g1x",
+	"6FGamjF+cPfVXQgqpU5Tif9G7yn+uK5WqUOu8oCC2s4m5YKpzLNg2XtLyaxNTxRfrZEGq8v6K/O7hOsN",
+	"X7uhe4B31PmbcW/gUUrq325+fktu4LT3+t61c0qgeqL99R4P9dqPe0FsU/bQP8AYHaPA2j1646rlN3Am",
+	"nZFFZYiQIoVsCosVWY2qe+eTfbS71TsaRlTbP5zrz9dojWtVB3lP2EG72PoCYhkNpovRFkIvUHG137Rj",
+	"Rwvy8sWbKye7UpH3+y1zf21kUZXslLwy2sfHmlOJa0de4mIUzUpmvsuZl5KstnqywI2ToSlYyhUGLxQz",
+	"lRKa/O5+9ekydg5mViHg4rAiI5WAdNyDGEMKCx7JlUnEFaRjXqljCpfk8Zk17dqhQpdmc3ZUAGF0EeVG",
+	"Lz0I/Azbe8+0cb6+I8K3HsLl4b0unacrwvix47BBP15bkqxIlMywlNHjj6Ogfft49EB5MDU56lIVWtCt",
+	"LXacHAaYxweRpc46ezdsx5pWcruNVkQFSiQPsZMuSrljnVvJmCokctXn/n12dgYsPBPpJ0YeZIcnTmMa",
+	"Da9tUPrmiDMjdSj4BR8ss9SFVkmAkbkVa7rUNBqVgQTQEaJjI4ia8Pc/+Kc/ZfUvEzHF4yj10qlc22Jy",
+	"JOueOmEfHtgv8OikMt/urt1MQxbkNgTdTa/GD8HcT7AyOwzPtyUomVvnTkGqwFtabtd0wcytL5EADjzy",
+	"J6938QFRbZji+e2fsTzYrUOp3Ea4TVx7LRxc0MQsm62ZvSYsqGbPzytVxm19pxBDPeecK/6vKJNGKvvj",
+	"NVSH1kQb2393ad5oVt4zTf50++uvtz5oBxYhvQMrQUNiJhcrQnd0/+eM3P7t6uT/Pjv59jesDO5mFmpQ",
+	"Z+T298dPPt0SxbaMGkfLBoWpoV1uLsjt61cvTmwTv/1+/unkb7Yh+M2BH/b5MIoyISsP4b52OuAzPNjQ",
+	"wFu3RxvH6dW7V/P3P//08u0sWKrZ/4YZcTM7/+33s+z5k0//Etuo2O50/NjxyquGcR8e0n0LFAOoTNcy",
+	"6VU+JputAWSMWftkspprJr3sv/hxTlBVVy4WB+xKMOeEC0LJT7847nT7DTR8SqDkqKoEXmmgHI3IWVZT",
+	"Fy3YioM/EXjP2RY3stwJT1ufy+2+znPQnUjxSgp2SYRErzIrtcMq+UtDJBJ5hBPYkzBECF2pWftgmaeN",
+	"X7DSUUGCcvI3O9sRaqwa2jLB6tKDdjUOqLGtupyCy4YO+oqE8bWui470koQ+RNHzPnLczyyI7j2OI6Lk",
+	"ji1Tf8nqKZNKr6fLqXR7PL1mBCWC7TAsAXvSx3Nxc6F/gxXcSl8ut5w5z4ZD/tU30dmDsJwwYdR+K6OR",
+	"vVbtKpicR27vGw8FcZ8S9+6GkSuXlTAuXH5KfhbMQRGxJ654U/NyQg2hmGg5pe/3n1evmn00isLqR90P",
+	"2gDRsz4kullyUQA3LRU+/BtwUHz39oZoum9fo6bc6bHFKRs5Luu+oZgcD1TFAj9oS5Qm8e0IcwiRfvL8",
+	"yePz8x6NPUpt+rZ7vPINWGRb6c8z7FGMQbKZXfk5L2I+YftUm1PmfCjFp2mvf8NuuPDrFImhKrrx6ZYR",
+	"TuUqX7uqEi3pBQy+FBD1taf0D+8+aGLkCkg7m7DXoipWTZ0VT1hWD/H88bfnT8/OJ1LagEeHm2QVE3TI",
+	"u+P5kSb2YV8FE70UWyVzpvWF1YpbCnUsNF8JWuKYhDVCytIe1EQqezlihf8NSwBzJ4XipTJHbwz2cSv1",
+	"AIPK2E58JoeRUxFpKqODAsO0mEswuqNIRikNBE+I3mvDNj7H9cT+5JLcy7LaMEfjs9kutQ8GxhcEoYOD",
+	"GF9Pg3R0mU7FtK8MEkFJrOkW6hPWwEcnRoSJQl8SWu7oXod+aM/4itUk/a2fIkrL1Q9wqb/AlOnNatse",
+	"eg4A138WOlvxLbNsBs0moJNyO18pmo9JSA7HEWL0mSgc0ymoCthRzf3a9vuOlyUr+nzvI8pRQl+x9RiU",
+	"6E63Ooj9AoQbmCKtUsSP/Ma/sCYV3bA6t/7m1Q+v3r53RWh6clxBElMleXRYkweNF2qQlhyExvelVlrH",
+	"HvdJ1jjN/4Mdn0x/cHaO2eXxkj5/XctNa10gqEp1emFsO/WyBMuA5qNn1M1laVU2WSlZbaMr5PTGsfp2",
+	"kk5NLcOA5vOnak7x2oy35hTlj15TxYqxfQLgdRrDBQhU+2JrcS8YXhcKJFXHYl8pxvLEYTBOTMYyNbir",
+	"0gMGy7DB73nJ3rnVOmKfHWSpybIycVqlydf6nhvjj4yW2IGxNDQ1g742JF8zz/wOtZFg61kjFfgZPKbB",
+	"hXvt2aSb44XrNIsNZJqkiqauoctIFVDf7AARJ/bAkn2Bp9atO0cv8Oy7zcCsDE5LH5tmH6281mdchH2u",
+	"nqS+7eGmMmqNjfA2vLPSFzVxYBR6ImF8NP0V8PKYZ+oVBCItBUEjsAAO1eFsLEfL7ibGjzjobI/IvfL+",
+	"oI7EAadiCrcXEwZN7h07Ts3EyJU3Adr33H8yh8cBa2stQLHrBTopXP0EfBR31jTHw6HUxSlGY3Tk0shc",
+	"RgTG5NuMVMXWnpY6N9sRnAmO9dU3Oc6Kh99PSaTrsCNFGk157OLGhF2JpjBgqCicVTFkCETC185g2wGO",
+	"13kIrOYDH/WUte2SNSNdCO6XZu/ZXdJ0KZjVnr34MMEjdAx/OQ4B31m5eu0QgV3k6QRGbPZxBB82ZC7B",
+	"oz39eefthchtuphISJrenD08Bh21DeVhMDKwW9tLbyctDio4+DKbIym9Mr+h/bD65mNymG4q82YdSghS",
+	"M9Zy+xXd8ght4XBIJh46tjbT6Rvgt0OM66U9L0uq18h6B8dN7Yz7ipyQOWlzeS4ZNV/96xjuhrGkko3t",
+	"/Tnhi0j0iQsrL4au4GIaArBcGKDOTDhk+YwP6XNDIkEsZErs48H5PoMq+6PU3wi2T99k3zDGgIv/CLH8",
+	"EWL5I8TyR4jlv1mIxZ/evZmI9qFrtvwjJvNHTOaPmMwfMZk/YjJ/xGT+iMn8943JDJOE/5PjNL80OP7R",
+	"Dug0hPHvcpGKU1gpDyiqW8p9TeEehM7eixp9ipEUlxyae3VaSJFMFqmvqGNTq78clNHFBHyfIrf3rO26",
+	"jN+CdXx1jiK0rZRiwvSVAoZTFumucquB4GzlCWMDTfeeoNhCyZ1mqlWRPR7gOqKW31LJTaJCtON6qSm3",
+	"aLzs8FhytWMydGLMUS0eqFajrRlwQ6vnt1m4Hgk5qvxgWNom9GP5IgJ97kJ/4H0O+TW0EVTY6Rnfw3jm",
+	"9Tiar7Tnna/EK/GGmbUsdJyPO120CyrQF90q0L0dhte9c78b7HdQfqt5V3oYdbvjA4I9zvdwv68k0xnm",
+	"83ONDKhj3evtfKigy0Copq6KYqpPXe3njryjw9ZKHVfaTlZlAVYA7k80tVwirjuKHuD6W1YrLuZTHdzT",
+	"nv+Unrm6rPe0bIVC5tUmemi8Mpr8X1dvXhP/CFLY3Dpjg9DtttzfuiQVs2abqA72rqmI14aKPbpkaI3D",
+	"B8pDOJ50nN0CDOIWK4fnKslm9swtdfQimCgP1SnE4OrD1HWhJiRwwOInAqPuS/SuLhheNmWXyOmIeHek",
+	"bs+Bb6KRrp66QnUQGGu3gQGdYq88wpkQED8M8DlQn9+DBFh2mirNJk9VSGDTQYSAHeS/x5fmsm0IjX/P",
+	"MfFwTe7Y1nxGONyn28JOaLt1Gxs0CCr52W8i503MHHZnI75ZuJ1qzfDbgNJ5kKM7VGKfcX67S0CXLYZR",
+	"UW3HsI6+cI9CxZiCJeA5U3mB2Udu5p32QrIoMZ2D5l3NLwLlixQ3hoks4H8hlbC7tbxPkDy5yjRpNsC2",
+	"gp3h3c/Lyiyb0a01QqCWNXYsyWk0tupYmrrIfmdoQQ3tuY1gz8iOCqORa7tDD0punK6hipG/4b74bTQ9",
+	"5xvsQZUoiM6GAhxHMjZ0jBokFpeCHY4ixiZkEocvR3iE3iJGRwP3R4fE1M4l3N6BNwykvmE83tVGIV3Z",
+	"NuqAqGGd8ObQlntH40BAOJqjlbHegWMt7GtGlsCSFTcaGs7lob44WpCGDy5RMXvi/h/Hm2w70DAmG1+n",
+	"udc3wbS5qTYb6rSmL8eUdsZJ5fZJ5o887b020RO/EoUUzI324F6Auwv060m1BZpwkJMWFUrv1FS6atc9",
+	"n8oCgiy4WGGqFpnMs5vhjPj9GRA4o15KnSFXwH4+NZwNCjEFr2g4ncfv9l+AuM/V4XYu46UDrUCR/6Jh",
+	"dt7Qj2FzT86GKDLr7qYm4cWaIXtQNwhcsHi9TiGxPh54/5BwHCz7eGmzFA0OQ3DorqvWlUR8+HgN23ee",
+	"pCp0TpHEPj7HiKcQimD2UtMEBkj8mFuwPBACtlxiNHfpr1AQP9hRBVE45AusoXF7wLCfku9xYTaM+juJ",
+	"lhuGDlkXmCvZ0oShNqsEkPUB1UHDJx878mulHinHu3XxIezvIzx3TgkMruRMh5UF3BMYU9pRTbaKAUE2",
+	"oWtGIxyqrk8x/zTC3xe0KPcQH7fNGcVtWytqlaHDAsAsYjtxl4D3So7Tbt6YavfnVlNRLOTHW7hpWQVa",
+	"h/fruKImplIiI7cQFL2Fzu0oN4Ba4AaDpRDkbbDTfrm2VQlWGb7Fs9UHNf9QZ9q1jFf7k0d6QT0XNLo3",
+	"jUxK+XWiCkJty+2kugvkGqTeSOTeq4+bBoQF2DNfYtzNwjhBvamP5nr2mChQ2O08umKJlRCO9qSupdhu",
+	"P4ttEn3HHTeVo+xMdEMqumIvSlftr+vAWXq+kSn4WiXvuT3UmRqNogp/k9XvjS3hewypjC7Yuah4WSTi",
+	"p666EzfOhguDpVA8MQ5F76nneUzopCcYpvl/sLFlk6OhpgicPTGp8Zv0oQT8l69/3Q+EHyI8oZOt6y9Z",
+	"ORuanytGdcKFOjmQ+PD1tXH1fbvBiraikX5m/ZQlpPCNG0utEAEzDbaLB0dH9dh7ysVUXqSfgL+oAe1r",
+	"ICJrkb8bWQJbVZSfCE2gsLdCzu2EF1goagsOkXn44W+HXFYfT+yvT+6pAhysbeatvGlaeQetBB/91jhQ",
+	"Qt6s4eoSUbqtp9mo+rlurNFVY3Qz3fe/UlRMSNz7wT4et7OtPTzR/TEJ4OvfUPc5NQkP4YuEyfxy2T22",
+	"+S+fOvIl13ZMXGsgWdnNw4MnMRi3EYbXd0T6AjQWX8LNtnTh+FQZh3nSNhvalv+0wsNcKm72iTSsI2hG",
+	"/W8S1cPG1BoZzmWwBnhs7eOKox0dCWolQTOtLg9ylfpVfxgd4yTo+FiHb+IYXXIgpGO29FQV9MWL94QS",
+	"XMNAfSpcD9T2CxS96XjfwgkZJbqR1dXm+6acZHsBA8dW4v5smAZgnWAKUnQy8uTs/Buy2BsG+TybOGaj",
+	"R13oipsRBzY+ljUHd7q6BPJwb6NZpa6Spu5jynYeRnCUZ+Tx2Vk4sJG7sJnkWBjZedYnOuFVJXJ/Qh30",
+	"XTEkDd9IxTojkAqA6EwRN2t6BEDV9zFrpizsQmreb5qh9UkQrGaN5vRumEv8JCxdQMvSZ/RbnYTCV+fa",
+	"9LnqImFAqu7ihX+b2fKXA9uOL0OaoZdTinJPbBtJXKMz8sdKllkrxqKyNYzZaNjVD93lGJbCOJ4Pq0kV",
+	"oJbtfQ3BSugMl6SQ0U07KrkBMivu2pGZtGPbea7iKBMWTSS8Kks/ZXWKYMthvRlxk8W2A7da40Pzo6wl",
+	"JCrcvnT3A9T/PQK0+iUhp722HFvyj3G9ncvtsGvCztoNPBmvieo9hPAa32jL1ZZcjKOQq37uuZgXUaT/",
+	"a2q1gCc5xuyhe3nnOG5cNYamHsnzZ2dDiYp+cmPgR3yDXa9uSviIavKfg8KdvHpfBribJXIZ2mscucmN",
+	"3Q9JyU6V4p9QSj2UYGwuOY4HMe3hFZ9h1zereRg5skfCrYt3aA9eDfStPYCB12VD990y0FarVmW8HMEH",
+	"jE9816pC2M0X0dsqZdaQghq6oJoR2w6WHQUnMd3rIL4IdOOI8zRr2tQDOyVvXUqIy/8gdIHFLt0Wh/zz",
+	"DRekYDkvUumqQzfnpazENI3riPWjMBQ7bDwx67owVBuykrRsMumx2hnVxMiyGFkh5rM3zXZNdZ8ugyIR",
+	"uob7AILnkSZ2q+tLl9LXAHxgCJjBE6TtRA2RdIXIbLat1CoaZLhqr21T/XwlUwvdeOMPzSqXROSkNQ5j",
+	"lbv5tJVtL2pb2Eeuqn1pFKj+HiSnMZrTbzkcSKq9VkN+AU+PxyYd1nTvNROky3Tr1F8FsQy2YSMUMUV4",
+	"oJMeQjsfKrrjNfUHHUuuoLnh94lU9j7Gi+PClnpb0n3a1+gBCL1Topn6yT7n7VLNV8JaXg9imipZDhow",
+	"19JxmjG6mRRGSDj9wllxPagRYW55/MsGbdh6diIwDsTUAYwDkOsrRTcXBGwMnREhiTeg4A+N6UktpAZT",
+	"GjyTh0w5wdmsmXoQ0dfxJIEHimvY5qf7IpvdUoe5W5XK4punw2VysqHWRsDvD2oNnY/YOF1j+bM3Umj0",
+	"d5NOcDYdMaVgO7DYasCWL+lycNPoXheejCnKM377dXGVMhEhtqN88LiNv7QMy++IuA00Fut6MhcaACrD",
+	"wo+PxVr+K1uspbybdhoclePrfpOIsQxZwOyeTQkLvpWG5+zlPYsHB33VmYSZWTJqrUzPi2tc9R+fFO7A",
+	"hgeFaadtOjfzft8dUbzcHgVNPG9UPNqdJa5kjZvU4GwJVmnwgAkHEOAY/u4OhpLmd4joMExt8IV4dMXO",
+	"CtfYQxwXXqS/3Inh3vB5h0bL8lUVI5UomdZY5m/UNTHCGQxWP9ckePKAmjp76N3VMJU9ORvgwzpiYwTy",
+	"3zNg99SYwTbl1jquGb4SuglhkKvwWEOMrbTHnxQMYh72Zmlv/BtadAkXI0dx7IwLt28s80EYKAYNQYsc",
+	"wGzYOZcC8XsTyPiUkd/dFNh/BssPf967f+Cdyf5rsbf/X6nS/qfk4s7+F2+n9l/25mX/+3e5wKLOv1u9",
+	"/ulwmLEJjiZj98xmtNVpRfzieF4n1j1beNge6IZySs2Q5YndM7VHv8KOaj8civW2Etf/AR7LuFy+d+xN",
+	"9k13zGHM7Cut4GWYMJbyKGazXXPAj1KaXTOlNk58Q7/F8jM0yyvFzR6Ky+Mc6oYhhEMBaSnveB1hvZi5",
+	"dOy5f65RFlv+E9u3fKjQS5guRhV4eN2za2O2s0+fIAK/lBELu1kkK3MfXnl2zJoQExjwCwk+G2LWSlar",
+	"NaqUq3evTslb4JekigFpJOJ6M8IL/OzDh1ff3X+d/Srs7sCPrr9/QZ4+ffot4YJ8eP/ilLxUSqrmu2/P",
+	"n31NXHjNUYRRopG59TaXBbtFByQkzSBHHiuBAQiF8vRX8auASotYZZBLgc5KLsjtxxOa50zrW7JbS7BT",
+	"cuQQvARN5Q0a52liwnELgSgvZLE//VXcbqtFyfPbCyKk/ahJaLYySLg4JbealcvbC/sO9N0ibRcrCBeZ",
+	"c4AGRVylIsiRlJE1VRs45JY0N9q+DRxotxfoSNOn5NYrcnAYX5BrRgvbwvdVWSJxA/O6Pgs/p6J15pHb",
+	"Rje6pn4Vsbaaxx7Vh4h9JtkYaJ7bi7qRptLsxo4neBIhuzhPCA8HggC7YBDIhQr4EN/UrMsBfYntc/A4",
+	"I8cpLkfnHYrdM1oG3Rk5JidjsHxOBmGzoXKBSDTwI5z+Kv7q8tvhxg8yJaSBLuMANTk/Oz8lV64BaA30",
+	"ey63jDjHfy2KvvYuJT+8fO9P0duPJ/C2WxBueGFOhY8kQ1cVUt0WBLrnqnECUbYgty/f09Wt7cK7D9Dm",
+	"dy9fv3z/0lWXeLU8AY7oW4y1LSvt60mcP37yq7h1un6+YVRAztEt6nctNww2APj+rb5dUm3sfddvJWj7",
+	"rRQMX3BB/vW2YRZE5ej4pRQjtIQkltNfRe02tntUA1Pg7b+fvEV1ePILZ7uTK31B3l69eXlr51n7lDJq",
+	"MERiP8sOYyl2mngNw6ZVwc3prwJSBnMm0K/OCyb+f/befrmNG8sbvhUUd6s8s29TlBwnmUi1Va9GVhJv",
+	"bMdrKfE+T+wNQTZIYtUEOgBaNNfrqr2avbC9kqdwDoBGi90UP7r1kWT+mFgS2UADBwfn8/czfMKt09o7",
+	"zel4xvpPDw5LrRz9Li4k6f3raSw+GlsePGyXRkzSnMk8Yx6RYqroHK9BbO7s2Tf8MQe9GjFtH/cOD9xo",
+	"MmeC5rx33Pvi4AgmZXcZLpMBzfng+mgAb4XEwaZB27uFSVCr4Y7TDGaFv7G6mlCINNtdRVptbrRHdEiI",
+	"YAumjaupcGb5UEtlhqhqAYltwTU7IKegt/A4ZNkJ/gl/9o2AUMT/XkQaMVRG2PEha+TpOR1JbFJdbIS3",
+	"LUvN4aH2SGnGcIvDXfAiBc5/bU5hpaCX2vXb945/We1rswL1RIOKAX06RLDP4yHC+hFDNdJb2I//VjCo",
+	"2HGyQsdGKkiqWxtig2jU56SuzgOkdQx60ZGYNo+HhsIeA75xfXwLl6qJdqBp2AB/t9WwdU9y/dzxk9bZ",
+	"ZLCFvrO76ZmaCwA5KB+5Wf9b/dMgabnT01ZtVmhwPyGUzLkosC0QjGMlC5E2LbZGFoNy/BBd7fURj8yj",
+	"qNof+rQOvMFOp25dy6MweCHOMAqw0Wdf8jk3vc8foCM/l0Kjhfv08PAGmDbN84yP4SAO/sMl+rbYa4h+",
+	"gDV7w9P9ActYJ+uIysPUBm9c8dbnigZ/N5PQTWQlH9troF8ENeqHpOdtR7uQLJvAtytqd8A++prHWu17",
+	"dvEzqBB7mv7l4sfX/gqkYGNXtWpCtFGMzll6QM5YlgUYHZ2DJTBjzONfAZwthpytLBYZJVOGwO651EbJ",
+	"fAaYChMlMdhR1YXnMOkGbVgngU7g62VwrK8jGcSf7EZnDWL4p7r9U922r263U0Qf+yJdVUarsU/DPpqB",
+	"Fem1n1tRTlh9CpnKGaMeRvAM59J/znUzHsoperkez94+5aCyGiuD768GIZpiR7W+g5/4Dsrwmik+Qdy6",
+	"+mQCzRz09WImM2atUvCOAc1+nlOFzOzgR8DpEDJl1kHBxiVflGzdg2MM/3FRhn4cbhKhgi1AkYwLe84m",
+	"CRktS88l+GKhIsNHP67YEtpIoaKBGCkPyNDu3q8ZF1dD/IuCYJ2vfoKymlX1+jMsg1ev3V6PMJb7fp0k",
+	"vvOrA2/VwpX5RslrhovuyVDg+c5lTMhcXjMIKaQsY673ao0ogdsHbZtwyZWxSy9aY2poJqfYaVnv4tDx",
+	"zM8kiA73sHN+ewPyIaBJS6G5BriNslwNa9nYR36zGpWmDgZn1aWIsM64Yy7raLtXUNq6MopAG+BgJCz+",
+	"Ma6qC0HAgkQb6z5Wu7W1ezn4ZLXc52ZVcWrXiSGiRoRZ6Sg6jaJCuwsbHEd/qAE+A0BUhm9+vLgkg/Bd",
+	"iIV44CQQX7fRLggB7D7WGX4vnCgfk/FMSlAQDmY8VsyCLSBOTy48/uCIaZ5CrhS8/RgoEoYKI1GFqCxW",
+	"3YLbSlWty3qaphUovRVT7VYjHVuxPmD4mmnzd4mEE7cIZCAD8+iysElTxXTfON6+mwCpvUyOaYZVzltI",
+	"82maohyX8XVf69DVOXruJAKtGr1WafpI//6H6jRNMR5rtZSrQ1w5ZLucKKYMXgCsTwszCz10qH3rkWCv",
+	"GIj71B4lK89TKdOTELo2qtCGpZ7bQxuZO9O0Kp7PYYSzcgKnYfyV7Xu2OpHnUrAWFvZbqazrA0gjwjAl",
+	"aEaiRSE0mtRGi5vUXzIgEy6aN6PXGJ6yK3XiaiGmjAzgF4R9zDNqz/5MLlaX7TtmNluzw+1OavTSveNe",
+	"3/7v7+ffvXhNzs7fXr749sXZ6eU5/PZ///t/qoUMx72nh0+/6h8d9Z8+vTz8+vjw8Pjw8P9WKx/s8tBe",
+	"0ptwMWUqV4AO0ftmdDTGxwlpfgXAKnjaF/C0o28qT9MFejHHvbPX/+wDn2HPwj6RLyZP6dHR5qqkdjW7",
+	"vBz3lDM0npOGi++FgcQRGpsYnJ1JjVjDixspnWCGFXkmacrSyowgRbIqf9je0SCC214wP1rPr8b3OvpT",
+	"dluV3Vc0bUNZvgIapLZUpf2VtAJw3MO0V9PNpBtN91NsNTUzNrdeGsaAgjUHWQkPWFpvf5/Fo+yrQl2h",
+	"zy+f2pYwx9b4S++fDn6jB27EA6lgXbnWBcje2et/Psc/kbPTMiDyG12R0adf9w+f9g+PLmEybj72Iwg5",
+	"F835xmc0U5xmvePes8lT2vv8YRdB7dT5iPezbHrgYgokIdZ+x6bo3c0kHfke64wk2DMyoVlGRnR8FfMN",
+	"xYcGVbBj3GRzBB+U1UMWDtYGRtR+Vv4dGV04a0LjldjcvnKwEKshM2eXakYzlkbZeCjnOSAvUAqYkwMf",
+	"KuKCuG7i1eV9U5jW1nZHDwqiVJvcaoBBFX/szdsXP59enpMfzv9P+NguB/ZNYdpzsuI3+2MoyR1WvDP1",
+	"+BMYelbHuOKP3c5gpBmjHHrjLf2jQAdniyqAhEx4Zphi6QlRzMUEBVC4ZkusCKH6Chsn6m/259HENkpS",
+	"VfvT1kT1679eNrqt/WoN8y6o/6bUjSsy3+KZbyLaRTSIKDF06lFt4UThotUmYwDJsSlVVMd6vjoDe/1h",
+	"WSyE0aXAYu6DAGA75ddw30ntLkAXFyw07jdNl7jbmMFEEtSIm2OYsqmyDssQEn5yMsm4YMPGd/JA3+U7",
+	"bVSTXYrQtyCMdT1nK+8uxlmRsorQNs3LfaY+L+qK3VchX+6kLqBCXxbgFFEW++6/lc/0azsbHnP5wI1e",
+	"065U8vNqERKU9GHPPtEs1sixpt0mIgBAoiMGpwehbXVClJTAPgwBb+brAcEuSgPdPVFy4cPcERY3OmsH",
+	"5K0r/IOsH2bkyiquhrhB1Gt7Sx1VSCpaq84rDPercikgzPH0GZnJQpXnDJOmpaS/SNk8l4aJ8bL/A+Bn",
+	"NifC10NjbG3JbStrDiFlI3vrqIPx6+T8LBSsR9nol3K8pmM+qqftOvuMs6tgUG10am4WIDeZNYNcsUnG",
+	"pzPTnG4KwuoSSD72z8UUkMmPCQ6bYBIIClOwQ5XpBOmSDZ0+0e6A+npP+xWpEg9dzO2HHQUCwGLr5L0I",
+	"FZZuL2PeHzznSSDJVFjeCrWPXF8dkDM/SV93HGInaKLB/esg8GsyTG/8ylSO9cM5IO1dBuFN7yRJDmwb",
+	"LmMadijWeljGNWfM1BEYbn5prMmbxyfgE0/Xxzu8fjUH5B1wTGDie8TszJ1lgB0gYyrGLEMZLIQ9GycR",
+	"UwWS/lmrSEfNQE1hj3WXya0WxIu0znx4ekcq9SeRMkUW2MG3r7TAkqJTZ5euDVXYkMXylj1LPFGQTmJN",
+	"Fsj0vB7hyhE9u1p6owPb9kpaq4PtPLyj7WzFErRu8u4bB6hO6w7wADplXXq3OUdprUDj2rkKYVKgTqvW",
+	"mYZLQhUZ8zUVvrWy3hs/9WM/vJ31U+u4Urh+aVfRM+Olbl8GxjTXRbamFgoCEsFN8N0o/rQnpNya0PoW",
+	"LBB/0l3nnnMiAAgLWlrsy4Ktk8mpdR/crQXihMQCfmQyp1dYzAdc8HOp6lXGmXudhydVfmbdChQVCZkh",
+	"hd+CRk0w3BBNufXkMn7Nyqsh7UCiAjNYrWV8RrES3ZnGvkzaSgIkp505iyQPSGSGiHEA/GYNA2z9so4l",
+	"3iHBVPVtYSBgM6od3VwMH+dKsQ4INLZTF1qKDCkXeHJucI3Xav9wTxdTFCqXVyEgpA3LXZIRuDl8LVUA",
+	"SQ2A0L2IMU0BtjJLiUMGPiZCliWseibzX589RV6yMJAHkj08+JtnN+ulo22yfpHVDn5RZ6fhe6ioifiV",
+	"b6hVooEAHACIoyayOU1Z2U6oDQeurBZdRzwhmRSsD/0XjXr3W6lQNZYlhgyjtq7WCxiUE186yLxvBuQu",
+	"kbKFPk5HXR3BBbtz4BsZg1qH0vt6zWonfQFzfoDKtZxcp/qVEti7FWnyLPK4wl4Bwy9TPplgN327atY+",
+	"d02CJXP89ji8TlyL+2iJ/zghlEB1KQhNRiFG4T6TMXrt7tqiptnnOZ9M1uZSNpKG+qg1HMdqqKguUG0N",
+	"hN5Nb78hhvfVs317O3b1C+xCdSuOZiErPasO9xzKCbkA+AVrolW3vn1RLJFtaoXxgqlrpvoATYIfrXT7",
+	"D8mYKsWtziLPI7t3aG+YIaHkwrCc/AXzPKoQw78mZAjpHULJSzl9CY1vQ+iGBlgGSt64fyfvxRBt0CF0",
+	"yGnIg7kC6+/hDwcEKvCAVTSeVDm+SP1wXJPh++Lw8IsxvAb8k/XxN/YT+IvhiWt3hioPLt6L4UuqTR+g",
+	"fPovng9dra5idI6IGNAlNuPgDgcjmpIpzQm05CES+wF5V0JLRI/ABrPSB8utVyEMuuV1QboL+N7eNsxG",
+	"WRmqDbz3ZhcAdEfB2vbx5XZok3Jf3P+EvbSGsgcAkBO4Sbv0xtlHwxC4qaGDwc4C+pG0rxvO+BU7ueE/",
+	"OnGggi3qGjXtGH/0uMp3/EZMDMJQmLBC4IIphXLEtg2/CdSWr88aKLlwyTkdcsZWUQFmjg+X+TomylOi",
+	"ZZmfg4YoVz22mMkAmsxr7nEsdP9TFq4ZKXKAtyHaFOOrCkJMQJCA/hoANxlLlW7oN6+tjkGRmDpossbo",
+	"qj3TUwiwYqtiqEl5ost9typxbLCjcSTN7JZw6ne71a614rkiUSEg9PWmhSP0iF7rV1yR8m/uZ5kjcP62",
+	"kvNdl+VT7xwClJ3cDVig3S6IhmLG13DcgRbIDeXw8SvycIJ/nMgskwt98++1xYztycSO1Yxudz2T4MYb",
+	"/F2HdYi/KxENJfoVxCo746A1OrjpZjJL1yUIwdtbiBJD337BHiUf0kP4plWZfcsyRjX7o19b507xw7Ld",
+	"iEbsnOFrrKN2JUhyIXQY9YAgcz4wxgElPXd4GyU8F26wKgk6FO6erjVIvpdZS6Zp++UGdm6tqpsHI0k/",
+	"MJZXjWGAHQs8+vY4wm/AGKUZGS0dAFcHaiOT023iCMfeM3fwelGFXogLGAXec/jMSzm9xF+5qmEXSl2h",
+	"VjP2r0Mm0uHBexFavZ9okskpQfsc1iXY5Atf6ACQecQKAOWCKWdF+kj0QknDkoZsWMiX+0LX92IKWLhU",
+	"MXLFcmOXHx0+YZTMSJ5RwSpBDFyRSgiC3IxA3Ag7YBCQizXhgpd2Z7oKFLyU0wvYhA0//LYQNRHE76R9",
+	"JdhmXE/fDm83qymUiMbSnhW338sFmVOxdOP69h5wxRG2D0P58I5NMzH0BkxNmAcQhga6sqPDQw/e20hY",
+	"tuGaA87OZp/9CVB0Nnwuloz//iNEcuoO7TVTNCsPL5BbGZbr1Wz+nKkpg2Csxx1qN4pkNegglQuRSZqu",
+	"bcCAfI+VS6sk+dynlMh/EbvICG+Bv/EV+ZF6RHhReAT8NQ5CDv9hWJM1cFN6BHoEkida4omOybsiGM5d",
+	"zvPjPMG1r8bnTBs6z3W9wqonadn0eAPYwQ7nGran1yJ6VbhFACKGfTQAZVVyVoxlJovt7aDbD/GcWc+s",
+	"2RI6K9Q12gtnb36yOmUu1TIhgpmFVFehnBdrJiY3Msm3xIZeubG7OqPu+d8qOd/i45dyiw+/46mZdevi",
+	"+VXqNr0HBAXuTrmZcoZOCwn4Kp1cJHOJJBqNqBK8jE8vSh5UZzdDIQWAKTmoIzCQA2y1PV3YivbT25c6",
+	"CVVeUOa+UmKGsI2CLQiHyh33pGuZFdYK95xImvD02IEMu0XTRuYYOPUftnb0WObcV0NAOZnniKXpEks/",
+	"8DvWt4aJcw3+EDQfotMgHOD9hHLAqjfBpI7WouyIgS8JSeLFKIE3PR9mcJzLcgy6DKid+AZEG2Bsd72S",
+	"/rWQLmfKBRI0rp7xV/KaPVTn2s7NtX78DqqvL+2WVo5q1Olvt74DvzmnWq9DxUB6cvL08LBSMRSV7zo+",
+	"Aa589WZ92e53PuR5L7mDvfE0Ytbu8mtVaBZu3/Xw6Bv6zeSLcf9L+uXX/a/Z06P+N+mzcf9w9LfJF5Nn",
+	"KaCyeKodDAT3kh5QV7jiLU+TzxShhpyevTrfplDuDdW60/pj2Ehr4SC6XUu5i8aspm844jrmUiEvDKQs",
+	"9I3xXSgFuFWpYSRjRhOMtpO6oDC2AH3ndqGrYoYIm2jHZAc0JfaOj7762+2ysnEixE7lVF+11yEYTdjq",
+	"lT2QGe75uDmWJCCw0ceDwYKNDsZUmRtwEIMDR5MzgAf/g5DT6a9bYWPAHiCkUrdQSxRPAZxbF9AUhIl0",
+	"tyslwluCQ7nJHTP4ZP+7tvnrnaMfcZlK5SoXQrJA1paYYgdX12fY6tW7hbZ5x80sVXRR2bsOTADluic2",
+	"6EkNLadofLsaYPhTlOU8IVIlXshKwNIEQtv5soQnrUvSjW9t7r5vtbzZyfZvUm+e3nW/dWtaxDtu0ZUb",
+	"+mr21iU12G010goor02i+gq6fdDnU4WIIdzoVJPxTGomPARBmUkBmvSb/qN3lYKMSwEeXQkX45tBsGOi",
+	"phvEzpZb5w8ignAUoLoSo6BjKSYZH9eeA6OWD9Xrgsn9ftyut4Wo3cKuavlUIfR6BHGQWW50TUTD/haZ",
+	"E0IXLMRU652ut3aoh1fm8LYQnbooyDQFx7/bHki7lYNPqhCfb2G90obl5ba6vueweSVKClB8OmI5B5ZQ",
+	"F3R9W4gO70VIbnS8/522PgN5WLnYLNddbv0AGSO4W4JaKfg5tLhjdi9qak8L3FsdNVm53htrYHkVYK2t",
+	"vPCI7nTsUvdTKVN4X+w9w3STvafcFcdNiV2pAHIlUJORC4zXQGAwgvqo8ZKREuPxS91ZuVNdyd8p7IYz",
+	"ccOOhG1yxCElxFt3YgmSNvhk//N54EyrRrvJ2sLHLm8wlqE3NmZlBCUlMyuiiLbmoV0WVB+QU6KYfSVr",
+	"N0Fs27X1C8/LzjWgdIgaD+4UxrowLO9avjb5IMyjK9vJPvzUm7kPqCIM59QOwQBKDlCA5Qoqv1wiAkkd",
+	"rfxP5Na1oxs5Bw3Sn8nprZCS9mjO0bSH9K1rjwEkuRs5mgCzj23iDXQsLH8ppw9HoFeqFV5aw1IUwGdk",
+	"JHJAuLquRtKxCRb91mTuD5OSHYsL89WzXlSmcFhfplA3RAZwfLVDHB1Wypm+vL0UosvrxBUKdmrIvpTT",
+	"ssKPgu2QEJmld2LSVo+QgfTNWrwXSv5Djp5oiKbasy6YCuwy//KT4Ib826uXeMmg2EV9KHiTHB0ewrd1",
+	"BS4sGCpUMfILZpk+QJWRt6plYZxXpCu8x3W2sz0Nl3vkorq6azoSU/uqbwGyoTsmCthvt/xBUNsXTZdf",
+	"bBRC7HWh5JpmBTsg5/PcLAN7liu1hQpbH79xOOk3svnTWhulCgTsJPJBtxDgHDvVT8i/74El3ClFGjx7",
+	"T06ZsEvoFpt22gTrRh98wn98HiD5erPF+y00HEgyL7Tx7Pn2HnQoDXE1CLparkVSGtciqenCmbbAvnWK",
+	"cudtHcfIrpkJfF4OPb4m2GdnitvVoVLCAZog+lv0s+B1WOpeqCvZu5jJhT/sJfVimyIH8nOL0KGA+Ety",
+	"wjNcz9qGGGtp2k+AjvSFFV9+RV7xvyce9VYBDoOVoCyzMgX5Og488q49D6LJ+Bzj8mWBfr8saMIOGggW",
+	"MDXnGqIPq6L3TnHDHKzBt3xn+Ks9rNDTkZZZYRi8lDVtVEKMlAnhE0w3AQ1DM6JHTjdH9Hh2+M1Xt8Hy",
+	"JrWmjSdAhYIummW+MsuOjrF8nPvG2OsxVvCXX27C1VtuI+DkjQ3NEvLVs2d2ocDKcpgrdcPPsXioHD6n",
+	"xjBlP/nvvxz2v/7w6YvP/9jbA6NYjg2rL6wPTsGICwpzqinJvc0LrkmyvkOO1TZAL2W+9CeKCyOt/YIn",
+	"ooPgf63GGMD1tiY2w4hi0yKjqll/UB1XfT7RQGZNNMOWObjAEHKZDF9j0ULfHvghWEQQkooEjIoUsrsj",
+	"qtlXzzBS7akFbt5dNL1L/bFPEQ2oiuPe4JqqQSanA5rnB5mcbkEVWb7oG/usvSM4ex6bBqrndo+EBO7i",
+	"Oz0UWzbz3ejlc7sUGvmidryGFrXyG/ouLsAWu8nuoh2sRaL1x9emVQm/oJgk3oGMezi7cGiqh8Lw8ZXz",
+	"fpsdGgrQXeDQKmKsRhfWTJDKmcO5VFFCyCMEerRMKKsED1ii/fzFoSe0ck4ytI8KFpA3zYy9F1Abgf5O",
+	"Yi+m4Xfnl8TeaePZ8ID8mDOBuPApGWdSw78V88VD4FUlmPaa0RxqOu3Nw8yCMeFM37ruUixteWtHuYSl",
+	"edB3jytAnEhAJ7dTlcqeyGdfPN34+one9X64HeLFbjh7KKVJqNXNlkTIRSt5NXw0yOUNQWzdavNU3c2H",
+	"7ZxDMU+JLH+D2V3TpRfnxHl1s5LCwd1UOb6px732346oUQB6Tjt0Nvgw6qKSrBLDV/7xMxoh1T4Ps7Hn",
+	"Dba9BO4Enh/7A4YwrHxqTAITI7HtyyHl2qOJdMyQr8Yvzphirj2da0+wj2mSjGoTagOtF620G846tNFL",
+	"UoNtKv4piJ3quck9gJp7tZqsYZ5ny/COvT0OZ7TfQB4z4YIHQhI5R9a8G0xwn0NRcZXtq2SBs/oC3HCs",
+	"koXcpioEC+d0O5Zw/QDpyc9L8QfQaBSxXltMLIkTAuxLRKbHcnd0DQf/Fnyxc/qxP+ej3vHRV7Vnf5Ar",
+	"ds3ZYoOyWOidrPao+SwEsiFNCk0zaAi1S7R06mKeECUhlgB9/w4NhYko44HBRP8dx9UBlZiOyawhpPgG",
+	"57776Xj8snlaXbVUAmtIG4FH6hByw76Uah/HQql1fCoowat8KlvI5xpuFSaUzG65q8AwnOL8wsVzza2r",
+	"D5Ior5g4IKFyFhFJpFXa9vr2JPwx1Swoaw7tzTeQ1P0hsE95ot8LawW4AaCNPPwRFMbcmgompueqniL4",
+	"JpkyExXhwpfLxk78iCcplGktEsm5XaVXdDzjgnV0FNzTYaS7tsvisTOrf2s0dfjbrvLPxgUwch//8qGK",
+	"J6VkRiiZ4xyQwu2GR2R/vGmA5cUo4+NeVZbDRXo7A2hJ0s0qJbN4Xztvg1FR5MAtUp/QO49H3N59eGA0",
+	"g9HbdJr1O82yuN3jFrLBej2HRIMNm78BL3boj7b7/uzwm7KW32E1W1koNLI78IwRLecMLZWiCUYMG4nO",
+	"K+bco2HAdmnLG9CNenMu7EYcUTxRGASOj5TvPAdHyDfCO2TA+rLlbpa2kwPUaX3yLvsUmDmLdZboSKZL",
+	"YhZ8zG76TwgtZN0tLQHYy7mJw1p0z9Z2qv2LNpraPeDqRaNf0Ov6u7YVOXFclBG/9p4nfL2uHUTmXR+c",
+	"db0ehdOVACt0RZAGv/AW3hK8mAYFG7GT/4gDdapmz7FGs4WTC4EPIRFNN1qvfZVsYGyJnnkccm46wVSz",
+	"64Mtf7JGuOIsJYJ9NFHzAEZVzUxacw2RvjOqzQF5dvisRAqJZACDM1ZTCFTqM4o/1NO5dLh929L+x3tg",
+	"B3aURBoqTmHxmlj87Zr9Cp2Ejp//qH/4dIWf/xYKf+jj6R33rmnGgXu7GEFV//HqkEkP9mptH/yCChN0",
+	"2IekN55Zm0oAAVMqdP/wqJf0Uq7Y2EiYuW9Pp+M5618fPj2gOT/ImNFMjNUyN9CjXn4hsU/pHffUZPz0",
+	"6Iuv8OdfsV7qV80C/Bb+Vl3Dqwt9FL/I8ZdfuO9Z48r+HZPJvaTH6OjXK7b8Ffryo5/hyS6HxeaUZwB4",
+	"rP//6vIoKa3V39s8G7sqiJ1xQslF05mJRbDk8IGwzVRuoxlq7/ULCvEFLQmdKsY0MbJ6vKHaVs31AXlX",
+	"FsyG3h+vIKCTkQi5wDoAKKvBDX6iXdme/TCghEbaxVeVhE5D/A4SrmpsZV3Wmg8t64gdw7rx+bFHpYUD",
+	"1CS/uwttV1Dkf+rGP3XjXehGtIpiacPEOBWREfKX07NX53/tzFK9DRTAlfpCEmsGYUdrE9ZZS/bFM8qF",
+	"VZqjWhIzaH6/YxP2RWnstWHIXqqluxIW5aWRQJ62nR1aS01yYYA7XmFW0hQKFntBl4Rm/IqFiAI6F1xH",
+	"kRsHOk3JTGrjsqq3BRp2ZKdoyUK9QVJhH4c651fQT1umAm++1p2Qk8Q0cavu535xix/tAGUi3/cOQBLF",
+	"YQZn1jYB48W6P80oQNWgxf673g4rSRcb3rKh8DhFFJNw7YnpZopNyZE0O6IlNiB04BPvTUF5YMQHBDB4",
+	"Ka+YVwWwtUjvHCMO7by/yVpU2hJgEKOlQPCG4RJXO+1Lp+0iNKEJwpbuvKN3iif49dPDEgzvNZ/OTLYk",
+	"IyUX1rvDjs/Nq9Psa/+x4ASV2+nb4QQhS209AjlV2yEEwrLeDUIgptKxUBR7eN37bVqy0AgJ2KxLO0YF",
+	"7P4s3isuIKzhE407t8sdty3/7g2m2zL1HlPoIHICT5P1XDIJ9AzPmT4gQ8U0M0MyZ9RBukIaF1ozPW8E",
+	"8JKSUyhwdhNSS3L0ZahQtmKno+JmJLnN+HUdpA0W/p9f12f+a2gd4M7h+iYvXl1xfPVeauhE26DlqzKu",
+	"Q4xpbIMLgDLbjPeHouFdMSPWli00lw6vli6AFA2wymWbs2S/ceMUvZYpgwXf/xBRA3U4uuYYNRyH1/AG",
+	"22vLxywl7+LGAyNxyRJQG7dUMK2q04lUU2kME/31suBrmJIYfXKNk/Ctf+6uG/TACpUq79MtQAEcgBKR",
+	"wMOXjpbWzhk7SpYbZL0STP751tvPxTU3iOXWuPWXjRj6C+/vwAU4r5eEF9EQHW5QOUynuxO9jddXUMAC",
+	"lV1LFpuedAxE5Xo7t87XtEIXvW8ccYjy0Oy0kOpKgwWJ7EzaqiWS0qU+AYBsqjLO8Gs+9ebw6K31iek0",
+	"36IfwdM3eIbl+95mclzGNbFzeAtfx4PVPVZquCDUzvUAPBznK/VAClmfprR/5I0F9F5La+FFyua5NEyM",
+	"l/0f2LKxM921B65pl9/HCXVLiV7aSsoDXgYSKUnPMApRCuij6P9Ge5uHK8o1v5+eqZdcXAUU5s48OHhL",
+	"LHK0J2jjg1OvvQb2Y7m5DWUZjgM+HuMlfApNGQ4uxR0Ub32AOQPThEbCmn4eGLRyRjoRLYBRP+799tW/",
+	"KOuJl+BmECqw7uhCKjuhsVSKjQ2ZSaUZGQFkwrK3g+Thm915VXhtyOCCTwV0gfUSpxZg4Atm+mdSXvEG",
+	"ymXNNAIQf29Mbh2Tg4rSWLHZ2i4zP5NzaBkdLa1e5rGQBEkvzOz2IvNYzD/xdG3k4YXRqN3xWvYaGPKb",
+	"Qi6IFE1xh3WafkeIqO4CCsg7FK8qeBu7KJErtlyHzxVFw4GNywPY5NZ1ESaBpE+uuJ1YEpWiIcqPJ6sC",
+	"7ivhgQmwkdmY2h5Ba778YOfUobH0A1t2aiW9ohBNtEsbVfkBLA7NWEoKwEK/YbFuGgGyTx0oadbyP5yS",
+	"kSwgZe7gIl3v6TG4zy6XjMWfQ2tBD+3sDg/IK9wubWSeM8jdUYH0pSfOG0f0JjxeWLWUkLRQvl4Zakxq",
+	"cvAwX7eva+0obBOIgfwRaNCaVb7iyfG2aemhu6yLgNHFQMmGzUoUKLkaaTtlRSUyUcztTmRyTLNe0rsG",
+	"GfiwCyjCXrIJi8XrEY/fKDmFe7KFhByjmT+mVLBFKZblku8gn3O21pWy9mHiGpOtyXijDPanF5ggnEzc",
+	"CamtFnjFep0SPnaap7d6wF/p1bdfwruncv0VuRLNmrOB/+Oahc/YNcuQp5FIqOzCYMZUUWG0PTIl0XkS",
+	"NBYADNkbVCqoovYTlsCXMeXXwAqDtYzW57IvAF2uDCpB2EdfnOMqRaiBhnr4DPvI6+In5/idU3ylW9SF",
+	"i6IOXp++Ok/iUC/8hkgVhQ8HL55XHS//ZdfrXacicKU2hSsD9ytC6vqLG+G/oon9Vzmhvw5+of3/POx/",
+	"0//w//1j7271DC7vud+fDiV+GQQjlWVpEGAsOGnZXt6FdNVca0M3r535V14mS+STKadxQIb0mvKMjjI2",
+	"9OAGWM5EyZzyzJfQwu1dX7v0ujKZDvesOlDnfLQu0s41gsjLibXl54hVVMbZ4iltUUj0FntkNCBjjGeS",
+	"j5mL4AAILGSTMF+YZTDoAXmNsaZoPlXF6fRObaXR6h7tXKIMUwVV5Os/Vz1Wn6aLsxIHWLbXS+LfQZ7b",
+	"nvYPELfxUBObR0sqL3YP7VV3I5NnM2mPLe63BI9iD5Gs6pIyftCAAnpuxRCtX0cIha41GrxZRk7fvMCE",
+	"bihkslYOBlXkQoTP2wXnwtpbLnfkeI5Xg4+QA3vjJ9ZNW55/PA62M6wjuLS7RCaeaPf+gBwaikep/3tX",
+	"8YpIqADowbhdysvl3vI2wr1v9sZeM2YVma/TgRYOeMXjUMPhI8ZOjlB20NfaKFD940JcupKCP8PUvniI",
+	"i19TutS9428OS7YCmhuw9vRYwoie0HazQ+PX+X5C09HQaefVRaLUaz4TA8K/3fEQMmV9w+Z5hn0tG4JE",
+	"1AeGXsuUXYZnPfqsavw6neM/AAqLiRZvu1RpdR+3wXsAMAesa0DMzDVQDvGKdIzlgABoncA57LLUa+Ac",
+	"XKw06lacU7G8fUnBNelkPbs5AneB4LDb1tSahacB6wxA1KAWhbqD5ulQ/OZUmXcj+LMGZ6WtXWvfaozn",
+	"di/uRjn8PcI5tKBMNyk2cpehD2AMtVTGRSnAE1lwvQKnhGy1ZdbBIIOKy8zkSs65bqLAaqhWWjUhoYvv",
+	"hFAy56LQ0BMGIUQli2YuKjv7ephjj7bvI/Duxz7898NuhZAP8K6/kzt+c6VWnzm6iQsHBmDiKm5KzCas",
+	"rwGCRNRsDk6syUF5jQBj2+qyThm/7Zzux5CHolEPBNihJX+appuBu23QEgBf2wXoCy3AuN2LKqtNb7ED",
+	"HwWW11soT9xmjddaeo5mOGXCcLO0VsM1E0aqZTVLBgylEZyypjxttP8erN3Xqb23zX6sR+iqBec6IKdo",
+	"BMwpsMZyTRYAIF0GcciSmWMCmXoupvZ2nPJrFue0gYXqwln37wUmsxUrYTymEqvIsZKRK+IWxlFdVtBN",
+	"Jh4JFJmr3HzrsDWdhfkQLct7sigbLUn3h7b6tWB/roRcCEh/Of+BRz7ebqak79BC+la2jpgmWxJaQYYF",
+	"qYOvpeV9D9ndEXN8sHXm4in+5aEKkpvefQhTd222qtAmwuqF8Hm0lfvJTso1HWVrZOf8I9egyeKb/Iqx",
+	"HJhDa4u5nuMz/5i30IWRORC/2zWTwh9/QEbn2t3ehJs9t00B2H2zOQbZK6A6sJ88iLr+PFh5BOE/tT4u",
+	"sMvXc2r+JOApf8wNfckMobiMDOha4J92dzEcYHV8xcqdUi72sgmtDZLW7Ze1EKLaoagbyszYnDgzMWU0",
+	"zXgDKqBdqucKZ/gwNxJn12mZA9IvupMJVcIjZjcUihBwgbFKcjFjYj/H2hejcO3LK6tEINjm5CI9gfD2",
+	"gJzqKyiuhJJNb4XGu3uCRZfWwAyhKa6JvGYqLXzBFnC411Y/t3Oeu7nFYXIXhqp7sQq7lb8f7M1pb/CK",
+	"ygBUJbdhAZ21RG6d0WvHYb/frcHE+rveKh67jkpm9goryXucVguBoKD5dOU94CgBjVudzJ2LP65VgJfI",
+	"3hdG48auxweImhmfHh7CVXLFctMcDW7qt28Rj+EBBmrhrTuN1kZNzNbvkk4mkkqr6X6iMJHKyUATgo5e",
+	"Ccph53qR+wptQJ2Ev0wUYyigkd3hG3D9r6AsH1Dlx1KlLMUyFk804UiRjSzGszqX8luY8INVC5Ue6M4E",
+	"oxJQdH3QHEL7WKANASHXBB1xmUE0dT95mTOj+LhZd7xiVBcKW7EjJ9TtoZgSvdSGQe04AjdCFHhNYvqV",
+	"G7A75eJG+FbJ+RYfv5RbfPgdT82sW8Hz69SpLnICB3smgTvOEYLuLlCBs+j2VOcBORWEGmPt7ogTXRsw",
+	"z726QY477GRqiHlbpf2mHPcPdG+Ft+42y4h7BK4m0pqVPEIoQSA8Fxff73KVNflOf2dTDiTXXkYSR4II",
+	"9IUSmky50SybHJB3Dp1hqPVsmMSpSbyZqL18PPk2JFKspDucbfsCQF4VUVXVcbW5pd7rrkruO/0ZXmML",
+	"D+tp+6PXyerf2bQQ7cXdG0R025wocqZtovAGn7Dv8nOj5ju3uszqtxuVG8jaY0WymvILrwBzaKDrKde0",
+	"S6F8Da92R9qs0yShv3GiLWC5buvWC0KwPWrbMRnaqdyAmooOLMutCkPUfyEXaIAPw9jDsn4jfkerF8Nr",
+	"ApzKCDUrDpBlAYwNavGbUKcempg9KHiqSK52BKWqiJN1pQC7fp0bB1yRRI7YEtLP1ciNzLCtl4ryypMC",
+	"mqTnDNr6s6Xrm4Y8tnPTKBnLfIl55eoDubBmYh3QOky1+9oNjGJ8rJRAIBuxsznawFw/c7TsPm2DYS+I",
+	"tEL0lRo6ohpZMRXTRqp9g3KKId/CuqCc5/b0eRods3kCdyqee6T69LPWV9ojNcFvoHohUHHCn+tR5t7C",
+	"lP5M8t5hkrdQgqRAwtpRolfr2XqiMOZxKsaKQSUSMCEr5knDTwAAT3ktZ6cHnFYLaBFZF9dBm6tDzRBi",
+	"NC3sBE4bmdxdaxhxcMG54tfUYBNVKLx5or2Rtt/+OOTh9TsEOgkUgK8sh45ZCMtDND6nysHw+x5owzMo",
+	"QrrVvXnLruUVtmLUt5T93mP0uABRNUw1Z7+fL3sZnlpt7PMFZR5hR04mUGV7AyRXsWuJKwYwPEyktZUX",
+	"CLiy/x5u6aQ+8nJZX6blzwaW2UGnsQ8fYG2rA7Fut6h2UAioDVuXvfHsjXLuyL5vsUgctQ9EjYscohzL",
+	"ssaQZva9UDVQQWC+hKYyNzoheaEAh1cRxRChfR3O5U8496i65EHqjZVpdhotW621wTOuCqFDCjXsWwBG",
+	"uQKPTir4R9Tqsd+94qQLMNQGsMnrnQqHXRLDASrmoF7gBXzwzZV/JRGAEBTO/vT2pbZqLeU6L7zROmII",
+	"M+ObU8BQDbbOMQJ3emUHixWWBZLfcAjnDTWJ9qXKNe9U6W0GnLy7oEav0ZmpabUdxMJoFWTblw/VCmaL",
+	"QggaZr2/g54t7riuJLwmJfDQOKYf8oDBXINJBDBLsS2NAZa6vjs1ZfcqPI08YliTFMS+BXpMWqYYlU84",
+	"3osI+KtlDZRdlrk8kCpEnIG+llnhs9NQr2WlgWes1BwzGnORgcQkgfccLvLaIAZM6LlTWn8qkY1MpqDj",
+	"IynC4MM6ZU7FElDF9hSofKqs/beWTRAUibuFrSABxoVdZMoFUwfktQSkJz5mnhafKvB1rV00DYcizB9y",
+	"8UUOcScAt7QWVk3BLM6t5ZjY01YtazfHpsgovn2khqAbthU95ECgYvWMo42WcbdtJfz4xO5OxugO5pB3",
+	"4/vAu7AGsCVC/PHYPRVgn1NvK88DrHLGxVWdNtHM7IzjE0GarEAgt4d67KcHc90PBqhtDOELKJYL0ReX",
+	"BpGC9SFBBouyLZxwnhVTLjZHIrnZX83n9o/eeA+vBveK3a15vXkBhQlu6EcPXIIv0nk7s9uq9bQv60gs",
+	"V7d9l/7VsulZG7QiNOgB7TpbSxOj0Eyv6WrFZXsUfa2roCZ5EN4Nefsau1zhBGGeO+VT5sOW8Wl6AgFM",
+	"twCO2m+sWN3B+o6Z1te17ZNyF8gmm+7PWlTG0PQKuaLazlfcDbq0pjXQG+Hf02EtlEkbW9NB5QvM6h6a",
+	"TXHgewQu2fIUxwoUw0FbQHiRS9+5EGtvazwjr1XU6dxYyIdDPv4LE9+k+xvTrdguV6bnq0NAvJqdv9+7",
+	"M9DlPcrLs5TkfW9P3ykOS5tZ0dUlLkuJ9m8XelwoZU3TnOcMcknXTOla0CmsHWt5gVs/PndyjW66U9Xj",
+	"cmf3aRu71EkpqZ3WfdyoOPJ9Xqlbnu1mzToYKSrGsz4+5vYWLkOnrkOEajIqeGZC4x3BR52Ewi6Hriuk",
+	"cCSGbklKQhYIfvnCaq7JnKqrJqCwv8PTL+l0rxL7OpAwnPdWgPsbAMl2JHzRMnSWpAkaBMbCqBRsKoAH",
+	"U6RmgBCFZhkbGzrKwm5uxI666b2Ps9Zr4qzVFmd1s8M5RIIngAgKrWWOJZqlEFTD2IrLlPpwrA8C4pkq",
+	"MKzvAQu4C+m6D7uEvRV3TAxgCihxoOE0TVnqaGvw7Pqb0U7ZqhCfUaLCpZPGVCnue2KwNNLbNxzJpmor",
+	"IWl65lbrHjQ1TVNu/0SzN8pOzHAr+hOaaZbY7Q6/wtLZeh1jN8m+WXTajg6f/e3Lr7+67cTFZ/cXHKHE",
+	"8HOEGnd8S7jNsPvSUAPcDuQHXWJimxI3Isq6T3pzscfFYX81px/7cz7qHT+1P9kjoN3irTm3qaITs5av",
+	"3Urzi0n/FTXjGZaVYJ6EYZm39eSisnC4RPC/hCklVZPN/hwG7jSBNoE537F5z/WYqjTysZ5oQJCHhQ67",
+	"61TLxgGZ2tselhBVGYWSPrjgIaytZyz1Fr1zAWDr7H2wmEnw+9wHy64oipNMyNBvLlJ/Yf+AO2vwKzrS",
+	"jjF9xVXYb187TXjCzOqPd4Wj4PySTmsOghXzcBAW1EXyO2UhuGxXimrdELCOUTr4xFeCw31HuCGaC5eD",
+	"8zJhFVW0DNA2l56UhUgI6+g7TMaQ2LWz/tX5LqW8VbUKdcB3+IrlnRuMHCcEzlPyH2hgPnhTmLvWMDtm",
+	"70ZUs1/dUe0df5HEX8WWIzvrK2blYcFGVuScAXf8yRvG+HvFtCwUENB8+vz584fPG6f5YKnuwUFr40ga",
+	"3/Bxx2fTnpt21fyaazo8aZ3n5zqiHZkVMKTjEcmopyb3d4K3vevhn96U836A8R43uZ/dkenSuWoKkrUT",
+	"APqZZjylBjuOqb2XM3bsSgtynFNUqebKisEXKoRTpuXMAklMYxzvTdHSxnYQInLzuo8YkRu62yBRUBZh",
+	"v6hvtNhUpG6PEPlnD3LFJhmfzm7pFxvP2PgKaKmgrA3ijVGNVoLtK2HGMad/MDKhFBk+52IQrvbSFQnb",
+	"pdBYDwW3+wm68RigVlLO0RGX8qqUcA9LL2pRBt/4d2vB0NyVQqiE1u0d936jEYr9WNkbqI/3cay097zJ",
+	"k/AA+MSHpOeNe/td+6vj3vXRwdHBYW/zW/8CZ3v3UVkvnTWn7Z0PWU5kIdJW2OHY+Mo73lEBIshsqugC",
+	"GiOhSHjOmEMrwjJPH5zawgff0OsOJ9UJzPryRKOWMEnX/AOs2sHJWzI4bXhRXLEKF118lkdFHLlSzChu",
+	"T6+vsYX2NaghPvZnHKFWHDrowsFUA3UydYCIaJz7XgDhmMxWHNAm2H8vfw8QJOOPftqP7qjM2POVVYz9",
+	"l66J7TbM085N/LeFKJUE3HTVay7BW7yqVQBMcyG2UBrNCCKNeuPamY5rFAcPdapRhF3T61LfYZ17gkgj",
+	"oyX+16q/CWcZQHnBP1aPrzdc/zQnm4d2tk9nFqXfg9hC8zAebpcroG9t31yxRroNvit4nRX6gROXmUJe",
+	"ZRliTgkA6tr/X5aM4tBUxptqgaou4R8L2qv67p1XEZVB5QYIr/0KiFYFbPDJ/evzBsGPEHeM3Aysgykz",
+	"jF4YMXun10ZAfg7O2X6J7JyaWWk4lC7fmkQ2F3xezOMkGheGTeGG+D3EV34swymJwyuyxiVogTsRp0HK",
+	"J5Nm3CUMpqUpWsnYNwi+AUZekhu3ZFKWVwRtR+eIiAnNTtogBDuir9TxIUwmD1zsklq6N4AQchFPs5An",
+	"9o19AQlk3KGzdyIVayJ/c+vTe1Dyb/ejW1hNK39MaTJiZsGYsIsX1OvdnACHBLCO14OOTbYsz2eyTsVy",
+	"E5SqdUmhOVwbnmWEThVj5VfdHJ9o/821VfxvcZYP/3DsjIbxKMOZVAD6Rcgo+ICm3CDhsYvz4+SjUWO/",
+	"ZtiuDszo9YbihXvEQ8xr4Nw6td9eQ1lVtcIECOf9quwbgXZPGnzCf2zBAW3qsi2KgX40ck3tNy5bpxY/",
+	"DnFvpeLUbdDm9eENlMRwMBJCiSoyYOicMmEXFK/o/EbAECpFoKgHgotXLAfMqJ/tG4FPZ59WCSnStKHR",
+	"+U1h7mOb2g8s4BD3EFbAgTtW6sxsLWtrdMHtvP5gBN1kOalqJ2xQMb64KbAe16v3fej/u1fwd8LmD2ua",
+	"M5lnDNYOMFxrMh9+fa1J1m4lcNj3wSf/z7X3wAvjUOkmhTUUYTxHVuVnWSUmg/SDK7IFmLumq2FvmvR6",
+	"S9GUj92oDv2rZ5sUntddIwip2OZNEs192y1fQ0M2nkk+9rz23JAJzzJNeH0v0aPalfZPf6fxlL22t9Zq",
+	"2OR01t33D32X27cN/Bvfg3XQuWwBkE9JSruXHqleHVhTysW0D6CKm3UQ54pN+McQisBGYihOIZkUU6YI",
+	"E0pmHnJVY54aBwCYQs2ya4cO5aAQhQRj9xbSEC6mlzjN30PXcfWd7qL/OIzoNmM/tFTQeICWCtttLQOx",
+	"DJtOoIQotbt/CsGFKDsA30qg2iiJ2pDheYAAJQUmp9zDmioYVhZxB7m4GxoPP0Gc910XATRMI+0QrtW1",
+	"ZdIasdsfmbVGcQ0+oVa6zdZ1oipkYO2AvIGQC4LNNIh2VRpT8IWMpUi966t7qWJN4MwbCOWqCYdgSIgM",
+	"7WP5HgE6FMP0rr6Yf/Pxaf6bj+NXL2dcgLVXcw4AVPar//7LYf8b2v/PD5/+9vkfeztayPjCaXuwzjuL",
+	"SywdvxWsaK7U/nHiWmxLj2YpC4/EgN0RZDjj9mJaDpOSeQNz54A6FadejyFdHtV8w/BpQhxKndVv7wXw",
+	"gqKum1lRmxgWWKcXVqhkBlSDKbIEH7wXtTfhv8KrrchTXVInrptqsM6eHdY0CNY/TSBI3r6PcctaVzg0",
+	"kjJjVGwYyX9gtznsS8eBBYlMwYnHTJXKJ/4KVbnKmy3BlT4HoNxam9fHpqA509oaf1wTwz6aYzL89L5n",
+	"+PiKmfe9Y/K///0/n4cJdLdZ21TNuaAZoZmWZDhGro5hQobGLIfYzLbgIpWLIfnLcCwzbf+m5EIP/4oK",
+	"GJMRhOv3wo4D3cTv3S05tHaw/a2rbg7DH5BTO4GF6/4TAE3HNBlxQdXSvwEgGsdKnJyGCT9BixTypUvD",
+	"8OA68Tgmw3RIuMgLk5AhG0KZGRNpQoaLIaEEX+iJJpr/J0sgDotl10M5JLIw+D01xKZMTLgNPw5hI9lH",
+	"bqBR6+C9OI15U5hINWoXO1rOlJYi4PR41OcA1BmIPoULGfM0Y7AnM5pNCBVkJgtVp1l+zJl4C5Jw44gc",
+	"oQ1yIzO/4GY8a0Xr24E9iqR/addhjsJlX2MilSv0e8dGF9L+eldhn3KroNg2OEkegRFlAwuo/C1NhRPV",
+	"erflbTneo3dX3LssO/dSyk1qBVqwfNy9IiT55XukEEkqluR9QJLezRhUxrsWkwg/lKMNlFQ5XeC81YYx",
+	"O1jR9k/LXYAibbE3dwsv2M4Ote+T+3ndQ6DQD32PiEjbH+V12nRgmF7T5XaGHW7elaYuDlQyIQG6EUYA",
+	"I0Ir54RRDzrDDWhgjxDOcqm5dSOeaGLfwBs+fDx7LzwFsVUt4Ou6YvuMhbzceCal9mwZ0ZosUbZ5oG2y",
+	"J+EkCH9AzqkzoS6ZvgeBj9pkYKUwWJLb7YJJeGd/wqgZ/NPmsNP+TexbtXdG4tkaNselMXTqJtgfU2X6",
+	"Xx6lh+zrESzGnJoxNIAdf3H0NOnJKx/QMFJe/Wof8Ldn9gdDs97x0dPDZzu9YP1JfFeR2Vas3VN9RWgp",
+	"bIvyLnQHY/92AVVkW1m3riALTyTG57c3c2HMx2/hFlm3HjysE6owYOfOCzB34bxblWNkHJSqRL0cuSAU",
+	"pt6qo+0wGxi7L4wGTBG20GQqfUL/BKGfo+DYugy/faXHZNJi6dV2S9tgyZ66xQM4nspeuka1vIAeTEOn",
+	"SckWPWJja2Jhk3atWdvuirZ7PH7mbNGpSQuFcSV+G9WGHB0eejHddt8aEurWei3UmBFrs3jOIWIkGQ5m",
+	"Ul7pwTD4fXY+T7SjGtB8KrxziKiMVnd6ulaYuuNvxL9EcI0llWBCCpExrT1p3ZRfM6B89YASp29eEJqm",
+	"yn5mAiyXOiI7rPtyre29txjtiqaDEJF4oxeKDf6pl9S18LqctDNYIO7krTq7heM5G7g/4Gb1jntTbmbF",
+	"CIUAsh39QOS++b1fZPdRIGCHvWubfxddF10jOEN9m4FPs8xK/KQQGL2D4jb8RNSpIPLCOHFNArvPhNvj",
+	"lCsJNS11dDLHoaNSMLOQ6ioByD6HXsGnM6MPyAqwpT1NbgZw2U4oz8CqD3ZMgiTaogkhz1qFF/CEXkd1",
+	"rPBw9Bng6XdezxpNQFuxa7KAy+uq11Y/dywdio2lSoEHzorI/gaw6/Fvg0LG/gRafSIV+JlNPQ1uxEdv",
+	"Abs36TzE6/eolQCvf9i9hncvAqTvY4zu6lKCW6SP8X5uFJ2BU+TKosl4JjWrL1FtfzlbPyR3EdndeF/u",
+	"Nq7byu500RsC07qX5hAY+R6Dutue4Gb9OXBxxIbb8y2jadlo7Y/4McmlMjoh11RxOsqYTsiM0czMEOMs",
+	"Aa1aIQZ1E3f6wivi8P1g+DkXKiJ3hLKadWrjBbzBHnXPqwaDr8iy6ssFcCIddhLvgcOhlMoBY0KhUNmR",
+	"3dSCbX2ahvKao6d/u9tS+co6dtooQ6NVQ8MLtBAd2a2fyYXdeFVsTJy1RqzX0jZ8yzPDFGIFVLfShdCt",
+	"S5FzYf0Vj3w/ow04ApFNuC8HQ3WWb+LaQDptkiTNqIJKjs2FKVlt5S3r26woj5YxlljdqFCMVBk0yEcP",
+	"DwHEAYo5eKL+F77p+0PtnB6b/XxJp53azlacCEVdahUQ5rGSVX28y3HR69GEzitOUsqQj8QHqgCDgGpj",
+	"53YSQCewkkdf6dsYSy786J0qNd05Pg/AcSyEixT2uSAjJRfWocCyBr9E6QpoTw09ajDqagMvFz4u6Dlw",
+	"x1JecXZA3ikppuDZot0NP4Z6iil3OKgaP4B1dqL8leHzxmp7t4RdxUTw6fdTIP+q9qK7wIgvRBwifLwL",
+	"ZvpnsNwN1ja+SUK+Nyb/UWTLroDymph5+RRQ4uG4grYI4pCXdMfbMfN6BTFwIAHr/GxgaI5lM8T27Joh",
+	"iE/GqNLRb5s86zMcLha92/xkt2uyMJtv2/nHnCtWmXX3AOZ2m3CWt6qBup34xNMNEnwuvUgV87z64b6A",
+	"Nhsf6dJGMTqHmlYQHC6IZmMpUg3x1HIntZwzcCVZplko6Xh2+Kw5OKJ3xIupp+DvLjRyLlJAVbEqPEx6",
+	"q73hU9Hn4hagNGvHQQgS7kZApHK0R1QsYWm5JldCLhqiI3wqXojeviUYJUk51lRA40Xq98aZdWdynlOx",
+	"JHQ8lgU0EhQq6x33BpKn4wG8Sg8BUzfT8TD1V8zMZNo6NGODNvxeLkLhD8W72SrHGVNsey2oZ/2Z1KYP",
+	"sLJNSRH7ltqj+HLXVDThYspUrrgwZCqZS/gPQ7vLa5myIeJvU1/qDUkSNQdUxnoiq4uL77+X2vzAll3d",
+	"yjjAnYdUyvfqLBIN1TihCUwqUIMXF98Tu8Pkii2Bmcw+kQIKy9Z9SMYq1J0SEXM2H/lCuakCOg3ybiYd",
+	"rxOMRDTD+4orUFgwWBMsh53Ho09P2NfoPDcBy7g+MeF04a3tBvCoe01L2BV7pDkJ42T2lkW/PSMRHyW7",
+	"kHicrOUT+Jjtn6ISBd0Am9HqWrZ7LO4iG7HhjtxtLmL/XekCiILO7wWEgs7vMQWx3YGN1eR63AnAzEuI",
+	"Hsvc/hd7nO2/mHXZljdCT8JhEGK1FDdWGhsuRQ+A0N2GdI7q4ONNp29erAI6bB1SuoSK/Pp4wUlUg1ap",
+	"Z2uKFfnG904O2P0BKXQLntDgwQD6C422GStSIHYCvbXkBsnZZs6Mx024JYzw1ocQPORXUygBWmlhertE",
+	"CXaF77jrGIEHKhDVk7dloADMuVtdgwC35+s+h1oqM8TrMRA+7tWj+pPGvoNbASogwXNiPSYuCo0955Ce",
+	"k4VIG3NRUpmmpJD9RJQSwh/78N/fRzrILm3n/gr6Bbv4K6s3MTzrXh0Wu2SP1GEpdLWBZyeHxR40JTOW",
+	"lCaVb+qHViE/EFSzjg2/ruePbHkZ2z0Sd+GrbLsZd+Os7L8t7dtSdk734KzYYe/RWdlOPhpUpJ0Cu4Xi",
+	"MePiiiykutIOHCWl6LJUjOgTqEWnKuNMwTQZpF0cu0OUvZWIX1IIwzMH8mE1cZMR/tZO8CUXV3dF8daR",
+	"1W1foXvEMjSzccuQrAu7eeyeQymQ2wVAJdtQdtaimFWEaRs3uOL0Js7gg/4ymUMLp0DOsWaTb2cUxTuI",
+	"Z3UPhui3tN5vvu2uaDzsiMhedY/JG48FfcVctH4FB7Pp+IaNaq+GLNxpV2wZKIsdPx1ccC71C4qqij3H",
+	"xTU3rE9T2j/y5j5m10t7/0XK5rk0TIyXfcxJ1RahPT08THpzLkJRWgsgsVFm08Phlex4cGx6x71JkWWb",
+	"N4v9uBC/21DDTa1XxhVCTSackr0vyQ2jDC+87vLiGIragFveyQKR4mRdpcIat2Lvg/RgIxEr2myXPfOV",
+	"mOsqFxTLGPVYv5VGPbiQ6BTh4YF1aFYLkPkdMz9HPD8d3SB3wkwfv/4TTUYFz9Itg0ALNoKG4y3wGk6x",
+	"4NKZAJpPASbzii13CP2888M/+sywe5NOjYY31ofQRBZG89TXtiqGwJ1y4trId2639bKwIXBDyjIORNOZ",
+	"nKJbEPAbFsjgDb2MrmPCcfXWqUa3dI8LxGERJr0/jsM7z7GTMZpqD0MW9Z+U3R6u4b9Oq7W/jK2fjk7j",
+	"LjvuSG3c5VVA6kRn/YqLlNhXRrx4qO48JsN/678uskzmun/BpwLABoZ2+4bXR/9cIjjM2Efy/avTs/7F",
+	"96f9p19+ZR8affWSz5k2dJ4PE2vzQld4GrCfPLaDL3N38A72V1AetDm+A7jyEMK7Al5o+yYBkZS6AO6M",
+	"ev4dajDsb5zXMK+NJ7UidLuysqO6qwBwAsGANfqjX00oz1hq99++eO+4B8+qwX/AusKZMbk+HgzG/MAN",
+	"diDV1OFyCNy0zQ14t0D3EN9yI9895sNOB7H5Hhq4i2YTzFQHqAZI14GxzHoUXxxab7KhOO15OcAfiDXa",
+	"vfWyey4q4PRlAshvg3g0kke3JSzg7w0Uc79pDpKelqZMyd2PxgwqWu2VO5HXLgMSgvIn2GaklnXFsX7o",
+	"u3f52heTDjnnPDJVkBNXig6VyHOpWGvSsR5J5kfcSSw0cY1JkFlxbaCLWiP2kukHbXvdzQZSYtc2gLQL",
+	"udhy06rFJ596vvvh+JcP9hxgVMH+8MF+UF37FXbNALCGbry6YniA/BG+JceTTlsPeTVCiX3Bdl7Wy5lg",
+	"/M59xTczrn4LyhjQdnN1aH4UHwBZ/c4rT1SDqKKFuAG/FzEf6NqJSpJyPD0JwK5jHzsErhauvSC8awoA",
+	"OiuZ9EKAAz+WOUeD1xellt+NJ1UzC3fIEjAfYQJzyrN4+vH2f/7w+f8FAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pasteSteps } from "./clipboard";
+import { pasteSteps } from "./pasteSteps";
 import { canonical, type Doc, emptyDoc, type Step, stepOf } from "./document";
 import {
   addComment,
@@ -48,7 +48,7 @@ it("changes no other object by names such as __proto__", () => {
   const text = `{"nullops": "pipeline-steps", "steps": [{"key": "hostile",
     "service": {"name": "web", "env": {"__proto__": "own", "constructor": "own"}},
     "plugin": {"name": "p", "parameters": {"__proto__": {"polluted": true}}}}]}`;
-  const pasted = pasteSteps(emptyDoc, text, { x: 0, y: 0 });
+  const pasted = pasteSteps(emptyDoc, text, { by: { x: 0, y: 0 } });
   if (!pasted || "wrong" in pasted) throw new Error("not pasted");
   const theirs = addStep(emptyDoc, web);
   const both = merge(emptyDoc, pasted.doc, theirs, {});
