@@ -49,6 +49,8 @@ type idleWebSocket struct {
 	reading chan struct{}
 	head    [8]byte
 	over    bool
+	// result is where deepStacks puts what was read.
+	result chan readResult
 	// writing is a lock for the one active writer; said is set after we have sent a close frame.
 	writing chan struct{}
 	said    bool
@@ -70,11 +72,11 @@ var (
 
 func newIdleWebSocket(conn net.Conn, under *idleconn.Conn) *idleWebSocket {
 	return &idleWebSocket{conn: conn, idle: under, reading: make(chan struct{}, 1),
-		writing: make(chan struct{}, 1), hangUp: sync.OnceFunc(func() { _ = conn.Close() })}
+		result: make(chan readResult, 1), writing: make(chan struct{}, 1), hangUp: sync.OnceFunc(func() { _ = conn.Close() })}
 }
 
 // Read returns the next message. It blocks on a small stack: decoding, which needs a large
-// one, runs on another goroutine. CloseNow unblocks it.
+// one, runs on another goroutine, see deepStacks. CloseNow unblocks it.
 func (s *idleWebSocket) Read(ctx context.Context) (websocket.MessageType, []byte, error) {
 	select {
 	case s.reading <- struct{}{}:
@@ -83,7 +85,7 @@ func (s *idleWebSocket) Read(ctx context.Context) (websocket.MessageType, []byte
 	}
 	defer func() { <-s.reading }()
 	for {
-		m := s.readOnOwnStack()
+		m := readers.read(s)
 		if !errors.Is(m.err, idleconn.ErrNotYet) {
 			return m.kind, m.data, m.err
 		}
@@ -98,12 +100,6 @@ type readResult struct {
 	kind websocket.MessageType
 	data []byte
 	err  error
-}
-
-func (s *idleWebSocket) readOnOwnStack() readResult {
-	done := make(chan readResult, 1)
-	go func() { done <- s.readMessage() }()
-	return <-done
 }
 
 // readMessage joins frames to a message. It returns idleconn.ErrNotYet only between messages.
@@ -156,18 +152,16 @@ func (s *idleWebSocket) handleControl(f frame) error {
 	if _, err := io.ReadFull(s.conn, text); err != nil {
 		return fmt.Errorf("read a control frame: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), controlTimeout)
-	defer cancel()
 	switch f.op {
 	case opPing:
-		return s.sendFrame(ctx, opPong, text)
+		return s.answer(opPong, text)
 	case opPong:
 		s.onPong(string(text))
 		return nil
 	}
 	s.over = true
 	// Whether our answer arrives changes nothing.
-	_ = s.sendFrame(ctx, opClose, text)
+	_ = s.answer(opClose, text)
 	if len(text) < 2 {
 		return websocket.CloseError{Code: websocket.StatusNoStatusRcvd}
 	}
@@ -184,10 +178,18 @@ func (s *idleWebSocket) onPong(text string) {
 
 // rejectFrame sends a close frame that says what the peer did wrong.
 func (s *idleWebSocket) rejectFrame(code websocket.StatusCode, why error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), controlTimeout)
-	defer cancel()
-	_ = s.sendFrame(ctx, opClose, closePayload(code, why.Error()))
+	_ = s.answer(opClose, closePayload(code, why.Error()))
 	return why
+}
+
+// answer sends a control frame from the reader. It needs no context, since there is one for every
+// ping: a peer that does not take the frame within controlTimeout is hung up on.
+func (s *idleWebSocket) answer(op opcode, payload []byte) error {
+	late := time.AfterFunc(controlTimeout, s.hangUp)
+	defer late.Stop()
+	s.writing <- struct{}{} // a writer before us ends at the latest when we hang up
+	defer func() { <-s.writing }()
+	return s.writeFrame(op, payload)
 }
 
 // Write sends a message in one frame. If the context ends in the middle, the connection is
@@ -203,16 +205,22 @@ func (s *idleWebSocket) sendFrame(ctx context.Context, op opcode, payload []byte
 		return ctx.Err()
 	}
 	defer func() { <-s.writing }()
+	stop := context.AfterFunc(ctx, s.hangUp)
+	defer stop()
+	err := s.writeFrame(op, payload)
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// writeFrame needs the lock for writing.
+func (s *idleWebSocket) writeFrame(op opcode, payload []byte) error {
 	if s.said {
 		return net.ErrClosed
 	}
 	s.said = op == opClose
-	stop := context.AfterFunc(ctx, s.hangUp)
-	defer stop()
 	_, err := s.conn.Write(encodeMaskedFrame(op, payload))
-	if err != nil && ctx.Err() != nil {
-		err = ctx.Err()
-	}
 	return err
 }
 

@@ -64,9 +64,11 @@ type SessionStart struct {
 
 // Nodes is what fleet needs of the node table and of the keys sealed in it.
 type Nodes interface {
-	// Enabled lists the nodes to keep a session with: those that need no person's decision
-	// first, and whose lease is free or belongs to this holder.
-	ListEnabled(ctx context.Context, holder string) ([]controlplane.NodeID, error)
+	// ListEnabled lists the nodes to keep a session with: those that need no person's decision
+	// first, and whose lease is free or belongs to this holder. Of is the digest of what was read:
+	// if it is known, nothing has changed, and ids is nil.
+	ListEnabled(ctx context.Context, holder, known string) (
+		ids []controlplane.NodeID, of string, err error)
 	// Link reads one node from the database.
 	GetLink(ctx context.Context, id controlplane.NodeID) (NodeLink, error)
 	// Epoch is the lease's present epoch, for connections beside the session.
@@ -80,8 +82,10 @@ type Nodes interface {
 	RenewLeases(ctx context.Context, ids []controlplane.NodeID, holder string) (
 		lost, busy []controlplane.NodeID, err error)
 	// Digests returns one digest for each node that the holder commands; it changes with
-	// everything that a session has to act on.
-	Digests(ctx context.Context, holder string) (map[controlplane.NodeID]string, error)
+	// everything that a session has to act on. Of is the digest of them all: if it is known, nothing
+	// has changed, and all is nil.
+	Digests(ctx context.Context, holder, known string) (
+		all map[controlplane.NodeID]string, of string, err error)
 	// ListAwaited lists nodes of the holder where a run waits for room.
 	ListAwaited(ctx context.Context, holder string) ([]controlplane.NodeID, error)
 	// Release returns a lease before it ends, so that another control plane need not wait.
@@ -219,12 +223,13 @@ func (f *Fleet) Run(ctx context.Context) error {
 	helpers.Go(func() { _ = f.pace.run(background) })
 	helpers.Go(func() { _ = f.collectGarbage(background) })
 	running := map[controlplane.NodeID]*sessionKeeper{}
+	var wanted wantedNodes
 	for {
 		began := time.Now()
-		if wanted, err := f.Nodes.ListEnabled(ctx, f.Holder); err != nil {
+		if err := wanted.read(ctx, f.Nodes, f.Holder); err != nil {
 			f.Log.WarnContext(ctx, "nodes could not be read", "error", err)
 		} else {
-			f.adjustSessions(postgres.WithLowPriority(ctx), wanted, running, &sessions)
+			f.adjustSessions(postgres.WithLowPriority(ctx), wanted.ids, running, &sessions)
 		}
 		if err := f.Nodes.FinishDrains(ctx); err != nil {
 			f.Log.WarnContext(ctx, "drains could not be looked after", "error", err)
@@ -246,6 +251,25 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 }
 
+// wantedNodes are the nodes to keep a session with, as they were read last. Ten thousand are read
+// again only if one of them changed.
+type wantedNodes struct {
+	ids    map[controlplane.NodeID]bool
+	digest string
+}
+
+func (w *wantedNodes) read(ctx context.Context, nodes Nodes, holder string) error {
+	ids, digest, err := nodes.ListEnabled(ctx, holder, w.digest)
+	if err != nil || digest == w.digest {
+		return err
+	}
+	w.digest, w.ids = digest, make(map[controlplane.NodeID]bool, len(ids))
+	for _, id := range ids {
+		w.ids[id] = true
+	}
+	return nil
+}
+
 // sessionKeeper is the goroutine that keeps one node connected, see keepConnected.
 type sessionKeeper struct {
 	cancel context.CancelFunc
@@ -256,25 +280,21 @@ type sessionKeeper struct {
 
 // adjustSessions starts and ends sessions to match wanted. A session that ended
 // because another control plane took the lease may start again.
-func (f *Fleet) adjustSessions(ctx context.Context, wanted []controlplane.NodeID,
+func (f *Fleet) adjustSessions(ctx context.Context, wanted map[controlplane.NodeID]bool,
 	running map[controlplane.NodeID]*sessionKeeper, sessions *sync.WaitGroup) {
-	keep := map[controlplane.NodeID]bool{}
-	for _, id := range wanted {
-		keep[id] = true
-	}
 	for id, k := range running {
 		select {
 		case <-k.ended:
 			delete(running, id)
 		default:
-			if !keep[id] && !k.told {
+			if !wanted[id] && !k.told {
 				f.Log.InfoContext(ctx, notOurs, "node", id)
 				k.told = true
 				k.cancel()
 			}
 		}
 	}
-	for _, id := range wanted {
+	for id := range wanted {
 		if running[id] != nil {
 			continue
 		}

@@ -23,6 +23,9 @@ type fakeNodes struct {
 
 	mu     sync.Mutex
 	images []pipeline.Image
+	// digests are the nodes', ofAll is the digest of all of them.
+	digests map[controlplane.NodeID]string
+	ofAll   string
 	// reads counts the questions for the list of images.
 	reads int
 }
@@ -35,6 +38,14 @@ func (n *fakeNodes) BeginSessions(_ context.Context, ids []controlplane.NodeID, 
 func (n *fakeNodes) RenewLeases(ctx context.Context, _ []controlplane.NodeID, _ string) (
 	lost, busy []controlplane.NodeID, err error) {
 	return n.renew(ctx)
+}
+
+func (n *fakeNodes) Digests(_ context.Context, _, known string) (
+	all map[controlplane.NodeID]string, of string, err error) {
+	if known == n.ofAll {
+		return nil, known, nil
+	}
+	return n.digests, n.ofAll, nil
 }
 
 func (n *fakeNodes) KeptImages(context.Context) ([]pipeline.Image, error) {
@@ -171,11 +182,17 @@ func TestKeepList_IsReadOnceForAllSessionsAndAgainWhenOld(t *testing.T) {
 
 func TestChangedSessions_NamesEachChangeOnce(t *testing.T) {
 	t.Parallel()
-	f := newFakeFleet(&fakeNodes{})
+	n := &fakeNodes{}
+	f := newFakeFleet(n)
 	a, held := openFake(f, "a"), openFake(f, "held")
 	held.holding = true
 	count := func(digest string) (changed, left int) {
-		for _, s := range f.roster.changedSessions(map[controlplane.NodeID]string{"a": digest}) {
+		n.digests, n.ofAll = map[controlplane.NodeID]string{"a": digest}, "all: "+digest
+		all, err := f.roster.changedSessions(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range all {
 			if s == a {
 				changed++
 			} else {
@@ -191,6 +208,11 @@ func TestChangedSessions_NamesEachChangeOnce(t *testing.T) {
 		if changed, left := count(c.digest); changed != c.want || left != 1 {
 			t.Errorf("digest %q: %d changed, %d wait for a decision", c.digest, changed, left)
 		}
+	}
+	// A session that begins again may have been sent less than is known of all nodes.
+	a = openFake(f, "a")
+	if changed, _ := count("y"); changed != 1 {
+		t.Error("a session that began with an older digest was not updated")
 	}
 }
 

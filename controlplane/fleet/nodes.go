@@ -35,19 +35,19 @@ var _ Nodes = NodeTable{}
 
 // ListEnabled implements Nodes. A disabled node and one whose certificate changed
 // wait for a person.
-func (t NodeTable) ListEnabled(
-	ctx context.Context, holder string,
-) (ids []controlplane.NodeID, err error) {
+func (t NodeTable) ListEnabled(ctx context.Context, holder, known string) (
+	ids []controlplane.NodeID, of string, err error) {
+	var nodes map[controlplane.NodeID]controlplane.NodeStatus
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
-		nodes, err := tx.Leases().ListLeasable(ctx, holder, leaseFor)
-		for id, status := range nodes {
-			if !waitsForPerson(status) {
-				ids = append(ids, id)
-			}
-		}
+		nodes, of, err = tx.Leases().ListLeasable(ctx, holder, known, leaseFor)
 		return err
 	})
-	return ids, err
+	for id, status := range nodes {
+		if !waitsForPerson(status) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, of, err
 }
 
 func waitsForPerson(s controlplane.NodeStatus) bool {
@@ -112,7 +112,7 @@ func (t NodeTable) BeginSessions(ctx context.Context, ids []controlplane.NodeID,
 		if err != nil {
 			return err
 		}
-		digests, err := tx.NodeSessions().ListDigests(ctx, holder, ids...)
+		digests, _, err := tx.NodeSessions().ListDigests(ctx, holder, "", ids...)
 		if err != nil {
 			return err
 		}
@@ -151,14 +151,13 @@ func (t NodeTable) RenewLeases(ctx context.Context, ids []controlplane.NodeID, h
 }
 
 // Digests implements Nodes.
-func (t NodeTable) Digests(
-	ctx context.Context, holder string,
-) (all map[controlplane.NodeID]string, err error) {
+func (t NodeTable) Digests(ctx context.Context, holder, known string) (
+	all map[controlplane.NodeID]string, of string, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
-		all, err = tx.NodeSessions().ListDigests(ctx, holder)
+		all, of, err = tx.NodeSessions().ListDigests(ctx, holder, known)
 		return err
 	})
-	return all, err
+	return all, of, err
 }
 
 // ReleaseLease implements Nodes.

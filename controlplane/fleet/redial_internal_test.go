@@ -73,7 +73,7 @@ func TestAdjustSessions_DialsUntilTheNodeIsDisabled(t *testing.T) {
 		var answering, sessions sync.WaitGroup
 		answering.Go(func() { _ = f.answerAll(ctx) })
 		running := map[controlplane.NodeID]*sessionKeeper{}
-		f.adjustSessions(ctx, []controlplane.NodeID{n.link.Node.ID}, running, &sessions)
+		f.adjustSessions(ctx, map[controlplane.NodeID]bool{n.link.Node.ID: true}, running, &sessions)
 
 		const away = 24 * time.Hour
 		time.Sleep(away)

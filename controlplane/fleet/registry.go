@@ -23,8 +23,10 @@ type sessionSet struct {
 	mu       sync.Mutex
 	sessions map[controlplane.NodeID]*session
 	// digests holds, for each session, the digest for which it was last told to update its
-	// agent.
+	// agent; ofAll is the digest of what was read then. It is empty after a session was added: its
+	// digest may be older than what was read.
 	digests map[controlplane.NodeID]string
+	ofAll   string
 	plugins []wire.PluginImage
 	// end is the audit chain's head that agents remember; nil while there is none.
 	end *wire.AuditHead
@@ -41,6 +43,7 @@ func (r *sessionSet) add(s *session, digest string) {
 	defer r.mu.Unlock()
 	r.sessions[s.link.Node.ID] = s
 	r.digests[s.link.Node.ID] = digest
+	r.ofAll = ""
 }
 
 func (r *sessionSet) removeSession(s *session) {
@@ -118,13 +121,13 @@ func (r *sessionSet) compareAll(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		digests, err := r.Nodes.Digests(ctx, r.Holder)
+		changed, err := r.changedSessions(ctx)
 		if err != nil {
 			// The database is away; the links are not, so they stay.
 			r.Log.WarnContext(ctx, "goals could not be read", "error", err)
 			continue
 		}
-		for _, s := range r.changedSessions(digests) {
+		for _, s := range changed {
 			s.scheduleUpdate()
 		}
 	}
@@ -132,18 +135,31 @@ func (r *sessionSet) compareAll(ctx context.Context) error {
 
 // changedSessions returns the sessions whose digest changed, and those with
 // deployments that are left alone until a person decides or time passes.
-func (r *sessionSet) changedSessions(digests map[controlplane.NodeID]string) (all []*session) {
+func (r *sessionSet) changedSessions(ctx context.Context) (all []*session, err error) {
+	r.mu.Lock()
+	known := r.ofAll
+	r.mu.Unlock()
+	digests, ofAll, err := r.Nodes.Digests(ctx, r.Holder, known)
+	if err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.ofAll == known { // else a session was added meanwhile
+		r.ofAll = ofAll
+	}
+	same := ofAll == known
 	for id, s := range r.sessions {
-		if r.digests[id] != digests[id] || s.hasHeld() {
+		if s.hasHeld() || !same && r.digests[id] != digests[id] {
 			all = append(all, s)
 		}
 	}
-	for id := range r.sessions {
-		r.digests[id] = digests[id]
+	if !same {
+		for id := range r.sessions {
+			r.digests[id] = digests[id]
+		}
 	}
-	return all
+	return all, nil
 }
 
 // watchPlugins reads the catalogue's plugin list, and updates all sessions when it

@@ -191,7 +191,7 @@ func TestLease_OnlyTheHolderMayChangeTheNode(t *testing.T) {
 	if got, err := b.BeginSessions(ctx, ids, "b"); err != nil || len(got) != 0 {
 		t.Errorf("while another has the lease: %+v, %v", got, err)
 	}
-	if ids, err := b.ListEnabled(ctx, "b"); err != nil || len(ids) != 0 {
+	if ids, _, err := b.ListEnabled(ctx, "b", ""); err != nil || len(ids) != 0 {
 		t.Errorf("a node of another is listed: %v, %v", ids, err)
 	}
 	if err := b.MarkOnline(ctx, r.node); err == nil {
@@ -225,7 +225,7 @@ func TestLease_EndsThoughTheClockWasSetBack(t *testing.T) {
 		t.Fatalf("the first holder gets %+v, %v", got, err)
 	}
 	pgtest.Exec(t, r.url, "UPDATE node_leases SET expires_at = expires_at + interval '3 hours'")
-	if ids, err := b.ListEnabled(ctx, "b"); err != nil || len(ids) != 1 {
+	if ids, _, err := b.ListEnabled(ctx, "b", ""); err != nil || len(ids) != 1 {
 		t.Errorf("the node may be commanded again, and is not listed: %v, %v", ids, err)
 	}
 	if got, err := b.BeginSessions(ctx, ids, "b"); err != nil || got[r.node].Epoch != 2 {

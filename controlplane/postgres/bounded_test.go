@@ -83,7 +83,7 @@ func TestQueries_ReadOnlyWhatIsPresent(t *testing.T) {
 			return err
 		},
 		"what changed for nodes": func(ctx context.Context, tx *postgres.Tx) error {
-			_, err := tx.NodeSessions().ListDigests(ctx, "me")
+			_, _, err := tx.NodeSessions().ListDigests(ctx, "me", "")
 			return err
 		},
 		"what is reserved": func(ctx context.Context, tx *postgres.Tx) error {

@@ -12,19 +12,28 @@ import (
 )
 
 // ListLeasable returns every node that the holder commands or could command: no other
-// holder has a valid lease on it. d is how long a lease lasts.
+// holder has a valid lease on it. d is how long a lease lasts. The digest of all these is of: if it
+// is known, nothing has changed and all is nil.
 func (t Leases) ListLeasable(
-	ctx context.Context, holder string, d time.Duration,
-) (map[controlplane.NodeID]controlplane.NodeStatus, error) {
-	rows, err := t.q.ListLeasable(ctx, holder, d.Seconds())
+	ctx context.Context, holder, known string, d time.Duration,
+) (all map[controlplane.NodeID]controlplane.NodeStatus, of string, err error) {
+	rows, err := t.q.ListLeasable(ctx, known, holder, d.Seconds())
 	if err != nil {
-		return nil, fmt.Errorf("list nodes to command: %w", err)
+		return nil, "", fmt.Errorf("list nodes to command: %w", err)
 	}
-	all := make(map[controlplane.NodeID]controlplane.NodeStatus, len(rows))
 	for _, r := range rows {
-		all[controlplane.NodeID(r.ID)] = controlplane.NodeStatus(r.Status)
+		of = r.Fleet
+		if of == known {
+			return nil, of, nil
+		}
+		if all == nil {
+			all = make(map[controlplane.NodeID]controlplane.NodeStatus, len(rows))
+		}
+		if r.NodeID != "" {
+			all[controlplane.NodeID(r.NodeID)] = controlplane.NodeStatus(r.Status)
+		}
 	}
-	return all, nil
+	return all, of, nil
 }
 
 // Lock reports whether the holder has the node's lease, and locks the lease until

@@ -85,19 +85,28 @@ func (t NodeSessions) ListStarts(
 }
 
 // ListDigests returns one digest for each node that the holder commands, or for some of
-// them; it changes with everything that a session has to act on.
+// them; it changes with everything that a session has to act on. The digest of all these is of:
+// if it is known, nothing has changed and all is nil.
 func (t NodeSessions) ListDigests(
-	ctx context.Context, holder string, ids ...controlplane.NodeID,
-) (map[controlplane.NodeID]string, error) {
-	rows, err := t.q.ListDigests(ctx, holder, toStrings(ids))
+	ctx context.Context, holder, known string, ids ...controlplane.NodeID,
+) (all map[controlplane.NodeID]string, of string, err error) {
+	rows, err := t.q.ListDigests(ctx, known, holder, toStrings(ids))
 	if err != nil {
-		return nil, fmt.Errorf("read what changed: %w", err)
+		return nil, "", fmt.Errorf("read what changed: %w", err)
 	}
-	all := make(map[controlplane.NodeID]string, len(rows))
 	for _, r := range rows {
-		all[controlplane.NodeID(r.ID)] = r.Digest
+		of = r.Fleet
+		if of == known {
+			return nil, of, nil
+		}
+		if all == nil {
+			all = make(map[controlplane.NodeID]string, len(rows))
+		}
+		if r.NodeID != "" {
+			all[controlplane.NodeID(r.NodeID)] = r.Digest
+		}
 	}
-	return all, nil
+	return all, of, nil
 }
 
 // ListAwaited returns the holder's nodes where a run waits for room on any node.

@@ -54,6 +54,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	conf.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
 	// A large read takes one core, and leaves the others to people.
 	conf.ConnConfig.RuntimeParams["max_parallel_workers_per_gather"] = "0"
+	conf.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		registerUUIDs(conn.TypeMap())
+		return nil
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, conf)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)

@@ -19,7 +19,7 @@ import (
 // are disabled. What a row has that is not named here is its default.
 const seedStatements = `
 INSERT INTO nodes (id, name, environment_id, address, status)
-SELECT gen_random_uuid(), 'scale-' || i, e.id, '192.0.2.1:5000', 'disabled'
+SELECT gen_random_uuid(), 'scale-' || i, e.id, '192.0.2.1:' || 5000 + i, 'disabled'
 FROM generate_series(1, 100) i, environments e WHERE e.name = 'qa';
 INSERT INTO deployments (id, name, project_id, environment_id, node_id, node_name, cpu, memory_mib,
 	created_by, created_at, status, want)

@@ -50,20 +50,29 @@ WHERE n.id = ANY(@nodes::uuid[]);
 -- name: ListDigests :many
 -- One word for each node that the holder commands: it changes with all that a
 -- session has to act on. This makes up for lost wake-ups. No nodes are all.
-SELECT n.id, md5(concat_ws('|', n.status, t.state, g.state))::text AS digest
-FROM node_leases l
-JOIN nodes n ON n.id = l.node_id
-LEFT JOIN (
-    SELECT t.node_id, string_agg(t.kid || t.revocation_pending, ',' ORDER BY t.kid) AS state
-    FROM node_tokens t WHERE t.revoked_at IS NULL OR t.revocation_pending GROUP BY t.node_id
-) t ON t.node_id = n.id
-LEFT JOIN (
-    SELECT o.node_id, string_agg(concat_ws('.', d.id, d.generation,
-        CASE WHEN d.status = 'ready' THEN 0 ELSE d.last_event END), ',' ORDER BY d.id) AS state
-    FROM node_goals o JOIN deployments d ON d.id = o.deployment_id GROUP BY o.node_id
-) g ON g.node_id = n.id
-WHERE l.holder = @holder
-    AND (cardinality(@nodes::uuid[]) = 0 OR n.id = ANY(@nodes::uuid[]));
+-- The first row is there always; when the digest of all of them is the known one, it is the only
+-- one and names no node.
+WITH each AS MATERIALIZED (
+    SELECT n.id, md5(concat_ws('|', n.status, t.state, g.state))::text AS digest
+    FROM node_leases l
+    JOIN nodes n ON n.id = l.node_id
+    LEFT JOIN (
+        SELECT t.node_id, string_agg(t.kid || t.revocation_pending, ',' ORDER BY t.kid) AS state
+        FROM node_tokens t WHERE t.revoked_at IS NULL OR t.revocation_pending GROUP BY t.node_id
+    ) t ON t.node_id = n.id
+    LEFT JOIN (
+        SELECT o.node_id, string_agg(concat_ws('.', d.id, d.generation,
+            CASE WHEN d.status = 'ready' THEN 0 ELSE d.last_event END), ',' ORDER BY d.id) AS state
+        FROM node_goals o JOIN deployments d ON d.id = o.deployment_id GROUP BY o.node_id
+    ) g ON g.node_id = n.id
+    WHERE l.holder = @holder
+        AND (cardinality(@nodes::uuid[]) = 0 OR n.id = ANY(@nodes::uuid[]))
+), fleet AS (
+    SELECT md5(coalesce(string_agg(id || digest, ',' ORDER BY id), ''))::text AS digest FROM each
+)
+SELECT fleet.digest AS fleet, coalesce(each.id::text, '')::text AS node_id,
+    coalesce(each.digest, '')::text AS digest
+FROM fleet LEFT JOIN each ON fleet.digest <> @known::text;
 
 -- name: ListAwaitedNodes :many
 -- The holder's nodes where a run waits for room on any node of the environment: admission needs

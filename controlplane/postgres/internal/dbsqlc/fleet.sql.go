@@ -160,31 +160,41 @@ func (q *Queries) ListBeginnings(ctx context.Context, nodes []string) ([]ListBeg
 }
 
 const listDigests = `-- name: ListDigests :many
-SELECT n.id, md5(concat_ws('|', n.status, t.state, g.state))::text AS digest
-FROM node_leases l
-JOIN nodes n ON n.id = l.node_id
-LEFT JOIN (
-    SELECT t.node_id, string_agg(t.kid || t.revocation_pending, ',' ORDER BY t.kid) AS state
-    FROM node_tokens t WHERE t.revoked_at IS NULL OR t.revocation_pending GROUP BY t.node_id
-) t ON t.node_id = n.id
-LEFT JOIN (
-    SELECT o.node_id, string_agg(concat_ws('.', d.id, d.generation,
-        CASE WHEN d.status = 'ready' THEN 0 ELSE d.last_event END), ',' ORDER BY d.id) AS state
-    FROM node_goals o JOIN deployments d ON d.id = o.deployment_id GROUP BY o.node_id
-) g ON g.node_id = n.id
-WHERE l.holder = $1
-    AND (cardinality($2::uuid[]) = 0 OR n.id = ANY($2::uuid[]))
+WITH each AS MATERIALIZED (
+    SELECT n.id, md5(concat_ws('|', n.status, t.state, g.state))::text AS digest
+    FROM node_leases l
+    JOIN nodes n ON n.id = l.node_id
+    LEFT JOIN (
+        SELECT t.node_id, string_agg(t.kid || t.revocation_pending, ',' ORDER BY t.kid) AS state
+        FROM node_tokens t WHERE t.revoked_at IS NULL OR t.revocation_pending GROUP BY t.node_id
+    ) t ON t.node_id = n.id
+    LEFT JOIN (
+        SELECT o.node_id, string_agg(concat_ws('.', d.id, d.generation,
+            CASE WHEN d.status = 'ready' THEN 0 ELSE d.last_event END), ',' ORDER BY d.id) AS state
+        FROM node_goals o JOIN deployments d ON d.id = o.deployment_id GROUP BY o.node_id
+    ) g ON g.node_id = n.id
+    WHERE l.holder = $2
+        AND (cardinality($3::uuid[]) = 0 OR n.id = ANY($3::uuid[]))
+), fleet AS (
+    SELECT md5(coalesce(string_agg(id || digest, ',' ORDER BY id), ''))::text AS digest FROM each
+)
+SELECT fleet.digest AS fleet, coalesce(each.id::text, '')::text AS node_id,
+    coalesce(each.digest, '')::text AS digest
+FROM fleet LEFT JOIN each ON fleet.digest <> $1::text
 `
 
 type ListDigestsRow struct {
-	ID     string
+	Fleet  string
+	NodeID string
 	Digest string
 }
 
 // One word for each node that the holder commands: it changes with all that a
 // session has to act on. This makes up for lost wake-ups. No nodes are all.
-func (q *Queries) ListDigests(ctx context.Context, holder string, nodes []string) ([]ListDigestsRow, error) {
-	rows, err := q.db.Query(ctx, listDigests, holder, nodes)
+// The first row is there always; when the digest of all of them is the known one, it is the only
+// one and names no node.
+func (q *Queries) ListDigests(ctx context.Context, known string, holder string, nodes []string) ([]ListDigestsRow, error) {
+	rows, err := q.db.Query(ctx, listDigests, known, holder, nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +202,7 @@ func (q *Queries) ListDigests(ctx context.Context, holder string, nodes []string
 	items := []ListDigestsRow{}
 	for rows.Next() {
 		var i ListDigestsRow
-		if err := rows.Scan(&i.ID, &i.Digest); err != nil {
+		if err := rows.Scan(&i.Fleet, &i.NodeID, &i.Digest); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -23,21 +23,30 @@ func (q *Queries) HoldLease(ctx context.Context, holder string, nodeID string) (
 }
 
 const listLeasable = `-- name: ListLeasable :many
-SELECT n.id, n.status FROM nodes n
-LEFT JOIN node_leases l ON l.node_id = n.id AND l.holder <> $1 AND l.expires_at >= now()
-    AND l.expires_at <= now() + make_interval(secs => 2 * $2::double precision)
-WHERE l.node_id IS NULL ORDER BY n.id
+WITH each AS MATERIALIZED (
+    SELECT n.id, n.status FROM nodes n
+    LEFT JOIN node_leases l ON l.node_id = n.id AND l.holder <> $2 AND l.expires_at >= now()
+        AND l.expires_at <= now() + make_interval(secs => 2 * $3::double precision)
+    WHERE l.node_id IS NULL
+), fleet AS (
+    SELECT md5(coalesce(string_agg(id || status, ',' ORDER BY id), ''))::text AS digest FROM each
+)
+SELECT fleet.digest AS fleet, coalesce(each.id::text, '')::text AS node_id,
+    coalesce(each.status, '')::text AS status
+FROM fleet LEFT JOIN each ON fleet.digest <> $1::text ORDER BY each.id
 `
 
 type ListLeasableRow struct {
-	ID     string
+	Fleet  string
+	NodeID string
 	Status string
 }
 
 // Nodes that this holder commands or may: nobody else's lease on them is good. See
-// AcquireLeases about those that last too long.
-func (q *Queries) ListLeasable(ctx context.Context, holder string, seconds float64) ([]ListLeasableRow, error) {
-	rows, err := q.db.Query(ctx, listLeasable, holder, seconds)
+// AcquireLeases about those that last too long. The first row is there always; when the digest of
+// all of them is the known one, it is the only one and names no node.
+func (q *Queries) ListLeasable(ctx context.Context, known string, holder string, seconds float64) ([]ListLeasableRow, error) {
+	rows, err := q.db.Query(ctx, listLeasable, known, holder, seconds)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +54,7 @@ func (q *Queries) ListLeasable(ctx context.Context, holder string, seconds float
 	items := []ListLeasableRow{}
 	for rows.Next() {
 		var i ListLeasableRow
-		if err := rows.Scan(&i.ID, &i.Status); err != nil {
+		if err := rows.Scan(&i.Fleet, &i.NodeID, &i.Status); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
