@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { pasteSteps } from "./pasteSteps";
 import { canonical, type Doc, emptyDoc, type Step, stepOf } from "./document";
 import {
   addComment,
@@ -11,6 +10,7 @@ import {
   setField,
 } from "./edit";
 import { merge, renamesIn, threeWay } from "./merge";
+import { pasteSteps } from "./pasteSteps";
 import { buildStep, fieldsOf } from "./stepFields";
 
 const web: Step = {
