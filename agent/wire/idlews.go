@@ -72,7 +72,8 @@ var (
 
 func newIdleWebSocket(conn net.Conn, under *idleconn.Conn) *idleWebSocket {
 	return &idleWebSocket{conn: conn, idle: under, reading: make(chan struct{}, 1),
-		result: make(chan readResult, 1), writing: make(chan struct{}, 1), hangUp: sync.OnceFunc(func() { _ = conn.Close() })}
+		result: make(chan readResult, 1), writing: make(chan struct{}, 1),
+		hangUp: sync.OnceFunc(func() { _ = conn.Close() })}
 }
 
 // Read returns the next message. It blocks on a small stack: decoding, which needs a large

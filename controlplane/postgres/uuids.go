@@ -3,7 +3,6 @@ package postgres
 import (
 	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -33,10 +32,9 @@ type uuidPlan struct{}
 // Encode implements pgtype.EncodePlan. What is no UUID is sent as text after the error, so that
 // PostgreSQL says what is wrong with it.
 func (uuidPlan) Encode(value any, buf []byte) ([]byte, error) {
-	text, _ := value.(string)
-	id, err := uuid.Parse(text)
-	if err != nil {
+	var id pgtype.UUID
+	if err := id.Scan(value); err != nil {
 		return nil, fmt.Errorf("encode a UUID: %w", err)
 	}
-	return append(buf, id[:]...), nil
+	return append(buf, id.Bytes[:]...), nil
 }
