@@ -34,7 +34,7 @@ func otherCommands(t *testing.T, w *world) {
 	p.says(t, "every", "queue", "--history")
 	p.says(t, "admin", "access", "explain", "project/every")
 	p.says(t, "bash", "completion", "bash")
-	p.says(t, "http.listen", "help", "settings")
+	p.says(t, "settings of the server", "help", "settings")
 	p.says(t, "0 left", "keys", "rotate")
 	p.says(t, "", "context", "list")
 	p.says(t, "PASSWORD", "secret", "list", "every")
