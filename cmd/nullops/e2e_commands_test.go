@@ -54,6 +54,7 @@ func otherCommands(t *testing.T, w *world) {
 func (p *product) says(t *testing.T, something string, args ...string) string {
 	t.Helper()
 	out := p.does(t, args...)
+	// promise: D-02
 	if !strings.Contains(out, something) {
 		t.Errorf("nullops %s prints %q, without %q", strings.Join(args, " "), out, something)
 	}
