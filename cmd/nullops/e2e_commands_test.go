@@ -100,7 +100,8 @@ func (p *product) runsCertificates(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.commandSays(t, "example.com", "certificate", "put", "every", "--chain", chainFile, "--key", keyFile)
+	p.commandSays(t, "example.com", "certificate", "put", "every", "--chain", chainFile,
+		"--key", keyFile)
 	p.commandSays(t, "every", "certificate", "list")
 	p.does(t, "certificate", "delete", "every")
 	p.commandSays(t, "SHA-256", "certificate", "authority", "make")
