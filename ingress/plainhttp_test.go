@@ -2,6 +2,7 @@ package ingress_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // answerRequests listens, reads requests, and lets f answer each; f says whether the
@@ -236,5 +238,41 @@ func TestProxy_PassesASingleByte(t *testing.T) {
 	}))
 	if res, body := b.get(victim); res.StatusCode != http.StatusOK || body != "a" {
 		t.Errorf("%d %q", res.StatusCode, body)
+	}
+}
+
+// What a service has written of a response without a length reaches the visitor before the service
+// writes more, whatever its type.
+func TestProxy_UnfinishedAnswersAreNotHeldBack(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"text/plain", "text/event-stream"} {
+		b, read := newBed(t), make(chan struct{})
+		b.set(b.up("cart", "web", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			_, _ = w.Write([]byte("first"))
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-read:
+				_, _ = w.Write([]byte(" second"))
+			case <-r.Context().Done():
+			}
+		}))
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.addr+"/", nil)
+		req.Host = victim
+		res, err := newClient(t).Do(req)
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		begin := make([]byte, len("first"))
+		if _, err := io.ReadFull(res.Body, begin); err != nil || string(begin) != "first" {
+			t.Errorf("%s: the beginning is %q, %v", kind, begin, err)
+		}
+		close(read)
+		if rest, err := io.ReadAll(res.Body); err != nil || string(rest) != " second" {
+			t.Errorf("%s: the rest is %q, %v", kind, rest, err)
+		}
+		_ = res.Body.Close()
+		cancel()
 	}
 }

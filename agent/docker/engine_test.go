@@ -322,6 +322,10 @@ func TestList_SeesEveryState(t *testing.T) {
 	case err := <-w.Error:
 		t.Fatal(err)
 	}
+	// Who waits hears of the end before the engine's own list shows it.
+	dockertest.WaitUntil(t.Context(), t, "the list shows that the service has ended", func() bool {
+		return !r.find(agent.KindService).Running
+	})
 	p := r.find(agent.KindPlugin)
 	if o := r.find(agent.KindService); o.Running || o.Step != "ended" || o.Run != "run-1" ||
 		o.Deployment != id || !p.Running || !p.Waiting || p.Step != "waiting" || p.Spec == "" {

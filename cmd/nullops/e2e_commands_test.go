@@ -28,17 +28,17 @@ func otherCommands(t *testing.T, w *world) {
 	p.savePipeline(t, "every", web)
 	p.admin.deployReady(t, "every", "every", nil)
 
-	p.says(t, "WHAT", "activity", "every")
-	p.says(t, "a demo", "hold", "every", "--reason", "a demo", "--for", "1h")
+	p.commandSays(t, "WHAT", "activity", "every")
+	p.commandSays(t, "a demo", "hold", "every", "--reason", "a demo", "--for", "1h")
 	p.does(t, "release", "every")
-	p.says(t, "every", "queue", "--history")
-	p.says(t, "admin", "access", "explain", "project/every")
-	p.says(t, "bash", "completion", "bash")
-	p.says(t, "http.listen", "help", "settings")
-	p.says(t, "0 left", "keys", "rotate")
-	p.says(t, "", "context", "list")
-	p.says(t, "PASSWORD", "secret", "list", "every")
-	if value := p.says(t, "", "secret", "reveal", "every", "PASSWORD"); len(value) != 24 {
+	p.commandSays(t, "every", "queue", "--history")
+	p.commandSays(t, "admin", "access", "explain", "project/every")
+	p.commandSays(t, "bash", "completion", "bash")
+	p.commandSays(t, "settings of the server", "help", "settings")
+	p.commandSays(t, "0 left", "keys", "rotate")
+	p.commandSays(t, "", "context", "list")
+	p.commandSays(t, "PASSWORD", "secret", "list", "every")
+	if value := p.commandSays(t, "", "secret", "reveal", "every", "PASSWORD"); len(value) != 24 {
 		t.Errorf("secret reveal prints %d characters", len(value))
 	}
 	p.runsCatalogue(t)
@@ -50,10 +50,11 @@ func otherCommands(t *testing.T, w *world) {
 	p.runsWebhooks(t)
 }
 
-// says runs a command that has to work and to print something, and returns what it printed.
-func (p *product) says(t *testing.T, something string, args ...string) string {
+// commandSays runs a command that has to work and to print something, and returns what it printed.
+func (p *product) commandSays(t *testing.T, something string, args ...string) string {
 	t.Helper()
 	out := p.does(t, args...)
+	// promise: D-02
 	if !strings.Contains(out, something) {
 		t.Errorf("nullops %s prints %q, without %q", strings.Join(args, " "), out, something)
 	}
@@ -72,13 +73,13 @@ func firstID(t *testing.T, printed string) string {
 
 func (p *product) runsCatalogue(t *testing.T) {
 	t.Helper()
-	lines := splitLines(p.says(t, "NAME", "catalogue", "list"))
+	lines := splitLines(p.commandSays(t, "NAME", "catalogue", "list"))
 	if len(lines) < 2 {
 		t.Fatalf("catalogue list prints %q", lines)
 	}
 	entry := strings.Fields(lines[1])[0]
-	p.says(t, entry, "catalogue", "show", entry)
-	p.says(t, entry, "catalogue", "add", entry, "--dry-run")
+	p.commandSays(t, entry, "catalogue", "show", entry)
+	p.commandSays(t, entry, "catalogue", "add", entry, "--dry-run")
 }
 
 func (p *product) runsCertificates(t *testing.T) {
@@ -99,24 +100,25 @@ func (p *product) runsCertificates(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.says(t, "example.com", "certificate", "put", "every", "--chain", chainFile, "--key", keyFile)
-	p.says(t, "every", "certificate", "list")
+	p.commandSays(t, "example.com", "certificate", "put", "every", "--chain", chainFile,
+		"--key", keyFile)
+	p.commandSays(t, "every", "certificate", "list")
 	p.does(t, "certificate", "delete", "every")
-	p.says(t, "SHA-256", "certificate", "authority", "make")
-	p.says(t, "BEGIN CERTIFICATE", "certificate", "authority", "show", "--pem")
+	p.commandSays(t, "SHA-256", "certificate", "authority", "make")
+	p.commandSays(t, "BEGIN CERTIFICATE", "certificate", "authority", "show", "--pem")
 	p.does(t, "certificate", "authority", "delete")
 }
 
 func (p *product) runsGates(t *testing.T) {
 	t.Helper()
-	p.says(t, "guests", "gate", "deployment", "every", "guests")
-	p.says(t, "http", "gate", "invite", "every", "--label", "a guest")
-	guest := firstID(t, p.says(t, "a guest", "gate", "guests", "every"))
+	p.commandSays(t, "guests", "gate", "deployment", "every", "guests")
+	p.commandSays(t, "http", "gate", "invite", "every", "--label", "a guest")
+	guest := firstID(t, p.commandSays(t, "a guest", "gate", "guests", "every"))
 	p.does(t, "gate", "guests", "every", "--withdraw", guest)
-	p.says(t, "", "gate", "robot", "add", "qa", "--label", "a robot")
-	robot := firstID(t, p.says(t, "a robot", "gate", "robot", "list", "qa"))
+	p.commandSays(t, "", "gate", "robot", "add", "qa", "--label", "a robot")
+	robot := firstID(t, p.commandSays(t, "a robot", "gate", "robot", "list", "qa"))
 	p.does(t, "gate", "robot", "remove", "qa", robot)
-	p.says(t, "open", "gate", "environment", "qa", "open")
+	p.commandSays(t, "open", "gate", "environment", "qa", "open")
 }
 
 // runsNodes approves a node whose certificate is not the expected one, and gives it up.
@@ -131,11 +133,11 @@ func (p *product) runsNodes(t *testing.T) {
 	shown := n.await(t, apiclient.NodeStatusUntrusted)
 	p.does(t, "node", "approve", n.name, textOf(shown.PendingThumbprint))
 	n.await(t, apiclient.NodeStatusOnline)
-	p.says(t, "done", "node", "disable", n.name)
-	p.says(t, "done", "node", "enable", n.name)
+	p.commandSays(t, "done", "node", "disable", n.name)
+	p.commandSays(t, "done", "node", "enable", n.name)
 	n.agent.stop(t)
 	p.does(t, "node", "remove", n.name, "--force")
-	p.says(t, n.name, "node", "forgotten")
+	p.commandSays(t, n.name, "node", "forgotten")
 	// Nothing is in dispute here, which takes a restored database.
 	if _, errs, code := p.admin.cli(t, "node", "recreate", "worker", "every"); code == 0 ||
 		!strings.Contains(errs, "no unknown deployment is called every") {
@@ -145,23 +147,23 @@ func (p *product) runsNodes(t *testing.T) {
 
 func (p *product) runsRules(t *testing.T) {
 	t.Helper()
-	p.says(t, "secret", "rule", "set", "changes", "--source", "generic", "--project", "every",
+	p.commandSays(t, "secret", "rule", "set", "changes", "--source", "generic", "--project", "every",
 		"--env", "qa", "--tag", "pr-{number}")
-	p.says(t, "changes", "rule", "list")
-	p.says(t, "REVIEW", "rule", "show", "changes")
+	p.commandSays(t, "changes", "rule", "list")
+	p.commandSays(t, "REVIEW", "rule", "show", "changes")
 	p.does(t, "rule", "delete", "changes")
 }
 
 func (p *product) runsUsers(t *testing.T) {
 	t.Helper()
-	p.says(t, "http", "user", "invite", "ada@example.org")
-	invitation := firstID(t, p.says(t, "ada@example.org", "user", "invitations"))
+	p.commandSays(t, "http", "user", "invite", "ada@example.org")
+	invitation := firstID(t, p.commandSays(t, "ada@example.org", "user", "invitations"))
 	p.does(t, "user", "uninvite", invitation)
-	p.says(t, "robo", "user", "service", "robo")
+	p.commandSays(t, "robo", "user", "service", "robo")
 	p.does(t, "user", "deactivate", "robo")
 	p.does(t, "user", "activate", "robo")
 	p.member(t, "eve")
-	p.says(t, "http", "user", "reset", "eve")
+	p.commandSays(t, "http", "user", "reset", "eve")
 	p.does(t, "user", "remove", "robo")
 }
 
@@ -172,11 +174,11 @@ func (p *product) runsWebhooks(t *testing.T) {
 	if err := os.WriteFile(address, []byte(bell.url+"/other"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.says(t, "secret", "webhook", "set", "other", "--event", "deployment.removed,node.offline",
+	p.commandSays(t, "secret", "webhook", "set", "other", "--event", "deployment.removed,node.offline",
 		"--url-file", address)
-	p.says(t, "other", "webhook", "list")
-	p.says(t, "sent", "webhook", "test", "other")
-	delivery := firstID(t, p.says(t, "sent", "webhook", "deliveries", "other"))
-	p.says(t, "sent", "webhook", "redeliver", "other", delivery)
+	p.commandSays(t, "other", "webhook", "list")
+	p.commandSays(t, "sent", "webhook", "test", "other")
+	delivery := firstID(t, p.commandSays(t, "sent", "webhook", "deliveries", "other"))
+	p.commandSays(t, "sent", "webhook", "redeliver", "other", delivery)
 	p.does(t, "webhook", "delete", "other")
 }
