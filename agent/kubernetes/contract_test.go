@@ -192,6 +192,7 @@ func TestKubernetes_KeepsTheContract(t *testing.T) {
 	}
 	echo := r.publish("nullops-test/actor", "actor", actor,
 		v1.Config{Entrypoint: []string{"/actor"}})
+	// promise: K-02
 	runtimetest.Run(t, func(*testing.T) runtimetest.Subject {
 		return runtimetest.Subject{Runtime: r.Kubernetes, Port: 7,
 			Service: func(s *agent.ServiceSpec) {
