@@ -218,6 +218,7 @@ func (i *installation) addCluster(t *testing.T, name, way string) *node {
 	}
 	// The registry of a company is in the name of its image.
 	line = strings.ReplaceAll(line, "nullops/agent:e2e", i.agentImage)
+	i.k.provideFolder(t, "nullops-"+name)
 	i.k.runLine(t, i.w, line)
 	i.allowBusyNodes(t, "qa")
 	n := &node{p: i.product, name: name}
@@ -228,6 +229,24 @@ func (i *installation) addCluster(t *testing.T, name, way string) *node {
 	n.mustPrintThumbprint(t, textOf(shown.Thumbprint))
 	i.k.kubectl(t, "delete", "secret", "nullops-agent-token", "--namespace=nullops-"+name)
 	return n
+}
+
+// provideFolder makes a volume for the claim of an agent. Those that the cluster makes by itself are
+// folders of root: unlike storage of real clusters, they know nothing of a pod's fsGroup.
+func (k *cluster) provideFolder(t *testing.T, name string) {
+	t.Helper()
+	folder := filepath.Join(k.folder, "volumes", name)
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(folder, 65532, 65532); err != nil {
+		t.Fatal(err)
+	}
+	k.apply(t, `{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"`+name+`"},
+		"spec":{"capacity":{"storage":"2Gi"},"accessModes":["ReadWriteOnce"],
+		"storageClassName":"folders","persistentVolumeReclaimPolicy":"Delete",
+		"claimRef":{"namespace":"`+name+`","name":"`+name+`"},
+		"hostPath":{"path":"/tmp/hostpath_pv/`+name+`"}}}`)
 }
 
 func (n *node) awaitCheck(t *testing.T, id string, severity apiclient.CheckSeverity) {
