@@ -122,9 +122,10 @@ test-engines: build ## run what depends on the engine on Docker 20.10 and 29, bo
 	@ONLY='$(ONLY)' STORIES='$(STORIES)' tools/engines.sh $(ENGINES)
 
 .PHONY: test-kubernetes
-test-kubernetes: build ## hold agent/kubernetes to the contract on a real one-node cluster (the first time builds Kubernetes)
+test-kubernetes: build ## hold agent/kubernetes and the product to their promises on a real cluster (the first time builds it)
 	@tools/setup/install.sh kubernetes
-	@tools/kubernetes/node.sh go test -tags kubernetes -count=1 $(if $(ONLY),-run '$(ONLY)') ./agent/kubernetes
+	@ONLY='$(ONLY)' NULLOPS_TEST_PART='$(PART)' tools/run services --only postgres -- \
+		tools/kubernetes/node.sh tools/kubernetes/test.sh
 
 .PHONY: test-slow
 test-slow: build ## tell the browser stories that take minutes: a link down for one, every state of every page

@@ -62,7 +62,7 @@ go_rest() {
   go vet -tags planted ./agent/sim ./agent/engine || return 1
   go vet -tags apps ./cmd/nullops || return 1 # which only make test-apps runs
   go vet -tags chaos ./cmd/nullops || return 1 # and only make chaos
-  go vet -tags kubernetes ./agent/kubernetes || return 1 # and only make test-kubernetes
+  go vet -tags kubernetes ./agent/kubernetes ./cmd/nullops || return 1 # and only make test-kubernetes
   go test -count=1 -tags planted -run FindsPlantedBugs ./agent/sim || return 1
   # A few seconds each beyond the corpus, in rotation: they read what others wrote. The corpus is a
   # part of each run. It is a number of inputs and no time: a deadline that passes while workers are

@@ -13,7 +13,8 @@ import (
 
 // The probe tells a cluster that enforces network policies from one that only stores them. This
 // node's network plugin is of the second kind; rules of the kernel that follow from the same
-// objects (tools/kubernetes/policies.go) make it one of the first. It runs alone: the rules are for every pod.
+// objects (tools/kubernetes/policies.go) make it one of the first. It runs alone: the rules are for
+// every pod.
 func TestProbeIsolation_TellsWhetherPoliciesAreEnforced(t *testing.T) {
 	r := newRig(t)
 	// promise: K-04

@@ -134,6 +134,11 @@ func (pl *plugins) openPod(ctx context.Context, p agent.PluginSpec) (*corev1.Pod
 	return pl.awaitRunning(ctx, wanted, pluginStart)
 }
 
+// waitsAhead: pods of plugins request little of what they may use. They run one after the other and
+// for a short time, and those that wait for their turn must not hold the room that the undo of the
+// same run needs.
+const waitsAhead = true
+
 // newPod is a pod that the "restricted" level of PodSecurity admits.
 func (pl *plugins) newPod(ctx context.Context, p agent.PluginSpec) (*corev1.Pod, error) {
 	image, err := pl.images.configOf(ctx, p.Image)
@@ -147,7 +152,7 @@ func (pl *plugins) newPod(ctx context.Context, p agent.PluginSpec) (*corev1.Pod,
 	main := corev1.Container{
 		Name: mainContainer, Image: imageReference(p.Image), ImagePullPolicy: pullPolicy(p.Image),
 		Command: []string{helperTarget, "hold", "pod"}, SecurityContext: security,
-		Resources:    resourceLimits(p.Resources, false),
+		Resources:    resourceLimits(p.Resources, waitsAhead),
 		VolumeMounts: []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}},
 	}
 	pod := pl.newPodSpec(pluginGrace)

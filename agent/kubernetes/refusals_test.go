@@ -121,6 +121,7 @@ func TestNew_NamesEveryMissingRight(t *testing.T) {
 	if err == nil {
 		t.Fatal("it starts without its rights")
 	}
+	// promise: K-07
 	for _, want := range []string{"lacks 2 of its rights", "create pods/exec", "delete namespaces",
 		"ClusterRole"} {
 		if !strings.Contains(err.Error(), want) {

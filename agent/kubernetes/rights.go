@@ -65,8 +65,8 @@ type rights struct {
 	complete atomic.Bool
 }
 
-// ensureRights fails unless every right is there, in the right cluster. Nothing is created before it
-// has succeeded once.
+// ensureRights fails unless every right is there, in the right cluster. Nothing is created before
+// it has succeeded once.
 func (r *rights) ensureRights(ctx context.Context) error {
 	if r.complete.Load() {
 		return nil

@@ -24,10 +24,12 @@ func TestKubernetes_RightsAreThoseOfChartAndPage(t *testing.T) {
 	if len(want) < 20 || len(slices.Compact(slices.Clone(want))) != len(want) {
 		t.Fatalf("the agent needs %v", want)
 	}
+	// promise: K-07
 	granted := grantedRights(t, readText(t, root, "deploy/manifests/nullops-agent.yaml"))
 	if diff := cmp.Diff(want, granted); diff != "" {
 		t.Errorf("the agent (-) and deploy/helm/nullops-agent (+) differ:\n%s", diff)
 	}
+	// promise: K-07
 	explained := explainedRights(t, readText(t, root, "docs/kubernetes.md"))
 	if diff := cmp.Diff(want, explained); diff != "" {
 		t.Errorf("the agent (-) and docs/kubernetes.md (+) differ:\n%s", diff)

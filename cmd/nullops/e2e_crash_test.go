@@ -188,6 +188,19 @@ func goneBeforeItBegan(t *testing.T, p *product, n *node) {
 func corruptMemory(t *testing.T, p *product, n *node, stays apiclient.Deployment, url string) {
 	t.Helper()
 	n.agent.kill()
+	n.corruptJournal(t)
+	n.start(t)
+	n.await(t, apiclient.NodeStatusOnline)
+	p.answers(t, url) // promise: N-160, N-156, N-157
+	if now := p.admin.deployment(t, stays.Id); now.Status != apiclient.DeploymentStatusReady {
+		t.Errorf("after its agent forgot everything it is %s", now.Status)
+	}
+	p.admin.remove(t, stays.Id)
+	n.nothingLeft(t, stays.Id)
+}
+
+func (n *node) corruptJournal(t *testing.T) {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(n.data, "journal*"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no journal in %s: %v", n.data, err)
@@ -199,14 +212,6 @@ func corruptMemory(t *testing.T, p *product, n *node, stays apiclient.Deployment
 			}
 		}
 	}
-	n.start(t)
-	n.await(t, apiclient.NodeStatusOnline)
-	p.answers(t, url) // promise: N-160, N-156, N-157
-	if now := p.admin.deployment(t, stays.Id); now.Status != apiclient.DeploymentStatusReady {
-		t.Errorf("after its agent forgot everything it is %s", now.Status)
-	}
-	p.admin.remove(t, stays.Id)
-	n.nothingLeft(t, stays.Id)
 }
 
 // controlPlaneDies kills the control plane while runs are under way: the agent continues by itself,

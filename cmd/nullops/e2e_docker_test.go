@@ -83,6 +83,15 @@ func (p *product) dump(t *testing.T) []byte {
 // be, whatever its spelling.
 func (p *product) sightings(t *testing.T, n *node, value string) []string {
 	t.Helper()
+	texts := map[string][]byte{"database dump": p.dump(t)}
+	if k := p.w.cluster; k != nil {
+		hits, err := dockertest.FindSecret(t.Context(), value, dockertest.SecretPlaces{
+			Folders: append(k.secretPlaces(), n.data, p.dir), Texts: texts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hits
+	}
 	root := n.dataRoot(t)
 	// Where containerd keeps images and containers' file systems, as with Engine 29.
 	apart := filepath.Join(root, "containerd", "daemon", "io.containerd.")
@@ -92,7 +101,7 @@ func (p *product) sightings(t *testing.T, n *node, value string) []string {
 			filepath.Join(root, "volumes"), filepath.Join(root, "overlay2"),
 			filepath.Join(root, "network"), apart + "snapshotter.v1.overlayfs",
 			apart + "metadata.v1.bolt"},
-		Texts: map[string][]byte{"database dump": p.dump(t)},
+		Texts: texts,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -25,14 +25,7 @@ func isolation(t *testing.T, w *world) {
 	theirTeam := p.member(t, "victims", object{"project": "victim", "level": "full"})
 	victim := theirTeam.deployReady(t, "victim", "victim", nil)
 	p.answers(t, serviceURL(t, victim, "web"))
-	theirs := []string{}
-	for _, network := range n.containers(t, victim.Id)["web"].NetworkSettings.Networks {
-		theirs = append(theirs, net.JoinHostPort(network.IPAddress.String(), "8080"),
-			net.JoinHostPort(network.Gateway.String(), "8080"))
-	}
-	if len(theirs) != 2 || strings.Contains(theirs[0], "invalid") {
-		t.Fatalf("the victim's addresses are %v", theirs)
-	}
+	theirs := n.foreignAddresses(t, victim.Id)
 	p.define(t, "curious", webStep("web"), hostileStep("look", []string{"web"}, object{
 		"mode": "connect", "seconds": 5, "addresses": append([]string{"web:8080", away}, theirs...)}))
 	otherTeam := p.member(t, "curious-ones", object{"project": "curious", "level": "full"})
@@ -61,12 +54,7 @@ func isolation(t *testing.T, w *world) {
 			t.Errorf("another deployment at %s: %v", address, results[address])
 		}
 	}
-	own, other := n.containers(t, curious.Id), n.containers(t, victim.Id)
-	for name := range own["web"].NetworkSettings.Networks {
-		if _, shared := other["web"].NetworkSettings.Networks[name]; shared {
-			t.Errorf("both are on network %s", name)
-		}
-	}
+	n.shareNoNetwork(t, curious.Id, victim.Id)
 	if serviceURL(t, curious, "web") == serviceURL(t, victim, "web") {
 		t.Error("two deployments share a host") // promise: N-251
 	}
@@ -75,4 +63,36 @@ func isolation(t *testing.T, w *world) {
 	p.answers(t, serviceURL(t, victim, "web"))
 	p.admin.remove(t, victim.Id)
 	n.nothingLeft(t, victim.Id)
+}
+
+// foreignAddresses are those under which a service of a deployment could be reached by others, and
+// in a cluster the API server too.
+func (n *node) foreignAddresses(t *testing.T, victim string) (theirs []string) {
+	t.Helper()
+	if n.p.w.cluster != nil {
+		pod := n.pod(t, victim, "web")
+		return []string{net.JoinHostPort(pod.Status.PodIP, "8080"),
+			"web." + pod.Metadata.Namespace + ".svc.cluster.local:8080", "10.96.0.1:443"}
+	}
+	for _, network := range n.containers(t, victim)["web"].NetworkSettings.Networks {
+		theirs = append(theirs, net.JoinHostPort(network.IPAddress.String(), "8080"),
+			net.JoinHostPort(network.Gateway.String(), "8080"))
+	}
+	if len(theirs) != 2 || strings.Contains(theirs[0], "invalid") {
+		t.Fatalf("the victim's addresses are %v", theirs)
+	}
+	return theirs
+}
+
+func (n *node) shareNoNetwork(t *testing.T, one, another string) {
+	t.Helper()
+	if n.p.w.cluster != nil {
+		return // all pods of a cluster are on one, and policies keep them apart
+	}
+	own, other := n.containers(t, one), n.containers(t, another)
+	for name := range own["web"].NetworkSettings.Networks {
+		if _, shared := other["web"].NetworkSettings.Networks[name]; shared {
+			t.Errorf("both are on network %s", name)
+		}
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
@@ -20,16 +19,15 @@ func jobStep(key, code string, needs ...string) object {
 // jobs runs a migration that fails, repairs it, and tries the deployment again.
 func jobs(t *testing.T, p *product, n *node, book *ledger) {
 	t.Helper()
-	image := dockertest.PublishActorImage(t, p.w.docker, "nullops-test/migration",
-		`ENTRYPOINT ["/actor"]`)
-	p.admin.put(t, "/services/migration", object{"registry": "local", "image": image.Repository,
-		"tag_mode": "selectable", "tag": "not-this-one"}, nil)
+	tag := p.w.publishActor(t, "nullops-test/migration")
+	p.admin.put(t, "/services/migration", object{"registry": "local",
+		"image": "nullops-test/migration", "tag_mode": "selectable", "tag": "not-this-one"}, nil)
 	steps := func(code string) []object {
 		return []object{book.ledgerStep("first", "ledger", nil, nil), jobStep("migrate", code, "first"),
 			book.ledgerStep("after", "ledger", []string{"migrate"}, nil), webStep("web", "after")}
 	}
 	p.define(t, "migrated", steps("3")...)
-	d := p.admin.deploy(t, "migrated", "migrated", map[string]string{"migrate": image.Tag})
+	d := p.admin.deploy(t, "migrated", "migrated", map[string]string{"migrate": tag})
 	// promise: N-332
 	d = p.admin.await(t, d.Id, apiclient.DeploymentStatusFailed)
 	run := p.admin.run(t, d)

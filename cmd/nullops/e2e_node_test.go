@@ -74,6 +74,9 @@ func (p *product) newNode(t *testing.T, name string) *node {
 		docker: p.w.docker, data: filepath.Join(shortDir(t), "data"), run: dockertest.RunDir(t)}
 	// Sixteen ranges of 4096 addresses; agents/docker's own tests use 10.213 and 10.214.
 	n.subnets = fmt.Sprintf("10.222.%d.0/20", 16*(p.w.ranges.Add(1)%16))
+	if p.w.cluster != nil {
+		p.w.cluster.equip(n)
+	}
 	p.nodes.Store(name, n) // scenarios that share the product add nodes at once
 	return n
 }
@@ -152,6 +155,9 @@ func (n *node) scanForLeaks(t *testing.T) dockertest.LeakScan {
 // leftOf lists what is there of one deployment.
 func (n *node) leftOf(t *testing.T, id string) []string {
 	t.Helper()
+	if k := n.p.w.cluster; k != nil {
+		return k.leftOf(t, n, id)
+	}
 	var left []string
 	for _, thing := range n.scanForLeaks(t).AddedSince(dockertest.LeakScan{}) {
 		if strings.Contains(thing, id) {
@@ -170,12 +176,14 @@ func (n *node) nothingLeft(t *testing.T, id string) {
 	}
 }
 
-// mustBeThere is the positive control of nothingLeft.
+// mustBeThere is the positive control of nothingLeft. In a cluster, files of a deployment are in
+// the memory of its pods.
 func (n *node) mustBeThere(t *testing.T, id string, kinds ...string) {
 	t.Helper()
 	left := strings.Join(n.leftOf(t, id), "\n")
 	for _, kind := range kinds {
-		if !strings.Contains(left, kind+" ") {
+		inPod := kind == "file" && n.p.w.cluster != nil
+		if !inPod && !strings.Contains(left, kind+" ") {
 			t.Errorf("the scan sees no %s of %s, only\n%s", kind, id, left)
 		}
 	}

@@ -144,8 +144,16 @@ func (p *product) firstPassword(t *testing.T) string {
 // applyShop defines the example with the command line, as a user would.
 func (p *product) applyShop(t *testing.T) (out string) {
 	t.Helper()
-	out, errs, code := p.admin.cli(t, "apply", "-f", shopFolder, "--set",
-		"registry/local.host="+p.w.registry)
+	args := []string{"apply", "-f", shopFolder, "--set", "registry/local.host=" + p.w.registry}
+	if k := p.w.cluster; k != nil {
+		ca, err := os.ReadFile(k.authority)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--set", "registry/local.insecure=false", "--set",
+			"registry/local.ca="+jsonText(t, string(ca)))
+	}
+	out, errs, code := p.admin.cli(t, args...)
 	if code != 0 {
 		t.Fatalf("apply: exit code %d\n%s%s", code, out, errs)
 	}

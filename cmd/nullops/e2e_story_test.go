@@ -38,8 +38,14 @@ type tale struct {
 // look for secrets, remove.
 func story(t *testing.T, w *world) {
 	s := &tale{p: startProductOn(t, w, pgtest.NewEmptyDatabase(t))}
-	for _, chapter := range []func(*testing.T){s.define, s.enrol, s.deploy, s.checkEvents, s.open,
-		s.checkLimits, s.streams, s.replacedIngress, s.logs, s.keepsSecrets, s.remove} {
+	s.tell(t, s.define, s.enrol, s.deploy, s.checkPlugins, s.checkEvents, s.open, s.checkLimits,
+		s.streams, s.replacedIngress, s.logs, s.keepsSecrets, s.remove)
+}
+
+// tell tells chapters up to one that fails.
+func (s *tale) tell(t *testing.T, chapters ...func(*testing.T)) {
+	t.Helper()
+	for _, chapter := range chapters {
 		chapter(t)
 		if t.Failed() {
 			return
@@ -168,7 +174,6 @@ func (s *tale) deploy(t *testing.T) {
 	}
 	s.checkOrder(t)
 	s.metadata(t)
-	s.checkPlugins(t)
 }
 
 // checkPlugins asks the plugins whether what they made is there, and the node which
@@ -465,9 +470,14 @@ func (s *tale) remove(t *testing.T) {
 	if left := s.n.scanForLeaks(t).AddedSince(s.before); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
+	s.checkGone(t, web)
+}
+
+// checkGone makes sure that people see that a deployment was removed.
+func (s *tale) checkGone(t *testing.T, url string) {
 	// promise: N-184
 	within(t, soon, "the host is gone", func() string {
-		if a := s.p.visit(t, web+"/"); a.status != http.StatusGone {
+		if a := s.p.visit(t, url+"/"); a.status != http.StatusGone {
 			return a.String()
 		}
 		return ""

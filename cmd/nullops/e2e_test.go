@@ -116,9 +116,11 @@ type world struct {
 	binary   string
 	docker   string
 	registry string
-	ranges   atomic.Int32
-	once     sync.Once
-	shared   *product
+	// cluster is nil where nodes have Docker.
+	cluster *cluster
+	ranges  atomic.Int32
+	once    sync.Once
+	shared  *product
 }
 
 func newWorld(t *testing.T) *world {

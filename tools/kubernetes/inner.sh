@@ -60,15 +60,12 @@ start_control_plane() {
   until curl -sfk -H 'Authorization: Bearer admintoken' https://127.0.0.1:16443/readyz >/dev/null; do
     sleep 0.1
   done
-  # A machine counts as lost after seconds, not after most of a minute. Everybody may write to the
-  # volumes: nothing here knows the groups that a pod asks for.
-  umask 0
+  # A machine counts as lost after seconds, not after most of a minute.
   start manager "$kubernetes" kube-controller-manager --kubeconfig=manager.kubeconfig \
     --authentication-kubeconfig=manager.kubeconfig --authorization-kubeconfig=manager.kubeconfig \
     --service-account-private-key-file=pki/sa.key --root-ca-file=certs/apiserver.crt \
     --use-service-account-credentials=true --leader-elect=false --cert-dir=manager-certs \
     --bind-address=127.0.0.1 --enable-hostpath-provisioner --node-monitor-grace-period=16s
-  umask 022
   start scheduler "$kubernetes" kube-scheduler --kubeconfig=scheduler.kubeconfig \
     --authentication-kubeconfig=scheduler.kubeconfig \
     --authorization-kubeconfig=scheduler.kubeconfig --leader-elect=false \

@@ -5,8 +5,8 @@
 //	kubernetes kubectl|dns|policies ...
 //
 // One program is linked once, where seven would be linked one by one, and needs a third of the
-// room. dns and policies are ours, all others are the originals. tools/setup/kubernetes.sh builds it;
-// nothing of it is part of the product.
+// room. dns and policies are ours, all others are the originals. tools/setup/kubernetes.sh builds
+// it; nothing of it is part of the product.
 package main
 
 import (

@@ -21,8 +21,8 @@ import (
 
 // enforcer stands in for a network plugin that enforces policies, which cannot be had here as a Go
 // module: it reads the NetworkPolicies that the cluster stores, and writes rules of the kernel's
-// packet filter into the network namespace that it runs in, that of the first machine. It knows what
-// our policies use and no more: an address range must be the last peer of a policy.
+// packet filter into the network namespace that it runs in, that of the first machine. It knows
+// what our policies use and no more: an address range must be the last peer of a policy.
 type enforcer struct {
 	api   kubernetes.Interface
 	rules string

@@ -72,6 +72,12 @@ func collectFile(root fs.FS, name string, claims map[string][]string) error {
 	return nil
 }
 
+// clusterTag begins the files of tests that need a cluster, and onCluster marks what they show.
+const (
+	clusterTag = "//go:build kubernetes\n"
+	onCluster  = " (on a cluster)"
+)
+
 // inGo names the function around each comment.
 func inGo(name string, text []byte) (map[string][]string, error) {
 	files := token.NewFileSet()
@@ -79,14 +85,18 @@ func inGo(name string, text []byte) (map[string][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := map[string][]string{}
+	found, mark := map[string][]string{}, ""
+	if strings.HasPrefix(string(text), clusterTag) {
+		mark = onCluster
+	}
 	for _, group := range file.Comments {
 		for _, comment := range group.List {
 			match := claim.FindStringSubmatch(comment.Text)
 			if match == nil {
 				continue
 			}
-			test := fmt.Sprintf("`%s` %s", path.Dir(name), enclosingTest(file, comment.Pos()))
+			test := fmt.Sprintf("`%s` %s%s", path.Dir(name),
+				enclosingTest(file, comment.Pos()), mark)
 			for _, id := range claimed.FindAllString(match[1], -1) {
 				found[id] = append(found[id], test)
 			}

@@ -33,8 +33,9 @@ What NullOps promises its users, and the tests that would fail if it broke. Writ
 by ` + "`make generate`" + ` from the comments in the tests; do not edit by hand, except
 for the remarks before the tests. *partly* says what is missing, *mapped* what stands
 for a sentence of another product. What is marked (slow) is shown by
-` + "`make test-slow`" + ` only, and what is marked (in rotation) by one run of
-` + "`make test`" + ` in four; ` + "`make test PART=all`" + ` shows all of it.
+` + "`make test-slow`" + ` only, what is marked (on a cluster) by ` + "`make test-kubernetes`" + `,
+and what is marked (in rotation) by one run of ` + "`make test`" + ` in four;
+` + "`make test PART=all`" + ` shows all of it.
 
 | id | promise | shown by |
 |---|---|---|

@@ -16,6 +16,8 @@ func TestCollect_NamesTheTestAroundAClaim(t *testing.T) {
 		"a/b_test.go": {Data: []byte("package b\n\nfunc TestOne() {\n\t" + mark +
 			"N-901, N-902\n}\n" +
 			"\n// In prose, promise" + ": N-903 is no claim.\nfunc TestTwo() {}\n")},
+		"a/c_test.go": {Data: []byte(clusterTag + "\npackage b\n\nfunc TestThree() {\n\t" + mark +
+			"N-908\n}\n")},
 		"ui/e2e/x.mjs": {Data: []byte("check('opens', () => {\n  ok(); " + mark +
 			"N-904\n})\n")},
 		"ui/node_modules/y/y.js":   {Data: []byte(mark + "N-905\n")},
@@ -26,7 +28,7 @@ func TestCollect_NamesTheTestAroundAClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{"N-901": "`a` TestOne", "N-902": "`a` TestOne",
-		"N-904": "`ui/e2e/x.mjs` opens"}
+		"N-904": "`ui/e2e/x.mjs` opens", "N-908": "`a` TestThree (on a cluster)"}
 	for id, test := range want {
 		if strings.Join(claims[id], ",") != test {
 			t.Errorf("%s is shown by %v, want %s", id, claims[id], test)

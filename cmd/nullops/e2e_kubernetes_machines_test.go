@@ -1,0 +1,93 @@
+//go:build kubernetes
+
+package main_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
+)
+
+// TestKubernetesMachines drains and kills the machine that a deployment is on: it returns under the
+// URL that it had, and a run in its middle ends as if its agent had died. It runs alone, since the
+// pods of other tests would be on that machine too.
+func TestKubernetesMachines(t *testing.T) {
+	testpart.Rotate(t)
+	w := newClusterWorld(t)
+	w.cluster.leavesNothing(t)
+	k := w.cluster
+	p, book := startProduct(t, w), newLedger(t)
+	p.applyShop(t)
+	p.defineHostile(t)
+	n := p.enrol(t, "cluster", "qa")
+	kill := k.addMachine(t)
+	p.define(t, "stays", webStep("web"))
+	p.define(t, "dies", book.ledgerStep("first", "ledger", nil, nil),
+		book.ledgerStep("slow", "ledger-sleep", []string{"first"}, object{"seconds": 300}))
+	t.Cleanup(func() { k.kubectl(t, "uncordon", "node1") })
+	k.kubectl(t, "cordon", "node1")
+	stays := p.admin.deployReady(t, "stays", "stays", nil)
+	url := serviceURL(t, stays, "web")
+	p.answers(t, url)
+	n.mustBeOn(t, stays, "node2")
+
+	k.kubectl(t, "uncordon", "node1")
+	k.kubectl(t, "drain", "node2", "--force", "--ignore-daemonsets", "--delete-emptydir-data",
+		"--timeout=60s")
+	p.isBack(t, n, stays, "node1")
+
+	k.kubectl(t, "uncordon", "node2")
+	k.kubectl(t, "drain", "node1", "--force", "--ignore-daemonsets", "--delete-emptydir-data",
+		"--timeout=60s")
+	p.isBack(t, n, stays, "node2")
+	dies := p.admin.deploy(t, "dies", "dies", nil)
+	book.await(t, "dies", "create slow")
+	k.kubectl(t, "uncordon", "node1")
+	kill()
+	// promise: K-06
+	d := p.admin.await(t, dies.Id, apiclient.DeploymentStatusFailed)
+	want := "create first, create slow, delete slow, delete first"
+	if got := strings.Join(book.of("dies"), ", "); got != want || d.Failure == nil ||
+		textOf(d.Failure.Step) != "slow" {
+		t.Errorf("the run on a machine that was lost: ledger %s, failure %+v", got, d.Failure)
+	}
+	p.isBack(t, n, stays, "node1")
+	k.kubectl(t, "delete", "node", "node2")
+	p.admin.remove(t, dies.Id)
+	p.admin.remove(t, stays.Id)
+	n.nothingLeft(t, stays.Id)
+	n.nothingLeft(t, dies.Id)
+}
+
+// mustBeOn fails unless the service web runs on a machine.
+func (n *node) mustBeOn(t *testing.T, d apiclient.Deployment, machine string) {
+	t.Helper()
+	if got := n.pod(t, d.Id, "web").Spec.Machine; got != machine {
+		t.Fatalf("it runs on %s, not on %s", got, machine)
+	}
+}
+
+// isBack waits until a deployment answers from another machine, where nobody did anything for it.
+func (p *product) isBack(t *testing.T, n *node, before apiclient.Deployment, machine string) {
+	t.Helper()
+	url := serviceURL(t, before, "web")
+	within(t, 4*time.Minute, "it answers from "+machine, func() string {
+		if a := p.visit(t, url+"/healthz"); a.status != http.StatusOK {
+			return a.String()
+		}
+		if got := n.pod(t, before.Id, "web").Spec.Machine; got != machine {
+			return "it runs on " + got
+		}
+		return ""
+	})
+	// promise: K-06
+	now := p.admin.deployment(t, before.Id)
+	if now.Status != apiclient.DeploymentStatusReady || serviceURL(t, now, "web") != url {
+		t.Errorf("on %s it is %s at %s, was at %s", machine, now.Status, serviceURL(t, now, "web"),
+			url)
+	}
+}
