@@ -56,6 +56,7 @@ func layered(t *testing.T, layers ...[]string) v1.Image {
 func TestReadAccounts_SeesWhatAContainerSees(t *testing.T) {
 	t.Parallel()
 	const passwd, group = "etc/passwd=app:x:1:2::/:/\n", "etc/group=team:x:3:other,app\n"
+	const other = "etc/passwd=app:x:7:8::/:/"
 	for name, c := range map[string]struct {
 		layers [][]string
 		user   string
@@ -63,16 +64,16 @@ func TestReadAccounts_SeesWhatAContainerSees(t *testing.T) {
 	}{
 		"one layer":          {[][]string{{passwd, group}}, "app", "1:2:[3]"},
 		"with dots":          {[][]string{{"./" + passwd, "/" + group}}, "app:team", "1:3:[]"},
-		"a later layer":      {[][]string{{passwd, group}, {"etc/passwd=app:x:7:8::/:/"}}, "app", "7:8:[3]"},
+		"a later layer":      {[][]string{{passwd, group}, {other}}, "app", "7:8:[3]"},
 		"an earlier layer":   {[][]string{{group}, {passwd}, {"bin/app="}}, "app", "1:2:[3]"},
 		"a number as group":  {[][]string{{passwd}}, "app:9", "1:9:[]"},
 		"removed":            {[][]string{{passwd}, {"etc/.wh.passwd="}}, "app", "no user app"},
 		"removed as a whole": {[][]string{{passwd}, {"etc/.wh..wh..opq="}}, "app", "no user app"},
-		"removed, and new":   {[][]string{{"etc/passwd=app:x:7:7::/:/"}, {"etc/.wh..wh..opq=", passwd}}, "app", "1:2:[]"},
+		"removed, and new":   {[][]string{{other}, {"etc/.wh..wh..opq=", passwd}}, "app", "1:2:[]"},
 		"nobody":             {[][]string{{passwd, group}}, "who", "no user who"},
 		"no such group":      {[][]string{{passwd, group}}, "app:who", "no group who"},
 		"no file":            {[][]string{{"bin/app="}}, "app", "no user app"},
-		"a link":             {[][]string{{"etc/passwd>/run/passwd"}}, "app", "its /etc/passwd is a link"},
+		"a link":             {[][]string{{"etc/passwd>/run/x"}}, "app", "its /etc/passwd is a link"},
 		"no number":          {[][]string{{"etc/passwd=app:x:one:2::/:/"}}, "app", `"one"`},
 	} {
 		t.Run(name, func(t *testing.T) {

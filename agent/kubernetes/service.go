@@ -61,8 +61,8 @@ func (sv *services) StartService(ctx context.Context, s agent.ServiceSpec) error
 	return nil
 }
 
-// refuseService says what a service asks for that a cluster cannot do. Without it, the service would
-// start and be something else than on Docker.
+// refuseService says what a service asks for that a cluster cannot do. Without it, the service
+// would start and be something else than on Docker.
 func refuseService(s agent.ServiceSpec) error {
 	if s.GPUs == nil {
 		return nil
