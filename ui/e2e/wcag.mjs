@@ -1,6 +1,6 @@
 // The criteria that WCAG 2.2 has beyond 2.1 at levels A and AA, one story each, named after it. axe looks for what
 // a machine finds on one page; these look at what a person does on several.
-import { api, check, freshName, picture, same, send, signIn, until } from "./browser.mjs";
+import { api, check, freshName, picture, same, signIn, until } from "./browser.mjs";
 import { dropProject, makeProject, node } from "./editor.mjs";
 
 /** Pages with what covers most: bars that stay, sheets, tables with heads that stay, the editor. */

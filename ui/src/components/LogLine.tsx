@@ -1,6 +1,6 @@
 import { type MouseEvent, memo } from "react";
 import { logTexts } from "@/components/logTexts";
-import { locale } from "@/locale";
+import { dateLocale, locale } from "@/locale";
 import { texts } from "@/texts";
 import { parseAnsi, plainText } from "./ansi";
 import { numberInAttempt, sayLine } from "./lineNumber";
@@ -125,7 +125,7 @@ function clockOf(at: string): string {
   return Number.isNaN(date.getTime()) ? "" : seconds.format(date);
 }
 
-const dates = new Intl.DateTimeFormat(locale, { dateStyle: "full" });
+const dates = new Intl.DateTimeFormat(dateLocale, { dateStyle: "full" });
 
 /** The day of a line whose day is not that of the line before; of the first, when it is not today. */
 export function newDay(line: LogRow, before?: LogRow): string | undefined {

@@ -1,4 +1,4 @@
-import { type Connection, useReactFlow } from "@xyflow/react";
+import { useReactFlow } from "@xyflow/react";
 import { useState } from "react";
 import { loadChunk } from "@/components/loadChunk";
 import { useToast } from "@/components/Toast";
@@ -7,7 +7,7 @@ import type { Catalogue } from "../model/catalogue";
 import type { Doc, Spot, Step } from "../model/document";
 import { addComment, addStep, commentId, moveItems, removeSelected } from "../model/edit";
 import { groupSteps } from "../model/groups";
-import type { Session } from "../session/session";
+import type { CanvasContext } from "./canvasContext";
 import type { CanvasFloat } from "./canvasFloat";
 import { removeEdge } from "./edges";
 import { placeAfter, placeNew, sizeOf } from "./itemBoxes";
@@ -21,16 +21,6 @@ import {
 import { layoutSteps } from "./stepGeometry";
 import { useConnections } from "./useConnections";
 import { focusCanvas, focusNode } from "./useKeyboardNavigation";
-
-export type CanvasContext = {
-  session: Session;
-  catalogue: Catalogue;
-  /** The step that the inspector shows. */
-  step: Step | undefined;
-  chosen: Set<string>;
-  chosenEdges: Set<string>;
-  choose: (nodes: Set<string>, edges: Set<string>) => void;
-};
 
 const NOTHING = new Set<string>();
 
@@ -171,4 +161,3 @@ function useAdding(
 }
 
 export type CanvasActions = ReturnType<typeof useCanvasActions>;
-export type { Connection, PortEnd };
