@@ -117,7 +117,7 @@ function useAdding(
   ask: (ways: ReturnType<typeof connectionsWith>, step: string, at: Spot) => void,
 ) {
   const flow = useReactFlow();
-  const add = (what: string, middle?: Spot, byKey = false) => {
+  const add = (what: string, middle?: Spot) => {
     const { doc } = session;
     const at = middle ?? viewportCentre(flow);
     if (what === "comment") {
@@ -127,24 +127,25 @@ function useAdding(
       );
       const id = commentId(session.doc.comments.length - 1);
       choose(new Set([id]), NOTHING);
-      if (byKey) focusNode(id);
+      focusNode(id);
       return;
     }
     const step = newStep(what, at, catalogue);
-    finish(addStep(doc, { ...step, position: placeNew(step, at, doc, catalogue) }), byKey);
+    finish(addStep(doc, { ...step, position: placeNew(step, at, doc, catalogue) }));
   };
-  const finish = (next: Doc, byKey: boolean) => {
+  const finish = (next: Doc) => {
     session.change(next);
     const added = session.doc.steps.at(-1);
     if (!added) return undefined;
     choose(new Set([added.key]), NOTHING);
-    if (byKey) focusNode(added.key);
+    // Keys mean the new step from here on.
+    focusNode(added.key);
     return added.key;
   };
   /** From the picker: a step that is connected with the port it was opened for. */
   const addPicked = (what: string, float: Extract<CanvasFloat, { kind: "picker" }>) => {
     const { from, middle, at } = float;
-    if (!from) return add(what, middle, true);
+    if (!from) return add(what, middle);
     const { doc } = session;
     const bare = newStep(what, { x: 0, y: 0 }, catalogue);
     const position = middle
@@ -154,7 +155,7 @@ function useAdding(
     const key = next.steps.at(-1)?.key ?? "";
     const ways = connectionsWith(next, catalogue, from, key);
     const obvious = obviousConnection(ways, from);
-    finish(obvious ? drawConnection(next, catalogue, obvious.connection) : next, true);
+    finish(obvious ? drawConnection(next, catalogue, obvious.connection) : next);
     if (!obvious) ask(ways, key, at);
   };
   return { add, addPicked };
