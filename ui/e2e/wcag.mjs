@@ -69,7 +69,10 @@ async function dragging({ page }) {
     const before = await until("it is saved", place);
     await page.keyboard.press("ArrowDown");
     await until("a step is moved without a drag", async () => (await place()).y > before.y);
-    await page.getByRole("combobox", { name: "Wait for another step…" }).selectOption("approval");
+    const others = page.getByRole("combobox", { name: "Wait for another step…" });
+    // Its options are made when somebody is at it.
+    await others.focus();
+    await others.selectOption("approval");
     const line = page.locator('.react-flow__edge[data-id="order|approval||script"]');
     await line.waitFor({ state: "attached" });
     // By single presses alone: the plus of a port connects what it adds.
@@ -171,12 +174,17 @@ async function redundantEntry({ page }) {
   same(await sheet.getByLabel("Name").inputValue(), "Not_A_Name", "the name after a refusal");
   // A project's page leads to its pipeline and deployments with the project filled in.
   await page.goto("/deployments/new?project=shop&env=qa");
-  const text = await sheet.evaluate((one) =>
-    [one.innerText, ...[...one.querySelectorAll("input, select")].map((field) => field.value)].join(
-      " ",
-    ),
-  );
-  check(/shop/.test(text) && /qa/.test(text), "the project or environment is asked for again");
+  const filled = () =>
+    sheet.evaluate((one) =>
+      [
+        one.innerText,
+        ...[...one.querySelectorAll("input, select")].map((field) => field.value),
+      ].join(" "),
+    );
+  await until("project and environment are filled in", async () => {
+    const text = await filled();
+    return /shop/.test(text) && /qa/.test(text);
+  });
 }
 
 /** No puzzle, no memory: names and passwords can be pasted and filled in by a manager. */

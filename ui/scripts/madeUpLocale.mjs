@@ -2,7 +2,7 @@
 // can be looked at before there is one. Used by e2e/locales.mjs, and by `node scripts/madeUpLocale.mjs FOLDER [rtl]`.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { build, mergeConfig } from "vite";
+import { build, loadConfigFromFile, mergeConfig } from "vite";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -74,10 +74,14 @@ function madeUp({ lang, dir, formats, letters }) {
       if (name === "locale")
         return `export const dateLocale = ${JSON.stringify(formats)};\nexport const locale = dateLocale;`;
       const file = `${root}src/${name}.ts`;
-      const names = [...readFileSync(file, "utf8").matchAll(/^export const (\w+)/gm)];
+      const text = readFileSync(file, "utf8");
+      const names = [...text.matchAll(/^export const (\w+)/gm)];
+      // What a module works out of its texts stays as it is.
+      const others = [...text.matchAll(/^export function (\w+)/gm)].map(([, one]) => one);
       return [
         `import * as english from ${JSON.stringify(file)};`,
         `import { speak } from ${JSON.stringify(`${MADE_UP}speak`)};`,
+        `export { ${others.join(", ")} } from ${JSON.stringify(file)};`,
         ...names.map(([, one]) => `export const ${one} = speak(english.${one});`),
       ].join("\n");
     },
@@ -88,8 +92,9 @@ function madeUp({ lang, dir, formats, letters }) {
 
 /** Builds the interface in a made-up locale into a folder. */
 export async function buildMadeUp(locale, outDir) {
-  const { default: config } = await import("../vite.config.ts");
-  const { test: _, ...own } = config;
+  const file = `${root}vite.config.ts`;
+  const found = await loadConfigFromFile({ command: "build", mode: "production" }, file, root);
+  const { test: _, ...own } = found.config;
   await build(
     mergeConfig(own, {
       configFile: false,

@@ -58,13 +58,16 @@ export function useKeepInSight(chosen: Set<string>) {
     // The canvas has its new width in the next frame.
     const frame = requestAnimationFrame(() => {
       const canvas = document.querySelector(".cv")?.getBoundingClientRect();
-      const step = document
-        .querySelector(`.react-flow__node[data-id="${CSS.escape(only)}"]`)
-        ?.getBoundingClientRect();
-      if (!canvas || !step) return;
+      // Not by its element: a step out of sight has none.
+      const node = flow.getNode(only);
+      if (!canvas || !node) return;
+      const { x: left, y: top } = flow.flowToScreenPosition(node.position);
+      const scale = flow.getZoom();
+      const right = left + (node.width ?? 0) * scale;
+      const bottom = top + (node.height ?? 0) * scale;
       const by = {
-        x: hiddenBy(step.left, step.right, canvas.left, canvas.right),
-        y: hiddenBy(step.top, step.bottom, canvas.top, canvas.bottom),
+        x: hiddenBy(left, right, canvas.left, canvas.right),
+        y: hiddenBy(top, bottom, canvas.top, canvas.bottom),
       };
       if (by.x === 0 && by.y === 0) return;
       const { x, y, zoom } = flow.getViewport();
