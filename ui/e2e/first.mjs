@@ -185,6 +185,18 @@ async function opens(page, context) {
   const says = () => tab.locator("body").innerText();
   await until("its URL answers", async () => /hello/.test(await says().catch(() => "")), RUN);
   await tab.close();
+  // What is counted is what is listed: each of the steps, the last one once it was really opened.
+  await until(
+    "all of it is counted as done",
+    async () => {
+      const all = Object.values(await states(page));
+      const said = await page.getByText(/^\d+ of \d+ done/).innerText();
+      return (
+        all.every((state) => state === "Done") && said.startsWith(`${all.length} of ${all.length} `)
+      );
+    },
+    RUN,
+  );
 }
 
 /** What runs is taken down while there is still somebody to ask for that. */

@@ -332,7 +332,7 @@ async function room({ page }, project) {
   await page.reload();
   await node(page, "db").waitFor();
   await rests(page);
-  check((await zoom()) >= 60, `six steps at 1024 are drawn at ${await zoom()} %`);
+  check((await zoom()) >= 70, `six steps at 1024 are drawn at ${await zoom()} %`);
   const wide = await page.evaluate(() =>
     document.documentElement.scrollWidth <= window.innerWidth
       ? []
@@ -346,7 +346,7 @@ async function room({ page }, project) {
   await page.getByRole("complementary", { name: "db", exact: true }).waitFor();
   await picture(page, "editor-1024-inspector");
   await page.setViewportSize({ width: 390, height: 844 });
-  await page.locator(".sn").first().waitFor();
+  await page.getByRole("heading", { name: "No pipeline yet" }).waitFor();
   await picture(page, "editor-390");
 }
 

@@ -26,6 +26,7 @@ import { stories as lacks } from "./lacks.mjs";
 import { stories as life } from "./life.mjs";
 import { stories as list } from "./list.mjs";
 import { stories as live } from "./live.mjs";
+import { stories as locales } from "./locales.mjs";
 import { stories as main } from "./main.mjs";
 import { stories as met } from "./met.mjs";
 import { stories as nodes } from "./nodes.mjs";
@@ -80,7 +81,18 @@ export const rotated = [
 ].flat();
 
 /** Minutes long: told when they are named, or all of them with --slow. */
-export const slow = [drop, first, axe, states, dialogs, nothing, doors, gallery, twoLong].flat();
+export const slow = [
+  drop,
+  first,
+  axe,
+  states,
+  dialogs,
+  nothing,
+  doors,
+  gallery,
+  locales,
+  twoLong,
+].flat();
 
 const lines = live.filter(([name]) => /^a link|^hostile/.test(name));
 /**

@@ -1,6 +1,6 @@
 // The criteria that WCAG 2.2 has beyond 2.1 at levels A and AA, one story each, named after it. axe looks for what
 // a machine finds on one page; these look at what a person does on several.
-import { api, check, freshName, picture, same, send, signIn, until } from "./browser.mjs";
+import { api, check, freshName, picture, same, signIn, until } from "./browser.mjs";
 import { dropProject, makeProject, node } from "./editor.mjs";
 
 /** Pages with what covers most: bars that stay, sheets, tables with heads that stay, the editor. */
@@ -69,7 +69,10 @@ async function dragging({ page }) {
     const before = await until("it is saved", place);
     await page.keyboard.press("ArrowDown");
     await until("a step is moved without a drag", async () => (await place()).y > before.y);
-    await page.getByRole("combobox", { name: "Wait for another step…" }).selectOption("approval");
+    const others = page.getByRole("combobox", { name: "Wait for another step…" });
+    // Its options are made when somebody is at it.
+    await others.focus();
+    await others.selectOption("approval");
     const line = page.locator('.react-flow__edge[data-id="order|approval||script"]');
     await line.waitFor({ state: "attached" });
     // By single presses alone: the plus of a port connects what it adds.
@@ -141,7 +144,7 @@ async function consistentHelp({ page }) {
   for (const path of PAGES.filter((one) => one !== "/deployments/new")) {
     await page.goto(path);
     await page.locator("h1").first().waitFor();
-    const jump = page.getByRole("navigation").getByRole("button", { name: /^Go to/ });
+    const jump = page.getByRole("navigation").getByRole("button", { name: /^Jump to/ });
     await jump.waitFor();
     places.add(
       await jump.evaluate((one) => {
@@ -171,8 +174,17 @@ async function redundantEntry({ page }) {
   same(await sheet.getByLabel("Name").inputValue(), "Not_A_Name", "the name after a refusal");
   // A project's page leads to its pipeline and deployments with the project filled in.
   await page.goto("/deployments/new?project=shop&env=qa");
-  const text = await page.getByRole("dialog", { name: "New deployment" }).innerText();
-  check(/shop/.test(text) && /qa/.test(text), "the project or environment is asked for again");
+  const filled = () =>
+    sheet.evaluate((one) =>
+      [
+        one.innerText,
+        ...[...one.querySelectorAll("input, select")].map((field) => field.value),
+      ].join(" "),
+    );
+  await until("project and environment are filled in", async () => {
+    const text = await filled();
+    return /shop/.test(text) && /qa/.test(text);
+  });
 }
 
 /** No puzzle, no memory: names and passwords can be pasted and filled in by a manager. */

@@ -1,6 +1,6 @@
 import { type MouseEvent, memo } from "react";
 import { logTexts as t } from "@/components/logTexts";
-import { locale } from "@/locale";
+import { dateLocale, locale } from "@/locale";
 import { parseAnsi, plainText } from "./ansi";
 import { numberInAttempt, sayLine } from "./lineNumber";
 import { type Level, parseRecord } from "./logLevel";
@@ -154,7 +154,7 @@ function Mark({ children }: { children: string }) {
   );
 }
 
-const dates = new Intl.DateTimeFormat(locale, { dateStyle: "full" });
+const dates = new Intl.DateTimeFormat(dateLocale, { dateStyle: "full" });
 
 /** The day of a line whose day is not that of the line before; of the first, when it is not today. */
 export function newDay(line: LogRow, before?: LogRow): string | undefined {

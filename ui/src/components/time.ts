@@ -1,4 +1,4 @@
-import { locale } from "@/locale";
+import { dateLocale, locale } from "@/locale";
 import { texts } from "@/texts";
 
 const t = texts.time;
@@ -53,9 +53,9 @@ export function elapsedBetween(from?: string | null, to?: string | null, now = D
 }
 
 /* Making one costs more than all else that a row of a list does. */
-const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
-const hours = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit" });
-const days = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
+const moment = new Intl.DateTimeFormat(dateLocale, { dateStyle: "medium", timeStyle: "medium" });
+const hours = new Intl.DateTimeFormat(dateLocale, { hour: "2-digit", minute: "2-digit" });
+const days = new Intl.DateTimeFormat(dateLocale, { day: "numeric", month: "short" });
 const three = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 
 /** The exact moment, in the reader's own zone, for tooltips: "21 Nov 2026, 14:02:11". */

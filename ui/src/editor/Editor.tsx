@@ -105,7 +105,7 @@ function Loaded(props: LoadedProps) {
           field={find}
           open={panes.palette}
           onOpen={panes.showPalette}
-          onAdd={(what, byKey) => actions.add(what, undefined, byKey)}
+          onAdd={(what) => actions.add(what)}
           onPick={({ right: x, top: y }) => actions.openPicker({ x, y })}
         />
         <CanvasArea catalogue={catalogue} editing={editing} />

@@ -1,13 +1,12 @@
 import { createRoute } from "@tanstack/react-router";
 import { app, loadPage, root } from "@/routes/parents";
-import { SignIn } from "../pages/sign-in/SignIn";
 
 export const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   validateSearch: (search: Record<string, unknown>): { next?: string } =>
     typeof search.next === "string" ? { next: search.next } : {},
-  component: SignIn,
+  component: loadPage(() => import("../pages/sign-in/SignIn"), "SignIn"),
 });
 
 export const invitation = createRoute({

@@ -48,7 +48,7 @@ it("adds a job by keyboard, whose service is still to be chosen", async () => {
   const onAdd = vi.fn();
   renderPalette({ onAdd });
   await userEvent.type(screen.getByRole("textbox"), "job{Enter}");
-  expect(onAdd.mock.calls).toEqual([["job", true]]);
+  expect(onAdd.mock.calls).toEqual([["job"]]);
   const position = { x: 1, y: 2 };
   expect(newStep("job", position)).toEqual({
     key: "job",

@@ -12,7 +12,7 @@ type Props = {
   field: RefObject<HTMLInputElement | null>;
   open: boolean;
   onOpen: (open: boolean) => void;
-  onAdd: (what: string, byKey: boolean) => void;
+  onAdd: (what: string) => void;
   /** Opens the picker beside the rail. */
   onPick: (at: DOMRect) => void;
 };

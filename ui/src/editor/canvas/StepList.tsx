@@ -10,8 +10,7 @@ type Item = { id: string; name: string; more?: string; icon: ReactNode };
 type Props = {
   catalogue: Catalogue;
   field: RefObject<HTMLInputElement | null>;
-  /** What is added, and whether by a key: then the keyboard goes on at the new step. */
-  onAdd: (what: string, byKey: boolean) => void;
+  onAdd: (what: string) => void;
   /** Whether a step only: where a line is to end, a comment is no use. */
   stepsOnly?: boolean;
   autoFocus?: boolean;
@@ -26,13 +25,13 @@ export function StepList({ catalogue, field, onAdd, stepsOnly, autoFocus }: Prop
   const list = useRef<HTMLDivElement>(null);
   const groups = searchItems(groupsOf(catalogue, stepsOnly), search.trim().toLowerCase());
   const first = groups[0]?.items[0];
-  const add = (id: string, byKey: boolean) => {
+  const add = (id: string) => {
     setSearch("");
-    onAdd(id, byKey);
+    onAdd(id);
   };
   const inField = (event: KeyboardEvent<HTMLInputElement>) => {
     // A key that is held down would add one after the other.
-    if (event.key === "Enter" && first && !event.repeat) add(first.id, true);
+    if (event.key === "Enter" && first && !event.repeat) add(first.id);
     if (event.key === "Escape" && search) {
       setSearch("");
       event.stopPropagation();
@@ -56,7 +55,8 @@ export function StepList({ catalogue, field, onAdd, stepsOnly, autoFocus }: Prop
         {autoFocus ? null : <kbd>A</kbd>}
       </div>
       {groups.map((group) => (
-        <section key={group.title} aria-label={group.title}>
+        // In the picker, its groups are no landmarks: the list beside the canvas has the same ones.
+        <section key={group.title} aria-label={autoFocus ? undefined : group.title}>
           <h2 className="ph3">{group.title}</h2>
           {group.items.map((item) => (
             <button
@@ -66,7 +66,7 @@ export function StepList({ catalogue, field, onAdd, stepsOnly, autoFocus }: Prop
               data-first={(search && item === first) || undefined}
               draggable
               title={t.add(item.name)}
-              onClick={(event) => add(item.id, event.detail === 0)}
+              onClick={() => add(item.id)}
               onDragStart={(event) => {
                 event.dataTransfer.setData("application/x-nullops-step", item.id);
                 event.dataTransfer.effectAllowed = "copy";

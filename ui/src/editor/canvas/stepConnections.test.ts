@@ -30,6 +30,7 @@ const doc: Doc = {
     { key: "db", service: { name: "db", ports: [{ name: "sql", port: 5432 }] } },
     { key: "make", plugin: { name: "make" } },
     { key: "web", service: { name: "web", env: { API: "" } } },
+    { key: "two", service: { name: "two", env: { A: "", B: "" } } },
   ],
   comments: [],
 };
@@ -48,7 +49,9 @@ it("takes the field that is meant without a doubt, and asks otherwise", () => {
     obviousConnection(connectionsWith(doc, catalogue, end, key), end)?.label;
   expect(obvious(from("out:host"), "make")).toBe("host");
   expect(obvious(from("out:host"), "web")).toBe("API");
-  expect(obvious(from("out:url", "make"), "db")).toBeUndefined();
+  // A service without variables has but one place for it: a new one.
+  expect(obvious(from("out:url", "make"), "db")).toBe("a new variable");
+  expect(obvious(from("out:url", "make"), "two")).toBeUndefined();
   expect(obvious(from("after"), "web")).toBe("Runs after");
 });
 

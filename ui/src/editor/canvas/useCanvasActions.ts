@@ -1,4 +1,4 @@
-import { type Connection, useReactFlow } from "@xyflow/react";
+import { useReactFlow } from "@xyflow/react";
 import { useState } from "react";
 import { loadChunk } from "@/components/loadChunk";
 import { useToast } from "@/components/Toast";
@@ -7,7 +7,7 @@ import type { Catalogue } from "../model/catalogue";
 import type { Doc, Spot, Step } from "../model/document";
 import { addComment, addStep, commentId, moveItems, removeSelected } from "../model/edit";
 import { groupSteps } from "../model/groups";
-import type { Session } from "../session/session";
+import type { CanvasContext } from "./canvasContext";
 import type { CanvasFloat } from "./canvasFloat";
 import { removeEdge } from "./edges";
 import { placeAfter, placeNew, sizeOf } from "./itemBoxes";
@@ -21,16 +21,6 @@ import {
 import { layoutSteps } from "./stepGeometry";
 import { useConnections } from "./useConnections";
 import { focusCanvas, focusNode } from "./useKeyboardNavigation";
-
-export type CanvasContext = {
-  session: Session;
-  catalogue: Catalogue;
-  /** The step that the inspector shows. */
-  step: Step | undefined;
-  chosen: Set<string>;
-  chosenEdges: Set<string>;
-  choose: (nodes: Set<string>, edges: Set<string>) => void;
-};
 
 const NOTHING = new Set<string>();
 
@@ -127,7 +117,7 @@ function useAdding(
   ask: (ways: ReturnType<typeof connectionsWith>, step: string, at: Spot) => void,
 ) {
   const flow = useReactFlow();
-  const add = (what: string, middle?: Spot, byKey = false) => {
+  const add = (what: string, middle?: Spot) => {
     const { doc } = session;
     const at = middle ?? viewportCentre(flow);
     if (what === "comment") {
@@ -137,24 +127,25 @@ function useAdding(
       );
       const id = commentId(session.doc.comments.length - 1);
       choose(new Set([id]), NOTHING);
-      if (byKey) focusNode(id);
+      focusNode(id);
       return;
     }
     const step = newStep(what, at, catalogue);
-    finish(addStep(doc, { ...step, position: placeNew(step, at, doc, catalogue) }), byKey);
+    finish(addStep(doc, { ...step, position: placeNew(step, at, doc, catalogue) }));
   };
-  const finish = (next: Doc, byKey: boolean) => {
+  const finish = (next: Doc) => {
     session.change(next);
     const added = session.doc.steps.at(-1);
     if (!added) return undefined;
     choose(new Set([added.key]), NOTHING);
-    if (byKey) focusNode(added.key);
+    // Keys mean the new step from here on.
+    focusNode(added.key);
     return added.key;
   };
   /** From the picker: a step that is connected with the port it was opened for. */
   const addPicked = (what: string, float: Extract<CanvasFloat, { kind: "picker" }>) => {
     const { from, middle, at } = float;
-    if (!from) return add(what, middle, true);
+    if (!from) return add(what, middle);
     const { doc } = session;
     const bare = newStep(what, { x: 0, y: 0 }, catalogue);
     const position = middle
@@ -164,11 +155,10 @@ function useAdding(
     const key = next.steps.at(-1)?.key ?? "";
     const ways = connectionsWith(next, catalogue, from, key);
     const obvious = obviousConnection(ways, from);
-    finish(obvious ? drawConnection(next, catalogue, obvious.connection) : next, true);
+    finish(obvious ? drawConnection(next, catalogue, obvious.connection) : next);
     if (!obvious) ask(ways, key, at);
   };
   return { add, addPicked };
 }
 
 export type CanvasActions = ReturnType<typeof useCanvasActions>;
-export type { Connection, PortEnd };

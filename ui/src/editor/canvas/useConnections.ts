@@ -4,6 +4,7 @@ import { useToast } from "@/components/Toast";
 import { editorTexts as t } from "@/editor/editorTexts";
 import type { Spot } from "../model/document";
 import { isImplied } from "../model/impliedLines";
+import type { CanvasContext } from "./canvasContext";
 import type { CanvasFloat } from "./canvasFloat";
 import {
   fieldUnder,
@@ -21,7 +22,6 @@ import {
   type PortEnd,
   type StepConnection,
 } from "./stepConnections";
-import type { CanvasContext } from "./useCanvasActions";
 
 const NOTHING = new Set<string>();
 

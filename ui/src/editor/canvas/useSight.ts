@@ -8,6 +8,9 @@ export const FIT = { padding: 0.06, maxZoom: 1 };
 const READABLE = 0.72;
 /** Below this, steps are drawn as boxes with their names: then all of them are shown. */
 const OVERVIEW = 0.4;
+/** How often it is looked whether the drawing was fitted, and at what interval in ms. */
+const LOOKS = 8;
+const APART = 60;
 /** Between a step and the edge of the canvas, in px. */
 const MARGIN = 24;
 
@@ -25,19 +28,23 @@ export function useFirstView(doc: Doc, chosen: Set<string>) {
   const done = useRef(linked !== undefined);
   useEffect(() => {
     if (done.current) return;
-    done.current = true;
-    // The library fits the drawing once it knows the size of the canvas.
-    const timer = setTimeout(() => {
+    // The library fits the drawing once it knows the size of the canvas: soon, but nobody says when.
+    let left = LOOKS;
+    const timer = setInterval(() => {
       const zoom = flow.getZoom();
-      if (zoom <= OVERVIEW || zoom >= READABLE) return;
+      const small = zoom > OVERVIEW && zoom < READABLE;
+      left -= 1;
+      if (small || left === 0) clearInterval(timer);
+      if (!small) return;
+      done.current = true;
       const box = flow.getNodesBounds(flow.getNodes());
       void flow.setViewport({
         x: MARGIN - box.x * READABLE,
         y: MARGIN + 40 - box.y * READABLE,
         zoom: READABLE,
       });
-    }, 50);
-    return () => clearTimeout(timer);
+    }, APART);
+    return () => clearInterval(timer);
   }, [flow]);
   return linked ?? FIT;
 }
@@ -51,13 +58,16 @@ export function useKeepInSight(chosen: Set<string>) {
     // The canvas has its new width in the next frame.
     const frame = requestAnimationFrame(() => {
       const canvas = document.querySelector(".cv")?.getBoundingClientRect();
-      const step = document
-        .querySelector(`.react-flow__node[data-id="${CSS.escape(only)}"]`)
-        ?.getBoundingClientRect();
-      if (!canvas || !step) return;
+      // Not by its element: a step out of sight has none.
+      const node = flow.getNode(only);
+      if (!canvas || !node) return;
+      const { x: left, y: top } = flow.flowToScreenPosition(node.position);
+      const scale = flow.getZoom();
+      const right = left + (node.width ?? 0) * scale;
+      const bottom = top + (node.height ?? 0) * scale;
       const by = {
-        x: hiddenBy(step.left, step.right, canvas.left, canvas.right),
-        y: hiddenBy(step.top, step.bottom, canvas.top, canvas.bottom),
+        x: hiddenBy(left, right, canvas.left, canvas.right),
+        y: hiddenBy(top, bottom, canvas.top, canvas.bottom),
       };
       if (by.x === 0 && by.y === 0) return;
       const { x, y, zoom } = flow.getViewport();

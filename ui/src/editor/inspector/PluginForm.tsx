@@ -1,6 +1,6 @@
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { editorTexts } from "@/editor/editorTexts";
-import { type PortType, properties, typeOf } from "../model/catalogue";
+import { type PortType, parametersOf, typeOf } from "../model/catalogue";
 import { checkParameters, ROOT, resolveProperty } from "../model/checkParameters";
 import { isAt, type Problem } from "../model/problems";
 import type { ReferenceOption } from "../model/referenceOptions";
@@ -34,7 +34,7 @@ export default function PluginForm({ schema, values, problems, offersFor, ...pro
   const held = useSyncExternalStore(own.of.subscribe, own.of.get);
   const required = (schema?.required ?? []) as string[];
   const found = useMemo(() => checkParameters(schema, values), [schema, values]);
-  const declared = properties(schema);
+  const declared = parametersOf(schema);
   if (declared.length === 0) return <p className="t3 s">{t.noParameters}</p>;
   const others = [...problems, ...found].filter(
     ({ field }) => isAt(field, ROOT) && !declared.some(([name]) => isAt(field, `${ROOT}.${name}`)),

@@ -42,6 +42,19 @@ export function properties(schema: unknown): [string, Record<string, unknown>][]
     : [];
 }
 
+/**
+ * The parameters of a plugin as a form shows them: those that are required first, in the order in
+ * which the schema requires them, which unlike the order of an object's names is kept everywhere.
+ */
+export function parametersOf(schema: unknown): [string, Record<string, unknown>][] {
+  const required = ((schema as { required?: string[] } | undefined)?.required ?? []) as string[];
+  const rank = ([name]: [string, unknown]) => {
+    const at = required.indexOf(name);
+    return at < 0 ? required.length : at;
+  };
+  return properties(schema).sort((a, b) => rank(a) - rank(b));
+}
+
 /** The outputs that later steps can refer to. */
 export const outputsOf = perStep((step, catalogue): Port[] => {
   if (step.service) {
@@ -81,7 +94,7 @@ export const inputsOf = perStep((step, catalogue): Input[] => {
   if (step.script) return inputsOfScript(step.script);
   const component = componentOf(step, catalogue);
   const required = ((component?.parameters as { required?: string[] })?.required ?? []) as string[];
-  const parameters = properties(component?.parameters).map<Input>(([name, schema]) => ({
+  const parameters = parametersOf(component?.parameters).map<Input>(([name, schema]) => ({
     name,
     label: name,
     path: `plugin.parameters.${name}`,

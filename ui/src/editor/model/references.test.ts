@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { whyNotConnect } from "../canvas/connections";
-import type { Catalogue } from "./catalogue";
+import { type Catalogue, parametersOf } from "./catalogue";
 import { type Doc, stepOf } from "./document";
 import { setField } from "./edit";
 import { referenceOptions } from "./referenceOptions";
@@ -133,4 +133,14 @@ describe("an output that is dropped", () => {
     const tree = off("plugin.parameters.tree", { a: [ref, 1] }, "seed");
     expect(tree?.plugin?.parameters?.tree).toEqual({ a: ["", 1] });
   });
+});
+
+it("shows a plugin's required parameters first, in the order in which they are required", () => {
+  const names = ["port", "user", "host", "database"];
+  const schema = {
+    required: ["host", "database"],
+    properties: Object.fromEntries(names.map((name) => [name, {}])),
+  };
+  expect(parametersOf(schema).map(([name]) => name)).toEqual(["host", "database", "port", "user"]);
+  expect(parametersOf(undefined)).toEqual([]);
 });

@@ -2,7 +2,7 @@ import type { CSSProperties } from "react";
 import { Glyph } from "@/components/Glyph";
 import { lookOf, stateWord } from "@/components/Status";
 import { formatDuration } from "@/components/time";
-import { locale } from "@/locale";
+import { dateLocale } from "@/locale";
 import { timelineTexts as t } from "@/pages/deployment/timelineTexts";
 import { type Lane, type Part, sumParts, type Timeline } from "./timeline";
 
@@ -15,7 +15,7 @@ export type AxisProps = {
 };
 
 /** To the millisecond, as the agent tells: what took so long is often less than a second. */
-const exact = new Intl.DateTimeFormat(locale, {
+const exact = new Intl.DateTimeFormat(dateLocale, {
   hour: "2-digit",
   minute: "2-digit",
   second: "2-digit",

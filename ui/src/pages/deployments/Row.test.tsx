@@ -47,7 +47,7 @@ it("what waits for this person's answer says so, and leads to it", () => {
 it("the link of a row tells the exact moments, which its cells tell short", () => {
   show({ status: "ready", expires_at: "2026-11-24T12:00:00Z" });
   const { title } = screen.getByRole("link", { name: "cart" });
-  expect(title).toMatch(/^cart\nChanged 21 Nov 2026.*\nRemoved at 24 Nov 2026/);
+  expect(title).toMatch(/^cart\nChanged Nov 21, 2026.*\nRemoved at Nov 24, 2026/);
 });
 
 it("what is degraded is not shown as ready, and says why", () => {

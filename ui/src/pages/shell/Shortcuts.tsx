@@ -81,6 +81,8 @@ export default function Shortcuts({ close }: { close: () => void }) {
         ["Ctrl Shift Z", k.redo],
         ["Ctrl A", k.all],
         ["Ctrl D", k.duplicate],
+        ["Ctrl G", k.group],
+        ["Ctrl F", k.search],
         ["Ctrl C", k.take],
         ["Ctrl X", k.cut],
         ["Ctrl V", k.paste],

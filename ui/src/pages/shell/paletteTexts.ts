@@ -135,6 +135,8 @@ export const paletteTexts = {
       redo: "do it again",
       all: "choose every step",
       duplicate: "duplicate what is chosen",
+      group: "group what is chosen",
+      search: "find in the drawing",
       take: "copy what is chosen",
       cut: "cut what is chosen",
       paste: "paste steps, of any project",

@@ -69,7 +69,7 @@ function Steps({ steps }: { steps: StartStep[] }) {
   const next = way.findIndex((step) => !step.done);
   return (
     <div className="sheetpage">
-      <p className="t2">{way[next]?.key === "open" ? t.allDone : t.resume}</p>
+      <p className="t2">{next < 0 || way[next]?.key === "open" ? t.allDone : t.resume}</p>
       <List steps={before} from={1} label={t.before} />
       <List steps={way} from={before.length + 1} next={next} label={t.title} />
     </div>

@@ -12,6 +12,8 @@ export type StartState = {
   services: Schemas["Service"][];
   projects: Schemas["Project"][];
   deployments: Deployment[];
+  /** Whether a URL of the first deployment that has one was opened. */
+  visited?: boolean;
 };
 
 export type Way =

@@ -58,6 +58,9 @@ it("sends a failed first deployment to its page, and a ready one to its URL", ()
     status: "ready",
     services: [{ step: "web", health: "healthy", url: "http://web.first.qa.localhost" }],
   } as unknown as StartState["deployments"][number];
+  expect(step("open", { deployments: [failed, ready] })?.done).toBe(false);
+  expect(step("open", { deployments: [ready], visited: true })?.done).toBe(true);
+  expect(step("open", { deployments: [failed], visited: true })?.done).toBe(false);
   expect(step("open", { deployments: [failed, ready] })).toMatchObject({
     way: { kind: "url", url: "http://web.first.qa.localhost" },
   });
@@ -84,8 +87,8 @@ it("says of each state of a node what it waits for, and leads there", () => {
 it("counts what is done, and the minutes that are left", () => {
   const key = { name: "k1", present: true, primary: true } as StartState["keys"][number];
   const before = { password: false, keys: [key] };
-  expect(progress(startSteps({ ...nothing, ...before }))).toEqual({ done: 1, all: 8, minutes: 12 });
-  expect(progress(startSteps(nothing)).all).toBe(7);
+  expect(progress(startSteps({ ...nothing, ...before }))).toEqual({ done: 1, all: 9, minutes: 12 });
+  expect(progress(startSteps(nothing)).all).toBe(8);
   expect(done({ ...before, password: true })).toEqual(["password", "key"]);
 });
 

@@ -24,13 +24,12 @@ export function startSteps(world: StartState): StartStep[] {
   return steps;
 }
 
-/** How many are done of how many, and the minutes that the rest takes. Whether a URL was opened is not known. */
+/** How many are done of all that are listed, and the minutes that the rest takes. */
 export function progress(steps: StartStep[]) {
-  const counted = steps.filter((step) => step.key !== "open");
-  const left = counted.filter((step) => !step.done);
+  const left = steps.filter((step) => !step.done);
   return {
-    done: counted.length - left.length,
-    all: counted.length,
+    done: steps.length - left.length,
+    all: steps.length,
     minutes: left.reduce((sum, step) => sum + step.minutes, 0),
   };
 }
@@ -123,13 +122,13 @@ function project({ projects }: StartState): StartStep {
   };
 }
 
-function open({ deployments }: StartState): StartStep {
+function open({ deployments, visited = false }: StartState): StartStep {
   const url = deployments.map(mainUrl).find(Boolean)?.url;
   return {
     key: "open",
     title: t.open.title,
     text: url ? t.open.done(url) : t.open.todo,
-    done: false,
+    done: url !== undefined && visited,
     minutes: 0,
     way: url ? { kind: "url", url, label: t.open.act } : undefined,
   };

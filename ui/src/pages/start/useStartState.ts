@@ -1,9 +1,10 @@
 import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query";
-import { ask, client } from "@/api/client";
+import { ask, client, type Deployment } from "@/api/client";
 import { keys, registries, services } from "@/api/queries/admin";
 import { environments, nodes, projects } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { deployments } from "@/api/queries/deployments";
+import { mainUrl } from "../deployments/filters";
 import type { StartState } from "./startStep";
 
 /** By each of these a person chose a password: in the account, with an invitation, with a link that resets it. */
@@ -22,6 +23,19 @@ export const chosePassword = (actor: string) =>
     },
   });
 
+/** Whether anybody opened a URL of the deployment that the last step leads to. */
+function useVisited(all: Deployment[] | undefined, every: number): boolean {
+  const id = all?.find(mainUrl)?.id ?? "";
+  const { data } = useQuery({
+    queryKey: ["deployments", id, "activity"],
+    queryFn: () =>
+      ask(client.GET("/api/v1/deployments/{id}/activity", { params: { path: { id } } })),
+    enabled: id !== "",
+    refetchInterval: every,
+  });
+  return data?.items.some(({ kind }) => kind === "visited") ?? false;
+}
+
 /** Reads what exists, and again every few seconds while the page is looked at. */
 export function useStartState(every = 5000) {
   const { data: person } = useSuspenseQuery(me);
@@ -36,10 +50,11 @@ export function useStartState(every = 5000) {
     projects: useQuery({ ...projects, ...again }),
     deployments: useQuery({ ...deployments, ...again }),
   };
+  const visited = useVisited(reads.deployments.data, every);
   const all = [...Object.values(reads), ...(person.password ? [password] : [])];
   const failed = all.find((one) => one.isError);
   const ready = all.every((one) => one.data !== undefined);
   const read = Object.fromEntries(Object.entries(reads).map(([key, one]) => [key, one.data]));
-  const world = ready ? ({ ...read, password: password.data } as StartState) : undefined;
+  const world = ready ? ({ ...read, password: password.data, visited } as StartState) : undefined;
   return { world, failed };
 }
