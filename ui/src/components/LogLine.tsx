@@ -1,6 +1,6 @@
 import { type MouseEvent, memo } from "react";
 import { logTexts as t } from "@/components/logTexts";
-import { dateLocale, locale } from "@/locale";
+import { dateLocale } from "@/locale";
 import { parseAnsi, plainText } from "./ansi";
 import { numberInAttempt, sayLine } from "./lineNumber";
 import { type Level, parseRecord } from "./logLevel";
