@@ -163,3 +163,22 @@ func TestDeploymentHosts_FitIntoDNS(t *testing.T) {
 		}
 	}
 }
+
+// An address of exactly 253 octets fits into DNS, and one of 254 does not.
+func TestDeploymentHosts_TakeAllThatDNSHolds(t *testing.T) {
+	t.Parallel()
+	p := pipeline.Pipeline{Steps: []pipeline.Step{{Key: "web", Service: &pipeline.ServiceStep{
+		Ports: []pipeline.Port{{Name: "http", Port: 80, Expose: true}}}}}}
+	labels := strings.Repeat(strings.Repeat("d", 49)+".", 4)
+	d := controlplane.Deployment{ID: "d", Name: "demo", Environment: "qa"}
+	for octets, fits := range map[int]bool{253: true, 254: false} {
+		d.Domain = labels + strings.Repeat("e", octets-len("web.demo.qa."+labels))
+		main := func(h controlplane.Host) bool { return h.Main && len(h.Host) == octets }
+		if given := slices.ContainsFunc(deploymentHosts(d, p), main); given != fits {
+			t.Errorf("an address of %d octets is given: %t", octets, given)
+		}
+		if err := addressesFit(d, p); (err == nil) != fits {
+			t.Errorf("an address of %d octets: %v", octets, err)
+		}
+	}
+}
