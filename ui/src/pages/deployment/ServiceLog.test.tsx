@@ -71,3 +71,34 @@ it("shows what a job wrote after it has ended, from its container", async () => 
   expect(screen.getByText("job shop-migrate:3")).toBeTruthy();
   expect(screen.getByText("Done")).toBeTruthy();
 });
+
+it("shows what a starting service writes in its step, from before it has a container", async () => {
+  const step = {
+    ...{ run: 2, key: "web", position: 1, kind: "service", title: "web v1", needs: [] },
+    ...{ status: "running", lines: 0, started_at: "2026-11-21T12:00:00Z" },
+  } as unknown as Step;
+  const panel = () => <StepPanel watch={{} as never} id="d1" run={2} step={step} name="cart" />;
+  const started = stream("line", { at: "2026-11-21T12:00:00Z", source: "web", text: "listening" });
+  const fetch = open(panel, [new Response(started + stream("end", {}))]);
+  await screen.findByText("1 line");
+  expect(String(fetch.mock.calls[0]?.at(0))).toContain(
+    "/d1/logs?source=web&run=2&follow=true&tail=500",
+  );
+});
+
+it("does not say again beside a step what the page says above", async () => {
+  const step = {
+    ...{ run: 1, key: "web", position: 1, kind: "service", title: "web v1", needs: [] },
+    ...{ status: "failed", lines: 0, message: "it ended with exit code 7", ended_at: "x" },
+  } as unknown as Step;
+  const watch = { watched: { logs: {} }, live: { kind: "behind" } } as never;
+  const panel = (told: boolean) => () => (
+    <StepPanel watch={watch} id="d1" run={1} step={step} name="cart" told={told} />
+  );
+  open(panel(false), []);
+  await screen.findByText(/it ended with exit code 7/);
+  cleanup();
+  open(panel(true), []);
+  await screen.findByRole("heading", { name: "web" });
+  expect(screen.queryByText(/it ended with exit code 7/)).toBeNull();
+});

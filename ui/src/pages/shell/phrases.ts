@@ -44,7 +44,8 @@ function matchWords({ name, services }: Deployment, words: string[]): string | u
   let named = false;
   for (const word of words) {
     const found = services.find(({ step }) => step.toLowerCase().startsWith(word));
-    if (name.toLowerCase().includes(word)) named = true;
+    // At the beginning of a part of the name, as people shorten it.
+    if (`-${name.toLowerCase()}`.includes(`-${word}`)) named = true;
     else if (found && !service) service = found.step;
     else return undefined;
   }
