@@ -22,13 +22,18 @@ const focusIs = (page, name) =>
     page.evaluate((wanted) => document.activeElement?.getAttribute("aria-label") === wanted, name),
   );
 
-/** Opens the cell's menu, chooses a level, reads whom it reaches, and says yes. */
-async function give(page, name, level, reach) {
+/** Opens the cell's menu and chooses a level. */
+async function choose(page, name, level) {
   await goTo(page, name);
   await page.keyboard.press("Enter");
   await page.getByRole("menuitemradio", { name: /^Nothing/ }).waitFor();
   await page.keyboard.type(level);
   await page.keyboard.press("Enter");
+}
+
+/** To take asks first: it says whom that reaches. */
+async function take(page, name, level, reach) {
+  await choose(page, name, level);
   const question = page.getByRole("dialog");
   await question.getByText(reach, { exact: true }).waitFor();
   await accessible(page, "the question before a level is changed");
@@ -49,10 +54,15 @@ async function grants(page, { viewer }, environment) {
   await accessible(page, "the grid of access");
   await picture(page, "access");
   const cell = `${viewer.name} on shop`;
-  await give(page, `${cell}: Read`, "Fu", "1 person gets Full on shop.");
+  // To give is no question, and can be taken back where it is said.
+  await choose(page, `${cell}: Read`, "Fu");
+  await focusIs(page, `${cell}: Full`);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("button", { name: `${cell}: Read`, exact: true }).waitFor();
+  await choose(page, `${cell}: Read`, "Fu");
   await focusIs(page, `${cell}: Full`);
   await answer(page).getByText("Yes", { exact: true }).waitFor();
-  await give(page, `${cell}: Full`, "No", "1 person loses Full on shop.");
+  await take(page, `${cell}: Full`, "No", "1 person loses Full on shop.");
   await answer(page)
     .getByText(/^It takes Full on/)
     .waitFor();

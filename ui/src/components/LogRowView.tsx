@@ -41,7 +41,9 @@ export function LogRowView(props: Props) {
       </div>
     );
   }
-  const line = scan.lines[index] as LogRow;
+  const line = scan.lines[index];
+  // Rows are taken over from one drawing to the next: one that was begun earlier knows fewer lines.
+  if (!line) return null;
   const previous = previousLine(layout, row);
   const isCause = cause !== undefined && line.number === cause;
   const more = rows.more[row] ?? 0;

@@ -203,7 +203,7 @@ describe("the log", () => {
     }));
     render(<LogView label="Log" name="web" lines={lines} empty="" />);
     const slider = screen.getByRole("slider", { name: "Time in the log" });
-    expect(slider.getAttribute("aria-valuetext")).toMatch(/^\d\d:00:0\d, 1 line$/);
+    expect(slider.getAttribute("aria-valuetext")).toMatch(/:00:0\d.*, 1 line$/);
     expect(screen.getByRole("button", { pressed: true, name: "Following" })).toBeTruthy();
     fireEvent.change(slider, { target: { value: "48" } });
     expect(screen.getByRole("button", { pressed: false, name: "Paused" })).toBeTruthy();

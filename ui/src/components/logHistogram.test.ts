@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { barHeight, barPath, binAt, binLines } from "./logHistogram";
+import { barHeight, barPath, binAt, binLines, rowAt } from "./logHistogram";
 import { nothingScanned, scanLines } from "./logScan";
 
 const log = (count: number, step: number) =>
@@ -28,6 +28,12 @@ it("is not there for a few lines, or for no time", () => {
   expect(binLines(log(5, 1000), undefined, 10)).toBeUndefined();
   expect(binLines(log(100, 0), undefined, 10)).toBeUndefined();
   expect(binLines(nothingScanned, undefined, 10)).toBeUndefined();
+});
+
+it("leads on over a stretch in which nothing was written, in either direction", () => {
+  const rows = [0, 0, 4, 4, 9];
+  expect([rowAt(rows, 3, 4), rowAt(rows, 5, 4), rowAt(rows, 4, 9)]).toEqual([0, 4, 2]);
+  expect([rowAt([2, 3], 1, 2), rowAt([2, 3], 5, 3)]).toEqual([0, 1]);
 });
 
 it("draws one line beside ten thousand", () => {

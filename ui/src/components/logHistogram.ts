@@ -40,6 +40,15 @@ export function binAt({ from, span, all }: LogBins, time: number): number {
   return Math.min(all.length - 1, Math.max(0, Number.isFinite(bin) ? bin : 0));
 }
 
+/**
+ * The row to go to for a stretch, from the one that is in sight: where nothing was written in it, on
+ * in the same direction, so that a key always leads somewhere. `rows` has the stretch of each row.
+ */
+export function rowAt(rows: number[], bin: number, from: number): number {
+  const next = bin < from ? rows.findLast((one) => one <= bin) : rows.find((one) => one >= bin);
+  return next === undefined ? (bin < from ? 0 : rows.length - 1) : rows.indexOf(next);
+}
+
 /** A bar's height from 0 to 1. By its root, so that a few errors are seen beside thousands of lines. */
 export function barHeight(count: number, most: number): number {
   return count === 0 || most === 0 ? 0 : Math.max(0.12, Math.sqrt(count / most));

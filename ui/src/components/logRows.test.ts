@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { LogRow } from "./LogLine";
-import { type LogView, layRows, rowOf } from "./logRows";
+import { type LogView, layOn, layRows, rowOf } from "./logRows";
 import { nothingScanned, scanLines } from "./logScan";
 
 const rows = (...texts: string[]): LogRow[] =>
@@ -59,6 +59,20 @@ it("puts the lines of each step together, in the order of their first ones", () 
   const folded = lay(lines, { grouped: true, folded: new Set(["db"]) });
   expect(folded.laid.at).toEqual([-1, -2, 1, 3]);
   expect([folded.rowOf(0), folded.rowOf(3)]).toEqual([-1, 3]);
+});
+
+it("lays on where it was when lines came, and anew when something else changed", () => {
+  const lines = rows("a", "b", "b", "b", "c");
+  const view = { grouped: false, folded: new Set<string>(), fold: true, opened: new Set<LogRow>() };
+  const scan = (count: number) => scanLines(nothingScanned, lines.slice(0, count));
+  const first = layOn(undefined, scan(3), view);
+  const next = layOn(first, scan(5), view);
+  expect([next.rows.at, next.rows.more, next.rows.lines]).toEqual([[0, 1, 4], [0, 2, 0], 5]);
+  expect(next.rows.at).toBe(first.rows.at);
+  const raw = layOn(next, scan(5), { ...view, fold: false });
+  expect(raw.rows.at).toEqual([0, 1, 2, 3, 4]);
+  const rest = scanLines(nothingScanned, lines.slice(2));
+  expect(layOn(next, rest, view).rows.at).toEqual([0, 2]);
 });
 
 it("lays a log as long as a page keeps one in the time of some frames", () => {

@@ -40,14 +40,46 @@ export type LogView = {
   opened: ReadonlySet<LogRow>;
 };
 
-type Laying = { scan: LogScan; view: LogView; rows: LogRows; end: number; open: boolean };
+/** Rows with what is needed to lay the lines that come after them. */
+export type Laying = {
+  scan: LogScan;
+  view: LogView;
+  rows: LogRows;
+  end: number;
+  open: boolean;
+  count: number;
+};
+
+/**
+ * Lays on where it was, if lines only came and nothing is chosen otherwise: a long log that grows is
+ * not laid anew for each of them. The arrays of the rows before are taken over.
+ */
+export function layOn(before: Laying | undefined, scan: LogScan, view: LogView): Laying {
+  const known = before?.count ?? 0;
+  const grows =
+    before &&
+    !view.only &&
+    !view.grouped &&
+    before.view === view &&
+    known <= scan.lines.length &&
+    before.scan.lines[0] === scan.lines[0] &&
+    before.scan.lines[known - 1] === scan.lines[known - 1];
+  if (!grows) return layAll(scan, view);
+  const laying = { ...before, scan, rows: { ...before.rows }, count: scan.lines.length };
+  for (let place = known; place < scan.lines.length; place++) layLine(laying, place, place, 0);
+  return laying;
+}
 
 export function layRows(scan: LogScan, view: LogView): LogRows {
+  return layAll(scan, view).rows;
+}
+
+function layAll(scan: LogScan, view: LogView): Laying {
   const rows: LogRows = { at: [], last: [], more: [], skipped: [], groups: [], lines: 0 };
-  const laying: Laying = { scan, view, rows, end: -1, open: false };
+  const laying: Laying = { scan, view, rows, end: -1, open: false, count: scan.lines.length };
   if (!view.grouped) {
     layLines(laying, scan.lines.length, (place) => place);
-    return rows;
+    return laying;
   }
   for (const [source, indexes] of splitBySource(scan)) {
     const folded = view.folded.has(source);
@@ -63,7 +95,7 @@ export function layRows(scan: LogScan, view: LogView): LogRows {
     laying.end = -1;
     if (!folded) layLines(laying, indexes.length, (place) => indexes[place] as number);
   }
-  return rows;
+  return laying;
 }
 
 function splitBySource({ lines, last }: LogScan): Map<string, number[]> {
@@ -112,7 +144,7 @@ function layLine(laying: Laying, index: number, place: number, skipped: number) 
   laying.end = place;
   rows.lines++;
   // Opened is the whole stretch that begins with that line.
-  laying.open = repeats ? laying.open : view.opened.has(scan.lines[index] as LogRow);
+  if (view.opened.size > 0 && !repeats) laying.open = view.opened.has(scan.lines[index] as LogRow);
   if (repeats && !laying.open) {
     rows.more[row] = (rows.more[row] ?? 0) + 1;
     rows.last[row] = index;

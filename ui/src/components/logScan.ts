@@ -38,19 +38,21 @@ export function countGone(known: LogRow[], lines: LogRow[]): number {
   return gone;
 }
 
-/** Reads on from what was read before, if these are the rest of those lines and more. */
+/**
+ * Reads on from what was read before, if these are the rest of those lines and more. What was read
+ * before is taken over, not copied: of a long log that would be most of the work.
+ */
 export function scanLines(before: LogScan, lines: LogRow[]): LogScan {
   const gone = countGone(before.lines, lines);
   const scan: LogScan =
     gone < 0
       ? { ...nothingScanned, lines, levels: [], equal: [], times: [], last: new Map() }
-      : {
-          ...before,
-          lines,
-          levels: before.levels.slice(gone),
-          equal: before.equal.slice(gone),
-          times: before.times.slice(gone),
-        };
+      : { ...before, lines };
+  if (gone > 0) {
+    scan.levels = before.levels.slice(gone);
+    scan.equal = before.equal.slice(gone);
+    scan.times = before.times.slice(gone);
+  }
   for (let at = scan.times.length; at < lines.length; at++) addLine(scan, lines[at] as LogRow);
   return scan;
 }
@@ -83,10 +85,16 @@ const LONGER = 9;
 function saysTheSame(before: LogRow, line: LogRow): boolean {
   if (line.dropped || line.text.trim() === "" || isOtherAttempt(before, line)) return false;
   if (line.text === before.text) return true;
-  if (Math.abs(line.text.length - before.text.length) > LONGER) return false;
+  if (Math.abs(line.text.length - before.text.length) > LONGER || !mayHaveMoment(line.text))
+    return false;
   const moment = MOMENT.exec(line.text);
   if (!moment) return false;
   return line.text.replace(MOMENT, "") === before.text.replace(MOMENT, "");
+}
+
+/** Most lines of a log are unlike the one before and have none: to see that costs next to nothing. */
+function mayHaveMoment(text: string): boolean {
+  return text.includes(":") || /1\d{9}/.test(text);
 }
 
 function isOtherAttempt(before: LogRow, { number }: LogRow): boolean {

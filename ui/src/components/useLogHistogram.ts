@@ -1,6 +1,6 @@
 import type { Virtualizer } from "@tanstack/react-virtual";
 import { useMemo } from "react";
-import { binAt, binLines, type LogBins } from "./logHistogram";
+import { binAt, binLines, type LogBins, rowAt } from "./logHistogram";
 import type { LogLayout } from "./useLogLayout";
 
 /** Into how many stretches the time of a log is divided. */
@@ -27,10 +27,13 @@ export function useHistogram(
     bins,
     at,
     wide: binAt(bins, timeOf(endIndex)) - at + 1,
-    go: (bin) => {
-      const time = bins.from + bin * bins.span;
-      const row = rows.at.findIndex((index) => (scan.times[index] ?? 0) >= time);
-      goTo(row < 0 ? rows.at.length - 1 : row);
-    },
+    go: (bin) =>
+      goTo(
+        rowAt(
+          rows.at.map((index) => binAt(bins, scan.times[index] ?? bins.from)),
+          bin,
+          at,
+        ),
+      ),
   };
 }

@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useRef, useState } from "react";
 import type { LogRow } from "./LogLine";
-import { type LogRows, layRows, rowOf } from "./logRows";
+import { type Laying, type LogRows, layOn, rowOf } from "./logRows";
 import { type LogScan, nothingScanned, scanLines } from "./logScan";
 import type { Find } from "./useLogFind";
 import { type LineSteps, useLogSteps } from "./useLogSteps";
@@ -43,18 +43,24 @@ export function useLogLayout(lines: LogRow[], find: Find, raw: boolean): LogLayo
   const grouped = wantsGroups && groupable;
   const { hits, around } = find;
   const hides = find.only && !find.far;
-  const rows = useMemo(
-    () =>
-      layRows(scan, {
-        only: hides && hits ? { hits, around } : undefined,
-        grouped,
-        // Who looks for something looks in all steps.
-        folded: hits ? none : folded,
-        fold: !raw,
-        opened,
-      }),
-    [scan, hides, hits, around, grouped, folded, raw, opened],
+  const only = hides ? hits : undefined;
+  const looks = hits !== undefined;
+  const view = useMemo(
+    () => ({
+      only: only && { hits: only, around },
+      grouped,
+      // Who looks for something looks in all steps.
+      folded: looks ? none : folded,
+      fold: !raw,
+      opened,
+    }),
+    [only, around, grouped, looks, folded, raw, opened],
   );
+  const laid = useRef<Laying>(undefined);
+  const rows = useMemo(() => {
+    laid.current = layOn(laid.current, scan, view);
+    return laid.current.rows;
+  }, [scan, view]);
 
   const stops = useMemo(() => listStops(scan, rows, hits), [scan, rows, hits]);
   const errors = useLogSteps(lines, stops.errors, false);

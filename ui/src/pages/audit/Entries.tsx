@@ -40,8 +40,9 @@ export function Entries({ entries, open, setOpen, admin }: Props) {
         </tr>
       </thead>
       <tbody>
-        {entries.map((entry) => (
+        {entries.map((entry, at) => (
           <Fragment key={entry.id}>
+            <Day of={entry} before={entries[at - 1]} />
             <Line
               entry={entry}
               admin={admin}
@@ -53,6 +54,21 @@ export function Entries({ entries, open, setOpen, admin }: Props) {
         ))}
       </tbody>
     </table>
+  );
+}
+
+const days = new Intl.DateTimeFormat(locale, { dateStyle: "full" });
+
+/** The day, above the first entry of it, in the reader's own zone. */
+function Day({ of, before }: { of: Entry; before?: Entry }) {
+  const day = days.format(new Date(of.at));
+  if (before && days.format(new Date(before.at)) === day) return null;
+  return (
+    <tr className="day">
+      <th colSpan={6} scope="rowgroup">
+        {day}
+      </th>
+    </tr>
   );
 }
 

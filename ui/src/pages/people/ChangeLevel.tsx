@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { deployments } from "@/api/queries/deployments";
 import { users } from "@/api/queries/people";
@@ -11,30 +12,48 @@ import { type Source, UnreadSource } from "@/forms/UnreadSource";
 import { peopleTexts } from "@/pages/people/peopleTexts";
 import { texts } from "@/texts";
 import { levelOf, nameOf, type Target, withLevel } from "./grants";
-import { type Level, makersAmong, type Shift, shiftsOf } from "./levelChanges";
+import { isGift, type Level, makersAmong, type Shift, shiftsOf } from "./levelChanges";
 import type { Change } from "./Matrix";
 
 const a = peopleTexts.access;
 type Team = Schemas["Team"];
 type Props = { change: Change; team: Team; teams: Team[]; close: () => void };
 
-/** Says whom a changed level reaches, and changes it once that was read. */
+/**
+ * Says whom a lower level reaches, and changes it once that was read. What is given is given at
+ * once, and can be taken back where that is said.
+ */
 export function ChangeLevel({ change, team, teams, close }: Props) {
   const { target, level } = change;
   const say = useToast();
   const cache = useQueryClient();
-  const before = levelOf(team.grants, target);
+  const [before] = useState(() => levelOf(team.grants, target));
+  const gives = isGift(before, level);
+  // The team and the access explanations, also after a refusal.
+  const refetch = () =>
+    Promise.all(["teams", "access"].map((key) => cache.invalidateQueries({ queryKey: [key] })));
   const { pending, ...reach } = useReach({ team, target, level }, teams);
   const save = useMutation({
     mutationFn: () => saveLevel(team.name, target, before, level),
     onSuccess: () => {
-      say("done", peopleTexts.teams.changed(team.name, nameOf(target)));
+      const said = peopleTexts.teams.changed(team.name, nameOf(target));
+      say("done", said, gives ? { label: texts.list.undo, run: () => void takeBack() } : undefined);
       close();
     },
-    // Refetches the team and the access explanations, also after a refusal.
-    onSettled: () =>
-      Promise.all(["teams", "access"].map((key) => cache.invalidateQueries({ queryKey: [key] }))),
+    onSettled: refetch,
   });
+  const takeBack = () =>
+    saveLevel(team.name, target, level, before)
+      .then(
+        () => say("done", peopleTexts.teams.changed(team.name, nameOf(target))),
+        (error) => say("failed", errorText(error)),
+      )
+      .finally(refetch);
+  const begun = useRef(false);
+  useEffect(() => {
+    if (gives && !begun.current) save.mutate();
+    begun.current = true;
+  }, []);
   const keep = () => {
     if (!save.isPending) close();
   };
@@ -51,6 +70,7 @@ export function ChangeLevel({ change, team, teams, close }: Props) {
       </Button>
     </>
   );
+  if (gives && !save.error) return null;
   const title = a.ask(team.name, nameOf(target), a.said[before], a.said[level]);
   return (
     <Confirm open onClose={keep} title={title} acts={acts}>

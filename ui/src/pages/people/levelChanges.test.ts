@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment, Schemas } from "@/api/client";
-import { makersAmong, shiftsOf } from "./levelChanges";
+import { isGift, makersAmong, shiftsOf } from "./levelChanges";
 
 const team = (name: string, members: string[], level?: "read" | "full"): Schemas["Team"] => ({
   name,
@@ -43,4 +43,17 @@ describe("the reach of a changed level", () => {
     expect(got).toEqual([{ before: "none", after: "full", people: ["ada", "ben"] }]);
     expect(makersAmong(got, [made("ada")], target)).toBe(0);
   });
+});
+
+it("asks before somebody loses, not before somebody gets", () => {
+  expect([isGift("none", "read"), isGift("read", "full"), isGift("none", "full")]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect([isGift("full", "read"), isGift("read", "none"), isGift("read", "read")]).toEqual([
+    false,
+    false,
+    false,
+  ]);
 });

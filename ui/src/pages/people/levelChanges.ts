@@ -10,6 +10,9 @@ export type Shift = { before: Level; after: Level; people: string[] };
 
 const RANK: Record<Level, number> = { none: 0, read: 1, full: 2 };
 
+/** Whether a change only gives: nobody loses by it, and it can be taken back. */
+export const isGift = (before: Level, after: Level) => RANK[after] > RANK[before];
+
 const higherLevel = (one: Level, other: Level) => (RANK[one] >= RANK[other] ? one : other);
 
 /** The highest level that a person's teams have on the target. */
