@@ -231,8 +231,8 @@ func (i *installation) addCluster(t *testing.T, name, way string) *node {
 	return n
 }
 
-// provideFolder makes a volume for the claim of an agent. Those that the cluster makes by itself are
-// folders of root: unlike storage of real clusters, they know nothing of a pod's fsGroup.
+// provideFolder makes a volume for the claim of an agent. Those that the cluster makes by itself
+// are folders of root: unlike storage of real clusters, they know nothing of a pod's fsGroup.
 func (k *cluster) provideFolder(t *testing.T, name string) {
 	t.Helper()
 	folder := filepath.Join(k.folder, "volumes", name)

@@ -13,7 +13,8 @@ import (
 )
 
 // TestKubernetesMachines drains and kills the machine that a deployment is on: it returns under the
-// URL that it had, and a run in its middle ends as if its agent had died. It runs alone, since the
+// URL that it had. A run in its middle ends as if its agent had died, once somebody has said that
+// the machine is gone: until then, its plugin may still be at work. It runs alone, since the
 // pods of other tests would be on that machine too.
 func TestKubernetesMachines(t *testing.T) {
 	testpart.Rotate(t)
@@ -48,6 +49,8 @@ func TestKubernetesMachines(t *testing.T) {
 	book.await(t, "dies", "create slow")
 	k.kubectl(t, "uncordon", "node1")
 	kill()
+	p.isBack(t, n, stays, "node1")
+	k.kubectl(t, "delete", "node", "node2")
 	// promise: K-06
 	d := p.admin.await(t, dies.Id, apiclient.DeploymentStatusFailed)
 	want := "create first, create slow, delete slow, delete first"
@@ -55,8 +58,6 @@ func TestKubernetesMachines(t *testing.T) {
 		textOf(d.Failure.Step) != "slow" {
 		t.Errorf("the run on a machine that was lost: ledger %s, failure %+v", got, d.Failure)
 	}
-	p.isBack(t, n, stays, "node1")
-	k.kubectl(t, "delete", "node", "node2")
 	p.admin.remove(t, dies.Id)
 	p.admin.remove(t, stays.Id)
 	n.nothingLeft(t, stays.Id)
