@@ -17,7 +17,7 @@ import (
 )
 
 // settleWithin bounds one deployment.
-const settleWithin = 2 * time.Minute
+const settleWithin = 5 * time.Minute
 
 // deploy creates a deployment and returns how long it took from the request
 // until the control plane told that it is ready.
