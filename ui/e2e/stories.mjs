@@ -66,7 +66,6 @@ export const rotated = [
   choosing,
   clone,
   editor,
-  clicks,
   gestures,
   wcag,
   screens,
@@ -80,6 +79,7 @@ export const rotated = [
 
 /** Minutes long: told when they are named, or all of them with --slow. */
 export const slow = [
+  clicks,
   drop,
   first,
   axe,
