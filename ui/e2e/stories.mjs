@@ -68,7 +68,6 @@ export const rotated = [
   clone,
   list,
   editor,
-  clicks,
   gestures,
   wcag,
   screens,
@@ -82,6 +81,7 @@ export const rotated = [
 
 /** Minutes long: told when they are named, or all of them with --slow. */
 export const slow = [
+  clicks,
   drop,
   first,
   axe,
