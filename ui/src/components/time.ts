@@ -105,6 +105,7 @@ export function minuteOf(date: Date): string {
   return `${dayOf(date)}T${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
 }
 
+// 24 hours for everybody: columns of a log stay of one width.
 const seconds = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
 
 /** The moment by the clock, to the second: "14:02:11". */

@@ -8,7 +8,7 @@ import { useKeys } from "@/components/Shell";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { formatExact } from "@/components/time";
-import { locale } from "@/locale";
+import { dateLocale, locale } from "@/locale";
 import { auditTexts as t } from "@/pages/audit/auditTexts";
 import { placeOf } from "./objectPage";
 
@@ -57,7 +57,7 @@ export function Entries({ entries, open, setOpen, admin }: Props) {
   );
 }
 
-const days = new Intl.DateTimeFormat(locale, { dateStyle: "full" });
+const days = new Intl.DateTimeFormat(dateLocale, { dateStyle: "full" });
 
 /** The day, above the first entry of it, in the reader's own zone. */
 function Day({ of, before }: { of: Entry; before?: Entry }) {
