@@ -208,8 +208,9 @@ func TestMemory_IsCheckedByTheLanguage(t *testing.T) {
 }
 
 // The browser's storage is written by these parts of the UI only: drafts of pipelines, the theme,
-// folded menus, whom an admin looks as, hints that were closed, recent commands and saved filters.
-// None of them has to do with secrets, and the session's cookie is out of reach of scripts.
+// folded menus and panes, whom an admin looks as, hints that were closed, recent commands, saved
+// filters, the columns and favourites of the list, and the last place of a deployment. None of them
+// has to do with secrets, and the session's cookie is out of reach of scripts.
 func TestUI_StorageHoldsNoSecrets(t *testing.T) {
 	root := openRepository(t)
 	var writers []string
@@ -230,10 +231,12 @@ func TestUI_StorageHoldsNoSecrets(t *testing.T) {
 		}
 	}
 	slices.Sort(writers)
-	if want := []string{"ui/src/api/viewAs.ts", "ui/src/components/Shell.tsx",
+	want := []string{"ui/src/api/viewAs.ts", "ui/src/components/Shell.tsx",
 		"ui/src/components/theme.ts", "ui/src/editor/session/localDraft.ts",
-		"ui/src/pages/deployments/views.ts", "ui/src/pages/shell/recentCommands.ts",
-		"ui/src/pages/start/dismissed.ts"}; !slices.Equal(writers, want) {
+		"ui/src/editor/usePanes.ts", "ui/src/pages/create/lastPlace.ts",
+		"ui/src/pages/deployments/stars.ts", "ui/src/pages/deployments/views.ts",
+		"ui/src/pages/shell/recentCommands.ts", "ui/src/pages/start/dismissed.ts"}
+	if !slices.Equal(writers, want) {
 		t.Errorf("the storage is written by %v, and %v was looked at", writers, want)
 	}
 }
