@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -176,9 +177,7 @@ func readLayerAccounts(layer v1.Layer, found map[string][]byte) error {
 			removed = true
 		}
 	}
-	for name, data := range own {
-		found[name] = data
-	}
+	maps.Copy(found, own)
 	for _, name := range []string{passwdFile, groupFile} {
 		if _, has := found[name]; removed && !has {
 			found[name] = []byte{}

@@ -17,9 +17,9 @@ import (
 // volume that outlives the container.
 
 const (
-	// ResultsName is the folder below the volume with the copied files, ResultsProblem the file that
-	// says why they are not complete.
-	ResultsName    = "files"
+	// ResultsName is the folder below the volume with the copied files.
+	ResultsName = "files"
+	// ResultsProblem is the file beside it that says why they are not complete.
 	ResultsProblem = "problem"
 	// What is copied at most; the agent itself wants less.
 	maxResultFiles = 1024

@@ -99,14 +99,6 @@ func (k *cluster) tryKubectl(stdin string, args ...string) (out, errs string, er
 	return stdout.String(), stderr.String(), err
 }
 
-// apply makes objects from a manifest.
-func (k *cluster) apply(t *testing.T, manifest string) {
-	t.Helper()
-	if _, errs, err := k.tryKubectl(manifest, "apply", "--filename=-"); err != nil {
-		t.Fatalf("kubectl apply: %v: %s\n%s", err, errs, manifest)
-	}
-}
-
 // namespaceOf is the namespace of a deployment. An agent in the cluster keeps its installation id
 // to itself.
 func (n *node) namespaceOf(t *testing.T, deployment string) string {

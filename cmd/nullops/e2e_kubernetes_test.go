@@ -188,3 +188,11 @@ func (k *cluster) runLine(t *testing.T, w *world, line string) string {
 	}
 	return string(out)
 }
+
+// apply makes objects from a manifest.
+func (k *cluster) apply(t *testing.T, manifest string) {
+	t.Helper()
+	if _, errs, err := k.tryKubectl(manifest, "apply", "--filename=-"); err != nil {
+		t.Fatalf("kubectl apply: %v: %s\n%s", err, errs, manifest)
+	}
+}
