@@ -144,7 +144,11 @@ async function again(page, made) {
   await question(page, `Delete ${made.name}?`).getByRole("button", { name: "Delete" }).click();
   await until("removed", async () => (await pill(page).innerText()) === "Removed", RUN);
   await act(page, /^Recreate/).click();
-  await page.waitForURL(new RegExp(`/deployments/${made.environment}/${made.name}/run`));
+  await page
+    .waitForURL(new RegExp(`/deployments/${made.environment}/${made.name}/run`))
+    .catch(async () => {
+      throw new Error(`nothing was made again: ${await page.locator("body").innerText()}`);
+    });
   const path = `/deployments?environment=${made.environment}&name=${made.name}&limit=1`;
   const { items } = await api(page, path);
   check(items[0] && items[0].id !== made.id, "nothing new was made");

@@ -175,7 +175,7 @@ async function firstRun(page) {
   );
   for (const title of ["A registry", "An environment", "A service", "A project with a pipeline"])
     await step(title).getByText("Done", { exact: true }).waitFor();
-  await page.getByText(/^\d of 8 done/).waitFor();
+  await page.getByText(/^\d of 9 done/).waitFor();
   await page
     .getByRole("list", { name: "Before you begin" })
     .getByText(/Secrets are sealed under the key/)
