@@ -32,7 +32,8 @@ type cluster struct {
 	// folder is where etcd, kubelet and containerd keep what they write to disk.
 	folder string
 	// sidecar is the helper of pods, and helper an image with it.
-	sidecar, helper string
+	sidecar string //nolint:unused // by tests with the tag kubernetes only
+	helper  string
 }
 
 // equip has a node's agent work on the cluster, from outside it.

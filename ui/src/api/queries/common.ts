@@ -3,6 +3,9 @@ import { ApiError, ask, client, isSignedOut } from "../client";
 
 /** The page's cache. `signedOut` is called once a request finds that the session has ended. */
 export function newQueryClient(signedOut: () => void): QueryClient {
+  // A browser that says it is offline may reach this host all the same: on its own machine, or in a
+  // company's network. Otherwise a click would wait without a word.
+  const networkMode = "always";
   return new QueryClient({
     queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && signedOut() }),
     defaultOptions: {
@@ -10,7 +13,9 @@ export function newQueryClient(signedOut: () => void): QueryClient {
         staleTime: 5_000,
         retry: (count, error) => isSilence(error) && count < 2,
         refetchOnWindowFocus: false,
+        networkMode,
       },
+      mutations: { networkMode },
     },
   });
 }

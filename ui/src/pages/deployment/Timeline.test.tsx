@@ -60,7 +60,9 @@ it("has a bar for each part, exact times, and the usual run behind", async () =>
     "ready",
     "undo",
   ]);
-  expect(bars[1]?.title).toMatch(/Image pull 1.0 s, .*:02\.000.* – .*:03\.000.*, ahead of its turn/);
+  expect(bars[1]?.title).toMatch(
+    /Image pull 1.0 s, .*:02\.000.* – .*:03\.000.*, ahead of its turn/,
+  );
   // Of an axis of twelve seconds.
   expect(bars.slice(1, 3).map((bar) => [bar.style.left, bar.style.width])).toEqual([
     ["16.666666666666668%", "8.333333333333334%"],
