@@ -125,7 +125,7 @@ export async function settings(page, what) {
   }
   await beside.getByRole("button", { name: "Add a port" }).click();
   await beside.getByLabel("Open to browsers").check();
-  await beside.getByLabel("Ready when").selectOption("http");
+  await beside.getByLabel("Ready when", { exact: true }).selectOption("http");
   await beside.getByLabel("Path", { exact: true }).first().fill("/healthz");
   await beside.getByLabel("Name", { exact: true }).fill("web");
   await page.keyboard.press("Enter");

@@ -216,9 +216,10 @@ async function lines({ page }, project) {
   await page.locator(order("db", "approval")).waitFor({ state: "attached" });
   // The plus of a port does the same without a drag.
   await port(page, "web", "after").click();
-  await page.getByRole("dialog", { name: "Add a step, connected with web" }).waitFor();
+  const beside = page.getByRole("dialog", { name: "Add a step, connected with web" });
+  await beside.waitFor();
   await page.keyboard.type("script");
-  await page.keyboard.press("Enter");
+  await beside.getByText("Script", { exact: true }).click();
   await page.locator(order("web", "script")).waitFor({ state: "attached" });
 }
 

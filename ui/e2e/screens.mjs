@@ -66,6 +66,8 @@ const KINDS = [
 async function editor(page) {
   await page.goto("/projects/shop/pipeline");
   const palette = page.getByRole("complementary", { name: "Steps to add" });
+  // A drawing of many steps has the room of the list, until that is asked for.
+  await palette.getByRole("button", { name: "Show the steps to add" }).click();
   // promise: N-306
   await palette.getByRole("region", { name: "Services" }).getByRole("button").first().waitFor();
   // promise: N-045

@@ -1,7 +1,7 @@
 // Translations that nobody wrote: each text of the catalogue changed by a rule, so that a build in another language
 // can be looked at before there is one. Used by e2e/locales.mjs, and by `node scripts/madeUpLocale.mjs FOLDER [rtl]`.
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, loadConfigFromFile, mergeConfig } from "vite";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -63,7 +63,9 @@ function madeUp({ lang, dir, formats, letters }) {
     enforce: "pre",
     resolveId(id, importer) {
       if (id === `${MADE_UP}speak`) return id;
-      const [, name] = MODULE.exec(id) ?? [];
+      const path =
+        id.startsWith(".") && importer ? fileURLToPath(new URL(id, pathToFileURL(importer))) : id;
+      const [, name] = MODULE.exec(path) ?? [];
       if (!name || id.includes("node_modules") || importer?.startsWith(MADE_UP)) return undefined;
       return `${MADE_UP}${name}`;
     },
@@ -76,12 +78,11 @@ function madeUp({ lang, dir, formats, letters }) {
       const file = `${root}src/${name}.ts`;
       const text = readFileSync(file, "utf8");
       const names = [...text.matchAll(/^export const (\w+)/gm)];
-      // What a module works out of its texts stays as it is.
-      const others = [...text.matchAll(/^export function (\w+)/gm)].map(([, one]) => one);
       return [
         `import * as english from ${JSON.stringify(file)};`,
         `import { speak } from ${JSON.stringify(`${MADE_UP}speak`)};`,
-        `export { ${others.join(", ")} } from ${JSON.stringify(file)};`,
+        // What a module works out of its texts stays as it is: an export by name comes before these.
+        `export * from ${JSON.stringify(file)};`,
         ...names.map(([, one]) => `export const ${one} = speak(english.${one});`),
       ].join("\n");
     },
