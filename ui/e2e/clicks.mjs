@@ -75,6 +75,7 @@ async function firstPipeline(page, project) {
   same(pipeline.steps.length, 4, "steps of the first pipeline");
   const order = Object.fromEntries(pipeline.steps.map((one) => [one.key, one.needs ?? []]));
   same(order["http-check"], ["shop-web"], "what the last step waits for");
+  // promise: U-03
   check(count <= 15, `the first pipeline took ${count} clicks`);
   console.log(`      ${count} clicks to a first pipeline of four steps`);
 }
