@@ -86,8 +86,8 @@ func (p *plainConn) serve() {
 		if failed := recover(); failed != nil && failed != http.ErrAbortHandler {
 			p.server.ErrorLog.Printf("panic serving %s: %v\n%s", p.blank.RemoteAddr, failed, debug.Stack())
 		}
-		p.answer.release()
-		p.end()
+		p.answer.releaseBuffers()
+		p.endConn()
 	}()
 	for p.serveNext() {
 	}
@@ -116,13 +116,13 @@ func (p *plainConn) serveNext() bool {
 	}
 	plainRooms.Put(room)
 	room = nil
-	if !p.begin() {
+	if !p.beginRequest() {
 		return false
 	}
-	p.answer.begin()
+	p.answer.beginAnswer()
 	p.server.Handler.ServeHTTP(&p.answer, &p.request)
-	p.answer.end()
-	return p.finish()
+	p.answer.endAnswer()
+	return p.finishRequest()
 }
 
 // readHead reads until there is a whole head in room. size is the head's, n what was read.
@@ -166,8 +166,8 @@ func (p *plainConn) waitForRest() bool {
 	return true
 }
 
-// begin begins a request, unless the connection was closed meanwhile for being idle.
-func (p *plainConn) begin() bool {
+// beginRequest begins a request, unless the connection was closed meanwhile for being idle.
+func (p *plainConn) beginRequest() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state == plainGone {
@@ -180,8 +180,8 @@ func (p *plainConn) begin() bool {
 	return true
 }
 
-// finish ends a request, and says whether the connection can take another one.
-func (p *plainConn) finish() bool {
+// finishRequest ends a request, and says whether the connection can take another one.
+func (p *plainConn) finishRequest() bool {
 	p.mu.Lock()
 	ended := p.left || p.answer.closes || p.state == plainGone
 	if !ended {
@@ -218,13 +218,13 @@ func (p *plainConn) handOver(read []byte) {
 	p.under.Unread(read)
 	conn := p.conn
 	p.conn = nil
-	p.server.plain.remove(p)
+	p.server.plain.removeConn(p)
 	p.hand(conn)
 }
 
-// end closes the connection, unless it was handed over.
-func (p *plainConn) end() {
-	p.server.plain.remove(p)
+// endConn closes the connection, unless it was handed over.
+func (p *plainConn) endConn() {
+	p.server.plain.removeConn(p)
 	p.mu.Lock()
 	p.state = plainGone
 	p.mu.Unlock()
@@ -234,9 +234,9 @@ func (p *plainConn) end() {
 	}
 }
 
-// tick closes a connection that has been idle for too long, and has the client watched during a
+// checkTime closes a connection that has been idle for too long, and has the client watched during a
 // request that lasts.
-func (p *plainConn) tick(now int64) {
+func (p *plainConn) checkTime(now int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch p.state {
@@ -264,7 +264,7 @@ func (p *plainConn) closeIdle(now int64, fresh time.Duration) {
 
 // close closes the connection, whatever it does.
 func (p *plainConn) close() {
-	p.leave()
+	p.cancelRequest()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state != plainGone {
@@ -286,12 +286,12 @@ func (p *plainConn) watchClient(done chan<- struct{}) {
 		err = p.under.PeekEnd()
 	}
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		p.leave()
+		p.cancelRequest()
 	}
 }
 
-// leave ends what is being done for the client.
-func (p *plainConn) leave() {
+// cancelRequest ends what is being done for the client.
+func (p *plainConn) cancelRequest() {
 	p.mu.Lock()
 	p.left = true
 	upstream := p.upstream

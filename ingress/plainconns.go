@@ -50,7 +50,7 @@ func (s *plainConns) add(p *plainConn) bool {
 	return true
 }
 
-func (s *plainConns) remove(p *plainConn) {
+func (s *plainConns) removeConn(p *plainConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, p)
@@ -61,18 +61,18 @@ func (s *plainConns) remove(p *plainConn) {
 
 func (s *plainConns) startTicksLocked() {
 	if s.ticks == nil {
-		s.ticks = time.AfterFunc(plainTick, s.tick)
+		s.ticks = time.AfterFunc(plainTick, s.checkAll)
 		return
 	}
 	s.ticks.Reset(plainTick)
 }
 
-func (s *plainConns) tick() {
+func (s *plainConns) checkAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now.Add(1)
 	for p := range s.all {
-		p.tick(now)
+		p.checkTime(now)
 	}
 	if len(s.all) > 0 {
 		s.ticks.Reset(plainTick)

@@ -50,15 +50,15 @@ func putBuffer(b **plainBuffer) {
 	*b = nil
 }
 
-// begin prepares the writer for the next request.
-func (w *plainWriter) begin() {
+// beginAnswer prepares the writer for the next request.
+func (w *plainWriter) beginAnswer() {
 	clear(w.header)
 	*w = plainWriter{conn: w.conn, header: w.header, length: -1,
 		out: plainBuffers.Get().(*plainBuffer)}
 }
 
-// release gives the buffers back.
-func (w *plainWriter) release() {
+// releaseBuffers gives the buffers back.
+func (w *plainWriter) releaseBuffers() {
 	putBuffer(&w.out)
 	putBuffer(&w.body)
 }
@@ -86,7 +86,7 @@ func (w *plainWriter) WriteHeader(status int) {
 	w.writeHeaders(status)
 	if !mayHaveBody(status) || w.length >= 0 {
 		w.begun = true
-		w.append("\r\n")
+		w.appendText("\r\n")
 	}
 }
 
@@ -107,7 +107,7 @@ func (w *plainWriter) writeInterim(status int) {
 			w.writeHeader(name, values)
 		}
 	}
-	w.append("\r\n")
+	w.appendText("\r\n")
 	_ = w.send(nil)
 }
 
@@ -161,12 +161,12 @@ func (w *plainWriter) writeHeaders(status int) {
 		}
 	}
 	if !dated {
-		w.append("Date: ")
+		w.appendText("Date: ")
 		w.out.b = time.Now().UTC().AppendFormat(w.out.b, http.TimeFormat)
-		w.append("\r\n")
+		w.appendText("\r\n")
 	}
 	if w.closes {
-		w.append("Connection: close\r\n")
+		w.appendText("Connection: close\r\n")
 	}
 }
 
@@ -175,10 +175,10 @@ func (w *plainWriter) writeHeader(name string, values []string) {
 		return
 	}
 	for _, value := range values {
-		w.append(name)
-		w.append(": ")
-		w.append(cleanValue(value))
-		w.append("\r\n")
+		w.appendText(name)
+		w.appendText(": ")
+		w.appendText(cleanValue(value))
+		w.appendText("\r\n")
 	}
 }
 
@@ -202,7 +202,7 @@ func cleanValue(value string) string {
 	return strings.Trim(value, " \t")
 }
 
-func (w *plainWriter) append(s string) { w.out.b = append(w.out.b, s...) }
+func (w *plainWriter) appendText(s string) { w.out.b = append(w.out.b, s...) }
 
 // Write implements http.ResponseWriter.
 func (w *plainWriter) Write(p []byte) (int, error) {
@@ -240,11 +240,11 @@ func (w *plainWriter) beginChunks() {
 	}
 	w.begun = true
 	if w.bodyless {
-		w.append("\r\n")
+		w.appendText("\r\n")
 		return
 	}
 	w.chunked = true
-	w.append("Transfer-Encoding: chunked\r\n\r\n")
+	w.appendText("Transfer-Encoding: chunked\r\n\r\n")
 	if w.body != nil {
 		_ = w.writeBody(w.body.b) // into memory
 		putBuffer(&w.body)
@@ -255,7 +255,7 @@ func (w *plainWriter) beginChunks() {
 func (w *plainWriter) writeBody(p []byte) error {
 	if w.chunked {
 		w.out.b = strconv.AppendInt(w.out.b, int64(len(p)), 16)
-		w.append("\r\n")
+		w.appendText("\r\n")
 	}
 	const chunkEnd = 2
 	if len(w.out.b)+len(p)+chunkEnd > plainBufferSize {
@@ -266,7 +266,7 @@ func (w *plainWriter) writeBody(p []byte) error {
 		w.out.b = append(w.out.b, p...)
 	}
 	if w.chunked {
-		w.append("\r\n")
+		w.appendText("\r\n")
 	}
 	return nil
 }
@@ -289,7 +289,7 @@ func (w *plainWriter) send(p []byte) error {
 	w.out.b = w.out.b[:0]
 	if err != nil {
 		w.failed, w.closes = err, true
-		w.conn.leave()
+		w.conn.cancelRequest()
 	}
 	return err
 }
@@ -331,16 +331,16 @@ func (w *plainWriter) ReadFrom(from io.Reader) (n int64, err error) {
 	return n, err
 }
 
-// end completes and sends the answer.
-func (w *plainWriter) end() {
+// endAnswer completes and sends the answer.
+func (w *plainWriter) endAnswer() {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
 	if !w.begun && w.isLengthKnown() {
 		w.begun = true
-		w.append("Content-Length: ")
+		w.appendText("Content-Length: ")
 		w.out.b = strconv.AppendInt(w.out.b, w.written, 10)
-		w.append("\r\n\r\n")
+		w.appendText("\r\n\r\n")
 		if w.body != nil {
 			w.out.b = append(w.out.b, w.body.b...)
 		}
@@ -355,7 +355,7 @@ func (w *plainWriter) end() {
 	if !w.bodyless && w.length >= 0 && w.written != w.length {
 		w.closes = true // the client must not take what follows for the rest
 	}
-	w.release()
+	w.releaseBuffers()
 }
 
 // isLengthKnown reports whether an answer that ends, and of which nothing was sent, gets a length.
@@ -373,11 +373,11 @@ func (w *plainWriter) isLengthKnown() bool {
 }
 
 func (w *plainWriter) writeTrailers() {
-	w.append("0\r\n")
+	w.appendText("0\r\n")
 	for name, values := range w.header {
 		if name, ok := strings.CutPrefix(name, http.TrailerPrefix); ok {
 			w.writeHeader(name, values)
 		}
 	}
-	w.append("\r\n")
+	w.appendText("\r\n")
 }

@@ -100,17 +100,17 @@ func (h *handingListener) acceptAll() {
 }
 
 func (h *handingListener) start(c net.Conn) {
-	if p := newPlainConn(h.server, c, h.hand); p != nil {
+	if p := newPlainConn(h.server, c, h.handConn); p != nil {
 		if h.server.plain.add(p) {
 			go p.serve()
 		}
 		return
 	}
-	h.hand(c)
+	h.handConn(c)
 }
 
-// hand gives a connection to net/http's server.
-func (h *handingListener) hand(c net.Conn) {
+// handConn gives a connection to net/http's server.
+func (h *handingListener) handConn(c net.Conn) {
 	select {
 	case h.handed <- c:
 	case <-h.closed:

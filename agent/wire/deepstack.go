@@ -28,12 +28,12 @@ func (d *deepStacks) read(s *idleWebSocket) readResult {
 	select {
 	case d.reads <- s:
 	default:
-		go d.work(s)
+		go d.serveReads(s)
 	}
 	return <-s.result
 }
 
-func (d *deepStacks) work(s *idleWebSocket) {
+func (d *deepStacks) serveReads(s *idleWebSocket) {
 	var enough *time.Timer
 	for {
 		s.result <- s.readMessage()

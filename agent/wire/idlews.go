@@ -155,14 +155,14 @@ func (s *idleWebSocket) handleControl(f frame) error {
 	}
 	switch f.op {
 	case opPing:
-		return s.answer(opPong, text)
+		return s.answerControl(opPong, text)
 	case opPong:
 		s.onPong(string(text))
 		return nil
 	}
 	s.over = true
 	// Whether our answer arrives changes nothing.
-	_ = s.answer(opClose, text)
+	_ = s.answerControl(opClose, text)
 	if len(text) < 2 {
 		return websocket.CloseError{Code: websocket.StatusNoStatusRcvd}
 	}
@@ -179,13 +179,13 @@ func (s *idleWebSocket) onPong(text string) {
 
 // rejectFrame sends a close frame that says what the peer did wrong.
 func (s *idleWebSocket) rejectFrame(code websocket.StatusCode, why error) error {
-	_ = s.answer(opClose, closePayload(code, why.Error()))
+	_ = s.answerControl(opClose, closePayload(code, why.Error()))
 	return why
 }
 
-// answer sends a control frame from the reader. It needs no context, since there is one for every
+// answerControl sends a control frame from the reader. It needs no context, since there is one for every
 // ping: a peer that does not take the frame within controlTimeout is hung up on.
-func (s *idleWebSocket) answer(op opcode, payload []byte) error {
+func (s *idleWebSocket) answerControl(op opcode, payload []byte) error {
 	late := time.AfterFunc(controlTimeout, s.hangUp)
 	defer late.Stop()
 	s.writing <- struct{}{} // a writer before us ends at the latest when we hang up

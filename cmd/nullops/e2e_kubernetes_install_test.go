@@ -302,7 +302,6 @@ func (i *installation) loseAgent(t *testing.T, n *node, d apiclient.Deployment) 
 	book.await(t, "dies", "create slow")
 	i.k.kubectl(t, "delete", "pod", "--all", "--namespace=nullops-"+n.name, "--force",
 		"--grace-period=0")
-	// promise: K-06
 	gone := i.admin.await(t, dies.Id, apiclient.DeploymentStatusFailed)
 	want := []string{"create first", "create slow", "delete slow", "delete first"}
 	if got := book.of("dies"); !slices.Equal(got, want) || gone.Failure == nil ||

@@ -51,7 +51,6 @@ func TestKubernetesMachines(t *testing.T) {
 	kill()
 	p.isBack(t, n, stays, "node1")
 	k.kubectl(t, "delete", "node", "node2")
-	// promise: K-06
 	d := p.admin.await(t, dies.Id, apiclient.DeploymentStatusFailed)
 	want := "create first, create slow, delete slow, delete first"
 	if got := strings.Join(book.of("dies"), ", "); got != want || d.Failure == nil ||
@@ -85,7 +84,6 @@ func (p *product) isBack(t *testing.T, n *node, before apiclient.Deployment, mac
 		}
 		return ""
 	})
-	// promise: K-06
 	now := p.admin.deployment(t, before.Id)
 	if now.Status != apiclient.DeploymentStatusReady || serviceURL(t, now, "web") != url {
 		t.Errorf("on %s it is %s at %s, was at %s", machine, now.Status, serviceURL(t, now, "web"),
