@@ -234,8 +234,8 @@ func (p *plainConn) endConn() {
 	}
 }
 
-// checkTime closes a connection that has been idle for too long, and has the client watched during a
-// request that lasts.
+// checkTime closes a connection that has been idle for too long, and has the client watched during
+// a request that lasts.
 func (p *plainConn) checkTime(now int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -183,8 +183,8 @@ func (s *idleWebSocket) rejectFrame(code websocket.StatusCode, why error) error 
 	return why
 }
 
-// answerControl sends a control frame from the reader. It needs no context, since there is one for every
-// ping: a peer that does not take the frame within controlTimeout is hung up on.
+// answerControl sends a control frame from the reader. It makes no context, since pings are many: a
+// peer that does not take the frame within controlTimeout is hung up on.
 func (s *idleWebSocket) answerControl(op opcode, payload []byte) error {
 	late := time.AfterFunc(controlTimeout, s.hangUp)
 	defer late.Stop()
