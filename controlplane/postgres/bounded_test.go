@@ -45,9 +45,9 @@ INSERT INTO queue (run_id, deployment_id, scope, started_at, left_at)
 SELECT r.id, r.deployment_id, '` + seedNode + `', now(), now() FROM runs r;
 ANALYZE`
 
-// countRowsRead returns how many rows all statements have read from tables so far, once no other
+// countRowsRead returns how many rows all statements have read from these tables so far, once no other
 // connection is open: that is when PostgreSQL has counted all.
-func countRowsRead(t *testing.T, url string) int64 {
+func countRowsRead(t *testing.T, url string, tables ...string) int64 {
 	t.Helper()
 	for pgtest.QueryValue[int64](t, url, `SELECT count(*) FROM pg_stat_activity
 		WHERE datname = current_database() AND backend_type = 'client backend'`) > 1 {
@@ -55,7 +55,7 @@ func countRowsRead(t *testing.T, url string) int64 {
 	}
 	return pgtest.QueryValue[int64](t, url, `
 		SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint
-		FROM pg_stat_user_tables WHERE relname IN ('deployments', 'runs', 'queue')`)
+		FROM pg_stat_user_tables WHERE relname = ANY($1)`, tables)
 }
 
 // What is asked all the time reads about as many rows as are present, however many deployments
@@ -114,7 +114,7 @@ func TestQueries_ReadOnlyWhatIsPresent(t *testing.T) {
 			return err
 		},
 	} {
-		before := countRowsRead(t, url)
+		before := countRowsRead(t, url, "deployments", "runs", "queue")
 		t.Run(name, func(t *testing.T) {
 			store := pgtest.Open(t, url)
 			for range repeated {
@@ -126,8 +126,37 @@ func TestQueries_ReadOnlyWhatIsPresent(t *testing.T) {
 				}
 			}
 		})
-		if n := (countRowsRead(t, url) - before) / repeated; n > goneDeployments/4 {
+		after := countRowsRead(t, url, "deployments", "runs", "queue")
+		if n := (after - before) / repeated; n > goneDeployments/4 {
 			t.Errorf("%s: %d rows are read for %d deployments that are present", name, n,
+				presentDeployments)
+		}
+	}
+}
+
+// Whether the node of a deployment is away decides what a list by status shows. The nodes are read
+// once for the list, not once for each deployment.
+func TestQueries_ListByStatusReadsNodesOnce(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, migrations.FS)
+	pgtest.Exec(t, url, fmt.Sprintf(seedDeployments, presentDeployments, presentDeployments))
+	for _, order := range []controlplane.DeploymentOrder{controlplane.NewestFirst, controlplane.ByName} {
+		before := countRowsRead(t, url, "nodes")
+		t.Run(fmt.Sprint(order), func(t *testing.T) {
+			store := pgtest.Open(t, url)
+			var found int
+			err := store.InTx(t.Context(), func(tx *postgres.Tx) error {
+				some, err := tx.Deployments().Find(t.Context(), postgres.DeploymentFilter{
+					Everything: true, Most: 51, Order: order, Statuses: []controlplane.DeploymentStatus{"offline"}})
+				found = len(some)
+				return err
+			})
+			if err != nil || found != presentDeployments {
+				t.Fatalf("%d deployments are offline, want %d; %v", found, presentDeployments, err)
+			}
+		})
+		if n := countRowsRead(t, url, "nodes") - before; n > 10 {
+			t.Errorf("order %v: %d rows of 10 nodes are read for %d deployments", order, n,
 				presentDeployments)
 		}
 	}

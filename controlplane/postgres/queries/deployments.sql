@@ -81,7 +81,8 @@ WHERE (@everything::boolean
     AND (sqlc.narg(name)::text IS NULL OR d.name = sqlc.narg(name))
     AND (cardinality(@statuses::text[]) = 0
         OR d.status <> 'ready' AND d.status = ANY(@statuses::text[])
-        OR deployment_condition(d.status, d.degraded, d.node_id) = ANY(@statuses::text[]))
+        OR deployment_condition(d.status, d.degraded, d.node_id IN (
+            SELECT n.id FROM nodes n WHERE n.status <> 'online')) = ANY(@statuses))
     AND (@removed::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
     AND (sqlc.narg(before)::uuid IS NULL OR d.id < sqlc.narg(before))
     AND (sqlc.narg(search)::text IS NULL
@@ -108,7 +109,8 @@ WITH fit AS (
         AND (sqlc.narg(name)::text IS NULL OR d.name = sqlc.narg(name))
         AND (cardinality(@statuses::text[]) = 0
         OR d.status <> 'ready' AND d.status = ANY(@statuses::text[])
-        OR deployment_condition(d.status, d.degraded, d.node_id) = ANY(@statuses::text[]))
+        OR deployment_condition(d.status, d.degraded, d.node_id IN (
+            SELECT n.id FROM nodes n WHERE n.status <> 'online')) = ANY(@statuses))
         AND (@removed::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
         AND (sqlc.narg(search)::text IS NULL
             OR position(lower(sqlc.narg(search)) IN lower(d.name)) > 0

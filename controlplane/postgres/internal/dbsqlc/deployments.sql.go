@@ -575,7 +575,8 @@ WHERE ($1::boolean
     AND ($6::text IS NULL OR d.name = $6)
     AND (cardinality($7::text[]) = 0
         OR d.status <> 'ready' AND d.status = ANY($7::text[])
-        OR deployment_condition(d.status, d.degraded, d.node_id) = ANY($7::text[]))
+        OR deployment_condition(d.status, d.degraded, d.node_id IN (
+            SELECT n.id FROM nodes n WHERE n.status <> 'online')) = ANY($7))
     AND ($8::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
     AND ($9::uuid IS NULL OR d.id < $9)
     AND ($10::text IS NULL
@@ -650,7 +651,8 @@ WITH fit AS (
         AND ($11::text IS NULL OR d.name = $11)
         AND (cardinality($12::text[]) = 0
         OR d.status <> 'ready' AND d.status = ANY($12::text[])
-        OR deployment_condition(d.status, d.degraded, d.node_id) = ANY($12::text[]))
+        OR deployment_condition(d.status, d.degraded, d.node_id IN (
+            SELECT n.id FROM nodes n WHERE n.status <> 'online')) = ANY($12))
         AND ($13::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
         AND ($14::text IS NULL
             OR position(lower($14) IN lower(d.name)) > 0
