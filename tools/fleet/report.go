@@ -62,7 +62,7 @@ func (m *measurement) figures() []figure {
 		{Name: "resident memory per idle agent", Value: m.idleKiB, Unit: "KiB", Goal: 28,
 			Cause: "one goroutine with a stack of 4 KiB, TLS state with the pinned certificate " +
 				"and what the handshake left in its buffers, some 13 KiB, the session and its " +
-				"timers, and the 30 % that the collector may leave."},
+				"timers, and the 18 % that the collector may leave."},
 		{Name: "steady state", Value: 100 * m.steady, Unit: "% of a core", Goal: 10,
 			Cause: "each agent is asked for a sign of life every ten seconds, and reports its vitals " +
 				"and measurements once a minute; each is a TLS record with its system calls. The " +
