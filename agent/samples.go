@@ -2,6 +2,8 @@ package agent
 
 import (
 	"crypto/rand"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +22,8 @@ const (
 	samplesAtLeast = 3
 	samplesAtMost  = 60
 	pointsAtMost   = 2_000
+	// stretchAtMost is how many measurements of a node at rest are sent as one sample.
+	stretchAtMost = 6
 	// samplesAgain is how long to wait for an acknowledgement before the batch is sent again.
 	samplesAgain = 30 * time.Second
 )
@@ -96,8 +100,9 @@ func (r *sampleRecord) isStored(number int64) bool {
 }
 
 // nextBatch returns the oldest samples that are not stored, as one message; empty if there
-// are too few to send.
-func (r *sampleRecord) nextBatch(now time.Time) wire.Samples {
+// are too few to send. If the node rests, its size is given, and measurements that hardly differ
+// become one sample.
+func (r *sampleRecord) nextBatch(now time.Time, rests *wire.Inventory) wire.Samples {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := wire.Samples{Boot: r.boot}
@@ -106,10 +111,14 @@ func (r *sampleRecord) nextBatch(now time.Time) wire.Samples {
 	}
 	points := 0
 	for _, m := range r.kept[:min(len(r.kept), samplesAtMost)] {
+		m.sample.Age = max(0, now.Sub(m.at).Milliseconds())
+		if n := len(out.Items); n > 0 && rests != nil && isSameUse(out.Items[n-1], m.sample, *rests) {
+			joinSample(&out.Items[n-1], m.sample)
+			continue
+		}
 		if points += countPoints(m.sample); points > pointsAtMost && len(out.Items) > 0 {
 			break
 		}
-		m.sample.Age = max(0, now.Sub(m.at).Milliseconds())
 		out.Items = append(out.Items, m.sample)
 	}
 	return out
@@ -124,3 +133,46 @@ func (r *sampleRecord) oldestAge(now time.Time) time.Duration {
 	}
 	return now.Sub(r.kept[0].at)
 }
+
+// isSameUse reports whether a measurement hardly differs from the stretch before it, so that it may
+// be added to it.
+func isSameUse(stretch, next wire.Sample, size wire.Inventory) bool {
+	return max(1, stretch.Count) < stretchAtMost &&
+		math.Abs(next.CPU-stretch.CPU) <= bandShare*size.CPU &&
+		!isOutside(stretch.Memory, next.Memory, bandShare*float64(size.Memory)) &&
+		slices.EqualFunc(stretch.Services, next.Services, func(a, b wire.ServiceUse) bool {
+			return a.Deployment == b.Deployment && a.Step == b.Step &&
+				math.Abs(a.CPU-b.CPU) <= bandShare*size.CPU &&
+				!isOutside(a.Memory, b.Memory, bandShare*float64(size.Memory))
+		})
+}
+
+// joinSample adds a measurement to the stretch before it. The stretch gets services of its own: those
+// that it has are kept for the next time.
+func joinSample(stretch *wire.Sample, next wire.Sample) {
+	n := max(1, stretch.Count)
+	// The middle between the first and the last one moves by half a step.
+	stretch.Age -= (stretch.Age - next.Age) / int64(n+1)
+	stretch.Number, stretch.Count = next.Number, n+1
+	stretch.CPU = meanWith(stretch.CPU, next.CPU, n)
+	stretch.Memory = int64(meanWith(float64(stretch.Memory), float64(next.Memory), n))
+	stretch.DiskFree = min(stretch.DiskFree, next.DiskFree)
+	stretch.Flow = meanFlow(stretch.Flow, next.Flow, n)
+	stretch.Services = slices.Clone(stretch.Services)
+	for i, u := range next.Services {
+		s := &stretch.Services[i]
+		s.CPU = meanWith(s.CPU, u.CPU, n)
+		s.Memory = int64(meanWith(float64(s.Memory), float64(u.Memory), n))
+		s.Flow = meanFlow(s.Flow, u.Flow, n)
+	}
+}
+
+func meanFlow(mean, next wire.Flow, n int) wire.Flow {
+	return wire.Flow{NetIn: meanWith(mean.NetIn, next.NetIn, n),
+		NetOut:      meanWith(mean.NetOut, next.NetOut, n),
+		DiskRead:    meanWith(mean.DiskRead, next.DiskRead, n),
+		DiskWritten: meanWith(mean.DiskWritten, next.DiskWritten, n)}
+}
+
+// meanWith is the mean of n values whose mean is known, and one more.
+func meanWith(mean, next float64, n int) float64 { return mean + (next-mean)/float64(n+1) }

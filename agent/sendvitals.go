@@ -27,7 +27,7 @@ func (o *sender) sendVitals(ctx context.Context) error {
 	}
 	m := o.pace.markReported(now, v, o.sessions.config.VitalsEvery)
 	if resting && len(m.Services) <= mostAttached {
-		if batch := o.nextSamples(now); len(batch.Items) > 0 {
+		if batch := o.nextSamples(now, &size); len(batch.Items) > 0 {
 			// Their answer is the sign of life.
 			m.Samples, m.Pong = &batch, false
 		}
@@ -41,7 +41,7 @@ func (o *sender) sendSamples(ctx context.Context) error {
 	if o.pace.isResting(now) && o.sessions.measuring.record.oldestAge(now) < o.pace.overdue() {
 		return nil
 	}
-	batch := o.nextSamples(now)
+	batch := o.nextSamples(now, nil)
 	if len(batch.Items) == 0 {
 		return nil
 	}
@@ -51,11 +51,11 @@ func (o *sender) sendSamples(ctx context.Context) error {
 // nextSamples returns what may be sent now, one message at a time: the next is sent when the last
 // was acknowledged. Without an acknowledgement, for example while the database is down, it
 // returns the same samples again; the control plane drops duplicates by their numbers.
-func (o *sender) nextSamples(now time.Time) wire.Samples {
+func (o *sender) nextSamples(now time.Time, rests *wire.Inventory) wire.Samples {
 	if !o.sessions.measuring.record.isStored(o.samples) && now.Sub(o.sampled) < samplesAgain {
 		return wire.Samples{}
 	}
-	batch := o.sessions.measuring.record.nextBatch(now)
+	batch := o.sessions.measuring.record.nextBatch(now, rests)
 	if n := len(batch.Items); n > 0 {
 		o.samples, o.sampled = batch.Items[n-1].Number, now
 	}

@@ -21,7 +21,7 @@ type UsageSum struct {
 	Node    NodeID
 	Subject string
 	Step    pipeline.StepKey
-	// Width is the stretch of time from At on; zero is one measurement.
+	// Width is the stretch of time from At on; zero is one measurement, or a few that hardly differ.
 	Width     time.Duration
 	At        time.Time
 	Count     int
@@ -41,9 +41,11 @@ type UsageBatch struct {
 	Items []UsageItem
 }
 
-// UsageItem is one measurement of a node and of its services.
+// UsageItem is one measurement of a node and of its services, or the sum of several in a row.
 type UsageItem struct {
+	// Number is that of the last one, and Count how many they are.
 	Number int64
+	Count  int
 	All    []UsageSum
 }
 

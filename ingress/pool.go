@@ -90,9 +90,13 @@ type pool struct {
 	dialing int
 	grace   *time.Timer
 	open    atomic.Int32
-	shut    bool
-	sweep   *time.Timer
-	ticked  bool // sweep is running
+	// moved is when a connection came back last, or one of the first was opened; extra is when one
+	// was opened for a line that moves.
+	moved  time.Time
+	extra  time.Time
+	shut   bool
+	sweep  *time.Timer
+	ticked bool // sweep is running
 }
 
 // takeLocked returns the idle connection used last, or nil.
@@ -115,6 +119,7 @@ func (p *pool) put(c *conn, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.kept = true
+	p.moved = now
 	p.storeLocked(c, now)
 }
 

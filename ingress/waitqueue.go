@@ -75,14 +75,32 @@ func (p *pool) removeWaiter(t poolWaiter) {
 // more may be needed later.
 func (p *pool) dialLocked(now time.Time) {
 	for p.dialing < min(len(p.waiting), dialsAtOnce) {
-		waited := now.Sub(p.waiting[p.dialing].since)
-		if p.dialing+int(p.open.Load()) >= eagerConns && waited < dialGrace {
-			p.retryDialLocked(dialGrace - waited)
-			return
+		if p.dialing+int(p.open.Load()) >= eagerConns {
+			if wait := p.waitLocked(now); wait > 0 {
+				p.retryDialLocked(wait)
+				return
+			}
 		}
 		p.dialing++
 		go p.dialOne()
 	}
+}
+
+// waitLocked returns how long to wait before another connection is opened beyond eagerConns. While
+// the line moves, that is one at a time: it is mostly the processors that are short then, and
+// handshakes would make the line longer.
+func (p *pool) waitLocked(now time.Time) time.Duration {
+	if left := dialGrace - now.Sub(p.waiting[p.dialing].since); left > 0 {
+		return left
+	}
+	if now.Sub(p.moved) > dialGrace {
+		return 0
+	}
+	if left := dialGrace - now.Sub(p.extra); left > 0 {
+		return left
+	}
+	p.extra = now
+	return 0
 }
 
 func (p *pool) retryDialLocked(after time.Duration) {
@@ -109,6 +127,9 @@ func (p *pool) dialOne() {
 	if err != nil {
 		p.grantLocked(poolGrant{err: err})
 	} else {
+		if p.open.Load() < eagerConns {
+			p.moved = now
+		}
 		p.storeLocked(p.countNew(raw), now)
 	}
 	p.dialLocked(now)

@@ -57,6 +57,22 @@ func TestPool_ACrowdSharesFewConnections(t *testing.T) {
 	})
 }
 
+// A long line in front of a quick service gets hardly more connections: handshakes would make it
+// longer. As soon as the service stalls, it gets many.
+func TestPool_ALineThatMovesOpensFewMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, made := newSlowPool(t, 5*time.Millisecond)
+		took := crowdPool(t, p, 3000, 5*time.Millisecond)
+		if n := made.Load(); n > eagerConns+4 || took < 4*dialGrace {
+			t.Errorf("%d connections, and %v for 3000 short requests", n, took)
+		}
+		took = crowdPool(t, p, eagerConns+100, 10*time.Second)
+		if took > 11*time.Second {
+			t.Errorf("after it stalled, long requests took %v with %d connections", took, made.Load())
+		}
+	})
+}
+
 // The first connections of a service are opened without a wait, whatever is open already.
 func TestPool_EagerConnectionsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

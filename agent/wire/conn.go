@@ -68,8 +68,11 @@ type Conn[S, R any] struct {
 	// mu guards over. Once over is set, startTask starts no more goroutines.
 	mu   sync.Mutex
 	over bool
-	// looks is the timer of the next liveness check.
-	looks *time.Timer
+	// looks is the timer of the next liveness check. pinged is set if the last one pinged, and before
+	// is how many bytes had arrived by then. Both are the checks' own.
+	looks  *time.Timer
+	pinged bool
+	before int64
 	// closing is a flag and not a sync.Once: a second caller must not block until the close
 	// handshake, which can take seconds, has finished. The reader would deadlock with it.
 	closing atomic.Bool

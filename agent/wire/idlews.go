@@ -8,9 +8,7 @@ import (
 	"io"
 	"net"
 	"slices"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -22,8 +20,6 @@ import (
 type socket interface {
 	Read(ctx context.Context) (websocket.MessageType, []byte, error)
 	Write(ctx context.Context, kind websocket.MessageType, data []byte) error
-	// Ping returns when the far end has answered.
-	Ping(ctx context.Context) error
 	// Close says goodbye and waits for the far end's, CloseNow does not.
 	Close(code websocket.StatusCode, reason string) error
 	CloseNow() error
@@ -54,15 +50,7 @@ type idleWebSocket struct {
 	// writing is a lock for the one active writer; said is set after we have sent a close frame.
 	writing chan struct{}
 	said    bool
-	pings   atomic.Int64
-	awaited atomic.Pointer[awaitedPong]
 	hangUp  func()
-}
-
-// awaitedPong is an answer that is waited for.
-type awaitedPong struct {
-	text  string
-	heard chan struct{}
 }
 
 var (
@@ -146,10 +134,9 @@ func (s *idleWebSocket) appendFrame(m *readResult, f frame) error {
 	return nil
 }
 
-// handleControl answers a ping, matches a pong with its ping, and answers a close frame.
+// handleControl answers a ping and a close frame.
 func (s *idleWebSocket) handleControl(f frame) error {
-	var room [maxControl]byte
-	text := room[:f.length]
+	text := make([]byte, f.length)
 	if _, err := io.ReadFull(s.conn, text); err != nil {
 		return fmt.Errorf("read a control frame: %w", err)
 	}
@@ -157,8 +144,7 @@ func (s *idleWebSocket) handleControl(f frame) error {
 	case opPing:
 		return s.answerControl(opPong, text)
 	case opPong:
-		s.onPong(string(text))
-		return nil
+		return nil // a byte that arrived, as any other
 	}
 	s.over = true
 	// Whether our answer arrives changes nothing.
@@ -168,13 +154,6 @@ func (s *idleWebSocket) handleControl(f frame) error {
 	}
 	return websocket.CloseError{Code: websocket.StatusCode(binary.BigEndian.Uint16(text)),
 		Reason: string(text[2:])}
-}
-
-func (s *idleWebSocket) onPong(text string) {
-	p := s.awaited.Load()
-	if p != nil && p.text == text && s.awaited.CompareAndSwap(p, nil) {
-		close(p.heard)
-	}
 }
 
 // rejectFrame sends a close frame that says what the peer did wrong.
@@ -225,20 +204,8 @@ func (s *idleWebSocket) writeFrame(op opcode, payload []byte) error {
 	return err
 }
 
-// Ping returns when the far end has answered. One at a time is answered.
-func (s *idleWebSocket) Ping(ctx context.Context) error {
-	p := &awaitedPong{strconv.FormatInt(s.pings.Add(1), 10), make(chan struct{})}
-	s.awaited.Store(p)
-	if err := s.sendFrame(ctx, opPing, []byte(p.text)); err != nil {
-		return err
-	}
-	select {
-	case <-p.heard:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+// sendPing sends a ping, and does not wait for its answer.
+func (s *idleWebSocket) sendPing() error { return s.answerControl(opPing, nil) }
 
 // Close sends a close frame and waits for the peer's. Messages that arrive meanwhile are
 // discarded.

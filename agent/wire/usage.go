@@ -18,11 +18,15 @@ type Samples struct {
 	Items []Sample `json:"items"`
 }
 
-// Sample is one measurement of everything.
+// Sample is one measurement of everything, or several in a row that hardly differ.
 type Sample struct {
+	// Number is that of the last measurement in it.
 	Number int64 `json:"number"`
+	// Count is how many measurements it is; 0 is one. All figures are their mean then, but for
+	// DiskFree, which is the least.
+	Count int `json:"count,omitempty"`
 	// Age is how long ago it was taken, in milliseconds, when it was sent. The
-	// agent's wall clock is not asked: it may be years off.
+	// agent's wall clock is not asked: it may be years off. Of several, it is the middle.
 	Age      int64        `json:"age"`
 	CPU      float64      `json:"cpu"`
 	Memory   int64        `json:"memory"`

@@ -94,8 +94,10 @@ func encodeMaskedFrame(op opcode, payload []byte) []byte {
 		f = binary.BigEndian.AppendUint64(append(f, 0x80|127), uint64(n))
 	}
 	var key [4]byte
-	// It never fails, see its documentation.
-	_, _ = rand.Read(key[:])
+	if len(payload) > 0 {
+		// It never fails, see its documentation.
+		_, _ = rand.Read(key[:])
+	}
 	f = append(append(f, key[:]...), payload...)
 	for i := range payload {
 		f[len(f)-len(payload)+i] ^= key[i%4]

@@ -22,9 +22,10 @@ const (
 	// honest one sends the next after the answer.
 	samplesWaiting = 2
 	// oldest is more than an honest agent keeps, mostItems and mostServices more than it
-	// sends at once. They bound what a dishonest one can store.
+	// sends at once, mostJoined more measurements than it joins to one. They bound what a dishonest one can store.
 	oldest       = 2 * time.Hour
 	mostItems    = 100
+	mostJoined   = 60
 	mostServices = 2_000
 	// longestWithin is the most that is believed of when the next vitals come, in seconds.
 	longestWithin = 300
@@ -90,19 +91,29 @@ func useBatch(node controlplane.NodeID, b sampleBatch) controlplane.UsageBatch {
 	out := controlplane.UsageBatch{Boot: b.samples.Boot}
 	for _, i := range b.samples.Items {
 		age := min(max(0, i.Age), oldest.Milliseconds())
-		at := b.at.Add(-time.Duration(age) * time.Millisecond)
-		item := controlplane.UsageItem{Number: i.Number, All: []controlplane.UsageSum{{Node: node,
-			Subject: string(node), At: at, Count: 1, CPU: i.CPU, CPUMax: i.CPU,
-			Memory: float64(i.Memory), MemoryMax: i.Memory, DiskFree: i.DiskFree,
-			Flow: controlplane.Flow(i.Flow)}}}
+		n := min(max(1, i.Count), mostJoined)
+		own := useSum(node, wire.ServiceUse{CPU: i.CPU, Memory: i.Memory, Flow: i.Flow}, n)
+		own.Subject, own.DiskFree = string(node), i.DiskFree
+		item := controlplane.UsageItem{Number: i.Number, Count: n, All: []controlplane.UsageSum{own}}
 		for _, u := range i.Services[:min(len(i.Services), mostServices)] {
-			item.All = append(item.All, controlplane.UsageSum{Node: node, Subject: u.Deployment,
-				Step: u.Step, At: at, Count: 1, CPU: u.CPU, CPUMax: u.CPU,
-				Memory: float64(u.Memory), MemoryMax: u.Memory, Flow: controlplane.Flow(u.Flow)})
+			item.All = append(item.All, useSum(node, u, n))
+		}
+		at := b.at.Add(-time.Duration(age) * time.Millisecond)
+		for k := range item.All {
+			item.All[k].At = at
 		}
 		out.Items = append(out.Items, item)
 	}
 	return out
+}
+
+// useSum is the sum of n measurements of which u is the mean.
+func useSum(node controlplane.NodeID, u wire.ServiceUse, n int) controlplane.UsageSum {
+	times := float64(n)
+	return controlplane.UsageSum{Node: node, Subject: u.Deployment, Step: u.Step, Count: n,
+		CPU: u.CPU * times, CPUMax: u.CPU, Memory: float64(u.Memory) * times, MemoryMax: u.Memory,
+		Flow: controlplane.Flow{NetIn: u.Flow.NetIn * times, NetOut: u.Flow.NetOut * times,
+			DiskRead: u.Flow.DiskRead * times, DiskWritten: u.Flow.DiskWritten * times}}
 }
 
 // storeVitals stores the latest measurements. They are dated by our clock, because

@@ -37,6 +37,29 @@ func TestUseBatch_IsDatedByAge(t *testing.T) {
 	}
 }
 
+// A sample of several measurements counts as many, up to a limit.
+func TestUseBatch_SumsUpWhatWasJoined(t *testing.T) {
+	b := useBatch("n", sampleBatch{at: time.Now(), samples: wire.Samples{Items: []wire.Sample{
+		{Number: 6, Count: 6, CPU: .5, Memory: 10, DiskFree: 5, Flow: wire.Flow{NetIn: 3},
+			Services: []wire.ServiceUse{{Deployment: "d", Step: "web", CPU: .25, Memory: 4}}},
+		{Number: 7, Count: 1 << 30, CPU: 1}, {Number: 8, Count: -3, CPU: 1},
+	}}})
+	node, web := b.Items[0].All[0], b.Items[0].All[1]
+	if b.Items[0].Count != 6 || node.Count != 6 || node.CPU != 3 || node.CPUMax != .5 ||
+		node.Memory != 60 || node.MemoryMax != 10 || node.Flow.NetIn != 18 || node.DiskFree != 5 {
+		t.Errorf("node: %+v", node)
+	}
+	if web.Count != 6 || web.CPU != 1.5 || web.Memory != 24 {
+		t.Errorf("service: %+v", web)
+	}
+	if n := b.Items[1].Count; n != mostJoined {
+		t.Errorf("a dishonest count is taken for %d", n)
+	}
+	if n := b.Items[2].Count; n != 1 {
+		t.Errorf("a negative count is taken for %d", n)
+	}
+}
+
 // A clock that is off is said to be, by how much and in which direction.
 func TestClockSkew(t *testing.T) {
 	now := time.Now()

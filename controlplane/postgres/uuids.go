@@ -3,6 +3,7 @@ package postgres
 import (
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -29,9 +30,17 @@ func (c uuidCodec) PlanEncode(
 
 type uuidPlan struct{}
 
+// uuidLength is that of the usual spelling, which is read without an allocation.
+const uuidLength = 36
+
 // Encode implements pgtype.EncodePlan. What is no UUID is sent as text after the error, so that
 // PostgreSQL says what is wrong with it.
 func (uuidPlan) Encode(value any, buf []byte) ([]byte, error) {
+	if text, _ := value.(string); len(text) == uuidLength {
+		if id, err := uuid.Parse(text); err == nil {
+			return append(buf, id[:]...), nil
+		}
+	}
 	var id pgtype.UUID
 	if err := id.Scan(value); err != nil {
 		return nil, fmt.Errorf("encode a UUID: %w", err)

@@ -17,10 +17,12 @@ import (
 const (
 	// rawAtOnce is how many single measurements one flush may write.
 	rawAtOnce = 5_000
-	// mostCores and mostBytes exceed every machine: larger values are nonsense, and their
-	// sums would overflow.
+	// mostCores and mostBytes exceed every machine, even a minute's sum: larger values are
+	// nonsense, and their sums would overflow.
 	mostCores = 1 << 16
 	mostBytes = 1 << 52
+	// mostJoined is more measurements than an agent sends as one.
+	mostJoined = 100
 	// stepLength is that of a DNS label.
 	stepLength = 63
 )
@@ -144,11 +146,33 @@ func newItems(
 		if item.Number <= m.Number {
 			continue
 		}
+		item = withoutStored(item, m.Number)
 		m.Number = item.Number
-		item.All = slices.DeleteFunc(slices.Clone(item.All), isImplausible)
+		item.All = slices.DeleteFunc(item.All, isImplausible)
 		fresh = append(fresh, item)
 	}
 	return fresh, m
+}
+
+// withoutStored returns an item without those of its measurements that are stored already: an agent
+// may join others when it sends them again.
+func withoutStored(item controlplane.UsageItem, stored int64) controlplane.UsageItem {
+	item.All = slices.Clone(item.All)
+	count := max(1, item.Count)
+	left := int(min(int64(count), item.Number-stored))
+	if left == count {
+		return item
+	}
+	share := float64(left) / float64(count)
+	item.Count = left
+	for i := range item.All {
+		u := &item.All[i]
+		u.Count = left
+		u.CPU, u.Memory = u.CPU*share, u.Memory*share
+		u.Flow = controlplane.Flow{NetIn: u.Flow.NetIn * share, NetOut: u.Flow.NetOut * share,
+			DiskRead: u.Flow.DiskRead * share, DiskWritten: u.Flow.DiskWritten * share}
+	}
+	return item
 }
 
 // isImplausible reports values that no honest agent sends; they would spoil the
@@ -156,7 +180,7 @@ func newItems(
 func isImplausible(u controlplane.UsageSum) bool {
 	bytes := []float64{u.Memory, float64(u.MemoryMax), float64(u.DiskFree), u.Flow.NetIn,
 		u.Flow.NetOut, u.Flow.DiskRead, u.Flow.DiskWritten}
-	return !controlplane.ValidID(u.Subject) || u.Count != 1 || len(u.Step) > stepLength ||
+	return !controlplane.ValidID(u.Subject) || u.Count < 1 || u.Count > mostJoined || len(u.Step) > stepLength ||
 		strings.ContainsRune(string(u.Step), 0) || !isBetween(u.CPU, mostCores) ||
 		slices.ContainsFunc(bytes, func(b float64) bool { return !isBetween(b, mostBytes) })
 }

@@ -6,7 +6,8 @@
 // gathered and written once a second, in one statement per table. A node's
 // measurements are numbered, and how far they are stored is written with them:
 // one that is sent again, since its answer was lost, never counts twice, and
-// what was measured while the link was down is added where it belongs.
+// what was measured while the link was down is added where it belongs. A node at
+// rest joins several that hardly differ, and their sum is one row.
 //
 // Each measurement is added to its minute and its hour at once, so that nothing
 // has to be summed up later. Single ones are kept for two hours, minutes for two

@@ -141,6 +141,37 @@ func TestStore_CountsEachMeasurementOnce(t *testing.T) {
 	}
 }
 
+// Measurements that were joined count as many as they are. Those of them that were stored before do
+// not count again, although the agent joins others when it sends them once more.
+func TestStore_CountsJoinedMeasurementsOnce(t *testing.T) {
+	r := newRig(t)
+	joined := func(last int64, count int) controlplane.UsageItem {
+		times := float64(count)
+		return controlplane.UsageItem{Number: last, Count: count, All: []controlplane.UsageSum{
+			{Node: r.node, Subject: string(r.node), At: time.Now().Truncate(time.Millisecond),
+				Count: count, CPU: .5 * times, CPUMax: .5, Memory: 100 * times, MemoryMax: 100}}}
+	}
+	for _, items := range [][]controlplane.UsageItem{
+		{joined(6, 6), joined(8, 2)},
+		{joined(8, 6), joined(12, 4)},
+		{joined(14, 6)}, // nine to twelve are stored
+	} {
+		if err := r.put(controlplane.UsageBatch{Boot: "one", Items: items}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, width := range []time.Duration{usage.Raw, usage.Minutely, usage.Hourly} {
+		cpu, memory := 0.0, 0.0
+		all := r.read(width, string(r.node))
+		for _, u := range all {
+			cpu, memory = cpu+u.CPU, memory+u.Memory
+		}
+		if n := countMeasurements(all); n != 14 || math.Abs(cpu-7) > 1e-9 || memory != 1400 {
+			t.Errorf("width %s: %d measurements, CPU %f, memory %f", width, n, cpu, memory)
+		}
+	}
+}
+
 // A node speaks for itself and for what is placed on it; nonsense is left out
 // and spoils nothing.
 func TestStore_RefusesWhatIsNotTheNodes(t *testing.T) {

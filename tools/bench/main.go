@@ -40,6 +40,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // options is the parsed command line.
@@ -172,6 +174,10 @@ func (o options) check() error {
 // writes says whether the results are published.
 func (o options) writes() bool { return o.only == "" || o.publish }
 
+// interruptedWithin is how long after a failure a signal may be noticed that has ended the peers
+// before it reached us: then no peer is to blame.
+const interruptedWithin = time.Second
+
 // measureAll continues with the next group when one fails: its rows stay as they were, and the
 // others are not measured in vain.
 func (l *lab) measureAll(ctx context.Context, chosen []group, o options, p *publisher) error {
@@ -183,6 +189,9 @@ func (l *lab) measureAll(ctx context.Context, chosen []group, o options, p *publ
 			err = p.publish(found)
 		}
 		if err != nil {
+			if wait.Sleep(ctx, interruptedWithin) != nil {
+				err = fmt.Errorf("interrupted, or out of time: %w", err)
+			}
 			err = fmt.Errorf("%s: %w", g.figures[0].name, err)
 			fmt.Fprintln(os.Stderr, "bench: FAILED:", err)
 			failed = errors.Join(failed, err)

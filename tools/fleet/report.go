@@ -62,9 +62,9 @@ func (m *measurement) figures() []figure {
 		{Name: "resident memory per idle agent", Value: m.idleKiB, Unit: "KiB", Goal: 28,
 			Cause: "one goroutine with a stack of 4 KiB, TLS state with the pinned certificate " +
 				"and what the handshake left in its buffers, some 13 KiB, the session and its " +
-				"timers, and the 30 % that the collector may leave."},
+				"timers, and the 18 % that the collector may leave."},
 		{Name: "steady state", Value: 100 * m.steady, Unit: "% of a core", Goal: 10,
-			Cause: "each agent asks for a sign of life every eight seconds, and reports its vitals " +
+			Cause: "each agent is asked for a sign of life every ten seconds, and reports its vitals " +
 				"and measurements once a minute; each is a TLS record with its system calls. The " +
 				"control plane renews all leases and compares all nodes every few seconds, and the " +
 				"collector's marking grows with the number of sessions too."},
@@ -146,7 +146,8 @@ The control plane is the real program with a real PostgreSQL. The agents run in 
 process. Each agent has its own loopback address, certificate and token, proves its identity and
 speaks the real protocol over real TLS. Each measures every %s. Like the agent, it reports each
 measurement while somebody looks at its node or until the control plane lets it rest; at rest it
-reports once a minute, with its vitals and all measurements in one message.
+reports once a minute, with its vitals and all measurements in one message, and measurements that
+hardly differ are joined to one of half a minute.
 
 - **All online**: the control plane gets SIGTERM and is started again. The time runs from its
   start until every agent has received the full set of its goals. Every handshake costs CPU time

@@ -15,7 +15,7 @@ follow; the time runs from the request that changes it.
 
 ## Where the curves bend
 
-- **Agents at rest** cost a ping every eight seconds and a report once a minute, so the CPU grows
+- **Agents at rest** cost a ping every ten seconds and a report once a minute, so the CPU grows
   with their number and nothing else. An open page, a run that waits for room, and a busy machine
   cost more for the nodes concerned: each measurement is reported then.
 - **A restart** costs a handshake for each agent, at both ends. It is paced, so that people's
@@ -30,7 +30,7 @@ processor from the control plane long before.
 
 ## What would have to change beyond, on paper
 
-- **50,000 agents** at rest are 6,250 pings and 830 reports a second: about half a core by the
+- **50,000 agents** at rest are 5,000 pings and 830 reports a second: about half a core by the
   figures above, 1.4 GiB of memory, and four minutes for a restart on two cores. Two control
   planes halve that: each holds the leases of its nodes. What grows with all nodes in each control
   plane is the comparison of digests every two seconds and the renewal of leases every three; both

@@ -23,6 +23,12 @@ describe("a curve", () => {
     expect(findGaps([], 0, 3600)).toEqual([[0, 3600]]);
   });
 
+  it("is whole where a node came to rest", () => {
+    const times = [100, 105, 110, 125, 155, 185, 190];
+    expect(findGaps(times, 100, 195)).toEqual([]);
+    expect(buildCurve(times.map(at), (point) => point.cpu).values).not.toContain(null);
+  });
+
   it("is drawn inside its box", () => {
     expect(svgPath([0, 2, null, 1], 2, 30, 10)).toBe("M0.0 10.0L10.0 0.0M30.0 5.0");
     expect(svgPath([5], 0, 30, 10)).toBe("M0.0 10.0");

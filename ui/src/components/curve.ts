@@ -4,6 +4,9 @@ export type Curve = { times: number[]; values: (number | null)[] };
 /** More than this many times the usual distance between two points is a gap. */
 const WIDE = 3;
 
+/** Nodes at rest send one point for half a minute, so that less than this many seconds is none. */
+const LEAST = 45;
+
 /** The usual distance between two points, in seconds. */
 export function usualStep(times: number[]): number {
   const steps = times.slice(1).map((time, i) => time - (times[i] ?? time));
@@ -12,9 +15,13 @@ export function usualStep(times: number[]): number {
   return Math.max(1, steps[Math.floor(steps.length / 2)] ?? 1);
 }
 
+function longestStep(times: number[]): number {
+  return Math.max(LEAST, WIDE * usualStep(times));
+}
+
 /** The stretches between `from` and `to` of which nothing is known. */
 export function findGaps(times: number[], from: number, to: number): [number, number][] {
-  const wide = WIDE * usualStep(times);
+  const wide = longestStep(times);
   const edges = [from, ...times.filter((time) => time > from && time < to), to];
   const found: [number, number][] = [];
   for (let i = 1; i < edges.length; i++) {
@@ -30,7 +37,7 @@ export function buildCurve<P extends { at: string }>(
   value: (point: P) => number,
 ): Curve {
   const known = points.map((point) => new Date(point.at).getTime() / 1000);
-  const wide = WIDE * usualStep(known);
+  const wide = longestStep(known);
   const result: Curve = { times: [], values: [] };
   points.forEach((point, i) => {
     const time = known[i] ?? 0;

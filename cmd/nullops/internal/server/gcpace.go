@@ -12,7 +12,7 @@ const (
 	// controlPlaneGarbage is in percent of what lives. Sessions that idle are most of
 	// what a large control plane holds: room for as much garbage again would cost more
 	// memory than collecting it costs time.
-	controlPlaneGarbage = 30
+	controlPlaneGarbage = 18
 	// ingressGarbage is Go's default: requests of an ingress that holds many WebSockets
 	// must not pay for looking through all of them often.
 	ingressGarbage = 100

@@ -12,7 +12,7 @@ func TestGarbagePercent(t *testing.T) {
 		{"before the first collection", 0, controlPlaneGarbage, 600},
 		{"small", 12 << 20, controlPlaneGarbage, 200},
 		{"as much as the floor allows", 80 << 20, controlPlaneGarbage, 30},
-		{"large", 1 << 30, controlPlaneGarbage, 30},
+		{"large", 1 << 30, controlPlaneGarbage, 18},
 		{"small ingress", 6 << 20, ingressGarbage, 400},
 		{"large ingress", 1 << 30, ingressGarbage, 100},
 	} {

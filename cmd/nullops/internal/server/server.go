@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/traefik/paerser/flag"
@@ -17,8 +16,6 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 )
 
-// settled is how long a server must run to count as started.
-const settled = 10 * time.Second
 
 // serverCommand makes a command whose flags are the settings.
 func serverCommand(name, short string, check func(Settings) error,
@@ -46,11 +43,10 @@ func runServer(c *cobra.Command, args []string, check func(Settings) error,
 	if err != nil {
 		return exit.WithCode(err, exit.Usage)
 	}
-	// Starting takes more memory than running: migrations, the contract, the helper for
-	// agents. Without this, Go would keep that memory for minutes.
-	trim := time.AfterFunc(settled, debug.FreeOSMemory)
-	defer trim.Stop()
-	return run(c.Context(), s, newLogger(s.Log, os.Stderr))
+	ctx, cancel := context.WithCancel(c.Context())
+	defer cancel()
+	go trimAtRest(ctx, usedCPU, debug.FreeOSMemory)
+	return run(ctx, s, newLogger(s.Log, os.Stderr))
 }
 
 // SettingsCommand lists every setting with its names, default and meaning.
