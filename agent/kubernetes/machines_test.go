@@ -17,6 +17,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/kubernetes"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -113,6 +114,7 @@ func (a admin) drain(machine, namespace string, steps ...pipeline.StepKey) {
 // got yet; killed, it loses them to another one after a while. It runs alone, since the pods of
 // other tests would be on those machines.
 func TestKubernetes_ServicesOutliveTheirMachine(t *testing.T) {
+	testpart.Rotate(t)
 	a := newAdmin(t)
 	a.makeClass(testClass)
 	r := newRigWith(t, func(c *kubernetes.Config) {
