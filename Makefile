@@ -124,7 +124,7 @@ test-engines: build ## run what depends on the engine on Docker 20.10 and 29, bo
 .PHONY: test-kubernetes
 test-kubernetes: build ## hold agent/kubernetes and the product to their promises on a real cluster (the first time builds it)
 	@tools/setup/install.sh kubernetes
-	@ONLY='$(ONLY)' NULLOPS_TEST_PART='$(PART)' tools/run services --only postgres -- \
+	@ONLY='$(ONLY)' NULLOPS_TEST_PART='$(PART)' tools/run services -- \
 		tools/kubernetes/node.sh tools/kubernetes/test.sh
 
 .PHONY: test-slow

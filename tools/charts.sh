@@ -42,9 +42,9 @@ variant() { # FILE VALUES
   mv "$scratch/out" "deploy/manifests/testdata/$1"
 }
 mkdir -p deploy/manifests/testdata
-variant connect.yaml connect=wss://nullops.test,fingerprint=sha256:ab
+variant connect.yaml connect=wss://nullops.test,fingerprint=sha256:ab,authorities=registries
 variant nodeport.yaml \
-  service.type=NodePort,service.nodePort=30500,service.port=5005,websocket=true
+  service.type=NodePort,service.nodePort=30500,service.port=5005,websocket=true,'imagePullSecrets={pull}'
 
 [[ ${1:-} == --lint ]] || exit 0
 
@@ -96,7 +96,7 @@ refuse "set service.type to NodePort" $agent --set service.nodePort=30500
 values=(nullops --values deploy/manifests/nullops.values.yaml)
 accept "${values[@]}" --set controlPlane.ingress.enabled=false,controlPlane.tlsSecret=tls \
   --set controlPlane.replicas=2,ingress.https=false,ingress.service.type=ClusterIP \
-  --set database.ca=ca.crt,'extraSecrets={mail}',settings.NULLOPS_LOG_LEVEL=debug \
+  --set agentImage=registry.test/agent:1,database.ca=ca.crt,authorities=ours,'extraSecrets={mail}',settings.NULLOPS_LOG_LEVEL=debug \
   --set controlPlane.proxies='10.0.0.0/8\,::1',ingress.proxies=10.0.0.0/8,nodeSelector.pool=control
 refuse "database.url is empty" "${values[@]}" --set database.url=
 refuse "without user and password" "${values[@]}" \

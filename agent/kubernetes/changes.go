@@ -3,13 +3,17 @@ package kubernetes
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/nullops/nullops/agent"
 )
 
 // changes follows the pods of the installation.
-type changes struct{ *base }
+type changes struct {
+	*base
+	services *services
+}
 
 // WatchChanges sends a hint on every change of a pod, and on every new watch: changes before it are
 // not repeated.
@@ -30,6 +34,9 @@ func (ch *changes) watchPods(ctx context.Context, sendHint func()) bool {
 	for e := range w.ResultChan() {
 		if e.Type == watch.Error {
 			return false
+		}
+		if pod, is := e.Object.(*corev1.Pod); is {
+			ch.services.noteMove(pod)
 		}
 		sendHint()
 	}

@@ -43,8 +43,8 @@ func newAdmin(t *testing.T) admin {
 	return admin{t: t, client: client, host: config.Host}
 }
 
-// ask returns the status and the text of an answer; body is JSON, or empty.
-func (a admin) ask(method, path, body string) (int, string) {
+// request returns the status and the text of an answer; body is JSON, or empty.
+func (a admin) request(method, path, body string) (int, string) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.t.Context()), 30*time.Second)
 	defer cancel()
@@ -71,7 +71,7 @@ func (a admin) ask(method, path, body string) (int, string) {
 // mustDo fails the test unless the cluster does it.
 func (a admin) mustDo(method, path, body string) string {
 	a.t.Helper()
-	status, text := a.ask(method, path, body)
+	status, text := a.request(method, path, body)
 	if status >= 300 {
 		a.t.Fatalf("%s %s: %d %s", method, path, status, text)
 	}
@@ -106,7 +106,7 @@ func (a admin) list(path string) (l listed) {
 // makeClass makes a StorageClass whose volumes the controller manager makes.
 func (a admin) makeClass(name string) {
 	a.t.Helper()
-	status, text := a.ask(http.MethodPost, "/apis/storage.k8s.io/v1/storageclasses",
+	status, text := a.request(http.MethodPost, "/apis/storage.k8s.io/v1/storageclasses",
 		fmt.Sprintf(`{"metadata":{"name":%q},"provisioner":"kubernetes.io/host-path",
 			"reclaimPolicy":"Delete"}`, name))
 	if status >= 300 && status != http.StatusConflict {

@@ -65,7 +65,7 @@ func newRigWith(t *testing.T, change func(*kubernetes.Config)) *rig {
 		v1.Config{})
 	from := netip.MustParsePrefix(os.Getenv(addressVariable) + "/32")
 	r.config = kubernetes.Config{Kubeconfig: kubeconfig,
-		Install: uuid.NewString(), Helper: r.name(helper), StopGrace: 2 * time.Second,
+		Install: uuid.NewString(), Helper: r.imageName(helper), StopGrace: 2 * time.Second,
 		Admit: []netip.Prefix{from}}
 	change(&r.config)
 	k, err := kubernetes.New(t.Context(), r.config)
@@ -92,7 +92,7 @@ func (r *rig) namespaceOf(deployment string) string {
 	return "nullops-" + hex.EncodeToString(sum[:4]) + "-" + deployment
 }
 
-func (r *rig) name(i pipeline.Image) string {
+func (r *rig) imageName(i pipeline.Image) string {
 	return i.Registry + "/" + i.Repository + "@" + i.Digest
 }
 

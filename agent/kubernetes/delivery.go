@@ -103,7 +103,8 @@ func (sv *services) rememberDelivery(s agent.ServiceSpec, pod *corev1.Pod, data 
 		made: pod.Labels[labelMade], data: data, pod: pod.UID}
 }
 
-// forgetStep forgets what a step reads and what it left, or all of a deployment without a step.
+// forgetStep forgets what a step reads, what it left and why it moved, or all of a deployment
+// without a step.
 func (sv *services) forgetStep(deployment string, step pipeline.StepKey) {
 	isMeant := func(key string) bool {
 		return key == sv.deliveryKey(deployment, step) ||
@@ -113,6 +114,7 @@ func (sv *services) forgetStep(deployment string, step pipeline.StepKey) {
 	defer sv.mu.Unlock()
 	maps.DeleteFunc(sv.delivered, func(key string, _ delivered) bool { return isMeant(key) })
 	maps.DeleteFunc(sv.results, func(key string, _ keptResults) bool { return isMeant(key) })
+	maps.DeleteFunc(sv.moved, func(key string, _ movedPod) bool { return isMeant(key) })
 }
 
 // redeliverSecrets brings secrets and files to a pod that the cluster made in place of another,

@@ -11,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/nullops/nullops/pipeline"
 )
 
 // backOffReason is the cluster's word for waiting before it starts a container again.
@@ -20,6 +18,9 @@ const backOffReason = "CrashLoopBackOff"
 
 // beingMade is what is known of a pod whose containers are not made yet.
 const beingMade = "its containers are being made"
+
+// noPull begins what is said of a pod without its image.
+const noPull = "its image cannot be pulled"
 
 // describePod says in one sentence, with the cluster's reason, what a pod that does not run waits
 // for, or how it ended.
@@ -54,7 +55,7 @@ func describeWaiting(w *corev1.ContainerStateWaiting) string {
 	switch w.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
 		"RegistryUnavailable", "ImageInspectError", "SignatureValidationFailed":
-		return "its image cannot be pulled: " + joinReason(w.Reason, w.Message)
+		return noPull + ": " + joinReason(w.Reason, w.Message)
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
 		"PreStartHookError", "PostStartHookError":
 		return "its container cannot be started: " + joinReason(w.Reason, w.Message)
@@ -183,31 +184,6 @@ func explainRefusal(message string) string {
 		return quotaWords(message) + ": " + message
 	}
 	return "the cluster refuses its pod: " + message
-}
-
-// explainMove says why the pod before this one ended, if the cluster ended it: a service whose pod
-// is new has not failed.
-func (sv *services) explainMove(ctx context.Context, now *corev1.Pod) string {
-	all, err := sv.pods.list(ctx, now.Namespace,
-		sv.names.stepSelector(pipeline.StepKey(now.Labels[labelStep])))
-	if err != nil {
-		return ""
-	}
-	var last *corev1.Pod
-	for i := range all {
-		p := &all[i]
-		before := p.UID != now.UID && !p.CreationTimestamp.After(now.CreationTimestamp.Time)
-		if before && (last == nil || p.CreationTimestamp.After(last.CreationTimestamp.Time)) {
-			last = p
-		}
-	}
-	if last == nil {
-		return ""
-	}
-	if why := endedByCluster(last); why != "" {
-		return "; before, " + why
-	}
-	return ""
 }
 
 func joinReason(reason, message string) string {

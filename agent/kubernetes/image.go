@@ -107,11 +107,7 @@ func (im *images) configOf(ctx context.Context, image pipeline.Image) (imageConf
 	if known {
 		return c, nil
 	}
-	var auth *wire.RegistryAuth
-	if a, is := im.pulls.authOf(image); is {
-		auth = &a
-	}
-	if err := im.describe(ctx, image, auth); err != nil {
+	if err := im.describe(ctx, image, im.pulls.authOf(image)); err != nil {
 		return c, fmt.Errorf("how image %s is started cannot be read: %w", ref, err)
 	}
 	im.mu.Lock()

@@ -17,7 +17,6 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -96,17 +95,13 @@ func (im *images) accountsOf(ctx context.Context, image pipeline.Image) (account
 	if known {
 		return a, nil
 	}
-	var auth *wire.RegistryAuth
-	if known, is := im.pulls.authOf(image); is {
-		auth = &known
-	}
 	ctx, cancel := context.WithTimeout(ctx, accountTime)
 	defer cancel()
 	platforms, err := im.platforms(ctx)
 	if err != nil {
 		return a, err
 	}
-	found, err := openImage(ctx, image, auth, platforms[0])
+	found, err := openImage(ctx, image, im.pulls.authOf(image), platforms[0])
 	if err != nil {
 		return a, err
 	}

@@ -26,6 +26,9 @@ type Config struct {
 	Prefix string
 	// Helper is an image with the helper at /app/sidecar, such as the agent's own.
 	Helper string
+	// PullSecrets is a folder with credentials of the helper's registry, in files as a Secret of
+	// Kubernetes has them; empty means that machines may pull it without.
+	PullSecrets string
 	// MachineSelector limits pods to machines with these labels.
 	MachineSelector map[string]string
 	// StorageClass is that of volumes; empty means the cluster's default.
@@ -125,12 +128,13 @@ func New(ctx context.Context, c Config) (*Kubernetes, error) {
 // assembleParts makes the parts and connects each to the parts that it needs.
 func assembleParts(b *base) *Kubernetes {
 	pulls := newPullSecrets(b)
-	k := &Kubernetes{base: b, rights: &rights{base: b}, images: newImages(b, pulls),
-		changes: &changes{base: b}}
+	k := &Kubernetes{base: b, rights: &rights{base: b}, images: newImages(b, pulls)}
 	k.namespaces = &namespaces{base: b, rights: k.rights}
 	k.volumes = &volumes{base: b, namespaces: k.namespaces}
 	k.services = &services{base: b, images: k.images, volumes: k.volumes, pulls: pulls,
-		delivered: map[string]delivered{}, results: map[string]keptResults{}}
+		delivered: map[string]delivered{}, results: map[string]keptResults{},
+		moved: map[string]movedPod{}}
+	k.changes = &changes{base: b, services: k.services}
 	k.probes = &probes{services: k.services}
 	k.plugins = &plugins{base: b, images: k.images, pulls: pulls,
 		waiting: map[string]bool{}}

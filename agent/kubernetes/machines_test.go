@@ -16,6 +16,8 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/kubernetes"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -39,13 +41,13 @@ func addMachine(t *testing.T, a admin) (kill func()) {
 	t.Cleanup(func() {
 		kill()
 		// Its pods are known to be gone only now.
-		_, _ = a.ask(http.MethodDelete, "/api/v1/nodes/node2", "")
+		_, _ = a.request(http.MethodDelete, "/api/v1/nodes/node2", "")
 		if t.Failed() {
 			t.Log(log.String())
 		}
 	})
 	a.await("node2 is ready", func() bool {
-		_, text := a.ask(http.MethodGet, "/api/v1/nodes/node2", "")
+		_, text := a.request(http.MethodGet, "/api/v1/nodes/node2", "")
 		return strings.Contains(text, `"type":"Ready","status":"True"`) ||
 			strings.Contains(text, `"reason":"KubeletReady"`)
 	})
@@ -108,14 +110,17 @@ func (a admin) drain(machine, namespace string, steps ...pipeline.StepKey) {
 }
 
 // Services outlive the machine that they are on: drained, it gives them to another one, with their
-// secrets and the data of their volumes; killed, it loses them to another one after a while. It
-// runs alone, since the pods of other tests would be on those machines.
+// secrets, the data of their volumes, and the credentials for a private image that this one has not
+// got yet; killed, it loses them to another one after a while. It runs alone, since the pods of
+// other tests would be on those machines.
 func TestKubernetes_ServicesOutliveTheirMachine(t *testing.T) {
+	testpart.Rotate(t)
 	a := newAdmin(t)
 	a.makeClass(testClass)
 	r := newRigWith(t, func(c *kubernetes.Config) {
 		c.StorageClass, c.VolumeSize, c.LostAfter = testClass, "1Gi", 5*time.Second
 	})
+	_ = r.WatchChanges(t.Context()) // pods are gone soon after the reason for it is known
 	kill := addMachine(t, a)
 	deployment := r.newDeployment()
 	namespace := r.namespaceOf(deployment)
@@ -123,6 +128,11 @@ func TestKubernetes_ServicesOutliveTheirMachine(t *testing.T) {
 	a.cordon("node1", true)
 	t.Cleanup(func() { a.cordon("node1", false) })
 	web, db := r.echoService(deployment, "web"), r.echoService(deployment, "db")
+	auth := &wire.RegistryAuth{Username: "puller", Password: "hunter3"}
+	web.Image = r.makePrivate("nullops-test/moves", auth)
+	if err := r.Pull(t.Context(), web.Image, auth, nil); err != nil {
+		t.Fatal(err)
+	}
 	web.SecretEnv = map[string]string{"PASSWORD": "hunter2"}
 	web.Ready = &pipeline.Readiness{Command: []string{"/actor", "printenv", "PASSWORD"}}
 	db.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
@@ -136,9 +146,10 @@ func TestKubernetes_ServicesOutliveTheirMachine(t *testing.T) {
 		a.await("its new pod", func() bool {
 			return strings.HasPrefix(a.machineOf(namespace, s.Step), "node1 ")
 		})
-		r.awaitReady(s)
+		r.awaitMoved(s, "; before, its machine was drained: ")
 	}
 	r.checkEcho(deployment, "db")
+	a.awaitNoSecret(namespace)
 	if after := r.readVolume(data); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("on the other machine, the volume has %q and not %q", after, before)
 	}
@@ -154,9 +165,18 @@ func TestKubernetes_ServicesOutliveTheirMachine(t *testing.T) {
 	a.await("its pod on node1 again", func() bool {
 		return strings.HasPrefix(a.machineOf(namespace, "web"), "node1 ")
 	})
-	r.awaitReady(web)
+	r.awaitMoved(web, "; before, its machine is lost")
 	// Until a person says that the machine is gone, the cluster waits for the pods on it.
 	a.mustDo(http.MethodDelete, "/api/v1/nodes/node2", "")
+}
+
+// awaitMoved waits until a service is ready, and says why it had to move.
+func (r *rig) awaitMoved(s agent.ServiceSpec, why string) {
+	r.t.Helper()
+	r.awaitReady(s)
+	if p, err := r.Probe(r.t.Context(), s); err != nil || !strings.Contains(p.Detail, why) {
+		r.t.Errorf("service %s says nothing of its move: %+v, %v", s.Step, p, err)
+	}
 }
 
 func (r *rig) checkEcho(deployment string, step pipeline.StepKey) {

@@ -51,12 +51,15 @@ func (ns *namespaces) deploymentSpace(deployment string) space {
 		}}
 }
 
-// ensureSpace makes a namespace and its network policies.
+// ensureSpace makes a namespace, its network policies, and what the helper is pulled with.
 func (ns *namespaces) ensureSpace(ctx context.Context, s space) error {
 	if err := ns.ensureNamespace(ctx, s); err != nil {
 		return err
 	}
-	return ns.ensurePolicies(ctx, s)
+	if err := ns.ensurePolicies(ctx, s); err != nil {
+		return err
+	}
+	return ns.ensureHelperSecret(ctx, s)
 }
 
 func (ns *namespaces) ensureNamespace(ctx context.Context, s space) error {

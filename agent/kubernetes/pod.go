@@ -54,7 +54,12 @@ func serviceCapabilities() []corev1.Capability {
 // newPodSpec is what all our pods have in common: no credentials of the cluster, no variables about
 // other services, the machines of this node.
 func (b *base) newPodSpec(grace time.Duration) corev1.PodSpec {
+	var credentials []corev1.LocalObjectReference
+	if b.config.PullSecrets != "" {
+		credentials = []corev1.LocalObjectReference{{Name: helperSecretName}}
+	}
 	return corev1.PodSpec{
+		ImagePullSecrets:              credentials,
 		AutomountServiceAccountToken:  new(false),
 		EnableServiceLinks:            new(false),
 		TerminationGracePeriodSeconds: new(wholeSeconds(grace)),

@@ -61,6 +61,7 @@ func (pr *probes) probeService(ctx context.Context, s agent.ServiceSpec) (agent.
 	defer cancel()
 	p, err := pr.runProbe(ctx, s, pod)
 	p.StartedAt = started
+	p.Detail += pr.describeMove(pod)
 	return p, err
 }
 
@@ -68,15 +69,25 @@ func (pr *probes) probeService(ctx context.Context, s agent.ServiceSpec) (agent.
 func (pr *probes) probeStarting(
 	ctx context.Context, s agent.ServiceSpec, pod *corev1.Pod,
 ) (agent.ProbeResult, error) {
-	moved := pr.explainMove(ctx, pod)
+	pr.findMoves(ctx, pod)
+	moved := pr.describeMove(pod)
 	if waitsForDelivery(pod) && readsDelivery(pod) &&
 		!pr.redeliverSecrets(ctx, s.Deployment, s.Step, pod) {
-		why := "its pod was replaced, and waits for its secrets and files" + moved
-		return agent.ProbeResult{Health: wire.HealthStopped, Ended: true,
-			ExitCode: exitKilled, Detail: why, Cluster: why}, nil
+		return endedForGood("its pod was replaced, and waits for its secrets and files" +
+			moved), nil
+	}
+	if !pr.pulls.lendAgain(ctx, pod, s.Image) {
+		return endedForGood("its pod was replaced, and waits for the credentials of registry " +
+			s.Image.Registry + moved), nil
 	}
 	return agent.ProbeResult{Health: wire.HealthStarting,
 		Detail: pr.explainPod(ctx, pod) + moved}, nil
+}
+
+// endedForGood is for a pod that gets what it waits for only by a new start of its service.
+func endedForGood(why string) agent.ProbeResult {
+	return agent.ProbeResult{Health: wire.HealthStopped, Ended: true, ExitCode: exitKilled,
+		Detail: why, Cluster: why}
 }
 
 // readsDelivery reports whether the helper of a pod waits for a delivery at all.

@@ -59,7 +59,7 @@ func TestStartService_EndsTheBackOff(t *testing.T) {
 		}
 		path := "/api/v1/namespaces/" + r.namespaceOf(deployment) + "/pods"
 		a.await("the cluster waits before it starts it again", func() bool {
-			_, text := a.ask(http.MethodGet, path, "")
+			_, text := a.request(http.MethodGet, path, "")
 			return strings.Contains(text, "CrashLoopBackOff") &&
 				!strings.Contains(text, `"restartCount":1`)
 		})
@@ -74,7 +74,7 @@ func TestStartService_EndsTheBackOff(t *testing.T) {
 		}
 		a.await("it was started again", func() bool {
 			all := a.list(path).Items
-			_, text := a.ask(http.MethodGet, path, "")
+			_, text := a.request(http.MethodGet, path, "")
 			return len(all) == 1 && all[0].Metadata.UID != uid && strings.Contains(text, `"exitCode":3`)
 		})
 		if took := time.Since(began); took > 20*time.Second {
@@ -148,7 +148,7 @@ func TestReadFiles_EndsThePodOfTheJob(t *testing.T) {
 		t.Errorf("it left %v, %v", found, err)
 	}
 	a.await("its pod ends", func() bool {
-		_, text := a.ask(http.MethodGet, "/api/v1/namespaces/"+r.namespaceOf(deployment)+
+		_, text := a.request(http.MethodGet, "/api/v1/namespaces/"+r.namespaceOf(deployment)+
 			"/pods/job", "")
 		return strings.Contains(text, `"phase":"Failed"`) || strings.Contains(text,
 			`"phase":"Succeeded"`)

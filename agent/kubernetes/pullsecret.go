@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,18 +63,23 @@ func (ps *pullSecrets) rememberAuth(image pipeline.Image, auth *wire.RegistryAut
 	}
 }
 
-func (ps *pullSecrets) authOf(image pipeline.Image) (auth wire.RegistryAuth, ok bool) {
+// authOf returns what an image was last pulled with, or nil.
+func (ps *pullSecrets) authOf(image pipeline.Image) *wire.RegistryAuth {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	auth, ok = ps.auths[imageReference(image)]
-	return auth, ok
+	if auth, known := ps.auths[imageReference(image)]; known {
+		return &auth
+	}
+	return nil
 }
+
+var pullReference = corev1.LocalObjectReference{Name: pullSecretName}
 
 // referToSecret has a pod use the Secret, if its image needs credentials. It is no part of the
 // pod's digest, since an agent that was restarted does not know them.
 func (ps *pullSecrets) referToSecret(pod *corev1.PodSpec, image pipeline.Image) {
-	if _, needed := ps.authOf(image); needed {
-		pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: pullSecretName}}
+	if ps.authOf(image) != nil {
+		pod.ImagePullSecrets = append(slices.Clone(pod.ImagePullSecrets), pullReference)
 	}
 }
 
@@ -83,8 +89,8 @@ func (ps *pullSecrets) referToSecret(pod *corev1.PodSpec, image pipeline.Image) 
 func (ps *pullSecrets) provideSecret(
 	ctx context.Context, namespace, user string, image pipeline.Image,
 ) (release func(isDone func(context.Context) bool), err error) {
-	auth, needed := ps.authOf(image)
-	if !needed {
+	auth := ps.authOf(image)
+	if auth == nil {
 		return func(func(context.Context) bool) {}, nil
 	}
 	ps.mu.Lock()
@@ -92,7 +98,7 @@ func (ps *pullSecrets) provideSecret(
 	if ps.uses[namespace] == nil {
 		ps.uses[namespace] = map[string]pullUse{}
 	}
-	ps.uses[namespace][user] = pullUse{registry: image.Registry, auth: auth}
+	ps.uses[namespace][user] = pullUse{registry: image.Registry, auth: *auth}
 	if err := ps.writeSecret(ctx, namespace); err != nil {
 		delete(ps.uses[namespace], user)
 		return nil, fmt.Errorf("give the cluster the credentials of registry %s: %w",
@@ -101,6 +107,42 @@ func (ps *pullSecrets) provideSecret(
 	return func(isDone func(context.Context) bool) {
 		go ps.takeAway(context.WithoutCancel(ctx), namespace, user, isDone)
 	}, nil
+}
+
+// lendAgain gives the cluster the credentials for a pod that it made in place of another, whose
+// machine has to pull the image too. It returns false for a pod that cannot be pulled and whose
+// credentials this process does not have.
+func (ps *pullSecrets) lendAgain(
+	ctx context.Context, pod *corev1.Pod, image pipeline.Image,
+) bool {
+	switch {
+	case !slices.Contains(pod.Spec.ImagePullSecrets, pullReference) || hasPulled(pod):
+		return true
+	case ps.authOf(image) == nil:
+		return !cannotPull(pod)
+	case ps.isLent(pod.Namespace, image.Registry):
+		return true
+	}
+	release, err := ps.provideSecret(ctx, pod.Namespace, pod.Name, image)
+	if err != nil {
+		ps.log.DebugContext(ctx, "a pod's image cannot be pulled yet", "pod", pod.Name,
+			"error", err)
+		return true
+	}
+	release(ps.podHasPulled(pod.Namespace, pod.Name))
+	return true
+}
+
+// isLent reports whether the namespace's Secret has credentials of a registry.
+func (ps *pullSecrets) isLent(namespace, registry string) bool {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, use := range ps.uses[namespace] {
+		if use.registry == registry {
+			return true
+		}
+	}
+	return false
 }
 
 // takeAway waits until a pull is done, and removes what it needed.
@@ -198,6 +240,13 @@ func (ps *pullSecrets) removeStale(ctx context.Context) error {
 func hasPulled(p *corev1.Pod) bool {
 	s := containerState(p.Status.ContainerStatuses, mainContainer)
 	return hasEnded(p) || s != nil && s.ImageID != ""
+}
+
+// cannotPull reports whether a machine has tried to pull the pod's main image in vain.
+func cannotPull(p *corev1.Pod) bool {
+	s := containerState(p.Status.ContainerStatuses, mainContainer)
+	return s != nil && s.State.Waiting != nil &&
+		strings.HasPrefix(describeWaiting(s.State.Waiting), noPull)
 }
 
 // podHasPulled is the end of a pull for a bare pod.

@@ -176,7 +176,7 @@ func TestStartService_NamesWebhookThatRefuses(t *testing.T) {
 	const why = "images from there are forbidden here"
 	refuseAll(t, a, r.namespaceOf(deployment), why)
 	a.await("the webhook is asked", func() bool {
-		_, text := a.ask(http.MethodPost, "/api/v1/namespaces/"+r.namespaceOf(deployment)+
+		_, text := a.request(http.MethodPost, "/api/v1/namespaces/"+r.namespaceOf(deployment)+
 			"/pods?dryRun=All", `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"x",
 				"image":"x"}]}}`)
 		return strings.Contains(text, why)
@@ -210,7 +210,7 @@ func TestStartService_RepeatsUpdatesThatCollide(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				a.ask(http.MethodPatch, path, fmt.Sprintf(
+				a.request(http.MethodPatch, path, fmt.Sprintf(
 					`{"metadata":{"annotations":{"somebody.test/number":"%d"}}}`, i))
 				_ = wait.Sleep(t.Context(), 10*time.Millisecond)
 			}

@@ -3,10 +3,12 @@
 package kubernetes_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/kubernetes"
@@ -110,5 +112,45 @@ func TestProbe_TellsTheCausesOf137Apart(t *testing.T) {
 		if p.ExitCode != 137 || p.OOM != (s.Step == "hungry") || p.Cluster != "" {
 			t.Errorf("the job %s ended as %+v", s.Step, p)
 		}
+	}
+}
+
+// A namespace that does not end is stuck, and what keeps it is named: when it is removed, and when
+// the same deployment would be made again.
+func TestRemoveDeployment_NamesWhatKeepsANamespace(t *testing.T) {
+	t.Parallel()
+	a, r := newAdmin(t), newRig(t)
+	deployment := r.newDeployment()
+	space := "/api/v1/namespaces/" + r.namespaceOf(deployment)
+	a.mustDo(http.MethodPost, space+"/configmaps",
+		`{"metadata":{"name":"kept","finalizers":["nullops.test/keeps"]}}`)
+	t.Cleanup(func() {
+		a.mustDo(http.MethodPatch, space+"/configmaps/kept", `{"metadata":{"finalizers":null}}`)
+	})
+	remove := func() ([]agent.Object, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		return r.RemoveDeployment(ctx, deployment)
+	}
+	if _, err := remove(); err == nil {
+		t.Fatal("it is said to be removed")
+	}
+	a.await("the cluster says what keeps it", func() bool {
+		_, text := a.request(http.MethodGet, space, "")
+		return strings.Contains(text, "nullops.test/keeps")
+	})
+	left, err := remove()
+	for _, want := range []string{"is stuck", "nullops.test/keeps"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("removing does not say %q: %v", want, err)
+		}
+	}
+	if len(left) == 0 {
+		t.Error("nothing is said to be left")
+	}
+	err = r.Prepare(t.Context(), deployment)
+	if err == nil || !strings.Contains(err.Error(), "is still being removed") ||
+		!strings.Contains(err.Error(), "nullops.test/keeps") {
+		t.Errorf("preparing says %v", err)
 	}
 }

@@ -3,6 +3,7 @@
 package kubernetes_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,23 +11,23 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/kubernetes"
 	"github.com/nullops/nullops/agent/wire"
-	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
 
 // canary is in no log, object or record of the cluster.
 const canary = "canary-7fQ2x9LmV4"
 
-// scan fails the test if the canary is in an object of the namespace, or anywhere in etcd.
-func (a admin) scan(when, namespace string) {
+// findCanary fails the test if the canary is in an object of the namespace, or anywhere in etcd.
+func (a admin) findCanary(when, namespace string) {
 	a.t.Helper()
 	all := dumpStore(a.t)
 	if len(all) < 100 {
@@ -34,7 +35,7 @@ func (a admin) scan(when, namespace string) {
 	}
 	for _, path := range a.namespacedKinds() {
 		path = fmt.Sprintf(path, namespace)
-		if status, text := a.ask(http.MethodGet, path, ""); status < 300 {
+		if status, text := a.request(http.MethodGet, path, ""); status < 300 {
 			all["GET "+path] = text
 		}
 	}
@@ -76,9 +77,9 @@ func TestKubernetes_StoresNoSecret(t *testing.T) {
 		t.Errorf("the plugin answers %q, %v", result.Stdout, err)
 	}
 	// What would be found is: a service with the canary in its plain environment.
-	a.scan("while it runs", namespace)
+	a.findCanary("while it runs", namespace)
 	r.awaitNothing(deployment, a)
-	a.scan("after it was deleted", namespace)
+	a.findCanary("after it was deleted", namespace)
 	plain := r.newDeployment()
 	shown := r.echoService(plain, "web")
 	shown.Env = map[string]string{"SHOWN": strings.ToUpper(canary)}
@@ -138,6 +139,24 @@ func privateRegistry(t *testing.T, user, password string) string {
 	return at
 }
 
+// makePrivate makes an image that no machine has yet, in a registry that wants credentials.
+func (r *rig) makePrivate(repository string, auth *wire.RegistryAuth) pipeline.Image {
+	r.t.Helper()
+	image := r.publish(repository, "actor",
+		buildProgram(r.t, "../docker/dockertest/testdata/actor"), v1.Config{
+			Entrypoint: []string{"/actor"}, Labels: map[string]string{"own": repository}})
+	image.Registry = privateRegistry(r.t, auth.Username, auth.Password)
+	return image
+}
+
+// awaitNoSecret waits until a namespace has no credentials.
+func (a admin) awaitNoSecret(namespace string) {
+	a.t.Helper()
+	a.await("the credentials are gone", func() bool {
+		return len(a.list("/api/v1/namespaces/"+namespace+"/secrets").Items) == 0
+	})
+}
+
 // The credentials of a private registry are in the cluster while an image is pulled with them, and
 // not longer. Without them, the sentence says that the image cannot be pulled, and why.
 func TestStartService_PullsFromPrivateRegistry(t *testing.T) {
@@ -147,11 +166,7 @@ func TestStartService_PullsFromPrivateRegistry(t *testing.T) {
 	auth := &wire.RegistryAuth{Username: "puller", Password: canary + "-registry"}
 	deployment := r.newDeployment()
 	web := r.echoService(deployment, "web")
-	// An image of its own, that no machine has yet.
-	web.Image = r.publish("nullops-test/private", "actor",
-		buildProgram(t, "../docker/dockertest/testdata/actor"),
-		v1.Config{Entrypoint: []string{"/actor"}, Labels: map[string]string{"own": "yes"}})
-	web.Image.Registry = privateRegistry(t, auth.Username, auth.Password)
+	web.Image = r.makePrivate("nullops-test/private", auth)
 	if err := r.Pull(t.Context(), web.Image, nil, nil); err == nil {
 		t.Error("a private image is pulled without its credentials")
 	}
@@ -162,30 +177,50 @@ func TestStartService_PullsFromPrivateRegistry(t *testing.T) {
 		return strings.Contains(p.Detail, "image cannot be pulled") &&
 			strings.Contains(p.Detail, "401")
 	})
-	if err := r.Remove(t.Context(), r.only(deployment, agent.KindService)); err != nil {
+	if err := r.Remove(t.Context(), r.onlyObject(deployment, agent.KindService)); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Pull(t.Context(), web.Image, auth, nil); err != nil {
 		t.Fatal(err)
 	}
 	r.start(web)
-	secrets := "/api/v1/namespaces/" + r.namespaceOf(deployment) + "/secrets"
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		if len(a.list(secrets).Items) == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the credentials stay in the cluster")
-		}
-		_ = wait.Sleep(t.Context(), 100*time.Millisecond)
-	}
+	a.awaitNoSecret(r.namespaceOf(deployment))
 	if keys := findIn(dumpStore(t), auth.Password); len(keys) > 0 {
 		t.Errorf("after the pull, the registry's password is in %v", keys)
 	}
 }
 
-// only is the only object of its kind.
-func (r *rig) only(deployment string, kind agent.ObjectKind) agent.Object {
+// Where the agent's image is private, the helper of each pod is pulled with what the agent's own
+// pod was pulled with. Credentials of other registries are not copied. It runs alone: there is one
+// private registry.
+func TestPrepare_BringsTheHelpersCredentials(t *testing.T) {
+	a := newAdmin(t)
+	const password = canary + "-helper"
+	r := newRigWith(t, func(c *kubernetes.Config) {
+		at := privateRegistry(t, "puller", password)
+		c.Helper = strings.Replace(c.Helper, os.Getenv(registryVariable), at, 1)
+		c.PullSecrets = t.TempDir()
+		auth := base64.StdEncoding.EncodeToString([]byte("puller:" + password))
+		if err := os.WriteFile(filepath.Join(c.PullSecrets, "pull.json"), fmt.Appendf(nil,
+			`{"auths":{%q:{"auth":%q},"other.test":{"auth":"b3RoZXI6b3RoZXI="}}}`, at, auth),
+			0o600); err != nil {
+			t.Fatal(err)
+		}
+	})
+	deployment := r.newDeployment()
+	r.start(r.echoService(deployment, "web"))
+	if keys := findIn(dumpStore(t), password); len(keys) != 1 ||
+		!strings.HasSuffix(keys[0], r.namespaceOf(deployment)+"/nullops-helper") {
+		t.Errorf("the helper's credentials are in %q", keys)
+	}
+	if keys := findIn(dumpStore(t), "other.test"); len(keys) > 0 {
+		t.Errorf("credentials of another registry are in %q", keys)
+	}
+	r.awaitNothing(deployment, a)
+}
+
+// onlyObject is the only object of its kind.
+func (r *rig) onlyObject(deployment string, kind agent.ObjectKind) agent.Object {
 	r.t.Helper()
 	all, err := r.List(r.t.Context())
 	if err != nil {

@@ -38,6 +38,8 @@ type services struct {
 	delivered map[string]delivered
 	// results are what jobs left, by deployment and step.
 	results map[string]keptResults
+	// moved are the last pods that the cluster ended, by deployment and step.
+	moved map[string]movedPod
 }
 
 // StartService makes a service's workload, or a job's pod.

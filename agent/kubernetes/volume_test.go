@@ -200,7 +200,7 @@ func (r *rig) awaitNothing(deployment string, a admin) {
 		r.t.Errorf("removing leaves %v, %v", left, err)
 	}
 	namespace := r.namespaceOf(deployment)
-	if status, text := a.ask(http.MethodGet, "/api/v1/namespaces/"+namespace, ""); status != 404 {
+	if status, text := a.request(http.MethodGet, "/api/v1/namespaces/"+namespace, ""); status != 404 {
 		r.t.Errorf("its namespace is still there: %s", text)
 	}
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)

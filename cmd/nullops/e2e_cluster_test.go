@@ -105,7 +105,7 @@ func (k *cluster) tryKubectl(stdin string, args ...string) (out, errs string, er
 func (n *node) namespaceOf(t *testing.T, deployment string) string {
 	t.Helper()
 	if n.data == "" {
-		for _, o := range n.p.w.cluster.find(t, "namespaces",
+		for _, o := range n.p.w.cluster.findObjects(t, "namespaces",
 			"--selector=nullops.deployment="+deployment) {
 			return o.Metadata.Name
 		}
@@ -138,8 +138,9 @@ type clusterObject struct {
 	} `json:"status"`
 }
 
-// find lists objects of some kinds, such as "pods,services", with further flags of kubectl get.
-func (k *cluster) find(t *testing.T, kinds string, flags ...string) []clusterObject {
+// findObjects lists objects of some kinds, such as "pods,services", with further flags of kubectl
+// get.
+func (k *cluster) findObjects(t *testing.T, kinds string, flags ...string) []clusterObject {
 	t.Helper()
 	var list struct{ Items []clusterObject }
 	text := k.kubectl(t, append([]string{"get", kinds, "--output=json"}, flags...)...)
@@ -155,7 +156,7 @@ func (k *cluster) leftOf(t *testing.T, n *node, deployment string) (left []strin
 	words := map[string]string{"Namespace": "network", "Pod": "container",
 		"PersistentVolume": "volume"}
 	namespace := n.namespaceOf(t, deployment)
-	for _, o := range k.find(t, "namespaces,pods,persistentvolumes", "--all-namespaces") {
+	for _, o := range k.findObjects(t, "namespaces,pods,persistentvolumes", "--all-namespaces") {
 		claimed := o.Spec.Claim != nil && o.Spec.Claim.Namespace == namespace
 		if o.Metadata.Name == namespace || o.Metadata.Namespace == namespace || claimed {
 			left = append(left, words[o.Kind]+" "+o.Metadata.Name+" of "+deployment)
@@ -176,7 +177,7 @@ func (k *cluster) secretPlaces() (folders []string) {
 func (n *node) pod(t *testing.T, deployment, step string) (pod clusterObject) {
 	t.Helper()
 	eventually(t, "step "+step+" has a pod", func() string {
-		all := n.p.w.cluster.find(t, "pods", "--namespace="+n.namespaceOf(t, deployment),
+		all := n.p.w.cluster.findObjects(t, "pods", "--namespace="+n.namespaceOf(t, deployment),
 			"--selector=nullops.step="+step)
 		i := slices.IndexFunc(all, func(o clusterObject) bool { return o.Metadata.Deleted == nil })
 		if i < 0 {

@@ -38,6 +38,7 @@ type installation struct {
 // the line that 'nullops node add' prints, deploys the example, and then loses, changes and removes
 // the parts. Nothing is left in the cluster.
 func TestKubernetesInstallation(t *testing.T) {
+	testpart.Rotate(t)
 	w := newClusterWorld(t)
 	w.cluster.leavesNothing(t)
 	clustertest.EnforcePolicies(t)
@@ -48,7 +49,7 @@ func TestKubernetesInstallation(t *testing.T) {
 	n := i.addCluster(t, "qa-cluster", "--address=nullops-qa-cluster.nullops-qa-cluster.svc:5000")
 	i.applyShop(t)
 	d := i.admin.deployReady(t, "shop", "first", nil)
-	i.opens(t, d)
+	i.openShop(t, d)
 	i.loseAgent(t, n, d)
 	i.upgradeAgent(t, n, d)
 	i.admin.remove(t, d.Id)
@@ -87,13 +88,11 @@ func TestKubernetesManifest(t *testing.T) {
 	i.k.kubectl(t, "delete", "namespace", "nullops-outside")
 }
 
-// publishImages makes the images of deploy/Dockerfile from this build. They trust the registry of
-// the cluster, as an image of a company trusts its own.
+// publishImages makes the images of deploy/Dockerfile from this build.
 func (i *installation) publishImages(t *testing.T) {
 	t.Helper()
 	files := []packaging.File{
 		{Path: "app/nullops", From: i.w.binary, Mode: 0o755},
-		{Path: "etc/ssl/certs/ca-certificates.crt", From: i.k.authority},
 		{Path: "tmp", Dir: true, Mode: 0o1777}, {Path: "state", Dir: true, UID: 65532, GID: 65532}}
 	agent := append(files, packaging.File{Path: "app/sidecar", From: i.k.sidecar, Mode: 0o755})
 	i.agentImage = i.k.publish(t, "nullops/agent", "e2e",
@@ -129,9 +128,11 @@ func (i *installation) install(t *testing.T) {
 	i.http, i.ingressAddr = freeAddress(t), ""
 	i.url = "http://localhost:" + portOf(i.http)
 	i.ingressURL = "http://localhost"
-	i.k.runLine(t, i.w, "kubectl create namespace nullops && "+
-		"kubectl --namespace nullops create secret generic nullops --from-file="+secrets+" && "+
+	i.trustRegistry(t, "nullops")
+	i.k.runLine(t, i.w, "kubectl --namespace nullops create secret generic nullops "+
+		"--from-file="+secrets+" && "+
 		"helm upgrade --install nullops deploy/helm/nullops --namespace nullops --wait "+
+		"--set authorities=registries --set agentImage="+i.agentImage+" "+
 		"--set image="+i.ownImage+" --set database.owner=postgres "+
 		"--set database.controlPlaneRole=kubernetes_controlplane "+
 		"--set database.ingressRole=kubernetes_ingress --set ingress.service.type=ClusterIP "+
@@ -140,6 +141,14 @@ func (i *installation) install(t *testing.T) {
 	// A browser of this machine reaches the UI as through 'kubectl port-forward'.
 	passOn(t, i.http, i.k.addressOf(t, "nullops", "nullops-controlplane")+":80")
 	i.ingressAddr = i.k.addressOf(t, "nullops", "nullops-ingress") + ":80"
+}
+
+// trustRegistry makes the ConfigMap from which what runs in a namespace trusts the registry of the
+// cluster, whose certificate no public authority has signed.
+func (i *installation) trustRegistry(t *testing.T, namespace string) {
+	t.Helper()
+	i.k.runLine(t, i.w, "kubectl create namespace "+namespace+" && kubectl --namespace "+namespace+
+		" create configmap registries --from-file=registry.crt="+i.k.authority)
 }
 
 // reachDatabase lets pods reach the server of the tests, which listens on loopback only.
@@ -212,12 +221,13 @@ func (i *installation) addCluster(t *testing.T, name, way string) *node {
 		made.Kubernetes == nil {
 		t.Fatalf("node add: %v, %d: %s%s", err, code, out, errs)
 	}
-	line := made.Kubernetes.Helm
+	line := made.Kubernetes.Helm + " --set authorities=registries"
 	if name != "qa-cluster" {
-		line = made.Kubernetes.Kubectl
+		// Without the setting http.agentimage, the name is that of deploy/Dockerfile.
+		line = strings.Replace(made.Kubernetes.Kubectl, " --image=nullops/agent:e2e",
+			" --authorities=registries --image="+i.agentImage, 1)
 	}
-	// The registry of a company is in the name of its image.
-	line = strings.ReplaceAll(line, "nullops/agent:e2e", i.agentImage)
+	i.trustRegistry(t, "nullops-"+name)
 	i.k.provideFolder(t, "nullops-"+name)
 	i.k.runLine(t, i.w, line)
 	i.allowBusyNodes(t, "qa")
@@ -277,8 +287,8 @@ func (n *node) mustPrintThumbprint(t *testing.T, thumbprint string) {
 	}
 }
 
-// opens asks the example through the ingress in the cluster.
-func (i *installation) opens(t *testing.T, d apiclient.Deployment) {
+// openShop asks the example through the ingress in the cluster.
+func (i *installation) openShop(t *testing.T, d apiclient.Deployment) {
 	t.Helper()
 	web := serviceURL(t, d, "web")
 	within(t, soon, "the page shows rows of the database", func() string {
@@ -308,7 +318,7 @@ func (i *installation) loseAgent(t *testing.T, n *node, d apiclient.Deployment) 
 		textOf(gone.Failure.Step) != "slow" {
 		t.Errorf("the run of a lost agent: ledger %v, failure %+v", got, gone.Failure)
 	}
-	i.opens(t, d)
+	i.openShop(t, d)
 	i.admin.remove(t, dies.Id)
 }
 
@@ -317,11 +327,11 @@ func (i *installation) loseAgent(t *testing.T, n *node, d apiclient.Deployment) 
 func (i *installation) upgradeAgent(t *testing.T, n *node, d apiclient.Deployment) {
 	t.Helper()
 	space := "nullops-" + n.name
-	pod, agent := n.pod(t, d.Id, "web"), i.k.find(t, "pods", "--namespace="+space)[0]
+	pod, agent := n.pod(t, d.Id, "web"), i.k.findObjects(t, "pods", "--namespace="+space)[0]
 	i.k.runLine(t, i.w, "helm upgrade "+space+" deploy/helm/nullops-agent --namespace "+space+
 		" --reuse-values --set settings.NULLOPS_AGENT_GRACE=3s --wait")
 	eventually(t, "another agent is online", func() string {
-		for _, o := range i.k.find(t, "pods", "--namespace="+space) {
+		for _, o := range i.k.findObjects(t, "pods", "--namespace="+space) {
 			if o.Metadata.UID == agent.Metadata.UID {
 				return "the old one is there"
 			}
@@ -329,7 +339,7 @@ func (i *installation) upgradeAgent(t *testing.T, n *node, d apiclient.Deploymen
 		return ""
 	})
 	n.await(t, apiclient.NodeStatusOnline)
-	i.opens(t, d)
+	i.openShop(t, d)
 	if now := n.pod(t, d.Id, "web"); now.Metadata.UID != pod.Metadata.UID {
 		t.Error("the upgrade of the agent started a service anew")
 	}

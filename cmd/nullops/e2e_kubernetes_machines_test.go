@@ -39,20 +39,22 @@ func TestKubernetesMachines(t *testing.T) {
 	k.kubectl(t, "uncordon", "node1")
 	k.kubectl(t, "drain", "node2", "--force", "--ignore-daemonsets", "--delete-emptydir-data",
 		"--timeout=60s")
-	p.isBack(t, n, stays, "node1")
+	p.isBack(t, n, stays, "node1", "its machine was drained")
 
 	k.kubectl(t, "uncordon", "node2")
 	k.kubectl(t, "drain", "node1", "--force", "--ignore-daemonsets", "--delete-emptydir-data",
 		"--timeout=60s")
-	p.isBack(t, n, stays, "node2")
+	p.isBack(t, n, stays, "node2", "its machine was drained")
 	dies := p.admin.deploy(t, "dies", "dies", nil)
 	book.await(t, "dies", "create slow")
 	k.kubectl(t, "uncordon", "node1")
 	kill()
-	p.isBack(t, n, stays, "node1")
+	// promise: K-06
+	p.isBack(t, n, stays, "node1", "its machine is lost")
 	k.kubectl(t, "delete", "node", "node2")
 	d := p.admin.await(t, dies.Id, apiclient.DeploymentStatusFailed)
 	want := "create first, create slow, delete slow, delete first"
+	// promise: K-06
 	if got := strings.Join(book.of("dies"), ", "); got != want || d.Failure == nil ||
 		textOf(d.Failure.Step) != "slow" {
 		t.Errorf("the run on a machine that was lost: ledger %s, failure %+v", got, d.Failure)
@@ -72,7 +74,10 @@ func (n *node) mustBeOn(t *testing.T, d apiclient.Deployment, machine string) {
 }
 
 // isBack waits until a deployment answers from another machine, where nobody did anything for it.
-func (p *product) isBack(t *testing.T, n *node, before apiclient.Deployment, machine string) {
+// It says why it is there.
+func (p *product) isBack(
+	t *testing.T, n *node, before apiclient.Deployment, machine, why string,
+) {
 	t.Helper()
 	url := serviceURL(t, before, "web")
 	within(t, 4*time.Minute, "it answers from "+machine, func() string {
@@ -81,6 +86,13 @@ func (p *product) isBack(t *testing.T, n *node, before apiclient.Deployment, mac
 		}
 		if got := n.pod(t, before.Id, "web").Spec.Machine; got != machine {
 			return "it runs on " + got
+		}
+		return ""
+	})
+	eventually(t, "it says why it moved", func() string {
+		said := textOf(p.admin.deployment(t, before.Id).Services[0].Detail)
+		if !strings.Contains(said, why) {
+			return "it says: " + said
 		}
 		return ""
 	})

@@ -68,8 +68,8 @@ func (s clusterTale) checkPods(t *testing.T) {
 	}
 	namespace := "--namespace=" + s.n.namespaceOf(t, s.d.Id)
 	var names []string
-	for _, o := range s.k.find(t, "deployments,statefulsets,services,persistentvolumeclaims,"+
-		"networkpolicies,secrets,roles,rolebindings", namespace) {
+	for _, o := range s.k.findObjects(t, "deployments,statefulsets,services,"+
+		"persistentvolumeclaims,networkpolicies,secrets,roles,rolebindings", namespace) {
 		names = append(names, o.Kind+" "+o.Metadata.Name)
 	}
 	slices.Sort(names)
@@ -83,7 +83,7 @@ func (s clusterTale) checkPods(t *testing.T) {
 		t.Errorf("its namespace has %q, wanted %q", names, want)
 	}
 	within(t, soon, "the pods of plugins are gone", func() string {
-		for _, o := range s.k.find(t, "pods", namespace) {
+		for _, o := range s.k.findObjects(t, "pods", namespace) {
 			if strings.HasPrefix(o.Metadata.Name, "plugin-") {
 				return o.Metadata.Name
 			}

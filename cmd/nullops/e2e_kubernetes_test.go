@@ -15,6 +15,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/nullops/nullops/agent/kubernetes/clustertest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/plugins/packaging"
 )
 
@@ -49,6 +50,7 @@ func TestKubernetesEndToEnd(t *testing.T) {
 			{"Isolation", isolation},
 		} {
 			t.Run(s.name, func(t *testing.T) {
+				testpart.Rotate(t)
 				t.Parallel()
 				room <- struct{}{}
 				defer func() { <-room }()
@@ -61,15 +63,29 @@ func TestKubernetesEndToEnd(t *testing.T) {
 // newClusterWorld is a world whose nodes are agents of the test cluster.
 func newClusterWorld(t *testing.T) *world {
 	t.Helper()
-	k := &cluster{kubeconfig: readVariable(t, "NULLOPS_TEST_KUBERNETES"),
+	k := newCluster(t)
+	w := &world{t: t, registry: k.registry, cluster: k}
+	readVariable(t, "NULLOPS_TEST_POSTGRES")
+	w.binary = w.build(t, "e2e")
+	k.publishHelper(t)
+	k.makeDefaultClass(t)
+	return w
+}
+
+// newCluster is the cluster that tools/kubernetes/node.sh has started.
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	return &cluster{kubeconfig: readVariable(t, "NULLOPS_TEST_KUBERNETES"),
 		registry:  readVariable(t, "NULLOPS_TEST_KUBERNETES_SECURE"),
 		authority: readVariable(t, "NULLOPS_TEST_KUBERNETES_AUTHORITY"),
 		plain:     readVariable(t, "NULLOPS_TEST_KUBERNETES_REGISTRY"),
 		from:      readVariable(t, "NULLOPS_TEST_KUBERNETES_FROM"),
 		folder:    readVariable(t, "NULLOPS_TEST_KUBERNETES_FOLDER")}
-	w := &world{t: t, registry: k.registry, cluster: k}
-	readVariable(t, "NULLOPS_TEST_POSTGRES")
-	w.binary = w.build(t, "e2e")
+}
+
+// publishHelper puts an image with the helper of pods into the registry.
+func (k *cluster) publishHelper(t *testing.T) {
+	t.Helper()
 	k.sidecar = filepath.Join(t.TempDir(), "sidecar")
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o",
 		k.sidecar, "../sidecar")
@@ -79,8 +95,6 @@ func newClusterWorld(t *testing.T) *world {
 	}
 	k.helper = k.publish(t, "nullops-test/helper", "e2e", v1.Config{},
 		packaging.File{Path: "app/sidecar", From: k.sidecar, Mode: 0o755})
-	k.makeDefaultClass(t)
-	return w
 }
 
 // makeDefaultClass makes a StorageClass whose volumes are folders, for as long as the test runs.

@@ -39,6 +39,10 @@ type AgentOptions struct {
 	Port      int
 	NodePort  int
 	Websocket bool
+	// Authorities names a ConfigMap with certificates to trust beside the public ones.
+	Authorities string
+	// PullSecret names the Secret with which the image is pulled.
+	PullSecret string
 }
 
 func (o AgentOptions) check() error {
@@ -96,7 +100,9 @@ func (o AgentOptions) fillDocument(root *yaml.Node) {
 		data := findNode(root, "data")
 		for _, set := range [][2]string{{"NULLOPS_AGENT_CONNECT", o.Connect},
 			{"NULLOPS_AGENT_FINGERPRINT", o.Fingerprint},
-			{"NULLOPS_AGENT_WEBSOCKET", o.websocketAddress()}} {
+			{"NULLOPS_AGENT_WEBSOCKET", o.websocketAddress()},
+			{"SSL_CERT_DIR", unlessEmpty(o.Authorities, "/etc/ssl/certs:/authorities")},
+			{"NULLOPS_AGENT_KUBERNETES_PULLSECRETS", unlessEmpty(o.PullSecret, "/pull")}} {
 			if set[1] != "" {
 				addText(data, set[0], set[1])
 			}
@@ -116,19 +122,63 @@ func (o AgentOptions) websocketAddress() string {
 	return ""
 }
 
+// unlessEmpty is a setting that only makes sense beside an option.
+func unlessEmpty(option, setting string) string {
+	if option == "" {
+		return ""
+	}
+	return setting
+}
+
+// mountVolume puts a read-only volume into the pod, from a source like configMap.
+func mountVolume(pod, container *yaml.Node, name, kind string, source *yaml.Node) {
+	mounts, volumes := findNode(container, "volumeMounts"), findNode(pod, "volumes")
+	mounts.Content = append(mounts.Content, newMapping("name", name, "mountPath", "/"+name,
+		"readOnly", "true"))
+	volume := newMapping("name", name)
+	addNode(volume, kind, source)
+	volumes.Content = append(volumes.Content, volume)
+}
+
+func (o AgentOptions) mountAuthorities(pod, container *yaml.Node) {
+	from := newMapping()
+	addText(from, "name", o.Authorities)
+	mountVolume(pod, container, "authorities", "configMap", from)
+}
+
+func (o AgentOptions) mountPullSecret(pod, container *yaml.Node) {
+	own := newMapping("name", o.PullSecret)
+	addNode(pod, "imagePullSecrets", newList(own))
+	item := newMapping("key", ".dockerconfigjson", "path", o.PullSecret+".json")
+	secret := newMapping("name", o.PullSecret)
+	addNode(secret, "items", newList(item))
+	source := newMapping()
+	addNode(source, "secret", secret)
+	projected := newMapping("defaultMode", "0440")
+	addNode(projected, "sources", newList(source))
+	mountVolume(pod, container, "pull", "projected", projected)
+}
+
 // fillPod changes the ports, and the annotation by which changed settings start the agent anew.
 func (o AgentOptions) fillPod(template *yaml.Node) {
 	sum := sha256.Sum256(fmt.Append(nil, o))
 	findNode(template, "metadata", "annotations", "nullops.settings").Value =
 		hex.EncodeToString(sum[:8])
 	container := findNode(template, "spec", "containers", "0")
+	pod := findNode(template, "spec")
+	if o.Authorities != "" {
+		o.mountAuthorities(pod, container)
+	}
+	if o.PullSecret != "" {
+		o.mountPullSecret(pod, container)
+	}
 	ports := findNode(container, "ports")
 	switch {
 	case o.Connect != "":
 		dropKey(container, "ports")
 	case o.Websocket:
 		ports.Content = append(ports.Content,
-			newPort("name", "websocket", "containerPort", "5001"))
+			newMapping("name", "websocket", "containerPort", "5001"))
 	}
 }
 
@@ -143,11 +193,11 @@ func (o AgentOptions) fillService(spec *yaml.Node) {
 	}
 	if o.NodePort != 0 {
 		first.Content = append(first.Content,
-			newPort("nodePort", strconv.Itoa(o.NodePort)).Content...)
+			newMapping("nodePort", strconv.Itoa(o.NodePort)).Content...)
 	}
 	if o.Websocket {
 		ports.Content = append(ports.Content,
-			newPort("name", "websocket", "port", "5001", "targetPort", "websocket"))
+			newMapping("name", "websocket", "port", "5001", "targetPort", "websocket"))
 	}
 }
 
@@ -201,12 +251,19 @@ func dropKey(n *yaml.Node, key string) {
 }
 
 func addText(n *yaml.Node, key, value string) {
-	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key},
-		&yaml.Node{Kind: yaml.ScalarNode, Value: value, Style: yaml.DoubleQuotedStyle})
+	addNode(n, key, &yaml.Node{Kind: yaml.ScalarNode, Value: value, Style: yaml.DoubleQuotedStyle})
 }
 
-// newPort is a mapping of plain values.
-func newPort(pairs ...string) *yaml.Node {
+func addNode(n *yaml.Node, key string, value *yaml.Node) {
+	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, value)
+}
+
+func newList(one *yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{one}}
+}
+
+// newMapping is a mapping of plain values.
+func newMapping(pairs ...string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for _, text := range pairs {
 		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: text})

@@ -49,9 +49,9 @@ func TestWriteAgent_EqualsTheChart(t *testing.T) {
 	for file, o := range map[string]manifests.AgentOptions{
 		"nullops-agent.yaml": {},
 		"testdata/connect.yaml": {Name: "nullops-qa", Image: "registry.test/nullops/agent:1",
-			Connect: "wss://nullops.test", Fingerprint: "sha256:ab"},
+			Connect: "wss://nullops.test", Fingerprint: "sha256:ab", Authorities: "registries"},
 		"testdata/nodeport.yaml": {Name: "nullops-qa", Image: "registry.test/nullops/agent:1",
-			Service: "NodePort", NodePort: 30500, Port: 5005, Websocket: true},
+			Service: "NodePort", NodePort: 30500, Port: 5005, Websocket: true, PullSecret: "pull"},
 	} {
 		want, err := os.ReadFile(file)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
@@ -31,9 +32,12 @@ func runPush(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
+// credentials are those that 'docker login' has stored, if any.
+func credentials() remote.Option { return remote.WithAuthFromKeychain(authn.DefaultKeychain) }
+
 // pushImages returns how many were not there yet.
 func pushImages(ctx context.Context, registry string, images []built) (int, error) {
-	pusher, err := remote.NewPusher(remote.WithContext(ctx), remote.WithJobs(4))
+	pusher, err := remote.NewPusher(remote.WithContext(ctx), remote.WithJobs(4), credentials())
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +69,7 @@ func pushImages(ctx context.Context, registry string, images []built) (int, erro
 func hasImage(ctx context.Context, ref name.Reference, digest string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	there, err := remote.Head(ref, remote.WithContext(ctx))
+	there, err := remote.Head(ref, remote.WithContext(ctx), credentials())
 	if err == nil {
 		return there.Digest.String() == digest, nil
 	}

@@ -28,8 +28,8 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-say() { printf 'kubernetes: %s\n' "$*" >&2; }
-fail() { say "$*"; exit 1; }
+log() { printf 'kubernetes: %s\n' "$*" >&2; }
+fail() { log "$*"; exit 1; }
 
 (($# > 0)) || fail "usage: tools/kubernetes/node.sh COMMAND [ARG...]"
 ((EUID == 0)) || fail "a node needs root: run this with sudo"
@@ -64,7 +64,7 @@ group_folders() { # the folders of both machines' cgroups, on version 1 and 2
 }
 
 node='' registries=()
-stop() {
+remove_node() {
   local folder i
   ((${#registries[@]} == 0)) || kill "${registries[@]}" 2>/dev/null || true
   if [[ -n $node ]]; then
@@ -82,9 +82,9 @@ stop() {
   ip netns del "$space-2" 2>/dev/null || true
   ip netns del "$space" 2>/dev/null || true
   rmdir /tmp/hostpath_pv 2>/dev/null || true
-  if [[ -n ${KEEP_NODE:-} ]]; then say "kept $work"; else rm -rf "$work"; fi
+  if [[ -n ${KEEP_NODE:-} ]]; then log "kept $work"; else rm -rf "$work"; fi
 }
-trap stop EXIT
+trap remove_node EXIT
 trap 'exit 130' INT TERM
 
 # --- network: a cable to a namespace of its own ----------------------------------
@@ -259,21 +259,21 @@ nsenter --net="/run/netns/$space" unshare --mount --pid --fork --mount-proc --ki
   "$root/tools/kubernetes/inner.sh" "$work" "$binary" node1 10.78.0.2 >"$work/logs/node" 2>&1 8>&- &
 node=$!
 
-ask() { curl -sf --max-time 5 --cacert "$work/certs/apiserver.crt" -H 'Authorization: Bearer admintoken' "$@"; }
-ready() {
-  ask 'https://10.78.0.2:16443/api/v1/nodes/node1?pretty=false' |
+ask_server() { curl -sf --max-time 5 --cacert "$work/certs/apiserver.crt" -H 'Authorization: Bearer admintoken' "$@"; }
+is_ready() {
+  ask_server 'https://10.78.0.2:16443/api/v1/nodes/node1?pretty=false' |
     grep -q '"type":"Ready","status":"True"'
 }
-say "waiting for the node"
+log "waiting for the node"
 deadline=$((SECONDS + ${NODE_PATIENCE:-180}))
-until ready 2>/dev/null; do
+until is_ready 2>/dev/null; do
   if ! kill -0 "$node" 2>/dev/null || ((SECONDS > deadline)); then
     tail -n 5 "$work"/logs/* >&2
     fail "the node is not ready; its logs end as above"
   fi
   sleep 0.2
 done
-say "the node is ready"
+log "the node is ready"
 
 export NULLOPS_TEST_KUBERNETES_SECURE=10.78.0.1:5443 NULLOPS_TEST_KUBERNETES_PROGRAM=$binary \
   NULLOPS_TEST_KUBERNETES_AUTHORITY=$work/pki/registry.crt \
@@ -285,6 +285,6 @@ code=0
 "$@" 8>&- || code=$?
 if ((code != 0)); then
   mkdir -p "$root/.cache/kubernetes-logs" && cp "$work"/logs/* "$root/.cache/kubernetes-logs/"
-  say "the command ended with $code; the node's logs are in .cache/kubernetes-logs"
+  log "the command ended with $code; the node's logs are in .cache/kubernetes-logs"
 fi
 exit "$code"

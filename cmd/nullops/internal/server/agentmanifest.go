@@ -33,6 +33,10 @@ func agentManifest() *cobra.Command {
 	f.IntVar(&o.Port, "port", 0, "port of the Service (default 5000)")
 	f.IntVar(&o.NodePort, "node-port", 0, "port of each machine, with --service=NodePort")
 	f.BoolVar(&o.Websocket, "websocket", false, "listen for a reverse proxy on port 5001 too")
+	f.StringVar(&o.Authorities, "authorities", "",
+		"ConfigMap with certificates of authorities to trust, of registries for example")
+	f.StringVar(&o.PullSecret, "pull-secret", "",
+		"Secret of the namespace with which the image is pulled")
 	_ = c.MarkFlagRequired("name")
 	_ = c.MarkFlagRequired("image")
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -26,7 +26,9 @@ type KubernetesSettings struct {
 	Kubeconfig string `description:"Kubeconfig file; empty means the pod's own account."`
 	Prefix     string `description:"Beginning of the names of deployments' namespaces."`
 	Helper     string `description:"Image of the helper in pods: this agent's own image."`
-	Machines   string `description:"Labels of the machines to use, a=b,c=d; empty means all."`
+	// PullSecrets are those of the agent's own pod, which the chart mounts.
+	PullSecrets string `description:"Folder with credentials of the helper's registry."`
+	Machines    string `description:"Labels of the machines to use, a=b,c=d; empty means all."`
 	// StorageClass and VolumeSize are of services' volumes: a step names no size.
 	StorageClass string `description:"StorageClass of volumes; empty is the cluster's default."`
 	VolumeSize   string `description:"Size that each volume asks for, such as 10Gi."`
@@ -65,8 +67,8 @@ func openRuntime(ctx context.Context, s Settings, install string, hook failpoint
 func (s Settings) kubernetesConfig() (c kubernetes.Config, err error) {
 	k := s.Agent.Kubernetes
 	c = kubernetes.Config{Kubeconfig: k.Kubeconfig, Prefix: k.Prefix, Helper: k.Helper,
-		StorageClass: k.StorageClass, VolumeSize: k.VolumeSize, GPUResource: k.GPU,
-		AgentNamespace: podNamespace()}
+		PullSecrets: k.PullSecrets, StorageClass: k.StorageClass, VolumeSize: k.VolumeSize,
+		GPUResource: k.GPU, AgentNamespace: podNamespace()}
 	if c.StopGrace, err = s.stopGrace(); err != nil {
 		return c, err
 	}
@@ -124,8 +126,9 @@ func (a AgentSettings) checkRuntime() error {
 		return fmt.Errorf("setting agent.runtime: %q is none; write docker or kubernetes",
 			a.Runtime)
 	}
-	k, errs := a.Kubernetes, []error{optionalPath("agent.kubernetes.kubeconfig",
-		a.Kubernetes.Kubeconfig)}
+	k, errs := a.Kubernetes, []error{
+		optionalPath("agent.kubernetes.kubeconfig", a.Kubernetes.Kubeconfig),
+		optionalPath("agent.kubernetes.pullsecrets", a.Kubernetes.PullSecrets)}
 	if k.Kubeconfig != "" {
 		if _, err := os.Stat(k.Kubeconfig); err != nil {
 			errs = append(errs, fmt.Errorf("setting agent.kubernetes.kubeconfig: %w", err))

@@ -66,6 +66,7 @@ type HTTPSettings struct {
 	Proxies     string `description:"Proxies whose X-Forwarded-For is believed: 10.0.0.0/8,::1."`
 	Connections int    `description:"Most connections at once; one network gets an eighth."`
 	Internal    string `description:"URL or host:port where replicas and the ingress reach it."`
+	AgentImage  string `description:"Image in lines that add nodes; empty: nullops/agent:VERSION."`
 }
 
 // OIDCSettings is off while Issuer is empty.

@@ -30,6 +30,19 @@ func TestLoadSettings_FromTheEnvironment(t *testing.T) {
 }
 
 // Of host:port, the scheme is what the process serves; a URL is taken as it is.
+// The agent's image becomes part of a line for a shell.
+func TestHTTPSettings_RefusesAnAgentImageThatIsNone(t *testing.T) {
+	t.Parallel()
+	for image, ok := range map[string]bool{"": true, "registry.test:5000/nullops/agent:1.0": true,
+		"agent@sha256:ab": true, "agent;id": false, "$(id)": false, "a b": false} {
+		h := HTTPSettings{Listen: "127.0.0.1:1", URL: "http://localhost:1", TLS: "auto",
+			Connections: 16, AgentImage: image}
+		if err := h.check(); (err == nil) != ok {
+			t.Errorf("%q: %v", image, err)
+		}
+	}
+}
+
 func TestHTTPSettings_InternalURL(t *testing.T) {
 	for _, c := range []struct{ url, tls, internal, want string }{
 		{"https://a.example", "auto", "", "https://a.example"},

@@ -354,7 +354,8 @@ func (b *serverBase) newHandler(
 		HostKey: b.hostKey,
 		OIDC:    b.settings.OIDC.newProvider(b.settings.HTTP.URL),
 		Proxies: proxies, Fingerprint: print,
-		URL: public, IngressURL: b.ingress, Build: release, Log: b.log,
+		URL: public, IngressURL: b.ingress, Build: release, AgentImage: b.settings.HTTP.AgentImage,
+		Log:     b.log,
 		Metrics: b.metrics.apiRequest, Ready: b.readinessProblems})
 }
 

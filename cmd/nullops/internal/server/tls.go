@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +43,9 @@ func (h HTTPSettings) behindProxy() bool {
 	return strings.HasPrefix(h.URL, "https://") && !h.usesTLS()
 }
 
+// imageForm is what an image's name has to be like in a line for a shell.
+var imageForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+
 // check refuses what would carry passwords through a network in the clear.
 func (h HTTPSettings) check() error {
 	errs := []error{
@@ -55,6 +59,10 @@ func (h HTTPSettings) check() error {
 	}
 	_, err := parseProxies("http.proxies", h.Proxies)
 	errs = append(errs, err, checkConnections(h.Connections))
+	if h.AgentImage != "" && !imageForm.MatchString(h.AgentImage) {
+		errs = append(errs, fmt.Errorf("setting http.agentimage: %q is no image; write one like "+
+			"registry.example.com/nullops/agent:1.0", h.AgentImage))
+	}
 	if (h.Certificate == "") != (h.Key == "") {
 		errs = append(errs, errors.New(
 			"settings http.certificate and http.key go together: give both files, or none"))
