@@ -130,7 +130,7 @@ export const stories = [
         for (const [who, paths, least] of [
           [viewer, [...own, ...LISTS], 40],
           [engineer, own, 10],
-          [stranger, LISTS, 15],
+          [stranger, LISTS, 8],
         ]) {
           const theirs = await open(browser);
           const seen = watch(theirs.page);

@@ -99,7 +99,7 @@ export const texts = {
     passwordMissing: "Type your password.",
   },
   lack: {
-    full: (on: string, found?: { missing?: string; ask: string[] }) => `To do more than look needs Full on ${on}${found?.missing ? `: ${found.missing}` : ""}. ${canGive(found?.ask ?? [])}`,
+    full: (on: string, found?: { missing?: string; ask: string[] }) => `More than looking needs Full on ${on}${found?.missing ? `: ${found.missing}` : ""}. ${canGive(found?.ask ?? [])}`,
     create: (who: string[]) => `Creating needs Full on a project or an environment. ${canGive(who)}`,
     createIn: (project: string, environment: string, who: string[]) => `Creating here needs Full on project ${project} or on environment ${environment}. ${canGive(who)}`,
     admin: (who: string[]) => `Only admins can change this: it needs the role Admin. ${canGive(who)}`,
@@ -161,7 +161,7 @@ export const texts = {
     unread: "Deployments could not be read.",
     emptyTitle: "Nothing runs here yet",
     empty: "A deployment is your own copy of a project at versions you choose, at its own URLs.",
-    emptyRead: "Deployments of projects you may read appear here. Creating one needs Full on a project or an environment; an admin can give it.",
+    emptyRead: "Deployments of projects you may read appear here.",
     noMatchTitle: "No deployment matches",
     noMatch: (filters: string) => `Filters: ${filters}.`,
     clear: "Clear the filters",

@@ -56,20 +56,23 @@ export function useShownLack(reason: string | undefined) {
 /** Offers to ask for what a reason says is missing; set by the frame around the pages. */
 export const AskSlot = createContext<(reason: string) => ReactNode>(() => null);
 
+/** What is said of all that lacks here: what is about this very object, before what is about any. */
+function shownLack(): string | undefined {
+  const all = [...shown.values()];
+  return all.find((reason) => wishOf(reason)?.stored.includes("/")) ?? all[0];
+}
+
 /** One line below the bar of a page, for who may only look. */
 export function LackLine() {
-  const reason = useSyncExternalStore(
-    (listen) => {
-      listeners.add(listen);
-      return () => listeners.delete(listen);
-    },
-    () => shown.values().next().value,
-  );
+  const reason = useSyncExternalStore((listen) => {
+    listeners.add(listen);
+    return () => listeners.delete(listen);
+  }, shownLack);
   const ask = useContext(AskSlot);
   // Who looks through somebody's eyes is told so above the page.
   if (!reason || !wishOf(reason)) return null;
   return (
-    <div className="lackline" role="note">
+    <div className="notice t2 lackline" role="note">
       <span className="min-w-0">{reason}</span>
       {ask(reason)}
     </div>

@@ -37,11 +37,10 @@ export function Frame() {
   useKeys(open ? { ...keys, Escape: () => setOpen(false) } : keys);
   useGoKeys(() => setOver("palette"));
   const close = () => setOver(undefined);
-  const unread = useQuery(inbox).data?.unread;
   return (
     <OpenMenu value={() => setOpen(true)}>
       <AskSlot value={offerToAsk}>
-        <div className="app" data-unread={unread || undefined}>
+        <div className="app">
           <a className="btn skip" href="#main">
             {texts.skip}
           </a>
@@ -129,7 +128,7 @@ function Unread() {
   const unread = useQuery(inbox).data?.unread;
   if (!unread) return null;
   return (
-    <span className="n warn" data-unread>
+    <span className="n warn">
       {unread} <span className="vh">{shellTexts.notRead}</span>
     </span>
   );
