@@ -58,6 +58,9 @@ type Notice struct {
 	RequestID string
 }
 
+// EventAccessAsked says that somebody asked an admin for access.
+const EventAccessAsked = "access.asked"
+
 // NoticeEvents lists every event there is.
 func NoticeEvents() []string {
 	return []string{
@@ -65,7 +68,7 @@ func NoticeEvents() []string {
 		"deployment.removed", "deployment.stuck", "deployment.forgotten", "deployment.expiring",
 		"deployment.degraded", "deployment.recovered", "deployment.offline", "deployment.online",
 		"node.online", "node.offline", "node.untrusted", "node.incompatible",
-		"controlplane.failing", "controlplane.recovered",
+		"controlplane.failing", "controlplane.recovered", EventAccessAsked,
 	}
 }
 

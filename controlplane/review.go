@@ -58,6 +58,13 @@ const (
 	ReviewRemoved  ReviewState = "removed"
 )
 
+// PullRequest is what a deployment was made for.
+type PullRequest struct {
+	Repository  string
+	Number      int
+	Title, Link string
+}
+
 // Review is one pull request, or one pushed tag, and its deployment.
 type Review struct {
 	ID   ReviewID

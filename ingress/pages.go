@@ -49,6 +49,7 @@ type page struct {
 	Steps    []Step
 	Link     string // the deployment in the UI
 	Act      string // what the viewer can do there
+	Log      string // its log in the UI, if there can be one
 	Near     bool   // offer to look for names like this one
 	Home     string
 	Retry    int  // seconds; 0 is no Retry-After

@@ -87,6 +87,10 @@ func TestPages_EveryState(t *testing.T) {
 				t.Errorf("%s: the page does not say %q", c.state, want)
 			}
 		}
+		hasLog := c.state != ingress.StateQueued && c.state != ingress.StateOffline
+		if strings.Contains(body, `href="`+r.Permalink+`/logs">Read its log</a>`) != hasLog {
+			t.Errorf("%s: leads to its log: %v", c.state, !hasLog)
+		}
 		checkPage(t, string(c.state), res, body)
 	}
 }

@@ -144,6 +144,10 @@ func (s *pages) newRoutePage(r *Route) *page {
 		set: s, Glyph: glyphOf(r.State), Host: r.Host, Link: r.Permalink, Home: s.home,
 		Time: now.UTC().Format("15:04:05 UTC"),
 	}
+	// What is queued has written nothing, and the log of what is offline is out of reach too.
+	if r.Permalink != "" && r.State != StateQueued && r.State != StateOffline {
+		p.Log = r.Permalink + "/logs"
+	}
 	p.addFact("Deployment", r.Deployment)
 	p.addFact("Project", r.Project)
 	p.addFact("Environment", r.Environment)

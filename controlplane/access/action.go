@@ -21,6 +21,9 @@ const (
 	// AnswerDeployment answers an approval. CheckAnswer decides who may; every answerer must be
 	// allowed to see the deployment.
 	AnswerDeployment Action = "deployment.answer"
+	// CommentDeployment says something about a deployment: everybody who may see it may, unless they
+	// came to look only.
+	CommentDeployment Action = "deployment.comment"
 	// RevealSecret sees a value that was generated for a deployment. It takes Full,
 	// which lets people read the services' variables anyway.
 	RevealSecret Action = "deployment.reveal"
@@ -29,5 +32,5 @@ const (
 // Actions lists all actions, for a test that checks that the contract uses no other.
 func Actions() []Action {
 	return []Action{Public, Self, Admin, ReadProject, ReadDeployment, WriteDeployment,
-		AnswerDeployment, RevealSecret}
+		AnswerDeployment, CommentDeployment, RevealSecret}
 }

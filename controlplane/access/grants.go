@@ -34,7 +34,7 @@ func Check(a Actor, action Action, o Object) error {
 		}
 	}
 	if a.readOnly && (action == WriteDeployment || action == AnswerDeployment ||
-		action == RevealSecret) {
+		action == CommentDeployment || action == RevealSecret) {
 		return a.ReadOnlyError()
 	}
 	if a.IsAdmin() {
@@ -50,7 +50,7 @@ func Check(a Actor, action Action, o Object) error {
 			return unseenError(o)
 		}
 		return nil
-	case ReadDeployment, WriteDeployment, AnswerDeployment, RevealSecret:
+	case ReadDeployment, WriteDeployment, AnswerDeployment, CommentDeployment, RevealSecret:
 		return checkDeployment(a, action, o)
 	default:
 		return checkKnown(action)

@@ -74,6 +74,14 @@ func allVisits() map[string]visit {
 		"createUserToken": {path: "/users/robot/tokens", body: object{"name": "t"}},
 		"deleteUserToken": {path: "/users/robot/tokens/{token}"},
 		"explainAccess":   {path: "/me/access?object=project/shop", stranger: shown, reader: shown},
+		"getInbox":        {path: "/me/inbox", stranger: shown, reader: shown},
+		"markInbox": {path: "/me/inbox", stranger: shown, reader: shown,
+			body: object{"ids": []string{nobodysDeployment}, "read": true}},
+		"listOwnAccessRequests": {path: "/me/access-requests", stranger: shown, reader: shown},
+		"createAccessRequest": {path: "/me/access-requests", stranger: 404, reader: shown,
+			body: object{"object": "project/shop"}},
+		"listAccessRequests": {path: "/access-requests"},
+		"closeAccessRequest": {path: "/access-requests/" + nobodysDeployment},
 
 		"listTokens":  {path: "/tokens", stranger: shown, reader: shown},
 		"deleteToken": {path: "/tokens/{token}", stranger: 404, reader: 404},
@@ -257,6 +265,10 @@ func allVisits() map[string]visit {
 		"extendDeployment":   {path: deployment + "/extend"},
 		"moveDeployment":     {path: deployment + "/move", body: object{}},
 		"listActivity":       {path: deployment + "/activity"},
+		"listComments":       {path: deployment + "/comments"},
+		"createComment":      {path: deployment + "/comments", body: object{"body": "it works"}},
+		"deleteComment":      {path: deployment + "/comments/" + nobodysDeployment},
+		"listMentionable":    {path: deployment + "/people"},
 		"holdDeployment":     {path: deployment + "/hold", body: object{"reason": "a demo"}},
 		"releaseDeployment":  {path: deployment + "/hold"},
 		"recreateDeployment": {path: deployment + "/recreate", body: object{"name": "once-more"}},
@@ -494,6 +506,10 @@ func TestAccess_Reader(t *testing.T) {
 			want = http.StatusForbidden
 		case access.ReadDeployment:
 			want = http.StatusOK
+		case access.CommentDeployment:
+			// There is no comment that they could delete.
+			want = map[string]int{"createComment": http.StatusCreated,
+				"deleteComment": http.StatusNotFound}[id]
 		}
 		a := w.call(o.method, fillPath(o.visit.path, d), token, o.visit.body)
 		token = w.tokenAfter(id, "reader", token)
@@ -541,7 +557,10 @@ var needsAgent = map[string]bool{"recoverNode": true, "adoptDeployment": true,
 var needsOwn = map[string]bool{"deleteToken": true, "deleteSession": true,
 	"acceptInvitation": true, "resetPassword": true, "deleteInvitation": true,
 	"createOwnToken": true, "deleteUserToken": true, "deleteGuest": true, "deleteRobot": true,
-	"enrolMachine": true, "revokeProvisioningToken": true}
+	"enrolMachine": true, "revokeProvisioningToken": true,
+	"deleteComment": true, "closeAccessRequest": true,
+	// Who has everything has nothing to ask for.
+	"createAccessRequest": true}
 
 // An admin can use every operation, each answer has the contract's form, and no
 // answer and no log line holds a secret that was put in.
@@ -601,9 +620,10 @@ func TestContract_AdminWalk(t *testing.T) {
 }
 
 // unaudited leave no entry of their own: a ticket has one when it is used, a draft is
-// a person's unpublished work, and a machine's host key is only read.
+// a person's unpublished work, a machine's host key is only read, and what somebody has read of
+// their own notices changes nothing.
 var unaudited = map[string]bool{"createReachTicket": true, "putDraft": true,
-	"deleteDraft": true, "readSSHHostKey": true}
+	"deleteDraft": true, "readSSHHostKey": true, "markInbox": true}
 
 // hasEntry holds what an admin did to the audit: there is a new entry, with who did
 // what to which object, when, and that it succeeded.
@@ -754,7 +774,7 @@ func TestAccess_Full(t *testing.T) {
 func ofDeployments(a access.Action) bool {
 	switch a {
 	case access.ReadDeployment, access.WriteDeployment, access.AnswerDeployment,
-		access.RevealSecret, access.ReadProject:
+		access.CommentDeployment, access.RevealSecret, access.ReadProject:
 		return true
 	default:
 		return false
@@ -799,7 +819,7 @@ func TestAccess_ServiceTokenOnForeignObjects(t *testing.T) {
 		case access.Admin:
 			want = http.StatusForbidden
 		case access.ReadDeployment, access.WriteDeployment, access.AnswerDeployment,
-			access.RevealSecret:
+			access.CommentDeployment, access.RevealSecret:
 			want = http.StatusNotFound
 		case access.ReadProject:
 			if strings.Contains(o.visit.path, "shop") {

@@ -708,6 +708,7 @@ func (e NodeStatus) Valid() bool {
 
 // Defines values for NoticeEvent.
 const (
+	NoticeEventAccessAsked           NoticeEvent = "access.asked"
 	NoticeEventControlplaneFailing   NoticeEvent = "controlplane.failing"
 	NoticeEventControlplaneRecovered NoticeEvent = "controlplane.recovered"
 	NoticeEventDeploymentCanceled    NoticeEvent = "deployment.canceled"
@@ -731,6 +732,8 @@ const (
 // Valid indicates whether the value is a known member of the NoticeEvent enum.
 func (e NoticeEvent) Valid() bool {
 	switch e {
+	case NoticeEventAccessAsked:
+		return true
 	case NoticeEventControlplaneFailing:
 		return true
 	case NoticeEventControlplaneRecovered:
@@ -784,6 +787,45 @@ func (e PassKind) Valid() bool {
 	case PassKindGuest:
 		return true
 	case PassKindRobot:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PersonNoticeKind.
+const (
+	PersonNoticeKindAccessAnswered PersonNoticeKind = "access_answered"
+	PersonNoticeKindAccessAsked    PersonNoticeKind = "access_asked"
+	PersonNoticeKindAlert          PersonNoticeKind = "alert"
+	PersonNoticeKindComment        PersonNoticeKind = "comment"
+	PersonNoticeKindDegraded       PersonNoticeKind = "degraded"
+	PersonNoticeKindExpiring       PersonNoticeKind = "expiring"
+	PersonNoticeKindFailed         PersonNoticeKind = "failed"
+	PersonNoticeKindMention        PersonNoticeKind = "mention"
+	PersonNoticeKindStuck          PersonNoticeKind = "stuck"
+)
+
+// Valid indicates whether the value is a known member of the PersonNoticeKind enum.
+func (e PersonNoticeKind) Valid() bool {
+	switch e {
+	case PersonNoticeKindAccessAnswered:
+		return true
+	case PersonNoticeKindAccessAsked:
+		return true
+	case PersonNoticeKindAlert:
+		return true
+	case PersonNoticeKindComment:
+		return true
+	case PersonNoticeKindDegraded:
+		return true
+	case PersonNoticeKindExpiring:
+		return true
+	case PersonNoticeKindFailed:
+		return true
+	case PersonNoticeKindMention:
+		return true
+	case PersonNoticeKindStuck:
 		return true
 	default:
 		return false
@@ -1485,6 +1527,35 @@ type AccessExplained struct {
 // AccessLevel defines model for AccessLevel.
 type AccessLevel string
 
+// AccessRequest defines model for AccessRequest.
+type AccessRequest struct {
+	At time.Time `json:"at"`
+	Id string    `json:"id"`
+
+	// Note What they need it for.
+	Note *string `json:"note,omitempty"`
+
+	// Object project/NAME, environment/NAME, admin for the role, or create for any project or environment.
+	Object string `json:"object"`
+
+	// User Who asks.
+	User string `json:"user"`
+
+	// Wanted The same in words.
+	Wanted string `json:"wanted"`
+}
+
+// AccessRequestCreate defines model for AccessRequestCreate.
+type AccessRequestCreate struct {
+	Note   *string `json:"note,omitempty"`
+	Object string  `json:"object"`
+}
+
+// AccessRequestList defines model for AccessRequestList.
+type AccessRequestList struct {
+	Items []AccessRequest `json:"items"`
+}
+
 // Activity defines model for Activity.
 type Activity struct {
 	At   time.Time    `json:"at"`
@@ -1901,6 +1972,11 @@ type ClusterMachineState string
 // Comment defines model for Comment.
 type Comment = pipeline.Comment
 
+// CommentCreate defines model for CommentCreate.
+type CommentCreate struct {
+	Body string `json:"body"`
+}
+
 // ComparedField defines model for ComparedField.
 type ComparedField struct {
 	Good interface{} `json:"good,omitempty"`
@@ -2072,6 +2148,9 @@ type Deployment struct {
 	PipelineVersion  int        `json:"pipeline_version"`
 	Project          string     `json:"project"`
 
+	// PullRequest What a rule made the deployment for.
+	PullRequest *PullRequest `json:"pull_request,omitempty"`
+
 	// Question What the latest run waits for a person to answer.
 	Question *Question `json:"question,omitempty"`
 
@@ -2115,6 +2194,24 @@ type DeploymentChecks struct {
 	// Ok Every step that was checked is as it was made.
 	Ok    bool        `json:"ok"`
 	Steps []StepCheck `json:"steps"`
+}
+
+// DeploymentComment defines model for DeploymentComment.
+type DeploymentComment struct {
+	At     time.Time `json:"at"`
+	Author string    `json:"author"`
+
+	// Body Plain text.
+	Body string `json:"body"`
+	Id   string `json:"id"`
+
+	// Mentions The names in it that were told.
+	Mentions []string `json:"mentions"`
+}
+
+// DeploymentCommentList defines model for DeploymentCommentList.
+type DeploymentCommentList struct {
+	Items []DeploymentComment `json:"items"`
 }
 
 // DeploymentCondition defines model for DeploymentCondition.
@@ -2524,6 +2621,20 @@ type ImageCare struct {
 // ImageRef Filled in by the control plane at save.
 type ImageRef = pipeline.Image
 
+// Inbox defines model for Inbox.
+type Inbox struct {
+	Items []PersonNotice `json:"items"`
+
+	// Unread How many of them are not read.
+	Unread int `json:"unread"`
+}
+
+// InboxMark defines model for InboxMark.
+type InboxMark struct {
+	Ids  []string `json:"ids"`
+	Read bool     `json:"read"`
+}
+
 // Input Values by the name of a field that the pipeline declares.
 type Input map[string]interface{}
 
@@ -2764,6 +2875,17 @@ type Me struct {
 
 	// ViewedBy The admin who looks through this person's eyes, if any.
 	ViewedBy *string `json:"viewed_by,omitempty"`
+}
+
+// Mentionable defines model for Mentionable.
+type Mentionable struct {
+	DisplayName *string `json:"display_name,omitempty"`
+	Name        string  `json:"name"`
+}
+
+// MentionableList defines model for MentionableList.
+type MentionableList struct {
+	Items []Mentionable `json:"items"`
 }
 
 // Metadatum defines model for Metadatum.
@@ -3244,6 +3366,31 @@ type PasswordReset struct {
 	Password string `json:"password"`
 }
 
+// PersonNotice defines model for PersonNotice.
+type PersonNotice struct {
+	At time.Time `json:"at"`
+
+	// Body What somebody wrote, or why it happened.
+	Body *string `json:"body,omitempty"`
+
+	// By Who caused it; absent for the product itself.
+	By *string `json:"by,omitempty"`
+	Id string  `json:"id"`
+
+	// Kind What it is about.
+	Kind PersonNoticeKind `json:"kind"`
+
+	// Link A path of the interface.
+	Link *string `json:"link,omitempty"`
+	Read bool    `json:"read"`
+
+	// Subject One sentence without a full stop.
+	Subject string `json:"subject"`
+}
+
+// PersonNoticeKind What it is about.
+type PersonNoticeKind string
+
 // Pipeline defines model for Pipeline.
 type Pipeline = pipeline.Pipeline
 
@@ -3663,6 +3810,15 @@ type ProvisioningTokenCreated struct {
 type ProvisioningTokenList struct {
 	Items      []ProvisioningToken `json:"items"`
 	NextCursor *string             `json:"next_cursor,omitempty"`
+}
+
+// PullRequest What a rule made the deployment for.
+type PullRequest struct {
+	// Link Where the code host shows it.
+	Link       *string `json:"link,omitempty"`
+	Number     int     `json:"number"`
+	Repository *string `json:"repository,omitempty"`
+	Title      *string `json:"title,omitempty"`
 }
 
 // Question What the latest run waits for a person to answer.
@@ -5048,6 +5204,12 @@ type CreateDeploymentParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// CreateCommentParams defines parameters for CreateComment.
+type CreateCommentParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // DiffDeploymentsParams defines parameters for DiffDeployments.
 type DiffDeploymentsParams struct {
 	// With The other deployment.
@@ -5122,6 +5284,12 @@ type GetDeploymentMetricsParams struct {
 type CreateGuestParams struct {
 	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
 	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
+// ListMentionableParams defines parameters for ListMentionable.
+type ListMentionableParams struct {
+	// Prefix How their names begin.
+	Prefix *string `form:"prefix,omitempty" json:"prefix,omitempty"`
 }
 
 // RecreateDeploymentParams defines parameters for RecreateDeployment.
@@ -5469,6 +5637,9 @@ type CreateDeploymentJSONRequestBody = DeploymentCreate
 // PreflightDeploymentJSONRequestBody defines body for PreflightDeployment for application/json ContentType.
 type PreflightDeploymentJSONRequestBody = DeploymentCreate
 
+// CreateCommentJSONRequestBody defines body for CreateComment for application/json ContentType.
+type CreateCommentJSONRequestBody = CommentCreate
+
 // PutDeploymentGateJSONRequestBody defines body for PutDeploymentGate for application/json ContentType.
 type PutDeploymentGateJSONRequestBody = GatePut
 
@@ -5522,6 +5693,12 @@ type CreateInvitationJSONRequestBody = InvitationCreate
 
 // AcceptInvitationJSONRequestBody defines body for AcceptInvitation for application/json ContentType.
 type AcceptInvitationJSONRequestBody = InvitationAccept
+
+// CreateAccessRequestJSONRequestBody defines body for CreateAccessRequest for application/json ContentType.
+type CreateAccessRequestJSONRequestBody = AccessRequestCreate
+
+// MarkInboxJSONRequestBody defines body for MarkInbox for application/json ContentType.
+type MarkInboxJSONRequestBody = InboxMark
 
 // PutNotificationsJSONRequestBody defines body for PutNotifications for application/json ContentType.
 type PutNotificationsJSONRequestBody = NotificationsPut
@@ -5627,6 +5804,12 @@ type PutWebhookJSONRequestBody = WebhookPut
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListAccessRequests What people asked for and wait for, the newest first
+	// (GET /api/v1/access-requests)
+	ListAccessRequests(w http.ResponseWriter, r *http.Request)
+	// CloseAccessRequest Close a request for access
+	// (DELETE /api/v1/access-requests/{id})
+	CloseAccessRequest(w http.ResponseWriter, r *http.Request, id InId)
 	// ListAudit Who did what
 	// (GET /api/v1/audit)
 	ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams)
@@ -5687,6 +5870,15 @@ type ServerInterface interface {
 	// GetCloneSheet What a clone of a deployment would be, and how it would differ
 	// (GET /api/v1/deployments/{id}/clone-sheet)
 	GetCloneSheet(w http.ResponseWriter, r *http.Request, id InId)
+	// ListComments What people say about a deployment, the oldest first
+	// (GET /api/v1/deployments/{id}/comments)
+	ListComments(w http.ResponseWriter, r *http.Request, id InId)
+	// CreateComment Comment on a deployment
+	// (POST /api/v1/deployments/{id}/comments)
+	CreateComment(w http.ResponseWriter, r *http.Request, id InId, params CreateCommentParams)
+	// DeleteComment Delete a comment
+	// (DELETE /api/v1/deployments/{id}/comments/{comment})
+	DeleteComment(w http.ResponseWriter, r *http.Request, id InId, comment string)
 	// DiffDeployments What two deployments do not have in common, field by field
 	// (GET /api/v1/deployments/{id}/diff)
 	DiffDeployments(w http.ResponseWriter, r *http.Request, id InId, params DiffDeploymentsParams)
@@ -5732,6 +5924,9 @@ type ServerInterface interface {
 	// DeleteGuest Withdraw a guest link
 	// (DELETE /api/v1/deployments/{id}/passes/{pass})
 	DeleteGuest(w http.ResponseWriter, r *http.Request, id InId, pass InPass)
+	// ListMentionable People whom a comment may mention
+	// (GET /api/v1/deployments/{id}/people)
+	ListMentionable(w http.ResponseWriter, r *http.Request, id InId, params ListMentionableParams)
 	// RecreateDeployment Make a removed deployment once more
 	// (POST /api/v1/deployments/{id}/recreate)
 	RecreateDeployment(w http.ResponseWriter, r *http.Request, id InId, params RecreateDeploymentParams)
@@ -5855,6 +6050,18 @@ type ServerInterface interface {
 	// ExplainAccess Why one may do something, or may not
 	// (GET /api/v1/me/access)
 	ExplainAccess(w http.ResponseWriter, r *http.Request, params ExplainAccessParams)
+	// ListOwnAccessRequests What the caller asked admins for and waits for
+	// (GET /api/v1/me/access-requests)
+	ListOwnAccessRequests(w http.ResponseWriter, r *http.Request)
+	// CreateAccessRequest Ask the admins for access
+	// (POST /api/v1/me/access-requests)
+	CreateAccessRequest(w http.ResponseWriter, r *http.Request)
+	// GetInbox What concerns the caller, the newest first
+	// (GET /api/v1/me/inbox)
+	GetInbox(w http.ResponseWriter, r *http.Request)
+	// MarkInbox Mark own notices as read, or as not read
+	// (PUT /api/v1/me/inbox)
+	MarkInbox(w http.ResponseWriter, r *http.Request)
 	// GetNotifications What the caller is told of by mail
 	// (GET /api/v1/me/notifications)
 	GetNotifications(w http.ResponseWriter, r *http.Request)
@@ -6213,6 +6420,46 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(http.Handler) http.Handler
+
+// ListAccessRequests operation middleware
+func (siw *ServerInterfaceWrapper) ListAccessRequests(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListAccessRequests(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CloseAccessRequest operation middleware
+func (siw *ServerInterfaceWrapper) CloseAccessRequest(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CloseAccessRequest(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
 
 // ListAudit operation middleware
 func (siw *ServerInterfaceWrapper) ListAudit(w http.ResponseWriter, r *http.Request) {
@@ -6999,6 +7246,117 @@ func (siw *ServerInterfaceWrapper) GetCloneSheet(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// ListComments operation middleware
+func (siw *ServerInterfaceWrapper) ListComments(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListComments(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateComment operation middleware
+func (siw *ServerInterfaceWrapper) CreateComment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateCommentParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateComment(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteComment operation middleware
+func (siw *ServerInterfaceWrapper) DeleteComment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "comment" -------------
+	var comment string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "comment", r.PathValue("comment"), &comment, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "comment", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteComment(w, r, id, comment)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // DiffDeployments operation middleware
 func (siw *ServerInterfaceWrapper) DiffDeployments(w http.ResponseWriter, r *http.Request) {
 
@@ -7704,6 +8062,48 @@ func (siw *ServerInterfaceWrapper) DeleteGuest(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteGuest(w, r, id, pass)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListMentionable operation middleware
+func (siw *ServerInterfaceWrapper) ListMentionable(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListMentionableParams
+
+	// ------------- Optional query parameter "prefix" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prefix", r.URL.Query(), &params.Prefix, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "prefix"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "prefix", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListMentionable(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -9098,6 +9498,62 @@ func (siw *ServerInterfaceWrapper) ExplainAccess(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ExplainAccess(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListOwnAccessRequests operation middleware
+func (siw *ServerInterfaceWrapper) ListOwnAccessRequests(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListOwnAccessRequests(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateAccessRequest operation middleware
+func (siw *ServerInterfaceWrapper) CreateAccessRequest(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateAccessRequest(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetInbox operation middleware
+func (siw *ServerInterfaceWrapper) GetInbox(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetInbox(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// MarkInbox operation middleware
+func (siw *ServerInterfaceWrapper) MarkInbox(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.MarkInbox(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -13027,6 +13483,12 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/password-resets", wrapper.ResetPassword)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/tokens", wrapper.CreateOwnToken)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/access", wrapper.ExplainAccess)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/inbox", wrapper.GetInbox)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/me/inbox", wrapper.MarkInbox)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/access-requests", wrapper.ListOwnAccessRequests)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/access-requests", wrapper.CreateAccessRequest)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/access-requests", wrapper.ListAccessRequests)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/access-requests/{id}", wrapper.CloseAccessRequest)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/tokens", wrapper.ListTokens)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/tokens", wrapper.CreateToken)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/tokens/{id}", wrapper.DeleteToken)
@@ -13139,6 +13601,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/retry", wrapper.RetryDeployment)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/check", wrapper.CheckDeployment)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/extend", wrapper.ExtendDeployment)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/comments", wrapper.ListComments)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/comments", wrapper.CreateComment)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}/comments/{comment}", wrapper.DeleteComment)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/people", wrapper.ListMentionable)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/activity", wrapper.ListActivity)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}/hold", wrapper.ReleaseDeployment)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/deployments/{id}/hold", wrapper.HoldDeployment)
@@ -13217,6 +13683,91 @@ type ProblemApplicationProblemPlusJSONResponse struct {
 	Body Problem
 
 	Headers ProblemResponseHeaders
+}
+
+type ListAccessRequestsRequestObject struct {
+}
+
+type ListAccessRequestsResponseObject interface {
+	VisitListAccessRequestsResponse(w http.ResponseWriter) error
+}
+
+type ListAccessRequests200JSONResponse AccessRequestList
+
+func (response ListAccessRequests200JSONResponse) VisitListAccessRequestsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAccessRequestsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListAccessRequestsdefaultApplicationProblemPlusJSONResponse) VisitListAccessRequestsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CloseAccessRequestRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type CloseAccessRequestResponseObject interface {
+	VisitCloseAccessRequestResponse(w http.ResponseWriter) error
+}
+
+type CloseAccessRequest204Response struct {
+}
+
+func (response CloseAccessRequest204Response) VisitCloseAccessRequestResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type CloseAccessRequestdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CloseAccessRequestdefaultApplicationProblemPlusJSONResponse) VisitCloseAccessRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListAuditRequestObject struct {
@@ -14196,6 +14747,141 @@ func (response GetCloneSheetdefaultApplicationProblemPlusJSONResponse) VisitGetC
 	return err
 }
 
+type ListCommentsRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type ListCommentsResponseObject interface {
+	VisitListCommentsResponse(w http.ResponseWriter) error
+}
+
+type ListComments200JSONResponse DeploymentCommentList
+
+func (response ListComments200JSONResponse) VisitListCommentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCommentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListCommentsdefaultApplicationProblemPlusJSONResponse) VisitListCommentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCommentRequestObject struct {
+	Id     InId `json:"id"`
+	Params CreateCommentParams
+	Body   *CreateCommentJSONRequestBody
+}
+
+type CreateCommentResponseObject interface {
+	VisitCreateCommentResponse(w http.ResponseWriter) error
+}
+
+type CreateComment201JSONResponse DeploymentComment
+
+func (response CreateComment201JSONResponse) VisitCreateCommentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCommentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateCommentdefaultApplicationProblemPlusJSONResponse) VisitCreateCommentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCommentRequestObject struct {
+	Id      InId   `json:"id"`
+	Comment string `json:"comment"`
+}
+
+type DeleteCommentResponseObject interface {
+	VisitDeleteCommentResponse(w http.ResponseWriter) error
+}
+
+type DeleteComment204Response struct {
+}
+
+func (response DeleteComment204Response) VisitDeleteCommentResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteCommentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteCommentdefaultApplicationProblemPlusJSONResponse) VisitDeleteCommentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DiffDeploymentsRequestObject struct {
 	Id     InId `json:"id"`
 	Params DiffDeploymentsParams
@@ -14929,6 +15615,53 @@ type DeleteGuestdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response DeleteGuestdefaultApplicationProblemPlusJSONResponse) VisitDeleteGuestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMentionableRequestObject struct {
+	Id     InId `json:"id"`
+	Params ListMentionableParams
+}
+
+type ListMentionableResponseObject interface {
+	VisitListMentionableResponse(w http.ResponseWriter) error
+}
+
+type ListMentionable200JSONResponse MentionableList
+
+func (response ListMentionable200JSONResponse) VisitListMentionableResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMentionabledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListMentionabledefaultApplicationProblemPlusJSONResponse) VisitListMentionableResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -16909,6 +17642,188 @@ type ExplainAccessdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ExplainAccessdefaultApplicationProblemPlusJSONResponse) VisitExplainAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListOwnAccessRequestsRequestObject struct {
+}
+
+type ListOwnAccessRequestsResponseObject interface {
+	VisitListOwnAccessRequestsResponse(w http.ResponseWriter) error
+}
+
+type ListOwnAccessRequests200JSONResponse AccessRequestList
+
+func (response ListOwnAccessRequests200JSONResponse) VisitListOwnAccessRequestsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListOwnAccessRequestsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListOwnAccessRequestsdefaultApplicationProblemPlusJSONResponse) VisitListOwnAccessRequestsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAccessRequestRequestObject struct {
+	Body *CreateAccessRequestJSONRequestBody
+}
+
+type CreateAccessRequestResponseObject interface {
+	VisitCreateAccessRequestResponse(w http.ResponseWriter) error
+}
+
+type CreateAccessRequest200JSONResponse AccessRequest
+
+func (response CreateAccessRequest200JSONResponse) VisitCreateAccessRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAccessRequestdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateAccessRequestdefaultApplicationProblemPlusJSONResponse) VisitCreateAccessRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetInboxRequestObject struct {
+}
+
+type GetInboxResponseObject interface {
+	VisitGetInboxResponse(w http.ResponseWriter) error
+}
+
+type GetInbox200JSONResponse Inbox
+
+func (response GetInbox200JSONResponse) VisitGetInboxResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetInboxdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetInboxdefaultApplicationProblemPlusJSONResponse) VisitGetInboxResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MarkInboxRequestObject struct {
+	Body *MarkInboxJSONRequestBody
+}
+
+type MarkInboxResponseObject interface {
+	VisitMarkInboxResponse(w http.ResponseWriter) error
+}
+
+type MarkInbox200JSONResponse Inbox
+
+func (response MarkInbox200JSONResponse) VisitMarkInboxResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MarkInboxdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response MarkInboxdefaultApplicationProblemPlusJSONResponse) VisitMarkInboxResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -22257,6 +23172,12 @@ func (response TestWebhookdefaultApplicationProblemPlusJSONResponse) VisitTestWe
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ListAccessRequests What people asked for and wait for, the newest first
+	// (GET /api/v1/access-requests)
+	ListAccessRequests(ctx context.Context, request ListAccessRequestsRequestObject) (ListAccessRequestsResponseObject, error)
+	// CloseAccessRequest Close a request for access
+	// (DELETE /api/v1/access-requests/{id})
+	CloseAccessRequest(ctx context.Context, request CloseAccessRequestRequestObject) (CloseAccessRequestResponseObject, error)
 	// ListAudit Who did what
 	// (GET /api/v1/audit)
 	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
@@ -22317,6 +23238,15 @@ type StrictServerInterface interface {
 	// GetCloneSheet What a clone of a deployment would be, and how it would differ
 	// (GET /api/v1/deployments/{id}/clone-sheet)
 	GetCloneSheet(ctx context.Context, request GetCloneSheetRequestObject) (GetCloneSheetResponseObject, error)
+	// ListComments What people say about a deployment, the oldest first
+	// (GET /api/v1/deployments/{id}/comments)
+	ListComments(ctx context.Context, request ListCommentsRequestObject) (ListCommentsResponseObject, error)
+	// CreateComment Comment on a deployment
+	// (POST /api/v1/deployments/{id}/comments)
+	CreateComment(ctx context.Context, request CreateCommentRequestObject) (CreateCommentResponseObject, error)
+	// DeleteComment Delete a comment
+	// (DELETE /api/v1/deployments/{id}/comments/{comment})
+	DeleteComment(ctx context.Context, request DeleteCommentRequestObject) (DeleteCommentResponseObject, error)
 	// DiffDeployments What two deployments do not have in common, field by field
 	// (GET /api/v1/deployments/{id}/diff)
 	DiffDeployments(ctx context.Context, request DiffDeploymentsRequestObject) (DiffDeploymentsResponseObject, error)
@@ -22362,6 +23292,9 @@ type StrictServerInterface interface {
 	// DeleteGuest Withdraw a guest link
 	// (DELETE /api/v1/deployments/{id}/passes/{pass})
 	DeleteGuest(ctx context.Context, request DeleteGuestRequestObject) (DeleteGuestResponseObject, error)
+	// ListMentionable People whom a comment may mention
+	// (GET /api/v1/deployments/{id}/people)
+	ListMentionable(ctx context.Context, request ListMentionableRequestObject) (ListMentionableResponseObject, error)
 	// RecreateDeployment Make a removed deployment once more
 	// (POST /api/v1/deployments/{id}/recreate)
 	RecreateDeployment(ctx context.Context, request RecreateDeploymentRequestObject) (RecreateDeploymentResponseObject, error)
@@ -22485,6 +23418,18 @@ type StrictServerInterface interface {
 	// ExplainAccess Why one may do something, or may not
 	// (GET /api/v1/me/access)
 	ExplainAccess(ctx context.Context, request ExplainAccessRequestObject) (ExplainAccessResponseObject, error)
+	// ListOwnAccessRequests What the caller asked admins for and waits for
+	// (GET /api/v1/me/access-requests)
+	ListOwnAccessRequests(ctx context.Context, request ListOwnAccessRequestsRequestObject) (ListOwnAccessRequestsResponseObject, error)
+	// CreateAccessRequest Ask the admins for access
+	// (POST /api/v1/me/access-requests)
+	CreateAccessRequest(ctx context.Context, request CreateAccessRequestRequestObject) (CreateAccessRequestResponseObject, error)
+	// GetInbox What concerns the caller, the newest first
+	// (GET /api/v1/me/inbox)
+	GetInbox(ctx context.Context, request GetInboxRequestObject) (GetInboxResponseObject, error)
+	// MarkInbox Mark own notices as read, or as not read
+	// (PUT /api/v1/me/inbox)
+	MarkInbox(ctx context.Context, request MarkInboxRequestObject) (MarkInboxResponseObject, error)
 	// GetNotifications What the caller is told of by mail
 	// (GET /api/v1/me/notifications)
 	GetNotifications(ctx context.Context, request GetNotificationsRequestObject) (GetNotificationsResponseObject, error)
@@ -22872,6 +23817,56 @@ type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
 	options     StrictHTTPServerOptions
+}
+
+// ListAccessRequests operation middleware
+func (sh *strictHandler) ListAccessRequests(w http.ResponseWriter, r *http.Request) {
+	var request ListAccessRequestsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAccessRequests(ctx, request.(ListAccessRequestsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAccessRequests")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListAccessRequestsResponseObject); ok {
+		if err := validResponse.VisitListAccessRequestsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CloseAccessRequest operation middleware
+func (sh *strictHandler) CloseAccessRequest(w http.ResponseWriter, r *http.Request, id InId) {
+	var request CloseAccessRequestRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CloseAccessRequest(ctx, request.(CloseAccessRequestRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CloseAccessRequest")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CloseAccessRequestResponseObject); ok {
+		if err := validResponse.VisitCloseAccessRequestResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
 }
 
 // ListAudit operation middleware
@@ -23410,6 +24405,93 @@ func (sh *strictHandler) GetCloneSheet(w http.ResponseWriter, r *http.Request, i
 	}
 }
 
+// ListComments operation middleware
+func (sh *strictHandler) ListComments(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ListCommentsRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListComments(ctx, request.(ListCommentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListComments")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListCommentsResponseObject); ok {
+		if err := validResponse.VisitListCommentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateComment operation middleware
+func (sh *strictHandler) CreateComment(w http.ResponseWriter, r *http.Request, id InId, params CreateCommentParams) {
+	var request CreateCommentRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body CreateCommentJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateComment(ctx, request.(CreateCommentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateComment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateCommentResponseObject); ok {
+		if err := validResponse.VisitCreateCommentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteComment operation middleware
+func (sh *strictHandler) DeleteComment(w http.ResponseWriter, r *http.Request, id InId, comment string) {
+	var request DeleteCommentRequestObject
+
+	request.Id = id
+	request.Comment = comment
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteComment(ctx, request.(DeleteCommentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteComment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteCommentResponseObject); ok {
+		if err := validResponse.VisitDeleteCommentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // DiffDeployments operation middleware
 func (sh *strictHandler) DiffDeployments(w http.ResponseWriter, r *http.Request, id InId, params DiffDeploymentsParams) {
 	var request DiffDeploymentsRequestObject
@@ -23831,6 +24913,33 @@ func (sh *strictHandler) DeleteGuest(w http.ResponseWriter, r *http.Request, id 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(DeleteGuestResponseObject); ok {
 		if err := validResponse.VisitDeleteGuestResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListMentionable operation middleware
+func (sh *strictHandler) ListMentionable(w http.ResponseWriter, r *http.Request, id InId, params ListMentionableParams) {
+	var request ListMentionableRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListMentionable(ctx, request.(ListMentionableRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListMentionable")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListMentionableResponseObject); ok {
+		if err := validResponse.VisitListMentionableResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -25008,6 +26117,116 @@ func (sh *strictHandler) ExplainAccess(w http.ResponseWriter, r *http.Request, p
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ExplainAccessResponseObject); ok {
 		if err := validResponse.VisitExplainAccessResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListOwnAccessRequests operation middleware
+func (sh *strictHandler) ListOwnAccessRequests(w http.ResponseWriter, r *http.Request) {
+	var request ListOwnAccessRequestsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListOwnAccessRequests(ctx, request.(ListOwnAccessRequestsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListOwnAccessRequests")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListOwnAccessRequestsResponseObject); ok {
+		if err := validResponse.VisitListOwnAccessRequestsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateAccessRequest operation middleware
+func (sh *strictHandler) CreateAccessRequest(w http.ResponseWriter, r *http.Request) {
+	var request CreateAccessRequestRequestObject
+
+	var body CreateAccessRequestJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateAccessRequest(ctx, request.(CreateAccessRequestRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateAccessRequest")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateAccessRequestResponseObject); ok {
+		if err := validResponse.VisitCreateAccessRequestResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetInbox operation middleware
+func (sh *strictHandler) GetInbox(w http.ResponseWriter, r *http.Request) {
+	var request GetInboxRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetInbox(ctx, request.(GetInboxRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetInbox")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetInboxResponseObject); ok {
+		if err := validResponse.VisitGetInboxResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// MarkInbox operation middleware
+func (sh *strictHandler) MarkInbox(w http.ResponseWriter, r *http.Request) {
+	var request MarkInboxRequestObject
+
+	var body MarkInboxJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.MarkInbox(ctx, request.(MarkInboxRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "MarkInbox")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(MarkInboxResponseObject); ok {
+		if err := validResponse.VisitMarkInboxResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -28278,737 +29497,764 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19kxs3kjf4VRB8NkIze9XtltSS7e544qJHlm2tJVlPt+TZu7EfNlgFkpguAhwA1RTXoYj7NPfB7pNc",
-	"IBOoQhWBeqFas7sRnj/GarKIwksikcj85S9/n+Vys5WCCaNnF7/PtlTRDTNMwV+vxItKaansvwumc8W3",
-	"hksxu5jdCvbRzHP49pbIJTFrRrZ0xciCLaVip7Nsxu2D/6iY2s+ymaAbNruY4S9m2Uzna7ahtuEN/fia",
-	"iZVZzy6enZ1lM7Pf2ie1UVysZp8+ZbNX4lVhn4QGt9Ssm/Z4Mctmiv2j4ooVswujKha2/S+KLWcXs//x",
-	"VTPKr/Bb/dWrwje+fENNvj4c5Ps1Iy/f05Ud325NDdlRTRSjRT26NaMFU013Xi1PsK2wE+wj3WxL+/Wv",
-	"s69/nc0yOwbDlG3gf/86+9vZybe//f44e/zNp19n/zKLT8Brqs3LeyZMMBPdl9tnTuChk1ffpab4cWqK",
-	"X/MNN3XbnWUr4cuwyYItaVUa1+CGfuSbauNWcMMF/vW4fhUXhq2Ycu96C61GFxT+c+ySQrvuFdVmwVR8",
-	"Te3sb7bmkSYCnqqXs9MVbKKvM/W4H5/B/0aM/WeRs3i3NN0wcsf2ZEPvmCZCmjUXK2J2PGdkx+1fhJKC",
-	"7i9gt8HjtmtMG8I1oULvmGIFoZpwlFXcixmRiii2rDQroB1yfvYt2a2ZYtAQ/pDotdxplHOu4S9BpMhh",
-	"KzcinJdSsBO5PNFruT15nNwIBdtspWEi35/8xPYpaXzipqyWzrhsvqNaJ+Rla7/6bBVwXYn4mqhKDImJ",
-	"qkS/jAxJxA3LFTM9e0LDA0ePMmjfvdCwbepV9qvP3n6v5apvRsluLTUj9l2aUMVAp16CLJbUgDgvScmW",
-	"hsjKpE4SnPbR0/xarm4YVTE1/7Mo96TkgmncHWbNNTHso8kIF6TabpmyO6iUdpfkVCcPN40v6JP1Q+m2",
-	"HeNRnfDWKQBZFkwRs6YCupZ8O7QSvnwp1Yaa2cWsoIadGA6aNd4DWalYF26Yuuc503b8uFyLvV0nrqyi",
-	"uiS0LP3hb9d1xLJpfFPYTW7YRncm6/xwruCUeYXPPmu+pkrRvR/HB2F4mZ5JwXZjZrKCVo6YyTfMKJ7r",
-	"75XcHHbiSpC1rJRTyuTWyFtSiZJpTVb8nolUb5a2teM7817G5mM36tVGfsaL/8oLkzCqlnazGbsQxh12",
-	"FHQAXZSM5JW6Z6O6p5iWZQXtjlVRrm/XzS8/2S4rprdSaAZi+E7JRclgBXMpDBNgFtHttuQ5tb/5aotP",
-	"/B9/11K0LDz7iwJmjq7msjKaF2zurb1sVjBDrXzar72qKySe9WRjDUdnR8MPiGIlo5p99a+zbLbkrCxm",
-	"F7N7pjSXQp/SLQdFvWHFfnYxe7GWVqdSYtBeBQsBd+8jTUquYUc6c2HObVNnj7/9lj5ePDmxlsvJ1/b/",
-	"vrH/dxb8z06soabSdkvaTccNmAF/oQW5xsYaGaALWZmLRUnFnd2u41bEzzasQ1tUrtFmAftlSXnJrLGP",
-	"lgYs1DUzan9ytTQxQw8+Jmu5Ixsq9kSzXIpCH1pOG7onO6nuTskNM848evItoaIgz86enrYkK3Ku/PuJ",
-	"m4YTtMzbnfhR7vBYkytoEcytquCG5FZ1gt7En0dfVG8qmBw3Y/b7qzxnWr/8uC0pFwxevFVyy5ThKMNU",
-	"3x325q9rSXIqYFMRjira694DZdtWr9lswXJaaRZrlRpo0pqdGZHCCp7dNjkjjObraa8p2T0rh2QGh/8a",
-	"HrXnAtfaNhfv2rIqS0LhF2Qnq7Ight7BGX7QGbn4O8tNbAFCk+hv/jnf22ZyMpj43+qm3YOfslnYZasx",
-	"hDVV/jYTUuB1h1rZtl0Nft107Co3/J6bfWShzVjNnM0W++gS3HFRhH3KFaOG4cXaKA7/Yh8NEwX8855r",
-	"jl9v5D0rIv3tzBa1MwUvgS7EZwfH95prczjGWnrqf/QLh5uriHSpqoxKMBP2ysSsgljsCTealUtr/IXC",
-	"fDobGii07oU9OsztVsl7Wn6Pyvz3GS0KbjtBy3fBiJe01CzrTEK+ltYSa03D4G6qb+kHNi+eEHCqPNLE",
-	"/u4Uth9doIAeNC3c/eTgi2YG6i8XUpaMiqZHjXC532XN7do/nLkhDguU8xHAQwfTnM0+nqzkiftwy7fM",
-	"mvan7akPHjrhm61UKHX2KnQxW3Gzrhanudx8JaqylFtd/9c3B13yTfrrVO9iJi5ClBtNwN4klGyZ0lK4",
-	"+7g+JfYpWZltZfCaVK+YztxDWX3rny/2cMLUf1PQ720Zwh+P30mtOYuI11bJzTYiXW/onqxlWRDFlkzZ",
-	"zaMzsqgMseqOGEkowTttVAsbRrFvh6eXPaxxhKfkr/aoFoybtbXp7W+IkIpUmilwgHBt75ns3loBVLeO",
-	"ASNhLgu2LeV+w4S5JLTYcKEJLXd0r+17ph1bVuXKysydmdHykH3z/LzlI3vy7Nsng76ibAYDmbLdO7vE",
-	"Lc7UDXKDHoCH2B/W0HkpjIodWzmuam07a+hyZbzRGj0GaW7QGX34zYRjMFesYMJwWib8cExbE9tanVfv",
-	"XhEj7/B42FFNCivA1kjM3EFBttWi5DmxOinwlMFw8Jd3xebpx923/9jS6Jj8neDAfiX2KmE7QcF8t0a9",
-	"fYm+JAKEmpJ7WlZxQ2YZvYGC77MolN0CYIJuGLFPRpvgEXP2lR1vSXNmz0awa929oseSCifErS2xd5fY",
-	"XITXk+hJo91h1qu1rNhd46PWamb/GDGQfE25yGBlZWXIim7BO1ALFBfm+fks6lkK9xyEI8DeQVHNvKBn",
-	"ze5zo4jaB7brD2IDNVsvoqyC2M2wrdtjzQQTfRggcg7nW9g29n5Ly1LuWGEl2v55T0teZOQWL3a3ZKEk",
-	"WuXeUpB3MFnQil0KvABGrWPbkV+Y4kt3QT+cPiasJavjNzS4INpTk+Rrlt+xYtTS2zu5KLhYRVq9MmQj",
-	"tSGUrCtRKGyxXrl217aNu+FgZE54p4qh/VlWNxxbu65I2Ft1XGEItnPX0xEzYpuZl1zc9bVF7GLswSsh",
-	"7sDHumYf41rkLm5U7rgRTOve9RSyYJootmHWzkTb3vlFYLOj9wlXXW621C3SwMyCUHphctMWDjsQiti0",
-	"/0VRka/f09WhGID7J2VFK0adqykiInheRr9zlumh4UAjt+Wrhb3qkJ29DYGhhl3StefCq+817GjiDJzh",
-	"e5ELKvieZvVYe6coslUW8F3fNIxXkc1SDBlS7q3BO2L9fkG3NOdmf12VzsQZfx2wQquk3BCJpxHKrlwS",
-	"KggT91xJYa1Ua9LmshIGRbUzN5Xez/NtNd8ylTufZdeiEGBRLMluzfM1oYaUjIIfFgJ+9orhdsiLdx9A",
-	"b3Nh7WmwdXZraqzdkZGispPuff/w3tq75iKXdqcH5vUpOcucxQ0ik9mRfHt2SR6fnRG94yhm3No4y9NZ",
-	"1gqrBmbyWUzlhO8/HPP3En2ApRSrjDw9s6b/0+dnZ5exHj09O2u93T449Ho74/KeqVxuXPw8oY+sNYru",
-	"x1wqt7q4IPZSs2BEMStfrMjI2elj28/HiW6et5RxIatFycZMmrtxf/oUl17tfCNtsWoWcWhDuSa+a37w",
-	"CU/tSrGh337vHrN2p9hWg+96BQ/ZG2gLrxLfcsnPYxMRcSDajbBT3BgmMoiC2e1g/3sZ3G+JNnQf/B1o",
-	"xaZxfz2aF3zFtIkqsvoZ5+mP+Z0ziH5Gv5isB92yuUhfzDaAwN/k9qzOj12U6R0Tc2oSXrjgmNF4OJdS",
-	"3rGCUHNBhNxBLGDnnnRGm2LgiGzvir4LYKUSN78tUxtqz/HhMy3YF9hgZOUOFzzzYWu/Sn52W5IczNJv",
-	"6b36XWtndpyFUqDED61W08iL+idWq/k/5j2Wh/MTzyfeveE3CVd0cNhFv8eL4RCko8dZKSA8F9t2SiZ8",
-	"/+id308aphPJo36TmBofhhu7njf4fPSG6hyofsztea9f1Vqt1nL3SOVNY452DxLv5zh0gaS14ZrR0sQt",
-	"Pr6hq/halnIVv/KX1toBpMc0795WKjNeA7opeCdV9KqlmDbUtZfU30eZ8ylFN9E6x4nFVuvFqZciGADO",
-	"dJ8wuA53lJO91VTbwWk0bPvCPQqqoZi4oe7Yvk88xi//hmmdkrVxPik7lsAlZadv4mDGbX/7Hr/xs5lh",
-	"2gz+5D3T5pptvbBifH9IZu4A0ocPB/oiKQ528cE5E1EMX+AYWXKxYmqreOwadPPj1cmTZ897HQ9rqc3E",
-	"UBvXumJqWuhMSDOnHr4wbuT2J4ggmiA7TDln96i4Gg6+HlH9+/a8troSDmXisdGIxlVl1lJFo9x5W4Da",
-	"C/ru5ZvTPiH5ryRYR6y4rkaiEvyD3XUKJ+9BFuohPNShShhywKRd0EErPysPC0qKzvjeQWOs6O1kNsvX",
-	"tCyZWEVk8uVma/belYbgQ66JxGYJFXuycVkSEWtIsdxIFZfAQujU53OMqc41M3EvIj6j7hNqyn5d6cSX",
-	"jC7md2yfCs34r5PvZpuU9aekNHpYupvJDqfIN+ybwQlqDTUY2ME0tcbVHkXWlpxR0vcOPReTUB1JEVob",
-	"sz05e0yWUsG1GNQykUsAVQXOtYxQbW/I8p4pYs9x8s3ZJSmE9j/e8bLIqQLUAD6JTj6r7glOUhh3ce/F",
-	"ybL/+G1ISNNRRvcm6jX7JbGta+dlC5DRMbivE/U4oi7ovN1ZRpZFBqPFTocDssKxzJ88fvp8ls12bLGW",
-	"8i4+qFo44qN6f/PqB0jQ4IIsqGbPz8EdgZBNrXdS1XPrXnNK3kKsFrIpOqM+P/v2ebITfpN2REJqcwFL",
-	"bEfqBpURSj5cv8aldq8dO7/1fo/EauwEu9HUA//TekPzE72mT549/3M9ePdWgF50X/3sWZbUFvEXv7l6",
-	"Ae9y7+ZFM92t6bwkd2zrwhUI9/DYcwhY1BIKf/ECHHTjlqCt6w4dylQ0Et0CMefgndewFNxoklfayA1T",
-	"mkhR7smf2EfDlKClf5IsMFj05ws/VDfoO9bt6rPoEtZa9cCV5nN76n4CzlVxw4iRB4t0nvXo5QNrC3tr",
-	"v0cvdjPVMBl6r+0ZSwoJgV6jKowfBm98/uzZ0+fZURp/QBEfpYK5iI4zq/XuI03kTpDgRCBLrlLD6k1o",
-	"qu+lkdd5+AEFfbJdK5dsEubvPX/6zXn/K7IZrPPPotxj/k5kYrmYYUei07lm+d2N3WnOGG+F5CtxJ+TO",
-	"/n5HlcAX5oobntM4ePVFKQV7sabulPssSBq0lcSjdZGstCgcjhWhqmCyiVUCRpBwr8TdJQ7P6rofncWm",
-	"q4fwJ3cFAFy1u8xBNCPq6+oCu+xTyTe+8vGTGHw0AZGGqJT9MYR2XeqFlhu2kMWe5JBaoIk0a6Z2XLNL",
-	"QjFUzJfNU/aXVrP03XcDqEO3F3t0/UN20CON0Car060GyalS3Fk4UZNZJ9KX6sHhA7aPYd+58aFsh6Ry",
-	"fpY2YBUvxV1RGgtSxfaSq5V0lzah7t4hPdKQ8AHJnhUvDeC56jFijmeNkbRHzIauGOAk7V/2p4ApI5Tg",
-	"C+MX6XGyoyoxQnjidx4Mb85Tjsy0rxchJXO5nKdmLACe1Lkx1PSN17U5CJLA9I0V10btScELhDkhPDXW",
-	"bp32PRXGAUvdFzR0T6BoRmfADn3DqNCECliLWhR2QV+DC5trMrUix++Tfj/2fOMiNL0+S7p6Yx+b4srG",
-	"hjtTVcv28EZdMxZTq6iaAAIw0V/o9fRhmAK0EWC8iwDzjWILlw0XVSQFy0uqAHGxa0U0Bo/QOoAe7dYc",
-	"j0md2PLuEPXGat09ttGsvO8EV44/zf0x0kWxLBVjNd426mE7flXqgO24GVgws2NOE5idJD4775KwQwdQ",
-	"wYtpM+Nspr5uBiCBwz2PGYaZg/s0ihqzoFQlTqMgPsVwj+i03dLb9+v696F5M/YnXfCVdzDjq2P7czrk",
-	"ITx5Y4CH2pwYbgUfPVBEPsvZR1oPoQEBBOBA6MI1yNo6JiLgaZ1Vj6MLhv3CUfZxGJZ0yP2ImPXBK+Oz",
-	"UmnD1Buar7mIhaK2VWLDb2UBWSFkTe/BLcKRHQCwXHE8Vgd1lUb6W+MXHRjWfgCwQVSzbdgm6nDr7eBi",
-	"b5geid5Nrmd92B+mKKhCClaQDU4puWNsqzEvwnYITrAQEyhd7N1bDTBaK+OuISff+HHMdkgqvJ+X8Nq7",
-	"asFKNgKU2rLPm3YB0TerJzsqRXLjt84EN8NW6hqRM+FnH4MFaURpH/m0M76PM/tYVF96PFc3aeuuBijC",
-	"ABs/K3h5VkpWW3T9sIIbqUih6M5eHZbKPkSVrNBg8dweo087JA6JgMXYR3PIonE2tLTws7F5T341HyTl",
-	"6YVDkieu/Sspi/ZNv5UdA3O2Y4tTdzacMnF/+u7n6/fxZBmAAI53DriuOWKWz4/Bj0eGNqCka7YcA/MS",
-	"NXlT5NQYh4+sYRldTVMTCeRU5CyVUpIGFCu5AUUD/j+Eg7p0QiYKVLwOaCQFa1x6BihvwISvhL0rcjPy",
-	"2PBokS+LC2vhGdtHa52pG7NiulAx6gBkvst9onizpRFZPApRk1quHx322x6wRsq7S+LIApz/B1PpFmxF",
-	"RYYkN7wswZMxfnUm4nIO7qzwce88RWFUTpn026jhTAcO0s457tDoVpijlodDG095U/qO7xFGscRLzC+R",
-	"imzLauUT8mBHOZHLQroh47jKIvk7o5y32JW+mf+l0THTJ9/dMHwb4+bx8Ee6bZWFLpopDmtoJjVW6MRE",
-	"ywQzG3WPWxAXkcjlEtLZr2DRUFGgaVhYU43pS8y7s0u5tGvP5LZkaDtKWeqM6CpfE6qJO3N9w8YlptU2",
-	"RpvBAgh37AvAzcPyeND3kDIhGEv0cuSY7RJAB8HMTqpE4prL5k/PNNKtHSYOjEhzSPy0dZsffW3HMHj7",
-	"Sj1BNoYm8SgyiZgBPya3MZKbX+fK+Nz8fvK4sYak20cPZkpKzd7KGGaydNfXQ8OnD6ua9jF3phaab9pK",
-	"ag3NrhktHPVOu4dCTsFbhYPtcXcNcknVE2jHA475aNLvdf0dniFwZzaSLAC5wia46fwsYBAg6kxqdlLs",
-	"xIMvI65da65ORKmHfrAEjd+DjDbpOeteRfxqtBajnfziJidz8tIraW6OD0RtLRNRkYSWSaNe+96fjNT1",
-	"xKbSWq4Zy0gwf7zTdUNt1H5sGN+xJRc8nh3vzcLeG4TMK3sh+Mk+O3pynaWV1NXfsZLfsyhDCMTREtsG",
-	"bGZvCsJl6yDsFuhEx/ebyLhYyGL/YPlNRcXSyW3o5ANKLSLYRzM+Y2168gNTKkGVwu4/1+/b3Hm8wbWj",
-	"3CASROMBmGRriLl2sUfBZbJeMLc6g+BkL0YPgUyuRfLLMWf0pu5haGkaar2UghVzz/oyyRfTShWkZfnz",
-	"cnbxtyOSBn87zJ1lGGc2QDq4YKTSrLhwVJ/7AMFqd0XBVooWrCC7NbfGf3MZXLp9UwnMQNpnxGUgATmu",
-	"IitwtCD5lYOgsY9cGw2Q6+USzlNs1t4kIeea2/tIO5SvPN4EWbcl0ZCXrXmBUDqUztNUemR38DxfN5ms",
-	"FFgmRM6UAPi3Heb+ElGBAYCxngSpfMf/WZkNqeDEz4JBxhyRouYGX0mYeWBI2sEUKilWp3HF1e/pYx+3",
-	"XDE9pDMdmgCuhyXN78Bf4Xj+GiYmDA09Arbi4MWPNHEpZ0RVZYBe0uj+Ga+Gp2ezr2U5qFR/lBj/Hqt+",
-	"p2XIl2xppsXAR1Fw1uSbJV8yO1/ztaxU1ANXKd0gG92iEQjnush0a42jyxO550CurJFxA6FB0gZaBt1F",
-	"hiwYMF8B0x5CYaxKiIfc5H2UWPSVISvJgEgu0UboEZicjGy/mDsFMNeeHXycjH5u7DWbAQfXiNzx/+Wf",
-	"w99UbMQPKlazUv1nZFUfMgquaWFlIuAQGGAlixA5OiZhkC8wRjXlBWpLvQasxYLlclOHZZFY5TakDr5t",
-	"0wO33NTGk1AIGbIFR/p5z+Ox0R8UlHbgZo3JI2hjXBLqSO2lgLMPiOZHxopVjN8fi240djkQXCdxJjpX",
-	"8borrwxiCSlEGOE0tlMgJCAKgXBPr1uLFTpFp6JB3MXuR0xvjvJfHBdhcZHWeSFTzhr83kjTys4MHhid",
-	"wXtTbTbU2axys9BGCjav4mz4cK42Zzmu/VKqlTSGiUtHR2rc6etst5qGAwRVMWdOTCDd0BUt58OBGlh5",
-	"X1AItRSB35Z7gBLUVhPac7bvoHzAaKLbbbnnaIuMCN54uNZUWQm88/2Ji1PIFurtGw20Od6QRqDa0hOM",
-	"peVgSWV4ZuE9wx/5/VcVyAqIYMJkhOztpb1AueCo116OWw9K1dQVajY0dWpOY50BsgDw8Q+tCeQwYOMD",
-	"4w0vRt0osrfUZ9nMndPR4ELQGoYkJqamjL/XoWlYMFqg0TAmILqhuKXcjvdmGC32GXE3esJFXlYFK4CN",
-	"GBSCNYIdOJVCRKcShTXl6B5vaVY6kZ3XGnz2vLNWu7fkprLgdi4QY1Ak0+xjb52NaXkYdnnVHE8+ZFkr",
-	"M/djj8cENeZoh+1KIFK+PXPNMdqeu8fnX59/8/T5+ddD07dVvE6p7xyyiFoF3Zk1dgBEU1120yXSACJJ",
-	"db2I5PGTb7w931nRZ0NsaYHZOWa+/b6dAy15RJpfw+fesnd3+02l0cmdobVze8f2t/Z0sP/4nwCuvs3c",
-	"zd4VvEL4RkO0540xfwC5jrQ85WFS1pNvesvVPH1yaFWEZ0+Kt6z7ioHEso5pSleeqIzcsT1uQ81Klhuo",
-	"s1I7J6wgRunK7MIfzjlY8aC/EdyMk76mGigMM+R3dalEqCCMJHpLFbusr4Fetl3pMY4FYJaVpmh4xI6E",
-	"uAc8fqz2a/bv+HL52Zlo7eaSIHZ//Z7kk1N8tZ7+qxRQoBvcsz3y78h83kZPIltspIcRSRxnAtpWV63Z",
-	"scVpO0IR3F/cqEdD2pqOfc/LeBEY57VztHFhaTsutGHUIbZCSCpak7Ns5o1JV59jD7mPhcRPDmFk7q7p",
-	"f+ATTLSp8js0R9HAPsZ6+CHKnMOWS5Ybfj94ftmfY8JMa5vMV67Zsb+d9nxnGVcIyTh4fxaMo3+VH8a7",
-	"H9JTfnH//mu5eh2Fmk8KKim53cYSu15D0bo67d1VFgM6V4mu4xE3+VTy5HvMQ+8Uk/KV4BKVGz6OgPMj",
-	"RNBnSMTBuq1JtPrtcNk/L0kheVPr78pNTQ/RgTuMDzWPecHDSrrr9PE0Owe+jeBG9MXVZVQzuhP8sKjN",
-	"TtaGtj4lr4Q3tlUBJRMKF8WGygWYqIB1DTlSWvOlI3A9JFjGzMaxs++hKCkeVJ+IHrY3aI90ZI7t+vJT",
-	"w4IxrnKx83F+ymYuLDH6tw4ocni8Q9nLDlo9OzaB/SCfP8rgF+Wi67FfRmZeYradbgIHkFtZEHi8h78f",
-	"l6Ge089P4+/2F2T3sL9/kcbJtc7QFkdJlkuysF9BQc4mxgFPHkq1E6Lx0SEnOUcWpZFQfMm+9LcoVrHO",
-	"YH6ATdY9dkaQQfQj/EDrPAi4z4NpjoLctooLzawsN8Yr/uVgr/FyMyEMqA9JmgD1vvvwHrcI1+SO+/yu",
-	"U3LVpqqvU9FurZGH4Y1bxZDHZQ4sULeEarJjZXlJaH3TvnWQsFvyp8Ueso/cLR6iF7f+9n67YoIp23Jm",
-	"P6xKgzf8pZKbORP3t3/OyK2fcvd2wzZbcKY0bf/ZvtrTF+ktK0s8E2Bgt2g83dpjpL4rNGoRIPMN75Oq",
-	"d9qaFwUTmMWdYSi/LnjlqS0ycvv9q5evv5vXHW53n1DI1MV0OkQfSKuM3I+B0kjXRb0hSFQDGFqggVqi",
-	"O5wwbRH/u5bi9Jru3jjEZ5AqcAwmbGqF70mIsfCdLc9sDYVr8v8RKH6Y0SILduLFwf09w4pbLZeCYXQT",
-	"cIa5+oFRg8T1qimHk6x3dVBl0ashay81/8Y9HM9OSianf4+p+CBwPke92fGn5MdANBGV4mpJbSRE2dhm",
-	"NBgUXpXOUC+chdYrPvYZ+2ygDTusSC5psj6U3ZMZ8JyQsxDEoxjZqgpYESCrIB50fECoI8DyE1Rx9hun",
-	"IVCaLgL/L6oC8vbqzUugUHOCCB/E+W0SpHRXcEGrIywbWtjWXeX+ck/spEQb7KUNCPzWlGh6z4q67yMq",
-	"5IT7Nyh/5UW2b0vj5tGplLAJV5/2boyIZyXsBSB2p64POrkTUEC4LJoKOF7+anIzO8wLJ3dIq4DS1y2v",
-	"239Rq4/kIRvGT0QwgL4JnZy2Ef5u0kx3y7OfnUUsRzuhEdAAxcIoXBPNYNPU3Tglf3WYHaiBCSdebg3Z",
-	"wpoOa3sKQz16rnG1Duj9Bl3msHKHffoOVUgTHHDCAG9ELwutc52jQtFwvJK3jIEINX08jHZCP+YSjueo",
-	"RFpFwu452yG4BPb8odidklcAl2yJIhV7xDSyUjM7YVBHw+r9fc1M6yyJWp8WwQTACdHdES58cqSQD4mK",
-	"tSlr9paOziu1dJwCzcnmQkD1XafpaBhPw5ohFEqG4HCHwwzNlohuNEWXkdN+QfUA/iosLD8tmyuF8UFm",
-	"TKiXT8yO5+ySnHmvhu3lWG8gnYaw6tK1hCMPupucvOl8jd3JTR9gvmanonAg2glZQj1Nf9nw4ShnMvfH",
-	"V+Pln8at40GQ2Kf5ILCJMeQOWzAsixiJxvXPs+9GYpp5JOcjiQNGBMEEfvJp+MSRaCrb6f6Maf/mZFHx",
-	"sI3A8C7sx+h2tBqmqCBRVGEh/Zi1/bINQegSgIl5XmM7DhV77srCjSibFJSPA0w/QJaRqz0FrnXa2kp1",
-	"D1Z2KBuzkBsnIocpISshFZtDzffI+3+Bz7Gic4O0faTJh+vX9XGIVLdU1+DfI2Cyidwd+Moem8l8SKjy",
-	"OgY98q5+0NVoUTw3qXqM8COWqrky19VyyT+muMOktXcWbM1F4aMqp2EyhEBCZ5f8DjAEqcYz2rjVbPWk",
-	"7nFraH5qO/OYhUId21jBhvhhOqhpatCx7TSK3BFLygX58f37dxDcBaS3hL9vssCXzcUKKMnXAD4bcfK7",
-	"4GTn9QPz8RCBm1DffLkYZfCWIziTv6hWuwYPbaBQtEsX0BJrKa6jOQXRYoniAHj2zdcjyjp2VOYgEXej",
-	"QjtOegoXBPvlpWPwt/bn4bY/DTxUp/iDoJz47GJWypyWkKSaTfOv/VOV+EOo24i9L/AKRVaKCuNJdhyl",
-	"/qABDyszsAVuqIs7RJPxEke78+DF612Mxy229vshVbfzBzb+wiGg0/dNllK3KmAi38QfnxEKSWuk+mLv",
-	"clWDAWpkr6Z73U5mU4w4NmAPJ0V/NXzPl1DOXthNMZqXrr/+1oYVqUuzw65Dxm3CsWbt5hj64caO0HY7",
-	"p5WGKbCD8s9DDofjKbEjtFcNuFDvki63cWQtOXqi+5gXQsfrf7GY8DEBz0SsLRzlg4TcoMF3DQH5yK1x",
-	"vG/aGx+NewiqldrpPE2Uk3fIugjz45gNMJ5nudJMpYh7Ku1YAHF9plBQdNYbx5ONkmmP9njr1uEAemFt",
-	"t2gXpgCpjqw6epBC2Z8YuTR/AeO+j9P4cCbX1WZRFxYbZei3Y1p+jmCU2cyldSzN8Hw/hM3aXsAvZ7XW",
-	"F4MD4ZVbJkjJjEZFDKli1uhaVcxaXfANF2QHOX9gS0DSXsnFHQRpN3RPNGOdpNFLsmGbRV3BxeHxTbti",
-	"kn31LJvhm5A71P4k6kz44agaJZ8PvIxOprWmJpaqf/mR5qbcw2kol7UnzZ6UoQV7gDM5Io9jWh7ypNSC",
-	"A0h0Kv3pB7umV/pu4nrVF5vApfh8MNcFshwmx89bvE7Thw7vzFyPk1Pwhsb08pbqYYyOfSZVdPvGxSpz",
-	"BvlFPjLKa/+I3XD/w2fMCEkWSu60vQkyUejTEUgz0Ij23bGh/VhXF66rGDheibreLcIYm39rg1jcpg5O",
-	"bJf/KGMY+ToAFqswnaqyPdG9msj5vKpz6sEDrjEHjOogrrOjwuix+ZxdWBeMrB6H73V0zmVZTFeAzQR1",
-	"r+IDe6OejyNG5V4aG8WrotVmVQGAuFuHKbRsmy692tAVe0FVqqIKMDlpzMyTePUSsmCXZMFKV/1uWUrE",
-	"FUEthILruyxkmPUkJu7a3K6RH8OhJyrxexrb9lUhG21tOQq4EVc8cC/EPbgw1pHN2OkoRj4bgA07SsnK",
-	"LqYnreymcWy2I7APOAo/ct/1EHKIHYxKlF11h3SfcB5/z8uSYYm8vSPvFkbJkmxLKhiBG/p9BM3cU0yG",
-	"C81y50CIeHh6itj08popBhTochLtWbsmzOF2HXWXfOWo0R7gFllX1xof7fsFwVZueRo+dbxIp4u6OKdl",
-	"2Pyzs5jg2C7VWVkTROcG4MLOfeFLblFN/uX33x3oGRBKnz6dkleuPIE7oA/FCcvoTCyZXYNYY0B+72p4",
-	"pIn93Wm/VzZR4rK2qGIVE0L3TRvgmSwus6FxPv4N/TgvXVcCow/rS/Z7mjetyFvQJBfHNtmDV6v3bjci",
-	"rdiqKqki7OPWXiO5FORP1y+f/LkR0N1alsxJyYaafM30qBqVfZSu/vHQAHNnpx9PwD/uf1ZXbRpbhA0e",
-	"Gut5CvbTA6mMeya82uscvlsegYkEvg2Vr+PUhFCMYV4onirm7J7oaz2vCR3GFWmQBUtQLGSzHCurjGrD",
-	"Pfop8/VWxtRO4XgHG3Gu20enjeo723hkUEys4kRKzRyuttW0d/3w7kPsVWupTXLb3jElWJnw3N+zuWKA",
-	"Do9vsFKu+uSkKSozYmplXK8jyjpBceu+9Ko1p4aWclWhC70xsjAfaxIC2U7nOwR4R2ZUVSLvXTplrwYj",
-	"uB9kwa7do+BTlYquWN+UurKo+jPSZGpxgDmvJcBphAPJzFqapFPCxm2eqM0p7rmhcU7YPp/rF+AfbBMB",
-	"jmtybAqokuVwBTL7zCeE/H/OysE9sPHFwqt9q310PMH4+1fqKs/ZdnLiULOY3brPwf35abTQu96WdD9P",
-	"pXbEYol3CYtLGyqKtmun5grjIlK1fPB2P4m8xaXqdIk1zp506ik/yYbp0e9aq+y5KPwb+lfwKCqgYAU7",
-	"DtmTDeUlaTozcYE/b3OMmfgG7Pv4EOt7mKQX7pz+iXyIwEWgAo/Pj/43ufA1Wibcv67grk65AHg1daR3",
-	"RsJtjInCuUQNpoB5nCh3DgnHHwS4GFfIGFiiHc3fR25ILgtGzuztTfsinRSiuFIzn5SGSf0NLzyFKrFc",
-	"rFwR+8hVT242VBTTrnpMGLXfSh4LpF4zQI3opkDxo6b4qQg/Je7dAB4IYClY4PiU/CyYK7yJPXGX1ubl",
-	"wF9XltN49Zm47yPpSf2+EQ/20Sg6B/RPjJBLG1eEub5q+WVZcqsvAdjuN3jWQPK/e3sD8IvWaI5TKZ9H",
-	"ne8bim2N3s2fzZa8ZEdXGQnA16HSe/7k8fl5vPzyWJRCP6K6Owh/CTg+jLaQZh3baVU9OrzuPz8fiiEV",
-	"zErOnBcDRsyGC78uEbV3MOS6yEGvLvUuTHAi8kRqXKP00Ip9pIl9GKjx1455jGyVzJnWF5D7Q7Vmmmi+",
-	"ErTUyNtbkFyWJcuNJlJt11Swwv+mlfkXwRePshWkOr74zdQXtVf42bOnzwYL0sSIsGxLY6RVMVokMo2A",
-	"zVZKQ+y2JHqvDdt4ENeJ/ckluZdltXHlm8xmu3RZpNLEJ/3I6kNGbucrRfMxRIaOp80ufcNoaCSU48Pj",
-	"EVQqSI9P3kJxuwPf+SV5fEYWe48abWFFRyBFoa/Yeqyy2p1udRD7BZVZ4dDz9q8/4LChC0LRUewLX928",
-	"+uHV2/eAU6AEvSIJAh5tpqqivwJKiUI1LaIrbhgpGb1nmAnvMg4PlZNjdIlb+vglNKnBoLioi7Y5+kjH",
-	"/K3bgF0JXHBg2WyousOgi3cN2l/C4qh4Ja+/V0mdQxdalpVhxGp3NH3+7YNVOv/+5jUKu8M41srJzfWq",
-	"lIt6Fb5yk/HVv55+3JTD0WfsUHRPHpak6qfptDPXkl0Xh64zU+upvSTPz5Ly3C13FZVo2NaR3HKghwYQ",
-	"DXoWMmdrUYMMDc4sXbYn8ljrJHFaZzPN/4PNN3zRUpuPn3/99ddPHg+4xo9lYAFigBh9+Ka1uZG0Wqd3",
-	"t22n3tvBXnZsqqCsqD3Z7BmHBXfj6duohP8pB1RqGQaOEW/C5lTUCNkO0WSYT7OmLkIwpk/a0H0KvshB",
-	"QJG32qXU5XLLrTIa5upPnKzjxGQU11ci5uAvkA8ScPiJPUgdnDdUG6Z+YvvPuBj/xPbXMuVh9LDKMbF6",
-	"28jIyH4XxOF+2oOG/KlaMCWYYfoF3i8TrmxmjXZEr2MeKTCf+iqklDTtEBcPAVVgdpLcU8U9vqYDFWPl",
-	"JiLL9hL/Iys3GeaDQawGUlUd9Y5iJaM6HqW8qxYsN2WiVfetOzmapmzTTp6assW2C8MHHYyheW9sjgNY",
-	"bILKb3z5tL7iFceT9dt79ec6fg9IaetcVWg9PjEO5RhSjM+y2bIqy6iZ85qLuxdN6kkHZvkF3eiDCD5Q",
-	"wHLLhHZeqq6315t9DsWngd/Ilc/eaFbesxGYPpho25dBp/l/A/LNptL5+Job8ToScYkdRcjZ1BYIo+3U",
-	"9LFzurl9iIPGL1PE8NokwprRA8g9nujte4XB5QmpH4mSWH9d7+EQqGOaeHMFO33BfOWWeBJQzbU6ULPZ",
-	"s6O63AnXldjQ3tB8zQV7KZQsJ9/8gFhkgy1gKhddIFeGZuUyyoEZj0KspTYX1l7x1QBgnx/i0ZS9KbAg",
-	"8HvId+/e0XhDfX0dTJyG5Bokg7Pvu+1GjZ7HglKLiseSm66bk6/pULu9x9EgV26nZMlzF8eJOLmaB1qt",
-	"Z+S7l9eA1qOaPT9vaYnFHhKOw5c/f/pNzJOZSyHGYN1lwV64Rz9lszVVxY4Oly9zEvWjf7wDT2jFl2IR",
-	"JW+21vAu5HiJeR3a8X8mdNv7MuwLs9fBlaCmiqFp/4KQu4DEOFyWP7188d3NFYrSzY9XJ0+ePYdL/8vi",
-	"ybNnj7/9M5H3TJFbX3Oc2Q0GCfqPbzOfxLhkwRXcyDtkru9Z0Sdn57FSAfDTBH5CSeRQwaqE7hUDYdiO",
-	"OsHm22IbztyQXimjpsZA1pSXl0PHhkc0Q+1+aluPO7PSkwJf1Wg9aKrWWEfkTuGbembhh3cfJt6xeR+1",
-	"WNcFDrOgQQN6X9PZKD3UoHcOinsABtlxALlUhahNMoBOlEU8JWWEjYa/rTvZM70/Bppp6vll59OfYFha",
-	"aElVG1tkB68D95lmylqa5Ib/h2NB5G6+Iieeg+B1aMUOVTJC2RqH1Bn8Lzq/I2Bt/atyCEwblJRJQLVA",
-	"6lshvOfnMY5mD04bhIb0YM36xyv1OBGMyJf3YYxlbLfrz3Q04dcXtD20anZU+ywBPE+4SdG8cSjTlmxb",
-	"sF3IzqkZLVnhbKpUoykC/+aItScgt7etbaBhboFRAnlngUGXGEWF5sZ7AW4v65x99Dm7mTmNl3djfVzl",
-	"4A6NTjeO9hjPDrZZtzDGkXv8y+qbPXMVrv1S1o26OYiqOXYEcZRWy/i1pIPImuA3CRBQSdFGFuGA2dhI",
-	"RyWbiPB9SXBdNrvnbJco3wmBnWLjknpLKSHWpmS1WuM1fMuUluKRJmzPdAbcE2I/nkcpnOdDJF+zfAPA",
-	"rzfM0IKaajNBB4FIjcZf4NOJdyuev4vjbt4wKjRaucjpoZjJITpm+IbhReuWmlsiBQYotoze6VPy4t0H",
-	"52bPpbITi3q9PkQzd2vTpv7ILgXBYFcqBW0kinQ0YjzfVnOXrjESXz5fKpaiQWEUCrza3bGjGmtpAWnW",
-	"SD8PtA+evQn92SkOFTDG/WQSkhsfPpigHkcVM3M+tiv2YVmZUU/HisMgftmvYIBkDrpdd6l5XTjNnSlM",
-	"b44bpvwZ1T6x7KaZYDIFOy1aQxY9dMlA2aUPJ6ypdlQztl9hob0B3BL2Nz3QWIkRV1hybCllCKKPqAzt",
-	"Xnjd/ACz1DmbOqFudSIziqW/j8jqhUHD71tDqjvYM4PXrRk4yBpdlYxsGNWVYo61TDEwukBdmJ1E4rKM",
-	"bLiorFb0Hxd0rzPHagafrRVjZCOFWesQAaHoDm3lCo4d+4NoiOCNvJ+KLy6U3M6DuHLHk8JW9pgFZCnE",
-	"/N2TvgyoNVt5cVmXWEM0xQbxl8ZFYBOwrCibx/dSudqYYdFAOFgW9mBxV38I5+oI7fOIu8HbqH/iCmCV",
-	"kDcIOBFDNlIbcn5mjSBFc+Pe1xCz5VSZE8UKpvlKHPakzrmb/e+/0ZP/ODv59rc/uX+c/Pb7Wfb0m0/+",
-	"8z//n/8S23eDnDgdaCEsEA+cjsT5C3XUcqelvQiY4fB7C6JFt9uSs2KumTE+2WXIF3njn/2UzRalzO/i",
-	"+KE9rDQwPAsJohWwY9LSCsNq7a4kSFl54SOkHnjkRQbd0C0iQUSrEU2XDA/06KTUDuMH8r3as8xaWrnc",
-	"bGIgpR/lDqkNrQrTB/VIgb3G+7oAB62AQ5TUizey4nUwFfFQUuHZggfZedERQRflSAq8WMoPyw0r5m3u",
-	"o84Rud9ievvOY8HhlKz5xy5rsgNgN+eaGFVpg6XKEUsK3rY8fm3lYXLmQJ6Ae7D3hsVEwcVqvlVSLufA",
-	"5ZzIoncP9tI+2fPp78NTdNVya9fVIEylBCtI0aZJDNu+t6LDpZi73iS4bo/c4V+EFxpeEtTXt/+aN4G6",
-	"SADUFXmJ2l6I3/DlN1wVYbKUZSl3cWU5sF7gSJ7fJQAN99zQctQQf8EnJxJ/HRBj++0ZXexQ87cVQ8wC",
-	"sr262m7VdMuiPWVdR2WQnfT8fDCO0TSV6iNmKB+clj0iEvPUQ93YRcmIvdU3LjOuZQmTmNhQPVSURpJC",
-	"kkqUTGt/dt0lOCnvmRrDrWtHeuMfjnrg66Z6I8hhUnaMiiEGbAIvQH3zh5Qcru9qvKNXlp18o7IETLFz",
-	"1/sQL71jZCuLiPPdPTivEyESh2bdYHjSb+ieVJrFuRb9L+J6Ac8NHMyG1HXIHp+deYNwdJKym1jnUY8z",
-	"45mdVHcJDYVfuizqrG3WKZbLlYAghithXBulL2jJcxnXs5jAnJeQVjH6PnaDv3tROj6vRD3zJJnH1btX",
-	"GHhR7Z7ePz59en76dPDa1mQ3t6UiWMvDwSXFvTHiunvVGoxMFA7H5Hz99mEuhb44dP73QNmDqP8SGAZD",
-	"sRcSKAodPjZfh/c894ITeIFV1Kt2KlL7bvCw+aQNkmMXD9HXQ/tw/Rqh9H9lixtrzRscWcloodG2blTn",
-	"TuuLr77aKvlxf+oW/1Sq1VdQiu3rU/La46iSF5dGZB6fnT45Oz0/fXwO0IIICUlfzmuIsdV3fHsitzhn",
-	"J+BCsUrQqIodbeofwXQ4BZDdZwm+dBa1xzPEYA8hGsVOdh0ZHgghDpsiqc32nQtydikSy6IHxA3lW3Df",
-	"IFFP9KzsTRI4JsyDvcp8FiA0kxxXvLDK1BtU4dGaERI2oMs/qbZkx8sSE3TZZms45AHDaeDUCLD2eu8L",
-	"bL1LQj11MyRzyQ3De9KauqTYCVRuIoWR04bu3c1hNGfHjfvNIIIesW/+Fb3LcGNcKb4pLq+g1E0H2umV",
-	"kZFkR7npkiZ6/8T4Cdw4u7lzwlvTx68aFM22b2xyFHRm7Q3pylFHQJDRCXnpkUoxrGOdu90LbzcSEooc",
-	"+6A7uJJYczQNh5Y+grIPJGtIaHoAQQEEeTi2hzJVA6LcfKRk6+V9dBon4YeHbh4jgi++aGXkkmIq3cJB",
-	"IS2ktbJBD2EaW1GwwhrrJiN6L3L7B8W7XJER72PIEFU1dwkT9Z/sXt6Ff0LltAybnwPlQNYCqQV/zbVh",
-	"8QwmkWT0O8TU45JBYAgmonexHgKQ3Kz8lyOy9lxQiWSIzwSOfQmgWA847GHAYA/FRf6FKcht8z8vl9Ha",
-	"hKGnGisSgnFv+H3ot9R3mI5mz5DPC4cnz+WGL/fQu17rioLlVttjOjJQ/EmF1YOt/tDcpCpZdEuqOQL0",
-	"vKR847xJ2PIMSznaL3fcrKES3wjWvvrgR3cWTduWjv+rx98TjS7kUB/T5Qduq7K0k4DJx/ZD/ITsWcJp",
-	"vEkVY0g6hu1Y2HhCsxt4PGFzc0dnim32z8yNiTo/QygbuhYeacxSdba3l5FTcgWWgJ2RxsB06f5++a25",
-	"acW4Kku8YFmbCf/lssRTV9fpRNB/3Fv/C91bjw0NhF75f/adN6svvZc+i5PtnO3k8pOn3YTHXIGvG67B",
-	"yMkeei1DWw5N8HCnFVZc1axldqf21oOXtBpvqo8oYgWNpabrJpCryflMwoECC5bzgvmMJlonfXd5sPXd",
-	"HHi6PadAB4jgCdYd+7qvROAJ1ncAjC1pzgpnQz0mP/C/tPNYvn589s03Le6es2T9B93HNRVI5vMoW1/c",
-	"bHTJFuhO0axkuZFKX5Db/5CCXZCloren5Ce21w5p7JNevroFB/6u3Q5kWhAjyyJCUf30SWRNt4pLH9Lo",
-	"WEwbe6WGuy4q4aW1ZUu5Y4pI4VDQYEKgU97NccnvGHn85Jt21d5nz4Zm2BtjUaaWQH+7XAGgtQiLwXi7",
-	"iICpo+2J4kwdnYRnu50wv1d0M18nGNDspaqlBwBr0yFoo/oO8UE/vPvQlD+8hYY3fHGbeH8l5iXvRx0A",
-	"c4XLX3QJfHTvfQ/xuoqSQKOtFXh8NoJdhE7C1b2nvFtdPhCxHsaqIFIcWKrMpzNls7raqVwu3b8q4cAD",
-	"wD9te0MNRyRFwTXGUpPqtvGEdRTuAPFp4wCckq79n50tDxwc8wWD8nhJO3tH0aCuK0eMue93c+hbpKmu",
-	"x6mT430y3u/PFFe2kN0zRUuneYB+JHI2DNRNHq5YnNhu+FbEGbT1RpjYeJRxFb8yYIeGJu2hLt/1InzZ",
-	"S7h/zfRLxNTqrkcvRW+/H9xAG21Wt9ZohLFWN5xaig/blYpWiKqvyinLhO18KMoeQAWmHYzQFJtUKcEA",
-	"PvNZfttp3PR17sB/jVwALCE0iq/xhUvxdtD6eEVmZPaAPLDQSHHwivH5BpUeXZ6nSTjoJnW380kyNAYR",
-	"ZAI2+kgo5MMkKYQDC0UhLpqG501Mob7UNUWgmy0XfAiBofZHzq3S+iynImfl4Y996aHgQ22q/K7Toi/g",
-	"2P4YGFbQ+xB8WjDY7gevyuU9U92PG/Mq/NAbX3Ar6/xV/wD+DI0y+KBjmTmwBGAlYGKwu62Pm67FzTfn",
-	"KeBSvMDKItPOE7ZxzsaJ3Nsdl8tQjjG7Z1NM51DcWgb0k7Ne/lf4MqK0fxblvrX9m9pFkGhHnPSmUl9r",
-	"M3QQq99yr2yQ9tENPrWv/PrFtP495SV13C+RIzVSumhoWjvSMhTJbnrQvG5wIEdU5X+QkbTlpHdcfWP5",
-	"WRV2w71oM6V09o1SUvVYB1B/zqg90ZTHOSKWWOtcRyNblCg8DWK1lsWKqYRLsWYD4YKs2cd4DEDrKlH/",
-	"A8i8p2W5glVsOtl7A5EfMwfCyGkI68i2ds76jABcPSNOhWYE2bWKS5dlA/6BXCYqY+lqkbxlQv31SXfc",
-	"HRUmmhzSTgUKfbxI6kCg3iOUYwfqdFH4mI5igu3iyqlLvlR5rkZcybo7fgoDsQuWLroJduK9vGPHlXzw",
-	"7GZczIso4eVrqk0wYsCQQLA+zBqsnTNPnz8brEAb52xBIgF8gzV0Yj7yoRK1udwO3ktgqm7gyXFsmp+y",
-	"2TtXgjbuc/lvUqDG4zu8RQiVpCHnfCHjuM+6sF3kG23AHJ3Q05gbBvqU1fWBj65cYxfoIRwL76K449EO",
-	"g3cuRf8FXG+nHqyVUiySv9CtHJP1cy58XtUZ34kBugE/0Gum2VQDwtfumViF58Er6/QP0HPdTi0WsanT",
-	"3g5zTRFjemlNhko4wiAf5HF5AOMh//imri0Vq37h9mYcBIvM32tZFhfkCcA2/y4XOiNP4d/4vM7IOfyJ",
-	"BTvJ+wNumiVHhBDhYSTxcfYke5qd/xY7BLivcRplC/RsfBg7DfAuWEDfkAXTEHdzgH09et6CwoutqXsW",
-	"mTlprctpNhYU0hmvbpyUAS1zpztDZjG+aSz3cy3PD0L+7Fv7ji+XEViM+7TX22+fgVrKSA4QCeHI2Oc9",
-	"afbw2r69/E7JRRklDkJ3pE6bglv30wui6b3drjvA9mzoHXOxfSeIyWtp/eZRggEC6vo7eB7VrWf1QHqn",
-	"YfKVb0F1IrfRjdpHYQB6RaQ4JQAs90zo9qtttSi5XrOCQN5gVtuSgPTESOT52bc1zyGUlZKVsQZFEabn",
-	"Z96li2ydleO7HihWKw0b5YTfBnp/zM49XAz/Rd8SHOOU76mlfViAMlk7vPa7N5lOruHe/k6vO9apPeRC",
-	"zJk9XbI60QzxwRRpwvHXEaiie2hoSa7cc16Z/l0uhn7iGfGBYW4/OpGGsWJ6gbruSbGtQYW9cuYAdthJ",
-	"qG3uVnrC/o2Xk95HPu2Iy8eZfSwmGbhYg+l88JTvvZOBwR/hY/irTofsKo098h6u1oHfBh9chY5pFKVT",
-	"Q+nHhst7wtztXO6e6LYf6S+NRvnid94exebV9gOoaSDOi1O8vRJYGPjC4U86vmdrqwPTmz/shNxlaK9L",
-	"zVy94bJkyhmnbLQt2pKr/mzXAb0eVOUNb82t+7Sb52zcEeUk4EEu1R2h+nIB+3clzZnfiFMxfdyD5uXS",
-	"sa6RqxrHZr+9vWP7W4S3UbFHBk3A+9ov/if8eWsvd0aWTIG/mxgp8Yl/vYXfsXum9gTQSae/iivi4hWP",
-	"EIIGKTRNbc56zz7Sp7+Kw9pYUi14UcSSlV4Dxs8nBwCgblNpAy7KNb1vS2h4mX4S443uA0UB5+vcM6bF",
-	"sI0wt4Bx++HdB+wGpBi6znnsmYedtbyJ54+/PX96Nghp3Cq2ZErFfLk/L4H7qov9A1onwdDs3Ejl0btI",
-	"7rJgxnRqSn3mJDXiO3apHnqZGqGM0REAXA47UdjZImuqNg/3+k99e/W6ziLpHDXb6hDwMMRMOAUiMSKv",
-	"ZVQKiXs8rpDimSO1lhzh5nEP9p+UR2SLKLbi2oWDkl9CQdm454OuRnOH1q/qNtzkmdjmgjOqmaD0tD7I",
-	"2ZQs7f9gR5J9wRFh1qMkpBaDFkbg2aBzNZSFUZcZXPyuUuh9S7ceTCMTbRkYs/QPjmqbchsbhWZzDfYM",
-	"Ycyd+kFlYmxV3SlEEUlemVa97bqBR4myuVuq6IYZpnoSE4yqWGQ2jyz+ynLFjP68ktuRApvJIpgjS+yO",
-	"9uc2MvQwV1zFliVfrWPp/GuW303QqL4lJMmKadY4cPklhZyXos6kCizgS8cICvx8QnbSXMdfuHzfUtm7",
-	"MiLJb2WL9jEuwD4OMZ7pCO3e5J2oIxzyDry7sBJ+BoO3RtVMeyGSJalixbN9xUHQZ42/mwq9Ywqs5jhQ",
-	"BuIqgCqAdEQd3E316Y4tomHmeDI6z9c470F6I7TnTgm6pTk3+2iLG6Z1yh5qCNTGYlc+YL461JHTngsF",
-	"iMv99ITZc7BSNXTS5bpHexmgWSJXph1QgQDQgpoLe1MybJtBbAwPzgxuT1aNjcx58LgSPzu9QpPgg9V3",
-	"uoflEKVkwXBbIm/vhu59+lJ860y085e8xSoaNPSfdwOAPsWnE0M4IzdfixEQaYmUXCm6ifNE9rB+1Dsx",
-	"zhJ4UGshcK2FPpSRNnT7Jhdzdj9sAKx3F7vY8Tzhd23cq5GYIzcl6zn7f4+WJEli2YEvCVwNIBCtY2pa",
-	"3U/40vcvIC3I/Q20HnJCClc+n/34XAWg8Bi5sQAfJCuzrcwkV3Hp6RJHvAP5E+ZTuuV+UtJ9dNFew+et",
-	"etrOMaNYi6/goQpnSkPLSQPAXzT9HypLHNbcTEGnGsj0xNox9h/VFgGi83U8p6N1DWi5NF2SrWD3UJoc",
-	"acR45MH4bA9zTA/k1QXv0GlwDKQBb7gBv2wWsUw12csKPZqUrBQVhkjR0KK5sDVt8lgn4HWTyZbOcp/3",
-	"BAg6inyU/v6c6xRYs1NuCSB1zgoeV+c87FxbAFqVcnqE/EE8Rm6/fEGXEb5hjM+oWyx4w40v7sDIbi1L",
-	"1soshwo81QbL8UCauVs3sNKAlIZCUVQEonX0wcPt91Pymtkdw2sCvKBGc/izVjTgm6+fD2d+T8267FcD",
-	"77ub3eHlFn5egTbeyFPyfVWWhOY5FJWVECBC8EvIsI90r4LxhhcH15oI6RcE/BJhwdqmXlaYDp9WI40j",
-	"/nEMDvjPUwsHDj//TY/QP7xjrzneRu3qMa4992zfMBqoQxTfaK1Gkq+lREZNJlpXyUR268FKO4RLJ5qN",
-	"kUzyd7lI+dpcrZCYcdz0O2I4p8yYaCQAPp9vRtC5vKerNzFGF2e3+D61/MTYcGIFkBdw7KXLsQgAySDh",
-	"gkC+UDZ8+zoGCgEvmfSLPldG8vraFHyPsZP0+T/U1BH53yz2x1OS1UvmGMkmw2ib3yPSaAzja12C3rtF",
-	"gpF0YBQJqG0obA9kWTjJ/aK2hZuqmx8nWhdQVFkij3iLsZV0sH51UUco56f4PTVs7qqDCsagnspCmnVY",
-	"fNQ+CqYB0WvHDdkBFVNDD/fud9RQspRlwVSHf+ure6q+KvnCu7uRxtiQFb8fVdw6mxVcAfRjHwPzh290",
-	"WiIjX8mt+Yz3Ie3WYaIgssfVV48VFywjleAfL776CoapKvEV/vpUy/xu+quXUq2YiSYtrJhpLygUOhc5",
-	"axXYhuzx+HHjA8jdiu4DEUn7s7kDZcY81GLJ1YYVJMixzMjNj1dPnj2/+P/+n//3lFw58LETPAc0HlXw",
-	"mgttaFnOUyvyCr8n38H3jkVpa07sXO2CNLYN19od6bFjWOvtWjlo9UFGy/H5Lz3F8qcVvQ+2buelT598",
-	"/fyb4aByJZJbhwtX1iMjIL5H7xpdLQSLme7X1nADCkYkc3SV8FzAErw8wRXytMuTGK8+HBGGaymxEIOz",
-	"6sBh5MqCEF0VstP08/NpcXKHk4CXB9uiX7kfQVSu9Xr8OXvzYwLU0z7Jg2zDpiBQSOOM6BkgnsA07Vic",
-	"pH28R/C3U22qqFpxfJYZ4UJv4R+4/TNSbUtJi4zwggnDzT4jQPCVYTXujDjqXalIyUW83A66QnsiPZry",
-	"wlPquzsgHI+bOsAZsdX/kfI3HmXGdUjMVCXcChVSsD6W1a7Zzv4xwzkOHNVuAlqd6xVhLlbvPRP7l4cg",
-	"j/cVPlja7jEptKBI5r4Kejyzet53v9sqtuQf42cqZOjkZEuVIYu9LziDVLx0kxTCI+u2Hcib40x0OO1q",
-	"Wyf9+spidzHhy2YfT2wLJ/dUOUqEvx0K0ZVv++CbD5oVH7axb17WLz/46tr3pkOHlaxXP1RRihtIr/S8",
-	"gacjytLjQnah/S0BCKTFdSWMHB2dat2djaNoB9JuuidDbrqx0KSA2SDhrLQLAdU24PqvZNlUDbskT85j",
-	"xkjjiRyynsKdOmL93fuDyl8twstRpArh1o/c3Zy9jgcLpCwUF+R3a1HYH3+yG32H7inXsZr4X7NymZHf",
-	"xSckTJGQe7dUjBG8RZ+S75C1M2yvTUu92lYnv4tPHVvo7AFVyjS+5x5+5WDtJmyAYmIhlE4JFLhV99VA",
-	"Cc2meV2kZJS5Vp+lD1PeJNKTccVODjr0oF6T1ii/jPfkf1VMxwtzB2xCxm4Ou6o76qMx1JNXQWRA7zC5",
-	"oBOKh88nmgP1jxKGjS/AEhdB/PVlXeUYIhA7uveBmE6sO7i8glU6n1ahJlUHyfbETpe1LyFuJDJrfwBu",
-	"tJT5nS8V4Xsz7n0AgBkvRT55tGYGOGAro/s5zld/oYMmFSyZCr7ZpurwLitNy3Q9jSDNzBVHSN25p4AQ",
-	"GN1EA+ASXoRjzgjVZEmhPpVZM0hz62TLYciqCW7ZZiGsBQgZJ2O7tQQnn7V2lk3EbFpcvIbcHAmmaaEi",
-	"3HoEIh3Iai1Gfpr8y1vykNAUFXspjEo4sOwug/IQmF2ooNq4ndB/2B9e4H8Kd8W0/4BbbqyOiz32TMLK",
-	"kEvDhE8rgnLNsixclVhuTgnGiiD/yawp6n8C8V1ALIg7h0LUJgXCSG3qvzisrrNsjSQL5ryE5AqxEVYx",
-	"gr1hH6BlCcO327kOeI7f7dN9ACVbmnRJPG6ambdT4GkvwdGzpgXodsCESLAgx/c0TOFuv/ixmxGJfvKP",
-	"pkaR+M8LyZBmzL49viIhCf7htyhVk+YpXeMHATL1ITdVHYU+ig4KsiMfLi6Avxg/07ZnsZhwVBvU8+Z+",
-	"F85V1uyy5FZ/ZRDlScvy5+Xs4m/9p02gHT5lh1WFvEpN+Cr81/OxzF/jMtSH2xFx0GpbSBurR0m5sVaF",
-	"JyNPmbUPThwfAz+3py38u0UDPzJT/je/7g9hwTYC9OUs12t7v3jP8zsW6e4x7itTtzVQTR2fG3QrBB08",
-	"yqHQZbczTG24oCWqix1VcVZeHxk5JOuixP3uwprvUpmGidbnLBcsL6liul2HZTi00iW1SNUbvGa04MIB",
-	"dyeykLl753iram3M1Hy0ZGHc4+JNaWR29wJqm3flc2Pz1kXMBOY31LC6p2U0Z+vp82E/i2JGNXVyJjho",
-	"4Pyab5nishiVMRYvbJJPXqQj1iI2379NTIAbnsxPI3Pdmm3wIKlu1yw/RsFMyYrccjHHVOZYYLJCJLmm",
-	"Gwcy1+6+yxVxv6ppsOAh333PQJKBXQRWkaErfLh+ZsOosO2JFitxbz3f6yD7t8P8VfHScJHA3UUAGQET",
-	"syZ/evfyzZ/hmlOZtTWvuCdhgIJLSLju4KoQosduOHI/GD9mXknBUhkw/YGbNdXzMHCehifEQAAsr1RC",
-	"jySx2fZ+mPgyjmn2efD+dZ1OZ/Ua/Nazcg9hhtRS8CWtEHzFEenw/1xZI2+lcXHYS3f/oB7KRO5Yt4Cf",
-	"VanPh8VzEIzshfGw6CTcO33xSfDGUOEyVID8hNmbu94y9Ne3Xe+lzGkJP3727NmzDqhiBBQn3Antnr0r",
-	"KRfkx/fv312SUsrtguZ3dYHDOOTF78ToHQIzLEHvGalYYRejM9XnZ98+PwwC7hQ37GdR7uvylOE+HIgu",
-	"xQAXfdL74BjlsewLzQ4dgVKuG+0bynvHJzJhJyaK7VwRxcC3AZgen/cCogtnGV114TzPnkUTwOoachBQ",
-	"QihObVQ8G7azatLWuoWAHcvfDpA+MqBBjN4NUtG0Kx0QFwEvruniyqIUOZpRla8j24iqGt93OFGxtj4N",
-	"rGlMPgeqFTsG+x0ry3gtgkmHyXu6invRTb52Bey6FES+aho8Q9zkIzMkzFvc4YUZ+7E91QdzLlNxCH8s",
-	"FBwrN/sQCRwaHLQuAthKrhOlGI2Ud/PNpIy+xHS4gtnNxhoBDID0c9+F+NbHh3+hivt6JXFL95BnlJZV",
-	"X52tnBpaylUFkNit1Ew3JY5pcE4ZOSF1PUnKfx2mpEwxJbDmVseWkN17fA2s7N7GDiinHO1Z88vnX3/9",
-	"9ZPHz/vvcuNvP03O24PcftxBMwmsgW7+8J6XRlJs6B6KqXZqRtBiD3ZLK9vFJYV5arww7QkehjYx5oR1",
-	"WlQlOuVYv30yoh6ovUaF2ZLxG1n3nuV1sn8z4UIbRovmc8PiWiCun+8B634Dgn/Mtht1n8Cn4xvmnrNd",
-	"5JKnqMjjjhxnWEzD2snNhg/5rse5tqcwHkRBnde16sQMA0SrJDLP7ybn0uguyrWpSe8lPEC41qQgvlxa",
-	"zOhIJlMlqAkiBLmZX9GaVS30dft0l2Bpo8IiF9Jc6buJqqJGWk3CStWFRibVhOiWdXBFRLALyTG9iZaQ",
-	"3LoKL6OKgzwAhIaCNwtbine1bAkWVBv3MPCY3FxXsaO8KUQdwXBs+bxS8c3UpxK+QNWbofiUrxUxWNjh",
-	"6BrFjY0VNxnhCB68n1Ulu8Ene3ay1RHzDReVYWOc3U6tux6kY1W41VuNZw2oNgX3jMpeVT5IXAtE8gs6",
-	"k6ryiFoGqdLs71VlLZaSad0APns3Tax8la//gtcWiGcwTVbykvzAzY/VAj7/gZvXdOE5I9w1tXPpexr1",
-	"DzXbMlI0Eb9kjr+Ea3+FunQQtIY3ytCVHnVh7S8dOeg2mrJr05UbB6krw50bmRc/HaF/wpmUuKnafrPB",
-	"RdC1/Tbah+VgIxoyJDe0YMOpTTGf1mdoocOrrqErzzqMkgPMxxUvDaEaPTjkd/zmU0Z+RzPI/gvtO/sv",
-	"vZbKfAKZ/t3Q1afYqAZWL3WW8pXA+69sqoGspTY1eig+zcgSiOmMkQV9Nm6euxo6cdcxocOgvvUY6fmt",
-	"YY4vydOzA73SXBXPz6eRRI46BlLacthx2QmDWwWKFzYgLsdKVZCuhHNOHa4vQezW6/N09sqYAyS1495D",
-	"LN5+h5Jse2Z3V4ZJxCNtscBlat+XnLx689UF9ODKPcvsP0rq/sGo/S8TTPE87oVt22y/RK9kCq5qU2I3",
-	"cLWLEaWNnucDXFSJlDvYk/i0PFB61nT4nquNOUgj5x6bAHKaaGz23A7lcpnmhguyMRyGG2V4TQuHlsRi",
-	"BAu2RHgm876PkVV3C/azfX+UjW8UfxQA4EZhlzySrUO9F3OvYlk3bsiCraiAUwZOYy7I7b+fXOP3J6+K",
-	"2zoCTquCm0ufS034svn1Yu9yU+LYQ6bB/R/ryJIrDZQfOOncIK0BKwATqw3dO0dVG+OMniy4vIPzR4XE",
-	"nwfX/LpW+m/H8WYcA32bSp0RZ8z48ny2WJ3GU3AcCGSQqJam5aj72MfQcV2JF3KzpYpHiww0aQIRyxHQ",
-	"pwWHbWwl1Hczw0KIiLsoac4yAu1YgYR/TKniuKWKFcm0g5WUxdhGrDpuMLcTflGLzEHtDAfmV5WAOtXc",
-	"aALxtckDHCNnh2+Hail1hRBRYPUwFxaBjnhXLAxhcq/GSitihA/krU4PSAjew1yixWcUpL25+fFHOTnE",
-	"G4chvKUbSHJ3fAp+5oOctYm4gjj28smTdN7ldOhaMpjvZuYnto8phZ667VeaaL0+uWP7FRPkpFw218cW",
-	"AUmUeMCDVGtshm2KFU+ePXv87aCh6oolh72LjixX1KCXYEod8OkJtse55cbh56aX90ooMV/aCTMt3b0W",
-	"s03w4IdqfpetC04dg0pVwDk/6y2A8yzGuxdqulTJgUn1NLLDkLE9gOw8kDu2RwYzrF8FnNKe6/HSFS6T",
-	"S9SaQdkfjHJRxUjJlsDNGIixl7C4f7J9C+0tMYZVAV956ZlAQQVJi2pVIZmi0/zw/SNNlpXIob4RGJSK",
-	"5faAiKRMtYNQU8KgckP5cQQRU2sApl3VscgikmsMls6IXJ793MmdyGreUD+RztSNiMDnFeyoptavdOk3",
-	"8WtKkuY7mu8Ym75jaoF0CaHumTCswJpwsMPYHvaR3VPoLIlOY8ibm3r3EQd38qg99rQ8VAGJXd1DeF9W",
-	"m8RNs5u7offC0I+QTC6MouDlMmsld2LWCHuNPp95IAZ4K/KqqYRI9Tpx+4onLX6v5IY8rtPu+JK48g1x",
-	"6FGamjF+cPfVXQgqpU5Tif9G7yn+uK5WqUOu8oCC2s4m5YKpzLNg2XtLyaxNTxRfrZEGq8v6K/O7hOsN",
-	"X7uhe4B31PmbcW/gUUrq325+fktu4LT3+t61c0qgeqL99R4P9dqPe0FsU/bQP8AYHaPA2j1646rlN3Am",
-	"nZFFZYiQIoVsCosVWY2qe+eTfbS71TsaRlTbP5zrz9dojWtVB3lP2EG72PoCYhkNpovRFkIvUHG137Rj",
-	"Rwvy8sWbKye7UpH3+y1zf21kUZXslLwy2sfHmlOJa0de4mIUzUpmvsuZl5KstnqywI2ToSlYyhUGLxQz",
-	"lRKa/O5+9ekydg5mViHg4rAiI5WAdNyDGEMKCx7JlUnEFaRjXqljCpfk8Zk17dqhQpdmc3ZUAGF0EeVG",
-	"Lz0I/Azbe8+0cb6+I8K3HsLl4b0unacrwvix47BBP15bkqxIlMywlNHjj6Ogfft49EB5MDU56lIVWtCt",
-	"LXacHAaYxweRpc46ezdsx5pWcruNVkQFSiQPsZMuSrljnVvJmCokctXn/n12dgYsPBPpJ0YeZIcnTmMa",
-	"Da9tUPrmiDMjdSj4BR8ss9SFVkmAkbkVa7rUNBqVgQTQEaJjI4ia8Pc/+Kc/ZfUvEzHF4yj10qlc22Jy",
-	"JOueOmEfHtgv8OikMt/urt1MQxbkNgTdTa/GD8HcT7AyOwzPtyUomVvnTkGqwFtabtd0wcytL5EADjzy",
-	"J6938QFRbZji+e2fsTzYrUOp3Ea4TVx7LRxc0MQsm62ZvSYsqGbPzytVxm19pxBDPeecK/6vKJNGKvvj",
-	"NVSH1kQb2393ad5oVt4zTf50++uvtz5oBxYhvQMrQUNiJhcrQnd0/+eM3P7t6uT/Pjv59jesDO5mFmpQ",
-	"Z+T298dPPt0SxbaMGkfLBoWpoV1uLsjt61cvTmwTv/1+/unkb7Yh+M2BH/b5MIoyISsP4b52OuAzPNjQ",
-	"wFu3RxvH6dW7V/P3P//08u0sWKrZ/4YZcTM7/+33s+z5k0//Etuo2O50/NjxyquGcR8e0n0LFAOoTNcy",
-	"6VU+JputAWSMWftkspprJr3sv/hxTlBVVy4WB+xKMOeEC0LJT7847nT7DTR8SqDkqKoEXmmgHI3IWVZT",
-	"Fy3YioM/EXjP2RY3stwJT1ufy+2+znPQnUjxSgp2SYRErzIrtcMq+UtDJBJ5hBPYkzBECF2pWftgmaeN",
-	"X7DSUUGCcvI3O9sRaqwa2jLB6tKDdjUOqLGtupyCy4YO+oqE8bWui470koQ+RNHzPnLczyyI7j2OI6Lk",
-	"ji1Tf8nqKZNKr6fLqXR7PL1mBCWC7TAsAXvSx3Nxc6F/gxXcSl8ut5w5z4ZD/tU30dmDsJwwYdR+K6OR",
-	"vVbtKpicR27vGw8FcZ8S9+6GkSuXlTAuXH5KfhbMQRGxJ654U/NyQg2hmGg5pe/3n1evmn00isLqR90P",
-	"2gDRsz4kullyUQA3LRU+/BtwUHz39oZoum9fo6bc6bHFKRs5Luu+oZgcD1TFAj9oS5Qm8e0IcwiRfvL8",
-	"yePz8x6NPUpt+rZ7vPINWGRb6c8z7FGMQbKZXfk5L2I+YftUm1PmfCjFp2mvf8NuuPDrFImhKrrx6ZYR",
-	"TuUqX7uqEi3pBQy+FBD1taf0D+8+aGLkCkg7m7DXoipWTZ0VT1hWD/H88bfnT8/OJ1LagEeHm2QVE3TI",
-	"u+P5kSb2YV8FE70UWyVzpvWF1YpbCnUsNF8JWuKYhDVCytIe1EQqezlihf8NSwBzJ4XipTJHbwz2cSv1",
-	"AIPK2E58JoeRUxFpKqODAsO0mEswuqNIRikNBE+I3mvDNj7H9cT+5JLcy7LaMEfjs9kutQ8GxhcEoYOD",
-	"GF9Pg3R0mU7FtK8MEkFJrOkW6hPWwEcnRoSJQl8SWu7oXod+aM/4itUk/a2fIkrL1Q9wqb/AlOnNatse",
-	"eg4A138WOlvxLbNsBs0moJNyO18pmo9JSA7HEWL0mSgc0ymoCthRzf3a9vuOlyUr+nzvI8pRQl+x9RiU",
-	"6E63Ooj9AoQbmCKtUsSP/Ma/sCYV3bA6t/7m1Q+v3r53RWh6clxBElMleXRYkweNF2qQlhyExvelVlrH",
-	"HvdJ1jjN/4Mdn0x/cHaO2eXxkj5/XctNa10gqEp1emFsO/WyBMuA5qNn1M1laVU2WSlZbaMr5PTGsfp2",
-	"kk5NLcOA5vOnak7x2oy35hTlj15TxYqxfQLgdRrDBQhU+2JrcS8YXhcKJFXHYl8pxvLEYTBOTMYyNbir",
-	"0gMGy7DB73nJ3rnVOmKfHWSpybIycVqlydf6nhvjj4yW2IGxNDQ1g742JF8zz/wOtZFg61kjFfgZPKbB",
-	"hXvt2aSb44XrNIsNZJqkiqauoctIFVDf7AARJ/bAkn2Bp9atO0cv8Oy7zcCsDE5LH5tmH6281mdchH2u",
-	"nqS+7eGmMmqNjfA2vLPSFzVxYBR6ImF8NP0V8PKYZ+oVBCItBUEjsAAO1eFsLEfL7ibGjzjobI/IvfL+",
-	"oI7EAadiCrcXEwZN7h07Ts3EyJU3Adr33H8yh8cBa2stQLHrBTopXP0EfBR31jTHw6HUxSlGY3Tk0shc",
-	"RgTG5NuMVMXWnpY6N9sRnAmO9dU3Oc6Kh99PSaTrsCNFGk157OLGhF2JpjBgqCicVTFkCETC185g2wGO",
-	"13kIrOYDH/WUte2SNSNdCO6XZu/ZXdJ0KZjVnr34MMEjdAx/OQ4B31m5eu0QgV3k6QRGbPZxBB82ZC7B",
-	"oz39eefthchtuphISJrenD08Bh21DeVhMDKwW9tLbyctDio4+DKbIym9Mr+h/bD65mNymG4q82YdSghS",
-	"M9Zy+xXd8ght4XBIJh46tjbT6Rvgt0OM66U9L0uq18h6B8dN7Yz7ipyQOWlzeS4ZNV/96xjuhrGkko3t",
-	"/Tnhi0j0iQsrL4au4GIaArBcGKDOTDhk+YwP6XNDIkEsZErs48H5PoMq+6PU3wi2T99k3zDGgIv/CLH8",
-	"EWL5I8TyR4jlv1mIxZ/evZmI9qFrtvwjJvNHTOaPmMwfMZk/YjJ/xGT+iMn8943JDJOE/5PjNL80OP7R",
-	"Dug0hPHvcpGKU1gpDyiqW8p9TeEehM7eixp9ipEUlxyae3VaSJFMFqmvqGNTq78clNHFBHyfIrf3rO26",
-	"jN+CdXx1jiK0rZRiwvSVAoZTFumucquB4GzlCWMDTfeeoNhCyZ1mqlWRPR7gOqKW31LJTaJCtON6qSm3",
-	"aLzs8FhytWMydGLMUS0eqFajrRlwQ6vnt1m4Hgk5qvxgWNom9GP5IgJ97kJ/4H0O+TW0EVTY6Rnfw3jm",
-	"9Tiar7Tnna/EK/GGmbUsdJyPO120CyrQF90q0L0dhte9c78b7HdQfqt5V3oYdbvjA4I9zvdwv68k0xnm",
-	"83ONDKhj3evtfKigy0Copq6KYqpPXe3njryjw9ZKHVfaTlZlAVYA7k80tVwirjuKHuD6W1YrLuZTHdzT",
-	"nv+Unrm6rPe0bIVC5tUmemi8Mpr8X1dvXhP/CFLY3Dpjg9DtttzfuiQVs2abqA72rqmI14aKPbpkaI3D",
-	"B8pDOJ50nN0CDOIWK4fnKslm9swtdfQimCgP1SnE4OrD1HWhJiRwwOInAqPuS/SuLhheNmWXyOmIeHek",
-	"bs+Bb6KRrp66QnUQGGu3gQGdYq88wpkQED8M8DlQn9+DBFh2mirNJk9VSGDTQYSAHeS/x5fmsm0IjX/P",
-	"MfFwTe7Y1nxGONyn28JOaLt1Gxs0CCr52W8i503MHHZnI75ZuJ1qzfDbgNJ5kKM7VGKfcX67S0CXLYZR",
-	"UW3HsI6+cI9CxZiCJeA5U3mB2Udu5p32QrIoMZ2D5l3NLwLlixQ3hoks4H8hlbC7tbxPkDy5yjRpNsC2",
-	"gp3h3c/Lyiyb0a01QqCWNXYsyWk0tupYmrrIfmdoQQ3tuY1gz8iOCqORa7tDD0punK6hipG/4b74bTQ9",
-	"5xvsQZUoiM6GAhxHMjZ0jBokFpeCHY4ixiZkEocvR3iE3iJGRwP3R4fE1M4l3N6BNwykvmE83tVGIV3Z",
-	"NuqAqGGd8ObQlntH40BAOJqjlbHegWMt7GtGlsCSFTcaGs7lob44WpCGDy5RMXvi/h/Hm2w70DAmG1+n",
-	"udc3wbS5qTYb6rSmL8eUdsZJ5fZJ5o887b020RO/EoUUzI324F6Auwv060m1BZpwkJMWFUrv1FS6atc9",
-	"n8oCgiy4WGGqFpnMs5vhjPj9GRA4o15KnSFXwH4+NZwNCjEFr2g4ncfv9l+AuM/V4XYu46UDrUCR/6Jh",
-	"dt7Qj2FzT86GKDLr7qYm4cWaIXtQNwhcsHi9TiGxPh54/5BwHCz7eGmzFA0OQ3DorqvWlUR8+HgN23ee",
-	"pCp0TpHEPj7HiKcQimD2UtMEBkj8mFuwPBACtlxiNHfpr1AQP9hRBVE45AusoXF7wLCfku9xYTaM+juJ",
-	"lhuGDlkXmCvZ0oShNqsEkPUB1UHDJx878mulHinHu3XxIezvIzx3TgkMruRMh5UF3BMYU9pRTbaKAUE2",
-	"oWtGIxyqrk8x/zTC3xe0KPcQH7fNGcVtWytqlaHDAsAsYjtxl4D3So7Tbt6YavfnVlNRLOTHW7hpWQVa",
-	"h/fruKImplIiI7cQFL2Fzu0oN4Ba4AaDpRDkbbDTfrm2VQlWGb7Fs9UHNf9QZ9q1jFf7k0d6QT0XNLo3",
-	"jUxK+XWiCkJty+2kugvkGqTeSOTeq4+bBoQF2DNfYtzNwjhBvamP5nr2mChQ2O08umKJlRCO9qSupdhu",
-	"P4ttEn3HHTeVo+xMdEMqumIvSlftr+vAWXq+kSn4WiXvuT3UmRqNogp/k9XvjS3hewypjC7Yuah4WSTi",
-	"p666EzfOhguDpVA8MQ5F76nneUzopCcYpvl/sLFlk6OhpgicPTGp8Zv0oQT8l69/3Q+EHyI8oZOt6y9Z",
-	"ORuanytGdcKFOjmQ+PD1tXH1fbvBiraikX5m/ZQlpPCNG0utEAEzDbaLB0dH9dh7ysVUXqSfgL+oAe1r",
-	"ICJrkb8bWQJbVZSfCE2gsLdCzu2EF1goagsOkXn44W+HXFYfT+yvT+6pAhysbeatvGlaeQetBB/91jhQ",
-	"Qt6s4eoSUbqtp9mo+rlurNFVY3Qz3fe/UlRMSNz7wT4et7OtPTzR/TEJ4OvfUPc5NQkP4YuEyfxy2T22",
-	"+S+fOvIl13ZMXGsgWdnNw4MnMRi3EYbXd0T6AjQWX8LNtnTh+FQZh3nSNhvalv+0wsNcKm72iTSsI2hG",
-	"/W8S1cPG1BoZzmWwBnhs7eOKox0dCWolQTOtLg9ylfpVfxgd4yTo+FiHb+IYXXIgpGO29FQV9MWL94QS",
-	"XMNAfSpcD9T2CxS96XjfwgkZJbqR1dXm+6acZHsBA8dW4v5smAZgnWAKUnQy8uTs/Buy2BsG+TybOGaj",
-	"R13oipsRBzY+ljUHd7q6BPJwb6NZpa6Spu5jynYeRnCUZ+Tx2Vk4sJG7sJnkWBjZedYnOuFVJXJ/Qh30",
-	"XTEkDd9IxTojkAqA6EwRN2t6BEDV9zFrpizsQmreb5qh9UkQrGaN5vRumEv8JCxdQMvSZ/RbnYTCV+fa",
-	"9LnqImFAqu7ihX+b2fKXA9uOL0OaoZdTinJPbBtJXKMz8sdKllkrxqKyNYzZaNjVD93lGJbCOJ4Pq0kV",
-	"oJbtfQ3BSugMl6SQ0U07KrkBMivu2pGZtGPbea7iKBMWTSS8Kks/ZXWKYMthvRlxk8W2A7da40Pzo6wl",
-	"JCrcvnT3A9T/PQK0+iUhp722HFvyj3G9ncvtsGvCztoNPBmvieo9hPAa32jL1ZZcjKOQq37uuZgXUaT/",
-	"a2q1gCc5xuyhe3nnOG5cNYamHsnzZ2dDiYp+cmPgR3yDXa9uSviIavKfg8KdvHpfBribJXIZ2mscucmN",
-	"3Q9JyU6V4p9QSj2UYGwuOY4HMe3hFZ9h1zereRg5skfCrYt3aA9eDfStPYCB12VD990y0FarVmW8HMEH",
-	"jE9816pC2M0X0dsqZdaQghq6oJoR2w6WHQUnMd3rIL4IdOOI8zRr2tQDOyVvXUqIy/8gdIHFLt0Wh/zz",
-	"DRekYDkvUumqQzfnpazENI3riPWjMBQ7bDwx67owVBuykrRsMumx2hnVxMiyGFkh5rM3zXZNdZ8ugyIR",
-	"uob7AILnkSZ2q+tLl9LXAHxgCJjBE6TtRA2RdIXIbLat1CoaZLhqr21T/XwlUwvdeOMPzSqXROSkNQ5j",
-	"lbv5tJVtL2pb2Eeuqn1pFKj+HiSnMZrTbzkcSKq9VkN+AU+PxyYd1nTvNROky3Tr1F8FsQy2YSMUMUV4",
-	"oJMeQjsfKrrjNfUHHUuuoLnh94lU9j7Gi+PClnpb0n3a1+gBCL1Topn6yT7n7VLNV8JaXg9imipZDhow",
-	"19JxmjG6mRRGSDj9wllxPagRYW55/MsGbdh6diIwDsTUAYwDkOsrRTcXBGwMnREhiTeg4A+N6UktpAZT",
-	"GjyTh0w5wdmsmXoQ0dfxJIEHimvY5qf7IpvdUoe5W5XK4punw2VysqHWRsDvD2oNnY/YOF1j+bM3Umj0",
-	"d5NOcDYdMaVgO7DYasCWL+lycNPoXheejCnKM377dXGVMhEhtqN88LiNv7QMy++IuA00Fut6MhcaACrD",
-	"wo+PxVr+K1uspbybdhoclePrfpOIsQxZwOyeTQkLvpWG5+zlPYsHB33VmYSZWTJqrUzPi2tc9R+fFO7A",
-	"hgeFaadtOjfzft8dUbzcHgVNPG9UPNqdJa5kjZvU4GwJVmnwgAkHEOAY/u4OhpLmd4joMExt8IV4dMXO",
-	"CtfYQxwXXqS/3Inh3vB5h0bL8lUVI5UomdZY5m/UNTHCGQxWP9ckePKAmjp76N3VMJU9ORvgwzpiYwTy",
-	"3zNg99SYwTbl1jquGb4SuglhkKvwWEOMrbTHnxQMYh72Zmlv/BtadAkXI0dx7IwLt28s80EYKAYNQYsc",
-	"wGzYOZcC8XsTyPiUkd/dFNh/BssPf967f+Cdyf5rsbf/X6nS/qfk4s7+F2+n9l/25mX/+3e5wKLOv1u9",
-	"/ulwmLEJjiZj98xmtNVpRfzieF4n1j1beNge6IZySs2Q5YndM7VHv8KOaj8civW2Etf/AR7LuFy+d+xN",
-	"9k13zGHM7Cut4GWYMJbyKGazXXPAj1KaXTOlNk58Q7/F8jM0yyvFzR6Ky+Mc6oYhhEMBaSnveB1hvZi5",
-	"dOy5f65RFlv+E9u3fKjQS5guRhV4eN2za2O2s0+fIAK/lBELu1kkK3MfXnl2zJoQExjwCwk+G2LWSlar",
-	"NaqUq3evTslb4JekigFpJOJ6M8IL/OzDh1ff3X+d/Srs7sCPrr9/QZ4+ffot4YJ8eP/ilLxUSqrmu2/P",
-	"n31NXHjNUYRRopG59TaXBbtFByQkzSBHHiuBAQiF8vRX8auASotYZZBLgc5KLsjtxxOa50zrW7JbS7BT",
-	"cuQQvARN5Q0a52liwnELgSgvZLE//VXcbqtFyfPbCyKk/ahJaLYySLg4JbealcvbC/sO9N0ibRcrCBeZ",
-	"c4AGRVylIsiRlJE1VRs45JY0N9q+DRxotxfoSNOn5NYrcnAYX5BrRgvbwvdVWSJxA/O6Pgs/p6J15pHb",
-	"Rje6pn4Vsbaaxx7Vh4h9JtkYaJ7bi7qRptLsxo4neBIhuzhPCA8HggC7YBDIhQr4EN/UrMsBfYntc/A4",
-	"I8cpLkfnHYrdM1oG3Rk5JidjsHxOBmGzoXKBSDTwI5z+Kv7q8tvhxg8yJaSBLuMANTk/Oz8lV64BaA30",
-	"ey63jDjHfy2KvvYuJT+8fO9P0duPJ/C2WxBueGFOhY8kQ1cVUt0WBLrnqnECUbYgty/f09Wt7cK7D9Dm",
-	"dy9fv3z/0lWXeLU8AY7oW4y1LSvt60mcP37yq7h1un6+YVRAztEt6nctNww2APj+rb5dUm3sfddvJWj7",
-	"rRQMX3BB/vW2YRZE5ej4pRQjtIQkltNfRe02tntUA1Pg7b+fvEV1ePILZ7uTK31B3l69eXlr51n7lDJq",
-	"MERiP8sOYyl2mngNw6ZVwc3prwJSBnMm0K/OCyb+f/befrmNG8sbvhUUd6s8s29TlBwnmUi1Va9GVhJv",
-	"bMdrKfE+T+wNQTZIYtUEOgBaNNfrqr2avbC9kqdwDoBGi90UP7r1kWT+mFgS2UADBwfn8/czfMKt09o7",
-	"zel4xvpPDw5LrRz9Li4k6f3raSw+GlsePGyXRkzSnMk8Yx6RYqroHK9BbO7s2Tf8MQe9GjFtH/cOD9xo",
-	"MmeC5rx33Pvi4AgmZXcZLpMBzfng+mgAb4XEwaZB27uFSVCr4Y7TDGaFv7G6mlCINNtdRVptbrRHdEiI",
-	"YAumjaupcGb5UEtlhqhqAYltwTU7IKegt/A4ZNkJ/gl/9o2AUMT/XkQaMVRG2PEha+TpOR1JbFJdbIS3",
-	"LUvN4aH2SGnGcIvDXfAiBc5/bU5hpaCX2vXb945/We1rswL1RIOKAX06RLDP4yHC+hFDNdJb2I//VjCo",
-	"2HGyQsdGKkiqWxtig2jU56SuzgOkdQx60ZGYNo+HhsIeA75xfXwLl6qJdqBp2AB/t9WwdU9y/dzxk9bZ",
-	"ZLCFvrO76ZmaCwA5KB+5Wf9b/dMgabnT01ZtVmhwPyGUzLkosC0QjGMlC5E2LbZGFoNy/BBd7fURj8yj",
-	"qNof+rQOvMFOp25dy6MweCHOMAqw0Wdf8jk3vc8foCM/l0Kjhfv08PAGmDbN84yP4SAO/sMl+rbYa4h+",
-	"gDV7w9P9ActYJ+uIysPUBm9c8dbnigZ/N5PQTWQlH9troF8ENeqHpOdtR7uQLJvAtytqd8A++prHWu17",
-	"dvEzqBB7mv7l4sfX/gqkYGNXtWpCtFGMzll6QM5YlgUYHZ2DJTBjzONfAZwthpytLBYZJVOGwO651EbJ",
-	"fAaYChMlMdhR1YXnMOkGbVgngU7g62VwrK8jGcSf7EZnDWL4p7r9U922r263U0Qf+yJdVUarsU/DPpqB",
-	"Fem1n1tRTlh9CpnKGaMeRvAM59J/znUzHsoperkez94+5aCyGiuD768GIZpiR7W+g5/4Dsrwmik+Qdy6",
-	"+mQCzRz09WImM2atUvCOAc1+nlOFzOzgR8DpEDJl1kHBxiVflGzdg2MM/3FRhn4cbhKhgi1AkYwLe84m",
-	"CRktS88l+GKhIsNHP67YEtpIoaKBGCkPyNDu3q8ZF1dD/IuCYJ2vfoKymlX1+jMsg1ev3V6PMJb7fp0k",
-	"vvOrA2/VwpX5RslrhovuyVDg+c5lTMhcXjMIKaQsY673ao0ogdsHbZtwyZWxSy9aY2poJqfYaVnv4tDx",
-	"zM8kiA73sHN+ewPyIaBJS6G5BriNslwNa9nYR36zGpWmDgZn1aWIsM64Yy7raLtXUNq6MopAG+BgJCz+",
-	"Ma6qC0HAgkQb6z5Wu7W1ezn4ZLXc52ZVcWrXiSGiRoRZ6Sg6jaJCuwsbHEd/qAE+A0BUhm9+vLgkg/Bd",
-	"iIV44CQQX7fRLggB7D7WGX4vnCgfk/FMSlAQDmY8VsyCLSBOTy48/uCIaZ5CrhS8/RgoEoYKI1GFqCxW",
-	"3YLbSlWty3qaphUovRVT7VYjHVuxPmD4mmnzd4mEE7cIZCAD8+iysElTxXTfON6+mwCpvUyOaYZVzltI",
-	"82maohyX8XVf69DVOXruJAKtGr1WafpI//6H6jRNMR5rtZSrQ1w5ZLucKKYMXgCsTwszCz10qH3rkWCv",
-	"GIj71B4lK89TKdOTELo2qtCGpZ7bQxuZO9O0Kp7PYYSzcgKnYfyV7Xu2OpHnUrAWFvZbqazrA0gjwjAl",
-	"aEaiRSE0mtRGi5vUXzIgEy6aN6PXGJ6yK3XiaiGmjAzgF4R9zDNqz/5MLlaX7TtmNluzw+1OavTSveNe",
-	"3/7v7+ffvXhNzs7fXr749sXZ6eU5/PZ///t/qoUMx72nh0+/6h8d9Z8+vTz8+vjw8Pjw8P9WKx/s8tBe",
-	"0ptwMWUqV4AO0ftmdDTGxwlpfgXAKnjaF/C0o28qT9MFejHHvbPX/+wDn2HPwj6RLyZP6dHR5qqkdjW7",
-	"vBz3lDM0npOGi++FgcQRGpsYnJ1JjVjDixspnWCGFXkmacrSyowgRbIqf9je0SCC214wP1rPr8b3OvpT",
-	"dluV3Vc0bUNZvgIapLZUpf2VtAJw3MO0V9PNpBtN91NsNTUzNrdeGsaAgjUHWQkPWFpvf5/Fo+yrQl2h",
-	"zy+f2pYwx9b4S++fDn6jB27EA6lgXbnWBcje2et/Psc/kbPTMiDyG12R0adf9w+f9g+PLmEybj72Iwg5",
-	"F835xmc0U5xmvePes8lT2vv8YRdB7dT5iPezbHrgYgokIdZ+x6bo3c0kHfke64wk2DMyoVlGRnR8FfMN",
-	"xYcGVbBj3GRzBB+U1UMWDtYGRtR+Vv4dGV04a0LjldjcvnKwEKshM2eXakYzlkbZeCjnOSAvUAqYkwMf",
-	"KuKCuG7i1eV9U5jW1nZHDwqiVJvcaoBBFX/szdsXP59enpMfzv9P+NguB/ZNYdpzsuI3+2MoyR1WvDP1",
-	"+BMYelbHuOKP3c5gpBmjHHrjLf2jQAdniyqAhEx4Zphi6QlRzMUEBVC4ZkusCKH6Chsn6m/259HENkpS",
-	"VfvT1kT1679eNrqt/WoN8y6o/6bUjSsy3+KZbyLaRTSIKDF06lFt4UThotUmYwDJsSlVVMd6vjoDe/1h",
-	"WSyE0aXAYu6DAGA75ddw30ntLkAXFyw07jdNl7jbmMFEEtSIm2OYsqmyDssQEn5yMsm4YMPGd/JA3+U7",
-	"bVSTXYrQtyCMdT1nK+8uxlmRsorQNs3LfaY+L+qK3VchX+6kLqBCXxbgFFEW++6/lc/0azsbHnP5wI1e",
-	"065U8vNqERKU9GHPPtEs1sixpt0mIgBAoiMGpwehbXVClJTAPgwBb+brAcEuSgPdPVFy4cPcERY3OmsH",
-	"5K0r/IOsH2bkyiquhrhB1Gt7Sx1VSCpaq84rDPercikgzPH0GZnJQpXnDJOmpaS/SNk8l4aJ8bL/A+Bn",
-	"NifC10NjbG3JbStrDiFlI3vrqIPx6+T8LBSsR9nol3K8pmM+qqftOvuMs6tgUG10am4WIDeZNYNcsUnG",
-	"pzPTnG4KwuoSSD72z8UUkMmPCQ6bYBIIClOwQ5XpBOmSDZ0+0e6A+npP+xWpEg9dzO2HHQUCwGLr5L0I",
-	"FZZuL2PeHzznSSDJVFjeCrWPXF8dkDM/SV93HGInaKLB/esg8GsyTG/8ylSO9cM5IO1dBuFN7yRJDmwb",
-	"LmMadijWeljGNWfM1BEYbn5prMmbxyfgE0/Xxzu8fjUH5B1wTGDie8TszJ1lgB0gYyrGLEMZLIQ9GycR",
-	"UwWS/lmrSEfNQE1hj3WXya0WxIu0znx4ekcq9SeRMkUW2MG3r7TAkqJTZ5euDVXYkMXylj1LPFGQTmJN",
-	"Fsj0vB7hyhE9u1p6owPb9kpaq4PtPLyj7WzFErRu8u4bB6hO6w7wADplXXq3OUdprUDj2rkKYVKgTqvW",
-	"mYZLQhUZ8zUVvrWy3hs/9WM/vJ31U+u4Urh+aVfRM+Olbl8GxjTXRbamFgoCEsFN8N0o/rQnpNya0PoW",
-	"LBB/0l3nnnMiAAgLWlrsy4Ktk8mpdR/crQXihMQCfmQyp1dYzAdc8HOp6lXGmXudhydVfmbdChQVCZkh",
-	"hd+CRk0w3BBNufXkMn7Nyqsh7UCiAjNYrWV8RrES3ZnGvkzaSgIkp505iyQPSGSGiHEA/GYNA2z9so4l",
-	"3iHBVPVtYSBgM6od3VwMH+dKsQ4INLZTF1qKDCkXeHJucI3Xav9wTxdTFCqXVyEgpA3LXZIRuDl8LVUA",
-	"SQ2A0L2IMU0BtjJLiUMGPiZCliWseibzX589RV6yMJAHkj08+JtnN+ulo22yfpHVDn5RZ6fhe6ioifiV",
-	"b6hVooEAHACIoyayOU1Z2U6oDQeurBZdRzwhmRSsD/0XjXr3W6lQNZYlhgyjtq7WCxiUE186yLxvBuQu",
-	"kbKFPk5HXR3BBbtz4BsZg1qH0vt6zWonfQFzfoDKtZxcp/qVEti7FWnyLPK4wl4Bwy9TPplgN327atY+",
-	"d02CJXP89ji8TlyL+2iJ/zghlEB1KQhNRiFG4T6TMXrt7tqiptnnOZ9M1uZSNpKG+qg1HMdqqKguUG0N",
-	"hN5Nb78hhvfVs317O3b1C+xCdSuOZiErPasO9xzKCbkA+AVrolW3vn1RLJFtaoXxgqlrpvoATYIfrXT7",
-	"D8mYKsWtziLPI7t3aG+YIaHkwrCc/AXzPKoQw78mZAjpHULJSzl9CY1vQ+iGBlgGSt64fyfvxRBt0CF0",
-	"yGnIg7kC6+/hDwcEKvCAVTSeVDm+SP1wXJPh++Lw8IsxvAb8k/XxN/YT+IvhiWt3hioPLt6L4UuqTR+g",
-	"fPovng9dra5idI6IGNAlNuPgDgcjmpIpzQm05CES+wF5V0JLRI/ABrPSB8utVyEMuuV1QboL+N7eNsxG",
-	"WRmqDbz3ZhcAdEfB2vbx5XZok3Jf3P+EvbSGsgcAkBO4Sbv0xtlHwxC4qaGDwc4C+pG0rxvO+BU7ueE/",
-	"OnGggi3qGjXtGH/0uMp3/EZMDMJQmLBC4IIphXLEtg2/CdSWr88aKLlwyTkdcsZWUQFmjg+X+TomylOi",
-	"ZZmfg4YoVz22mMkAmsxr7nEsdP9TFq4ZKXKAtyHaFOOrCkJMQJCA/hoANxlLlW7oN6+tjkGRmDpossbo",
-	"qj3TUwiwYqtiqEl5ost9typxbLCjcSTN7JZw6ne71a614rkiUSEg9PWmhSP0iF7rV1yR8m/uZ5kjcP62",
-	"kvNdl+VT7xwClJ3cDVig3S6IhmLG13DcgRbIDeXw8SvycIJ/nMgskwt98++1xYztycSO1Yxudz2T4MYb",
-	"/F2HdYi/KxENJfoVxCo746A1OrjpZjJL1yUIwdtbiBJD337BHiUf0kP4plWZfcsyRjX7o19b507xw7Ld",
-	"iEbsnOFrrKN2JUhyIXQY9YAgcz4wxgElPXd4GyU8F26wKgk6FO6erjVIvpdZS6Zp++UGdm6tqpsHI0k/",
-	"MJZXjWGAHQs8+vY4wm/AGKUZGS0dAFcHaiOT023iCMfeM3fwelGFXogLGAXec/jMSzm9xF+5qmEXSl2h",
-	"VjP2r0Mm0uHBexFavZ9okskpQfsc1iXY5Atf6ACQecQKAOWCKWdF+kj0QknDkoZsWMiX+0LX92IKWLhU",
-	"MXLFcmOXHx0+YZTMSJ5RwSpBDFyRSgiC3IxA3Ag7YBCQizXhgpd2Z7oKFLyU0wvYhA0//LYQNRHE76R9",
-	"JdhmXE/fDm83qymUiMbSnhW338sFmVOxdOP69h5wxRG2D0P58I5NMzH0BkxNmAcQhga6sqPDQw/e20hY",
-	"tuGaA87OZp/9CVB0Nnwuloz//iNEcuoO7TVTNCsPL5BbGZbr1Wz+nKkpg2Csxx1qN4pkNegglQuRSZqu",
-	"bcCAfI+VS6sk+dynlMh/EbvICG+Bv/EV+ZF6RHhReAT8NQ5CDv9hWJM1cFN6BHoEkida4omOybsiGM5d",
-	"zvPjPMG1r8bnTBs6z3W9wqonadn0eAPYwQ7nGran1yJ6VbhFACKGfTQAZVVyVoxlJovt7aDbD/GcWc+s",
-	"2RI6K9Q12gtnb36yOmUu1TIhgpmFVFehnBdrJiY3Msm3xIZeubG7OqPu+d8qOd/i45dyiw+/46mZdevi",
-	"+VXqNr0HBAXuTrmZcoZOCwn4Kp1cJHOJJBqNqBK8jE8vSh5UZzdDIQWAKTmoIzCQA2y1PV3YivbT25c6",
-	"CVVeUOa+UmKGsI2CLQiHyh33pGuZFdYK95xImvD02IEMu0XTRuYYOPUftnb0WObcV0NAOZnniKXpEks/",
-	"8DvWt4aJcw3+EDQfotMgHOD9hHLAqjfBpI7WouyIgS8JSeLFKIE3PR9mcJzLcgy6DKid+AZEG2Bsd72S",
-	"/rWQLmfKBRI0rp7xV/KaPVTn2s7NtX78DqqvL+2WVo5q1Olvt74DvzmnWq9DxUB6cvL08LBSMRSV7zo+",
-	"Aa589WZ92e53PuR5L7mDvfE0Ytbu8mtVaBZu3/Xw6Bv6zeSLcf9L+uXX/a/Z06P+N+mzcf9w9LfJF5Nn",
-	"KaCyeKodDAT3kh5QV7jiLU+TzxShhpyevTrfplDuDdW60/pj2Ehr4SC6XUu5i8aspm844jrmUiEvDKQs",
-	"9I3xXSgFuFWpYSRjRhOMtpO6oDC2AH3ndqGrYoYIm2jHZAc0JfaOj7762+2ysnEixE7lVF+11yEYTdjq",
-	"lT2QGe75uDmWJCCw0ceDwYKNDsZUmRtwEIMDR5MzgAf/g5DT6a9bYWPAHiCkUrdQSxRPAZxbF9AUhIl0",
-	"tyslwluCQ7nJHTP4ZP+7tvnrnaMfcZlK5SoXQrJA1paYYgdX12fY6tW7hbZ5x80sVXRR2bsOTADluic2",
-	"6EkNLadofLsaYPhTlOU8IVIlXshKwNIEQtv5soQnrUvSjW9t7r5vtbzZyfZvUm+e3nW/dWtaxDtu0ZUb",
-	"+mr21iU12G010goor02i+gq6fdDnU4WIIdzoVJPxTGomPARBmUkBmvSb/qN3lYKMSwEeXQkX45tBsGOi",
-	"phvEzpZb5w8ignAUoLoSo6BjKSYZH9eeA6OWD9Xrgsn9ftyut4Wo3cKuavlUIfR6BHGQWW50TUTD/haZ",
-	"E0IXLMRU652ut3aoh1fm8LYQnbooyDQFx7/bHki7lYNPqhCfb2G90obl5ba6vueweSVKClB8OmI5B5ZQ",
-	"F3R9W4gO70VIbnS8/522PgN5WLnYLNddbv0AGSO4W4JaKfg5tLhjdi9qak8L3FsdNVm53htrYHkVYK2t",
-	"vPCI7nTsUvdTKVN4X+w9w3STvafcFcdNiV2pAHIlUJORC4zXQGAwgvqo8ZKREuPxS91ZuVNdyd8p7IYz",
-	"ccOOhG1yxCElxFt3YgmSNvhk//N54EyrRrvJ2sLHLm8wlqE3NmZlBCUlMyuiiLbmoV0WVB+QU6KYfSVr",
-	"N0Fs27X1C8/LzjWgdIgaD+4UxrowLO9avjb5IMyjK9vJPvzUm7kPqCIM59QOwQBKDlCA5Qoqv1wiAkkd",
-	"rfxP5Na1oxs5Bw3Sn8nprZCS9mjO0bSH9K1rjwEkuRs5mgCzj23iDXQsLH8ppw9HoFeqFV5aw1IUwGdk",
-	"JHJAuLquRtKxCRb91mTuD5OSHYsL89WzXlSmcFhfplA3RAZwfLVDHB1Wypm+vL0UosvrxBUKdmrIvpTT",
-	"ssKPgu2QEJmld2LSVo+QgfTNWrwXSv5Djp5oiKbasy6YCuwy//KT4Ib826uXeMmg2EV9KHiTHB0ewrd1",
-	"BS4sGCpUMfILZpk+QJWRt6plYZxXpCu8x3W2sz0Nl3vkorq6azoSU/uqbwGyoTsmCthvt/xBUNsXTZdf",
-	"bBRC7HWh5JpmBTsg5/PcLAN7liu1hQpbH79xOOk3svnTWhulCgTsJPJBtxDgHDvVT8i/74El3ClFGjx7",
-	"T06ZsEvoFpt22gTrRh98wn98HiD5erPF+y00HEgyL7Tx7Pn2HnQoDXE1CLparkVSGtciqenCmbbAvnWK",
-	"cudtHcfIrpkJfF4OPb4m2GdnitvVoVLCAZog+lv0s+B1WOpeqCvZu5jJhT/sJfVimyIH8nOL0KGA+Ety",
-	"wjNcz9qGGGtp2k+AjvSFFV9+RV7xvyce9VYBDoOVoCyzMgX5Og488q49D6LJ+Bzj8mWBfr8saMIOGggW",
-	"MDXnGqIPq6L3TnHDHKzBt3xn+Ks9rNDTkZZZYRi8lDVtVEKMlAnhE0w3AQ1DM6JHTjdH9Hh2+M1Xt8Hy",
-	"JrWmjSdAhYIummW+MsuOjrF8nPvG2OsxVvCXX27C1VtuI+DkjQ3NEvLVs2d2ocDKcpgrdcPPsXioHD6n",
-	"xjBlP/nvvxz2v/7w6YvP/9jbA6NYjg2rL6wPTsGICwpzqinJvc0LrkmyvkOO1TZAL2W+9CeKCyOt/YIn",
-	"ooPgf63GGMD1tiY2w4hi0yKjqll/UB1XfT7RQGZNNMOWObjAEHKZDF9j0ULfHvghWEQQkooEjIoUsrsj",
-	"qtlXzzBS7akFbt5dNL1L/bFPEQ2oiuPe4JqqQSanA5rnB5mcbkEVWb7oG/usvSM4ex6bBqrndo+EBO7i",
-	"Oz0UWzbz3ejlc7sUGvmidryGFrXyG/ouLsAWu8nuoh2sRaL1x9emVQm/oJgk3oGMezi7cGiqh8Lw8ZXz",
-	"fpsdGgrQXeDQKmKsRhfWTJDKmcO5VFFCyCMEerRMKKsED1ii/fzFoSe0ck4ytI8KFpA3zYy9F1Abgf5O",
-	"Yi+m4Xfnl8TeaePZ8ID8mDOBuPApGWdSw78V88VD4FUlmPaa0RxqOu3Nw8yCMeFM37ruUixteWtHuYSl",
-	"edB3jytAnEhAJ7dTlcqeyGdfPN34+one9X64HeLFbjh7KKVJqNXNlkTIRSt5NXw0yOUNQWzdavNU3c2H",
-	"7ZxDMU+JLH+D2V3TpRfnxHl1s5LCwd1UOb6px732346oUQB6Tjt0Nvgw6qKSrBLDV/7xMxoh1T4Ps7Hn",
-	"Dba9BO4Enh/7A4YwrHxqTAITI7HtyyHl2qOJdMyQr8Yvzphirj2da0+wj2mSjGoTagOtF620G846tNFL",
-	"UoNtKv4piJ3quck9gJp7tZqsYZ5ny/COvT0OZ7TfQB4z4YIHQhI5R9a8G0xwn0NRcZXtq2SBs/oC3HCs",
-	"koXcpioEC+d0O5Zw/QDpyc9L8QfQaBSxXltMLIkTAuxLRKbHcnd0DQf/Fnyxc/qxP+ej3vHRV7Vnf5Ar",
-	"ds3ZYoOyWOidrPao+SwEsiFNCk0zaAi1S7R06mKeECUhlgB9/w4NhYko44HBRP8dx9UBlZiOyawhpPgG",
-	"57776Xj8snlaXbVUAmtIG4FH6hByw76Uah/HQql1fCoowat8KlvI5xpuFSaUzG65q8AwnOL8wsVzza2r",
-	"D5Ior5g4IKFyFhFJpFXa9vr2JPwx1Swoaw7tzTeQ1P0hsE95ot8LawW4AaCNPPwRFMbcmgompueqniL4",
-	"JpkyExXhwpfLxk78iCcplGktEsm5XaVXdDzjgnV0FNzTYaS7tsvisTOrf2s0dfjbrvLPxgUwch//8qGK",
-	"J6VkRiiZ4xyQwu2GR2R/vGmA5cUo4+NeVZbDRXo7A2hJ0s0qJbN4Xztvg1FR5MAtUp/QO49H3N59eGA0",
-	"g9HbdJr1O82yuN3jFrLBej2HRIMNm78BL3boj7b7/uzwm7KW32E1W1koNLI78IwRLecMLZWiCUYMG4nO",
-	"K+bco2HAdmnLG9CNenMu7EYcUTxRGASOj5TvPAdHyDfCO2TA+rLlbpa2kwPUaX3yLvsUmDmLdZboSKZL",
-	"YhZ8zG76TwgtZN0tLQHYy7mJw1p0z9Z2qv2LNpraPeDqRaNf0Ov6u7YVOXFclBG/9p4nfL2uHUTmXR+c",
-	"db0ehdOVACt0RZAGv/AW3hK8mAYFG7GT/4gDdapmz7FGs4WTC4EPIRFNN1qvfZVsYGyJnnkccm46wVSz",
-	"64Mtf7JGuOIsJYJ9NFHzAEZVzUxacw2RvjOqzQF5dvisRAqJZACDM1ZTCFTqM4o/1NO5dLh929L+x3tg",
-	"B3aURBoqTmHxmlj87Zr9Cp2Ejp//qH/4dIWf/xYKf+jj6R33rmnGgXu7GEFV//HqkEkP9mptH/yCChN0",
-	"2IekN55Zm0oAAVMqdP/wqJf0Uq7Y2EiYuW9Pp+M5618fPj2gOT/ImNFMjNUyN9CjXn4hsU/pHffUZPz0",
-	"6Iuv8OdfsV7qV80C/Bb+Vl3Dqwt9FL/I8ZdfuO9Z48r+HZPJvaTH6OjXK7b8Ffryo5/hyS6HxeaUZwB4",
-	"rP//6vIoKa3V39s8G7sqiJ1xQslF05mJRbDk8IGwzVRuoxlq7/ULCvEFLQmdKsY0MbJ6vKHaVs31AXlX",
-	"FsyG3h+vIKCTkQi5wDoAKKvBDX6iXdme/TCghEbaxVeVhE5D/A4SrmpsZV3Wmg8t64gdw7rx+bFHpYUD",
-	"1CS/uwttV1Dkf+rGP3XjXehGtIpiacPEOBWREfKX07NX53/tzFK9DRTAlfpCEmsGYUdrE9ZZS/bFM8qF",
-	"VZqjWhIzaH6/YxP2RWnstWHIXqqluxIW5aWRQJ62nR1aS01yYYA7XmFW0hQKFntBl4Rm/IqFiAI6F1xH",
-	"kRsHOk3JTGrjsqq3BRp2ZKdoyUK9QVJhH4c651fQT1umAm++1p2Qk8Q0cavu535xix/tAGUi3/cOQBLF",
-	"YQZn1jYB48W6P80oQNWgxf673g4rSRcb3rKh8DhFFJNw7YnpZopNyZE0O6IlNiB04BPvTUF5YMQHBDB4",
-	"Ka+YVwWwtUjvHCMO7by/yVpU2hJgEKOlQPCG4RJXO+1Lp+0iNKEJwpbuvKN3iif49dPDEgzvNZ/OTLYk",
-	"IyUX1rvDjs/Nq9Psa/+x4ASV2+nb4QQhS209AjlV2yEEwrLeDUIgptKxUBR7eN37bVqy0AgJ2KxLO0YF",
-	"7P4s3isuIKzhE407t8sdty3/7g2m2zL1HlPoIHICT5P1XDIJ9AzPmT4gQ8U0M0MyZ9RBukIaF1ozPW8E",
-	"8JKSUyhwdhNSS3L0ZahQtmKno+JmJLnN+HUdpA0W/p9f12f+a2gd4M7h+iYvXl1xfPVeauhE26DlqzKu",
-	"Q4xpbIMLgDLbjPeHouFdMSPWli00lw6vli6AFA2wymWbs2S/ceMUvZYpgwXf/xBRA3U4uuYYNRyH1/AG",
-	"22vLxywl7+LGAyNxyRJQG7dUMK2q04lUU2kME/31suBrmJIYfXKNk/Ctf+6uG/TACpUq79MtQAEcgBKR",
-	"wMOXjpbWzhk7SpYbZL0STP751tvPxTU3iOXWuPWXjRj6C+/vwAU4r5eEF9EQHW5QOUynuxO9jddXUMAC",
-	"lV1LFpuedAxE5Xo7t87XtEIXvW8ccYjy0Oy0kOpKgwWJ7EzaqiWS0qU+AYBsqjLO8Gs+9ebw6K31iek0",
-	"36IfwdM3eIbl+95mclzGNbFzeAtfx4PVPVZquCDUzvUAPBznK/VAClmfprR/5I0F9F5La+FFyua5NEyM",
-	"l/0f2LKxM921B65pl9/HCXVLiV7aSsoDXgYSKUnPMApRCuij6P9Ge5uHK8o1v5+eqZdcXAUU5s48OHhL",
-	"LHK0J2jjg1OvvQb2Y7m5DWUZjgM+HuMlfApNGQ4uxR0Ub32AOQPThEbCmn4eGLRyRjoRLYBRP+799tW/",
-	"KOuJl+BmECqw7uhCKjuhsVSKjQ2ZSaUZGQFkwrK3g+Thm915VXhtyOCCTwV0gfUSpxZg4Atm+mdSXvEG",
-	"ymXNNAIQf29Mbh2Tg4rSWLHZ2i4zP5NzaBkdLa1e5rGQBEkvzOz2IvNYzD/xdG3k4YXRqN3xWvYaGPKb",
-	"Qi6IFE1xh3WafkeIqO4CCsg7FK8qeBu7KJErtlyHzxVFw4GNywPY5NZ1ESaBpE+uuJ1YEpWiIcqPJ6sC",
-	"7ivhgQmwkdmY2h5Ba778YOfUobH0A1t2aiW9ohBNtEsbVfkBLA7NWEoKwEK/YbFuGgGyTx0oadbyP5yS",
-	"kSwgZe7gIl3v6TG4zy6XjMWfQ2tBD+3sDg/IK9wubWSeM8jdUYH0pSfOG0f0JjxeWLWUkLRQvl4Zakxq",
-	"cvAwX7eva+0obBOIgfwRaNCaVb7iyfG2aemhu6yLgNHFQMmGzUoUKLkaaTtlRSUyUcztTmRyTLNe0rsG",
-	"GfiwCyjCXrIJi8XrEY/fKDmFe7KFhByjmT+mVLBFKZblku8gn3O21pWy9mHiGpOtyXijDPanF5ggnEzc",
-	"CamtFnjFep0SPnaap7d6wF/p1bdfwruncv0VuRLNmrOB/+Oahc/YNcuQp5FIqOzCYMZUUWG0PTIl0XkS",
-	"NBYADNkbVCqoovYTlsCXMeXXwAqDtYzW57IvAF2uDCpB2EdfnOMqRaiBhnr4DPvI6+In5/idU3ylW9SF",
-	"i6IOXp++Ok/iUC/8hkgVhQ8HL55XHS//ZdfrXacicKU2hSsD9ytC6vqLG+G/oon9Vzmhvw5+of3/POx/",
-	"0//w//1j7271DC7vud+fDiV+GQQjlWVpEGAsOGnZXt6FdNVca0M3r535V14mS+STKadxQIb0mvKMjjI2",
-	"9OAGWM5EyZzyzJfQwu1dX7v0ujKZDvesOlDnfLQu0s41gsjLibXl54hVVMbZ4iltUUj0FntkNCBjjGeS",
-	"j5mL4AAILGSTMF+YZTDoAXmNsaZoPlXF6fRObaXR6h7tXKIMUwVV5Os/Vz1Wn6aLsxIHWLbXS+LfQZ7b",
-	"nvYPELfxUBObR0sqL3YP7VV3I5NnM2mPLe63BI9iD5Gs6pIyftCAAnpuxRCtX0cIha41GrxZRk7fvMCE",
-	"bihkslYOBlXkQoTP2wXnwtpbLnfkeI5Xg4+QA3vjJ9ZNW55/PA62M6wjuLS7RCaeaPf+gBwaikep/3tX",
-	"8YpIqADowbhdysvl3vI2wr1v9sZeM2YVma/TgRYOeMXjUMPhI8ZOjlB20NfaKFD940JcupKCP8PUvniI",
-	"i19TutS9428OS7YCmhuw9vRYwoie0HazQ+PX+X5C09HQaefVRaLUaz4TA8K/3fEQMmV9w+Z5hn0tG4JE",
-	"1AeGXsuUXYZnPfqsavw6neM/AAqLiRZvu1RpdR+3wXsAMAesa0DMzDVQDvGKdIzlgABoncA57LLUa+Ac",
-	"XKw06lacU7G8fUnBNelkPbs5AneB4LDb1tSahacB6wxA1KAWhbqD5ulQ/OZUmXcj+LMGZ6WtXWvfaozn",
-	"di/uRjn8PcI5tKBMNyk2cpehD2AMtVTGRSnAE1lwvQKnhGy1ZdbBIIOKy8zkSs65bqLAaqhWWjUhoYvv",
-	"hFAy56LQ0BMGIUQli2YuKjv7ephjj7bvI/Duxz7898NuhZAP8K6/kzt+c6VWnzm6iQsHBmDiKm5KzCas",
-	"rwGCRNRsDk6syUF5jQBj2+qyThm/7Zzux5CHolEPBNihJX+appuBu23QEgBf2wXoCy3AuN2LKqtNb7ED",
-	"HwWW11soT9xmjddaeo5mOGXCcLO0VsM1E0aqZTVLBgylEZyypjxttP8erN3Xqb23zX6sR+iqBec6IKdo",
-	"BMwpsMZyTRYAIF0GcciSmWMCmXoupvZ2nPJrFue0gYXqwln37wUmsxUrYTymEqvIsZKRK+IWxlFdVtBN",
-	"Jh4JFJmr3HzrsDWdhfkQLct7sigbLUn3h7b6tWB/roRcCEh/Of+BRz7ebqak79BC+la2jpgmWxJaQYYF",
-	"qYOvpeV9D9ndEXN8sHXm4in+5aEKkpvefQhTd222qtAmwuqF8Hm0lfvJTso1HWVrZOf8I9egyeKb/Iqx",
-	"HJhDa4u5nuMz/5i30IWRORC/2zWTwh9/QEbn2t3ehJs9t00B2H2zOQbZK6A6sJ88iLr+PFh5BOE/tT4u",
-	"sMvXc2r+JOApf8wNfckMobiMDOha4J92dzEcYHV8xcqdUi72sgmtDZLW7Ze1EKLaoagbyszYnDgzMWU0",
-	"zXgDKqBdqucKZ/gwNxJn12mZA9IvupMJVcIjZjcUihBwgbFKcjFjYj/H2hejcO3LK6tEINjm5CI9gfD2",
-	"gJzqKyiuhJJNb4XGu3uCRZfWwAyhKa6JvGYqLXzBFnC411Y/t3Oeu7nFYXIXhqp7sQq7lb8f7M1pb/CK",
-	"ygBUJbdhAZ21RG6d0WvHYb/frcHE+rveKh67jkpm9goryXucVguBoKD5dOU94CgBjVudzJ2LP65VgJfI",
-	"3hdG48auxweImhmfHh7CVXLFctMcDW7qt28Rj+EBBmrhrTuN1kZNzNbvkk4mkkqr6X6iMJHKyUATgo5e",
-	"Ccph53qR+wptQJ2Ev0wUYyigkd3hG3D9r6AsH1Dlx1KlLMUyFk804UiRjSzGszqX8luY8INVC5Ue6M4E",
-	"oxJQdH3QHEL7WKANASHXBB1xmUE0dT95mTOj+LhZd7xiVBcKW7EjJ9TtoZgSvdSGQe04AjdCFHhNYvqV",
-	"G7A75eJG+FbJ+RYfv5RbfPgdT82sW8Hz69SpLnICB3smgTvOEYLuLlCBs+j2VOcBORWEGmPt7ogTXRsw",
-	"z726QY477GRqiHlbpf2mHPcPdG+Ft+42y4h7BK4m0pqVPEIoQSA8Fxff73KVNflOf2dTDiTXXkYSR4II",
-	"9IUSmky50SybHJB3Dp1hqPVsmMSpSbyZqL18PPk2JFKspDucbfsCQF4VUVXVcbW5pd7rrkruO/0ZXmML",
-	"D+tp+6PXyerf2bQQ7cXdG0R025wocqZtovAGn7Dv8nOj5ju3uszqtxuVG8jaY0WymvILrwBzaKDrKde0",
-	"S6F8Da92R9qs0yShv3GiLWC5buvWC0KwPWrbMRnaqdyAmooOLMutCkPUfyEXaIAPw9jDsn4jfkerF8Nr",
-	"ApzKCDUrDpBlAYwNavGbUKcempg9KHiqSK52BKWqiJN1pQC7fp0bB1yRRI7YEtLP1ciNzLCtl4ryypMC",
-	"mqTnDNr6s6Xrm4Y8tnPTKBnLfIl55eoDubBmYh3QOky1+9oNjGJ8rJRAIBuxsznawFw/c7TsPm2DYS+I",
-	"tEL0lRo6ohpZMRXTRqp9g3KKId/CuqCc5/b0eRods3kCdyqee6T69LPWV9ojNcFvoHohUHHCn+tR5t7C",
-	"lP5M8t5hkrdQgqRAwtpRolfr2XqiMOZxKsaKQSUSMCEr5knDTwAAT3ktZ6cHnFYLaBFZF9dBm6tDzRBi",
-	"NC3sBE4bmdxdaxhxcMG54tfUYBNVKLx5or2Rtt/+OOTh9TsEOgkUgK8sh45ZCMtDND6nysHw+x5owzMo",
-	"QrrVvXnLruUVtmLUt5T93mP0uABRNUw1Z7+fL3sZnlpt7PMFZR5hR04mUGV7AyRXsWuJKwYwPEyktZUX",
-	"CLiy/x5u6aQ+8nJZX6blzwaW2UGnsQ8fYG2rA7Fut6h2UAioDVuXvfHsjXLuyL5vsUgctQ9EjYscohzL",
-	"ssaQZva9UDVQQWC+hKYyNzoheaEAh1cRxRChfR3O5U8496i65EHqjZVpdhotW621wTOuCqFDCjXsWwBG",
-	"uQKPTir4R9Tqsd+94qQLMNQGsMnrnQqHXRLDASrmoF7gBXzwzZV/JRGAEBTO/vT2pbZqLeU6L7zROmII",
-	"M+ObU8BQDbbOMQJ3emUHixWWBZLfcAjnDTWJ9qXKNe9U6W0GnLy7oEav0ZmpabUdxMJoFWTblw/VCmaL",
-	"QggaZr2/g54t7riuJLwmJfDQOKYf8oDBXINJBDBLsS2NAZa6vjs1ZfcqPI08YliTFMS+BXpMWqYYlU84",
-	"3osI+KtlDZRdlrk8kCpEnIG+llnhs9NQr2WlgWes1BwzGnORgcQkgfccLvLaIAZM6LlTWn8qkY1MpqDj",
-	"IynC4MM6ZU7FElDF9hSofKqs/beWTRAUibuFrSABxoVdZMoFUwfktQSkJz5mnhafKvB1rV00DYcizB9y",
-	"8UUOcScAt7QWVk3BLM6t5ZjY01YtazfHpsgovn2khqAbthU95ECgYvWMo42WcbdtJfz4xO5OxugO5pB3",
-	"4/vAu7AGsCVC/PHYPRVgn1NvK88DrHLGxVWdNtHM7IzjE0GarEAgt4d67KcHc90PBqhtDOELKJYL0ReX",
-	"BpGC9SFBBouyLZxwnhVTLjZHIrnZX83n9o/eeA+vBveK3a15vXkBhQlu6EcPXIIv0nk7s9uq9bQv60gs",
-	"V7d9l/7VsulZG7QiNOgB7TpbSxOj0Eyv6WrFZXsUfa2roCZ5EN4Nefsau1zhBGGeO+VT5sOW8Wl6AgFM",
-	"twCO2m+sWN3B+o6Z1te17ZNyF8gmm+7PWlTG0PQKuaLazlfcDbq0pjXQG+Hf02EtlEkbW9NB5QvM6h6a",
-	"TXHgewQu2fIUxwoUw0FbQHiRS9+5EGtvazwjr1XU6dxYyIdDPv4LE9+k+xvTrdguV6bnq0NAvJqdv9+7",
-	"M9DlPcrLs5TkfW9P3ykOS5tZ0dUlLkuJ9m8XelwoZU3TnOcMcknXTOla0CmsHWt5gVs/PndyjW66U9Xj",
-	"cmf3aRu71EkpqZ3WfdyoOPJ9Xqlbnu1mzToYKSrGsz4+5vYWLkOnrkOEajIqeGZC4x3BR52Ewi6Hriuk",
-	"cCSGbklKQhYIfvnCaq7JnKqrJqCwv8PTL+l0rxL7OpAwnPdWgPsbAMl2JHzRMnSWpAkaBMbCqBRsKoAH",
-	"U6RmgBCFZhkbGzrKwm5uxI666b2Ps9Zr4qzVFmd1s8M5RIIngAgKrWWOJZqlEFTD2IrLlPpwrA8C4pkq",
-	"MKzvAQu4C+m6D7uEvRV3TAxgCihxoOE0TVnqaGvw7Pqb0U7ZqhCfUaLCpZPGVCnue2KwNNLbNxzJpmor",
-	"IWl65lbrHjQ1TVNu/0SzN8pOzHAr+hOaaZbY7Q6/wtLZeh1jN8m+WXTajg6f/e3Lr7+67cTFZ/cXHKHE",
-	"8HOEGnd8S7jNsPvSUAPcDuQHXWJimxI3Isq6T3pzscfFYX81px/7cz7qHT+1P9kjoN3irTm3qaITs5av",
-	"3Urzi0n/FTXjGZaVYJ6EYZm39eSisnC4RPC/hCklVZPN/hwG7jSBNoE537F5z/WYqjTysZ5oQJCHhQ67",
-	"61TLxgGZ2tselhBVGYWSPrjgIaytZyz1Fr1zAWDr7H2wmEnw+9wHy64oipNMyNBvLlJ/Yf+AO2vwKzrS",
-	"jjF9xVXYb187TXjCzOqPd4Wj4PySTmsOghXzcBAW1EXyO2UhuGxXimrdELCOUTr4xFeCw31HuCGaC5eD",
-	"8zJhFVW0DNA2l56UhUgI6+g7TMaQ2LWz/tX5LqW8VbUKdcB3+IrlnRuMHCcEzlPyH2hgPnhTmLvWMDtm",
-	"70ZUs1/dUe0df5HEX8WWIzvrK2blYcFGVuScAXf8yRvG+HvFtCwUENB8+vz584fPG6f5YKnuwUFr40ga",
-	"3/Bxx2fTnpt21fyaazo8aZ3n5zqiHZkVMKTjEcmopyb3d4K3vevhn96U836A8R43uZ/dkenSuWoKkrUT",
-	"APqZZjylBjuOqb2XM3bsSgtynFNUqebKisEXKoRTpuXMAklMYxzvTdHSxnYQInLzuo8YkRu62yBRUBZh",
-	"v6hvtNhUpG6PEPlnD3LFJhmfzm7pFxvP2PgKaKmgrA3ijVGNVoLtK2HGMad/MDKhFBk+52IQrvbSFQnb",
-	"pdBYDwW3+wm68RigVlLO0RGX8qqUcA9LL2pRBt/4d2vB0NyVQqiE1u0d936jEYr9WNkbqI/3cay097zJ",
-	"k/AA+MSHpOeNe/td+6vj3vXRwdHBYW/zW/8CZ3v3UVkvnTWn7Z0PWU5kIdJW2OHY+Mo73lEBIshsqugC",
-	"GiOhSHjOmEMrwjJPH5zawgff0OsOJ9UJzPryRKOWMEnX/AOs2sHJWzI4bXhRXLEKF118lkdFHLlSzChu",
-	"T6+vsYX2NaghPvZnHKFWHDrowsFUA3UydYCIaJz7XgDhmMxWHNAm2H8vfw8QJOOPftqP7qjM2POVVYz9",
-	"l66J7TbM085N/LeFKJUE3HTVay7BW7yqVQBMcyG2UBrNCCKNeuPamY5rFAcPdapRhF3T61LfYZ17gkgj",
-	"oyX+16q/CWcZQHnBP1aPrzdc/zQnm4d2tk9nFqXfg9hC8zAebpcroG9t31yxRroNvit4nRX6gROXmUJe",
-	"ZRliTgkA6tr/X5aM4tBUxptqgaou4R8L2qv67p1XEZVB5QYIr/0KiFYFbPDJ/evzBsGPEHeM3Aysgykz",
-	"jF4YMXun10ZAfg7O2X6J7JyaWWk4lC7fmkQ2F3xezOMkGheGTeGG+D3EV34swymJwyuyxiVogTsRp0HK",
-	"J5Nm3CUMpqUpWsnYNwi+AUZekhu3ZFKWVwRtR+eIiAnNTtogBDuir9TxIUwmD1zsklq6N4AQchFPs5An",
-	"9o19AQlk3KGzdyIVayJ/c+vTe1Dyb/ejW1hNK39MaTJiZsGYsIsX1OvdnACHBLCO14OOTbYsz2eyTsVy",
-	"E5SqdUmhOVwbnmWEThVj5VfdHJ9o/821VfxvcZYP/3DsjIbxKMOZVAD6Rcgo+ICm3CDhsYvz4+SjUWO/",
-	"ZtiuDszo9YbihXvEQ8xr4Nw6td9eQ1lVtcIECOf9quwbgXZPGnzCf2zBAW3qsi2KgX40ck3tNy5bpxY/",
-	"DnFvpeLUbdDm9eENlMRwMBJCiSoyYOicMmEXFK/o/EbAECpFoKgHgotXLAfMqJ/tG4FPZ59WCSnStKHR",
-	"+U1h7mOb2g8s4BD3EFbAgTtW6sxsLWtrdMHtvP5gBN1kOalqJ2xQMb64KbAe16v3fej/u1fwd8LmD2ua",
-	"M5lnDNYOMFxrMh9+fa1J1m4lcNj3wSf/z7X3wAvjUOkmhTUUYTxHVuVnWSUmg/SDK7IFmLumq2FvmvR6",
-	"S9GUj92oDv2rZ5sUntddIwip2OZNEs192y1fQ0M2nkk+9rz23JAJzzJNeH0v0aPalfZPf6fxlL22t9Zq",
-	"2OR01t33D32X27cN/Bvfg3XQuWwBkE9JSruXHqleHVhTysW0D6CKm3UQ54pN+McQisBGYihOIZkUU6YI",
-	"E0pmHnJVY54aBwCYQs2ya4cO5aAQhQRj9xbSEC6mlzjN30PXcfWd7qL/OIzoNmM/tFTQeICWCtttLQOx",
-	"DJtOoIQotbt/CsGFKDsA30qg2iiJ2pDheYAAJQUmp9zDmioYVhZxB7m4GxoPP0Gc910XATRMI+0QrtW1",
-	"ZdIasdsfmbVGcQ0+oVa6zdZ1oipkYO2AvIGQC4LNNIh2VRpT8IWMpUi966t7qWJN4MwbCOWqCYdgSIgM",
-	"7WP5HgE6FMP0rr6Yf/Pxaf6bj+NXL2dcgLVXcw4AVPar//7LYf8b2v/PD5/+9vkfeztayPjCaXuwzjuL",
-	"SywdvxWsaK7U/nHiWmxLj2YpC4/EgN0RZDjj9mJaDpOSeQNz54A6FadejyFdHtV8w/BpQhxKndVv7wXw",
-	"gqKum1lRmxgWWKcXVqhkBlSDKbIEH7wXtTfhv8KrrchTXVInrptqsM6eHdY0CNY/TSBI3r6PcctaVzg0",
-	"kjJjVGwYyX9gtznsS8eBBYlMwYnHTJXKJ/4KVbnKmy3BlT4HoNxam9fHpqA509oaf1wTwz6aYzL89L5n",
-	"+PiKmfe9Y/K///0/n4cJdLdZ21TNuaAZoZmWZDhGro5hQobGLIfYzLbgIpWLIfnLcCwzbf+m5EIP/4oK",
-	"GJMRhOv3wo4D3cTv3S05tHaw/a2rbg7DH5BTO4GF6/4TAE3HNBlxQdXSvwEgGsdKnJyGCT9BixTypUvD",
-	"8OA68Tgmw3RIuMgLk5AhG0KZGRNpQoaLIaEEX+iJJpr/J0sgDotl10M5JLIw+D01xKZMTLgNPw5hI9lH",
-	"bqBR6+C9OI15U5hINWoXO1rOlJYi4PR41OcA1BmIPoULGfM0Y7AnM5pNCBVkJgtVp1l+zJl4C5Jw44gc",
-	"oQ1yIzO/4GY8a0Xr24E9iqR/addhjsJlX2MilSv0e8dGF9L+eldhn3KroNg2OEkegRFlAwuo/C1NhRPV",
-	"erflbTneo3dX3LssO/dSyk1qBVqwfNy9IiT55XukEEkqluR9QJLezRhUxrsWkwg/lKMNlFQ5XeC81YYx",
-	"O1jR9k/LXYAibbE3dwsv2M4Ote+T+3ndQ6DQD32PiEjbH+V12nRgmF7T5XaGHW7elaYuDlQyIQG6EUYA",
-	"I0Ir54RRDzrDDWhgjxDOcqm5dSOeaGLfwBs+fDx7LzwFsVUt4Ou6YvuMhbzceCal9mwZ0ZosUbZ5oG2y",
-	"J+EkCH9AzqkzoS6ZvgeBj9pkYKUwWJLb7YJJeGd/wqgZ/NPmsNP+TexbtXdG4tkaNselMXTqJtgfU2X6",
-	"Xx6lh+zrESzGnJoxNIAdf3H0NOnJKx/QMFJe/Wof8Ldn9gdDs97x0dPDZzu9YP1JfFeR2Vas3VN9RWgp",
-	"bIvyLnQHY/92AVVkW1m3riALTyTG57c3c2HMx2/hFlm3HjysE6owYOfOCzB34bxblWNkHJSqRL0cuSAU",
-	"pt6qo+0wGxi7L4wGTBG20GQqfUL/BKGfo+DYugy/faXHZNJi6dV2S9tgyZ66xQM4nspeuka1vIAeTEOn",
-	"SckWPWJja2Jhk3atWdvuirZ7PH7mbNGpSQuFcSV+G9WGHB0eejHddt8aEurWei3UmBFrs3jOIWIkGQ5m",
-	"Ul7pwTD4fXY+T7SjGtB8KrxziKiMVnd6ulaYuuNvxL9EcI0llWBCCpExrT1p3ZRfM6B89YASp29eEJqm",
-	"yn5mAiyXOiI7rPtyre29txjtiqaDEJF4oxeKDf6pl9S18LqctDNYIO7krTq7heM5G7g/4Gb1jntTbmbF",
-	"CIUAsh39QOS++b1fZPdRIGCHvWubfxddF10jOEN9m4FPs8xK/KQQGL2D4jb8RNSpIPLCOHFNArvPhNvj",
-	"lCsJNS11dDLHoaNSMLOQ6ioByD6HXsGnM6MPyAqwpT1NbgZw2U4oz8CqD3ZMgiTaogkhz1qFF/CEXkd1",
-	"rPBw9Bng6XdezxpNQFuxa7KAy+uq11Y/dywdio2lSoEHzorI/gaw6/Fvg0LG/gRafSIV+JlNPQ1uxEdv",
-	"Abs36TzE6/eolQCvf9i9hncvAqTvY4zu6lKCW6SP8X5uFJ2BU+TKosl4JjWrL1FtfzlbPyR3EdndeF/u",
-	"Nq7byu500RsC07qX5hAY+R6Dutue4Gb9OXBxxIbb8y2jadlo7Y/4McmlMjoh11RxOsqYTsiM0czMEOMs",
-	"Aa1aIQZ1E3f6wivi8P1g+DkXKiJ3hLKadWrjBbzBHnXPqwaDr8iy6ssFcCIddhLvgcOhlMoBY0KhUNmR",
-	"3dSCbX2ahvKao6d/u9tS+co6dtooQ6NVQ8MLtBAd2a2fyYXdeFVsTJy1RqzX0jZ8yzPDFGIFVLfShdCt",
-	"S5FzYf0Vj3w/ow04ApFNuC8HQ3WWb+LaQDptkiTNqIJKjs2FKVlt5S3r26woj5YxlljdqFCMVBk0yEcP",
-	"DwHEAYo5eKL+F77p+0PtnB6b/XxJp53azlacCEVdahUQ5rGSVX28y3HR69GEzitOUsqQj8QHqgCDgGpj",
-	"53YSQCewkkdf6dsYSy786J0qNd05Pg/AcSyEixT2uSAjJRfWocCyBr9E6QpoTw09ajDqagMvFz4u6Dlw",
-	"x1JecXZA3ikppuDZot0NP4Z6iil3OKgaP4B1dqL8leHzxmp7t4RdxUTw6fdTIP+q9qK7wIgvRBwifLwL",
-	"ZvpnsNwN1ja+SUK+Nyb/UWTLroDymph5+RRQ4uG4grYI4pCXdMfbMfN6BTFwIAHr/GxgaI5lM8T27Joh",
-	"iE/GqNLRb5s86zMcLha92/xkt2uyMJtv2/nHnCtWmXX3AOZ2m3CWt6qBup34xNMNEnwuvUgV87z64b6A",
-	"Nhsf6dJGMTqHmlYQHC6IZmMpUg3x1HIntZwzcCVZplko6Xh2+Kw5OKJ3xIupp+DvLjRyLlJAVbEqPEx6",
-	"q73hU9Hn4hagNGvHQQgS7kZApHK0R1QsYWm5JldCLhqiI3wqXojeviUYJUk51lRA40Xq98aZdWdynlOx",
-	"JHQ8lgU0EhQq6x33BpKn4wG8Sg8BUzfT8TD1V8zMZNo6NGODNvxeLkLhD8W72SrHGVNsey2oZ/2Z1KYP",
-	"sLJNSRH7ltqj+HLXVDThYspUrrgwZCqZS/gPQ7vLa5myIeJvU1/qDUkSNQdUxnoiq4uL77+X2vzAll3d",
-	"yjjAnYdUyvfqLBIN1TihCUwqUIMXF98Tu8Pkii2Bmcw+kQIKy9Z9SMYq1J0SEXM2H/lCuakCOg3ybiYd",
-	"rxOMRDTD+4orUFgwWBMsh53Ho09P2NfoPDcBy7g+MeF04a3tBvCoe01L2BV7pDkJ42T2lkW/PSMRHyW7",
-	"kHicrOUT+Jjtn6ISBd0Am9HqWrZ7LO4iG7HhjtxtLmL/XekCiILO7wWEgs7vMQWx3YGN1eR63AnAzEuI",
-	"Hsvc/hd7nO2/mHXZljdCT8JhEGK1FDdWGhsuRQ+A0N2GdI7q4ONNp29erAI6bB1SuoSK/Pp4wUlUg1ap",
-	"Z2uKFfnG904O2P0BKXQLntDgwQD6C422GStSIHYCvbXkBsnZZs6Mx024JYzw1ocQPORXUygBWmlhertE",
-	"CXaF77jrGIEHKhDVk7dloADMuVtdgwC35+s+h1oqM8TrMRA+7tWj+pPGvoNbASogwXNiPSYuCo0955Ce",
-	"k4VIG3NRUpmmpJD9RJQSwh/78N/fRzrILm3n/gr6Bbv4K6s3MTzrXh0Wu2SP1GEpdLWBZyeHxR40JTOW",
-	"lCaVb+qHViE/EFSzjg2/ruePbHkZ2z0Sd+GrbLsZd+Os7L8t7dtSdk734KzYYe/RWdlOPhpUpJ0Cu4Xi",
-	"MePiiiykutIOHCWl6LJUjOgTqEWnKuNMwTQZpF0cu0OUvZWIX1IIwzMH8mE1cZMR/tZO8CUXV3dF8daR",
-	"1W1foXvEMjSzccuQrAu7eeyeQymQ2wVAJdtQdtaimFWEaRs3uOL0Js7gg/4ymUMLp0DOsWaTb2cUxTuI",
-	"Z3UPhui3tN5vvu2uaDzsiMhedY/JG48FfcVctH4FB7Pp+IaNaq+GLNxpV2wZKIsdPx1ccC71C4qqij3H",
-	"xTU3rE9T2j/y5j5m10t7/0XK5rk0TIyXfcxJ1RahPT08THpzLkJRWgsgsVFm08Phlex4cGx6x71JkWWb",
-	"N4v9uBC/21DDTa1XxhVCTSackr0vyQ2jDC+87vLiGIragFveyQKR4mRdpcIat2Lvg/RgIxEr2myXPfOV",
-	"mOsqFxTLGPVYv5VGPbiQ6BTh4YF1aFYLkPkdMz9HPD8d3SB3wkwfv/4TTUYFz9Itg0ALNoKG4y3wGk6x",
-	"4NKZAJpPASbzii13CP2888M/+sywe5NOjYY31ofQRBZG89TXtiqGwJ1y4trId2639bKwIXBDyjIORNOZ",
-	"nKJbEPAbFsjgDb2MrmPCcfXWqUa3dI8LxGERJr0/jsM7z7GTMZpqD0MW9Z+U3R6u4b9Oq7W/jK2fjk7j",
-	"LjvuSG3c5VVA6kRn/YqLlNhXRrx4qO48JsN/678uskzmun/BpwLABoZ2+4bXR/9cIjjM2Efy/avTs/7F",
-	"96f9p19+ZR8affWSz5k2dJ4PE2vzQld4GrCfPLaDL3N38A72V1AetDm+A7jyEMK7Al5o+yYBkZS6AO6M",
-	"ev4dajDsb5zXMK+NJ7UidLuysqO6qwBwAsGANfqjX00oz1hq99++eO+4B8+qwX/AusKZMbk+HgzG/MAN",
-	"diDV1OFyCNy0zQ14t0D3EN9yI9895sNOB7H5Hhq4i2YTzFQHqAZI14GxzHoUXxxab7KhOO15OcAfiDXa",
-	"vfWyey4q4PRlAshvg3g0kke3JSzg7w0Uc79pDpKelqZMyd2PxgwqWu2VO5HXLgMSgvIn2GaklnXFsX7o",
-	"u3f52heTDjnnPDJVkBNXig6VyHOpWGvSsR5J5kfcSSw0cY1JkFlxbaCLWiP2kukHbXvdzQZSYtc2gLQL",
-	"udhy06rFJ596vvvh+JcP9hxgVMH+8MF+UF37FXbNALCGbry6YniA/BG+JceTTlsPeTVCiX3Bdl7Wy5lg",
-	"/M59xTczrn4LyhjQdnN1aH4UHwBZ/c4rT1SDqKKFuAG/FzEf6NqJSpJyPD0JwK5jHzsErhauvSC8awoA",
-	"OiuZ9EKAAz+WOUeD1xellt+NJ1UzC3fIEjAfYQJzyrN4+vH2f/7w+f8FAAD//w==",
+	"7L3rkhs3li76KgjujlB7dlapdLVdFTtOVMuyrbEka6sk95zT7WGBmSCZzSSQDSCLYnsUcZ7mPNh5kh1Y",
+	"C8hEJoG8sKiemQj3j7aKTCJxWQDW5Vvf+m2Wim0pOONazS5/m5VU0i3TTMJfr/iLSiohzb8zplKZlzoX",
+	"fHY5u+Xsk56n8O0tEUui14yUdMXIgi2FZOezZJabB/9eMbmfJTNOt2x2OcNfzJKZStdsS03DW/rpNeMr",
+	"vZ5dPru4SGZ6X5onlZY5X80+f05mr/irzDwJDZZUr5v28myWzCT7e5VLls0utayY3/YfJFvOLmf/42Ez",
+	"yof4rXr4KnONL99Qna4PB/lhzcjLD3RlxrdbU012VBHJaFaPbs1oxmTTnVfLM2zL7wT7RLdlYb7+6+zr",
+	"v85miRmDZtI08O9/nf3l4uzbX397lDz65vNfZ3+YhSfgNVX65R3j2puJ7svNM2fw0Nmr72JT/Cg2xa/z",
+	"ba7rtjvLVsCXfpMZW9Kq0LbBLf2Ub6utXcFtzvGvR/Wrcq7Zikn7rrfQanBB4T/HLim0a19RbRdMhtfU",
+	"zP621A8U4fBUvZydrmATfZ2px/3oAv43Yuw/85SFu6XolpEN25Mt3TBFuNDrnK+I3uUpI7vc/EUoyej+",
+	"EnYbPG66xpQmuSKUqx2TLCNUkRxlFfdiQoQkki0rxTJohzy9+Jbs1kwyaAh/SNRa7BTKea7gL04ET2Er",
+	"NyKcFoKzM7E8U2tRnj2KboSMbUuhGU/3Zz+xfUwaH9spq6UzLJvvqFIReSnNV/c+At5XPLwmsuJDYiIr",
+	"3i8jQxJxw1LJdM+eUPDA0aP02rcv1KyMvcp8de/t91qs+maU7NZCMWLepQiVDM7UK5DFgmoQ5yUp2FIT",
+	"UenYTYLTPnqaX4vVDaMydMz/zIs9KXLOFO4Ovc4V0eyTTkjOSVWWTJodVAizS1Kqopebwhf0yfqhdJuO",
+	"5cEz4a09AESRMUn0mnLoWvTt0Ir/8qWQW6pnl7OManamczhZwz0QlQx14YbJuzxlyowfl2uxN+uUS3NQ",
+	"XRFaFO7yN+s6YtkUvsnvZq7ZVnUm6+nhXMEt8wqffdZ8TaWkezeOj1znRXwmOduNmckKWjliJt8wLfNU",
+	"fS/F9rAT15ysRSXtoUxutbglFS+YUmSV3zEe683StHZ8Zz6I0HzsRr1ai3u8+M95piNK1dJsNm0WQtvL",
+	"jsIZQBcFI2kl79io7kmmRFFBu2OPKNu3980vP5suS6ZKwRUDMXwnxaJgsIKp4JpxUItoWRZ5Ss1vHpb4",
+	"xP/8mxK8peGZX2Qwc3Q1F5VWecbmTttLZhnT1Min+doddZnAu55sjeJo9Wj4AZGsYFSxh/8yS2bLnBXZ",
+	"7HJ2x6TKBVfntMzhoN6ybD+7nL1YC3OmUqJRXwUNAXfvA0WKXMGOtOrCPDdNXTz69lv6aPH4zGguZ1+b",
+	"//vG/N+F9z8zsZrqSpktaTZdrkEN+BPNyHtsrJEBuhCVvlwUlG/Mdh23Im62YR3aovIedRbQX5Y0L5hR",
+	"9lHTgIV6z7Tcn10vdUjRg4/JWuzIlvI9USwVPFOHmtOW7slOyM05uWHaqkePvyWUZ+TZxZPzlmQF7pV/",
+	"O7PTcIaaebsTP4odXmtiBS2CulVluSapOTrh3MSfB19UbyqYHDtj5vvrNGVKvfxUFjTnDF5cSlEyqXOU",
+	"Yao2h73581qQlHLYVCTHI9qdvQeHbft4TWYLltJKsVCrVEOTRu1MiOBG8My2SRlhNF1Pe03B7lgxJDM4",
+	"/NfwqLkXcqVMc+GuLauiIBR+QXaiKjKi6Qbu8IPOiMXfWKpDC+CrRH9xz7neNpOTwMT/WjdtH/yczPwu",
+	"mxODG1XlLzMuOJo71Mi26ar366Zj+Gu34Q5XW489nhNjMYfWgQsdW1u9ZnvCGcuMWbEUcmDq2i2UUpgv",
+	"Hr69fvMyIYzf5VLwLePuE5ptc25axc0gCjRXUsmoZvC52b22FfON10SwI5UKnQZG9KnaqOBPdpRrlvUY",
+	"ZTk3R0QW+nVHMsAfAV1IGimx7SdmneKyYVf3BYwcVjXLctMTWrzzVntJC8WSjgC41RvwpfjL1NVMPZ/E",
+	"H2FR/gPX4D/+aCf/P7yZ/4+MlYXYm39+9fAv9OwfF2ffnv36P7/6w+AE2Q4MTsPrPCTo9TlS/2P4mHC7",
+	"5nNAZWwtHTQZ7pjO73K9v9/GW+yDG2+T88w/EXDW0a2lZQ7/Yp804xn88y5XOX69FXcsC5wWnWFRI4Hw",
+	"EuhC3/hOM+d2rgJnu6yK4BnDuDlZmLmeF3uSa8WKpdlz/lUyvPWg9aRvGctSijtafI+q1KQNlq6FsYNa",
+	"0zB4l9U+sgOLE/Uz0OkeKGJ+dw6XH13g9XB4PFvvwMEXzQzUXy6EKBjlTY8a4bK/Sxrflns4sUMcFijr",
+	"oYOHDqY5mX06W4kz+2GZl8wY1uftqfceOsu3pZAoddScRbNVrtfV4jwV24e8KgpRqvq/rjnokmvSOTN6",
+	"FzPihqC5VgSsPUJJyaQS3HrD1DkxT4lKl5VGJ0W9YiqxDyW1z22+2IN+V/9N4XJqyxD+ePxOas1ZQLxK",
+	"KbZlQLre0D1ZiyIjki2ZNJtHJWRRaWKUDaIFoQQ9SsHLUDOKfTu8QI2qjCM8J382ijJnuV4bi9r8hnAh",
+	"ibn6wP2YK7JbC3ZndHCqWkqYFjCXzRVyhVqAIrTY0b0y75mmNJojV1R6bpX8ln/6m+dPWx7qx8++fTzo",
+	"qcU7fNJ27+wSuzhTN8gN+t9OsT+MmfGSaxm6tlJc1dpyVdDlSjuTMaiE0lRjKOjwmwnXYCpZxrjOaRFR",
+	"uJgyBq5R9a7fvSJabPB62FFFMiPAxkRL7EVBympR5CkxZ5Lnp4bh4C832fbJp923fy9pcEzOIj+wHokx",
+	"5E0nKBjPxqQ2L1FXhINQU3JHiypsRiyD/h+IPGSZNFsADMAtI+bJ87iW3m7glRlvQVPQR8GqtFZ9j5bn",
+	"T4hdW0LLPDgXvnMgeNMoe5n1nlpG7N7jo8ZmZX8fMZB0TXOewMqKSpMVLUHVrgUq5/r501nQr3ugfIO+",
+	"g6KaOEH3dHE7iqB+YLp+Eh2o2XqBw8qLnA5bmj3ajDfRh+FZG+65hW3DhSa0KMSOZUaizZ93tMizhNyi",
+	"W+WWLKRAm9hpCmIDkwWtmKVA90vQNjUd+YXJfGndY4fTx7jRZFXYPwLuGXNrknTN0g3LRi19MlvmPMv5",
+	"KtDqtSZboTShZF3xTGKL9cq1u1Y2zr6DkVnhnSqG5mdJ3XBo7boisTbmf/DA4GxnnUMjZsQ0My9yvulr",
+	"i5jF2INPkG8gwrFmn8KnyCasVO5yzZlSvevJRcYUkWzLjJ6Jur31SsJmR98vrrrYltQu0sDMglA6YbLT",
+	"5g/bE4rQtP9JUp6uP9DVoRiA8zWmRUtGraM3ICJ4Xwa/s5rpoeJAA76q64UxdcjOWEOgqGGXVO03dMf3",
+	"GnY0sQrOsF1kQ3qup0k91t4pCmyVBXzXNw3jj8hmKYYUKftW7x2hfr+gJU1zvX9fFVbFGW8OGKGVQmyJ",
+	"wNsIZVcsCeW+t8motKmouEZR7cxNpfbztKzmJZOpjRh0NQoOGsWS7NZ5uiZUk4JRiIJAuN2YGHaHvHj3",
+	"Ec7tnBt9GnSd3Zpqo3ckJKvMpLvIG7y39m1b3IDZ6Z56fU4uEqtxg8gkZiTfXlyRRxcXRO1yFLPc6DjL",
+	"81nSAjV4avJF6Mjx33845u8FeuALwVcJeXJhVP8nzy8urkI9enJx0Xq7eXDo9WbGxR2Tqdha9ErkPDLa",
+	"KDr/UyHt6uKCGKNmwYhkRr5YlpCL80emn48i3XzaOowzUS0KNmbSrMX9+XNYepX1jbTFqlnEoQ1lm/iu",
+	"+cFnvLUryYZ++719zOidvKwG3/UKHjIWaAstFt5y0c9DExHwPpuNsJO51ownEIM228H898qzb4nSdO/9",
+	"7Z2KTePOPJpn+cq60Q8OsvoZG2cLRX0SwB4Ev5h8Dtpls3H2kG4AYffJ7ZkzP2Qo0w3jc6ojXjjvmlF4",
+	"ORdCbFhGqL4kXOzANb+zT1qlTTJwRLZ3RZ8BWMmI5VcyuaXmHh++07x9gQ0GVu5wwRMHGnGr5Ga3Jcne",
+	"LP0a36vftXZmx1koOEr80Go1jbyof2JONffHvEfzsH7i+UTbG34TcUV7l13wezQMhwBVPc5KDsHx0LbD",
+	"EEPE7qTZftIwrUge9ZvI1Lgg+Nj1vMHngxaqdaC6MbfnvX5Va7Vay90jlTeNOtq9SJyf49AFEj8N14wW",
+	"Oqzx5Vu6Cq9lIVZhk78w2g7grKZ590oh9fgT0E7BOyGDppZkSlPbXvT8Pkqdjx10E7VznFhstV6ceim8",
+	"AeBM9wmD7XDncDJWTVUOTqNm5Qv7KBwN2cQNtWH7PvEYv/xbplRM1sb5pMxYPJeUmb6Jgxm3/c173MZP",
+	"ZpopPfiTD0zp96x0woromiGZ2QCgFh/2zouoOJjFB+dM4GD4AtfIMucrJkuZh8ygmx+vzx4/e97reFgL",
+	"pSeG2nKlKianhc640HPqwEPjRm5+gvi9CbLDpHV2j4qr4eDrEdW/b89rqyv+UCZeG41oXFd6LWQwyp22",
+	"Bai9oO9evjnvE5L/SoJ1xIqraiQmyD3YXSd/8k6yUKfwUPtHwvG4CK+Vn6UD5UVFZ3zvoDGW9XYymaVr",
+	"WhSMrwIy+XJb6r1zpSH0N1dEYLMAKNraHKWANiRZqoUMS2DGVezzOcZU54rpsBcRn5F3kWPKfO2wS4ea",
+	"OV3MN2wfC824r6PvZtuY9ieF0GpYupvJ9qfINeyawQlqDdUb2ME0tcbVHkXSlpxR0vcOPReTUB1REVpr",
+	"XZ5dPKqRaXAsE7EESKPnXEsIVcZCFndMEnOPk28urkjGlfvxLi+ylEpADeCT6OQzxz3BSfLjLva9OFnm",
+	"H78OCWk8ymjfRN3JfkVM68p62Tz0VwgpZkU9jGf1Om92lhZFlsBosdP+gIxwLNPHj548nyWzHVushdiE",
+	"B1ULR3hUH25e/QDpUTknC6rY86fgjkDAtFI7Ieu5ta85J28hVgu5TJ1RP7349nm0E26TdkRCKH0JS2xG",
+	"ageVEEo+vn+NS21fO3Z+52Gs4gc3wXY09cD/uN7S9Eyt6eNnz7+qB2/fCtCL7qufPUuip0X4xW+uX8C7",
+	"7LvzrJnu1nRekQ0rbbgC4R4u8wMCFrWEwl95Bg66cUvQPusOHcqUNxLdSiFIwTuvYClyrUhaKS22TCoi",
+	"eLEnf2SfNJOcFu5JssBg0VeXbqh20BvW7WoYTFmfqgeuNJdZV/cTUOYy14xocbBIT5Oec/lA27q0SFmh",
+	"0YvdTDVMhtorc8eSTECgV8sK44feG58/e/bkeXLUiT9wEB91BOc8OM6kPncfKCJ2nHg3AlnmMjas3nTC",
+	"2i4NvM7BDyicJ+Va2lQvP3v2+ZNvnva/IpnBOv/Miz1mzwUmNucz7EhwOtcs3dyYnWaV8VZIvuIbLnYc",
+	"UMWS4wtTmes8pWHo+ItCcPZiTe0tdy9IGrQVxaN1kaw0yyyOFaGqoLLxVQRGEHGvhN0lFs9qux+cxaar",
+	"h/AnawJAVoM15iCaEfR1dYFd5qnoG1+5+EkIPhrH1xNIq4XQrk18UmLLFiLbkxQSexQRes3kLlfsilAM",
+	"FefL5inzS3Oy9Nm7HtSh24s9uv4hN++BQmiTOdPNCZJSKXOr4QRVZhVJHqwHhw+YPvp9z7ULZVsklfWz",
+	"tAGraBR3RWksSBXbi65W1F3ahLp7h/RAQboVpFpXeaEBz1WPETOsa4ykuWK2dMUAJ2n+Mj8FTBmhBF8Y",
+	"NqTHyY6s+AjhCds8GN6cxxyZcV8vQkrmYjmPzZgHPKkz06juG69tcxAkgclTq1xpuSdZniHMCeGpoXbr",
+	"BIepMA5Y6r6goX0CRTM4A2boW0a5IpTDWtSisPP66hlstsnYihy/T/r92POtjdD0+izp6o15bIorGxvu",
+	"TFUt28Mbdc1Y6FjFowkgABP9he6cPgxTwGkEGO/Mw3yj2IKxYaOKJGNpQSUgLnatiMbgFVoH0IPdmuM1",
+	"qSJb3l6iTlmtu8e2ihV3neDK8be5u0a6KJalZKzG2wY9bMevSh2wHTcDC6Z3zJ4EeieIy429IuzQAZTl",
+	"2bSZsTpTXzc9kMDhnsf83sTCfZqDGnMQZcXPgyA+yXCPqLje0tv39/XvffVm7E+64CvnYMZXh/bndMiD",
+	"f/OGAA+1OjHcCj56cBA5jgEXaT2EBngQgAOh89cgaZ8xAQGPn1n1OLpg2C8cZR+HYYmH3I+IWR+8Mjwr",
+	"ldJMvqHpOuehUFRZRTZ8KTLICiFregdukRy5OQDLFcZjdVBXcaS/UX7RgWH0BwAbBE+2LdsGHW69HVzs",
+	"NVMj0bvR9awv+8MUBZkJzjKyxSklG8ZKhXkRpkNwg/mYQGFj705rgNEaGbcNWfnGj0O6Q/TA+3kJr91U",
+	"C1awEaDUln7etAuIvlk92UEpElu3dSa4GUqhakTOhJ998hakEaV94NPO+D7NzGPB89LhubpJW5saoAgD",
+	"bPys4OVZSVGV6PphWa6FJJmkO2M6LKV5iEpRocLimHVG33ZI2xMAi7FPgUzhi6GlhZ+NzXtyq3mSlCfb",
+	"2FEZ1MZcOuCgGcNO1bouRRYVWsC4RxwSKyGytg+ilbcDq7lji3N7a50zfnf+7uf3H8JpPABOHO+2sF2z",
+	"hE33RweMx6w2cKn3bDkGgMZrUrfAfTYOuVkDRrpnYE0wklKesliySxzqLMUWjkDwTCJQ1SY6Mp7hlWAh",
+	"UIKzxtmogQoLjIuKGys21yMvNIdj+bKItRbSsn3p1znEIf2qC2KjFtrmutwnijclDcjiUVif2HL9aFHp",
+	"5urXQmyuiCURsZ4pTPJbsBXlCZJf5UUBPpbxqzMRMXRgTcPHvfMUBHjZw6Rfe/Zn2nPddjQMi5M3whzU",
+	"iSwOesqb4t4Hh30KpYRi5ouQpCyqlUsVhB1lRS7xaci05TAMZBaNcitjV/pm/pfmjJk++db2cW2Mm8fD",
+	"H6m2vug7j6a40qGZ2FihExNvUsy5VD0OS1xEIpZLSLS/hkXDgwKV1swokUxdYUagWcqlWXsmyoKhVitE",
+	"oRKiqnRNqCJWG3ANa5syV2s/bW4NIOIyLwAHFEvD4ehDMgdvLEGzzTJeRiAYnOmdkJGUOsszEJ9ppGE8",
+	"TGkYkYAR+WnLzzDaoYAB+raxP0E2hibxKJqLkGkxJusywBpQZ/E41oB+UsmxKq7dR6dSckuh2FsRQnMW",
+	"1rA+VHz6ULRx73dnaqH5pq3oqaHYe0YzS8l1yFQ0wVfkDbbHETfIMVdPoBkPhAyC6cjv6+/wDgFrXguy",
+	"AEwNm+BAdLOA4Ymgm6vZSaEbD74MOJ2NujoRP+976CL0nicZbdSn1zVF3Gq0FqOdlmMnJ7Hy0itpdo4P",
+	"RG0tIvGayCkTx+P2vT8aQ+yJmsVPuWYsI9MMwp2uG2rnE4SG8R1b5jwP5+07tbDXghBpZQyCn8yzoyfX",
+	"alrRs/o7VuR3LMhdAhG+yLYBndmpgmBsHQQEvTPR8oBHckGcR+AkyOasYvG0O3Q/AtkX4eyTHp9LNz0t",
+	"g0kZIXFhd/f1SDc2j1O4djTXiFFReAFGeSRCTmfskWdM1gtmV2cQNu3E6BSY6VokvxynR29SIQa9puHp",
+	"C8FZNnd8NJN8Ma0kRloUPy9nl385Ip3x18OsXoYRcA1kpAtGKsWyS0sBvPewtWZXZGwlacYyslvnRvlv",
+	"jMGl3TcVx9yofUJsbhSQZkuyAkcL0nJZcBz7lCutAAy+XMJ9is0aSxKywXNjj7RBBtIhYZCNXxAFGeMq",
+	"zxDkh9J5Hkvc7A4+T9dNji0F/gueMskBmG6Gub9CvKIHrawnQUjX8X9WzkUsbPIzZ5DLRwSvawasBMw8",
+	"cDftYAql4Kvz8MHV7+ljn8pcMjV0ZlqcA5iHBU034K+wDIQNRxQGrR6oDn3oA0VsMhyRVeHhqhS6f8Yf",
+	"w9Pz7NeiGDxUfxQYmR97/E7L3S/YUk+Lzo+i5q1JeYt8ycx8zdeikkEPXCVVg7m0i0Yg0Gxj5q01Di5P",
+	"wM6BLF4twgpCg/H1Thl0F2myYMDJBRyACNIxR0I4GCjugoTDrzRZCQYUd5E2fI/A5DRp88XcHgBz5aoG",
+	"jJPR+0aFk1lZFcVcNhzEvRZXVRQe8Sr8Y0RC/P92z+FvKjbiBxWrqbb+M1LFD2kS1xSYkj1ihAGqtQA7",
+	"pSUnB9EEPVbRPMODVq0BQLJgqdjWsWZki7n12chv24zjLQ+3dswaXPgE5IF+3uXhgO8PEqrF5HqNGTGo",
+	"nlwRautkCA7XJtSuGBkAl6GSIVjHp1HpgTM/Cp5RqQyXcnqlESBJIWwKF7mZAi4AJgksgmrdWizfnzoV",
+	"4mJtwh8xZztI6nFccMaGj+eZiPl58HstdCvl1HtgdFryTbXdUqvuiu1CacHZvAoX2IAruVEDcO2XQq6E",
+	"1oxfWY5VbS9uq/bV3CIgqJJZTWQCk4iqaDEfjvHAyrsaZZZJHH5b7AEfUStcqAqavsPhA/oWLctin6Ma",
+	"MyLu4zBoU2XFc+z3Z2NOYZCot28wRmfJUBqBakuPN5aWbyaWtpr4JorTFvqtHEh1CADdRIDB7qWxvWxc",
+	"1Z1eljAQql/VRa+2NHbhTqPSAQYECA8MrQkkZmDjA+NtsCvH84hjUlHwhnYui05ySwGEe9axMLYggOlo",
+	"OI7j8tPgysm1R+WnRZFN8U0G+TtxeLWFX/cjSp9/ML+nsfa7i3Z8nnTILg4gEJyVN0tmVscLBqa81o4B",
+	"ukzwCaBZkTGaocI5Jpi+pXim2iPfqfA02yfEeoNIztOiylgGHNsgQsaAspBrCtHAimfGDKB7tPDN8YSc",
+	"08ZYMAqPsficFTCV27ljfI7BRk2zrZxmP6blYTDxdaOfuHB3fZvZHzuUMdxjlkzbrATmf7RnrtGj2nP3",
+	"6OnXT7958vzp10PTV8q8JoroaFmIxYbLM2kUQYjE25y9KyS3ROr1ehHJo8ffOFuws6LPhjgAPZNlzHy7",
+	"LTsHsv2ANL+Gz51VaP1C20phgCRBdfd2w/a3Rj0w//hfkDJwm1ivkC2iiNCfhj7SaeNOA7EdaZ2Xfqrh",
+	"4296S6A9eXyoVvrKR4yNr/uKgXTJztFPV45+j2zYHrehYgVLNdTuqh1bRhCDJHxm4Q/nHMw4uMARso+T",
+	"vqYKiDkTZC22CXJ4QGhBVEklu6pdCE62bTnLHIuKLStFUfMM6QTh6ElYr+o/2b/Ll8t751e2m4umZjjX",
+	"zSR/rsxX6+m/ioFMuoFh0yP3jsRlI/WkZ4ZGehjNxnFGYJF1JbQdW5y3o1ueAWtHPRoO2XTs+7wIFxaz",
+	"Hl9LhuiXS8250oxatJ8PtEZzwqgw1pqwNZ/2kNGbCfzkEIJonQ3uBy5tSukq3aA9ghbWMdrDD0E+KLZc",
+	"slTnd4P3l/k5poG1tsl8ZZsd+9tpz3eWcYVwnoP3J944+lf5tLriPyU29FqsXgcTKCYFJKUoy1C64mso",
+	"hFqTOdhqlUBSLDDsMMKVE0sJ/oDsCp0Cha66aKQeyacRSSoIL3V5P2EIemsSzfl2uOz3S72Jmur9Xbmp",
+	"SU86UJnxMIUxLzitpNtOn8IoujkIG3/x4zJ4Mtob/LBU007UirY6J6+4U7ZlBoVAMouAgHocmH6DtXJz",
+	"JGrPl5aW+JA2HPN1x86+gzHF2H0dvYLf3qA+0pE5tuvLuvbLINlq+NbJ/TmZ2ZDW6N9akNHh9Q6llDuZ",
+	"DsmxtAwHLBVBXsogw2KP/jIynxhzSFUTdIKM4YzA4z1VKXAZ6jm9PzlFt78gu4f9/ZPQVq5Vgro4SrJY",
+	"koX5Coo8N/ExePJQqq0QjY8sWsk50m0koKSYeemvQZxrnZd/gk3WvXZGUJz0o0Ph1DkJMNQBsY6Ca7dK",
+	"Zs2MLDfKK/5lIdPhIko+hKwPhRwBhL/7+AG3SK7IJndZi+fkul2AoU6wvDVKHsa3biVDdqI5cJvdEqrI",
+	"jhXFFaG1pX1r4YS35I+LPbgurRUP4atbZ73frhhn0rScmA+rQqOFv5RiO2f87varhNy6Kbdv12xbgjOl",
+	"afsr82pHyqVKVhR4J8DAblF5ujXXSG0rNMcipFs0bGay3mnrPMsYR26CBGEgdRk3R9iSkNvvX718/d28",
+	"7nC7+4RC/jkmiSJyRZjDyP4YiLoUsTV/MEpYg19agJOmsGmb6agt4n9Tgp+/p7s3Fi3spZkcgyfs1iud",
+	"kpc3iDb039nyzNYwyobVApMMDrOhRMbOnDjYv5tasI1LQTO69ZjwbFXMoEJie9UUeYpWcTuoHeqOIaMv",
+	"Nf/GPRzObItSLnyPBBMgcI55odnx5+RHTzQR0WQrpG0FhFnZdjSQGF4V513IrIbWKz7mGfOsdxp2wiE2",
+	"Fbi+lO2TCbD3kAsfACYZKWUFXB+QkRKOOp8QJgspHRECRPONPSFQmi49/y8eBeTt9ZuXQAxoBRE+CLM2",
+	"RagWr8FAq0NsW5qZ1sG9Ad5lMynBBnvJMDy/NSWK3rGs7vuIuk/+/vWKujmR7dvSuHlULJ1wgunT3o0B",
+	"8ay4MQBCNnV90Ykdh6L0RdbUdXLyV1P2mWFeWrlDshCUvm7J9n5Drb6Sh3QYNxHeAPomdHLKj/+7STPd",
+	"9nc/81PPG83RTGgANUKx3E+uiGKwaepunJM/W7wXVHaFGy81imxmVIe1uYUXe+vvMI0fkFYOusxh5Q77",
+	"9B0eIU1wwAoDvBG9LLTO4A8KRcNcTN4yBiLU9PEw3A39mAu4noMSaQ4SdpezHaKLYM8fit05eQVQ25Yo",
+	"Ur5HPCwrFDMTBtVhzLm/r/mWrSZRn6eZNwFwQ3R3hA2fHCnkQ6JidMqak6hz5hVKWKaM5mazIaDa1mk6",
+	"6sfTsBIOhUI4ONzhMEOzJYIbTdJl4LZfUDWA3UsF1736fzQTMAbyQr7XVX7HONG7PGVX5MJ5NUwvx3oD",
+	"6TSIXZdVwR+5193o5E1nIe1ObvwCc5VoJYUL0UzIEqrEOmPDhaOsytwfXw0XNRu3jgdBYpcihsg2xpAR",
+	"b8Gw2GcgGtc/z64bkWnOA/lCUQw5IggmsO5Pw7aOhNOZTvdn27s3R0vl+214indmPka3ozlhsgqSjM2H",
+	"EW37ZRuC0KW14/O0xnYcHuypLXY4ohiYVxQR8kEA7o4VCGLAbHtaG6nuwVkPZfJmYmtF5BBwtOJCsrnZ",
+	"xaH8x1/gc6xT3qC0Hyjy8f3r+jpEAmeqauD4ERDrSN4XfGWuzWguLdQuHoMeeVc/aCsPyTzVsSqj8CMW",
+	"qyQ0V9VymX+KMeIJo+8s2DrnmYuqnPuJNBxpyi1xAsAQhBzP02RXs9WTusetobmp7cxj4gt1aGN5G+KH",
+	"6aCmqUHHttMoBpn78cOHdxDchSwBAX/fJJ4vO+crINpfA/pwxM1vg5Od1w/MxykCN/558+VilN5bjmAC",
+	"/6Kn2nvw0HoHirKpJkpghdB1MB8lWAKUHwDPvvl6RLHSzpE5SC/fHKEdJz0FA8F8eWXrUhj983Dbn3se",
+	"qnP8gVckf3Y5K0RKC0hwTqb51/6ph/gpjtuAvs/RhCIrSbl2BE22UMSgAg8rM7AFbqiNOwQTOSNXu/Xg",
+	"hau4jMcttvb7IQG99Qc2/sIhoNP3TYZbt9ZlJFfJXZ8BYlSjpNrK/4VY1WCAGtqt6F61EyElI5bj2sFJ",
+	"0V8N3+dLQrHRTIxmW+yvKrdlWcxotskLkK0dcawZvTmEfrgxIzTdTmmlYArMoNzzkMRjOW7MCI2pAQb1",
+	"LupyG0f0k6Inuo+1w3e8/heLCR8T8IzE2vxRniTkBg2+a2j1R26N433TTvlo3EOAuzfTGVbTlw5ZF8D3",
+	"j9kA49nDK8VkjPSpUpbbEtfnHikCOJ5klEw7tMdbuw4H0AujuwW7MAVIdWQt3YP02/6k2qX+Eyj3fUzd",
+	"hzO5rraLulzeKEW/HdNycwSjTGY2r2eph+f7FDprewG/nNZaGwYHwitKxknBtMKDGHIFjdK1qpjRuuCb",
+	"nJMdJH2CLgFZm0XONxCk3dI9UYx1Eo6vyJZtF3VdIovH1+06YObVs2SGb0JGXPOToDPhh6Mq79wfeBmc",
+	"TKNNDfakk9r1iaa62MNtKJa1J83clL4Ge4AzOSKPY1oO+6TUggNIdCz/7QezptdqM3G9asPGcyk+H8x1",
+	"gSyHyfHzFifY9KHDOxPb4+gUvKGhc7mkahijY56JlZK/sbHKlEF+kYuM5rV/xGy4/+EyZrggCyl2yliC",
+	"jGfqfATSDE5E8+7Q0H6sa2bXtTksJ0ldxRlhjM2/lUYsblPdKbTLfxQhjHwdAAvVTY/Vjp/oXo0k/V7X",
+	"fAzgAVeYA0aVF9fZUa7V2ITeLqwLRlaPw/U6OOeiyKYfgM0EdU3xgb1Rz8cRo7IvDY3iVdZqs6oAQNyt",
+	"LuZrtk2XXm3pir2gMlYnCFjAFGbmCTS9uMjYFVmwwtZ0XBYCcUVQ4SPL1Sbx2YkdAY41myHgVRMchHDo",
+	"gQzxmpULU8CU38RYbcvSB44w8cC9EPbgwlhHNmOmIxv5rAc27BxKRnYxPWllNo1lQh6BfcBRuJG7rvuQ",
+	"Q+xgUKLMqluk+4T7+Pu8KBgWftxbSnqupShIWVDOCFjodwE0c0+JpJwrlloHQsDD01OaqZcTTzIg9heT",
+	"KPPalY4Ot+soW/KVpdU7gRX5ii/Ep/sqy++YVIK/FTpSVaXiktEsnLsL/k+0OLcI4LKVMEaIJ3aubj8o",
+	"hWZ8b6icqvDkHaR6B4XRkxv5yB7i7s/D6XCTMeDoM12wD4dHVlYT47S/IEzObqymvgO6QOJFpqy72W/+",
+	"2UWsS3U+3YRNfwNAb+t4ciUAqSJ/+O03C1cHbNnnz+fklS2XYlWrw4MAy3pNLOFfw49DKRjOSfRAEfO7",
+	"835/eqTkbq0Lhyq4+I63NjQ3WuxqS8P1Qbb007ywXfHUdax32x8j2LZipl6TOT+2yR6kYX3qdrEEkq2q",
+	"gkrCPpWSKQA+/PH9y8dfNQK6W4uCWSnZUp2umRpVM7ePyNk97qvOVutx4/GqDrif1VXkxhaFhIfG+gy9",
+	"/XSiw/6OcXdhddSmMg8AfDyvlEzXYUJSKA4zz2QeKy5vn+hrPa25WMYVjREZi7CjJLMUKz2NasM++jlx",
+	"9Z/G1HLK0XoeoZGZR6eN6jvTeGBQjK/C9GnNHK7Katq7fnj3MfSqtVA6um03THJWRGIud2wuGeD6wxus",
+	"EKs+OWmKXI2YWhE+1xEfH+GNsV+6ozWlmhZiVWHwo1GPMZNuEnbcTOc7hOYHZlRWPO1dOmmMuhGsHSJj",
+	"7+2j4A0Xkq5Y35TaMs3qHglOtTjAnNcSYE+EA8lMWidJp6SW3TxhbeYu1zTMBN3nLf8CrKNt+s9xTY5N",
+	"3pWiGK6IaJ75jMka91k5ZDSqvejwatdqH5OWN/7+lbpOU1ZOTvlqFrNbh97zfDwJQRJyVRZ0P48l5YSi",
+	"wJuIxqU05VnbKVfT/OV8cz4dkzCJdscmWXUpUS4ed+q7P06GiyJsWqvsWETcG/pX8CgSJ28FO670sy3N",
+	"C9J0ZuIC329zjJn4jpU2lF7p75z+iTxFyMk7Ao/PbP9XsXCVmSbYX9fgZaE5B2A8tXyVWoA1xnhmndka",
+	"k/ccwje3riTL/ASIJltYHbjhLUPnp1yTVGSMXBjrTbmiwRTi70Ixl06IdAxNNQgKVatzvgIXbx4y9cR2",
+	"S3k2zdRjXMt9KfJQCPw9A7yPagqmP2iKMXP/U2LfDbAPD1CEBdfPyc+c2ULA2BNrtDYvB+rJophWTYPx",
+	"uz56pdjvG/Fgn7Skc8BthdwxSltyvdrUcsuyzM15CSkJboMnTTLFd29vADjTGs1xR8r9Cma4hkJbo3fz",
+	"J7NlXrCjawt5sHn/0Hv++NHTp+Fy8GPxJf1Y+O4gnBFwfAB0IfQ6tNOqenRo7j9/OhT9y5iRnHnXk3ao",
+	"98d9ZSERrkub9J6lzvkM7t88ktTYHHqoxT5QxDwMBTHWljOOlFKkTKlLyNqiSjFFVL7itFDI1p2RVBQF",
+	"S7UiQpZrylnmftPK2Qwgw0fpCkIeX/Jq6ovaK/zs2ZNng2WoQhRmpqUx0ioZzSI5YkBELYQmZlsStVea",
+	"bR387sz85IrciaLa2qJtelsulXMfhyf9yJpjWpTzlaTpGApKy7Bnlr7hotQCinDi9QhHKkiPS7tDcdtA",
+	"1OOKPLogi73D+7ZQviMwvtBXbD1UT3GjWh3EfkGlaLj0nP7rLjhs6JJQdBS7cnc3r3549fYDIEwoQa9I",
+	"hDpJ6alH0Z8BX0ahhh5RVa4ZKRi9Y8hhYHNFDw8ny8UT1vTxS2hSgUJxWZdqtMSflu9ftaHWAlj8QLPZ",
+	"UrnBcJlzDZpfwuLIcP2+v1XRM4culCgqzYg53VH1+deP5tD5tzevUdgtOrU+nOxcrwqxqFfhoZ2Mh/9y",
+	"/mlbDOMGsEPBPXlYiK6fYNXMXEt2LYKgzimup/aKPL+IynO3yF1QomFbB1gBgNkd4E/oWUisrkU1cmtY",
+	"tXTZnshjtZPIbZ3MVP4PNt/mi9ax+ej5119//fjRgGv8WO4coHQIMf9vW5sb+eZVfHebduq97e1ly4ML",
+	"hxU1N5u547AAeDjxHg/hf8oFFVuGgWvEqbAp5TW2uUMR6mdCramNEIzpk9J0HwOe5o6jOqXcJkOmoszN",
+	"YTRcoSNys44Tk1EsbZGYgzMgTxJw+ImdpPrVG6o0kz+x/T0M45/Y/r2IeRgdIHYMysI0MhKT0YXf2J/2",
+	"4Fh/qhZMcqaZeoH2ZcSVzYzSjnkHmAEMnLWu9jAlTTvExkPgKNA7Qe6ozB0yqgPyY8U2IMvGiP+RFdsE",
+	"M/kgVgNJxpY0SbKCURWOUm6qBUt1EWnVfmtvjqYp07SVp6ZYuenC8EUHY2jeG5pjD9AcIWEcXzSxr2TN",
+	"8XU2jF19X8fvAZ1wnWUMrYcnxuJTfXL4WTJbVkURVHNe53zzokka6gBkv6AbfRB7CQewKBlX1kvV9fY6",
+	"tc/iLxUwU9mi+VvFijs2Ao0JE236Mug0/29Am2ojnCNPwYrHS8CEJXYUlWpTFsSPtlPdx6tq5/YUF41b",
+	"poDitY2ENSOQJHg80tsPEoPLE5J2IoXw/rzewyVQxzTRcgU9fcFc0aVw+lbNkjtQqd3x2tqsF9uV0NDe",
+	"0HSdc/aSS1FMtvyAEmaLLWASHl0gy4lixTLIXhqOQqyF0pdGX3F1HGCfHyIJpbEUmBf4PaxUYN/ReENd",
+	"aSxMeYe0KKTxM++77UaNnoeCUosqD6WlvW9uvqZD7fYeBYNcqZmSZZ7aOE7AydU80Go9Id+9fA84S6rY",
+	"86etU2Kxh1Rx/+XPn3wT8mSmgvMxWQoiYy/so5+T2ZrKbEeHixZaifrRPd6BJ7TiS6GIklNba3gXsvOE",
+	"vA7t+D/jqu19GfaFGXNwxamuQjjoPyHkzqOf9pfljy9ffHdzjaJ08+P12eNnz8Hof5k9fvbs0bdfEXHH",
+	"JLm1KhFhZoMBtcKj28Slny6ZZ4JrscGaAz0r+vjiaajIA/w0gp+QAtlvsBapfcVAGLZznGDzbbH1Z27o",
+	"XCmCqsZAvpuTl0PHhsOiG605pab1sDMrPinwVY3Wg6bqE+uIrDd8U88s/PDu42Qoaw8pXNcFDrOg4AR0",
+	"vqaLUedQg945KMsC6HHL3mSTTII6yQA6UWThZKIROhr+tu5kz/T+6J1MU+8vM5/uBsOqYEsq29giM3jl",
+	"uc8Uk0bTJDf5Pyx/ZW7nK3DjWQjeEBTZQtkah9QF/C84vyNgbf2rcghMG5SUSUA1T+pbIbznT0Ps2g6c",
+	"NggN6cGa9Y9XqHEiGJAv58MYy7Vv1p+pYKq2K2N9qNXsqHL5HXif5DpG0JdDhcVo25ztfF5VxWjBMqtT",
+	"xRqNlV5orlhzA+bG2iq9E+YWuECQMRi4j4mWlKtcOy/A7VXNtoA+Zzsz5+HKjKyPZR7cocHpxtEe49nB",
+	"NusWxjhyj39ZbdkzW9feLWXdqJ2D4DHHjqD8UnIZNks6iKwJfhMPARUVbeR/9jiptbAkwJEI35cE1yWz",
+	"u5ztIpV3IbCTbW06diEExNqkqFZrNMNLyJB5oAjbM5UAawjfj2fA8uf5EMnXLN8A8OsNljOkQePz2MUc",
+	"WxLEe/lJfMLeWI73Cr9hmmZUV9sJpzJsstGIFHw68m6Zp+/CSKQ3jHKFej/y00imU4gX6nzL0PS8pfqW",
+	"CI4hm5LRjTonL959tIGHVEgjanjT1WpFYu1YpeuPjHASDP/F0ilH4mpHY+jTsprbBJaRiPv5UrIYpQ+j",
+	"UK3anBc7qrAuHBDAjfR8QfsuKWtsf3Yyh2ou434yCduODx9MUI/rjul5PrYr5mFR6VFPhwodIaLbraCH",
+	"7fa6XXepeZ0/zZ0pjG+OGybdrd2+w82mmXJWNDstWBAbfZbR0OGVC7CsqbK0SaZfftHIASQX9jc+0FC5",
+	"HFskdWxdeIAVjChzb1/4vvkBMi7kbOqE2tUJzKgWR2aow6Dh960h1R3smcH3rRk4yIBeFYxsGVWVZJaB",
+	"TzJQQ+G40DuBJHwJ2ea8Mqei+zije5VYhj74bC0ZI1vB9Vr5mBBJd2g9VHARmx8EgyZvxN1UxHUmRTn3",
+	"Iu0d3xJbGcUDsLaAgrBPupK2RpHPs6u6XCDiS7aISNU2Jh0BqgWZab4X0tZ59QtgwsWyMBeLdYZAgFsF",
+	"KMxHWEtvgx6bawCaQiYlIGc02QqlydMLoxZKmmr7voZkMKVSn0mWMZWv+GFP6izE2b//hZ794+Ls21//",
+	"aP9x9utvF8mTbz67z7/6v/4Q2neD/E4dsCUsUO65YYn1oKqgLUMLYxrpYUBCC7RGy7LIWTZXTGuX/jPk",
+	"nb1xz35OZotCpJswomoPKw1s5VyAaHlMr7QwwrBaWyMN6VcvXczYQbGcyKBjvkWKadO/FV0yvNCDk1K7",
+	"0E/kjTZ3mdG0UrHdhmBbdZq6OcLUQW1dYGJy3j9AhkvgwyX14o0s3+9NRTi4ljnm60GmaXTNGOV4HJ1j",
+	"KAmKpZpl8zaPV+eK3JdI1bBz6Hi4JWsuvauauAOY+nNFtKyUZpnZuoiuBf9jGikO76erDmRO2Ad7bU7G",
+	"s5yv5qUUYjkHXvIII4R9sJfCzNxPfxueouuWo7+ubKIryVlGsjblp9/2nRGdXPC57U2Et/nIHf5FOM7h",
+	"JTWIAX8zb0KXgZCwLVgUrvIPiBZXSsZWxCZLURRiFz4sB9YLXOvzTQTicZdrWowa4i/45EQSuwOSd7c9",
+	"g4vtn/ztgyGkAZleXZelnK5ZtKes67r18rWePx2M7DRNxfqIOduHnoe4iIRiF1ADeVEwshMya5yIuRIF",
+	"TGJkQ/XQqmpBMkEqXjCl3N21ifCr3jE5hifajPTGPRyMSdRN9cbU/TT1EDlFCOoFXoDa8ockpVxtagSo",
+	"Oyw7GVhFAShrG8BwQW+6YaQUWSAcYR+c16khkUuzbtC/6bd0TyrFwryh7hfhcwHvDccYU9fUe3Rx4RTC",
+	"0WnbdmJtjCHM8qh3Qm4iJxR+afPKk7ZaJ1kqVhzCOrYcd62UvqBFnorwOYsp3WkBiSaj7bEb/N2LwnLT",
+	"RWrzR+lNrt+9wlCUbPf07tH5k6fnTwbNtibfuy0V3loeDi4q7o0S192rRmFkPLPILhv9MA/ngqvLw3BI",
+	"D7jfw0EsgS3TF3sugG7TIobTtW/n2RecwQvMQb1qJ2e1bYPTZtg22JZdGLRQD+3j+9eYXPBntrgx2rzG",
+	"kRWMZgp16+bo3Cl1+fBhKcWn/bld/HMhVw+hrODX5+S1Q5ZFDZdGZB5dnD++OH96/ugpgC0CtCx9WcA+",
+	"6lht8vJMlDhnZ+BCMYeglhU7WtU/grVzCkS9TxN8aTVqh/AIAUF8fI6Z7DpWPhBUHVZFYpvtOxv27dJ9",
+	"FlkPrB1KEeG+Qeqi4F3ZmzZxTOALe5W4vEhoJjqucJGgqRZU5vCrAUJBKP1wVpVklxcFpiyzbalzyIyG",
+	"28AeI8BA7bwvsPWuCHU05JDeJrYM7aQ1tWnCE2gJeQw1qDTdW8thNIvJjf3NYE4BogHdK3qX4UbbspJT",
+	"XF5e2aYO2NUdRlqQHc11lwDU+SfGT+DW6s2dG96oPm7VoAC8eWOTtaESo28IW1o9AAsNTshLh90KoT/r",
+	"bPZewL8WkGJlmTTtxRVF36NqOLT0gbwDT7KGhKYHIuWBsoejnShTNUTMzkdMtl7eBadxEqJ6yPIYEXxx",
+	"BVgDRoquVAsZhhSnRsuGcwgT+7KMZUZZ1wlRe56aPyjacllCnI8hQZzZ3KaQ1H+yO7Hx/4QqgAk2PwcS",
+	"hqQF2/P+mivNwjldPMpOeZhlgEsGgSGYiN7FOkXct1n5L0fK7tixIukh94TSfQnoXA9c7jTwuFPx6n9h",
+	"On3T/M/LZbDOpu+pxuqaoNzr/M73W6oNJuiZO+R+4fDovdxwPx961+uzImOpOe0xQRtID4XEStjm/FC5",
+	"jlVl6ZYHtGT+aUHzrfUmYcszLEtqvtzleg1VJUfwGNYXP7qzaFy3tIxoPf6eYHQhhVqvNmOyrIrCTAKm",
+	"Y5sP8ROyZxGn8TZWWCTqGDZjYeMp3m7g8YjOnVtqXmyzf2ZudND56YP70LXwQGHertW9nYyck2vQBMyM",
+	"NAqmJUBwy2/UTSPGVVGggWV0JvyXzZuPma7TSc1/t1v/C9mtx4YGfK/8P9vmTWqj98rltbKd1Z1sxvY0",
+	"S3iMCfy+YV8M3Oy+19LX5VAF93daZsRVzlpqd2xvnbw823hVfURBNmgsNl03nlxNzvDiFiaZsTTPmMvx",
+	"onUa/AEkcTMHznnHstABIrhiAbaSgKuq4YoF7AAqXNCUZVaHekR+yP/Uzuz5+tHFN9+02IwuorVMVB/7",
+	"lieZz4P8hWG10aafoDtFsYKlWkh1SW7/ITi7JEtJb8/JT2yvLPbapQE9vAUH/q7dDuSeEC2KLEDa/eRx",
+	"YE1LmQsX0uhoTFtjUoOti4fw0uiyhdgxSQS3uHBQIdApb+e4yDeMPHr8TbsC9bNnQzPslLEgd413ftvs",
+	"CSD68AsbOb2IgKqjzI1iVR0VBazbnTC/k3Q7X0c44YxR1ToHAGvToayjaoP4oB/efWxKed5Cw9t8cRt5",
+	"f8XnRd6POgAuD5vRaVMa6d75HsI1QgWBRlsr8OhiBN8KnYSr+0Atoq7Jy/BErIfDy4sUe5oqcwleyayu",
+	"3CuWS/uvilvwADBym95QnSOSIssVxlKjx23jCescuANUsI0DcEoC+382fwCwkswXDEo9RvXsHUWFuq6C",
+	"Msbe77IKtGhkbY9jN8eHaLzf3Sm2BCe7Y5IW9uQBQpbA3TBQA3y4+nZku+FbEWfQPjf8VM+jlKuwyYAd",
+	"Gpq0Uxnf9SJ8WSPcvWa6ETG1UvHRS9Hb75MraKPV6tYajVDW6oZjS/GxXMlgtbPaVI5pJmznQlHmAsow",
+	"7WDESbGNlcX04DP38ttOY+uvcwf+a+QCYDmsUQyWL2zSu4XWh6uLI9cJZMb5SoqFV4zPN6jU6FJTTcJB",
+	"N829nU+SoDKIIBPQ0UdCIU+TpOAPzBeFsGjqPG1iCrVR1xQ0b7ac9yEEhtofWbdK67OU8pQVhz92ZbS8",
+	"D5Wu0k2nRVeMtP0xcM6g98H7NGOw3Q9elYo7JrsfN+qV/6FTvsAq6/xV/wD+9JUy+KCjmVmwBGAlYGKw",
+	"u62P/a7RNGVKnYMXNqLNWcdBLvgLLL0y7XphW+t7nEhO3vHADCVhszs2RZP2pa+lTz8eKia1DQZJf+bF",
+	"vnUaNMWdIBORWGGO5QbXWukgdL/lbdkiL6YdfGybufULXQJ3NC9cfmLghg3Udhqa1o60DAW2mx40rxsc",
+	"yHQt5zQjactJ77j6xvKzzMz+e9GmkunsGymF7FEWoLSilnuiaB4m0VhiGX8VDHRRIvFyCJUR5ysmIx7G",
+	"mi4l52TNPoVDAkpVkQIpwHY+LQ0YlGTdSeYbCATpOTBqTgNcB7a19d0nBNDrCbEnakKQfiy7skk34C5I",
+	"RaR0mKoWUaNTy3xiNZUd5TqYK9LODPJdvsh6QaCUqfmeAbc8z1yIRzLOduHDqctOVTkyS1zJujtuCj2x",
+	"85YuuAl2/IPYsONqYjj6t5zPsyAj6GuqtDdigJRA7N5PIqx9NU+ePxssrhwmtUGmBXyD0XtCLvOh6sup",
+	"KAfNFJiqG3hydAb4O1tdOeyC+W9SwcfBPZyCCEXSISl/IcIw0LryX+AbpUE7ndDTkFcG+pTUpa+PLu1j",
+	"FugUfoZ3QRjyaP/BO8th8AKs3akXayUlC6QzdEvrJP2kFPcry+M6McDH4Ab6nik2VYFwxY0mlik6eemh",
+	"/gH6hWHvZfEvRDR7Q4ktA5zlTgrNIJK8Qw/nmpYl4xFOr0WwPUHAaZqRXNcgzaWNTZdSZFWq4wRfUf9v",
+	"GCP2Z5vTlNs4mB9M3CK9hYXBoSzVhmVjItamnmcLog01Rxuq+ZOrnTOyCiYjR1WwYtZ1zVWP+SOaySVN",
+	"WSTPhkYcYJ7W0bVVjEbANeMpqwMnlCyrogBu+fNJh2CjEcCJFy2f+87xVE8t9LKtEzQPs6IRDX1ltNmK",
+	"W7IvF460GSvjk1PsunfU/FDlGruDYvJllMG1KLJL8hgAxn8TC5WQJ/BvfF4l5Cn8icV2yYcDXqlljlg2",
+	"kvsx70fJ4+RJ8vTXkH6Su/rEQaZPx6SJUX4PmWU6q5gmC6YgQmxTS9ToefOKpram7llg5oQxfKap/1AE",
+	"a/xNaKUMKNU73Rmy2PBNY3nba3k+CXG7a+27fLkMUQXhp71xKfMMVLBHGotAsFGEPu8hhIDX9u3ld1Is",
+	"iiDpFzrOVdxKKe1PL4mid2a77gCFtqUbZlEoVhCjHpP6zaMEAwTU9ndQVapbT+qB9E7DZG/EgqpIFq4d",
+	"tYsXAkiQCH5OIAXCVTEwX5XVosjVmmUEMlyT2swBTDLGzJ9efFtzlEJJOFFpc+1nPpFE4oIPyLRbWa76",
+	"gULTQrNR4aLSO/fH7NzDxXBf9C3BMeGjLF8xFbbKD4vHxvZLEyFqcvJsw739nV4zsFM3zIIhEnO7JHVK",
+	"JCLZKVL8468DoFr70NCSXNvn3GH6N7EY+omrZgHskPvRKV+MZdOLS3ZvirKGv/bKmYWCYidLoXIX+Zyw",
+	"f8Ol4PeBTzvi8mlmHgtJBi7WYOIpPOV6b2Vg8Ef4GP6q0yGzSmOvvNPVKXHb4KOtrjONXngq6ONYYEcP",
+	"IKPNOtCDw3Aj/aU5Ub64O6bnYHPH9gmOaSC9DNMzvuJY1PvSIqU6YRGjqwNLo7vsuNglqK8LxWyt8KJg",
+	"0iqnbLQu2pKr/rzsgXPdq6jtO3Rarh47z8m4K8pKwEn8PR2h+nLQkncFTZnbiFPRp7lL7xBLyw9IrmvE",
+	"pfn2dsP2twjEpHyP7LfgTzBf/C/489YYd1oUTEIohmgh8Il/uYXfsTsm9wRwdOd/5dfEhtIeIFgSkr2a",
+	"urr1nn2gzv/KD+vaCbnIsyyUVvca0KgujQWgn9tKafCer+ldW0J9P8/jEOd7H3wP+JrnjtsvhMKFuQU0",
+	"5g/vPmI3IBnWds6hJB1AsuXofvro26dPLgbBt6VkSyZlKMzw8xJY2rooVSAg4+hPIFshHc4caYgWTOtO",
+	"Pbh7TlIjvmOX6tTL1AhliDgDgJ3YiczMFllTuT3d6z/37dX3db5T56opq0NozhCH5hQwz4gMrFHJTvbx",
+	"8IEUznGqT8kRbh77YP9NeURek2SrXNlIZfRLKAYd9nzQ1WiW2/pV3YabjCjTnHdHNRMUn9aT3E24QF/y",
+	"SjIvOAIBcJSE1GLQgq88G/T7+7IwypjBxe8eCr1v6dZyamSiLQNjlv7k+Msp1tgo3KVtsGcIY2zqk8rE",
+	"2IrYUyhNogxIrVr5dQMPIiWvSyrplmkme1JotKxYYDaPLNzMUsm0ul+5/EBx3GgB25HlsUf7cxsZOo2J",
+	"K9myyFfrEPHEmqWbCSeqawnp3EInaxhi/5JCdlZW5/x5GvCV5a4FJkkuOgnZ4w0u17dYnrkISPJb0SIo",
+	"DQuwi0OM5+RCvTdqE3WEQ2zAuwsr4WbQe2vwmGkvRLScXKjwvasWCudZ4+/GKCFozWEMF8RVAPACibPK",
+	"s03V+Y4tgmHFMG1Cnq5x3r1EXGjP3hK0pGmu98EWt0ypmD7UUP2NhVV9RGYFqAGpHGsPUOy76fFDs7BS",
+	"dSzWsjIEexkNef7Z8YAWAjBAVF8aS0mzMoHYGF6cCVhP5hgbGQJ1kCc3O71CE2EuVhvVw8eJUrJguC2R",
+	"YXpL9y7RLrx1Jur5y7zFf+s19J9nAUCfwtOJIZyRm6/FXYkEWlKsJN2GGU17+GnqnRjmszyok+K51nwf",
+	"ykgdum3JhZzdpw2A9e5iGzueR/yujXs1EHPMdcF67v7fguWEolkXwOwFrgYQiNY1Na1mL3zp+ufRa6TO",
+	"Aq2HHJHClWNeuAfGZq9HViSy0DVR6bLSk1zFhSP2HPEOZPqYT+mW/UlB98FFew2ft2rhW8eMZC1mjVMV",
+	"vRWaFpMGgL9o+j9UUtyvlxtD9TVo/ol1n8w/qhKxy/N1OPuoZQa0XJo2HZyzOyYTh6XKAw+GZ3uYDX0g",
+	"A9R7h+oFX0GuNPhlk4BmqsheVOjRpGQlKddE8IbAr8Yr1RnXE6Dk0bRgq7nPewIEnYN81Pl9H3MKtNkp",
+	"VgJIndWCh/kEnR/JvbMtAK0qVz1CfhKPkd0vX9BlhG8Y4zPqFvre5lrVgMTdWhSsxYEAtaKqLRaOAkIE",
+	"u26gpQF9EoWCxghE65wHp9vv5+Q1Mzsmr6kavfrq/s9a0YBvvn4+zFEwNT+4/xj40N3sFi+3cPMKBQ60",
+	"OCffV0VBEExpxkH53pJB+rUgkJiYs7xhcMK1Jly4BQG/hF9suql15xM3xI+RxhH/KAQH/OcdCwcOP/dN",
+	"j9Cf3rHXXG+jdvUY1559tm8YDdQhiG80WiNJ10Ig9yvjLVMykod9sNIW4dKJZmMkk/xNLGK+NlvVJqQc",
+	"N/0OKM4xNSYYCYDP59sRxEMf6OpNiHvI6i2uTy0/MTYcWQFksBxrdFm+C6DDJDknkMqWDFtfx0Ah4CWT",
+	"ftHnyoiar9ZaDqoF/f4POXVE7jeL/fHkefWSWe68yTDa5veINBrDTWznqHGLeCPpwCgiUFtf2E6kWVjJ",
+	"/aK6hZ2qmx8nahdQEF0g432LW5h0sH51QVYoPCnzO6rZ3Fb25YxB5Z+F0Gu/cLB5FFQDotaWxbQDKqaa",
+	"Hu7d76imZCmKjMkOU9zDOyofFvnCubuRcFuTVX43qjB9MstyCdCPfQjM77/RnhIJeShKfY/3IUHcYQ4r",
+	"8hzWpscq5ywhFc8/XT58CMOUFX+Ivz5XIt1Mf/VSyBXTwaSFFdPtBTULKXjKWsXxgecgfN24AHIrIvlk",
+	"MCJpfja3oMyQh5ovc7llGfHSfxNy8+P142fPL/////f/OyfXFnxsBc8CjUcVq8+50rQo5rEVeYXfk+/g",
+	"e8v3VeozM1c7L8Nymytlr/TQNaxUuZYWWn2QbHV8albotzYo1NDaPXv25NlQCqm3dTsvffL46+ffDAeV",
+	"Kx7dOjm3BWgSAuJ79K5R1YKzkOr+3ihuQBaKtKO2ZqMNWIKXxzMhz7uMnuHK4QFheC8ElgyxWh04jGwB",
+	"G6KqTHSafv50Wpzc4iTg5d626D/cj6DUV2o9/p69+TEC6mnf5F4ibFO6yicctylY5sZFBoFQnKR9vQfw",
+	"t1N1quCxYplXE5JzVcI/cPsnpCoLQbOE5BnjOtf7hAAVXYKV9BNiSaKFJEXOw4Wh0BXaE+lRNM9c8Qdr",
+	"A8L1uK0DnAFd/e8xf+NRalyHbk9W3K5QJjjr4wPuqu3s7zOcY89RbSeg1bleEc756oOrGfDlIcjjfYUn",
+	"yyg/JrsbDpJ5pVjE58npls377LtSsmX+KXynQoZOSkoqNVnsXWkkJI2m26gQHllh8EDeLLunxWlXZZ2P",
+	"7mrgBTl/ktmnM9PC2R2Vlq3jL4dCdO3aPvjmo2LZxzL0zcv65QdfvXe96RC3hW4MNab2GSQjK+IYLs+H",
+	"i93YhexC+1sC4EmL7YofOTqaBaA7G0cxYsTddI+H3HRjoUke6UbEWWkWAurCgPkvRdHUt7sij5+GlJHG",
+	"EzmkPfk7dcT62/d7Nepa1Kyj+D78rR+w3ay+jhcLpCxkl+Q3o1GYH382G32H7inbsbpEhWLFMiG/8c/I",
+	"5SMg924pGSNoRZ+T75Bf1m+vTaC+Kquz3/jnji50ccIjZRozeQ8TuLd2EzZANrFkT6dYD1jVfdV6fLVp",
+	"XpfTGaWu1XfpaQrxBHoyrizPQYdO6jVpjfILeU+qoniPsfZ46npVMKTDbGcTueSGME9HiKanToM1Wwr8",
+	"Ih2m6rEOP0gbFBGkdwzz0PWa4RtCs/K/zXzk4ZIlNf2XNkeGkfUddTEq6tjmIF6idiwwP46XYpKSVP8o",
+	"ou65AkrhjYm/vqqrlENcZkf3LjzVQQB4Jj3o6vNpFaZidcxMT8x0Ga0bomk8MVoZyEQh0o0r9eJ6M+59",
+	"AAsav7dcSm3Nl3BAL0j3ljqkv1BJkyAXTZDflrE62stK0SJeD8dLvrPFTWKeiCnQDEa3KswAY16EY04I",
+	"VWRJob6cXjNI/uvsegzkNSE/0ywE+wA3ZGVstxbg+jQ64LKJI05DC9RApCMhRi2siF0PT6Q9Wa3FyE2T",
+	"e3lLHiInRcVeci0jbj2zy6C8C+ZcSlGt0NX8d/PDS/xPZg1v8w+w/UN1mIwyoCO6l1hqxl2yFZRbF0Vm",
+	"qzzn+pxgBA2ywvSa4q1IIOoNOA6+sdhMpWPQlNim/pNFMFt9XwuyYNZ3Sq4bNiHQwswDtChg+GY712Hg",
+	"8bt9umekYEsdL2mZ62bmzRQ42lpwf61pBmc7IGUE6NXje+ontrdf/MjOiMDowac275L5PBMMeQHN28Mr",
+	"4hexOPwWpWrSPMVrdCFsqL7kph5Hvuemgw3tyIeNluAvxs+06VkoUh48Dep5s7/z5yppdll0q7/SiH2l",
+	"RfHzcnb5l/7bxjsdPieHVcHckRrx4Liv52Op+sbl7Q+3w8NQ3raQNlqPFGJrtApXTCCm7J+88EMIEt6e",
+	"Nv/vVhmHkfwBv7p1P4Ve3wjQl9Pn3xur60Oebligu8c49XTdVn+X7HODzhavg0e5Wbp0lJrJbc5pgcfF",
+	"jsowjbaLFx1SmFFif3dp1HchdUMd7TK5M5YWVDLVrqM0HHDqUn3E6oW+ZzTLuYUzT+Rms9b4eK1qrfXU",
+	"LL1oYevjonBxvHrXLDfN2/LXoXnr4og89RtI++5oEcxke/J82PskmZZNnasJbiu4v+Ylk7nIRuXRhQsT",
+	"pZMX6Yi1CM33rxPTAocn8/PIDMBmG5wkAfA9S485YKbkipY5n2OCdyhcWyG+XtGthd4ra+/mkthf1eRg",
+	"8JDrvuNlSUAvAq1I0xU+XD+zZZSb9niLRry3Hvd7Lye6w4dW5YXOeQSNGICpeNTpivzx3cs3X4GZU+m1",
+	"Ua9yR00BBdOwYIIF8QJwAbthKQ9h/JiPJjiL5QX1h7PWVM19OEEctBGCRrC0kpFzJIpYN/Zh5Msw0tux",
+	"A7jXdTqd1Gvwa8/KnUINqaXgS2oh+IojSAL+ubJG3gpto9NX1v6gDuBFNqxbgNMcqc+HxXMQou2E8bBo",
+	"LNidrngseGMot3k7QAkDnLGqZBjFaAckCpHSAn787NmzZx2oyQiAkr8T2j17V9Cckx8/fHh3RQohygVN",
+	"N3WB0jAQyO3EoA2Beadw7mkhWWYWozPVTy++fX4YGt3JXLOfebGvy8v6+3Ag5haCofRJ78mR22M5KZod",
+	"OgK7XTfaN5QP1r8/YSdGimVdk8b7ntTZQCC6cJfRVRfk9OxZMC2urgEJYTYEKNVKxbNhPaumsq1b8DjD",
+	"nHWApJoeOWTQNojFGK+VR+cEbMG6i7YLEgcpRmW6DmwjKmvU4+FEhdr6PLCmIfkcqDZuS07sWFGEGb0n",
+	"XSYf6CrsRdfp2hag7BIzuaqH8Ayxk498mTBvYYcX8hiE9lQf+LuIxSHctZDlWHndhUjg0sjh1EVYX5Gr",
+	"SClVLcRmvp2U5xiZDlvwvtlYI+ASkJTvuhDe+vjwL1TmrsBQWNM9ZF+lRdVXJy+lmhZiVQFQuBSKqaZE",
+	"OfXuKS0mJPRHq2i89xN1pqgSWDOvo0uIrh1fw0271tgBEZclg2t++fzrr79+/Oh5vy033vppMgFPYv3Y",
+	"i2YShAXd/L6dF8eXbOkeiiF3irzQbA96SysHyKbKOcJAPxkMHoY2MeaEhZVkxTvllL99PKKerzGj/BzS",
+	"sEXWtbPcmezeTHKuNKNZ87lm4VMgfD7fQQbADQj+MdtulD2BT4c3zF3OdgEjT1Kehh05VrGYhkAU220+",
+	"5Lse59qewgMRhLq+r49OzLtADM+sp+LDJMCB6mJ/bV0qp4i1cb81VYordxhSOqIpZuPACwhGtStac835",
+	"vm6XBOQtbVBYxELoa7WZeFTU+LNJCLK6MtCkIi7dOiy26g92ITqmN8ESsKUtyTSqms8JgEUUvFnYUrir",
+	"RUuwaLbNuQPHh+TmfRW6yptC8gEMR5nPKxneTH1HwhcoUzUUn3IVNAbLXRxdY3wAOoRX8KB9VhXsBp/s",
+	"2cnmjJhvc15pNsbZbY9124N4rAq3eqvxpIEax0CwQdmripPEtUAkv6AzqSqOqPDQ7IiOwi0ro7EUTKkG",
+	"Btu7aUJANlcVB80WiGcwRVbiivyQ6x+rBXz+Q65f04Vj0rBmasfoexL0DzXbMlDlFL9kltUlV86EurIQ",
+	"tIZNS9OVGmWw9td6HXQbTdm18VKrg4Se/s4NzIubDt8/YVVK3FRtv9ngIqhafxvtw7KwEQV5o1uaseGE",
+	"r5BP6x6n0KGpq+nKcTGj5AAfdJUXmlCFHhzyG37zOSG/oRpk/oX6nfmXWgupP4NM/6bp6nNoVAOrF7tL",
+	"8xVH+1e0waE1eig8zcidiEmegQV9Nm6euyd0xNbRvsOgtnq0cKzfMMdX5MnFwbnSmIpPn06jzhx1DcRO",
+	"y2HHZScMbg5QNNiAzh3rd0ESF845tbi+CN1dr8/T6itjLpDYjvsAsXjzHUqy6ZnZXQmmVo/UxTyXqXlf",
+	"dPLqzVdXvASTe5aYfxTU/oNR81/GmczTsBe2rbP9EjTJJJhqU2I3YNqF6ONGz/MBLqpAIiLsSXhaTpS0",
+	"Nh2+Z4vZDpLr2ccmgJwmKps91qFYLuOMeV6OisVwowyvaWbRkliiYcGWwiLkre9jZJnsjP1s3h/kKBzF",
+	"qgUAuFHYJYdk6xAShtyrWOwu12TBVpTDLQO3cc7J7b+d2YyDs1fZbR0Bp1WW6yuXYU7yZfPrxb6vBKVk",
+	"Ctz/oY4sc6mACAUnPddI9sAywMQqTffWUdXJbAA1Aox3cP5Inw71wMx3oNEwJeowm8gx0LephCJhHpEv",
+	"z/KLNXscMcmBQHrpe3GykrqPfbwl7yv+QmxLKvNg6YUmTSCgOQL6NMthGxsJdd1MsDwk4i4KmrKEQDtG",
+	"IOEfU2pbllSyLJp2sBIiG9uIOY4bzO2EX9Qic1BRxIL5ZcWhsHyuFYH42uQBjpGzw7dDDZm6bgrPsKaa",
+	"DYtAR5wrFoYwuVdjpRUxwgfyVqcHRATvNEY0v0cF6ZubH38Uk0O8YRjCW7qF1H/LMuFm3svkm4grCGMv",
+	"Hz+OZ6NOh65Fg/l2Zn5i+9ChUDOtBIO/Sq3PNmy/YpycFcvGfGzRsgTpGBxItcZmmKZY9vjZs0ffDiqq",
+	"trCv37vgyFJJNXoJphTun552fJxbbhx+bnrRs8gh5gpeYf6ptWsx2wQvfqhxeNUycOoYVKwu0NOL3rJA",
+	"z0JshP5JFyvEMKnKSHIYMjYXkJkHsmF75HXDql7AtO0YMK9sOTexxFPTK4aEUS4qGSnYEhgrPTF2Ehb2",
+	"T7at0N7Ca1gr8ZWTngnEXJC0KFcVUkzakx++f6DIsuIpVH0ChVKy1FwQgZSpdhBqShhUbGl+HG3G1MqI",
+	"cVd1KLKIlCODBUUCxrObO7HjSc2m6ibSqroBEbhfGZNqalVPm34TNlOi5OfBfMfQ9B1TIaVLk3XHuGYZ",
+	"VsqDHcb2sI/MnkJnSXAafTbh2LuPuLijV+2xt+XhERDZ1T1lAIpqG7E0u7kbas81/QQp9lxLCl4uvZZi",
+	"x2eNsNfo85kDYoC3Iq2a+pBUrSPWVzhp8XsptuRRnXaXL4ktahGGHsUJK8MXd181Cq9+7LQj8V/pHcUf",
+	"1zU8lc/g7hFzm9mkOWcycdxgxm4pmNHpicxXayQH63Ihi3QTcb3ha7d0D/COOn8z7A086pD615uf35Ib",
+	"uO3deW/bOSdQU9L8eo+Xeu3HvSSmKXPpH2CMjjnA2j16Q/dkLYqsgTOphCwqTbjgMWSTX8LJnKiqdz7Z",
+	"J7NbnaPhnFgWQC1FYaxNzsyiFeh5jUSp7n+iNa5V5eU9YQfNYqtLiGU0mC5GWwg974ir/aYdPZqTly/e",
+	"XFvZFZJ82JfM/rUVWVWwc/JKKxcfa26lXFlKFxujaFYycV1OnJQktdaTeG6cBFXBQqwweCGZriRX5Df7",
+	"q89XoXswMQcCLg7LElJxSMc9iDHEsOCBXJlIXEFYPpo6pnBFHl0Y1a4dKrRpNhdHBRBGl5ZuzqWTwM+w",
+	"vQ9MaY9dZGL41kG4HLzXpvN0RRg/tsw+6MdrS5IRiYJpFlN63HXktW8eD14oJzsmRxlVvgbd2mLHyaGH",
+	"eTyJLHXW2blhO9q0FGUZrBMLRFEOYidslHLHOlbJmNosYtXn/n12cQHcRBPpJ0ZeZIc3TqMaDa+tVxDo",
+	"iDsjdim4BR8sPtWFVgmAkdkVa7rUNBqUgQjQEaJjI+ir8Pc/uKc/J/UvIzHF44gG46lcZTY5knVHrbAP",
+	"D+wXeHRS8XNrazfTkHi5DV5346vxgzf3E7TMDu/1bQGHzK11pyCB4i0tyjVdMH3rCkeAA4/80Z27+ACv",
+	"tkzm6e1XWDTt1qJUbgPcJra9Fg7Oa2KWzNbMmAkLqtjzp5Uswrq+PRD9c846V9xfQSaNWPbHa6iZrYjS",
+	"pv/WaN4qVtwxRf54+9e/3rqgHWiEdANagoLEzJyvCN3R/VcJuf3L9dn/c3H27a9YL93OLFTmTsjtb48e",
+	"f74lkpWMaktWB+W6od1cX5Lb169enJkmfv3t6eezv5iG4DcHftjnwyjKiKycwn1tz4B7eLChgbd2jzaO",
+	"0+t3r+Yffv7p5duZt1Szf4cZsTM7//W3i+T5489/CG1UbHc6fuz4w6uGcR9e0n0LFAKoTD9l4qt8TDZb",
+	"A8gYs/bRZDXbTHzZf3HjnHBUXdtYHLArwZyTnBNKfvrFMsqbb6DhcwKFWGXF0aSBIj08ZUlNXbRgqxz8",
+	"icAGz0rcyGLHHZl/Ksp9neegOpHileDsinCBXmVWKItVckZDIBJ5hBPYkTAEaG6pXrtgmSPTX7DCEmTC",
+	"4eQsO9MRqs0xVDLO6oKMZjUOCMPNcTkFlw0ddHUaw2tdl2LppU49RSn4Psrge5aJdx7HEVFyyyGqvmRN",
+	"mUkF6eNFZro9nl5JgxLOdhiWgD3p4rm4udC/wbLcSF8qypxZz4ZF/tWW6OwkLCeMa7kvRTCy16roBZPz",
+	"wO597aAg9lNi390wcqWi4tqGy8/Jz5xZKCL2xJa0al5OqCYUEy2n9P3uflW82SctKax+0P2gNNBfq0Oi",
+	"m2XOM2DspdyFfz0Oiu/e3hBF920zaopNjy1O2chhWXcNheR4oFYY+EFbojSJb4frQ4j04+ePHz192nNi",
+	"jzo2Xds9XvkGLFJW6n6KPYoxSDYzKz/Ps5BP2DzV5pR5OpTi07TXv2G3OXfrFIihSrp16ZYBpukqXdta",
+	"Gy3pBQy+4BD1Nbf0D+8+KqLFCkg7m7DXospWTfUZR1hWD/Hpo2+fPrl4OpHSBjw6uY7WdkGHvL2eHyhi",
+	"Hna1QdFLUUqRMqUuzalYUqjuofIVpwWOiRslpCjMRU2ENMYRy9xvWASYOykUL6Q+emOwT6VQAwwqYztx",
+	"Tw4je0TEqYwOyi7TbC5A6Q4iGYXQEDwhaq8027oc1zPzkytyJ4pqyyyNz7ZcKhcMDC8IQgcHMb6OBuno",
+	"4qWSKVcvJYCSWNMSqjbWwEcrRoTxTF0RWuzoXvl+aMf4ijU2ndVPEaVlqyrY1F9gynRqtWkPPQeA67/w",
+	"na34llkyg2Yj0ElRzleSpmMSkv1x+Bh9xjPLdApHBeyoxr42/d7kRcGyPt/7iCKd0FdsPQQl2qhWB7Ff",
+	"gHADVaRVoPmB2/iXRqWiW1bn1t+8+uHV2w+2NE9PjitIYqxQkfIrFaHyQjWStYPQuL7Uh9ax132UNU7l",
+	"/2DHJ9Mf3J1jdnm40NGf12LbWhcIqlIVXxjTTr0s3jKg+ugYdVNRmCObrKSoyuAK2XPj2PN20pkaW4aB",
+	"k8/dqilFsxmt5hjlj1pTybKxfQLgdRzDBQhU82KjcS8YmgsZkqpjCbQYY3nkMhgnJmOZGqypdMJgGTb4",
+	"fV6wd3a1jthnB1lqoqh0mFZpslnfYzH+yGiBHRhLQ1Mz6CtN0jVzzO9QMQq2nlFSgZ/BYRpsuNfcTaq5",
+	"XnIVZ7GBTJNYKdk1dBmpAmrLDhBxfA8s2Zd4a93ae/QS777bBNRK77Z0sWn2ychrfccF2OfqSerbHnYq",
+	"g9rYCG/DOyN9QRUHRqEmEsYH018BL495pu6AQKQlJ6gEZsChOpyNZWnZ7cS4EXud7RG5V84f1JE44FSM",
+	"4fZCwqDInWXHqZkYc+lUgLad+0/m8Dhgba0FKGReoJPC1k/AR3FnTXM8HEpdmGI0REcutEhFQGB0Wiak",
+	"ykpzW6pUlyM4Eyzrq2tynBYPv5+SSNdhRwo0GvPYhZUJsxJNuUT/oLBaxZAiEAhfW4VtBzhe6yEwJx/4",
+	"qKesbZesGelCcL80e8/skqZL3qz27MXTBI/QMfzlOARcZ8XqtUUEdpGnExix2acRfNiQuQSP9vTnndMX",
+	"AtZ0NpGQNL45e3gMOsc2lIfByMBubYzeTlocVHBwxUdHUnolbkO7YfXNx+Qw3VTmzTqU4KVmrEX5kJZ5",
+	"gLZwOCQTDh0bnen8DfDbIcb1ytyXBVVrZL2D66Z2xj0kZ2RO2lyeS0b1w38Zw90wllSy0b3vE74IRJ9y",
+	"buRF0xUYpj4Ay4YB6syEQ5bP8JDuGxLxYiFTYh8n5/tUTcBr1PE3gu3TNdk3jDHg4t9DLL+HWH4Psfwe",
+	"YvlvFmJxt3dvJqJ56D1b/h6T+T0m83tM5veYzO8xmd9jMr/HZP77xmSGScL/yXGaXxoc/2gHdBzC+Dex",
+	"iMUpjJR7FNWtw31NwQ5CZ+9ljT7FSIpNDk3dcZoJHk0WqU3UsanVXw7KaGMCrk8B6z1puy7DVrAKr85R",
+	"hLaVlIzrvlLAcMsi3VVqTiC4W/OIsoGqe09QbCHFTjHZqlMfDnAdUctvKcU2UiHacr3UlFs0XHZ4LLna",
+	"MRk6IeaoFg9Uq9HWDNih1fPbLFyPhBxVftAvbeP7sVwRgT53obvw7kN+DW14FXZ6xncaz7waR/MV97zn",
+	"K/6Kv2F6LTIV5uOOF+2CuvxZtwp0b4fhde/s7wb77ZXfat4VH0bd7viAYI/z3d/vK8FUgvn8uUIG1LHu",
+	"9XY+lNdlIFST11k21acu93NL3tFha6WWK20nqiIDLQD3J6paNhHXXkUnMH+LapXz+VQH97TnP8dnri7r",
+	"PS1bIRNptQ1eGq+0Iv/39ZvXxD2CFDa3VtkgtCyL/a1NUtFrtg2ewc41FfDaUL5HlwytcfhAeQjXkwqz",
+	"W4BC3GLlcFwlyczcuYUKGoKR8lCdQgy2PkxdF2pCAgcsfiQwar9E7+qCobEpukROR8S7A3V7DnwTjXT1",
+	"1BWqg8BYuw0U6Bh75RHOBI/4YYDPgbr8HiTAMtNUKTZ5qnwCmw4iBPQg9z2+NBVtRWj8e46JhyuyYaW+",
+	"RzjcpdvCTmi7dRsd1AsqudlvIudNzBx2ZyO+ib+d6pPh14FD5yRXt3+I3eP+tkZAly2GUV6VY1hHX9hH",
+	"oWJMxiLwnKm8wOxTrued9nyyKD6dg+ZdzS8C5YtkrjXjicf/QipudmtxFyF5spVp4myA7QN2hrafk5VZ",
+	"MqOlUUKgljV2LMppNLbqWJy6yHynaUY17bFGsGdkR7lWyLXdoQclN/asoZKRv+C++HU0Pecb7EEVKYjO",
+	"hgIcRzI2dJQaJBYXnB2OIsQmpCOXb47wCFUiRkcB90eHxNTMJVjvwBsGUt8wHu9qpZCuTBt1QFSzTnhz",
+	"aMu9o2EgIFzNwcpY78Cx5vc1IUtgyQorDQ3n8lBfLC1IwwcXqZg9cf+P4002HWgYk7Wr09zrm2BK31Tb",
+	"LbWnpivHFHfGCWn3SeKuPOW8NsEbv+KZ4MyO9sAuwN0F5+tZVQJNOMhJiwqld2oqVbXrnk9lAUEWXKww",
+	"VYtM4tjNcEbc/vQInPFcit0h18B+PjWcDQdiDF7RcDqP3+2/AHGfrcNtXcZLC1qBIv9Zw+y8pZ/85h5f",
+	"DFFk1t2NTcKLNUP2oG4QOGPhep1cYH088P4h4Tho9uHSZjEaHIbg0F33WJcC8eHjT9i++yRWoXOKJPbx",
+	"OQY8hVAEs5eaxlNAwtfcgqWeELDlEqO5S2dCQfxgRyVE4ZAvsIbG7QHDfk6+x4XZMupsEiW2DB2yNjBX",
+	"sKX2Q23mEEDWBzwOGj750JVfH+qBcryljQ9hfx/gvXNOYHBFzpRfWcA+gTGlHVWklAwIsgldMxrgULV9",
+	"CvmnEf6+oFmxh/i4aU7L3LS1ouYwtFgAmEVsJ+wScF7JcaebU6ba/blVlGcL8ekWLC1zgNbh/TquqIiu",
+	"JE/ILQRFb6FzO5prQC3kGoOlEORtsNNuucqqAK0M3+LY6r2af3hmmrUMV/sTR3pBHRc0uje1iEr5+0gV",
+	"hFqX2wm58eQapF4L5N6rr5sGhAXYM1di3M7COEG9qa/mevYYz1DYzTzaYokV55b2pK6l2G4/CW0Stckt",
+	"N5Wl7Ix0Q0i6Yi8KW+2v68BZOr6RKfhaKe5yc6kzORpF5f8mqd8bWsIPGFIZXbBzUeVFFomf2upOubY6",
+	"nB8sheKJYSh6Tz3PY0InPcEwlf+DjS2bHAw1BeDskUkNW9KHEvBfvv51PxB+iPCETtauv2TlbGh+LhlV",
+	"ERfq5EDi6etr4+q7dr0VbUUj3cy6KYtI4Rs7lvpABMw06C4OHB08xz7QnE/lRfoJ+Isa0L4CIrIW+bsW",
+	"BbBVBfmJUAXye8vF3Ex4hoWiSnCIzP0Pfz3ksvp0Zn59dkcl4GBNM2/FTdPKO2jF++jXxoHi82YNV5cI",
+	"0m09SUbVz7VjDa4ao9vpvv+VpHxC4t4P5vGwnm304Ynuj0kAX/eGus+xSTiFLxIm88tl95jmv3zqyJdc",
+	"2zFxrYFkZTsPJ09i0HYjDK/viPQFaCy8hNuysOH4WBmHeVQ3G9qW/7TCw7mQud5H0rCOoBl1v4lUDxtT",
+	"a2Q4l8Eo4KG1Dx8c7eiIVysJmml1eZCr1K36ac4YK0HHxzpcE8ecJQdCOmZLTz2CvnjxHl+CaxioS4Xr",
+	"gdp+gaI3He+bPyGjRDewukp/35STbC+g59iK2M+aKQDWcSYhRSchjy+efkMWe80gn2cbxmz0HBeqyvWI",
+	"CxsfS5qLO15dAnm4y2BWqa2kqfqYsq2HERzlCXl0ceEPbOQubCY5FEa2nvWJTnhZ8dTdUAd9lwxJw7dC",
+	"ss4IhAQgOpPEzpoaAVB1fUyaKfO7EJv3m2ZofRIEq1mjOZ0b5go/8UsX0KJwGf3mTELhq3Nt+lx1gTAg",
+	"lZtw4d9mtpxxYNpxZUgT9HIKXuyJaSOKa7RK/ljJ0mvJWFC2hjEbDbv6obscw1IYx3NhNSE91LKx1xCs",
+	"hM5wQTIR3LSjkhsgs2LTjszEHdvWcxVGmbBgIuF1Ubgpq1MEWw7r7QhLFtv23GqND82NspaQoHC70t0n",
+	"qP97BGj1S0JOe3U5tsw/hc/tVJTDrgkzazfwZLgmqvMQwmtcoy1XW3QxjkKuurnP+TwLIv1fU3MKOJJj",
+	"zB66ExvLcWOrMTT1SJ4/uxhKVHSTGwI/4hvMenVTwkdUk78PCnfy6n0Z4G4SyWVor3HAkhu7H6KSHSvF",
+	"P6GUui/B2Fx0HCdR7eEV99Drm9U8jByZK+HWxjuUA6965625gIHXZUv33TLQ5lStinA5go8Yn/iuVYWw",
+	"my+iyiqm1pCMarqgihHTDpYdBScx3Ssvvgh044jz1Gva1AM7J29tSojN/yB0gcUu7RaH/PNtzknG0jyL",
+	"pasOWc5LUfFpJ64l1g/CUMyw8cas68JQpclK0KLJpMdqZ1QRLYpsZIWYe2+ack1V31kGRSJUDfcBBM8D",
+	"RcxWV1c2pa8B+MAQMIPHS9sJKiLxCpHJrKzkKhhkuG6vbVP9fCViC9144w/VKptEZKU1DGMVu/m0lW0v",
+	"alvYR66qeWkQqP4BJKdRmuNvORxIrL1WQ24Bz4/HJh3WdO9VE4TNdOvUXwWx9LZhIxShg/DgTDrF6Xx4",
+	"0B1/Un9UoeQKmur8LpLK3sd4cVzYUpUF3cd9jQ6A0DslismfzHNOL1X5ihvN6ySqqRTFoALzXlhOM0a3",
+	"k8IIEaefPyu2BzUizC6Pe9mgDlvPTgDGgZg6gHEAcn0l6faSgI6hEsIFcQoU/KEwPamF1GBSgWfykCnH",
+	"u5sVkycRfRVOEjhRXMM0P90X2eyWOszdqlQW3jwdLpOzLTU6An5/UGvo6YiN01WW772RfKW/m3SCs2mJ",
+	"KTnbgcZWA7ZcSZcDS6NrLjweU5Rn/Pbr4ipFJEJsRnnyuI0zWobld0TcBhoLdT2aCw0AlWHhx8dCLf+Z",
+	"LdZCbKbdBkfl+NrfRGIsQxowu2NTwoJvhc5T9vKOhYODrupMRM0sGDVapuPF1bb6j0sKt2DDg8K00zad",
+	"nXm3744oXm6ugiaeNyoebe8SW7LGTqp3t3irNHjB+APwcAx/sxdDQdMNIjo0k1t8IV5dobvCNnaK68KJ",
+	"9Je7Mewb7ndptDRfWTFS8YIphWX+RpmJAc5g0PpzRbwnD6ipk1Pvroap7PHFAB/WERvDk/+eAdunxgy2",
+	"KbfWcc3kK66aEAa59q81xNgKc/0JziDmYSxLY/FvadYlXAxcxaE7zt++ocwHrqEYNAQtUgCzYedsCsRv",
+	"TSDjc0J+s1Ng/uktP/x5Z/+BNpP512Jv/r+ShflPkfON+S9ap+ZfxvIy//2bWGBR59/Muf75cJihCQ4m",
+	"Y/fMZrDVaUX8wnheK9Y9W3hYH+iGcgrFkOWJ3TG5R7/Cjio3HIr1tiLm/wCPZVguP1j2JvOmDbMYM/NK",
+	"I3gJJozFPIrJbNdc8KMOza6aUisnrqFfQ/kZiqWVzPUeisvjHKqGISSHAtJCbPI6wno5s+nYc/dcc1iU",
+	"+U9s3/KhQi9huhiV4OG1z661LmefP0MEfikCGnazSEbmPr5y7Jg1ISYw4GcCfDZEr6WoVms8Uq7fvTon",
+	"b4FfkkoGpJGI601InuFnHz+++u7u6+Sv3OwO/Oj99y/IkydPviU5Jx8/vDgnL6UUsvnu26fPviY2vGYp",
+	"wihRyNx6m4qM3aIDEpJmkCOPFcAAhEJ5/lf+Vw6VFrHK4P9h7+2X27i1fNFXQfFMlWf2bYqU4nxRNVWj",
+	"bSuJJrbjYynx3Bv7mCAbJHHUBLgBtGiOx1Xnac6DzZPcwloAGk12U/xqSk6y/9ixJLKBBhYW1ufvx6XA",
+	"YCUXpP+xTYdDpnWfzCcS7JQhYgieg6byBo2LNDHhsIVAlAcyXZy8E/1ZPsj4sN8jQtpfFQ3NVgYJFyek",
+	"r1k26vfsGBi7RdgulhIuEhcAjUhcpSKIkZSQCVVTuORGdGi0HQ0CaP0eBtL0Cel7RQ4B4x55w2hqn/BD",
+	"nmUI3MC8rk/i31NRuvNIv9CN7lHvRNWzio89CZeI/Uztw0Dz9HvhIQXT7NS+T/RJLNnFdcLycAAIsBsG",
+	"iVxgwIf8pmbLGNDn+HwOEWfEOMXtWBpDsTtGs2g6G76TkzHYPieDcNhQuUAmGvARTt6Jt66/HTx+kCkh",
+	"DUwZX1CTp92nJ+TCPQCeBvp9KGeMuMB/EEXPvUvJj5c3/hbtf2zDaH0QbhhwSIXPJMNUFULdpgSm59g4",
+	"AShbkP7lDR337RRe/wrPfH754vLm0rFLXI3agBHdx1zbKNeeT+Lp6dk70Xe6/sOUUQE9R33U71pOGRwA",
+	"iP1bfTui2lh/1x8lePYrKRgO0CN/6xfIgqgcHb6UYoRm0MRy8k6EsLE9oxqQAvv/0X6F6rD9G2fz9oXu",
+	"kVcXLy/7dp21bymjBlMk9nfJai7FLhMPZdg0T7k5eSegZXDIBMbVecqE4SNundbWxYwOJ6x9dtIttHL0",
+	"u7iQpPU/L2Lx0djy4GG7NGKSzpicZcwjUowVneI1iM2dLfuGv8xAr0ZM271W98SNJmdM0Blv9VpfnZzC",
+	"pOwuw2XSoTPeuTvtoHpre6wNpBCuatjCogdy1gXoxaAqr1KgxNfmAh70xj8Hem1nUmi8u8663SWYXDqb",
+	"ZXwIz+j8bxfCx7vzvpu1NBL4N3BfLdmyP2Oh2mgdFXGYYifw2Zf2CA6O3wR96yM1Ig0NWAmG1dmcaYMl",
+	"I1hoD5XjNEesOH+J2KvYyimMUrMBnU88/YzLn7E6Q9apjjF0sFt55UNHlgsX1zyAfLEFmdA7RgZWx8xD",
+	"J+WieJsTAgW/ccINO8+SoMYYna5u+bNMalbaCZAuD0XQ6v1eveTFRzpX9kmf369IytPVl34uBTvAfsKk",
+	"CQ3AZ7CbuDXb7ppVBrWHBYwkp08SNAZQUdIMpAd/Y00cO5lcgDJENnputAdCSUpy5b3ZvpbK9HGjAcBw",
+	"zjU7IRdw3eMtkmXn+Cf8udj1lKfvRGRIhIIiOz7svWe1ddzKSVlHISp00aEBD7U3kWYMNWOFXoCVWpGN",
+	"5XZQq4efaLiZwQzpI0Zur49omMRQjaww9uP/yBkUujkVS4dGKqhF8erjniDu56SqPAqU/BDMCcf9Wz8e",
+	"2td7DPjatb/OXYYz2oG6YQNq5FbDVj3JwSAkmypcu4UeEKHumZoLwAYpHrlZ22j10yDXv9PTVrUl4EKc",
+	"E0qmXOTYTQs+pZK5SOsWWyP5RzF+UD2tNsL4efBh+0ObVmGe2OncqwOfYfBso8++4FNuqlTmAS9Xu9cN",
+	"X6oSmvCs5JfUrtUTZb1r3aJVtdthH32pcKX2fXb9G6gQe5r+/fqXV95ypOCalrVqQrRRjE5ZekKesSwL",
+	"6FN6Bgb0hDEPGwco0JipsbKYZ9RewFCPMpPaKDmbABTJSEmMEZZ14SVMukYbVkmgE/hqGRzqu0gG8Se7",
+	"0VmNGP6lbv9St4dXt9spoo9tka4qo9WUgWEfTceK9NrPrSgnLNqGBP+EUY+++Qzn0n7OdT2M0AUGhzwN",
+	"hH3KSWk1VgbfXw1CENKOal1uP/EdlOEdU3yEcI/VOTiaOcT4+URmzFqlEFQCEojpjCoGlyEY+3A6hEyZ",
+	"9eux38/X8luvuodRcy6KiKmDGyNUsDkokmFuz9kosS5HcPhDCCMUMvmg4S1bQPc1FAIRI+UJ6dvd+5Bx",
+	"cdvHvyiIcfuiQahGW1Wvv8EyePXa7PUIY7nvV0niW7868FYHuDJfK3nnHDzPIQTPd5GWhEzlHYNIHHqN",
+	"6T2ihP6M/RVcckXI34vWkBqayTE2KFe7OHQ48TMJosM9WqPf3gAYCiDsUmiuAaWmqPLEElD2kS8XcdPU",
+	"oUetuhQRRCBnjYYaVsANmzKKQBvgYCQsfg9X1UXuYEGijXUfu9dVDY/rfLJa7nO9qriw68QQiCaCenXM",
+	"tkZRod2FDY6jP9SAOgPYQ/3Xv1zfkE74LoQQPd4YiK/baBe7A1Is6wy/E06Ue2Q4keCke3T+WDELNof0",
+	"Frn2sJ0DpnkKJQYQJIvxVWGoMBJVCGZk1S1GQFSly3qRpiUEyu2DGtjB+B6zPkybv0vkablHIAOHngdl",
+	"hk0aK6bbxkVXlnGFW5kc0gybA7aQ5os0RTku0lK+RKipc/TcSQRaNXqt0vQJsv0P1UWaYhrDailXvrty",
+	"yHY5UUwZvABYm+ZmElpP62J2V0ZDopFrMrZHycrzWMr0PGR8jMq1YamnxNFGzpxpWhbP5zDCs2ICF2H8",
+	"I8bRfpDKuj4A0CMMU4JmJFoUQqNJbbS4SfUlE8dfIY5pJK7UuSshGjPSgV8Q9nGWUXv2J3K+umw/MrPZ",
+	"mnW3O6nRS7d6rbb9398vf7x6RZ5dvrm5+uHq2cXNJfz2v//P/y3X//RaZ92zb9qnp+2zs5vut71ut9ft",
+	"/n/lgiG7PLSVtEZcjJmaKQBVaX0/OB3i44Q0HwDnDZ72FTzt9PvS03SOXkyv9ezVv/p8QdizsE/kq9EZ",
+	"PT3dXJVUrmaTl+OecobGc1Jz8V0ZyLeisYnB2YnUCNE9X8qEBjMsn2WSpiwtzQgyixXRctjUGhHc9oL5",
+	"xXp+Fb7X6V+ye1DZfUnTQyjLl8AedihVaX8lrQD0WpgtrruZ1qTysEPbTNgUEkMQAwrWHGQlPM5vtf39",
+	"LB5lXxXq6uN+/3RoCXMkp7+3/nbyD3riRjyRCtaVa52D7D179a+X+Cfy7KIIiPyDrsjo2bft7lm7e3oD",
+	"k3HzsR/BfFk056XPaKY4zVq91tPRGW19fr+LoDbqfMT7WfQKcTEGbh1rvzO9n5mkI99jnZEEe0ZGNMvI",
+	"gA5vY5qu+NCgCnZEtWyKmJ2yfMjCwdrAiNrPyj+S0YWzJjReic3tK4emshoyc3apZjRjaVTEAlVwJ+QK",
+	"pYA5OfChIi6Ia8JfXd7XuTnY2u7oQUGUapNbDaDb4o+9fnP128XNJfn58v8NH9vlwL7OzeGcrPjN/hxK",
+	"cocVb0w9/gqGntUxrmZqtzMYacYoh157S/8i0MHZogogISOeGaZYek4UczFBAczH2QILqYq6j8qb/Xk0",
+	"sY2SVOW2zjVR/eqvF/2ha79aQVgN6r8udeN6M7Z45uuIrRQNIkoMHXswaDhRuGiVyRgAQK1LFQFq1L0z",
+	"sNcfVpNDGF0K7IE4CbjPY34H953U7gJ0ccFc437TdIG7jRlM5A6OKG36KRsr67D0IeEnR6OMC9avfSeP",
+	"j1+800atDIUI/QDCWNWqufLuYpjlKSsJbd283Geq86KuR2QVKekodQEl1r+AQoqy2Hb/LX2mXdkQ9CWX",
+	"Dyy1aDelkp+Xi5CgEhahLohmsUaONe02EQHA3x0wOD2ICK0ToqQE0m4IeDNfRgt2kUNnAvwpOfdh7gjC",
+	"Hp21E/LG1ctC1g8zckUVV03cIGpRv6eOKiQVrVXnFYb7VbEUEOY4e0omMlfFOcOkaSHpVymbzqRhYrho",
+	"/wyws/WJ8PWIMltbctvKmgMW2sjeOm1g/Co5fxb6PKJs9As5XAM0EZWhN519xtmVoNs2OjXLdft1Zk1n",
+	"ptgo4+OJqU83BWF1CSQf++diDID+PVebmWASCApTsLGb6QRZxg0dP9HugPoyafsVqRKP+M3thx1zCKDJ",
+	"6+SdCBWWbi9juiw850ngllVYFQ61j1zfnpBnfpK+XD/ETtBEg/vXMUdUZJhe+5UpHevHc0AOdxmENz1K",
+	"khxIalzGNOxQrPWwjGvKmKni/dz80liTN49PwH2F3EG/mhPyFqhZMPE9YHbmzjLAxqkhFUOWoQzmwp6N",
+	"84jgBbkyrVWkox66urDHustkx4LtsyOp1F9FyhSZY+PrvtICS4pOnV26Q6jCmiyWt+xZ4vm1dBJrssBB",
+	"6fUIV44f3bWgGB1I6lfSWg1sZ/dI23kQS9C6ybtvHIChrTvAHWgwd+nd+hyltQKN64LMhUmBcbBcZxou",
+	"CZVnzNdU+I7kupYaN/bj21k/tebbbyqWdhV0tqYB50AyMKQznWdraqEgIBHcBN/E5U97QoqtCR2jwQLx",
+	"J901vDonAvDjoBPMvizYOpkcW/fB3VogTsjH4UcmU3qLxXxSDBFXuDoT7l7n8UmVn1mzAkVFQibIfDmn",
+	"URMMN0RTbj25jN+x4mpIG5CoQKhXaRk/o1iJ7kxjXyZtJQGS086cRW4U5P9DoEXAS7SGAXZMWscS75Bg",
+	"qvpuShCwCdWOpTFGXXSlWCcE8CCoCy1FhpQLPDk3uMJrtX94oIspCpXL2xAQ0obNXJIRKG18LVXAFg44",
+	"6q2IaFABJDlLiQPU7hEhixJWPZGzD0/PkM4vDOTxl7sn33lSwFY62CbrF1nt4Bc1dhp+goqaiJZ8Sa0S",
+	"Dbz52EtYNJFNacqKLlxtOFDMHdB1xBOSScHa0H9Rq3d/kApVY1FiyDBq62q9gHi81KJZMFhFyhbanx3j",
+	"e4Sy7c6B7/8Nah1K76s1q530Ncz5ESrXYnKN6ldKYO9WpAndrwHDFfYKGH6Z8tEIQSgOrGbldH2SxXc1",
+	"f93teiwqlGz8dWn+E6pPyA2gCxjq0ikebxquiSTUL9tfDaVKERQCKrJrKin8BB+z7e4mebROa6t2EPOi",
+	"bOTBUc3SPQ29uojv6wwaG9hHc0L6/ybolPWJ/Zp11wJaQ+LB/4lhoof6EJrAfBO2B6Bwkegl9AgU/b5/",
+	"bN+3a0NDHAiXzzQV7L5B/qDbG1uW5AnxkvtVl3gp94l5wwSkNMyaSjT8yo5il2xXpLZjDn8A32j9W8YE",
+	"dUF+BccNUYnRzNF8LNpY4bChFsQ3f+iIsd+AivN0DbhHhwhx4BgA5rKHjzwMsrKu8qxW93Y+uX/dW/yD",
+	"FTtwdFIJN7WzXR2SDYKkadcyYpVwbWnPvuK9Gqh2L/FEE17kBmfUTIqESbFQZYmqSZxUQKk9UD1RmPdO",
+	"crFWCuzNvqbEAcoSrBMDBoBOHDbTYIH/OCeUQH8HmG0ZhSyB+0zG6J3zdvOKdtvnfDRaW82wuyhgPVo5",
+	"WVOVKrbqeFNh+Obpvt2Vu2oiu1DNXutmLkuoEY6wBwr6uQDxszdreesPbwwWkIyVwnjN1B1TbcDUw4+W",
+	"YKr69vpR3HoN5Hl0ofetj9cnlFwbNiP/jJUWKhf9f0lIHwosCCUv5PgFtJ73AcYH8MQoee3+nbwTfYwC",
+	"9aFHXUMlimtx+gn+gLYBBzr8eFLF+NauwOG4Jv13ebf71RBeA/7J2vgb+wn8Rf/cAY5AnSUX70T/BdWm",
+	"DRiU7avnfdctoxidIpQb9GlPOASkQxiLkjGdEWiKRwqhE/K2wESLHoEt3kUUdKYYLDUExqvSZNfwvb2j",
+	"CBvVRVBt4L03s6mhPxnWto0vt0Ojsvvi/ifsBb9jAblKjsBAbDIezj4ahoijNT2EdhbQEay9PZ/xW3a+",
+	"FMF14kAFm1dBJdgx/uyZjR/5UlYKHEssGUHooDGFhoBDh15G0N21Pm+v5NyVxwT3l1hFBWCPPmHlK4kp",
+	"T4mWRYUMtCS7+m1wfhzbB6+4x7HV7C9ZuGMkn6Epr00+vC1BGwYMJ+hw5T78sGHkem19KorE2GHq1uY3",
+	"7ZkeQ4oTwQJCVegTXey7VYlDg5gCA2km9yQ0f9ytevwgsWNk2AZo6dbYI9pFr/UBV6T4m/tZztgWzujS",
+	"uzaJuGO9Kju5pajCzjGUqnaCV3Dcgc/SDeWInUrycI5/HMksk3O9/PfKdoLDycSOsQi3u54Ce+MN/rHB",
+	"ToA/lIiGJrkS1KqdcdAaDdx0E5ml92EtyrkoyJ/sF+xR8kk1jE2syuwbljGq2Z/92rp0ih+WbSkfsHON",
+	"TW0nkysClnOhw6gn5MoAdg2haD9Zywn6xQpcWdxgVTDLKdw9XWmQ/CSzA5mmhy/4s3M7qLp5NJL0M2Oz",
+	"sjEMeLnDjFHRzmdwHOE3YIzSjAwWDgKzAbWRyfE2cYSe98wdoGpUIx/iAkaB9xw+80KOb/BXrm/HJTNX",
+	"OIGN/WufibR/8k4EsJUnmmRyTNA+h3UJNvnclxoC1jOxAkC5YMpZkT4XPFfSsKSmHiVUrPlWk3diDCQO",
+	"VDFyy2bGLj86fMIomZFZRgUrBTFwRUohCLIcgVgKO2AQkIs14YIXdmeaChS8kONr2IQNP/wmFxURxB+l",
+	"fSXYZlxPD0hjN6sulIjG0p49Lz/JOZlSsXDj+gZbcMURbxqT6fCOdTMxdAkoLswDmO4Dz+5pt+tZJ2qZ",
+	"djdcc0C62+yzvwKO3YbPxaatP36ESI7dob1jimbF4QVWVsNmerWebsrUmEEw1iP/HTaKZDVoJ5VzkUma",
+	"rm2BhIoLK5dWSfKpL+og/wWpWgSYwt/4nrhIPSIuPjwC/hoHIfv/o1+RNXBT+gL0CCRPtMQTHbPORvjx",
+	"u5znL/MEV74anzJt6HSmqxVWNbvgpscb4IZ2ONewPa0D4keGWwRqA9hHA2CSBdnaUGYy394Ouv8QT5n1",
+	"zOotoWe5ukN74dnrX61OmUq1SIhgZi7VbWiowarF0VIt1z2xoZdu7KbOqHv+D0pOt/j4jdziw295aibN",
+	"unh+lZpN7wGzlrtTlou+oNdRAsJZIxfJVCL7Wy2uU1Ge5XisoWTL2c1Qyghwhg5sEAzkwLdiTxc2g//6",
+	"5oVOQp01NJqtFHkjcLJgc8KhdtY96U5mubXCPZmnJjztOZh/t2jayBkGTv2HrR09lDPu6xGhoNsXm9F0",
+	"gcWX+B3rW8PEuQZ/CNr/0WkQjqlpRDmQLJlgUkdrUfSkwpeEJPFiFNDXnsg9OM5FQSRdBNxsfAOoztCJ",
+	"Ryvwr4U8j2MusIZn9Yy/lHfssTrXdm6u+fIP0P90Y7e0dFQjrB279Q34zTOqNduIYmaVVqVEHsqV75+o",
+	"Lqv80Yc8HyR3sDeiFfs444rppa+VwdG4fdfu6ff0+9FXw/bX9Otv29+ys9P29+nTYbs7+G701ehpCrho",
+	"niMSA8GtpAWca658GiqmmTZMEWrIxbOXl9uUqr+mWjdaFgobaS0cxJc9UO6iNqvpW365jkkAyZWBlIVe",
+	"rsjEUIr9JQSqM2Y0wWg7qQoKY83hj3tw5Ryn8BJgAVq902++u19WNk6E2Klc6NvDVVxGE7Z6ZQ9spAc+",
+	"bo7eE5gXda/TmbPByZAqswTI1Dlx/I4dePD/EHI8/rAVOhXsAYIaNgt2SPEUwLl1AU1BmEh3u1KiulM4",
+	"lJvcMZ1P9r9rK07fOt48l6lUrnIhJAtkZZMHFk02fYatXj0uuNxbbiapovPS3jVhAkBJUK0J8OvMmiFn",
+	"XY9L2XN4R558c7WkvtoAeIkV9nSwc5tjHWUJV65wBezYuqjKTLER/9jaq/L3kG5gWI1Gb+vXWO8F7Jyh",
+	"rBj2zXU8HN7/U64fdgOUkQAigs6c6+qCP0VZ83Milae+iyDoE3ih2aIAnK9K+g7vhet56Gt+M4Hxb1Lt",
+	"7hwbQedgt5IPBEQmXOiU3vtu2qQnQjHA7a8T1ZfQv40xBJWLGJSXjjUZWlUoPKhUkZmzBsVKPMK73kHG",
+	"pYAIQUT86Np7sQe2or/Xzpaz9JxAhBmOAlTrYlR9KMUo48PKc2DU4rF68TC5P44b/yYXlVvYVG2oyoVe",
+	"zwkDMsuNroiQYWOkzjMTcE0gRl99h7+xQz2+spk3uWj0EkXuUDj+zaJa2K3sfFK5+HwPj6k2bFZsq0Oy",
+	"CZtX4N4xqqVwDNsO/qoqiP8mFw3ei5Asa3j/GwWzATrYYrHZTDe59R3kAONuCSql4LcAWoTZ4gimKM1x",
+	"b3XUNu96uayB5VWAtbZmuefooUNXCjKWMoX3dT3XkL4sGIixg8RlGBSA6AWyWXKN8T/sxS7A2yqiLkhy",
+	"9uVL3bNip5qSvwvYDWfihh0J2+So4ArQ3ubEEiSt88n+53PHmVa1dpO1hXsuDzWUAe0kpqcHJSUzK6KI",
+	"n+vB+uZUn5ALoph9JWs3Qa7EATWJCBQgF6kUFRGBCxjr2rBZ0/K1yQdhHk3ZTvbhF97MfUQVhjinw1BG",
+	"oeQAqetMQSWhS2whTbeV/5HcuhZ5I+egRvozOb4XJNwezSma9lAO4NqtABt4KecXiJMQ+KeGYI/NXsjx",
+	"4xHolWjMC2tYihwYKo1EVi9XJ1hLIzvCIvKKSpBuUvCdcmG+edqKyl661WUvVUNkALBcOcRpt1Qe9/X9",
+	"pTVNXieu8LRRQ/aFHBcVoxRsh+QA+B27HCED6cC1CH6U/G85eKIhOm/PumAq8AX++6+CG/IfL1/gJYNi",
+	"F/U14U1y2u3Ct3UJADYYKlQx8jtmLd9D1Zq3qmVunFekA0zX0+7TStvZnoabPXKbTd01DYmpfdU3AMLV",
+	"HLcY7Ldb/iCohxdNl6+uFULsnaLkjmY5OyGXgHFS4AlBMQZUbPv4jWO+WaoOGVfaKGVqByeRj7olBefY",
+	"qH56BWF8DxXmTikSG9t7csyEXUK32LTRpmo3eucT/uNzR7E7RrN6i/cHaGCRZJprpK6DcLYkDncrri5C",
+	"V8u13ErjWm41nTvTFvhUL1DuvK2DYEdEMxMYWh0fUEWwz84Ut6tBpYQD1JEuHdDPgtdhqXuhpmTveiLn",
+	"/rAXZNqHFDmQn3uEDgXEX5IjnuF6VjZYWUvTfgJ0pC/U+fob8pL/PfE8BgpwPawEZZmVKcj/WgGSxrV7",
+	"QjQZn2Nc/tVx6qRRgRx2ZEGwgKkp1xB9WBW9t4ob5mAyfuD7ZPp2tUIvBlpmuWHwUta0UQkxUiaEjzDd",
+	"BMRa9QgxDj9oQ7ig77+5j2ghqTRtPKU9FAjSLPOVfnZ0jOXj3Ddm04nZH77+eoNpvC62EZCPh4ZmCfnm",
+	"6VO7UGBlOQyfquGnWIxWDD+jxjBlP/m/fu+2v33/6avP/9Tag3VCDg2rbtQITsGACwpzqijxvs8Lrkja",
+	"v0XW/INgfM0W/kRxYaS1X/BENBD8r9QYHbje1sRmGFFsnGdU1esPquMq4iea5NreOAxbMOECQxIN0n+F",
+	"RTBte+D7YBFBSCoSMCpSyO4OqGbfPMVItSeLWr67aHpM/bFPURaoil6rc0dVJ5PjDp3NTjI53oL8u3jR",
+	"1/ZZe0dw9jw2q1l6Kx4HPhLWt0Kj/miHYsvm0KXeULdLoTE0au+saXksvqGPcQEesDvxGO2FlRRe0I6U",
+	"VAlsSg1r+06FrSt0HlvbXyn8gmKSeAcy7gluwqEpHwrDh7fO+613aLBkCBxaRYzV6MKaCVI5c3gmVZQQ",
+	"8pjPHv8cynTBA5ZoP3/V9RSlzkmGdmTBApa6mbB3AmojInDX/o+XN8TeacNJ/4T8MmMCmX5SMsykhn8r",
+	"5ouHwKtKMO01oTOoEbY3DzNzxoQzfau6lbG05Y0d5QaW5lHfPa6gdSSBb8ZOVSp7Ip9+dbbx9RO968Ng",
+	"r8aLXXP2UEqTUPudLYiQ84Pk1fDRIJdLgnhwq00O8wB6XX3YLjkU8xRcQVhT6b8IAMxOnBPn1U0KUi53",
+	"U83wTT2Tif92RHYHUIbaof3Bh1EXFfTjGL7yj7fGXOAeeB5mY88bbHsBxQ7MjfYHDGFY+dSYBCZGYhuh",
+	"4z6wRxPCF5ivxi9OmGIO7qAA6MY0SUa1CbWB1otW2g1nHdroJanx4M34FETDpxm2Z3lAPvdqFVnD2Sxb",
+	"hHds7XE4o/0GOsARFzxQzMkp8iAvcft+DkXqZf7WgtfX6gtww7HqGnKbKhcsnNMNA3phcsdOGLqB32Bk",
+	"t+rEXxbiDzQgKGKtQ3HrJU4IsM8VsXaL3dH+3BhFhUZ+jw2JhO2vpvRje8oHrd7pN5VnvzNT7I6z+QZl",
+	"sdCLW+559FkI5Lcc5Zpm0GBsl2jh1MU0IUpCLAFwJBy6DhNRxgODif47jn0NKjEdN21NSPE1zn330/Hl",
+	"y+ZFedUADpsfomv8mjrE5bAvhdrHsVBqHUMeSvAqQ94W8rmGLY8JJbN77iowDMcB3h4vnjtuXX2QRHnL",
+	"xAkJlbOIcCOt0rbXt1G5tro9outGZc2hXX6JG8cfAvuUJ/qdsFaAGwBgCcIfQWFMmeMkCISr5VME30TU",
+	"/qKb2H65aBTGj3jaaZlWIttc2lV6SYcTLlhDR8E9HUY6tl0Wj51Z/VuhqcPfdpV/NswVkLj9/r6MT6Zk",
+	"RiiZ4hyQlHfJI7I/Lhtgs3yQ8WGrLMvhIr2f0923tzgW01Duh/e18zYYFfkM2OKqE3qX8Yjbuw+PjDg6",
+	"eptGs34XWRa3e9xDH12t55A6umbzO5/szq5tPQv99nbfn3a/L2r5Hfa3lYVcI18XzxjRcsrQUsnrYOmw",
+	"Me2yZM5tKxJ16bXGOQhc2nIJClRveOGs493EE4VB4PhIeSQDcIQ8sIJDmqwuW25maRs5QI3WJ++yT4Fr",
+	"PV9niQ5kuiBmzods2X9CqCrrbmkJQHHOTexXosUebKcOf9FGU3sAnMZo9Gt6V33XHkROHLs4MChCdnff",
+	"E75e13Yi864Nzrpej+rqSoAVuiJA4O9qbQCJj4m0llmmGOkXHKhRNXuJNZoHOLkQ+BAS0Zmj9dpXyQYO",
+	"vuiZvZBz00ngSWMijX6yRrjiLCWCfTRR8wBGVc1EWnMNkeMzqs0Jedp9WiDPRDKAwRmrKQQq9QnFH6oJ",
+	"+hrcvi1RQkp7YAd2JJMaKk5h8eye/G0JBsBujl2zD9BJ2Drrnn3b7p62u2c3gFXg4AqENB+w3tV/5Kzd",
+	"PS19BPp4Wr3WHc14an/OB1DV31sdMmnBXq3FVZhTYYIOe5+0hhNrUwmg1EyFbndPW0kr5YoNjYSZe7gD",
+	"Opyy9l337ITO+EnGjGZiqBYzA5gHxRcS+5RWr6VGw7PTr77Bnz9gvdQHzQKcG/5W3cGrC30av0jv66/c",
+	"96xxZf+OyeRW0mJ08OGWLT4AzkP0MzzZ5bDYlPIMALT1v5WXR0lprf7WFjRkK4LYGMsn9q1XnZlYBAtW",
+	"RgjbjOU2mqHyXr+mEF/QktCxYkwTI8vHG6pt1VSfkLdFwWzo/fEKAjoZiZBzrAOAshrc4Cfale3ZDwPq",
+	"bKRdfFVJ6DTE7yCFvsZW1kWl+XBgHbFjWDc+P/aoHOAA1cnv7kLbFLT9X7rxL914DN2IVlEsbZgYpyIy",
+	"Qv754tnLy39pzFK9DxTAlfpCEmsCYUdrE1ZZS/bFM8qFVZqDSlI8aH4/sgl7VRh7hzBkb9TCXQnz4tJI",
+	"IE97mB1aS3VzbZR1PBVmJU2uYLHndEFoxm9ZiCigc8F1FLlxIOaUTKQ2Lqt6X6BhR7aTA1moS6Qn9nGo",
+	"cz6AftoyFbj8Wkchu4lpB1fdz/3iFr/YAYpEvu8dgCSKw6DOrG0Cxot1f+pRpcpBi/13/TAsN01s+IEN",
+	"hS9TRDEJdzgx3UyxKTmQZkf0zRqEDnzigykoD7T5iAArb+Qt86oAthaKbEqIQzvvb7IW5bgArMRoKRAG",
+	"YrjE1U770mm7CHXolLClO+/oUfEpvz3rFuCKr/h4YrIFGSg5t94ddnxuXp1mX/vPBU+p3E7fD08JWWrr",
+	"Ecix2g5xEpb1OIiTmErHQlHs4XXvt2nJQi3EZL0ubRhlsvmz+KA4k7CGTzTu3C533LZ8zkvMyUXqPaZk",
+	"QuQEnibruYkS6BmeMn1C+oppZvpkyqiDCIY0LrRmeh4S4LklFwETEW+F069DhbIVOx0VNyNpcsbvqiBt",
+	"sPD/8q46819BEwJ3DtfLPItVxfHle2lj+Mpk7bgOMaYeLdMDymwz3p+K1nnFjFhbtlBfOrxaugBS1MEq",
+	"l23Okv3G0il6JVMGC77/IaIG6nB0xTGqOQ6v4A2215ZfspS8jRsPjMQlS0Bt3FPBtKpOR1KNpTFMtNfL",
+	"gq9hSmL0yTVOwg/+ubtu0CMrVCq9T7MABXAACkQCD186WFg7Z+gofpbInyWY/NOtt5+LO24Qy612629q",
+	"ORnm3t+BC3BaLQlX0RANblAxTKO7E72N11dQwAKVXQsWm550CMT3eju3zte0Qhe9bxxxDAXQ7DSX6laD",
+	"BYlsX9qqJZLShT4HwHWqMs7waz715vgNrPWJ6TTfoh/RHdR4hsX73mdy3MQ1sVN4C1/Hg9U9Vmq4INTO",
+	"9QQ8HOcrtUAKWZumtH3qjQX0Xgtr4Spl05k0TAwX7Z/ZorYz3bUHrmmX38cJdUuJXtpKygNeBhIpScsw",
+	"ClEK6KNo/4O2Ng9XFGv+MD1TL7i4DSjMjXlw8JZY5GhP0MYHp1p7dezHZuY+lGU4Dvh4jJfwMTRlOLgU",
+	"d1C89QHmDEwTGgkr+nlg0NIZaUS0AJa/1/rHN/+urCdegJtBqMC6o3Op7ISGUik2NGQilWZkAJAJi9YO",
+	"kodvdvSq8MqQwTUfC+gCayVOLcDA18y0n0l5y2sovDXTCED8kzEz65iclJTGis126DLzZ3IKLaODhdXL",
+	"PBaSIOm5mdxfZB6L+Seero08XBmN2h2vZa+BIb8p5JxIURd3WKfpd4SIai6ggDxW8aqCt7GLErlli3X4",
+	"XFE0HNjdPIDNzLouwiSQ9JkpbieWRKVoiPLjyc+AS014YAJsZDamskfQmi8/2zk1aCz9zBaNWkkvKUQT",
+	"7dJGVX4Ai0MzlpIcsNCXLNZNI0D2qR0lzVr+hwsykDmkzB1cpOs97YH77HLJWPzZtxZ0386ue0Je4nZp",
+	"I2czBrk7KpAO99x544jehMcLq5YSkubK1ytDjUlFDh7m6/Z1rR2FbQIxkD8CDVqzylc8OR5ALT10l3UR",
+	"MLoYKP6wWYkCxVstDawsqUQm8qndiUwOadZKWncgA++PS1vyM1vAYvFqxOPXSo7hnjxAQo7RzB9TKti8",
+	"EMtiyXeQzylb60pZ+zBxjcnWZFwqg/31ChOEo5E7IZXVAi9Zq1HmmEbz9FYP+Cu9/PYLePdUrr8iV6JZ",
+	"U9bxf1yz8Bm7YxnyfhIJlV0YzBgrKoy2R6Ygzk+CxgKAIXuDSgVV1H7CEvgyxvwOWGGwltH6XPYFoMuV",
+	"QSUI++iLc1ylCDXQUA+fYR95VfzkEr9zga90j7pwUdTOq4uXl0kc6oXfEKmi8GHn6nnZ8fJfdr3eVSoC",
+	"V2pTuDJwvyKkrn92I/xXNLH/Kib0L53fafs/u+3v2+//n39qHVfP4PJe+v1pUOIXQTBSWZQGAcaCk5Zd",
+	"5b3tvI3NgzdOUqkgoLgA3oSlHq5vRpXrRKu2S36ZO6l848dtfIPcSI2aKwEvz4XWESwHFkhjctEe+QoU",
+	"8NrNqovuILUGLj30CFO77ojQA2ViU8ozwkfufoiYKW+FnItzMmeDiZS3PkBor/c+jn0Cs+7bxwKFgpQn",
+	"5ELfet1VtPmD6bMMVUF8IchptxyoIT8sgVImZJRbCwoGJUbG5ABLVEPL67qkG6kDcN9CNWJYoiQZ+/jc",
+	"QkIh0RXmjmGmEza89VWUvvy3pCY3dqZLs9wmktPQEarLSzg5vz0Q6I2+dUHH4vT4i2xLHcfFQH7cRLOd",
+	"drvuGOmeJ53TJYAmlgJO7rxUdJUQrz6jafquXK6sPZ0QmjFlIGwqNcMK21Lhllkj49Z1gM4rqlgBeEku",
+	"3GSRLtujVqV0oSttvStYhkZD53aARpXrUIohUyLuu14tNytlL1yxMqQNtijPvEohcQo4QPqJlwp78QZN",
+	"d1NAFfEocw+YkngRVmQbX1J1W2zEjuqGp/By3dPvvu/Sr9M2HX7/Tfvbb58O2oPhkLUHX3XPut9/T7/r",
+	"fv1tC0wfmm5ZywhTtHM9tqZpVobsG8Hp9ftJkREfbCiKNwas1jYSVFY25c/XxoNcPK3wzhdI0FfYdSek",
+	"T+8oz+ggY32PFoX14e56dz1JEA6pLgZ/VZpMg9tWHuhY9pU9djJL7UEdLGBNDnH032DTsQaoseFEWkHB",
+	"lBig6sMhxwKsLINBT8grTN5F8yl7ok6RV5Zur+7Rzj1fMFXw7XxDzWoKwNc9xWUeJ9gH0Uri30HhoHWf",
+	"3kMizGN3bZ5+Kr3YA/SrH0cmn00kUgzb/ZYQot1DJMu6pEjI1MCqX1oxxHCiY9jEXAU6AVlGLl5fYYVc",
+	"qAzPNVN4d1k96D9vF5yLnAWYJMHmhFf0sT8De/+1n1gzOAf+8TjYzjjZkCPYJdXzRLv3T5wLpRxrqft7",
+	"UwmgSKgAOcu4XZoVy72l6Yt7Xx/efsWYVWS+8Bl6YuEVe6Eo1qfgnRyh7GDweqPM/y9zceNqNP/K+/tq",
+	"bC4+WDu91fu+W9A/0ZmB8JkeShgRgXI3Vbd+nR8m1x8NnTZeri0KveZLW0D4tzseQqasbdh0lmGj8Iao",
+	"W9URrVcyZTfhWV98mVr8Oo0DagGsnYkWb7vas/I+bgOgBehYWCiKIORrsLHiFWkYHAsRZRvBx9plqdfg",
+	"Y7nkcwT/MKVicf+SgmvSyHo2cwSOAYm129ZUmoUXATwWUGkhukrdQfP8cn5zAlwxok4WeLI1zsqhdu3w",
+	"VmM8twdxN4rhHxAf6wDKdJPqbXcZ+gBGX0tlXJQCPJE51yv4lEj/X5RxGKSkc6UuMyWnXNdxitaUf6+a",
+	"kACLcE4omXKRa2iyh4Ccknk9uaedfTVvhKcv8iUN7sc2/Pf9bp0lj/CuP8odv7lSqy7FWQbaBQMwcSXM",
+	"BQgmFiwD4zRqNofPWuegvELE1m112Y6dqJvvycMY8tCF45GVG7TkL9J0M7TcDXos4Wu7IKeiBRinYaiy",
+	"2vQeO/CLAEd9A/0e26zxWkvPACg9T5kw3Cys1XDHhJFqUS47Asr3iJ9CU57W2n+P1u5r1N7bZj/WQ55W",
+	"op1iXjC1ag9o+Lkmc2DkKII4ZMFMj0DpIxdjezuO+R2LiwSB1vPaWffvBFYHRslHMpbYloetIVwRtzCO",
+	"O7wEFzfy0OpIBermWwVW7izMx2hZPpBFWWtJuj8cqgEe9gdqQyAX5vwHHvl4u5mSvuUd+fDZOqa/bEFo",
+	"CWofpA6+lhb3PZTLDZgj2K8yFy/wL49VkNz0HkKYmsMtUbmre0HyAwifR1u5n+ykXNNBtkZ2Lj9yDZos",
+	"vslvGZsBFXtldfxzfOaf8xa6NnJGrOdo10wKf/yBaoZrd3sTbvbcNgXsQfXmGGSvgDvKfvIkglHw7C8R",
+	"J9LY+rja0EUNSfmvAp7y59zQF8wQisvIgP8O/ml3F8MBVseXrNwx5WIvm9DaIGnVflkLISrGjtrLzYRN",
+	"iTMTU0bTjNfALNuleq5who9zI3F2jZY5IJ+1O5nQdjVgdkOhCAEXGNtO5hMm9nOsfTEK175fpcyshn3j",
+	"LtITlWW6qtByIWi8u+fYxQJlpD40xTWRd0ylua+Ah3LYynayw5znZm5xmNy1oepBrMJm5e9ne3PaG7yk",
+	"MgCm0m1YgLsvoPAnFDuHWLrfrcHE+rveKh67jkpm9gor2BCdVguBoKD5dOk94CgBL26VzF2KP69VgJfI",
+	"3hdG7cauB1yKynDPul24Sm7ZzNRHg+sAjA4IcPUIA7Xw1s03McTVzigTSX2J7daiMJLKyUAdJKFeCcoh",
+	"FFA+8y1vAOMNfxkp5roRIrvDI5r4X0GfI9D0DKVKWYplLJ65y7WtGJkPJ1Uu5Q8w4UerFkqgMo0JRimg",
+	"6PpGOIT2seMNAkIOVSYih4Vo6n7yMmVG8WG97njJqM4VYttETqjbQzEmeqENg2Y8RMKGKPCaxPRLN2Bz",
+	"ysWN8IOS0y0+fiO3+PBbnppJs4Ln16lRXeQEDvZMAhmvY1jfXaACCeT9qc4TciEINcba3c4ox1wmmOde",
+	"3SBpMLaG18S8rdJ+XYz7J7q3wls3m2XEPQJXE3liC2JGlCAQnuvrn3a5yup8p7+zMRca+iBx/MSxSgMf",
+	"tATUDm40y0Yn5K2Du+prPekncWoSbyZqLx9CdZFIsZLuiEvsC/hOP8/9WUV+65Z6r7sqeej0Z3iNLTys",
+	"s8OPXiWrf2fjXBwu7l4jotvmRLEPaROF1/mEQBafazXfpdVlVr8tVW4gDaIVyXLKL7yCa8OsvFWLNW1S",
+	"KF/Bqx1JmzWaJPQ3TrQFbKYPdesFIdgeBrdH+nYqS9id0YFls1ILHBrg/TB2v6jfiN/R6sXwmoBPN0DN",
+	"igNkWWiQhFr8OhjPxyZmjwrvM5KrHVE+S+JkXSkgA1rnxgH5NpEDtoD0czlyIzPESaGiuPKkANSZKQOc",
+	"pGzhgGggj+3cNEqGcrbAvHL5gVxYM7GKuQam2nztBkYxPpZKIFxzKNochyCxeSanU8cCDmkbDHtBpBWi",
+	"r9TQAdVIM66YNlLtG5RTDDvY1wXlPFm6z9PomB4dyOjx3CN3up+1vtUe+hJ+A9ULgdsc/lwN2/sGpvRX",
+	"kveISd5cCZICq31DiV6tJ+uZV5kH/hoqBpVINMMYEH4lPQdEYeW1nJ0ekITOoUVkXVwHba4GNUOI0Rxg",
+	"J3DasA2+NYw4aI6Z4nfUYBNVKLx5or2Rtt/+OCqH9TsEOgkRCVxlObbFi9RF4wEcBniNfA+04RkUId3r",
+	"3rxhd/IWWzGqW8r+6DF6XICoGqacs9/Pl70JTy039vmCMg9ZKEcjqLJdYh1Q7E7iigGuIRNpZeUFItjt",
+	"v4dbOqlfeLmsL9PyZwPL7KDT2IcPsLbVsYIctqi2kwuoDVuXvfF02HLKiIRirvUWieNKhKhxPoMox6Ko",
+	"MaSZfS9UDQFkiqZyZnRCZrkCYgNFFEPKm3XA4b/i3KPqkkepN1am2Wi0bLXWBs+4ykWArin2LcAp3YJH",
+	"JxX8I2r12O9ecdIFoLQd2OT1ToVHiYrwlRVzMFHwAj745sq/kgiREQpnf33zQlu1lnI9y73ROmCI2+eb",
+	"U8BQDbZOD5HQvbKDxQrLAslvOITTmppE+1LFmjeq9DZjothdUKPXaMzUtNoOYmG0zFriy4cqBfOAQgga",
+	"Zr2/g54t7rguJbxGBZLjMOZz9AwMXINJBLiVsS2NAZaqvjs1Zg8qPLXErFiTFMT+AHzjtEgxKp9wfBAR",
+	"8FfLGmzgLHN5IJWLOAN9J7PcZ6ehXstKA89YoTkmNCZ3BYlJnM5xF3llEAMm9Nwprb+UyEYmU9DxkRRh",
+	"8GGdMveQa3sK1GysrP23lp4ZFIm7ha0gAcaFXWTKBVMn5JUEpCc+dFeMNlSBr2vtonE4FGH+kIvPZxB3",
+	"ArRwa2FVFMzi3A4cEzs7qGXt5liLOAhvH6kh6IY9iB5yIFCxesbRBou427YUfnxidydjdAdzyLvxbSCy",
+	"WgPYEiH+eOyeErDPhbeVp4GnIuPitkqbaGZ2xvGJIE1WOCUORyPhpwdz3Q8G6NCkDNdQLBeiLy4NIgVr",
+	"Q4IMFmVbfoZZlo+52ByJZLm/mk/tH73xHl4N7hW7W9Nq8wIKE9zQXzxwCb5I4+3MbqvW8+itYwVf3fZd",
+	"+leLpmft8JY16AHtOlsLEyPXTK/pasVl+yL6WldBTWZBeDckQq7tcoUThHnulI+ZD1vGp+kJBDDdAjiu",
+	"5KFiphpz9eDreuiTcgxkk033Zy0qY2h6hVxRZecr7gZdWNMa+CLx72m/EsrkEFvTQOULzOoBmk1x4AcE",
+	"LtnyFMcKFMNBW0B4ORTmCrhlJAqNYZbrCvlwyC//wsQ3af7GdCu2y5XpCYAREK9i5x/27gz8w1/k5VlI",
+	"8r63p+8Uh6XNrOjqApeloE+yCz3MlbKm6YzPGOSS7pjSlaBTWDt24AU++PE5yjW66U6Vj8vR7tND7FIj",
+	"paR2Wg9xo+LID3mlbnm26zVrZ6CoGE7a+Jj7W7gMHXtmEU0GOc9MaLwj+KjzUNjl0HWFFI4V2i1JwXAH",
+	"wS9fWM01mVJ1WwcU9nd4+g0d71ViXwUShvPeisFoAyDZhoQvWobGkjRBg8BYGJWCTQXwYIp8MRCi0Cxj",
+	"Q0MHWdjNjejmN733cdZ6TZy13OKsljucQyR4BIig0FrGoYFIsBSCahhbcZlSH471QUA8UzmG9T1gAXch",
+	"Xfdhl7AHPgk0MCEFlDjQcJqmLHU8gHh2/c1op2xViM8oUeHSSUOqFPc9MVga6e0bjuydlZWQNH3mVusB",
+	"NDVNU27/RLPXyk7McCv6I5ppltjtDr/C0tlqHWM3yb5ZdNpOu0+/+/rbb+47cfHZ/R1HKDD8HE3PkW8J",
+	"txl2X2pqgA8D+UEXmNimxI2Isu6T3lzscXHYX03px/aUD1q9M/uTPQLaLd6ac5sqOjLrrPa3VpqvRu2X",
+	"1AwnWFaCeRKGZd7Wk4vKwuESwf8SppRUdTb7cxi40QTaCOZ8ZPOe6yFVaeRjPdHIVmTfN+yuUy0bB2Qq",
+	"b3tYQlRlFEr64IKHsLaesNRb9M4FgK2z98F8IsHvcx8suqIoTjIhfb+5yKWK/QPurMGv6EAzUd28ud++",
+	"NprwhJlVH+8SR8HlDR1XHAQr5uEgzKmL5DfKQnBzWCmqdEPAOkbp4CNfCQ73HeGGaC5cDs7LhFVU0TIg",
+	"fc95UYiEsI6+w2QIiV076w/OdynkraxVqAO+w1cs7txg5DghcJ6S/0AN88Hr3Bxbw+yYvRtQzT64o9rq",
+	"fZXEX8WWIzvrW2blYc4GVuScAdf75A1j/L1iWuYKCGg+ff78+f3njdN8sFQP4KAd4kga3/Bx5LNpz81h",
+	"1fyaazo8aZ3n5zqiHZnV3F7IeEQyqo2DBXCC5m3vavin18W8H2G8x03uN3dkmnSu6oJkhwkA/UYznlKD",
+	"HcfU3ssZ67nSghnOKapUc2XF4AvlwinTYmaBJKY2jvc6P9DGNhAicvN6iBiRG7rZIFFQFmG/qG+02FSk",
+	"7o8Q+Wd3ZoqNMj6e3NMvBgypQEsFZW0QbyzRw0L7SpgxmP3OPghGJpQiw+dcDMLVXroiYbsUGuuh4HY/",
+	"RzceA9RKyik64lLeFhLuYelFJcrga/9uBzA0d6UQKqB1W73WP2iEYj9U9gZq430cK+09b/IkPAA+8T5p",
+	"eePeftf+qte6Oz05Pem2Nr/1r3G2x4/KeumsOG1vfchyJHORHoQdjg1vveMdFSCCzKaKzqExEoqEp4w5",
+	"tCIs8/TBqS188A297nBSncCsL080agGTdM0/QO8dnLwFg9OGF8UtK3HRxWd5kMeRK8WM4vb0+hpbaF+D",
+	"GuKeP+MIteLQQecOptpuDcBaW18TjXPfCyAck9mKA1oH++/l7xGCZPzZT/vpkcqMPV9Zydh/4ZrY7sM8",
+	"bdzEf5OLQkkgQ23pmkvwFi9rFQDTnIstlEY9gkit3rhzpuMaxcFDnWoUYdf0rtB3WOeeINLIYIH/tepv",
+	"xFkGUF7wj9Xj6w3Xv8zJ+qGd7dOYRen3ILbQPIyH2+US6Nuhb65YI90H3xW8zhL9wLnLTCGvsgwxpwQA",
+	"de3/Lzx2oMSmMl5XC1R2Cf9c0F7ld2+8iqgIKtdAeO1XQLQqYJ1P7l+fNwh+hLhj5GZgHUyRYfTCiNk7",
+	"vTYC8ltwzvZLZM+omRSGQ+HyrUlkc8Gn+TROonFh2BhuiD9CfOWXIpySOLwia1yCFjiKOHVSPhrV4y5h",
+	"MC1N0UrGvkHwDTDykizdkklRXhG0HZ0iIiY0O2mDEOyIvlLFhzAaPXKxSyrp3gBCyEU8zVye2zf2BSSQ",
+	"cYfO3pFUrI78za1P61HJv92PZmE1rfwxpcmAmTljwi5eUK/HOQEOCWAdrwcdmmxRnM9knYrlJihV65JC",
+	"c7g2PMsIHSvGiq+6OT7R/ptrq/jf4Cwf/+HYGQ3jiwxnUgHoFyGj4AOacoOExy7Oj5OPWo39imG7OjCj",
+	"VxuK1+4RjzGvgXNr1H57BWVV5QoTIJz3q7JvBNo9qfMJ/7EFB7SpyrYoBvrRyDW137hsjVr8OMSDlYpT",
+	"t0Gb14fXUBLDwUgIJSrPgKFzzIRdULyiZ0sBQ6gUgaIeCC7eshlgRv1m3wh8Ovu0UkiRpjWNzq9z8xDb",
+	"dPjAAg7xAGEFHLhhpc7M1rK2Rhfcz+sPRtAyy0lZO2GDivHFTYH1uFq970P/37yCPwqbP6zpjMlZxmDt",
+	"AMO1IvPh19eaZIetBA773vnk/7n2HrgyDpVulFtDEcZzZFV+lmViMkg/uCJbgLmruxr2pkmvthRN8diN",
+	"6tC/ebpJ4XnVNYKQioe8SaK5b7vla2jIhhPJh57Xnhsy4lmmCa/uJfqiduXwp7/ReMpe21tpNWxyOqvu",
+	"+8e+y4e3DfwbP4B10LhsAZBPQUq7lx4pXx1YU8rFuA2gipt1EM8UG/GPIRSBjcRQnEIyKcZMESaUzDzk",
+	"qsY8NQ4AMIWaZXcOHcpBIQoJxu49pCFcjG9wmn+EruPyOx2j/ziM6DZjP7RU0HiAlgrbbS0DsQibTqCE",
+	"KLW7fwHBhSg7AN9KoNooidqQ4XmAACUFJqfcw+oqGFYWcQe5OA6Nh58gzvvYRQA100gbhGt1bZm0Quz2",
+	"R2atUFydT6iV7rN1nagKGVg7IG8g5JxgMw2iXRXGFHwhYylS7/rqXqpYHTjzBkK5asIhGBIiQ/tYvkeA",
+	"DsUwrduvpt9/PJv9w8fxy5czLsDaq3kGAFT2q//r9277e9r+z/efvvv8T60dLWR84fRwsM47i0ssHf/I",
+	"WV5fqf3LyLXYFh7NQuYeiQG7I0h/wu3FtOgnBfMG5s4BdSpOvfYgXR7VfMPwaUIcSp3Vb+8E8IKirptY",
+	"URsZFlin51aoZAZUgymyBJ+8E5U34f+EV1uRp6qkTlw3VWOdPe1WNAhWP00gSN6+j3HLWlU4NJAyY1Rs",
+	"GMl/ZLc57EvDgQWJTMGJx0yVyif+clW6yustwZU+B6DcWpvXx6agKdPaGn9cE8M+mh7pf3rXMnx4y8y7",
+	"Vo/89//5v5/7CXS3WdtUTbmgGaGZlqQ/RK6OfkL6xiz62Mw25yKV8z755/5QZtr+Tcm57v8LKmBMRhCu",
+	"3wk7DnQTv3O3ZN/awfa3rro5DH9CLuwE5q77TwA0HdNkwAVVC/8GgGgcK3FyESb8BC1SyJcuDMOD68Sj",
+	"R/ppn3Axy01C+qwPZWZMpAnpz/uEEnyhJ5po/p8sgTgsll33ZZ/I3OD3VB+bMjHh1v/Yh41kH7mBRq2T",
+	"d+Ii5k1hItWoXexoM6a0FAGnx6M+B6DOQPQpXMiYpxmDPZnQbESoIBOZqyrN8suMiTcgCUtH5BRtkKXM",
+	"/Jyb4eQgWt8O7FEk/Uu7DnMULvsaI6lcod9bNriW9te7CvuYWwXFtsFJ8giMKBtYQOVvaSqcqFa7LW+K",
+	"8b54d8W9y6JxL6XYpINACxaPe1CEJL98XyhEkooleR+QpLcTBpXxrsUkwg/laAMlZU4XOG+VYcwGVvTw",
+	"p+UYoEhb7M1x4QUPs0OH98n9vB4gUOiHfkBEpO2P8jpt2jFMr+lye4Ydbt6Vpi4OVDAhAboRRgAjQivn",
+	"hFEPOsMNaGCPEM5mUnPrRjzRxL6BN3z4cPJOeApiq1rA13XF9hkLebnhRErt2TKiNVmgbPNA22RPwnkQ",
+	"/oCcU2VC3TD9AAIftcnASmGwZGa3Cybhnf0Ro6bzt81hp/2b2Lc63BmJZ2vYFJfG0LGbYHtIlWl/fZp2",
+	"2bcDWIwpNUNoAOt9dXqWtOStD2gYKW8/2Ad899T+YGjW6p2edZ/u9ILVJ/FtSWYPYu1e6FtCC2GbF3eh",
+	"Oxj7twuoPNvKunUFWXgiMT6/vZkLY375Fm6eNevBwzqhCgN27lkO5i6cd6tyjIyDUqWolyMXhMLUe3W0",
+	"HWYDY/fKaMAUYXNNxtIn9M8R+jkKjq3L8NtX+pJMWiy92m5payzZC7d4AMdT2kvXqDbLoQfT0HFSsEUP",
+	"2NCaWNikXWnWHnZFD3s8fuNs3qhJC4VxBX4b1YacdrteTLfdt5qEurVeczVkxNosnnOIGEn6nYmUt7rT",
+	"D36fnc8T7agGNB8L7xwiKqPVnZ6uFabu+BvxLxFcY0ElmJBcZExrT1o35ncMKF89oMTF6ytC01TZz4yA",
+	"5VJHZIdVX660vfcWo13RdBAiEm/0XLHO31pJVQuvy0k7gwXiTt6qs1s4nLKO+wNuVqvXGnMzyQcoBJDt",
+	"aAci983v/Tx7iAIBO+yxbf5ddF10jeAM9X0GPs0yK/GjXGD0Dorb8BNRp4KY5caJaxLYfUbcHqeZklDT",
+	"UkUn0wsdlYKZuVS3CUD2OfQKPp4YfUJWgC3taXIzgMt2RHkGVn2wYxIk0RZ1CHnWKryGJ7QaqmOFh6PP",
+	"AE8/ej1rNAFtxa7OAi6uq9ah+rlj6VBsKFUKPHBWRPY3gF2P/yEoZOxPoNVHUoGfWdfT4Eb84i1g9yaN",
+	"h3j9Hh0kwOsf9qDh3esA6fslRnd1IcEHpI/xfm4UnYFT5MqiyXAiNasuUT38ch78kBwjsrvxvhw3rnuQ",
+	"3WmiNwSm9SDNITDyAwZ1tz3B9fqz4+KINbfnG0bTotHaH/EemUlldELuqOJ0kDGdkAmjmZkgxlkCWrVE",
+	"DOom7vSFV8Th+8Hwcy5URO4IZTXr1MYVvMEedc+rBoOvyLLqywVwIh12Hu+Bw6GUygFjQqFQ0ZFd14Jt",
+	"fZqa8prTs++OWypfWsdGG2VotGpoeIEWogO79RM5txuv8o2Js9aI9Vrahh94ZphCrIDyVroQunUpZlxY",
+	"f8Uj309oDY5AZBPuy8FQnuXruDaQjuskSTOqoJJjc2FKVlt5i/o2K8qDRYwlVjUqFCOVBg3y0cJDAHGA",
+	"fAqeqP+Fb/p+XzmnL81+vqHjRm1nK06Eoi61CgjzWMmqPt7luOj1aEKXJScpZchH4gNVgEFAtbFzOw+g",
+	"E1jJo2/1fYwl1370RpWabhyfB+A45sJFCttckIGSc+tQYFmDX6J0BbSngh41GHWVgZdrHxf0HLhDKW85",
+	"OyFvlRRj8GzR7oYfQz3FmDscVI0fwDo7UfzK8Glttb1bwqZiIvj0hymQf1l50V1jxBciDhE+3jUz7Wew",
+	"3DXWNr5JQn4yZvaLyBZNAeXVMfPyMaDEw3EFbRHEYVbQHW/HzOsVRMeBBKzzs4GhOZbNENuza4YgPhmj",
+	"Ske/rfOsn+Fwsejd5ye7XZO52XzbLj/OuGKlWTcPYG63CWd5rxqo2olPPN0gwefSi1Qxz6sf7gtos/GR",
+	"Lm0Uo1OoaQXB4YJoNpQi1RBPLXZSyykDV5JlmoWSjqfdp/XBEb0jXkw1BX9zoZFLkQKqilXhYdJb7Q0f",
+	"izYX9wClWTsOQpBwNwIilaM9omIBS8s1uRVyXhMd4WNxJVr7lmAUJOVYUwGNF6nfG2fWPZPTGRULQodD",
+	"mUMjQa6yVq/VkTwdduBVWgiYupmOh6m/ZGYi04NDM9Zow5/kPBT+ULybrXKcMMW214J60p5IbdoAK1uX",
+	"FLFvqT2KL3dNRSMuxkzNFBeGjCVzCf9+aHd5JVPWR/xt6ku9IUmipoDKWE1kdX39009Sm5/ZoqlbGQc4",
+	"ekileK/GItFQjROawKQCNXh9/ROxO0xu2QKYyewTKaCwbN2HZKxC3SkRMWXTgS+UGyug0yBvJ9LxOsFI",
+	"RDO8r7gChQWD1cFy2Hl88ekJ+xqN5yZgGdcnJpwuvLfdAB71oGkJu2JfaE7COJm9Z9Hvz0jER8kuJB4n",
+	"a/kEPmb7p6hEQdfAZhx0LQ97LI6RjdhwR46bi9h/V5oAoqDTBwGhoNMHTEFsd2BjNbkedwIw8xKih3Jm",
+	"/4s9zvZfzLpsi6XQk3AYhFgtxY2VxppL0QMgNLchjaM6+HjTxeurVUCHrUNKN1CRXx0vOI9q0Er1bHWx",
+	"It/43sgBezgghWbBE2o8GEB/odE2Y0UKxE6gt5YskZxt5sx43IR7wghvfAjBQ37VhRKglRamt0uUYFf4",
+	"jmPHCDxQgSifvC0DBWDO3esaBLg9X/fZ11KZPl6PgfBxrx7VXzX2HdwLUAEJnnPrMXGRa+w5h/SczEVa",
+	"m4uSytQlhewnopQQ/tiG//4x0kF2aRv3V9Av2MVfWb2J4VkP6rDYJftCHZZclxt4dnJY7EFTMmNJYVL5",
+	"pn5oFfIDQTXr0PC7av7IAy/jYY/EMXyVbTfjOM7K/ttyeFvKzukBnBU77AM6K9vJR42KtFNg91A8Zlzc",
+	"krlUt9qBo6QUXZaSEX0OtehUZZwpmCaDtItjd4iytxLxS3JheOZAPqwmrjPC39gJvuDi9lgUbw1Z3fYV",
+	"mkcsQzMbtwzJurCbx+45lAK5XQBUsg1lZy2KWUmYtnGDS05v4gw+6C+TM2jhFMg5Vm/y7YyieIR4VvNg",
+	"iH5Lq/3m++6K2sOOiOxl95i89ljQt8xF61dwMOuOb9iow9WQhTvtli0CZbHjp4MLzqV+QVGVsee4uOOG",
+	"tWlK26fe3MfsemHvX6VsOpOGieGijTmpyiK0s243aU25CEVpBwCJjTKbHg6vYMeDY9PqtUZ5lm3eLPbL",
+	"XPxhQw3LWq+IK4SaTDgle1+SG0YZrrzu8uIYitqAW97JApHifF2lwhq3Yu+D9GgjESvabJc985WY6yoX",
+	"FMsY9Vi/pUY9uJDoGOHhgXVoUgmQ+SMzv0U8Pw3dIEdhpo9f/4kmg5xn6ZZBoDkbQMPxFngNF1hw6UwA",
+	"zccAk3nLFjuEft764b/4zLB7k0aNhtfWh9BE5kbz1Ne2KobAnXLk2sh3brf1srAhcEPKMg5E05kco1sQ",
+	"8BvmyOANvYyuY8Jx9VapRrd0XxaIwzxMen8ch7eeYydjNNUehizqPym6PVzDf5VWO/wyHvx0NBp32XFH",
+	"KuMuLwNSJzrrt1ykxL4y4sVDdWeP9P+j/SrPMjnT7Ws+FgA20Lfb1787/dcCwWHCPpKfXl48a1//dNE+",
+	"+/ob+9Doqzd8yrSh01k/sTYvdIWnAfvJYzv4MncH72B/BeVBm+M7gCsPIbxb4IW2bxIQSakL4E6o59+h",
+	"BsP+xnkN08p40kGEbldWdlR3JQBOIBiwRn/0qxHlGUvt/tsXb/Va8KwK/AesK5wYM9O9TmfIT9xgJ1KN",
+	"HS6HwE3b3IB3C/QA8S038vExH3Y6iPX3UMddNJtgpjpANUC6Doxl1qP4qmu9yZritOfFAH8i1mj31ovm",
+	"uaiA05cJIL8N4lFLHn0oYQF/r6OY+019kPSiMGUK7n40ZlDRaq/cibxzGZAQlD/HNiO1qCqO9UMf3+U7",
+	"vJg0yDnnkamCnLhSdKhEnkrFDiYd65FkfsGdxEIT15gEmRXXBjqvNGJvmH7UttdxNpASu7YBpF3I+Zab",
+	"Vi4++dTy3Q+939/bc4BRBfvDe/tBdedX2DUDwBq68aqK4QHyR/iWHE86bT3k1Qgl9gXbeVkvZ4TxO/cV",
+	"38y4+i0oY0DbzdWh+VF8AGT1Oy89UQ2iiuZiCX4vYj7QlROVJOV4ehKAXcc+dghczV17QXjXFAB0VjLp",
+	"uQAHfihnHA1eX5RafDeeVMUs3CFLwHyECUwpz+Lpx9v/+f3n/z8AAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

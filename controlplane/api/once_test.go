@@ -59,7 +59,7 @@ func TestOnce_EveryCreate(t *testing.T) {
 	for _, id := range []string{"createNode", "createResetLink", "createRobot", "createGuest",
 		"createCertificateAuthority", "recreateDeployment", "provisionNode",
 		"restorePipelineVersion", "createScratch", "createDeployment", "createInvitation",
-		"createUserToken", "rotateNodeToken"} {
+		"createUserToken", "rotateNodeToken", "createComment"} {
 		o := all[id]
 		once, _ := o.op.Extensions["x-once"].(string)
 		path, key := fillPath(o.visit.path, d), "key-"+id

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/postgres"
@@ -237,6 +238,42 @@ func (w *world) project(name string, steps ...pipeline.Step) {
 	w.expectSaved(w.catalog.PutProject(w.t.Context(), system, catalog.ProjectPut{Name: name}))
 	w.expectSaved(w.catalog.SavePipeline(w.t.Context(), system, name,
 		pipeline.Pipeline{Format: 1, Steps: steps}, ""))
+}
+
+// When there is no room, both the pre-flight and the refusal name the deployment that frees some
+// soonest by itself; one that the person may not see has no name.
+func TestPreflight_SaysWhatFreesRoomSoonest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	w.saysOfItself(controlplane.Inventory{}, 1<<39)
+	w.expectSaved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
+		Domain: "localhost", CleanupAfterHours: 24}))
+	w.deploy("first")
+	big := toService("api", "api")
+	big.Service.Resources.MemoryMiB = 64 << 10
+	w.project("big", big)
+	w.expectSaved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "big",
+		Members: []string{"stranger"},
+		Grants:  []controlplane.TeamGrant{{Project: "big", Level: controlplane.LevelFull}}}))
+	body := object{"name": "second", "project": "big", "environment": "qa",
+		"versions": object{"api": "1.0"}}
+	for who, name := range map[string]string{"root": "first", "stranger": "Another deployment"} {
+		want := name + " ends by itself in 23 hours, unless somebody uses it."
+		a := w.call("POST", "/api/v1/deployments", w.token(who), body)
+		if a.field("code") != "no_room" || !strings.Contains(string(a.body), want) {
+			t.Errorf("refused to %s: %s, want %q", who, a.body, want)
+		}
+		said := ""
+		for _, c := range w.preflight(w.token(who), body).Checks {
+			if c.Remedy != nil && c.Id == "capacity" {
+				said = *c.Remedy
+			}
+		}
+		if !strings.HasPrefix(said, want) {
+			t.Errorf("pre-flight of %s: %q, want %q", who, said, want)
+		}
+	}
 }
 
 func (w *world) deployOf(project, name, step string) {

@@ -178,6 +178,12 @@ func TestReview_GitHubStory(t *testing.T) {
 	// promise: I-17
 	h.wait(t, "POST /repos/acme/shop/issues/12/comments", "http://api.shop-12.qa.localhost")
 	h.wait(t, "POST /repos/acme/shop/statuses/abc1234def", `"state":"success"`)
+	var shown api.Deployment
+	w.expect(http.StatusOK, "GET", "/deployments/"+string(d.ID), w.token("root"), nil, &shown)
+	if r := shown.PullRequest; r == nil || r.Number != 12 || *r.Repository != "acme/shop" ||
+		*r.Title != "Cart: new look" || *r.Link != "https://github.com/acme/shop/pull/12" {
+		t.Errorf("what it was made for: %+v", r)
+	}
 	if h.auth != "Bearer "+ruleToken {
 		t.Errorf("signed in with %q", h.auth)
 	}

@@ -253,7 +253,7 @@ func spellOperation(operation string) string {
 func actionWithoutObject(a access.Action) access.Action {
 	switch a {
 	case access.ReadProject, access.ReadDeployment, access.WriteDeployment,
-		access.AnswerDeployment, access.RevealSecret:
+		access.AnswerDeployment, access.CommentDeployment, access.RevealSecret:
 		return access.Self
 	default:
 		return a

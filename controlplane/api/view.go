@@ -61,6 +61,10 @@ func toDeployment(v lifecycle.View) Deployment {
 	if v.NodeID != "" && v.NodeStatus != controlplane.NodeOnline && !v.Status.IsGone() {
 		d.NodeOfflineSince = ptrOrNil(v.NodeSince)
 	}
+	if r := v.PullRequest; r != nil {
+		d.PullRequest = &PullRequest{Repository: ptrOrNil(r.Repository), Number: r.Number,
+			Title: ptrOrNil(r.Title), Link: ptrOrNil(r.Link)}
+	}
 	if v.Question != nil {
 		d.Question = toQuestion(*v.Question)
 	}

@@ -701,6 +701,7 @@ func (e NodeStatus) Valid() bool {
 
 // Defines values for NoticeEvent.
 const (
+	NoticeEventAccessAsked           NoticeEvent = "access.asked"
 	NoticeEventControlplaneFailing   NoticeEvent = "controlplane.failing"
 	NoticeEventControlplaneRecovered NoticeEvent = "controlplane.recovered"
 	NoticeEventDeploymentCanceled    NoticeEvent = "deployment.canceled"
@@ -724,6 +725,8 @@ const (
 // Valid indicates whether the value is a known member of the NoticeEvent enum.
 func (e NoticeEvent) Valid() bool {
 	switch e {
+	case NoticeEventAccessAsked:
+		return true
 	case NoticeEventControlplaneFailing:
 		return true
 	case NoticeEventControlplaneRecovered:
@@ -777,6 +780,45 @@ func (e PassKind) Valid() bool {
 	case PassKindGuest:
 		return true
 	case PassKindRobot:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PersonNoticeKind.
+const (
+	PersonNoticeKindAccessAnswered PersonNoticeKind = "access_answered"
+	PersonNoticeKindAccessAsked    PersonNoticeKind = "access_asked"
+	PersonNoticeKindAlert          PersonNoticeKind = "alert"
+	PersonNoticeKindComment        PersonNoticeKind = "comment"
+	PersonNoticeKindDegraded       PersonNoticeKind = "degraded"
+	PersonNoticeKindExpiring       PersonNoticeKind = "expiring"
+	PersonNoticeKindFailed         PersonNoticeKind = "failed"
+	PersonNoticeKindMention        PersonNoticeKind = "mention"
+	PersonNoticeKindStuck          PersonNoticeKind = "stuck"
+)
+
+// Valid indicates whether the value is a known member of the PersonNoticeKind enum.
+func (e PersonNoticeKind) Valid() bool {
+	switch e {
+	case PersonNoticeKindAccessAnswered:
+		return true
+	case PersonNoticeKindAccessAsked:
+		return true
+	case PersonNoticeKindAlert:
+		return true
+	case PersonNoticeKindComment:
+		return true
+	case PersonNoticeKindDegraded:
+		return true
+	case PersonNoticeKindExpiring:
+		return true
+	case PersonNoticeKindFailed:
+		return true
+	case PersonNoticeKindMention:
+		return true
+	case PersonNoticeKindStuck:
 		return true
 	default:
 		return false
@@ -1478,6 +1520,35 @@ type AccessExplained struct {
 // AccessLevel defines model for AccessLevel.
 type AccessLevel string
 
+// AccessRequest defines model for AccessRequest.
+type AccessRequest struct {
+	At time.Time `json:"at"`
+	Id string    `json:"id"`
+
+	// Note What they need it for.
+	Note *string `json:"note,omitempty"`
+
+	// Object project/NAME, environment/NAME, admin for the role, or create for any project or environment.
+	Object string `json:"object"`
+
+	// User Who asks.
+	User string `json:"user"`
+
+	// Wanted The same in words.
+	Wanted string `json:"wanted"`
+}
+
+// AccessRequestCreate defines model for AccessRequestCreate.
+type AccessRequestCreate struct {
+	Note   *string `json:"note,omitempty"`
+	Object string  `json:"object"`
+}
+
+// AccessRequestList defines model for AccessRequestList.
+type AccessRequestList struct {
+	Items []AccessRequest `json:"items"`
+}
+
 // Activity defines model for Activity.
 type Activity struct {
 	At   time.Time    `json:"at"`
@@ -1894,6 +1965,11 @@ type ClusterMachineState string
 // Comment defines model for Comment.
 type Comment = pipeline.Comment
 
+// CommentCreate defines model for CommentCreate.
+type CommentCreate struct {
+	Body string `json:"body"`
+}
+
 // ComparedField defines model for ComparedField.
 type ComparedField struct {
 	Good interface{} `json:"good,omitempty"`
@@ -2065,6 +2141,9 @@ type Deployment struct {
 	PipelineVersion  int        `json:"pipeline_version"`
 	Project          string     `json:"project"`
 
+	// PullRequest What a rule made the deployment for.
+	PullRequest *PullRequest `json:"pull_request,omitempty"`
+
 	// Question What the latest run waits for a person to answer.
 	Question *Question `json:"question,omitempty"`
 
@@ -2108,6 +2187,24 @@ type DeploymentChecks struct {
 	// Ok Every step that was checked is as it was made.
 	Ok    bool        `json:"ok"`
 	Steps []StepCheck `json:"steps"`
+}
+
+// DeploymentComment defines model for DeploymentComment.
+type DeploymentComment struct {
+	At     time.Time `json:"at"`
+	Author string    `json:"author"`
+
+	// Body Plain text.
+	Body string `json:"body"`
+	Id   string `json:"id"`
+
+	// Mentions The names in it that were told.
+	Mentions []string `json:"mentions"`
+}
+
+// DeploymentCommentList defines model for DeploymentCommentList.
+type DeploymentCommentList struct {
+	Items []DeploymentComment `json:"items"`
 }
 
 // DeploymentCondition defines model for DeploymentCondition.
@@ -2517,6 +2614,20 @@ type ImageCare struct {
 // ImageRef Filled in by the control plane at save.
 type ImageRef = pipeline.Image
 
+// Inbox defines model for Inbox.
+type Inbox struct {
+	Items []PersonNotice `json:"items"`
+
+	// Unread How many of them are not read.
+	Unread int `json:"unread"`
+}
+
+// InboxMark defines model for InboxMark.
+type InboxMark struct {
+	Ids  []string `json:"ids"`
+	Read bool     `json:"read"`
+}
+
 // Input Values by the name of a field that the pipeline declares.
 type Input map[string]interface{}
 
@@ -2757,6 +2868,17 @@ type Me struct {
 
 	// ViewedBy The admin who looks through this person's eyes, if any.
 	ViewedBy *string `json:"viewed_by,omitempty"`
+}
+
+// Mentionable defines model for Mentionable.
+type Mentionable struct {
+	DisplayName *string `json:"display_name,omitempty"`
+	Name        string  `json:"name"`
+}
+
+// MentionableList defines model for MentionableList.
+type MentionableList struct {
+	Items []Mentionable `json:"items"`
 }
 
 // Metadatum defines model for Metadatum.
@@ -3237,6 +3359,31 @@ type PasswordReset struct {
 	Password string `json:"password"`
 }
 
+// PersonNotice defines model for PersonNotice.
+type PersonNotice struct {
+	At time.Time `json:"at"`
+
+	// Body What somebody wrote, or why it happened.
+	Body *string `json:"body,omitempty"`
+
+	// By Who caused it; absent for the product itself.
+	By *string `json:"by,omitempty"`
+	Id string  `json:"id"`
+
+	// Kind What it is about.
+	Kind PersonNoticeKind `json:"kind"`
+
+	// Link A path of the interface.
+	Link *string `json:"link,omitempty"`
+	Read bool    `json:"read"`
+
+	// Subject One sentence without a full stop.
+	Subject string `json:"subject"`
+}
+
+// PersonNoticeKind What it is about.
+type PersonNoticeKind string
+
 // Pipeline defines model for Pipeline.
 type Pipeline = pipeline.Pipeline
 
@@ -3656,6 +3803,15 @@ type ProvisioningTokenCreated struct {
 type ProvisioningTokenList struct {
 	Items      []ProvisioningToken `json:"items"`
 	NextCursor *string             `json:"next_cursor,omitempty"`
+}
+
+// PullRequest What a rule made the deployment for.
+type PullRequest struct {
+	// Link Where the code host shows it.
+	Link       *string `json:"link,omitempty"`
+	Number     int     `json:"number"`
+	Repository *string `json:"repository,omitempty"`
+	Title      *string `json:"title,omitempty"`
 }
 
 // Question What the latest run waits for a person to answer.
@@ -5041,6 +5197,12 @@ type CreateDeploymentParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// CreateCommentParams defines parameters for CreateComment.
+type CreateCommentParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // DiffDeploymentsParams defines parameters for DiffDeployments.
 type DiffDeploymentsParams struct {
 	// With The other deployment.
@@ -5115,6 +5277,12 @@ type GetDeploymentMetricsParams struct {
 type CreateGuestParams struct {
 	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
 	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
+// ListMentionableParams defines parameters for ListMentionable.
+type ListMentionableParams struct {
+	// Prefix How their names begin.
+	Prefix *string `form:"prefix,omitempty" json:"prefix,omitempty"`
 }
 
 // RecreateDeploymentParams defines parameters for RecreateDeployment.
@@ -5462,6 +5630,9 @@ type CreateDeploymentJSONRequestBody = DeploymentCreate
 // PreflightDeploymentJSONRequestBody defines body for PreflightDeployment for application/json ContentType.
 type PreflightDeploymentJSONRequestBody = DeploymentCreate
 
+// CreateCommentJSONRequestBody defines body for CreateComment for application/json ContentType.
+type CreateCommentJSONRequestBody = CommentCreate
+
 // PutDeploymentGateJSONRequestBody defines body for PutDeploymentGate for application/json ContentType.
 type PutDeploymentGateJSONRequestBody = GatePut
 
@@ -5515,6 +5686,12 @@ type CreateInvitationJSONRequestBody = InvitationCreate
 
 // AcceptInvitationJSONRequestBody defines body for AcceptInvitation for application/json ContentType.
 type AcceptInvitationJSONRequestBody = InvitationAccept
+
+// CreateAccessRequestJSONRequestBody defines body for CreateAccessRequest for application/json ContentType.
+type CreateAccessRequestJSONRequestBody = AccessRequestCreate
+
+// MarkInboxJSONRequestBody defines body for MarkInbox for application/json ContentType.
+type MarkInboxJSONRequestBody = InboxMark
 
 // PutNotificationsJSONRequestBody defines body for PutNotifications for application/json ContentType.
 type PutNotificationsJSONRequestBody = NotificationsPut
@@ -5691,6 +5868,20 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 
 // The interface specification for the client above.
 type ClientInterface interface {
+
+	// ListAccessRequests What people asked for and wait for, the newest first
+	//
+	// At most 200.
+	//
+	// Corresponds with GET /api/v1/access-requests (the `ListAccessRequests` operationId).
+	ListAccessRequests(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CloseAccessRequest Close a request for access
+	//
+	// The person gets a notice that says whether they have by now what they asked for. Granting is done before, with a team.
+	//
+	// Corresponds with DELETE /api/v1/access-requests/{id} (the `CloseAccessRequest` operationId).
+	CloseAccessRequest(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAudit Who did what
 	//
@@ -5881,6 +6072,38 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/clone-sheet (the `GetCloneSheet` operationId).
 	GetCloneSheet(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListComments What people say about a deployment, the oldest first
+	//
+	// At most 500, which is the most a deployment has. They stay when it is removed, until its record is deleted.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/comments (the `ListComments` operationId).
+	ListComments(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateCommentWithBody Comment on a deployment
+	//
+	// Plain text. `@name` mentions a person, at most ten: they get a notice if they may see the deployment, and `mentions` says who did. The creator of the deployment gets one too. At most 30 comments within ten minutes.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/comments (the `CreateComment` operationId).
+	CreateCommentWithBody(ctx context.Context, id InId, params *CreateCommentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateComment Comment on a deployment
+	//
+	// Plain text. `@name` mentions a person, at most ten: they get a notice if they may see the deployment, and `mentions` says who did. The creator of the deployment gets one too. At most 30 comments within ten minutes.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/comments (the `CreateComment` operationId).
+	CreateComment(ctx context.Context, id InId, params *CreateCommentParams, body CreateCommentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteComment Delete a comment
+	//
+	// Its author may do that, and admins. Notices of it stay.
+	//
+	// Corresponds with DELETE /api/v1/deployments/{id}/comments/{comment} (the `DeleteComment` operationId).
+	DeleteComment(ctx context.Context, id InId, comment string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DiffDeployments What two deployments do not have in common, field by field
 	//
 	// Only what differs, field by field; a side that lacks a field leaves it out.
@@ -6033,6 +6256,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/deployments/{id}/passes/{pass} (the `DeleteGuest` operationId).
 	DeleteGuest(ctx context.Context, id InId, pass InPass, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListMentionable People whom a comment may mention
+	//
+	// Up to 20 by name: those who may see the deployment.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/people (the `ListMentionable` operationId).
+	ListMentionable(ctx context.Context, id InId, params *ListMentionableParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RecreateDeploymentWithBody Make a removed deployment once more
 	//
@@ -6480,6 +6710,56 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/me/access (the `ExplainAccess` operationId).
 	ExplainAccess(ctx context.Context, params *ExplainAccessParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListOwnAccessRequests What the caller asked admins for and waits for
+	//
+	// The newest first. What an admin closed is not part of it.
+	//
+	// Corresponds with GET /api/v1/me/access-requests (the `ListOwnAccessRequests` operationId).
+	ListOwnAccessRequests(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAccessRequestWithBody Ask the admins for access
+	//
+	// Every admin gets a notice, and a mail if their address is known; webhooks that want `access.asked` get it too. Asking for the same again changes nothing. At most 10 within a day. For a deployment, full access to its project is asked for. What the caller may not see is answered like what does not exist.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/me/access-requests (the `CreateAccessRequest` operationId).
+	CreateAccessRequestWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAccessRequest Ask the admins for access
+	//
+	// Every admin gets a notice, and a mail if their address is known; webhooks that want `access.asked` get it too. Asking for the same again changes nothing. At most 10 within a day. For a deployment, full access to its project is asked for. What the caller may not see is answered like what does not exist.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/me/access-requests (the `CreateAccessRequest` operationId).
+	CreateAccessRequest(ctx context.Context, body CreateAccessRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetInbox What concerns the caller, the newest first
+	//
+	// The newest 100 notices: mentions, what happened to own deployments, requests for access and their end, alerts. Those about deployments that the caller may not see any more are left out. A notice stays for 30 days.
+	//
+	// Corresponds with GET /api/v1/me/inbox (the `GetInbox` operationId).
+	GetInbox(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MarkInboxWithBody Mark own notices as read, or as not read
+	//
+	// Ids of others' notices do nothing. The answer is the list as it is now.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/me/inbox (the `MarkInbox` operationId).
+	MarkInboxWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MarkInbox Mark own notices as read, or as not read
+	//
+	// Ids of others' notices do nothing. The answer is the list as it is now.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/me/inbox (the `MarkInbox` operationId).
+	MarkInbox(ctx context.Context, body MarkInboxJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetNotifications What the caller is told of by mail
 	//
@@ -7676,6 +7956,40 @@ type ClientInterface interface {
 	TestWebhook(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
+// ListAccessRequests What people asked for and wait for, the newest first
+//
+// At most 200.
+//
+// Corresponds with GET /api/v1/access-requests (the `ListAccessRequests` operationId).
+func (c *Client) ListAccessRequests(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAccessRequestsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CloseAccessRequest Close a request for access
+//
+// The person gets a notice that says whether they have by now what they asked for. Granting is done before, with a team.
+//
+// Corresponds with DELETE /api/v1/access-requests/{id} (the `CloseAccessRequest` operationId).
+func (c *Client) CloseAccessRequest(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCloseAccessRequestRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListAudit Who did what
 //
 // Every change, every refusal and every time a run was given its secrets, newest first unless `sort` says otherwise. Admins see all; others see what they did
@@ -8105,6 +8419,78 @@ func (c *Client) GetCloneSheet(ctx context.Context, id InId, reqEditors ...Reque
 	return c.Client.Do(req)
 }
 
+// ListComments What people say about a deployment, the oldest first
+//
+// At most 500, which is the most a deployment has. They stay when it is removed, until its record is deleted.
+//
+// Corresponds with GET /api/v1/deployments/{id}/comments (the `ListComments` operationId).
+func (c *Client) ListComments(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListCommentsRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateCommentWithBody Comment on a deployment
+//
+// Plain text. `@name` mentions a person, at most ten: they get a notice if they may see the deployment, and `mentions` says who did. The creator of the deployment gets one too. At most 30 comments within ten minutes.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/comments (the `CreateComment` operationId).
+func (c *Client) CreateCommentWithBody(ctx context.Context, id InId, params *CreateCommentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateCommentRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateComment Comment on a deployment
+//
+// Plain text. `@name` mentions a person, at most ten: they get a notice if they may see the deployment, and `mentions` says who did. The creator of the deployment gets one too. At most 30 comments within ten minutes.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/comments (the `CreateComment` operationId).
+func (c *Client) CreateComment(ctx context.Context, id InId, params *CreateCommentParams, body CreateCommentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateCommentRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteComment Delete a comment
+//
+// Its author may do that, and admins. Notices of it stay.
+//
+// Corresponds with DELETE /api/v1/deployments/{id}/comments/{comment} (the `DeleteComment` operationId).
+func (c *Client) DeleteComment(ctx context.Context, id InId, comment string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCommentRequest(c.Server, id, comment)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // DiffDeployments What two deployments do not have in common, field by field
 //
 // Only what differs, field by field; a side that lacks a field leaves it out.
@@ -8438,6 +8824,23 @@ func (c *Client) CreateGuest(ctx context.Context, id InId, params *CreateGuestPa
 // Corresponds with DELETE /api/v1/deployments/{id}/passes/{pass} (the `DeleteGuest` operationId).
 func (c *Client) DeleteGuest(ctx context.Context, id InId, pass InPass, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteGuestRequest(c.Server, id, pass)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListMentionable People whom a comment may mention
+//
+// Up to 20 by name: those who may see the deployment.
+//
+// Corresponds with GET /api/v1/deployments/{id}/people (the `ListMentionable` operationId).
+func (c *Client) ListMentionable(ctx context.Context, id InId, params *ListMentionableParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListMentionableRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -9435,6 +9838,116 @@ func (c *Client) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 // Corresponds with GET /api/v1/me/access (the `ExplainAccess` operationId).
 func (c *Client) ExplainAccess(ctx context.Context, params *ExplainAccessParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewExplainAccessRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListOwnAccessRequests What the caller asked admins for and waits for
+//
+// The newest first. What an admin closed is not part of it.
+//
+// Corresponds with GET /api/v1/me/access-requests (the `ListOwnAccessRequests` operationId).
+func (c *Client) ListOwnAccessRequests(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListOwnAccessRequestsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAccessRequestWithBody Ask the admins for access
+//
+// Every admin gets a notice, and a mail if their address is known; webhooks that want `access.asked` get it too. Asking for the same again changes nothing. At most 10 within a day. For a deployment, full access to its project is asked for. What the caller may not see is answered like what does not exist.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/me/access-requests (the `CreateAccessRequest` operationId).
+func (c *Client) CreateAccessRequestWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAccessRequestRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAccessRequest Ask the admins for access
+//
+// Every admin gets a notice, and a mail if their address is known; webhooks that want `access.asked` get it too. Asking for the same again changes nothing. At most 10 within a day. For a deployment, full access to its project is asked for. What the caller may not see is answered like what does not exist.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/me/access-requests (the `CreateAccessRequest` operationId).
+func (c *Client) CreateAccessRequest(ctx context.Context, body CreateAccessRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAccessRequestRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetInbox What concerns the caller, the newest first
+//
+// The newest 100 notices: mentions, what happened to own deployments, requests for access and their end, alerts. Those about deployments that the caller may not see any more are left out. A notice stays for 30 days.
+//
+// Corresponds with GET /api/v1/me/inbox (the `GetInbox` operationId).
+func (c *Client) GetInbox(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetInboxRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MarkInboxWithBody Mark own notices as read, or as not read
+//
+// Ids of others' notices do nothing. The answer is the list as it is now.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/me/inbox (the `MarkInbox` operationId).
+func (c *Client) MarkInboxWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMarkInboxRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MarkInbox Mark own notices as read, or as not read
+//
+// Ids of others' notices do nothing. The answer is the list as it is now.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/me/inbox (the `MarkInbox` operationId).
+func (c *Client) MarkInbox(ctx context.Context, body MarkInboxJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMarkInboxRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -12139,6 +12652,67 @@ func (c *Client) TestWebhook(ctx context.Context, name InName, reqEditors ...Req
 	return c.Client.Do(req)
 }
 
+// NewListAccessRequestsRequest constructs an http.Request for the ListAccessRequests method
+func NewListAccessRequestsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/access-requests")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCloseAccessRequestRequest constructs an http.Request for the CloseAccessRequest method
+func NewCloseAccessRequestRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/access-requests/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListAuditRequest constructs an http.Request for the ListAudit method
 func NewListAuditRequest(server string, params *ListAuditParams) (*http.Request, error) {
 	var err error
@@ -13169,6 +13743,143 @@ func NewGetCloneSheetRequest(server string, id InId) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListCommentsRequest constructs an http.Request for the ListComments method
+func NewListCommentsRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/comments", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateCommentRequest calls the generic CreateComment builder with application/json body
+func NewCreateCommentRequest(server string, id InId, params *CreateCommentParams, body CreateCommentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateCommentRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewCreateCommentRequestWithBody constructs an http.Request for the CreateComment method, with any body, and a specified content type
+func NewCreateCommentRequestWithBody(server string, id InId, params *CreateCommentParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/comments", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteCommentRequest constructs an http.Request for the DeleteComment method
+func NewDeleteCommentRequest(server string, id InId, comment string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "comment", comment, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/comments/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewDiffDeploymentsRequest constructs an http.Request for the DiffDeployments method
 func NewDiffDeploymentsRequest(server string, id InId, params *DiffDeploymentsParams) (*http.Request, error) {
 	var err error
@@ -14048,6 +14759,67 @@ func NewDeleteGuestRequest(server string, id InId, pass InPass) (*http.Request, 
 	}
 
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListMentionableRequest constructs an http.Request for the ListMentionable method
+func NewListMentionableRequest(server string, id InId, params *ListMentionableParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/people", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Prefix != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "prefix", *params.Prefix, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -16008,6 +16780,140 @@ func NewExplainAccessRequest(server string, params *ExplainAccessParams) (*http.
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListOwnAccessRequestsRequest constructs an http.Request for the ListOwnAccessRequests method
+func NewListOwnAccessRequestsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/access-requests")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateAccessRequestRequest calls the generic CreateAccessRequest builder with application/json body
+func NewCreateAccessRequestRequest(server string, body CreateAccessRequestJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateAccessRequestRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateAccessRequestRequestWithBody constructs an http.Request for the CreateAccessRequest method, with any body, and a specified content type
+func NewCreateAccessRequestRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/access-requests")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetInboxRequest constructs an http.Request for the GetInbox method
+func NewGetInboxRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/inbox")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewMarkInboxRequest calls the generic MarkInbox builder with application/json body
+func NewMarkInboxRequest(server string, body MarkInboxJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewMarkInboxRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewMarkInboxRequestWithBody constructs an http.Request for the MarkInbox method, with any body, and a specified content type
+func NewMarkInboxRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/inbox")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -21384,6 +22290,24 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// ListAccessRequestsWithResponse What people asked for and wait for, the newest first
+	//
+	// At most 200.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/access-requests (the `ListAccessRequests` operationId).
+	ListAccessRequestsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAccessRequestsResponse, error)
+
+	// CloseAccessRequestWithResponse Close a request for access
+	//
+	// The person gets a notice that says whether they have by now what they asked for. Granting is done before, with a team.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/access-requests/{id} (the `CloseAccessRequest` operationId).
+	CloseAccessRequestWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*CloseAccessRequestResponse, error)
+
 	// ListAuditWithResponse Who did what
 	//
 	// Every change, every refusal and every time a run was given its secrets, newest first unless `sort` says otherwise. Admins see all; others see what they did
@@ -21605,6 +22529,42 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/clone-sheet (the `GetCloneSheet` operationId).
 	GetCloneSheetWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*GetCloneSheetResponse, error)
 
+	// ListCommentsWithResponse What people say about a deployment, the oldest first
+	//
+	// At most 500, which is the most a deployment has. They stay when it is removed, until its record is deleted.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/comments (the `ListComments` operationId).
+	ListCommentsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ListCommentsResponse, error)
+
+	// CreateCommentWithBodyWithResponse Comment on a deployment
+	//
+	// Plain text. `@name` mentions a person, at most ten: they get a notice if they may see the deployment, and `mentions` says who did. The creator of the deployment gets one too. At most 30 comments within ten minutes.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/comments (the `CreateComment` operationId).
+	CreateCommentWithBodyWithResponse(ctx context.Context, id InId, params *CreateCommentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateCommentResponse, error)
+
+	// CreateCommentWithResponse Comment on a deployment
+	//
+	// Plain text. `@name` mentions a person, at most ten: they get a notice if they may see the deployment, and `mentions` says who did. The creator of the deployment gets one too. At most 30 comments within ten minutes.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/comments (the `CreateComment` operationId).
+	CreateCommentWithResponse(ctx context.Context, id InId, params *CreateCommentParams, body CreateCommentJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateCommentResponse, error)
+
+	// DeleteCommentWithResponse Delete a comment
+	//
+	// Its author may do that, and admins. Notices of it stay.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/deployments/{id}/comments/{comment} (the `DeleteComment` operationId).
+	DeleteCommentWithResponse(ctx context.Context, id InId, comment string, reqEditors ...RequestEditorFn) (*DeleteCommentResponse, error)
+
 	// DiffDeploymentsWithResponse What two deployments do not have in common, field by field
 	//
 	// Only what differs, field by field; a side that lacks a field leaves it out.
@@ -21779,6 +22739,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/deployments/{id}/passes/{pass} (the `DeleteGuest` operationId).
 	DeleteGuestWithResponse(ctx context.Context, id InId, pass InPass, reqEditors ...RequestEditorFn) (*DeleteGuestResponse, error)
+
+	// ListMentionableWithResponse People whom a comment may mention
+	//
+	// Up to 20 by name: those who may see the deployment.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/people (the `ListMentionable` operationId).
+	ListMentionableWithResponse(ctx context.Context, id InId, params *ListMentionableParams, reqEditors ...RequestEditorFn) (*ListMentionableResponse, error)
 
 	// RecreateDeploymentWithBodyWithResponse Make a removed deployment once more
 	//
@@ -22278,6 +23247,60 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/me/access (the `ExplainAccess` operationId).
 	ExplainAccessWithResponse(ctx context.Context, params *ExplainAccessParams, reqEditors ...RequestEditorFn) (*ExplainAccessResponse, error)
+
+	// ListOwnAccessRequestsWithResponse What the caller asked admins for and waits for
+	//
+	// The newest first. What an admin closed is not part of it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/me/access-requests (the `ListOwnAccessRequests` operationId).
+	ListOwnAccessRequestsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListOwnAccessRequestsResponse, error)
+
+	// CreateAccessRequestWithBodyWithResponse Ask the admins for access
+	//
+	// Every admin gets a notice, and a mail if their address is known; webhooks that want `access.asked` get it too. Asking for the same again changes nothing. At most 10 within a day. For a deployment, full access to its project is asked for. What the caller may not see is answered like what does not exist.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/access-requests (the `CreateAccessRequest` operationId).
+	CreateAccessRequestWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAccessRequestResponse, error)
+
+	// CreateAccessRequestWithResponse Ask the admins for access
+	//
+	// Every admin gets a notice, and a mail if their address is known; webhooks that want `access.asked` get it too. Asking for the same again changes nothing. At most 10 within a day. For a deployment, full access to its project is asked for. What the caller may not see is answered like what does not exist.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/access-requests (the `CreateAccessRequest` operationId).
+	CreateAccessRequestWithResponse(ctx context.Context, body CreateAccessRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAccessRequestResponse, error)
+
+	// GetInboxWithResponse What concerns the caller, the newest first
+	//
+	// The newest 100 notices: mentions, what happened to own deployments, requests for access and their end, alerts. Those about deployments that the caller may not see any more are left out. A notice stays for 30 days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/me/inbox (the `GetInbox` operationId).
+	GetInboxWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetInboxResponse, error)
+
+	// MarkInboxWithBodyWithResponse Mark own notices as read, or as not read
+	//
+	// Ids of others' notices do nothing. The answer is the list as it is now.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/me/inbox (the `MarkInbox` operationId).
+	MarkInboxWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MarkInboxResponse, error)
+
+	// MarkInboxWithResponse Mark own notices as read, or as not read
+	//
+	// Ids of others' notices do nothing. The answer is the list as it is now.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/me/inbox (the `MarkInbox` operationId).
+	MarkInboxWithResponse(ctx context.Context, body MarkInboxJSONRequestBody, reqEditors ...RequestEditorFn) (*MarkInboxResponse, error)
 
 	// GetNotificationsWithResponse What the caller is told of by mail
 	//
@@ -23638,6 +24661,111 @@ type ClientWithResponsesInterface interface {
 	TestWebhookWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*TestWebhookResponse, error)
 }
 
+// ListAccessRequestsResponseDefaultHeaders the declared response headers of an HTTP default response for ListAccessRequests
+type ListAccessRequestsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListAccessRequestsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AccessRequestList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListAccessRequestsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAccessRequestsResponse) GetJSON200() *AccessRequestList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAccessRequestsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAccessRequestsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAccessRequestsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAccessRequestsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAccessRequestsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CloseAccessRequestResponseDefaultHeaders the declared response headers of an HTTP default response for CloseAccessRequest
+type CloseAccessRequestResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CloseAccessRequestResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CloseAccessRequestResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CloseAccessRequestResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CloseAccessRequestResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CloseAccessRequestResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CloseAccessRequestResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CloseAccessRequestResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListAuditResponseDefaultHeaders the declared response headers of an HTTP default response for ListAudit
 type ListAuditResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -24751,6 +25879,167 @@ func (r GetCloneSheetResponse) ContentType() string {
 	return ""
 }
 
+// ListCommentsResponseDefaultHeaders the declared response headers of an HTTP default response for ListComments
+type ListCommentsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListCommentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeploymentCommentList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListCommentsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListCommentsResponse) GetJSON200() *DeploymentCommentList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListCommentsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListCommentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListCommentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListCommentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListCommentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateCommentResponseDefaultHeaders the declared response headers of an HTTP default response for CreateComment
+type CreateCommentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CreateCommentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *DeploymentComment
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateCommentResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateCommentResponse) GetJSON201() *DeploymentComment {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateCommentResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateCommentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateCommentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateCommentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateCommentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteCommentResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteComment
+type DeleteCommentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteCommentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteCommentResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCommentResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCommentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCommentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCommentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCommentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // DiffDeploymentsResponseDefaultHeaders the declared response headers of an HTTP default response for DiffDeployments
 type DiffDeploymentsResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -25557,6 +26846,62 @@ func (r DeleteGuestResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DeleteGuestResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListMentionableResponseDefaultHeaders the declared response headers of an HTTP default response for ListMentionable
+type ListMentionableResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListMentionableResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MentionableList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListMentionableResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListMentionableResponse) GetJSON200() *MentionableList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListMentionableResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListMentionableResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListMentionableResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListMentionableResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListMentionableResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -27790,6 +29135,230 @@ func (r ExplainAccessResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ExplainAccessResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListOwnAccessRequestsResponseDefaultHeaders the declared response headers of an HTTP default response for ListOwnAccessRequests
+type ListOwnAccessRequestsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListOwnAccessRequestsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AccessRequestList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListOwnAccessRequestsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListOwnAccessRequestsResponse) GetJSON200() *AccessRequestList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListOwnAccessRequestsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListOwnAccessRequestsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListOwnAccessRequestsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListOwnAccessRequestsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListOwnAccessRequestsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateAccessRequestResponseDefaultHeaders the declared response headers of an HTTP default response for CreateAccessRequest
+type CreateAccessRequestResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CreateAccessRequestResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AccessRequest
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateAccessRequestResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CreateAccessRequestResponse) GetJSON200() *AccessRequest {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateAccessRequestResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateAccessRequestResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateAccessRequestResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateAccessRequestResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateAccessRequestResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetInboxResponseDefaultHeaders the declared response headers of an HTTP default response for GetInbox
+type GetInboxResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetInboxResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Inbox
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetInboxResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetInboxResponse) GetJSON200() *Inbox {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetInboxResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetInboxResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetInboxResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetInboxResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetInboxResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// MarkInboxResponseDefaultHeaders the declared response headers of an HTTP default response for MarkInbox
+type MarkInboxResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type MarkInboxResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Inbox
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *MarkInboxResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r MarkInboxResponse) GetJSON200() *Inbox {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r MarkInboxResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r MarkInboxResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r MarkInboxResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r MarkInboxResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r MarkInboxResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -34159,6 +35728,36 @@ func (r TestWebhookResponse) ContentType() string {
 	return ""
 }
 
+// ListAccessRequestsWithResponse What people asked for and wait for, the newest first
+//
+// At most 200.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/access-requests (the `ListAccessRequests` operationId).
+func (c *ClientWithResponses) ListAccessRequestsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAccessRequestsResponse, error) {
+	rsp, err := c.ListAccessRequests(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAccessRequestsResponse(rsp)
+}
+
+// CloseAccessRequestWithResponse Close a request for access
+//
+// The person gets a notice that says whether they have by now what they asked for. Granting is done before, with a team.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/access-requests/{id} (the `CloseAccessRequest` operationId).
+func (c *ClientWithResponses) CloseAccessRequestWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*CloseAccessRequestResponse, error) {
+	rsp, err := c.CloseAccessRequest(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCloseAccessRequestResponse(rsp)
+}
+
 // ListAuditWithResponse Who did what
 //
 // Every change, every refusal and every time a run was given its secrets, newest first unless `sort` says otherwise. Admins see all; others see what they did
@@ -34524,6 +36123,66 @@ func (c *ClientWithResponses) GetCloneSheetWithResponse(ctx context.Context, id 
 	return ParseGetCloneSheetResponse(rsp)
 }
 
+// ListCommentsWithResponse What people say about a deployment, the oldest first
+//
+// At most 500, which is the most a deployment has. They stay when it is removed, until its record is deleted.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/comments (the `ListComments` operationId).
+func (c *ClientWithResponses) ListCommentsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ListCommentsResponse, error) {
+	rsp, err := c.ListComments(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListCommentsResponse(rsp)
+}
+
+// CreateCommentWithBodyWithResponse Comment on a deployment
+//
+// Plain text. `@name` mentions a person, at most ten: they get a notice if they may see the deployment, and `mentions` says who did. The creator of the deployment gets one too. At most 30 comments within ten minutes.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/comments (the `CreateComment` operationId).
+func (c *ClientWithResponses) CreateCommentWithBodyWithResponse(ctx context.Context, id InId, params *CreateCommentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateCommentResponse, error) {
+	rsp, err := c.CreateCommentWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateCommentResponse(rsp)
+}
+
+// CreateCommentWithResponse Comment on a deployment
+//
+// Plain text. `@name` mentions a person, at most ten: they get a notice if they may see the deployment, and `mentions` says who did. The creator of the deployment gets one too. At most 30 comments within ten minutes.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/comments (the `CreateComment` operationId).
+func (c *ClientWithResponses) CreateCommentWithResponse(ctx context.Context, id InId, params *CreateCommentParams, body CreateCommentJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateCommentResponse, error) {
+	rsp, err := c.CreateComment(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateCommentResponse(rsp)
+}
+
+// DeleteCommentWithResponse Delete a comment
+//
+// Its author may do that, and admins. Notices of it stay.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/deployments/{id}/comments/{comment} (the `DeleteComment` operationId).
+func (c *ClientWithResponses) DeleteCommentWithResponse(ctx context.Context, id InId, comment string, reqEditors ...RequestEditorFn) (*DeleteCommentResponse, error) {
+	rsp, err := c.DeleteComment(ctx, id, comment, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCommentResponse(rsp)
+}
+
 // DiffDeploymentsWithResponse What two deployments do not have in common, field by field
 //
 // Only what differs, field by field; a side that lacks a field leaves it out.
@@ -34811,6 +36470,21 @@ func (c *ClientWithResponses) DeleteGuestWithResponse(ctx context.Context, id In
 		return nil, err
 	}
 	return ParseDeleteGuestResponse(rsp)
+}
+
+// ListMentionableWithResponse People whom a comment may mention
+//
+// Up to 20 by name: those who may see the deployment.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/people (the `ListMentionable` operationId).
+func (c *ClientWithResponses) ListMentionableWithResponse(ctx context.Context, id InId, params *ListMentionableParams, reqEditors ...RequestEditorFn) (*ListMentionableResponse, error) {
+	rsp, err := c.ListMentionable(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListMentionableResponse(rsp)
 }
 
 // RecreateDeploymentWithBodyWithResponse Make a removed deployment once more
@@ -35640,6 +37314,96 @@ func (c *ClientWithResponses) ExplainAccessWithResponse(ctx context.Context, par
 		return nil, err
 	}
 	return ParseExplainAccessResponse(rsp)
+}
+
+// ListOwnAccessRequestsWithResponse What the caller asked admins for and waits for
+//
+// The newest first. What an admin closed is not part of it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/me/access-requests (the `ListOwnAccessRequests` operationId).
+func (c *ClientWithResponses) ListOwnAccessRequestsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListOwnAccessRequestsResponse, error) {
+	rsp, err := c.ListOwnAccessRequests(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListOwnAccessRequestsResponse(rsp)
+}
+
+// CreateAccessRequestWithBodyWithResponse Ask the admins for access
+//
+// Every admin gets a notice, and a mail if their address is known; webhooks that want `access.asked` get it too. Asking for the same again changes nothing. At most 10 within a day. For a deployment, full access to its project is asked for. What the caller may not see is answered like what does not exist.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/access-requests (the `CreateAccessRequest` operationId).
+func (c *ClientWithResponses) CreateAccessRequestWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAccessRequestResponse, error) {
+	rsp, err := c.CreateAccessRequestWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAccessRequestResponse(rsp)
+}
+
+// CreateAccessRequestWithResponse Ask the admins for access
+//
+// Every admin gets a notice, and a mail if their address is known; webhooks that want `access.asked` get it too. Asking for the same again changes nothing. At most 10 within a day. For a deployment, full access to its project is asked for. What the caller may not see is answered like what does not exist.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/access-requests (the `CreateAccessRequest` operationId).
+func (c *ClientWithResponses) CreateAccessRequestWithResponse(ctx context.Context, body CreateAccessRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAccessRequestResponse, error) {
+	rsp, err := c.CreateAccessRequest(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAccessRequestResponse(rsp)
+}
+
+// GetInboxWithResponse What concerns the caller, the newest first
+//
+// The newest 100 notices: mentions, what happened to own deployments, requests for access and their end, alerts. Those about deployments that the caller may not see any more are left out. A notice stays for 30 days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/me/inbox (the `GetInbox` operationId).
+func (c *ClientWithResponses) GetInboxWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetInboxResponse, error) {
+	rsp, err := c.GetInbox(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetInboxResponse(rsp)
+}
+
+// MarkInboxWithBodyWithResponse Mark own notices as read, or as not read
+//
+// Ids of others' notices do nothing. The answer is the list as it is now.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/me/inbox (the `MarkInbox` operationId).
+func (c *ClientWithResponses) MarkInboxWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MarkInboxResponse, error) {
+	rsp, err := c.MarkInboxWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMarkInboxResponse(rsp)
+}
+
+// MarkInboxWithResponse Mark own notices as read, or as not read
+//
+// Ids of others' notices do nothing. The answer is the list as it is now.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/me/inbox (the `MarkInbox` operationId).
+func (c *ClientWithResponses) MarkInboxWithResponse(ctx context.Context, body MarkInboxJSONRequestBody, reqEditors ...RequestEditorFn) (*MarkInboxResponse, error) {
+	rsp, err := c.MarkInbox(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMarkInboxResponse(rsp)
 }
 
 // GetNotificationsWithResponse What the caller is told of by mail
@@ -37900,6 +39664,108 @@ func (c *ClientWithResponses) TestWebhookWithResponse(ctx context.Context, name 
 	return ParseTestWebhookResponse(rsp)
 }
 
+// ParseListAccessRequestsResponse parses an HTTP response from a ListAccessRequestsWithResponse call
+func ParseListAccessRequestsResponse(rsp *http.Response) (*ListAccessRequestsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAccessRequestsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AccessRequestList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListAccessRequestsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCloseAccessRequestResponse parses an HTTP response from a CloseAccessRequestWithResponse call
+func ParseCloseAccessRequestResponse(rsp *http.Response) (*CloseAccessRequestResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CloseAccessRequestResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CloseAccessRequestResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListAuditResponse parses an HTTP response from a ListAuditWithResponse call
 func ParseListAuditResponse(rsp *http.Response) (*ListAuditResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -38965,6 +40831,161 @@ func ParseGetCloneSheetResponse(rsp *http.Response) (*GetCloneSheetResponse, err
 	return response, nil
 }
 
+// ParseListCommentsResponse parses an HTTP response from a ListCommentsWithResponse call
+func ParseListCommentsResponse(rsp *http.Response) (*ListCommentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListCommentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeploymentCommentList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListCommentsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateCommentResponse parses an HTTP response from a CreateCommentWithResponse call
+func ParseCreateCommentResponse(rsp *http.Response) (*CreateCommentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateCommentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest DeploymentComment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CreateCommentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteCommentResponse parses an HTTP response from a DeleteCommentWithResponse call
+func ParseDeleteCommentResponse(rsp *http.Response) (*DeleteCommentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCommentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteCommentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseDiffDeploymentsResponse parses an HTTP response from a DiffDeploymentsWithResponse call
 func ParseDiffDeploymentsResponse(rsp *http.Response) (*DiffDeploymentsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -39715,6 +41736,59 @@ func ParseDeleteGuestResponse(rsp *http.Response) (*DeleteGuestResponse, error) 
 	switch {
 	case true:
 		var headers DeleteGuestResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListMentionableResponse parses an HTTP response from a ListMentionableWithResponse call
+func ParseListMentionableResponse(rsp *http.Response) (*ListMentionableResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListMentionableResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MentionableList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListMentionableResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -41846,6 +43920,218 @@ func ParseExplainAccessResponse(rsp *http.Response) (*ExplainAccessResponse, err
 	switch {
 	case true:
 		var headers ExplainAccessResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListOwnAccessRequestsResponse parses an HTTP response from a ListOwnAccessRequestsWithResponse call
+func ParseListOwnAccessRequestsResponse(rsp *http.Response) (*ListOwnAccessRequestsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListOwnAccessRequestsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AccessRequestList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListOwnAccessRequestsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateAccessRequestResponse parses an HTTP response from a CreateAccessRequestWithResponse call
+func ParseCreateAccessRequestResponse(rsp *http.Response) (*CreateAccessRequestResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateAccessRequestResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AccessRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CreateAccessRequestResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetInboxResponse parses an HTTP response from a GetInboxWithResponse call
+func ParseGetInboxResponse(rsp *http.Response) (*GetInboxResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetInboxResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Inbox
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetInboxResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseMarkInboxResponse parses an HTTP response from a MarkInboxWithResponse call
+func ParseMarkInboxResponse(rsp *http.Response) (*MarkInboxResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &MarkInboxResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Inbox
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers MarkInboxResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

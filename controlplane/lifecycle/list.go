@@ -21,6 +21,8 @@ type View struct {
 	Question *QuestionView
 	// Tests is the result of the test suites of its run; nil if there are no results.
 	Tests *controlplane.TestSummary
+	// PullRequest is what it was made for; nil if a person made it, or a pushed tag did.
+	PullRequest *controlplane.PullRequest
 	// Queue is the position in the queue; nil if it is not queued.
 	Queue *controlplane.QueueEntry
 	// ExpiresAt is when it is removed for lack of interest; zero is never.

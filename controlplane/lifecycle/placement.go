@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -129,7 +130,7 @@ func choosePlacement(ctx context.Context, tx *postgres.Tx, env controlplane.Envi
 	case node.ID != "":
 		return placementResult{node: node, starts: true}, nil
 	case !wait:
-		return placementResult{}, noRoom(ask, refused)
+		return placementResult{}, explainNoRoom(ctx, tx, env, p.actor, all, ask, refused)
 	}
 	ask.MayWait = true
 	if node, refused = ChooseNode(all, ask); node.ID != "" && mustAsk(node, ask) {
@@ -260,6 +261,19 @@ func passingState(refused []NodeRefusal) error {
 func allOffline(refused []NodeRefusal) bool {
 	return len(refused) > 0 && !slices.ContainsFunc(refused,
 		func(r NodeRefusal) bool { return r.Reason != reasonOffline })
+}
+
+// explainNoRoom is noRoom with what frees room soonest, if more room would do.
+func explainNoRoom(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
+	actor access.Actor, all []Candidate, ask ResourceRequest, refused []NodeRefusal) error {
+	if !mayComeFree(all, ask) {
+		return noRoom(ask, refused)
+	}
+	soonest, err := describeSoonestEnd(ctx, tx, actor, env)
+	if err != nil {
+		return err
+	}
+	return addSoonestEnd(noRoom(ask, refused), soonest)
 }
 
 func noRoom(ask ResourceRequest, refused []NodeRefusal) error {

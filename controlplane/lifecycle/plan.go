@@ -15,6 +15,8 @@ import (
 
 // plan is everything about a new run that is decided before a node is chosen.
 type plan struct {
+	// actor is who will read why there is no room.
+	actor    access.Actor
 	target   postgres.RunTarget
 	env      controlplane.Environment
 	pipeline pipeline.Pipeline
@@ -33,6 +35,7 @@ type plan struct {
 func (l *Lifecycle) makePlan(
 	ctx context.Context, actor access.Actor, r Request,
 ) (p plan, err error) {
+	p.actor = actor
 	c := &checks{}
 	_, err = l.checkDefinition(ctx, actor, r, c, &p)
 	if err = c.refusalOr(err); err != nil {

@@ -33,8 +33,7 @@ func (l *Lifecycle) Preflight(
 	if err := checkChosenVersion(actor, r); err != nil {
 		return out, err
 	}
-	c := &checks{}
-	var p plan
+	c, p := &checks{}, plan{actor: actor}
 	goOn, err := l.checkDefinition(ctx, actor, r, c, &p)
 	if err == nil && goOn {
 		err = l.checkImages(ctx, actor, r, c, &p)
@@ -83,7 +82,13 @@ func checkFit(
 		// The platform check has reported this already; look for other reasons.
 		a.Arches = nil
 	}
-	return nodesSay, checkRoom(all, a, r.Wait, c)
+	soonest := ""
+	if node, _ := ChooseNode(all, a); node.ID == "" && mayComeFree(all, a) {
+		if soonest, err = describeSoonestEnd(ctx, tx, p.actor, p.env.ID); err != nil {
+			return nil, err
+		}
+	}
+	return nodesSay, checkRoom(all, a, r.Wait, soonest, c)
 }
 
 // placementTable is each node's result; the reason is empty for a node that could take
@@ -100,7 +105,9 @@ func placementTable(all []Candidate, a ResourceRequest) []NodeRefusal {
 
 // checkRoom reports shortage of disk, of address ranges, and of everything else as
 // separate checks. A node is short of disk if more disk alone would be enough.
-func checkRoom(all []Candidate, a ResourceRequest, wait bool, c *checks) error {
+func checkRoom(
+	all []Candidate, a ResourceRequest, wait bool, soonest string, c *checks,
+) error {
 	node, refused := ChooseNode(all, a)
 	short := shortOf(all, a)
 	for _, id := range []string{"capacity", "address", "disk"} {
@@ -113,7 +120,7 @@ func checkRoom(all []Candidate, a ResourceRequest, wait bool, c *checks) error {
 				c.recordUnknown(id, "", "No node has room now; it would wait. "+waitsForRoom(refused))
 				continue
 			}
-			none = noRoom(a, refused)
+			none = addSoonestEnd(noRoom(a, refused), soonest)
 		case node.ID == "" && id == "capacity":
 			said = "There are processors and memory for it."
 		case node.ID == "" && short == "":

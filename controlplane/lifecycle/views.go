@@ -10,6 +10,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
+// reviewActor is the name of the task that makes deployments for pull requests.
+var reviewActor = access.System("review").Name()
+
 // buildViews adds services, health, URLs and usual durations, in a few queries.
 func (l *Lifecycle) buildViews(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	found []controlplane.Deployment) ([]View, error) {
@@ -80,6 +83,10 @@ func (l *Lifecycle) addLiveState(
 	if err != nil {
 		return nil, err
 	}
+	requests, err := pullRequestsOf(ctx, tx, found)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]sharedView, len(found))
 	for i, k := range found {
 		d := k.deployment
@@ -88,6 +95,9 @@ func (l *Lifecycle) addLiveState(
 			UsualSeconds: usual[d.ProjectID], ExpiresAt: k.expires, Life: k.life}
 		if d.Status.IsGone() && l.keep > 0 {
 			all[i].view.KeptUntil = d.ChangedAt.Add(l.keep)
+		}
+		if r, ok := requests[d.ID]; ok {
+			all[i].view.PullRequest = &r
 		}
 		if q, ok := open[d.ID]; ok {
 			all[i].question = &q
@@ -114,6 +124,18 @@ func queueOf(ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
 		of[e.Deployment] = &all[i]
 	}
 	return of, nil
+}
+
+// pullRequestsOf returns what deployments were made for that no person made.
+func pullRequestsOf(ctx context.Context, tx *postgres.Tx, found []cachedDeployment,
+) (map[controlplane.DeploymentID]controlplane.PullRequest, error) {
+	ids := idsOf(found, func(d controlplane.Deployment) bool {
+		return d.CreatedBy == reviewActor
+	})
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return tx.Reviews().ListPullRequests(ctx, ids...)
 }
 
 // testsOf returns the results of the test suites of the deployments' runs, by run.

@@ -28,9 +28,6 @@ func (n *Notifier) handOut(ctx context.Context) (taken int, err error) {
 		if err != nil {
 			return err
 		}
-		if len(hooks)+len(choices) == 0 {
-			return nil
-		}
 		for _, notice := range notices {
 			if err := n.queueNotice(ctx, tx, notice, hooks, choices); err != nil {
 				return err
@@ -48,6 +45,9 @@ func (n *Notifier) queueNotice(ctx context.Context, tx *postgres.Tx, notice cont
 		return nil // it was deleted in the meantime, so there is nothing to notify about
 	}
 	if err != nil {
+		return err
+	}
+	if err := n.tellCreator(ctx, tx, m); err != nil {
 		return err
 	}
 	for _, w := range hooks {
@@ -97,14 +97,24 @@ func (m message) seenBy(
 	if err != nil {
 		return false, err
 	}
-	if c.Mine && u.Name != m.Deployment.CreatedBy || !u.Active {
+	if c.Mine && u.Name != m.Deployment.CreatedBy {
 		return false, nil
 	}
-	grants, err := tx.Teams().ListGrants(ctx, c.User)
+	return m.maySee(ctx, tx, u.User)
+}
+
+// maySee reports whether a person may see the deployment that the message is about.
+func (m message) maySee(
+	ctx context.Context, tx *postgres.Tx, u controlplane.User,
+) (bool, error) {
+	if !u.Active {
+		return false, nil
+	}
+	grants, err := tx.Teams().ListGrants(ctx, u.ID)
 	if err != nil {
 		return false, err
 	}
-	return access.Check(access.User(u.User, grants), access.ReadDeployment, access.Object{
+	return access.Check(access.User(u, grants), access.ReadDeployment, access.Object{
 		Project: m.project, Environment: m.environment, Restricted: m.restricted}) == nil, nil
 }
 
@@ -145,7 +155,10 @@ func (n *Notifier) readNotice(
 			Status: string(found.Status)}
 		return m, nil
 	}
-	if notice.Deployment == "" { // it is about the control plane itself
+	if notice.Deployment == "" { // it is about the control plane itself, or about a person
+		if path, ok := m.Data["link"].(string); ok {
+			m.Data["link"] = n.URL + path
+		}
 		return m, nil
 	}
 	d, err := tx.Deployments().Get(ctx, notice.Deployment)

@@ -1,5 +1,5 @@
 // Package notify informs external systems and people of events: signed webhooks, chat
-// messages, and mail to people who subscribed.
+// messages, mail to people who subscribed, and what waits in the UI for one person to read.
 //
 // A trigger writes the notice in the transaction of the change (migration 37), so that
 // no event is lost. A loop turns notices into deliveries, one for each receiver, and
@@ -13,6 +13,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -31,7 +32,7 @@ const (
 	sendWithin = 10 * time.Second
 	holdFor    = 2 * time.Minute
 	atOnce     = 10
-	// keepFor is how long ended deliveries stay in the log.
+	// keepFor is how long ended deliveries stay in the log, and notices with their person.
 	keepFor = 30 * 24 * time.Hour
 )
 
@@ -118,8 +119,11 @@ func (n *Notifier) runOnce(ctx context.Context, forget *time.Time) error {
 		return nil
 	}
 	*forget = time.Now().Add(time.Hour)
+	before := time.Now().Add(-keepFor)
 	return n.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		_, err := tx.Deliveries().DeleteOld(ctx, time.Now().Add(-keepFor), 10_000)
-		return err
+		_, deliveries := tx.Deliveries().DeleteOld(ctx, before, 10_000)
+		_, notices := tx.Inbox().DeleteOld(ctx, before, 10_000)
+		_, requests := tx.AccessRequests().DeleteOld(ctx, before, 10_000)
+		return errors.Join(deliveries, notices, requests)
 	})
 }

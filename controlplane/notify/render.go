@@ -61,6 +61,11 @@ func (m message) templateFields() map[string]string {
 		f["job"], _ = m.Data["job"].(string)
 		f["reason"], _ = m.Data["reason"].(string)
 	}
+	if m.Event == controlplane.EventAccessAsked {
+		f["by"], _ = m.Data["by"].(string)
+		f["reason"], _ = m.Data["wanted"].(string)
+		f["link"], _ = m.Data["link"].(string)
+	}
 	if d := m.Deployment; d != nil {
 		f["deployment"], f["project"], f["environment"] = d.Name, d.Project, d.Environment
 		f["status"], f["by"], f["link"], f["reason"] = d.Status, d.CreatedBy, d.Link, d.Reason
@@ -107,6 +112,8 @@ func (m message) defaultTemplate() string {
 		return "The control plane is in trouble. Its job {job} failed three times: {reason}"
 	case m.Event == "controlplane.recovered":
 		return "The control plane's job {job} works again"
+	case m.Event == controlplane.EventAccessAsked:
+		return "{by} asks an admin for {reason}: {link}"
 	case m.Deployment == nil:
 		return "A test message of NullOps"
 	case m.Deployment.Reason != "":

@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
@@ -48,6 +51,20 @@ func (t Lifetimes) ListOf(
 		all[controlplane.DeploymentID(r.ID)] = l
 	}
 	return all, nil
+}
+
+// GetSoonestEnd returns which deployment of an environment ends by itself first, and when; the id is
+// empty if none does.
+func (t Lifetimes) GetSoonestEnd(ctx context.Context, env controlplane.EnvironmentID,
+) (id controlplane.DeploymentID, in time.Duration, err error) {
+	r, err := t.q.GetSoonestEnd(ctx, string(env))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", 0, nil
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("find the soonest end: %w", err)
+	}
+	return controlplane.DeploymentID(r.ID), time.Duration(r.Seconds * float64(time.Second)), nil
 }
 
 // SetOrigin notes what a deployment was made from.

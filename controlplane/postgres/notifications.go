@@ -58,6 +58,14 @@ func (t Notifications) SetChoices(
 	return nil
 }
 
+// Add puts a notice about neither a deployment nor a node into the outbox.
+func (t Notifications) Add(ctx context.Context, n controlplane.Notice) error {
+	if err := t.q.InsertNotice(ctx, n.Event, n.Data, n.RequestID); err != nil {
+		return fmt.Errorf("store notice: %w", err)
+	}
+	return nil
+}
+
 // Take takes the oldest notices out of the outbox.
 func (t Notifications) Take(ctx context.Context, most int) ([]controlplane.Notice, error) {
 	rows, err := t.q.TakeNotices(ctx, int32(most))

@@ -159,6 +159,21 @@ func (t Reviews) List(
 	return toReviews(rows), nil
 }
 
+// ListPullRequests returns the pull requests that deployments were made for.
+func (t Reviews) ListPullRequests(ctx context.Context, ids ...controlplane.DeploymentID,
+) (map[controlplane.DeploymentID]controlplane.PullRequest, error) {
+	rows, err := t.q.ListPullRequests(ctx, toStrings(ids))
+	if err != nil {
+		return nil, fmt.Errorf("list pull requests: %w", err)
+	}
+	all := map[controlplane.DeploymentID]controlplane.PullRequest{}
+	for _, r := range rows {
+		all[emptyIfNull[controlplane.DeploymentID](r.DeploymentID)] = controlplane.PullRequest{
+			Repository: r.Repository, Number: int(r.Number), Title: r.Title, Link: r.Link}
+	}
+	return all, nil
+}
+
 // Claim takes what is to be looked at for as long as that may last.
 func (t Reviews) Claim(
 	ctx context.Context, hold time.Duration, most int,

@@ -41,6 +41,24 @@ type Links struct{ subject }
 // Links returns the handle in this transaction.
 func (t *Tx) Links() Links { return Links{t.subject()} }
 
+// Inbox is the handle for what concerns single people and waits to be read.
+type Inbox struct{ subject }
+
+// Inbox returns the handle in this transaction.
+func (t *Tx) Inbox() Inbox { return Inbox{t.subject()} }
+
+// Comments is the handle for what people say about deployments.
+type Comments struct{ subject }
+
+// Comments returns the handle in this transaction.
+func (t *Tx) Comments() Comments { return Comments{t.subject()} }
+
+// AccessRequests is the handle for what people asked admins for.
+type AccessRequests struct{ subject }
+
+// AccessRequests returns the handle in this transaction.
+func (t *Tx) AccessRequests() AccessRequests { return AccessRequests{t.subject()} }
+
 // Teams is the handle for teams with their members and grants.
 type Teams struct{ subject }
 

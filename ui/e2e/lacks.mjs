@@ -1,25 +1,40 @@
-// What a person lacks: each act that is not theirs says which grant is missing, and who can give it.
-import { api, freshName, open, RUN, same, send, signIn, until, user } from "./browser.mjs";
+// What a person lacks: no page shows an act that is not theirs; one line says which grant is missing and
+// who can give it, and asks for it.
+import {
+  accessible,
+  api,
+  check,
+  freshName,
+  open,
+  picture,
+  RUN,
+  same,
+  send,
+  signIn,
+  until,
+  user,
+} from "./browser.mjs";
 import { waiting } from "./life.mjs";
 import { cleanUp, create } from "./main.mjs";
 import { invite } from "./people.mjs";
 
-/** The reason of a control is complete once the API explained it: the grant, and a person by name. */
-async function lacks(page, role, name, grant) {
-  const control = page.getByRole(role, { name }).first();
-  await control.waitFor();
-  const said = () => control.getAttribute("title");
+/** The line of a page is complete once the API explained it: the grant, and a person by name. */
+async function lacks(page, absent, grant) {
+  const line = page.locator(".lackline, [role=dialog] .empty").first();
+  await line.waitFor();
   // promise: I-01
   await until(
-    `${name} says who can give it`,
+    `${page.url()} says who can give it`,
     async () => {
-      const text = (await said()) ?? "";
+      const text = await line.innerText();
       return grant.test(text) && text.includes(user) && text.includes("can give it.");
     },
     20_000,
   );
-  // promise: I-01
-  same(await control.getAttribute("aria-disabled"), "true", `${name} for a viewer`);
+  // promise: U-05
+  for (const name of absent)
+    for (const role of ["button", "link"])
+      same(await page.getByRole(role, { name }).count(), 0, `${name} for a viewer`);
 }
 
 const ADMINS = [
@@ -33,30 +48,68 @@ const ADMINS = [
 /** Lists, the page of one deployment, the pipeline, and what admins define. */
 async function everywhere(page, project, made) {
   await page.goto("/deployments");
-  await lacks(page, "button", /^New deployment/, /needs Full on a project or an environment/);
+  await lacks(page, [/^New deployment/], /needs Full on a project or an environment/);
+  await picture(page, "reader-list");
   await page.goto(`/d/${made.id}/run`);
-  for (const name of [/^Cancel and undo/, /^Yes, go on/])
-    await lacks(
-      page,
-      "button",
-      name,
-      new RegExp(`full access to project ${project} or environment`),
-    );
+  const full = new RegExp(`full access to project ${project}`);
+  await lacks(page, [/^Cancel and undo/, /^Yes, go on/, /^Clone/, /^Hold/, /^Terminal/], full);
+  await accessible(page, "a deployment that may only be read");
+  await picture(page, "reader-deployment");
+  await narrow(page);
   await page.goto(`/templates?project=${project}`);
-  await lacks(page, "button", /^Add template/, new RegExp(`full access to project ${project}`));
+  await lacks(page, [/^Add template/], full);
   await page.goto(`/deployments/new?project=${project}&env=${made.environment}`);
-  await lacks(page, "button", /^Create deployment/, new RegExp(`Full on project ${project} or on`));
+  await lacks(page, [/^Create deployment/], /needs Full on a project/);
   await page.goto(`/projects/${project}/pipeline`);
-  await lacks(page, "button", "Edit the pipeline", /the role Admin/);
+  await lacks(page, ["Edit the pipeline"], /the role Admin/);
   for (const [path, name] of ADMINS) {
     await page.goto(path);
-    await lacks(page, "button", name, /the role Admin/);
+    await lacks(page, [name], /the role Admin/);
   }
+}
+
+/** On a phone the line is whole, and nothing is wider than the window. */
+async function narrow(page) {
+  const wide = page.viewportSize();
+  await page.setViewportSize({ width: 390, height: 844 });
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  check(over <= 0, `the page of a reader is ${over} px too wide at 390`);
+  await picture(page, "reader-deployment-390");
+  await page.setViewportSize(wide);
+}
+
+/** Asking is one press. The admin reads it, gives what was asked for, and the person hears of it. */
+async function asks(page, theirs, project, made, viewer) {
+  await theirs.goto(`/d/${made.id}/run`);
+  await theirs.getByRole("button", { name: "Ask", exact: true }).click();
+  await theirs.getByText("You asked the admins").waitFor();
+  await theirs.reload();
+  await theirs.getByText("You asked the admins").waitFor();
+  same(await theirs.getByRole("button", { name: "Ask", exact: true }).count(), 0, "asking again");
+  await page.goto("/notices");
+  const requests = page.getByRole("region", { name: "Requests for access" });
+  const request = requests.locator("li").filter({ hasText: viewer.name });
+  await request.getByText(`${viewer.name} asks for full access to project ${project}`).waitFor();
+  await accessible(page, "notices with a request");
+  await picture(page, "notices-admin");
+  await send(page, "PUT", `/teams/${viewer.name}`, {
+    members: [viewer.name],
+    grants: [{ project, level: "full" }],
+  });
+  await request.getByRole("button", { name: `Close the request of ${viewer.name}` }).click();
+  await request.waitFor({ state: "detached" });
+  await theirs.goto("/notices");
+  await theirs
+    .getByRole("link", { name: `You have full access to project ${project} now` })
+    .waitFor();
+  await theirs.goto(`/d/${made.id}/run`);
+  await theirs.getByRole("button", { name: /^Cancel and undo/ }).waitFor();
+  same(await theirs.locator(".lackline").count(), 0, "the line of who lacks nothing");
 }
 
 export const stories = [
   [
-    "what a viewer may not do says on each page which grant is missing and who can give it",
+    "what a viewer may not do is not there; a line says which grant is missing, and asks for it",
     async ({ page, browser }) => {
       await signIn(page);
       const project = await waiting(page);
@@ -65,10 +118,11 @@ export const stories = [
       let made;
       try {
         made = await create(page, freshName("lack"), project);
-        const asks = async () => (await api(page, `/deployments/${made.id}`)).question;
-        await until("it waits for an answer", asks, RUN);
+        const waits = async () => (await api(page, `/deployments/${made.id}`)).question;
+        await until("it waits for an answer", waits, RUN);
         await signIn(theirs.page, "/deployments", viewer);
         await everywhere(theirs.page, project, made);
+        await asks(page, theirs.page, project, made, viewer);
       } finally {
         await theirs.context.close();
         if (made) await cleanUp(page, made.id);

@@ -36,8 +36,10 @@ import { stories as people } from "./people.mjs";
 import { stories as plugins } from "./plugins.mjs";
 import { stories as qa } from "./qa.mjs";
 import { stories as reach } from "./reach.mjs";
+import { stories as roles } from "./roles.mjs";
 import { stories as screens } from "./screens.mjs";
 import { stories as states } from "./states.mjs";
+import { stories as talk } from "./talk.mjs";
 import { stories as two, long as twoLong } from "./two.mjs";
 import { stories as wcag } from "./wcag.mjs";
 
@@ -61,6 +63,8 @@ export const rotated = [
   granting,
   lacks,
   life,
+  roles,
+  talk,
   qa,
   reach,
   cookies,
@@ -111,6 +115,7 @@ export const strict = [
   lacks,
   met,
   nothing,
+  roles,
   states,
   two,
   twoLong,

@@ -2,7 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRoute, createRouter, redirect } from "@tanstack/react-router";
 import { Skeletons } from "./components/States";
 import { ErrorPage, NotFound } from "./pages/shell/ErrorPages";
-import { account, invitation, reset, signIn } from "./routes/accountRoutes";
+import { account, invitation, notices, reset, signIn } from "./routes/accountRoutes";
 import {
   audit,
   fleet,
@@ -70,6 +70,7 @@ const tree = root.addChildren([
     templates,
     fleet,
     topology,
+    notices,
     people,
     teams,
     teamAccess,

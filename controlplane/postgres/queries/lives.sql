@@ -74,6 +74,13 @@ WHERE expires_at > now() AND expires_at <= now() + interval '24 hours'
         OR noticed_hours > CASE WHEN expires_at <= now() + interval '1 hour' THEN 1 ELSE 24 END)
 ORDER BY expires_at LIMIT @most;
 
+-- name: GetSoonestEnd :one
+-- Which deployment of an environment ends by itself first, and in how many seconds.
+SELECT x.id, extract(epoch FROM x.expires_at - now())::float8 AS seconds
+FROM deployment_expiries x JOIN deployments d ON d.id = x.id
+WHERE d.environment_id = @environment_id AND d.node_id IS NOT NULL AND x.expires_at > now()
+ORDER BY x.expires_at LIMIT 1;
+
 -- name: PutNotice :execrows
 -- No row means that somebody gave the same notice already.
 INSERT INTO deployment_lives (deployment_id, noticed_hours, noticed_for)

@@ -64,6 +64,10 @@ DELETE FROM notices WHERE id IN (
     SELECT n.id FROM notices n ORDER BY n.id LIMIT @most FOR UPDATE SKIP LOCKED
 ) RETURNING *;
 
+-- name: InsertNotice :exec
+-- What no trigger sees: it is about neither a deployment nor a node.
+INSERT INTO notices (event, data, request_id) VALUES (@event, @data, @request_id);
+
 -- name: InsertDelivery :exec
 -- Something to send.
 INSERT INTO deliveries (id, webhook_id, user_id, email, event, subject, body, claimed_until)

@@ -92,6 +92,12 @@ SELECT count(*) FROM reviews WHERE deployment = @deployment;
 -- How many other reviews made this deployment.
 SELECT count(*) FROM reviews WHERE deployment_id = @deployment_id AND id <> @id;
 
+-- name: ListPullRequests :many
+-- The pull requests that deployments were made for.
+SELECT DISTINCT ON (deployment_id) deployment_id, repository, number, title, link
+FROM reviews WHERE deployment_id = ANY(@ids::uuid[]) AND number > 0
+ORDER BY deployment_id, changed_at DESC;
+
 -- name: ListReviews :many
 -- A rule's reviews, the last changed first.
 SELECT * FROM reviews WHERE rule_id = @rule_id ORDER BY changed_at DESC LIMIT @most;

@@ -252,6 +252,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What concerns the caller, the newest first
+         * @description The newest 100 notices: mentions, what happened to own deployments, requests for access and their end, alerts. Those about deployments that the caller may not see any more are left out. A notice stays for 30 days.
+         */
+        get: operations["getInbox"];
+        /**
+         * Mark own notices as read, or as not read
+         * @description Ids of others' notices do nothing. The answer is the list as it is now.
+         */
+        put: operations["markInbox"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/access-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the caller asked admins for and waits for
+         * @description The newest first. What an admin closed is not part of it.
+         */
+        get: operations["listOwnAccessRequests"];
+        put?: never;
+        /**
+         * Ask the admins for access
+         * @description Every admin gets a notice, and a mail if their address is known; webhooks that want `access.asked` get it too. Asking for the same again changes nothing. At most 10 within a day. For a deployment, full access to its project is asked for. What the caller may not see is answered like what does not exist.
+         */
+        post: operations["createAccessRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/access-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What people asked for and wait for, the newest first
+         * @description At most 200.
+         */
+        get: operations["listAccessRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/access-requests/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Close a request for access
+         * @description The person gets a notice that says whether they have by now what they asked for. Granting is done before, with a team.
+         */
+        delete: operations["closeAccessRequest"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -1987,6 +2075,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/{id}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What people say about a deployment, the oldest first
+         * @description At most 500, which is the most a deployment has. They stay when it is removed, until its record is deleted.
+         */
+        get: operations["listComments"];
+        put?: never;
+        /**
+         * Comment on a deployment
+         * @description Plain text. `@name` mentions a person, at most ten: they get a notice if they may see the deployment, and `mentions` says who did. The creator of the deployment gets one too. At most 30 comments within ten minutes.
+         */
+        post: operations["createComment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/comments/{comment}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a comment
+         * @description Its author may do that, and admins. Notices of it stay.
+         */
+        delete: operations["deleteComment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * People whom a comment may mention
+         * @description Up to 20 by name: those who may see the deployment.
+         */
+        get: operations["listMentionable"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}/activity": {
         parameters: {
             query?: never;
@@ -3091,8 +3243,79 @@ export interface components {
             /** Format: int64 */
             memory_free?: number;
         };
+        Inbox: {
+            items: components["schemas"]["PersonNotice"][];
+            /** @description How many of them are not read. */
+            unread: number;
+        };
+        PersonNotice: {
+            id: string;
+            /**
+             * @description What it is about.
+             * @enum {string}
+             */
+            kind: "mention" | "comment" | "failed" | "stuck" | "degraded" | "expiring" | "access_asked" | "access_answered" | "alert";
+            /** @description Who caused it; absent for the product itself. */
+            by?: string;
+            /** @description One sentence without a full stop. */
+            subject: string;
+            /** @description What somebody wrote, or why it happened. */
+            body?: string;
+            /** @description A path of the interface. */
+            link?: string;
+            /** Format: date-time */
+            at: string;
+            read: boolean;
+        };
+        InboxMark: {
+            ids: string[];
+            read: boolean;
+        };
+        AccessRequest: {
+            id: string;
+            /** @description Who asks. */
+            user: string;
+            /** @description project/NAME, environment/NAME, admin for the role, or create for any project or environment. */
+            object: string;
+            /** @description The same in words. */
+            wanted: string;
+            /** @description What they need it for. */
+            note?: string;
+            /** Format: date-time */
+            at: string;
+        };
+        AccessRequestList: {
+            items: components["schemas"]["AccessRequest"][];
+        };
+        AccessRequestCreate: {
+            object: string;
+            note?: string;
+        };
+        DeploymentComment: {
+            id: string;
+            author: string;
+            /** @description Plain text. */
+            body: string;
+            /** @description The names in it that were told. */
+            mentions: string[];
+            /** Format: date-time */
+            at: string;
+        };
+        DeploymentCommentList: {
+            items: components["schemas"]["DeploymentComment"][];
+        };
+        CommentCreate: {
+            body: string;
+        };
+        Mentionable: {
+            name: string;
+            display_name?: string;
+        };
+        MentionableList: {
+            items: components["schemas"]["Mentionable"][];
+        };
         /** @enum {string} */
-        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "deployment.offline" | "deployment.online" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible" | "controlplane.failing" | "controlplane.recovered";
+        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "deployment.offline" | "deployment.online" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible" | "controlplane.failing" | "controlplane.recovered" | "access.asked";
         /** @enum {string} */
         WebhookKind: "json" | "slack" | "mattermost" | "teams";
         WebhookPut: {
@@ -5278,8 +5501,17 @@ export interface components {
             /** @description The request that last said what should become of it, as in `X-Request-Id` and the audit; missing if that was no request. */
             request_id?: string;
             queue?: components["schemas"]["QueueEntry"];
+            pull_request?: components["schemas"]["PullRequest"];
             level: components["schemas"]["Level"];
             question?: components["schemas"]["Question"];
+        };
+        /** @description What a rule made the deployment for. */
+        PullRequest: {
+            repository?: string;
+            number: number;
+            title?: string;
+            /** @description Where the code host shows it. */
+            link?: string;
         };
         /** @description What the latest run waits for a person to answer. */
         Question: {
@@ -6587,6 +6819,154 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AccessExplained"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getInbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Inbox"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    markInbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         "01890a5d-ac96-774b-bcce-b302099a8057"
+                 *       ],
+                 *       "read": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["InboxMark"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Inbox"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listOwnAccessRequests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessRequestList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createAccessRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "object": "project/shop",
+                 *       "note": "I test the checkout."
+                 *     }
+                 */
+                "application/json": components["schemas"]["AccessRequestCreate"];
+            };
+        };
+        responses: {
+            /** @description The admins know */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessRequest"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAccessRequests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessRequestList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    closeAccessRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };
@@ -9545,6 +9925,116 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listComments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeploymentCommentList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createComment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "body": "@lena the cart is empty after sign-in"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CommentCreate"];
+            };
+        };
+        responses: {
+            /** @description Stored */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeploymentComment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                /** @description The comment's id. */
+                comment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listMentionable: {
+        parameters: {
+            query?: {
+                /** @description How their names begin. */
+                prefix?: string;
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MentionableList"];
                 };
             };
             default: components["responses"]["Problem"];

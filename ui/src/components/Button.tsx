@@ -5,6 +5,7 @@ import {
   type ReactNode,
   useRef,
 } from "react";
+import { isLack, useShownLack } from "./lack";
 import { usePageAction } from "./pageActions";
 import { useReason } from "./Reason";
 
@@ -15,7 +16,10 @@ type Props = Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled"> & {
   icon?: boolean;
   /** Said instead of the label while the act runs; the button keeps its width. */
   busy?: string | false;
-  /** Why the act cannot be done now, and who can change that. The button stays focusable. */
+  /**
+   * Why the act cannot be done now, and who can change that. The button stays focusable. It is left
+   * out if the reason is missing access: then the page has a line that says so.
+   */
   reason?: string;
   /** What the palette calls the act, for an act of the page as a whole. */
   act?: string;
@@ -41,6 +45,7 @@ export function Button({
     act && !busy ? { label: act, reason, run: () => self.current?.click() } : undefined,
   );
   const why = useReason(reason, self);
+  useShownLack(reason);
   const press = (event: MouseEvent<HTMLButtonElement>) => {
     if (reason) why.show();
     if (off) event.preventDefault();
@@ -54,6 +59,7 @@ export function Button({
     why.onBlur();
     rest.onBlur?.(event);
   };
+  if (isLack(reason)) return null;
   return (
     <>
       <button

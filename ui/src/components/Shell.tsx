@@ -3,6 +3,7 @@ import { createContext, type ReactNode, useContext, useEffect, useState } from "
 import { isNotFound, isSignedOut } from "@/api/client";
 import type { LiveState } from "@/api/live";
 import { texts } from "@/texts";
+import { LackLine } from "./lack";
 import { useNow } from "./Time";
 import { formatDuration } from "./time";
 
@@ -93,16 +94,24 @@ export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>) {
 /** Opens the sidebar on a phone; set by the frame around the pages. */
 export const OpenMenu = createContext<() => void>(() => {});
 
-/** The bar above a page. */
+/** The bar above a page, and the line of what is not this person's to do there. */
 export function Top({ children }: { children: ReactNode }) {
   const open = useContext(OpenMenu);
   return (
-    <header className="top">
-      <button type="button" className="btn ghost ic only-m" aria-label={texts.menu} onClick={open}>
-        <MenuIcon className="i" aria-hidden="true" />
-      </button>
-      {children}
-    </header>
+    <>
+      <header className="top">
+        <button
+          type="button"
+          className="btn ghost ic only-m"
+          aria-label={texts.menu}
+          onClick={open}
+        >
+          <MenuIcon className="i" aria-hidden="true" />
+        </button>
+        {children}
+      </header>
+      <LackLine />
+    </>
   );
 }
 

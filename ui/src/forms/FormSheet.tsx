@@ -1,8 +1,9 @@
 import { Lock } from "lucide-react";
-import { type FormEvent, type ReactNode, useId, useRef, useState } from "react";
+import { type FormEvent, type ReactNode, useContext, useId, useRef, useState } from "react";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { Refusal } from "@/components/Field";
+import { AskSlot, isLack } from "@/components/lack";
 import { isName } from "@/components/names";
 import { Confirm, Sheet } from "@/components/Overlay";
 import { formTexts as t } from "@/forms/formTexts";
@@ -44,6 +45,7 @@ export function FormSheet<V extends Values>(props: Props<V>) {
   // Names are pasted into pipelines, scripts and chats. "Add a rule" is a title, and no name.
   const name = props.named ?? (isName(title) ? title : undefined);
   const id = useId();
+  const ask = useContext(AskSlot);
   const [leaving, setLeaving] = useState(false);
   const first = useRef<HTMLElement>(null);
   const dirty = form.dirty || props.alsoDirty;
@@ -97,7 +99,8 @@ export function FormSheet<V extends Values>(props: Props<V>) {
       {locked ? (
         <p className="box t2">
           <Lock className="i sm mt-0.5" aria-hidden="true" />
-          {locked}
+          <span className="grow">{locked}</span>
+          {isLack(locked) ? ask(locked) : null}
         </p>
       ) : null}
       <ReadOnly value={locked !== undefined}>{children}</ReadOnly>

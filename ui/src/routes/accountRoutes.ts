@@ -21,6 +21,12 @@ export const reset = createRoute({
   component: loadPage(() => import("../pages/account/OneTime"), "Reset"),
 });
 
+export const notices = createRoute({
+  getParentRoute: () => app,
+  path: "/notices",
+  component: loadPage(() => import("../pages/notices/Notices"), "Notices"),
+});
+
 export const account = createRoute({
   getParentRoute: () => app,
   path: "/account",

@@ -12,7 +12,7 @@ func Commands(build string) []*cobra.Command {
 		exportCommand(), importCommand(), catalogueCommand(), pipelineCommand(), tagsCommand(),
 		deployCommand(), cloneCommand(), diffCommand(), compareCommand(), templateCommand(),
 		extendCommand(), holdCommand(),
-		releaseCommand(), activityCommand(), recreateCommand(), capsuleCommand(), moveCommand(),
+		releaseCommand(), commentCommand(), activityCommand(), recreateCommand(), capsuleCommand(), moveCommand(),
 		listCommand(), queueCommand(), showCommand(), topCommand(), logsCommand(), execCommand(),
 		portForwardCommand(), cpCommand(), answerCommand(), checkCommand(), removeCommand(),
 		retryCommand(), forgetCommand(), openCommand(), nodeCommand(), gateCommand(),

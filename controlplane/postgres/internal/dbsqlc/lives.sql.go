@@ -39,6 +39,26 @@ func (q *Queries) EndHold(ctx context.Context, deploymentID string) error {
 	return err
 }
 
+const getSoonestEnd = `-- name: GetSoonestEnd :one
+SELECT x.id, extract(epoch FROM x.expires_at - now())::float8 AS seconds
+FROM deployment_expiries x JOIN deployments d ON d.id = x.id
+WHERE d.environment_id = $1 AND d.node_id IS NOT NULL AND x.expires_at > now()
+ORDER BY x.expires_at LIMIT 1
+`
+
+type GetSoonestEndRow struct {
+	ID      string
+	Seconds float64
+}
+
+// Which deployment of an environment ends by itself first, and in how many seconds.
+func (q *Queries) GetSoonestEnd(ctx context.Context, environmentID string) (GetSoonestEndRow, error) {
+	row := q.db.QueryRow(ctx, getSoonestEnd, environmentID)
+	var i GetSoonestEndRow
+	err := row.Scan(&i.ID, &i.Seconds)
+	return i, err
+}
+
 const insertActivity = `-- name: InsertActivity :exec
 INSERT INTO deployment_activity (deployment_id, kind, by_name)
 VALUES ($1, $2, $3)

@@ -10,6 +10,16 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
+type AccessRequest struct {
+	ID       string
+	UserID   string
+	Object   string
+	Note     string
+	At       time.Time
+	ClosedAt *time.Time
+	ClosedBy string
+}
+
 type AcmeAccount struct {
 	ID        string
 	Directory string
@@ -190,6 +200,16 @@ type DeploymentActivity struct {
 	At           time.Time
 	Kind         string
 	ByName       string
+}
+
+type DeploymentComment struct {
+	ID           string
+	DeploymentID string
+	UserID       *string
+	Author       string
+	Body         string
+	Mentions     []string
+	At           time.Time
 }
 
 type DeploymentEvent struct {
@@ -572,6 +592,19 @@ type Offer struct {
 type OutwardSecret struct {
 	ID    string
 	Value []byte
+}
+
+type PersonNotice struct {
+	ID           string
+	UserID       string
+	Kind         string
+	DeploymentID *string
+	ByName       string
+	Subject      string
+	Body         string
+	Link         string
+	At           time.Time
+	ReadAt       *time.Time
 }
 
 type PipelineVersion struct {

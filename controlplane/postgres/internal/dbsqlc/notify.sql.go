@@ -251,6 +251,16 @@ func (q *Queries) InsertDelivery(ctx context.Context, arg InsertDeliveryParams) 
 	return err
 }
 
+const insertNotice = `-- name: InsertNotice :exec
+INSERT INTO notices (event, data, request_id) VALUES ($1, $2, $3)
+`
+
+// What no trigger sees: it is about neither a deployment nor a node.
+func (q *Queries) InsertNotice(ctx context.Context, event string, data []byte, requestID string) error {
+	_, err := q.db.Exec(ctx, insertNotice, event, data, requestID)
+	return err
+}
+
 const insertNotificationChoice = `-- name: InsertNotificationChoice :exec
 INSERT INTO notification_choices (user_id, position, email, project, environment, events, mine)
 VALUES ($1, $2, $3, $4, $5, $6, $7)

@@ -385,6 +385,47 @@ func (q *Queries) InsertReviewEvent(ctx context.Context, ruleID string, iD strin
 	return result.RowsAffected(), nil
 }
 
+const listPullRequests = `-- name: ListPullRequests :many
+SELECT DISTINCT ON (deployment_id) deployment_id, repository, number, title, link
+FROM reviews WHERE deployment_id = ANY($1::uuid[]) AND number > 0
+ORDER BY deployment_id, changed_at DESC
+`
+
+type ListPullRequestsRow struct {
+	DeploymentID *string
+	Repository   string
+	Number       int32
+	Title        string
+	Link         string
+}
+
+// The pull requests that deployments were made for.
+func (q *Queries) ListPullRequests(ctx context.Context, ids []string) ([]ListPullRequestsRow, error) {
+	rows, err := q.db.Query(ctx, listPullRequests, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListPullRequestsRow{}
+	for rows.Next() {
+		var i ListPullRequestsRow
+		if err := rows.Scan(
+			&i.DeploymentID,
+			&i.Repository,
+			&i.Number,
+			&i.Title,
+			&i.Link,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listReviewRules = `-- name: ListReviewRules :many
 SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
 `

@@ -1,13 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { useContext } from "react";
 import {
   environments as environmentsQuery,
   projects as projectsQuery,
 } from "@/api/queries/catalog";
+import { AskSlot } from "@/components/lack";
 import { Sheet } from "@/components/Overlay";
 import { useTitle } from "@/components/Shell";
-import { ErrorState, Skeletons } from "@/components/States";
+import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { createTexts } from "@/pages/create/createTexts";
+import { useReasonNotToCreate } from "../shell/usePermissionReason";
 import { Form } from "./Form";
 import { cloneSheet } from "./queries";
 
@@ -23,6 +26,16 @@ export function Create() {
   const environments = useQuery(environmentsQuery);
   const leave = () => void navigate({ to: "/deployments", search: list ?? {} });
   const clone = useQuery({ ...cloneSheet(from ?? ""), enabled: Boolean(from) });
+  const lack = useReasonNotToCreate();
+  const offer = useContext(AskSlot);
+  if (lack)
+    return (
+      <Sheet open narrow onClose={leave} title={t.title}>
+        <EmptyState title={t.notYours} act={offer(lack)}>
+          {lack}
+        </EmptyState>
+      </Sheet>
+    );
   const error = projects.error ?? environments.error ?? clone.error;
   if (projects.data && environments.data && (!from || clone.data)) {
     const read = { projects: projects.data, environments: environments.data, clone: clone.data };

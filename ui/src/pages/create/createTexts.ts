@@ -3,6 +3,7 @@ import { plural } from "@/plural";
 /** What the sheet that creates a deployment says. */
 export const createTexts = {
   title: "New deployment",
+  notYours: "Creating is not yours yet",
   of: "of",
   on: "on",
   project: "Project",

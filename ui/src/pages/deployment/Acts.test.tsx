@@ -9,6 +9,7 @@ import { cleanup, configure, render, screen, waitFor } from "@testing-library/re
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { client, type Deployment } from "@/api/client";
+import { LackLine } from "@/components/lack";
 import { Acts } from "./Acts";
 import { Recreate } from "./Recreate";
 
@@ -92,8 +93,15 @@ describe("the acts on a deployment", () => {
 
 describe("a copy from the bug capsule", () => {
   it("is not offered to a viewer, nor of a drawing", async () => {
-    await show(() => <Recreate deployment={made({ level: "read" })} />);
-    expect(await reason(/^Recreate/)).toMatch(/needs Full on shop.*root can give it/);
+    await show(() => (
+      <>
+        <LackLine />
+        <Recreate deployment={made({ level: "read" })} />
+      </>
+    ));
+    const line = await screen.findByRole("note");
+    expect(line.textContent).toMatch(/needs Full on shop.*root can give it/);
+    expect(screen.queryByRole("button", { name: /^Recreate/ })).toBeNull();
     cleanup();
     await show(() => <Recreate deployment={made({ scratch: true })} />);
     expect(await reason(/^Recreate/)).toMatch(/cannot be recreated/);

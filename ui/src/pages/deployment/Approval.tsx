@@ -4,6 +4,7 @@ import { ApiError, ask, client, type Deployment, type Question } from "@/api/cli
 import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
+import { isLack, useShownLack } from "@/components/lack";
 import { Confirm } from "@/components/Overlay";
 import { describeError } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
@@ -87,6 +88,9 @@ function Answer({ deployment, question }: { deployment: Deployment; question: Qu
   };
   const reject = () =>
     reply.mutate({ approved: false, fields: {} }, { onSettled: () => setRejecting(false) });
+  useShownLack(reason);
+  // The line above says who can give what is missing, and the question whom it asks.
+  if (isLack(reason)) return null;
   return (
     <form className="col gap-2" onSubmit={approve} aria-label={t.label(question.step)}>
       {question.fields.map((field) => (

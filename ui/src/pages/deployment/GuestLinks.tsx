@@ -5,6 +5,7 @@ import { IdempotencyKeys } from "@/api/idempotency";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { Field, Refusal } from "@/components/Field";
+import { isLack, useShownLack } from "@/components/lack";
 import { describeError, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { formatExact } from "@/components/time";
@@ -100,10 +101,12 @@ function Make({ id, reason, done }: { id: string; reason?: string; done: () => v
       done();
     },
   });
+  useShownLack(reason);
   const wrong = reason ?? (label.trim() ? undefined : t.labelMissing);
   const act = () => {
     if (!wrong && !make.isPending) make.mutate({ label: label.trim(), hours: Number(hours) });
   };
+  if (isLack(reason)) return null;
   return (
     <SeparateForm className="col gap-2" act={act}>
       {make.data ? (
@@ -115,7 +118,6 @@ function Make({ id, reason, done }: { id: string; reason?: string; done: () => v
         label={t.label}
         value={label}
         maxLength={200}
-        disabled={reason !== undefined}
         onChange={(event) => setLabel(event.target.value)}
       />
       <label className="lbl" htmlFor={field}>
@@ -125,7 +127,6 @@ function Make({ id, reason, done }: { id: string; reason?: string; done: () => v
         id={field}
         className="pick"
         value={hours}
-        disabled={reason !== undefined}
         onChange={(event) => setHours(event.target.value)}
       >
         {Object.entries(t.times).map(([value, words]) => (

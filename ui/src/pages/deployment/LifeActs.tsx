@@ -118,7 +118,7 @@ function CapsuleLink({ id }: { id: string }) {
   );
 }
 
-/** To the sheet; for who may create nowhere, dashed, with the people who can change that. */
+/** To the sheet; for who may create nowhere, a line of the page says who can change that. */
 function Clone({ of }: { of: string }) {
   const navigate = useNavigate();
   const reason = useReasonNotToCreate();

@@ -1,5 +1,7 @@
+import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useMemo, useState } from "react";
 import type { Deployment } from "@/api/client";
+import { comments } from "@/api/queries/talk";
 import type { Watched } from "@/api/run";
 import { loadChunk } from "@/components/loadChunk";
 import { LiveBadge, useTitle } from "@/components/Shell";
@@ -25,6 +27,7 @@ import { useDeploymentStream, useSteps, type Watch } from "./useDeploymentStream
 const Capsule = lazy(() =>
   loadChunk(() => import("./Capsule")).then((module) => ({ default: module.Capsule })),
 );
+const Comments = lazy(() => loadChunk(() => import("./Comments")));
 const Compare = lazy(() => loadChunk(() => import("./Compare")));
 const Details = lazy(() => loadChunk(() => import("./Details")));
 const Logs = lazy(() => loadChunk(() => import("./Logs")));
@@ -102,16 +105,23 @@ function Shown({ watch, deployment, shown, search, before }: ShownProps) {
   const heard = useOfRun(watch.watched, number);
   const { progress, signs } = before ? nothingHeard : heard;
   const cause = useCause(deployment, number);
+  const said = useQuery({ ...comments(deployment.id), refetchInterval: 30_000 }).data?.items;
+  const counts = {
+    services: deployment.services.length,
+    history: deployment.run,
+    comments: said?.length ?? 0,
+  };
   const run = { watch, deployment, number, steps, progress, signs, search, cause };
   return (
     <>
       <TimeStrip steps={steps.steps} />
-      <Tabs shown={shown} services={deployment.services.length} runs={deployment.run} />
+      <Tabs shown={shown} level={deployment.level} counts={counts} />
       {shown === "run" ? <RunTab {...run} /> : null}
       {shown === "services" ? <Services deployment={deployment} open={search.log} /> : null}
       {shown === "history" ? <History deployment={deployment} /> : null}
       <Suspense fallback={<Skeletons count={8} height={44} />}>
         {shown === "capsule" ? <Capsule deployment={deployment} /> : null}
+        {shown === "comments" ? <Comments deployment={deployment} /> : null}
         {shown === "compare" ? <Compare deployment={deployment} number={number} /> : null}
         {shown === "details" ? <Details deployment={deployment} run={steps.run} /> : null}
         {shown === "logs" ? (

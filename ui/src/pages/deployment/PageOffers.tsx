@@ -3,18 +3,18 @@ import type { Deployment } from "@/api/client";
 import { type PageAction, usePageAction } from "@/components/pageActions";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { order, tabNames, useGoTab } from "./Tabs";
+import { tabNames, tabsFor, useGoTab } from "./Tabs";
 
 const t = deployTexts.offers;
 
 /** What the palette can do on this page that no button of its head does: its tabs, and what leads on. */
-export function PageOffers({ deployment: { id } }: { deployment: Deployment }) {
+export function PageOffers({ deployment: { id, level } }: { deployment: Deployment }) {
   const navigate = useNavigate();
   const go = useGoTab();
   const compare = () => void navigate({ to: "/deployments/diff", search: { a: id } });
   return (
     <>
-      {order.map((tab) => (
+      {tabsFor(level).map((tab) => (
         <Offered key={tab} label={t.show(tabNames[tab] ?? tab)} run={() => go(tab)} />
       ))}
       <Offered label={deployTexts.details.openCapsule} run={() => go("capsule")} />

@@ -7,6 +7,7 @@ import { IdempotencyKeys } from "@/api/idempotency";
 import { isSilence, me } from "@/api/queries/common";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
+import { useShownLack } from "@/components/lack";
 import { isName } from "@/components/names";
 import { describeError } from "@/components/States";
 import { createTexts } from "@/pages/create/createTexts";
@@ -23,6 +24,8 @@ export function Recreate({ deployment }: { deployment: Deployment }) {
   const make = useCopy(deployment);
   const lack = usePermissionReasonOn(deployment);
   const wrong = wrongWith(name, deployment);
+  useShownLack(lack);
+  if (lack) return null;
   return (
     <div className="row top0 wrap">
       <Field
@@ -40,7 +43,7 @@ export function Recreate({ deployment }: { deployment: Deployment }) {
       />
       <Button
         className="mt-5"
-        reason={lack ?? whyNot("recreate", deployment, person) ?? wrong}
+        reason={whyNot("recreate", deployment, person) ?? wrong}
         busy={make.isPending && deployTexts.life.recreating}
         onClick={() => make.mutate(name)}
       >

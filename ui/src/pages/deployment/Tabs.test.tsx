@@ -27,7 +27,7 @@ async function at(address: string) {
       useTabKeys(tab);
       return (
         <>
-          <Tabs shown={tab} services={2} runs={3} />
+          <Tabs shown={tab} level="full" counts={{ services: 2, history: 3 }} />
           <StepTabs step="seed" show={show} />
           <input data-find aria-label="Find in log" />
         </>

@@ -1,4 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
+import type { Deployment } from "@/api/client";
 import { useKeys } from "@/components/Shell";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { reachTexts } from "@/pages/deployment/reachTexts";
@@ -8,7 +9,16 @@ import { acrossTabs } from "./search";
 const t = pageTexts;
 
 /** The tabs as they stand, which is also the order of their keys. */
-export const order = ["run", "services", "logs", "metrics", "terminal", "details", "history"];
+export const order = [
+  "run",
+  "services",
+  "logs",
+  "metrics",
+  "terminal",
+  "details",
+  "history",
+  "comments",
+];
 
 export const tabNames: Record<string, string> = {
   ...t.tabs,
@@ -21,17 +31,26 @@ export function isTab(tab: string): boolean {
   return order.includes(tab) || tab === "capsule" || tab === "compare";
 }
 
-type Props = { shown: string; services: number; runs: number };
+type Props = {
+  shown: string;
+  level: Deployment["level"];
+  /** How many there are of what a tab lists. */
+  counts: Record<string, number>;
+};
 
-export function Tabs({ shown, services, runs }: Props) {
-  const counts: Record<string, number> = { services, history: runs };
+export function Tabs({ shown, level, counts }: Props) {
   return (
     <nav className="tabs line" aria-label={t.tabsLabel}>
-      {order.map((tab) => (
+      {tabsFor(level).map((tab) => (
         <Tab key={tab} tab={tab} current={shown === tab} count={counts[tab] ?? 0} />
       ))}
     </nav>
   );
+}
+
+/** A terminal is for who has full access; nothing of it could be used by others. */
+export function tabsFor(level: Deployment["level"]): string[] {
+  return level === "full" ? order : order.filter((tab) => tab !== "terminal");
 }
 
 /** The router marks what the address is; what is shown without a tab in the address is marked here. */
@@ -62,7 +81,7 @@ export function useGoTab(): (tab: string) => void {
     });
 }
 
-/** 1 to 7 lead to the tabs, L to the log, / to the search of the log that is shown. */
+/** 1 to 8 lead to the tabs, L to the log, / to the search of the log that is shown. */
 export function useTabKeys(shown: string) {
   const go = useGoTab();
   const openLog = useOpenLog(shown);

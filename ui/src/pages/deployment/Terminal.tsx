@@ -4,6 +4,7 @@ import "@xterm/xterm/css/xterm.css";
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { ask, client, type Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
+import { isLack, useShownLack } from "@/components/lack";
 import { describeError, EmptyState } from "@/components/States";
 import { reachTexts } from "@/pages/deployment/reachTexts";
 import { usePermissionReasonOn } from "../shell/usePermissionReason";
@@ -23,11 +24,13 @@ export default function Terminal({ deployment, chosen = "" }: Props) {
   const tools = useRef<HTMLSelectElement>(null);
   const [opened, setOpened] = useState<{ service: string; time: number }>();
   const reason = usePermissionReasonOn(deployment);
+  useShownLack(reason);
   // The page may be open before there are services, and while others take their place.
   const all = deployment.services.map((one) => one.step);
   const service = all.includes(chosen) ? chosen : (all[0] ?? "");
   if (all.length === 0 || gone.includes(deployment.status))
     return <EmptyState title={reachTexts.tabs.terminal}>{t.nothing}</EmptyState>;
+  if (isLack(reason)) return <EmptyState title={reachTexts.tabs.terminal}>{reason}</EmptyState>;
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="row wrap px-4 py-2">
@@ -48,13 +51,12 @@ export default function Terminal({ deployment, chosen = "" }: Props) {
         <Button
           small
           look="ink"
-          reason={reason}
           act={opened ? t.again : t.open}
           onClick={() => setOpened({ service, time: Date.now() })}
         >
           {opened ? t.again : t.open}
         </Button>
-        <span className="t3 s">{reason ?? t.noted}</span>
+        <span className="t3 s">{t.noted}</span>
       </div>
       {opened ? (
         <Screen key={opened.time} id={deployment.id} service={opened.service} tools={tools} />

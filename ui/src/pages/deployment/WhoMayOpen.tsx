@@ -3,6 +3,7 @@ import { useId, useState } from "react";
 import { ask, client, type Deployment, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
+import { isLack, useShownLack } from "@/components/lack";
 import { Confirm } from "@/components/Overlay";
 import { describeError, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
@@ -53,7 +54,10 @@ function Rule({ deployment, gate, reason }: RuleProps) {
   const stricter = ORDER.slice(ORDER.indexOf(gate.environment_gate) + 1);
   // What its environment has become as strict as meanwhile is still its own rule.
   const own = gate.gate !== "open" && !stricter.includes(gate.gate) ? [gate.gate] : [];
-  const off = reason ?? (stricter.length + own.length === 0 ? t.strictest : undefined);
+  useShownLack(reason);
+  // Who may only look reads above what holds.
+  if (isLack(reason)) return null;
+  const off = stricter.length + own.length === 0 ? t.strictest : undefined;
   return (
     <div className="field">
       <label className="lbl" htmlFor={id}>

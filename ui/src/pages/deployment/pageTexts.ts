@@ -4,7 +4,7 @@ import { plural } from "@/plural";
 export const pageTexts = {
   crumbs: "Deployments",
   tabsLabel: "Deployment",
-  tabs: { run: "Run", services: "Services", history: "History" },
+  tabs: { run: "Run", services: "Services", history: "History", comments: "Comments" },
   stepOf: (state: string, at: number, all: number) => `${state}, step ${at} of ${all}`,
   failedAt: (step: string) => `Failed at ${step}`,
   soFar: (spent: string) => `${spent} so far`,

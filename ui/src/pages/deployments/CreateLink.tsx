@@ -6,7 +6,7 @@ import { fromList } from "../create/search";
 import { useReasonNotToCreate } from "../shell/usePermissionReason";
 import type { Filters } from "./filters";
 
-/** To the sheet; for who may create nowhere, dashed, with the people who can change that. */
+/** To the sheet; for who may create nowhere, a line of the page says who can change that. */
 export function CreateLink({ filters }: { filters: Filters }) {
   const inside = (
     <>

@@ -14,6 +14,7 @@ import { useColumns } from "./columns";
 import type { Filters, Group } from "./filters";
 import { GroupHead, Head } from "./ListHeads";
 import { keyOf, type Line, linesOf, rowsOf } from "./listLines";
+import type { Grouping } from "./listOrder";
 import { MovedNotice } from "./MovedNotice";
 import { isTall, Row } from "./Row";
 import { useRowHold } from "./rowHold";
@@ -69,6 +70,7 @@ type DrawnProps = {
   openMenu: (deployment: Deployment, anchor: HTMLElement) => void;
   closed: Partial<Record<Group, boolean>>;
   setClosed: (closed: Partial<Record<Group, boolean>>) => void;
+  grouping?: Grouping;
 };
 
 /** The lines in sight: heads of groups, and rows. */
@@ -95,6 +97,7 @@ function Drawn(props: DrawnProps) {
       <GroupHead
         key={item.key}
         group={line.head}
+        grouping={props.grouping}
         count={line.count}
         index={item.index}
         measure={measure}
@@ -219,6 +222,7 @@ export function List({ rows, filters, flat, onEnd }: Props) {
             retry={retry.mutate}
             openMenu={openMenu}
             setClosed={setClosed}
+            grouping={filters.group}
           />
         </div>
       </div>

@@ -5,7 +5,7 @@ import { texts } from "@/texts";
 import { ownName } from "./arrange";
 import { columns, type useColumns } from "./columns";
 import type { Group } from "./filters";
-import { nextSort, readSort, type Sorting } from "./listOrder";
+import { type Grouping, nextSort, readSort, type Sorting } from "./listOrder";
 
 const t = texts.list;
 
@@ -107,6 +107,8 @@ function ColumnChoice({ shown }: Pick<HeadProps, "shown">) {
 
 type GroupProps = {
   group: Group;
+  /** What the rows are divided by. */
+  grouping?: Grouping;
   count: number;
   index: number;
   measure?: (row: HTMLElement | null) => void;
@@ -115,19 +117,21 @@ type GroupProps = {
 };
 
 /** The name of a group that is not a state. */
-function nameOf(group: Group): string | undefined {
+function nameOf(group: Group, by: Grouping | undefined): string | undefined {
   const name = ownName(group);
-  return name === "" ? t.noBranch : name;
+  if (name !== "") return name;
+  return by === "pull" ? t.noPull : t.noBranch;
 }
 
 /** The name of a group, which folds it away. */
-export function GroupHead({ group, count, index, measure, closed, toggle }: GroupProps) {
+export function GroupHead(props: GroupProps) {
+  const { group, grouping, count, index, measure, closed, toggle } = props;
   return (
     <div className="gh" role="row" aria-rowindex={index + 2} data-index={index} ref={measure}>
       <span role="cell">
         <button type="button" aria-expanded={!closed} onClick={toggle}>
           <ChevronDown className="i sm" aria-hidden="true" />
-          <b>{nameOf(group) ?? t.groups[group as keyof typeof t.groups]}</b>
+          <b>{nameOf(group, grouping) ?? t.groups[group as keyof typeof t.groups]}</b>
           <span className="t3">{count}</span>
         </button>
       </span>

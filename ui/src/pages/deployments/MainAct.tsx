@@ -1,10 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import type { Deployment } from "@/api/client";
 import { Button, buttonClass } from "@/components/Button";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { texts } from "@/texts";
-import { usePermissionReasonOn } from "../shell/usePermissionReason";
 import { waitsForMe } from "./filters";
 
 // One path each, made once: the icons of the collection are half of a row's elements.
@@ -27,24 +25,18 @@ type ActProps = {
 };
 
 function Retry({ deployment, retry }: { deployment: Deployment; retry: () => void }) {
-  const act = (reason?: string) => (
-    <Button small onClick={retry} reason={reason} aria-label={texts.list.retryOf(deployment.name)}>
+  // The page of the deployment says who could do it.
+  if (deployment.level !== "full") return null;
+  return (
+    <Button
+      small
+      onClick={retry}
+      reason={deployment.scratch ? pageTexts.scratchHint : undefined}
+      aria-label={texts.list.retryOf(deployment.name)}
+    >
       {texts.list.retry}
     </Button>
   );
-  // Who may do it needs no explanation, and a row of a long list is drawn often.
-  if (deployment.level !== "full") return <Lacking deployment={deployment} act={act} />;
-  return act(deployment.scratch ? pageTexts.scratchHint : undefined);
-}
-
-function Lacking({
-  deployment,
-  act,
-}: {
-  deployment: Deployment;
-  act: (reason?: string) => ReactNode;
-}) {
-  return act(usePermissionReasonOn(deployment));
 }
 
 /** The one act a row offers: what its state calls for, and nothing else. */

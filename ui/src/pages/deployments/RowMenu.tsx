@@ -1,5 +1,6 @@
 import { Menu } from "@base-ui/react/menu";
 import type { Deployment } from "@/api/client";
+import { isLack } from "@/components/lack";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { type Filters, mainUrl } from "./filters";
@@ -22,7 +23,7 @@ type Props = {
   copy: (deployment: Deployment) => void;
 };
 
-/** What can be done with one row. What can't says why, and stays where it is. */
+/** What can be done with one row. What its state does not allow says why; what is not theirs is left out. */
 export default function RowMenu(props: Props) {
   const { on, anchor, close, filters, marked, mark, starred, star, open, copy } = props;
   const acts = useRowActs([on], { filters, done: close });
@@ -31,6 +32,7 @@ export default function RowMenu(props: Props) {
     run();
     close();
   };
+  const theirs = acts.all.filter(({ reason }) => !isLack(reason));
   if (acts.removing) return <RemoveQuestion {...acts.question} keep={close} />;
   return (
     <Menu.Root open onOpenChange={(next) => !next && close()}>
@@ -55,14 +57,16 @@ export default function RowMenu(props: Props) {
             />
             <Item label={starred ? t.unstar : t.star} keys="S" run={choose(() => star(on.id))} />
             <Item label={marked ? t.unselect : t.select} keys="X" run={choose(() => mark(on.id))} />
-            <Menu.Separator className="ms" />
+            {theirs.length > 0 || !isLack(acts.clone.reason) ? (
+              <Menu.Separator className="ms" />
+            ) : null}
             <Item
               label={t.short.clone}
               keys="C"
               reason={acts.clone.reason}
               run={choose(acts.clone.run)}
             />
-            {acts.all.map(({ kind, reason, run }) => (
+            {theirs.map(({ kind, reason, run }) => (
               <Item
                 key={kind}
                 label={t.short[kind]}
@@ -89,6 +93,7 @@ type ItemProps = {
 };
 
 function Item({ label, keys, reason, danger, run }: ItemProps) {
+  if (isLack(reason)) return null;
   return (
     <Menu.Item
       className={`mi ${danger && !reason ? "danger" : ""}`}

@@ -76,6 +76,15 @@ it("divides by what was chosen, favourites first and what has no branch last", (
   expect([byProject, groupsBy(undefined, () => false)(make("x"))]).toEqual(["=ready", "ready"]);
 });
 
+it("divides by pull request, which only what a rule made has", () => {
+  const pull_request = { repository: "acme/shop", number: 12, title: "Redesign the cart" };
+  const groupOf = groupsBy("pull", () => false);
+  expect([groupOf(make("a", { pull_request })), groupOf(make("b"))].map(ownName)).toEqual([
+    "acme/shop#12 Redesign the cart",
+    "",
+  ]);
+});
+
 it("keeps in the address how the list stands, which leaves nothing out", () => {
   const filters = readFilters({ group: "owner", sort: "-left" });
   expect([filters.group, filters.sort, isNarrowed(filters)]).toEqual(["owner", "-left", false]);

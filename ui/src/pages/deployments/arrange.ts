@@ -20,6 +20,13 @@ export function branchOf(deployment: Deployment): string {
   return branch === tag || /^v?\d/.test(branch) ? "" : branch;
 }
 
+/** How the pull request is called that it was made for; "" for none. */
+export function pullOf({ pull_request }: Deployment): string {
+  if (!pull_request) return "";
+  const { repository = "", number, title } = pull_request;
+  return `${repository}#${number}${title ? ` ${title}` : ""}`;
+}
+
 const sortValue: Record<Sorting, (one: Deployment) => string> = {
   name: ({ name }) => name,
   state: shownState,
@@ -50,6 +57,7 @@ export function groupsBy(
   const name = {
     project: (row: Deployment) => row.project,
     branch: branchOf,
+    pull: pullOf,
     owner: (row: Deployment) => row.created_by,
     environment: (row: Deployment) => row.environment,
   };

@@ -1,6 +1,6 @@
 // By what the list can be divided and sorted, as its address says it.
 
-export const groupings = ["project", "branch", "owner", "environment"] as const;
+export const groupings = ["project", "branch", "pull", "owner", "environment"] as const;
 export type Grouping = (typeof groupings)[number];
 
 /** What the list can be sorted by: its columns. */

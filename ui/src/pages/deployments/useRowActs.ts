@@ -3,6 +3,7 @@ import { useRouter } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Deployment } from "@/api/client";
 import { me } from "@/api/queries/common";
+import { markLack } from "@/components/lack";
 import { useToast } from "@/components/Toast";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
@@ -44,7 +45,8 @@ export function useRowActs(on: Deployment[], { filters, done }: Options) {
     all: (["retry", "extend", "remove"] as const).map((kind) => ({
       kind,
       label: t[kind](nameOf(on)),
-      reason: on.length === 1 ? why(kind, first) : undefined,
+      // Of several, those that can be are done, and it is said what the others lack.
+      reason: on.every((one) => why(kind, one)) ? why(kind, first) : undefined,
       run: () => run(kind),
     })),
     run,
@@ -64,7 +66,7 @@ function useWhyNot(first: Deployment) {
   const lack = usePermissionReasonOn(first);
   return (kind: Kind, one: Deployment) => {
     if (one === first && lack) return lack;
-    if (one.level !== "full") return texts.lack.full(one.project);
+    if (one.level !== "full") return markLack(texts.lack.full(one.project));
     return whyNotInRow(kind, one, person);
   };
 }

@@ -103,7 +103,7 @@ function Head({ name, version, children }: HeadProps) {
   );
 }
 
-/** The page's one act for who may not do it: dashed, with what is missing and who can give it. */
+/** The page's one act; for who may not do it, a line says what is missing and who can give it. */
 function Draw() {
   const reason = useReasonNotAdmin();
   // The editor needs a wide screen.

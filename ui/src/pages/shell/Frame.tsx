@@ -5,7 +5,9 @@ import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { anyReady, deployments } from "@/api/queries/deployments";
+import { inbox } from "@/api/queries/inbox";
 import { Glyph, Mark } from "@/components/Glyph";
+import { AskSlot } from "@/components/lack";
 import { loadChunk } from "@/components/loadChunk";
 import { OpenMenu, useKeys } from "@/components/Shell";
 import { useTheme } from "@/components/theme";
@@ -18,6 +20,7 @@ import { useGoKeys } from "./useGoKeys";
 import { ViewAsBanner } from "./ViewAsBanner";
 
 const Palette = lazy(() => loadChunk(() => import("./Palette")));
+const AskAdmin = lazy(() => loadChunk(() => import("./AskAdmin")));
 const Shortcuts = lazy(() => loadChunk(() => import("./Shortcuts")));
 
 /** Sidebar and content of every page behind sign-in. */
@@ -36,30 +39,41 @@ export function Frame() {
   const close = () => setOver(undefined);
   return (
     <OpenMenu value={() => setOpen(true)}>
-      <div className="app">
-        <a className="btn skip" href="#main">
-          {texts.skip}
-        </a>
-        <Sidebar open={open} jump={() => setOver("palette")} />
-        <button
-          type="button"
-          className="sideveil"
-          data-open={open || undefined}
-          aria-label={texts.close}
-          onClick={() => setOpen(false)}
-        />
-        <main className="main" id="main" tabIndex={-1}>
-          <ViewAsBanner />
-          <Outlet />
-        </main>
-      </div>
-      <Suspense fallback={null}>
-        {over === "palette" ? (
-          <Palette close={close} shortcuts={() => setOver("shortcuts")} />
-        ) : null}
-        {over === "shortcuts" ? <Shortcuts close={close} /> : null}
-      </Suspense>
+      <AskSlot value={offerToAsk}>
+        <div className="app">
+          <a className="btn skip" href="#main">
+            {texts.skip}
+          </a>
+          <Sidebar open={open} jump={() => setOver("palette")} />
+          <button
+            type="button"
+            className="sideveil"
+            data-open={open || undefined}
+            aria-label={texts.close}
+            onClick={() => setOpen(false)}
+          />
+          <main className="main" id="main" tabIndex={-1}>
+            <ViewAsBanner />
+            <Outlet />
+          </main>
+        </div>
+        <Suspense fallback={null}>
+          {over === "palette" ? (
+            <Palette close={close} shortcuts={() => setOver("shortcuts")} />
+          ) : null}
+          {over === "shortcuts" ? <Shortcuts close={close} /> : null}
+        </Suspense>
+      </AskSlot>
     </OpenMenu>
+  );
+}
+
+/** Loaded by who lacks something only. */
+function offerToAsk(reason: string): ReactNode {
+  return (
+    <Suspense fallback={null}>
+      <AskAdmin reason={reason} />
+    </Suspense>
   );
 }
 
@@ -97,6 +111,7 @@ function Group({ group, places }: { group: Place["group"]; places: Place[] }) {
         <Item key={place.to} place={place}>
           {place.to === "/deployments" ? <Count /> : null}
           {place.to === "/nodes" ? <Waiting /> : null}
+          {place.to === "/notices" ? <Unread /> : null}
         </Item>
       ))}
     </>
@@ -106,6 +121,17 @@ function Group({ group, places }: { group: Place["group"]; places: Place[] }) {
 function Count() {
   const count = useQuery({ ...deployments, enabled: false }).data?.length;
   return count === undefined ? null : <span className="n">{count}</span>;
+}
+
+/** Notices that were not read. */
+function Unread() {
+  const unread = useQuery(inbox).data?.unread;
+  if (!unread) return null;
+  return (
+    <span className="n warn">
+      {unread} <span className="vh">{shellTexts.notRead}</span>
+    </span>
+  );
 }
 
 /** Machines that a person has to look at. */

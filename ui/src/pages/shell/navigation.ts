@@ -1,4 +1,5 @@
 import {
+  Bell,
   Boxes,
   Container,
   Gauge,
@@ -46,6 +47,7 @@ export const places: Place[] = [
   { to: "/deployments", label: t.deployments, group: "", icon: Layers, who: "all", key: "d" },
   { to: "/urls", label: t.urls, group: "", icon: Globe, who: "all", key: "u" },
   { to: "/projects", label: t.projects, group: "", icon: Workflow, who: "all", key: "p" },
+  { to: "/notices", label: t.notices, group: "", icon: Bell, who: "all", key: "i" },
   {
     to: "/environments",
     label: t.environments,

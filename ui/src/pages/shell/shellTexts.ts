@@ -24,6 +24,7 @@ export const shellTexts = {
     start: "First run",
     diff: "Compare two deployments",
     access: "Access of all teams",
+    notices: "Notices",
     settingsTab: {
       keys: "Settings: keys",
       certificates: "Settings: certificates",
@@ -34,6 +35,7 @@ export const shellTexts = {
   },
   viewing: (name: string) => `You see everything as ${name} and change nothing.`,
   stopViewing: "Stop viewing",
+  notRead: "not read",
   jump: "Jump to…",
   groups: {
     machines: "Machines",

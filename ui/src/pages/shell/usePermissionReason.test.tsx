@@ -1,10 +1,13 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, render, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
 import { type ReactNode, Suspense } from "react";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { client, type Deployment, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
+import { AskSlot, LackLine } from "@/components/lack";
 import { texts } from "@/texts";
+import AskAdmin from "./AskAdmin";
 import {
   usePermissionReasonOn,
   useReasonNotAdmin,
@@ -18,6 +21,7 @@ afterEach(() => {
   sessionStorage.clear();
 });
 
+const AT = "2026-11-27T00:00:00Z";
 type Explained = Schemas["AccessExplained"];
 const NOTHING: Explained = { object: "", level: "none", because: [], ask: ["root", "mira"] };
 
@@ -27,6 +31,7 @@ function answers(person: object, explained: Record<string, Partial<Explained>> =
   vi.spyOn(client, "GET").mockImplementation((async (path: string, init?: object) => {
     const response = new Response(null, { status: 200 });
     if (path === "/api/v1/me") return { data: person, response };
+    if (path === "/api/v1/me/access-requests") return { data: { items: [] }, response };
     const { object } = (init as { params: { query: { object: string } } }).params.query;
     asked.push(object);
     return { data: { ...NOTHING, object, ...explained[object] }, response };
@@ -46,11 +51,14 @@ const reader = { name: "aiko", role: "user", can_create: false };
 const deployment = (id: string, level: string) =>
   ({ id, level, project: "shop", environment: "qa" }) as Deployment;
 
+function Said({ name, reason }: { name: string; reason?: string }) {
+  return <output aria-label={name}>{reason}</output>;
+}
 function Retry({ of }: { of: Deployment }) {
-  return <Button reason={usePermissionReasonOn(of)}>{of.id}</Button>;
+  return <Said name={of.id} reason={usePermissionReasonOn(of)} />;
 }
 function Create() {
-  return <Button reason={useReasonNotToCreate()}>New</Button>;
+  return <Said name="New" reason={useReasonNotToCreate()} />;
 }
 function CreateIn({ may }: { may: [boolean, boolean] }) {
   const [project, environment] = ["shop", "qa"].map((name, i) => ({ name, can_create: may[i] }));
@@ -58,14 +66,14 @@ function CreateIn({ may }: { may: [boolean, boolean] }) {
     project as Schemas["Project"],
     environment as Schemas["Environment"],
   );
-  return <Button reason={reason}>Create</Button>;
+  return <Said name="Create" reason={reason} />;
 }
 function Define() {
-  return <Button reason={useReasonNotAdmin()}>Add</Button>;
+  return <Said name="Add" reason={useReasonNotAdmin()} />;
 }
-const title = async (name: string) => (await screen.findByRole("button", { name })).title;
+const title = async (name: string) => (await screen.findByRole("status", { name })).textContent;
 
-describe("a button of what one may not do", () => {
+describe("why one may not do something", () => {
   it("names the missing grant and who can give it, and asks once for all of one place", async () => {
     const missing = "full access takes a team with full access to project shop or environment qa";
     const asked = answers(reader, { "deployment/a": { level: "read", missing } });
@@ -77,13 +85,13 @@ describe("a button of what one may not do", () => {
       </>,
     );
     for (const name of ["a", "b"]) {
-      expect(screen.getByRole("button", { name }).title).toMatch(/needs Full on shop/);
+      expect(await title(name)).toMatch(/needs Full on shop/);
       await waitFor(async () => expect(await title(name)).toContain(missing));
       // promise: I-01
       expect(await title(name)).toBe(texts.lack.full("shop", { missing, ask: NOTHING.ask }));
       expect(await title(name)).toContain("root or mira can give it");
     }
-    expect(screen.getByRole("button", { name: "c" }).getAttribute("aria-disabled")).toBeNull();
+    expect(await title("c")).toBe("");
     expect(asked).toEqual(["deployment/a"]);
   });
 
@@ -137,6 +145,38 @@ describe("a button of what one may not do", () => {
     show(<Retry of={deployment("a", "read")} />);
     expect(await title("a")).toBe(texts.lack.looking("lena"));
   });
+});
+
+it("draws no button of what is not theirs, and one line that asks for it", async () => {
+  answers(reader);
+  const asked = { id: "r1", user: "aiko", object: "admin", wanted: "the role Admin", at: AT };
+  const post = vi.spyOn(client, "POST").mockResolvedValue({
+    data: asked,
+    response: new Response(null, { status: 201 }),
+  } as never);
+  function Acts() {
+    const reason = useReasonNotAdmin();
+    return ["Add", "Import"].map((name) => (
+      <Button key={name} reason={reason}>
+        {name}
+      </Button>
+    ));
+  }
+  show(
+    <AskSlot value={(reason) => <AskAdmin reason={reason} />}>
+      <LackLine />
+      <Acts />
+    </AskSlot>,
+  );
+  const line = await screen.findByRole("note");
+  // promise: U-05
+  await waitFor(() => expect(line.textContent).toContain("root or mira can give it"));
+  expect(screen.getAllByRole("note")).toHaveLength(1);
+  // promise: U-05
+  expect(screen.queryByRole("button", { name: /Add|Import/ })).toBeNull();
+  await userEvent.click(await screen.findByRole("button", { name: "Ask" }));
+  await screen.findByText(/You asked the admins/);
+  expect(post.mock.calls[0]).toEqual(["/api/v1/me/access-requests", { body: { object: "admin" } }]);
 });
 
 it("names three of many admins", () => {

@@ -3,11 +3,12 @@ import type { Deployment, Schemas } from "@/api/client";
 import { explained, grantors } from "@/api/queries/access";
 import { me } from "@/api/queries/common";
 import { viewedName } from "@/api/viewAs";
+import { markLack, type Wish } from "@/components/lack";
 import { texts } from "@/texts";
 
 // Why an action is not allowed: which grant is missing, and who can give it. Each hook returns the
-// reason for a disabled button, or undefined if the user may act. Until the API has explained the
-// access, the reason says what is known locally.
+// reason, by which a button is left out, or undefined if the user may act. Until the API has
+// explained the access, the reason says what is known locally.
 
 const t = texts.lack;
 
@@ -17,15 +18,18 @@ type Wanted = {
   object: string;
   /** The object's name in the sentence. */
   on: string;
+  /** The object that a request for access is stored under, if that is another one. */
+  asked?: string;
   /** Objects with the same `place` share one explanation, which is requested once. */
   place?: string;
 };
 
 /** What the user lacks for full access to an object. */
-export function usePermissionReason({ may, object, on, place }: Wanted): string | undefined {
+export function usePermissionReason(wanted: Wanted): string | undefined {
+  const { may, object, on, place, asked = object } = wanted;
   const found = useQuery({ ...explained(object, place), enabled: !may }).data;
   if (may) return undefined;
-  return viewOnlyReason() ?? t.full(on, found);
+  return viewOnlyReason() ?? markLack(t.full(on, found), { object, stored: asked });
 }
 
 /**
@@ -40,6 +44,7 @@ export function usePermissionReasonOn({
   return usePermissionReason({
     may: level === "full",
     object: `deployment/${id}`,
+    asked: `project/${project}`,
     on: project,
     place: `deployments of ${project} on ${environment}`,
   });
@@ -50,7 +55,7 @@ export function useReasonNotToCreate(): string | undefined {
   const { data: person } = useSuspenseQuery(me);
   const ask = useQuery({ ...grantors, enabled: !person.can_create }).data;
   if (person.can_create) return undefined;
-  return viewOnlyReason() ?? t.create(ask ?? []);
+  return viewOnlyReason() ?? markLack(t.create(ask ?? []), wish("create"));
 }
 
 /** What is missing to create one of this project in this environment: Full on either is enough. */
@@ -65,7 +70,8 @@ export function useReasonNotToCreateIn(
   if (!project || !environment) return undefined;
   const full = !of || !on || [of.level, on.level].includes("full");
   if (project.can_create && environment.can_create && full) return undefined;
-  return viewOnlyReason() ?? t.createIn(project.name, environment.name, of?.ask ?? on?.ask ?? []);
+  const reason = t.createIn(project.name, environment.name, of?.ask ?? on?.ask ?? []);
+  return viewOnlyReason() ?? markLack(reason, wish(`project/${project.name}`));
 }
 
 /** Why the person cannot change what admins define. */
@@ -73,11 +79,15 @@ export function useReasonNotAdmin(): string | undefined {
   const { data: person } = useSuspenseQuery(me);
   const may = person.role === "admin";
   const ask = useQuery({ ...grantors, enabled: !may }).data;
-  return may ? undefined : (viewOnlyReason() ?? t.admin(ask ?? []));
+  return may ? undefined : (viewOnlyReason() ?? markLack(t.admin(ask ?? []), wish("admin")));
 }
 
 /** While viewing as another user, nothing can be changed. */
 function viewOnlyReason(): string | undefined {
   const name = viewedName();
-  return name && t.looking(name);
+  return name && markLack(t.looking(name));
+}
+
+function wish(object: string): Wish {
+  return { object, stored: object };
 }

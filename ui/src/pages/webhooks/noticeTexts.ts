@@ -20,6 +20,7 @@ const events: Record<Schemas["NoticeEvent"], string> = {
   "node.incompatible": "Node incompatible",
   "controlplane.failing": "Control plane in trouble",
   "controlplane.recovered": "Control plane well again",
+  "access.asked": "Somebody asks for access",
 };
 
 // What is told outside, and how: webhooks, chats and mail.

@@ -1,0 +1,11 @@
+import { queryOptions } from "@tanstack/react-query";
+import { ask, client } from "../client";
+
+/** What concerns the person who is signed in. */
+export const inbox = queryOptions({
+  queryKey: ["inbox"],
+  queryFn: () => ask(client.GET("/api/v1/me/inbox")),
+  staleTime: 10_000,
+  refetchInterval: 30_000,
+  retry: false,
+});
