@@ -1521,7 +1521,7 @@ type AuditEntry struct {
 	// Examples: token kdm3xw9qpa
 	Credential *string `json:"credential,omitempty"`
 
-	// Detail A code or a list of names; never a value.
+	// Detail A code, a list of names, or what a changed definition was and is, one field a line, as `cleanup after hours: 48 → 24` with values as JSON; never a secret.
 	Detail *string `json:"detail,omitempty"`
 
 	// From The address it came from.
@@ -2469,6 +2469,12 @@ type Grant struct {
 	Project *Name `json:"project,omitempty"`
 }
 
+// GroupTeam defines model for GroupTeam.
+type GroupTeam struct {
+	Group string `json:"group"`
+	Team  string `json:"team"`
+}
+
 // GuestAsk defines model for GuestAsk.
 type GuestAsk struct {
 	Hours int    `json:"hours"`
@@ -2529,6 +2535,17 @@ type Input map[string]interface{}
 
 // InputField Steps read its value as ${{ input.NAME }}. It is no secret.
 type InputField = pipeline.InputField
+
+// InstallationSettings defines model for InstallationSettings.
+type InstallationSettings struct {
+	// AuditDays How many days entries of the audit are kept; 0 is for ever.
+	AuditDays int         `json:"audit_days"`
+	Mail      *MailServer `json:"mail,omitempty"`
+
+	// RemovedDays How many days a removed deployment is kept with its logs; 0 is for ever.
+	RemovedDays int             `json:"removed_days"`
+	SignOn      *SignOnSettings `json:"sign_on,omitempty"`
+}
 
 // Inventory defines model for Inventory.
 type Inventory struct {
@@ -2729,6 +2746,13 @@ type MachineHardware struct {
 	Kernel        *string       `json:"kernel,omitempty"`
 	Memory        *int64        `json:"memory,omitempty"`
 	Os            *string       `json:"os,omitempty"`
+}
+
+// MailServer defines model for MailServer.
+type MailServer struct {
+	From     string  `json:"from"`
+	Server   string  `json:"server"`
+	Username *string `json:"username,omitempty"`
 }
 
 // MasterKey defines model for MasterKey.
@@ -4086,8 +4110,11 @@ type Scratch struct {
 	Input *Input `json:"input,omitempty"`
 
 	// Name A DNS label of at most 40 characters.
-	Name     Name     `json:"name"`
-	Pipeline Pipeline `json:"pipeline"`
+	Name Name `json:"name"`
+
+	// Pinned Outputs by step key and name. Such a step does not run, nor what only it needs: the steps after it get these values. Of a secret output, the value is a reference such as `${{ secrets.NAME }}`. A service cannot be pinned.
+	Pinned   *map[string]map[string]interface{} `json:"pinned,omitempty"`
+	Pipeline Pipeline                           `json:"pipeline"`
 
 	// Steps What is to run, with all that it needs; everything without it.
 	Steps *[]string `json:"steps,omitempty"`
@@ -4389,6 +4416,17 @@ type SessionList struct {
 	Items []Session `json:"items"`
 }
 
+// SettingsTest defines model for SettingsTest.
+type SettingsTest struct {
+	Ok bool `json:"ok"`
+
+	// Problem Why it failed, as the other side said it.
+	Problem *string `json:"problem,omitempty"`
+
+	// To Where a mail was sent.
+	To *string `json:"to,omitempty"`
+}
+
 // SignInMethods defines model for SignInMethods.
 type SignInMethods struct {
 	Password  bool             `json:"password"`
@@ -4401,6 +4439,25 @@ type SignInProvider struct {
 
 	// Url Where the browser goes, on this host.
 	Url string `json:"url"`
+}
+
+// SignOnSettings defines model for SignOnSettings.
+type SignOnSettings struct {
+	// Admins The group whose members are admins.
+	Admins *string `json:"admins,omitempty"`
+
+	// Claim The claim that has a person's groups.
+	Claim  string `json:"claim"`
+	Client string `json:"client"`
+	Issuer string `json:"issuer"`
+
+	// Name What the button says.
+	Name string `json:"name"`
+
+	// Redirect The address that the provider has to know.
+	Redirect string      `json:"redirect"`
+	Scopes   []string    `json:"scopes"`
+	Teams    []GroupTeam `json:"teams"`
 }
 
 // StarterAdd defines model for StarterAdd.
@@ -6128,6 +6185,15 @@ type ServerInterface interface {
 	// DeleteSession End an own session
 	// (DELETE /api/v1/sessions/{id})
 	DeleteSession(w http.ResponseWriter, r *http.Request, id InId)
+	// GetSettings How the installation is configured
+	// (GET /api/v1/settings)
+	GetSettings(w http.ResponseWriter, r *http.Request)
+	// TestMail Send a mail to the own address
+	// (POST /api/v1/settings/mail/test)
+	TestMail(w http.ResponseWriter, r *http.Request)
+	// TestSignOn Ask the OpenID provider for its description
+	// (POST /api/v1/settings/sign-on/test)
+	TestSignOn(w http.ResponseWriter, r *http.Request)
 	// GetSignIn How people can sign in here
 	// (GET /api/v1/sign-in)
 	GetSignIn(w http.ResponseWriter, r *http.Request)
@@ -12135,6 +12201,48 @@ func (siw *ServerInterfaceWrapper) DeleteSession(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// GetSettings operation middleware
+func (siw *ServerInterfaceWrapper) GetSettings(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSettings(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// TestMail operation middleware
+func (siw *ServerInterfaceWrapper) TestMail(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestMail(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// TestSignOn operation middleware
+func (siw *ServerInterfaceWrapper) TestSignOn(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestSignOn(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetSignIn operation middleware
 func (siw *ServerInterfaceWrapper) GetSignIn(w http.ResponseWriter, r *http.Request) {
 
@@ -13125,6 +13233,9 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/forgotten-nodes", wrapper.ListForgottenNodes)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RevokeNodeToken)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RotateNodeToken)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/settings", wrapper.GetSettings)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/settings/sign-on/test", wrapper.TestSignOn)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/settings/mail/test", wrapper.TestMail)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/keys", wrapper.ListKeys)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/keys/rotate", wrapper.RotateKeys)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/audit", wrapper.ListAudit)
@@ -21129,6 +21240,141 @@ func (response DeleteSessiondefaultApplicationProblemPlusJSONResponse) VisitDele
 	return err
 }
 
+type GetSettingsRequestObject struct {
+}
+
+type GetSettingsResponseObject interface {
+	VisitGetSettingsResponse(w http.ResponseWriter) error
+}
+
+type GetSettings200JSONResponse InstallationSettings
+
+func (response GetSettings200JSONResponse) VisitGetSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSettingsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetSettingsdefaultApplicationProblemPlusJSONResponse) VisitGetSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestMailRequestObject struct {
+}
+
+type TestMailResponseObject interface {
+	VisitTestMailResponse(w http.ResponseWriter) error
+}
+
+type TestMail200JSONResponse SettingsTest
+
+func (response TestMail200JSONResponse) VisitTestMailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestMaildefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response TestMaildefaultApplicationProblemPlusJSONResponse) VisitTestMailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSignOnRequestObject struct {
+}
+
+type TestSignOnResponseObject interface {
+	VisitTestSignOnResponse(w http.ResponseWriter) error
+}
+
+type TestSignOn200JSONResponse SettingsTest
+
+func (response TestSignOn200JSONResponse) VisitTestSignOnResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSignOndefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response TestSignOndefaultApplicationProblemPlusJSONResponse) VisitTestSignOnResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetSignInRequestObject struct {
 }
 
@@ -22758,6 +23004,15 @@ type StrictServerInterface interface {
 	// DeleteSession End an own session
 	// (DELETE /api/v1/sessions/{id})
 	DeleteSession(ctx context.Context, request DeleteSessionRequestObject) (DeleteSessionResponseObject, error)
+	// GetSettings How the installation is configured
+	// (GET /api/v1/settings)
+	GetSettings(ctx context.Context, request GetSettingsRequestObject) (GetSettingsResponseObject, error)
+	// TestMail Send a mail to the own address
+	// (POST /api/v1/settings/mail/test)
+	TestMail(ctx context.Context, request TestMailRequestObject) (TestMailResponseObject, error)
+	// TestSignOn Ask the OpenID provider for its description
+	// (POST /api/v1/settings/sign-on/test)
+	TestSignOn(ctx context.Context, request TestSignOnRequestObject) (TestSignOnResponseObject, error)
 	// GetSignIn How people can sign in here
 	// (GET /api/v1/sign-in)
 	GetSignIn(ctx context.Context, request GetSignInRequestObject) (GetSignInResponseObject, error)
@@ -27586,6 +27841,78 @@ func (sh *strictHandler) DeleteSession(w http.ResponseWriter, r *http.Request, i
 	}
 }
 
+// GetSettings operation middleware
+func (sh *strictHandler) GetSettings(w http.ResponseWriter, r *http.Request) {
+	var request GetSettingsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSettings(ctx, request.(GetSettingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSettings")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetSettingsResponseObject); ok {
+		if err := validResponse.VisitGetSettingsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestMail operation middleware
+func (sh *strictHandler) TestMail(w http.ResponseWriter, r *http.Request) {
+	var request TestMailRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestMail(ctx, request.(TestMailRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestMail")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestMailResponseObject); ok {
+		if err := validResponse.VisitTestMailResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestSignOn operation middleware
+func (sh *strictHandler) TestSignOn(w http.ResponseWriter, r *http.Request) {
+	var request TestSignOnRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestSignOn(ctx, request.(TestSignOnRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestSignOn")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestSignOnResponseObject); ok {
+		if err := validResponse.VisitTestSignOnResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetSignIn operation middleware
 func (sh *strictHandler) GetSignIn(w http.ResponseWriter, r *http.Request) {
 	var request GetSignInRequestObject
@@ -28278,737 +28605,751 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19kxs3kjf4VRB8NkIze9XtltSS7e544qJHlm2tJVlPt+TZu7EfNlgFkpguAhwA1RTXoYj7NPfB7pNc",
-	"IBOoQhWBeqFas7sRnj/GarKIwksikcj85S9/n+Vys5WCCaNnF7/PtlTRDTNMwV+vxItKaansvwumc8W3",
-	"hksxu5jdCvbRzHP49pbIJTFrRrZ0xciCLaVip7Nsxu2D/6iY2s+ymaAbNruY4S9m2Uzna7ahtuEN/fia",
-	"iZVZzy6enZ1lM7Pf2ie1UVysZp8+ZbNX4lVhn4QGt9Ssm/Z4Mctmiv2j4ooVswujKha2/S+KLWcXs//x",
-	"VTPKr/Bb/dWrwje+fENNvj4c5Ps1Iy/f05Ud325NDdlRTRSjRT26NaMFU013Xi1PsK2wE+wj3WxL+/Wv",
-	"s69/nc0yOwbDlG3gf/86+9vZybe//f44e/zNp19n/zKLT8Brqs3LeyZMMBPdl9tnTuChk1ffpab4cWqK",
-	"X/MNN3XbnWUr4cuwyYItaVUa1+CGfuSbauNWcMMF/vW4fhUXhq2Ycu96C61GFxT+c+ySQrvuFdVmwVR8",
-	"Te3sb7bmkSYCnqqXs9MVbKKvM/W4H5/B/0aM/WeRs3i3NN0wcsf2ZEPvmCZCmjUXK2J2PGdkx+1fhJKC",
-	"7i9gt8HjtmtMG8I1oULvmGIFoZpwlFXcixmRiii2rDQroB1yfvYt2a2ZYtAQ/pDotdxplHOu4S9BpMhh",
-	"KzcinJdSsBO5PNFruT15nNwIBdtspWEi35/8xPYpaXzipqyWzrhsvqNaJ+Rla7/6bBVwXYn4mqhKDImJ",
-	"qkS/jAxJxA3LFTM9e0LDA0ePMmjfvdCwbepV9qvP3n6v5apvRsluLTUj9l2aUMVAp16CLJbUgDgvScmW",
-	"hsjKpE4SnPbR0/xarm4YVTE1/7Mo96TkgmncHWbNNTHso8kIF6TabpmyO6iUdpfkVCcPN40v6JP1Q+m2",
-	"HeNRnfDWKQBZFkwRs6YCupZ8O7QSvnwp1Yaa2cWsoIadGA6aNd4DWalYF26Yuuc503b8uFyLvV0nrqyi",
-	"uiS0LP3hb9d1xLJpfFPYTW7YRncm6/xwruCUeYXPPmu+pkrRvR/HB2F4mZ5JwXZjZrKCVo6YyTfMKJ7r",
-	"75XcHHbiSpC1rJRTyuTWyFtSiZJpTVb8nolUb5a2teM7817G5mM36tVGfsaL/8oLkzCqlnazGbsQxh12",
-	"FHQAXZSM5JW6Z6O6p5iWZQXtjlVRrm/XzS8/2S4rprdSaAZi+E7JRclgBXMpDBNgFtHttuQ5tb/5aotP",
-	"/B9/11K0LDz7iwJmjq7msjKaF2zurb1sVjBDrXzar72qKySe9WRjDUdnR8MPiGIlo5p99a+zbLbkrCxm",
-	"F7N7pjSXQp/SLQdFvWHFfnYxe7GWVqdSYtBeBQsBd+8jTUquYUc6c2HObVNnj7/9lj5ePDmxlsvJ1/b/",
-	"vrH/dxb8z06soabSdkvaTccNmAF/oQW5xsYaGaALWZmLRUnFnd2u41bEzzasQ1tUrtFmAftlSXnJrLGP",
-	"lgYs1DUzan9ytTQxQw8+Jmu5Ixsq9kSzXIpCH1pOG7onO6nuTskNM848evItoaIgz86enrYkK3Ku/PuJ",
-	"m4YTtMzbnfhR7vBYkytoEcytquCG5FZ1gt7En0dfVG8qmBw3Y/b7qzxnWr/8uC0pFwxevFVyy5ThKMNU",
-	"3x325q9rSXIqYFMRjira694DZdtWr9lswXJaaRZrlRpo0pqdGZHCCp7dNjkjjObraa8p2T0rh2QGh/8a",
-	"HrXnAtfaNhfv2rIqS0LhF2Qnq7Ight7BGX7QGbn4O8tNbAFCk+hv/jnf22ZyMpj43+qm3YOfslnYZasx",
-	"hDVV/jYTUuB1h1rZtl0Nft107Co3/J6bfWShzVjNnM0W++gS3HFRhH3KFaOG4cXaKA7/Yh8NEwX8855r",
-	"jl9v5D0rIv3tzBa1MwUvgS7EZwfH95prczjGWnrqf/QLh5uriHSpqoxKMBP2ysSsgljsCTealUtr/IXC",
-	"fDobGii07oU9OsztVsl7Wn6Pyvz3GS0KbjtBy3fBiJe01CzrTEK+ltYSa03D4G6qb+kHNi+eEHCqPNLE",
-	"/u4Uth9doIAeNC3c/eTgi2YG6i8XUpaMiqZHjXC532XN7do/nLkhDguU8xHAQwfTnM0+nqzkiftwy7fM",
-	"mvan7akPHjrhm61UKHX2KnQxW3Gzrhanudx8JaqylFtd/9c3B13yTfrrVO9iJi5ClBtNwN4klGyZ0lK4",
-	"+7g+JfYpWZltZfCaVK+YztxDWX3rny/2cMLUf1PQ720Zwh+P30mtOYuI11bJzTYiXW/onqxlWRDFlkzZ",
-	"zaMzsqgMseqOGEkowTttVAsbRrFvh6eXPaxxhKfkr/aoFoybtbXp7W+IkIpUmilwgHBt75ns3loBVLeO",
-	"ASNhLgu2LeV+w4S5JLTYcKEJLXd0r+17ph1bVuXKysydmdHykH3z/LzlI3vy7Nsng76ibAYDmbLdO7vE",
-	"Lc7UDXKDHoCH2B/W0HkpjIodWzmuam07a+hyZbzRGj0GaW7QGX34zYRjMFesYMJwWib8cExbE9tanVfv",
-	"XhEj7/B42FFNCivA1kjM3EFBttWi5DmxOinwlMFw8Jd3xebpx923/9jS6Jj8neDAfiX2KmE7QcF8t0a9",
-	"fYm+JAKEmpJ7WlZxQ2YZvYGC77MolN0CYIJuGLFPRpvgEXP2lR1vSXNmz0awa929oseSCifErS2xd5fY",
-	"XITXk+hJo91h1qu1rNhd46PWamb/GDGQfE25yGBlZWXIim7BO1ALFBfm+fks6lkK9xyEI8DeQVHNvKBn",
-	"ze5zo4jaB7brD2IDNVsvoqyC2M2wrdtjzQQTfRggcg7nW9g29n5Ly1LuWGEl2v55T0teZOQWL3a3ZKEk",
-	"WuXeUpB3MFnQil0KvABGrWPbkV+Y4kt3QT+cPiasJavjNzS4INpTk+Rrlt+xYtTS2zu5KLhYRVq9MmQj",
-	"tSGUrCtRKGyxXrl217aNu+FgZE54p4qh/VlWNxxbu65I2Ft1XGEItnPX0xEzYpuZl1zc9bVF7GLswSsh",
-	"7sDHumYf41rkLm5U7rgRTOve9RSyYJootmHWzkTb3vlFYLOj9wlXXW621C3SwMyCUHphctMWDjsQiti0",
-	"/0VRka/f09WhGID7J2VFK0adqykiInheRr9zlumh4UAjt+Wrhb3qkJ29DYGhhl3StefCq+817GjiDJzh",
-	"e5ELKvieZvVYe6coslUW8F3fNIxXkc1SDBlS7q3BO2L9fkG3NOdmf12VzsQZfx2wQquk3BCJpxHKrlwS",
-	"KggT91xJYa1Ua9LmshIGRbUzN5Xez/NtNd8ylTufZdeiEGBRLMluzfM1oYaUjIIfFgJ+9orhdsiLdx9A",
-	"b3Nh7WmwdXZraqzdkZGispPuff/w3tq75iKXdqcH5vUpOcucxQ0ik9mRfHt2SR6fnRG94yhm3No4y9NZ",
-	"1gqrBmbyWUzlhO8/HPP3En2ApRSrjDw9s6b/0+dnZ5exHj09O2u93T449Ho74/KeqVxuXPw8oY+sNYru",
-	"x1wqt7q4IPZSs2BEMStfrMjI2elj28/HiW6et5RxIatFycZMmrtxf/oUl17tfCNtsWoWcWhDuSa+a37w",
-	"CU/tSrGh337vHrN2p9hWg+96BQ/ZG2gLrxLfcsnPYxMRcSDajbBT3BgmMoiC2e1g/3sZ3G+JNnQf/B1o",
-	"xaZxfz2aF3zFtIkqsvoZ5+mP+Z0ziH5Gv5isB92yuUhfzDaAwN/k9qzOj12U6R0Tc2oSXrjgmNF4OJdS",
-	"3rGCUHNBhNxBLGDnnnRGm2LgiGzvir4LYKUSN78tUxtqz/HhMy3YF9hgZOUOFzzzYWu/Sn52W5IczNJv",
-	"6b36XWtndpyFUqDED61W08iL+idWq/k/5j2Wh/MTzyfeveE3CVd0cNhFv8eL4RCko8dZKSA8F9t2SiZ8",
-	"/+id308aphPJo36TmBofhhu7njf4fPSG6hyofsztea9f1Vqt1nL3SOVNY452DxLv5zh0gaS14ZrR0sQt",
-	"Pr6hq/halnIVv/KX1toBpMc0795WKjNeA7opeCdV9KqlmDbUtZfU30eZ8ylFN9E6x4nFVuvFqZciGADO",
-	"dJ8wuA53lJO91VTbwWk0bPvCPQqqoZi4oe7Yvk88xi//hmmdkrVxPik7lsAlZadv4mDGbX/7Hr/xs5lh",
-	"2gz+5D3T5pptvbBifH9IZu4A0ocPB/oiKQ528cE5E1EMX+AYWXKxYmqreOwadPPj1cmTZ897HQ9rqc3E",
-	"UBvXumJqWuhMSDOnHr4wbuT2J4ggmiA7TDln96i4Gg6+HlH9+/a8troSDmXisdGIxlVl1lJFo9x5W4Da",
-	"C/ru5ZvTPiH5ryRYR6y4rkaiEvyD3XUKJ+9BFuohPNShShhywKRd0EErPysPC0qKzvjeQWOs6O1kNsvX",
-	"tCyZWEVk8uVma/belYbgQ66JxGYJFXuycVkSEWtIsdxIFZfAQujU53OMqc41M3EvIj6j7hNqyn5d6cSX",
-	"jC7md2yfCs34r5PvZpuU9aekNHpYupvJDqfIN+ybwQlqDTUY2ME0tcbVHkXWlpxR0vcOPReTUB1JEVob",
-	"sz05e0yWUsG1GNQykUsAVQXOtYxQbW/I8p4pYs9x8s3ZJSmE9j/e8bLIqQLUAD6JTj6r7glOUhh3ce/F",
-	"ybL/+G1ISNNRRvcm6jX7JbGta+dlC5DRMbivE/U4oi7ovN1ZRpZFBqPFTocDssKxzJ88fvp8ls12bLGW",
-	"8i4+qFo44qN6f/PqB0jQ4IIsqGbPz8EdgZBNrXdS1XPrXnNK3kKsFrIpOqM+P/v2ebITfpN2REJqcwFL",
-	"bEfqBpURSj5cv8aldq8dO7/1fo/EauwEu9HUA//TekPzE72mT549/3M9ePdWgF50X/3sWZbUFvEXv7l6",
-	"Ae9y7+ZFM92t6bwkd2zrwhUI9/DYcwhY1BIKf/ECHHTjlqCt6w4dylQ0Et0CMefgndewFNxoklfayA1T",
-	"mkhR7smf2EfDlKClf5IsMFj05ws/VDfoO9bt6rPoEtZa9cCV5nN76n4CzlVxw4iRB4t0nvXo5QNrC3tr",
-	"v0cvdjPVMBl6r+0ZSwoJgV6jKowfBm98/uzZ0+fZURp/QBEfpYK5iI4zq/XuI03kTpDgRCBLrlLD6k1o",
-	"qu+lkdd5+AEFfbJdK5dsEubvPX/6zXn/K7IZrPPPotxj/k5kYrmYYUei07lm+d2N3WnOGG+F5CtxJ+TO",
-	"/n5HlcAX5oobntM4ePVFKQV7sabulPssSBq0lcSjdZGstCgcjhWhqmCyiVUCRpBwr8TdJQ7P6rofncWm",
-	"q4fwJ3cFAFy1u8xBNCPq6+oCu+xTyTe+8vGTGHw0AZGGqJT9MYR2XeqFlhu2kMWe5JBaoIk0a6Z2XLNL",
-	"QjFUzJfNU/aXVrP03XcDqEO3F3t0/UN20CON0Car060GyalS3Fk4UZNZJ9KX6sHhA7aPYd+58aFsh6Ry",
-	"fpY2YBUvxV1RGgtSxfaSq5V0lzah7t4hPdKQ8AHJnhUvDeC56jFijmeNkbRHzIauGOAk7V/2p4ApI5Tg",
-	"C+MX6XGyoyoxQnjidx4Mb85Tjsy0rxchJXO5nKdmLACe1Lkx1PSN17U5CJLA9I0V10btScELhDkhPDXW",
-	"bp32PRXGAUvdFzR0T6BoRmfADn3DqNCECliLWhR2QV+DC5trMrUix++Tfj/2fOMiNL0+S7p6Yx+b4srG",
-	"hjtTVcv28EZdMxZTq6iaAAIw0V/o9fRhmAK0EWC8iwDzjWILlw0XVSQFy0uqAHGxa0U0Bo/QOoAe7dYc",
-	"j0md2PLuEPXGat09ttGsvO8EV44/zf0x0kWxLBVjNd426mE7flXqgO24GVgws2NOE5idJD4775KwQwdQ",
-	"wYtpM+Nspr5uBiCBwz2PGYaZg/s0ihqzoFQlTqMgPsVwj+i03dLb9+v696F5M/YnXfCVdzDjq2P7czrk",
-	"ITx5Y4CH2pwYbgUfPVBEPsvZR1oPoQEBBOBA6MI1yNo6JiLgaZ1Vj6MLhv3CUfZxGJZ0yP2ImPXBK+Oz",
-	"UmnD1Buar7mIhaK2VWLDb2UBWSFkTe/BLcKRHQCwXHE8Vgd1lUb6W+MXHRjWfgCwQVSzbdgm6nDr7eBi",
-	"b5geid5Nrmd92B+mKKhCClaQDU4puWNsqzEvwnYITrAQEyhd7N1bDTBaK+OuISff+HHMdkgqvJ+X8Nq7",
-	"asFKNgKU2rLPm3YB0TerJzsqRXLjt84EN8NW6hqRM+FnH4MFaURpH/m0M76PM/tYVF96PFc3aeuuBijC",
-	"ABs/K3h5VkpWW3T9sIIbqUih6M5eHZbKPkSVrNBg8dweo087JA6JgMXYR3PIonE2tLTws7F5T341HyTl",
-	"6YVDkieu/Sspi/ZNv5UdA3O2Y4tTdzacMnF/+u7n6/fxZBmAAI53DriuOWKWz4/Bj0eGNqCka7YcA/MS",
-	"NXlT5NQYh4+sYRldTVMTCeRU5CyVUpIGFCu5AUUD/j+Eg7p0QiYKVLwOaCQFa1x6BihvwISvhL0rcjPy",
-	"2PBokS+LC2vhGdtHa52pG7NiulAx6gBkvst9onizpRFZPApRk1quHx322x6wRsq7S+LIApz/B1PpFmxF",
-	"RYYkN7wswZMxfnUm4nIO7qzwce88RWFUTpn026jhTAcO0s457tDoVpijlodDG095U/qO7xFGscRLzC+R",
-	"imzLauUT8mBHOZHLQroh47jKIvk7o5y32JW+mf+l0THTJ9/dMHwb4+bx8Ee6bZWFLpopDmtoJjVW6MRE",
-	"ywQzG3WPWxAXkcjlEtLZr2DRUFGgaVhYU43pS8y7s0u5tGvP5LZkaDtKWeqM6CpfE6qJO3N9w8YlptU2",
-	"RpvBAgh37AvAzcPyeND3kDIhGEv0cuSY7RJAB8HMTqpE4prL5k/PNNKtHSYOjEhzSPy0dZsffW3HMHj7",
-	"Sj1BNoYm8SgyiZgBPya3MZKbX+fK+Nz8fvK4sYak20cPZkpKzd7KGGaydNfXQ8OnD6ua9jF3phaab9pK",
-	"ag3NrhktHPVOu4dCTsFbhYPtcXcNcknVE2jHA475aNLvdf0dniFwZzaSLAC5wia46fwsYBAg6kxqdlLs",
-	"xIMvI65da65ORKmHfrAEjd+DjDbpOeteRfxqtBajnfziJidz8tIraW6OD0RtLRNRkYSWSaNe+96fjNT1",
-	"xKbSWq4Zy0gwf7zTdUNt1H5sGN+xJRc8nh3vzcLeG4TMK3sh+Mk+O3pynaWV1NXfsZLfsyhDCMTREtsG",
-	"bGZvCsJl6yDsFuhEx/ebyLhYyGL/YPlNRcXSyW3o5ANKLSLYRzM+Y2168gNTKkGVwu4/1+/b3Hm8wbWj",
-	"3CASROMBmGRriLl2sUfBZbJeMLc6g+BkL0YPgUyuRfLLMWf0pu5haGkaar2UghVzz/oyyRfTShWkZfnz",
-	"cnbxtyOSBn87zJ1lGGc2QDq4YKTSrLhwVJ/7AMFqd0XBVooWrCC7NbfGf3MZXLp9UwnMQNpnxGUgATmu",
-	"IitwtCD5lYOgsY9cGw2Q6+USzlNs1t4kIeea2/tIO5SvPN4EWbcl0ZCXrXmBUDqUztNUemR38DxfN5ms",
-	"FFgmRM6UAPi3Heb+ElGBAYCxngSpfMf/WZkNqeDEz4JBxhyRouYGX0mYeWBI2sEUKilWp3HF1e/pYx+3",
-	"XDE9pDMdmgCuhyXN78Bf4Xj+GiYmDA09Arbi4MWPNHEpZ0RVZYBe0uj+Ga+Gp2ezr2U5qFR/lBj/Hqt+",
-	"p2XIl2xppsXAR1Fw1uSbJV8yO1/ztaxU1ANXKd0gG92iEQjnush0a42jyxO550CurJFxA6FB0gZaBt1F",
-	"hiwYMF8B0x5CYaxKiIfc5H2UWPSVISvJgEgu0UboEZicjGy/mDsFMNeeHXycjH5u7DWbAQfXiNzx/+Wf",
-	"w99UbMQPKlazUv1nZFUfMgquaWFlIuAQGGAlixA5OiZhkC8wRjXlBWpLvQasxYLlclOHZZFY5TakDr5t",
-	"0wO33NTGk1AIGbIFR/p5z+Ox0R8UlHbgZo3JI2hjXBLqSO2lgLMPiOZHxopVjN8fi240djkQXCdxJjpX",
-	"8borrwxiCSlEGOE0tlMgJCAKgXBPr1uLFTpFp6JB3MXuR0xvjvJfHBdhcZHWeSFTzhr83kjTys4MHhid",
-	"wXtTbTbU2axys9BGCjav4mz4cK42Zzmu/VKqlTSGiUtHR2rc6etst5qGAwRVMWdOTCDd0BUt58OBGlh5",
-	"X1AItRSB35Z7gBLUVhPac7bvoHzAaKLbbbnnaIuMCN54uNZUWQm88/2Ji1PIFurtGw20Od6QRqDa0hOM",
-	"peVgSWV4ZuE9wx/5/VcVyAqIYMJkhOztpb1AueCo116OWw9K1dQVajY0dWpOY50BsgDw8Q+tCeQwYOMD",
-	"4w0vRt0osrfUZ9nMndPR4ELQGoYkJqamjL/XoWlYMFqg0TAmILqhuKXcjvdmGC32GXE3esJFXlYFK4CN",
-	"GBSCNYIdOJVCRKcShTXl6B5vaVY6kZ3XGnz2vLNWu7fkprLgdi4QY1Ak0+xjb52NaXkYdnnVHE8+ZFkr",
-	"M/djj8cENeZoh+1KIFK+PXPNMdqeu8fnX59/8/T5+ddD07dVvE6p7xyyiFoF3Zk1dgBEU1120yXSACJJ",
-	"db2I5PGTb7w931nRZ0NsaYHZOWa+/b6dAy15RJpfw+fesnd3+02l0cmdobVze8f2t/Z0sP/4nwCuvs3c",
-	"zd4VvEL4RkO0540xfwC5jrQ85WFS1pNvesvVPH1yaFWEZ0+Kt6z7ioHEso5pSleeqIzcsT1uQ81Klhuo",
-	"s1I7J6wgRunK7MIfzjlY8aC/EdyMk76mGigMM+R3dalEqCCMJHpLFbusr4Fetl3pMY4FYJaVpmh4xI6E",
-	"uAc8fqz2a/bv+HL52Zlo7eaSIHZ//Z7kk1N8tZ7+qxRQoBvcsz3y78h83kZPIltspIcRSRxnAtpWV63Z",
-	"scVpO0IR3F/cqEdD2pqOfc/LeBEY57VztHFhaTsutGHUIbZCSCpak7Ns5o1JV59jD7mPhcRPDmFk7q7p",
-	"f+ATTLSp8js0R9HAPsZ6+CHKnMOWS5Ybfj94ftmfY8JMa5vMV67Zsb+d9nxnGVcIyTh4fxaMo3+VH8a7",
-	"H9JTfnH//mu5eh2Fmk8KKim53cYSu15D0bo67d1VFgM6V4mu4xE3+VTy5HvMQ+8Uk/KV4BKVGz6OgPMj",
-	"RNBnSMTBuq1JtPrtcNk/L0kheVPr78pNTQ/RgTuMDzWPecHDSrrr9PE0Owe+jeBG9MXVZVQzuhP8sKjN",
-	"TtaGtj4lr4Q3tlUBJRMKF8WGygWYqIB1DTlSWvOlI3A9JFjGzMaxs++hKCkeVJ+IHrY3aI90ZI7t+vJT",
-	"w4IxrnKx83F+ymYuLDH6tw4ocni8Q9nLDlo9OzaB/SCfP8rgF+Wi67FfRmZeYradbgIHkFtZEHi8h78f",
-	"l6Ge089P4+/2F2T3sL9/kcbJtc7QFkdJlkuysF9BQc4mxgFPHkq1E6Lx0SEnOUcWpZFQfMm+9LcoVrHO",
-	"YH6ATdY9dkaQQfQj/EDrPAi4z4NpjoLctooLzawsN8Yr/uVgr/FyMyEMqA9JmgD1vvvwHrcI1+SO+/yu",
-	"U3LVpqqvU9FurZGH4Y1bxZDHZQ4sULeEarJjZXlJaH3TvnWQsFvyp8Ueso/cLR6iF7f+9n67YoIp23Jm",
-	"P6xKgzf8pZKbORP3t3/OyK2fcvd2wzZbcKY0bf/ZvtrTF+ktK0s8E2Bgt2g83dpjpL4rNGoRIPMN75Oq",
-	"d9qaFwUTmMWdYSi/LnjlqS0ycvv9q5evv5vXHW53n1DI1MV0OkQfSKuM3I+B0kjXRb0hSFQDGFqggVqi",
-	"O5wwbRH/u5bi9Jru3jjEZ5AqcAwmbGqF70mIsfCdLc9sDYVr8v8RKH6Y0SILduLFwf09w4pbLZeCYXQT",
-	"cIa5+oFRg8T1qimHk6x3dVBl0ashay81/8Y9HM9OSianf4+p+CBwPke92fGn5MdANBGV4mpJbSRE2dhm",
-	"NBgUXpXOUC+chdYrPvYZ+2ygDTusSC5psj6U3ZMZ8JyQsxDEoxjZqgpYESCrIB50fECoI8DyE1Rx9hun",
-	"IVCaLgL/L6oC8vbqzUugUHOCCB/E+W0SpHRXcEGrIywbWtjWXeX+ck/spEQb7KUNCPzWlGh6z4q67yMq",
-	"5IT7Nyh/5UW2b0vj5tGplLAJV5/2boyIZyXsBSB2p64POrkTUEC4LJoKOF7+anIzO8wLJ3dIq4DS1y2v",
-	"239Rq4/kIRvGT0QwgL4JnZy2Ef5u0kx3y7OfnUUsRzuhEdAAxcIoXBPNYNPU3Tglf3WYHaiBCSdebg3Z",
-	"wpoOa3sKQz16rnG1Duj9Bl3msHKHffoOVUgTHHDCAG9ELwutc52jQtFwvJK3jIEINX08jHZCP+YSjueo",
-	"RFpFwu452yG4BPb8odidklcAl2yJIhV7xDSyUjM7YVBHw+r9fc1M6yyJWp8WwQTACdHdES58cqSQD4mK",
-	"tSlr9paOziu1dJwCzcnmQkD1XafpaBhPw5ohFEqG4HCHwwzNlohuNEWXkdN+QfUA/iosLD8tmyuF8UFm",
-	"TKiXT8yO5+ySnHmvhu3lWG8gnYaw6tK1hCMPupucvOl8jd3JTR9gvmanonAg2glZQj1Nf9nw4ShnMvfH",
-	"V+Pln8at40GQ2Kf5ILCJMeQOWzAsixiJxvXPs+9GYpp5JOcjiQNGBMEEfvJp+MSRaCrb6f6Maf/mZFHx",
-	"sI3A8C7sx+h2tBqmqCBRVGEh/Zi1/bINQegSgIl5XmM7DhV77srCjSibFJSPA0w/QJaRqz0FrnXa2kp1",
-	"D1Z2KBuzkBsnIocpISshFZtDzffI+3+Bz7Gic4O0faTJh+vX9XGIVLdU1+DfI2Cyidwd+Moem8l8SKjy",
-	"OgY98q5+0NVoUTw3qXqM8COWqrky19VyyT+muMOktXcWbM1F4aMqp2EyhEBCZ5f8DjAEqcYz2rjVbPWk",
-	"7nFraH5qO/OYhUId21jBhvhhOqhpatCx7TSK3BFLygX58f37dxDcBaS3hL9vssCXzcUKKMnXAD4bcfK7",
-	"4GTn9QPz8RCBm1DffLkYZfCWIziTv6hWuwYPbaBQtEsX0BJrKa6jOQXRYoniAHj2zdcjyjp2VOYgEXej",
-	"QjtOegoXBPvlpWPwt/bn4bY/DTxUp/iDoJz47GJWypyWkKSaTfOv/VOV+EOo24i9L/AKRVaKCuNJdhyl",
-	"/qABDyszsAVuqIs7RJPxEke78+DF612Mxy229vshVbfzBzb+wiGg0/dNllK3KmAi38QfnxEKSWuk+mLv",
-	"clWDAWpkr6Z73U5mU4w4NmAPJ0V/NXzPl1DOXthNMZqXrr/+1oYVqUuzw65Dxm3CsWbt5hj64caO0HY7",
-	"p5WGKbCD8s9DDofjKbEjtFcNuFDvki63cWQtOXqi+5gXQsfrf7GY8DEBz0SsLRzlg4TcoMF3DQH5yK1x",
-	"vG/aGx+NewiqldrpPE2Uk3fIugjz45gNMJ5nudJMpYh7Ku1YAHF9plBQdNYbx5ONkmmP9njr1uEAemFt",
-	"t2gXpgCpjqw6epBC2Z8YuTR/AeO+j9P4cCbX1WZRFxYbZei3Y1p+jmCU2cyldSzN8Hw/hM3aXsAvZ7XW",
-	"F4MD4ZVbJkjJjEZFDKli1uhaVcxaXfANF2QHOX9gS0DSXsnFHQRpN3RPNGOdpNFLsmGbRV3BxeHxTbti",
-	"kn31LJvhm5A71P4k6kz44agaJZ8PvIxOprWmJpaqf/mR5qbcw2kol7UnzZ6UoQV7gDM5Io9jWh7ypNSC",
-	"A0h0Kv3pB7umV/pu4nrVF5vApfh8MNcFshwmx89bvE7Thw7vzFyPk1Pwhsb08pbqYYyOfSZVdPvGxSpz",
-	"BvlFPjLKa/+I3XD/w2fMCEkWSu60vQkyUejTEUgz0Ij23bGh/VhXF66rGDheibreLcIYm39rg1jcpg5O",
-	"bJf/KGMY+ToAFqswnaqyPdG9msj5vKpz6sEDrjEHjOogrrOjwuix+ZxdWBeMrB6H73V0zmVZTFeAzQR1",
-	"r+IDe6OejyNG5V4aG8WrotVmVQGAuFuHKbRsmy692tAVe0FVqqIKMDlpzMyTePUSsmCXZMFKV/1uWUrE",
-	"FUEthILruyxkmPUkJu7a3K6RH8OhJyrxexrb9lUhG21tOQq4EVc8cC/EPbgw1pHN2OkoRj4bgA07SsnK",
-	"LqYnreymcWy2I7APOAo/ct/1EHKIHYxKlF11h3SfcB5/z8uSYYm8vSPvFkbJkmxLKhiBG/p9BM3cU0yG",
-	"C81y50CIeHh6itj08popBhTochLtWbsmzOF2HXWXfOWo0R7gFllX1xof7fsFwVZueRo+dbxIp4u6OKdl",
-	"2Pyzs5jg2C7VWVkTROcG4MLOfeFLblFN/uX33x3oGRBKnz6dkleuPIE7oA/FCcvoTCyZXYNYY0B+72p4",
-	"pIn93Wm/VzZR4rK2qGIVE0L3TRvgmSwus6FxPv4N/TgvXVcCow/rS/Z7mjetyFvQJBfHNtmDV6v3bjci",
-	"rdiqKqki7OPWXiO5FORP1y+f/LkR0N1alsxJyYaafM30qBqVfZSu/vHQAHNnpx9PwD/uf1ZXbRpbhA0e",
-	"Gut5CvbTA6mMeya82uscvlsegYkEvg2Vr+PUhFCMYV4onirm7J7oaz2vCR3GFWmQBUtQLGSzHCurjGrD",
-	"Pfop8/VWxtRO4XgHG3Gu20enjeo723hkUEys4kRKzRyuttW0d/3w7kPsVWupTXLb3jElWJnw3N+zuWKA",
-	"Do9vsFKu+uSkKSozYmplXK8jyjpBceu+9Ko1p4aWclWhC70xsjAfaxIC2U7nOwR4R2ZUVSLvXTplrwYj",
-	"uB9kwa7do+BTlYquWN+UurKo+jPSZGpxgDmvJcBphAPJzFqapFPCxm2eqM0p7rmhcU7YPp/rF+AfbBMB",
-	"jmtybAqokuVwBTL7zCeE/H/OysE9sPHFwqt9q310PMH4+1fqKs/ZdnLiULOY3brPwf35abTQu96WdD9P",
-	"pXbEYol3CYtLGyqKtmun5grjIlK1fPB2P4m8xaXqdIk1zp506ik/yYbp0e9aq+y5KPwb+lfwKCqgYAU7",
-	"DtmTDeUlaTozcYE/b3OMmfgG7Pv4EOt7mKQX7pz+iXyIwEWgAo/Pj/43ufA1Wibcv67grk65AHg1daR3",
-	"RsJtjInCuUQNpoB5nCh3DgnHHwS4GFfIGFiiHc3fR25ILgtGzuztTfsinRSiuFIzn5SGSf0NLzyFKrFc",
-	"rFwR+8hVT242VBTTrnpMGLXfSh4LpF4zQI3opkDxo6b4qQg/Je7dAB4IYClY4PiU/CyYK7yJPXGX1ubl",
-	"wF9XltN49Zm47yPpSf2+EQ/20Sg6B/RPjJBLG1eEub5q+WVZcqsvAdjuN3jWQPK/e3sD8IvWaI5TKZ9H",
-	"ne8bim2N3s2fzZa8ZEdXGQnA16HSe/7k8fl5vPzyWJRCP6K6Owh/CTg+jLaQZh3baVU9OrzuPz8fiiEV",
-	"zErOnBcDRsyGC78uEbV3MOS6yEGvLvUuTHAi8kRqXKP00Ip9pIl9GKjx1455jGyVzJnWF5D7Q7Vmmmi+",
-	"ErTUyNtbkFyWJcuNJlJt11Swwv+mlfkXwRePshWkOr74zdQXtVf42bOnzwYL0sSIsGxLY6RVMVokMo2A",
-	"zVZKQ+y2JHqvDdt4ENeJ/ckluZdltXHlm8xmu3RZpNLEJ/3I6kNGbucrRfMxRIaOp80ufcNoaCSU48Pj",
-	"EVQqSI9P3kJxuwPf+SV5fEYWe48abWFFRyBFoa/Yeqyy2p1udRD7BZVZ4dDz9q8/4LChC0LRUewLX928",
-	"+uHV2/eAU6AEvSIJAh5tpqqivwJKiUI1LaIrbhgpGb1nmAnvMg4PlZNjdIlb+vglNKnBoLioi7Y5+kjH",
-	"/K3bgF0JXHBg2WyousOgi3cN2l/C4qh4Ja+/V0mdQxdalpVhxGp3NH3+7YNVOv/+5jUKu8M41srJzfWq",
-	"lIt6Fb5yk/HVv55+3JTD0WfsUHRPHpak6qfptDPXkl0Xh64zU+upvSTPz5Ly3C13FZVo2NaR3HKghwYQ",
-	"DXoWMmdrUYMMDc4sXbYn8ljrJHFaZzPN/4PNN3zRUpuPn3/99ddPHg+4xo9lYAFigBh9+Ka1uZG0Wqd3",
-	"t22n3tvBXnZsqqCsqD3Z7BmHBXfj6duohP8pB1RqGQaOEW/C5lTUCNkO0WSYT7OmLkIwpk/a0H0KvshB",
-	"QJG32qXU5XLLrTIa5upPnKzjxGQU11ci5uAvkA8ScPiJPUgdnDdUG6Z+YvvPuBj/xPbXMuVh9LDKMbF6",
-	"28jIyH4XxOF+2oOG/KlaMCWYYfoF3i8TrmxmjXZEr2MeKTCf+iqklDTtEBcPAVVgdpLcU8U9vqYDFWPl",
-	"JiLL9hL/Iys3GeaDQawGUlUd9Y5iJaM6HqW8qxYsN2WiVfetOzmapmzTTp6assW2C8MHHYyheW9sjgNY",
-	"bILKb3z5tL7iFceT9dt79ec6fg9IaetcVWg9PjEO5RhSjM+y2bIqy6iZ85qLuxdN6kkHZvkF3eiDCD5Q",
-	"wHLLhHZeqq6315t9DsWngd/Ilc/eaFbesxGYPpho25dBp/l/A/LNptL5+Job8ToScYkdRcjZ1BYIo+3U",
-	"9LFzurl9iIPGL1PE8NokwprRA8g9nujte4XB5QmpH4mSWH9d7+EQqGOaeHMFO33BfOWWeBJQzbU6ULPZ",
-	"s6O63AnXldjQ3tB8zQV7KZQsJ9/8gFhkgy1gKhddIFeGZuUyyoEZj0KspTYX1l7x1QBgnx/i0ZS9KbAg",
-	"8HvId+/e0XhDfX0dTJyG5Bokg7Pvu+1GjZ7HglKLiseSm66bk6/pULu9x9EgV26nZMlzF8eJOLmaB1qt",
-	"Z+S7l9eA1qOaPT9vaYnFHhKOw5c/f/pNzJOZSyHGYN1lwV64Rz9lszVVxY4Oly9zEvWjf7wDT2jFl2IR",
-	"JW+21vAu5HiJeR3a8X8mdNv7MuwLs9fBlaCmiqFp/4KQu4DEOFyWP7188d3NFYrSzY9XJ0+ePYdL/8vi",
-	"ybNnj7/9M5H3TJFbX3Oc2Q0GCfqPbzOfxLhkwRXcyDtkru9Z0Sdn57FSAfDTBH5CSeRQwaqE7hUDYdiO",
-	"OsHm22IbztyQXimjpsZA1pSXl0PHhkc0Q+1+aluPO7PSkwJf1Wg9aKrWWEfkTuGbembhh3cfJt6xeR+1",
-	"WNcFDrOgQQN6X9PZKD3UoHcOinsABtlxALlUhahNMoBOlEU8JWWEjYa/rTvZM70/Bppp6vll59OfYFha",
-	"aElVG1tkB68D95lmylqa5Ib/h2NB5G6+Iieeg+B1aMUOVTJC2RqH1Bn8Lzq/I2Bt/atyCEwblJRJQLVA",
-	"6lshvOfnMY5mD04bhIb0YM36xyv1OBGMyJf3YYxlbLfrz3Q04dcXtD20anZU+ywBPE+4SdG8cSjTlmxb",
-	"sF3IzqkZLVnhbKpUoykC/+aItScgt7etbaBhboFRAnlngUGXGEWF5sZ7AW4v65x99Dm7mTmNl3djfVzl",
-	"4A6NTjeO9hjPDrZZtzDGkXv8y+qbPXMVrv1S1o26OYiqOXYEcZRWy/i1pIPImuA3CRBQSdFGFuGA2dhI",
-	"RyWbiPB9SXBdNrvnbJco3wmBnWLjknpLKSHWpmS1WuM1fMuUluKRJmzPdAbcE2I/nkcpnOdDJF+zfAPA",
-	"rzfM0IKaajNBB4FIjcZf4NOJdyuev4vjbt4wKjRaucjpoZjJITpm+IbhReuWmlsiBQYotoze6VPy4t0H",
-	"52bPpbITi3q9PkQzd2vTpv7ILgXBYFcqBW0kinQ0YjzfVnOXrjESXz5fKpaiQWEUCrza3bGjGmtpAWnW",
-	"SD8PtA+evQn92SkOFTDG/WQSkhsfPpigHkcVM3M+tiv2YVmZUU/HisMgftmvYIBkDrpdd6l5XTjNnSlM",
-	"b44bpvwZ1T6x7KaZYDIFOy1aQxY9dMlA2aUPJ6ypdlQztl9hob0B3BL2Nz3QWIkRV1hybCllCKKPqAzt",
-	"Xnjd/ACz1DmbOqFudSIziqW/j8jqhUHD71tDqjvYM4PXrRk4yBpdlYxsGNWVYo61TDEwukBdmJ1E4rKM",
-	"bLiorFb0Hxd0rzPHagafrRVjZCOFWesQAaHoDm3lCo4d+4NoiOCNvJ+KLy6U3M6DuHLHk8JW9pgFZCnE",
-	"/N2TvgyoNVt5cVmXWEM0xQbxl8ZFYBOwrCibx/dSudqYYdFAOFgW9mBxV38I5+oI7fOIu8HbqH/iCmCV",
-	"kDcIOBFDNlIbcn5mjSBFc+Pe1xCz5VSZE8UKpvlKHPakzrmb/e+/0ZP/ODv59rc/uX+c/Pb7Wfb0m0/+",
-	"8z//n/8S23eDnDgdaCEsEA+cjsT5C3XUcqelvQiY4fB7C6JFt9uSs2KumTE+2WXIF3njn/2UzRalzO/i",
-	"+KE9rDQwPAsJohWwY9LSCsNq7a4kSFl54SOkHnjkRQbd0C0iQUSrEU2XDA/06KTUDuMH8r3as8xaWrnc",
-	"bGIgpR/lDqkNrQrTB/VIgb3G+7oAB62AQ5TUizey4nUwFfFQUuHZggfZedERQRflSAq8WMoPyw0r5m3u",
-	"o84Rud9ievvOY8HhlKz5xy5rsgNgN+eaGFVpg6XKEUsK3rY8fm3lYXLmQJ6Ae7D3hsVEwcVqvlVSLufA",
-	"5ZzIoncP9tI+2fPp78NTdNVya9fVIEylBCtI0aZJDNu+t6LDpZi73iS4bo/c4V+EFxpeEtTXt/+aN4G6",
-	"SADUFXmJ2l6I3/DlN1wVYbKUZSl3cWU5sF7gSJ7fJQAN99zQctQQf8EnJxJ/HRBj++0ZXexQ87cVQ8wC",
-	"sr262m7VdMuiPWVdR2WQnfT8fDCO0TSV6iNmKB+clj0iEvPUQ93YRcmIvdU3LjOuZQmTmNhQPVSURpJC",
-	"kkqUTGt/dt0lOCnvmRrDrWtHeuMfjnrg66Z6I8hhUnaMiiEGbAIvQH3zh5Qcru9qvKNXlp18o7IETLFz",
-	"1/sQL71jZCuLiPPdPTivEyESh2bdYHjSb+ieVJrFuRb9L+J6Ac8NHMyG1HXIHp+deYNwdJKym1jnUY8z",
-	"45mdVHcJDYVfuizqrG3WKZbLlYAghithXBulL2jJcxnXs5jAnJeQVjH6PnaDv3tROj6vRD3zJJnH1btX",
-	"GHhR7Z7ePz59en76dPDa1mQ3t6UiWMvDwSXFvTHiunvVGoxMFA7H5Hz99mEuhb44dP73QNmDqP8SGAZD",
-	"sRcSKAodPjZfh/c894ITeIFV1Kt2KlL7bvCw+aQNkmMXD9HXQ/tw/Rqh9H9lixtrzRscWcloodG2blTn",
-	"TuuLr77aKvlxf+oW/1Sq1VdQiu3rU/La46iSF5dGZB6fnT45Oz0/fXwO0IIICUlfzmuIsdV3fHsitzhn",
-	"J+BCsUrQqIodbeofwXQ4BZDdZwm+dBa1xzPEYA8hGsVOdh0ZHgghDpsiqc32nQtydikSy6IHxA3lW3Df",
-	"IFFP9KzsTRI4JsyDvcp8FiA0kxxXvLDK1BtU4dGaERI2oMs/qbZkx8sSE3TZZms45AHDaeDUCLD2eu8L",
-	"bL1LQj11MyRzyQ3De9KauqTYCVRuIoWR04bu3c1hNGfHjfvNIIIesW/+Fb3LcGNcKb4pLq+g1E0H2umV",
-	"kZFkR7npkiZ6/8T4Cdw4u7lzwlvTx68aFM22b2xyFHRm7Q3pylFHQJDRCXnpkUoxrGOdu90LbzcSEooc",
-	"+6A7uJJYczQNh5Y+grIPJGtIaHoAQQEEeTi2hzJVA6LcfKRk6+V9dBon4YeHbh4jgi++aGXkkmIq3cJB",
-	"IS2ktbJBD2EaW1GwwhrrJiN6L3L7B8W7XJER72PIEFU1dwkT9Z/sXt6Ff0LltAybnwPlQNYCqQV/zbVh",
-	"8QwmkWT0O8TU45JBYAgmonexHgKQ3Kz8lyOy9lxQiWSIzwSOfQmgWA847GHAYA/FRf6FKcht8z8vl9Ha",
-	"hKGnGisSgnFv+H3ot9R3mI5mz5DPC4cnz+WGL/fQu17rioLlVttjOjJQ/EmF1YOt/tDcpCpZdEuqOQL0",
-	"vKR847xJ2PIMSznaL3fcrKES3wjWvvrgR3cWTduWjv+rx98TjS7kUB/T5Qduq7K0k4DJx/ZD/ITsWcJp",
-	"vEkVY0g6hu1Y2HhCsxt4PGFzc0dnim32z8yNiTo/QygbuhYeacxSdba3l5FTcgWWgJ2RxsB06f5++a25",
-	"acW4Kku8YFmbCf/lssRTV9fpRNB/3Fv/C91bjw0NhF75f/adN6svvZc+i5PtnO3k8pOn3YTHXIGvG67B",
-	"yMkeei1DWw5N8HCnFVZc1axldqf21oOXtBpvqo8oYgWNpabrJpCryflMwoECC5bzgvmMJlonfXd5sPXd",
-	"HHi6PadAB4jgCdYd+7qvROAJ1ncAjC1pzgpnQz0mP/C/tPNYvn589s03Le6es2T9B93HNRVI5vMoW1/c",
-	"bHTJFuhO0axkuZFKX5Db/5CCXZCloren5Ce21w5p7JNevroFB/6u3Q5kWhAjyyJCUf30SWRNt4pLH9Lo",
-	"WEwbe6WGuy4q4aW1ZUu5Y4pI4VDQYEKgU97NccnvGHn85Jt21d5nz4Zm2BtjUaaWQH+7XAGgtQiLwXi7",
-	"iICpo+2J4kwdnYRnu50wv1d0M18nGNDspaqlBwBr0yFoo/oO8UE/vPvQlD+8hYY3fHGbeH8l5iXvRx0A",
-	"c4XLX3QJfHTvfQ/xuoqSQKOtFXh8NoJdhE7C1b2nvFtdPhCxHsaqIFIcWKrMpzNls7raqVwu3b8q4cAD",
-	"wD9te0MNRyRFwTXGUpPqtvGEdRTuAPFp4wCckq79n50tDxwc8wWD8nhJO3tH0aCuK0eMue93c+hbpKmu",
-	"x6mT430y3u/PFFe2kN0zRUuneYB+JHI2DNRNHq5YnNhu+FbEGbT1RpjYeJRxFb8yYIeGJu2hLt/1InzZ",
-	"S7h/zfRLxNTqrkcvRW+/H9xAG21Wt9ZohLFWN5xaig/blYpWiKqvyinLhO18KMoeQAWmHYzQFJtUKcEA",
-	"PvNZfttp3PR17sB/jVwALCE0iq/xhUvxdtD6eEVmZPaAPLDQSHHwivH5BpUeXZ6nSTjoJnW380kyNAYR",
-	"ZAI2+kgo5MMkKYQDC0UhLpqG501Mob7UNUWgmy0XfAiBofZHzq3S+iynImfl4Y996aHgQ22q/K7Toi/g",
-	"2P4YGFbQ+xB8WjDY7gevyuU9U92PG/Mq/NAbX3Ar6/xV/wD+DI0y+KBjmTmwBGAlYGKwu62Pm67FzTfn",
-	"KeBSvMDKItPOE7ZxzsaJ3Nsdl8tQjjG7Z1NM51DcWgb0k7Ne/lf4MqK0fxblvrX9m9pFkGhHnPSmUl9r",
-	"M3QQq99yr2yQ9tENPrWv/PrFtP495SV13C+RIzVSumhoWjvSMhTJbnrQvG5wIEdU5X+QkbTlpHdcfWP5",
-	"WRV2w71oM6V09o1SUvVYB1B/zqg90ZTHOSKWWOtcRyNblCg8DWK1lsWKqYRLsWYD4YKs2cd4DEDrKlH/",
-	"A8i8p2W5glVsOtl7A5EfMwfCyGkI68i2ds76jABcPSNOhWYE2bWKS5dlA/6BXCYqY+lqkbxlQv31SXfc",
-	"HRUmmhzSTgUKfbxI6kCg3iOUYwfqdFH4mI5igu3iyqlLvlR5rkZcybo7fgoDsQuWLroJduK9vGPHlXzw",
-	"7GZczIso4eVrqk0wYsCQQLA+zBqsnTNPnz8brEAb52xBIgF8gzV0Yj7yoRK1udwO3ktgqm7gyXFsmp+y",
-	"2TtXgjbuc/lvUqDG4zu8RQiVpCHnfCHjuM+6sF3kG23AHJ3Q05gbBvqU1fWBj65cYxfoIRwL76K449EO",
-	"g3cuRf8FXG+nHqyVUiySv9CtHJP1cy58XtUZ34kBugE/0Gum2VQDwtfumViF58Er6/QP0HPdTi0WsanT",
-	"3g5zTRFjemlNhko4wiAf5HF5AOMh//imri0Vq37h9mYcBIvM32tZFhfkCcA2/y4XOiNP4d/4vM7IOfyJ",
-	"BTvJ+wNumiVHhBDhYSTxcfYke5qd/xY7BLivcRplC/RsfBg7DfAuWEDfkAXTEHdzgH09et6CwoutqXsW",
-	"mTlprctpNhYU0hmvbpyUAS1zpztDZjG+aSz3cy3PD0L+7Fv7ji+XEViM+7TX22+fgVrKSA4QCeHI2Oc9",
-	"afbw2r69/E7JRRklDkJ3pE6bglv30wui6b3drjvA9mzoHXOxfSeIyWtp/eZRggEC6vo7eB7VrWf1QHqn",
-	"YfKVb0F1IrfRjdpHYQB6RaQ4JQAs90zo9qtttSi5XrOCQN5gVtuSgPTESOT52bc1zyGUlZKVsQZFEabn",
-	"Z96li2ydleO7HihWKw0b5YTfBnp/zM49XAz/Rd8SHOOU76mlfViAMlk7vPa7N5lOruHe/k6vO9apPeRC",
-	"zJk9XbI60QzxwRRpwvHXEaiie2hoSa7cc16Z/l0uhn7iGfGBYW4/OpGGsWJ6gbruSbGtQYW9cuYAdthJ",
-	"qG3uVnrC/o2Xk95HPu2Iy8eZfSwmGbhYg+l88JTvvZOBwR/hY/irTofsKo098h6u1oHfBh9chY5pFKVT",
-	"Q+nHhst7wtztXO6e6LYf6S+NRvnid94exebV9gOoaSDOi1O8vRJYGPjC4U86vmdrqwPTmz/shNxlaK9L",
-	"zVy94bJkyhmnbLQt2pKr/mzXAb0eVOUNb82t+7Sb52zcEeUk4EEu1R2h+nIB+3clzZnfiFMxfdyD5uXS",
-	"sa6RqxrHZr+9vWP7W4S3UbFHBk3A+9ov/if8eWsvd0aWTIG/mxgp8Yl/vYXfsXum9gTQSae/iivi4hWP",
-	"EIIGKTRNbc56zz7Sp7+Kw9pYUi14UcSSlV4Dxs8nBwCgblNpAy7KNb1vS2h4mX4S443uA0UB5+vcM6bF",
-	"sI0wt4Bx++HdB+wGpBi6znnsmYedtbyJ54+/PX96Nghp3Cq2ZErFfLk/L4H7qov9A1onwdDs3Ejl0btI",
-	"7rJgxnRqSn3mJDXiO3apHnqZGqGM0REAXA47UdjZImuqNg/3+k99e/W6ziLpHDXb6hDwMMRMOAUiMSKv",
-	"ZVQKiXs8rpDimSO1lhzh5nEP9p+UR2SLKLbi2oWDkl9CQdm454OuRnOH1q/qNtzkmdjmgjOqmaD0tD7I",
-	"2ZQs7f9gR5J9wRFh1qMkpBaDFkbg2aBzNZSFUZcZXPyuUuh9S7ceTCMTbRkYs/QPjmqbchsbhWZzDfYM",
-	"Ycyd+kFlYmxV3SlEEUlemVa97bqBR4myuVuq6IYZpnoSE4yqWGQ2jyz+ynLFjP68ktuRApvJIpgjS+yO",
-	"9uc2MvQwV1zFliVfrWPp/GuW303QqL4lJMmKadY4cPklhZyXos6kCizgS8cICvx8QnbSXMdfuHzfUtm7",
-	"MiLJb2WL9jEuwD4OMZ7pCO3e5J2oIxzyDry7sBJ+BoO3RtVMeyGSJalixbN9xUHQZ42/mwq9Ywqs5jhQ",
-	"BuIqgCqAdEQd3E316Y4tomHmeDI6z9c470F6I7TnTgm6pTk3+2iLG6Z1yh5qCNTGYlc+YL461JHTngsF",
-	"iMv99ITZc7BSNXTS5bpHexmgWSJXph1QgQDQgpoLe1MybJtBbAwPzgxuT1aNjcx58LgSPzu9QpPgg9V3",
-	"uoflEKVkwXBbIm/vhu59+lJ860y085e8xSoaNPSfdwOAPsWnE0M4IzdfixEQaYmUXCm6ifNE9rB+1Dsx",
-	"zhJ4UGshcK2FPpSRNnT7Jhdzdj9sAKx3F7vY8Tzhd23cq5GYIzcl6zn7f4+WJEli2YEvCVwNIBCtY2pa",
-	"3U/40vcvIC3I/Q20HnJCClc+n/34XAWg8Bi5sQAfJCuzrcwkV3Hp6RJHvAP5E+ZTuuV+UtJ9dNFew+et",
-	"etrOMaNYi6/goQpnSkPLSQPAXzT9HypLHNbcTEGnGsj0xNox9h/VFgGi83U8p6N1DWi5NF2SrWD3UJoc",
-	"acR45MH4bA9zTA/k1QXv0GlwDKQBb7gBv2wWsUw12csKPZqUrBQVhkjR0KK5sDVt8lgn4HWTyZbOcp/3",
-	"BAg6inyU/v6c6xRYs1NuCSB1zgoeV+c87FxbAFqVcnqE/EE8Rm6/fEGXEb5hjM+oWyx4w40v7sDIbi1L",
-	"1soshwo81QbL8UCauVs3sNKAlIZCUVQEonX0wcPt91Pymtkdw2sCvKBGc/izVjTgm6+fD2d+T8267FcD",
-	"77ub3eHlFn5egTbeyFPyfVWWhOY5FJWVECBC8EvIsI90r4LxhhcH15oI6RcE/BJhwdqmXlaYDp9WI40j",
-	"/nEMDvjPUwsHDj//TY/QP7xjrzneRu3qMa4992zfMBqoQxTfaK1Gkq+lREZNJlpXyUR268FKO4RLJ5qN",
-	"kUzyd7lI+dpcrZCYcdz0O2I4p8yYaCQAPp9vRtC5vKerNzFGF2e3+D61/MTYcGIFkBdw7KXLsQgAySDh",
-	"gkC+UDZ8+zoGCgEvmfSLPldG8vraFHyPsZP0+T/U1BH53yz2x1OS1UvmGMkmw2ib3yPSaAzja12C3rtF",
-	"gpF0YBQJqG0obA9kWTjJ/aK2hZuqmx8nWhdQVFkij3iLsZV0sH51UUco56f4PTVs7qqDCsagnspCmnVY",
-	"fNQ+CqYB0WvHDdkBFVNDD/fud9RQspRlwVSHf+ure6q+KvnCu7uRxtiQFb8fVdw6mxVcAfRjHwPzh290",
-	"WiIjX8mt+Yz3Ie3WYaIgssfVV48VFywjleAfL776CoapKvEV/vpUy/xu+quXUq2YiSYtrJhpLygUOhc5",
-	"axXYhuzx+HHjA8jdiu4DEUn7s7kDZcY81GLJ1YYVJMixzMjNj1dPnj2/+P/+n//3lFw58LETPAc0HlXw",
-	"mgttaFnOUyvyCr8n38H3jkVpa07sXO2CNLYN19od6bFjWOvtWjlo9UFGy/H5Lz3F8qcVvQ+2buelT598",
-	"/fyb4aByJZJbhwtX1iMjIL5H7xpdLQSLme7X1nADCkYkc3SV8FzAErw8wRXytMuTGK8+HBGGaymxEIOz",
-	"6sBh5MqCEF0VstP08/NpcXKHk4CXB9uiX7kfQVSu9Xr8OXvzYwLU0z7Jg2zDpiBQSOOM6BkgnsA07Vic",
-	"pH28R/C3U22qqFpxfJYZ4UJv4R+4/TNSbUtJi4zwggnDzT4jQPCVYTXujDjqXalIyUW83A66QnsiPZry",
-	"wlPquzsgHI+bOsAZsdX/kfI3HmXGdUjMVCXcChVSsD6W1a7Zzv4xwzkOHNVuAlqd6xVhLlbvPRP7l4cg",
-	"j/cVPlja7jEptKBI5r4Kejyzet53v9sqtuQf42cqZOjkZEuVIYu9LziDVLx0kxTCI+u2Hcib40x0OO1q",
-	"Wyf9+spidzHhy2YfT2wLJ/dUOUqEvx0K0ZVv++CbD5oVH7axb17WLz/46tr3pkOHlaxXP1RRihtIr/S8",
-	"gacjytLjQnah/S0BCKTFdSWMHB2dat2djaNoB9JuuidDbrqx0KSA2SDhrLQLAdU24PqvZNlUDbskT85j",
-	"xkjjiRyynsKdOmL93fuDyl8twstRpArh1o/c3Zy9jgcLpCwUF+R3a1HYH3+yG32H7inXsZr4X7NymZHf",
-	"xSckTJGQe7dUjBG8RZ+S75C1M2yvTUu92lYnv4tPHVvo7AFVyjS+5x5+5WDtJmyAYmIhlE4JFLhV99VA",
-	"Cc2meV2kZJS5Vp+lD1PeJNKTccVODjr0oF6T1ii/jPfkf1VMxwtzB2xCxm4Ou6o76qMx1JNXQWRA7zC5",
-	"oBOKh88nmgP1jxKGjS/AEhdB/PVlXeUYIhA7uveBmE6sO7i8glU6n1ahJlUHyfbETpe1LyFuJDJrfwBu",
-	"tJT5nS8V4Xsz7n0AgBkvRT55tGYGOGAro/s5zld/oYMmFSyZCr7ZpurwLitNy3Q9jSDNzBVHSN25p4AQ",
-	"GN1EA+ASXoRjzgjVZEmhPpVZM0hz62TLYciqCW7ZZiGsBQgZJ2O7tQQnn7V2lk3EbFpcvIbcHAmmaaEi",
-	"3HoEIh3Iai1Gfpr8y1vykNAUFXspjEo4sOwug/IQmF2ooNq4ndB/2B9e4H8Kd8W0/4BbbqyOiz32TMLK",
-	"kEvDhE8rgnLNsixclVhuTgnGiiD/yawp6n8C8V1ALIg7h0LUJgXCSG3qvzisrrNsjSQL5ryE5AqxEVYx",
-	"gr1hH6BlCcO327kOeI7f7dN9ACVbmnRJPG6ambdT4GkvwdGzpgXodsCESLAgx/c0TOFuv/ixmxGJfvKP",
-	"pkaR+M8LyZBmzL49viIhCf7htyhVk+YpXeMHATL1ITdVHYU+ig4KsiMfLi6Avxg/07ZnsZhwVBvU8+Z+",
-	"F85V1uyy5FZ/ZRDlScvy5+Xs4m/9p02gHT5lh1WFvEpN+Cr81/OxzF/jMtSH2xFx0GpbSBurR0m5sVaF",
-	"JyNPmbUPThwfAz+3py38u0UDPzJT/je/7g9hwTYC9OUs12t7v3jP8zsW6e4x7itTtzVQTR2fG3QrBB08",
-	"yqHQZbczTG24oCWqix1VcVZeHxk5JOuixP3uwprvUpmGidbnLBcsL6liul2HZTi00iW1SNUbvGa04MIB",
-	"dyeykLl753iram3M1Hy0ZGHc4+JNaWR29wJqm3flc2Pz1kXMBOY31LC6p2U0Z+vp82E/i2JGNXVyJjho",
-	"4Pyab5nishiVMRYvbJJPXqQj1iI2379NTIAbnsxPI3Pdmm3wIKlu1yw/RsFMyYrccjHHVOZYYLJCJLmm",
-	"Gwcy1+6+yxVxv6ppsOAh333PQJKBXQRWkaErfLh+ZsOosO2JFitxbz3f6yD7t8P8VfHScJHA3UUAGQET",
-	"syZ/evfyzZ/hmlOZtTWvuCdhgIJLSLju4KoQosduOHI/GD9mXknBUhkw/YGbNdXzMHCehifEQAAsr1RC",
-	"jySx2fZ+mPgyjmn2efD+dZ1OZ/Ua/Nazcg9hhtRS8CWtEHzFEenw/1xZI2+lcXHYS3f/oB7KRO5Yt4Cf",
-	"VanPh8VzEIzshfGw6CTcO33xSfDGUOEyVID8hNmbu94y9Ne3Xe+lzGkJP3727NmzDqhiBBQn3Antnr0r",
-	"KRfkx/fv312SUsrtguZ3dYHDOOTF78ToHQIzLEHvGalYYRejM9XnZ98+PwwC7hQ37GdR7uvylOE+HIgu",
-	"xQAXfdL74BjlsewLzQ4dgVKuG+0bynvHJzJhJyaK7VwRxcC3AZgen/cCogtnGV114TzPnkUTwOoachBQ",
-	"QihObVQ8G7azatLWuoWAHcvfDpA+MqBBjN4NUtG0Kx0QFwEvruniyqIUOZpRla8j24iqGt93OFGxtj4N",
-	"rGlMPgeqFTsG+x0ry3gtgkmHyXu6invRTb52Bey6FES+aho8Q9zkIzMkzFvc4YUZ+7E91QdzLlNxCH8s",
-	"FBwrN/sQCRwaHLQuAthKrhOlGI2Ud/PNpIy+xHS4gtnNxhoBDID0c9+F+NbHh3+hivt6JXFL95BnlJZV",
-	"X52tnBpaylUFkNit1Ew3JY5pcE4ZOSF1PUnKfx2mpEwxJbDmVseWkN17fA2s7N7GDiinHO1Z88vnX3/9",
-	"9ZPHz/vvcuNvP03O24PcftxBMwmsgW7+8J6XRlJs6B6KqXZqRtBiD3ZLK9vFJYV5arww7QkehjYx5oR1",
-	"WlQlOuVYv30yoh6ovUaF2ZLxG1n3nuV1sn8z4UIbRovmc8PiWiCun+8B634Dgn/Mtht1n8Cn4xvmnrNd",
-	"5JKnqMjjjhxnWEzD2snNhg/5rse5tqcwHkRBnde16sQMA0SrJDLP7ybn0uguyrWpSe8lPEC41qQgvlxa",
-	"zOhIJlMlqAkiBLmZX9GaVS30dft0l2Bpo8IiF9Jc6buJqqJGWk3CStWFRibVhOiWdXBFRLALyTG9iZaQ",
-	"3LoKL6OKgzwAhIaCNwtbine1bAkWVBv3MPCY3FxXsaO8KUQdwXBs+bxS8c3UpxK+QNWbofiUrxUxWNjh",
-	"6BrFjY0VNxnhCB68n1Ulu8Ene3ay1RHzDReVYWOc3U6tux6kY1W41VuNZw2oNgX3jMpeVT5IXAtE8gs6",
-	"k6ryiFoGqdLs71VlLZaSad0APns3Tax8la//gtcWiGcwTVbykvzAzY/VAj7/gZvXdOE5I9w1tXPpexr1",
-	"DzXbMlI0Eb9kjr+Ea3+FunQQtIY3ytCVHnVh7S8dOeg2mrJr05UbB6krw50bmRc/HaF/wpmUuKnafrPB",
-	"RdC1/Tbah+VgIxoyJDe0YMOpTTGf1mdoocOrrqErzzqMkgPMxxUvDaEaPTjkd/zmU0Z+RzPI/gvtO/sv",
-	"vZbKfAKZ/t3Q1afYqAZWL3WW8pXA+69sqoGspTY1eig+zcgSiOmMkQV9Nm6euxo6cdcxocOgvvUY6fmt",
-	"YY4vydOzA73SXBXPz6eRRI46BlLacthx2QmDWwWKFzYgLsdKVZCuhHNOHa4vQezW6/N09sqYAyS1495D",
-	"LN5+h5Jse2Z3V4ZJxCNtscBlat+XnLx689UF9ODKPcvsP0rq/sGo/S8TTPE87oVt22y/RK9kCq5qU2I3",
-	"cLWLEaWNnucDXFSJlDvYk/i0PFB61nT4nquNOUgj5x6bAHKaaGz23A7lcpnmhguyMRyGG2V4TQuHlsRi",
-	"BAu2RHgm876PkVV3C/azfX+UjW8UfxQA4EZhlzySrUO9F3OvYlk3bsiCraiAUwZOYy7I7b+fXOP3J6+K",
-	"2zoCTquCm0ufS034svn1Yu9yU+LYQ6bB/R/ryJIrDZQfOOncIK0BKwATqw3dO0dVG+OMniy4vIPzR4XE",
-	"nwfX/LpW+m/H8WYcA32bSp0RZ8z48ny2WJ3GU3AcCGSQqJam5aj72MfQcV2JF3KzpYpHiww0aQIRyxHQ",
-	"pwWHbWwl1Hczw0KIiLsoac4yAu1YgYR/TKniuKWKFcm0g5WUxdhGrDpuMLcTflGLzEHtDAfmV5WAOtXc",
-	"aALxtckDHCNnh2+Hail1hRBRYPUwFxaBjnhXLAxhcq/GSitihA/krU4PSAjew1yixWcUpL25+fFHOTnE",
-	"G4chvKUbSHJ3fAp+5oOctYm4gjj28smTdN7ldOhaMpjvZuYnto8phZ667VeaaL0+uWP7FRPkpFw218cW",
-	"AUmUeMCDVGtshm2KFU+ePXv87aCh6oolh72LjixX1KCXYEod8OkJtse55cbh56aX90ooMV/aCTMt3b0W",
-	"s03w4IdqfpetC04dg0pVwDk/6y2A8yzGuxdqulTJgUn1NLLDkLE9gOw8kDu2RwYzrF8FnNKe6/HSFS6T",
-	"S9SaQdkfjHJRxUjJlsDNGIixl7C4f7J9C+0tMYZVAV956ZlAQQVJi2pVIZmi0/zw/SNNlpXIob4RGJSK",
-	"5faAiKRMtYNQU8KgckP5cQQRU2sApl3VscgikmsMls6IXJ793MmdyGreUD+RztSNiMDnFeyoptavdOk3",
-	"8WtKkuY7mu8Ym75jaoF0CaHumTCswJpwsMPYHvaR3VPoLIlOY8ibm3r3EQd38qg99rQ8VAGJXd1DeF9W",
-	"m8RNs5u7offC0I+QTC6MouDlMmsld2LWCHuNPp95IAZ4K/KqqYRI9Tpx+4onLX6v5IY8rtPu+JK48g1x",
-	"6FGamjF+cPfVXQgqpU5Tif9G7yn+uK5WqUOu8oCC2s4m5YKpzLNg2XtLyaxNTxRfrZEGq8v6K/O7hOsN",
-	"X7uhe4B31PmbcW/gUUrq325+fktu4LT3+t61c0qgeqL99R4P9dqPe0FsU/bQP8AYHaPA2j1646rlN3Am",
-	"nZFFZYiQIoVsCosVWY2qe+eTfbS71TsaRlTbP5zrz9dojWtVB3lP2EG72PoCYhkNpovRFkIvUHG137Rj",
-	"Rwvy8sWbKye7UpH3+y1zf21kUZXslLwy2sfHmlOJa0de4mIUzUpmvsuZl5KstnqywI2ToSlYyhUGLxQz",
-	"lRKa/O5+9ekydg5mViHg4rAiI5WAdNyDGEMKCx7JlUnEFaRjXqljCpfk8Zk17dqhQpdmc3ZUAGF0EeVG",
-	"Lz0I/Azbe8+0cb6+I8K3HsLl4b0unacrwvix47BBP15bkqxIlMywlNHjj6Ogfft49EB5MDU56lIVWtCt",
-	"LXacHAaYxweRpc46ezdsx5pWcruNVkQFSiQPsZMuSrljnVvJmCokctXn/n12dgYsPBPpJ0YeZIcnTmMa",
-	"Da9tUPrmiDMjdSj4BR8ss9SFVkmAkbkVa7rUNBqVgQTQEaJjI4ia8Pc/+Kc/ZfUvEzHF4yj10qlc22Jy",
-	"JOueOmEfHtgv8OikMt/urt1MQxbkNgTdTa/GD8HcT7AyOwzPtyUomVvnTkGqwFtabtd0wcytL5EADjzy",
-	"J6938QFRbZji+e2fsTzYrUOp3Ea4TVx7LRxc0MQsm62ZvSYsqGbPzytVxm19pxBDPeecK/6vKJNGKvvj",
-	"NVSH1kQb2393ad5oVt4zTf50++uvtz5oBxYhvQMrQUNiJhcrQnd0/+eM3P7t6uT/Pjv59jesDO5mFmpQ",
-	"Z+T298dPPt0SxbaMGkfLBoWpoV1uLsjt61cvTmwTv/1+/unkb7Yh+M2BH/b5MIoyISsP4b52OuAzPNjQ",
-	"wFu3RxvH6dW7V/P3P//08u0sWKrZ/4YZcTM7/+33s+z5k0//Etuo2O50/NjxyquGcR8e0n0LFAOoTNcy",
-	"6VU+JputAWSMWftkspprJr3sv/hxTlBVVy4WB+xKMOeEC0LJT7847nT7DTR8SqDkqKoEXmmgHI3IWVZT",
-	"Fy3YioM/EXjP2RY3stwJT1ufy+2+znPQnUjxSgp2SYRErzIrtcMq+UtDJBJ5hBPYkzBECF2pWftgmaeN",
-	"X7DSUUGCcvI3O9sRaqwa2jLB6tKDdjUOqLGtupyCy4YO+oqE8bWui470koQ+RNHzPnLczyyI7j2OI6Lk",
-	"ji1Tf8nqKZNKr6fLqXR7PL1mBCWC7TAsAXvSx3Nxc6F/gxXcSl8ut5w5z4ZD/tU30dmDsJwwYdR+K6OR",
-	"vVbtKpicR27vGw8FcZ8S9+6GkSuXlTAuXH5KfhbMQRGxJ654U/NyQg2hmGg5pe/3n1evmn00isLqR90P",
-	"2gDRsz4kullyUQA3LRU+/BtwUHz39oZoum9fo6bc6bHFKRs5Luu+oZgcD1TFAj9oS5Qm8e0IcwiRfvL8",
-	"yePz8x6NPUpt+rZ7vPINWGRb6c8z7FGMQbKZXfk5L2I+YftUm1PmfCjFp2mvf8NuuPDrFImhKrrx6ZYR",
-	"TuUqX7uqEi3pBQy+FBD1taf0D+8+aGLkCkg7m7DXoipWTZ0VT1hWD/H88bfnT8/OJ1LagEeHm2QVE3TI",
-	"u+P5kSb2YV8FE70UWyVzpvWF1YpbCnUsNF8JWuKYhDVCytIe1EQqezlihf8NSwBzJ4XipTJHbwz2cSv1",
-	"AIPK2E58JoeRUxFpKqODAsO0mEswuqNIRikNBE+I3mvDNj7H9cT+5JLcy7LaMEfjs9kutQ8GxhcEoYOD",
-	"GF9Pg3R0mU7FtK8MEkFJrOkW6hPWwEcnRoSJQl8SWu7oXod+aM/4itUk/a2fIkrL1Q9wqb/AlOnNatse",
-	"eg4A138WOlvxLbNsBs0moJNyO18pmo9JSA7HEWL0mSgc0ymoCthRzf3a9vuOlyUr+nzvI8pRQl+x9RiU",
-	"6E63Ooj9AoQbmCKtUsSP/Ma/sCYV3bA6t/7m1Q+v3r53RWh6clxBElMleXRYkweNF2qQlhyExvelVlrH",
-	"HvdJ1jjN/4Mdn0x/cHaO2eXxkj5/XctNa10gqEp1emFsO/WyBMuA5qNn1M1laVU2WSlZbaMr5PTGsfp2",
-	"kk5NLcOA5vOnak7x2oy35hTlj15TxYqxfQLgdRrDBQhU+2JrcS8YXhcKJFXHYl8pxvLEYTBOTMYyNbir",
-	"0gMGy7DB73nJ3rnVOmKfHWSpybIycVqlydf6nhvjj4yW2IGxNDQ1g742JF8zz/wOtZFg61kjFfgZPKbB",
-	"hXvt2aSb44XrNIsNZJqkiqauoctIFVDf7AARJ/bAkn2Bp9atO0cv8Oy7zcCsDE5LH5tmH6281mdchH2u",
-	"nqS+7eGmMmqNjfA2vLPSFzVxYBR6ImF8NP0V8PKYZ+oVBCItBUEjsAAO1eFsLEfL7ibGjzjobI/IvfL+",
-	"oI7EAadiCrcXEwZN7h07Ts3EyJU3Adr33H8yh8cBa2stQLHrBTopXP0EfBR31jTHw6HUxSlGY3Tk0shc",
-	"RgTG5NuMVMXWnpY6N9sRnAmO9dU3Oc6Kh99PSaTrsCNFGk157OLGhF2JpjBgqCicVTFkCETC185g2wGO",
-	"13kIrOYDH/WUte2SNSNdCO6XZu/ZXdJ0KZjVnr34MMEjdAx/OQ4B31m5eu0QgV3k6QRGbPZxBB82ZC7B",
-	"oz39eefthchtuphISJrenD08Bh21DeVhMDKwW9tLbyctDio4+DKbIym9Mr+h/bD65mNymG4q82YdSghS",
-	"M9Zy+xXd8ght4XBIJh46tjbT6Rvgt0OM66U9L0uq18h6B8dN7Yz7ipyQOWlzeS4ZNV/96xjuhrGkko3t",
-	"/Tnhi0j0iQsrL4au4GIaArBcGKDOTDhk+YwP6XNDIkEsZErs48H5PoMq+6PU3wi2T99k3zDGgIv/CLH8",
-	"EWL5I8TyR4jlv1mIxZ/evZmI9qFrtvwjJvNHTOaPmMwfMZk/YjJ/xGT+iMn8943JDJOE/5PjNL80OP7R",
-	"Dug0hPHvcpGKU1gpDyiqW8p9TeEehM7eixp9ipEUlxyae3VaSJFMFqmvqGNTq78clNHFBHyfIrf3rO26",
-	"jN+CdXx1jiK0rZRiwvSVAoZTFumucquB4GzlCWMDTfeeoNhCyZ1mqlWRPR7gOqKW31LJTaJCtON6qSm3",
-	"aLzs8FhytWMydGLMUS0eqFajrRlwQ6vnt1m4Hgk5qvxgWNom9GP5IgJ97kJ/4H0O+TW0EVTY6Rnfw3jm",
-	"9Tiar7Tnna/EK/GGmbUsdJyPO120CyrQF90q0L0dhte9c78b7HdQfqt5V3oYdbvjA4I9zvdwv68k0xnm",
-	"83ONDKhj3evtfKigy0Copq6KYqpPXe3njryjw9ZKHVfaTlZlAVYA7k80tVwirjuKHuD6W1YrLuZTHdzT",
-	"nv+Unrm6rPe0bIVC5tUmemi8Mpr8X1dvXhP/CFLY3Dpjg9DtttzfuiQVs2abqA72rqmI14aKPbpkaI3D",
-	"B8pDOJ50nN0CDOIWK4fnKslm9swtdfQimCgP1SnE4OrD1HWhJiRwwOInAqPuS/SuLhheNmWXyOmIeHek",
-	"bs+Bb6KRrp66QnUQGGu3gQGdYq88wpkQED8M8DlQn9+DBFh2mirNJk9VSGDTQYSAHeS/x5fmsm0IjX/P",
-	"MfFwTe7Y1nxGONyn28JOaLt1Gxs0CCr52W8i503MHHZnI75ZuJ1qzfDbgNJ5kKM7VGKfcX67S0CXLYZR",
-	"UW3HsI6+cI9CxZiCJeA5U3mB2Udu5p32QrIoMZ2D5l3NLwLlixQ3hoks4H8hlbC7tbxPkDy5yjRpNsC2",
-	"gp3h3c/Lyiyb0a01QqCWNXYsyWk0tupYmrrIfmdoQQ3tuY1gz8iOCqORa7tDD0punK6hipG/4b74bTQ9",
-	"5xvsQZUoiM6GAhxHMjZ0jBokFpeCHY4ixiZkEocvR3iE3iJGRwP3R4fE1M4l3N6BNwykvmE83tVGIV3Z",
-	"NuqAqGGd8ObQlntH40BAOJqjlbHegWMt7GtGlsCSFTcaGs7lob44WpCGDy5RMXvi/h/Hm2w70DAmG1+n",
-	"udc3wbS5qTYb6rSmL8eUdsZJ5fZJ5o887b020RO/EoUUzI324F6Auwv060m1BZpwkJMWFUrv1FS6atc9",
-	"n8oCgiy4WGGqFpnMs5vhjPj9GRA4o15KnSFXwH4+NZwNCjEFr2g4ncfv9l+AuM/V4XYu46UDrUCR/6Jh",
-	"dt7Qj2FzT86GKDLr7qYm4cWaIXtQNwhcsHi9TiGxPh54/5BwHCz7eGmzFA0OQ3DorqvWlUR8+HgN23ee",
-	"pCp0TpHEPj7HiKcQimD2UtMEBkj8mFuwPBACtlxiNHfpr1AQP9hRBVE45AusoXF7wLCfku9xYTaM+juJ",
-	"lhuGDlkXmCvZ0oShNqsEkPUB1UHDJx878mulHinHu3XxIezvIzx3TgkMruRMh5UF3BMYU9pRTbaKAUE2",
-	"oWtGIxyqrk8x/zTC3xe0KPcQH7fNGcVtWytqlaHDAsAsYjtxl4D3So7Tbt6YavfnVlNRLOTHW7hpWQVa",
-	"h/fruKImplIiI7cQFL2Fzu0oN4Ba4AaDpRDkbbDTfrm2VQlWGb7Fs9UHNf9QZ9q1jFf7k0d6QT0XNLo3",
-	"jUxK+XWiCkJty+2kugvkGqTeSOTeq4+bBoQF2DNfYtzNwjhBvamP5nr2mChQ2O08umKJlRCO9qSupdhu",
-	"P4ttEn3HHTeVo+xMdEMqumIvSlftr+vAWXq+kSn4WiXvuT3UmRqNogp/k9XvjS3hewypjC7Yuah4WSTi",
-	"p666EzfOhguDpVA8MQ5F76nneUzopCcYpvl/sLFlk6OhpgicPTGp8Zv0oQT8l69/3Q+EHyI8oZOt6y9Z",
-	"ORuanytGdcKFOjmQ+PD1tXH1fbvBiraikX5m/ZQlpPCNG0utEAEzDbaLB0dH9dh7ysVUXqSfgL+oAe1r",
-	"ICJrkb8bWQJbVZSfCE2gsLdCzu2EF1goagsOkXn44W+HXFYfT+yvT+6pAhysbeatvGlaeQetBB/91jhQ",
-	"Qt6s4eoSUbqtp9mo+rlurNFVY3Qz3fe/UlRMSNz7wT4et7OtPTzR/TEJ4OvfUPc5NQkP4YuEyfxy2T22",
-	"+S+fOvIl13ZMXGsgWdnNw4MnMRi3EYbXd0T6AjQWX8LNtnTh+FQZh3nSNhvalv+0wsNcKm72iTSsI2hG",
-	"/W8S1cPG1BoZzmWwBnhs7eOKox0dCWolQTOtLg9ylfpVfxgd4yTo+FiHb+IYXXIgpGO29FQV9MWL94QS",
-	"XMNAfSpcD9T2CxS96XjfwgkZJbqR1dXm+6acZHsBA8dW4v5smAZgnWAKUnQy8uTs/Buy2BsG+TybOGaj",
-	"R13oipsRBzY+ljUHd7q6BPJwb6NZpa6Spu5jynYeRnCUZ+Tx2Vk4sJG7sJnkWBjZedYnOuFVJXJ/Qh30",
-	"XTEkDd9IxTojkAqA6EwRN2t6BEDV9zFrpizsQmreb5qh9UkQrGaN5vRumEv8JCxdQMvSZ/RbnYTCV+fa",
-	"9LnqImFAqu7ihX+b2fKXA9uOL0OaoZdTinJPbBtJXKMz8sdKllkrxqKyNYzZaNjVD93lGJbCOJ4Pq0kV",
-	"oJbtfQ3BSugMl6SQ0U07KrkBMivu2pGZtGPbea7iKBMWTSS8Kks/ZXWKYMthvRlxk8W2A7da40Pzo6wl",
-	"JCrcvnT3A9T/PQK0+iUhp722HFvyj3G9ncvtsGvCztoNPBmvieo9hPAa32jL1ZZcjKOQq37uuZgXUaT/",
-	"a2q1gCc5xuyhe3nnOG5cNYamHsnzZ2dDiYp+cmPgR3yDXa9uSviIavKfg8KdvHpfBribJXIZ2mscucmN",
-	"3Q9JyU6V4p9QSj2UYGwuOY4HMe3hFZ9h1zereRg5skfCrYt3aA9eDfStPYCB12VD990y0FarVmW8HMEH",
-	"jE9816pC2M0X0dsqZdaQghq6oJoR2w6WHQUnMd3rIL4IdOOI8zRr2tQDOyVvXUqIy/8gdIHFLt0Wh/zz",
-	"DRekYDkvUumqQzfnpazENI3riPWjMBQ7bDwx67owVBuykrRsMumx2hnVxMiyGFkh5rM3zXZNdZ8ugyIR",
-	"uob7AILnkSZ2q+tLl9LXAHxgCJjBE6TtRA2RdIXIbLat1CoaZLhqr21T/XwlUwvdeOMPzSqXROSkNQ5j",
-	"lbv5tJVtL2pb2Eeuqn1pFKj+HiSnMZrTbzkcSKq9VkN+AU+PxyYd1nTvNROky3Tr1F8FsQy2YSMUMUV4",
-	"oJMeQjsfKrrjNfUHHUuuoLnh94lU9j7Gi+PClnpb0n3a1+gBCL1Topn6yT7n7VLNV8JaXg9imipZDhow",
-	"19JxmjG6mRRGSDj9wllxPagRYW55/MsGbdh6diIwDsTUAYwDkOsrRTcXBGwMnREhiTeg4A+N6UktpAZT",
-	"GjyTh0w5wdmsmXoQ0dfxJIEHimvY5qf7IpvdUoe5W5XK4punw2VysqHWRsDvD2oNnY/YOF1j+bM3Umj0",
-	"d5NOcDYdMaVgO7DYasCWL+lycNPoXheejCnKM377dXGVMhEhtqN88LiNv7QMy++IuA00Fut6MhcaACrD",
-	"wo+PxVr+K1uspbybdhoclePrfpOIsQxZwOyeTQkLvpWG5+zlPYsHB33VmYSZWTJqrUzPi2tc9R+fFO7A",
-	"hgeFaadtOjfzft8dUbzcHgVNPG9UPNqdJa5kjZvU4GwJVmnwgAkHEOAY/u4OhpLmd4joMExt8IV4dMXO",
-	"CtfYQxwXXqS/3Inh3vB5h0bL8lUVI5UomdZY5m/UNTHCGQxWP9ckePKAmjp76N3VMJU9ORvgwzpiYwTy",
-	"3zNg99SYwTbl1jquGb4SuglhkKvwWEOMrbTHnxQMYh72Zmlv/BtadAkXI0dx7IwLt28s80EYKAYNQYsc",
-	"wGzYOZcC8XsTyPiUkd/dFNh/BssPf967f+Cdyf5rsbf/X6nS/qfk4s7+F2+n9l/25mX/+3e5wKLOv1u9",
-	"/ulwmLEJjiZj98xmtNVpRfzieF4n1j1beNge6IZySs2Q5YndM7VHv8KOaj8civW2Etf/AR7LuFy+d+xN",
-	"9k13zGHM7Cut4GWYMJbyKGazXXPAj1KaXTOlNk58Q7/F8jM0yyvFzR6Ky+Mc6oYhhEMBaSnveB1hvZi5",
-	"dOy5f65RFlv+E9u3fKjQS5guRhV4eN2za2O2s0+fIAK/lBELu1kkK3MfXnl2zJoQExjwCwk+G2LWSlar",
-	"NaqUq3evTslb4JekigFpJOJ6M8IL/OzDh1ff3X+d/Srs7sCPrr9/QZ4+ffot4YJ8eP/ilLxUSqrmu2/P",
-	"n31NXHjNUYRRopG59TaXBbtFByQkzSBHHiuBAQiF8vRX8auASotYZZBLgc5KLsjtxxOa50zrW7JbS7BT",
-	"cuQQvARN5Q0a52liwnELgSgvZLE//VXcbqtFyfPbCyKk/ahJaLYySLg4JbealcvbC/sO9N0ibRcrCBeZ",
-	"c4AGRVylIsiRlJE1VRs45JY0N9q+DRxotxfoSNOn5NYrcnAYX5BrRgvbwvdVWSJxA/O6Pgs/p6J15pHb",
-	"Rje6pn4Vsbaaxx7Vh4h9JtkYaJ7bi7qRptLsxo4neBIhuzhPCA8HggC7YBDIhQr4EN/UrMsBfYntc/A4",
-	"I8cpLkfnHYrdM1oG3Rk5JidjsHxOBmGzoXKBSDTwI5z+Kv7q8tvhxg8yJaSBLuMANTk/Oz8lV64BaA30",
-	"ey63jDjHfy2KvvYuJT+8fO9P0duPJ/C2WxBueGFOhY8kQ1cVUt0WBLrnqnECUbYgty/f09Wt7cK7D9Dm",
-	"dy9fv3z/0lWXeLU8AY7oW4y1LSvt60mcP37yq7h1un6+YVRAztEt6nctNww2APj+rb5dUm3sfddvJWj7",
-	"rRQMX3BB/vW2YRZE5ej4pRQjtIQkltNfRe02tntUA1Pg7b+fvEV1ePILZ7uTK31B3l69eXlr51n7lDJq",
-	"MERiP8sOYyl2mngNw6ZVwc3prwJSBnMm0K/OCyb+f/befrmNG8sbvhUUd6s8s29TlBwnmUi1Va9GVhJv",
-	"bMdrKfE+T+wNQTZIYtUEOgBaNNfrqr2avbC9kqdwDoBGi90UP7r1kWT+mFgS2UADBwfn8/czfMKt09o7",
-	"zel4xvpPDw5LrRz9Li4k6f3raSw+GlsePGyXRkzSnMk8Yx6RYqroHK9BbO7s2Tf8MQe9GjFtH/cOD9xo",
-	"MmeC5rx33Pvi4AgmZXcZLpMBzfng+mgAb4XEwaZB27uFSVCr4Y7TDGaFv7G6mlCINNtdRVptbrRHdEiI",
-	"YAumjaupcGb5UEtlhqhqAYltwTU7IKegt/A4ZNkJ/gl/9o2AUMT/XkQaMVRG2PEha+TpOR1JbFJdbIS3",
-	"LUvN4aH2SGnGcIvDXfAiBc5/bU5hpaCX2vXb945/We1rswL1RIOKAX06RLDP4yHC+hFDNdJb2I//VjCo",
-	"2HGyQsdGKkiqWxtig2jU56SuzgOkdQx60ZGYNo+HhsIeA75xfXwLl6qJdqBp2AB/t9WwdU9y/dzxk9bZ",
-	"ZLCFvrO76ZmaCwA5KB+5Wf9b/dMgabnT01ZtVmhwPyGUzLkosC0QjGMlC5E2LbZGFoNy/BBd7fURj8yj",
-	"qNof+rQOvMFOp25dy6MweCHOMAqw0Wdf8jk3vc8foCM/l0Kjhfv08PAGmDbN84yP4SAO/sMl+rbYa4h+",
-	"gDV7w9P9ActYJ+uIysPUBm9c8dbnigZ/N5PQTWQlH9troF8ENeqHpOdtR7uQLJvAtytqd8A++prHWu17",
-	"dvEzqBB7mv7l4sfX/gqkYGNXtWpCtFGMzll6QM5YlgUYHZ2DJTBjzONfAZwthpytLBYZJVOGwO651EbJ",
-	"fAaYChMlMdhR1YXnMOkGbVgngU7g62VwrK8jGcSf7EZnDWL4p7r9U922r263U0Qf+yJdVUarsU/DPpqB",
-	"Fem1n1tRTlh9CpnKGaMeRvAM59J/znUzHsoperkez94+5aCyGiuD768GIZpiR7W+g5/4Dsrwmik+Qdy6",
-	"+mQCzRz09WImM2atUvCOAc1+nlOFzOzgR8DpEDJl1kHBxiVflGzdg2MM/3FRhn4cbhKhgi1AkYwLe84m",
-	"CRktS88l+GKhIsNHP67YEtpIoaKBGCkPyNDu3q8ZF1dD/IuCYJ2vfoKymlX1+jMsg1ev3V6PMJb7fp0k",
-	"vvOrA2/VwpX5RslrhovuyVDg+c5lTMhcXjMIKaQsY673ao0ogdsHbZtwyZWxSy9aY2poJqfYaVnv4tDx",
-	"zM8kiA73sHN+ewPyIaBJS6G5BriNslwNa9nYR36zGpWmDgZn1aWIsM64Yy7raLtXUNq6MopAG+BgJCz+",
-	"Ma6qC0HAgkQb6z5Wu7W1ezn4ZLXc52ZVcWrXiSGiRoRZ6Sg6jaJCuwsbHEd/qAE+A0BUhm9+vLgkg/Bd",
-	"iIV44CQQX7fRLggB7D7WGX4vnCgfk/FMSlAQDmY8VsyCLSBOTy48/uCIaZ5CrhS8/RgoEoYKI1GFqCxW",
-	"3YLbSlWty3qaphUovRVT7VYjHVuxPmD4mmnzd4mEE7cIZCAD8+iysElTxXTfON6+mwCpvUyOaYZVzltI",
-	"82maohyX8XVf69DVOXruJAKtGr1WafpI//6H6jRNMR5rtZSrQ1w5ZLucKKYMXgCsTwszCz10qH3rkWCv",
-	"GIj71B4lK89TKdOTELo2qtCGpZ7bQxuZO9O0Kp7PYYSzcgKnYfyV7Xu2OpHnUrAWFvZbqazrA0gjwjAl",
-	"aEaiRSE0mtRGi5vUXzIgEy6aN6PXGJ6yK3XiaiGmjAzgF4R9zDNqz/5MLlaX7TtmNluzw+1OavTSveNe",
-	"3/7v7+ffvXhNzs7fXr749sXZ6eU5/PZ///t/qoUMx72nh0+/6h8d9Z8+vTz8+vjw8Pjw8P9WKx/s8tBe",
-	"0ptwMWUqV4AO0ftmdDTGxwlpfgXAKnjaF/C0o28qT9MFejHHvbPX/+wDn2HPwj6RLyZP6dHR5qqkdjW7",
-	"vBz3lDM0npOGi++FgcQRGpsYnJ1JjVjDixspnWCGFXkmacrSyowgRbIqf9je0SCC214wP1rPr8b3OvpT",
-	"dluV3Vc0bUNZvgIapLZUpf2VtAJw3MO0V9PNpBtN91NsNTUzNrdeGsaAgjUHWQkPWFpvf5/Fo+yrQl2h",
-	"zy+f2pYwx9b4S++fDn6jB27EA6lgXbnWBcje2et/Psc/kbPTMiDyG12R0adf9w+f9g+PLmEybj72Iwg5",
-	"F835xmc0U5xmvePes8lT2vv8YRdB7dT5iPezbHrgYgokIdZ+x6bo3c0kHfke64wk2DMyoVlGRnR8FfMN",
-	"xYcGVbBj3GRzBB+U1UMWDtYGRtR+Vv4dGV04a0LjldjcvnKwEKshM2eXakYzlkbZeCjnOSAvUAqYkwMf",
-	"KuKCuG7i1eV9U5jW1nZHDwqiVJvcaoBBFX/szdsXP59enpMfzv9P+NguB/ZNYdpzsuI3+2MoyR1WvDP1",
-	"+BMYelbHuOKP3c5gpBmjHHrjLf2jQAdniyqAhEx4Zphi6QlRzMUEBVC4ZkusCKH6Chsn6m/259HENkpS",
-	"VfvT1kT1679eNrqt/WoN8y6o/6bUjSsy3+KZbyLaRTSIKDF06lFt4UThotUmYwDJsSlVVMd6vjoDe/1h",
-	"WSyE0aXAYu6DAGA75ddw30ntLkAXFyw07jdNl7jbmMFEEtSIm2OYsqmyDssQEn5yMsm4YMPGd/JA3+U7",
-	"bVSTXYrQtyCMdT1nK+8uxlmRsorQNs3LfaY+L+qK3VchX+6kLqBCXxbgFFEW++6/lc/0azsbHnP5wI1e",
-	"065U8vNqERKU9GHPPtEs1sixpt0mIgBAoiMGpwehbXVClJTAPgwBb+brAcEuSgPdPVFy4cPcERY3OmsH",
-	"5K0r/IOsH2bkyiquhrhB1Gt7Sx1VSCpaq84rDPercikgzPH0GZnJQpXnDJOmpaS/SNk8l4aJ8bL/A+Bn",
-	"NifC10NjbG3JbStrDiFlI3vrqIPx6+T8LBSsR9nol3K8pmM+qqftOvuMs6tgUG10am4WIDeZNYNcsUnG",
-	"pzPTnG4KwuoSSD72z8UUkMmPCQ6bYBIIClOwQ5XpBOmSDZ0+0e6A+npP+xWpEg9dzO2HHQUCwGLr5L0I",
-	"FZZuL2PeHzznSSDJVFjeCrWPXF8dkDM/SV93HGInaKLB/esg8GsyTG/8ylSO9cM5IO1dBuFN7yRJDmwb",
-	"LmMadijWeljGNWfM1BEYbn5prMmbxyfgE0/Xxzu8fjUH5B1wTGDie8TszJ1lgB0gYyrGLEMZLIQ9GycR",
-	"UwWS/lmrSEfNQE1hj3WXya0WxIu0znx4ekcq9SeRMkUW2MG3r7TAkqJTZ5euDVXYkMXylj1LPFGQTmJN",
-	"Fsj0vB7hyhE9u1p6owPb9kpaq4PtPLyj7WzFErRu8u4bB6hO6w7wADplXXq3OUdprUDj2rkKYVKgTqvW",
-	"mYZLQhUZ8zUVvrWy3hs/9WM/vJ31U+u4Urh+aVfRM+Olbl8GxjTXRbamFgoCEsFN8N0o/rQnpNya0PoW",
-	"LBB/0l3nnnMiAAgLWlrsy4Ktk8mpdR/crQXihMQCfmQyp1dYzAdc8HOp6lXGmXudhydVfmbdChQVCZkh",
-	"hd+CRk0w3BBNufXkMn7Nyqsh7UCiAjNYrWV8RrES3ZnGvkzaSgIkp505iyQPSGSGiHEA/GYNA2z9so4l",
-	"3iHBVPVtYSBgM6od3VwMH+dKsQ4INLZTF1qKDCkXeHJucI3Xav9wTxdTFCqXVyEgpA3LXZIRuDl8LVUA",
-	"SQ2A0L2IMU0BtjJLiUMGPiZCliWseibzX589RV6yMJAHkj08+JtnN+ulo22yfpHVDn5RZ6fhe6ioifiV",
-	"b6hVooEAHACIoyayOU1Z2U6oDQeurBZdRzwhmRSsD/0XjXr3W6lQNZYlhgyjtq7WCxiUE186yLxvBuQu",
-	"kbKFPk5HXR3BBbtz4BsZg1qH0vt6zWonfQFzfoDKtZxcp/qVEti7FWnyLPK4wl4Bwy9TPplgN327atY+",
-	"d02CJXP89ji8TlyL+2iJ/zghlEB1KQhNRiFG4T6TMXrt7tqiptnnOZ9M1uZSNpKG+qg1HMdqqKguUG0N",
-	"hN5Nb78hhvfVs317O3b1C+xCdSuOZiErPasO9xzKCbkA+AVrolW3vn1RLJFtaoXxgqlrpvoATYIfrXT7",
-	"D8mYKsWtziLPI7t3aG+YIaHkwrCc/AXzPKoQw78mZAjpHULJSzl9CY1vQ+iGBlgGSt64fyfvxRBt0CF0",
-	"yGnIg7kC6+/hDwcEKvCAVTSeVDm+SP1wXJPh++Lw8IsxvAb8k/XxN/YT+IvhiWt3hioPLt6L4UuqTR+g",
-	"fPovng9dra5idI6IGNAlNuPgDgcjmpIpzQm05CES+wF5V0JLRI/ABrPSB8utVyEMuuV1QboL+N7eNsxG",
-	"WRmqDbz3ZhcAdEfB2vbx5XZok3Jf3P+EvbSGsgcAkBO4Sbv0xtlHwxC4qaGDwc4C+pG0rxvO+BU7ueE/",
-	"OnGggi3qGjXtGH/0uMp3/EZMDMJQmLBC4IIphXLEtg2/CdSWr88aKLlwyTkdcsZWUQFmjg+X+TomylOi",
-	"ZZmfg4YoVz22mMkAmsxr7nEsdP9TFq4ZKXKAtyHaFOOrCkJMQJCA/hoANxlLlW7oN6+tjkGRmDpossbo",
-	"qj3TUwiwYqtiqEl5ost9typxbLCjcSTN7JZw6ne71a614rkiUSEg9PWmhSP0iF7rV1yR8m/uZ5kjcP62",
-	"kvNdl+VT7xwClJ3cDVig3S6IhmLG13DcgRbIDeXw8SvycIJ/nMgskwt98++1xYztycSO1Yxudz2T4MYb",
-	"/F2HdYi/KxENJfoVxCo746A1OrjpZjJL1yUIwdtbiBJD337BHiUf0kP4plWZfcsyRjX7o19b507xw7Ld",
-	"iEbsnOFrrKN2JUhyIXQY9YAgcz4wxgElPXd4GyU8F26wKgk6FO6erjVIvpdZS6Zp++UGdm6tqpsHI0k/",
-	"MJZXjWGAHQs8+vY4wm/AGKUZGS0dAFcHaiOT023iCMfeM3fwelGFXogLGAXec/jMSzm9xF+5qmEXSl2h",
-	"VjP2r0Mm0uHBexFavZ9okskpQfsc1iXY5Atf6ACQecQKAOWCKWdF+kj0QknDkoZsWMiX+0LX92IKWLhU",
-	"MXLFcmOXHx0+YZTMSJ5RwSpBDFyRSgiC3IxA3Ag7YBCQizXhgpd2Z7oKFLyU0wvYhA0//LYQNRHE76R9",
-	"JdhmXE/fDm83qymUiMbSnhW338sFmVOxdOP69h5wxRG2D0P58I5NMzH0BkxNmAcQhga6sqPDQw/e20hY",
-	"tuGaA87OZp/9CVB0Nnwuloz//iNEcuoO7TVTNCsPL5BbGZbr1Wz+nKkpg2Csxx1qN4pkNegglQuRSZqu",
-	"bcCAfI+VS6sk+dynlMh/EbvICG+Bv/EV+ZF6RHhReAT8NQ5CDv9hWJM1cFN6BHoEkida4omOybsiGM5d",
-	"zvPjPMG1r8bnTBs6z3W9wqonadn0eAPYwQ7nGran1yJ6VbhFACKGfTQAZVVyVoxlJovt7aDbD/GcWc+s",
-	"2RI6K9Q12gtnb36yOmUu1TIhgpmFVFehnBdrJiY3Msm3xIZeubG7OqPu+d8qOd/i45dyiw+/46mZdevi",
-	"+VXqNr0HBAXuTrmZcoZOCwn4Kp1cJHOJJBqNqBK8jE8vSh5UZzdDIQWAKTmoIzCQA2y1PV3YivbT25c6",
-	"CVVeUOa+UmKGsI2CLQiHyh33pGuZFdYK95xImvD02IEMu0XTRuYYOPUftnb0WObcV0NAOZnniKXpEks/",
-	"8DvWt4aJcw3+EDQfotMgHOD9hHLAqjfBpI7WouyIgS8JSeLFKIE3PR9mcJzLcgy6DKid+AZEG2Bsd72S",
-	"/rWQLmfKBRI0rp7xV/KaPVTn2s7NtX78DqqvL+2WVo5q1Olvt74DvzmnWq9DxUB6cvL08LBSMRSV7zo+",
-	"Aa589WZ92e53PuR5L7mDvfE0Ytbu8mtVaBZu3/Xw6Bv6zeSLcf9L+uXX/a/Z06P+N+mzcf9w9LfJF5Nn",
-	"KaCyeKodDAT3kh5QV7jiLU+TzxShhpyevTrfplDuDdW60/pj2Ehr4SC6XUu5i8aspm844jrmUiEvDKQs",
-	"9I3xXSgFuFWpYSRjRhOMtpO6oDC2AH3ndqGrYoYIm2jHZAc0JfaOj7762+2ysnEixE7lVF+11yEYTdjq",
-	"lT2QGe75uDmWJCCw0ceDwYKNDsZUmRtwEIMDR5MzgAf/g5DT6a9bYWPAHiCkUrdQSxRPAZxbF9AUhIl0",
-	"tyslwluCQ7nJHTP4ZP+7tvnrnaMfcZlK5SoXQrJA1paYYgdX12fY6tW7hbZ5x80sVXRR2bsOTADluic2",
-	"6EkNLadofLsaYPhTlOU8IVIlXshKwNIEQtv5soQnrUvSjW9t7r5vtbzZyfZvUm+e3nW/dWtaxDtu0ZUb",
-	"+mr21iU12G010goor02i+gq6fdDnU4WIIdzoVJPxTGomPARBmUkBmvSb/qN3lYKMSwEeXQkX45tBsGOi",
-	"phvEzpZb5w8ignAUoLoSo6BjKSYZH9eeA6OWD9Xrgsn9ftyut4Wo3cKuavlUIfR6BHGQWW50TUTD/haZ",
-	"E0IXLMRU652ut3aoh1fm8LYQnbooyDQFx7/bHki7lYNPqhCfb2G90obl5ba6vueweSVKClB8OmI5B5ZQ",
-	"F3R9W4gO70VIbnS8/522PgN5WLnYLNddbv0AGSO4W4JaKfg5tLhjdi9qak8L3FsdNVm53htrYHkVYK2t",
-	"vPCI7nTsUvdTKVN4X+w9w3STvafcFcdNiV2pAHIlUJORC4zXQGAwgvqo8ZKREuPxS91ZuVNdyd8p7IYz",
-	"ccOOhG1yxCElxFt3YgmSNvhk//N54EyrRrvJ2sLHLm8wlqE3NmZlBCUlMyuiiLbmoV0WVB+QU6KYfSVr",
-	"N0Fs27X1C8/LzjWgdIgaD+4UxrowLO9avjb5IMyjK9vJPvzUm7kPqCIM59QOwQBKDlCA5Qoqv1wiAkkd",
-	"rfxP5Na1oxs5Bw3Sn8nprZCS9mjO0bSH9K1rjwEkuRs5mgCzj23iDXQsLH8ppw9HoFeqFV5aw1IUwGdk",
-	"JHJAuLquRtKxCRb91mTuD5OSHYsL89WzXlSmcFhfplA3RAZwfLVDHB1Wypm+vL0UosvrxBUKdmrIvpTT",
-	"ssKPgu2QEJmld2LSVo+QgfTNWrwXSv5Djp5oiKbasy6YCuwy//KT4Ib826uXeMmg2EV9KHiTHB0ewrd1",
-	"BS4sGCpUMfILZpk+QJWRt6plYZxXpCu8x3W2sz0Nl3vkorq6azoSU/uqbwGyoTsmCthvt/xBUNsXTZdf",
-	"bBRC7HWh5JpmBTsg5/PcLAN7liu1hQpbH79xOOk3svnTWhulCgTsJPJBtxDgHDvVT8i/74El3ClFGjx7",
-	"T06ZsEvoFpt22gTrRh98wn98HiD5erPF+y00HEgyL7Tx7Pn2HnQoDXE1CLparkVSGtciqenCmbbAvnWK",
-	"cudtHcfIrpkJfF4OPb4m2GdnitvVoVLCAZog+lv0s+B1WOpeqCvZu5jJhT/sJfVimyIH8nOL0KGA+Ety",
-	"wjNcz9qGGGtp2k+AjvSFFV9+RV7xvyce9VYBDoOVoCyzMgX5Og488q49D6LJ+Bzj8mWBfr8saMIOGggW",
-	"MDXnGqIPq6L3TnHDHKzBt3xn+Ks9rNDTkZZZYRi8lDVtVEKMlAnhE0w3AQ1DM6JHTjdH9Hh2+M1Xt8Hy",
-	"JrWmjSdAhYIummW+MsuOjrF8nPvG2OsxVvCXX27C1VtuI+DkjQ3NEvLVs2d2ocDKcpgrdcPPsXioHD6n",
-	"xjBlP/nvvxz2v/7w6YvP/9jbA6NYjg2rL6wPTsGICwpzqinJvc0LrkmyvkOO1TZAL2W+9CeKCyOt/YIn",
-	"ooPgf63GGMD1tiY2w4hi0yKjqll/UB1XfT7RQGZNNMOWObjAEHKZDF9j0ULfHvghWEQQkooEjIoUsrsj",
-	"qtlXzzBS7akFbt5dNL1L/bFPEQ2oiuPe4JqqQSanA5rnB5mcbkEVWb7oG/usvSM4ex6bBqrndo+EBO7i",
-	"Oz0UWzbz3ejlc7sUGvmidryGFrXyG/ouLsAWu8nuoh2sRaL1x9emVQm/oJgk3oGMezi7cGiqh8Lw8ZXz",
-	"fpsdGgrQXeDQKmKsRhfWTJDKmcO5VFFCyCMEerRMKKsED1ii/fzFoSe0ck4ytI8KFpA3zYy9F1Abgf5O",
-	"Yi+m4Xfnl8TeaePZ8ID8mDOBuPApGWdSw78V88VD4FUlmPaa0RxqOu3Nw8yCMeFM37ruUixteWtHuYSl",
-	"edB3jytAnEhAJ7dTlcqeyGdfPN34+one9X64HeLFbjh7KKVJqNXNlkTIRSt5NXw0yOUNQWzdavNU3c2H",
-	"7ZxDMU+JLH+D2V3TpRfnxHl1s5LCwd1UOb6px732346oUQB6Tjt0Nvgw6qKSrBLDV/7xMxoh1T4Ps7Hn",
-	"Dba9BO4Enh/7A4YwrHxqTAITI7HtyyHl2qOJdMyQr8Yvzphirj2da0+wj2mSjGoTagOtF620G846tNFL",
-	"UoNtKv4piJ3quck9gJp7tZqsYZ5ny/COvT0OZ7TfQB4z4YIHQhI5R9a8G0xwn0NRcZXtq2SBs/oC3HCs",
-	"koXcpioEC+d0O5Zw/QDpyc9L8QfQaBSxXltMLIkTAuxLRKbHcnd0DQf/Fnyxc/qxP+ej3vHRV7Vnf5Ar",
-	"ds3ZYoOyWOidrPao+SwEsiFNCk0zaAi1S7R06mKeECUhlgB9/w4NhYko44HBRP8dx9UBlZiOyawhpPgG",
-	"57776Xj8snlaXbVUAmtIG4FH6hByw76Uah/HQql1fCoowat8KlvI5xpuFSaUzG65q8AwnOL8wsVzza2r",
-	"D5Ior5g4IKFyFhFJpFXa9vr2JPwx1Swoaw7tzTeQ1P0hsE95ot8LawW4AaCNPPwRFMbcmgompueqniL4",
-	"JpkyExXhwpfLxk78iCcplGktEsm5XaVXdDzjgnV0FNzTYaS7tsvisTOrf2s0dfjbrvLPxgUwch//8qGK",
-	"J6VkRiiZ4xyQwu2GR2R/vGmA5cUo4+NeVZbDRXo7A2hJ0s0qJbN4Xztvg1FR5MAtUp/QO49H3N59eGA0",
-	"g9HbdJr1O82yuN3jFrLBej2HRIMNm78BL3boj7b7/uzwm7KW32E1W1koNLI78IwRLecMLZWiCUYMG4nO",
-	"K+bco2HAdmnLG9CNenMu7EYcUTxRGASOj5TvPAdHyDfCO2TA+rLlbpa2kwPUaX3yLvsUmDmLdZboSKZL",
-	"YhZ8zG76TwgtZN0tLQHYy7mJw1p0z9Z2qv2LNpraPeDqRaNf0Ov6u7YVOXFclBG/9p4nfL2uHUTmXR+c",
-	"db0ehdOVACt0RZAGv/AW3hK8mAYFG7GT/4gDdapmz7FGs4WTC4EPIRFNN1qvfZVsYGyJnnkccm46wVSz",
-	"64Mtf7JGuOIsJYJ9NFHzAEZVzUxacw2RvjOqzQF5dvisRAqJZACDM1ZTCFTqM4o/1NO5dLh929L+x3tg",
-	"B3aURBoqTmHxmlj87Zr9Cp2Ejp//qH/4dIWf/xYKf+jj6R33rmnGgXu7GEFV//HqkEkP9mptH/yCChN0",
-	"2IekN55Zm0oAAVMqdP/wqJf0Uq7Y2EiYuW9Pp+M5618fPj2gOT/ImNFMjNUyN9CjXn4hsU/pHffUZPz0",
-	"6Iuv8OdfsV7qV80C/Bb+Vl3Dqwt9FL/I8ZdfuO9Z48r+HZPJvaTH6OjXK7b8Ffryo5/hyS6HxeaUZwB4",
-	"rP//6vIoKa3V39s8G7sqiJ1xQslF05mJRbDk8IGwzVRuoxlq7/ULCvEFLQmdKsY0MbJ6vKHaVs31AXlX",
-	"FsyG3h+vIKCTkQi5wDoAKKvBDX6iXdme/TCghEbaxVeVhE5D/A4SrmpsZV3Wmg8t64gdw7rx+bFHpYUD",
-	"1CS/uwttV1Dkf+rGP3XjXehGtIpiacPEOBWREfKX07NX53/tzFK9DRTAlfpCEmsGYUdrE9ZZS/bFM8qF",
-	"VZqjWhIzaH6/YxP2RWnstWHIXqqluxIW5aWRQJ62nR1aS01yYYA7XmFW0hQKFntBl4Rm/IqFiAI6F1xH",
-	"kRsHOk3JTGrjsqq3BRp2ZKdoyUK9QVJhH4c651fQT1umAm++1p2Qk8Q0cavu535xix/tAGUi3/cOQBLF",
-	"YQZn1jYB48W6P80oQNWgxf673g4rSRcb3rKh8DhFFJNw7YnpZopNyZE0O6IlNiB04BPvTUF5YMQHBDB4",
-	"Ka+YVwWwtUjvHCMO7by/yVpU2hJgEKOlQPCG4RJXO+1Lp+0iNKEJwpbuvKN3iif49dPDEgzvNZ/OTLYk",
-	"IyUX1rvDjs/Nq9Psa/+x4ASV2+nb4QQhS209AjlV2yEEwrLeDUIgptKxUBR7eN37bVqy0AgJ2KxLO0YF",
-	"7P4s3isuIKzhE407t8sdty3/7g2m2zL1HlPoIHICT5P1XDIJ9AzPmT4gQ8U0M0MyZ9RBukIaF1ozPW8E",
-	"8JKSUyhwdhNSS3L0ZahQtmKno+JmJLnN+HUdpA0W/p9f12f+a2gd4M7h+iYvXl1xfPVeauhE26DlqzKu",
-	"Q4xpbIMLgDLbjPeHouFdMSPWli00lw6vli6AFA2wymWbs2S/ceMUvZYpgwXf/xBRA3U4uuYYNRyH1/AG",
-	"22vLxywl7+LGAyNxyRJQG7dUMK2q04lUU2kME/31suBrmJIYfXKNk/Ctf+6uG/TACpUq79MtQAEcgBKR",
-	"wMOXjpbWzhk7SpYbZL0STP751tvPxTU3iOXWuPWXjRj6C+/vwAU4r5eEF9EQHW5QOUynuxO9jddXUMAC",
-	"lV1LFpuedAxE5Xo7t87XtEIXvW8ccYjy0Oy0kOpKgwWJ7EzaqiWS0qU+AYBsqjLO8Gs+9ebw6K31iek0",
-	"36IfwdM3eIbl+95mclzGNbFzeAtfx4PVPVZquCDUzvUAPBznK/VAClmfprR/5I0F9F5La+FFyua5NEyM",
-	"l/0f2LKxM921B65pl9/HCXVLiV7aSsoDXgYSKUnPMApRCuij6P9Ge5uHK8o1v5+eqZdcXAUU5s48OHhL",
-	"LHK0J2jjg1OvvQb2Y7m5DWUZjgM+HuMlfApNGQ4uxR0Ub32AOQPThEbCmn4eGLRyRjoRLYBRP+799tW/",
-	"KOuJl+BmECqw7uhCKjuhsVSKjQ2ZSaUZGQFkwrK3g+Thm915VXhtyOCCTwV0gfUSpxZg4Atm+mdSXvEG",
-	"ymXNNAIQf29Mbh2Tg4rSWLHZ2i4zP5NzaBkdLa1e5rGQBEkvzOz2IvNYzD/xdG3k4YXRqN3xWvYaGPKb",
-	"Qi6IFE1xh3WafkeIqO4CCsg7FK8qeBu7KJErtlyHzxVFw4GNywPY5NZ1ESaBpE+uuJ1YEpWiIcqPJ6sC",
-	"7ivhgQmwkdmY2h5Ba778YOfUobH0A1t2aiW9ohBNtEsbVfkBLA7NWEoKwEK/YbFuGgGyTx0oadbyP5yS",
-	"kSwgZe7gIl3v6TG4zy6XjMWfQ2tBD+3sDg/IK9wubWSeM8jdUYH0pSfOG0f0JjxeWLWUkLRQvl4Zakxq",
-	"cvAwX7eva+0obBOIgfwRaNCaVb7iyfG2aemhu6yLgNHFQMmGzUoUKLkaaTtlRSUyUcztTmRyTLNe0rsG",
-	"GfiwCyjCXrIJi8XrEY/fKDmFe7KFhByjmT+mVLBFKZblku8gn3O21pWy9mHiGpOtyXijDPanF5ggnEzc",
-	"CamtFnjFep0SPnaap7d6wF/p1bdfwruncv0VuRLNmrOB/+Oahc/YNcuQp5FIqOzCYMZUUWG0PTIl0XkS",
-	"NBYADNkbVCqoovYTlsCXMeXXwAqDtYzW57IvAF2uDCpB2EdfnOMqRaiBhnr4DPvI6+In5/idU3ylW9SF",
-	"i6IOXp++Ok/iUC/8hkgVhQ8HL55XHS//ZdfrXacicKU2hSsD9ytC6vqLG+G/oon9Vzmhvw5+of3/POx/",
-	"0//w//1j7271DC7vud+fDiV+GQQjlWVpEGAsOGnZXt6FdNVca0M3r535V14mS+STKadxQIb0mvKMjjI2",
-	"9OAGWM5EyZzyzJfQwu1dX7v0ujKZDvesOlDnfLQu0s41gsjLibXl54hVVMbZ4iltUUj0FntkNCBjjGeS",
-	"j5mL4AAILGSTMF+YZTDoAXmNsaZoPlXF6fRObaXR6h7tXKIMUwVV5Os/Vz1Wn6aLsxIHWLbXS+LfQZ7b",
-	"nvYPELfxUBObR0sqL3YP7VV3I5NnM2mPLe63BI9iD5Gs6pIyftCAAnpuxRCtX0cIha41GrxZRk7fvMCE",
-	"bihkslYOBlXkQoTP2wXnwtpbLnfkeI5Xg4+QA3vjJ9ZNW55/PA62M6wjuLS7RCaeaPf+gBwaikep/3tX",
-	"8YpIqADowbhdysvl3vI2wr1v9sZeM2YVma/TgRYOeMXjUMPhI8ZOjlB20NfaKFD940JcupKCP8PUvniI",
-	"i19TutS9428OS7YCmhuw9vRYwoie0HazQ+PX+X5C09HQaefVRaLUaz4TA8K/3fEQMmV9w+Z5hn0tG4JE",
-	"1AeGXsuUXYZnPfqsavw6neM/AAqLiRZvu1RpdR+3wXsAMAesa0DMzDVQDvGKdIzlgABoncA57LLUa+Ac",
-	"XKw06lacU7G8fUnBNelkPbs5AneB4LDb1tSahacB6wxA1KAWhbqD5ulQ/OZUmXcj+LMGZ6WtXWvfaozn",
-	"di/uRjn8PcI5tKBMNyk2cpehD2AMtVTGRSnAE1lwvQKnhGy1ZdbBIIOKy8zkSs65bqLAaqhWWjUhoYvv",
-	"hFAy56LQ0BMGIUQli2YuKjv7ephjj7bvI/Duxz7898NuhZAP8K6/kzt+c6VWnzm6iQsHBmDiKm5KzCas",
-	"rwGCRNRsDk6syUF5jQBj2+qyThm/7Zzux5CHolEPBNihJX+appuBu23QEgBf2wXoCy3AuN2LKqtNb7ED",
-	"HwWW11soT9xmjddaeo5mOGXCcLO0VsM1E0aqZTVLBgylEZyypjxttP8erN3Xqb23zX6sR+iqBec6IKdo",
-	"BMwpsMZyTRYAIF0GcciSmWMCmXoupvZ2nPJrFue0gYXqwln37wUmsxUrYTymEqvIsZKRK+IWxlFdVtBN",
-	"Jh4JFJmr3HzrsDWdhfkQLct7sigbLUn3h7b6tWB/roRcCEh/Of+BRz7ebqak79BC+la2jpgmWxJaQYYF",
-	"qYOvpeV9D9ndEXN8sHXm4in+5aEKkpvefQhTd222qtAmwuqF8Hm0lfvJTso1HWVrZOf8I9egyeKb/Iqx",
-	"HJhDa4u5nuMz/5i30IWRORC/2zWTwh9/QEbn2t3ehJs9t00B2H2zOQbZK6A6sJ88iLr+PFh5BOE/tT4u",
-	"sMvXc2r+JOApf8wNfckMobiMDOha4J92dzEcYHV8xcqdUi72sgmtDZLW7Ze1EKLaoagbyszYnDgzMWU0",
-	"zXgDKqBdqucKZ/gwNxJn12mZA9IvupMJVcIjZjcUihBwgbFKcjFjYj/H2hejcO3LK6tEINjm5CI9gfD2",
-	"gJzqKyiuhJJNb4XGu3uCRZfWwAyhKa6JvGYqLXzBFnC411Y/t3Oeu7nFYXIXhqp7sQq7lb8f7M1pb/CK",
-	"ygBUJbdhAZ21RG6d0WvHYb/frcHE+rveKh67jkpm9goryXucVguBoKD5dOU94CgBjVudzJ2LP65VgJfI",
-	"3hdG48auxweImhmfHh7CVXLFctMcDW7qt28Rj+EBBmrhrTuN1kZNzNbvkk4mkkqr6X6iMJHKyUATgo5e",
-	"Ccph53qR+wptQJ2Ev0wUYyigkd3hG3D9r6AsH1Dlx1KlLMUyFk804UiRjSzGszqX8luY8INVC5Ue6M4E",
-	"oxJQdH3QHEL7WKANASHXBB1xmUE0dT95mTOj+LhZd7xiVBcKW7EjJ9TtoZgSvdSGQe04AjdCFHhNYvqV",
-	"G7A75eJG+FbJ+RYfv5RbfPgdT82sW8Hz69SpLnICB3smgTvOEYLuLlCBs+j2VOcBORWEGmPt7ogTXRsw",
-	"z726QY477GRqiHlbpf2mHPcPdG+Ft+42y4h7BK4m0pqVPEIoQSA8Fxff73KVNflOf2dTDiTXXkYSR4II",
-	"9IUSmky50SybHJB3Dp1hqPVsmMSpSbyZqL18PPk2JFKspDucbfsCQF4VUVXVcbW5pd7rrkruO/0ZXmML",
-	"D+tp+6PXyerf2bQQ7cXdG0R025wocqZtovAGn7Dv8nOj5ju3uszqtxuVG8jaY0WymvILrwBzaKDrKde0",
-	"S6F8Da92R9qs0yShv3GiLWC5buvWC0KwPWrbMRnaqdyAmooOLMutCkPUfyEXaIAPw9jDsn4jfkerF8Nr",
-	"ApzKCDUrDpBlAYwNavGbUKcempg9KHiqSK52BKWqiJN1pQC7fp0bB1yRRI7YEtLP1ciNzLCtl4ryypMC",
-	"mqTnDNr6s6Xrm4Y8tnPTKBnLfIl55eoDubBmYh3QOky1+9oNjGJ8rJRAIBuxsznawFw/c7TsPm2DYS+I",
-	"tEL0lRo6ohpZMRXTRqp9g3KKId/CuqCc5/b0eRods3kCdyqee6T69LPWV9ojNcFvoHohUHHCn+tR5t7C",
-	"lP5M8t5hkrdQgqRAwtpRolfr2XqiMOZxKsaKQSUSMCEr5knDTwAAT3ktZ6cHnFYLaBFZF9dBm6tDzRBi",
-	"NC3sBE4bmdxdaxhxcMG54tfUYBNVKLx5or2Rtt/+OOTh9TsEOgkUgK8sh45ZCMtDND6nysHw+x5owzMo",
-	"QrrVvXnLruUVtmLUt5T93mP0uABRNUw1Z7+fL3sZnlpt7PMFZR5hR04mUGV7AyRXsWuJKwYwPEyktZUX",
-	"CLiy/x5u6aQ+8nJZX6blzwaW2UGnsQ8fYG2rA7Fut6h2UAioDVuXvfHsjXLuyL5vsUgctQ9EjYscohzL",
-	"ssaQZva9UDVQQWC+hKYyNzoheaEAh1cRxRChfR3O5U8496i65EHqjZVpdhotW621wTOuCqFDCjXsWwBG",
-	"uQKPTir4R9Tqsd+94qQLMNQGsMnrnQqHXRLDASrmoF7gBXzwzZV/JRGAEBTO/vT2pbZqLeU6L7zROmII",
-	"M+ObU8BQDbbOMQJ3emUHixWWBZLfcAjnDTWJ9qXKNe9U6W0GnLy7oEav0ZmpabUdxMJoFWTblw/VCmaL",
-	"QggaZr2/g54t7riuJLwmJfDQOKYf8oDBXINJBDBLsS2NAZa6vjs1ZfcqPI08YliTFMS+BXpMWqYYlU84",
-	"3osI+KtlDZRdlrk8kCpEnIG+llnhs9NQr2WlgWes1BwzGnORgcQkgfccLvLaIAZM6LlTWn8qkY1MpqDj",
-	"IynC4MM6ZU7FElDF9hSofKqs/beWTRAUibuFrSABxoVdZMoFUwfktQSkJz5mnhafKvB1rV00DYcizB9y",
-	"8UUOcScAt7QWVk3BLM6t5ZjY01YtazfHpsgovn2khqAbthU95ECgYvWMo42WcbdtJfz4xO5OxugO5pB3",
-	"4/vAu7AGsCVC/PHYPRVgn1NvK88DrHLGxVWdNtHM7IzjE0GarEAgt4d67KcHc90PBqhtDOELKJYL0ReX",
-	"BpGC9SFBBouyLZxwnhVTLjZHIrnZX83n9o/eeA+vBveK3a15vXkBhQlu6EcPXIIv0nk7s9uq9bQv60gs",
-	"V7d9l/7VsulZG7QiNOgB7TpbSxOj0Eyv6WrFZXsUfa2roCZ5EN4Nefsau1zhBGGeO+VT5sOW8Wl6AgFM",
-	"twCO2m+sWN3B+o6Z1te17ZNyF8gmm+7PWlTG0PQKuaLazlfcDbq0pjXQG+Hf02EtlEkbW9NB5QvM6h6a",
-	"TXHgewQu2fIUxwoUw0FbQHiRS9+5EGtvazwjr1XU6dxYyIdDPv4LE9+k+xvTrdguV6bnq0NAvJqdv9+7",
-	"M9DlPcrLs5TkfW9P3ykOS5tZ0dUlLkuJ9m8XelwoZU3TnOcMcknXTOla0CmsHWt5gVs/PndyjW66U9Xj",
-	"cmf3aRu71EkpqZ3WfdyoOPJ9Xqlbnu1mzToYKSrGsz4+5vYWLkOnrkOEajIqeGZC4x3BR52Ewi6Hriuk",
-	"cCSGbklKQhYIfvnCaq7JnKqrJqCwv8PTL+l0rxL7OpAwnPdWgPsbAMl2JHzRMnSWpAkaBMbCqBRsKoAH",
-	"U6RmgBCFZhkbGzrKwm5uxI666b2Ps9Zr4qzVFmd1s8M5RIIngAgKrWWOJZqlEFTD2IrLlPpwrA8C4pkq",
-	"MKzvAQu4C+m6D7uEvRV3TAxgCihxoOE0TVnqaGvw7Pqb0U7ZqhCfUaLCpZPGVCnue2KwNNLbNxzJpmor",
-	"IWl65lbrHjQ1TVNu/0SzN8pOzHAr+hOaaZbY7Q6/wtLZeh1jN8m+WXTajg6f/e3Lr7+67cTFZ/cXHKHE",
-	"8HOEGnd8S7jNsPvSUAPcDuQHXWJimxI3Isq6T3pzscfFYX81px/7cz7qHT+1P9kjoN3irTm3qaITs5av",
-	"3Urzi0n/FTXjGZaVYJ6EYZm39eSisnC4RPC/hCklVZPN/hwG7jSBNoE537F5z/WYqjTysZ5oQJCHhQ67",
-	"61TLxgGZ2tselhBVGYWSPrjgIaytZyz1Fr1zAWDr7H2wmEnw+9wHy64oipNMyNBvLlJ/Yf+AO2vwKzrS",
-	"jjF9xVXYb187TXjCzOqPd4Wj4PySTmsOghXzcBAW1EXyO2UhuGxXimrdELCOUTr4xFeCw31HuCGaC5eD",
-	"8zJhFVW0DNA2l56UhUgI6+g7TMaQ2LWz/tX5LqW8VbUKdcB3+IrlnRuMHCcEzlPyH2hgPnhTmLvWMDtm",
-	"70ZUs1/dUe0df5HEX8WWIzvrK2blYcFGVuScAXf8yRvG+HvFtCwUENB8+vz584fPG6f5YKnuwUFr40ga",
-	"3/Bxx2fTnpt21fyaazo8aZ3n5zqiHZkVMKTjEcmopyb3d4K3vevhn96U836A8R43uZ/dkenSuWoKkrUT",
-	"APqZZjylBjuOqb2XM3bsSgtynFNUqebKisEXKoRTpuXMAklMYxzvTdHSxnYQInLzuo8YkRu62yBRUBZh",
-	"v6hvtNhUpG6PEPlnD3LFJhmfzm7pFxvP2PgKaKmgrA3ijVGNVoLtK2HGMad/MDKhFBk+52IQrvbSFQnb",
-	"pdBYDwW3+wm68RigVlLO0RGX8qqUcA9LL2pRBt/4d2vB0NyVQqiE1u0d936jEYr9WNkbqI/3cay097zJ",
-	"k/AA+MSHpOeNe/td+6vj3vXRwdHBYW/zW/8CZ3v3UVkvnTWn7Z0PWU5kIdJW2OHY+Mo73lEBIshsqugC",
-	"GiOhSHjOmEMrwjJPH5zawgff0OsOJ9UJzPryRKOWMEnX/AOs2sHJWzI4bXhRXLEKF118lkdFHLlSzChu",
-	"T6+vsYX2NaghPvZnHKFWHDrowsFUA3UydYCIaJz7XgDhmMxWHNAm2H8vfw8QJOOPftqP7qjM2POVVYz9",
-	"l66J7TbM085N/LeFKJUE3HTVay7BW7yqVQBMcyG2UBrNCCKNeuPamY5rFAcPdapRhF3T61LfYZ17gkgj",
-	"oyX+16q/CWcZQHnBP1aPrzdc/zQnm4d2tk9nFqXfg9hC8zAebpcroG9t31yxRroNvit4nRX6gROXmUJe",
-	"ZRliTgkA6tr/X5aM4tBUxptqgaou4R8L2qv67p1XEZVB5QYIr/0KiFYFbPDJ/evzBsGPEHeM3Aysgykz",
-	"jF4YMXun10ZAfg7O2X6J7JyaWWk4lC7fmkQ2F3xezOMkGheGTeGG+D3EV34swymJwyuyxiVogTsRp0HK",
-	"J5Nm3CUMpqUpWsnYNwi+AUZekhu3ZFKWVwRtR+eIiAnNTtogBDuir9TxIUwmD1zsklq6N4AQchFPs5An",
-	"9o19AQlk3KGzdyIVayJ/c+vTe1Dyb/ejW1hNK39MaTJiZsGYsIsX1OvdnACHBLCO14OOTbYsz2eyTsVy",
-	"E5SqdUmhOVwbnmWEThVj5VfdHJ9o/821VfxvcZYP/3DsjIbxKMOZVAD6Rcgo+ICm3CDhsYvz4+SjUWO/",
-	"ZtiuDszo9YbihXvEQ8xr4Nw6td9eQ1lVtcIECOf9quwbgXZPGnzCf2zBAW3qsi2KgX40ck3tNy5bpxY/",
-	"DnFvpeLUbdDm9eENlMRwMBJCiSoyYOicMmEXFK/o/EbAECpFoKgHgotXLAfMqJ/tG4FPZ59WCSnStKHR",
-	"+U1h7mOb2g8s4BD3EFbAgTtW6sxsLWtrdMHtvP5gBN1kOalqJ2xQMb64KbAe16v3fej/u1fwd8LmD2ua",
-	"M5lnDNYOMFxrMh9+fa1J1m4lcNj3wSf/z7X3wAvjUOkmhTUUYTxHVuVnWSUmg/SDK7IFmLumq2FvmvR6",
-	"S9GUj92oDv2rZ5sUntddIwip2OZNEs192y1fQ0M2nkk+9rz23JAJzzJNeH0v0aPalfZPf6fxlL22t9Zq",
-	"2OR01t33D32X27cN/Bvfg3XQuWwBkE9JSruXHqleHVhTysW0D6CKm3UQ54pN+McQisBGYihOIZkUU6YI",
-	"E0pmHnJVY54aBwCYQs2ya4cO5aAQhQRj9xbSEC6mlzjN30PXcfWd7qL/OIzoNmM/tFTQeICWCtttLQOx",
-	"DJtOoIQotbt/CsGFKDsA30qg2iiJ2pDheYAAJQUmp9zDmioYVhZxB7m4GxoPP0Gc910XATRMI+0QrtW1",
-	"ZdIasdsfmbVGcQ0+oVa6zdZ1oipkYO2AvIGQC4LNNIh2VRpT8IWMpUi966t7qWJN4MwbCOWqCYdgSIgM",
-	"7WP5HgE6FMP0rr6Yf/Pxaf6bj+NXL2dcgLVXcw4AVPar//7LYf8b2v/PD5/+9vkfeztayPjCaXuwzjuL",
-	"SywdvxWsaK7U/nHiWmxLj2YpC4/EgN0RZDjj9mJaDpOSeQNz54A6FadejyFdHtV8w/BpQhxKndVv7wXw",
-	"gqKum1lRmxgWWKcXVqhkBlSDKbIEH7wXtTfhv8KrrchTXVInrptqsM6eHdY0CNY/TSBI3r6PcctaVzg0",
-	"kjJjVGwYyX9gtznsS8eBBYlMwYnHTJXKJ/4KVbnKmy3BlT4HoNxam9fHpqA509oaf1wTwz6aYzL89L5n",
-	"+PiKmfe9Y/K///0/n4cJdLdZ21TNuaAZoZmWZDhGro5hQobGLIfYzLbgIpWLIfnLcCwzbf+m5EIP/4oK",
-	"GJMRhOv3wo4D3cTv3S05tHaw/a2rbg7DH5BTO4GF6/4TAE3HNBlxQdXSvwEgGsdKnJyGCT9BixTypUvD",
-	"8OA68Tgmw3RIuMgLk5AhG0KZGRNpQoaLIaEEX+iJJpr/J0sgDotl10M5JLIw+D01xKZMTLgNPw5hI9lH",
-	"bqBR6+C9OI15U5hINWoXO1rOlJYi4PR41OcA1BmIPoULGfM0Y7AnM5pNCBVkJgtVp1l+zJl4C5Jw44gc",
-	"oQ1yIzO/4GY8a0Xr24E9iqR/addhjsJlX2MilSv0e8dGF9L+eldhn3KroNg2OEkegRFlAwuo/C1NhRPV",
-	"erflbTneo3dX3LssO/dSyk1qBVqwfNy9IiT55XukEEkqluR9QJLezRhUxrsWkwg/lKMNlFQ5XeC81YYx",
-	"O1jR9k/LXYAibbE3dwsv2M4Ote+T+3ndQ6DQD32PiEjbH+V12nRgmF7T5XaGHW7elaYuDlQyIQG6EUYA",
-	"I0Ir54RRDzrDDWhgjxDOcqm5dSOeaGLfwBs+fDx7LzwFsVUt4Ou6YvuMhbzceCal9mwZ0ZosUbZ5oG2y",
-	"J+EkCH9AzqkzoS6ZvgeBj9pkYKUwWJLb7YJJeGd/wqgZ/NPmsNP+TexbtXdG4tkaNselMXTqJtgfU2X6",
-	"Xx6lh+zrESzGnJoxNIAdf3H0NOnJKx/QMFJe/Wof8Ldn9gdDs97x0dPDZzu9YP1JfFeR2Vas3VN9RWgp",
-	"bIvyLnQHY/92AVVkW1m3riALTyTG57c3c2HMx2/hFlm3HjysE6owYOfOCzB34bxblWNkHJSqRL0cuSAU",
-	"pt6qo+0wGxi7L4wGTBG20GQqfUL/BKGfo+DYugy/faXHZNJi6dV2S9tgyZ66xQM4nspeuka1vIAeTEOn",
-	"SckWPWJja2Jhk3atWdvuirZ7PH7mbNGpSQuFcSV+G9WGHB0eejHddt8aEurWei3UmBFrs3jOIWIkGQ5m",
-	"Ul7pwTD4fXY+T7SjGtB8KrxziKiMVnd6ulaYuuNvxL9EcI0llWBCCpExrT1p3ZRfM6B89YASp29eEJqm",
-	"yn5mAiyXOiI7rPtyre29txjtiqaDEJF4oxeKDf6pl9S18LqctDNYIO7krTq7heM5G7g/4Gb1jntTbmbF",
-	"CIUAsh39QOS++b1fZPdRIGCHvWubfxddF10jOEN9m4FPs8xK/KQQGL2D4jb8RNSpIPLCOHFNArvPhNvj",
-	"lCsJNS11dDLHoaNSMLOQ6ioByD6HXsGnM6MPyAqwpT1NbgZw2U4oz8CqD3ZMgiTaogkhz1qFF/CEXkd1",
-	"rPBw9Bng6XdezxpNQFuxa7KAy+uq11Y/dywdio2lSoEHzorI/gaw6/Fvg0LG/gRafSIV+JlNPQ1uxEdv",
-	"Abs36TzE6/eolQCvf9i9hncvAqTvY4zu6lKCW6SP8X5uFJ2BU+TKosl4JjWrL1FtfzlbPyR3EdndeF/u",
-	"Nq7byu500RsC07qX5hAY+R6Dutue4Gb9OXBxxIbb8y2jadlo7Y/4McmlMjoh11RxOsqYTsiM0czMEOMs",
-	"Aa1aIQZ1E3f6wivi8P1g+DkXKiJ3hLKadWrjBbzBHnXPqwaDr8iy6ssFcCIddhLvgcOhlMoBY0KhUNmR",
-	"3dSCbX2ahvKao6d/u9tS+co6dtooQ6NVQ8MLtBAd2a2fyYXdeFVsTJy1RqzX0jZ8yzPDFGIFVLfShdCt",
-	"S5FzYf0Vj3w/ow04ApFNuC8HQ3WWb+LaQDptkiTNqIJKjs2FKVlt5S3r26woj5YxlljdqFCMVBk0yEcP",
-	"DwHEAYo5eKL+F77p+0PtnB6b/XxJp53azlacCEVdahUQ5rGSVX28y3HR69GEzitOUsqQj8QHqgCDgGpj",
-	"53YSQCewkkdf6dsYSy786J0qNd05Pg/AcSyEixT2uSAjJRfWocCyBr9E6QpoTw09ajDqagMvFz4u6Dlw",
-	"x1JecXZA3ikppuDZot0NP4Z6iil3OKgaP4B1dqL8leHzxmp7t4RdxUTw6fdTIP+q9qK7wIgvRBwifLwL",
-	"ZvpnsNwN1ja+SUK+Nyb/UWTLroDymph5+RRQ4uG4grYI4pCXdMfbMfN6BTFwIAHr/GxgaI5lM8T27Joh",
-	"iE/GqNLRb5s86zMcLha92/xkt2uyMJtv2/nHnCtWmXX3AOZ2m3CWt6qBup34xNMNEnwuvUgV87z64b6A",
-	"Nhsf6dJGMTqHmlYQHC6IZmMpUg3x1HIntZwzcCVZplko6Xh2+Kw5OKJ3xIupp+DvLjRyLlJAVbEqPEx6",
-	"q73hU9Hn4hagNGvHQQgS7kZApHK0R1QsYWm5JldCLhqiI3wqXojeviUYJUk51lRA40Xq98aZdWdynlOx",
-	"JHQ8lgU0EhQq6x33BpKn4wG8Sg8BUzfT8TD1V8zMZNo6NGODNvxeLkLhD8W72SrHGVNsey2oZ/2Z1KYP",
-	"sLJNSRH7ltqj+HLXVDThYspUrrgwZCqZS/gPQ7vLa5myIeJvU1/qDUkSNQdUxnoiq4uL77+X2vzAll3d",
-	"yjjAnYdUyvfqLBIN1TihCUwqUIMXF98Tu8Pkii2Bmcw+kQIKy9Z9SMYq1J0SEXM2H/lCuakCOg3ybiYd",
-	"rxOMRDTD+4orUFgwWBMsh53Ho09P2NfoPDcBy7g+MeF04a3tBvCoe01L2BV7pDkJ42T2lkW/PSMRHyW7",
-	"kHicrOUT+Jjtn6ISBd0Am9HqWrZ7LO4iG7HhjtxtLmL/XekCiILO7wWEgs7vMQWx3YGN1eR63AnAzEuI",
-	"Hsvc/hd7nO2/mHXZljdCT8JhEGK1FDdWGhsuRQ+A0N2GdI7q4ONNp29erAI6bB1SuoSK/Pp4wUlUg1ap",
-	"Z2uKFfnG904O2P0BKXQLntDgwQD6C422GStSIHYCvbXkBsnZZs6Mx024JYzw1ocQPORXUygBWmlhertE",
-	"CXaF77jrGIEHKhDVk7dloADMuVtdgwC35+s+h1oqM8TrMRA+7tWj+pPGvoNbASogwXNiPSYuCo0955Ce",
-	"k4VIG3NRUpmmpJD9RJQSwh/78N/fRzrILm3n/gr6Bbv4K6s3MTzrXh0Wu2SP1GEpdLWBZyeHxR40JTOW",
-	"lCaVb+qHViE/EFSzjg2/ruePbHkZ2z0Sd+GrbLsZd+Os7L8t7dtSdk734KzYYe/RWdlOPhpUpJ0Cu4Xi",
-	"MePiiiykutIOHCWl6LJUjOgTqEWnKuNMwTQZpF0cu0OUvZWIX1IIwzMH8mE1cZMR/tZO8CUXV3dF8daR",
-	"1W1foXvEMjSzccuQrAu7eeyeQymQ2wVAJdtQdtaimFWEaRs3uOL0Js7gg/4ymUMLp0DOsWaTb2cUxTuI",
-	"Z3UPhui3tN5vvu2uaDzsiMhedY/JG48FfcVctH4FB7Pp+IaNaq+GLNxpV2wZKIsdPx1ccC71C4qqij3H",
-	"xTU3rE9T2j/y5j5m10t7/0XK5rk0TIyXfcxJ1RahPT08THpzLkJRWgsgsVFm08Phlex4cGx6x71JkWWb",
-	"N4v9uBC/21DDTa1XxhVCTSackr0vyQ2jDC+87vLiGIragFveyQKR4mRdpcIat2Lvg/RgIxEr2myXPfOV",
-	"mOsqFxTLGPVYv5VGPbiQ6BTh4YF1aFYLkPkdMz9HPD8d3SB3wkwfv/4TTUYFz9Itg0ALNoKG4y3wGk6x",
-	"4NKZAJpPASbzii13CP2888M/+sywe5NOjYY31ofQRBZG89TXtiqGwJ1y4trId2639bKwIXBDyjIORNOZ",
-	"nKJbEPAbFsjgDb2MrmPCcfXWqUa3dI8LxGERJr0/jsM7z7GTMZpqD0MW9Z+U3R6u4b9Oq7W/jK2fjk7j",
-	"LjvuSG3c5VVA6kRn/YqLlNhXRrx4qO48JsN/678uskzmun/BpwLABoZ2+4bXR/9cIjjM2Efy/avTs/7F",
-	"96f9p19+ZR8affWSz5k2dJ4PE2vzQld4GrCfPLaDL3N38A72V1AetDm+A7jyEMK7Al5o+yYBkZS6AO6M",
-	"ev4dajDsb5zXMK+NJ7UidLuysqO6qwBwAsGANfqjX00oz1hq99++eO+4B8+qwX/AusKZMbk+HgzG/MAN",
-	"diDV1OFyCNy0zQ14t0D3EN9yI9895sNOB7H5Hhq4i2YTzFQHqAZI14GxzHoUXxxab7KhOO15OcAfiDXa",
-	"vfWyey4q4PRlAshvg3g0kke3JSzg7w0Uc79pDpKelqZMyd2PxgwqWu2VO5HXLgMSgvIn2GaklnXFsX7o",
-	"u3f52heTDjnnPDJVkBNXig6VyHOpWGvSsR5J5kfcSSw0cY1JkFlxbaCLWiP2kukHbXvdzQZSYtc2gLQL",
-	"udhy06rFJ596vvvh+JcP9hxgVMH+8MF+UF37FXbNALCGbry6YniA/BG+JceTTlsPeTVCiX3Bdl7Wy5lg",
-	"/M59xTczrn4LyhjQdnN1aH4UHwBZ/c4rT1SDqKKFuAG/FzEf6NqJSpJyPD0JwK5jHzsErhauvSC8awoA",
-	"OiuZ9EKAAz+WOUeD1xellt+NJ1UzC3fIEjAfYQJzyrN4+vH2f/7w+f8FAAD//w==",
+	"7P3tkhs3si4K3wqCeyI0s97qduvTdnfseKNHlm0tS7K2WvLsc2a82WAVSGJYBDgAqimOQxHn17mAcxHn",
+	"wvaVnEAmUIUqAvVBtWatFeH5MVaTRRQ+EolE5pNP/jbL5XYnBRNGzy5/m+2ooltmmIK/XornldJS2X8X",
+	"TOeK7wyXYnY5uxXso5nn8O0tkUti1ozs6IqRBVtKxc5n2YzbB/9RMXWYZTNBt2x2OcNfzLKZztdsS23D",
+	"W/rxFRMrs55dPr24yGbmsLNPaqO4WM0+fcpmL8XLwj4JDe6oWTft8WKWzRT7R8UVK2aXRlUsbPsPii1n",
+	"l7P/9lUzyq/wW/3Vy8I3vnxNTb4+HuT7NSMv3tOVHd9+TQ3ZU00Uo0U9ujWjBVNNd14uz7CtsBPsI93u",
+	"Svv132Zf/202y+wYDFO2gf/1t9lfL86+/fW3h9nDbz79bfaHWXwCXlFtXtwxYYKZ6L7cPnMGD529/C41",
+	"xQ9TU/yKb7mp2+4sWwlfhk0WbEmr0rgGt/Qj31Zbt4JbLvCvh/WruDBsxZR71xtoNbqg8J9TlxTada+o",
+	"tgum4mtqZ3+7Mw80EfBUvZydrmATfZ2px/3wAv43Yuw/i5zFu6XplpENO5At3TBNhDRrLlbE7HnOyJ7b",
+	"vwglBT1cwm6Dx23XmDaEa0KF3jPFCkI14SiruBczIhVRbFlpVkA75MnFt2S/ZopBQ/hDotdyr1HOuYa/",
+	"BJEih63ciHBeSsHO5PJMr+Xu7GFyIxRsu5OGifxw9hM7pKTxkZuyWjrjsvmWap2Ql5396rNVwLtKxNdE",
+	"VWJITFQl+mVkSCJuWK6Y6dkTGh44eZRB++6Fhu1Sr7Jfffb2eyVXfTNK9mupGbHv0oQqBjr1CmSxpAbE",
+	"eUlKtjREViZ1kuC0j57mV3J1w6iKqfmfRXkgJRdM4+4wa66JYR9NRrgg1W7HlN1BpbS7JKc6ebhpfEGf",
+	"rB9Lt+0Yj+qEN04ByLJgipg1FdC15NuhlfDlS6m21MwuZwU17Mxw0KzxHshKxbpww9Qdz5m248flWhzs",
+	"OnFlFdUVoWXpD3+7riOWTeObwm5yw7a6M1lPjucKTpmX+OzT5muqFD34cXwQhpfpmRRsP2YmK2jlhJl8",
+	"zYziuf5eye1xJ64FWctKOaVMbo28JZUomdZkxe+YSPVmaVs7vTPvZWw+9qNebeRnvPgvvDAJo2ppN5ux",
+	"C2HcYUdBB9BFyUheqTs2qnuKaVlW0O5YFeX69q755SfbZcX0TgrNQAzfKrkoGaxgLoVhAswiutuVPKf2",
+	"N1/t8In/39+1FC0Lz/6igJmjq7msjOYFm3trL5sVzFArn/Zrr+oKiWc92VrD0dnR8AOiWMmoZl/92yyb",
+	"LTkri9nl7I4pzaXQ53THQVFvWXGYXc6er6XVqZQYtFfBQsDd+0CTkmvYkc5cmHPb1MXDb7+lDxePzqzl",
+	"cva1/b9v7P9dBP+zE2uoqbTdknbTcQNmwJ9pQd5hY40M0IWszOWipGJjt+u4FfGzDevQFpV3aLOA/bKk",
+	"vGTW2EdLAxbqHTPqcHa9NDFDDz4ma7knWyoORLNcikIfW05beiB7qTbn5IYZZx49+pZQUZCnF4/PW5IV",
+	"OVf+55mbhjO0zNud+FHu8ViTK2gRzK2q4IbkVnWC3sSfR19UbyqYHDdj9vvrPGdav/i4KykXDF68U3LH",
+	"lOEow1Rvjnvzl7UkORWwqQhHFe1175GybavXbLZgOa00i7VKDTRpzc6MSGEFz26bnBFG8/W015TsjpVD",
+	"MoPDfwWP2nOBa22bi3dtWZUlofALspdVWRBDN3CGH3VGLv7OchNbgNAk+qt/zve2mZwMJv7Xumn34Kds",
+	"FnbZagxhTZW/zoQUeN2hVrZtV4NfNx27zg2/4+YQWWgzVjNns8UhugQbLoqwT7li1DC8WBvF4V/so2Gi",
+	"gH/ecc3x6628Y0Wkv53Zonam4CXQhfjs4PhecW2Ox1hLT/2PfuFwcxWRLlWVUQlmwl6ZmFUQiwPhRrNy",
+	"aY2/UJjPZ0MDhda9sEeHudspeUfL71GZ/zajRcFtJ2j5NhjxkpaaZZ1JyNfSWmKtaRjcTfUt/cjmxRMC",
+	"TpUHmtjfncP2owsU0KOmhbufHH3RzED95ULKklHR9KgRLve7rLld+4czN8RhgXI+AnjoaJqz2cezlTxz",
+	"H+74jlnT/rw99cFDZ3y7kwqlzl6FLmcrbtbV4jyX269EVZZyp+v/+uagS75Jf53qXczERYhyownYm4SS",
+	"HVNaCncf1+fEPiUrs6sMXpPqFdOZeyirb/3zxQFOmPpvCvq9LUP44/E7qTVnEfHaKbndRaTrNT2QtSwL",
+	"otiSKbt5dEYWlSFW3REjCSV4p41qYcMo9u349LKHNY7wnPzFHtWCcbO2Nr39DRFSkUozBQ4Qru09k91Z",
+	"K4Dq1jFgJMxlwXalPGyZMFeEFlsuNKHlnh60fc+0Y8uqXFmZuTMzWh6yb549afnIHj399tGgryibwUCm",
+	"bPfOLnGLM3WD3KAH4D72hzV0XgijYsdWjqta284aulwZb7RGj0GaG3RGH38z4RjMFSuYMJyWCT8c09bE",
+	"tlbn9duXxMgNHg97qklhBdgaiZk7KMiuWpQ8J1YnBZ4yGA7+clNsH3/cf/uPHY2Oyd8JjuxXYq8SGaFg",
+	"vFuT3r5CgzEMTjpK8jUVK1aQgi25ANUDfbRqgGu0xGDHQxvCtqXJbW6VbbUj1NnHldKX5Mk35H//3/8P",
+	"efTkFi3gO1pW9lamyb/f/PzmigjYRr27dhm99IK7tSiU3XVg9W4ZsU9Gm+ARC/qlneKS5swex2BKu6tM",
+	"j/EWroETJ2KvS7HpD29E0cNNu/OzV1FaSX+Hj1pDnf1jxEDyNeUig/mWlSErugOHRC3DXJhnT2ZRZ1a4",
+	"zSECAiYW7o7M762s2fBuFFGTxHb9XsyuZrdH9GMQLho2r3sMqGCij2NSzsd9C7vAXqlpWco9K+yWsX/e",
+	"0ZIXGbnFu+QtWSiJFwFvnMgNTBa0YpcC75xRg9x25Bem+NL5BI6njwlrPOv4pRDupPagJvma5RtWjFr6",
+	"bLbkouBiFWn12pCt1FYtrCtRKGyxXrl213aNh+NoZE54p4qh/VlWNxxbu65I2It8XGEItnc34hEzYpuZ",
+	"l1xs+toidjEO4AgRG3DrrtnHuBbZxO3YPTeCad27nkIWTBPFtsyatnidcK4Y2Ozo8MJVl9sddYs0MLMg",
+	"lF6Y3LSFww6EIjbtf1ZU5Ov3dHUsBuBxShnuilHn3YqICB7R0e+cMXxsq9DIBf16YW9XZG8vYGAbYpd0",
+	"7Szx6nsNO5o4m2r4KubiGL6nWT3W3imKbJUFfNc3DeNVZLMUQ7abe2vwjli/n9Mdzbk5vKtKZ1WNv4FY",
+	"oVVSbonE0whlVy4JFYSJO66ksIaxtaJzWQmDotqZm0of5vmumu+Yyp2btGvE2HYxfs7zNaGGlIyC6xdi",
+	"jPZW43bI87cfQG9zYU14MK+smWMNj4wUlZ10H26A99YOPRcstTs9sOjPyUXmjHwQmcyO5NuLK/Lw4oLo",
+	"PUcx49awWp7PslYkN7DML2IqJ3z/8Zi/l+h2LKVYZeTxhb1tPH52cXEV69Hji4vW2+2DQ6+3My7vmMrl",
+	"1oXsE/rIGsDo8cylcquLC2LvUQtGFLPyxYqMXJw/tP18mOjmk5YyLmS1KNmYSXOX/E+f4tKrnTumLVbN",
+	"Ig5tKNfEd80PPuGpXSk29Nvv3WPW7hS7avBdL+Ehe+ltQWTiWy75eWwiIj5LuxH2ihvDRAaBN7sd7H+v",
+	"gis10YYegr8Drdg07m9k84KvmDZRRVY/44ILMVd3BgHX6BeT9aBbNhdcjNkGEGuc3J7V+bG7Od0wMacm",
+	"4fgLjhmNh3Mp5YYVhJpLIuTe3bjwSWe0KQa+z/au6LtzVipx2dwxtaX2HB8+04J9gQ1GVu54wTMfKfer",
+	"5Ge3JcnBLP2a3qvftXZmxz8pBUr80Go1jTyvf2K1mv9j3mN5ONf0fOJ1H36T8H4Hh130e7wYDqFIevyj",
+	"AiKCsW2nZCLcgAGBw6RhOpE86TeJqfGRv7HreYPPR2+ozmfrx9ye9/pVrdVqLXePVN405mj3IPGulWOv",
+	"S1obrhktTdzi41u6iq9lKVfxK39prR0Al0xzKO6kMuM1oJuCt1JFr1qKaUNde0n9fZI5n1J0E61znFhs",
+	"tV6ceimCAeBM9wmD63BHOaHTa3AaDds9d4+CaigmbqgNO/SJx/jl3zKtU7I2zidlxxK4pOz0TRzMuO1v",
+	"3+M3fjYzTJvBn7xn2rxjOy+sCCkYkpkNoAjx4UBfJMXBLj44ZyKK4QscI0suVkztFI9dg25+vD579PRZ",
+	"r+NhLbWZGN3jWldMTYvWCWnm1CMmxo3c/gRBSxNkhynnXx8VysPB1yOqf9+e11ZXwqFMPDYa0biuzFqq",
+	"aGA9bwtQe0Hfvnh93ick/5kE64QV19VIIIR/sLtO4eTdy0Ldh4c6VAlDDpi0Czpo5WflkUhJ0RnfO2iM",
+	"Fb2dzGb5mpYlE6uITL7Y7szBu9IQ78g1kdgsoeJAti4xI2INKZYbqeISWAid+nyOAaG5ZibuRcRn1F1C",
+	"TdmvK534ktHFfMMOqdCM/zr5brZNWX9KSqOHpbuZ7HCKfMO+GZyg1lCDgR1NU2tc7VFkbckZJX1v0XMx",
+	"CUiSFKG1Mbuzi4dkKRVci0EtE7kEHFfgXMsI1faGLO+YIvYcJ99cXJFCaP/jPS+LnCoAKuCT6OSz6p7g",
+	"JIVxF/denCz7j1+HhDQdZXRvol6zXxHbunZetgCMHUMYO1GPg/iCztudZWRZZDBa7HQ4ICscy/zRw8fP",
+	"ZtlszxZrKTfxQdXCER/V+5uXP0BOCBdkQTV79gTcEYgS1XovVT237jXn5A0EayGBozPqJxffPkt2wm/S",
+	"jkhIbS5hie1I3aAyQsmHd69wqd1rx85vvd8jsRo7wW409cD/uN7S/Eyv6aOnz/5UD969FdAe3Vc/fZol",
+	"tUX8xa+vn8O73Lt50Ux3azqvyIbtXLgCESYe7g4Bi1pCMQRfgINu3BK0dd2xQ5mKRqJbuOkcvPMaloIb",
+	"TfJKG7llShMpygP5I/tomBK09E+SBQaL/nTph+oGvWHdrj6NLmGtVY9caT6dqO4nQGsVN4wYebRIT7Ie",
+	"vXxkbWFv7ffoxW6mGiZDH7Q9Y0khIdBrVIXxw+CNz54+ffwsO0njDyjik1QwF9FxZrXefaCJ3AsSnAhk",
+	"yVVqWL05VPW9NPI6Dz+goE92a+XyW8KUwWePv3nS/4psBuv8sygPmDIUmVguZtiR6HSuWb65sTvNGeOt",
+	"kHwlNkLu7e/3VAl8Ya644TmN42Wfl1Kw5wCPOTbPJqLgoK0kBK4LnqVF4aCziI4Fk02sEjCChHsl7i5x",
+	"EFrX/egsNl09Rly5KwBAud1lDqIZUV9XF0tmn0q+8aWPn8QQqwlUNkSl7I8htOuyPbTcsoUsDiSHbAZN",
+	"pFkzteeaXRGKoWK+bJ6yv7Sape++G0Adur04oOsfEpIeaMQ8WZ1uNUhOleLOwomazDqRMVUPDh+wfQz7",
+	"zo0PZcPrzr2fpY2RxUtxV5TG4mKxveRqJd2lTai7d0gPNOSYQH5pxUsDeK56jJhWWsMy7RGzpSsG0Ez7",
+	"l/0pANkIJfjC+EV6nOyoSowQnvidB8Ob85QjM+3rRUjJXC7nqRkLgCd1Og41feN1bQ6CJDBjZMW1UQdS",
+	"8AJhToiIjbVbZ5pPhXHAUvcFDd0TKJrRGbBD3zIqNKEC1qIWhX3Q1+DC5ppMrcjp+6Tfjz3fughNr8+S",
+	"rl7bx6a4srHhzlTVsj28UdeMxdQqqiaAAEz0F3o9fRymQMBnVuNu8JBBsYXLhosqkoLlJVWAuNi3IhqD",
+	"R2gdQI92a47HpE5seQ91lct299hWs/KuE1w5/TT3x0gXxbJUjNUQ36iH7fRVqQO242ZgwcyeOU1g9pL4",
+	"hMArwo4dQAUvps2Ms5n6uhmABI73PCY1Zg7u0yhqTLxSlTiPgvgUwz2i03ZLb9/f1b8PzZuxP+mCr7yD",
+	"GV8d25/TIQ/hyRsDPNTmxHAr+OiRIvKJ1T7SegwNCCAAR0IXrkHW1jERAU/rrHocXTDsF46yj8OwpEPu",
+	"J8Ssj14Zn5VKG6Ze03zNRSwUtasSG34nC0hEIWt6B24RjoQEgOWK47E6qKt0coE1ftGBYe0HABtENduW",
+	"baMOt94OLg6G6ZHo3eR61of9cVaEKqRgBdnilJINYzuNqRi2Q3CChZhA6WLv3mqA0VoZdw05+caPY7ZD",
+	"UuH9vITXbqoFK9kIUGrLPm/aBUTfrJ7sqBTJrd86E9wMO6lrRM6En30MFqQRpUPk0874Ps7sY1F96fFc",
+	"3TyxTQ1QhAE2flbw8qyUrHbo+mEFN1KRQtG9vToslX2IKlmhweLpREafdshVEgGLsY/mmLjjYmhp4Wdj",
+	"U638at5LltVzhyRPXPtXUhbtm34rOwbmbM8W5+5sOGfi7vztz+/ex5NlAAI43jnguua4YD4/Bj8eGdqA",
+	"kt6x5RiYl6j5oiKnxjh8ZA3L6GqamrsgpyJnqZSSNKBYyS0oGvD/IRzUZTAyUaDidUAjKVjj0jPAsgMm",
+	"fCXsXZGbkceGR4t8WVxYC8/YPlrr5OCYFdOFilEHIPNd7hPFmx2NyOJJiJrUcv3osN/2gDVSbq6I4ydw",
+	"/h/MpVuwFRUZ8urwsgRPxvjVmYjLObqzwse98xSFUTll0m+jhjMdOEg757hDo1thjloeDm085U3pO75H",
+	"GMVyPTG/RCqyK6uVT8iDHeVELgsZjoyjR4vk74xy3mJX+mb+l0bHTJ98d8PwbYybx+Mf6bZVFrpopjis",
+	"oZnUWKETEy0TzGzUPW5BXEQil0vIoL+GRUNFgaZhYU01pq8w784u5dKuPZO7kqHtKGWpM6KrfE2oJu7M",
+	"9Q0bl5hW2xht0gzg+LEvADcPy+NB32OWhmAs0cuRI9NLAB0EM3upEolrjkAgPdPI8HacODAizSHx09Zt",
+	"fvS1HcPg7Sv1BNkYmsST+CtiBvyY3MYIHUCdK+PpAPr56sYakm4f3ZspKTV7I2OYydJdX48Nnz6satrH",
+	"3JlaaL5pK6k1NHvHaOHYfto9FHIK3iocbI+7a5C+qp5AOx5wzEeTft/V3+EZAndmI8kCkCtsgpvOzwIG",
+	"AaLOpGYnxU48+DLi2rXm6kSUeugHSzAH3stok56z7lXEr0ZrMdrJL25yMicvvZLm5vhI1NYyERVJaJk0",
+	"6rXv/clIXU9sKq3lmrGMBPPHO1031Ebtx4bxXc1LcTwEbxb23iBkXtkLwU/22dGT6yytpK7+jpX8jkVJ",
+	"SSCOltg2YDN7UxAuW0dht0AnOorhRMbFQhaHe8tvKiqWTm5DJx+weBHBPprxGWvTkx+YUgl2Fnb3uX7f",
+	"5s7jDa495QaRIBoPwCRbQ8y1iz0KLpP1grnVGQQnezG6D2RyLZJfjjmjN3UPQ0vTUOulFKyYe9aXSb6Y",
+	"VqogLcufl7PLv56QNPjrce4swzizAZ7DBSOVZsWlYxc9BAhWuysKtlK0YAXZr7k1/pvL4NLtm0pgBtIh",
+	"Iy4DCfh4FVmBowX5thwEjX3k2miAXC+XcJ5is/YmCTnX3N5H2qF85fEmSPQtiYa8bM0LhNKhdJ6n0iO7",
+	"g+f5uslkpcAyIXKmBMC/7TAPV4gKDACM9SRI5Tv+r8psSAUnfhYMMuaIFDUd+UrCzAMp0x6mUEmxOo8r",
+	"rn5PH/u444rpIZ3p0ARwPSxpvgF/haMWbMifMDT0AAiSgxc/0MTzLKmqDNBLGt0/49Xw9Gz2tSwHleqP",
+	"EuPfY9XvtAz5ki3NtBj4KNbPmu+z5Etm52sO7FUxD1yldINsdIvmGK8wMt1a4+jyRO45kCtrZNxAaJC0",
+	"gZZBd5EhCwbMV0Duh1AYqxLiITd5F+UyfWnISjLgrku0EXoEJicj2y/mTgHMtSckHyejnxt7zWbAwTUi",
+	"d/x/+OfwNxUb8YOK1axU/xFZ1cckhmtaWJkIOAQGWMki3JGOvBjkC4xRTXmB2lKvAWuxYLnc1mFZJFa5",
+	"DdmKb9uMxC03tfEkFEKGBMWRft7xeGz0BwXVJLhZY/II2hhXhDoefSng7ANu+5GxYhUrKYB1Phq7HDi1",
+	"kzgTnat4qZeXBrGEFCKMcBrbKRASEIXA8afXrcUKnaJT0SDuYvcjpjdH+S9Oi7C4SOu8kClnDX5vpGll",
+	"ZwYPjM7gvam2W+psVrldaCMFm1dxAn44V5uzHNd+KdVKGsPElWNANe70dbZbTcMBgqqYMycmkG7oipbz",
+	"4UANrLyvYYRaisBvywNACWqrCe0523dQPmA00d2uPHC0RUYEbzxca6qsBN75/sTFKWQL9faNBtocb0gj",
+	"UG3pCcbScrCkMjyz8J7hj/z+qwpkBUQwYTJC9vbCXqBccNRrL8etB9Vx6qI4W5o6NaexzgBZAPj4h9YE",
+	"chiw8YHxhhejbhTZW+qzbObO6WhwIWgNQxITU1PG3+vQNCwYLdBoGBMQ3VLcUm7HezOMFoeMuBs94SIv",
+	"q4IVQIAMCsEawQ6cSiGiU4nCmnL0gLc0K51ICGwNPnveWavdW3JTiXc7F4gxKJJp9rG3zsa0PAy7vG6O",
+	"Jx+yrJWZ+7HHY4Iac0zHdiUQKd+eueYYbc/dwydfP/nm8bMnXw9N307xOqW+c8giahV0Z9bYARBNddlN",
+	"V0gDiLzY9SKSh4++8fZ8Z0WfDrGlBWbnmPn2+3YOTOgRaX4Fn3vL3t3tt5VGJ3eG1s7thh1u7elg//Hf",
+	"AVx9m7mbvauxhfCNhmjPG2P+AHIdaXnKw6SsR9/0Vsh5/OjYqgjPnhRvWfcVA4llHdOUrjxRGdmwA25D",
+	"zUqWGyjtUjsnrCBG6crswh/POVjxoL8R3IyTvqYaKAwz5Hd1qUSoIIwkekcVu6qvgV62XbUzjjVnlpWm",
+	"aHjEjoS4Bzx+rPZr9u/4cvnZmWjt5pIgdn/9nuSTU3y1nv6rFFCgG9yzPfLvyHzeRk8iW2ykxxFJHGcC",
+	"2lYXytmzxXk7QhHcX9yoR0Pamo59z8t43RnntWuIuutqelxow6hDbIWQVLQmZ9nMG5OuJMgBch8LiZ8c",
+	"w8jcXdP/wCeYaFPlGzRH0cA+xXr4Icqcw5ZLlht+N3h+2Z9jwkxrm8xXrtmxv532fGcZVwjJOHp/Foyj",
+	"f5Xvx7sf0lN+cf/+K7l6FYWaTwoqKbnbxRK7XkGdvDrt3RUzAzpXia7jETf5VPLke8xD79Sv8sXnEsUi",
+	"Po6A8yNE0GdIxMG6rUm0+u142T8vSSF5U+vvyk1ND9GBO4wPNY95wf1Kuuv06TQ7R76N4Eb0xdVlVDO6",
+	"E/y4js5e1oa2PicvhTe2VQE1EwoXxYbKBZiogKUUOVJa86UjcD0mWMbMxrGz76EoKR5Un4getjdoj3Rk",
+	"ju378lPDGjWuWLLzcX7KZi4sMfq3DihyfLxDpc0OWj07NYH9KJ8/yuAX5aLrsV9GZl5itp1uAgeQW1kQ",
+	"eLyHvx+XoZ7Tz0/j7/YXZPe4v3+Wxsm1ztAWR0mWS7KwX0EN0CbGAU8eS7UTovHRISc5J9bBkVDvyb70",
+	"1yhWsc5gvodN1j12RpBB9CP8QOvcC7jPg2lOgty26hnNrCw3xiv+5WCv8Qo3IQyoD0maAPW+/fAetwjX",
+	"ZMN9ftc5uW5T1depaLfWyMPwxq1iyOMyBxaoW0I12bOyvCK0vmnfOkjYLfnj4gDZR+4WD9GLW397v10x",
+	"wZRtObMfVqXBG/5Sye2cibvbP2Xk1k+5e7th2x04U5q2/2Rf7emL9I6VJZ4JMLBbNJ5u7TFS3xUatQiQ",
+	"+Yb3SdU7bc2LggnM4s4wlF9X6/HUFhm5/f7li1ffzesOt7tPKGTqYjodog+kVUbux1hVqK4jDkGiGsDQ",
+	"Ag3UEt3hhGmL+N+1FOfv6P61Q3wGqQKnYMKmFhWfhBgL39nyzNZQuCb/H4HixxktsmBnXhzc3zMs8tVy",
+	"KRhGtwFnmCtZGDVIXK+acjjJEltHhR29GrL2UvNv3MPx7KRkcvr3mIoPAndckOqc/BiIJqJSXDGprYQo",
+	"G9uOBoPCq9IZ6oWz0HrFxz5jnw20YYcVySVN1oeyezIDnhNyEYJ4FCM7VQErAmQVxIOO9wh1BFh+girO",
+	"fuM0BErTZeD/RVVA3ly/fgEUak4Q4YM4v02ClO4aLmh1hGVLC9s6uDfAu2wnJdpgL21A4LemRNM7VtR9",
+	"H1EhJ9y/QfkrL7J9Wxo3j06lhE24+rR3Y0Q8K2EvALE7dX3Qyb2Ammxl0VTA8fJXk5vZYV46uUNaBZS+",
+	"bkXf/otafSQP2TB+IoIB9E3o5LSN8HeTZrpbEf7iImI52gmNgAYoFkbhmmgGm6buxjn5i8PsQNlNOPFy",
+	"a8gW1nRY21MYSuBzjat1RO836DKHlTvu03eoQprggBMGeCN6WWid6xwViobjlbxhDESo6eNxtBP6MZdw",
+	"PEcl0ioSdsfZHsElsOePxe6cvAS4ZEsUqTggppGVmtkJgzoaVu8famZaZ0nU+rQIJgBOiO6OcOGTE4V8",
+	"SFSsTVmzt3R0Xqml4xRoTjYXAqrvOk1Hw3ga1gyhUDIEhzscZmi2RHSjKbqMnPYLqgfwV2Et+2nZXCmM",
+	"DzJjQol+YvY8Z1fkwns1bC/HegPpNIRVl64lHHnQ3eTkTedr7E5u+gDzZUIVhQPRTsjS2un1ZcOHo5zJ",
+	"3B9fjZd/GreOR0Fin+aDwCbGkDtswbAsYiQa1z/PvhuJaeaRnI8kDhgRBBP4yafhE0eiqWyn+zOm/ZuT",
+	"dczDNgLDu7Afo9vRapiigkRRhbX7Y9b2izYEoUsAJuZ5je04Vuy5Kws3omxSUD4OMP0AWUau9hS41mlr",
+	"K9U9WNmhbMxCbp2IHKeErIRUbA5l5iPv/wU+xyLSDdL2gSYf3r2qj0OkuqW6Bv+eAJNN5O7AV/bYTOZD",
+	"QpXXMeiRt/WDrkaL4rlJ1WOEH7FUzZW5rpZL/jHFHSatvbNgay4KH1U5D5MhBBI6u+R3gCFINZ7Rxq1m",
+	"qyd1j1tD81PbmccsFOrYxgo2xA/TQU1Tg45tp1HkjlhSLsiP79+/heAuIL0l/H2TBb5sLlZASb4G8NmI",
+	"k98FJzuvH5iP+wjchPrmy8Uog7ecwJn8RbXaO/DQBgpFu3QBLbGW4jqaUxAtliiOgGfffD2irGNHZQ4S",
+	"cTcqtOOkp3BBsF9eOQZ/a38eb/vzwEN1jj8IKpjPLmelzGkJSarZNP/av1SJ34e6jdj7Aq9QZKWoMJ5k",
+	"x1HqDxrwsDIDW+CGurhDNBkvcbQ7D1683sV43GJrvx9TdTt/YOMvHAI6fd9kKXWrAibyTfzxGaGQtEaq",
+	"L/YuVzUYoEb2anrQ7WQ2xYhjA/ZwUvRXw/d86erfk0KO5qXrr7+1ZUXq0uyw65Bxm3CsWbs5hn64sSO0",
+	"3c5ppWEK7KD885DD4XhK7AjtVQMu1Puky20cWUuOnug+5oXQ8fqfLCZ8SsAzEWsLR3kvITdo8G1DQD5y",
+	"a5zum/bGR+MegmqldjrPE+XkHbIuwvw4ZgOM51muNFMp4p5KOxZAXJ8pFBSd9cbxZKNk2qM93rh1OIJe",
+	"WNst2oUpQKoTq44epVD2J0YuzZ/BuO/jND6eyXW1XdSFxUYZ+u2Ylp8jGGU2c2kdSzM83/dhs7YX8MtZ",
+	"rfXF4Eh45Y4JUjKjURFDqpg1ulYVs1YXfMMF2UPOH9gSkLRXcrGBIO2WHohmrJM0ekW2bLuoK7g4PL5p",
+	"V0yyr55lM3wTcofan0SdCT+cVKPk84GX0cm01tTEUvUvPtLclAc4DeWy9qTZkzK0YI9wJifkcUzLQ56U",
+	"WnAEiU6lP/2gZLV7z2jkyAA+1Pheds/3Czn+3j0dfbeVp2u9mSgr9aUqcGc+G8yzgQyLybH7FqfU9GmH",
+	"d2aux8kpeE1jZ8KO6mF8kH0mVfD7xsVJcwa5TT4qy2vfjN3s/81n6whJFkrutb2FMlHo8xEoN9DG9t2x",
+	"of1YVzauKyg4Tou61i5CKJt/a4M44KYGT0zD/Chj+Pw6+Barbp2q8D3RtZvIN72u8/nB+64x/4zqIKa0",
+	"p8LosbmkXUgZjKweh+91dM5lWUxXvs0Edd0AA3ujno8TRuVeGhvFy6LVZlUBeLlbAyq0qpsuvdzSFXtO",
+	"VaqaC7BIacwKlHjtE7JgV2TBSld5b1lKxDRBHYaC600Wstt6AhV3ZW/X549h4CPJyTWrE6af6ekl/oH2",
+	"vDVN6esluDbi3mMY68hm7HQUI58NgI4dpWRlF1OjVnbTOCbdEbgLHIUfue96CHfEDkYlyq66Q9lPsAW+",
+	"52XJsDzfwRGHC6NkSXYlFYyAd+AugqTuKWTDhWa5c15EvEs9BXR6OdUUA/p1OYlyrV2P5ni7jrrHvnS0",
+	"bPdwg60re42PNP6CQC+3PA2XO17i0wVlnMM0bP7pRUxwbJfqjLAJonMDUGXnOvHlvqgmf/jtNwe4BnTU",
+	"p0/n5KUrjeAO6GNxwhI+E8t11wDaWBKBd3M80MT+7rzfI5wor1lbVLFqDaHrqA0uTRa22dJ4LYAt/Tgv",
+	"XVcCow9rW/Z7ubetqF/QJBenNtmDlav3bjcartiqKqki7OPOXmG5FOSP7148+lMjoPu1LJmTki01+Zrp",
+	"UfUx++hk/eOhAebOTj+egPvc/6yuGDW2ABw8NNbrFeyne1IZ2tCypHaqb5ix1mWsqk9VcDMv6CHBFwAx",
+	"F/s1YQJZU+u6vgU3cMZv2M44wEmY7R8ROccy1me2v6a8vMESuAGDz5j+0ZoprM0uh5ViPZd4KVd6VGc1",
+	"X4n5MBHSDV+Jn5v5PUo8aKa3M5roWSzumPAnVWeddjyCKgpcYSpfx5ks4a45LxRP1f52T/S1ntf8H+Nq",
+	"esiCJRg5slmOhXhGteEe/ZT58jxjSu1wvDaPMMXso9NG9Z1tPDIoJlZx3q1mDle7atq7fnj7IfaqtdQm",
+	"qWk3TAlWJgI9d2yuGCQTxHViKVd9ctLUIBoxtTJ+FCMoP8GI7L70GianhpZyVWHEpbGLMX1vEmDdTudb",
+	"zAeIzKiqRN67dMre5kZQhciCvXOPggteKrpifVPqqujqz8iqqsUB5ryWAKcRjiQza2mSTsUjt3kSqokb",
+	"GqcQ7nPRfwG6yjZv5Lgmx2YMK1kOF6yzzzhX3+esHFzdG9c9vNq32sfeFIy/f6Wu85ztJueZNYvZLRMe",
+	"uDwex3AQXO9KepinMoFioedNwkjWhoqi7Y2rqeW4iBS5H3TITOL6cZldXR6Wi0ed8tuPsmE2/U1rlT11",
+	"iX9D/wqexBwVrGDHf39mLTDSdGbiAn/e5hgz8Q02/OExNPw4pzPcOf0TeR9xrkAFnp5O/+9y4Uv6TLgy",
+	"X4N7hXIBaHzqOBKNBJOWicJ5sQ1mDHpYMXc+JEc3BTAqV/caSMUdK+RHbkguC0Yu7IVb+5quFIL+UjOf",
+	"w4gcEE0ZAQpFhblYgSXNY7dzud1SUUy7ndt7xmEneSzu/o4ByEg39awfNLVyRfgpce8GrEmAYsJ62Ofk",
+	"Z8FcnVbsifMzNC8HusOynFaGgYm7Pk6n1O8b8WAfjaJzAIvF7jvauJrd9e3YL8uSW30JeRB+g2dNBsd3",
+	"b24ArdMazWkq5fMqLfiGYlujd/NnsyUv2clFaQKsfqj0nj16+ORJvFr3WFBLPwC/Owh/CTg96rqQZh3b",
+	"aVU9OvTQPHsyFPYrmJWcOS8GjJgtF35dImrvaMh1TYxeXeq9zuD35YlMykbpoRX7QBP7MFRSWDuiOrJT",
+	"MmdaX0KqGNWaaWLv7rTUSPNckFyWJcuNJlLt1lSwwv+mlSgagaOPshWkOr1W0tQXtVf46dPHTwfrF8V4",
+	"02xLY6RVMVokEtOA/FhKQ+y2JPqgDdt6zN+Z/ckVuZNltXXVvsx2t3RJx9LEJ/3EYlVG7uYrRfMxvJeO",
+	"1s8ufUOAaSRUb8TjEVQqSI/P9UNx20C444o8vCCLgwcZt6DFI4DF0FdsPVaIb6NbHcR+QSFfOPS8/esP",
+	"OGzoklD07fs6aTcvf3j55j3AWihBr0iCr0mbqaroLwBqo1B8jeiKG0ZKRu8YEie4BNVj5eQIgOKWPn4J",
+	"TWowKC7rGn+ObdQRxes2vlsCdSBYNluqNhgn895c+0tYHBUv/Pb3Kqlz6ELLsjKMWO2Ops+/f7BK53++",
+	"foXC7iCxtXJyc70q5aJeha/cZHz1b+cft+UwYAA7FN2TxxXM+lld7cy1ZNdBB+pE5npqr8izi6Q8d6uj",
+	"RSUatnWEigDYxAFzhZ6FzNla1CChhzNLl+2JPNU6SZzW2Uzzf7L5li9aavPhs6+//vrRw4FoxqmEPcAj",
+	"EWOb37Y2N3Kc6/Tutu3UezvYy458F5QVtSebPeOwPnM82x+V8L/kgEotw8Ax4k3YnIoaUN3hJQ3Tr9bU",
+	"BXXG9EmbaOTgL44Oknuac5eBmcsdt8pouLRD4mQdJyajqOESYSJ/gbyXGNFP7F7KJr2m2jD1Ezt8xsX4",
+	"J3Z4J1MeRo/CHQOvsI2MBGN0cTfupz3g2Z+qBVOCGaaf4/0y4cpm1mjHZAdMOwaiXF+0lpKmHeLiIaAK",
+	"zF6SO6q4h0R10H2s3EZk2V7if2TlNsP0QYjVQGazY2pSrGRUxwPLm2rBclMmWnXfupOjaco27eSpqXJt",
+	"uzB80MEYmvfG5jhAUSeYH8dX2+urdXJ6bQd7r/5cx+8Rh3Gd2gytxyfGgWJDRvpZNltWZRk1c15xsXne",
+	"ZCp1ULlf0I0+CLoEBSx3TGjnpep6e73Z54CXGuiwXLX1rWblHRsBw4SJtn0ZdJr/F+BqbQrjjy/REi87",
+	"kgAuj+FvbUpRhAAJavrIXN3c3sdB45cpYnhtE2HN6AHkHk/09r3C4PKETKFEBbW/rA9wCNQxTby5gp2+",
+	"YL7QTzxnrKbmHSjx7cl0XaqN60psaK9pvuaCvRBKlpNvfsBDs8UWMPOPLpBaRbNyGaVMjUch1lKbS2uv",
+	"+OIRsM+PIYTK3hRYEPg9Lo/g3tF4Q305Jsyzh1ws5A6077vtRo2exYJSi4rHcuHeNSdf06F2ew+jQa7c",
+	"TsmS5y6OE3FyNQ+0Ws/Idy/eAcCSavbsSUtLLA6Qnx6+/Nnjb2KezFwKMSY1QhbsuXv0UzZbU1Xs6XC1",
+	"OydRP/rHO/CEVnwpFlHyZmuNyENKoJjXoR3/Z0K3vS/DvjCE9FBTxQDQf0aUZMB5HS7LH188/+7mGkXp",
+	"5sfrs0dPn8Gl/0Xx6OnTh9/+icg7psitL1HP7AYD+NHD28znvC5ZcAU3coOFDnpW9NHFk1hlCfhpAj+h",
+	"JFLuYBFL94qBMGxHnWDzbbENZ25Ir5RRU2Mgyc7Ly7Fjw4PQrdWcU9t63JmVnhT4qgZYQlO1xjoh1Q7f",
+	"1DMLP7z9MPGOzfuY6LoucJgFDRrQ+5ouRumhBr1zVAsGYOMOFOeyS6I2yQCgVBbxLKIRNhr+tu5kz/T+",
+	"GGimqeeXnU9/gmElqiVVbWyRHbwO3GeaKWtpkhv+T0eayd18RU48B8HrsNAdq2SEsjUOqQv4X3R+R8Da",
+	"+lflGJg2KCmTgGqB1LdCeM+exCi9PThtEBrSgzXrH6/U40QwIl818PSYjt0V4YpmwCWgXZVmalxo1DWS",
+	"4Wvisu/9K2OLD1jZZDqau+5rMx9bXHuqfdKJB8ymGAs5VBxMti3YPiSa1YyWrHD2XqrRVC2K5vi3p7MD",
+	"9Dba7xbIUZBCGcigiVFUaG68h+L2qqafQH+4m5nzeKVC1ke7D67a6HTjaE/xOmGbdQtjnMynv6z2OjBX",
+	"rN0vZd2om4OoGLITONC0WsavTB202ASfToDOSoo2EmIHJN1GOlbkRPTxSwL/stkdZ/tEJVoIOhVbl59e",
+	"SglxQCWr1RpdBDumtBQPNGEHpjOgURGH8ZRg4Twfowyb5RsApb1mhhbUVNsJOghEajQ2BJ9OvFvx/G0c",
+	"E/SaUaHRAkd6GsVMDpE7w7cML4G31NwSKTB4smN0o8/J87cfXAggl8pOLJ459QGfuRulNvVHdikIBuJS",
+	"GY0jEa6j0ez5rpq77J+R2Pf5UrEUow+jUKvY7o491VgWDvjfRvqgoH3wOk7oz15xKOYy7ieTUOb48NEE",
+	"9TjRmJnzsV2xD8vKjHo6VucIsdV+BQOUddDtukvN68Jp7kxhenPcMOXPqPaJZTfNBHMu2GnRcsjoPUwG",
+	"8a58qGNNtWNNgqShoGbkAKYK+5seqE6bZ2OrgkOAf0SRc/fCd80P0OTjbOqEutWJzChWsT8hSRwGDb9v",
+	"DanuYM8MvmvNwFES8qpkZMuorhRzBHwuyQvUhdlL5ODLyJaLympF/3FBDzpzBH3w2VoxRrZSmLUO0RmK",
+	"7tGOr+DYsT+Ihi9ey7up2OdCyd08iHl3vDxsZY9ZQL0CHsE96SvaWrOVF1d1tUBEemwRG2pcdDgBGYsS",
+	"03wvlSvzGta/hINlYQ8W55aAULOOMJiPuLe8ifpOrgHyCWmogGExZCu1IU8urBGkaG7c+xqOwZwqc6ZY",
+	"wTRfieOe1Cmcs//1V3r2z4uzb3/9o/vH2a+/XWSPv/nkP//T//8PsX03SO/UgT3CAvHAIUqcL1NHLXda",
+	"2ouAGYYGtOBjdLcrOSvmOkiQHPKTNsl+2WxRynwTxzYdYKWBrFxIEK0gL5GWVhhWa3clQfbVSx+99aAo",
+	"LzLoIm9xYiKSjmi6ZHigRyeldmbfk1/YnmXW0srldhsDUNUZmVaF6aPSukDE5P1wgNFWQIdL6sUbWbw9",
+	"mIp4mKvwxNeDRNPoJKGLciSbYywdieWGFfM2jVfniDzskC1h73HqcErWVHpXNXcGEPVzTYyqtMGq+4hz",
+	"BU9gHr+28jBxdCCHwT3Ye8NiouBiNd8pKZdzoCVPkDK4B3sZzOz59PfhKbpuudzrwiamUoIVpGgzfoZt",
+	"31nR4VLMXW8StM0n7vAvQnEOL6nhBPibeRNEjARnXb2iqO2F2BJfScYVxCZLWZZyH1eWA+sFTu75JgG2",
+	"uOOGlqOG+As+OZHD7ojj3W/P6GKHmr+tGGIWkO3V9W6nplsW7SnrOlGDzKlnTwZjLE1TqT5i9vTRadkj",
+	"IrEoApRAXpSM2Ft94zLjWiItQGJD9bCqGkkKSSpRMq392bVJ0KveMTWGJtqO9MY/HI0O1E31RrfDhPEY",
+	"s0cMdAVegPrmD+lCXG9qLKZXlp1cqLIEvLMLJfjwM90wspNFJDDgHpzXSRqJQ7NuMDzpt/RAKs1SjAr4",
+	"i7hewHMDB7MldUm9hxcX3iAcnUDtJtZ5++Mkj2Yv1SahofBLl+Gdtc06xXK5EhBgcdW4a6P0OS15LuN6",
+	"FpOr8xJSPkbfx27wd89LRw+XKM2f5Ia5fvsSg0Kq3dO7h+ePn5w/Hry2NZnXbakI1vJ4cElxb4y47l61",
+	"BiMThcNYOV+/fZhLoS+Pnf89MPsAkbAEssxQ7IUEtk2H3c3X4T3PveAMXmAV9aqdJtW+G9xvrmuDMtnH",
+	"4QP10D68e4Uw/7+wxY215g2OrGS00GhbN6pzr/XlV1/tlPx4OHeLfy7V6iuoKvj1OXnlMV7Ji0sjMg8v",
+	"zh9dnD85f/gEYA8RTpu+fNwQ/6s3fHcmdzhnZ+BCsUrQqIqdbOqfQNo5BSzeZwm+cBa1x1rEIBkhUsZO",
+	"dh21HghvDpsiqc32nQvAdhk3y6IHYA6ViHDfIO9T9KzsTWA4JcyDvcp8hiI0kxxXvEbQ1BtU4ZGkEU4/",
+	"qPxwVu3InpclJg+z7c5wyFGG08CpESCg9t4X2HpXhHoWckg0k1uG96Q1dQm7E5gBRQq/pw09uJvDaD6R",
+	"G/ebQXQ/4vL8K3qX4ca4qpJTXF5B1aYO7NQrIyPJnnLT5eD0/onxE7h1dnPnhLemj181qP9u39jkT+jM",
+	"2hvSVVaPADSjE/LCo6hiOMw6r7wXem8kJDs5Mkt3cCVx8GgaDi19JAMgkKwhoekBKwXw6OHYHspUDdZy",
+	"85GSrRd30WmchG0eunmMCL74+quRS4qpdAujhSyj1soGPYQpdkXBCmusm4zog8jtHxTvckVGvI8hQ8TX",
+	"3CVz1H+yO7kJ/4QigBk2Pwc6hKwFoAv+mmvD4tlVIkkQeYz3xyWDwBBMRO9i3QdYuln5L8fJ7nmqEoka",
+	"nwlq+xIgth7g2v0A1e6LVv8Ls+nb5n9eLqNlNkNPNRbXBOPe8LvQb6k3mCpnz5DPC4cnz+WGfvnYu17r",
+	"ioLlVttjqjQwRkqFhbCt/tDcpIqydKsDOi7/vKR867xJ2PIMq5LaL/fcrKGo5AgSyPrgR3cWTduWjpus",
+	"x98TjS7kUOrV5S7uqrK0k4CJ0fZD/IQcWMJpvE3VFUk6hu1Y2HiytRt4PGFzc8eOi232z8yNiTo/Qygb",
+	"uhYeaMygdba3l5Fzcg2WgJ2RxsB0VAR++a25acW4Kku8YFmbCf/lMthTV9fpvOK/31v/E91bTw0NhF75",
+	"f/WdN6svvVc+w5Ttne3kcqen3YTHXIHfNTyIkZM99FqGthya4OFOK6y4qlnL7E7trXuvzjbeVB9Rjw0a",
+	"S01XyLo7OddKOFBgwXJeMJ9tReuE9C6tut7Mgfbd8x10gAier9+R+fvCFp6vfw/A2JLmrHA21EPyA/9z",
+	"O8fm64cX33zT4hW6SJYT0X08WIFkPosyCcbNRpcIgu4UzUqWG6n0Jbn9pxTskiwVvT0nP7GDdkhjn5Dz",
+	"1S048PftdiALhBhZFhHG88ePImu6U1z6kEbHYtraKzXcdVEJL60tW8o9U0QKh4IGEwKd8m6OS75h5OGj",
+	"b9oFqJ8+HZphb4xFWWQC/e3yGIByI6xr5O0iAqaOtieKM3V0Ep7tdsL8TtHtfJ1gZ7OXqpYeAKxNhzyO",
+	"6g3ig354+6Gp5HkLDW/54jbx/krMS96POgBWDZdb6ZIL6cH7HuIlQiWBRlsr8PBiBPMJnYSre08doq7J",
+	"kAhErIdNK4gUB5Yq86lW2awu3CuXS/evSjjwANCZ295QwxFJUXCNsdSkum08YR2FO0DK2jgAp6SS/0dn",
+	"8gM/yHzBoNJj0s7eUzSo60IkY+773fz+FqGr63Hq5HifjPf7M8VV4GR3TNHSaR6gRomcDQMlwIeLbye2",
+	"G74VcQZtvREmXZ5kXMWvDNihoUm7r8t3vQhf9hLuXzP9EjG1UPHJS9Hb73s30Eab1a01GmGs1Q2nluLD",
+	"bqWiBcfqq3LKMmF7H4qyB1CBaQcjNMU2VRUzgM98lt92Gm9+nTvwnyMXACtSjeKSfO7Szx20Pl5cHFlH",
+	"IA8sNFIcvGJ8vkGlR1d7ahIOugnn7XySDI1BBJmAjT4SCnk/SQrhwEJRiIum4XkTU6gvdU0982bLBR9C",
+	"YKj9kXOrtD7LqchZefxjX8kq+FCbKt90WvS1SNsfA/sLeh+CTwsG2/3oVbm8Y6r7cWNehR964wtuZZ2/",
+	"6h/An6FRBh90LDMHlgCsBEwMdrf1cdO1uPnmPAVciudYqGbaecJ8gZaJvOAdl8tQ/jO7Y1NM51DcWgb0",
+	"o4teblr4MqK0fxblobX9m1JYkGhHnPSmUl9rM3QQq99yr2yRktINPrWv/PrFtP4d5SV1vDSRIzVSCWto",
+	"WjvSMhTJbnrQvG5wINPNmvsZSVtOesfVN5afVWE33PM2i0tn3yglVY91AOUMjToQTXmcv2KJZft1NLJF",
+	"icLTIFY2XKyYSrgUa6YSLsiafYzHALSuEgnsQDQ+LcsVrGLTyd4biPyYOZBZTkNYR7a1c9ZnBODqGXEq",
+	"NCPI/FVcuSwb8A/kMlFoTVeL5C3TKD6xkMmeChNNDmmnAoU+XiScIFA+1H7PgNZdFD6mo5hg+7hy6tIK",
+	"VJ5HEley7o6fwkDsgqWLboK9eC837LRyFJ55jYtEGa9XVJtgxIAhgWB9mDVYO2ceP3s6WNA4zieDRAL4",
+	"BmvoxHzkQxWPc7kbvJfAVN3Ak+OYPj9ls7euonHc5/JfpHiOx3d4ixCKokPO+ULGcZ91ncTIN9qAOTqh",
+	"pzE3DPQpq8tNn1xVxy7QfTgW3kZxx6MdBm9div5zuN5OPVgrpVgkf6Fb1Sbr51z4vIo4vhMDdAN+oO+Y",
+	"ZlMNCF9XaGKFoHuv+tM/QM/DO7WQxbZOezvONUWM6ZU1GSrhyIx8kMflAYyH/OOburZUrDKH25txECyy",
+	"kq9lWVySRwDb/Ltc6Iw8hn/j8zojT+BPrP9K3h9x0yw5IoQIDyOJD7NH2ePsya+xQ4D7krlRJkPPFIix",
+	"0wDvYjurmSELpiHu5gD7evS8BXU8W1P3NDJz0lqX02wsKPIzXt04KQPK6E53hsxifNNYXupanu+FmNq3",
+	"9h1fLiOwGPdpr7ffPvMp63I3hSEcGfu8J80eXtu3l98quSijxEHojtRpU3DnfnpJNL2z23UP2J4t3TAX",
+	"23eCmLyW1m8eJRggoK6/g+dR3XpWD6R3GiZf+RZUJ3Ib3ah9FAagV0SKcwLAcs/Sbr/aVYuS6zUrCOQN",
+	"ZrUtCUhPjEQ+ufi25mCEkleyMtagKML0/My7dJFJtHJc3AO1j6Vho5zwu0Dvj9m5x4vhv+hbglOc8j2l",
+	"2Y+LYyZL0dd+9ybTyTXc29/pNdE6dZFciDmzp0tWJ5ohPpgihTn+OgJVdA8NLcm1e84r07/LxdBPPFs/",
+	"sN8dRifSMFZML57XPSl2NaiwV84cwA47CaXy3UpP2L/x6uSHyKcdcfk4s4/FJAMXazCdD57yvXcyMPgj",
+	"fAx/1emQXaWxR9791WHw2+CDjtEPDjEQTA2lnxou7wlzt3O5e6LbfqS/NBrli995exSbV9v3oKaBOC9O",
+	"8fZSYNHiS4c/6fiera0OTG/+sBNyn6G9LjVztZDLkilnnLLRtmhLrvqzXQf0elAxOLw1t+7Tbp6zcUeU",
+	"k4B7uVR3hOrLBezfljRnfiNOxfRxD5qXS8e6Rq5rHJv99nbDDrcIb6PigAyagPe1X/x3+PPWXu6MLJkC",
+	"fzcxUuIT/3ZbF7Q/EEAnnf9NXBMXr3iAEDRIoWnqhtZ79oE+/5s4rtsl1YIXRSxZ6RVg/HxyAADqtpU2",
+	"4KJc07u2hIaX6UcxTus+UBTw0c49Y1oM2whzCxi3H95+wG5AiqHrnMeeedhZy5v45OG3Tx5fDEIad4ot",
+	"mVIxX+7PS+C+6mL/gNZJMDQ7t1J59C6SuyyYMZ16V585SY34jl2q+16mRihjdAQAl8NOFHa2yJqq7f29",
+	"/lPfXn1XZ5F0jppddQx4GGImnAKRGJHXMiqFxD0eV0jxzJFaS45w87gH+0/KE7JFFFtx7cJByS+h2G3c",
+	"80FXo7lD61d1G27yTGxzwRnVTFB6Wu/lbMIF+pJHkn3BCWHWkySkFoMWRuDpoHM1lIVRlxlc/K5S6H1L",
+	"t1ZNIxNtGRiz9PeOaptyGxuFZnMN9gxhzJ36XmVibMXfKUQRSV6ZVi3wuoEHiZK+O6rolhmmehITjKpY",
+	"ZDZPLEzLcsWM/rxy4JHin8kCnSPL/4725zYydD9XXMWWJV+tY+n8a5ZvJmhU3xKSZMU0axy4/IJCzktR",
+	"Z1IFFvCVYwQFfj4hO2mu4y9cvm+p7F0ZkeQ3skX7GBdgH4cYz3SEdm/yTtQRDrkB7y6shJ/B4K1RNdNe",
+	"iGS5rFhhb18NEfRZ4++mQu+ZAqs5DpSBuAqgCiAdUQd3U32+Z4tomDmejM7zNc57kN4I7blTgu5ozs0h",
+	"2uKWaZ2yhxoCtbHYlQ+Yrw417rTnQgHicj89YfYcrFQNnXS57tFeBmiWyJVpD1QgALSg5tLelAzbZRAb",
+	"w4Mzg9uTVWMjcx48rsTPTq/QJPhg9Ub3sByilCwYbkvk7d3Sg09fim+diXb+krdYRYOG/uNuANCn+HRi",
+	"CGfk5msxAiItkZIrRbdxnsge1o96J8ZZAo9qLQSutdCHMtKGbt/kYs7u+w2A9e5iFzueJ/yujXs1EnPk",
+	"pmQ9Z3+ikEwKyw58SeBqAIFoHVPTapLCl75/AWlB7m+g9ZATUrjy+eyn5yoAhcfIjQX4IFmZXWUmuYpL",
+	"T5c44h3InzCf0i33k5Ieoov2Cj5v1fp2jhnFWnwF91XUUxpaThoA/qLp/1DJ5LAeaAo61UCmJ9aOsf+o",
+	"dggQna/jOR2ta0DLpemSbAW7g7LpSCPGIw/GZ3uYY3ogry54h06DYyANeMsN+GWziGWqyUFW6NGkZKWo",
+	"MESKhhbNha1pk8c6Aa+bTLZ0lvu8J0DQUeSj9PfnXKfAmp1ySwCpc1bwuBrsYefaAtCqlNMj5PfiMXL7",
+	"5Qu6jPANY3xG3ULGW258cQdG9mtZslZmOVTgqbZYjgfSzN26gZUGpDQUCrYiEK2jD+5vv5+TV8zuGF4T",
+	"4AX1o8OftaIB33z9bDjze2rWZb8aeN/d7A4vt/DzCrTxRp6T76uyJDTPoeCthAARgl9Chn2kexWMN7w4",
+	"uNZESL8g4JcIi+k29bLCdPi0Gmkc8Q9jcMB/nVo4cvj5b3qE/v4de83xNmpXj3HtuWf7htFAHaL4Rms1",
+	"knwtJTJqMtG6SiayW49W2iFcOtFsjGSSv8tFytfmaoUkKibyPIVLSJkx0UgAfD7fjqBzeU9Xr2OMLs5u",
+	"8X1q+Ymx4cQKIC/g2EuXYxEAkkHCBYF8oWz49nUKFAJeMukXfa6M5PW1KUYfYyfp83+oqSPyv1kcTqck",
+	"q5fMMZJNhtE2v0ek0RjG17o8vneLBCPpwCgSUNtQ2O7JsnCS+0VtCzdVNz9OtC6g4LNEHvEWYyvpYP3q",
+	"oo5Qzk/xO2rY3FUHFYxBPZWFNOuw+Kh9FEwDoteOG7IDKqaGHu/d76ihZCnLgqkO/9ZXd1R9VfKFd3cj",
+	"jbEhK343qvB2Niu4AujHIQbmD9/otERGvpI78xnvQ9qt40RBZI+rrx4rLlhGKsE/Xn71FQxTVeIr/PW5",
+	"lvlm+quXUq2YiSYtrJhpLygUYRc5axX/huzx+HHjA8jdavMDEUn7s7kDZcY81GLJ1ZYVJMixzMjNj9eP",
+	"nj67/N//1/97Tq4d+NgJngMajyrGzYU2tCznqRV5id+T7+B7x6K0M2d2rvZBGtuWa+2O9NgxrPVurRy0",
+	"+iij5fT8l55C/tMK8gdbt/PSx4++fvbNcFC5Esmtw4Ur65EREN+Td42uFoLFTPd31nADCkYkc3SV8FzA",
+	"Erw8wRXyvMuTGK8+HBGGd1JiIQZn1YHDyJUFIboqZKfpZ0+mxckdTgJeHmyLfuV+AlG51uvx5+zNjwlQ",
+	"T/skD7INm4JAIY0zomeAeALTtGNxkvbxHsHfTrWpomrF8VlmhAu9g3/g9s9ItSslLTLCCyYMN4eMAMFX",
+	"htW4M+Kod6UiJRfxcjvoCu2J9GjKC0+p7+6AcDxu6wBnxFb/R8rfeJIZ1yExU5VwK1RIwfpYVo8Kpv9j",
+	"hnMcOKrdBLQ61yvCXKzeeyb2Lw9BHu8rvLe03VNSaEGRzH0V9Hhm9bzvfrdTbMk/xs9UyNDJyY4qQxYH",
+	"X3AGqXjpNimEJ9ZtO5I3x5nocNrVrk769ZXFNjHhy2Yfz2wLZ3dUOUqEvx4L0bVv++ibD5oVH3axb17U",
+	"Lz/66p3vTYcOK1mvfqiiFDeQXul5A89HlKXHhexC+1sCEEiL60oYOTo51bo7GyfRDqTddI+G3HRjoUkB",
+	"s0HCWWkXAqptwPVfybKpGnZFHj2JGSONJ3LIegp36oj1d+8PKn+1CC9HkSqEWz9yd3P2Oh4skLJQXJLf",
+	"rEVhf/zJbvQ9uqdcx2rif83KZUZ+E5+QMEVC7t1SMUbwFn1OvkPWzrC9Ni31aled/SY+dWyhi3tUKdP4",
+	"nnv4lYO1m7ABiomFUDolUOBW3VcDJTSb5nWRklHmWn2W3k95k0hPxhU7OerQvXpNWqP8Mt6T/1ExHS/M",
+	"HbAJGbs57KruqY/GUE9eBZEBvcfkgk4oHj6faA7UP0oYNr4AS1wE8ddXdZVjiEDs6cEHYjqx7uDyClbp",
+	"fFqFmlQdJNsTO13WvoS4kcis/QG40VLmG18qwvdm3PsAADNeinzyaM0McMRWRg9znK/+QgdNKlgyFXy7",
+	"S9XhXVaalul6GkGamSuOkLpzTwEhMLqNBsAlvAjHnBGqyZJCfSqzZpDm1smWw5BVE9yyzUJYCxAyTsb2",
+	"awlOPmvtLJuI2bS4eA25ORFM00JFuPUIRDqQ1VqM/DT5l7fkIaEpKvZCGJVwYNldBuUhMLtQQbVxO6H/",
+	"sD+8xP8U7opp/wG33FgdF3vsmYSVIZeGCZ9WBOWaZVm4KrHcnBOMFUH+k1lT1P8E4ruAWBAbh0LUJgXC",
+	"SG3qPzusrrNsjSQL5ryE5BqxEVYxgr1hH6BlCcO327kOeI7f7dN9ACVbmnRJPG6ambdT4GkvwdGzpgXo",
+	"dsCESLAgx/c0TOFuv/ihmxGJfvKPpkaR+M8LyZBmzL49viIhCf7xtyhVk+YpXeMHATL1ITdVHYU+ig4K",
+	"siMfLi6Avxg/07ZnsZhwVBvU8+Z+F85V1uyy5FZ/aRDlScvy5+Xs8q/9p02gHT5lx1WFvEpN+Cr81/Ox",
+	"zF/jMtSH2xFx0GpbSBurR0m5tVaFJyNPmbX3ThwfAz+3py38u0UDPzJT/le/7vdhwTYC9OUs13f2fvGe",
+	"5xsW6e4p7itTtzVQTR2fG3QrBB08yaHQZbczTG25oCWqiz1VcVZeHxk5JuuixP3u0prvUpmGidbnLBcs",
+	"L6liul2HZTi00iW1SNUbfMdowYUD7k5kIXP3zvFW1dqYqfloycK4p8Wb0sjs7gXUNu/K58bmrYuYCcxv",
+	"qGF1R8toztbjZ8N+FsWMaurkTHDQwPk13zHFZTEqYyxe2CSfvEgnrEVsvn+dmAA3PJmfRua6NdvgXlLd",
+	"3rH8FAUzJStyx8UcU5ljgckKkeSabh3IXLv7LlfE/aqmwYKHfPc9A0kGdhFYRYau8OH6mS2jwrYnWqzE",
+	"vfV83wXZvx3mr4qXhosE7i4CyAiYmDX549sXr/8E15zKrK15xT0JAxRcQsJ1B1eFED12w5H7wfgx80oK",
+	"lsqA6Q/crKmeh4HzNDwhBgJgeaUSeiSJzbb3w8SXcUyzz4P3r+t0OqvX4NeelbsPM6SWgi9pheArTkiH",
+	"/9fKGnkjjYvDXrn7B/VQJrJh3QJ+VqU+GxbPQTCyF8bjopNw7/TFJ8EbQ4XLUAHyE2Zv7nrH0F/fdr2X",
+	"Mqcl/Pjp06dPO6CKEVCccCe0e/a2pFyQH9+/f3tFSil3C5pv6gKHcciL34nROwRmWILeM1Kxwi5GZ6qf",
+	"XHz77DgIuFfcsJ9FeajLU4b7cCC6FANc9EnvvWOUx7IvNDt0BEq5brRvKO8dn8iEnZgotnNNFAPfBmB6",
+	"fN4LiC6cZXTVhfM8fRpNAKtryEFACaE4tVHxdNjOqklb6xYCdix/O0D6yIAGMXo3SEXTrnVAXAS8uKaL",
+	"K4tS5GhGVb6ObCOqanzf8UTF2vo0sKYx+RyoVuwY7PesLOO1CCYdJu/pKu5FN/naFbDrUhD5qmnwDHGT",
+	"j8yQMG9xhxdm7Mf2VB/MuUzFIfyxUHCs3OxDJHBocNC6CGAruU6UYjRSbubbSRl9ielwBbObjTUCGADp",
+	"574L8a2PD/9CFff1SuKW7jHPKC2rvjpbOTW0lKsKILE7qZluShzT4JwyckLqepKU/12YkjLFlMCaWx1b",
+	"Qnbv8TWwsnsbO6KccrRnzS+fff31148ePuu/y42//TQ5b/dy+3EHzSSwBrr5w3teGkmxpQcoptqpGUGL",
+	"A9gtrWwXlxTmqfHCtCd4GNrEmBPWaVGV6JRj/fbRiHqg9hoVZkvGb2Tde5bXyf7NhAttGC2azw2La4G4",
+	"fr4DrPsNCP4p227UfQKfjm+YO872kUueoiKPO3KcYTENaye3Wz7kux7n2p7CeBAFdb6rVSdmGCBaJZF5",
+	"vpmcS6O7KNemJr2X8ADhWpOC+HJpMaMjmUyVoCaIEORmfkVrVrXQ1+3TXYKljQqLXEhzrTcTVUWNtJqE",
+	"laoLjUyqCdEt6+CKiGAXkmN6HS0huXMVXkYVB7kHCA0Fbxa2FO9q2RIsqDbuYeAxuXlXxY7yphB1BMOx",
+	"4/NKxTdTn0r4AlVvhuJTvlbEYGGHk2sUNzZW3GSEI3jwflaV7Aaf7NnJVkfMt1xUho1xdju17nqQjlXh",
+	"Vm81njWg2hTcMyp7VXkvcS0QyS/oTKrKE2oZpEqzv1eVtVhKpnUD+OzdNLHyVb7+C15bIJ7BNFnJK/ID",
+	"Nz9WC/j8B25e0YXnjHDX1M6l73HUP9Rsy0jRRPySOf4Srv0V6spB0BreKENXetSFtb905KDbaMquTVdu",
+	"HKSuDHduZF78dIT+CWdS4qZq+80GF0HX9ttoH5aDjWjIkNzSgg2nNsV8Wp+hhY6vuoauPOswSg4wH1e8",
+	"NIRq9OCQ3/CbTxn5Dc0g+y+07+y/9Foq8wlk+jdDV59ioxpYvdRZylcC77+yqQayltrU6KH4NCNLIKYz",
+	"Rhb06bh57mroxF3HhA6D+tZjpOe3hjm+Io8vjvRKc1V88mQaSeSoYyClLYcdl50wuFWgeGED4nKsVAXp",
+	"Sjjn1OH6EsRuvT5PZ6+MOUBSO+49xOLtdyjJtmd2d2WYRDzSFgtcpvZ9ycmrN19dQA+u3LPM/qOk7h+M",
+	"2v8ywRTP417Yts32S/RKpuCqNiV2A1e7GFHa6Hk+wkWVSLmDPYlPyz2lZ02H77namIM0cu6xCSCnicZm",
+	"z+1QLpdpbrggG8NhuFGG17RwaEksRrBgS4RnMu/7GFl1t2A/2/dH2fhG8UcBAG4Udskj2TrUezH3KpZ1",
+	"44Ys2IoKOGXgNOaC3P7Ps3f4/dnL4raOgNOq4ObK51ITvmx+vTi43JQ49pBpcP/HOrLkSgPlB046N0hr",
+	"wArAxGpDD85R1cY4oycLLu/g/FEh8efRNb+ulf7rabwZp0DfplJnxBkzvjyfLVan8RQcRwIZJKqlaTnq",
+	"PvYxdLyrxHO53VHFo0UGmjSBiOUI6NOCwza2Euq7mWEhRMRdlDRnGYF2rEDCP6ZUcdxRxYpk2sFKymJs",
+	"I1YdN5jbCb+oReaodoYD86tKQJ1qbjSB+NrkAY6Rs+O3Q7WUukKIKLB6mAuLQEe8KxaGMLlXY6UVMcJH",
+	"8lanByQE734u0eIzCtLe3Pz4o5wc4o3DEN7QLSS5Oz4FP/NBztpEXEEce/noUTrvcjp0LRnMdzPzEzvE",
+	"lEJP3fZrTbRen23YYcUEOSuXzfWxRUASJR7wINUam2GbYsWjp08ffjtoqLpiyWHvoiPLFTXoJZhSB3x6",
+	"gu1pbrmR+DmBF4cUOX9fiYAt/Rh+GHK8NLPUUTZATwA4PLu1gTQGAgZ0y87JDcQw8Zs6BwN0ovA5CtKe",
+	"F9wAv5ErJAY6wmXTcENWcEthmmHhKH1Ofl7WYVCC/AhYmAi+RxK3ANvj4qi3f/jtt5ol8M316xfk06db",
+	"rFSFajKnwnZvwQjOottA4Yw8jc7IKTXVEieHr6eF6a3OmYApPmhtwTRdtW6VdeAvVXboyUVv1aGnMbLD",
+	"8HhJidKkIibZcZw+FBqkjcOiYUDk7Qk2r1y1OLl0ctHUWsLQIlWMlGwJkhDoDr88cadw++rfW9cNSzG+",
+	"9Ft2Au8XZIqqVYUMlu64he8faLKsRA5FpcCKVyy3p3IkT60d+ZsSe5Zbyk9j5ZhaeDEdH4iFc3HHDiqj",
+	"iMfCz53ci6wma/UT6e4XERH4vCop1dSioS7nKX43THKrR5NMY9N3SgGWLgvXHROGFU6fXmFiqt1Hdk+h",
+	"hyo6jSFZ8bTzpddaSto3p5ooxyogsat7qgyU1TZxve8mzOiDMPQjZPALoyi4Fs1ayb2YNcJeQ/5nHv0C",
+	"LqK8aspPUr1OXHnjmaLfK7klD+tcR74krmZGHO+V5sOMW0t9xS6C8rTTVOK/0zuKP65LhOqQID7g/baz",
+	"SblgKvPUY/ayWDJ7kSKKr9bIPdalWpb5JuHvxNdu6QEwNXXSbNwFe5KS+vebn9+QGzjtvb537Vg7w/X0",
+	"gId67Ty/JLYpe+gfAbtOUWDtHr2mB7KWZdHYQzoji8oQIUUKThZWiLIaVffOJ/tod6v37pwTRzJolCzt",
+	"FV8wu2glursTocHP12iNP1sHyWbYQbvY+hICSI1RyGgLFhmouNpZ3bm8CPLi+etrJ7tSkfeHHXN/bWVR",
+	"leycvDTaByWbU4lrxxjjAkPNSma+y5mXkqy2erLAd5ahKVjKFUaMFDOVEpr85n716Sp2DmZWIeDisCIj",
+	"lQD7+yiwkwLgRxKUEsEc6ehu6kDOFXl4YU27dnzW5TZdnBS1GV25utFL94L5w/beM22cg/WEmLnHzXlM",
+	"tcuh6oowfuyIg9B52pYkKxIlMyxl9PjjKGjfPh49UO5NTY66yYYWdGuLnSaHAdD0XmSps87e992xppXc",
+	"7aJlaIGHyuMapQsN71nnVjKm9Itc9fncn15cAPXRRM6PkQfZ8YnTmEbDaxvUGzrhzEgdCn7BB2tbdfFs",
+	"ErB7bsWaLjWNRmUggS6FkOQIdiz8/Q/+6U9Z/ctEIPc0HsN0/tyumBw+vKNO2IcH9gs8Oqm2urtrN9OQ",
+	"BQklQXfTq/FDMPcTrMwOrfZtCUrm1rlTkJ/xlpa7NV0wc+vrUoDXlPzR6118QFRbpnh++yesyXbroEG3",
+	"EUIZ114LfBg0Mctma2avCQuq2bMnlSrjtr5TiKGec84V/1eUviSVcvMKSnJroo3tv7s0bzUr75gmf7z9",
+	"299ufaQULEK6AStBQzYsFytC9/Twp4zc/vX67P+8OPv2VyzH7mYW3HIZuf3t4aNPt0SxHaPGceFBNXBo",
+	"l5tLcvvq5fMz28Svvz35dPZX2xD85sj5/WwYupqQlfuIGTgd8BlhA2jgjdujjbf6+u3L+fuff3rxZhYs",
+	"1ex/wYy4mZ3/+ttF9uzRpz/ENiq2Ox20d7ryqrHzx4d03wLFUEHTtUx6lU9JIWxQMGPWPpkh6JpJL/sv",
+	"fpwTVNW1C4ACpZXzXwtCyU+/OMJ6+w00fE6gzquqBF5poAaQyFlW80Ut2IqDPxHI5tkON7LcC18rIJe7",
+	"Q51cojvh+ZUU7IoIiV5lVmoHEPOXhkj49wQnsGe+iLDoUrP2EUrP1b9gpePfBOXkb3a2I9RYNbRjgtX1",
+	"Hu1qHPGRW3U5BQwPHfRlIONrXVd66WVmvY9K832MxJ9Zhd57HEdAExxFqf6SJWsm1btP17Dp9nh6oQ5K",
+	"BNtjWEIug2xV3Fzo32AFt9KXyx1nzrPh4Jb1TXR2L9QyTBh12MloOLVVMAwm54Hb+8bjb9ynxL27CcHl",
+	"shLGYRTOyc+COfwn9sRVzGpeTqghFLNbp/T97vOKhLOPRlFY/aj7QRsIMupjdqElFwUQAlPhY+4B8cd3",
+	"b26Ipof2NWrKnR5bnLKR47LuG4rJ8UApMvCDtkRpEsmRMMe49EfPHj188qRHY49Sm77tHq98g9DZVfrz",
+	"DHsUY5BsZld+zouYT9g+1SbyeTKUV9W0179ht1z4dYrEUBXd+hzXCJF1la9dKY+W9ELigxQQ9bWn9A9v",
+	"P2hi5AqYUpuw16IqVk1xG88SVw/xycNvnzy+eDKRRwg8OtwkS8egQ94dzw80sQ/70qPopdgpmTOtL61W",
+	"3FEoHqL5StASxySsEVKW9qAmUtnLESv8b1gCDT0J/yCVOXljsI87qQdoa8Z24jOJo5yKSPNHHVV1psVc",
+	"gtEdhY9KaSB4QvRBG7b1icVn9idX5E6W1ZY57qTtbql9MDC+IIjXHARWe+6pk2ujKqZ9OZYISmJNd1AU",
+	"skabOjEiTBT6itByTw869EN7ml0s4elv/RShca5og8u3BnpSb1bb9tBzAMkUF6GzFd8yy2bQbAKvKnfz",
+	"laL5mCzwcBxhYgQThQPEgKqAHdXcr22/N7wsWdHnex9RAxT6iq3H8Fsb3eog9gtghWCKtOo/P/Ab/9Ka",
+	"VHTbAHFuXv7w8s17V/mnJ7EYJDFVB0mHhZDQeKEGueBBaHxfaqV16nGfpOrT/J/sdAaDo7NzzC6P11H6",
+	"y1puW+sCQVWq0wtj26mXJVgGNB89jXEuS6uyyUrJahddIac3TtW3k3RqahkGNF8A7sJ4Bjc9PEt6TRUr",
+	"xvYJ0O5pDBfAfgNUGVwXCmSyxwprKZr4xGEwTkzG0mO4q9I9Bsuwwe95yd661Tphnx2lBsqyMnEuq8nX",
+	"+p4b44+MltiBsdw/ddkCbUi+Zp5uHwpSwdazRiqQYnhMgwv32rNJN8cL12nqIEjvSVWqXUOXEW4ZgiuB",
+	"NngrFbvEU+vWnaOXePbdZmBWBqelj02zj1Ze6zMuQvlXT1Lf9nBTGbXGRngb3lrpi5o4MAo9kaU/mnMM",
+	"SQqY3OsVBCItBUEjsADi2uEUOMeF7ybGjzjobI/IvfT+oI7EAZFlCrcXEwZN7hwlUU1/yZU3Adr33H8x",
+	"ccoRVW4tQLHrBTopXNEKfBR31jTHw7HUxXldYxzw0shcRgTG5LuMVMXOnpY6N7sRRBWOatc3Oc6Kh99P",
+	"yV7sUFJFGk157OLGhF2JphpjqCicVTFkCETC185g2wOO13kIrOYDH/WUte0yZCNHC+6XZu/ZXdJ0KZjV",
+	"nr14P8EjdAx/OeIG31m5euUQgV3k6QQacvZxBAk5pIvBoz39eevthchtupjIApvenD3kER21DTV5MDKw",
+	"X9tLbycXEcpm+NqmI3nUMr+h/bD65mNymG4q3WkdSgjyYdZy9xXd8QhX5HBIJh46tjbT+WsgFUSM65U9",
+	"L0uq10g1CMdN7Yz7ipyROWkTqC4ZNV/92xjCjLFMno3t/Tnhi0j0CVI+iKEruJiGACwXBqgzE46pVeND",
+	"+tyQSBALmRL7uHeSVd0EvEapvxEUq77JvmGMARf/HmL5PcTye4jl9xDLf7EQiz+9e9M/7UPv2PL3mMzv",
+	"MZnfYzK/x2R+j8n8HpP5PSbzXzcmM8zM/i+O0/zS4PhHO6DTEMa/y0UqTgHMDA0veEu5ryncg9DZe1mj",
+	"TzGS4pJDc69OCymSySL1FXVsavWXgzK6mIDvU+T2nrVdl/FbsI6vzkkswpVSTJi++stwyiLHWG41EJyt",
+	"PGFsoOneExRbKLnXTLXK4McDXCcUUFwquU2U5XYEOzXPGY3Xeh7LaHdKhk6MrqtFvtVqtDUDbmj1/DYL",
+	"1yMhJ9V8DOsJhX4sX7mhz13oD7zPYRyHNoKyRj3jux/PvB7HrdbjeTeGi5X2ZX/avUmVUgly6KKVY5Dw",
+	"ribVxQMIqmppyov29guZX5N+cLKlvESeUSZGhC/lJj5avhIvxWtm1rLQccr3dF24nZJ3vOgWGu9dHnjd",
+	"W/e7wVUKKrw170oPo253fPizJ9QQareVZDpD9gKukWR3bDChnf3V7vLPwktbJMJTbLlIxNnAJnRRti2z",
+	"tiPeGfE3UVHKS8oTuhS+8syamlCyY0pL8UDje1Lt8SSnjNYVU70uvdRhUhkjRe1QjFibBVeOfiZ9JtQu",
+	"TC8zvrz6pl3vMTAccrljepo3GYvdjxX8H+xMvmd0O85irCexnuhg8HV//ar6zkTFDKgh1XVRTA1UqcPc",
+	"MeJ0eKepY33cy6oswLTGQw/vLy673dl39+BTKqsVF/OpUaNpz39KzxwSt05OASpkXm2jlthLo8n/cf36",
+	"FfGPIC/UrbPgCd3tysOty/wya7aNiqz390ZcoVQc0M9J6+QWIG8Fm0/HKWNgp7eobjwBUDazhmypo96V",
+	"RKG7TkkZV+mqrnA3ISsKFj+hBd2XuN8XDD04ssuOdgKIJFKB7Mjh10hXT4W0GlmBVSjhVpri4T3BQxew",
+	"qQyQpFCfNIescnaaKs0mT1XICtWBWaFB477Hl+ayfbsY/55TQCaabNjOfAbGxOeww05ox0qai10QqfWz",
+	"38BRGiAK7M5GfLNwO9Wa4dcBpXMv9nCoxD7DKHY36y4FE6Oi2o3hT37uHoXaVwVLYN6mMpyzj9zMO+2F",
+	"DGxiOrHT25q0BwqxKW4ME1lAqkQqYXdreZdgTnM1ttK8pm0FO0OHipeVWTajO2u3QFV+7FiSKGxs/cQ0",
+	"H5j9ztCCGtpjlWHPyJ4Ko7FqQIfomNw4XWNt0L/ivvh1NNHwa+xBtY3DqVgx0TA7ic/rxlGMCnY8ihhF",
+	"l0kcvhxtaL1D4JsGQp0OHbOdS3CJARkfSH3D3b6v7x50ZduoUQaGdTADQ1vuLY2ja+Fojtb4ewve6rCv",
+	"GVkC9VzcaGjY44f64rh2GpLFRO3/ift/HAO87UDD/W58xflehx/T5qbabqnTmr6wXNrDLZXbJ5k/8rR3",
+	"hUZP/EoUUjA32qPrJ+4u0K9n1Q4KHoCctPiFeqem0hUt559BrYN83lgrrxaZzFMG4oz4/RlQ0aNeSp0h",
+	"11DHYSpGBBRiCrPUsNOP3+2/ABsmWSBWAOMwS4cEy0uqWNFw1Hd4gR9dDPHO1t1NTcLzNUNKri6yomBx",
+	"/5GQWOkTXOroSQLLPl6kMcUtxRBxve+qdSUx6WK8hu07T1IOsimS2EeSGnG/QznfXr6nwACJH3MLlgdC",
+	"wJZLhEgs/RUKgnJ7qiC0jSScNd70AIkh5+R7XJgto/5OouWWYZTDRbtLtjRh/NoqAaRSQXXQVMaIHfm1",
+	"Uo8UFt+5oCv29wGeO+cEBldypsMaKe4JDNTuqSY7xYDqn9A1oxFiYtenWNAHc0oWtCgPADqxzRnFbVsr",
+	"apWhA9jALGI7cZeAd/WP027emGr351ZTUSzkx1u4aVkFWmNm6mC9JqZSIiO3gDS4hc7tKTcABeIGEQiA",
+	"nGgSEvxy7aoSrDJ8i6+7EVQvRZ1p1zJet1SeGFrwrPYYMzAyKeXvEvVcaltuL9UmkGuQeiOR0LI+bhpk",
+	"IwA63fXNz8I4Qb2pj+Z69pgoUNjtPLqyr5UQjkuorgrbbj+LbRK94Y7wzfHgJrohFV2x56WrW9p14Cw9",
+	"ic8U0LqSd9we6kyNhiaGv8nq98aW8D3GKUeXHl5UvCwSoARXp44bZ8OFCAQoA5vw66YrE58Sj+yJMGv+",
+	"Tza2AHw0fhvJEUlMavwmfSwB/+kr+fdnlwyxCNHJ1nXK6q09XAUvQFNgga4rjI9wTagg4KYhJdeJ0DI0",
+	"P1eM6oQLdXJ03qpGE8NOwXS7e01T4jI2xVGPiG83WNFWiN/PrJ+yhBS+dmOpFSJW8LC2i884iOqx95SL",
+	"qWRjPwEpWJMJo4Hdr1VRwcgSKOCipF9oAoW9FXJuJ7zAknc7cIjMww9/PSaI+3hmf312RxWAy20zb+RN",
+	"08pbaCX46NfGgRKS0Q3XyYly2D3ORlUCd2ONrhqj2+m+/5WiwkyJDVFh4nY2hPamuT8moeb9G+o+pybh",
+	"PnyR8fDXvaXM2ea/fD7Wl1zbMXGtAQYANw/3nhlk3EYYXt8ROUHQWHwJt7vSYVxStVHmSdtsaFv+y0qo",
+	"c6m4OSRyG0/g7vW/SdRBHFPAZzhByBrgsbWPK452dCSo+gbNtLo8SADsV/1+dIyToNNjHb6JU3TJkZCO",
+	"2dJTVdAXL0MWSnCNrfb5pT349S9QSWpUVa4e0Y2srjbfN4Vx2wsYOLYS92fDNKBVBVMAU8nIo4sn35DF",
+	"wTBIktvGoUE96kJX3Iw4sPGxrDm40yVbkNx+F03VdjWBdR/9vPMwgqM8Iw8vLsKBjdyFzSTHwsjOsz7R",
+	"Ca8qkfsT6qjviiET/1Yq1hmBVJDdwRRxs6ZHoL59H7NmysIupOb9phlanwTBatYQae+GucJPwnogtCw9",
+	"TYbVSSh8dQJbn6suEgakahMvYd7Mlr8c2HZ8QeUMvZxQvs+2kQQLOyN/rGSZtWIsKlvDmI0+uCWGpTCO",
+	"58NqUgWpAPa+hmAldIZLUsg4LmxMxhCkK23akZm0Y9t5ruIoExbNzr0uSz9ldd5ty2G9HXGTxbYDt1rj",
+	"Q/OjrCUkKtxyw+6rkvkJSPAviePuteXYkn+M6+1c7oZdE3bWbuDJeHVn7yGE1/hGW6625GKcBAf3c8/F",
+	"vIimz7yiVgt45nBMybuTG0cc5UqcNEV+nj29GMr+TWE+WZ08Z9ery7MwiDPPPgvaPnn1vgwaPkskCLXX",
+	"OHKTG7sfkpJt/H7u4CDWci8gE+d8XMKDk2BsLjmOezHt4RWfYdc3q3kcObJHwq2Ld2gPXg30rT2AgSxp",
+	"Sw/dgvZWq1ZlvMbHB4xPfNcq7dlNwtK7KmXWkIIauqCaAXgZCyiDk5gedBBfBA5/xHmaNW2K7J2TNy7P",
+	"yiVVEbrACrJuiwOpw5YLUrCcF6kc8KGb81JWYprGddUqojAUO2w8MetiS1QbspK0bLDdWEIQcN1lMbLs",
+	"0mdvmt2a6j5dBpVXdA33AQTPA03sVtdXLk+2AfjAEDAtLsiFixoi6bKr2WxXqVU0yHDdXtuiriy8kqmF",
+	"brzx0SwWK0ROWuMwVrmfT1vZ9qK2hX3kqtqXRoHq70FyGqM5/ZbjgaTaazXkF/D8dGxSoxg8QqnXTJAu",
+	"fbRT1BjEMtiGjVDEFOGRTroP7Xys6E7X1B90LIeH5obfJfgh+mhkTgtb6l1JD2lfowcg9E6JZuon+5y3",
+	"SzVfCWt53YtpqmQ5aMC8k44o8ChX5SRodGtWXA9qRJhbHv+yQRu2np0IjAMxdbdY332n5ErR7SUBG0Nn",
+	"REjiDSj4Q2POXwupARlMUfqp4GzWTN2L6Ot4ksA9xTVs89N9kc1uqcPcrfJ/8c3TIQg6gyRD9/1RAa8n",
+	"IzZO11j+7I0UGv3dpBOcTcf2KtgeLLYasOXrJB3dNLrXhUdjKl2N335dXKVMRIjtKO89buMvLcPyOyJu",
+	"A43Fup4kGACAyrDw42Oxlv/CFmspN9NOg5MS591vEjGWIQuY3bEpYcE30vCcvbhj8eCgL+WUMDNLRq2V",
+	"6cmmjSup5ZkWHNjwqNrztE3nZt7vuz5EVNI0NUE8b1Q82p0lrg6Um9TgbAlWafCACQcQ4Bj+7g6GkuYb",
+	"RHQYprb4wm4aZTMS19h9HBdepL/cieHe8HmHRsvyVRUjlSiZ1lg7c9Q1MULEDVY/1yR48ojvPbvv3dXQ",
+	"/z26GCCZO2FjBPLfM2D31JjBNjUMO64ZvhK6CWGQ6/BYQ4yttMefFAxiHvZmaW/8W1p0WUwjR3HsjAu3",
+	"byzzQRiosA5BixzAbNg5lwLxWxPI+JSR39wU2H8Gyw9/3rl/4J3J/mtxsP9fqdL+p+RiY/+Lt1P7L3vz",
+	"sv/9u1xgpfTfrF7/dDzM2ARHc/57ZjPa6rTKmHE8rxPrni08bA90QzmlZkidxu6YOqBfAVgicDgUi9gl",
+	"rv8D5LBxuXzvKNHsmzbMYczsK63gZZgwlvIoZrN9c8CPUppdM6U2TnxDv8byMzTLK8XN4cY2h3OoG9od",
+	"DlXZpdzwOsJ6OXPp2HP/XKMsdvwndmj5UKGXMF2MKvDwumfXxuxmnz5BBH4ZIfN40SySlbkPLz3lbM0y",
+	"C2UlCgk+G2LWSlarNaqU67cvz8kbIG2ligETK+J6M8IL/OzDh5ff3X2d/U3Y3YEfvfv+OXn8+PG3hAvy",
+	"4f3zc/JCKama77598vRr4sJrjnePEo10yLe5LNgtOiAhaQaJJ1kJtFoolOd/E38TUL4US3dyx+dg33f7",
+	"8Yz+f+y9fXMbt5Yn/FVQ3KnyzDxNvThO7g1dW/Xo2kqiid/WUuJ5nthrQmyQxKoJdAC0aI7HVftp9oPN",
+	"J9nCOQfdaLGb4ltLcpL7x40lkQ00cHBwXn+/0UhYO2TzqQY7ZYTAnE9BUwWDhiJNQhFgF4jypU4XB+/V",
+	"MC8uMzkaDpjS/ldVQ7OXQSbVARtakY2HAz8Gxm4RC0+kTKqEAqARM7I2DIHHEjblZgaX3JiPnPWjQQBt",
+	"OAjIGmwYFDkEjAfsreCpf8IPRZYhPogIuj6Jf89V7c5jw0o30qPeq6ZnVR97VF4i/jOtDwPNMxyUD6no",
+	"m2f+faJPYskurhOWhwNAgN8wSOQmTI4xv2nFTWD1p/h8CRFnBA7G7bgxhhHXgmfRdNZ8J5Ix2D6SQThs",
+	"qFwgEw34CAfv1TvqbwePH2RKaQdTxhe07MnRkwN2Qg+Ap4F+H+lcMAr8l6IYCK05+/H0Ityiw099GG0I",
+	"wg0DjrgKmWSYqkH86JTB9IjiFtBUFBueXvDJ0E/hzS/wzOenL04vTomy5WzcB+D1IebaxoUNJC1Pjh+/",
+	"V0PS9R9ngivoORqifrd6JuAAQOzf69sxt877u+EowbNfaSVwgAH712EF14nKkUDbjGA8gyaWg/eqDBv7",
+	"M2oBfnP47/1XqA77v0ox75/YAXt18vJ06NfZhpYy7jBF4n+XLOdS/DLJsgybF6l0B+8VtAyOhMK4ukyF",
+	"cnIsvdPaO8n5aCr6jw+OKq0c/S4uJOn9j5NYfCy2PAQsPItAv7nQeSYCIsXE8Bleg9jc2fNv+DoHvRrR",
+	"1w96Rwc0ms6F4rnsDXrfHBzDpPwuw2VyyHN5eH18CG+FbNyuRdvTwiSo1XDHeQazwt94Xc04RJr9riJX",
+	"vXQ2IDokTIm5sI5qKsgsH1pt3BBVLaBLzaUVB+wE9BYehyx7in/Cn0MjIBTxv1eRRiwrI/z4kDUKnLfE",
+	"vJzUFxsxo6tSc3ioP1JWCNzi8i44S3uDnveiTmCloJea+u17g9+W+9q8QD2yoGJAnw4RQXcwRKxM5rhF",
+	"zhj/8d8LARU7JCt85LSBpLq3IdaIRn1Jmuo8QFpHoBeJGbh9PDQUdhjwDfXxzSlVE+1A27AlpuRGwzY9",
+	"ifq54yetsslgC0Nnd9szrVQAclA9cr3+t+anQdJyq6ct26zQ4P6UcTaTqsC2QDCOjS5U2rbYFqlBqvHL",
+	"6GqvjyB/AZrY/9DnTeANfjpN61odhcMz9QyjAGt99oWcSdf78gE68nOtLFq4j4+ObiDU8zzP5AgO4uH/",
+	"okTfBnsN0Q+wZm94uj9jGet4Fft/ObXDN1S89aWmwd9NNXQTecnH9hroF0GN+iHpBdvRL6TIxvDtmto9",
+	"FJ9CzWOj9n12/iuoEH+a/u389atwBXKwsetaNWHWGcFnIj1gz0SWlTA6NgdLYCpEwL8CjGgMOXtZLDLO",
+	"JgLZEnJtndH5FDAVxkZjsKOuC09h0i3asEkCSeCbZXBkryMZxJ/8RmctYviXuv1L3e5f3W6miD71Vbqs",
+	"jJZjn058codepFd+bkk5YfUpZCqngge0ymc4l/5zadvxUE7Qyw0kEf4pB7XVWBp8dzUI0RQ/KiAx0sS3",
+	"UIbXwsgx4tY1JxN4Rnjy86nOhLdKwTsGiohZzo2AyxD8CDgdSqfCOyjYuBSKkr17MMDwn1RV6IdwkxhX",
+	"Yg6KZFT4czZO2OWi8lxKX6ysyAjRjyuxgDZSqGhgTusDNvS79zGT6mqIfzEQrAvVT1BWs6xef4VlCOq1",
+	"2+sRxqLvN0niu7A68FZ7uDLfGH0tcNEDwxA8n1zGhM30tYCQQioyQb1XK0QJ3D5o24RLropdBtEacccz",
+	"PcFOy2YXh4+mYSal6MgAOxe2t0Q+BIh2ray0ALdRlathLZv4JG9Wo/KUYHCWXYoI60wSHWBH272E0taV",
+	"UQTaAAdj5eIPcFUpBAELEm0sfaxxaxv38vCz13Jf2lXFiV8ngYgaEWYl8d46w5WlCxscx3CoAT4DQFSG",
+	"b16fX7DD8rsQCwnASSC+tNEUhADKLO8Mv1ckygM2mmoNCoKw+2PFrMQc4vTsPOAPXgrAVpbIZ1QDioSh",
+	"ypG4QVQWAmaGXzS5rCdpWoPSWzLVbjXSsRXrA4avhXX/0MjicotAlgx7AcQYNmlihO07IsO8CZDay/SI",
+	"Z1jlvIE0n6QpynEVXw+1Dl2do+ckEWjV2JVKM0T6dz9UJ2mK8VivpagOcemQbXOihHF4AYg+L9y07KFD",
+	"7duMBHslQNwn/ih5eZ5onT4tQ9fOFNaJNBDmWKdzMk3r4vkcRnhWTeCkHH9p+54sT+S5VmIPC/uDNt71",
+	"AaQR5YRRPGPRojAeTWqtxU2aLxmQCYrmTfk1hqf8Sj2lWoiJYIfwCyY+5Rn3Z3+K0M/1ZftRuPXW7Giz",
+	"kxq9dG/Q6/v//eP0x7NX7Nnp24uzH86enVycwm//63//n3ohw6D3+Ojxd/3j4/7jxxdHfxscHQ2Ojv7/",
+	"euWDXx7eS3pjqSbC5AbQIXrfXx6P8HFKu48AWAVP+waedvx97Wm2QC9m0Hv26r+HwGe5Z+U+sW/Gj/nx",
+	"8fqqpHE1u7wcd5QzNJ6TlovvzEHiCI1NDM5OtUWs4fmNlE5phhV5pnkq0tqMIEWyLH/Y3tEigpteMK+9",
+	"59fgex3/Jbt7ld2XPN2HsnwJ3GL7UpX+V9oLwKCHaa+2m8m2mu4n2GrqpmLmvTSMAZXWHGQlAmBps/39",
+	"LB5lVxVKhT6/fd63hBEF6m+9fz34nR/QiAfawLoG6gIvWqf4J/bspAqI/M6XZPTx3/pHj/tHxxcwGZqP",
+	"/whCzkVzvvEZK4zkWW/QezJ+zHtfPmwjqJ06H/F+Vk0PUk2AZcHb79gUvb2ZZCPfY5WRBHvGxjzL2CUf",
+	"XcUkXvGhQRVMNLZihuCDun7IyoO1hhG1m5V/R0YXzprxeCXWt68IFmI5ZEZ2qRU8E2mUjYdyngN2hlIg",
+	"SA5CqEgqRt3Ey8v7pnB7W9stPSiIUq1zqwEGVfyxN2/Pfj25OGU/n/5/5ce2ObBvCrc/Jyt+sz+Hktxi",
+	"xTtTj7+Aoed1DBV/bHcGI80Y5dBbb+nXCh2cDaoAEjaWmRNGpE+ZERQTVMCLnC2wIoTbK2ycaL7Zn0cT",
+	"WytJVe9PWxHVb/561ei28qsNdNag/ttSN1RkvsEz30RcpmgQceb4JKDawonCRWtMxgCSY1uqCOBvbp2B",
+	"v/6wLBbC6FphMfdBCWA7kddw32lLFyDFBQuL+83TBe42ZjCRWTji5himYmK8wzKEhJ8ejzOpxLD1nQLQ",
+	"d/VOa9VkVyL0AwhjU8/Z0rurUVakoia0bfOizzTnRanYfRny5U7qAmqcgCWcIspin/5b+0y/sbPhay4f",
+	"uNFr2pVKfl4vQoKSPuzZZ1bEGjnWtJtEBABI9FLA6UFoW5swozVQekPAW4R6QLCLCGYGgHT0PIS5Iyxu",
+	"dNYO2Fsq/IOsH2bkqiqulrhB1Gt7Sx1VmVT0Vl1QGPSraikgzPH4CZvqwlTnDJOmlaSfpWKWayfUaNH/",
+	"GfAz2xPhq6ExNrbkNpU1QkhZy9467mD8Jjl/VhasR9noF3q0omM+qqftOvuMs6thUK11am4WILeZNYe5",
+	"EeNMTqauPd1UCislkELsX6oJIJMPGA6bYBIIClOwQ1XYBDnIHZ88snRAQ72n/4o2SYAulv7DRIEAsNg2",
+	"ea/KCkvay5j3B895UrIMGixvhdpHaa8O2LMwyVB3XMZO0ESD+5cg8BsyTG/CytSO9cM5IPu7DMo3vZMk",
+	"ObBtUMa03KFY62EZ10wI10RguP6lsSJvHp+AzzJdHe8I+tUdsHfAMYGJ70vhZ06WAXaAjLgaiQxlsFD+",
+	"bDyNmCqQ9M9bRTZqBmoLe6y6TG61IM7SJvPh8R2p1F9UKgybYwffrtICS4pOnV+6fajClixWsOxFEoiC",
+	"bBJrspJML+gRaYg9nWrpnS0p7JfSWh1s59EdbedeLEHvJm+/cYDqtOoAH0KnLKV323OU3gp01M5VKJcC",
+	"dVq9zrS8JEyRiVBTEVorm73xkzD2w9vZMLWOK4Wbl3YZPTNe6v3LwIjntshW1EJBQKJ0E0I3SjjtCau2",
+	"pmx9Ky2QcNKpc4+cCADCgpYW/7Jg62R64t0HurVAnJBYIIzMZvwKi/m0GiFAanMmnF7n4UlVmFm3AsVV",
+	"wqZI4TfnUROMdMDRnjCeyWtRXQ1pBxJVMoM1WsbPOFaik2kcyqS9JEBymsxZJHlAIjNEjAPgN28YVOTz",
+	"eIeUpmpoCwMBm3JLdHMxfByVYh0waGznFFqKDCkKPJEb3OC1+j/c08UUhcr1VRkQsk7klGQEbo5QS1WC",
+	"pJaA0L2IMc0AtrJIGSEDD5jSVQmrner845PHyEtWDhSAZI8O/h7YzXrp5SZZv8hqB7+os9PwE1TURPzK",
+	"N9Qqs0AADgDEURPZjKeiaie0TgJX1h5dRzwhmVaiD/0XrXr3B21QNVYlhgKjtlTrBQzKSSgdFME3A3KX",
+	"SNlCHydRV0dwwXQOQiNjqdah9L5Zs/pJn8OcH6ByrSbXqX7lDPZuSZoCizyucFDA8MtUjsfYTb9fNeuf",
+	"uyLBkhG/PQ5vE2pxv1zgP54yzqC6FIQm4xCjoM9kgl/TXVs0NPs8l+PxylzKWtLQHLWG41gPFTUFqr2B",
+	"0Lvp7bfE8L57smtvx7Z+gV+obsXRzXWtZ5Vwz6GcUCqAX/AmWn3r9y+KFbJNozCeC3MtTB+gSfCjtW7/",
+	"IRtxY6TXWex5ZPcO/Q0zZJydO5Gzf8Y8jynU8F8SNoT0DuPshZ68gMa3IXRDAywDZ2/o38l7NUQbdAgd",
+	"chbyYFRg/RP84YBBBR6wisaTqsZXaRhOWjZ8XxwdfTOC14B/ij7+xn8CfzF8Su3OUOUh1Xs1fMGt6wOU",
+	"T//s+ZBqdY3gM0TEgC6xqQR3uDSiOZvwnEFLHiKxH7B3FbRE9AhsMKt8sNx7FcqhW94UpDuH7+1sw6yV",
+	"leHWwXuvdwFAdxSsbR9fbos2Kfri7ifshTeUAwCAHsNN2qU3Lj45gcBNLR0MfhbQj2RD3XAmr8TTG/4j",
+	"iQNXYt7UqOnH+LPHVX6UN2JiEIbChBUCF0w4lCPu2/AbQ2356qyB0XNKztkyZ+wVFWDmhHBZqGPiMmVW",
+	"V/k5aIii6rH5VJegybLhHsdC979k4VqwIgd4G2ZdMbqqIcSUCBLQXwPgJiNt0jX95pXVMSgSE4Ima42u",
+	"+jM9gQArtiqWNSmPbLXvXiWOHHY0Xmo3vSWc+uN2tWt78VyRqBAQ+nqTggg9otf6iCtS/Y1+1jkC528q",
+	"OT92WT71jhCg/ORuwAJtd0G0FDO+guMOtEA0FOHj1+ThKf5xrLNMz+3NvzcWM+5PJrasZqTdDUyCa2/w",
+	"jx3WIf6hRLQs0a8hVvkZl1qjg5tuqrN0VYIQvL25qjD0/Rf8UQohPYRvWpbZtyIT3Io/+7V1Sooflu1G",
+	"NGLrDF9rHTWVIOm5suWoBwyZ84ExDijpJeFtVPBcuMGmIugwuHu20SD5SWd7Mk33X27g57ZXdfNgJOln",
+	"IfK6MQywYyWPvj+O8BswRnnGLhcEwNWB2sj0ZJM4wiB45gSvF1XolXEBZ8B7Lj/zQk8u8FdUNUyh1CVq",
+	"Nef/OhQqHR68V2Wr9yPLMj1haJ/DupQ2+TwUOgBkHvMCwKUShqzIEImeG+1E0pINK/PlodD1vZoAFi43",
+	"gl2J3PnlR4dPOaMzlmdciVoQA1ekFoJgNyMQN8IOGASUakW44IXfma4CBS/05Bw2Yc0Pvy1UQwTxR+1f",
+	"CbYZ1zO0w/vNagslorG0Y8XtT3rOZlwtaNzQ3gOuOML2YSgf3rFtJo7fgKkp5wGEoSVd2fHRUQDvbSUs",
+	"W3PNAWdnvc/+Aig6az4XS8b/+BEiPaFDey0Mz6rDC+RWTuR2OZs/E2YiIBgbcIf2G0XyGvQw1XOVaZ6u",
+	"bMCAfI+XS68k5SyklNh/Mr/ICG+BvwkV+ZF6RHhReAT8NQ5CDv/bsCFrQFP6CvQIJE+sxhMdk3dFMJzb",
+	"nOev8wQ3vpqcCev4LLfNCquZpGXd4w1gB1uca9ie3h7Rq8pbBCBixCcHUFYVZ8VIZ7rY3A66/RDPhPfM",
+	"2i2hZ4W5Rnvh2ZtfvE6ZabNImBJurs1VWc6LNRPjG5nkW2JDL2nsrs4oPf8Ho2cbfPxCb/DhdzJ1025d",
+	"vLBK3ab3gKCA7pSbKWfotNCAr9LJRTLTSKLRiiohq/j0vOJBJbsZCikATImgjsBALmGr/enCVrRf3r6w",
+	"SVnlBWXuSyVmCNuoxJxJqNyhJ13rrPBWeOBEskymAwIZpkWzTucYOA0f9nb0SOcyVENAOVngiOXpAks/",
+	"8Dvet4aJSwv+EDQfotOgCPB+zCVg1bvSpI7WouqIgS8pzeLFqIA3Ax9m6ThX5Rh8UaJ24hsw64CxnXol",
+	"w2shXc5EKiRoXD7jL/W1eKjOtZ8btX78AaqvL/yW1o5q1Onvt74Dvznn1q5CxUB6cvb46KhWMRSV7xKf",
+	"gDSherO5bPfHEPK8l9zBzngaMWt39bU6NIv073p0/D3/fvzNqP8t//Zv/b+Jx8f979Mno/7R5d/H34yf",
+	"pIDKEqh2MBDcS3pAXUHFW4EmXxjGHTt59vJ0k0K5N9zaTuuPYSO9hYPodnvKXbRmNUPDkbQxlwo7c5Cy",
+	"sDfGp1AKcKtyJ1gmnGUYbWdNQWFsAfqRdqGrYoYIm2jLZAc0JfYGx9/9/XZZWTsR4qdyYq/21yEYTdjr",
+	"lR2QGe75uBFLEhDY2MHh4VxcHoy4cTfgIA4PiCbnEB7835SeTD5uhI0Be4CQSt1CLXE8BXBuKaCpmFDp",
+	"dldKhLcEh3KdO+bws//vyuavd0Q/QplKQ5ULZbJAN5aYYgdX12fY69W7hbZ5J900NXxe27sOTABD3RNr",
+	"9KSWLadofFMNMPwpynI+ZdokQcgqwNIEQtv5ooInbUrSjW5t7r5vtbzeyQ5v0mye3nW/9d60SHDcoiu3",
+	"7KvZWZc0YLc1SCugvLaJ6kvo9kGfzxQqhnDjE8tGU22FChAEVSYFaNJv+o/BVSplXCvw6Cq4mNAMgh0T",
+	"Dd0gfrbSO38QEYSjANWVGAUdaTXO5KjxHDizeKheF0zuj+N2vS1U4xZ2VctnCmVXI4iDzEpnGyIa/rfI",
+	"nFB2wUJMtdnpeuuHenhlDm8L1amLgkxTcPy77YH0W3n42RTqyy2sV9aJvNpW6nsuN69CSQGKTyKWI7CE",
+	"pqDr20J1eC9CcqPj/e+09RnIw6rFFrntcusPkTFC0hI0SsGvZYs7Zveipva0wL21UZMV9d54AyuoAG9t",
+	"5UVAdOcjSt1PtE7hfbH3DNNN/p6iK066CrvSAORKSU3GzjFeA4HBCOqjwUtGSoyvX+qeVTvVlfydwG6Q",
+	"iVvuSLlNRBxSQbx1J5YgaYef/X++HJJp1Wo3eVt4QHmDkS57Y2NWRlBSOvMiimhrAdplzu0BO2FG+Ffy",
+	"dhPEtqmtXwVedmkBpUM1eHAnMNa5E3nX8rXOB2EeXdlO/uEnwcx9QBVhOKf9EAyg5AAFWG6g8osSEUjq",
+	"6OV/rDeuHV3LOWiR/kxPboWU9EdzhqY9pG+pPQaQ5G7kaEqYfWwTb6FjEfkLPXk4Ar1UrfDCG5aqAD4j",
+	"p5EDguq6WknHxlj025C5P0oqdiyp3HdPelGZwlFzmULTEBnA8TUOcXxUK2f69vZSiC6vEyoU7NSQfaEn",
+	"VYUfB9shYTpL78SkrR8hB+mblXgvnP0vffnIQjTVn3UlTMku82+/KOnYv798gZcMil3Uh4I3yfHREXzb",
+	"1uDCSkOFG8F+wyzTB6gyCla1Lhx5RbbGe9xkO/vTcLFDLqqru6YjMfWv+hYgG7pjooD9puUvBXX/okn5",
+	"xVYhxF4Xzq55VogDdjrL3aJkz6JSW6iwDfEbwkm/kc2fNNoodSBgksgH3UKAc+xUPyH/fgCWoFOKNHj+",
+	"npwI5ZeQFpt32gRLox9+xn98OUTy9XaL9wdoONBsVlgX2PP9PUgoDXE1CLpa1CKpHbVIWj4n0xbYt05Q",
+	"7oKtQ4zsVriSz4vQ4xuCfX6muF0dKiUcoA2if49+FryOSOmFupK986meh8NeUS/uU+RAfm4ROhSQcEmO",
+	"ZYbr2dgQ4y1N/wnQkaGw4tvv2Ev5jySg3hrAYfASlGVepiBfJ4FHntrzIJqMz3GULyvp96uCJuyggWCB",
+	"MDNpIfqwLHrvjHSCYA1+kFvDX+1ghZ5cWp0VTsBLedPGJMxpnTA5xnQT0DC0I3rkfH1EjydH3393Gyxv",
+	"0mjaBAJUKOjiWRYqs/zoGMvHua+NvR5jBX/77TpcvdU2Ak7eyPEsYd89eeIXCqwswlxpGn6GxUPV8Dl3",
+	"Thj/yf/521H/bx8+f/Pln3o7YBTrkRPNhfWlU3ApFYc5NZTk3uYFNyRZ3yHH6j5AL3W+CCdKKqe9/YIn",
+	"ooPgf6PGOITrbUVsRjAjJkXGTbv+4Dau+nxkgcyaWYEtc3CBIeQyG77CooW+P/BDsIggJBUJGFcpZHcv",
+	"uRXfPcFIdaAWuHl38fQu9ccuRTSgKga9w2tuDjM9OeR5fpDpyQZUkdWLvvHP2jmCs+OxaaF63u+R0MBd",
+	"fKeHYsNmvhu9fLRLZSNf1I7X0qJWfcPexQW4x26yu2gH2yPR+tfXplULv6CYJMGBjHs4u3Bo6ofCydEV",
+	"eb/tDg0H6C5waA1zXqMrbyZoQ+Zwrk2UEAoIgQEtE8oqwQPWaD9/cxQIrchJhvZRJUrkTTcV7xXURqC/",
+	"k/iLafjj6QXzd9poOjxgr3OhEBc+ZaNMW/i3EaF4CLyqBNNeU55DTae/eYSbC6HI9G3qLsXSlrd+lAtY",
+	"mgd991AB4lgDOrmfqjb+RD755vHa10/0rvfD7RAvdsvZQylNylrdbMGUnu8lr4aPBrm8IYh7t9oCVXf7",
+	"YTuVUMxTIcvfYHa3fBHEOSGvblpRONBNleObBtzr8O2IGgWg5yyhs8GHURdVZJUYvgqPn/IIqfZ5ORt/",
+	"3mDbK+BO4PnxP2AIw8unxSQwcxrbvggp1x9NpGOGfDV+cSqMoPZ0aQPBPqZJMm5dWRvovWhjaTjv0EYv",
+	"yR22qYSnIHZq4CYPAGr0ag1ZwzzPFuU79nY4nNF+A3nMWCpZEpLoGbLm3WCC+1IWFdfZvioWOK8vwA3H",
+	"KlnIbZpCifKcbsYSbh8gPflpJf4AGo0i1tsXE0tCQoB9icj0WO2ObeDg34AvdsY/9Wfysjc4/q7x7B/m",
+	"RlxLMV+jLBZ6J+s9aiELgWxI48LyDBpC/RItSF3MEmY0xBKg75/QUISKMh4YTAzfIa4OqMQkJrOWkOIb",
+	"nPv2p+Prl82T+qqlGlhD9hF45ISQW+5LpfZxLJRa4lNBCV7mU9lAPldwqwhldHbLXQWG4QTnV14819K7",
+	"+iCJ+kqoA1ZWziIiifZK21/fgYQ/ppoFZS2hvfkGkno4BP4pj+x75a0AGgDayMs/gsKYeVPBxfRc9VME",
+	"32QT4aIiXPhy1diJHwkkhTptRCI59av0ko+mUomOjgI9HUa6a7ssHjvz+rdBU5d/21b+xagARu7Bbx/q",
+	"eFJGZ4yzGc4BKdxueET+x5sGWF5cZnLUq8tyeZHezgBakXSLWsks3tfkbQiuihy4RZoTeqfxiJu7Dw+M",
+	"ZjB6m06zfidZFrd73EI22KznkGiwZfPX4MUu+6P9vj85+r6q5SesZi8LhUV2B5kJZvVMoKVStMGIYSPR",
+	"ac2c+2oYsClteQO60a7Phd2KI4onCoPA8ZEKnefgCIVGeEIGbC5b7mZpOzlAndYnb7NPJTNnscoSvdTp",
+	"grm5HImb/hNCC3l3y2oA9iI3cdiI7rm3ndr/RRtN7R5w9aLRz/l18127FzkhLsqIX3vHE75a1x5G5l0f",
+	"nHW7GoWTSoANuiJIg18EC28BXkyLgo3YyV/jQJ2q2VOs0dzDyYXAh9KIphut165KtmRsiZ45KHNuNsFU",
+	"M/XBVj95I9xIkTIlPrmoeQCjqm6qvbmGSN8Zt+6APTl6UiGFRDKAwRmvKRQq9SnHH5rpXDrcvk1p/+M9",
+	"8AMTJZGFilNYvDYWf79mH6GTkPj5j/tHj5f4+W+h8Ic+nt6gd80zCdzbxSVU9Q+Wh0x6sFcr++DnXLlS",
+	"h31IeqOpt6kUEDClyvaPjntJL5VGjJyGmYf2dD6aif710eMDnsuDTDgr1Mgscgc96tUXEv+U3qBnxqPH",
+	"x998hz9/xHqpj1aU8Fv4W3MNr67scfwig2+/oe9548r/HZPJvaQn+OXHK7H4CH350c/wZMphiRmXGQAe",
+	"2/+3vjxGa2/199bPxi4LYmecUHredmZiEaw4fCBsM9GbaIbGe/2cQ3zBasYnRgjLnK4fb6i2NTN7wN5V",
+	"BbNl709QENDJyJSeYx0AlNXgBj+yVLbnPwwooZF2CVUlZachfgcJVy22si4azYc964gtw7rx+fFHZQ8H",
+	"qE1+txfarqDI/9KNf+nGu9CNaBXF0oaJca4iI+SfT569PP2XzizV20ABqNQXklhTCDt6m7DJWvIvnnGp",
+	"vNK8bCQxg+b3OzZhzypjbx+G7IVZ0JUwry6NBPK0+9mhldQk5w644w1mJV1hYLHnfMF4Jq9EGVFA50La",
+	"KHJDoNOcTbV1lFW9LdCwJTvFnizUGyQV/nGocz6CftowFXjzte6EnCSmiVt2P3eLW7z2A1SJ/NA7AEkU",
+	"wgzOvG0Cxot3f9pRgOpBi913fT+sJF1s+J4Nha9TRDEJtz8xXU+xGX2p3ZZoiS0IHfjEe1NQARjxAQEM",
+	"XugrEVQBbC3SO8eIQ1vvb7ISlbYCGMRoKRC8YbiEaqdD6bRfhDY0QdjSrXf0TvEE//b4qALDeyUnU5ct",
+	"2KXRc+/dYcfn+tVp/rX/XHCChnb6djhByFJ7j0BPzGYIgbCsd4MQiKl0LBTFHl56v3VLFlohAdt1aceo",
+	"gN2fxXvFBYQ1fGRx57a54zbl373BdFul3mMKHUROkGmymksmgZ7hmbAHbGiEFW7IZoITpCukcaE1M/BG",
+	"AC8pO4ECZ5qQWbDjb8sKZS92NipuRpLbTF43Qdpg4f/pdXPmv4HWAe4caW/y4jUVx9fvpZZOtDVavmrj",
+	"EmJMaxtcCSizyXh/KhreJTNiZdlCe+nwcukCSNEhVrlscpb8N26colc6FbDgux8i7qAOxzYco5bj8Are",
+	"YHNt+TVLybu48cBpXLIE1MYtFUzL6nSszUQ7J1R/tSyEGqYkRp9c4ST8EJ677QY9sEKl2vt0C1AAB6BC",
+	"JAjwpZcLb+eMiJLlBlmvBpN/tvH2S3UtHWK5tW79RSuG/jz4O3ABzpol4SwaosMNqobpdHeitwn6CgpY",
+	"oLJrIWLTk4+AqNxu5taFmlboog+NI4QoD81Oc22uLFiQyM5kvVpiKV/YpwCQzU0mBX4tpN4Ij95bn5hO",
+	"Cy36ETx9i2dYve9tJsdFXBM7g7cIdTxY3eOlRirG/VwPwMMhX6kHUij6POX942AsoPdaWQtnqZjl2gk1",
+	"WvR/FovWznRqD1zRLr+LE0pLiV7aUsoDXgYSKUnPCQ5RCuij6P/Oe+uHK6o1v5+eqRdSXZUozJ15cPCW",
+	"WOToT9DaB6dZex36j+XuNpRlOA74eIyXyAk0ZRBcCh2UYH2AOQPThEbChn4eGLR2RjoRLYBRH/R+/+7f",
+	"jPfEK3AzCBV4d3SujZ/QSBsjRo5NtbGCXQJkwqK3heThm915VXhjyOBcThR0gfUSUgsw8Llw/WdaX8kW",
+	"ymUrLAIQ/+Rc7h2Tg5rSWLLZ9l1m/kzPoGX0cuH1soyFpJT0wk1vLzKPxfyzTFdGHs6cRe2O13LQwJDf",
+	"VHrOtGqLO6zS9FtCRHUXUEDeoXhVwdvYRolcicUqfK4oGg5sXAHAJveui3IJJH1yI/3EkqgUDVF+AlkV",
+	"cF+pAEyAjczONfYIevPlZz+nDo2ln8WiUyvpJYdool/aqMoPYHF4JlJWABb6DYt13QiQf+qh0W4l/8MJ",
+	"u9QFpMwJLpJ6TwfgPlMuGYs/h96CHvrZHR2wl7hd1uk8F5C74wrpS5+SN47oTXi8sGopYWlhQr0y1Jg0",
+	"5OBhvrSvK+0obBOIgfwRaNCbVaHiiXjbrA7QXd5FwOhiScmGzUocKLlaaTt1TSUKVcz8TmR6xLNe0rsG",
+	"GfiwDSjCTrIJiyWbEY/fGD2Be3IPCTnBs3BMuRLzSiyrJd9CPmdipSvl7cOEGpO9yXijDPaXM0wQjsd0",
+	"QhqrBV6KXqeEj53m6b0eCFd6/e0X8O6pXn1FLkWzZuIw/HHFwmfiWmTI08g0VHZhMGNiuHLWH5mK6Dwp",
+	"NRYADPkbVBuoog4T1sCXMZHXwAqDtYze5/IvAF2uAipBxKdQnEOVItxBQz18RnySTfGTU/zOCb7SLeqC",
+	"oqiHr05eniZxqBd+w7SJwoeHZ8/rjlf4MvV6N6kIXKl14crA/YqQuv6ZRvjPaGL/WU3oXw5/4/3/OOp/",
+	"3//w//xT7271DC7vadifDiV+UQpGqqvSIMBYIGnZXN6VpmqulaGbV2T+VZfJAvlkqmkcsCG/5jLjl5kY",
+	"BnADLGfibMZlFkpo4fZurl16VZtMh3tWH6hzPlqKtEuLIPJ67G35GWIVVXG2eEobFBK9xR4ZC8gYo6mW",
+	"I0ERHACBhWwS5guzDAY9YK8w1hTNp644Se80Vhot79HWJcowVVBFof5z2WMNabo4K3GAZXu9JP4d5Ln9",
+	"af8AcZsANbF+tKT2YvfQXnU3Mvlsqv2xxf3W4FHsIJJ1XVLFD1pQQE+9GKL1S4RQ6FqjwZtl7OTNGSZ0",
+	"y0Imb+VgUEXPVfl5v+BSeXuLckfEc7wcfIQc2JswsW7a8sLjcbCtYR3Bpd0mMvHI0vsDcmhZPMrD37uK",
+	"V0RCBUAPjnYpr5Z7w9sI977dG3slhFdkoU4HWjjgFQdlDUeIGJMcoeygr7VWoPr1XF1QScFfYepQPCTV",
+	"x5QvbG/w/VHFVsBzB9aeHWkYMRDarndowjrfT2g6GjrtvLpIVXotZGJA+Dc7Hkqnou/ELM+wr2VNkIjm",
+	"wNArnYqL8llffVY1fp3O8R8AhcVFi7dZqrS+j5vgPQCYA9Y1IGbmCiiHeEU6xnJAALRO4By2WeoVcA4U",
+	"K426FWdcLW5fUnBNOlnPbo7AXSA4bLc1jWbhSYl1BiBqUIvC6aAFOpSwOXXm3Qj+rMVZ2deu7d9qjOd2",
+	"L+5GNfw9wjnsQZmuU2xEl2EIYAytNo6iFOCJzKVdglNCttoq6+CQQYUyM7nRM2nbKLBaqpWWTUjo4nvK",
+	"OJtJVVjoCYMQotFFOxeVn30zzHFA2w8RePqxD//9sF0h5AO86+/kjl9fqTVnjm7iwoEBmFDFTYXZhPU1",
+	"QJCImo3gxNoclFcIMLapLuuU8dvP6X4MeSgaDUCAHVryJ2m6HrjbGi0B8LVtgL7QAozbvbjx2vQWO/Cr",
+	"wPJ6C+WJm6zxSkuPaIZToZx0C281XAvltFnUs2TAUBrBKVsu01b778HafZ3ae5vsx2qErkZwrgN2gkbA",
+	"jANrrLRsDgDSVRCHLYQbMMjUSzXxt+NEXos4pw0sVOdk3b9XmMw2ooLxmGisIsdKRmkYLQxRXdbQTcYB",
+	"CRSZq2i+TdiaZGE+RMvynizKVkuS/rCvfi3Ynyul5wrSX+Q/yMjH286UDB1aSN8qVhHTZAvGa8iwIHXw",
+	"tbS67yG7eymID7bJXDzBvzxUQaLp3YcwdddmawrrIqxeCJ9HW7mb7KTS8stsheycfpIWNFl8k18JkQNz",
+	"aGMx13N85p/zFjp3Ogfid79mWoXjD8jo0tLtzaTbcdsMgN23m2OQvQKqA//Jg6jrL4CVRxD+E+/jArt8",
+	"M6fmLwqe8ufc0BfCMY7LKICuBf7pdxfDAV7H16zcCZdqJ5vQ2yBp0355CyGqHYq6odxUzBiZiangaSZb",
+	"UAH9Uj03OMOHuZE4u07LHJB+kU4mVAlfCr+hUISAC4xVkvOpULs51qEYRdpQXlknAsE2J4r0lIS3B+zE",
+	"XkFxJZRsBis03t2nWHTpDcwyNCUt09fCpEUo2AIO98bq5/2c525ucZjcuePmXqzCbuXvZ39z+hu8pjIA",
+	"VYk2rERnrZBbp/yaOOx3uzWEWn3Xe8Xj19HozF9hFXkPabUyEFRqPlt7DzhKQOPWJHOn6s9rFeAlsvOF",
+	"0bqxq/EBombGx0dHcJVcidy1R4Pb+u33iMfwAAO18NadRmujJmbvd2mSiaTWarqbKIy1IRloQ9CxS0E5",
+	"7Fwv8lChDaiT8JexEQIFNLI7QgNu+BWU5QOq/EibVKRYxhKIJogU2eliNG1yKX+ACT9YtVDrge5MMGoB",
+	"ReqDlhDaxwJtCAhRE3TEZQbR1N3kZSackaN23fFScFsYbMWOnFDaQzVhdmGdgNpxBG6EKPCKxPRLGrA7",
+	"5UIj/GD0bIOPX+gNPvxOpm7areCFdepUF5HAwZ5p4I4jQtDtBarkLLo91XnAThTjznm7O+JEtw7M86Bu",
+	"kOMOO5laYt5eab+pxv0T3VvlW3ebZcQ9AlcTac0qHiGUIBCe8/OftrnK2nynf4iJBJLrICMJkSACfaGG",
+	"JlPprMjGB+wdoTMMrZ0Okzg1iTcT95dPIN+GRIqXdMLZ9i8A5FURVVUTVxst9U53VXLf6c/yNTbwsB7v",
+	"f/QmWf2HmBRqf3H3FhHdNCeKnGnrKLzDz9h3+aVV8516Xeb1243KDWTt8SJZT/mVrwBzaKHrqda0S6F8",
+	"Ba92R9qs0yRhuHGiLRC53detVwrB5qhtAzb0U7kBNRUdWJF7FYao/0rP0QAflmMPq/qN+B29XixfE+BU",
+	"LlGz4gBZVoKxQS1+G+rUQxOzBwVPFcnVlqBUNXHyrhRg169y44ArkulLsYD0cz1yozNs6+WquvK0gibp",
+	"mYC2/mxBfdOQxyY3jbORzheYV64/UCpvJjYBrcNUu6/dwCjGp1oJBLIRk82xD8z1Z0TLHtI2GPaCSCtE",
+	"X7njl9wiK6YR1mmza1DOCORbWBWUC9yeIU9jYzZP4E7Fc49Un2HW9soGpCb4DVQvlFSc8OdmlLm3MKW/",
+	"krx3mOQtjGIpkLB2lOi1drqaKEwEnIqREVCJBEzIRgTS8KcAgGeClvPTA06rObSIrIrroM3VoWYoYzR7",
+	"2AmcNjK5U2sYI7jg3Mhr7rCJqiy8eWSDkbbb/hDy8OodAp0ECiBUlkPHLITlIRqfc0Mw/KEH2skMipBu",
+	"dW/eimt9ha0YzS1lf/QYPS5AVA1Tz9nv5stelE+tN/aFgrKAsKPHY6iyvQGSa8S1xhUDGB6h0sbKCwRc",
+	"2X0PN3RSv/Jy2VCmFc4GltlBp3EIH2BtK4FY77eo9rBQUBu2KnsT2Bv1jMi+b7FIiNoHosZFDlGORVVj",
+	"yDP/XqgauGIwX8ZTnTubsLwwgMNrmBGI0L4K5/IXnHtUXfIg9cbSNDuNli3X2uAZN4WyZQq13LcSGOUK",
+	"PDpt4B9Rq8du9wpJF2CoHcImr3YqCLskhgM0gqBe4AVC8I3Kv5IIQAgKZ395+8J6tZZKmxfBaL0UCDMT",
+	"mlPAUC1tnQECdwZlB4tVLgskv+EQzlpqEv1LVWveqdJbDzh5e0GNXqMzU9NrO4iF8TrIdigfahTMPQoh",
+	"aJjV/g56trjjtpbwGlfAQ6OYfigABksLJhHALMW2NAZYmvruzETcq/C08ohhTVIp9nugx+RVitGEhOO9",
+	"iEC4WlZA2WUZ5YFMoeIM9LXOipCdhnotLw0yE5XmmPKYiwwkJil5z+EibwxiwISek9L6S4msZTKVOj6S",
+	"Igw+rFLmXC0AVWxHgconxtt/K9kEQZHQLewFCTAu/CJzqYQ5YK80ID3JkQi0+NyAr+vtokl5KMr5Qy6+",
+	"yCHuBOCW3sJqKJjFue05JvZ4r5Y1zbEtMopvH6kh6Ibdix4iEKhYPeNol4u427YWfnzkdycTfAtzKLjx",
+	"feBdWAHYEiH+BOyeGrDPSbCVZyWscibVVZM2scJtjeMTQZosQSDvD/U4TA/muhsM0L4xhM+hWK6MvlAa",
+	"RCvRhwQZLMqmcMJ5VkykWh+J5GZ/tZz5PwbjvXw1uFf8bs2azQsoTKChv3rgEnyRztuZaatW076sIrFc",
+	"3vZt+lerpmfr0IqwoAcsdbZWJkZhhV3R1YrL9lX0tS6DmuSl8K7J29fa5QonCPPcqZyIELaMT9MjCGDS",
+	"AhC138iIpoP1o3B7X9d9n5S7QDZZd39WojKWTa+QK2rsfMXd4AtvWgO9Ef49HTZCmexjazqofIFZ3UOz",
+	"KQ58j8AlG57iWIFiOGgDCC92EToXYu3tjWfktYo6nVsL+XDIr//CxDfp/sakFdvmygx8dQiI17Dz93t3",
+	"lnR5X+XlWUnyrrdn6BSHpc286NoKl6VC+/cLPSqM8aZpLnMBuaRrYWwj6BTWju15gfd+fO7kGl13p+rH",
+	"5c7u033sUielpH5a93Gj4sj3eaVueLbbNevhpeFqNO3jY25v4XJ8Qh0i3LLLQmaubLxj+KinZWEXoesq",
+	"rYjEkJakImSB4FcorJaWzbi5agMK+wc8/YJPdiqxbwIJw3lvBLi/BpBsR8IXLUNnSZpSg8BYGJWCTQXw",
+	"YI7UDBCisCITI8cvs3I312JHXffex1nbFXHWeouzudnhXEaCx4AICq1lxBItUgiqYWyFMqUhHBuCgHim",
+	"CgzrB8ACSSFd+jAl7L24Y2IAU0AJgYbzNBUp0dbg2Q03o5+yVyEho8QVpZNG3BgZemKwNDLYNxLJphor",
+	"IXn6jFbrHjQ1T1Pp/8SzN8ZPzEkv+mOeWZH47S5/haWzzTrGb5J/s+i0HR89+fu3f/vuthMXn93fcIQK",
+	"w48INe74lqDN8PvSUgO8H8gPvsDENmc0Isp6SHpLtcPF4X8145/6M3nZGzz2P/kjYGnxVpzb1PCxW8nX",
+	"7qX5bNx/yd1oimUlmCcRWObtPbmoLBwuEfwvE8Zo02azP4eBO02gjWHOd2zeSzviJo18rEcWEORhocvd",
+	"JdWydkCm8baHJURVxqGkDy54CGvbqUiDRU8uAGydvw/mUw1+H32w6oriOMmEDcPmIvUX9g/QWYNf8UtL",
+	"jOlLrsJu+9ppwhNm1ny8axwFpxd80nAQvJiXB2HOKZLfKQvBxX6lqNENAesYpUOOQyU43HdMOmalohxc",
+	"kAmvqKJlgLa59GlViISwjqHDZASJXT/rj+S7VPJW1yqcgO/wFas7tzRySAjIUwofaGE+eFO4u9YwW2bv",
+	"LrkVH+mo9gbfJPFXseXIz/pKeHmYi0svcmTADT4Hwxh/b4TVhQECms9fvnz58GXtNB8s1T04aPs4ki40",
+	"fNzx2fTnZr9qfsU1XT5pledHHdFEZgUM6XhEMh6oycOdEGzvZvinN9W8H2C8hyb3Kx2ZLp2rtiDZfgJA",
+	"v/JMptxhxzH393ImBlRakOOcoko1KisGX6hQpEyrmZUkMa1xvDfFnja2gxARzes+YkQ0dLdBolJZlPvF",
+	"Q6PFuiJ1e4QoPPswN2Kcycn0ln6x0VSMroCWCsraIN4Y1Wgl2L5Szjjm9C+NTChFhs9RDIJqL6lI2C+F",
+	"xXoouN2fohuPAWqj9Qwdca2vKgkPsPSqEWXwTXi3PRia21IIVdC6vUHvdx6h2I+Mv4H6eB/HSnvHmzwp",
+	"HwCf+JD0gnHvv+t/NehdHx8cHxz11r/1z3G2dx+VDdLZcNrehZDlWBcq3Qs7nBhdBcc7KkAEmU0Nn0Nj",
+	"JBQJz4QgtCIs8wzBqQ188DW97vKkksCsLk90ZgGTpOYfYNUunbyFgNOGF8WVqHHRxWf5snBRfTy1hnDF",
+	"prowZf93YQkTsIpxGeGM9Oc8VONCoxs8ZBC0AYKyEI7onACtgWSZE3QimvGha0AR59mSq9pGEBAk9QHC",
+	"afzZ9cLxHRUkB2azmlvwgtrdbkNH7dwZeFuoSp3AnVi/EBO87+v6B2A352oD9dKONdKqYa7JyFyhYmRZ",
+	"0RrF4i2/rjQjVsQniElyucD/ej0xliID0C/4x/LxDSbuX4Zn+9BkJXVme4Y9iG25oPBpl2vwcPu+42KN",
+	"dBvQV+mf1ogKnlIOCxmYdRmdSgB61///ouIeh/Yz2VY1VHce/1wgYPV377zeqAo/t4B97VZqtCxgh5/p",
+	"X1/WCJOUEcrIIcGKmSoXGYQR83x2Zazk19KN2y3lnXM3rQyHyjlckfKWSs6KWZxuk8qJCdwQf4RIzOsq",
+	"8JIQspE3LkEL3Ik4HaZyPG5HaMKwW5qilUz2tTeiMUaT3Lglk6oQo9R2fIbYmdAWZR2CtSNOSxNzwnj8",
+	"wMUuaSSGA7Ahio26uX7q3ziUmkBuHnqAx9qINpo4Wp/eg5J/vx/dAnB6+RPGskvh5kIov3iler2bE0CY",
+	"AasYQPjIZYvqfCarVKx0pVL1ziu0kVsns4zxiRGi+irN8ZEN31xZ7/8WZ/nwD8fWuBlfZeCTK8DJKHMP",
+	"IfSp10iNbOP8kHy0auxXAhvbgUO92VA8p0c8xAwIzq1T++0VFGDVa1GAmj6syq6xanrS4Wf8xwZs0a4p",
+	"L2ME6EenV1SJ47J1avHjEPdWVM5pg9avJG8hL4aDkTDOTJEBl+dEKL+geEXnN0KLUFMC5T8QYrwSOaBL",
+	"/erfCHw6/7RaSJGnLS3Rbwp3H9u0/8ACDnEPYQUcuGOlLtzGsrZCF1RcyW0KG4ygm3wode2ErSwulEGV",
+	"/MjN6v0iomd+eAr+Tnj/YU1zofNMwNoB2mtDjiSsrzfJ9lszXO774efwz5X3wJkj/Lpx4Q1FGI9orcIs",
+	"6xRmkH6gclwAxGu7GnYmVG+2FF312LUq1r97sk6JetM1guCL+7xJorlvuuUrCMtGUy1HgQFfOjaWWWaZ",
+	"bO46+qp2Zf+nv9N4yk7b22g1rHM6m+77h77L+7cNwhvfg3XQuWwB5E9FX7uTHqlfHVh9KtWkD/CL6/Ua",
+	"50aM5acyFIEtx1DGwjKtJsIwoYzOAjirxTw1DgCAhlZk14QjRaCJSoOxewu9iFSTC5zmH6E/uf5Od9Gp",
+	"XI5Im7EbripoPMBVhe32loFalJvOoNgo9bt/AsGFKDsA30qgLimJGpbheYAVpRUmp+hhbRUMS4u4hVzc",
+	"DeFHmCDO+66LAFqmkXYI7EoNnLxB7HbHcG1QXIefUSvdZuuSqCpd8ntA3kDpOcO2G8TFqowp+EImUiTp",
+	"DXXA3Ig2GOc1hHLZhEPYJMSQDrH8gBVdFsP0rr6Zff/pcf57iOPXL2dcgJVXcw5QVf6r//O3o/73vP8f",
+	"Hz7//cs/9ba0kPGF0/0BQG8tLrF0/F6Ior2m+/WYmnErj2ahi4DZgH0UbDiV/mJaDJOKowNz54BPFade",
+	"B5Auj6rDYfg0YYRn5/XbewUMoqjrpl7Uxk6U/NRzL1Q6A1LCFPmED96rxpvwf8CrLclTU1Inrptqsc6e",
+	"HDW0EjY/TSGc3q6PoWVtKhy61DoTXK0ZyX9gtznsS8eBBY2cwklAV9UmJP4KU7vK2y3BpY4IIOdamdfH",
+	"9qGZsNYbf9IyJz65ARt+ft9zcnQl3PvegP3X//4/X4YJ9MF529TMpOIZ45nVbDhCVo9hwobOLYbY9jaX",
+	"KtXzIfvn4Uhn1v/N6Lkd/gsqYExGMGnfKz8O9B2/p1ty6O1g/1uqgy6HP2AnfgJz6hNUAGInLLuUiptF",
+	"eAPAPo6VODspJ/wILVLIly6cwINL4jFgw3TIpMoLl7ChGEKZmVBpwobzIeMMX+iRZVb+h0ggDosF2kM9",
+	"ZLpw+D0zxPZNTLgNPw1hI8Un6aCl6+C9OokZVoRKLWoXP1oujNWqRPQJ+NAlpGdJCaooZCzTTMCeTHk2",
+	"DlWpTZrldS7UW5CEG0fkGG2QG5n5uXSj6V60vh844E2Gl6ZedBQu/xpjbajQ7524PNf+19sK+0R6BSU2",
+	"QVQKWI0oG1hAFW5prkhUm92Wt9V4X727Qu+y6NxLqTZpLyCE1ePuFUspLN9XCqZkYkneBU7p3VRADT01",
+	"o0RIoxJtoKTO/gLnrTGM2cGK7v+03AV80gZ7c7dAhPvZof375GFe9xAoDEPfI3bS5kd5lTY9dMKu6Id7",
+	"hr1wwZXmFAeqOJMABwkjgBH1FTlhPMDTSAcaOGCJi1xb6d2IR5b5NwiGjxxN36tAVuxVC/i6VGyfiTIv",
+	"N5pqbQOvRrQmC5RtWRI8+ZPwtBT+EmOnyYS6EPYeBD5qk4GVwmBJ7rcLJhGc/bHg7vBf1weoDm/i32p/",
+	"ZySerRMzXBrHJzTB/ogb1//2OD0Sf7uExZhxN4JWscE3x4+Tnr4KAQ2n9dVH/4C/P/E/OJ71BsePj55s",
+	"9YLNJ/FdTWb3Yu2e2CvGK2GbV3chHYzd2wVMkW1k3VJBFp5IjM9vbubCmF+/hVtk3XrwsE6owoDHOy/A",
+	"3IXz7lWO03FQqhb1IhpCKEy9VUf7YdYwds+cBfQRMbdsokNC/ymCREfBsVUZfv9KX5NJi6VXmy1tiyV7",
+	"QosHwD21vaRGtbyAHkzHJ0nFK30pRt7EwnbuRrN2vyu63+PxqxTzTk1aKIyrkN64dez46CiI6ab71pJQ",
+	"99ZrYUaCeZslsBMxp9nwcKr1lT0cln6fn88jS6QEVk5UcA4Rv9HrzkDsClMnpkf8SwTsWJEOJqxQmbA2",
+	"0NtN5LUActgAPXHy5ozxNDX+M2Pgw7QRLWLTlxtt753FaFvcHQSTxBu9MOLwX3tJUwsv5aTJYIG4U7Dq",
+	"/BaOZuKQ/oCb1Rv0JtJNi0sUAsh29EvK9/Xv/SK7jwIBP+xd2/zb6LroGsEZ2tsMfJ5lXuLHhcLoHRS3",
+	"4SeiTgWVF47ENSl5gMbSH6fcaKhpaSKeGZQdlUq4uTZXCYD7Ec6FnEydPWBLEJj+NNEM4LIdc5mBVV/a",
+	"MQnSbas2LD1vFZ7DE3od1bHCw9FngKffeT1rNAHrxa7NAq6uq96++rlj6TBipE0KjHFeRHY3gKnHfx9k",
+	"M/4n0OpjbcDPbOtpoBG/eguY3qTzEG/Yo70EeMPD7jW8e16C/36N0V1bSfAeiWaCnxtFZ+AUUVk0G021",
+	"Fc0lqvtfzr0fkruI7K69L3cb193L7nTRGwLTupfmEBj5HoO6m57gdv15SHHEltvzreBp1WgdjviA5do4",
+	"m7BrbiS/zIRN2FTwzE0RDS0BrVqjEKWJk74Iirj8fmn4kQsV0UBCWc0qtXEGb7BD3fOywRAqsrz6ogBO",
+	"pMOexntAiJXaEIQmFApVHdltLdjep2kprzl+/Pe7LZWvrWOnjTI8WjU0vEAL8Uu/9VM99xtvirUptlaI",
+	"9UqChx9k5oRBrID6VlII3bsUuVTeXwkY+VPegiMQ2YS7sjXUZ/kmrg3kkzZJsoIbqORYX5iS5Vbeqr7N",
+	"i/LlIsYSaxoVipFqg5by0cNDAHGAYgaeaPhFaPr+0Dinr81+vuCTTm1nL06Moy71CgjzWMmyPt7muNjV",
+	"aEKnNScpFchcEgJVgEHALUDdPS1BJ7CSx17Z27hNzsPonSo12zk+D8BxzBVFCvtSsUuj596hwLKGsETp",
+	"EmhPA5FqadQ1Bl7OQ1wwsOWOtL6S4oC9M1pNwLNFuxt+LOspJpIQUy1+AOvsVPUrJ2et1fa0hF3FRPDp",
+	"91Mg/7LxojvHiC9EHCJ8vHPh+s9guVusbXyThP3kXP5aZYuugPLaOHzlBPDk4biCtijFIa+IkTfj8A0K",
+	"4pBAAlb52cDlHMtmGdvza4YgPpngxka/bfOsn+Fwsejd5ifTrunCrb9tp59yaURt1t1Dnfttwlneqgaa",
+	"duKzTNdI8FF6kRsRGPjL+wLabEKkyzoj+AxqWkFwpGJWjLRKLcRTq520eibAlRSZFWVJx5OjJ+3BEbsl",
+	"XkwzWX93oZFTlQKqilfh5aQ32xtkCmxHtZIT1feqYcZlVnYDZBrwIZFj0AjAekioSrkeEUeIrkCUrzSl",
+	"mqhmRboDNvSXz0etqNDajzOEh86ktQh4u0RP1uJN0bt0eCmfKet4lsFXy/G6up1/0nPKRlSD+hWAVMSk",
+	"MGvAnjW5zzjrQ7/QtyRLzlwAW8TCDz8ZkAPvU/iftb5qDDJeCOtecpl1ax/hi1QlP11nA869quG4AtTR",
+	"7E8e2ZS77IXFU3bLdpwCpjN9FoEabDBxD9i7aJOgJykVBvqv88D1mkmkzaYjaKd6bhk6tfRMTXd/Q3ZJ",
+	"TtRr9cfazxN7BQvzOhfq7Hm1aGNtyGmoxt9ic/2aSnULBqV3kSG7A24HgP0R9xxXC7i1pGVXSs9bAs9y",
+	"os623JYoCV5aWVSuFpYCrz3ymJ/pWc7VwsuULqBHqzBZb9A71DIdHcKr9BCLer39hqm/FG6q073r0BZD",
+	"02vUUFPJ0e3x15C/WjY3MO20P9XW9QGxu+3M+re0ASBdUr/mWKqJMLmRyrGJFlRLNSw7CV/pVAyRBIGH",
+	"LhpQ+mYGgLfNbILn5z/9pK37WSy6cnhwgDuPVlfv1VmSDwody/5aOv/n5z8xv8PsSiyAHtI/kQPA1cYt",
+	"ns7bqlvleGdidhlqkCcGOI3Yu6kmcj0YiVmBroA0cCPBYG2IR34eX33m179G52lfWMbVOV/Shbd2csGj",
+	"7jXj61fsK033OpLZWxb99mRvfJT8QuJx8k5lSYrv/xRVf9kWRKK9ruV+j8VdJHrX3JG7TfPuvitdYPzw",
+	"2b3g+/DZPWZ3NzuwsZpcDekDcKQJsyOd+/8ifIT/l/iUS7O4EdVXBO+KhajSeWlsuRQDtkx3G9I5YE4I",
+	"5Z+8OVvGytk4Wn8BzU7NodinUXlvrVS4LQwfMEU6OWD3h1HTLS5NiwcDwFo82mYs9oOwG8AWsBtMk+s5",
+	"MwGS5pYI7dsQnQ1oim1RWkApgOltE4DdFhnprsOvAQNG1U/ehjFYMOdudQ1KJNNQUj+02rghXo8l6+5O",
+	"7f+/WGzpuhX7B3LnT73HJFVhEc4DKh90odLWNL82ri3f7j8RZdvxxz7894+RafdL27m/gn7BNv7K8k0M",
+	"z7pXh8Uv2VfqsBS23hu5lcPiD5rRmUgqkyrgpZRxXrigpWV85OR1c1Zkz8u43yNxF77KpptxN87K7tuy",
+	"f1vKz+kenBU/7D06K5vJR4uK9FMQt/DsZlJdsbk2V5Zwp1KOLkvNiH4KbT7cZFIYmKaAjDYR50SFMRqh",
+	"oQrlZEb4SV4Ttxnhb/0EX0h1dVfsmR1Z3f4VugeDRDMbtwx5ELFR0u85VFnSLgDg45qysxIgsiZMm7jB",
+	"Nac3IYMPWnd1Dt3xCukc202+rQFq7yCe1T3ObNjSZr/5trui9bAj2UXdPWZvAsz+laBo/RLEcNvxLTdq",
+	"f+W55Z12JRYlbzxRf8IFR1U1oKjqsJ5SXUsn+jzl/eNg7mPhUmXvn6Vilmsn1GjRx5xUY33v46OjpDeT",
+	"qqz33QP+dpTZDEijFfEoHJveoDcusmz9PtzXc/WHDTXc1HpVXKEsd4dTsvMluWaU4SzoriCOZb2wEp9c",
+	"KBFjWj1dVQS2wq3Y+SA92EjEkjbbZs9CkfuqygUjMsEDjHq94stfSHyCzBtA6DZtxB7+UbhfIwq1jm6Q",
+	"rkkpL24WvD2y7LKQWbphEGguLgHLYQMonBOsOyITwMoJIBBficUWoZ93YfivPjNMb9Kp0fDG+xCW6cJZ",
+	"mYa2ASMQE1mPCaFjaySDIAtrYuKkIpNQGZbpCboFJTQO2IEAwovlAt6OVa0RF1q6rwsfZ15OeneInHeB",
+	"viwTPLUB4TFq7asa6QhLpUmr7X8Z9346Oo27bLkjjXGXlyUIMjrrV1KlzL8yUnFA4fyADf+9/6rIMp3b",
+	"/rmcKMBxGfrtG14f//cKHGcqPrGfXp4865//dNJ//O13/qHRVy/kTFjHZ/kw8TYvAG6kJaxegM0JHUSE",
+	"nON/BeVB60PngCsPIbwroNyHWufwnqGGesoDtRl3GPZ35DXMGuNJexG6LW1sUnc1bGPgbvFGf/SrMZeZ",
+	"SP3++xfvDXrwrAZoHawrnDqX28Hh4Uge0GAH2kwI8kjhpq1vwNMC3UN8i0a+ezidrQ5i+z10SBfNOnDU",
+	"hFUJJAIlGaT3KL458t5kS3Ha82qAPxEhP731onuaP+jFEAp4xUvxaOXl35ewgL93aAT9pj1IelKZMpQ4",
+	"8poUjBlUtDYod6avKQNSBuWfYgenWTQVx4ah797l27+YdEjnGUD/SjmhUnSoRJ5pI/YmHasbHV7jTmKh",
+	"CfV8QmaFOuznjUbshbAP2va6mw3kzK9tyX+h9HzDTasXn3zuhcaywW8f/DnAqIL/4YP/oLkOK0zNALCG",
+	"NF5TMTygqanQ7Rj4/L2HvByhRMgFPy/v5YwxfkdfCW0Yy9+CMga03agOLYwSAiDL33kZOMAQsLlQN5BN",
+	"I1IZ2zhRzVKJpycBRguECIHA1ZzaC8p3TaF7ZSmTXihw4Ec6l2jwhqLU6rvxpBpmQYcsAfMRJjDDJqxy",
+	"+vH2f/nw5f8GAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -36,6 +36,7 @@ import { stories as people } from "./people.mjs";
 import { stories as plugins } from "./plugins.mjs";
 import { stories as qa } from "./qa.mjs";
 import { stories as reach } from "./reach.mjs";
+import { stories as runHere } from "./runhere.mjs";
 import { stories as screens } from "./screens.mjs";
 import { stories as states } from "./states.mjs";
 import { stories as two, long as twoLong } from "./two.mjs";
@@ -68,6 +69,7 @@ export const rotated = [
   clone,
   list,
   editor,
+  runHere,
   gestures,
   wcag,
   screens,
