@@ -41,7 +41,8 @@ func (v *validator) checkInputLimits(field string, f InputField) {
 			"has a shortest and a greatest length")
 	}
 	if f.Min != nil && f.Max != nil && *f.Min > *f.Max {
-		v.addProblem(field+".max", "range", "the highest value is below the lowest, so that no value fits")
+		v.addProblem(field+".max", "range",
+			"the highest value is below the lowest, so that no value fits")
 	}
 	for name, n := range map[string]*float64{"min": f.Min, "max": f.Max} {
 		if n != nil && math.Abs(*n) >= maxExact {

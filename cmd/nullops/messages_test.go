@@ -73,7 +73,7 @@ func checkRemedy(t *testing.T, path, text string) {
 // unknownText stands for what only the running program knows.
 const unknownText = "\x00"
 
-// readMessages calls found for each message and remedy in the source that begins with a text of ours.
+// readMessages calls found for each message and remedy that begins with a text of ours.
 func readMessages(t *testing.T, folder string, found func(path, kind, text string)) {
 	t.Helper()
 	tell := func(path, kind string, e ast.Expr) {

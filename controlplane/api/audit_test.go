@@ -269,10 +269,11 @@ func TestAudit_BeforeAndAfter(t *testing.T) {
 		t.Errorf("the same once more: %q", got)
 	}
 	environment["cleanup_after_hours"] = 24
-	if got := detail("PUT", "/environments/spare", environment); got != "cleanup after hours: 48 → 24" {
+	got := detail("PUT", "/environments/spare", environment)
+	if got != "cleanup after hours: 48 → 24" {
 		t.Errorf("a changed one: %q", got)
 	}
-	got := detail("PUT", "/registries/local", object{"host": "localhost:5000", "insecure": true,
+	got = detail("PUT", "/registries/local", object{"host": "localhost:5000", "insecure": true,
 		"username": "other", "password": "not-to-be-said"})
 	if got != `username: "puller" → "other"` {
 		t.Errorf("a registry: %q", got)
