@@ -11,7 +11,7 @@ import {
   signIn,
   until,
 } from "./browser.mjs";
-import { dropProject, makeProject, node, saved } from "./editor.mjs";
+import { dropProject, makeProject, node } from "./editor.mjs";
 import { cleanUp } from "./main.mjs";
 
 const text = (name) => ({ type: "object", properties: { [name]: { type: "string" } } });
@@ -105,7 +105,6 @@ async function runHere({ page }, project, made) {
   await until("the first one goes", () => gone(first));
   await panel.getByRole("button", { name: "Remove it" }).click();
   await panel.getByText("Removed", { exact: true }).waitFor({ timeout: RUN });
-  await saved(page);
 }
 
 export const stories = [

@@ -177,7 +177,7 @@ function Ran({ step }: { step: RunStep }) {
     >
       <Glyph state={step.status} size="sm" />
       <span className="vh">{word}</span>
-      {took}
+      {step.title === "pinned" ? step.title : took}
     </span>
   );
 }

@@ -11,8 +11,8 @@ import { type Doc, kindOf, type Step } from "../model/document";
 import { canPin, pinnedFields, stepsBefore, typedOutputs } from "../model/pins";
 import { hasSameRun } from "./dryFindings";
 import { dryTexts, runHereTexts } from "./dryTexts";
-import { lastOutputs } from "./scratchRun";
-import { type DryRuns, removeScratch } from "./useDryRun";
+import { lastOutputs, removeScratch } from "./scratchBody";
+import type { DryRuns } from "./useDryRun";
 
 const t = runHereTexts;
 

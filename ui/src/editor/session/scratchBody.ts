@@ -69,3 +69,20 @@ async function tagOf(name: string, catalogue: Catalogue): Promise<string | undef
     return undefined;
   }
 }
+
+/** The outputs of a step in the newest deployment of the project that is ready; none without one. */
+export async function lastOutputs(project: string, key: string) {
+  const query = { project, status: ["ready" as const], limit: 1 };
+  const { items } = await ask(client.GET("/api/v1/deployments", { params: { query } }));
+  const [last] = items;
+  if (!last) return undefined;
+  const { id, run } = last;
+  const { steps } = await ask(
+    client.GET("/api/v1/deployments/{id}/runs/{run}", { params: { path: { id, run } } }),
+  );
+  return steps.find((step) => step.key === key)?.outputs;
+}
+
+export function removeScratch(id: string) {
+  return ask(client.DELETE("/api/v1/deployments/{id}", { params: { path: { id } } }));
+}

@@ -67,7 +67,10 @@ export function useDryRun(
       const before = made.current;
       made.current = id;
       // Who cannot remove it, because it is held or gone, has lost nothing: its hour passes.
-      if (before) void removeScratch(before).catch(() => undefined);
+      if (before)
+        void runs()
+          .then(({ removeScratch }) => removeScratch(before))
+          .catch(() => undefined);
     },
   });
   const scratchRun = useScratchRun(branch.data);
@@ -83,18 +86,8 @@ export function useDryRun(
 }
 
 /** Loaded with the first run. */
-async function scratchOf(...of: Parameters<typeof import("./scratchBody").scratchBody>) {
-  const { scratchBody } = await loadChunk(() => import("./scratchBody"));
-  return scratchBody(...of);
-}
+const runs = () => loadChunk(() => import("./scratchBody"));
 
-export function removeScratch(id: string) {
-  return ask(client.DELETE("/api/v1/deployments/{id}", { params: { path: { id } } }));
+async function scratchOf(...of: Parameters<Awaited<ReturnType<typeof runs>>["scratchBody"]>) {
+  return (await runs()).scratchBody(...of);
 }
-
-function withTag(tags: Tags, step: string, tag: string | undefined): Tags {
-  const rest = [...tags].filter(([key]) => key !== step);
-  return new Map(tag === undefined ? rest : [...rest, [step, tag]]);
-}
-
-export type DryRuns = ReturnType<typeof useDryRun>;

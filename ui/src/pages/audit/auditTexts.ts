@@ -63,6 +63,7 @@ export const auditTexts = {
     read: "Read",
     connect: "Connected to",
     join: "Joined",
+    leave: "Left",
   } as Record<string, string>,
   /** Actions that are said as a whole. */
   phrases: {
