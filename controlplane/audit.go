@@ -41,7 +41,8 @@ type AuditEntry struct {
 	// Credential is the session or API token it was done with, by its name.
 	Credential string
 	Result     AuditResult
-	// Detail is a code or a list of names; never a value.
+	// Detail is a code, a list of names, or what a changed definition was and is (see
+	// DescribeChange); never a secret.
 	Detail string
 }
 

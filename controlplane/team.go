@@ -1,5 +1,7 @@
 package controlplane
 
+import "fmt"
+
 // Level is how far a grant reaches.
 type Level string
 
@@ -48,6 +50,14 @@ type TeamGrant struct {
 	Project     string
 	Environment string
 	Level       Level
+}
+
+// String says the grant as people do.
+func (g TeamGrant) String() string {
+	if g.Project != "" {
+		return fmt.Sprintf("%s on project %s", g.Level, g.Project)
+	}
+	return fmt.Sprintf("%s on environment %s", g.Level, g.Environment)
 }
 
 // Grant is one grant as a decision needs it. Exactly one of Project and

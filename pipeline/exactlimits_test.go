@@ -114,9 +114,9 @@ func TestValidate_InputAtItsLimits(t *testing.T) {
 		}, "input[0].max_length | range | give lengths of 0 to 4096"},
 		"both lengths": {8, func(p *pipeline.Pipeline, n float64) {
 			p.Input[0].MinLength = int(n)
-		}, "input[0].max_length | range | max_length is lower than min_length"},
+		}, "input[0].max_length | range | the greatest length is below the shortest"},
 		"min": {9, func(p *pipeline.Pipeline, n float64) { p.Input[2].Min = &n },
-			"input[2].max | range | max is lower than min"},
+			"input[2].max | range | the highest value is below the lowest"},
 		"max": {exact - 1, func(p *pipeline.Pipeline, n float64) { p.Input[2].Max = &n },
 			"input[2].max | range | the number cannot be kept exactly"},
 	} {
@@ -133,8 +133,8 @@ func TestValidate_InputAtItsLimits(t *testing.T) {
 	for says, edit := range map[string]func(f *pipeline.InputField){
 		"input[2].min | range | the number cannot": func(f *pipeline.InputField) { f.Min = &low },
 		"input[2].pattern | limit |":               func(f *pipeline.InputField) { f.MinLength = 1 },
-		"input[2].pattern | limit | only a string": func(f *pipeline.InputField) { f.MaxLength = 1 },
-		"input[2].pattern | limit | only a string has": func(f *pipeline.InputField) {
+		"input[2].pattern | limit | only a text":   func(f *pipeline.InputField) { f.MaxLength = 1 },
+		"input[2].pattern | limit | only a text has": func(f *pipeline.InputField) {
 			f.Pattern = "a"
 		},
 		"give lengths of 0 to":    func(f *pipeline.InputField) { f.MinLength = -1 },

@@ -181,7 +181,7 @@ func TestValidate_NamesMoreMistakes(t *testing.T) {
 			func(s *step) { s.Plugin.Name = "" }},
 		"web | service.name | required | the step names no service": {"web",
 			func(s *step) { s.Service.Name = "" }},
-		"web | service.gpus | gpus | give exactly one": {"web",
+		"web | service.gpus | gpus | give either how many": {"web",
 			func(s *step) { s.Service.GPUs = &pipeline.GPUs{} }},
 		"web | service.gpus.count | range | -1 GPUs": {"web",
 			func(s *step) { s.Service.GPUs = &pipeline.GPUs{Count: -1} }},
@@ -400,7 +400,7 @@ func TestValidate_AcceptsWhatIsJustRight(t *testing.T) {
 	p = inputShop(t)
 	p.Input[0].MaxLength, p.Input[0].MinLength = 1, 2
 	if got := problemText(pipeline.Validate(p, readSettings())); !strings.Contains(got,
-		"is lower than") {
+		"is below") {
 		t.Errorf("one character and two: %q", got)
 	}
 	p = inputShop(t)

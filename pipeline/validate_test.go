@@ -109,7 +109,7 @@ func mountMistakes() []mistake {
 		{"file over the resolver's", "db", fileAt("/etc/resolv.conf"), "service.files[0].path", "path",
 			"services find each other"},
 		{"volume over the hosts file", "db", volumeAt("/etc/hosts"), "service.volumes[0].path", "path",
-			"extra_hosts"},
+			"extra host names"},
 		{"tmpfs over the host name", "db", func(s *step) {
 			s.Service.Tmpfs = []pipeline.Tmpfs{{Path: "/etc/hostname"}}
 		}, "service.tmpfs[0].path", "path", "/etc/hostname"},
@@ -214,8 +214,8 @@ func serviceMistakes() []mistake {
 		{"restart", "web", func(s *step) { s.Service.Restart = "sometimes" },
 			"service.restart", "restart", "always or never"},
 		{"GPUs by count and id", "web", gpus(pipeline.GPUs{Count: 1, DeviceIDs: []string{"0"}}),
-			"service.gpus", "gpus", "exactly one"},
-		{"no GPU", "web", gpus(pipeline.GPUs{}), "service.gpus", "gpus", "exactly one"},
+			"service.gpus", "gpus", "either how many"},
+		{"no GPU", "web", gpus(pipeline.GPUs{}), "service.gpus", "gpus", "either how many"},
 		{"GPU count", "web", gpus(pipeline.GPUs{Count: -1}), "service.gpus.count", "range", "1 to"},
 		{"GPU memory", "web", gpus(pipeline.GPUs{Count: 1, VRAMMiB: -1}), "service.gpus.vram_mib",
 			"range", "1 to"},

@@ -37,11 +37,12 @@ func (v *validator) checkInput() {
 func (v *validator) checkInputLimits(field string, f InputField) {
 	numeric := f.Type == FieldInteger || f.Type == FieldNumber
 	if !numeric && (f.Min != nil || f.Max != nil) {
-		v.addProblem(field+".min", "limit", "only a number has min and max; a string has min_length "+
-			"and max_length")
+		v.addProblem(field+".min", "limit", "only a number has a lowest and a highest value; a text "+
+			"has a shortest and a greatest length")
 	}
 	if f.Min != nil && f.Max != nil && *f.Min > *f.Max {
-		v.addProblem(field+".max", "range", "max is lower than min, so that no value fits")
+		v.addProblem(field+".max", "range",
+			"the highest value is below the lowest, so that no value fits")
 	}
 	for name, n := range map[string]*float64{"min": f.Min, "max": f.Max} {
 		if n != nil && math.Abs(*n) >= maxExact {
@@ -49,7 +50,8 @@ func (v *validator) checkInputLimits(field string, f InputField) {
 		}
 	}
 	if f.Type != FieldString && (f.MinLength != 0 || f.MaxLength != 0 || f.Pattern != "") {
-		v.addProblem(field+".pattern", "limit", "only a string has min_length, max_length and pattern")
+		v.addProblem(field+".pattern", "limit",
+			"only a text has a shortest and a greatest length and a pattern")
 	}
 	if f.MinLength < 0 || f.MinLength > maxFieldText || f.MaxLength < 0 ||
 		f.MaxLength > maxFieldText {
@@ -57,7 +59,7 @@ func (v *validator) checkInputLimits(field string, f InputField) {
 	}
 	if f.MaxLength > 0 && f.MinLength > f.MaxLength {
 		v.addProblem(field+".max_length", "range",
-			"max_length is lower than min_length, so that no value fits")
+			"the greatest length is below the shortest, so that no value fits")
 	}
 	if len(f.Pattern) > maxInputPattern {
 		v.addProblem(field+".pattern", "too_long", "%d bytes; %d are the most", len(f.Pattern),

@@ -129,7 +129,7 @@ func (v *validator) checkPath(field, p string) {
 			"write the path itself", p)
 	case strings.HasPrefix(reserved, "/etc/"):
 		v.addProblem(field, "path", "the container engine writes %s, so that services find each other; "+
-			"choose another path, and put names of other hosts into extra_hosts", reserved)
+			"choose another path, and give names of other hosts as extra host names", reserved)
 	case reserved != "":
 		v.addProblem(field, "path", "%q is in %s, which every container gets from the system; "+
 			"choose another folder", p, reserved)

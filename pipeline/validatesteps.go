@@ -42,7 +42,7 @@ func (v *validator) checkGPUs(g *GPUs) {
 		return
 	}
 	if (g.Count == 0) == (len(g.DeviceIDs) == 0) {
-		v.addProblem(v.kind+".gpus", "gpus", "give exactly one of count and device_ids")
+		v.addProblem(v.kind+".gpus", "gpus", "give either how many GPUs or their ids")
 	}
 	if g.Count < 0 || g.Count > maxGPUs {
 		v.addProblem(v.kind+".gpus.count", "range", "%d GPUs; give 1 to %d", g.Count, maxGPUs)

@@ -82,12 +82,16 @@ func putTeam(
 	if err != nil {
 		return out, err
 	}
+	old := t
 	out.Changed = out.Created || t.Description != p.Description ||
 		!slices.Equal(t.Members, p.Members) || !sameGrants(t.Grants, p.Grants)
 	t.Description, t.Members, t.Grants = p.Description, p.Members, p.Grants
 	out.Object = t
 	if !out.Changed {
 		return out, nil
+	}
+	if !out.Created {
+		tx.RecordChange(old, t)
 	}
 	tx.NotifyOnCommit(controlplane.TopicAccess, "")
 	return out, tx.Teams().Put(ctx, t, out.Created)

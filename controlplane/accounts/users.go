@@ -177,11 +177,19 @@ func (a *Accounts) putUser(
 	if !out.Changed {
 		return out, nil
 	}
+	tx.RecordChange(rights{old.Role, old.Active}, rights{u.Role, u.Active})
 	tx.NotifyOnCommit(controlplane.TopicAccess, "")
 	if err := tx.Users().Update(ctx, u); err != nil {
 		return out, err
 	}
 	return out, a.afterChange(ctx, tx, e, old.User, u, hash)
+}
+
+// rights are what the audit keeps of a changed user. Names and addresses are personal, and the
+// audit cannot forget them.
+type rights struct {
+	Role   controlplane.Role
+	Active bool
 }
 
 func (a *Accounts) insertUser(

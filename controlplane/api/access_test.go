@@ -191,6 +191,9 @@ func allVisits() map[string]visit {
 		"putUser":    {path: "/users/spare", body: object{"role": "user", "password": password}},
 		"deleteUser": {path: "/users/spare"},
 
+		"getSettings": {path: "/settings"},
+		"testSignOn":  {path: "/settings/sign-on/test"},
+		"testMail":    {path: "/settings/mail/test"},
 		"listKeys":    {path: "/keys"},
 		"rotateKeys":  {path: "/keys/rotate"},
 		"listAudit":   {path: "/audit", stranger: shown, reader: shown},

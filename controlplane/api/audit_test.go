@@ -242,3 +242,50 @@ func TestAudit_KeepsRefusalsOfUnstorableText(t *testing.T) {
 		t.Errorf("signing in with a program's name in Latin-1 answers %d: %s", got.status, got.body)
 	}
 }
+
+// An entry of a changed definition says what it was and what it is; one of a new definition, or of
+// the same once more, says nothing of the kind.
+func TestAudit_BeforeAndAfter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	root := w.token("root")
+	detail := func(method, path string, body object) string {
+		t.Helper()
+		if a := w.call(method, "/api/v1"+path, root, body); a.status >= http.StatusBadRequest {
+			t.Fatalf("%s: %d %s", path, a.status, a.body)
+		}
+		entry := w.newest(root, "root").Items[0]
+		if entry.Detail == nil {
+			return ""
+		}
+		return *entry.Detail
+	}
+	environment := object{"domain": "localhost", "cleanup_after_hours": 48}
+	if got := detail("PUT", "/environments/spare", environment); got != "" {
+		t.Errorf("a new one: %q", got)
+	}
+	if got := detail("PUT", "/environments/spare", environment); got != "" {
+		t.Errorf("the same once more: %q", got)
+	}
+	environment["cleanup_after_hours"] = 24
+	got := detail("PUT", "/environments/spare", environment)
+	if got != "cleanup after hours: 48 → 24" {
+		t.Errorf("a changed one: %q", got)
+	}
+	got = detail("PUT", "/registries/local", object{"host": "localhost:5000", "insecure": true,
+		"username": "other", "password": "not-to-be-said"})
+	if got != `username: "puller" → "other"` {
+		t.Errorf("a registry: %q", got)
+	}
+	got = detail("PUT", "/teams/team-full", object{"members": []string{"full"},
+		"grants": []object{{"project": "shop", "level": "read"}}})
+	if got != `grants: ["full on project shop"] → ["read on project shop"]` {
+		t.Errorf("a team: %q", got)
+	}
+	got = detail("PUT", "/users/full", object{"role": "user", "active": false,
+		"address": "full@example.org"})
+	if got != "active: true → false" {
+		t.Errorf("a person: %q", got)
+	}
+}

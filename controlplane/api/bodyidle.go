@@ -88,8 +88,8 @@ func (b *idleLimitedBody) Read(p []byte) (int, error) {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = &controlplane.Error{Kind: kindTimeout, Code: "body_stalled",
-			Message: "The request's body made no progress for " + b.idle.String() +
-				", or hardly any for longer.",
+			Message: "the request's body made no progress for " + b.idle.String() +
+				", or hardly any for longer",
 			Remedy: "Check the network and send the request again."}
 	case err != nil:
 		// After the body net/http reads from the connection to notice when it closes. A

@@ -105,9 +105,8 @@ func toProblem(e *controlplane.Error, request string) Problem {
 	code := httpStatus(e.Kind)
 	p := Problem{
 		Type: "about:blank", Title: http.StatusText(code), Status: code, Code: e.Code,
-		Detail: ptrOrNil(
-			e.Message,
-		), Field: ptrOrNil(e.Field), Remedy: ptrOrNil(e.Remedy), RequestId: request,
+		Detail: ptrOrNil(controlplane.Sentence(e.Message)), Field: ptrOrNil(e.Field),
+		Remedy: ptrOrNil(e.Remedy), RequestId: request,
 	}
 	if p.Code == "" {
 		p.Code = string(e.Kind)
@@ -133,8 +132,8 @@ func toProblem(e *controlplane.Error, request string) Problem {
 func fieldProblems(from []controlplane.Problem) []FieldProblem {
 	all := make([]FieldProblem, len(from))
 	for i, p := range from {
-		all[i] = FieldProblem{Field: p.Field, Code: p.Code, Message: p.Message, Step: ptrOrNil(p.Step),
-			Document: p.Document, Remedy: ptrOrNil(p.Remedy)}
+		all[i] = FieldProblem{Field: p.Field, Code: p.Code, Step: ptrOrNil(p.Step),
+			Message: controlplane.Sentence(p.Message), Document: p.Document, Remedy: ptrOrNil(p.Remedy)}
 		if len(p.Users) > 0 {
 			all[i].Users = &p.Users
 		}

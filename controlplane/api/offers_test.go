@@ -59,7 +59,7 @@ func TestPlacement_AReactiveNodeIsAsked(t *testing.T) {
 	w.answerOffer(false, "<b>closed</b>")
 	// promise: B-29
 	if a := <-answers; a.status != http.StatusConflict || !strings.Contains(string(a.body),
-		`"no node takes this deployment"`) || !strings.Contains(string(a.body),
+		`"No node takes this deployment."`) || !strings.Contains(string(a.body),
 		`It declined: \u003cb\u003eclosed\u003c/b\u003e.`) {
 		t.Errorf("declined: %d %s", a.status, a.body)
 	}

@@ -38,7 +38,11 @@ func (s *server) CreateScratch(
 func scratchRequest(project string, body Scratch) (lifecycle.Request, lifecycle.PreviewPipeline) {
 	asked := deploymentRequest(DeploymentCreate{Name: body.Name, Project: project,
 		Environment: body.Environment, Versions: body.Versions, Input: body.Input})
-	return asked, lifecycle.PreviewPipeline{Pipeline: body.Pipeline,
+	pinned := map[pipeline.StepKey]map[string]any{}
+	for key, outputs := range valueOr(body.Pinned, nil) {
+		pinned[pipeline.StepKey(key)] = outputs
+	}
+	return asked, lifecycle.PreviewPipeline{Pipeline: body.Pipeline, Pinned: pinned,
 		Steps: convertAll(valueOr(body.Steps, nil), func(key string) pipeline.StepKey {
 			return pipeline.StepKey(key)
 		})}

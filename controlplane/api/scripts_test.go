@@ -36,7 +36,7 @@ func TestPutPipeline_ChecksScripts(t *testing.T) {
 	root := w.token("root")
 	for source, want := range map[string]string{
 		"export default () => {\n  let x = ;\n}":    "script_syntax: line 2, column 11: Unexpected",
-		"const x = 1":                               "script_contract: the script exports nothing",
+		"const x = 1":                               "script_contract: The script exports nothing",
 		"export default () => {}\nnull.x":           "script_thrown: line 2, column ",
 		"import x from 'y'; export default () => x": "script_thrown: line 1, column ",
 		"for (;;);": "script_timeout: ",

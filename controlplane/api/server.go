@@ -74,6 +74,9 @@ type Config struct {
 	UI fs.FS
 	// OIDC vouches for people; nil leaves them to passwords.
 	OIDC *accounts.Provider
+	// AuditDays and RemovedDays are how long the audit and what was removed are kept; zero is for
+	// ever. They are shown only.
+	AuditDays, RemovedDays int
 	// Proxies are the networks whose X-Forwarded-For is believed; from all others it
 	// is ignored.
 	Proxies []netip.Prefix

@@ -1585,7 +1585,7 @@ type AuditEntry struct {
 	// Examples: token kdm3xw9qpa
 	Credential *string `json:"credential,omitempty"`
 
-	// Detail A code or a list of names; never a value.
+	// Detail A code, a list of names, or what a changed definition was and is, one field a line, as `cleanup after hours: 48 → 24` with values as JSON; never a secret.
 	Detail *string `json:"detail,omitempty"`
 
 	// From The address it came from.
@@ -2559,6 +2559,12 @@ type Grant struct {
 	Project *Name `json:"project,omitempty"`
 }
 
+// GroupTeam defines model for GroupTeam.
+type GroupTeam struct {
+	Group string `json:"group"`
+	Team  string `json:"team"`
+}
+
 // GuestAsk defines model for GuestAsk.
 type GuestAsk struct {
 	Hours int    `json:"hours"`
@@ -2633,6 +2639,17 @@ type Input map[string]interface{}
 
 // InputField Steps read its value as ${{ input.NAME }}. It is no secret.
 type InputField = pipeline.InputField
+
+// InstallationSettings defines model for InstallationSettings.
+type InstallationSettings struct {
+	// AuditDays How many days entries of the audit are kept; 0 is for ever.
+	AuditDays int         `json:"audit_days"`
+	Mail      *MailServer `json:"mail,omitempty"`
+
+	// RemovedDays How many days a removed deployment is kept with its logs; 0 is for ever.
+	RemovedDays int             `json:"removed_days"`
+	SignOn      *SignOnSettings `json:"sign_on,omitempty"`
+}
 
 // Inventory defines model for Inventory.
 type Inventory struct {
@@ -2833,6 +2850,13 @@ type MachineHardware struct {
 	Kernel        *string       `json:"kernel,omitempty"`
 	Memory        *int64        `json:"memory,omitempty"`
 	Os            *string       `json:"os,omitempty"`
+}
+
+// MailServer defines model for MailServer.
+type MailServer struct {
+	From     string  `json:"from"`
+	Server   string  `json:"server"`
+	Username *string `json:"username,omitempty"`
 }
 
 // MasterKey defines model for MasterKey.
@@ -4235,8 +4259,11 @@ type Scratch struct {
 	Input *Input `json:"input,omitempty"`
 
 	// Name A DNS label of at most 40 characters.
-	Name     Name     `json:"name"`
-	Pipeline Pipeline `json:"pipeline"`
+	Name Name `json:"name"`
+
+	// Pinned Outputs by step key and name. Such a step does not run, nor what only it needs: the steps after it get these values. Of a secret output, the value is a reference such as `${{ secrets.NAME }}`. A service cannot be pinned.
+	Pinned   *map[string]map[string]interface{} `json:"pinned,omitempty"`
+	Pipeline Pipeline                           `json:"pipeline"`
 
 	// Steps What is to run, with all that it needs; everything without it.
 	Steps *[]string `json:"steps,omitempty"`
@@ -4538,6 +4565,17 @@ type SessionList struct {
 	Items []Session `json:"items"`
 }
 
+// SettingsTest defines model for SettingsTest.
+type SettingsTest struct {
+	Ok bool `json:"ok"`
+
+	// Problem Why it failed, as the other side said it.
+	Problem *string `json:"problem,omitempty"`
+
+	// To Where a mail was sent.
+	To *string `json:"to,omitempty"`
+}
+
 // SignInMethods defines model for SignInMethods.
 type SignInMethods struct {
 	Password  bool             `json:"password"`
@@ -4550,6 +4588,25 @@ type SignInProvider struct {
 
 	// Url Where the browser goes, on this host.
 	Url string `json:"url"`
+}
+
+// SignOnSettings defines model for SignOnSettings.
+type SignOnSettings struct {
+	// Admins The group whose members are admins.
+	Admins *string `json:"admins,omitempty"`
+
+	// Claim The claim that has a person's groups.
+	Claim  string `json:"claim"`
+	Client string `json:"client"`
+	Issuer string `json:"issuer"`
+
+	// Name What the button says.
+	Name string `json:"name"`
+
+	// Redirect The address that the provider has to know.
+	Redirect string      `json:"redirect"`
+	Scopes   []string    `json:"scopes"`
+	Teams    []GroupTeam `json:"teams"`
 }
 
 // StarterAdd defines model for StarterAdd.
@@ -7323,7 +7380,7 @@ type ClientInterface interface {
 
 	// CreateScratchWithBody Run a drawing, or a branch of it, as a deployment of its own
 	//
-	// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+	// For trying what is not published yet. It is like every other deployment, but is removed after an hour without use, and cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7332,7 +7389,7 @@ type ClientInterface interface {
 
 	// CreateScratch Run a drawing, or a branch of it, as a deployment of its own
 	//
-	// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+	// For trying what is not published yet. It is like every other deployment, but is removed after an hour without use, and cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7713,6 +7770,27 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/sessions/{id} (the `DeleteSession` operationId).
 	DeleteSession(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSettings How the installation is configured
+	//
+	// Sign-on, mail and how long things are kept, as the control plane was started; no secret is in it. `sign_on` and `mail` are missing where there is none.
+	//
+	// Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
+	GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestMail Send a mail to the own address
+	//
+	// It says whether the mail server took it.
+	//
+	// Corresponds with POST /api/v1/settings/mail/test (the `TestMail` operationId).
+	TestMail(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestSignOn Ask the OpenID provider for its description
+	//
+	// Every sign-on begins with it. Whether the provider accepts the client's secret shows at a sign-on only.
+	//
+	// Corresponds with POST /api/v1/settings/sign-on/test (the `TestSignOn` operationId).
+	TestSignOn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSignIn How people can sign in here
 	//
@@ -11220,7 +11298,7 @@ func (c *Client) PreflightDraft(ctx context.Context, name InName, body Preflight
 
 // CreateScratchWithBody Run a drawing, or a branch of it, as a deployment of its own
 //
-// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+// For trying what is not published yet. It is like every other deployment, but is removed after an hour without use, and cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
 //
 // Takes any type of body and a specified content type.
 //
@@ -11239,7 +11317,7 @@ func (c *Client) CreateScratchWithBody(ctx context.Context, name InName, params 
 
 // CreateScratch Run a drawing, or a branch of it, as a deployment of its own
 //
-// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+// For trying what is not published yet. It is like every other deployment, but is removed after an hour without use, and cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -12091,6 +12169,57 @@ func (c *Client) DeleteCurrentSession(ctx context.Context, reqEditors ...Request
 // Corresponds with DELETE /api/v1/sessions/{id} (the `DeleteSession` operationId).
 func (c *Client) DeleteSession(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteSessionRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSettings How the installation is configured
+//
+// Sign-on, mail and how long things are kept, as the control plane was started; no secret is in it. `sign_on` and `mail` are missing where there is none.
+//
+// Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
+func (c *Client) GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSettingsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestMail Send a mail to the own address
+//
+// It says whether the mail server took it.
+//
+// Corresponds with POST /api/v1/settings/mail/test (the `TestMail` operationId).
+func (c *Client) TestMail(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestMailRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestSignOn Ask the OpenID provider for its description
+//
+// Every sign-on begins with it. Whether the provider accepts the client's secret shows at a sign-on only.
+//
+// Corresponds with POST /api/v1/settings/sign-on/test (the `TestSignOn` operationId).
+func (c *Client) TestSignOn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestSignOnRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -21162,6 +21291,87 @@ func NewDeleteSessionRequest(server string, id InId) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetSettingsRequest constructs an http.Request for the GetSettings method
+func NewGetSettingsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/settings")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewTestMailRequest constructs an http.Request for the TestMail method
+func NewTestMailRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/settings/mail/test")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewTestSignOnRequest constructs an http.Request for the TestSignOn method
+func NewTestSignOnRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/settings/sign-on/test")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetSignInRequest constructs an http.Request for the GetSignIn method
 func NewGetSignInRequest(server string) (*http.Request, error) {
 	var err error
@@ -23936,7 +24146,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateScratchWithBodyWithResponse Run a drawing, or a branch of it, as a deployment of its own
 	//
-	// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+	// For trying what is not published yet. It is like every other deployment, but is removed after an hour without use, and cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23945,7 +24155,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateScratchWithResponse Run a drawing, or a branch of it, as a deployment of its own
 	//
-	// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+	// For trying what is not published yet. It is like every other deployment, but is removed after an hour without use, and cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24380,6 +24590,33 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/sessions/{id} (the `DeleteSession` operationId).
 	DeleteSessionWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteSessionResponse, error)
+
+	// GetSettingsWithResponse How the installation is configured
+	//
+	// Sign-on, mail and how long things are kept, as the control plane was started; no secret is in it. `sign_on` and `mail` are missing where there is none.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
+	GetSettingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSettingsResponse, error)
+
+	// TestMailWithResponse Send a mail to the own address
+	//
+	// It says whether the mail server took it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/settings/mail/test (the `TestMail` operationId).
+	TestMailWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*TestMailResponse, error)
+
+	// TestSignOnWithResponse Ask the OpenID provider for its description
+	//
+	// Every sign-on begins with it. Whether the provider accepts the client's secret shows at a sign-on only.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/settings/sign-on/test (the `TestSignOn` operationId).
+	TestSignOnWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*TestSignOnResponse, error)
 
 	// GetSignInWithResponse How people can sign in here
 	//
@@ -34363,6 +34600,174 @@ func (r DeleteSessionResponse) ContentType() string {
 	return ""
 }
 
+// GetSettingsResponseDefaultHeaders the declared response headers of an HTTP default response for GetSettings
+type GetSettingsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetSettingsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *InstallationSettings
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetSettingsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSettingsResponse) GetJSON200() *InstallationSettings {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetSettingsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSettingsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSettingsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSettingsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSettingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// TestMailResponseDefaultHeaders the declared response headers of an HTTP default response for TestMail
+type TestMailResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type TestMailResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SettingsTest
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *TestMailResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TestMailResponse) GetJSON200() *SettingsTest {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TestMailResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TestMailResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestMailResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestMailResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestMailResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// TestSignOnResponseDefaultHeaders the declared response headers of an HTTP default response for TestSignOn
+type TestSignOnResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type TestSignOnResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SettingsTest
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *TestSignOnResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TestSignOnResponse) GetJSON200() *SettingsTest {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TestSignOnResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TestSignOnResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestSignOnResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestSignOnResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestSignOnResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetSignInResponseDefaultHeaders the declared response headers of an HTTP default response for GetSignIn
 type GetSignInResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -38460,7 +38865,7 @@ func (c *ClientWithResponses) PreflightDraftWithResponse(ctx context.Context, na
 
 // CreateScratchWithBodyWithResponse Run a drawing, or a branch of it, as a deployment of its own
 //
-// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+// For trying what is not published yet. It is like every other deployment, but is removed after an hour without use, and cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -38475,7 +38880,7 @@ func (c *ClientWithResponses) CreateScratchWithBodyWithResponse(ctx context.Cont
 
 // CreateScratchWithResponse Run a drawing, or a branch of it, as a deployment of its own
 //
-// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+// For trying what is not published yet. It is like every other deployment, but is removed after an hour without use, and cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39197,6 +39602,51 @@ func (c *ClientWithResponses) DeleteSessionWithResponse(ctx context.Context, id 
 		return nil, err
 	}
 	return ParseDeleteSessionResponse(rsp)
+}
+
+// GetSettingsWithResponse How the installation is configured
+//
+// Sign-on, mail and how long things are kept, as the control plane was started; no secret is in it. `sign_on` and `mail` are missing where there is none.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
+func (c *ClientWithResponses) GetSettingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSettingsResponse, error) {
+	rsp, err := c.GetSettings(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSettingsResponse(rsp)
+}
+
+// TestMailWithResponse Send a mail to the own address
+//
+// It says whether the mail server took it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/settings/mail/test (the `TestMail` operationId).
+func (c *ClientWithResponses) TestMailWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*TestMailResponse, error) {
+	rsp, err := c.TestMail(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestMailResponse(rsp)
+}
+
+// TestSignOnWithResponse Ask the OpenID provider for its description
+//
+// Every sign-on begins with it. Whether the provider accepts the client's secret shows at a sign-on only.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/settings/sign-on/test (the `TestSignOn` operationId).
+func (c *ClientWithResponses) TestSignOnWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*TestSignOnResponse, error) {
+	rsp, err := c.TestSignOn(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestSignOnResponse(rsp)
 }
 
 // GetSignInWithResponse How people can sign in here
@@ -48932,6 +49382,165 @@ func ParseDeleteSessionResponse(rsp *http.Response) (*DeleteSessionResponse, err
 	switch {
 	case true:
 		var headers DeleteSessionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetSettingsResponse parses an HTTP response from a GetSettingsWithResponse call
+func ParseGetSettingsResponse(rsp *http.Response) (*GetSettingsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSettingsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest InstallationSettings
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetSettingsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseTestMailResponse parses an HTTP response from a TestMailWithResponse call
+func ParseTestMailResponse(rsp *http.Response) (*TestMailResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestMailResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SettingsTest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers TestMailResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseTestSignOnResponse parses an HTTP response from a TestSignOnWithResponse call
+func ParseTestSignOnResponse(rsp *http.Response) (*TestSignOnResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestSignOnResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SettingsTest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers TestSignOnResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -135,6 +135,9 @@ func putEnvironment(
 	if !out.Changed {
 		return out, nil
 	}
+	if exists {
+		tx.RecordChange(old, e)
+	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	tx.NotifyOnCommit(controlplane.TopicAccess, "")
 	return out, tx.Environments().Put(ctx, e)

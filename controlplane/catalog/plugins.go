@@ -128,6 +128,8 @@ func putPlugin(
 	}
 	if !exists {
 		x.ID = controlplane.NewID[controlplane.PluginID]()
+	} else {
+		tx.RecordChange(old, x)
 	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	if err := tx.Plugins().Put(ctx, x); err != nil {

@@ -253,6 +253,9 @@ func putProject(
 			return out, err
 		}
 	}
+	if exists {
+		tx.RecordChange(old, x)
+	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return out, tx.Projects().Put(ctx, x)
 }

@@ -129,6 +129,9 @@ func (c *Catalog) putRegistry(
 	if !out.Changed {
 		return out, nil
 	}
+	if exists {
+		tx.RecordChange(old, r)
+	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	return out, tx.Registries().Put(ctx, r, !exists)
 }

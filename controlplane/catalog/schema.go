@@ -124,6 +124,43 @@ func checkParameters(step pipeline.Step) ([]controlplane.Problem, error) {
 	return all, nil
 }
 
+// PinnedProblems holds given outputs to what their steps declare. The value of a secret is not
+// known yet.
+func (c *Catalog) PinnedProblems(p pipeline.Pipeline) (all []controlplane.Problem, err error) {
+	for _, s := range p.Steps {
+		if !s.IsPinned() || len(s.Script.Outputs) == 0 {
+			continue
+		}
+		schema, err := compileSchema(s.Script.Outputs)
+		if err != nil {
+			return nil, fmt.Errorf("outputs of step %s: %w", s.Key, err)
+		}
+		tree, _ := pipeline.Literals(s.Script.Parameters)
+		var secrets []string
+		for name := range s.Script.Secrets {
+			tree[name] = ""
+			secrets = append(secrets, "/"+name)
+		}
+		value, err := normalizeJSON(tree)
+		if err != nil {
+			return nil, err
+		}
+		var wrong *jsonschema.ValidationError
+		if !errors.As(schema.Validate(value), &wrong) {
+			continue
+		}
+		for _, leaf := range leavesOf(wrong) {
+			if isUnderReference(jsonPointer(leaf), secrets) {
+				continue
+			}
+			all = append(all, controlplane.Problem{Step: string(s.Key), Code: "output_invalid",
+				Field:   "pinned" + strings.ReplaceAll(jsonPointer(leaf), "/", "."),
+				Message: localizeError(leaf)})
+		}
+	}
+	return all, nil
+}
+
 // normalizeJSON converts the value to the types that the JSON Schema library expects.
 func normalizeJSON(tree map[string]any) (any, error) {
 	b, err := json.Marshal(tree)

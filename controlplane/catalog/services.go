@@ -152,6 +152,8 @@ func putService(
 	}
 	if !exists {
 		s.ID = controlplane.NewID[controlplane.ServiceID]()
+	} else {
+		tx.RecordChange(old, s)
 	}
 	tx.NotifyOnCommit(controlplane.TopicCatalog, "")
 	if err := tx.Services().Put(ctx, s); err != nil {

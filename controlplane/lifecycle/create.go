@@ -289,6 +289,8 @@ func stepRows(p pipeline.Pipeline) []controlplane.StepRow {
 			row.Kind, row.Title = pipeline.KindJob, s.Job.Name+":"+s.Job.Image.Tag
 		case s.Approval != nil:
 			row.Kind, row.Title = pipeline.KindApproval, "approval"
+		case s.IsPinned():
+			row.Kind, row.Title = "script", "pinned"
 		case s.Script != nil:
 			row.Kind, row.Title = "script", "script"
 		default:

@@ -38,6 +38,8 @@ type Catalog interface {
 		branch, newest string, err error)
 	// ParameterProblems holds the plugins' parameters to their schemas.
 	ParameterProblems(p pipeline.Pipeline) ([]controlplane.Problem, error)
+	// PinnedProblems holds pinned outputs to what their steps declare.
+	PinnedProblems(p pipeline.Pipeline) ([]controlplane.Problem, error)
 	// FillPipeline returns a draft as publishing would store it, and its problems.
 	FillPipeline(ctx context.Context, actor access.Actor, project string,
 		p pipeline.Pipeline) (pipeline.Pipeline, []controlplane.Problem, error)

@@ -227,10 +227,10 @@ func TestCheckRoom_TellsWhatIsShort(t *testing.T) {
 		words  string
 	}{
 		"room":    {[]Candidate{roomyNode("n")}, false, "ok ok ok", "Node n has room."},
-		"no disk": {[]Candidate{edit(disk)}, false, "ok ok failed", "no node has enough disk free"},
+		"no disk": {[]Candidate{edit(disk)}, false, "ok ok failed", "No node has enough disk free"},
 		"no address": {[]Candidate{edit(address)}, false, "ok failed ok",
-			"no node has an address range free"},
-		"no memory": {[]Candidate{edit(memory)}, false, "failed", "no node has room"},
+			"No node has an address range free"},
+		"no memory": {[]Candidate{edit(memory)}, false, "failed", "No node has room"},
 		"it may wait": {[]Candidate{edit(memory)}, true, "unknown",
 			"No node has room now; it would wait."},
 		"it would wait for ever": {[]Candidate{edit(func(n *Candidate) { n.Enabled = false })}, true,
@@ -297,9 +297,9 @@ func TestChecks_KeepTheFirstRefusal(t *testing.T) {
 		t.Errorf("another error becomes %v", err)
 	}
 	want := []Check{{ID: "id", Subject: "subject", State: CheckOK, Message: "fine"},
-		{ID: "id", Subject: "subject", State: CheckFailed, Code: "one", Field: "f", Message: "no.",
+		{ID: "id", Subject: "subject", State: CheckFailed, Code: "one", Field: "f", Message: "No.",
 			Remedy: "r"},
-		{ID: "id", Subject: "subject", State: CheckFailed, Code: "two", Message: "no."}}
+		{ID: "id", Subject: "subject", State: CheckFailed, Code: "two", Message: "No."}}
 	if !slices.Equal(c.all, want) || c.refusalOr(other) != first || endSentence("") != "" {
 		t.Errorf("%+v", c.all)
 	}

@@ -47,7 +47,7 @@ func (c *checks) record(id, subject, said string, err error) error {
 		}
 		c.refuse(err)
 		check.State, check.Code, check.Field = CheckFailed, e.Code, e.Field
-		check.Message, check.Remedy = endSentence(e.Message), e.Remedy
+		check.Message, check.Remedy = controlplane.Sentence(e.Message), e.Remedy
 	}
 	c.all = append(c.all, check)
 	return nil

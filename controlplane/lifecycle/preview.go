@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -15,6 +16,8 @@ import (
 type PreviewPipeline struct {
 	Pipeline pipeline.Pipeline
 	Steps    []pipeline.StepKey
+	// Pinned are outputs, by step and name. Those steps do not run.
+	Pinned map[pipeline.StepKey]map[string]any
 }
 
 // PreflightDraft is Preflight for a drawing.
@@ -53,30 +56,33 @@ func (l *Lifecycle) CreatePreview(
 	return l.Create(ctx, actor, r)
 }
 
-// preparePreview fills the drawing in from the catalogue, cuts the branch out of it, and
-// leaves out the versions and the input of what does not run.
+// preparePreview fills the drawing in from the catalogue, cuts the branch out of it with the
+// pinned outputs, and leaves out the versions and the input of what does not run.
 func (l *Lifecycle) preparePreview(
 	ctx context.Context, actor access.Actor, r Request, drawn PreviewPipeline,
 ) (Request, []controlplane.Problem, error) {
-	p := drawn.Pipeline
-	for _, key := range drawn.Steps {
-		if _, ok := p.Step(key); !ok {
-			return r, nil, &controlplane.Error{Kind: controlplane.Invalid, Code: "unknown_step",
-				Field: "steps", Message: "the pipeline has no step " + string(key),
-				Remedy: "Name steps that are in the pipeline."}
-		}
+	if err := checkPreview(drawn); err != nil {
+		return r, nil, err
 	}
-	if len(drawn.Steps) > 0 {
-		p = pipeline.Branch(p, drawn.Steps...)
+	p, err := l.fillPinned(ctx, actor, r.Project, drawn)
+	if err != nil {
+		return r, nil, err
 	}
+	p = pipeline.PinnedBranch(p, drawn.Pinned, drawn.Steps...)
 	p, problems, err := l.catalog.FillPipeline(ctx, actor, r.Project, p)
 	if err != nil {
 		return r, nil, err
 	}
+	pinned, err := l.catalog.PinnedProblems(p)
+	if err != nil {
+		return r, nil, err
+	}
+	problems = append(problems, pinned...)
 	r.Versions = maps.Clone(r.Versions)
 	maps.DeleteFunc(r.Versions, func(key pipeline.StepKey, _ string) bool {
+		_, pinned := drawn.Pinned[key]
 		_, ok := p.Step(key)
-		return !ok
+		return !ok || pinned
 	})
 	r.Input = maps.Clone(r.Input)
 	maps.DeleteFunc(r.Input, func(name string, _ any) bool {
@@ -86,6 +92,66 @@ func (l *Lifecycle) preparePreview(
 	})
 	r.Draft = &p
 	return r, problems, nil
+}
+
+// checkPreview refuses steps that are not there, and outputs of steps that have to run.
+func checkPreview(drawn PreviewPipeline) error {
+	for _, key := range drawn.Steps {
+		if _, ok := drawn.Pipeline.Step(key); !ok {
+			return unknownStep("steps", key)
+		}
+		if _, ok := drawn.Pinned[key]; ok {
+			return &controlplane.Error{Kind: controlplane.Invalid, Code: "pinned_step",
+				Field: "pinned." + string(key), Message: "step " + string(key) +
+					" cannot both run and have its outputs pinned",
+				Remedy: "Unpin it, or run a step after it."}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(drawn.Pinned)) {
+		switch s, ok := drawn.Pipeline.Step(key); {
+		case !ok:
+			return unknownStep("pinned", key)
+		case s.Service != nil:
+			return &controlplane.Error{Kind: controlplane.Invalid, Code: "pinned_service",
+				Field: "pinned." + string(key), Message: "step " + string(key) +
+					" is a service, which has no outputs to pin",
+				Remedy: "Let it run. Only steps that end can be pinned."}
+		}
+	}
+	return nil
+}
+
+func unknownStep(field string, key pipeline.StepKey) error {
+	return &controlplane.Error{Kind: controlplane.Invalid, Code: "unknown_step",
+		Field: field, Message: "the pipeline has no step " + string(key),
+		Remedy: "Name steps that are in the pipeline."}
+}
+
+// fillPinned fills in what the pinned steps declare: which of their outputs are secret. Whatever
+// else is wrong with them does not matter, because they do not run.
+func (l *Lifecycle) fillPinned(
+	ctx context.Context, actor access.Actor, project string, drawn PreviewPipeline,
+) (pipeline.Pipeline, error) {
+	p := drawn.Pipeline
+	if len(drawn.Pinned) == 0 {
+		return p, nil
+	}
+	var only pipeline.Pipeline
+	for key := range drawn.Pinned {
+		s, _ := p.Step(key)
+		only.Steps = append(only.Steps, s)
+	}
+	only, _, err := l.catalog.FillPipeline(ctx, actor, project, only)
+	if err != nil {
+		return p, err
+	}
+	p.Steps = slices.Clone(p.Steps)
+	for i, s := range p.Steps {
+		if filled, ok := only.Step(s.Key); ok {
+			p.Steps[i] = filled
+		}
+	}
+	return p, nil
 }
 
 // checkPublished refuses to make a deployment again that was made from a drawing.

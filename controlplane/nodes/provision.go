@@ -196,7 +196,7 @@ func copyError(err error) *controlplane.Error {
 func checkCredential(p SSHPut) error {
 	if p.Password.IsEmpty() == p.PrivateKey.IsEmpty() {
 		return controlplane.NewInvalidError("password", "credential_missing",
-			"exactly one of password and private_key is needed", "Give one of them.")
+			"exactly one of a password and a private key is needed", "Give one of them.")
 	}
 	if p.PrivateKey.IsEmpty() {
 		if len(p.Password.Reveal()) > 1024 || strings.ContainsAny(p.Password.Reveal(), "\r\n\x00") {

@@ -45,6 +45,7 @@ func (s *Nodes) putNode(
 		out.Changed = n.Address != old.Address || n.Connect != old.Connect ||
 			n.Template != old.Template || !reflect.DeepEqual(n.OwnSettings, old.OwnSettings)
 		if out.Changed {
+			tx.RecordChange(old.OwnSettings, n.OwnSettings)
 			err = tx.Nodes().SetSettings(ctx, n)
 		}
 	}

@@ -109,7 +109,7 @@ func applyTemplate(ctx context.Context, tx *postgres.Tx, n *controlplane.Node) e
 	t, err := tx.NodeTemplates().ByName(ctx, n.Template)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return controlplane.NewInvalidError("template", "unknown_node-template",
-			"node-template "+controlplane.ClipText(n.Template)+" does not exist",
+			"node template "+controlplane.ClipText(n.Template)+" does not exist",
 			"Create the template first, or correct the name.")
 	}
 	if err == nil {

@@ -8,6 +8,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,7 @@ func (s *Store) InAuditedTx(
 		if err := fn(tx); err != nil {
 			return err
 		}
-		e.Result = controlplane.AuditOK
+		e.Result, e.Detail = controlplane.AuditOK, cmp.Or(e.Detail, tx.change)
 		return tx.Audit().Insert(ctx, *e)
 	})
 	if err == nil {

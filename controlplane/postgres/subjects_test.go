@@ -12,7 +12,8 @@ import (
 const mostOfSubject = 35
 
 func TestTx_HasOneHandlePerSubject(t *testing.T) {
-	ofTx := []string{"DatabaseTime", "LockObject", "NotifyOnCommit", "SetRequestID"}
+	ofTx := []string{"DatabaseTime", "LockObject", "NotifyOnCommit", "RecordChange",
+		"SetRequestID"}
 	tx := reflect.TypeFor[*postgres.Tx]()
 	for m := range tx.Methods() {
 		if slices.Contains(ofTx, m.Name) {

@@ -22,11 +22,19 @@ type Tx struct {
 	wakes map[string]bool
 	// auditKey is nil in a store without one, see Audit.Insert.
 	auditKey *controlplane.AuditKey
+	// change is what RecordChange says about the audited change.
+	change string
 }
 
 // withTx returns a handle like this one on another transaction, or on a savepoint.
 func (t *Tx) withTx(tx pgx.Tx) *Tx {
 	return &Tx{tx: tx, q: dbsqlc.New(tx), wakes: map[string]bool{}, auditKey: t.auditKey}
+}
+
+// RecordChange puts what differs between two readings of an object into the audit entry of the
+// transaction, unless the entry has a detail of its own.
+func (t *Tx) RecordChange(before, after any) {
+	t.change = controlplane.DescribeChange(before, after)
 }
 
 // NotifyOnCommit wakes the topic's subscribers if and when the transaction commits. The

@@ -23,7 +23,7 @@ func CheckCA(bundle string, now time.Time) error {
 	}
 	if len(bundle) > maxCA {
 		return controlplane.NewInvalidError("ca", "too_long",
-			fmt.Sprintf("ca has %d bytes, and at most %d are allowed",
+			fmt.Sprintf("the authority's certificates have %d bytes, and at most %d are allowed",
 				len(bundle), maxCA), "Give only the certificates of the registry's own authority.")
 	}
 	all, err := parseCA(bundle)
@@ -42,12 +42,12 @@ func CheckCA(bundle string, now time.Time) error {
 	}
 	if expired != nil {
 		return controlplane.NewInvalidError("ca", "ca_expired",
-			fmt.Sprintf("the authority %q in ca has expired on %s",
+			fmt.Sprintf("the authority %q has expired on %s",
 				controlplane.ClipText(expired.Subject.String()), formatDay(expired.NotAfter)),
 			"Give the certificate by which the authority signs now.")
 	}
 	return controlplane.NewInvalidError("ca", "ca_invalid",
-		"ca holds no certificate of an authority",
+		"this holds no certificate of an authority",
 		"Give the certificate of the authority that signed the registry's certificate; "+
 			"its basic constraints say CA:TRUE.")
 }
@@ -56,7 +56,7 @@ func CheckCA(bundle string, now time.Time) error {
 // comment, as in the system's own bundles.
 func parseCA(bundle string) (all []*x509.Certificate, err error) {
 	if strings.Contains(bundle, "PRIVATE KEY-----") {
-		return nil, controlplane.NewInvalidError("ca", "ca_private_key", "ca holds a private key",
+		return nil, controlplane.NewInvalidError("ca", "ca_private_key", "this holds a private key",
 			"Give certificates only. The key is the authority's secret: replace it if others "+
 				"may have seen it.")
 	}
@@ -68,7 +68,7 @@ func parseCA(bundle string) (all []*x509.Certificate, err error) {
 		}
 		if block.Type != "CERTIFICATE" {
 			return nil, controlplane.NewInvalidError("ca", "ca_invalid",
-				fmt.Sprintf("ca holds a PEM block %q, which is no certificate",
+				fmt.Sprintf("this holds a PEM block %q, which is no certificate",
 					controlplane.ClipText(block.Type)),
 				"Give blocks of BEGIN CERTIFICATE only.")
 		}
@@ -84,7 +84,7 @@ func parseCA(bundle string) (all []*x509.Certificate, err error) {
 	// The decoder leaves out blocks that it cannot read.
 	if len(all) == 0 || len(all) != strings.Count(bundle, "-----BEGIN") {
 		return nil, controlplane.NewInvalidError("ca", "ca_invalid",
-			"ca is not a bundle of certificates in PEM form",
+			"this is not a bundle of certificates in PEM form",
 			"Give it from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----, with all lines "+
 				"in between. A DER file becomes PEM by openssl x509 -inform der.")
 	}

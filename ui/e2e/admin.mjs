@@ -144,7 +144,7 @@ async function token(page) {
 async function audit(page) {
   await page.goto("/audit?what=delete+service&result=refused");
   await page
-    .getByRole("button", { name: /^delete service/ })
+    .getByRole("button", { name: /^Deleted service/ })
     .first()
     .click();
   await page.getByText("Place in the chain").waitFor();

@@ -55,6 +55,8 @@ const defined = [
   "/webhooks",
   "/settings/keys",
   "/settings/certificates",
+  "/settings/sign-on",
+  "/settings/mail",
   "/settings/cleanup",
   "/settings/backups",
   "/settings/about",

@@ -1,6 +1,6 @@
 // How many presses of the mouse the main things take, counted in the page: a press, or a drag, is one each. What is
 // typed is not counted, and no story here moves the focus by a key.
-import { api, check, freshName, picture, RUN, same, signIn, until } from "./browser.mjs";
+import { api, check, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
 import { draws, dropProject, makeProject, node, saved } from "./editor.mjs";
 import { cleanUp, pill } from "./main.mjs";
 
@@ -113,7 +113,37 @@ async function deployment(page, context) {
   }
 }
 
+/** A team gets a level on a project: its cell, and the level. */
+async function grant(page) {
+  const team = freshName("granted");
+  const clicks = await counting(page);
+  await send(page, "PUT", `/teams/${team}`, { members: [], grants: [] });
+  try {
+    await page.goto(`/teams/access?team=${team}`);
+    const cell = page.getByRole("button", { name: `${team} on shop: nothing` });
+    await cell.waitFor();
+    await clicks.begin();
+    await cell.click();
+    await page.getByRole("menuitemradio", { name: /^Full/ }).click();
+    await page.getByRole("button", { name: `${team} on shop: Full` }).waitFor();
+    const count = await clicks.count();
+    const { grants } = await api(page, `/teams/${team}`);
+    same(grants, [{ project: "shop", level: "full" }], "what the team has");
+    check(count <= 2, `a grant took ${count} clicks`);
+    console.log(`      ${count} clicks to a grant`);
+  } finally {
+    await send(page, "DELETE", `/teams/${team}`);
+  }
+}
+
 export const stories = [
+  [
+    "a grant takes at most two clicks",
+    async ({ page }) => {
+      await signIn(page);
+      await grant(page);
+    },
+  ],
   [
     "a first pipeline of four steps takes at most fifteen clicks",
     async ({ page }) => {

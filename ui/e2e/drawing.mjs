@@ -180,7 +180,7 @@ async function branch({ page }, project) {
     await node(page, "doomed").locator('.bdg[data-st="failed"]').waitFor();
     // What was not looked at does not pass.
     same(await page.locator(".cv").getByText("passes the dry run").count(), 0, "steps that pass");
-    await panel.getByRole("button", { name: "Run the branch up to web" }).click();
+    await panel.getByRole("button", { name: "Run from here: web" }).click();
     const scratch = panel.getByRole("link", { name: /^scratch-web-/ });
     await scratch.waitFor();
     made = (await scratch.getAttribute("href")).split("/")[2];

@@ -37,6 +37,7 @@ import { stories as plugins } from "./plugins.mjs";
 import { stories as qa } from "./qa.mjs";
 import { stories as reach } from "./reach.mjs";
 import { stories as roles } from "./roles.mjs";
+import { stories as runHere } from "./runhere.mjs";
 import { stories as screens } from "./screens.mjs";
 import { stories as states } from "./states.mjs";
 import { stories as talk } from "./talk.mjs";
@@ -72,6 +73,7 @@ export const rotated = [
   clone,
   list,
   editor,
+  runHere,
   gestures,
   wcag,
   screens,

@@ -1,3 +1,4 @@
+import { locale } from "@/locale";
 import { plural } from "@/plural";
 
 // What the pages about nodes say; a part of texts.ts.
@@ -78,8 +79,8 @@ export const nodeTexts = {
   memoryUse: (used: string, all: string) => `${used} of ${all} used`,
   diskFree: (free: string, all: string) => `${free} of ${all} free`,
   allocated: "Allocated",
-  cpuOf: (cpu: number, limit: number, cores: number, times: number) =>
-    `${cpu} of ${limit} CPU (${cores} × ${times})`,
+  cpuOf: (cpu: string, limit: string, times: number) =>
+    `${cpu} of ${limit} cores${times === 1 ? "" : `, shared ${times.toLocaleString(locale)} times`}`,
   allocatedTo: (cpu: string, memory: string, count: number) =>
     `${cpu} and ${memory} to ${plural(count, "deployment")}`,
   api: (version: string) => `API ${version}`,
@@ -111,9 +112,9 @@ export const nodeTexts = {
   },
   fleet: "All nodes together",
   of: (part: number | string, whole: number | string) => `${part} of ${whole}`,
-  room: (cpu: number | string, memory: string) => `${cpu} CPU, ${memory}`,
+  room: (cpu: string, memory: string) => `${cpu} cores, ${memory}`,
   fleetRoom: (cpu: string, memory: string, count: number) =>
-    `${cpu} CPU and ${memory} of memory promised to ${plural(count, "deployment")}`,
+    `${cpu} cores and ${memory} of memory promised to ${plural(count, "deployment")}`,
   plugins: {
     title: (here: number, all: number) => `${here} of ${plural(all, "plugin")} here`,
     here: (count: number) => `${plural(count, "plugin")} here`,

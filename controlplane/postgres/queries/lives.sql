@@ -4,12 +4,14 @@ SELECT * FROM deployment_lives WHERE deployment_id = ANY(@ids::uuid[]);
 
 -- name: ListLifetimes :many
 -- How many hours without activity each of them has; zero is for ever. And
--- whether visits are none.
-SELECT d.id, coalesce(p.cleanup_after_hours, e.cleanup_after_hours)::integer AS hours,
+-- whether visits are none. A scratch deployment has one hour, as in deployment_expiries.
+SELECT d.id, (CASE WHEN l.scratch THEN 1
+    ELSE coalesce(p.cleanup_after_hours, e.cleanup_after_hours) END)::integer AS hours,
     e.ignore_visits
 FROM deployments d
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
+LEFT JOIN deployment_lives l ON l.deployment_id = d.id
 WHERE d.id = ANY(@ids::uuid[]);
 
 -- name: PutOrigin :exec

@@ -1014,7 +1014,7 @@ export interface paths {
         put?: never;
         /**
          * Run a drawing, or a branch of it, as a deployment of its own
-         * @description For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+         * @description For trying what is not published yet. It is like every other deployment, but is removed after an hour without use, and cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
          */
         post: operations["createScratch"];
         delete?: never;
@@ -1819,6 +1819,66 @@ export interface paths {
          * @description The node stays in the list and takes part in nothing until it gets a new token.
          */
         delete: operations["revokeNodeToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the installation is configured
+         * @description Sign-on, mail and how long things are kept, as the control plane was started; no secret is in it. `sign_on` and `mail` are missing where there is none.
+         */
+        get: operations["getSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/sign-on/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask the OpenID provider for its description
+         * @description Every sign-on begins with it. Whether the provider accepts the client's secret shows at a sign-on only.
+         */
+        post: operations["testSignOn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/mail/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a mail to the own address
+         * @description It says whether the mail server took it.
+         */
+        post: operations["testMail"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -4193,6 +4253,12 @@ export interface components {
             pipeline: components["schemas"]["Pipeline"];
             /** @description What is to run, with all that it needs; everything without it. */
             steps?: string[];
+            /** @description Outputs by step key and name. Such a step does not run, nor what only it needs: the steps after it get these values. Of a secret output, the value is a reference such as `${{ secrets.NAME }}`. A service cannot be pinned. */
+            pinned?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            };
         };
         DraftPut: {
             /** @description The version it was drawn on; 0 for a project without one. */
@@ -5608,6 +5674,44 @@ export interface components {
                 values: number;
             }[];
         };
+        InstallationSettings: {
+            sign_on?: components["schemas"]["SignOnSettings"];
+            mail?: components["schemas"]["MailServer"];
+            /** @description How many days entries of the audit are kept; 0 is for ever. */
+            audit_days: number;
+            /** @description How many days a removed deployment is kept with its logs; 0 is for ever. */
+            removed_days: number;
+        };
+        SignOnSettings: {
+            /** @description What the button says. */
+            name: string;
+            issuer: string;
+            client: string;
+            /** @description The address that the provider has to know. */
+            redirect: string;
+            scopes: string[];
+            /** @description The claim that has a person's groups. */
+            claim: string;
+            teams: components["schemas"]["GroupTeam"][];
+            /** @description The group whose members are admins. */
+            admins?: string;
+        };
+        GroupTeam: {
+            group: string;
+            team: string;
+        };
+        MailServer: {
+            server: string;
+            from: string;
+            username?: string;
+        };
+        SettingsTest: {
+            ok: boolean;
+            /** @description Why it failed, as the other side said it. */
+            problem?: string;
+            /** @description Where a mail was sent. */
+            to?: string;
+        };
         KeyRotation: {
             /** Format: int64 */
             rotated: number;
@@ -5635,7 +5739,7 @@ export interface components {
             /** @example service api */
             object: string;
             result: components["schemas"]["AuditResult"];
-            /** @description A code or a list of names; never a value. */
+            /** @description A code, a list of names, or what a changed definition was and is, one field a line, as `cleanup after hours: 48 → 24` with values as JSON; never a secret. */
             detail?: string;
             /** @description The address it came from. */
             from?: string;
@@ -9535,6 +9639,69 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Node"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstallationSettings"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testSignOn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What came of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsTest"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testMail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What came of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsTest"];
                 };
             };
             default: components["responses"]["Problem"];

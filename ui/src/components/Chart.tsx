@@ -4,6 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import { type Curve, findGaps } from "./curve";
 import { formatClock } from "./time";
 
+export type Mark = { at: number; text: string };
 export type Line = { name: string; curve: Curve; token: string };
 
 type Props = {
@@ -13,6 +14,10 @@ type Props = {
   to: number;
   /** The top of the scale, if there is one. */
   most?: number;
+  /** A line that is not to be crossed. */
+  limit?: number;
+  /** What happened meanwhile, in seconds since 1970, said beside its mark. */
+  marks?: Mark[];
   format: (value: number) => string;
   label: string;
 };
@@ -20,7 +25,8 @@ type Props = {
 const HEIGHT = 132;
 
 /** Curves over time, hatched where nothing is known. Loaded with the page that needs it. */
-export default function Chart({ lines, from, to, most, format, label }: Props) {
+export default function Chart(props: Props) {
+  const { lines, from, to, most, limit, marks, format, label } = props;
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const parent = box.current;
@@ -29,7 +35,7 @@ export default function Chart({ lines, from, to, most, format, label }: Props) {
     const draw = () => {
       plot?.destroy();
       plot = new uPlot(
-        options(parent, { lines, from, to, most, format, label }),
+        options(parent, { lines, from, to, most, limit, marks, format, label }),
         alignLines(lines),
         parent,
       );
@@ -50,7 +56,7 @@ export default function Chart({ lines, from, to, most, format, label }: Props) {
       system.removeEventListener("change", draw);
       plot?.destroy();
     };
-  }, [lines, from, to, most, format, label]);
+  }, [lines, from, to, most, limit, marks, format, label]);
   return <div ref={box} className="chart" role="img" aria-label={label} />;
 }
 
@@ -60,18 +66,20 @@ function alignLines(lines: Line[]): uPlot.AlignedData {
 }
 
 function options(parent: HTMLElement, props: Props): uPlot.Options {
-  const { lines, from, to, most, format } = props;
+  const { lines, from, to, most, limit = 0, marks = [], format } = props;
+  const font = `11px ${getComputedStyle(parent).fontFamily}`;
   const quiet = resolveColour(parent, "--color-text-3");
   const faint = resolveColour(parent, "--color-line-faint");
-  const axis = { stroke: quiet, grid: { stroke: faint, width: 1 }, ticks: { show: false } };
+  const axis = { stroke: quiet, font, grid: { stroke: faint, width: 1 }, ticks: { show: false } };
   return {
     width: parent.clientWidth || 320,
     height: HEIGHT,
     legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false } },
+    // One crosshair through all charts of the page: they show the same time.
+    cursor: { y: false, drag: { x: false, y: false }, sync: { key: "page" } },
     scales: {
       x: { min: from, max: to },
-      y: { range: (_, __, high) => [0, most ?? addHeadroom(high)] },
+      y: { range: (_, __, high) => [0, most ?? addHeadroom(Math.max(high, limit))] },
     },
     axes: [
       {
@@ -91,7 +99,16 @@ function options(parent: HTMLElement, props: Props): uPlot.Options {
         points: { show: false },
       })),
     ],
-    hooks: { drawClear: [(plot) => hatch(plot, findGaps(knownTimes(lines), from, to), faint)] },
+    hooks: {
+      drawClear: [(plot) => hatch(plot, findGaps(knownTimes(lines), from, to), faint)],
+      draw: [
+        (plot) => {
+          plot.ctx.font = scaled(font);
+          if (limit > 0) drawLimit(plot, limit, resolveColour(parent, "--color-st-warn"));
+          for (const mark of marks) drawMark(plot, mark, quiet);
+        },
+      ],
+    },
   };
 }
 
@@ -103,6 +120,41 @@ function addHeadroom(high: number): number {
 function knownTimes(lines: Line[]): number[] {
   const first = lines[0]?.curve;
   return first ? first.times.filter((_, i) => first.values[i] !== null) : [];
+}
+
+/** A canvas counts in pixels of the screen. */
+const scaled = (font: string) => font.replace("11px", `${11 * devicePixelRatio}px`);
+
+/** Dashed, so that it is no curve. */
+function drawLimit({ ctx, bbox, valToPos }: uPlot, limit: number, stroke: string) {
+  const y = valToPos(limit, "y", true);
+  ctx.save();
+  ctx.strokeStyle = stroke;
+  ctx.setLineDash([6, 4]);
+  ctx.beginPath();
+  ctx.moveTo(bbox.left, y);
+  ctx.lineTo(bbox.left + bbox.width, y);
+  ctx.stroke();
+  ctx.restore();
+}
+
+/** A thin line at its time, and beside it what happened. */
+function drawMark({ ctx, bbox, valToPos }: uPlot, { at, text }: Mark, colour: string) {
+  const x = valToPos(at, "x", true);
+  if (x < bbox.left || x > bbox.left + bbox.width) return;
+  ctx.save();
+  ctx.strokeStyle = colour;
+  ctx.fillStyle = colour;
+  ctx.setLineDash([2, 3]);
+  ctx.beginPath();
+  ctx.moveTo(x, bbox.top);
+  ctx.lineTo(x, bbox.top + bbox.height);
+  ctx.stroke();
+  const right = x > bbox.left + bbox.width * 0.8;
+  ctx.textAlign = right ? "right" : "left";
+  ctx.textBaseline = "top";
+  ctx.fillText(text, right ? x - 4 : x + 4, bbox.top);
+  ctx.restore();
 }
 
 /** Thin slanted lines over what is not known. */

@@ -13,7 +13,7 @@ import { shortField } from "./model/stepFields";
 import { TABS, type Tab } from "./pipelineSearch";
 import { SetSecretButton } from "./SetSecretButton";
 import type { DryRunResult } from "./session/dryFindings";
-import { useDryRun } from "./session/useDryRun";
+import type { DryRuns } from "./session/useDryRun";
 
 const t = editorTexts.panel;
 
@@ -42,14 +42,13 @@ export type BottomPanelProps = {
   /** The step that is chosen alone. */
   only?: string;
   dry?: DryRunResult;
-  onDryRun: (dry?: DryRunResult) => void;
+  runs: DryRuns;
 };
 
 /** Under the canvas: what is wrong, what differs, what would happen, and who runs what. */
 export function BottomPanel(props: BottomPanelProps) {
   const { problems, comparing, tab, onTab, asked } = props;
   const [open, setOpen] = useState(true);
-  const runs = useDryRun(props.project, props.catalogue, props.onDryRun);
   const errors = problems.filter((one) => !one.advice).length;
   const changes = comparing.own.changes.length;
   const counts = { problems: problems.length, changes, dryRun: 0, users: 0 };
@@ -98,7 +97,7 @@ export function BottomPanel(props: BottomPanelProps) {
           {tab === "problems" ? <Problems {...props} /> : null}
           <Suspense>
             {tab === "changes" ? <Changes {...props} /> : null}
-            {tab === "dryRun" ? <DryRun {...props} runs={runs} /> : null}
+            {tab === "dryRun" ? <DryRun {...props} /> : null}
             {tab === "users" ? <VersionUsers project={props.project} /> : null}
           </Suspense>
         </div>

@@ -22,6 +22,7 @@ export function CanvasArea({ catalogue, editing }: { catalogue: Catalogue; editi
         catalogue={catalogue}
         problems={editing.byKey}
         marks={comparing.marks}
+        results={editing.results}
         before={panels.tab === "changes" ? comparing.before : undefined}
         chosen={choice.chosen}
         chosenEdges={choice.chosenEdges}

@@ -68,7 +68,7 @@ const Headed = ({ children }: { children: ReactNode }) => (
   </>
 );
 
-const SetSecret = lazy(() => loadChunk(() => import("./SetSecret")));
+const SetSecret = lazy(() => loadChunk(() => import("@/forms/SetSecret")));
 const ComposeDialog = lazy(() => loadChunk(() => import("./ComposeDialog")));
 const NO_PROBLEMS: Problem[] = [];
 
@@ -137,7 +137,7 @@ function Loaded(props: LoadedProps) {
           catalogue={catalogue}
           only={step?.key}
           dry={editing.ran}
-          onDryRun={editing.setRan}
+          runs={editing.runs}
         />
       </div>
       <Sheets

@@ -1,7 +1,7 @@
 import { KeyRound } from "lucide-react";
 import { useContext } from "react";
 import { Button } from "@/components/Button";
-import { editorTexts } from "@/editor/editorTexts";
+import { secretTexts } from "@/forms/secretTexts";
 import type { Problem } from "./model/problems";
 import { SecretActs } from "./secretActs";
 
@@ -10,7 +10,7 @@ export function SetSecretButton({ problem }: { problem: Problem }) {
   const acts = useContext(SecretActs);
   return acts.missing(problem).map((name) => (
     <Button key={name} small onClick={() => acts.set(name)}>
-      <KeyRound className="i sm" aria-hidden="true" /> {editorTexts.secret.set(name)}
+      <KeyRound className="i sm" aria-hidden="true" /> {secretTexts.set(name)}
     </Button>
   ));
 }

@@ -45,6 +45,13 @@ export const editorTexts = {
     comment: "Add a comment",
     all: "Select all",
     fit: "Fit to the window",
+    runHere: "Run from here…",
+  },
+  spoken: {
+    node: "Enter opens the step, the arrow keys move it, Delete removes it, Escape leaves it.",
+    moved: (x: number, y: number) => `Moved to ${x}, ${y}.`,
+    line: "Enter selects the line, Delete removes it, Escape leaves it.",
+    port: "Port",
   },
   search: {
     open: "Find in the drawing (Ctrl F)",
@@ -66,19 +73,6 @@ export const editorTexts = {
     take: (what: string) => `Take over: ${what}`,
     takeAll: "Take all of it over",
     needs: (image: string, name: string) => `${image} needs ${name}`,
-  },
-  secret: {
-    set: (name: string) => `Set ${name}`,
-    title: (name: string) => `Set the secret ${name}`,
-    hint: (project: string) =>
-      `It belongs to the project ${project}. Nobody can read it here afterwards; runs get it.`,
-    value: "Value",
-    empty: "Type a value, or have one made.",
-    generate: "Make a random one",
-    save: "Set it",
-    busy: "Setting…",
-    cancel: "Cancel",
-    done: (name: string) => `${name} is set`,
   },
   compose: {
     title: (steps: number) => `The file has ${plural(steps, "step")}`,
@@ -205,32 +199,9 @@ export const editorTexts = {
     placed: (step: string, field: string, why: string) => `${step} › ${field}: ${why}`,
     absent: "not set",
   },
+  /** The rest is loaded with the panel: dryTexts. */
   dry: {
-    run: "Dry run",
-    environment: "Environment",
-    busy: "Checking…",
-    hint: "Checks the draft as creating a deployment would, without creating anything. A branch is really run, as a temporary deployment.",
-    versions: (chosen: number) =>
-      chosen === 0
-        ? "Versions: each service's default, or its newest"
-        : `Versions: ${chosen} chosen, of the others the default or the newest`,
-    usual: "Take the usual one",
-    emptyDraft: "Draw a step first.",
-    stale: "The draft has changed since; run it again.",
-    unread: "The dry run was not made.",
-    waits: "The environments are still being read.",
-    branch: "Run a branch",
-    branchOf: (step: string) => `Run the branch up to ${step}`,
-    branchChoose: "Choose one step: it runs, with all that it needs.",
-    branchRefused: "The branch was not started.",
-    starting: "Starting…",
-    started: "Running as a scratch deployment:",
     passes: "passes the dry run",
-    none: "No environment can be seen.",
-    unpublished: "Publish a first version; then branches of a draft can be run.",
-    ok: "A deployment could be created now.",
-    notOk: (count: number) => `${plural(count, "check")} would refuse it.`,
-    state: { ok: "passes", failed: "stops", unknown: "unknown" } as Record<string, string>,
   },
   values: {
     letters: (count: number) => `Show all ${count} letters`,

@@ -13,11 +13,13 @@ import { type Doc, stepOf } from "./model/document";
 import { imageProblems } from "./model/imageAdvice";
 import { missingSecrets } from "./model/missingSecrets";
 import type { Problem } from "./model/problems";
+import type { Tab } from "./pipelineSearch";
 import { type DryRunResult, hasSameRun } from "./session/dryFindings";
 import { describeProblem, problemsOfRefusal } from "./session/serverProblems";
 import { useServiceImages } from "./session/serviceImages";
 import type { Session } from "./session/session";
 import { useCompose } from "./session/useCompose";
+import { type DryRuns, useDryRun } from "./session/useDryRun";
 import { useByStep, useProblems, useSample } from "./session/useProblems";
 import { useSessionState } from "./session/useSession";
 import { useSheets } from "./session/useSheets";
@@ -39,6 +41,7 @@ export function useEditing(props: LoadedProps) {
   const panels = usePanel(props);
   const { tab } = panels;
   const [ran, setRan] = useState<DryRunResult>();
+  const runs = useDryRun(project, catalogue, setRan);
   const found = useProblems(project, doc, catalogue);
   const images = useServiceImages(doc);
   const problems = useMemo(
@@ -81,7 +84,8 @@ export function useEditing(props: LoadedProps) {
     step,
     panels,
     ran,
-    setRan,
+    runs,
+    results: resultsOf(runs, tab, doc),
     problems,
     byKey,
     comparing,
@@ -100,6 +104,12 @@ export function useEditing(props: LoadedProps) {
     compose: composing.read,
     whyNot,
   };
+}
+
+/** What came of the steps when a branch ran, while the panel of runs is open. */
+function resultsOf({ branch, scratchRun }: DryRuns, tab: Tab, doc: Doc) {
+  const of = branch.variables?.doc;
+  return tab === "dryRun" && of && hasSameRun(of, doc) ? scratchRun.steps : undefined;
 }
 
 /** Which secrets the project lacks, and which of them somebody is setting. */

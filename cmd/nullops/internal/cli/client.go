@@ -107,9 +107,11 @@ func (e *problemError) Error() string {
 	if e.Field != nil && *e.Field != "" {
 		fmt.Fprintf(&b, " (%s)", *e.Field)
 	}
+	separator := ": "
 	for _, text := range []*string{e.Detail, e.Remedy} {
 		if text != nil && *text != "" && *text != e.Title {
-			b.WriteString(": " + *text)
+			b.WriteString(separator + *text)
+			separator = " "
 		}
 	}
 	writeProblems(&b, e.Problem)

@@ -353,6 +353,7 @@ func (b *serverBase) newHandler(
 		Subscribe: b.subscribeTopics, UI: ui.Files(),
 		HostKey: b.hostKey,
 		OIDC:    b.settings.OIDC.newProvider(b.settings.HTTP.URL),
+		AuditDays: b.settings.Audit.Keep, RemovedDays: b.settings.Removed.Keep,
 		Proxies: proxies, Fingerprint: print,
 		URL: public, IngressURL: b.ingress, Build: release, AgentImage: b.settings.HTTP.AgentImage,
 		Log:     b.log,

@@ -141,11 +141,13 @@ func (q *Queries) ListExpiring(ctx context.Context, most int32) ([]ListExpiringR
 }
 
 const listLifetimes = `-- name: ListLifetimes :many
-SELECT d.id, coalesce(p.cleanup_after_hours, e.cleanup_after_hours)::integer AS hours,
+SELECT d.id, (CASE WHEN l.scratch THEN 1
+    ELSE coalesce(p.cleanup_after_hours, e.cleanup_after_hours) END)::integer AS hours,
     e.ignore_visits
 FROM deployments d
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
+LEFT JOIN deployment_lives l ON l.deployment_id = d.id
 WHERE d.id = ANY($1::uuid[])
 `
 
@@ -156,7 +158,7 @@ type ListLifetimesRow struct {
 }
 
 // How many hours without activity each of them has; zero is for ever. And
-// whether visits are none.
+// whether visits are none. A scratch deployment has one hour, as in deployment_expiries.
 func (q *Queries) ListLifetimes(ctx context.Context, ids []string) ([]ListLifetimesRow, error) {
 	rows, err := q.db.Query(ctx, listLifetimes, ids)
 	if err != nil {

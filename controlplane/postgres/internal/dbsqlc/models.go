@@ -224,7 +224,7 @@ type DeploymentEvent struct {
 
 type DeploymentExpiry struct {
 	ID           string
-	Hours        int32
+	Hours        interface{}
 	NoticedHours *int32
 	NoticedFor   *time.Time
 	ExpiresAt    interface{}

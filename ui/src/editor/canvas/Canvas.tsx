@@ -34,6 +34,15 @@ import { Zoom } from "./Zoom";
 const t = editorTexts;
 const nodeTypes = { step: FlowStep, comment: FlowComment, frame: FlowGroup };
 const edgeTypes = { routed: RoutedEdge };
+/** What the library says by itself, in our words. */
+const SPOKEN = {
+  "node.a11yDescription.default": t.spoken.node,
+  "node.a11yDescription.keyboardDisabled": t.spoken.node,
+  "node.a11yDescription.ariaLiveMessage": ({ x, y }: { x: number; y: number }) =>
+    t.spoken.moved(Math.round(x), Math.round(y)),
+  "edge.a11yDescription.default": t.spoken.line,
+  "handle.ariaLabel": t.spoken.port,
+};
 const NONE: Problem[] = [];
 // Each property that is a new object makes the library ask all that is drawn what it means.
 const NO_EDGES: Edge[] = [];
@@ -69,6 +78,7 @@ export function Canvas(props: CanvasProps) {
       <ZoomedOut value={far}>
         <ReactFlow<CanvasNode, Edge>
           aria-label={t.canvas}
+          ariaLabelConfig={SPOKEN}
           nodes={nodes}
           edges={far ? NO_EDGES : edges}
           nodeTypes={nodeTypes}

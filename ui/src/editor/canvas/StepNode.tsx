@@ -1,8 +1,11 @@
 import { Handle, type NodeProps, Position } from "@xyflow/react";
 import { Box, Braces, Hand, ListChecks, Puzzle } from "lucide-react";
 import { createContext, memo, type ReactNode, useContext } from "react";
+import type { Step as RunStep } from "@/api/client";
 import { Glyph } from "@/components/Glyph";
 import { shortenMiddle } from "@/components/names";
+import { lookOf, stateWord } from "@/components/Status";
+import { elapsedBetween, formatDuration } from "@/components/time";
 import { editorTexts } from "@/editor/editorTexts";
 import { CHANGE_SIGNS, type Change, ChangeBadge } from "../compare/ChangeBadge";
 import { nameOf } from "../model/catalogue";
@@ -49,7 +52,7 @@ function FarAway({ data: { step, shape, mark } }: { data: StepData }) {
 
 /** All of a step, as it is read at arm's length. */
 function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
-  const { step, shape, at, problems, mark } = data;
+  const { step, shape, at, problems, mark, ran } = data;
   const Icon = icons[kindOf(step)];
   const wrong = (path: string) => errors.some((problem) => isAt(problem.field, path));
   return (
@@ -63,11 +66,15 @@ function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
           <span className="nm tr">{step.key}</span>
           <span className="sb tr">{nameOf(step)}</span>
         </span>
-        <Counts
-          errors={errors.length}
-          advice={problems.length - errors.length}
-          passes={mark === "passes"}
-        />
+        {ran ? (
+          <Ran step={ran} />
+        ) : (
+          <Counts
+            errors={errors.length}
+            advice={problems.length - errors.length}
+            passes={mark === "passes"}
+          />
+        )}
         {mark && mark !== "passes" ? <ChangeBadge mark={mark} word={t.panel[mark]} /> : null}
         {at > 0 ? <span className="ord">{at}</span> : null}
         <Port id="after" out name={t.ports.after(step.key)} className="sq" />
@@ -97,6 +104,7 @@ function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
           ) : null}
           {shape.outputs.map((output) => (
             <div key={output.name} className="pr o" data-t={output.type}>
+              <Value value={ran?.outputs?.[output.name]} />
               <span className="tr">{output.label}</span>
               <Port
                 id={`out:${output.name}`}
@@ -154,6 +162,23 @@ function Port({ id, name, out, className, children }: PortProps) {
     >
       {children}
     </Handle>
+  );
+}
+
+/** What came of it when its branch ran. */
+function Ran({ step }: { step: RunStep }) {
+  const word = stateWord(step.status);
+  const took = step.ended_at ? formatDuration(elapsedBetween(step.started_at, step.ended_at)) : "";
+  return (
+    <span
+      className="bdg ran"
+      data-st={lookOf(step.status)}
+      title={[word, took, step.message].filter(Boolean).join(", ")}
+    >
+      <Glyph state={step.status} size="sm" />
+      <span className="vh">{word}</span>
+      {step.title === "pinned" ? step.title : took}
+    </span>
   );
 }
 

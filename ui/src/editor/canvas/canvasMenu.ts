@@ -43,6 +43,13 @@ function itemActs(ids: Set<string>, { editing, at, say }: Given): MenuAct[] {
             label: t.addAfter,
             run: () => actions.openPicker(at, { node: only, handle: "after", type: "source" }),
           },
+          {
+            label: t.menu.runHere,
+            run: () => {
+              editing.choice.choose(new Set([only]), NOTHING);
+              editing.panels.show("dryRun");
+            },
+          },
         ]
       : []),
     { label: t.menu.copy, keys: "Ctrl C", begins: isStep, run: () => void copy() },

@@ -1,5 +1,6 @@
 import { type Node, Position } from "@xyflow/react";
 import { createContext } from "react";
+import type { Step as RunStep } from "@/api/client";
 import type { Mark } from "../compare/ChangeBadge";
 import type { Comment, Spot, Step } from "../model/document";
 import { type Box, boundingBox } from "../model/freeSpot";
@@ -13,6 +14,8 @@ export type StepData = {
   at: number;
   problems: Problem[];
   mark?: Mark;
+  /** What came of it when its branch ran. */
+  ran?: RunStep;
 };
 export type CommentData = { comment: Comment; index: number };
 /** A named frame around steps. */

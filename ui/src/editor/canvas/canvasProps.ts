@@ -1,4 +1,5 @@
 import type { Connection } from "@xyflow/react";
+import type { Step as RunStep } from "@/api/client";
 import type { Mark } from "../compare/ChangeBadge";
 import type { Catalogue } from "../model/catalogue";
 import type { Doc, Spot } from "../model/document";
@@ -10,6 +11,8 @@ export type CanvasProps = {
   catalogue: Catalogue;
   problems: Map<string, Problem[]>;
   marks?: Map<string, Mark>;
+  /** What came of steps when a branch ran. */
+  results?: Map<string, RunStep>;
   /** What it is compared with: what is gone is drawn too. */
   before?: Doc;
   chosen: Set<string>;

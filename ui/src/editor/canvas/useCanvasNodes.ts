@@ -1,4 +1,5 @@
 import { useMemo, useRef } from "react";
+import { stateWord } from "@/components/Status";
 import { editorTexts } from "@/editor/editorTexts";
 import { describeKind, orderOf } from "../model/catalogue";
 import type { Spot } from "../model/document";
@@ -23,7 +24,7 @@ const GHOST = { draggable: false, selectable: false, connectable: false, focusab
 
 /** The nodes for React Flow. Unchanged ones keep their identity and are not rendered again. */
 export function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[] {
-  const { doc, catalogue, problems, marks, chosen } = props;
+  const { doc, catalogue, problems, marks, results, chosen } = props;
   const known = useRef(new Map<string, { inputs: unknown[]; node: CanvasNode }>());
   const order = useMemo(() => orderOf(doc), [doc]);
   const ghosts = useMemo(() => findRemovedSteps(props.before, doc), [props.before, doc]);
@@ -44,10 +45,11 @@ export function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): Canva
       const at = gone ? 0 : (rank.get(step.key) ?? index) + 1;
       const found = problems.get(step.key) ?? NONE;
       const mark = marks?.get(step.key);
+      const ran = results?.get(step.key);
       const spot = dragged?.get(step.key);
       const selected = chosen.has(step.key);
       const size = { width: WIDTH, height: shape.height };
-      return once(step.key, [step, shape, at, all, found, mark, spot, selected], () => ({
+      return once(step.key, [step, shape, at, all, found, mark, ran, spot, selected], () => ({
         id: step.key,
         type: "step",
         position: spot ?? spotOf(step, index),
@@ -60,8 +62,9 @@ export function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): Canva
           describeKind(step),
           gone ? t.panel.removed : t.order(at, all),
           ...countProblems(found),
+          ...(ran ? [stateWord(ran.status)] : []),
         ].join(", "),
-        data: { step, shape, at, problems: found, mark },
+        data: { step, shape, at, problems: found, mark, ran },
         ...(gone ? GHOST : {}),
       }));
     });
@@ -104,7 +107,7 @@ export function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): Canva
     });
     known.current = next;
     return [...comments, ...steps];
-  }, [doc, catalogue, order, ghosts, problems, marks, chosen, dragged]);
+  }, [doc, catalogue, order, ghosts, problems, marks, results, chosen, dragged]);
 }
 
 /** Where the steps of a group are drawn. */

@@ -1,13 +1,21 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { afterEach, expect, it, vi } from "vitest";
-import { editorTexts } from "@/editor/editorTexts";
+import type { Catalogue } from "../model/catalogue";
 import type { Doc } from "../model/document";
 import { DryRun } from "./DryRun";
+import { dryTexts } from "./dryTexts";
 import type { DryRuns } from "./useDryRun";
 
 afterEach(cleanup);
+
+const nothing: Catalogue = { services: new Map(), plugins: new Map(), secrets: [] };
+
+function withClient(children: ReactNode) {
+  return <QueryClientProvider client={new QueryClient()}>{children}</QueryClientProvider>;
+}
 
 it("gives the checks the input that the drawing declares", async () => {
   const mutate = vi.fn();
@@ -27,11 +35,15 @@ it("gives the checks the input that the drawing declares", async () => {
       type: (name: string, text: string) => setTyped({ ...typed, [name]: text }),
       check: { mutate },
       branch: {},
+      pins: new Map(),
+      scratchRun: { steps: new Map() },
     } as unknown as DryRuns;
-    return <DryRun base={1} doc={doc} runs={runs} onShow={() => {}} />;
+    return (
+      <DryRun project="shop" catalogue={nothing} base={1} doc={doc} runs={runs} onShow={() => {}} />
+    );
   }
-  render(<Shown />);
+  render(withClient(<Shown />));
   await userEvent.type(screen.getByLabelText("rows"), "7");
-  await userEvent.click(screen.getByRole("button", { name: editorTexts.dry.run }));
+  await userEvent.click(screen.getByRole("button", { name: dryTexts.run }));
   expect(mutate).toHaveBeenCalledWith({ doc, environment: "qa", input: { rows: 7 } });
 });

@@ -1,21 +1,18 @@
-import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
-import type { Schemas } from "@/api/client";
-import { deployment } from "@/api/queries/deployments";
 import { Button } from "@/components/Button";
 import { loadChunk } from "@/components/loadChunk";
 import { ErrorState } from "@/components/States";
-import { StatusMark } from "@/components/Status";
-import { editorTexts } from "@/editor/editorTexts";
 import { InputFields } from "@/forms/InputFields";
 import { inputBody } from "@/forms/inputValues";
+import type { Catalogue } from "../model/catalogue";
 import { containerOf, type Doc } from "../model/document";
-import { Checks } from "./DryRunChecks";
+import { Checks, SetMissing } from "./DryRunChecks";
 import { type DryRunResult, hasSameRun } from "./dryFindings";
+import { dryTexts } from "./dryTexts";
+import { Before, Results } from "./RunHere";
 import type { DryRuns } from "./useDryRun";
 
-const d = editorTexts.dry;
+const d = dryTexts;
 const NOTHING = {};
 // Half as large as the editor, and seldom opened.
 const TagPicker = lazy(() =>
@@ -23,7 +20,9 @@ const TagPicker = lazy(() =>
 );
 
 export type DryRunProps = {
+  project: string;
   base: number;
+  catalogue: Catalogue;
   doc: Doc;
   /** The step that is chosen alone. */
   only?: string;
@@ -33,7 +32,8 @@ export type DryRunProps = {
 };
 
 /** The same checks as creating makes, of what is drawn now. And a branch of it, run for real. */
-export function DryRun({ base, doc, only, dry, runs, onShow }: DryRunProps) {
+export function DryRun(props: DryRunProps) {
+  const { project, base, catalogue, doc, only, dry, runs, onShow } = props;
   const { environment = "", environments, check, branch } = runs;
   const whyNot = environment ? undefined : environments.isPending ? d.waits : d.none;
   const fresh = useMemo(() => dry !== undefined && hasSameRun(dry.doc, doc), [dry, doc]);
@@ -66,10 +66,14 @@ export function DryRun({ base, doc, only, dry, runs, onShow }: DryRunProps) {
       </div>
       <Tags doc={doc} runs={runs} />
       <InputFields fields={doc.input ?? []} typed={runs.typed} begun={NOTHING} set={runs.type} />
-      {branch.data ? <Started scratch={branch.data} /> : null}
+      {only && base > 0 ? <Before {...{ project, doc, catalogue, runs, only }} /> : null}
       {branch.isError ? (
-        <ErrorState what={d.branchRefused} error={branch.error} retry={() => start()} />
+        <>
+          <ErrorState what={d.branchRefused} error={branch.error} retry={() => start()} />
+          <SetMissing error={branch.error} />
+        </>
       ) : null}
+      <Results doc={doc} runs={runs} />
       {check.isError ? <ErrorState what={d.unread} error={check.error} retry={run} /> : null}
       {dry && !fresh && !check.isPending ? (
         <p className="t2" role="status">
@@ -132,35 +136,6 @@ function Tags({ doc, runs }: { doc: Doc; runs: DryRuns }) {
       </div>
     </details>
   );
-}
-
-/** How often it is asked what became of it, in ms. */
-const EVERY = 3_000;
-
-/** The deployment that a branch runs as, and how far it is. */
-function Started({ scratch }: { scratch: Schemas["Deployment"] }) {
-  const { data = scratch } = useQuery({
-    ...deployment(scratch.id),
-    refetchInterval: ({ state }) => (isMoving(state.data ?? scratch) ? EVERY : false),
-  });
-  return (
-    <p role="status" className="row wrap">
-      {d.started}
-      <Link
-        className="link"
-        to="/d/$id/{-$tab}"
-        params={{ id: scratch.id, tab: "run" }}
-        search={{}}
-      >
-        {scratch.name}
-      </Link>
-      <StatusMark state={data.status} />
-    </p>
-  );
-}
-
-function isMoving({ status }: Schemas["Deployment"]): boolean {
-  return ["queued", "applying", "undoing", "removing"].includes(status);
 }
 
 function branchReason(base: number, only?: string): string | undefined {

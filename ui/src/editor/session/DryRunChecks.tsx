@@ -1,11 +1,16 @@
-import type { Schemas } from "@/api/client";
+import { KeyRound } from "lucide-react";
+import { useContext } from "react";
+import { ApiError, type Schemas } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editor/editorTexts";
+import { SecretActs } from "@/editor/secretActs";
+import { secretTexts } from "@/forms/secretTexts";
 import { type DryRunResult, stepsOf } from "./dryFindings";
+import { dryTexts } from "./dryTexts";
 
-const d = editorTexts.dry;
+const d = dryTexts;
 type Check = Schemas["PreflightCheck"];
 
 export function Checks({
@@ -50,15 +55,36 @@ function Line({ check, step, onShow }: LineProps) {
       <span>
         <BidiSafe text={check.message} /> <span className="t2">{check.remedy}</span>
       </span>
-      {step && check.state === "failed" ? (
-        <Button look="ghost" small onClick={() => onShow(step)}>
-          {editorTexts.panel.show}
-        </Button>
+      {check.state === "failed" ? (
+        <span className="row">
+          {check.id === "secret" && check.subject ? <SetOne name={check.subject} /> : null}
+          {step ? (
+            <Button look="ghost" small onClick={() => onShow(step)}>
+              {editorTexts.panel.show}
+            </Button>
+          ) : null}
+        </span>
       ) : (
         <span />
       )}
     </div>
   );
+}
+
+function SetOne({ name }: { name: string }) {
+  const acts = useContext(SecretActs);
+  return (
+    <Button small onClick={() => acts.set(name)}>
+      <KeyRound className="i sm" aria-hidden="true" /> {secretTexts.set(name)}
+    </Button>
+  );
+}
+
+/** Sets the secret without which a request was refused. */
+export function SetMissing({ error }: { error: unknown }) {
+  if (!(error instanceof ApiError) || error.problem.code !== "secret_missing") return null;
+  const name = error.problem.field?.replace(/^secrets\./, "");
+  return name ? <SetOne name={name} /> : null;
 }
 
 function rank(check: Check): number {

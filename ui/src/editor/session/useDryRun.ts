@@ -1,18 +1,21 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
-import { isSilence } from "@/api/queries/common";
+import { loadChunk } from "@/components/loadChunk";
 import type { Catalogue } from "../model/catalogue";
-import { containerOf, type Doc, pipelineOf } from "../model/document";
+import type { Doc } from "../model/document";
+import type { Pins } from "../model/pins";
 import { type DryRunResult, resultOf } from "./dryFindings";
+import { useScratchRun } from "./scratchRun";
 
 /**
  * The document that the dry run was started with. It travels with the request, since the user may
  * have edited it when the response arrives.
  */
-type Run = { doc: Doc; environment: string; step?: string; input?: Schemas["Input"] };
-type Tags = ReadonlyMap<string, string>;
+export type Run = { doc: Doc; environment: string; step?: string; input?: Schemas["Input"] };
+export type Tags = ReadonlyMap<string, string>;
+const NO_PINS: Pins = new Map();
 
 /** The dry run and the branches of one editor. They outlive the panel that shows them. */
 export function useDryRun(
@@ -25,6 +28,9 @@ export function useDryRun(
   const [tags, setTags] = useState<Tags>(new Map());
   /** What was typed of the input, by field. */
   const [typed, setTyped] = useState<Record<string, string>>({});
+  const [pins, setPins] = useState(NO_PINS);
+  /** The scratch deployment of this editor: there is one at a time. */
+  const made = useRef<string>(undefined);
   // What was found is of what was chosen then.
   const choose = (environment: string) => {
     setChosen(environment);
@@ -44,7 +50,7 @@ export function useDryRun(
       ask(
         client.POST("/api/v1/projects/{name}/pipeline/preflight", {
           params: { path },
-          body: await scratch("dry-run", run, catalogue, tags),
+          body: await scratchOf("dry-run", run, catalogue, tags, NO_PINS),
         }),
       ),
     onSuccess: ({ checks }, run) => onDryRun(resultOf(run.doc, checks)),
@@ -54,80 +60,34 @@ export function useDryRun(
       ask(
         client.POST("/api/v1/projects/{name}/pipeline/scratch", {
           params: { path },
-          body: await scratch("scratch", run, catalogue, tags),
+          body: await scratchOf("scratch", run, catalogue, tags, pins),
         }),
       ),
+    onSuccess: ({ id }) => {
+      const before = made.current;
+      made.current = id;
+      // Who cannot remove it, because it is held or gone, has lost nothing: its hour passes.
+      if (before)
+        void runs()
+          .then(({ removeScratch }) => removeScratch(before))
+          .catch(() => undefined);
+    },
   });
+  const scratchRun = useScratchRun(branch.data);
+  const pin = (step: string, outputs: Record<string, string> | undefined) => {
+    const rest = [...pins].filter(([key]) => key !== step);
+    setPins(new Map(outputs ? [...rest, [step, outputs]] : rest));
+  };
   const environment = chosen ?? all.data?.[0]?.name;
   const selectable = (name: string) => catalogue.services.get(name)?.tag_mode === "selectable";
   const picked = { tags, pick, selectable, typed, type };
-  return { environments: all, environment, choose, ...picked, check, branch };
+  const running = { pins, pin, branch, scratchRun };
+  return { environments: all, environment, choose, ...picked, check, ...running };
 }
 
-function withTag(tags: Tags, step: string, tag: string | undefined): Tags {
-  const rest = [...tags].filter(([key]) => key !== step);
-  return new Map(tag === undefined ? rest : [...rest, [step, tag]]);
-}
+/** Loaded with the first run. */
+const runs = () => loadChunk(() => import("./scratchBody"));
 
-export type DryRuns = ReturnType<typeof useDryRun>;
-
-async function scratch(
-  word: string,
-  { doc, environment, step, input }: Run,
-  catalogue: Catalogue,
-  tags: Tags,
-): Promise<Schemas["Scratch"]> {
-  return {
-    name: freshName(word, step),
-    environment,
-    pipeline: pipelineOf(doc),
-    versions: await versionsOf(doc, catalogue, tags),
-    steps: step ? [step] : undefined,
-    input,
-  };
-}
-
-/** A name that no deployment has. */
-function freshName(word: string, step = ""): string {
-  const of = step.slice(0, 20).replace(/-+$/, "");
-  return [word, of, Date.now().toString(36)].filter(Boolean).join("-");
-}
-
-/** The tag that was chosen for a step, or the usual one of its service; what has none, the check tells. */
-async function versionsOf(
-  doc: Doc,
-  catalogue: Catalogue,
-  tags: Tags,
-): Promise<Record<string, string>> {
-  const open = doc.steps.filter((step) => containerOf(step) && !tags.has(step.key));
-  const names = new Set(open.flatMap((step) => containerOf(step)?.name ?? []));
-  const usual = new Map(
-    await Promise.all(
-      [...names].map(async (name) => [name, await tagOf(name, catalogue)] as const),
-    ),
-  );
-  return Object.fromEntries(
-    doc.steps.flatMap((step) => {
-      const name = containerOf(step)?.name;
-      const tag = name && (tags.get(step.key) ?? usual.get(name));
-      return tag ? [[step.key, tag]] : [];
-    }),
-  );
-}
-
-async function tagOf(name: string, catalogue: Catalogue): Promise<string | undefined> {
-  const known = catalogue.services.get(name);
-  if (known?.tag_mode !== "selectable") return undefined;
-  if (known.tag) return known.tag;
-  try {
-    const list = await ask(
-      client.GET("/api/v1/services/{name}/tags", {
-        params: { path: { name }, query: { limit: 1 } },
-      }),
-    );
-    return list.default ?? list.items[0]?.tag;
-  } catch (error) {
-    if (isSilence(error)) throw error;
-    return undefined;
-  }
+async function scratchOf(...of: Parameters<Awaited<ReturnType<typeof runs>>["scratchBody"]>) {
+  return (await runs()).scratchBody(...of);
 }

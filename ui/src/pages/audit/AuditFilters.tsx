@@ -5,30 +5,32 @@ import { users } from "@/api/queries/people";
 import { useKeys } from "@/components/Shell";
 import { useTypedValue } from "@/components/useTypedValue";
 import { auditTexts as t } from "@/pages/audit/auditTexts";
+import { actionWords, actorWords } from "./auditWords";
 import { newest, type Words, wordsOf } from "./filterWords";
 import type { AuditSearch } from "./search";
 
 type Props = { search: AuditSearch; set: (change: AuditSearch) => void };
-type TextName = keyof Words;
+type TextName = "who" | "what";
 
-const TEXTS: { name: TextName; label: string; hint: string }[] = [
-  { name: "who", label: t.who, hint: t.whoHint },
-  { name: "what", label: t.what, hint: t.whatHint },
-  { name: "on", label: t.on, hint: t.onHint },
+type Pick = { name: TextName; label: string; any: string; say: (value: string) => string };
+
+const PICKS: Pick[] = [
+  { name: "who", label: t.who, any: t.anybody, say: actorWords },
+  { name: "what", label: t.what, any: t.anything, say: actionWords },
 ];
 
 /** Who, what, on what, with what result, on which days. [ and ] go a day back or on. */
 export function AuditFilters({ search, set }: Props) {
   useKeys({
-    "/": () => document.querySelector<HTMLInputElement>("#audit-who")?.focus(),
+    "/": () => document.querySelector<HTMLInputElement>("#audit-on")?.focus(),
     "[": () => set(shifted(search, -1)),
     "]": () => set(shifted(search, 1)),
   });
   const [words, ask] = useWords();
   return (
     <div className="filters">
-      {TEXTS.map((one) => (
-        <Text
+      {PICKS.map((one) => (
+        <Picker
           key={one.name}
           {...one}
           offered={words[one.name]}
@@ -37,6 +39,12 @@ export function AuditFilters({ search, set }: Props) {
           ask={ask}
         />
       ))}
+      <On
+        offered={words.on}
+        value={search.on ?? ""}
+        set={(text) => set({ on: text || undefined })}
+        ask={ask}
+      />
       <select
         className="btn sm"
         aria-label={t.result}
@@ -71,25 +79,52 @@ function useWords(): [Words, () => void] {
   return [words, () => setAsked(true)];
 }
 
-type TextProps = (typeof TEXTS)[number] & {
+type Offer = {
   offered: string[];
   value: string;
   set: (text: string) => void;
   ask: () => void;
 };
 
-function Text({ name, label, hint, offered, value, set, ask }: TextProps) {
-  const id = `audit-${name}`;
+/** Who, or what, of those that the audit and the people name: said in words, sorted by them. */
+function Picker({ name, label, any, say, offered, value, set, ask }: Pick & Offer) {
+  const all = [...new Set([...offered, ...(value ? [value] : [])])];
+  const options = all.map((one) => ({ value: one, label: say(one) }));
+  return (
+    <select
+      id={`audit-${name}`}
+      className={`btn sm ${name === "who" ? "" : "hide-m"}`}
+      aria-label={label}
+      value={value}
+      onFocus={ask}
+      onPointerDown={ask}
+      onChange={(event) => set(event.target.value)}
+    >
+      <option value="">{any}</option>
+      {options
+        .sort((a, b) => a.label.localeCompare(b.label))
+        .map((one) => (
+          <option key={one.value} value={one.value}>
+            {one.label}
+          </option>
+        ))}
+    </select>
+  );
+}
+
+/** What it was done to, by a part of its name. */
+function On({ offered, value, set, ask }: Offer) {
+  const id = "audit-on";
   const [typed, type] = useTypedValue(value, set);
   return (
-    <div className={`in sm slim ${name === "who" ? "" : "hide-m"}`}>
+    <div className="in sm slim hide-m">
       <label className="t3 s" htmlFor={id}>
-        {label}
+        {t.on}
       </label>
       <input
         id={id}
         type="search"
-        placeholder={hint}
+        placeholder={t.onHint}
         list={`${id}-words`}
         autoCapitalize="none"
         spellCheck={false}

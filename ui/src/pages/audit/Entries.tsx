@@ -10,6 +10,7 @@ import { Time } from "@/components/Time";
 import { formatExact } from "@/components/time";
 import { dateLocale, locale } from "@/locale";
 import { auditTexts as t } from "@/pages/audit/auditTexts";
+import { actionWords, actorWords, changesOf } from "./auditWords";
 import { placeOf } from "./objectPage";
 
 type Entry = Schemas["AuditEntry"];
@@ -84,22 +85,23 @@ function step(table: HTMLTableElement | null, by: 1 | -1) {
 type LineProps = { entry: Entry; admin: boolean; open: boolean; toggle: () => void };
 
 function Line({ entry, admin, open, toggle }: LineProps) {
+  const words = actionWords(entry.action);
   return (
     <tr>
       <td className="nw">
         <Time at={entry.at} className="t2" />
       </td>
-      <td className="nw">{entry.actor}</td>
+      <td className="nw">{actorWords(entry.actor)}</td>
       <td>
         <button
           type="button"
           className="plainlink"
           data-entry
           aria-expanded={open}
-          aria-label={`${entry.action}: ${t.more2(`${entry.action} ${entry.object}`)}`}
+          aria-label={`${words}: ${t.more2(`${entry.action} ${entry.object}`)}`}
           onClick={toggle}
         >
-          {entry.action}
+          {words}
         </button>
       </td>
       <td className="mono">
@@ -139,9 +141,11 @@ function On({ object, admin }: { object: string; admin: boolean }) {
 }
 
 function More({ entry }: { entry: Entry }) {
+  const changed = changesOf(entry.detail);
   const known: [string, string | undefined][] = [
     [t.details.exact, formatExact(entry.at)],
-    [t.details.detail, entry.detail],
+    [t.details.action, entry.action],
+    [t.details.detail, changed ? undefined : entry.detail],
     [t.details.request, entry.request_id],
     [t.details.from, entry.from],
     [t.details.credential, entry.credential],
@@ -150,6 +154,7 @@ function More({ entry }: { entry: Entry }) {
   return (
     <tr className="detail">
       <td colSpan={6}>
+        {changed ? <Changed {...changed} /> : null}
         <dl className="kv">
           {known
             .filter(([, value]) => value)
@@ -167,5 +172,45 @@ function More({ entry }: { entry: Entry }) {
         </dl>
       </td>
     </tr>
+  );
+}
+
+/** What the definition was, and what it is. */
+function Changed({ changes, more }: NonNullable<ReturnType<typeof changesOf>>) {
+  const d = t.details;
+  return (
+    <table className="tbl changed" aria-label={d.changed}>
+      <thead>
+        <tr>
+          <th>{d.field}</th>
+          <th>{d.before}</th>
+          <th>{d.after}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {changes.map(({ field, before, after }) => (
+          <tr key={field}>
+            <th scope="row">{field}</th>
+            <td>
+              <del>
+                <BidiSafe text={before || d.empty} />
+              </del>
+            </td>
+            <td>
+              <ins>
+                <BidiSafe text={after || d.empty} />
+              </ins>
+            </td>
+          </tr>
+        ))}
+        {more ? (
+          <tr>
+            <td colSpan={3} className="t2">
+              {d.more(more)}
+            </td>
+          </tr>
+        ) : null}
+      </tbody>
+    </table>
   );
 }

@@ -22,6 +22,7 @@ const lines = [
 /** Curves, hatched where nothing is known; below a limit, and without a point. */
 export function Charts() {
   const common = { from, to, format: formatBytes };
+  const marks = [{ at: from + 2400, text: t.charts.mark }];
   return (
     <Part title={t.sections.charts}>
       <Suspense fallback={<Skeletons count={1} height={132} />}>
@@ -29,7 +30,13 @@ export function Charts() {
           <Chart {...common} lines={lines} label={t.charts.gap} />
         </Shown>
         <Shown name={t.charts.limit}>
-          <Chart {...common} lines={lines.slice(0, 1)} most={1e9} label={t.charts.limit} />
+          <Chart
+            {...common}
+            lines={lines.slice(0, 1)}
+            limit={7e8}
+            marks={marks}
+            label={t.charts.limit}
+          />
         </Shown>
         <Shown name={t.charts.none}>
           <Chart {...common} lines={[]} label={t.charts.none} />

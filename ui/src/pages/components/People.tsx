@@ -30,6 +30,7 @@ export function Cells() {
           teams={teams}
           columns={[{ project: "shop" }, { environment: "qa-eu", restricted: true }]}
           change={nothing}
+          give={nothing}
         />
       </Acted>
     </Part>

@@ -41,19 +41,19 @@ export function Preflights() {
   return (
     <Part title={t.sections.preflight}>
       <Shown name={t.verdicts.passed}>
-        <Preflight {...common} checks={judged({ data: good })} />
+        <Preflight project="shop" {...common} checks={judged({ data: good })} />
       </Shown>
       <Shown name={t.verdicts.refused}>
-        <Preflight checks={judged({ data: full })} waits={waits} setWait={setWait} />
+        <Preflight project="shop" checks={judged({ data: full })} waits={waits} setWait={setWait} />
       </Shown>
       <Shown name={t.verdicts.checking}>
-        <Preflight {...common} checks={judged({ data: good }, { fresh: false })} />
+        <Preflight project="shop" {...common} checks={judged({ data: good }, { fresh: false })} />
       </Shown>
       <Shown name={t.verdicts.unread}>
-        <Preflight {...common} checks={judged({ isError: true, error: refusal })} />
+        <Preflight project="shop" {...common} checks={judged({ isError: true, error: refusal })} />
       </Shown>
       <Shown name={t.verdicts.incomplete}>
-        <Preflight {...common} checks={judged({}, { complete: false })} />
+        <Preflight project="shop" {...common} checks={judged({}, { complete: false })} />
       </Shown>
     </Part>
   );

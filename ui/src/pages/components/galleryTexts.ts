@@ -87,6 +87,7 @@ export const galleryTexts = {
   charts: {
     gap: "Memory of web and api, with a gap",
     limit: "Memory of web, below its limit",
+    mark: "run 2",
     none: "Nothing measured",
     spark: "Memory of web in the last hour",
   },

@@ -60,7 +60,14 @@ export function Form({ read, leave }: { read: Read; leave: () => void }) {
             environment={place.environment}
             name={draft.name}
             refusal={sheet.refusal}
-            checks={<Preflight checks={sheet.checks} waits={draft.waits} setWait={setWait} />}
+            checks={
+              <Preflight
+                project={place.project?.name ?? ""}
+                checks={sheet.checks}
+                waits={draft.waits}
+                setWait={setWait}
+              />
+            }
           />
         </div>
       )}

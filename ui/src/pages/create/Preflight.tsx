@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
-import { useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
@@ -9,7 +9,9 @@ import { describeError } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { useDebounced } from "@/components/useDebounced";
+import { SetSecretAct } from "@/forms/SetSecretAct";
 import { deployTexts } from "@/pages/deployTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { Placement } from "./Summary";
 
 const t = deployTexts.preflight;
@@ -41,13 +43,14 @@ export function usePreflight(body: Schemas["DeploymentCreate"]) {
 }
 
 type Props = {
+  project: string;
   checks: ReturnType<typeof usePreflight>;
   waits: boolean;
   setWait: (wait: boolean) => void;
 };
 
 /** What stops comes first and carries its remedy; what passes is one line. */
-export function Preflight({ checks, waits, setWait }: Props) {
+export function Preflight({ project, checks, waits, setWait }: Props) {
   const { query, complete, fresh } = checks;
   const all = complete ? (query.data?.checks ?? []) : [];
   const loud = all.filter((check) => check.state !== "ok");
@@ -87,7 +90,11 @@ export function Preflight({ checks, waits, setWait }: Props) {
         </StatusMark>
       ) : null}
       {loud.map((check) => (
-        <One key={`${check.id} ${check.subject} ${check.message}`} check={check} />
+        <One key={`${check.id} ${check.subject} ${check.message}`} check={check}>
+          {check.id === "secret" && check.subject ? (
+            <SetMissing project={project} name={check.subject} onSet={() => void query.refetch()} />
+          ) : null}
+        </One>
       ))}
       {full && nodes.length > 0 ? (
         <Placement rows={nodes.map((node) => ({ ...node, reason: node.reason ?? "" }))} />
@@ -110,7 +117,12 @@ export function Preflight({ checks, waits, setWait }: Props) {
   );
 }
 
-function One({ check }: { check: Check }) {
+/** A secret that is missing is set where that is said, by who may. */
+function SetMissing(props: { project: string; name: string; onSet: () => void }) {
+  return useReasonNotAdmin() ? null : <SetSecretAct {...props} />;
+}
+
+function One({ check, children }: { check: Check; children?: ReactNode }) {
   const state = check.state === "failed" ? "failed" : "warn";
   return (
     <div className="box" data-st={state}>
@@ -126,6 +138,7 @@ function One({ check }: { check: Check }) {
             <BidiSafe text={check.remedy} />
           </p>
         ) : null}
+        {children}
       </div>
     </div>
   );

@@ -1,7 +1,9 @@
 import { Link, useSearch } from "@tanstack/react-router";
-import type { Deployment, Step } from "@/api/client";
+import type { Deployment, Schemas, Step } from "@/api/client";
 import { sayLine } from "@/components/lineNumber";
+import { SetSecretAct } from "@/forms/SetSecretAct";
 import { runTexts as t } from "@/pages/deployment/runTexts";
+import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import type { PageSearch } from "./search";
 
 type Props = {
@@ -15,6 +17,7 @@ type Props = {
 export function CauseLinks({ deployment, steps, line }: Props) {
   const { failure, run } = deployment;
   const step = steps.find((one) => one.key === failure?.step);
+  const lacking = lackingSecret(failure);
   const here: PageSearch = useSearch({ strict: false });
   return (
     <div className="row wrap gap-x-4 pt-0.5">
@@ -40,8 +43,20 @@ export function CauseLinks({ deployment, steps, line }: Props) {
       >
         {t.compare}
       </Link>
+      {lacking ? <SetLacking project={deployment.project} name={lacking} /> : null}
     </div>
   );
+}
+
+/** The secret that a failed run lacked, as its sentence of cause names it. */
+function lackingSecret(failure?: Schemas["Failure"]): string | undefined {
+  if (!failure || !["secrets_refused", "unresolved"].includes(failure.code)) return undefined;
+  return /\bsecrets?[. ]([A-Za-z]\w*)/.exec(failure.message)?.[1];
+}
+
+/** It is set where that is said, by who may. */
+function SetLacking(props: { project: string; name: string }) {
+  return useReasonNotAdmin() ? null : <SetSecretAct {...props} />;
 }
 
 declare module "@tanstack/react-router" {

@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import type { Deployment } from "@/api/client";
+import { runs } from "@/api/queries/deployments";
 import { deploymentMetrics, type MetricPoint } from "@/api/queries/usage";
-import Chart from "@/components/Chart";
+import Chart, { type Mark } from "@/components/Chart";
 import { buildCurve } from "@/components/curve";
 import { EmptyState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
@@ -62,6 +63,15 @@ export default function Metrics({ deployment, chosen, of }: Props) {
   const span = chosen ?? usual;
   const change = useSearchChange();
   const query = useQuery(deploymentMetrics(deployment.id, span * 1000));
+  const begun = useQuery(runs(deployment.id)).data;
+  const marks = useMemo(
+    () =>
+      (begun?.items ?? []).map(({ number, created_at }) => ({
+        at: Date.parse(created_at) / 1000,
+        text: t.run(number),
+      })),
+    [begun],
+  );
   const all = query.data?.series ?? [];
   // One that has gone meanwhile hides nothing.
   const only = all.find((series) => series.step === of)?.step;
@@ -110,6 +120,7 @@ export default function Metrics({ deployment, chosen, of }: Props) {
                   kind={kind}
                   service={series.step ?? ""}
                   points={series.points}
+                  marks={marks}
                   from={query.data?.from ?? ""}
                   to={query.data?.to ?? ""}
                 />
@@ -155,11 +166,12 @@ type CurvesProps = {
   kind: Kind;
   service: string;
   points: MetricPoint[];
+  marks: Mark[];
   from: string;
   to: string;
 };
 
-function Curves({ kind, service, points, from, to }: CurvesProps) {
+function Curves({ kind, service, points, marks, from, to }: CurvesProps) {
   const lines = useMemo(
     () =>
       kind.lines.map(([name, token, value]) => ({ name, token, curve: buildCurve(points, value) })),
@@ -181,6 +193,7 @@ function Curves({ kind, service, points, from, to }: CurvesProps) {
         lines={lines}
         from={new Date(from).getTime() / 1000}
         to={new Date(to).getTime() / 1000}
+        marks={marks}
         format={kind.format}
         label={`${t.curve(kind.title, service)}: ${now.join(", ")}`}
       />

@@ -44,6 +44,7 @@ export const reachTexts = {
       "86400": "1 day",
       "604800": "1 week",
     },
+    run: (number: number) => `run ${number}`,
     cpu: "CPU, cores",
     memory: "Memory",
     network: "Network",

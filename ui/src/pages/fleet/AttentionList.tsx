@@ -2,9 +2,9 @@ import { Link } from "@tanstack/react-router";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
-import type { Trouble, Where } from "./trouble";
+import { groupTroubles, type Trouble, type TroubleGroup, type Where } from "./trouble";
 
-/** More than these are folded away: a hundred agents of another version hide nothing else. */
+/** More than these are folded away. */
 const MOST = 10;
 
 type Props = {
@@ -20,18 +20,19 @@ type Props = {
 /** What needs a person, before everything else. */
 export function AttentionList({ troubles, unread, stale, disabled }: Props) {
   const none = troubles.length === 0;
+  const groups = groupTroubles(troubles);
   const sure = unread.length === 0 && !stale;
   return (
     <section className="px-4 py-3" aria-labelledby="needs">
       <h2 id="needs" className="mb-1">
-        {none && !sure ? t.needsUnknown : t.needs(troubles.length)}
+        {none && !sure ? t.needsUnknown : t.needs(groups.length)}
       </h2>
       {none && sure ? <p className="t2">{t.calm(disabled)}</p> : null}
-      <List troubles={troubles.slice(0, MOST)} />
-      {troubles.length > MOST ? (
+      <Groups groups={groups.slice(0, MOST)} />
+      {groups.length > MOST ? (
         <details className="fold pt-2">
-          <summary>{t.more(troubles.length - MOST)}</summary>
-          <List troubles={troubles.slice(MOST)} />
+          <summary>{t.more(groups.length - MOST)}</summary>
+          <Groups groups={groups.slice(MOST)} />
         </details>
       ) : null}
       {unread.map((what) => (
@@ -43,26 +44,48 @@ export function AttentionList({ troubles, unread, stale, disabled }: Props) {
   );
 }
 
-function List({ troubles }: { troubles: Trouble[] }) {
+function Groups({ groups }: { groups: TroubleGroup[] }) {
   return (
     <ul className="needs">
-      {troubles.map((one) => (
-        <li key={one.id}>
-          <StatusMark state={one.state}>
-            <At where={one.where}>{one.what}</At>
-          </StatusMark>
-          <span className="t2">
-            {one.since ? (
-              <>
-                {t.lasting} <Time at={one.since} short className="nw" />
-                {". "}
-              </>
-            ) : null}
-            {one.remedy}
-          </span>
-        </li>
-      ))}
+      {groups.map(({ first, all }) =>
+        all.length > 1 && first.many ? (
+          <li key={first.id} className="many">
+            <details className="fold">
+              <summary>
+                <StatusMark state={first.state}>{first.many(all.length)}</StatusMark>
+              </summary>
+              <ul className="needs">
+                {all.map((one) => (
+                  <One key={one.id} trouble={one} />
+                ))}
+              </ul>
+            </details>
+          </li>
+        ) : (
+          <One key={first.id} trouble={first} />
+        ),
+      )}
     </ul>
+  );
+}
+
+function One({ trouble }: { trouble: Trouble }) {
+  const { state, where, what, since, remedy } = trouble;
+  return (
+    <li>
+      <StatusMark state={state}>
+        <At where={where}>{what}</At>
+      </StatusMark>
+      <span className="t2">
+        {since ? (
+          <>
+            {t.lasting} <Time at={since} short className="nw" />
+            {". "}
+          </>
+        ) : null}
+        {remedy}
+      </span>
+    </li>
   );
 }
 

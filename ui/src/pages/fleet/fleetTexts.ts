@@ -40,6 +40,22 @@ export const fleetTexts = {
       "Start its agent with the line shown when you added the node; Rotate token on its page shows a new one.",
   } as Record<string, string>,
   lasting: "For",
+  many: {
+    offline: (count: number) => `${plural(count, "node is", "nodes are")} offline`,
+    untrusted: (count: number) =>
+      `${plural(count, "node shows", "nodes show")} a certificate nobody approved`,
+    incompatible: (count: number) =>
+      `${plural(count, "node runs", "nodes run")} an incompatible agent`,
+    enrolled: (count: number) => `${plural(count, "node has", "nodes have")} never answered`,
+    revocation: (count: number) =>
+      `${plural(count, "node has", "nodes have")} not heard yet that a token was revoked`,
+    drain: (count: number) => `${plural(count, "node", "nodes")} should be drained by now`,
+    blocked: (count: number) => `${plural(count, "node takes", "nodes take")} no new deployment`,
+    disk: (count: number) => `${plural(count, "node is", "nodes are")} short of disk`,
+    build: (count: number) => `${plural(count, "node runs", "nodes run")} another version`,
+  } as Record<string, (count: number) => string>,
+  manyChecks: (id: string) => (count: number) =>
+    `${plural(count, "node fails", "nodes fail")} the check ${id}, or reports no result`,
   blocked: (name: string) => `${name} takes no new deployment`,
   check: (name: string, id: string) => `${name} fails the check ${id}`,
   unjudged: (name: string, id: string) => `${name} reports no result for its check ${id}`,

@@ -62,7 +62,16 @@ function ofNode(node: NodeInfo, build?: string): Trouble[] {
     what: string,
     remedy: string,
     since?: string,
-  ): Trouble => ({ id: `${name} ${id}`, state, what, remedy, since, where: { node: name } });
+  ): Trouble => ({
+    id: `${name} ${id}`,
+    state,
+    what,
+    remedy,
+    since,
+    where: { node: name },
+    kind: id === "state" ? status : id,
+    many: t.many[id === "state" ? status : id] ?? t.manyChecks(id.replace("check ", "")),
+  });
   const out = t.nodeStates[status];
   const remedy = node.status_detail ?? t.nodeRemedies[status] ?? "";
   const all = out ? [found("state", lookOf(status), out(name), remedy, node.since)] : [];

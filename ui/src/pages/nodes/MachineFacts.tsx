@@ -1,6 +1,6 @@
 import type { NodeInfo, Schemas } from "@/api/client";
 import { StatusMark, stateWord } from "@/components/Status";
-import { formatBytes } from "@/components/time";
+import { formatBytes, formatCores } from "@/components/time";
 import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { ClusterFacts } from "./ClusterFacts";
@@ -74,7 +74,11 @@ function Has({ node, inventory }: { node: NodeInfo; inventory: Inventory }) {
       <dt>{t.allocated}</dt>
       <dd>
         {t.allocatedTo(
-          t.cpuOf(allocated.cpu ?? 0, cpuLimit(node), inventory.cpu, node.cpu_overcommit ?? 1),
+          t.cpuOf(
+            formatCores(allocated.cpu ?? 0),
+            formatCores(cpuLimit(node)),
+            node.cpu_overcommit ?? 1,
+          ),
           formatBytes((allocated.memory_mib ?? 0) * MIB),
           node.deployments,
         )}

@@ -6,7 +6,7 @@ import { me } from "@/api/queries/common";
 import { loadChunk } from "@/components/loadChunk";
 import { LiveBadge } from "@/components/Shell";
 import { StatusMark, stateWord } from "@/components/Status";
-import { formatBytes } from "@/components/time";
+import { formatBytes, formatCores } from "@/components/time";
 import { Listing } from "@/lists/Listing";
 import { useListSearch, useOpenSheet } from "@/lists/useOpenSheet";
 import { nodeTexts } from "@/nodeTexts";
@@ -102,7 +102,7 @@ export function Fleet({ nodes: all }: { nodes: NodeInfo[] }) {
       ))}
       <span className="t2">
         {t.fleetRoom(
-          t.of(Math.round(sum.cpu * 100) / 100, sum.cpus),
+          t.of(formatCores(sum.cpu), formatCores(sum.cpus)),
           t.of(formatBytes(sum.memory), formatBytes(sum.memories)),
           sum.deployments,
         )}

@@ -3,7 +3,7 @@ import type { NodeInfo } from "@/api/client";
 import { Glyph } from "@/components/Glyph";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { formatBytes } from "@/components/time";
+import { formatBytes, formatCores } from "@/components/time";
 import type { Column, ListFilter } from "@/lists/listProps";
 import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
@@ -86,10 +86,13 @@ function Mark({ state, why, children }: { state: string; why: string; children: 
 
 function roomOf(node: NodeInfo): string {
   const { allocated, inventory } = node;
-  const cpu = allocated.cpu ?? 0;
+  const cpu = formatCores(allocated.cpu ?? 0);
   const memory = formatBytes((allocated.memory_mib ?? 0) * 1024 * 1024);
   if (!inventory) return t.room(cpu, memory);
-  return t.room(t.of(cpu, cpuLimit(node)), t.of(memory, formatBytes(inventory.memory)));
+  return t.room(
+    t.of(cpu, formatCores(cpuLimit(node))),
+    t.of(memory, formatBytes(inventory.memory)),
+  );
 }
 
 export const textOf = (node: NodeInfo): string =>

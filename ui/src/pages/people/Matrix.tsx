@@ -1,8 +1,9 @@
 import { Menu } from "@base-ui/react/menu";
-import { Check, Eye, Lock } from "lucide-react";
-import { type KeyboardEvent, useRef, useState } from "react";
+import { Check, Eye, Lock, Plus } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useRef, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { peopleTexts } from "@/pages/people/peopleTexts";
+import type { Gift } from "./giveAccess";
 import { levelOf, nameOf, type Target } from "./grants";
 import { type At, clampCell, moveCell } from "./gridCells";
 import type { Level } from "./levelChanges";
@@ -19,12 +20,19 @@ type Place = { team: Team; target: Column };
 const LEVELS: Level[] = ["full", "read", "none"];
 const keyOf = (target: Target) => `${target.project ? "p" : "e"}/${nameOf(target)}`;
 
-type Props = { teams: Team[]; columns: Column[]; change: (change: Change) => void };
+type Props = {
+  teams: Team[];
+  columns: Column[];
+  change: (change: Change) => void;
+  give: (gift: Gift) => void;
+};
 
 /** Teams by projects and environments: one stop of Tab, arrows inside, a menu of levels on Enter. */
-export function Matrix({ teams, columns, change }: Props) {
+export function Matrix({ teams, columns, change, give }: Props) {
   const [menu] = useState(() => Menu.createHandle<Place>());
-  const { grid, at, press, focused } = useRoving({ row: teams.length, column: columns.length });
+  const [many] = useState(() => Menu.createHandle<Omit<Gift, "level">>());
+  const names = teams.map((team) => team.name);
+  const { grid, press, stop } = useRoving({ row: teams.length, column: columns.length });
   const projects = columns.filter((one) => one.project).length;
   return (
     <section className="ags" aria-label={t.gridTitle}>
@@ -47,7 +55,18 @@ export function Matrix({ teams, columns, change }: Props) {
               {a.team}
             </th>
             {columns.map((column, index) => (
-              <Head key={keyOf(column)} column={column} first={index === projects} />
+              <Head key={keyOf(column)} column={column} first={index === projects}>
+                <Menu.Trigger
+                  handle={many}
+                  payload={{ teams: names, targets: [column] }}
+                  className="btn ghost sm ic gv"
+                  {...stop({ row: -1, column: index })}
+                  aria-label={a.giveColumn(nameOf(column))}
+                  title={a.giveColumn(nameOf(column))}
+                >
+                  <Plus className="i sm" aria-hidden="true" />
+                </Menu.Trigger>
+              </Head>
             ))}
           </tr>
         </thead>
@@ -55,8 +74,22 @@ export function Matrix({ teams, columns, change }: Props) {
           {teams.map((team, row) => (
             <tr key={team.name}>
               <th scope="row" className="l">
-                <b className="tr">{team.name}</b>
-                <span className="s t3">{a.people(team.members.length)}</span>
+                <span className="row">
+                  <span className="col grow min-w-0">
+                    <b className="tr">{team.name}</b>
+                    <span className="s t3">{a.people(team.members.length)}</span>
+                  </span>
+                  <Menu.Trigger
+                    handle={many}
+                    payload={{ teams: [team.name], targets: columns }}
+                    className="btn ghost sm ic gv"
+                    {...stop({ row, column: -1 })}
+                    aria-label={a.giveRow(team.name)}
+                    title={a.giveRow(team.name)}
+                  >
+                    <Plus className="i sm" aria-hidden="true" />
+                  </Menu.Trigger>
+                </span>
               </th>
               {columns.map((target, column) => (
                 <td key={keyOf(target)} className={column === projects ? "e0" : undefined}>
@@ -65,14 +98,12 @@ export function Matrix({ teams, columns, change }: Props) {
                     payload={{ team, target }}
                     className="cell"
                     data-level={levelOf(team.grants, target)}
-                    data-cell={`${row}:${column}`}
+                    {...stop({ row, column })}
                     aria-label={a.cell(
                       team.name,
                       nameOf(target),
                       a.said[levelOf(team.grants, target)],
                     )}
-                    tabIndex={row === at.row && column === at.column ? 0 : -1}
-                    onFocus={() => focused({ row, column })}
                   >
                     <Shown level={levelOf(team.grants, target)} />
                   </Menu.Trigger>
@@ -85,6 +116,7 @@ export function Matrix({ teams, columns, change }: Props) {
       <Menu.Root handle={menu}>
         {({ payload }) => <Levels place={payload} change={change} />}
       </Menu.Root>
+      <Menu.Root handle={many}>{({ payload }) => <Gifts gift={payload} give={give} />}</Menu.Root>
     </section>
   );
 }
@@ -104,7 +136,13 @@ function useRoving(size: At) {
     const cell = `[data-cell="${next.row}:${next.column}"]`;
     grid.current?.querySelector<HTMLElement>(cell)?.focus();
   };
-  return { grid, at, press, focused: setLast };
+  /** What makes a button one of those that arrows lead to. */
+  const stop = (here: At) => ({
+    "data-cell": `${here.row}:${here.column}`,
+    tabIndex: here.row === at.row && here.column === at.column ? 0 : -1,
+    onFocus: () => setLast(here),
+  });
+  return { grid, press, stop };
 }
 
 function Group({ span, children }: { span: number; children: string }) {
@@ -116,7 +154,9 @@ function Group({ span, children }: { span: number; children: string }) {
   );
 }
 
-function Head({ column, first }: { column: Column; first: boolean }) {
+type HeadProps = { column: Column; first: boolean; children: ReactNode };
+
+function Head({ column, first, children }: HeadProps) {
   return (
     <th scope="col" className={first ? "e0" : undefined} title={nameOf(column)}>
       {column.restricted ? (
@@ -126,6 +166,7 @@ function Head({ column, first }: { column: Column; first: boolean }) {
         </>
       ) : null}
       {nameOf(column)}
+      {children}
     </th>
   );
 }
@@ -138,6 +179,26 @@ function Shown({ level }: { level: Level }) {
       {level === "none" ? null : <Icon className="i sm" aria-hidden="true" />}
       {t.levels[level]}
     </>
+  );
+}
+
+type GiftsProps = { gift?: Omit<Gift, "level">; give: (gift: Gift) => void };
+
+/** A level on everything that is shown of a row or a column. Those that have more keep it. */
+function Gifts({ gift, give }: GiftsProps) {
+  return (
+    <Menu.Portal>
+      <Menu.Positioner className="over" sideOffset={4} align="start">
+        <Menu.Popup className="menu">
+          {(["read", "full"] as const).map((level) => (
+            <Menu.Item key={level} className="mi" onClick={() => gift && give({ ...gift, level })}>
+              {a.giveLevel[level]}
+              <span className="end s">{a.giveNote}</span>
+            </Menu.Item>
+          ))}
+        </Menu.Popup>
+      </Menu.Positioner>
+    </Menu.Portal>
   );
 }
 

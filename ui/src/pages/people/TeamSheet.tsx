@@ -13,6 +13,8 @@ import { useRefresh, useSaved } from "@/forms/useSaved";
 import { peopleTexts } from "@/pages/people/peopleTexts";
 import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { CheckList } from "./CheckList";
+import { GrantFields } from "./GrantFields";
+import { grantLine, grantOf } from "./grants";
 
 const t = peopleTexts.teams;
 type Team = Schemas["Team"];
@@ -23,9 +25,10 @@ const start = (stored?: Team) => ({
   name: stored?.name ?? "",
   description: stored?.description ?? "",
   members: stored?.members ?? [],
+  grants: (stored?.grants ?? []).map(grantLine).sort(),
 });
 
-/** A team's name, description and members. What it may is set in the grid. */
+/** A team's name, description and members, and what it may: its row of the grid. */
 export function TeamSheet({ opened, taken, close }: Props) {
   const stored = opened?.value;
   const reason = useReasonNotAdmin();
@@ -43,13 +46,14 @@ export function TeamSheet({ opened, taken, close }: Props) {
           body: {
             description: emptyToUndefined(values.description),
             members: values.members,
-            grants: over?.value.grants ?? [],
+            grants: values.grants.map(grantOf),
           },
         }),
       ),
     saved: (answer, values) => saved(values.name, answer),
   });
   useFieldLabel(form, "members", t.members);
+  useFieldLabel(form, "grants", peopleTexts.access.grants);
   return (
     <FormSheet
       title={stored ? stored.name : t.addTitle}
@@ -67,6 +71,12 @@ export function TeamSheet({ opened, taken, close }: Props) {
         error={form.errors.members}
         chosen={form.values.members}
         set={(members) => form.set({ members })}
+      />
+      <GrantFields
+        lines={form.values.grants}
+        set={(grants) => form.set({ grants })}
+        error={form.errors.grants}
+        locked={reason !== undefined}
       />
     </FormSheet>
   );

@@ -15,6 +15,16 @@ export function levelOf(grants: Grant[], target: Target): Grant["level"] | "none
   return grants.find((one) => same(one, target))?.level ?? "none";
 }
 
+/** A grant as a form holds and says it: "project shop: full". */
+export const grantLine = ({ project, environment, level }: Grant) =>
+  `${project ? "project" : "environment"} ${project ?? environment}: ${level}`;
+
+export function grantOf(line: string): Grant {
+  const [, kind, name = "", level] = /^(project|environment) (.+): (read|full)$/.exec(line) ?? [];
+  const on = kind === "project" ? { project: name } : { environment: name };
+  return { ...on, level: level === "full" ? "full" : "read" };
+}
+
 /** The grants with another level on one target; every other grant stays. */
 export function withLevel(grants: Grant[], target: Target, level: string): Grant[] {
   const others = grants.filter((one) => !same(one, target));

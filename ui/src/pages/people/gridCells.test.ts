@@ -6,7 +6,11 @@ const size = { row: 3, column: 4 };
 it.each([
   ["ArrowRight", false, { row: 1, column: 3 }, { row: 1, column: 3 }],
   ["ArrowDown", false, { row: 1, column: 1 }, { row: 2, column: 1 }],
-  ["ArrowUp", false, { row: 0, column: 1 }, { row: 0, column: 1 }],
+  ["ArrowUp", false, { row: 0, column: 1 }, { row: -1, column: 1 }],
+  ["ArrowUp", false, { row: -1, column: 1 }, { row: -1, column: 1 }],
+  ["ArrowUp", false, { row: 0, column: -1 }, { row: 0, column: -1 }],
+  ["ArrowLeft", false, { row: 1, column: 0 }, { row: 1, column: -1 }],
+  ["ArrowLeft", false, { row: -1, column: 0 }, { row: -1, column: 0 }],
   ["ArrowLeft", false, { row: 1, column: 1 }, { row: 1, column: 0 }],
   ["Home", false, { row: 2, column: 3 }, { row: 2, column: 0 }],
   ["End", true, { row: 0, column: 0 }, { row: 2, column: 3 }],

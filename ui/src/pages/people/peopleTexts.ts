@@ -110,6 +110,36 @@ export const peopleTexts = {
   },
   access: {
     team: "Team",
+    findTeam: "Find a team",
+    findObject: "Find a project or environment",
+    show: "Show",
+    shows: {
+      all: "All projects and environments",
+      projects: "Projects only",
+      environments: "Environments only",
+      granted: "Only where a team has access",
+    } as Record<string, string>,
+    counted: (teams: string, columns: string) => `${teams}, ${columns}`,
+    teamsOf: (shown: number, all: number) =>
+      shown === all ? plural(all, "team") : `${shown} of ${plural(all, "team")}`,
+    objectsOf: (shown: number, all: number) =>
+      shown === all
+        ? plural(all, "project or environment", "projects and environments")
+        : `${shown} of ${plural(all, "project or environment", "projects and environments")}`,
+    noMatch: "Nothing matches",
+    noMatchHint: "No team, or no project and environment, matches what you look for.",
+    clear: "Show everything",
+    giveRow: (team: string) => `Give ${team} access to all that is shown`,
+    giveColumn: (object: string) => `Give all teams shown access to ${object}`,
+    giveLevel: { read: "Give Read on all shown", full: "Give Full on all shown" },
+    giveNote: "Nobody loses anything.",
+    gave: (count: number) =>
+      count === 0 ? "Everything shown has that level already." : `${plural(count, "grant")} given.`,
+    grants: "May",
+    addGrant: "Add a project or environment…",
+    grantLevel: (object: string) => `Level on ${object}`,
+    project: (name: string) => `project ${name}`,
+    environment: (name: string) => `environment ${name}`,
     people: (count: number) => plural(count, "person", "people"),
     projectsUnread: "The projects could not be read.",
     environmentsUnread: "The environments could not be read.",

@@ -29,6 +29,7 @@ export const projectTexts = {
   drawPipeline: "Pipeline",
   secrets: "Secrets",
   description: "Description",
+  cores: (count: string) => (count === "1" ? "1 core" : `${count} cores`),
   cpu: "CPU, cores",
   memory: "Memory, MiB",
   limits:

@@ -25,7 +25,7 @@ export const starterTexts = {
   keeps: "Folders that are kept",
   limits: "Limits",
   limitsOf: (cpu?: number, memory?: number, gpus?: number) =>
-    `${cpu ?? 0} CPU, ${memory ?? 0} MiB${gpus ? `, ${plural(gpus, "GPU")}` : ""}`,
+    `${cpu ?? 0} cores, ${memory ?? 0} MiB${gpus ? `, ${plural(gpus, "GPU")}` : ""}`,
   with: "Comes with",
   none: "none",
   document: "Documents",

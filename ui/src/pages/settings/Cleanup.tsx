@@ -4,6 +4,8 @@ import { environments, projects } from "@/api/queries/catalog";
 import { ErrorState, Skeletons } from "@/components/States";
 import { environmentTexts } from "@/pages/environments/environmentTexts";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
+import { Values } from "./Configured";
+import { installation } from "./installation";
 
 const t = settingsTexts.cleanup;
 
@@ -31,7 +33,27 @@ export function Cleanup() {
         <Rules title={t.environment} rows={where.data} to="/environments" none={t.never} />
       ) : null}
       {own ? <Rules title={t.project} rows={own} to="/projects" none={t.none} /> : null}
+      <p className="t2">{t.scratch}</p>
+      <Kept />
     </>
+  );
+}
+
+/** How long the records of what is gone are kept; that is set where the control plane is started. */
+function Kept() {
+  const { data } = useQuery(installation);
+  if (!data) return null;
+  return (
+    <section className="col gap-2">
+      <h3>{t.kept}</h3>
+      <Values
+        all={[
+          [t.removed, t.days(data.removed_days)],
+          [t.audit, t.days(data.audit_days)],
+        ]}
+      />
+      <p className="hint">{settingsTexts.configured.how}</p>
+    </section>
   );
 }
 

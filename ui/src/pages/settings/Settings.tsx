@@ -10,11 +10,15 @@ import { Backups } from "./Backups";
 import { Certificates } from "./Certificates";
 import { Cleanup } from "./Cleanup";
 import { Keys } from "./Keys";
+import { MailSettings } from "./MailSettings";
+import { SignOn } from "./SignOn";
 
 const route = getRouteApi("/app/settings/{-$tab}");
 const tabs: Record<SettingsTab, () => ReactNode> = {
   keys: Keys,
   certificates: Certificates,
+  "sign-on": SignOn,
+  mail: MailSettings,
   cleanup: Cleanup,
   backups: Backups,
   about: About,

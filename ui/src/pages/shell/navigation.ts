@@ -39,7 +39,15 @@ export type Place = {
 };
 
 /** The parts of the settings, in the order of their tabs. */
-export const settingsTabs = ["keys", "certificates", "cleanup", "backups", "about"] as const;
+export const settingsTabs = [
+  "keys",
+  "certificates",
+  "sign-on",
+  "mail",
+  "cleanup",
+  "backups",
+  "about",
+] as const;
 export type SettingsTab = (typeof settingsTabs)[number];
 
 /** Every page, in the sidebar's order. A new page is one line here and a route in routes. */

@@ -28,6 +28,8 @@ export const shellTexts = {
     settingsTab: {
       keys: "Settings: keys",
       certificates: "Settings: certificates",
+      "sign-on": "Settings: sign-on",
+      mail: "Settings: mail",
       cleanup: "Settings: clean-up",
       backups: "Settings: backups",
       about: "Settings: about",

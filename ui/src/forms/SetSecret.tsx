@@ -4,17 +4,15 @@ import { ask, client } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
 import { useToast } from "@/components/Toast";
-import { editorTexts } from "@/editor/editorTexts";
-
-const t = editorTexts.secret;
+import { secretTexts as t } from "@/forms/secretTexts";
 
 /** How long a value is that the server makes. */
 const LENGTH = 32;
 
-type Props = { project: string; name: string; onClose: () => void };
+type Props = { project: string; name: string; onClose: () => void; onSet?: () => void };
 
 /** Gives the project a secret that a step refers to: a value, or one that nobody has to know. */
-export default function SetSecret({ project, name, onClose }: Props) {
+export default function SetSecret({ project, name, onClose, onSet }: Props) {
   const [value, setValue] = useState("");
   const id = useId();
   const say = useToast();
@@ -30,6 +28,7 @@ export default function SetSecret({ project, name, onClose }: Props) {
     onSuccess: async () => {
       say("done", t.done(name));
       onClose();
+      onSet?.();
       await cache.invalidateQueries({ queryKey: ["project", project] });
     },
   });
