@@ -41,6 +41,10 @@ func otherCommands(t *testing.T, w *world) {
 	if value := p.commandSays(t, "", "secret", "reveal", "every", "PASSWORD"); len(value) != 24 {
 		t.Errorf("secret reveal prints %d characters", len(value))
 	}
+	if out, errs, code := runCommand(t, w.binary, []string{"DATABASE_URL=" + p.database}, "",
+		"migrate", "status"); code != 0 || !strings.Contains(out, "applied") {
+		t.Errorf("migrate status: %d %s%s", code, out, errs)
+	}
 	p.runsCatalogue(t)
 	p.runsCertificates(t)
 	p.runsGates(t)
