@@ -37,7 +37,7 @@ function adapt(text, from, to) {
     const [path, anchor] = target.split('#')
     const file = posix.normalize(posix.join(posix.dirname(from), path))
     const place = file.startsWith('docs/') ? file.slice('docs/'.length) : others[file]
-    if (!place || !existsSync(join(root, file))) return words
+    if (!place || !/\.(md|png)$/.test(place) || !existsSync(join(root, file))) return words
     const link = posix.relative(posix.dirname(to), place) + (anchor ? `#${anchor}` : '')
     return `[${words}](${link.startsWith('.') ? link : `./${link}`})`
   })

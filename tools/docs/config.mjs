@@ -16,12 +16,19 @@ export default {
   cleanUrls: true,
   metaChunk: true,
   lastUpdated: false,
+  // The defaults of settings are addresses, which the renderer takes for links.
+  ignoreDeadLinks: 'localhostLinks',
   markdown: {
     // Angles and braces in the pages are text.
     html: false,
     highlight: plainCode,
+    config: (md) => {
+      md.renderer.rules.code_inline = (tokens, index) =>
+        `<code v-pre>${md.utils.escapeHtml(tokens[index].content)}</code>`
+      md.renderer.rules.text = (tokens, index) =>
+        md.utils.escapeHtml(tokens[index].content).replaceAll('{{', '<span v-pre>{{</span>')
+    },
   },
-  vue: { template: { compilerOptions: { delimiters: ['[[[[', ']]]]'] } } },
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
