@@ -170,9 +170,21 @@ bench-ui: build ## measure the UI in a browser; writes docs/bench-ui.json and .m
 	@cd tools/lighthouse && npm ci --silent --ignore-scripts --no-audit --no-fund
 	@tools/run services --only docker,registry -- tools/run demo node ui/scripts/bench.mjs
 
+.PHONY: docs
+docs: setup ## build the documentation site from docs/ into ui/docs, which the next build embeds
+	@tools/docs/build.sh
+
+# KEY=FILE signs a release: an ed25519 key in PEM. TWICE=1 builds it a second time and compares.
+KEY ?=
+TWICE ?=
+
+.PHONY: release
+release: setup ui/dist/index.html docs ## build a release into dist/VERSION: programs, images, packages, charts (VERSION=v1.2.3 KEY=FILE)
+	@tools/run release --version '$(VERSION)' $(if $(KEY),--key '$(KEY)') $(if $(TWICE),--twice)
+
 .PHONY: clean
 clean: ## remove what was built; keeps .nullops (data) and the cached tools
-	@rm -rf bin .cache/bin .cache/services agent/docker/bin/sidecar ui/coverage
+	@rm -rf bin dist .cache/bin .cache/services agent/docker/bin/sidecar ui/coverage
 	@find ui/dist -mindepth 1 ! -name .gitkeep -delete
 
 .PHONY: screenshots

@@ -59,7 +59,7 @@ func (f Failure) Remedy() string {
 	case "no_output", "two_documents", "invalid_output", "stdout_too_large", "outputs_too_large",
 		"output_schema":
 		return "Tell the author of the plugin: it has to print one JSON object on stdout, with the " +
-			"outputs that it declares. `nullops plugin try` shows what it prints."
+			"outputs that it declares. `nullops plugin test` shows what it prints."
 	case "unresolved":
 		return "Correct the reference in the pipeline, or set the secret that it names."
 	}

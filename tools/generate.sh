@@ -14,6 +14,8 @@
 #   "// promise:" comments of tests  -> docs/promises.md              (tools/promises)
 #   "// threat:" and "// fault:"     -> docs/threats.md, docs/faults.md
 #   docs/track-record.tsv            -> docs/track-record.md          (tools/trackrecord)
+#   the commands and settings        -> docs/cli-json.*, docs/reference/{commands,settings}.md
+#   the contract and the code        -> the rest of docs/reference    (tools/reference)
 #   deploy/helm                      -> deploy/manifests/*.yaml       (tools/charts.sh)
 set -euo pipefail
 
@@ -36,6 +38,9 @@ for package in api apiclient; do
 done
 
 (cd ui && npm run --silent generate >/dev/null)
+
+go run -buildvcs=false ./cmd/nullops reference docs docs
+tools/run reference
 
 tools/run promises
 tools/run trackrecord
@@ -72,6 +77,9 @@ generated=(
   docs/threats.md
   docs/faults.md
   docs/track-record.md
+  docs/cli-json.md
+  docs/cli-json.schema.json
+  docs/reference
   deploy/manifests
 )
 changes=$(git status --porcelain --untracked-files=all -- "${generated[@]}")

@@ -11,6 +11,11 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
+// docs is the documentation site, which make docs builds from docs/ and tools/docs.
+//
+//go:embed all:docs
+var docs embed.FS
+
 //go:embed placeholder
 var placeholder embed.FS
 
@@ -25,6 +30,15 @@ func Files() fs.FS {
 		return placeholder
 	}
 	return page
+}
+
+// Docs returns the documentation site; without make docs it is empty.
+func Docs() fs.FS {
+	built, err := fs.Sub(docs, "docs")
+	if err != nil {
+		return docs
+	}
+	return built
 }
 
 func fileExists(files fs.FS, name string) bool {

@@ -16,7 +16,7 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
-// The exit codes that scripts rely on; they are listed in the README.
+// The exit codes that scripts rely on; they are listed in docs/reference/commands.md.
 const (
 	exitUsage     = 2
 	exitRefused   = 3

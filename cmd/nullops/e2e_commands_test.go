@@ -41,6 +41,11 @@ func otherCommands(t *testing.T, w *world) {
 	if value := p.commandSays(t, "", "secret", "reveal", "every", "PASSWORD"); len(value) != 24 {
 		t.Errorf("secret reveal prints %d characters", len(value))
 	}
+	if out, errs, code := runCommand(t, w.binary, []string{"DATABASE_URL=" + p.database}, "",
+		"migrate", "status"); code != 0 || !strings.Contains(out, "applied") {
+		t.Errorf("migrate status: %d %s%s", code, out, errs)
+	}
+	p.runsCookbook(t)
 	p.runsCatalogue(t)
 	p.runsCertificates(t)
 	p.runsGates(t)
@@ -69,6 +74,18 @@ func firstID(t *testing.T, printed string) string {
 		t.Fatalf("there is no id in %q", printed)
 	}
 	return id
+}
+
+// runsCookbook has the control plane check each stack of the cookbook, as applying it would.
+func (p *product) runsCookbook(t *testing.T) {
+	t.Helper()
+	stacks, err := filepath.Glob("../../deploy/examples/cookbook/*.yaml")
+	if err != nil || len(stacks) < 10 {
+		t.Fatalf("the cookbook has %d stacks, %v", len(stacks), err)
+	}
+	for _, stack := range stacks {
+		p.commandSays(t, "project cook-", "apply", "-f", stack, "--dry-run")
+	}
 }
 
 func (p *product) runsCatalogue(t *testing.T) {

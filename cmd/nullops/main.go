@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -17,30 +18,33 @@ import (
 
 	"github.com/nullops/nullops/cmd/nullops/internal/cli"
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
-	"github.com/nullops/nullops/cmd/nullops/internal/cli/pluginkit"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
-	"github.com/nullops/nullops/cmd/nullops/internal/server"
-	"github.com/nullops/nullops/internal/script"
 )
 
 // build is set by the linker: -X main.build=v1.2.3. Control plane and agents
-// must carry the same.
-var build = "dev"
+// must carry the same. So is releaseKey, the public key that signs the release.
+var build, releaseKey = "dev", ""
 
 func main() {
-	// A script's process must do nothing else: it has to give up its rights first.
-	script.ServeIfAsked()
+	serveRole()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	err := rootCommand().ExecuteContext(ctx)
+	ran, err := rootCommand().ExecuteContextC(ctx)
 	if err == nil {
 		return
 	}
-	if !errors.Is(err, exit.ErrSilent) {
-		fmt.Fprintln(os.Stderr, "nullops:", output.SanitizeText(err.Error()))
-	}
+	printError(os.Stderr, ran, err)
 	stop()
 	os.Exit(exit.CodeOf(err))
+}
+
+// printError says what went wrong, and in the last line what can be done about it.
+func printError(to io.Writer, ran *cobra.Command, err error) {
+	if errors.Is(err, exit.ErrSilent) {
+		return
+	}
+	fmt.Fprintf(to, "nullops: %s\n  → %s\n", output.SanitizeText(err.Error()),
+		output.SanitizeText(exit.RemedyOf(err, ran.CommandPath())))
 }
 
 func rootCommand() *cobra.Command {
@@ -54,13 +58,12 @@ func rootCommand() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "use", Title: "Use deployments"},
 		&cobra.Group{ID: "run", Title: "Run NullOps"},
 		&cobra.Group{ID: "make", Title: "Make plugins"})
-	root.AddCommand(inGroup("use", cli.Commands(build)...)...)
-	keys := server.KeysCommand()
-	keys.AddCommand(cli.KeyCommands()...)
-	root.AddCommand(inGroup("run", append(server.Commands(build), keys)...)...)
-	root.AddCommand(inGroup("make", pluginkit.Command())...)
-	root.AddCommand(server.SettingsCommand(), server.ReplaceCommand())
+	root.AddCommand(inGroup("use", cli.Commands(build, releaseKey)...)...)
+	addServerCommands(root)
 	cli.SuggestDeployments(root)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	addExamples(root)
 	return root
 }
 

@@ -34,6 +34,7 @@ func TestDependencies_ArePinnedAndExplained(t *testing.T) {
 	}
 	checkPackageLock(t, root, "ui/package-lock.json")
 	checkPackageLock(t, root, "tools/lighthouse/package-lock.json")
+	checkPackageLock(t, root, "tools/docs/package-lock.json")
 	for _, from := range regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(
 		readText(t, root, "deploy/Dockerfile"), -1) {
 		if _, tag, ok := strings.Cut(from[1], ":"); from[1] != "scratch" && (!ok || tag == "latest") {

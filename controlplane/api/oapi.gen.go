@@ -1592,7 +1592,7 @@ type AuditEntry struct {
 	// Examples: token kdm3xw9qpa
 	Credential *string `json:"credential,omitempty"`
 
-	// Detail A code or a list of names; never a value.
+	// Detail A code, a list of names, or what a changed definition was and is, one field a line, as `cleanup after hours: 48 → 24` with values as JSON; never a secret.
 	Detail *string `json:"detail,omitempty"`
 
 	// From The address it came from.
@@ -2566,6 +2566,12 @@ type Grant struct {
 	Project *Name `json:"project,omitempty"`
 }
 
+// GroupTeam defines model for GroupTeam.
+type GroupTeam struct {
+	Group string `json:"group"`
+	Team  string `json:"team"`
+}
+
 // GuestAsk defines model for GuestAsk.
 type GuestAsk struct {
 	Hours int    `json:"hours"`
@@ -2640,6 +2646,17 @@ type Input map[string]interface{}
 
 // InputField Steps read its value as ${{ input.NAME }}. It is no secret.
 type InputField = pipeline.InputField
+
+// InstallationSettings defines model for InstallationSettings.
+type InstallationSettings struct {
+	// AuditDays How many days entries of the audit are kept; 0 is for ever.
+	AuditDays int         `json:"audit_days"`
+	Mail      *MailServer `json:"mail,omitempty"`
+
+	// RemovedDays How many days a removed deployment is kept with its logs; 0 is for ever.
+	RemovedDays int             `json:"removed_days"`
+	SignOn      *SignOnSettings `json:"sign_on,omitempty"`
+}
 
 // Inventory defines model for Inventory.
 type Inventory struct {
@@ -2840,6 +2857,13 @@ type MachineHardware struct {
 	Kernel        *string       `json:"kernel,omitempty"`
 	Memory        *int64        `json:"memory,omitempty"`
 	Os            *string       `json:"os,omitempty"`
+}
+
+// MailServer defines model for MailServer.
+type MailServer struct {
+	From     string  `json:"from"`
+	Server   string  `json:"server"`
+	Username *string `json:"username,omitempty"`
 }
 
 // MasterKey defines model for MasterKey.
@@ -4242,8 +4266,11 @@ type Scratch struct {
 	Input *Input `json:"input,omitempty"`
 
 	// Name A DNS label of at most 40 characters.
-	Name     Name     `json:"name"`
-	Pipeline Pipeline `json:"pipeline"`
+	Name Name `json:"name"`
+
+	// Pinned Outputs by step key and name. Such a step does not run, nor what only it needs: the steps after it get these values. Of a secret output, the value is a reference such as `${{ secrets.NAME }}`. A service cannot be pinned.
+	Pinned   *map[string]map[string]interface{} `json:"pinned,omitempty"`
+	Pipeline Pipeline                           `json:"pipeline"`
 
 	// Steps What is to run, with all that it needs; everything without it.
 	Steps *[]string `json:"steps,omitempty"`
@@ -4545,6 +4572,17 @@ type SessionList struct {
 	Items []Session `json:"items"`
 }
 
+// SettingsTest defines model for SettingsTest.
+type SettingsTest struct {
+	Ok bool `json:"ok"`
+
+	// Problem Why it failed, as the other side said it.
+	Problem *string `json:"problem,omitempty"`
+
+	// To Where a mail was sent.
+	To *string `json:"to,omitempty"`
+}
+
 // SignInMethods defines model for SignInMethods.
 type SignInMethods struct {
 	Password  bool             `json:"password"`
@@ -4557,6 +4595,25 @@ type SignInProvider struct {
 
 	// Url Where the browser goes, on this host.
 	Url string `json:"url"`
+}
+
+// SignOnSettings defines model for SignOnSettings.
+type SignOnSettings struct {
+	// Admins The group whose members are admins.
+	Admins *string `json:"admins,omitempty"`
+
+	// Claim The claim that has a person's groups.
+	Claim  string `json:"claim"`
+	Client string `json:"client"`
+	Issuer string `json:"issuer"`
+
+	// Name What the button says.
+	Name string `json:"name"`
+
+	// Redirect The address that the provider has to know.
+	Redirect string      `json:"redirect"`
+	Scopes   []string    `json:"scopes"`
+	Teams    []GroupTeam `json:"teams"`
 }
 
 // StarterAdd defines model for StarterAdd.
@@ -6335,6 +6392,15 @@ type ServerInterface interface {
 	// DeleteSession End an own session
 	// (DELETE /api/v1/sessions/{id})
 	DeleteSession(w http.ResponseWriter, r *http.Request, id InId)
+	// GetSettings How the installation is configured
+	// (GET /api/v1/settings)
+	GetSettings(w http.ResponseWriter, r *http.Request)
+	// TestMail Send a mail to the own address
+	// (POST /api/v1/settings/mail/test)
+	TestMail(w http.ResponseWriter, r *http.Request)
+	// TestSignOn Ask the OpenID provider for its description
+	// (POST /api/v1/settings/sign-on/test)
+	TestSignOn(w http.ResponseWriter, r *http.Request)
 	// GetSignIn How people can sign in here
 	// (GET /api/v1/sign-in)
 	GetSignIn(w http.ResponseWriter, r *http.Request)
@@ -12591,6 +12657,48 @@ func (siw *ServerInterfaceWrapper) DeleteSession(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// GetSettings operation middleware
+func (siw *ServerInterfaceWrapper) GetSettings(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSettings(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// TestMail operation middleware
+func (siw *ServerInterfaceWrapper) TestMail(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestMail(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// TestSignOn operation middleware
+func (siw *ServerInterfaceWrapper) TestSignOn(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestSignOn(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetSignIn operation middleware
 func (siw *ServerInterfaceWrapper) GetSignIn(w http.ResponseWriter, r *http.Request) {
 
@@ -13587,6 +13695,9 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/forgotten-nodes", wrapper.ListForgottenNodes)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RevokeNodeToken)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RotateNodeToken)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/settings", wrapper.GetSettings)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/settings/sign-on/test", wrapper.TestSignOn)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/settings/mail/test", wrapper.TestMail)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/keys", wrapper.ListKeys)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/keys/rotate", wrapper.RotateKeys)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/audit", wrapper.ListAudit)
@@ -22044,6 +22155,141 @@ func (response DeleteSessiondefaultApplicationProblemPlusJSONResponse) VisitDele
 	return err
 }
 
+type GetSettingsRequestObject struct {
+}
+
+type GetSettingsResponseObject interface {
+	VisitGetSettingsResponse(w http.ResponseWriter) error
+}
+
+type GetSettings200JSONResponse InstallationSettings
+
+func (response GetSettings200JSONResponse) VisitGetSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSettingsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetSettingsdefaultApplicationProblemPlusJSONResponse) VisitGetSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestMailRequestObject struct {
+}
+
+type TestMailResponseObject interface {
+	VisitTestMailResponse(w http.ResponseWriter) error
+}
+
+type TestMail200JSONResponse SettingsTest
+
+func (response TestMail200JSONResponse) VisitTestMailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestMaildefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response TestMaildefaultApplicationProblemPlusJSONResponse) VisitTestMailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSignOnRequestObject struct {
+}
+
+type TestSignOnResponseObject interface {
+	VisitTestSignOnResponse(w http.ResponseWriter) error
+}
+
+type TestSignOn200JSONResponse SettingsTest
+
+func (response TestSignOn200JSONResponse) VisitTestSignOnResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSignOndefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response TestSignOndefaultApplicationProblemPlusJSONResponse) VisitTestSignOnResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetSignInRequestObject struct {
 }
 
@@ -23703,6 +23949,15 @@ type StrictServerInterface interface {
 	// DeleteSession End an own session
 	// (DELETE /api/v1/sessions/{id})
 	DeleteSession(ctx context.Context, request DeleteSessionRequestObject) (DeleteSessionResponseObject, error)
+	// GetSettings How the installation is configured
+	// (GET /api/v1/settings)
+	GetSettings(ctx context.Context, request GetSettingsRequestObject) (GetSettingsResponseObject, error)
+	// TestMail Send a mail to the own address
+	// (POST /api/v1/settings/mail/test)
+	TestMail(ctx context.Context, request TestMailRequestObject) (TestMailResponseObject, error)
+	// TestSignOn Ask the OpenID provider for its description
+	// (POST /api/v1/settings/sign-on/test)
+	TestSignOn(ctx context.Context, request TestSignOnRequestObject) (TestSignOnResponseObject, error)
 	// GetSignIn How people can sign in here
 	// (GET /api/v1/sign-in)
 	GetSignIn(ctx context.Context, request GetSignInRequestObject) (GetSignInResponseObject, error)
@@ -28805,6 +29060,78 @@ func (sh *strictHandler) DeleteSession(w http.ResponseWriter, r *http.Request, i
 	}
 }
 
+// GetSettings operation middleware
+func (sh *strictHandler) GetSettings(w http.ResponseWriter, r *http.Request) {
+	var request GetSettingsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSettings(ctx, request.(GetSettingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSettings")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetSettingsResponseObject); ok {
+		if err := validResponse.VisitGetSettingsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestMail operation middleware
+func (sh *strictHandler) TestMail(w http.ResponseWriter, r *http.Request) {
+	var request TestMailRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestMail(ctx, request.(TestMailRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestMail")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestMailResponseObject); ok {
+		if err := validResponse.VisitTestMailResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestSignOn operation middleware
+func (sh *strictHandler) TestSignOn(w http.ResponseWriter, r *http.Request) {
+	var request TestSignOnRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestSignOn(ctx, request.(TestSignOnRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestSignOn")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestSignOnResponseObject); ok {
+		if err := validResponse.VisitTestSignOnResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetSignIn operation middleware
 func (sh *strictHandler) GetSignIn(w http.ResponseWriter, r *http.Request) {
 	var request GetSignInRequestObject
@@ -29497,764 +29824,778 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L3rkhs3li76KgjujlB7dlapdLVdFTtOVMuyrbEka6sk95zT7WGBmSCZzSSQDSCLYnsUcZ7mPNh5kh1Y",
-	"C8hEJoG8sKiemQj3j7aKTCJxWQDW5Vvf+m2Wim0pOONazS5/m5VU0i3TTMJfr/iLSiohzb8zplKZlzoX",
-	"fHY5u+Xsk56n8O0tEUui14yUdMXIgi2FZOezZJabB/9eMbmfJTNOt2x2OcNfzJKZStdsS03DW/rpNeMr",
-	"vZ5dPru4SGZ6X5onlZY5X80+f05mr/irzDwJDZZUr5v28myWzCT7e5VLls0utayY3/YfJFvOLmf/42Ez",
-	"yof4rXr4KnONL99Qna4PB/lhzcjLD3RlxrdbU012VBHJaFaPbs1oxmTTnVfLM2zL7wT7RLdlYb7+6+zr",
-	"v85miRmDZtI08O9/nf3l4uzbX397lDz65vNfZ3+YhSfgNVX65R3j2puJ7svNM2fw0Nmr72JT/Cg2xa/z",
-	"ba7rtjvLVsCXfpMZW9Kq0LbBLf2Ub6utXcFtzvGvR/Wrcq7Zikn7rrfQanBB4T/HLim0a19RbRdMhtfU",
-	"zP621A8U4fBUvZydrmATfZ2px/3oAv43Yuw/85SFu6XolpEN25Mt3TBFuNDrnK+I3uUpI7vc/EUoyej+",
-	"EnYbPG66xpQmuSKUqx2TLCNUkRxlFfdiQoQkki0rxTJohzy9+Jbs1kwyaAh/SNRa7BTKea7gL04ET2Er",
-	"NyKcFoKzM7E8U2tRnj2KboSMbUuhGU/3Zz+xfUwaH9spq6UzLJvvqFIReSnNV/c+At5XPLwmsuJDYiIr",
-	"3i8jQxJxw1LJdM+eUPDA0aP02rcv1KyMvcp8de/t91qs+maU7NZCMWLepQiVDM7UK5DFgmoQ5yUp2FIT",
-	"UenYTYLTPnqaX4vVDaMydMz/zIs9KXLOFO4Ovc4V0eyTTkjOSVWWTJodVAizS1Kqopebwhf0yfqhdJuO",
-	"5cEz4a09AESRMUn0mnLoWvTt0Ir/8qWQW6pnl7OManamczhZwz0QlQx14YbJuzxlyowfl2uxN+uUS3NQ",
-	"XRFaFO7yN+s6YtkUvsnvZq7ZVnUm6+nhXMEt8wqffdZ8TaWkezeOj1znRXwmOduNmckKWjliJt8wLfNU",
-	"fS/F9rAT15ysRSXtoUxutbglFS+YUmSV3zEe683StHZ8Zz6I0HzsRr1ai3u8+M95piNK1dJsNm0WQtvL",
-	"jsIZQBcFI2kl79io7kmmRFFBu2OPKNu3980vP5suS6ZKwRUDMXwnxaJgsIKp4JpxUItoWRZ5Ss1vHpb4",
-	"xP/8mxK8peGZX2Qwc3Q1F5VWecbmTttLZhnT1Min+doddZnAu55sjeJo9Wj4AZGsYFSxh/8yS2bLnBXZ",
-	"7HJ2x6TKBVfntMzhoN6ybD+7nL1YC3OmUqJRXwUNAXfvA0WKXMGOtOrCPDdNXTz69lv6aPH4zGguZ1+b",
-	"//vG/N+F9z8zsZrqSpktaTZdrkEN+BPNyHtsrJEBuhCVvlwUlG/Mdh23Im62YR3aovIedRbQX5Y0L5hR",
-	"9lHTgIV6z7Tcn10vdUjRg4/JWuzIlvI9USwVPFOHmtOW7slOyM05uWHaqkePvyWUZ+TZxZPzlmQF7pV/",
-	"O7PTcIaaebsTP4odXmtiBS2CulVluSapOTrh3MSfB19UbyqYHDtj5vvrNGVKvfxUFjTnDF5cSlEyqXOU",
-	"Yao2h73581qQlHLYVCTHI9qdvQeHbft4TWYLltJKsVCrVEOTRu1MiOBG8My2SRlhNF1Pe03B7lgxJDM4",
-	"/NfwqLkXcqVMc+GuLauiIBR+QXaiKjKi6Qbu8IPOiMXfWKpDC+CrRH9xz7neNpOTwMT/WjdtH/yczPwu",
-	"mxODG1XlLzMuOJo71Mi26ar366Zj+Gu34Q5XW489nhNjMYfWgQsdW1u9ZnvCGcuMWbEUcmDq2i2UUpgv",
-	"Hr69fvMyIYzf5VLwLePuE5ptc25axc0gCjRXUsmoZvC52b22FfON10SwI5UKnQZG9KnaqOBPdpRrlvUY",
-	"ZTk3R0QW+nVHMsAfAV1IGimx7SdmneKyYVf3BYwcVjXLctMTWrzzVntJC8WSjgC41RvwpfjL1NVMPZ/E",
-	"H2FR/gPX4D/+aCf/P7yZ/4+MlYXYm39+9fAv9OwfF2ffnv36P7/6w+AE2Q4MTsPrPCTo9TlS/2P4mHC7",
-	"5nNAZWwtHTQZ7pjO73K9v9/GW+yDG2+T88w/EXDW0a2lZQ7/Yp804xn88y5XOX69FXcsC5wWnWFRI4Hw",
-	"EuhC3/hOM+d2rgJnu6yK4BnDuDlZmLmeF3uSa8WKpdlz/lUyvPWg9aRvGctSijtafI+q1KQNlq6FsYNa",
-	"0zB4l9U+sgOLE/Uz0OkeKGJ+dw6XH13g9XB4PFvvwMEXzQzUXy6EKBjlTY8a4bK/Sxrflns4sUMcFijr",
-	"oYOHDqY5mX06W4kz+2GZl8wY1uftqfceOsu3pZAoddScRbNVrtfV4jwV24e8KgpRqvq/rjnokmvSOTN6",
-	"FzPihqC5VgSsPUJJyaQS3HrD1DkxT4lKl5VGJ0W9YiqxDyW1z22+2IN+V/9N4XJqyxD+ePxOas1ZQLxK",
-	"KbZlQLre0D1ZiyIjki2ZNJtHJWRRaWKUDaIFoQQ9SsHLUDOKfTu8QI2qjCM8J382ijJnuV4bi9r8hnAh",
-	"ibn6wP2YK7JbC3ZndHCqWkqYFjCXzRVyhVqAIrTY0b0y75mmNJojV1R6bpX8ln/6m+dPWx7qx8++fTzo",
-	"qcU7fNJ27+wSuzhTN8gN+t9OsT+MmfGSaxm6tlJc1dpyVdDlSjuTMaiE0lRjKOjwmwnXYCpZxrjOaRFR",
-	"uJgyBq5R9a7fvSJabPB62FFFMiPAxkRL7EVBympR5CkxZ5Lnp4bh4C832fbJp923fy9pcEzOIj+wHokx",
-	"5E0nKBjPxqQ2L1FXhINQU3JHiypsRiyD/h+IPGSZNFsADMAtI+bJ87iW3m7glRlvQVPQR8GqtFZ9j5bn",
-	"T4hdW0LLPDgXvnMgeNMoe5n1nlpG7N7jo8ZmZX8fMZB0TXOewMqKSpMVLUHVrgUq5/r501nQr3ugfIO+",
-	"g6KaOEH3dHE7iqB+YLp+Eh2o2XqBw8qLnA5bmj3ajDfRh+FZG+65hW3DhSa0KMSOZUaizZ93tMizhNyi",
-	"W+WWLKRAm9hpCmIDkwWtmKVA90vQNjUd+YXJfGndY4fTx7jRZFXYPwLuGXNrknTN0g3LRi19MlvmPMv5",
-	"KtDqtSZboTShZF3xTGKL9cq1u1Y2zr6DkVnhnSqG5mdJ3XBo7boisTbmf/DA4GxnnUMjZsQ0My9yvulr",
-	"i5jF2INPkG8gwrFmn8KnyCasVO5yzZlSvevJRcYUkWzLjJ6Jur31SsJmR98vrrrYltQu0sDMglA6YbLT",
-	"5g/bE4rQtP9JUp6uP9DVoRiA8zWmRUtGraM3ICJ4Xwa/s5rpoeJAA76q64UxdcjOWEOgqGGXVO03dMf3",
-	"GnY0sQrOsF1kQ3qup0k91t4pCmyVBXzXNw3jj8hmKYYUKftW7x2hfr+gJU1zvX9fFVbFGW8OGKGVQmyJ",
-	"wNsIZVcsCeW+t8motKmouEZR7cxNpfbztKzmJZOpjRh0NQoOGsWS7NZ5uiZUk4JRiIJAuN2YGHaHvHj3",
-	"Ec7tnBt9GnSd3Zpqo3ckJKvMpLvIG7y39m1b3IDZ6Z56fU4uEqtxg8gkZiTfXlyRRxcXRO1yFLPc6DjL",
-	"81nSAjV4avJF6Mjx33845u8FeuALwVcJeXJhVP8nzy8urkI9enJx0Xq7eXDo9WbGxR2Tqdha9ErkPDLa",
-	"KDr/UyHt6uKCGKNmwYhkRr5YlpCL80emn48i3XzaOowzUS0KNmbSrMX9+XNYepX1jbTFqlnEoQ1lm/iu",
-	"+cFnvLUryYZ++719zOidvKwG3/UKHjIWaAstFt5y0c9DExHwPpuNsJO51ownEIM228H898qzb4nSdO/9",
-	"7Z2KTePOPJpn+cq60Q8OsvoZG2cLRX0SwB4Ev5h8Dtpls3H2kG4AYffJ7ZkzP2Qo0w3jc6ojXjjvmlF4",
-	"ORdCbFhGqL4kXOzANb+zT1qlTTJwRLZ3RZ8BWMmI5VcyuaXmHh++07x9gQ0GVu5wwRMHGnGr5Ga3Jcne",
-	"LP0a36vftXZmx1koOEr80Go1jbyof2JONffHvEfzsH7i+UTbG34TcUV7l13wezQMhwBVPc5KDsHx0LbD",
-	"EEPE7qTZftIwrUge9ZvI1Lgg+Nj1vMHngxaqdaC6MbfnvX5Va7Vay90jlTeNOtq9SJyf49AFEj8N14wW",
-	"Oqzx5Vu6Cq9lIVZhk78w2g7grKZ590oh9fgT0E7BOyGDppZkSlPbXvT8Pkqdjx10E7VznFhstV6ceim8",
-	"AeBM9wmD7XDncDJWTVUOTqNm5Qv7KBwN2cQNtWH7PvEYv/xbplRM1sb5pMxYPJeUmb6Jgxm3/c173MZP",
-	"ZpopPfiTD0zp96x0woromiGZ2QCgFh/2zouoOJjFB+dM4GD4AtfIMucrJkuZh8ygmx+vzx4/e97reFgL",
-	"pSeG2nKlKianhc640HPqwEPjRm5+gvi9CbLDpHV2j4qr4eDrEdW/b89rqyv+UCZeG41oXFd6LWQwyp22",
-	"Bai9oO9evjnvE5L/SoJ1xIqraiQmyD3YXSd/8k6yUKfwUPtHwvG4CK+Vn6UD5UVFZ3zvoDGW9XYymaVr",
-	"WhSMrwIy+XJb6r1zpSH0N1dEYLMAKNraHKWANiRZqoUMS2DGVezzOcZU54rpsBcRn5F3kWPKfO2wS4ea",
-	"OV3MN2wfC824r6PvZtuY9ieF0GpYupvJ9qfINeyawQlqDdUb2ME0tcbVHkXSlpxR0vcOPReTUB1REVpr",
-	"XZ5dPKqRaXAsE7EESKPnXEsIVcZCFndMEnOPk28urkjGlfvxLi+ylEpADeCT6OQzxz3BSfLjLva9OFnm",
-	"H78OCWk8ymjfRN3JfkVM68p62Tz0VwgpZkU9jGf1Om92lhZFlsBosdP+gIxwLNPHj548nyWzHVushdiE",
-	"B1ULR3hUH25e/QDpUTknC6rY86fgjkDAtFI7Ieu5ta85J28hVgu5TJ1RP7349nm0E26TdkRCKH0JS2xG",
-	"ageVEEo+vn+NS21fO3Z+52Gs4gc3wXY09cD/uN7S9Eyt6eNnz7+qB2/fCtCL7qufPUuip0X4xW+uX8C7",
-	"7LvzrJnu1nRekQ0rbbgC4R4u8wMCFrWEwl95Bg66cUvQPusOHcqUNxLdSiFIwTuvYClyrUhaKS22TCoi",
-	"eLEnf2SfNJOcFu5JssBg0VeXbqh20BvW7WoYTFmfqgeuNJdZV/cTUOYy14xocbBIT5Oec/lA27q0SFmh",
-	"0YvdTDVMhtorc8eSTECgV8sK44feG58/e/bkeXLUiT9wEB91BOc8OM6kPncfKCJ2nHg3AlnmMjas3nTC",
-	"2i4NvM7BDyicJ+Va2lQvP3v2+ZNvnva/IpnBOv/Miz1mzwUmNucz7EhwOtcs3dyYnWaV8VZIvuIbLnYc",
-	"UMWS4wtTmes8pWHo+ItCcPZiTe0tdy9IGrQVxaN1kaw0yyyOFaGqoLLxVQRGEHGvhN0lFs9qux+cxaar",
-	"h/AnawJAVoM15iCaEfR1dYFd5qnoG1+5+EkIPhrH1xNIq4XQrk18UmLLFiLbkxQSexQRes3kLlfsilAM",
-	"FefL5inzS3Oy9Nm7HtSh24s9uv4hN++BQmiTOdPNCZJSKXOr4QRVZhVJHqwHhw+YPvp9z7ULZVsklfWz",
-	"tAGraBR3RWksSBXbi65W1F3ahLp7h/RAQboVpFpXeaEBz1WPETOsa4ykuWK2dMUAJ2n+Mj8FTBmhBF8Y",
-	"NqTHyY6s+AjhCds8GN6cxxyZcV8vQkrmYjmPzZgHPKkz06juG69tcxAkgclTq1xpuSdZniHMCeGpoXbr",
-	"BIepMA5Y6r6goX0CRTM4A2boW0a5IpTDWtSisPP66hlstsnYihy/T/r92POtjdD0+izp6o15bIorGxvu",
-	"TFUt28Mbdc1Y6FjFowkgABP9he6cPgxTwGkEGO/Mw3yj2IKxYaOKJGNpQSUgLnatiMbgFVoH0IPdmuM1",
-	"qSJb3l6iTlmtu8e2ihV3neDK8be5u0a6KJalZKzG2wY9bMevSh2wHTcDC6Z3zJ4EeieIy429IuzQAZTl",
-	"2bSZsTpTXzc9kMDhnsf83sTCfZqDGnMQZcXPgyA+yXCPqLje0tv39/XvffVm7E+64CvnYMZXh/bndMiD",
-	"f/OGAA+1OjHcCj56cBA5jgEXaT2EBngQgAOh89cgaZ8xAQGPn1n1OLpg2C8cZR+HYYmH3I+IWR+8Mjwr",
-	"ldJMvqHpOuehUFRZRTZ8KTLICiFregdukRy5OQDLFcZjdVBXcaS/UX7RgWH0BwAbBE+2LdsGHW69HVzs",
-	"NVMj0bvR9awv+8MUBZkJzjKyxSklG8ZKhXkRpkNwg/mYQGFj705rgNEaGbcNWfnGj0O6Q/TA+3kJr91U",
-	"C1awEaDUln7etAuIvlk92UEpElu3dSa4GUqhakTOhJ998hakEaV94NPO+D7NzGPB89LhubpJW5saoAgD",
-	"bPys4OVZSVGV6PphWa6FJJmkO2M6LKV5iEpRocLimHVG33ZI2xMAi7FPgUzhi6GlhZ+NzXtyq3mSlCfb",
-	"2FEZ1MZcOuCgGcNO1bouRRYVWsC4RxwSKyGytg+ilbcDq7lji3N7a50zfnf+7uf3H8JpPABOHO+2sF2z",
-	"hE33RweMx6w2cKn3bDkGgMZrUrfAfTYOuVkDRrpnYE0wklKesliySxzqLMUWjkDwTCJQ1SY6Mp7hlWAh",
-	"UIKzxtmogQoLjIuKGys21yMvNIdj+bKItRbSsn3p1znEIf2qC2KjFtrmutwnijclDcjiUVif2HL9aFHp",
-	"5urXQmyuiCURsZ4pTPJbsBXlCZJf5UUBPpbxqzMRMXRgTcPHvfMUBHjZw6Rfe/Zn2nPddjQMi5M3whzU",
-	"iSwOesqb4t4Hh30KpYRi5ouQpCyqlUsVhB1lRS7xaci05TAMZBaNcitjV/pm/pfmjJk++db2cW2Mm8fD",
-	"H6m2vug7j6a40qGZ2FihExNvUsy5VD0OS1xEIpZLSLS/hkXDgwKV1swokUxdYUagWcqlWXsmyoKhVitE",
-	"oRKiqnRNqCJWG3ANa5syV2s/bW4NIOIyLwAHFEvD4ehDMgdvLEGzzTJeRiAYnOmdkJGUOsszEJ9ppGE8",
-	"TGkYkYAR+WnLzzDaoYAB+raxP0E2hibxKJqLkGkxJusywBpQZ/E41oB+UsmxKq7dR6dSckuh2FsRQnMW",
-	"1rA+VHz6ULRx73dnaqH5pq3oqaHYe0YzS8l1yFQ0wVfkDbbHETfIMVdPoBkPhAyC6cjv6+/wDgFrXguy",
-	"AEwNm+BAdLOA4Ymgm6vZSaEbD74MOJ2NujoRP+976CL0nicZbdSn1zVF3Gq0FqOdlmMnJ7Hy0itpdo4P",
-	"RG0tIvGayCkTx+P2vT8aQ+yJmsVPuWYsI9MMwp2uG2rnE4SG8R1b5jwP5+07tbDXghBpZQyCn8yzoyfX",
-	"alrRs/o7VuR3LMhdAhG+yLYBndmpgmBsHQQEvTPR8oBHckGcR+AkyOasYvG0O3Q/AtkX4eyTHp9LNz0t",
-	"g0kZIXFhd/f1SDc2j1O4djTXiFFReAFGeSRCTmfskWdM1gtmV2cQNu3E6BSY6VokvxynR29SIQa9puHp",
-	"C8FZNnd8NJN8Ma0kRloUPy9nl385Ip3x18OsXoYRcA1kpAtGKsWyS0sBvPewtWZXZGwlacYyslvnRvlv",
-	"jMGl3TcVx9yofUJsbhSQZkuyAkcL0nJZcBz7lCutAAy+XMJ9is0aSxKywXNjj7RBBtIhYZCNXxAFGeMq",
-	"zxDkh9J5Hkvc7A4+T9dNji0F/gueMskBmG6Gub9CvKIHrawnQUjX8X9WzkUsbPIzZ5DLRwSvawasBMw8",
-	"cDftYAql4Kvz8MHV7+ljn8pcMjV0ZlqcA5iHBU034K+wDIQNRxQGrR6oDn3oA0VsMhyRVeHhqhS6f8Yf",
-	"w9Pz7NeiGDxUfxQYmR97/E7L3S/YUk+Lzo+i5q1JeYt8ycx8zdeikkEPXCVVg7m0i0Yg0Gxj5q01Di5P",
-	"wM6BLF4twgpCg/H1Thl0F2myYMDJBRyACNIxR0I4GCjugoTDrzRZCQYUd5E2fI/A5DRp88XcHgBz5aoG",
-	"jJPR+0aFk1lZFcVcNhzEvRZXVRQe8Sr8Y0RC/P92z+FvKjbiBxWrqbb+M1LFD2kS1xSYkj1ihAGqtQA7",
-	"pSUnB9EEPVbRPMODVq0BQLJgqdjWsWZki7n12chv24zjLQ+3dswaXPgE5IF+3uXhgO8PEqrF5HqNGTGo",
-	"nlwRautkCA7XJtSuGBkAl6GSIVjHp1HpgTM/Cp5RqQyXcnqlESBJIWwKF7mZAi4AJgksgmrdWizfnzoV",
-	"4mJtwh8xZztI6nFccMaGj+eZiPl58HstdCvl1HtgdFryTbXdUqvuiu1CacHZvAoX2IAruVEDcO2XQq6E",
-	"1oxfWY5VbS9uq/bV3CIgqJJZTWQCk4iqaDEfjvHAyrsaZZZJHH5b7AEfUStcqAqavsPhA/oWLctin6Ma",
-	"MyLu4zBoU2XFc+z3Z2NOYZCot28wRmfJUBqBakuPN5aWbyaWtpr4JorTFvqtHEh1CADdRIDB7qWxvWxc",
-	"1Z1eljAQql/VRa+2NHbhTqPSAQYECA8MrQkkZmDjA+NtsCvH84hjUlHwhnYui05ySwGEe9axMLYggOlo",
-	"OI7j8tPgysm1R+WnRZFN8U0G+TtxeLWFX/cjSp9/ML+nsfa7i3Z8nnTILg4gEJyVN0tmVscLBqa81o4B",
-	"ukzwCaBZkTGaocI5Jpi+pXim2iPfqfA02yfEeoNIztOiylgGHNsgQsaAspBrCtHAimfGDKB7tPDN8YSc",
-	"08ZYMAqPsficFTCV27ljfI7BRk2zrZxmP6blYTDxdaOfuHB3fZvZHzuUMdxjlkzbrATmf7RnrtGj2nP3",
-	"6OnXT7958vzp10PTV8q8JoroaFmIxYbLM2kUQYjE25y9KyS3ROr1ehHJo8ffOFuws6LPhjgAPZNlzHy7",
-	"LTsHsv2ANL+Gz51VaP1C20phgCRBdfd2w/a3Rj0w//hfkDJwm1ivkC2iiNCfhj7SaeNOA7EdaZ2Xfqrh",
-	"4296S6A9eXyoVvrKR4yNr/uKgXTJztFPV45+j2zYHrehYgVLNdTuqh1bRhCDJHxm4Q/nHMw4uMARso+T",
-	"vqYKiDkTZC22CXJ4QGhBVEklu6pdCE62bTnLHIuKLStFUfMM6QTh6ElYr+o/2b/Ll8t751e2m4umZjjX",
-	"zSR/rsxX6+m/ioFMuoFh0yP3jsRlI/WkZ4ZGehjNxnFGYJF1JbQdW5y3o1ueAWtHPRoO2XTs+7wIFxaz",
-	"Hl9LhuiXS8250oxatJ8PtEZzwqgw1pqwNZ/2kNGbCfzkEIJonQ3uBy5tSukq3aA9ghbWMdrDD0E+KLZc",
-	"slTnd4P3l/k5poG1tsl8ZZsd+9tpz3eWcYVwnoP3J944+lf5tLriPyU29FqsXgcTKCYFJKUoy1C64mso",
-	"hFqTOdhqlUBSLDDsMMKVE0sJ/oDsCp0Cha66aKQeyacRSSoIL3V5P2EIemsSzfl2uOz3S72Jmur9Xbmp",
-	"SU86UJnxMIUxLzitpNtOn8IoujkIG3/x4zJ4Mtob/LBU007UirY6J6+4U7ZlBoVAMouAgHocmH6DtXJz",
-	"JGrPl5aW+JA2HPN1x86+gzHF2H0dvYLf3qA+0pE5tuvLuvbLINlq+NbJ/TmZ2ZDW6N9akNHh9Q6llDuZ",
-	"DsmxtAwHLBVBXsogw2KP/jIynxhzSFUTdIKM4YzA4z1VKXAZ6jm9PzlFt78gu4f9/ZPQVq5Vgro4SrJY",
-	"koX5Coo8N/ExePJQqq0QjY8sWsk50m0koKSYeemvQZxrnZd/gk3WvXZGUJz0o0Ph1DkJMNQBsY6Ca7dK",
-	"Zs2MLDfKK/5lIdPhIko+hKwPhRwBhL/7+AG3SK7IJndZi+fkul2AoU6wvDVKHsa3biVDdqI5cJvdEqrI",
-	"jhXFFaG1pX1r4YS35I+LPbgurRUP4atbZ73frhhn0rScmA+rQqOFv5RiO2f87varhNy6Kbdv12xbgjOl",
-	"afsr82pHyqVKVhR4J8DAblF5ujXXSG0rNMcipFs0bGay3mnrPMsYR26CBGEgdRk3R9iSkNvvX718/d28",
-	"7nC7+4RC/jkmiSJyRZjDyP4YiLoUsTV/MEpYg19agJOmsGmb6agt4n9Tgp+/p7s3Fi3spZkcgyfs1iud",
-	"kpc3iDb039nyzNYwyobVApMMDrOhRMbOnDjYv5tasI1LQTO69ZjwbFXMoEJie9UUeYpWcTuoHeqOIaMv",
-	"Nf/GPRzObItSLnyPBBMgcI55odnx5+RHTzQR0WQrpG0FhFnZdjSQGF4V513IrIbWKz7mGfOsdxp2wiE2",
-	"Fbi+lO2TCbD3kAsfACYZKWUFXB+QkRKOOp8QJgspHRECRPONPSFQmi49/y8eBeTt9ZuXQAxoBRE+CLM2",
-	"RagWr8FAq0NsW5qZ1sG9Ad5lMynBBnvJMDy/NSWK3rGs7vuIuk/+/vWKujmR7dvSuHlULJ1wgunT3o0B",
-	"8ay4MQBCNnV90Ykdh6L0RdbUdXLyV1P2mWFeWrlDshCUvm7J9n5Drb6Sh3QYNxHeAPomdHLKj/+7STPd",
-	"9nc/81PPG83RTGgANUKx3E+uiGKwaepunJM/W7wXVHaFGy81imxmVIe1uYUXe+vvMI0fkFYOusxh5Q77",
-	"9B0eIU1wwAoDvBG9LLTO4A8KRcNcTN4yBiLU9PEw3A39mAu4noMSaQ4SdpezHaKLYM8fit05eQVQ25Yo",
-	"Ur5HPCwrFDMTBtVhzLm/r/mWrSZRn6eZNwFwQ3R3hA2fHCnkQ6JidMqak6hz5hVKWKaM5mazIaDa1mk6",
-	"6sfTsBIOhUI4ONzhMEOzJYIbTdJl4LZfUDWA3UsF1736fzQTMAbyQr7XVX7HONG7PGVX5MJ5NUwvx3oD",
-	"6TSIXZdVwR+5193o5E1nIe1ObvwCc5VoJYUL0UzIEqrEOmPDhaOsytwfXw0XNRu3jgdBYpcihsg2xpAR",
-	"b8Gw2GcgGtc/z64bkWnOA/lCUQw5IggmsO5Pw7aOhNOZTvdn27s3R0vl+214indmPka3ozlhsgqSjM2H",
-	"EW37ZRuC0KW14/O0xnYcHuypLXY4ohiYVxQR8kEA7o4VCGLAbHtaG6nuwVkPZfJmYmtF5BBwtOJCsrnZ",
-	"xaH8x1/gc6xT3qC0Hyjy8f3r+jpEAmeqauD4ERDrSN4XfGWuzWguLdQuHoMeeVc/aCsPyTzVsSqj8CMW",
-	"qyQ0V9VymX+KMeIJo+8s2DrnmYuqnPuJNBxpyi1xAsAQhBzP02RXs9WTusetobmp7cxj4gt1aGN5G+KH",
-	"6aCmqUHHttMoBpn78cOHdxDchSwBAX/fJJ4vO+crINpfA/pwxM1vg5Od1w/MxykCN/558+VilN5bjmAC",
-	"/6Kn2nvw0HoHirKpJkpghdB1MB8lWAKUHwDPvvl6RLHSzpE5SC/fHKEdJz0FA8F8eWXrUhj983Dbn3se",
-	"qnP8gVckf3Y5K0RKC0hwTqb51/6ph/gpjtuAvs/RhCIrSbl2BE22UMSgAg8rM7AFbqiNOwQTOSNXu/Xg",
-	"hau4jMcttvb7IQG99Qc2/sIhoNP3TYZbt9ZlJFfJXZ8BYlSjpNrK/4VY1WCAGtqt6F61EyElI5bj2sFJ",
-	"0V8N3+dLQrHRTIxmW+yvKrdlWcxotskLkK0dcawZvTmEfrgxIzTdTmmlYArMoNzzkMRjOW7MCI2pAQb1",
-	"LupyG0f0k6Inuo+1w3e8/heLCR8T8IzE2vxRniTkBg2+a2j1R26N433TTvlo3EOAuzfTGVbTlw5ZF8D3",
-	"j9kA49nDK8VkjPSpUpbbEtfnHikCOJ5klEw7tMdbuw4H0AujuwW7MAVIdWQt3YP02/6k2qX+Eyj3fUzd",
-	"hzO5rraLulzeKEW/HdNycwSjTGY2r2eph+f7FDprewG/nNZaGwYHwitKxknBtMKDGHIFjdK1qpjRuuCb",
-	"nJMdJH2CLgFZm0XONxCk3dI9UYx1Eo6vyJZtF3VdIovH1+06YObVs2SGb0JGXPOToDPhh6Mq79wfeBmc",
-	"TKNNDfakk9r1iaa62MNtKJa1J83clL4Ge4AzOSKPY1oO+6TUggNIdCz/7QezptdqM3G9asPGcyk+H8x1",
-	"gSyHyfHzFifY9KHDOxPb4+gUvKGhc7mkahijY56JlZK/sbHKlEF+kYuM5rV/xGy4/+EyZrggCyl2yliC",
-	"jGfqfATSDE5E8+7Q0H6sa2bXtTksJ0ldxRlhjM2/lUYsblPdKbTLfxQhjHwdAAvVTY/Vjp/oXo0k/V7X",
-	"fAzgAVeYA0aVF9fZUa7V2ITeLqwLRlaPw/U6OOeiyKYfgM0EdU3xgb1Rz8cRo7IvDY3iVdZqs6oAQNyt",
-	"LuZrtk2XXm3pir2gMlYnCFjAFGbmCTS9uMjYFVmwwtZ0XBYCcUVQ4SPL1Sbx2YkdAY41myHgVRMchHDo",
-	"gQzxmpULU8CU38RYbcvSB44w8cC9EPbgwlhHNmOmIxv5rAc27BxKRnYxPWllNo1lQh6BfcBRuJG7rvuQ",
-	"Q+xgUKLMqluk+4T7+Pu8KBgWftxbSnqupShIWVDOCFjodwE0c0+JpJwrlloHQsDD01OaqZcTTzIg9heT",
-	"KPPalY4Ot+soW/KVpdU7gRX5ii/Ep/sqy++YVIK/FTpSVaXiktEsnLsL/k+0OLcI4LKVMEaIJ3aubj8o",
-	"hWZ8b6icqvDkHaR6B4XRkxv5yB7i7s/D6XCTMeDoM12wD4dHVlYT47S/IEzObqymvgO6QOJFpqy72W/+",
-	"2UWsS3U+3YRNfwNAb+t4ciUAqSJ/+O03C1cHbNnnz+fklS2XYlWrw4MAy3pNLOFfw49DKRjOSfRAEfO7",
-	"835/eqTkbq0Lhyq4+I63NjQ3WuxqS8P1Qbb007ywXfHUdax32x8j2LZipl6TOT+2yR6kYX3qdrEEkq2q",
-	"gkrCPpWSKQA+/PH9y8dfNQK6W4uCWSnZUp2umRpVM7ePyNk97qvOVutx4/GqDrif1VXkxhaFhIfG+gy9",
-	"/XSiw/6OcXdhddSmMg8AfDyvlEzXYUJSKA4zz2QeKy5vn+hrPa25WMYVjREZi7CjJLMUKz2NasM++jlx",
-	"9Z/G1HLK0XoeoZGZR6eN6jvTeGBQjK/C9GnNHK7Katq7fnj3MfSqtVA6um03THJWRGIud2wuGeD6wxus",
-	"EKs+OWmKXI2YWhE+1xEfH+GNsV+6ozWlmhZiVWHwo1GPMZNuEnbcTOc7hOYHZlRWPO1dOmmMuhGsHSJj",
-	"7+2j4A0Xkq5Y35TaMs3qHglOtTjAnNcSYE+EA8lMWidJp6SW3TxhbeYu1zTMBN3nLf8CrKNt+s9xTY5N",
-	"3pWiGK6IaJ75jMka91k5ZDSqvejwatdqH5OWN/7+lbpOU1ZOTvlqFrNbh97zfDwJQRJyVRZ0P48l5YSi",
-	"wJuIxqU05VnbKVfT/OV8cz4dkzCJdscmWXUpUS4ed+q7P06GiyJsWqvsWETcG/pX8CgSJ28FO670sy3N",
-	"C9J0ZuIC329zjJn4jpU2lF7p75z+iTxFyMk7Ao/PbP9XsXCVmSbYX9fgZaE5B2A8tXyVWoA1xnhmndka",
-	"k/ccwje3riTL/ASIJltYHbjhLUPnp1yTVGSMXBjrTbmiwRTi70Ixl06IdAxNNQgKVatzvgIXbx4y9cR2",
-	"S3k2zdRjXMt9KfJQCPw9A7yPagqmP2iKMXP/U2LfDbAPD1CEBdfPyc+c2ULA2BNrtDYvB+rJophWTYPx",
-	"uz56pdjvG/Fgn7Skc8BthdwxSltyvdrUcsuyzM15CSkJboMnTTLFd29vADjTGs1xR8r9Cma4hkJbo3fz",
-	"J7NlXrCjawt5sHn/0Hv++NHTp+Fy8GPxJf1Y+O4gnBFwfAB0IfQ6tNOqenRo7j9/OhT9y5iRnHnXk3ao",
-	"98d9ZSERrkub9J6lzvkM7t88ktTYHHqoxT5QxDwMBTHWljOOlFKkTKlLyNqiSjFFVL7itFDI1p2RVBQF",
-	"S7UiQpZrylnmftPK2Qwgw0fpCkIeX/Jq6ovaK/zs2ZNng2WoQhRmpqUx0ioZzSI5YkBELYQmZlsStVea",
-	"bR387sz85IrciaLa2qJtelsulXMfhyf9yJpjWpTzlaTpGApKy7Bnlr7hotQCinDi9QhHKkiPS7tDcdtA",
-	"1OOKPLogi73D+7ZQviMwvtBXbD1UT3GjWh3EfkGlaLj0nP7rLjhs6JJQdBS7cnc3r3549fYDIEwoQa9I",
-	"hDpJ6alH0Z8BX0ahhh5RVa4ZKRi9Y8hhYHNFDw8ny8UT1vTxS2hSgUJxWZdqtMSflu9ftaHWAlj8QLPZ",
-	"UrnBcJlzDZpfwuLIcP2+v1XRM4culCgqzYg53VH1+deP5tD5tzevUdgtOrU+nOxcrwqxqFfhoZ2Mh/9y",
-	"/mlbDOMGsEPBPXlYiK6fYNXMXEt2LYKgzimup/aKPL+IynO3yF1QomFbB1gBgNkd4E/oWUisrkU1cmtY",
-	"tXTZnshjtZPIbZ3MVP4PNt/mi9ax+ej5119//fjRgGv8WO4coHQIMf9vW5sb+eZVfHebduq97e1ly4ML",
-	"hxU1N5u547AAeDjxHg/hf8oFFVuGgWvEqbAp5TW2uUMR6mdCramNEIzpk9J0HwOe5o6jOqXcJkOmoszN",
-	"YTRcoSNys44Tk1EsbZGYgzMgTxJw+ImdpPrVG6o0kz+x/T0M45/Y/r2IeRgdIHYMysI0MhKT0YXf2J/2",
-	"4Fh/qhZMcqaZeoH2ZcSVzYzSjnkHmAEMnLWu9jAlTTvExkPgKNA7Qe6ozB0yqgPyY8U2IMvGiP+RFdsE",
-	"M/kgVgNJxpY0SbKCURWOUm6qBUt1EWnVfmtvjqYp07SVp6ZYuenC8EUHY2jeG5pjD9AcIWEcXzSxr2TN",
-	"8XU2jF19X8fvAZ1wnWUMrYcnxuJTfXL4WTJbVkURVHNe53zzokka6gBkv6AbfRB7CQewKBlX1kvV9fY6",
-	"tc/iLxUwU9mi+VvFijs2Ao0JE236Mug0/29Am2ojnCNPwYrHS8CEJXYUlWpTFsSPtlPdx6tq5/YUF41b",
-	"poDitY2ENSOQJHg80tsPEoPLE5J2IoXw/rzewyVQxzTRcgU9fcFc0aVw+lbNkjtQqd3x2tqsF9uV0NDe",
-	"0HSdc/aSS1FMtvyAEmaLLWASHl0gy4lixTLIXhqOQqyF0pdGX3F1HGCfHyIJpbEUmBf4PaxUYN/ReENd",
-	"aSxMeYe0KKTxM++77UaNnoeCUosqD6WlvW9uvqZD7fYeBYNcqZmSZZ7aOE7AydU80Go9Id+9fA84S6rY",
-	"86etU2Kxh1Rx/+XPn3wT8mSmgvMxWQoiYy/so5+T2ZrKbEeHixZaifrRPd6BJ7TiS6GIklNba3gXsvOE",
-	"vA7t+D/jqu19GfaFGXNwxamuQjjoPyHkzqOf9pfljy9ffHdzjaJ08+P12eNnz8Hof5k9fvbs0bdfEXHH",
-	"JLm1KhFhZoMBtcKj28Slny6ZZ4JrscGaAz0r+vjiaajIA/w0gp+QAtlvsBapfcVAGLZznGDzbbH1Z27o",
-	"XCmCqsZAvpuTl0PHhsOiG605pab1sDMrPinwVY3Wg6bqE+uIrDd8U88s/PDu42Qoaw8pXNcFDrOg4AR0",
-	"vqaLUedQg945KMsC6HHL3mSTTII6yQA6UWThZKIROhr+tu5kz/T+6J1MU+8vM5/uBsOqYEsq29giM3jl",
-	"uc8Uk0bTJDf5Pyx/ZW7nK3DjWQjeEBTZQtkah9QF/C84vyNgbf2rcghMG5SUSUA1T+pbIbznT0Ps2g6c",
-	"NggN6cGa9Y9XqHEiGJAv58MYy7Vv1p+pYKq2K2N9qNXsqHL5HXif5DpG0JdDhcVo25ztfF5VxWjBMqtT",
-	"xRqNlV5orlhzA+bG2iq9E+YWuECQMRi4j4mWlKtcOy/A7VXNtoA+Zzsz5+HKjKyPZR7cocHpxtEe49nB",
-	"NusWxjhyj39ZbdkzW9feLWXdqJ2D4DHHjqD8UnIZNks6iKwJfhMPARUVbeR/9jiptbAkwJEI35cE1yWz",
-	"u5ztIpV3IbCTbW06diEExNqkqFZrNMNLyJB5oAjbM5UAawjfj2fA8uf5EMnXLN8A8OsNljOkQePz2MUc",
-	"WxLEe/lJfMLeWI73Cr9hmmZUV9sJpzJsstGIFHw68m6Zp+/CSKQ3jHKFej/y00imU4gX6nzL0PS8pfqW",
-	"CI4hm5LRjTonL959tIGHVEgjanjT1WpFYu1YpeuPjHASDP/F0ilH4mpHY+jTsprbBJaRiPv5UrIYpQ+j",
-	"UK3anBc7qrAuHBDAjfR8QfsuKWtsf3Yyh2ou434yCduODx9MUI/rjul5PrYr5mFR6VFPhwodIaLbraCH",
-	"7fa6XXepeZ0/zZ0pjG+OGybdrd2+w82mmXJWNDstWBAbfZbR0OGVC7CsqbK0SaZfftHIASQX9jc+0FC5",
-	"HFskdWxdeIAVjChzb1/4vvkBMi7kbOqE2tUJzKgWR2aow6Dh960h1R3smcH3rRk4yIBeFYxsGVWVZJaB",
-	"TzJQQ+G40DuBJHwJ2ea8Mqei+zije5VYhj74bC0ZI1vB9Vr5mBBJd2g9VHARmx8EgyZvxN1UxHUmRTn3",
-	"Iu0d3xJbGcUDsLaAgrBPupK2RpHPs6u6XCDiS7aISNU2Jh0BqgWZab4X0tZ59QtgwsWyMBeLdYZAgFsF",
-	"KMxHWEtvgx6bawCaQiYlIGc02QqlydMLoxZKmmr7voZkMKVSn0mWMZWv+GFP6izE2b//hZ794+Ls21//",
-	"aP9x9utvF8mTbz67z7/6v/4Q2neD/E4dsCUsUO65YYn1oKqgLUMLYxrpYUBCC7RGy7LIWTZXTGuX/jPk",
-	"nb1xz35OZotCpJswomoPKw1s5VyAaHlMr7QwwrBaWyMN6VcvXczYQbGcyKBjvkWKadO/FV0yvNCDk1K7",
-	"0E/kjTZ3mdG0UrHdhmBbdZq6OcLUQW1dYGJy3j9AhkvgwyX14o0s3+9NRTi4ljnm60GmaXTNGOV4HJ1j",
-	"KAmKpZpl8zaPV+eK3JdI1bBz6Hi4JWsuvauauAOY+nNFtKyUZpnZuoiuBf9jGikO76erDmRO2Ad7bU7G",
-	"s5yv5qUUYjkHXvIII4R9sJfCzNxPfxueouuWo7+ubKIryVlGsjblp9/2nRGdXPC57U2Et/nIHf5FOM7h",
-	"JTWIAX8zb0KXgZCwLVgUrvIPiBZXSsZWxCZLURRiFz4sB9YLXOvzTQTicZdrWowa4i/45EQSuwOSd7c9",
-	"g4vtn/ztgyGkAZleXZelnK5ZtKes67r18rWePx2M7DRNxfqIOduHnoe4iIRiF1ADeVEwshMya5yIuRIF",
-	"TGJkQ/XQqmpBMkEqXjCl3N21ifCr3jE5hifajPTGPRyMSdRN9cbU/TT1EDlFCOoFXoDa8ockpVxtagSo",
-	"Oyw7GVhFAShrG8BwQW+6YaQUWSAcYR+c16khkUuzbtC/6bd0TyrFwryh7hfhcwHvDccYU9fUe3Rx4RTC",
-	"0WnbdmJtjCHM8qh3Qm4iJxR+afPKk7ZaJ1kqVhzCOrYcd62UvqBFnorwOYsp3WkBiSaj7bEb/N2LwnLT",
-	"RWrzR+lNrt+9wlCUbPf07tH5k6fnTwbNtibfuy0V3loeDi4q7o0S192rRmFkPLPILhv9MA/ngqvLw3BI",
-	"D7jfw0EsgS3TF3sugG7TIobTtW/n2RecwQvMQb1qJ2e1bYPTZtg22JZdGLRQD+3j+9eYXPBntrgx2rzG",
-	"kRWMZgp16+bo3Cl1+fBhKcWn/bld/HMhVw+hrODX5+S1Q5ZFDZdGZB5dnD++OH96/ugpgC0CtCx9WcA+",
-	"6lht8vJMlDhnZ+BCMYeglhU7WtU/grVzCkS9TxN8aTVqh/AIAUF8fI6Z7DpWPhBUHVZFYpvtOxv27dJ9",
-	"FlkPrB1KEeG+Qeqi4F3ZmzZxTOALe5W4vEhoJjqucJGgqRZU5vCrAUJBKP1wVpVklxcFpiyzbalzyIyG",
-	"28AeI8BA7bwvsPWuCHU05JDeJrYM7aQ1tWnCE2gJeQw1qDTdW8thNIvJjf3NYE4BogHdK3qX4UbbspJT",
-	"XF5e2aYO2NUdRlqQHc11lwDU+SfGT+DW6s2dG96oPm7VoAC8eWOTtaESo28IW1o9AAsNTshLh90KoT/r",
-	"bPZewL8WkGJlmTTtxRVF36NqOLT0gbwDT7KGhKYHIuWBsoejnShTNUTMzkdMtl7eBadxEqJ6yPIYEXxx",
-	"BVgDRoquVAsZhhSnRsuGcwgT+7KMZUZZ1wlRe56aPyjacllCnI8hQZzZ3KaQ1H+yO7Hx/4QqgAk2PwcS",
-	"hqQF2/P+mivNwjldPMpOeZhlgEsGgSGYiN7FOkXct1n5L0fK7tixIukh94TSfQnoXA9c7jTwuFPx6n9h",
-	"On3T/M/LZbDOpu+pxuqaoNzr/M73W6oNJuiZO+R+4fDovdxwPx961+uzImOpOe0xQRtID4XEStjm/FC5",
-	"jlVl6ZYHtGT+aUHzrfUmYcszLEtqvtzleg1VJUfwGNYXP7qzaFy3tIxoPf6eYHQhhVqvNmOyrIrCTAKm",
-	"Y5sP8ROyZxGn8TZWWCTqGDZjYeMp3m7g8YjOnVtqXmyzf2ZudND56YP70LXwQGHertW9nYyck2vQBMyM",
-	"NAqmJUBwy2/UTSPGVVGggWV0JvyXzZuPma7TSc1/t1v/C9mtx4YGfK/8P9vmTWqj98rltbKd1Z1sxvY0",
-	"S3iMCfy+YV8M3Oy+19LX5VAF93daZsRVzlpqd2xvnbw823hVfURBNmgsNl03nlxNzvDiFiaZsTTPmMvx",
-	"onUa/AEkcTMHznnHstABIrhiAbaSgKuq4YoF7AAqXNCUZVaHekR+yP/Uzuz5+tHFN9+02IwuorVMVB/7",
-	"lieZz4P8hWG10aafoDtFsYKlWkh1SW7/ITi7JEtJb8/JT2yvLPbapQE9vAUH/q7dDuSeEC2KLEDa/eRx",
-	"YE1LmQsX0uhoTFtjUoOti4fw0uiyhdgxSQS3uHBQIdApb+e4yDeMPHr8TbsC9bNnQzPslLEgd413ftvs",
-	"CSD68AsbOb2IgKqjzI1iVR0VBazbnTC/k3Q7X0c44YxR1ToHAGvToayjaoP4oB/efWxKed5Cw9t8cRt5",
-	"f8XnRd6POgAuD5vRaVMa6d75HsI1QgWBRlsr8OhiBN8KnYSr+0Atoq7Jy/BErIfDy4sUe5oqcwleyayu",
-	"3CuWS/uvilvwADBym95QnSOSIssVxlKjx23jCescuANUsI0DcEoC+382fwCwkswXDEo9RvXsHUWFuq6C",
-	"Msbe77IKtGhkbY9jN8eHaLzf3Sm2BCe7Y5IW9uQBQpbA3TBQA3y4+nZku+FbEWfQPjf8VM+jlKuwyYAd",
-	"Gpq0Uxnf9SJ8WSPcvWa6ETG1UvHRS9Hb75MraKPV6tYajVDW6oZjS/GxXMlgtbPaVI5pJmznQlHmAsow",
-	"7WDESbGNlcX04DP38ttOY+uvcwf+a+QCYDmsUQyWL2zSu4XWh6uLI9cJZMb5SoqFV4zPN6jU6FJTTcJB",
-	"N829nU+SoDKIIBPQ0UdCIU+TpOAPzBeFsGjqPG1iCrVR1xQ0b7ac9yEEhtofWbdK67OU8pQVhz92ZbS8",
-	"D5Wu0k2nRVeMtP0xcM6g98H7NGOw3Q9elYo7JrsfN+qV/6FTvsAq6/xV/wD+9JUy+KCjmVmwBGAlYGKw",
-	"u62P/a7RNGVKnYMXNqLNWcdBLvgLLL0y7XphW+t7nEhO3vHADCVhszs2RZP2pa+lTz8eKia1DQZJf+bF",
-	"vnUaNMWdIBORWGGO5QbXWukgdL/lbdkiL6YdfGybufULXQJ3NC9cfmLghg3Udhqa1o60DAW2mx40rxsc",
-	"yHQt5zQjactJ77j6xvKzzMz+e9GmkunsGymF7FEWoLSilnuiaB4m0VhiGX8VDHRRIvFyCJUR5ysmIx7G",
-	"mi4l52TNPoVDAkpVkQIpwHY+LQ0YlGTdSeYbCATpOTBqTgNcB7a19d0nBNDrCbEnakKQfiy7skk34C5I",
-	"RaR0mKoWUaNTy3xiNZUd5TqYK9LODPJdvsh6QaCUqfmeAbc8z1yIRzLOduHDqctOVTkyS1zJujtuCj2x",
-	"85YuuAl2/IPYsONqYjj6t5zPsyAj6GuqtDdigJRA7N5PIqx9NU+ePxssrhwmtUGmBXyD0XtCLvOh6sup",
-	"KAfNFJiqG3hydAb4O1tdOeyC+W9SwcfBPZyCCEXSISl/IcIw0LryX+AbpUE7ndDTkFcG+pTUpa+PLu1j",
-	"FugUfoZ3QRjyaP/BO8th8AKs3akXayUlC6QzdEvrJP2kFPcry+M6McDH4Ab6nik2VYFwxY0mlik6eemh",
-	"/gH6hWHvZfEvRDR7Q4ktA5zlTgrNIJK8Qw/nmpYl4xFOr0WwPUHAaZqRXNcgzaWNTZdSZFWq4wRfUf9v",
-	"GCP2Z5vTlNs4mB9M3CK9hYXBoSzVhmVjItamnmcLog01Rxuq+ZOrnTOyCiYjR1WwYtZ1zVWP+SOaySVN",
-	"WSTPhkYcYJ7W0bVVjEbANeMpqwMnlCyrogBu+fNJh2CjEcCJFy2f+87xVE8t9LKtEzQPs6IRDX1ltNmK",
-	"W7IvF460GSvjk1PsunfU/FDlGruDYvJllMG1KLJL8hgAxn8TC5WQJ/BvfF4l5Cn8icV2yYcDXqlljlg2",
-	"kvsx70fJ4+RJ8vTXkH6Su/rEQaZPx6SJUX4PmWU6q5gmC6YgQmxTS9ToefOKpram7llg5oQxfKap/1AE",
-	"a/xNaKUMKNU73Rmy2PBNY3nba3k+CXG7a+27fLkMUQXhp71xKfMMVLBHGotAsFGEPu8hhIDX9u3ld1Is",
-	"iiDpFzrOVdxKKe1PL4mid2a77gCFtqUbZlEoVhCjHpP6zaMEAwTU9ndQVapbT+qB9E7DZG/EgqpIFq4d",
-	"tYsXAkiQCH5OIAXCVTEwX5XVosjVmmUEMlyT2swBTDLGzJ9efFtzlEJJOFFpc+1nPpFE4oIPyLRbWa76",
-	"gULTQrNR4aLSO/fH7NzDxXBf9C3BMeGjLF8xFbbKD4vHxvZLEyFqcvJsw739nV4zsFM3zIIhEnO7JHVK",
-	"JCLZKVL8468DoFr70NCSXNvn3GH6N7EY+omrZgHskPvRKV+MZdOLS3ZvirKGv/bKmYWCYidLoXIX+Zyw",
-	"f8Ol4PeBTzvi8mlmHgtJBi7WYOIpPOV6b2Vg8Ef4GP6q0yGzSmOvvNPVKXHb4KOtrjONXngq6ONYYEcP",
-	"IKPNOtCDw3Aj/aU5Ub64O6bnYHPH9gmOaSC9DNMzvuJY1PvSIqU6YRGjqwNLo7vsuNglqK8LxWyt8KJg",
-	"0iqnbLQu2pKr/rzsgXPdq6jtO3Rarh47z8m4K8pKwEn8PR2h+nLQkncFTZnbiFPRp7lL7xBLyw9IrmvE",
-	"pfn2dsP2twjEpHyP7LfgTzBf/C/489YYd1oUTEIohmgh8Il/uYXfsTsm9wRwdOd/5dfEhtIeIFgSkr2a",
-	"urr1nn2gzv/KD+vaCbnIsyyUVvca0KgujQWgn9tKafCer+ldW0J9P8/jEOd7H3wP+JrnjtsvhMKFuQU0",
-	"5g/vPmI3IBnWds6hJB1AsuXofvro26dPLgbBt6VkSyZlKMzw8xJY2rooVSAg4+hPIFshHc4caYgWTOtO",
-	"Pbh7TlIjvmOX6tTL1AhliDgDgJ3YiczMFllTuT3d6z/37dX3db5T56opq0NozhCH5hQwz4gMrFHJTvbx",
-	"8IEUznGqT8kRbh77YP9NeURek2SrXNlIZfRLKAYd9nzQ1WiW2/pV3YabjCjTnHdHNRMUn9aT3E24QF/y",
-	"SjIvOAIBcJSE1GLQgq88G/T7+7IwypjBxe8eCr1v6dZyamSiLQNjlv7k+Msp1tgo3KVtsGcIY2zqk8rE",
-	"2IrYUyhNogxIrVr5dQMPIiWvSyrplmkme1JotKxYYDaPLNzMUsm0ul+5/EBx3GgB25HlsUf7cxsZOo2J",
-	"K9myyFfrEPHEmqWbCSeqawnp3EInaxhi/5JCdlZW5/x5GvCV5a4FJkkuOgnZ4w0u17dYnrkISPJb0SIo",
-	"DQuwi0OM5+RCvTdqE3WEQ2zAuwsr4WbQe2vwmGkvRLScXKjwvasWCudZ4+/GKCFozWEMF8RVAPACibPK",
-	"s03V+Y4tgmHFMG1Cnq5x3r1EXGjP3hK0pGmu98EWt0ypmD7UUP2NhVV9RGYFqAGpHGsPUOy76fFDs7BS",
-	"dSzWsjIEexkNef7Z8YAWAjBAVF8aS0mzMoHYGF6cCVhP5hgbGQJ1kCc3O71CE2EuVhvVw8eJUrJguC2R",
-	"YXpL9y7RLrx1Jur5y7zFf+s19J9nAUCfwtOJIZyRm6/FXYkEWlKsJN2GGU17+GnqnRjmszyok+K51nwf",
-	"ykgdum3JhZzdpw2A9e5iGzueR/yujXs1EHPMdcF67v7fguWEolkXwOwFrgYQiNY1Na1mL3zp+ufRa6TO",
-	"Aq2HHJHClWNeuAfGZq9HViSy0DVR6bLSk1zFhSP2HPEOZPqYT+mW/UlB98FFew2ft2rhW8eMZC1mjVMV",
-	"vRWaFpMGgL9o+j9UUtyvlxtD9TVo/ol1n8w/qhKxy/N1OPuoZQa0XJo2HZyzOyYTh6XKAw+GZ3uYDX0g",
-	"A9R7h+oFX0GuNPhlk4BmqsheVOjRpGQlKddE8IbAr8Yr1RnXE6Dk0bRgq7nPewIEnYN81Pl9H3MKtNkp",
-	"VgJIndWCh/kEnR/JvbMtAK0qVz1CfhKPkd0vX9BlhG8Y4zPqFvre5lrVgMTdWhSsxYEAtaKqLRaOAkIE",
-	"u26gpQF9EoWCxghE65wHp9vv5+Q1Mzsmr6kavfrq/s9a0YBvvn4+zFEwNT+4/xj40N3sFi+3cPMKBQ60",
-	"OCffV0VBEExpxkH53pJB+rUgkJiYs7xhcMK1Jly4BQG/hF9suql15xM3xI+RxhH/KAQH/OcdCwcOP/dN",
-	"j9Cf3rHXXG+jdvUY1559tm8YDdQhiG80WiNJ10Ig9yvjLVMykod9sNIW4dKJZmMkk/xNLGK+NlvVJqQc",
-	"N/0OKM4xNSYYCYDP59sRxEMf6OpNiHvI6i2uTy0/MTYcWQFksBxrdFm+C6DDJDknkMqWDFtfx0Ah4CWT",
-	"ftHnyoiar9ZaDqoF/f4POXVE7jeL/fHkefWSWe68yTDa5veINBrDTWznqHGLeCPpwCgiUFtf2E6kWVjJ",
-	"/aK6hZ2qmx8nahdQEF0g432LW5h0sH51QVYoPCnzO6rZ3Fb25YxB5Z+F0Gu/cLB5FFQDotaWxbQDKqaa",
-	"Hu7d76imZCmKjMkOU9zDOyofFvnCubuRcFuTVX43qjB9MstyCdCPfQjM77/RnhIJeShKfY/3IUHcYQ4r",
-	"8hzWpscq5ywhFc8/XT58CMOUFX+Ivz5XIt1Mf/VSyBXTwaSFFdPtBTULKXjKWsXxgecgfN24AHIrIvlk",
-	"MCJpfja3oMyQh5ovc7llGfHSfxNy8+P142fPL/////f/OyfXFnxsBc8CjUcVq8+50rQo5rEVeYXfk+/g",
-	"e8v3VeozM1c7L8Nymytlr/TQNaxUuZYWWn2QbHV8albotzYo1NDaPXv25NlQCqm3dTsvffL46+ffDAeV",
-	"Kx7dOjm3BWgSAuJ79K5R1YKzkOr+3ihuQBaKtKO2ZqMNWIKXxzMhz7uMnuHK4QFheC8ElgyxWh04jGwB",
-	"G6KqTHSafv50Wpzc4iTg5d626D/cj6DUV2o9/p69+TEC6mnf5F4ibFO6yicctylY5sZFBoFQnKR9vQfw",
-	"t1N1quCxYplXE5JzVcI/cPsnpCoLQbOE5BnjOtf7hAAVXYKV9BNiSaKFJEXOw4Wh0BXaE+lRNM9c8Qdr",
-	"A8L1uK0DnAFd/e8xf+NRalyHbk9W3K5QJjjr4wPuqu3s7zOcY89RbSeg1bleEc756oOrGfDlIcjjfYUn",
-	"yyg/JrsbDpJ5pVjE58npls377LtSsmX+KXynQoZOSkoqNVnsXWkkJI2m26gQHllh8EDeLLunxWlXZZ2P",
-	"7mrgBTl/ktmnM9PC2R2Vlq3jL4dCdO3aPvjmo2LZxzL0zcv65QdfvXe96RC3hW4MNab2GSQjK+IYLs+H",
-	"i93YhexC+1sC4EmL7YofOTqaBaA7G0cxYsTddI+H3HRjoUke6UbEWWkWAurCgPkvRdHUt7sij5+GlJHG",
-	"EzmkPfk7dcT62/d7Nepa1Kyj+D78rR+w3ay+jhcLpCxkl+Q3o1GYH382G32H7inbsbpEhWLFMiG/8c/I",
-	"5SMg924pGSNoRZ+T75Bf1m+vTaC+Kquz3/jnji50ccIjZRozeQ8TuLd2EzZANrFkT6dYD1jVfdV6fLVp",
-	"XpfTGaWu1XfpaQrxBHoyrizPQYdO6jVpjfILeU+qoniPsfZ46npVMKTDbGcTueSGME9HiKanToM1Wwr8",
-	"Ih2m6rEOP0gbFBGkdwzz0PWa4RtCs/K/zXzk4ZIlNf2XNkeGkfUddTEq6tjmIF6idiwwP46XYpKSVP8o",
-	"ou65AkrhjYm/vqqrlENcZkf3LjzVQQB4Jj3o6vNpFaZidcxMT8x0Ga0bomk8MVoZyEQh0o0r9eJ6M+59",
-	"AAsav7dcSm3Nl3BAL0j3ljqkv1BJkyAXTZDflrE62stK0SJeD8dLvrPFTWKeiCnQDEa3KswAY16EY04I",
-	"VWRJob6cXjNI/uvsegzkNSE/0ywE+wA3ZGVstxbg+jQ64LKJI05DC9RApCMhRi2siF0PT6Q9Wa3FyE2T",
-	"e3lLHiInRcVeci0jbj2zy6C8C+ZcSlGt0NX8d/PDS/xPZg1v8w+w/UN1mIwyoCO6l1hqxl2yFZRbF0Vm",
-	"qzzn+pxgBA2ywvSa4q1IIOoNOA6+sdhMpWPQlNim/pNFMFt9XwuyYNZ3Sq4bNiHQwswDtChg+GY712Hg",
-	"8bt9umekYEsdL2mZ62bmzRQ42lpwf61pBmc7IGUE6NXje+ontrdf/MjOiMDowac275L5PBMMeQHN28Mr",
-	"4hexOPwWpWrSPMVrdCFsqL7kph5Hvuemgw3tyIeNluAvxs+06VkoUh48Dep5s7/z5yppdll0q7/SiH2l",
-	"RfHzcnb5l/7bxjsdPieHVcHckRrx4Liv52Op+sbl7Q+3w8NQ3raQNlqPFGJrtApXTCCm7J+88EMIEt6e",
-	"Nv/vVhmHkfwBv7p1P4Ve3wjQl9Pn3xur60Oebligu8c49XTdVn+X7HODzhavg0e5Wbp0lJrJbc5pgcfF",
-	"jsowjbaLFx1SmFFif3dp1HchdUMd7TK5M5YWVDLVrqM0HHDqUn3E6oW+ZzTLuYUzT+Rms9b4eK1qrfXU",
-	"LL1oYevjonBxvHrXLDfN2/LXoXnr4og89RtI++5oEcxke/J82PskmZZNnasJbiu4v+Ylk7nIRuXRhQsT",
-	"pZMX6Yi1CM33rxPTAocn8/PIDMBmG5wkAfA9S485YKbkipY5n2OCdyhcWyG+XtGthd4ra+/mkthf1eRg",
-	"8JDrvuNlSUAvAq1I0xU+XD+zZZSb9niLRry3Hvd7Lye6w4dW5YXOeQSNGICpeNTpivzx3cs3X4GZU+m1",
-	"Ua9yR00BBdOwYIIF8QJwAbthKQ9h/JiPJjiL5QX1h7PWVM19OEEctBGCRrC0kpFzJIpYN/Zh5Msw0tux",
-	"A7jXdTqd1Gvwa8/KnUINqaXgS2oh+IojSAL+ubJG3gpto9NX1v6gDuBFNqxbgNMcqc+HxXMQou2E8bBo",
-	"LNidrngseGMot3k7QAkDnLGqZBjFaAckCpHSAn787NmzZx2oyQiAkr8T2j17V9Cckx8/fHh3RQohygVN",
-	"N3WB0jAQyO3EoA2Beadw7mkhWWYWozPVTy++fX4YGt3JXLOfebGvy8v6+3Ag5haCofRJ78mR22M5KZod",
-	"OgK7XTfaN5QP1r8/YSdGimVdk8b7ntTZQCC6cJfRVRfk9OxZMC2urgEJYTYEKNVKxbNhPaumsq1b8DjD",
-	"nHWApJoeOWTQNojFGK+VR+cEbMG6i7YLEgcpRmW6DmwjKmvU4+FEhdr6PLCmIfkcqDZuS07sWFGEGb0n",
-	"XSYf6CrsRdfp2hag7BIzuaqH8Ayxk498mTBvYYcX8hiE9lQf+LuIxSHctZDlWHndhUjg0sjh1EVYX5Gr",
-	"SClVLcRmvp2U5xiZDlvwvtlYI+ASkJTvuhDe+vjwL1TmrsBQWNM9ZF+lRdVXJy+lmhZiVQFQuBSKqaZE",
-	"OfXuKS0mJPRHq2i89xN1pqgSWDOvo0uIrh1fw0271tgBEZclg2t++fzrr79+/Oh5vy033vppMgFPYv3Y",
-	"i2YShAXd/L6dF8eXbOkeiiF3irzQbA96SysHyKbKOcJAPxkMHoY2MeaEhZVkxTvllL99PKKerzGj/BzS",
-	"sEXWtbPcmezeTHKuNKNZ87lm4VMgfD7fQQbADQj+MdtulD2BT4c3zF3OdgEjT1Kehh05VrGYhkAU220+",
-	"5Lse59qewgMRhLq+r49OzLtADM+sp+LDJMCB6mJ/bV0qp4i1cb81VYordxhSOqIpZuPACwhGtStac835",
-	"vm6XBOQtbVBYxELoa7WZeFTU+LNJCLK6MtCkIi7dOiy26g92ITqmN8ESsKUtyTSqms8JgEUUvFnYUrir",
-	"RUuwaLbNuQPHh+TmfRW6yptC8gEMR5nPKxneTH1HwhcoUzUUn3IVNAbLXRxdY3wAOoRX8KB9VhXsBp/s",
-	"2cnmjJhvc15pNsbZbY9124N4rAq3eqvxpIEax0CwQdmripPEtUAkv6AzqSqOqPDQ7IiOwi0ro7EUTKkG",
-	"Btu7aUJANlcVB80WiGcwRVbiivyQ6x+rBXz+Q65f04Vj0rBmasfoexL0DzXbMlDlFL9kltUlV86EurIQ",
-	"tIZNS9OVGmWw9td6HXQbTdm18VKrg4Se/s4NzIubDt8/YVVK3FRtv9ngIqhafxvtw7KwEQV5o1uaseGE",
-	"r5BP6x6n0KGpq+nKcTGj5AAfdJUXmlCFHhzyG37zOSG/oRpk/oX6nfmXWgupP4NM/6bp6nNoVAOrF7tL",
-	"8xVH+1e0waE1eig8zcidiEmegQV9Nm6euyd0xNbRvsOgtnq0cKzfMMdX5MnFwbnSmIpPn06jzhx1DcRO",
-	"y2HHZScMbg5QNNiAzh3rd0ESF845tbi+CN1dr8/T6itjLpDYjvsAsXjzHUqy6ZnZXQmmVo/UxTyXqXlf",
-	"dPLqzVdXvASTe5aYfxTU/oNR81/GmczTsBe2rbP9EjTJJJhqU2I3YNqF6ONGz/MBLqpAIiLsSXhaTpS0",
-	"Nh2+Z4vZDpLr2ccmgJwmKps91qFYLuOMeV6OisVwowyvaWbRkliiYcGWwiLkre9jZJnsjP1s3h/kKBzF",
-	"qgUAuFHYJYdk6xAShtyrWOwu12TBVpTDLQO3cc7J7b+d2YyDs1fZbR0Bp1WW6yuXYU7yZfPrxb6vBKVk",
-	"Ctz/oY4sc6mACAUnPddI9sAywMQqTffWUdXJbAA1Aox3cP5Inw71wMx3oNEwJeowm8gx0LephCJhHpEv",
-	"z/KLNXscMcmBQHrpe3GykrqPfbwl7yv+QmxLKvNg6YUmTSCgOQL6NMthGxsJdd1MsDwk4i4KmrKEQDtG",
-	"IOEfU2pbllSyLJp2sBIiG9uIOY4bzO2EX9Qic1BRxIL5ZcWhsHyuFYH42uQBjpGzw7dDDZm6bgrPsKaa",
-	"DYtAR5wrFoYwuVdjpRUxwgfyVqcHRATvNEY0v0cF6ZubH38Uk0O8YRjCW7qF1H/LMuFm3svkm4grCGMv",
-	"Hz+OZ6NOh65Fg/l2Zn5i+9ChUDOtBIO/Sq3PNmy/YpycFcvGfGzRsgTpGBxItcZmmKZY9vjZs0ffDiqq",
-	"trCv37vgyFJJNXoJphTun552fJxbbhx+bnrRs8gh5gpeYf6ptWsx2wQvfqhxeNUycOoYVKwu0NOL3rJA",
-	"z0JshP5JFyvEMKnKSHIYMjYXkJkHsmF75HXDql7AtO0YMK9sOTexxFPTK4aEUS4qGSnYEhgrPTF2Ehb2",
-	"T7at0N7Ca1gr8ZWTngnEXJC0KFcVUkzakx++f6DIsuIpVH0ChVKy1FwQgZSpdhBqShhUbGl+HG3G1MqI",
-	"cVd1KLKIlCODBUUCxrObO7HjSc2m6ibSqroBEbhfGZNqalVPm34TNlOi5OfBfMfQ9B1TIaVLk3XHuGYZ",
-	"VsqDHcb2sI/MnkJnSXAafTbh2LuPuLijV+2xt+XhERDZ1T1lAIpqG7E0u7kbas81/QQp9lxLCl4uvZZi",
-	"x2eNsNfo85kDYoC3Iq2a+pBUrSPWVzhp8XsptuRRnXaXL4ktahGGHsUJK8MXd181Cq9+7LQj8V/pHcUf",
-	"1zU8lc/g7hFzm9mkOWcycdxgxm4pmNHpicxXayQH63Ihi3QTcb3ha7d0D/COOn8z7A086pD615uf35Ib",
-	"uO3deW/bOSdQU9L8eo+Xeu3HvSSmKXPpH2CMjjnA2j16Q/dkLYqsgTOphCwqTbjgMWSTX8LJnKiqdz7Z",
-	"J7NbnaPhnFgWQC1FYaxNzsyiFeh5jUSp7n+iNa5V5eU9YQfNYqtLiGU0mC5GWwg974ir/aYdPZqTly/e",
-	"XFvZFZJ82JfM/rUVWVWwc/JKKxcfa26lXFlKFxujaFYycV1OnJQktdaTeG6cBFXBQqwweCGZriRX5Df7",
-	"q89XoXswMQcCLg7LElJxSMc9iDHEsOCBXJlIXEFYPpo6pnBFHl0Y1a4dKrRpNhdHBRBGl5ZuzqWTwM+w",
-	"vQ9MaY9dZGL41kG4HLzXpvN0RRg/tsw+6MdrS5IRiYJpFlN63HXktW8eD14oJzsmRxlVvgbd2mLHyaGH",
-	"eTyJLHXW2blhO9q0FGUZrBMLRFEOYidslHLHOlbJmNosYtXn/n12cQHcRBPpJ0ZeZIc3TqMaDa+tVxDo",
-	"iDsjdim4BR8sPtWFVgmAkdkVa7rUNBqUgQjQEaJjI+ir8Pc/uKc/J/UvIzHF44gG46lcZTY5knVHrbAP",
-	"D+wXeHRS8XNrazfTkHi5DV5346vxgzf3E7TMDu/1bQGHzK11pyCB4i0tyjVdMH3rCkeAA4/80Z27+ACv",
-	"tkzm6e1XWDTt1qJUbgPcJra9Fg7Oa2KWzNbMmAkLqtjzp5Uswrq+PRD9c846V9xfQSaNWPbHa6iZrYjS",
-	"pv/WaN4qVtwxRf54+9e/3rqgHWiEdANagoLEzJyvCN3R/VcJuf3L9dn/c3H27a9YL93OLFTmTsjtb48e",
-	"f74lkpWMaktWB+W6od1cX5Lb169enJkmfv3t6eezv5iG4DcHftjnwyjKiKycwn1tz4B7eLChgbd2jzaO",
-	"0+t3r+Yffv7p5duZt1Szf4cZsTM7//W3i+T5489/CG1UbHc6fuz4w6uGcR9e0n0LFAKoTD9l4qt8TDZb",
-	"A8gYs/bRZDXbTHzZf3HjnHBUXdtYHLArwZyTnBNKfvrFMsqbb6DhcwKFWGXF0aSBIj08ZUlNXbRgqxz8",
-	"icAGz0rcyGLHHZl/Ksp9neegOpHileDsinCBXmVWKItVckZDIBJ5hBPYkTAEaG6pXrtgmSPTX7DCEmTC",
-	"4eQsO9MRqs0xVDLO6oKMZjUOCMPNcTkFlw0ddHUaw2tdl2LppU49RSn4Psrge5aJdx7HEVFyyyGqvmRN",
-	"mUkF6eNFZro9nl5JgxLOdhiWgD3p4rm4udC/wbLcSF8qypxZz4ZF/tWW6OwkLCeMa7kvRTCy16roBZPz",
-	"wO597aAg9lNi390wcqWi4tqGy8/Jz5xZKCL2xJa0al5OqCYUEy2n9P3uflW82SctKax+0P2gNNBfq0Oi",
-	"m2XOM2DspdyFfz0Oiu/e3hBF920zaopNjy1O2chhWXcNheR4oFYY+EFbojSJb4frQ4j04+ePHz192nNi",
-	"jzo2Xds9XvkGLFJW6n6KPYoxSDYzKz/Ps5BP2DzV5pR5OpTi07TXv2G3OXfrFIihSrp16ZYBpukqXdta",
-	"Gy3pBQy+4BD1Nbf0D+8+KqLFCkg7m7DXospWTfUZR1hWD/Hpo2+fPrl4OpHSBjw6uY7WdkGHvL2eHyhi",
-	"Hna1QdFLUUqRMqUuzalYUqjuofIVpwWOiRslpCjMRU2ENMYRy9xvWASYOykUL6Q+emOwT6VQAwwqYztx",
-	"Tw4je0TEqYwOyi7TbC5A6Q4iGYXQEDwhaq8027oc1zPzkytyJ4pqyyyNz7ZcKhcMDC8IQgcHMb6OBuno",
-	"4qWSKVcvJYCSWNMSqjbWwEcrRoTxTF0RWuzoXvl+aMf4ijU2ndVPEaVlqyrY1F9gynRqtWkPPQeA67/w",
-	"na34llkyg2Yj0ElRzleSpmMSkv1x+Bh9xjPLdApHBeyoxr42/d7kRcGyPt/7iCKd0FdsPQQl2qhWB7Ff",
-	"gHADVaRVoPmB2/iXRqWiW1bn1t+8+uHV2w+2NE9PjitIYqxQkfIrFaHyQjWStYPQuL7Uh9ax132UNU7l",
-	"/2DHJ9Mf3J1jdnm40NGf12LbWhcIqlIVXxjTTr0s3jKg+ugYdVNRmCObrKSoyuAK2XPj2PN20pkaW4aB",
-	"k8/dqilFsxmt5hjlj1pTybKxfQLgdRzDBQhU82KjcS8YmgsZkqpjCbQYY3nkMhgnJmOZGqypdMJgGTb4",
-	"fV6wd3a1jthnB1lqoqh0mFZpslnfYzH+yGiBHRhLQ1Mz6CtN0jVzzO9QMQq2nlFSgZ/BYRpsuNfcTaq5",
-	"XnIVZ7GBTJNYKdk1dBmpAmrLDhBxfA8s2Zd4a93ae/QS777bBNRK77Z0sWn2ychrfccF2OfqSerbHnYq",
-	"g9rYCG/DOyN9QRUHRqEmEsYH018BL495pu6AQKQlJ6gEZsChOpyNZWnZ7cS4EXud7RG5V84f1JE44FSM",
-	"4fZCwqDInWXHqZkYc+lUgLad+0/m8Dhgba0FKGReoJPC1k/AR3FnTXM8HEpdmGI0REcutEhFQGB0Wiak",
-	"ykpzW6pUlyM4Eyzrq2tynBYPv5+SSNdhRwo0GvPYhZUJsxJNuUT/oLBaxZAiEAhfW4VtBzhe6yEwJx/4",
-	"qKesbZesGelCcL80e8/skqZL3qz27MXTBI/QMfzlOARcZ8XqtUUEdpGnExix2acRfNiQuQSP9vTnndMX",
-	"AtZ0NpGQNL45e3gMOsc2lIfByMBubYzeTlocVHBwxUdHUnolbkO7YfXNx+Qw3VTmzTqU4KVmrEX5kJZ5",
-	"gLZwOCQTDh0bnen8DfDbIcb1ytyXBVVrZL2D66Z2xj0kZ2RO2lyeS0b1w38Zw90wllSy0b3vE74IRJ9y",
-	"buRF0xUYpj4Ay4YB6syEQ5bP8JDuGxLxYiFTYh8n5/tUTcBr1PE3gu3TNdk3jDHg4t9DLL+HWH4Psfwe",
-	"YvlvFmJxt3dvJqJ56D1b/h6T+T0m83tM5veYzO8xmd9jMr/HZP77xmSGScL/yXGaXxoc/2gHdBzC+Dex",
-	"iMUpjJR7FNWtw31NwQ5CZ+9ljT7FSIpNDk3dcZoJHk0WqU3UsanVXw7KaGMCrk8B6z1puy7DVrAKr85R",
-	"hLaVlIzrvlLAcMsi3VVqTiC4W/OIsoGqe09QbCHFTjHZqlMfDnAdUctvKcU2UiHacr3UlFs0XHZ4LLna",
-	"MRk6IeaoFg9Uq9HWDNih1fPbLFyPhBxVftAvbeP7sVwRgT53obvw7kN+DW14FXZ6xncaz7waR/MV97zn",
-	"K/6Kv2F6LTIV5uOOF+2CuvxZtwp0b4fhde/s7wb77ZXfat4VH0bd7viAYI/z3d/vK8FUgvn8uUIG1LHu",
-	"9XY+lNdlIFST11k21acu93NL3tFha6WWK20nqiIDLQD3J6paNhHXXkUnMH+LapXz+VQH97TnP8dnri7r",
-	"PS1bIRNptQ1eGq+0Iv/39ZvXxD2CFDa3VtkgtCyL/a1NUtFrtg2ewc41FfDaUL5HlwytcfhAeQjXkwqz",
-	"W4BC3GLlcFwlyczcuYUKGoKR8lCdQgy2PkxdF2pCAgcsfiQwar9E7+qCobEpukROR8S7A3V7DnwTjXT1",
-	"1BWqg8BYuw0U6Bh75RHOBI/4YYDPgbr8HiTAMtNUKTZ5qnwCmw4iBPQg9z2+NBVtRWj8e46JhyuyYaW+",
-	"RzjcpdvCTmi7dRsd1AsqudlvIudNzBx2ZyO+ib+d6pPh14FD5yRXt3+I3eP+tkZAly2GUV6VY1hHX9hH",
-	"oWJMxiLwnKm8wOxTrued9nyyKD6dg+ZdzS8C5YtkrjXjicf/QipudmtxFyF5spVp4myA7QN2hrafk5VZ",
-	"MqOlUUKgljV2LMppNLbqWJy6yHynaUY17bFGsGdkR7lWyLXdoQclN/asoZKRv+C++HU0Pecb7EEVKYjO",
-	"hgIcRzI2dJQaJBYXnB2OIsQmpCOXb47wCFUiRkcB90eHxNTMJVjvwBsGUt8wHu9qpZCuTBt1QFSzTnhz",
-	"aMu9o2EgIFzNwcpY78Cx5vc1IUtgyQorDQ3n8lBfLC1IwwcXqZg9cf+P4002HWgYk7Wr09zrm2BK31Tb",
-	"LbWnpivHFHfGCWn3SeKuPOW8NsEbv+KZ4MyO9sAuwN0F5+tZVQJNOMhJiwqld2oqVbXrnk9lAUEWXKww",
-	"VYtM4tjNcEbc/vQInPFcit0h18B+PjWcDQdiDF7RcDqP3+2/AHGfrcNtXcZLC1qBIv9Zw+y8pZ/85h5f",
-	"DFFk1t2NTcKLNUP2oG4QOGPhep1cYH088P4h4Tho9uHSZjEaHIbg0F33WJcC8eHjT9i++yRWoXOKJPbx",
-	"OQY8hVAEs5eaxlNAwtfcgqWeELDlEqO5S2dCQfxgRyVE4ZAvsIbG7QHDfk6+x4XZMupsEiW2DB2yNjBX",
-	"sKX2Q23mEEDWBzwOGj750JVfH+qBcryljQ9hfx/gvXNOYHBFzpRfWcA+gTGlHVWklAwIsgldMxrgULV9",
-	"CvmnEf6+oFmxh/i4aU7L3LS1ouYwtFgAmEVsJ+wScF7JcaebU6ba/blVlGcL8ekWLC1zgNbh/TquqIiu",
-	"JE/ILQRFb6FzO5prQC3kGoOlEORtsNNuucqqAK0M3+LY6r2af3hmmrUMV/sTR3pBHRc0uje1iEr5+0gV",
-	"hFqX2wm58eQapF4L5N6rr5sGhAXYM1di3M7COEG9qa/mevYYz1DYzTzaYokV55b2pK6l2G4/CW0Stckt",
-	"N5Wl7Ix0Q0i6Yi8KW+2v68BZOr6RKfhaKe5yc6kzORpF5f8mqd8bWsIPGFIZXbBzUeVFFomf2upOubY6",
-	"nB8sheKJYSh6Tz3PY0InPcEwlf+DjS2bHAw1BeDskUkNW9KHEvBfvv51PxB+iPCETtauv2TlbGh+LhlV",
-	"ERfq5EDi6etr4+q7dr0VbUUj3cy6KYtI4Rs7lvpABMw06C4OHB08xz7QnE/lRfoJ+Isa0L4CIrIW+bsW",
-	"BbBVBfmJUAXye8vF3Ex4hoWiSnCIzP0Pfz3ksvp0Zn59dkcl4GBNM2/FTdPKO2jF++jXxoHi82YNV5cI",
-	"0m09SUbVz7VjDa4ao9vpvv+VpHxC4t4P5vGwnm304Ynuj0kAX/eGus+xSTiFLxIm88tl95jmv3zqyJdc",
-	"2zFxrYFkZTsPJ09i0HYjDK/viPQFaCy8hNuysOH4WBmHeVQ3G9qW/7TCw7mQud5H0rCOoBl1v4lUDxtT",
-	"a2Q4l8Eo4KG1Dx8c7eiIVysJmml1eZCr1K36ac4YK0HHxzpcE8ecJQdCOmZLTz2CvnjxHl+CaxioS4Xr",
-	"gdp+gaI3He+bPyGjRDewukp/35STbC+g59iK2M+aKQDWcSYhRSchjy+efkMWe80gn2cbxmz0HBeqyvWI",
-	"CxsfS5qLO15dAnm4y2BWqa2kqfqYsq2HERzlCXl0ceEPbOQubCY5FEa2nvWJTnhZ8dTdUAd9lwxJw7dC",
-	"ss4IhAQgOpPEzpoaAVB1fUyaKfO7EJv3m2ZofRIEq1mjOZ0b5go/8UsX0KJwGf3mTELhq3Nt+lx1gTAg",
-	"lZtw4d9mtpxxYNpxZUgT9HIKXuyJaSOKa7RK/ljJ0mvJWFC2hjEbDbv6obscw1IYx3NhNSE91LKx1xCs",
-	"hM5wQTIR3LSjkhsgs2LTjszEHdvWcxVGmbBgIuF1Ubgpq1MEWw7r7QhLFtv23GqND82NspaQoHC70t0n",
-	"qP97BGj1S0JOe3U5tsw/hc/tVJTDrgkzazfwZLgmqvMQwmtcoy1XW3QxjkKuurnP+TwLIv1fU3MKOJJj",
-	"zB66ExvLcWOrMTT1SJ4/uxhKVHSTGwI/4hvMenVTwkdUk78PCnfy6n0Z4G4SyWVor3HAkhu7H6KSHSvF",
-	"P6GUui/B2Fx0HCdR7eEV99Drm9U8jByZK+HWxjuUA6965625gIHXZUv33TLQ5lStinA5go8Yn/iuVYWw",
-	"my+iyiqm1pCMarqgihHTDpYdBScx3Ssvvgh044jz1Gva1AM7J29tSojN/yB0gcUu7RaH/PNtzknG0jyL",
-	"pasOWc5LUfFpJ64l1g/CUMyw8cas68JQpclK0KLJpMdqZ1QRLYpsZIWYe2+ack1V31kGRSJUDfcBBM8D",
-	"RcxWV1c2pa8B+MAQMIPHS9sJKiLxCpHJrKzkKhhkuG6vbVP9fCViC9144w/VKptEZKU1DGMVu/m0lW0v",
-	"alvYR66qeWkQqP4BJKdRmuNvORxIrL1WQ24Bz4/HJh3WdO9VE4TNdOvUXwWx9LZhIxShg/DgTDrF6Xx4",
-	"0B1/Un9UoeQKmur8LpLK3sd4cVzYUpUF3cd9jQ6A0DslismfzHNOL1X5ihvN6ySqqRTFoALzXlhOM0a3",
-	"k8IIEaefPyu2BzUizC6Pe9mgDlvPTgDGgZg6gHEAcn0l6faSgI6hEsIFcQoU/KEwPamF1GBSgWfykCnH",
-	"u5sVkycRfRVOEjhRXMM0P90X2eyWOszdqlQW3jwdLpOzLTU6An5/UGvo6YiN01WW772RfKW/m3SCs2mJ",
-	"KTnbgcZWA7ZcSZcDS6NrLjweU5Rn/Pbr4ipFJEJsRnnyuI0zWobld0TcBhoLdT2aCw0AlWHhx8dCLf+Z",
-	"LdZCbKbdBkfl+NrfRGIsQxowu2NTwoJvhc5T9vKOhYODrupMRM0sGDVapuPF1bb6j0sKt2DDg8K00zad",
-	"nXm3744oXm6ugiaeNyoebe8SW7LGTqp3t3irNHjB+APwcAx/sxdDQdMNIjo0k1t8IV5dobvCNnaK68KJ",
-	"9Je7Mewb7ndptDRfWTFS8YIphWX+RpmJAc5g0PpzRbwnD6ipk1Pvroap7PHFAB/WERvDk/+eAdunxgy2",
-	"KbfWcc3kK66aEAa59q81xNgKc/0JziDmYSxLY/FvadYlXAxcxaE7zt++ocwHrqEYNAQtUgCzYedsCsRv",
-	"TSDjc0J+s1Ng/uktP/x5Z/+BNpP512Jv/r+ShflPkfON+S9ap+ZfxvIy//2bWGBR59/Muf75cJihCQ4m",
-	"Y/fMZrDVaUX8wnheK9Y9W3hYH+iGcgrFkOWJ3TG5R7/Cjio3HIr1tiLm/wCPZVguP1j2JvOmDbMYM/NK",
-	"I3gJJozFPIrJbNdc8KMOza6aUisnrqFfQ/kZiqWVzPUeisvjHKqGISSHAtJCbPI6wno5s+nYc/dcc1iU",
-	"+U9s3/KhQi9huhiV4OG1z661LmefP0MEfikCGnazSEbmPr5y7Jg1ISYw4GcCfDZEr6WoVms8Uq7fvTon",
-	"b4FfkkoGpJGI601InuFnHz+++u7u6+Sv3OwO/Oj99y/IkydPviU5Jx8/vDgnL6UUsvnu26fPviY2vGYp",
-	"wihRyNx6m4qM3aIDEpJmkCOPFcAAhEJ5/lf+Vw6VFrHK4P9h7+2X27i1fNFXQfFMlWf2bYqU4nxRNVWj",
-	"bSuJJrbjYynx3Bv7mCAbJHHUBLgBtGiOx1Xnac6DzZPcwloAGk12U/xqSk6y/9ixJLKBBhYW1ufvx6XA",
-	"YCUXpP+xTYdDpnWfzCcS7JQhYgieg6byBo2LNDHhsIVAlAcyXZy8E/1ZPsj4sN8jQtpfFQ3NVgYJFyek",
-	"r1k26vfsGBi7RdgulhIuEhcAjUhcpSKIkZSQCVVTuORGdGi0HQ0CaP0eBtL0Cel7RQ4B4x55w2hqn/BD",
-	"nmUI3MC8rk/i31NRuvNIv9CN7lHvRNWzio89CZeI/Uztw0Dz9HvhIQXT7NS+T/RJLNnFdcLycAAIsBsG",
-	"iVxgwIf8pmbLGNDn+HwOEWfEOMXtWBpDsTtGs2g6G76TkzHYPieDcNhQuUAmGvARTt6Jt66/HTx+kCkh",
-	"DUwZX1CTp92nJ+TCPQCeBvp9KGeMuMB/EEXPvUvJj5c3/hbtf2zDaH0QbhhwSIXPJMNUFULdpgSm59g4",
-	"AShbkP7lDR337RRe/wrPfH754vLm0rFLXI3agBHdx1zbKNeeT+Lp6dk70Xe6/sOUUQE9R33U71pOGRwA",
-	"iP1bfTui2lh/1x8lePYrKRgO0CN/6xfIgqgcHb6UYoRm0MRy8k6EsLE9oxqQAvv/0X6F6rD9G2fz9oXu",
-	"kVcXLy/7dp21bymjBlMk9nfJai7FLhMPZdg0T7k5eSegZXDIBMbVecqE4SNundbWxYwOJ6x9dtIttHL0",
-	"u7iQpPU/L2Lx0djy4GG7NGKSzpicZcwjUowVneI1iM2dLfuGv8xAr0ZM271W98SNJmdM0Blv9VpfnZzC",
-	"pOwuw2XSoTPeuTvtoHpre6wNpBCuatjCogdy1gXoxaAqr1KgxNfmAh70xj8Hem1nUmi8u8663SWYXDqb",
-	"ZXwIz+j8bxfCx7vzvpu1NBL4N3BfLdmyP2Oh2mgdFXGYYifw2Zf2CA6O3wR96yM1Ig0NWAmG1dmcaYMl",
-	"I1hoD5XjNEesOH+J2KvYyimMUrMBnU88/YzLn7E6Q9apjjF0sFt55UNHlgsX1zyAfLEFmdA7RgZWx8xD",
-	"J+WieJsTAgW/ccINO8+SoMYYna5u+bNMalbaCZAuD0XQ6v1eveTFRzpX9kmf369IytPVl34uBTvAfsKk",
-	"CQ3AZ7CbuDXb7ppVBrWHBYwkp08SNAZQUdIMpAd/Y00cO5lcgDJENnputAdCSUpy5b3ZvpbK9HGjAcBw",
-	"zjU7IRdw3eMtkmXn+Cf8udj1lKfvRGRIhIIiOz7svWe1ddzKSVlHISp00aEBD7U3kWYMNWOFXoCVWpGN",
-	"5XZQq4efaLiZwQzpI0Zur49omMRQjaww9uP/yBkUujkVS4dGKqhF8erjniDu56SqPAqU/BDMCcf9Wz8e",
-	"2td7DPjatb/OXYYz2oG6YQNq5FbDVj3JwSAkmypcu4UeEKHumZoLwAYpHrlZ22j10yDXv9PTVrUl4EKc",
-	"E0qmXOTYTQs+pZK5SOsWWyP5RzF+UD2tNsL4efBh+0ObVmGe2OncqwOfYfBso8++4FNuqlTmAS9Xu9cN",
-	"X6oSmvCs5JfUrtUTZb1r3aJVtdthH32pcKX2fXb9G6gQe5r+/fqXV95ypOCalrVqQrRRjE5ZekKesSwL",
-	"6FN6Bgb0hDEPGwco0JipsbKYZ9RewFCPMpPaKDmbABTJSEmMEZZ14SVMukYbVkmgE/hqGRzqu0gG8Se7",
-	"0VmNGP6lbv9St4dXt9spoo9tka4qo9WUgWEfTceK9NrPrSgnLNqGBP+EUY+++Qzn0n7OdT2M0AUGhzwN",
-	"hH3KSWk1VgbfXw1CENKOal1uP/EdlOEdU3yEcI/VOTiaOcT4+URmzFqlEFQCEojpjCoGlyEY+3A6hEyZ",
-	"9eux38/X8luvuodRcy6KiKmDGyNUsDkokmFuz9kosS5HcPhDCCMUMvmg4S1bQPc1FAIRI+UJ6dvd+5Bx",
-	"cdvHvyiIcfuiQahGW1Wvv8EyePXa7PUIY7nvV0niW7868FYHuDJfK3nnHDzPIQTPd5GWhEzlHYNIHHqN",
-	"6T2ihP6M/RVcckXI34vWkBqayTE2KFe7OHQ48TMJosM9WqPf3gAYCiDsUmiuAaWmqPLEElD2kS8XcdPU",
-	"oUetuhQRRCBnjYYaVsANmzKKQBvgYCQsfg9X1UXuYEGijXUfu9dVDY/rfLJa7nO9qriw68QQiCaCenXM",
-	"tkZRod2FDY6jP9SAOgPYQ/3Xv1zfkE74LoQQPd4YiK/baBe7A1Is6wy/E06Ue2Q4keCke3T+WDELNof0",
-	"Frn2sJ0DpnkKJQYQJIvxVWGoMBJVCGZk1S1GQFSly3qRpiUEyu2DGtjB+B6zPkybv0vkablHIAOHngdl",
-	"hk0aK6bbxkVXlnGFW5kc0gybA7aQ5os0RTku0lK+RKipc/TcSQRaNXqt0vQJsv0P1UWaYhrDailXvrty",
-	"yHY5UUwZvABYm+ZmElpP62J2V0ZDopFrMrZHycrzWMr0PGR8jMq1YamnxNFGzpxpWhbP5zDCs2ICF2H8",
-	"I8bRfpDKuj4A0CMMU4JmJFoUQqNJbbS4SfUlE8dfIY5pJK7UuSshGjPSgV8Q9nGWUXv2J3K+umw/MrPZ",
-	"mnW3O6nRS7d6rbb9398vf7x6RZ5dvrm5+uHq2cXNJfz2v//P/y3X//RaZ92zb9qnp+2zs5vut71ut9ft",
-	"/n/lgiG7PLSVtEZcjJmaKQBVaX0/OB3i44Q0HwDnDZ72FTzt9PvS03SOXkyv9ezVv/p8QdizsE/kq9EZ",
-	"PT3dXJVUrmaTl+OecobGc1Jz8V0ZyLeisYnB2YnUCNE9X8qEBjMsn2WSpiwtzQgyixXRctjUGhHc9oL5",
-	"xXp+Fb7X6V+ye1DZfUnTQyjLl8AedihVaX8lrQD0WpgtrruZ1qTysEPbTNgUEkMQAwrWHGQlPM5vtf39",
-	"LB5lXxXq6uN+/3RoCXMkp7+3/nbyD3riRjyRCtaVa52D7D179a+X+Cfy7KIIiPyDrsjo2bft7lm7e3oD",
-	"k3HzsR/BfFk056XPaKY4zVq91tPRGW19fr+LoDbqfMT7WfQKcTEGbh1rvzO9n5mkI99jnZEEe0ZGNMvI",
-	"gA5vY5qu+NCgCnZEtWyKmJ2yfMjCwdrAiNrPyj+S0YWzJjReic3tK4emshoyc3apZjRjaVTEAlVwJ+QK",
-	"pYA5OfChIi6Ia8JfXd7XuTnY2u7oQUGUapNbDaDb4o+9fnP128XNJfn58v8NH9vlwL7OzeGcrPjN/hxK",
-	"cocVb0w9/gqGntUxrmZqtzMYacYoh157S/8i0MHZogogISOeGaZYek4UczFBAczH2QILqYq6j8qb/Xk0",
-	"sY2SVOW2zjVR/eqvF/2ha79aQVgN6r8udeN6M7Z45uuIrRQNIkoMHXswaDhRuGiVyRgAQK1LFQFq1L0z",
-	"sNcfVpNDGF0K7IE4CbjPY34H953U7gJ0ccFc437TdIG7jRlM5A6OKG36KRsr67D0IeEnR6OMC9avfSeP",
-	"j1+800atDIUI/QDCWNWqufLuYpjlKSsJbd283Geq86KuR2QVKekodQEl1r+AQoqy2Hb/LX2mXdkQ9CWX",
-	"Dyy1aDelkp+Xi5CgEhahLohmsUaONe02EQHA3x0wOD2ICK0ToqQE0m4IeDNfRgt2kUNnAvwpOfdh7gjC",
-	"Hp21E/LG1ctC1g8zckUVV03cIGpRv6eOKiQVrVXnFYb7VbEUEOY4e0omMlfFOcOkaSHpVymbzqRhYrho",
-	"/wyws/WJ8PWIMltbctvKmgMW2sjeOm1g/Co5fxb6PKJs9As5XAM0EZWhN519xtmVoNs2OjXLdft1Zk1n",
-	"ptgo4+OJqU83BWF1CSQf++diDID+PVebmWASCApTsLGb6QRZxg0dP9HugPoyafsVqRKP+M3thx1zCKDJ",
-	"6+SdCBWWbi9juiw850ngllVYFQ61j1zfnpBnfpK+XD/ETtBEg/vXMUdUZJhe+5UpHevHc0AOdxmENz1K",
-	"khxIalzGNOxQrPWwjGvKmKni/dz80liTN49PwH2F3EG/mhPyFqhZMPE9YHbmzjLAxqkhFUOWoQzmwp6N",
-	"84jgBbkyrVWkox66urDHustkx4LtsyOp1F9FyhSZY+PrvtICS4pOnV26Q6jCmiyWt+xZ4vm1dBJrssBB",
-	"6fUIV44f3bWgGB1I6lfSWg1sZ/dI23kQS9C6ybtvHIChrTvAHWgwd+nd+hyltQKN64LMhUmBcbBcZxou",
-	"CZVnzNdU+I7kupYaN/bj21k/tebbbyqWdhV0tqYB50AyMKQznWdraqEgIBHcBN/E5U97QoqtCR2jwQLx",
-	"J901vDonAvDjoBPMvizYOpkcW/fB3VogTsjH4UcmU3qLxXxSDBFXuDoT7l7n8UmVn1mzAkVFQibIfDmn",
-	"URMMN0RTbj25jN+x4mpIG5CoQKhXaRk/o1iJ7kxjXyZtJQGS086cRW4U5P9DoEXAS7SGAXZMWscS75Bg",
-	"qvpuShCwCdWOpTFGXXSlWCcE8CCoCy1FhpQLPDk3uMJrtX94oIspCpXL2xAQ0obNXJIRKG18LVXAFg44",
-	"6q2IaFABJDlLiQPU7hEhixJWPZGzD0/PkM4vDOTxl7sn33lSwFY62CbrF1nt4Bc1dhp+goqaiJZ8Sa0S",
-	"Dbz52EtYNJFNacqKLlxtOFDMHdB1xBOSScHa0H9Rq3d/kApVY1FiyDBq62q9gHi81KJZMFhFyhbanx3j",
-	"e4Sy7c6B7/8Nah1K76s1q530Ncz5ESrXYnKN6ldKYO9WpAndrwHDFfYKGH6Z8tEIQSgOrGbldH2SxXc1",
-	"f93teiwqlGz8dWn+E6pPyA2gCxjq0ikebxquiSTUL9tfDaVKERQCKrJrKin8BB+z7e4mebROa6t2EPOi",
-	"bOTBUc3SPQ29uojv6wwaG9hHc0L6/ybolPWJ/Zp11wJaQ+LB/4lhoof6EJrAfBO2B6Bwkegl9AgU/b5/",
-	"bN+3a0NDHAiXzzQV7L5B/qDbG1uW5AnxkvtVl3gp94l5wwSkNMyaSjT8yo5il2xXpLZjDn8A32j9W8YE",
-	"dUF+BccNUYnRzNF8LNpY4bChFsQ3f+iIsd+AivN0DbhHhwhx4BgA5rKHjzwMsrKu8qxW93Y+uX/dW/yD",
-	"FTtwdFIJN7WzXR2SDYKkadcyYpVwbWnPvuK9Gqh2L/FEE17kBmfUTIqESbFQZYmqSZxUQKk9UD1RmPdO",
-	"crFWCuzNvqbEAcoSrBMDBoBOHDbTYIH/OCeUQH8HmG0ZhSyB+0zG6J3zdvOKdtvnfDRaW82wuyhgPVo5",
-	"WVOVKrbqeFNh+Obpvt2Vu2oiu1DNXutmLkuoEY6wBwr6uQDxszdreesPbwwWkIyVwnjN1B1TbcDUw4+W",
-	"YKr69vpR3HoN5Hl0ofetj9cnlFwbNiP/jJUWKhf9f0lIHwosCCUv5PgFtJ73AcYH8MQoee3+nbwTfYwC",
-	"9aFHXUMlimtx+gn+gLYBBzr8eFLF+NauwOG4Jv13ebf71RBeA/7J2vgb+wn8Rf/cAY5AnSUX70T/BdWm",
-	"DRiU7avnfdctoxidIpQb9GlPOASkQxiLkjGdEWiKRwqhE/K2wESLHoEt3kUUdKYYLDUExqvSZNfwvb2j",
-	"CBvVRVBt4L03s6mhPxnWto0vt0Ojsvvi/ifsBb9jAblKjsBAbDIezj4ahoijNT2EdhbQEay9PZ/xW3a+",
-	"FMF14kAFm1dBJdgx/uyZjR/5UlYKHEssGUHooDGFhoBDh15G0N21Pm+v5NyVxwT3l1hFBWCPPmHlK4kp",
-	"T4mWRYUMtCS7+m1wfhzbB6+4x7HV7C9ZuGMkn6Epr00+vC1BGwYMJ+hw5T78sGHkem19KorE2GHq1uY3",
-	"7ZkeQ4oTwQJCVegTXey7VYlDg5gCA2km9yQ0f9ytevwgsWNk2AZo6dbYI9pFr/UBV6T4m/tZztgWzujS",
-	"uzaJuGO9Kju5pajCzjGUqnaCV3Dcgc/SDeWInUrycI5/HMksk3O9/PfKdoLDycSOsQi3u54Ce+MN/rHB",
-	"ToA/lIiGJrkS1KqdcdAaDdx0E5ml92EtyrkoyJ/sF+xR8kk1jE2syuwbljGq2Z/92rp0ih+WbSkfsHON",
-	"TW0nkysClnOhw6gn5MoAdg2haD9Zywn6xQpcWdxgVTDLKdw9XWmQ/CSzA5mmhy/4s3M7qLp5NJL0M2Oz",
-	"sjEMeLnDjFHRzmdwHOE3YIzSjAwWDgKzAbWRyfE2cYSe98wdoGpUIx/iAkaB9xw+80KOb/BXrm/HJTNX",
-	"OIGN/WufibR/8k4EsJUnmmRyTNA+h3UJNvnclxoC1jOxAkC5YMpZkT4XPFfSsKSmHiVUrPlWk3diDCQO",
-	"VDFyy2bGLj86fMIomZFZRgUrBTFwRUohCLIcgVgKO2AQkIs14YIXdmeaChS8kONr2IQNP/wmFxURxB+l",
-	"fSXYZlxPD0hjN6sulIjG0p49Lz/JOZlSsXDj+gZbcMURbxqT6fCOdTMxdAkoLswDmO4Dz+5pt+tZJ2qZ",
-	"djdcc0C62+yzvwKO3YbPxaatP36ESI7dob1jimbF4QVWVsNmerWebsrUmEEw1iP/HTaKZDVoJ5VzkUma",
-	"rm2BhIoLK5dWSfKpL+og/wWpWgSYwt/4nrhIPSIuPjwC/hoHIfv/o1+RNXBT+gL0CCRPtMQTHbPORvjx",
-	"u5znL/MEV74anzJt6HSmqxVWNbvgpscb4IZ2ONewPa0D4keGWwRqA9hHA2CSBdnaUGYy394Ouv8QT5n1",
-	"zOotoWe5ukN74dnrX61OmUq1SIhgZi7VbWiowarF0VIt1z2xoZdu7KbOqHv+D0pOt/j4jdziw295aibN",
-	"unh+lZpN7wGzlrtTlou+oNdRAsJZIxfJVCL7Wy2uU1Ge5XisoWTL2c1Qyghwhg5sEAzkwLdiTxc2g//6",
-	"5oVOQp01NJqtFHkjcLJgc8KhdtY96U5mubXCPZmnJjztOZh/t2jayBkGTv2HrR09lDPu6xGhoNsXm9F0",
-	"gcWX+B3rW8PEuQZ/CNr/0WkQjqlpRDmQLJlgUkdrUfSkwpeEJPFiFNDXnsg9OM5FQSRdBNxsfAOoztCJ",
-	"Ryvwr4U8j2MusIZn9Yy/lHfssTrXdm6u+fIP0P90Y7e0dFQjrB279Q34zTOqNduIYmaVVqVEHsqV75+o",
-	"Lqv80Yc8HyR3sDeiFfs444rppa+VwdG4fdfu6ff0+9FXw/bX9Otv29+ys9P29+nTYbs7+G701ehpCrho",
-	"niMSA8GtpAWca658GiqmmTZMEWrIxbOXl9uUqr+mWjdaFgobaS0cxJc9UO6iNqvpW365jkkAyZWBlIVe",
-	"rsjEUIr9JQSqM2Y0wWg7qQoKY83hj3tw5Ryn8BJgAVq902++u19WNk6E2Klc6NvDVVxGE7Z6ZQ9spAc+",
-	"bo7eE5gXda/TmbPByZAqswTI1Dlx/I4dePD/EHI8/rAVOhXsAYIaNgt2SPEUwLl1AU1BmEh3u1KiulM4",
-	"lJvcMZ1P9r9rK07fOt48l6lUrnIhJAtkZZMHFk02fYatXj0uuNxbbiapovPS3jVhAkBJUK0J8OvMmiFn",
-	"XY9L2XN4R558c7WkvtoAeIkV9nSwc5tjHWUJV65wBezYuqjKTLER/9jaq/L3kG5gWI1Gb+vXWO8F7Jyh",
-	"rBj2zXU8HN7/U64fdgOUkQAigs6c6+qCP0VZ83Milae+iyDoE3ih2aIAnK9K+g7vhet56Gt+M4Hxb1Lt",
-	"7hwbQedgt5IPBEQmXOiU3vtu2qQnQjHA7a8T1ZfQv40xBJWLGJSXjjUZWlUoPKhUkZmzBsVKPMK73kHG",
-	"pYAIQUT86Np7sQe2or/Xzpaz9JxAhBmOAlTrYlR9KMUo48PKc2DU4rF68TC5P44b/yYXlVvYVG2oyoVe",
-	"zwkDMsuNroiQYWOkzjMTcE0gRl99h7+xQz2+spk3uWj0EkXuUDj+zaJa2K3sfFK5+HwPj6k2bFZsq0Oy",
-	"CZtX4N4xqqVwDNsO/qoqiP8mFw3ei5Asa3j/GwWzATrYYrHZTDe59R3kAONuCSql4LcAWoTZ4gimKM1x",
-	"b3XUNu96uayB5VWAtbZmuefooUNXCjKWMoX3dT3XkL4sGIixg8RlGBSA6AWyWXKN8T/sxS7A2yqiLkhy",
-	"9uVL3bNip5qSvwvYDWfihh0J2+So4ArQ3ubEEiSt88n+53PHmVa1dpO1hXsuDzWUAe0kpqcHJSUzK6KI",
-	"n+vB+uZUn5ALoph9JWs3Qa7EATWJCBQgF6kUFRGBCxjr2rBZ0/K1yQdhHk3ZTvbhF97MfUQVhjinw1BG",
-	"oeQAqetMQSWhS2whTbeV/5HcuhZ5I+egRvozOb4XJNwezSma9lAO4NqtABt4KecXiJMQ+KeGYI/NXsjx",
-	"4xHolWjMC2tYihwYKo1EVi9XJ1hLIzvCIvKKSpBuUvCdcmG+edqKyl661WUvVUNkALBcOcRpt1Qe9/X9",
-	"pTVNXieu8LRRQ/aFHBcVoxRsh+QA+B27HCED6cC1CH6U/G85eKIhOm/PumAq8AX++6+CG/IfL1/gJYNi",
-	"F/U14U1y2u3Ct3UJADYYKlQx8jtmLd9D1Zq3qmVunFekA0zX0+7TStvZnoabPXKbTd01DYmpfdU3AMLV",
-	"HLcY7Ldb/iCohxdNl6+uFULsnaLkjmY5OyGXgHFS4AlBMQZUbPv4jWO+WaoOGVfaKGVqByeRj7olBefY",
-	"qH56BWF8DxXmTikSG9t7csyEXUK32LTRpmo3eucT/uNzR7E7RrN6i/cHaGCRZJprpK6DcLYkDncrri5C",
-	"V8u13ErjWm41nTvTFvhUL1DuvK2DYEdEMxMYWh0fUEWwz84Ut6tBpYQD1JEuHdDPgtdhqXuhpmTveiLn",
-	"/rAXZNqHFDmQn3uEDgXEX5IjnuF6VjZYWUvTfgJ0pC/U+fob8pL/PfE8BgpwPawEZZmVKcj/WgGSxrV7",
-	"QjQZn2Nc/tVx6qRRgRx2ZEGwgKkp1xB9WBW9t4ob5mAyfuD7ZPp2tUIvBlpmuWHwUta0UQkxUiaEjzDd",
-	"BMRa9QgxDj9oQ7ig77+5j2ghqTRtPKU9FAjSLPOVfnZ0jOXj3Ddm04nZH77+eoNpvC62EZCPh4ZmCfnm",
-	"6VO7UGBlOQyfquGnWIxWDD+jxjBlP/m/fu+2v33/6avP/9Tag3VCDg2rbtQITsGACwpzqijxvs8Lrkja",
-	"v0XW/INgfM0W/kRxYaS1X/BENBD8r9QYHbje1sRmGFFsnGdU1esPquMq4iea5NreOAxbMOECQxIN0n+F",
-	"RTBte+D7YBFBSCoSMCpSyO4OqGbfPMVItSeLWr67aHpM/bFPURaoil6rc0dVJ5PjDp3NTjI53oL8u3jR",
-	"1/ZZe0dw9jw2q1l6Kx4HPhLWt0Kj/miHYsvm0KXeULdLoTE0au+saXksvqGPcQEesDvxGO2FlRRe0I6U",
-	"VAlsSg1r+06FrSt0HlvbXyn8gmKSeAcy7gluwqEpHwrDh7fO+613aLBkCBxaRYzV6MKaCVI5c3gmVZQQ",
-	"8pjPHv8cynTBA5ZoP3/V9RSlzkmGdmTBApa6mbB3AmojInDX/o+XN8TeacNJ/4T8MmMCmX5SMsykhn8r",
-	"5ouHwKtKMO01oTOoEbY3DzNzxoQzfau6lbG05Y0d5QaW5lHfPa6gdSSBb8ZOVSp7Ip9+dbbx9RO968Ng",
-	"r8aLXXP2UEqTUPudLYiQ84Pk1fDRIJdLgnhwq00O8wB6XX3YLjkU8xRcQVhT6b8IAMxOnBPn1U0KUi53",
-	"U83wTT2Tif92RHYHUIbaof3Bh1EXFfTjGL7yj7fGXOAeeB5mY88bbHsBxQ7MjfYHDGFY+dSYBCZGYhuh",
-	"4z6wRxPCF5ivxi9OmGIO7qAA6MY0SUa1CbWB1otW2g1nHdroJanx4M34FETDpxm2Z3lAPvdqFVnD2Sxb",
-	"hHds7XE4o/0GOsARFzxQzMkp8iAvcft+DkXqZf7WgtfX6gtww7HqGnKbKhcsnNMNA3phcsdOGLqB32Bk",
-	"t+rEXxbiDzQgKGKtQ3HrJU4IsM8VsXaL3dH+3BhFhUZ+jw2JhO2vpvRje8oHrd7pN5VnvzNT7I6z+QZl",
-	"sdCLW+559FkI5Lcc5Zpm0GBsl2jh1MU0IUpCLAFwJBy6DhNRxgODif47jn0NKjEdN21NSPE1zn330/Hl",
-	"y+ZFedUADpsfomv8mjrE5bAvhdrHsVBqHUMeSvAqQ94W8rmGLY8JJbN77iowDMcB3h4vnjtuXX2QRHnL",
-	"xAkJlbOIcCOt0rbXt1G5tro9outGZc2hXX6JG8cfAvuUJ/qdsFaAGwBgCcIfQWFMmeMkCISr5VME30TU",
-	"/qKb2H65aBTGj3jaaZlWIttc2lV6SYcTLlhDR8E9HUY6tl0Wj51Z/VuhqcPfdpV/NswVkLj9/r6MT6Zk",
-	"RiiZ4hyQlHfJI7I/Lhtgs3yQ8WGrLMvhIr2f0923tzgW01Duh/e18zYYFfkM2OKqE3qX8Yjbuw+PjDg6",
-	"eptGs34XWRa3e9xDH12t55A6umbzO5/szq5tPQv99nbfn3a/L2r5Hfa3lYVcI18XzxjRcsrQUsnrYOmw",
-	"Me2yZM5tKxJ16bXGOQhc2nIJClRveOGs493EE4VB4PhIeSQDcIQ8sIJDmqwuW25maRs5QI3WJ++yT4Fr",
-	"PV9niQ5kuiBmzods2X9CqCrrbmkJQHHOTexXosUebKcOf9FGU3sAnMZo9Gt6V33XHkROHLs4MChCdnff",
-	"E75e13Yi864Nzrpej+rqSoAVuiJA4O9qbQCJj4m0llmmGOkXHKhRNXuJNZoHOLkQ+BAS0Zmj9dpXyQYO",
-	"vuiZvZBz00ngSWMijX6yRrjiLCWCfTRR8wBGVc1EWnMNkeMzqs0Jedp9WiDPRDKAwRmrKQQq9QnFH6oJ",
-	"+hrcvi1RQkp7YAd2JJMaKk5h8eye/G0JBsBujl2zD9BJ2Drrnn3b7p62u2c3gFXg4AqENB+w3tV/5Kzd",
-	"PS19BPp4Wr3WHc14an/OB1DV31sdMmnBXq3FVZhTYYIOe5+0hhNrUwmg1EyFbndPW0kr5YoNjYSZe7gD",
-	"Opyy9l337ITO+EnGjGZiqBYzA5gHxRcS+5RWr6VGw7PTr77Bnz9gvdQHzQKcG/5W3cGrC30av0jv66/c",
-	"96xxZf+OyeRW0mJ08OGWLT4AzkP0MzzZ5bDYlPIMALT1v5WXR0lprf7WFjRkK4LYGMsn9q1XnZlYBAtW",
-	"RgjbjOU2mqHyXr+mEF/QktCxYkwTI8vHG6pt1VSfkLdFwWzo/fEKAjoZiZBzrAOAshrc4Cfale3ZDwPq",
-	"bKRdfFVJ6DTE7yCFvsZW1kWl+XBgHbFjWDc+P/aoHOAA1cnv7kLbFLT9X7rxL914DN2IVlEsbZgYpyIy",
-	"Qv754tnLy39pzFK9DxTAlfpCEmsCYUdrE1ZZS/bFM8qFVZqDSlI8aH4/sgl7VRh7hzBkb9TCXQnz4tJI",
-	"IE97mB1aS3VzbZR1PBVmJU2uYLHndEFoxm9ZiCigc8F1FLlxIOaUTKQ2Lqt6X6BhR7aTA1moS6Qn9nGo",
-	"cz6AftoyFbj8Wkchu4lpB1fdz/3iFr/YAYpEvu8dgCSKw6DOrG0Cxot1f+pRpcpBi/13/TAsN01s+IEN",
-	"hS9TRDEJdzgx3UyxKTmQZkf0zRqEDnzigykoD7T5iAArb+Qt86oAthaKbEqIQzvvb7IW5bgArMRoKRAG",
-	"YrjE1U770mm7CHXolLClO+/oUfEpvz3rFuCKr/h4YrIFGSg5t94ddnxuXp1mX/vPBU+p3E7fD08JWWrr",
-	"Ecix2g5xEpb1OIiTmErHQlHs4XXvt2nJQi3EZL0ubRhlsvmz+KA4k7CGTzTu3C533LZ8zkvMyUXqPaZk",
-	"QuQEnibruYkS6BmeMn1C+oppZvpkyqiDCIY0LrRmeh4S4LklFwETEW+F069DhbIVOx0VNyNpcsbvqiBt",
-	"sPD/8q46819BEwJ3DtfLPItVxfHle2lj+Mpk7bgOMaYeLdMDymwz3p+K1nnFjFhbtlBfOrxaugBS1MEq",
-	"l23Okv3G0il6JVMGC77/IaIG6nB0xTGqOQ6v4A2215ZfspS8jRsPjMQlS0Bt3FPBtKpOR1KNpTFMtNfL",
-	"gq9hSmL0yTVOwg/+ubtu0CMrVCq9T7MABXAACkQCD186WFg7Z+gofpbInyWY/NOtt5+LO24Qy612629q",
-	"ORnm3t+BC3BaLQlX0RANblAxTKO7E72N11dQwAKVXQsWm550CMT3eju3zte0Qhe9bxxxDAXQ7DSX6laD",
-	"BYlsX9qqJZLShT4HwHWqMs7waz715vgNrPWJ6TTfoh/RHdR4hsX73mdy3MQ1sVN4C1/Hg9U9Vmq4INTO",
-	"9QQ8HOcrtUAKWZumtH3qjQX0Xgtr4Spl05k0TAwX7Z/ZorYz3bUHrmmX38cJdUuJXtpKygNeBhIpScsw",
-	"ClEK6KNo/4O2Ng9XFGv+MD1TL7i4DSjMjXlw8JZY5GhP0MYHp1p7dezHZuY+lGU4Dvh4jJfwMTRlOLgU",
-	"d1C89QHmDEwTGgkr+nlg0NIZaUS0AJa/1/rHN/+urCdegJtBqMC6o3Op7ISGUik2NGQilWZkAJAJi9YO",
-	"kodvdvSq8MqQwTUfC+gCayVOLcDA18y0n0l5y2sovDXTCED8kzEz65iclJTGis126DLzZ3IKLaODhdXL",
-	"PBaSIOm5mdxfZB6L+Seero08XBmN2h2vZa+BIb8p5JxIURd3WKfpd4SIai6ggDxW8aqCt7GLErlli3X4",
-	"XFE0HNjdPIDNzLouwiSQ9JkpbieWRKVoiPLjyc+AS014YAJsZDamskfQmi8/2zk1aCz9zBaNWkkvKUQT",
-	"7dJGVX4Ai0MzlpIcsNCXLNZNI0D2qR0lzVr+hwsykDmkzB1cpOs97YH77HLJWPzZtxZ0386ue0Je4nZp",
-	"I2czBrk7KpAO99x544jehMcLq5YSkubK1ytDjUlFDh7m6/Z1rR2FbQIxkD8CDVqzylc8OR5ALT10l3UR",
-	"MLoYKP6wWYkCxVstDawsqUQm8qndiUwOadZKWncgA++PS1vyM1vAYvFqxOPXSo7hnjxAQo7RzB9TKti8",
-	"EMtiyXeQzylb60pZ+zBxjcnWZFwqg/31ChOEo5E7IZXVAi9Zq1HmmEbz9FYP+Cu9/PYLePdUrr8iV6JZ",
-	"U9bxf1yz8Bm7YxnyfhIJlV0YzBgrKoy2R6Ygzk+CxgKAIXuDSgVV1H7CEvgyxvwOWGGwltH6XPYFoMuV",
-	"QSUI++iLc1ylCDXQUA+fYR95VfzkEr9zga90j7pwUdTOq4uXl0kc6oXfEKmi8GHn6nnZ8fJfdr3eVSoC",
-	"V2pTuDJwvyKkrn92I/xXNLH/Kib0L53fafs/u+3v2+//n39qHVfP4PJe+v1pUOIXQTBSWZQGAcaCk5Zd",
-	"5b3tvI3NgzdOUqkgoLgA3oSlHq5vRpXrRKu2S36ZO6l848dtfIPcSI2aKwEvz4XWESwHFkhjctEe+QoU",
-	"8NrNqovuILUGLj30CFO77ojQA2ViU8ozwkfufoiYKW+FnItzMmeDiZS3PkBor/c+jn0Cs+7bxwKFgpQn",
-	"5ELfet1VtPmD6bMMVUF8IchptxyoIT8sgVImZJRbCwoGJUbG5ABLVEPL67qkG6kDcN9CNWJYoiQZ+/jc",
-	"QkIh0RXmjmGmEza89VWUvvy3pCY3dqZLs9wmktPQEarLSzg5vz0Q6I2+dUHH4vT4i2xLHcfFQH7cRLOd",
-	"drvuGOmeJ53TJYAmlgJO7rxUdJUQrz6jafquXK6sPZ0QmjFlIGwqNcMK21Lhllkj49Z1gM4rqlgBeEku",
-	"3GSRLtujVqV0oSttvStYhkZD53aARpXrUIohUyLuu14tNytlL1yxMqQNtijPvEohcQo4QPqJlwp78QZN",
-	"d1NAFfEocw+YkngRVmQbX1J1W2zEjuqGp/By3dPvvu/Sr9M2HX7/Tfvbb58O2oPhkLUHX3XPut9/T7/r",
-	"fv1tC0wfmm5ZywhTtHM9tqZpVobsG8Hp9ftJkREfbCiKNwas1jYSVFY25c/XxoNcPK3wzhdI0FfYdSek",
-	"T+8oz+ggY32PFoX14e56dz1JEA6pLgZ/VZpMg9tWHuhY9pU9djJL7UEdLGBNDnH032DTsQaoseFEWkHB",
-	"lBig6sMhxwKsLINBT8grTN5F8yl7ok6RV5Zur+7Rzj1fMFXw7XxDzWoKwNc9xWUeJ9gH0Uri30HhoHWf",
-	"3kMizGN3bZ5+Kr3YA/SrH0cmn00kUgzb/ZYQot1DJMu6pEjI1MCqX1oxxHCiY9jEXAU6AVlGLl5fYYVc",
-	"qAzPNVN4d1k96D9vF5yLnAWYJMHmhFf0sT8De/+1n1gzOAf+8TjYzjjZkCPYJdXzRLv3T5wLpRxrqft7",
-	"UwmgSKgAOcu4XZoVy72l6Yt7Xx/efsWYVWS+8Bl6YuEVe6Eo1qfgnRyh7GDweqPM/y9zceNqNP/K+/tq",
-	"bC4+WDu91fu+W9A/0ZmB8JkeShgRgXI3Vbd+nR8m1x8NnTZeri0KveZLW0D4tzseQqasbdh0lmGj8Iao",
-	"W9URrVcyZTfhWV98mVr8Oo0DagGsnYkWb7vas/I+bgOgBehYWCiKIORrsLHiFWkYHAsRZRvBx9plqdfg",
-	"Y7nkcwT/MKVicf+SgmvSyHo2cwSOAYm129ZUmoUXATwWUGkhukrdQfP8cn5zAlwxok4WeLI1zsqhdu3w",
-	"VmM8twdxN4rhHxAf6wDKdJPqbXcZ+gBGX0tlXJQCPJE51yv4lEj/X5RxGKSkc6UuMyWnXNdxitaUf6+a",
-	"kACLcE4omXKRa2iyh4Ccknk9uaedfTVvhKcv8iUN7sc2/Pf9bp0lj/CuP8odv7lSqy7FWQbaBQMwcSXM",
-	"BQgmFiwD4zRqNofPWuegvELE1m112Y6dqJvvycMY8tCF45GVG7TkL9J0M7TcDXos4Wu7IKeiBRinYaiy",
-	"2vQeO/CLAEd9A/0e26zxWkvPACg9T5kw3Cys1XDHhJFqUS47Asr3iJ9CU57W2n+P1u5r1N7bZj/WQ55W",
-	"op1iXjC1ag9o+Lkmc2DkKII4ZMFMj0DpIxdjezuO+R2LiwSB1vPaWffvBFYHRslHMpbYloetIVwRtzCO",
-	"O7wEFzfy0OpIBermWwVW7izMx2hZPpBFWWtJuj8cqgEe9gdqQyAX5vwHHvl4u5mSvuUd+fDZOqa/bEFo",
-	"CWofpA6+lhb3PZTLDZgj2K8yFy/wL49VkNz0HkKYmsMtUbmre0HyAwifR1u5n+ykXNNBtkZ2Lj9yDZos",
-	"vslvGZsBFXtldfxzfOaf8xa6NnJGrOdo10wKf/yBaoZrd3sTbvbcNgXsQfXmGGSvgDvKfvIkglHw7C8R",
-	"J9LY+rja0EUNSfmvAp7y59zQF8wQisvIgP8O/ml3F8MBVseXrNwx5WIvm9DaIGnVflkLISrGjtrLzYRN",
-	"iTMTU0bTjNfALNuleq5who9zI3F2jZY5IJ+1O5nQdjVgdkOhCAEXGNtO5hMm9nOsfTEK175fpcyshn3j",
-	"LtITlWW6qtByIWi8u+fYxQJlpD40xTWRd0ylua+Ah3LYynayw5znZm5xmNy1oepBrMJm5e9ne3PaG7yk",
-	"MgCm0m1YgLsvoPAnFDuHWLrfrcHE+rveKh67jkpm9gor2BCdVguBoKD5dOk94CgBL26VzF2KP69VgJfI",
-	"3hdG7cauB1yKynDPul24Sm7ZzNRHg+sAjA4IcPUIA7Xw1s03McTVzigTSX2J7daiMJLKyUAdJKFeCcoh",
-	"FFA+8y1vAOMNfxkp5roRIrvDI5r4X0GfI9D0DKVKWYplLJ65y7WtGJkPJ1Uu5Q8w4UerFkqgMo0JRimg",
-	"6PpGOIT2seMNAkIOVSYih4Vo6n7yMmVG8WG97njJqM4VYttETqjbQzEmeqENg2Y8RMKGKPCaxPRLN2Bz",
-	"ysWN8IOS0y0+fiO3+PBbnppJs4Ln16lRXeQEDvZMAhmvY1jfXaACCeT9qc4TciEINcba3c4ox1wmmOde",
-	"3SBpMLaG18S8rdJ+XYz7J7q3wls3m2XEPQJXE3liC2JGlCAQnuvrn3a5yup8p7+zMRca+iBx/MSxSgMf",
-	"tATUDm40y0Yn5K2Du+prPekncWoSbyZqLx9CdZFIsZLuiEvsC/hOP8/9WUV+65Z6r7sqeej0Z3iNLTys",
-	"s8OPXiWrf2fjXBwu7l4jotvmRLEPaROF1/mEQBafazXfpdVlVr8tVW4gDaIVyXLKL7yCa8OsvFWLNW1S",
-	"KF/Bqx1JmzWaJPQ3TrQFbKYPdesFIdgeBrdH+nYqS9id0YFls1ILHBrg/TB2v6jfiN/R6sXwmoBPN0DN",
-	"igNkWWiQhFr8OhjPxyZmjwrvM5KrHVE+S+JkXSkgA1rnxgH5NpEDtoD0czlyIzPESaGiuPKkANSZKQOc",
-	"pGzhgGggj+3cNEqGcrbAvHL5gVxYM7GKuQam2nztBkYxPpZKIFxzKNochyCxeSanU8cCDmkbDHtBpBWi",
-	"r9TQAdVIM66YNlLtG5RTDDvY1wXlPFm6z9PomB4dyOjx3CN3up+1vtUe+hJ+A9ULgdsc/lwN2/sGpvRX",
-	"kveISd5cCZICq31DiV6tJ+uZV5kH/hoqBpVINMMYEH4lPQdEYeW1nJ0ekITOoUVkXVwHba4GNUOI0Rxg",
-	"J3DasA2+NYw4aI6Z4nfUYBNVKLx5or2Rtt/+OCqH9TsEOgkRCVxlObbFi9RF4wEcBniNfA+04RkUId3r",
-	"3rxhd/IWWzGqW8r+6DF6XICoGqacs9/Pl70JTy039vmCMg9ZKEcjqLJdYh1Q7E7iigGuIRNpZeUFItjt",
-	"v4dbOqlfeLmsL9PyZwPL7KDT2IcPsLbVsYIctqi2kwuoDVuXvfF02HLKiIRirvUWieNKhKhxPoMox6Ko",
-	"MaSZfS9UDQFkiqZyZnRCZrkCYgNFFEPKm3XA4b/i3KPqkkepN1am2Wi0bLXWBs+4ykWArin2LcAp3YJH",
-	"JxX8I2r12O9ecdIFoLQd2OT1ToVHiYrwlRVzMFHwAj745sq/kgiREQpnf33zQlu1lnI9y73ROmCI2+eb",
-	"U8BQDbZOD5HQvbKDxQrLAslvOITTmppE+1LFmjeq9DZjothdUKPXaMzUtNoOYmG0zFriy4cqBfOAQgga",
-	"Zr2/g54t7rguJbxGBZLjMOZz9AwMXINJBLiVsS2NAZaqvjs1Zg8qPLXErFiTFMT+AHzjtEgxKp9wfBAR",
-	"8FfLGmzgLHN5IJWLOAN9J7PcZ6ehXstKA89YoTkmNCZ3BYlJnM5xF3llEAMm9Nwprb+UyEYmU9DxkRRh",
-	"8GGdMveQa3sK1GysrP23lp4ZFIm7ha0gAcaFXWTKBVMn5JUEpCc+dFeMNlSBr2vtonE4FGH+kIvPZxB3",
-	"ArRwa2FVFMzi3A4cEzs7qGXt5liLOAhvH6kh6IY9iB5yIFCxesbRBou427YUfnxidydjdAdzyLvxbSCy",
-	"WgPYEiH+eOyeErDPhbeVp4GnIuPitkqbaGZ2xvGJIE1WOCUORyPhpwdz3Q8G6NCkDNdQLBeiLy4NIgVr",
-	"Q4IMFmVbfoZZlo+52ByJZLm/mk/tH73xHl4N7hW7W9Nq8wIKE9zQXzxwCb5I4+3MbqvW8+itYwVf3fZd",
-	"+leLpmft8JY16AHtOlsLEyPXTK/pasVl+yL6WldBTWZBeDckQq7tcoUThHnulI+ZD1vGp+kJBDDdAjiu",
-	"5KFiphpz9eDreuiTcgxkk033Zy0qY2h6hVxRZecr7gZdWNMa+CLx72m/EsrkEFvTQOULzOoBmk1x4AcE",
-	"LtnyFMcKFMNBW0B4ORTmCrhlJAqNYZbrCvlwyC//wsQ3af7GdCu2y5XpCYAREK9i5x/27gz8w1/k5VlI",
-	"8r63p+8Uh6XNrOjqApeloE+yCz3MlbKm6YzPGOSS7pjSlaBTWDt24AU++PE5yjW66U6Vj8vR7tND7FIj",
-	"paR2Wg9xo+LID3mlbnm26zVrZ6CoGE7a+Jj7W7gMHXtmEU0GOc9MaLwj+KjzUNjl0HWFFI4V2i1JwXAH",
-	"wS9fWM01mVJ1WwcU9nd4+g0d71ViXwUShvPeisFoAyDZhoQvWobGkjRBg8BYGJWCTQXwYIp8MRCi0Cxj",
-	"Q0MHWdjNjejmN733cdZ6TZy13OKsljucQyR4BIig0FrGoYFIsBSCahhbcZlSH471QUA8UzmG9T1gAXch",
-	"Xfdhl7AHPgk0MCEFlDjQcJqmLHU8gHh2/c1op2xViM8oUeHSSUOqFPc9MVga6e0bjuydlZWQNH3mVusB",
-	"NDVNU27/RLPXyk7McCv6I5ppltjtDr/C0tlqHWM3yb5ZdNpOu0+/+/rbb+47cfHZ/R1HKDD8HE3PkW8J",
-	"txl2X2pqgA8D+UEXmNimxI2Isu6T3lzscXHYX03px/aUD1q9M/uTPQLaLd6ac5sqOjLrrPa3VpqvRu2X",
-	"1AwnWFaCeRKGZd7Wk4vKwuESwf8SppRUdTb7cxi40QTaCOZ8ZPOe6yFVaeRjPdHIVmTfN+yuUy0bB2Qq",
-	"b3tYQlRlFEr64IKHsLaesNRb9M4FgK2z98F8IsHvcx8suqIoTjIhfb+5yKWK/QPurMGv6EAzUd28ud++",
-	"NprwhJlVH+8SR8HlDR1XHAQr5uEgzKmL5DfKQnBzWCmqdEPAOkbp4CNfCQ73HeGGaC5cDs7LhFVU0TIg",
-	"fc95UYiEsI6+w2QIiV076w/OdynkraxVqAO+w1cs7txg5DghcJ6S/0AN88Hr3Bxbw+yYvRtQzT64o9rq",
-	"fZXEX8WWIzvrW2blYc4GVuScAdf75A1j/L1iWuYKCGg+ff78+f3njdN8sFQP4KAd4kga3/Bx5LNpz81h",
-	"1fyaazo8aZ3n5zqiHZnV3F7IeEQyqo2DBXCC5m3vavin18W8H2G8x03uN3dkmnSu6oJkhwkA/UYznlKD",
-	"HcfU3ssZ67nSghnOKapUc2XF4AvlwinTYmaBJKY2jvc6P9DGNhAicvN6iBiRG7rZIFFQFmG/qG+02FSk",
-	"7o8Q+Wd3ZoqNMj6e3NMvBgypQEsFZW0QbyzRw0L7SpgxmP3OPghGJpQiw+dcDMLVXroiYbsUGuuh4HY/",
-	"RzceA9RKyik64lLeFhLuYelFJcrga/9uBzA0d6UQKqB1W73WP2iEYj9U9gZq430cK+09b/IkPAA+8T5p",
-	"eePeftf+qte6Oz05Pem2Nr/1r3G2x4/KeumsOG1vfchyJHORHoQdjg1vveMdFSCCzKaKzqExEoqEp4w5",
-	"tCIs8/TBqS188A297nBSncCsL080agGTdM0/QO8dnLwFg9OGF8UtK3HRxWd5kMeRK8WM4vb0+hpbaF+D",
-	"GuKeP+MIteLQQecOptpuDcBaW18TjXPfCyAck9mKA1oH++/l7xGCZPzZT/vpkcqMPV9Zydh/4ZrY7sM8",
-	"bdzEf5OLQkkgQ23pmkvwFi9rFQDTnIstlEY9gkit3rhzpuMaxcFDnWoUYdf0rtB3WOeeINLIYIH/tepv",
-	"xFkGUF7wj9Xj6w3Xv8zJ+qGd7dOYRen3ILbQPIyH2+US6Nuhb65YI90H3xW8zhL9wLnLTCGvsgwxpwQA",
-	"de3/Lzx2oMSmMl5XC1R2Cf9c0F7ld2+8iqgIKtdAeO1XQLQqYJ1P7l+fNwh+hLhj5GZgHUyRYfTCiNk7",
-	"vTYC8ltwzvZLZM+omRSGQ+HyrUlkc8Gn+TROonFh2BhuiD9CfOWXIpySOLwia1yCFjiKOHVSPhrV4y5h",
-	"MC1N0UrGvkHwDTDykizdkklRXhG0HZ0iIiY0O2mDEOyIvlLFhzAaPXKxSyrp3gBCyEU8zVye2zf2BSSQ",
-	"cYfO3pFUrI78za1P61HJv92PZmE1rfwxpcmAmTljwi5eUK/HOQEOCWAdrwcdmmxRnM9knYrlJihV65JC",
-	"c7g2PMsIHSvGiq+6OT7R/ptrq/jf4Cwf/+HYGQ3jiwxnUgHoFyGj4AOacoOExy7Oj5OPWo39imG7OjCj",
-	"VxuK1+4RjzGvgXNr1H57BWVV5QoTIJz3q7JvBNo9qfMJ/7EFB7SpyrYoBvrRyDW137hsjVr8OMSDlYpT",
-	"t0Gb14fXUBLDwUgIJSrPgKFzzIRdULyiZ0sBQ6gUgaIeCC7eshlgRv1m3wh8Ovu0UkiRpjWNzq9z8xDb",
-	"dPjAAg7xAGEFHLhhpc7M1rK2Rhfcz+sPRtAyy0lZO2GDivHFTYH1uFq970P/37yCPwqbP6zpjMlZxmDt",
-	"AMO1IvPh19eaZIetBA773vnk/7n2HrgyDpVulFtDEcZzZFV+lmViMkg/uCJbgLmruxr2pkmvthRN8diN",
-	"6tC/ebpJ4XnVNYKQioe8SaK5b7vla2jIhhPJh57Xnhsy4lmmCa/uJfqiduXwp7/ReMpe21tpNWxyOqvu",
-	"+8e+y4e3DfwbP4B10LhsAZBPQUq7lx4pXx1YU8rFuA2gipt1EM8UG/GPIRSBjcRQnEIyKcZMESaUzDzk",
-	"qsY8NQ4AMIWaZXcOHcpBIQoJxu49pCFcjG9wmn+EruPyOx2j/ziM6DZjP7RU0HiAlgrbbS0DsQibTqCE",
-	"KLW7fwHBhSg7AN9KoNooidqQ4XmAACUFJqfcw+oqGFYWcQe5OA6Nh58gzvvYRQA100gbhGt1bZm0Quz2",
-	"R2atUFydT6iV7rN1nagKGVg7IG8g5JxgMw2iXRXGFHwhYylS7/rqXqpYHTjzBkK5asIhGBIiQ/tYvkeA",
-	"DsUwrduvpt9/PJv9w8fxy5czLsDaq3kGAFT2q//r9277e9r+z/efvvv8T60dLWR84fRwsM47i0ssHf/I",
-	"WV5fqf3LyLXYFh7NQuYeiQG7I0h/wu3FtOgnBfMG5s4BdSpOvfYgXR7VfMPwaUIcSp3Vb+8E8IKirptY",
-	"URsZFlin51aoZAZUgymyBJ+8E5U34f+EV1uRp6qkTlw3VWOdPe1WNAhWP00gSN6+j3HLWlU4NJAyY1Rs",
-	"GMl/ZLc57EvDgQWJTMGJx0yVyif+clW6yustwZU+B6DcWpvXx6agKdPaGn9cE8M+mh7pf3rXMnx4y8y7",
-	"Vo/89//5v5/7CXS3WdtUTbmgGaGZlqQ/RK6OfkL6xiz62Mw25yKV8z755/5QZtr+Tcm57v8LKmBMRhCu",
-	"3wk7DnQTv3O3ZN/awfa3rro5DH9CLuwE5q77TwA0HdNkwAVVC/8GgGgcK3FyESb8BC1SyJcuDMOD68Sj",
-	"R/ppn3Axy01C+qwPZWZMpAnpz/uEEnyhJ5po/p8sgTgsll33ZZ/I3OD3VB+bMjHh1v/Yh41kH7mBRq2T",
-	"d+Ii5k1hItWoXexoM6a0FAGnx6M+B6DOQPQpXMiYpxmDPZnQbESoIBOZqyrN8suMiTcgCUtH5BRtkKXM",
-	"/Jyb4eQgWt8O7FEk/Uu7DnMULvsaI6lcod9bNriW9te7CvuYWwXFtsFJ8giMKBtYQOVvaSqcqFa7LW+K",
-	"8b54d8W9y6JxL6XYpINACxaPe1CEJL98XyhEkooleR+QpLcTBpXxrsUkwg/laAMlZU4XOG+VYcwGVvTw",
-	"p+UYoEhb7M1x4QUPs0OH98n9vB4gUOiHfkBEpO2P8jpt2jFMr+lye4Ydbt6Vpi4OVDAhAboRRgAjQivn",
-	"hFEPOsMNaGCPEM5mUnPrRjzRxL6BN3z4cPJOeApiq1rA13XF9hkLebnhRErt2TKiNVmgbPNA22RPwnkQ",
-	"/oCcU2VC3TD9AAIftcnASmGwZGa3Cybhnf0Ro6bzt81hp/2b2Lc63BmJZ2vYFJfG0LGbYHtIlWl/fZp2",
-	"2bcDWIwpNUNoAOt9dXqWtOStD2gYKW8/2Ad899T+YGjW6p2edZ/u9ILVJ/FtSWYPYu1e6FtCC2GbF3eh",
-	"Oxj7twuoPNvKunUFWXgiMT6/vZkLY375Fm6eNevBwzqhCgN27lkO5i6cd6tyjIyDUqWolyMXhMLUe3W0",
-	"HWYDY/fKaMAUYXNNxtIn9M8R+jkKjq3L8NtX+pJMWiy92m5payzZC7d4AMdT2kvXqDbLoQfT0HFSsEUP",
-	"2NCaWNikXWnWHnZFD3s8fuNs3qhJC4VxBX4b1YacdrteTLfdt5qEurVeczVkxNosnnOIGEn6nYmUt7rT",
-	"D36fnc8T7agGNB8L7xwiKqPVnZ6uFabu+BvxLxFcY0ElmJBcZExrT1o35ncMKF89oMTF6ytC01TZz4yA",
-	"5VJHZIdVX660vfcWo13RdBAiEm/0XLHO31pJVQuvy0k7gwXiTt6qs1s4nLKO+wNuVqvXGnMzyQcoBJDt",
-	"aAci983v/Tx7iAIBO+yxbf5ddF10jeAM9X0GPs0yK/GjXGD0Dorb8BNRp4KY5caJaxLYfUbcHqeZklDT",
-	"UkUn0wsdlYKZuVS3CUD2OfQKPp4YfUJWgC3taXIzgMt2RHkGVn2wYxIk0RZ1CHnWKryGJ7QaqmOFh6PP",
-	"AE8/ej1rNAFtxa7OAi6uq9ah+rlj6VBsKFUKPHBWRPY3gF2P/yEoZOxPoNVHUoGfWdfT4Eb84i1g9yaN",
-	"h3j9Hh0kwOsf9qDh3esA6fslRnd1IcEHpI/xfm4UnYFT5MqiyXAiNasuUT38ch78kBwjsrvxvhw3rnuQ",
-	"3WmiNwSm9SDNITDyAwZ1tz3B9fqz4+KINbfnG0bTotHaH/EemUlldELuqOJ0kDGdkAmjmZkgxlkCWrVE",
-	"DOom7vSFV8Th+8Hwcy5URO4IZTXr1MYVvMEedc+rBoOvyLLqywVwIh12Hu+Bw6GUygFjQqFQ0ZFd14Jt",
-	"fZqa8prTs++OWypfWsdGG2VotGpoeIEWogO79RM5txuv8o2Js9aI9Vrahh94ZphCrIDyVroQunUpZlxY",
-	"f8Uj309oDY5AZBPuy8FQnuXruDaQjuskSTOqoJJjc2FKVlt5i/o2K8qDRYwlVjUqFCOVBg3y0cJDAHGA",
-	"fAqeqP+Fb/p+XzmnL81+vqHjRm1nK06Eoi61CgjzWMmqPt7luOj1aEKXJScpZchH4gNVgEFAtbFzOw+g",
-	"E1jJo2/1fYwl1370RpWabhyfB+A45sJFCttckIGSc+tQYFmDX6J0BbSngh41GHWVgZdrHxf0HLhDKW85",
-	"OyFvlRRj8GzR7oYfQz3FmDscVI0fwDo7UfzK8Glttb1bwqZiIvj0hymQf1l50V1jxBciDhE+3jUz7Wew",
-	"3DXWNr5JQn4yZvaLyBZNAeXVMfPyMaDEw3EFbRHEYVbQHW/HzOsVRMeBBKzzs4GhOZbNENuza4YgPhmj",
-	"Ske/rfOsn+Fwsejd5ye7XZO52XzbLj/OuGKlWTcPYG63CWd5rxqo2olPPN0gwefSi1Qxz6sf7gtos/GR",
-	"Lm0Uo1OoaQXB4YJoNpQi1RBPLXZSyykDV5JlmoWSjqfdp/XBEb0jXkw1BX9zoZFLkQKqilXhYdJb7Q0f",
-	"izYX9wClWTsOQpBwNwIilaM9omIBS8s1uRVyXhMd4WNxJVr7lmAUJOVYUwGNF6nfG2fWPZPTGRULQodD",
-	"mUMjQa6yVq/VkTwdduBVWgiYupmOh6m/ZGYi04NDM9Zow5/kPBT+ULybrXKcMMW214J60p5IbdoAK1uX",
-	"FLFvqT2KL3dNRSMuxkzNFBeGjCVzCf9+aHd5JVPWR/xt6ku9IUmipoDKWE1kdX39009Sm5/ZoqlbGQc4",
-	"ekileK/GItFQjROawKQCNXh9/ROxO0xu2QKYyewTKaCwbN2HZKxC3SkRMWXTgS+UGyug0yBvJ9LxOsFI",
-	"RDO8r7gChQWD1cFy2Hl88ekJ+xqN5yZgGdcnJpwuvLfdAB71oGkJu2JfaE7COJm9Z9Hvz0jER8kuJB4n",
-	"a/kEPmb7p6hEQdfAZhx0LQ97LI6RjdhwR46bi9h/V5oAoqDTBwGhoNMHTEFsd2BjNbkedwIw8xKih3Jm",
-	"/4s9zvZfzLpsi6XQk3AYhFgtxY2VxppL0QMgNLchjaM6+HjTxeurVUCHrUNKN1CRXx0vOI9q0Er1bHWx",
-	"It/43sgBezgghWbBE2o8GEB/odE2Y0UKxE6gt5YskZxt5sx43IR7wghvfAjBQ37VhRKglRamt0uUYFf4",
-	"jmPHCDxQgSifvC0DBWDO3esaBLg9X/fZ11KZPl6PgfBxrx7VXzX2HdwLUAEJnnPrMXGRa+w5h/SczEVa",
-	"m4uSytQlhewnopQQ/tiG//4x0kF2aRv3V9Av2MVfWb2J4VkP6rDYJftCHZZclxt4dnJY7EFTMmNJYVL5",
-	"pn5oFfIDQTXr0PC7av7IAy/jYY/EMXyVbTfjOM7K/ttyeFvKzukBnBU77AM6K9vJR42KtFNg91A8Zlzc",
-	"krlUt9qBo6QUXZaSEX0OtehUZZwpmCaDtItjd4iytxLxS3JheOZAPqwmrjPC39gJvuDi9lgUbw1Z3fYV",
-	"mkcsQzMbtwzJurCbx+45lAK5XQBUsg1lZy2KWUmYtnGDS05v4gw+6C+TM2jhFMg5Vm/y7YyieIR4VvNg",
-	"iH5Lq/3m++6K2sOOiOxl95i89ljQt8xF61dwMOuOb9iow9WQhTvtli0CZbHjp4MLzqV+QVGVsee4uOOG",
-	"tWlK26fe3MfsemHvX6VsOpOGieGijTmpyiK0s243aU25CEVpBwCJjTKbHg6vYMeDY9PqtUZ5lm3eLPbL",
-	"XPxhQw3LWq+IK4SaTDgle1+SG0YZrrzu8uIYitqAW97JApHifF2lwhq3Yu+D9GgjESvabJc985WY6yoX",
-	"FMsY9Vi/pUY9uJDoGOHhgXVoUgmQ+SMzv0U8Pw3dIEdhpo9f/4kmg5xn6ZZBoDkbQMPxFngNF1hw6UwA",
-	"zccAk3nLFjuEft764b/4zLB7k0aNhtfWh9BE5kbz1Ne2KobAnXLk2sh3brf1srAhcEPKMg5E05kco1sQ",
-	"8BvmyOANvYyuY8Jx9VapRrd0XxaIwzxMen8ch7eeYydjNNUehizqPym6PVzDf5VWO/wyHvx0NBp32XFH",
-	"KuMuLwNSJzrrt1ykxL4y4sVDdWeP9P+j/SrPMjnT7Ws+FgA20Lfb1787/dcCwWHCPpKfXl48a1//dNE+",
-	"+/ob+9Doqzd8yrSh01k/sTYvdIWnAfvJYzv4MncH72B/BeVBm+M7gCsPIbxb4IW2bxIQSakL4E6o59+h",
-	"BsP+xnkN08p40kGEbldWdlR3JQBOIBiwRn/0qxHlGUvt/tsXb/Va8KwK/AesK5wYM9O9TmfIT9xgJ1KN",
-	"HS6HwE3b3IB3C/QA8S038vExH3Y6iPX3UMddNJtgpjpANUC6Doxl1qP4qmu9yZritOfFAH8i1mj31ovm",
-	"uaiA05cJIL8N4lFLHn0oYQF/r6OY+019kPSiMGUK7n40ZlDRaq/cibxzGZAQlD/HNiO1qCqO9UMf3+U7",
-	"vJg0yDnnkamCnLhSdKhEnkrFDiYd65FkfsGdxEIT15gEmRXXBjqvNGJvmH7UttdxNpASu7YBpF3I+Zab",
-	"Vi4++dTy3Q+939/bc4BRBfvDe/tBdedX2DUDwBq68aqK4QHyR/iWHE86bT3k1Qgl9gXbeVkvZ4TxO/cV",
-	"38y4+i0oY0DbzdWh+VF8AGT1Oy89UQ2iiuZiCX4vYj7QlROVJOV4ehKAXcc+dghczV17QXjXFAB0VjLp",
-	"uQAHfihnHA1eX5RafDeeVMUs3CFLwHyECUwpz+Lpx9v/+f3n/z8AAP//",
+	"7L39ktw2ki/6Kog6E6GZPex269N2d5y4oZFlW2tJ1lHL9rl3xluNIlFVnCYBDgB2qcariPvXfYD7EPfB",
+	"zpPcQCZAgiyAH9Wl2d0I7x87VhcJ4iORSGT+8pe/LVJRVoIzrtXi8rdFRSUtmWYS/vWKv6ilEtL8d8ZU",
+	"KvNK54IvLhc3nH3UyxR+vSFiTfSWkYpuGFmxtZDsfJEscvPg32sm94tkwWnJFpcLfGORLFS6ZSU1DZf0",
+	"42vGN3q7uHx6cZEs9L4yTyotc75ZfPqULF7xV5l5EhqsqN627eXZIllI9vc6lyxbXGpZM7/tP0i2Xlwu",
+	"/tsX7Si/wF/VF68y1/j6DdXp9nCQH7aMvPxAN2Z8uy3VZEcVkYxmzei2jGZMtt15tT7DtvxOsI+0rArz",
+	"818XX/51sUjMGDSTpoF/++viLxdnX//628Pk4Vef/rr4wyI8Aa+p0i/vGNfeTPQ/bp45g4fOXn0Tm+KH",
+	"sSl+nZe5btruLVsBP/pNZmxN60LbBkv6MS/r0q5gmXP818PmUznXbMOk/dZbaDW4oPA/xy4ptGs/UZcr",
+	"JsNrama/rPQDRTg81SxnryvYxFBnmnE/vID/mzD2H3nKwt1StGTklu1JSW+ZIlzobc43RO/ylJFdbv5F",
+	"KMno/hJ2GzxuusaUJrkilKsdkywjVJEcZRX3YkKEJJKta8UyaIc8ufia7LZMMmgIXyRqK3YK5TxX8C9O",
+	"BE9hK7cinBaCszOxPlNbUZ09jG6EjJWV0Iyn+7Mf2D4mjY/slDXSGZbNd1SpiLxU5qd7q4D3NQ+viaz5",
+	"mJjImg/LyJhEXLNUMj2wJxQ8cPQovfbtBzWrYp8yP917+70Wm6EZJbutUIyYbylCJQOdegWyWFAN4rwm",
+	"BVtrImodO0lw2idP82uxuWZUhtT8j7zYkyLnTOHu0NtcEc0+6oTknNRVxaTZQYUwuySlKnq4KfzAkKwf",
+	"SrfpWB7UCW+tAhBFxiTRW8qha9GvQyv+x9dCllQvLhcZ1exM56BZwz0QtQx14ZrJuzxlyowfl2u1N+uU",
+	"S6OorggtCnf4m3WdsGwKv+R3M9esVL3JenI4V3DKvMJnn7Y/Uynp3o3jJ67zIj6TnO2mzGQNrRwxk2+Y",
+	"lnmqvpWiPOzEc062opZWKZMbLW5IzQumFNnkd4zHerM2rR3fmQ8iNB+7SZ/W4h4f/iXPdMSoWpvNps1C",
+	"aHvYUdABdFUwktbyjk3qnmRKFDW0O1VF2b69b9/8ZLosmaoEVwzE8J0Uq4LBCqaCa8bBLKJVVeQpNe98",
+	"UeET//1vSvCOhWfeyGDm6GYpaq3yjC2dtZcsMqapkU/zs1N1mcCznpTGcLR2NLxAJCsYVeyLf1kki3XO",
+	"imxxubhjUuWCq3Na5aCoS5btF5eLF1thdColGu1VsBBw9z5QpMgV7EhrLixz09TFw6+/pg9Xj86M5XL2",
+	"pfl/X5n/d+H9n5lYTXWtzJY0my7XYAb8mWbkPTbWygBdiVpfrgrKb812nbYibrZhHbqi8h5tFrBf1jQv",
+	"mDH20dKAhXrPtNyfPV/rkKEHfyZbsSMl5XuiWCp4pg4tp5LuyU7I23NyzbQ1jx59TSjPyNOLx+cdyQqc",
+	"K//rzE7DGVrm3U58L3Z4rIkNtAjmVp3lmqRGdYLexNeDH2o2FUyOnTHz+/M0ZUq9/FgVNOcMPlxJUTGp",
+	"c5Rhqm4Pe/PLVpCUcthUJEcV7XTvgbLtqtdksWIprRULtUo1NGnMzoQIbgTPbJuUEUbT7bzPFOyOFWMy",
+	"g8N/DY+acyFXyjQX7tq6LgpC4Q2yE3WREU1v4Qw/6IxY/Y2lOrQAvkn0F/ec6207OQlM/K9N0/bBT8nC",
+	"77LRGNyYKn9ZcMHxukONbJuuem+3HcO33YY7XG09VT0n5sYcWgcudGxt9ZbtCWcsM9eKtZAjU9dtoZLC",
+	"/PDF2+dvXiaE8btcCl4y7v5CszLnplXcDKLA60oqGdUM/m52r23F/OI1EexIrULawIg+Vbcq+MqOcs2y",
+	"gUtZzo2KyEJv9yQD/BHQhaSVEtt+YtYpLht2dV/AyGFVsyw3PaHFO2+117RQLOkJgFu9EV+Kv0x9y9Tz",
+	"SfwRFuXfcQ3+/Y928v/dm/l/z1hViL35zz998Rd69o+Ls6/Pfv3vf/rD6ATZDoxOw+s8JOiNHmn+Y1xN",
+	"uF3zKWAydpYOmgx3TOd3ud7fb+Ot9sGNd5vzzNcIOOvo1tIyh/9iHzXjGfznXa5y/LkUdywLaIvesKiR",
+	"QPgIdGFofKeZcztXAd0u6yKoYxg3moWZ43m1J7lWrFibPecfJeNbD1pPhpaxqqS4o8W3aErN2mDpVph7",
+	"UGcaRs+yxkd2cONE+wxsugeKmPfO4fCjKzweDtWz9Q4c/NDOQPPjSoiCUd72qBUu+17S+rbcw4kd4rhA",
+	"WQ8dPHQwzcni49lGnNk/VnnFzMX6vDv13kNneVkJiVJHjS5abHK9rVfnqSi/4HVRiEo1/+uagy65Jp0z",
+	"Y3AxI24ImmtF4LZHKKmYVIJbb5g6J+YpUeuq1uikaFZMJfahpPG5LVd7sO+af1M4nLoyhC9P30mdOQuI",
+	"VyVFWQWk6w3dk60oMiLZmkmzeVRCVrUmxtggWhBK0KMUPAw1o9i3wwPUmMo4wnPyizGUOcv11tyozTuE",
+	"C0nM0Qfux1yR3VawO2ODU9UxwrSAuWyPkCu0AhShxY7ulfnOPKPRqFxR66U18jv+6a+ePel4qB89/frR",
+	"qKcWz/BZ2723S+zizN0g1+h/O8X+MNeMl1zL0LGV4qo2N1cFXa61uzIGjVCaagwFHf4y4xhMJcsY1zkt",
+	"IgYXU+aCa0y95+9eES1u8XjYUUUyI8DmipbYg4JU9arIU2J0kuenhuHgm7dZ+fjj7uu/VzQ4JncjP7g9",
+	"EnORTwiFq7O5UJtPKLBNwUVOSbqlfMMykrF1zkH1QB+NGsgV3oNgx0Mb3LSlyE1qlG1dEWpvp7VUl+TJ",
+	"V+R//z//L3n05Abvn3e0qJkyz//r9Y9vrwiHbTS4a9dBlxMEO7JMml0Hd86SEfPkefxi0G3glZnigqZg",
+	"AsNF1joSBgxLfw2sOBFa5cHp9/0RwcNN2fNzUFEaSX+Pj5prMvv7hIGkW5rzBOZb1JpsaAXWfSPDOdfP",
+	"niyCruQDex9MLNwdidtbnvlvRxE0SUzXT2J2tbs9oB+9YO345XbAgPIm+jAibCNMN7ALuNCEFoXYscxs",
+	"GfPPO1rkWUJu0JNzQ1ZS4DXcGSfiFiYLWjFLgR6f4HXYdORnJvO19cgdTh/jxnhWYZcMeITMQU3SLUtv",
+	"WTZp6ZPFOudZzjeBVp9rUgpl1MK25pnEFpuV63atav2LByOzwjtXDM1rSdNwaO36IrFlNHLj5Wxn/VET",
+	"ZsQ0syxyfjvUFjGLsQc3JL+FoMqWfQxrkduwHbvLNWdKDa4nFxlTRLKSGdMWrxPWEQqbHd3NuOqirKhd",
+	"pJGZBaF0wmSnzR+2JxShaf+zpDzdfqCbQzEAf2/McJeMWt9yQETwiA7+Zo3hQ1uFBtxjz1fmdkV25gIG",
+	"tiF2STWuSqe+t7CjibWpxq9iNoroepo0Yx2cosBWWcFvQ9MwXUW2SzFmu9mvet8I9fsFrWia6/37urBW",
+	"1fQbiBFaKURJBJ5GKLtiTSj3HVzGik5FzTWKam9uarVfplW9rJhMbZCib8SYdhG9kqdbQjUpGIXAC0T4",
+	"za3G7pAX734CvZ1zY8KDeWXMHGN4JCSrzaS7YB98t3GnW6iC2emeRX9OLhJr5IPIJGYkX19ckYcXF0Tt",
+	"chSz3BhW6/NF0sFReJb5RUjl+N8/HPO3Ap3+heCbhDy+MLeNx88uLq5CPXp8cdH5unlw7PNmxsUdk6ko",
+	"LWAmoo+MAYzxhlRIu7q4IOYetWJEMiNfLEvIxflD08+HkW4+6SjjTNSrgk2ZNHvJ//QpLL3KumO6YtUu",
+	"4tiGsk18077wCU/tWrKxd7+1jxm7k1f16LdewUPm0tsBqIW3XPTvoYkIOLzNRtjJXGvGEwh7m+1g/vfK",
+	"u1ITpene+7enFdvG3Y1smeUb67k/UGTNMza0Fwo0JQB3CP4wWw/aZbOh/ZBtAJH+2e0ZnR+6m9NbxpdU",
+	"Rxx/3jGj8HAuhLhlGaH6knCxszcufNIabZKB77O7K4bunLWMXDYrJktqzvHxM83bF9hgYOUOFzxxOBW3",
+	"Sm52O5LszdKv8b36TWdn9vyTgqPEj61W28iL5hWj1dw/lgOWh3VNL2de9+GdiPfbO+yCv+PFcAzDNeAf",
+	"5RCPD207jGpE7p00288aphXJo96JTI2Lu09dz2t8PnhDtT5bN+buvDef6qxWZ7kHpPK6NUf7B4lzrRx6",
+	"XeLacMtoocMWX17STXgtC7EJX/kLY+0AtGueQ7ESUk/XgHYK3gkZvGpJpjS17UX191HmfEzRzbTOcWKx",
+	"1WZxmqXwBoAzPSQMtsM95YROr9Fp1Kx6YR8F1ZDN3FC3bD8kHtOXv2RKxWRtmk/KjMVzSZnpmzmYadvf",
+	"fMdt/GShmdKjr3xgSr9nlRNWBPSMycwtYHjxYU9fRMXBLD44ZwKK4TMcI+ucb5isZB66Bl1///zs0dNn",
+	"g46HrVB6ZnQvV6pmcl60jgu9pA6vNG3k5hWEDM6QHSatf31SKA8H34yoeb87r52u+EOZeWy0ovG81lsh",
+	"g4H1tCtA3QV99/LN+ZCQ/GcSrCNWXNUTYUjuwf46+ZN3koU6hYfaVwnHQzG8Vn6UDgcYFZ3pvYPGWDbY",
+	"yWSRbmlRML4JyOTLstJ750pDtHGuiMBmAcNU2rSogDUkWaqFDEtgxlXs70sMCC0V02EvIj4j7yJqyvzs",
+	"4FKHljldLW/ZPhaacT9Hv83KmPUnhdBqXLrbyfanyDXsmsEJ6gzVG9jBNHXG1R1F0pWcSdL3Dj0Xs4Ak",
+	"URHaal2dXTxswHCglolYA4rSc64lhCpzQxZ3TBJzjpOvLq5IxpV7eZcXWUolABXwSXTyGXVPcJL8uIv9",
+	"Lk6W+Y9fx4Q0HmW0X6JOs18R07qyXjYPcBYCp1lRD0Novc6bnaVFkSUwWuy0PyAjHOv00cPHzxbJYsdW",
+	"WyFuw4NqhCM8qg/Xr76DjKyckxVV7NkTcEcgRlupnZDN3NrPnJO3EKyF9KneqJ9cfP0s2gm3SXsiIZS+",
+	"hCU2I7WDSgglP71/jUttPzt1fpdheOQHN8F2NM3A/7gtaXqmtvTR02d/agZvvwpoj/6nnz5Notoi/OE3",
+	"z1/At+y386yd7s50XpFbVtlwBSJMXLIJBCwaCcUQfAYOumlL0NV1hw5lyluJ7mQtpOCdV7AUuVYkrZUW",
+	"JZOKCF7syR/ZR80kp4V7kqwwWPSnSzdUO+hb1u9qGL/ZaNUDV5pL5mv6CcB2mWtGtDhYpCfJgF4+sLYu",
+	"LThXaPRit1MNk6H2ypyxJBMQ6NWyxvih98VnT58+fpYcpfFHFPFRKjjnwXEmjd59oIjYceKdCGSdy9iw",
+	"BjMYm3tp4HMOfkBBn1RbabPL/ITdZ4+/ejL8iWQB6/wjL/aYsBeY2JwvsCPB6dyy9Pba7DRrjHdC8jW/",
+	"5WLHAcgsOX4wlbnOUxpGq78oBGcvAB5zaJ7NRMFBW1EIXB88S7PMQmcRHQsmG99EYAQR90rYXWIhtLb7",
+	"wVlsu3qIuLJXAEiksJc5iGYEfV19LJl5KvrFVy5+EkKsxiH9BDJ5IbRrc62UKNlKZHuSQi6RIkJvmdzl",
+	"il0RiqHifN0+Zd40mmXovutBHfq92KPrH9IBHyjEPBmdbjRISqXMrYUTNJlVJF+xGRw+YPro9z3XLpQN",
+	"nzt3fpYuRhYvxX1RmoqLxfaiqxV1l7ah7sEhPVCQ4QXZ3XVeaMBzNWPEpO4GlmmOmJJuGEAzzb/MqwBk",
+	"I5TgB8MX6WmyI2s+QXjCdx4Mby5jjsy4rxchJUuxXsZmzAOeNMlwVA+N17Y5CpLAfK1NrrTckyzPEOaE",
+	"iNhQu01OxVwYByz1UNDQPoGiGZwBM/SSUa4I5bAWjSjsvL56FzbbZGxFjt8nw37sZWkjNIM+S7p5Yx6b",
+	"48rGhntT1cj2+EbdMhZSq6iaAAIw01/o9PRhmAIBn0mDu8FDBsUWLhs2qkgylhZUAuJi14lojB6hTQA9",
+	"2K0lHpMqsuUd1FWsu91jpWLFXS+4cvxp7o6RPoplLRlrIL5BD9vxq9IEbKfNwIrpHbOaQO8Ecem4V4Qd",
+	"OoCyPJs3M9ZmGuqmBxI43POYUpxYuE+rqDHtUdb8PAjikwz3iIrbLYN9f9+875s3U1/pg6+cgxk/Hdqf",
+	"8yEP/skbAjw05sR4K/jogSJytAYu0noIDfAgAAdC569B0tUxAQGP66xmHH0w7GeOsk/DsMRD7kfErA8+",
+	"GZ6VWmkm39B0m/NQKKqqIxu+EhkkopAtvQO3SI50IIDlCuOxeqireHKBMX7RgWHsBwAbBDVbycqgw22w",
+	"g6u9Zmoieje6ns1hf5gVITPBWUZKnFJyy1ilMBXDdAhOMB8TKGzs3VkNMFoj47YhK9/455DtEFV4P67h",
+	"s7f1ihVsAii1Y5+37QKib9FMdlCKROm2zgw3QyVUg8iZ8dpHb0FaUdoH/tob38eFeSyoLx2eq58ndtsA",
+	"FGGArZ8VvDwbKeoKXT8sy7WQJJN0Z64Oa2keolLUaLA4Mp/Jpx0yBQXAYuxjIDn5Ymxp4bWpqVZuNU+S",
+	"ZWUbOypp21yXDmhvphBidY5LkUWFFjDuEYfERois64Po5O3Aau7Y6tyeWueM352/+/H9h3AaD4ATp7st",
+	"bNcsR9T90QHTMastXOo9W08BoPGGRy5wnk1DbjaAkb4ObDhNUspTFkt2iUOdpShBBYJnEoGqNreS8QyP",
+	"BAuBEpy1zkYN7Ftwuai5ucXmeuKB5nAsnxex1kFadg/9Jm05ZF/1QWzUQttcl4dE8bqiAVk8CusTW67v",
+	"LSrdHP1aiNsrYnlLrGcKs/xWbEN5gnxbeVGAj2X66sxEDB3cpuHPg/MUBHhZZTJsPfsz7bluexaGxckb",
+	"YQ7aRBYHPedLce+Dwz6FslAx80VIUhX1xqUKwo6yIpf4zGfa0iYGMosmuZWxK0Mz/3OrY+ZPvr37uDam",
+	"zePhS6prL/rOozmudGgmNlboxMyTFHMu1YDDEheRiPUacvufw6KhokCjNTNGJFNXmBFolnJt1p6JqmBo",
+	"1QpRqISoOt0Sqoi1BlzD2qbMNdZPl84DuL/MB8ABxdJwOPqQP8IbS/DaZkk2IxAMzvROyEhKnaU2iM80",
+	"Mj8epjRMSMCIvNrxM0x2KGCAvnvZnyEbY5N4FLNG6GoxJesyQFTQZPE4ooJhHsupJq7dR6cyciuh2FsR",
+	"QnMW9mJ9aPgMoWjj3u/e1ELzbVtRraHYe0YzywJ2SI40w1fkDXbAETdKa9dMoBkPhAyC6cjvm9/wDIHb",
+	"vBZkBZgaNsOB6GYBwxNBN1e7k0InHvwYcDobc3Umft730EUYRU8y2qhPr38VcavRWYxuWo6dnMTKy6Ck",
+	"2Tk+ELWtiMRrIlomjscd+n40hjgQNYtruXYsE9MMwp1uGurmE4SG8U3DmHE4BGcWDt4gRFqbC8EP5tnJ",
+	"k2straiu/oYV+R0L0qVAhC+ybcBmdqYgXLYOAoKeTrTU45FcEOcROAmyOatZPO0O3Y/AL0Y4+6in59LN",
+	"T8tgUkZ4Y9jdfT3S7Z3HGVw7mmvEqCg8AKM8EiGnM/bIu0w2C2ZXZxQ27cToFJjpRiQ/H6fHYFIhBr3m",
+	"4ekLwVm2dHw0s3wxnSRGWhQ/rheXfzkinfHXw6xehhFwDfynK0ZqxbJLyzq897C1ZldkbCNpxjKy2+bG",
+	"+G8vg2u7b2qOuVH7hNjcKODplmQDjhZkArPgOPYxV1oBGHy9hvMUmzU3ScgGz819pAsykA4JgwUABFGQ",
+	"Ma7yDEF+KJ3nscTN/uDzdNvm2FLgv+ApkxyA6WaY+yvEK3rQymYShHQd/2flXMTCJj9yBrl8RPCmTMFG",
+	"wMwDXdQOplAKvjkPK65hTx/7WOWSqTGdaXEOcD0saHoL/gpLetjSUmHQ6oHqMZY+UMQxQMm68HBVCt0/",
+	"09Xw/Dz7rShGler3AiPzU9XvvNz9gq31vOj8JDbghge4yNfMzNcSeLVCHrhaqhZzaRfNcnFhzLyzxsHl",
+	"CdxzIItXi7CB0GJ8PS2D7iJNVgw4uYB2EEE6RiWEg4HiLshx/EqTjWDAqhdpw/cIzE6TNj8srQJYKleo",
+	"YJqM3jcqnCyquiiWsqU9Hrxx1UXhcb3Cf0xIiP+f7jl8p2YTXqhZQ7X1H5EqfsjMuKVAzuwRI4xQrQUI",
+	"MS0fOogm2LGK5hkqWrUFAMmKpaJsYs3IFnPjE6DfdEnOOx5u7Zg1uPA5zwP9vMvDAd/vJBSoyfUWM2LQ",
+	"PLki1JbmEByOTSiXMTEALkNVSrB0UGvSA01/FDyjUhmuHvVKI0CSQtgUDnIzBVwATBKIC9W2s1i+P3Uu",
+	"xMXeCb/HnO0gqcdxwRkbPl5mIubnwd+10J2UU++ByWnJ13VZUmvuinKltOBsWYdresCR3JoBuPZrITdC",
+	"a8avLK2rtge3NfsabhEQVMmsJTKDSUTVtFiOx3hg5V1ZNEteDu8We8BHNAYXmoKm76B8wN6iVVXsczRj",
+	"JsR9HAZtrqx4jv3hbMw5DBLN9g3G6CwZSitQXenxxtLxzcTSVhP/iuKsheFbDqQ6BIBuIsBg99LcvWxc",
+	"1WkvSxgIBbeaOlsljR2486h0gAEBwgNjawKJGdj4yHhb7Mrx1OWYVBQ8oZ3LopfcUgDhnnUsTK1BYDoa",
+	"juO4/DQ4cnLtUflpUWRzfJNB/k4cXnPDb/oRZew/mN/T3Pb7i3Z8nnToXhxAILhb3iJZWBsvGJjyWjsG",
+	"6DLDJ4DXiozRDA3OKcH0kqJOtSrfmfA02yfEeoNIztOizlgGtN4gQuYCZSHXFKKBNc/MNYDu8YZv1BPS",
+	"XJvLgjF4zI3P3QLm0kn3Lp9TsFHz7lbOsp/S8jiY+Hlrn7hwd3Oa2ZcdyhjOMcvfbVYC8z+6M9faUd25",
+	"e/jkyydfPX725Mux6atk3hBF9KwsxGLD4Zm0hiBE4m3O3hWSWyLbe7OI5OGjr9xdsLeiT8c4AL0ry5T5",
+	"dlt2Cfz+AWl+DX93t0LrFyprhQGSBM3dm1u2vzHmgfmP/wEpAzeJ9QrZuo0I/WnpI5017iwQ25GOvvRT",
+	"DR99NVh17fGjQ7PSNz5ibHz9T4ykS/ZUP904+j1yy/a4DRUrWKqhXFjj2DKCGCThMwt/OOdwjYMDHCH7",
+	"OOlbqoCYM0HWYpsghwpCC6IqKtlV40Jwsm0raOZYx2xdK4qWZ8gmCEdPwnbVsGb/Jl+v751f2W0umprh",
+	"XDez/Lky32znvxUDmfQDw6ZH7huJy0YaSM8MjfQwmo3jjMAim+JrO7Y670a3vAusHfVkOGTbsW/zIlzL",
+	"zHp8W/r5pkJrzpVm1KL9fKA1XieMCWNvE7bM1B4yejOBfzmEIFpng3vBpU0pXae3eB/BG9Yx1sN3QT4o",
+	"tl6zVOd3o+eXeR3TwDrbZLmxzU59d97zvWXcIJzn4PuJN47hVT6trfhPiQ29FpvXwQSKWQFJKaoqlK74",
+	"GmqvNmQOtkAmkBQLDDtMcOXEUoI/ILtCryaiK2gaKYHycUKSCsJLXd5PGILemUSj3w6X/X6pN9Gr+nBX",
+	"rhvSkx5UZjpMYcoHTivpttOnuBRdH4SNP7u6DGpGe4IfVofaicbQVufkFXfGtsygEkhmERBQjwPTb7A8",
+	"b45E7fna0hIf0oZjvu7U2Xcwphi7r6NX8NsbtUd6Msd2Q1nXfuUlW4DfOrk/JQsb0pr8rgUZHR7vUL25",
+	"l+mQHEvLcMBSEeSlDDIsDtgvE/OJMYdUtUEnyBjOCDw+UJUCl6GZ0/uTU/T7C7J72N8/C23lWiVoi6Mk",
+	"izVZmZ+grnQbH4MnD6XaCtH0yKKVnCPdRgKqmJmP/hrEuTZ5+SfYZP1jZwLFyTA6FLTOSYChDoh1FFy7",
+	"U6VrYWS5NV7xXxYyHa7b5EPIhlDIEUD4u58+4BbJFbnNXdbiOXneLcDQJFjeGCMP41s3kiE70RK4zW4I",
+	"VWTHiuKK0OamfWPhhDfkj6s9uC7tLR7CVzfu9n6zYZxJ03Ji/lgXGm/4aynKJeN3N39KyI2bcvt1zcoK",
+	"nClt238yn3akXKpiRYFnAgzsBo2nG3OMNHeFVi1CukXLZiabnbbNs4xx5CZIEAbS1KByhC0Jufn21cvX",
+	"3yybDne7Tyjkn2OSKCJXhFFG9mWslUVszR+MEjbglw7gpK2l2mU66or435Tg5+/p7o1FC3tpJsfgCfsl",
+	"Uufk5Y2iDf1vdjyzDYyyZbXAJIPDbCiRsTMnDvbfbfnZ1qWgGS09JjxbiDNokNhetUWeooXjDsqVOjVk",
+	"7KX2v3EPhzPbopQL3yLBBAjcYZm1c/K9J5qIaLIl0koBYVZWTgYSw6fivAuZtdAGxcc8Y571tGEvHGJT",
+	"gZtD2T6ZAHsPufABYJKRStbA9QEZKeGo8wlhspDSESFANL9YDYHSdOn5f1EVkLfP37wEYkAriPCHMGtT",
+	"hGrxOVzQmhBbSTPTOrg3wLtsJiXY4CAZhue3pkTRO5Y1fZ9Q98nfv15RNyeyQ1saN4+KpRPOuPp0d2NA",
+	"PGtuLgChO3Vz0Ikdh0qDRdbWdXLy11D2mWFeWrlDshCUvn6V+OGLWnMkj9kwbiK8AQxN6OyUH/+9WTPd",
+	"9Xc/9VPPW8vRTGgANUKx3E+uiGKwaZpunJNfLN4LisnCiZcaQzYzpsPWnMKrvfV3mMYPSCtHXeawcod9",
+	"+gZVSBscsMIAX0QvC20y+INC0TIXk7eMgQi1fTwMd0M/lgKO56BEGkXC7nK2Q3QR7PlDsTsnrwBq2xFF",
+	"yveIh2WFYmbCoDqM0fv7hm/ZWhKNPs28CYATor8jbPjkSCEfExVjUzacRD2dVyhhmTLak82GgJq7TttR",
+	"P56GlXAoFMLB4Y6HGdotEdxokq4Dp/2KqhHsXiq4HrT/o5mAMZAX8r1u8jvGid7lKbsiF86rYXo51RtI",
+	"50Hs+qwK/si97kYnbz4LaX9y4weYK34rKRyIZkLWxk5vLhsuHGVN5uH4ario2bR1PAgSuxQxRLYxhox4",
+	"K4bFPgPRuOF5dt2ITHMeyBeKYsgRQTCDdX8etnUinM50ejjb3n05Wp3fb8MzvDPzZ3Q7Gg2T1ZBkbP4Y",
+	"sbZfdiEIfVo7vkwbbMehYk9tscMJxcC8ooiQDwJwd6xAEANmW21tpHoAZz2WyZuJ0orIIeBow4VkS7OL",
+	"Q/mPP8PfsTR6i9J+oMhP7183xyESOFPVAMePgFhH8r7gJ3NsRnNpoXbxFPTIu+ZBW3lI5qmOVRmFl1is",
+	"ktBS1et1/jHGiCeMvbNi25xnLqpy7ifScKQpt8QJAEMQcjpPk13NTk+aHneG5qa2N4+JL9ShjeVtiO/m",
+	"g5rmBh27TqMYZO77Dx/eQXAXsgQE/Ps68XzZOd8A0f4W0IcTTn4bnOx9fmQ+ThG48fXN54tRel85ggn8",
+	"s2q19+Ch9RSKsqkmSmCF0G0wHyVYApQfAM+++nJCsdKeyhyll29VaM9JT+GCYH68snUpjP15uO3PPQ/V",
+	"Ob7g1eVfXC4KkdICEpyTef61f6oSP4W6Ddj7HK9QZCMp146gyRaKGDXgYWVGtsA1tXGHYCJn5Gi3Hrxw",
+	"FZfpuMXOfj8koLf+wNZfOAZ0+rbNcOvXuozkKrnjM0CMaoxUW/m/EJsGDNBAuxXdq24ipGTEclw7OCn6",
+	"q+H3fE0oNpqJyWyLw1XlSpbFLs02eQGytSOONWM3h9AP12aEptsprRVMgRmUex6SeCzHjRmhuWrAhXoX",
+	"dblNI/pJ0RM9xNrhO17/k8WEjwl4RmJt/ihPEnKDBt+1tPoTt8bxvmlnfLTuIcDdm+kMm+lrh6wL4Pun",
+	"bIDp7OG1YjJG+lQry22J63OPFAEcTzJJph3a461dhwPohbHdgl2YA6Q6spbuQfrtcFLtWv8ZjPshpu7D",
+	"mdzW5aoplzfJ0O/GtNwcwSiThc3rWevx+T6FzdpdwM9ntTYXgwPhFRXjpGBaoSKGXEFjdG1qZqwu+CXn",
+	"ZAdJn2BLQNZmkfNbCNKWdE8UY72E4ytSsnLV1CWyeHzdrQNmPr1IFvglZMQ1rwSdCd8dVXnn/sDL4GQa",
+	"a2q0J73Uro801cUeTkOxbjxp5qT0LdgDnMkReRzzcthnpRYcQKJj+W/fSVFXHxgNHBnA8hvey/b5YSHH",
+	"9+3TwW8beXqubmfKSnOp8tyZz0bzbCDDYnbsvsNHNn/a4ZuJ7XF0Ct7Q0JlQUTWODzLPxMrYX9s4acog",
+	"t8lFZfPGN2M2+39z2TpckJUUO2VuoYxn6nwCyg20sfl2aGjfN/W6m7oglg+lqSCNEMr2v5VGHHBbWSqk",
+	"Yb4XIXx+E3wL1WyP1a2f6dqNJBw/b7ggwPuuMP+MKi+mtKNcq6nJxH1IGYysGYfrdXDORZHNV77tBPXd",
+	"ACN7o5mPI0ZlPxoaxaus02ZdA3i5X9nMt6rbLr0q6Ya9oDJWowgYyBRmBQq89nGRsSuyYoWtJ7kuBGKa",
+	"oLpIlqvbxGdGduQ79soOwbaGXCGEgQ9kpzeMYJh+pvwmplp6lrpwwvUSXBth7zGMdWIzZjqyic96QMee",
+	"UjKyi6lRG7NpLAvzBNwFjsKN3HXdhztiB4MSZVbdouxn2ALf5kXBsOjk3tLhcy1FQaqCckbAO3AXQFIP",
+	"lGfKuWKpdV4EvEsDZaEG+fgkg6ICYhZdX7fK0uF2nXSPfWUp/U5wg33FV+LjfQ31d0wqwd8KHanoUnPJ",
+	"aBbOGwbfK952SwSP2SocE8QTO9e0H5RCM743VM41ePIeSr6HABnIy3xolbj75+F0uMkYcTKaLtiHwyOr",
+	"6pkx4p8Romc3VltbAt0v8QJX1tXtN//0ItalJpdvxqa/BpC5dXq58oNUkT/89puFygOu7dOnc/LKlmqx",
+	"ptWhIsCSYmoeAL2BPofSP5yD6oEi5r3zYV9+pNxvYwuHqsf4Tr8uLDhaaKuk4dokJf24LGxXPHMda+0O",
+	"xyfKTrzWazLnxzY5gHJstG4fxyDZpi6oJOxjJZkC0MUf37989KdWQHdbUTArJSXV6ZapSfV6h0ik3eO+",
+	"6WytHjcer+KBe62pYDe1ICU8NNVf6e2nEyl7pWlRUDPV10ybe0Goylid5XqZ0b0a0NjmZ8I4ciU3dcaz",
+	"XIMOv2WVtlAhn6chIHKWW3DodHlD8+IaS3J75FtT+kcbfsAupyRWrnYVBAqxUZM6q/INX45zmF3nG/5j",
+	"O78HKSPt9PZGE9byd4w7G6O3TlUewIN5TkyZbsP8teAlWGYyv4tc3+wTQ62nDXXPtBpDImMRMp1kkWJh",
+	"sElt2Ec/Ja5c2JTSXzk6PCYY0ebReaP6xjQeGBTjmzDbXjuHm6qe963v3v0U+tRWKB3VtLdMclZEQnR3",
+	"bCkZpIGEdWIhNkNy0tZEmzC1InwUYzpFhGbI/ug0TEo1LcSmxlhZe6PBxMtZqQZmOt9hJkdgRmXN08Gl",
+	"k+YePoHkRWTsvX0UgidC0g0bmlJb1VvdIx+uEQeY80YCrEY4kMyko0l6Fdjs5omoplzTMHH4UHDlM5DU",
+	"dtlipzU5NddbimK8gKZ5xjpp77NySIDVBF3g067VIeI1b/zDK/U8TVk1O0OwXUzfzn3aLYT/OIRgyVVV",
+	"0P0ylsMVAg3cRoxkpSnPun7UhhUy57fn8yEss1iabE5en0Hn4lF3Fh4+SsZraNx2VtmRzrgvDK/gUZxf",
+	"3gr2Ii9nxgIjbWdmLvD9NseUie9drMeycf2dMzyRp4hQeirweCKEfxUrV8hrxpX5OTjGaM4hj4JaelMt",
+	"wKRlPLPxB425ng4QnlvvnyUKAwCcrcMPpQQsoevHXJNUZIxcmAu3cjWmKcA1hGIu+xTZO9riIRSKnOd8",
+	"A5Z0Hrqdi7KkPJt3Ozf3jH0l8hBi4j0DeJhq6+s/aGt3c/+vxH4bUEIe/gzr85+THzmzdaOxJ9bP0H4c",
+	"mEqLYl7xFcbvhti4Yu+34sE+akmXAPML3XeUtlyMze3YLcs6N/oSMljcBk/a3Jtv3l4DzqozmuNUyv3q",
+	"q7iGQltjcPMni3VesKNLUXlZFr7Se/bo4ZMnSdBhMRWONJw60R+EuwQcHy9fCb0N7bS6GR16aJ49GQvY",
+	"ZsxIzrLv/Dy0++PuzZAIN5VwBnWpixeAxz6P5MC2Sg+t2AeKmIehfsrWUgySSoqUKXUJSX5UKaaIubvT",
+	"QiG5e0ZSURQs1YoIWW0pZ5l7p5PiG0gkmGQrCHl8hbS5H+qu8NOnj5+OVi0LMd6ZlqZIq2Q0i6QUAm+5",
+	"EJqYbUnUXmlWOrTmmXnlityJoi5tjT9dVmvlPP7hST+yRJ0W1XIjaTqFsdQSMpqlb6lLtYCarXg8gkoF",
+	"6XFZmihutxCouiIPL8hq7+DhHVD4BEg49BVbD5XfvFWdDmK/oLA4HHrO/nUHHDZ0SSj69l11xOtX3716",
+	"+wEASZSgVyTCtKX0XFX0C8ARKZRcJKrONSMFo3cMKS9savGhcrLUTWFLH3+EJhUYFJdNZU/LE2vLQ6gu",
+	"Ml8A6SNYNiWVtxjhdN5c8yYsjgyXe/xbHdU5dKVEUWtGjHZH0+dffzJK53+9eY3CbsHMjXKyc70pxKpZ",
+	"hS/sZHzxL+cfy2Ic6oEdCu7Jw7qFw3y8ZuY6smtBH00KejO1V+TZRVSe+zURgxIN2zpAIgGFAAAth56F",
+	"xNpaVCMVizVL192JPNY6iZzWyULl/2DLMl911ObDZ19++eWjhyPRjGOploABJFQoouxsbixPoOK727TT",
+	"7G1vL1vaZFBW1Jxs5ozDevFhngZUwv+UAyq2DCPHiDNhU8obKHyPUdZPnNtSG9SZ0ielg5GDXyyRZ+4q",
+	"FNjc2VRUuVFG4wVdIifrNDGZROoXCRO5C+RJYkQ/sJMUS3tDlWbyB7a/x8X4B7Z/L2IeRoefngKMMY1M",
+	"hNH0EVP21QHY8w/1iknONFMv8H4ZcWUzY7RjmgomjAPFsStVTUnbDrHxEFAFeifIHZW5A7P1cJmsKAOy",
+	"bC7x37OiTDDxE2I1kJNuObYkKxhV4cDybb1iqS4irdpf7cnRNmWatvLU1rY3XRg/6GAM7XdDc+zh3yOc",
+	"ndNrbA5VODq+LIu5V9/X8XvAPt0kpUPr4YmxcGa/lsAiWazrogiaOa9zfvuizTHr4ak/oxt9FC4LClhU",
+	"jCvrpep7e53ZZyGzCojMjGLWW1YqVtyxCQBamGjTl1Gn+X8Bll0b4ZyoBWserxgUgZxPYd5tq8j4AAmq",
+	"h2h47dye4qBxyxQwvMpIWDOCIoPHI739IDG4PCPHK1I38ZftHg6BJqaJN1ew01fM1egKZ/s1pMojhf0d",
+	"DbJNkrJdCQ3tDU23OWcvuRTF7JsfMAiV2ALmbNIVkuIoVqyDZLfhKMRWKH1p7BVX9gP2+SH4U5qbAvMC",
+	"v4eFLew3Wm+oq6SGDAmQRYesj+Z7N/2o0bNQUGpV56Esxvftydd2qNvew2CQKzVTss5TG8cJOLnaBzqt",
+	"J+Sbl+8BGksVe/akoyVWe2AW8D/+7PFXIU9mKjifktQiMvbCPvopWWypzHZ0vMallajv3eM9eEInvhSK",
+	"KDmztUHkIZlTyOvQjf8zrrrel3FfGEJ6qK5D0PU/I0rSYyv3l+WPL198c/0cRen6++dnj54+g0v/y+zR",
+	"06cPv/4TEXdMkhtrEhFmNhjAjx7eJC5bec28K7gWt1iiYmBFH108CdUEgVcj+AkpkCwJS9faT4yEYXvq",
+	"BJvviq0/c2N6pQiaGiPpkU5eDh0bLn3AWM0pNa2HnVnxSYGfGoAlNNVorCOSJPFLA7Pw3bufZqOPBzgE",
+	"+y5wmAUFGtD5mi4m6aEWvXNQxQcA/xYUZ/OCgjbJCKBUZOH8rwk2Gr7bdHJger/3NNPc88vMpzvBsIjc",
+	"msoutsgMXnnuM8WksTTJdf4PS3ea2/kKnHgWgjeGHrdQttYhdQH/F5zfCbC24VU5BKaNSsosoJon9Z0Q",
+	"3rMnITJ2B04bhYYMYM2GxyvUNBEMyFcDPD0k0rfl04K5ixFoV62YnBYatY0k+Jmw7Dv/ytSyEUY2mQqy",
+	"DriK7IcW144qly7kALMxrskcioVG2+Zs51MEK0YLlll7L9ZorIpIe/yb09kCelvtdwO0Nkh+DTTeREvK",
+	"Va6dh+LmqiEOQX+4nZnzcJFRNlQwAVy1wenG0R7jdcI2mxamOJmP/1jjdUDhaJeyadTOQVAM2RHsdUqu",
+	"w1emHlpshk/HQ2dFRRupzD16dS0sn3Uk+vg5gX/J4i5nu0gRaQg6ZaVlFiiEgDigFPVmiy6CChKuHijC",
+	"9kwlQIDD99PJ3Px5PkQZtss3Akp7g5U5afBifOxiTq1u4338JP5qbyzHe6zfME0zqutyhlaGTTYZLYNP",
+	"R74t8/RdGCX1hlGu8E6CVEuS6RRimTovGV6Lb6i+IYJjOKli9FadkxfvfrJBkVRII2p4CjcmT2Lv2Eo3",
+	"fzLCSTA0GcvOnYj5nYzvT6t6afOhJmYDLNeSxdipGIXC60Zf7KjCEofAZTjRKwftuxy/qf3ZyRwKE017",
+	"ZRbuHh8+mKABtyLTy3xqV8zDotaTng7V7EK0uVtBD3fudbvpUvs5f5p7UxjfHNdMulO7e4abTTNHV7Q7",
+	"LVjbHf2p0bDmlQv+bKmyDGCQRuXVPx1BmWF/4wNVcYN12t6TDCAP+Xi2k/3g+/YFNIJzNndC7eoEZlSL",
+	"IwkPYNDwfmdITQcHZvB9ZwYOEuo3BSMlo6qWzJJJ2rQ3UBd6J5BPMiFlzmujFd2fM7pXiSWbhL9tJWOk",
+	"FFxvlY9XkXSHN5saDmLzQjCg80bczUWDZ1JUSw8F0PN7sY0xPAAHDAgN+6SrzmwM+Ty7aipfIvalRLSs",
+	"tvHyCIguSLL0rZC2ZLFfyxUOlpU5WKyjBoLvKsDGP+Em9zboTXoOIFhIzAVUjyalUJo8uTBmoaSptt9r",
+	"+TJTKvWZZBlT+YYf9qRJal3821/o2T8uzr7+9Y/2P85+/e0iefzVJ/f3P/0ffwjtu1Gqsh4QFBYo91zE",
+	"xHp3VfAuQwtzNdLjYIkOoI5WVZGzbKm8lNExz3Gb/pgsVoVIb8Norz2sNBDvcwGi5WVq0sIIw2ZrL2nI",
+	"JHzp4tkOJuZEBoMGHX5Xyyag6JrhgR6clMa9fyJPuTnLjKWVirIMQcqaHFWjwtRBmWggFXOeSUCtS6B2",
+	"Js3idRlL4nZFOxXhwF/mSNxHSdPRbWSM42nMpKEELZZqli27lHS9I3JfIfPHziH34ZRsaCGvGh4YKDqR",
+	"K6JlrTTLzNZF5C/4RtPwRT73U2lHsjrsg4N3TsaznG+WlRRivQSK/QjBiH1wkI3PnE9/G5+i550gRFOk",
+	"R9eSs4xkXfZav+07Izq54EvbmwgF+ZE7/LPQ9cNHGoAFvrNsw6qBcLWtvRW0vRBt46oi2eLuZC2KQuzC",
+	"ynJkvcDtv7yNwE/uck2LSUP8GZ+cycd4UK/Abc/gYvuav6sYQhaQ6dXzqpLzLYvulPXdyl4u2bMno1Gn",
+	"tqlYHzGf/NDzEBeRUFwFynmvCkZ2QmatEzFXAokSIhtqgCFYC5IJUvOCKeXOrtsIVfAdk1Moz81Ir93D",
+	"wXhJ09RgvN9PoQ9xnYRgaOAFaG7+kECVq9sGneqUZS87rCgAAW6DKy4gT28ZqUQWCJXYB5dN2krk0Gwa",
+	"9E/6ku5JrViMYwLfCOsFPDccAVFTHvLhxYUzCCenlNuJtfGPMGGp3gl5G9FQ+KPNeU+6Zp1kqdhwCDnZ",
+	"yvKNUfqCFnkqwnoW083TApJgJt/HrvG9F4WlOjxwXcYK5Vi2nOfvXmGYTHZ7evfw/PGT88ej17Y2F70r",
+	"Fd5aHg4uKu6tEdffq8ZgZDyzqDMb/TAP54Kry8NwyEDigYfRWAPxqy/2XABzrEUzp1v/nmc/cAYfMIp6",
+	"000c694NTpv92+JudmFARTO0n96/xsSHX9jq2ljzGkdWMJoptK1b1blT6vKLLyopPu7P7eKfC7n5Aipk",
+	"fnlOXjvUW/Ti0orMw4vzRxfnT84fPgEgSIDlZyhD2UdEq9u8OhMVztkZuFCMEtSyZkeb+kcQ0M6Bzw9Z",
+	"gi+tRe3QJyGQio8dMpPdxPFHAr7jpkhss31jQ9J99tgiG4DcQ1Ut3DfIhBU8KwdTOo4JfGGvEpezCc1E",
+	"xxWudzX3BpU5bG2AnxKqmJzVFdnlRYHp1KysdA5Z23AaWDUCZOrO+wJb74pQx6gPqXeiZHhP2lKbwjyD",
+	"5ZLHEI1K0729OUxmWLm274zmOyBS0X1icBmuta2QOsfl5VUg6wFxnTLSguxorvt8ss4/MX0CS2s39054",
+	"Y/q4VZOMZnvzxTajRCXG3gAodDi3JDghLx2uLIRMbTLtB5MRtID0L0vMag+uaGYAmoZjSx/IifAka0xo",
+	"BuBbHmB8PNqJMtXA1+x8xGTr5V1wGmehvcduHhOCL66WcOCSomvVQa0hY66xskEPYdJhlrHMGOs6IWrP",
+	"U/MPine5LCHOx5AgBm5p01uaf7I7cev/EwpaJtj8Eggikg6k0PvXUmkWzjfjUbLTwwwIXDIIDMFEDC7W",
+	"KeK+7cp/vvoCjrkrkrpyT5jf54D1DUD5TgPdO1WJiM9cGcI0/+N6HSwZ63uqsVAsGPc6v/P9luoWkwfN",
+	"GXK/cHj0XG6pxA+9642uyFhqtD0mjwOHppBY1N3oD5XrWIGhfqVLW5ciLWheWm8StrzACrvmx12ut1Ag",
+	"dQItZnPwozuLxm1Ly9Y24O8JRhdSKFtsszmruijMJGCquPkj/oXsWcRpXMZq5EQdw2YsbDr93DU8HrG5",
+	"c8v0jG0Oz8y1Djo/fXAfuhYeKMwptra3k5Fz8hwsATMjrYFpyRnc8htz04hxXRR4wTI2E/6XzemPXV3n",
+	"c+T/fm/9T3RvPTY04Hvl/9l33qS59F65nFu2s7aTzSafdxOecgV+3zJDBk5232vp23Jogvs7LTPiKhcd",
+	"szu2t05eaXC6qT6htiA0Fpsun4d4dvYZtzDJjKV5xlz+GW1S9A8gibdLKGHgGCB6QARXe8IWpnBFWlzt",
+	"iR1AhQuasszaUA/Jd/mfu1lHXz68+OqrDtPSRbQ0jhpiBvMk81mQWzFsNtrUGHSnKFawVAupLsnNPwRn",
+	"l2Qt6c05+YHtlcVeuxSlL27Agb/rtgN5MUSLIgtwwD9+FFjTSubChTR6FlNprtRw10UlvDa2bCF2TBLB",
+	"LS4cTAh0yts5LvJbRh4++qpbTP3p07EZdsZYkFfH0982swNISPwaXc4uImDqKHOiWFNHRQHrdics7yQt",
+	"l9sIX525VHX0AGBtenR6VN0iPui7dz+1VWlvoOEyX91Evl/zZZEPow6AZ8Rmm9p0S7p3vodwuVtBoNHO",
+	"Cjy8mMAFQ2fh6j5Qi6hrc0Y8ERvgF/MixZ6lylzyWbJoilCL9dr+V80teAAI3k1vqM4RSZHlCmOpUXXb",
+	"esJ6CneEprZ1AM5Jrv+P5jYAxpTlikHV0qidvaNoUDdFdabc9/uMBx2KW9vj2MnxIRrvd2eKrSbL7pik",
+	"hdU8QBYTOBtGytmPF5KPbDf8KuIMunrDT0M9yrgKXxmwQ2OTdqrLd7MIn/cS7j4z/xIxt+j20Usx2O+T",
+	"G2iTzerOGk0w1pqGY0vxU7WRweJ5zVU5ZpmwnQtFmQMow7SDCZqijFV49eAz9/Lbzqsk0OQO/OfIBcDq",
+	"apPYNV/YhHwLrQ8XykceFsiM840UC6+Ynm9Qq8mVy9qEg34KfjefJEFjEEEmYKNPhEKeJknBH5gvCmHR",
+	"1HnaxhSaS11bm7/dct4fITDU/ZN1q3T+llKesuLwZVeVzfuj0nV622vR1dXt/hn4cND74P01Y7DdDz6V",
+	"ijsm+39uzSv/j874gltZ71/NC/BP3yiDP/QsMwuWAKwETAx2t/Nnv2s0TZlS5+CFjVhz1nGQC/4CK/nM",
+	"O16Yq2Azkzi954EZSxBnd2yOJe1LX8eefjRWm6wMBkl/5MW+ow3aWmGQiUisMMdygxurdBS63/G2lMjZ",
+	"aQcf22Zu/UKHwB3NC5efGDhhA6XCxqa1Jy1jge22B+3nRgcy38o5zUi6cjI4rqGx/Cgzs/9edGluevtG",
+	"SiEHjAWo1Knlniiahwk+zPavZcj2fsUJJRIPh1BFfL5hMuJhbKhcck627GM4JKBUHcnwByb2eWnAYCTr",
+	"XjLfSCBIL4Htcx7gOrCtre8+IYBeT4jVqAlBarTsyibdgLsgFZFKdKpeRS+dWuYzK73sKNfBXJFuZpDv",
+	"8kVGDgKVcc3vDHjveeZCPJJxtgsrpz7vQu2INnElm+64KfTEzlu64CbY8Q/ilh1Xr8NR0+U8UufsNVXa",
+	"GzFASiB27ycRNr6ax8+ejtbqDhPuINMCfsHYPSGX+Vgx71RUo9cUmKpreHJyBvg7W6w77IL5L1JdyME9",
+	"nIEI9f4hKX8lwjDQppBk4BelwTqd0dOQVwb6lDSV1I8uO2QW6BR+hndBGPJk/8E7y2HwAm67cw/WWkoW",
+	"SGfol/1Jhkkp7lcyyHVihI/BDfQ9U2yuAeEKL80soXTyskjDA/TrDN/rxr8S0ewNJUoGOMudFJpBJHmH",
+	"Hs4trSrGI3xjq2B7goDTNCO5bkCaaxubrqTI6lTHycei/t8wRuwXm9OU2ziYH0wskd7CwuBQlpqLZXtF",
+	"bK563l0Q71BLvEO1/+Rq5y5ZBZMRVRWs5vW84dHH/BHN5JqmLJJnQyMOMM/q6N9VjEXANeMpawInlKzr",
+	"ogDe+/NZSrC1CEDjRasxv3Mc2nOL0JRNguZhVjSioa+MNVtzS0TmwpE2Y2V6copd956ZH6qqY3dQTL6M",
+	"MbgVRXZJHgHA+G9ipRLyGP4bn1cJeQL/xNrN5MMBr9Q6Rywbyf2Y98PkUfI4efJryD7JXbnrIAupY/nE",
+	"KL+HzDKdVUyTFVMQIbapJWryvHk1eDtT9zQwc8JcfOaZ/1Cga/pJaKUM6N573Rm7seGXpnLKN/J8ElJ5",
+	"19o3+XodogrCvw7Gpcwzn5I+75ofbBShvw8QQsBnh/byOylWRZD0Cx3nKn5Lqeyrl0TRO7Ndd4BCK+kt",
+	"sygUK4hRj0nz5UmCAQJq+ztqKjWtJ81ABqdhtjdiRVUkC9eO2sULASRIBD8nkALhKiyYn6p6VeRqyzIC",
+	"Ga5Jc80BTDLGzJ9cfN3wp0K5OlFrc+xnPpFE4oIPyAJcWx79kbrlQrNJ4aLK0/tTdu7hYrgfhpbgmPBR",
+	"lm+YCt/KDwvbxvZLGyFqc/Jsw4P9nV/PsFfTzIIhEnO6JE1KJCLZKZYfwLcDoFr70NiSPLfPOWX6N7Ea",
+	"e8VV2gDmyv3klC/GsvmFL/snRdXAXwflzEJBsZOVULmLfM7Yvx89yWiDKPvAX3vi8nFhHgtJBi7WaOIp",
+	"POV6b2Vg9CV8DN/qdcis0tQj73Q1VNw2+EmFqEPHuDLmgj6OBXYMADK6rAMDOAw30p9bjfLZ3TEDis2p",
+	"7ROoaSC9DNMzvuJYcPzSIqV6YRFjqwNLozvsuNglaK8LxWwd86Jg0hqnbLIt2pGr4bzsEb3uVfv2HTod",
+	"V4+d52TaEWUl4CT+np5QfT5oybuCpsxtxLno09yld4i15QckzxvEpfn15pbtbxCISfke2W/Bn2B++B/w",
+	"zxtzudOiYBJCMUQLgU/8yw28x+6Y3BPA0Z3/lT8nNpT2AMGSkOzV1vxt9uwDdf5XflhzT8hVnmWhtLrX",
+	"gEZ1aSwA/SxrpcF7vqV3XQn1/TyPQnz0Q/A94JJeOm6/EAoX5hbQmN+9+wm7AcmwtnMOJekAkh1H95OH",
+	"Xz95fDEKvq0kWzMpQ2GGH9fA0tZHqQIBGUd/AimFdDhzpCFaMa17teruOUmt+E5dqlMvUyuUIeIMAHZi",
+	"JzIzW2RLZXm6z38a2qvvm3yn3lFT1YfQnDEOzTlgngkZWJOSnezjYYUUznFqtOQEN499cPikPCKvSbJN",
+	"rmykMvojFKoOez7oZjLLbfOpfsNtRpRpzjuj2gmKT+tJziZcoM95JJkPHIEAOEpCGjHowFeejvr9fVmY",
+	"dJnBxe8rhcGv9OtMtTLRlYEpS39y/OWc29gk3KVtcGAIU+7UJ5WJqdW651CaRBmQOnX8mwYeRMpxV1TS",
+	"kmkmB1JotKxZYDaPLCrNUsm0ul8p/0Dh3mhx3Ymluyf7c1sZOs0VV7J1kW+2IeKJLUtvZ2hU1xLSuYU0",
+	"axhi/5JCdlbW5Px5FvCV5a4FJkkuegnZ0y9crm+xPHMRkOS3okNQGhZgF4eYzsmFdm/0TtQTDnEL3l1Y",
+	"CTeD3leDaqa7ENFSd6Gi/K6SKeiz1t+NUUKwmsMYLoirAOAFEmeVdzdV5zu2CoYVw7QJebrFefcScaE9",
+	"e0rQiqa53gdbLJlSMXuopfqbCqv6CZkVoD6lcqw9QLHvpscPzcJKNbFYy8oQ7GU05PmL4wEtBGCAqL40",
+	"NyXNqgRiY3hwJnB7MmpsYgjUQZ7c7AwKTYS5WN2qAT5OlJIVw22JDNMl3btEu/DWmWnnr/MO/63X0H/c",
+	"DQD6FJ5ODOFM3Hwd7kok0JJiI2kZZjQd4KdpdmKYz/KgTornWvN9KBNt6O5NLuTsPm0AbHAX29jxMuJ3",
+	"bd2rgZhjrgs2cPZHikDFsi6A2QtcDSAQnWNqXj1h+NH1z6PXSN0NtBlyRAo3jnnhHhibvZ5YkchC10St",
+	"q1rPchUXjthzwjeQ6WM5p1v2lYLug4v2Gv7eqdNvHTOSdZg1TlWQV2hazBoAvtH2f6zcuV/LN4bqa9H8",
+	"M+s+mf+oK8QuL7fh7KPONaDj0rTp4JzdMZk4LFUeeDA82+Ns6CMZoN431CD4CnKlwS+bBCxTRfaiRo8m",
+	"JRtJuSaCtwR+DV6pybieASWPpgVby305ECDoKfJJ+vs+1ymwZufcEkDqrBU8zifo/Ejum10B6FS5GhDy",
+	"k3iM7H75jC4j/MIUn1G/CHmZa9UAEndbUbAOBwLUiqpLLBwFhAh23cBKA/okCsWWEYjW0wen2+/n5DUz",
+	"OyZvqBq92u/+a51owFdfPhvnKJibHzysBj70N7vFy63cvEKBAy3Oybd1URAEU5pxUL63ZJB+LQgkJuYs",
+	"bxmccK0JF25BwC/hF8Jua935xA1xNdI64h+G4ID/PLVw4PBzvwwI/ekde+3xNmlXT3Ht2WeHhtFCHYL4",
+	"RmM1knQrBHK/Mt65SkbysA9W2iJcetFsjGSSv4lVzNdmq9pEqp3maQyXEDNjgpEA+PuynEA89IFu3oS4",
+	"h6zd4vrU8RNjw5EVQAbLqZcuy3cBdJgk5wRS2ZLx29cxUAj4yKw3hlwZ0eurvS0HzYJh/4ecOyL3zmp/",
+	"PHles2SWO282jLZ9H5FGU7iJ7Ry1bhFvJD0YRQRq6wvbiSwLK7mf1bawU3X9/UzrAoq1C2S873ALkx7W",
+	"rynICoUnZX5HNVvayr6cMaj8sxJ66xcONo+CaUDU1rKY9kDFVNPDvfsN1ZSsRZEx2WOK++KOyi+KfOXc",
+	"3Ui4rckmv5tUND9ZZLkE6Mc+BOb3v2i1REK+EJW+x/eQIO4whxV5DpurxybnLCE1zz9efvEFDFPW/At8",
+	"+1yJ9Hb+p9dCbpgOJi1smO4uqFlIwVPWKdwPPAfh48YFkDsRycejEUnz2tKCMkMear7OZcky4qX/JuT6",
+	"++ePnj67/N//9/93Tp5b8LEVPAs0nlRIP+dK06JYxlbkFf5OvoHfLd9Xpc/MXO28DMsyV8oe6aFjWKlq",
+	"Ky20+iDZ6vjUrNC7NijU0to9ffr46VgKqbd1ex99/OjLZ1+NB5VrHt06ObcFaBIC4nv0rlH1irOQ6f7e",
+	"GG5AFoq0o7Zmow1YgpfHu0Ke9xk9w5XDA8LwXggsGWKtOnAY2QI2RNWZ6DX97Mm8OLnFScDHvW0xrNyP",
+	"oNRXajv9nL3+PgLq6Z7kXiJsW7rKJxy3KVjmxEUGgVCcpHu8B/C3c22qoFqxzKsJybmq4D9w+yekrgpB",
+	"s4TkGeM61/uEABVdgpX0E2JJooUkRc7DhaHQFToQ6VE0z1zxB3sHhOOxbAKcAVv97zF/41FmXI9uT9bc",
+	"rlAmOBviA+6b7ezvC5xjz1FtJ6DTuUERzvnmg6sZ8PkhyNN9hSfLKD8muxsUybJWLOLz5LRky6H7XSXZ",
+	"Ov8YPlMhQyclFZWarPauNBKSRtMyKoRHVhg8kDfL7mlx2nXV5KO7GnhBzp9k8fHMtHB2R6Vl6/jLoRA9",
+	"d20f/PKTYtlPVeiXl83HD35673rTI24LnRhqSu0zSEZWxDFcno8Xu7EL2Yf2dwTAkxbbFT9ydDQLQH82",
+	"jmLEiLvpHo256aZCkzzSjYiz0iwE1IWB678URVvf7oo8ehIyRlpP5Jj15O/UCetvv+/VqOtQs07i+/C3",
+	"fuDuZu11PFggZSG7JL8Zi8K8/Mls9B26p2zHmhIVihXrhPzGPyGXj4Dcu7VkjOAt+px8g/yyfntdAvVN",
+	"VZ/9xj/1bKGLE6qUeczkA0zg3trN2ADZzJI9vWI9cKseqtbjm03LppzOJHOtOUtPU4gn0JNpZXkOOnRS",
+	"r0lnlJ/Je1IXxXuMtcdT1+uCIR1mN5vIJTeEeTpCND1NGqzZUuAX6TFVT3X4QdqgiCC9Y5iHvtcMvxCa",
+	"lf9p5iMPlyxp6L+0URlG1nfUxaioY5uDeInascD8OF6KWUZS81LE3HMFlMIbE9++aqqUQ1xmR/cuPNVD",
+	"AHhXerDVl/MqTMXqmJmemOkyVjdE03hirDKQiUKkt67Ui+vNtO8BLGj63nIptQ1fwgG9IN1b6pDhQiVt",
+	"glw0Qb6sYnW017WiRbwejpd8Z4ubxDwRc6AZjJYqzABjPoRjTghVZE2hvpzeMkj+6+16DOS1IT/TLAT7",
+	"ADdkZWy3FeD6NDbguo0jzkMLNECkIyFGHayIXQ9PpD1ZbcTITZP7eEceIpqiZi+5lhG3ntllUN4Fcy6l",
+	"qDfoav67efES/yezF2/zH3D3D9VhMsaAjtheYq0Zd8lWUG5dFJmt8pzrc4IRNMgK01uKpyKBqDfgOPit",
+	"xWYqHYOmxDb1ny2C2dr7WpAVs75T8rxlEwIrzDxAiwKGb7ZzEwaevtvne0YKttbxkpa5bmfeTIGjrQX3",
+	"15ZmoNsBKSPArp7eUz+xvfvhh3ZGBEYPPnZ5l8zfM8GQF9B8PbwifhGLw19RqmbNU7xGF8KGmkNurjry",
+	"PTc9bGhPPmy0BN+YPtOmZ6FIeVAbNPNm3/PnKml3WXSrv9KIfaVF8eN6cfmX4dPG0w6fksOqYE6lRjw4",
+	"7uflVKq+aXn74+3wMJS3K6St1SOFKI1V4YoJxIz9kxd+CEHCu9Pm/7tTxmEif8Cvbt1PYde3AvT57Pn3",
+	"5tb1IU9vWaC7xzj1dNPWcJfsc6POFq+DR7lZ+nSUmsky57RAdbGjMkyj7eJFhxRmlNj3Lo35LqRuqaNd",
+	"JnfG0oJKprp1lMYDTn2qj1i90PeMZjm3cOaZ3Gz2Nj7dqtpqPTdLL1rY+rgoXByv3r+Wm+Zt+evQvPVx",
+	"RJ75DaR9d7QIZrI9fjbufZJMy7bO1Qy3FZxfy4rJXGST8ujChYnS2Yt0xFqE5vvXmWmB45P5aWIGYLsN",
+	"TpIA+J6lxyiYObmiVc6XmOAdCtfWiK9XtLTQe2Xvu7kk9q2GHAwect13vCwJ2EVgFWm6wYebZ0pGuWmP",
+	"d2jEB+txv/dyont8aHVe6JxH0IgBmIpHna7IH9+9fPMnuObUemvMq9xRU0DBNCyYYEG8AFzAbljKQxg/",
+	"5qMJzmJ5QcPhrC1VSx9OEAdthKARLK1lRI9EEevmfhj5MYz0duwA7nO9TifNGvw6sHKnMEMaKficVgh+",
+	"4giSgH+urJG3Qtvo9JW9f1AH8CK3rF+A06jUZ+PiOQrRdsJ4WDQW7p2ueCx4Yyi3eTtACQOcsapiGMXo",
+	"BiQKkdICXn769OnTHtRkAkDJ3wndnr0raM7J9x8+vLsihRDViqa3TYHSMBDI7cTgHQLzTkHvaSFZZhaj",
+	"N9VPLr5+dhga3clcsx95sW/Ky/r7cCTmFoKhDEnvyZHbUzkp2h06AbvdNDo0lA/Wvz9jJ0aKZT0nrfc9",
+	"abKBQHThLKObPsjp6dNgWlxTAxLCbAhQaoyKp+N2VkNl27TgcYa52wGSanrkkMG7QSzG+Fx5dE7AFqz7",
+	"aLsgcZBiVKbbwDaiskE9Hk5UqK1PI2saks+RauO25MSOFUWY0XvWYfKBbsJedJ1ubQHKPjGTq3oIzxA7",
+	"+ciXCfMWdnghj0FoTw2Bv4tYHMIdC1mOldddiAQOjRy0LsL6ilxFSqlqIW6X5aw8x8h02IL37caaAJeA",
+	"pHzXhfDWx4d/pjJ3BYbClu4h+yot6qE6eSnVtBCbGoDClVBMtSXKqXdOaTEjoT9aReO9n6gzx5TAmnk9",
+	"W0L07/EN3LR/Gzsg4rJkcO2bz7788stHD58N3+Wm337aTMCT3H7sQTMLwoJufv+eF8eXlHQPxZB7RV5o",
+	"tge7pZMDZFPlHGGgnwwGD0ObGHPCwkqy5r1yyl8/mlDP11yj/BzS8I2sf89yOtl9meRcaUaz9u+ahbVA",
+	"WD/fQQbANQj+Mdtu0n0Cnw5vmLuc7QKXPEl5GnbkWMNiHgJRlGU+5rue5tqewwMRhLq+b1Qn5l0ghmcx",
+	"UPFhFuBA9bG/ti6VM8S6uN+GKsWVOwwZHdEUs2ngBQSj2hVtuOZ8X7dLAvKWNigsYiX0c3U7U1U0+LNZ",
+	"CLKmMtCsIi79Oiy26g92ITqmN8ESsJUtyTSpms8JgEUUvFnYUrirRUewaFbm3IHjQ3Lzvg4d5W0h+QCG",
+	"o8qXtQxvpiGV8BnKVI3Fp1wFjdFyF0fXGB+BDuERPHo/qwt2jU8O7GSjI5ZlzmvNpji7rVq3PYjHqnCr",
+	"dxpPWqhxDAQblL26OElcC0TyMzqT6uKICg/tjugZ3LI2FkvBlGphsIObJgRkc1Vx8NoC8QymyEZcke9y",
+	"/X29gr9/l+vXdOWYNOw1tXfpexz0D7XbMlDlFH9kltUlV+4KdWUhaC2blqYbNenCOlzrddRtNGfXxkut",
+	"jhJ6+js3MC9uOnz/hDUpcVN1/Waji6Aa+22yD8vCRhTkjZY0Y+MJXyGf1j200OFVV9ON42JGyQE+6Dov",
+	"NKEKPTjkN/zlU0J+QzPI/Bfad+a/1FZI/Qlk+jdNN59CoxpZvdhZmm843n9FFxzaoIfC04zciZjkGVjQ",
+	"p9Pmua+hI3cd7TsMmluPFo71G+b4ijy+ONAr7VXxyZN51JmTjoGYthx3XPbC4EaB4oUN6NyxfhckceGc",
+	"U4vri9DdDfo8rb0y5QCJ7bgPEIs3v6Ekm56Z3ZVgavVEW8xzmZrvRSev2XxNxUu4ci8S8x8Ftf/BqPlf",
+	"xpnM07AXtmuz/Ry8kkm4qs2J3cDVLkQfN3meD3BRBRIRYU/C03KipLX58D1bzHaUXM8+NgPkNNPYHLgd",
+	"ivU6zpjn5ahYDDfK8JZmFi2JJRpWbC0sQt76PiaWyc7Yj+b7QY7CSaxaAICbhF1ySLYeIWHIvYrF7nJN",
+	"VmxDOZwycBrnnNz8rzObcXD2KrtpIuC0znJ95TLMSb5u317th0pQSqbA/R/qyDqXCohQcNJzjWQPLANM",
+	"rNJ0bx1VvcwGMCPg8g7OH+nToR5c8x1oNEyJOs4mcgz0bS6hSJhH5POz/GLNHkdMciCQXvpenKyk6eMQ",
+	"b8n7mr8QZUVlHiy90KYJBCxHQJ9mOWxjI6GumwmWh0TcRUFTlhBoxwgk/Mec2pYVlSyLph1shMimNmLU",
+	"cYu5nfFGIzIHFUUsmF/WHArL51oRiK/NHuAUOTv8OtSQaeqm8AxrqtmwCHTEuWJhCLN7NVVaESN8IG9N",
+	"ekBE8E5zieb3qCB9ff3992J2iDcMQ3hLS0j9tywTbua9TL6ZuIIw9vLRo3g26nzoWjSYb2fmB7YPKYWG",
+	"aSUY/FVqe3bL9hvGyVmxbq+PHVqWIB2DA6k22AzTFMsePX368OtRQ9UW9vV7FxxZKqlGL8Gcwv3z046P",
+	"c8tNxM9xvDjEShYMFU4o6Uf/jz7zTTtLPWUDpA2AwzNbG6h0IGBAS3ZOriGGib80ORigE7nLURDmvMg1",
+	"sD7Z8mqgI2w2Ta7JBm4pTDEsp6XOyY/rJgxKkDUCyzXB70ht52F7bBz15g+//dZwJ759/uYl+fTpBut3",
+	"oZpMKTfdWzGCs2g3kD8jT4MzckylucjJ4aqMYdKvdSZgig9aWzBNV51bZRP4ixVjenIxWIvpaYgC0j9e",
+	"YqI0q7RLchin94UGyfSwlBrQmzva0StbQ0+srVy0FagwtEglIwVbgyR4usMtT9gp3L36D1a7wwKVr9yW",
+	"ncGGBpmiclMjr6c9buH3B4qsa55CqS2w4iVLzakcyFPrRv7mxJ5FSfPjuErmlqOMxwdC4VzcsaPKKOCx",
+	"cHMndjxpKGzdRNr7RUAE7lc7pp5bStXmPIXvhlHG+WCSaWj6jilL0+cmu2Ncs8zq0ytMTDX7yOwp9FAF",
+	"p9GncJ53vgxaS1H75lgT5VAFRHb1QO2Foi4j1/t+wozac00/Aq8B15KCa1FvpdjxRSvsDeR/4dAv4CJK",
+	"67YoJ1XbyJU3nCn6rRQledjkOuZrYiuJhPFecZbQsLU0VALEK9o7TyX+K72j+HJTOFX5tPkeG7qZTZpz",
+	"JhNHyGYuiwUzFyki880WGdn6BNQivY34O/GzJd0DpqZJmg27YI9SUv96/eNbcg2nvdP3th1jZ9ie7vFQ",
+	"b5znl8Q0ZQ79A2DXMQqs26M3dE+2oshae0glZFVrwgWPwcn8ullGo6rB+WQfzW513p1zYqkXtRSFueJz",
+	"ZhatQHd3JDR4f43W+rOVl2yGHTSLrS4hgNQahYx2YJGeimuc1b3LCycvX7x5bmVXSPJhXzH7r1JkdcHO",
+	"ySutXFCyPZVyZXl0bGCoXcnEdTlxUpI0Vk/i+c4SNAULscGIkWS6llyR3+xbn65C52BiFAIuDssSUnOw",
+	"vw8COzEAfiBBKRLMEZYEqAnkXJGHF8a068ZnbW7TxVFRm8n1vFu9dBLMH7b3gSntUbrMjJk73JzDVNsc",
+	"qr4I458tnRI6T7uSZESiYJrFjB53HHntm8eDB8rJ1OSkm6xvQXe22HFy6AFNTyJLvXV2vu+eNS1FVQWL",
+	"8wI7l8M1Chsa3rHerWRKQRyxGfK5P724AEKomZwfEw+ywxOnNY3G19arwnTEmRE7FNyCj1b86uPZBGD3",
+	"7Iq1XWobDcpABF0KIckJnGH4/nfu6U9J82YkkHscu2M8f67KZocP76gV9vGB/QyPzqo4b+/a7TQkXkKJ",
+	"1934anznzf0MK7NHNn5TgJK5se4UZK28oUW1pSumb1y1DvCakj86vYsP8LpkMk9v/oSV6m4sNOgmQChj",
+	"2+uAD70mFsliy8w1YUUVe/aklkXY1rcK0ddz1rni/hWkL4ml3LyGQuWKKG36by/NpWLFHVPkjzd//euN",
+	"i5SCRUhvwUpQkA2b8w2hO7r/U0Ju/vL87P+6OPv6VyxSb2cW3HIJufnt4aNPN0SyilFtGQKhRjq0m+tL",
+	"cvP61Ysz08Svvz35dPYX0xC8c+D8fjYOXY3IyiliBlYH3CNsAA28tXu09VY/f/dq+eHHH16+XXhLtfg3",
+	"mBE7s8tff7tInj369IfQRsV254P2jldeDXb+8JAeWqAQKmi+lomv8jEphC0KZsraRzMEbTPxZf/ZjXOG",
+	"qnpuA6BAaWX915xQ8sPPlsbf/AINnxOofitrjlcaqIzEU5Y0fFErtsnBnwgU/KzCjSx23FVQSEW1b5JL",
+	"VC88vxGcXREu0KvMCmUBYu7SEAj/HuEEdswXAW5hqrcuQukqGKxYYVlJQTm5m53pCNVGDVWMs6YKplmN",
+	"A5Z2oy7ngOGhg644Znitm/o3g3y1p6i/P8TTfM/a/M7jOAGaYIlb1ecs5NNUb2sqvneHMLGyT7/H88uX",
+	"UMLZDsMSYu1lq+LmQv8Gy3IjfamocmY9GxZu2dxEFyehlmFcy30lguHUThk1mJwHdu9rh7+xfyX2220I",
+	"LhU11xajcE5+5MziP7Ento5Y+3FCNaGY3Tqn73f3K53OPmpJYfWD7gelIcioDtmF1jnPgCaZchdz94g/",
+	"vnl7TRTdd69Rc+702OKcjRyWdddQSI5HCrSBH7QjSrNIjrg+xKU/evbo4ZMnAxp7ktp0bQ945VuETlWr",
+	"+xn2KMYg2cys/DLPQj5h81SXyOfJWF5V297whi1z7tYpEEOVtHQ5rgF67zrd2gInHemFxAfBIeprTunv",
+	"3v2kiBYbYEptw16rOtu0JX8cS1wzxCcPv37y+OLJTB4h8OjkOlpQBx3y9nh+oIh52BVkRS9FJUXKlLo0",
+	"WrGiUFJF5RtOCxwTN0ZIUZiDmghpLkcsc++wCBp6Fv5BSH30xmAfK6FGaGumduKexFFWRcT5ow5qXdNs",
+	"KcDoDsJHhdAQPCFqrzQrXWLxmXnlityJoi6Z5U4qq7VywcDwgiBecxRY7binjq4YK5lyRWoCKIktraBU",
+	"ZoM2tWJEGM/UFaHFju6V74d2NLtY2NTd+ilC42wpC5tvDfSkzqw27aHnAJIpLnxnK35lkSyg2QheVVTL",
+	"jaTplCxwfxx+YgTjmQXEgKqAHdXer02/b/OiYNmQ731CZVToK7Yewm/dqk4HsV8AKwRTpFMV+4Hb+JfG",
+	"pKJlC8S5fvXdq7cfbD2kgcRikMRYdSjll4dC44VqZMgHoXF9aZTWscd9lKpP5f9gxzMYHJydU3Z5uLrU",
+	"L1tRdtYFgqpUxRfGtNMsi7cMaD46GuNUFEZlk40UdRVcIas3jtW3s3RqbBlGNJ8H7sJ4Rq4HeJbUlkqW",
+	"Te0ToN3jGC6A/XqoMrguZMhkj3XnYjTxkcNgmphMpcewV6UTBsuwwW/zgr2zq3XEPjtIDRRFrcNcVrOv",
+	"9QM3xu8ZLbADU7l/mrIFSpN0yxzdPpTpgq1njFQgxXCYBhvuNWeTao+XXMWpgyC9J1a/dwtdRrilD64E",
+	"2uBSSHaJp9aNPUcv8ey7ScCs9E5LF5tmH428NmdcgPKvmaSh7WGnMmiNTfA2vDPSFzRxYBRqJkt/MOcY",
+	"khQwudcpCERacoJGYAbEteMpcJYL306MG7HX2QGRe+X8QT2JAyLLGG4vJAyK3FlKoob+MpfOBOjec//J",
+	"xCkHVLmNAIWuF+iksEUr8FHcWfMcD4dSF+Z1DXHACy1SERAYnVYJqbPKnJYq1dUEogpLteuanGbFw/tz",
+	"shd7lFSBRmMeu7AxYVairVHpKwprVYwZAoHwtTXYdoDjtR4Co/nARz1nbfsM2cjRgvul3Xtml7Rd8mZ1",
+	"YC+eJniEjuHPR9zgOis2ry0isI88nUFDzj5OICGHdDF4dKA/75y9ELhNZzNZYOObc4A8oqe2oSYPRgZ2",
+	"W3Pp7eUiQtkMV/F1Io9a4ja0G9bQfMwO082lO21CCV4+zFZUX9AqD3BFjodkwqFjYzOdvwFSQcS4Xpnz",
+	"sqBqi1SDcNw0zrgvyBlZki6B6ppR/cW/TCHMmMrk2dre9wlfBKJPkPJBNN3AxdQHYNkwQJOZcEitGh7S",
+	"fUMiXixkTuzj5CSrqg14TVJ/EyhWXZNDw5gCLv49xPJ7iOX3EMvvIZb/YiEWd3oPpn+ah96z9e8xmd9j",
+	"Mr/HZH6Pyfwek/k9JvN7TOa/bkxmnJn9nxyn+bnF8U92QMchjH8Tq1icApgZWl7wjnLfUrgHobP3skGf",
+	"YiTFJoemTp1mgkeTRZor6tTU6s8HZbQxAdenwO096bouw7dgFV6do1iEaykZ10P1l+GURY6x1GggOFvz",
+	"iLGBpvtAUGwlxU4xabPZBqjGjimguJaijJTltgQ7Dc8ZDdd6nspod0yGToiuq0O+1Wm0MwN2aM38tgs3",
+	"ICFH1Xz06wn5fixXuWHIXegOvPswjkMbXlmjgfGdxjOvpnGrDXjetc75RrmyP93exEqpeDl0wcoxSHjX",
+	"kOriAQRVtRTNs1ghfy2ifnBS0rxAnlHGJ4QvxW14tPmGv+JvmN6KTIUp3+N14Sop7vKsX2h8cHngc+/s",
+	"e6Or5FV4a78VH0bT7vTw50CowdduG8FUguwFuUKS3anBhG72V7fLP3InbYEIT1bmPBJnA5vQRtlKZmxH",
+	"vDPiO0FRSguaR3Qp/OSYNRWhpGJSCf5A4Xdi7eVRThmlaiYHXXqxw6TWWvDGoRiwNrNcWvqZ+JnQuDCd",
+	"zLjy6rfdeo+e4ZCKiql53mQsdj9V8L8zM/mB0XKaxdhMYjPR3uCb/rpVdZ0JihlQQ8rnWTY3UCX3S8uI",
+	"0+Odppb1cSfqIgPTGg89vL/Y7HZr353Ap1TUm5wv50aN5j3/KT5zSNw6OwUoE2ldBi2xV1qR//P5m9fE",
+	"PYK8UDfWgie0qor9jc380ltWBkXW+XsDrlDK9+jnpE1yC5C3gs2nwpQxsNM7VDeOAChZGEO2UEHvSqTQ",
+	"Xa+kjK101VS4m5EVBYsf0YL2R9zvK4YeHNFnRzsCRBKoQHbg8Gula6BCWoOswCqUcCuN8fAe4aHz2FRG",
+	"SFKoS5pDVjkzTbVis6fKZ4XqwazQoLG/40dT0b1dTP/OMSATRW5Zpe+BMXE57LATurGS9mLnRWrd7Ldw",
+	"lBaIAruzFd/E306NZvh1ROmcxB72ldg9jGJ7s+5TMDHK62oKf/IL+yjUvspYBPM2l+Gcfcz1steez8DG",
+	"5xM7vWtIe6AQm8y1ZjzxSJVIzc1uLe4izGm2xlac17SrYBfoUHGyskgWtDJ2C1Tlx45FicKm1k+M84GZ",
+	"3zTNqKYDVhn2jOwo1wqrBvSIjsm11TXGBv0L7otfJxMNv8Ee1GUYTsWymYbZUXxe15ZilLPDUYQounTk",
+	"8M3RhlYVAt8UEOr06JjNXIJLDMj4QOpb7vZdc/egG9NGgzLQrIcZGNty72gYXQtHc7DG3zvwVvt9Tcga",
+	"qOfCRkPLHj/WF8u105IsRmr/z9z/0xjgTQda7nftKs4POvyY0td1WVKrNV1hubiHW0i7TxJ35CnnCg2e",
+	"+DXPBGd2tAfXT9xdoF/P6goKHoCcdPiFBqemVjUtlveg1kE+b6yV14hM4igDcUbc/vSo6FEvxc6Q51DH",
+	"YS5GBBRiDLPUstNP3+0/AxsmWSFWAOMwa4sESwsqWdZy1Pd4gR9djPHONt2NTcKLLUNKrj6yImNh/xEX",
+	"WOkTXOroSQLLPlykMcYtxRBxveurdSkw6WK6hh06T2IOsjmSOESSGnC/QznfQb4nzwAJH3MrlnpCwNZr",
+	"hEis3RUKgnI7KiG0jSScDd50D4kh5+RbXJiSUXcnUaJkGOWw0e6CrbUfvzZKAKlUUB20lTFCR36j1AOF",
+	"xSsbdMX+PsBz55zA4IqcKb9Gin0CA7U7qkglGVD9E7plNEBMbPsUCvpgTsmKZsUeQCemOS1z09aGGmVo",
+	"ATYwi9hO2CXgXP3TtJszprr9uVGUZyvx8QZuWkaBNpiZJliviK4lT8gNIA1uoHM7mmuAAuUaEQiAnGgT",
+	"EtxyVXUBVhl+xdXd8KqXos40axmuWyqODC04VnuMGWgRlfL3kXoujS23E/LWk2uQei2Q0LI5blpkIwA6",
+	"7fXNzcI0Qb1ujuZm9hjPUNjNPNqyrzXnlkuoqQrbbT8JbRJ1m1vCN8uDG+mGkHTDXhS2bmnfgbN2JD5z",
+	"QOtS3OXmUGdyMjTRfydpvhtawg8Yp5xcenhV50UWASXYOnW5tjacj0CAMrARv268MvEx8ciBCLPK/8Gm",
+	"FoAPxm8DOSKRSQ3fpA8l4D99Jf/h7JIxFiE627qOWb2NhyvLM9AUWKDrCuMjuSKUE3DTkCJXkdAyNL+U",
+	"jKqIC3V2dN6oRh3CTsF023tNW+IyNMVBj4hr11vRTojfzaybsogUvrFjaRQiVvAwtovLOAjqsQ8053PJ",
+	"xn4AUrA2E0YBu1+nooIWBVDABUm/0ATye8vF0kx4hiXvKnCILP0//npIEPfxzLx9dkclgMtNM2/FddvK",
+	"O2jF+9OvrQPFJ6Mbr5MT5LB7nEyqBG7HGlw1Rsv5vv+NpFzPiQ1RrsN2NoT25rk/ZqHm3ReaPscm4RS+",
+	"yHD462Qpc6b5z5+P9TnXdkpca4QBwM7DyTODtN0I4+s7IScIGgsvYVkVFuMSq42yjNpmY9vyn1ZCPRcy",
+	"1/tIbuMR3L3unUgdxCkFfMYThIwBHlr7sOLoRke8qm/QTKfLowTAbtVPo2OsBB0f63BNHKNLDoR0ypae",
+	"q4I+exkyX4IbbLXLLx3Ar3+GSlKTqnINiG5gdZX+ti2M211Az7EVuT9rpgCtypkEmEpCHl08+Yqs9ppB",
+	"klwZhgYNqAtV53rCgY2PJe3BHS/ZguT2VTBV29YEVkP089bDCI7yhDy8uPAHNnEXtpMcCiNbz/pMJ7ys",
+	"eepOqIO+S4ZM/KWQrDcCISG7g0liZ01NQH27PibtlPldiM37dTu0IQmC1Wwg0s4Nc4V/8euB0KJwNBlG",
+	"J6HwNQlsQ666QBiQyttwCfN2ttzlwLTjCion6OWE8n2mjShY2Br5UyVLbyVjQdkax2wMwS0xLIVxPBdW",
+	"E9JLBTD3NQQroTNckEyEcWFTMoYgXem2G5mJO7at5yqMMmHB7NznReGmrMm77Tisywk3WWzbc6u1PjQ3",
+	"ykZCgsItbtmpKpkfgQT/nDjuQVuOrfOPYb2dimrcNWFm7RqeDFd3dh5C+IxrtONqiy7GUXBwN/c5X2bB",
+	"9JnX1GgBxxyOKXl34tYSR9kSJ22Rn2dPL8ayf2OYT9Ykz5n16vMsjOLMk3tB22ev3udBwyeRBKHuGgdu",
+	"clP3Q1SytdvPPRzEVuw4ZOKcT0t4sBKMzUXHcRLTHj5xD7u+Xc3DyJE5Em5svEM58Kqnb80BDGRJJd33",
+	"C9obrVoX4RofP2F84ptOac9+Epaq6phZQzKq6YoqBuBlLKAMTmK6V158ETj8Eeept7QtsndO3to8K5tU",
+	"RegKK8jaLQ6kDmXOScbSPIvlgI/dnNei5vM0rq1WEYShmGHjidkUW6JKk42gRYvtxhKCgOsusolll+69",
+	"aaotVUO6DCqvqAbuAwieB4qYra6ubJ5sC/CBIWBanJcLFzRE4mVXk0VVy00wyPC8u7ZZU1l4I2IL3Xrj",
+	"g1ksRoistIZhrGK3nLey3UXtCvvEVTUfDQLVP4DktEZz/CuHA4m112nILeD58dikVjE4hNKgmSBs+miv",
+	"qDGIpbcNW6EIKcIDnXQK7Xyo6I7X1D+pUA4PTXV+F+GHGKKROS5sqaqC7uO+RgdAGJwSxeQP5jlnl6p8",
+	"w43ldRLTVIpi1IB5LyxR4EGuylHQ6M6s2B40iDC7PO5jozZsMzsBGAdi6m6wvnslxUbS8pKAjaESwgVx",
+	"BhT8Q2HOXwepARlMQfop72xWTJ5E9FU4SeBEcQ3T/HxfZLtbmjB3p/xfePP0CILOIMnQ/n5QwOvJhI3T",
+	"N5bvvZF8o7+fdIKzadleOduBxdYAtlydpIObRv+68GhKpavp26+PqxSRCLEZ5cnjNu7SMi6/E+I20Fio",
+	"61GCAQCojAs/PhZq+Re22gpxO+80OCpx3r4TibGMWcDsjs0JC74V+v9n712X28i1NNFXQXA6wt37JHWz",
+	"6ybHRLS2rapSl29jqcp9TtljgkyQRCsJcANI0Wy3I+Zp5sH6SU5grYVMJJlJ8ZaSXFX7xy5LIhNIYGFh",
+	"Xb9PDsT5jahPDgYqpwYzMxPcW5kBbNoRpVZAWqBiwyW2580OHa18OHerKqIaTVMX5fPWykfTXUI8ULSo",
+	"0d0S7dKtF0z8AlEdw3/QxZDxwTVWdDhhJjjgYhtl+Sb0sH1cF0Gk27sxaITdLo2K5WtywXKVCWuRO3Mt",
+	"N7EGiBusfmlZ9MklvPdk36erhP87OboFZG6LgxHJ/4oXpk+t87Ilh+FCaEaOlC1TGOwsvtawxlb7608r",
+	"ATkP71l6j3/C00UU05qruO6Oi49vXeeDcsCwDkmLARSz4eSoBeJzmcj4krDPtAT+n9H2w4839A/0mfy/",
+	"+nP//7nJ/H8yqa79f9E79f/ynpf/73/oPjKlf/Z6/cvya9YtcG3P/4rVrH3qZsyY9fW8JNYrjvDt9sBi",
+	"KiezAqHTxI0wc4wrAEoEvg5HErsG9/8WcNh6ubwiSDQ/0rWgGjM/pBe8BBvGmiKKSWdWXvBrKc1FM6Uw",
+	"TsKDPtT1Z1gxyI1080v/OFxDW8LuSGBl1/paFhnW0w61Y38MnyuVxVT+IuaVGCrMEpZLcAMRXvrs2Llp",
+	"58sXyMAPa8A8zstN8jL360WAnC1QZoFWItUQs2FubHQ+GqNKOXtzccBeAWgrNwKQWLGuN2Eyxd/9+uvF",
+	"85vvkvfKnw781dsfn7HHjx//wKRiv149O2DnxmhT/u2HJ998xyi9Rrh7nFmEQ+4NdCp6GICEphkEnhQZ",
+	"wGqhUB68V+8V0JcidackPAc/Xu9Tlw8Gwtoem4012CkDBOZ8CpoqGDQUaRKKALtAlPs6nR+8V71p3s/k",
+	"oHfKlPa/KhuavQwyqQ5Yz4ps2Dv1Y2DsFrHwRMqkSigAGjEja8MQeCxhY24mcMkN+cBZPxoE0HqnAVmD",
+	"9YIih4DxKXsreOqf8GOeZYgPIoKuT+Lfc1W581iv1I30qPeq7lnlxx4Vl4j/TOPDQPP0TouHlPTNE/8+",
+	"0SexZBfXCcvDASDAbxgkchMmh5jftGIRWP0pPl9CxBmBg3E7FsYw4kbwLJrOmu9EMgbbRzIIhw2VC2Si",
+	"AR/h4L16R/3t4PGDTCntYMr4gpY9OXpywM7oAfA00O8DPRWMAv+FKAZCa85+Or8Kt2jvUxdG64Fww4AD",
+	"rkImGaZqED86ZTA9orgFNBXFeudXfNTzU3jzKzzz+fmL86tzomy5GHYBeL2HubZhbgNJy5Pjk/eqR7r+",
+	"40RwBT1HPdTvVk8EHACI/Xt9O+TWeX83HCV49iutBA5wyv7WK+E6UTkSaJsRjGfQxHLwXhVhY39GLcBv",
+	"9v69+wrVYfc3KWbdM3vKXp29PO/5dbahpYw7TJH43yXLuRS/TLIow+Z5Kt3BewUtgwOhMK4uU6GcHErv",
+	"tHbOpnwwFt2Tg6NSK0e/iwtJOv/rLBYfiy0PAQvPItDvVOhpJgIixcjwCV6D2NzZ8W/4egp6NaKvP+0c",
+	"HdBoeioUn8rOaefxwTFMyu8yXCaHfCoPb44PUb11A9YG8nLXNWxh0QM7OQI800JVXqSd0453Ms7gQW/D",
+	"c6DXdqqVxbvr5OhoAXuaT6eZHMAzDv+DQvh4d952s1ZGAv8G7qsFW/YXLFQbruL3LqZ4+IbKM75U9ggO",
+	"TtgEex0iNSotGrASDKuLmbAOS0aw0B4qx3mOAIzhEvFXsZdTGKVhAw4/y/QLLn8mmgxZUh0j6GD38ioH",
+	"xEANF9esQM4TczbmN4L1vY6ZFZ2U8/JtDhgU/MYJN+w8Swo1JvhkecufZdqKyk6AdAUogs7p7/VLXn7k",
+	"8MI/6cuHJUl5svzSz7USe9hPmDTjBZog7CZuzaa75pVB42EBI4n0SYLGACpKnoH04G+8ieMnkytQhuCm",
+	"QtqWcDqSilwFb7ZntXE93GgAZZtJKw7YGVz3eItk2VP8E/5c7noq0/cqMiSKgiI/Pux9oIomwvKkqqMQ",
+	"ar3s0ICH+pvICoGasUYvwEotycZiO6jXw48s3MxghvQQePq0hxCzzHGLVEv+4//IBRS6kYrlA6cN1KIE",
+	"9XFLEPdLUlceBUp+AOYEEWo3j4f29Q4DvqH21xllOKMdaBq2gGLdaNi6JxEMQrKuwvVbGAARmp5ppQJs",
+	"kPKR67WN1j8Ncv1bPW1ZWwIuxFPG2USqHLtpwac0Oldp02JbZNQpxy9UT6eL2JgB0dv/0OV1mCd+Orfq",
+	"wGcYPFvrsy/kRLo6lbnHy9XvdcuXqoYmPC/5FbXr9URV73q3aFntHopPoVS4Vvs+u/wNVIg/Tf92+fpV",
+	"sBw5uKZVrZow64zgE5EesGciywr0KTsFA3osRICNA2h1zNR4Wcwz7i9gqEeZauuMno4BimRoNMYIq7rw",
+	"HCbdoA3rJJAEvl4GB/YmkkH8yW901iCGf6nbv9Tt/tXtZoroU1ely8poOWXgxCd36EV65eeWlBMWbUOC",
+	"fyx4AHl9hnPpPpe2GUboDINDgVvFP+WgshpLg++uBiEI6UcFAFOa+BbK8EYYOUS4x/ocHM+IhmE21pnw",
+	"VikElYBZZTLlRsBlCMY+nA6lU+H9euz3C7X83qs+xai5VGXElODGGFdiBopkkPtzNky8y1E4/EUIoyhk",
+	"CkHDazGH7msoBGJO6wPW87v3MZPquod/MRDjDkWDUI22rF5/g2UI6rXd6xHGou/XSeK7sDrwVnu4Mt8Y",
+	"fUMOXiDmgudTpCVhE30jIBKHXmN6iyihP+N/BZdcGfIPojXgjmd6hA3K9S4OH4zDTArRkQGtMWxvARgK",
+	"zAZaWWkBpaas8sQSUPFJLhZx85TQo5ZdiggiUIpWQw1L4IZtGUWgDXAwViz+Ka4qRe5gQaKNpY/d6qoW",
+	"jzv87LXcl2ZVcebXSSAQTQT1SnTRznBl6cIGxzEcakCdAeyh3pvXl1fssPguhBAD3hiIL200xe6Aac47",
+	"w+8VifIpG4w1OOmB8iJWzErMIL3FLgNsZ18AJLlEGrAKvioMVYzEDYIZEZ45/KLOZT1L0woC5eZBDexg",
+	"/IBZH2Hd3zWSH90ikAUxZcD+hk0aGWG7jqIri7jCnUwPeIbNARtI81maohyXaalQItTWOXpOEoFWjV2p",
+	"NEOCbPdDdZammMbwWorKd5cO2TYnShiHF4Do8tyNi9bTppjdhbOQaJSWjfxR8vI80jp9WmR8nMmtE2ng",
+	"mbJOT8k0rYrncxjhWTmBs2L8O4yj/aiNd30AoEc5YRTPWLQojEeTWmtxk/pLJo6/QhzTaVypp1RCNBLs",
+	"EH7BxKdpxv3ZHyNienXZfhJuvTU72uykRi/dOe10/f/+fv7TxSv27Pzt1cWPF8/Ors7ht//9f/5vtf7n",
+	"tHNydPJt9/i4e3JydfTd6dHR6dHR/1ctGPLLwztJZyjVSJipAVCVzg/94wE+Tmn3EXDe4GmP4WnHP1Se",
+	"ZnP0Yk47z179z5AvKPas2Cf2eHjCj4/XVyW1q9nm5bijnKHxnDRcfBcO8q1obGJwdqwtQnTPFjKhhRmW",
+	"TzPNU5FWZgSZxZpoOWxqgwhuesG89p5fje91/Jfs7lV2X/J0H8ryJVDy7UtV+l9pLwCnHcwWN91MK1J5",
+	"2KHtxmICiSGIARXWHGQlAs5vvf39LB5lVxVK9XG/f963hBFz8O+dvx38gx/QiAfawLoGxg8vWuf4J/bs",
+	"rAyI/IMvyejJd92jk+7R8RVMhubjP4L5smjOC5+xwkiedU47T4YnvPPlwzaC2qrzEe9n2Ssk1QjISbz9",
+	"LuxuZpKNfI9VRhLsGRvyLGN9PriOue/iQ4MqmNifxQQxO3X1kBUHaw0jajcr/46MLpw14/FKrG9fEZrK",
+	"csiM7FIreCbSqIgFquAO2AVKgSA5CKEiqRg14S8v75vc7W1tt/SgIEq1zq0G0G3xx968vfjt7Oqc/XL+",
+	"/xYf2+bAvsnd/pys+M3+HEpyixVvTT3+Coae1zFUM7XdGYw0Y5RDb7ylXyt0cDaoAkjYUGZOGJE+ZUZQ",
+	"TFABnXg2x0Kqsu6j9mZ/Hk1srSRVta1zRVS//utlf+jKr9awwIP6b0rdUG/GBs98E1EAo0HEmeOjAAYN",
+	"JwoXrTYZAwCoTakiQI26dQb++sNqcgija4U9EAcF7vNI3sB9py1dgBQXzC3uN0/nuNuYwURC7ojSppeK",
+	"kfEOSw8Sfno4zKQSvcZ3Cvj45Tut1cpQitCPIIx1rZpL764GWZ6KitA2zYs+U58XpR6RZaSkO6kLqFBp",
+	"FiikKItd+m/lM93ahqCvuXxgoUW7LZX8vFqEBJWwCHXBrIg1cqxpN4kIAP5uX8DpQURomzCjNTDhQ8Bb",
+	"hDJasIsInQnwp/QshLkjCHt01g7YW6qXhawfZuTKKq6GuEHUon5LHVWRVPRWXVAY9KtyKSDMcfKEjXVu",
+	"ynOGSdNS0i9SMZlqJ9Rg3v0FYGebE+GrEWU2tuQ2lTUCFlrL3jpuYfw6OX9W9HlE2egXerACaCIqQ287",
+	"+4yzq0C3rXVqFuv2m8yaw6kRw0yOxq453VQIKyWQQuxfqhEA+p9SbWaCSSAoTMHGbmETpO53fPTI0gEN",
+	"ZdL+K9okAfFb+g8TcwigydvkvSoqLGkvY7osPOdJQc5psCocah+lvT5gz8IkQ7l+ETtBEw3uX2KOqMkw",
+	"vQkrUznWD+eA7O8yKN70TpLkQFJDGdNih2Kth2VcEyFcHe/n+pfGirx5fAJuK+Qu9Ks7YO+AmgUT333h",
+	"Z06WATZODbgaiAxlMFf+bDyNCF6QK9NbRTbqoWsKe6y6TLYs2D65I5X6q0qFYTNsfN1VWmBJ0anzS7cP",
+	"VdiQxQqWvUgCv5ZNYk1WcFAGPSINGwueuTG1oDiL0Fh1aa0WtvPojrZzL5agd5O33zgAQ1t1gA+hwZzS",
+	"u805Sm8FOuqCzJVLgXGwWmdaXBImz0SoqQgdyU0tNTT2w9vZMLX2229qlnYZdLahAWdPMjDgU5tnK2qh",
+	"ICBRuAmhiSuc9oSVW1N0jBYWSDjp1PBKTgTgx0EnmH9ZsHUyPfLuA91aIE7IxxFGZhN+jcV8Wg0QV7g+",
+	"E06v8/CkKsysXYHiKmFjZL6c8agJRjpmufSeXCZvRHk1pC1IVEGoV2sZP+NYiU6mcSiT9pIAyWkyZ5Eb",
+	"Bfn/EGgR8BK9YYAdk96xxDukMFVDNyUI2JhbYmmMURepFOuAAR4Ep9BSZEhR4Inc4Bqv1f/hni6mKFSu",
+	"r4uAkHViSklGoLQJtVQFtnCBo96JiAYNQJKLlBGg9ilTuixhtWM9/fjkBOn8ioEC/vLRwfeBFLCT9jfJ",
+	"+kVWO/hFrZ2Gn6GiJqIlX1CrzAJvPvYSlk1kE56KsgvXOgkUc3t0HfGEZFqJLvRfNOrdH7VB1ViWGAqM",
+	"2lKtFxCPV1o0SwarSNlC+zMxvkco23QOQv9vodah9L5es/pJX8KcH6ByLSfXqn7lDPZuSZrQ/eoLXOGg",
+	"gOGXqRwOEYRiz2pWT1YnWUJX8zdHRwGLCiUbf12Z/5jbA3YF6AKOUzol4E3DNZEU9cv+VwNtUgSFgIrs",
+	"hkqKMMGHbLvTJO+s09qrHcS8qBp5cFSzdEdDryni+yaDxgbxyR2w3r8qPhE95r/m3bUCrSEJ4P/MCXWK",
+	"+hCawEITdgCgoEj0AnoEin4vPLYX2rWhIQ6EK2SaSnbfQv6g2xtblvQBC5L7+IgFKQ+JeScUpDTciko0",
+	"/MqWYpdsVqS2ZQ6/D9/o/GsmFKcgv4HjhqjEaOZYOVJdrHBYUwvim993xDhsQM15ugTco32EOHAMAHPZ",
+	"wUceFLKyqvKsUfcefqZ/3Vr8gxU7cHRSDTc12a6EZIMgaZZaRrwSbizt2VW8lwPV9BKPLJNlbnDK3bhM",
+	"mJQLVZWohsRJDZTaPdUTFfPeSi5WSoG/2VeUOEBZgndiwACwCWEz9ef4j6eMM+jvALMt45AloM9kgt+Q",
+	"t5vXtNs+l8PhymqG7UUB69GqyZq6VLFXx+sKw7dPdu2u3FYT+YVq91p3M11BjSDCHijolwrEz9+s1a3f",
+	"vzFYQjLWCuOlMDfCdAFTDz9aganq+evHSO81sOfRhd7zPl6PcXbpxJT9M1ZamFz1/iVhPSiwYJy90KMX",
+	"0HreAxgfwBPj7A39O3mvehgF6kGPuoVKFGpx+hn+gLaBBDr8eFLl+N6uwOGkZb33+dHR4wG8BvxTdPE3",
+	"/hP4i95TAhyBOkup3qveC25dFzAouxfPe9QtYwSfIJQb9GmPJQSkizAWZyM+ZdAUjxRCB+xdiYkWPQJb",
+	"vMso6NQIWGoIjNelyS7heztHEdaqi+DWwXuvZ1NDfzKsbRdfbotGZfri7ifshbwRBXKVHoKB2GY8XHxy",
+	"AhFHG3oI/SygI9gGez6T1+LpQgSXxIErMauDSvBj/NkzGz/JhawUOJZYMoLQQSMODQH7Dr0Mobtrdd7e",
+	"6BmVxxTuL/OKCsAeQ8IqVBJzmTKrywoZaEmm+m1wfojtQ9bc49hq9pcs3AiWT9GUty4fXFegDQsMJ+hw",
+	"lSH8sGbkemV9KorEiDB1G/Ob/kyPIMWJYAFFVegjW+67V4kDh5gCfe3GtyQ0f9quenwvsWNk2AZo6c4o",
+	"INpFr/URV6T8G/2sp2IDZ3ThXdtE3PFelZ/cQlRh6xhKXTvBKzjuwGdJQxGxU0UenuIfhzrL9Mwu/r22",
+	"nWB/MrFlLIJ2N1Bgr73BP7XYCfCHEtGiSa4CtepnXGiNFm66sc7S27AW9UyV5E/+C/4ohaQaxiaWZfat",
+	"yAS34s9+bZ2T4odlW8gHbF1j09jJREXAeqZsMeoBu3CAXcM42k/ecoJ+sRJXFjfYlMxyBnfP1hokP+ts",
+	"T6bp/gv+/Nz2qm4ejCT9IsS0agwDXu4gE1x18ykcR/gNGKM8Y/05QWC2oDYyPdokjnAaPHMCVI1q5Iu4",
+	"gDPgPRefeaFHV/gr6tuhZOYSJ7Dzf+0JlfYO3qsCbOWRZZkeMbTPYV0Km3wWSg0B65l5AeBSCUNWZMgF",
+	"z4x2ImmoRykq1kKryXs1AhIHbgS7FlPnlx8dPuWMztg040pUghi4IpUQBFuMQCyEHTAIKNWKcMELvzNt",
+	"BQpe6NElbMKaH36bq5oI4k/avxJsM65nAKTxm9UUSkRjaceel5/1jE24mtO4ocEWXHHEm8ZkOrxj00wc",
+	"XwCKK+YBTPcFz+7x0VFgnWhk2l1zzQHpbr3P/go4dms+F5u2/vgRIj2iQ3sjDM/KwwusrE5M7XI93USY",
+	"kYBgbED+228UyWvQw1TPVKZ5urIFEiouvFx6JSknoaiD/RekahFgCn8TeuIi9Yi4+PAI+GschOz9j15N",
+	"1oCm9BXoEUieWI0nOmadjfDjtznPX+cJrn01ORHW8cnU1iusenbBdY83wA1tca5hezp7xI8sbhGoDRCf",
+	"HIBJlmRrA53pfHM76PZDPBHeM2u2hJ7l5gbthWdvfvU6ZaLNPGFKuJk210VDDVYtDhdquW6JDb2ksds6",
+	"o/T8H42ebPDxK73Bh9/J1I3bdfHCKrWb3gNmLbpTFou+oNdRA8JZKxfJRCP7WyOuU1meRTzWULJFdjOU",
+	"MgKcIYENgoFc8K3404XN4L++fWGTos4aGs2WirwROFmJGZNQO0tPutFZ7q3wQOZpmUxPCeafFs06PcXA",
+	"afiwt6MHeipDPSIUdIdiM57OsfgSv+N9a5i4tOAPQfs/Og2KmJqGXALJkitM6mgtyp5U+JLSLF6MEvo6",
+	"ELkXjnNZEMnnBW42vgFUZ9gkoBWE10Kex5FUWMOzfMZf6hvxUJ1rPzdqvvwD9D9d+S2tHNUIa8dvfQt+",
+	"85RbK9aimFmmVamQh0oT+ifqyyp/CiHPe8kd7IxoJT5NpRF24WtVcDTp3/Xo+Af+w/DxoPsN/+a77nfi",
+	"5Lj7Q/pk0D3qfz98PHySAi5a4IjEQHAn6QDnGpVPQ8W0sE4Yxh07e/byfJNS9Tfc2lbLQmEjvYWD+LJ7",
+	"yl00ZjVDy6+0MQkgu3CQsrCLFZkYSvG/hEB1JpxlGG1ndUFhrDn8aQeunLspvARYgM7p8bff3y4raydC",
+	"/FTO7PX+Ki6jCXu9sgM20j0fN6L3BOZFe3p4OBP9gwE3bgGQ6fCA+B0P4cH/Q+nR6ONG6FSwBwhq2C7Y",
+	"IcdTAOeWApqKCZVud6VEdadwKNe5Yw4/+/+urDh9R7x5lKk0VLlQJAt0bZMHFk22fYa9Xr1bcLl30o1T",
+	"w2eVvWvDBICSoEYT4NepN0NOjgIu5SnhHQXyzeWS+noD4CVW2PP+1m2OTZQl0lDhCtixTVGVqRFD+amz",
+	"U+XvPt3AYjVava3fYL0XsHMWZcWwb9TxsH//z1A/7BooIwWICDpz1NUFf4qy5k+ZNoH6LoKgT+CFpvMS",
+	"cL4u6Tu4Fa7nvq/59QQmvEm9u3PXCDp7u5VCICAy4YpO6Z3vpnV6IowA3P4mUX0J/dsYQzC5ikF5+ciy",
+	"gVeFKoBKlZk5b1AsxSOC613IuFYQIYiIH6m9F3tga/p7/WylSJ8yiDDDUYBqXYyqD7QaZnJQew6cmT9U",
+	"Lx4m98dx49/mqnYL26oNNbmyqzlhQGalszURMmyMtHnmClwTiNHX3+Fv/VAPr2zmba5avUSROxSOf7uo",
+	"Fn4rDz+bXH25hcfUOjEtt5WQbIrNK3HvBLdaEcM2wV/VBfHf5qrFexGSZS3vf6tgNkAHWy62mNo2t/4Q",
+	"OcAkLUGtFPxWgBZhtjiCKUpz3Fsbtc1TL5c3sIIK8NbWNA8cPXxApSAjrVN4X+q5hvRlyUCMHSSUYTAA",
+	"oleQzbJLjP9hL3YJ3lYTdUGSs69f6p6VO9WW/J3BbpCJW+xIsU1EBVeC9rYnliBph5/9f74ckmnVaDd5",
+	"W/iU8lADXaCdxPT0oKR05kUU8XMDWN+M2wN2xozwr+TtJsiVEFCTikABcpVqVRMROIOxLp2Yti1f63wQ",
+	"5tGW7eQffhbM3AdUYYhz2g9lFEoOkLpODVQSUmILabq9/A/1xrXIazkHDdKf6dGtIOH+aE7QtIdyAGq3",
+	"AmzghZxfQZyEwD8NBHti+kKPHo5AL0VjXnjDUuXAUOk0snpRnWAjjewQi8hrKkGOkpLvVCr37ZNOVPZy",
+	"VF/2UjdEBgDLtUMcH1XK4765vbSmzeuECk9bNWRf6FFZMcrBdkj2gN+xzRFykA5cieDH2X/o/iML0Xl/",
+	"1pUwBV/gv/2qpGP//vIFXjIodlFfE94kx0dH8G1bAYAtDBVuBPsds5YfoGotWNU6d+QV2QKm68nRk1rb",
+	"2Z+Gqx1ym23dNS2JqX/VtwDC1R63GOw3LX8hqPsXTcpXNwoh9k5xdsOzXBywc8A4KfGEoBgDKrZD/IaY",
+	"bxaqQ0a1NkqV2oEk8kG3pOAcW9VPryCMH6DC6JQisbG/J0dC+SWkxeatNlXT6Ief8R9fDo24ETxrtnh/",
+	"hAYWzSa5Reo6CGdrRrhbcXURulrUcqsdtdxaPiPTFvhUz1Dugq2DYEfMClcwtBIfUE2wz88Ut6tFpYQD",
+	"NJEu7dHPgtcRKb1QW7J3OdazcNhLMu19ihzIzy1ChwISLsmhzHA9axusvKXpPwE6MhTqfPMteyn/ngQe",
+	"AwO4Hl6CsszLFOR/vQBpR+2eEE3G5zjKvxKnThoVyGFHFgQLhJlIC9GHZdF7Z6QTBJPxo9wl07etFXrW",
+	"tzrLnYCX8qaNSZjTOmFyiOkmINZqRogh/KA14YJ++PY2ooWk1rQJlPZQIMizLFT6+dExlo9zX5tNJ2Z/",
+	"+OabNabxptxGQD4eOJ4l7NsnT/xCgZVFGD51w0+wGK0cfsqdE8Z/8n//ftT97sPnx1/+qbMD64QeOFHf",
+	"qFE4BX2pOMyppsT7Ni+4Jmn/Dlnz94LxNZ2HEyWV095+wRPRQvC/VmMcwvW2IjYjmBGjPOOmWX9wG1cR",
+	"P7Ist/7GEdiCCRcYkmiw3issgun6A98DiwhCUpGAcZVCdrfPrfj2CUaqA1nU4t3F07vUH7sUZYGqOO0c",
+	"3nBzmOnRIZ9ODzI92oD8u3zRN/5ZO0dwdjw2y1l6Lx57PhLet0Kj/s4OxYbNoQu9obRLRWNo1N7Z0PJY",
+	"fsPexQW4x+7Eu2gvrKXwgnakpE5gU+5EN3QqbFyh89Da/irhFxSTJDiQcU9wGw5N9VA4Obgm77fZocGS",
+	"IXBoDXNeoytvJmhD5vBUmyghFDCfA/45lOmCB6zRfn58FChKyUmGdmQlCix1NxbvFdRGROCuvZ/Or5i/",
+	"0wbj3gF7PRUKmX5SNsi0hX8bEYqHwKtKMO015lOoEfY3j3AzIRSZvnXdylja8taPcgVL86DvHipoHWrg",
+	"m/FT1cafyCePT9a+fqJ3vR/s1XixG84eSmlS1H5nc6b0bC95NXw0yOWCIO7datODvAC9rj9s5xKKeUqu",
+	"IKypDF8EAGYS54S8unFJykU31RTfNDCZhG9HZHcAZWgJ7Q8+jLqopB/H8FV4vDfmCu6B58Vs/HmDbS+h",
+	"2IG50f+AIQwvnxaTwMxpbCMk7gN/NCF8gflq/OJYGEFwByVAN6ZJMm5dURvovWhjaTjv0EYvyV0Ab8an",
+	"IBo+z7A9KwDy0avVZA2n02xevGNnh8MZ7TfQAQ6lkgXFnJ4gD/ICt++Xoki9yt9a8vp6fQFuOFZdQ27T",
+	"5EoU53TNgF4xubtOGNLAbzGyW3fiz0vxBxoQFLHOvrj1EhIC7HNFrN1yd2w4N85wZZHfY00iYf+rCf/U",
+	"nch+5/T429qzfzg14kaK2RplsdCLW+15DFkI5Lcc5pZn0GDsl2hO6mKSMKMhlgA4EoSuI1SU8cBgYvgO",
+	"sa9BJSZx0zaEFN/g3Lc/HV+/bJ5VVw3gsOU+usYvOSEuF/tSqn0cC6WWGPJQgpcZ8jaQzxVseUIZnd1y",
+	"V4FhOCrg7fHiuZHe1QdJ1NdCHbCichYRbrRX2v76dia3XrdHdN2orCW0yy9w44RD4J/yyL5X3gqgAQCW",
+	"oPgjKIyJIE6CgnC1eorgm4jaX3YT+y+XjcL4kUA7rdNaZJtzv0ov+WAslWjpKNDTYaS7tsvisTOvf2s0",
+	"dfG3beVfDHIDJG6/f6jikxmdMc4mOAck5V3wiPyPiwbYNO9nctCpynJxkd7O6R7aW4jFtCj3w/uavA3B",
+	"VT4Ftrj6hN55POLm7sMDI46O3qbVrN9ZlsXtHrfQR9frOaSObtj8w89+Z1e2nhX99n7fnxz9UNbyE/a3",
+	"l4XcIl+XzASzeiLQUsmbYOmwMe28Ys5tKhJN6bXWOQgobbkABWrXvHBW8W7iicIgcHykApIBOEIBWIGQ",
+	"JuvLlttZ2lYOUKv1ydvsU8G1nq+yRPs6nTM3kwOx6D8hVJV3t6wGoDhyE3u1aLF726n9X7TR1O4BpzEa",
+	"/ZLf1N+1e5ETYhcHBkXI7u56wlfr2sPIvOuCs25Xo7pSCbBBVwQI/KnWBpD4hEobmWXKkV7jQK2q2XOs",
+	"0dzDyYXAh9KIzhyt165KtuDgi555WuTcbFLwpAmVRj95I9xIkTIlPrmoeQCjqm6svbmGyPEZt+6APTl6",
+	"UiLPRDKAwRmvKRQq9THHH+oJ+lrcvg1RQip74AcmkkkLFaeweH5P/rYAA+A3x6/ZR+gk7JwcnXzXPTru",
+	"Hp1cAVYBwRUo7T5ivWv4yEn36LjyEejj6Zx2bngmU/9z3oeq/tPlIZMO7NVKXIUZV67QYR+SzmDsbSoF",
+	"lJqpst2j407SSaURA6dh5gHugA8montzdHLAp/IgE84KNTDzqQPMg/ILiX9K57RjhoOT48ff4s8fsV7q",
+	"oxUFnBv+1tzAqyt7HL/I6TeP6XveuPJ/x2RyJ+kI3v94LeYfAech+hmeTDksMeEyAwBt+6/V5TFae6u/",
+	"swEN2ZIgtsbyiX3rdWcmFsGSlRHCNiO9iWaovdcvOcQXrGZ8ZISwzOnq8YZqWzOxB+xdWTBb9P4EBQGd",
+	"jEzpGdYBQFkNbvAjS2V7/sOAOhtpl1BVUnQa4neQQt9iK+u81nzYs47YMqwbnx9/VPZwgJrkd3uhbQva",
+	"/i/d+JduvAvdiFZRLG2YGOcqMkL++ezZy/N/ac1SvQ0UgEp9IYk1hrCjtwnrrCX/4hmXyivNfi0pHjS/",
+	"37EJe1Eae/swZK/MnK6EWXlpJJCn3c8OraS6uXTGO54Gs5IuN7DYMz5nPJPXoogooHMhbRS5IRBzzsba",
+	"Osqq3hZo2JLtZE8W6gLpiX8c6pyPoJ82TAUuvtadkN3EtIPL7uducYvXfoAykR96ByCJQhjUmbdNwHjx",
+	"7k8zqlQ1aLH7ru+H5aaNDd+zofB1iigm4fYnpuspNqP72m2JvtmA0IFPvDcFFYA2HxBg5ZW+FkEVwNZC",
+	"kU0FcWjr/U1WohyXgJUYLQXCQAyXUO10KJ32i9CETglbuvWO3ik+5XcnRyW44is5GrtszvpGz7x3hx2f",
+	"61en+df+c8FTGtrp2+EpIUvtPQI9MpshTsKy3g3iJKbSsVAUe3jp/dYtWWiEmGzWpS2jTLZ/Fu8VZxLW",
+	"8JHFndvmjtuUz3mBOblMvceUTIicINNkNTdRAj3DE2EPWM8IK1yPTQQniGBI40JrZuAhAZ5bdlZgIuKt",
+	"cPxNUaHsxc5Gxc1ImpzJmzpIGyz8P7+pz/zX0ITAnSPtIs9iXXF89V5aG74yWTkuIcY0o2UGQJlNxvtT",
+	"0TovmREryxaaS4eXSxdAig6xymWTs+S/sXCKXulUwILvfoi4gzocW3OMGo7DK3iDzbXl1ywl7+LGA6dx",
+	"yRJQG7dUMC2r06E2I+2cUN3VshBqmJIYfXKFk/BjeO62G/TACpUq79MuQAEcgBKRIMCX9ufezhkQxc8C",
+	"+bMGk3+y8fZLdSMdYrk1bv1VIyfDLPg7cAFO6iXhIhqixQ0qh2l1d6K3CfoKCligsmsuYtOTD4D43m7m",
+	"1oWaVuiiD40jxFAAzU4zba4tWJDI9mW9WmIpn9unALjOTSYFfi2k3ojfwFufmE4LLfoR3UGDZ1i+720m",
+	"x1VcEzuBtwh1PFjd46VGKsb9XA/AwyFfqQNSKLo85d3jYCyg91paCxepmEy1E2ow7/4i5o2d6dQeuKJd",
+	"fhcnlJYSvbSllAe8DCRSko4THKIU0EfR/QfvrB+uKNf8fnqmXkh1XaAwt+bBwVtikaM/QWsfnHrtdeg/",
+	"NnW3oSzDccDHY7xEjqApg+BS6KAE6wPMGZgmNBLW9PPAoJUz0opoASz/aecf3/6b8Z54CW4GoQLvjs60",
+	"8RMaaGPEwLGxNlawPkAmzDtbSB6+2Z1XhdeGDC7lSEEXWCchtQADXwrXfab1tWyg8LbCIgDxz85NvWNy",
+	"UFEaSzbbvsvMn+kJtIz2514vy1hICknP3fj2IvNYzD/LdGXk4cJZ1O54LQcNDPlNpWdMq6a4wypNvyVE",
+	"VHsBBeSxilcVvI1tlMi1mK/C54qi4cDuFgBspt51US6BpM/USD+xJCpFQ5SfQH4GXGoqABNgI7NztT2C",
+	"3nz5xc+pRWPpFzFv1Up6ySGa6Jc2qvIDWByeiZTlgIW+YLGuGwHyTz002q3kfzhjfZ1DypzgIqn39BTc",
+	"Z8olY/Fnz1vQPT+7owP2ErfLOj2dCsjdcYV0uE/JG0f0JjxeWLWUsDQ3oV4ZakxqcvAwX9rXlXYUtgnE",
+	"QP4INOjNqlDxRDyAVgfoLu8iYHSxoPjDZiUOFG+NNLC6ohKFyid+JzI94Fkn6dyADHy4W9qSX8QcFkvW",
+	"Ix6/MXoE9+QeEnKCZ+GYciVmpViWS76FfE7ESlfK24cJNSZ7k3GhDPbXC0wQDod0QmqrBV6KTqvMMa3m",
+	"6b0eCFd69e3n8O6pXn1FLkWzJuIw/HHFwmfiRmTI+8k0VHZhMGNkuHLWH5mSOD8pNBYADPkbVBuoog4T",
+	"1sCXMZI3wAqDtYze5/IvAF2uAipBxKdQnEOVItxBQz18RnySdfGTc/zOGb7SLeqCoqiHr85enidxqBd+",
+	"w7SJwoeHF8+rjlf4MvV616kIXKl14crA/YqQuv6ZRvivaGL/VU7oXw5/593/POr+0P3w//xT5271DC7v",
+	"edifFiV+XghGqsvSIMBYIGnZVt675G2sH7whSeWKgeICeBORBri+KTfUiVZvl7yekVS+DeO2vkE0Uqvm",
+	"SoGXR6F1BMuBBbKYXPRHvgYFvHGzmqI7SK2BSw89wtyvOyL0QJnYhMuMySHdDxEz5bXSM/WUzUR/rPV1",
+	"CBD6672HYx/ArHv+sUChoPUBO7PXQXeVbf5g+ixCVbBQCHJ8VA3UsB8XQCkTNsy9BQWDMqdjcoAFqqHF",
+	"dV3QjZwA3DdQjRiWqEjGLj630lBIdIG5Y5jpWAyuQxVlKP+tqMm1nenKLDeJ5LR0hJryEiTn13sCvbHX",
+	"FHQsT0+4yDbUcVL19ad1NNvx0REdI3saSOdsBaBJpICTO6sUXSUsqM9omqErVxpvTyeMZ8I4CJtqK7DC",
+	"tlK45VbIuHcdoPOKG1ECXrIzmizSZQfUqpTPba2tdwHL0Gro3A/QqnIdaDUQRsV918vlZpXsBRUrQ9pg",
+	"g/LMixQSp4ADZB8FqfAXb6HprkqoIhll7gFTEi/CmmzjS26uy43YUt3IFF7u6Pj7H474N2mXD374tvvd",
+	"d0/63f5gILr9x0cnRz/8wL8/+ua7Dpg+PN2wlhGm6Od615qmXRnybwSnN+wnR0Z8sKE43hiwWptIUFXZ",
+	"VD/fGA+ieFrpnc+RoK+06w5Yj99wmfF+JnoBLQrrw+l6p54kCIfUF4O/qkymxW2rDnRX9pU/djpL/UHt",
+	"z2FN9nH032LTsQWoscFYe0HBlBig6sMhxwKsLINBD9grTN5F86l6oqTIa0u3l/do654vmCr4dqGhZjkF",
+	"EOqe4jKPA+yD6CTx76Bw0LtPHyARFrC71k8/VV7sHvrV70Ymn401Ugz7/dYQot1BJKu6pEzINMCqn3sx",
+	"xHAiMWxirgKdgCxjZ28usEKuqAzPrTB4d3k9GD7vF1yqXBQwSUrMmKzpY38G9v6bMLF2cA7C43GwrXGy",
+	"IUewTarnkaX3T8iFMsRaSn9vKwEUCRUgZznapWm53Buavrj3zeHtV0J4RRYKn6EnFl7xtCiKDSl4kiOU",
+	"HQxer5X5fz1TV1Sj+VfeP1RjS/XR2+md0x+OSvonPnUQPrMDDSMiUO666jas8/3k+qOh09bLtVWp10Jp",
+	"Cwj/ZsdD6VR0nZhMM2wUXhN1qz6i9Uqn4qp41ldfpha/TuuAWgBr56LF26z2rLqPmwBoAToWFooiCPkK",
+	"bKx4RVoGx0JE2VbwsbZZ6hX4WJR8juAfJlzNb19ScE1aWc92jsBdQGJttzW1ZuFZAR4LqLQQXeV00AK/",
+	"XNicAq4YUSdLPNkGZ2Vfu7Z/qzGe2724G+Xw94iPtQdluk71Nl2GIYDRs9o4ilKAJzKTdgmfEun/yzIO",
+	"h5R0VOoyNXoibROnaEP597IJCbAITxlnE6lyC032EJAzOm8m9/Szr+eNCPRFoaSBfuzCfz9s11nyAO/6",
+	"O7nj11dq9aU4i0C7YAAmVMJcgmBiwTIwTqNmI3zWJgflFSK2bqrLtuxEXX9P7seQhy6cgKzcoiV/lqbr",
+	"oeWu0WMJX9sGORUtwDgNw43XprfYgV8FOOpb6PfYZI1XWnoOQOllKpSTbu6thhuhnDbzatkRUL5H/BSW",
+	"y7TR/nuwdl+r9t4m+7Ea8rQW7RTzgqlXe0DDLy2bASNHGcRhc+FOGZQ+SjXyt+NI3oi4SBBoPS/Jun+v",
+	"sDowSj6ykca2PGwNkYbRwhB3eAUubhig1ZEKlOZbB1ZOFuZDtCzvyaJstCTpD/tqgIf9gdoQyIWR/yAj",
+	"H287UzK0vCMfvljF9JfNGa9A7YPUwdfS8r6Hcrm+IIL9OnPxDP/yUAWJpncfwtQebonJqe4FyQ8gfB5t",
+	"5W6yk0rL+9kK2Tn/JC1osvgmvxZiClTstdXxz/GZf85b6NLpKfOeo18zrcLxB6oZaen2ZtLtuG0G2IOa",
+	"zTHIXgF3lP/kQQSjENhfIk6kkfdxrePzBpLyXxU85c+5oS+EYxyXUQD/HfzT7y6GA7yOr1i5Iy7VTjah",
+	"t0HSuv3yFkJUjB21l7uxmDAyE1PB00w2wCz7pXpucIYPcyNxdq2WOSCfNZ1MaLvqC7+hUISAC4xtJ7Ox",
+	"ULs51qEYRdrQr1JlVsO+cYr0RGWZVBVaLQSNd/cpdrFAGWkITUnL9I0waR4q4KEctradbD/nuZ1bHCZ3",
+	"6bi5F6uwXfn7xd+c/gavqAyAqaQNK+DuSyj8McfOIZHudmsItfqu94rHr6PRmb/CSjZE0mpFIKjQfLby",
+	"HnCUgBe3TubO1Z/XKsBLZOcLo3FjVwMuRWW4J0dHcJVci6lrjgY3ARjtEeDqAQZq4a3bb2KIq51RJpLm",
+	"EtuNRWGoDclAEyShXQrKIRRQPg0tbwDjDX8ZGkHdCJHdERBNwq+gzxFoegbapCLFMpbA3EVtK07ng3Gd",
+	"S/kjTPjBqoUKqExrglEJKFLfiITQPna8QUCIUGUicliIpu4mLxPhjBw0646XgtvcILZN5ITSHqoRs3Pr",
+	"BDTjIRI2RIFXJKZf0oDtKRca4UejJxt8/Epv8OF3MnXjdgUvrFOruogEDvZMAxkvMaxvL1AFCeTtqc4D",
+	"dqYYd87b3WSUYy4TzPOgbpA0GFvDG2LeXmm/Kcf9E91bxVu3m2XEPQJXE3liS2JGlCAQnsvLn7e5ypp8",
+	"p7+LkVQW+iBx/IRYpYEPWgNqh3RWZMMD9o7grnrWjntJnJrEm4n7y4dxWyZSvKQTcYl/gdDpF7g/68hv",
+	"aal3uquS+05/Fq+xgYd1sv/R62T172KUq/3F3RtEdNOcKPYhraPwDj8jkMWXRs137nWZ128LlRtIg+hF",
+	"spryK16B2jBrb9VyTdsUylfwanekzVpNEoYbJ9oCMbX7uvUKIdgcBveU9fxUFrA7owMrppUWODTAe8XY",
+	"vbJ+I35HrxeL1wR8uj5qVhwgy4oGSajFb4LxfGhi9qDwPiO52hLlsyJO3pUCMqBVbhyQbzPdF3NIP1cj",
+	"NzpDnBSuyitPK0CdmQjAScrmBEQDeWxy0zgb6Okc88rVB0rlzcQ65hqYavu1GxjF+FQpgaDmULQ59kFi",
+	"80xPJsQCDmkbDHtBpBWir9zxPrdIM26EddrsGpQzAjvYVwXlAll6yNPYmB4dyOjx3CN3epi1vbYB+hJ+",
+	"A9ULBbc5/LketvctTOmvJO8dJnlzo1gKrPYtJXqtHa9mXhUB+GtgBFQi8QxjQPiV9CkgCpug5fz0gCR0",
+	"Bi0iq+I6aHO1qBmKGM0edgKnDdsQWsMYQXNMjbzhDpuoisKbRzYYabvtD1E5rN4h0EmISECV5dgWr1KK",
+	"xgM4DPAahR5oJzMoQrrVvXkrbvQ1tmLUt5T90WP0uABRNUw1Z7+bL3tVPLXa2BcKygJkoR4Oocp2gXXA",
+	"iBuNKwa4hkKltZUXiGC3+x5u6KR+5eWyoUwrnA0ss4NO4xA+wNpWYgXZb1HtYa6gNmxV9ibQYeuJYBqK",
+	"uVZbJMSVCFHjfApRjnlZY8gz/16oGgqQKZ7qqbMJm+YGiA0MMwIpb1YBh/+Kc4+qSx6k3liaZqvRsuVa",
+	"GzzjJlcFdE25bwWc0jV4dNrAP6JWj93uFZIuAKU9hE1e7VQElKgIX9kIgomCFwjBNyr/SiJERiic/fXt",
+	"C+vVWirtNA9Ga18gbl9oTgFDtbB1ThEJPSg7WKxiWSD5DYdw0lCT6F+qXPNWld56TBTbC2r0Gq2Zml7b",
+	"QSyMV1lLQvlQrWDuUQhBw6z2d9CzxR23lYTXsERyHMR8joGBQVowiQC3MralMcBS13dnRuJehaeRmBVr",
+	"kgqx3wPfOC9TjCYkHO9FBMLVsgIbOMsoD2RyFWegb3SWh+w01Gt5aZCZKDXHmMfkriAxCekcushrgxgw",
+	"oeektP5SImuZTIWOj6QIgw+rlHmAXNtRoKYj4+2/lfTMoEjoFvaCBBgXfpG5VMIcsFcakJ7kgK4Y67gB",
+	"X9fbRaPiUBTzh1x8PoW4E6CFewurpmAW57bnmNjJXi1rmmMj4iC8faSGoBt2L3qIQKBi9Yyj9edxt20l",
+	"/PjI704m+BbmUHDju0BktQKwJUL8Cdg9FWCfs2ArTwqeikyq6zptYoXbGscngjRZ4pTYH41EmB7MdTcY",
+	"oH2TMlxCsVwRfaE0iFaiCwkyWJRN+RmmWT6San0kksX+ajnxfwzGe/FqcK/43ZrUmxdQmEBDf/XAJfgi",
+	"rbcz01at5tFbxQq+vO3b9K+WTc+W8JYt6AFLna2liZFbYVd0teKyfRV9rcugJtNCeNckQm7scoUThHnu",
+	"VI5ECFvGp+kRBDBpAYgreWCEq8dc3fu67vuk3AWyybr7sxKVsWh6hVxRbecr7gafe9Ma+CLx72mvFspk",
+	"H1vTQuULzOoemk1x4HsELtnwFMcKFMNBG0B4EQpzDdwyEoXGMMtNhXw45Nd/YeKbtH9j0optc2UGAmAE",
+	"xKvZ+fu9Owv+4a/y8iwledfbM3SKw9JmXnRtictS0if5hR7kxnjTdCqnAnJJN8LYWtAprB3b8wLv/fjc",
+	"yTW67k5Vj8ud3af72KVWSkn9tO7jRsWR7/NK3fBsN2vWw77hajDu4mNub+FyfBSYRSzr5zJzReMdw0c9",
+	"LQq7CF1XaUWs0LQkJcMdBL9CYbW0bMLNdRNQ2N/h6Vd8tFOJfR1IGM57IwajNYBkWxK+aBlaS9IUGgTG",
+	"wqgUbCqAB3Pki4EQhRWZGDjez4rdXItuft17H2dtV8RZqy3OZrHDuYgEDwERFFrLJDQQKZFCUA1jK5Qp",
+	"DeHYEATEM5VjWD8AFkgK6dKHKWEPfBJoYEIKKCHQcJ6mIiUeQDy74Wb0U/YqJGSUuKJ00oAbI0NPDJZG",
+	"BvtGIntnbSUkT5/Rat2DpuZpKv2fePbG+Ik56UV/yDMrEr/dxa+wdLZex/hN8m8Wnbbjoyfff/Pdt7ed",
+	"uPjs/o4jlBh+RNNzx7cEbYbfl4Ya4P1AfvA5JrY5oxFR1kPSW6odLg7/qwn/1J3Ifuf0xP/kj4ClxVtx",
+	"blPDh26V1f7OS/PFsPuSu8EYy0owTyKwzNt7clFZOFwi+F8mjNGmyWZ/DgO3mkAbwpzv2LyXdsBNGvlY",
+	"jyyyFfn3LXaXVMvaAZna2x6WEFUZh5I+uOAhrG3HIg0WPbkAsHX+PpiNNfh99MGyK4rjJBPWC5uLXKrY",
+	"P0BnDX7F+1ao+ubN3fa11YQnzKz+eFc4Cs6v+KjmIHgxLw7CjFMkv1UWgqv9SlGtGwLWMUqHHIZKcLjv",
+	"mHTMSkU5uCATXlFFy4D0PU/LQiSEdQwdJgNI7PpZfyTfpZS3qlbhBHyHr1jeuYWRQ0JAnlL4QAPzwZvc",
+	"3bWG2TJ71+dWfKSj2jl9nMRfxZYjP+tr4eVhJvpe5MiAO/0cDGP8vRFW5wYIaD5/+fLlw5e103ywVPfg",
+	"oO3jSLrQ8HHHZ9Ofm/2q+RXXdPGkVZ4fdUQTmdXMX8h4RDJuHcECkKAF27se/ulNOe8HGO+hyf1GR6ZN",
+	"56opSLafANBvPJMpd9hxzP29nIlTKi2Y4pyiSjUqKwZfKFekTMuZFSQxjXG8N/meNraFEBHN6z5iRDR0",
+	"u0GiQlkU+8VDo8W6InV7hCg8+3BqxDCTo/Et/WLAkAq0VFDWBvHGCj0stK8UMwazn+yDwsiEUmT4HMUg",
+	"qPaSioT9Ulish4Lb/Sm68RigNlpP0BHX+rqU8ABLr2pRBt+Ed9uDobkthVAJrds57fyDRyj2A+NvoC7e",
+	"x7HS3vEmT4oHwCc+JJ1g3Pvv+l+ddm6OD44Pjjrr3/qXONu7j8oG6aw5be9CyHKoc5XuhR1ODK6D4x0V",
+	"IILMpobPoDESioQnQhBaEZZ5huDUBj74ml53cVJJYFaXJzozh0lS8w/QexdO3lzAacOL4lpUuOjis9zP",
+	"XVQfT60hXLGxzk3R/51bwgQsY1xGOCP9OQ/VuNDoBg85DdoAQVkIR3RGgNZ+EwEA23ulaMaHrgFFnGdL",
+	"rmoTQUCQ1AcIp/Fn1wvHd1SQHJjNKm7BC2p3uw0dtXVn4G2uSnWCXLaVCzHB+76qfwB2c6Y2UC/NWCON",
+	"GuaGjMwVKkYWFa1RLN7ym1IzYkV8gpgk/Tn+1+uJoRQZgH7BP5aPbzBx/zI8m4cmK6k12zPsQWzLBYVP",
+	"u1yBh9v3HRdrpNuAvgr/tEJU8JRyWMjArIvoVALQu/7/5wFlUGP7mWyqGqo6j38uELDqu7deb1SGnxvA",
+	"vnYrNVoWsMPP9K8va4RJighl5JBgxUyZiwzCiHk+uzJW8lvhxu2W8p5yNy4Nh9I5XJHylkpO8kmcbpPK",
+	"iRHcEH+ESMzrMvCSELKRNy5BC9yJOB2mcjhsRmjCsFuaopVM9rU3ojFGkyzckklZiFFoOz5B7Exoi7IO",
+	"wdoRp6WOOWE4fOBil9QSwwHYEMVG3Uw/9W8cSk0gNw89wENtRBNNHK1P50HJv9+PdgE4vfwJY1lfuJkQ",
+	"yi9eoV7v5gQQZsAqBhA+cNm8PJ/JKhUrXaFUvfMKbeTWySxjfGSEKL9Kc3xkwzdX1vu/xVk+/MOxNW7G",
+	"Vxn45ApwMorcQwh96jVSI9s4PyQfjRr7lcDGduBQrzcUL+kRDzEDgnNr1X57BQVY1VoUoKYPq7JrrJqe",
+	"dPgZ/7EBW7Sry8sYAfrR6RVV4rhsrVr8OMS9FZVz2qD1K8kbyIvhYCSMM5NnwOU5EsovKF7R04XQItSU",
+	"QPkPhBivxRTQpX7zbwQ+nX9aJaTI04aW6De5u49t2n9gAYe4h7ACDtyyUhduY1lboQtKruQmhQ1G0CIf",
+	"SlU7YSuLC2VQBT9yvXq/iuiZH56CvxPef1jTqdDTTMDaAdprTY4krK83yfZbM1zs++Hn8M+V98CFI/y6",
+	"Ye4NRRiPaK3CLKsUZpB+oHJcAMRruhp2JlSvtxRd+di1Kta/fbJOiXrdNYLgi/u8SaK5b7rlKwjLBmMt",
+	"B4EBXzo2lFlmmazvOvqqdmX/p7/VeMpO21trNaxzOuvu+4e+y/u3DcIb34N10LpsAeRPSV+7kx6pXh1Y",
+	"fSrVqAvwi+v1Gk+NGMpPRSgCW46hjIVlWo2EYUIZnQVwVot5ahwAAA2tyG4IR4pAE5UGY/cWehGpRlc4",
+	"zT9Cf3L1ne6iU7kYkTZjN1xV0HiAqwrb7S0DNS82nUGxUep3/wyCC1F2AL6VQF1SEjUsw/MAK0orTE7R",
+	"w5oqGJYWcQu5uBvCjzBBnPddFwE0TCNtEdiVGjh5jdjtjuFao7gOP6NWus3WJVFVuuD3gLyB0jOGbTeI",
+	"i1UaU/CFTKRI0hvqgLkRTTDOawjlsgmHsEmIIR1i+QEruiiG6Vw/nvzw6WT6jxDHr17OuAArr+YpQFX5",
+	"r/7v34+6P/Duf374/P2Xf+psaSHjC6f7A4DeWlxi6fhHLvLmmu7XQ2rGLT2auc4DZgP2UbDeWPqLad5L",
+	"So4OzJ0DPlWcej2FdHlUHQ7DpwkjPDuv394rYBBFXTf2ojZ0ouCnnnmh0hmQEqbIJ3zwXtXehP8LXm1J",
+	"nuqSOnHdVIN19uSoppWw/mkK4fR2fQwta13hUF/rTHC1ZiT/gd3msC8tBxY0cgonAV1Vm5D4y03lKm+2",
+	"BJc6IoCca2VeH9uHJsJab/xJy5z45E5Z7/P7jpODa+Hed07Zf/+f//ull0AfnLdNzUQqnjGeWc16A2T1",
+	"6CWs59y8h21vM6lSPeuxf+4NdGb934ye2d6/oALGZAST9r3y40Df8Xu6JXveDva/pTroYvgDduYnMKM+",
+	"QQUgdsKyvlTczMMbAPZxrMTZWTHhR2iRQr507gQeXBKPU9ZLe0yqae4S1hM9KDMTKk1Yb9ZjnOELPbLM",
+	"yv8UCcRhsUC7p3tM5w6/Z3rYvokJt96nHmyk+CQdtHQdvFdnMcOKUKlF7eJHmwpjtSoQfQI+dAHpWVCC",
+	"KgoZyzQTsCdjng1DVWqdZnk9FeotSMLCETlGG2QhMz+TbjDei9b3Awe8yfDS1IuOwuVfY6gNFfq9E/1L",
+	"7X+9rbCPpFdQYhNEpYDViLKBBVThluaKRLXebXlbjvfVuyv0LvPWvZRyk/YCQlg+7l6xlMLyfaVgSiaW",
+	"5F3glN6NBdTQUzNKhDQq0QZKquwvcN5qw5gtrOj+T8tdwCdtsDd3C0S4nx3av08e5nUPgcIw9D1iJ21+",
+	"lFdp00Mn7Ip+uGfYCxdcaU5xoJIzCXCQMAIYUV+RE8YDPI10oIEDlriYaiu9G/HIMv8GwfCRg/F7FciK",
+	"vWoBX5eK7TNR5OUGY61t4NWI1mSOsi0Lgid/Ep4Wwl9g7NSZUFfC3oPAR20ysFIYLJn67YJJBGd/KLg7",
+	"/Nv6ANXhTfxb7e+MxLN1YoJL4/iIJtgdcOO63xynR+K7PizGhLsBtIqdPj4+STr6OgQ0nNbXH/0Dvn/i",
+	"f3A865wenxw92eoF60/iu4rM7sXaPbPXjJfCNivvQjoYu7cLmDzbyLqlgiw8kRif39zMhTG/fgs3z9r1",
+	"4GGdUIUBj/c0B3MXzrtXOU7HQalK1ItoCKEw9VYd7YdZw9i9cBbQR8TMspEOCf2nCBIdBcdWZfj9K31N",
+	"Ji2WXm22tA2W7BktHgD3VPaSGtWmOfRgOj5KSl7pvhh4EwvbuWvN2v2u6H6Px29SzFo1aaEwrkR649ax",
+	"46OjIKab7ltDQt1br7kZCOZtlsBOxJxmvcOx1tf2sFf4fX4+jyyRElg5UsE5RPxGrzsDsStMnZge8S8R",
+	"sGNJOpiwXGXC2kBvN5I3AshhA/TE2ZsLxtPU+M8MgQ/TRrSIdV+utb13FqNtcXcQTBJv9NyIw791kroW",
+	"XspJk8ECcadg1fktHEzEIf0BN6tz2hlJN877KASQ7egWlO/r3/t5dh8FAn7Yu7b5t9F10TWCM7S3Gfg8",
+	"y7zED3OF0TsobsNPRJ0Kapo7Etek4AEaSn+cpkZDTUsd8cxp0VGphJtpc50AuB/hXMjR2NkDtgSB6U8T",
+	"zQAu2yGXGVj1hR2TIN22asLS81bhJTyh01IdKzwcfQZ4+p3Xs0YTsF7smizg8rrq7KufO5YOIwbapMAY",
+	"50VkdwOYevz3QTbjfwKtPtQG/MymngYa8au3gOlNWg/xhj3aS4A3POxew7uXBfjv1xjdtaUE75FoJvi5",
+	"UXQGThGVRbPBWFtRX6K6/+Xc+yG5i8ju2vtyt3HdvexOG70hMK17aQ6Bke8xqLvpCW7Wn4cUR2y4Pd8K",
+	"npaN1uGIn7KpNs4m7IYbyfuZsAkbC565MaKhJaBVKxSiNHHSF0ERF98vDD9yoSIaSCirWaU2LuANdqh7",
+	"XjYYQkWWV18UwIl02NN4DwixUhuC0IRCobIju6kF2/s0DeU1xyff322pfGUdW22U4dGqoeEFWoj3/daP",
+	"9cxvvMnXpthaIdYrCR5+lJkTBrECqltJIXTvUkyl8v5KwMgf8wYcgcgm3JWtoTrLN3FtIB81SZIV3EAl",
+	"x/rClCy38pb1bV6U+/MYS6xuVChGqgxayEcHDwHEAfIJeKLhF6Hp+0PtnL42+/mKj1q1nb04MY661Csg",
+	"zGMly/p4m+NiV6MJnVecpFQgc0kIVAEGAbcAdfe0AJ3ASh57bW/jNrkMo7eq1Gzr+DwAxzFTFCnsSsX6",
+	"Rs+8Q4FlDWGJ0iXQnhoi1cKoqw28XIa4YGDLHWh9LcUBe2e0GoFni3Y3/FjUU4wkIaZa/ADW2anyV05O",
+	"GqvtaQnbiong0++nQP5l7UV3iRFfiDhE+HiXwnWfwXI3WNv4Jgn72bnpa5XN2wLKa+LwlSPAk4fjCtqi",
+	"EIdpSYy8GYdvUBCHBBKwys8GLudYNovYnl8zBPHJBDc2+m2TZ/0Mh4tF7zY/mXZN5279bTv/NJVGVGbd",
+	"PtS53yac5a1qoG4nPst0jQQfpRe5EYGBv7gvoM0mRLqsM4JPoKYVBEcqZsVAq9RCPLXcSasnAlxJkVlR",
+	"lHQ8OXrSHByxW+LF1JP1txcaOVcpoKp4FV5MerO9QabAZlQrOVJdrxomXGZFN0CmAR8SOQaNAKyHhKqU",
+	"qxFxhOgKRPlKU6qJalakO2A9f/l81IoKrf04PXjoRFqLgLdL9GQN3hS9S4uX8oWyjmcZfLUYr63b+Wc9",
+	"o2xEOahfAUhFjHKzBuxZnfuMsz70C31LsuTCBbBFLPzwkwE58D6F/1nr69og45Ww7iWXWbv2Eb5IWfLT",
+	"djbg0qsajitAHc3+5JFNucteWDxlt2zHOWA602cRqMEGE/eAvYs2CXqSUmGg/3oauF4zibTZdATtWM8s",
+	"Q6eWnqnp7q/JLsmReq3+WPt5Zq9hYV5Phbp4Xi7aUBtyGsrxt9hcv6ZS3YJB6V1kyO6A2wFgf8Q9x9Uc",
+	"bi1p2bXSs4bAsxypiy23JUqCF1YWlauFpcBrjzzmZ3oy5WruZUrn0KOVm6xz2jnUMh0cwqt0EIt6vf2G",
+	"qb8UbqzTvevQBkPTa9RQU8nR7fHXkL9aNjcw7bg71tZ1AbG76cz6t7QBIF1Sv+ZQqpEwUyOVYyMtqJaq",
+	"V3QSvtKp6CEJAg9dNKD0zQQAb+vZBC8vf/5ZW/eLmLfl8OAAdx6tLt+rtSQfFDoW/bV0/i8vf2Z+h9m1",
+	"mAM9pH8iB4CrjVs8nbdVt8rxTsSkH2qQRwY4jdi7sSZyPRiJWYGugDRwI8FgTYhHfh5ffebXv0braV9Y",
+	"xtU5X9KFt3ZywaPuNePrV+wrTfc6ktlbFv32ZG98lPxC4nHyTmVBiu//FFV/2QZEor2u5X6PxV0ketfc",
+	"kbtN8+6+K21g/PDJveD78Mk9Znc3O7CxmlwN6QNwpAmzAz31/0X4CP8v8WkqzXwhqq8I3hULUaXz0thw",
+	"KQZsmfY2pHXAnBDKP3tzsYyVs3G0/gqanepDsU+j8t5KqXBTGD5girRywO4Po6ZdXJoGDwaAtXi0zVjs",
+	"B2E3gC1gC0yT6zkzAZLmlgjt2xCdDWiKTVFaQCmA6W0TgN0WGemuw68BA0ZVT96GMVgw5251DQok01BS",
+	"37PauB5ejwXr7k7t/79abOm6FfsHcudPvcckVW4RzgMqH3Su0sY0vzauKd/uPxFl2/HHLvz3j5Fp90vb",
+	"ur+CfsE2/sryTQzPuleHxS/ZV+qw5LbaG7mVw+IPmtGZSEqTKuClFHFeuKClZXzg5E19VmTPy7jfI3EX",
+	"vsqmm3E3zsru27J/W8rP6R6cFT/sPTorm8lHg4r0UxC38OxmUl2zmTbXlnCnUo4uS8WIfgptPtxkUhiY",
+	"poCMNhHnRIUxGqGhcuVkRvhJXhM3GeFv/QRfSHV9V+yZLVnd/hXaB4NEMxu3DHkQsVHS7zlUWdIuAODj",
+	"mrKzEiCyIkybuMEVpzchgw9ad/UUuuMV0jk2m3xbA9TeQTyrfZzZsKX1fvNtd0XjYUeyi6p7zN4EmP1r",
+	"QdH6JYjhpuNbbNT+ynOLO+1azAveeKL+hAuOqmpAUVVhPaW6kU50ecq7x8Hcx8Kl0t6/SMVkqp1Qg3kX",
+	"c1K19b0nR0dJZyJVUe+7B/ztKLMZkEZL4lE4Np3TzjDPsvX7cF/P1B821LCo9cq4QlHuDqdk50tyzSjD",
+	"RdBdQRyLemElPrlQIsa0erqqCGyFW7HzQXqwkYglbbbNnoUi91WVC0ZkggcY9WrFl7+Q+AiZN4DQbVyL",
+	"PfyTcL9FFGot3SBtk1JeLRa8PbKsn8ss3TAINBN9wHLYAArnDOuOyASwcgQIxNdivkXo510Y/qvPDNOb",
+	"tGo0vPE+hGU6d1amoW3ACMRE1kNC6NgaySDIwpqYOKnIJFSGZXqEbkEBjQN2IIDwYrmAt2NVY8SFlu7r",
+	"wseZFZPeHSLnXaAvywRPbUB4jFr7ykY6wlKp02r7X8a9n45W4y5b7kht3OVlAYKMzvq1VCnzr4xUHFA4",
+	"f8p6/959lWeZntrupRwpwHHp+e3r3Rz/zxIcZyw+sZ9fnj3rXv581j355lv/0OirV3IirOOTaS/xNi8A",
+	"bqQFrF6AzQkdRISc438F5UHrQ+eAKw8hvGug3Ida5/CeoYZ6zAO1GXcY9nfkNUxq40l7EbotbWxSdxVs",
+	"Y+Bu8UZ/9Kshl5lI/f77F++cduBZNdA6WFc4dm5qTw8PB/KABjvQZkSQRwo3bX0DnhboHuJbNPLdw+ls",
+	"dRCb76FDumjWgaMmrEogESjIIL1H8fjIe5MNxWnPywH+RIT89Nbz9mn+oBdDKOAVL8SjkZd/X8IC/t6h",
+	"EfSb5iDpWWnKUOLIa1IwZlDR2qDcmb6hDEgRlH+KHZxmXlccG4a+e5dv/2LSIp1nAP0r5IRK0aESeaKN",
+	"2Jt0rG50eI07iYUm1PMJmRXqsJ/VGrFXwj5o2+tuNpAzv7YF/4XSsw03rVp88rkTGstOf//gzwFGFfwP",
+	"H/wHzU1YYWoGgDWk8eqK4QFNTYVux8Dn7z3k5QglQi74eXkvZ4jxO/pKaMNY/haUMaDtRnVoYZQQAFn+",
+	"zsvAAYaAzblaQDaNSGVs7UQ1SyWengQYLRAiBAJXM2ovKN41he6VpUx6rsCBH+ipRIM3FKWW340nVTML",
+	"OmQJmI8wgQk2YRXTj7f/y4cv/38AAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

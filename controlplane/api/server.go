@@ -72,6 +72,8 @@ type Config struct {
 	Subscribe func(key string, topics ...controlplane.Topic) (wake <-chan struct{}, stop func())
 	// UI holds index.html and hashed files below assets/; nil serves no pages.
 	UI fs.FS
+	// Docs is the documentation site; nil or empty says how to build it.
+	Docs fs.FS
 	// OIDC vouches for people; nil leaves them to passwords.
 	OIDC *accounts.Provider
 	// AuditDays and RemovedDays are how long the audit and what was removed are kept; zero is for
@@ -139,7 +141,8 @@ func New(c Config) (http.Handler, error) {
 	all := topLevelHandler{api: s.sameOrigin(described.wrapHandler(doors)), hooks: c.Reviews,
 		probes: NewProbeHandler(
 			c.Ready,
-		), pages: s.withPlainPages(newPages(c.UI)), oidc: http.HandlerFunc(s.serveOIDC)}
+		), pages: s.withPlainPages(newPages(c.UI)), oidc: http.HandlerFunc(s.serveOIDC),
+		docs: NewDocs(c.Docs)}
 	return s.believeProxies(
 		s.withRequestID(s.withAccessLog(s.withRecovery(s.withSecurityHeaders(s.limitIdleBodies(all))))),
 	), nil
@@ -147,7 +150,7 @@ func New(c Config) (http.Handler, error) {
 
 // topLevelHandler routes to the API, the probes and the pages. http.ServeMux is not used because
 // it redirects unclean paths instead of refusing them.
-type topLevelHandler struct{ api, hooks, probes, pages, oidc http.Handler }
+type topLevelHandler struct{ api, hooks, probes, pages, oidc, docs http.Handler }
 
 func (p topLevelHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
@@ -159,6 +162,8 @@ func (p topLevelHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.probes.ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/oidc/"):
 		p.oidc.ServeHTTP(w, r)
+	case isDocs(path):
+		p.docs.ServeHTTP(w, r)
 	default:
 		p.pages.ServeHTTP(w, r)
 	}

@@ -1,6 +1,7 @@
 package packaging
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,6 +31,8 @@ type Plan struct {
 	Created time.Time
 	// By is shown in the image's history.
 	By string
+	// Architecture is that of the programs in it; without it, this machine's.
+	Architecture string
 }
 
 // Assemble builds the image. It does not depend on this machine or the clock.
@@ -53,7 +56,7 @@ func Assemble(p Plan) (v1.Image, error) {
 	}
 	config = config.DeepCopy()
 	if p.From == nil {
-		config.OS, config.Architecture = "linux", runtime.GOARCH
+		config.OS, config.Architecture = "linux", cmp.Or(p.Architecture, runtime.GOARCH)
 	}
 	config.Created = v1.Time{Time: p.Created}
 	config.Config = p.Config

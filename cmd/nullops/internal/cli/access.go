@@ -22,7 +22,7 @@ func accessCommand() *cobra.Command {
 		Short: "Why you may do something with a project/, environment/ or deployment/, or may not",
 	}
 	explain.Flags().StringVar(&as, "as", "", "answer as this user, for admins")
-	asJSON := output.JSONFlag(explain)
+	asJSON := output.JSONFlag[apiclient.AccessExplained](explain)
 	explain.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -33,8 +33,8 @@ func accessCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), *r.JSON200)
 		}
 		return printAccess(c.OutOrStdout(), r.JSON200)
 	}

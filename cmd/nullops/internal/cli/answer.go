@@ -22,7 +22,7 @@ type answerOptions struct {
 	env             string
 	approve, reject bool
 	fields          []string
-	json            bool
+	json            output.JSON[apiclient.Deployment]
 }
 
 func answerCommand() *cobra.Command {
@@ -37,7 +37,7 @@ func answerCommand() *cobra.Command {
 	f.BoolVar(&o.approve, "approve", false, "let the run go on")
 	f.BoolVar(&o.reject, "reject", false, "let the run fail; everything it made is undone")
 	f.StringArrayVar(&o.fields, "field", nil, "value of a field of the question: NAME=VALUE")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.json = output.JSONFlag[apiclient.Deployment](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if o.approve == o.reject {
 			return exit.AsUsageError(errors.New("say one of --approve and --reject"))
@@ -77,8 +77,8 @@ func (c *client) answerQuestion(ctx context.Context, out io.Writer, name, step s
 	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
-	if o.json {
-		return output.PrintJSON(out, r.JSON200)
+	if o.json.Wanted() {
+		return o.json.Print(out, *r.JSON200)
 	}
 	verb := "rejected"
 	if o.approve {

@@ -47,7 +47,7 @@ func auditListCommand() *cobra.Command {
 	var most int
 	c := &cobra.Command{Use: "list",
 		Short: "List the newest entries that you may see", Args: exit.ExactArgs(0)}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.AuditEntry](c)
 	f.add(c)
 	c.Flags().IntVarP(&most, "limit", "n", 50, "maximum number of entries, up to 500")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -61,8 +61,8 @@ func auditListCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		return printAudit(c.OutOrStdout(), r.JSON200.Items)
 	}
@@ -123,7 +123,7 @@ func auditVerifyCommand() *cobra.Command {
 		Long: "Walks the whole chain, compares it with the ends that nodes remember, and exits\n" +
 			"with 1 when it does not hold. The printed end may be kept elsewhere, too: a later\n" +
 			"chain must hold the same link at the same place."}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.AuditVerification](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -133,8 +133,8 @@ func auditVerifyCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			err = output.PrintJSON(c.OutOrStdout(), r.JSON200)
+		if asJSON.Wanted() {
+			err = asJSON.Print(c.OutOrStdout(), *r.JSON200)
 		} else {
 			err = printVerification(c.OutOrStdout(), *r.JSON200)
 		}

@@ -21,7 +21,7 @@ func catalogueCommand() *cobra.Command {
 func listStarterEntries() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List what can be added, and what it needs",
 		Args: exit.ExactArgs(0)}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.StarterEntry](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -31,8 +31,8 @@ func listStarterEntries() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		rows := [][]string{{"NAME", "GPUS", "SECRETS", "PLUGINS", "DESCRIPTION"}}
 		for _, e := range r.JSON200.Items {

@@ -25,7 +25,7 @@ func certificateCommand() *cobra.Command {
 func certificateListCommand() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List certificates and when they expire",
 		Args: exit.ExactArgs(0)}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.Certificate](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -35,8 +35,8 @@ func certificateListCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		rows := [][]string{{"NAME", "HOSTS", "EXPIRES", "ISSUER"}}
 		for _, one := range r.JSON200.Items {

@@ -35,7 +35,7 @@ func certificateOrdersCommand() *cobra.Command {
 			"To try first: --directory https://acme-staging-v02.api.letsencrypt.org/directory",
 	}
 	f.add(c)
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.CertificateOrders](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -48,8 +48,8 @@ func certificateOrdersCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), *r.JSON200)
 		}
 		return printOrders(c.OutOrStdout(), *r.JSON200, time.Now())
 	}

@@ -19,7 +19,7 @@ func checkCommand() *cobra.Command {
 		Long: "Calls the check action of each plugin of the deployment that declares it, and waits\n" +
 			"for the last. Nothing is changed. The exit code is 5 when something is not as it was made.",
 	}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.DeploymentChecks](c)
 	return onDeployment(c, func(
 		c *cobra.Command, api *client, d apiclient.Deployment, _ []string,
 	) error {
@@ -27,8 +27,8 @@ func checkCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			err = output.PrintJSON(c.OutOrStdout(), r.JSON200)
+		if asJSON.Wanted() {
+			err = asJSON.Print(c.OutOrStdout(), *r.JSON200)
 		} else {
 			err = printStepChecks(c.OutOrStdout(), d.Name, *r.JSON200)
 		}

@@ -101,18 +101,17 @@ type problemError struct{ apiclient.Problem }
 // HTTPStatus is the status of the answer; the exit code follows from it.
 func (e *problemError) HTTPStatus() int { return e.Status }
 
+// RemedyText is what the control plane proposes; it is printed in a line of its own.
+func (e *problemError) RemedyText() string { return valueOrZero(e.Remedy) }
+
 func (e *problemError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Title)
 	if e.Field != nil && *e.Field != "" {
 		fmt.Fprintf(&b, " (%s)", *e.Field)
 	}
-	separator := ": "
-	for _, text := range []*string{e.Detail, e.Remedy} {
-		if text != nil && *text != "" && *text != e.Title {
-			b.WriteString(separator + *text)
-			separator = " "
-		}
+	if detail := valueOrZero(e.Detail); detail != "" && detail != e.Title {
+		b.WriteString(": " + detail)
 	}
 	writeProblems(&b, e.Problem)
 	return b.String()

@@ -26,7 +26,8 @@ func cloneCommand() *cobra.Command {
 			"the same input.\n" +
 			"First the clone sheet says what will differ; with --sheet nothing else is done.",
 	}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.Deployment](c)
+	sheetJSON := output.JSONWith[apiclient.CloneSheet](c, "--sheet")
 	f := c.Flags()
 	f.StringVar(&env, "env", "", "environment, if the name exists in several")
 	f.StringVar(&name, "name", "", "name of the copy; without it a free one is taken")
@@ -52,10 +53,10 @@ func cloneCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if sheetOnly && *asJSON {
-			return output.PrintJSON(out, r.JSON200)
+		if sheetOnly && sheetJSON.Wanted() {
+			return sheetJSON.Print(out, *r.JSON200)
 		}
-		if !*asJSON {
+		if !asJSON.Wanted() {
 			if err := printSheet(out, *r.JSON200); err != nil || sheetOnly {
 				return err
 			}
@@ -69,7 +70,7 @@ func cloneCommand() *cobra.Command {
 		if err := checkAnswer(made, err); err != nil {
 			return err
 		}
-		return api.watchUnlessNoWait(ctx, out, *made.JSON201, noWait, *asJSON)
+		return api.watchUnlessNoWait(ctx, out, *made.JSON201, noWait, asJSON)
 	}
 	return c
 }
@@ -159,7 +160,7 @@ func diffCommand() *cobra.Command {
 	var env string
 	c := &cobra.Command{Use: "diff DEPLOYMENT OTHER", Args: exit.ExactArgs(2),
 		Short: "Show the differences between two deployments, field by field"}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.DeploymentDiff](c)
 	c.Flags().StringVar(&env, "env", "", "environment, if a name exists in several")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ctx, out := c.Context(), c.OutOrStdout()
@@ -180,8 +181,8 @@ func diffCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(out, r.JSON200)
+		if asJSON.Wanted() {
+			return asJSON.Print(out, *r.JSON200)
 		}
 		if r.JSON200.Same {
 			fmt.Fprintln(out, "They are the same.")

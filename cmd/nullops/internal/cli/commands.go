@@ -5,8 +5,9 @@ package cli
 import "github.com/spf13/cobra"
 
 // Commands returns the commands that people and scripts use. They speak to the API of the
-// control plane that the person is signed in to. build is the release of this program.
-func Commands(build string) []*cobra.Command {
+// control plane that the person is signed in to. build is the release of this program, and
+// releaseKey the public key that signed it.
+func Commands(build, releaseKey string) []*cobra.Command {
 	return []*cobra.Command{
 		loginCommand(), contextCommand(), healthCommand(build), applyCommand(), deleteCommand(),
 		exportCommand(), importCommand(), catalogueCommand(), pipelineCommand(), tagsCommand(),
@@ -18,5 +19,6 @@ func Commands(build string) []*cobra.Command {
 		retryCommand(), forgetCommand(), openCommand(), nodeCommand(), gateCommand(),
 		certificateCommand(), auditCommand(), userCommand(), teamCommand(), tokenCommand(),
 		secretCommand(), webhookCommand(), ruleCommand(), accessCommand(),
+		versionCommand(build, releaseKey),
 	}
 }

@@ -17,7 +17,7 @@ func compareCommand() *cobra.Command {
 	var number int
 	c := &cobra.Command{Use: "compare DEPLOYMENT", Args: exit.ExactArgs(1),
 		Short: "Compare a run with the last good run of its project"}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.RunComparison](c)
 	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
 	c.Flags().IntVar(&number, "run", 0, "the run; the latest by default")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -36,8 +36,8 @@ func compareCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), *r.JSON200)
 		}
 		return printComparison(c.OutOrStdout(), *r.JSON200)
 	}

@@ -133,31 +133,36 @@ func contextCommand() *cobra.Command {
 	return c
 }
 
+// contextEntry is one control plane, as JSON.
+type contextEntry struct {
+	// Name is what 'nullops context use' takes.
+	Name string `json:"name"`
+	// URL is the control plane's address.
+	URL string `json:"url"`
+	// Used is set for the one that commands speak to.
+	Used bool `json:"used"`
+}
+
 func contextList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: exit.ExactArgs(0),
 		Short: "List the control planes you signed in to"}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]contextEntry](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		known, err := loadContexts()
 		if err != nil {
 			return err
 		}
-		type entry struct {
-			Name string `json:"name"`
-			URL  string `json:"url"`
-			Used bool   `json:"used"`
-		}
-		all, rows := []entry{}, [][]string{{"", "NAME", "URL"}}
+		all, rows := []contextEntry{}, [][]string{{"", "NAME", "URL"}}
 		for _, name := range known.contextNames() {
 			l, mark := known.Others[name], ""
 			if name == known.Name {
 				l, mark = known.login, "*"
 			}
-			all = append(all, entry{name, l.URL, mark != ""})
+			all = append(all, contextEntry{name, l.URL, mark != ""})
 			rows = append(rows, []string{mark, name, l.URL})
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), all)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), all)
 		}
 		return output.PrintTable(c.OutOrStdout(), rows)
 	}

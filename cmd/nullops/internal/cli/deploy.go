@@ -20,13 +20,15 @@ type deployOptions struct {
 	project, env, name string
 	template, branch   string
 	versions           []string
-	noWait, json       bool
+	noWait             bool
 	dryRun             bool
 	pipelineVersion    int
 	labels, input      []string
 	// prefilled is the template's input.
 	prefilled *apiclient.Input
 	queue     queueOptions
+	json      output.JSON[apiclient.Deployment]
+	checks    output.JSON[apiclient.Preflight]
 }
 
 func deployCommand() *cobra.Command {
@@ -54,7 +56,8 @@ func deployCommand() *cobra.Command {
 	o.queue.registerFlags(c)
 	f.BoolVar(&o.noWait, "no-wait", false, "return as soon as it is created")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only check what creating it would meet")
-	f.BoolVar(&o.json, "json", false, "print JSON instead of progress")
+	o.json = output.JSONFlag[apiclient.Deployment](c)
+	o.checks = output.JSONWith[apiclient.Preflight](c, "--dry-run")
 	return c
 }
 
@@ -68,7 +71,7 @@ func runDeploy(ctx context.Context, out io.Writer, o deployOptions) error {
 		return err
 	}
 	progress := out
-	if o.json {
+	if o.json.Wanted() {
 		progress = io.Discard
 	}
 	if err := api.prefillOptions(ctx, progress, &o, versions); err != nil {
@@ -92,7 +95,7 @@ func runDeploy(ctx context.Context, out io.Writer, o deployOptions) error {
 		body.PipelineVersion = &o.pipelineVersion
 	}
 	if o.dryRun {
-		return api.runPreflight(ctx, out, body, o.json)
+		return api.runPreflight(ctx, out, body, o.checks)
 	}
 	r, err := api.CreateDeploymentWithResponse(ctx, &apiclient.CreateDeploymentParams{}, body)
 	if err := checkAnswer(r, err); err != nil {
@@ -103,10 +106,10 @@ func runDeploy(ctx context.Context, out io.Writer, o deployOptions) error {
 
 // watchUnlessNoWait follows the run, then prints the URLs or the failure.
 func (c *client) watchUnlessNoWait(ctx context.Context, out io.Writer, d apiclient.Deployment,
-	noWait, asJSON bool) error {
+	noWait bool, asJSON output.JSON[apiclient.Deployment]) error {
 	if !noWait {
 		steps := out
-		if asJSON {
+		if asJSON.Wanted() {
 			steps = io.Discard
 		}
 		var err error
@@ -114,8 +117,8 @@ func (c *client) watchUnlessNoWait(ctx context.Context, out io.Writer, d apiclie
 			return err
 		}
 	}
-	if asJSON {
-		if err := output.PrintJSON(out, d); err != nil {
+	if asJSON.Wanted() {
+		if err := asJSON.Print(out, d); err != nil {
 			return err
 		}
 	} else {

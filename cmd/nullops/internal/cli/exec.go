@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/coder/websocket"
 	"github.com/spf13/cobra"
@@ -207,7 +206,7 @@ func (s *session) makeRaw(ctx context.Context) (restore func(), err error) {
 		return nil, fmt.Errorf("prepare the terminal: %w", err)
 	}
 	changed := make(chan os.Signal, 1)
-	signal.Notify(changed, syscall.SIGWINCH)
+	notifyResize(changed)
 	done := make(chan struct{})
 	go func() {
 		for {

@@ -24,6 +24,14 @@ const (
 	clockApart = 30 * time.Second
 )
 
+// health is what the doctor found, as JSON.
+type health struct {
+	// Healthy is false if a check found something critical.
+	Healthy bool `json:"healthy"`
+	// Checks are all checks, also those that found nothing.
+	Checks []output.Check `json:"checks"`
+}
+
 func healthCommand(build string) *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Args: exit.ExactArgs(0),
@@ -33,7 +41,7 @@ func healthCommand(build string) *cobra.Command {
 			"be a node, 'nullops agent doctor' says on that machine. The exit code is 1 when something\n" +
 			"critical is found.",
 	}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[health](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		ctx, cancel := context.WithTimeout(c.Context(), healthWithin)
 		defer cancel()
@@ -45,8 +53,8 @@ func healthCommand(build string) *cobra.Command {
 		sick := slices.ContainsFunc(all, func(k output.Check) bool {
 			return k.Severity == output.SeverityCritical
 		})
-		if *asJSON {
-			err = output.PrintJSON(c.OutOrStdout(), map[string]any{"healthy": !sick, "checks": all})
+		if asJSON.Wanted() {
+			err = asJSON.Print(c.OutOrStdout(), health{Healthy: !sick, Checks: all})
 		} else {
 			err = output.PrintChecks(c.OutOrStdout(), all)
 		}

@@ -20,7 +20,7 @@ func KeyCommands() []*cobra.Command {
 func keysListCommand() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List sealing keys, and how many values each has sealed",
 		Args: exit.ExactArgs(0)}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.MasterKey](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -30,8 +30,8 @@ func keysListCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		rows := [][]string{{"KEY", "KEPT IN", "STATE", "VALUES", "WHERE"}}
 		for _, k := range r.JSON200.Items {

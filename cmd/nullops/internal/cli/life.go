@@ -14,23 +14,25 @@ import (
 )
 
 // lifeCommand is a command about one deployment that is done at once.
-func lifeCommand(use, short string, fill func(*cobra.Command),
-	do func(context.Context, *client, io.Writer, string, bool) error) *cobra.Command {
+func lifeCommand[T any](use, short string, fill func(*cobra.Command),
+	do func(context.Context, *client, io.Writer, string, output.JSON[T]) error) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: exit.ExactArgs(1)}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[T](c)
 	if fill != nil {
 		fill(c)
 	}
 	return onDeployment(c, func(
 		c *cobra.Command, api *client, d apiclient.Deployment, _ []string,
 	) error {
-		return do(c.Context(), api, c.OutOrStdout(), d.Id, *asJSON)
+		return do(c.Context(), api, c.OutOrStdout(), d.Id, asJSON)
 	})
 }
 
-func printLife(out io.Writer, d apiclient.Deployment, asJSON bool) error {
-	if asJSON {
-		return output.PrintJSON(out, d)
+func printLife(
+	out io.Writer, d apiclient.Deployment, asJSON output.JSON[apiclient.Deployment],
+) error {
+	if asJSON.Wanted() {
+		return asJSON.Print(out, d)
 	}
 	fmt.Fprintf(out, "%s: %s\n", d.Name, d.Status)
 	if d.ExpiresAt != nil {
@@ -46,7 +48,8 @@ func printLife(out io.Writer, d apiclient.Deployment, asJSON bool) error {
 
 func extendCommand() *cobra.Command {
 	return lifeCommand("extend DEPLOYMENT", "Give a deployment its whole time again", nil,
-		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
+		func(ctx context.Context, api *client, out io.Writer, id string,
+			asJSON output.JSON[apiclient.Deployment]) error {
 			r, err := api.ExtendDeploymentWithResponse(ctx, id)
 			if err := checkAnswer(r, err); err != nil {
 				return err
@@ -65,7 +68,8 @@ func holdCommand() *cobra.Command {
 			c.Flags().DurationVar(&lasts, "for", 0, "how long; by default until it is released")
 			_ = c.MarkFlagRequired("reason")
 		},
-		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
+		func(ctx context.Context, api *client, out io.Writer, id string,
+			asJSON output.JSON[apiclient.Deployment]) error {
 			body := apiclient.HoldPut{Reason: reason}
 			if lasts != 0 {
 				until := time.Now().Add(lasts)
@@ -81,7 +85,8 @@ func holdCommand() *cobra.Command {
 
 func releaseCommand() *cobra.Command {
 	return lifeCommand("release DEPLOYMENT", "End the hold of a deployment", nil,
-		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
+		func(ctx context.Context, api *client, out io.Writer, id string,
+			asJSON output.JSON[apiclient.Deployment]) error {
 			r, err := api.ReleaseDeploymentWithResponse(ctx, id)
 			if err := checkAnswer(r, err); err != nil {
 				return err
@@ -92,13 +97,14 @@ func releaseCommand() *cobra.Command {
 
 func activityCommand() *cobra.Command {
 	return lifeCommand("activity DEPLOYMENT", "List what reset the countdown of a deployment", nil,
-		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
+		func(ctx context.Context, api *client, out io.Writer, id string,
+			asJSON output.JSON[apiclient.ActivityList]) error {
 			r, err := api.ListActivityWithResponse(ctx, id)
 			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
-			if asJSON {
-				return output.PrintJSON(out, r.JSON200)
+			if asJSON.Wanted() {
+				return asJSON.Print(out, *r.JSON200)
 			}
 			fmt.Fprintln(out, output.SanitizeText(r.JSON200.Rule))
 			rows := [][]string{{"AT", "WHAT", "BY"}}
@@ -119,7 +125,7 @@ func recreateCommand() *cobra.Command {
 		Long: "Recreate a removed deployment, with the same name and URLs. Its id is in its\n" +
 			"link, and in 'nullops list --all --json'. With --pin the same images run by their\n" +
 			"digests, and the same pipeline version."}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.Deployment](c)
 	c.Flags().BoolVar(&pin, "pin", false, "the same digests and pipeline version")
 	c.Flags().StringVar(&name, "name", "", "another name, for a copy beside the original")
 	c.Flags().BoolVar(&noWait, "no-wait", false, "return as soon as it is created")
@@ -133,7 +139,7 @@ func recreateCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		return api.watchUnlessNoWait(c.Context(), c.OutOrStdout(), *r.JSON201, noWait, *asJSON)
+		return api.watchUnlessNoWait(c.Context(), c.OutOrStdout(), *r.JSON201, noWait, asJSON)
 	}
 	return c
 }
@@ -141,13 +147,14 @@ func recreateCommand() *cobra.Command {
 func capsuleCommand() *cobra.Command {
 	return lifeCommand("capsule DEPLOYMENT",
 		"Show versions, health and last log lines of a deployment, also after removal (by id)", nil,
-		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
+		func(ctx context.Context, api *client, out io.Writer, id string,
+			asJSON output.JSON[apiclient.Capsule]) error {
 			r, err := api.GetCapsuleWithResponse(ctx, id)
 			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
-			if asJSON {
-				return output.PrintJSON(out, r.JSON200)
+			if asJSON.Wanted() {
+				return asJSON.Print(out, *r.JSON200)
 			}
 			return printCapsule(out, api.login.URL, *r.JSON200)
 		})
@@ -195,14 +202,15 @@ func moveCommand() *cobra.Command {
 			c.Flags().StringVar(&node, "node", "", "target node, for admins; by default the best one")
 			c.Flags().BoolVar(&drop, "drop-volumes", false, "start with empty volumes there")
 		},
-		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
+		func(ctx context.Context, api *client, out io.Writer, id string,
+			asJSON output.JSON[apiclient.Deployment]) error {
 			body.Node, body.DropVolumes = nilIfZero(node), nilIfZero(drop)
 			r, err := api.MoveDeploymentWithResponse(ctx, id, body)
 			if err := checkAnswer(r, err); err != nil {
 				return err
 			}
-			if asJSON {
-				return output.PrintJSON(out, r.JSON202)
+			if asJSON.Wanted() {
+				return asJSON.Print(out, *r.JSON202)
 			}
 			fmt.Fprintf(out, "%s goes from node %s to another one\n",
 				r.JSON202.Name, valueOrZero(r.JSON202.Node))

@@ -12,6 +12,8 @@ import (
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
+const noDeployments = "No deployments. Make one: nullops deploy PROJECT --env ENV --name NAME"
+
 func listCommand() *cobra.Command {
 	var env, project string
 	var statuses []string
@@ -20,7 +22,7 @@ func listCommand() *cobra.Command {
 		Use: "list", Aliases: []string{"ls"}, Args: exit.ExactArgs(0),
 		Short: "List deployments you may see",
 	}
-	asJSON, every := output.JSONFlag(c), watchFlag(c)
+	asJSON, every := output.JSONFlag[[]apiclient.Deployment](c), watchFlag(c)
 	c.Flags().StringVar(&env, "env", "", "only this environment")
 	c.Flags().StringVar(&project, "project", "", "only this project")
 	c.Flags().StringSliceVar(&statuses, "status", nil,
@@ -36,8 +38,11 @@ func listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				return output.PrintJSON(w, items)
+			if asJSON.Wanted() {
+				return asJSON.Print(w, items)
+			}
+			if len(items) == 0 {
+				fmt.Fprintln(c.ErrOrStderr(), noDeployments)
 			}
 			return printDeployments(w, items)
 		})
@@ -83,10 +88,6 @@ func (c *client) listAll(ctx context.Context,
 }
 
 func printDeployments(w io.Writer, items []apiclient.Deployment) error {
-	if len(items) == 0 {
-		fmt.Fprintln(w, "No deployments. Make one: nullops deploy PROJECT --env ENV --name NAME")
-		return nil
-	}
 	rows := [][]string{{"NAME", "PROJECT", "ENVIRONMENT", "STATE", "DETAIL", "MADE BY", "AGE",
 		"EXPIRES"}}
 	for _, d := range items {

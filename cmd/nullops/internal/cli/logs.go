@@ -29,7 +29,7 @@ type logFlags struct {
 	search       string
 	stamps       bool
 	download     string
-	asJSON       *bool
+	asJSON       output.JSON[apiclient.DeploymentLogLine]
 }
 
 func logsCommand() *cobra.Command {
@@ -51,7 +51,7 @@ func logsCommand() *cobra.Command {
 	flags.StringVar(&f.search, "search", "", "only lines with this text")
 	flags.BoolVarP(&f.stamps, "timestamps", "t", false, "print when each line was written")
 	flags.StringVarP(&f.download, "output", "o", "", "write everything to a file instead")
-	f.asJSON = output.JSONFlag(c)
+	f.asJSON = output.JSONLinesFlag[apiclient.DeploymentLogLine](c)
 	for _, other := range []string{"follow", "tail", "timestamps", "json"} {
 		c.MarkFlagsMutuallyExclusive("output", other) // a file has all lines, with times
 	}
@@ -79,7 +79,7 @@ func (f logFlags) printLogs(c *cobra.Command, deployment string, sources []strin
 	query.Set("follow", strconv.FormatBool(f.follow))
 	query.Set("tail", strconv.Itoa(f.tail))
 	show := lineShower{out: c.OutOrStdout(), err: c.ErrOrStderr(), stamps: f.stamps,
-		asJSON: *f.asJSON, colours: wantsColours(c.OutOrStdout())}
+		asJSON: f.asJSON.Wanted(), colours: output.WantsColors(c.OutOrStdout())}
 	if len(sources) != 1 {
 		show.widest = widestSource(sources, d)
 	}
@@ -196,13 +196,6 @@ func resetColours(text string) string {
 		return "\x1b[0m"
 	}
 	return ""
-}
-
-// wantsColours reports whether out is a terminal, and neither NO_COLOR nor TERM=dumb
-// is set.
-func wantsColours(out io.Writer) bool {
-	f, ok := out.(*os.File)
-	return ok && output.IsTerminal(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // downloadLogs writes a file whole or not at all.

@@ -54,7 +54,7 @@ func nodeAdd() *cobra.Command {
 			"With --kubernetes, prints the line that makes a Kubernetes cluster a node.",
 	}
 	ssh.register(c)
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.NodeEnrolment](c)
 	c.Flags().StringVar(&env, "env", "", "environment the node belongs to")
 	c.Flags().StringVar(&addr, "address", "",
 		"host:port where its agent will listen, or a wss:// URL (with --ssh: HOST:5000)")
@@ -83,7 +83,7 @@ func nodeAdd() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		return printEnrolment(c, *r.JSON201, *asJSON, cluster)
+		return printEnrolment(c, *r.JSON201, asJSON, cluster)
 	}
 	return c
 }
@@ -93,7 +93,7 @@ func nodeRotate() *cobra.Command {
 		Use: "rotate NAME", Args: exit.ExactArgs(1),
 		Short: "Create a new token; the old one is refused at once",
 	}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.NodeEnrolment](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -104,14 +104,15 @@ func nodeRotate() *cobra.Command {
 			return err
 		}
 		known := r.JSON201.Node.Inventory
-		return printEnrolment(c, *r.JSON201, *asJSON, known != nil && known.Cluster != nil)
+		return printEnrolment(c, *r.JSON201, asJSON, known != nil && known.Cluster != nil)
 	}
 	return c
 }
 
-func printEnrolment(c *cobra.Command, e apiclient.NodeEnrolment, asJSON, cluster bool) error {
-	if asJSON {
-		return output.PrintJSON(c.OutOrStdout(), e)
+func printEnrolment(c *cobra.Command, e apiclient.NodeEnrolment,
+	asJSON output.JSON[apiclient.NodeEnrolment], cluster bool) error {
+	if asJSON.Wanted() {
+		return asJSON.Print(c.OutOrStdout(), e)
 	}
 	if cluster {
 		return printClusterEnrolment(c.OutOrStdout(), e)
@@ -124,7 +125,7 @@ func printEnrolment(c *cobra.Command, e apiclient.NodeEnrolment, asJSON, cluster
 
 func nodeList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List nodes", Args: exit.ExactArgs(0)}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.Node](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -134,8 +135,8 @@ func nodeList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), all)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), all)
 		}
 		rows := [][]string{{"NAME", "ENVIRONMENT", "ADDRESS", "STATE", "DETAIL", "DEPLOYMENTS",
 			"RUNS ON", "BUILD", "THUMBPRINT"}}

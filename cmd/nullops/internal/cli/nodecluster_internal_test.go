@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
@@ -69,7 +70,7 @@ func TestPrintEnrolment_OfACluster(t *testing.T) {
 	var text strings.Builder
 	c := &cobra.Command{}
 	c.SetOut(&text)
-	if err := printEnrolment(c, e, false, true); err != nil {
+	if err := printEnrolment(c, e, output.JSON[apiclient.NodeEnrolment]{}, true); err != nil {
 		t.Fatal(err)
 	}
 	if said := text.String(); !strings.Contains(said, "\n\nhelm it\n\n") ||
@@ -77,7 +78,7 @@ func TestPrintEnrolment_OfACluster(t *testing.T) {
 		t.Errorf("it prints:\n%s", said)
 	}
 	e.Kubernetes = nil
-	if err := printEnrolment(c, e, false, true); err == nil ||
+	if err := printEnrolment(c, e, output.JSON[apiclient.NodeEnrolment]{}, true); err == nil ||
 		!strings.Contains(err.Error(), "nullops node rotate qa") {
 		t.Errorf("an old control plane: %v", err)
 	}

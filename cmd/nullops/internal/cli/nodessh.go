@@ -242,7 +242,7 @@ func nodeProvision() *cobra.Command {
 func nodeAttempts() *cobra.Command {
 	c := &cobra.Command{Use: "attempts NAME", Args: exit.ExactArgs(1),
 		Short: "List attempts to set a node's machine up, newest first"}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.Provision](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -253,8 +253,8 @@ func nodeAttempts() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		rows := [][]string{{"NUMBER", "STATE", "BY", "STEP", "REASON"}}
 		for _, p := range r.JSON200.Items {

@@ -25,7 +25,7 @@ type nodeTokenOptions struct {
 	env, template, name, description string
 	labels, taints                   []string
 	uses, hours                      int
-	json                             *bool
+	json                             output.JSON[apiclient.ProvisioningTokenCreated]
 }
 
 func nodeTokenCreate() *cobra.Command {
@@ -48,7 +48,7 @@ func nodeTokenCreate() *cobra.Command {
 	f.StringArrayVar(&o.taints, "taint", nil, "taint of the nodes: KEY[=VALUE]:EFFECT")
 	f.StringVar(&o.name, "name", "", "pattern of the nodes' names, such as gpu-{n}")
 	f.StringVar(&o.description, "description", "", "what the token is for")
-	o.json = output.JSONFlag(c)
+	o.json = output.JSONFlag[apiclient.ProvisioningTokenCreated](c)
 	_ = c.MarkFlagRequired("env") // fails for a flag that does not exist
 	_ = c.MarkFlagRequired("uses")
 	c.RunE = func(c *cobra.Command, _ []string) error { return o.create(c) }
@@ -72,8 +72,8 @@ func (o nodeTokenOptions) create(c *cobra.Command) error {
 	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
-	if *o.json {
-		return output.PrintJSON(c.OutOrStdout(), r.JSON201)
+	if o.json.Wanted() {
+		return o.json.Print(c.OutOrStdout(), *r.JSON201)
 	}
 	t := r.JSON201.ProvisioningToken
 	_, err = fmt.Fprintf(c.OutOrStdout(), "Provisioning token %s enrols up to %d machines until %s. "+
@@ -84,7 +84,7 @@ func (o nodeTokenOptions) create(c *cobra.Command) error {
 
 func nodeTokenList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List provisioning tokens", Args: exit.ExactArgs(0)}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.ProvisioningToken](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -102,8 +102,8 @@ func nodeTokenList() *cobra.Command {
 				break
 			}
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), all)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), all)
 		}
 		rows := [][]string{{"TOKEN", "ENVIRONMENT", "STATUS", "USES", "ENDS", "NAMES", "SETTINGS",
 			"DESCRIPTION"}}

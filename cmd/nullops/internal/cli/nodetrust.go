@@ -35,7 +35,7 @@ func nodeShow() *cobra.Command {
 		Use: "show NAME", Args: exit.ExactArgs(1),
 		Short: "Show a node: its state and why, what it is, its checks, and what happened to it",
 	}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.Node](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -45,8 +45,8 @@ func nodeShow() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), *r.JSON200)
 		}
 		limit := 15
 		events, err := api.ListNodeEventsWithResponse(c.Context(), args[0],
@@ -127,7 +127,7 @@ func nodeDrain() *cobra.Command {
 		Long: "Place nothing new on a node, and wait until it is empty. Deployments there keep running " +
 			"until they end or somebody removes them. Ctrl-C ends the waiting, not the drain.",
 	}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.NodeDrain](c)
 	noWait := c.Flags().Bool("no-wait", false, "return as soon as it is under way")
 	move := c.Flags().Bool("move", false, "move ready deployments to other nodes")
 	c.Flags().DurationVar(&within, "within", 0, "when it should be done, such as 2h; then it is "+
@@ -146,22 +146,23 @@ func nodeDrain() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		return api.awaitDrain(c.Context(), c.OutOrStdout(), *r.JSON200, *noWait, *asJSON)
+		return api.awaitDrain(c.Context(), c.OutOrStdout(), *r.JSON200, *noWait, asJSON)
 	}
 	return c
 }
 
 // awaitDrain prints what stays whenever it changes, until nothing does.
 func (c *client) awaitDrain(
-	ctx context.Context, w io.Writer, d apiclient.NodeDrain, noWait, asJSON bool,
+	ctx context.Context, w io.Writer, d apiclient.NodeDrain, noWait bool,
+	asJSON output.JSON[apiclient.NodeDrain],
 ) error {
 	const askEvery = 2 * time.Second
 	for shown := -1; ; {
 		over := noWait || d.Drain == nil || d.Drain.Status == apiclient.DrainStatusDrained
-		if asJSON && over {
-			return output.PrintJSON(w, d)
+		if asJSON.Wanted() && over {
+			return asJSON.Print(w, d)
 		}
-		if !asJSON && len(d.Staying) != shown {
+		if !asJSON.Wanted() && len(d.Staying) != shown {
 			shown = len(d.Staying)
 			if err := printStaying(w, d); err != nil {
 				return err
@@ -236,7 +237,7 @@ func nodeForgotten() *cobra.Command {
 		Use: "forgotten", Args: exit.ExactArgs(0),
 		Short: "List nodes that were removed by force, and what was left on them",
 	}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.ForgottenNode](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -247,8 +248,8 @@ func nodeForgotten() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		return printForgotten(c.OutOrStdout(), r.JSON200.Items)
 	}

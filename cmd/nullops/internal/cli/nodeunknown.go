@@ -15,7 +15,7 @@ func nodeUnknown() *cobra.Command {
 		Use: "unknown NODE", Args: exit.ExactArgs(1),
 		Short: "List deployments about which a node and a restored database disagree",
 	}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.UnknownDeployment](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -25,8 +25,8 @@ func nodeUnknown() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		if len(r.JSON200.Items) == 0 {
 			_, err := fmt.Fprintf(c.OutOrStdout(), "Everything on node %s is known.\n", args[0])

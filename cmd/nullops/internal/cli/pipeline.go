@@ -31,7 +31,7 @@ func pipelineVersionsCommand() *cobra.Command {
 		Use: "versions PROJECT", Args: exit.ExactArgs(1),
 		Short: "List all versions, newest first, and which deployments run them",
 	}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.PipelineVersion](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -49,8 +49,8 @@ func pipelineVersionsCommand() *cobra.Command {
 				break
 			}
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), items)
 		}
 		return printVersions(c.OutOrStdout(), items)
 	}
@@ -80,7 +80,7 @@ func pipelineDiffCommand() *cobra.Command {
 		Use: "diff PROJECT A B", Args: exit.ExactArgs(3),
 		Short: "Show what differs from version A to version B, field by field",
 	}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.PipelineDiff](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		from, err := versionNumber(args[1])
 		if err != nil {
@@ -99,8 +99,8 @@ func pipelineDiffCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), *r.JSON200)
 		}
 		if r.JSON200.Diff.Empty() {
 			fmt.Fprintf(c.OutOrStdout(), "v%d and v%d are the same\n", from, to)

@@ -12,13 +12,13 @@ import (
 
 // runPreflight prints what creating would check, and creates nothing.
 func (c *client) runPreflight(ctx context.Context, out io.Writer, body apiclient.DeploymentCreate,
-	asJSON bool) error {
+	asJSON output.JSON[apiclient.Preflight]) error {
 	r, err := c.PreflightDeploymentWithResponse(ctx, body)
 	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
-	if asJSON {
-		err = output.PrintJSON(out, r.JSON200)
+	if asJSON.Wanted() {
+		err = asJSON.Print(out, *r.JSON200)
 	} else {
 		err = printPreflight(out, *r.JSON200)
 	}

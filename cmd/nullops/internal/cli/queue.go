@@ -61,7 +61,7 @@ func queueCommand() *cobra.Command {
 		Long: "List deployments that wait for room or for their turn, in the order of turns.\n" +
 			"With --history, list the newest 100 runs: when they were queued, started and ended.",
 	}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.QueueItem](c)
 	c.Flags().StringVar(&env, "env", "", "only this environment")
 	c.Flags().StringVar(&node, "node", "", "only this node")
 	c.Flags().BoolVar(&history, "history", false, "also list finished runs")
@@ -75,8 +75,8 @@ func queueCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		rows := [][]string{{"PLACE", "DEPLOYMENT", "RUN", "PROJECT", "ENVIRONMENT", "NODE",
 			"PRIORITY", "QUEUED", "WAITED", "RAN", "ATTEMPTS", "STATE", "WAITS FOR"}}

@@ -68,7 +68,7 @@ func settleCommand(verb, short string,
 	var env string
 	var noWait bool
 	c := &cobra.Command{Use: verb + " DEPLOYMENT", Short: short, Args: exit.ExactArgs(1)}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.Deployment](c)
 	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
 	c.Flags().BoolVar(&noWait, "no-wait", false, "return as soon as it is under way")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -85,16 +85,17 @@ func settleCommand(verb, short string,
 		if err != nil {
 			return err
 		}
-		return api.awaitEnd(ctx, c.OutOrStdout(), *under, noWait, *asJSON, good)
+		return api.awaitEnd(ctx, c.OutOrStdout(), *under, noWait, asJSON, good)
 	}
 	return c
 }
 
 func (c *client) awaitEnd(ctx context.Context, out io.Writer, d apiclient.Deployment,
-	noWait, asJSON bool, good []apiclient.DeploymentStatus) error {
+	noWait bool, asJSON output.JSON[apiclient.Deployment],
+	good []apiclient.DeploymentStatus) error {
 	if !noWait && !isSettled(d.Status) {
 		steps := out
-		if asJSON {
+		if asJSON.Wanted() {
 			steps = io.Discard
 		}
 		var err error
@@ -102,8 +103,8 @@ func (c *client) awaitEnd(ctx context.Context, out io.Writer, d apiclient.Deploy
 			return err
 		}
 	}
-	if asJSON {
-		if err := output.PrintJSON(out, d); err != nil {
+	if asJSON.Wanted() {
+		if err := asJSON.Print(out, d); err != nil {
 			return err
 		}
 	} else {

@@ -22,7 +22,7 @@ func showCommand() *cobra.Command {
 		Use: "show DEPLOYMENT", Args: exit.ExactArgs(1),
 		Short: "Show a deployment, its services and URLs, and the latest run",
 	}
-	asJSON, every := output.JSONFlag(c), watchFlag(c)
+	asJSON, every := output.JSONFlag[shownDeployment](c), watchFlag(c)
 	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
@@ -30,7 +30,7 @@ func showCommand() *cobra.Command {
 			return err
 		}
 		return repeatEvery(c.Context(), c.OutOrStdout(), *every, func(w io.Writer) error {
-			return api.showDeployment(c.Context(), w, args[0], env, *asJSON)
+			return api.showDeployment(c.Context(), w, args[0], env, asJSON)
 		})
 	}
 	return c
@@ -40,7 +40,7 @@ func (c *client) showDeployment(
 	ctx context.Context,
 	w io.Writer,
 	name, env string,
-	asJSON bool,
+	asJSON output.JSON[shownDeployment],
 ) error {
 	d, err := c.findDeployment(ctx, name, env)
 	if err != nil {
@@ -50,8 +50,8 @@ func (c *client) showDeployment(
 	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
-	if asJSON {
-		return output.PrintJSON(w, shownDeployment{d, r.JSON200.Steps})
+	if asJSON.Wanted() {
+		return asJSON.Print(w, shownDeployment{d, r.JSON200.Steps})
 	}
 	return printDeployment(w, d, *r.JSON200)
 }

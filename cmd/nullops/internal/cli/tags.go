@@ -22,7 +22,7 @@ func tagsCommand() *cobra.Command {
 		Short: "List the tags that may be chosen for a service",
 		Long: "List the tags that may be chosen for a service, the newest first, as far as the\n" +
 			"registry says when they were made. The list says how old it is."}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.TagList](c)
 	c.Flags().StringVar(&search, "search", "", "only tags that contain this")
 	c.Flags().BoolVar(&byVersion, "by-version", false, "the highest version first")
 	c.Flags().IntVar(&most, "limit", 20, "maximum number of tags, up to 200")
@@ -31,13 +31,13 @@ func tagsCommand() *cobra.Command {
 		if byVersion {
 			params.Order = nilIfZero(apiclient.ListServiceTagsParamsOrderVersion)
 		}
-		return listTags(c.Context(), c.OutOrStdout(), args[0], params, *asJSON)
+		return listTags(c.Context(), c.OutOrStdout(), args[0], params, asJSON)
 	}
 	return c
 }
 
 func listTags(ctx context.Context, out io.Writer, service string,
-	params *apiclient.ListServiceTagsParams, asJSON bool) error {
+	params *apiclient.ListServiceTagsParams, asJSON output.JSON[apiclient.TagList]) error {
 	api, err := newClient()
 	if err != nil {
 		return err
@@ -46,8 +46,8 @@ func listTags(ctx context.Context, out io.Writer, service string,
 	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
-	if asJSON {
-		return output.PrintJSON(out, r.JSON200)
+	if asJSON.Wanted() {
+		return asJSON.Print(out, *r.JSON200)
 	}
 	return printTags(out, *r.JSON200)
 }

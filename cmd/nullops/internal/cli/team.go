@@ -28,7 +28,7 @@ func teamCommand() *cobra.Command {
 func teamListCommand() *cobra.Command {
 	c := &cobra.Command{Use: "list",
 		Short: "List teams with members and grants", Args: exit.ExactArgs(0)}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.Team](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -44,8 +44,8 @@ func teamListCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), all)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), all)
 		}
 		rows := [][]string{{"NAME", "MEMBERS", "MAY"}}
 		for _, t := range all {

@@ -21,7 +21,7 @@ func templateCommand() *cobra.Command {
 func listTemplates() *cobra.Command {
 	c := &cobra.Command{Use: "list PROJECT", Short: "List the templates of a project",
 		Args: exit.ExactArgs(1)}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.Template](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -31,8 +31,8 @@ func listTemplates() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		rows := [][]string{{"NAME", "ENVIRONMENT", "VERSIONS", "BY", "DESCRIPTION"}}
 		for _, t := range r.JSON200.Items {

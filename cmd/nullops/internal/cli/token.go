@@ -21,7 +21,7 @@ func tokenListCommand() *cobra.Command {
 	c := &cobra.Command{Use: "list",
 		Short: "List tokens with scope and last use", Args: exit.ExactArgs(0)}
 	c.Flags().StringVar(&user, "user", "", "tokens of this user, for admins; by default your own")
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.Token](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -31,8 +31,8 @@ func tokenListCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), all)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), all)
 		}
 		rows := [][]string{{"ID", "NAME", "PREFIX", "SCOPE", "LAST USED", "ENDS"}}
 		for _, t := range all {

@@ -30,7 +30,8 @@ func topCommand() *cobra.Command {
 		Use: "top [DEPLOYMENT]", Args: cobra.MaximumNArgs(1),
 		Short: "Show resource use of nodes, or of a deployment's services",
 	}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.Node](c)
+	servicesJSON := output.JSONWith[apiclient.Metrics](c, "DEPLOYMENT")
 	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
 	c.Flags().DurationVar(&every, "watch", 0, "repeat at this interval, such as 5s")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -38,14 +39,14 @@ func topCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		show := func(w io.Writer) error { return topNodes(c.Context(), api, w, *asJSON) }
+		show := func(w io.Writer) error { return topNodes(c.Context(), api, w, asJSON) }
 		if len(args) == 1 {
 			d, err := api.findDeployment(c.Context(), args[0], env)
 			if err != nil {
 				return err
 			}
 			show = func(w io.Writer) error {
-				return topServices(c.Context(), api, w, d, *asJSON)
+				return topServices(c.Context(), api, w, d, servicesJSON)
 			}
 		}
 		return repeatEvery(c.Context(), c.OutOrStdout(), every, show)
@@ -64,7 +65,10 @@ func repeatEvery(ctx context.Context, w io.Writer, every time.Duration,
 		if err := show(&page); err != nil {
 			return err
 		}
-		fmt.Fprint(w, clearScreen, page.String())
+		if page.columns > 0 {
+			fmt.Fprint(w, clearScreen)
+		}
+		fmt.Fprint(w, page.String())
 		if wait.Sleep(ctx, max(every, time.Second)) != nil {
 			return nil
 		}
@@ -85,7 +89,9 @@ func watchFlag(c *cobra.Command) *time.Duration {
 	return c.Flags().Duration("watch", 0, "repeat at this interval, such as 5s")
 }
 
-func topNodes(ctx context.Context, api *client, w io.Writer, asJSON bool) error {
+func topNodes(
+	ctx context.Context, api *client, w io.Writer, asJSON output.JSON[[]apiclient.Node],
+) error {
 	var all []apiclient.Node
 	params := &apiclient.ListNodesParams{}
 	for {
@@ -99,8 +105,8 @@ func topNodes(ctx context.Context, api *client, w io.Writer, asJSON bool) error 
 		}
 		params.Cursor = r.JSON200.NextCursor
 	}
-	if asJSON {
-		return output.PrintJSON(w, all)
+	if asJSON.Wanted() {
+		return asJSON.Print(w, all)
 	}
 	rows := [][]string{{"NODE", "STATE", "CPU", "MEMORY", "OURS", "PROMISED", "DISK FREE", "NET IN/s",
 		"NET OUT/s", "MEASURED"}}
@@ -139,14 +145,14 @@ func promisedText(n apiclient.Node) string {
 }
 
 func topServices(ctx context.Context, api *client, w io.Writer, d apiclient.Deployment,
-	asJSON bool) error {
+	asJSON output.JSON[apiclient.Metrics]) error {
 	r, err := api.GetDeploymentMetricsWithResponse(ctx, d.Id,
 		&apiclient.GetDeploymentMetricsParams{From: new(time.Now().Add(-topSpan))})
 	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
-	if asJSON {
-		return output.PrintJSON(w, r.JSON200)
+	if asJSON.Wanted() {
+		return asJSON.Print(w, *r.JSON200)
 	}
 	rows := [][]string{{"SERVICE", "CPU", "PEAK", "MEMORY", "PEAK", "NET IN/s", "NET OUT/s",
 		"CPU, LAST HALF HOUR"}}

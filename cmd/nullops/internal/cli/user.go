@@ -23,7 +23,7 @@ func userCommand() *cobra.Command {
 
 func userListCommand() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List all users", Args: exit.ExactArgs(0)}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.User](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -39,8 +39,8 @@ func userListCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), all)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), all)
 		}
 		rows := [][]string{{"NAME", "KIND", "ROLE", "STATE", "TEAMS", "ADDRESS", "LAST SIGN-IN"}}
 		for _, u := range all {
@@ -120,7 +120,7 @@ func printLink(c *cobra.Command, l *apiclient.LinkCreated) error {
 func userInvitationsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "invitations", Short: "List unused invitations",
 		Args: exit.ExactArgs(0)}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.Invitation](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -130,8 +130,8 @@ func userInvitationsCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		rows := [][]string{{"ID", "ADDRESS", "ROLE", "TEAMS", "BY", "ENDS"}}
 		for _, i := range r.JSON200.Items {

@@ -44,7 +44,7 @@ func webhookCommand() *cobra.Command {
 
 func webhookList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Args: exit.ExactArgs(0), Short: "List webhooks"}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.Webhook](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -54,8 +54,8 @@ func webhookList() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		rows := [][]string{{"NAME", "KIND", "LEADS TO", "PROJECT", "ENVIRONMENT", "EVENTS", "ACTIVE"}}
 		for _, w := range r.JSON200.Items {
@@ -159,7 +159,7 @@ func reportDelivery(out io.Writer, d apiclient.Delivery) error {
 func webhookDeliveries() *cobra.Command {
 	c := &cobra.Command{Use: "deliveries NAME", Args: exit.ExactArgs(1),
 		Short: "List what was sent to a webhook, newest first"}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.Delivery](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -169,8 +169,8 @@ func webhookDeliveries() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		rows := [][]string{{"ID", "EVENT", "STATUS", "TRIES", "ANSWER", "AGE", "ERROR"}}
 		for _, d := range r.JSON200.Items {
@@ -224,7 +224,7 @@ func ruleCommand() *cobra.Command {
 
 func ruleList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Args: exit.ExactArgs(0), Short: "List rules"}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.Rule](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -234,8 +234,8 @@ func ruleList() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		rows := [][]string{{"NAME", "SOURCE", "REPOSITORY", "BRANCH", "TAG", "PROJECT",
 			"ENVIRONMENT", "ACTIVE"}}
@@ -309,7 +309,7 @@ func ruleSet() *cobra.Command {
 func ruleShow() *cobra.Command {
 	c := &cobra.Command{Use: "show NAME", Args: exit.ExactArgs(1),
 		Short: "Show the results of a rule's pull requests"}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[apiclient.RuleView](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -319,8 +319,8 @@ func ruleShow() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), *r.JSON200)
 		}
 		rows := [][]string{{"REVIEW", "BRANCH", "TAG", "DEPLOYMENT", "STATE", "CHANGED", "DETAIL"}}
 		for _, x := range r.JSON200.Reviews {

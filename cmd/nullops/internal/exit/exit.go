@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit codes, for scripts. They are listed in the README.
+// Exit codes, for scripts. They are listed in docs/reference/commands.md.
 const (
 	Failed    = 1 // something broke
 	Usage     = 2 // the command line itself is wrong

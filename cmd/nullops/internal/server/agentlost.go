@@ -23,7 +23,7 @@ import (
 const lostWithin = 2 * time.Minute
 
 func agentLost() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "lost [--end] [--json] [--SETTING=VALUE]…",
 		Short: "List what a killed Docker Engine left running of this node's deployments, and end it",
 		Long: "Lists processes, network interfaces and mounts of this node's deployments that the\n" +
@@ -32,26 +32,32 @@ func agentLost() *cobra.Command {
 			"exactly these. Run it on the machine itself, as root, beside the agent or without one.\n" +
 			"It takes the agent's settings.",
 		DisableFlagParsing: true,
-		RunE: func(c *cobra.Command, args []string) error {
-			if slices.Contains(args, "-h") || slices.Contains(args, "--help") {
-				return c.Help()
-			}
-			end, asJSON := slices.Contains(args, "--end"), slices.Contains(args, "--json")
-			rest := slices.DeleteFunc(slices.Clone(args),
-				func(a string) bool { return a == "--end" || a == "--json" })
-			s, err := loadSettings(rest, os.Environ())
-			if err == nil {
-				err = s.checkDoctor()
-			}
-			if err != nil {
-				return exit.WithCode(err, exit.Usage)
-			}
-			return runLost(c.Context(), s, c.OutOrStdout(), end, asJSON)
-		},
 	}
+	asJSON := output.JSONFlag[docker.LostObjects](c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if slices.Contains(args, "-h") || slices.Contains(args, "--help") {
+			return c.Help()
+		}
+		if slices.Contains(args, "--json") {
+			asJSON.Want()
+		}
+		rest := slices.DeleteFunc(slices.Clone(args),
+			func(a string) bool { return a == "--end" || a == "--json" })
+		s, err := loadSettings(rest, os.Environ())
+		if err == nil {
+			err = s.checkDoctor()
+		}
+		if err != nil {
+			return exit.WithCode(err, exit.Usage)
+		}
+		return runLost(c.Context(), s, c.OutOrStdout(), slices.Contains(args, "--end"), asJSON)
+	}
+	return c
 }
 
-func runLost(ctx context.Context, s Settings, out io.Writer, end, asJSON bool) error {
+func runLost(
+	ctx context.Context, s Settings, out io.Writer, end bool, asJSON output.JSON[docker.LostObjects],
+) error {
 	if s.Agent.Runtime == runtimeKubernetes {
 		return errors.New("setting agent.runtime: a cluster looks after its machines itself; lost " +
 			"containers are looked for with the runtime docker only")
@@ -81,8 +87,8 @@ func runLost(ctx context.Context, s Settings, out io.Writer, end, asJSON bool) e
 	if err != nil && found.IsEmpty() {
 		return err
 	}
-	if asJSON {
-		return errors.Join(err, output.PrintJSON(out, found))
+	if asJSON.Wanted() {
+		return errors.Join(err, asJSON.Print(out, found))
 	}
 	return errors.Join(err, printLost(out, found, end && err == nil))
 }

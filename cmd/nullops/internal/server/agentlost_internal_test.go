@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 )
 
 // A person sees whose a lost container is and what runs of it, and what to do next.
@@ -33,7 +34,7 @@ func TestPrintLost(t *testing.T) {
 func TestRunLost_NeedsAnAgentsFolder(t *testing.T) {
 	s := defaultSettings()
 	s.Agent.Data = t.TempDir()
-	err := runLost(t.Context(), s, &bytes.Buffer{}, true, false)
+	err := runLost(t.Context(), s, &bytes.Buffer{}, true, output.JSON[docker.LostObjects]{})
 	if err == nil || !strings.Contains(err.Error(), "give the data folder") {
 		t.Errorf("said %v", err)
 	}

@@ -25,7 +25,7 @@ func agentState() *cobra.Command {
 			"configuration too. No secret is in it, as none is on the node's disk.",
 	}
 	c.Flags().StringVar(&data, "agent.data", data, "the agent's data folder")
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[agent.StateDump](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if !filepath.IsAbs(data) {
 			return exit.AsUsageError(errors.New("--agent.data: give an absolute path"))
@@ -34,8 +34,8 @@ func agentState() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), k)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), k)
 		}
 		return printKept(c.OutOrStdout(), k)
 	}

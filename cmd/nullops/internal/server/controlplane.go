@@ -350,7 +350,7 @@ func (b *serverBase) newHandler(
 		Reach:    reach.New(b.store, b.dialer),
 		Check:    b.dialer.Check,
 		Describe: b.dialer.Describe, Upgrade: b.upgradeAgent,
-		Subscribe: b.subscribeTopics, UI: ui.Files(),
+		Subscribe: b.subscribeTopics, UI: ui.Files(), Docs: ui.Docs(),
 		HostKey: b.hostKey,
 		OIDC:    b.settings.OIDC.newProvider(b.settings.HTTP.URL),
 		AuditDays: b.settings.Audit.Keep, RemovedDays: b.settings.Removed.Keep,

@@ -28,28 +28,33 @@ import (
 const doctorWithin = 5 * time.Minute
 
 func doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "doctor [--json] [--SETTING=VALUE]…",
 		Short: "Check what this machine needs to be a node, without a control plane",
 		Long: "Checks what this machine needs to be a node, as its agent does, and says what to do. " +
 			"It takes the agent's settings, starts two containers for a moment, and changes nothing. " +
 			"The exit code is 1 if a problem is critical.",
 		DisableFlagParsing: true,
-		RunE: func(c *cobra.Command, args []string) error {
-			if slices.Contains(args, "-h") || slices.Contains(args, "--help") {
-				return c.Help()
-			}
-			rest := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "--json" })
-			s, err := loadSettings(rest, os.Environ())
-			if err == nil {
-				err = s.checkDoctor()
-			}
-			if err != nil {
-				return exit.WithCode(err, exit.Usage)
-			}
-			return runDoctor(c.Context(), s, c.OutOrStdout(), len(rest) < len(args))
-		},
 	}
+	asJSON := output.JSONFlag[diagnosis](c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if slices.Contains(args, "-h") || slices.Contains(args, "--help") {
+			return c.Help()
+		}
+		rest := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "--json" })
+		if len(rest) < len(args) {
+			asJSON.Want()
+		}
+		s, err := loadSettings(rest, os.Environ())
+		if err == nil {
+			err = s.checkDoctor()
+		}
+		if err != nil {
+			return exit.WithCode(err, exit.Usage)
+		}
+		return runDoctor(c.Context(), s, c.OutOrStdout(), asJSON)
+	}
+	return c
 }
 
 // diagnosis is the doctor's JSON output.
@@ -61,15 +66,17 @@ type diagnosis struct {
 	Guard []string `json:"guard_commands,omitempty"`
 }
 
-func runDoctor(ctx context.Context, s Settings, out io.Writer, asJSON bool) error {
+func runDoctor(
+	ctx context.Context, s Settings, out io.Writer, asJSON output.JSON[diagnosis],
+) error {
 	ctx, cancel := context.WithTimeout(ctx, doctorWithin)
 	defer cancel()
 	d, err := examineNode(ctx, s)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		err = output.PrintJSON(out, d)
+	if asJSON.Wanted() {
+		err = asJSON.Print(out, d)
 	} else {
 		err = printDiagnosis(out, d)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 )
 
@@ -68,7 +69,7 @@ func examine(t *testing.T, kubeconfig string) (said string, err error) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	err = runDoctor(t.Context(), s, &text, false)
+	err = runDoctor(t.Context(), s, &text, output.JSON[diagnosis]{})
 	return text.String(), err
 }
 

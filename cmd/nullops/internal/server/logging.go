@@ -6,7 +6,8 @@ import (
 	"os"
 
 	"github.com/lmittmann/tint"
-	"golang.org/x/term"
+
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 )
 
 // newLogger writes JSON for programs, and coloured lines for a terminal.
@@ -14,9 +15,9 @@ func newLogger(s LogSettings, out *os.File) *slog.Logger {
 	var level slog.Level
 	// checkCommon has refused every text that is not a level.
 	_ = level.UnmarshalText([]byte(s.Level))
-	if s.Format == "text" || s.Format == "auto" && term.IsTerminal(int(out.Fd())) {
+	if s.Format == "text" || s.Format == "auto" && output.IsTerminal(out) {
 		return slog.New(tint.NewTextHandler(out, &tint.Options{
-			Level: level, NoColor: !term.IsTerminal(int(out.Fd()))}))
+			Level: level, NoColor: !output.WantsColors(out)}))
 	}
 	return slog.New(jsonHandler(out, level))
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/cmd/nullops/internal/reference"
 )
 
 
@@ -57,18 +57,26 @@ func SettingsCommand() *cobra.Command {
 	}
 }
 
-func printSettings(out io.Writer) error {
+// ListSettings returns every setting, for 'nullops settings' and the reference.
+func ListSettings() (all []reference.Setting) {
 	s := defaultSettings()
 	flats, err := flag.Encode(&s)
 	if err != nil {
-		return fmt.Errorf("list settings: %w", err)
+		panic(err) // a field of Settings has a type that paerser does not know
 	}
-	rows := [][]string{{"FLAG", "ENVIRONMENT", "DEFAULT", "MEANING"}}
 	for _, f := range flats {
-		if !strings.Contains(f.Name, ".") {
-			continue
+		if strings.Contains(f.Name, ".") {
+			all = append(all, reference.Setting{Flag: "--" + f.Name, Environment: envName(f.Name),
+				Default: f.Default, Meaning: f.Description})
 		}
-		rows = append(rows, []string{"--" + f.Name, envName(f.Name), f.Default, f.Description})
+	}
+	return all
+}
+
+func printSettings(out io.Writer) error {
+	rows := [][]string{{"FLAG", "ENVIRONMENT", "DEFAULT", "MEANING"}}
+	for _, s := range ListSettings() {
+		rows = append(rows, []string{s.Flag, s.Environment, s.Default, s.Meaning})
 	}
 	return output.PrintTable(out, rows)
 }

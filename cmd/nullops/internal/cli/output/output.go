@@ -3,7 +3,6 @@
 package output
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,23 +12,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/nullops/nullops/internal/text"
 )
-
-// JSONFlag adds --json, for scripts.
-func JSONFlag(c *cobra.Command) *bool {
-	return c.Flags().Bool("json", false, "print JSON instead of a table")
-}
-
-// PrintJSON prints a value for scripts.
-func PrintJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
 
 // PrintTable prints aligned columns that fit the terminal; the first row is the
 // heading. Programs, and files, get every column whole.

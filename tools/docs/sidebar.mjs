@@ -1,0 +1,96 @@
+// What the site lists, in the order in which people read it. build.mjs fails if a page of docs/ is
+// neither here nor in `unlisted`.
+const page = (text, link) => ({ text, link })
+
+export default [
+  {
+    text: 'Begin',
+    items: [
+      page('The tutorial', '/tutorial'),
+      page('For DevOps engineers', '/start/devops'),
+      page('For engineers', '/start/engineer'),
+      page('For QA', '/start/qa'),
+      page('For viewers', '/start/viewer'),
+      page('Concepts', '/concepts'),
+      page('Glossary', '/glossary'),
+      page('Comparison', '/comparison'),
+    ],
+  },
+  {
+    text: 'Use it',
+    items: [
+      page('Pipelines', '/pipelines'),
+      page('Steps', '/steps'),
+      page('Scripts', '/scripts'),
+      page('Starter catalogue', '/catalogue'),
+      page('Cookbook', '/cookbook'),
+      page('Deployments', '/deployments'),
+      page('Capacity and the queue', '/capacity'),
+      page('Approvals', '/approvals'),
+      page('Logs, terminals, ports, files', '/seeing'),
+      page('Code reviews', '/reviews'),
+      page('Notifications', '/notifications'),
+      page('Compose files', '/compose'),
+      page('Writing a plugin', '/plugins'),
+    ],
+  },
+  {
+    text: 'Operate it',
+    items: [
+      page('Installing', '/install'),
+      page('Releases', '/releases'),
+      page('Accounts and access', '/accounts'),
+      page('Ingress, HTTPS and gates', '/ingress'),
+      page('Nodes', '/nodes'),
+      page('Container engines', '/engines'),
+      page('Kubernetes', '/kubernetes'),
+      page('Vault', '/vault'),
+      page('Backup and recovery', '/recovery'),
+    ],
+  },
+  {
+    text: 'Reference',
+    collapsed: true,
+    items: [
+      page('Commands', '/reference/commands'),
+      page('What --json prints', '/cli-json'),
+      page('Settings', '/reference/settings'),
+      page('Documents', '/reference/documents'),
+      page('Pipelines and steps', '/reference/steps'),
+      page('API', '/reference/api'),
+      page('Events', '/reference/events'),
+      page('Error codes', '/reference/errors'),
+    ],
+  },
+  {
+    text: 'Evidence',
+    collapsed: true,
+    items: [
+      page('Security', '/security/README'),
+      page('ASVS', '/security/asvs'),
+      page('CIS Docker Benchmark', '/security/cis'),
+      page('Promises', '/promises'),
+      page('Threats', '/threats'),
+      page('Faults', '/faults'),
+      page('Bugs and who found them', '/track-record'),
+      page('Benchmarks', '/benchmarks'),
+      page('The UI in numbers', '/bench-ui'),
+      page('A fleet of agents', '/fleet'),
+      page('An hour of use', '/soak'),
+      page('Chaos', '/chaos'),
+      page('Mutants', '/mutants'),
+      page('Flaky tests', '/flaky'),
+    ],
+  },
+  {
+    text: 'Develop it',
+    collapsed: true,
+    items: [
+      page('Architecture', '/architecture'),
+      page('Contributing', '/contributing'),
+      page('The UI’s design', '/ui'),
+      page('Dependencies', '/dependencies'),
+      page('The released API', '/api/README'),
+    ],
+  },
+]
