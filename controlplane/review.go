@@ -31,6 +31,8 @@ type ReviewRule struct {
 	Project, Environment string
 	// Branch is a pattern; empty means all.
 	Branch string
+	// Filter narrows it to some pull requests.
+	Filter ReviewFilter
 	// Tag is the tag a branch's image has, with {branch}, {number}, {commit} and
 	// {short} filled in.
 	Tag string
@@ -44,6 +46,25 @@ type ReviewRule struct {
 	Active    bool
 	CreatedBy string
 	CreatedAt time.Time
+}
+
+// ReviewFilter narrows a rule to some pull requests. Of labels, authors and paths one has to match;
+// an entry that begins with "!" leaves out what it matches, whatever else matches.
+type ReviewFilter struct {
+	// Target is a pattern of the branch that a pull request is to be merged into; empty means all.
+	Target string `json:"target,omitempty"`
+	// Labels and Authors are names, whatever their case.
+	Labels  []string `json:"labels,omitempty"`
+	Authors []string `json:"authors,omitempty"`
+	// Paths are patterns of files of which the pull request changes one: "web/**", "*.go".
+	Paths []string `json:"paths,omitempty"`
+	// SkipDrafts leaves out drafts until they are ready for review.
+	SkipDrafts bool `json:"skip_drafts,omitempty"`
+}
+
+// IsEmpty reports whether a filter leaves out nothing.
+func (f ReviewFilter) IsEmpty() bool {
+	return f.Target == "" && !f.SkipDrafts && len(f.Labels)+len(f.Authors)+len(f.Paths) == 0
 }
 
 // ReviewState is how far a review is.
@@ -85,6 +106,8 @@ type Review struct {
 	Link         string
 	Tag          string
 	Want         Goal
+	// Outside says why the rule's filter leaves out an open pull request; empty if it does not.
+	Outside string
 	// Generation grows with each event; Done and Told follow it.
 	Generation, Done, Told int64
 	CommentID              string

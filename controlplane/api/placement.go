@@ -71,7 +71,7 @@ func placementIn(p *Placement) controlplane.Placement {
 }
 
 func fromStrings[T ~string](from *[]string) []T {
-	if from == nil {
+	if from == nil || len(*from) == 0 {
 		return nil
 	}
 	return convertAll(*from, func(s string) T { return T(s) })

@@ -36,7 +36,7 @@ func (s *server) PutRule(
 	saved, err := s.Reviews.PutRule(ctx, actorOf(ctx), review.RulePut{
 		Rule: controlplane.ReviewRule{Name: r.Name, Source: controlplane.ReviewSource(b.Source),
 			Repository: valueOr(b.Repository, ""), Project: b.Project, Environment: b.Environment,
-			Branch: valueOr(b.Branch, ""), Tag: b.Tag, APIURL: valueOr(b.ApiUrl, ""),
+			Branch: valueOr(b.Branch, ""), Filter: filterOf(b.Filter), Tag: b.Tag, APIURL: valueOr(b.ApiUrl, ""),
 			Input:  valueOr(b.Input, nil),
 			Wait:   time.Duration(valueOr(b.WaitMinutes, 30)) * time.Minute,
 			Active: valueOr(b.Active, true)},
@@ -63,10 +63,28 @@ func (s *server) DeleteRule(
 
 func toRule(r controlplane.ReviewRule) Rule {
 	return Rule{Name: r.Name, Source: RuleSource(r.Source), Repository: ptrOrNil(r.Repository),
-		Project: r.Project, Environment: r.Environment, Branch: ptrOrNil(r.Branch), Tag: r.Tag,
+		Project: r.Project, Environment: r.Environment, Branch: ptrOrNil(r.Branch),
+		Filter: toRuleFilter(r.Filter), Tag: r.Tag,
 		Input: inputOf(r.Input), WaitMinutes: int(r.Wait / time.Minute), ApiUrl: ptrOrNil(r.APIURL),
 		Active:    r.Active,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
+}
+
+func filterOf(f *RuleFilter) (out controlplane.ReviewFilter) {
+	if f == nil {
+		return out
+	}
+	return controlplane.ReviewFilter{Target: valueOr(f.Target, ""), SkipDrafts: valueOr(f.SkipDrafts,
+		false), Labels: fromStrings[string](f.Labels), Authors: fromStrings[string](f.Authors),
+		Paths: fromStrings[string](f.Paths)}
+}
+
+func toRuleFilter(f controlplane.ReviewFilter) *RuleFilter {
+	if f.IsEmpty() {
+		return nil
+	}
+	return &RuleFilter{Target: ptrOrNil(f.Target), SkipDrafts: ptrOrNil(f.SkipDrafts),
+		Labels: toStrings(f.Labels), Authors: toStrings(f.Authors), Paths: toStrings(f.Paths)}
 }
 
 func toReview(r controlplane.Review) Review {

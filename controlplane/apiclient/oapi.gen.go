@@ -4114,6 +4114,9 @@ type Rule struct {
 	CreatedBy   string    `json:"created_by"`
 	Environment string    `json:"environment"`
 
+	// Filter Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches.
+	Filter *RuleFilter `json:"filter,omitempty"`
+
 	// Input Values by the name of a field that the pipeline declares.
 	Input       *Input     `json:"input,omitempty"`
 	Name        string     `json:"name"`
@@ -4122,6 +4125,24 @@ type Rule struct {
 	Source      RuleSource `json:"source"`
 	Tag         string     `json:"tag"`
 	WaitMinutes int        `json:"wait_minutes"`
+}
+
+// RuleFilter Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches.
+type RuleFilter struct {
+	// Authors Names of users of the code host.
+	Authors *[]string `json:"authors,omitempty"`
+
+	// Labels Labels, whatever their case.
+	Labels *[]string `json:"labels,omitempty"`
+
+	// Paths Patterns of changed files, such as `web/**`. The code host is asked, so the rule needs a token.
+	Paths *[]string `json:"paths,omitempty"`
+
+	// SkipDrafts Leaves out drafts until they are ready for review.
+	SkipDrafts *bool `json:"skip_drafts,omitempty"`
+
+	// Target Only what is to be merged into branches of this pattern.
+	Target *string `json:"target,omitempty"`
 }
 
 // RuleList defines model for RuleList.
@@ -4141,6 +4162,9 @@ type RulePut struct {
 	// Branch Only branches of this pattern; for a registry, tags.
 	Branch      *string `json:"branch,omitempty"`
 	Environment string  `json:"environment"`
+
+	// Filter Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches.
+	Filter *RuleFilter `json:"filter,omitempty"`
 
 	// Input Values by the name of a field that the pipeline declares.
 	Input   *Input `json:"input,omitempty"`

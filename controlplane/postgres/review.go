@@ -38,7 +38,7 @@ func toReview(r dbsqlc.Review) controlplane.Review {
 		Rule: controlplane.ReviewRuleID(r.RuleID), Key: r.Key, Repository: r.Repository,
 		RepositoryID: r.RepositoryID, Number: int(r.Number), Title: r.Title, Branch: r.Branch,
 		Commit: r.Commit, Link: r.Link, Tag: r.Tag,
-		Want: controlplane.Goal(r.Want), Generation: r.Generation, Done: r.Done, Told: r.Told,
+		Want: controlplane.Goal(r.Want), Outside: r.Outside, Generation: r.Generation, Done: r.Done, Told: r.Told,
 		CommentID: r.CommentID, Deployment: r.Deployment,
 		DeploymentID: emptyIfNull[controlplane.DeploymentID](r.DeploymentID),
 		State:        controlplane.ReviewState(r.State), Detail: r.Detail, GiveUpAt: r.GiveUpAt,
@@ -51,7 +51,7 @@ func (t Reviews) Put(ctx context.Context, r controlplane.Review) error {
 		Key: r.Key, Repository: r.Repository, RepositoryID: r.RepositoryID,
 		Number: int32(r.Number), Title: r.Title,
 		Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag, Want: string(r.Want),
-		Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: nullIfZero(r.EventAt)})
+		Outside: r.Outside, Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: nullIfZero(r.EventAt)})
 	if err != nil {
 		return fmt.Errorf("store review: %w", translateError(err))
 	}
@@ -64,19 +64,19 @@ func (t Reviews) StoreClosed(ctx context.Context, r controlplane.Review) error {
 		RuleID: string(r.Rule), Key: r.Key, Repository: r.Repository,
 		RepositoryID: r.RepositoryID, Number: int32(r.Number),
 		Title: r.Title, Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag,
-		Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: nullIfZero(r.EventAt),
-		Detail: r.Detail})
+		Outside: r.Outside, Deployment: r.Deployment, GiveUpAt: r.GiveUpAt,
+		EventAt: nullIfZero(r.EventAt), Detail: r.Detail})
 	if err != nil {
 		return fmt.Errorf("remember a closed review: %w", translateError(err))
 	}
 	return nil
 }
 
-// Close stores that the code host called a pull request closed when it was
-// asked. The zero time is unknown.
+// Close stores that the code host called a pull request closed when it was asked, or showed it
+// outside of the rule's filter. The zero time is unknown.
 func (t Reviews) Close(ctx context.Context, r controlplane.Review, at time.Time) error {
 	err := t.q.CloseReview(ctx, dbsqlc.CloseReviewParams{ID: string(r.ID), Detail: r.Detail,
-		Generation: r.Generation, EventAt: nullIfZero(at)})
+		Outside: r.Outside, Generation: r.Generation, EventAt: nullIfZero(at)})
 	if err != nil {
 		return fmt.Errorf("close review: %w", translateError(err))
 	}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,7 +16,7 @@ func reviewRule(r dbsqlc.ReviewRule) (controlplane.ReviewRule, error) {
 		Environment: r.Environment, Branch: r.Branch, Tag: r.Tag,
 		Wait: time.Duration(r.WaitMinutes) * time.Minute, APIURL: r.ApiUrl, Active: r.Active,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
-	err := decodeJSON(r.Input, &out.Input)
+	err := errors.Join(decodeJSON(r.Input, &out.Input), decodeJSON(r.Filter, &out.Filter))
 	if len(out.Input) == 0 {
 		out.Input = nil
 	}
@@ -68,11 +69,15 @@ func (t ReviewRules) Put(ctx context.Context, r controlplane.ReviewRule) error {
 	if err != nil {
 		return err
 	}
+	filter, err := encodeJSON(r.Filter)
+	if err != nil {
+		return err
+	}
 	err = t.q.PutReviewRule(ctx, dbsqlc.PutReviewRuleParams{ID: string(r.ID), Name: r.Name,
 		Source: string(r.Source), Repository: r.Repository, Project: r.Project,
 		Environment: r.Environment, Branch: r.Branch, Tag: r.Tag,
 		WaitMinutes: int32(r.Wait / time.Minute), ApiUrl: r.APIURL, Active: r.Active,
-		CreatedBy: r.CreatedBy, Input: input})
+		CreatedBy: r.CreatedBy, Input: input, Filter: filter})
 	if err != nil {
 		return fmt.Errorf("store rule: %w", translateError(err))
 	}

@@ -140,7 +140,7 @@ func (r *Reviews) removeDeployment(ctx context.Context, rule controlplane.Review
 		return err
 	}
 	if d == nil {
-		x.State, x.Done, x.Detail = controlplane.ReviewRemoved, x.Generation, ""
+		x.State, x.Done, x.Detail = controlplane.ReviewRemoved, x.Generation, x.Outside
 		return nil
 	}
 	x.State, x.Detail = controlplane.ReviewCreating, "the deployment is being removed"

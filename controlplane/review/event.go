@@ -32,7 +32,10 @@ type event struct {
 	fork bool
 	// at is the host's own time of the pull request as the event shows it; zero
 	// if it sends none.
-	at time.Time
+	at     time.Time
+	traits traits
+	// outside says why the rule's filter leaves out what the event shows; empty if it does not.
+	outside string
 	// delivery is the id of an event that the body itself holds.
 	delivery string
 }
@@ -53,14 +56,14 @@ const (
 // newReview is what the rule makes of the event, but for its deployment's name.
 func (e event) newReview(rule controlplane.ReviewRule) controlplane.Review {
 	want := controlplane.GoalPresent
-	if e.gone {
+	if e.gone || e.outside != "" {
 		want = controlplane.GoalGone
 	}
 	return controlplane.Review{ID: controlplane.NewID[controlplane.ReviewID](), Rule: rule.ID,
 		Key: e.reviewKey(), Repository: clipText(e.repository, 500), RepositoryID: e.repositoryID,
 		Number: e.number,
 		Title:  clipText(e.title, 300), Branch: clipText(e.branch, maxBranch),
-		Commit: clipText(e.commit, 64), Link: clipText(e.link, 500), Tag: e.tagOf(rule), Want: want,
+		Commit: clipText(e.commit, 64), Link: clipText(e.link, 500), Tag: e.tagOf(rule), Want: want, Outside: e.outside,
 		GiveUpAt: time.Now().Add(rule.Wait), EventAt: e.at}
 }
 
@@ -145,7 +148,8 @@ func readHub(kind string, body []byte) (*event, error) {
 			Link    string `json:"html_url"`
 			State   string `json:"state"`
 			Updated string `json:"updated_at"`
-			Head    struct {
+			hubTraits
+			Head struct {
 				Ref  string `json:"ref"`
 				SHA  string `json:"sha"`
 				Repo *repo  `json:"repo"`
@@ -156,8 +160,7 @@ func readHub(kind string, body []byte) (*event, error) {
 	if err := json.Unmarshal(body, &e); err != nil || e.Number <= 0 || e.Repository.FullName == "" {
 		return nil, errForeign
 	}
-	if !slices.Contains([]string{"opened", "reopened", "synchronize", "synchronized", "closed"},
-		e.Action) {
+	if !slices.Contains(hubActions, e.Action) {
 		return nil, nil
 	}
 	// An event that was delayed may show a pull request that is closed by now.
@@ -171,7 +174,34 @@ func readHub(kind string, body []byte) (*event, error) {
 	return &event{repository: e.Repository.FullName, repositoryID: readID(e.Repository.ID),
 		number: e.Number, branch: e.Pull.Head.Ref,
 		commit: e.Pull.Head.SHA, title: e.Pull.Title, link: e.Pull.Link, gone: gone, fork: fork,
-		open: e.Pull.State == "open", step: stepOf(e.Action), at: readTime(e.Pull.Updated)}, nil
+		open: e.Pull.State == "open", step: stepOf(e.Action), at: readTime(e.Pull.Updated),
+		traits: e.Pull.traits()}, nil
+}
+
+// hubActions are what may change the head of a pull request, or what a filter looks at.
+var hubActions = []string{"opened", "reopened", "synchronize", "synchronized", "closed", "labeled",
+	"unlabeled", "label_updated", "label_cleared", "edited", "ready_for_review", "converted_to_draft"}
+
+// hubTraits are what GitHub and Gitea say of a pull request, in events and when they are asked.
+type hubTraits struct {
+	Draft bool `json:"draft"`
+	User  struct {
+		Login string `json:"login"`
+	} `json:"user"`
+	Labels []struct {
+		Name string `json:"name"`
+	} `json:"labels"`
+	Base struct {
+		Ref string `json:"ref"`
+	} `json:"base"`
+}
+
+func (h hubTraits) traits() traits {
+	t := traits{target: h.Base.Ref, author: h.User.Login, draft: h.Draft, pathsUnknown: true}
+	for _, l := range h.Labels {
+		t.labels = append(t.labels, l.Name)
+	}
+	return t
 }
 
 // readID is empty for what is no id.
@@ -212,10 +242,23 @@ func readLab(body []byte) (*event, error) {
 			Source  int    `json:"source_project_id"`
 			Target  int    `json:"target_project_id"`
 			Branch  string `json:"source_branch"`
-			Last    struct {
+			Onto    string `json:"target_branch"`
+			Draft   bool   `json:"draft"`
+			// WorkInProgress is the name of Draft in older versions.
+			WorkInProgress bool  `json:"work_in_progress"`
+			Author         int64 `json:"author_id"`
+			Last           struct {
 				ID string `json:"id"`
 			} `json:"last_commit"`
 		} `json:"object_attributes"`
+		Labels []struct {
+			Title string `json:"title"`
+		} `json:"labels"`
+		// User is who did this, and not always the author.
+		User struct {
+			ID   int64  `json:"id"`
+			Name string `json:"username"`
+		} `json:"user"`
 	}
 	if err := json.Unmarshal(body, &e); err != nil {
 		return nil, errForeign
@@ -231,10 +274,15 @@ func readLab(body []byte) (*event, error) {
 	if o.IID <= 0 || e.Project.Path == "" {
 		return nil, errForeign
 	}
+	t := traits{target: o.Onto, draft: o.Draft || o.WorkInProgress, pathsUnknown: true,
+		author: e.User.Name, authorUnknown: e.User.ID == 0 || e.User.ID != o.Author}
+	for _, l := range e.Labels {
+		t.labels = append(t.labels, l.Title)
+	}
 	return &event{repository: e.Project.Path, repositoryID: readID(e.Project.ID), number: o.IID,
 		branch: o.Branch, commit: o.Last.ID, title: o.Title, link: o.URL, gone: gone,
 		fork: o.Source != o.Target, open: o.State == "opened", step: stepOf(o.Action),
-		at: readTime(o.Updated)}, nil
+		at: readTime(o.Updated), traits: t}, nil
 }
 
 // readGeneric reads our own form, for everything else.
@@ -249,6 +297,12 @@ func readGeneric(body []byte) (*event, error) {
 		Link       string `json:"link"`
 		Tag        string `json:"tag"`
 		Updated    string `json:"updated_at"`
+
+		Target string   `json:"target"`
+		Author string   `json:"author"`
+		Labels []string `json:"labels"`
+		Draft  bool     `json:"draft"`
+		Paths  []string `json:"paths"`
 	}
 	actions := []string{"opened", "reopened", "updated", "closed"}
 	if err := json.Unmarshal(body, &e); err != nil || e.Number < 0 || e.Repository == "" ||
@@ -261,5 +315,6 @@ func readGeneric(body []byte) (*event, error) {
 	}
 	return &event{repository: e.Repository, number: e.Number, branch: e.Branch, commit: e.Commit,
 		title: e.Title, link: e.Link, tag: e.Tag, gone: e.Action == "closed",
-		step: begins, at: readTime(e.Updated)}, nil
+		step: begins, at: readTime(e.Updated), traits: traits{target: e.Target, author: e.Author,
+			labels: e.Labels, draft: e.Draft, paths: e.Paths}}, nil
 }

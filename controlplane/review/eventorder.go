@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,12 +23,14 @@ func (e event) reasonUnchanged(old controlplane.Review, known bool) string {
 	switch {
 	case known && !e.at.IsZero() && e.at.Before(old.EventAt):
 		return "an older event"
+	case e.outside != "" && (!known || old.Want == controlplane.GoalGone):
+		return e.outside
 	case e.gone && (!known || old.Want == controlplane.GoalGone &&
 		old.State == controlplane.ReviewRemoved):
 		return "nothing to remove"
 	case !e.gone && known && old.Want == controlplane.GoalGone && !e.reopensReview(old):
 		return alreadyClosed
-	case !e.gone && known && old.Want == controlplane.GoalPresent && e.commit != "" &&
+	case !e.gone && e.outside == "" && known && old.Want == controlplane.GoalPresent && e.commit != "" &&
 		old.Commit == e.commit && old.Branch == clipText(e.branch, maxBranch):
 		return "the same commit"
 	default:
@@ -36,14 +39,14 @@ func (e event) reasonUnchanged(old controlplane.Review, known bool) string {
 }
 
 // reopensReview reports whether an event may follow the close of a pull
-// request. Numbers are given once, so its opening does not; but where all we
+// request, or follows an event that the rule's filter left out. Numbers are given once, so its opening does not; but where all we
 // know is that close, and no time says which was first, it may. An update of a pull
 // request that is open, at a later time, follows an opening that is still on its way.
 func (e event) reopensReview(old controlplane.Review) bool {
-	switch e.step {
-	case reopens:
+	switch {
+	case e.step == reopens, old.Outside != "":
 		return true
-	case opens:
+	case e.step == opens:
 		onlyClosed := old.Generation == 1
 		return onlyClosed && (e.at.IsZero() || old.EventAt.IsZero() || e.at.After(old.EventAt))
 	default:
@@ -51,15 +54,15 @@ func (e event) reopensReview(old controlplane.Review) bool {
 	}
 }
 
-// rememberClosed stores that an unknown pull request is closed: its earlier events may still
-// arrive.
+// rememberClosed stores that an unknown pull request is closed, or outside of the rule's filter: its
+// earlier events may still arrive, and its rule's page says why it has no deployment.
 func rememberClosed(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule,
 	e event) (err error) {
 	x := e.newReview(rule)
 	if x.Deployment, err = chooseName(ctx, tx, rule, e); err != nil {
 		return err
 	}
-	x.Detail = "closed before anything was made"
+	x.Detail = cmp.Or(e.outside, "closed before anything was made")
 	return tx.Reviews().StoreClosed(ctx, x)
 }
 

@@ -3,6 +3,7 @@ package review
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -22,7 +23,10 @@ type present struct {
 	// commit and branch are its head's; empty if the host does not say.
 	commit, branch string
 	// at is the host's own time of this state; zero if it sends none.
-	at time.Time
+	at     time.Time
+	traits traits
+	// outside says why the rule's filter leaves it out; empty if it does not.
+	outside string
 }
 
 // followHost asks the code host what a pull request is now, before something is made or removed
@@ -32,18 +36,27 @@ type present struct {
 func (r *Reviews) followHost(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) (changed bool, err error) {
 	now, ok := r.askHost(ctx, rule, x)
+	wanted := x.Want == controlplane.GoalPresent
 	switch {
-	case !ok || now.closed && x.Want == controlplane.GoalGone:
+	case !ok && wanted && needsHost(rule):
+		return false, &controlplane.Error{Kind: controlplane.Unavailable, Code: "host_silent",
+			Message: "The code host does not say what the rule's filter asks for.",
+			Remedy:  "Check that its API can be reached and that the rule's token may read pull requests."}
+	case !ok || now.closed && !wanted:
 		return false, nil
 	case now.closed:
-		return true, r.closeReview(ctx, x, now.at)
+		return true, r.closeReview(ctx, x, now.at, "")
+	case now.outside != "" && now.at.Before(x.EventAt), now.outside != "" && !wanted:
+		return false, nil
+	case now.outside != "":
+		return true, r.closeReview(ctx, x, now.at, now.outside)
 	case now.changes(*x):
 		return true, r.updateReview(ctx, rule, x, now)
 	}
 	return false, nil
 }
 
-// askHost reports whether the host answered.
+// askHost reports whether the host answered all that the rule asks.
 func (r *Reviews) askHost(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) (now present, ok bool) {
 	h, ok, err := r.codeHostOf(ctx, rule, x)
@@ -53,11 +66,19 @@ func (r *Reviews) askHost(ctx context.Context, rule controlplane.ReviewRule,
 	ctx, cancel := context.WithTimeout(ctx, presentTime)
 	defer cancel()
 	now, err = h.pullRequestState(ctx, *x)
+	if err == nil && now.open && len(rule.Filter.Paths) > 0 {
+		now.traits.paths, err = h.listPaths(ctx, *x)
+		now.traits.pathsUnknown = false
+	}
 	if err != nil {
 		r.Log.InfoContext(ctx, "the state of a pull request is not known", "rule", rule.Name,
 			"review", x.Key, "error", err)
+		return now, false
 	}
-	return now, err == nil
+	if now.open {
+		now.outside = now.traits.reasonOutside(rule.Filter)
+	}
+	return now, now.open || now.closed || !needsHost(rule)
 }
 
 // changes reports whether an open pull request is something else than its review says. A state
@@ -75,15 +96,17 @@ func (p present) changes(x controlplane.Review) bool {
 // pullRequestState returns the state of a pull request on its code host.
 func (h codeHost) pullRequestState(ctx context.Context, x controlplane.Review) (
 	now present, err error) {
-	path := ""
 	switch h.rule.Source {
 	case controlplane.ReviewGitHub, controlplane.ReviewGitea:
-		path = fmt.Sprintf("/repos/%s/pulls/%d", h.repositoryPath(x), x.Number)
+		return h.hubState(ctx, x)
 	case controlplane.ReviewGitLab:
-		path = fmt.Sprintf("/projects/%s/merge_requests/%d", h.repositoryPath(x), x.Number)
+		return h.labState(ctx, x)
 	default:
 		return now, nil // there is no such question
 	}
+}
+
+func (h codeHost) hubState(ctx context.Context, x controlplane.Review) (now present, err error) {
 	var said struct {
 		State   string `json:"state"`
 		Updated string `json:"updated_at"`
@@ -91,17 +114,88 @@ func (h codeHost) pullRequestState(ctx context.Context, x controlplane.Review) (
 			Ref string `json:"ref"`
 			SHA string `json:"sha"`
 		} `json:"head"`
-		// GitLab's head.
-		Branch string `json:"source_branch"`
-		SHA    string `json:"sha"`
+		hubTraits
 	}
+	path := fmt.Sprintf("/repos/%s/pulls/%d", h.repositoryPath(x), x.Number)
+	if err := h.callAPI(ctx, http.MethodGet, path, nil, &said); err != nil {
+		return now, fmt.Errorf("ask for the state: %w", err)
+	}
+	return present{closed: said.State == "closed", open: said.State == "open",
+		commit: clipText(said.Head.SHA, 64), branch: said.Head.Ref, at: readTime(said.Updated),
+		traits: said.traits()}, nil
+}
+
+func (h codeHost) labState(ctx context.Context, x controlplane.Review) (now present, err error) {
+	var said struct {
+		State   string   `json:"state"`
+		Updated string   `json:"updated_at"`
+		Branch  string   `json:"source_branch"`
+		Onto    string   `json:"target_branch"`
+		SHA     string   `json:"sha"`
+		Draft   bool     `json:"draft"`
+		Labels  []string `json:"labels"`
+		Author  struct {
+			Name string `json:"username"`
+		} `json:"author"`
+	}
+	path := fmt.Sprintf("/projects/%s/merge_requests/%d", h.repositoryPath(x), x.Number)
 	if err := h.callAPI(ctx, http.MethodGet, path, nil, &said); err != nil {
 		return now, fmt.Errorf("ask for the state: %w", err)
 	}
 	return present{closed: said.State == "closed" || said.State == "merged",
-		open:   said.State == "open" || said.State == "opened",
-		commit: clipText(cmp.Or(said.Head.SHA, said.SHA), 64),
-		branch: cmp.Or(said.Head.Ref, said.Branch), at: readTime(said.Updated)}, nil
+		open: said.State == "opened", commit: clipText(said.SHA, 64), branch: said.Branch,
+		at: readTime(said.Updated), traits: traits{target: said.Onto, author: said.Author.Name,
+			labels: said.Labels, draft: said.Draft, pathsUnknown: true}}, nil
+}
+
+// A code host lists the changed files of a pull request in pages; GitHub ends after 3,000 files.
+const (
+	filesOfPage  = 50
+	maxFilePages = 60
+)
+
+// changedFile is one file of a pull request, in the words of GitHub and Gitea, or of GitLab.
+type changedFile struct {
+	Name     string `json:"filename"`
+	Previous string `json:"previous_filename"`
+	New      string `json:"new_path"`
+	Old      string `json:"old_path"`
+}
+
+func (f changedFile) appendNames(all []string) []string {
+	for _, name := range []string{f.Name, f.Previous, f.New, f.Old} {
+		if name != "" {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// listPaths returns the files that a pull request changes, under their old and their new names.
+func (h codeHost) listPaths(ctx context.Context, x controlplane.Review) (all []string, err error) {
+	path := fmt.Sprintf("/repos/%s/pulls/%d/files", h.repositoryPath(x), x.Number)
+	if h.rule.Source == controlplane.ReviewGitLab {
+		path = fmt.Sprintf("/projects/%s/merge_requests/%d/diffs", h.repositoryPath(x), x.Number)
+	}
+	for page := 1; page <= maxFilePages; page++ {
+		query := fmt.Sprintf("?per_page=%d&limit=%d&page=%d", filesOfPage, filesOfPage, page)
+		var answer json.RawMessage
+		var files []changedFile
+		err := h.callAPI(ctx, http.MethodGet, path+query, nil, &answer)
+		if err == nil {
+			err = json.Unmarshal(answer, &files)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("ask for the changed files: %w", err)
+		}
+		for _, f := range files {
+			all = f.appendNames(all)
+		}
+		if len(files) < filesOfPage {
+			break
+		}
+	}
+	return all, nil
 }
 
 // updateReview stores the head that the code host shows, as its event would, unless an event
@@ -124,12 +218,13 @@ func (r *Reviews) updateReview(ctx context.Context, rule controlplane.ReviewRule
 	})
 }
 
-// closeReview stores that the code host calls a pull request closed, as its event
-// would. The next look removes what is there.
+// closeReview stores that the code host calls a pull request closed, or that the rule's filter leaves
+// out what it shows, as an event would. The next look removes what is there.
 func (r *Reviews) closeReview(
-	ctx context.Context, x *controlplane.Review, at time.Time,
+	ctx context.Context, x *controlplane.Review, at time.Time, outside string,
 ) error {
-	x.State, x.Detail = controlplane.ReviewWaiting, "the code host says that it is closed"
+	x.State, x.Outside = controlplane.ReviewWaiting, outside
+	x.Detail = cmp.Or(outside, "the code host says that it is closed")
 	return r.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.Reviews().Close(ctx, *x, at) })
 }
 

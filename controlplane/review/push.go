@@ -50,7 +50,10 @@ func readPushes(body []byte) (all []event, err error) {
 			}
 		}
 	}
-	return slices.Compact(all), nil
+	return slices.CompactFunc(all, func(a, b event) bool {
+		return a.repository == b.repository && a.tag == b.tag && a.commit == b.commit &&
+			a.delivery == b.delivery
+	}), nil
 }
 
 func isImageTag(tag string) bool { return tag != "" && !pipeline.IsArtifactTag(tag) }

@@ -173,6 +173,9 @@ func (r *Reviews) storeEvent(ctx context.Context, rule controlplane.ReviewRule, 
 		if said, err = filterEvent(rule, e, old, known); err != nil || said != "" {
 			return err
 		}
+		if !e.gone {
+			e.outside = e.traits.reasonOutside(rule.Filter)
+		}
 		fresh, err := d.recordDelivery(ctx, tx, rule.ID)
 		if err != nil || !fresh {
 			said = "seen before"

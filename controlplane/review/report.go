@@ -180,6 +180,9 @@ func (h codeHost) postStatus(ctx context.Context, x controlplane.Review, links [
 	}
 }
 
+// maxAnswer bounds what is read of an answer. A page of changed files holds their patches too.
+const maxAnswer = 8 << 20
+
 func (h codeHost) callAPI(ctx context.Context, method, path string, form, into any) error {
 	var body []byte
 	if form != nil {
@@ -210,7 +213,7 @@ func (h codeHost) callAPI(ctx context.Context, method, path string, form, into a
 		return err
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil || resp.StatusCode/100 != 2 {
 		return fmt.Errorf("%s answered %d", h.rule.Source, resp.StatusCode)
 	}

@@ -124,10 +124,34 @@ func (r *Reviews) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	if token == nil && old.APIURL != out.Rule.APIURL {
 		token = &controlplane.Plain{}
 	}
-	if token == nil {
+	if token != nil {
+		if err := r.sealSecret(ctx, tx, actor, tokenOf(out.Rule.ID), *token, out); err != nil {
+			return err
+		}
+	}
+	return r.checkHostKnown(ctx, tx, actor, out.Rule)
+}
+
+// checkHostKnown refuses a filter that only the code host can answer, without a token for it.
+func (r *Reviews) checkHostKnown(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	rule controlplane.ReviewRule) error {
+	if !needsHost(rule) {
 		return nil
 	}
-	return r.sealSecret(ctx, tx, actor, tokenOf(out.Rule.ID), *token, out)
+	id := tokenOf(rule.ID)
+	sealed, err := tx.OutwardSecrets().Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if sealed != nil {
+		token, err := r.Keys.OpenWebhookSecret(actor, id, sealed)
+		if err != nil || !token.IsEmpty() {
+			return err
+		}
+	}
+	return controlplane.NewInvalidError("token", "token_missing",
+		"the events of this code host do not hold the changed files, and those of GitLab not the author",
+		"Give a token that may read pull requests, or remove these entries from the filter.")
 }
 
 // sealSecret stores a hidden value, and notes a change unless it is stored already.
@@ -224,6 +248,9 @@ func checkRule(
 			err.Error(),
 			"Write it as release/*, for example.",
 		)
+	}
+	if err := checkFilter(rule); err != nil {
+		return err
 	}
 	if err := checkTag(rule.Tag); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -34,8 +35,10 @@ type story struct {
 type stateHost struct {
 	*httptest.Server
 	mu sync.Mutex
-	// shown is the state that it shows; what is posted is answered with status.
+	// shown is the state that it shows, and files what a pull request changes; what is posted is
+	// answered with status.
 	shown  string
+	files  string
 	status int
 	told   []string
 }
@@ -47,6 +50,10 @@ func newStateHost(t *testing.T) *stateHost {
 		body, _ := io.ReadAll(r.Body)
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		if strings.HasSuffix(r.URL.Path, "/files") {
+			_, _ = io.WriteString(w, h.files)
+			return
+		}
 		if r.Method == http.MethodGet {
 			_, _ = io.WriteString(w, h.shown)
 			return
@@ -66,6 +73,18 @@ func (h *stateHost) show(state, sha string, second int) {
 	at := time.Date(2026, 1, 2, 10, 0, second, 0, time.UTC).Format(time.RFC3339)
 	h.shown = fmt.Sprintf(`{"state":%q,"updated_at":%q,"head":{"ref":"feature/cart","sha":%q}}`,
 		state, at, sha)
+}
+
+// showFiles sets what the host says that a pull request changes.
+func (h *stateHost) showFiles(names ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	files := []changedFile{}
+	for _, n := range names {
+		files = append(files, changedFile{Name: n})
+	}
+	text, _ := json.Marshal(files) // strings always become JSON
+	h.files = string(text)
 }
 
 // takeMessages returns what the host was told since the last call.

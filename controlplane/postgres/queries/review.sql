@@ -13,13 +13,13 @@ SELECT * FROM review_rules WHERE id = @id;
 -- name: PutReviewRule :exec
 -- Inserts, or replaces what an admin says about it.
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by, input)
+    wait_minutes, api_url, active, created_by, input, filter)
 VALUES (@id, @name, @source, @repository, @project, @environment, @branch, @tag,
-    @wait_minutes, @api_url, @active, @created_by, @input)
+    @wait_minutes, @api_url, @active, @created_by, @input, @filter)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
-    active = excluded.active, input = excluded.input;
+    active = excluded.active, input = excluded.input, filter = excluded.filter;
 
 -- name: DeleteReviewRule :exec
 -- With its reviews; deployments stay.
@@ -40,28 +40,28 @@ DELETE FROM review_events WHERE ctid IN (
 -- A pull request as it is now. What it wanted before is superseded. Events
 -- without a time do not forget the time of the newest one.
 INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
-    link, tag, want, deployment, give_up_at, event_at)
+    link, tag, want, outside, deployment, give_up_at, event_at)
 VALUES (@id, @rule_id, @key, @repository, @repository_id, @number, @title, @branch, @commit,
-    @link, @tag, @want, @deployment, @give_up_at, @event_at)
+    @link, @tag, @want, @outside, @deployment, @give_up_at, @event_at)
 ON CONFLICT (rule_id, key) DO UPDATE SET repository = excluded.repository,
     repository_id = excluded.repository_id,
     number = excluded.number, title = excluded.title,
     branch = excluded.branch, commit = excluded.commit, link = excluded.link, tag = excluded.tag,
-    want = excluded.want, give_up_at = excluded.give_up_at, generation = reviews.generation + 1,
+    want = excluded.want, outside = excluded.outside, give_up_at = excluded.give_up_at, generation = reviews.generation + 1,
     event_at = coalesce(excluded.event_at, reviews.event_at),
     state = 'waiting', detail = '', due_at = now(), changed_at = now();
 
 -- name: InsertClosedReview :exec
 -- A pull request of which nothing but its close is known. Nothing is to be done.
 INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
-    link, tag, want, deployment, give_up_at, event_at, detail, state, done, told)
+    link, tag, want, outside, deployment, give_up_at, event_at, detail, state, done, told)
 VALUES (@id, @rule_id, @key, @repository, @repository_id, @number, @title, @branch, @commit,
-    @link, @tag, 'gone', @deployment, @give_up_at, @event_at, @detail, 'removed', 1, 1)
+    @link, @tag, 'gone', @outside, @deployment, @give_up_at, @event_at, @detail, 'removed', 1, 1)
 ON CONFLICT (rule_id, key) DO NOTHING;
 
 -- name: CloseReview :exec
 -- What the code host said when it was asked, unless an event came in meanwhile.
-UPDATE reviews SET want = 'gone', generation = generation + 1,
+UPDATE reviews SET want = 'gone', outside = @outside, generation = generation + 1,
     event_at = greatest(event_at, sqlc.narg('event_at')::timestamptz),
     state = 'waiting', detail = @detail, due_at = now(), changed_at = now()
 WHERE id = @id AND generation = @generation;

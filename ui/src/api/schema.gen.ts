@@ -3469,6 +3469,7 @@ export interface components {
             environment: string;
             /** @description Only branches of this pattern; for a registry, tags. */
             branch?: string;
+            filter?: components["schemas"]["RuleFilter"];
             /** @description The tag that a branch is built as, with {branch}, {number}, {commit}, {short} and {tag}. */
             tag: string;
             input?: components["schemas"]["Input"];
@@ -3490,6 +3491,7 @@ export interface components {
             project: string;
             environment: string;
             branch?: string;
+            filter?: components["schemas"]["RuleFilter"];
             tag: string;
             input?: components["schemas"]["Input"];
             wait_minutes: number;
@@ -3498,6 +3500,19 @@ export interface components {
             created_by: string;
             /** Format: date-time */
             created_at: string;
+        };
+        /** @description Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches. */
+        RuleFilter: {
+            /** @description Only what is to be merged into branches of this pattern. */
+            target?: string;
+            /** @description Labels, whatever their case. */
+            labels?: string[];
+            /** @description Names of users of the code host. */
+            authors?: string[];
+            /** @description Patterns of changed files, such as `web/**`. The code host is asked, so the rule needs a token. */
+            paths?: string[];
+            /** @description Leaves out drafts until they are ready for review. */
+            skip_drafts?: boolean;
         };
         RuleSaved: {
             created: boolean;

@@ -254,6 +254,7 @@ func ruleSet() *cobra.Command {
 	var wait time.Duration
 	var off bool
 	var input []string
+	var filter ruleFilter
 	c := &cobra.Command{
 		Use:   "set NAME --source SOURCE --project PROJECT --env ENV --tag TAG",
 		Args:  exit.ExactArgs(1),
@@ -267,6 +268,7 @@ func ruleSet() *cobra.Command {
 	f.StringVar(&body.Project, "project", "", "which project is deployed")
 	f.StringVar(&body.Environment, "env", "", "where it is deployed")
 	f.StringVar(&branch, "branch", "", "only branches of this pattern, such as feature/*")
+	filter.addFlags(c)
 	f.StringVar(&body.Tag, "tag", "", "how a branch's image is tagged, such as pr-{number}")
 	f.StringArrayVar(&input, "input", nil, inputUsage)
 	f.DurationVar(&wait, "wait", 30*time.Minute, "how long the registry may take to have the tag")
@@ -281,6 +283,7 @@ func ruleSet() *cobra.Command {
 		if body.Token, err = readSecretValue(c, tokenFile); err != nil {
 			return err
 		}
+		body.Filter = filter.body()
 		active, minutes := !off, int(wait/time.Minute)
 		body.Source, body.Active, body.WaitMinutes = apiclient.RuleSource(source), &active, &minutes
 		body.Repository, body.Branch, body.ApiUrl = nilIfZero(
@@ -304,6 +307,40 @@ func ruleSet() *cobra.Command {
 		return toldSecret(c.OutOrStdout(), "rule "+args[0], r.JSON200.Secret)
 	}
 	return c
+}
+
+// ruleFilter holds the flags that narrow a rule to some pull requests.
+type ruleFilter struct {
+	target                 string
+	labels, authors, paths []string
+	skipDrafts             bool
+}
+
+func (r *ruleFilter) addFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&r.target, "target", "", "only what goes into branches of this pattern")
+	f.StringArrayVar(&r.labels, "label", nil,
+		"only with one of these labels; '!wip' leaves out what has that one (repeatable)")
+	f.StringArrayVar(&r.authors, "author", nil,
+		"only of these authors; '!renovate' leaves out that one (repeatable)")
+	f.StringArrayVar(&r.paths, "path", nil,
+		"only what changes one of these files, such as 'web/**'; needs a token (repeatable)")
+	f.BoolVar(&r.skipDrafts, "skip-drafts", false, "leave out drafts until they are ready for review")
+}
+
+// body returns nil if nothing is narrowed.
+func (r *ruleFilter) body() *apiclient.RuleFilter {
+	if r.target == "" && !r.skipDrafts && len(r.labels)+len(r.authors)+len(r.paths) == 0 {
+		return nil
+	}
+	list := func(entries []string) *[]string {
+		if len(entries) == 0 {
+			return nil
+		}
+		return &entries
+	}
+	return &apiclient.RuleFilter{Target: nilIfZero(r.target), SkipDrafts: nilIfZero(r.skipDrafts),
+		Labels: list(r.labels), Authors: list(r.authors), Paths: list(r.paths)}
 }
 
 func ruleShow() *cobra.Command {

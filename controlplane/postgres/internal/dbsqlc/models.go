@@ -775,6 +775,7 @@ type Review struct {
 	Repository   string
 	EventAt      *time.Time
 	RepositoryID string
+	Outside      string
 }
 
 type ReviewEvent struct {
@@ -798,6 +799,7 @@ type ReviewRule struct {
 	CreatedBy   string
 	CreatedAt   time.Time
 	Input       []byte
+	Filter      []byte
 }
 
 type RouteRow struct {

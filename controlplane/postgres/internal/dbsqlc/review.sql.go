@@ -26,7 +26,7 @@ WHERE id IN (
         AND (r.claimed_until IS NULL OR r.claimed_until < now()
             OR r.claimed_until > now() + make_interval(secs => 2 * $1::float8))
     ORDER BY r.due_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED
-) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id
+) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside
 `
 
 // What is to be looked at, taken for as long as that may last: what is not done
@@ -68,6 +68,7 @@ func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([
 			&i.Repository,
 			&i.EventAt,
 			&i.RepositoryID,
+			&i.Outside,
 		); err != nil {
 			return nil, err
 		}
@@ -80,13 +81,14 @@ func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([
 }
 
 const closeReview = `-- name: CloseReview :exec
-UPDATE reviews SET want = 'gone', generation = generation + 1,
-    event_at = greatest(event_at, $1::timestamptz),
-    state = 'waiting', detail = $2, due_at = now(), changed_at = now()
-WHERE id = $3 AND generation = $4
+UPDATE reviews SET want = 'gone', outside = $1, generation = generation + 1,
+    event_at = greatest(event_at, $2::timestamptz),
+    state = 'waiting', detail = $3, due_at = now(), changed_at = now()
+WHERE id = $4 AND generation = $5
 `
 
 type CloseReviewParams struct {
+	Outside    string
 	EventAt    *time.Time
 	Detail     string
 	ID         string
@@ -96,6 +98,7 @@ type CloseReviewParams struct {
 // What the code host said when it was asked, unless an event came in meanwhile.
 func (q *Queries) CloseReview(ctx context.Context, arg CloseReviewParams) error {
 	_, err := q.db.Exec(ctx, closeReview,
+		arg.Outside,
 		arg.EventAt,
 		arg.Detail,
 		arg.ID,
@@ -153,7 +156,7 @@ func (q *Queries) ForgetReviewEvents(ctx context.Context, before time.Time, most
 }
 
 const getReview = `-- name: GetReview :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id FROM reviews WHERE rule_id = $1 AND key = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside FROM reviews WHERE rule_id = $1 AND key = $2
 `
 
 // One review of a rule.
@@ -186,12 +189,13 @@ func (q *Queries) GetReview(ctx context.Context, ruleID string, key string) (Rev
 		&i.Repository,
 		&i.EventAt,
 		&i.RepositoryID,
+		&i.Outside,
 	)
 	return i, err
 }
 
 const getReviewOfRepository = `-- name: GetReviewOfRepository :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id FROM reviews WHERE rule_id = $1 AND repository_id = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside FROM reviews WHERE rule_id = $1 AND repository_id = $2
     AND number = $3 AND repository_id <> '' ORDER BY id LIMIT 1
 `
 
@@ -225,12 +229,13 @@ func (q *Queries) GetReviewOfRepository(ctx context.Context, ruleID string, repo
 		&i.Repository,
 		&i.EventAt,
 		&i.RepositoryID,
+		&i.Outside,
 	)
 	return i, err
 }
 
 const getReviewOfTag = `-- name: GetReviewOfTag :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
 ORDER BY want = 'present' DESC, id LIMIT 1
 `
 
@@ -264,12 +269,13 @@ func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch stri
 		&i.Repository,
 		&i.EventAt,
 		&i.RepositoryID,
+		&i.Outside,
 	)
 	return i, err
 }
 
 const getReviewRule = `-- name: GetReviewRule :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input FROM review_rules WHERE name = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter FROM review_rules WHERE name = $1
 `
 
 // A rule by name.
@@ -291,12 +297,13 @@ func (q *Queries) GetReviewRule(ctx context.Context, name string) (ReviewRule, e
 		&i.CreatedBy,
 		&i.CreatedAt,
 		&i.Input,
+		&i.Filter,
 	)
 	return i, err
 }
 
 const getReviewRuleByID = `-- name: GetReviewRuleByID :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input FROM review_rules WHERE id = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter FROM review_rules WHERE id = $1
 `
 
 // The rule of a review.
@@ -318,15 +325,16 @@ func (q *Queries) GetReviewRuleByID(ctx context.Context, id string) (ReviewRule,
 		&i.CreatedBy,
 		&i.CreatedAt,
 		&i.Input,
+		&i.Filter,
 	)
 	return i, err
 }
 
 const insertClosedReview = `-- name: InsertClosedReview :exec
 INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
-    link, tag, want, deployment, give_up_at, event_at, detail, state, done, told)
+    link, tag, want, outside, deployment, give_up_at, event_at, detail, state, done, told)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11, 'gone', $12, $13, $14, $15, 'removed', 1, 1)
+    $10, $11, 'gone', $12, $13, $14, $15, $16, 'removed', 1, 1)
 ON CONFLICT (rule_id, key) DO NOTHING
 `
 
@@ -342,6 +350,7 @@ type InsertClosedReviewParams struct {
 	Commit       string
 	Link         string
 	Tag          string
+	Outside      string
 	Deployment   string
 	GiveUpAt     time.Time
 	EventAt      *time.Time
@@ -362,6 +371,7 @@ func (q *Queries) InsertClosedReview(ctx context.Context, arg InsertClosedReview
 		arg.Commit,
 		arg.Link,
 		arg.Tag,
+		arg.Outside,
 		arg.Deployment,
 		arg.GiveUpAt,
 		arg.EventAt,
@@ -427,7 +437,7 @@ func (q *Queries) ListPullRequests(ctx context.Context, ids []string) ([]ListPul
 }
 
 const listReviewRules = `-- name: ListReviewRules :many
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
 `
 
 // Rules by name, one page.
@@ -455,6 +465,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 			&i.CreatedBy,
 			&i.CreatedAt,
 			&i.Input,
+			&i.Filter,
 		); err != nil {
 			return nil, err
 		}
@@ -467,7 +478,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 }
 
 const listReviews = `-- name: ListReviews :many
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
 `
 
 // A rule's reviews, the last changed first.
@@ -506,6 +517,7 @@ func (q *Queries) ListReviews(ctx context.Context, ruleID string, most int32) ([
 			&i.Repository,
 			&i.EventAt,
 			&i.RepositoryID,
+			&i.Outside,
 		); err != nil {
 			return nil, err
 		}
@@ -519,14 +531,14 @@ func (q *Queries) ListReviews(ctx context.Context, ruleID string, most int32) ([
 
 const putReview = `-- name: PutReview :exec
 INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
-    link, tag, want, deployment, give_up_at, event_at)
+    link, tag, want, outside, deployment, give_up_at, event_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11, $12, $13, $14, $15)
+    $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (rule_id, key) DO UPDATE SET repository = excluded.repository,
     repository_id = excluded.repository_id,
     number = excluded.number, title = excluded.title,
     branch = excluded.branch, commit = excluded.commit, link = excluded.link, tag = excluded.tag,
-    want = excluded.want, give_up_at = excluded.give_up_at, generation = reviews.generation + 1,
+    want = excluded.want, outside = excluded.outside, give_up_at = excluded.give_up_at, generation = reviews.generation + 1,
     event_at = coalesce(excluded.event_at, reviews.event_at),
     state = 'waiting', detail = '', due_at = now(), changed_at = now()
 `
@@ -544,6 +556,7 @@ type PutReviewParams struct {
 	Link         string
 	Tag          string
 	Want         string
+	Outside      string
 	Deployment   string
 	GiveUpAt     time.Time
 	EventAt      *time.Time
@@ -565,6 +578,7 @@ func (q *Queries) PutReview(ctx context.Context, arg PutReviewParams) error {
 		arg.Link,
 		arg.Tag,
 		arg.Want,
+		arg.Outside,
 		arg.Deployment,
 		arg.GiveUpAt,
 		arg.EventAt,
@@ -574,13 +588,13 @@ func (q *Queries) PutReview(ctx context.Context, arg PutReviewParams) error {
 
 const putReviewRule = `-- name: PutReviewRule :exec
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by, input)
+    wait_minutes, api_url, active, created_by, input, filter)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $10, $11, $12, $13)
+    $9, $10, $11, $12, $13, $14)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
-    active = excluded.active, input = excluded.input
+    active = excluded.active, input = excluded.input, filter = excluded.filter
 `
 
 type PutReviewRuleParams struct {
@@ -597,6 +611,7 @@ type PutReviewRuleParams struct {
 	Active      bool
 	CreatedBy   string
 	Input       []byte
+	Filter      []byte
 }
 
 // Inserts, or replaces what an admin says about it.
@@ -615,6 +630,7 @@ func (q *Queries) PutReviewRule(ctx context.Context, arg PutReviewRuleParams) er
 		arg.Active,
 		arg.CreatedBy,
 		arg.Input,
+		arg.Filter,
 	)
 	return err
 }

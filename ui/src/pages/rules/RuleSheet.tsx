@@ -95,6 +95,38 @@ function Takes({ form }: { form: Form<Values> }) {
         maxLength={128}
         hint={tags ? t.tagsHint : t.branchHint}
       />
+      {tags ? null : <Filter form={form} />}
+    </>
+  );
+}
+
+const lists = ["labels", "authors", "paths"] as const;
+
+/** Which pull requests the rule is for; all if nothing is filled in. */
+function Filter({ form }: { form: Form<Values> }) {
+  return (
+    <>
+      <TextField
+        form={form}
+        name="target"
+        label={t.target}
+        mono
+        optional
+        maxLength={128}
+        hint={t.targetHint}
+      />
+      {lists.map((name) => (
+        <TextField
+          key={name}
+          form={form}
+          name={name}
+          label={t[name]}
+          mono
+          optional
+          hint={t.listHints[name]}
+        />
+      ))}
+      <CheckField form={form} name="skip_drafts" label={t.skipDrafts} hint={t.skipDraftsHint} />
     </>
   );
 }

@@ -46,6 +46,20 @@ export const ruleTexts = {
   branchOfTags: "Tag pattern",
   branchHint: "A star matches any characters: feature/*. Empty: every branch.",
   tagsHint: "A star matches any characters: pr-*. Empty: every tag.",
+  target: "Target branch pattern",
+  targetHint: "Which branches it is to be merged into: main, release/*. Empty: every branch.",
+  labels: "Labels",
+  authors: "Authors",
+  paths: "Changed files",
+  listHints: {
+    labels: "One of them is enough: preview, qa. With !wip, what has that label is left out.",
+    authors:
+      "Names on the code host, with commas between them. With !renovate, that one is left out.",
+    paths:
+      "Patterns such as web/**, *.go or !docs/**. The code host is asked, so a token is needed.",
+  },
+  skipDrafts: "Leave out drafts",
+  skipDraftsHint: "A draft gets its deployment when it is ready for review.",
   tag: "Tag of the images",
   tagMissing: "Type the tag that builds give their images, such as pr-{number}.",
   tagWrong: "Use only {branch}, {number}, {commit}, {short} and {tag}, and no star or space.",

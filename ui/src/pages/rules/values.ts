@@ -13,6 +13,11 @@ export const initialValues = (stored?: Rule) => ({
   project: stored?.project ?? "",
   environment: stored?.environment ?? "",
   branch: stored?.branch ?? "",
+  target: stored?.filter?.target ?? "",
+  labels: (stored?.filter?.labels ?? []).join(", "),
+  authors: (stored?.filter?.authors ?? []).join(", "),
+  paths: (stored?.filter?.paths ?? []).join(", "),
+  skip_drafts: stored?.filter?.skip_drafts ?? false,
   tag: stored?.tag ?? "pr-{number}",
   /** It has no field here; what is stored for the project stays. */
   input: stored && { project: stored.project, values: stored.input },
@@ -32,6 +37,7 @@ export const bodyOf = (values: Values): Schemas["RulePut"] => ({
   project: values.project,
   environment: values.environment,
   branch: emptyToUndefined(values.branch),
+  filter: values.source === "registry" ? undefined : filterOf(values),
   tag: values.tag.trim(),
   input: values.input?.project === values.project ? values.input.values : undefined,
   wait_minutes: toNumber(values.wait_minutes),
@@ -40,6 +46,27 @@ export const bodyOf = (values: Values): Schemas["RulePut"] => ({
   token: values.forget ? "" : values.token || undefined,
   active: values.active,
 });
+
+/** The filter that is sent; undefined if the rule is for every pull request. */
+function filterOf(values: Values): Schemas["RuleFilter"] | undefined {
+  const filter = {
+    target: emptyToUndefined(values.target),
+    labels: toEntries(values.labels),
+    authors: toEntries(values.authors),
+    paths: toEntries(values.paths),
+    skip_drafts: values.skip_drafts || undefined,
+  };
+  return Object.values(filter).some((value) => value !== undefined) ? filter : undefined;
+}
+
+/** Entries between commas; undefined if there are none. */
+function toEntries(text: string): string[] | undefined {
+  const entries = text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+  return entries.length > 0 ? entries : undefined;
+}
 
 export function findProblems(values: Values, stored: boolean, taken: string[]) {
   const named = values.name.length > 24 ? t.nameLong : nameProblem(values.name, taken);
