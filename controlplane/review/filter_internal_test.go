@@ -31,9 +31,11 @@ func TestReasonOutside_ReadsEachList(t *testing.T) {
 		{"a label", pull, controlplane.ReviewFilter{Labels: []string{"qa", "preview"}}, ""},
 		{"no label of them", pull, controlplane.ReviewFilter{Labels: []string{"qa"}}, "qa"},
 		{"no label at all", traits{}, controlplane.ReviewFilter{Labels: []string{"qa"}}, "qa"},
-		{"an unwanted label", pull, controlplane.ReviewFilter{Labels: []string{"preview", "!UI"}}, "!UI"},
+		{"an unwanted label", pull,
+			controlplane.ReviewFilter{Labels: []string{"preview", "!UI"}}, "!UI"},
 		{"only unwanted labels", pull, controlplane.ReviewFilter{Labels: []string{"!wip"}}, ""},
-		{"unwanted labels, none there", traits{}, controlplane.ReviewFilter{Labels: []string{"!wip"}}, ""},
+		{"unwanted labels, none there", traits{},
+			controlplane.ReviewFilter{Labels: []string{"!wip"}}, ""},
 		{"the author", pull, controlplane.ReviewFilter{Authors: []string{"ada"}}, ""},
 		{"another author", pull, controlplane.ReviewFilter{Authors: []string{"bob"}}, "Its author is Ada"},
 		{"an unwanted author", traits{author: "dependabot[bot]"},
@@ -225,7 +227,8 @@ func TestStory_FilterByChangedFiles(t *testing.T) {
 	s.expect(s.look(), controlplane.ReviewWaiting, false, "does not say what the rule's filter asks")
 	s.host.showFiles("docs/cart.md")
 	s.look()
-	s.expect(s.look(), controlplane.ReviewRemoved, true, "It changes nothing that the rule is for: web/**.")
+	s.expect(s.look(), controlplane.ReviewRemoved, true,
+		"It changes nothing that the rule is for: web/**.")
 	if d, found := s.find("hub-12"); found {
 		t.Fatalf("a deployment was made: %+v", d)
 	}

@@ -218,8 +218,8 @@ func (r *Reviews) updateReview(ctx context.Context, rule controlplane.ReviewRule
 	})
 }
 
-// closeReview stores that the code host calls a pull request closed, or that the rule's filter leaves
-// out what it shows, as an event would. The next look removes what is there.
+// closeReview stores that the code host calls a pull request closed, or that the rule's filter
+// leaves out what it shows, as an event would. The next look removes what is there.
 func (r *Reviews) closeReview(
 	ctx context.Context, x *controlplane.Review, at time.Time, outside string,
 ) error {

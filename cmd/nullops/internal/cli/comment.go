@@ -19,25 +19,26 @@ func commentCommand() *cobra.Command {
 		Short: "Comment on a deployment, or list what people said about it",
 		Long: "Comment on a deployment, or, without a text, list what people said about it.\n" +
 			"@name mentions a person: they get a notice if they may see the deployment."}
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[*apiclient.DeploymentCommentList](c)
+	madeAsJSON := output.JSONWith[*apiclient.DeploymentComment](c, "with TEXT")
 	return onDeployment(c, func(
 		c *cobra.Command, api *client, d apiclient.Deployment, words []string,
 	) error {
 		if len(words) == 0 {
-			return api.listComments(c.Context(), c.OutOrStdout(), d.Id, *asJSON)
+			return api.listComments(c.Context(), c.OutOrStdout(), d.Id, asJSON)
 		}
-		return api.comment(c.Context(), c.OutOrStdout(), d, strings.Join(words, " "), *asJSON)
+		return api.comment(c.Context(), c.OutOrStdout(), d, strings.Join(words, " "), madeAsJSON)
 	})
 }
 
 func (c *client) comment(ctx context.Context, out io.Writer, d apiclient.Deployment,
-	text string, asJSON bool) error {
+	text string, asJSON output.JSON[*apiclient.DeploymentComment]) error {
 	r, err := c.CreateCommentWithResponse(ctx, d.Id, nil, apiclient.CommentCreate{Body: text})
 	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
-	if asJSON {
-		return output.PrintJSON(out, r.JSON201)
+	if asJSON.Wanted() {
+		return asJSON.Print(out, r.JSON201)
 	}
 	told := "nobody was mentioned"
 	if len(r.JSON201.Mentions) > 0 {
@@ -47,13 +48,14 @@ func (c *client) comment(ctx context.Context, out io.Writer, d apiclient.Deploym
 	return nil
 }
 
-func (c *client) listComments(ctx context.Context, out io.Writer, id string, asJSON bool) error {
+func (c *client) listComments(ctx context.Context, out io.Writer, id string,
+	asJSON output.JSON[*apiclient.DeploymentCommentList]) error {
 	r, err := c.ListCommentsWithResponse(ctx, id)
 	if err := checkAnswer(r, err); err != nil {
 		return err
 	}
-	if asJSON {
-		return output.PrintJSON(out, r.JSON200)
+	if asJSON.Wanted() {
+		return asJSON.Print(out, r.JSON200)
 	}
 	if len(r.JSON200.Items) == 0 {
 		fmt.Fprintln(out, "no comments yet")
