@@ -16,7 +16,6 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 )
 
-
 // serverCommand makes a command whose flags are the settings.
 func serverCommand(name, short string, check func(Settings) error,
 	run func(context.Context, Settings, *slog.Logger) error) *cobra.Command {
