@@ -147,8 +147,8 @@ func isSameUse(stretch, next wire.Sample, size wire.Inventory) bool {
 		})
 }
 
-// joinSample adds a measurement to the stretch before it. The stretch gets services of its own: those
-// that it has are kept for the next time.
+// joinSample adds a measurement to the stretch before it. The stretch gets services of its own:
+// those that it has are kept for the next time.
 func joinSample(stretch *wire.Sample, next wire.Sample) {
 	n := max(1, stretch.Count)
 	// The middle between the first and the last one moves by half a step.

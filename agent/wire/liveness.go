@@ -9,11 +9,12 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Keepalive. An end that has received no byte for its quiet time pings, and closes the link deadAfter
-// after the last sign of life, at the latest (the limit is 15 s). The control plane's quiet time is the
-// shorter one, so in practice only control planes ping, and a link at rest costs one ping and one pong
-// in that time. A control plane has thousands of links: it looks at them at common moments, so that
-// many pings leave together, their answers come together, and one wake-up of the process serves all.
+// Keepalive. An end that has received no byte for its quiet time pings, and closes the link
+// deadAfter after the last sign of life, at the latest (the limit is 15 s). The control plane's
+// quiet time is the shorter one, so in practice only control planes ping, and a link at rest costs
+// one ping and one pong in that time. A control plane has thousands of links: it looks at them at
+// common moments, so that many pings leave together, their answers come together, and one wake-up
+// of the process serves all.
 const (
 	deadAfter  = 14 * time.Second
 	agentQuiet = 11 * time.Second
@@ -104,8 +105,8 @@ func (c *Conn[S, R]) dropSilent(pings int) {
 		"no answer to %d pings: the connection is half-open or the far end hangs", pings)})
 }
 
-// checkByMoments is for a control plane. Nothing waits for an answer: the next look finds out whether
-// a byte has come.
+// checkByMoments is for a control plane. Nothing waits for an answer: the next look finds out
+// whether a byte has come.
 func (c *Conn[S, R]) checkByMoments(ws *idleWebSocket) {
 	received := c.received.bytes.Load()
 	if c.pinged && received == c.before && !c.stalled.Load() {
@@ -124,7 +125,7 @@ func (c *Conn[S, R]) checkByMoments(ws *idleWebSocket) {
 	_ = ws.sendPing()
 }
 
-// untilMoment returns how long it is until the first common moment that is not before d has passed.
+// untilMoment returns how long it is until the first common moment after d has passed.
 func untilMoment(d time.Duration) time.Duration {
 	at := time.Since(clockStart) + d
 	return d + (lookEvery-at%lookEvery)%lookEvery

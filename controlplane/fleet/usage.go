@@ -22,7 +22,8 @@ const (
 	// honest one sends the next after the answer.
 	samplesWaiting = 2
 	// oldest is more than an honest agent keeps, mostItems and mostServices more than it
-	// sends at once, mostJoined more measurements than it joins to one. They bound what a dishonest one can store.
+	// sends at once, mostJoined more measurements than it joins to one. They bound what a
+	// dishonest one can store.
 	oldest       = 2 * time.Hour
 	mostItems    = 100
 	mostJoined   = 60

@@ -1,9 +1,9 @@
 package postgres
 
 import (
+	"encoding/hex"
 	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -37,7 +37,7 @@ const uuidLength = 36
 // PostgreSQL says what is wrong with it.
 func (uuidPlan) Encode(value any, buf []byte) ([]byte, error) {
 	if text, _ := value.(string); len(text) == uuidLength {
-		if id, err := uuid.Parse(text); err == nil {
+		if id, ok := parseUUID(text); ok {
 			return append(buf, id[:]...), nil
 		}
 	}
@@ -46,4 +46,19 @@ func (uuidPlan) Encode(value any, buf []byte) ([]byte, error) {
 		return nil, fmt.Errorf("encode a UUID: %w", err)
 	}
 	return append(buf, id.Bytes[:]...), nil
+}
+
+// parseUUID reads the usual spelling.
+func parseUUID(text string) (id [16]byte, ok bool) {
+	if text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+		return id, false
+	}
+	var digits [2 * len(id)]byte
+	n := copy(digits[:], text[:8])
+	for _, at := range []int{9, 14, 19} {
+		n += copy(digits[n:], text[at:at+4])
+	}
+	copy(digits[n:], text[24:])
+	_, err := hex.Decode(id[:], digits[:])
+	return id, err == nil
 }

@@ -180,7 +180,8 @@ func withoutStored(item controlplane.UsageItem, stored int64) controlplane.Usage
 func isImplausible(u controlplane.UsageSum) bool {
 	bytes := []float64{u.Memory, float64(u.MemoryMax), float64(u.DiskFree), u.Flow.NetIn,
 		u.Flow.NetOut, u.Flow.DiskRead, u.Flow.DiskWritten}
-	return !controlplane.ValidID(u.Subject) || u.Count < 1 || u.Count > mostJoined || len(u.Step) > stepLength ||
+	return !controlplane.ValidID(u.Subject) || u.Count < 1 || u.Count > mostJoined ||
+		len(u.Step) > stepLength ||
 		strings.ContainsRune(string(u.Step), 0) || !isBetween(u.CPU, mostCores) ||
 		slices.ContainsFunc(bytes, func(b float64) bool { return !isBetween(b, mostBytes) })
 }
