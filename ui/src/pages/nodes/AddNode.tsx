@@ -266,7 +266,7 @@ export function Enrolled({ enrolment, close, instead }: EnrolledProps) {
           <span className="lbl">{t.certificate}</span>
           <p className="t2">{t.prints}</p>
           {seen ? <p className="thumb new">{thumbprint(seen)}</p> : null}
-          <ThumbprintCommands />
+          <ThumbprintCommands name={node.name} cluster={cluster} />
           <p role="status" className="row">
             <StatusMark state={node.status} />
             <span className="t2">

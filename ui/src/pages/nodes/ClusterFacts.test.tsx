@@ -110,11 +110,14 @@ it("shows the line for a machine, or the two for a cluster", async () => {
     </QueryClientProvider>,
   );
   expect(screen.getByText("docker run it")).toBeTruthy();
+  expect(screen.getByText(/^docker exec nullops-agent/)).toBeTruthy();
   expect(screen.getByRole("button", { name: machineTexts.ssh.instead })).toBeTruthy();
   await userEvent.click(screen.getByRole("combobox", { name: new RegExp(t.kind) }));
   await userEvent.click(await screen.findByRole("option", { name: t.kubernetes }));
   expect(screen.getByText("helm it")).toBeTruthy();
   expect(screen.getByText("kubectl it")).toBeTruthy();
   expect(screen.queryByText("docker run it")).toBeNull();
+  expect(screen.getByText(/^kubectl --namespace nullops-\S+ exec/)).toBeTruthy();
+  expect(screen.queryByText(/^docker exec/)).toBeNull();
   expect(screen.queryByRole("button", { name: machineTexts.ssh.instead })).toBeNull();
 });

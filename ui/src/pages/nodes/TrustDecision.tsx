@@ -39,7 +39,7 @@ export function TrustDecision({ node }: { node: NodeInfo }) {
         <dt>{t.shownNow}</dt>
         <dd className="thumb new">{thumbprint(node.pending_thumbprint ?? "")}</dd>
       </dl>
-      <ThumbprintCommands />
+      <ThumbprintCommands name={node.name} cluster={Boolean(node.inventory?.cluster)} />
       <Proof valid={node.pending_proof_valid === true} />
       <Choice node={node} />
     </section>
@@ -85,16 +85,26 @@ const GROUPED = "| tr a-f A-F | fold -w4 | paste -sd' '";
 const IN_CONTAINER = `docker exec nullops-agent /app/nullops agent identity --agent.data=/data ${GROUPED}`;
 const AS_SERVICE = `sudo /opt/nullops/nullops agent identity --agent.data=/var/lib/nullops ${GROUPED}`;
 
-/** The commands that print a thumbprint on the agent's machine. */
-export function ThumbprintCommands() {
+/** The pod is that of the line which installs the agent. */
+const inCluster = (name: string) =>
+  `kubectl --namespace nullops-${name} exec deployment/nullops-${name} -- /app/nullops agent identity --agent.data=/data ${GROUPED}`;
+
+/** The commands that print a thumbprint where the agent runs. */
+export function ThumbprintCommands({ name, cluster }: { name: string; cluster: boolean }) {
   const p = machineTexts.print;
   return (
     <details className="fold">
-      <summary>{p.title}</summary>
-      <div className="col gap-2 pt-1">
-        <CommandLine label={p.container} line={IN_CONTAINER} what={p.what} />
-        <CommandLine label={p.service} line={AS_SERVICE} what={p.what} />
-      </div>
+      <summary>{cluster ? p.clusterTitle : p.title}</summary>
+      {cluster ? (
+        <div className="col gap-2 pt-1">
+          <CommandLine line={inCluster(name)} what={p.what} />
+        </div>
+      ) : (
+        <div className="col gap-2 pt-1">
+          <CommandLine label={p.container} line={IN_CONTAINER} what={p.what} />
+          <CommandLine label={p.service} line={AS_SERVICE} what={p.what} />
+        </div>
+      )}
     </details>
   );
 }

@@ -90,6 +90,7 @@ export const machineTexts = {
   },
   print: {
     title: "Print it on the machine, in the same groups",
+    clusterTitle: "Print it from the cluster, in the same groups",
     container: "The agent runs in a container",
     service: "It was set up over SSH",
     what: "the command",
