@@ -29,6 +29,9 @@ func otherCommands(t *testing.T, w *world) {
 	p.admin.deployReady(t, "every", "every", nil)
 
 	p.commandSays(t, "WHAT", "activity", "every")
+	p.commandSays(t, "no comments yet", "comment", "every")
+	p.commandSays(t, "told admin", "comment", "every", "@admin it works")
+	p.commandSays(t, "@admin it works", "comment", "every")
 	p.commandSays(t, "a demo", "hold", "every", "--reason", "a demo", "--for", "1h")
 	p.does(t, "release", "every")
 	p.commandSays(t, "every", "queue", "--history")

@@ -49,8 +49,8 @@ func (s *server) ListMentionable(
 }
 
 func toDeploymentComment(c controlplane.Comment) DeploymentComment {
-	return DeploymentComment{Id: string(c.ID), Author: c.Author, Body: c.Body, Mentions: orEmpty(c.Mentions),
-		At: c.At}
+	return DeploymentComment{Id: string(c.ID), Author: c.Author, Body: c.Body,
+		Mentions: orEmpty(c.Mentions), At: c.At}
 }
 
 func toMentionable(u controlplane.User) Mentionable {

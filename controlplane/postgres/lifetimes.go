@@ -53,8 +53,8 @@ func (t Lifetimes) ListOf(
 	return all, nil
 }
 
-// GetSoonestEnd returns which deployment of an environment ends by itself first, and when; the id is
-// empty if none does.
+// GetSoonestEnd returns which deployment of an environment ends by itself first, and in how long;
+// the id is empty if none does.
 func (t Lifetimes) GetSoonestEnd(ctx context.Context, env controlplane.EnvironmentID,
 ) (id controlplane.DeploymentID, in time.Duration, err error) {
 	r, err := t.q.GetSoonestEnd(ctx, string(env))

@@ -5,7 +5,6 @@ import { ask, client } from "../client";
 export const inbox = queryOptions({
   queryKey: ["inbox"],
   queryFn: () => ask(client.GET("/api/v1/me/inbox")),
-  staleTime: 10_000,
   refetchInterval: 30_000,
   retry: false,
 });

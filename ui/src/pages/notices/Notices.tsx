@@ -75,7 +75,13 @@ function useMark() {
   });
 }
 
-/** Those without a state of their own. */
+/** Trouble has the shape and the colour that its state has everywhere. */
+const states: Partial<Record<Notice["kind"], string>> = {
+  failed: "failed",
+  stuck: "stuck",
+  degraded: "warn",
+};
+
 const icons: Partial<Record<Notice["kind"], LucideIcon>> = {
   mention: AtSign,
   comment: MessageSquare,
@@ -94,8 +100,8 @@ function Line({ notice, mark }: { notice: Notice; mark: (what: Mark) => void }) 
   };
   return (
     <li data-unread={read ? undefined : true}>
-      <span className="kind" title={t.kinds[kind]}>
-        {Icon ? <Icon className="i" aria-hidden="true" /> : <Glyph state={kind} />}
+      <span className="kind" title={t.kinds[kind]} data-st={states[kind]}>
+        {Icon ? <Icon className="i" aria-hidden="true" /> : <Glyph state={states[kind] ?? kind} />}
         <span className="vh">{t.kinds[kind]}</span>
       </span>
       <div className="grow min-w-0">

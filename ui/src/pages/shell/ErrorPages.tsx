@@ -2,6 +2,7 @@ import { type ErrorComponentProps, Link } from "@tanstack/react-router";
 import { isNotFound } from "@/api/client";
 import { buttonClass } from "@/components/Button";
 import { EmptyState, ErrorState } from "@/components/States";
+import { shellTexts } from "@/pages/shell/shellTexts";
 import { texts } from "@/texts";
 
 /** Not there and not yours look the same. */
@@ -12,7 +13,7 @@ export function NotFound() {
       title={texts.notFoundTitle}
       act={
         <Link to="/deployments" className={buttonClass()}>
-          {texts.nav.deployments}
+          {shellTexts.nav.deployments}
         </Link>
       }
     >

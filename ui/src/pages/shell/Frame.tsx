@@ -126,12 +126,7 @@ function Count() {
 /** Notices that were not read. */
 function Unread() {
   const unread = useQuery(inbox).data?.unread;
-  if (!unread) return null;
-  return (
-    <span className="n warn">
-      {unread} <span className="vh">{shellTexts.notRead}</span>
-    </span>
-  );
+  return unread ? <span className="n warn">{unread}</span> : null;
 }
 
 /** Machines that a person has to look at. */

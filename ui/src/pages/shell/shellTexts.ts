@@ -37,7 +37,6 @@ export const shellTexts = {
   },
   viewing: (name: string) => `You see everything as ${name} and change nothing.`,
   stopViewing: "Stop viewing",
-  notRead: "not read",
   jump: "Jump to…",
   groups: {
     machines: "Machines",

@@ -9,13 +9,14 @@ import { Field } from "@/components/Field";
 import { Mark } from "@/components/Glyph";
 import { useTitle } from "@/components/Shell";
 import { describeError } from "@/components/States";
+import { signInTexts } from "@/pages/sign-in/signInTexts";
 import { texts } from "@/texts";
 
 const route = getRouteApi("/sign-in");
 
 /** Get in, or know why not. */
 export function SignIn() {
-  useTitle(texts.signIn.submit);
+  useTitle(signInTexts.submit);
   const { next } = route.useSearch();
   const router = useRouter();
   const cache = useQueryClient();
@@ -29,8 +30,8 @@ export function SignIn() {
     if (busy) return;
     if (!user || !password) {
       setErrors({
-        user: user ? undefined : texts.signIn.userMissing,
-        password: password ? undefined : texts.signIn.passwordMissing,
+        user: user ? undefined : signInTexts.userMissing,
+        password: password ? undefined : signInTexts.passwordMissing,
       });
       return;
     }
@@ -57,9 +58,9 @@ export function SignIn() {
           <Mark />
           <span>{texts.product}</span>
         </div>
-        <h1>{texts.signIn.title(window.location.host)}</h1>
+        <h1>{signInTexts.title(window.location.host)}</h1>
         <Field
-          label={texts.signIn.user}
+          label={signInTexts.user}
           big
           name="user"
           autoComplete="username"
@@ -71,7 +72,7 @@ export function SignIn() {
           onChange={(e) => setUser(e.target.value)}
         />
         <Field
-          label={texts.signIn.password}
+          label={signInTexts.password}
           big
           name="password"
           type="password"
@@ -80,11 +81,11 @@ export function SignIn() {
           error={errors.password}
           onChange={(e) => setPassword(e.target.value)}
         />
-        <Button look="ink" className="big" type="submit" busy={busy && texts.signIn.busy}>
-          {texts.signIn.submit}
+        <Button look="ink" className="big" type="submit" busy={busy && signInTexts.busy}>
+          {signInTexts.submit}
         </Button>
         <Providers next={next} />
-        <p className="hint">{texts.signIn.forgotten}</p>
+        <p className="hint">{signInTexts.forgotten}</p>
       </form>
     </main>
   );
@@ -96,7 +97,7 @@ function Providers({ next }: { next?: string }) {
   const wanted = next ? `?${new URLSearchParams({ next: ownPath(next) })}` : "";
   return data?.providers.map((one) => (
     <a key={one.url} className="btn big" href={ownPath(one.url) + wanted}>
-      {texts.signIn.with(one.name)}
+      {signInTexts.with(one.name)}
     </a>
   ));
 }

@@ -1,0 +1,13 @@
+// What the page of signing in says; loaded with it.
+
+export const signInTexts = {
+  title: (host: string) => `Sign in to ${host}`,
+  user: "User name",
+  password: "Password",
+  submit: "Sign in",
+  busy: "Checking…",
+  forgotten: "Forgotten it? An admin of this installation can reset it.",
+  with: (name: string) => `Sign in with ${name}`,
+  userMissing: "Type your user name.",
+  passwordMissing: "Type your password.",
+};
