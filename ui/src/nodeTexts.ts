@@ -82,7 +82,7 @@ export const nodeTexts = {
   cpuOf: (cpu: string, limit: string, times: number) =>
     `${cpu} of ${limit} cores${times === 1 ? "" : `, shared ${times.toLocaleString(locale)} times`}`,
   allocatedTo: (cpu: string, memory: string, count: number) =>
-    `${cpu} and ${memory} to ${plural(count, "deployment")}`,
+    `${cpu}, and ${memory} to ${plural(count, "deployment")}`,
   api: (version: string) => `API ${version}`,
   notKnown: "not known until the agent has answered",
   warnings: "Advice",

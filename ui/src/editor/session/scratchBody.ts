@@ -3,7 +3,13 @@ import { isSilence } from "@/api/queries/common";
 import type { Catalogue } from "../model/catalogue";
 import { containerOf, type Doc, pipelineOf } from "../model/document";
 import { type Pins, pinnedOutputs } from "../model/pins";
-import type { Run, Tags } from "./useDryRun";
+
+/**
+ * The document that the dry run was started with. It travels with the request, since the user may
+ * have edited it when the response arrives.
+ */
+export type Run = { doc: Doc; environment: string; step?: string; input?: Schemas["Input"] };
+export type Tags = ReadonlyMap<string, string>;
 
 /** The body of a dry run, and of a run of a branch. */
 export async function scratchBody(

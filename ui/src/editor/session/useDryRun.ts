@@ -1,20 +1,14 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { ask, client, type Schemas } from "@/api/client";
+import { ask, client } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
 import { loadChunk } from "@/components/loadChunk";
 import type { Catalogue } from "../model/catalogue";
-import type { Doc } from "../model/document";
 import type { Pins } from "../model/pins";
 import { type DryRunResult, resultOf } from "./dryFindings";
+import type { Run, Tags } from "./scratchBody";
 import { useScratchRun } from "./scratchRun";
 
-/**
- * The document that the dry run was started with. It travels with the request, since the user may
- * have edited it when the response arrives.
- */
-export type Run = { doc: Doc; environment: string; step?: string; input?: Schemas["Input"] };
-export type Tags = ReadonlyMap<string, string>;
 const NO_PINS: Pins = new Map();
 
 /** The dry run and the branches of one editor. They outlive the panel that shows them. */

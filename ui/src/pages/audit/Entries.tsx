@@ -120,7 +120,7 @@ function Line({ entry, admin, open, toggle }: LineProps) {
         )}
         {entry.result !== "ok" && entry.detail ? (
           <span className="t2 s ml-2">
-            <BidiSafe text={entry.detail} />
+            <BidiSafe text={entry.detail.replaceAll("_", " ")} />
           </span>
         ) : null}
       </td>
