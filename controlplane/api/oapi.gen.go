@@ -502,6 +502,24 @@ func (e DrainStatus) Valid() bool {
 	}
 }
 
+// Defines values for FactorKind.
+const (
+	FactorKindPasskey FactorKind = "passkey"
+	FactorKindTotp    FactorKind = "totp"
+)
+
+// Valid indicates whether the value is a known member of the FactorKind enum.
+func (e FactorKind) Valid() bool {
+	switch e {
+	case FactorKindPasskey:
+		return true
+	case FactorKindTotp:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for GateMode.
 const (
 	GateModeGuests  GateMode = "guests"
@@ -1572,6 +1590,26 @@ type AuditVerification struct {
 	Witnesses *int `json:"witnesses,omitempty"`
 }
 
+// AuthenticatorBegin defines model for AuthenticatorBegin.
+type AuthenticatorBegin struct {
+	// Name Where it is, such as phone.
+	Name string `json:"name"`
+}
+
+// AuthenticatorBegun defines model for AuthenticatorBegun.
+type AuthenticatorBegun struct {
+	Id Id `json:"id"`
+
+	// Qr A QR code for the app, as the data URL of a PNG image.
+	Qr string `json:"qr"`
+
+	// Secret In base32, to type or to paste.
+	Secret string `json:"secret"`
+
+	// Uri What the QR code says.
+	Uri string `json:"uri"`
+}
+
 // BranchTag defines model for BranchTag.
 type BranchTag struct {
 	Matched bool    `json:"matched"`
@@ -2399,6 +2437,42 @@ type EnvironmentSaved struct {
 	Environment Environment `json:"environment"`
 }
 
+// Factor defines model for Factor.
+type Factor struct {
+	CreatedAt  time.Time  `json:"created_at"`
+	Id         Id         `json:"id"`
+	Kind       FactorKind `json:"kind"`
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
+	Name       string     `json:"name"`
+}
+
+// FactorKind defines model for Factor.Kind.
+type FactorKind string
+
+// FactorAdded defines model for FactorAdded.
+type FactorAdded struct {
+	Factor Factor `json:"factor"`
+
+	// RecoveryCodes Shown once; empty if there are some already.
+	RecoveryCodes []string `json:"recovery_codes"`
+}
+
+// FactorCode defines model for FactorCode.
+type FactorCode struct {
+	Code string `json:"code"`
+}
+
+// FactorList defines model for FactorList.
+type FactorList struct {
+	Items []Factor `json:"items"`
+
+	// RecoveryCodes How many are left.
+	RecoveryCodes int `json:"recovery_codes"`
+
+	// Required Whether this person must have one.
+	Required bool `json:"required"`
+}
+
 // Failure defines model for Failure.
 type Failure struct {
 	Code string `json:"code"`
@@ -2758,9 +2832,12 @@ type Me struct {
 	Name        string  `json:"name"`
 
 	// Password Whether there is a password to change.
-	Password bool     `json:"password"`
-	Role     Role     `json:"role"`
-	Teams    []string `json:"teams"`
+	Password bool `json:"password"`
+	Role     Role `json:"role"`
+
+	// SecondFactorNeeded Until this person adds a second factor, they may do nothing else.
+	SecondFactorNeeded *bool    `json:"second_factor_needed,omitempty"`
+	Teams              []string `json:"teams"`
 
 	// ViewedBy The admin who looks through this person's eyes, if any.
 	ViewedBy *string `json:"viewed_by,omitempty"`
@@ -3230,6 +3307,31 @@ type PassKind string
 // PassList defines model for PassList.
 type PassList struct {
 	Items []Pass `json:"items"`
+}
+
+// PasskeyAdd defines model for PasskeyAdd.
+type PasskeyAdd struct {
+	Credential map[string]interface{} `json:"credential"`
+
+	// Name Where it is, such as laptop.
+	Name   string `json:"name"`
+	Ticket string `json:"ticket"`
+}
+
+// PasskeyAnswer defines model for PasskeyAnswer.
+type PasskeyAnswer struct {
+	// Credential What navigator.credentials returned, as its toJSON() spells it.
+	Credential map[string]interface{} `json:"credential"`
+	Ticket     string                 `json:"ticket"`
+}
+
+// PasskeyQuestion defines model for PasskeyQuestion.
+type PasskeyQuestion struct {
+	// Options PublicKeyCredentialCreationOptionsJSON or PublicKeyCredentialRequestOptionsJSON of WebAuthn.
+	Options map[string]interface{} `json:"options"`
+
+	// Ticket Send it with the answer.
+	Ticket string `json:"ticket"`
 }
 
 // PasswordChange defines model for PasswordChange.
@@ -3778,6 +3880,11 @@ type ReachTicketCreateKind string
 
 // Readiness defines model for Readiness.
 type Readiness = pipeline.Readiness
+
+// RecoveryCodes defines model for RecoveryCodes.
+type RecoveryCodes struct {
+	RecoveryCodes []string `json:"recovery_codes"`
+}
 
 // Recreate defines model for Recreate.
 type Recreate struct {
@@ -4380,8 +4487,10 @@ type Session struct {
 
 // SessionCreate defines model for SessionCreate.
 type SessionCreate struct {
-	Password string `json:"password"`
-	User     string `json:"user"`
+	// Code Of an authenticator app, or a recovery code. Without one, a user with a second factor is refused with `second_factor_required`.
+	Code     *string `json:"code,omitempty"`
+	Password string  `json:"password"`
+	User     string  `json:"user"`
 }
 
 // SessionList defines model for SessionList.
@@ -4391,6 +4500,8 @@ type SessionList struct {
 
 // SignInMethods defines model for SignInMethods.
 type SignInMethods struct {
+	// Passkeys Whether passkeys work at this address.
+	Passkeys  *bool            `json:"passkeys,omitempty"`
 	Password  bool             `json:"password"`
 	Providers []SignInProvider `json:"providers"`
 }
@@ -4551,6 +4662,13 @@ type StepResult string
 // StepStatus defines model for StepStatus.
 type StepStatus string
 
+// StepUp One of password, code, and passkey.
+type StepUp struct {
+	Code     *string        `json:"code,omitempty"`
+	Passkey  *PasskeyAnswer `json:"passkey,omitempty"`
+	Password *string        `json:"password,omitempty"`
+}
+
 // StorageClass defines model for StorageClass.
 type StorageClass struct {
 	Default     bool   `json:"default"`
@@ -4610,6 +4728,9 @@ type Team struct {
 	Grants      []Grant  `json:"grants"`
 	Members     []string `json:"members"`
 	Name        string   `json:"name"`
+
+	// SecondFactor Every member who signs in with a password must have a second factor.
+	SecondFactor *bool `json:"second_factor,omitempty"`
 }
 
 // TeamList defines model for TeamList.
@@ -4623,6 +4744,9 @@ type TeamPut struct {
 	Description *string  `json:"description,omitempty"`
 	Grants      *[]Grant `json:"grants,omitempty"`
 	Members     *[]Name  `json:"members,omitempty"`
+
+	// SecondFactor Every member who signs in with a password must have a second factor. Without it, nothing changes about that.
+	SecondFactor *bool `json:"second_factor,omitempty"`
 }
 
 // TeamSaved defines model for TeamSaved.
@@ -4725,6 +4849,9 @@ type Token struct {
 
 // TokenCreate defines model for TokenCreate.
 type TokenCreate struct {
+	// Code As of createSession.
+	Code *string `json:"code,omitempty"`
+
 	// ExpiresInDays Lasts until it is revoked without.
 	ExpiresInDays *int `json:"expires_in_days,omitempty"`
 
@@ -5523,11 +5650,23 @@ type CreateInvitationJSONRequestBody = InvitationCreate
 // AcceptInvitationJSONRequestBody defines body for AcceptInvitation for application/json ContentType.
 type AcceptInvitationJSONRequestBody = InvitationAccept
 
+// BeginAuthenticatorJSONRequestBody defines body for BeginAuthenticator for application/json ContentType.
+type BeginAuthenticatorJSONRequestBody = AuthenticatorBegin
+
+// ConfirmAuthenticatorJSONRequestBody defines body for ConfirmAuthenticator for application/json ContentType.
+type ConfirmAuthenticatorJSONRequestBody = FactorCode
+
 // PutNotificationsJSONRequestBody defines body for PutNotifications for application/json ContentType.
 type PutNotificationsJSONRequestBody = NotificationsPut
 
+// AddPasskeyJSONRequestBody defines body for AddPasskey for application/json ContentType.
+type AddPasskeyJSONRequestBody = PasskeyAdd
+
 // ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
 type ChangePasswordJSONRequestBody = PasswordChange
+
+// StepUpJSONRequestBody defines body for StepUp for application/json ContentType.
+type StepUpJSONRequestBody = StepUp
 
 // CreateOwnTokenJSONRequestBody defines body for CreateOwnToken for application/json ContentType.
 type CreateOwnTokenJSONRequestBody = OwnTokenCreate
@@ -5606,6 +5745,9 @@ type PutServiceJSONRequestBody = ServicePut
 
 // CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
 type CreateSessionJSONRequestBody = SessionCreate
+
+// CreatePasskeySessionJSONRequestBody defines body for CreatePasskeySession for application/json ContentType.
+type CreatePasskeySessionJSONRequestBody = PasskeyAnswer
 
 // ReadSSHHostKeyJSONRequestBody defines body for ReadSSHHostKey for application/json ContentType.
 type ReadSSHHostKeyJSONRequestBody = SSHHost
@@ -5855,15 +5997,42 @@ type ServerInterface interface {
 	// ExplainAccess Why one may do something, or may not
 	// (GET /api/v1/me/access)
 	ExplainAccess(w http.ResponseWriter, r *http.Request, params ExplainAccessParams)
+	// BeginAuthenticator Make the secret of an authenticator app
+	// (POST /api/v1/me/authenticators)
+	BeginAuthenticator(w http.ResponseWriter, r *http.Request)
+	// ConfirmAuthenticator Complete an authenticator app by its first code
+	// (POST /api/v1/me/authenticators/{id})
+	ConfirmAuthenticator(w http.ResponseWriter, r *http.Request, id InId)
+	// ListFactors The own second factors
+	// (GET /api/v1/me/factors)
+	ListFactors(w http.ResponseWriter, r *http.Request)
+	// DeleteFactor Remove an own second factor
+	// (DELETE /api/v1/me/factors/{id})
+	DeleteFactor(w http.ResponseWriter, r *http.Request, id InId)
 	// GetNotifications What the caller is told of by mail
 	// (GET /api/v1/me/notifications)
 	GetNotifications(w http.ResponseWriter, r *http.Request)
 	// PutNotifications Choose what to be told of by mail
 	// (PUT /api/v1/me/notifications)
 	PutNotifications(w http.ResponseWriter, r *http.Request)
+	// AddPasskey Add the passkey that the authenticator made
+	// (POST /api/v1/me/passkeys)
+	AddPasskey(w http.ResponseWriter, r *http.Request)
+	// BeginPasskey Ask for a new passkey
+	// (POST /api/v1/me/passkeys/question)
+	BeginPasskey(w http.ResponseWriter, r *http.Request)
 	// ChangePassword Change the own password
 	// (PUT /api/v1/me/password)
 	ChangePassword(w http.ResponseWriter, r *http.Request)
+	// ReplaceRecoveryCodes Make new recovery codes
+	// (POST /api/v1/me/recovery-codes)
+	ReplaceRecoveryCodes(w http.ResponseWriter, r *http.Request)
+	// StepUp Prove again who one is
+	// (POST /api/v1/me/step-up)
+	StepUp(w http.ResponseWriter, r *http.Request)
+	// BeginStepUp Ask for a passkey to prove again who one is
+	// (POST /api/v1/me/step-up/passkey)
+	BeginStepUp(w http.ResponseWriter, r *http.Request)
 	// CreateOwnToken Make an API token for oneself
 	// (POST /api/v1/me/tokens)
 	CreateOwnToken(w http.ResponseWriter, r *http.Request, params CreateOwnTokenParams)
@@ -6131,6 +6300,12 @@ type ServerInterface interface {
 	// GetSignIn How people can sign in here
 	// (GET /api/v1/sign-in)
 	GetSignIn(w http.ResponseWriter, r *http.Request)
+	// BeginPasskeySignIn Ask for a passkey to sign in with
+	// (POST /api/v1/sign-in/passkey)
+	BeginPasskeySignIn(w http.ResponseWriter, r *http.Request)
+	// CreatePasskeySession Sign in with a passkey
+	// (POST /api/v1/sign-in/passkey/answer)
+	CreatePasskeySession(w http.ResponseWriter, r *http.Request)
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(w http.ResponseWriter, r *http.Request)
@@ -6167,6 +6342,9 @@ type ServerInterface interface {
 	// PutUser Create or replace one of the users
 	// (PUT /api/v1/users/{name})
 	PutUser(w http.ResponseWriter, r *http.Request, name InName)
+	// ResetUserFactors Remove all second factors of a user who lost them
+	// (DELETE /api/v1/users/{name}/factors)
+	ResetUserFactors(w http.ResponseWriter, r *http.Request, name InName)
 	// CreateResetLink Make a link that sets a user's password once
 	// (POST /api/v1/users/{name}/reset)
 	CreateResetLink(w http.ResponseWriter, r *http.Request, name InName, params CreateResetLinkParams)
@@ -9107,6 +9285,86 @@ func (siw *ServerInterfaceWrapper) ExplainAccess(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// BeginAuthenticator operation middleware
+func (siw *ServerInterfaceWrapper) BeginAuthenticator(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.BeginAuthenticator(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ConfirmAuthenticator operation middleware
+func (siw *ServerInterfaceWrapper) ConfirmAuthenticator(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ConfirmAuthenticator(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListFactors operation middleware
+func (siw *ServerInterfaceWrapper) ListFactors(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListFactors(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteFactor operation middleware
+func (siw *ServerInterfaceWrapper) DeleteFactor(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteFactor(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetNotifications operation middleware
 func (siw *ServerInterfaceWrapper) GetNotifications(w http.ResponseWriter, r *http.Request) {
 
@@ -9135,11 +9393,81 @@ func (siw *ServerInterfaceWrapper) PutNotifications(w http.ResponseWriter, r *ht
 	handler.ServeHTTP(w, r)
 }
 
+// AddPasskey operation middleware
+func (siw *ServerInterfaceWrapper) AddPasskey(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AddPasskey(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// BeginPasskey operation middleware
+func (siw *ServerInterfaceWrapper) BeginPasskey(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.BeginPasskey(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ChangePassword operation middleware
 func (siw *ServerInterfaceWrapper) ChangePassword(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ChangePassword(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ReplaceRecoveryCodes operation middleware
+func (siw *ServerInterfaceWrapper) ReplaceRecoveryCodes(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReplaceRecoveryCodes(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// StepUp operation middleware
+func (siw *ServerInterfaceWrapper) StepUp(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StepUp(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// BeginStepUp operation middleware
+func (siw *ServerInterfaceWrapper) BeginStepUp(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.BeginStepUp(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -12149,6 +12477,34 @@ func (siw *ServerInterfaceWrapper) GetSignIn(w http.ResponseWriter, r *http.Requ
 	handler.ServeHTTP(w, r)
 }
 
+// BeginPasskeySignIn operation middleware
+func (siw *ServerInterfaceWrapper) BeginPasskeySignIn(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.BeginPasskeySignIn(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreatePasskeySession operation middleware
+func (siw *ServerInterfaceWrapper) CreatePasskeySession(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreatePasskeySession(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ReadSSHHostKey operation middleware
 func (siw *ServerInterfaceWrapper) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) {
 
@@ -12469,6 +12825,32 @@ func (siw *ServerInterfaceWrapper) PutUser(w http.ResponseWriter, r *http.Reques
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PutUser(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ResetUserFactors operation middleware
+func (siw *ServerInterfaceWrapper) ResetUserFactors(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ResetUserFactors(w, r, name)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -13020,6 +13402,18 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me", wrapper.GetMe)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/me/password", wrapper.ChangePassword)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/sign-in", wrapper.GetSignIn)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/sign-in/passkey", wrapper.BeginPasskeySignIn)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/sign-in/passkey/answer", wrapper.CreatePasskeySession)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/factors", wrapper.ListFactors)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/me/factors/{id}", wrapper.DeleteFactor)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/passkeys/question", wrapper.BeginPasskey)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/passkeys", wrapper.AddPasskey)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/authenticators", wrapper.BeginAuthenticator)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/authenticators/{id}", wrapper.ConfirmAuthenticator)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/recovery-codes", wrapper.ReplaceRecoveryCodes)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/step-up/passkey", wrapper.BeginStepUp)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/step-up", wrapper.StepUp)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/users/{name}/factors", wrapper.ResetUserFactors)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/invitations", wrapper.ListInvitations)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/invitations", wrapper.CreateInvitation)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/invitations/{id}", wrapper.DeleteInvitation)
@@ -16926,6 +17320,184 @@ func (response ExplainAccessdefaultApplicationProblemPlusJSONResponse) VisitExpl
 	return err
 }
 
+type BeginAuthenticatorRequestObject struct {
+	Body *BeginAuthenticatorJSONRequestBody
+}
+
+type BeginAuthenticatorResponseObject interface {
+	VisitBeginAuthenticatorResponse(w http.ResponseWriter) error
+}
+
+type BeginAuthenticator200JSONResponse AuthenticatorBegun
+
+func (response BeginAuthenticator200JSONResponse) VisitBeginAuthenticatorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginAuthenticatordefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response BeginAuthenticatordefaultApplicationProblemPlusJSONResponse) VisitBeginAuthenticatorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ConfirmAuthenticatorRequestObject struct {
+	Id   InId `json:"id"`
+	Body *ConfirmAuthenticatorJSONRequestBody
+}
+
+type ConfirmAuthenticatorResponseObject interface {
+	VisitConfirmAuthenticatorResponse(w http.ResponseWriter) error
+}
+
+type ConfirmAuthenticator201JSONResponse FactorAdded
+
+func (response ConfirmAuthenticator201JSONResponse) VisitConfirmAuthenticatorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ConfirmAuthenticatordefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ConfirmAuthenticatordefaultApplicationProblemPlusJSONResponse) VisitConfirmAuthenticatorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFactorsRequestObject struct {
+}
+
+type ListFactorsResponseObject interface {
+	VisitListFactorsResponse(w http.ResponseWriter) error
+}
+
+type ListFactors200JSONResponse FactorList
+
+func (response ListFactors200JSONResponse) VisitListFactorsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFactorsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListFactorsdefaultApplicationProblemPlusJSONResponse) VisitListFactorsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteFactorRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type DeleteFactorResponseObject interface {
+	VisitDeleteFactorResponse(w http.ResponseWriter) error
+}
+
+type DeleteFactor204Response struct {
+}
+
+func (response DeleteFactor204Response) VisitDeleteFactorResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteFactordefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteFactordefaultApplicationProblemPlusJSONResponse) VisitDeleteFactorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetNotificationsRequestObject struct {
 }
 
@@ -17017,6 +17589,97 @@ func (response PutNotificationsdefaultApplicationProblemPlusJSONResponse) VisitP
 	return err
 }
 
+type AddPasskeyRequestObject struct {
+	Body *AddPasskeyJSONRequestBody
+}
+
+type AddPasskeyResponseObject interface {
+	VisitAddPasskeyResponse(w http.ResponseWriter) error
+}
+
+type AddPasskey201JSONResponse FactorAdded
+
+func (response AddPasskey201JSONResponse) VisitAddPasskeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddPasskeydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AddPasskeydefaultApplicationProblemPlusJSONResponse) VisitAddPasskeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginPasskeyRequestObject struct {
+}
+
+type BeginPasskeyResponseObject interface {
+	VisitBeginPasskeyResponse(w http.ResponseWriter) error
+}
+
+type BeginPasskey200JSONResponse PasskeyQuestion
+
+func (response BeginPasskey200JSONResponse) VisitBeginPasskeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginPasskeydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response BeginPasskeydefaultApplicationProblemPlusJSONResponse) VisitBeginPasskeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ChangePasswordRequestObject struct {
 	Body *ChangePasswordJSONRequestBody
 }
@@ -17048,6 +17711,136 @@ type ChangePassworddefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ChangePassworddefaultApplicationProblemPlusJSONResponse) VisitChangePasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceRecoveryCodesRequestObject struct {
+}
+
+type ReplaceRecoveryCodesResponseObject interface {
+	VisitReplaceRecoveryCodesResponse(w http.ResponseWriter) error
+}
+
+type ReplaceRecoveryCodes200JSONResponse RecoveryCodes
+
+func (response ReplaceRecoveryCodes200JSONResponse) VisitReplaceRecoveryCodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceRecoveryCodesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReplaceRecoveryCodesdefaultApplicationProblemPlusJSONResponse) VisitReplaceRecoveryCodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StepUpRequestObject struct {
+	Body *StepUpJSONRequestBody
+}
+
+type StepUpResponseObject interface {
+	VisitStepUpResponse(w http.ResponseWriter) error
+}
+
+type StepUp204Response struct {
+}
+
+func (response StepUp204Response) VisitStepUpResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type StepUpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response StepUpdefaultApplicationProblemPlusJSONResponse) VisitStepUpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginStepUpRequestObject struct {
+}
+
+type BeginStepUpResponseObject interface {
+	VisitBeginStepUpResponse(w http.ResponseWriter) error
+}
+
+type BeginStepUp200JSONResponse PasskeyQuestion
+
+func (response BeginStepUp200JSONResponse) VisitBeginStepUpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginStepUpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response BeginStepUpdefaultApplicationProblemPlusJSONResponse) VisitBeginStepUpResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -21174,6 +21967,107 @@ func (response GetSignIndefaultApplicationProblemPlusJSONResponse) VisitGetSignI
 	return err
 }
 
+type BeginPasskeySignInRequestObject struct {
+}
+
+type BeginPasskeySignInResponseObject interface {
+	VisitBeginPasskeySignInResponse(w http.ResponseWriter) error
+}
+
+type BeginPasskeySignIn200JSONResponse PasskeyQuestion
+
+func (response BeginPasskeySignIn200JSONResponse) VisitBeginPasskeySignInResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginPasskeySignIndefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response BeginPasskeySignIndefaultApplicationProblemPlusJSONResponse) VisitBeginPasskeySignInResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePasskeySessionRequestObject struct {
+	Body *CreatePasskeySessionJSONRequestBody
+}
+
+type CreatePasskeySessionResponseObject interface {
+	VisitCreatePasskeySessionResponse(w http.ResponseWriter) error
+}
+
+type CreatePasskeySession201ResponseHeaders struct {
+	SetCookie *string
+}
+
+type CreatePasskeySession201JSONResponse struct {
+	Body    Me
+	Headers CreatePasskeySession201ResponseHeaders
+}
+
+func (response CreatePasskeySession201JSONResponse) VisitCreatePasskeySessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePasskeySessiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreatePasskeySessiondefaultApplicationProblemPlusJSONResponse) VisitCreatePasskeySessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ReadSSHHostKeyRequestObject struct {
 	Body *ReadSSHHostKeyJSONRequestBody
 }
@@ -21692,6 +22586,46 @@ type PutUserdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PutUserdefaultApplicationProblemPlusJSONResponse) VisitPutUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetUserFactorsRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type ResetUserFactorsResponseObject interface {
+	VisitResetUserFactorsResponse(w http.ResponseWriter) error
+}
+
+type ResetUserFactors204Response struct {
+}
+
+func (response ResetUserFactors204Response) VisitResetUserFactorsResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type ResetUserFactorsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ResetUserFactorsdefaultApplicationProblemPlusJSONResponse) VisitResetUserFactorsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -22485,15 +23419,42 @@ type StrictServerInterface interface {
 	// ExplainAccess Why one may do something, or may not
 	// (GET /api/v1/me/access)
 	ExplainAccess(ctx context.Context, request ExplainAccessRequestObject) (ExplainAccessResponseObject, error)
+	// BeginAuthenticator Make the secret of an authenticator app
+	// (POST /api/v1/me/authenticators)
+	BeginAuthenticator(ctx context.Context, request BeginAuthenticatorRequestObject) (BeginAuthenticatorResponseObject, error)
+	// ConfirmAuthenticator Complete an authenticator app by its first code
+	// (POST /api/v1/me/authenticators/{id})
+	ConfirmAuthenticator(ctx context.Context, request ConfirmAuthenticatorRequestObject) (ConfirmAuthenticatorResponseObject, error)
+	// ListFactors The own second factors
+	// (GET /api/v1/me/factors)
+	ListFactors(ctx context.Context, request ListFactorsRequestObject) (ListFactorsResponseObject, error)
+	// DeleteFactor Remove an own second factor
+	// (DELETE /api/v1/me/factors/{id})
+	DeleteFactor(ctx context.Context, request DeleteFactorRequestObject) (DeleteFactorResponseObject, error)
 	// GetNotifications What the caller is told of by mail
 	// (GET /api/v1/me/notifications)
 	GetNotifications(ctx context.Context, request GetNotificationsRequestObject) (GetNotificationsResponseObject, error)
 	// PutNotifications Choose what to be told of by mail
 	// (PUT /api/v1/me/notifications)
 	PutNotifications(ctx context.Context, request PutNotificationsRequestObject) (PutNotificationsResponseObject, error)
+	// AddPasskey Add the passkey that the authenticator made
+	// (POST /api/v1/me/passkeys)
+	AddPasskey(ctx context.Context, request AddPasskeyRequestObject) (AddPasskeyResponseObject, error)
+	// BeginPasskey Ask for a new passkey
+	// (POST /api/v1/me/passkeys/question)
+	BeginPasskey(ctx context.Context, request BeginPasskeyRequestObject) (BeginPasskeyResponseObject, error)
 	// ChangePassword Change the own password
 	// (PUT /api/v1/me/password)
 	ChangePassword(ctx context.Context, request ChangePasswordRequestObject) (ChangePasswordResponseObject, error)
+	// ReplaceRecoveryCodes Make new recovery codes
+	// (POST /api/v1/me/recovery-codes)
+	ReplaceRecoveryCodes(ctx context.Context, request ReplaceRecoveryCodesRequestObject) (ReplaceRecoveryCodesResponseObject, error)
+	// StepUp Prove again who one is
+	// (POST /api/v1/me/step-up)
+	StepUp(ctx context.Context, request StepUpRequestObject) (StepUpResponseObject, error)
+	// BeginStepUp Ask for a passkey to prove again who one is
+	// (POST /api/v1/me/step-up/passkey)
+	BeginStepUp(ctx context.Context, request BeginStepUpRequestObject) (BeginStepUpResponseObject, error)
 	// CreateOwnToken Make an API token for oneself
 	// (POST /api/v1/me/tokens)
 	CreateOwnToken(ctx context.Context, request CreateOwnTokenRequestObject) (CreateOwnTokenResponseObject, error)
@@ -22761,6 +23722,12 @@ type StrictServerInterface interface {
 	// GetSignIn How people can sign in here
 	// (GET /api/v1/sign-in)
 	GetSignIn(ctx context.Context, request GetSignInRequestObject) (GetSignInResponseObject, error)
+	// BeginPasskeySignIn Ask for a passkey to sign in with
+	// (POST /api/v1/sign-in/passkey)
+	BeginPasskeySignIn(ctx context.Context, request BeginPasskeySignInRequestObject) (BeginPasskeySignInResponseObject, error)
+	// CreatePasskeySession Sign in with a passkey
+	// (POST /api/v1/sign-in/passkey/answer)
+	CreatePasskeySession(ctx context.Context, request CreatePasskeySessionRequestObject) (CreatePasskeySessionResponseObject, error)
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(ctx context.Context, request ReadSSHHostKeyRequestObject) (ReadSSHHostKeyResponseObject, error)
@@ -22797,6 +23764,9 @@ type StrictServerInterface interface {
 	// PutUser Create or replace one of the users
 	// (PUT /api/v1/users/{name})
 	PutUser(ctx context.Context, request PutUserRequestObject) (PutUserResponseObject, error)
+	// ResetUserFactors Remove all second factors of a user who lost them
+	// (DELETE /api/v1/users/{name}/factors)
+	ResetUserFactors(ctx context.Context, request ResetUserFactorsRequestObject) (ResetUserFactorsResponseObject, error)
 	// CreateResetLink Make a link that sets a user's password once
 	// (POST /api/v1/users/{name}/reset)
 	CreateResetLink(ctx context.Context, request CreateResetLinkRequestObject) (CreateResetLinkResponseObject, error)
@@ -25015,6 +25985,120 @@ func (sh *strictHandler) ExplainAccess(w http.ResponseWriter, r *http.Request, p
 	}
 }
 
+// BeginAuthenticator operation middleware
+func (sh *strictHandler) BeginAuthenticator(w http.ResponseWriter, r *http.Request) {
+	var request BeginAuthenticatorRequestObject
+
+	var body BeginAuthenticatorJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginAuthenticator(ctx, request.(BeginAuthenticatorRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginAuthenticator")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(BeginAuthenticatorResponseObject); ok {
+		if err := validResponse.VisitBeginAuthenticatorResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ConfirmAuthenticator operation middleware
+func (sh *strictHandler) ConfirmAuthenticator(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ConfirmAuthenticatorRequestObject
+
+	request.Id = id
+
+	var body ConfirmAuthenticatorJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ConfirmAuthenticator(ctx, request.(ConfirmAuthenticatorRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ConfirmAuthenticator")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ConfirmAuthenticatorResponseObject); ok {
+		if err := validResponse.VisitConfirmAuthenticatorResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListFactors operation middleware
+func (sh *strictHandler) ListFactors(w http.ResponseWriter, r *http.Request) {
+	var request ListFactorsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListFactors(ctx, request.(ListFactorsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListFactors")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListFactorsResponseObject); ok {
+		if err := validResponse.VisitListFactorsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteFactor operation middleware
+func (sh *strictHandler) DeleteFactor(w http.ResponseWriter, r *http.Request, id InId) {
+	var request DeleteFactorRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteFactor(ctx, request.(DeleteFactorRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteFactor")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteFactorResponseObject); ok {
+		if err := validResponse.VisitDeleteFactorResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetNotifications operation middleware
 func (sh *strictHandler) GetNotifications(w http.ResponseWriter, r *http.Request) {
 	var request GetNotificationsRequestObject
@@ -25070,6 +26154,61 @@ func (sh *strictHandler) PutNotifications(w http.ResponseWriter, r *http.Request
 	}
 }
 
+// AddPasskey operation middleware
+func (sh *strictHandler) AddPasskey(w http.ResponseWriter, r *http.Request) {
+	var request AddPasskeyRequestObject
+
+	var body AddPasskeyJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AddPasskey(ctx, request.(AddPasskeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddPasskey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AddPasskeyResponseObject); ok {
+		if err := validResponse.VisitAddPasskeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// BeginPasskey operation middleware
+func (sh *strictHandler) BeginPasskey(w http.ResponseWriter, r *http.Request) {
+	var request BeginPasskeyRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginPasskey(ctx, request.(BeginPasskeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginPasskey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(BeginPasskeyResponseObject); ok {
+		if err := validResponse.VisitBeginPasskeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ChangePassword operation middleware
 func (sh *strictHandler) ChangePassword(w http.ResponseWriter, r *http.Request) {
 	var request ChangePasswordRequestObject
@@ -25094,6 +26233,85 @@ func (sh *strictHandler) ChangePassword(w http.ResponseWriter, r *http.Request) 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ChangePasswordResponseObject); ok {
 		if err := validResponse.VisitChangePasswordResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReplaceRecoveryCodes operation middleware
+func (sh *strictHandler) ReplaceRecoveryCodes(w http.ResponseWriter, r *http.Request) {
+	var request ReplaceRecoveryCodesRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReplaceRecoveryCodes(ctx, request.(ReplaceRecoveryCodesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReplaceRecoveryCodes")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReplaceRecoveryCodesResponseObject); ok {
+		if err := validResponse.VisitReplaceRecoveryCodesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// StepUp operation middleware
+func (sh *strictHandler) StepUp(w http.ResponseWriter, r *http.Request) {
+	var request StepUpRequestObject
+
+	var body StepUpJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.StepUp(ctx, request.(StepUpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StepUp")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(StepUpResponseObject); ok {
+		if err := validResponse.VisitStepUpResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// BeginStepUp operation middleware
+func (sh *strictHandler) BeginStepUp(w http.ResponseWriter, r *http.Request) {
+	var request BeginStepUpRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginStepUp(ctx, request.(BeginStepUpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginStepUp")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(BeginStepUpResponseObject); ok {
+		if err := validResponse.VisitBeginStepUpResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -27610,6 +28828,61 @@ func (sh *strictHandler) GetSignIn(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// BeginPasskeySignIn operation middleware
+func (sh *strictHandler) BeginPasskeySignIn(w http.ResponseWriter, r *http.Request) {
+	var request BeginPasskeySignInRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginPasskeySignIn(ctx, request.(BeginPasskeySignInRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginPasskeySignIn")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(BeginPasskeySignInResponseObject); ok {
+		if err := validResponse.VisitBeginPasskeySignInResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreatePasskeySession operation middleware
+func (sh *strictHandler) CreatePasskeySession(w http.ResponseWriter, r *http.Request) {
+	var request CreatePasskeySessionRequestObject
+
+	var body CreatePasskeySessionJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreatePasskeySession(ctx, request.(CreatePasskeySessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreatePasskeySession")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreatePasskeySessionResponseObject); ok {
+		if err := validResponse.VisitCreatePasskeySessionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ReadSSHHostKey operation middleware
 func (sh *strictHandler) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) {
 	var request ReadSSHHostKeyRequestObject
@@ -27937,6 +29210,32 @@ func (sh *strictHandler) PutUser(w http.ResponseWriter, r *http.Request, name In
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PutUserResponseObject); ok {
 		if err := validResponse.VisitPutUserResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ResetUserFactors operation middleware
+func (sh *strictHandler) ResetUserFactors(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ResetUserFactorsRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ResetUserFactors(ctx, request.(ResetUserFactorsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResetUserFactors")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ResetUserFactorsResponseObject); ok {
+		if err := validResponse.VisitResetUserFactorsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -28278,737 +29577,766 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19kxs3kjf4VRB8NkIze9XtltSS7e544qJHlm2tJVlPt+TZu7EfNlgFkpguAhwA1RTXoYj7NPfB7pNc",
-	"IBOoQhWBeqFas7sRnj/GarKIwksikcj85S9/n+Vys5WCCaNnF7/PtlTRDTNMwV+vxItKaansvwumc8W3",
-	"hksxu5jdCvbRzHP49pbIJTFrRrZ0xciCLaVip7Nsxu2D/6iY2s+ymaAbNruY4S9m2Uzna7ahtuEN/fia",
-	"iZVZzy6enZ1lM7Pf2ie1UVysZp8+ZbNX4lVhn4QGt9Ssm/Z4Mctmiv2j4ooVswujKha2/S+KLWcXs//x",
-	"VTPKr/Bb/dWrwje+fENNvj4c5Ps1Iy/f05Ud325NDdlRTRSjRT26NaMFU013Xi1PsK2wE+wj3WxL+/Wv",
-	"s69/nc0yOwbDlG3gf/86+9vZybe//f44e/zNp19n/zKLT8Brqs3LeyZMMBPdl9tnTuChk1ffpab4cWqK",
-	"X/MNN3XbnWUr4cuwyYItaVUa1+CGfuSbauNWcMMF/vW4fhUXhq2Ycu96C61GFxT+c+ySQrvuFdVmwVR8",
-	"Te3sb7bmkSYCnqqXs9MVbKKvM/W4H5/B/0aM/WeRs3i3NN0wcsf2ZEPvmCZCmjUXK2J2PGdkx+1fhJKC",
-	"7i9gt8HjtmtMG8I1oULvmGIFoZpwlFXcixmRiii2rDQroB1yfvYt2a2ZYtAQ/pDotdxplHOu4S9BpMhh",
-	"KzcinJdSsBO5PNFruT15nNwIBdtspWEi35/8xPYpaXzipqyWzrhsvqNaJ+Rla7/6bBVwXYn4mqhKDImJ",
-	"qkS/jAxJxA3LFTM9e0LDA0ePMmjfvdCwbepV9qvP3n6v5apvRsluLTUj9l2aUMVAp16CLJbUgDgvScmW",
-	"hsjKpE4SnPbR0/xarm4YVTE1/7Mo96TkgmncHWbNNTHso8kIF6TabpmyO6iUdpfkVCcPN40v6JP1Q+m2",
-	"HeNRnfDWKQBZFkwRs6YCupZ8O7QSvnwp1Yaa2cWsoIadGA6aNd4DWalYF26Yuuc503b8uFyLvV0nrqyi",
-	"uiS0LP3hb9d1xLJpfFPYTW7YRncm6/xwruCUeYXPPmu+pkrRvR/HB2F4mZ5JwXZjZrKCVo6YyTfMKJ7r",
-	"75XcHHbiSpC1rJRTyuTWyFtSiZJpTVb8nolUb5a2teM7817G5mM36tVGfsaL/8oLkzCqlnazGbsQxh12",
-	"FHQAXZSM5JW6Z6O6p5iWZQXtjlVRrm/XzS8/2S4rprdSaAZi+E7JRclgBXMpDBNgFtHttuQ5tb/5aotP",
-	"/B9/11K0LDz7iwJmjq7msjKaF2zurb1sVjBDrXzar72qKySe9WRjDUdnR8MPiGIlo5p99a+zbLbkrCxm",
-	"F7N7pjSXQp/SLQdFvWHFfnYxe7GWVqdSYtBeBQsBd+8jTUquYUc6c2HObVNnj7/9lj5ePDmxlsvJ1/b/",
-	"vrH/dxb8z06soabSdkvaTccNmAF/oQW5xsYaGaALWZmLRUnFnd2u41bEzzasQ1tUrtFmAftlSXnJrLGP",
-	"lgYs1DUzan9ytTQxQw8+Jmu5Ixsq9kSzXIpCH1pOG7onO6nuTskNM848evItoaIgz86enrYkK3Ku/PuJ",
-	"m4YTtMzbnfhR7vBYkytoEcytquCG5FZ1gt7En0dfVG8qmBw3Y/b7qzxnWr/8uC0pFwxevFVyy5ThKMNU",
-	"3x325q9rSXIqYFMRjira694DZdtWr9lswXJaaRZrlRpo0pqdGZHCCp7dNjkjjObraa8p2T0rh2QGh/8a",
-	"HrXnAtfaNhfv2rIqS0LhF2Qnq7Ight7BGX7QGbn4O8tNbAFCk+hv/jnf22ZyMpj43+qm3YOfslnYZasx",
-	"hDVV/jYTUuB1h1rZtl0Nft107Co3/J6bfWShzVjNnM0W++gS3HFRhH3KFaOG4cXaKA7/Yh8NEwX8855r",
-	"jl9v5D0rIv3tzBa1MwUvgS7EZwfH95prczjGWnrqf/QLh5uriHSpqoxKMBP2ysSsgljsCTealUtr/IXC",
-	"fDobGii07oU9OsztVsl7Wn6Pyvz3GS0KbjtBy3fBiJe01CzrTEK+ltYSa03D4G6qb+kHNi+eEHCqPNLE",
-	"/u4Uth9doIAeNC3c/eTgi2YG6i8XUpaMiqZHjXC532XN7do/nLkhDguU8xHAQwfTnM0+nqzkiftwy7fM",
-	"mvan7akPHjrhm61UKHX2KnQxW3Gzrhanudx8JaqylFtd/9c3B13yTfrrVO9iJi5ClBtNwN4klGyZ0lK4",
-	"+7g+JfYpWZltZfCaVK+YztxDWX3rny/2cMLUf1PQ720Zwh+P30mtOYuI11bJzTYiXW/onqxlWRDFlkzZ",
-	"zaMzsqgMseqOGEkowTttVAsbRrFvh6eXPaxxhKfkr/aoFoybtbXp7W+IkIpUmilwgHBt75ns3loBVLeO",
-	"ASNhLgu2LeV+w4S5JLTYcKEJLXd0r+17ph1bVuXKysydmdHykH3z/LzlI3vy7Nsng76ibAYDmbLdO7vE",
-	"Lc7UDXKDHoCH2B/W0HkpjIodWzmuam07a+hyZbzRGj0GaW7QGX34zYRjMFesYMJwWib8cExbE9tanVfv",
-	"XhEj7/B42FFNCivA1kjM3EFBttWi5DmxOinwlMFw8Jd3xebpx923/9jS6Jj8neDAfiX2KmE7QcF8t0a9",
-	"fYm+JAKEmpJ7WlZxQ2YZvYGC77MolN0CYIJuGLFPRpvgEXP2lR1vSXNmz0awa929oseSCifErS2xd5fY",
-	"XITXk+hJo91h1qu1rNhd46PWamb/GDGQfE25yGBlZWXIim7BO1ALFBfm+fks6lkK9xyEI8DeQVHNvKBn",
-	"ze5zo4jaB7brD2IDNVsvoqyC2M2wrdtjzQQTfRggcg7nW9g29n5Ly1LuWGEl2v55T0teZOQWL3a3ZKEk",
-	"WuXeUpB3MFnQil0KvABGrWPbkV+Y4kt3QT+cPiasJavjNzS4INpTk+Rrlt+xYtTS2zu5KLhYRVq9MmQj",
-	"tSGUrCtRKGyxXrl217aNu+FgZE54p4qh/VlWNxxbu65I2Ft1XGEItnPX0xEzYpuZl1zc9bVF7GLswSsh",
-	"7sDHumYf41rkLm5U7rgRTOve9RSyYJootmHWzkTb3vlFYLOj9wlXXW621C3SwMyCUHphctMWDjsQiti0",
-	"/0VRka/f09WhGID7J2VFK0adqykiInheRr9zlumh4UAjt+Wrhb3qkJ29DYGhhl3StefCq+817GjiDJzh",
-	"e5ELKvieZvVYe6coslUW8F3fNIxXkc1SDBlS7q3BO2L9fkG3NOdmf12VzsQZfx2wQquk3BCJpxHKrlwS",
-	"KggT91xJYa1Ua9LmshIGRbUzN5Xez/NtNd8ylTufZdeiEGBRLMluzfM1oYaUjIIfFgJ+9orhdsiLdx9A",
-	"b3Nh7WmwdXZraqzdkZGispPuff/w3tq75iKXdqcH5vUpOcucxQ0ik9mRfHt2SR6fnRG94yhm3No4y9NZ",
-	"1gqrBmbyWUzlhO8/HPP3En2ApRSrjDw9s6b/0+dnZ5exHj09O2u93T449Ho74/KeqVxuXPw8oY+sNYru",
-	"x1wqt7q4IPZSs2BEMStfrMjI2elj28/HiW6et5RxIatFycZMmrtxf/oUl17tfCNtsWoWcWhDuSa+a37w",
-	"CU/tSrGh337vHrN2p9hWg+96BQ/ZG2gLrxLfcsnPYxMRcSDajbBT3BgmMoiC2e1g/3sZ3G+JNnQf/B1o",
-	"xaZxfz2aF3zFtIkqsvoZ5+mP+Z0ziH5Gv5isB92yuUhfzDaAwN/k9qzOj12U6R0Tc2oSXrjgmNF4OJdS",
-	"3rGCUHNBhNxBLGDnnnRGm2LgiGzvir4LYKUSN78tUxtqz/HhMy3YF9hgZOUOFzzzYWu/Sn52W5IczNJv",
-	"6b36XWtndpyFUqDED61W08iL+idWq/k/5j2Wh/MTzyfeveE3CVd0cNhFv8eL4RCko8dZKSA8F9t2SiZ8",
-	"/+id308aphPJo36TmBofhhu7njf4fPSG6hyofsztea9f1Vqt1nL3SOVNY452DxLv5zh0gaS14ZrR0sQt",
-	"Pr6hq/halnIVv/KX1toBpMc0795WKjNeA7opeCdV9KqlmDbUtZfU30eZ8ylFN9E6x4nFVuvFqZciGADO",
-	"dJ8wuA53lJO91VTbwWk0bPvCPQqqoZi4oe7Yvk88xi//hmmdkrVxPik7lsAlZadv4mDGbX/7Hr/xs5lh",
-	"2gz+5D3T5pptvbBifH9IZu4A0ocPB/oiKQ528cE5E1EMX+AYWXKxYmqreOwadPPj1cmTZ897HQ9rqc3E",
-	"UBvXumJqWuhMSDOnHr4wbuT2J4ggmiA7TDln96i4Gg6+HlH9+/a8troSDmXisdGIxlVl1lJFo9x5W4Da",
-	"C/ru5ZvTPiH5ryRYR6y4rkaiEvyD3XUKJ+9BFuohPNShShhywKRd0EErPysPC0qKzvjeQWOs6O1kNsvX",
-	"tCyZWEVk8uVma/belYbgQ66JxGYJFXuycVkSEWtIsdxIFZfAQujU53OMqc41M3EvIj6j7hNqyn5d6cSX",
-	"jC7md2yfCs34r5PvZpuU9aekNHpYupvJDqfIN+ybwQlqDTUY2ME0tcbVHkXWlpxR0vcOPReTUB1JEVob",
-	"sz05e0yWUsG1GNQykUsAVQXOtYxQbW/I8p4pYs9x8s3ZJSmE9j/e8bLIqQLUAD6JTj6r7glOUhh3ce/F",
-	"ybL/+G1ISNNRRvcm6jX7JbGta+dlC5DRMbivE/U4oi7ovN1ZRpZFBqPFTocDssKxzJ88fvp8ls12bLGW",
-	"8i4+qFo44qN6f/PqB0jQ4IIsqGbPz8EdgZBNrXdS1XPrXnNK3kKsFrIpOqM+P/v2ebITfpN2REJqcwFL",
-	"bEfqBpURSj5cv8aldq8dO7/1fo/EauwEu9HUA//TekPzE72mT549/3M9ePdWgF50X/3sWZbUFvEXv7l6",
-	"Ae9y7+ZFM92t6bwkd2zrwhUI9/DYcwhY1BIKf/ECHHTjlqCt6w4dylQ0Et0CMefgndewFNxoklfayA1T",
-	"mkhR7smf2EfDlKClf5IsMFj05ws/VDfoO9bt6rPoEtZa9cCV5nN76n4CzlVxw4iRB4t0nvXo5QNrC3tr",
-	"v0cvdjPVMBl6r+0ZSwoJgV6jKowfBm98/uzZ0+fZURp/QBEfpYK5iI4zq/XuI03kTpDgRCBLrlLD6k1o",
-	"qu+lkdd5+AEFfbJdK5dsEubvPX/6zXn/K7IZrPPPotxj/k5kYrmYYUei07lm+d2N3WnOGG+F5CtxJ+TO",
-	"/n5HlcAX5oobntM4ePVFKQV7sabulPssSBq0lcSjdZGstCgcjhWhqmCyiVUCRpBwr8TdJQ7P6rofncWm",
-	"q4fwJ3cFAFy1u8xBNCPq6+oCu+xTyTe+8vGTGHw0AZGGqJT9MYR2XeqFlhu2kMWe5JBaoIk0a6Z2XLNL",
-	"QjFUzJfNU/aXVrP03XcDqEO3F3t0/UN20CON0Car060GyalS3Fk4UZNZJ9KX6sHhA7aPYd+58aFsh6Ry",
-	"fpY2YBUvxV1RGgtSxfaSq5V0lzah7t4hPdKQ8AHJnhUvDeC56jFijmeNkbRHzIauGOAk7V/2p4ApI5Tg",
-	"C+MX6XGyoyoxQnjidx4Mb85Tjsy0rxchJXO5nKdmLACe1Lkx1PSN17U5CJLA9I0V10btScELhDkhPDXW",
-	"bp32PRXGAUvdFzR0T6BoRmfADn3DqNCECliLWhR2QV+DC5trMrUix++Tfj/2fOMiNL0+S7p6Yx+b4srG",
-	"hjtTVcv28EZdMxZTq6iaAAIw0V/o9fRhmAK0EWC8iwDzjWILlw0XVSQFy0uqAHGxa0U0Bo/QOoAe7dYc",
-	"j0md2PLuEPXGat09ttGsvO8EV44/zf0x0kWxLBVjNd426mE7flXqgO24GVgws2NOE5idJD4775KwQwdQ",
-	"wYtpM+Nspr5uBiCBwz2PGYaZg/s0ihqzoFQlTqMgPsVwj+i03dLb9+v696F5M/YnXfCVdzDjq2P7czrk",
-	"ITx5Y4CH2pwYbgUfPVBEPsvZR1oPoQEBBOBA6MI1yNo6JiLgaZ1Vj6MLhv3CUfZxGJZ0yP2ImPXBK+Oz",
-	"UmnD1Buar7mIhaK2VWLDb2UBWSFkTe/BLcKRHQCwXHE8Vgd1lUb6W+MXHRjWfgCwQVSzbdgm6nDr7eBi",
-	"b5geid5Nrmd92B+mKKhCClaQDU4puWNsqzEvwnYITrAQEyhd7N1bDTBaK+OuISff+HHMdkgqvJ+X8Nq7",
-	"asFKNgKU2rLPm3YB0TerJzsqRXLjt84EN8NW6hqRM+FnH4MFaURpH/m0M76PM/tYVF96PFc3aeuuBijC",
-	"ABs/K3h5VkpWW3T9sIIbqUih6M5eHZbKPkSVrNBg8dweo087JA6JgMXYR3PIonE2tLTws7F5T341HyTl",
-	"6YVDkieu/Sspi/ZNv5UdA3O2Y4tTdzacMnF/+u7n6/fxZBmAAI53DriuOWKWz4/Bj0eGNqCka7YcA/MS",
-	"NXlT5NQYh4+sYRldTVMTCeRU5CyVUpIGFCu5AUUD/j+Eg7p0QiYKVLwOaCQFa1x6BihvwISvhL0rcjPy",
-	"2PBokS+LC2vhGdtHa52pG7NiulAx6gBkvst9onizpRFZPApRk1quHx322x6wRsq7S+LIApz/B1PpFmxF",
-	"RYYkN7wswZMxfnUm4nIO7qzwce88RWFUTpn026jhTAcO0s457tDoVpijlodDG095U/qO7xFGscRLzC+R",
-	"imzLauUT8mBHOZHLQroh47jKIvk7o5y32JW+mf+l0THTJ9/dMHwb4+bx8Ee6bZWFLpopDmtoJjVW6MRE",
-	"ywQzG3WPWxAXkcjlEtLZr2DRUFGgaVhYU43pS8y7s0u5tGvP5LZkaDtKWeqM6CpfE6qJO3N9w8YlptU2",
-	"RpvBAgh37AvAzcPyeND3kDIhGEv0cuSY7RJAB8HMTqpE4prL5k/PNNKtHSYOjEhzSPy0dZsffW3HMHj7",
-	"Sj1BNoYm8SgyiZgBPya3MZKbX+fK+Nz8fvK4sYak20cPZkpKzd7KGGaydNfXQ8OnD6ua9jF3phaab9pK",
-	"ag3NrhktHPVOu4dCTsFbhYPtcXcNcknVE2jHA475aNLvdf0dniFwZzaSLAC5wia46fwsYBAg6kxqdlLs",
-	"xIMvI65da65ORKmHfrAEjd+DjDbpOeteRfxqtBajnfziJidz8tIraW6OD0RtLRNRkYSWSaNe+96fjNT1",
-	"xKbSWq4Zy0gwf7zTdUNt1H5sGN+xJRc8nh3vzcLeG4TMK3sh+Mk+O3pynaWV1NXfsZLfsyhDCMTREtsG",
-	"bGZvCsJl6yDsFuhEx/ebyLhYyGL/YPlNRcXSyW3o5ANKLSLYRzM+Y2168gNTKkGVwu4/1+/b3Hm8wbWj",
-	"3CASROMBmGRriLl2sUfBZbJeMLc6g+BkL0YPgUyuRfLLMWf0pu5haGkaar2UghVzz/oyyRfTShWkZfnz",
-	"cnbxtyOSBn87zJ1lGGc2QDq4YKTSrLhwVJ/7AMFqd0XBVooWrCC7NbfGf3MZXLp9UwnMQNpnxGUgATmu",
-	"IitwtCD5lYOgsY9cGw2Q6+USzlNs1t4kIeea2/tIO5SvPN4EWbcl0ZCXrXmBUDqUztNUemR38DxfN5ms",
-	"FFgmRM6UAPi3Heb+ElGBAYCxngSpfMf/WZkNqeDEz4JBxhyRouYGX0mYeWBI2sEUKilWp3HF1e/pYx+3",
-	"XDE9pDMdmgCuhyXN78Bf4Xj+GiYmDA09Arbi4MWPNHEpZ0RVZYBe0uj+Ga+Gp2ezr2U5qFR/lBj/Hqt+",
-	"p2XIl2xppsXAR1Fw1uSbJV8yO1/ztaxU1ANXKd0gG92iEQjnush0a42jyxO550CurJFxA6FB0gZaBt1F",
-	"hiwYMF8B0x5CYaxKiIfc5H2UWPSVISvJgEgu0UboEZicjGy/mDsFMNeeHXycjH5u7DWbAQfXiNzx/+Wf",
-	"w99UbMQPKlazUv1nZFUfMgquaWFlIuAQGGAlixA5OiZhkC8wRjXlBWpLvQasxYLlclOHZZFY5TakDr5t",
-	"0wO33NTGk1AIGbIFR/p5z+Ox0R8UlHbgZo3JI2hjXBLqSO2lgLMPiOZHxopVjN8fi240djkQXCdxJjpX",
-	"8borrwxiCSlEGOE0tlMgJCAKgXBPr1uLFTpFp6JB3MXuR0xvjvJfHBdhcZHWeSFTzhr83kjTys4MHhid",
-	"wXtTbTbU2axys9BGCjav4mz4cK42Zzmu/VKqlTSGiUtHR2rc6etst5qGAwRVMWdOTCDd0BUt58OBGlh5",
-	"X1AItRSB35Z7gBLUVhPac7bvoHzAaKLbbbnnaIuMCN54uNZUWQm88/2Ji1PIFurtGw20Od6QRqDa0hOM",
-	"peVgSWV4ZuE9wx/5/VcVyAqIYMJkhOztpb1AueCo116OWw9K1dQVajY0dWpOY50BsgDw8Q+tCeQwYOMD",
-	"4w0vRt0osrfUZ9nMndPR4ELQGoYkJqamjL/XoWlYMFqg0TAmILqhuKXcjvdmGC32GXE3esJFXlYFK4CN",
-	"GBSCNYIdOJVCRKcShTXl6B5vaVY6kZ3XGnz2vLNWu7fkprLgdi4QY1Ak0+xjb52NaXkYdnnVHE8+ZFkr",
-	"M/djj8cENeZoh+1KIFK+PXPNMdqeu8fnX59/8/T5+ddD07dVvE6p7xyyiFoF3Zk1dgBEU1120yXSACJJ",
-	"db2I5PGTb7w931nRZ0NsaYHZOWa+/b6dAy15RJpfw+fesnd3+02l0cmdobVze8f2t/Z0sP/4nwCuvs3c",
-	"zd4VvEL4RkO0540xfwC5jrQ85WFS1pNvesvVPH1yaFWEZ0+Kt6z7ioHEso5pSleeqIzcsT1uQ81Klhuo",
-	"s1I7J6wgRunK7MIfzjlY8aC/EdyMk76mGigMM+R3dalEqCCMJHpLFbusr4Fetl3pMY4FYJaVpmh4xI6E",
-	"uAc8fqz2a/bv+HL52Zlo7eaSIHZ//Z7kk1N8tZ7+qxRQoBvcsz3y78h83kZPIltspIcRSRxnAtpWV63Z",
-	"scVpO0IR3F/cqEdD2pqOfc/LeBEY57VztHFhaTsutGHUIbZCSCpak7Ns5o1JV59jD7mPhcRPDmFk7q7p",
-	"f+ATTLSp8js0R9HAPsZ6+CHKnMOWS5Ybfj94ftmfY8JMa5vMV67Zsb+d9nxnGVcIyTh4fxaMo3+VH8a7",
-	"H9JTfnH//mu5eh2Fmk8KKim53cYSu15D0bo67d1VFgM6V4mu4xE3+VTy5HvMQ+8Uk/KV4BKVGz6OgPMj",
-	"RNBnSMTBuq1JtPrtcNk/L0kheVPr78pNTQ/RgTuMDzWPecHDSrrr9PE0Owe+jeBG9MXVZVQzuhP8sKjN",
-	"TtaGtj4lr4Q3tlUBJRMKF8WGygWYqIB1DTlSWvOlI3A9JFjGzMaxs++hKCkeVJ+IHrY3aI90ZI7t+vJT",
-	"w4IxrnKx83F+ymYuLDH6tw4ocni8Q9nLDlo9OzaB/SCfP8rgF+Wi67FfRmZeYradbgIHkFtZEHi8h78f",
-	"l6Ge089P4+/2F2T3sL9/kcbJtc7QFkdJlkuysF9BQc4mxgFPHkq1E6Lx0SEnOUcWpZFQfMm+9LcoVrHO",
-	"YH6ATdY9dkaQQfQj/EDrPAi4z4NpjoLctooLzawsN8Yr/uVgr/FyMyEMqA9JmgD1vvvwHrcI1+SO+/yu",
-	"U3LVpqqvU9FurZGH4Y1bxZDHZQ4sULeEarJjZXlJaH3TvnWQsFvyp8Ueso/cLR6iF7f+9n67YoIp23Jm",
-	"P6xKgzf8pZKbORP3t3/OyK2fcvd2wzZbcKY0bf/ZvtrTF+ktK0s8E2Bgt2g83dpjpL4rNGoRIPMN75Oq",
-	"d9qaFwUTmMWdYSi/LnjlqS0ycvv9q5evv5vXHW53n1DI1MV0OkQfSKuM3I+B0kjXRb0hSFQDGFqggVqi",
-	"O5wwbRH/u5bi9Jru3jjEZ5AqcAwmbGqF70mIsfCdLc9sDYVr8v8RKH6Y0SILduLFwf09w4pbLZeCYXQT",
-	"cIa5+oFRg8T1qimHk6x3dVBl0ashay81/8Y9HM9OSianf4+p+CBwPke92fGn5MdANBGV4mpJbSRE2dhm",
-	"NBgUXpXOUC+chdYrPvYZ+2ygDTusSC5psj6U3ZMZ8JyQsxDEoxjZqgpYESCrIB50fECoI8DyE1Rx9hun",
-	"IVCaLgL/L6oC8vbqzUugUHOCCB/E+W0SpHRXcEGrIywbWtjWXeX+ck/spEQb7KUNCPzWlGh6z4q67yMq",
-	"5IT7Nyh/5UW2b0vj5tGplLAJV5/2boyIZyXsBSB2p64POrkTUEC4LJoKOF7+anIzO8wLJ3dIq4DS1y2v",
-	"239Rq4/kIRvGT0QwgL4JnZy2Ef5u0kx3y7OfnUUsRzuhEdAAxcIoXBPNYNPU3Tglf3WYHaiBCSdebg3Z",
-	"wpoOa3sKQz16rnG1Duj9Bl3msHKHffoOVUgTHHDCAG9ELwutc52jQtFwvJK3jIEINX08jHZCP+YSjueo",
-	"RFpFwu452yG4BPb8odidklcAl2yJIhV7xDSyUjM7YVBHw+r9fc1M6yyJWp8WwQTACdHdES58cqSQD4mK",
-	"tSlr9paOziu1dJwCzcnmQkD1XafpaBhPw5ohFEqG4HCHwwzNlohuNEWXkdN+QfUA/iosLD8tmyuF8UFm",
-	"TKiXT8yO5+ySnHmvhu3lWG8gnYaw6tK1hCMPupucvOl8jd3JTR9gvmanonAg2glZQj1Nf9nw4ShnMvfH",
-	"V+Pln8at40GQ2Kf5ILCJMeQOWzAsixiJxvXPs+9GYpp5JOcjiQNGBMEEfvJp+MSRaCrb6f6Maf/mZFHx",
-	"sI3A8C7sx+h2tBqmqCBRVGEh/Zi1/bINQegSgIl5XmM7DhV77srCjSibFJSPA0w/QJaRqz0FrnXa2kp1",
-	"D1Z2KBuzkBsnIocpISshFZtDzffI+3+Bz7Gic4O0faTJh+vX9XGIVLdU1+DfI2Cyidwd+Moem8l8SKjy",
-	"OgY98q5+0NVoUTw3qXqM8COWqrky19VyyT+muMOktXcWbM1F4aMqp2EyhEBCZ5f8DjAEqcYz2rjVbPWk",
-	"7nFraH5qO/OYhUId21jBhvhhOqhpatCx7TSK3BFLygX58f37dxDcBaS3hL9vssCXzcUKKMnXAD4bcfK7",
-	"4GTn9QPz8RCBm1DffLkYZfCWIziTv6hWuwYPbaBQtEsX0BJrKa6jOQXRYoniAHj2zdcjyjp2VOYgEXej",
-	"QjtOegoXBPvlpWPwt/bn4bY/DTxUp/iDoJz47GJWypyWkKSaTfOv/VOV+EOo24i9L/AKRVaKCuNJdhyl",
-	"/qABDyszsAVuqIs7RJPxEke78+DF612Mxy229vshVbfzBzb+wiGg0/dNllK3KmAi38QfnxEKSWuk+mLv",
-	"clWDAWpkr6Z73U5mU4w4NmAPJ0V/NXzPl1DOXthNMZqXrr/+1oYVqUuzw65Dxm3CsWbt5hj64caO0HY7",
-	"p5WGKbCD8s9DDofjKbEjtFcNuFDvki63cWQtOXqi+5gXQsfrf7GY8DEBz0SsLRzlg4TcoMF3DQH5yK1x",
-	"vG/aGx+NewiqldrpPE2Uk3fIugjz45gNMJ5nudJMpYh7Ku1YAHF9plBQdNYbx5ONkmmP9njr1uEAemFt",
-	"t2gXpgCpjqw6epBC2Z8YuTR/AeO+j9P4cCbX1WZRFxYbZei3Y1p+jmCU2cyldSzN8Hw/hM3aXsAvZ7XW",
-	"F4MD4ZVbJkjJjEZFDKli1uhaVcxaXfANF2QHOX9gS0DSXsnFHQRpN3RPNGOdpNFLsmGbRV3BxeHxTbti",
-	"kn31LJvhm5A71P4k6kz44agaJZ8PvIxOprWmJpaqf/mR5qbcw2kol7UnzZ6UoQV7gDM5Io9jWh7ypNSC",
-	"A0h0Kv3pB7umV/pu4nrVF5vApfh8MNcFshwmx89bvE7Thw7vzFyPk1Pwhsb08pbqYYyOfSZVdPvGxSpz",
-	"BvlFPjLKa/+I3XD/w2fMCEkWSu60vQkyUejTEUgz0Ij23bGh/VhXF66rGDheibreLcIYm39rg1jcpg5O",
-	"bJf/KGMY+ToAFqswnaqyPdG9msj5vKpz6sEDrjEHjOogrrOjwuix+ZxdWBeMrB6H73V0zmVZTFeAzQR1",
-	"r+IDe6OejyNG5V4aG8WrotVmVQGAuFuHKbRsmy692tAVe0FVqqIKMDlpzMyTePUSsmCXZMFKV/1uWUrE",
-	"FUEthILruyxkmPUkJu7a3K6RH8OhJyrxexrb9lUhG21tOQq4EVc8cC/EPbgw1pHN2OkoRj4bgA07SsnK",
-	"LqYnreymcWy2I7APOAo/ct/1EHKIHYxKlF11h3SfcB5/z8uSYYm8vSPvFkbJkmxLKhiBG/p9BM3cU0yG",
-	"C81y50CIeHh6itj08popBhTochLtWbsmzOF2HXWXfOWo0R7gFllX1xof7fsFwVZueRo+dbxIp4u6OKdl",
-	"2Pyzs5jg2C7VWVkTROcG4MLOfeFLblFN/uX33x3oGRBKnz6dkleuPIE7oA/FCcvoTCyZXYNYY0B+72p4",
-	"pIn93Wm/VzZR4rK2qGIVE0L3TRvgmSwus6FxPv4N/TgvXVcCow/rS/Z7mjetyFvQJBfHNtmDV6v3bjci",
-	"rdiqKqki7OPWXiO5FORP1y+f/LkR0N1alsxJyYaafM30qBqVfZSu/vHQAHNnpx9PwD/uf1ZXbRpbhA0e",
-	"Gut5CvbTA6mMeya82uscvlsegYkEvg2Vr+PUhFCMYV4onirm7J7oaz2vCR3GFWmQBUtQLGSzHCurjGrD",
-	"Pfop8/VWxtRO4XgHG3Gu20enjeo723hkUEys4kRKzRyuttW0d/3w7kPsVWupTXLb3jElWJnw3N+zuWKA",
-	"Do9vsFKu+uSkKSozYmplXK8jyjpBceu+9Ko1p4aWclWhC70xsjAfaxIC2U7nOwR4R2ZUVSLvXTplrwYj",
-	"uB9kwa7do+BTlYquWN+UurKo+jPSZGpxgDmvJcBphAPJzFqapFPCxm2eqM0p7rmhcU7YPp/rF+AfbBMB",
-	"jmtybAqokuVwBTL7zCeE/H/OysE9sPHFwqt9q310PMH4+1fqKs/ZdnLiULOY3brPwf35abTQu96WdD9P",
-	"pXbEYol3CYtLGyqKtmun5grjIlK1fPB2P4m8xaXqdIk1zp506ik/yYbp0e9aq+y5KPwb+lfwKCqgYAU7",
-	"DtmTDeUlaTozcYE/b3OMmfgG7Pv4EOt7mKQX7pz+iXyIwEWgAo/Pj/43ufA1Wibcv67grk65AHg1daR3",
-	"RsJtjInCuUQNpoB5nCh3DgnHHwS4GFfIGFiiHc3fR25ILgtGzuztTfsinRSiuFIzn5SGSf0NLzyFKrFc",
-	"rFwR+8hVT242VBTTrnpMGLXfSh4LpF4zQI3opkDxo6b4qQg/Je7dAB4IYClY4PiU/CyYK7yJPXGX1ubl",
-	"wF9XltN49Zm47yPpSf2+EQ/20Sg6B/RPjJBLG1eEub5q+WVZcqsvAdjuN3jWQPK/e3sD8IvWaI5TKZ9H",
-	"ne8bim2N3s2fzZa8ZEdXGQnA16HSe/7k8fl5vPzyWJRCP6K6Owh/CTg+jLaQZh3baVU9OrzuPz8fiiEV",
-	"zErOnBcDRsyGC78uEbV3MOS6yEGvLvUuTHAi8kRqXKP00Ip9pIl9GKjx1455jGyVzJnWF5D7Q7Vmmmi+",
-	"ErTUyNtbkFyWJcuNJlJt11Swwv+mlfkXwRePshWkOr74zdQXtVf42bOnzwYL0sSIsGxLY6RVMVokMo2A",
-	"zVZKQ+y2JHqvDdt4ENeJ/ckluZdltXHlm8xmu3RZpNLEJ/3I6kNGbucrRfMxRIaOp80ufcNoaCSU48Pj",
-	"EVQqSI9P3kJxuwPf+SV5fEYWe48abWFFRyBFoa/Yeqyy2p1udRD7BZVZ4dDz9q8/4LChC0LRUewLX928",
-	"+uHV2/eAU6AEvSIJAh5tpqqivwJKiUI1LaIrbhgpGb1nmAnvMg4PlZNjdIlb+vglNKnBoLioi7Y5+kjH",
-	"/K3bgF0JXHBg2WyousOgi3cN2l/C4qh4Ja+/V0mdQxdalpVhxGp3NH3+7YNVOv/+5jUKu8M41srJzfWq",
-	"lIt6Fb5yk/HVv55+3JTD0WfsUHRPHpak6qfptDPXkl0Xh64zU+upvSTPz5Ly3C13FZVo2NaR3HKghwYQ",
-	"DXoWMmdrUYMMDc4sXbYn8ljrJHFaZzPN/4PNN3zRUpuPn3/99ddPHg+4xo9lYAFigBh9+Ka1uZG0Wqd3",
-	"t22n3tvBXnZsqqCsqD3Z7BmHBXfj6duohP8pB1RqGQaOEW/C5lTUCNkO0WSYT7OmLkIwpk/a0H0KvshB",
-	"QJG32qXU5XLLrTIa5upPnKzjxGQU11ci5uAvkA8ScPiJPUgdnDdUG6Z+YvvPuBj/xPbXMuVh9LDKMbF6",
-	"28jIyH4XxOF+2oOG/KlaMCWYYfoF3i8TrmxmjXZEr2MeKTCf+iqklDTtEBcPAVVgdpLcU8U9vqYDFWPl",
-	"JiLL9hL/Iys3GeaDQawGUlUd9Y5iJaM6HqW8qxYsN2WiVfetOzmapmzTTp6assW2C8MHHYyheW9sjgNY",
-	"bILKb3z5tL7iFceT9dt79ec6fg9IaetcVWg9PjEO5RhSjM+y2bIqy6iZ85qLuxdN6kkHZvkF3eiDCD5Q",
-	"wHLLhHZeqq6315t9DsWngd/Ilc/eaFbesxGYPpho25dBp/l/A/LNptL5+Job8ToScYkdRcjZ1BYIo+3U",
-	"9LFzurl9iIPGL1PE8NokwprRA8g9nujte4XB5QmpH4mSWH9d7+EQqGOaeHMFO33BfOWWeBJQzbU6ULPZ",
-	"s6O63AnXldjQ3tB8zQV7KZQsJ9/8gFhkgy1gKhddIFeGZuUyyoEZj0KspTYX1l7x1QBgnx/i0ZS9KbAg",
-	"8HvId+/e0XhDfX0dTJyG5Bokg7Pvu+1GjZ7HglKLiseSm66bk6/pULu9x9EgV26nZMlzF8eJOLmaB1qt",
-	"Z+S7l9eA1qOaPT9vaYnFHhKOw5c/f/pNzJOZSyHGYN1lwV64Rz9lszVVxY4Oly9zEvWjf7wDT2jFl2IR",
-	"JW+21vAu5HiJeR3a8X8mdNv7MuwLs9fBlaCmiqFp/4KQu4DEOFyWP7188d3NFYrSzY9XJ0+ePYdL/8vi",
-	"ybNnj7/9M5H3TJFbX3Oc2Q0GCfqPbzOfxLhkwRXcyDtkru9Z0Sdn57FSAfDTBH5CSeRQwaqE7hUDYdiO",
-	"OsHm22IbztyQXimjpsZA1pSXl0PHhkc0Q+1+aluPO7PSkwJf1Wg9aKrWWEfkTuGbembhh3cfJt6xeR+1",
-	"WNcFDrOgQQN6X9PZKD3UoHcOinsABtlxALlUhahNMoBOlEU8JWWEjYa/rTvZM70/Bppp6vll59OfYFha",
-	"aElVG1tkB68D95lmylqa5Ib/h2NB5G6+Iieeg+B1aMUOVTJC2RqH1Bn8Lzq/I2Bt/atyCEwblJRJQLVA",
-	"6lshvOfnMY5mD04bhIb0YM36xyv1OBGMyJf3YYxlbLfrz3Q04dcXtD20anZU+ywBPE+4SdG8cSjTlmxb",
-	"sF3IzqkZLVnhbKpUoykC/+aItScgt7etbaBhboFRAnlngUGXGEWF5sZ7AW4v65x99Dm7mTmNl3djfVzl",
-	"4A6NTjeO9hjPDrZZtzDGkXv8y+qbPXMVrv1S1o26OYiqOXYEcZRWy/i1pIPImuA3CRBQSdFGFuGA2dhI",
-	"RyWbiPB9SXBdNrvnbJco3wmBnWLjknpLKSHWpmS1WuM1fMuUluKRJmzPdAbcE2I/nkcpnOdDJF+zfAPA",
-	"rzfM0IKaajNBB4FIjcZf4NOJdyuev4vjbt4wKjRaucjpoZjJITpm+IbhReuWmlsiBQYotoze6VPy4t0H",
-	"52bPpbITi3q9PkQzd2vTpv7ILgXBYFcqBW0kinQ0YjzfVnOXrjESXz5fKpaiQWEUCrza3bGjGmtpAWnW",
-	"SD8PtA+evQn92SkOFTDG/WQSkhsfPpigHkcVM3M+tiv2YVmZUU/HisMgftmvYIBkDrpdd6l5XTjNnSlM",
-	"b44bpvwZ1T6x7KaZYDIFOy1aQxY9dMlA2aUPJ6ypdlQztl9hob0B3BL2Nz3QWIkRV1hybCllCKKPqAzt",
-	"Xnjd/ACz1DmbOqFudSIziqW/j8jqhUHD71tDqjvYM4PXrRk4yBpdlYxsGNWVYo61TDEwukBdmJ1E4rKM",
-	"bLiorFb0Hxd0rzPHagafrRVjZCOFWesQAaHoDm3lCo4d+4NoiOCNvJ+KLy6U3M6DuHLHk8JW9pgFZCnE",
-	"/N2TvgyoNVt5cVmXWEM0xQbxl8ZFYBOwrCibx/dSudqYYdFAOFgW9mBxV38I5+oI7fOIu8HbqH/iCmCV",
-	"kDcIOBFDNlIbcn5mjSBFc+Pe1xCz5VSZE8UKpvlKHPakzrmb/e+/0ZP/ODv59rc/uX+c/Pb7Wfb0m0/+",
-	"8z//n/8S23eDnDgdaCEsEA+cjsT5C3XUcqelvQiY4fB7C6JFt9uSs2KumTE+2WXIF3njn/2UzRalzO/i",
-	"+KE9rDQwPAsJohWwY9LSCsNq7a4kSFl54SOkHnjkRQbd0C0iQUSrEU2XDA/06KTUDuMH8r3as8xaWrnc",
-	"bGIgpR/lDqkNrQrTB/VIgb3G+7oAB62AQ5TUizey4nUwFfFQUuHZggfZedERQRflSAq8WMoPyw0r5m3u",
-	"o84Rud9ievvOY8HhlKz5xy5rsgNgN+eaGFVpg6XKEUsK3rY8fm3lYXLmQJ6Ae7D3hsVEwcVqvlVSLufA",
-	"5ZzIoncP9tI+2fPp78NTdNVya9fVIEylBCtI0aZJDNu+t6LDpZi73iS4bo/c4V+EFxpeEtTXt/+aN4G6",
-	"SADUFXmJ2l6I3/DlN1wVYbKUZSl3cWU5sF7gSJ7fJQAN99zQctQQf8EnJxJ/HRBj++0ZXexQ87cVQ8wC",
-	"sr262m7VdMuiPWVdR2WQnfT8fDCO0TSV6iNmKB+clj0iEvPUQ93YRcmIvdU3LjOuZQmTmNhQPVSURpJC",
-	"kkqUTGt/dt0lOCnvmRrDrWtHeuMfjnrg66Z6I8hhUnaMiiEGbAIvQH3zh5Qcru9qvKNXlp18o7IETLFz",
-	"1/sQL71jZCuLiPPdPTivEyESh2bdYHjSb+ieVJrFuRb9L+J6Ac8NHMyG1HXIHp+deYNwdJKym1jnUY8z",
-	"45mdVHcJDYVfuizqrG3WKZbLlYAghithXBulL2jJcxnXs5jAnJeQVjH6PnaDv3tROj6vRD3zJJnH1btX",
-	"GHhR7Z7ePz59en76dPDa1mQ3t6UiWMvDwSXFvTHiunvVGoxMFA7H5Hz99mEuhb44dP73QNmDqP8SGAZD",
-	"sRcSKAodPjZfh/c894ITeIFV1Kt2KlL7bvCw+aQNkmMXD9HXQ/tw/Rqh9H9lixtrzRscWcloodG2blTn",
-	"TuuLr77aKvlxf+oW/1Sq1VdQiu3rU/La46iSF5dGZB6fnT45Oz0/fXwO0IIICUlfzmuIsdV3fHsitzhn",
-	"J+BCsUrQqIodbeofwXQ4BZDdZwm+dBa1xzPEYA8hGsVOdh0ZHgghDpsiqc32nQtydikSy6IHxA3lW3Df",
-	"IFFP9KzsTRI4JsyDvcp8FiA0kxxXvLDK1BtU4dGaERI2oMs/qbZkx8sSE3TZZms45AHDaeDUCLD2eu8L",
-	"bL1LQj11MyRzyQ3De9KauqTYCVRuIoWR04bu3c1hNGfHjfvNIIIesW/+Fb3LcGNcKb4pLq+g1E0H2umV",
-	"kZFkR7npkiZ6/8T4Cdw4u7lzwlvTx68aFM22b2xyFHRm7Q3pylFHQJDRCXnpkUoxrGOdu90LbzcSEooc",
-	"+6A7uJJYczQNh5Y+grIPJGtIaHoAQQEEeTi2hzJVA6LcfKRk6+V9dBon4YeHbh4jgi++aGXkkmIq3cJB",
-	"IS2ktbJBD2EaW1GwwhrrJiN6L3L7B8W7XJER72PIEFU1dwkT9Z/sXt6Ff0LltAybnwPlQNYCqQV/zbVh",
-	"8QwmkWT0O8TU45JBYAgmonexHgKQ3Kz8lyOy9lxQiWSIzwSOfQmgWA847GHAYA/FRf6FKcht8z8vl9Ha",
-	"hKGnGisSgnFv+H3ot9R3mI5mz5DPC4cnz+WGL/fQu17rioLlVttjOjJQ/EmF1YOt/tDcpCpZdEuqOQL0",
-	"vKR847xJ2PIMSznaL3fcrKES3wjWvvrgR3cWTduWjv+rx98TjS7kUB/T5Qduq7K0k4DJx/ZD/ITsWcJp",
-	"vEkVY0g6hu1Y2HhCsxt4PGFzc0dnim32z8yNiTo/QygbuhYeacxSdba3l5FTcgWWgJ2RxsB06f5++a25",
-	"acW4Kku8YFmbCf/lssRTV9fpRNB/3Fv/C91bjw0NhF75f/adN6svvZc+i5PtnO3k8pOn3YTHXIGvG67B",
-	"yMkeei1DWw5N8HCnFVZc1axldqf21oOXtBpvqo8oYgWNpabrJpCryflMwoECC5bzgvmMJlonfXd5sPXd",
-	"HHi6PadAB4jgCdYd+7qvROAJ1ncAjC1pzgpnQz0mP/C/tPNYvn589s03Le6es2T9B93HNRVI5vMoW1/c",
-	"bHTJFuhO0axkuZFKX5Db/5CCXZCloren5Ce21w5p7JNevroFB/6u3Q5kWhAjyyJCUf30SWRNt4pLH9Lo",
-	"WEwbe6WGuy4q4aW1ZUu5Y4pI4VDQYEKgU97NccnvGHn85Jt21d5nz4Zm2BtjUaaWQH+7XAGgtQiLwXi7",
-	"iICpo+2J4kwdnYRnu50wv1d0M18nGNDspaqlBwBr0yFoo/oO8UE/vPvQlD+8hYY3fHGbeH8l5iXvRx0A",
-	"c4XLX3QJfHTvfQ/xuoqSQKOtFXh8NoJdhE7C1b2nvFtdPhCxHsaqIFIcWKrMpzNls7raqVwu3b8q4cAD",
-	"wD9te0MNRyRFwTXGUpPqtvGEdRTuAPFp4wCckq79n50tDxwc8wWD8nhJO3tH0aCuK0eMue93c+hbpKmu",
-	"x6mT430y3u/PFFe2kN0zRUuneYB+JHI2DNRNHq5YnNhu+FbEGbT1RpjYeJRxFb8yYIeGJu2hLt/1InzZ",
-	"S7h/zfRLxNTqrkcvRW+/H9xAG21Wt9ZohLFWN5xaig/blYpWiKqvyinLhO18KMoeQAWmHYzQFJtUKcEA",
-	"PvNZfttp3PR17sB/jVwALCE0iq/xhUvxdtD6eEVmZPaAPLDQSHHwivH5BpUeXZ6nSTjoJnW380kyNAYR",
-	"ZAI2+kgo5MMkKYQDC0UhLpqG501Mob7UNUWgmy0XfAiBofZHzq3S+iynImfl4Y996aHgQ22q/K7Toi/g",
-	"2P4YGFbQ+xB8WjDY7gevyuU9U92PG/Mq/NAbX3Ar6/xV/wD+DI0y+KBjmTmwBGAlYGKwu62Pm67FzTfn",
-	"KeBSvMDKItPOE7ZxzsaJ3Nsdl8tQjjG7Z1NM51DcWgb0k7Ne/lf4MqK0fxblvrX9m9pFkGhHnPSmUl9r",
-	"M3QQq99yr2yQ9tENPrWv/PrFtP495SV13C+RIzVSumhoWjvSMhTJbnrQvG5wIEdU5X+QkbTlpHdcfWP5",
-	"WRV2w71oM6V09o1SUvVYB1B/zqg90ZTHOSKWWOtcRyNblCg8DWK1lsWKqYRLsWYD4YKs2cd4DEDrKlH/",
-	"A8i8p2W5glVsOtl7A5EfMwfCyGkI68i2ds76jABcPSNOhWYE2bWKS5dlA/6BXCYqY+lqkbxlQv31SXfc",
-	"HRUmmhzSTgUKfbxI6kCg3iOUYwfqdFH4mI5igu3iyqlLvlR5rkZcybo7fgoDsQuWLroJduK9vGPHlXzw",
-	"7GZczIso4eVrqk0wYsCQQLA+zBqsnTNPnz8brEAb52xBIgF8gzV0Yj7yoRK1udwO3ktgqm7gyXFsmp+y",
-	"2TtXgjbuc/lvUqDG4zu8RQiVpCHnfCHjuM+6sF3kG23AHJ3Q05gbBvqU1fWBj65cYxfoIRwL76K449EO",
-	"g3cuRf8FXG+nHqyVUiySv9CtHJP1cy58XtUZ34kBugE/0Gum2VQDwtfumViF58Er6/QP0HPdTi0WsanT",
-	"3g5zTRFjemlNhko4wiAf5HF5AOMh//imri0Vq37h9mYcBIvM32tZFhfkCcA2/y4XOiNP4d/4vM7IOfyJ",
-	"BTvJ+wNumiVHhBDhYSTxcfYke5qd/xY7BLivcRplC/RsfBg7DfAuWEDfkAXTEHdzgH09et6CwoutqXsW",
-	"mTlprctpNhYU0hmvbpyUAS1zpztDZjG+aSz3cy3PD0L+7Fv7ji+XEViM+7TX22+fgVrKSA4QCeHI2Oc9",
-	"afbw2r69/E7JRRklDkJ3pE6bglv30wui6b3drjvA9mzoHXOxfSeIyWtp/eZRggEC6vo7eB7VrWf1QHqn",
-	"YfKVb0F1IrfRjdpHYQB6RaQ4JQAs90zo9qtttSi5XrOCQN5gVtuSgPTESOT52bc1zyGUlZKVsQZFEabn",
-	"Z96li2ydleO7HihWKw0b5YTfBnp/zM49XAz/Rd8SHOOU76mlfViAMlk7vPa7N5lOruHe/k6vO9apPeRC",
-	"zJk9XbI60QzxwRRpwvHXEaiie2hoSa7cc16Z/l0uhn7iGfGBYW4/OpGGsWJ6gbruSbGtQYW9cuYAdthJ",
-	"qG3uVnrC/o2Xk95HPu2Iy8eZfSwmGbhYg+l88JTvvZOBwR/hY/irTofsKo098h6u1oHfBh9chY5pFKVT",
-	"Q+nHhst7wtztXO6e6LYf6S+NRvnid94exebV9gOoaSDOi1O8vRJYGPjC4U86vmdrqwPTmz/shNxlaK9L",
-	"zVy94bJkyhmnbLQt2pKr/mzXAb0eVOUNb82t+7Sb52zcEeUk4EEu1R2h+nIB+3clzZnfiFMxfdyD5uXS",
-	"sa6RqxrHZr+9vWP7W4S3UbFHBk3A+9ov/if8eWsvd0aWTIG/mxgp8Yl/vYXfsXum9gTQSae/iivi4hWP",
-	"EIIGKTRNbc56zz7Sp7+Kw9pYUi14UcSSlV4Dxs8nBwCgblNpAy7KNb1vS2h4mX4S443uA0UB5+vcM6bF",
-	"sI0wt4Bx++HdB+wGpBi6znnsmYedtbyJ54+/PX96Nghp3Cq2ZErFfLk/L4H7qov9A1onwdDs3Ejl0btI",
-	"7rJgxnRqSn3mJDXiO3apHnqZGqGM0REAXA47UdjZImuqNg/3+k99e/W6ziLpHDXb6hDwMMRMOAUiMSKv",
-	"ZVQKiXs8rpDimSO1lhzh5nEP9p+UR2SLKLbi2oWDkl9CQdm454OuRnOH1q/qNtzkmdjmgjOqmaD0tD7I",
-	"2ZQs7f9gR5J9wRFh1qMkpBaDFkbg2aBzNZSFUZcZXPyuUuh9S7ceTCMTbRkYs/QPjmqbchsbhWZzDfYM",
-	"Ycyd+kFlYmxV3SlEEUlemVa97bqBR4myuVuq6IYZpnoSE4yqWGQ2jyz+ynLFjP68ktuRApvJIpgjS+yO",
-	"9uc2MvQwV1zFliVfrWPp/GuW303QqL4lJMmKadY4cPklhZyXos6kCizgS8cICvx8QnbSXMdfuHzfUtm7",
-	"MiLJb2WL9jEuwD4OMZ7pCO3e5J2oIxzyDry7sBJ+BoO3RtVMeyGSJalixbN9xUHQZ42/mwq9Ywqs5jhQ",
-	"BuIqgCqAdEQd3E316Y4tomHmeDI6z9c470F6I7TnTgm6pTk3+2iLG6Z1yh5qCNTGYlc+YL461JHTngsF",
-	"iMv99ITZc7BSNXTS5bpHexmgWSJXph1QgQDQgpoLe1MybJtBbAwPzgxuT1aNjcx58LgSPzu9QpPgg9V3",
-	"uoflEKVkwXBbIm/vhu59+lJ860y085e8xSoaNPSfdwOAPsWnE0M4IzdfixEQaYmUXCm6ifNE9rB+1Dsx",
-	"zhJ4UGshcK2FPpSRNnT7Jhdzdj9sAKx3F7vY8Tzhd23cq5GYIzcl6zn7f4+WJEli2YEvCVwNIBCtY2pa",
-	"3U/40vcvIC3I/Q20HnJCClc+n/34XAWg8Bi5sQAfJCuzrcwkV3Hp6RJHvAP5E+ZTuuV+UtJ9dNFew+et",
-	"etrOMaNYi6/goQpnSkPLSQPAXzT9HypLHNbcTEGnGsj0xNox9h/VFgGi83U8p6N1DWi5NF2SrWD3UJoc",
-	"acR45MH4bA9zTA/k1QXv0GlwDKQBb7gBv2wWsUw12csKPZqUrBQVhkjR0KK5sDVt8lgn4HWTyZbOcp/3",
-	"BAg6inyU/v6c6xRYs1NuCSB1zgoeV+c87FxbAFqVcnqE/EE8Rm6/fEGXEb5hjM+oWyx4w40v7sDIbi1L",
-	"1soshwo81QbL8UCauVs3sNKAlIZCUVQEonX0wcPt91Pymtkdw2sCvKBGc/izVjTgm6+fD2d+T8267FcD",
-	"77ub3eHlFn5egTbeyFPyfVWWhOY5FJWVECBC8EvIsI90r4LxhhcH15oI6RcE/BJhwdqmXlaYDp9WI40j",
-	"/nEMDvjPUwsHDj//TY/QP7xjrzneRu3qMa4992zfMBqoQxTfaK1Gkq+lREZNJlpXyUR268FKO4RLJ5qN",
-	"kUzyd7lI+dpcrZCYcdz0O2I4p8yYaCQAPp9vRtC5vKerNzFGF2e3+D61/MTYcGIFkBdw7KXLsQgAySDh",
-	"gkC+UDZ8+zoGCgEvmfSLPldG8vraFHyPsZP0+T/U1BH53yz2x1OS1UvmGMkmw2ib3yPSaAzja12C3rtF",
-	"gpF0YBQJqG0obA9kWTjJ/aK2hZuqmx8nWhdQVFkij3iLsZV0sH51UUco56f4PTVs7qqDCsagnspCmnVY",
-	"fNQ+CqYB0WvHDdkBFVNDD/fud9RQspRlwVSHf+ure6q+KvnCu7uRxtiQFb8fVdw6mxVcAfRjHwPzh290",
-	"WiIjX8mt+Yz3Ie3WYaIgssfVV48VFywjleAfL776CoapKvEV/vpUy/xu+quXUq2YiSYtrJhpLygUOhc5",
-	"axXYhuzx+HHjA8jdiu4DEUn7s7kDZcY81GLJ1YYVJMixzMjNj1dPnj2/+P/+n//3lFw58LETPAc0HlXw",
-	"mgttaFnOUyvyCr8n38H3jkVpa07sXO2CNLYN19od6bFjWOvtWjlo9UFGy/H5Lz3F8qcVvQ+2buelT598",
-	"/fyb4aByJZJbhwtX1iMjIL5H7xpdLQSLme7X1nADCkYkc3SV8FzAErw8wRXytMuTGK8+HBGGaymxEIOz",
-	"6sBh5MqCEF0VstP08/NpcXKHk4CXB9uiX7kfQVSu9Xr8OXvzYwLU0z7Jg2zDpiBQSOOM6BkgnsA07Vic",
-	"pH28R/C3U22qqFpxfJYZ4UJv4R+4/TNSbUtJi4zwggnDzT4jQPCVYTXujDjqXalIyUW83A66QnsiPZry",
-	"wlPquzsgHI+bOsAZsdX/kfI3HmXGdUjMVCXcChVSsD6W1a7Zzv4xwzkOHNVuAlqd6xVhLlbvPRP7l4cg",
-	"j/cVPlja7jEptKBI5r4Kejyzet53v9sqtuQf42cqZOjkZEuVIYu9LziDVLx0kxTCI+u2Hcib40x0OO1q",
-	"Wyf9+spidzHhy2YfT2wLJ/dUOUqEvx0K0ZVv++CbD5oVH7axb17WLz/46tr3pkOHlaxXP1RRihtIr/S8",
-	"gacjytLjQnah/S0BCKTFdSWMHB2dat2djaNoB9JuuidDbrqx0KSA2SDhrLQLAdU24PqvZNlUDbskT85j",
-	"xkjjiRyynsKdOmL93fuDyl8twstRpArh1o/c3Zy9jgcLpCwUF+R3a1HYH3+yG32H7inXsZr4X7NymZHf",
-	"xSckTJGQe7dUjBG8RZ+S75C1M2yvTUu92lYnv4tPHVvo7AFVyjS+5x5+5WDtJmyAYmIhlE4JFLhV99VA",
-	"Cc2meV2kZJS5Vp+lD1PeJNKTccVODjr0oF6T1ii/jPfkf1VMxwtzB2xCxm4Ou6o76qMx1JNXQWRA7zC5",
-	"oBOKh88nmgP1jxKGjS/AEhdB/PVlXeUYIhA7uveBmE6sO7i8glU6n1ahJlUHyfbETpe1LyFuJDJrfwBu",
-	"tJT5nS8V4Xsz7n0AgBkvRT55tGYGOGAro/s5zld/oYMmFSyZCr7ZpurwLitNy3Q9jSDNzBVHSN25p4AQ",
-	"GN1EA+ASXoRjzgjVZEmhPpVZM0hz62TLYciqCW7ZZiGsBQgZJ2O7tQQnn7V2lk3EbFpcvIbcHAmmaaEi",
-	"3HoEIh3Iai1Gfpr8y1vykNAUFXspjEo4sOwug/IQmF2ooNq4ndB/2B9e4H8Kd8W0/4BbbqyOiz32TMLK",
-	"kEvDhE8rgnLNsixclVhuTgnGiiD/yawp6n8C8V1ALIg7h0LUJgXCSG3qvzisrrNsjSQL5ryE5AqxEVYx",
-	"gr1hH6BlCcO327kOeI7f7dN9ACVbmnRJPG6ambdT4GkvwdGzpgXodsCESLAgx/c0TOFuv/ixmxGJfvKP",
-	"pkaR+M8LyZBmzL49viIhCf7htyhVk+YpXeMHATL1ITdVHYU+ig4KsiMfLi6Avxg/07ZnsZhwVBvU8+Z+",
-	"F85V1uyy5FZ/ZRDlScvy5+Xs4m/9p02gHT5lh1WFvEpN+Cr81/OxzF/jMtSH2xFx0GpbSBurR0m5sVaF",
-	"JyNPmbUPThwfAz+3py38u0UDPzJT/je/7g9hwTYC9OUs12t7v3jP8zsW6e4x7itTtzVQTR2fG3QrBB08",
-	"yqHQZbczTG24oCWqix1VcVZeHxk5JOuixP3uwprvUpmGidbnLBcsL6liul2HZTi00iW1SNUbvGa04MIB",
-	"dyeykLl753iram3M1Hy0ZGHc4+JNaWR29wJqm3flc2Pz1kXMBOY31LC6p2U0Z+vp82E/i2JGNXVyJjho",
-	"4Pyab5nishiVMRYvbJJPXqQj1iI2379NTIAbnsxPI3Pdmm3wIKlu1yw/RsFMyYrccjHHVOZYYLJCJLmm",
-	"Gwcy1+6+yxVxv6ppsOAh333PQJKBXQRWkaErfLh+ZsOosO2JFitxbz3f6yD7t8P8VfHScJHA3UUAGQET",
-	"syZ/evfyzZ/hmlOZtTWvuCdhgIJLSLju4KoQosduOHI/GD9mXknBUhkw/YGbNdXzMHCehifEQAAsr1RC",
-	"jySx2fZ+mPgyjmn2efD+dZ1OZ/Ua/Nazcg9hhtRS8CWtEHzFEenw/1xZI2+lcXHYS3f/oB7KRO5Yt4Cf",
-	"VanPh8VzEIzshfGw6CTcO33xSfDGUOEyVID8hNmbu94y9Ne3Xe+lzGkJP3727NmzDqhiBBQn3Antnr0r",
-	"KRfkx/fv312SUsrtguZ3dYHDOOTF78ToHQIzLEHvGalYYRejM9XnZ98+PwwC7hQ37GdR7uvylOE+HIgu",
-	"xQAXfdL74BjlsewLzQ4dgVKuG+0bynvHJzJhJyaK7VwRxcC3AZgen/cCogtnGV114TzPnkUTwOoachBQ",
-	"QihObVQ8G7azatLWuoWAHcvfDpA+MqBBjN4NUtG0Kx0QFwEvruniyqIUOZpRla8j24iqGt93OFGxtj4N",
-	"rGlMPgeqFTsG+x0ry3gtgkmHyXu6invRTb52Bey6FES+aho8Q9zkIzMkzFvc4YUZ+7E91QdzLlNxCH8s",
-	"FBwrN/sQCRwaHLQuAthKrhOlGI2Ud/PNpIy+xHS4gtnNxhoBDID0c9+F+NbHh3+hivt6JXFL95BnlJZV",
-	"X52tnBpaylUFkNit1Ew3JY5pcE4ZOSF1PUnKfx2mpEwxJbDmVseWkN17fA2s7N7GDiinHO1Z88vnX3/9",
-	"9ZPHz/vvcuNvP03O24PcftxBMwmsgW7+8J6XRlJs6B6KqXZqRtBiD3ZLK9vFJYV5arww7QkehjYx5oR1",
-	"WlQlOuVYv30yoh6ovUaF2ZLxG1n3nuV1sn8z4UIbRovmc8PiWiCun+8B634Dgn/Mtht1n8Cn4xvmnrNd",
-	"5JKnqMjjjhxnWEzD2snNhg/5rse5tqcwHkRBnde16sQMA0SrJDLP7ybn0uguyrWpSe8lPEC41qQgvlxa",
-	"zOhIJlMlqAkiBLmZX9GaVS30dft0l2Bpo8IiF9Jc6buJqqJGWk3CStWFRibVhOiWdXBFRLALyTG9iZaQ",
-	"3LoKL6OKgzwAhIaCNwtbine1bAkWVBv3MPCY3FxXsaO8KUQdwXBs+bxS8c3UpxK+QNWbofiUrxUxWNjh",
-	"6BrFjY0VNxnhCB68n1Ulu8Ene3ay1RHzDReVYWOc3U6tux6kY1W41VuNZw2oNgX3jMpeVT5IXAtE8gs6",
-	"k6ryiFoGqdLs71VlLZaSad0APns3Tax8la//gtcWiGcwTVbykvzAzY/VAj7/gZvXdOE5I9w1tXPpexr1",
-	"DzXbMlI0Eb9kjr+Ea3+FunQQtIY3ytCVHnVh7S8dOeg2mrJr05UbB6krw50bmRc/HaF/wpmUuKnafrPB",
-	"RdC1/Tbah+VgIxoyJDe0YMOpTTGf1mdoocOrrqErzzqMkgPMxxUvDaEaPTjkd/zmU0Z+RzPI/gvtO/sv",
-	"vZbKfAKZ/t3Q1afYqAZWL3WW8pXA+69sqoGspTY1eig+zcgSiOmMkQV9Nm6euxo6cdcxocOgvvUY6fmt",
-	"YY4vydOzA73SXBXPz6eRRI46BlLacthx2QmDWwWKFzYgLsdKVZCuhHNOHa4vQezW6/N09sqYAyS1495D",
-	"LN5+h5Jse2Z3V4ZJxCNtscBlat+XnLx689UF9ODKPcvsP0rq/sGo/S8TTPE87oVt22y/RK9kCq5qU2I3",
-	"cLWLEaWNnucDXFSJlDvYk/i0PFB61nT4nquNOUgj5x6bAHKaaGz23A7lcpnmhguyMRyGG2V4TQuHlsRi",
-	"BAu2RHgm876PkVV3C/azfX+UjW8UfxQA4EZhlzySrUO9F3OvYlk3bsiCraiAUwZOYy7I7b+fXOP3J6+K",
-	"2zoCTquCm0ufS034svn1Yu9yU+LYQ6bB/R/ryJIrDZQfOOncIK0BKwATqw3dO0dVG+OMniy4vIPzR4XE",
-	"nwfX/LpW+m/H8WYcA32bSp0RZ8z48ny2WJ3GU3AcCGSQqJam5aj72MfQcV2JF3KzpYpHiww0aQIRyxHQ",
-	"pwWHbWwl1Hczw0KIiLsoac4yAu1YgYR/TKniuKWKFcm0g5WUxdhGrDpuMLcTflGLzEHtDAfmV5WAOtXc",
-	"aALxtckDHCNnh2+Hail1hRBRYPUwFxaBjnhXLAxhcq/GSitihA/krU4PSAjew1yixWcUpL25+fFHOTnE",
-	"G4chvKUbSHJ3fAp+5oOctYm4gjj28smTdN7ldOhaMpjvZuYnto8phZ667VeaaL0+uWP7FRPkpFw218cW",
-	"AUmUeMCDVGtshm2KFU+ePXv87aCh6oolh72LjixX1KCXYEod8OkJtse55cbh56aX90ooMV/aCTMt3b0W",
-	"s03w4IdqfpetC04dg0pVwDk/6y2A8yzGuxdqulTJgUn1NLLDkLE9gOw8kDu2RwYzrF8FnNKe6/HSFS6T",
-	"S9SaQdkfjHJRxUjJlsDNGIixl7C4f7J9C+0tMYZVAV956ZlAQQVJi2pVIZmi0/zw/SNNlpXIob4RGJSK",
-	"5faAiKRMtYNQU8KgckP5cQQRU2sApl3VscgikmsMls6IXJ793MmdyGreUD+RztSNiMDnFeyoptavdOk3",
-	"8WtKkuY7mu8Ym75jaoF0CaHumTCswJpwsMPYHvaR3VPoLIlOY8ibm3r3EQd38qg99rQ8VAGJXd1DeF9W",
-	"m8RNs5u7offC0I+QTC6MouDlMmsld2LWCHuNPp95IAZ4K/KqqYRI9Tpx+4onLX6v5IY8rtPu+JK48g1x",
-	"6FGamjF+cPfVXQgqpU5Tif9G7yn+uK5WqUOu8oCC2s4m5YKpzLNg2XtLyaxNTxRfrZEGq8v6K/O7hOsN",
-	"X7uhe4B31PmbcW/gUUrq325+fktu4LT3+t61c0qgeqL99R4P9dqPe0FsU/bQP8AYHaPA2j1646rlN3Am",
-	"nZFFZYiQIoVsCosVWY2qe+eTfbS71TsaRlTbP5zrz9dojWtVB3lP2EG72PoCYhkNpovRFkIvUHG137Rj",
-	"Rwvy8sWbKye7UpH3+y1zf21kUZXslLwy2sfHmlOJa0de4mIUzUpmvsuZl5KstnqywI2ToSlYyhUGLxQz",
-	"lRKa/O5+9ekydg5mViHg4rAiI5WAdNyDGEMKCx7JlUnEFaRjXqljCpfk8Zk17dqhQpdmc3ZUAGF0EeVG",
-	"Lz0I/Azbe8+0cb6+I8K3HsLl4b0unacrwvix47BBP15bkqxIlMywlNHjj6Ogfft49EB5MDU56lIVWtCt",
-	"LXacHAaYxweRpc46ezdsx5pWcruNVkQFSiQPsZMuSrljnVvJmCokctXn/n12dgYsPBPpJ0YeZIcnTmMa",
-	"Da9tUPrmiDMjdSj4BR8ss9SFVkmAkbkVa7rUNBqVgQTQEaJjI4ia8Pc/+Kc/ZfUvEzHF4yj10qlc22Jy",
-	"JOueOmEfHtgv8OikMt/urt1MQxbkNgTdTa/GD8HcT7AyOwzPtyUomVvnTkGqwFtabtd0wcytL5EADjzy",
-	"J6938QFRbZji+e2fsTzYrUOp3Ea4TVx7LRxc0MQsm62ZvSYsqGbPzytVxm19pxBDPeecK/6vKJNGKvvj",
-	"NVSH1kQb2393ad5oVt4zTf50++uvtz5oBxYhvQMrQUNiJhcrQnd0/+eM3P7t6uT/Pjv59jesDO5mFmpQ",
-	"Z+T298dPPt0SxbaMGkfLBoWpoV1uLsjt61cvTmwTv/1+/unkb7Yh+M2BH/b5MIoyISsP4b52OuAzPNjQ",
-	"wFu3RxvH6dW7V/P3P//08u0sWKrZ/4YZcTM7/+33s+z5k0//Etuo2O50/NjxyquGcR8e0n0LFAOoTNcy",
-	"6VU+JputAWSMWftkspprJr3sv/hxTlBVVy4WB+xKMOeEC0LJT7847nT7DTR8SqDkqKoEXmmgHI3IWVZT",
-	"Fy3YioM/EXjP2RY3stwJT1ufy+2+znPQnUjxSgp2SYRErzIrtcMq+UtDJBJ5hBPYkzBECF2pWftgmaeN",
-	"X7DSUUGCcvI3O9sRaqwa2jLB6tKDdjUOqLGtupyCy4YO+oqE8bWui470koQ+RNHzPnLczyyI7j2OI6Lk",
-	"ji1Tf8nqKZNKr6fLqXR7PL1mBCWC7TAsAXvSx3Nxc6F/gxXcSl8ut5w5z4ZD/tU30dmDsJwwYdR+K6OR",
-	"vVbtKpicR27vGw8FcZ8S9+6GkSuXlTAuXH5KfhbMQRGxJ654U/NyQg2hmGg5pe/3n1evmn00isLqR90P",
-	"2gDRsz4kullyUQA3LRU+/BtwUHz39oZoum9fo6bc6bHFKRs5Luu+oZgcD1TFAj9oS5Qm8e0IcwiRfvL8",
-	"yePz8x6NPUpt+rZ7vPINWGRb6c8z7FGMQbKZXfk5L2I+YftUm1PmfCjFp2mvf8NuuPDrFImhKrrx6ZYR",
-	"TuUqX7uqEi3pBQy+FBD1taf0D+8+aGLkCkg7m7DXoipWTZ0VT1hWD/H88bfnT8/OJ1LagEeHm2QVE3TI",
-	"u+P5kSb2YV8FE70UWyVzpvWF1YpbCnUsNF8JWuKYhDVCytIe1EQqezlihf8NSwBzJ4XipTJHbwz2cSv1",
-	"AIPK2E58JoeRUxFpKqODAsO0mEswuqNIRikNBE+I3mvDNj7H9cT+5JLcy7LaMEfjs9kutQ8GxhcEoYOD",
-	"GF9Pg3R0mU7FtK8MEkFJrOkW6hPWwEcnRoSJQl8SWu7oXod+aM/4itUk/a2fIkrL1Q9wqb/AlOnNatse",
-	"eg4A138WOlvxLbNsBs0moJNyO18pmo9JSA7HEWL0mSgc0ymoCthRzf3a9vuOlyUr+nzvI8pRQl+x9RiU",
-	"6E63Ooj9AoQbmCKtUsSP/Ma/sCYV3bA6t/7m1Q+v3r53RWh6clxBElMleXRYkweNF2qQlhyExvelVlrH",
-	"HvdJ1jjN/4Mdn0x/cHaO2eXxkj5/XctNa10gqEp1emFsO/WyBMuA5qNn1M1laVU2WSlZbaMr5PTGsfp2",
-	"kk5NLcOA5vOnak7x2oy35hTlj15TxYqxfQLgdRrDBQhU+2JrcS8YXhcKJFXHYl8pxvLEYTBOTMYyNbir",
-	"0gMGy7DB73nJ3rnVOmKfHWSpybIycVqlydf6nhvjj4yW2IGxNDQ1g742JF8zz/wOtZFg61kjFfgZPKbB",
-	"hXvt2aSb44XrNIsNZJqkiqauoctIFVDf7AARJ/bAkn2Bp9atO0cv8Oy7zcCsDE5LH5tmH6281mdchH2u",
-	"nqS+7eGmMmqNjfA2vLPSFzVxYBR6ImF8NP0V8PKYZ+oVBCItBUEjsAAO1eFsLEfL7ibGjzjobI/IvfL+",
-	"oI7EAadiCrcXEwZN7h07Ts3EyJU3Adr33H8yh8cBa2stQLHrBTopXP0EfBR31jTHw6HUxSlGY3Tk0shc",
-	"RgTG5NuMVMXWnpY6N9sRnAmO9dU3Oc6Kh99PSaTrsCNFGk157OLGhF2JpjBgqCicVTFkCETC185g2wGO",
-	"13kIrOYDH/WUte2SNSNdCO6XZu/ZXdJ0KZjVnr34MMEjdAx/OQ4B31m5eu0QgV3k6QRGbPZxBB82ZC7B",
-	"oz39eefthchtuphISJrenD08Bh21DeVhMDKwW9tLbyctDio4+DKbIym9Mr+h/bD65mNymG4q82YdSghS",
-	"M9Zy+xXd8ght4XBIJh46tjbT6Rvgt0OM66U9L0uq18h6B8dN7Yz7ipyQOWlzeS4ZNV/96xjuhrGkko3t",
-	"/Tnhi0j0iQsrL4au4GIaArBcGKDOTDhk+YwP6XNDIkEsZErs48H5PoMq+6PU3wi2T99k3zDGgIv/CLH8",
-	"EWL5I8TyR4jlv1mIxZ/evZmI9qFrtvwjJvNHTOaPmMwfMZk/YjJ/xGT+iMn8943JDJOE/5PjNL80OP7R",
-	"Dug0hPHvcpGKU1gpDyiqW8p9TeEehM7eixp9ipEUlxyae3VaSJFMFqmvqGNTq78clNHFBHyfIrf3rO26",
-	"jN+CdXx1jiK0rZRiwvSVAoZTFumucquB4GzlCWMDTfeeoNhCyZ1mqlWRPR7gOqKW31LJTaJCtON6qSm3",
-	"aLzs8FhytWMydGLMUS0eqFajrRlwQ6vnt1m4Hgk5qvxgWNom9GP5IgJ97kJ/4H0O+TW0EVTY6Rnfw3jm",
-	"9Tiar7Tnna/EK/GGmbUsdJyPO120CyrQF90q0L0dhte9c78b7HdQfqt5V3oYdbvjA4I9zvdwv68k0xnm",
-	"83ONDKhj3evtfKigy0Copq6KYqpPXe3njryjw9ZKHVfaTlZlAVYA7k80tVwirjuKHuD6W1YrLuZTHdzT",
-	"nv+Unrm6rPe0bIVC5tUmemi8Mpr8X1dvXhP/CFLY3Dpjg9DtttzfuiQVs2abqA72rqmI14aKPbpkaI3D",
-	"B8pDOJ50nN0CDOIWK4fnKslm9swtdfQimCgP1SnE4OrD1HWhJiRwwOInAqPuS/SuLhheNmWXyOmIeHek",
-	"bs+Bb6KRrp66QnUQGGu3gQGdYq88wpkQED8M8DlQn9+DBFh2mirNJk9VSGDTQYSAHeS/x5fmsm0IjX/P",
-	"MfFwTe7Y1nxGONyn28JOaLt1Gxs0CCr52W8i503MHHZnI75ZuJ1qzfDbgNJ5kKM7VGKfcX67S0CXLYZR",
-	"UW3HsI6+cI9CxZiCJeA5U3mB2Udu5p32QrIoMZ2D5l3NLwLlixQ3hoks4H8hlbC7tbxPkDy5yjRpNsC2",
-	"gp3h3c/Lyiyb0a01QqCWNXYsyWk0tupYmrrIfmdoQQ3tuY1gz8iOCqORa7tDD0punK6hipG/4b74bTQ9",
-	"5xvsQZUoiM6GAhxHMjZ0jBokFpeCHY4ixiZkEocvR3iE3iJGRwP3R4fE1M4l3N6BNwykvmE83tVGIV3Z",
-	"NuqAqGGd8ObQlntH40BAOJqjlbHegWMt7GtGlsCSFTcaGs7lob44WpCGDy5RMXvi/h/Hm2w70DAmG1+n",
-	"udc3wbS5qTYb6rSmL8eUdsZJ5fZJ5o887b020RO/EoUUzI324F6Auwv060m1BZpwkJMWFUrv1FS6atc9",
-	"n8oCgiy4WGGqFpnMs5vhjPj9GRA4o15KnSFXwH4+NZwNCjEFr2g4ncfv9l+AuM/V4XYu46UDrUCR/6Jh",
-	"dt7Qj2FzT86GKDLr7qYm4cWaIXtQNwhcsHi9TiGxPh54/5BwHCz7eGmzFA0OQ3DorqvWlUR8+HgN23ee",
-	"pCp0TpHEPj7HiKcQimD2UtMEBkj8mFuwPBACtlxiNHfpr1AQP9hRBVE45AusoXF7wLCfku9xYTaM+juJ",
-	"lhuGDlkXmCvZ0oShNqsEkPUB1UHDJx878mulHinHu3XxIezvIzx3TgkMruRMh5UF3BMYU9pRTbaKAUE2",
-	"oWtGIxyqrk8x/zTC3xe0KPcQH7fNGcVtWytqlaHDAsAsYjtxl4D3So7Tbt6YavfnVlNRLOTHW7hpWQVa",
-	"h/fruKImplIiI7cQFL2Fzu0oN4Ba4AaDpRDkbbDTfrm2VQlWGb7Fs9UHNf9QZ9q1jFf7k0d6QT0XNLo3",
-	"jUxK+XWiCkJty+2kugvkGqTeSOTeq4+bBoQF2DNfYtzNwjhBvamP5nr2mChQ2O08umKJlRCO9qSupdhu",
-	"P4ttEn3HHTeVo+xMdEMqumIvSlftr+vAWXq+kSn4WiXvuT3UmRqNogp/k9XvjS3hewypjC7Yuah4WSTi",
-	"p666EzfOhguDpVA8MQ5F76nneUzopCcYpvl/sLFlk6OhpgicPTGp8Zv0oQT8l69/3Q+EHyI8oZOt6y9Z",
-	"ORuanytGdcKFOjmQ+PD1tXH1fbvBiraikX5m/ZQlpPCNG0utEAEzDbaLB0dH9dh7ysVUXqSfgL+oAe1r",
-	"ICJrkb8bWQJbVZSfCE2gsLdCzu2EF1goagsOkXn44W+HXFYfT+yvT+6pAhysbeatvGlaeQetBB/91jhQ",
-	"Qt6s4eoSUbqtp9mo+rlurNFVY3Qz3fe/UlRMSNz7wT4et7OtPTzR/TEJ4OvfUPc5NQkP4YuEyfxy2T22",
-	"+S+fOvIl13ZMXGsgWdnNw4MnMRi3EYbXd0T6AjQWX8LNtnTh+FQZh3nSNhvalv+0wsNcKm72iTSsI2hG",
-	"/W8S1cPG1BoZzmWwBnhs7eOKox0dCWolQTOtLg9ylfpVfxgd4yTo+FiHb+IYXXIgpGO29FQV9MWL94QS",
-	"XMNAfSpcD9T2CxS96XjfwgkZJbqR1dXm+6acZHsBA8dW4v5smAZgnWAKUnQy8uTs/Buy2BsG+TybOGaj",
-	"R13oipsRBzY+ljUHd7q6BPJwb6NZpa6Spu5jynYeRnCUZ+Tx2Vk4sJG7sJnkWBjZedYnOuFVJXJ/Qh30",
-	"XTEkDd9IxTojkAqA6EwRN2t6BEDV9zFrpizsQmreb5qh9UkQrGaN5vRumEv8JCxdQMvSZ/RbnYTCV+fa",
-	"9LnqImFAqu7ihX+b2fKXA9uOL0OaoZdTinJPbBtJXKMz8sdKllkrxqKyNYzZaNjVD93lGJbCOJ4Pq0kV",
-	"oJbtfQ3BSugMl6SQ0U07KrkBMivu2pGZtGPbea7iKBMWTSS8Kks/ZXWKYMthvRlxk8W2A7da40Pzo6wl",
-	"JCrcvnT3A9T/PQK0+iUhp722HFvyj3G9ncvtsGvCztoNPBmvieo9hPAa32jL1ZZcjKOQq37uuZgXUaT/",
-	"a2q1gCc5xuyhe3nnOG5cNYamHsnzZ2dDiYp+cmPgR3yDXa9uSviIavKfg8KdvHpfBribJXIZ2mscucmN",
-	"3Q9JyU6V4p9QSj2UYGwuOY4HMe3hFZ9h1zereRg5skfCrYt3aA9eDfStPYCB12VD990y0FarVmW8HMEH",
-	"jE9816pC2M0X0dsqZdaQghq6oJoR2w6WHQUnMd3rIL4IdOOI8zRr2tQDOyVvXUqIy/8gdIHFLt0Wh/zz",
-	"DRekYDkvUumqQzfnpazENI3riPWjMBQ7bDwx67owVBuykrRsMumx2hnVxMiyGFkh5rM3zXZNdZ8ugyIR",
-	"uob7AILnkSZ2q+tLl9LXAHxgCJjBE6TtRA2RdIXIbLat1CoaZLhqr21T/XwlUwvdeOMPzSqXROSkNQ5j",
-	"lbv5tJVtL2pb2Eeuqn1pFKj+HiSnMZrTbzkcSKq9VkN+AU+PxyYd1nTvNROky3Tr1F8FsQy2YSMUMUV4",
-	"oJMeQjsfKrrjNfUHHUuuoLnh94lU9j7Gi+PClnpb0n3a1+gBCL1Topn6yT7n7VLNV8JaXg9imipZDhow",
-	"19JxmjG6mRRGSDj9wllxPagRYW55/MsGbdh6diIwDsTUAYwDkOsrRTcXBGwMnREhiTeg4A+N6UktpAZT",
-	"GjyTh0w5wdmsmXoQ0dfxJIEHimvY5qf7IpvdUoe5W5XK4punw2VysqHWRsDvD2oNnY/YOF1j+bM3Umj0",
-	"d5NOcDYdMaVgO7DYasCWL+lycNPoXheejCnKM377dXGVMhEhtqN88LiNv7QMy++IuA00Fut6MhcaACrD",
-	"wo+PxVr+K1uspbybdhoclePrfpOIsQxZwOyeTQkLvpWG5+zlPYsHB33VmYSZWTJqrUzPi2tc9R+fFO7A",
-	"hgeFaadtOjfzft8dUbzcHgVNPG9UPNqdJa5kjZvU4GwJVmnwgAkHEOAY/u4OhpLmd4joMExt8IV4dMXO",
-	"CtfYQxwXXqS/3Inh3vB5h0bL8lUVI5UomdZY5m/UNTHCGQxWP9ckePKAmjp76N3VMJU9ORvgwzpiYwTy",
-	"3zNg99SYwTbl1jquGb4SuglhkKvwWEOMrbTHnxQMYh72Zmlv/BtadAkXI0dx7IwLt28s80EYKAYNQYsc",
-	"wGzYOZcC8XsTyPiUkd/dFNh/BssPf967f+Cdyf5rsbf/X6nS/qfk4s7+F2+n9l/25mX/+3e5wKLOv1u9",
-	"/ulwmLEJjiZj98xmtNVpRfzieF4n1j1beNge6IZySs2Q5YndM7VHv8KOaj8civW2Etf/AR7LuFy+d+xN",
-	"9k13zGHM7Cut4GWYMJbyKGazXXPAj1KaXTOlNk58Q7/F8jM0yyvFzR6Ky+Mc6oYhhEMBaSnveB1hvZi5",
-	"dOy5f65RFlv+E9u3fKjQS5guRhV4eN2za2O2s0+fIAK/lBELu1kkK3MfXnl2zJoQExjwCwk+G2LWSlar",
-	"NaqUq3evTslb4JekigFpJOJ6M8IL/OzDh1ff3X+d/Srs7sCPrr9/QZ4+ffot4YJ8eP/ilLxUSqrmu2/P",
-	"n31NXHjNUYRRopG59TaXBbtFByQkzSBHHiuBAQiF8vRX8auASotYZZBLgc5KLsjtxxOa50zrW7JbS7BT",
-	"cuQQvARN5Q0a52liwnELgSgvZLE//VXcbqtFyfPbCyKk/ahJaLYySLg4JbealcvbC/sO9N0ibRcrCBeZ",
-	"c4AGRVylIsiRlJE1VRs45JY0N9q+DRxotxfoSNOn5NYrcnAYX5BrRgvbwvdVWSJxA/O6Pgs/p6J15pHb",
-	"Rje6pn4Vsbaaxx7Vh4h9JtkYaJ7bi7qRptLsxo4neBIhuzhPCA8HggC7YBDIhQr4EN/UrMsBfYntc/A4",
-	"I8cpLkfnHYrdM1oG3Rk5JidjsHxOBmGzoXKBSDTwI5z+Kv7q8tvhxg8yJaSBLuMANTk/Oz8lV64BaA30",
-	"ey63jDjHfy2KvvYuJT+8fO9P0duPJ/C2WxBueGFOhY8kQ1cVUt0WBLrnqnECUbYgty/f09Wt7cK7D9Dm",
-	"dy9fv3z/0lWXeLU8AY7oW4y1LSvt60mcP37yq7h1un6+YVRAztEt6nctNww2APj+rb5dUm3sfddvJWj7",
-	"rRQMX3BB/vW2YRZE5ej4pRQjtIQkltNfRe02tntUA1Pg7b+fvEV1ePILZ7uTK31B3l69eXlr51n7lDJq",
-	"MERiP8sOYyl2mngNw6ZVwc3prwJSBnMm0K/OCyb+f/befrmNG8sbvhUUd6s8s29TlBwnmUi1Va9GVhJv",
-	"bMdrKfE+T+wNQTZIYtUEOgBaNNfrqr2avbC9kqdwDoBGi90UP7r1kWT+mFgS2UADBwfn8/czfMKt09o7",
-	"zel4xvpPDw5LrRz9Li4k6f3raSw+GlsePGyXRkzSnMk8Yx6RYqroHK9BbO7s2Tf8MQe9GjFtH/cOD9xo",
-	"MmeC5rx33Pvi4AgmZXcZLpMBzfng+mgAb4XEwaZB27uFSVCr4Y7TDGaFv7G6mlCINNtdRVptbrRHdEiI",
-	"YAumjaupcGb5UEtlhqhqAYltwTU7IKegt/A4ZNkJ/gl/9o2AUMT/XkQaMVRG2PEha+TpOR1JbFJdbIS3",
-	"LUvN4aH2SGnGcIvDXfAiBc5/bU5hpaCX2vXb945/We1rswL1RIOKAX06RLDP4yHC+hFDNdJb2I//VjCo",
-	"2HGyQsdGKkiqWxtig2jU56SuzgOkdQx60ZGYNo+HhsIeA75xfXwLl6qJdqBp2AB/t9WwdU9y/dzxk9bZ",
-	"ZLCFvrO76ZmaCwA5KB+5Wf9b/dMgabnT01ZtVmhwPyGUzLkosC0QjGMlC5E2LbZGFoNy/BBd7fURj8yj",
-	"qNof+rQOvMFOp25dy6MweCHOMAqw0Wdf8jk3vc8foCM/l0Kjhfv08PAGmDbN84yP4SAO/sMl+rbYa4h+",
-	"gDV7w9P9ActYJ+uIysPUBm9c8dbnigZ/N5PQTWQlH9troF8ENeqHpOdtR7uQLJvAtytqd8A++prHWu17",
-	"dvEzqBB7mv7l4sfX/gqkYGNXtWpCtFGMzll6QM5YlgUYHZ2DJTBjzONfAZwthpytLBYZJVOGwO651EbJ",
-	"fAaYChMlMdhR1YXnMOkGbVgngU7g62VwrK8jGcSf7EZnDWL4p7r9U922r263U0Qf+yJdVUarsU/DPpqB",
-	"Fem1n1tRTlh9CpnKGaMeRvAM59J/znUzHsoperkez94+5aCyGiuD768GIZpiR7W+g5/4Dsrwmik+Qdy6",
-	"+mQCzRz09WImM2atUvCOAc1+nlOFzOzgR8DpEDJl1kHBxiVflGzdg2MM/3FRhn4cbhKhgi1AkYwLe84m",
-	"CRktS88l+GKhIsNHP67YEtpIoaKBGCkPyNDu3q8ZF1dD/IuCYJ2vfoKymlX1+jMsg1ev3V6PMJb7fp0k",
-	"vvOrA2/VwpX5RslrhovuyVDg+c5lTMhcXjMIKaQsY673ao0ogdsHbZtwyZWxSy9aY2poJqfYaVnv4tDx",
-	"zM8kiA73sHN+ewPyIaBJS6G5BriNslwNa9nYR36zGpWmDgZn1aWIsM64Yy7raLtXUNq6MopAG+BgJCz+",
-	"Ma6qC0HAgkQb6z5Wu7W1ezn4ZLXc52ZVcWrXiSGiRoRZ6Sg6jaJCuwsbHEd/qAE+A0BUhm9+vLgkg/Bd",
-	"iIV44CQQX7fRLggB7D7WGX4vnCgfk/FMSlAQDmY8VsyCLSBOTy48/uCIaZ5CrhS8/RgoEoYKI1GFqCxW",
-	"3YLbSlWty3qaphUovRVT7VYjHVuxPmD4mmnzd4mEE7cIZCAD8+iysElTxXTfON6+mwCpvUyOaYZVzltI",
-	"82maohyX8XVf69DVOXruJAKtGr1WafpI//6H6jRNMR5rtZSrQ1w5ZLucKKYMXgCsTwszCz10qH3rkWCv",
-	"GIj71B4lK89TKdOTELo2qtCGpZ7bQxuZO9O0Kp7PYYSzcgKnYfyV7Xu2OpHnUrAWFvZbqazrA0gjwjAl",
-	"aEaiRSE0mtRGi5vUXzIgEy6aN6PXGJ6yK3XiaiGmjAzgF4R9zDNqz/5MLlaX7TtmNluzw+1OavTSveNe",
-	"3/7v7+ffvXhNzs7fXr749sXZ6eU5/PZ///t/qoUMx72nh0+/6h8d9Z8+vTz8+vjw8Pjw8P9WKx/s8tBe",
-	"0ptwMWUqV4AO0ftmdDTGxwlpfgXAKnjaF/C0o28qT9MFejHHvbPX/+wDn2HPwj6RLyZP6dHR5qqkdjW7",
-	"vBz3lDM0npOGi++FgcQRGpsYnJ1JjVjDixspnWCGFXkmacrSyowgRbIqf9je0SCC214wP1rPr8b3OvpT",
-	"dluV3Vc0bUNZvgIapLZUpf2VtAJw3MO0V9PNpBtN91NsNTUzNrdeGsaAgjUHWQkPWFpvf5/Fo+yrQl2h",
-	"zy+f2pYwx9b4S++fDn6jB27EA6lgXbnWBcje2et/Psc/kbPTMiDyG12R0adf9w+f9g+PLmEybj72Iwg5",
-	"F835xmc0U5xmvePes8lT2vv8YRdB7dT5iPezbHrgYgokIdZ+x6bo3c0kHfke64wk2DMyoVlGRnR8FfMN",
-	"xYcGVbBj3GRzBB+U1UMWDtYGRtR+Vv4dGV04a0LjldjcvnKwEKshM2eXakYzlkbZeCjnOSAvUAqYkwMf",
-	"KuKCuG7i1eV9U5jW1nZHDwqiVJvcaoBBFX/szdsXP59enpMfzv9P+NguB/ZNYdpzsuI3+2MoyR1WvDP1",
-	"+BMYelbHuOKP3c5gpBmjHHrjLf2jQAdniyqAhEx4Zphi6QlRzMUEBVC4ZkusCKH6Chsn6m/259HENkpS",
-	"VfvT1kT1679eNrqt/WoN8y6o/6bUjSsy3+KZbyLaRTSIKDF06lFt4UThotUmYwDJsSlVVMd6vjoDe/1h",
-	"WSyE0aXAYu6DAGA75ddw30ntLkAXFyw07jdNl7jbmMFEEtSIm2OYsqmyDssQEn5yMsm4YMPGd/JA3+U7",
-	"bVSTXYrQtyCMdT1nK+8uxlmRsorQNs3LfaY+L+qK3VchX+6kLqBCXxbgFFEW++6/lc/0azsbHnP5wI1e",
-	"065U8vNqERKU9GHPPtEs1sixpt0mIgBAoiMGpwehbXVClJTAPgwBb+brAcEuSgPdPVFy4cPcERY3OmsH",
-	"5K0r/IOsH2bkyiquhrhB1Gt7Sx1VSCpaq84rDPercikgzPH0GZnJQpXnDJOmpaS/SNk8l4aJ8bL/A+Bn",
-	"NifC10NjbG3JbStrDiFlI3vrqIPx6+T8LBSsR9nol3K8pmM+qqftOvuMs6tgUG10am4WIDeZNYNcsUnG",
-	"pzPTnG4KwuoSSD72z8UUkMmPCQ6bYBIIClOwQ5XpBOmSDZ0+0e6A+npP+xWpEg9dzO2HHQUCwGLr5L0I",
-	"FZZuL2PeHzznSSDJVFjeCrWPXF8dkDM/SV93HGInaKLB/esg8GsyTG/8ylSO9cM5IO1dBuFN7yRJDmwb",
-	"LmMadijWeljGNWfM1BEYbn5prMmbxyfgE0/Xxzu8fjUH5B1wTGDie8TszJ1lgB0gYyrGLEMZLIQ9GycR",
-	"UwWS/lmrSEfNQE1hj3WXya0WxIu0znx4ekcq9SeRMkUW2MG3r7TAkqJTZ5euDVXYkMXylj1LPFGQTmJN",
-	"Fsj0vB7hyhE9u1p6owPb9kpaq4PtPLyj7WzFErRu8u4bB6hO6w7wADplXXq3OUdprUDj2rkKYVKgTqvW",
-	"mYZLQhUZ8zUVvrWy3hs/9WM/vJ31U+u4Urh+aVfRM+Olbl8GxjTXRbamFgoCEsFN8N0o/rQnpNya0PoW",
-	"LBB/0l3nnnMiAAgLWlrsy4Ktk8mpdR/crQXihMQCfmQyp1dYzAdc8HOp6lXGmXudhydVfmbdChQVCZkh",
-	"hd+CRk0w3BBNufXkMn7Nyqsh7UCiAjNYrWV8RrES3ZnGvkzaSgIkp505iyQPSGSGiHEA/GYNA2z9so4l",
-	"3iHBVPVtYSBgM6od3VwMH+dKsQ4INLZTF1qKDCkXeHJucI3Xav9wTxdTFCqXVyEgpA3LXZIRuDl8LVUA",
-	"SQ2A0L2IMU0BtjJLiUMGPiZCliWseibzX589RV6yMJAHkj08+JtnN+ulo22yfpHVDn5RZ6fhe6ioifiV",
-	"b6hVooEAHACIoyayOU1Z2U6oDQeurBZdRzwhmRSsD/0XjXr3W6lQNZYlhgyjtq7WCxiUE186yLxvBuQu",
-	"kbKFPk5HXR3BBbtz4BsZg1qH0vt6zWonfQFzfoDKtZxcp/qVEti7FWnyLPK4wl4Bwy9TPplgN327atY+",
-	"d02CJXP89ji8TlyL+2iJ/zghlEB1KQhNRiFG4T6TMXrt7tqiptnnOZ9M1uZSNpKG+qg1HMdqqKguUG0N",
-	"hN5Nb78hhvfVs317O3b1C+xCdSuOZiErPasO9xzKCbkA+AVrolW3vn1RLJFtaoXxgqlrpvoATYIfrXT7",
-	"D8mYKsWtziLPI7t3aG+YIaHkwrCc/AXzPKoQw78mZAjpHULJSzl9CY1vQ+iGBlgGSt64fyfvxRBt0CF0",
-	"yGnIg7kC6+/hDwcEKvCAVTSeVDm+SP1wXJPh++Lw8IsxvAb8k/XxN/YT+IvhiWt3hioPLt6L4UuqTR+g",
-	"fPovng9dra5idI6IGNAlNuPgDgcjmpIpzQm05CES+wF5V0JLRI/ABrPSB8utVyEMuuV1QboL+N7eNsxG",
-	"WRmqDbz3ZhcAdEfB2vbx5XZok3Jf3P+EvbSGsgcAkBO4Sbv0xtlHwxC4qaGDwc4C+pG0rxvO+BU7ueE/",
-	"OnGggi3qGjXtGH/0uMp3/EZMDMJQmLBC4IIphXLEtg2/CdSWr88aKLlwyTkdcsZWUQFmjg+X+TomylOi",
-	"ZZmfg4YoVz22mMkAmsxr7nEsdP9TFq4ZKXKAtyHaFOOrCkJMQJCA/hoANxlLlW7oN6+tjkGRmDpossbo",
-	"qj3TUwiwYqtiqEl5ost9typxbLCjcSTN7JZw6ne71a614rkiUSEg9PWmhSP0iF7rV1yR8m/uZ5kjcP62",
-	"kvNdl+VT7xwClJ3cDVig3S6IhmLG13DcgRbIDeXw8SvycIJ/nMgskwt98++1xYztycSO1Yxudz2T4MYb",
-	"/F2HdYi/KxENJfoVxCo746A1OrjpZjJL1yUIwdtbiBJD337BHiUf0kP4plWZfcsyRjX7o19b507xw7Ld",
-	"iEbsnOFrrKN2JUhyIXQY9YAgcz4wxgElPXd4GyU8F26wKgk6FO6erjVIvpdZS6Zp++UGdm6tqpsHI0k/",
-	"MJZXjWGAHQs8+vY4wm/AGKUZGS0dAFcHaiOT023iCMfeM3fwelGFXogLGAXec/jMSzm9xF+5qmEXSl2h",
-	"VjP2r0Mm0uHBexFavZ9okskpQfsc1iXY5Atf6ACQecQKAOWCKWdF+kj0QknDkoZsWMiX+0LX92IKWLhU",
-	"MXLFcmOXHx0+YZTMSJ5RwSpBDFyRSgiC3IxA3Ag7YBCQizXhgpd2Z7oKFLyU0wvYhA0//LYQNRHE76R9",
-	"JdhmXE/fDm83qymUiMbSnhW338sFmVOxdOP69h5wxRG2D0P58I5NMzH0BkxNmAcQhga6sqPDQw/e20hY",
-	"tuGaA87OZp/9CVB0Nnwuloz//iNEcuoO7TVTNCsPL5BbGZbr1Wz+nKkpg2Csxx1qN4pkNegglQuRSZqu",
-	"bcCAfI+VS6sk+dynlMh/EbvICG+Bv/EV+ZF6RHhReAT8NQ5CDv9hWJM1cFN6BHoEkida4omOybsiGM5d",
-	"zvPjPMG1r8bnTBs6z3W9wqonadn0eAPYwQ7nGran1yJ6VbhFACKGfTQAZVVyVoxlJovt7aDbD/GcWc+s",
-	"2RI6K9Q12gtnb36yOmUu1TIhgpmFVFehnBdrJiY3Msm3xIZeubG7OqPu+d8qOd/i45dyiw+/46mZdevi",
-	"+VXqNr0HBAXuTrmZcoZOCwn4Kp1cJHOJJBqNqBK8jE8vSh5UZzdDIQWAKTmoIzCQA2y1PV3YivbT25c6",
-	"CVVeUOa+UmKGsI2CLQiHyh33pGuZFdYK95xImvD02IEMu0XTRuYYOPUftnb0WObcV0NAOZnniKXpEks/",
-	"8DvWt4aJcw3+EDQfotMgHOD9hHLAqjfBpI7WouyIgS8JSeLFKIE3PR9mcJzLcgy6DKid+AZEG2Bsd72S",
-	"/rWQLmfKBRI0rp7xV/KaPVTn2s7NtX78DqqvL+2WVo5q1Olvt74DvzmnWq9DxUB6cvL08LBSMRSV7zo+",
-	"Aa589WZ92e53PuR5L7mDvfE0Ytbu8mtVaBZu3/Xw6Bv6zeSLcf9L+uXX/a/Z06P+N+mzcf9w9LfJF5Nn",
-	"KaCyeKodDAT3kh5QV7jiLU+TzxShhpyevTrfplDuDdW60/pj2Ehr4SC6XUu5i8aspm844jrmUiEvDKQs",
-	"9I3xXSgFuFWpYSRjRhOMtpO6oDC2AH3ndqGrYoYIm2jHZAc0JfaOj7762+2ysnEixE7lVF+11yEYTdjq",
-	"lT2QGe75uDmWJCCw0ceDwYKNDsZUmRtwEIMDR5MzgAf/g5DT6a9bYWPAHiCkUrdQSxRPAZxbF9AUhIl0",
-	"tyslwluCQ7nJHTP4ZP+7tvnrnaMfcZlK5SoXQrJA1paYYgdX12fY6tW7hbZ5x80sVXRR2bsOTADluic2",
-	"6EkNLadofLsaYPhTlOU8IVIlXshKwNIEQtv5soQnrUvSjW9t7r5vtbzZyfZvUm+e3nW/dWtaxDtu0ZUb",
-	"+mr21iU12G010goor02i+gq6fdDnU4WIIdzoVJPxTGomPARBmUkBmvSb/qN3lYKMSwEeXQkX45tBsGOi",
-	"phvEzpZb5w8ignAUoLoSo6BjKSYZH9eeA6OWD9Xrgsn9ftyut4Wo3cKuavlUIfR6BHGQWW50TUTD/haZ",
-	"E0IXLMRU652ut3aoh1fm8LYQnbooyDQFx7/bHki7lYNPqhCfb2G90obl5ba6vueweSVKClB8OmI5B5ZQ",
-	"F3R9W4gO70VIbnS8/522PgN5WLnYLNddbv0AGSO4W4JaKfg5tLhjdi9qak8L3FsdNVm53htrYHkVYK2t",
-	"vPCI7nTsUvdTKVN4X+w9w3STvafcFcdNiV2pAHIlUJORC4zXQGAwgvqo8ZKREuPxS91ZuVNdyd8p7IYz",
-	"ccOOhG1yxCElxFt3YgmSNvhk//N54EyrRrvJ2sLHLm8wlqE3NmZlBCUlMyuiiLbmoV0WVB+QU6KYfSVr",
-	"N0Fs27X1C8/LzjWgdIgaD+4UxrowLO9avjb5IMyjK9vJPvzUm7kPqCIM59QOwQBKDlCA5Qoqv1wiAkkd",
-	"rfxP5Na1oxs5Bw3Sn8nprZCS9mjO0bSH9K1rjwEkuRs5mgCzj23iDXQsLH8ppw9HoFeqFV5aw1IUwGdk",
-	"JHJAuLquRtKxCRb91mTuD5OSHYsL89WzXlSmcFhfplA3RAZwfLVDHB1Wypm+vL0UosvrxBUKdmrIvpTT",
-	"ssKPgu2QEJmld2LSVo+QgfTNWrwXSv5Djp5oiKbasy6YCuwy//KT4Ib826uXeMmg2EV9KHiTHB0ewrd1",
-	"BS4sGCpUMfILZpk+QJWRt6plYZxXpCu8x3W2sz0Nl3vkorq6azoSU/uqbwGyoTsmCthvt/xBUNsXTZdf",
-	"bBRC7HWh5JpmBTsg5/PcLAN7liu1hQpbH79xOOk3svnTWhulCgTsJPJBtxDgHDvVT8i/74El3ClFGjx7",
-	"T06ZsEvoFpt22gTrRh98wn98HiD5erPF+y00HEgyL7Tx7Pn2HnQoDXE1CLparkVSGtciqenCmbbAvnWK",
-	"cudtHcfIrpkJfF4OPb4m2GdnitvVoVLCAZog+lv0s+B1WOpeqCvZu5jJhT/sJfVimyIH8nOL0KGA+Ety",
-	"wjNcz9qGGGtp2k+AjvSFFV9+RV7xvyce9VYBDoOVoCyzMgX5Og488q49D6LJ+Bzj8mWBfr8saMIOGggW",
-	"MDXnGqIPq6L3TnHDHKzBt3xn+Ks9rNDTkZZZYRi8lDVtVEKMlAnhE0w3AQ1DM6JHTjdH9Hh2+M1Xt8Hy",
-	"JrWmjSdAhYIummW+MsuOjrF8nPvG2OsxVvCXX27C1VtuI+DkjQ3NEvLVs2d2ocDKcpgrdcPPsXioHD6n",
-	"xjBlP/nvvxz2v/7w6YvP/9jbA6NYjg2rL6wPTsGICwpzqinJvc0LrkmyvkOO1TZAL2W+9CeKCyOt/YIn",
-	"ooPgf63GGMD1tiY2w4hi0yKjqll/UB1XfT7RQGZNNMOWObjAEHKZDF9j0ULfHvghWEQQkooEjIoUsrsj",
-	"qtlXzzBS7akFbt5dNL1L/bFPEQ2oiuPe4JqqQSanA5rnB5mcbkEVWb7oG/usvSM4ex6bBqrndo+EBO7i",
-	"Oz0UWzbz3ejlc7sUGvmidryGFrXyG/ouLsAWu8nuoh2sRaL1x9emVQm/oJgk3oGMezi7cGiqh8Lw8ZXz",
-	"fpsdGgrQXeDQKmKsRhfWTJDKmcO5VFFCyCMEerRMKKsED1ii/fzFoSe0ck4ytI8KFpA3zYy9F1Abgf5O",
-	"Yi+m4Xfnl8TeaePZ8ID8mDOBuPApGWdSw78V88VD4FUlmPaa0RxqOu3Nw8yCMeFM37ruUixteWtHuYSl",
-	"edB3jytAnEhAJ7dTlcqeyGdfPN34+one9X64HeLFbjh7KKVJqNXNlkTIRSt5NXw0yOUNQWzdavNU3c2H",
-	"7ZxDMU+JLH+D2V3TpRfnxHl1s5LCwd1UOb6px732346oUQB6Tjt0Nvgw6qKSrBLDV/7xMxoh1T4Ps7Hn",
-	"Dba9BO4Enh/7A4YwrHxqTAITI7HtyyHl2qOJdMyQr8Yvzphirj2da0+wj2mSjGoTagOtF620G846tNFL",
-	"UoNtKv4piJ3quck9gJp7tZqsYZ5ny/COvT0OZ7TfQB4z4YIHQhI5R9a8G0xwn0NRcZXtq2SBs/oC3HCs",
-	"koXcpioEC+d0O5Zw/QDpyc9L8QfQaBSxXltMLIkTAuxLRKbHcnd0DQf/Fnyxc/qxP+ej3vHRV7Vnf5Ar",
-	"ds3ZYoOyWOidrPao+SwEsiFNCk0zaAi1S7R06mKeECUhlgB9/w4NhYko44HBRP8dx9UBlZiOyawhpPgG",
-	"57776Xj8snlaXbVUAmtIG4FH6hByw76Uah/HQql1fCoowat8KlvI5xpuFSaUzG65q8AwnOL8wsVzza2r",
-	"D5Ior5g4IKFyFhFJpFXa9vr2JPwx1Swoaw7tzTeQ1P0hsE95ot8LawW4AaCNPPwRFMbcmgompueqniL4",
-	"JpkyExXhwpfLxk78iCcplGktEsm5XaVXdDzjgnV0FNzTYaS7tsvisTOrf2s0dfjbrvLPxgUwch//8qGK",
-	"J6VkRiiZ4xyQwu2GR2R/vGmA5cUo4+NeVZbDRXo7A2hJ0s0qJbN4Xztvg1FR5MAtUp/QO49H3N59eGA0",
-	"g9HbdJr1O82yuN3jFrLBej2HRIMNm78BL3boj7b7/uzwm7KW32E1W1koNLI78IwRLecMLZWiCUYMG4nO",
-	"K+bco2HAdmnLG9CNenMu7EYcUTxRGASOj5TvPAdHyDfCO2TA+rLlbpa2kwPUaX3yLvsUmDmLdZboSKZL",
-	"YhZ8zG76TwgtZN0tLQHYy7mJw1p0z9Z2qv2LNpraPeDqRaNf0Ov6u7YVOXFclBG/9p4nfL2uHUTmXR+c",
-	"db0ehdOVACt0RZAGv/AW3hK8mAYFG7GT/4gDdapmz7FGs4WTC4EPIRFNN1qvfZVsYGyJnnkccm46wVSz",
-	"64Mtf7JGuOIsJYJ9NFHzAEZVzUxacw2RvjOqzQF5dvisRAqJZACDM1ZTCFTqM4o/1NO5dLh929L+x3tg",
-	"B3aURBoqTmHxmlj87Zr9Cp2Ejp//qH/4dIWf/xYKf+jj6R33rmnGgXu7GEFV//HqkEkP9mptH/yCChN0",
-	"2IekN55Zm0oAAVMqdP/wqJf0Uq7Y2EiYuW9Pp+M5618fPj2gOT/ImNFMjNUyN9CjXn4hsU/pHffUZPz0",
-	"6Iuv8OdfsV7qV80C/Bb+Vl3Dqwt9FL/I8ZdfuO9Z48r+HZPJvaTH6OjXK7b8Ffryo5/hyS6HxeaUZwB4",
-	"rP//6vIoKa3V39s8G7sqiJ1xQslF05mJRbDk8IGwzVRuoxlq7/ULCvEFLQmdKsY0MbJ6vKHaVs31AXlX",
-	"FsyG3h+vIKCTkQi5wDoAKKvBDX6iXdme/TCghEbaxVeVhE5D/A4SrmpsZV3Wmg8t64gdw7rx+bFHpYUD",
-	"1CS/uwttV1Dkf+rGP3XjXehGtIpiacPEOBWREfKX07NX53/tzFK9DRTAlfpCEmsGYUdrE9ZZS/bFM8qF",
-	"VZqjWhIzaH6/YxP2RWnstWHIXqqluxIW5aWRQJ62nR1aS01yYYA7XmFW0hQKFntBl4Rm/IqFiAI6F1xH",
-	"kRsHOk3JTGrjsqq3BRp2ZKdoyUK9QVJhH4c651fQT1umAm++1p2Qk8Q0cavu535xix/tAGUi3/cOQBLF",
-	"YQZn1jYB48W6P80oQNWgxf673g4rSRcb3rKh8DhFFJNw7YnpZopNyZE0O6IlNiB04BPvTUF5YMQHBDB4",
-	"Ka+YVwWwtUjvHCMO7by/yVpU2hJgEKOlQPCG4RJXO+1Lp+0iNKEJwpbuvKN3iif49dPDEgzvNZ/OTLYk",
-	"IyUX1rvDjs/Nq9Psa/+x4ASV2+nb4QQhS209AjlV2yEEwrLeDUIgptKxUBR7eN37bVqy0AgJ2KxLO0YF",
-	"7P4s3isuIKzhE407t8sdty3/7g2m2zL1HlPoIHICT5P1XDIJ9AzPmT4gQ8U0M0MyZ9RBukIaF1ozPW8E",
-	"8JKSUyhwdhNSS3L0ZahQtmKno+JmJLnN+HUdpA0W/p9f12f+a2gd4M7h+iYvXl1xfPVeauhE26DlqzKu",
-	"Q4xpbIMLgDLbjPeHouFdMSPWli00lw6vli6AFA2wymWbs2S/ceMUvZYpgwXf/xBRA3U4uuYYNRyH1/AG",
-	"22vLxywl7+LGAyNxyRJQG7dUMK2q04lUU2kME/31suBrmJIYfXKNk/Ctf+6uG/TACpUq79MtQAEcgBKR",
-	"wMOXjpbWzhk7SpYbZL0STP751tvPxTU3iOXWuPWXjRj6C+/vwAU4r5eEF9EQHW5QOUynuxO9jddXUMAC",
-	"lV1LFpuedAxE5Xo7t87XtEIXvW8ccYjy0Oy0kOpKgwWJ7EzaqiWS0qU+AYBsqjLO8Gs+9ebw6K31iek0",
-	"36IfwdM3eIbl+95mclzGNbFzeAtfx4PVPVZquCDUzvUAPBznK/VAClmfprR/5I0F9F5La+FFyua5NEyM",
-	"l/0f2LKxM921B65pl9/HCXVLiV7aSsoDXgYSKUnPMApRCuij6P9Ge5uHK8o1v5+eqZdcXAUU5s48OHhL",
-	"LHK0J2jjg1OvvQb2Y7m5DWUZjgM+HuMlfApNGQ4uxR0Ub32AOQPThEbCmn4eGLRyRjoRLYBRP+799tW/",
-	"KOuJl+BmECqw7uhCKjuhsVSKjQ2ZSaUZGQFkwrK3g+Thm915VXhtyOCCTwV0gfUSpxZg4Atm+mdSXvEG",
-	"ymXNNAIQf29Mbh2Tg4rSWLHZ2i4zP5NzaBkdLa1e5rGQBEkvzOz2IvNYzD/xdG3k4YXRqN3xWvYaGPKb",
-	"Qi6IFE1xh3WafkeIqO4CCsg7FK8qeBu7KJErtlyHzxVFw4GNywPY5NZ1ESaBpE+uuJ1YEpWiIcqPJ6sC",
-	"7ivhgQmwkdmY2h5Ba778YOfUobH0A1t2aiW9ohBNtEsbVfkBLA7NWEoKwEK/YbFuGgGyTx0oadbyP5yS",
-	"kSwgZe7gIl3v6TG4zy6XjMWfQ2tBD+3sDg/IK9wubWSeM8jdUYH0pSfOG0f0JjxeWLWUkLRQvl4Zakxq",
-	"cvAwX7eva+0obBOIgfwRaNCaVb7iyfG2aemhu6yLgNHFQMmGzUoUKLkaaTtlRSUyUcztTmRyTLNe0rsG",
-	"GfiwCyjCXrIJi8XrEY/fKDmFe7KFhByjmT+mVLBFKZblku8gn3O21pWy9mHiGpOtyXijDPanF5ggnEzc",
-	"CamtFnjFep0SPnaap7d6wF/p1bdfwruncv0VuRLNmrOB/+Oahc/YNcuQp5FIqOzCYMZUUWG0PTIl0XkS",
-	"NBYADNkbVCqoovYTlsCXMeXXwAqDtYzW57IvAF2uDCpB2EdfnOMqRaiBhnr4DPvI6+In5/idU3ylW9SF",
-	"i6IOXp++Ok/iUC/8hkgVhQ8HL55XHS//ZdfrXacicKU2hSsD9ytC6vqLG+G/oon9Vzmhvw5+of3/POx/",
-	"0//w//1j7271DC7vud+fDiV+GQQjlWVpEGAsOGnZXt6FdNVca0M3r535V14mS+STKadxQIb0mvKMjjI2",
-	"9OAGWM5EyZzyzJfQwu1dX7v0ujKZDvesOlDnfLQu0s41gsjLibXl54hVVMbZ4iltUUj0FntkNCBjjGeS",
-	"j5mL4AAILGSTMF+YZTDoAXmNsaZoPlXF6fRObaXR6h7tXKIMUwVV5Os/Vz1Wn6aLsxIHWLbXS+LfQZ7b",
-	"nvYPELfxUBObR0sqL3YP7VV3I5NnM2mPLe63BI9iD5Gs6pIyftCAAnpuxRCtX0cIha41GrxZRk7fvMCE",
-	"bihkslYOBlXkQoTP2wXnwtpbLnfkeI5Xg4+QA3vjJ9ZNW55/PA62M6wjuLS7RCaeaPf+gBwaikep/3tX",
-	"8YpIqADowbhdysvl3vI2wr1v9sZeM2YVma/TgRYOeMXjUMPhI8ZOjlB20NfaKFD940JcupKCP8PUvniI",
-	"i19TutS9428OS7YCmhuw9vRYwoie0HazQ+PX+X5C09HQaefVRaLUaz4TA8K/3fEQMmV9w+Z5hn0tG4JE",
-	"1AeGXsuUXYZnPfqsavw6neM/AAqLiRZvu1RpdR+3wXsAMAesa0DMzDVQDvGKdIzlgABoncA57LLUa+Ac",
-	"XKw06lacU7G8fUnBNelkPbs5AneB4LDb1tSahacB6wxA1KAWhbqD5ulQ/OZUmXcj+LMGZ6WtXWvfaozn",
-	"di/uRjn8PcI5tKBMNyk2cpehD2AMtVTGRSnAE1lwvQKnhGy1ZdbBIIOKy8zkSs65bqLAaqhWWjUhoYvv",
-	"hFAy56LQ0BMGIUQli2YuKjv7ephjj7bvI/Duxz7898NuhZAP8K6/kzt+c6VWnzm6iQsHBmDiKm5KzCas",
-	"rwGCRNRsDk6syUF5jQBj2+qyThm/7Zzux5CHolEPBNihJX+appuBu23QEgBf2wXoCy3AuN2LKqtNb7ED",
-	"HwWW11soT9xmjddaeo5mOGXCcLO0VsM1E0aqZTVLBgylEZyypjxttP8erN3Xqb23zX6sR+iqBec6IKdo",
-	"BMwpsMZyTRYAIF0GcciSmWMCmXoupvZ2nPJrFue0gYXqwln37wUmsxUrYTymEqvIsZKRK+IWxlFdVtBN",
-	"Jh4JFJmr3HzrsDWdhfkQLct7sigbLUn3h7b6tWB/roRcCEh/Of+BRz7ebqak79BC+la2jpgmWxJaQYYF",
-	"qYOvpeV9D9ndEXN8sHXm4in+5aEKkpvefQhTd222qtAmwuqF8Hm0lfvJTso1HWVrZOf8I9egyeKb/Iqx",
-	"HJhDa4u5nuMz/5i30IWRORC/2zWTwh9/QEbn2t3ehJs9t00B2H2zOQbZK6A6sJ88iLr+PFh5BOE/tT4u",
-	"sMvXc2r+JOApf8wNfckMobiMDOha4J92dzEcYHV8xcqdUi72sgmtDZLW7Ze1EKLaoagbyszYnDgzMWU0",
-	"zXgDKqBdqucKZ/gwNxJn12mZA9IvupMJVcIjZjcUihBwgbFKcjFjYj/H2hejcO3LK6tEINjm5CI9gfD2",
-	"gJzqKyiuhJJNb4XGu3uCRZfWwAyhKa6JvGYqLXzBFnC411Y/t3Oeu7nFYXIXhqp7sQq7lb8f7M1pb/CK",
-	"ygBUJbdhAZ21RG6d0WvHYb/frcHE+rveKh67jkpm9goryXucVguBoKD5dOU94CgBjVudzJ2LP65VgJfI",
-	"3hdG48auxweImhmfHh7CVXLFctMcDW7qt28Rj+EBBmrhrTuN1kZNzNbvkk4mkkqr6X6iMJHKyUATgo5e",
-	"Ccph53qR+wptQJ2Ev0wUYyigkd3hG3D9r6AsH1Dlx1KlLMUyFk804UiRjSzGszqX8luY8INVC5Ue6M4E",
-	"oxJQdH3QHEL7WKANASHXBB1xmUE0dT95mTOj+LhZd7xiVBcKW7EjJ9TtoZgSvdSGQe04AjdCFHhNYvqV",
-	"G7A75eJG+FbJ+RYfv5RbfPgdT82sW8Hz69SpLnICB3smgTvOEYLuLlCBs+j2VOcBORWEGmPt7ogTXRsw",
-	"z726QY477GRqiHlbpf2mHPcPdG+Ft+42y4h7BK4m0pqVPEIoQSA8Fxff73KVNflOf2dTDiTXXkYSR4II",
-	"9IUSmky50SybHJB3Dp1hqPVsmMSpSbyZqL18PPk2JFKspDucbfsCQF4VUVXVcbW5pd7rrkruO/0ZXmML",
-	"D+tp+6PXyerf2bQQ7cXdG0R025wocqZtovAGn7Dv8nOj5ju3uszqtxuVG8jaY0WymvILrwBzaKDrKde0",
-	"S6F8Da92R9qs0yShv3GiLWC5buvWC0KwPWrbMRnaqdyAmooOLMutCkPUfyEXaIAPw9jDsn4jfkerF8Nr",
-	"ApzKCDUrDpBlAYwNavGbUKcempg9KHiqSK52BKWqiJN1pQC7fp0bB1yRRI7YEtLP1ciNzLCtl4ryypMC",
-	"mqTnDNr6s6Xrm4Y8tnPTKBnLfIl55eoDubBmYh3QOky1+9oNjGJ8rJRAIBuxsznawFw/c7TsPm2DYS+I",
-	"tEL0lRo6ohpZMRXTRqp9g3KKId/CuqCc5/b0eRods3kCdyqee6T69LPWV9ojNcFvoHohUHHCn+tR5t7C",
-	"lP5M8t5hkrdQgqRAwtpRolfr2XqiMOZxKsaKQSUSMCEr5knDTwAAT3ktZ6cHnFYLaBFZF9dBm6tDzRBi",
-	"NC3sBE4bmdxdaxhxcMG54tfUYBNVKLx5or2Rtt/+OOTh9TsEOgkUgK8sh45ZCMtDND6nysHw+x5owzMo",
-	"QrrVvXnLruUVtmLUt5T93mP0uABRNUw1Z7+fL3sZnlpt7PMFZR5hR04mUGV7AyRXsWuJKwYwPEyktZUX",
-	"CLiy/x5u6aQ+8nJZX6blzwaW2UGnsQ8fYG2rA7Fut6h2UAioDVuXvfHsjXLuyL5vsUgctQ9EjYscohzL",
-	"ssaQZva9UDVQQWC+hKYyNzoheaEAh1cRxRChfR3O5U8496i65EHqjZVpdhotW621wTOuCqFDCjXsWwBG",
-	"uQKPTir4R9Tqsd+94qQLMNQGsMnrnQqHXRLDASrmoF7gBXzwzZV/JRGAEBTO/vT2pbZqLeU6L7zROmII",
-	"M+ObU8BQDbbOMQJ3emUHixWWBZLfcAjnDTWJ9qXKNe9U6W0GnLy7oEav0ZmpabUdxMJoFWTblw/VCmaL",
-	"QggaZr2/g54t7riuJLwmJfDQOKYf8oDBXINJBDBLsS2NAZa6vjs1ZfcqPI08YliTFMS+BXpMWqYYlU84",
-	"3osI+KtlDZRdlrk8kCpEnIG+llnhs9NQr2WlgWes1BwzGnORgcQkgfccLvLaIAZM6LlTWn8qkY1MpqDj",
-	"IynC4MM6ZU7FElDF9hSofKqs/beWTRAUibuFrSABxoVdZMoFUwfktQSkJz5mnhafKvB1rV00DYcizB9y",
-	"8UUOcScAt7QWVk3BLM6t5ZjY01YtazfHpsgovn2khqAbthU95ECgYvWMo42WcbdtJfz4xO5OxugO5pB3",
-	"4/vAu7AGsCVC/PHYPRVgn1NvK88DrHLGxVWdNtHM7IzjE0GarEAgt4d67KcHc90PBqhtDOELKJYL0ReX",
-	"BpGC9SFBBouyLZxwnhVTLjZHIrnZX83n9o/eeA+vBveK3a15vXkBhQlu6EcPXIIv0nk7s9uq9bQv60gs",
-	"V7d9l/7VsulZG7QiNOgB7TpbSxOj0Eyv6WrFZXsUfa2roCZ5EN4Nefsau1zhBGGeO+VT5sOW8Wl6AgFM",
-	"twCO2m+sWN3B+o6Z1te17ZNyF8gmm+7PWlTG0PQKuaLazlfcDbq0pjXQG+Hf02EtlEkbW9NB5QvM6h6a",
-	"TXHgewQu2fIUxwoUw0FbQHiRS9+5EGtvazwjr1XU6dxYyIdDPv4LE9+k+xvTrdguV6bnq0NAvJqdv9+7",
-	"M9DlPcrLs5TkfW9P3ykOS5tZ0dUlLkuJ9m8XelwoZU3TnOcMcknXTOla0CmsHWt5gVs/PndyjW66U9Xj",
-	"cmf3aRu71EkpqZ3WfdyoOPJ9Xqlbnu1mzToYKSrGsz4+5vYWLkOnrkOEajIqeGZC4x3BR52Ewi6Hriuk",
-	"cCSGbklKQhYIfvnCaq7JnKqrJqCwv8PTL+l0rxL7OpAwnPdWgPsbAMl2JHzRMnSWpAkaBMbCqBRsKoAH",
-	"U6RmgBCFZhkbGzrKwm5uxI666b2Ps9Zr4qzVFmd1s8M5RIIngAgKrWWOJZqlEFTD2IrLlPpwrA8C4pkq",
-	"MKzvAQu4C+m6D7uEvRV3TAxgCihxoOE0TVnqaGvw7Pqb0U7ZqhCfUaLCpZPGVCnue2KwNNLbNxzJpmor",
-	"IWl65lbrHjQ1TVNu/0SzN8pOzHAr+hOaaZbY7Q6/wtLZeh1jN8m+WXTajg6f/e3Lr7+67cTFZ/cXHKHE",
-	"8HOEGnd8S7jNsPvSUAPcDuQHXWJimxI3Isq6T3pzscfFYX81px/7cz7qHT+1P9kjoN3irTm3qaITs5av",
-	"3Urzi0n/FTXjGZaVYJ6EYZm39eSisnC4RPC/hCklVZPN/hwG7jSBNoE537F5z/WYqjTysZ5oQJCHhQ67",
-	"61TLxgGZ2tselhBVGYWSPrjgIaytZyz1Fr1zAWDr7H2wmEnw+9wHy64oipNMyNBvLlJ/Yf+AO2vwKzrS",
-	"jjF9xVXYb187TXjCzOqPd4Wj4PySTmsOghXzcBAW1EXyO2UhuGxXimrdELCOUTr4xFeCw31HuCGaC5eD",
-	"8zJhFVW0DNA2l56UhUgI6+g7TMaQ2LWz/tX5LqW8VbUKdcB3+IrlnRuMHCcEzlPyH2hgPnhTmLvWMDtm",
-	"70ZUs1/dUe0df5HEX8WWIzvrK2blYcFGVuScAXf8yRvG+HvFtCwUENB8+vz584fPG6f5YKnuwUFr40ga",
-	"3/Bxx2fTnpt21fyaazo8aZ3n5zqiHZkVMKTjEcmopyb3d4K3vevhn96U836A8R43uZ/dkenSuWoKkrUT",
-	"APqZZjylBjuOqb2XM3bsSgtynFNUqebKisEXKoRTpuXMAklMYxzvTdHSxnYQInLzuo8YkRu62yBRUBZh",
-	"v6hvtNhUpG6PEPlnD3LFJhmfzm7pFxvP2PgKaKmgrA3ijVGNVoLtK2HGMad/MDKhFBk+52IQrvbSFQnb",
-	"pdBYDwW3+wm68RigVlLO0RGX8qqUcA9LL2pRBt/4d2vB0NyVQqiE1u0d936jEYr9WNkbqI/3cay097zJ",
-	"k/AA+MSHpOeNe/td+6vj3vXRwdHBYW/zW/8CZ3v3UVkvnTWn7Z0PWU5kIdJW2OHY+Mo73lEBIshsqugC",
-	"GiOhSHjOmEMrwjJPH5zawgff0OsOJ9UJzPryRKOWMEnX/AOs2sHJWzI4bXhRXLEKF118lkdFHLlSzChu",
-	"T6+vsYX2NaghPvZnHKFWHDrowsFUA3UydYCIaJz7XgDhmMxWHNAm2H8vfw8QJOOPftqP7qjM2POVVYz9",
-	"l66J7TbM085N/LeFKJUE3HTVay7BW7yqVQBMcyG2UBrNCCKNeuPamY5rFAcPdapRhF3T61LfYZ17gkgj",
-	"oyX+16q/CWcZQHnBP1aPrzdc/zQnm4d2tk9nFqXfg9hC8zAebpcroG9t31yxRroNvit4nRX6gROXmUJe",
-	"ZRliTgkA6tr/X5aM4tBUxptqgaou4R8L2qv67p1XEZVB5QYIr/0KiFYFbPDJ/evzBsGPEHeM3Aysgykz",
-	"jF4YMXun10ZAfg7O2X6J7JyaWWk4lC7fmkQ2F3xezOMkGheGTeGG+D3EV34swymJwyuyxiVogTsRp0HK",
-	"J5Nm3CUMpqUpWsnYNwi+AUZekhu3ZFKWVwRtR+eIiAnNTtogBDuir9TxIUwmD1zsklq6N4AQchFPs5An",
-	"9o19AQlk3KGzdyIVayJ/c+vTe1Dyb/ejW1hNK39MaTJiZsGYsIsX1OvdnACHBLCO14OOTbYsz2eyTsVy",
-	"E5SqdUmhOVwbnmWEThVj5VfdHJ9o/821VfxvcZYP/3DsjIbxKMOZVAD6Rcgo+ICm3CDhsYvz4+SjUWO/",
-	"ZtiuDszo9YbihXvEQ8xr4Nw6td9eQ1lVtcIECOf9quwbgXZPGnzCf2zBAW3qsi2KgX40ck3tNy5bpxY/",
-	"DnFvpeLUbdDm9eENlMRwMBJCiSoyYOicMmEXFK/o/EbAECpFoKgHgotXLAfMqJ/tG4FPZ59WCSnStKHR",
-	"+U1h7mOb2g8s4BD3EFbAgTtW6sxsLWtrdMHtvP5gBN1kOalqJ2xQMb64KbAe16v3fej/u1fwd8LmD2ua",
-	"M5lnDNYOMFxrMh9+fa1J1m4lcNj3wSf/z7X3wAvjUOkmhTUUYTxHVuVnWSUmg/SDK7IFmLumq2FvmvR6",
-	"S9GUj92oDv2rZ5sUntddIwip2OZNEs192y1fQ0M2nkk+9rz23JAJzzJNeH0v0aPalfZPf6fxlL22t9Zq",
-	"2OR01t33D32X27cN/Bvfg3XQuWwBkE9JSruXHqleHVhTysW0D6CKm3UQ54pN+McQisBGYihOIZkUU6YI",
-	"E0pmHnJVY54aBwCYQs2ya4cO5aAQhQRj9xbSEC6mlzjN30PXcfWd7qL/OIzoNmM/tFTQeICWCtttLQOx",
-	"DJtOoIQotbt/CsGFKDsA30qg2iiJ2pDheYAAJQUmp9zDmioYVhZxB7m4GxoPP0Gc910XATRMI+0QrtW1",
-	"ZdIasdsfmbVGcQ0+oVa6zdZ1oipkYO2AvIGQC4LNNIh2VRpT8IWMpUi966t7qWJN4MwbCOWqCYdgSIgM",
-	"7WP5HgE6FMP0rr6Yf/Pxaf6bj+NXL2dcgLVXcw4AVPar//7LYf8b2v/PD5/+9vkfeztayPjCaXuwzjuL",
-	"SywdvxWsaK7U/nHiWmxLj2YpC4/EgN0RZDjj9mJaDpOSeQNz54A6FadejyFdHtV8w/BpQhxKndVv7wXw",
-	"gqKum1lRmxgWWKcXVqhkBlSDKbIEH7wXtTfhv8KrrchTXVInrptqsM6eHdY0CNY/TSBI3r6PcctaVzg0",
-	"kjJjVGwYyX9gtznsS8eBBYlMwYnHTJXKJ/4KVbnKmy3BlT4HoNxam9fHpqA509oaf1wTwz6aYzL89L5n",
-	"+PiKmfe9Y/K///0/n4cJdLdZ21TNuaAZoZmWZDhGro5hQobGLIfYzLbgIpWLIfnLcCwzbf+m5EIP/4oK",
-	"GJMRhOv3wo4D3cTv3S05tHaw/a2rbg7DH5BTO4GF6/4TAE3HNBlxQdXSvwEgGsdKnJyGCT9BixTypUvD",
-	"8OA68Tgmw3RIuMgLk5AhG0KZGRNpQoaLIaEEX+iJJpr/J0sgDotl10M5JLIw+D01xKZMTLgNPw5hI9lH",
-	"bqBR6+C9OI15U5hINWoXO1rOlJYi4PR41OcA1BmIPoULGfM0Y7AnM5pNCBVkJgtVp1l+zJl4C5Jw44gc",
-	"oQ1yIzO/4GY8a0Xr24E9iqR/addhjsJlX2MilSv0e8dGF9L+eldhn3KroNg2OEkegRFlAwuo/C1NhRPV",
-	"erflbTneo3dX3LssO/dSyk1qBVqwfNy9IiT55XukEEkqluR9QJLezRhUxrsWkwg/lKMNlFQ5XeC81YYx",
-	"O1jR9k/LXYAibbE3dwsv2M4Ote+T+3ndQ6DQD32PiEjbH+V12nRgmF7T5XaGHW7elaYuDlQyIQG6EUYA",
-	"I0Ir54RRDzrDDWhgjxDOcqm5dSOeaGLfwBs+fDx7LzwFsVUt4Ou6YvuMhbzceCal9mwZ0ZosUbZ5oG2y",
-	"J+EkCH9AzqkzoS6ZvgeBj9pkYKUwWJLb7YJJeGd/wqgZ/NPmsNP+TexbtXdG4tkaNselMXTqJtgfU2X6",
-	"Xx6lh+zrESzGnJoxNIAdf3H0NOnJKx/QMFJe/Wof8Ldn9gdDs97x0dPDZzu9YP1JfFeR2Vas3VN9RWgp",
-	"bIvyLnQHY/92AVVkW1m3riALTyTG57c3c2HMx2/hFlm3HjysE6owYOfOCzB34bxblWNkHJSqRL0cuSAU",
-	"pt6qo+0wGxi7L4wGTBG20GQqfUL/BKGfo+DYugy/faXHZNJi6dV2S9tgyZ66xQM4nspeuka1vIAeTEOn",
-	"SckWPWJja2Jhk3atWdvuirZ7PH7mbNGpSQuFcSV+G9WGHB0eejHddt8aEurWei3UmBFrs3jOIWIkGQ5m",
-	"Ul7pwTD4fXY+T7SjGtB8KrxziKiMVnd6ulaYuuNvxL9EcI0llWBCCpExrT1p3ZRfM6B89YASp29eEJqm",
-	"yn5mAiyXOiI7rPtyre29txjtiqaDEJF4oxeKDf6pl9S18LqctDNYIO7krTq7heM5G7g/4Gb1jntTbmbF",
-	"CIUAsh39QOS++b1fZPdRIGCHvWubfxddF10jOEN9m4FPs8xK/KQQGL2D4jb8RNSpIPLCOHFNArvPhNvj",
-	"lCsJNS11dDLHoaNSMLOQ6ioByD6HXsGnM6MPyAqwpT1NbgZw2U4oz8CqD3ZMgiTaogkhz1qFF/CEXkd1",
-	"rPBw9Bng6XdezxpNQFuxa7KAy+uq11Y/dywdio2lSoEHzorI/gaw6/Fvg0LG/gRafSIV+JlNPQ1uxEdv",
-	"Abs36TzE6/eolQCvf9i9hncvAqTvY4zu6lKCW6SP8X5uFJ2BU+TKosl4JjWrL1FtfzlbPyR3EdndeF/u",
-	"Nq7byu500RsC07qX5hAY+R6Dutue4Gb9OXBxxIbb8y2jadlo7Y/4McmlMjoh11RxOsqYTsiM0czMEOMs",
-	"Aa1aIQZ1E3f6wivi8P1g+DkXKiJ3hLKadWrjBbzBHnXPqwaDr8iy6ssFcCIddhLvgcOhlMoBY0KhUNmR",
-	"3dSCbX2ahvKao6d/u9tS+co6dtooQ6NVQ8MLtBAd2a2fyYXdeFVsTJy1RqzX0jZ8yzPDFGIFVLfShdCt",
-	"S5FzYf0Vj3w/ow04ApFNuC8HQ3WWb+LaQDptkiTNqIJKjs2FKVlt5S3r26woj5YxlljdqFCMVBk0yEcP",
-	"DwHEAYo5eKL+F77p+0PtnB6b/XxJp53azlacCEVdahUQ5rGSVX28y3HR69GEzitOUsqQj8QHqgCDgGpj",
-	"53YSQCewkkdf6dsYSy786J0qNd05Pg/AcSyEixT2uSAjJRfWocCyBr9E6QpoTw09ajDqagMvFz4u6Dlw",
-	"x1JecXZA3ikppuDZot0NP4Z6iil3OKgaP4B1dqL8leHzxmp7t4RdxUTw6fdTIP+q9qK7wIgvRBwifLwL",
-	"ZvpnsNwN1ja+SUK+Nyb/UWTLroDymph5+RRQ4uG4grYI4pCXdMfbMfN6BTFwIAHr/GxgaI5lM8T27Joh",
-	"iE/GqNLRb5s86zMcLha92/xkt2uyMJtv2/nHnCtWmXX3AOZ2m3CWt6qBup34xNMNEnwuvUgV87z64b6A",
-	"Nhsf6dJGMTqHmlYQHC6IZmMpUg3x1HIntZwzcCVZplko6Xh2+Kw5OKJ3xIupp+DvLjRyLlJAVbEqPEx6",
-	"q73hU9Hn4hagNGvHQQgS7kZApHK0R1QsYWm5JldCLhqiI3wqXojeviUYJUk51lRA40Xq98aZdWdynlOx",
-	"JHQ8lgU0EhQq6x33BpKn4wG8Sg8BUzfT8TD1V8zMZNo6NGODNvxeLkLhD8W72SrHGVNsey2oZ/2Z1KYP",
-	"sLJNSRH7ltqj+HLXVDThYspUrrgwZCqZS/gPQ7vLa5myIeJvU1/qDUkSNQdUxnoiq4uL77+X2vzAll3d",
-	"yjjAnYdUyvfqLBIN1TihCUwqUIMXF98Tu8Pkii2Bmcw+kQIKy9Z9SMYq1J0SEXM2H/lCuakCOg3ybiYd",
-	"rxOMRDTD+4orUFgwWBMsh53Ho09P2NfoPDcBy7g+MeF04a3tBvCoe01L2BV7pDkJ42T2lkW/PSMRHyW7",
-	"kHicrOUT+Jjtn6ISBd0Am9HqWrZ7LO4iG7HhjtxtLmL/XekCiILO7wWEgs7vMQWx3YGN1eR63AnAzEuI",
-	"Hsvc/hd7nO2/mHXZljdCT8JhEGK1FDdWGhsuRQ+A0N2GdI7q4ONNp29erAI6bB1SuoSK/Pp4wUlUg1ap",
-	"Z2uKFfnG904O2P0BKXQLntDgwQD6C422GStSIHYCvbXkBsnZZs6Mx024JYzw1ocQPORXUygBWmlhertE",
-	"CXaF77jrGIEHKhDVk7dloADMuVtdgwC35+s+h1oqM8TrMRA+7tWj+pPGvoNbASogwXNiPSYuCo0955Ce",
-	"k4VIG3NRUpmmpJD9RJQSwh/78N/fRzrILm3n/gr6Bbv4K6s3MTzrXh0Wu2SP1GEpdLWBZyeHxR40JTOW",
-	"lCaVb+qHViE/EFSzjg2/ruePbHkZ2z0Sd+GrbLsZd+Os7L8t7dtSdk734KzYYe/RWdlOPhpUpJ0Cu4Xi",
-	"MePiiiykutIOHCWl6LJUjOgTqEWnKuNMwTQZpF0cu0OUvZWIX1IIwzMH8mE1cZMR/tZO8CUXV3dF8daR",
-	"1W1foXvEMjSzccuQrAu7eeyeQymQ2wVAJdtQdtaimFWEaRs3uOL0Js7gg/4ymUMLp0DOsWaTb2cUxTuI",
-	"Z3UPhui3tN5vvu2uaDzsiMhedY/JG48FfcVctH4FB7Pp+IaNaq+GLNxpV2wZKIsdPx1ccC71C4qqij3H",
-	"xTU3rE9T2j/y5j5m10t7/0XK5rk0TIyXfcxJ1RahPT08THpzLkJRWgsgsVFm08Phlex4cGx6x71JkWWb",
-	"N4v9uBC/21DDTa1XxhVCTSackr0vyQ2jDC+87vLiGIragFveyQKR4mRdpcIat2Lvg/RgIxEr2myXPfOV",
-	"mOsqFxTLGPVYv5VGPbiQ6BTh4YF1aFYLkPkdMz9HPD8d3SB3wkwfv/4TTUYFz9Itg0ALNoKG4y3wGk6x",
-	"4NKZAJpPASbzii13CP2888M/+sywe5NOjYY31ofQRBZG89TXtiqGwJ1y4trId2639bKwIXBDyjIORNOZ",
-	"nKJbEPAbFsjgDb2MrmPCcfXWqUa3dI8LxGERJr0/jsM7z7GTMZpqD0MW9Z+U3R6u4b9Oq7W/jK2fjk7j",
-	"LjvuSG3c5VVA6kRn/YqLlNhXRrx4qO48JsN/678uskzmun/BpwLABoZ2+4bXR/9cIjjM2Efy/avTs/7F",
-	"96f9p19+ZR8affWSz5k2dJ4PE2vzQld4GrCfPLaDL3N38A72V1AetDm+A7jyEMK7Al5o+yYBkZS6AO6M",
-	"ev4dajDsb5zXMK+NJ7UidLuysqO6qwBwAsGANfqjX00oz1hq99++eO+4B8+qwX/AusKZMbk+HgzG/MAN",
-	"diDV1OFyCNy0zQ14t0D3EN9yI9895sNOB7H5Hhq4i2YTzFQHqAZI14GxzHoUXxxab7KhOO15OcAfiDXa",
-	"vfWyey4q4PRlAshvg3g0kke3JSzg7w0Uc79pDpKelqZMyd2PxgwqWu2VO5HXLgMSgvIn2GaklnXFsX7o",
-	"u3f52heTDjnnPDJVkBNXig6VyHOpWGvSsR5J5kfcSSw0cY1JkFlxbaCLWiP2kukHbXvdzQZSYtc2gLQL",
-	"udhy06rFJ596vvvh+JcP9hxgVMH+8MF+UF37FXbNALCGbry6YniA/BG+JceTTlsPeTVCiX3Bdl7Wy5lg",
-	"/M59xTczrn4LyhjQdnN1aH4UHwBZ/c4rT1SDqKKFuAG/FzEf6NqJSpJyPD0JwK5jHzsErhauvSC8awoA",
-	"OiuZ9EKAAz+WOUeD1xellt+NJ1UzC3fIEjAfYQJzyrN4+vH2f/7w+f8FAAD//w==",
+	"7L39ktw2li/4Koi8E+HuWVa59Gm7Km5sVMuyrbFk66pk993t9s1CkshMdjIBNgBWKtuhiH2afbB9kg2c",
+	"A5AgCfAjleo7E9Hzx7RVSYL4OADOx+/8zu+LVOxLwRnXanH9+6Kkku6ZZhL+9Yq/qKQS0vx3xlQq81Ln",
+	"gi+uF/ecfdDLFH69J2JN9JaRkm4YWbG1kOxykSxy8+DfKyaPi2TB6Z4trhf4xiJZqHTL9tQ0vKcfXjO+",
+	"0dvF9bOrq2Shj6V5UmmZ883i48dk8Yq/ysyT0GBJ9bZpL88WyUKyv1e5ZNniWsuK+W3/m2TrxfXiv33Z",
+	"jPJL/FV9+Spzja/fUJ1u+4N8v2Xk5Xu6MeM7bKkmB6qIZDSrR7dlNGOy6c6r9QW25XeCfaD7sjA//3Xx",
+	"1V8Xi8SMQTNpGvhff1385erim99+f5Q8+vrjXxf/tghPwGuq9MsHxrU3E92Pm2cu4KGLV9/GpvhRbIpf",
+	"5/tc1213lq2AH/0mM7amVaFtg3v6Id9Xe7uC+5zjvx7Vn8q5Zhsm7bd+glaDCwr/c+qSQrv2E9V+xWR4",
+	"Tc3s70v9hSIcnqqXs9MVbGKoM/W4H13B/00Y+888ZeFuKbpnZMeOZE93TBEu9DbnG6IPecrIITf/IpRk",
+	"9HgNuw0eN11jSpNcEcrVgUmWEapIjrKKezEhQhLJ1pViGbRDnl59Qw5bJhk0hC8StRUHhXKeK/gXJ4Kn",
+	"sJUbEU4LwdmFWF+orSgvHkU3Qsb2pdCMp8eLH9kxJo2P7ZTV0hmWzbdUqYi8lOanTz4C3lU8vCay4mNi",
+	"Iis+LCNjEnHHUsn0wJ5Q8MDJo/Tatx/UrIx9yvz0ydvvtdgMzSg5bIVixHxLESoZnKk3IIsF1SDOa1Kw",
+	"tSai0rGbBKd98jS/Fps7RmXomP+ZF0dS5Jwp3B16myui2QedkJyTqiyZNDuoEGaXpFRFLzeFHxiS9b50",
+	"m47lwTPhJ3sAiCJjkugt5dC16NehFf/jayH3VC+uFxnV7ELncLKGeyAqGerCHZMPecqUGT8u1+po1imX",
+	"5qC6IbQo3OVv1nXCsin8kt/NXLO96kzW0/5cwS3zCp991vxMpaRHN45fuM6L+ExydpgykxW0csJMvmFa",
+	"5qn6Top9vxO3nGxFJe2hTO61uCcVL5hSZJM/MB7rzdq0dnpn3ovQfBwmfVqLT/jwn/NMR5Sqtdls2iyE",
+	"tpcdhTOArgpG0ko+sEndk0yJooJ2px5Rtm/vmjc/mi5LpkrBFQMxfCvFqmCwgqngmnFQi2hZFnlKzTtf",
+	"lvjE//E3JXhLwzNvZDBzdLMUlVZ5xpZO20sWGdPUyKf52R11mcC7nuyN4mj1aHiBSFYwqtiX/75IFuuc",
+	"FdnievHApMoFV5e0zOGg3rPsuLhevNgKc6ZSolFfBQ0Bd+8XihS5gh1p1YVlbpq6evTNN/TR6vGF0Vwu",
+	"vjL/72vz/668/zMTq6mulNmSZtPlGtSAP9GMvMPGGhmgK1Hp61VB+c5s12kr4mYb1qEtKu9QZwH9ZU3z",
+	"ghllHzUNWKh3TMvjxe1ahxQ9+DPZigPZU34kiqWCZ6qvOe3pkRyE3F2SO6atevT4G0J5Rp5dPblsSVbg",
+	"XvmfF3YaLlAzb3fiB3HAa01soEVQt6os1yQ1Ryecm/h68EP1poLJsTNmfr9NU6bUyw9lQXPO4MOlFCWT",
+	"OkcZpmrX782ft4KklMOmIjke0e7s7R227eM1WaxYSivFQq1SDU0atTMhghvBM9smZYTRdDvvMwV7YMWY",
+	"zODwX8Oj5l7IlTLNhbu2roqCUHiDHERVZETTHdzhvc6I1d9YqkML4KtEf3HPud42k5PAxP9WN20f/Jgs",
+	"/C6bE4MbVeUvCy44mjvUyLbpqvd207HbVOcPuT4GFlpPPZmTxeoYXIJdzjO/T6lkVDM0rLXM4b/YB814",
+	"Bv/5kKscf96LB5YF+tuZLWpmCj4CXQjPDo7vda50f4y19NT/MSwcdq4C0iWrIijBjBuTiZkDYnUkuVas",
+	"WBvlzxfmy8XYQKF1J+zBYZalFA+0+A4P898XNMty0wlavPVGvKaFYklnEtKtMJpYaxpGd1Ntpfd0Xrwh",
+	"4Fb5QhHz3iVsP7pCAe01za190vuhmYH6x5UQBaO86VEjXPa9pLGu3cOJHeK4QFkfATzUm+Zk8eFiIy7s",
+	"H8u8ZEa1v2xPvffQRb4vhUSpM6bQ9WKT6221ukzF/kteFYUoVf2/rjnokmvSmVODixkxhGiuFQF9k1BS",
+	"MqkEt/a4uiTmKVHpstJoJtUrphL7UFJb/cvVEW6Y+t8Uzve2DOHL03dSa84C4lVKsS8D0vWGHslWFBmR",
+	"bM2k2TwqIatKE3PcES0IJWjTBk9hzSj2rX97mcsaR3hJ/myuas5yvTU6vXmHcCFJpZgEB0iujJ3JHowW",
+	"QFXrGtAC5jJjZSGOe8b1DaHZPueK0OJAj8p8Z961ZY5cUemlVTNaHrKvnz9t+cgeP/vm8aivKFnAQOZs",
+	"984usYszd4PcoQfgHPvDKDovuZahayvFVa11ZwVdrrRTWoPXIE01OqP7v8y4BlPJMsZ1TouIH44po2Ib",
+	"rfP27SuixQ6vhwNVJDMCbJTExF4UpKxWRZ4ScyZ5njIYDr65y/ZPPhy++XtJg2NyNkFPfyXGlDCdoKC+",
+	"G6XefETdEA5CTckDLaqwIrMOWqDg+8wyabYAqKB7RsyTwSbygDr7yoy3oCkzdyPotdauGNCk/Amxa0uM",
+	"7RKaC988Cd40yl5mg6eWEbt3+KjRmtnfJwwk3dKcJ7CyotJkQ0vwDtQClXP9/Oki6Fny9xyEI0DfQVFN",
+	"nKAnze6zowjqB6brZ9GBmq0XOKy82M24rjugzXgT3Q8QWYfzPWwbY9/SohAHlhmJNv98oEWeJeQeDbt7",
+	"spICtXKnKYgdTBa0YpYCDcCgdmw68iuT+doa6P3pY9xosipsoYGBaG5Nkm5ZumPZpKU3NjnPcr4JtHqr",
+	"yV4oTSjZVjyT2GK9cu2ulY27oTcyK7xzxdC8ltQNh9auKxLGqg4fGJwdrHk6YUZMM8si57uhtohZjCN4",
+	"JfgOfKxb9iF8iuzCSuUh15wpNbieXGRMEcn2zOiZqNtbvwhsdvQ+4aqLfUntIo3MLAilEyY7bf6wPaEI",
+	"bxm9NVdPSrWQf2KbnM+0ApwW3jNgJEOdJyGqSreEKlJuBYcN1Y3+jcVbeqr2lJFUgU2Hx/hYACZZ/D3k",
+	"viH/4x3egGsh0W9SlokZF2huVFPyy7vXZkUpefvT9yTf0034LrTRk/4dwMmKKvbkcQL64LGEy1YLUlKl",
+	"w01VMo84GUynXIcVPapxYxGuijqyY1qGiQjN9Z8k5en2Pd30pxichjHbSzJqHZSBSUEtK/ibtWf66iYN",
+	"+FhuV8ZAJgdjQ4N6j11Stb/LXfpbuAeIVYvHJ8iGolxPk3qsg1MUOGBX8NvQNEy/WJulGFO/7Ve9b4T6",
+	"/YKWNM318V1VWMV4uhFpjjopxJ4I1GHwxDM7ghPGH3IpuLFtjCGUioprPOA6c1Op4zItq2XJZGo93d2N",
+	"yEEPXZPDNjcniyYFo+C9hzCxMUztufri7S9w2+fcWGGgIR+2VBttNSFZZSbdRYzgu7VP1sa7zf3gGWWX",
+	"5CqxdhqITGJG8s3VDXl0dUXUIUcxy41mvLbnXB2M94yrq9BF5X+/P+bvBHqOC8E3CXlyZU6FJ8+vrm5C",
+	"PXpyddX6unlw7PNmxsUDk6nYW9RF5BYzNgweeamQdnVxQYwpvGJEMiNfLEvI1eUj089HkW4+bV3hmahW",
+	"BZsyadZP8/FjWHqV9ai1xapZxLENZZv4tnnhI+p6lWRj735nHzPWCi+r0W+9goc+Jh2UU3jLRf8emojA",
+	"jWA2wkHmWjOeQOzUbAfzvzeeV4QoTY/ev71TsWncGdXLLN8wpYMHWf2MjQ+FohUJxMyDP8w+B+2y2fhw",
+	"SKOEcPHs9syZH3Kv0B3jS6ojvlvvmlGo0hVC7FhGqL4mXBwggnSwT1pVXzJwX7d3xZDboJIRf0HJ5J4a",
+	"7W/8TvP2BTYYWLn+gicO7OBWyc1uS5K9Wfotvle/be3MjotZcJT4sdVqGnlRv2JONfeP5YDmYaMLy5ke",
+	"G3gnEsDwLrvg71P10KiLm0NQN7TtpIhEjDCmc5w1TCuSJ70TmRoXvJ26nnf4fFBZtW53N+b2vNefaq1W",
+	"a7kHpPKuUUe7F4nzjvUdZ/HTcMtoocMaH9gJwV8KsQk7igqj7QA+aJ5PuBRSTz8B7RS8FTJooEumNLXt",
+	"Rc/vk9T52EE3UzvHicVW68Wpl8IbAM70kDDYDncOJ2PVVOXoNGpWvrCPwtGQzdxQO3YcEo/py79nSsVk",
+	"bZon04zFc2Sa6Zs5mGnb33zHbfxkoZnSo6+8Z0q/Y6UTVkSFjMnMDoCg+LB3XkTFwSw+uPQCB8NnuEbW",
+	"Od8wWco8ZAbd/XB78fjZ80F31VYoPTNAmytVMTkv4MqFXlIHepk2cvMK4s5myA6TNkQyKRqLg69HVL/f",
+	"ntdWV/yhzLw2GtG4rfRWyCA2Im0LUHtB3758czkkJP+ZBOuEFVfVRCyLe7C7Tv7knWWhzhHX8I+EMQdM",
+	"PHDhtfKzdGCyqOhM7x00xrLBTiaLdEuLgvFNQCZf7kt9dK40hKzmighsllB+JHubWxPQhiRLtZBhCcy4",
+	"iv19iT7IpWI67EXEZ+RD5JgyP1cq8iOjq+WOHWMBPfdz9NtsH9P+pBBajUt3M9n+FLmGXTM4Qa2hegPr",
+	"TVNrXO1RJG3JmSR9b9FzMQsLFBWhrdblxdWj2msOxzIRa4Diec61hFBlLGTxwCQx9zj5+uqGZFy5lw95",
+	"kaVUAtYEn0QnnznuCU6SH62z38XJMv/x25iQxmPT9kvUnew3xLSuOrEMxFDERD2Mw/Q6b3aWFkWWwGix",
+	"0/6AjHCs08ePnjxfJIsDW22F2IUHVQtHeFTv7159D2k9OQYcnj8FdwQCfZU6CFnPrf3MJfkJIvyQg9MZ",
+	"9dOrb55HO+E2aUckhNLXsMRmpHZQCcEACiy1/ezU+a33eyDCZybYjqYe+B+2e5peqC19/Oz5H+vB268C",
+	"YKf76WfPkuhpEf7wm9sX8C377Txrprs1nTdkx0obrkCQkMtYgIBFLaHwrzwDB920JWifdX2HMuWNRLeg",
+	"7yl45xUsRa4VSSulxZ5JRQQvjuQP7INmktPCPUlWGGL847Ubqh30jnW7+iy4hPWpGooitnYeoqNlrhnR",
+	"ordIT5OBc7mnbWFvze/oxW6mGiZDHZW5Y0kmAB6gZYVRZ++Lz589e/I8OenEHzmITzqCcx4cZ1Kfu18o",
+	"Ig6ceDcCWecyNqzBsGxtlwY+50ArFM6TcittipIf933+5Ounw59IFrDOP/PiiFlfgYnN+QI7EpzOLUt3",
+	"d2anWWW8BeSo+I6Lg3n/QCXHD6Yy13lKw5DnF4Xg7MWW2lvuk4CM0FYUxdjFP9Mss+hnBDiDysY3EfBJ",
+	"xL0SdpdYFLTtfnAWm672QXPWBAA0vjXmIJoR9HV14YDmqegXX7n4SQh0PBDzhnRQCO3ahB0l9mwlsiNJ",
+	"ISFFEaG3TB5yxW4IxVBxvm6eMm+ak2XI3vUAMt1eHNH1DzllXygExJkz3ZwgKZUytxpOGBgQSXqrB4cP",
+	"mD76fc+1C2Vb/J31s7RhzmgUd0VpKrQZ24uuVtRd2oS6B4f0hYI0IUgRrvJCAwqwHiNmBtfIWnPF7OmG",
+	"AbrW/Mu8CkhEQgl+MGxIT5MdWfEJwhO2eTC8uYw5MuO+XgQiLcV6GZsxD65UZ1RRPTRe2+YoSAKTfja5",
+	"0vJIsjxDcByCmkPt1mQBc2EcsNRDQUP7BIpmcAbM0PeMckUoh7WoReHg9dUz2GyTsRU5fZ8M+7GXexuh",
+	"GfRZ0s0b89gcVzY23JmqWrbHN+qWsdCxikcTQABm+gvdOd0PU8BpBJkBmZcpgGILxoaNKpKMpQWVgLg4",
+	"tCIao1doHUAPdmuJ16SKbHl7iTplte4e2ytWPHSCK6ff5mGE3C1ZS8ZqlHbQw3b6qtQB22kzsGL6wOxJ",
+	"oA+CuJzOG8L6DqAsz+bNjNWZhrrpgQT6ex7zUhML92kOasydkxW/DEI/JcM9ouJ6y2Df39Xv++rN1Fe6",
+	"4CvnYMZPh/bnfMiDf/OGAA+1OjHeCj7aO4hcbryLtPahAR4EoCd0/hok7TMmIODxM6seRxdC/Zmj7NMw",
+	"LPGQ+wkx694nw7NSKc3kG5pucx4KRZVVZMOXIoNcIrKlD+AWyZFTArBcYTxWB3UVzw8xyi86MIz+AGCD",
+	"4Mm2Z/ugw22wg6ujZmoi5ju6nvVl309skZngLCN7nFKyY6xUmE1jOgQ3mI8JFDb27rQGGK2RcduQlW/8",
+	"c0h3iB54P6/hs7tqxQo2AZTa0s+bdgHRt6gnOyhFYu+2zgw3QylUjciZ8doHb0EaUToG/toZ34eFeSx4",
+	"Xjo8VzfVb1cDFGGAjZ8VvDwbKaoSXT8sy7WQJJP0YEyHtTQPUSkqVFgcI8zk2w7pZgJgMfZB97lXrsaW",
+	"Fl6bmi3nVvMsiXIvbP5BxOzfCJG1Lf1WThXM2YGtLu3dcMn4w+Xbn9+9D6dYAQRwunPAdu1dCN9/Sqh0",
+	"OjK0ASW9Y+spMC9eU34Fbo1p+MgaltE9aWr6iZTylMUSkeKAYin2cNCA/w/hoDYJlfEMD14LNBKcNS49",
+	"DURJoMJX3NiKuZ54bTi0yOfFhbXwjO2rtc7vDmkxXagYtQAy1+UhUbwraUAWT0LUxJbrB4v9NhesFmJ3",
+	"QyzFhPX/YALmim0oT5AaKS8K8GRMX52ZuJyezQp/HpynIIzKHibDOqo/056DtHOPWzS6Eeag5mHRxnO+",
+	"FLfxHcIolK6L+SVCkrKoNi6NE3aUFbnEJ6nSluEukPU1yXmLXRma+V+bM2b+5FsLw7UxbR77L6m2Vua7",
+	"aOY4rFUs/+uF68RMzQTzYdWAWxAXkYj1GkgQbmHR8KBA1TAzqhpTN5itaZZybdaeibJgqDsKUXiJcPbO",
+	"dQ1rm85Y6xht3hOgaTIfADcPS8NB3z7RhjeWoHFk+RAjQAfO9EHISLqj5YCIzzSS9PUTByakOURebVnz",
+	"k812DIO3TeoZsjE2iSdRkExNaJzA6FDnyjhGh2HKwamKpN1HZ1MlhWI/iRBmsrDma1/xGcKqxn3MnamF",
+	"5pu2oqeGYu8YzSxhUye9VczBW/mDHXB3jTKQ1RNoxgOO+WCq+Lv6N7xDwGbWgqwAucJmuOncLGAQIOhM",
+	"anZS6MaDHwOuXaOuzkSp+36wCPnjWUYb9Zx1TRG3Gq3FaCe/2MlJrLwMSpqd456obUUkKhI5ZeKo16Hv",
+	"RyN1A7Gp+CnXjGUimD/c6bqhNmo/NIxv2TrneZhTwamFgxaESCtjEPxonp08uVbTip7V37Iif2BBXhmI",
+	"o0W2DejMThUEY6sXdvPORMsSHcm4WInseLb8pqxi8eQ2dPIBERvh7IOenrE2P/mBSRkh2GEPn+r3bWwe",
+	"p3AdaK4RCaLwAoxyfIRcu9gjz5isF8yuzig42YnROZDJtUh+Pr6VwdQ9DC3NQ60XgrNs6biCZvliWqmC",
+	"tCh+Xi+u/3JC0uBv/dxZhnFmDVSVK0YqxbJrSxB79BCsZldkbCNpxjJy2OZG+W+MwbXdNxXHDKRjQmwG",
+	"ElAqS7IBRwtSplkIGvuQK60Acr1ew32KzRpLEnKuc2OPtEP50uFNkKtdEAV52SrPEEqH0nkZS4/sDj5P",
+	"t00mKwVuEp4yyQH+bYZ5vEFUoAdgrCdBSNfxf1ZmQyw48TNnkDFHBK8Z5TcCZh54tQ4whVLwzWX44Br2",
+	"9LEPZS6ZGjszLZoAzMOCpjvwV1h2yIa/C0NDXwDHtffhLxSxKWdEVoWHXlLo/pl+DM/PZt+KYvRQ/UFg",
+	"/Hvq8TsvQ75gaz0vBj6JuLWmbC3yNTPztdyKSgY9cJVUDbLRLhqBcK6NTLfWOLg8ATsHcmW1CCsIDZLW",
+	"O2XQXaTJigFfGvAzIhTGHAnhkJt4CNLRvtJkIxjQD0ba8D0Cs5ORzQ9LewAsleOUnyajnxp7TRbA3DYh",
+	"d/x/uOfwnYpNeKFiNZfZ/46s6j4P5ZZmRiY8DoERLrsA/aflnwb5AmVU0TzD01JtAWuxYqnY12FZJFa5",
+	"9wmn79uk0i03tXYkFFz4HNOBfj7k4djo9xIKguR6i8kjqGPcEGpLIQgOdx+UJ5gYK5ahqhBYqqXRy4EW",
+	"PYozUakMV+t5pRFLSCHCCLexmQIuAFEINI1q21os3yk6Fw1iDbsfML05yH9xWoTFRlqXmYg5a/B3LXQr",
+	"O9N7YHIG712131Ors4r9SmnB2bIK11CAe7W5y3Ht10JuhNaM31gSW21vX6u71TQcIKiSWXViBumGqmix",
+	"HA/UwMq7MlR4ShF4tzgClKDWmlCfM32HwweUJlqWxTFHXWRC8MbBtebKiuedH05cnEO2UG/fYKDN8oY0",
+	"AtWWHm8sLQdLLMMz8e0Md+UPmyqQFRDAhIkAReBLY0DZ4Kg7vSwjIxQ4qusa7Wns1pzHOgNkAeDjH1sT",
+	"yGHAxkfG6xtG3Siy09QXycLe08HggtcahiRmpqZMt+tQNcwYzVBpmBIQ3VPcUnbHOzWMZseEWIue5Dwt",
+	"qoxlwGENB4JRgi04lUJEp+KZUeXoEa00I53I6WwUPnPfGa3daXJzuZM7BsQUFMk8/dhpZ1NaHodd3jbX",
+	"kwtZ1oeZfdnhMeEYs2TVZiUQKd+eueYabc/do6dfPf36yfOnX41NXynzOqW+R5poWoezM2n0AIim2uym",
+	"G6QBRGrzehHJo8dfO32+s6LPxtjSPLVzyny7fbsEMvuANL+GvzvN3tr2+0qhkztBbed+x4735nYw//Hf",
+	"AVx9n1jL3pZJQ/hGQ7TnlDF3AdmOtDzlflLW468Hixw9edzXKvy7J8Zb1v3ESGJZRzWlG0dURnbsiNtQ",
+	"sYKlGqrz1M4JI4hBujKz8P05By0ezm8EN+Okb6kCCsMEWYFtKhEeEFoQVVLJbmoz0Mm2LViXY9mgdaUo",
+	"Kh6hKyHsAQ9fq8Mn+7f5ev3JmWjt5qIgdmd+z/LJyXyznf9WDCjQDe6ZHrlvJC5vYyCRLTTSfkQSxxmB",
+	"ttW1jg5sddmOUHj2ix31ZEhb07Hv8iJcOsh67SxtnF8QMedKM2oRWz4kFbXJRbJwyqSt6nKE3MdM4F/6",
+	"MDJra7oXXIKJ0lW6Q3UUFexTtIfvg8w5bL1mqc4fRu8v8zomzLS2yXJjm5367rznO8u4QUhG7/uJN47h",
+	"VT6Pd9+np/zs/v3XYvM6CDWfFVSSoixDiV2vodRhnfZu69EBnatljJ5gyceSJ99jHnqnBJmrHxip9/Fh",
+	"ApwfIYIuQyIM1m1NojnfTqaknhanzEeilLVtX9NDhNm8T+Tg7n7gvJJuO306zU7Pt+FZRJ/9uAyejPYG",
+	"75dCOoha0VaX5BV3yrbMoNBGZqPYUO8CExWwGmaOlNb52hK49gmWMbNx6uw7KEqMB9UlovvtjeojHZlj",
+	"h6H8VL/MkK13bX2cH5OFDUtMftcCRfrXOxRL7aDVk1MT2Hv5/EEGvyAX3YD+MjHzErPtVBM4gNzKjMDj",
+	"A1UfcBnqOf30NP5uf0F2+/39k9BWrlWCujhKsliTlfkJyrg2MQ54si/VVoimR4es5JxYykhAyS7z0d+C",
+	"WMU6g/kMm6x77UwggxhG+MGpcxZwnwPTnAS5bZWkWhhZbpRX/JeFvYaLFPkwoCEkaQTU+/aX97hFckV2",
+	"ucvvuiS3bar6OhXt3ih5GN64lwx5XJbAAnVPqCIHVhQ3hNaW9r2FhN2TP6yOkH1krXiIXtw76/1+wziT",
+	"puXE/LEqNFr4ayn2S8Yf7v+YkHs35fbrmu1LcKY0bf/RfNrRF6mSFQXeCTCwe1Se7s01UtsKzbEIkPmG",
+	"90nWO22bZxnjmMWdYCi/LpPmqC0Scv/dq5evv13WHW53n1DI1MV0OkQfCHMY2ZeB0kjVpeAhSFQDGFqg",
+	"gVqiO5wwbRH/mxL88h09vLGITy9V4BRM2Ny68LMQY/43W57ZGgrX5P8jULyf0SIyduHEwf57gXXaWi4F",
+	"zeje4wyzVSeDContVVNEKVolrVeb0x1DRl9q/hv3cDg7KZqc/h2m4oPAuRz1Zsdfkh880URUiq1AthcQ",
+	"ZWP7yWBQ+FQ8Qz2zGtqg+JhnzLPeadhhRbJJk/WlbJ9MgOeEXPkgHslIKStgRYCsgnDQ8YxQR4DlR6ji",
+	"zC/2hEBpuvb8v3gUkJ9u37wECjUriPCHWYVvbsFAqyMse5qZ1sG9Ad5lMynBBgdpAzy/NSWKPrCs7vuE",
+	"ukr+/vWKpjmRHdrSuHlULCVshunT3o0B8ay4MQBCNnV90YkDh7LTRdZUwHHyV5ObmWFeW7lDWgWUvm5R",
+	"5mFDrb6Sx3QYNxHeAIYmdHbahv/erJnuFvW/ugpojmZCA6ABioVRckUUg01Td+OS/NlidqByKtx4qVFk",
+	"M6M6bM0tvDpaf4dpvEfvN+oyh5Xr9+lbPEKa4IAVBvgiellonescFIqG45X8xBiIUNPHfrQT+rEUcD0H",
+	"JdIcJOwhZwcEl8Ce74vdJXkFcMmWKFJ+REwjKxQzEwZ1NMy5f6yZaa0mUZ+nmTcBcEN0d4QNn5wo5GOi",
+	"YnTKmr2lc+YVSlhOgeZmsyGg2tZpOurH07BmCIWSITjc8TBDsyWCG03SdeC2X1E1gr9KBdeD+n80myuG",
+	"8UFmzE3+wDjRhzxlN+TKeTVML6d6A+k8hFWXrsUfudfd6OTN52vsTm78AnOVXiWFC9FMyBqqsDpjw4Wj",
+	"mvJ6A/HVcPmnaevYCxK7NB8ENjGG3GErhsU0A9G44Xl23YhMcx7I+YjigBFBMIOffB4+cSKaynR6OGPa",
+	"fTlait5vw1O8M/NndDuaEyarIFHU/DGibb9sQxC6BGB8mdbYjv7BntqycBPKJnnl4wDTD5Bl5GqPgWvt",
+	"aW2kegArO5aNmYm9FZF+SsiGC8mWZheHcth+hb9jHfAGafuFIr+8e11fh0h1S1UN/j0BJhvJ3YGfzLUZ",
+	"zYeE2sBT0CNv6wdtjRaZpzpWjxFeYrGaK0tVrdf5hxh3mDD6zoptc565qMqlnwzBkdDZJr8DDEHI6Yw2",
+	"djVbPal73Bqam9rOPCa+UIc2lrchvp8PapobdGw7jQI2YkFzTn54//4tBHcB6S3g33eJ58vO+QYoybcA",
+	"Pptw89vgZOfzI/NxjsCNf958vhil95UTOJM/66n2Djy03oGibLqAElhLcRvMKQgWS+Q94NnXX00o69g5",
+	"MkeJuJsjtOOkp2AgmB9vLIO/0T/72/7S81Bd4gteEfrF9aIQKS0gSTWZ51/7px7i5zhuA/o+RxOKbCTl",
+	"2pHsWEr9UQUeVmZkC9xRG3cIJuNFrnbrwQvXu5iOW2zt9z5Vt/UHNv7CMaDTd1ix/iwkT1Oj7F3m7ZIq",
+	"ZYtECV0G1aqCKr00VtisDs0I57c9USMZpDhpty7G2wnF1jM6nPYFT0FXUqNaHpepU106+fjWRWeMNCQK",
+	"rT34cDqIPSO0qJkAT4y12V73uhMf/gubkDTnJrCvfEppcmgj3qtz3KnN2vTL8Q2vVV3A16xMwdY6Rpra",
+	"EJeE82DBTVUyqQRvIKqkHa2JHWI4xl5nvYfC01enK4YXrb8ncx5BAoG1miNmuBCbGhVUQ/wVPap2VquE",
+	"0WEcGnHlGLiC3/M1odhoJiYTVA4X4tuzLOY9s0kskHof8bAbAzoEg7ozIzTdTmmlYArMoNzzkMxlCYvM",
+	"CEmu0bN2iPrep7E2pRiSGqJg8SMw/8nAIacgHyJBd3+UZ4m9Q4Nvm0oEE7fG6UEqZ4U0fmIoW2ymM3yW",
+	"rB3ENkABO2UDTCdcrxSTMQavSlk6UFyfT7mIYDzJJJl2sK+f7Dr0MFjGiAt2YY4WcWL54V4u9XCG9Fr/",
+	"Caz8IXLz/kxuq/2qrjA4yeJvB7fdHMEok4XN71rr8fk+y0XbWsDPZ77WHoKe8IqScVIwrfAghpxRY31t",
+	"KmbML/gl5+QAyb9gVED2bpHzHaA19vRIFGOd7PEbsmf7VV3KySbm6HbpNPPpRbLALyGJsHklqP5+f1Kx",
+	"ok9HYAcn05hVoz3ppPh9oKkujnAbinXtUjc3pW/K9gBnJyR0zSMkmJVj1MuNiOVBfm/W9FbtZq5X7eHw",
+	"YgvPR5PeIN1pNpCmRfA2f+jwzcT2ODoFb2joXDbm3qjFb56JVd9vLCJINHQQibx2lJoN999c6hwXZCXF",
+	"QTFpbtFMXU6AnMKJaL4dGtoPdZnxupyJJZipC18jnrn5b6URlN8UxArt8h9EKFmmjoSHSs3Hyu3PjLNE",
+	"kr9va3INCIUpTAalygvwHijXampidxffCSOrx+F6HZxzUWTzD8Bmgro+uZG9Uc/HCaOyHw2N4lXWarOq",
+	"wPXQLcjma7ZNl17t6Ya9oDJWWgko3RSm6Ao0vbjI2A1ZscKWwVwXAgGGUBQly9Uu8ammHZuR9Z9B5Lsm",
+	"ugglpASYAmqKNcwFVX4TU7UtywU5wcQDP2M4lANjndiMmY5s4rMe6rhzKBnZxTzFjdk0ltZ6AggKR+FG",
+	"7rruY4+xg0GJMqtuU15m3Mff5UXBsFbm0bL4cy1FQcqCckbAQn8IpDUMVJXKuWKpdSAEXL0D1awGCQ4l",
+	"g1oIYhb/Ybs4VH+7TrIlX1mOxDNYkXWZvelh/18RdWmXpymsgIZ0vLqTjV74zT+7CgmO6VKdnjlDdO4g",
+	"b8C6L1ztParIv/3+u81+AKjix4+X5JWtU2Iv6L44YT2tmbXzazR7KKPHuRq+UMS8dzkcnonUuq01qlDp",
+	"FN9900Z6R6tM7Wm4MMeeflgWtiue0oeFZodDTvtWCN5rMuenNjkAXK33bheaItmmKqgk7ENpzMhccPKH",
+	"dy8f/7ER0MNWFMxKyZ7qdMvUpGK1Q9zO7nFfAbN3pxuPV4jAvVaXb5tajREemup58vbTmY6MB8bdsde5",
+	"fMs8gBfzfBsy3YY5SqEqyzKTeayqu31iqPW0ZnaZVq1FZCzCtZIsUiyxNKkN++jHxBVemlJEKUcbbMK9",
+	"bh6dN6pvTeOBQTG+CTOqNXO4Kat53/r+7S+hT22F0tFtu2OSsyLiuX9gS8kgTSS8wQqxGZKTprrUhKkV",
+	"4XMd0y0iXNf2R3e0plTTQmwqdKE3ShYmZs5KRTDT+RYzPUIBnoqng0snjWkwgQRGZOydfRR8qkLSDRua",
+	"UlsfWX1CvlwtDjDntQTYE6EnmUnrJOnUsrKbJ6hz8odc0zA59JDP9TMQkbYZQc8bpZaiGC9FaJ75iLk/",
+	"n7JyYAc2vlj4tGt1iJfLG//wSt2mKStnZxA2i9ktAO/Zz09CCJdclQU9LmM5XqFY4i6icSlNedZ27dSk",
+	"gTnfXc6HuMxicbI5e72w9eNOYfXHyXidhF1rlR0pjfvC8AqexAnmrWDHIXuxp3lBms7MXOBP2xxTJr5B",
+	"/T/qg/772br+zhmeyHMELrwj8HSihP8QK1esaYb9dQu2Os05oASoZb/UAqwxxjPrEtWYC+oA47l1SFgi",
+	"MQDI2YrmQBdv+T4/5JqkImPkylhvylXrpRDFFYq57FRk92gKRFAoF53zDTgK85CpJ/Z7yrN5ph7jWh5L",
+	"kYcCqe8YwMdUU6n8i6YKMvf/Suy3ATzg4dOw0vkl+ZkzC6zBnlijtfk4EFkWxbwCG4w/DLF1xd5vxIN9",
+	"0JIuAQYYApoobaux16aWW5Z1bs5LyHBxGzxpcnO+/ekO4Bet0Zx2pHxaDQ3XUGhrDG7+ZLHOC3ZyuSEv",
+	"C8M/9J4/fvT0abgO+1SUwnBqRXcQzgg4PYy2Enob2mlVPTo0958/HYshZcxIzjLPRpSYfc7dugSOvd6Q",
+	"62ong2epc2GCEzGP5Mg2hx5qsV8oYh6GGhlbS0FISilSptQ1JAFSpZgiKt9wWigk8M5IKoqCpVoRIcst",
+	"5Sxz77RSgAOJBpN0BSFPr4I190PtFX727Mmz0cpUIUY809IUaZWMZpGUQ6C1FkITsy2JOirN9g7EdWFe",
+	"uSEPoqj2to6b3pdrm04udHjSTyxDpkW53EiaTmE0tYSNZukbalMtoC4nXo9wpIL0uCxOFLcd+M5vyKMr",
+	"sjo6+HgLND4BMg59xdZDJRZ3qtVB7BeUaIZLz+m/7oLDhq4JRUexq4B39+r7Vz+9B5wCJegViTBxKT33",
+	"KPozAlChrB5RVa4ZKRh9YEiJYVOP+4eTpXYKa/r4IzSpQKG4rqs3Wh5ZWwJAtZH7AkghQbPZU7nDoItz",
+	"DZo3YXFkuKTf36romUNXShSVZsSc7qj6/Mcv5tD5n29eo7BbjGN9ONm53hRiVa/Cl3Yyvvz3yw/7Yjz6",
+	"jB0K7sl+bbphvl4zcy3ZtXHoOkW9ntob8vwqKs/dundBiYZtHSCZAJ54ANGgZyGxuhbVSNVi1dJ1eyJP",
+	"1U4it3WyUPk/2HKfr1rH5qPnX3311eNHI67xU6mYgCEkVEdg39rcyF6v4rvbtFPvbW8vW1plOKyoudnM",
+	"HYeVt8M8DngI/1MuqNgyjFwjToVNKa8Rsh3GWT+xbktthGBKn5Smxxh8MQcBRQJ7m1ubijI3h9F40Y7I",
+	"zTpNTCaR/kViDs6APEvA4Ud2loJYb6jSTP7Ijp9gGP/Iju9EzMPoYJVTYvWmkYmR/S6Iw746gIb8sVox",
+	"yZlm6gXalxFXNjNKO6LXMaEcKJBdOWJKmnaIjYfAUaAPgjxQmTt8TQcqxop9QJaNEf8DK/YJJoZCrAZy",
+	"1i0Hl2QFoyocpdxVK5bqItKq/dXeHE1TpmkrT039ctOF8YsOxtB8NzTHHiw2wuk5vY7iUBWb06t2GLv6",
+	"Ux2/PXbqOmkdWg9PjEU5+rUGFsliXRVFUM15nfPdiyYHrQOz/Ixu9FEEHxzAomRcWS9V19vr1D6L4lNA",
+	"dGbr6O8VKx7YBEwfTLTpy6jT/L8AC6+NcE48BSseLygTlthJzLxNkRE/2k71EE2vndtzXDRumQKK1z4S",
+	"1ozkScHjkd6+lxhcnpH6EamN9+ftES6BOqaJlivo6SvmSjiFk4Bq0uWR4u2OJtnmTtiuhIb2hqbbnLOX",
+	"XIpituUHDEN7bAFTuegKSXMUK9ZBMtxwFGIrlL42+oorCwL7vI9Hk8ZSYF7gt1/4wn6j8Ya6QlvIoADJ",
+	"NcgKab53340aPQ8FpVZVHkpuetfcfE2H2u09Cga5UjMl6zy1cZyAk6t5oNV6Qr59+Q7QelSx509bp8Tq",
+	"CMwD/sefP/k65MlMBedTsO4iYy/sox+TxZbK7EDH6xhaifrBPd6BJ7TiS6GIklNba3gXkj2FvA7t+D/j",
+	"qu19GfeFGXNww6muQmjaPyHkzmMz95flDy9ffHt3i6J098PtxeNnz8Hof5k9fvbs0Td/JOKBSXJvVSLC",
+	"zAYDpo5H94lLYlwzzwTXYoclLAZW9PHV01DNEHg1gp+QAsmUsDyp/cRIGLZznGDzbbH1Z27sXCmCqsZI",
+	"1pSTl75jwyGajdacUtN62JkVnxT4qUbrQVP1iXVC7hR+aWAWvn/7y0wbOx/iGOy6wGEWFJyAztd0Nekc",
+	"atA7vSo/gEG2ZGA2VSGok4ygE0UWTkmZoKPhu3UnB6b3B+9kmnt/mfl0NxjWGFtT2cYWmcErz32mmDSa",
+	"JrnL/2HpUHM7X4Ebz0LwOvyC/SMZoWyNQ+oK/i84vxNgbcOr0gemjUrKLKCaJ/WtEN7zpyGydgdOG4WG",
+	"DGDNhscr1DQRDMiX82FMLd1g1p+pYMJvk9Hf1WoOVLksAbxPch3je8yhXmO0bc4OPk2vYrRgmdWpYo3G",
+	"Knk0V6y5AXNjbZXeCXMP1DJIQA1U2kRLylWunRfg/qbO2Uefs52Zy3CdRzZUtADcocHpxtGe4tnBNusW",
+	"pjhyT/9YbdkzW+reLWXdqJ2D4DHHTmCQU3IdNks6iKwZfhMPARUVbaQT9yjOtbCc0pEI3wz8EIY7lshQ",
+	"suSMZSHD+hdbiLThzaAZ0ADh6wRfT5DW0xhdyFVUc52G+zkb2JcsHnJ2iNQQhqBStrcJxYUQEOeTotps",
+	"/Z5/oQg7MpUA7wU/Tidz89e4jyJsRGcEdPaGaZpRXe1nnH8gzpOxH/h05NsyT9+GMT9vGOUKNWzkE5FM",
+	"pxCZ0/meoZF3T/U9ERyDIyWjO3VJXrz9xbr4UyHNxOKdUl/gibUYla7/ZJbCik4s/W0ignUyWj0tq6VN",
+	"FZmIbV+uJYtRsDAKVabNzjxQhQX9gLlvoo8J2gev4oz+HGQOZXimvTILRY4P9yZowEnG9DKf2hXzsKj0",
+	"pKdDFaoQO+1W0ENRe92uu9R8zp/mzhTGN8cdk+5+bN+WZtPMUNe8nRYsZI3ewWiQ7saFMrZUWZob0y+/",
+	"2ucIZgr7Gx9oqM6RrW47tZ47BPAnlKe3H3zXvIAZ8jmbO6F2dQIzqsWJGcUwaHi/NaS6gwMz+K41A72M",
+	"1U3ByJ5RVUlmqRMlA4UPjgt9EMiemJB9zitzKro/Z/SoEkutCH/bSsbIXnC9VT76QtID6ukVXDvmhWB4",
+	"4o14mIttzqQol15Mu+PFYRtzzQKqFfAG9klXi9iozHl2U9d5RCTHHrGf2kZ/I5CwIJPId0LaAr1+5VK4",
+	"WFbmYrFuBwglqwD3/AS75Kegb+QWIJ2QswgYFU32Qmny9MooYJKm2n6vYYdMqdQXkmVM5Rve70md77f4",
+	"X3+hF/+4uvjmtz/Y/7j47fer5MnXH93f//h//lto343y8XRgjR6rnTW+ra9SBa0GWhgjRI+H/lvwMFqW",
+	"Rc6ypWJau0SbMT/onXv2Y7JYFSLdhbFLR1hpoJnnAkTLo+ilhRGGzdaaQ8ibe+2isw705EQGXeAtNlNE",
+	"yhFF1wwv9OCk1M7qM/l9zV1mNK1U7PchgFRNdWeOMNUrigzMOc7PBhhsCUTGpF68iWX3vakIh7EyR1k+",
+	"ShGOThC6KibycIbSjViqWbZs8y51rshjian1B4dDh1uy5j67aZkdAGaTldIsM1sXcazg6UvDJnPuJ4aO",
+	"5CjYBwetO8aznG+WpRRivQRC+UgGv31wkHLK3E9/G5+i25ZLvS5JoyvJWUayNler3/aDEZ1c8KXtTYRw",
+	"+8Qd/lnI6eEjNVwA31k2QcJA8NVWmgrqXogdcTWAbClzshZFIQ7hw3JkvcCJvdxFwBQPuabFpCH+ik/O",
+	"JB3rsfO77RlcbP/kbx8MIQ3I9Oq2LOV8zaI9ZQNkpc+fjsZQmqZifcTs6N5tOSAioSgBFK9eFYwYq75x",
+	"1+VKFDCJkQ01QIOpBckEqXjBlHJ31y7Ch/nA5BSCbzPSO/dw0PtfNzUYvfYTwkM0ECFQFXgBassf0oFy",
+	"tauxlu6w7OQ6FQXgmW2owIWX6Y6RUmQBx799cFknYUQuzbpB/6bf0yOpFAvzPLo3wucC3hs4mD2piyE+",
+	"urpyCuHkBGk7sdabH2bl0wchd5ETCn+0GdxJW62TLBUbDgEUW0e9Vkpf0CJPRficxeTptICUjsn22B2+",
+	"96KwXGI9R12sLIwlErl9+wqDPrLd04dHl0+eXj4ZNduazOq2VHhr2R9cVNwbJa67V43CyHhmMVQ2zmAe",
+	"zgVX1/3AwwCM3kMcrIHd0Bd7LoAe0WJz061v59kPXMAHzEG9aadBtW2D8+ayNiiSQxgeUA/tl3evEcb/",
+	"Z7a6M9q8xpEVjGYKdevm6Dwodf3ll6UUH46XdvEvhdx8CfUgv7okrx2GK2q4NCLz6Ory8dXl08tHTwHW",
+	"ECBAGcq39fG9apeXF6LEObsAF4o5BLWs2Mmq/gksi3PA4EOa4EurUTssRQhy4SNhzGTXUemR8OW4KhLb",
+	"bN/aAGuXnrHIBgDkUEMK9w2SBAXvysEEhVNCTNirxGUgQjPRcYWrO821oDKHFA0QwEHNjouqJIe8KDA5",
+	"mO1LnUMOMtwG9hgBxmDnfYGtd0Ooo42GRDKxZ2gnbalNyJ1BI8dj+Dyl6dFaDpP5Qu7sO6PofcTduU8M",
+	"LsOdtvVA57i8vHpbHVipO4y0IAea6y5ho/NPTJ/AvdWbOze8UX3cqkHNAfPFJj9CJUbfELYmfgCAGZyQ",
+	"lw4lFcJZ1nnjg9B6LSCZyTIf2osrinNH1XBs6QMIf0+yxoRmAIzkwZ/HY3soUzUYy85HTLZePgSncRZ2",
+	"eczymBB8cSU+AkaKrlQLg4WUlEbLhnMIU+iyjGVGWdcJUUeemn9QtOWyhDgfQ4KIrqVN1qj/yR7Ezv8n",
+	"lG9MsPkl0B0kLYCc96+l0iycPcWjbIJ9PD8uGQSGYCIGF+scYOhm5T8fibbjoYokYnwiaO1zgNQGgGnn",
+	"AaKdiwf9M9Ofm+Z/Xq+DBVJ9TzWWRQXlXucPvt9S7TAVztwhnxYOj97LDVdv37tenxUZS81pj6nQQC8o",
+	"JJYwN+eHynWsika3rqMlX08Lmu+tNwlbXmA9WfPjIddbKAc6gTGwvvjRnUXjuqXlHhvw9wSjCykU6bW5",
+	"iWVVFGYSMPHZ/BH/Qo4s4jTexwpBRB3DZixsOpnaHTwe0blzS6WKbQ7PzJ0OOj99GB26Fr5QmCFrdW8n",
+	"I5fkFjQBMyONgmmpBtzyG3XTiHFVFGhgGZ0J/8tmqMdM1/kk1P+yW/8T2a2nhgZ8r/w/2+ZNaqP3xmWQ",
+	"soPVnWxu9DxLeIoJ/K7hOQzc7L7X0tflUAX3d1pmxFUuWmp3bG+dva7edFV9QiU9His81pKVU3KpuAUF",
+	"ZizNM+ayqWidcN7l4Fa7JXCEOz6DDhDBkbtb5ndXBcGRux8AlFvQlGVWh3pEvs//1M6h+erR1ddft3iD",
+	"rqK1J9QQz5Unmc+DTIFhtdEmeqA7RbGCpVpIdU3u/yE4uyZrSe8vyY/sqCzK2SXcfHkPDvxDux3I8iBa",
+	"FFmAHvvJ48CaljIXLqTR0Zj2xqQGWxcP4bXRZQtxYJIIbhHYoEKgU97OcZHvGHn0+Ot26fBnz8Zm2Clj",
+	"QZYY7/y2eQpAqeEXonF6EQFVR5kbxao6KgoNtzth+SDpfrmNsK8Zo6p1DgDWpkMOR9UO8UHfv/2lqcF6",
+	"Dw3v89V95PsVXxb5MOoAWDNs7qRNHqRH53sIF3cVBBptrcCjqwnMJnQWru49tYi6JgPCE7EBtiwvUuxp",
+	"qsylUiWLuuSyWK/tf1XcggeA+9r0huockRRZrjCWGj1uG09YuPZntPBVdkqq+P/uTH3g/1iuGJTmi+rZ",
+	"B4oKdV21Yoq9383fbxG22h7Hbo730Xi/u1NsyUT2wCQt7MkD1CeBu2GkePt42fTIdsOvIs6gfW74SZUn",
+	"KVdhk4FHq4/6k3Yu47tehM9rhLvPzDci5paYPnkpBvt9dgVtslrdWqMJylrdcGwpfik3MlidqjaVY5oJ",
+	"O7hQlLmAMkw7mHBS7GNlDD34zCf5befx4te5A/85cgGwfNEkrsgXNr3cQuvDZeGRVQRy0HwlxcIrpucb",
+	"VGpyaaAm4aCbUN7OJ0lQGUSQCejoE6GQ50lS8Afmi0JYNHWeNjGF2qhrKtE3W877IwSG2n+ybpXW31LK",
+	"U1b0X3Zlj7w/Kl2lu06Lrnhk+8/A7oLeB++vGYPt3vsUVEju/rlRr/w/OuULrLLOv+oX4J++UgZ/6Ghm",
+	"FiwBWAmYGOxu689N18Lqm/UU5IK/wKom8+4TtrfOxpm83x2Xy1h+M3tgc1RnX9xaCvTjq0HuWfgxcGj/",
+	"zItja/s3dZMwRdBKbyzttlZDR7H6LffKHikn7eBj+8qtX+jUf6B5QS3vTOBKDZRNGpvWjrSMRbKbHjSf",
+	"Gx3IfLXmPCNpy8nguIbG8rPMzIZ70WZp6ewbKYUc0A6g9p2WR6JoHuanWGOddRWMbFEi8TYI1XnmGyYj",
+	"LsWaiSTnZMs+hGMASlWR2iNAJD4vyxW0Yt3J3huJ/OglkFXOQ1gHtrV11icE4OoJsUdoQpDZK7uxWTbg",
+	"H0hFpCqXqlZRKxNqv8+ycQ+U62BySDsVyPfxIqEEgVqTUAoeaNt55mI6knF2CB9OXeKnyvFE4krW3XFT",
+	"6Imdt3TBTXDg78WOnVZuwjGr5XyZBck2X1OlvREDhgSC9X7WYO2cefL82Wj12zBfDJIY4BeMohPykY+V",
+	"x01FOWqXwFTdwZPTmDw/Jou3tvxt2OfyX6Q4jsN3OI0QqlhDzvlKhHGfdVG9wC9Kgzo6o6chNwz0Kalr",
+	"E59cNccs0DkcC2+DuOPJDgPz+o4db7Ns7qUqWca4zmkxVnKy983R3dSEGQtaalGesLF0nu7YWGbFo9HE",
+	"Cmwl8UebDG86M5lcHfAC+izzGVAKOH3IN1QLedk0Y049zHVKEJuniBb/cffzT3/4I1ElQ3yMd+z7DOCf",
+	"a+4GJu1/mL0d5OLFeK6aNy1vq1WRpz+y44v663DZ5IL/jO2ZqSBCksCT75DVr/XgmvyZrW4rveUjc9Z1",
+	"r3Lgl4a4BQRSQDjGPTn19Lnhx+buIGT2ApxTcyWukpIFso+6NaeSYbaWT6tX5ToxQhbiBvqOKTZX/XdV",
+	"v2bW7zp7Ta7hATqW7LllZvZ10mo/UxwR4jdG4a+4pRpzIVqbxTM9YQe/1LWEQnVz7M0ahrBjzYCtKLJr",
+	"8hhA138TK5WQJ/Df+LxKyFP4J5b6Je97rFbrHM8vkvs4gEfJ4+RJ8vS3kAqXu+rIQZ5Rx+OJyAcPrWY6",
+	"q5gmK6Ygam7TbdTkefNKtram7llg5oSxDedZSFCCa7qyYKUMCN073RkzavFLU1nja3k+C228a+3bfL0O",
+	"gNrsXwdjdeYZqMKO1B6BAKwI/X2AJAM+O7SX30qxKoKUYxhMUHFDrrSvXhNFH8x2PQAyb093zCJzrCBG",
+	"nUr1lycJBgio7e+oNlm3ntQDGZyG2Q6bFVWRzGQ7ahdDBeAkEfySQFqIq6FgfirNta62LCOQ9ZvUliDg",
+	"tPE+fnr1Tc2QCgXpRKWNOZD55BqJC8ggz29lmfJHylwLzSaF0Erv3J+yc/uL4X4YWoJTQmoDVfj7pWtj",
+	"+6WJmjV5irbhwf7Or1jYqVpmASKJuV2SOk0U0f0UCwzg2wGgsX1obElu7XPuMP2bWI294mppADflcXIa",
+	"HGPZ/NKW3ZuirCHBg3Jm4bHYyVKo3CnlM/ZvuBD9MfDXjrh8WJjHQpKBizWajAtPud5bGRh9CR/Dtzod",
+	"Mqs09co7X5UUtw1+sbV95pEbzwXCnAp2GQCptJkYBrApbqS/NifKZ/dYDRxs7tg+wzENlJthgsZXHEuK",
+	"X1v0WCdyZHR14Gl0lx0XhwT1daGYrVReFExa5ZRN1kVbcjWcqz5yrnv1vH2fV8sbZuc5mXZFWQk4i0us",
+	"I1SfD27ztqApcxtxLiI3dykvYm05E8ltjUI1v97v2PEewamUH5F7F9D65of/Dv+8N8adFgWT4NogWgh8",
+	"4t/v4T32wOSRALbw8q/8ltho4xcIIIUEuKaqb71nv1CXf+X9qnpCrvIsC6UavgaErkvtATjsvlIaAgxb",
+	"+tCWUN+YfhxinB+CNAJb9NLxHYaQyTC3gFD9/u0v2A1IELadc8hRBxptxQKePvrm6ZOrUUByKdmaSRmK",
+	"xPy8Bua6LnIXSNk4Q7VzL6TD3iM104pp3alG94mT1Ijv1KU69zI1QhkiEwGwK3YCGHLJlsr9+T7/cWiv",
+	"vqtzwDpXTVn14UpjvKJzAE4TstImJYDZx8MHUjjvqz4lJ7h57IPDN+UJuV6SbXJlg7nRH6EUddjzQTeT",
+	"mX/rT3UbbrLETHPeHdVMUHxaz3I34QJ9zivJfOAEkMRJElKLQQvh82zUuerLwiRjBhe/eyjMiUd4MtGW",
+	"gSlLf3ZM6hxrbBIW1TY4MIQpNvVZZWJqPe45NC9RVqhWpf66gS8iBbdLKumeaSbV7OjliWWjWSqZVp9W",
+	"rD9QmjdaPndice7J/txGhs5j4kq2LvLNNkTGsWXpbsaJ6lpCirvQyRpOO3hJIWMtq/MgPQ34xvL5Arsm",
+	"F50k9ekGl+tbLPdeBCT5J9EibQ0LsItDTOcpQ703ahN1hEPswLsLK+Fm0Ptq8JhpL0S0mF2o7L6rVQrn",
+	"WePvxmApaM1hmBvEVQATBMnEyrNN1eWBrYIgkTCVRJ5ucd695GRoz94StKRpro/BFvdMqZg+1NAfTkWe",
+	"/YJsE1CBUjkmIyg74KbHz32FlaqBz5apIthLD4sWMJkOQOQDMCmqr42lpFmZQGwML84Ey1xIpidmLDlU",
+	"mJudQaGJsDmrnRrgKEUpWTHclsi6DVU3MPkwvHVm6vnrvMUJ7DX0v88CgD6FpxNDOBM3X4vPE0nFpNhI",
+	"ug+zvA5w9tQ7Mczx2avS4rnWfB/KRB26bcmFnN3nDYAN7mIbO15G/K6NezUQc8x1wQbu/t+DxYyimSjA",
+	"dgauBhCI1jU1r2Iw/Oj651GOpM4CrYcckcKNY6M4PdMICHgmbixA94lKl5We5SouHNnphG8g+8lyTrfs",
+	"KwU9BhftNfy9VYnfOmYka7GNnKvkrtC0mDUAfKPp/1hBc79abwz42CQ8zKw6Zf6jKhHevdyGM7JaZkDL",
+	"pWlT5Dl7YDJxJIB54MHwbI8zxI9kxXrfUHFwDCTx73MNftkkoJkqchQVejQp2UjKNRG8ITW0YWvaZKHP",
+	"QNtHU6Wt5r4cCBB0DvJJ5/enmFOgzc6xEkDqrBY8zrHo/Ejum20BaNW5GhDys3iM7H75jC4j/MIUn1G3",
+	"zPg+1640CyOHrShYixcC6mdVeyymBSQRdt1ASwNKKQrllBGI1jkPzrffL8lrZnZMXtNXetXd/dda0YCv",
+	"v3o+ztswN2d6+Bh4393sFi+3cvMKRR+0uCTfVUVBaJpCOWoBASIEv/j1MZCsmbO8YbXCtSZcuAUBv4Rf",
+	"6rqptOeTWcSPkcYR/ygEB/znHQs9h5/7ZUDoz+/Ya663Sbt6imvPPjs0jAbqEMQ3Gq2RpFshkA+X8ZYp",
+	"GclN7620Rbh0otkYySR/E6uYr81W+gkpx02/A4pzTI0JRgLg78v9BDKm93TzJsTHZPUW16eWnxgbjqwA",
+	"snpONbosBwhQhJKcE8j2S8atr1OgEPCRWW8MuTKi5qu1loNqwbD/Q84dkXtndTydULBeMssnOBtG27yP",
+	"SKMpfM12jhq3iDeSDowiArX1he1MmoWV3M+qW9ipuvthpnYB5dgFVgFo8S2TDtavLgcLxThl/kA1W9q6",
+	"wljI9YashN76ZYvNo6AaELW1zK4dUDHVtL93v6WakrUoMiY77HlfPlD5ZZGvnLsbScg12eQPk8riJ4ss",
+	"lwD9OIbA/P4X7SmRkC9FqT/he0ia109ZQe7H2vTY5JwlpOL5h+svv4Rhyop/iW9fKpHu5n96LeQmlC3z",
+	"Hfy9vaBmIQVPWas0P3A/hK8bF0BuRSSfjEYkzWtLC8oMeaj5Opd7lhEvQzohdz/cPn72/Pr/+3/+30ty",
+	"a8HHVvAs0HhSqfycK02LYhlbkVf4O/kWfrccaKW+MHN18JJQ97lS9koPXcNKlVtpodW9jJbT819C79qg",
+	"UEP19+zZk2djWbbe1u189Mnjr55/PR5Urnh06+TcFuVJCIjvybtGVSvOQqr7O6O4AYEqUrHaOpY2YAle",
+	"Hs+EvOyynIbrlgeE4Z0QWEbFanXgMLJFfYiqMtFp+vnTeXFyi5OAj3vbYvhwP6HMgFLb6ffs3Q8RUE/7",
+	"JvdyhZtyXj4JO6JngDYGSRZCcZL29R7A387VqYLHimWjTUjOVQn/gds/IVVZCJolJId0RH1MCNDzJVjH",
+	"PyGWOFtIUuQ8XCwLXaEDkR5F88wVxLA2IFyP+zrAGdDV/x7zN56kxnUoCGXF7QplgrMhjuSu2s7+vsA5",
+	"9hzVdgJanRsU4Zxv3rs6Cp8fgjzdV3i2pPtTEuDhIDEvRXyenO7Zcsi+KyVb5x/Cdypk6KSkpFKT1dGV",
+	"i0IibbqPCuGJVRd78mYZTy1OuyrrlH1XF3AXEr5k8eHCtHDxQKUlNPlLX4huXdu9X35RLPulDP3ysv54",
+	"76d3rjcdMrvQjaGm1IPLNaRXOtbPy/ECQHYhu9D+lgB40mK74keOTiZK6M7GSaQhcTfd4zE33VRoksdL",
+	"EnFWmoWAWjlg/ktRNDX/bsjjpyFlpPFEjmlP/k6dsP72+17dvhZd7SRKFH/rB2w3q6/jxQIpC9k1+d1o",
+	"FOblj2ajH9A9ZTtWl+1QrFgn5Hf+EemOBOTerSVjBK3oS/Itcu767bVJ5TdldfE7/9jRha7OeKTMY2sf",
+	"YEf31m7GBshmljHqFDACq3qogpGvNi3rEkOT1LX6Lj1PcaJAT6aVKup16Kxek9YoP4/3xCfFiHKBabM5",
+	"zKoeqIvGUEc9B5EBRzjRCcXD32eqA/VLEcXGlU8KiyC+fVPXKIcIxIEeXSCmE+v2jFfQSpfz6kvFqpiZ",
+	"npjpMvolxI14YvQPwI0WIt25Qi+uN9O+BwCY6VLkkkdrZoAe1yA9LmlNJBMvU9KkgkVTwfdlrIr2ulK0",
+	"iFfD8dLMbGmTmM09B4TA6D4YABfwIRwzUNasKVSX01sGaW6dbDkMWTXBLdMshLUAIWNl7LAV4OQz2s66",
+	"iZjNi4vXkJsTwTQtVIRdD0+kPVmtxchNk/t4Sx4iJ0XFXnItIw4ss8uguAtmF0pRbdCp+nfz4jX+T2ZN",
+	"TPMfYOWGqjCZa09HtAyx1oy7tCIoti6KzNZ4zvUlwVgR5D/pLcXzn0B8FxALfGdRiErHQBixTf0ni9W1",
+	"mq0WZMWsl5DcIjbCHIygb5gHaFHA8M12rgOe03f7fB9AwdY6XtAy183MmylwpLXg6NnSDM52wIQI0CCn",
+	"99RP4W5/+JGdEYF+8g+6RpG4v2eCIUmg+Xp4RfwSFv1fUapmzVO8QhcCZOpLbu5x5PsoOijIjnzYuAC+",
+	"MX2mTc9CMeHgaVDPm33Pn6uk2WXRrf5KI8qTFsXP68X1X4ZvG+90+Jj0a4K5IzXiq3A/L6fy9k3LUB9v",
+	"h4dBq20hbbQeKcTeaBWulEBMrT172YcQ+Lk9bf6/W0UcJmbK/+bW/RwabCNAn09zfWfsi/c1KVqYwXPO",
+	"udAQrE3kTRtxK3gdPMmh0OWm1Ezucw78gGshD1SGObVdZKRP1kWJfe/aqO9C6oZH2uUsZywtqGSqXUVp",
+	"PLTSJbWIVQt9x2iWcwvcnclCZu3O6VrVVuu5+WjRstanxZviyOyuAWqat8WvQ/PWRcx46jdUoHugRTBn",
+	"68nzcT+LZFo2Va5mOGjg/lqWTOYim5QxFi5LlM5epBPWIjTfv81MgBufzI8Tc92abXCWVLd3SLJ/fOHS",
+	"0NrzZTn4j8vU/X6qmdFuKLzB01POujkJmmXOl5hVHYqRVghqV3Rv8e7Kmt65JPatmpELHnIz6chQElDR",
+	"QEHTdIMP18/sGeWmPd6iNx8sDP7OS0TukJBVeaFzHoEABrAhHqW7In94+/LNH8HiqvTWaHq544OAym1Y",
+	"ucEiZwEtgN2wPIMwfkwCE5zFknGGY0hbqpZ+DD+OlAjhEVhayciRFoWJG1M18mMYXu1S8t3nOp1O6jX4",
+	"bWDlzqER1VLwORUi/MQJmfn/XFkjPwltQ8I31hSiDlVFdqxbCdSc7s/HxXMUF+2EsV+9FkxgV8UWHEOU",
+	"22QZ4GFhPGVtRuMmClCIlBbw8rNnz5518B0TUEH+TugQDBc05+SH9+/f3pBCiHJF011dKTWMvnE7MWjO",
+	"YLInnHtaSJaZxehM9dOrb57345EHmWv2My+OdZ1bfx+OBLpC2I8h6T07XHoqEUSzQycAputGh4by3lKb",
+	"zNiJkapdt0QycLMAvMil4IDowl1GN11k0bNnwVy0uhglxLYQFVTrN8/GVb6aP7ZuwSPqcoYKMll6jIxB",
+	"MyUW2LtVHocSUPTqLsQtyNajGJXpNrCNqKyhhv2JCrX1cWRNQ/I5UvbclsI4sKIIFzWZdZm8p5uwQ1+n",
+	"W1sJs8uG5MovwjPETj6SVMK8hX1vSB4Q2lNDiOsiFhJx10KWYwl4F62BSyOHUxexdEWuIjVdtRC75X5W",
+	"cmFkOmzl/WZjTcAoQCa860J46+PDv1KZu8JHYU23T3lKi2qoYF9KNS3EpgJ0bikU84oYUO+e0mJGFn20",
+	"0MA7PztmjiqBxfs6uoTouhRqjGfXMOyxX1kGtubN51999dXjR8+HzcrphliTfncWQ8xeNLNwIxhx8E3O",
+	"OKhjT49QlblTfIZmR9BbWok3Nj/NsfT5GVjwMLSJ4S8s+CQr3qnr/M3jCYWFjRnlJ26GLbKuneXOZPdl",
+	"knOlGc2av2sWPgXC5/MDwO7vQPBP2XaT7Al8OrxhHnJ2CBh5kvI07FOyisU82J/Y7/MxN/o0L/sc8oUg",
+	"vvRdfXRisgMCZyJJ8LvZaT2qC7i19bKcItYG29b8JK7uYkjpiOZ1RVgSAly9iVvRmuDNd7u7zBtvaYPC",
+	"IlZC36rdzKOiBn3Ngm3VFYtmlafoVpiw1YiwC9ExvQnWoi1tqahJVYbOgOah4FjDlsJdLVqCRbN9zh0i",
+	"PSQ376rQVd5UtA/AScp8WcnwZho6Ej5D+ayxUJkrWzFaY+LkYueNjhVWGeEKHrXPqoLd4ZMDO9mcEct9",
+	"zivNpvjd7bFuexAPm+FWbzWeNPjeGPI0KHtVcZYQG4jkZ3QmVcUJZRWaHdFRuGVlNJaCKdVgTwc3Tahy",
+	"lytFg2YLhFaYIhtxQ77P9Q/VCv7+fa5f05Wjr7BmasfoexL0DzXbMlB9FX9klkolV86EurFouIbCStON",
+	"mmSwDtegHXUbzdm18RKwoyya/s4NzIubDt8/YVVK3FRtv9noIqhaf5vsw7IIFgXJmnuasfEsq5BP6xNO",
+	"ob6pq+nGESCj5AAJc5UXmlCFHhzyO/7yMSG/oxpk/gv1O/Nfaiuk/ggy/bumm4+hUY2VqIvcpfmGo/0r",
+	"msIkW6F0DWQKTzMSFmJmZWBBn02b5+4JHbF1tO8wqK0eLRzVNszxDXly1TtXGlPx6dN5fJWTroHYaTnu",
+	"uOxE5M0BigYbcKhj0SzInMI5pxZiGOGYG/R5Wn1lygUS23HvARZgfkNJNj0zuyvBfOaJupjnMjXfi05e",
+	"vfnqSpxgci8S8x8Ftf/BqPlfxpnM07AXtq2z/Ro0ySSYanNiN2DahTjbJs9zD6JVIPsP9iQ8LWfKFJuP",
+	"JLRFdkcZ7exjM/BWM5XNAetQrNdxmjovMcTCyVGGtzSzwE2si7Bia0SKMuf7mFi+O2M/m+8HiQEnUVkB",
+	"Fm8SjMqB6josgCH3KlaYyzVZsQ3lcMtgZU5O7v/nha05efEqu68j4LTKcn3j0rpJvm7eXh1tmkwYBskU",
+	"uP9DHVnnUgH7CE56rpFhgWUAz1WaHq2jqg23Rk8WGO/g/JE+B2nPzHf41TAP6TiFxykovLksHmHyjs9P",
+	"rYuFchwbSE8gvZy5OENI3cchspB3FX8h9iWVebDeQZOxENAcAQib5bCNjYS6biZYkxFxFwVNWUKgHSOQ",
+	"8B9zCkqWVLIsmgGxESKb2og5jhv474w3apHplfGweQWy4lDwPteKQHxt9gCnyFn/61C4pS5WwjMsZGbD",
+	"ItAR54qFIczu1VRpRbhyT97qTIWI4J3HiOafUNn67u6HH8TsEG8YhvAT3UO+vaV2cDPvpc/NxBWEYaCP",
+	"H8dTQOej6KLBfDszP7Jj6FCo6U2CwV+lthc7dtwwTi6KdWM+trhQghwIDi9bYzNMUyx7/OzZo29GFVVb",
+	"dd3vXXBkqaQavQQz1vyEXN/T3HLT8HPzK41FDjFXZQqTPq1di4kvePFDYcGbloFTx6BixXieXg3W4nkW",
+	"ogD0T7pY9YNZpT2SfsjYXEBmHsiOHZFMDUtpAb21o528sTXUxBpPTa8CEUa5qGSkYGugiQzU+Q77J9tW",
+	"6GC1MyxQ+MpJzww2LMiflJsKeR3tyQ+/f6HIuuIplFoChVKy1FwQgeytdhBqThhU7Gl+GlfF3HKEcVd1",
+	"KLKIPB8zi8O/9+dOHHhSU5i6ibSqbrDU+6fUDqnmltK0mUBhMyXKOB5MvQxN3yllSbrcVA+Ma5ZheTrY",
+	"YewI+8jsKXSWBKfRp/CNffuEizt61Z56W/aPgMiuHuDeL6p9xNLsppGoI9f0A+S1cy0peLn0VooDXzTC",
+	"XgPhFw6IAd6KtGqKMlK1jVhf4fzJ76TYk0d1BmC+JraSRBh6FGeJDF/cQyUgvKKt847E/6APFF+uC2cq",
+	"nzbdY8M2s0lzzmTiCLmM3VIwo9MTmW+2yMjVJSAW6S7iesPP7ukR4B11KmnYG3jSIfUfdz//RO7gtnfn",
+	"vW3nkkAhR/P2ES/12o97TUxT5tLvYYxOOcDaPXpjC/c3cCaVkFWlCRc8hmzy6yaZE1UNzif7YHarczRM",
+	"KPzfn+tPP9Ea16ryUrCwg2ax1TXEMhpMF6MthJ53xNV+044ezcnLF29urewKSd4fS2b/tRdZVbBL8kor",
+	"Fx9rbqVcWR4VG6NoVjJxXU6clCS11pN4bpwEVcFCbDB4IZmuJFfkd/vWx5vQPZiYAwEXh2UJqThkBvdi",
+	"DDEseCBtJxJXEJYEpo4p3JBHV0a1a4cKbcbP1UkBhMn1nJtz6SzwM2zvPVPa+vpOCN86CJeD99p0nq4I",
+	"458tnQ768dqSZESiYJrFlB53HXntm8eDF8rZjslJRpWvQbe22Gly6GEezyJLnXV2btiONi1FWQaLswI7",
+	"k4PYCRulPLCOVTKlIIrYDLl/n11dASHQTCaMiRdZ/8ZpVKPxtfWq8JxwZ8QuBbfgoxWfutAqATAyu2JN",
+	"l5pGgzIQATpCdGwCZxS+/717+mNSvxmJKZ7G7hdP5Sqz2ZGsB2qFfXxgv8KjsyqOW1u7mYbEy23wuhtf",
+	"je+9uZ+hZXbIpu8LOGTurTsFWQvvaVFu6Yrpe1etARx45A/u3MUHeLVnMk/v/4iVyu4tSuU+QLNi22vh",
+	"4LwmFsliy4yZsKKKPX9aySKs69sD0T/nrHPF/StI6hHL/ngNhaoVUdr03xrNe8WKB6bIH+7/+td7F7QD",
+	"jZDuQEtQkJiZ8w2hB3r8Y0Lu/3J78X9fXXzzGxYptzML5bATcv/7o8cf74lkJaPaMsRBjWxoN9fX5P71",
+	"qxcXponffn/68eIvpiF4p+eHfT6OoozIyjnc1/YM+AQPNjTwk92jjeP09u2r5fuff3z508JbqsX/ghmx",
+	"M7v87fer5Pnjj/8W2qjY7nz82OmHVw3j7l/SQwsUAqjMP2Xiq3xKNlsDyJiy9tFkNdtMfNl/deOccVTd",
+	"2lgcED3BnJOcE0p+/NXSuJtfoOFLAtVPZcXRpIHKODxlSc2itGKbHPyJQMHOStzI4sAdg34qymOd56A6",
+	"keKN4OyGcIFeZVYoi1VyRkMgEnmCE9jxQQS4ZaneumCZY7BfscKyUsLh5Cw70xGqzTFUMs7qKohmNXos",
+	"3ea4nIPLhg664ojhta7rnwzylZ6j/voQT+8n1mZ3HscJUXJL3Kk+ZyGXWVXg45Vduj2eX76CEs4OGJaA",
+	"Peniubi50L/BstxIXyrKnFnPhkX+1Zbo4iyEK4xreSxFMLLXKqMFk/OF3fvaQUHsX4n9dkMOloqKaxsu",
+	"vyQ/c2ahiNgTW0eq+TihmlBMtJzT94dPK53NPmhJYfWD7gelgXNa9Tl31jnPgCaXchf+9Tgovv3pjih6",
+	"bJtRc2x6bHHORg7LumsoJMcjBbrAD9oSpVnUP1z3IdKPnz9+9PTpwIk96dh0bQ945RuwSFmpT1PsUYxB",
+	"splZ+WWehXzC5qk2vc3TsRSfpr3hDbvPuVunQAxV0r1LtwzQO1fp1ha4aEkvYPAFh6ivuaW/f/uLIlps",
+	"gD+0CXutqmzTlHxx3Gn1EJ8++ubpk6unM9l1wKOT62hBFXTI2+v5C0XMw64gJ3opSilSptS1ORVLCiU1",
+	"VL7htMAxcaOEFIW5qImQxjhimXuHRYC5s0LxQuqTNwb7UAo1wqAytROfSKdkj4g4q1Kv1jHNlgKU7iCS",
+	"UQgNwROijkqzvctxvTCv3JAHUVR7Zml89uVauWBgeEEQOjiK8XWMTCdXDJVMuSIlAZTElpZQKrEGPlox",
+	"Ioxn6obQ4kCPyvdDO/JZLGzprH6KKC1bysCm/gJpp1OrTXvoOQBc/5XvbMWvLJIFNBuBTopyuZE0nZKQ",
+	"7I/Dx+gznlnSVTgqYEc19rXp9y4vCpYN+d4nVMaEvmLrISjRTrU6iP0ChBuoIq2qyF+4jX9tVCq6Z3Vu",
+	"/d2r71/99N7WwxnIcQVJjFUHUn55IFReqEaGdBAa15f60Dr1uo8S2Kn8H+z0ZPre3Tlll4erC/15K/at",
+	"dYGgKlXxhTHt1MviLQOqj47cNxWFObLJRoqqDK6QPTdOPW9nnamxZRg5+dytmlI0m9FqjlH+qC2VLJva",
+	"JwBexzFcgEA1HzYa94qhuZAhvzvWHYuRp0cug2liMpWpwZpKZwyWYYPf5QV7a1frhH3Wy1ITRaXDtEqz",
+	"zfoBi/EHRgvswFQamprMX2mSbpkjoYcyTbD1jJIK/AwO02DDveZuUs31kqs4iw1kmsTqt26hy0gVUFt2",
+	"gIjjRyDsvsZb697eo9d4990noFZ6t6WLTbMPRl7rOy7APldP0tD2sFMZ1MYmeBveGukLqjgwCjWTuz6Y",
+	"/gp4ecwzdQcEIi05QSUwAzrX8WwsyxBvJ8aN2OvsgMi9cv6gjsQBp2IMtxcSBkUeLDtOzcSYS6cCtO3c",
+	"fzKHR49AthagkHmBTgpbygEfxZ01z/HQl7ow22mIGV1okYqAwOi0TEiVlea2VKkuJ3AmWAJa1+Q0LR7e",
+	"n5NI12FHCjQa89iFlQmzEk2NQv+gsFrFmCIQCF9bhe0AOF7rITAnH/io56xtlzca6UJwvzR7z+ySpkve",
+	"rA7sxfMEj9Ax/Pk4BFxnxea1RQR2kaczyLnZhwnU3JC5BI8O9Oet0xcC1nQ2k5A0vjkHeAw6xzZUqsHI",
+	"wGFrjN5OWhwUk3AVPydSeiVuQ7thDc3H7DDdXObNOpTgpWZsRfklLfMAbeF4SCYcOjY60+Ub4LdDjOuN",
+	"uS8LqrbIegfXTe2M+5JckCVpc3muGdVf/vsU7oappJKN7v0p4YtA9CnnRl403YBh6gOwbBigzkzos3yG",
+	"h/SpIREvFjIn9nF2vk+v4P+k428C26drcmgYU8DF/wqx/CvE8q8Qy79CLP/FQizu9h7MRDQPvWPrf8Vk",
+	"/hWT+VdM5l8xmX/FZP4Vk/lXTOa/bkxmnCT8nxyn+bXB8U92QMchjH8Tq1icwki5R1HdOty3FOwgdPZe",
+	"1+hTjKTY5NDUHaeZ4NFkkdpEnZpa/fmgjDYm4PoUsN6TtusybAWr8OqcRGhbScm4HqpKDLcs0l2l5gSC",
+	"uzWPKBuoug8ExVZSHBSTreLw4QDXCWUF11LsI8WqLddLTblFwxWQp5KrnZKhE2KOavFAtRptzYAdWj2/",
+	"zcINSMhJlRDTYJXOn9dgzld6y7jOU0BY07K0WoGrVQYaV0N9D0SWFGMGGEMjqFKRNU1NCyBZazNgG47E",
+	"n5f489JNVjcV5FHQ8enX5Gk9bKsfDPk53U39Kazd0IbXjYGFOU9IQU3jJ4uHDPINf8XfML0VmQoTie9Y",
+	"+MbEo8E9QQ5C7gjs77x2n48XTgpWN3/Is2557sFZgDG8te+NToZXjKz5Vnxu6nanh0cHQhH+6bcRTCXI",
+	"bpAr5IOdGmxoZ4d5XQZ6OXmbZXMjDPK4tFQmHe5aapnjDqIqMtCJ8LRCxdOmJduL+QzOgKLa5Hw5190/",
+	"7/mP8Zmr663Py93IRFrtg1foK63I/3X75jVxjyChz71VvcwBWhzvbcqO3rJ98EZyjrqAD4vyIzqoaJ2V",
+	"AASQcFmrMNcHmActjhLH3JIsjAZSqKBZHCmW1SlLYavl1FWyZqSzwOJHwsT2R/Q1rxia3qJLa3VC9D9Q",
+	"xajnqWmka6DKUh0Sx0p2YE7EuDxPcK14NBgj7BbUZTshHZiZpkqx2VPl0/l0NAE4+t3v+NFUtNXC6d85",
+	"BR2gyI6V+hPAAS75GHZC28ndaOReiM3NfoMjaBAEsDsb8U387VSfDL+NHDpn0Qf8Q+wTlAJrEnW5cxjl",
+	"VTmFg/WFfRTq52QsAlaay5LMPuR62WnPp87i8xl53tZsK1DMSeZaM554bDik4ma3Fg8RyitbpyfOjdg+",
+	"YBdoCTtZWSQLWholBIqMY8eiDE9Ta7DFiZzMb5pmVNMB2wx7Rg6Ua4XM4x2yVHJnzxoqGfkL7ovfJpOV",
+	"vsEeVJFK9SxT8+KzJxEx4QigOGpvFCFuJR25fHMEi6gSEUsKmFA6lK5mLsGXASxqIPUN//OhVgrpxrRR",
+	"h4c16wR7x7bcWxqGRcLVHKwT9hbcjH5fE7IGzrCw0tAwUI/1xZKkNOx4kVLmM/f/NBZp04GGP1q7qtWD",
+	"nhqm9F2131N7arriVHHXpJB2nyTuylPOhxW88SueCc7saHt2Ae4uOF8vqhJI00FOWsQwg1NTqapdkH4u",
+	"JwpyAmO9rVpkEsf1hjPi9qdHZ43nUuwOuQUu+LnBfTgQY2CThuF6+m7/FWgMbVVy60BfWwhPWlDJsobn",
+	"ek8/+M09vhojDK27G5uEF1uGXEpTXCx/3h7N9gcTAXyhSL8Omn240FuMFIghVPbQPdalQLT89BN26D6J",
+	"1SudI4lD7JYBvymUBB0k6vEUkPA1t2KpJwRsvcbY9tqZUBBNOVAJMUlkT6yBgkdA9F+S73Bh9ow6m0SJ",
+	"PUP3tA1TFmyt/cCjOQSQAwOPg4ZdP3Tl14d6oDhxaaNl2N8v8N65JDC4ImfKr7Ngn8AI24EqUkoGdOGE",
+	"bhkNMMraPoW89ZgMsKJZcQS0gGlOy9y0taHmMLTICJhFbCfsEnA+2mmnm1Om2v25V5RnK/HhHiwtc4DW",
+	"YIc6yqqIriRPyD2EiO+hcweaa8Bw5BpDxxDybpDkbrnKqgCtDL/iuPu9Coh4Zpq1DNc+FCf6hB0zNjp7",
+	"tYhK+btITYhalwOfXCPXIPVaIBNhfd00kDRA4rmC63YWpgnqXX0117PHeIbCbubRlo6sOLckMHVlyXb7",
+	"SWiTqF1umbosgWm0G7/M5Rv9GVFMziWYgPMaPVvWsRkCM2Ws51++mgCjhfamlGXcsaO9Oj/JpR12cwlJ",
+	"N+xFYStEdt1ca8dRMweTLcVDblQfJicj7/x3kvq7IUF/j2G4yUVeV1VeZJGYu60Ilmur6foBdii4GU5f",
+	"GKgBe0q4bSCAqvJ/sKmltoPhyUAKRGRSw/6GvgT8p6+ZPpw8MUaSQ2fbIJ+z2jo0v5SMqoijeXbw+fw1",
+	"2XH1XbveirYi2G5m3ZRFpPCNHUt9bQDOHjQ8B6gPnvbvac7ncmn9CJxXTaKHAvK6VsEALQpgOAtyWqGi",
+	"6PeWi6WZ8AyLi5XgNlr6f/ytz3/24cK8ffFAJWCnTTM/ibumlbfQiven3xo3k8+1Nl6RJEjR9iSZVHPZ",
+	"jjW4aozu50dINpLyGcme35vHw9aIsRpmOomiV1cr1tzfIy8hoI2fJIetAHgc7BobynaXM9lXSrsaqK34",
+	"9nSskBtZPVexyT+HpxgW8fNlopnmP3+a0+eUqSlRx37A5LNLU42rMDqMg0Oh4q4IXZlfzHk2tYq/Waez",
+	"JwRpe0CMy9+EVCBoLCxi+7Kw0JZYSZRldOOPHVf/tCLeuZC5PkZSGk+g7HXvRCrxTanbM54XZMy30NqH",
+	"D7Z2bM2rOwbNtLo8yvvrVv08Z6CVoNMjZa6JU866npBOOXLmHpGfvRCWL8E1pNqllQ7A1j9DAamO79af",
+	"kEmiG1hdpb9rSrO2F9Bzi0a8L5opAKlyJiHdLSGPr55+TVZHzSA3bh9G/AypK1WuJ2S34WNJo1jEK7Ug",
+	"p30ZzNC2VWnVEOu89U9DmCUhj66u/IFN3IXNJIfuVBuXmRnCkRVP3Q3V67tkSMC/F5J1RiAkJHUwSeys",
+	"qQkKnOtj0kyZ34XYvN81QxuSIFjNGhntnHg3+Be/DAgtCseOYc4kFL46b23I0RsIIlO5CxfRbmbLGU2m",
+	"HVfSN0EfueDFkZg2ohhha/xMlSy9lYwFZWsc8dNUKugHWzCoiVFgF5QV0ssAMHYsOgQxlCJIJoKbdlKi",
+	"EGQp7dpxvXhYxPo9wxglFkzKvS0KN2V1um0r3LGfYOFj255TtvHAulHWEhIUblcG/wy1tE8AgH9O+Pag",
+	"LsfW+YfwuZ2KctxlY2btDp4M1xd2nlP4jGu05YKMLsYZUeC3ECnDj1r88SRotlvJnC+zYA7Oa2rOFEc/",
+	"jrjwB7GzuHBbJ6WpFPT82dVYCrFbqhAQF79gVj/U+wm+/FNh5rNl4fMg05NIllFbYgJ24dTdFd0n2p0O",
+	"HUzOVhw4pPNcTsuasPsBm4uO4yyGAnziE6yEZjX7UUxzwdzXJrw16b3T21znkD2xp8dugXZzRldFuFDI",
+	"Lxgr+7ZVH7SbyaXKKqYkkYxquqKKEdMOFgQGVzw9Ki/WDYUAEHOst7Sp1HdJfrLeCZuZZb0TubZbHJgh",
+	"9jknGUvzLJZIPmaHr0XF553ftuRFEBJlho33b12xiSpNNoIWDccF1iGkimhRZBNrN33ypim3VA2dZVC+",
+	"RdXQM0CTfQFJGVAOGJJtG7AZDAFz67yEuqBaE6/dmizKSm6CoZzb9tpmdXnijYgtdBPz6CtpNr3PSmsY",
+	"Ui0Oy3kr217UtrBPXFXz0WDSxHuQnEYFj3+lP5BYe62G3AJeno6Taw4Gh5YbVDqEzUHtVEYGsfS2YSMU",
+	"oYOwdyad43TuH3Snn9S/qFCiD011/hAhmRjiojktOKzKgh7jnksHhhmcEsXkj+Y5p+WqfMON5nUWRVeK",
+	"YlSBeScs2yCj+1nBmogL0Z8V24ManWiXx31sVCOuZycAKUJ8J0CKIItiI+n+moCOoRLChQcV4YKoRv9t",
+	"cC9SgZ+zz2Hl3c2KybOIvgonrJwpimOan+/ZbHZLDSZo1RAMb55OqORiT42O0KQRtkjrnk7YOF1l+ZM3",
+	"kq/0dxOgcDYtZSxnB9DYavCgK7bUszS65sLjKeWypm+/LsZXROLwZpRnjwI5o2VcfidEgaCxUNejLAUA",
+	"AxoXfnws1PKf2WorxG7ebXBS9r19JxKxGdOA2QObEwT9Seg8ZS8fWDgU6upBRdTMglGjZTrGam3rcjm6",
+	"Bgt87ZWMnrfp7My7fTeEO4uqptqLDk4CpNm7xBaTspPq3S3eKo1eMP4APLTI3+zFUNB0h7gZzeQeP4hX",
+	"V+iusI2d47pwIv35bgz7hU+7NFqar6wYqXjBlMICnJPMxACbN2j9uSLekz3S+OTcu6vhEHx8NcJUd8LG",
+	"8OR/YMD2qSmDbQohdlwzgFOoAyLk1r/WEO8tzPUHXA9CgmVpLP49zbpUqIGrOHTH+ds3lIXDNZRphxBI",
+	"CpBB7JxNx/m9CYt8TMjvdgrMf3rLD/98sP+BNpP5r9XR/P9KFuZ/ipzvzP+idWr+y1he5n//JlZYbv13",
+	"c65/7A8zNMFBYoCB2Qy2Oq+8ZhhbbsV6YAuP6wPdwFChGPKvsQcmj+hXOFDlhkOxEl7E/B9hmA3L5XvL",
+	"q2a+tGMWyWc+aQQvweTFmEcxWRyaC37SodlVU2rlxDX0WyhXSLG0krk+3pnmcA5Vw92TQ2l3IXZ5Ha+9",
+	"XlhqgKV7rjksyvxHdmz5UKGXMF2MSvDw2me3WpeLjx8hnr8WETASLpKRuV9eOd7amqoWalNkAnw2RG+l",
+	"qDZbPFJu3766JD8B8yuVDOhc/3/23r65jRvLF/4qKN6t8sw+Tb3YTjKRa6sejawk3tiOxpLjfZ7Y14TY",
+	"IImrJtADoEVzva66n+Z+sP0kt3DOQTda7Kb41pKcZP6YWBLZQAMHB+f198Pq6YTJFH/39u2L59ffJe+V",
+	"Px34qzc/nLAnT558z6Riby9O9tipMdpUf/v+6TffMUrW2RIrBjGVB0OdigEGIKGBC9ErRQbYXCiUe+/V",
+	"ewUcqMj/KbXCYKVUbPCpz4dDYe0ACq+8nTJEdM9noKlmZVUVRJqEItQvEOVLnc733qtBXlxmcjg4Ykr7",
+	"X1XN9V4GmVR7bGBFNhoc+TEwdouAeiJlUiVleVZJr6wNQ/SyhE24mcIlN+JDZ/1oEEAbHGEgze6xQVDk",
+	"EDA+Ym8ET/0TfiiyDEFERND1Sfx7rmp3HhtUupEe9V41Pav62KPyEvGfaX0YaJ7BUfmQigN66t8n+iQW",
+	"RuM6YRE+gFX4DYO0cMLkCLOlVtxEZ3+Gz5cQcUb0YdyOG2MYcS14Fk1nxXciGYPtIxmEw4bKBfLagNWx",
+	"914dq0jSELvoU986kfeLfBClkLGR5SgAhcOhTgjQACL7pYxgRQLG0YViU6kKqBUZ64RJ915xe2XJycyN",
+	"1iNKlf/l6cETNvAjfyzyj14sRTpIEIQafv02H/wVjsc7goeAIAUcAz9Hv8q4J5Y9PXi6x47pneGl4Eoa",
+	"6lwwylWUpycQeXP24+lFuPgHn/qwQINqwCFXIZUOq2sQNztlsKJE7Quo+4oNTi/4eOCncPYWnvn89OXp",
+	"xSmt74tRHwDnBwuwUU8PH79XA7qePk4FV9CyN8AryeqpgDML6Qp/RYy4dd5FD6cfnv1aK4EDHLF/HVQw",
+	"pajPCazOCMYz6AFDGcBIN9RzAuzo4D/6r1GD93+VYtY/tkfs9fGr04FfZxs6MrmjvRde3hfSP36ZZFmf",
+	"z4tUur33Cjpuh0JhKkCmQjk5kt7P7h3nfDgR/cd7B9VFEv0urqTp/eM4lniLvTABA9AiwHEudJ6JAOgy",
+	"NnyKNzf2Rvf8G/6Sw1UQ0fYf9Q72aDSdC8Vz2TvqPdk7hEn5XYb7b5/ncv/6cB/eClnIXVu1LC5MgooY",
+	"d5xnMCv8jb9eGIfguN9V5OiXzgZAlIQpMRPW0UkhT2JgtXEDvB0A1nEmrdhjx6Bq8Thk2TP8E/4c+mih",
+	"u+O9ipR4WRrix4dEV+D6JcbppL7YiJVd9SDAQ/2RskLgFpdK5UXaO+p5x+8YVgqgCAiuonf022JbqBeo",
+	"Rxa0IlwBA0QOPhogRihz3CJXjv/4PwsBJUskK1iznKBBwVcIoH1JmgpdQFqHoBGJEbl9PLRtthjwjNpg",
+	"Z5RdinagbdgSS3OtYZueRHAI8ZOWmZGwhQEYoe2ZVirACKkeuVr7aPPTIM+60dMWzWzAh3jGONxJ2FUL",
+	"9rzRhUrbFtsiJUo1fhkQ7vUR3DBAMvsf+rwJ+8RPp2ldq6Ow/0KdYOBipc++lFPpel8+AKBFrpVFo/zx",
+	"wcENZH6e55kcwkHc/1+Um1xjryFgAwb4Def8Z6zjLfvsmp5UTm3/jKrXvtQ0+LuJhjYzL/nYdwWNRKhR",
+	"PyS9YO76hRTZCL5dU7v74lMo+mzUvifnv4IK8afp389/eR2uQA5uQV2rJsw6I/hUpHvsRGRZiUJlc7AE",
+	"JkIE+DjAxkYDxstikXE2FsgSkWvrjM4nAEkyMhrjM3VdeAqTbtGGTRJIAt8sg0N7Hckg/uQ3OmsRwz/V",
+	"7Z/qdvfqdj1F9Kmv0kVl1ND4LT65fS/SSz+3oJyw/BaSqxPBAwrnCc6l/1zadjihY3TMAzmGf8pebTUW",
+	"Bt9eDUIAyI/qfYcw8Q2U4bUwcoSwj835D54Rjv5sojPhrVJw6IEaY5pzI+AyBD8CTofSqfAOCjV7UVW2",
+	"dw+OMGIpVRWtItgxxpWYgSIZFv6cjRJ2Oa88l9IXK4tIQsAG4FeldwwL/xut99jA797HTKqrAf7FQHwx",
+	"FGxBJdCiev0VliGo126vRxiLvt8kie/C6sBb7eDKPDP6WuCiB2YleD65jAmb6msBUZBUZIKaz5aIErh9",
+	"0M8Ll1wVbg2iNeSOZ3qMLbjNLg4fTsJMStGRAbUxbG8JHArQ9FpZaQGtpqqww/I78UneLKDlKaFILboU",
+	"EVSgJBrEjrZ7AeSwK6MItAEOxsrFP8JVpRAELEi0sfSxxq1t3Mv9z17LfWlXFcd+nQQC0kSQr8T36wxX",
+	"li5scBzDoQb0GaisHpz9cn7B9svvQiwk4I6B+NJGUxACqMK8M/xekSgfseFEa1AQxFkQK2YlZpBaYOcB",
+	"vvNSWJlCehe8/RhnFYYqR+IGQY28ugW3lZtGl/U4TWtIlAum2q1GOvaifcCIu7Du7xrZa24RyJJZMIAz",
+	"wyaNjbB9RySgN/GFe5ke8gwLs9eQ5uM0RTmuUgKhPKOrc/ScJAKtGrtUaYbkxPaH6jhNMYTstRSVTi4c",
+	"sk1OlDAOLwDR54WblE2EqH2bgZSvBIj72B8lL89jrdNnZbTdmcI6kQaiIOt0TqZpXTyfwwgn1QSOy/EX",
+	"tu/p4kSeayV2sLA/aONdH4CgUU4YxTMWLQrj0aRWWtyk+ZIBmaBoHrSUO40r9YzKN8aC7cMvmPiUZ9yf",
+	"/YmeLS7bj8KttmYH653U6KV7R72+/9/fT3988ZqdnL65ePHDi5Pji1P47X//7/9Tr7046j0+ePxt//Cw",
+	"//jxxcF3RwcHRwcH/3+9WMMvD+8lvZFUY2FyA7Ahve8vD4f4OKXdR8B7g6c9gacdfl97mi3Qiznqnbz+",
+	"txD4LPes3Cf2ZPSYHx6urkoaV7PLy3FLOUPjOWm5+F44wjPwBxODsxNtEap7diMLVZphRZ5pnoq0NiPI",
+	"6izKH3aktIjguhfML97za/C9Dv+U3Z3K7iue7kJZvgJOtV2pSv8r7QXgqMcJZ635ZrKtpvsx9tq6iZh6",
+	"Lw1jQKU1B1mJgPfbbH+fxKNsq0KpNum3z7uWMKJ+/a33r3v/5Hs04p42sK7S2gJk7+T1v53in9jJcRUQ",
+	"+SdfkNHH3/UPHvcPDi9gMjQf/xFEbIzmfOMzVhjJs95R7+noMe99+bCJoHbqfMT7WfVpSDUGxiFvv2NX",
+	"+OZmko18j2VGEuwZG/EsY5d8eBWTl8WHBlUw0feKKWJ36vohKw/WCkbUdlb+HRldOGvG45VY3b4iXIzF",
+	"kBnZpVbwTKRRAQFUIO2xFygFguQghIqkInCfhsvurHA7W9sNPSiIUq1yqwE4Wfyxszcvfj2+OGU/n/5/",
+	"5cc2ObBnhdudkxW/2R9DSW6w4p2px7dg6HkdQ8Ufm53BSDNGOfTWW/oXhQ7OGlUACRvJzAkj0mfMCIoJ",
+	"KuCDzuZYEcLtFfZ6NN/sz6OJrZSkqrfULYnqN3+96s1b+tUGGm9Q/22pG6qLX+OZZxGHKxpEnDk+DqDQ",
+	"cKJw0RqTMQDx2ZYqAvyfW2fgrz+s5IUwulZYf75X4j+P5TXcd9rSBUhxwcLifvN0jruNGUxkVI6obQap",
+	"GBvvsAwg4adHo0wqMWh9p4CTX73TSmXklQj9AMLY1Ca38O5qmBWpqAlt27zoM815UarPX8S8uZO6gBoX",
+	"YomzibLYp//WPtNvbMb4mssHbrTHdqWSn9eLkKCkD2EGmBWxRo417ToRAUCYvRRwehDz2CbMaA1U5hDw",
+	"FqEeEOwiwtkBJCE9C2HuCMoenbU99oYK/yDrhxm5qoqrJW4QtQffUkdVJhW9VRcUBv2qWgoIczx+yia6",
+	"MNU5w6RpJekvUjHNtRNqOO//DMCq7Ynw5Wgea1ty68oaQcSsZG8ddjB+k5yflDX2UTb6pR4uafKPSoC7",
+	"zj7j7GogXCudmps1021mzX5uxCiT44lrTzeVwkoJpBD7l2oMwP5HDIdNMAkEhSnYVCtsgtzrjo8fWTqg",
+	"od7Tf0WbJGBaS/9hYhABvHSbvFdlhSXtZUybhec8KRl3DQGUqpSl0l7tsZMwyVB3XMZO0ESD+5cYJBoy",
+	"TGdhZWrH+uEckN1dBuWb3kmSHMhqKGNa7lCs9bCMayqEa+L/XP3SWJI3j0/AZ5kuj3cE/er22DugaMHE",
+	"96UAXFxUH9i0MuRqKDKUwUL5s/EsInpBzkxvFdmof6kt7LHsMrnVgniRNpkPj+9Ipb5VqTBshk2H20oL",
+	"LCk6dX7pdqEKW7JYwbIXSeDZskmsyUouyqBHpCHWeKqld7ak7l9Ia3WwnQd3tJ07sQS9m7z5xgEQ1bID",
+	"vA/NvZTebc9ReivQUQdaoVwKzIP1OtPykjBFJkJNRegGbfbGj8PYD29nw9Q6rhRuXtpF+NB4qXcvA0Oe",
+	"2yJbUgsFAYnSTQjdKOG0J6zamrJbr7RAwkmnZkNyIgC7C1pa/MuCrZPpsXcf6NYCcULGiTAym/IrLObT",
+	"aogIsc2ZcHqdhydVYWbdChRXCZsgA+aMR00w0jHLpffkMnktqqsh7UCiSmK9Rsv4hGMlOpnGoUzaSwIk",
+	"p8mcRfYP5AFEkDvAqvOGAbZ+eccS75DSVA1tYSBgE26JrTFGvKNSrD0GvficQkuRIUWBJ3KDG7xW/4d7",
+	"upiiULm+KgNC1omckowADBpqqUqU2BIRuxcRDhoAlxYpI2jkI6Z0VcJqJzr/+PQx0vqVAwUk3YO9vwVy",
+	"wF56uU7WL7LawS/q7DT8BBU1ET35DbXKLPDnAwJz1EQ25amo2gmtk0A1t0PXEU9IppXoQ/9Fq979QRtU",
+	"jVWJocCoLdV6AQF5EkoHRfDNgPUnUrbQx0nM7xFeMp2D0MhYqnUovW/WrH7S5zDnB6hcq8l1ql85g71b",
+	"kCZ0vy6Joi4oYPhlKkcjBADYrZr1z12SYIGkiFehMLxNqCv/co7/eMY4g+pSEJqMQ4yCPpMJfk13bdHQ",
+	"7PNcjkZLcykrSUNz1BqOYz1U1BSo9gZC76a33xLD+/bptr0dm/oFfqG6FUc307WeVQJ+h3JCqQAxwpto",
+	"9a3fvShWYDyNwnguzLUwfUBTwY/WAAoGbMiNkV5nseeR3Qsd8gPG2bkTOfsL5nlMoQZ/TdgA0juMs5d6",
+	"/BIa3wbQDQ1IEpyd0b+T92qANugAOuQs5MGowPon+MMegwo8IOWNJ1WNr9IwnLRs8L44OHgyhNeAf4o+",
+	"/sZ/An8xeEbtzlDlIdV7NXjJresD+lD/xfMB1eoawacI4gFdYhMJ7nBpRHM25jmDljyEoo85huJHYINZ",
+	"5YPl3qtQDt3ypiDdOXxvaxtmpawMtw7ee7ULALqjYG37+HIbtEnRF7c/YS+9oRwAAPQIbtIuvXHxyQnE",
+	"mmrpYPCzgH4kG+qGM3klnt3wH0kcuBKzpkZNP8YfPa7yo7wRE4MwFCasELhgzKEccdeG3whqy5dnDYye",
+	"UXLOljljr6gA5ieEy0IdE5cps7rKz0FDFFWPzSa6xHmWDfc4Frr/KQvXghU5IPIw64rhVQ3UpkSQgP4a",
+	"ADcZapOu6DcvrY5BkRgTmlprdNWf6TEEWLFVsaxJeWSrffcqceiwo/FSu8kt4dQfN6td24nnigyWACrY",
+	"GxfEaBK91kdckepv9LPOEet/Xcn5scvyqXcEWuUndwPJaLMLoqWY8TUcd0AhoqEI0r8mD8/wjyOdZXpm",
+	"b/69sZhxdzKxYTUj7W6gelx5g3/ssA7xdyWiZYl+DWTLz7jUGh3cdBOdpcsShODtzVQF+++/4I9SCOkh",
+	"fNOizL4RmeBW/NGvrVNS/LBsN6IRG2f4WuuoqQRJz5QtR91jLxx0zjOO9pO3nKBavYLnwg02FaeIwd2z",
+	"jQbJTzrbkWm6+3IDP7edqpsHI0k/C5HXjWGAHRtmgqt+kcNxhN+AMcozdjknAK4O1Eamx+vEEY6CZ06I",
+	"gFGFXhkXcAa85/IzL/X4An9FVcMUSl3glkOYPqHSwd57VbZ6P7Is02OG9jmsS2mTz0KhA0DmMS8AXCph",
+	"yIoMkeiZ0U4kLdmwMl8eCl3fqzHA93Ij2JXInV9+dPiUMzpjecaVqAUxcEVqIQh2MwJxI+yAQUCploQL",
+	"Xvqd6SpQ8FKPz2ETVvzwm0I1RBB/1CwAPuJ6hnZ4v1ltoUQ0lrasuP1Jz9iUqzmNG9p7wBVH2D4M5cM7",
+	"ts3E8RswNeU8gDG1ZFg7PDgIeMOtHGsrrjng7Kz22beAorPic7Fk/PcfIdJjOrTXwvCsOrzAx+VEbhez",
+	"+VNhxgKCsQF3aLdRJK9B91M9U5nm6dIGDMj3eLn0SlJOQ0qJ/Rfzi4zwFvibUJEfqUeEF4VHwF/jIOTg",
+	"fwwasgY0pa9Aj0DyxGo80THfWATDucl5/jpPcOOryamwjk9z26ywmnllVj3eAHawwbmG7entEL2qvEUA",
+	"IkZ8cgBlVdFsDHWmi/XtoNsP8VR4z6zdEjopzDXaCydnb71OmWozT5gSbqbNVVnOizUToxuZ5FtiQ69o",
+	"7K7OKD3/B6Ona3z8Qq/x4XcydZNuXbywSt2m94BTge6Umyln6LTQgK/SyUUy1cj70YoqIav49KyibiW7",
+	"GQopAEyJoI7AQC5hq/3pwla0t29e2qSs8oIy94USM4RtVGLGJFTu0JOudVZ4KzzQOFkm0yMCGaZFs07n",
+	"GDgNH/Z29FDnMlRDQDlZoLXl6RxLP/A73reGiUsL/hA0H6LToAijf8QlwOu70qSO1qLqiIEvKc3ixaiA",
+	"NwOFZ+k4V+UYfF6iduIbMOuAsp56JcNrIcPPWCrklFw846/0tXiozrWfG7V+/A6qry/8ltaOatTp77e+",
+	"A78559YuQ8VAfnb2+OCgVjEUle8SBYI0oXqzuWz3xxDyvJfcwdZ4GjFtefW1OjSL9O96cPg9/370ZNj/",
+	"hn/zXf878fiw/336dNg/uPzb6MnoaQqoLIEdCAPBvaQHbBtUvAX1WsI6YRh37Pjk1ek6hXJn3NpO649h",
+	"I72Fg+h2O8pdtGY1Q8ORtDH9C3vhIGVhb4xPoRSgg+VOsEw4yzDazpqCwtgC9CPtQlfFDBE20YbJDmhK",
+	"7B0dfvu322Vl5USIn8qxvdpdh2A0Ya9XtkBmuOfjRsROwLljj/b3Z+Jyb8iNuwEHsb9HzD778OD/ofR4",
+	"/HEtbAzYA4RU6hZqieMpgHNLAU3FhEo3u1IivCU4lKvcMfuf/X+XNn+9I/oRylQaqlwokwW6scQUO7i6",
+	"PsNer94ttM076Sap4bPa3nVgAhjqnlihJ7VsOUXjm2qA4U9RlvMZ0yYJQlYBliYQ2s7nFTxpU5JueGtz",
+	"932r5dVOdniTZvP0rvutd6ZFguMWXbllX83WuqQBu61BWgHltU1UX0G3D/p8plAxhBsfWzacaCtUgCCo",
+	"MinA7H7TfwyuUinjWoFHV8HFhGYQ7Jho6Abxs5Xe+YOIIBwFqK7EKOhQq1Emh43nwJn5Q/W6YHK/H7fr",
+	"TaEat7CrWj5TKLscQRxkVjrbENHwv0XmhLILFmKqzU7XGz/UwytzeFOoTl0UZJqC499tD6Tfyv3PplBf",
+	"bmG9sk7k1bZS33O5eRVKCrCSEhcegSU0BV3fFKrDexGSGx3vf6etz0AeVi22yG2XW7+PjBGSlqBRCn4t",
+	"W9wxuxc1tacF7q2Nmqyo98YbWEEFeGsrLwKiOx9S6n6sdQrvi71nmG7y9xRdcdJV2JUGIFdKajJ2jvEa",
+	"CAxGUB8NXjJSYnz9UndS7VRX8ncMu0Embrkj5TYRcUgF8dadWIKk7X/2//myT6ZVq93kbeEjyhsMddkb",
+	"G7MygpLSWUpElxW0y4zbPXbMjPCv5O0miG1TW78KVPLSEm/monwdw1jnTuRdy9cqH4R5dGU7+YcfBzP3",
+	"AVWE4Zx2QzCAkgMUYLmByi9KRCCpo5f/kV67dnQl56BF+jM9vhVS0h/NKZr2kL6l9hhAkruRoylh9rFN",
+	"vIWOReQv9fjhCPRCtcJLb1iqAviMnEYOCKrraiUdG2HRb0Pm/iCp2LGkct8+7UVlCgfNZQpNQ2QAx9c4",
+	"xOFBrZzpm9tLIbq8TqhQsFND9qUeVxV+HGyHhOksvROTtn6EHKRvluK9cPa/9OUjC9FUf9aVMCW7zL+/",
+	"VdKx/3j1Ei8ZFLuoDwVvksODA/i2rcGFlYYKN4L9hlmmD1BlFKxqXTjyimyN97jJdvan4WKLXFRXd01H",
+	"Yupf9Q1ANnTHRAH7TctfCuruRZPyi61CiL0unF3zrBB77HSau3nJnkWltlBhG+I3hJN+I5s/brRR6kDA",
+	"JJEPuoUA59ipfnoN/YIBWIJOKdLg+XtyLJRfQlps3mkTLI2+/xn/8WUf+eLbLd4foOFAs2lhXSD89/cg",
+	"oTTE1SDoalGLpHbUImn5jExbYN86RrkLtg4xslvhSj4vQo9vCPb5meJ2daiUcIA2iP4d+lnwOiKlF+pK",
+	"9s4nehYOe0W9uEuRA/nxf/bqrF/ktyMb7geJCbfmSGa4wI0dMt709J8ApRkqLb75lr2Sf08CDK4BYAYv",
+	"UlnmhQwSeBKI5alfD8LL+BxHCbSSj7+qcMKWGogeCDOVFsIRi7L4zkgnCOfgB7kxHtYWZunxpdVZ4QS8",
+	"lLd1TMKc1gmTI8w/AS9DO8RHzleH+Hh68P23t+H0Jo22TmBEhQovnmWhVMuPjsF9nPvKYOwxePA336xC",
+	"3lttIwDnDR3PEvbt06d+ocDsIhCWpuGnWE1UDZ9z54Txn/yfvx30v/vw+cmXf+ltAVqsh040V9qXXsKl",
+	"VBzm1FCje5tb3JB1fYekq7tAwdT5PJwoqZz2Bg2eiA6yAY0aYx/uuyXBGsGMGBcZN+36g9u4DPSRBXZr",
+	"ZgX20MGNhhjMbPAaqxj6/sAPwESCGFUkYFylkO695FZ8+xRD14Fr4OZlxtO71B/bVNWAqjjq7V9zs5/p",
+	"8T7P871Mj9fgjqxe9Mw/a+uQzpbHpoX7ebdHQgOZ8Z0eijW7+24099EulZ19UX9eS89a9Q17FxfgDtvL",
+	"7qI/bIfM619f31YtHoNikgSPMm7q7MLDqR8KJ4dX5A63ezgcsLzAwzXMeY2uvJmgDdnHuTZRhihABgb4",
+	"TKizBJdYo0H95CAwXJHXDP2kSpRQnG4i3isolkAHKPEX0+DH0wvm77ThZLDHfsmFQqD4lA0zbeHfRoRq",
+	"InCzEsyDTXgORZ7+5hFuJoQi07ep3RRrXd74US5gaR703UMViSMNcOV+qtr4E/n0yeOVr5/oXe+H7CFe",
+	"7Jazh1KalMW72ZwpPdtJog0fDXJ5QxB3brUF7u72w3Yqobqngpq/QfVu+TyIc0Je3aTidKCbKsc3DUDY",
+	"4dsRVwpg0VmCa4MPoy6q2CsxnhUeP+ERdO3zcjb+vMG2V0ieQPzjf8CYhpdPi1lh5jT2gRF0rj+ayM8M",
+	"CWz84kQYQf3q0gbGfcybZNy6sljQu9XG0nDeoY1ekjvsWwlPQTDVQFYeENXo1RrSiHmezct37G1xOKP9",
+	"BjaZkVSyZCjRU6TRu0EN96WsMq7Tf1W0cF5fgBuOZbOQ7DSFEuU5XY823D5AvvLTSvwBRRpFrLcrapaE",
+	"hAAbFZH6sdod20DKvwaB7JR/6k/lZe/o8NvGs7+fG3EtxWyFOllopqw3rYW0BNIjjQrLM+gQ9Us0J3Ux",
+	"TZjREEsAIACCRxEqSoFgdDF8h8g7oDSTqM1aYoxnOPfNT8fXL5vH9VVLNdCI7CISyQkyt9yXSu3jWCi1",
+	"RLCCErxIsLKGfC4hWxHK6OyWuwoMwzHOr7x4rqV39UES9ZVQe6wspUWIEu2Vtr++Ayt/zD0LylpCv/MN",
+	"aPVwCPxTHtn3ylsBNAD0lZd/BIUx9aaCi/m66qcIvsnGwkVVufDlqtMTPxJYC3XaCE1y6lfpFR9OpBId",
+	"HQV6Oox013ZZPHbm9W+Dpi7/tqn8i2EBFN1Hv32oA0wZnTHOpjgH5HS74RH5H28aYHlxmclhry7L5UV6",
+	"OyVoxdotajW0eF+TtyG4KnIgG2nO8J3GI67vPjww3sHobTpNAx5nWdz/cQv7YLOeQ+bBls1fgSi7bJj2",
+	"+/704PuquJ/Am70sFBbpHmQmmNVTgZZK0YYrhp1FpzVz7quhxKY85g0sR7s6OXYrsCieKAwCx0cqtKKD",
+	"IxQ64wkqsLmOuZul7eQAdVqwvMk+lVSdxTJL9FKnc+Zmcihu+k+INeTdLasB6YvcxEEj3OfOdmr3F200",
+	"tXsA2otGP+fXzXftTuSEyCkjwu0tT/hyXbsfmXd9cNbtclhOqgk26IogL34RLLw5eDEtCjaiK/8FB+pU",
+	"zZ5i0eYOTi4EPpRGeN1ovbZVsiWFS/TMozLnZhNMNVNjbPWTN8KNFClT4pOLugkwquom2ptrCP2dcev2",
+	"2NODpxV0SCQDGJzxmkKhUp9w/KGZ36XD7VsT5qG2B35g4iiyUIIKi9dG6+/X7CO0FhJh/2H/4PECYf8t",
+	"nP7Q2NM76l3zTAIZd3EJZf5Hi0MmPdirpY3xM65cqcM+JL3hxNtUChiZUmX7B4e9pJdKI4ZOw8xDvzof",
+	"TkX/+uDxHs/lXiacFWpo5rmDpvXqC4l/Su+oZ0bDx4dPvsWfP2IB1UcrSjwu/K25hldX9jB+kaNvntD3",
+	"vHHl/47J5F7SE/zy45WYf4RG/ehneDLlsMSUywwQkO3/W18eo7W3+nurZ2MXBbEzkig9azszsQhWpD4Q",
+	"thnrdTRD471+ziG+YDXjYyOEZU7XjzeU35qp3WPvqgrashkoKAhobWRKz7AOAMpqcIMfWarj8x8G2NBI",
+	"u4SqkrL1EL+DDKwWe1vnjebDjnXEhmHd+Pz4o7KDA9Qmv5sLbVfY5H/qxj91413oRrSKYmnDxDhXkRHy",
+	"l+OTV6d/7cxSvQ0lgGp/IYk1gbCjtwmbrCX/4hmXyivNy0ZWM+iGv2MT9kVl7O3CkL0wc7oSZtWlkUCe",
+	"djc7tJSr5NwBmbzBrKQrDCz2jM8Zz+SVKCMK6FxIG0VuCIWas4m2jrKqtwUaNqSr2JGFeoO1wj8Odc5H",
+	"0E9rpgJvvtadsJXEvHGL7ud2cYtf/ABVIj80E0AShUCEM2+bgPHi3Z92WKB60GL7Xd8NTUkXG75jQ+Hr",
+	"FFFMwu1OTFdTbEZfarchfGILZAc+8d4UVEBKfECIgxf6SgRVAFuLfM8xBNHG+5sshamtEAcxWgqMbxgu",
+	"odrpUDrtF6ENXhC2dOMdvVOAwe8eH1ToeK/leOKyObs0eua9O2wBXb06zb/2Hwtf0NBO344vCFlq7xHo",
+	"sVkPMhCW9W4gAzGVjoWi2NRL77dqyUIrRmC7Lu0YJrD7s3ivQIGwho8s7twmd9y6hLw3qG+r1HvMqYNQ",
+	"CjJNlpPLJNBEPBV2jw2MsMIN2FRwwniFNC70agYiCSAqZcdQ4EwTMnN2+E1ZoezFzkbFzch6m8nrJowb",
+	"LPw/vW7O/DfwPMCdI+1Norym4vj6vdTSibZCy1dtXIKQaW2DKxFm1hnvD8XLu2BGLC1baC8dXixdACna",
+	"xyqXdc6S/8aNU/RapwIWfPtDxB3U4diGY9RyHF7DG6yvLb9mKXkXNx44jUuWgNq4pYJpUZ2OtBlr54Tq",
+	"L5eFUMOUxHCUS5yEH8JzN92gB1aoVHufbhEL4ABUEAUBz/Ry7u2cIXG03GDv1WDyT9fefqmupUNwt9at",
+	"v2gF1Z8FfwcuwGmzJLyIhuhwg6phOt2d6G2CvoICFqjsmovY9ORDYC6367l1oaYVuuhD4whBzEOz00yb",
+	"KwsWJNI1Wa+WWMrn9hkgZnOTSYFfC6k3Aqj31iem00KLfoRX3+IZVu97m8lxEdfETuEtQh0PVvd4qZGK",
+	"cT/XPfBwyFfqgRSKPk95/zAYC+i9VtbCi1RMc+2EGs77P4t5a2c6tQcuaZffxgmlpUQvbSHlAS8DiZSk",
+	"5wSHKAX0UfT/yXurhyuqNb+fnqmXUl2VsMydeXDwlljk6E/QygenWXvt+4/l7jbYZTgO+HiMl8gxNGUQ",
+	"fgodlGB9gDkD04RGwoZ+Hhi0dkY6ES3AVT/q/fPbfzfeE6/QziBU4N3RmTZ+QkNtjBg6NtHGCnYJkAnz",
+	"3gaSh29251XhjSGDczlW0AXWS0gtwMDnwvVPtL6SLRzMVlhEJP7Judw7Jns1pbFgs+26zPxET6Fl9HLu",
+	"9bKMhaSU9MJNbi8yj8X8s0yXRh5eOIvaHa/loIEhv6n0jGnVFndYpuk3xIzqLqCARETxqoK3sYkSuRLz",
+	"ZYBdUTQc6LkCgE3uXRflEkj65Eb6iSVRKRrC/gT2KiDDUgGYABuZnWvsEfTmy89+Th0aSz+LeadW0isO",
+	"0US/tFGVH8Di8EykrABw9BsW66oRIP/UfaPdUkKIY3apC0iZE34k9Z4egftMuWQs/hx4C3rgZ3ewx17h",
+	"dlmn81xA7o4r5DN9Rt44wjnh8cKqpYSlhQn1ylBj0pCDh/nSvi61o7BNIEb2R+RBb1aFiicicrM6YHl5",
+	"FwGjiyVHGzYrceDoauXx1DWVKFQx9TuR6SHgSl2DDHzYBBRhK9mExZLNEMhnRo/hntxBQk7wLBxTrsSs",
+	"EstqydcIJbdicE3FUt/KG4wJdSp7G/JGXezbF5gxHI3oyDSWD7wSvU4pITtN3HvFEO74+tvP4d1TvfzO",
+	"XAhvTcV++OOShc/EtciQyZFpKPXC6MbYcOWsP0MVFXpSqjBAHPJXqjZQVh0mrIFRYyyvgTcGixu9E+Zf",
+	"ANpeBZSGiE+hWodKR7iDDnv4jPgkmwIqp/idY3ylW/QHhVX3Xx+/Ok3i2C/8hmkTxRP3Xzyve2Lhy9T8",
+	"3aQzcKVWxS8DfyyC7voLjfBf0cT+q5rQX/d/4/3/POh/3//w//xL724VDy7vadifDiV+XgpGqqtaIQBd",
+	"IGnZQN4LNxHK+VfXZkln7ZsfTti3j5/87Yid/3TcP0yYlZ9YKsfSAb+pNG4e0hMBW6WKElB/MBhWJSCp",
+	"t3fwI5wNddrgJv1djKU6jifYUUdrbQwY9a6bbW7OoEMeCUiBVrCmALKBFYzlBBjP8xVE6Zbb64ZslT5I",
+	"O8QAXp8jPvRzQCUKQUsjhhqMqCGGrBHIA7pxlkWitBpJM70pQA+Ib+gHeNMTnd55rAZHPk7TZoW1O3at",
+	"E+2vCCcaZcz7uACaD/s+rLdSr6jAUFrab+wzbq03/dHKvjkDm0AXA/Da16UMxMub+Emt+xNrNUOkh5Ow",
+	"tiQzaGpd5hdgiG6LlCaC+UNG9Bmj8qU226hbQxHvAi5Cyfgy1gSwE+9PxSRNeNfV5wHCjGCKSyDkCb8W",
+	"zdE4jGPgSn4FMYw3kNgB4/PmruxAZytN5d5LczuvKT5UeZtzZKCrzJI9NuDXXGb8MhODgH6EZ4izKZdZ",
+	"6LEB9765uPl1bTIdHqP6QJ0z2FMqXlqkndEjrwinCGZYJeLiKa1RafwGm2gtQGcNJ1oOBaV4ADYeyk2w",
+	"oCjLYNA99hqTUdF86o4U+SGNpciLe7RxDxNMFQ5daBBZDGmHOp64bGEP6/p7Sfw7KITz1v8HSOwELKrV",
+	"0ym1F7uH/uu7kcmTifbHFvdbQ8hxC5Gs65Kcrt4OjT72i9colo2FI7UCcNpT4GnCdm3VoFuO05Tsgo48",
+	"Cnr6cZr+bi274zQlviB41aocrW5kTfkmVl0QnX3YGgKoa5ahdyS6/iv+vwPFr+XYj703NCL1M+GZ3cNa",
+	"2QGBON2EWCQMQso1j+S1YFOpCtdUUAcOYiw+HSkAGuIfYQU6A7mxV1QKq8QsbOcOTIkqv9jCEnDqbyGM",
+	"jhODLKbecIuyjB2fvcCCz7LRobDCYNIVjR/8vF9uqQpRon75F5ENsAwnUCN3FibW3dn3j8fBNoZ9B3Nx",
+	"k8zlI0vvD6qwbC7j4e9d5TOjOwWA4BztUl4t95paIFwB/WEoMmvJ2mRZXMBCyIIX3ny5LUhA1tIbGumE",
+	"ys465BCJB+o0xgNM0bVLdAeHuvxb216cYJQPnDKhghYF1H4rxwDDJxWErgEwmShC8eAOyrEHjJNWki7x",
+	"h59k1wJS3x57h+e85v2Ut5EXtsAkIpQuxpOmMlCRv8173XEhvs23O/nbC8GZAT+R2l81kXyvfwppS8Kd",
+	"vPVNPBZuZ9dwtI2/m1u4NKg0oFfuYgvxEm3fuddCeIcwNEQBVgact6OyWSaU5tGFjJcwJrVXqgj8ZaYu",
+	"qHfjz3rA0KUl1ceUewfp+4OKJ5LnDrJodqhhRATQX9VtDet8PzWA0dBp521cqjIQgwahO2yd46F0KvpO",
+	"TPMMAURWRONsDvm+1qm4KJ/11Zevx6/TOdAmwN26aPHWq0mv7+M6wJqAmokNJEhOsgQzM16RjkEzEWm+",
+	"E9zMTZZ6CW4mFaVFsFCQULl1SSHE28l6dnME7gIqc7OtafSvj0tQeUCrB5uM00ELRLRhc0oaA0SjrnDm",
+	"W4K+u9q13Rvf8dzuJWxbDX+PuJk7UKardHXRZRgSQQOrjaNsD4R0ZtIu4FYDXlZU3omlIKEENjd6Km0b",
+	"+XhLW9iiCQlwSc8YB//BAvgOlGYZXbSzgPvZN/NJBVrDUOpIP/bhvx826zh9gHf9ndzxqyu15mDPTQB+",
+	"MACTqNAIu6qxkckUirrcAm57m4PyGssP1tVlGyJUrL4n92PIQ3duYFzo0JI/TtPVUPRXwF6Ar22CqI4W",
+	"YIyrw43XprfYgV8FaHooF1hvjeshwGWmnwP2GgnRHTf3ZsS1UE6beb0cGYozIiIry2XaahA+WEOwUwNw",
+	"5Q26FRu9ERZ9jx2jVTDl3jSYSMtmQN1VRXXYXLgjBj0SEKd1UJccdxMAIfg5mfvvFbYRUKEUtKmMNfbv",
+	"Yw+pNIwWxj5bxJUdBQ4WJBGn+TaxmpDJ+RBNzXsyMVtNS/rDrpByYH+ulJ4pqDMmh0JGTt9mtmXAxuE5",
+	"xDiXUQJnc8ZrnDwgdfC1tDIAoIz+Enwd+Esji5r/y0MVJJrefQhTd7WDprAuYkmCnFS0ldvJTiotv8yW",
+	"yM7pJ2lBk8VX+5UQuTcLVWMb3XN85h/zFjp3OmfelfRrplU4/sBJJy3d3ky6LbfNAM1gu30GdQFAMuk/",
+	"uRfhLQWauIg8ceydXus4/mtxQ98qeMofc0NfQlkULIAAolz4p99djA94HV8ze8dcqq3Cgd4GSZv2Ky6l",
+	"ruPQuImYMjITU8HTTLbwMfilem5whg9zI3F2ndaPevVVktdBf/al8BsK1Z24wNifOpsItZ2nHap8pQ2N",
+	"rXUKVgSYodAPMUVrs8eO7RW0tULaMlih8e4+w3ZXb2CWsSppmb4WJi1CZxyX0CzUoKJ3c567ucVhcueO",
+	"m3uxCruVv5/9zelv8JrKADxr2rCSF6fizIG6e0Ah3+7WEGr5Xe8Vj19HozN/hVW0yaTVyshQqfls7T3g",
+	"KAGBfpPMnao/rlWAl8jWF0brxi5HZoxgpB4fHMBVciVy1x4ebkM63CES5gOM3MJbdxq+jeDjvN+lSSaS",
+	"GsjXdqIw0oZkoA272C5E6RAzsMhDKzzwfcBfRkZQ7UxkdwTos7Kry4gE+fyG2qQCywZLik8qInO6GE6a",
+	"XMofYMIPVi3U0Oc6E4xahJEQ6CTE+rETHgJCBD8XschDeHXDgGSbAE2FM3LYrkxeCW4Lg6h4kVdKm6rG",
+	"zM6tE9C1jxwaECdekrp+RQN2p21ohB+Mnq7x8Qu9xoffydRNupXEsE6dKieSQNgzDTT+crpliKGkj749",
+	"GbrHjhXjznlDnKx0zHaCvR70D6RCCVSmJQjutfhZNe4f6CIr37rbPCTuEfieyDBfUTqjBIHwnJ//tMnd",
+	"1uZMQbmqhTZoHD90NI218H4O9UKLbITVzbpwbGDtZJDEyUu8qri/jRi3VWbFSzpRnvkXAB7xiDW8iTaf",
+	"lnqryyu57wRp+RpruFyPdz96k6wSisOuAvEtIrpu1hQrrFdRePufEQLrS6vmO/W6zOu3G7UdSKDsRbKe",
+	"AyxfAebQwpxcrWmXQvkaXu2OtFmnWcNw40RbIHK7q1uvFIL1AfSP2MBP5Qbqd3RgRe5VGBIwKj1Di3xQ",
+	"jj2oKjzid/R6sXxNgJq5RM2KA2RZ2YgIbU9tAOAPTcweFFJ4JFcb4oPXxImakJb7dXwMOeFLMYd8dD2U",
+	"ozNEWOOqjvQgHZsKQFjM5gRhB4lt8ts4G+p8jonm+gOl8mZiUzsYTLX76g4Ma3yq1URIG1Ep7e0GfGWK",
+	"fTaYx8E4GIReIRzLHb/kVoBTbIR12mwbpTMCqS+XRemcKSxB40LihsqG8VbwThide2mxJwhnba9sAM2G",
+	"30A5Q7Bv8M/NgP9vYEp/Zn3vMOtbGMVSPVOdZX6tnSznbBcBMjRqPIOgEH4lfQZcBCZoOT89oBefQRPJ",
+	"skAP2lwdaoYyaLODncBp1xsjQ6OkkdfcYZtVWYnzyAYjbbv9IRKo5TsEOgkUQKg9B2wSiNNDeD7nhhgR",
+	"A9qMkxlUJd3q3rwR1/oKmzWam85+70F7XICoPKaexN/Ol70on1pv/QsVZgHsWI9GUId7g6/IiGuNKwaI",
+	"yEKljaUYiH27/R6u6aR+5QW1oW4rnA2suwNMlxA+wOpX4hPbbdntfqGgWGxZOscI7MrXUwHd3LdZJMSy",
+	"DGHkIo/6+qHokGf+vVA1cMVgvoynOnc2YXlhgBLJMCMQAGQZ5chbnHtUbvIg9cbCNDuNli0W3+AZN4Wy",
+	"ZU613LcSkvYKPDpt4B9RM8h29wpJF2DI7cMmL3cqCDU2ZmYwgkB24QVC8I3qwZIIyxkqad++eWm9Wkul",
+	"zYtgtF4Kgimi9hUwVEtb5wg5VIKyg8UqlwWy4XAIpy1Fiv6lqjXvVOmtxmG1uaBGr9GZqem1HcTCeJ3v",
+	"LNQTNQrmDoUQNMxyfwc9W9xxW8uAjSrI52HMBB24m6QFkwgArmNbGgMsTZ15ZizuVXhaKd2xSKkU++13",
+	"/ide5RxNyEDeiwiEq2U5Pg3mgUyh4pT0tc6KkK6GAi4vDTITleYAlOSSFh4kJiGdQxd5YxADJvSclNaf",
+	"SmQlk6nU8ZEUYfBhmTLnag547lsKVD423v5rFaEftEFFQrewFySpKK7FpRJmj73WgKkph3TFWMcN+Lre",
+	"LhqXh6KcPyTnixziTsAz4i2shgpanNuOY2KPd2pZ0xzbIqP49pEagn7ZneghApCK1TOOdjmP+3Fr4cdH",
+	"fncywTcwh4Ib3wcKzCWQLhG4WoBJq2GoHQdbeVoyXGVSXTVpEyvcxpBpEejJAhvV7giowvRgrveEu9RC",
+	"53QO1XNl9IXSIFqJPiTIYFHWZXbKs2Is1epYJTc7sOXU/zEY7+Wrwb3id2vabF5AYQIN/dVDm+CLdN7w",
+	"TFu1nIG3mSJmAamGnrVJh2vVFm0dWhEW9ICl3tfKxCissEv6XnHZvorO10XYk7wU3pXIo5a0vcIJwjx3",
+	"KscihC3j0/QIApi0AMgaCIQLtjntvet13fVJuQvsk1X3Zyn+ddkFC7mixlZY3A0+96Y1ME3j39NBI9jJ",
+	"Lramg8oXmNU9dJ/iwPcIbbLmKY4VKIaD1gD5YhehlSHW3t54RorxqPW5tZAPh/z6L0x8k+5vTFqxTa5M",
+	"+u4eQuY17Pz93p04ia/18qwkedvbM7SOw9JmXnRthdxSES/6hR4WxnjTNJe5gFzStTC2EZYKa8d2vMA7",
+	"Pz53co2uulP143Jn9+kudqmTUlI/rfu4UXHk+7xS1zzb7Zp1/9JwNZz08TG393Q5PqaWEW7ZZSEzV3bi",
+	"MXzUs7Kwi4DMlVYioX5SWJKKGxeCX6GwWlo25eaqDUrs7/D0Cz7eqsS+CUYM570W1eEKULMdCV+0DF0y",
+	"SKEGgbEwKgWbCvDCHEkxIURhRSaGjl9m5W5GIhm1fm147+Os7ZI4a73n2dxseS4jwSPADIVeMwkNREqk",
+	"EFTD2AplSkM4NgQB8UwVGNYPCAaSQrr0YUrYI68JGJiQAkqInoWnqUiJQRjPbrgZ/ZS9CgkZJa4onTTk",
+	"xsjQE4OlkcG+kcj73VgJydMTWq170NQ8TaX/E8/OjJ+Yk170RzyzIvHbXf4KS2fbqGUyeLPotB0ePP3b",
+	"N999e9uJi8/ubzhChfJHVKZ3fEvQZvh9aakB3g0GCJ9jYpszGhFlPSS9pdri4vC/mvJP/am87B099j/5",
+	"I2AXu/puntvU8JG7lTXuxaj/irvhBMtKME8isMzbe3JRWThcIvhfJoxpYvBDC/g5DNxpAm0Ec75j817a",
+	"ITdp5GM9skDWAQtd7i6plpUDMo23PSwhqjIOJX1wwUNY205EGix6cgFg6/x9AMx9fB4+WHVFcZxkwgZh",
+	"c5GFHfsH6KzBr/hlM/3Tj8Jtt6+dJjxhZs3Hu0YHc3rBxy0kDOVBmHGK5HdK+HKxWylqdEPAOkbpkKNQ",
+	"CQ73HZOOWakoBxdkwiuqaBmgbS59VhUiIfBj6DAZQmLXz/oj+S6VvNW1CickPHzF6s4tjRwSAvKUwgda",
+	"uBHOCnfXGmbD7N0lt+IjHdXe0ZMk/iq2HPlZAz9IbyYuvciRAXf0ORjG+HsjrC4MUP19/vLly4cvK6f5",
+	"YKnuwUHbxZF0oeHjjs+mPze7VfNLrunyScs8P+qIJtrQmb+Q8Yhk3DrCCSBBC7Z3Mx7UWTXvBxjvocn9",
+	"SkemS+eqLUi2mwDQrzyTKXfYccz9vZyJIyotyHFOUaUalRWDL1QoUqbVzEoamdY43lmxo43tIERE87qP",
+	"GBEN3W2QqFQW5X7x0GixqkjdHiEKz97PjRhlcjy5pV9sOBHDK2AAhLI2iDdGNVoJ8T2HGYPZT/ZBaWRC",
+	"KTJ8jmIQVHtJRcJ+KSzWQ8Ht/gzdeAxQG62n6IhrfVVJeACuV42wg2fh3XZgaG5KMlRh7faOev/kEc79",
+	"0PgbqI/3cay0t7zJk/IB8IkPSS8Y9/67/ldHvevDvcO9g97qt/45zvbuo7JBOhtO27sQshzpQu2EJ98L",
+	"eXC8owJEkNnU8Bk0RkKR8FQIgi/CMs8QnFrDB1/R6y5PKgnM8vJEZ+YwSWr+UdpFTt5cwGnDi+JK1Gg/",
+	"47N8WcSRKyOckf70hhpbaF+DGuKjcMYRaoXgQmeEW+23BnCuva+JxnnoBVDEdbbggLYRAwT5e4AgGX/0",
+	"0354R2XGgdGsZuy/pCa220BQOzfx3xSqUhJw09WvuQRv8bpWAXTNmVpDabQjiLTqjWsyHZcoDlnWqUYR",
+	"dsuvK32Hde4JIo1czvG/Xv2NpMgAygv+sXh8g+H6pznZPjTZPp1ZlGEPYgstwHjQLtdQ4HZ9c8Ua6Tb4",
+	"rtLrrPERPKPMFJ9biEmGmFMCCLv+/+cBTFBjU5lsqwWqu4R/LGiv+rt3XkVUBZVbILy2KyBaFLD9z/Sv",
+	"LysEP8q4Y+RmYB1MlWEMwojZO7s0AvJr6Zxtl8jOuZtUhkPl8i1JZEslp8U0TqJJ5cQYbojfQ3zllyqc",
+	"khBekTcuQQvciTjtp3I0asddwmBamqKVjH2D4Btg5CW5cUsmVXlFqe34FBExodnJOsRkR/SVJoKE0eiB",
+	"i13SSAgHEEIU8XQz/cy/cSgggYw7dPaOtBFt9HC0Pr0HJf9+P7qF1fTyJ4xll8LNhFB+8Ur1ejcngJAA",
+	"lhF98KHL5tX5TJapWOlKpepdUmgOt05mGeNjI0T1VZrjIxu+ubSK/w3O8uEfjo3RML7KcCZXgH5RZhRC",
+	"QFOvkPDYxPkh+WjV2K8FtqsDd3qzoXhOj3iIeQ2cW6f222soq6pXmAAlfViVbSPQ9KT9z/iPNViiXVO2",
+	"xQjQj04vqf3GZevU4sch7q1UnNMGrV4f3kJaDAcjYZyZIgMOz7FQfkHxis5vBAyhUgSKeiC4eCVywIz6",
+	"1b8R+HT+abWQIk9bGp3PCncf27T7wAIOcQ9hBRy4Y6Uu3NqytkQX3M78D0bQTdqTunbCBhUXiptKXuRm",
+	"9X4R0TI/PAV/J3z/sKa50HkmYO0Aw7Uh8xHW15tku60ELvd9/3P459J74IUjVLpR4Q1FGI/Yq8Is60xl",
+	"kH6gIluAuWu7GrYmUm+2FF312JXq0L99ukrhedM1gpCKu7xJormvu+VLeMmGEy2HgfleOjaSWWaZbO4l",
+	"+qp2Zfenv9N4ylbb22g1rHI6m+77h77Lu7cNwhvfg3XQuWwBkE/FUruVHqlfHVhTKtW4D6CKq3UQ50aM",
+	"5KcyFIGNxFCcwjKtxsIwoYzOAuSqxTw1DgAwhVZk14QORVCISoOxewtpiFTjC5zm76HruP5Od9F/XI5I",
+	"m7EdWipoPEBLhe32loGal5vOoIQo9bt/DMGFKDsA30qg2iiJ2pDheYAApRUmp+hhbRUMC4u4gVzcDY1H",
+	"mCDO+66LAFqmkXYI10ptmbxB7LZHZm1QXPufUSvdZuuSqCpdsnZA3kDpGcNmGkS7qowp+EImUuTiDdW9",
+	"3Ig2cOYVhHLRhEMwJESGDrH8gABdFsP0rp5Mv//0OP9niOPXL2dcgKVXcw4AVP6r//O3g/73vP+fHz7/",
+	"7cu/9Da0kPGF093BOm8sLrF0/LMQRXul9i8jarGtPJq5LgISA3ZHsMFE+otpPkgq5g3MnQPqVJx6PYJ0",
+	"eVTzDcOnCSOUOq/f3isgCkVdN/GiNnKipKGeeaHSGXAPpkgbvPdeNd6E/4BXW5CnpqROXDfVYp09PWho",
+	"EGx+mkKQvG0fQ8vaVDh0qXUmuFoxkv/AbnPYl44DCxqpg5OAmapNSPwVpnaVt1uCC30OQLm1NK+PTUFT",
+	"Ya03/qRlTnxyR2zw+X3PyeGVcO97R+y///f/+TJIoLvN26ZmKhXPGM+sZoMhcnUMEjZwbj7AZraZVKme",
+	"DdhfBkOdWf83o2d28FdUwJiMYNK+V34c6CZ+T7fkwNvB/rdU3VwOv8eO/QRm1P2nAJpOWHYpFTfz8AaA",
+	"aBwrcXZcTvgRWqSQL507gQeXxOOIDdIBkyovXMIGYgBlZkKlCRvMBowzfKFHlln5nyKBOCyWXQ/0gOnC",
+	"4ffMAJsyMeE2+DSAjRSfpINGrb336jjmTREqtahd/Gi5MFarEqcnoD6XQJ0l86eikLFMMwF7MuHZiHHF",
+	"JrowTZrll1yoNyAJN47IIdogNzLzM+mGk51ofT9wQJEML00d5ihc/jVG2lCh3ztxea79rzcV9rH0Ckqs",
+	"g5MUEBhRNrCAKtzSXJGoNrstb6rxvnp3hd5l3rmXUm3STqAFq8fdK0JSWL6vFCLJxJK8DUjSu4mAynhq",
+	"MYnwQyXaQEmd0wXOW2MYs4MV3f1puQtQpDX25m7hBXezQ7v3ycO87iFQGIa+R0Sk9Y/yMm2674Rd0uV2",
+	"gh1uwZXmFAeqmJAA3QgjgBGhFTlhPIDOSAcaOCCEi1xb6d2IR5b5NwiGjxxO3qtAQexVC/i6VGyfiTIv",
+	"N5xobQNbRrQmc5RtWdI2+ZPwrBT+EjmnyYS6EPYeBD5qk4GVwmBJ7rcLJhGc/ZHgbv9fV4edDm/i32p3",
+	"ZySerRNTXBrHxzTB/pAb1//mMD0Q313CYky5G0ID2NGTw8dJT1+FgIbT+uqjf8DfnvofHM96R4ePD55u",
+	"9ILNJ/FdTWZ3Yu0e2yvGK2GbVXchHYzt2wVMka1l3VJBFp5IjM+vb+bCmF+/hVtk3XrwsE6owoCdOy/A",
+	"3IXz7lWO03FQqhb1InJBKEy9VUf7YVYwdl84C5giYmbZWIeE/jOEfo6CY8sy/P6VviaTFkuv1lvaFkv2",
+	"mBYP4Hhqe0mNankBPZiOj5OKLfpSDL2JhU3ajWbtbld0t8fjVylmnZq0UBhX4bdx69jhwUEQ03X3rSWh",
+	"7q3XwgwF8zZL4BxiTrPB/kTrK7s/KP0+P59HlqgGrByr4BwiKqPXnYGuFaZO/I34lwiusaISTFihMmFt",
+	"IK0by2sBlK8BUOL47AXjaWr8Z0bAcmkjssOmLzfa3luL0aZoOggRiTd6YcT+v/aSphZeykmTwQJxp2DV",
+	"+S0cTsU+/QE3q3fUG0s3KS5RCCDb0S+J3Fe/94vsPgoE/LB3bfNvouuiawRnaG8z8HmWeYkfFQqjd1Dc",
+	"hp+IOhVUXjgS16Rk9xlJf5xyo6GmpYlO5qjsqFTCzbS5SgCyj9Ar5Hji7B5bALb0p4lmAJftiMsMrPrS",
+	"jkmQRFu1IeR5q/AcntDrqI4VHo4+Azz9zutZowlYL3ZtFnB1XfV21c8dS4cRQ21S4IHzIrK9AUw9/rug",
+	"kPE/gVYfaQN+ZltPA4341VvA9Cadh3jDHu0kwBsedq/h3fMS0vdrjO7aSoJ3SB8T/NwoOgOniMqi2XCi",
+	"rWguUd39cu78kNxFZHflfbnbuO5OdqeL3hCY1r00h8DI9xjUXfcEt+vPfYojttyebwRPq0brcMSPWK6N",
+	"swm75kbyy0zYhE0Ez9wEMc4S0Ko1YlCaOOmLoIjL75eGH7lQEbkjlNUsUxsv4A22qHteNBhCRZZXXxTA",
+	"iXTYs3gPCIdSGwLGhEKhqiO7rQXb+zQt5TWHj/92t6XytXXstFGGR6uGhhdoIX7pt36iZ37jTbEycdYS",
+	"sV5K2/CDzJwwiBVQ30oKoXuXIpfK+ysB+X7CW3AEIptwWw6G+izP4tpAPm6TJCu4gUqO1YUpWWzlrerb",
+	"vChfzmMssaZRoRipNmgpHz08BBAHKKbgiYZfhKbvD41z+trs5ws+7tR29uLEOOpSr4Awj5Us6uNNjotd",
+	"jiZ0WnOSUoF8JCFQBRgE3Do/t2cl6ARW8tgrextjyXkYvVOlZjvH5wE4jpmiSGFfKnZp9Mw7FFjWEJYo",
+	"XQDtaaBHLY26xsDLeYgLBg7codZXUuyxd0arMXi2aHfDj2U9xVgSDqrFD2Cdnap+5eS0tdqelrCrmAg+",
+	"/X4K5F81XnTnGPGFiEOEj3cuXP8ElrvF2sY3SdhPzuW/qGzeFVBeGzOvHANKPBxX0BalOOQV3fF6zLxB",
+	"QewTSMAyPxsYmmPZLGN7fs0QxCcT3Njot22e9QkOF4vebX4y7Zou3Orbdvopl0bUZt09gLnfJpzlrWqg",
+	"aSc+y3SFBB+lF7kRgVe/vC+gzSZEuqwzgk+hphUERypmxVCr1EI8tdpJq6cCXEmRWVGWdDw9eNoeHLEb",
+	"4sU0U/B3Fxo5VSmgqngVXk56rb2RY9WX6hagNG/HQQgS7kZApCLaI67msLTSsiulZy3RETlWL1Rv2xKM",
+	"iqQcayqg8SINe0Nm3Yme5lzNGR8OdQGNBIXJeke9fS3T4T68Sg8BU1fT8TD1V8JNdLpzaMYWbfiTnpWF",
+	"PxzvZq8cJ8KI9bUg7i+Q1QOybFteBEuLNOhbSC0qfi3H3GmzF9c5jYUboPdbFjyPtAHjie5mOoojf29P",
+	"pSocYTshQxciBR+VNZNXYl7iOVpCDlmUob+LsVRn+PFthGl1CvsrMf+H10Md4Nm17PqxvaJ2hLAuTpd7",
+	"fwN0YaO93yfEpFYRaLXQXuta1asSIhUp7qGfiZeNoZcUVA/4EmcvXmNVwUiqsTC5kU30P9QUSTvbqbVG",
+	"gxwH2KgHYK01Yhl/VbZaKazrC6ed9Cfauv5SreQHC0qDSep2jCSKjbWgSqRB2Yf3WqdigMQAPPSgQPbW",
+	"TAEutplh7/z8p5+0dT/Du3TiLuAAdx7rrd6rsxQZlAmW3anagH12fv4T8zvMrsQcKBP9EznAQ63dIOm8",
+	"pbdRhnQqppehgndsgOeHvZtoIpyDkZgVaEhLA5YUDNaGF+Tn8dXnTf1rdJ40hWVcnjElI+3WPih41L3m",
+	"S/2KfaXJUkcye8ui354qjY+SX0g8Tt4lK4ni/Z+i2inbguez07Xc7bG4izTpijtyt0nS7XelC4QcPr0X",
+	"dBw+vcfc6HoHNlaTywFxAMwzYXaoc/9fBF/w/xKfcmnmN2LiisBRsYxTOi+NLZdiQGbpbkM6h5sJgfDj",
+	"sxeLSDNrx7ovoFWoOZD5LCqOrRXatnlHAZGjkwN2fwgv3aK6tDgvAEvFo23GUjkI6kLTP7vBvriaMxMA",
+	"XW6Jb74Jsc2ARdgW44Qef5jeJuHLTXGF7jp4GRBUVP3krRnBBHPuVtegxAENBekDq40b4PVYMtFu1Tz/",
+	"1mJD1K3IOZB5fuY9JqkKi2AYUDegC5W2Jsm1cW3Zav+JKFeNP/bhv7+PPLVf2s79FfQLNvFXFm9ieNa9",
+	"Oix+yb5Sh6Ww9c7CjRwWf9CMzkRSmVQBbQR6GMNAUGY/dPK6mdh2x8u42yNxF77KuptxN87K9tuye1vK",
+	"z+kenBU/7D06K+vJR4uK3B/xodN4jberyqEGpsohgN0h/wcmltlYM6c1RofhUFuIG4codQ2gg2dY6SMU",
+	"5rGoA27KZdZIJII64Aea4NegUd8A9xDAwGFCnNHyYq8TLNBsolmmLaAJTFfdPv8r60TeL/LFPpbafhq/",
+	"bsu5hDOprthMmzJjlHJ0QWtO0TNoeuImkwKzjALy+0QjFJUJaQTKKpSTGaFJ+Zu1zamCjX0p1dVdcYl2",
+	"5EX5V+geGhPdJtwyZIXEQ+P3HGpOaRcA/nINYWqFy6wJ0zphjVoQIyEDHhqZdQ5YAQrJLdtN+I3heu8g",
+	"Ptk96m7Y0uY4yG13f+thR+qPeriDnQXSgStB2ZcFwOW241tu1O6KlUsb5UrMS258IkIFg4UKG0BR1UFO",
+	"pbqWTvR5yvuHwX3DjG7lv71IxTTXTqjhvI85xsZq58cHB0lvKlVZ/bwDNPKohCbgrlY0rHBseke9UZFl",
+	"q3cl/zJTv9vQ0U2tV8WJyuJ/OCVbGz0rRo1eBN0VxLGsnlbikwsFc0yrZ8tK4pa4iVsfpAcbWVrQZpvs",
+	"WSj5X1YiZ0QmeACVr3WEY63UGHlIgN5u0ojE/KNwv0aEch3dIF1TdF7cbIh/ZNllIbN0zaDeTFwCssUa",
+	"wEDHWNkfXAM5BjzmKzHfIJT3Lgz/1Wf66U06NRrOvE9omS6clWloojACEaL1iPBKNsZ1CLKwIkJQKjIJ",
+	"fmKmx+gWlEBBYAcCJDGWf3g7VrVG0Gjpvi60oFk56e0Bg94FMrdM8NQGvMuo0bFqKyRkmSattvtl3Pnp",
+	"6DSOtuGONMbRXpWQ0Bh8uZIqZf6VkZgE2giO2OA/+q+LLNO57Z/LsQJUm4HfvsH14b9VUEET8Yn99Or4",
+	"pH/+03H/8Tff+odGX72QU2Edn+aDxNu8AD+SliCDAUQo9FNRFMX/Csq9VgcSAlceQrL+bVBZl9DXnALy",
+	"Ex6I3jhWEgMaIwLPN8UHdyJ0G9rYpO5qSM/AZOON/uhXIy4zkfr99y/eO+rBsxqAhrCAfeJcbo/294dy",
+	"jwbb02ZMAFAKN211A54W6B7ilTTy3YMLbXQQ2++hfbpoVgHnJuROoFQoqTG9R/HkwHuTLcWGz6sBujTO",
+	"H5jFQm897570EMjjhYK2h1I86lQZHQgL+Hv7RtBv2oOkx5UpQ4lAr0mp7NorWhuUO9PXlNEqkyzPsJ/V",
+	"zJti2mHou3f5di8mHZKbBgjEUk6o5wkqy6faiJ1Jx3LIsl9wJ7FwiLpsIFNGeAOzRiP2QtgHbXvdzQZy",
+	"5te2ZANRerbmptWLiT73Qpvd0W8f/DnAqIL/4YP/oLkOK0xdZ7CGNF5TcwNgy6nQ+0nhOfCQFyOUCEDh",
+	"5+W9nBHG7+groWt+8VtQloK2G9UVhlFCAGTxO68CIxrCVxfqBs5rRLFjGyeqWSrx9CTA74GpNghczaiP",
+	"rXzXFJDaFtJ9hQIHfqhziQZvKDKuvhtPqmEWdMgSMB9hAlMus3j68fZ/+fDl/wYAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

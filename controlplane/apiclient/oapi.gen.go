@@ -495,6 +495,24 @@ func (e DrainStatus) Valid() bool {
 	}
 }
 
+// Defines values for FactorKind.
+const (
+	FactorKindPasskey FactorKind = "passkey"
+	FactorKindTotp    FactorKind = "totp"
+)
+
+// Valid indicates whether the value is a known member of the FactorKind enum.
+func (e FactorKind) Valid() bool {
+	switch e {
+	case FactorKindPasskey:
+		return true
+	case FactorKindTotp:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for GateMode.
 const (
 	GateModeGuests  GateMode = "guests"
@@ -1565,6 +1583,26 @@ type AuditVerification struct {
 	Witnesses *int `json:"witnesses,omitempty"`
 }
 
+// AuthenticatorBegin defines model for AuthenticatorBegin.
+type AuthenticatorBegin struct {
+	// Name Where it is, such as phone.
+	Name string `json:"name"`
+}
+
+// AuthenticatorBegun defines model for AuthenticatorBegun.
+type AuthenticatorBegun struct {
+	Id Id `json:"id"`
+
+	// Qr A QR code for the app, as the data URL of a PNG image.
+	Qr string `json:"qr"`
+
+	// Secret In base32, to type or to paste.
+	Secret string `json:"secret"`
+
+	// Uri What the QR code says.
+	Uri string `json:"uri"`
+}
+
 // BranchTag defines model for BranchTag.
 type BranchTag struct {
 	Matched bool    `json:"matched"`
@@ -2392,6 +2430,42 @@ type EnvironmentSaved struct {
 	Environment Environment `json:"environment"`
 }
 
+// Factor defines model for Factor.
+type Factor struct {
+	CreatedAt  time.Time  `json:"created_at"`
+	Id         Id         `json:"id"`
+	Kind       FactorKind `json:"kind"`
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
+	Name       string     `json:"name"`
+}
+
+// FactorKind defines model for Factor.Kind.
+type FactorKind string
+
+// FactorAdded defines model for FactorAdded.
+type FactorAdded struct {
+	Factor Factor `json:"factor"`
+
+	// RecoveryCodes Shown once; empty if there are some already.
+	RecoveryCodes []string `json:"recovery_codes"`
+}
+
+// FactorCode defines model for FactorCode.
+type FactorCode struct {
+	Code string `json:"code"`
+}
+
+// FactorList defines model for FactorList.
+type FactorList struct {
+	Items []Factor `json:"items"`
+
+	// RecoveryCodes How many are left.
+	RecoveryCodes int `json:"recovery_codes"`
+
+	// Required Whether this person must have one.
+	Required bool `json:"required"`
+}
+
 // Failure defines model for Failure.
 type Failure struct {
 	Code string `json:"code"`
@@ -2751,9 +2825,12 @@ type Me struct {
 	Name        string  `json:"name"`
 
 	// Password Whether there is a password to change.
-	Password bool     `json:"password"`
-	Role     Role     `json:"role"`
-	Teams    []string `json:"teams"`
+	Password bool `json:"password"`
+	Role     Role `json:"role"`
+
+	// SecondFactorNeeded Until this person adds a second factor, they may do nothing else.
+	SecondFactorNeeded *bool    `json:"second_factor_needed,omitempty"`
+	Teams              []string `json:"teams"`
 
 	// ViewedBy The admin who looks through this person's eyes, if any.
 	ViewedBy *string `json:"viewed_by,omitempty"`
@@ -3223,6 +3300,31 @@ type PassKind string
 // PassList defines model for PassList.
 type PassList struct {
 	Items []Pass `json:"items"`
+}
+
+// PasskeyAdd defines model for PasskeyAdd.
+type PasskeyAdd struct {
+	Credential map[string]interface{} `json:"credential"`
+
+	// Name Where it is, such as laptop.
+	Name   string `json:"name"`
+	Ticket string `json:"ticket"`
+}
+
+// PasskeyAnswer defines model for PasskeyAnswer.
+type PasskeyAnswer struct {
+	// Credential What navigator.credentials returned, as its toJSON() spells it.
+	Credential map[string]interface{} `json:"credential"`
+	Ticket     string                 `json:"ticket"`
+}
+
+// PasskeyQuestion defines model for PasskeyQuestion.
+type PasskeyQuestion struct {
+	// Options PublicKeyCredentialCreationOptionsJSON or PublicKeyCredentialRequestOptionsJSON of WebAuthn.
+	Options map[string]interface{} `json:"options"`
+
+	// Ticket Send it with the answer.
+	Ticket string `json:"ticket"`
 }
 
 // PasswordChange defines model for PasswordChange.
@@ -3771,6 +3873,11 @@ type ReachTicketCreateKind string
 
 // Readiness defines model for Readiness.
 type Readiness = pipeline.Readiness
+
+// RecoveryCodes defines model for RecoveryCodes.
+type RecoveryCodes struct {
+	RecoveryCodes []string `json:"recovery_codes"`
+}
 
 // Recreate defines model for Recreate.
 type Recreate struct {
@@ -4373,8 +4480,10 @@ type Session struct {
 
 // SessionCreate defines model for SessionCreate.
 type SessionCreate struct {
-	Password string `json:"password"`
-	User     string `json:"user"`
+	// Code Of an authenticator app, or a recovery code. Without one, a user with a second factor is refused with `second_factor_required`.
+	Code     *string `json:"code,omitempty"`
+	Password string  `json:"password"`
+	User     string  `json:"user"`
 }
 
 // SessionList defines model for SessionList.
@@ -4384,6 +4493,8 @@ type SessionList struct {
 
 // SignInMethods defines model for SignInMethods.
 type SignInMethods struct {
+	// Passkeys Whether passkeys work at this address.
+	Passkeys  *bool            `json:"passkeys,omitempty"`
 	Password  bool             `json:"password"`
 	Providers []SignInProvider `json:"providers"`
 }
@@ -4544,6 +4655,13 @@ type StepResult string
 // StepStatus defines model for StepStatus.
 type StepStatus string
 
+// StepUp One of password, code, and passkey.
+type StepUp struct {
+	Code     *string        `json:"code,omitempty"`
+	Passkey  *PasskeyAnswer `json:"passkey,omitempty"`
+	Password *string        `json:"password,omitempty"`
+}
+
 // StorageClass defines model for StorageClass.
 type StorageClass struct {
 	Default     bool   `json:"default"`
@@ -4603,6 +4721,9 @@ type Team struct {
 	Grants      []Grant  `json:"grants"`
 	Members     []string `json:"members"`
 	Name        string   `json:"name"`
+
+	// SecondFactor Every member who signs in with a password must have a second factor.
+	SecondFactor *bool `json:"second_factor,omitempty"`
 }
 
 // TeamList defines model for TeamList.
@@ -4616,6 +4737,9 @@ type TeamPut struct {
 	Description *string  `json:"description,omitempty"`
 	Grants      *[]Grant `json:"grants,omitempty"`
 	Members     *[]Name  `json:"members,omitempty"`
+
+	// SecondFactor Every member who signs in with a password must have a second factor. Without it, nothing changes about that.
+	SecondFactor *bool `json:"second_factor,omitempty"`
 }
 
 // TeamSaved defines model for TeamSaved.
@@ -4718,6 +4842,9 @@ type Token struct {
 
 // TokenCreate defines model for TokenCreate.
 type TokenCreate struct {
+	// Code As of createSession.
+	Code *string `json:"code,omitempty"`
+
 	// ExpiresInDays Lasts until it is revoked without.
 	ExpiresInDays *int `json:"expires_in_days,omitempty"`
 
@@ -5516,11 +5643,23 @@ type CreateInvitationJSONRequestBody = InvitationCreate
 // AcceptInvitationJSONRequestBody defines body for AcceptInvitation for application/json ContentType.
 type AcceptInvitationJSONRequestBody = InvitationAccept
 
+// BeginAuthenticatorJSONRequestBody defines body for BeginAuthenticator for application/json ContentType.
+type BeginAuthenticatorJSONRequestBody = AuthenticatorBegin
+
+// ConfirmAuthenticatorJSONRequestBody defines body for ConfirmAuthenticator for application/json ContentType.
+type ConfirmAuthenticatorJSONRequestBody = FactorCode
+
 // PutNotificationsJSONRequestBody defines body for PutNotifications for application/json ContentType.
 type PutNotificationsJSONRequestBody = NotificationsPut
 
+// AddPasskeyJSONRequestBody defines body for AddPasskey for application/json ContentType.
+type AddPasskeyJSONRequestBody = PasskeyAdd
+
 // ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
 type ChangePasswordJSONRequestBody = PasswordChange
+
+// StepUpJSONRequestBody defines body for StepUp for application/json ContentType.
+type StepUpJSONRequestBody = StepUp
 
 // CreateOwnTokenJSONRequestBody defines body for CreateOwnToken for application/json ContentType.
 type CreateOwnTokenJSONRequestBody = OwnTokenCreate
@@ -5599,6 +5738,9 @@ type PutServiceJSONRequestBody = ServicePut
 
 // CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
 type CreateSessionJSONRequestBody = SessionCreate
+
+// CreatePasskeySessionJSONRequestBody defines body for CreatePasskeySession for application/json ContentType.
+type CreatePasskeySessionJSONRequestBody = PasskeyAnswer
 
 // ReadSSHHostKeyJSONRequestBody defines body for ReadSSHHostKey for application/json ContentType.
 type ReadSSHHostKeyJSONRequestBody = SSHHost
@@ -6481,6 +6623,56 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/me/access (the `ExplainAccess` operationId).
 	ExplainAccess(ctx context.Context, params *ExplainAccessParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// BeginAuthenticatorWithBody Make the secret of an authenticator app
+	//
+	// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+	BeginAuthenticatorWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BeginAuthenticator Make the secret of an authenticator app
+	//
+	// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+	BeginAuthenticator(ctx context.Context, body BeginAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ConfirmAuthenticatorWithBody Complete an authenticator app by its first code
+	//
+	// The first factor comes with recovery codes, which are shown once.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+	ConfirmAuthenticatorWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ConfirmAuthenticator Complete an authenticator app by its first code
+	//
+	// The first factor comes with recovery codes, which are shown once.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+	ConfirmAuthenticator(ctx context.Context, id InId, body ConfirmAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListFactors The own second factors
+	//
+	// Passkeys and authenticator apps, how many recovery codes are left, and whether there must be a factor.
+	//
+	// Corresponds with GET /api/v1/me/factors (the `ListFactors` operationId).
+	ListFactors(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteFactor Remove an own second factor
+	//
+	// With the last one go the recovery codes. Refused for the last one of a person who must have one.
+	//
+	// Corresponds with DELETE /api/v1/me/factors/{id} (the `DeleteFactor` operationId).
+	DeleteFactor(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetNotifications What the caller is told of by mail
 	//
 	// Nothing unless they chose something. `available` says whether a mail server is set.
@@ -6506,6 +6698,31 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/me/notifications (the `PutNotifications` operationId).
 	PutNotifications(ctx context.Context, body PutNotificationsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// AddPasskeyWithBody Add the passkey that the authenticator made
+	//
+	// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+	AddPasskeyWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddPasskey Add the passkey that the authenticator made
+	//
+	// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+	AddPasskey(ctx context.Context, body AddPasskeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BeginPasskey Ask for a new passkey
+	//
+	// What to pass to `navigator.credentials.create`, and a ticket for one answer within five minutes.
+	//
+	// Corresponds with POST /api/v1/me/passkeys/question (the `BeginPasskey` operationId).
+	BeginPasskey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ChangePasswordWithBody Change the own password
 	//
 	// Ends every other session and all API tokens of the user. The own session continues with a new id.
@@ -6523,6 +6740,38 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 	ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceRecoveryCodes Make new recovery codes
+	//
+	// All earlier ones end. They are shown once.
+	//
+	// Corresponds with POST /api/v1/me/recovery-codes (the `ReplaceRecoveryCodes` operationId).
+	ReplaceRecoveryCodes(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StepUpWithBody Prove again who one is
+	//
+	// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+	StepUpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StepUp Prove again who one is
+	//
+	// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+	StepUp(ctx context.Context, body StepUpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BeginStepUp Ask for a passkey to prove again who one is
+	//
+	// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes.
+	//
+	// Corresponds with POST /api/v1/me/step-up/passkey (the `BeginStepUp` operationId).
+	BeginStepUp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateOwnTokenWithBody Make an API token for oneself
 	//
@@ -7441,6 +7690,31 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/sign-in (the `GetSignIn` operationId).
 	GetSignIn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// BeginPasskeySignIn Ask for a passkey to sign in with
+	//
+	// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes. It names nobody: the passkey says whose it is.
+	//
+	// Corresponds with POST /api/v1/sign-in/passkey (the `BeginPasskeySignIn` operationId).
+	BeginPasskeySignIn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePasskeySessionWithBody Sign in with a passkey
+	//
+	// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+	CreatePasskeySessionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePasskeySession Sign in with a passkey
+	//
+	// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+	CreatePasskeySession(ctx context.Context, body CreatePasskeySessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ReadSSHHostKeyWithBody Ask a machine for its SSH host key, to compare it
 	//
 	// Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
@@ -7568,6 +7842,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/users/{name} (the `PutUser` operationId).
 	PutUser(ctx context.Context, name InName, body PutUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResetUserFactors Remove all second factors of a user who lost them
+	//
+	// Recovery codes and sessions go too. The user signs in with the password alone then, and gets a mail.
+	//
+	// Corresponds with DELETE /api/v1/users/{name}/factors (the `ResetUserFactors` operationId).
+	ResetUserFactors(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateResetLink Make a link that sets a user's password once
 	//
@@ -9445,6 +9726,116 @@ func (c *Client) ExplainAccess(ctx context.Context, params *ExplainAccessParams,
 	return c.Client.Do(req)
 }
 
+// BeginAuthenticatorWithBody Make the secret of an authenticator app
+//
+// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+func (c *Client) BeginAuthenticatorWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginAuthenticatorRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BeginAuthenticator Make the secret of an authenticator app
+//
+// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+func (c *Client) BeginAuthenticator(ctx context.Context, body BeginAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginAuthenticatorRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConfirmAuthenticatorWithBody Complete an authenticator app by its first code
+//
+// The first factor comes with recovery codes, which are shown once.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+func (c *Client) ConfirmAuthenticatorWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConfirmAuthenticatorRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConfirmAuthenticator Complete an authenticator app by its first code
+//
+// The first factor comes with recovery codes, which are shown once.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+func (c *Client) ConfirmAuthenticator(ctx context.Context, id InId, body ConfirmAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConfirmAuthenticatorRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListFactors The own second factors
+//
+// Passkeys and authenticator apps, how many recovery codes are left, and whether there must be a factor.
+//
+// Corresponds with GET /api/v1/me/factors (the `ListFactors` operationId).
+func (c *Client) ListFactors(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListFactorsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteFactor Remove an own second factor
+//
+// With the last one go the recovery codes. Refused for the last one of a person who must have one.
+//
+// Corresponds with DELETE /api/v1/me/factors/{id} (the `DeleteFactor` operationId).
+func (c *Client) DeleteFactor(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteFactorRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetNotifications What the caller is told of by mail
 //
 // Nothing unless they chose something. `available` says whether a mail server is set.
@@ -9500,6 +9891,61 @@ func (c *Client) PutNotifications(ctx context.Context, body PutNotificationsJSON
 	return c.Client.Do(req)
 }
 
+// AddPasskeyWithBody Add the passkey that the authenticator made
+//
+// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+func (c *Client) AddPasskeyWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddPasskeyRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddPasskey Add the passkey that the authenticator made
+//
+// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+func (c *Client) AddPasskey(ctx context.Context, body AddPasskeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddPasskeyRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BeginPasskey Ask for a new passkey
+//
+// What to pass to `navigator.credentials.create`, and a ticket for one answer within five minutes.
+//
+// Corresponds with POST /api/v1/me/passkeys/question (the `BeginPasskey` operationId).
+func (c *Client) BeginPasskey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginPasskeyRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ChangePasswordWithBody Change the own password
 //
 // Ends every other session and all API tokens of the user. The own session continues with a new id.
@@ -9528,6 +9974,78 @@ func (c *Client) ChangePasswordWithBody(ctx context.Context, contentType string,
 // Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 func (c *Client) ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewChangePasswordRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceRecoveryCodes Make new recovery codes
+//
+// All earlier ones end. They are shown once.
+//
+// Corresponds with POST /api/v1/me/recovery-codes (the `ReplaceRecoveryCodes` operationId).
+func (c *Client) ReplaceRecoveryCodes(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceRecoveryCodesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StepUpWithBody Prove again who one is
+//
+// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+func (c *Client) StepUpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStepUpRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StepUp Prove again who one is
+//
+// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+func (c *Client) StepUp(ctx context.Context, body StepUpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStepUpRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BeginStepUp Ask for a passkey to prove again who one is
+//
+// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes.
+//
+// Corresponds with POST /api/v1/me/step-up/passkey (the `BeginStepUp` operationId).
+func (c *Client) BeginStepUp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginStepUpRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -11605,6 +12123,61 @@ func (c *Client) GetSignIn(ctx context.Context, reqEditors ...RequestEditorFn) (
 	return c.Client.Do(req)
 }
 
+// BeginPasskeySignIn Ask for a passkey to sign in with
+//
+// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes. It names nobody: the passkey says whose it is.
+//
+// Corresponds with POST /api/v1/sign-in/passkey (the `BeginPasskeySignIn` operationId).
+func (c *Client) BeginPasskeySignIn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginPasskeySignInRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePasskeySessionWithBody Sign in with a passkey
+//
+// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+func (c *Client) CreatePasskeySessionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePasskeySessionRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePasskeySession Sign in with a passkey
+//
+// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+func (c *Client) CreatePasskeySession(ctx context.Context, body CreatePasskeySessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePasskeySessionRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ReadSSHHostKeyWithBody Ask a machine for its SSH host key, to compare it
 //
 // Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
@@ -11883,6 +12456,23 @@ func (c *Client) PutUserWithBody(ctx context.Context, name InName, contentType s
 // Corresponds with PUT /api/v1/users/{name} (the `PutUser` operationId).
 func (c *Client) PutUser(ctx context.Context, name InName, body PutUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutUserRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResetUserFactors Remove all second factors of a user who lost them
+//
+// Recovery codes and sessions go too. The user signs in with the password alone then, and gets a mail.
+//
+// Corresponds with DELETE /api/v1/users/{name}/factors (the `ResetUserFactors` operationId).
+func (c *Client) ResetUserFactors(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResetUserFactorsRequest(c.Server, name)
 	if err != nil {
 		return nil, err
 	}
@@ -16012,6 +16602,154 @@ func NewExplainAccessRequest(server string, params *ExplainAccessParams) (*http.
 	return req, nil
 }
 
+// NewBeginAuthenticatorRequest calls the generic BeginAuthenticator builder with application/json body
+func NewBeginAuthenticatorRequest(server string, body BeginAuthenticatorJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewBeginAuthenticatorRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewBeginAuthenticatorRequestWithBody constructs an http.Request for the BeginAuthenticator method, with any body, and a specified content type
+func NewBeginAuthenticatorRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/authenticators")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewConfirmAuthenticatorRequest calls the generic ConfirmAuthenticator builder with application/json body
+func NewConfirmAuthenticatorRequest(server string, id InId, body ConfirmAuthenticatorJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewConfirmAuthenticatorRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewConfirmAuthenticatorRequestWithBody constructs an http.Request for the ConfirmAuthenticator method, with any body, and a specified content type
+func NewConfirmAuthenticatorRequestWithBody(server string, id InId, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/authenticators/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListFactorsRequest constructs an http.Request for the ListFactors method
+func NewListFactorsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/factors")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteFactorRequest constructs an http.Request for the DeleteFactor method
+func NewDeleteFactorRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/factors/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetNotificationsRequest constructs an http.Request for the GetNotifications method
 func NewGetNotificationsRequest(server string) (*http.Request, error) {
 	var err error
@@ -16079,6 +16817,73 @@ func NewPutNotificationsRequestWithBody(server string, contentType string, body 
 	return req, nil
 }
 
+// NewAddPasskeyRequest calls the generic AddPasskey builder with application/json body
+func NewAddPasskeyRequest(server string, body AddPasskeyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddPasskeyRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewAddPasskeyRequestWithBody constructs an http.Request for the AddPasskey method, with any body, and a specified content type
+func NewAddPasskeyRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/passkeys")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewBeginPasskeyRequest constructs an http.Request for the BeginPasskey method
+func NewBeginPasskeyRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/passkeys/question")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewChangePasswordRequest calls the generic ChangePassword builder with application/json body
 func NewChangePasswordRequest(server string, body ChangePasswordJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -16115,6 +16920,100 @@ func NewChangePasswordRequestWithBody(server string, contentType string, body io
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewReplaceRecoveryCodesRequest constructs an http.Request for the ReplaceRecoveryCodes method
+func NewReplaceRecoveryCodesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/recovery-codes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStepUpRequest calls the generic StepUp builder with application/json body
+func NewStepUpRequest(server string, body StepUpJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewStepUpRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewStepUpRequestWithBody constructs an http.Request for the StepUp method, with any body, and a specified content type
+func NewStepUpRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/step-up")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewBeginStepUpRequest constructs an http.Request for the BeginStepUp method
+func NewBeginStepUpRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/step-up/passkey")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -20283,6 +21182,73 @@ func NewGetSignInRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewBeginPasskeySignInRequest constructs an http.Request for the BeginPasskeySignIn method
+func NewBeginPasskeySignInRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/sign-in/passkey")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreatePasskeySessionRequest calls the generic CreatePasskeySession builder with application/json body
+func NewCreatePasskeySessionRequest(server string, body CreatePasskeySessionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreatePasskeySessionRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreatePasskeySessionRequestWithBody constructs an http.Request for the CreatePasskeySession method, with any body, and a specified content type
+func NewCreatePasskeySessionRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/sign-in/passkey/answer")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewReadSSHHostKeyRequest calls the generic ReadSSHHostKey builder with application/json body
 func NewReadSSHHostKeyRequest(server string, body ReadSSHHostKeyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -20794,6 +21760,40 @@ func NewPutUserRequestWithBody(server string, name InName, contentType string, b
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewResetUserFactorsRequest constructs an http.Request for the ResetUserFactors method
+func NewResetUserFactorsRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/users/%s/factors", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -22279,6 +23279,60 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/me/access (the `ExplainAccess` operationId).
 	ExplainAccessWithResponse(ctx context.Context, params *ExplainAccessParams, reqEditors ...RequestEditorFn) (*ExplainAccessResponse, error)
 
+	// BeginAuthenticatorWithBodyWithResponse Make the secret of an authenticator app
+	//
+	// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+	BeginAuthenticatorWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BeginAuthenticatorResponse, error)
+
+	// BeginAuthenticatorWithResponse Make the secret of an authenticator app
+	//
+	// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+	BeginAuthenticatorWithResponse(ctx context.Context, body BeginAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*BeginAuthenticatorResponse, error)
+
+	// ConfirmAuthenticatorWithBodyWithResponse Complete an authenticator app by its first code
+	//
+	// The first factor comes with recovery codes, which are shown once.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+	ConfirmAuthenticatorWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmAuthenticatorResponse, error)
+
+	// ConfirmAuthenticatorWithResponse Complete an authenticator app by its first code
+	//
+	// The first factor comes with recovery codes, which are shown once.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+	ConfirmAuthenticatorWithResponse(ctx context.Context, id InId, body ConfirmAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmAuthenticatorResponse, error)
+
+	// ListFactorsWithResponse The own second factors
+	//
+	// Passkeys and authenticator apps, how many recovery codes are left, and whether there must be a factor.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/me/factors (the `ListFactors` operationId).
+	ListFactorsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListFactorsResponse, error)
+
+	// DeleteFactorWithResponse Remove an own second factor
+	//
+	// With the last one go the recovery codes. Refused for the last one of a person who must have one.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/me/factors/{id} (the `DeleteFactor` operationId).
+	DeleteFactorWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteFactorResponse, error)
+
 	// GetNotificationsWithResponse What the caller is told of by mail
 	//
 	// Nothing unless they chose something. `available` says whether a mail server is set.
@@ -22306,6 +23360,33 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/me/notifications (the `PutNotifications` operationId).
 	PutNotificationsWithResponse(ctx context.Context, body PutNotificationsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutNotificationsResponse, error)
 
+	// AddPasskeyWithBodyWithResponse Add the passkey that the authenticator made
+	//
+	// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+	AddPasskeyWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddPasskeyResponse, error)
+
+	// AddPasskeyWithResponse Add the passkey that the authenticator made
+	//
+	// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+	AddPasskeyWithResponse(ctx context.Context, body AddPasskeyJSONRequestBody, reqEditors ...RequestEditorFn) (*AddPasskeyResponse, error)
+
+	// BeginPasskeyWithResponse Ask for a new passkey
+	//
+	// What to pass to `navigator.credentials.create`, and a ticket for one answer within five minutes.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/passkeys/question (the `BeginPasskey` operationId).
+	BeginPasskeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BeginPasskeyResponse, error)
+
 	// ChangePasswordWithBodyWithResponse Change the own password
 	//
 	// Ends every other session and all API tokens of the user. The own session continues with a new id.
@@ -22323,6 +23404,42 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 	ChangePasswordWithResponse(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangePasswordResponse, error)
+
+	// ReplaceRecoveryCodesWithResponse Make new recovery codes
+	//
+	// All earlier ones end. They are shown once.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/recovery-codes (the `ReplaceRecoveryCodes` operationId).
+	ReplaceRecoveryCodesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ReplaceRecoveryCodesResponse, error)
+
+	// StepUpWithBodyWithResponse Prove again who one is
+	//
+	// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+	StepUpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StepUpResponse, error)
+
+	// StepUpWithResponse Prove again who one is
+	//
+	// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+	StepUpWithResponse(ctx context.Context, body StepUpJSONRequestBody, reqEditors ...RequestEditorFn) (*StepUpResponse, error)
+
+	// BeginStepUpWithResponse Ask for a passkey to prove again who one is
+	//
+	// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/step-up/passkey (the `BeginStepUp` operationId).
+	BeginStepUpWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BeginStepUpResponse, error)
 
 	// CreateOwnTokenWithBodyWithResponse Make an API token for oneself
 	//
@@ -23367,6 +24484,33 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/sign-in (the `GetSignIn` operationId).
 	GetSignInWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSignInResponse, error)
 
+	// BeginPasskeySignInWithResponse Ask for a passkey to sign in with
+	//
+	// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes. It names nobody: the passkey says whose it is.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/sign-in/passkey (the `BeginPasskeySignIn` operationId).
+	BeginPasskeySignInWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BeginPasskeySignInResponse, error)
+
+	// CreatePasskeySessionWithBodyWithResponse Sign in with a passkey
+	//
+	// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+	CreatePasskeySessionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePasskeySessionResponse, error)
+
+	// CreatePasskeySessionWithResponse Sign in with a passkey
+	//
+	// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+	CreatePasskeySessionWithResponse(ctx context.Context, body CreatePasskeySessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePasskeySessionResponse, error)
+
 	// ReadSSHHostKeyWithBodyWithResponse Ask a machine for its SSH host key, to compare it
 	//
 	// Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
@@ -23510,6 +24654,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/users/{name} (the `PutUser` operationId).
 	PutUserWithResponse(ctx context.Context, name InName, body PutUserJSONRequestBody, reqEditors ...RequestEditorFn) (*PutUserResponse, error)
+
+	// ResetUserFactorsWithResponse Remove all second factors of a user who lost them
+	//
+	// Recovery codes and sessions go too. The user signs in with the password alone then, and gets a mail.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/users/{name}/factors (the `ResetUserFactors` operationId).
+	ResetUserFactorsWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ResetUserFactorsResponse, error)
 
 	// CreateResetLinkWithResponse Make a link that sets a user's password once
 	//
@@ -27796,6 +28949,223 @@ func (r ExplainAccessResponse) ContentType() string {
 	return ""
 }
 
+// BeginAuthenticatorResponseDefaultHeaders the declared response headers of an HTTP default response for BeginAuthenticator
+type BeginAuthenticatorResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type BeginAuthenticatorResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AuthenticatorBegun
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *BeginAuthenticatorResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r BeginAuthenticatorResponse) GetJSON200() *AuthenticatorBegun {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BeginAuthenticatorResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BeginAuthenticatorResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BeginAuthenticatorResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BeginAuthenticatorResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BeginAuthenticatorResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ConfirmAuthenticatorResponseDefaultHeaders the declared response headers of an HTTP default response for ConfirmAuthenticator
+type ConfirmAuthenticatorResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ConfirmAuthenticatorResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *FactorAdded
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ConfirmAuthenticatorResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ConfirmAuthenticatorResponse) GetJSON201() *FactorAdded {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ConfirmAuthenticatorResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ConfirmAuthenticatorResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ConfirmAuthenticatorResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ConfirmAuthenticatorResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ConfirmAuthenticatorResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListFactorsResponseDefaultHeaders the declared response headers of an HTTP default response for ListFactors
+type ListFactorsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListFactorsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FactorList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListFactorsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListFactorsResponse) GetJSON200() *FactorList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListFactorsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListFactorsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListFactorsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListFactorsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListFactorsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteFactorResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteFactor
+type DeleteFactorResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteFactorResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteFactorResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteFactorResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteFactorResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteFactorResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteFactorResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteFactorResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetNotificationsResponseDefaultHeaders the declared response headers of an HTTP default response for GetNotifications
 type GetNotificationsResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -27908,6 +29278,118 @@ func (r PutNotificationsResponse) ContentType() string {
 	return ""
 }
 
+// AddPasskeyResponseDefaultHeaders the declared response headers of an HTTP default response for AddPasskey
+type AddPasskeyResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type AddPasskeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *FactorAdded
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AddPasskeyResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AddPasskeyResponse) GetJSON201() *FactorAdded {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AddPasskeyResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AddPasskeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddPasskeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddPasskeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddPasskeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// BeginPasskeyResponseDefaultHeaders the declared response headers of an HTTP default response for BeginPasskey
+type BeginPasskeyResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type BeginPasskeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PasskeyQuestion
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *BeginPasskeyResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r BeginPasskeyResponse) GetJSON200() *PasskeyQuestion {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BeginPasskeyResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BeginPasskeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BeginPasskeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BeginPasskeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BeginPasskeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ChangePasswordResponse204Headers the declared response headers of an HTTP 204 response for ChangePassword
 type ChangePasswordResponse204Headers struct {
 	SetCookie *string
@@ -27958,6 +29440,167 @@ func (r ChangePasswordResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ChangePasswordResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReplaceRecoveryCodesResponseDefaultHeaders the declared response headers of an HTTP default response for ReplaceRecoveryCodes
+type ReplaceRecoveryCodesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ReplaceRecoveryCodesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecoveryCodes
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReplaceRecoveryCodesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReplaceRecoveryCodesResponse) GetJSON200() *RecoveryCodes {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReplaceRecoveryCodesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplaceRecoveryCodesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplaceRecoveryCodesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplaceRecoveryCodesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplaceRecoveryCodesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StepUpResponseDefaultHeaders the declared response headers of an HTTP default response for StepUp
+type StepUpResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type StepUpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StepUpResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StepUpResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StepUpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StepUpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StepUpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StepUpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// BeginStepUpResponseDefaultHeaders the declared response headers of an HTTP default response for BeginStepUp
+type BeginStepUpResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type BeginStepUpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PasskeyQuestion
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *BeginStepUpResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r BeginStepUpResponse) GetJSON200() *PasskeyQuestion {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BeginStepUpResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BeginStepUpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BeginStepUpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BeginStepUpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BeginStepUpResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -32850,6 +34493,125 @@ func (r GetSignInResponse) ContentType() string {
 	return ""
 }
 
+// BeginPasskeySignInResponseDefaultHeaders the declared response headers of an HTTP default response for BeginPasskeySignIn
+type BeginPasskeySignInResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type BeginPasskeySignInResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PasskeyQuestion
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *BeginPasskeySignInResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r BeginPasskeySignInResponse) GetJSON200() *PasskeyQuestion {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BeginPasskeySignInResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BeginPasskeySignInResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BeginPasskeySignInResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BeginPasskeySignInResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BeginPasskeySignInResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreatePasskeySessionResponse201Headers the declared response headers of an HTTP 201 response for CreatePasskeySession
+type CreatePasskeySessionResponse201Headers struct {
+	SetCookie *string
+}
+
+// CreatePasskeySessionResponseDefaultHeaders the declared response headers of an HTTP default response for CreatePasskeySession
+type CreatePasskeySessionResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CreatePasskeySessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Me
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *CreatePasskeySessionResponse201Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreatePasskeySessionResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreatePasskeySessionResponse) GetJSON201() *Me {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreatePasskeySessionResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreatePasskeySessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreatePasskeySessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreatePasskeySessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreatePasskeySessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ReadSSHHostKeyResponseDefaultHeaders the declared response headers of an HTTP default response for ReadSSHHostKey
 type ReadSSHHostKeyResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -33495,6 +35257,55 @@ func (r PutUserResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PutUserResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ResetUserFactorsResponseDefaultHeaders the declared response headers of an HTTP default response for ResetUserFactors
+type ResetUserFactorsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ResetUserFactorsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ResetUserFactorsResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ResetUserFactorsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ResetUserFactorsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ResetUserFactorsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ResetUserFactorsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ResetUserFactorsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -35642,6 +37453,96 @@ func (c *ClientWithResponses) ExplainAccessWithResponse(ctx context.Context, par
 	return ParseExplainAccessResponse(rsp)
 }
 
+// BeginAuthenticatorWithBodyWithResponse Make the secret of an authenticator app
+//
+// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+func (c *ClientWithResponses) BeginAuthenticatorWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BeginAuthenticatorResponse, error) {
+	rsp, err := c.BeginAuthenticatorWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginAuthenticatorResponse(rsp)
+}
+
+// BeginAuthenticatorWithResponse Make the secret of an authenticator app
+//
+// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+func (c *ClientWithResponses) BeginAuthenticatorWithResponse(ctx context.Context, body BeginAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*BeginAuthenticatorResponse, error) {
+	rsp, err := c.BeginAuthenticator(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginAuthenticatorResponse(rsp)
+}
+
+// ConfirmAuthenticatorWithBodyWithResponse Complete an authenticator app by its first code
+//
+// The first factor comes with recovery codes, which are shown once.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+func (c *ClientWithResponses) ConfirmAuthenticatorWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmAuthenticatorResponse, error) {
+	rsp, err := c.ConfirmAuthenticatorWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfirmAuthenticatorResponse(rsp)
+}
+
+// ConfirmAuthenticatorWithResponse Complete an authenticator app by its first code
+//
+// The first factor comes with recovery codes, which are shown once.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+func (c *ClientWithResponses) ConfirmAuthenticatorWithResponse(ctx context.Context, id InId, body ConfirmAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmAuthenticatorResponse, error) {
+	rsp, err := c.ConfirmAuthenticator(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfirmAuthenticatorResponse(rsp)
+}
+
+// ListFactorsWithResponse The own second factors
+//
+// Passkeys and authenticator apps, how many recovery codes are left, and whether there must be a factor.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/me/factors (the `ListFactors` operationId).
+func (c *ClientWithResponses) ListFactorsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListFactorsResponse, error) {
+	rsp, err := c.ListFactors(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListFactorsResponse(rsp)
+}
+
+// DeleteFactorWithResponse Remove an own second factor
+//
+// With the last one go the recovery codes. Refused for the last one of a person who must have one.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/me/factors/{id} (the `DeleteFactor` operationId).
+func (c *ClientWithResponses) DeleteFactorWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteFactorResponse, error) {
+	rsp, err := c.DeleteFactor(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteFactorResponse(rsp)
+}
+
 // GetNotificationsWithResponse What the caller is told of by mail
 //
 // Nothing unless they chose something. `available` says whether a mail server is set.
@@ -35687,6 +37588,51 @@ func (c *ClientWithResponses) PutNotificationsWithResponse(ctx context.Context, 
 	return ParsePutNotificationsResponse(rsp)
 }
 
+// AddPasskeyWithBodyWithResponse Add the passkey that the authenticator made
+//
+// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+func (c *ClientWithResponses) AddPasskeyWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddPasskeyResponse, error) {
+	rsp, err := c.AddPasskeyWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddPasskeyResponse(rsp)
+}
+
+// AddPasskeyWithResponse Add the passkey that the authenticator made
+//
+// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+func (c *ClientWithResponses) AddPasskeyWithResponse(ctx context.Context, body AddPasskeyJSONRequestBody, reqEditors ...RequestEditorFn) (*AddPasskeyResponse, error) {
+	rsp, err := c.AddPasskey(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddPasskeyResponse(rsp)
+}
+
+// BeginPasskeyWithResponse Ask for a new passkey
+//
+// What to pass to `navigator.credentials.create`, and a ticket for one answer within five minutes.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/passkeys/question (the `BeginPasskey` operationId).
+func (c *ClientWithResponses) BeginPasskeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BeginPasskeyResponse, error) {
+	rsp, err := c.BeginPasskey(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginPasskeyResponse(rsp)
+}
+
 // ChangePasswordWithBodyWithResponse Change the own password
 //
 // Ends every other session and all API tokens of the user. The own session continues with a new id.
@@ -35715,6 +37661,66 @@ func (c *ClientWithResponses) ChangePasswordWithResponse(ctx context.Context, bo
 		return nil, err
 	}
 	return ParseChangePasswordResponse(rsp)
+}
+
+// ReplaceRecoveryCodesWithResponse Make new recovery codes
+//
+// All earlier ones end. They are shown once.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/recovery-codes (the `ReplaceRecoveryCodes` operationId).
+func (c *ClientWithResponses) ReplaceRecoveryCodesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ReplaceRecoveryCodesResponse, error) {
+	rsp, err := c.ReplaceRecoveryCodes(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceRecoveryCodesResponse(rsp)
+}
+
+// StepUpWithBodyWithResponse Prove again who one is
+//
+// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+func (c *ClientWithResponses) StepUpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StepUpResponse, error) {
+	rsp, err := c.StepUpWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStepUpResponse(rsp)
+}
+
+// StepUpWithResponse Prove again who one is
+//
+// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+func (c *ClientWithResponses) StepUpWithResponse(ctx context.Context, body StepUpJSONRequestBody, reqEditors ...RequestEditorFn) (*StepUpResponse, error) {
+	rsp, err := c.StepUp(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStepUpResponse(rsp)
+}
+
+// BeginStepUpWithResponse Ask for a passkey to prove again who one is
+//
+// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/step-up/passkey (the `BeginStepUp` operationId).
+func (c *ClientWithResponses) BeginStepUpWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BeginStepUpResponse, error) {
+	rsp, err := c.BeginStepUp(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginStepUpResponse(rsp)
 }
 
 // CreateOwnTokenWithBodyWithResponse Make an API token for oneself
@@ -37450,6 +39456,51 @@ func (c *ClientWithResponses) GetSignInWithResponse(ctx context.Context, reqEdit
 	return ParseGetSignInResponse(rsp)
 }
 
+// BeginPasskeySignInWithResponse Ask for a passkey to sign in with
+//
+// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes. It names nobody: the passkey says whose it is.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/sign-in/passkey (the `BeginPasskeySignIn` operationId).
+func (c *ClientWithResponses) BeginPasskeySignInWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BeginPasskeySignInResponse, error) {
+	rsp, err := c.BeginPasskeySignIn(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginPasskeySignInResponse(rsp)
+}
+
+// CreatePasskeySessionWithBodyWithResponse Sign in with a passkey
+//
+// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+func (c *ClientWithResponses) CreatePasskeySessionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePasskeySessionResponse, error) {
+	rsp, err := c.CreatePasskeySessionWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePasskeySessionResponse(rsp)
+}
+
+// CreatePasskeySessionWithResponse Sign in with a passkey
+//
+// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+func (c *ClientWithResponses) CreatePasskeySessionWithResponse(ctx context.Context, body CreatePasskeySessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePasskeySessionResponse, error) {
+	rsp, err := c.CreatePasskeySession(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePasskeySessionResponse(rsp)
+}
+
 // ReadSSHHostKeyWithBodyWithResponse Ask a machine for its SSH host key, to compare it
 //
 // Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
@@ -37688,6 +39739,21 @@ func (c *ClientWithResponses) PutUserWithResponse(ctx context.Context, name InNa
 		return nil, err
 	}
 	return ParsePutUserResponse(rsp)
+}
+
+// ResetUserFactorsWithResponse Remove all second factors of a user who lost them
+//
+// Recovery codes and sessions go too. The user signs in with the password alone then, and gets a mail.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/users/{name}/factors (the `ResetUserFactors` operationId).
+func (c *ClientWithResponses) ResetUserFactorsWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ResetUserFactorsResponse, error) {
+	rsp, err := c.ResetUserFactors(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResetUserFactorsResponse(rsp)
 }
 
 // CreateResetLinkWithResponse Make a link that sets a user's password once
@@ -41866,6 +43932,214 @@ func ParseExplainAccessResponse(rsp *http.Response) (*ExplainAccessResponse, err
 	return response, nil
 }
 
+// ParseBeginAuthenticatorResponse parses an HTTP response from a BeginAuthenticatorWithResponse call
+func ParseBeginAuthenticatorResponse(rsp *http.Response) (*BeginAuthenticatorResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BeginAuthenticatorResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AuthenticatorBegun
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers BeginAuthenticatorResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseConfirmAuthenticatorResponse parses an HTTP response from a ConfirmAuthenticatorWithResponse call
+func ParseConfirmAuthenticatorResponse(rsp *http.Response) (*ConfirmAuthenticatorResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ConfirmAuthenticatorResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest FactorAdded
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ConfirmAuthenticatorResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListFactorsResponse parses an HTTP response from a ListFactorsWithResponse call
+func ParseListFactorsResponse(rsp *http.Response) (*ListFactorsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListFactorsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FactorList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListFactorsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteFactorResponse parses an HTTP response from a DeleteFactorWithResponse call
+func ParseDeleteFactorResponse(rsp *http.Response) (*DeleteFactorResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteFactorResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteFactorResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetNotificationsResponse parses an HTTP response from a GetNotificationsWithResponse call
 func ParseGetNotificationsResponse(rsp *http.Response) (*GetNotificationsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -41972,6 +44246,112 @@ func ParsePutNotificationsResponse(rsp *http.Response) (*PutNotificationsRespons
 	return response, nil
 }
 
+// ParseAddPasskeyResponse parses an HTTP response from a AddPasskeyWithResponse call
+func ParseAddPasskeyResponse(rsp *http.Response) (*AddPasskeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddPasskeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest FactorAdded
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers AddPasskeyResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseBeginPasskeyResponse parses an HTTP response from a BeginPasskeyWithResponse call
+func ParseBeginPasskeyResponse(rsp *http.Response) (*BeginPasskeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BeginPasskeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PasskeyQuestion
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers BeginPasskeyResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseChangePasswordResponse parses an HTTP response from a ChangePasswordWithResponse call
 func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -42011,6 +44391,161 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 		response.Headers204 = &headers
 	case true:
 		var headers ChangePasswordResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReplaceRecoveryCodesResponse parses an HTTP response from a ReplaceRecoveryCodesWithResponse call
+func ParseReplaceRecoveryCodesResponse(rsp *http.Response) (*ReplaceRecoveryCodesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplaceRecoveryCodesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecoveryCodes
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ReplaceRecoveryCodesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStepUpResponse parses an HTTP response from a StepUpWithResponse call
+func ParseStepUpResponse(rsp *http.Response) (*StepUpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StepUpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers StepUpResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseBeginStepUpResponse parses an HTTP response from a BeginStepUpWithResponse call
+func ParseBeginStepUpResponse(rsp *http.Response) (*BeginStepUpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BeginStepUpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PasskeyQuestion
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers BeginStepUpResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -46719,6 +49254,122 @@ func ParseGetSignInResponse(rsp *http.Response) (*GetSignInResponse, error) {
 	return response, nil
 }
 
+// ParseBeginPasskeySignInResponse parses an HTTP response from a BeginPasskeySignInWithResponse call
+func ParseBeginPasskeySignInResponse(rsp *http.Response) (*BeginPasskeySignInResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BeginPasskeySignInResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PasskeyQuestion
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers BeginPasskeySignInResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreatePasskeySessionResponse parses an HTTP response from a CreatePasskeySessionWithResponse call
+func ParseCreatePasskeySessionResponse(rsp *http.Response) (*CreatePasskeySessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreatePasskeySessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Me
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers CreatePasskeySessionResponse201Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		response.Headers201 = &headers
+	case true:
+		var headers CreatePasskeySessionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseReadSSHHostKeyResponse parses an HTTP response from a ReadSSHHostKeyWithResponse call
 func ParseReadSSHHostKeyResponse(rsp *http.Response) (*ReadSSHHostKeyResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -47323,6 +49974,55 @@ func ParsePutUserResponse(rsp *http.Response) (*PutUserResponse, error) {
 	switch {
 	case true:
 		var headers PutUserResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseResetUserFactorsResponse parses an HTTP response from a ResetUserFactorsWithResponse call
+func ParseResetUserFactorsResponse(rsp *http.Response) (*ResetUserFactorsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ResetUserFactorsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ResetUserFactorsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

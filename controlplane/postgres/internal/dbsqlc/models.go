@@ -574,6 +574,14 @@ type OutwardSecret struct {
 	Value []byte
 }
 
+type PasskeyChallenge struct {
+	Hash      string
+	Purpose   string
+	UserID    *string
+	Ceremony  []byte
+	ExpiresAt time.Time
+}
+
 type PipelineVersion struct {
 	ProjectID string
 	Version   int32
@@ -689,6 +697,11 @@ type ReachTicket struct {
 	Kind         string
 	Port         int32
 	ExpiresAt    time.Time
+}
+
+type RecoveryCode struct {
+	UserID string
+	Hash   string
 }
 
 type Registry struct {
@@ -834,6 +847,20 @@ type RunStep struct {
 	Parts     []byte
 }
 
+type SecondFactor struct {
+	ID           string
+	UserID       string
+	Kind         string
+	Name         string
+	Confirmed    bool
+	Seed         []byte
+	LastStep     int64
+	CredentialID *string
+	Passkey      []byte
+	CreatedAt    time.Time
+	LastUsedAt   *time.Time
+}
+
 type Secret struct {
 	ID         string
 	ProjectID  string
@@ -874,14 +901,16 @@ type ServiceHealth struct {
 }
 
 type Session struct {
-	ID         string
-	UserID     string
-	Hash       []byte
-	CreatedAt  time.Time
-	LastUsedAt time.Time
-	ExpiresAt  time.Time
-	Origin     string
-	Device     string
+	ID          string
+	UserID      string
+	Hash        []byte
+	CreatedAt   time.Time
+	LastUsedAt  time.Time
+	ExpiresAt   time.Time
+	Origin      string
+	Device      string
+	Method      string
+	ConfirmedAt time.Time
 }
 
 type StandbyHost struct {
@@ -892,9 +921,10 @@ type StandbyHost struct {
 }
 
 type Team struct {
-	ID          string
-	Name        string
-	Description string
+	ID           string
+	Name         string
+	Description  string
+	SecondFactor bool
 }
 
 type Template struct {
