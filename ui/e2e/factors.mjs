@@ -79,7 +79,7 @@ async function toCode(page, who) {
   await page.goto("/sign-in");
   await page.getByLabel("User name").fill(who.name);
   await page.getByLabel("Password").fill(who.password);
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByLabel("Code", { exact: true }).waitFor();
 }
 
@@ -127,7 +127,7 @@ export const stories = [
         await fits(own.page, "the second factors of an account", { axe: true });
         await signOut(own.page);
 
-        await own.page.getByRole("button", { name: "Sign in with a passkey" }).click();
+        await own.page.getByRole("button", { name: "Use a passkey" }).click();
         // promise: W-03
         await own.page.locator(".app").waitFor();
         await signOut(own.page);
@@ -175,7 +175,7 @@ export const stories = [
         await own.page.goto("/account");
         await own.page.getByLabel("User name").fill(who.name);
         await own.page.getByLabel("Password").fill(who.password);
-        await own.page.getByRole("button", { name: "Sign in", exact: true }).click();
+        await own.page.getByRole("button", { name: "Sign in" }).click();
         await own.page.getByRole("heading", { name: "Add a second factor" }).waitFor();
         await looked(own.page, "a second factor is required");
         await fits(own.page, "a second factor is required", { axe: true });

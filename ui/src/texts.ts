@@ -97,7 +97,7 @@ export const texts = {
     with: (name: string) => `Sign in with ${name}`,
     userMissing: "Type your user name.",
     passwordMissing: "Type your password.",
-    passkey: "Sign in with a passkey",
+    passkey: "Use a passkey",
     passkeyBusy: "Waiting for your passkey…",
     code: "Code",
     codeHint: "Of your authenticator app, or a recovery code.",
