@@ -109,6 +109,20 @@ async function asksAgain(page, path) {
   return () => asked;
 }
 
+/** Removes a factor. The question who one is lies over the one whether to remove it. */
+async function removes(page, name, code) {
+  await asksAgain(page, "**/api/v1/me/factors/*");
+  const row = page.getByRole("listitem").filter({ hasText: name });
+  await row.getByRole("button", { name: "Remove" }).click();
+  const sure = page.getByRole("dialog", { name: `Remove ${name}?` });
+  await sure.getByRole("button", { name: "Remove" }).click();
+  const question = page.getByRole("dialog", { name: "Is it still you?" });
+  await question.getByLabel("Code of your authenticator app").fill(code);
+  await question.getByRole("button", { name: "Confirm" }).click();
+  await row.waitFor({ state: "detached" });
+  same(await page.getByRole("dialog").count(), 0, "questions that are left");
+}
+
 export const stories = [
   [
     "a passkey signs in, a code is asked for after the password, and each counts once",
@@ -157,6 +171,7 @@ export const stories = [
         const renewed = await keepCodes(own.page);
         check(!renewed.includes(codes[1]), "an old recovery code was kept");
         same(asked(), 2, "times that the request was sent");
+        await removes(own.page, "Phone", renewed[0]);
       } finally {
         await own.context.close();
         await who.leave();
