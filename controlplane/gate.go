@@ -103,6 +103,8 @@ type IngressConfig struct {
 	Zones []Zone
 	// Gates has the deployments whose own gate is not open.
 	Gates map[DeploymentID]GateMode
+	// Builds spells what deployments run, if responses name it.
+	Builds map[DeploymentID]string
 	// Removers names who took away what is gone.
 	Removers map[DeploymentID]string
 	// Steps are those of deployments on their way.

@@ -42,6 +42,8 @@ type Team struct {
 	// Members are user names, in order.
 	Members []string
 	Grants  []TeamGrant
+	// SecondFactor requires one of every member who signs in with a password.
+	SecondFactor bool
 }
 
 // TeamGrant is a grant as people write it. Exactly one of Project and

@@ -50,6 +50,9 @@ type Session struct {
 	Expires   time.Time
 	// From is the address it began at, Device what the browser called itself.
 	From, Device string
+	Method       SignInMethod
+	// ConfirmedAt is when its owner last proved who they are.
+	ConfirmedAt time.Time
 }
 
 // TokenScope is how far a token reaches, at most as far as its user.

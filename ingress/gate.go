@@ -84,7 +84,7 @@ func (p *Proxy) authorizeRequest(w http.ResponseWriter, r *http.Request, at *req
 		return false
 	}
 	ours := at.zone != nil || at.route == nil && at.host != ""
-	if ours && strings.HasPrefix(r.URL.Path, ownPath) {
+	if ours && strings.HasPrefix(r.URL.Path, ownPath) && p.keepsOwnPath(at, r.URL.Path) {
 		p.serveOwnPath(w, r, at)
 		return false
 	}
@@ -183,6 +183,8 @@ func (p *Proxy) serveOwnPath(w http.ResponseWriter, r *http.Request, at *request
 		p.pages.writeGuestPage(w)
 	case path == "near" && r.Method == http.MethodGet && p.config.Home != "":
 		p.redirectToUI(w, at.host, "/")
+	case (path == "" || path == "build") && isRead(r) && p.config.About != nil:
+		p.serveAbout(w, r, at)
 	default:
 		p.answerPage(w, r, p.pages.unknownHostPage())
 	}

@@ -35,6 +35,7 @@ type pages struct {
 	nothing  *page // the constant page of unknown hosts
 	gate     *page // the constant page of hosts that ask for a pass
 	invited  *guestPage
+	about    *template.Template
 }
 
 // page is one answer, both for people and for machines.
@@ -70,7 +71,11 @@ func newPages(home string, now func() time.Time) (*pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse status page: %w", err)
 	}
-	s := &pages{template: t, home: webURLOrEmpty(home), now: now}
+	about, err := template.New("about").Parse(aboutTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("parse the page about a host: %w", err)
+	}
+	s := &pages{template: t, about: about, home: webURLOrEmpty(home), now: now}
 	// Nothing but our own style and script may run or load: a page shows text that a
 	// plugin wrote.
 	s.policy = "default-src 'none'; style-src " + cspHash(pageStyle) +

@@ -47,6 +47,13 @@ type Config struct {
 	// unknown token. If nil, no challenges are answered.
 	Challenge func(ctx context.Context, host, token string) (answer string, ok bool, err error)
 
+	// About says what a host's deployment runs, for /.nullops/. If nil, there is no such page.
+	About func(ctx context.Context, route Route) (About, error)
+
+	// Unreserved reports whether a service has the paths below /.nullops/ for itself, all but
+	// those that the gate needs. If nil, no service has.
+	Unreserved func(route Route) bool
+
 	// BodyPatience is how long a client may send nothing of a body that it
 	// began. The default is a minute.
 	BodyPatience time.Duration
@@ -197,6 +204,9 @@ func (p *Proxy) forwardTo(u *upstream, w http.ResponseWriter, r *http.Request, a
 	if at.gate == GateOpen || at.pass != nil {
 		// A preflight without a pass does not count as a use of the deployment.
 		p.visits.recordVisit(u.route.DeploymentID, u.visit, p.config.Now())
+	}
+	if at.route.Build != "" {
+		w.Header().Set("Nullops-Build", at.route.Build)
 	}
 	prepareRequest(w, r)
 	if wantsUpgrade(r) {

@@ -77,6 +77,8 @@ type Route struct {
 	Since time.Time `json:"since,omitzero"`
 	// By is who removed it.
 	By string `json:"by,omitempty"`
+	// Build, if not empty, is sent with each response as Nullops-Build: "web=1.4.2@51d0e7b".
+	Build string `json:"build,omitempty"`
 	// Permalink is the deployment's page in the UI, absolute (http or https);
 	// anything else is left out of the page.
 	Permalink string `json:"permalink,omitempty"`

@@ -184,6 +184,7 @@ func (p *product) runsUsers(t *testing.T) {
 	p.does(t, "user", "activate", "robo")
 	p.member(t, "eve")
 	p.commandSays(t, "http", "user", "reset", "eve")
+	p.does(t, "user", "reset-factors", "eve")
 	p.does(t, "user", "remove", "robo")
 }
 

@@ -14,7 +14,7 @@ import (
 func TestModules_KeepWhatTheProductDoesNotRunOnApart(t *testing.T) {
 	root := openRepository(t)
 	apart := []string{"go-sql-driver/mysql", "redis/go-redis", "minio/minio-go", "rclone/gofakes3",
-		"letsencrypt/pebble", "oauth2-proxy/mockoidc", "golang-jwt/jwt"}
+		"letsencrypt/pebble", "oauth2-proxy/mockoidc"}
 	product := readText(t, root, "go.mod")
 	required := ""
 	for _, module := range modules(t, root) {

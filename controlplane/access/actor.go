@@ -43,6 +43,8 @@ type Actor struct {
 	// viewer is the admin who views as this person, if any.
 	viewer   string
 	viewerID controlplane.UserID
+	// lacksFactor and unconfirmed are of a session, see LackingFactor and Unconfirmed.
+	lacksFactor, unconfirmed bool
 }
 
 // Nobody returns an actor who is not signed in.
@@ -127,6 +129,35 @@ func (a Actor) ViewedBy(admin Actor) Actor {
 	return a
 }
 
+// LackingFactor is the same person, who must have a second factor and has none: all that they may
+// do is add it.
+func (a Actor) LackingFactor() Actor {
+	a.lacksFactor, a.grants = true, nil
+	return a
+}
+
+// LacksFactor reports whether the person must add a second factor first.
+func (a Actor) LacksFactor() bool { return a.lacksFactor }
+
+// Unconfirmed is the same person, who proved long ago who they are.
+func (a Actor) Unconfirmed() Actor {
+	a.unconfirmed = true
+	return a
+}
+
+// NeedsStepUp reports whether the person must prove again who they are before a deed that cannot
+// be undone.
+func (a Actor) NeedsStepUp() bool { return a.unconfirmed }
+
+// FactorError is the error for a person who must add a second factor first.
+func FactorError() error {
+	return &controlplane.Error{
+		Kind: controlplane.Forbidden, Code: "second_factor_needed",
+		Message: "you must have a second factor, and have none",
+		Remedy:  "Sign in with a browser, and add a passkey or an authenticator app.",
+	}
+}
+
 // Viewer is the admin who views as the person, "" for none.
 func (a Actor) Viewer() string { return a.viewer }
 
@@ -135,7 +166,8 @@ func (a Actor) SignedIn() bool { return a.kind != nobody }
 
 // IsAdmin reports whether the actor may do everything.
 func (a Actor) IsAdmin() bool {
-	return a.kind == system || a.kind == person && a.user.Role == controlplane.RoleAdmin
+	return a.kind == system ||
+		a.kind == person && a.user.Role == controlplane.RoleAdmin && !a.lacksFactor
 }
 
 // IsSystem reports whether the actor is a task of the control plane itself.

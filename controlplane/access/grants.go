@@ -33,6 +33,9 @@ func Check(a Actor, action Action, o Object) error {
 			Remedy:  "Sign in, or send a valid API token.",
 		}
 	}
+	if a.lacksFactor && action != Self {
+		return FactorError()
+	}
 	if a.readOnly && (action == WriteDeployment || action == AnswerDeployment ||
 		action == CommentDeployment || action == RevealSecret) {
 		return a.ReadOnlyError()

@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -45,6 +47,34 @@ type Config struct {
 	Mails bool
 	// Breached is a file of breached passwords (see isBreached); empty is none.
 	Breached string
+	// Keys seal the seeds of authenticator apps.
+	Keys *keyring.Keyring
+	// URL is where people sign in; passkeys are bound to its host name.
+	URL *url.URL
+	// SecondFactor is who must have one, besides the members of teams that require it.
+	SecondFactor FactorRule
+}
+
+// FactorRule is who must have a second factor, of all who sign in with a password.
+type FactorRule string
+
+// The rules; empty is nobody.
+const (
+	FactorOfAdmins   FactorRule = "admins"
+	FactorOfEveryone FactorRule = "everyone"
+)
+
+func (r FactorRule) check() error {
+	switch r {
+	case "", FactorOfAdmins, FactorOfEveryone:
+		return nil
+	default:
+		return fmt.Errorf("setting passwords.secondfactor: %q is neither admins nor everyone", r)
+	}
+}
+
+func (r FactorRule) includes(u controlplane.User) bool {
+	return r == FactorOfEveryone || r == FactorOfAdmins && u.Role == controlplane.RoleAdmin
 }
 
 // Accounts is the door to everything about people. It is safe for concurrent
@@ -60,6 +90,10 @@ type Accounts struct {
 	// breached is the file that new passwords are looked up in.
 	breached string
 	mails    bool
+	keys     *keyring.Keyring
+	site     site
+	// factorRule is Config.SecondFactor.
+	factorRule FactorRule
 }
 
 // New makes the accounts. Parameters that no password can be hashed with are an
@@ -84,10 +118,17 @@ func New(c Config) (*Accounts, error) {
 			return nil, fmt.Errorf("setting passwords.breached: %w", err)
 		}
 	}
+	if err := c.SecondFactor.check(); err != nil {
+		return nil, err
+	}
+	home, err := newSite(c.URL)
+	if err != nil {
+		return nil, err
+	}
 	return &Accounts{
 		store: c.Store, log: c.Log, now: c.Now, hasher: h, limits: newLimits(),
 		serial: make(chan struct{}, serials), breached: c.Breached,
-		mails: c.Mails,
+		mails: c.Mails, keys: c.Keys, site: home, factorRule: c.SecondFactor,
 	}, nil
 }
 
@@ -153,7 +194,15 @@ func (a *Accounts) DeleteExpired(ctx context.Context, actor access.Actor) error 
 				return err
 			}
 			devices, err := tx.Devices().DeleteOld(ctx, now.Add(-DeviceLife), forgetAtOnce)
-			deleted = max(deleted, links, devices)
+			if err != nil {
+				return err
+			}
+			err = tx.Factors().DeleteUnconfirmed(ctx, "", now.Add(-unconfirmedLife))
+			if err != nil {
+				return err
+			}
+			challenges, err := tx.Factors().DeleteOldChallenges(ctx, now, forgetAtOnce)
+			deleted = max(deleted, links, devices, challenges)
 			return err
 		})
 		if err != nil {

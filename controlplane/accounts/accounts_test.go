@@ -3,6 +3,7 @@ package accounts_test
 import (
 	"errors"
 	"log/slog"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/keyring"
+	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/migrations"
@@ -25,6 +28,9 @@ type world struct {
 	store *postgres.Store
 	admin access.Actor
 	clock atomic.Int64
+	keys  *keyring.Keyring
+	site  *url.URL
+	rule  accounts.FactorRule
 }
 
 func (w *world) now() time.Time { return time.Unix(w.clock.Load(), 0) }
@@ -38,6 +44,7 @@ func (w *world) again(t *testing.T) *accounts.Accounts {
 	a, err := accounts.New(accounts.Config{
 		Store: w.store, Log: slog.New(slog.DiscardHandler), Now: w.now,
 		MemoryKiB: 1 << 10, Iterations: 1, Parallelism: 1,
+		Keys: w.keys, URL: w.site, SecondFactor: w.rule,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -49,13 +56,15 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{url: pgtest.URL(t, migrations.FS)}
 	w.store = pgtest.Open(t, w.url)
+	w.keys, w.site = keyringtest.New(t, w.store), &url.URL{Scheme: "https", Host: "nullops.test"}
 	w.clock.Store(1_800_000_000)
 	w.Accounts = w.again(t)
 	first, created, err := w.EnsureFirstAdmin(t.Context(), access.System("setup"), "admin")
 	if err != nil || !created {
 		t.Fatalf("first admin: %v %v", created, err)
 	}
-	in, err := w.SignIn(t.Context(), actorFrom("10.0.0.1"), "admin", first)
+	in, err := w.SignIn(t.Context(), actorFrom("10.0.0.1"), accounts.Login{User: "admin",
+		Password: first})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +86,8 @@ func (w *world) user(t *testing.T, name string, role controlplane.Role) {
 
 func (w *world) signIn(t *testing.T, name string) accounts.SignedIn {
 	t.Helper()
-	in, err := w.SignIn(t.Context(), actorFrom("10.0.0.2"), name, controlplane.NewPlain(password))
+	in, err := w.SignIn(t.Context(), actorFrom("10.0.0.2"), accounts.Login{User: name,
+		Password: controlplane.NewPlain(password)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,10 +117,10 @@ func TestSignIn(t *testing.T) {
 	if in.Actor.Name() != "ada" || in.Actor.IsAdmin() {
 		t.Errorf("signed in as %s, admin %v", in.Actor.Name(), in.Actor.IsAdmin())
 	}
-	wrong, errWrong := w.SignIn(t.Context(), actorFrom("10.0.0.3"), "ada",
-		controlplane.NewPlain("not the password"))
-	_, errNobody := w.SignIn(t.Context(), actorFrom("10.0.0.3"), "nobody-here",
-		controlplane.NewPlain("not the password"))
+	wrong, errWrong := w.SignIn(t.Context(), actorFrom("10.0.0.3"), accounts.Login{User: "ada",
+		Password: controlplane.NewPlain("not the password")})
+	_, errNobody := w.SignIn(t.Context(), actorFrom("10.0.0.3"), accounts.Login{User: "nobody-here",
+		Password: controlplane.NewPlain("not the password")})
 	if errWrong == nil || !wrong.Cookie.IsEmpty() {
 		t.Fatal("a wrong password signs in")
 	}
@@ -241,8 +251,8 @@ func TestToken_ExpiresAndOnlyReads(t *testing.T) {
 	w := newWorld(t)
 	w.user(t, "ada", controlplane.RoleUser)
 	make := func(r accounts.TokenRequest) (controlplane.Plain, error) {
-		_, value, err := w.CreateToken(t.Context(), actorFrom("10.0.0.2"), "ada",
-			controlplane.NewPlain(password), r)
+		_, value, err := w.CreateToken(t.Context(), actorFrom("10.0.0.2"), accounts.Login{User: "ada",
+			Password: controlplane.NewPlain(password)}, r)
 		return value, err
 	}
 	value, err := make(accounts.TokenRequest{Name: "ci", Scope: controlplane.ScopeRead,
@@ -276,8 +286,9 @@ func TestSessions_ListedAndEnded(t *testing.T) {
 	w.user(t, "ada", controlplane.RoleUser)
 	in := func(device string) accounts.SignedIn {
 		t.Helper()
-		s, err := w.SignIn(t.Context(), actorFrom("10.0.0.2").WithDevice(device), "ada",
-			controlplane.NewPlain(password))
+		s, err := w.SignIn(t.Context(), actorFrom("10.0.0.2").WithDevice(device), accounts.Login{
+			User:     "ada",
+			Password: controlplane.NewPlain(password)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +305,8 @@ func TestSessions_ListedAndEnded(t *testing.T) {
 		}
 	}
 	w.user(t, "eve", controlplane.RoleUser)
-	eve, err := w.SignIn(t.Context(), actorFrom("10.0.0.3"), "eve", controlplane.NewPlain(password))
+	eve, err := w.SignIn(t.Context(), actorFrom("10.0.0.3"), accounts.Login{User: "eve",
+		Password: controlplane.NewPlain(password)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,8 +332,8 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.user(t, "ada", controlplane.RoleUser)
-	made, secret, err := w.CreateToken(t.Context(), actorFrom("10.0.0.2"), "ada",
-		controlplane.NewPlain(password), accounts.TokenRequest{Name: "laptop"})
+	made, secret, err := w.CreateToken(t.Context(), actorFrom("10.0.0.2"), accounts.Login{User: "ada",
+		Password: controlplane.NewPlain(password)}, accounts.TokenRequest{Name: "laptop"})
 	if err != nil || !strings.HasPrefix(secret.Reveal(), "nop_"+made.Prefix+"_") {
 		t.Fatalf("token: %v", err)
 	}
@@ -368,8 +380,8 @@ func TestSignIn_SlowsGuessing(t *testing.T) {
 	}
 	verified := 0
 	for range 40 {
-		_, err := w.SignIn(t.Context(), actorFrom("10.0.0.9"), "ada",
-			controlplane.NewPlain("guess guess"))
+		_, err := w.SignIn(t.Context(), actorFrom("10.0.0.9"), accounts.Login{User: "ada",
+			Password: controlplane.NewPlain("guess guess")})
 		switch controlplane.CodeOf(err) {
 		case "sign_in_refused":
 			verified++
@@ -398,8 +410,9 @@ func TestSignIn_Flood(t *testing.T) {
 	var busy, refused atomic.Int64
 	for i := range 120 {
 		wg.Go(func() {
-			_, err := w.SignIn(t.Context(), actorFrom("10.1.0."+string(rune('a'+i))), "nobody-here",
-				controlplane.NewPlain("guess guess"))
+			_, err := w.SignIn(t.Context(), actorFrom("10.1.0."+string(rune('a'+i))), accounts.Login{
+				User:     "nobody-here",
+				Password: controlplane.NewPlain("guess guess")})
 			switch controlplane.CodeOf(err) {
 			case "sign_in_busy", "too_many_attempts":
 				busy.Add(1)
@@ -443,7 +456,8 @@ func TestPutUser(t *testing.T) {
 	if _, err = w.PutUser(t.Context(), w.admin, put); err != nil {
 		t.Error(err)
 	}
-	_, err = w.SignIn(t.Context(), actorFrom("10.0.0.2"), "ada", controlplane.NewPlain(password))
+	_, err = w.SignIn(t.Context(), actorFrom("10.0.0.2"), accounts.Login{User: "ada",
+		Password: controlplane.NewPlain(password)})
 	if controlplane.CodeOf(err) != "sign_in_refused" {
 		t.Errorf("an inactive person: %v", err)
 	}

@@ -28,6 +28,13 @@ var (
 	attackedBucket = bucket{burst: 3, every: 10 * time.Minute}
 	// knownBucket is for a browser or a network that the person signed in from.
 	knownBucket = bucket{burst: 10, every: 10 * time.Second}
+	// codeBucket is for codes of second factors, of which three of a million are good at a time:
+	// somebody who knows the password has a chance of one in three thousand a day.
+	codeBucket = bucket{burst: 6, every: 15 * time.Minute}
+	// personCodeBucket bounds all networks together.
+	personCodeBucket = bucket{burst: 20, every: 15 * time.Minute}
+	// ceremonyBucket is for questions to passkeys, each of which is stored.
+	ceremonyBucket = bucket{burst: 60, every: 2 * time.Second}
 	// enrolmentBucket is for machines, of which many may be behind one address.
 	enrolmentBucket = bucket{burst: 30, every: 5 * time.Second}
 )
@@ -69,6 +76,26 @@ func (l *limits) takeNetwork(network string, now time.Time) (refund func(), err 
 	r := l.reservationsLocked(now)
 	r.reserveTry("network "+network, networkBucket)
 	return r.finishOrRefund()
+}
+
+// takeCode uses up one try of a network at the codes of a person whose password it knows.
+func (l *limits) takeCode(name, network string, now time.Time) (refund func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.reservationsLocked(now)
+	r.reserveTry("code "+name+" "+network, codeBucket)
+	r.reserveTry("codes "+name, personCodeBucket)
+	return r.finishOrRefund()
+}
+
+// takeCeremony uses up one question to a passkey of somebody who has not signed in.
+func (l *limits) takeCeremony(network string, now time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.reservationsLocked(now)
+	r.reserveTry("ceremony "+network, ceremonyBucket)
+	_, err := r.finishOrRefund()
+	return err
 }
 
 // takeEnrolment uses up one try of a network at a provisioning token. It is apart from the tries of

@@ -15,7 +15,8 @@ import (
 func (w *world) guess(t *testing.T, actor access.Actor, name string) (verified int) {
 	t.Helper()
 	for range 500 {
-		_, err := w.SignIn(t.Context(), actor, name, controlplane.NewPlain("guess guess"))
+		_, err := w.SignIn(t.Context(), actor, accounts.Login{User: name,
+			Password: controlplane.NewPlain("guess guess")})
 		switch controlplane.CodeOf(err) {
 		case "sign_in_refused":
 			verified++
@@ -32,7 +33,8 @@ func (w *world) signInAs(
 	t *testing.T, actor access.Actor, name string,
 ) (accounts.SignedIn, error) {
 	t.Helper()
-	return w.SignIn(t.Context(), actor, name, controlplane.NewPlain(password))
+	return w.SignIn(t.Context(), actor, accounts.Login{User: name,
+		Password: controlplane.NewPlain(password)})
 }
 
 // rememberDevice stores a key for the browser of a signed-in person.

@@ -195,7 +195,7 @@ func (a *Accounts) createMember(ctx context.Context, tx *postgres.Tx, actor acce
 	if err != nil {
 		return SignedIn{}, err
 	}
-	return a.beginSession(ctx, tx, actor, saved.User)
+	return a.beginSession(ctx, tx, actor, saved.User, controlplane.MethodPassword)
 }
 
 func checkJoining(j JoinRequest) error {

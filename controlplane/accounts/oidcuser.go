@@ -37,7 +37,7 @@ func (a *Accounts) signInClaims(
 		if err != nil {
 			return err
 		}
-		out, err = a.beginSession(ctx, tx, actor, now)
+		out, err = a.beginSession(ctx, tx, actor, now, controlplane.MethodProvider)
 		return err
 	})
 	return out, err

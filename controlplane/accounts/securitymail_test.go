@@ -43,8 +43,8 @@ func TestSecurityMail_SaysWhatChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, value, err := w.CreateToken(t.Context(), actorFrom("10.0.0.9"), "ada",
-		controlplane.NewPlain(next), accounts.TokenRequest{Name: "laptop"})
+	_, value, err := w.CreateToken(t.Context(), actorFrom("10.0.0.9"), accounts.Login{User: "ada",
+		Password: controlplane.NewPlain(next)}, accounts.TokenRequest{Name: "laptop"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,12 +31,12 @@ type SignedIn struct {
 	Actor   access.Actor
 }
 
-// SignIn proves a password and makes a session with a new id. The actor says
-// from where (Actor.Via).
+// SignIn proves a password, and a second factor if there is one, and makes a session with a new
+// id. The actor says from where (Actor.Via).
 func (a *Accounts) SignIn(
-	ctx context.Context, actor access.Actor, name string, password controlplane.Plain,
+	ctx context.Context, actor access.Actor, l Login,
 ) (SignedIn, error) {
-	u, err := a.checkPassword(ctx, actor, name, password)
+	u, needs, err := a.checkLogin(ctx, actor, l)
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -44,9 +44,12 @@ func (a *Accounts) SignIn(
 	e := access.User(u.User, nil).WithOrigin(actor.RemoteAddress(), actor.Request()).
 		NewAuditEntry("sign in", "user "+u.Name)
 	err = a.store.InAuditedTx(ctx, e, func(tx *postgres.Tx) (err error) {
-		out, err = a.beginSession(ctx, tx, actor, u.User)
+		out, err = a.beginSession(ctx, tx, actor, u.User, controlplane.MethodPassword)
 		return err
 	})
+	if needs {
+		out.Actor = out.Actor.LackingFactor()
+	}
 	return out, err
 }
 
@@ -54,11 +57,13 @@ func (a *Accounts) SignIn(
 // (session fixation) is useless.
 func (a *Accounts) beginSession(
 	ctx context.Context, tx *postgres.Tx, actor access.Actor, u controlplane.User,
+	method controlplane.SignInMethod,
 ) (SignedIn, error) {
 	now, value := a.now(), randomBits()
 	s := controlplane.Session{
 		ID: controlplane.NewID[controlplane.SessionID](), User: u.ID, CreatedAt: now,
 		From: actor.RemoteAddress(), Device: cleanDeviceName(actor.Device()),
+		Method: method, ConfirmedAt: now,
 	}
 	out := SignedIn{Cookie: controlplane.NewPlain(value), Expires: now.Add(SessionLife)}
 	if err := tx.Sessions().Insert(ctx, s, sha256.Sum256([]byte(value)), out.Expires); err != nil {
@@ -174,6 +179,10 @@ func (a *Accounts) Authenticate(
 		if who.readOnly {
 			out = out.AsReadOnly()
 		}
+		if err != nil || who.session == "" {
+			return err
+		}
+		out, err = a.judgeSession(ctx, tx, out, who)
 		return err
 	})
 	if err != nil {
@@ -192,7 +201,32 @@ type identity struct {
 	// token is the public prefix of an API token.
 	token    string
 	readOnly bool
-	stale    func(*postgres.Tx) error
+	// method and confirmed are of a session: how it began, and when its owner last proved who
+	// they are.
+	method    controlplane.SignInMethod
+	confirmed time.Time
+	stale     func(*postgres.Tx) error
+}
+
+// judgeSession says what a session may not do: anything, while its owner lacks a second factor that
+// they must have; deeds that cannot be undone, long after they proved who they are. A provider asks
+// for second factors itself, and who has neither password nor factor here has nothing to show.
+func (a *Accounts) judgeSession(
+	ctx context.Context, tx *postgres.Tx, actor access.Actor, who identity,
+) (access.Actor, error) {
+	need, err := tx.Factors().Need(ctx, who.user)
+	if err != nil {
+		return actor, err
+	}
+	if who.method == controlplane.MethodPassword && !need.Has &&
+		a.requiresFactor(actor.Person(), need) {
+		actor = actor.LackingFactor()
+	}
+	asked := need.Has || actor.Person().HasPassword
+	if asked && a.now().Sub(who.confirmed) > StepUpLife {
+		actor = actor.Unconfirmed()
+	}
+	return actor, nil
 }
 
 func (a *Accounts) findIdentity(
@@ -207,7 +241,8 @@ func (a *Accounts) findIdentity(
 	if err == nil && !ok {
 		err = unauthenticatedError()
 	}
-	who := identity{user: found.User, session: found.ID}
+	who := identity{user: found.User, session: found.ID, method: found.Method,
+		confirmed: found.ConfirmedAt}
 	if err == nil && now.Sub(found.LastUsed) > touchEvery {
 		who.stale = func(tx *postgres.Tx) error { return tx.Sessions().Touch(ctx, found.ID, now) }
 	}
@@ -332,7 +367,7 @@ func (a *Accounts) ChangePassword(
 			return err
 		}
 		if actor.Session() != "" {
-			out, err = a.beginSession(ctx, tx, actor, actor.Person())
+			out, err = a.beginSession(ctx, tx, actor, actor.Person(), controlplane.MethodPassword)
 		}
 		return err
 	})

@@ -17,6 +17,9 @@ type TeamPut struct {
 	Description string
 	Members     []string
 	Grants      []controlplane.TeamGrant
+	// SecondFactor requires one of every member who signs in with a password. Nil leaves it as it
+	// is: a program that does not know of it must not lift it.
+	SecondFactor *bool
 }
 
 // ListTeams returns one page of teams and the next page's cursor: all of them to an admin, only
@@ -84,8 +87,12 @@ func putTeam(
 	}
 	old := t
 	out.Changed = out.Created || t.Description != p.Description ||
-		!slices.Equal(t.Members, p.Members) || !sameGrants(t.Grants, p.Grants)
+		!slices.Equal(t.Members, p.Members) || !sameGrants(t.Grants, p.Grants) ||
+		p.SecondFactor != nil && t.SecondFactor != *p.SecondFactor
 	t.Description, t.Members, t.Grants = p.Description, p.Members, p.Grants
+	if p.SecondFactor != nil {
+		t.SecondFactor = *p.SecondFactor
+	}
 	out.Object = t
 	if !out.Changed {
 		return out, nil

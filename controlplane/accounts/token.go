@@ -48,17 +48,19 @@ func (r TokenRequest) check() error {
 	return nil
 }
 
-// CreateToken proves a password and makes an API token for that person,
-// returned this once: nop_<prefix>_<secret>_<checksum>. The checksum lets a
+// CreateToken proves a password, and a second factor if there is one, and makes an API token for
+// that person, returned this once: nop_<prefix>_<secret>_<checksum>. The checksum lets a
 // scanner tell a leaked token from text that looks like one.
 func (a *Accounts) CreateToken(
-	ctx context.Context, actor access.Actor, user string, password controlplane.Plain,
-	r TokenRequest,
+	ctx context.Context, actor access.Actor, l Login, r TokenRequest,
 ) (controlplane.APIToken, controlplane.Plain, error) {
 	if err := r.check(); err != nil {
 		return controlplane.APIToken{}, controlplane.Plain{}, err
 	}
-	u, err := a.checkPassword(ctx, actor, user, password)
+	u, needs, err := a.checkLogin(ctx, actor, l)
+	if err == nil && needs {
+		err = access.FactorError()
+	}
 	if err != nil {
 		return controlplane.APIToken{}, controlplane.Plain{}, err
 	}

@@ -54,7 +54,8 @@ func TestSignIn_CostsOneHashWhateverIsWrong(t *testing.T) {
 		{"service user without a password", "robot", "not the password"},
 	} {
 		before := readAllocated()
-		_, err := a.SignIn(t.Context(), actorFrom("10.0.0.9"), c.name, controlplane.NewPlain(c.password))
+		_, err := a.SignIn(t.Context(), actorFrom("10.0.0.9"), accounts.Login{User: c.name,
+			Password: controlplane.NewPlain(c.password)})
 		cost := float64(readAllocated()-before) / hashMemory
 		if cost < 1 || cost >= 2 {
 			t.Errorf("%s: it took the memory of %.2f hashes, want one", c.why, cost)

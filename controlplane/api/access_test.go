@@ -58,7 +58,24 @@ func allVisits() map[string]visit {
 		"getMe":                {path: "/me", stranger: shown, reader: shown},
 		"changePassword": {path: "/me/password", stranger: 204, reader: 204,
 			body: object{"current": password, "password": password}},
-		"getSignIn": {path: "/sign-in", nobody: shown},
+		"getSignIn":          {path: "/sign-in", nobody: shown},
+		"beginPasskeySignIn": {path: "/sign-in/passkey", nobody: shown},
+		"createPasskeySession": {path: "/sign-in/passkey/answer", nobody: 400,
+			body: object{"ticket": "x", "credential": object{}}},
+		"listFactors":  {path: "/me/factors", stranger: shown, reader: shown},
+		"deleteFactor": {path: "/me/factors/{token}", stranger: 403, reader: 403},
+		"beginPasskey": {path: "/me/passkeys/question", stranger: 403, reader: 403},
+		"addPasskey": {path: "/me/passkeys", stranger: 403, reader: 403,
+			body: object{"ticket": "x", "credential": object{}, "name": "laptop"}},
+		"beginAuthenticator": {path: "/me/authenticators", stranger: 403, reader: 403,
+			body: object{"name": "phone"}},
+		"confirmAuthenticator": {path: "/me/authenticators/{token}", stranger: 403, reader: 403,
+			body: object{"code": "123456"}},
+		"replaceRecoveryCodes": {path: "/me/recovery-codes", stranger: 403, reader: 403},
+		"beginStepUp":          {path: "/me/step-up/passkey", stranger: 403, reader: 403},
+		"stepUp": {path: "/me/step-up", stranger: 403, reader: 403,
+			body: object{"password": password}},
+		"resetUserFactors": {path: "/users/full/factors"},
 		"acceptInvitation": {path: "/invitations/accept", nobody: 403, body: object{"link": "x",
 			"address": "spare@example.org", "name": "spare", "password": password}},
 		"resetPassword": {path: "/password-resets", nobody: 403,
@@ -556,14 +573,18 @@ var needsAgent = map[string]bool{"recoverNode": true, "adoptDeployment": true,
 	"moveDeployment": true, "checkDeployment": true, "revealSecret": true}
 
 // needsOwn are operations about a session, a token or a link that the walk does
-// not have: they say so, in the contract's form. TestProvisioningTokens uses the last two.
+// not have: they say so, in the contract's form. TestProvisioningTokens uses two of them, and
+// TestFactors_… those of second factors.
 var needsOwn = map[string]bool{"deleteToken": true, "deleteSession": true,
 	"acceptInvitation": true, "resetPassword": true, "deleteInvitation": true,
 	"createOwnToken": true, "deleteUserToken": true, "deleteGuest": true, "deleteRobot": true,
 	"enrolMachine": true, "revokeProvisioningToken": true,
 	"deleteComment": true, "closeAccessRequest": true,
 	// Who has everything has nothing to ask for.
-	"createAccessRequest": true}
+	"createAccessRequest":  true,
+	"createPasskeySession": true, "addPasskey": true, "beginPasskey": true,
+	"beginAuthenticator": true, "confirmAuthenticator": true, "replaceRecoveryCodes": true,
+	"beginStepUp": true, "stepUp": true, "deleteFactor": true}
 
 // An admin can use every operation, each answer has the contract's form, and no
 // answer and no log line holds a secret that was put in.
@@ -622,11 +643,11 @@ func TestContract_AdminWalk(t *testing.T) {
 	}
 }
 
-// unaudited leave no entry of their own: a ticket has one when it is used, a draft is
-// a person's unpublished work, a machine's host key is only read, and what somebody has read of
-// their own notices changes nothing.
-var unaudited = map[string]bool{"createReachTicket": true, "putDraft": true,
-	"deleteDraft": true, "readSSHHostKey": true, "markInbox": true}
+// unaudited leave no entry of their own: a ticket has one when it is used, and so has the answer
+// to a question for a passkey; a draft is a person's unpublished work, a machine's host key is only
+// read, and what somebody has read of their own notices changes nothing.
+var unaudited = map[string]bool{"createReachTicket": true, "putDraft": true, "deleteDraft": true,
+	"readSSHHostKey": true, "markInbox": true, "beginPasskeySignIn": true}
 
 // hasEntry holds what an admin did to the audit: there is a new entry, with who did
 // what to which object, when, and that it succeeded.

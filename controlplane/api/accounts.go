@@ -88,7 +88,7 @@ func (s *server) PutTeam(
 ) (PutTeamResponseObject, error) {
 	saved, err := s.Accounts.PutTeam(ctx, actorOf(ctx), accounts.TeamPut{
 		Name: r.Name, Description: valueOr(r.Body.Description, ""),
-		Members: valueOr(r.Body.Members, nil),
+		Members: valueOr(r.Body.Members, nil), SecondFactor: r.Body.SecondFactor,
 		Grants: convertAll(valueOr(r.Body.Grants, nil), func(g Grant) controlplane.TeamGrant {
 			return controlplane.TeamGrant{
 				Project: valueOr(g.Project, ""), Environment: valueOr(g.Environment, ""),
@@ -116,6 +116,7 @@ func (s *server) DeleteTeam(
 func toTeam(t controlplane.Team) Team {
 	return Team{
 		Name: t.Name, Description: ptrOrNil(t.Description), Members: orEmpty(t.Members),
+		SecondFactor: ptrOrNil(t.SecondFactor),
 		Grants: convertAll(t.Grants, func(g controlplane.TeamGrant) Grant {
 			return Grant{
 				Project: ptrOrNil(g.Project), Environment: ptrOrNil(g.Environment), Level: Level(g.Level),

@@ -12,8 +12,9 @@ import (
 func (s *server) CreateSession(
 	ctx context.Context, r CreateSessionRequestObject,
 ) (CreateSessionResponseObject, error) {
-	in, err := s.Accounts.SignIn(ctx, actorOf(ctx), r.Body.User,
-		controlplane.NewPlain(r.Body.Password))
+	in, err := s.Accounts.SignIn(ctx, actorOf(ctx), accounts.Login{User: r.Body.User,
+		Password: controlplane.NewPlain(r.Body.Password),
+		Code:     controlplane.NewPlain(valueOr(r.Body.Code, ""))})
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +58,7 @@ func toMe(a access.Actor) Me {
 		Name: p.Name, DisplayName: p.DisplayName, Role: Role(p.Role),
 		Teams: orEmpty(p.Teams), CanCreate: access.CanCreate(a),
 		Password: p.HasPassword, ViewedBy: ptrOrNil(a.Viewer()),
+		SecondFactorNeeded: ptrOrNil(a.LacksFactor()),
 	}
 }
 
@@ -79,11 +81,12 @@ func (s *server) ChangePassword(
 func (s *server) CreateToken(
 	ctx context.Context, r CreateTokenRequestObject,
 ) (CreateTokenResponseObject, error) {
-	t, value, err := s.Accounts.CreateToken(ctx, actorOf(ctx), r.Body.User,
-		controlplane.NewPlain(r.Body.Password), accounts.TokenRequest{
-			Name: r.Body.Name, Scope: controlplane.TokenScope(valueOr(r.Body.Scope, "")),
-			Lasts: time.Duration(valueOr(r.Body.ExpiresInDays, 0)) * 24 * time.Hour,
-		})
+	t, value, err := s.Accounts.CreateToken(ctx, actorOf(ctx), accounts.Login{User: r.Body.User,
+		Password: controlplane.NewPlain(r.Body.Password),
+		Code:     controlplane.NewPlain(valueOr(r.Body.Code, ""))}, accounts.TokenRequest{
+		Name: r.Body.Name, Scope: controlplane.TokenScope(valueOr(r.Body.Scope, "")),
+		Lasts: time.Duration(valueOr(r.Body.ExpiresInDays, 0)) * 24 * time.Hour,
+	})
 	if err != nil {
 		return nil, err
 	}

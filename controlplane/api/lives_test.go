@@ -313,6 +313,20 @@ func TestCloneSheet_NewestOfBranch(t *testing.T) {
 	if release.Branch != nil || release.NewestOfBranch != nil {
 		t.Errorf("a release is of no branch: %+v", release)
 	}
+	facts := must(w.lifecycle.BuildFacts(t.Context(), system, controlplane.DeploymentID(made.Id)))(t)
+	built, fixed := facts.Services[0], facts.Services[1]
+	// promise: W-04
+	if facts.CreatedBy != "root" || facts.Project != "two" || facts.PipelineVersion != 1 ||
+		built.Branch != "feature-cart" || built.Newer != "feature-cart-51d0e7b" ||
+		!strings.HasPrefix(built.Digest, "sha256:") || fixed.Branch != "" || fixed.Newer != "" {
+		t.Errorf("what it runs: %+v", facts)
+	}
+	headers := must(w.lifecycle.BuildHeaders(t.Context(), system))(t)
+	// promise: W-04
+	if got := headers[facts.Deployment]; got != "a=feature-cart-0badf00@"+built.Digest[7:14]+
+		", b=1.0@"+fixed.Digest[7:14] {
+		t.Errorf("in one line: %q", got)
+	}
 }
 
 // A visit restarts the countdown, one after the other is one entry of the list, and an environment

@@ -30,7 +30,8 @@ func (s *server) GetSignIn(
 	if s.OIDC != nil {
 		all = append(all, SignInProvider{Name: s.OIDC.Name, Url: oidcStart})
 	}
-	return GetSignIn200JSONResponse{Password: true, Providers: all}, nil
+	return GetSignIn200JSONResponse{Password: true, Providers: all,
+		Passkeys: ptrOrNil(s.Accounts.HasPasskeys())}, nil
 }
 
 // serveOIDC answers both addresses. Whatever goes wrong is a page in words.

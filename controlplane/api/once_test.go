@@ -29,8 +29,10 @@ func (w *world) withKey(method, path, token, key string, body any) answer {
 }
 
 // keyless are the operations that answer 201 and take no key: anyone who signs in twice is in
-// twice, and a ticket is good for one connection, for half a minute.
+// twice, a ticket is good for one connection, for half a minute, and a question to a passkey or an
+// authenticator app is answered once.
 var keyless = map[string]bool{"createSession": true, "createToken": true,
+	"createPasskeySession": true, "addPasskey": true, "confirmAuthenticator": true,
 	"createReachTicket": true, "acceptInvitation": true,
 	"enrolMachine": true}
 

@@ -16,7 +16,7 @@ import (
 
 func decodeAnswer[T any](t *testing.T, a answer) (v T) {
 	t.Helper()
-	if a.status != http.StatusOK {
+	if a.status != http.StatusOK && a.status != http.StatusCreated {
 		t.Fatalf("status %d: %s", a.status, a.body)
 	}
 	if err := json.Unmarshal(a.body, &v); err != nil {

@@ -84,6 +84,7 @@ func (d *router) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Re
 	action, _ := op.Extensions["x-access"].(string)
 	reads, _ := op.Extensions["x-reads"].(bool)
 	once, _ := op.Extensions["x-once"].(string)
+	stepUp, _ := op.Extensions["x-step-up"].(bool)
 	limit := int64(maxBody)
 	if mib, ok := op.Extensions["x-max-mib"].(float64); ok {
 		limit = int64(mib) << 20
@@ -91,6 +92,7 @@ func (d *router) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Re
 	door := &route{
 		server: d.server, name: contractName(op.OperationID), action: access.Action(action),
 		reads: reads || method == http.MethodGet, once: onceKind(once), limit: limit,
+		stepUp: stepUp,
 		route: &routers.Route{
 			Spec: d.spec, Path: place, PathItem: item, Method: method, Operation: op,
 		},
@@ -164,6 +166,8 @@ type route struct {
 	// reads is set for operations that change nothing: every GET, and those with x-reads
 	// in the contract.
 	reads bool
+	// stepUp is the operation's x-step-up: it cannot be undone, so a session is asked who uses it.
+	stepUp bool
 	// limit is the most bytes that its body may have.
 	limit int64
 	route *routers.Route
@@ -208,11 +212,22 @@ func (d *route) authorizeRequest(w http.ResponseWriter, r *http.Request) (*http.
 	if err == nil && who.actor.IsReadOnly() && !d.allowsReadOnly(who.actor, r) {
 		err = who.actor.ReadOnlyError()
 	}
+	if err == nil && d.stepUp && who.actor.NeedsStepUp() {
+		err = stepUpError()
+	}
 	if err != nil {
 		return r, d.turnedAway(r, who.actor, err)
 	}
 	valid, err := d.validateRequest(w, r)
 	return valid, d.turnedAway(r, who.actor, err)
+}
+
+func stepUpError() error {
+	return &controlplane.Error{
+		Kind: controlplane.Forbidden, Code: "step_up_needed",
+		Message: "this cannot be undone, so you have to prove again who you are",
+		Remedy:  "Confirm it with your passkey, a code or your password, and try again.",
+	}
 }
 
 // allowsReadOnly reports whether a read-only actor may call this. When viewing as

@@ -191,3 +191,30 @@ func startsWithNumber(tag string) bool {
 }
 
 func sameBranch(a, b string) bool { return normalizeBranch(a) == normalizeBranch(b) }
+
+// DescribeBuild says what the image of a service's version was built from, as its labels or its tag
+// say, and the newest tag of the branch.
+func (c *Catalog) DescribeBuild(
+	ctx context.Context, actor access.Actor, v controlplane.ServiceVersion,
+) (b controlplane.ServiceBuild, err error) {
+	b.ServiceVersion = v
+	host, repository, ok := strings.Cut(v.Image, "/")
+	if !ok || v.Tag == "" {
+		return b, nil
+	}
+	image := pipeline.Image{Registry: host, Repository: repository, TagMode: v.TagMode}
+	b.Branch, b.Newer, err = c.NewestOfBranch(ctx, actor, image, v.Tag)
+	if err != nil {
+		return b, err
+	}
+	source, err := c.sourceOf(ctx, image)
+	if err != nil {
+		return b, err
+	}
+	facts := c.images.DescribeTags(ctx, source, []string{v.Tag}, describeWithin)[v.Tag]
+	b.Commit = facts.Commit
+	if !facts.CreatedAt.IsZero() {
+		b.BuiltAt = &facts.CreatedAt
+	}
+	return b, nil
+}

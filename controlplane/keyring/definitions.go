@@ -44,3 +44,19 @@ func (k *Keyring) OpenPassword(r controlplane.Registry) (controlplane.Plain, err
 	}
 	return password, nil
 }
+
+// SealSeed seals the seed of an authenticator app.
+func (k *Keyring) SealSeed(
+	id controlplane.FactorID, seed controlplane.Plain,
+) (controlplane.Sealed, error) {
+	return k.seal(seedLocation(id), []byte(seed.Reveal()))
+}
+
+// OpenSeed opens the seed of an authenticator app.
+func (k *Keyring) OpenSeed(f controlplane.Factor) (controlplane.Plain, error) {
+	seed, err := k.openText(seedLocation(f.ID), f.Seed)
+	if err != nil {
+		return seed, fmt.Errorf("open the seed of factor %s: %w", f.ID, err)
+	}
+	return seed, nil
+}

@@ -92,6 +92,10 @@ func webhookLocation(id string) seal.Location {
 	return seal.Location{Table: "outward_secrets", Row: id, Column: "value"}
 }
 
+func seedLocation(id controlplane.FactorID) seal.Location {
+	return seal.Location{Table: "second_factors", Row: string(id), Column: "seed"}
+}
+
 // locationOf is where a value belongs that a rotation seals anew.
 func locationOf(v postgres.SealedValue) (seal.Location, error) {
 	switch v.Place {
@@ -130,6 +134,8 @@ func locationOf(v postgres.SealedValue) (seal.Location, error) {
 		return acmeAccountLocation(v.ID), nil
 	case "acme_certificates":
 		return acmeKeyLocation(controlplane.CertificateID(v.ID)), nil
+	case "second_factors":
+		return seedLocation(controlplane.FactorID(v.ID)), nil
 	default:
 		return seal.Location{}, fmt.Errorf("sealed values of %s cannot be rotated", v.Place)
 	}

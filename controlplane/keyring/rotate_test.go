@@ -91,7 +91,7 @@ func TestRotateKeys_KnowsEveryColumn(t *testing.T) {
 		"identity.key", "runs.key_sealed", "deployment_secrets.sealed", "audit_head.sealed_key",
 		"node_ssh.credential", "certificates.key", "certificate_authority.key",
 		"outward_secrets.value", "acme_settings.dns_secret", "acme_settings.eab_key",
-		"acme_accounts.key", "acme_certificates.key", "run_secrets.sealed"}
+		"acme_accounts.key", "acme_certificates.key", "run_secrets.sealed", "second_factors.seed"}
 	for _, column := range all {
 		if !slices.Contains(rotated, column) && !slices.Contains(notSealed, column) {
 			t.Errorf("%s is neither rotated by RotateKeys nor listed as not sealed", column)

@@ -36,6 +36,10 @@ type Catalog interface {
 	// NewestOfBranch returns the branch that a tag was built from, and the newest tag of it.
 	NewestOfBranch(ctx context.Context, actor access.Actor, image pipeline.Image, tag string) (
 		branch, newest string, err error)
+	// DescribeBuild says what a service's version was built from, and whether its branch has a
+	// newer build.
+	DescribeBuild(ctx context.Context, actor access.Actor, v controlplane.ServiceVersion) (
+		controlplane.ServiceBuild, error)
 	// ParameterProblems holds the plugins' parameters to their schemas.
 	ParameterProblems(p pipeline.Pipeline) ([]controlplane.Problem, error)
 	// PinnedProblems holds pinned outputs to what their steps declare.

@@ -89,6 +89,8 @@ func (t MasterKeys) Reseal(ctx context.Context, v SealedValue, sealed controlpla
 		_, err = t.q.ResealACMEAccount(ctx, sealed, v.ID, v.Value)
 	case "acme_certificates":
 		_, err = t.q.ResealACMECertificate(ctx, sealed, v.ID, v.Value)
+	case "second_factors":
+		_, err = t.q.ResealFactor(ctx, sealed, v.ID, v.Value)
 	default:
 		err = fmt.Errorf("no such place")
 	}

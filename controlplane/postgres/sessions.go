@@ -19,6 +19,7 @@ func (t Sessions) Insert(
 	err := t.q.InsertSession(ctx, dbsqlc.InsertSessionParams{
 		ID: string(s.ID), UserID: string(s.User), Hash: hash[:],
 		CreatedAt: s.CreatedAt, ExpiresAt: expires, Origin: s.From, Device: s.Device,
+		Method: string(s.Method), ConfirmedAt: s.ConfirmedAt,
 	})
 	if err != nil {
 		return fmt.Errorf("insert session: %w", translateError(err))
@@ -45,7 +46,8 @@ func toSession(r dbsqlc.Session) controlplane.Session {
 	return controlplane.Session{
 		ID: controlplane.SessionID(r.ID), User: controlplane.UserID(r.UserID),
 		CreatedAt: r.CreatedAt, LastUsed: r.LastUsedAt, Expires: r.ExpiresAt,
-		From: r.Origin, Device: r.Device,
+		From: r.Origin, Device: r.Device, Method: controlplane.SignInMethod(r.Method),
+		ConfirmedAt: r.ConfirmedAt,
 	}
 }
 

@@ -34,7 +34,7 @@ func (t Teams) read(ctx context.Context, r dbsqlc.Team) (controlplane.Team, erro
 	}
 	return controlplane.Team{
 		ID: controlplane.TeamID(r.ID), Name: r.Name, Description: r.Description,
-		Members: members, Grants: grants,
+		Members: members, Grants: grants, SecondFactor: r.SecondFactor,
 	}, nil
 }
 
@@ -62,9 +62,10 @@ func (t Teams) List(
 func (t Teams) Put(ctx context.Context, team controlplane.Team, created bool) error {
 	var err error
 	if created {
-		err = t.q.InsertTeam(ctx, string(team.ID), team.Name, team.Description)
+		err = t.q.InsertTeam(ctx, dbsqlc.InsertTeamParams{ID: string(team.ID), Name: team.Name,
+			Description: team.Description, SecondFactor: team.SecondFactor})
 	} else {
-		err = t.q.UpdateTeam(ctx, team.Description, string(team.ID))
+		err = t.q.UpdateTeam(ctx, team.Description, team.SecondFactor, string(team.ID))
 	}
 	if err != nil {
 		return fmt.Errorf("put team: %w", translateError(err))

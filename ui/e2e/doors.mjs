@@ -26,7 +26,7 @@ async function seen(tab, name, url, status) {
 
 export const stories = [
   [
-    "axe finds nothing on status pages and the guest page",
+    "axe finds nothing on status pages, the guest page and what runs at a host",
     async ({ page, context }) => {
       await signIn(page);
       const name = freshName("door");
@@ -40,6 +40,8 @@ export const stories = [
         );
         await seen(tab, "a service that is starting", url, 503);
         await seen(tab, "a host that nobody knows", url.replace(name, "nobody-knows"), 404);
+        // promise: W-04
+        await seen(tab, "what runs at a host", new URL("/.nullops/", url).href, 200);
         await seen(tab, "the page of guest links", new URL("/.nullops/guest", url).href, 200);
         await cleanUp(page, made.id);
         await seen(tab, "a service that is gone", url, 410);

@@ -14,6 +14,7 @@ import { stories as drawing } from "./drawing.mjs";
 import { stories as drop } from "./drop.mjs";
 import { stories as editor } from "./editor.mjs";
 import { stories as engineer } from "./engineer.mjs";
+import { stories as factors } from "./factors.mjs";
 import { stories as failure } from "./failure.mjs";
 import { stories as first } from "./first.mjs";
 import { stories as gallery } from "./gallery.mjs";
@@ -60,6 +61,7 @@ export const every = [
 /** Told in one run of four, which the name decides and the date: see part.mjs. */
 export const rotated = [
   admin,
+  factors,
   people,
   granting,
   lacks,

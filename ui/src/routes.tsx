@@ -2,7 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRoute, createRouter, redirect } from "@tanstack/react-router";
 import { Skeletons } from "./components/States";
 import { ErrorPage, NotFound } from "./pages/shell/ErrorPages";
-import { account, invitation, notices, reset, signIn } from "./routes/accountRoutes";
+import { account, invitation, notices, reset, secondFactor, signIn } from "./routes/accountRoutes";
 import {
   audit,
   fleet,
@@ -53,6 +53,7 @@ const tree = root.addChildren([
   signIn,
   invitation,
   reset,
+  secondFactor,
   ...(gallery as []),
   app.addChildren([
     home,

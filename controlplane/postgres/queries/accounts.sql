@@ -55,8 +55,10 @@ LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE;
 
 -- name: InsertSession :exec
 -- A signed-in browser.
-INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at, origin, device)
-VALUES (@id, @user_id, @hash, @created_at, @created_at, @expires_at, @origin, @device);
+INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at, origin, device,
+    method, confirmed_at)
+VALUES (@id, @user_id, @hash, @created_at, @created_at, @expires_at, @origin, @device,
+    @method, @confirmed_at);
 
 -- name: ListSessions :many
 -- A person's own sessions that still open something, the last used first.
@@ -125,11 +127,12 @@ ORDER BY t.name LIMIT @most;
 
 -- name: InsertTeam :exec
 -- A new team.
-INSERT INTO teams (id, name, description) VALUES (@id, @name, @description);
+INSERT INTO teams (id, name, description, second_factor)
+VALUES (@id, @name, @description, @second_factor);
 
 -- name: UpdateTeam :exec
 -- What an admin changes about a team itself.
-UPDATE teams SET description = @description WHERE id = @id;
+UPDATE teams SET description = @description, second_factor = @second_factor WHERE id = @id;
 
 -- name: DeleteTeam :exec
 -- Memberships and grants go along.

@@ -24,6 +24,8 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
     UNION ALL SELECT sealed_kid(key), 'acme_accounts' FROM acme_accounts
     UNION ALL SELECT sealed_kid(key), 'acme_certificates' FROM acme_certificates
         WHERE key IS NOT NULL
+    UNION ALL SELECT sealed_kid(seed), 'second_factors' FROM second_factors
+        WHERE seed IS NOT NULL
 ) AS every GROUP BY kid, place ORDER BY kid, place;
 
 -- name: ListSealedElsewhere :many
@@ -62,6 +64,8 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM acme_accounts WHERE sealed_kid(key) <> @kid::text
     UNION ALL SELECT 'acme_certificates', id::text, '', 0, key
         FROM acme_certificates WHERE key IS NOT NULL AND sealed_kid(key) <> @kid::text
+    UNION ALL SELECT 'second_factors', id::text, '', 0, seed
+        FROM second_factors WHERE seed IS NOT NULL AND sealed_kid(seed) <> @kid::text
 ) AS every LIMIT @most;
 
 -- Each of these replaces a sealed value unless somebody replaced it meanwhile.
@@ -131,3 +135,7 @@ UPDATE acme_accounts SET key = @new WHERE id = @id AND key = @old;
 -- name: ResealACMECertificate :execrows
 -- See above.
 UPDATE acme_certificates SET key = @new WHERE id = @id AND key = @old;
+
+-- name: ResealFactor :execrows
+-- See above.
+UPDATE second_factors SET seed = @new WHERE id = @id AND seed = @old;

@@ -28,11 +28,38 @@ function fetchWithTimeout(request: Request): Promise<Response> {
   return fetch(request, { signal });
 }
 
+/** Asks the person to prove who they are; false if they leave it. The frame of the pages sets it. */
+let stepUp: (() => Promise<boolean>) | undefined;
+
+export function onStepUp(ask: typeof stepUp) {
+  stepUp = ask;
+}
+
+/**
+ * Deeds that cannot be undone are refused until the person has proved again who they are. Then the
+ * same request is sent once more, so that no page has to know.
+ */
+async function fetchWithProof(request: Request): Promise<Response> {
+  // Streams of files can't be sent twice, and none of these is one.
+  const again = request.method === "GET" || isUpload(request) ? undefined : request.clone();
+  const response = await fetchWithTimeout(request);
+  if (response.status !== 403 || !again || !stepUp) return response;
+  const problem: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined);
+  if ((problem as Problem | undefined)?.code !== "step_up_needed") return response;
+  return (await stepUp()) ? fetchWithTimeout(again) : response;
+}
+
+const isUpload = (request: Request) =>
+  request.headers.get("Content-Type") === "application/octet-stream";
+
 /** Same origin, session cookie; the browser adds Sec-Fetch-Site, which the server checks. */
 export const client = createClient<paths>({
   baseUrl: "",
   credentials: "same-origin",
-  fetch: fetchWithTimeout,
+  fetch: fetchWithProof,
 });
 
 /** While an admin views as another user, every request carries that user's name. */
@@ -84,6 +111,11 @@ function asProblem(error: unknown, response: Response): Problem {
 
 export function isSignedOut(error: unknown): boolean {
   return error instanceof ApiError && error.status === 401;
+}
+
+/** Whether an error is a refusal with this code. */
+export function isCode(error: unknown, code: string): boolean {
+  return error instanceof ApiError && error.problem.code === code;
 }
 
 export function isNotFound(error: unknown): boolean {

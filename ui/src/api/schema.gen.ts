@@ -128,6 +128,246 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sign-in/passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a passkey to sign in with
+         * @description What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes. It names nobody: the passkey says whose it is.
+         */
+        post: operations["beginPasskeySignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/passkey/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in with a passkey
+         * @description Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+         */
+        post: operations["createPasskeySession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/factors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The own second factors
+         * @description Passkeys and authenticator apps, how many recovery codes are left, and whether there must be a factor.
+         */
+        get: operations["listFactors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/factors/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove an own second factor
+         * @description With the last one go the recovery codes. Refused for the last one of a person who must have one.
+         */
+        delete: operations["deleteFactor"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/passkeys/question": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a new passkey
+         * @description What to pass to `navigator.credentials.create`, and a ticket for one answer within five minutes.
+         */
+        post: operations["beginPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add the passkey that the authenticator made
+         * @description The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+         */
+        post: operations["addPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/authenticators": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make the secret of an authenticator app
+         * @description RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+         */
+        post: operations["beginAuthenticator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/authenticators/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete an authenticator app by its first code
+         * @description The first factor comes with recovery codes, which are shown once.
+         */
+        post: operations["confirmAuthenticator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make new recovery codes
+         * @description All earlier ones end. They are shown once.
+         */
+        post: operations["replaceRecoveryCodes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/step-up/passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a passkey to prove again who one is
+         * @description What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes.
+         */
+        post: operations["beginStepUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/step-up": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Prove again who one is
+         * @description Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+         */
+        post: operations["stepUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{name}/factors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove all second factors of a user who lost them
+         * @description Recovery codes and sessions go too. The user signs in with the password alone then, and gets a mail.
+         */
+        delete: operations["resetUserFactors"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/invitations": {
         parameters: {
             query?: never;
@@ -3550,6 +3790,8 @@ export interface components {
         SessionCreate: {
             user: string;
             password: string;
+            /** @description Of an authenticator app, or a recovery code. Without one, a user with a second factor is refused with `second_factor_required`. */
+            code?: string;
         };
         PasswordChange: {
             current: string;
@@ -3563,6 +3805,8 @@ export interface components {
             scope?: components["schemas"]["TokenScope"];
             /** @description Lasts until it is revoked without. */
             expires_in_days?: number;
+            /** @description As of createSession. */
+            code?: string;
         };
         /**
          * @description `read` changes nothing, whatever its user may.
@@ -3589,12 +3833,84 @@ export interface components {
         };
         SignInMethods: {
             password: boolean;
+            /** @description Whether passkeys work at this address. */
+            passkeys?: boolean;
             providers: components["schemas"]["SignInProvider"][];
         };
         SignInProvider: {
             name: string;
             /** @description Where the browser goes, on this host. */
             url: string;
+        };
+        PasskeyQuestion: {
+            /** @description Send it with the answer. */
+            ticket: string;
+            /** @description PublicKeyCredentialCreationOptionsJSON or PublicKeyCredentialRequestOptionsJSON of WebAuthn. */
+            options: {
+                [key: string]: unknown;
+            };
+        };
+        PasskeyAnswer: {
+            ticket: string;
+            /** @description What navigator.credentials returned, as its toJSON() spells it. */
+            credential: {
+                [key: string]: unknown;
+            };
+        };
+        PasskeyAdd: {
+            ticket: string;
+            credential: {
+                [key: string]: unknown;
+            };
+            /** @description Where it is, such as laptop. */
+            name: string;
+        };
+        AuthenticatorBegin: {
+            /** @description Where it is, such as phone. */
+            name: string;
+        };
+        AuthenticatorBegun: {
+            id: components["schemas"]["Id"];
+            /** @description In base32, to type or to paste. */
+            secret: string;
+            /** @description What the QR code says. */
+            uri: string;
+            /** @description A QR code for the app, as the data URL of a PNG image. */
+            qr: string;
+        };
+        FactorCode: {
+            code: string;
+        };
+        Factor: {
+            id: components["schemas"]["Id"];
+            /** @enum {string} */
+            kind: "passkey" | "totp";
+            name: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            last_used_at?: string;
+        };
+        FactorList: {
+            items: components["schemas"]["Factor"][];
+            /** @description How many are left. */
+            recovery_codes: number;
+            /** @description Whether this person must have one. */
+            required: boolean;
+        };
+        FactorAdded: {
+            factor: components["schemas"]["Factor"];
+            /** @description Shown once; empty if there are some already. */
+            recovery_codes: string[];
+        };
+        RecoveryCodes: {
+            recovery_codes: string[];
+        };
+        /** @description One of password, code, and passkey. */
+        StepUp: {
+            password?: string;
+            code?: string;
+            passkey?: components["schemas"]["PasskeyAnswer"];
         };
         InvitationCreate: {
             /** @description E-mail address */
@@ -3692,6 +4008,8 @@ export interface components {
             can_create: boolean;
             /** @description Whether there is a password to change. */
             password: boolean;
+            /** @description Until this person adds a second factor, they may do nothing else. */
+            second_factor_needed?: boolean;
             /** @description The admin who looks through this person's eyes, if any. */
             viewed_by?: string;
         };
@@ -4410,6 +4728,8 @@ export interface components {
             description?: string;
             members?: components["schemas"]["Name"][];
             grants?: components["schemas"]["Grant"][];
+            /** @description Every member who signs in with a password must have a second factor. Without it, nothing changes about that. */
+            second_factor?: boolean;
         };
         /** @description Exactly one of project and environment. */
         Grant: {
@@ -4422,6 +4742,8 @@ export interface components {
             description?: string;
             members: string[];
             grants: components["schemas"]["Grant"][];
+            /** @description Every member who signs in with a password must have a second factor. */
+            second_factor?: boolean;
         };
         TeamSaved: {
             changed: boolean;
@@ -6727,6 +7049,280 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["SignInMethods"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    beginPasskeySignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyQuestion"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createPasskeySession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyAnswer"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    /** @description The session, HttpOnly. */
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listFactors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FactorList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    beginPasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyQuestion"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addPasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyAdd"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FactorAdded"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    beginAuthenticator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuthenticatorBegin"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuthenticatorBegun"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    confirmAuthenticator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FactorCode"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FactorAdded"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    replaceRecoveryCodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    beginStepUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyQuestion"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    stepUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepUp"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resetUserFactors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

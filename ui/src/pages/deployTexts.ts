@@ -248,6 +248,7 @@ export const deployTexts = {
     title: (name: string) => `Bug capsule of ${name}`,
     unread: "The bug capsule could not be read.",
     taken: "taken",
+    seenAt: "Seen at",
     project: "Project",
     environment: "Environment",
     state: "State",

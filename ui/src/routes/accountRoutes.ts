@@ -27,6 +27,15 @@ export const notices = createRoute({
   component: loadPage(() => import("../pages/notices/Notices"), "Notices"),
 });
 
+/** Where a person who must have a second factor adds it; they can do nothing else. */
+export const secondFactor = createRoute({
+  getParentRoute: () => root,
+  path: "/second-factor",
+  validateSearch: (search: Record<string, unknown>): { next?: string } =>
+    typeof search.next === "string" ? { next: search.next } : {},
+  component: loadPage(() => import("../pages/account/SecondFactorNeeded"), "SecondFactorNeeded"),
+});
+
 export const account = createRoute({
   getParentRoute: () => app,
   path: "/account",

@@ -29,12 +29,15 @@ export const app = createRoute({
   getParentRoute: () => root,
   id: "app",
   beforeLoad: async ({ context, location }) => {
+    let needsFactor = false;
     try {
-      await context.queryClient.ensureQueryData(me);
+      const person = await context.queryClient.ensureQueryData(me);
+      needsFactor = person.second_factor_needed === true;
     } catch (error) {
       if (isSignedOut(error)) throw redirect({ to: "/sign-in", search: { next: location.href } });
       throw error;
     }
+    if (needsFactor) throw redirect({ to: "/second-factor", search: { next: location.href } });
   },
   component: Frame,
 });

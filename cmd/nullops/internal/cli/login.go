@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,7 @@ import (
 )
 
 func loginCommand() *cobra.Command {
-	var user, print, name string
+	var user, print, name, code string
 	var fromStdin, byToken, byBrowser bool
 	var want apiclient.TokenCreate
 	var readOnly bool
@@ -55,7 +54,8 @@ func loginCommand() *cobra.Command {
 				want.Scope = nilIfZero(apiclient.TokenScopeRead)
 			}
 			want.ExpiresInDays = nilIfZero(days)
-			return signIn(c.Context(), c.OutOrStdout(), name, l, want)
+			want.Code = nilIfZero(code)
+			return signIn(c, name, l, want, fromStdin)
 		},
 	}
 	c.Flags().StringVarP(&user, "user", "u", "admin", "user name")
@@ -63,6 +63,8 @@ func loginCommand() *cobra.Command {
 	c.Flags().StringVar(&print, "fingerprint", "", "the only certificate to accept: sha256:…")
 	c.Flags().BoolVar(&fromStdin, "password-stdin", false,
 		"read the password, or the token, from standard input")
+	c.Flags().StringVar(&code, "code", "", "code of your authenticator app, or a recovery code: "+
+		"each is good once; without it, a terminal asks if one is needed")
 	c.Flags().BoolVar(&byToken, "token", false, "with a token that the browser gave you, such as "+
 		"after single sign-on")
 	c.Flags().BoolVar(&byBrowser, "browser", false, "sign in there, as by single sign-on: it is "+
@@ -112,8 +114,8 @@ func keepToken(c *cobra.Command, name string, l login, fromStdin bool) error {
 	return nil
 }
 
-func signIn(ctx context.Context, out io.Writer, name string, l login,
-	want apiclient.TokenCreate) error {
+func signIn(c *cobra.Command, name string, l login, want apiclient.TokenCreate,
+	fromStdin bool) error {
 	api, err := dialAPI(l)
 	if err != nil {
 		return err
@@ -123,16 +125,36 @@ func signIn(ctx context.Context, out io.Writer, name string, l login,
 		host = "command line"
 	}
 	want.Name = "nullops on " + host
-	r, err := api.CreateTokenWithResponse(ctx, want)
-	if err := checkAnswer(r, err); err != nil {
+	r, err := createToken(c, api, want, fromStdin)
+	if err != nil {
 		return err
 	}
 	l.Token = r.JSON201.Token
 	if err := saveLogin(name, l); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Signed in to %s as %s.\n", l.URL, want.User)
+	fmt.Fprintf(c.OutOrStdout(), "Signed in to %s as %s.\n", l.URL, want.User)
 	return nil
+}
+
+// createToken asks for a code only of a person who has a second factor, which the control plane
+// says once the password is right.
+func createToken(c *cobra.Command, api *client, want apiclient.TokenCreate, fromStdin bool) (
+	*apiclient.CreateTokenResponse, error) {
+	r, err := api.CreateTokenWithResponse(c.Context(), want)
+	err = checkAnswer(r, err)
+	var refusal *problemError
+	if !errors.As(err, &refusal) || refusal.Code != "second_factor_required" ||
+		want.Code != nil || fromStdin {
+		return r, err
+	}
+	code, err := readHidden("Code of your authenticator app, or a recovery code: ")
+	if err != nil {
+		return nil, err
+	}
+	want.Code = &code
+	r, err = api.CreateTokenWithResponse(c.Context(), want)
+	return r, checkAnswer(r, err)
 }
 
 // readPassword never takes the password as an argument: those are public.
@@ -147,11 +169,16 @@ func readPassword(c *cobra.Command, fromStdin bool) (string, error) {
 	if !output.IsTerminal(os.Stdin) {
 		return "", exit.AsUsageError(errors.New("no terminal to ask on: use --password-stdin"))
 	}
-	fmt.Fprint(os.Stderr, "Password: ")
-	password, err := term.ReadPassword(int(os.Stdin.Fd()))
+	return readHidden("Password: ")
+}
+
+// readHidden asks on the terminal, and shows nothing of the answer.
+func readHidden(question string) (string, error) {
+	fmt.Fprint(os.Stderr, question)
+	typed, err := term.ReadPassword(int(os.Stdin.Fd()))
 	fmt.Fprintln(os.Stderr)
 	if err != nil {
-		return "", fmt.Errorf("read password: %w", err)
+		return "", fmt.Errorf("read from the terminal: %w", err)
 	}
-	return string(password), nil
+	return string(typed), nil
 }

@@ -155,7 +155,7 @@ func userObject(u apiclient.User) object {
 }
 
 func teamObject(t apiclient.Team) object {
-	body := apiclient.TeamPut{Description: t.Description}
+	body := apiclient.TeamPut{Description: t.Description, SecondFactor: t.SecondFactor}
 	if len(t.Members) > 0 {
 		slices.Sort(t.Members)
 		body.Members = &t.Members

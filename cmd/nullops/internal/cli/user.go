@@ -14,7 +14,7 @@ import (
 func userCommand() *cobra.Command {
 	c := &cobra.Command{Use: "user", Short: "Manage users: list, invite, reset, switch off"}
 	c.AddCommand(userListCommand(), userInviteCommand(), userInvitationsCommand(),
-		userUninviteCommand(), userServiceCommand(), userResetCommand(),
+		userUninviteCommand(), userServiceCommand(), userResetCommand(), userResetFactorsCommand(),
 		userActiveCommand("activate", "Let a user in again", true),
 		userActiveCommand("deactivate", "Shut a user out: sessions, tokens and streams end", false),
 		userRemoveCommand())
@@ -194,6 +194,23 @@ func userResetCommand() *cobra.Command {
 				return err
 			}
 			return printLink(c, r.JSON201)
+		},
+	}
+}
+
+func userResetFactorsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "reset-factors NAME", Short: "Remove the second factors of a person who lost them",
+		Long: "Passkeys, authenticator apps, recovery codes and sessions of the person go. They sign\n" +
+			"in with the password alone then, and add new ones. The audit log records it.",
+		Args: exit.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			api, err := newClient()
+			if err != nil {
+				return err
+			}
+			r, err := api.ResetUserFactorsWithResponse(c.Context(), args[0])
+			return checkAnswer(r, err)
 		},
 	}
 }

@@ -28,7 +28,7 @@ type Settings struct {
 	Vault     VaultSettings    `description:"Vault or OpenBao, for keys and secrets; off without it."`
 	HTTP      HTTPSettings     `description:"API and UI."`
 	OIDC      OIDCSettings     `description:"Sign-in with an OpenID provider; off without an issuer."`
-	Passwords PasswordSettings `description:"Rules of new passwords."`
+	Passwords PasswordSettings `description:"Rules of passwords, and of what is needed besides."`
 	Ingress   IngressSettings  `description:"Where deployments answer."`
 	Metrics   MetricsSettings  `description:"Prometheus metrics, on a port of their own."`
 	Log       LogSettings      `description:"Logging to standard error."`
@@ -84,9 +84,12 @@ type OIDCSettings struct {
 	Separator string `description:"Splits a group claim that is one string; empty is one group."`
 }
 
-// PasswordSettings are rules of new passwords besides those that are built in.
+// PasswordSettings are rules of new passwords besides those that are built in, and who needs more
+// than a password.
 type PasswordSettings struct {
 	Breached string `description:"File of breached passwords: sorted SHA-1, as of haveibeenpwned."`
+	// SecondFactor concerns people who sign in with a password here, not with a provider.
+	SecondFactor string `description:"Who needs a second factor: admins, everyone; empty: teams say."`
 }
 
 // IngressSettings is where testers open deployments.
@@ -104,6 +107,10 @@ type IngressSettings struct {
 	Passfile string `description:"Passfile with that role's password: migrations create it."`
 	// Proxies are in front of the ingress, such as a load balancer with the certificate.
 	Proxies string `description:"Proxies whose X-Forwarded-For and -Proto are believed."`
+	// Build names services, tags and digests in every response.
+	Build bool `description:"Send Nullops-Build: web=1.4.2@51d0e7b with each response."`
+	// Unreserved services answer below /.nullops/ themselves.
+	Unreserved string `description:"Services that own /.nullops/ themselves: web,shop/admin."`
 	// Sockets is the same folder as agent.sockets of agents on this machine.
 	Sockets string `description:"Folder where agents on this machine have sockets; empty is off."`
 }

@@ -241,8 +241,13 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	if err := b.catalog.CheckDomains(ctx, access.System("setup")); err != nil {
 		return err
 	}
-	people, err := accounts.New(accounts.Config{Store: b.store, Log: b.log,
-		Mails: b.settings.Mail.Server != "", Breached: b.settings.Passwords.Breached})
+	home, err := url.Parse(b.settings.HTTP.URL)
+	if err != nil {
+		return fmt.Errorf("setting http.url: %w", err)
+	}
+	people, err := accounts.New(accounts.Config{Store: b.store, Log: b.log, Keys: b.keys, URL: home,
+		Mails: b.settings.Mail.Server != "", Breached: b.settings.Passwords.Breached,
+		SecondFactor: accounts.FactorRule(b.settings.Passwords.SecondFactor)})
 	if err != nil {
 		return err
 	}

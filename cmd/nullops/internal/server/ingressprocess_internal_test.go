@@ -190,8 +190,14 @@ func (w *ingressWorld) readsRoutesAndWritesVisits(t *testing.T) {
 		controlplane.NewPlain("nogc_"+strings.Repeat("a", 26)))
 	_, _, challenged := e.answerChallenge(ctx, routes[0].Host, "token")
 	_, linked := e.nodeTable.GetLink(ctx, node)
+	facts, described := e.lifecycle.BuildFacts(ctx, ingressTask, deployment)
+	if facts.Review == nil || facts.Review.Branch != "feature/a" || facts.CreatedBy == "" {
+		t.Errorf("what it runs, and why: %+v", facts)
+	}
+	_, spelled := e.lifecycle.BuildHeaders(ctx, ingressTask)
 	for name, err := range map[string]error{"routes": err, "gates": front, "passes": checked,
 		"codes": redeemed, "challenges": challenged, "nodes": linked,
+		"builds": described, "headers": spelled,
 		"visits": e.lifecycle.RecordVisit(ctx, ingressTask, deployment),
 		"uses":   e.gate.TouchPass(ctx, ingressTask, controlplane.PassID(pass)),
 		"people": e.store.Read(ctx, func(tx *postgres.Tx) error {

@@ -46,6 +46,8 @@ type routeSource struct {
 	// home is the UI's address, for the status pages' links.
 	home string
 	log  *slog.Logger
+	// builds is set if responses name what was built.
+	builds bool
 	// fail is for tests only.
 	fail failpoint.Hook
 	// read, if not nil, is set once a table was handed over.
@@ -99,6 +101,11 @@ func (s *routeSource) publishChanges(ctx context.Context, version uint64, book *
 	front, err := s.gate.IngressConfig(ctx, access.System("ingress"))
 	if err != nil {
 		return fmt.Errorf("read gates: %w", err)
+	}
+	if s.builds {
+		if front.Builds, err = s.lifecycle.BuildHeaders(ctx, ingressTask); err != nil {
+			return fmt.Errorf("read what deployments run: %w", err)
+		}
 	}
 	if !changed && version > 1 && reflect.DeepEqual(front, last.front) {
 		return nil
@@ -164,6 +171,7 @@ func (s *routeSource) toRoutes(
 			Environment: r.Environment, Project: r.Project, Service: string(r.Step), Port: r.Port,
 			NodeID: string(r.Node), State: ingress.State(r.Status), Detail: r.Detail,
 			Since: r.ChangedAt, By: front.Removers[r.Deployment],
+			Build:     front.Builds[r.Deployment],
 			Permalink: s.home + "/d/" + string(r.Deployment),
 			Gate:      gateOf(front.Gates[r.Deployment]), Steps: stepsOf(front.Steps[r.Deployment]),
 			Target: wire.Target{Deployment: string(r.Deployment), Service: string(r.Step),
@@ -236,12 +244,14 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	}
 	pass := &gatekeeperClient{gate: b.gate, used: make(chan string, 64), lives: b.lifecycle,
 		visited: make(chan string, 1024)}
+	about := &aboutSource{lifecycle: b.lifecycle}
 	dialer := fleet.NewLocalDialer(b.dialer, s.Ingress.Sockets, b.log)
 	proxy, err := ingress.New(
 		ingress.Config{Dial: newTunnelOpener(dialer, b.metrics.ingressConnection),
 			Home: s.HTTP.URL, Log: b.log, Gate: pass, Secure: s.Ingress.secureAddress(),
 			OnVisit: pass.recordVisit, OnAnswer: b.metrics.ingressAnswer,
-			Challenge: b.answerChallenge, Proxies: proxies},
+			Challenge: b.answerChallenge, Proxies: proxies,
+			About: about.read, Unreserved: s.Ingress.unreserved()},
 	)
 	if err != nil {
 		return errors.Join(err, plain.Close())
@@ -311,7 +321,8 @@ func awaitStart(ctx context.Context, parts ...<-chan struct{}) {
 // database.
 func (b *serverBase) followRoutes(ctx context.Context, proxy *ingress.Proxy, read chan<- struct{}) {
 	source := &routeSource{lifecycle: b.lifecycle, gate: b.gate, listener: b.listener,
-		home: b.settings.HTTP.URL, log: b.log, fail: b.fail, read: b.routed}
+		home: b.settings.HTTP.URL, log: b.log, fail: b.fail, read: b.routed,
+		builds: b.settings.Ingress.Build}
 	first := sync.OnceFunc(func() { close(read) })
 	apply := func(t *ingress.Table) {
 		proxy.SetTable(t)

@@ -149,7 +149,7 @@ func (q *Queries) DeleteUser(ctx context.Context, id string) (int64, error) {
 }
 
 const getSession = `-- name: GetSession :one
-SELECT id, user_id, hash, created_at, last_used_at, expires_at, origin, device FROM sessions WHERE hash = $1 AND last_used_at > $2 AND expires_at > $3
+SELECT id, user_id, hash, created_at, last_used_at, expires_at, origin, device, method, confirmed_at FROM sessions WHERE hash = $1 AND last_used_at > $2 AND expires_at > $3
 `
 
 // The session whose id has this hash, unless it was idle or lasted too long.
@@ -165,19 +165,26 @@ func (q *Queries) GetSession(ctx context.Context, hash []byte, idleSince time.Ti
 		&i.ExpiresAt,
 		&i.Origin,
 		&i.Device,
+		&i.Method,
+		&i.ConfirmedAt,
 	)
 	return i, err
 }
 
 const getTeam = `-- name: GetTeam :one
-SELECT id, name, description FROM teams WHERE name = $1
+SELECT id, name, description, second_factor FROM teams WHERE name = $1
 `
 
 // A team by name.
 func (q *Queries) GetTeam(ctx context.Context, name string) (Team, error) {
 	row := q.db.QueryRow(ctx, getTeam, name)
 	var i Team
-	err := row.Scan(&i.ID, &i.Name, &i.Description)
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.Description,
+		&i.SecondFactor,
+	)
 	return i, err
 }
 
@@ -322,18 +329,22 @@ func (q *Queries) GrantProject(ctx context.Context, teamID string, level string,
 }
 
 const insertSession = `-- name: InsertSession :exec
-INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at, origin, device)
-VALUES ($1, $2, $3, $4, $4, $5, $6, $7)
+INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at, origin, device,
+    method, confirmed_at)
+VALUES ($1, $2, $3, $4, $4, $5, $6, $7,
+    $8, $9)
 `
 
 type InsertSessionParams struct {
-	ID        string
-	UserID    string
-	Hash      []byte
-	CreatedAt time.Time
-	ExpiresAt time.Time
-	Origin    string
-	Device    string
+	ID          string
+	UserID      string
+	Hash        []byte
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+	Origin      string
+	Device      string
+	Method      string
+	ConfirmedAt time.Time
 }
 
 // A signed-in browser.
@@ -346,17 +357,32 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) er
 		arg.ExpiresAt,
 		arg.Origin,
 		arg.Device,
+		arg.Method,
+		arg.ConfirmedAt,
 	)
 	return err
 }
 
 const insertTeam = `-- name: InsertTeam :exec
-INSERT INTO teams (id, name, description) VALUES ($1, $2, $3)
+INSERT INTO teams (id, name, description, second_factor)
+VALUES ($1, $2, $3, $4)
 `
 
+type InsertTeamParams struct {
+	ID           string
+	Name         string
+	Description  string
+	SecondFactor bool
+}
+
 // A new team.
-func (q *Queries) InsertTeam(ctx context.Context, iD string, name string, description string) error {
-	_, err := q.db.Exec(ctx, insertTeam, iD, name, description)
+func (q *Queries) InsertTeam(ctx context.Context, arg InsertTeamParams) error {
+	_, err := q.db.Exec(ctx, insertTeam,
+		arg.ID,
+		arg.Name,
+		arg.Description,
+		arg.SecondFactor,
+	)
 	return err
 }
 
@@ -481,7 +507,7 @@ func (q *Queries) ListMembers(ctx context.Context, teamID string) ([]string, err
 }
 
 const listSessions = `-- name: ListSessions :many
-SELECT id, user_id, hash, created_at, last_used_at, expires_at, origin, device FROM sessions WHERE user_id = $1 AND last_used_at > $2
+SELECT id, user_id, hash, created_at, last_used_at, expires_at, origin, device, method, confirmed_at FROM sessions WHERE user_id = $1 AND last_used_at > $2
     AND expires_at > $3 ORDER BY last_used_at DESC, id
 `
 
@@ -504,6 +530,8 @@ func (q *Queries) ListSessions(ctx context.Context, userID string, idleSince tim
 			&i.ExpiresAt,
 			&i.Origin,
 			&i.Device,
+			&i.Method,
+			&i.ConfirmedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -550,7 +578,7 @@ func (q *Queries) ListTeamGrants(ctx context.Context, teamID string) ([]ListTeam
 }
 
 const listTeams = `-- name: ListTeams :many
-SELECT id, name, description FROM teams t WHERE t.name > $1 AND ($2::boolean OR EXISTS (
+SELECT id, name, description, second_factor FROM teams t WHERE t.name > $1 AND ($2::boolean OR EXISTS (
     SELECT FROM memberships m WHERE m.team_id = t.id AND m.user_id = $3))
 ORDER BY t.name LIMIT $4
 `
@@ -577,7 +605,12 @@ func (q *Queries) ListTeams(ctx context.Context, arg ListTeamsParams) ([]Team, e
 	items := []Team{}
 	for rows.Next() {
 		var i Team
-		if err := rows.Scan(&i.ID, &i.Name, &i.Description); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Description,
+			&i.SecondFactor,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -748,12 +781,12 @@ func (q *Queries) TouchToken(ctx context.Context, at *time.Time, iD string) erro
 }
 
 const updateTeam = `-- name: UpdateTeam :exec
-UPDATE teams SET description = $1 WHERE id = $2
+UPDATE teams SET description = $1, second_factor = $2 WHERE id = $3
 `
 
 // What an admin changes about a team itself.
-func (q *Queries) UpdateTeam(ctx context.Context, description string, iD string) error {
-	_, err := q.db.Exec(ctx, updateTeam, description, iD)
+func (q *Queries) UpdateTeam(ctx context.Context, description string, secondFactor bool, iD string) error {
+	_, err := q.db.Exec(ctx, updateTeam, description, secondFactor, iD)
 	return err
 }
 

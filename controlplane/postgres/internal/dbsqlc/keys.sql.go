@@ -44,6 +44,8 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM acme_accounts WHERE sealed_kid(key) <> $1::text
     UNION ALL SELECT 'acme_certificates', id::text, '', 0, key
         FROM acme_certificates WHERE key IS NOT NULL AND sealed_kid(key) <> $1::text
+    UNION ALL SELECT 'second_factors', id::text, '', 0, seed
+        FROM second_factors WHERE seed IS NOT NULL AND sealed_kid(seed) <> $1::text
 ) AS every LIMIT $2
 `
 
@@ -106,6 +108,8 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
     UNION ALL SELECT sealed_kid(key), 'acme_accounts' FROM acme_accounts
     UNION ALL SELECT sealed_kid(key), 'acme_certificates' FROM acme_certificates
         WHERE key IS NOT NULL
+    UNION ALL SELECT sealed_kid(seed), 'second_factors' FROM second_factors
+        WHERE seed IS NOT NULL
 ) AS every GROUP BY kid, place ORDER BY kid, place
 `
 
@@ -248,6 +252,19 @@ func (q *Queries) ResealDeploymentSecret(ctx context.Context, arg ResealDeployme
 		arg.Name,
 		arg.Old,
 	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const resealFactor = `-- name: ResealFactor :execrows
+UPDATE second_factors SET seed = $1 WHERE id = $2 AND seed = $3
+`
+
+// See above.
+func (q *Queries) ResealFactor(ctx context.Context, new []byte, iD string, old []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, resealFactor, new, iD, old)
 	if err != nil {
 		return 0, err
 	}

@@ -41,6 +41,11 @@ export const sessions = queryOptions({
   queryFn: async () => (await ask(client.GET("/api/v1/sessions"))).items,
 });
 
+export const factors = queryOptions({
+  queryKey: ["factors"],
+  queryFn: () => ask(client.GET("/api/v1/me/factors")),
+});
+
 export const signInMethods = queryOptions({
   queryKey: ["sign-in"],
   queryFn: () => ask(client.GET("/api/v1/sign-in")),

@@ -7,6 +7,7 @@ import { Tokens } from "../people/Tokens";
 import { Explain } from "./Explain";
 import { Notifications } from "./Notifications";
 import { Password } from "./Password";
+import { SecondFactors } from "./SecondFactors";
 import { Sessions } from "./Sessions";
 
 const t = peopleTexts.account;
@@ -32,6 +33,7 @@ export function Account() {
             <h2>{t.password}</h2>
             {person.password ? <Password /> : <p className="t2">{t.noPassword}</p>}
           </section>
+          {person.password ? <SecondFactors /> : null}
           <Sessions />
           <section aria-label={t.tokens}>
             <h2>{t.tokens}</h2>

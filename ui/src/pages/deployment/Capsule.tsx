@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
 import { ask, client, type Deployment, isNotFound, type Schemas } from "@/api/client";
 import { hasEnded } from "@/api/deploymentState";
 import { BidiSafe } from "@/components/BidiSafe";
@@ -23,6 +24,7 @@ type Data = Schemas["Capsule"];
 /** What ran, how it was and what it said: for a bug report, alive or removed. */
 export function Capsule({ deployment }: { deployment: Deployment }) {
   const { id } = deployment;
+  const { address } = useSearch({ strict: false });
   const query = useQuery({
     queryKey: ["deployment", id, "capsule"],
     queryFn: () =>
@@ -40,8 +42,13 @@ export function Capsule({ deployment }: { deployment: Deployment }) {
         <span className="t3">
           {t.taken} <Time at={capsule.taken_at} />
         </span>
-        <CopyButton text={`${window.location.origin}/d/${id}/capsule`} what={t.copy} />
+        <CopyButton text={linkTo(id, address)} what={t.copy} />
       </div>
+      {address ? (
+        <p>
+          {t.seenAt} <BidiSafe text={address} />
+        </p>
+      ) : null}
       <p className="t3 s">{hasEnded(deployment.status) ? t.kept : t.asItIs}</p>
       {capsule.failure ? (
         <div className="box" data-st="failed">
@@ -61,6 +68,12 @@ export function Capsule({ deployment }: { deployment: Deployment }) {
       <Parameters capsule={capsule} />
     </div>
   );
+}
+
+/** The capsule's own address, for a ticket, with the page that it is about. */
+function linkTo(id: string, address?: string): string {
+  const about = address ? `?${new URLSearchParams({ address })}` : "";
+  return `${window.location.origin}/d/${id}/capsule${about}`;
 }
 
 function Facts({ capsule }: { capsule: Data }) {

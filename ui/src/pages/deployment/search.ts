@@ -24,6 +24,8 @@ export type PageSearch = {
   find?: string;
   since?: number;
   span?: number;
+  /** Of a bug report: the page of the application that it was begun from. */
+  address?: string;
 };
 
 /** For validateSearch of both routes to the page. */
@@ -40,6 +42,7 @@ export function readPageSearch(search: Record<string, unknown>): PageSearch {
     find: text(typeof search.find === "number" ? String(search.find) : search.find)?.slice(0, 200),
     since: oneOf(logSpans, search.since),
     span: oneOf(curveSpans, search.span),
+    address: webAddress(search.address),
   };
 }
 
@@ -73,6 +76,11 @@ function count(value: unknown): number | undefined {
 
 function text(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Only what a link may lead to: anybody can write the address of a page. */
+function webAddress(value: unknown): string | undefined {
+  return typeof value === "string" && /^https?:\/\//.test(value) ? value.slice(0, 2000) : undefined;
 }
 
 function oneOf(spans: number[], value: unknown): number | undefined {

@@ -4,7 +4,7 @@ import { users } from "@/api/queries/people";
 import type { Opened } from "@/forms/conflict";
 import { DeleteButton } from "@/forms/DeleteButton";
 import { ifMatch } from "@/forms/etag";
-import { TextField, useFieldLabel } from "@/forms/Fields";
+import { CheckField, TextField, useFieldLabel } from "@/forms/Fields";
 import { FormSheet } from "@/forms/FormSheet";
 import { emptyToUndefined, onlyProblems } from "@/forms/formValues";
 import { NameField, nameProblem } from "@/forms/NameField";
@@ -26,6 +26,7 @@ const start = (stored?: Team) => ({
   description: stored?.description ?? "",
   members: stored?.members ?? [],
   grants: (stored?.grants ?? []).map(grantLine).sort(),
+  second_factor: stored?.second_factor ?? false,
 });
 
 /** A team's name, description and members, and what it may: its row of the grid. */
@@ -47,6 +48,7 @@ export function TeamSheet({ opened, taken, close }: Props) {
             description: emptyToUndefined(values.description),
             members: values.members,
             grants: values.grants.map(grantOf),
+            second_factor: values.second_factor,
           },
         }),
       ),
@@ -64,6 +66,7 @@ export function TeamSheet({ opened, taken, close }: Props) {
     >
       {stored ? null : <NameField form={form} taken={taken} />}
       <TextField form={form} name="description" label={t.description} optional maxLength={500} />
+      <CheckField form={form} name="second_factor" label={t.factor} hint={t.factorHint} />
       <CheckList
         label={t.members}
         all={people.data?.map((one) => one.name) ?? form.values.members}

@@ -6,6 +6,7 @@ import { viewAs } from "@/api/viewAs";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { describeError } from "@/components/States";
+import { ConfirmDelete } from "@/forms/ConfirmDelete";
 import type { Opened } from "@/forms/conflict";
 import { DeleteButton } from "@/forms/DeleteButton";
 import { ifMatch } from "@/forms/etag";
@@ -71,6 +72,7 @@ export function UserSheet({ opened, close }: UserProps) {
       <CheckField form={form} name="admin" label={t.admin} hint={t.adminHint} />
       <CheckField form={form} name="active" label={t.active} hint={t.activeHint} />
       {stored.kind === "person" ? <Reset name={stored.name} /> : null}
+      {stored.kind === "person" ? <Factors name={stored.name} /> : null}
       <View stored={stored} />
       <Tokens user={stored.name} make={stored.kind === "service"} dirty={setTokenDirty} />
     </FormSheet>
@@ -101,6 +103,35 @@ function Reset({ name }: { name: string }) {
       ) : (
         <div className="hint">{t.resetHint}</div>
       )}
+    </div>
+  );
+}
+
+/** Helps somebody who has lost theirs. */
+function Factors({ name }: { name: string }) {
+  const [asked, setAsked] = useState(false);
+  const remove = () =>
+    ask(client.DELETE("/api/v1/users/{name}/factors", { params: { path: { name } } }));
+  return (
+    <div className="field">
+      <span>
+        <Button act={t.factors} onClick={() => setAsked(true)}>
+          {t.factors}
+        </Button>
+      </span>
+      <div className="hint">{t.factorsHint}</div>
+      {asked ? (
+        <ConfirmDelete
+          name={t.factorsOf(name)}
+          title={t.factorsTitle(name)}
+          label={t.factors}
+          remove={remove}
+          done={() => undefined}
+          close={() => setAsked(false)}
+        >
+          <p>{t.factorsBody}</p>
+        </ConfirmDelete>
+      ) : null}
     </div>
   );
 }

@@ -51,6 +51,12 @@ export const peopleTexts = {
     resetting: "Making it…",
     resetHint:
       "A link that sets the password once, within a day. The old password works until then.",
+    factors: "Remove second factors",
+    factorsOf: (name: string) => `The second factors of ${name}`,
+    factorsTitle: (name: string) => `Remove the second factors of ${name}?`,
+    factorsHint: "For somebody who has lost their phone or key, and the recovery codes.",
+    factorsBody:
+      "Passkeys, authenticator apps, recovery codes and sessions go. They sign in with the password alone, and add new ones. Make sure that it is really them who asks.",
     viewAs: "View as this user",
     viewAsHint: "You see what they see and can change nothing. The audit log records it.",
     tokens: "Tokens",
@@ -95,6 +101,9 @@ export const peopleTexts = {
     nothing: "nothing yet",
     description: "Description",
     members: "Members",
+    factor: "Members need a second factor",
+    factorHint:
+      "Of those who sign in with a password here. Until they add one, they can do nothing else.",
     delete: "Within seconds, its members lose the access that only this team gave them.",
     grid: "Access",
     list: "Teams",

@@ -2,6 +2,7 @@ import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { Flag, LogOut, Moon, Search, Sun } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { onStepUp } from "@/api/client";
 import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { anyReady, deployments } from "@/api/queries/deployments";
@@ -21,6 +22,7 @@ import { ViewAsBanner } from "./ViewAsBanner";
 
 const Palette = lazy(() => loadChunk(() => import("./Palette")));
 const AskAdmin = lazy(() => loadChunk(() => import("./AskAdmin")));
+const StepUp = lazy(() => loadChunk(() => import("./StepUp")));
 const Shortcuts = lazy(() => loadChunk(() => import("./Shortcuts")));
 
 /** Sidebar and content of every page behind sign-in. */
@@ -37,6 +39,7 @@ export function Frame() {
   useKeys(open ? { ...keys, Escape: () => setOpen(false) } : keys);
   useGoKeys(() => setOver("palette"));
   const close = () => setOver(undefined);
+  const proof = useStepUp();
   return (
     <OpenMenu value={() => setOpen(true)}>
       <AskSlot value={offerToAsk}>
@@ -61,6 +64,7 @@ export function Frame() {
           {over === "palette" ? (
             <Palette close={close} shortcuts={() => setOver("shortcuts")} />
           ) : null}
+          {proof ? <StepUp done={proof} /> : null}
           {over === "shortcuts" ? <Shortcuts close={close} /> : null}
         </Suspense>
       </AskSlot>
@@ -75,6 +79,24 @@ function offerToAsk(reason: string): ReactNode {
       <AskAdmin reason={reason} />
     </Suspense>
   );
+}
+
+/** How to end the question of who the person is, while it is asked. */
+function useStepUp() {
+  const [proof, setProof] = useState<(proved: boolean) => void>();
+  useEffect(() => {
+    onStepUp(
+      () =>
+        new Promise((resolve) =>
+          setProof(() => (proved: boolean) => {
+            setProof(undefined);
+            resolve(proved);
+          }),
+        ),
+    );
+    return () => onStepUp(undefined);
+  }, []);
+  return proof;
 }
 
 const GROUPS = ["", "machines", "parts", "people", "installation"] as const;

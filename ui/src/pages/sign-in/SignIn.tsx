@@ -1,15 +1,17 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
-import { ApiError, ask, client, type Me } from "@/api/client";
+import { ApiError, ask, client, isCode, type Me, type Schemas } from "@/api/client";
+import { getPasskey, knowsPasskeys, passkeyProblem } from "@/api/passkeys";
 import { me } from "@/api/queries/common";
 import { signInMethods } from "@/api/queries/people";
 import { Button } from "@/components/Button";
-import { Field } from "@/components/Field";
+import { Field, Refusal } from "@/components/Field";
 import { Mark } from "@/components/Glyph";
 import { useTitle } from "@/components/Shell";
 import { describeError } from "@/components/States";
 import { signInTexts } from "@/pages/sign-in/signInTexts";
+import { passkeyTexts } from "@/pages/sign-in/passkeyTexts";
 import { texts } from "@/texts";
 
 const route = getRouteApi("/sign-in");
@@ -22,33 +24,41 @@ export function SignIn() {
   const cache = useQueryClient();
   const [user, setUser] = useState("");
   const [password, setPassword] = useState("");
+  const [code, setCode] = useState<string>();
   const [busy, setBusy] = useState(false);
-  const [errors, setErrors] = useState<{ user?: string; password?: string }>({});
+  const [errors, setErrors] = useState<{ user?: string; password?: string; code?: string }>({});
 
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (busy) return;
-    if (!user || !password) {
+    if (!user || !password || code === "") {
       setErrors({
         user: user ? undefined : signInTexts.userMissing,
         password: password ? undefined : signInTexts.passwordMissing,
+        code: code === "" ? signInTexts.codeMissing : undefined,
       });
       return;
     }
     setBusy(true);
     setErrors({});
     try {
-      const person = await enter(user, password);
-      cache.clear();
-      cache.setQueryData(me.queryKey, person);
-      const to = ownPath(next);
-      // The gate before a deployment is a page of the server's own.
-      if (to.startsWith("/gate?")) window.location.assign(to);
-      else router.history.push(to);
+      arrive(await enter({ user, password, code }));
     } catch (error) {
-      setErrors({ password: describeError(error).message });
       setBusy(false);
+      if (code === undefined && isCode(error, "second_factor_required")) setCode("");
+      else if (isCode(error, "sign_in_refused") || code === undefined) {
+        setCode(undefined);
+        setErrors({ password: describeError(error).message });
+      } else setErrors({ code: describeError(error).message });
     }
+  };
+  const arrive = (person: Me) => {
+    cache.clear();
+    cache.setQueryData(me.queryKey, person);
+    const to = ownPath(next);
+    // The gate before a deployment is a page of the server's own.
+    if (to.startsWith("/gate?")) window.location.assign(to);
+    else router.history.push(to);
   };
 
   return (
@@ -58,13 +68,16 @@ export function SignIn() {
           <Mark />
           <span>{texts.product}</span>
         </div>
-        <h1>{signInTexts.title(window.location.host)}</h1>
+        <h1>
+          {code === undefined ? signInTexts.title(window.location.host) : signInTexts.codeTitle}
+        </h1>
         <Field
           label={signInTexts.user}
           big
           name="user"
           autoComplete="username"
-          autoFocus
+          autoFocus={code === undefined}
+          readOnly={code !== undefined}
           autoCapitalize="none"
           spellCheck={false}
           value={user}
@@ -77,17 +90,72 @@ export function SignIn() {
           name="password"
           type="password"
           autoComplete="current-password"
+          readOnly={code !== undefined}
           value={password}
           error={errors.password}
           onChange={(e) => setPassword(e.target.value)}
         />
+        {code === undefined ? null : (
+          <Field
+            label={signInTexts.code}
+            big
+            mono
+            name="code"
+            autoComplete="one-time-code"
+            autoFocus
+            autoCapitalize="none"
+            spellCheck={false}
+            value={code}
+            hint={signInTexts.codeHint}
+            error={errors.code}
+            onChange={(e) => setCode(e.target.value)}
+          />
+        )}
         <Button look="ink" className="big" type="submit" busy={busy && signInTexts.busy}>
-          {signInTexts.submit}
+          {code === undefined ? signInTexts.submit : signInTexts.codeSubmit}
         </Button>
-        <Providers next={next} />
-        <p className="hint">{signInTexts.forgotten}</p>
+        <PasskeyButton arrive={arrive} />
+        {code === undefined ? (
+          <>
+            <Providers next={next} />
+            <p className="hint">{signInTexts.forgotten}</p>
+          </>
+        ) : (
+          <Button className="big" onClick={() => setCode(undefined)}>
+            {signInTexts.back}
+          </Button>
+        )}
       </form>
     </main>
+  );
+}
+
+/** The passkey says whose it is: neither name nor password is needed. */
+function PasskeyButton({ arrive }: { arrive: (person: Me) => void }) {
+  const { data } = useQuery(signInMethods);
+  const [said, setSaid] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  if (!data?.passkeys || !knowsPasskeys()) return null;
+  const enterBy = async () => {
+    setBusy(true);
+    setSaid(undefined);
+    try {
+      const question = await ask(client.POST("/api/v1/sign-in/passkey"));
+      const body = await getPasskey(question);
+      arrive(await ask(client.POST("/api/v1/sign-in/passkey/answer", { body })));
+    } catch (error) {
+      const problem = passkeyProblem(error);
+      setSaid(problem ? passkeyTexts[problem] : describeError(error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <Button className="big" busy={busy && signInTexts.passkeyBusy} onClick={enterBy}>
+        {signInTexts.passkey}
+      </Button>
+      {said ? <Refusal>{said}</Refusal> : null}
+    </>
   );
 }
 
@@ -103,8 +171,8 @@ function Providers({ next }: { next?: string }) {
 }
 
 /** Asks a second time when there was no answer at all: the network may just have changed. */
-async function enter(user: string, password: string): Promise<Me> {
-  const post = () => ask(client.POST("/api/v1/sessions", { body: { user, password } }));
+async function enter(body: Schemas["SessionCreate"]): Promise<Me> {
+  const post = () => ask(client.POST("/api/v1/sessions", { body }));
   try {
     return await post();
   } catch (error) {

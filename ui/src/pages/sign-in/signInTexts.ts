@@ -10,4 +10,12 @@ export const signInTexts = {
   with: (name: string) => `Sign in with ${name}`,
   userMissing: "Type your user name.",
   passwordMissing: "Type your password.",
+  passkey: "Use a passkey",
+  passkeyBusy: "Waiting for your passkey…",
+  code: "Code",
+  codeHint: "Of your authenticator app, or a recovery code.",
+  codeMissing: "Type the code that your authenticator app shows.",
+  codeSubmit: "Continue",
+  codeTitle: "One more thing",
+  back: "Back",
 };

@@ -1,0 +1,23 @@
+-- name: GetBuildFacts :one
+-- What a deployment runs, who made it and what for. The ingress asks, so each column is in its
+-- rights (roles.go).
+SELECT d.name, d.status, d.created_by, d.created_at, d.versions, p.name AS project,
+    e.name AS environment, coalesce(r.number, 0)::integer AS run,
+    coalesce(r.pipeline_version, 0)::integer AS pipeline_version,
+    coalesce(x.expires_at, 'epoch'::timestamptz)::timestamptz AS expires_at,
+    coalesce(w.number, 0)::integer AS review_number,
+    coalesce(w.title, '')::text AS review_title, coalesce(w.link, '')::text AS review_link,
+    coalesce(w.branch, '')::text AS review_branch, coalesce(w.commit, '')::text AS review_commit
+FROM deployments d
+JOIN projects p ON p.id = d.project_id
+JOIN environments e ON e.id = d.environment_id
+LEFT JOIN deployment_expiries x ON x.id = d.id
+LEFT JOIN LATERAL (SELECT n.number, n.pipeline_version FROM runs n
+    WHERE n.deployment_id = d.id ORDER BY n.number DESC LIMIT 1) r ON true
+LEFT JOIN LATERAL (SELECT v.number, v.title, v.link, v.branch, v.commit FROM reviews v
+    WHERE v.deployment_id = d.id ORDER BY v.changed_at DESC LIMIT 1) w ON true
+WHERE d.id = @id;
+
+-- name: ListDeploymentVersions :many
+-- What each deployment that is there runs, for the header of its responses.
+SELECT id, versions FROM deployments WHERE want = 'present';

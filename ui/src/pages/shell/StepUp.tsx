@@ -1,0 +1,94 @@
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { ask, client, type Schemas } from "@/api/client";
+import { getPasskey, knowsPasskeys, passkeyProblem } from "@/api/passkeys";
+import { me } from "@/api/queries/common";
+import { factors } from "@/api/queries/people";
+import { Button } from "@/components/Button";
+import { Field, Refusal } from "@/components/Field";
+import { Confirm } from "@/components/Overlay";
+import { describeError, Skeletons } from "@/components/States";
+import { factorTexts } from "@/pages/account/factorTexts";
+import { passkeyTexts } from "@/pages/sign-in/passkeyTexts";
+import { signInTexts } from "@/pages/sign-in/signInTexts";
+import { texts } from "@/texts";
+
+const t = factorTexts.stepUp;
+
+type Props = { done: (proved: boolean) => void };
+
+/** Asks who uses the session, before a deed that cannot be undone. */
+export default function StepUp({ done }: Props) {
+  const { data: person } = useSuspenseQuery(me);
+  const query = useQuery(factors);
+  const [typed, setTyped] = useState("");
+  const [busy, setBusy] = useState<"typed" | "passkey">();
+  const [said, setSaid] = useState<string>();
+  const kinds = query.data?.items.map((one) => one.kind) ?? [];
+  const send = async (kind: "typed" | "passkey", proof: () => Promise<Schemas["StepUp"]>) => {
+    setBusy(kind);
+    setSaid(undefined);
+    try {
+      await ask(client.POST("/api/v1/me/step-up", { body: await proof() }));
+      done(true);
+    } catch (error) {
+      const problem = passkeyProblem(error);
+      setSaid(problem ? passkeyTexts[problem] : describeError(error).message);
+      setBusy(undefined);
+    }
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!typed) return setSaid(t.missing);
+    const body = kinds.length > 0 ? { code: typed } : { password: typed };
+    void send("typed", async () => body);
+  };
+  const byPasskey = () =>
+    send("passkey", async () => ({
+      passkey: await getPasskey(await ask(client.POST("/api/v1/me/step-up/passkey"))),
+    }));
+  const withFactor = kinds.length > 0;
+  return (
+    <Confirm open onClose={() => done(false)} title={t.title} acts={null}>
+      <p>{t.why}</p>
+      {query.isPending ? <Skeletons count={1} height={36} /> : null}
+      {kinds.includes("passkey") && knowsPasskeys() ? (
+        <Button
+          look="ink"
+          busy={busy === "passkey" && signInTexts.passkeyBusy}
+          onClick={byPasskey}
+        >
+          {t.passkey}
+        </Button>
+      ) : null}
+      <form className="form" onSubmit={submit} noValidate>
+        {/* For password managers, which look for whose password it is. */}
+        <input
+          className="vh"
+          autoComplete="username"
+          readOnly
+          tabIndex={-1}
+          aria-label={signInTexts.user}
+          value={person.name}
+        />
+        <Field
+          key={withFactor ? "code" : "password"}
+          label={withFactor ? t.code : t.password}
+          type={withFactor ? "text" : "password"}
+          mono={withFactor}
+          autoComplete={withFactor ? "one-time-code" : "current-password"}
+          autoFocus
+          value={typed}
+          onChange={(e) => setTyped(e.target.value)}
+        />
+        {said ? <Refusal>{said}</Refusal> : null}
+        <span className="row justify-end">
+          <Button onClick={() => done(false)}>{factorTexts.cancel}</Button>
+          <Button type="submit" look="ink" busy={busy === "typed" && t.busy}>
+            {t.submit}
+          </Button>
+        </span>
+      </form>
+    </Confirm>
+  );
+}
