@@ -53,11 +53,7 @@ export default function StepUp({ done }: Props) {
       <p>{t.why}</p>
       {query.isPending ? <Skeletons count={1} height={36} /> : null}
       {kinds.includes("passkey") && knowsPasskeys() ? (
-        <Button
-          look="ink"
-          busy={busy === "passkey" && signInTexts.passkeyBusy}
-          onClick={byPasskey}
-        >
+        <Button look="ink" busy={busy === "passkey" && signInTexts.passkeyBusy} onClick={byPasskey}>
           {t.passkey}
         </Button>
       ) : null}

@@ -10,8 +10,8 @@ import { Field, Refusal } from "@/components/Field";
 import { Mark } from "@/components/Glyph";
 import { useTitle } from "@/components/Shell";
 import { describeError } from "@/components/States";
-import { signInTexts } from "@/pages/sign-in/signInTexts";
 import { passkeyTexts } from "@/pages/sign-in/passkeyTexts";
+import { signInTexts } from "@/pages/sign-in/signInTexts";
 import { texts } from "@/texts";
 
 const route = getRouteApi("/sign-in");
