@@ -47,7 +47,8 @@ func prepareClusterDeploy(
 	}
 	script := func(ctx context.Context, what string) error {
 		_, err := runCommand(ctx, []string{"KUBECONFIG=" + os.Getenv(clusterVariable),
-			"REGISTRY=" + l.registry},
+			"REGISTRY=" + l.registry, "VOLUMES=" + filepath.Join(
+				os.Getenv("NULLOPS_TEST_KUBERNETES_FOLDER"), "volumes")},
 			filepath.Join(l.root, "tools", "bench", "peer-kubernetes.sh"), what)
 		return err
 	}

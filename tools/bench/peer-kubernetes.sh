@@ -2,13 +2,21 @@
 # What a person would write instead of NullOps on a cluster: the objects of the example shop for
 # kubectl apply, with the same images, limits and checks, and kubectl run for what plugins do.
 #
-#   KUBECONFIG=FILE REGISTRY=HOST:PORT peer-kubernetes.sh up     ends when the page shows its goods
-#   peer-kubernetes.sh down                                      remove everything again
+#   KUBECONFIG=FILE REGISTRY=HOST:PORT VOLUMES=FOLDER peer-kubernetes.sh up    ends when the page
+#                                                                             shows its goods
+#   VOLUMES=FOLDER peer-kubernetes.sh down                                     removes everything
+#
+# In VOLUMES, pods find the folders that are volumes. The database's belongs to its user, as on
+# storage that knows a pod's fsGroup: the cluster's own volumes belong to root.
 set -euo pipefail
 
 space=peer-shop
 
-down() { kubectl delete namespace "$space" --ignore-not-found --wait >/dev/null; }
+down() {
+  kubectl delete namespace "$space" --ignore-not-found --wait >/dev/null
+  kubectl delete persistentvolume "$space" --ignore-not-found --wait >/dev/null
+  rm -rf "${VOLUMES:?}/$space"
+}
 
 plugin() { # NAME JSON
   kubectl --namespace "$space" run "$1" --rm -i --quiet --restart=Never \
@@ -47,7 +55,19 @@ END
 up() {
   local password=peer-admin-password token=peer-token database answer
   kubectl create namespace "$space" >/dev/null
+  install -d -m 700 -o 999 -g 999 "${VOLUMES:?}/$space"
   kubectl apply --filename=- >/dev/null <<END
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: $space}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  storageClassName: bench
+  persistentVolumeReclaimPolicy: Retain
+  claimRef: {namespace: $space, name: data}
+  hostPath: {path: /tmp/hostpath_pv/$space}
+---
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: data, namespace: $space}
@@ -56,7 +76,7 @@ END
   service postgres shop/postgres:15 256Mi 5432 'tcpSocket: {port: 5432}' \
     "[{name: POSTGRES_PASSWORD, value: $password}]" \
     '[{name: data, persistentVolumeClaim: {claimName: data}}]' \
-    '[{name: data, mountPath: /var/lib/postgresql/data, subPath: data}]'
+    '[{name: data, mountPath: /var/lib/postgresql/data}]'
 
   answer=$(plugin postgres-database '{"action":"create",
     "parameters":{"host":"postgres","port":5432,"database":"shop"},
