@@ -18,7 +18,7 @@ func Sentence(message string) string {
 	parts := splitClauses(message)
 	for i, part := range parts {
 		first, _, _ := strings.Cut(part, " ")
-		if firstWords[strings.TrimRight(first, ",:")] || i > 0 && isPlainWord(first) {
+		if firstWords[strings.TrimRight(first, ",:.")] || i > 0 && isPlainWord(first) {
 			parts[i] = capitalize(part)
 		}
 	}
