@@ -1,12 +1,20 @@
 #!/usr/bin/env bash
-# Installs the control plane, the ingress and their database on this machine,
-# with compose.yaml beside this file, and waits until they answer.
+# Installs NullOps on this machine with Docker: control plane, ingress and their database from
+# compose.yaml beside this file, HTTPS on both, and this machine as the first node.
 #
-#   deploy/setup.sh
+#   deploy/setup.sh                            for this machine only: http://localhost:8080
+#   deploy/setup.sh --domain qa.example.org    for others, with HTTPS
 #
-# It builds the image, makes the secrets that are not there yet, and starts
-# everything. Settings are the variables of compose.yaml, of the shell or in .env.
-# Run it again after an update: a secret that exists is never made anew.
+#   --domain NAME      where people find NullOps; deployments answer below it. It needs two DNS
+#                      records that point to this machine: NAME and *.NAME
+#   --proxy            a proxy in front has the certificates for NAME and *.NAME
+#   --release FOLDER   images and checksums of a release, instead of building from the sources
+#   --key FILE         the public key that you trust, instead of the one in that folder
+#   --no-node          this machine runs no deployments
+#
+# Answers are kept in .env and secrets/ beside this file. Run it again to continue after an
+# interruption, or to upgrade: what exists is never made anew. It changes nothing else on this
+# machine. Further settings are the variables of compose.yaml, of the shell or in .env.
 set -euo pipefail
 umask 077
 
@@ -18,11 +26,44 @@ fail() {
   exit 1
 }
 
+domain='' proxy='' release='' key='' node=yes
+while (($# > 0)); do
+  case $1 in
+    --domain) domain=${2:?--domain needs a name} && shift ;;
+    --release) release=$(cd "${2:?--release needs a folder}" && pwd) && shift ;;
+    --key) key=$(realpath "${2:?--key needs a file}") && shift ;;
+    --proxy) proxy=yes ;;
+    --no-node) node='' ;;
+    -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' setup.sh && exit 0 ;;
+    *) fail "there is no option $1; see deploy/setup.sh --help" ;;
+  esac
+  shift
+done
+
+# remember NAME VALUE chooses a setting for compose and for the next run; what is there stays.
+# It is written to .env when all checks have passed.
+answers=()
+remember() {
+  [[ -z ${!1:-} && -z $(recall "$1") ]] || return 0
+  answers+=("$1=$2")
+  printf -v "$1" '%s' "$2"
+}
+recall() { sed -n "s/^$1=//p" .env 2>/dev/null | tail -1 || true; }
+setting() { printf '%s' "${!1:-$(recall "$1")}"; }
+
+[[ -n $domain ]] || domain=$(recall NULLOPS_SETUP_DOMAIN)
+if [[ -z $domain && ! -e .env && -t 0 && -z ${NULLOPS_HTTP_URL:-} ]]; then
+  read -rp 'Domain under which people find NullOps (empty: this machine only): ' domain
+fi
+[[ -n $proxy ]] || proxy=$(recall NULLOPS_SETUP_PROXY)
+
 # --- What has to be there ----------------------------------------------------
 
 command -v docker >/dev/null || fail "Docker is missing. Debian: apt-get install docker.io docker-compose"
-docker version --format '{{.Server.Version}}' >/dev/null ||
+engine=$(docker version --format '{{.Server.Version}}' 2>/dev/null) ||
   fail "Docker does not answer. Start it, or run this as a user who may use it."
+[[ $(printf '%s\n20.10\n' "$engine" | sort -V | head -1) == 20.10 ]] ||
+  fail "Docker $engine is too old: NullOps needs 20.10 or newer. Update Docker, and run this again."
 if docker compose version >/dev/null 2>&1; then
   compose=(docker compose)
 elif command -v docker-compose >/dev/null; then
@@ -31,10 +72,86 @@ else
   fail "Docker's compose plugin is missing. Debian: apt-get install docker-compose"
 fi
 
-# --- The image and the secrets -----------------------------------------------
+memory=$(awk '/^MemTotal:/ {print int($2 / 1024)}' "${NULLOPS_SETUP_MEMINFO:-/proc/meminfo}")
+((memory >= 1500)) ||
+  fail "this machine has $memory MiB of memory, and NullOps needs 1500. Give it more, and run this again."
 
-say "building the image"
-"${compose[@]}" build controlplane
+if dpkg-query -W -f '${Status}' nullops 2>/dev/null | grep -q 'ok installed' || rpm -q nullops >/dev/null 2>&1; then
+  fail "the package nullops is installed here, and would use the same ports. Remove it first: apt-get remove nullops"
+fi
+
+# isHere NAME: does one of the name's addresses belong to this machine?
+isHere() {
+  local address own
+  own=$(ip -o addr show)
+  while read -r address; do
+    grep -qwF -- "$address" <<<"$own" && return 0
+  done < <(getent ahosts "$1" | awk '{print $1}' | sort -u)
+  return 1
+}
+if [[ -n $domain ]]; then
+  [[ $domain =~ ^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$ && $domain == *.* ]] ||
+    fail "'$domain' is no domain: write one like qa.example.org"
+  if [[ -z $proxy ]]; then
+    for name in "$domain" "any.$domain"; do
+      isHere "$name" || fail "$name does not resolve to this machine. Add DNS records for $domain and *.$domain with one of its addresses ($(hostname -I 2>/dev/null || true)), or use --proxy if a proxy has them."
+    done
+  fi
+fi
+
+# --- Settings -----------------------------------------------------------------
+
+if [[ -n $domain ]]; then
+  remember NULLOPS_SETUP_DOMAIN "$domain"
+  if [[ -n $proxy ]]; then
+    remember NULLOPS_SETUP_PROXY yes
+    remember NULLOPS_HTTP_URL "https://$domain"
+    remember NULLOPS_HTTP_TLS off
+    remember NULLOPS_INGRESS_URL "https://$domain"
+  else
+    remember NULLOPS_HTTP_URL "https://$domain:8080"
+    remember NULLOPS_HTTP_BIND 0.0.0.0:8080
+    remember NULLOPS_INGRESS_URL "https://$domain"
+    remember NULLOPS_INGRESS_BIND 0.0.0.0:80
+    remember NULLOPS_INGRESS_SECURE_BIND 0.0.0.0:443
+  fi
+fi
+
+# A port that something else has would let half of it start.
+if [[ -z $("${compose[@]}" ps -q controlplane 2>/dev/null) ]]; then
+  for bind in "$(setting NULLOPS_HTTP_BIND)" "$(setting NULLOPS_INGRESS_BIND)" "$(setting NULLOPS_INGRESS_SECURE_BIND)"; do
+    port=${bind##*:}
+    [[ -n $port && $port != 0 ]] || continue
+    if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+      fail "port $port is in use. 'ss -ltnp sport = :$port' says by what; end it, or set another port in .env, and run this again."
+    fi
+  done
+fi
+if [[ -n $release ]]; then
+  key=${key:-$release/nullops-release.pub}
+  openssl pkeyutl -verify -pubin -inkey "$key" -rawin -in "$release/checksums.txt" \
+    -sigfile "$release/checksums.txt.sig" >/dev/null 2>&1 ||
+    fail "the signature of $release/checksums.txt does not match the key $key. Get the release again from where you trust it."
+  architecture=$(docker version --format '{{.Server.Arch}}')
+  images=$(cd "$release" && ls nullops-images-*-linux-"$architecture".tar 2>/dev/null) ||
+    fail "there are no images for $architecture in $release"
+  (cd "$release" && grep "  $images\$" checksums.txt | sha256sum --check --quiet -) >/dev/null 2>&1 ||
+    fail "$images is not the file that was signed. Get the release again."
+fi
+((${#answers[@]} == 0)) || printf '%s\n' "${answers[@]}" >>.env
+
+# --- The images and the secrets -----------------------------------------------
+
+if [[ -n $release ]]; then
+  version=${images#nullops-images-}
+  sed -i '/^NULLOPS_VERSION=/d' .env 2>/dev/null || true
+  printf 'NULLOPS_VERSION=%s\n' "${version%-linux-*}" >>.env
+  say "loading the images of ${version%-linux-*}, whose signature matches"
+  docker load --quiet --input "$release/$images" >/dev/null
+else
+  say "building the image"
+  "${compose[@]}" build controlplane
+fi
 
 # secret FILE COMMAND... writes what the command prints, whole or not at all. The
 # containers' users have to read it; the folder keeps everybody else out.
@@ -65,7 +182,8 @@ secret ingress_pgpass passfile nullops_ingress "$(password)"
 
 # --- The start ---------------------------------------------------------------
 
-"${compose[@]}" up -d || fail "it does not start. Look at: ${compose[*]} logs migrate postgres"
+"${compose[@]}" up -d ||
+  fail "it does not start: $("${compose[@]}" logs --no-color --tail 3 migrate 2>/dev/null | tail -1). Look at: ${compose[*]} logs migrate postgres"
 controlplane=$("${compose[@]}" ps -q controlplane)
 for ((tries = 0; tries < 120; tries++)); do
   # The log has the address as soon as the database is migrated and people get in.
@@ -75,6 +193,49 @@ for ((tries = 0; tries < 120; tries++)); do
   sleep 1
 done
 [[ -n $url ]] || fail "it does not start. Look at: ${compose[*]} logs controlplane"
+
+# --- HTTPS of deployments, and the first node ----------------------------------
+
+# nullops runs the command line beside the control plane, as the admin of the first start.
+nullops() {
+  docker run --rm -i --user "$(id -u):$(id -g)" --network "container:$controlplane" \
+    -v "$PWD/secrets/cli:/config" -e XDG_CONFIG_HOME=/config "$image" "$@"
+}
+fingerprint() {
+  docker logs "$controlplane" 2>&1 | grep -o 'sha256:[0-9a-f]\{64\}' | head -1 || true
+}
+if [[ -n $domain ]]; then
+  mkdir -p secrets/cli
+  if [[ ! -e secrets/cli/nullops/login.json ]]; then
+    first=$(docker logs "$controlplane" 2>&1 | sed -n 's/^First admin: user admin, password \(.*\)$/\1/p' | head -1)
+    [[ -n $first ]] || fail "the first admin's password is no longer in the log. Sign in by hand: nullops login $url"
+    scheme=https print=$(fingerprint)
+    [[ -n $print ]] || scheme=http
+    printf '%s\n' "$first" | nullops login "$scheme://localhost:8080" --password-stdin \
+      ${print:+--fingerprint "$print"} >/dev/null
+  fi
+  printf 'kind: environment\nname: qa\ndescription: Made by setup.sh\ndomain: %s\n' "$domain" |
+    nullops apply -f - >/dev/null
+  if [[ -z $proxy ]]; then
+    nullops certificate authority show >/dev/null 2>&1 || nullops certificate authority make >/dev/null
+    say "deployments answer over HTTPS; everybody trusts them once at $url/trust"
+    say "  with public DNS, order certificates that browsers know: nullops certificate orders qa --help"
+  fi
+  if [[ -n $node && -z $(docker ps --all --quiet --filter 'name=^nullops-agent$') ]]; then
+    line=$(nullops node add this-machine --env qa --connect agent | sed -n '/^docker run/,/^$/p')
+    [[ -n $line ]] || line=$(nullops node rotate this-machine | sed -n '/^docker run/,/^$/p')
+    [[ -n $line ]] || fail "this machine could not be added as a node. Add it by hand on the page Nodes."
+    if [[ -z $release ]]; then
+      say "building the agent's image"
+      docker build --quiet --file Dockerfile --target agent --build-arg "VERSION=${image##*:}" \
+        --tag "nullops/agent:${image##*:}" .. >/dev/null
+    fi
+    eval "$line" >/dev/null || fail "the agent does not start. Take this-machine out on the page Nodes, and add it again."
+    say "this machine is the first node, this-machine, of the environment qa"
+  fi
+fi
+
 say "NullOps runs: $url"
 say "the first admin's password, shown once: docker logs $(docker inspect --format '{{.Name}}' "$controlplane" | tr -d /)"
 say "keep a copy of $PWD/secrets/master_keys elsewhere: without it, nothing sealed can be opened"
+say "what is left to do for production: nullops login $url, then nullops doctor"

@@ -359,6 +359,26 @@ func TestContract_RefusalsEndWithARemedy(t *testing.T) {
 	}
 }
 
+// The doctor says what production still needs, with what to do about it.
+func TestContract_DoctorListsWhatProductionNeeds(t *testing.T) {
+	runner := newCommandRunner(t)
+	t.Setenv("NULLOPS_CLI_FINGERPRINT", "sha256:00")
+	runner.server.fields = map[string]any{"available": false, "scheme": "http", "severity": "critical",
+		"domain": "qa.example.org"}
+	said := runner.run(t, "nullops doctor").out
+	for _, part := range []string{"certificate is of its own making", "nobody gets mail",
+		"qa.example.org answer over plain HTTP", "→ Set mail.server", "node feature-7   web: web"} {
+		if !strings.Contains(said, part) {
+			t.Errorf("it does not say %q:\n%s", part, said)
+		}
+	}
+	runner.server.fields = map[string]any{"scheme": "https"}
+	said = runner.run(t, "nullops doctor").out
+	if !strings.Contains(said, "every environment has it") {
+		t.Errorf("with HTTPS it says:\n%s", said)
+	}
+}
+
 // Each --help shows its examples, on standard output.
 func TestContract_HelpHasExamples(t *testing.T) {
 	for _, c := range (reference.Program{Root: rootCommand()}).Commands() {

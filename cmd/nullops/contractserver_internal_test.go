@@ -21,6 +21,8 @@ type contractServer struct {
 	schemas map[string]any
 	// refuses is the status with which it refuses everything; 0 for nothing.
 	refuses int
+	// fields are values of fields by their names, instead of samples.
+	fields map[string]any
 }
 
 func newContractServer(t *testing.T) (*contractServer, string) {
@@ -195,7 +197,10 @@ func (s *contractServer) sampleOfType(schema map[string]any, within []string) an
 		fields := map[string]any{}
 		properties, _ := schema["properties"].(map[string]any)
 		for name, property := range properties {
-			value, special := sampleFields[name]
+			value, special := s.fields[name]
+			if !special {
+				value, special = sampleFields[name]
+			}
 			if !special {
 				value = s.sample(property.(map[string]any), within)
 			}

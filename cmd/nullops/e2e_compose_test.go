@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -85,6 +87,55 @@ func shippedCompose(t *testing.T, w *world) {
 	if left := s.listLeftovers(t); len(left) > 0 {
 		t.Errorf("taken down with its volumes, and there is %v", left)
 	}
+	s.servesDomain(t)
+}
+
+// servesDomain sets a fresh installation up for a domain: the UI and the hosts of deployments
+// answer over HTTPS, with an environment below the domain. A second run changes nothing.
+func (s *shipped) servesDomain(t *testing.T) {
+	t.Helper()
+	bin, secure := t.TempDir(), freeAddress(t)
+	// The names of a domain resolve to this machine, as far as the script can see.
+	writeFile(t, filepath.Join(bin, "getent"), "#!/bin/sh\necho '127.0.0.1 STREAM'\n", 0o755)
+	s.env = append(s.env, "PATH="+bin+":"+os.Getenv("PATH"), "NULLOPS_INGRESS_SECURE_BIND="+secure,
+		"NULLOPS_INGRESS_URL=https://qa.test:"+portOf(secure))
+	s.setup(t, "--domain", "qa.test", "--no-node")
+	var login struct{ Token, Fingerprint string }
+	kept, err := os.ReadFile(filepath.Join(s.dir, "secrets", "cli", "nullops", "login.json"))
+	if err == nil {
+		err = json.Unmarshal(kept, &login)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"NULLOPS_CLI_URL=" + s.url, "NULLOPS_CLI_TOKEN=" + login.Token,
+		"NULLOPS_CLI_FINGERPRINT=" + login.Fingerprint}
+	pem, errs, code := runCommand(t, s.w.binary, env, "", "certificate", "authority", "show", "--pem")
+	roots := x509.NewCertPool()
+	if code != 0 || !roots.AppendCertsFromPEM([]byte(pem)) {
+		t.Fatalf("there is no authority: %s", errs)
+	}
+	eventually(t, "a deployment's host answers with a certificate of the authority", func() string {
+		dialer := &tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: "web.first.qa.qa.test"}}
+		conn, err := dialer.DialContext(t.Context(), "tcp", secure)
+		if err != nil {
+			return err.Error()
+		}
+		return errorText(conn.Close())
+	})
+	s.setup(t, "--no-node")
+	out, _, _ := runCommand(t, s.w.binary, env, "", "export", "environment/qa")
+	if !strings.Contains(out, "domain: qa.test") {
+		t.Errorf("the environment is %s", out)
+	}
+	s.compose(t, "down", "--volumes")
+}
+
+func errorText(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // newShipped lays out the folder. What differs from an installation is where
@@ -153,9 +204,9 @@ func copyFile(t *testing.T, from, to string, mode os.FileMode) {
 }
 
 // setup runs the script that is shipped beside the compose file.
-func (s *shipped) setup(t *testing.T) string {
+func (s *shipped) setup(t *testing.T, args ...string) string {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), "./setup.sh")
+	c := exec.CommandContext(t.Context(), "./setup.sh", args...)
 	c.Dir, c.Env, c.WaitDelay = s.dir, append(cleanEnv(), s.env...), time.Second
 	out, err := c.CombinedOutput()
 	if err != nil {

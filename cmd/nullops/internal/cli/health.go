@@ -37,7 +37,8 @@ func healthCommand(build string) *cobra.Command {
 		Use: "doctor", Args: exit.ExactArgs(0),
 		Short: "Check the control plane you are signed in to, and its nodes",
 		Long: "Asks the control plane whether it can do its job, and says what to do if it cannot.\n" +
-			"For admins, it also checks the nodes and the audit chain. What a machine needs to\n" +
+			"For admins, it also checks the nodes and the audit chain, and says what production\n" +
+			"still needs: a certificate, HTTPS for visitors, mail. What a machine needs to\n" +
 			"be a node, 'nullops agent doctor' says on that machine. The exit code is 1 when something\n" +
 			"critical is found.",
 	}
@@ -88,6 +89,7 @@ func (c *client) runChecks(ctx context.Context, build string) []output.Check {
 	if me.JSON200.Role == apiclient.RoleAdmin {
 		all = append(all, c.examineNodes(ctx)...)
 		all = append(all, c.examineAudit(ctx))
+		all = append(all, c.examineProduction(ctx)...)
 	}
 	return all
 }

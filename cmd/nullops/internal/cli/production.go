@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// examineProduction lists what works without, and should not be missing once others rely on it.
+func (c *client) examineProduction(ctx context.Context) (all []output.Check) {
+	if c.login.Fingerprint != "" {
+		all = append(all, newCheck("certificate", output.SeverityWarning,
+			"the control plane's certificate is of its own making: browsers warn of it",
+			"Set http.certificate and http.key, or put a proxy that has a certificate in front."))
+	}
+	all = append(all, c.examineMail(ctx))
+	all = append(all, c.examineEnvironments(ctx)...)
+	return append(all, c.examineGuards(ctx)...)
+}
+
+func (c *client) examineMail(ctx context.Context) output.Check {
+	r, err := c.GetNotificationsWithResponse(ctx)
+	if err := checkAnswer(r, err); err != nil {
+		return newCheck("mail", output.SeverityWarning, err.Error(), "")
+	}
+	if !r.JSON200.Available {
+		return newCheck("mail", output.SeverityWarning, "nobody gets mail about failures and expiry",
+			"Set mail.server and mail.from; see 'nullops settings'.")
+	}
+	return newCheck("mail", output.SeverityOK, "is set up", "")
+}
+
+// examineEnvironments finds environments whose visitors send everything in the clear.
+func (c *client) examineEnvironments(ctx context.Context) (all []output.Check) {
+	environments, err := everyPage(func(cursor *string) (*string, []apiclient.Environment, error) {
+		r, err := c.ListEnvironmentsWithResponse(ctx, &apiclient.ListEnvironmentsParams{Cursor: cursor})
+		if err := checkAnswer(r, err); err != nil {
+			return nil, nil, err
+		}
+		return r.JSON200.NextCursor, r.JSON200.Items, nil
+	})
+	if err != nil {
+		return []output.Check{newCheck("https", output.SeverityWarning, err.Error(), "")}
+	}
+	for _, e := range environments {
+		if e.Scheme == "http" && e.Domain != "localhost" {
+			all = append(all, newCheck("https "+e.Name, output.SeverityWarning,
+				fmt.Sprintf("deployments below %s answer over plain HTTP", e.Domain),
+				"Set ingress.secure, and order or upload a certificate: nullops certificate orders "+e.Name))
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, newCheck("https", output.SeverityOK, "every environment has it", ""))
+	}
+	return all
+}
+
+// examineGuards repeats what connected nodes themselves find critical, such as a missing guard
+// around the addresses of the machine.
+func (c *client) examineGuards(ctx context.Context) (all []output.Check) {
+	nodes, err := c.allNodes(ctx)
+	if err != nil {
+		return nil // examineNodes has said so
+	}
+	for _, n := range nodes {
+		if n.Inventory == nil {
+			continue
+		}
+		for _, k := range valueOrZero(n.Inventory.Checks) {
+			if k.Severity == apiclient.CheckSeverityCritical || k.Id == "guard" &&
+				k.Severity != apiclient.CheckSeverityOk {
+				all = append(all, newCheck("node "+n.Name, output.SeverityWarning, k.Id+": "+k.Detail,
+					valueOrZero(k.Remedy)))
+			}
+		}
+	}
+	return all
+}
