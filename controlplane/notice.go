@@ -65,7 +65,7 @@ func NoticeEvents() []string {
 		"deployment.removed", "deployment.stuck", "deployment.forgotten", "deployment.expiring",
 		"deployment.degraded", "deployment.recovered", "deployment.offline", "deployment.online",
 		"node.online", "node.offline", "node.untrusted", "node.incompatible",
-		"controlplane.failing", "controlplane.recovered",
+		"controlplane.failing", "controlplane.recovered", "alert.started", "alert.ended",
 	}
 }
 

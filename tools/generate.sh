@@ -14,6 +14,8 @@
 #   "// promise:" comments of tests  -> docs/promises.md              (tools/promises)
 #   "// threat:" and "// fault:"     -> docs/threats.md, docs/faults.md
 #   docs/track-record.tsv            -> docs/track-record.md          (tools/trackrecord)
+#   internal/instrument, alert rules -> docs/observability.md         (tools/metrics)
+#   tools/dashboards                 -> deploy/observability/grafana/dashboards
 #   deploy/helm                      -> deploy/manifests/*.yaml       (tools/charts.sh)
 set -euo pipefail
 
@@ -39,6 +41,8 @@ done
 
 tools/run promises
 tools/run trackrecord
+tools/run metrics
+GOWORK=off go -C tools/dashboards run . "$PWD/deploy/observability/grafana/dashboards"
 
 charts=()
 [[ ${1:-} == --verify ]] && charts=(--lint)
@@ -72,6 +76,8 @@ generated=(
   docs/threats.md
   docs/faults.md
   docs/track-record.md
+  docs/observability.md
+  deploy/observability/grafana/dashboards
   deploy/manifests
 )
 changes=$(git status --porcelain --untracked-files=all -- "${generated[@]}")

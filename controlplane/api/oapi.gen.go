@@ -73,6 +73,24 @@ func (e ActivityKind) Valid() bool {
 	}
 }
 
+// Defines values for AlertSeverity.
+const (
+	AlertSeverityCritical AlertSeverity = "critical"
+	AlertSeverityWarning  AlertSeverity = "warning"
+)
+
+// Valid indicates whether the value is a known member of the AlertSeverity enum.
+func (e AlertSeverity) Valid() bool {
+	switch e {
+	case AlertSeverityCritical:
+		return true
+	case AlertSeverityWarning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuditResult.
 const (
 	AuditResultFailed  AuditResult = "failed"
@@ -708,6 +726,8 @@ func (e NodeStatus) Valid() bool {
 
 // Defines values for NoticeEvent.
 const (
+	NoticeEventAlertEnded            NoticeEvent = "alert.ended"
+	NoticeEventAlertStarted          NoticeEvent = "alert.started"
 	NoticeEventControlplaneFailing   NoticeEvent = "controlplane.failing"
 	NoticeEventControlplaneRecovered NoticeEvent = "controlplane.recovered"
 	NoticeEventDeploymentCanceled    NoticeEvent = "deployment.canceled"
@@ -731,6 +751,10 @@ const (
 // Valid indicates whether the value is a known member of the NoticeEvent enum.
 func (e NoticeEvent) Valid() bool {
 	switch e {
+	case NoticeEventAlertEnded:
+		return true
+	case NoticeEventAlertStarted:
+		return true
 	case NoticeEventControlplaneFailing:
 		return true
 	case NoticeEventControlplaneRecovered:
@@ -1501,6 +1525,55 @@ type ActivityList struct {
 
 	// Rule When it ends by itself in one sentence.
 	Rule string `json:"rule"`
+}
+
+// Alert defines model for Alert.
+type Alert struct {
+	AcknowledgedAt *time.Time `json:"acknowledged_at,omitempty"`
+	AcknowledgedBy *string    `json:"acknowledged_by,omitempty"`
+
+	// CanChange Whether the caller may acknowledge and silence it.
+	CanChange bool `json:"can_change"`
+
+	// Condition Such as `node.offline`; the page *Observability* lists them all.
+	Condition  string     `json:"condition"`
+	Deployment *Id        `json:"deployment,omitempty"`
+	EndedAt    *time.Time `json:"ended_at,omitempty"`
+	Id         Id         `json:"id"`
+
+	// Link The page of the UI that shows the cause.
+	Link string  `json:"link"`
+	Node *string `json:"node,omitempty"`
+
+	// Remedy What to do.
+	Remedy        string        `json:"remedy"`
+	Severity      AlertSeverity `json:"severity"`
+	SilenceReason *string       `json:"silence_reason,omitempty"`
+	SilencedBy    *string       `json:"silenced_by,omitempty"`
+	SilencedUntil *time.Time    `json:"silenced_until,omitempty"`
+	StartedAt     time.Time     `json:"started_at"`
+
+	// Subject What people call what it is about.
+	Subject string `json:"subject"`
+
+	// Summary What is wrong.
+	Summary string `json:"summary"`
+}
+
+// AlertSeverity defines model for Alert.Severity.
+type AlertSeverity string
+
+// AlertList defines model for AlertList.
+type AlertList struct {
+	Items []Alert `json:"items"`
+}
+
+// AlertSilencePut defines model for AlertSilencePut.
+type AlertSilencePut struct {
+	Reason *string `json:"reason,omitempty"`
+
+	// Until When it ends.
+	Until time.Time `json:"until"`
 }
 
 // ApprovalField defines model for ApprovalField.
@@ -4963,6 +5036,12 @@ type MetricsTo = time.Time
 // MetricsWidth Single measurements are kept for two hours, minutes for two days, hours for three months.
 type MetricsWidth = MetricsResolution
 
+// ListAlertsParams defines parameters for ListAlerts.
+type ListAlertsParams struct {
+	// Ended Include those that ended, which are kept for 30 days.
+	Ended *bool `form:"ended,omitempty" json:"ended,omitempty"`
+}
+
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
 	// Actor A user's name, or `system:` and a task.
@@ -5457,6 +5536,9 @@ type ListDeliveriesParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// SilenceAlertJSONRequestBody defines body for SilenceAlert for application/json ContentType.
+type SilenceAlertJSONRequestBody = AlertSilencePut
+
 // AddStarterEntryJSONRequestBody defines body for AddStarterEntry for application/json ContentType.
 type AddStarterEntryJSONRequestBody = StarterAdd
 
@@ -5627,6 +5709,18 @@ type PutWebhookJSONRequestBody = WebhookPut
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListAlerts Alerts that the caller may see, active ones first
+	// (GET /api/v1/alerts)
+	ListAlerts(w http.ResponseWriter, r *http.Request, params ListAlertsParams)
+	// AcknowledgeAlert Say that the caller looks after an alert
+	// (POST /api/v1/alerts/{id}/acknowledge)
+	AcknowledgeAlert(w http.ResponseWriter, r *http.Request, id InId)
+	// EndAlertSilence End the silence of an alert
+	// (DELETE /api/v1/alerts/{id}/silence)
+	EndAlertSilence(w http.ResponseWriter, r *http.Request, id InId)
+	// SilenceAlert Keep notifications about an alert back for a while
+	// (PUT /api/v1/alerts/{id}/silence)
+	SilenceAlert(w http.ResponseWriter, r *http.Request, id InId)
 	// ListAudit Who did what
 	// (GET /api/v1/audit)
 	ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams)
@@ -6213,6 +6307,117 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(http.Handler) http.Handler
+
+// ListAlerts operation middleware
+func (siw *ServerInterfaceWrapper) ListAlerts(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAlertsParams
+
+	// ------------- Optional query parameter "ended" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "ended", r.URL.Query(), &params.Ended, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "ended"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "ended", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListAlerts(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// AcknowledgeAlert operation middleware
+func (siw *ServerInterfaceWrapper) AcknowledgeAlert(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AcknowledgeAlert(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// EndAlertSilence operation middleware
+func (siw *ServerInterfaceWrapper) EndAlertSilence(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.EndAlertSilence(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SilenceAlert operation middleware
+func (siw *ServerInterfaceWrapper) SilenceAlert(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SilenceAlert(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
 
 // ListAudit operation middleware
 func (siw *ServerInterfaceWrapper) ListAudit(w http.ResponseWriter, r *http.Request) {
@@ -13177,6 +13382,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/webhooks/{name}/test", wrapper.TestWebhook)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/webhooks/{name}/deliveries", wrapper.ListDeliveries)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/webhooks/{name}/deliveries/{id}/redeliver", wrapper.Redeliver)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/alerts", wrapper.ListAlerts)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/alerts/{id}/acknowledge", wrapper.AcknowledgeAlert)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/alerts/{id}/silence", wrapper.EndAlertSilence)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/alerts/{id}/silence", wrapper.SilenceAlert)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/notifications", wrapper.GetNotifications)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/me/notifications", wrapper.PutNotifications)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/rules", wrapper.ListRules)
@@ -13217,6 +13426,191 @@ type ProblemApplicationProblemPlusJSONResponse struct {
 	Body Problem
 
 	Headers ProblemResponseHeaders
+}
+
+type ListAlertsRequestObject struct {
+	Params ListAlertsParams
+}
+
+type ListAlertsResponseObject interface {
+	VisitListAlertsResponse(w http.ResponseWriter) error
+}
+
+type ListAlerts200JSONResponse AlertList
+
+func (response ListAlerts200JSONResponse) VisitListAlertsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlertsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListAlertsdefaultApplicationProblemPlusJSONResponse) VisitListAlertsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AcknowledgeAlertRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type AcknowledgeAlertResponseObject interface {
+	VisitAcknowledgeAlertResponse(w http.ResponseWriter) error
+}
+
+type AcknowledgeAlert200JSONResponse Alert
+
+func (response AcknowledgeAlert200JSONResponse) VisitAcknowledgeAlertResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AcknowledgeAlertdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AcknowledgeAlertdefaultApplicationProblemPlusJSONResponse) VisitAcknowledgeAlertResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndAlertSilenceRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type EndAlertSilenceResponseObject interface {
+	VisitEndAlertSilenceResponse(w http.ResponseWriter) error
+}
+
+type EndAlertSilence200JSONResponse Alert
+
+func (response EndAlertSilence200JSONResponse) VisitEndAlertSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndAlertSilencedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response EndAlertSilencedefaultApplicationProblemPlusJSONResponse) VisitEndAlertSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SilenceAlertRequestObject struct {
+	Id   InId `json:"id"`
+	Body *SilenceAlertJSONRequestBody
+}
+
+type SilenceAlertResponseObject interface {
+	VisitSilenceAlertResponse(w http.ResponseWriter) error
+}
+
+type SilenceAlert200JSONResponse Alert
+
+func (response SilenceAlert200JSONResponse) VisitSilenceAlertResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SilenceAlertdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response SilenceAlertdefaultApplicationProblemPlusJSONResponse) VisitSilenceAlertResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListAuditRequestObject struct {
@@ -22257,6 +22651,18 @@ func (response TestWebhookdefaultApplicationProblemPlusJSONResponse) VisitTestWe
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ListAlerts Alerts that the caller may see, active ones first
+	// (GET /api/v1/alerts)
+	ListAlerts(ctx context.Context, request ListAlertsRequestObject) (ListAlertsResponseObject, error)
+	// AcknowledgeAlert Say that the caller looks after an alert
+	// (POST /api/v1/alerts/{id}/acknowledge)
+	AcknowledgeAlert(ctx context.Context, request AcknowledgeAlertRequestObject) (AcknowledgeAlertResponseObject, error)
+	// EndAlertSilence End the silence of an alert
+	// (DELETE /api/v1/alerts/{id}/silence)
+	EndAlertSilence(ctx context.Context, request EndAlertSilenceRequestObject) (EndAlertSilenceResponseObject, error)
+	// SilenceAlert Keep notifications about an alert back for a while
+	// (PUT /api/v1/alerts/{id}/silence)
+	SilenceAlert(ctx context.Context, request SilenceAlertRequestObject) (SilenceAlertResponseObject, error)
 	// ListAudit Who did what
 	// (GET /api/v1/audit)
 	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
@@ -22872,6 +23278,117 @@ type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
 	options     StrictHTTPServerOptions
+}
+
+// ListAlerts operation middleware
+func (sh *strictHandler) ListAlerts(w http.ResponseWriter, r *http.Request, params ListAlertsParams) {
+	var request ListAlertsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAlerts(ctx, request.(ListAlertsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAlerts")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListAlertsResponseObject); ok {
+		if err := validResponse.VisitListAlertsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AcknowledgeAlert operation middleware
+func (sh *strictHandler) AcknowledgeAlert(w http.ResponseWriter, r *http.Request, id InId) {
+	var request AcknowledgeAlertRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AcknowledgeAlert(ctx, request.(AcknowledgeAlertRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AcknowledgeAlert")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AcknowledgeAlertResponseObject); ok {
+		if err := validResponse.VisitAcknowledgeAlertResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// EndAlertSilence operation middleware
+func (sh *strictHandler) EndAlertSilence(w http.ResponseWriter, r *http.Request, id InId) {
+	var request EndAlertSilenceRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.EndAlertSilence(ctx, request.(EndAlertSilenceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndAlertSilence")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(EndAlertSilenceResponseObject); ok {
+		if err := validResponse.VisitEndAlertSilenceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SilenceAlert operation middleware
+func (sh *strictHandler) SilenceAlert(w http.ResponseWriter, r *http.Request, id InId) {
+	var request SilenceAlertRequestObject
+
+	request.Id = id
+
+	var body SilenceAlertJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SilenceAlert(ctx, request.(SilenceAlertRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SilenceAlert")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SilenceAlertResponseObject); ok {
+		if err := validResponse.VisitSilenceAlertResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
 }
 
 // ListAudit operation middleware
@@ -28278,737 +28795,749 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19kxs3kjf4VRB8NkIze9XtltSS7e544qJHlm2tJVlPt+TZu7EfNlgFkpguAhwA1RTXoYj7NPfB7pNc",
-	"IBOoQhWBeqFas7sRnj/GarKIwksikcj85S9/n+Vys5WCCaNnF7/PtlTRDTNMwV+vxItKaansvwumc8W3",
-	"hksxu5jdCvbRzHP49pbIJTFrRrZ0xciCLaVip7Nsxu2D/6iY2s+ymaAbNruY4S9m2Uzna7ahtuEN/fia",
-	"iZVZzy6enZ1lM7Pf2ie1UVysZp8+ZbNX4lVhn4QGt9Ssm/Z4Mctmiv2j4ooVswujKha2/S+KLWcXs//x",
-	"VTPKr/Bb/dWrwje+fENNvj4c5Ps1Iy/f05Ud325NDdlRTRSjRT26NaMFU013Xi1PsK2wE+wj3WxL+/Wv",
-	"s69/nc0yOwbDlG3gf/86+9vZybe//f44e/zNp19n/zKLT8Brqs3LeyZMMBPdl9tnTuChk1ffpab4cWqK",
-	"X/MNN3XbnWUr4cuwyYItaVUa1+CGfuSbauNWcMMF/vW4fhUXhq2Ycu96C61GFxT+c+ySQrvuFdVmwVR8",
-	"Te3sb7bmkSYCnqqXs9MVbKKvM/W4H5/B/0aM/WeRs3i3NN0wcsf2ZEPvmCZCmjUXK2J2PGdkx+1fhJKC",
-	"7i9gt8HjtmtMG8I1oULvmGIFoZpwlFXcixmRiii2rDQroB1yfvYt2a2ZYtAQ/pDotdxplHOu4S9BpMhh",
-	"KzcinJdSsBO5PNFruT15nNwIBdtspWEi35/8xPYpaXzipqyWzrhsvqNaJ+Rla7/6bBVwXYn4mqhKDImJ",
-	"qkS/jAxJxA3LFTM9e0LDA0ePMmjfvdCwbepV9qvP3n6v5apvRsluLTUj9l2aUMVAp16CLJbUgDgvScmW",
-	"hsjKpE4SnPbR0/xarm4YVTE1/7Mo96TkgmncHWbNNTHso8kIF6TabpmyO6iUdpfkVCcPN40v6JP1Q+m2",
-	"HeNRnfDWKQBZFkwRs6YCupZ8O7QSvnwp1Yaa2cWsoIadGA6aNd4DWalYF26Yuuc503b8uFyLvV0nrqyi",
-	"uiS0LP3hb9d1xLJpfFPYTW7YRncm6/xwruCUeYXPPmu+pkrRvR/HB2F4mZ5JwXZjZrKCVo6YyTfMKJ7r",
-	"75XcHHbiSpC1rJRTyuTWyFtSiZJpTVb8nolUb5a2teM7817G5mM36tVGfsaL/8oLkzCqlnazGbsQxh12",
-	"FHQAXZSM5JW6Z6O6p5iWZQXtjlVRrm/XzS8/2S4rprdSaAZi+E7JRclgBXMpDBNgFtHttuQ5tb/5aotP",
-	"/B9/11K0LDz7iwJmjq7msjKaF2zurb1sVjBDrXzar72qKySe9WRjDUdnR8MPiGIlo5p99a+zbLbkrCxm",
-	"F7N7pjSXQp/SLQdFvWHFfnYxe7GWVqdSYtBeBQsBd+8jTUquYUc6c2HObVNnj7/9lj5ePDmxlsvJ1/b/",
-	"vrH/dxb8z06soabSdkvaTccNmAF/oQW5xsYaGaALWZmLRUnFnd2u41bEzzasQ1tUrtFmAftlSXnJrLGP",
-	"lgYs1DUzan9ytTQxQw8+Jmu5Ixsq9kSzXIpCH1pOG7onO6nuTskNM848evItoaIgz86enrYkK3Ku/PuJ",
-	"m4YTtMzbnfhR7vBYkytoEcytquCG5FZ1gt7En0dfVG8qmBw3Y/b7qzxnWr/8uC0pFwxevFVyy5ThKMNU",
-	"3x325q9rSXIqYFMRjira694DZdtWr9lswXJaaRZrlRpo0pqdGZHCCp7dNjkjjObraa8p2T0rh2QGh/8a",
-	"HrXnAtfaNhfv2rIqS0LhF2Qnq7Ight7BGX7QGbn4O8tNbAFCk+hv/jnf22ZyMpj43+qm3YOfslnYZasx",
-	"hDVV/jYTUuB1h1rZtl0Nft107Co3/J6bfWShzVjNnM0W++gS3HFRhH3KFaOG4cXaKA7/Yh8NEwX8855r",
-	"jl9v5D0rIv3tzBa1MwUvgS7EZwfH95prczjGWnrqf/QLh5uriHSpqoxKMBP2ysSsgljsCTealUtr/IXC",
-	"fDobGii07oU9OsztVsl7Wn6Pyvz3GS0KbjtBy3fBiJe01CzrTEK+ltYSa03D4G6qb+kHNi+eEHCqPNLE",
-	"/u4Uth9doIAeNC3c/eTgi2YG6i8XUpaMiqZHjXC532XN7do/nLkhDguU8xHAQwfTnM0+nqzkiftwy7fM",
-	"mvan7akPHjrhm61UKHX2KnQxW3Gzrhanudx8JaqylFtd/9c3B13yTfrrVO9iJi5ClBtNwN4klGyZ0lK4",
-	"+7g+JfYpWZltZfCaVK+YztxDWX3rny/2cMLUf1PQ720Zwh+P30mtOYuI11bJzTYiXW/onqxlWRDFlkzZ",
-	"zaMzsqgMseqOGEkowTttVAsbRrFvh6eXPaxxhKfkr/aoFoybtbXp7W+IkIpUmilwgHBt75ns3loBVLeO",
-	"ASNhLgu2LeV+w4S5JLTYcKEJLXd0r+17ph1bVuXKysydmdHykH3z/LzlI3vy7Nsng76ibAYDmbLdO7vE",
-	"Lc7UDXKDHoCH2B/W0HkpjIodWzmuam07a+hyZbzRGj0GaW7QGX34zYRjMFesYMJwWib8cExbE9tanVfv",
-	"XhEj7/B42FFNCivA1kjM3EFBttWi5DmxOinwlMFw8Jd3xebpx923/9jS6Jj8neDAfiX2KmE7QcF8t0a9",
-	"fYm+JAKEmpJ7WlZxQ2YZvYGC77MolN0CYIJuGLFPRpvgEXP2lR1vSXNmz0awa929oseSCifErS2xd5fY",
-	"XITXk+hJo91h1qu1rNhd46PWamb/GDGQfE25yGBlZWXIim7BO1ALFBfm+fks6lkK9xyEI8DeQVHNvKBn",
-	"ze5zo4jaB7brD2IDNVsvoqyC2M2wrdtjzQQTfRggcg7nW9g29n5Ly1LuWGEl2v55T0teZOQWL3a3ZKEk",
-	"WuXeUpB3MFnQil0KvABGrWPbkV+Y4kt3QT+cPiasJavjNzS4INpTk+Rrlt+xYtTS2zu5KLhYRVq9MmQj",
-	"tSGUrCtRKGyxXrl217aNu+FgZE54p4qh/VlWNxxbu65I2Ft1XGEItnPX0xEzYpuZl1zc9bVF7GLswSsh",
-	"7sDHumYf41rkLm5U7rgRTOve9RSyYJootmHWzkTb3vlFYLOj9wlXXW621C3SwMyCUHphctMWDjsQiti0",
-	"/0VRka/f09WhGID7J2VFK0adqykiInheRr9zlumh4UAjt+Wrhb3qkJ29DYGhhl3StefCq+817GjiDJzh",
-	"e5ELKvieZvVYe6coslUW8F3fNIxXkc1SDBlS7q3BO2L9fkG3NOdmf12VzsQZfx2wQquk3BCJpxHKrlwS",
-	"KggT91xJYa1Ua9LmshIGRbUzN5Xez/NtNd8ylTufZdeiEGBRLMluzfM1oYaUjIIfFgJ+9orhdsiLdx9A",
-	"b3Nh7WmwdXZraqzdkZGispPuff/w3tq75iKXdqcH5vUpOcucxQ0ik9mRfHt2SR6fnRG94yhm3No4y9NZ",
-	"1gqrBmbyWUzlhO8/HPP3En2ApRSrjDw9s6b/0+dnZ5exHj09O2u93T449Ho74/KeqVxuXPw8oY+sNYru",
-	"x1wqt7q4IPZSs2BEMStfrMjI2elj28/HiW6et5RxIatFycZMmrtxf/oUl17tfCNtsWoWcWhDuSa+a37w",
-	"CU/tSrGh337vHrN2p9hWg+96BQ/ZG2gLrxLfcsnPYxMRcSDajbBT3BgmMoiC2e1g/3sZ3G+JNnQf/B1o",
-	"xaZxfz2aF3zFtIkqsvoZ5+mP+Z0ziH5Gv5isB92yuUhfzDaAwN/k9qzOj12U6R0Tc2oSXrjgmNF4OJdS",
-	"3rGCUHNBhNxBLGDnnnRGm2LgiGzvir4LYKUSN78tUxtqz/HhMy3YF9hgZOUOFzzzYWu/Sn52W5IczNJv",
-	"6b36XWtndpyFUqDED61W08iL+idWq/k/5j2Wh/MTzyfeveE3CVd0cNhFv8eL4RCko8dZKSA8F9t2SiZ8",
-	"/+id308aphPJo36TmBofhhu7njf4fPSG6hyofsztea9f1Vqt1nL3SOVNY452DxLv5zh0gaS14ZrR0sQt",
-	"Pr6hq/halnIVv/KX1toBpMc0795WKjNeA7opeCdV9KqlmDbUtZfU30eZ8ylFN9E6x4nFVuvFqZciGADO",
-	"dJ8wuA53lJO91VTbwWk0bPvCPQqqoZi4oe7Yvk88xi//hmmdkrVxPik7lsAlZadv4mDGbX/7Hr/xs5lh",
-	"2gz+5D3T5pptvbBifH9IZu4A0ocPB/oiKQ528cE5E1EMX+AYWXKxYmqreOwadPPj1cmTZ897HQ9rqc3E",
-	"UBvXumJqWuhMSDOnHr4wbuT2J4ggmiA7TDln96i4Gg6+HlH9+/a8troSDmXisdGIxlVl1lJFo9x5W4Da",
-	"C/ru5ZvTPiH5ryRYR6y4rkaiEvyD3XUKJ+9BFuohPNShShhywKRd0EErPysPC0qKzvjeQWOs6O1kNsvX",
-	"tCyZWEVk8uVma/belYbgQ66JxGYJFXuycVkSEWtIsdxIFZfAQujU53OMqc41M3EvIj6j7hNqyn5d6cSX",
-	"jC7md2yfCs34r5PvZpuU9aekNHpYupvJDqfIN+ybwQlqDTUY2ME0tcbVHkXWlpxR0vcOPReTUB1JEVob",
-	"sz05e0yWUsG1GNQykUsAVQXOtYxQbW/I8p4pYs9x8s3ZJSmE9j/e8bLIqQLUAD6JTj6r7glOUhh3ce/F",
-	"ybL/+G1ISNNRRvcm6jX7JbGta+dlC5DRMbivE/U4oi7ovN1ZRpZFBqPFTocDssKxzJ88fvp8ls12bLGW",
-	"8i4+qFo44qN6f/PqB0jQ4IIsqGbPz8EdgZBNrXdS1XPrXnNK3kKsFrIpOqM+P/v2ebITfpN2REJqcwFL",
-	"bEfqBpURSj5cv8aldq8dO7/1fo/EauwEu9HUA//TekPzE72mT549/3M9ePdWgF50X/3sWZbUFvEXv7l6",
-	"Ae9y7+ZFM92t6bwkd2zrwhUI9/DYcwhY1BIKf/ECHHTjlqCt6w4dylQ0Et0CMefgndewFNxoklfayA1T",
-	"mkhR7smf2EfDlKClf5IsMFj05ws/VDfoO9bt6rPoEtZa9cCV5nN76n4CzlVxw4iRB4t0nvXo5QNrC3tr",
-	"v0cvdjPVMBl6r+0ZSwoJgV6jKowfBm98/uzZ0+fZURp/QBEfpYK5iI4zq/XuI03kTpDgRCBLrlLD6k1o",
-	"qu+lkdd5+AEFfbJdK5dsEubvPX/6zXn/K7IZrPPPotxj/k5kYrmYYUei07lm+d2N3WnOGG+F5CtxJ+TO",
-	"/n5HlcAX5oobntM4ePVFKQV7sabulPssSBq0lcSjdZGstCgcjhWhqmCyiVUCRpBwr8TdJQ7P6rofncWm",
-	"q4fwJ3cFAFy1u8xBNCPq6+oCu+xTyTe+8vGTGHw0AZGGqJT9MYR2XeqFlhu2kMWe5JBaoIk0a6Z2XLNL",
-	"QjFUzJfNU/aXVrP03XcDqEO3F3t0/UN20CON0Car060GyalS3Fk4UZNZJ9KX6sHhA7aPYd+58aFsh6Ry",
-	"fpY2YBUvxV1RGgtSxfaSq5V0lzah7t4hPdKQ8AHJnhUvDeC56jFijmeNkbRHzIauGOAk7V/2p4ApI5Tg",
-	"C+MX6XGyoyoxQnjidx4Mb85Tjsy0rxchJXO5nKdmLACe1Lkx1PSN17U5CJLA9I0V10btScELhDkhPDXW",
-	"bp32PRXGAUvdFzR0T6BoRmfADn3DqNCECliLWhR2QV+DC5trMrUix++Tfj/2fOMiNL0+S7p6Yx+b4srG",
-	"hjtTVcv28EZdMxZTq6iaAAIw0V/o9fRhmAK0EWC8iwDzjWILlw0XVSQFy0uqAHGxa0U0Bo/QOoAe7dYc",
-	"j0md2PLuEPXGat09ttGsvO8EV44/zf0x0kWxLBVjNd426mE7flXqgO24GVgws2NOE5idJD4775KwQwdQ",
-	"wYtpM+Nspr5uBiCBwz2PGYaZg/s0ihqzoFQlTqMgPsVwj+i03dLb9+v696F5M/YnXfCVdzDjq2P7czrk",
-	"ITx5Y4CH2pwYbgUfPVBEPsvZR1oPoQEBBOBA6MI1yNo6JiLgaZ1Vj6MLhv3CUfZxGJZ0yP2ImPXBK+Oz",
-	"UmnD1Buar7mIhaK2VWLDb2UBWSFkTe/BLcKRHQCwXHE8Vgd1lUb6W+MXHRjWfgCwQVSzbdgm6nDr7eBi",
-	"b5geid5Nrmd92B+mKKhCClaQDU4puWNsqzEvwnYITrAQEyhd7N1bDTBaK+OuISff+HHMdkgqvJ+X8Nq7",
-	"asFKNgKU2rLPm3YB0TerJzsqRXLjt84EN8NW6hqRM+FnH4MFaURpH/m0M76PM/tYVF96PFc3aeuuBijC",
-	"ABs/K3h5VkpWW3T9sIIbqUih6M5eHZbKPkSVrNBg8dweo087JA6JgMXYR3PIonE2tLTws7F5T341HyTl",
-	"6YVDkieu/Sspi/ZNv5UdA3O2Y4tTdzacMnF/+u7n6/fxZBmAAI53DriuOWKWz4/Bj0eGNqCka7YcA/MS",
-	"NXlT5NQYh4+sYRldTVMTCeRU5CyVUpIGFCu5AUUD/j+Eg7p0QiYKVLwOaCQFa1x6BihvwISvhL0rcjPy",
-	"2PBokS+LC2vhGdtHa52pG7NiulAx6gBkvst9onizpRFZPApRk1quHx322x6wRsq7S+LIApz/B1PpFmxF",
-	"RYYkN7wswZMxfnUm4nIO7qzwce88RWFUTpn026jhTAcO0s457tDoVpijlodDG095U/qO7xFGscRLzC+R",
-	"imzLauUT8mBHOZHLQroh47jKIvk7o5y32JW+mf+l0THTJ9/dMHwb4+bx8Ee6bZWFLpopDmtoJjVW6MRE",
-	"ywQzG3WPWxAXkcjlEtLZr2DRUFGgaVhYU43pS8y7s0u5tGvP5LZkaDtKWeqM6CpfE6qJO3N9w8YlptU2",
-	"RpvBAgh37AvAzcPyeND3kDIhGEv0cuSY7RJAB8HMTqpE4prL5k/PNNKtHSYOjEhzSPy0dZsffW3HMHj7",
-	"Sj1BNoYm8SgyiZgBPya3MZKbX+fK+Nz8fvK4sYak20cPZkpKzd7KGGaydNfXQ8OnD6ua9jF3phaab9pK",
-	"ag3NrhktHPVOu4dCTsFbhYPtcXcNcknVE2jHA475aNLvdf0dniFwZzaSLAC5wia46fwsYBAg6kxqdlLs",
-	"xIMvI65da65ORKmHfrAEjd+DjDbpOeteRfxqtBajnfziJidz8tIraW6OD0RtLRNRkYSWSaNe+96fjNT1",
-	"xKbSWq4Zy0gwf7zTdUNt1H5sGN+xJRc8nh3vzcLeG4TMK3sh+Mk+O3pynaWV1NXfsZLfsyhDCMTREtsG",
-	"bGZvCsJl6yDsFuhEx/ebyLhYyGL/YPlNRcXSyW3o5ANKLSLYRzM+Y2168gNTKkGVwu4/1+/b3Hm8wbWj",
-	"3CASROMBmGRriLl2sUfBZbJeMLc6g+BkL0YPgUyuRfLLMWf0pu5haGkaar2UghVzz/oyyRfTShWkZfnz",
-	"cnbxtyOSBn87zJ1lGGc2QDq4YKTSrLhwVJ/7AMFqd0XBVooWrCC7NbfGf3MZXLp9UwnMQNpnxGUgATmu",
-	"IitwtCD5lYOgsY9cGw2Q6+USzlNs1t4kIeea2/tIO5SvPN4EWbcl0ZCXrXmBUDqUztNUemR38DxfN5ms",
-	"FFgmRM6UAPi3Heb+ElGBAYCxngSpfMf/WZkNqeDEz4JBxhyRouYGX0mYeWBI2sEUKilWp3HF1e/pYx+3",
-	"XDE9pDMdmgCuhyXN78Bf4Xj+GiYmDA09Arbi4MWPNHEpZ0RVZYBe0uj+Ga+Gp2ezr2U5qFR/lBj/Hqt+",
-	"p2XIl2xppsXAR1Fw1uSbJV8yO1/ztaxU1ANXKd0gG92iEQjnush0a42jyxO550CurJFxA6FB0gZaBt1F",
-	"hiwYMF8B0x5CYaxKiIfc5H2UWPSVISvJgEgu0UboEZicjGy/mDsFMNeeHXycjH5u7DWbAQfXiNzx/+Wf",
-	"w99UbMQPKlazUv1nZFUfMgquaWFlIuAQGGAlixA5OiZhkC8wRjXlBWpLvQasxYLlclOHZZFY5TakDr5t",
-	"0wO33NTGk1AIGbIFR/p5z+Ox0R8UlHbgZo3JI2hjXBLqSO2lgLMPiOZHxopVjN8fi240djkQXCdxJjpX",
-	"8borrwxiCSlEGOE0tlMgJCAKgXBPr1uLFTpFp6JB3MXuR0xvjvJfHBdhcZHWeSFTzhr83kjTys4MHhid",
-	"wXtTbTbU2axys9BGCjav4mz4cK42Zzmu/VKqlTSGiUtHR2rc6etst5qGAwRVMWdOTCDd0BUt58OBGlh5",
-	"X1AItRSB35Z7gBLUVhPac7bvoHzAaKLbbbnnaIuMCN54uNZUWQm88/2Ji1PIFurtGw20Od6QRqDa0hOM",
-	"peVgSWV4ZuE9wx/5/VcVyAqIYMJkhOztpb1AueCo116OWw9K1dQVajY0dWpOY50BsgDw8Q+tCeQwYOMD",
-	"4w0vRt0osrfUZ9nMndPR4ELQGoYkJqamjL/XoWlYMFqg0TAmILqhuKXcjvdmGC32GXE3esJFXlYFK4CN",
-	"GBSCNYIdOJVCRKcShTXl6B5vaVY6kZ3XGnz2vLNWu7fkprLgdi4QY1Ak0+xjb52NaXkYdnnVHE8+ZFkr",
-	"M/djj8cENeZoh+1KIFK+PXPNMdqeu8fnX59/8/T5+ddD07dVvE6p7xyyiFoF3Zk1dgBEU1120yXSACJJ",
-	"db2I5PGTb7w931nRZ0NsaYHZOWa+/b6dAy15RJpfw+fesnd3+02l0cmdobVze8f2t/Z0sP/4nwCuvs3c",
-	"zd4VvEL4RkO0540xfwC5jrQ85WFS1pNvesvVPH1yaFWEZ0+Kt6z7ioHEso5pSleeqIzcsT1uQ81Klhuo",
-	"s1I7J6wgRunK7MIfzjlY8aC/EdyMk76mGigMM+R3dalEqCCMJHpLFbusr4Fetl3pMY4FYJaVpmh4xI6E",
-	"uAc8fqz2a/bv+HL52Zlo7eaSIHZ//Z7kk1N8tZ7+qxRQoBvcsz3y78h83kZPIltspIcRSRxnAtpWV63Z",
-	"scVpO0IR3F/cqEdD2pqOfc/LeBEY57VztHFhaTsutGHUIbZCSCpak7Ns5o1JV59jD7mPhcRPDmFk7q7p",
-	"f+ATTLSp8js0R9HAPsZ6+CHKnMOWS5Ybfj94ftmfY8JMa5vMV67Zsb+d9nxnGVcIyTh4fxaMo3+VH8a7",
-	"H9JTfnH//mu5eh2Fmk8KKim53cYSu15D0bo67d1VFgM6V4mu4xE3+VTy5HvMQ+8Uk/KV4BKVGz6OgPMj",
-	"RNBnSMTBuq1JtPrtcNk/L0kheVPr78pNTQ/RgTuMDzWPecHDSrrr9PE0Owe+jeBG9MXVZVQzuhP8sKjN",
-	"TtaGtj4lr4Q3tlUBJRMKF8WGygWYqIB1DTlSWvOlI3A9JFjGzMaxs++hKCkeVJ+IHrY3aI90ZI7t+vJT",
-	"w4IxrnKx83F+ymYuLDH6tw4ocni8Q9nLDlo9OzaB/SCfP8rgF+Wi67FfRmZeYradbgIHkFtZEHi8h78f",
-	"l6Ge089P4+/2F2T3sL9/kcbJtc7QFkdJlkuysF9BQc4mxgFPHkq1E6Lx0SEnOUcWpZFQfMm+9LcoVrHO",
-	"YH6ATdY9dkaQQfQj/EDrPAi4z4NpjoLctooLzawsN8Yr/uVgr/FyMyEMqA9JmgD1vvvwHrcI1+SO+/yu",
-	"U3LVpqqvU9FurZGH4Y1bxZDHZQ4sULeEarJjZXlJaH3TvnWQsFvyp8Ueso/cLR6iF7f+9n67YoIp23Jm",
-	"P6xKgzf8pZKbORP3t3/OyK2fcvd2wzZbcKY0bf/ZvtrTF+ktK0s8E2Bgt2g83dpjpL4rNGoRIPMN75Oq",
-	"d9qaFwUTmMWdYSi/LnjlqS0ycvv9q5evv5vXHW53n1DI1MV0OkQfSKuM3I+B0kjXRb0hSFQDGFqggVqi",
-	"O5wwbRH/u5bi9Jru3jjEZ5AqcAwmbGqF70mIsfCdLc9sDYVr8v8RKH6Y0SILduLFwf09w4pbLZeCYXQT",
-	"cIa5+oFRg8T1qimHk6x3dVBl0ashay81/8Y9HM9OSianf4+p+CBwPke92fGn5MdANBGV4mpJbSRE2dhm",
-	"NBgUXpXOUC+chdYrPvYZ+2ygDTusSC5psj6U3ZMZ8JyQsxDEoxjZqgpYESCrIB50fECoI8DyE1Rx9hun",
-	"IVCaLgL/L6oC8vbqzUugUHOCCB/E+W0SpHRXcEGrIywbWtjWXeX+ck/spEQb7KUNCPzWlGh6z4q67yMq",
-	"5IT7Nyh/5UW2b0vj5tGplLAJV5/2boyIZyXsBSB2p64POrkTUEC4LJoKOF7+anIzO8wLJ3dIq4DS1y2v",
-	"239Rq4/kIRvGT0QwgL4JnZy2Ef5u0kx3y7OfnUUsRzuhEdAAxcIoXBPNYNPU3Tglf3WYHaiBCSdebg3Z",
-	"wpoOa3sKQz16rnG1Duj9Bl3msHKHffoOVUgTHHDCAG9ELwutc52jQtFwvJK3jIEINX08jHZCP+YSjueo",
-	"RFpFwu452yG4BPb8odidklcAl2yJIhV7xDSyUjM7YVBHw+r9fc1M6yyJWp8WwQTACdHdES58cqSQD4mK",
-	"tSlr9paOziu1dJwCzcnmQkD1XafpaBhPw5ohFEqG4HCHwwzNlohuNEWXkdN+QfUA/iosLD8tmyuF8UFm",
-	"TKiXT8yO5+ySnHmvhu3lWG8gnYaw6tK1hCMPupucvOl8jd3JTR9gvmanonAg2glZQj1Nf9nw4ShnMvfH",
-	"V+Pln8at40GQ2Kf5ILCJMeQOWzAsixiJxvXPs+9GYpp5JOcjiQNGBMEEfvJp+MSRaCrb6f6Maf/mZFHx",
-	"sI3A8C7sx+h2tBqmqCBRVGEh/Zi1/bINQegSgIl5XmM7DhV77srCjSibFJSPA0w/QJaRqz0FrnXa2kp1",
-	"D1Z2KBuzkBsnIocpISshFZtDzffI+3+Bz7Gic4O0faTJh+vX9XGIVLdU1+DfI2Cyidwd+Moem8l8SKjy",
-	"OgY98q5+0NVoUTw3qXqM8COWqrky19VyyT+muMOktXcWbM1F4aMqp2EyhEBCZ5f8DjAEqcYz2rjVbPWk",
-	"7nFraH5qO/OYhUId21jBhvhhOqhpatCx7TSK3BFLygX58f37dxDcBaS3hL9vssCXzcUKKMnXAD4bcfK7",
-	"4GTn9QPz8RCBm1DffLkYZfCWIziTv6hWuwYPbaBQtEsX0BJrKa6jOQXRYoniAHj2zdcjyjp2VOYgEXej",
-	"QjtOegoXBPvlpWPwt/bn4bY/DTxUp/iDoJz47GJWypyWkKSaTfOv/VOV+EOo24i9L/AKRVaKCuNJdhyl",
-	"/qABDyszsAVuqIs7RJPxEke78+DF612Mxy229vshVbfzBzb+wiGg0/dNllK3KmAi38QfnxEKSWuk+mLv",
-	"clWDAWpkr6Z73U5mU4w4NmAPJ0V/NXzPl1DOXthNMZqXrr/+1oYVqUuzw65Dxm3CsWbt5hj64caO0HY7",
-	"p5WGKbCD8s9DDofjKbEjtFcNuFDvki63cWQtOXqi+5gXQsfrf7GY8DEBz0SsLRzlg4TcoMF3DQH5yK1x",
-	"vG/aGx+NewiqldrpPE2Uk3fIugjz45gNMJ5nudJMpYh7Ku1YAHF9plBQdNYbx5ONkmmP9njr1uEAemFt",
-	"t2gXpgCpjqw6epBC2Z8YuTR/AeO+j9P4cCbX1WZRFxYbZei3Y1p+jmCU2cyldSzN8Hw/hM3aXsAvZ7XW",
-	"F4MD4ZVbJkjJjEZFDKli1uhaVcxaXfANF2QHOX9gS0DSXsnFHQRpN3RPNGOdpNFLsmGbRV3BxeHxTbti",
-	"kn31LJvhm5A71P4k6kz44agaJZ8PvIxOprWmJpaqf/mR5qbcw2kol7UnzZ6UoQV7gDM5Io9jWh7ypNSC",
-	"A0h0Kv3pB7umV/pu4nrVF5vApfh8MNcFshwmx89bvE7Thw7vzFyPk1Pwhsb08pbqYYyOfSZVdPvGxSpz",
-	"BvlFPjLKa/+I3XD/w2fMCEkWSu60vQkyUejTEUgz0Ij23bGh/VhXF66rGDheibreLcIYm39rg1jcpg5O",
-	"bJf/KGMY+ToAFqswnaqyPdG9msj5vKpz6sEDrjEHjOogrrOjwuix+ZxdWBeMrB6H73V0zmVZTFeAzQR1",
-	"r+IDe6OejyNG5V4aG8WrotVmVQGAuFuHKbRsmy692tAVe0FVqqIKMDlpzMyTePUSsmCXZMFKV/1uWUrE",
-	"FUEthILruyxkmPUkJu7a3K6RH8OhJyrxexrb9lUhG21tOQq4EVc8cC/EPbgw1pHN2OkoRj4bgA07SsnK",
-	"LqYnreymcWy2I7APOAo/ct/1EHKIHYxKlF11h3SfcB5/z8uSYYm8vSPvFkbJkmxLKhiBG/p9BM3cU0yG",
-	"C81y50CIeHh6itj08popBhTochLtWbsmzOF2HXWXfOWo0R7gFllX1xof7fsFwVZueRo+dbxIp4u6OKdl",
-	"2Pyzs5jg2C7VWVkTROcG4MLOfeFLblFN/uX33x3oGRBKnz6dkleuPIE7oA/FCcvoTCyZXYNYY0B+72p4",
-	"pIn93Wm/VzZR4rK2qGIVE0L3TRvgmSwus6FxPv4N/TgvXVcCow/rS/Z7mjetyFvQJBfHNtmDV6v3bjci",
-	"rdiqKqki7OPWXiO5FORP1y+f/LkR0N1alsxJyYaafM30qBqVfZSu/vHQAHNnpx9PwD/uf1ZXbRpbhA0e",
-	"Gut5CvbTA6mMeya82uscvlsegYkEvg2Vr+PUhFCMYV4onirm7J7oaz2vCR3GFWmQBUtQLGSzHCurjGrD",
-	"Pfop8/VWxtRO4XgHG3Gu20enjeo723hkUEys4kRKzRyuttW0d/3w7kPsVWupTXLb3jElWJnw3N+zuWKA",
-	"Do9vsFKu+uSkKSozYmplXK8jyjpBceu+9Ko1p4aWclWhC70xsjAfaxIC2U7nOwR4R2ZUVSLvXTplrwYj",
-	"uB9kwa7do+BTlYquWN+UurKo+jPSZGpxgDmvJcBphAPJzFqapFPCxm2eqM0p7rmhcU7YPp/rF+AfbBMB",
-	"jmtybAqokuVwBTL7zCeE/H/OysE9sPHFwqt9q310PMH4+1fqKs/ZdnLiULOY3brPwf35abTQu96WdD9P",
-	"pXbEYol3CYtLGyqKtmun5grjIlK1fPB2P4m8xaXqdIk1zp506ik/yYbp0e9aq+y5KPwb+lfwKCqgYAU7",
-	"DtmTDeUlaTozcYE/b3OMmfgG7Pv4EOt7mKQX7pz+iXyIwEWgAo/Pj/43ufA1Wibcv67grk65AHg1daR3",
-	"RsJtjInCuUQNpoB5nCh3DgnHHwS4GFfIGFiiHc3fR25ILgtGzuztTfsinRSiuFIzn5SGSf0NLzyFKrFc",
-	"rFwR+8hVT242VBTTrnpMGLXfSh4LpF4zQI3opkDxo6b4qQg/Je7dAB4IYClY4PiU/CyYK7yJPXGX1ubl",
-	"wF9XltN49Zm47yPpSf2+EQ/20Sg6B/RPjJBLG1eEub5q+WVZcqsvAdjuN3jWQPK/e3sD8IvWaI5TKZ9H",
-	"ne8bim2N3s2fzZa8ZEdXGQnA16HSe/7k8fl5vPzyWJRCP6K6Owh/CTg+jLaQZh3baVU9OrzuPz8fiiEV",
-	"zErOnBcDRsyGC78uEbV3MOS6yEGvLvUuTHAi8kRqXKP00Ip9pIl9GKjx1455jGyVzJnWF5D7Q7Vmmmi+",
-	"ErTUyNtbkFyWJcuNJlJt11Swwv+mlfkXwRePshWkOr74zdQXtVf42bOnzwYL0sSIsGxLY6RVMVokMo2A",
-	"zVZKQ+y2JHqvDdt4ENeJ/ckluZdltXHlm8xmu3RZpNLEJ/3I6kNGbucrRfMxRIaOp80ufcNoaCSU48Pj",
-	"EVQqSI9P3kJxuwPf+SV5fEYWe48abWFFRyBFoa/Yeqyy2p1udRD7BZVZ4dDz9q8/4LChC0LRUewLX928",
-	"+uHV2/eAU6AEvSIJAh5tpqqivwJKiUI1LaIrbhgpGb1nmAnvMg4PlZNjdIlb+vglNKnBoLioi7Y5+kjH",
-	"/K3bgF0JXHBg2WyousOgi3cN2l/C4qh4Ja+/V0mdQxdalpVhxGp3NH3+7YNVOv/+5jUKu8M41srJzfWq",
-	"lIt6Fb5yk/HVv55+3JTD0WfsUHRPHpak6qfptDPXkl0Xh64zU+upvSTPz5Ly3C13FZVo2NaR3HKghwYQ",
-	"DXoWMmdrUYMMDc4sXbYn8ljrJHFaZzPN/4PNN3zRUpuPn3/99ddPHg+4xo9lYAFigBh9+Ka1uZG0Wqd3",
-	"t22n3tvBXnZsqqCsqD3Z7BmHBXfj6duohP8pB1RqGQaOEW/C5lTUCNkO0WSYT7OmLkIwpk/a0H0KvshB",
-	"QJG32qXU5XLLrTIa5upPnKzjxGQU11ci5uAvkA8ScPiJPUgdnDdUG6Z+YvvPuBj/xPbXMuVh9LDKMbF6",
-	"28jIyH4XxOF+2oOG/KlaMCWYYfoF3i8TrmxmjXZEr2MeKTCf+iqklDTtEBcPAVVgdpLcU8U9vqYDFWPl",
-	"JiLL9hL/Iys3GeaDQawGUlUd9Y5iJaM6HqW8qxYsN2WiVfetOzmapmzTTp6assW2C8MHHYyheW9sjgNY",
-	"bILKb3z5tL7iFceT9dt79ec6fg9IaetcVWg9PjEO5RhSjM+y2bIqy6iZ85qLuxdN6kkHZvkF3eiDCD5Q",
-	"wHLLhHZeqq6315t9DsWngd/Ilc/eaFbesxGYPpho25dBp/l/A/LNptL5+Job8ToScYkdRcjZ1BYIo+3U",
-	"9LFzurl9iIPGL1PE8NokwprRA8g9nujte4XB5QmpH4mSWH9d7+EQqGOaeHMFO33BfOWWeBJQzbU6ULPZ",
-	"s6O63AnXldjQ3tB8zQV7KZQsJ9/8gFhkgy1gKhddIFeGZuUyyoEZj0KspTYX1l7x1QBgnx/i0ZS9KbAg",
-	"8HvId+/e0XhDfX0dTJyG5Bokg7Pvu+1GjZ7HglKLiseSm66bk6/pULu9x9EgV26nZMlzF8eJOLmaB1qt",
-	"Z+S7l9eA1qOaPT9vaYnFHhKOw5c/f/pNzJOZSyHGYN1lwV64Rz9lszVVxY4Oly9zEvWjf7wDT2jFl2IR",
-	"JW+21vAu5HiJeR3a8X8mdNv7MuwLs9fBlaCmiqFp/4KQu4DEOFyWP7188d3NFYrSzY9XJ0+ePYdL/8vi",
-	"ybNnj7/9M5H3TJFbX3Oc2Q0GCfqPbzOfxLhkwRXcyDtkru9Z0Sdn57FSAfDTBH5CSeRQwaqE7hUDYdiO",
-	"OsHm22IbztyQXimjpsZA1pSXl0PHhkc0Q+1+aluPO7PSkwJf1Wg9aKrWWEfkTuGbembhh3cfJt6xeR+1",
-	"WNcFDrOgQQN6X9PZKD3UoHcOinsABtlxALlUhahNMoBOlEU8JWWEjYa/rTvZM70/Bppp6vll59OfYFha",
-	"aElVG1tkB68D95lmylqa5Ib/h2NB5G6+Iieeg+B1aMUOVTJC2RqH1Bn8Lzq/I2Bt/atyCEwblJRJQLVA",
-	"6lshvOfnMY5mD04bhIb0YM36xyv1OBGMyJf3YYxlbLfrz3Q04dcXtD20anZU+ywBPE+4SdG8cSjTlmxb",
-	"sF3IzqkZLVnhbKpUoykC/+aItScgt7etbaBhboFRAnlngUGXGEWF5sZ7AW4v65x99Dm7mTmNl3djfVzl",
-	"4A6NTjeO9hjPDrZZtzDGkXv8y+qbPXMVrv1S1o26OYiqOXYEcZRWy/i1pIPImuA3CRBQSdFGFuGA2dhI",
-	"RyWbiPB9SXBdNrvnbJco3wmBnWLjknpLKSHWpmS1WuM1fMuUluKRJmzPdAbcE2I/nkcpnOdDJF+zfAPA",
-	"rzfM0IKaajNBB4FIjcZf4NOJdyuev4vjbt4wKjRaucjpoZjJITpm+IbhReuWmlsiBQYotoze6VPy4t0H",
-	"52bPpbITi3q9PkQzd2vTpv7ILgXBYFcqBW0kinQ0YjzfVnOXrjESXz5fKpaiQWEUCrza3bGjGmtpAWnW",
-	"SD8PtA+evQn92SkOFTDG/WQSkhsfPpigHkcVM3M+tiv2YVmZUU/HisMgftmvYIBkDrpdd6l5XTjNnSlM",
-	"b44bpvwZ1T6x7KaZYDIFOy1aQxY9dMlA2aUPJ6ypdlQztl9hob0B3BL2Nz3QWIkRV1hybCllCKKPqAzt",
-	"Xnjd/ACz1DmbOqFudSIziqW/j8jqhUHD71tDqjvYM4PXrRk4yBpdlYxsGNWVYo61TDEwukBdmJ1E4rKM",
-	"bLiorFb0Hxd0rzPHagafrRVjZCOFWesQAaHoDm3lCo4d+4NoiOCNvJ+KLy6U3M6DuHLHk8JW9pgFZCnE",
-	"/N2TvgyoNVt5cVmXWEM0xQbxl8ZFYBOwrCibx/dSudqYYdFAOFgW9mBxV38I5+oI7fOIu8HbqH/iCmCV",
-	"kDcIOBFDNlIbcn5mjSBFc+Pe1xCz5VSZE8UKpvlKHPakzrmb/e+/0ZP/ODv59rc/uX+c/Pb7Wfb0m0/+",
-	"8z//n/8S23eDnDgdaCEsEA+cjsT5C3XUcqelvQiY4fB7C6JFt9uSs2KumTE+2WXIF3njn/2UzRalzO/i",
-	"+KE9rDQwPAsJohWwY9LSCsNq7a4kSFl54SOkHnjkRQbd0C0iQUSrEU2XDA/06KTUDuMH8r3as8xaWrnc",
-	"bGIgpR/lDqkNrQrTB/VIgb3G+7oAB62AQ5TUizey4nUwFfFQUuHZggfZedERQRflSAq8WMoPyw0r5m3u",
-	"o84Rud9ievvOY8HhlKz5xy5rsgNgN+eaGFVpg6XKEUsK3rY8fm3lYXLmQJ6Ae7D3hsVEwcVqvlVSLufA",
-	"5ZzIoncP9tI+2fPp78NTdNVya9fVIEylBCtI0aZJDNu+t6LDpZi73iS4bo/c4V+EFxpeEtTXt/+aN4G6",
-	"SADUFXmJ2l6I3/DlN1wVYbKUZSl3cWU5sF7gSJ7fJQAN99zQctQQf8EnJxJ/HRBj++0ZXexQ87cVQ8wC",
-	"sr262m7VdMuiPWVdR2WQnfT8fDCO0TSV6iNmKB+clj0iEvPUQ93YRcmIvdU3LjOuZQmTmNhQPVSURpJC",
-	"kkqUTGt/dt0lOCnvmRrDrWtHeuMfjnrg66Z6I8hhUnaMiiEGbAIvQH3zh5Qcru9qvKNXlp18o7IETLFz",
-	"1/sQL71jZCuLiPPdPTivEyESh2bdYHjSb+ieVJrFuRb9L+J6Ac8NHMyG1HXIHp+deYNwdJKym1jnUY8z",
-	"45mdVHcJDYVfuizqrG3WKZbLlYAghithXBulL2jJcxnXs5jAnJeQVjH6PnaDv3tROj6vRD3zJJnH1btX",
-	"GHhR7Z7ePz59en76dPDa1mQ3t6UiWMvDwSXFvTHiunvVGoxMFA7H5Hz99mEuhb44dP73QNmDqP8SGAZD",
-	"sRcSKAodPjZfh/c894ITeIFV1Kt2KlL7bvCw+aQNkmMXD9HXQ/tw/Rqh9H9lixtrzRscWcloodG2blTn",
-	"TuuLr77aKvlxf+oW/1Sq1VdQiu3rU/La46iSF5dGZB6fnT45Oz0/fXwO0IIICUlfzmuIsdV3fHsitzhn",
-	"J+BCsUrQqIodbeofwXQ4BZDdZwm+dBa1xzPEYA8hGsVOdh0ZHgghDpsiqc32nQtydikSy6IHxA3lW3Df",
-	"IFFP9KzsTRI4JsyDvcp8FiA0kxxXvLDK1BtU4dGaERI2oMs/qbZkx8sSE3TZZms45AHDaeDUCLD2eu8L",
-	"bL1LQj11MyRzyQ3De9KauqTYCVRuIoWR04bu3c1hNGfHjfvNIIIesW/+Fb3LcGNcKb4pLq+g1E0H2umV",
-	"kZFkR7npkiZ6/8T4Cdw4u7lzwlvTx68aFM22b2xyFHRm7Q3pylFHQJDRCXnpkUoxrGOdu90LbzcSEooc",
-	"+6A7uJJYczQNh5Y+grIPJGtIaHoAQQEEeTi2hzJVA6LcfKRk6+V9dBon4YeHbh4jgi++aGXkkmIq3cJB",
-	"IS2ktbJBD2EaW1GwwhrrJiN6L3L7B8W7XJER72PIEFU1dwkT9Z/sXt6Ff0LltAybnwPlQNYCqQV/zbVh",
-	"8QwmkWT0O8TU45JBYAgmonexHgKQ3Kz8lyOy9lxQiWSIzwSOfQmgWA847GHAYA/FRf6FKcht8z8vl9Ha",
-	"hKGnGisSgnFv+H3ot9R3mI5mz5DPC4cnz+WGL/fQu17rioLlVttjOjJQ/EmF1YOt/tDcpCpZdEuqOQL0",
-	"vKR847xJ2PIMSznaL3fcrKES3wjWvvrgR3cWTduWjv+rx98TjS7kUB/T5Qduq7K0k4DJx/ZD/ITsWcJp",
-	"vEkVY0g6hu1Y2HhCsxt4PGFzc0dnim32z8yNiTo/QygbuhYeacxSdba3l5FTcgWWgJ2RxsB06f5++a25",
-	"acW4Kku8YFmbCf/lssRTV9fpRNB/3Fv/C91bjw0NhF75f/adN6svvZc+i5PtnO3k8pOn3YTHXIGvG67B",
-	"yMkeei1DWw5N8HCnFVZc1axldqf21oOXtBpvqo8oYgWNpabrJpCryflMwoECC5bzgvmMJlonfXd5sPXd",
-	"HHi6PadAB4jgCdYd+7qvROAJ1ncAjC1pzgpnQz0mP/C/tPNYvn589s03Le6es2T9B93HNRVI5vMoW1/c",
-	"bHTJFuhO0axkuZFKX5Db/5CCXZCloren5Ce21w5p7JNevroFB/6u3Q5kWhAjyyJCUf30SWRNt4pLH9Lo",
-	"WEwbe6WGuy4q4aW1ZUu5Y4pI4VDQYEKgU97NccnvGHn85Jt21d5nz4Zm2BtjUaaWQH+7XAGgtQiLwXi7",
-	"iICpo+2J4kwdnYRnu50wv1d0M18nGNDspaqlBwBr0yFoo/oO8UE/vPvQlD+8hYY3fHGbeH8l5iXvRx0A",
-	"c4XLX3QJfHTvfQ/xuoqSQKOtFXh8NoJdhE7C1b2nvFtdPhCxHsaqIFIcWKrMpzNls7raqVwu3b8q4cAD",
-	"wD9te0MNRyRFwTXGUpPqtvGEdRTuAPFp4wCckq79n50tDxwc8wWD8nhJO3tH0aCuK0eMue93c+hbpKmu",
-	"x6mT430y3u/PFFe2kN0zRUuneYB+JHI2DNRNHq5YnNhu+FbEGbT1RpjYeJRxFb8yYIeGJu2hLt/1InzZ",
-	"S7h/zfRLxNTqrkcvRW+/H9xAG21Wt9ZohLFWN5xaig/blYpWiKqvyinLhO18KMoeQAWmHYzQFJtUKcEA",
-	"PvNZfttp3PR17sB/jVwALCE0iq/xhUvxdtD6eEVmZPaAPLDQSHHwivH5BpUeXZ6nSTjoJnW380kyNAYR",
-	"ZAI2+kgo5MMkKYQDC0UhLpqG501Mob7UNUWgmy0XfAiBofZHzq3S+iynImfl4Y996aHgQ22q/K7Toi/g",
-	"2P4YGFbQ+xB8WjDY7gevyuU9U92PG/Mq/NAbX3Ar6/xV/wD+DI0y+KBjmTmwBGAlYGKwu62Pm67FzTfn",
-	"KeBSvMDKItPOE7ZxzsaJ3Nsdl8tQjjG7Z1NM51DcWgb0k7Ne/lf4MqK0fxblvrX9m9pFkGhHnPSmUl9r",
-	"M3QQq99yr2yQ9tENPrWv/PrFtP495SV13C+RIzVSumhoWjvSMhTJbnrQvG5wIEdU5X+QkbTlpHdcfWP5",
-	"WRV2w71oM6V09o1SUvVYB1B/zqg90ZTHOSKWWOtcRyNblCg8DWK1lsWKqYRLsWYD4YKs2cd4DEDrKlH/",
-	"A8i8p2W5glVsOtl7A5EfMwfCyGkI68i2ds76jABcPSNOhWYE2bWKS5dlA/6BXCYqY+lqkbxlQv31SXfc",
-	"HRUmmhzSTgUKfbxI6kCg3iOUYwfqdFH4mI5igu3iyqlLvlR5rkZcybo7fgoDsQuWLroJduK9vGPHlXzw",
-	"7GZczIso4eVrqk0wYsCQQLA+zBqsnTNPnz8brEAb52xBIgF8gzV0Yj7yoRK1udwO3ktgqm7gyXFsmp+y",
-	"2TtXgjbuc/lvUqDG4zu8RQiVpCHnfCHjuM+6sF3kG23AHJ3Q05gbBvqU1fWBj65cYxfoIRwL76K449EO",
-	"g3cuRf8FXG+nHqyVUiySv9CtHJP1cy58XtUZ34kBugE/0Gum2VQDwtfumViF58Er6/QP0HPdTi0WsanT",
-	"3g5zTRFjemlNhko4wiAf5HF5AOMh//imri0Vq37h9mYcBIvM32tZFhfkCcA2/y4XOiNP4d/4vM7IOfyJ",
-	"BTvJ+wNumiVHhBDhYSTxcfYke5qd/xY7BLivcRplC/RsfBg7DfAuWEDfkAXTEHdzgH09et6CwoutqXsW",
-	"mTlprctpNhYU0hmvbpyUAS1zpztDZjG+aSz3cy3PD0L+7Fv7ji+XEViM+7TX22+fgVrKSA4QCeHI2Oc9",
-	"afbw2r69/E7JRRklDkJ3pE6bglv30wui6b3drjvA9mzoHXOxfSeIyWtp/eZRggEC6vo7eB7VrWf1QHqn",
-	"YfKVb0F1IrfRjdpHYQB6RaQ4JQAs90zo9qtttSi5XrOCQN5gVtuSgPTESOT52bc1zyGUlZKVsQZFEabn",
-	"Z96li2ydleO7HihWKw0b5YTfBnp/zM49XAz/Rd8SHOOU76mlfViAMlk7vPa7N5lOruHe/k6vO9apPeRC",
-	"zJk9XbI60QzxwRRpwvHXEaiie2hoSa7cc16Z/l0uhn7iGfGBYW4/OpGGsWJ6gbruSbGtQYW9cuYAdthJ",
-	"qG3uVnrC/o2Xk95HPu2Iy8eZfSwmGbhYg+l88JTvvZOBwR/hY/irTofsKo098h6u1oHfBh9chY5pFKVT",
-	"Q+nHhst7wtztXO6e6LYf6S+NRvnid94exebV9gOoaSDOi1O8vRJYGPjC4U86vmdrqwPTmz/shNxlaK9L",
-	"zVy94bJkyhmnbLQt2pKr/mzXAb0eVOUNb82t+7Sb52zcEeUk4EEu1R2h+nIB+3clzZnfiFMxfdyD5uXS",
-	"sa6RqxrHZr+9vWP7W4S3UbFHBk3A+9ov/if8eWsvd0aWTIG/mxgp8Yl/vYXfsXum9gTQSae/iivi4hWP",
-	"EIIGKTRNbc56zz7Sp7+Kw9pYUi14UcSSlV4Dxs8nBwCgblNpAy7KNb1vS2h4mX4S443uA0UB5+vcM6bF",
-	"sI0wt4Bx++HdB+wGpBi6znnsmYedtbyJ54+/PX96Nghp3Cq2ZErFfLk/L4H7qov9A1onwdDs3Ejl0btI",
-	"7rJgxnRqSn3mJDXiO3apHnqZGqGM0REAXA47UdjZImuqNg/3+k99e/W6ziLpHDXb6hDwMMRMOAUiMSKv",
-	"ZVQKiXs8rpDimSO1lhzh5nEP9p+UR2SLKLbi2oWDkl9CQdm454OuRnOH1q/qNtzkmdjmgjOqmaD0tD7I",
-	"2ZQs7f9gR5J9wRFh1qMkpBaDFkbg2aBzNZSFUZcZXPyuUuh9S7ceTCMTbRkYs/QPjmqbchsbhWZzDfYM",
-	"Ycyd+kFlYmxV3SlEEUlemVa97bqBR4myuVuq6IYZpnoSE4yqWGQ2jyz+ynLFjP68ktuRApvJIpgjS+yO",
-	"9uc2MvQwV1zFliVfrWPp/GuW303QqL4lJMmKadY4cPklhZyXos6kCizgS8cICvx8QnbSXMdfuHzfUtm7",
-	"MiLJb2WL9jEuwD4OMZ7pCO3e5J2oIxzyDry7sBJ+BoO3RtVMeyGSJalixbN9xUHQZ42/mwq9Ywqs5jhQ",
-	"BuIqgCqAdEQd3E316Y4tomHmeDI6z9c470F6I7TnTgm6pTk3+2iLG6Z1yh5qCNTGYlc+YL461JHTngsF",
-	"iMv99ITZc7BSNXTS5bpHexmgWSJXph1QgQDQgpoLe1MybJtBbAwPzgxuT1aNjcx58LgSPzu9QpPgg9V3",
-	"uoflEKVkwXBbIm/vhu59+lJ860y085e8xSoaNPSfdwOAPsWnE0M4IzdfixEQaYmUXCm6ifNE9rB+1Dsx",
-	"zhJ4UGshcK2FPpSRNnT7Jhdzdj9sAKx3F7vY8Tzhd23cq5GYIzcl6zn7f4+WJEli2YEvCVwNIBCtY2pa",
-	"3U/40vcvIC3I/Q20HnJCClc+n/34XAWg8Bi5sQAfJCuzrcwkV3Hp6RJHvAP5E+ZTuuV+UtJ9dNFew+et",
-	"etrOMaNYi6/goQpnSkPLSQPAXzT9HypLHNbcTEGnGsj0xNox9h/VFgGi83U8p6N1DWi5NF2SrWD3UJoc",
-	"acR45MH4bA9zTA/k1QXv0GlwDKQBb7gBv2wWsUw12csKPZqUrBQVhkjR0KK5sDVt8lgn4HWTyZbOcp/3",
-	"BAg6inyU/v6c6xRYs1NuCSB1zgoeV+c87FxbAFqVcnqE/EE8Rm6/fEGXEb5hjM+oWyx4w40v7sDIbi1L",
-	"1soshwo81QbL8UCauVs3sNKAlIZCUVQEonX0wcPt91Pymtkdw2sCvKBGc/izVjTgm6+fD2d+T8267FcD",
-	"77ub3eHlFn5egTbeyFPyfVWWhOY5FJWVECBC8EvIsI90r4LxhhcH15oI6RcE/BJhwdqmXlaYDp9WI40j",
-	"/nEMDvjPUwsHDj//TY/QP7xjrzneRu3qMa4992zfMBqoQxTfaK1Gkq+lREZNJlpXyUR268FKO4RLJ5qN",
-	"kUzyd7lI+dpcrZCYcdz0O2I4p8yYaCQAPp9vRtC5vKerNzFGF2e3+D61/MTYcGIFkBdw7KXLsQgAySDh",
-	"gkC+UDZ8+zoGCgEvmfSLPldG8vraFHyPsZP0+T/U1BH53yz2x1OS1UvmGMkmw2ib3yPSaAzja12C3rtF",
-	"gpF0YBQJqG0obA9kWTjJ/aK2hZuqmx8nWhdQVFkij3iLsZV0sH51UUco56f4PTVs7qqDCsagnspCmnVY",
-	"fNQ+CqYB0WvHDdkBFVNDD/fud9RQspRlwVSHf+ure6q+KvnCu7uRxtiQFb8fVdw6mxVcAfRjHwPzh290",
-	"WiIjX8mt+Yz3Ie3WYaIgssfVV48VFywjleAfL776CoapKvEV/vpUy/xu+quXUq2YiSYtrJhpLygUOhc5",
-	"axXYhuzx+HHjA8jdiu4DEUn7s7kDZcY81GLJ1YYVJMixzMjNj1dPnj2/+P/+n//3lFw58LETPAc0HlXw",
-	"mgttaFnOUyvyCr8n38H3jkVpa07sXO2CNLYN19od6bFjWOvtWjlo9UFGy/H5Lz3F8qcVvQ+2buelT598",
-	"/fyb4aByJZJbhwtX1iMjIL5H7xpdLQSLme7X1nADCkYkc3SV8FzAErw8wRXytMuTGK8+HBGGaymxEIOz",
-	"6sBh5MqCEF0VstP08/NpcXKHk4CXB9uiX7kfQVSu9Xr8OXvzYwLU0z7Jg2zDpiBQSOOM6BkgnsA07Vic",
-	"pH28R/C3U22qqFpxfJYZ4UJv4R+4/TNSbUtJi4zwggnDzT4jQPCVYTXujDjqXalIyUW83A66QnsiPZry",
-	"wlPquzsgHI+bOsAZsdX/kfI3HmXGdUjMVCXcChVSsD6W1a7Zzv4xwzkOHNVuAlqd6xVhLlbvPRP7l4cg",
-	"j/cVPlja7jEptKBI5r4Kejyzet53v9sqtuQf42cqZOjkZEuVIYu9LziDVLx0kxTCI+u2Hcib40x0OO1q",
-	"Wyf9+spidzHhy2YfT2wLJ/dUOUqEvx0K0ZVv++CbD5oVH7axb17WLz/46tr3pkOHlaxXP1RRihtIr/S8",
-	"gacjytLjQnah/S0BCKTFdSWMHB2dat2djaNoB9JuuidDbrqx0KSA2SDhrLQLAdU24PqvZNlUDbskT85j",
-	"xkjjiRyynsKdOmL93fuDyl8twstRpArh1o/c3Zy9jgcLpCwUF+R3a1HYH3+yG32H7inXsZr4X7NymZHf",
-	"xSckTJGQe7dUjBG8RZ+S75C1M2yvTUu92lYnv4tPHVvo7AFVyjS+5x5+5WDtJmyAYmIhlE4JFLhV99VA",
-	"Cc2meV2kZJS5Vp+lD1PeJNKTccVODjr0oF6T1ii/jPfkf1VMxwtzB2xCxm4Ou6o76qMx1JNXQWRA7zC5",
-	"oBOKh88nmgP1jxKGjS/AEhdB/PVlXeUYIhA7uveBmE6sO7i8glU6n1ahJlUHyfbETpe1LyFuJDJrfwBu",
-	"tJT5nS8V4Xsz7n0AgBkvRT55tGYGOGAro/s5zld/oYMmFSyZCr7ZpurwLitNy3Q9jSDNzBVHSN25p4AQ",
-	"GN1EA+ASXoRjzgjVZEmhPpVZM0hz62TLYciqCW7ZZiGsBQgZJ2O7tQQnn7V2lk3EbFpcvIbcHAmmaaEi",
-	"3HoEIh3Iai1Gfpr8y1vykNAUFXspjEo4sOwug/IQmF2ooNq4ndB/2B9e4H8Kd8W0/4BbbqyOiz32TMLK",
-	"kEvDhE8rgnLNsixclVhuTgnGiiD/yawp6n8C8V1ALIg7h0LUJgXCSG3qvzisrrNsjSQL5ryE5AqxEVYx",
-	"gr1hH6BlCcO327kOeI7f7dN9ACVbmnRJPG6ambdT4GkvwdGzpgXodsCESLAgx/c0TOFuv/ixmxGJfvKP",
-	"pkaR+M8LyZBmzL49viIhCf7htyhVk+YpXeMHATL1ITdVHYU+ig4KsiMfLi6Avxg/07ZnsZhwVBvU8+Z+",
-	"F85V1uyy5FZ/ZRDlScvy5+Xs4m/9p02gHT5lh1WFvEpN+Cr81/OxzF/jMtSH2xFx0GpbSBurR0m5sVaF",
-	"JyNPmbUPThwfAz+3py38u0UDPzJT/je/7g9hwTYC9OUs12t7v3jP8zsW6e4x7itTtzVQTR2fG3QrBB08",
-	"yqHQZbczTG24oCWqix1VcVZeHxk5JOuixP3uwprvUpmGidbnLBcsL6liul2HZTi00iW1SNUbvGa04MIB",
-	"dyeykLl753iram3M1Hy0ZGHc4+JNaWR29wJqm3flc2Pz1kXMBOY31LC6p2U0Z+vp82E/i2JGNXVyJjho",
-	"4Pyab5nishiVMRYvbJJPXqQj1iI2379NTIAbnsxPI3Pdmm3wIKlu1yw/RsFMyYrccjHHVOZYYLJCJLmm",
-	"Gwcy1+6+yxVxv6ppsOAh333PQJKBXQRWkaErfLh+ZsOosO2JFitxbz3f6yD7t8P8VfHScJHA3UUAGQET",
-	"syZ/evfyzZ/hmlOZtTWvuCdhgIJLSLju4KoQosduOHI/GD9mXknBUhkw/YGbNdXzMHCehifEQAAsr1RC",
-	"jySx2fZ+mPgyjmn2efD+dZ1OZ/Ua/Nazcg9hhtRS8CWtEHzFEenw/1xZI2+lcXHYS3f/oB7KRO5Yt4Cf",
-	"VanPh8VzEIzshfGw6CTcO33xSfDGUOEyVID8hNmbu94y9Ne3Xe+lzGkJP3727NmzDqhiBBQn3Antnr0r",
-	"KRfkx/fv312SUsrtguZ3dYHDOOTF78ToHQIzLEHvGalYYRejM9XnZ98+PwwC7hQ37GdR7uvylOE+HIgu",
-	"xQAXfdL74BjlsewLzQ4dgVKuG+0bynvHJzJhJyaK7VwRxcC3AZgen/cCogtnGV114TzPnkUTwOoachBQ",
-	"QihObVQ8G7azatLWuoWAHcvfDpA+MqBBjN4NUtG0Kx0QFwEvruniyqIUOZpRla8j24iqGt93OFGxtj4N",
-	"rGlMPgeqFTsG+x0ry3gtgkmHyXu6invRTb52Bey6FES+aho8Q9zkIzMkzFvc4YUZ+7E91QdzLlNxCH8s",
-	"FBwrN/sQCRwaHLQuAthKrhOlGI2Ud/PNpIy+xHS4gtnNxhoBDID0c9+F+NbHh3+hivt6JXFL95BnlJZV",
-	"X52tnBpaylUFkNit1Ew3JY5pcE4ZOSF1PUnKfx2mpEwxJbDmVseWkN17fA2s7N7GDiinHO1Z88vnX3/9",
-	"9ZPHz/vvcuNvP03O24PcftxBMwmsgW7+8J6XRlJs6B6KqXZqRtBiD3ZLK9vFJYV5arww7QkehjYx5oR1",
-	"WlQlOuVYv30yoh6ovUaF2ZLxG1n3nuV1sn8z4UIbRovmc8PiWiCun+8B634Dgn/Mtht1n8Cn4xvmnrNd",
-	"5JKnqMjjjhxnWEzD2snNhg/5rse5tqcwHkRBnde16sQMA0SrJDLP7ybn0uguyrWpSe8lPEC41qQgvlxa",
-	"zOhIJlMlqAkiBLmZX9GaVS30dft0l2Bpo8IiF9Jc6buJqqJGWk3CStWFRibVhOiWdXBFRLALyTG9iZaQ",
-	"3LoKL6OKgzwAhIaCNwtbine1bAkWVBv3MPCY3FxXsaO8KUQdwXBs+bxS8c3UpxK+QNWbofiUrxUxWNjh",
-	"6BrFjY0VNxnhCB68n1Ulu8Ene3ay1RHzDReVYWOc3U6tux6kY1W41VuNZw2oNgX3jMpeVT5IXAtE8gs6",
-	"k6ryiFoGqdLs71VlLZaSad0APns3Tax8la//gtcWiGcwTVbykvzAzY/VAj7/gZvXdOE5I9w1tXPpexr1",
-	"DzXbMlI0Eb9kjr+Ea3+FunQQtIY3ytCVHnVh7S8dOeg2mrJr05UbB6krw50bmRc/HaF/wpmUuKnafrPB",
-	"RdC1/Tbah+VgIxoyJDe0YMOpTTGf1mdoocOrrqErzzqMkgPMxxUvDaEaPTjkd/zmU0Z+RzPI/gvtO/sv",
-	"vZbKfAKZ/t3Q1afYqAZWL3WW8pXA+69sqoGspTY1eig+zcgSiOmMkQV9Nm6euxo6cdcxocOgvvUY6fmt",
-	"YY4vydOzA73SXBXPz6eRRI46BlLacthx2QmDWwWKFzYgLsdKVZCuhHNOHa4vQezW6/N09sqYAyS1495D",
-	"LN5+h5Jse2Z3V4ZJxCNtscBlat+XnLx689UF9ODKPcvsP0rq/sGo/S8TTPE87oVt22y/RK9kCq5qU2I3",
-	"cLWLEaWNnucDXFSJlDvYk/i0PFB61nT4nquNOUgj5x6bAHKaaGz23A7lcpnmhguyMRyGG2V4TQuHlsRi",
-	"BAu2RHgm876PkVV3C/azfX+UjW8UfxQA4EZhlzySrUO9F3OvYlk3bsiCraiAUwZOYy7I7b+fXOP3J6+K",
-	"2zoCTquCm0ufS034svn1Yu9yU+LYQ6bB/R/ryJIrDZQfOOncIK0BKwATqw3dO0dVG+OMniy4vIPzR4XE",
-	"nwfX/LpW+m/H8WYcA32bSp0RZ8z48ny2WJ3GU3AcCGSQqJam5aj72MfQcV2JF3KzpYpHiww0aQIRyxHQ",
-	"pwWHbWwl1Hczw0KIiLsoac4yAu1YgYR/TKniuKWKFcm0g5WUxdhGrDpuMLcTflGLzEHtDAfmV5WAOtXc",
-	"aALxtckDHCNnh2+Hail1hRBRYPUwFxaBjnhXLAxhcq/GSitihA/krU4PSAjew1yixWcUpL25+fFHOTnE",
-	"G4chvKUbSHJ3fAp+5oOctYm4gjj28smTdN7ldOhaMpjvZuYnto8phZ667VeaaL0+uWP7FRPkpFw218cW",
-	"AUmUeMCDVGtshm2KFU+ePXv87aCh6oolh72LjixX1KCXYEod8OkJtse55cbh56aX90ooMV/aCTMt3b0W",
-	"s03w4IdqfpetC04dg0pVwDk/6y2A8yzGuxdqulTJgUn1NLLDkLE9gOw8kDu2RwYzrF8FnNKe6/HSFS6T",
-	"S9SaQdkfjHJRxUjJlsDNGIixl7C4f7J9C+0tMYZVAV956ZlAQQVJi2pVIZmi0/zw/SNNlpXIob4RGJSK",
-	"5faAiKRMtYNQU8KgckP5cQQRU2sApl3VscgikmsMls6IXJ793MmdyGreUD+RztSNiMDnFeyoptavdOk3",
-	"8WtKkuY7mu8Ym75jaoF0CaHumTCswJpwsMPYHvaR3VPoLIlOY8ibm3r3EQd38qg99rQ8VAGJXd1DeF9W",
-	"m8RNs5u7offC0I+QTC6MouDlMmsld2LWCHuNPp95IAZ4K/KqqYRI9Tpx+4onLX6v5IY8rtPu+JK48g1x",
-	"6FGamjF+cPfVXQgqpU5Tif9G7yn+uK5WqUOu8oCC2s4m5YKpzLNg2XtLyaxNTxRfrZEGq8v6K/O7hOsN",
-	"X7uhe4B31PmbcW/gUUrq325+fktu4LT3+t61c0qgeqL99R4P9dqPe0FsU/bQP8AYHaPA2j1646rlN3Am",
-	"nZFFZYiQIoVsCosVWY2qe+eTfbS71TsaRlTbP5zrz9dojWtVB3lP2EG72PoCYhkNpovRFkIvUHG137Rj",
-	"Rwvy8sWbKye7UpH3+y1zf21kUZXslLwy2sfHmlOJa0de4mIUzUpmvsuZl5KstnqywI2ToSlYyhUGLxQz",
-	"lRKa/O5+9ekydg5mViHg4rAiI5WAdNyDGEMKCx7JlUnEFaRjXqljCpfk8Zk17dqhQpdmc3ZUAGF0EeVG",
-	"Lz0I/Azbe8+0cb6+I8K3HsLl4b0unacrwvix47BBP15bkqxIlMywlNHjj6Ogfft49EB5MDU56lIVWtCt",
-	"LXacHAaYxweRpc46ezdsx5pWcruNVkQFSiQPsZMuSrljnVvJmCokctXn/n12dgYsPBPpJ0YeZIcnTmMa",
-	"Da9tUPrmiDMjdSj4BR8ss9SFVkmAkbkVa7rUNBqVgQTQEaJjI4ia8Pc/+Kc/ZfUvEzHF4yj10qlc22Jy",
-	"JOueOmEfHtgv8OikMt/urt1MQxbkNgTdTa/GD8HcT7AyOwzPtyUomVvnTkGqwFtabtd0wcytL5EADjzy",
-	"J6938QFRbZji+e2fsTzYrUOp3Ea4TVx7LRxc0MQsm62ZvSYsqGbPzytVxm19pxBDPeecK/6vKJNGKvvj",
-	"NVSH1kQb2393ad5oVt4zTf50++uvtz5oBxYhvQMrQUNiJhcrQnd0/+eM3P7t6uT/Pjv59jesDO5mFmpQ",
-	"Z+T298dPPt0SxbaMGkfLBoWpoV1uLsjt61cvTmwTv/1+/unkb7Yh+M2BH/b5MIoyISsP4b52OuAzPNjQ",
-	"wFu3RxvH6dW7V/P3P//08u0sWKrZ/4YZcTM7/+33s+z5k0//Etuo2O50/NjxyquGcR8e0n0LFAOoTNcy",
-	"6VU+JputAWSMWftkspprJr3sv/hxTlBVVy4WB+xKMOeEC0LJT7847nT7DTR8SqDkqKoEXmmgHI3IWVZT",
-	"Fy3YioM/EXjP2RY3stwJT1ufy+2+znPQnUjxSgp2SYRErzIrtcMq+UtDJBJ5hBPYkzBECF2pWftgmaeN",
-	"X7DSUUGCcvI3O9sRaqwa2jLB6tKDdjUOqLGtupyCy4YO+oqE8bWui470koQ+RNHzPnLczyyI7j2OI6Lk",
-	"ji1Tf8nqKZNKr6fLqXR7PL1mBCWC7TAsAXvSx3Nxc6F/gxXcSl8ut5w5z4ZD/tU30dmDsJwwYdR+K6OR",
-	"vVbtKpicR27vGw8FcZ8S9+6GkSuXlTAuXH5KfhbMQRGxJ654U/NyQg2hmGg5pe/3n1evmn00isLqR90P",
-	"2gDRsz4kullyUQA3LRU+/BtwUHz39oZoum9fo6bc6bHFKRs5Luu+oZgcD1TFAj9oS5Qm8e0IcwiRfvL8",
-	"yePz8x6NPUpt+rZ7vPINWGRb6c8z7FGMQbKZXfk5L2I+YftUm1PmfCjFp2mvf8NuuPDrFImhKrrx6ZYR",
-	"TuUqX7uqEi3pBQy+FBD1taf0D+8+aGLkCkg7m7DXoipWTZ0VT1hWD/H88bfnT8/OJ1LagEeHm2QVE3TI",
-	"u+P5kSb2YV8FE70UWyVzpvWF1YpbCnUsNF8JWuKYhDVCytIe1EQqezlihf8NSwBzJ4XipTJHbwz2cSv1",
-	"AIPK2E58JoeRUxFpKqODAsO0mEswuqNIRikNBE+I3mvDNj7H9cT+5JLcy7LaMEfjs9kutQ8GxhcEoYOD",
-	"GF9Pg3R0mU7FtK8MEkFJrOkW6hPWwEcnRoSJQl8SWu7oXod+aM/4itUk/a2fIkrL1Q9wqb/AlOnNatse",
-	"eg4A138WOlvxLbNsBs0moJNyO18pmo9JSA7HEWL0mSgc0ymoCthRzf3a9vuOlyUr+nzvI8pRQl+x9RiU",
-	"6E63Ooj9AoQbmCKtUsSP/Ma/sCYV3bA6t/7m1Q+v3r53RWh6clxBElMleXRYkweNF2qQlhyExvelVlrH",
-	"HvdJ1jjN/4Mdn0x/cHaO2eXxkj5/XctNa10gqEp1emFsO/WyBMuA5qNn1M1laVU2WSlZbaMr5PTGsfp2",
-	"kk5NLcOA5vOnak7x2oy35hTlj15TxYqxfQLgdRrDBQhU+2JrcS8YXhcKJFXHYl8pxvLEYTBOTMYyNbir",
-	"0gMGy7DB73nJ3rnVOmKfHWSpybIycVqlydf6nhvjj4yW2IGxNDQ1g742JF8zz/wOtZFg61kjFfgZPKbB",
-	"hXvt2aSb44XrNIsNZJqkiqauoctIFVDf7AARJ/bAkn2Bp9atO0cv8Oy7zcCsDE5LH5tmH6281mdchH2u",
-	"nqS+7eGmMmqNjfA2vLPSFzVxYBR6ImF8NP0V8PKYZ+oVBCItBUEjsAAO1eFsLEfL7ibGjzjobI/IvfL+",
-	"oI7EAadiCrcXEwZN7h07Ts3EyJU3Adr33H8yh8cBa2stQLHrBTopXP0EfBR31jTHw6HUxSlGY3Tk0shc",
-	"RgTG5NuMVMXWnpY6N9sRnAmO9dU3Oc6Kh99PSaTrsCNFGk157OLGhF2JpjBgqCicVTFkCETC185g2wGO",
-	"13kIrOYDH/WUte2SNSNdCO6XZu/ZXdJ0KZjVnr34MMEjdAx/OQ4B31m5eu0QgV3k6QRGbPZxBB82ZC7B",
-	"oz39eefthchtuphISJrenD08Bh21DeVhMDKwW9tLbyctDio4+DKbIym9Mr+h/bD65mNymG4q82YdSghS",
-	"M9Zy+xXd8ght4XBIJh46tjbT6Rvgt0OM66U9L0uq18h6B8dN7Yz7ipyQOWlzeS4ZNV/96xjuhrGkko3t",
-	"/Tnhi0j0iQsrL4au4GIaArBcGKDOTDhk+YwP6XNDIkEsZErs48H5PoMq+6PU3wi2T99k3zDGgIv/CLH8",
-	"EWL5I8TyR4jlv1mIxZ/evZmI9qFrtvwjJvNHTOaPmMwfMZk/YjJ/xGT+iMn8943JDJOE/5PjNL80OP7R",
-	"Dug0hPHvcpGKU1gpDyiqW8p9TeEehM7eixp9ipEUlxyae3VaSJFMFqmvqGNTq78clNHFBHyfIrf3rO26",
-	"jN+CdXx1jiK0rZRiwvSVAoZTFumucquB4GzlCWMDTfeeoNhCyZ1mqlWRPR7gOqKW31LJTaJCtON6qSm3",
-	"aLzs8FhytWMydGLMUS0eqFajrRlwQ6vnt1m4Hgk5qvxgWNom9GP5IgJ97kJ/4H0O+TW0EVTY6Rnfw3jm",
-	"9Tiar7Tnna/EK/GGmbUsdJyPO120CyrQF90q0L0dhte9c78b7HdQfqt5V3oYdbvjA4I9zvdwv68k0xnm",
-	"83ONDKhj3evtfKigy0Copq6KYqpPXe3njryjw9ZKHVfaTlZlAVYA7k80tVwirjuKHuD6W1YrLuZTHdzT",
-	"nv+Unrm6rPe0bIVC5tUmemi8Mpr8X1dvXhP/CFLY3Dpjg9DtttzfuiQVs2abqA72rqmI14aKPbpkaI3D",
-	"B8pDOJ50nN0CDOIWK4fnKslm9swtdfQimCgP1SnE4OrD1HWhJiRwwOInAqPuS/SuLhheNmWXyOmIeHek",
-	"bs+Bb6KRrp66QnUQGGu3gQGdYq88wpkQED8M8DlQn9+DBFh2mirNJk9VSGDTQYSAHeS/x5fmsm0IjX/P",
-	"MfFwTe7Y1nxGONyn28JOaLt1Gxs0CCr52W8i503MHHZnI75ZuJ1qzfDbgNJ5kKM7VGKfcX67S0CXLYZR",
-	"UW3HsI6+cI9CxZiCJeA5U3mB2Udu5p32QrIoMZ2D5l3NLwLlixQ3hoks4H8hlbC7tbxPkDy5yjRpNsC2",
-	"gp3h3c/Lyiyb0a01QqCWNXYsyWk0tupYmrrIfmdoQQ3tuY1gz8iOCqORa7tDD0punK6hipG/4b74bTQ9",
-	"5xvsQZUoiM6GAhxHMjZ0jBokFpeCHY4ixiZkEocvR3iE3iJGRwP3R4fE1M4l3N6BNwykvmE83tVGIV3Z",
-	"NuqAqGGd8ObQlntH40BAOJqjlbHegWMt7GtGlsCSFTcaGs7lob44WpCGDy5RMXvi/h/Hm2w70DAmG1+n",
-	"udc3wbS5qTYb6rSmL8eUdsZJ5fZJ5o887b020RO/EoUUzI324F6Auwv060m1BZpwkJMWFUrv1FS6atc9",
-	"n8oCgiy4WGGqFpnMs5vhjPj9GRA4o15KnSFXwH4+NZwNCjEFr2g4ncfv9l+AuM/V4XYu46UDrUCR/6Jh",
-	"dt7Qj2FzT86GKDLr7qYm4cWaIXtQNwhcsHi9TiGxPh54/5BwHCz7eGmzFA0OQ3DorqvWlUR8+HgN23ee",
-	"pCp0TpHEPj7HiKcQimD2UtMEBkj8mFuwPBACtlxiNHfpr1AQP9hRBVE45AusoXF7wLCfku9xYTaM+juJ",
-	"lhuGDlkXmCvZ0oShNqsEkPUB1UHDJx878mulHinHu3XxIezvIzx3TgkMruRMh5UF3BMYU9pRTbaKAUE2",
-	"oWtGIxyqrk8x/zTC3xe0KPcQH7fNGcVtWytqlaHDAsAsYjtxl4D3So7Tbt6YavfnVlNRLOTHW7hpWQVa",
-	"h/fruKImplIiI7cQFL2Fzu0oN4Ba4AaDpRDkbbDTfrm2VQlWGb7Fs9UHNf9QZ9q1jFf7k0d6QT0XNLo3",
-	"jUxK+XWiCkJty+2kugvkGqTeSOTeq4+bBoQF2DNfYtzNwjhBvamP5nr2mChQ2O08umKJlRCO9qSupdhu",
-	"P4ttEn3HHTeVo+xMdEMqumIvSlftr+vAWXq+kSn4WiXvuT3UmRqNogp/k9XvjS3hewypjC7Yuah4WSTi",
-	"p666EzfOhguDpVA8MQ5F76nneUzopCcYpvl/sLFlk6OhpgicPTGp8Zv0oQT8l69/3Q+EHyI8oZOt6y9Z",
-	"ORuanytGdcKFOjmQ+PD1tXH1fbvBiraikX5m/ZQlpPCNG0utEAEzDbaLB0dH9dh7ysVUXqSfgL+oAe1r",
-	"ICJrkb8bWQJbVZSfCE2gsLdCzu2EF1goagsOkXn44W+HXFYfT+yvT+6pAhysbeatvGlaeQetBB/91jhQ",
-	"Qt6s4eoSUbqtp9mo+rlurNFVY3Qz3fe/UlRMSNz7wT4et7OtPTzR/TEJ4OvfUPc5NQkP4YuEyfxy2T22",
-	"+S+fOvIl13ZMXGsgWdnNw4MnMRi3EYbXd0T6AjQWX8LNtnTh+FQZh3nSNhvalv+0wsNcKm72iTSsI2hG",
-	"/W8S1cPG1BoZzmWwBnhs7eOKox0dCWolQTOtLg9ylfpVfxgd4yTo+FiHb+IYXXIgpGO29FQV9MWL94QS",
-	"XMNAfSpcD9T2CxS96XjfwgkZJbqR1dXm+6acZHsBA8dW4v5smAZgnWAKUnQy8uTs/Buy2BsG+TybOGaj",
-	"R13oipsRBzY+ljUHd7q6BPJwb6NZpa6Spu5jynYeRnCUZ+Tx2Vk4sJG7sJnkWBjZedYnOuFVJXJ/Qh30",
-	"XTEkDd9IxTojkAqA6EwRN2t6BEDV9zFrpizsQmreb5qh9UkQrGaN5vRumEv8JCxdQMvSZ/RbnYTCV+fa",
-	"9LnqImFAqu7ihX+b2fKXA9uOL0OaoZdTinJPbBtJXKMz8sdKllkrxqKyNYzZaNjVD93lGJbCOJ4Pq0kV",
-	"oJbtfQ3BSugMl6SQ0U07KrkBMivu2pGZtGPbea7iKBMWTSS8Kks/ZXWKYMthvRlxk8W2A7da40Pzo6wl",
-	"JCrcvnT3A9T/PQK0+iUhp722HFvyj3G9ncvtsGvCztoNPBmvieo9hPAa32jL1ZZcjKOQq37uuZgXUaT/",
-	"a2q1gCc5xuyhe3nnOG5cNYamHsnzZ2dDiYp+cmPgR3yDXa9uSviIavKfg8KdvHpfBribJXIZ2mscucmN",
-	"3Q9JyU6V4p9QSj2UYGwuOY4HMe3hFZ9h1zereRg5skfCrYt3aA9eDfStPYCB12VD990y0FarVmW8HMEH",
-	"jE9816pC2M0X0dsqZdaQghq6oJoR2w6WHQUnMd3rIL4IdOOI8zRr2tQDOyVvXUqIy/8gdIHFLt0Wh/zz",
-	"DRekYDkvUumqQzfnpazENI3riPWjMBQ7bDwx67owVBuykrRsMumx2hnVxMiyGFkh5rM3zXZNdZ8ugyIR",
-	"uob7AILnkSZ2q+tLl9LXAHxgCJjBE6TtRA2RdIXIbLat1CoaZLhqr21T/XwlUwvdeOMPzSqXROSkNQ5j",
-	"lbv5tJVtL2pb2Eeuqn1pFKj+HiSnMZrTbzkcSKq9VkN+AU+PxyYd1nTvNROky3Tr1F8FsQy2YSMUMUV4",
-	"oJMeQjsfKrrjNfUHHUuuoLnh94lU9j7Gi+PClnpb0n3a1+gBCL1Topn6yT7n7VLNV8JaXg9imipZDhow",
-	"19JxmjG6mRRGSDj9wllxPagRYW55/MsGbdh6diIwDsTUAYwDkOsrRTcXBGwMnREhiTeg4A+N6UktpAZT",
-	"GjyTh0w5wdmsmXoQ0dfxJIEHimvY5qf7IpvdUoe5W5XK4punw2VysqHWRsDvD2oNnY/YOF1j+bM3Umj0",
-	"d5NOcDYdMaVgO7DYasCWL+lycNPoXheejCnKM377dXGVMhEhtqN88LiNv7QMy++IuA00Fut6MhcaACrD",
-	"wo+PxVr+K1uspbybdhoclePrfpOIsQxZwOyeTQkLvpWG5+zlPYsHB33VmYSZWTJqrUzPi2tc9R+fFO7A",
-	"hgeFaadtOjfzft8dUbzcHgVNPG9UPNqdJa5kjZvU4GwJVmnwgAkHEOAY/u4OhpLmd4joMExt8IV4dMXO",
-	"CtfYQxwXXqS/3Inh3vB5h0bL8lUVI5UomdZY5m/UNTHCGQxWP9ckePKAmjp76N3VMJU9ORvgwzpiYwTy",
-	"3zNg99SYwTbl1jquGb4SuglhkKvwWEOMrbTHnxQMYh72Zmlv/BtadAkXI0dx7IwLt28s80EYKAYNQYsc",
-	"wGzYOZcC8XsTyPiUkd/dFNh/BssPf967f+Cdyf5rsbf/X6nS/qfk4s7+F2+n9l/25mX/+3e5wKLOv1u9",
-	"/ulwmLEJjiZj98xmtNVpRfzieF4n1j1beNge6IZySs2Q5YndM7VHv8KOaj8civW2Etf/AR7LuFy+d+xN",
-	"9k13zGHM7Cut4GWYMJbyKGazXXPAj1KaXTOlNk58Q7/F8jM0yyvFzR6Ky+Mc6oYhhEMBaSnveB1hvZi5",
-	"dOy5f65RFlv+E9u3fKjQS5guRhV4eN2za2O2s0+fIAK/lBELu1kkK3MfXnl2zJoQExjwCwk+G2LWSlar",
-	"NaqUq3evTslb4JekigFpJOJ6M8IL/OzDh1ff3X+d/Srs7sCPrr9/QZ4+ffot4YJ8eP/ilLxUSqrmu2/P",
-	"n31NXHjNUYRRopG59TaXBbtFByQkzSBHHiuBAQiF8vRX8auASotYZZBLgc5KLsjtxxOa50zrW7JbS7BT",
-	"cuQQvARN5Q0a52liwnELgSgvZLE//VXcbqtFyfPbCyKk/ahJaLYySLg4JbealcvbC/sO9N0ibRcrCBeZ",
-	"c4AGRVylIsiRlJE1VRs45JY0N9q+DRxotxfoSNOn5NYrcnAYX5BrRgvbwvdVWSJxA/O6Pgs/p6J15pHb",
-	"Rje6pn4Vsbaaxx7Vh4h9JtkYaJ7bi7qRptLsxo4neBIhuzhPCA8HggC7YBDIhQr4EN/UrMsBfYntc/A4",
-	"I8cpLkfnHYrdM1oG3Rk5JidjsHxOBmGzoXKBSDTwI5z+Kv7q8tvhxg8yJaSBLuMANTk/Oz8lV64BaA30",
-	"ey63jDjHfy2KvvYuJT+8fO9P0duPJ/C2WxBueGFOhY8kQ1cVUt0WBLrnqnECUbYgty/f09Wt7cK7D9Dm",
-	"dy9fv3z/0lWXeLU8AY7oW4y1LSvt60mcP37yq7h1un6+YVRAztEt6nctNww2APj+rb5dUm3sfddvJWj7",
-	"rRQMX3BB/vW2YRZE5ej4pRQjtIQkltNfRe02tntUA1Pg7b+fvEV1ePILZ7uTK31B3l69eXlr51n7lDJq",
-	"MERiP8sOYyl2mngNw6ZVwc3prwJSBnMm0K/OCyb+f/befrmNG8sbvhUUd6s8s29TlBwnmUi1Va9GVhJv",
-	"bMdrKfE+T+wNQTZIYtUEOgBaNNfrqr2avbC9kqdwDoBGi90UP7r1kWT+mFgS2UADBwfn8/czfMKt09o7",
-	"zel4xvpPDw5LrRz9Li4k6f3raSw+GlsePGyXRkzSnMk8Yx6RYqroHK9BbO7s2Tf8MQe9GjFtH/cOD9xo",
-	"MmeC5rx33Pvi4AgmZXcZLpMBzfng+mgAb4XEwaZB27uFSVCr4Y7TDGaFv7G6mlCINNtdRVptbrRHdEiI",
-	"YAumjaupcGb5UEtlhqhqAYltwTU7IKegt/A4ZNkJ/gl/9o2AUMT/XkQaMVRG2PEha+TpOR1JbFJdbIS3",
-	"LUvN4aH2SGnGcIvDXfAiBc5/bU5hpaCX2vXb945/We1rswL1RIOKAX06RLDP4yHC+hFDNdJb2I//VjCo",
-	"2HGyQsdGKkiqWxtig2jU56SuzgOkdQx60ZGYNo+HhsIeA75xfXwLl6qJdqBp2AB/t9WwdU9y/dzxk9bZ",
-	"ZLCFvrO76ZmaCwA5KB+5Wf9b/dMgabnT01ZtVmhwPyGUzLkosC0QjGMlC5E2LbZGFoNy/BBd7fURj8yj",
-	"qNof+rQOvMFOp25dy6MweCHOMAqw0Wdf8jk3vc8foCM/l0Kjhfv08PAGmDbN84yP4SAO/sMl+rbYa4h+",
-	"gDV7w9P9ActYJ+uIysPUBm9c8dbnigZ/N5PQTWQlH9troF8ENeqHpOdtR7uQLJvAtytqd8A++prHWu17",
-	"dvEzqBB7mv7l4sfX/gqkYGNXtWpCtFGMzll6QM5YlgUYHZ2DJTBjzONfAZwthpytLBYZJVOGwO651EbJ",
-	"fAaYChMlMdhR1YXnMOkGbVgngU7g62VwrK8jGcSf7EZnDWL4p7r9U922r263U0Qf+yJdVUarsU/DPpqB",
-	"Fem1n1tRTlh9CpnKGaMeRvAM59J/znUzHsoperkez94+5aCyGiuD768GIZpiR7W+g5/4Dsrwmik+Qdy6",
-	"+mQCzRz09WImM2atUvCOAc1+nlOFzOzgR8DpEDJl1kHBxiVflGzdg2MM/3FRhn4cbhKhgi1AkYwLe84m",
-	"CRktS88l+GKhIsNHP67YEtpIoaKBGCkPyNDu3q8ZF1dD/IuCYJ2vfoKymlX1+jMsg1ev3V6PMJb7fp0k",
-	"vvOrA2/VwpX5RslrhovuyVDg+c5lTMhcXjMIKaQsY673ao0ogdsHbZtwyZWxSy9aY2poJqfYaVnv4tDx",
-	"zM8kiA73sHN+ewPyIaBJS6G5BriNslwNa9nYR36zGpWmDgZn1aWIsM64Yy7raLtXUNq6MopAG+BgJCz+",
-	"Ma6qC0HAgkQb6z5Wu7W1ezn4ZLXc52ZVcWrXiSGiRoRZ6Sg6jaJCuwsbHEd/qAE+A0BUhm9+vLgkg/Bd",
-	"iIV44CQQX7fRLggB7D7WGX4vnCgfk/FMSlAQDmY8VsyCLSBOTy48/uCIaZ5CrhS8/RgoEoYKI1GFqCxW",
-	"3YLbSlWty3qaphUovRVT7VYjHVuxPmD4mmnzd4mEE7cIZCAD8+iysElTxXTfON6+mwCpvUyOaYZVzltI",
-	"82maohyX8XVf69DVOXruJAKtGr1WafpI//6H6jRNMR5rtZSrQ1w5ZLucKKYMXgCsTwszCz10qH3rkWCv",
-	"GIj71B4lK89TKdOTELo2qtCGpZ7bQxuZO9O0Kp7PYYSzcgKnYfyV7Xu2OpHnUrAWFvZbqazrA0gjwjAl",
-	"aEaiRSE0mtRGi5vUXzIgEy6aN6PXGJ6yK3XiaiGmjAzgF4R9zDNqz/5MLlaX7TtmNluzw+1OavTSveNe",
-	"3/7v7+ffvXhNzs7fXr749sXZ6eU5/PZ///t/qoUMx72nh0+/6h8d9Z8+vTz8+vjw8Pjw8P9WKx/s8tBe",
-	"0ptwMWUqV4AO0ftmdDTGxwlpfgXAKnjaF/C0o28qT9MFejHHvbPX/+wDn2HPwj6RLyZP6dHR5qqkdjW7",
-	"vBz3lDM0npOGi++FgcQRGpsYnJ1JjVjDixspnWCGFXkmacrSyowgRbIqf9je0SCC214wP1rPr8b3OvpT",
-	"dluV3Vc0bUNZvgIapLZUpf2VtAJw3MO0V9PNpBtN91NsNTUzNrdeGsaAgjUHWQkPWFpvf5/Fo+yrQl2h",
-	"zy+f2pYwx9b4S++fDn6jB27EA6lgXbnWBcje2et/Psc/kbPTMiDyG12R0adf9w+f9g+PLmEybj72Iwg5",
-	"F835xmc0U5xmvePes8lT2vv8YRdB7dT5iPezbHrgYgokIdZ+x6bo3c0kHfke64wk2DMyoVlGRnR8FfMN",
-	"xYcGVbBj3GRzBB+U1UMWDtYGRtR+Vv4dGV04a0LjldjcvnKwEKshM2eXakYzlkbZeCjnOSAvUAqYkwMf",
-	"KuKCuG7i1eV9U5jW1nZHDwqiVJvcaoBBFX/szdsXP59enpMfzv9P+NguB/ZNYdpzsuI3+2MoyR1WvDP1",
-	"+BMYelbHuOKP3c5gpBmjHHrjLf2jQAdniyqAhEx4Zphi6QlRzMUEBVC4ZkusCKH6Chsn6m/259HENkpS",
-	"VfvT1kT1679eNrqt/WoN8y6o/6bUjSsy3+KZbyLaRTSIKDF06lFt4UThotUmYwDJsSlVVMd6vjoDe/1h",
-	"WSyE0aXAYu6DAGA75ddw30ntLkAXFyw07jdNl7jbmMFEEtSIm2OYsqmyDssQEn5yMsm4YMPGd/JA3+U7",
-	"bVSTXYrQtyCMdT1nK+8uxlmRsorQNs3LfaY+L+qK3VchX+6kLqBCXxbgFFEW++6/lc/0azsbHnP5wI1e",
-	"065U8vNqERKU9GHPPtEs1sixpt0mIgBAoiMGpwehbXVClJTAPgwBb+brAcEuSgPdPVFy4cPcERY3OmsH",
-	"5K0r/IOsH2bkyiquhrhB1Gt7Sx1VSCpaq84rDPercikgzPH0GZnJQpXnDJOmpaS/SNk8l4aJ8bL/A+Bn",
-	"NifC10NjbG3JbStrDiFlI3vrqIPx6+T8LBSsR9nol3K8pmM+qqftOvuMs6tgUG10am4WIDeZNYNcsUnG",
-	"pzPTnG4KwuoSSD72z8UUkMmPCQ6bYBIIClOwQ5XpBOmSDZ0+0e6A+npP+xWpEg9dzO2HHQUCwGLr5L0I",
-	"FZZuL2PeHzznSSDJVFjeCrWPXF8dkDM/SV93HGInaKLB/esg8GsyTG/8ylSO9cM5IO1dBuFN7yRJDmwb",
-	"LmMadijWeljGNWfM1BEYbn5prMmbxyfgE0/Xxzu8fjUH5B1wTGDie8TszJ1lgB0gYyrGLEMZLIQ9GycR",
-	"UwWS/lmrSEfNQE1hj3WXya0WxIu0znx4ekcq9SeRMkUW2MG3r7TAkqJTZ5euDVXYkMXylj1LPFGQTmJN",
-	"Fsj0vB7hyhE9u1p6owPb9kpaq4PtPLyj7WzFErRu8u4bB6hO6w7wADplXXq3OUdprUDj2rkKYVKgTqvW",
-	"mYZLQhUZ8zUVvrWy3hs/9WM/vJ31U+u4Urh+aVfRM+Olbl8GxjTXRbamFgoCEsFN8N0o/rQnpNya0PoW",
-	"LBB/0l3nnnMiAAgLWlrsy4Ktk8mpdR/crQXihMQCfmQyp1dYzAdc8HOp6lXGmXudhydVfmbdChQVCZkh",
-	"hd+CRk0w3BBNufXkMn7Nyqsh7UCiAjNYrWV8RrES3ZnGvkzaSgIkp505iyQPSGSGiHEA/GYNA2z9so4l",
-	"3iHBVPVtYSBgM6od3VwMH+dKsQ4INLZTF1qKDCkXeHJucI3Xav9wTxdTFCqXVyEgpA3LXZIRuDl8LVUA",
-	"SQ2A0L2IMU0BtjJLiUMGPiZCliWseibzX589RV6yMJAHkj08+JtnN+ulo22yfpHVDn5RZ6fhe6ioifiV",
-	"b6hVooEAHACIoyayOU1Z2U6oDQeurBZdRzwhmRSsD/0XjXr3W6lQNZYlhgyjtq7WCxiUE186yLxvBuQu",
-	"kbKFPk5HXR3BBbtz4BsZg1qH0vt6zWonfQFzfoDKtZxcp/qVEti7FWnyLPK4wl4Bwy9TPplgN327atY+",
-	"d02CJXP89ji8TlyL+2iJ/zghlEB1KQhNRiFG4T6TMXrt7tqiptnnOZ9M1uZSNpKG+qg1HMdqqKguUG0N",
-	"hN5Nb78hhvfVs317O3b1C+xCdSuOZiErPasO9xzKCbkA+AVrolW3vn1RLJFtaoXxgqlrpvoATYIfrXT7",
-	"D8mYKsWtziLPI7t3aG+YIaHkwrCc/AXzPKoQw78mZAjpHULJSzl9CY1vQ+iGBlgGSt64fyfvxRBt0CF0",
-	"yGnIg7kC6+/hDwcEKvCAVTSeVDm+SP1wXJPh++Lw8IsxvAb8k/XxN/YT+IvhiWt3hioPLt6L4UuqTR+g",
-	"fPovng9dra5idI6IGNAlNuPgDgcjmpIpzQm05CES+wF5V0JLRI/ABrPSB8utVyEMuuV1QboL+N7eNsxG",
-	"WRmqDbz3ZhcAdEfB2vbx5XZok3Jf3P+EvbSGsgcAkBO4Sbv0xtlHwxC4qaGDwc4C+pG0rxvO+BU7ueE/",
-	"OnGggi3qGjXtGH/0uMp3/EZMDMJQmLBC4IIphXLEtg2/CdSWr88aKLlwyTkdcsZWUQFmjg+X+TomylOi",
-	"ZZmfg4YoVz22mMkAmsxr7nEsdP9TFq4ZKXKAtyHaFOOrCkJMQJCA/hoANxlLlW7oN6+tjkGRmDpossbo",
-	"qj3TUwiwYqtiqEl5ost9typxbLCjcSTN7JZw6ne71a614rkiUSEg9PWmhSP0iF7rV1yR8m/uZ5kjcP62",
-	"kvNdl+VT7xwClJ3cDVig3S6IhmLG13DcgRbIDeXw8SvycIJ/nMgskwt98++1xYztycSO1Yxudz2T4MYb",
-	"/F2HdYi/KxENJfoVxCo746A1OrjpZjJL1yUIwdtbiBJD337BHiUf0kP4plWZfcsyRjX7o19b507xw7Ld",
-	"iEbsnOFrrKN2JUhyIXQY9YAgcz4wxgElPXd4GyU8F26wKgk6FO6erjVIvpdZS6Zp++UGdm6tqpsHI0k/",
-	"MJZXjWGAHQs8+vY4wm/AGKUZGS0dAFcHaiOT023iCMfeM3fwelGFXogLGAXec/jMSzm9xF+5qmEXSl2h",
-	"VjP2r0Mm0uHBexFavZ9okskpQfsc1iXY5Atf6ACQecQKAOWCKWdF+kj0QknDkoZsWMiX+0LX92IKWLhU",
-	"MXLFcmOXHx0+YZTMSJ5RwSpBDFyRSgiC3IxA3Ag7YBCQizXhgpd2Z7oKFLyU0wvYhA0//LYQNRHE76R9",
-	"JdhmXE/fDm83qymUiMbSnhW338sFmVOxdOP69h5wxRG2D0P58I5NMzH0BkxNmAcQhga6sqPDQw/e20hY",
-	"tuGaA87OZp/9CVB0Nnwuloz//iNEcuoO7TVTNCsPL5BbGZbr1Wz+nKkpg2Csxx1qN4pkNegglQuRSZqu",
-	"bcCAfI+VS6sk+dynlMh/EbvICG+Bv/EV+ZF6RHhReAT8NQ5CDv9hWJM1cFN6BHoEkida4omOybsiGM5d",
-	"zvPjPMG1r8bnTBs6z3W9wqonadn0eAPYwQ7nGran1yJ6VbhFACKGfTQAZVVyVoxlJovt7aDbD/GcWc+s",
-	"2RI6K9Q12gtnb36yOmUu1TIhgpmFVFehnBdrJiY3Msm3xIZeubG7OqPu+d8qOd/i45dyiw+/46mZdevi",
-	"+VXqNr0HBAXuTrmZcoZOCwn4Kp1cJHOJJBqNqBK8jE8vSh5UZzdDIQWAKTmoIzCQA2y1PV3YivbT25c6",
-	"CVVeUOa+UmKGsI2CLQiHyh33pGuZFdYK95xImvD02IEMu0XTRuYYOPUftnb0WObcV0NAOZnniKXpEks/",
-	"8DvWt4aJcw3+EDQfotMgHOD9hHLAqjfBpI7WouyIgS8JSeLFKIE3PR9mcJzLcgy6DKid+AZEG2Bsd72S",
-	"/rWQLmfKBRI0rp7xV/KaPVTn2s7NtX78DqqvL+2WVo5q1Olvt74DvzmnWq9DxUB6cvL08LBSMRSV7zo+",
-	"Aa589WZ92e53PuR5L7mDvfE0Ytbu8mtVaBZu3/Xw6Bv6zeSLcf9L+uXX/a/Z06P+N+mzcf9w9LfJF5Nn",
-	"KaCyeKodDAT3kh5QV7jiLU+TzxShhpyevTrfplDuDdW60/pj2Ehr4SC6XUu5i8aspm844jrmUiEvDKQs",
-	"9I3xXSgFuFWpYSRjRhOMtpO6oDC2AH3ndqGrYoYIm2jHZAc0JfaOj7762+2ysnEixE7lVF+11yEYTdjq",
-	"lT2QGe75uDmWJCCw0ceDwYKNDsZUmRtwEIMDR5MzgAf/g5DT6a9bYWPAHiCkUrdQSxRPAZxbF9AUhIl0",
-	"tyslwluCQ7nJHTP4ZP+7tvnrnaMfcZlK5SoXQrJA1paYYgdX12fY6tW7hbZ5x80sVXRR2bsOTADluic2",
-	"6EkNLadofLsaYPhTlOU8IVIlXshKwNIEQtv5soQnrUvSjW9t7r5vtbzZyfZvUm+e3nW/dWtaxDtu0ZUb",
-	"+mr21iU12G010goor02i+gq6fdDnU4WIIdzoVJPxTGomPARBmUkBmvSb/qN3lYKMSwEeXQkX45tBsGOi",
-	"phvEzpZb5w8ignAUoLoSo6BjKSYZH9eeA6OWD9Xrgsn9ftyut4Wo3cKuavlUIfR6BHGQWW50TUTD/haZ",
-	"E0IXLMRU652ut3aoh1fm8LYQnbooyDQFx7/bHki7lYNPqhCfb2G90obl5ba6vueweSVKClB8OmI5B5ZQ",
-	"F3R9W4gO70VIbnS8/522PgN5WLnYLNddbv0AGSO4W4JaKfg5tLhjdi9qak8L3FsdNVm53htrYHkVYK2t",
-	"vPCI7nTsUvdTKVN4X+w9w3STvafcFcdNiV2pAHIlUJORC4zXQGAwgvqo8ZKREuPxS91ZuVNdyd8p7IYz",
-	"ccOOhG1yxCElxFt3YgmSNvhk//N54EyrRrvJ2sLHLm8wlqE3NmZlBCUlMyuiiLbmoV0WVB+QU6KYfSVr",
-	"N0Fs27X1C8/LzjWgdIgaD+4UxrowLO9avjb5IMyjK9vJPvzUm7kPqCIM59QOwQBKDlCA5Qoqv1wiAkkd",
-	"rfxP5Na1oxs5Bw3Sn8nprZCS9mjO0bSH9K1rjwEkuRs5mgCzj23iDXQsLH8ppw9HoFeqFV5aw1IUwGdk",
-	"JHJAuLquRtKxCRb91mTuD5OSHYsL89WzXlSmcFhfplA3RAZwfLVDHB1Wypm+vL0UosvrxBUKdmrIvpTT",
-	"ssKPgu2QEJmld2LSVo+QgfTNWrwXSv5Djp5oiKbasy6YCuwy//KT4Ib826uXeMmg2EV9KHiTHB0ewrd1",
-	"BS4sGCpUMfILZpk+QJWRt6plYZxXpCu8x3W2sz0Nl3vkorq6azoSU/uqbwGyoTsmCthvt/xBUNsXTZdf",
-	"bBRC7HWh5JpmBTsg5/PcLAN7liu1hQpbH79xOOk3svnTWhulCgTsJPJBtxDgHDvVT8i/74El3ClFGjx7",
-	"T06ZsEvoFpt22gTrRh98wn98HiD5erPF+y00HEgyL7Tx7Pn2HnQoDXE1CLparkVSGtciqenCmbbAvnWK",
-	"cudtHcfIrpkJfF4OPb4m2GdnitvVoVLCAZog+lv0s+B1WOpeqCvZu5jJhT/sJfVimyIH8nOL0KGA+Ety",
-	"wjNcz9qGGGtp2k+AjvSFFV9+RV7xvyce9VYBDoOVoCyzMgX5Og488q49D6LJ+Bzj8mWBfr8saMIOGggW",
-	"MDXnGqIPq6L3TnHDHKzBt3xn+Ks9rNDTkZZZYRi8lDVtVEKMlAnhE0w3AQ1DM6JHTjdH9Hh2+M1Xt8Hy",
-	"JrWmjSdAhYIummW+MsuOjrF8nPvG2OsxVvCXX27C1VtuI+DkjQ3NEvLVs2d2ocDKcpgrdcPPsXioHD6n",
-	"xjBlP/nvvxz2v/7w6YvP/9jbA6NYjg2rL6wPTsGICwpzqinJvc0LrkmyvkOO1TZAL2W+9CeKCyOt/YIn",
-	"ooPgf63GGMD1tiY2w4hi0yKjqll/UB1XfT7RQGZNNMOWObjAEHKZDF9j0ULfHvghWEQQkooEjIoUsrsj",
-	"qtlXzzBS7akFbt5dNL1L/bFPEQ2oiuPe4JqqQSanA5rnB5mcbkEVWb7oG/usvSM4ex6bBqrndo+EBO7i",
-	"Oz0UWzbz3ejlc7sUGvmidryGFrXyG/ouLsAWu8nuoh2sRaL1x9emVQm/oJgk3oGMezi7cGiqh8Lw8ZXz",
-	"fpsdGgrQXeDQKmKsRhfWTJDKmcO5VFFCyCMEerRMKKsED1ii/fzFoSe0ck4ytI8KFpA3zYy9F1Abgf5O",
-	"Yi+m4Xfnl8TeaePZ8ID8mDOBuPApGWdSw78V88VD4FUlmPaa0RxqOu3Nw8yCMeFM37ruUixteWtHuYSl",
-	"edB3jytAnEhAJ7dTlcqeyGdfPN34+one9X64HeLFbjh7KKVJqNXNlkTIRSt5NXw0yOUNQWzdavNU3c2H",
-	"7ZxDMU+JLH+D2V3TpRfnxHl1s5LCwd1UOb6px732346oUQB6Tjt0Nvgw6qKSrBLDV/7xMxoh1T4Ps7Hn",
-	"Dba9BO4Enh/7A4YwrHxqTAITI7HtyyHl2qOJdMyQr8Yvzphirj2da0+wj2mSjGoTagOtF620G846tNFL",
-	"UoNtKv4piJ3quck9gJp7tZqsYZ5ny/COvT0OZ7TfQB4z4YIHQhI5R9a8G0xwn0NRcZXtq2SBs/oC3HCs",
-	"koXcpioEC+d0O5Zw/QDpyc9L8QfQaBSxXltMLIkTAuxLRKbHcnd0DQf/Fnyxc/qxP+ej3vHRV7Vnf5Ar",
-	"ds3ZYoOyWOidrPao+SwEsiFNCk0zaAi1S7R06mKeECUhlgB9/w4NhYko44HBRP8dx9UBlZiOyawhpPgG",
-	"57776Xj8snlaXbVUAmtIG4FH6hByw76Uah/HQql1fCoowat8KlvI5xpuFSaUzG65q8AwnOL8wsVzza2r",
-	"D5Ior5g4IKFyFhFJpFXa9vr2JPwx1Swoaw7tzTeQ1P0hsE95ot8LawW4AaCNPPwRFMbcmgompueqniL4",
-	"JpkyExXhwpfLxk78iCcplGktEsm5XaVXdDzjgnV0FNzTYaS7tsvisTOrf2s0dfjbrvLPxgUwch//8qGK",
-	"J6VkRiiZ4xyQwu2GR2R/vGmA5cUo4+NeVZbDRXo7A2hJ0s0qJbN4Xztvg1FR5MAtUp/QO49H3N59eGA0",
-	"g9HbdJr1O82yuN3jFrLBej2HRIMNm78BL3boj7b7/uzwm7KW32E1W1koNLI78IwRLecMLZWiCUYMG4nO",
-	"K+bco2HAdmnLG9CNenMu7EYcUTxRGASOj5TvPAdHyDfCO2TA+rLlbpa2kwPUaX3yLvsUmDmLdZboSKZL",
-	"YhZ8zG76TwgtZN0tLQHYy7mJw1p0z9Z2qv2LNpraPeDqRaNf0Ov6u7YVOXFclBG/9p4nfL2uHUTmXR+c",
-	"db0ehdOVACt0RZAGv/AW3hK8mAYFG7GT/4gDdapmz7FGs4WTC4EPIRFNN1qvfZVsYGyJnnkccm46wVSz",
-	"64Mtf7JGuOIsJYJ9NFHzAEZVzUxacw2RvjOqzQF5dvisRAqJZACDM1ZTCFTqM4o/1NO5dLh929L+x3tg",
-	"B3aURBoqTmHxmlj87Zr9Cp2Ejp//qH/4dIWf/xYKf+jj6R33rmnGgXu7GEFV//HqkEkP9mptH/yCChN0",
-	"2IekN55Zm0oAAVMqdP/wqJf0Uq7Y2EiYuW9Pp+M5618fPj2gOT/ImNFMjNUyN9CjXn4hsU/pHffUZPz0",
-	"6Iuv8OdfsV7qV80C/Bb+Vl3Dqwt9FL/I8ZdfuO9Z48r+HZPJvaTH6OjXK7b8Ffryo5/hyS6HxeaUZwB4",
-	"rP//6vIoKa3V39s8G7sqiJ1xQslF05mJRbDk8IGwzVRuoxlq7/ULCvEFLQmdKsY0MbJ6vKHaVs31AXlX",
-	"FsyG3h+vIKCTkQi5wDoAKKvBDX6iXdme/TCghEbaxVeVhE5D/A4SrmpsZV3Wmg8t64gdw7rx+bFHpYUD",
-	"1CS/uwttV1Dkf+rGP3XjXehGtIpiacPEOBWREfKX07NX53/tzFK9DRTAlfpCEmsGYUdrE9ZZS/bFM8qF",
-	"VZqjWhIzaH6/YxP2RWnstWHIXqqluxIW5aWRQJ62nR1aS01yYYA7XmFW0hQKFntBl4Rm/IqFiAI6F1xH",
-	"kRsHOk3JTGrjsqq3BRp2ZKdoyUK9QVJhH4c651fQT1umAm++1p2Qk8Q0cavu535xix/tAGUi3/cOQBLF",
-	"YQZn1jYB48W6P80oQNWgxf673g4rSRcb3rKh8DhFFJNw7YnpZopNyZE0O6IlNiB04BPvTUF5YMQHBDB4",
-	"Ka+YVwWwtUjvHCMO7by/yVpU2hJgEKOlQPCG4RJXO+1Lp+0iNKEJwpbuvKN3iif49dPDEgzvNZ/OTLYk",
-	"IyUX1rvDjs/Nq9Psa/+x4ASV2+nb4QQhS209AjlV2yEEwrLeDUIgptKxUBR7eN37bVqy0AgJ2KxLO0YF",
-	"7P4s3isuIKzhE407t8sdty3/7g2m2zL1HlPoIHICT5P1XDIJ9AzPmT4gQ8U0M0MyZ9RBukIaF1ozPW8E",
-	"8JKSUyhwdhNSS3L0ZahQtmKno+JmJLnN+HUdpA0W/p9f12f+a2gd4M7h+iYvXl1xfPVeauhE26DlqzKu",
-	"Q4xpbIMLgDLbjPeHouFdMSPWli00lw6vli6AFA2wymWbs2S/ceMUvZYpgwXf/xBRA3U4uuYYNRyH1/AG",
-	"22vLxywl7+LGAyNxyRJQG7dUMK2q04lUU2kME/31suBrmJIYfXKNk/Ctf+6uG/TACpUq79MtQAEcgBKR",
-	"wMOXjpbWzhk7SpYbZL0STP751tvPxTU3iOXWuPWXjRj6C+/vwAU4r5eEF9EQHW5QOUynuxO9jddXUMAC",
-	"lV1LFpuedAxE5Xo7t87XtEIXvW8ccYjy0Oy0kOpKgwWJ7EzaqiWS0qU+AYBsqjLO8Gs+9ebw6K31iek0",
-	"36IfwdM3eIbl+95mclzGNbFzeAtfx4PVPVZquCDUzvUAPBznK/VAClmfprR/5I0F9F5La+FFyua5NEyM",
-	"l/0f2LKxM921B65pl9/HCXVLiV7aSsoDXgYSKUnPMApRCuij6P9Ge5uHK8o1v5+eqZdcXAUU5s48OHhL",
-	"LHK0J2jjg1OvvQb2Y7m5DWUZjgM+HuMlfApNGQ4uxR0Ub32AOQPThEbCmn4eGLRyRjoRLYBRP+799tW/",
-	"KOuJl+BmECqw7uhCKjuhsVSKjQ2ZSaUZGQFkwrK3g+Thm915VXhtyOCCTwV0gfUSpxZg4Atm+mdSXvEG",
-	"ymXNNAIQf29Mbh2Tg4rSWLHZ2i4zP5NzaBkdLa1e5rGQBEkvzOz2IvNYzD/xdG3k4YXRqN3xWvYaGPKb",
-	"Qi6IFE1xh3WafkeIqO4CCsg7FK8qeBu7KJErtlyHzxVFw4GNywPY5NZ1ESaBpE+uuJ1YEpWiIcqPJ6sC",
-	"7ivhgQmwkdmY2h5Ba778YOfUobH0A1t2aiW9ohBNtEsbVfkBLA7NWEoKwEK/YbFuGgGyTx0oadbyP5yS",
-	"kSwgZe7gIl3v6TG4zy6XjMWfQ2tBD+3sDg/IK9wubWSeM8jdUYH0pSfOG0f0JjxeWLWUkLRQvl4Zakxq",
-	"cvAwX7eva+0obBOIgfwRaNCaVb7iyfG2aemhu6yLgNHFQMmGzUoUKLkaaTtlRSUyUcztTmRyTLNe0rsG",
-	"GfiwCyjCXrIJi8XrEY/fKDmFe7KFhByjmT+mVLBFKZblku8gn3O21pWy9mHiGpOtyXijDPanF5ggnEzc",
-	"CamtFnjFep0SPnaap7d6wF/p1bdfwruncv0VuRLNmrOB/+Oahc/YNcuQp5FIqOzCYMZUUWG0PTIl0XkS",
-	"NBYADNkbVCqoovYTlsCXMeXXwAqDtYzW57IvAF2uDCpB2EdfnOMqRaiBhnr4DPvI6+In5/idU3ylW9SF",
-	"i6IOXp++Ok/iUC/8hkgVhQ8HL55XHS//ZdfrXacicKU2hSsD9ytC6vqLG+G/oon9Vzmhvw5+of3/POx/",
-	"0//w//1j7271DC7vud+fDiV+GQQjlWVpEGAsOGnZXt6FdNVca0M3r535V14mS+STKadxQIb0mvKMjjI2",
-	"9OAGWM5EyZzyzJfQwu1dX7v0ujKZDvesOlDnfLQu0s41gsjLibXl54hVVMbZ4iltUUj0FntkNCBjjGeS",
-	"j5mL4AAILGSTMF+YZTDoAXmNsaZoPlXF6fRObaXR6h7tXKIMUwVV5Os/Vz1Wn6aLsxIHWLbXS+LfQZ7b",
-	"nvYPELfxUBObR0sqL3YP7VV3I5NnM2mPLe63BI9iD5Gs6pIyftCAAnpuxRCtX0cIha41GrxZRk7fvMCE",
-	"bihkslYOBlXkQoTP2wXnwtpbLnfkeI5Xg4+QA3vjJ9ZNW55/PA62M6wjuLS7RCaeaPf+gBwaikep/3tX",
-	"8YpIqADowbhdysvl3vI2wr1v9sZeM2YVma/TgRYOeMXjUMPhI8ZOjlB20NfaKFD940JcupKCP8PUvniI",
-	"i19TutS9428OS7YCmhuw9vRYwoie0HazQ+PX+X5C09HQaefVRaLUaz4TA8K/3fEQMmV9w+Z5hn0tG4JE",
-	"1AeGXsuUXYZnPfqsavw6neM/AAqLiRZvu1RpdR+3wXsAMAesa0DMzDVQDvGKdIzlgABoncA57LLUa+Ac",
-	"XKw06lacU7G8fUnBNelkPbs5AneB4LDb1tSahacB6wxA1KAWhbqD5ulQ/OZUmXcj+LMGZ6WtXWvfaozn",
-	"di/uRjn8PcI5tKBMNyk2cpehD2AMtVTGRSnAE1lwvQKnhGy1ZdbBIIOKy8zkSs65bqLAaqhWWjUhoYvv",
-	"hFAy56LQ0BMGIUQli2YuKjv7ephjj7bvI/Duxz7898NuhZAP8K6/kzt+c6VWnzm6iQsHBmDiKm5KzCas",
-	"rwGCRNRsDk6syUF5jQBj2+qyThm/7Zzux5CHolEPBNihJX+appuBu23QEgBf2wXoCy3AuN2LKqtNb7ED",
-	"HwWW11soT9xmjddaeo5mOGXCcLO0VsM1E0aqZTVLBgylEZyypjxttP8erN3Xqb23zX6sR+iqBec6IKdo",
-	"BMwpsMZyTRYAIF0GcciSmWMCmXoupvZ2nPJrFue0gYXqwln37wUmsxUrYTymEqvIsZKRK+IWxlFdVtBN",
-	"Jh4JFJmr3HzrsDWdhfkQLct7sigbLUn3h7b6tWB/roRcCEh/Of+BRz7ebqak79BC+la2jpgmWxJaQYYF",
-	"qYOvpeV9D9ndEXN8sHXm4in+5aEKkpvefQhTd222qtAmwuqF8Hm0lfvJTso1HWVrZOf8I9egyeKb/Iqx",
-	"HJhDa4u5nuMz/5i30IWRORC/2zWTwh9/QEbn2t3ehJs9t00B2H2zOQbZK6A6sJ88iLr+PFh5BOE/tT4u",
-	"sMvXc2r+JOApf8wNfckMobiMDOha4J92dzEcYHV8xcqdUi72sgmtDZLW7Ze1EKLaoagbyszYnDgzMWU0",
-	"zXgDKqBdqucKZ/gwNxJn12mZA9IvupMJVcIjZjcUihBwgbFKcjFjYj/H2hejcO3LK6tEINjm5CI9gfD2",
-	"gJzqKyiuhJJNb4XGu3uCRZfWwAyhKa6JvGYqLXzBFnC411Y/t3Oeu7nFYXIXhqp7sQq7lb8f7M1pb/CK",
-	"ygBUJbdhAZ21RG6d0WvHYb/frcHE+rveKh67jkpm9goryXucVguBoKD5dOU94CgBjVudzJ2LP65VgJfI",
-	"3hdG48auxweImhmfHh7CVXLFctMcDW7qt28Rj+EBBmrhrTuN1kZNzNbvkk4mkkqr6X6iMJHKyUATgo5e",
-	"Ccph53qR+wptQJ2Ev0wUYyigkd3hG3D9r6AsH1Dlx1KlLMUyFk804UiRjSzGszqX8luY8INVC5Ue6M4E",
-	"oxJQdH3QHEL7WKANASHXBB1xmUE0dT95mTOj+LhZd7xiVBcKW7EjJ9TtoZgSvdSGQe04AjdCFHhNYvqV",
-	"G7A75eJG+FbJ+RYfv5RbfPgdT82sW8Hz69SpLnICB3smgTvOEYLuLlCBs+j2VOcBORWEGmPt7ogTXRsw",
-	"z726QY477GRqiHlbpf2mHPcPdG+Ft+42y4h7BK4m0pqVPEIoQSA8Fxff73KVNflOf2dTDiTXXkYSR4II",
-	"9IUSmky50SybHJB3Dp1hqPVsmMSpSbyZqL18PPk2JFKspDucbfsCQF4VUVXVcbW5pd7rrkruO/0ZXmML",
-	"D+tp+6PXyerf2bQQ7cXdG0R025wocqZtovAGn7Dv8nOj5ju3uszqtxuVG8jaY0WymvILrwBzaKDrKde0",
-	"S6F8Da92R9qs0yShv3GiLWC5buvWC0KwPWrbMRnaqdyAmooOLMutCkPUfyEXaIAPw9jDsn4jfkerF8Nr",
-	"ApzKCDUrDpBlAYwNavGbUKcempg9KHiqSK52BKWqiJN1pQC7fp0bB1yRRI7YEtLP1ciNzLCtl4ryypMC",
-	"mqTnDNr6s6Xrm4Y8tnPTKBnLfIl55eoDubBmYh3QOky1+9oNjGJ8rJRAIBuxsznawFw/c7TsPm2DYS+I",
-	"tEL0lRo6ohpZMRXTRqp9g3KKId/CuqCc5/b0eRods3kCdyqee6T69LPWV9ojNcFvoHohUHHCn+tR5t7C",
-	"lP5M8t5hkrdQgqRAwtpRolfr2XqiMOZxKsaKQSUSMCEr5knDTwAAT3ktZ6cHnFYLaBFZF9dBm6tDzRBi",
-	"NC3sBE4bmdxdaxhxcMG54tfUYBNVKLx5or2Rtt/+OOTh9TsEOgkUgK8sh45ZCMtDND6nysHw+x5owzMo",
-	"QrrVvXnLruUVtmLUt5T93mP0uABRNUw1Z7+fL3sZnlpt7PMFZR5hR04mUGV7AyRXsWuJKwYwPEyktZUX",
-	"CLiy/x5u6aQ+8nJZX6blzwaW2UGnsQ8fYG2rA7Fut6h2UAioDVuXvfHsjXLuyL5vsUgctQ9EjYscohzL",
-	"ssaQZva9UDVQQWC+hKYyNzoheaEAh1cRxRChfR3O5U8496i65EHqjZVpdhotW621wTOuCqFDCjXsWwBG",
-	"uQKPTir4R9Tqsd+94qQLMNQGsMnrnQqHXRLDASrmoF7gBXzwzZV/JRGAEBTO/vT2pbZqLeU6L7zROmII",
-	"M+ObU8BQDbbOMQJ3emUHixWWBZLfcAjnDTWJ9qXKNe9U6W0GnLy7oEav0ZmpabUdxMJoFWTblw/VCmaL",
-	"QggaZr2/g54t7riuJLwmJfDQOKYf8oDBXINJBDBLsS2NAZa6vjs1ZfcqPI08YliTFMS+BXpMWqYYlU84",
-	"3osI+KtlDZRdlrk8kCpEnIG+llnhs9NQr2WlgWes1BwzGnORgcQkgfccLvLaIAZM6LlTWn8qkY1MpqDj",
-	"IynC4MM6ZU7FElDF9hSofKqs/beWTRAUibuFrSABxoVdZMoFUwfktQSkJz5mnhafKvB1rV00DYcizB9y",
-	"8UUOcScAt7QWVk3BLM6t5ZjY01YtazfHpsgovn2khqAbthU95ECgYvWMo42WcbdtJfz4xO5OxugO5pB3",
-	"4/vAu7AGsCVC/PHYPRVgn1NvK88DrHLGxVWdNtHM7IzjE0GarEAgt4d67KcHc90PBqhtDOELKJYL0ReX",
-	"BpGC9SFBBouyLZxwnhVTLjZHIrnZX83n9o/eeA+vBveK3a15vXkBhQlu6EcPXIIv0nk7s9uq9bQv60gs",
-	"V7d9l/7VsulZG7QiNOgB7TpbSxOj0Eyv6WrFZXsUfa2roCZ5EN4Nefsau1zhBGGeO+VT5sOW8Wl6AgFM",
-	"twCO2m+sWN3B+o6Z1te17ZNyF8gmm+7PWlTG0PQKuaLazlfcDbq0pjXQG+Hf02EtlEkbW9NB5QvM6h6a",
-	"TXHgewQu2fIUxwoUw0FbQHiRS9+5EGtvazwjr1XU6dxYyIdDPv4LE9+k+xvTrdguV6bnq0NAvJqdv9+7",
-	"M9DlPcrLs5TkfW9P3ykOS5tZ0dUlLkuJ9m8XelwoZU3TnOcMcknXTOla0CmsHWt5gVs/PndyjW66U9Xj",
-	"cmf3aRu71EkpqZ3WfdyoOPJ9Xqlbnu1mzToYKSrGsz4+5vYWLkOnrkOEajIqeGZC4x3BR52Ewi6Hriuk",
-	"cCSGbklKQhYIfvnCaq7JnKqrJqCwv8PTL+l0rxL7OpAwnPdWgPsbAMl2JHzRMnSWpAkaBMbCqBRsKoAH",
-	"U6RmgBCFZhkbGzrKwm5uxI666b2Ps9Zr4qzVFmd1s8M5RIIngAgKrWWOJZqlEFTD2IrLlPpwrA8C4pkq",
-	"MKzvAQu4C+m6D7uEvRV3TAxgCihxoOE0TVnqaGvw7Pqb0U7ZqhCfUaLCpZPGVCnue2KwNNLbNxzJpmor",
-	"IWl65lbrHjQ1TVNu/0SzN8pOzHAr+hOaaZbY7Q6/wtLZeh1jN8m+WXTajg6f/e3Lr7+67cTFZ/cXHKHE",
-	"8HOEGnd8S7jNsPvSUAPcDuQHXWJimxI3Isq6T3pzscfFYX81px/7cz7qHT+1P9kjoN3irTm3qaITs5av",
-	"3Urzi0n/FTXjGZaVYJ6EYZm39eSisnC4RPC/hCklVZPN/hwG7jSBNoE537F5z/WYqjTysZ5oQJCHhQ67",
-	"61TLxgGZ2tselhBVGYWSPrjgIaytZyz1Fr1zAWDr7H2wmEnw+9wHy64oipNMyNBvLlJ/Yf+AO2vwKzrS",
-	"jjF9xVXYb187TXjCzOqPd4Wj4PySTmsOghXzcBAW1EXyO2UhuGxXimrdELCOUTr4xFeCw31HuCGaC5eD",
-	"8zJhFVW0DNA2l56UhUgI6+g7TMaQ2LWz/tX5LqW8VbUKdcB3+IrlnRuMHCcEzlPyH2hgPnhTmLvWMDtm",
-	"70ZUs1/dUe0df5HEX8WWIzvrK2blYcFGVuScAXf8yRvG+HvFtCwUENB8+vz584fPG6f5YKnuwUFr40ga",
-	"3/Bxx2fTnpt21fyaazo8aZ3n5zqiHZkVMKTjEcmopyb3d4K3vevhn96U836A8R43uZ/dkenSuWoKkrUT",
-	"APqZZjylBjuOqb2XM3bsSgtynFNUqebKisEXKoRTpuXMAklMYxzvTdHSxnYQInLzuo8YkRu62yBRUBZh",
-	"v6hvtNhUpG6PEPlnD3LFJhmfzm7pFxvP2PgKaKmgrA3ijVGNVoLtK2HGMad/MDKhFBk+52IQrvbSFQnb",
-	"pdBYDwW3+wm68RigVlLO0RGX8qqUcA9LL2pRBt/4d2vB0NyVQqiE1u0d936jEYr9WNkbqI/3cay097zJ",
-	"k/AA+MSHpOeNe/td+6vj3vXRwdHBYW/zW/8CZ3v3UVkvnTWn7Z0PWU5kIdJW2OHY+Mo73lEBIshsqugC",
-	"GiOhSHjOmEMrwjJPH5zawgff0OsOJ9UJzPryRKOWMEnX/AOs2sHJWzI4bXhRXLEKF118lkdFHLlSzChu",
-	"T6+vsYX2NaghPvZnHKFWHDrowsFUA3UydYCIaJz7XgDhmMxWHNAm2H8vfw8QJOOPftqP7qjM2POVVYz9",
-	"l66J7TbM085N/LeFKJUE3HTVay7BW7yqVQBMcyG2UBrNCCKNeuPamY5rFAcPdapRhF3T61LfYZ17gkgj",
-	"oyX+16q/CWcZQHnBP1aPrzdc/zQnm4d2tk9nFqXfg9hC8zAebpcroG9t31yxRroNvit4nRX6gROXmUJe",
-	"ZRliTgkA6tr/X5aM4tBUxptqgaou4R8L2qv67p1XEZVB5QYIr/0KiFYFbPDJ/evzBsGPEHeM3Aysgykz",
-	"jF4YMXun10ZAfg7O2X6J7JyaWWk4lC7fmkQ2F3xezOMkGheGTeGG+D3EV34swymJwyuyxiVogTsRp0HK",
-	"J5Nm3CUMpqUpWsnYNwi+AUZekhu3ZFKWVwRtR+eIiAnNTtogBDuir9TxIUwmD1zsklq6N4AQchFPs5An",
-	"9o19AQlk3KGzdyIVayJ/c+vTe1Dyb/ejW1hNK39MaTJiZsGYsIsX1OvdnACHBLCO14OOTbYsz2eyTsVy",
-	"E5SqdUmhOVwbnmWEThVj5VfdHJ9o/821VfxvcZYP/3DsjIbxKMOZVAD6Rcgo+ICm3CDhsYvz4+SjUWO/",
-	"ZtiuDszo9YbihXvEQ8xr4Nw6td9eQ1lVtcIECOf9quwbgXZPGnzCf2zBAW3qsi2KgX40ck3tNy5bpxY/",
-	"DnFvpeLUbdDm9eENlMRwMBJCiSoyYOicMmEXFK/o/EbAECpFoKgHgotXLAfMqJ/tG4FPZ59WCSnStKHR",
-	"+U1h7mOb2g8s4BD3EFbAgTtW6sxsLWtrdMHtvP5gBN1kOalqJ2xQMb64KbAe16v3fej/u1fwd8LmD2ua",
-	"M5lnDNYOMFxrMh9+fa1J1m4lcNj3wSf/z7X3wAvjUOkmhTUUYTxHVuVnWSUmg/SDK7IFmLumq2FvmvR6",
-	"S9GUj92oDv2rZ5sUntddIwip2OZNEs192y1fQ0M2nkk+9rz23JAJzzJNeH0v0aPalfZPf6fxlL22t9Zq",
-	"2OR01t33D32X27cN/Bvfg3XQuWwBkE9JSruXHqleHVhTysW0D6CKm3UQ54pN+McQisBGYihOIZkUU6YI",
-	"E0pmHnJVY54aBwCYQs2ya4cO5aAQhQRj9xbSEC6mlzjN30PXcfWd7qL/OIzoNmM/tFTQeICWCtttLQOx",
-	"DJtOoIQotbt/CsGFKDsA30qg2iiJ2pDheYAAJQUmp9zDmioYVhZxB7m4GxoPP0Gc910XATRMI+0QrtW1",
-	"ZdIasdsfmbVGcQ0+oVa6zdZ1oipkYO2AvIGQC4LNNIh2VRpT8IWMpUi966t7qWJN4MwbCOWqCYdgSIgM",
-	"7WP5HgE6FMP0rr6Yf/Pxaf6bj+NXL2dcgLVXcw4AVPar//7LYf8b2v/PD5/+9vkfeztayPjCaXuwzjuL",
-	"SywdvxWsaK7U/nHiWmxLj2YpC4/EgN0RZDjj9mJaDpOSeQNz54A6FadejyFdHtV8w/BpQhxKndVv7wXw",
-	"gqKum1lRmxgWWKcXVqhkBlSDKbIEH7wXtTfhv8KrrchTXVInrptqsM6eHdY0CNY/TSBI3r6PcctaVzg0",
-	"kjJjVGwYyX9gtznsS8eBBYlMwYnHTJXKJ/4KVbnKmy3BlT4HoNxam9fHpqA509oaf1wTwz6aYzL89L5n",
-	"+PiKmfe9Y/K///0/n4cJdLdZ21TNuaAZoZmWZDhGro5hQobGLIfYzLbgIpWLIfnLcCwzbf+m5EIP/4oK",
-	"GJMRhOv3wo4D3cTv3S05tHaw/a2rbg7DH5BTO4GF6/4TAE3HNBlxQdXSvwEgGsdKnJyGCT9BixTypUvD",
-	"8OA68Tgmw3RIuMgLk5AhG0KZGRNpQoaLIaEEX+iJJpr/J0sgDotl10M5JLIw+D01xKZMTLgNPw5hI9lH",
-	"bqBR6+C9OI15U5hINWoXO1rOlJYi4PR41OcA1BmIPoULGfM0Y7AnM5pNCBVkJgtVp1l+zJl4C5Jw44gc",
-	"oQ1yIzO/4GY8a0Xr24E9iqR/addhjsJlX2MilSv0e8dGF9L+eldhn3KroNg2OEkegRFlAwuo/C1NhRPV",
-	"erflbTneo3dX3LssO/dSyk1qBVqwfNy9IiT55XukEEkqluR9QJLezRhUxrsWkwg/lKMNlFQ5XeC81YYx",
-	"O1jR9k/LXYAibbE3dwsv2M4Ote+T+3ndQ6DQD32PiEjbH+V12nRgmF7T5XaGHW7elaYuDlQyIQG6EUYA",
-	"I0Ir54RRDzrDDWhgjxDOcqm5dSOeaGLfwBs+fDx7LzwFsVUt4Ou6YvuMhbzceCal9mwZ0ZosUbZ5oG2y",
-	"J+EkCH9AzqkzoS6ZvgeBj9pkYKUwWJLb7YJJeGd/wqgZ/NPmsNP+TexbtXdG4tkaNselMXTqJtgfU2X6",
-	"Xx6lh+zrESzGnJoxNIAdf3H0NOnJKx/QMFJe/Wof8Ldn9gdDs97x0dPDZzu9YP1JfFeR2Vas3VN9RWgp",
-	"bIvyLnQHY/92AVVkW1m3riALTyTG57c3c2HMx2/hFlm3HjysE6owYOfOCzB34bxblWNkHJSqRL0cuSAU",
-	"pt6qo+0wGxi7L4wGTBG20GQqfUL/BKGfo+DYugy/faXHZNJi6dV2S9tgyZ66xQM4nspeuka1vIAeTEOn",
-	"SckWPWJja2Jhk3atWdvuirZ7PH7mbNGpSQuFcSV+G9WGHB0eejHddt8aEurWei3UmBFrs3jOIWIkGQ5m",
-	"Ul7pwTD4fXY+T7SjGtB8KrxziKiMVnd6ulaYuuNvxL9EcI0llWBCCpExrT1p3ZRfM6B89YASp29eEJqm",
-	"yn5mAiyXOiI7rPtyre29txjtiqaDEJF4oxeKDf6pl9S18LqctDNYIO7krTq7heM5G7g/4Gb1jntTbmbF",
-	"CIUAsh39QOS++b1fZPdRIGCHvWubfxddF10jOEN9m4FPs8xK/KQQGL2D4jb8RNSpIPLCOHFNArvPhNvj",
-	"lCsJNS11dDLHoaNSMLOQ6ioByD6HXsGnM6MPyAqwpT1NbgZw2U4oz8CqD3ZMgiTaogkhz1qFF/CEXkd1",
-	"rPBw9Bng6XdezxpNQFuxa7KAy+uq11Y/dywdio2lSoEHzorI/gaw6/Fvg0LG/gRafSIV+JlNPQ1uxEdv",
-	"Abs36TzE6/eolQCvf9i9hncvAqTvY4zu6lKCW6SP8X5uFJ2BU+TKosl4JjWrL1FtfzlbPyR3EdndeF/u",
-	"Nq7byu500RsC07qX5hAY+R6Dutue4Gb9OXBxxIbb8y2jadlo7Y/4McmlMjoh11RxOsqYTsiM0czMEOMs",
-	"Aa1aIQZ1E3f6wivi8P1g+DkXKiJ3hLKadWrjBbzBHnXPqwaDr8iy6ssFcCIddhLvgcOhlMoBY0KhUNmR",
-	"3dSCbX2ahvKao6d/u9tS+co6dtooQ6NVQ8MLtBAd2a2fyYXdeFVsTJy1RqzX0jZ8yzPDFGIFVLfShdCt",
-	"S5FzYf0Vj3w/ow04ApFNuC8HQ3WWb+LaQDptkiTNqIJKjs2FKVlt5S3r26woj5YxlljdqFCMVBk0yEcP",
-	"DwHEAYo5eKL+F77p+0PtnB6b/XxJp53azlacCEVdahUQ5rGSVX28y3HR69GEzitOUsqQj8QHqgCDgGpj",
-	"53YSQCewkkdf6dsYSy786J0qNd05Pg/AcSyEixT2uSAjJRfWocCyBr9E6QpoTw09ajDqagMvFz4u6Dlw",
-	"x1JecXZA3ikppuDZot0NP4Z6iil3OKgaP4B1dqL8leHzxmp7t4RdxUTw6fdTIP+q9qK7wIgvRBwifLwL",
-	"ZvpnsNwN1ja+SUK+Nyb/UWTLroDymph5+RRQ4uG4grYI4pCXdMfbMfN6BTFwIAHr/GxgaI5lM8T27Joh",
-	"iE/GqNLRb5s86zMcLha92/xkt2uyMJtv2/nHnCtWmXX3AOZ2m3CWt6qBup34xNMNEnwuvUgV87z64b6A",
-	"Nhsf6dJGMTqHmlYQHC6IZmMpUg3x1HIntZwzcCVZplko6Xh2+Kw5OKJ3xIupp+DvLjRyLlJAVbEqPEx6",
-	"q73hU9Hn4hagNGvHQQgS7kZApHK0R1QsYWm5JldCLhqiI3wqXojeviUYJUk51lRA40Xq98aZdWdynlOx",
-	"JHQ8lgU0EhQq6x33BpKn4wG8Sg8BUzfT8TD1V8zMZNo6NGODNvxeLkLhD8W72SrHGVNsey2oZ/2Z1KYP",
-	"sLJNSRH7ltqj+HLXVDThYspUrrgwZCqZS/gPQ7vLa5myIeJvU1/qDUkSNQdUxnoiq4uL77+X2vzAll3d",
-	"yjjAnYdUyvfqLBIN1TihCUwqUIMXF98Tu8Pkii2Bmcw+kQIKy9Z9SMYq1J0SEXM2H/lCuakCOg3ybiYd",
-	"rxOMRDTD+4orUFgwWBMsh53Ho09P2NfoPDcBy7g+MeF04a3tBvCoe01L2BV7pDkJ42T2lkW/PSMRHyW7",
-	"kHicrOUT+Jjtn6ISBd0Am9HqWrZ7LO4iG7HhjtxtLmL/XekCiILO7wWEgs7vMQWx3YGN1eR63AnAzEuI",
-	"Hsvc/hd7nO2/mHXZljdCT8JhEGK1FDdWGhsuRQ+A0N2GdI7q4ONNp29erAI6bB1SuoSK/Pp4wUlUg1ap",
-	"Z2uKFfnG904O2P0BKXQLntDgwQD6C422GStSIHYCvbXkBsnZZs6Mx024JYzw1ocQPORXUygBWmlhertE",
-	"CXaF77jrGIEHKhDVk7dloADMuVtdgwC35+s+h1oqM8TrMRA+7tWj+pPGvoNbASogwXNiPSYuCo0955Ce",
-	"k4VIG3NRUpmmpJD9RJQSwh/78N/fRzrILm3n/gr6Bbv4K6s3MTzrXh0Wu2SP1GEpdLWBZyeHxR40JTOW",
-	"lCaVb+qHViE/EFSzjg2/ruePbHkZ2z0Sd+GrbLsZd+Os7L8t7dtSdk734KzYYe/RWdlOPhpUpJ0Cu4Xi",
-	"MePiiiykutIOHCWl6LJUjOgTqEWnKuNMwTQZpF0cu0OUvZWIX1IIwzMH8mE1cZMR/tZO8CUXV3dF8daR",
-	"1W1foXvEMjSzccuQrAu7eeyeQymQ2wVAJdtQdtaimFWEaRs3uOL0Js7gg/4ymUMLp0DOsWaTb2cUxTuI",
-	"Z3UPhui3tN5vvu2uaDzsiMhedY/JG48FfcVctH4FB7Pp+IaNaq+GLNxpV2wZKIsdPx1ccC71C4qqij3H",
-	"xTU3rE9T2j/y5j5m10t7/0XK5rk0TIyXfcxJ1RahPT08THpzLkJRWgsgsVFm08Phlex4cGx6x71JkWWb",
-	"N4v9uBC/21DDTa1XxhVCTSackr0vyQ2jDC+87vLiGIragFveyQKR4mRdpcIat2Lvg/RgIxEr2myXPfOV",
-	"mOsqFxTLGPVYv5VGPbiQ6BTh4YF1aFYLkPkdMz9HPD8d3SB3wkwfv/4TTUYFz9Itg0ALNoKG4y3wGk6x",
-	"4NKZAJpPASbzii13CP2888M/+sywe5NOjYY31ofQRBZG89TXtiqGwJ1y4trId2639bKwIXBDyjIORNOZ",
-	"nKJbEPAbFsjgDb2MrmPCcfXWqUa3dI8LxGERJr0/jsM7z7GTMZpqD0MW9Z+U3R6u4b9Oq7W/jK2fjk7j",
-	"LjvuSG3c5VVA6kRn/YqLlNhXRrx4qO48JsN/678uskzmun/BpwLABoZ2+4bXR/9cIjjM2Efy/avTs/7F",
-	"96f9p19+ZR8affWSz5k2dJ4PE2vzQld4GrCfPLaDL3N38A72V1AetDm+A7jyEMK7Al5o+yYBkZS6AO6M",
-	"ev4dajDsb5zXMK+NJ7UidLuysqO6qwBwAsGANfqjX00oz1hq99++eO+4B8+qwX/AusKZMbk+HgzG/MAN",
-	"diDV1OFyCNy0zQ14t0D3EN9yI9895sNOB7H5Hhq4i2YTzFQHqAZI14GxzHoUXxxab7KhOO15OcAfiDXa",
-	"vfWyey4q4PRlAshvg3g0kke3JSzg7w0Uc79pDpKelqZMyd2PxgwqWu2VO5HXLgMSgvIn2GaklnXFsX7o",
-	"u3f52heTDjnnPDJVkBNXig6VyHOpWGvSsR5J5kfcSSw0cY1JkFlxbaCLWiP2kukHbXvdzQZSYtc2gLQL",
-	"udhy06rFJ596vvvh+JcP9hxgVMH+8MF+UF37FXbNALCGbry6YniA/BG+JceTTlsPeTVCiX3Bdl7Wy5lg",
-	"/M59xTczrn4LyhjQdnN1aH4UHwBZ/c4rT1SDqKKFuAG/FzEf6NqJSpJyPD0JwK5jHzsErhauvSC8awoA",
-	"OiuZ9EKAAz+WOUeD1xellt+NJ1UzC3fIEjAfYQJzyrN4+vH2f/7w+f8FAAD//w==",
+	"7L39khs3si/4KgjeE+GZs9XtltSS7e64sdEjy7aOJVtXLXnu7tiXDVaBJIZFgAOgmuI4FLFPsw+2T7KB",
+	"TKAKVQTqg2rNPSfC88dYTRZR+EgkEpm//OXvs1xud1IwYfTs6vfZjiq6ZYYp+OuleF4pLZX9d8F0rvjO",
+	"cClmV7M7wT6YeQ7f3hG5JGbNyI6uGFmwpVTsfJbNuH3wHxVTh1k2E3TLZlcz/MUsm+l8zbbUNrylH14x",
+	"sTLr2dXTi4tsZg47+6Q2iovV7OPHbPZSvCzsk9Dgjpp10x4vZtlMsX9UXLFidmVUxcK2/02x5exq9t++",
+	"bEb5JX6rv3xZ+MaXr6nJ18eDfLdm5MU7urLj26+pIXuqiWK0qEe3ZrRgqunOy+UZthV2gn2g211pv/51",
+	"9tWvs1lmx2CYsg38r19nf7s4++a33x9lj77++Ovs32bxCXhFtXlxz4QJZqL7cvvMGTx09vLb1BQ/Sk3x",
+	"K77lpm67s2wlfBk2WbAlrUrjGtzSD3xbbd0KbrnAvx7Vr+LCsBVT7l0/QavRBYX/nLqk0K57RbVdMBVf",
+	"Uzv72535QhMBT9XL2ekKNtHXmXrcjy7gfyPG/rPIWbxbmm4Z2bAD2dIN00RIs+ZiRcye54zsuf2LUFLQ",
+	"wxXsNnjcdo1pQ7gmVOg9U6wgVBOOsop7MSNSEcWWlWYFtEMuL74h+zVTDBrCHxK9lnuNcs41/CWIFDls",
+	"5UaE81IKdiaXZ3otd2ePkhuhYNudNEzkh7Mf2SEljY/dlNXSGZfNN1TrhLzs7FefrALeViK+JqoSQ2Ki",
+	"KtEvI0MScctyxUzPntDwwMmjDNp3LzRsl3qV/eqTt98rueqbUbJfS82IfZcmVDHQqdcgiyU1IM5LUrKl",
+	"IbIyqZMEp330NL+Sq1tGVUzN/yzKAym5YBp3h1lzTQz7YDLCBal2O6bsDiql3SU51cnDTeML+mT9WLpt",
+	"x3hUJ/zkFIAsC6aIWVMBXUu+HVoJX76UakvN7GpWUMPODAfNGu+BrFSsC7dM3fOcaTt+XK7Fwa4TV1ZR",
+	"XRNalv7wt+s6Ytk0vinsJjdsqzuTdXk8V3DKvMRnnzZfU6XowY/jvTC8TM+kYPsxM1lBKyfM5GtmFM/1",
+	"d0pujztxI8haVsopZXJn5B2pRMm0Jit+z0SqN0vb2umdeSdj87Ef9WojP+HFf+WFSRhVS7vZjF0I4w47",
+	"CjqALkpG8krds1HdU0zLsoJ2x6oo17e3zS8/2i4rpndSaAZi+EbJRclgBXMpDBNgFtHdruQ5tb/5codP",
+	"/B9/11K0LDz7iwJmjq7msjKaF2zurb1sVjBDrXzar72qKySe9WRrDUdnR8MPiGIlo5p9+e+zbLbkrCxm",
+	"V7N7pjSXQp/THQdFvWXFYXY1e76WVqdSYtBeBQsBd+8XmpRcw4505sKc26YuHn3zDX20eHxmLZezr+z/",
+	"fW3/7yL4n51YQ02l7Za0m44bMAP+QgvyFhtrZIAuZGWuFiUVG7tdx62In21Yh7aovEWbBeyXJeUls8Y+",
+	"WhqwUG+ZUYezm6WJGXrwMVnLPdlScSCa5VIU+thy2tID2Uu1OSe3zDjz6PE3hIqCPL14ct6SrMi58j/P",
+	"3DScoWXe7sQPco/HmlxBi2BuVQU3JLeqE/Qm/jz6onpTweS4GbPf3+Q50/rFh11JuWDw4p2SO6YMRxmm",
+	"enPcm7+uJcmpgE1FOKpor3uPlG1bvWazBctppVmsVWqgSWt2ZkQKK3h22+SMMJqvp72mZPesHJIZHP4r",
+	"eNSeC1xr21y8a8uqLAmFX5C9rMqCGLqBM/yoM3Lxd5ab2AKEJtHf/HO+t83kZDDxv9VNuwc/ZrOwy1Zj",
+	"CGuq/G0mpMDrDrWybbsa/Lrp2E1u+D03h8hCm7GaOZstDtEl2HBRhH3KFaOG4cXaKA7/Yh8MEwX8855r",
+	"jl9v5T0rIv3tzBa1MwUvgS7EZwfH94prczzGWnrqf/QLh5uriHSpqoxKMBP2ysSsglgcCDealUtr/IXC",
+	"fD4bGii07oU9OsySqcj4aL4Rcl+yYsWK+ZQFbf0wsbo5FfN8TcUqPnCzBouIgUJiCtRh0CxoLc1L2M2o",
+	"MtwbFlKWjAp4hRQFxyaPDMgqX9sL6Z2QBTuXy6W1s++uG3fRv/+8sMcUXfCSm8O/w0kFWnprjcvoLi3Y",
+	"rpSHrTuXh+532QwEd9K88mJcyyUXm7iFA2Nzx/D7l2jp4AUb57rScQ0kwHyILKM/6KMqzkhSyGh7mt0z",
+	"5RSH3997qoT9Opvlihue07jOcas+V4w6Myf1SFL26u8rb5ePm39tqDIT10xXtfKOzNCOyV2JQu5cHOgz",
+	"WbirSqS57Zaq1IRzTfZKitWwTgAHZbNBghVputy8rV5nJ1utqWjt5aR6eRAVCnrqY+SO1Rpav567xcV/",
+	"U6H5XOAM0PJN0LElLTXLOn1tBG7ANZzNqvh9L1TodolGXlzCwWHL0cHtdkre0/I7tMgnDS1fS3udbi3E",
+	"oElUu1qPHBeoX+Bq8IUm9nfnoJboAq2MY/XinEwR9eKH/ntEweMnjQZxv8saF6l/OHNDHLYKnKMXHjqa",
+	"5mz24Wwlz9yHO75j9tw4b0998NAZ3+6kO1qpFZfZipt1tTjP5fZLUZWl3On6v7456JJv0vvEehcz4c2i",
+	"3GgCAkMo2TGlpXBOVX1O7FOyMrvKoK+rXjGduYey2nU7XxzgwK3/pqCc2jKEPx6/l1tzFhGvnZLbXUS6",
+	"XtMDWcuyIIotmbJbWWdkURlibVZ75FCCjsmo/jSMYt+OryBgYsAIz8lf7X1LMI5miP0NEVKRSjOlnY7e",
+	"r6VVmWRNdcuWNxLmsrEGrgkttlxoQss9PWj7nml3D6sYZGXm7q7YCnN8/eyyFeh4/PSbx4MO/2wGA5my",
+	"3Tu7xC3O1A1yi27ch9gf9rb6QhgVu3vk3uhzDhANXa6M9zxE7QqaG4woHn8z4bjPFSuYMJyWiWAK05pL",
+	"QaQiN29eEiM3eCTsqSaFFWB708+ctU921aLkObE6KQh3wHDwl5ti++TD/pt/7Gh0TN6xc+SEILksmO0E",
+	"BcvWmoT2JfqaCBBqSu5pWcVtwWXUjQgBrKJQdguAH2HLiH3yPG3Itht4acdbUmvPC3ROOOdQz3U4nBC3",
+	"toTueHQuQh9T9KTR7jDr1VpW7N7io2DG/mPEQPI15SKDlZWVISu6a5/+XJhnl7NoeODIZAN7C0U184Ke",
+	"NbvPjSJqH9iuP4gV1my9iLIKAvDDDoseUy2Y6OMov4sa3sG2EdLYO5ncs8JKtP3znpa8yMgdeufuyEJJ",
+	"dK14S0FuYLKgFbsU6MWLujhsR35hii+dl/V4+pgwyv3z2M0GXj57apJ8zfINK0YtfTZbclFwsYq0emPI",
+	"VmpDKFlXolDYYr1y7a7tGp9x5A72j5ZeGymG9mdZ3XBs7boisWa0iCsMwfbOxzhiRmwz8/TVFtsidjEO",
+	"4FoWGwiUrdmHuBbZxI3KPTeCad27nvY6rIm9E1k7Ex007lYNmx0v1rjqcrujbpEGZhaE0guTm7Zw2IFQ",
+	"xKb9L4qKfP2Oro7FAHz4KSu67yLtzsvod84yPTYcaMTlebPQTBiytzcgMNSwS7p2P3v1vYYdTZyBM3yR",
+	"dZFh39OsHmvvFEW2ygK+65uG8SqyWYohQ8q9NXhHrN/P6Y7m3BzeVqUzccZfB6zQKim3ROJphLIrl4QK",
+	"wsQ9V1JYK9WatLmshEFR7cxNpQ/zfFfNd0zlzsHVtSgEWBRLsl/zfE2oISWjEEwD1Ia9Yrgd8vzNe9Db",
+	"XFh7Gmyd/Zoaa3dkpKjspPsALry3DpE4+Ind6YF5fU4uMmdxg8hkdiTfXFyTRxcXRO85ihm3Ns7yfJa1",
+	"sDGBmXwRUznh+4/H/J3EQE4pxSojTy6s6f/k2cXFdaxHTy4uWm+3Dw693s64vGcql1sHgkroI2uNOhee",
+	"VG51cUHspWbBiGJWvliRkYvzR7afjxLdvGz7JWS1KNmYSXM37o8f49KrnYO7LVbjPaauiW+bH3zEU7tS",
+	"bOi337nHrN0pdtWwdxYesjfQFugwvuWSn8cmIuKxsxthr7gxTGQAZbDbwf73OrjfEm3oIfg70IpN4/56",
+	"NC/4imkTVWT1My5cGwseZgBhiX4xWQ+6ZXNwjZhtAOiNye1ZnR+7KNMNE847G/G8BceMxsO5lHLDCkLN",
+	"FRFyDwHdvXvSGW2KQTRprLcum1UqcfPbMbWl9hwfPtOCfYENRlbueMEzjz3yq+RntyXJwSz9lt6r37Z2",
+	"ZsdZGIZV+laraeR5/ZMwLNPnwnfBvvnEuzf8JuH1Dw676PdjoytJZ2UySLJTMhHAxRDrYdIwnUie9JtU",
+	"QMRhKcau5y0+H72hOgeqH3N73utXtVartdw9UnnbmKPdg8T7OY5dIGltuGa0NHGLj2/pKr6WpVzFr/yl",
+	"tXYArjfNu7eTyozXgG4K3kgVvWopBoEZ3au/TzLnU4puonWOE4ut1otTL0UwAJzpPmFwHe4oJ3urqXaD",
+	"02jY7rl79KRQ7IYd+sRj/PJvmdYpWRvnk7JjCVxSp8QoR21/+x6/8bOZYdoM/uQd0+Yt23lhRZDWkMxs",
+	"AJeNDwf6IikOdvHBORNRDJ/hGFlysWJqp3jsGnT7w83Z46fPeh0Pa6nNxFAb17pialroTEgzpx6DNm7k",
+	"9icIA50gO0w5Z/eouBoOvh5R/fv2vLa6Eg5l4rHRiMZNZdZSRaFKeVuA2gv65sXr8z4h+c8kWCeseIBO",
+	"GFDkNSagvU7h5D3IQj2EhzpUCaejBYJWflYe25kUnfG9g8ZY0dvJbJavaVmyKDzqxXZnDt6VhghyronE",
+	"ZgkVB7J1qW4Ra0ix3EgVl8BC6NTnc4ypzjUzcS8iPqPuE2rKfl3pxJeMLuYbdkiFZvzXyXezbcr6U1Ia",
+	"PSzdzWSHU+Qb9s3gBLWGGgzsaJpa42qPImtLzijpmw5Y6RGhtTG7s4tHZCkRZQdqmcglIGMD51pGqLY3",
+	"ZHnPFLHnOPn64poUQvsf73lZ5FQBagCfRCefVfcEJymMu7j34mTZf/w2JKTpKKN7E/Wa/ZrY1rXzsgXp",
+	"LTGEjhP1OCw66LzdWUaWRQajxU6HA7LCscwfP3rybJbN9myxlnITH1QtHPFRvbt9+T1k2XFBFlSzZ5fg",
+	"jkBAotZ7qeq5da85Jz9BrBZS4jqjvrz45lmyE36TdkRCanMFS2xH6gaVEUrev32FS+1eO3Z+6/0eidXY",
+	"CXajqQf+p/WW5md6TR8/ffbnevDurQC96L766dMsqS3iL3598xze5d7Ni2a6W9N5TTZs58IVCPfwCUQQ",
+	"sKglFP7iBTjoxi1BW9cdO5SpaCS6lYmSg3dew1Jwo0leaSO3TGkiRXkgf2IfDFOClv5JssBg0Z+v/FDd",
+	"oDes29U4iK3WqkeuNJ+gWfcTkhUUN4wYebRIl1mPXj6ytrC39nv0YjdTjWDVg7ZnLCkkBHqNqjB+GLzx",
+	"2dOnT55lJ2n8AUV8kgrmIjrOrNa7X2gi94IEJwJZcpUaVm9Wan0vjbzOww8o6JPdWrmMwTAJ+9mTry/7",
+	"X5HNYJ1/FuUBkzAjE8vFDDsSnc41yze3EfgvRD8rsRFyb38/Eg38vJSCPa9x5J8ESYO2kni0bjoCLQqX",
+	"jID5BmCyiVUCRpBwr8TdJS4pwXU/OotNV4/hT+4KAMkx7jIH0Yyor6sL7LJPJd/40sdPYvDRFAh8zQhk",
+	"Z0No1+XPabllC1kcSA75YZpIs2ZqzzW7JhRDxXzZPGV/aTVL3303gDp0e3FA1z+keH6hEdpkdbrVIDlV",
+	"ijsLJ464TuSg1oPDB2wfw75z40PZDknl/CxtwCpeiruiNBakiu0lVyvpLm1C3b1D+kJD1h5k7Fe8NIDn",
+	"qseIifo1RtIeMVu6YoCTtH/ZnwKmjFCCL4xfpMfJjqrECOFJ5GVAeHOecmSmfb0IKZnL5Tw1YwHwpE5w",
+	"pKZvvK7NQZAE5uCtuDbqQApeIMwJ4amxdmvujqkwDljqvqChewJFMzoDduhbRoUmVMBa1KKwj2fmuCZT",
+	"K3L6Pun3Y8+3LkLT67Okq9f2sSmubGy4M1W1bA9v1DVjMbWKqgkgABP9hV5PH4cpQBsBxrsIMN8otnDZ",
+	"cFFFUrC8pAoQF/tWRGPwCK0D6NFuuUwRndjy7hD1xmrdPbbVrLzvBFdOP839MdJFsSwVYzXeNuphO31V",
+	"6oDtuBlYMLNnThOYvSQ+xfqasGMHUMGLaTPjbKa+bgYggeM9j2nimYP7NIoaU1lVJc6jID7FcI/otN3S",
+	"2/e39e9D82bsT7rgK+9gxlfH9ud0yEN48sYAD7U5MdwKPnqkiDxVhY+0HkMDAgjAkdCFa5C1dUxEwNM6",
+	"qx5HFwz7maPs4zAs6ZD7CTHro1fGZ6XShqnXNF9zEQtF7apUEqAsICuErOk9uEU4UrwAliuOx+qgrtJI",
+	"f2v8ogPD2g8ANohqti3bymRaYaqDi4NheiR6N7me9WF/nKKgCilYQbY4pWTD2E5jXoTtEJxgISZQuti7",
+	"txpgtJDmiA05+caPY7ZDUuH9vITXbqoFK9kIUGrLPm/aBUTfrJ7sqBTJrd86E9wMO6lrRM6En30IFqQR",
+	"pUPk0874PszsY1F96fFc3aStTQ1QhAE2flbw8qyUrHbo+mEFN1KRQtG9vToslX2IKlmhweIJmkafdsj+",
+	"FAGLsQ/mmArpYmhp4Wdj8578aj5IytNzhyRPXPtXUhbtm34rOwbmbM8W5+5sOGfi/vzNz2/fxZNlAAI4",
+	"3jnguubYtT49Bj8eGdqAkt6y5RiYl6gZ+CKnxjh8ZA3L6Gqamg0mpyJnqZSSNKBYyS0oGvD/IRzUpRMy",
+	"UaDidUAjKVjj0jPAWwYmfCXsXZGbkceGR4t8XlxYC8/YPlrrTN2YFdOFilEza3W5TxRvdzQiiychalLL",
+	"9YPDftsD1ki5uSaO8cX5fzCVbsFWVGTIVMbLEjwZ41dnIi7n6M4KH/fOUxRG5ZRJv40aznTgIO2c4w6N",
+	"boU5ank4tPGUN6Xv+B5hFEu8xPwSqciurFY+IQ92lBO5LOSMM45PIZK/M8p5i13pm/lfGh0zffLdDcO3",
+	"MW4ej3+k21ZZ6KKZ4rCGZlJjhU5MtEwws1H3uAVxEYlcLiGd/QYWDRUFmoaFNdWYvsa8O7uUS7v2SLgB",
+	"tqOUpc6IdlQw7sz1DRuXmFbbGG0aImBNsy8ANw/L40HfY8qEYCzRy5GjJ00AHQQze6kSiWsumz8908iZ",
+	"eZw4MCLNIfHT1m1+9LUdw+DtK/UE2RiaxJPIJGIG/Jjcxkhufp0r43Pz+xlAxxqSbh89mCkpNftJxjCT",
+	"pbu+Hhs+fVjVtI+5M7XQfNNWUmto9pbRwvGntXso5BS8VTjYHnfXICFgPYF2POCYjyb9vq2/wzME7sxG",
+	"kgUgV9gEN52fBQwCRJ1JzU6KnXjwZcS1a83ViSj10A+W4GJ9kNEmPWfdq4hfjdZitJNf3ORkTl56Jc3N",
+	"8ZGorWUiKpLQMmnUa9/7k5G6nthUWss1YxkJ5o93um6ojdqPDeNbtuSCx7PjvVnYe4OQeWUvBD/aZ0dP",
+	"rrO0krr6W1byexZlCIE4WmLbgM3sTUG4bB2F3QKd6EjbExkXC1kcHiy/qahYOrkNnXzAi0gE+2DGZ6xN",
+	"T35gSiWoUtj9p/p9mztPwwvHDSJBNB6ASbaGmGsXexRcJusFc6szCE72YvQQyORaJD8fc0Zv6h6Glqah",
+	"1kspWDH3rC+TfDGtVEFalj8vZ1d/OyFp8LcswRAJTDPCnjaVZsWV42s+BAhWuysKtlK0YAXZr7k1/pvL",
+	"4NLtm0pgBtIhIy4DCRjOFVmBowXJrxwEjX0ALkhudQTwRrpm7U0Scq65vY+0Q/nK402wdIIkGvKyNS8Q",
+	"SofSeZ5Kj+wOnufrJpOVAsuEyJkSAP+2wzxcIyowADDWkyCV7/i/KrMhFZz4WTDImCNS1AUeVhJmHhiS",
+	"9jCFCULDYU8f+7DjiukhnenQBHA9LGm+AX+FI2ttmJgwNPQFUM4HL/5CE5dyRlRVBuglje6f8Wp4ejb7",
+	"WpaDSvUHifHvsep3WoZ8yZZmWgx8FI9yzaBc8iWz8zVfy0pFPXCV0g2y0S0agXCui0y31ji6PJF7DuTK",
+	"Ghk3EBokbaBljCPvXDBgvgKmPYTCAMNsNOQm76Ps0C8NWUkGRHKJNkKPwORkZPvF3CmAufYlHsbJ6KfG",
+	"XrMZcHCNyB3/H/45/E3FRvygYjUr1f+OrOpjRsE1LaxMBBwCA6xkESJHRwcP8gXGqKa8QG2p14C1WLBc",
+	"buuwLBKr3IX873dtjveWm9p4EgohQ8r3SD/veTw2+r2C+jzcrDF5BG2Ma0JdZRIp4OyDaiEjY8UqVqQF",
+	"Kyc1djlUKUjiTHSu4sWzXhrEElKIMMJpbKdASEAUAuGeXrcWK3SKTkWDuIvdD5jeHOW/OC3C4iKt80Km",
+	"nDX4vZGmlZ0ZPDA6g/fWsQDb38jtQhsp2LyP4rY5y3Htl1KtpDFMXDs6UuNOX2e71TQcIKiKOXNiAumG",
+	"rmg5Hw7UwMr7qnCopQj8tjwAlKC2mtCes30H5QNGE93tygNHW2RE8MbDtabKSuCd709cnEK2UG/faKDN",
+	"8YY0AtWWnmAsLQdLKsMzC+8Z/sjvv6pAVkAEEyYjZG8v7AXKBUe99nLcesCdXZcZ29LUqTmNdQbIAsDH",
+	"P7QmclOTrgyMN7wYdaPI3lKfZTN3TkeDC0FrGJKYmJoy/l6HpmHBaIFGw5iA6JbilnI73pthtDhkxN3o",
+	"CRd5WRWsADZiUAjWCHbgVAoRnUoU1pSjB7ylWelEdl5r8Nnzzlrt3pKbyoLbuUCMQZFMs4+9dTam5WHY",
+	"5U1zPPmQZa3M3I89HhPUmKMdtiuBSPn2zDXHaHvuHl1+dfn1k2eXXw1N307xOqW+c8giahV0Z9bYARBN",
+	"ddlN10gDiCTV9SKSR4+/9vZ8Z0WfDrGlBWbnmPn2+3YOtOQRaX4Fn3vL3t3tt5VGJ3eG1s7dhh3u7Olg",
+	"//HfAVx9l7mbvataiPCNhmjPG2P+AHIdaXnKw6Ssx1/31hx78vjYqgjPnhRvWfcVA4llHdOUrjxRGdmw",
+	"A25DzUqWGyiWVTsnrCBG6crswh/POVjxoL8R3IyTvqYaKAwz5Hd1qUSoIIwkekcVu66vgV62Xf1IjlW8",
+	"lpWmaHjEjoS4Bzx+rPZr9m/5cvnJmWjt5pIgdn/9nuSTU3y1nv6rFFCgG9yzPfLvyHzeRk8iW2ykxxFJ",
+	"HGcC2laXHtuzxXk7QhHcX9yoR0Pamo59x8t4JS/ntXO0cWF9Ui60YdQhtkJIKlqTs2zmjUlXZOkAuY+F",
+	"xE+OYWTurul/4BNMtKnyDZqjaGCfYj18H2XOYcslyw2/Hzy/7M8xYaa1TeYr1+zY3057vrOMK4RkHL0/",
+	"C8bRv8oP490P6Sk/u3//lVy9ikLNJwWVlNztYoldr6DyaJ327spDAp2rRNfxiJt8KnnyHeahdyoC+nKe",
+	"icoNH0bA+REi6DMk4mDd1iRa/Xa87J+WpJC8qfV35bamh+jAHcaHmse84GEl3XX6dJqdI99GcCP67Ooy",
+	"qhndCX5c1GYva0Nbn5OXwhvbqoCSCYWLYrtiYdZmxOK0HCmt+dIRuB4TLGNm49jZ91CUFA+qT0QP2xu0",
+	"Rzoyx/Z9+alhwRhXft75OD9mMxeWGP1bBxQ5Pt6hdnEHrZ6dmsB+lM8fZfCLctH12C8jMy8x2043gQPI",
+	"rSwIPN7D34/LUM/pp6fxd/sLsnvc379I4+RaZ2iLoyTLJVnYr6CqchPjgCePpdoJ0fjokJOcE4vSSCi+",
+	"ZF/6WxSrWGcwP8Am6x47I8gg+hF+oHUeBNznwTQnQW5bxYVmVpYb4xX/crDXeLmZEAbUhyRNgHrfvH+H",
+	"W4RrsuE+v+uc3LSp6utUtDtr5GF4404x5HGZAwvUHaGa7FlZXhNa37TvHCTsjvxpcYDsI3eLh+jFnb+9",
+	"362YYMq2nNkPq9LgDX+p5HbOxP3dnzNy56fcvd2w7Q6cKU3bf7av9vRFesfKEs8EGNgdGk939hip7wqN",
+	"WgTIfMP7pOqdtuZFwQRmcWcYyq8LXnlqi4zcfffyxatv53WH290nFDJ1MZ0O0QfSKiP3Y6A00sRVR8Eg",
+	"UQ1gaIEGaonucMK0RfzvWorzt3T/2iE+g1SBUzBh3dL1vX6LqYix8J0tz2wNhWvy/xEofpzRIgt25sXB",
+	"/T3Dilstl4JhdBtwhrkisFGDxPWqKYeTrHd1VCrXqyFrLzX/xj0cz05KJqd/h6n4IHA+R73Z8efkh0A0",
+	"EZXiakltJUTZ2HY0GBRelc5QL5yF1is+9hn7bKANO6xILmmyPpTdkxnwnJCLEMSjGNmpClgRIKsgHnR8",
+	"QKgjwPJNqoircuRYTpquAv8vqgLy083rF0Ch5gQRPkiUYo2T0t3ABa2OsGxpYVsH9wZ4l+2kRBvspQ0I",
+	"/NaUaHrPirrvIyrkhPs3KH/lRbZvS+Pm0amUsAlXn/ZujIhnJewFIHanrg86uRdQBb4smgo4Xv5qcjM7",
+	"zCsnd0irgNLXrZHef1Grj+QhG8ZPRDCAvgmdnLYR/m7STLf93U/DJN3GcrQTGgENUCyMwjXRDDZN3Y1z",
+	"8leH2YEamHDi5daQLazpsLan8OLg/B228SN6v0GXOazccZ++RRXSBAecMMAb0ctC61znqFA0HK/kJ8ZA",
+	"hJo+Hkc7oR9zCcdzVCKtImH3nO0RXAJ7/ljszslLgEu2RJGKA2IaWamZnTCoo2H1/qFmpnWWRK1Pi2AC",
+	"4ITo7ggXPjlRyIdExdqUNXtLR+eVWjpOgeZkcyGg+q7TdDSMp2HNEAolQ3C4w2GGZktEN5qiy8hpv6B6",
+	"AH+VS2F67f9kNlcK44PMmCt+zwQxe56za3LhvRq2l2O9gXQawqpL1xKOPOhucvKm8zV2Jzd9gPmanYrC",
+	"gWgnZAn1NP1lw4ejnMncH1+Nl38at45HQWKf5oPAJsaQO2zBsCxiJBrXP8++G4lp5pGcjyQOGBEEE/jJ",
+	"p+ETR6KpbKf7M6b9m7NZIs08bCMwvAv7MbodrYYpKkgUtR8mrO0XbQhClwBMzPMa23Gs2HNXFm5E2aSg",
+	"fBxg+gGyjFztKXCt09ZWqnuwskPZmIXcOhE5TglZCanY3O7iWA7bL/A5VnRukLZfaPL+7av6OESqW6pr",
+	"8O8JMNlE7g58ZY/NZD4kVHkdgx55Uz/oarQonptUPUb4EUvVXJnrarnkH1LcYdLaOwu25qLwUZXzMBlC",
+	"IKGzS34HGIJU4xlt3Gq2elL3uDU0P7WdecxCoY5trGBDfD8d1DQ16Nh2GkXuiCXlgvzw7t0bCO4C0lvC",
+	"37dZ4MvmYgWU5GsAn404+V1wsvP6gfl4iMBNqG8+X4wyeMsJnMmfVau9BQ9toFC0SxfQEmsprqM5BdFi",
+	"ieIIePb1VyPKOnZU5iARd6NCO056ChcE++W1Y/C39ufxtj8PPFTn+IOgnPjsalbKnJaQpJpN86/9S5X4",
+	"Q6jbiL0v8ApFVooK40l2HKX+oAEPKzOwBW6piztEk/ESR7vz4MXrXYzHLbb2+zFVt/MHNv7CIaDTd02W",
+	"UrcqYCLfxB+fEQpJa6T6Yu9yVYMBamSvpgfdTmZTjDg2YA8nRX81fM+XUM5e2E0xmpeuv/7WlhWpS7PD",
+	"rkPGbcKxZu3mGPrh1o7QdjunlYYpsIPyz0MOh+MpsSO0Vw24UO+TLrdxZC05eqL7mBdCx+t/spjwKQHP",
+	"RKwtHOWDhNygwTcNAfnIrXG6b9obH417CKqV2uk8T5STd8i6CPPjmA0wnme50kyliHsq7VgAcX2mUFB0",
+	"1hvHk42SaY/2+MmtwxH0wtpu0S5MAVKdWHX0KIWyPzFyaf4Cxn0fp/HxTK6r7aIuLDbK0G/HtPwcwSiz",
+	"mUvrWJrh+X4Im7W9gJ/Paq0vBkfCK3dMkJIZjYoYUsWs0bWqmLW64BsuyB5y/sCWgKS9kosNBGm39EA0",
+	"Y52k0WuyZdtFXcHF4fFNu2KSffUsm+GbkDvU/iTqTPj+pBolnw68jE6mtaYmlqp/8YHmpjzAaSiXtSfN",
+	"npShBXuEMzkhj2NaHvKk1IIjSHQq/el7u6Y3ejNxveqLTeBSfDaY6wJZDpPj5y1ep+lDh3dmrsfJKXhN",
+	"Y3p5R/UwRsc+kyq6fetilTmD/CIfGeW1f8RuuP/mM2aEJAsl99reBJko9PkIpBloRPvu2NB+qKsL11UM",
+	"HK9EXe8WYYzNv7VBLG5TBye2y3+QMYx8HQCLVZhOVdme6F5N5Hze1Dn14AHXmANGdRDX2VNh9Nh8zi6s",
+	"C0ZWj8P3OjrnsiymK8BmgrpX8YG9Uc/HCaNyL42N4mXRarOqAEDcrcMUWrZNl15u6Yo9pypVUQWYnDRm",
+	"5km8eglZsGuyYKWrfrcsJeKKoBZCwfUmCxlmPYmJuza3a+THcOiJSvyexrZ9VchGW1uOAm7EFQ/cC3EP",
+	"Lox1ZDN2OoqRzwZgw45SsrKL6Ukru2kcm+0I7AOOwo/cdz2EHGIHoxJlV90h3Secx9/xsmRYIu/gyLuF",
+	"UbIku5IKRuCGfh9BM/cUk+FCs9w5ECIenp4iNr28ZooBBbqcRHvWrglzvF1H3SVfOmq0B7hF1tW1xkf7",
+	"fkGwlVuehk8dL9Lpoi7OaRk2//QiJji2S3VW1gTRuQW4sHNf+JJbVJN/+/13B3oGhNLHj+fkpStP4A7o",
+	"Y3HCMjoTS2bXINYYkN+7Gr7QxP7uvN8rmyhxWVtUsYoJofumDfBMFpfZ0jgf/5Z+mJeuK4HRh/Ul+z3N",
+	"21bkLWiSi1Ob7MGr1Xu3G5FWbFWVVBH2YWevkVwK8qe3Lx7/uRHQ/VqWzEnJlpp8zfSoGpV9lK7+8dAA",
+	"c2enH0/AP+5/VldtGluEDR4a63kK9tMDqYx7Jrza6xy+Ox6BiQS+DZWv49SEUIxhXiieKubsnuhrPa8J",
+	"HcYVaZAFS1AsZLMcK6uMasM9+jHz9VbG1E7heAcbca7bR6eN6lvbeGRQTKziRErNHK521bR3ff/mfexV",
+	"a6lNcttumBKsTHju79lcMUCHxzdYKVd9ctIUlRkxtTKu1xFlnaC4dV961ZpTQ0u5qtCF3hhZmI81CYFs",
+	"p/MNArwjM6oqkfcunbJXgxHcD7Jgb92j4FOViq5Y35S6sqj6E9JkanGAOa8lwGmEI8nMWpqkU8LGbZ6o",
+	"zSnuuaFxTtg+n+tn4B9sEwGOa3JsCqiS5XAFMvvMR4T8f8rKwT2w8cXCq32rfXQ8wfj7V+omz9lucuJQ",
+	"s5jdus/B/flJtNC73pX0ME+ldsRiiZuExaUNFUXbtVNzhXERqVo+eLufRN7iUnW6xBoXjzv1lB9nw/To",
+	"m9Yqey4K/4b+FTyJCihYwY5D9mxLeUmazkxc4E/bHGMmvgH7PjrG+h4n6YU7p38iHyJwEajA0/Oj/0Mu",
+	"fI2WCfevG7irUy4AXk0d6Z2RcBtjonAuUYMpYB4nyp1DwvEHAS7GFTIGlmhH8/eBG5LLgpELe3vTvkgn",
+	"hSiu1MwnpWFSf8MLT6FKLBcrV8Q+ctWT2y0VxbSrHhNGHXaSxwKpbxmgRnRToPiLpvipCD8l7t0AHghg",
+	"KVjg+Jz8LJgrvIk9cZfW5uXAX1eW03j1mbjvI+lJ/b4RD/bBKDoH9E+MkEsbV4S5vmr5ZVlyqy8B2O43",
+	"eNZA8r/96RbgF63RnKZSPo063zcU2xq9mz+bLXnJTq4yEoCvQ6X37PGjy8t4+eWxKIV+RHV3EP4ScHoY",
+	"bSHNOrbTqnp0eN1/djkUQyqYlZw5LwaMmC0Xfl0iau9oyHWRg15d6l2Y4ETkidS4RumhFfuFJvZhoMZf",
+	"O+YxslMyZ1pfQe4P1ZppovlK0FIjb29BclmWLDeaSLVbU8EK/5tW5l8EXzzKVpDq9OI3U1/UXuGnT588",
+	"HSxIEyPCsi2NkVbFaJHINAI2WykNsduS6IM2bOtBXGf2J9fkXpbV1pVvMtvd0mWRShOf9BOrDxm5m68U",
+	"zccQGTqeNrv0DaOhkVCOD49HUKkgPT55C8VtA77za/LogiwOHjXawoqOQIpCX7H1WGW1jW51EPsFlVnh",
+	"0PP2rz/gsKErQtFR7Atf3b78/uVP7wCnQAl6RRIEPNpMVUV/BZQShWpaRFfcMFIyes8wE95lHB4rJ8fo",
+	"Erf08UtoUoNBcVUXbXP0kY75W7cBuxK44MCy2VK1waCLdw3aX8LiqHglr79XSZ1DF1qWlWHEanc0ff7j",
+	"vVU6//P1KxR2h3GslZOb61UpF/UqfOkm48t/P/+wLYejz9ih6J48LknVT9NpZ64luy4OXWem1lN7TZ5d",
+	"JOW5W+4qKtGwrSO55UAPDSAa9CxkztaiBhkanFm6bE/kqdZJ4rTOZpr/k823fNFSm4+effXVV48fDbjG",
+	"T2VgAWKAGH34trW5kbRap3e3bafe28FedmyqoKyoPdnsGYcFd+Pp26iE/yUHVGoZBo4Rb8LmVNQI2Q7R",
+	"ZJhPs6YuQjCmT9rQQwq+yEFAkbfapdTlcsetMhrm6k+crOPEZBTXVyLm4C+QDxJw+JE9SB2c11Qbpn5k",
+	"h0+4GP/IDm9lysPoYZVjYvW2kZGR/S6Iw/20Bw35Y7VgSjDD9HO8XyZc2cwa7YhexzxSYD71VUgpadoh",
+	"Lh4CqsDsJbmnint8TQcqxsptRJbtJf4HVm4zzAeDWA2kqjrqHcVKRnU8SrmpFiw3ZaJV9607OZqmbNNO",
+	"npqyxbYLwwcdjKF5b2yOA1hsgspvfPm0vuIVp5P123v1pzp+j0hp61xVaD0+MQ7lGFKMz7LZsirLqJnz",
+	"iovN8yb1pAOz/Ixu9EEEHyhguWNCOy9V19vrzT6H4tPAb+TKZ281K+/ZCEwfTLTty6DT/L8A+WZT6Xx8",
+	"zY14HYm4xI4i5GxqC4TRdmr62Dnd3D7EQeOXKWJ4bRNhzegB5B5P9PadwuDyhNSPREmsv64PcAjUMU28",
+	"uYKdvmC+cks8CajmWh2o2ezZUV3uhOtKbGivab7mgr0QSpaTb35ALLLFFjCViy6QK0OzchnlwIxHIdZS",
+	"mytrr/hqALDPj/Foyt4UWBD4Pea7d+9ovKG+vg4mTkNyDZLB2ffddaNGz2JBqUXFY8lNb5uTr+lQu71H",
+	"0SBXbqdkyXMXx4k4uZoHWq1n5NsXbwGtRzV7dtnSEosDJByHL3/25OuYJzOXQozBusuCPXePfsxma6qK",
+	"PR0uX+Yk6gf/eAee0IovxSJK3myt4V3I8RLzOrTj/0zotvdl2Bdmr4MrQU0VQ9P+BSF3AYlxuCx/evH8",
+	"29sbFKXbH27OHj99Bpf+F8Xjp08fffNnIu+ZIne+5jizGwwS9B/dZT6JccmCK7iRG2Su71nRxxeXsVIB",
+	"8NMEfkJJ5FDBqoTuFQNh2I46webbYhvO3JBeKaOmxkDWlJeXY8eGRzRD7X5qW487s9KTAl/VaD1oqtZY",
+	"J+RO4Zt6ZuH7N+8n3rF5H7VY1wUOs6BBA3pf08UoPdSgd46KewAG2XEAuVSFqE0ygE6URTwlZYSNhr+t",
+	"O9kzvT8Emmnq+WXn059gWFpoSVUbW2QHrwP3mWbKWprklv/TsSByN1+RE89B8Dq0YscqGaFsjUPqAv4X",
+	"nd8RsLb+VTkGpg1KyiSgWiD1rRDes8sYR7MHpw1CQ3qwZv3jlXqcCEbky/swxjK22/VnOprw6wvaHls1",
+	"e6p9lgCeJ9ykaN44lGlLti3YPmTn1IyWrHA2VarRFIF/c8TaE5Db29Yu0DB3wCiBvLPAoEuMokJz470A",
+	"d9d1zj76nN3MnMfLu7E+rnJwh0anG0d7imcH26xbGOPIPf1l9c2euQrXfinrRt0cRNUcO4E4Sqtl/FrS",
+	"QWRN8JsECKikaCOLcMBsbKSjkk1E+D4nuC6b3XO2T5TvhMBOsXVJvaWUEGtTslqt8Rq+Y0pL8YUm7MB0",
+	"BtwT4jCeRymc52MkX7N8A8Cv18zQgppqO0EHgUiNxl/g04l3K56/ieNuXjMqNFq5yOmhmMkhOmb4luFF",
+	"646aOyIFBih2jG70OXn+5r1zs+dS2YlFvV4fopm7tWlTf2SXgmCwK5WCNhJFOhoxnu+quUvXGIkvny8V",
+	"S9GgMAoFXu3u2FONtbSANGuknwfaB8/ehP7sFYcKGON+MgnJjQ8fTVCPo4qZOR/bFfuwrMyop2PFYRC/",
+	"7FcwQDIH3a671LwunObOFKY3xy1T/oxqn1h200wwmYKdFq0hix66ZKDs2ocT1lQ7qhnbr7DQ3gBuCfub",
+	"HmisxIgrLDm2lDIE0UdUhnYvfNv8ALPUOZs6oW51IjOKpb9PyOqFQcPvW0OqO9gzg29bM3CUNboqGdky",
+	"qivFHGuZYmB0gbowe4nEZRnZclFZreg/LuhBZ47VDD5bK8bIVgqz1iECQtE92soVHDv2B9EQwWt5PxVf",
+	"XCi5mwdx5Y4nha3sMQvIUoj5uyd9GVBrtvLiui6xhmiKLeIvjYvAJmBZUTaP76RytTHDooFwsCzsweKu",
+	"/hDO1RHa5xF3g5+i/okbgFVC3iDgRAzZSm3I5YU1ghTNjXtfQ8yWU2XOFCuY5itx3JM65272v/5Gz/55",
+	"cfbNb39y/zj77feL7MnXH/3nf/4//y227wY5cTrQQlggHjgdifMX6qjlTkt7ETDD4fcWRIvudiVnxVwz",
+	"Y3yyy5Av8tY/+zGbLUqZb+L4oQOsNDA8CwmiFbBj0tIKw2rtriRIWXnlI6QeeORFBt3QLSJBRKsRTZcM",
+	"D/TopNQO4wfyvdqzzFpaudxuYyClH+QeqQ2tCtNH9UiBvcb7ugAHrYBDlNSLN7LidTAV8VBS4dmCB9l5",
+	"0RFBF+VICrxYyg/LDSvmbe6jzhF52GF6+95jweGUrPnHrmuyA2A355oYVWmDpcoRSwretjx+beVhcuZA",
+	"noB7sPeGxUTBxWq+U1Iu58DlnMiidw/20j7Z8+nvw1N003Jr19UgTKUEK0jRpkkM2763osOlmLveJLhu",
+	"T9zhn4UXGl4S1Ne3/5o3gbpIANQVeYnaXojf8OU3XBVhspRlKfdxZTmwXuBInm8SgIZ7bmg5aoi/4JMT",
+	"ib+OiLH99owudqj524ohZgHZXt3sdmq6ZdGesq6jMshOenY5GMdomkr1ETOUj07LHhGJeeqhbuyiZMTe",
+	"6huXGdeyhElMbKgeKkojSSFJJUqmtT+7NglOynumxnDr2pHe+oejHvi6qd4IcpiUHaNiiAGbwAtQ3/wh",
+	"JYfrTY139Mqyk29UloApdu56H+KlG0Z2sog4392D8zoRInFo1g2GJ/2WHkilWZxr0f8irhfw3MDBbEld",
+	"h+zRxYU3CEcnKbuJdR71ODOe2Uu1SWgo/NJlUWdts06xXK4EBDFcCePaKH1OS57LuJ7FBOa8hLSK0fex",
+	"W/zd89LxeSXqmSfJPG7evMTAi2r39P7R+ZPL8yeD17Ymu7ktFcFaHg8uKe6NEdfdq9ZgZKJwOCbn67cP",
+	"cyn01bHzvwfKHkT9l8AwGIq9kEBR6PCx+Tq857kXnMELrKJetVOR2neDh80nbZAc+3iIvh7a+7evEEr/",
+	"V7a4tda8wZGVjBYabetGde61vvryy52SHw7nbvHPpVp9CaXYvjonrzyOKnlxaUTm0cX544vzy/NHlwAt",
+	"iJCQ9OW8hhhbveG7M7nDOTsDF4pVgkZV7GRT/wSmwymA7D5L8IWzqD2eIQZ7CNEodrLryPBACHHYFElt",
+	"tm9dkLNLkVgWPSBuKN+C+waJeqJnZW+SwClhHuxV5rMAoZnkuOKFVabeoAqP1oyQsAFd/lm1I3telpig",
+	"y7Y7wyEPGE4Dp0aAtdd7X2DrXRPqqZshmUtuGd6T1tQlxU6gchMpjJw29OBuDqM5O27dbwYR9Ih986/o",
+	"XYZb40rxTXF5BaVuOtBOr4yMJHvKTZc00fsnxk/g1tnNnRPemj5+1aBotn1jk6OgM2tvSFeOOgKCjE7I",
+	"C49UimEd69ztXni7kZBQ5NgH3cGVxJqjaTi09BGUfSBZQ0LTAwgKIMjDsT2UqRoQ5eYjJVsv7qPTOAk/",
+	"PHTzGBF88UUrI5cUU+kWDgppIa2VDXoI09iKghXWWDcZ0QeR2z8o3uWKjHgfQ4aoqrlLmKj/ZPdyE/4J",
+	"ldMybH4OlANZC6QW/DXXhsUzmESS0e8YU49LBoEhmIjexXoIQHKz8p+PyNpzQSWSIT4ROPY5gGI94LCH",
+	"AYM9FBf5Z6Ygt83/vFxGaxOGnmqsSAjGveH3od9SbzAdzZ4hnxYOT57LDV/usXe91hUFy622x3RkoPiT",
+	"CqsHW/2huUlVsuiWVHME6HlJ+dZ5k7DlGZZytF/uuVlDJb4RrH31wY/uLJq2LR3/V4+/JxpdyKE+pssP",
+	"3FVlaScBk4/th/gJObCE03ibKsaQdAzbsbDxhGa38HjC5uaOzhTb7J+ZWxN1foZQNnQtfKExS9XZ3l5G",
+	"zskNWAJ2RhoD06X7++W35qYV46os8YJlbSb8l8sST11dpxNB/3Fv/U90bz01NBB65f/Vd96svvRe+yxO",
+	"tne2k8tPnnYTHnMFfttwDUZO9tBrGdpyaIKHO62w4qpmLbM7tbcevKTVeFN9RBEraCw1XbeBXE3OZxIO",
+	"FFiwnBfMZzTROum7y4OtN3Pg6facAh0ggidYd+zrvhKBJ1jfAzC2pDkrnA31iHzP/9LOY/nq0cXXX7e4",
+	"ey6S9R90H9dUIJnPomx9cbPRJVugO0WzkuVGKn1F7v4pBbsiS0XvzsmP7KAd0tgnvXx5Bw78fbsdyLQg",
+	"RpZFhKL6yePImu4Ulz6k0bGYtvZKDXddVMJLa8uWcs8UkcKhoMGEQKe8m+OSbxh59PjrdtXep0+HZtgb",
+	"Y1GmlkB/u1wBoLUIi8F4u4iAqaPtieJMHZ2EZ7udML9XdDtfJxjQ7KWqpQcAa9MhaKN6g/ig79+8b8of",
+	"3kHDW764S7y/EvOS96MOgLnC5S+6BD568L6HeF1FSaDR1go8uhjBLkIn4ereUd6tLh+IWA9jVRApDixV",
+	"5tOZslld7VQul+5flXDgAeCftr2hhiOSouAaY6lJddt4wjoKd4D4tHEATknX/t+dLQ8cHPMFg/J4STt7",
+	"T9GgritHjLnvd3PoW6Sprsepk+NdMt7vzxRXtpDdM0VLp3mAfiRyNgzUTR6uWJzYbvhWxBm09UaY2HiS",
+	"cRW/MmCHhibtoS7f9SJ83ku4f830S8TU6q4nL0Vvvx/cQBttVrfWaISxVjecWor3u5WKVoiqr8opy4Tt",
+	"fSjKHkAFph2M0BTbVCnBAD7zSX7badz0de7Af45cACwhNIqv8blL8XbQ+nhFZmT2gDyw0Ehx8Irx+QaV",
+	"Hl2ep0k46CZ1t/NJMjQGEWQCNvpIKOTDJCmEAwtFIS6ahudNTKG+1DVFoJstF3wIgaH2R86t0vospyJn",
+	"5fGPfemh4ENtqnzTadEXcGx/DAwr6H0IPi0YbPejV+Xynqnux415FX7ojS+4lXX+qn8Af4ZGGXzQscwc",
+	"WAKwEjAx2N3Wx2HXaMmUnQJI16z/hkBGwrhzfgQuxXOsOzLttGFb54qcyMzdccgMZSCzezbFsA6FsWVe",
+	"P77oZYeFLyMq/WdRHlrKoalsBGl4xMl2KjG2NlIHkfwt58sWSSHd4FO7zq9f7Ey4p7ykjhkmcuBGChsN",
+	"TWtHWobi3E0PmtcNDuSEmv0PMpK2nPSOq28sP6vCbsfnbR6Vzr5RSqoe2wGq0xl1IJryOIPEEiuh62jc",
+	"ixKFZ0WsErNYMZVwONZcIVyQNfsQjxBoXSWqgwDV97QcWLCZTSe3byAuZOZAJzkNfx3Z1s6VnxEAs2fE",
+	"KdiMIPdWce1ycMB7kMtE3SxdLZJ3UKjOPukGvKfCRFNH2olCoQcYKR8IVIOEYu1ArC4KH/FRTLB9XDl1",
+	"qZkqz+SIK1l3x09hIHbB0kU3wV68kxt2WkEIz33GxbyI0mG+otoEIwaECYTyw5zC2nXz5NnTwfq0cUYX",
+	"pBnAN1gzKOZBHypgm8vd4K0FpuoWnhzHtfkxm71xBWrjHpn/IuVrPPrD24tQZxoy0hcyjgqty95FvtEG",
+	"jNUJPY05aaBPWV09+OS6NnaBHsLt8CaKSh7tTnjjEvifw+V36sFaKcUi2Q3dujJZPyPDp9Wk8Z0YICPw",
+	"A33LNJtqQPjKPhNr9Dx43Z3+AXom3KmlJLZ1UtxxJioiUK+tyVAJRyfkQ0AuS2B8QgC+qWtLxWpjuL0Z",
+	"h8giL/halsUVeQygzr/Lhc7IE/g3Pq8zcgl/YjlP8u6IuWbJET9EeBhnfJQ9zp5kl7/FDgHuK6BGuQQ9",
+	"Vx9GVgM0DJbXN2TBNETlHJxfj563oCxja+qeRmZOWutymo0FZXbGqxsnZUDa3OnOkFmMbxrLDF3L84NQ",
+	"Q/vWvuXLZQQ04z7tjQXYZ6DSMlIHRAI8MvZ5TxI+vLZvL79RclFGaYXQWanTpuDO/fSKaHpvt+sekD9b",
+	"umEu8u8EMXktrd88SjBAQF1/B8+juvWsHkjvNEy+8i2oTmQ+ulH7GA0As4gU5wRg554n3X61qxYl12tW",
+	"EMgqzGpbEnCgGKe8vPimZkGEolOyMtagKMLk/cw7fJHLs3Js2AOlbKVho1z0u0Dvj9m5x4vhv+hbglNc",
+	"9j2Vto/LUyYri9de+SYPyjXc29/pVck6lYlcADqzp0tWp6EhepgiiTj+OgJkdA8NLcmNe84r07/LxdBP",
+	"PF8+8M8dRqfZMFZML1/XPSl2NeSwV84c/A47CZXP3UpP2L/xYtOHyKcdcfkws4/FJAMXazDZD57yvXcy",
+	"MPgjfAx/1emQXaWxR97DVULw2+C9q98xjcB0aqD91GB6TxC8nendE/v2I/2l0Sif/c7bo9i82n4ANQ20",
+	"enECuJcCywZfOXRKx/dsbXXggfOHnZD7DO11qZmrRlyWTDnjlI22RVty1Z8LO6DXg5q94a25dZ9285yN",
+	"O6KcBDzIpbojVJ8vnP+mpDnzG3Eq4o97SL1cOk42clOj3Oy3dxt2uEPwGxUH5NcENLD94r/Dn3f2cmdk",
+	"yRT4u4mREp/49zv4Hbtn6kAAu3T+q7ghLl7xBQLUIMGmqdxZ79kv9Pmv4rhyllQLXhSxVKZXgAD0qQMA",
+	"t9tW2oCLck3v2xIaXqYfx1il+yBTwAg793xqMeQjzC0g4L5/8x67AQmIrnMemeZBaS1v4uWjby6fXAwC",
+	"HneKLZlSMV/uz0tgxuoiA4H0STA0O7dSeWwvUr8smDGdilOfOEmN+I5dqodepkYoY2QFAKbDThR2tsia",
+	"qu3Dvf5j3159W+eYdI6aXXUMhxjiLZwCoBiR9TIqwcQ9HldI8bySWkuOcPO4B/tPyhNySRRbce3CQckv",
+	"odxs3PNBV6OZRetXdRtuslBsc8EZ1UxQelof5GxKFv5/sCPJvuCEMOtJElKLQQsj8HTQuRrKwqjLDC5+",
+	"Vyn0vqVbLaaRibYMjFn6B8e8TbmNjcK6uQZ7hjDmTv2gMjG25u4UGokk60yrGnfdwBeJoro7quiWGaZ6",
+	"0haMqlhkNk8sDctyxYz+tILckfKbyRKZIwvwjvbnNjL0MFdcxZYlX61jyf5rlm8maFTfElJoxTRrHNb8",
+	"gkJGTFHnWQUW8LXjCwX2PiE7SbDjL1y+b6ncXhmR5J9kixQyLsA+DjGeBwnt3uSdqCMccgPeXVgJP4PB",
+	"W6Nqpr0QyYJVsdLavh4h6LPG302F3jMFVnMcKANxFUAVQLKiDu6m+nzPFtEwczxVnedrnPcg+RHac6cE",
+	"3dGcm0O0xS3TOmUPNfRqY7Er7zGbHarMac+UArTmfnrC3DpYqRpY6TLho70M0CyRK9MeiEIAaEHNlb0p",
+	"GbbLIDaGB2cGtyerxkZmRHhciZ+dXqFJsMXqje7hQEQpWTDclsjqu6UHn9wU3zoT7fwlb3GOBg3977sB",
+	"QJ/i04khnJGbr8UXiKRFSq4U3cZZJHs4QeqdGOcQPKrEELjWQh/KSBu6fZOLObsfNgDWu4td7Hie8Ls2",
+	"7tVIzJGbkvWc/b9HC5Ykke7ApgSuBhCI1jE1rSoofOn7F1Aa5P4GWg85IYUrn+1+eiYDEHyM3FiAD5KV",
+	"2VVmkqu49GSKI96B7ArzKd1yPynpIbpor+DzVrVt55hRrMVm8FBlNaWh5aQB4C+a/g8VLQ4rcqagUw1k",
+	"emJlGfuPaocA0fk6nvHRuga0XJouBVeweyhcjiRjPPJgfLaHGagHsu6Cd+g0OAaShLfcgF82i1immhxk",
+	"hR5NSlaKCkOkaEjTXNiaNlmuE/C6yVRMZ7nPewIEHUU+Sn9/ynUKrNkptwSQOmcFj6uCHnauLQCtOjo9",
+	"Qv4gHiO3Xz6jywjfMMZn1C0lvOXGl35gZL+WJWvlnUN9nmqLxXogCd2tG1hpQFlDoWQqAtE6+uDh9vs5",
+	"ecXsjuE1PV5QwTn8WSsa8PVXz4bzwqfmZPargXfdze7wcgs/r0Aqb+Q5+a4qS0LzHErOSggQIfgl5N9H",
+	"MljBeMOag2tNhPQLAn6JsJxtU00rTJZPq5HGEf8oBgf816mFI4ef/6ZH6B/esdccb6N29RjXnnu2bxgN",
+	"1CGKb7RWI8nXUiLfJhOtq2Qi9/VopR3CpRPNxkgm+btcpHxtrpJIzDhu+h0xnFNmTDQSAJ/PtyPIXt7R",
+	"1esY34uzW3yfWn5ibDixAsgaOPbS5TgGIHOPcEEgXygbvn2dAoWAl0z6RZ8rI3l9bcrBx7hL+vwfauqI",
+	"/G8Wh9MJy+olc3xlk2G0ze8RaTSGD7YuUO/dIsFIOjCKBNQ2FLYHsiyc5H5W28JN1e0PE60LKLkskWW8",
+	"xedKOli/uuQjFPtT/J4aNne1QwVjUG1lIc06LE1qHwXTgOi1Y47sgIqpocd791tqKFnKsmCqw8715T1V",
+	"X5Z84d3dSHJsyIrfjyp9nc0KrgD6cYiB+cM3Oi2RkS/lznzC+5CU6zhRELnl6qvHiguWkUrwD1dffgnD",
+	"VJX4En99rmW+mf7qpVQrZqJJCytm2gsKZdBFzlrltyG3PH7c+AByt977QETS/mzuQJkxD7VYcrVlBQly",
+	"LDNy+8PN46fPrv6//+f/PSc3DnzsBM8BjUeVw+ZCG1qW89SKvMTvybfwveNY2pkzO1f7II1ty7V2R3rs",
+	"GNZ6t1YOWn2U0XJ6/ktPKf1pJfGDrdt56ZPHXz37ejioXInk1uHCFf3ICIjvybtGVwvBYqb7W2u4AUEj",
+	"Uj26OnkuYAlenuAKed5lUYzXJo4Iw1spsUyDs+rAYeSKhhBdFbLT9LPLaXFyh5OAlwfbol+5n0BjrvV6",
+	"/Dl7+0MC1NM+yYNsw6ZcUEjyjOgZoKXANO1YnKR9vEfwt1NtqqhacWyXGeFC7+AfuP0zUu1KSYuM8IIJ",
+	"w80hI0D/lWGt7ow4Yl6pSMlFvBgPukJ7Ij2a8sIT7rs7IByP2zrAGbHV/5HyN55kxnUozlQl3AoVUrA+",
+	"Dtau2c7+McM5DhzVbgJanesVYS5W7zxP++eHII/3FT5Y2u4pKbSgSOa+Rno8s3red7/bKbbkH+JnKmTo",
+	"5GRHlSGLgy9Hg0S9dJsUwhOruh3Jm2NUdDjtalcn/fq6Y5uY8GWzD2e2hbN7qhwlwt+OhejGt330zXvN",
+	"ive72Dcv6pcfffXW96ZDlpWsZj9Ub4obSK/0rILnI4rW40J2of0tAQikxXUljBydnGrdnY2TaAfSbrrH",
+	"Q266sdCkgNkg4ay0CwG1OOD6r2TZ1BS7Jo8vY8ZI44kcsp7CnTpi/d37g7pgLTrMUaQK4daP3N2cvY4H",
+	"C6QsFFfkd2tR2B9/tBt9j+4p17G6LIBm5TIjv4uPSJgiIfduqRgjeIs+J98ip2fYXpu0erWrzn4XHzu2",
+	"0MUDqpRpbNA97MvB2k3YAMXEMimdAilwq+6rkBKaTfO6hMkoc60+Sx+m+EmkJ+NKoRx16EG9Jq1Rfh7v",
+	"yf+omI6X7Q7YhIzdHHZV99RHY6gnr4LIgN5jckEnFA+fTzQH6h8lDBtfniUugvjr67oGMkQg9vTgAzGd",
+	"WHdweQWrdD6tfk2qSpLtiZ0ua19C3Ehk1v4A3Ggp840vJOF7M+59AIAZL0U+ebRmBjhiK6OHOc5XfxmE",
+	"JhUsmQq+3aWq9C4rTct0tY0gzcyVTkjduaeAEBjdRgPgEl6EY84I1WRJoXqVWTNIc+tky2HIqglu2WYh",
+	"rAUIGSdj+7UEJ5+1dpZNxGxaXLyG3JwIpmmhItx6BCIdyGotRn6a/Mtb8pDQFBV7IYxKOLDsLoPiEZhd",
+	"qKAWuZ3Qf9gfXuF/CnfFtP+AW26syos99kzCypBLw4RPK4JizrIsXA1Zbs4Jxoog/8msKep/AvFdQCyI",
+	"jUMhapMCYaQ29V8cVtdZtkaSBXNeQnKD2AirGMHesA/QsoTh2+1cBzzH7/bpPoCSLU26YB43zczbKfCk",
+	"mODoWdMCdDtgQiRYkON7GqZwt1/8yM2IRD/5B1OjSPznhWRIM2bfHl+RkCL/+FuUqknzlK4AhACZ+pCb",
+	"qo5CH0UHBdmRDxcXwF+Mn2nbs1hMOKoN6nlzvwvnKmt2WXKrvzSI8qRl+fNydvW3/tMm0A4fs+OaQ16l",
+	"JnwV/uv5WOavcRnqw+2IOGi1LaSN1aOk3FqrwlOVp8zaB6eVj4Gf29MW/t0iiR+ZKf+bX/eHsGAbAfp8",
+	"lutbe794x/MNi3T3FPeVqdsaqLWOzw26FYIOnuRQ6LLbGaa2XNAS1cWeqjgrr4+MHJN1UeJ+d2XNd6lM",
+	"w0Trc5YLlpdUMd2u0jIcWumSWqSqEb5ltODCAXcnspC5e+d4q2ptzNR8tGTZ3NPiTWlkdvcCapt3xXVj",
+	"89ZFzATmN1S4uqdlNGfrybNhP4tiRjVVdCY4aOD8mu+Y4rIYlTEWL3uST16kE9YiNt+/TUyAG57MjyNz",
+	"3Zpt8CCpbm9ZfoqCmZIVueNijqnMscBkhUhyTbcOZK7dfZcr4n5V02DBQ777noEkA7sIrCJDV/hw/cyW",
+	"UWHbEy1W4t5qv2+D7N8O81fFS8NFAncXAWQETMya/OnNi9d/hmtOZdbWvOKehAHKMSEdu4OrQogeu+HI",
+	"/WD8mHklBUtlwPQHbtZUz8PAeRqeEAMBsLxSCT2SxGbb+2Hiyzim2efB+9d1Op3Va/Bbz8o9hBlSS8Hn",
+	"tELwFSekw/9rZY38JI2Lw167+wf1UCayYd3yflalPhsWz0EwshfG45KUcO/0pSnBG0OFy1AB8hNmb+56",
+	"x9Bf33a9lzKnJfz46dOnTzugihFQnHAntHv2pqRckB/evXtzTUopdwuab+ryh3HIi9+J0TsEZliC3jNS",
+	"scIuRmeqLy++eXYcBNwrbtjPojzUxSvDfTgQXYoBLvqk98ExymPZF5odOgKlXDfaN5R3jk9kwk5MlOK5",
+	"IYqBbwMwPT7vBUQXzjK66sJ5nj6NJoDVFeYgoIRQnNqoeDpsZ9WkrXULATuWvx0gfWRAgxi9G6SiaTc6",
+	"IC4CXlzTxZVFKXI0oypfR7YRVTW+73iiYm19HFjTmHwO1DJ2DPZ7VpbxWgSTDpN3dBX3opt87crbdSmI",
+	"fE01eIa4yUdmSJi3uMMLM/Zje6oP5lym4hD+WCg41nX2IRI4NDhoXQSwlVwnCjUaKTfz7aSMvsR0uHLa",
+	"zcYaAQyA9HPfhfjWx4d/oYr7eiVxS/eYZ5SWVV8VrpwaWspVBZDYndRMNwWQaXBOGTkhdT1Jyv82TEmZ",
+	"YkpgRa6OLSG79/gaWNm9jR1RTjnas+aXz7766qvHj5713+XG336anLcHuf24g2YSWAPd/OE9L42k2NID",
+	"lFrt1IygxQHslla2i0sK89R4YdoTPAxtYswJ67SoSnSKtX7zeES1UHuNCrMl4zey7j3L62T/ZsKFNowW",
+	"zeeGxbVAXD/fA9b9FgT/lG036j6BT8c3zD1n+8glT1GRxx05zrCYhrWT2y0f8l2Pc21PYTyIgjrf1qoT",
+	"MwwQrZLIPN9MzqXRXZRrU7HeS3iAcK1JQXwxtZjRkUymSlATRAhyM7+iNata6Ov26S7B0kaFRS6kudGb",
+	"iaqiRlpNwkrVhUYm1YTolnVwRUSwC8kxvY4WmNy5Ci+jioM8AISGgjcLW4p3tWwJFtQi9zDwmNy8rWJH",
+	"eVOmOoLh2PF5peKbqU8lfIaqN0PxKV8rYrCww8kVjBsbK24ywhE8eD+rSnaLT/bsZKsj5lsuKsPGOLud",
+	"Wnc9SMeqcKu3Gs8aUG0K7hmVvap8kLgWiORndCZV5Qm1DFKF29+pylosJdO6AXz2bppY+Spf/wWvLRDP",
+	"YJqs5DX5npsfqgV8/j03r+jCc0a4a2rn0vck6h9qtmWkaCJ+yRx/Cdf+CnXtIGgNb5ShKz3qwtpfOnLQ",
+	"bTRl16YrNw5SV4Y7NzIvfjpC/4QzKXFTtf1mg4uga/tttA/LwUY0ZEhuacGGU5tiPq1P0ELHV11DV551",
+	"GCUHmI8rXhpCNXpwyO/4zceM/I5mkP0X2nf2X3otlfkIMv27oauPsVENrF7qLOUrgfdf2VQDWUttavRQ",
+	"fJqRJRDTGSML+nTcPHc1dOKuY0KHQX3rMdLzW8McX5MnF0d6pbkqXl5OI4kcdQyktOWw47ITBrcKFC9s",
+	"QFyOlaogXQnnnDpcX4LYrdfn6eyVMQdIase9g1i8/Q4l2fbM7q4Mk4hH2mKBy9S+Lzl59earC+jBlXuW",
+	"2X+U1P2DUftfJpjiedwL27bZfoleyRRc1abEbuBqFyNKGz3PR7ioEil3sCfxaXmg9Kzp8D1XG3OQRs49",
+	"NgHkNNHY7LkdyuUyzQ0XZGM4DDfK8JoWDi2JxQgWbInwTOZ9HyOr7hbsZ/v+KBvfKP4oAMCNwi55JFuH",
+	"ei/mXsWybtyQBVtRAacMnMZckLv/efYWvz97WdzVEXBaFdxc+1xqwpfNrxcHl5sSxx4yDe7/WEeWXGmg",
+	"/MBJ5wZpDVgBmFht6ME5qtoYZ/RkweUdnD8qJP48uubXldR/O4034xTo21TqjDhjxufns8XqNJ6C40gg",
+	"g0S1NC1H3cc+ho63lXgutzuqeLTIQJMmELEcAX1acNjGVkJ9NzMshIi4i5LmLCPQjhVI+MeUKo47qliR",
+	"TDtYSVmMbcSq4wZzO+EXtcgc1c5wYH5VCahTzY0mEF+bPMAxcnb8dqiWUlcIEQVWD3NhEeiId8XCECb3",
+	"aqy0Ikb4SN7q9ICE4D3MJVp8QkHa29sffpCTQ7xxGMJPdAtJ7o5Pwc98kLM2EVcQx14+fpzOu5wOXUsG",
+	"893M/MgOMaXQU7f9RhOt12cbdlgxQc7KZXN9bBGQRIkHPEi1xmbYpljx+OnTR98MGqquWHLYu+jIckUN",
+	"egmm1AGfnmB7mltuHH5uenmvhBLzpZ0w09LdazHbBA9+qOZ33brg1DGoVAWcy4veAjhPY7x7oaZLlRyY",
+	"VE8jOw4Z2wPIzgPZsAMymGH9KuCU9lyP165wmVyi1gzK/mCUiypGSrYEbsZAjL2Exf2T7Vtob4kxrAr4",
+	"0kvPBAoqSFpUqwrJFJ3mh++/0GRZiRzqG4FBqVhuD4hIylQ7CDUlDCq3lJ9GEDG1BmDaVR2LLCK5xmDp",
+	"jMjl2c+d3Ius5g31E+lM3YgIfFrBjmpq/UqXfhO/piRpvqP5jrHpO6UWSJcQ6p4JwwqsCQc7jB1gH9k9",
+	"hc6S6DSGvLmpd59wcCeP2lNPy2MVkNjVPYT3ZbVN3DS7uRv6IAz9AMnkwigKXi6zVnIvZo2w1+jzmQdi",
+	"gLcir5pKiFSvE7eveNLid0puyaM67Y4viSvfEIcepakZ4wd3X92FoFLqNJX4H/Se4o/rapU65CoPKKjt",
+	"bFIumMo8C5a9t5TM2vRE8dUaabC6rL8y3yRcb/jaLT0AvKPO34x7A09SUv9x+/NP5BZOe6/vXTvnBKon",
+	"2l8f8FCv/bhXxDZlD/0jjNEpCqzdo9euWn4DZ9IZWVSGCClSyKawWJHVqLp3PtkHu1u9o2FEtf3juf50",
+	"jda4VnWQ94QdtIutryCW0WC6GG0h9AIVV/tNO3a0IC+ev75xsisVeXfYMffXVhZVyc7JS6N9fKw5lbh2",
+	"5CUuRtGsZOa7nHkpyWqrJwvcOBmagqVcYfBCMVMpocnv7lcfr2PnYGYVAi4OKzJSCUjHPYoxpLDgkVyZ",
+	"RFxBOuaVOqZwTR5dWNOuHSp0aTYXJwUQRhdRbvTSg8DPsL13TBvn6zshfOshXB7e69J5uiKMHzsOG/Tj",
+	"tSXJikTJDEsZPf44Ctq3j0cPlAdTk6MuVaEF3dpip8lhgHl8EFnqrLN3w3asaSV3u2hFVKBE8hA76aKU",
+	"e9a5lYypQiJXfe7fpxcXwMIzkX5i5EF2fOI0ptHw2galb044M1KHgl/wwTJLXWiVBBiZW7GmS02jURlI",
+	"AB0hOjaCqAl//71/+mNW/zIRUzyNUi+dyrUrJkey7qkT9uGB/QKPTirz7e7azTRkQW5D0N30anwfzP0E",
+	"K7PD8HxXgpK5c+4UpAq8o+VuTRfM3PkSCeDAI3/yehcfENWWKZ7f/RnLg905lMpdhNvEtdfCwQVNzLLZ",
+	"mtlrwoJq9uyyUmXc1ncKMdRzzrni/4oyaaSyP15BdWhNtLH9d5fmrWblPdPkT3e//nrng3ZgEdINWAka",
+	"EjO5WBG6p4c/Z+Tubzdn//fF2Te/YWVwN7NQgzojd78/evzxjii2Y9Q4WjYoTA3tcnNF7l69fH5mm/jt",
+	"98uPZ3+zDcFvjvywz4ZRlAlZeQj3tdMBn+DBhgZ+cnu0cZzevHk5f/fzjy9+mgVLNftfMCNuZue//X6R",
+	"PXv88d9iGxXbnY4fO1151TDu40O6b4FiAJXpWia9yqdkszWAjDFrn0xWc82kl/0XP84JqurGxeKAXQnm",
+	"nHBBKPnxF8edbr+Bhs8JlBxVlcArDZSjETnLauqiBVtx8CcC7znb4UaWe+Fp63O5O9R5DroTKV5Jwa6J",
+	"kOhVZqV2WCV/aYhEIk9wAnsShgihKzVrHyzztPELVjoqSFBO/mZnO0KNVUM7JlhdetCuxhE1tlWXU3DZ",
+	"0EFfkTC+1nXRkV6S0Icoet5HjvuJBdG9x3FElNyxZerPWT1lUun1dDmVbo+n14ygRLA9hiVgT/p4Lm4u",
+	"9G+wglvpy+WOM+fZcMi/+iY6exCWEyaMOuxkNLLXql0Fk/OF2/vGQ0Hcp8S9u2HkymUljAuXn5OfBXNQ",
+	"ROyJK97UvJxQQygmWk7p+/2n1atmH4yisPpR94M2QPSsj4lullwUwE1LhQ//BhwU3/50SzQ9tK9RU+70",
+	"2OKUjRyXdd9QTI4HqmKBH7QlSpP4doQ5hkg/fvb40eVlj8YepTZ92z1e+QYssqv0pxn2KMYg2cyu/JwX",
+	"MZ+wfarNKXM5lOLTtNe/Ybdc+HWKxFAV3fp0ywincpWvXVWJlvQCBl8KiPraU/r7N+81MXIFpJ1N2GtR",
+	"FaumzoonLKuHePnom8snF5cTKW3Ao8NNsooJOuTd8fyFJvZhXwUTvRQ7JXOm9ZXVijsKdSw0Xwla4piE",
+	"NULK0h7URCp7OWKF/w1LAHMnheKlMidvDPZhJ/UAg8rYTnwih5FTEWkqo6MCw7SYSzC6o0hGKQ0ET4g+",
+	"aMO2Psf1zP7kmtzLstoyR+Oz3S21DwbGFwShg4MYX0+DdHKZTsW0rwwSQUms6Q7qE9bARydGhIlCXxNa",
+	"7ulBh35oz/iK1ST9rZ8iSsvVD3Cpv8CU6c1q2x56DgDXfxE6W/Ets2wGzSagk3I3Xymaj0lIDscRYvSZ",
+	"KBzTKagK2FHN/dr2e8PLkhV9vvcR5Sihr9h6DEq00a0OYr8A4QamSKsU8Rd+419Zk4puWZ1bf/vy+5c/",
+	"vXNFaHpyXEESUyV5dFiTB40XapCWHITG96VWWqce90nWOM3/yU5Ppj86O8fs8nhJn7+u5ba1LhBUpTq9",
+	"MLadelmCZUDz0TPq5rK0KpuslKx20RVyeuNUfTtJp6aWYUDz+VM1p3htxltzivJHr6lixdg+AfA6jeEC",
+	"BKp9sbW4FwyvCwWSqmOxrxRjeeIwGCcmY5ka3FXpAYNl2OB3vGRv3GqdsM+OstRkWZk4rdLka33PjfEH",
+	"RkvswFgamppBXxuSr5lnfofaSLD1rJEK/Awe0+DCvfZs0s3xwnWaxQYyTVJFU9fQZaQKqG92gIgTB2DJ",
+	"vsJT686do1d49t1lYFYGp6WPTbMPVl7rMy7CPldPUt/2cFMZtcZGeBveWOmLmjgwCj2RMD6a/gp4ecwz",
+	"9QoCkZaCoBFYAIfqcDaWo2V3E+NHHHS2R+Reen9QR+KAUzGF24sJgyb3jh2nZmLkypsA7Xvuv5jD44i1",
+	"tRag2PUCnRSufgI+ijtrmuPhWOriFKMxOnJpZC4jAmPyXUaqYmdPS52b3QjOBMf66pscZ8XD76ck0nXY",
+	"kSKNpjx2cWPCrkRTGDBUFM6qGDIEIuFrZ7DtAcfrPARW84GPesradsmakS4E90uz9+wuaboUzGrPXnyY",
+	"4BE6hj8fh4DvrFy9cojALvJ0AiM2+zCCDxsyl+DRnv688fZC5DZdTCQkTW/OHh6DjtqG8jAYGdiv7aW3",
+	"kxYHFRx8mc2RlF6Z39B+WH3zMTlMN5V5sw4lBKkZa7n7ku54hLZwOCQTDx1bm+n8NfDbIcb12p6XJdVr",
+	"ZL2D46Z2xn1JzsictLk8l4yaL/99DHfDWFLJxvb+lPBFJPrEhZUXQ1dwMQ0BWC4MUGcmHLN8xof0qSGR",
+	"IBYyJfbx4HyfQZX9UepvBNunb7JvGGPAxX+EWP4IsfwRYvkjxPJfLMTiT+/eTET70Fu2/CMm80dM5o+Y",
+	"zB8xmT9iMn/EZP6IyfzXjckMk4T/i+M0vzQ4/tEO6DSE8e9ykYpTWCkPKKpbyn1N4R6Ezt6rGn2KkRSX",
+	"HJp7dVpIkUwWqa+oY1OrPx+U0cUEfJ8it/es7bqM34J1fHVOIrStlGLC9JUChlMW6a5yq4HgbOUJYwNN",
+	"956g2ELJvWaqVZE9HuA6oZbfUsltokK043qpKbdovOzwWHK1UzJ0YsxRLR6oVqOtGXBDq+e3WbgeCTmp",
+	"/GBY2ib0Y/kiAn3uQn/gfQr5NbQRVNjpGd/DeOb1OJqvtOedr8RL8ZqZtSx0nI87XbQLKtAX3SrQvR2G",
+	"171xvxvsd1B+q3lXehh1u+MDgj3O93C/ryTTGebzc40MqGPd6+18qKDLQKimbopiqk9dHeaOvKPD1kod",
+	"V9peVmUBVgDuTzS1XCKuO4oe4PpbVisu5lMd3NOe/5ieubqs97RshULm1TZ6aLw0mvxfN69fEf8IUtjc",
+	"OWOD0N2uPNy5JBWzZtuoDvauqYjXhooDumRojcMHykM4nnSc3QIM4hYrh+cqyWb2zC119CKYKA/VKcTg",
+	"6sPUdaEmJHDA4icCo+5L9K4uGF42ZZfI6YR4d6Ruz5FvopGunrpCdRAYa7eBAZ1irzzBmRAQPwzwOVCf",
+	"34MEWHaaKs0mT1VIYNNBhIAd5L/Hl+aybQiNf88p8XBNNmxnPiEc7tNtYSe03bqNDRoElfzsN5HzJmYO",
+	"u7MR3yzcTrVm+G1A6TzI0R0qsU84v90loMsWw6iodmNYR5+7R6FiTMES8JypvMDsAzfzTnshWZSYzkHz",
+	"puYXgfJFihvDRBbwv5BK2N1a3idInlxlmjQbYFvBzvDu52Vlls3ozhohUMsaO5bkNBpbdSxNXWS/M7Sg",
+	"hvbcRrBnZE+F0ci13aEHJbdO11DFyN9wX/w2mp7zNfagShREZ0MBjhMZGzpGDRKLS8GORxFjEzKJw5cj",
+	"PELvEKOjgfujQ2Jq5xJu78AbBlLfMB7va6OQrmwbdUDUsE54c2jLvaFxICAczdHKWG/AsRb2NSNLYMmK",
+	"Gw0N5/JQXxwtSMMHl6iYPXH/j+NNth1oGJONr9Pc65tg2txW2y11WtOXY0o746Ry+yTzR572XpvoiV+J",
+	"QgrmRnt0L8DdBfr1rNoBTTjISYsKpXdqKl21655PZQFBFlysMFWLTObZzXBG/P4MCJxRL6XOkBtgP58a",
+	"zgaFmIJXNJzO43f7L0Dc5+pwO5fx0oFWoMh/0TA7b+mHsLnHF0MUmXV3U5PwfM2QPagbBC5YvF6nkFgf",
+	"D7x/SDgOln28tFmKBochOHTfVetKIj58vIbtO09SFTqnSGIfn2PEUwhFMHupaQIDJH7MLVgeCAFbLjGa",
+	"u/RXKIgf7KmCKBzyBdbQuANg2M/Jd7gwW0b9nUTLLUOHrAvMlWxpwlCbVQLI+oDqoOGTjx35tVKPlOPd",
+	"ufgQ9vcLPHfOCQyu5EyHlQXcExhT2lNNdooBQTaha0YjHKquTzH/NMLfF7QoDxAft80ZxW1bK2qVocMC",
+	"wCxiO3GXgPdKjtNu3phq9+dOU1Es5Ic7uGlZBVqH9+u4oiamUiIjdxAUvYPO7Sk3gFrgBoOlEORtsNN+",
+	"uXZVCVYZvsWz1Qc1/1Bn2rWMV/uTJ3pBPRc0ujeNTEr520QVhNqW20u1CeQapN5I5N6rj5sGhAXYM19i",
+	"3M3COEG9rY/mevaYKFDY7Ty6YomVEI72pK6l2G4/i20SveGOm8pRdia6IRVdseelq/bXdeAsPd/IFHyt",
+	"kvfcHupMjUZRhb/J6vfGlvAdhlRGF+xcVLwsEvFTV92JG2fDhcFSKJ4Yh6L31PM8JXTSEwzT/J9sbNnk",
+	"aKgpAmdPTGr8Jn0sAf/p61/3A+GHCE/oZOv6c1bOhubnilGdcKFODiQ+fH1tXH3fbrCirWikn1k/ZQkp",
+	"fO3GUitEwEyD7eLB0VE99o5yMZUX6UfgL2pA+xqIyFrk70aWwFYV5SdCEyjsrZBzO+EFForagUNkHn74",
+	"2zGX1Ycz++uze6oAB2ub+UneNq28gVaCj35rHCghb9ZwdYko3daTbFT9XDfW6Koxup3u+18pKiYk7n1v",
+	"H4/b2dYenuj+mATw9W+o+5yahIfwRcJkfr7sHtv8508d+ZxrOyauNZCs7ObhwZMYjNsIw+s7In0BGosv",
+	"4XZXunB8qozDPGmbDW3Lf1nhYS4VN4dEGtYJNKP+N4nqYWNqjQznMlgDPLb2ccXRjo4EtZKgmVaXB7lK",
+	"/ao/jI5xEnR6rMM3cYouORLSMVt6qgr67MV7QgmuYaA+Fa4HavsZit50vG/hhIwS3cjqavNdU06yvYCB",
+	"YytxfzZMA7BOMAUpOhl5fHH5NVkcDIN8nm0cs9GjLnTFzYgDGx/LmoM7XV0Cebh30axSV0lT9zFlOw8j",
+	"OMoz8ujiIhzYyF3YTHIsjOw86xOd8KoSuT+hjvquGJKGb6VinRFIBUB0poibNT0CoOr7mDVTFnYhNe+3",
+	"zdD6JAhWs0ZzejfMNX4Sli6gZekz+q1OQuGrc236XHWRMCBVm3jh32a2/OXAtuPLkGbo5ZSiPBDbRhLX",
+	"6Iz8sZJl1oqxqGwNYzYadvVjdzmGpTCO58NqUgWoZXtfQ7ASOsMlKWR0045KboDMik07MpN2bDvPVRxl",
+	"wqKJhDdl6aesThFsOay3I26y2HbgVmt8aH6UtYREhduX7n6A+r8ngFY/J+S015ZjS/4hrrdzuRt2TdhZ",
+	"u4Un4zVRvYcQXuMbbbnakotxEnLVzz0X8yKK9H9FrRbwJMeYPXQvN47jxlVjaOqRPHt6MZSo6Cc3Bn7E",
+	"N9j16qaEj6gm/yko3Mmr93mAu1kil6G9xpGb3Nj9kJTsVCn+CaXUQwnG5pLjeBDTHl7xCXZ9s5rHkSN7",
+	"JNy5eIf24NVA39oDGHhdtvTQLQNttWpVxssRvMf4xLetKoTdfBG9q1JmDSmooQuqGbHtYNlRcBLTgw7i",
+	"i0A3jjhPs6ZNPbBz8pNLCXH5H4QusNil2+KQf77lghQs50UqXXXo5ryUlZimcR2xfhSGYoeNJ2ZdF4Zq",
+	"Q1aSlk0mPVY7o5oYWRYjK8R88qbZranu02VQJELXcB9A8Hyhid3q+tql9DUAHxgCZvAEaTtRQyRdITKb",
+	"7Sq1igYZbtpr21Q/X8nUQjfe+GOzyiUROWmNw1jlfj5tZduL2hb2katqXxoFqr8DyWmM5vRbjgeSaq/V",
+	"kF/A89OxScc13XvNBOky3Tr1V0Esg23YCEVMER7ppIfQzseK7nRN/V7Hkitobvh9IpW9j/HitLCl3pX0",
+	"kPY1egBC75Ropn60z3m7VPOVsJbXg5imSpaDBsxb6TjNGN1OCiMknH7hrLge1Igwtzz+ZYM2bD07ERgH",
+	"YuoAxgHI9ZWi2ysCNobOiJDEG1Dwh8b0pBZSgykNnsljppzgbNZMPYjo63iSwAPFNWzz032RzW6pw9yt",
+	"SmXxzdPhMjnbUmsj4PdHtYYuR2ycrrH8yRspNPq7SSc4m46YUrA9WGw1YMuXdDm6aXSvC4/HFOUZv/26",
+	"uEqZiBDbUT543MZfWobld0TcBhqLdT2ZCw0AlWHhx8diLf+VLdZSbqadBifl+LrfJGIsQxYwu2dTwoI/",
+	"ScNz9uKexYODvupMwswsGbVWpufFNa76j08Kd2DDo8K00zadm3m/704oXm6PgiaeNyoe7c4SV7LGTWpw",
+	"tgSrNHjAhAMIcAx/dwdDSfMNIjoMU1t8IR5dsbPCNfYQx4UX6c93Yrg3fNqh0bJ8VcVIJUqmNZb5G3VN",
+	"jHAGg9XPNQmePKKmzh56dzVMZY8vBviwTtgYgfz3DNg9NWawTbm1jmuGr4RuQhjkJjzWEGMr7fEnBYOY",
+	"h71Z2hv/lhZdwsXIURw748LtG8t8EAaKQUPQIgcwG3bOpUD83gQyPmbkdzcF9p/B8sOf9+4feGey/1oc",
+	"7P9XqrT/KbnY2P/i7dT+y9687H//LhdY1Pl3q9c/Hg8zNsHRZOye2Yy2Oq2IXxzP68S6ZwsP2wPdUE6p",
+	"GbI8sXumDuhX2FPth0Ox3lbi+j/AYxmXy3eOvcm+acMcxsy+0gpehgljKY9iNts3B/wopdk1U2rjxDf0",
+	"Wyw/Q7O8UtwcoLg8zqFuGEI4FJCWcsPrCOvVzKVjz/1zjbLY8R/ZoeVDhV7CdDGqwMPrnl0bs5t9/AgR",
+	"+KWMWNjNIlmZe//Ss2PWhJjAgF9I8NkQs1ayWq1Rpdy8eXlOfgJ+SaoYkEYirjcjvMDP3r9/+e39V9mv",
+	"wu4O/Ojtd8/JkydPviFckPfvnp+TF0pJ1Xz3zeXTr4gLrzmKMEo0Mrfe5bJgd+iAhKQZ5MhjJTAAoVCe",
+	"/yp+FVBpEasMcinQWckFuftwRvOcaX1H9msJdkqOHILXoKm8QeM8TUw4biEQ5YUsDue/irtdtSh5fndF",
+	"hLQfNQnNVgYJF+fkTrNyeXdl34G+W6TtYgXhInMO0KCIq1QEOZIysqZqC4fckuZG27eBA+3uCh1p+pzc",
+	"eUUODuMr8pbRwrbwXVWWSNzAvK7Pws+paJ155K7Rja6pX0WsreaxL+pDxD6TbAw0z91V3UhTaXZrxxM8",
+	"iZBdnCeEhwNBgF0wCORCBXyIb2rW5YC+xvY5eJyR4xSXo/MOxe4ZLYPujByTkzFYPieDsNlQuUAkGvgR",
+	"zn8Vf3X57XDjB5kS0kCXcYCaXF5cnpMb18D/z97bN7dxa3nCXwXFnSrPzNMUJdnJvZFrqh5dW0k8sR2v",
+	"pcTzPLHXhNggiVUT6ADdojkeV+2n2Q+2n2QL5xyg0WI3xbeW5CT3jxtLIhto4ODgvP5+8DTQ7yOdC0aB",
+	"/yCKnnuXsx/OLvwtOvzUh9GGINww4Igrn0mGqRqEuk0ZTI/YOAEoW7Hh2QWfDN0U3vwCz3x+9vLs4ozY",
+	"JV6M+4ARPcRc27i0nk/iydHxezUkXf9xJriCnqMh6nerZwIOAMT+nb4dc1s4f9cfJXj2a60EDnDC/nVY",
+	"IQuiciR8KSMYz6CJ5eC9CmFjd0YtIAUO/6P/GtVh/1cp5v1Te8Jen746G7p1tr6ljBeYInG/S5ZzKW6Z",
+	"ZCjD5mUqi4P3CloGR0JhXF2mQhVyLJ3T2jvN+Wgq+scHh5VWjn4XF5L0/vtpLD4WWx48bJdFTNJc6DwT",
+	"HpFiYvgMr0Fs7uy5N/w5B70aMW2f9A4PaDSdC8Vz2TvpPT44gkm5XYbLZMBzObg+GvBMUGvwpOmqPIU/",
+	"kwqKCz0Asa6mIkAhI5Kqhisd9SUIHOwY1Ya4f1sMeZCKOsWCCvbNIcA6BjX8IgW6fVvgLGD6vte9d/Lb",
+	"UnOXGmVlKmh82F1o9vJeppvflcixcerxIUs9YLH78u+lgNoZ2jXkYUnwnuS1oBT5IUvVOB+gvTjXyuJ1",
+	"fXx4eAMZmOd5JkfwaoP/SVmLaoBVxgQsALhycDXfMNt/wpq88SrW5TC1QaDur4kjbXTIFDjdgslDdzoS",
+	"ho4WtptDaQw2FFjE3xTEfOKvS2cwiWwMY9QlbfBZpl8GfHSl9DwTKfGhNEYPvq9kyemGsVPI+Hh3ec4p",
+	"NSRJOp9G+LdOnwAuIGj69IC9iAFEoc+Ol1YkoHhJv6KFWZe902qasD7LEti01NVHBi/cc7qXjM6k4tx3",
+	"YEQikWl9ZT0+pWKcFmZ7YbAyc14ZCkAmmrw35x+PaYFslRF2JxqcIGjdXN6/M5XC+pzTCH+27Tsj05xW",
+	"GPzejXYs6VEVbpMDhc/05w9N/JFWGLsJcQRbXqJtCUUA2l8lNI2gphH3GDmUcDtZoaHNk+xluGxSdNSl",
+	"Cvqbndae5AYsJCgK0FcA2w/Q+3BJp0yPl8WExGPnIw7W6D80wjLfIh6BMuNzSGHDss74aOocKGnZpYBG",
+	"bE24LVD+0DvpHR8+PuwfHvUPjy+Ovjk5PDw5PPz/sUBobYGjF35TkuhV/qnPFXyd8v6TEDltdV1XBHG7",
+	"5KMrSreAabq54nJWYKu5BN4xGZIJeoFoIfMM5Bt/43xbxiEz76xgiE/CrUQATQlTYi5sQbcZhTGHVpti",
+	"iK4pGFFzacUBOwUjCt2HLHvq7Sv3swdOgKbH9yryIEMlqRsfqmw8nTmR6id14xTpAKrWPHgo2QZoEjcY",
+	"bbBSt9hsp2CAP8KLGvzPIYKjnwwRBpkV3F61WWl8VGhTs9Juyd59SZrqYsG6H4HWItL39vEwsLLDgG8I",
+	"98DbL9EOtA0b4II3GrbpSYR/s7aycFvokXDanmklXq3VI9fDC2h+Gmq5bZ62fEUBINBTxtlMqhJhFCCY",
+	"aHSp0rbFtsj61GD49/qI3+pR590Pfd4EduWmc+u18QyzJmt99qWcyaJjS8Ttdacuxruphu5rJ/mx3gU9",
+	"sY7aHYhPvkekUfs+O/8VVIg7Tf9+/vNrHzLgEJOsa9WE2cII9A6eiSwLsIM2h8jJVAiPFwrw/3hnOFks",
+	"M84mAu8U57gYnU8Bg2psNCaHbhihMOkWbdgkgSTwzTI4steRDOJPbqOzFjH8S93+pW73r243U0Sf+ipd",
+	"VkbLueJCfCoGTqRXfm5JOWG3DthyU8E97PIznEv/ubTt+HGnmBXw/D/uKQe11VgafHc1CM6TG5Vbp1Fu",
+	"GKHrK8NrYeR40R4+ecczogqZT3UmnFUK2QRg/5nl3Ai4DCH8AadD6VRYZgQ2evsmLuebnWC6VKoqVUY4",
+	"k4wrMQdFMirdORsn7HJRRXpD7DpUsPps0ZVYAOwGVICiqzd0u/cxk+pqiH8xkNz01eJQhrysXn+FZfDq",
+	"tdvrEcai7zdJ4ju/OvBWe7gy3xh9TaFMTx4Hz6cQe4LeoVt+jJykt4gSRFwB5gIuuSrX60VrxAue6Qki",
+	"UzS7OHw09TMJoiMrLx23NyBFA/uGVlZagCeryvux9l98kje7d3hKsIHLLkWEDSuJ6bWj7V5Cte3KKAJt",
+	"gIOxsPgnuKqUsoEFiTaWPta4tY17OfjstNyXdlVx6tZJIAJZhPFNlOaF4crShQ2Ooz/UADcGoHPDNz+f",
+	"X7BB+C7kjjzQJIZ4cKMpaQMhGecMv1ckyidsNNUaFATRssSKWYk51DWwc4/XfCmsTKG2DLIjMbA2DBVG",
+	"4gZR7Jy6BbeVm0aX9TRNa9DDm8eBsHV9l0gQXcpukyZG2H5BPMc3AeV7mR7xbP2gTwSpf8fxnuckEWjV",
+	"2JVK01dG7CGZkaYYL3Raivo2lg7ZNidKGIotiT4vi2nAHGiLW78oLFSYSMsm7ig5eZ5onT4Nqf7ClLYQ",
+	"qedCs4XOyTSti+dzGOFZNYHTMP7S9j1ZnshzrcQeFvZ7bZzrA8hsqhBG8YxFi8J4NKm1FjdpvmRAJij7",
+	"OeXXGJ5yK/WUakcngg3gF0x8yjPuzv5Uz5eX7QdRrLdmh5ud1Oileye9vvvfP85+ePGaPTt7e/Hi+xfP",
+	"Ti/O4Lf/53/973rh50nv+PD42/7RUf/4+OLwbz6AW6/n7fGU95LeWKqJMLkBNK3ed5dHI3yc0sVHSMBg",
+	"OBiedvRd7WkUdnde8et/84nisGdhn9jj8TE/OlpflTSuZpeX445yFvIYjRffiwIKbdDYxODsVFvkZpjf",
+	"zG97M6zMM81TkdZmBCUly/KH7bAtIrjpBfOz8/wafK+jv2R3r7L7iqf7UJavgDZyX6rS/UpDmrSHZUJt",
+	"N9OqYo7MV1Y5Lw1jQMGag6yEB3hvtr+fxaPsqkKpMPq3z/uWMGK3/q33rwe/8wMa8UAbWFdpbQmy9+z1",
+	"v53hn9iz0yog8jtfktHjv/UPj/uHRxcwGZqP+whC9EZzvvEZK4zkWe+k92R8zHtfPmwjqJ06H/F+Vnl+",
+	"qSZAqubsdwSR2d5MspHvscpIgj1jY55lmKKL+BnjQ4MqmBjKxQzBmnX9kIWDtYYRtZuVf0dGF86a8Xgl",
+	"1revWhP4ZJdawTORRtWLUP58wF6gFAiSAx8qkooR+sry8r4pi72t7ZYeFESp1rnVALMz/tibty9+Pb04",
+	"Yz+d/X/hY9sc2L0m1eM3+3MoyS1WvDP1+AsYek7HULHsdmcw0oxRDr31lv5ZoYOzQRVAwsYyK4QR6VNm",
+	"BMUEFVDeZwusoOX2ChtNm2/259HE1kpS1fv5V0T1m79eAQOs/OqN0OMnPkL135a6oaa8DZ75JqKpRoOI",
+	"s4JPPAsAnChctMZkDCBft6WKAC7w1hm46w/biCCM7guoDgLg/0Rew30XqlopLlha3G+eLnC3MYOJpPER",
+	"l9kwFRPjHJYhJPz0eJxJJYat7+SJUap3WquHrRKh70EYm3r020p2Y6Ftmxd9ZrOi3LupC6jRvQb4aZTF",
+	"Pv239pl+Yyfo11w+cAOboyuV/LxehHSjTDnSyLGm3SQiAMDrlwJOD1IB2IQZrWfOVoKAt/D9E2AXESwf",
+	"AA/quQ9zR9wl6KwdsLfUKAFZP8zIVVVcLXGDCJvkljqqkFR0Vp1XGPSrqGh/rA07fsKmujTVOcOkaSXp",
+	"L1Ixy3Uh1GjR/wnwxtsT4auhxDa25DaVNUKUW8veOupg/CY5fxYa/KJs9Es9WoEwFPUfdZ19xtnVWjnW",
+	"OjU3G7bazJpBbsQ4k5Np0Z5uCsJKCSQf+5dqAkwuJ1Tmn2ASCApTENFD2IQJPpq6K/qRpQPq+2PcV7RJ",
+	"PNWDdB8myiigEbHJexUqLGkvY55EPOdJIBU32A4EtY/SXh2wZ36Svk8rxE7QRIP7lyiDGjJMb/zK1I71",
+	"wzkg+7sMwpveSZIc2MkoYxp2KNZ6WMY1E6JoInxe/9JYkTePT8Bnma6Od3j9Whywd8DJhYlvrPcmy4DK",
+	"6bkaiQxlsFTubDyNmL2QJNlZRTZqnm4Le6y6TLbsgzi+I5X6i0qFYXNEPNhVWmBJ0alzS7cPVdiSxfKW",
+	"vUg8saJNYk0WyIe9HpGGTQXPiin1HhYWMRGb0lodbOfhHW3nXixB5yZvv3GAgrnqAA+ggYTSu+05SmcF",
+	"UneULlWRAtVsvc40XBKmzISvqfBQFC39jn7sB9iwRFPruFK4eWmX0cbjpd6/DIx4bstsRS0UBCSCm+C7",
+	"d/1pT1i1NQEqIFgg/qQT0gE5EQAcCi3A7mXB1sn0xLkPdGuBOCERkx+ZzfgVFvNpNUJA+eZMOL3Ow5Mq",
+	"P7NuBYqrhE2R8njOoyYYWTDLpfPkMuhx9VdD2oFEBSbVRsv4GcdKdDKNfZm0kwRITpM5i6RYSPyKCLsA",
+	"lAstmdAq7xxLvEOCqerb6EHAptwSPW8Mt0ulWAcMgIA4hZYiQ4oCT+QGN3it7g/3dDFFoXJ9FQJCthA5",
+	"JRmBy8zXUgVQ+UCg0YsYZg1wUYiUEZPCCVO6KmG1U51/fHKMPK5hIA+8f3jwd88G20svN8n6RVY7+EWd",
+	"nYYfOXZGhrK5G2qVWQ5RY0i/VU1kM56KCn4B2iz36zriCcm0En3ov2jVu99rg6qxKjEUGLWlWi9dmpFI",
+	"fOmg8L4ZkOFFyhZwL4zOtRUxvQKdAw/8ENQ6lN43a1Y36XOY8wNUrtXkOtWvnMHeLUkTul+XAlfYK2D4",
+	"ZSrHY0Qf2q+adc9dkWCBpIhToTC8TQgS6HKB/3jKOIPqUhCajEOMgj6TCX5Nd23Z0OzzXI7HK3Mpa0lD",
+	"c9QajmM9VNQUqHYGQu+mt98Sw/v2ya69Hdv6BW6huhXHYq5rPavEEwPlhFIBXJUz0epbv39RrJAAG4Xx",
+	"XJhrYfqAYoAfraEjDdmIGyOdzmLPI7t36G6YIePsvBA5+2fM85hSDf8lYUNI7zDOXurJS2h8GwJ6DMBY",
+	"cfaG/p28V0O0QYfQIWchD0YF1j/CHw4YVOABC3s8qWp8lfrhpGXD9+Xh4eMRvAb8U/TxN+4T+IvhU2p3",
+	"hioPqd6r4Utuiz5AH/ZfPB9Sra4RfIYIYtAlNpXgDgcjmrMJzwGChiFzzQF7V0FxRY/ABrPKB8udV6EK",
+	"dMubgnTn8L2dbZi1sjLcFvDe610A0B0Fa9vHl9uiTYq+uPsJe+kMZQ+YpMdwk3bpjYtPhUCgy5YOBjcL",
+	"6Eeyvm44k1fi6Q3/kcSBKzFvatR0Y/zZ4yo/yBsxMQhDYcIKgQsmHMoR9234jaG2fHXWwOg5JedsyBk7",
+	"RQUYgz5c5uuYuEyZ1VV+DhqiqHpsPtWBZEI23ONY6P6XLFwLVuYAB8hsUY6uaoh6AUEC+msADG6kTbqm",
+	"37yyOgZFYkJQrq3RVXemJxBgxVbFUJPyyFb77lTiqMCOxktdTG8Jp/6wXe3aXjxXJHYGROPepCQCtOi1",
+	"PuKKVH+jn3WOREObSs4PXZZPvSMEODe5GzCK210QLcWMr+G4A40iDUV8QjV5eIp/HOss03N78++NxYz7",
+	"k4ktqxlpdz3z8tob/EOHdYh/KBENJfo1hE8346A1OrjppjpLVyUIwdubq4pzyH3BHSUf0kPkxGWZfSsy",
+	"wa34s19bHvYMlu1GNGLrDF9rHTWVIOm5smHUCnGQo/3kLCeoVq/gTHGDTUVoZnD3bKNB8qPO9mSa7r/c",
+	"wM3tHrDE7kCSAFCsZgwDTOsoE1z1yxyOI/wGjFGescsFAXB1oDYyPdkkjnDiPXOCI44q9EJcoDDgPYfP",
+	"vNSTC/wVVQ1TKHWJihZw9YZCpcOD9yq0ej+yLNMThvY5rEuwyee+0AEghpkTAC6VMGRF+kj03OhCJC3Z",
+	"sJAv94Wu79UEuAMCsuvlghw+VRidsTzjStSCGLgitRAEuxmBuBF2wCCgVCvCBS/dznQVKHipJ+ewCWt+",
+	"+G2pGiKIP2j3SrDNuJ6+Hd5tVlsoEY2lHStuf9RzNuNqQeP69h5wxRHmGEP58I5tMyn4DZiaMA8gWA/0",
+	"rkeHh57soJXgdc01B5yd9T77C6DorPlcLBn/40eI9IQO7bUwPKsOL+J8itwuZ/NnwkwEBGM97tB+o0hO",
+	"gw5SPVeZ5unKBgzI9zi5dEpSznxKif0Xc4uM8Bb4G1+RH6lHhGOHR8Bf4yDk8L8NG7IGNKWvQI9A8sRq",
+	"PNEx2WkEW77Nef46T3Djq8mZsAWf5bZZYTWT2q17vAHsYItzDdvT2yN6VbhFACJGfCoAyqri+BrpTJeb",
+	"20G3H+KZcJ5ZuyX0rDTXaC88e/OL0ykzbRYJU6KYa3MVynmxZmJ8I5N8S2zoFY3d1Rml539v9GyDj1/o",
+	"DT78TqbFtFsXz69St+k9IHSiO+Vmyhk6LTTgq3Rykcz09Qrg+hcUDMX49LzijSe7GQopAEyJoI7AQA40",
+	"H+50YSvaL29f2iRUeUGZ+1KJGcI2KjFnEip36EnXOiudFe45JC2T6QmBDNOi2ULnGDj1H3Z29Ejn0ldD",
+	"QDmZ59Tn6cLzOLjvON8aJi4t+EPQfIhOgyKCoDGXwO1TBJM6WouqIwa+pDSLF6MC3vT84cFxrsox+CKg",
+	"duIbIOh/4nsl/WshveBEKiS0Xj7jr/S1eKjOtZsbtX78AaqvL9yW1o5q1Onvtr4Dvznn1q5CxSD2kePD",
+	"w1rFUFS+S/xL0vjqzeay3R98yPNecgc742mIT7k0wt74Wh2aRbp3PTz6jn83fjzqf8O/+Vv/b+L4qP9d",
+	"+mTUP7z8+/jx+EkKqCyemhADwb2kB1RfgdbD2QwWKCQKdvrs1dkmhXJvuLWd1h/DRjoLB9Ht9pS7aM1q",
+	"+oYjaWPuOfaigJSFvTE+hVKAi54XgmWisAyj7awpKIwtQD/QLnRVzBBhE22Z7ICmxN7J0bd/v11W1k6E",
+	"uKmc2qv9dQhGE3Z6ZQdkhns+bsQqCYR/9mQwmIvLgxE3xQ04iMEB0QoO4MH/TenJ5ONG2BiwBwip1C3U",
+	"EsdTAOeWAprAGbLdlRLhLcGhXOeOGXx2/13Z/PWOWEooU2mociEkC3RjiSl2cHV9hp1evVtom3eymKaG",
+	"z2t714EJYKh7Yo2e1NByisY31QDDn6Is51OmTeKFrAIsTSC0nS8qeNKmJN3o1ubu+1bL651s/ybN5uld",
+	"91vvTYt4xy0mu/N9NTvrkgbstgZpBZTXNlF9Bd0+6POZUsUQbnxi2WiqrVAegqDKpLgLYMl/9K5SkHGN",
+	"3EMVXIxvBsGOiYZuEDdb6Zw/iAjCUYDqSoyCjrQaZ3LUeA4Ks3ioXhdM7o/jdr0tVeMWdlXLZ0plVyOI",
+	"Bya+5YiG+y0yJ4QuWIipNjtdb91QD6/M4W2pOnVRkGkKjn+3PZBuKwefTam+3MJ6ZQuRV9tKfc9h8yqU",
+	"FGA7IyJeAktoCrq+LVWH9yIkNzre/05bn4E8rFpskdsut36AjBGSlqBRCn4NLe6Y3Yua2tMS99ZGTVbU",
+	"e+MMLK8CnLWVlx7RnY8odT/ROoX3xd4zTDe5e4quOFlU2JUGIFcCNRk7x3gNBAYjqI8GLxkpMb5+qXtW",
+	"7VRnXLGwG2Tihh0J20TEIRXEW3diCZI2+Oz+82VAplWr3eRs4RPKG4x06I2NWaxBSenMiSiirXlolzm3",
+	"B+yUGeFeydlNENumtn7lGYalBZQO1eDBncJY54XIu5avdT4I8+jKdnIPP/Vm7gOqCMM57YdgACUHKMBy",
+	"A5VflIhAUkcn/2O9ce3oWs5Bi/RnenIrpKQ7mjM07SF9S+0xgCR3I0cTYPaxTbyFjkXkL/Xk4Qj0UrXC",
+	"S2dYqhL4jAqNHBBU19VKOjbGot+GzP1hUrFjSVV8+6QXlSkcNpcpNA2RARxf4xBHh7Vypm9uL4Xo8jqh",
+	"QsFODdmXelJV+HGwHRKms/ROTNr6ESogfbMS74Wz/6kvH1mIprqzroQJ7DL//ouSBfuPVy/xkkGxi/pQ",
+	"8CY5OjyEb9saXFgwVLgR7DfMMn2AKiNvVeuyIK/IBlCHJ4dPGm1ndxoudshFdXXXdCSm7lXfAmRDd0wU",
+	"sN+0/EFQ9y+alF9sFULsdeHsmmelOGBns7xYBPYsKrWFClsfvyGc9BvZ/EmjjVIHAiaJfNAtBDjHTvXT",
+	"a+gX9MASdEqRBs/dkxOh3BLSYvNOm2Bp9MFn/MeXgRHXgmftFu/30HCg2ay0SHQC4WzNCKUhrgZBV4ta",
+	"JHVBLZKWz8m0BfatU5Q7b+vkwjhX3ooi8HkRenxDsM/NFLerQ6WEA7RB9O/Rz4LXESm9UFeydz7Vc3/Y",
+	"K+rFfYocyM8tQocC4i/JscxwPRsbYpyl6T4BOtIXVnzzLXsl/5F41FsDOAxOgrLMyRTk65Cjn9rzIJqM",
+	"z/Gs/oTAnkYFTdhBA8ECYWbSQvRhWfTeGVkIgjX4Xm4Nf7WDFXp6aXVWFgJeypk2JmGF1gmTY0w3AQ1D",
+	"O6JHztdH9Hhy+N23t8HyJo2mjSdAhYIunmW+MsuNjrF8nPva2OsxVvA336zD1VttI+DkjQqeJezbJ0/c",
+	"QoGVRZgrTcPPsHioGj7nRSGM++T/+O2w/7cPnx9/+afeDhjFelSI5sL64BRcSsVhTg0lubd5wQ1J1nfI",
+	"sboP0EudL/yJkqrQzn7BE9FB8L9RYwzgelsRmxHMiEmZcdOuP7iNqz4fWSCzZlZgyxxcYAi5zIavsWih",
+	"7w78ECwiCElFAsZVCtndS27Ft08wUu2pBW7eXTy9S/2xSxENqIqT3uCam0GmJwOe5weZnmxAFVm96Bv3",
+	"rJ0jODsemxaq5/0eCQ3cxXd6KDZs5rvRy0e7FBr5ona8lha16hv2Li7APXaT3UU72B6J1r++Nq1a+AXF",
+	"JPEOZNzD2YVDUz8UhRxdkffb7tBwgO4Ch9awwml05cwEbcgczrWJEkIeIdCjZUJZJXjAGu3nx4ee0Iqc",
+	"ZGgfVSIgbxZT8V5BbQT6O4m7mIY/nF0wd6eNpsMD9nMuFOLCp2yUaQv/NsIXD4FXlWDaa8pzqOl0N48o",
+	"5kIoMn2bukuxtOWtG+UCluZB3z1UgDjWgE7upqqNO5FPHh+vff1E73o/3A7xYrecPZTSJNTqZgum9Hwv",
+	"eTV8NMjlDUHcu9XmqbrbD9uZhGKeCln+BrO75Qsvzgl5ddOKwoFuqhzf1ONe+29H1CgAPWcJnQ0+jLqo",
+	"IqvE8JV//JRHSLXPw2zceYNtr4A7gefH/YAhDCefFpPArNDY9kVIue5oIh0z5Kvxi1NhBLWnS+sJ9jFN",
+	"knFbhNpA50UbS8M5hzZ6SV5gm4p/CmKnem5yD6BGr9aQNczzbBHesbfD4Yz2G8hjxlLJQEiiZ8iad4MJ",
+	"7ksoKq6zfVUscE5fgBuOVbKQ2zSlEuGcbsYSbh8gPflZJf4AGo0i1tsXE0tCQoB9icj0WO2ObeDg34Av",
+	"dsY/9Wfysndy9G3j2R/kRlxLMV+jLBZ6J+s9aj4LgWxI49LyDBpC3RItSF3MEmY0xBKg75/QUISKMh4Y",
+	"TPTfIa4OqMQkJrOWkOIbnPv2p+Prl83T+qqlGlhD9hF45ISQG/alUvs4Fkot8amgBC/zqWwgnyu4VYQy",
+	"OrvlrgLDcILzCxfPtXSuPkiivhLqgIXKWUQk0U5pu+vbk/DHVLOgrCW0N99AUveHwD3lkX2vnBVAA0Ab",
+	"efgjKIyZMxWKmJ6rforgm2wiiqgIF75cNXbiRzxJoU4bkUjO3Cq94qOpVKKjo0BPh5Hu2i6Lx86c/m3Q",
+	"1OFv28q/GJXAyH3y24c6npTRGeNshnNACrcbHpH78aYBlpeXmRz16rIcLtLbGUArkm5RK5nF+5q8DcFV",
+	"mQO3SHNC7ywecXP34YHRDEZv02nW7zTL4naPW8gGm/UcEg22bP4avNihP9rt+5PD76pafsJqdrJQWmR3",
+	"kJlgVs8EWiplG4wYNhKd1cy5r4YBm9KWN6Ab7fpc2K04oniiMAgcHynfeQ6OkG+EJ2TA5rLlbpa2kwPU",
+	"aX3yNvsUmDnLVZbopU4XrJjLkbjpPyG0kHO3rAZgL3ITh43onnvbqf1ftNHU7gFXLxr9nF8337V7kRPi",
+	"ooz4tXc84at17SAy7/rgrNvVKJxUAmzQFUEa/NJbeAvwYloUbMRO/jMO1KmaPcMazT2cXAh8KI1outF6",
+	"7apkA2NL9MyTkHOzCaaaqQ+2+skZ4UaKlCnxqYiaBzCqWky1M9cQ6TvjtjhgTw6fVEghkQxgcMZpCoVK",
+	"fcrxh2Y6lw63b1Pa/3gP3MBESWSh4hQWr43F363ZR+gkJH7+o/7h8RI//y0U/tDH0zvpXfNMAvd2eQlV",
+	"/SfLQyY92KuVffBzroqgwz4kvdHU2VQKCJhSZfuHR72kl0ojRoWGmfv2dD6aif714fEBz+VBJgor1Mgs",
+	"8gJ61KsvJO4pvZOeGY+Ojx5/iz9/xHqpj1YE+C38rbmGV1f2KH6Rk28e0/ecceX+jsnkXtIT/PLjlVh8",
+	"hL786Gd4MuWwxIzLDACP7f9bXx6jtbP6e+tnY5cFsTNOKD1vOzOxCFYcPhC2mehNNEPjvX7OIb5gNeMT",
+	"I4Rlha4fb6i2NTN7wN5VBbOh98crCOhkZErPsQ4Aympwgx9ZKttzHwaU0Ei7+KqS0GmI30HCVYutrItG",
+	"82HPOmLLsG58ftxR2cMBapPf7YW2Kyjyv3TjX7rxLnQjWkWxtGFinKvICPnn02evzv6lM0v1NlAAKvWF",
+	"JNYUwo7OJmyyltyLZ1wqpzQvG0nMoPn9jk3YF5Wxtw9D9sIs6EqYV5dGAnna/ezQSmqS8wK44w1mJYvS",
+	"wGLP+YLxTF6JEFFA50LaKHJDoNOcTbUtKKt6W6BhS3aKPVmoN0gq3ONQ53wE/bRhKvDma90JOUlME7fs",
+	"fu4Wt/jZDVAl8n3vACRRCDM4c7YJGC/O/WlHAaoHLXbf9f2wknSx4Xs2FL5OEcUk3P7EdD3FZvSlLrZE",
+	"S2xB6MAn3puC8sCIDwhg8EJfCa8KYGuR3jlGHNp6f5OVqLQVwCBGS4HgDcMlVDvtS6fdIrShCcKWbr2j",
+	"d4on+LfjwwoM77WcTItswS6NnjvvDjs+169Oc6/954ITNLTTt8MJQpbaeQR6YjZDCIRlvRuEQEylY6Eo",
+	"9vDS+61bstAKCdiuSztGBez+LN4rLiCs4SOLO7fNHbcp/+4Nptsq9R5T6CBygkyT1VwyCfQMz4Q9YEMj",
+	"rCiGbCY4QbpCGhdaMz1vBPCSslMocKYJmQU7+iZUKDuxs1FxM5LcZvK6CdIGC//Prpsz/w20DnDnSHuT",
+	"F6+pOL5+L7V0oq3R8lUblxBjWtvgAqDMJuP9qWh4l8yIlWUL7aXDy6ULIEUDrHLZ5Cy5b9w4Ra91KmDB",
+	"dz9EvIA6HNtwjFqOw2t4g8215dcsJe/ixoNC45IloDZuqWBaVqdjbSa6KITqr5YFX8OUxOiTK5yE7/1z",
+	"t92gB1aoVHufbgEK4ABUiAQevvRy4eycEVGy3CDr1WDyzzbefqmuZYFYbq1bf9GKoT/3/g5cgLNmSXgR",
+	"DdHhBlXDdLo70dt4fQUFLFDZtRCx6clHQFRuN3PrfE0rdNH7xhFClIdmp7k2VxYsSGRnsk4tsZQv7FMA",
+	"yOYmkwK/5lNvhEfvrE9Mp/kW/QievsUzrN73NpPjIq6JncFb+DoerO5xUiMV426uB+DhkK/UAykUfZ7y",
+	"/pE3FtB7rayFF6mY5boQarTo/yQWrZ3p1B64ol1+FyeUlhK9tKWUB7wMJFKSXiE4RCmgj6L/O++tH66o",
+	"1vx+eqZeSnUVUJg78+DgLbHI0Z2gtQ9Os/YauI/lxW0oy3Ac8PEYL5ETaMoguBQ6KN76AHMGpgmNhA39",
+	"PDBo7Yx0IloAo37S+/3bfzfOE6/AzSBU4NzRuTZuQiNtjBgVbKqNFewSIBMWvS0kD9/szqvCG0MG53Ki",
+	"oAusl5BagIHPRdF/pvWVbKFctsIiAPGPRZE7x+SgpjSWbLZ9l5k/0zNoGb1cOL0sYyEJkl4W09uLzGMx",
+	"/yzTlZGHF4VF7Y7XstfAkN9Ues60aos7rNL0W0JEdRdQQN6heFXB29hGiVyJxSp8rigaDmxcHsAmd66L",
+	"KhJI+uRGuoklUSkaovx4sirgvlIemAAbmYuisUfQmS8/uTl1aCz9JBadWkmvOEQT3dJGVX4Ai8MzkbIS",
+	"sNBvWKzrRoDcUwdGFyv5H07ZpS4hZU5wkdR7egLuM+WSsfhz6CzooZvd4QF7hdtlC53nAnJ3XCF96VPy",
+	"xhG9CY8XVi0lLC2Nr1eGGpOGHDzMl/Z1pR2FbQIxkD8CDTqzylc8EW+b1R66y7kIGF0MlGzYrMSBkquV",
+	"tlPXVKJQ5cztRKZHPOslvWuQgQ/bgCLsJJuwWLIZ8fiN0RO4J/eQkBM888eUKzGvxLJa8i3kcyZWulLO",
+	"PkyoMdmZjDfKYH95gQnC8ZhOSGO1wCvR65TwsdM8vdMD/kqvv/0C3j3Vq6/IpWjWTAz8H1csfCauRYY8",
+	"jUxDZRcGMyaGq8K6I1MRnSdBYwHAkLtBtYEqaj9hDXwZE3kNrDBYy+h8LvcC0OUqoBJEfPLFOVQpwgto",
+	"qIfPiE+yKX5yht85xVe6RV1QFHXw+vTVWRKHeuE3TJsofDh48bzuePkvU693k4rAlVoXrgzcrwip659p",
+	"hP+KJvZf1YT+ZfAb7//nYf+7/of/5596d6tncHnP/P50KPGLIBiprkqDAGOBpGVzeVeaqrlWhm5ek/lX",
+	"XSYL5JOppnHAhvyay4xfZmLowQ2wnImzGZeZL6GF27u5dul1bTId7ll9oM75aCnSLi2CyOuxs+VniFVU",
+	"xdniKW1QSPQWe2QsIGOMplqOBEVwAAQWskmYL8wyGPSAvcZYUzSfuuIkvdNYabS8R1uXKMNUQRX5+s9l",
+	"j9Wn6eKsxAGW7fWS+HeQ53an/QPEbTzUxPrRktqL3UN71d3I5LOpdscW91uDR7GDSNZ1SRU/aEEBPXNi",
+	"iNYvEUKha40Gb5ax0zcvMKEbCpmclYNBFT1X4fNuwaVy9hbljojneDn4CDmwN35i3bTl+cfjYFvDOoJL",
+	"u01k4pGl9wfk0FA8yv3fu4pXREIFQA8F7VJeLfeGtxHufbs39loIp8h8nQ60cMArnoQaDh8xJjlC2UFf",
+	"a61A9c9zdUElBX+FqX3xkFQfU76wvZPvDiu2Ap4XYO3ZkYYRPaHteofGr/P9hKajodPOq4tUpdd8JgaE",
+	"f7PjoXQq+oWY5Rn2tawJEtEcGHqtU3ERnvXVZ1Xj1+kc/wFQWIpo8TZLldb3cRO8BwBzwLoGxMxcAeUQ",
+	"r0jHWA4IgNYJnMM2S70CzoFipVG34oyrxe1LCq5JJ+vZzRG4CwSH7bam0Sw8DVhnAKIGtSicDpqnQ/Gb",
+	"U2fejeDPWpyVfe3a/q3GeG734m5Uw98jnMMelOk6xUZ0GfoAxtBqU1CUAjyRubRLcErIVltlHQpkUKHM",
+	"TG70TNo2CqyWaqVlExK6+J4yzmZSlRZ6wiCEaHTZzkXlZt8Mc+zR9n0Enn7sw38/bFcI+QDv+ju549dX",
+	"as2Zo5u4cGAAJlRxU2E2YX0NECSiZiM4sTYH5TUCjG2qyzpl/HZzuh9DHopGPRBgh5b8aZquB+62RksA",
+	"fG0boC+0AON2L26cNr3FDvwqsLzeQnniJmu80tIjmuFUqEIWC2c1XAtVaLOoZ8mAoTSCU7Zcpq3234O1",
+	"+zq19zbZj9UIXY3gXAfsFI2AGQfWWGnZHACkqyAOW4jihEGmXqqJux0n8lrEOW1goTon6/69wmS2ERWM",
+	"x0RjFTlWMkrDaGGI6rKGbjL2SKDIXEXzbcLWJAvzIVqW92RRtlqS9Id99WvB/lwpPVeQ/iL/QUY+3nam",
+	"pO/QQvpWsYqYJlswXkOGBamDr6XVfQ/Z3UtBfLBN5uIp/uWhChJN7z6Eqbs2W1PaIsLqhfB5tJW7yU4q",
+	"Lb/MVsjO2SdpQZPFN/mVEDkwhzYWcz3HZ/45b6HzQudA/O7WTCt//AEZXVq6vZksdtw2A2D37eYYZK+A",
+	"6sB98iDq+vNg5RGE/8T5uMAu38yp+YuCp/w5N/SlKBjHZRRA1wL/dLuL4QCn42tW7oRLtZNN6GyQtGm/",
+	"nIUQ1Q5F3VDFVMwYmYmp4GkmW1AB3VI9NzjDh7mROLtOyxyQfpFOJlQJXwq3oVCEgAuMVZLzqVC7Oda+",
+	"GEVaX15ZJwLBNieK9ATC2wN2aq+guBJKNr0VGu/uUyy6dAZmCE1Jy/S1MGnpC7aAw72x+nk/57mbWxwm",
+	"d15wcy9WYbfy95O7Od0NXlMZgKpEGxbQWSvk1im/Jg773W4NoVbf9U7xuHU0OnNXWEXeQ1otBIKC5rO1",
+	"94CjBDRuTTJ3pv68VgFeIjtfGK0buxofIGpmPD48hKvkSuRFezS4rd9+j3gMDzBQC2/dabQ2amJ2fpcm",
+	"mUhqraa7icJYG5KBNgQduxSUw871MvcV2oA6CX8ZGyFQQCO7wzfg+l9BWT6gyo+0SUWKZSyeaIJIkQtd",
+	"jqZNLuX3MOEHqxZqPdCdCUYtoEh90BJC+1igDQEhaoKOuMwgmrqbvMxEYeSoXXe8EtyWBluxIyeU9lBN",
+	"mF3YQkDtOAI3QhR4RWL6FQ3YnXKhEb43erbBxy/0Bh9+J9Ni2q3g+XXqVBeRwMGeaeCOI0LQ7QUqcBbd",
+	"nuo8YKeK8aJwdnfEiW4LMM+9ukGOO+xkaol5O6X9phr3T3RvhbfuNsuIewSuJtKaVTxCKEEgPOfnP25z",
+	"lbX5Tv8QEwkk115GEiJBBPpCDU2msrAiGx+wd4TOMLR2Okzi1CTeTNxdPp58GxIpTtIJZ9u9AJBXRVRV",
+	"TVxttNQ73VXJfac/w2ts4GEd73/0Jln9h5iUan9x9xYR3TQnipxp6yi8wWfsu/zSqvnOnC5z+u1G5Qay",
+	"9jiRrKf8wivAHFroeqo17VIoX8Or3ZE26zRJ6G+caAtEbvd16wUh2By17YQN3VRuQE1FB1bkToUh6r/S",
+	"czTAh2HsYVW/Eb+j04vhNQFO5RI1Kw6QZQGMDWrx21CnHpqYPSh4qkiutgSlqomTc6UAu36VGwdckUxf",
+	"igWkn+uRG51hWy9X1ZWnFTRJzwS09WcL6puGPDa5aZyNdL7AvHL9gVI5M7EJaB2m2n3tBkYxPtVKIJCN",
+	"mGyOfWCuPyNadp+2wbAXRFoh+soLfsktsmIaYQttdg3KGYF8C6uCcp7b0+dpbMzmCdypeO6R6tPP2l5Z",
+	"j9QEv4HqhUDFCX9uRpl7C1P6K8l7h0ne0iiWAglrR4lea6ericKEx6kYGQGVSMCEbIQnDX8KAHjGazk3",
+	"PeC0mkOLyKq4DtpcHWqGEKPZw07gtJHJnVrDGMEF50Ze8wKbqELhzSPrjbTd9oeQh1fvEOgkUAC+shw6",
+	"ZiEsD9H4nBuC4fc90IXMoAjpVvfmrbjWV9iK0dxS9keP0eMCRNUw9Zz9br7sRXhqvbHPF5R5hB09HkOV",
+	"7Q2QXCOuNa4YwPAIlTZWXiDgyu57uKGT+pWXy/oyLX82sMwOOo19+ABrWwnEer9FtYNSQW3YquyNZ2/U",
+	"MyL7vsUiIWofiBqXOUQ5FlWNIc/ce6Fq4IrBfBlPdV7YhOWlARxew4xAhPZVOJe/4Nyj6pIHqTeWptlp",
+	"tGy51gbPuCmVDSnUsG8BGOUKPDpt4B9Rq8du9wpJF2CoDWCTVzsVhF0SwwEaQVAv8AI++EblX0kEIASF",
+	"s7+8fWmdWkulzUtvtF4KhJnxzSlgqAZb5wSBO72yg8UKywLJbziEs5aaRPdS1Zp3qvTWA07eXlCj1+jM",
+	"1HTaDmJhvA6y7cuHGgVzj0IIGma1v4OeLe64rSW8xhXw0CimH/KAwdKCSQQwS7EtjQGWpr47MxH3Kjyt",
+	"PGJYkxTEfg/0mLxKMRqfcLwXEfBXywoouyyjPJApVZyBvtZZ6bPTUK/lpEFmotIcUx5zkYHEJIH3HC7y",
+	"xiAGTOg5Ka2/lMhaJlPQ8ZEUYfBhlTLnagGoYjsKVD4xzv5bySYIioRuYSdIgHHhFplLJcwBe60B6UmO",
+	"hKfF5wZ8XWcXTcKhCPOHXHyZQ9wJwC2dhdVQMItz23NM7HivljXNsS0yim8fqSHoht2LHiIQqFg942iX",
+	"i7jbthZ+fOR2JxN8C3PIu/F94F1YAdgSIf547J4asM+pt5VnAVY5k+qqSZtYUWyN4xNBmixBIO8P9dhP",
+	"D+a6GwzQvjGEz6FYLkRfKA2ilehDggwWZVM44TwrJ1Ktj0Rys79aztwfvfEeXg3uFbdbs2bzAgoTaOiv",
+	"HrgEX6TzdmbaqtW0L6tILJe3fZv+1arp2RZoRVjQA5Y6WysTo7TCruhqxWX7Kvpal0FN8iC8a/L2tXa5",
+	"wgnCPHcqJ8KHLePT9AgCmLQARO03MqLpYP0gir2v675Pyl0gm6y7PytRGUPTK+SKGjtfcTf4wpnWQG+E",
+	"f0+HjVAm+9iaDipfYFb30GyKA98jcMmGpzhWoBgO2gDCi134zoVYezvjGXmtok7n1kI+HPLrvzDxTbq/",
+	"MWnFtrkyPV8dAuI17Pz93p2BLu+rvDwrSd719vSd4rC0mRNdW+GyVGj/bqFHpTHONM1lLiCXdC2MbQSd",
+	"wtqxPS/w3o/PnVyj6+5U/bjc2X26j13qpJTUTes+blQc+T6v1A3PdrtmHVwarkbTPj7m9haugk+oQ4Rb",
+	"dlnKrAiNdwwf9TQUdhG6rtKKSAxpSSpCFgh++cJqadmMm6s2oLB/wNMv+GSnEvsmkDCc90aA+2sAyXYk",
+	"fNEydJakCRoExsKoFGwqgAdzpGaAEIUVmRgV/DILu7kWO+q69z7O2q6Is9ZbnM3NDucQCR4DIii0lhFL",
+	"tEghqIaxFcqU+nCsDwLimSoxrO8BCySFdOnDlLB34o6JAUwBJQQaztNUpERbg2fX34xuyk6F+IwSV5RO",
+	"GnFjpO+JwdJIb99IJJtqrITk6TNarXvQ1DxNpfsTz94YN7FCOtEf88yKxG13+BWWzjbrGLdJ7s2i03Z0",
+	"+OTv3/zt29tOXHx2f8MRKgw/ItS441uCNsPtS0sN8H4gP/gCE9uc0Ygo6z7pLdUOF4f71Yx/6s/kZe/k",
+	"2P3kjoClxVtxblPDx8VKvnYnzS/G/Ve8GE2xrATzJALLvJ0nF5WFwyWC/2XCGG3abPbnMHCnCbQxzPmO",
+	"zXtpR9ykkY/1yAKCPCx02F1SLWsHZBpve1hCVGUcSvrggoewtp2K1Fv05ALA1rn7YD7V4PfRB6uuKI6T",
+	"TNjQby5Sf2H/AJ01+BW/tMSYvuQq7LavnSY8YWbNx7vGUXB2wScNB8GJeTgIc06R/E5ZCC72K0WNbghY",
+	"xygdcuwrweG+Y7JgVirKwXmZcIoqWgZom0ufVoVICOvoO0xGkNh1s/5Ivkslb3Wtwgn4Dl+xunODkUNC",
+	"QJ6S/0AL88GbsrhrDbNl9u6SW/GRjmrv5HESfxVbjtysr4STh7m4dCJHBtzJZ28Y4++NsLo0QEDz+cuX",
+	"Lx++rJ3mg6W6BwdtH0ey8A0fd3w23bnZr5pfcU2HJ63y/KgjmsisgCEdj0jGPTW5vxO87d0M//SmmvcD",
+	"jPfQ5H6lI9Olc9UWJNtPAOhXnsmUF9hxzN29nIkTKi3IcU5RpRqVFYMvVCpSptXMAklMaxzvTbmnje0g",
+	"RETzuo8YEQ3dbZAoKIuwX9w3WqwrUrdHiPyzB7kR40xOprf0i42mYnQFtFRQ1gbxxqhGK8H2lTDjmNM/",
+	"GJlQigyfoxgE1V5SkbBbCov1UHC7P0U3HgPURusZOuJaX1US7mHpVSPK4Bv/bnswNLelEKqgdXsnvd95",
+	"hGI/Mu4G6uN9HCvtHW/yJDwAPvEh6Xnj3n3X/eqkd310cHRw2Fv/1j/H2d59VNZLZ8Npe+dDlmNdqnQv",
+	"7HBidOUd76gAEWQ2NXwOjZFQJDwTgtCKsMzTB6c28MHX9LrDSSWBWV2eWJgFTJKaf4BVOzh5CwGnDS+K",
+	"K1HjoovP8mUZR66MKIx0p9fX2EL7GtQQn/gzjlArhA46J5hqoE7mBIiIxrnvBVDEZLbkgLbB/nv5e4Ag",
+	"GX/20350R2XGnq+sZuy/pCa22zBPOzfx35aqUhJw09WvuQRv8bpWATDNudpAabQjiLTqjWsyHVcoDhnq",
+	"VKMIu+XXlb7DOvcEkUYuF/hfp/7GUmQA5QX/WD6+3nD9y5xsH5psn84sSr8HsYXmYTxol2ugb/u+uWKN",
+	"dBt8V/A6a/QDTykzhbzKOsScEgDUdf+/qBjFoalMttUC1V3CPxe0V/3dO68iqoLKLRBeuxUQLQvY4DP9",
+	"68sawY8Qd4zcDKyDqTKMXhgxe2dXRkB+Dc7ZbonsnBfTynCoXL4ViWyp5KycxUk0qQoxgRvijxBf+bkK",
+	"pySEV+SMS9ACdyJOg1SOx+24SxhMS1O0krFvEHwDjLwkN27JpCqvCNqOzxARE5qdbIEQ7Ii+0sSHMB4/",
+	"cLFLGuneAEKIIp7FXD91b+wLSCDjDp29Y21EG/kbrU/vQcm/249uYTWd/Alj2aUo5kIot3hBvd7NCSAk",
+	"gFW8HnxUZIvqfCarVKwsglJ1Lik0h9tCZhnjEyNE9VWa4yPrv7myiv8tzvLhH46t0TC+ynAmV4B+ETIK",
+	"PqCp10h4bOP8kHy0auzXAtvVgRm92VA8p0c8xLwGzq1T++01lFXVK0yAcN6vyq4RaHrS4DP+YwMO6KIp",
+	"22IE6MdCr6j9xmXr1OLHIe6tVJzTBq1fH95CSQwHI2GcmTIDhs6JUG5B8YrObwQMoVIEinoguHglcsCM",
+	"+tW9Efh07mm1kCJPWxqd35TFfWzT/gMLOMQ9hBVw4I6Vuig2lrUVuuB2Xn8wgm6ynNS1EzaoFL64KbAe",
+	"N6v3Xej/u1fwd8LmD2uaC51nAtYOMFwbMh9+fZ1Jtt9K4LDvg8/+nyvvgRcFodKNS2cownhEVuVnWScm",
+	"g/QDFdkCzF3b1bAzTXqzpVhUj12rDv3bJ+sUnjddIwipuM+bJJr7plu+goZsNNVy5HntZcHGMsssk829",
+	"RF/Vruz/9HcaT9lpexuthnVOZ9N9/9B3ef+2gX/je7AOOpctAPKpSGl30iP1qwNrSqWa9AFUcb0O4tyI",
+	"sfwUQhHYSAzFKSzTaiIME8rozEOuWsxT4wAAU2hFdk3oUASFqDQYu7eQhkg1ucBp/hG6juvvdBf9x2FE",
+	"2ozd0FJB4wFaKmy3swzUImw6gxKi1O3+KQQXouwAfCuBaqMkakOG5wEClFaYnKKHtVUwLC3iFnJxNzQe",
+	"foI477suAmiZRtohXCu1ZfIGsdsdmbVBcQ0+o1a6zdYlUVU6sHZA3kDpOcNmGkS7qowp+EImUqTe9dW9",
+	"3Ig2cOY1hHLZhEMwJESG9rF8jwAdimF6V49n3306zn/3cfz65YwLsPJqzgGAyn31f/x22P+O9//zw+e/",
+	"f/mn3pYWMr5wuj9Y563FJZaO30tRtldq/zymFtvKo1no0iMxYHcEG06lu5gWw6Ri3sDcOaBOxanXE0iX",
+	"RzXfMHyaMEKpc/rtvQJeUNR1Uydq40IE1um5EyqdAdVgiizBB+9V40343+HVluSpKakT1021WGdPDhsa",
+	"BJufphAkb9fH0LI2FQ5dap0JrtaM5D+w2xz2pePAgkam4MRjpmrjE3+lqV3l7ZbgUp8DUG6tzOtjU9BM",
+	"WOuMP2lZIT4VJ2z4+X2vkKMrUbzvnbD/87/+95dhAt1tzjY1M6l4xnhmNRuOkKtjmLBhUSyG2Mw2lyrV",
+	"8yH75+FIZ9b9zei5Hf4LKmBMRjBp3ys3DnQTv6dbcujsYPdbqm4Owx+wUzeBOXX/KYCmE5ZdSsXNwr8B",
+	"IBrHSpydhgk/QosU8qWLQuDBJfE4YcN0yKTKyyJhQzGEMjOh0oQN50PGGb7QI8us/E+RQBwWy66Hesh0",
+	"WeD3zBCbMjHhNvw0hI0Un2QBjVoH79VpzJsiVGpRu7jRcmGsVgGnx6M+B6DOQPSpKGQs00zAnkx5NmZc",
+	"sakuTZNm+TkX6i1Iwo0jcoQ2yI3M/FwWo+letL4b2KNI+pemDnMULvcaY22o0O+duDzX7tfbCvtEOgUl",
+	"NsFJ8giMKBtYQOVvaa5IVJvdlrfVeF+9u0LvsujcS6k2aS/QgtXj7hUhyS/fVwqRZGJJ3gUk6d1UQGU8",
+	"tZhE+KESbaCkzukC560xjNnBiu7/tNwFKNIGe3O38IL72aH9++R+XvcQKPRD3yMi0uZHeZU2HRTCruhy",
+	"e4Ydbt6V5hQHqpiQAN0II4ARoRU5YdyDzsgCNLBHCBe5ttK5EY8sc2/gDR85mr5XnoLYqRbwdanYPhMh",
+	"Lzeaam09W0a0JguUbRlom9xJeBqEPyDnNJlQF8Leg8BHbTKwUhgsyd12wSS8sz8WvBj86/qw0/5N3Fvt",
+	"74zEsy3EDJem4BOaYH/ETdH/5ig9FH+7hMWY8WIEDWAnj4+Ok56+8gGNQuurj+4Bf3/ifih41js5Oj58",
+	"stULNp/EdzWZ3Yu1e2qvGK+EbV7dhXQwdm8XMGW2kXVLBVl4IjE+v7mZC2N+/RZumXXrwcM6oQoDdu68",
+	"BHMXzrtTOYWOg1K1qBeRC0Jh6q062g2zhrH7orCAKSLmlk20T+g/RejnKDi2KsPvXulrMmmx9GqzpW2x",
+	"ZE9p8QCOp7aX1KiWl9CDWfBJUrFFX4qRM7GwSbvRrN3viu73ePwqxbxTkxYK4yr8Nm4LdnR46MV0031r",
+	"Sag767U0I8GczeI5h1ih2XAw1frKDobB73PzeWSJasDKifLOIaIyOt3p6Vph6sTfiH+J4BorKsGElSoT",
+	"1nrSuom8FkD56gElTt+8YDxNjfvMGFgubUR22PTlRtt7ZzHaFk0HISLxRi+NGPxrL2lq4aWcNBksEHfy",
+	"Vp3bwtFMDOgPuFm9k95EFtPyEoUAsh39QOS+/r1fZvdRIOCGvWubfxtdF10jOEN7m4HPs8xJ/LhUGL2D",
+	"4jb8RNSpoPKyIHFNArvPWLrjlBsNNS1NdDInoaNSiWKuzVUCkH2EXiEn08IesCVgS3eaaAZw2Y65zMCq",
+	"D3ZMgiTaqg0hz1mF5/CEXkd1rPBw9Bng6XdezxpNwDqxa7OAq+uqt69+7lg6jBhpkwIPnBOR3Q1g6vHf",
+	"B4WM+wm0+lgb8DPbehpoxK/eAqY36TzE6/doLwFe/7B7De+eB0jfrzG6aysJ3iN9jPdzo+gMnCIqi2aj",
+	"qbaiuUR1/8u590NyF5HdtfflbuO6e9mdLnpDYFr30hwCI99jUHfTE9yuPwcUR2y5Pd8KnlaN1v6In7Bc",
+	"m8Im7JobyS8zYRM2FTwrpohxloBWrRGD0sRJX3hFHL4fDD9yoSJyRyirWaU2XsAb7FD3vGww+Iosp74o",
+	"gBPpsKfxHhAOpTYEjAmFQlVHdlsLtvNpWsprjo7/frel8rV17LRRhkerhoYXaCF+6bZ+qudu4025NnHW",
+	"CrFeSdvwvcwKYRAroL6VFEJ3LkUulfNXPPL9lLfgCEQ24a4cDPVZvolrA/mkTZKs4AYqOdYXpmS5lbeq",
+	"b3OifLmIscSaRoVipNqgQT56eAggDlDOwBP1v/BN3x8a5/S12c8XfNKp7ezEiXHUpU4BYR4rWdbH2xwX",
+	"uxpN6KzmJKUC+Uh8oAowCLgt3NyeBtAJrOSxV/Y2xpJzP3qnSs12js8DcBxzRZHCvlTs0ui5cyiwrMEv",
+	"UboE2tNAjxqMusbAy7mPC3oO3JHWV1IcsHdGqwl4tmh3w4+hnmIiCQfV4gewzk5VvyrkrLXanpawq5gI",
+	"Pv1+CuRfNV505xjxhYhDhI93Lor+M1juFmsb3yRhPxZF/rPKFl0B5bUx88oJoMTDcQVtEcQhr+iON2Pm",
+	"9QpiQCABq/xsYGiOZTPE9tyaIYhPJrix0W/bPOtnOFwserf5ybRruizW37azT7k0ojbr7gHM3TbhLG9V",
+	"A0078VmmayT4KL3IjfC8+uG+gDYbH+myhRF8BjWtIDhSMStGWqUW4qnVTlo9E+BKisyKUNLx5PBJe3DE",
+	"bokX00zB311o5EylgKriVHiY9EZ7IyeqL9UtQGnOjoMQJNyNgEhFtEdcLWBppWVXSs9boiNyol6o3q4l",
+	"GBVJOdZUQONF6veGzLpnepZztWB8NNIlNBKUJuud9AZapqMBvEoPAVPX0/Ew9VeimOp079CMLdrwRz0P",
+	"hT8c72anHKfCiM21oJ32p9oWfYCVbUuKuLe0HsVXUlPRWKqJMLmRqmATLSjhPwztLq91KoaIv819qTck",
+	"ScwMUBmbiazOz3/8UdviJ7Ho6lbGAe48pFK9V2eRaKjGCU1g2oAaPD//kbkdZldiAcxk7okcUFg27kMq",
+	"nELdKhExE7NLXyg3MUCnwd5NNfE6wUjMCryvpAGFBYO1wXK4eXz16Qn3Gp3nJmAZVycmSBfe2m4Aj7rX",
+	"tIRbsa80J1GQzN6y6LdnJOKj5BYSj5OzfAIfs/tTVKJgW2Az9rqW+z0Wd5GNWHNH7jYXsfuudAFEwWf3",
+	"AkLBZ/eYgtjswMZqcjXuBGDmJcyOdO7+iz3O7l/CuWyLG6EnRRiEWC0lCyeNLZeiB0DobkM6R3Xw8abT",
+	"Ny+WAR02DildQEV+c7zgaVSDVqtna4sV+cb3Tg7Y/QEpdAue0OLBAPoLj7YZK1IgdgK9tewGydl6zozH",
+	"TbgljPDWhxA85FdbKAFaaWF620QJtoXvuOsYgQcqUPWTt2GgAMy5W12DALfn6z6HVptiiNdjIHzcqUf1",
+	"F4t9B7cCVECC56nzmKQqLfacQ3pOlyptzUVpU7QlhdwnopQQ/tiH//4x0kFuaTv3V9Av2MZfWb6J4Vn3",
+	"6rC4JftKHZbS1ht4tnJY3EEzOhNJZVL5pn5oFfIDQTXrqJDXzfyRe17G/R6Ju/BVNt2Mu3FWdt+W/dtS",
+	"bk734Ky4Ye/RWdlMPlpUpJuCuIXiMZPqis21ubIEjpJydFlqRvRTqEXnJpPCwDQFpF2I3SHK3mrELylV",
+	"ITMC+XCauM0If+sm+FKqq7uieOvI6nav0D1iGZrZuGVI1oXdPG7PoRSIdgFQydaUnZUoZjVh2sQNrjm9",
+	"CRl80F+mc2jhVMg51m7ybY2ieAfxrO7BEP2WNvvNt90VrYcdEdnr7jF747GgrwRF65dwMNuOb9io/dWQ",
+	"hTvtSiwCZTHx08EFR6lfUFR17DmprmUh+jzl/SNv7mN2vbL3X6RilutCqNGijzmpxiK048PDpDeTKhSl",
+	"7QEkNspseji8ih0Pjk3vpDcus2z9ZrGf5+oPG2q4qfWquEKoyYRTsvMluWaU4YXXXV4cQ1EbcMuTLDCt",
+	"nq6qVFjhVux8kB5sJGJJm22zZ74Sc1XlghGZ4B7rt9aoBxcSnyA8PLAOTRsBMn8Qxa8Rz09HN8idMNPH",
+	"r//IsstSZumGQaC5uISG4w3wGk6x4JJMACsnAJN5JRZbhH7e+eG/+swwvUmnRsMb50NYpsvCytTXthqB",
+	"wJ16TG3kW7fbellYE7ghFZkEoulMT9AtCPgNc2Twhl5G6pggrt4m1UhL93WBOMzDpHfHcXjnOXYywVPr",
+	"Ycii/pOq24Ma/pu02v6Xce+no9O4y5Y70hh3eRWQOtFZv5IqZe6VES8eqjtP2PA/+q/LLNO57Z/LiQKw",
+	"gaHbvuH10b9VCA5T8Yn9+Or0Wf/8x9P+8TffuodGX72QM2ELPsuHibN5oSs8DdhPHtvBl7kTvIP7FZQH",
+	"rY/vAK48hPCugBfavUlAJOUUwJ1yz7/DCwz7F+Q1zBrjSXsRum1Z2VHd1QA4gWDAGf3Rr8ZcZiJ1++9e",
+	"vHfSg2c14D9gXeG0KHJ7MhiM5AENdqDNhHA5FG7a+gY8LdA9xLdo5LvHfNjqILbfQwO6aNbBTCVANUC6",
+	"DoxlzqN4fOi8yZbitOfVAH8i1mh660X3XFTA6SsUkN8G8Wglj96XsIC/NzCCftMeJD2tTJmKux+NGVS0",
+	"1it3pq8pAxKC8k+xzcgsmopj/dB37/LtX0w65JzzyFRBTqgUHSqRZ9qIvUnHaiSZn3EnsdCEGpMgs0Jt",
+	"oPNGI/ZC2Adte93NBnLm1jaAtCs933DT6sUnn3u+++Hktw/uHGBUwf3wwX3QXPsVpmYAWEMar6kYHiB/",
+	"lG/J8aTTzkNejlBiX7Cbl/Nyxhi/o6/4Zsblb0EZA9puVIfmR/EBkOXvvPJENYgqWqob8HsR84FtnKhm",
+	"qcTTkwDsOvaxQ+BqTu0F4V1TANBZyqSXChz4kc4lGry+KLX6bjyphlnQIUvAfIQJzLjM4unH29+y3koI",
+	"Z5QWTuChcw1eAtuCuCmQARYibtE7ZcK4KX348n8DAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -4,6 +4,7 @@ import { Skeletons } from "./components/States";
 import { ErrorPage, NotFound } from "./pages/shell/ErrorPages";
 import { account, invitation, reset, signIn } from "./routes/accountRoutes";
 import {
+  alerts,
   audit,
   fleet,
   node,
@@ -68,6 +69,7 @@ const tree = root.addChildren([
     plugins,
     secrets,
     templates,
+    alerts,
     fleet,
     topology,
     people,

@@ -2675,6 +2675,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alerts that the caller may see, active ones first
+         * @description Alerts about a deployment or an environment are for those who may read there, all others for admins. At most 500.
+         */
+        get: operations["listAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that the caller looks after an alert
+         * @description For those with full access to what it is about; the first one stays named. It ends with its cause, not with this.
+         */
+        post: operations["acknowledgeAlert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{id}/silence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Keep notifications about an alert back for a while
+         * @description The silence is about this condition of this subject, and so about an alert that ends and starts again too. It needs an end, within 30 days. An alert that is still active then is notified of.
+         */
+        put: operations["silenceAlert"];
+        post?: never;
+        /**
+         * End the silence of an alert
+         * @description Notifications about it are sent again.
+         */
+        delete: operations["endAlertSilence"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/notifications": {
         parameters: {
             query?: never;
@@ -3091,8 +3155,49 @@ export interface components {
             /** Format: int64 */
             memory_free?: number;
         };
+        Alert: {
+            id: components["schemas"]["Id"];
+            /** @description Such as `node.offline`; the page *Observability* lists them all. */
+            condition: string;
+            /** @enum {string} */
+            severity: "warning" | "critical";
+            /** @description What people call what it is about. */
+            subject: string;
+            /** @description What is wrong. */
+            summary: string;
+            /** @description What to do. */
+            remedy: string;
+            /** @description The page of the UI that shows the cause. */
+            link: string;
+            deployment?: components["schemas"]["Id"];
+            node?: string;
+            /** Format: date-time */
+            started_at: string;
+            /** Format: date-time */
+            ended_at?: string;
+            /** Format: date-time */
+            acknowledged_at?: string;
+            acknowledged_by?: string;
+            /** Format: date-time */
+            silenced_until?: string;
+            silenced_by?: string;
+            silence_reason?: string;
+            /** @description Whether the caller may acknowledge and silence it. */
+            can_change: boolean;
+        };
+        AlertList: {
+            items: components["schemas"]["Alert"][];
+        };
+        AlertSilencePut: {
+            /**
+             * Format: date-time
+             * @description When it ends.
+             */
+            until: string;
+            reason?: string;
+        };
         /** @enum {string} */
-        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "deployment.offline" | "deployment.online" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible" | "controlplane.failing" | "controlplane.recovered";
+        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "deployment.offline" | "deployment.online" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible" | "controlplane.failing" | "controlplane.recovered" | "alert.started" | "alert.ended";
         /** @enum {string} */
         WebhookKind: "json" | "slack" | "mattermost" | "teams";
         WebhookPut: {
@@ -10561,6 +10666,109 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAlerts: {
+        parameters: {
+            query?: {
+                /** @description Include those that ended, which are kept for 30 days. */
+                ended?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    acknowledgeAlert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    silenceAlert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "until": "2030-01-02T15:00:00Z",
+                 *       "reason": "The machine is being moved."
+                 *     }
+                 */
+                "application/json": components["schemas"]["AlertSilencePut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endAlertSilence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
                 };
             };
             default: components["responses"]["Problem"];

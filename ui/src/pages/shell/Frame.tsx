@@ -2,6 +2,7 @@ import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { Flag, LogOut, Moon, Search, Sun } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { activeAlerts } from "@/api/queries/alerts";
 import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { anyReady, deployments } from "@/api/queries/deployments";
@@ -97,6 +98,7 @@ function Group({ group, places }: { group: Place["group"]; places: Place[] }) {
         <Item key={place.to} place={place}>
           {place.to === "/deployments" ? <Count /> : null}
           {place.to === "/nodes" ? <Waiting /> : null}
+          {place.to === "/alerts" ? <Active /> : null}
         </Item>
       ))}
     </>
@@ -106,6 +108,19 @@ function Group({ group, places }: { group: Place["group"]; places: Place[] }) {
 function Count() {
   const count = useQuery({ ...deployments, enabled: false }).data?.length;
   return count === undefined ? null : <span className="n">{count}</span>;
+}
+
+/** Alerts that nobody looks after yet. */
+function Active() {
+  const count = useQuery(activeAlerts).data?.filter((one) => !one.acknowledged_by).length;
+  if (!count) return null;
+  return (
+    <span className="n warn">
+      <Glyph state="stuck" size="sm" />
+      {count}
+      <span className="vh">{shellTexts.activeAlerts}</span>
+    </span>
+  );
 }
 
 /** Machines that a person has to look at. */

@@ -1,4 +1,5 @@
 import {
+  BellRing,
   Boxes,
   Container,
   Gauge,
@@ -45,6 +46,7 @@ export type SettingsTab = (typeof settingsTabs)[number];
 export const places: Place[] = [
   { to: "/deployments", label: t.deployments, group: "", icon: Layers, who: "all", key: "d" },
   { to: "/urls", label: t.urls, group: "", icon: Globe, who: "all", key: "u" },
+  { to: "/alerts", label: t.alerts, group: "", icon: BellRing, who: "all" },
   { to: "/projects", label: t.projects, group: "", icon: Workflow, who: "all", key: "p" },
   {
     to: "/environments",

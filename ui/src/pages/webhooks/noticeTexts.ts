@@ -20,6 +20,8 @@ const events: Record<Schemas["NoticeEvent"], string> = {
   "node.incompatible": "Node incompatible",
   "controlplane.failing": "Control plane in trouble",
   "controlplane.recovered": "Control plane well again",
+  "alert.started": "Alert started",
+  "alert.ended": "Alert ended",
 };
 
 // What is told outside, and how: webhooks, chats and mail.
