@@ -1,9 +1,9 @@
 import { queryOptions } from "@tanstack/react-query";
 import { ask, client } from "../client";
 
-// What needs attention. The server looks every ten seconds.
+// What needs attention. The server looks every ten seconds; the sidebar asks on every page.
 
-const AGAIN = 15_000;
+const AGAIN = 30_000;
 
 /** The alerts that are active, as far as the person may see them. */
 export const activeAlerts = queryOptions({

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import type { Schemas } from "@/api/client";
 import { activeAlerts, allAlerts } from "@/api/queries/alerts";
 import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
@@ -35,11 +36,7 @@ export function Alerts() {
               {t.active(query.data.length)}
             </h2>
             {query.data.length === 0 ? <p className="t2">{t.calm}</p> : null}
-            <ul className="needs">
-              {query.data.map((one) => (
-                <AlertItem key={one.id} alert={one} />
-              ))}
-            </ul>
+            {query.data.length === 0 ? null : <List alerts={query.data} />}
           </section>
         ) : null}
         <section className="px-4 py-3">
@@ -47,6 +44,16 @@ export function Alerts() {
         </section>
       </div>
     </>
+  );
+}
+
+function List({ alerts }: { alerts: Schemas["Alert"][] }) {
+  return (
+    <ul className="needs">
+      {alerts.map((one) => (
+        <AlertItem key={one.id} alert={one} />
+      ))}
+    </ul>
   );
 }
 
@@ -61,11 +68,7 @@ function Ended() {
         <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />
       ) : null}
       {ended?.length === 0 ? <p className="t2">{t.noneEnded}</p> : null}
-      <ul className="needs">
-        {ended?.map((one) => (
-          <AlertItem key={one.id} alert={one} />
-        ))}
-      </ul>
+      {ended?.length ? <List alerts={ended} /> : null}
     </>
   );
 }
