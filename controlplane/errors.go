@@ -61,6 +61,8 @@ type Problem struct {
 type PlacementReason struct {
 	Node   string
 	Reason string
+	// Class is one word for the reason, for metrics.
+	Class string
 	// CPUFree is in cores, MemoryFree in bytes; nil when unknown or not for
 	// the asker's eyes.
 	CPUFree    *float64

@@ -68,7 +68,8 @@ func NoticeEvents() []string {
 		"deployment.removed", "deployment.stuck", "deployment.forgotten", "deployment.expiring",
 		"deployment.degraded", "deployment.recovered", "deployment.offline", "deployment.online",
 		"node.online", "node.offline", "node.untrusted", "node.incompatible",
-		"controlplane.failing", "controlplane.recovered", EventAccessAsked,
+		"controlplane.failing", "controlplane.recovered", EventAccessAsked, "alert.started",
+		"alert.ended",
 	}
 }
 

@@ -33,7 +33,7 @@ func (p *Proxy) answerChallenge(w http.ResponseWriter, r *http.Request, at *requ
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	p.config.OnAnswer(http.StatusOK)
+	p.config.OnAnswer(at.environment(), http.StatusOK)
 	_, _ = io.WriteString(w, answer)
 	return true
 }

@@ -15,7 +15,7 @@ func TestAnswerChallenge(t *testing.T) {
 	const token, other = "0123456789abcdef", "0123456789abcdeg"
 	answered := 0
 	p := &Proxy{config: Config{
-		OnAnswer: func(int) { answered++ },
+		OnAnswer: func(string, int) { answered++ },
 		Challenge: func(_ context.Context, host, asked string) (string, bool, error) {
 			switch {
 			case host != "web.example":

@@ -156,8 +156,21 @@ func TestProxy_TellsVisitsOnceAMinute(t *testing.T) {
 func TestProxy_TellsAnswers(t *testing.T) {
 	var mu sync.Mutex
 	told := map[int]int{}
+	served, named := 0, map[string]int{}
 	b := newBed(t, func(c *ingress.Config) {
-		c.OnAnswer = func(status int) { mu.Lock(); defer mu.Unlock(); told[status]++ }
+		c.OnAnswer = func(environment string, status int) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[status]++
+			named[environment]++
+		}
+		c.OnServed = func(environment string, took time.Duration) {
+			mu.Lock()
+			defer mu.Unlock()
+			if served++; environment == "" || took < 0 {
+				t.Errorf("a request to %q took %s", environment, took)
+			}
+		}
 	})
 	r := b.up("cart", "web", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(418) })
 	b.set(r, newRoute("dead", "web"))
@@ -169,5 +182,8 @@ func TestProxy_TellsAnswers(t *testing.T) {
 	defer mu.Unlock()
 	if told[418] != 2 || told[404] != 1 || told[502] != 1 || len(told) != 3 {
 		t.Errorf("told %v", told)
+	}
+	if named[""] != 1 || served != 3 {
+		t.Errorf("%d requests were served, answers by environment are %v", served, named)
 	}
 }

@@ -55,6 +55,17 @@ type requestTarget struct {
 	preflight bool
 }
 
+// environment is the name of the environment, empty outside every one.
+func (t *requestTarget) environment() string {
+	switch {
+	case t.zone != nil:
+		return t.zone.Environment
+	case t.route != nil:
+		return t.route.Environment
+	}
+	return ""
+}
+
 func (p *Proxy) resolveTarget(r *http.Request) requestTarget {
 	table := p.table.Load()
 	host, ok := Canonical(r.Host)
@@ -110,7 +121,7 @@ func isPreflight(r *http.Request) bool {
 func (p *Proxy) redirectToHTTPS(w http.ResponseWriter, r *http.Request, host string) {
 	w.Header().Set("Location", p.config.Secure(host)+r.RequestURI)
 	w.Header().Set("Cache-Control", "no-store")
-	p.config.OnAnswer(http.StatusPermanentRedirect)
+	p.countAnswer(r, http.StatusPermanentRedirect)
 	w.WriteHeader(http.StatusPermanentRedirect)
 }
 
@@ -145,10 +156,10 @@ func (p *Proxy) requireSignIn(w http.ResponseWriter, r *http.Request, host strin
 		p.answerPage(w, r, p.pages.gate)
 		return
 	}
-	p.redirectToUI(w, host, r.RequestURI)
+	p.redirectToUI(w, r, host, r.RequestURI)
 }
 
-func (p *Proxy) redirectToUI(w http.ResponseWriter, host, to string) {
+func (p *Proxy) redirectToUI(w http.ResponseWriter, r *http.Request, host, to string) {
 	const longest = 2000
 	if len(to) > longest {
 		to = "/"
@@ -157,7 +168,7 @@ func (p *Proxy) redirectToUI(w http.ResponseWriter, host, to string) {
 	w.Header().Set("Location", strings.TrimSuffix(p.config.Home, "/")+"/gate?"+q.Encode())
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	p.config.OnAnswer(http.StatusSeeOther)
+	p.countAnswer(r, http.StatusSeeOther)
 	w.WriteHeader(http.StatusSeeOther)
 }
 
@@ -179,10 +190,10 @@ func (p *Proxy) serveOwnPath(w http.ResponseWriter, r *http.Request, at *request
 	case path == "pass" && r.Method == http.MethodPost:
 		p.exchangePass(w, r, at.host)
 	case path == "guest" && r.Method == http.MethodGet:
-		p.config.OnAnswer(http.StatusOK)
+		p.config.OnAnswer(at.environment(), http.StatusOK)
 		p.pages.writeGuestPage(w)
 	case path == "near" && r.Method == http.MethodGet && p.config.Home != "":
-		p.redirectToUI(w, at.host, "/")
+		p.redirectToUI(w, r, at.host, "/")
 	case (path == "" || path == "build") && isRead(r) && p.config.About != nil:
 		p.serveAbout(w, r, at)
 	default:
@@ -214,7 +225,7 @@ func (p *Proxy) exchangePass(w http.ResponseWriter, r *http.Request, host string
 	http.SetCookie(w, p.newPassCookie(r, secret, until))
 	w.Header().Set("Location", ownTarget(to))
 	w.Header().Set("Cache-Control", "no-store")
-	p.config.OnAnswer(http.StatusSeeOther)
+	p.countAnswer(r, http.StatusSeeOther)
 	w.WriteHeader(http.StatusSeeOther)
 }
 

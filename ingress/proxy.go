@@ -24,9 +24,13 @@ type Config struct {
 	// for it, so it must not block.
 	OnVisit func(deploymentID string)
 
-	// OnAnswer is called with the status of each response, of upstreams and of our own pages.
-	// It must not block.
-	OnAnswer func(status int)
+	// OnAnswer is called with the status of each response, of upstreams and of our own pages, and
+	// the name of the environment, empty for an unknown host. It must not block.
+	OnAnswer func(environment string, status int)
+
+	// OnServed is called with how long a request took that was passed to a service. It must not
+	// block.
+	OnServed func(environment string, took time.Duration)
 
 	// Home is the address of the UI, shown at the foot of pages, and where
 	// people sign in. Optional.
@@ -86,7 +90,10 @@ func (c Config) withDefaults() Config {
 		c.OnVisit = func(string) {}
 	}
 	if c.OnAnswer == nil {
-		c.OnAnswer = func(int) {}
+		c.OnAnswer = func(string, int) {}
+	}
+	if c.OnServed == nil {
+		c.OnServed = func(string, time.Duration) {}
 	}
 	if c.AnswerPatience == 0 {
 		c.AnswerPatience = answerTimeout
@@ -215,7 +222,9 @@ func (p *Proxy) forwardTo(u *upstream, w http.ResponseWriter, r *http.Request, a
 	}
 	r, leave := p.trackPass(r, at)
 	defer leave()
+	began := p.config.Now()
 	u.serve(w, r)
+	p.config.OnServed(u.route.Environment, p.config.Now().Sub(began))
 }
 
 func (p *Proxy) refuseRequest(w http.ResponseWriter, r *http.Request, status int) {
@@ -227,8 +236,14 @@ func (p *Proxy) refuseRequest(w http.ResponseWriter, r *http.Request, status int
 	p.answerPage(w, r, p.pages.refusalPage(status))
 }
 
+// countAnswer counts an answer that is not a service's.
+func (p *Proxy) countAnswer(r *http.Request, status int) {
+	at := p.resolveTarget(r)
+	p.config.OnAnswer(at.environment(), status)
+}
+
 func (p *Proxy) answerPage(w http.ResponseWriter, r *http.Request, page *page) {
-	p.config.OnAnswer(page.Status)
+	p.countAnswer(r, page.Status)
 	if u := uploadOf(w); u != nil {
 		u.discardArrived()
 	}

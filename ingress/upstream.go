@@ -181,7 +181,7 @@ func (u *upstream) filterAnswer(res *http.Response) error {
 	}
 	narrowHeaders(res.Header)
 	narrowExtras(res.Trailer)
-	u.owner.config.OnAnswer(res.StatusCode)
+	u.owner.config.OnAnswer(u.route.Environment, res.StatusCode)
 	return nil
 }
 

@@ -16,6 +16,8 @@
 #   docs/track-record.tsv            -> docs/track-record.md          (tools/trackrecord)
 #   the commands and settings        -> docs/cli-json.*, docs/reference/{commands,settings}.md
 #   the contract and the code        -> the rest of docs/reference    (tools/reference)
+#   internal/instrument, alert rules -> docs/observability.md         (tools/metrics)
+#   tools/dashboards                 -> deploy/observability/grafana/dashboards
 #   deploy/helm                      -> deploy/manifests/*.yaml       (tools/charts.sh)
 set -euo pipefail
 
@@ -44,6 +46,8 @@ tools/run reference
 
 tools/run promises
 tools/run trackrecord
+tools/run metrics
+GOWORK=off go -C tools/dashboards run . "$PWD/deploy/observability/grafana/dashboards"
 
 charts=()
 [[ ${1:-} == --verify ]] && charts=(--lint)
@@ -80,6 +84,8 @@ generated=(
   docs/cli-json.md
   docs/cli-json.schema.json
   docs/reference
+  docs/observability.md
+  deploy/observability/grafana/dashboards
   deploy/manifests
 )
 changes=$(git status --porcelain --untracked-files=all -- "${generated[@]}")

@@ -20,13 +20,13 @@ func otherCommands(t *testing.T, w *world) {
 	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.applyShop(t)
-	p.enrol(t, "worker", "qa")
+	n := p.enrol(t, "worker", "qa")
 	p.admin.put(t, "/projects/every", object{"resources": object{"memory_mib": 512}}, nil)
 	p.admin.put(t, "/projects/every/secrets/PASSWORD", object{"generate": object{"length": 24}}, nil)
 	web := webStep("web")
 	web["service"].(object)["env"].(object)["PASSWORD"] = "${{ secrets.PASSWORD }}"
 	p.savePipeline(t, "every", web)
-	p.admin.deployReady(t, "every", "every", nil)
+	p.stopsLookingWell(t, n, p.admin.deployReady(t, "every", "every", nil))
 
 	p.commandSays(t, "WHAT", "activity", "every")
 	p.commandSays(t, "no comments yet", "comment", "every")
@@ -56,6 +56,7 @@ func otherCommands(t *testing.T, w *world) {
 	p.runsRules(t)
 	p.runsUsers(t)
 	p.runsWebhooks(t)
+	p.runsAlerts(t, n)
 }
 
 // commandSays runs a command that has to work and to print something, and returns what it printed.

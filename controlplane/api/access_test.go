@@ -19,6 +19,8 @@ import (
 	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/nodes"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -260,9 +262,14 @@ func allVisits() map[string]visit {
 		"getRule":   {path: "/rules/rule"},
 		"putRule": {path: "/rules/rule", body: object{"source": "github", "project": "shop",
 			"environment": "qa", "tag": "pr-{number}", "secret": ruleSecret, "token": ruleToken}},
-		"deleteRule":   {path: "/rules/rule"},
-		"listWebhooks": {path: "/webhooks"},
-		"getWebhook":   {path: "/webhooks/hook"},
+		"deleteRule":       {path: "/rules/rule"},
+		"listAlerts":       {path: "/alerts", stranger: shown, reader: shown},
+		"acknowledgeAlert": {path: "/alerts/{token}/acknowledge", stranger: 404, reader: 404},
+		"silenceAlert": {path: "/alerts/{token}/silence", stranger: 404, reader: 404,
+			body: object{"until": "2035-01-01T00:00:00Z"}},
+		"endAlertSilence": {path: "/alerts/{token}/silence", stranger: 404, reader: 404},
+		"listWebhooks":    {path: "/webhooks"},
+		"getWebhook":      {path: "/webhooks/hook"},
 		"putWebhook": {path: "/webhooks/hook", body: object{"kind": "json",
 			"url": "http://127.0.0.1:9/" + hookSecret, "events": []string{"deployment.ready"}}},
 		"deleteWebhook":    {path: "/webhooks/hook"},
@@ -680,6 +687,12 @@ func (w *world) before(id string, d controlplane.Deployment) {
 				Directory: "https://acme.invalid/directory"}}))
 	case "getStepTests":
 		w.leaveTests(d, "seed")
+	case "acknowledgeAlert":
+		w.expectSaved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
+			return tx.Alerts().Start(w.t.Context(), controlplane.AlertCause{Condition: "job.failing",
+				Subject: "expire"}, controlplane.SeverityCritical, 0)
+		}))
+		pgtest.Exec(w.t, w.database, "UPDATE alerts SET id = '01890a5d-ac96-774b-bcce-b302099a8057'")
 	case "getRule":
 		w.makeRule("rule", "github", "")
 	case "getWebhook":

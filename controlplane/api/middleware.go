@@ -64,7 +64,7 @@ func (s *server) withAccessLog(next http.Handler) http.Handler {
 		took := time.Since(began)
 		n := noteOf(r.Context())
 		if s.Metrics != nil {
-			s.Metrics(n.operation, seen.statusCode(), took)
+			s.Metrics(r.Context(), n.operation, seen.statusCode(), took)
 		}
 		level := slog.LevelInfo
 		if n.operation == "" && seen.statusCode() < http.StatusBadRequest {

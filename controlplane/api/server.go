@@ -17,6 +17,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/alerts"
 	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/certificates"
@@ -44,6 +45,7 @@ type Config struct {
 	Audit        *audit.Log
 	Usage        *usage.Usage
 	Notify       *notify.Notifier
+	Alerts       *alerts.Alerts
 	Reviews      *review.Reviews
 	Gate         *gate.Gate
 	// Logs reads services' logs from nodes; nil if not available.
@@ -98,7 +100,7 @@ type Config struct {
 	Log        *slog.Logger
 	// Metrics, if not nil, hears of each answered request. The operation is an
 	// operationId of the contract, or "" for pages and unknown paths.
-	Metrics func(operation string, status int, took time.Duration)
+	Metrics func(ctx context.Context, operation string, status int, took time.Duration)
 	// Ready returns what is not ready, for /readyz; nil means always ready.
 	Ready func(context.Context) []PendingDependency
 }

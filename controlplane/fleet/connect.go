@@ -28,8 +28,10 @@ func (f *Fleet) keepConnected(
 	for {
 		began := time.Now()
 		s, err := f.connectInTurn(ctx, id)
+		f.Dialed(dialResult(err))
 		if s != nil {
 			s.serve(func(why error) {
+				f.Ended(ctx, time.Since(began))
 				why = f.recordNoSession(ctx, id, why)
 				if f.waitToRetry(ctx, id, why, time.Since(began), &pause) {
 					f.keepConnected(ctx, id, pause, ended)
@@ -46,6 +48,25 @@ func (f *Fleet) keepConnected(
 			return
 		}
 	}
+}
+
+// dialResult is a word for how an attempt to open a session ended.
+func dialResult(err error) string {
+	_, other := errors.AsType[*wire.IncompatibleError](err)
+	_, untrusted := errors.AsType[*wire.UntrustedError](err)
+	switch {
+	case err == nil:
+		return "connected"
+	case errors.Is(err, errElsewhere):
+		return "elsewhere"
+	case untrusted || errors.Is(err, errWaitsForPerson):
+		return "untrusted"
+	case other:
+		return "incompatible"
+	case errors.Is(err, wire.ErrRefused) || errors.Is(err, errNoToken):
+		return "refused"
+	}
+	return "unreachable"
 }
 
 // waitToRetry waits before the next try, unless there is none.

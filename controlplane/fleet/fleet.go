@@ -165,6 +165,10 @@ type Config struct {
 	// Holder names this process in leases.
 	Holder string
 	Log    *slog.Logger
+	// Dialed hears of each attempt to open a session, and Ended how long a session lasted. Nil ones
+	// hear of nothing.
+	Dialed func(result string)
+	Ended  func(ctx context.Context, lasted time.Duration)
 	// Failpoint is for tests only.
 	Failpoint failpoint.Hook
 }
@@ -190,6 +194,12 @@ type Fleet struct {
 
 // New makes a fleet; nothing is dialed before Run.
 func New(c Config) *Fleet {
+	if c.Dialed == nil {
+		c.Dialed = func(string) {}
+	}
+	if c.Ended == nil {
+		c.Ended = func(context.Context, time.Duration) {}
+	}
 	f := &Fleet{Config: c, actor: access.System("fleet"),
 		dials: make(chan struct{}, dialsAtOnce), pace: newPace(),
 		applications: make(chan leaseClaim),

@@ -38,6 +38,8 @@ type Jobs struct {
 	store *postgres.Store
 	log   *slog.Logger
 	jobs  []Job
+	// Ran hears how long a job took and how it ended; nil hears of nothing.
+	Ran func(ctx context.Context, name string, took time.Duration, err error)
 }
 
 // New makes a set of jobs; nothing is done before Run.
@@ -107,7 +109,11 @@ func (j *Jobs) runDue(ctx context.Context) error {
 func (j *Jobs) runJob(ctx context.Context, name string) {
 	for _, job := range j.jobs {
 		if job.Name == name {
+			began := time.Now()
 			err := j.doJob(ctx, job)
+			if j.Ran != nil {
+				j.Ran(ctx, name, time.Since(began), err)
+			}
 			j.logFailure(ctx, "job "+name+" failed; it is tried again", err)
 			j.logFailure(ctx, "how job "+name+" ended was not stored", j.storeEnd(ctx, name, err))
 		}

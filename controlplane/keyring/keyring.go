@@ -22,6 +22,14 @@ type Keyring struct {
 	store *postgres.Store
 	keys  *seal.Keyring
 	log   *slog.Logger
+	// Used hears of each value that was sealed or opened; nil hears of nothing.
+	Used func(operation string, err error)
+}
+
+func (k *Keyring) countUse(operation string, err error) {
+	if k.Used != nil {
+		k.Used(operation, err)
+	}
 }
 
 // New makes the keyring of a store from its master keys.
@@ -46,12 +54,14 @@ func RequireSystem(actor access.Actor) error {
 // waits for a key in Vault, and say what to do.
 func (k *Keyring) seal(at seal.Location, plain []byte) (controlplane.Sealed, error) {
 	out, err := k.keys.Seal(at, plain)
+	k.countUse("seal", err)
 	return out, explainWaiting(err)
 }
 
 // open is seal.Keyring.Open with errors that people may see.
 func (k *Keyring) open(at seal.Location, sealed controlplane.Sealed) ([]byte, error) {
 	out, err := k.keys.Open(at, sealed)
+	k.countUse("open", err)
 	return out, explainWaiting(err)
 }
 
@@ -70,6 +80,7 @@ func (k *Keyring) openText(
 // rewrap is seal.Keyring.Rewrap with errors that people may see.
 func (k *Keyring) rewrap(at seal.Location, sealed []byte) ([]byte, error) {
 	out, _, err := k.keys.Rewrap(at, sealed)
+	k.countUse("rewrap", err)
 	return out, explainWaiting(err)
 }
 

@@ -62,7 +62,7 @@ func (l *Lifecycle) askNodes(ctx context.Context, q nodeQuestion) (a nodeAnswers
 			return err
 		})
 		if err != nil || o == nil {
-			return a, err
+			return a, l.countRefusals(err)
 		}
 		a.asked = append(a.asked, o.ID)
 		answer, err := l.awaitAnswer(ctx, *o)

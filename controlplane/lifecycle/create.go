@@ -180,7 +180,7 @@ func (l *Lifecycle) insertDeployment(
 	}
 	spot, err := choosePlacement(ctx, tx, d.EnvironmentID, p, r.Wait)
 	if err != nil {
-		return d, err
+		return d, l.countRefusals(err)
 	}
 	if err := l.fail.Hit("create.placed"); err != nil {
 		return d, err

@@ -76,6 +76,9 @@ type Config struct {
 	Log         *slog.Logger
 	// StepEnded is called after the commit for each step that ended; it may be nil.
 	StepEnded func(controlplane.StepRow)
+	// Refused hears why each node could not take a deployment that found no node: a word of
+	// refusalClass. It may be nil.
+	Refused func(class string)
 	// Failpoint is for tests only.
 	Failpoint failpoint.Hook
 }
@@ -93,13 +96,14 @@ type Lifecycle struct {
 	memory  deploymentCache
 	// stepEnded may be nil.
 	stepEnded func(controlplane.StepRow)
+	refused   func(class string)
 }
 
 // New makes the use cases.
 func New(c Config) *Lifecycle {
 	return &Lifecycle{store: c.Store, catalog: c.Catalog, keys: c.Keys,
 		ingress: c.IngressURL, log: c.Log,
-		keep: c.KeepRemoved, stepEnded: c.StepEnded,
+		keep: c.KeepRemoved, stepEnded: c.StepEnded, refused: c.Refused,
 		fail: c.Failpoint, feed: newFeed(), memory: newMemory()}
 }
 

@@ -108,6 +108,8 @@ type Candidate struct {
 type NodeRefusal struct {
 	Node   string
 	Reason string
+	// Class is a word for the reason, see refusalClass.
+	Class string
 	// Free is what was left for us; zero when the node was not considered.
 	CPUFree    float64
 	MemoryFree int64
@@ -127,7 +129,7 @@ func ChooseNode(nodes []Candidate, ask ResourceRequest) (Candidate, []NodeRefusa
 	for _, n := range nodes {
 		if reason := refusalReason(n, ask); reason != "" {
 			refused = append(refused, NodeRefusal{Node: n.Name, Reason: reason,
-				CPUFree: max(0, cpuFree(n)), MemoryFree: max(0, memoryFree(n))})
+				Class: refusalClass(n, ask), CPUFree: max(0, cpuFree(n)), MemoryFree: max(0, memoryFree(n))})
 			continue
 		}
 		fit = append(fit, n)

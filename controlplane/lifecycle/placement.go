@@ -301,7 +301,7 @@ func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
 		e.Remedy = "The nodes' reasons say what to change; or choose to wait, and they are asked again."
 	}
 	for _, r := range refused {
-		reason := controlplane.PlacementReason{Node: r.Node, Reason: r.Reason}
+		reason := controlplane.PlacementReason{Node: r.Node, Reason: r.Reason, Class: r.Class}
 		if r.CPUFree > 0 || r.MemoryFree > 0 {
 			reason.CPUFree, reason.MemoryFree = &r.CPUFree, &r.MemoryFree
 		}

@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -179,6 +181,45 @@ func capacityReason(n Candidate, ask ResourceRequest) string {
 			formatCount(n.Settings.RunLimit, "run", "runs"), n.Runs+n.Queued)
 	}
 	return ""
+}
+
+// refusalClass is one word for why a node cannot take the request, of a few: a reason has numbers
+// and names in it, which no metric may have.
+func refusalClass(n Candidate, ask ResourceRequest) string {
+	_, gpus := gpusOf(n, ask, n.Taken)
+	switch {
+	case !n.Enabled || n.Draining || !n.Trusted || n.Blocked != "":
+		return "closed"
+	case !n.Online || n.Stale || n.EngineDown:
+		return "offline"
+	case permanentReason(n, ask) != "":
+		return "unsuitable"
+	case n.DiskFree < diskFloor(n):
+		return "disk"
+	case n.Busy:
+		return "busy"
+	case cpuFree(n) < ask.CPU-cpuTolerance:
+		return "cpu"
+	case memoryFree(n) < int64(ask.MemoryMiB)<<20:
+		return "memory"
+	case gpus != "" || ask.VRAMMiB > 0 &&
+		int64(ask.VRAMMiB)<<20+n.AllocatedVRAM > totalGPUMemory(n):
+		return "gpu"
+	}
+	return "runs"
+}
+
+// countRefusals counts why nodes could not take a deployment, if that is what the error is about,
+// and returns the error.
+func (l *Lifecycle) countRefusals(err error) error {
+	refusal, ok := errors.AsType[*controlplane.Error](err)
+	if !ok || l.refused == nil {
+		return err
+	}
+	for _, r := range refusal.Placement {
+		l.refused(cmp.Or(r.Class, "declined"))
+	}
+	return err
 }
 
 func busyReason(n Candidate) string {

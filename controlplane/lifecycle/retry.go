@@ -96,7 +96,7 @@ func (l *Lifecycle) retryRun(ctx context.Context, tx *postgres.Tx, actor access.
 	}
 	spot, err := choosePlacement(ctx, tx, d.EnvironmentID, p, before.Wait)
 	if err != nil {
-		return err
+		return l.countRefusals(err)
 	}
 	assignNode(&d, &p, spot.node)
 	if err := tx.Deployments().ReplaceRunTarget(ctx, d); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -57,7 +58,7 @@ func (n *Notifier) queueNotice(ctx context.Context, tx *postgres.Tx, notice cont
 			}
 		}
 	}
-	if n.Mail.Server == "" || m.Deployment == nil {
+	if n.Mail.Server == "" || m.Deployment == nil && m.Alert == nil {
 		return nil
 	}
 	return n.mailAll(ctx, tx, m, choices)
@@ -81,7 +82,7 @@ func (n *Notifier) mailAll(ctx context.Context, tx *postgres.Tx, m message,
 		told[c.User] = true
 		err = tx.Deliveries().Insert(ctx, controlplane.Delivery{
 			ID: controlplane.NewID[controlplane.DeliveryID](), User: c.User, Email: c.Email,
-			Event: m.Event, Subject: m.fillTemplate(usual), Body: m.mailText()}, time.Time{})
+			Event: m.Event, Subject: m.mailSubject(), Body: m.mailText()}, time.Time{})
 		if err != nil {
 			return err
 		}
@@ -97,7 +98,7 @@ func (m message) seenBy(
 	if err != nil {
 		return false, err
 	}
-	if c.Mine && u.Name != m.Deployment.CreatedBy {
+	if c.Mine && (m.Deployment == nil || u.Name != m.Deployment.CreatedBy) {
 		return false, nil
 	}
 	return m.maySee(ctx, tx, u.User)
@@ -113,6 +114,10 @@ func (m message) maySee(
 	grants, err := tx.Teams().ListGrants(ctx, u.ID)
 	if err != nil {
 		return false, err
+	}
+	if m.Alert != nil {
+		return access.CheckAlert(access.User(u, grants), access.ReadDeployment,
+			m.alertSubject()) == nil, nil
 	}
 	return access.Check(access.User(u, grants), access.ReadDeployment, access.Object{
 		Project: m.project, Environment: m.environment, Restricted: m.restricted}) == nil, nil
@@ -146,6 +151,11 @@ func (n *Notifier) readNotice(
 	if err := json.Unmarshal(notice.Data, &m.Data); err != nil {
 		return m, fmt.Errorf("read notice: %w", err)
 	}
+	if strings.HasPrefix(notice.Event, "alert.") {
+		if err := m.readAlert(notice.Data); err != nil {
+			return m, err
+		}
+	}
 	if notice.Node != "" {
 		found, err := tx.Nodes().ByID(ctx, notice.Node)
 		if err != nil {
@@ -155,7 +165,7 @@ func (n *Notifier) readNotice(
 			Status: string(found.Status)}
 		return m, nil
 	}
-	if notice.Deployment == "" { // it is about the control plane itself, or about a person
+	if notice.Deployment == "" { // it is about the control plane, an environment or a person
 		if path, ok := m.Data["link"].(string); ok {
 			m.Data["link"] = n.URL + path
 		}

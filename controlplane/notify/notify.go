@@ -57,6 +57,8 @@ type Config struct {
 	Log       *slog.Logger
 	// Pause replaces the time before the next try, for tests.
 	Pause func(attempts int) time.Duration
+	// Sent hears of each attempt, by channel: webhook or mail. Nil hears of nothing.
+	Sent func(ctx context.Context, channel string, took time.Duration, err error)
 }
 
 // Notifier has the use cases of webhooks and subscriptions, and the sending loop.
@@ -69,6 +71,9 @@ type Notifier struct {
 func New(c Config) *Notifier {
 	if c.Pause == nil {
 		c.Pause = retryDelay
+	}
+	if c.Sent == nil {
+		c.Sent = func(context.Context, string, time.Duration, error) {}
 	}
 	return &Notifier{Config: c, client: &http.Client{
 		Timeout: sendWithin,

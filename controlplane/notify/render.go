@@ -17,6 +17,7 @@ type message struct {
 	At          time.Time      `json:"at"`
 	Deployment  *deployment    `json:"deployment,omitempty"`
 	Node        *node          `json:"node,omitempty"`
+	Alert       *alert         `json:"alert,omitempty"`
 	Data        map[string]any `json:"data,omitempty"`
 	RequestID   string         `json:"request_id,omitempty"`
 	project     controlplane.ProjectID
@@ -56,7 +57,8 @@ const usual = "{deployment} in {environment}: {event}"
 func (m message) templateFields() map[string]string {
 	f := map[string]string{"event": m.Event, "time": m.At.UTC().Format(time.RFC3339),
 		"deployment": "", "project": "", "environment": "", "status": "", "by": "", "link": "",
-		"url": "", "reason": "", "node": "", "job": ""}
+		"url": "", "reason": "", "node": "", "job": "", "condition": "", "severity": "",
+		"summary": "", "remedy": ""}
 	if m.concernsControlPlane() {
 		f["job"], _ = m.Data["job"].(string)
 		f["reason"], _ = m.Data["reason"].(string)
@@ -75,6 +77,9 @@ func (m message) templateFields() map[string]string {
 	}
 	if m.Node != nil {
 		f["node"], f["environment"], f["status"] = m.Node.Name, m.Node.Environment, m.Node.Status
+	}
+	if m.Alert != nil {
+		m.Alert.fill(f)
 	}
 	return f
 }
@@ -104,6 +109,10 @@ func (m message) concernsControlPlane() bool {
 
 func (m message) defaultTemplate() string {
 	switch {
+	case m.Event == "alert.started":
+		return "{severity}: {summary} {remedy} {link}"
+	case m.Event == "alert.ended":
+		return "Over: {summary} {link}"
 	case m.Node != nil:
 		return "Node {node} of {environment}: {status}"
 	case m.Event == "deployment.expiring":
@@ -194,10 +203,24 @@ func escapeSlack(s string) string {
 // admin wrote into the template itself may call people.
 func breakMentions(s string) string { return strings.ReplaceAll(s, "@", "@\u200b") }
 
+// mailSubject is the subject of a mail.
+func (m message) mailSubject() string {
+	if m.Event == "alert.started" {
+		return m.fillTemplate("{severity}: {summary}")
+	}
+	if m.Alert != nil {
+		return m.fillTemplate("Over: {summary}")
+	}
+	return m.fillTemplate(usual)
+}
+
 // mailText is the text of a mail.
 func (m message) mailText() string {
 	var b strings.Builder
 	b.WriteString(m.fillTemplate("") + "\n\n")
+	if a := m.Alert; a != nil {
+		fmt.Fprintf(&b, "Condition: %s\nSeverity: %s\n", a.Condition, a.Severity)
+	}
 	if d := m.Deployment; d != nil {
 		fmt.Fprintf(&b, "Project: %s\nEnvironment: %s\nStatus: %s\nCreated by: %s\n", d.Project,
 			d.Environment, d.Status, d.CreatedBy)

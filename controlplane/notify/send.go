@@ -57,7 +57,12 @@ func (n *Notifier) sendDue(ctx context.Context) (sent int, err error) {
 func (n *Notifier) attemptDelivery(
 	ctx context.Context, d controlplane.Delivery,
 ) (controlplane.Delivery, error) {
+	began, channel := time.Now(), "webhook"
+	if d.User != "" {
+		channel = "mail"
+	}
 	answer, err := n.sendDelivery(ctx, d)
+	n.Sent(ctx, channel, time.Since(began), err)
 	d.Answer, d.Error, d.Status = answer, "", controlplane.DeliverySent
 	if err != nil {
 		d.Error = clipLong(err.Error())

@@ -35,8 +35,8 @@ var serverRights = []string{
 }
 
 // ingressRights is what the ingress's queries need. It reads routes, passes, the answers to
-// ACME challenges and what is sealed for it; it writes visits, and the passes of those who
-// come. It reads no value that the master keys sealed.
+// ACME challenges and what is sealed for it; it writes visits, that it is alive, and the passes of
+// those who come. It reads no value that the master keys sealed.
 var ingressRights = []string{
 	"GRANT SELECT ON route_rows, environments, environment_gates, deployment_gates, nodes, " +
 		"node_leases, acme_challenges, ingress_values, grants, memberships, deployment_hosts, " +
@@ -52,6 +52,7 @@ var ingressRights = []string{
 	"GRANT SELECT (run_id, title, status, position) ON run_steps TO %[1]s",
 	"GRANT SELECT (deployment_id, removed_by) ON deployment_lives TO %[1]s",
 	"GRANT SELECT, INSERT, UPDATE, DELETE ON gate_passes TO %[1]s",
+	"GRANT SELECT, INSERT, UPDATE ON processes TO %[1]s",
 	"GRANT SELECT ON deployments TO %[1]s",
 	"GRANT UPDATE (active_at) ON deployments TO %[1]s",
 	"GRANT SELECT, INSERT, UPDATE ON deployment_activity TO %[1]s",

@@ -84,8 +84,9 @@ func (s *Store) Ping(ctx context.Context) error {
 // PoolStats is what the pool is doing, for metrics.
 type PoolStats struct {
 	InUse, Idle, Max int32
-	// Waited counts acquisitions that found no free connection.
-	Waited int64
+	// Waited counts acquisitions that found no free connection, WaitedFor how long they took.
+	Waited    int64
+	WaitedFor time.Duration
 }
 
 // Stats reads the pool's counters.
@@ -93,7 +94,7 @@ func (s *Store) Stats() PoolStats {
 	st := s.pool.Stat()
 	return PoolStats{
 		InUse: st.AcquiredConns(), Idle: st.IdleConns(), Max: st.MaxConns(),
-		Waited: st.EmptyAcquireCount(),
+		Waited: st.EmptyAcquireCount(), WaitedFor: st.EmptyAcquireWaitTime(),
 	}
 }
 

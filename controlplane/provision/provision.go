@@ -48,13 +48,21 @@ type Config struct {
 	Build  string
 	Holder string
 	Log    *slog.Logger
+	// Ended hears how long an attempt took, and the code of its failure, empty for none. Nil hears
+	// of nothing.
+	Ended func(ctx context.Context, took time.Duration, failure string)
 }
 
 // Provisioner works on attempts until its context ends.
 type Provisioner struct{ Config }
 
 // New makes a provisioner.
-func New(c Config) *Provisioner { return &Provisioner{c} }
+func New(c Config) *Provisioner {
+	if c.Ended == nil {
+		c.Ended = func(context.Context, time.Duration, string) {}
+	}
+	return &Provisioner{c}
+}
 
 func systemActor() access.Actor { return access.System("provision") }
 
@@ -185,7 +193,12 @@ func (p *Provisioner) runAttempt(stop context.Context, a controlplane.ProvisionA
 	var alive sync.WaitGroup
 	alive.Go(func() { p.renewLease(ctx, a, give) })
 	j := &provisionJob{Provisioner: p, attempt: a, give: give}
+	began, code := time.Now(), ""
 	why := j.runSteps(ctx)
+	if why != nil {
+		code = why.Code
+	}
+	p.Ended(stop, time.Since(began), code)
 	give(nil)
 	alive.Wait()
 	j.storeOutput(nil)

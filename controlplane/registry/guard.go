@@ -22,6 +22,8 @@ type registryGuard struct {
 	insecure bool
 	local    bool
 	inner    *http.Transport
+	// called may be nil, see Config.Called.
+	called func(ctx context.Context, status int, took time.Duration)
 
 	mu     sync.Mutex
 	status int
@@ -80,7 +82,7 @@ func (g *registryGuard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := g.checkRequest(r); err != nil {
 		return nil, g.recordRefusal(err)
 	}
-	resp, err := g.inner.RoundTrip(r)
+	resp, err := g.sendCounted(r)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +93,19 @@ func (g *registryGuard) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxBody, guard: g}
 	return resp, nil
+}
+
+func (g *registryGuard) sendCounted(r *http.Request) (*http.Response, error) {
+	began := time.Now()
+	resp, err := g.inner.RoundTrip(r)
+	if g.called != nil {
+		status := 0
+		if err == nil {
+			status = resp.StatusCode
+		}
+		g.called(r.Context(), status, time.Since(began))
+	}
+	return resp, err
 }
 
 // upgradeToTLS asks over TLS where the library takes plain HTTP for granted, as it

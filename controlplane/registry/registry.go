@@ -60,11 +60,14 @@ type Config struct {
 	Now func() time.Time
 	// AnswerTime replaces the ten seconds of one question, for tests.
 	AnswerTime time.Duration
+	// Called hears of each request: the status of its answer, 0 for none. Nil hears of nothing.
+	Called func(ctx context.Context, status int, took time.Duration)
 }
 
 // Client asks registries. It is safe for concurrent use. Close it at the end.
 type Client struct {
 	own        func(netip.AddrPort) bool
+	called     func(ctx context.Context, status int, took time.Duration)
 	now        func() time.Time
 	answerTime time.Duration
 	flights    singleflight.Group
@@ -100,7 +103,7 @@ func New(c Config) *Client {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	return &Client{
-		own: c.Own, now: c.Now, answerTime: c.AnswerTime, ctx: ctx, stop: stop,
+		own: c.Own, called: c.Called, now: c.Now, answerTime: c.AnswerTime, ctx: ctx, stop: stop,
 		ways: publicWays(), wanted: map[string]requestedList{}, kinds: map[string]vendorKind{},
 		tags: map[string]TagList{}, images: map[string]Image{}, pauses: map[pauseKey]time.Time{},
 		meanings: map[string]tagMeaning{}, arches: map[string][]string{},
@@ -206,6 +209,7 @@ func (c *Client) startConversation(ctx context.Context, s Source) (*conversation
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.answerTime)
 	g := newGuard(s.Registry, repo.RegistryStr(), c.own)
+	g.called = c.called
 	return &conversation{repo: repo, guard: g, cancel: func() { cancel(); g.close() },
 		options: []remote.Option{
 			remote.WithContext(

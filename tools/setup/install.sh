@@ -35,6 +35,7 @@ wanted=(
   "mariadb-server mariadbd" # plugins are tested against the servers they are for
   "redis-server redis-server"
   "rabbitmq-server /usr/lib/rabbitmq/bin/rabbitmq-server"
+  "prometheus prometheus" # what is scraped and alerted is tested with the real one
   "openssh-server sshd" # nodes are provisioned over SSH, tested against the real server
   "sudo sudo" # and by people who are not root
   "systemd /lib/systemd/systemd" # on a machine that systemd runs

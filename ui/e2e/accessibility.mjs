@@ -41,6 +41,7 @@ const others = ({ id }, node) => [
   ["details", `/d/${id}/details`, ".kv"],
   ["capsule", `/d/${id}/capsule`, ".kv, h2"],
   ["node", `/nodes/${node}`, ".kv"],
+  ["alerts", "/alerts", "h2"],
   ["fleet", "/fleet", "h2"],
   ["topology", "/topology", ".host"],
   ["environments", "/environments", ".tbl td"],

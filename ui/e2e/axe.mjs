@@ -47,6 +47,7 @@ const defined = [
   "/teams?open=testers",
   "/teams/access",
   "/templates",
+  "/alerts",
   "/fleet",
   "/topology",
   "/account",

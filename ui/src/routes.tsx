@@ -4,6 +4,7 @@ import { Skeletons } from "./components/States";
 import { ErrorPage, NotFound } from "./pages/shell/ErrorPages";
 import { account, invitation, notices, reset, secondFactor, signIn } from "./routes/accountRoutes";
 import {
+  alerts,
   audit,
   fleet,
   node,
@@ -69,6 +70,7 @@ const tree = root.addChildren([
     plugins,
     secrets,
     templates,
+    alerts,
     fleet,
     topology,
     notices,

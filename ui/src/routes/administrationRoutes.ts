@@ -22,6 +22,12 @@ export const fleet = createRoute({
   component: loadPage(() => import("../pages/fleet/Fleet"), "Fleet"),
 });
 
+export const alerts = createRoute({
+  getParentRoute: () => app,
+  path: "/alerts",
+  component: loadPage(() => import("../pages/alerts/Alerts"), "Alerts"),
+});
+
 export const topology = createRoute({
   getParentRoute: () => app,
   path: "/topology",

@@ -18,7 +18,7 @@ func Commands(build, releaseKey string) []*cobra.Command {
 		portForwardCommand(), cpCommand(), answerCommand(), checkCommand(), removeCommand(),
 		retryCommand(), forgetCommand(), openCommand(), nodeCommand(), gateCommand(),
 		certificateCommand(), auditCommand(), userCommand(), teamCommand(), tokenCommand(),
-		secretCommand(), webhookCommand(), ruleCommand(), accessCommand(),
+		secretCommand(), webhookCommand(), alertsCommand(), ruleCommand(), accessCommand(),
 		versionCommand(build, releaseKey),
 	}
 }

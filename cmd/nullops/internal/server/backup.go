@@ -17,6 +17,7 @@ import (
 	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/internal/text"
 	"github.com/nullops/nullops/migrations"
 )
 
@@ -48,6 +49,7 @@ func writeBackup(ctx context.Context, s Settings, log *slog.Logger) error {
 		if err == nil {
 			err = out.Flush()
 		}
+		recordBackup(ctx, store, log, err)
 		if err = auditAction(ctx, store, actor, "back up", err); err == nil {
 			log.InfoContext(ctx, "backup written; keep the master key apart from it; what is in "+
 				"volumes is not in it, see --volumes")
@@ -99,6 +101,23 @@ func chainAudit(ctx context.Context, actor access.Actor, store *postgres.Store,
 	}
 	store.ChainAudit(key)
 	return nil
+}
+
+// recordBackup notes how a backup ended, for the alerts about it. A database of an earlier release
+// has no place for that.
+func recordBackup(ctx context.Context, store *postgres.Store, log *slog.Logger, failed error) {
+	ctx = context.WithoutCancel(ctx)
+	reason := ""
+	if failed != nil {
+		reason = text.Clip(failed.Error(), 500)
+	}
+	err := store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.Processes().RecordBackup(ctx, reason)
+	})
+	if err != nil {
+		log.WarnContext(ctx, "how the backup ended was not stored; no alert will tell of it",
+			"error", err)
+	}
 }
 
 // auditAction writes the deed, or that it failed, into the audit.

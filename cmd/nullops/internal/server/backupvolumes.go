@@ -20,6 +20,7 @@ func backUpVolumes(ctx context.Context, s Settings, log *slog.Logger, o *copyOpt
 		results, err := c.Backup(ctx, actor, backup.BackupOptions{VolumeSelection: o.selection(),
 			Running: o.running, Folder: o.folder})
 		printVolumes(results)
+		recordBackup(ctx, b.store, log, err)
 		if err = auditCopy(ctx, b.store, actor, "back up", err); err == nil {
 			how := "services were stopped for the copy"
 			if o.running {

@@ -31,6 +31,7 @@ type Settings struct {
 	Passwords PasswordSettings `description:"Rules of passwords, and of what is needed besides."`
 	Ingress   IngressSettings  `description:"Where deployments answer."`
 	Metrics   MetricsSettings  `description:"Prometheus metrics, on a port of their own."`
+	Alerts    AlertSettings    `description:"What alerts fire at, and who watches the control plane."`
 	Log       LogSettings      `description:"Logging to standard error."`
 	Audit     AuditSettings    `description:"The journal of who did what."`
 	Removed   RemovedSettings  `description:"Deployments that are gone."`
@@ -170,6 +171,7 @@ func defaultSettings() Settings {
 		Ingress: IngressSettings{Listen: "127.0.0.1:8081"},
 		Log:     LogSettings{Level: "info", Format: "auto"},
 		Removed: RemovedSettings{Keep: 30},
+		Alerts:  AlertSettings{Queue: 10, Backup: 48},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
 			Runtime: runtimeDocker, Kubernetes: KubernetesSettings{Prefix: "nullops",
 				VolumeSize: "10Gi", GPU: "nvidia.com/gpu"},
@@ -360,7 +362,7 @@ func (s Settings) probeEvery() time.Duration {
 
 func (s Settings) checkCommon() error {
 	var errs []error
-	errs = append(errs, s.Metrics.check())
+	errs = append(errs, s.Metrics.check(), s.Alerts.check())
 	if s.Ingress.Secure != "" {
 		errs = append(errs, checkAddress("ingress.secure", s.Ingress.Secure))
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/alerts"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
@@ -99,6 +100,7 @@ type serverBase struct {
 	dialing      fleet.DialSettings
 	dialer       *fleet.Dialer
 	notify       *notify.Notifier
+	alerts       *alerts.Alerts
 	reviews      *review.Reviews
 	metrics      *metrics
 	// vault is nil without one.
@@ -158,6 +160,7 @@ func (b *serverBase) buildServices(
 	}
 	setup := access.System("setup")
 	b.keys = keyring.New(b.store, keys, b.log)
+	b.keys.Used = b.metrics.keyUsed
 	if err := b.keys.CheckKeys(ctx, setup); err != nil {
 		return err
 	}
@@ -171,7 +174,7 @@ func (b *serverBase) buildServices(
 		return err
 	}
 	own := newOwnAddresses(b.settings).contains
-	b.images = registry.New(registry.Config{Own: own})
+	b.images = registry.New(registry.Config{Own: own, Called: b.metrics.registryCall})
 	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: b.keys, Images: b.images,
 		Scripts: &script.Runner{},
 		Vault:   b.newVaultSecrets(),
@@ -183,8 +186,10 @@ func (b *serverBase) buildServices(
 	b.gate = gate.New(b.store, nil)
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog, Keys: b.keys,
 		IngressURL: ingress, Log: b.log, Failpoint: b.fail, StepEnded: b.metrics.stepEnded,
+		Refused:     b.metrics.nodeRefused,
 		KeepRemoved: time.Duration(b.settings.Removed.Keep) * 24 * time.Hour})
 	b.notify, b.reviews = b.newNotifier(own), b.newReviewer(own)
+	b.alerts = b.newAlerts()
 	towards, err := b.openIngressIdentity(ctx)
 	if err != nil {
 		return err
@@ -200,6 +205,7 @@ func (b *serverBase) buildServices(
 	}
 	b.dialer = fleet.NewDialer(b.nodeTable, b.dialing)
 	b.metrics.watchPool(b.store)
+	b.metrics.watchListener(b.listener)
 	return nil
 }
 
@@ -285,7 +291,8 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	machines := fleet.New(fleet.Config{Nodes: b.nodeTable, Secrets: secrets{b.catalog},
 		Lifecycle: b.lifecycle, Logbook: lines, Usage: b.usage, Journal: b.audit,
 		Listener: b.listener, Dial: b.dialing,
-		Holder: b.nodeTable.Holder, Log: b.log, Failpoint: b.fail})
+		Holder: b.nodeTable.Holder, Dialed: b.metrics.nodeDialed, Ended: b.metrics.sessionEnded,
+		Log: b.log, Failpoint: b.fail})
 	b.metrics.watchLinks(machines)
 	setup, err := b.newProvisioner()
 	if err != nil {
@@ -293,10 +300,13 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	chores := jobs.New(b.store, b.log, b.backgroundJobs(people)...)
+	chores.Ran = b.metrics.jobRan
 	group.Go(func() error { return b.announceStandbys(ctx) })
 	group.Go(func() error { return machines.Run(ctx) })
 	group.Go(func() error { return chores.Run(ctx) })
 	group.Go(func() error { return b.runNotifications(ctx) })
+	group.Go(func() error { return b.runAlerts(ctx) })
+	group.Go(func() error { return b.tellAlive(ctx, controlplane.RoleControlPlane) })
 	group.Go(func() error { return b.runReviews(ctx) })
 	group.Go(func() error { return b.orderCertificates(ctx) })
 	group.Go(func() error { return b.publishCertificates(ctx) })
@@ -350,7 +360,7 @@ func (b *serverBase) newHandler(
 	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Nodes: b.nodes,
 		Certificates: b.certificates, Keys: b.keys, Lifecycle: b.lifecycle,
-		Logbook: lines, Usage: b.usage, Notify: b.notify, Reviews: b.reviews,
+		Logbook: lines, Usage: b.usage, Notify: b.notify, Alerts: b.alerts, Reviews: b.reviews,
 		Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
 		Reach:    reach.New(b.store, b.dialer),
 		Check:    b.dialer.Check,

@@ -76,6 +76,7 @@ func (b *serverBase) buildIngress(ctx context.Context) (err error) {
 		Standbys: fleet.NewStandbys(b.nodeTable, nil, b.log), Connect: b.connectNode}
 	b.dialer = fleet.NewDialer(b.nodeTable, b.dialing)
 	b.metrics.watchPool(b.store)
+	b.metrics.watchListener(b.listener)
 	return nil
 }
 

@@ -16,7 +16,8 @@ func (b *serverBase) newNotifier(own func(netip.AddrPort) bool) *notify.Notifier
 		Off: controlplane.OffLimits{Own: own, Loopback: b.settings.HTTP.isLoopback()},
 		Mail: notify.MailConfig{Server: m.Server, From: m.From, Username: m.Username,
 			Password: controlplane.NewPlain(m.Password)},
-		URL: b.settings.HTTP.URL, Addresses: b.lifecycle.Addresses, Log: b.log})
+		URL: b.settings.HTTP.URL, Addresses: b.lifecycle.Addresses, Log: b.log,
+		Sent: b.metrics.notificationSent})
 }
 
 // newReviewer is what makes pull requests into deployments.

@@ -18,7 +18,7 @@ func (b *serverBase) newProvisioner() (*provision.Provisioner, error) {
 	}
 	return provision.New(provision.Config{Store: b.store, Nodes: b.nodes,
 		Listener: b.listener, Connect: b.connectNode, Program: program, Build: release,
-		Holder: b.nodeTable.Holder, Log: b.log}), nil
+		Holder: b.nodeTable.Holder, Log: b.log, Ended: b.metrics.sshAttempt}), nil
 }
 
 // hostKey asks a machine for its SSH host key.

@@ -52,6 +52,8 @@ type routeSource struct {
 	fail failpoint.Hook
 	// read, if not nil, is set once a table was handed over.
 	read *atomic.Bool
+	// known, if not nil, is called whenever the table is known to be right.
+	known func()
 }
 
 var _ ingress.Source = (*routeSource)(nil)
@@ -81,6 +83,9 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 		}
 		if s.read != nil {
 			s.read.Store(true)
+		}
+		if s.known != nil {
+			s.known()
 		}
 		if everything {
 			again = time.Now().Add(max(routeRest, routeShare*time.Since(began)))
@@ -250,6 +255,7 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 		ingress.Config{Dial: newTunnelOpener(dialer, b.metrics.ingressConnection),
 			Home: s.HTTP.URL, Log: b.log, Gate: pass, Secure: s.Ingress.secureAddress(),
 			OnVisit: pass.recordVisit, OnAnswer: b.metrics.ingressAnswer,
+			OnServed:  b.metrics.ingressServed,
 			Challenge: b.answerChallenge, Proxies: proxies,
 			About: about.read, Unreserved: s.Ingress.unreserved()},
 	)
@@ -265,7 +271,9 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	f := &ingressFeed{certificates: b.newCertificateSource(), listener: b.listener, log: b.log,
 		read: make(chan struct{})}
 	read := make(chan struct{})
+	b.metrics.watchRoutes()
 	beside.Go(func() { b.followRoutes(ctx, proxy, read) })
+	beside.Go(func() { _ = b.tellAlive(ctx, controlplane.RoleIngress) })
 	beside.Go(func() { pass.storeUses(ctx, b.log) })
 	beside.Go(func() { f.recheckPasses(ctx, proxy) })
 	beside.Go(func() { b.awaitReplacement(ctx, limits) })
@@ -322,7 +330,7 @@ func awaitStart(ctx context.Context, parts ...<-chan struct{}) {
 func (b *serverBase) followRoutes(ctx context.Context, proxy *ingress.Proxy, read chan<- struct{}) {
 	source := &routeSource{lifecycle: b.lifecycle, gate: b.gate, listener: b.listener,
 		home: b.settings.HTTP.URL, log: b.log, fail: b.fail, read: b.routed,
-		builds: b.settings.Ingress.Build}
+		builds: b.settings.Ingress.Build, known: b.metrics.routesRead}
 	first := sync.OnceFunc(func() { close(read) })
 	apply := func(t *ingress.Table) {
 		proxy.SetTable(t)

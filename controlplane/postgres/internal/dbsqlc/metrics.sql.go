@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"time"
 )
 
 const countDegraded = `-- name: CountDegraded :one
@@ -20,6 +21,70 @@ func (q *Queries) CountDegraded(ctx context.Context) (int64, error) {
 	var count int64
 	err := row.Scan(&count)
 	return count, err
+}
+
+const countDeployments = `-- name: CountDeployments :many
+SELECT status, count(*) AS n FROM deployments
+WHERE status NOT IN ('canceled', 'removed', 'forgotten') GROUP BY status ORDER BY status
+`
+
+type CountDeploymentsRow struct {
+	Status string
+	N      int64
+}
+
+// How many deployments stand where, of those that are not gone.
+func (q *Queries) CountDeployments(ctx context.Context) ([]CountDeploymentsRow, error) {
+	rows, err := q.db.Query(ctx, countDeployments)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountDeploymentsRow{}
+	for rows.Next() {
+		var i CountDeploymentsRow
+		if err := rows.Scan(&i.Status, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const countEndedRuns = `-- name: CountEndedRuns :many
+SELECT status, failure_code, count(*) AS n FROM runs
+WHERE ended_at > $1::timestamptz AND ended_at <= $2::timestamptz
+GROUP BY status, failure_code ORDER BY status, failure_code
+`
+
+type CountEndedRunsRow struct {
+	Status      string
+	FailureCode string
+	N           int64
+}
+
+// How many runs ended in between, and how.
+func (q *Queries) CountEndedRuns(ctx context.Context, since time.Time, until time.Time) ([]CountEndedRunsRow, error) {
+	rows, err := q.db.Query(ctx, countEndedRuns, since, until)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountEndedRunsRow{}
+	for rows.Next() {
+		var i CountEndedRunsRow
+		if err := rows.Scan(&i.Status, &i.FailureCode, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const countNodes = `-- name: CountNodes :many
@@ -42,6 +107,37 @@ func (q *Queries) CountNodes(ctx context.Context) ([]CountNodesRow, error) {
 	for rows.Next() {
 		var i CountNodesRow
 		if err := rows.Scan(&i.Status, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const countProcesses = `-- name: CountProcesses :many
+SELECT role, count(*) AS n FROM processes WHERE stopped_at IS NULL
+    AND seen_at > now() - interval '1 minute' GROUP BY role ORDER BY role
+`
+
+type CountProcessesRow struct {
+	Role string
+	N    int64
+}
+
+// Processes that told of themselves lately.
+func (q *Queries) CountProcesses(ctx context.Context) ([]CountProcessesRow, error) {
+	rows, err := q.db.Query(ctx, countProcesses)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountProcessesRow{}
+	for rows.Next() {
+		var i CountProcessesRow
+		if err := rows.Scan(&i.Role, &i.N); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -92,4 +188,187 @@ func (q *Queries) CountWaiting(ctx context.Context) (int64, error) {
 	var count int64
 	err := row.Scan(&count)
 	return count, err
+}
+
+const listJobFailures = `-- name: ListJobFailures :many
+SELECT name, failures FROM jobs ORDER BY name
+`
+
+type ListJobFailuresRow struct {
+	Name     string
+	Failures int32
+}
+
+// How often each job failed in a row.
+func (q *Queries) ListJobFailures(ctx context.Context) ([]ListJobFailuresRow, error) {
+	rows, err := q.db.Query(ctx, listJobFailures)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListJobFailuresRow{}
+	for rows.Next() {
+		var i ListJobFailuresRow
+		if err := rows.Scan(&i.Name, &i.Failures); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listNodeMetrics = `-- name: ListNodeMetrics :many
+SELECT n.name, e.name AS environment,
+    coalesce((n.inventory ->> 'cpu')::double precision, 0)::double precision AS cpu,
+    coalesce((n.inventory ->> 'memory')::bigint, 0)::bigint AS memory,
+    coalesce((n.inventory ->> 'disk')::bigint, 0)::bigint AS disk,
+    coalesce((n.vitals ->> 'cpu')::double precision, 0)::double precision AS cpu_used,
+    coalesce((n.vitals ->> 'memory_used')::bigint, 0)::bigint AS memory_used,
+    coalesce((n.vitals ->> 'disk_free')::bigint, 0)::bigint AS disk_free,
+    coalesce((n.vitals -> 'images' ->> 'bytes')::bigint, 0)::bigint AS images,
+    coalesce((n.vitals -> 'images' ->> 'freed')::bigint, 0)::bigint AS freed,
+    coalesce(extract(epoch FROM now() - (n.vitals ->> 'at')::timestamptz), 0)::double precision
+        AS age,
+    (SELECT count(*) FROM jsonb_array_elements(CASE jsonb_typeof(n.inventory -> 'checks')
+        WHEN 'array' THEN n.inventory -> 'checks' ELSE '[]' END) c
+        WHERE c ->> 'severity' = 'critical') AS critical,
+    (SELECT count(*) FROM jsonb_array_elements(CASE jsonb_typeof(n.inventory -> 'checks')
+        WHEN 'array' THEN n.inventory -> 'checks' ELSE '[]' END) c
+        WHERE c ->> 'severity' = 'warning') AS warning
+FROM nodes n JOIN environments e ON e.id = n.environment_id
+WHERE n.status <> 'disabled' AND n.vitals IS NOT NULL ORDER BY n.name
+`
+
+type ListNodeMetricsRow struct {
+	Name        string
+	Environment string
+	Cpu         float64
+	Memory      int64
+	Disk        int64
+	CpuUsed     float64
+	MemoryUsed  int64
+	DiskFree    int64
+	Images      int64
+	Freed       int64
+	Age         float64
+	Critical    int64
+	Warning     int64
+}
+
+// What agents report of each node, but of those that people switched off.
+func (q *Queries) ListNodeMetrics(ctx context.Context) ([]ListNodeMetricsRow, error) {
+	rows, err := q.db.Query(ctx, listNodeMetrics)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListNodeMetricsRow{}
+	for rows.Next() {
+		var i ListNodeMetricsRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Environment,
+			&i.Cpu,
+			&i.Memory,
+			&i.Disk,
+			&i.CpuUsed,
+			&i.MemoryUsed,
+			&i.DiskFree,
+			&i.Images,
+			&i.Freed,
+			&i.Age,
+			&i.Critical,
+			&i.Warning,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listQueueWaits = `-- name: ListQueueWaits :many
+SELECT extract(epoch FROM started_at - queued_at)::double precision AS waited FROM queue
+WHERE started_at > $1::timestamptz AND started_at <= $2::timestamptz
+ORDER BY started_at LIMIT 10000
+`
+
+// How long the runs had waited that started in between.
+func (q *Queries) ListQueueWaits(ctx context.Context, since time.Time, until time.Time) ([]float64, error) {
+	rows, err := q.db.Query(ctx, listQueueWaits, since, until)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []float64{}
+	for rows.Next() {
+		var waited float64
+		if err := rows.Scan(&waited); err != nil {
+			return nil, err
+		}
+		items = append(items, waited)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const readInstallationMetrics = `-- name: ReadInstallationMetrics :one
+SELECT
+    coalesce((SELECT extract(epoch FROM now() - min(q.queued_at)) FROM queue q
+        WHERE q.left_at IS NULL), 0)::double precision AS queue_oldest,
+    (SELECT count(*) FROM node_leases l WHERE l.expires_at >= now()) AS leases_held,
+    (SELECT count(*) FROM node_leases l WHERE l.expires_at < now()) AS leases_expired,
+    (SELECT count(*) FROM notices) AS notices,
+    coalesce((SELECT extract(epoch FROM now() - min(o.at)) FROM notices o), 0)::double precision
+        AS notices_oldest,
+    (SELECT count(*) FROM deliveries d WHERE d.status = 'waiting') AS deliveries,
+    pg_database_size(current_database())::bigint AS database_size,
+    coalesce((SELECT h.seq FROM audit_head h), 0)::bigint AS audit_entries,
+    coalesce((SELECT extract(epoch FROM max(b.at)) FROM backups b WHERE b.error = ''),
+        0)::double precision AS backup_at,
+    coalesce((SELECT b.error <> '' FROM backups b ORDER BY b.id DESC LIMIT 1), false)::boolean
+        AS backup_failed,
+    clock_timestamp()::timestamptz AS database_time
+`
+
+type ReadInstallationMetricsRow struct {
+	QueueOldest   float64
+	LeasesHeld    int64
+	LeasesExpired int64
+	Notices       int64
+	NoticesOldest float64
+	Deliveries    int64
+	DatabaseSize  int64
+	AuditEntries  int64
+	BackupAt      float64
+	BackupFailed  bool
+	DatabaseTime  time.Time
+}
+
+// One row of everything that is one number.
+func (q *Queries) ReadInstallationMetrics(ctx context.Context) (ReadInstallationMetricsRow, error) {
+	row := q.db.QueryRow(ctx, readInstallationMetrics)
+	var i ReadInstallationMetricsRow
+	err := row.Scan(
+		&i.QueueOldest,
+		&i.LeasesHeld,
+		&i.LeasesExpired,
+		&i.Notices,
+		&i.NoticesOldest,
+		&i.Deliveries,
+		&i.DatabaseSize,
+		&i.AuditEntries,
+		&i.BackupAt,
+		&i.BackupFailed,
+		&i.DatabaseTime,
+	)
+	return i, err
 }

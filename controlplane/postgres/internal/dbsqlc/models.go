@@ -65,6 +65,35 @@ type AcmeSetting struct {
 	EabKey        []byte
 }
 
+type Alert struct {
+	ID             string
+	Condition      string
+	Subject        string
+	Severity       string
+	Label          string
+	Detail         string
+	ProjectID      *string
+	EnvironmentID  *string
+	DeploymentID   *string
+	NodeID         *string
+	StartedAt      time.Time
+	ActiveAt       time.Time
+	EndedAt        *time.Time
+	NotifiedAt     *time.Time
+	EndNotifiedAt  *time.Time
+	AcknowledgedAt *time.Time
+	AcknowledgedBy string
+}
+
+type AlertSilence struct {
+	Condition string
+	Subject   string
+	Until     time.Time
+	Reason    string
+	CreatedBy string
+	CreatedAt time.Time
+}
+
 type ApiToken struct {
 	ID         string
 	UserID     string
@@ -120,6 +149,12 @@ type AuditHead struct {
 	Seq       int64
 	Mac       []byte
 	SealedKey []byte
+}
+
+type Backup struct {
+	ID    int64
+	At    time.Time
+	Error string
 }
 
 type Certificate struct {
@@ -625,6 +660,17 @@ type Plugin struct {
 	Tag        string
 	Digest     string
 	Component  []byte
+}
+
+type Process struct {
+	ID        string
+	Role      string
+	Release   string
+	StartedAt time.Time
+	SeenAt    time.Time
+	StoppedAt *time.Time
+	Skew      float64
+	Report    []byte
 }
 
 type Project struct {

@@ -3,6 +3,7 @@ import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { Flag, LogOut, Moon, Search, Sun } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { onStepUp } from "@/api/client";
+import { activeAlerts } from "@/api/queries/alerts";
 import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { anyReady, deployments } from "@/api/queries/deployments";
@@ -134,6 +135,7 @@ function Group({ group, places }: { group: Place["group"]; places: Place[] }) {
           {place.to === "/deployments" ? <Count /> : null}
           {place.to === "/nodes" ? <Waiting /> : null}
           {place.to === "/notices" ? <Unread /> : null}
+          {place.to === "/alerts" ? <Active /> : null}
         </Item>
       ))}
     </>
@@ -149,6 +151,19 @@ function Count() {
 function Unread() {
   const unread = useQuery(inbox).data?.unread;
   return unread ? <span className="n warn">{unread}</span> : null;
+}
+
+/** Alerts that nobody looks after yet. */
+function Active() {
+  const count = useQuery(activeAlerts).data?.filter((one) => !one.acknowledged_by).length;
+  if (!count) return null;
+  return (
+    <span className="n warn">
+      <Glyph state="stuck" size="sm" />
+      {count}
+      <span className="vh">{shellTexts.activeAlerts}</span>
+    </span>
+  );
 }
 
 /** Machines that a person has to look at. */

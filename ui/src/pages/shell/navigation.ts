@@ -1,5 +1,6 @@
 import {
   Bell,
+  BellRing,
   Boxes,
   Container,
   Gauge,
@@ -54,6 +55,7 @@ export type SettingsTab = (typeof settingsTabs)[number];
 export const places: Place[] = [
   { to: "/deployments", label: t.deployments, group: "", icon: Layers, who: "all", key: "d" },
   { to: "/urls", label: t.urls, group: "", icon: Globe, who: "all", key: "u" },
+  { to: "/alerts", label: t.alerts, group: "", icon: BellRing, who: "all" },
   { to: "/projects", label: t.projects, group: "", icon: Workflow, who: "all", key: "p" },
   { to: "/notices", label: t.notices, group: "", icon: Bell, who: "all", key: "i" },
   {

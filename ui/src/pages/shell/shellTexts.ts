@@ -4,6 +4,7 @@ export const shellTexts = {
   nav: {
     deployments: "Deployments",
     urls: "URLs",
+    alerts: "Alerts",
     projects: "Projects",
     environments: "Environments",
     fleet: "Fleet",
@@ -37,6 +38,7 @@ export const shellTexts = {
   },
   viewing: (name: string) => `You see everything as ${name} and change nothing.`,
   stopViewing: "Stop viewing",
+  activeAlerts: "active",
   jump: "Jump to…",
   groups: {
     machines: "Machines",

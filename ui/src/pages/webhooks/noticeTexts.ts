@@ -21,6 +21,8 @@ const events: Record<Schemas["NoticeEvent"], string> = {
   "controlplane.failing": "Control plane in trouble",
   "controlplane.recovered": "Control plane well again",
   "access.asked": "Somebody asks for access",
+  "alert.started": "Alert started",
+  "alert.ended": "Alert ended",
 };
 
 // What is told outside, and how: webhooks, chats and mail.

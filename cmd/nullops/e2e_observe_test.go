@@ -1,0 +1,140 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+)
+
+// watched is a real Prometheus that scrapes a product, with the rules of deploy/observability.
+type watched struct{ address string }
+
+// startPrometheus starts control plane and ingress again with their metrics on, and a Prometheus
+// that reads them.
+func (p *product) startPrometheus(t *testing.T) watched {
+	t.Helper()
+	control, front, w := freeAddress(t), freeAddress(t), watched{freeAddress(t)}
+	p.controlPlane.stop(t)
+	p.startControlPlane(t, "NULLOPS_METRICS_LISTEN="+control)
+	p.ingress.stop(t)
+	p.startIngress(t, "NULLOPS_METRICS_LISTEN="+front)
+	rules, err := filepath.Abs("../../deploy/observability/rules/nullops.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(p.dir, "prometheus.yaml")
+	text := fmt.Sprintf(`global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [%s]
+scrape_configs:
+  - job_name: nullops
+    static_configs: [{targets: ['%s', '%s']}]
+`, rules, control, front)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := startProcess(t, "prometheus", "prometheus", p.dir, nil, "--config.file="+config,
+		"--storage.tsdb.path="+filepath.Join(p.dir, "tsdb"), "--web.listen-address="+w.address)
+	p.awaitDoor(t, server, w.address)
+	return w
+}
+
+// shows waits until a query has a value; an empty one is no result.
+func (w watched) shows(t *testing.T, query, want string) {
+	t.Helper()
+	within(t, time.Minute, "Prometheus answers "+query+" with "+want, func() string {
+		a, err := http.Get("http://" + w.address + "/api/v1/query?query=" + url.QueryEscape(query))
+		if err != nil {
+			return err.Error()
+		}
+		defer func() { _ = a.Body.Close() }()
+		var answer struct {
+			Data struct {
+				Result []struct{ Value [2]any }
+			}
+		}
+		if err := json.NewDecoder(a.Body).Decode(&answer); err != nil {
+			return err.Error()
+		}
+		got := ""
+		if len(answer.Data.Result) > 0 {
+			got = fmt.Sprint(answer.Data.Result[0].Value[1])
+		}
+		if got != want {
+			return "it says " + got
+		}
+		return ""
+	})
+}
+
+// runsAlerts loses a node: NullOps alerts, a real Prometheus does, and the commands about alerts
+// reach it; when the node is back, both end.
+func (p *product) runsAlerts(t *testing.T, n *node) {
+	t.Helper()
+	w := p.startPrometheus(t)
+	w.shows(t, `count(up{job="nullops"} == 1)`, "2")
+	w.shows(t, `max(nullops_servers{role="ingress"})`, "1")
+	w.shows(t, `max(nullops_nodes{status="online"})`, "1")
+	bell := p.watchAlarms(t, "alert.started", "alert.ended")
+	p.commandSays(t, "Nothing needs attention", "alerts")
+	n.agent.stop(t)
+	n.await(t, apiclient.NodeStatusOffline)
+	// It has to last for a minute, for which nobody waits here.
+	hurry := func() { pgtest.Exec(t, p.database, "UPDATE alerts SET active_at = now()") }
+	// promise: N-326
+	bell.rings(t, "alert.started", "Node "+n.name+" is offline.", hurry)
+	id := firstID(t, p.commandSays(t, "node.offline", "alerts"))
+	w.shows(t, `count(ALERTS{alertname="NullOpsAlert", alertstate="firing"})`, "1")
+	p.commandSays(t, "acknowledged by admin", "alerts", "acknowledge", id)
+	if _, errs, code := p.admin.cli(t, "alerts", "silence", id); code == 0 ||
+		!strings.Contains(errs, "a silence ends") {
+		t.Errorf("a silence without an end: %d, %s", code, errs)
+	}
+	p.commandSays(t, "silent until", "alerts", "silence", id, "--for", "2h")
+	p.commandSays(t, "acknowledged by admin", "alerts", "unsilence", id)
+	n.start(t)
+	n.await(t, apiclient.NodeStatusOnline)
+	bell.rings(t, "alert.ended", "Node "+n.name+" is offline.", func() {})
+	p.commandSays(t, "ended", "alerts", "--ended")
+	w.shows(t, `count(ALERTS{alertname="NullOpsAlert", alertstate="firing"})`, "")
+}
+
+// stopsLookingWell freezes a service, which does not end: its deployment says so within seconds.
+func (p *product) stopsLookingWell(t *testing.T, n *node, d apiclient.Deployment) {
+	t.Helper()
+	api := dockertest.Client(t, n.docker)
+	web := n.containers(t, d.Id)["web"].ID
+	if _, err := api.ContainerPause(t.Context(), web, client.ContainerPauseOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	condition := func() string {
+		var now apiclient.Deployment
+		p.admin.get(t, "/deployments/"+d.Id, &now)
+		if now.Condition == nil {
+			return ""
+		}
+		return string(*now.Condition)
+	}
+	// promise: O-05
+	within(t, 15*time.Second, "a service that hangs is seen", func() string {
+		if got := condition(); got != string(apiclient.DeploymentConditionDegraded) {
+			return "the deployment looks well: " + got
+		}
+		return ""
+	})
+	if _, err := api.ContainerUnpause(t.Context(), web, client.ContainerUnpauseOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it works again", condition)
+}
