@@ -65,7 +65,7 @@ func NoticeEvents() []string {
 		"deployment.removed", "deployment.stuck", "deployment.forgotten", "deployment.expiring",
 		"deployment.degraded", "deployment.recovered", "deployment.offline", "deployment.online",
 		"node.online", "node.offline", "node.untrusted", "node.incompatible",
-		"controlplane.failing", "controlplane.recovered",
+		"controlplane.failing", "controlplane.recovered", "budget.reached", "budget.removing",
 	}
 }
 
@@ -97,4 +97,6 @@ type Delivery struct {
 	Error     string
 	CreatedAt time.Time
 	EndedAt   *time.Time
+	// Traceparent is the trace that it belongs to; empty without one.
+	Traceparent string
 }

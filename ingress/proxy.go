@@ -28,6 +28,11 @@ type Config struct {
 	// It must not block.
 	OnAnswer func(status int)
 
+	// Trace begins the trace of a request to a service, and returns the request that is passed
+	// on. The returned function, unless nil, is called with the status of the service's response,
+	// or 0 if it sent none. If nil, nothing is traced.
+	Trace func(r *http.Request, route *Route) (*http.Request, func(status int))
+
 	// Home is the address of the UI, shown at the foot of pages, and where
 	// people sign in. Optional.
 	Home string
@@ -205,8 +210,18 @@ func (p *Proxy) forwardTo(u *upstream, w http.ResponseWriter, r *http.Request, a
 	}
 	r, leave := p.trackPass(r, at)
 	defer leave()
+	if p.config.Trace != nil {
+		if traced, end := p.config.Trace(r, &u.route); end != nil {
+			answer := &tracedAnswer{}
+			defer func() { end(answer.status) }()
+			r = traced.WithContext(context.WithValue(traced.Context(), tracedAnswer{}, answer))
+		}
+	}
 	u.serve(w, r)
 }
+
+// tracedAnswer takes the status of a traced request's response, once it is known.
+type tracedAnswer struct{ status int }
 
 func (p *Proxy) refuseRequest(w http.ResponseWriter, r *http.Request, status int) {
 	if status == http.StatusRequestHeaderFieldsTooLarge {

@@ -94,6 +94,54 @@ func (e AuditResult) Valid() bool {
 	}
 }
 
+// Defines values for BudgetMeasure.
+const (
+	BudgetMeasureCost           BudgetMeasure = "cost"
+	BudgetMeasureCpuHours       BudgetMeasure = "cpu_hours"
+	BudgetMeasureGpuHours       BudgetMeasure = "gpu_hours"
+	BudgetMeasureMemoryGibHours BudgetMeasure = "memory_gib_hours"
+)
+
+// Valid indicates whether the value is a known member of the BudgetMeasure enum.
+func (e BudgetMeasure) Valid() bool {
+	switch e {
+	case BudgetMeasureCost:
+		return true
+	case BudgetMeasureCpuHours:
+		return true
+	case BudgetMeasureGpuHours:
+		return true
+	case BudgetMeasureMemoryGibHours:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetScope.
+const (
+	BudgetScopeEnvironment BudgetScope = "environment"
+	BudgetScopePerson      BudgetScope = "person"
+	BudgetScopeProject     BudgetScope = "project"
+	BudgetScopeTeam        BudgetScope = "team"
+)
+
+// Valid indicates whether the value is a known member of the BudgetScope enum.
+func (e BudgetScope) Valid() bool {
+	switch e {
+	case BudgetScopeEnvironment:
+		return true
+	case BudgetScopePerson:
+		return true
+	case BudgetScopeProject:
+		return true
+	case BudgetScopeTeam:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CertificateOrdersPutChallenge.
 const (
 	CertificateOrdersPutChallengeDns01  CertificateOrdersPutChallenge = "dns-01"
@@ -708,6 +756,8 @@ func (e NodeStatus) Valid() bool {
 
 // Defines values for NoticeEvent.
 const (
+	NoticeEventBudgetReached         NoticeEvent = "budget.reached"
+	NoticeEventBudgetRemoving        NoticeEvent = "budget.removing"
 	NoticeEventControlplaneFailing   NoticeEvent = "controlplane.failing"
 	NoticeEventControlplaneRecovered NoticeEvent = "controlplane.recovered"
 	NoticeEventDeploymentCanceled    NoticeEvent = "deployment.canceled"
@@ -731,6 +781,10 @@ const (
 // Valid indicates whether the value is a known member of the NoticeEvent enum.
 func (e NoticeEvent) Valid() bool {
 	switch e {
+	case NoticeEventBudgetReached:
+		return true
+	case NoticeEventBudgetRemoving:
+		return true
 	case NoticeEventControlplaneFailing:
 		return true
 	case NoticeEventControlplaneRecovered:
@@ -1294,6 +1348,27 @@ func (e TokenScope) Valid() bool {
 	}
 }
 
+// Defines values for UsageRowKind.
+const (
+	UsageRowKindAllocated  UsageRowKind = "allocated"
+	UsageRowKindCorrection UsageRowKind = "correction"
+	UsageRowKindMeasured   UsageRowKind = "measured"
+)
+
+// Valid indicates whether the value is a known member of the UsageRowKind enum.
+func (e UsageRowKind) Valid() bool {
+	switch e {
+	case UsageRowKindAllocated:
+		return true
+	case UsageRowKindCorrection:
+		return true
+	case UsageRowKindMeasured:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UserKind.
 const (
 	UserKindPerson  UserKind = "person"
@@ -1450,6 +1525,24 @@ func (e ListServiceTagsParamsOrder) Valid() bool {
 	}
 }
 
+// Defines values for ExportUsageParamsFormat.
+const (
+	ExportUsageParamsFormatCsv   ExportUsageParamsFormat = "csv"
+	ExportUsageParamsFormatJsonl ExportUsageParamsFormat = "jsonl"
+)
+
+// Valid indicates whether the value is a known member of the ExportUsageParamsFormat enum.
+func (e ExportUsageParamsFormat) Valid() bool {
+	switch e {
+	case ExportUsageParamsFormatCsv:
+		return true
+	case ExportUsageParamsFormatJsonl:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListUsersParamsSort.
 const (
 	ListUsersParamsSortMinusName ListUsersParamsSort = "-name"
@@ -1588,6 +1681,53 @@ type BranchTags struct {
 	Branch   string      `json:"branch"`
 	Services []BranchTag `json:"services"`
 }
+
+// Budget defines model for Budget.
+type Budget struct {
+	Amount    float64       `json:"amount"`
+	CreatedAt time.Time     `json:"created_at"`
+	CreatedBy string        `json:"created_by"`
+	Measure   BudgetMeasure `json:"measure"`
+	Name      string        `json:"name"`
+	Remove    bool          `json:"remove"`
+
+	// RemoveAt When removals begin, if they were announced.
+	RemoveAt *time.Time  `json:"remove_at,omitempty"`
+	Scope    BudgetScope `json:"scope"`
+	Shares   []int       `json:"shares"`
+	Subject  string      `json:"subject"`
+
+	// Used In this month.
+	Used float64 `json:"used"`
+}
+
+// BudgetList defines model for BudgetList.
+type BudgetList struct {
+	Items []Budget `json:"items"`
+}
+
+// BudgetMeasure defines model for BudgetMeasure.
+type BudgetMeasure string
+
+// BudgetPut defines model for BudgetPut.
+type BudgetPut struct {
+	// Amount For a calendar month.
+	Amount  float64       `json:"amount"`
+	Measure BudgetMeasure `json:"measure"`
+
+	// Remove Remove the deployments of the subject when all of it is used, a day after a notice.
+	Remove *bool       `json:"remove,omitempty"`
+	Scope  BudgetScope `json:"scope"`
+
+	// Shares At which percentages a notice is given; 100 unless given.
+	Shares *[]int `json:"shares,omitempty"`
+
+	// Subject The name of the team, project, person or environment.
+	Subject string `json:"subject"`
+}
+
+// BudgetScope defines model for BudgetScope.
+type BudgetScope string
 
 // CapacityRules How room on the nodes of an environment is counted.
 type CapacityRules struct {
@@ -1997,6 +2137,9 @@ type ComposeService struct {
 	Registry string `json:"registry"`
 	Tag      string `json:"tag"`
 }
+
+// Day defines model for Day.
+type Day = string
 
 // Definition defines model for Definition.
 type Definition struct {
@@ -2507,6 +2650,41 @@ type HoldPut struct {
 
 // Id defines model for Id.
 type Id = string
+
+// IdleDeployment defines model for IdleDeployment.
+type IdleDeployment struct {
+	// ActiveAt When somebody used it last.
+	ActiveAt time.Time `json:"active_at"`
+
+	// Cores What it really used in the last day.
+	Cores float64 `json:"cores"`
+
+	// Cost Of this month, up to midnight.
+	Cost       *float64 `json:"cost,omitempty"`
+	CostPerDay *float64 `json:"cost_per_day,omitempty"`
+
+	// Cpu Reserved cores.
+	Cpu         float64      `json:"cpu"`
+	Environment string       `json:"environment"`
+	Gpus        int64        `json:"gpus"`
+	Id          Id           `json:"id"`
+	MemoryMib   int64        `json:"memory_mib"`
+	Month       UsageAmounts `json:"month"`
+	Name        string       `json:"name"`
+	Node        string       `json:"node"`
+
+	// Person Who created it.
+	Person  string `json:"person"`
+	Project string `json:"project"`
+	Team    string `json:"team"`
+}
+
+// IdleList defines model for IdleList.
+type IdleList struct {
+	// Currency Only with prices.
+	Currency *string          `json:"currency,omitempty"`
+	Items    []IdleDeployment `json:"items"`
+}
 
 // ImageCare What images take on the node; below the floor of free disk, those that nothing needs are removed.
 type ImageCare struct {
@@ -4036,7 +4214,10 @@ type Run struct {
 	StartedBy string           `json:"started_by"`
 	Status    DeploymentStatus `json:"status"`
 	Steps     []Step           `json:"steps"`
-	Versions  []ServiceVersion `json:"versions"`
+
+	// TraceId The OpenTelemetry trace that it belongs to; missing if it has none that is sampled.
+	TraceId  *string          `json:"trace_id,omitempty"`
+	Versions []ServiceVersion `json:"versions"`
 }
 
 // RunResult The first end that it reached. It stays when the deployment is removed later.
@@ -4792,6 +4973,81 @@ type UnknownDeploymentList struct {
 	Items []UnknownDeployment `json:"items"`
 }
 
+// UsageAmounts defines model for UsageAmounts.
+type UsageAmounts struct {
+	// CpuSeconds Allocated cores times seconds.
+	CpuSeconds        float64 `json:"cpu_seconds"`
+	GpuSeconds        float64 `json:"gpu_seconds"`
+	MemoryByteSeconds float64 `json:"memory_byte_seconds"`
+
+	// TrafficBytes Sent and received by services, two hours late.
+	TrafficBytes float64 `json:"traffic_bytes"`
+
+	// VolumeByteSeconds Of volumes, as measured every six hours.
+	VolumeByteSeconds float64 `json:"volume_byte_seconds"`
+}
+
+// UsageBalance defines model for UsageBalance.
+type UsageBalance struct {
+	Amounts UsageAmounts `json:"amounts"`
+
+	// Cost Only with prices.
+	Cost *float64 `json:"cost,omitempty"`
+
+	// Key A value for each of what it is summed up by, in that order. Empty is nobody's, such as a person without a team.
+	Key []string `json:"key"`
+}
+
+// UsageCorrection defines model for UsageCorrection.
+type UsageCorrection struct {
+	Reason string `json:"reason"`
+}
+
+// UsagePrices defines model for UsagePrices.
+type UsagePrices struct {
+	CpuHour       *float64 `json:"cpu_hour,omitempty"`
+	Currency      string   `json:"currency"`
+	GpuHour       *float64 `json:"gpu_hour,omitempty"`
+	MemoryGibHour *float64 `json:"memory_gib_hour,omitempty"`
+	TrafficGib    *float64 `json:"traffic_gib,omitempty"`
+}
+
+// UsageReport defines model for UsageReport.
+type UsageReport struct {
+	By []string `json:"by"`
+
+	// Currency Only with prices.
+	Currency *string        `json:"currency,omitempty"`
+	From     Day            `json:"from"`
+	Items    []UsageBalance `json:"items"`
+	To       Day            `json:"to"`
+}
+
+// UsageRow defines model for UsageRow.
+type UsageRow struct {
+	Amounts UsageAmounts `json:"amounts"`
+
+	// Corrects The row that a correction is about.
+	Corrects     *int64       `json:"corrects,omitempty"`
+	Deployment   string       `json:"deployment"`
+	DeploymentId Id           `json:"deployment_id"`
+	Environment  string       `json:"environment"`
+	From         time.Time    `json:"from"`
+	Id           int64        `json:"id"`
+	Kind         UsageRowKind `json:"kind"`
+	Node         string       `json:"node"`
+	Person       string       `json:"person"`
+	Project      string       `json:"project"`
+	Reason       *string      `json:"reason,omitempty"`
+	Team         string       `json:"team"`
+	Until        time.Time    `json:"until"`
+	WrittenAt    time.Time    `json:"written_at"`
+	WrittenBy    string       `json:"written_by"`
+}
+
+// UsageRowKind defines model for UsageRow.Kind.
+type UsageRowKind string
+
 // User defines model for User.
 type User struct {
 	Active      bool      `json:"active"`
@@ -4885,7 +5141,7 @@ type WebhookPut struct {
 	// Secret Signs messages. Absent keeps the stored one, or has one made.
 	Secret *string `json:"secret,omitempty"`
 
-	// Template The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node}, {job} and {time}.
+	// Template The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node}, {job}, {budget} and {time}.
 	Template *string `json:"template,omitempty"`
 
 	// Url Absent keeps the stored one.
@@ -4962,6 +5218,12 @@ type MetricsTo = time.Time
 
 // MetricsWidth Single measurements are kept for two hours, minutes for two days, hours for three months.
 type MetricsWidth = MetricsResolution
+
+// UsageFrom defines model for UsageFrom.
+type UsageFrom = Day
+
+// UsageTo defines model for UsageTo.
+type UsageTo = Day
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
@@ -5418,6 +5680,43 @@ type ListTeamsParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// GetUsageParams defines parameters for GetUsage.
+type GetUsageParams struct {
+	// By What rows are summed up by: team, project, person, environment, node, deployment or day, or several with commas between them. Team unless given.
+	By *string `form:"by,omitempty" json:"by,omitempty"`
+
+	// From The first day; that of the month unless given.
+	From *UsageFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The first day that is not meant; tomorrow unless given.
+	To          *UsageTo `form:"to,omitempty" json:"to,omitempty"`
+	Team        *string  `form:"team,omitempty" json:"team,omitempty"`
+	Project     *string  `form:"project,omitempty" json:"project,omitempty"`
+	Person      *string  `form:"person,omitempty" json:"person,omitempty"`
+	Environment *string  `form:"environment,omitempty" json:"environment,omitempty"`
+}
+
+// ListIdleDeploymentsParams defines parameters for ListIdleDeployments.
+type ListIdleDeploymentsParams struct {
+	// Hours For how long nobody used them.
+	Hours *int `form:"hours,omitempty" json:"hours,omitempty"`
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ExportUsageParams defines parameters for ExportUsage.
+type ExportUsageParams struct {
+	Format *ExportUsageParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// From The first day; that of the month unless given.
+	From *UsageFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The first day that is not meant; tomorrow unless given.
+	To *UsageTo `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// ExportUsageParamsFormat defines parameters for ExportUsage.
+type ExportUsageParamsFormat string
+
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
 	// Sort The order; a minus turns it round.
@@ -5615,6 +5914,15 @@ type PutTeamJSONRequestBody = TeamPut
 
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenCreate
+
+// PutBudgetJSONRequestBody defines body for PutBudget for application/json ContentType.
+type PutBudgetJSONRequestBody = BudgetPut
+
+// CorrectUsageJSONRequestBody defines body for CorrectUsage for application/json ContentType.
+type CorrectUsageJSONRequestBody = UsageCorrection
+
+// PutUsagePricesJSONRequestBody defines body for PutUsagePrices for application/json ContentType.
+type PutUsagePricesJSONRequestBody = UsagePrices
 
 // PutUserJSONRequestBody defines body for PutUser for application/json ContentType.
 type PutUserJSONRequestBody = UserPut
@@ -6155,6 +6463,33 @@ type ServerInterface interface {
 	// DeleteToken Revoke an own API token
 	// (DELETE /api/v1/tokens/{id})
 	DeleteToken(w http.ResponseWriter, r *http.Request, id InId)
+	// GetUsage What was allocated, summed up
+	// (GET /api/v1/usage)
+	GetUsage(w http.ResponseWriter, r *http.Request, params GetUsageParams)
+	// ListBudgets Budgets, with what this month came to so far
+	// (GET /api/v1/usage/budgets)
+	ListBudgets(w http.ResponseWriter, r *http.Request)
+	// DeleteBudget Delete a budget
+	// (DELETE /api/v1/usage/budgets/{name})
+	DeleteBudget(w http.ResponseWriter, r *http.Request, name InName)
+	// PutBudget Create or change a budget
+	// (PUT /api/v1/usage/budgets/{name})
+	PutBudget(w http.ResponseWriter, r *http.Request, name InName)
+	// ListIdleDeployments Deployments that nobody used for a while, those that hold most first
+	// (GET /api/v1/usage/idle)
+	ListIdleDeployments(w http.ResponseWriter, r *http.Request, params ListIdleDeploymentsParams)
+	// ExportUsage The rows of the usage ledger as a file
+	// (GET /api/v1/usage/ledger)
+	ExportUsage(w http.ResponseWriter, r *http.Request, params ExportUsageParams)
+	// CorrectUsage Take back a row of the usage ledger
+	// (POST /api/v1/usage/ledger/{row}/correction)
+	CorrectUsage(w http.ResponseWriter, r *http.Request, row int64)
+	// GetUsagePrices What things cost
+	// (GET /api/v1/usage/prices)
+	GetUsagePrices(w http.ResponseWriter, r *http.Request)
+	// PutUsagePrices Set what things cost
+	// (PUT /api/v1/usage/prices)
+	PutUsagePrices(w http.ResponseWriter, r *http.Request)
 	// ListUsers All users the caller may see
 	// (GET /api/v1/users)
 	ListUsers(w http.ResponseWriter, r *http.Request, params ListUsersParams)
@@ -12341,6 +12676,342 @@ func (siw *ServerInterfaceWrapper) DeleteToken(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// GetUsage operation middleware
+func (siw *ServerInterfaceWrapper) GetUsage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetUsageParams
+
+	// ------------- Optional query parameter "by" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "by", r.URL.Query(), &params.By, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "by"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "by", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "team" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "team", r.URL.Query(), &params.Team, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "team"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "team", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "project" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project", r.URL.Query(), &params.Project, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "project"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "person" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "person", r.URL.Query(), &params.Person, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "person"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "person", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "environment" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "environment", r.URL.Query(), &params.Environment, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "environment"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "environment", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetUsage(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListBudgets operation middleware
+func (siw *ServerInterfaceWrapper) ListBudgets(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListBudgets(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteBudget operation middleware
+func (siw *ServerInterfaceWrapper) DeleteBudget(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteBudget(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutBudget operation middleware
+func (siw *ServerInterfaceWrapper) PutBudget(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutBudget(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListIdleDeployments operation middleware
+func (siw *ServerInterfaceWrapper) ListIdleDeployments(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListIdleDeploymentsParams
+
+	// ------------- Optional query parameter "hours" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "hours", r.URL.Query(), &params.Hours, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "hours"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "hours", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListIdleDeployments(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ExportUsage operation middleware
+func (siw *ServerInterfaceWrapper) ExportUsage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExportUsageParams
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", r.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "format"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "format", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ExportUsage(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CorrectUsage operation middleware
+func (siw *ServerInterfaceWrapper) CorrectUsage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "row" -------------
+	var row int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "row", r.PathValue("row"), &row, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "row", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CorrectUsage(w, r, row)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetUsagePrices operation middleware
+func (siw *ServerInterfaceWrapper) GetUsagePrices(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetUsagePrices(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutUsagePrices operation middleware
+func (siw *ServerInterfaceWrapper) PutUsagePrices(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutUsagePrices(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListUsers operation middleware
 func (siw *ServerInterfaceWrapper) ListUsers(w http.ResponseWriter, r *http.Request) {
 
@@ -13170,6 +13841,15 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/logs/download", wrapper.DownloadLogs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/metrics", wrapper.GetDeploymentMetrics)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/events", wrapper.StreamDeployment)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/usage", wrapper.GetUsage)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/usage/ledger", wrapper.ExportUsage)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/usage/ledger/{row}/correction", wrapper.CorrectUsage)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/usage/idle", wrapper.ListIdleDeployments)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/usage/prices", wrapper.GetUsagePrices)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/usage/prices", wrapper.PutUsagePrices)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/usage/budgets", wrapper.ListBudgets)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/usage/budgets/{name}", wrapper.DeleteBudget)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/usage/budgets/{name}", wrapper.PutBudget)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/webhooks", wrapper.ListWebhooks)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/webhooks/{name}", wrapper.DeleteWebhook)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/webhooks/{name}", wrapper.GetWebhook)
@@ -21530,6 +22210,469 @@ func (response DeleteTokendefaultApplicationProblemPlusJSONResponse) VisitDelete
 	return err
 }
 
+type GetUsageRequestObject struct {
+	Params GetUsageParams
+}
+
+type GetUsageResponseObject interface {
+	VisitGetUsageResponse(w http.ResponseWriter) error
+}
+
+type GetUsage200JSONResponse UsageReport
+
+func (response GetUsage200JSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetUsagedefaultApplicationProblemPlusJSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgetsRequestObject struct {
+}
+
+type ListBudgetsResponseObject interface {
+	VisitListBudgetsResponse(w http.ResponseWriter) error
+}
+
+type ListBudgets200JSONResponse BudgetList
+
+func (response ListBudgets200JSONResponse) VisitListBudgetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgetsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListBudgetsdefaultApplicationProblemPlusJSONResponse) VisitListBudgetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBudgetRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type DeleteBudgetResponseObject interface {
+	VisitDeleteBudgetResponse(w http.ResponseWriter) error
+}
+
+type DeleteBudget204Response struct {
+}
+
+func (response DeleteBudget204Response) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteBudgetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteBudgetdefaultApplicationProblemPlusJSONResponse) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutBudgetRequestObject struct {
+	Name InName `json:"name"`
+	Body *PutBudgetJSONRequestBody
+}
+
+type PutBudgetResponseObject interface {
+	VisitPutBudgetResponse(w http.ResponseWriter) error
+}
+
+type PutBudget204Response struct {
+}
+
+func (response PutBudget204Response) VisitPutBudgetResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type PutBudgetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutBudgetdefaultApplicationProblemPlusJSONResponse) VisitPutBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListIdleDeploymentsRequestObject struct {
+	Params ListIdleDeploymentsParams
+}
+
+type ListIdleDeploymentsResponseObject interface {
+	VisitListIdleDeploymentsResponse(w http.ResponseWriter) error
+}
+
+type ListIdleDeployments200JSONResponse IdleList
+
+func (response ListIdleDeployments200JSONResponse) VisitListIdleDeploymentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListIdleDeploymentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListIdleDeploymentsdefaultApplicationProblemPlusJSONResponse) VisitListIdleDeploymentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportUsageRequestObject struct {
+	Params ExportUsageParams
+}
+
+type ExportUsageResponseObject interface {
+	VisitExportUsageResponse(w http.ResponseWriter) error
+}
+
+type ExportUsage200ResponseHeaders struct {
+	ContentDisposition *string
+}
+
+type ExportUsage200ApplicationxNdjsonResponse struct {
+	Body          io.Reader
+	Headers       ExportUsage200ResponseHeaders
+	ContentLength int64
+}
+
+func (response ExportUsage200ApplicationxNdjsonResponse) VisitExportUsageResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type ExportUsage200TextcsvResponse struct {
+	Body          io.Reader
+	Headers       ExportUsage200ResponseHeaders
+	ContentLength int64
+}
+
+func (response ExportUsage200TextcsvResponse) VisitExportUsageResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ExportUsagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ExportUsagedefaultApplicationProblemPlusJSONResponse) VisitExportUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CorrectUsageRequestObject struct {
+	Row  int64 `json:"row"`
+	Body *CorrectUsageJSONRequestBody
+}
+
+type CorrectUsageResponseObject interface {
+	VisitCorrectUsageResponse(w http.ResponseWriter) error
+}
+
+type CorrectUsage200JSONResponse UsageRow
+
+func (response CorrectUsage200JSONResponse) VisitCorrectUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CorrectUsagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CorrectUsagedefaultApplicationProblemPlusJSONResponse) VisitCorrectUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsagePricesRequestObject struct {
+}
+
+type GetUsagePricesResponseObject interface {
+	VisitGetUsagePricesResponse(w http.ResponseWriter) error
+}
+
+type GetUsagePrices200JSONResponse UsagePrices
+
+func (response GetUsagePrices200JSONResponse) VisitGetUsagePricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsagePricesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetUsagePricesdefaultApplicationProblemPlusJSONResponse) VisitGetUsagePricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutUsagePricesRequestObject struct {
+	Body *PutUsagePricesJSONRequestBody
+}
+
+type PutUsagePricesResponseObject interface {
+	VisitPutUsagePricesResponse(w http.ResponseWriter) error
+}
+
+type PutUsagePrices200JSONResponse UsagePrices
+
+func (response PutUsagePrices200JSONResponse) VisitPutUsagePricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutUsagePricesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutUsagePricesdefaultApplicationProblemPlusJSONResponse) VisitPutUsagePricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListUsersRequestObject struct {
 	Params ListUsersParams
 }
@@ -22785,6 +23928,33 @@ type StrictServerInterface interface {
 	// DeleteToken Revoke an own API token
 	// (DELETE /api/v1/tokens/{id})
 	DeleteToken(ctx context.Context, request DeleteTokenRequestObject) (DeleteTokenResponseObject, error)
+	// GetUsage What was allocated, summed up
+	// (GET /api/v1/usage)
+	GetUsage(ctx context.Context, request GetUsageRequestObject) (GetUsageResponseObject, error)
+	// ListBudgets Budgets, with what this month came to so far
+	// (GET /api/v1/usage/budgets)
+	ListBudgets(ctx context.Context, request ListBudgetsRequestObject) (ListBudgetsResponseObject, error)
+	// DeleteBudget Delete a budget
+	// (DELETE /api/v1/usage/budgets/{name})
+	DeleteBudget(ctx context.Context, request DeleteBudgetRequestObject) (DeleteBudgetResponseObject, error)
+	// PutBudget Create or change a budget
+	// (PUT /api/v1/usage/budgets/{name})
+	PutBudget(ctx context.Context, request PutBudgetRequestObject) (PutBudgetResponseObject, error)
+	// ListIdleDeployments Deployments that nobody used for a while, those that hold most first
+	// (GET /api/v1/usage/idle)
+	ListIdleDeployments(ctx context.Context, request ListIdleDeploymentsRequestObject) (ListIdleDeploymentsResponseObject, error)
+	// ExportUsage The rows of the usage ledger as a file
+	// (GET /api/v1/usage/ledger)
+	ExportUsage(ctx context.Context, request ExportUsageRequestObject) (ExportUsageResponseObject, error)
+	// CorrectUsage Take back a row of the usage ledger
+	// (POST /api/v1/usage/ledger/{row}/correction)
+	CorrectUsage(ctx context.Context, request CorrectUsageRequestObject) (CorrectUsageResponseObject, error)
+	// GetUsagePrices What things cost
+	// (GET /api/v1/usage/prices)
+	GetUsagePrices(ctx context.Context, request GetUsagePricesRequestObject) (GetUsagePricesResponseObject, error)
+	// PutUsagePrices Set what things cost
+	// (PUT /api/v1/usage/prices)
+	PutUsagePrices(ctx context.Context, request PutUsagePricesRequestObject) (PutUsagePricesResponseObject, error)
 	// ListUsers All users the caller may see
 	// (GET /api/v1/users)
 	ListUsers(ctx context.Context, request ListUsersRequestObject) (ListUsersResponseObject, error)
@@ -27833,6 +29003,255 @@ func (sh *strictHandler) DeleteToken(w http.ResponseWriter, r *http.Request, id 
 	}
 }
 
+// GetUsage operation middleware
+func (sh *strictHandler) GetUsage(w http.ResponseWriter, r *http.Request, params GetUsageParams) {
+	var request GetUsageRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetUsage(ctx, request.(GetUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetUsage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetUsageResponseObject); ok {
+		if err := validResponse.VisitGetUsageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListBudgets operation middleware
+func (sh *strictHandler) ListBudgets(w http.ResponseWriter, r *http.Request) {
+	var request ListBudgetsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListBudgets(ctx, request.(ListBudgetsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListBudgets")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListBudgetsResponseObject); ok {
+		if err := validResponse.VisitListBudgetsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteBudget operation middleware
+func (sh *strictHandler) DeleteBudget(w http.ResponseWriter, r *http.Request, name InName) {
+	var request DeleteBudgetRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteBudget(ctx, request.(DeleteBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteBudget")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteBudgetResponseObject); ok {
+		if err := validResponse.VisitDeleteBudgetResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutBudget operation middleware
+func (sh *strictHandler) PutBudget(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PutBudgetRequestObject
+
+	request.Name = name
+
+	var body PutBudgetJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutBudget(ctx, request.(PutBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutBudget")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutBudgetResponseObject); ok {
+		if err := validResponse.VisitPutBudgetResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListIdleDeployments operation middleware
+func (sh *strictHandler) ListIdleDeployments(w http.ResponseWriter, r *http.Request, params ListIdleDeploymentsParams) {
+	var request ListIdleDeploymentsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListIdleDeployments(ctx, request.(ListIdleDeploymentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListIdleDeployments")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListIdleDeploymentsResponseObject); ok {
+		if err := validResponse.VisitListIdleDeploymentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExportUsage operation middleware
+func (sh *strictHandler) ExportUsage(w http.ResponseWriter, r *http.Request, params ExportUsageParams) {
+	var request ExportUsageRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ExportUsage(ctx, request.(ExportUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExportUsage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ExportUsageResponseObject); ok {
+		if err := validResponse.VisitExportUsageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CorrectUsage operation middleware
+func (sh *strictHandler) CorrectUsage(w http.ResponseWriter, r *http.Request, row int64) {
+	var request CorrectUsageRequestObject
+
+	request.Row = row
+
+	var body CorrectUsageJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CorrectUsage(ctx, request.(CorrectUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CorrectUsage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CorrectUsageResponseObject); ok {
+		if err := validResponse.VisitCorrectUsageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetUsagePrices operation middleware
+func (sh *strictHandler) GetUsagePrices(w http.ResponseWriter, r *http.Request) {
+	var request GetUsagePricesRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetUsagePrices(ctx, request.(GetUsagePricesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetUsagePrices")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetUsagePricesResponseObject); ok {
+		if err := validResponse.VisitGetUsagePricesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutUsagePrices operation middleware
+func (sh *strictHandler) PutUsagePrices(w http.ResponseWriter, r *http.Request) {
+	var request PutUsagePricesRequestObject
+
+	var body PutUsagePricesJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutUsagePrices(ctx, request.(PutUsagePricesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutUsagePrices")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutUsagePricesResponseObject); ok {
+		if err := validResponse.VisitPutUsagePricesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListUsers operation middleware
 func (sh *strictHandler) ListUsers(w http.ResponseWriter, r *http.Request, params ListUsersParams) {
 	var request ListUsersRequestObject
@@ -28278,737 +29697,778 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19kxs3kjf4VRB8NkIze9XtltSS7e544qJHlm2tJVlPt+TZu7EfNlgFkpguAhwA1RTXoYj7NPfB7pNc",
-	"IBOoQhWBeqFas7sRnj/GarKIwksikcj85S9/n+Vys5WCCaNnF7/PtlTRDTNMwV+vxItKaansvwumc8W3",
-	"hksxu5jdCvbRzHP49pbIJTFrRrZ0xciCLaVip7Nsxu2D/6iY2s+ymaAbNruY4S9m2Uzna7ahtuEN/fia",
-	"iZVZzy6enZ1lM7Pf2ie1UVysZp8+ZbNX4lVhn4QGt9Ssm/Z4Mctmiv2j4ooVswujKha2/S+KLWcXs//x",
-	"VTPKr/Bb/dWrwje+fENNvj4c5Ps1Iy/f05Ud325NDdlRTRSjRT26NaMFU013Xi1PsK2wE+wj3WxL+/Wv",
-	"s69/nc0yOwbDlG3gf/86+9vZybe//f44e/zNp19n/zKLT8Brqs3LeyZMMBPdl9tnTuChk1ffpab4cWqK",
-	"X/MNN3XbnWUr4cuwyYItaVUa1+CGfuSbauNWcMMF/vW4fhUXhq2Ycu96C61GFxT+c+ySQrvuFdVmwVR8",
-	"Te3sb7bmkSYCnqqXs9MVbKKvM/W4H5/B/0aM/WeRs3i3NN0wcsf2ZEPvmCZCmjUXK2J2PGdkx+1fhJKC",
-	"7i9gt8HjtmtMG8I1oULvmGIFoZpwlFXcixmRiii2rDQroB1yfvYt2a2ZYtAQ/pDotdxplHOu4S9BpMhh",
-	"KzcinJdSsBO5PNFruT15nNwIBdtspWEi35/8xPYpaXzipqyWzrhsvqNaJ+Rla7/6bBVwXYn4mqhKDImJ",
-	"qkS/jAxJxA3LFTM9e0LDA0ePMmjfvdCwbepV9qvP3n6v5apvRsluLTUj9l2aUMVAp16CLJbUgDgvScmW",
-	"hsjKpE4SnPbR0/xarm4YVTE1/7Mo96TkgmncHWbNNTHso8kIF6TabpmyO6iUdpfkVCcPN40v6JP1Q+m2",
-	"HeNRnfDWKQBZFkwRs6YCupZ8O7QSvnwp1Yaa2cWsoIadGA6aNd4DWalYF26Yuuc503b8uFyLvV0nrqyi",
-	"uiS0LP3hb9d1xLJpfFPYTW7YRncm6/xwruCUeYXPPmu+pkrRvR/HB2F4mZ5JwXZjZrKCVo6YyTfMKJ7r",
-	"75XcHHbiSpC1rJRTyuTWyFtSiZJpTVb8nolUb5a2teM7817G5mM36tVGfsaL/8oLkzCqlnazGbsQxh12",
-	"FHQAXZSM5JW6Z6O6p5iWZQXtjlVRrm/XzS8/2S4rprdSaAZi+E7JRclgBXMpDBNgFtHttuQ5tb/5aotP",
-	"/B9/11K0LDz7iwJmjq7msjKaF2zurb1sVjBDrXzar72qKySe9WRjDUdnR8MPiGIlo5p99a+zbLbkrCxm",
-	"F7N7pjSXQp/SLQdFvWHFfnYxe7GWVqdSYtBeBQsBd+8jTUquYUc6c2HObVNnj7/9lj5ePDmxlsvJ1/b/",
-	"vrH/dxb8z06soabSdkvaTccNmAF/oQW5xsYaGaALWZmLRUnFnd2u41bEzzasQ1tUrtFmAftlSXnJrLGP",
-	"lgYs1DUzan9ytTQxQw8+Jmu5Ixsq9kSzXIpCH1pOG7onO6nuTskNM848evItoaIgz86enrYkK3Ku/PuJ",
-	"m4YTtMzbnfhR7vBYkytoEcytquCG5FZ1gt7En0dfVG8qmBw3Y/b7qzxnWr/8uC0pFwxevFVyy5ThKMNU",
-	"3x325q9rSXIqYFMRjira694DZdtWr9lswXJaaRZrlRpo0pqdGZHCCp7dNjkjjObraa8p2T0rh2QGh/8a",
-	"HrXnAtfaNhfv2rIqS0LhF2Qnq7Ight7BGX7QGbn4O8tNbAFCk+hv/jnf22ZyMpj43+qm3YOfslnYZasx",
-	"hDVV/jYTUuB1h1rZtl0Nft107Co3/J6bfWShzVjNnM0W++gS3HFRhH3KFaOG4cXaKA7/Yh8NEwX8855r",
-	"jl9v5D0rIv3tzBa1MwUvgS7EZwfH95prczjGWnrqf/QLh5uriHSpqoxKMBP2ysSsgljsCTealUtr/IXC",
-	"fDobGii07oU9OsztVsl7Wn6Pyvz3GS0KbjtBy3fBiJe01CzrTEK+ltYSa03D4G6qb+kHNi+eEHCqPNLE",
-	"/u4Uth9doIAeNC3c/eTgi2YG6i8XUpaMiqZHjXC532XN7do/nLkhDguU8xHAQwfTnM0+nqzkiftwy7fM",
-	"mvan7akPHjrhm61UKHX2KnQxW3Gzrhanudx8JaqylFtd/9c3B13yTfrrVO9iJi5ClBtNwN4klGyZ0lK4",
-	"+7g+JfYpWZltZfCaVK+YztxDWX3rny/2cMLUf1PQ720Zwh+P30mtOYuI11bJzTYiXW/onqxlWRDFlkzZ",
-	"zaMzsqgMseqOGEkowTttVAsbRrFvh6eXPaxxhKfkr/aoFoybtbXp7W+IkIpUmilwgHBt75ns3loBVLeO",
-	"ASNhLgu2LeV+w4S5JLTYcKEJLXd0r+17ph1bVuXKysydmdHykH3z/LzlI3vy7Nsng76ibAYDmbLdO7vE",
-	"Lc7UDXKDHoCH2B/W0HkpjIodWzmuam07a+hyZbzRGj0GaW7QGX34zYRjMFesYMJwWib8cExbE9tanVfv",
-	"XhEj7/B42FFNCivA1kjM3EFBttWi5DmxOinwlMFw8Jd3xebpx923/9jS6Jj8neDAfiX2KmE7QcF8t0a9",
-	"fYm+JAKEmpJ7WlZxQ2YZvYGC77MolN0CYIJuGLFPRpvgEXP2lR1vSXNmz0awa929oseSCifErS2xd5fY",
-	"XITXk+hJo91h1qu1rNhd46PWamb/GDGQfE25yGBlZWXIim7BO1ALFBfm+fks6lkK9xyEI8DeQVHNvKBn",
-	"ze5zo4jaB7brD2IDNVsvoqyC2M2wrdtjzQQTfRggcg7nW9g29n5Ly1LuWGEl2v55T0teZOQWL3a3ZKEk",
-	"WuXeUpB3MFnQil0KvABGrWPbkV+Y4kt3QT+cPiasJavjNzS4INpTk+Rrlt+xYtTS2zu5KLhYRVq9MmQj",
-	"tSGUrCtRKGyxXrl217aNu+FgZE54p4qh/VlWNxxbu65I2Ft1XGEItnPX0xEzYpuZl1zc9bVF7GLswSsh",
-	"7sDHumYf41rkLm5U7rgRTOve9RSyYJootmHWzkTb3vlFYLOj9wlXXW621C3SwMyCUHphctMWDjsQiti0",
-	"/0VRka/f09WhGID7J2VFK0adqykiInheRr9zlumh4UAjt+Wrhb3qkJ29DYGhhl3StefCq+817GjiDJzh",
-	"e5ELKvieZvVYe6coslUW8F3fNIxXkc1SDBlS7q3BO2L9fkG3NOdmf12VzsQZfx2wQquk3BCJpxHKrlwS",
-	"KggT91xJYa1Ua9LmshIGRbUzN5Xez/NtNd8ylTufZdeiEGBRLMluzfM1oYaUjIIfFgJ+9orhdsiLdx9A",
-	"b3Nh7WmwdXZraqzdkZGispPuff/w3tq75iKXdqcH5vUpOcucxQ0ik9mRfHt2SR6fnRG94yhm3No4y9NZ",
-	"1gqrBmbyWUzlhO8/HPP3En2ApRSrjDw9s6b/0+dnZ5exHj09O2u93T449Ho74/KeqVxuXPw8oY+sNYru",
-	"x1wqt7q4IPZSs2BEMStfrMjI2elj28/HiW6et5RxIatFycZMmrtxf/oUl17tfCNtsWoWcWhDuSa+a37w",
-	"CU/tSrGh337vHrN2p9hWg+96BQ/ZG2gLrxLfcsnPYxMRcSDajbBT3BgmMoiC2e1g/3sZ3G+JNnQf/B1o",
-	"xaZxfz2aF3zFtIkqsvoZ5+mP+Z0ziH5Gv5isB92yuUhfzDaAwN/k9qzOj12U6R0Tc2oSXrjgmNF4OJdS",
-	"3rGCUHNBhNxBLGDnnnRGm2LgiGzvir4LYKUSN78tUxtqz/HhMy3YF9hgZOUOFzzzYWu/Sn52W5IczNJv",
-	"6b36XWtndpyFUqDED61W08iL+idWq/k/5j2Wh/MTzyfeveE3CVd0cNhFv8eL4RCko8dZKSA8F9t2SiZ8",
-	"/+id308aphPJo36TmBofhhu7njf4fPSG6hyofsztea9f1Vqt1nL3SOVNY452DxLv5zh0gaS14ZrR0sQt",
-	"Pr6hq/halnIVv/KX1toBpMc0795WKjNeA7opeCdV9KqlmDbUtZfU30eZ8ylFN9E6x4nFVuvFqZciGADO",
-	"dJ8wuA53lJO91VTbwWk0bPvCPQqqoZi4oe7Yvk88xi//hmmdkrVxPik7lsAlZadv4mDGbX/7Hr/xs5lh",
-	"2gz+5D3T5pptvbBifH9IZu4A0ocPB/oiKQ528cE5E1EMX+AYWXKxYmqreOwadPPj1cmTZ897HQ9rqc3E",
-	"UBvXumJqWuhMSDOnHr4wbuT2J4ggmiA7TDln96i4Gg6+HlH9+/a8troSDmXisdGIxlVl1lJFo9x5W4Da",
-	"C/ru5ZvTPiH5ryRYR6y4rkaiEvyD3XUKJ+9BFuohPNShShhywKRd0EErPysPC0qKzvjeQWOs6O1kNsvX",
-	"tCyZWEVk8uVma/belYbgQ66JxGYJFXuycVkSEWtIsdxIFZfAQujU53OMqc41M3EvIj6j7hNqyn5d6cSX",
-	"jC7md2yfCs34r5PvZpuU9aekNHpYupvJDqfIN+ybwQlqDTUY2ME0tcbVHkXWlpxR0vcOPReTUB1JEVob",
-	"sz05e0yWUsG1GNQykUsAVQXOtYxQbW/I8p4pYs9x8s3ZJSmE9j/e8bLIqQLUAD6JTj6r7glOUhh3ce/F",
-	"ybL/+G1ISNNRRvcm6jX7JbGta+dlC5DRMbivE/U4oi7ovN1ZRpZFBqPFTocDssKxzJ88fvp8ls12bLGW",
-	"8i4+qFo44qN6f/PqB0jQ4IIsqGbPz8EdgZBNrXdS1XPrXnNK3kKsFrIpOqM+P/v2ebITfpN2REJqcwFL",
-	"bEfqBpURSj5cv8aldq8dO7/1fo/EauwEu9HUA//TekPzE72mT549/3M9ePdWgF50X/3sWZbUFvEXv7l6",
-	"Ae9y7+ZFM92t6bwkd2zrwhUI9/DYcwhY1BIKf/ECHHTjlqCt6w4dylQ0Et0CMefgndewFNxoklfayA1T",
-	"mkhR7smf2EfDlKClf5IsMFj05ws/VDfoO9bt6rPoEtZa9cCV5nN76n4CzlVxw4iRB4t0nvXo5QNrC3tr",
-	"v0cvdjPVMBl6r+0ZSwoJgV6jKowfBm98/uzZ0+fZURp/QBEfpYK5iI4zq/XuI03kTpDgRCBLrlLD6k1o",
-	"qu+lkdd5+AEFfbJdK5dsEubvPX/6zXn/K7IZrPPPotxj/k5kYrmYYUei07lm+d2N3WnOGG+F5CtxJ+TO",
-	"/n5HlcAX5oobntM4ePVFKQV7sabulPssSBq0lcSjdZGstCgcjhWhqmCyiVUCRpBwr8TdJQ7P6rofncWm",
-	"q4fwJ3cFAFy1u8xBNCPq6+oCu+xTyTe+8vGTGHw0AZGGqJT9MYR2XeqFlhu2kMWe5JBaoIk0a6Z2XLNL",
-	"QjFUzJfNU/aXVrP03XcDqEO3F3t0/UN20CON0Car060GyalS3Fk4UZNZJ9KX6sHhA7aPYd+58aFsh6Ry",
-	"fpY2YBUvxV1RGgtSxfaSq5V0lzah7t4hPdKQ8AHJnhUvDeC56jFijmeNkbRHzIauGOAk7V/2p4ApI5Tg",
-	"C+MX6XGyoyoxQnjidx4Mb85Tjsy0rxchJXO5nKdmLACe1Lkx1PSN17U5CJLA9I0V10btScELhDkhPDXW",
-	"bp32PRXGAUvdFzR0T6BoRmfADn3DqNCECliLWhR2QV+DC5trMrUix++Tfj/2fOMiNL0+S7p6Yx+b4srG",
-	"hjtTVcv28EZdMxZTq6iaAAIw0V/o9fRhmAK0EWC8iwDzjWILlw0XVSQFy0uqAHGxa0U0Bo/QOoAe7dYc",
-	"j0md2PLuEPXGat09ttGsvO8EV44/zf0x0kWxLBVjNd426mE7flXqgO24GVgws2NOE5idJD4775KwQwdQ",
-	"wYtpM+Nspr5uBiCBwz2PGYaZg/s0ihqzoFQlTqMgPsVwj+i03dLb9+v696F5M/YnXfCVdzDjq2P7czrk",
-	"ITx5Y4CH2pwYbgUfPVBEPsvZR1oPoQEBBOBA6MI1yNo6JiLgaZ1Vj6MLhv3CUfZxGJZ0yP2ImPXBK+Oz",
-	"UmnD1Buar7mIhaK2VWLDb2UBWSFkTe/BLcKRHQCwXHE8Vgd1lUb6W+MXHRjWfgCwQVSzbdgm6nDr7eBi",
-	"b5geid5Nrmd92B+mKKhCClaQDU4puWNsqzEvwnYITrAQEyhd7N1bDTBaK+OuISff+HHMdkgqvJ+X8Nq7",
-	"asFKNgKU2rLPm3YB0TerJzsqRXLjt84EN8NW6hqRM+FnH4MFaURpH/m0M76PM/tYVF96PFc3aeuuBijC",
-	"ABs/K3h5VkpWW3T9sIIbqUih6M5eHZbKPkSVrNBg8dweo087JA6JgMXYR3PIonE2tLTws7F5T341HyTl",
-	"6YVDkieu/Sspi/ZNv5UdA3O2Y4tTdzacMnF/+u7n6/fxZBmAAI53DriuOWKWz4/Bj0eGNqCka7YcA/MS",
-	"NXlT5NQYh4+sYRldTVMTCeRU5CyVUpIGFCu5AUUD/j+Eg7p0QiYKVLwOaCQFa1x6BihvwISvhL0rcjPy",
-	"2PBokS+LC2vhGdtHa52pG7NiulAx6gBkvst9onizpRFZPApRk1quHx322x6wRsq7S+LIApz/B1PpFmxF",
-	"RYYkN7wswZMxfnUm4nIO7qzwce88RWFUTpn026jhTAcO0s457tDoVpijlodDG095U/qO7xFGscRLzC+R",
-	"imzLauUT8mBHOZHLQroh47jKIvk7o5y32JW+mf+l0THTJ9/dMHwb4+bx8Ee6bZWFLpopDmtoJjVW6MRE",
-	"ywQzG3WPWxAXkcjlEtLZr2DRUFGgaVhYU43pS8y7s0u5tGvP5LZkaDtKWeqM6CpfE6qJO3N9w8YlptU2",
-	"RpvBAgh37AvAzcPyeND3kDIhGEv0cuSY7RJAB8HMTqpE4prL5k/PNNKtHSYOjEhzSPy0dZsffW3HMHj7",
-	"Sj1BNoYm8SgyiZgBPya3MZKbX+fK+Nz8fvK4sYak20cPZkpKzd7KGGaydNfXQ8OnD6ua9jF3phaab9pK",
-	"ag3NrhktHPVOu4dCTsFbhYPtcXcNcknVE2jHA475aNLvdf0dniFwZzaSLAC5wia46fwsYBAg6kxqdlLs",
-	"xIMvI65da65ORKmHfrAEjd+DjDbpOeteRfxqtBajnfziJidz8tIraW6OD0RtLRNRkYSWSaNe+96fjNT1",
-	"xKbSWq4Zy0gwf7zTdUNt1H5sGN+xJRc8nh3vzcLeG4TMK3sh+Mk+O3pynaWV1NXfsZLfsyhDCMTREtsG",
-	"bGZvCsJl6yDsFuhEx/ebyLhYyGL/YPlNRcXSyW3o5ANKLSLYRzM+Y2168gNTKkGVwu4/1+/b3Hm8wbWj",
-	"3CASROMBmGRriLl2sUfBZbJeMLc6g+BkL0YPgUyuRfLLMWf0pu5haGkaar2UghVzz/oyyRfTShWkZfnz",
-	"cnbxtyOSBn87zJ1lGGc2QDq4YKTSrLhwVJ/7AMFqd0XBVooWrCC7NbfGf3MZXLp9UwnMQNpnxGUgATmu",
-	"IitwtCD5lYOgsY9cGw2Q6+USzlNs1t4kIeea2/tIO5SvPN4EWbcl0ZCXrXmBUDqUztNUemR38DxfN5ms",
-	"FFgmRM6UAPi3Heb+ElGBAYCxngSpfMf/WZkNqeDEz4JBxhyRouYGX0mYeWBI2sEUKilWp3HF1e/pYx+3",
-	"XDE9pDMdmgCuhyXN78Bf4Xj+GiYmDA09Arbi4MWPNHEpZ0RVZYBe0uj+Ga+Gp2ezr2U5qFR/lBj/Hqt+",
-	"p2XIl2xppsXAR1Fw1uSbJV8yO1/ztaxU1ANXKd0gG92iEQjnush0a42jyxO550CurJFxA6FB0gZaBt1F",
-	"hiwYMF8B0x5CYaxKiIfc5H2UWPSVISvJgEgu0UboEZicjGy/mDsFMNeeHXycjH5u7DWbAQfXiNzx/+Wf",
-	"w99UbMQPKlazUv1nZFUfMgquaWFlIuAQGGAlixA5OiZhkC8wRjXlBWpLvQasxYLlclOHZZFY5TakDr5t",
-	"0wO33NTGk1AIGbIFR/p5z+Ox0R8UlHbgZo3JI2hjXBLqSO2lgLMPiOZHxopVjN8fi240djkQXCdxJjpX",
-	"8borrwxiCSlEGOE0tlMgJCAKgXBPr1uLFTpFp6JB3MXuR0xvjvJfHBdhcZHWeSFTzhr83kjTys4MHhid",
-	"wXtTbTbU2axys9BGCjav4mz4cK42Zzmu/VKqlTSGiUtHR2rc6etst5qGAwRVMWdOTCDd0BUt58OBGlh5",
-	"X1AItRSB35Z7gBLUVhPac7bvoHzAaKLbbbnnaIuMCN54uNZUWQm88/2Ji1PIFurtGw20Od6QRqDa0hOM",
-	"peVgSWV4ZuE9wx/5/VcVyAqIYMJkhOztpb1AueCo116OWw9K1dQVajY0dWpOY50BsgDw8Q+tCeQwYOMD",
-	"4w0vRt0osrfUZ9nMndPR4ELQGoYkJqamjL/XoWlYMFqg0TAmILqhuKXcjvdmGC32GXE3esJFXlYFK4CN",
-	"GBSCNYIdOJVCRKcShTXl6B5vaVY6kZ3XGnz2vLNWu7fkprLgdi4QY1Ak0+xjb52NaXkYdnnVHE8+ZFkr",
-	"M/djj8cENeZoh+1KIFK+PXPNMdqeu8fnX59/8/T5+ddD07dVvE6p7xyyiFoF3Zk1dgBEU1120yXSACJJ",
-	"db2I5PGTb7w931nRZ0NsaYHZOWa+/b6dAy15RJpfw+fesnd3+02l0cmdobVze8f2t/Z0sP/4nwCuvs3c",
-	"zd4VvEL4RkO0540xfwC5jrQ85WFS1pNvesvVPH1yaFWEZ0+Kt6z7ioHEso5pSleeqIzcsT1uQ81Klhuo",
-	"s1I7J6wgRunK7MIfzjlY8aC/EdyMk76mGigMM+R3dalEqCCMJHpLFbusr4Fetl3pMY4FYJaVpmh4xI6E",
-	"uAc8fqz2a/bv+HL52Zlo7eaSIHZ//Z7kk1N8tZ7+qxRQoBvcsz3y78h83kZPIltspIcRSRxnAtpWV63Z",
-	"scVpO0IR3F/cqEdD2pqOfc/LeBEY57VztHFhaTsutGHUIbZCSCpak7Ns5o1JV59jD7mPhcRPDmFk7q7p",
-	"f+ATTLSp8js0R9HAPsZ6+CHKnMOWS5Ybfj94ftmfY8JMa5vMV67Zsb+d9nxnGVcIyTh4fxaMo3+VH8a7",
-	"H9JTfnH//mu5eh2Fmk8KKim53cYSu15D0bo67d1VFgM6V4mu4xE3+VTy5HvMQ+8Uk/KV4BKVGz6OgPMj",
-	"RNBnSMTBuq1JtPrtcNk/L0kheVPr78pNTQ/RgTuMDzWPecHDSrrr9PE0Owe+jeBG9MXVZVQzuhP8sKjN",
-	"TtaGtj4lr4Q3tlUBJRMKF8WGygWYqIB1DTlSWvOlI3A9JFjGzMaxs++hKCkeVJ+IHrY3aI90ZI7t+vJT",
-	"w4IxrnKx83F+ymYuLDH6tw4ocni8Q9nLDlo9OzaB/SCfP8rgF+Wi67FfRmZeYradbgIHkFtZEHi8h78f",
-	"l6Ge089P4+/2F2T3sL9/kcbJtc7QFkdJlkuysF9BQc4mxgFPHkq1E6Lx0SEnOUcWpZFQfMm+9LcoVrHO",
-	"YH6ATdY9dkaQQfQj/EDrPAi4z4NpjoLctooLzawsN8Yr/uVgr/FyMyEMqA9JmgD1vvvwHrcI1+SO+/yu",
-	"U3LVpqqvU9FurZGH4Y1bxZDHZQ4sULeEarJjZXlJaH3TvnWQsFvyp8Ueso/cLR6iF7f+9n67YoIp23Jm",
-	"P6xKgzf8pZKbORP3t3/OyK2fcvd2wzZbcKY0bf/ZvtrTF+ktK0s8E2Bgt2g83dpjpL4rNGoRIPMN75Oq",
-	"d9qaFwUTmMWdYSi/LnjlqS0ycvv9q5evv5vXHW53n1DI1MV0OkQfSKuM3I+B0kjXRb0hSFQDGFqggVqi",
-	"O5wwbRH/u5bi9Jru3jjEZ5AqcAwmbGqF70mIsfCdLc9sDYVr8v8RKH6Y0SILduLFwf09w4pbLZeCYXQT",
-	"cIa5+oFRg8T1qimHk6x3dVBl0ashay81/8Y9HM9OSianf4+p+CBwPke92fGn5MdANBGV4mpJbSRE2dhm",
-	"NBgUXpXOUC+chdYrPvYZ+2ygDTusSC5psj6U3ZMZ8JyQsxDEoxjZqgpYESCrIB50fECoI8DyE1Rx9hun",
-	"IVCaLgL/L6oC8vbqzUugUHOCCB/E+W0SpHRXcEGrIywbWtjWXeX+ck/spEQb7KUNCPzWlGh6z4q67yMq",
-	"5IT7Nyh/5UW2b0vj5tGplLAJV5/2boyIZyXsBSB2p64POrkTUEC4LJoKOF7+anIzO8wLJ3dIq4DS1y2v",
-	"239Rq4/kIRvGT0QwgL4JnZy2Ef5u0kx3y7OfnUUsRzuhEdAAxcIoXBPNYNPU3Tglf3WYHaiBCSdebg3Z",
-	"wpoOa3sKQz16rnG1Duj9Bl3msHKHffoOVUgTHHDCAG9ELwutc52jQtFwvJK3jIEINX08jHZCP+YSjueo",
-	"RFpFwu452yG4BPb8odidklcAl2yJIhV7xDSyUjM7YVBHw+r9fc1M6yyJWp8WwQTACdHdES58cqSQD4mK",
-	"tSlr9paOziu1dJwCzcnmQkD1XafpaBhPw5ohFEqG4HCHwwzNlohuNEWXkdN+QfUA/iosLD8tmyuF8UFm",
-	"TKiXT8yO5+ySnHmvhu3lWG8gnYaw6tK1hCMPupucvOl8jd3JTR9gvmanonAg2glZQj1Nf9nw4ShnMvfH",
-	"V+Pln8at40GQ2Kf5ILCJMeQOWzAsixiJxvXPs+9GYpp5JOcjiQNGBMEEfvJp+MSRaCrb6f6Maf/mZFHx",
-	"sI3A8C7sx+h2tBqmqCBRVGEh/Zi1/bINQegSgIl5XmM7DhV77srCjSibFJSPA0w/QJaRqz0FrnXa2kp1",
-	"D1Z2KBuzkBsnIocpISshFZtDzffI+3+Bz7Gic4O0faTJh+vX9XGIVLdU1+DfI2Cyidwd+Moem8l8SKjy",
-	"OgY98q5+0NVoUTw3qXqM8COWqrky19VyyT+muMOktXcWbM1F4aMqp2EyhEBCZ5f8DjAEqcYz2rjVbPWk",
-	"7nFraH5qO/OYhUId21jBhvhhOqhpatCx7TSK3BFLygX58f37dxDcBaS3hL9vssCXzcUKKMnXAD4bcfK7",
-	"4GTn9QPz8RCBm1DffLkYZfCWIziTv6hWuwYPbaBQtEsX0BJrKa6jOQXRYoniAHj2zdcjyjp2VOYgEXej",
-	"QjtOegoXBPvlpWPwt/bn4bY/DTxUp/iDoJz47GJWypyWkKSaTfOv/VOV+EOo24i9L/AKRVaKCuNJdhyl",
-	"/qABDyszsAVuqIs7RJPxEke78+DF612Mxy229vshVbfzBzb+wiGg0/dNllK3KmAi38QfnxEKSWuk+mLv",
-	"clWDAWpkr6Z73U5mU4w4NmAPJ0V/NXzPl1DOXthNMZqXrr/+1oYVqUuzw65Dxm3CsWbt5hj64caO0HY7",
-	"p5WGKbCD8s9DDofjKbEjtFcNuFDvki63cWQtOXqi+5gXQsfrf7GY8DEBz0SsLRzlg4TcoMF3DQH5yK1x",
-	"vG/aGx+NewiqldrpPE2Uk3fIugjz45gNMJ5nudJMpYh7Ku1YAHF9plBQdNYbx5ONkmmP9njr1uEAemFt",
-	"t2gXpgCpjqw6epBC2Z8YuTR/AeO+j9P4cCbX1WZRFxYbZei3Y1p+jmCU2cyldSzN8Hw/hM3aXsAvZ7XW",
-	"F4MD4ZVbJkjJjEZFDKli1uhaVcxaXfANF2QHOX9gS0DSXsnFHQRpN3RPNGOdpNFLsmGbRV3BxeHxTbti",
-	"kn31LJvhm5A71P4k6kz44agaJZ8PvIxOprWmJpaqf/mR5qbcw2kol7UnzZ6UoQV7gDM5Io9jWh7ypNSC",
-	"A0h0Kv3pB7umV/pu4nrVF5vApfh8MNcFshwmx89bvE7Thw7vzFyPk1Pwhsb08pbqYYyOfSZVdPvGxSpz",
-	"BvlFPjLKa/+I3XD/w2fMCEkWSu60vQkyUejTEUgz0Ij23bGh/VhXF66rGDheibreLcIYm39rg1jcpg5O",
-	"bJf/KGMY+ToAFqswnaqyPdG9msj5vKpz6sEDrjEHjOogrrOjwuix+ZxdWBeMrB6H73V0zmVZTFeAzQR1",
-	"r+IDe6OejyNG5V4aG8WrotVmVQGAuFuHKbRsmy692tAVe0FVqqIKMDlpzMyTePUSsmCXZMFKV/1uWUrE",
-	"FUEthILruyxkmPUkJu7a3K6RH8OhJyrxexrb9lUhG21tOQq4EVc8cC/EPbgw1pHN2OkoRj4bgA07SsnK",
-	"LqYnreymcWy2I7APOAo/ct/1EHKIHYxKlF11h3SfcB5/z8uSYYm8vSPvFkbJkmxLKhiBG/p9BM3cU0yG",
-	"C81y50CIeHh6itj08popBhTochLtWbsmzOF2HXWXfOWo0R7gFllX1xof7fsFwVZueRo+dbxIp4u6OKdl",
-	"2Pyzs5jg2C7VWVkTROcG4MLOfeFLblFN/uX33x3oGRBKnz6dkleuPIE7oA/FCcvoTCyZXYNYY0B+72p4",
-	"pIn93Wm/VzZR4rK2qGIVE0L3TRvgmSwus6FxPv4N/TgvXVcCow/rS/Z7mjetyFvQJBfHNtmDV6v3bjci",
-	"rdiqKqki7OPWXiO5FORP1y+f/LkR0N1alsxJyYaafM30qBqVfZSu/vHQAHNnpx9PwD/uf1ZXbRpbhA0e",
-	"Gut5CvbTA6mMeya82uscvlsegYkEvg2Vr+PUhFCMYV4onirm7J7oaz2vCR3GFWmQBUtQLGSzHCurjGrD",
-	"Pfop8/VWxtRO4XgHG3Gu20enjeo723hkUEys4kRKzRyuttW0d/3w7kPsVWupTXLb3jElWJnw3N+zuWKA",
-	"Do9vsFKu+uSkKSozYmplXK8jyjpBceu+9Ko1p4aWclWhC70xsjAfaxIC2U7nOwR4R2ZUVSLvXTplrwYj",
-	"uB9kwa7do+BTlYquWN+UurKo+jPSZGpxgDmvJcBphAPJzFqapFPCxm2eqM0p7rmhcU7YPp/rF+AfbBMB",
-	"jmtybAqokuVwBTL7zCeE/H/OysE9sPHFwqt9q310PMH4+1fqKs/ZdnLiULOY3brPwf35abTQu96WdD9P",
-	"pXbEYol3CYtLGyqKtmun5grjIlK1fPB2P4m8xaXqdIk1zp506ik/yYbp0e9aq+y5KPwb+lfwKCqgYAU7",
-	"DtmTDeUlaTozcYE/b3OMmfgG7Pv4EOt7mKQX7pz+iXyIwEWgAo/Pj/43ufA1Wibcv67grk65AHg1daR3",
-	"RsJtjInCuUQNpoB5nCh3DgnHHwS4GFfIGFiiHc3fR25ILgtGzuztTfsinRSiuFIzn5SGSf0NLzyFKrFc",
-	"rFwR+8hVT242VBTTrnpMGLXfSh4LpF4zQI3opkDxo6b4qQg/Je7dAB4IYClY4PiU/CyYK7yJPXGX1ubl",
-	"wF9XltN49Zm47yPpSf2+EQ/20Sg6B/RPjJBLG1eEub5q+WVZcqsvAdjuN3jWQPK/e3sD8IvWaI5TKZ9H",
-	"ne8bim2N3s2fzZa8ZEdXGQnA16HSe/7k8fl5vPzyWJRCP6K6Owh/CTg+jLaQZh3baVU9OrzuPz8fiiEV",
-	"zErOnBcDRsyGC78uEbV3MOS6yEGvLvUuTHAi8kRqXKP00Ip9pIl9GKjx1455jGyVzJnWF5D7Q7Vmmmi+",
-	"ErTUyNtbkFyWJcuNJlJt11Swwv+mlfkXwRePshWkOr74zdQXtVf42bOnzwYL0sSIsGxLY6RVMVokMo2A",
-	"zVZKQ+y2JHqvDdt4ENeJ/ckluZdltXHlm8xmu3RZpNLEJ/3I6kNGbucrRfMxRIaOp80ufcNoaCSU48Pj",
-	"EVQqSI9P3kJxuwPf+SV5fEYWe48abWFFRyBFoa/Yeqyy2p1udRD7BZVZ4dDz9q8/4LChC0LRUewLX928",
-	"+uHV2/eAU6AEvSIJAh5tpqqivwJKiUI1LaIrbhgpGb1nmAnvMg4PlZNjdIlb+vglNKnBoLioi7Y5+kjH",
-	"/K3bgF0JXHBg2WyousOgi3cN2l/C4qh4Ja+/V0mdQxdalpVhxGp3NH3+7YNVOv/+5jUKu8M41srJzfWq",
-	"lIt6Fb5yk/HVv55+3JTD0WfsUHRPHpak6qfptDPXkl0Xh64zU+upvSTPz5Ly3C13FZVo2NaR3HKghwYQ",
-	"DXoWMmdrUYMMDc4sXbYn8ljrJHFaZzPN/4PNN3zRUpuPn3/99ddPHg+4xo9lYAFigBh9+Ka1uZG0Wqd3",
-	"t22n3tvBXnZsqqCsqD3Z7BmHBXfj6duohP8pB1RqGQaOEW/C5lTUCNkO0WSYT7OmLkIwpk/a0H0KvshB",
-	"QJG32qXU5XLLrTIa5upPnKzjxGQU11ci5uAvkA8ScPiJPUgdnDdUG6Z+YvvPuBj/xPbXMuVh9LDKMbF6",
-	"28jIyH4XxOF+2oOG/KlaMCWYYfoF3i8TrmxmjXZEr2MeKTCf+iqklDTtEBcPAVVgdpLcU8U9vqYDFWPl",
-	"JiLL9hL/Iys3GeaDQawGUlUd9Y5iJaM6HqW8qxYsN2WiVfetOzmapmzTTp6assW2C8MHHYyheW9sjgNY",
-	"bILKb3z5tL7iFceT9dt79ec6fg9IaetcVWg9PjEO5RhSjM+y2bIqy6iZ85qLuxdN6kkHZvkF3eiDCD5Q",
-	"wHLLhHZeqq6315t9DsWngd/Ilc/eaFbesxGYPpho25dBp/l/A/LNptL5+Job8ToScYkdRcjZ1BYIo+3U",
-	"9LFzurl9iIPGL1PE8NokwprRA8g9nujte4XB5QmpH4mSWH9d7+EQqGOaeHMFO33BfOWWeBJQzbU6ULPZ",
-	"s6O63AnXldjQ3tB8zQV7KZQsJ9/8gFhkgy1gKhddIFeGZuUyyoEZj0KspTYX1l7x1QBgnx/i0ZS9KbAg",
-	"8HvId+/e0XhDfX0dTJyG5Bokg7Pvu+1GjZ7HglKLiseSm66bk6/pULu9x9EgV26nZMlzF8eJOLmaB1qt",
-	"Z+S7l9eA1qOaPT9vaYnFHhKOw5c/f/pNzJOZSyHGYN1lwV64Rz9lszVVxY4Oly9zEvWjf7wDT2jFl2IR",
-	"JW+21vAu5HiJeR3a8X8mdNv7MuwLs9fBlaCmiqFp/4KQu4DEOFyWP7188d3NFYrSzY9XJ0+ePYdL/8vi",
-	"ybNnj7/9M5H3TJFbX3Oc2Q0GCfqPbzOfxLhkwRXcyDtkru9Z0Sdn57FSAfDTBH5CSeRQwaqE7hUDYdiO",
-	"OsHm22IbztyQXimjpsZA1pSXl0PHhkc0Q+1+aluPO7PSkwJf1Wg9aKrWWEfkTuGbembhh3cfJt6xeR+1",
-	"WNcFDrOgQQN6X9PZKD3UoHcOinsABtlxALlUhahNMoBOlEU8JWWEjYa/rTvZM70/Bppp6vll59OfYFha",
-	"aElVG1tkB68D95lmylqa5Ib/h2NB5G6+Iieeg+B1aMUOVTJC2RqH1Bn8Lzq/I2Bt/atyCEwblJRJQLVA",
-	"6lshvOfnMY5mD04bhIb0YM36xyv1OBGMyJf3YYxlbLfrz3Q04dcXtD20anZU+ywBPE+4SdG8cSjTlmxb",
-	"sF3IzqkZLVnhbKpUoykC/+aItScgt7etbaBhboFRAnlngUGXGEWF5sZ7AW4v65x99Dm7mTmNl3djfVzl",
-	"4A6NTjeO9hjPDrZZtzDGkXv8y+qbPXMVrv1S1o26OYiqOXYEcZRWy/i1pIPImuA3CRBQSdFGFuGA2dhI",
-	"RyWbiPB9SXBdNrvnbJco3wmBnWLjknpLKSHWpmS1WuM1fMuUluKRJmzPdAbcE2I/nkcpnOdDJF+zfAPA",
-	"rzfM0IKaajNBB4FIjcZf4NOJdyuev4vjbt4wKjRaucjpoZjJITpm+IbhReuWmlsiBQYotoze6VPy4t0H",
-	"52bPpbITi3q9PkQzd2vTpv7ILgXBYFcqBW0kinQ0YjzfVnOXrjESXz5fKpaiQWEUCrza3bGjGmtpAWnW",
-	"SD8PtA+evQn92SkOFTDG/WQSkhsfPpigHkcVM3M+tiv2YVmZUU/HisMgftmvYIBkDrpdd6l5XTjNnSlM",
-	"b44bpvwZ1T6x7KaZYDIFOy1aQxY9dMlA2aUPJ6ypdlQztl9hob0B3BL2Nz3QWIkRV1hybCllCKKPqAzt",
-	"Xnjd/ACz1DmbOqFudSIziqW/j8jqhUHD71tDqjvYM4PXrRk4yBpdlYxsGNWVYo61TDEwukBdmJ1E4rKM",
-	"bLiorFb0Hxd0rzPHagafrRVjZCOFWesQAaHoDm3lCo4d+4NoiOCNvJ+KLy6U3M6DuHLHk8JW9pgFZCnE",
-	"/N2TvgyoNVt5cVmXWEM0xQbxl8ZFYBOwrCibx/dSudqYYdFAOFgW9mBxV38I5+oI7fOIu8HbqH/iCmCV",
-	"kDcIOBFDNlIbcn5mjSBFc+Pe1xCz5VSZE8UKpvlKHPakzrmb/e+/0ZP/ODv59rc/uX+c/Pb7Wfb0m0/+",
-	"8z//n/8S23eDnDgdaCEsEA+cjsT5C3XUcqelvQiY4fB7C6JFt9uSs2KumTE+2WXIF3njn/2UzRalzO/i",
-	"+KE9rDQwPAsJohWwY9LSCsNq7a4kSFl54SOkHnjkRQbd0C0iQUSrEU2XDA/06KTUDuMH8r3as8xaWrnc",
-	"bGIgpR/lDqkNrQrTB/VIgb3G+7oAB62AQ5TUizey4nUwFfFQUuHZggfZedERQRflSAq8WMoPyw0r5m3u",
-	"o84Rud9ievvOY8HhlKz5xy5rsgNgN+eaGFVpg6XKEUsK3rY8fm3lYXLmQJ6Ae7D3hsVEwcVqvlVSLufA",
-	"5ZzIoncP9tI+2fPp78NTdNVya9fVIEylBCtI0aZJDNu+t6LDpZi73iS4bo/c4V+EFxpeEtTXt/+aN4G6",
-	"SADUFXmJ2l6I3/DlN1wVYbKUZSl3cWU5sF7gSJ7fJQAN99zQctQQf8EnJxJ/HRBj++0ZXexQ87cVQ8wC",
-	"sr262m7VdMuiPWVdR2WQnfT8fDCO0TSV6iNmKB+clj0iEvPUQ93YRcmIvdU3LjOuZQmTmNhQPVSURpJC",
-	"kkqUTGt/dt0lOCnvmRrDrWtHeuMfjnrg66Z6I8hhUnaMiiEGbAIvQH3zh5Qcru9qvKNXlp18o7IETLFz",
-	"1/sQL71jZCuLiPPdPTivEyESh2bdYHjSb+ieVJrFuRb9L+J6Ac8NHMyG1HXIHp+deYNwdJKym1jnUY8z",
-	"45mdVHcJDYVfuizqrG3WKZbLlYAghithXBulL2jJcxnXs5jAnJeQVjH6PnaDv3tROj6vRD3zJJnH1btX",
-	"GHhR7Z7ePz59en76dPDa1mQ3t6UiWMvDwSXFvTHiunvVGoxMFA7H5Hz99mEuhb44dP73QNmDqP8SGAZD",
-	"sRcSKAodPjZfh/c894ITeIFV1Kt2KlL7bvCw+aQNkmMXD9HXQ/tw/Rqh9H9lixtrzRscWcloodG2blTn",
-	"TuuLr77aKvlxf+oW/1Sq1VdQiu3rU/La46iSF5dGZB6fnT45Oz0/fXwO0IIICUlfzmuIsdV3fHsitzhn",
-	"J+BCsUrQqIodbeofwXQ4BZDdZwm+dBa1xzPEYA8hGsVOdh0ZHgghDpsiqc32nQtydikSy6IHxA3lW3Df",
-	"IFFP9KzsTRI4JsyDvcp8FiA0kxxXvLDK1BtU4dGaERI2oMs/qbZkx8sSE3TZZms45AHDaeDUCLD2eu8L",
-	"bL1LQj11MyRzyQ3De9KauqTYCVRuIoWR04bu3c1hNGfHjfvNIIIesW/+Fb3LcGNcKb4pLq+g1E0H2umV",
-	"kZFkR7npkiZ6/8T4Cdw4u7lzwlvTx68aFM22b2xyFHRm7Q3pylFHQJDRCXnpkUoxrGOdu90LbzcSEooc",
-	"+6A7uJJYczQNh5Y+grIPJGtIaHoAQQEEeTi2hzJVA6LcfKRk6+V9dBon4YeHbh4jgi++aGXkkmIq3cJB",
-	"IS2ktbJBD2EaW1GwwhrrJiN6L3L7B8W7XJER72PIEFU1dwkT9Z/sXt6Ff0LltAybnwPlQNYCqQV/zbVh",
-	"8QwmkWT0O8TU45JBYAgmonexHgKQ3Kz8lyOy9lxQiWSIzwSOfQmgWA847GHAYA/FRf6FKcht8z8vl9Ha",
-	"hKGnGisSgnFv+H3ot9R3mI5mz5DPC4cnz+WGL/fQu17rioLlVttjOjJQ/EmF1YOt/tDcpCpZdEuqOQL0",
-	"vKR847xJ2PIMSznaL3fcrKES3wjWvvrgR3cWTduWjv+rx98TjS7kUB/T5Qduq7K0k4DJx/ZD/ITsWcJp",
-	"vEkVY0g6hu1Y2HhCsxt4PGFzc0dnim32z8yNiTo/QygbuhYeacxSdba3l5FTcgWWgJ2RxsB06f5++a25",
-	"acW4Kku8YFmbCf/lssRTV9fpRNB/3Fv/C91bjw0NhF75f/adN6svvZc+i5PtnO3k8pOn3YTHXIGvG67B",
-	"yMkeei1DWw5N8HCnFVZc1axldqf21oOXtBpvqo8oYgWNpabrJpCryflMwoECC5bzgvmMJlonfXd5sPXd",
-	"HHi6PadAB4jgCdYd+7qvROAJ1ncAjC1pzgpnQz0mP/C/tPNYvn589s03Le6es2T9B93HNRVI5vMoW1/c",
-	"bHTJFuhO0axkuZFKX5Db/5CCXZCloren5Ce21w5p7JNevroFB/6u3Q5kWhAjyyJCUf30SWRNt4pLH9Lo",
-	"WEwbe6WGuy4q4aW1ZUu5Y4pI4VDQYEKgU97NccnvGHn85Jt21d5nz4Zm2BtjUaaWQH+7XAGgtQiLwXi7",
-	"iICpo+2J4kwdnYRnu50wv1d0M18nGNDspaqlBwBr0yFoo/oO8UE/vPvQlD+8hYY3fHGbeH8l5iXvRx0A",
-	"c4XLX3QJfHTvfQ/xuoqSQKOtFXh8NoJdhE7C1b2nvFtdPhCxHsaqIFIcWKrMpzNls7raqVwu3b8q4cAD",
-	"wD9te0MNRyRFwTXGUpPqtvGEdRTuAPFp4wCckq79n50tDxwc8wWD8nhJO3tH0aCuK0eMue93c+hbpKmu",
-	"x6mT430y3u/PFFe2kN0zRUuneYB+JHI2DNRNHq5YnNhu+FbEGbT1RpjYeJRxFb8yYIeGJu2hLt/1InzZ",
-	"S7h/zfRLxNTqrkcvRW+/H9xAG21Wt9ZohLFWN5xaig/blYpWiKqvyinLhO18KMoeQAWmHYzQFJtUKcEA",
-	"PvNZfttp3PR17sB/jVwALCE0iq/xhUvxdtD6eEVmZPaAPLDQSHHwivH5BpUeXZ6nSTjoJnW380kyNAYR",
-	"ZAI2+kgo5MMkKYQDC0UhLpqG501Mob7UNUWgmy0XfAiBofZHzq3S+iynImfl4Y996aHgQ22q/K7Toi/g",
-	"2P4YGFbQ+xB8WjDY7gevyuU9U92PG/Mq/NAbX3Ar6/xV/wD+DI0y+KBjmTmwBGAlYGKwu62Pm67FzTfn",
-	"KeBSvMDKItPOE7ZxzsaJ3Nsdl8tQjjG7Z1NM51DcWgb0k7Ne/lf4MqK0fxblvrX9m9pFkGhHnPSmUl9r",
-	"M3QQq99yr2yQ9tENPrWv/PrFtP495SV13C+RIzVSumhoWjvSMhTJbnrQvG5wIEdU5X+QkbTlpHdcfWP5",
-	"WRV2w71oM6V09o1SUvVYB1B/zqg90ZTHOSKWWOtcRyNblCg8DWK1lsWKqYRLsWYD4YKs2cd4DEDrKlH/",
-	"A8i8p2W5glVsOtl7A5EfMwfCyGkI68i2ds76jABcPSNOhWYE2bWKS5dlA/6BXCYqY+lqkbxlQv31SXfc",
-	"HRUmmhzSTgUKfbxI6kCg3iOUYwfqdFH4mI5igu3iyqlLvlR5rkZcybo7fgoDsQuWLroJduK9vGPHlXzw",
-	"7GZczIso4eVrqk0wYsCQQLA+zBqsnTNPnz8brEAb52xBIgF8gzV0Yj7yoRK1udwO3ktgqm7gyXFsmp+y",
-	"2TtXgjbuc/lvUqDG4zu8RQiVpCHnfCHjuM+6sF3kG23AHJ3Q05gbBvqU1fWBj65cYxfoIRwL76K449EO",
-	"g3cuRf8FXG+nHqyVUiySv9CtHJP1cy58XtUZ34kBugE/0Gum2VQDwtfumViF58Er6/QP0HPdTi0WsanT",
-	"3g5zTRFjemlNhko4wiAf5HF5AOMh//imri0Vq37h9mYcBIvM32tZFhfkCcA2/y4XOiNP4d/4vM7IOfyJ",
-	"BTvJ+wNumiVHhBDhYSTxcfYke5qd/xY7BLivcRplC/RsfBg7DfAuWEDfkAXTEHdzgH09et6CwoutqXsW",
-	"mTlprctpNhYU0hmvbpyUAS1zpztDZjG+aSz3cy3PD0L+7Fv7ji+XEViM+7TX22+fgVrKSA4QCeHI2Oc9",
-	"afbw2r69/E7JRRklDkJ3pE6bglv30wui6b3drjvA9mzoHXOxfSeIyWtp/eZRggEC6vo7eB7VrWf1QHqn",
-	"YfKVb0F1IrfRjdpHYQB6RaQ4JQAs90zo9qtttSi5XrOCQN5gVtuSgPTESOT52bc1zyGUlZKVsQZFEabn",
-	"Z96li2ydleO7HihWKw0b5YTfBnp/zM49XAz/Rd8SHOOU76mlfViAMlk7vPa7N5lOruHe/k6vO9apPeRC",
-	"zJk9XbI60QzxwRRpwvHXEaiie2hoSa7cc16Z/l0uhn7iGfGBYW4/OpGGsWJ6gbruSbGtQYW9cuYAdthJ",
-	"qG3uVnrC/o2Xk95HPu2Iy8eZfSwmGbhYg+l88JTvvZOBwR/hY/irTofsKo098h6u1oHfBh9chY5pFKVT",
-	"Q+nHhst7wtztXO6e6LYf6S+NRvnid94exebV9gOoaSDOi1O8vRJYGPjC4U86vmdrqwPTmz/shNxlaK9L",
-	"zVy94bJkyhmnbLQt2pKr/mzXAb0eVOUNb82t+7Sb52zcEeUk4EEu1R2h+nIB+3clzZnfiFMxfdyD5uXS",
-	"sa6RqxrHZr+9vWP7W4S3UbFHBk3A+9ov/if8eWsvd0aWTIG/mxgp8Yl/vYXfsXum9gTQSae/iivi4hWP",
-	"EIIGKTRNbc56zz7Sp7+Kw9pYUi14UcSSlV4Dxs8nBwCgblNpAy7KNb1vS2h4mX4S443uA0UB5+vcM6bF",
-	"sI0wt4Bx++HdB+wGpBi6znnsmYedtbyJ54+/PX96Nghp3Cq2ZErFfLk/L4H7qov9A1onwdDs3Ejl0btI",
-	"7rJgxnRqSn3mJDXiO3apHnqZGqGM0REAXA47UdjZImuqNg/3+k99e/W6ziLpHDXb6hDwMMRMOAUiMSKv",
-	"ZVQKiXs8rpDimSO1lhzh5nEP9p+UR2SLKLbi2oWDkl9CQdm454OuRnOH1q/qNtzkmdjmgjOqmaD0tD7I",
-	"2ZQs7f9gR5J9wRFh1qMkpBaDFkbg2aBzNZSFUZcZXPyuUuh9S7ceTCMTbRkYs/QPjmqbchsbhWZzDfYM",
-	"Ycyd+kFlYmxV3SlEEUlemVa97bqBR4myuVuq6IYZpnoSE4yqWGQ2jyz+ynLFjP68ktuRApvJIpgjS+yO",
-	"9uc2MvQwV1zFliVfrWPp/GuW303QqL4lJMmKadY4cPklhZyXos6kCizgS8cICvx8QnbSXMdfuHzfUtm7",
-	"MiLJb2WL9jEuwD4OMZ7pCO3e5J2oIxzyDry7sBJ+BoO3RtVMeyGSJalixbN9xUHQZ42/mwq9Ywqs5jhQ",
-	"BuIqgCqAdEQd3E316Y4tomHmeDI6z9c470F6I7TnTgm6pTk3+2iLG6Z1yh5qCNTGYlc+YL461JHTngsF",
-	"iMv99ITZc7BSNXTS5bpHexmgWSJXph1QgQDQgpoLe1MybJtBbAwPzgxuT1aNjcx58LgSPzu9QpPgg9V3",
-	"uoflEKVkwXBbIm/vhu59+lJ860y085e8xSoaNPSfdwOAPsWnE0M4IzdfixEQaYmUXCm6ifNE9rB+1Dsx",
-	"zhJ4UGshcK2FPpSRNnT7Jhdzdj9sAKx3F7vY8Tzhd23cq5GYIzcl6zn7f4+WJEli2YEvCVwNIBCtY2pa",
-	"3U/40vcvIC3I/Q20HnJCClc+n/34XAWg8Bi5sQAfJCuzrcwkV3Hp6RJHvAP5E+ZTuuV+UtJ9dNFew+et",
-	"etrOMaNYi6/goQpnSkPLSQPAXzT9HypLHNbcTEGnGsj0xNox9h/VFgGi83U8p6N1DWi5NF2SrWD3UJoc",
-	"acR45MH4bA9zTA/k1QXv0GlwDKQBb7gBv2wWsUw12csKPZqUrBQVhkjR0KK5sDVt8lgn4HWTyZbOcp/3",
-	"BAg6inyU/v6c6xRYs1NuCSB1zgoeV+c87FxbAFqVcnqE/EE8Rm6/fEGXEb5hjM+oWyx4w40v7sDIbi1L",
-	"1soshwo81QbL8UCauVs3sNKAlIZCUVQEonX0wcPt91Pymtkdw2sCvKBGc/izVjTgm6+fD2d+T8267FcD",
-	"77ub3eHlFn5egTbeyFPyfVWWhOY5FJWVECBC8EvIsI90r4LxhhcH15oI6RcE/BJhwdqmXlaYDp9WI40j",
-	"/nEMDvjPUwsHDj//TY/QP7xjrzneRu3qMa4992zfMBqoQxTfaK1Gkq+lREZNJlpXyUR268FKO4RLJ5qN",
-	"kUzyd7lI+dpcrZCYcdz0O2I4p8yYaCQAPp9vRtC5vKerNzFGF2e3+D61/MTYcGIFkBdw7KXLsQgAySDh",
-	"gkC+UDZ8+zoGCgEvmfSLPldG8vraFHyPsZP0+T/U1BH53yz2x1OS1UvmGMkmw2ib3yPSaAzja12C3rtF",
-	"gpF0YBQJqG0obA9kWTjJ/aK2hZuqmx8nWhdQVFkij3iLsZV0sH51UUco56f4PTVs7qqDCsagnspCmnVY",
-	"fNQ+CqYB0WvHDdkBFVNDD/fud9RQspRlwVSHf+ure6q+KvnCu7uRxtiQFb8fVdw6mxVcAfRjHwPzh290",
-	"WiIjX8mt+Yz3Ie3WYaIgssfVV48VFywjleAfL776CoapKvEV/vpUy/xu+quXUq2YiSYtrJhpLygUOhc5",
-	"axXYhuzx+HHjA8jdiu4DEUn7s7kDZcY81GLJ1YYVJMixzMjNj1dPnj2/+P/+n//3lFw58LETPAc0HlXw",
-	"mgttaFnOUyvyCr8n38H3jkVpa07sXO2CNLYN19od6bFjWOvtWjlo9UFGy/H5Lz3F8qcVvQ+2buelT598",
-	"/fyb4aByJZJbhwtX1iMjIL5H7xpdLQSLme7X1nADCkYkc3SV8FzAErw8wRXytMuTGK8+HBGGaymxEIOz",
-	"6sBh5MqCEF0VstP08/NpcXKHk4CXB9uiX7kfQVSu9Xr8OXvzYwLU0z7Jg2zDpiBQSOOM6BkgnsA07Vic",
-	"pH28R/C3U22qqFpxfJYZ4UJv4R+4/TNSbUtJi4zwggnDzT4jQPCVYTXujDjqXalIyUW83A66QnsiPZry",
-	"wlPquzsgHI+bOsAZsdX/kfI3HmXGdUjMVCXcChVSsD6W1a7Zzv4xwzkOHNVuAlqd6xVhLlbvPRP7l4cg",
-	"j/cVPlja7jEptKBI5r4Kejyzet53v9sqtuQf42cqZOjkZEuVIYu9LziDVLx0kxTCI+u2Hcib40x0OO1q",
-	"Wyf9+spidzHhy2YfT2wLJ/dUOUqEvx0K0ZVv++CbD5oVH7axb17WLz/46tr3pkOHlaxXP1RRihtIr/S8",
-	"gacjytLjQnah/S0BCKTFdSWMHB2dat2djaNoB9JuuidDbrqx0KSA2SDhrLQLAdU24PqvZNlUDbskT85j",
-	"xkjjiRyynsKdOmL93fuDyl8twstRpArh1o/c3Zy9jgcLpCwUF+R3a1HYH3+yG32H7inXsZr4X7NymZHf",
-	"xSckTJGQe7dUjBG8RZ+S75C1M2yvTUu92lYnv4tPHVvo7AFVyjS+5x5+5WDtJmyAYmIhlE4JFLhV99VA",
-	"Cc2meV2kZJS5Vp+lD1PeJNKTccVODjr0oF6T1ii/jPfkf1VMxwtzB2xCxm4Ou6o76qMx1JNXQWRA7zC5",
-	"oBOKh88nmgP1jxKGjS/AEhdB/PVlXeUYIhA7uveBmE6sO7i8glU6n1ahJlUHyfbETpe1LyFuJDJrfwBu",
-	"tJT5nS8V4Xsz7n0AgBkvRT55tGYGOGAro/s5zld/oYMmFSyZCr7ZpurwLitNy3Q9jSDNzBVHSN25p4AQ",
-	"GN1EA+ASXoRjzgjVZEmhPpVZM0hz62TLYciqCW7ZZiGsBQgZJ2O7tQQnn7V2lk3EbFpcvIbcHAmmaaEi",
-	"3HoEIh3Iai1Gfpr8y1vykNAUFXspjEo4sOwug/IQmF2ooNq4ndB/2B9e4H8Kd8W0/4BbbqyOiz32TMLK",
-	"kEvDhE8rgnLNsixclVhuTgnGiiD/yawp6n8C8V1ALIg7h0LUJgXCSG3qvzisrrNsjSQL5ryE5AqxEVYx",
-	"gr1hH6BlCcO327kOeI7f7dN9ACVbmnRJPG6ambdT4GkvwdGzpgXodsCESLAgx/c0TOFuv/ixmxGJfvKP",
-	"pkaR+M8LyZBmzL49viIhCf7htyhVk+YpXeMHATL1ITdVHYU+ig4KsiMfLi6Avxg/07ZnsZhwVBvU8+Z+",
-	"F85V1uyy5FZ/ZRDlScvy5+Xs4m/9p02gHT5lh1WFvEpN+Cr81/OxzF/jMtSH2xFx0GpbSBurR0m5sVaF",
-	"JyNPmbUPThwfAz+3py38u0UDPzJT/je/7g9hwTYC9OUs12t7v3jP8zsW6e4x7itTtzVQTR2fG3QrBB08",
-	"yqHQZbczTG24oCWqix1VcVZeHxk5JOuixP3uwprvUpmGidbnLBcsL6liul2HZTi00iW1SNUbvGa04MIB",
-	"dyeykLl753iram3M1Hy0ZGHc4+JNaWR29wJqm3flc2Pz1kXMBOY31LC6p2U0Z+vp82E/i2JGNXVyJjho",
-	"4Pyab5nishiVMRYvbJJPXqQj1iI2379NTIAbnsxPI3Pdmm3wIKlu1yw/RsFMyYrccjHHVOZYYLJCJLmm",
-	"Gwcy1+6+yxVxv6ppsOAh333PQJKBXQRWkaErfLh+ZsOosO2JFitxbz3f6yD7t8P8VfHScJHA3UUAGQET",
-	"syZ/evfyzZ/hmlOZtTWvuCdhgIJLSLju4KoQosduOHI/GD9mXknBUhkw/YGbNdXzMHCehifEQAAsr1RC",
-	"jySx2fZ+mPgyjmn2efD+dZ1OZ/Ua/Nazcg9hhtRS8CWtEHzFEenw/1xZI2+lcXHYS3f/oB7KRO5Yt4Cf",
-	"VanPh8VzEIzshfGw6CTcO33xSfDGUOEyVID8hNmbu94y9Ne3Xe+lzGkJP3727NmzDqhiBBQn3Antnr0r",
-	"KRfkx/fv312SUsrtguZ3dYHDOOTF78ToHQIzLEHvGalYYRejM9XnZ98+PwwC7hQ37GdR7uvylOE+HIgu",
-	"xQAXfdL74BjlsewLzQ4dgVKuG+0bynvHJzJhJyaK7VwRxcC3AZgen/cCogtnGV114TzPnkUTwOoachBQ",
-	"QihObVQ8G7azatLWuoWAHcvfDpA+MqBBjN4NUtG0Kx0QFwEvruniyqIUOZpRla8j24iqGt93OFGxtj4N",
-	"rGlMPgeqFTsG+x0ry3gtgkmHyXu6invRTb52Bey6FES+aho8Q9zkIzMkzFvc4YUZ+7E91QdzLlNxCH8s",
-	"FBwrN/sQCRwaHLQuAthKrhOlGI2Ud/PNpIy+xHS4gtnNxhoBDID0c9+F+NbHh3+hivt6JXFL95BnlJZV",
-	"X52tnBpaylUFkNit1Ew3JY5pcE4ZOSF1PUnKfx2mpEwxJbDmVseWkN17fA2s7N7GDiinHO1Z88vnX3/9",
-	"9ZPHz/vvcuNvP03O24PcftxBMwmsgW7+8J6XRlJs6B6KqXZqRtBiD3ZLK9vFJYV5arww7QkehjYx5oR1",
-	"WlQlOuVYv30yoh6ovUaF2ZLxG1n3nuV1sn8z4UIbRovmc8PiWiCun+8B634Dgn/Mtht1n8Cn4xvmnrNd",
-	"5JKnqMjjjhxnWEzD2snNhg/5rse5tqcwHkRBnde16sQMA0SrJDLP7ybn0uguyrWpSe8lPEC41qQgvlxa",
-	"zOhIJlMlqAkiBLmZX9GaVS30dft0l2Bpo8IiF9Jc6buJqqJGWk3CStWFRibVhOiWdXBFRLALyTG9iZaQ",
-	"3LoKL6OKgzwAhIaCNwtbine1bAkWVBv3MPCY3FxXsaO8KUQdwXBs+bxS8c3UpxK+QNWbofiUrxUxWNjh",
-	"6BrFjY0VNxnhCB68n1Ulu8Ene3ay1RHzDReVYWOc3U6tux6kY1W41VuNZw2oNgX3jMpeVT5IXAtE8gs6",
-	"k6ryiFoGqdLs71VlLZaSad0APns3Tax8la//gtcWiGcwTVbykvzAzY/VAj7/gZvXdOE5I9w1tXPpexr1",
-	"DzXbMlI0Eb9kjr+Ea3+FunQQtIY3ytCVHnVh7S8dOeg2mrJr05UbB6krw50bmRc/HaF/wpmUuKnafrPB",
-	"RdC1/Tbah+VgIxoyJDe0YMOpTTGf1mdoocOrrqErzzqMkgPMxxUvDaEaPTjkd/zmU0Z+RzPI/gvtO/sv",
-	"vZbKfAKZ/t3Q1afYqAZWL3WW8pXA+69sqoGspTY1eig+zcgSiOmMkQV9Nm6euxo6cdcxocOgvvUY6fmt",
-	"YY4vydOzA73SXBXPz6eRRI46BlLacthx2QmDWwWKFzYgLsdKVZCuhHNOHa4vQezW6/N09sqYAyS1495D",
-	"LN5+h5Jse2Z3V4ZJxCNtscBlat+XnLx689UF9ODKPcvsP0rq/sGo/S8TTPE87oVt22y/RK9kCq5qU2I3",
-	"cLWLEaWNnucDXFSJlDvYk/i0PFB61nT4nquNOUgj5x6bAHKaaGz23A7lcpnmhguyMRyGG2V4TQuHlsRi",
-	"BAu2RHgm876PkVV3C/azfX+UjW8UfxQA4EZhlzySrUO9F3OvYlk3bsiCraiAUwZOYy7I7b+fXOP3J6+K",
-	"2zoCTquCm0ufS034svn1Yu9yU+LYQ6bB/R/ryJIrDZQfOOncIK0BKwATqw3dO0dVG+OMniy4vIPzR4XE",
-	"nwfX/LpW+m/H8WYcA32bSp0RZ8z48ny2WJ3GU3AcCGSQqJam5aj72MfQcV2JF3KzpYpHiww0aQIRyxHQ",
-	"pwWHbWwl1Hczw0KIiLsoac4yAu1YgYR/TKniuKWKFcm0g5WUxdhGrDpuMLcTflGLzEHtDAfmV5WAOtXc",
-	"aALxtckDHCNnh2+Hail1hRBRYPUwFxaBjnhXLAxhcq/GSitihA/krU4PSAjew1yixWcUpL25+fFHOTnE",
-	"G4chvKUbSHJ3fAp+5oOctYm4gjj28smTdN7ldOhaMpjvZuYnto8phZ667VeaaL0+uWP7FRPkpFw218cW",
-	"AUmUeMCDVGtshm2KFU+ePXv87aCh6oolh72LjixX1KCXYEod8OkJtse55cbh56aX90ooMV/aCTMt3b0W",
-	"s03w4IdqfpetC04dg0pVwDk/6y2A8yzGuxdqulTJgUn1NLLDkLE9gOw8kDu2RwYzrF8FnNKe6/HSFS6T",
-	"S9SaQdkfjHJRxUjJlsDNGIixl7C4f7J9C+0tMYZVAV956ZlAQQVJi2pVIZmi0/zw/SNNlpXIob4RGJSK",
-	"5faAiKRMtYNQU8KgckP5cQQRU2sApl3VscgikmsMls6IXJ793MmdyGreUD+RztSNiMDnFeyoptavdOk3",
-	"8WtKkuY7mu8Ym75jaoF0CaHumTCswJpwsMPYHvaR3VPoLIlOY8ibm3r3EQd38qg99rQ8VAGJXd1DeF9W",
-	"m8RNs5u7offC0I+QTC6MouDlMmsld2LWCHuNPp95IAZ4K/KqqYRI9Tpx+4onLX6v5IY8rtPu+JK48g1x",
-	"6FGamjF+cPfVXQgqpU5Tif9G7yn+uK5WqUOu8oCC2s4m5YKpzLNg2XtLyaxNTxRfrZEGq8v6K/O7hOsN",
-	"X7uhe4B31PmbcW/gUUrq325+fktu4LT3+t61c0qgeqL99R4P9dqPe0FsU/bQP8AYHaPA2j1646rlN3Am",
-	"nZFFZYiQIoVsCosVWY2qe+eTfbS71TsaRlTbP5zrz9dojWtVB3lP2EG72PoCYhkNpovRFkIvUHG137Rj",
-	"Rwvy8sWbKye7UpH3+y1zf21kUZXslLwy2sfHmlOJa0de4mIUzUpmvsuZl5KstnqywI2ToSlYyhUGLxQz",
-	"lRKa/O5+9ekydg5mViHg4rAiI5WAdNyDGEMKCx7JlUnEFaRjXqljCpfk8Zk17dqhQpdmc3ZUAGF0EeVG",
-	"Lz0I/Azbe8+0cb6+I8K3HsLl4b0unacrwvix47BBP15bkqxIlMywlNHjj6Ogfft49EB5MDU56lIVWtCt",
-	"LXacHAaYxweRpc46ezdsx5pWcruNVkQFSiQPsZMuSrljnVvJmCokctXn/n12dgYsPBPpJ0YeZIcnTmMa",
-	"Da9tUPrmiDMjdSj4BR8ss9SFVkmAkbkVa7rUNBqVgQTQEaJjI4ia8Pc/+Kc/ZfUvEzHF4yj10qlc22Jy",
-	"JOueOmEfHtgv8OikMt/urt1MQxbkNgTdTa/GD8HcT7AyOwzPtyUomVvnTkGqwFtabtd0wcytL5EADjzy",
-	"J6938QFRbZji+e2fsTzYrUOp3Ea4TVx7LRxc0MQsm62ZvSYsqGbPzytVxm19pxBDPeecK/6vKJNGKvvj",
-	"NVSH1kQb2393ad5oVt4zTf50++uvtz5oBxYhvQMrQUNiJhcrQnd0/+eM3P7t6uT/Pjv59jesDO5mFmpQ",
-	"Z+T298dPPt0SxbaMGkfLBoWpoV1uLsjt61cvTmwTv/1+/unkb7Yh+M2BH/b5MIoyISsP4b52OuAzPNjQ",
-	"wFu3RxvH6dW7V/P3P//08u0sWKrZ/4YZcTM7/+33s+z5k0//Etuo2O50/NjxyquGcR8e0n0LFAOoTNcy",
-	"6VU+JputAWSMWftkspprJr3sv/hxTlBVVy4WB+xKMOeEC0LJT7847nT7DTR8SqDkqKoEXmmgHI3IWVZT",
-	"Fy3YioM/EXjP2RY3stwJT1ufy+2+znPQnUjxSgp2SYRErzIrtcMq+UtDJBJ5hBPYkzBECF2pWftgmaeN",
-	"X7DSUUGCcvI3O9sRaqwa2jLB6tKDdjUOqLGtupyCy4YO+oqE8bWui470koQ+RNHzPnLczyyI7j2OI6Lk",
-	"ji1Tf8nqKZNKr6fLqXR7PL1mBCWC7TAsAXvSx3Nxc6F/gxXcSl8ut5w5z4ZD/tU30dmDsJwwYdR+K6OR",
-	"vVbtKpicR27vGw8FcZ8S9+6GkSuXlTAuXH5KfhbMQRGxJ654U/NyQg2hmGg5pe/3n1evmn00isLqR90P",
-	"2gDRsz4kullyUQA3LRU+/BtwUHz39oZoum9fo6bc6bHFKRs5Luu+oZgcD1TFAj9oS5Qm8e0IcwiRfvL8",
-	"yePz8x6NPUpt+rZ7vPINWGRb6c8z7FGMQbKZXfk5L2I+YftUm1PmfCjFp2mvf8NuuPDrFImhKrrx6ZYR",
-	"TuUqX7uqEi3pBQy+FBD1taf0D+8+aGLkCkg7m7DXoipWTZ0VT1hWD/H88bfnT8/OJ1LagEeHm2QVE3TI",
-	"u+P5kSb2YV8FE70UWyVzpvWF1YpbCnUsNF8JWuKYhDVCytIe1EQqezlihf8NSwBzJ4XipTJHbwz2cSv1",
-	"AIPK2E58JoeRUxFpKqODAsO0mEswuqNIRikNBE+I3mvDNj7H9cT+5JLcy7LaMEfjs9kutQ8GxhcEoYOD",
-	"GF9Pg3R0mU7FtK8MEkFJrOkW6hPWwEcnRoSJQl8SWu7oXod+aM/4itUk/a2fIkrL1Q9wqb/AlOnNatse",
-	"eg4A138WOlvxLbNsBs0moJNyO18pmo9JSA7HEWL0mSgc0ymoCthRzf3a9vuOlyUr+nzvI8pRQl+x9RiU",
-	"6E63Ooj9AoQbmCKtUsSP/Ma/sCYV3bA6t/7m1Q+v3r53RWh6clxBElMleXRYkweNF2qQlhyExvelVlrH",
-	"HvdJ1jjN/4Mdn0x/cHaO2eXxkj5/XctNa10gqEp1emFsO/WyBMuA5qNn1M1laVU2WSlZbaMr5PTGsfp2",
-	"kk5NLcOA5vOnak7x2oy35hTlj15TxYqxfQLgdRrDBQhU+2JrcS8YXhcKJFXHYl8pxvLEYTBOTMYyNbir",
-	"0gMGy7DB73nJ3rnVOmKfHWSpybIycVqlydf6nhvjj4yW2IGxNDQ1g742JF8zz/wOtZFg61kjFfgZPKbB",
-	"hXvt2aSb44XrNIsNZJqkiqauoctIFVDf7AARJ/bAkn2Bp9atO0cv8Oy7zcCsDE5LH5tmH6281mdchH2u",
-	"nqS+7eGmMmqNjfA2vLPSFzVxYBR6ImF8NP0V8PKYZ+oVBCItBUEjsAAO1eFsLEfL7ibGjzjobI/IvfL+",
-	"oI7EAadiCrcXEwZN7h07Ts3EyJU3Adr33H8yh8cBa2stQLHrBTopXP0EfBR31jTHw6HUxSlGY3Tk0shc",
-	"RgTG5NuMVMXWnpY6N9sRnAmO9dU3Oc6Kh99PSaTrsCNFGk157OLGhF2JpjBgqCicVTFkCETC185g2wGO",
-	"13kIrOYDH/WUte2SNSNdCO6XZu/ZXdJ0KZjVnr34MMEjdAx/OQ4B31m5eu0QgV3k6QRGbPZxBB82ZC7B",
-	"oz39eefthchtuphISJrenD08Bh21DeVhMDKwW9tLbyctDio4+DKbIym9Mr+h/bD65mNymG4q82YdSghS",
-	"M9Zy+xXd8ght4XBIJh46tjbT6Rvgt0OM66U9L0uq18h6B8dN7Yz7ipyQOWlzeS4ZNV/96xjuhrGkko3t",
-	"/Tnhi0j0iQsrL4au4GIaArBcGKDOTDhk+YwP6XNDIkEsZErs48H5PoMq+6PU3wi2T99k3zDGgIv/CLH8",
-	"EWL5I8TyR4jlv1mIxZ/evZmI9qFrtvwjJvNHTOaPmMwfMZk/YjJ/xGT+iMn8943JDJOE/5PjNL80OP7R",
-	"Dug0hPHvcpGKU1gpDyiqW8p9TeEehM7eixp9ipEUlxyae3VaSJFMFqmvqGNTq78clNHFBHyfIrf3rO26",
-	"jN+CdXx1jiK0rZRiwvSVAoZTFumucquB4GzlCWMDTfeeoNhCyZ1mqlWRPR7gOqKW31LJTaJCtON6qSm3",
-	"aLzs8FhytWMydGLMUS0eqFajrRlwQ6vnt1m4Hgk5qvxgWNom9GP5IgJ97kJ/4H0O+TW0EVTY6Rnfw3jm",
-	"9Tiar7Tnna/EK/GGmbUsdJyPO120CyrQF90q0L0dhte9c78b7HdQfqt5V3oYdbvjA4I9zvdwv68k0xnm",
-	"83ONDKhj3evtfKigy0Copq6KYqpPXe3njryjw9ZKHVfaTlZlAVYA7k80tVwirjuKHuD6W1YrLuZTHdzT",
-	"nv+Unrm6rPe0bIVC5tUmemi8Mpr8X1dvXhP/CFLY3Dpjg9DtttzfuiQVs2abqA72rqmI14aKPbpkaI3D",
-	"B8pDOJ50nN0CDOIWK4fnKslm9swtdfQimCgP1SnE4OrD1HWhJiRwwOInAqPuS/SuLhheNmWXyOmIeHek",
-	"bs+Bb6KRrp66QnUQGGu3gQGdYq88wpkQED8M8DlQn9+DBFh2mirNJk9VSGDTQYSAHeS/x5fmsm0IjX/P",
-	"MfFwTe7Y1nxGONyn28JOaLt1Gxs0CCr52W8i503MHHZnI75ZuJ1qzfDbgNJ5kKM7VGKfcX67S0CXLYZR",
-	"UW3HsI6+cI9CxZiCJeA5U3mB2Udu5p32QrIoMZ2D5l3NLwLlixQ3hoks4H8hlbC7tbxPkDy5yjRpNsC2",
-	"gp3h3c/Lyiyb0a01QqCWNXYsyWk0tupYmrrIfmdoQQ3tuY1gz8iOCqORa7tDD0punK6hipG/4b74bTQ9",
-	"5xvsQZUoiM6GAhxHMjZ0jBokFpeCHY4ixiZkEocvR3iE3iJGRwP3R4fE1M4l3N6BNwykvmE83tVGIV3Z",
-	"NuqAqGGd8ObQlntH40BAOJqjlbHegWMt7GtGlsCSFTcaGs7lob44WpCGDy5RMXvi/h/Hm2w70DAmG1+n",
-	"udc3wbS5qTYb6rSmL8eUdsZJ5fZJ5o887b020RO/EoUUzI324F6Auwv060m1BZpwkJMWFUrv1FS6atc9",
-	"n8oCgiy4WGGqFpnMs5vhjPj9GRA4o15KnSFXwH4+NZwNCjEFr2g4ncfv9l+AuM/V4XYu46UDrUCR/6Jh",
-	"dt7Qj2FzT86GKDLr7qYm4cWaIXtQNwhcsHi9TiGxPh54/5BwHCz7eGmzFA0OQ3DorqvWlUR8+HgN23ee",
-	"pCp0TpHEPj7HiKcQimD2UtMEBkj8mFuwPBACtlxiNHfpr1AQP9hRBVE45AusoXF7wLCfku9xYTaM+juJ",
-	"lhuGDlkXmCvZ0oShNqsEkPUB1UHDJx878mulHinHu3XxIezvIzx3TgkMruRMh5UF3BMYU9pRTbaKAUE2",
-	"oWtGIxyqrk8x/zTC3xe0KPcQH7fNGcVtWytqlaHDAsAsYjtxl4D3So7Tbt6YavfnVlNRLOTHW7hpWQVa",
-	"h/fruKImplIiI7cQFL2Fzu0oN4Ba4AaDpRDkbbDTfrm2VQlWGb7Fs9UHNf9QZ9q1jFf7k0d6QT0XNLo3",
-	"jUxK+XWiCkJty+2kugvkGqTeSOTeq4+bBoQF2DNfYtzNwjhBvamP5nr2mChQ2O08umKJlRCO9qSupdhu",
-	"P4ttEn3HHTeVo+xMdEMqumIvSlftr+vAWXq+kSn4WiXvuT3UmRqNogp/k9XvjS3hewypjC7Yuah4WSTi",
-	"p666EzfOhguDpVA8MQ5F76nneUzopCcYpvl/sLFlk6OhpgicPTGp8Zv0oQT8l69/3Q+EHyI8oZOt6y9Z",
-	"ORuanytGdcKFOjmQ+PD1tXH1fbvBiraikX5m/ZQlpPCNG0utEAEzDbaLB0dH9dh7ysVUXqSfgL+oAe1r",
-	"ICJrkb8bWQJbVZSfCE2gsLdCzu2EF1goagsOkXn44W+HXFYfT+yvT+6pAhysbeatvGlaeQetBB/91jhQ",
-	"Qt6s4eoSUbqtp9mo+rlurNFVY3Qz3fe/UlRMSNz7wT4et7OtPTzR/TEJ4OvfUPc5NQkP4YuEyfxy2T22",
-	"+S+fOvIl13ZMXGsgWdnNw4MnMRi3EYbXd0T6AjQWX8LNtnTh+FQZh3nSNhvalv+0wsNcKm72iTSsI2hG",
-	"/W8S1cPG1BoZzmWwBnhs7eOKox0dCWolQTOtLg9ylfpVfxgd4yTo+FiHb+IYXXIgpGO29FQV9MWL94QS",
-	"XMNAfSpcD9T2CxS96XjfwgkZJbqR1dXm+6acZHsBA8dW4v5smAZgnWAKUnQy8uTs/Buy2BsG+TybOGaj",
-	"R13oipsRBzY+ljUHd7q6BPJwb6NZpa6Spu5jynYeRnCUZ+Tx2Vk4sJG7sJnkWBjZedYnOuFVJXJ/Qh30",
-	"XTEkDd9IxTojkAqA6EwRN2t6BEDV9zFrpizsQmreb5qh9UkQrGaN5vRumEv8JCxdQMvSZ/RbnYTCV+fa",
-	"9LnqImFAqu7ihX+b2fKXA9uOL0OaoZdTinJPbBtJXKMz8sdKllkrxqKyNYzZaNjVD93lGJbCOJ4Pq0kV",
-	"oJbtfQ3BSugMl6SQ0U07KrkBMivu2pGZtGPbea7iKBMWTSS8Kks/ZXWKYMthvRlxk8W2A7da40Pzo6wl",
-	"JCrcvnT3A9T/PQK0+iUhp722HFvyj3G9ncvtsGvCztoNPBmvieo9hPAa32jL1ZZcjKOQq37uuZgXUaT/",
-	"a2q1gCc5xuyhe3nnOG5cNYamHsnzZ2dDiYp+cmPgR3yDXa9uSviIavKfg8KdvHpfBribJXIZ2mscucmN",
-	"3Q9JyU6V4p9QSj2UYGwuOY4HMe3hFZ9h1zereRg5skfCrYt3aA9eDfStPYCB12VD990y0FarVmW8HMEH",
-	"jE9816pC2M0X0dsqZdaQghq6oJoR2w6WHQUnMd3rIL4IdOOI8zRr2tQDOyVvXUqIy/8gdIHFLt0Wh/zz",
-	"DRekYDkvUumqQzfnpazENI3riPWjMBQ7bDwx67owVBuykrRsMumx2hnVxMiyGFkh5rM3zXZNdZ8ugyIR",
-	"uob7AILnkSZ2q+tLl9LXAHxgCJjBE6TtRA2RdIXIbLat1CoaZLhqr21T/XwlUwvdeOMPzSqXROSkNQ5j",
-	"lbv5tJVtL2pb2Eeuqn1pFKj+HiSnMZrTbzkcSKq9VkN+AU+PxyYd1nTvNROky3Tr1F8FsQy2YSMUMUV4",
-	"oJMeQjsfKrrjNfUHHUuuoLnh94lU9j7Gi+PClnpb0n3a1+gBCL1Topn6yT7n7VLNV8JaXg9imipZDhow",
-	"19JxmjG6mRRGSDj9wllxPagRYW55/MsGbdh6diIwDsTUAYwDkOsrRTcXBGwMnREhiTeg4A+N6UktpAZT",
-	"GjyTh0w5wdmsmXoQ0dfxJIEHimvY5qf7IpvdUoe5W5XK4punw2VysqHWRsDvD2oNnY/YOF1j+bM3Umj0",
-	"d5NOcDYdMaVgO7DYasCWL+lycNPoXheejCnKM377dXGVMhEhtqN88LiNv7QMy++IuA00Fut6MhcaACrD",
-	"wo+PxVr+K1uspbybdhoclePrfpOIsQxZwOyeTQkLvpWG5+zlPYsHB33VmYSZWTJqrUzPi2tc9R+fFO7A",
-	"hgeFaadtOjfzft8dUbzcHgVNPG9UPNqdJa5kjZvU4GwJVmnwgAkHEOAY/u4OhpLmd4joMExt8IV4dMXO",
-	"CtfYQxwXXqS/3Inh3vB5h0bL8lUVI5UomdZY5m/UNTHCGQxWP9ckePKAmjp76N3VMJU9ORvgwzpiYwTy",
-	"3zNg99SYwTbl1jquGb4SuglhkKvwWEOMrbTHnxQMYh72Zmlv/BtadAkXI0dx7IwLt28s80EYKAYNQYsc",
-	"wGzYOZcC8XsTyPiUkd/dFNh/BssPf967f+Cdyf5rsbf/X6nS/qfk4s7+F2+n9l/25mX/+3e5wKLOv1u9",
-	"/ulwmLEJjiZj98xmtNVpRfzieF4n1j1beNge6IZySs2Q5YndM7VHv8KOaj8civW2Etf/AR7LuFy+d+xN",
-	"9k13zGHM7Cut4GWYMJbyKGazXXPAj1KaXTOlNk58Q7/F8jM0yyvFzR6Ky+Mc6oYhhEMBaSnveB1hvZi5",
-	"dOy5f65RFlv+E9u3fKjQS5guRhV4eN2za2O2s0+fIAK/lBELu1kkK3MfXnl2zJoQExjwCwk+G2LWSlar",
-	"NaqUq3evTslb4JekigFpJOJ6M8IL/OzDh1ff3X+d/Srs7sCPrr9/QZ4+ffot4YJ8eP/ilLxUSqrmu2/P",
-	"n31NXHjNUYRRopG59TaXBbtFByQkzSBHHiuBAQiF8vRX8auASotYZZBLgc5KLsjtxxOa50zrW7JbS7BT",
-	"cuQQvARN5Q0a52liwnELgSgvZLE//VXcbqtFyfPbCyKk/ahJaLYySLg4JbealcvbC/sO9N0ibRcrCBeZ",
-	"c4AGRVylIsiRlJE1VRs45JY0N9q+DRxotxfoSNOn5NYrcnAYX5BrRgvbwvdVWSJxA/O6Pgs/p6J15pHb",
-	"Rje6pn4Vsbaaxx7Vh4h9JtkYaJ7bi7qRptLsxo4neBIhuzhPCA8HggC7YBDIhQr4EN/UrMsBfYntc/A4",
-	"I8cpLkfnHYrdM1oG3Rk5JidjsHxOBmGzoXKBSDTwI5z+Kv7q8tvhxg8yJaSBLuMANTk/Oz8lV64BaA30",
-	"ey63jDjHfy2KvvYuJT+8fO9P0duPJ/C2WxBueGFOhY8kQ1cVUt0WBLrnqnECUbYgty/f09Wt7cK7D9Dm",
-	"dy9fv3z/0lWXeLU8AY7oW4y1LSvt60mcP37yq7h1un6+YVRAztEt6nctNww2APj+rb5dUm3sfddvJWj7",
-	"rRQMX3BB/vW2YRZE5ej4pRQjtIQkltNfRe02tntUA1Pg7b+fvEV1ePILZ7uTK31B3l69eXlr51n7lDJq",
-	"MERiP8sOYyl2mngNw6ZVwc3prwJSBnMm0K/OCyb+f/befrmNG8sbvhUUd6s8s29TlBwnmUi1Va9GVhJv",
-	"bMdrKfE+T+wNQTZIYtUEOgBaNNfrqr2avbC9kqdwDoBGi90UP7r1kWT+mFgS2UADBwfn8/czfMKt09o7",
-	"zel4xvpPDw5LrRz9Li4k6f3raSw+GlsePGyXRkzSnMk8Yx6RYqroHK9BbO7s2Tf8MQe9GjFtH/cOD9xo",
-	"MmeC5rx33Pvi4AgmZXcZLpMBzfng+mgAb4XEwaZB27uFSVCr4Y7TDGaFv7G6mlCINNtdRVptbrRHdEiI",
-	"YAumjaupcGb5UEtlhqhqAYltwTU7IKegt/A4ZNkJ/gl/9o2AUMT/XkQaMVRG2PEha+TpOR1JbFJdbIS3",
-	"LUvN4aH2SGnGcIvDXfAiBc5/bU5hpaCX2vXb945/We1rswL1RIOKAX06RLDP4yHC+hFDNdJb2I//VjCo",
-	"2HGyQsdGKkiqWxtig2jU56SuzgOkdQx60ZGYNo+HhsIeA75xfXwLl6qJdqBp2AB/t9WwdU9y/dzxk9bZ",
-	"ZLCFvrO76ZmaCwA5KB+5Wf9b/dMgabnT01ZtVmhwPyGUzLkosC0QjGMlC5E2LbZGFoNy/BBd7fURj8yj",
-	"qNof+rQOvMFOp25dy6MweCHOMAqw0Wdf8jk3vc8foCM/l0Kjhfv08PAGmDbN84yP4SAO/sMl+rbYa4h+",
-	"gDV7w9P9ActYJ+uIysPUBm9c8dbnigZ/N5PQTWQlH9troF8ENeqHpOdtR7uQLJvAtytqd8A++prHWu17",
-	"dvEzqBB7mv7l4sfX/gqkYGNXtWpCtFGMzll6QM5YlgUYHZ2DJTBjzONfAZwthpytLBYZJVOGwO651EbJ",
-	"fAaYChMlMdhR1YXnMOkGbVgngU7g62VwrK8jGcSf7EZnDWL4p7r9U922r263U0Qf+yJdVUarsU/DPpqB",
-	"Fem1n1tRTlh9CpnKGaMeRvAM59J/znUzHsoperkez94+5aCyGiuD768GIZpiR7W+g5/4Dsrwmik+Qdy6",
-	"+mQCzRz09WImM2atUvCOAc1+nlOFzOzgR8DpEDJl1kHBxiVflGzdg2MM/3FRhn4cbhKhgi1AkYwLe84m",
-	"CRktS88l+GKhIsNHP67YEtpIoaKBGCkPyNDu3q8ZF1dD/IuCYJ2vfoKymlX1+jMsg1ev3V6PMJb7fp0k",
-	"vvOrA2/VwpX5RslrhovuyVDg+c5lTMhcXjMIKaQsY673ao0ogdsHbZtwyZWxSy9aY2poJqfYaVnv4tDx",
-	"zM8kiA73sHN+ewPyIaBJS6G5BriNslwNa9nYR36zGpWmDgZn1aWIsM64Yy7raLtXUNq6MopAG+BgJCz+",
-	"Ma6qC0HAgkQb6z5Wu7W1ezn4ZLXc52ZVcWrXiSGiRoRZ6Sg6jaJCuwsbHEd/qAE+A0BUhm9+vLgkg/Bd",
-	"iIV44CQQX7fRLggB7D7WGX4vnCgfk/FMSlAQDmY8VsyCLSBOTy48/uCIaZ5CrhS8/RgoEoYKI1GFqCxW",
-	"3YLbSlWty3qaphUovRVT7VYjHVuxPmD4mmnzd4mEE7cIZCAD8+iysElTxXTfON6+mwCpvUyOaYZVzltI",
-	"82maohyX8XVf69DVOXruJAKtGr1WafpI//6H6jRNMR5rtZSrQ1w5ZLucKKYMXgCsTwszCz10qH3rkWCv",
-	"GIj71B4lK89TKdOTELo2qtCGpZ7bQxuZO9O0Kp7PYYSzcgKnYfyV7Xu2OpHnUrAWFvZbqazrA0gjwjAl",
-	"aEaiRSE0mtRGi5vUXzIgEy6aN6PXGJ6yK3XiaiGmjAzgF4R9zDNqz/5MLlaX7TtmNluzw+1OavTSveNe",
-	"3/7v7+ffvXhNzs7fXr749sXZ6eU5/PZ///t/qoUMx72nh0+/6h8d9Z8+vTz8+vjw8Pjw8P9WKx/s8tBe",
-	"0ptwMWUqV4AO0ftmdDTGxwlpfgXAKnjaF/C0o28qT9MFejHHvbPX/+wDn2HPwj6RLyZP6dHR5qqkdjW7",
-	"vBz3lDM0npOGi++FgcQRGpsYnJ1JjVjDixspnWCGFXkmacrSyowgRbIqf9je0SCC214wP1rPr8b3OvpT",
-	"dluV3Vc0bUNZvgIapLZUpf2VtAJw3MO0V9PNpBtN91NsNTUzNrdeGsaAgjUHWQkPWFpvf5/Fo+yrQl2h",
-	"zy+f2pYwx9b4S++fDn6jB27EA6lgXbnWBcje2et/Psc/kbPTMiDyG12R0adf9w+f9g+PLmEybj72Iwg5",
-	"F835xmc0U5xmvePes8lT2vv8YRdB7dT5iPezbHrgYgokIdZ+x6bo3c0kHfke64wk2DMyoVlGRnR8FfMN",
-	"xYcGVbBj3GRzBB+U1UMWDtYGRtR+Vv4dGV04a0LjldjcvnKwEKshM2eXakYzlkbZeCjnOSAvUAqYkwMf",
-	"KuKCuG7i1eV9U5jW1nZHDwqiVJvcaoBBFX/szdsXP59enpMfzv9P+NguB/ZNYdpzsuI3+2MoyR1WvDP1",
-	"+BMYelbHuOKP3c5gpBmjHHrjLf2jQAdniyqAhEx4Zphi6QlRzMUEBVC4ZkusCKH6Chsn6m/259HENkpS",
-	"VfvT1kT1679eNrqt/WoN8y6o/6bUjSsy3+KZbyLaRTSIKDF06lFt4UThotUmYwDJsSlVVMd6vjoDe/1h",
-	"WSyE0aXAYu6DAGA75ddw30ntLkAXFyw07jdNl7jbmMFEEtSIm2OYsqmyDssQEn5yMsm4YMPGd/JA3+U7",
-	"bVSTXYrQtyCMdT1nK+8uxlmRsorQNs3LfaY+L+qK3VchX+6kLqBCXxbgFFEW++6/lc/0azsbHnP5wI1e",
-	"065U8vNqERKU9GHPPtEs1sixpt0mIgBAoiMGpwehbXVClJTAPgwBb+brAcEuSgPdPVFy4cPcERY3OmsH",
-	"5K0r/IOsH2bkyiquhrhB1Gt7Sx1VSCpaq84rDPercikgzPH0GZnJQpXnDJOmpaS/SNk8l4aJ8bL/A+Bn",
-	"NifC10NjbG3JbStrDiFlI3vrqIPx6+T8LBSsR9nol3K8pmM+qqftOvuMs6tgUG10am4WIDeZNYNcsUnG",
-	"pzPTnG4KwuoSSD72z8UUkMmPCQ6bYBIIClOwQ5XpBOmSDZ0+0e6A+npP+xWpEg9dzO2HHQUCwGLr5L0I",
-	"FZZuL2PeHzznSSDJVFjeCrWPXF8dkDM/SV93HGInaKLB/esg8GsyTG/8ylSO9cM5IO1dBuFN7yRJDmwb",
-	"LmMadijWeljGNWfM1BEYbn5prMmbxyfgE0/Xxzu8fjUH5B1wTGDie8TszJ1lgB0gYyrGLEMZLIQ9GycR",
-	"UwWS/lmrSEfNQE1hj3WXya0WxIu0znx4ekcq9SeRMkUW2MG3r7TAkqJTZ5euDVXYkMXylj1LPFGQTmJN",
-	"Fsj0vB7hyhE9u1p6owPb9kpaq4PtPLyj7WzFErRu8u4bB6hO6w7wADplXXq3OUdprUDj2rkKYVKgTqvW",
-	"mYZLQhUZ8zUVvrWy3hs/9WM/vJ31U+u4Urh+aVfRM+Olbl8GxjTXRbamFgoCEsFN8N0o/rQnpNya0PoW",
-	"LBB/0l3nnnMiAAgLWlrsy4Ktk8mpdR/crQXihMQCfmQyp1dYzAdc8HOp6lXGmXudhydVfmbdChQVCZkh",
-	"hd+CRk0w3BBNufXkMn7Nyqsh7UCiAjNYrWV8RrES3ZnGvkzaSgIkp505iyQPSGSGiHEA/GYNA2z9so4l",
-	"3iHBVPVtYSBgM6od3VwMH+dKsQ4INLZTF1qKDCkXeHJucI3Xav9wTxdTFCqXVyEgpA3LXZIRuDl8LVUA",
-	"SQ2A0L2IMU0BtjJLiUMGPiZCliWseibzX589RV6yMJAHkj08+JtnN+ulo22yfpHVDn5RZ6fhe6ioifiV",
-	"b6hVooEAHACIoyayOU1Z2U6oDQeurBZdRzwhmRSsD/0XjXr3W6lQNZYlhgyjtq7WCxiUE186yLxvBuQu",
-	"kbKFPk5HXR3BBbtz4BsZg1qH0vt6zWonfQFzfoDKtZxcp/qVEti7FWnyLPK4wl4Bwy9TPplgN327atY+",
-	"d02CJXP89ji8TlyL+2iJ/zghlEB1KQhNRiFG4T6TMXrt7tqiptnnOZ9M1uZSNpKG+qg1HMdqqKguUG0N",
-	"hN5Nb78hhvfVs317O3b1C+xCdSuOZiErPasO9xzKCbkA+AVrolW3vn1RLJFtaoXxgqlrpvoATYIfrXT7",
-	"D8mYKsWtziLPI7t3aG+YIaHkwrCc/AXzPKoQw78mZAjpHULJSzl9CY1vQ+iGBlgGSt64fyfvxRBt0CF0",
-	"yGnIg7kC6+/hDwcEKvCAVTSeVDm+SP1wXJPh++Lw8IsxvAb8k/XxN/YT+IvhiWt3hioPLt6L4UuqTR+g",
-	"fPovng9dra5idI6IGNAlNuPgDgcjmpIpzQm05CES+wF5V0JLRI/ABrPSB8utVyEMuuV1QboL+N7eNsxG",
-	"WRmqDbz3ZhcAdEfB2vbx5XZok3Jf3P+EvbSGsgcAkBO4Sbv0xtlHwxC4qaGDwc4C+pG0rxvO+BU7ueE/",
-	"OnGggi3qGjXtGH/0uMp3/EZMDMJQmLBC4IIphXLEtg2/CdSWr88aKLlwyTkdcsZWUQFmjg+X+TomylOi",
-	"ZZmfg4YoVz22mMkAmsxr7nEsdP9TFq4ZKXKAtyHaFOOrCkJMQJCA/hoANxlLlW7oN6+tjkGRmDpossbo",
-	"qj3TUwiwYqtiqEl5ost9typxbLCjcSTN7JZw6ne71a614rkiUSEg9PWmhSP0iF7rV1yR8m/uZ5kjcP62",
-	"kvNdl+VT7xwClJ3cDVig3S6IhmLG13DcgRbIDeXw8SvycIJ/nMgskwt98++1xYztycSO1Yxudz2T4MYb",
-	"/F2HdYi/KxENJfoVxCo746A1OrjpZjJL1yUIwdtbiBJD337BHiUf0kP4plWZfcsyRjX7o19b507xw7Ld",
-	"iEbsnOFrrKN2JUhyIXQY9YAgcz4wxgElPXd4GyU8F26wKgk6FO6erjVIvpdZS6Zp++UGdm6tqpsHI0k/",
-	"MJZXjWGAHQs8+vY4wm/AGKUZGS0dAFcHaiOT023iCMfeM3fwelGFXogLGAXec/jMSzm9xF+5qmEXSl2h",
-	"VjP2r0Mm0uHBexFavZ9okskpQfsc1iXY5Atf6ACQecQKAOWCKWdF+kj0QknDkoZsWMiX+0LX92IKWLhU",
-	"MXLFcmOXHx0+YZTMSJ5RwSpBDFyRSgiC3IxA3Ag7YBCQizXhgpd2Z7oKFLyU0wvYhA0//LYQNRHE76R9",
-	"JdhmXE/fDm83qymUiMbSnhW338sFmVOxdOP69h5wxRG2D0P58I5NMzH0BkxNmAcQhga6sqPDQw/e20hY",
-	"tuGaA87OZp/9CVB0Nnwuloz//iNEcuoO7TVTNCsPL5BbGZbr1Wz+nKkpg2Csxx1qN4pkNegglQuRSZqu",
-	"bcCAfI+VS6sk+dynlMh/EbvICG+Bv/EV+ZF6RHhReAT8NQ5CDv9hWJM1cFN6BHoEkida4omOybsiGM5d",
-	"zvPjPMG1r8bnTBs6z3W9wqonadn0eAPYwQ7nGran1yJ6VbhFACKGfTQAZVVyVoxlJovt7aDbD/GcWc+s",
-	"2RI6K9Q12gtnb36yOmUu1TIhgpmFVFehnBdrJiY3Msm3xIZeubG7OqPu+d8qOd/i45dyiw+/46mZdevi",
-	"+VXqNr0HBAXuTrmZcoZOCwn4Kp1cJHOJJBqNqBK8jE8vSh5UZzdDIQWAKTmoIzCQA2y1PV3YivbT25c6",
-	"CVVeUOa+UmKGsI2CLQiHyh33pGuZFdYK95xImvD02IEMu0XTRuYYOPUftnb0WObcV0NAOZnniKXpEks/",
-	"8DvWt4aJcw3+EDQfotMgHOD9hHLAqjfBpI7WouyIgS8JSeLFKIE3PR9mcJzLcgy6DKid+AZEG2Bsd72S",
-	"/rWQLmfKBRI0rp7xV/KaPVTn2s7NtX78DqqvL+2WVo5q1Olvt74DvzmnWq9DxUB6cvL08LBSMRSV7zo+",
-	"Aa589WZ92e53PuR5L7mDvfE0Ytbu8mtVaBZu3/Xw6Bv6zeSLcf9L+uXX/a/Z06P+N+mzcf9w9LfJF5Nn",
-	"KaCyeKodDAT3kh5QV7jiLU+TzxShhpyevTrfplDuDdW60/pj2Ehr4SC6XUu5i8aspm844jrmUiEvDKQs",
-	"9I3xXSgFuFWpYSRjRhOMtpO6oDC2AH3ndqGrYoYIm2jHZAc0JfaOj7762+2ysnEixE7lVF+11yEYTdjq",
-	"lT2QGe75uDmWJCCw0ceDwYKNDsZUmRtwEIMDR5MzgAf/g5DT6a9bYWPAHiCkUrdQSxRPAZxbF9AUhIl0",
-	"tyslwluCQ7nJHTP4ZP+7tvnrnaMfcZlK5SoXQrJA1paYYgdX12fY6tW7hbZ5x80sVXRR2bsOTADluic2",
-	"6EkNLadofLsaYPhTlOU8IVIlXshKwNIEQtv5soQnrUvSjW9t7r5vtbzZyfZvUm+e3nW/dWtaxDtu0ZUb",
-	"+mr21iU12G010goor02i+gq6fdDnU4WIIdzoVJPxTGomPARBmUkBmvSb/qN3lYKMSwEeXQkX45tBsGOi",
-	"phvEzpZb5w8ignAUoLoSo6BjKSYZH9eeA6OWD9Xrgsn9ftyut4Wo3cKuavlUIfR6BHGQWW50TUTD/haZ",
-	"E0IXLMRU652ut3aoh1fm8LYQnbooyDQFx7/bHki7lYNPqhCfb2G90obl5ba6vueweSVKClB8OmI5B5ZQ",
-	"F3R9W4gO70VIbnS8/522PgN5WLnYLNddbv0AGSO4W4JaKfg5tLhjdi9qak8L3FsdNVm53htrYHkVYK2t",
-	"vPCI7nTsUvdTKVN4X+w9w3STvafcFcdNiV2pAHIlUJORC4zXQGAwgvqo8ZKREuPxS91ZuVNdyd8p7IYz",
-	"ccOOhG1yxCElxFt3YgmSNvhk//N54EyrRrvJ2sLHLm8wlqE3NmZlBCUlMyuiiLbmoV0WVB+QU6KYfSVr",
-	"N0Fs27X1C8/LzjWgdIgaD+4UxrowLO9avjb5IMyjK9vJPvzUm7kPqCIM59QOwQBKDlCA5Qoqv1wiAkkd",
-	"rfxP5Na1oxs5Bw3Sn8nprZCS9mjO0bSH9K1rjwEkuRs5mgCzj23iDXQsLH8ppw9HoFeqFV5aw1IUwGdk",
-	"JHJAuLquRtKxCRb91mTuD5OSHYsL89WzXlSmcFhfplA3RAZwfLVDHB1Wypm+vL0UosvrxBUKdmrIvpTT",
-	"ssKPgu2QEJmld2LSVo+QgfTNWrwXSv5Djp5oiKbasy6YCuwy//KT4Ib826uXeMmg2EV9KHiTHB0ewrd1",
-	"BS4sGCpUMfILZpk+QJWRt6plYZxXpCu8x3W2sz0Nl3vkorq6azoSU/uqbwGyoTsmCthvt/xBUNsXTZdf",
-	"bBRC7HWh5JpmBTsg5/PcLAN7liu1hQpbH79xOOk3svnTWhulCgTsJPJBtxDgHDvVT8i/74El3ClFGjx7",
-	"T06ZsEvoFpt22gTrRh98wn98HiD5erPF+y00HEgyL7Tx7Pn2HnQoDXE1CLparkVSGtciqenCmbbAvnWK",
-	"cudtHcfIrpkJfF4OPb4m2GdnitvVoVLCAZog+lv0s+B1WOpeqCvZu5jJhT/sJfVimyIH8nOL0KGA+Ety",
-	"wjNcz9qGGGtp2k+AjvSFFV9+RV7xvyce9VYBDoOVoCyzMgX5Og488q49D6LJ+Bzj8mWBfr8saMIOGggW",
-	"MDXnGqIPq6L3TnHDHKzBt3xn+Ks9rNDTkZZZYRi8lDVtVEKMlAnhE0w3AQ1DM6JHTjdH9Hh2+M1Xt8Hy",
-	"JrWmjSdAhYIummW+MsuOjrF8nPvG2OsxVvCXX27C1VtuI+DkjQ3NEvLVs2d2ocDKcpgrdcPPsXioHD6n",
-	"xjBlP/nvvxz2v/7w6YvP/9jbA6NYjg2rL6wPTsGICwpzqinJvc0LrkmyvkOO1TZAL2W+9CeKCyOt/YIn",
-	"ooPgf63GGMD1tiY2w4hi0yKjqll/UB1XfT7RQGZNNMOWObjAEHKZDF9j0ULfHvghWEQQkooEjIoUsrsj",
-	"qtlXzzBS7akFbt5dNL1L/bFPEQ2oiuPe4JqqQSanA5rnB5mcbkEVWb7oG/usvSM4ex6bBqrndo+EBO7i",
-	"Oz0UWzbz3ejlc7sUGvmidryGFrXyG/ouLsAWu8nuoh2sRaL1x9emVQm/oJgk3oGMezi7cGiqh8Lw8ZXz",
-	"fpsdGgrQXeDQKmKsRhfWTJDKmcO5VFFCyCMEerRMKKsED1ii/fzFoSe0ck4ytI8KFpA3zYy9F1Abgf5O",
-	"Yi+m4Xfnl8TeaePZ8ID8mDOBuPApGWdSw78V88VD4FUlmPaa0RxqOu3Nw8yCMeFM37ruUixteWtHuYSl",
-	"edB3jytAnEhAJ7dTlcqeyGdfPN34+one9X64HeLFbjh7KKVJqNXNlkTIRSt5NXw0yOUNQWzdavNU3c2H",
-	"7ZxDMU+JLH+D2V3TpRfnxHl1s5LCwd1UOb6px732346oUQB6Tjt0Nvgw6qKSrBLDV/7xMxoh1T4Ps7Hn",
-	"Dba9BO4Enh/7A4YwrHxqTAITI7HtyyHl2qOJdMyQr8Yvzphirj2da0+wj2mSjGoTagOtF620G846tNFL",
-	"UoNtKv4piJ3quck9gJp7tZqsYZ5ny/COvT0OZ7TfQB4z4YIHQhI5R9a8G0xwn0NRcZXtq2SBs/oC3HCs",
-	"koXcpioEC+d0O5Zw/QDpyc9L8QfQaBSxXltMLIkTAuxLRKbHcnd0DQf/Fnyxc/qxP+ej3vHRV7Vnf5Ar",
-	"ds3ZYoOyWOidrPao+SwEsiFNCk0zaAi1S7R06mKeECUhlgB9/w4NhYko44HBRP8dx9UBlZiOyawhpPgG",
-	"57776Xj8snlaXbVUAmtIG4FH6hByw76Uah/HQql1fCoowat8KlvI5xpuFSaUzG65q8AwnOL8wsVzza2r",
-	"D5Ior5g4IKFyFhFJpFXa9vr2JPwx1Swoaw7tzTeQ1P0hsE95ot8LawW4AaCNPPwRFMbcmgompueqniL4",
-	"JpkyExXhwpfLxk78iCcplGktEsm5XaVXdDzjgnV0FNzTYaS7tsvisTOrf2s0dfjbrvLPxgUwch//8qGK",
-	"J6VkRiiZ4xyQwu2GR2R/vGmA5cUo4+NeVZbDRXo7A2hJ0s0qJbN4Xztvg1FR5MAtUp/QO49H3N59eGA0",
-	"g9HbdJr1O82yuN3jFrLBej2HRIMNm78BL3boj7b7/uzwm7KW32E1W1koNLI78IwRLecMLZWiCUYMG4nO",
-	"K+bco2HAdmnLG9CNenMu7EYcUTxRGASOj5TvPAdHyDfCO2TA+rLlbpa2kwPUaX3yLvsUmDmLdZboSKZL",
-	"YhZ8zG76TwgtZN0tLQHYy7mJw1p0z9Z2qv2LNpraPeDqRaNf0Ov6u7YVOXFclBG/9p4nfL2uHUTmXR+c",
-	"db0ehdOVACt0RZAGv/AW3hK8mAYFG7GT/4gDdapmz7FGs4WTC4EPIRFNN1qvfZVsYGyJnnkccm46wVSz",
-	"64Mtf7JGuOIsJYJ9NFHzAEZVzUxacw2RvjOqzQF5dvisRAqJZACDM1ZTCFTqM4o/1NO5dLh929L+x3tg",
-	"B3aURBoqTmHxmlj87Zr9Cp2Ejp//qH/4dIWf/xYKf+jj6R33rmnGgXu7GEFV//HqkEkP9mptH/yCChN0",
-	"2IekN55Zm0oAAVMqdP/wqJf0Uq7Y2EiYuW9Pp+M5618fPj2gOT/ImNFMjNUyN9CjXn4hsU/pHffUZPz0",
-	"6Iuv8OdfsV7qV80C/Bb+Vl3Dqwt9FL/I8ZdfuO9Z48r+HZPJvaTH6OjXK7b8Ffryo5/hyS6HxeaUZwB4",
-	"rP//6vIoKa3V39s8G7sqiJ1xQslF05mJRbDk8IGwzVRuoxlq7/ULCvEFLQmdKsY0MbJ6vKHaVs31AXlX",
-	"FsyG3h+vIKCTkQi5wDoAKKvBDX6iXdme/TCghEbaxVeVhE5D/A4SrmpsZV3Wmg8t64gdw7rx+bFHpYUD",
-	"1CS/uwttV1Dkf+rGP3XjXehGtIpiacPEOBWREfKX07NX53/tzFK9DRTAlfpCEmsGYUdrE9ZZS/bFM8qF",
-	"VZqjWhIzaH6/YxP2RWnstWHIXqqluxIW5aWRQJ62nR1aS01yYYA7XmFW0hQKFntBl4Rm/IqFiAI6F1xH",
-	"kRsHOk3JTGrjsqq3BRp2ZKdoyUK9QVJhH4c651fQT1umAm++1p2Qk8Q0cavu535xix/tAGUi3/cOQBLF",
-	"YQZn1jYB48W6P80oQNWgxf673g4rSRcb3rKh8DhFFJNw7YnpZopNyZE0O6IlNiB04BPvTUF5YMQHBDB4",
-	"Ka+YVwWwtUjvHCMO7by/yVpU2hJgEKOlQPCG4RJXO+1Lp+0iNKEJwpbuvKN3iif49dPDEgzvNZ/OTLYk",
-	"IyUX1rvDjs/Nq9Psa/+x4ASV2+nb4QQhS209AjlV2yEEwrLeDUIgptKxUBR7eN37bVqy0AgJ2KxLO0YF",
-	"7P4s3isuIKzhE407t8sdty3/7g2m2zL1HlPoIHICT5P1XDIJ9AzPmT4gQ8U0M0MyZ9RBukIaF1ozPW8E",
-	"8JKSUyhwdhNSS3L0ZahQtmKno+JmJLnN+HUdpA0W/p9f12f+a2gd4M7h+iYvXl1xfPVeauhE26DlqzKu",
-	"Q4xpbIMLgDLbjPeHouFdMSPWli00lw6vli6AFA2wymWbs2S/ceMUvZYpgwXf/xBRA3U4uuYYNRyH1/AG",
-	"22vLxywl7+LGAyNxyRJQG7dUMK2q04lUU2kME/31suBrmJIYfXKNk/Ctf+6uG/TACpUq79MtQAEcgBKR",
-	"wMOXjpbWzhk7SpYbZL0STP751tvPxTU3iOXWuPWXjRj6C+/vwAU4r5eEF9EQHW5QOUynuxO9jddXUMAC",
-	"lV1LFpuedAxE5Xo7t87XtEIXvW8ccYjy0Oy0kOpKgwWJ7EzaqiWS0qU+AYBsqjLO8Gs+9ebw6K31iek0",
-	"36IfwdM3eIbl+95mclzGNbFzeAtfx4PVPVZquCDUzvUAPBznK/VAClmfprR/5I0F9F5La+FFyua5NEyM",
-	"l/0f2LKxM921B65pl9/HCXVLiV7aSsoDXgYSKUnPMApRCuij6P9Ge5uHK8o1v5+eqZdcXAUU5s48OHhL",
-	"LHK0J2jjg1OvvQb2Y7m5DWUZjgM+HuMlfApNGQ4uxR0Ub32AOQPThEbCmn4eGLRyRjoRLYBRP+799tW/",
-	"KOuJl+BmECqw7uhCKjuhsVSKjQ2ZSaUZGQFkwrK3g+Thm915VXhtyOCCTwV0gfUSpxZg4Atm+mdSXvEG",
-	"ymXNNAIQf29Mbh2Tg4rSWLHZ2i4zP5NzaBkdLa1e5rGQBEkvzOz2IvNYzD/xdG3k4YXRqN3xWvYaGPKb",
-	"Qi6IFE1xh3WafkeIqO4CCsg7FK8qeBu7KJErtlyHzxVFw4GNywPY5NZ1ESaBpE+uuJ1YEpWiIcqPJ6sC",
-	"7ivhgQmwkdmY2h5Ba778YOfUobH0A1t2aiW9ohBNtEsbVfkBLA7NWEoKwEK/YbFuGgGyTx0oadbyP5yS",
-	"kSwgZe7gIl3v6TG4zy6XjMWfQ2tBD+3sDg/IK9wubWSeM8jdUYH0pSfOG0f0JjxeWLWUkLRQvl4Zakxq",
-	"cvAwX7eva+0obBOIgfwRaNCaVb7iyfG2aemhu6yLgNHFQMmGzUoUKLkaaTtlRSUyUcztTmRyTLNe0rsG",
-	"GfiwCyjCXrIJi8XrEY/fKDmFe7KFhByjmT+mVLBFKZblku8gn3O21pWy9mHiGpOtyXijDPanF5ggnEzc",
-	"CamtFnjFep0SPnaap7d6wF/p1bdfwruncv0VuRLNmrOB/+Oahc/YNcuQp5FIqOzCYMZUUWG0PTIl0XkS",
-	"NBYADNkbVCqoovYTlsCXMeXXwAqDtYzW57IvAF2uDCpB2EdfnOMqRaiBhnr4DPvI6+In5/idU3ylW9SF",
-	"i6IOXp++Ok/iUC/8hkgVhQ8HL55XHS//ZdfrXacicKU2hSsD9ytC6vqLG+G/oon9Vzmhvw5+of3/POx/",
-	"0//w//1j7271DC7vud+fDiV+GQQjlWVpEGAsOGnZXt6FdNVca0M3r535V14mS+STKadxQIb0mvKMjjI2",
-	"9OAGWM5EyZzyzJfQwu1dX7v0ujKZDvesOlDnfLQu0s41gsjLibXl54hVVMbZ4iltUUj0FntkNCBjjGeS",
-	"j5mL4AAILGSTMF+YZTDoAXmNsaZoPlXF6fRObaXR6h7tXKIMUwVV5Os/Vz1Wn6aLsxIHWLbXS+LfQZ7b",
-	"nvYPELfxUBObR0sqL3YP7VV3I5NnM2mPLe63BI9iD5Gs6pIyftCAAnpuxRCtX0cIha41GrxZRk7fvMCE",
-	"bihkslYOBlXkQoTP2wXnwtpbLnfkeI5Xg4+QA3vjJ9ZNW55/PA62M6wjuLS7RCaeaPf+gBwaikep/3tX",
-	"8YpIqADowbhdysvl3vI2wr1v9sZeM2YVma/TgRYOeMXjUMPhI8ZOjlB20NfaKFD940JcupKCP8PUvniI",
-	"i19TutS9428OS7YCmhuw9vRYwoie0HazQ+PX+X5C09HQaefVRaLUaz4TA8K/3fEQMmV9w+Z5hn0tG4JE",
-	"1AeGXsuUXYZnPfqsavw6neM/AAqLiRZvu1RpdR+3wXsAMAesa0DMzDVQDvGKdIzlgABoncA57LLUa+Ac",
-	"XKw06lacU7G8fUnBNelkPbs5AneB4LDb1tSahacB6wxA1KAWhbqD5ulQ/OZUmXcj+LMGZ6WtXWvfaozn",
-	"di/uRjn8PcI5tKBMNyk2cpehD2AMtVTGRSnAE1lwvQKnhGy1ZdbBIIOKy8zkSs65bqLAaqhWWjUhoYvv",
-	"hFAy56LQ0BMGIUQli2YuKjv7ephjj7bvI/Duxz7898NuhZAP8K6/kzt+c6VWnzm6iQsHBmDiKm5KzCas",
-	"rwGCRNRsDk6syUF5jQBj2+qyThm/7Zzux5CHolEPBNihJX+appuBu23QEgBf2wXoCy3AuN2LKqtNb7ED",
-	"HwWW11soT9xmjddaeo5mOGXCcLO0VsM1E0aqZTVLBgylEZyypjxttP8erN3Xqb23zX6sR+iqBec6IKdo",
-	"BMwpsMZyTRYAIF0GcciSmWMCmXoupvZ2nPJrFue0gYXqwln37wUmsxUrYTymEqvIsZKRK+IWxlFdVtBN",
-	"Jh4JFJmr3HzrsDWdhfkQLct7sigbLUn3h7b6tWB/roRcCEh/Of+BRz7ebqak79BC+la2jpgmWxJaQYYF",
-	"qYOvpeV9D9ndEXN8sHXm4in+5aEKkpvefQhTd222qtAmwuqF8Hm0lfvJTso1HWVrZOf8I9egyeKb/Iqx",
-	"HJhDa4u5nuMz/5i30IWRORC/2zWTwh9/QEbn2t3ehJs9t00B2H2zOQbZK6A6sJ88iLr+PFh5BOE/tT4u",
-	"sMvXc2r+JOApf8wNfckMobiMDOha4J92dzEcYHV8xcqdUi72sgmtDZLW7Ze1EKLaoagbyszYnDgzMWU0",
-	"zXgDKqBdqucKZ/gwNxJn12mZA9IvupMJVcIjZjcUihBwgbFKcjFjYj/H2hejcO3LK6tEINjm5CI9gfD2",
-	"gJzqKyiuhJJNb4XGu3uCRZfWwAyhKa6JvGYqLXzBFnC411Y/t3Oeu7nFYXIXhqp7sQq7lb8f7M1pb/CK",
-	"ygBUJbdhAZ21RG6d0WvHYb/frcHE+rveKh67jkpm9goryXucVguBoKD5dOU94CgBjVudzJ2LP65VgJfI",
-	"3hdG48auxweImhmfHh7CVXLFctMcDW7qt28Rj+EBBmrhrTuN1kZNzNbvkk4mkkqr6X6iMJHKyUATgo5e",
-	"Ccph53qR+wptQJ2Ev0wUYyigkd3hG3D9r6AsH1Dlx1KlLMUyFk804UiRjSzGszqX8luY8INVC5Ue6M4E",
-	"oxJQdH3QHEL7WKANASHXBB1xmUE0dT95mTOj+LhZd7xiVBcKW7EjJ9TtoZgSvdSGQe04AjdCFHhNYvqV",
-	"G7A75eJG+FbJ+RYfv5RbfPgdT82sW8Hz69SpLnICB3smgTvOEYLuLlCBs+j2VOcBORWEGmPt7ogTXRsw",
-	"z726QY477GRqiHlbpf2mHPcPdG+Ft+42y4h7BK4m0pqVPEIoQSA8Fxff73KVNflOf2dTDiTXXkYSR4II",
-	"9IUSmky50SybHJB3Dp1hqPVsmMSpSbyZqL18PPk2JFKspDucbfsCQF4VUVXVcbW5pd7rrkruO/0ZXmML",
-	"D+tp+6PXyerf2bQQ7cXdG0R025wocqZtovAGn7Dv8nOj5ju3uszqtxuVG8jaY0WymvILrwBzaKDrKde0",
-	"S6F8Da92R9qs0yShv3GiLWC5buvWC0KwPWrbMRnaqdyAmooOLMutCkPUfyEXaIAPw9jDsn4jfkerF8Nr",
-	"ApzKCDUrDpBlAYwNavGbUKcempg9KHiqSK52BKWqiJN1pQC7fp0bB1yRRI7YEtLP1ciNzLCtl4ryypMC",
-	"mqTnDNr6s6Xrm4Y8tnPTKBnLfIl55eoDubBmYh3QOky1+9oNjGJ8rJRAIBuxsznawFw/c7TsPm2DYS+I",
-	"tEL0lRo6ohpZMRXTRqp9g3KKId/CuqCc5/b0eRods3kCdyqee6T69LPWV9ojNcFvoHohUHHCn+tR5t7C",
-	"lP5M8t5hkrdQgqRAwtpRolfr2XqiMOZxKsaKQSUSMCEr5knDTwAAT3ktZ6cHnFYLaBFZF9dBm6tDzRBi",
-	"NC3sBE4bmdxdaxhxcMG54tfUYBNVKLx5or2Rtt/+OOTh9TsEOgkUgK8sh45ZCMtDND6nysHw+x5owzMo",
-	"QrrVvXnLruUVtmLUt5T93mP0uABRNUw1Z7+fL3sZnlpt7PMFZR5hR04mUGV7AyRXsWuJKwYwPEyktZUX",
-	"CLiy/x5u6aQ+8nJZX6blzwaW2UGnsQ8fYG2rA7Fut6h2UAioDVuXvfHsjXLuyL5vsUgctQ9EjYscohzL",
-	"ssaQZva9UDVQQWC+hKYyNzoheaEAh1cRxRChfR3O5U8496i65EHqjZVpdhotW621wTOuCqFDCjXsWwBG",
-	"uQKPTir4R9Tqsd+94qQLMNQGsMnrnQqHXRLDASrmoF7gBXzwzZV/JRGAEBTO/vT2pbZqLeU6L7zROmII",
-	"M+ObU8BQDbbOMQJ3emUHixWWBZLfcAjnDTWJ9qXKNe9U6W0GnLy7oEav0ZmpabUdxMJoFWTblw/VCmaL",
-	"QggaZr2/g54t7riuJLwmJfDQOKYf8oDBXINJBDBLsS2NAZa6vjs1ZfcqPI08YliTFMS+BXpMWqYYlU84",
-	"3osI+KtlDZRdlrk8kCpEnIG+llnhs9NQr2WlgWes1BwzGnORgcQkgfccLvLaIAZM6LlTWn8qkY1MpqDj",
-	"IynC4MM6ZU7FElDF9hSofKqs/beWTRAUibuFrSABxoVdZMoFUwfktQSkJz5mnhafKvB1rV00DYcizB9y",
-	"8UUOcScAt7QWVk3BLM6t5ZjY01YtazfHpsgovn2khqAbthU95ECgYvWMo42WcbdtJfz4xO5OxugO5pB3",
-	"4/vAu7AGsCVC/PHYPRVgn1NvK88DrHLGxVWdNtHM7IzjE0GarEAgt4d67KcHc90PBqhtDOELKJYL0ReX",
-	"BpGC9SFBBouyLZxwnhVTLjZHIrnZX83n9o/eeA+vBveK3a15vXkBhQlu6EcPXIIv0nk7s9uq9bQv60gs",
-	"V7d9l/7VsulZG7QiNOgB7TpbSxOj0Eyv6WrFZXsUfa2roCZ5EN4Nefsau1zhBGGeO+VT5sOW8Wl6AgFM",
-	"twCO2m+sWN3B+o6Z1te17ZNyF8gmm+7PWlTG0PQKuaLazlfcDbq0pjXQG+Hf02EtlEkbW9NB5QvM6h6a",
-	"TXHgewQu2fIUxwoUw0FbQHiRS9+5EGtvazwjr1XU6dxYyIdDPv4LE9+k+xvTrdguV6bnq0NAvJqdv9+7",
-	"M9DlPcrLs5TkfW9P3ykOS5tZ0dUlLkuJ9m8XelwoZU3TnOcMcknXTOla0CmsHWt5gVs/PndyjW66U9Xj",
-	"cmf3aRu71EkpqZ3WfdyoOPJ9Xqlbnu1mzToYKSrGsz4+5vYWLkOnrkOEajIqeGZC4x3BR52Ewi6Hriuk",
-	"cCSGbklKQhYIfvnCaq7JnKqrJqCwv8PTL+l0rxL7OpAwnPdWgPsbAMl2JHzRMnSWpAkaBMbCqBRsKoAH",
-	"U6RmgBCFZhkbGzrKwm5uxI666b2Ps9Zr4qzVFmd1s8M5RIIngAgKrWWOJZqlEFTD2IrLlPpwrA8C4pkq",
-	"MKzvAQu4C+m6D7uEvRV3TAxgCihxoOE0TVnqaGvw7Pqb0U7ZqhCfUaLCpZPGVCnue2KwNNLbNxzJpmor",
-	"IWl65lbrHjQ1TVNu/0SzN8pOzHAr+hOaaZbY7Q6/wtLZeh1jN8m+WXTajg6f/e3Lr7+67cTFZ/cXHKHE",
-	"8HOEGnd8S7jNsPvSUAPcDuQHXWJimxI3Isq6T3pzscfFYX81px/7cz7qHT+1P9kjoN3irTm3qaITs5av",
-	"3Urzi0n/FTXjGZaVYJ6EYZm39eSisnC4RPC/hCklVZPN/hwG7jSBNoE537F5z/WYqjTysZ5oQJCHhQ67",
-	"61TLxgGZ2tselhBVGYWSPrjgIaytZyz1Fr1zAWDr7H2wmEnw+9wHy64oipNMyNBvLlJ/Yf+AO2vwKzrS",
-	"jjF9xVXYb187TXjCzOqPd4Wj4PySTmsOghXzcBAW1EXyO2UhuGxXimrdELCOUTr4xFeCw31HuCGaC5eD",
-	"8zJhFVW0DNA2l56UhUgI6+g7TMaQ2LWz/tX5LqW8VbUKdcB3+IrlnRuMHCcEzlPyH2hgPnhTmLvWMDtm",
-	"70ZUs1/dUe0df5HEX8WWIzvrK2blYcFGVuScAXf8yRvG+HvFtCwUENB8+vz584fPG6f5YKnuwUFr40ga",
-	"3/Bxx2fTnpt21fyaazo8aZ3n5zqiHZkVMKTjEcmopyb3d4K3vevhn96U836A8R43uZ/dkenSuWoKkrUT",
-	"APqZZjylBjuOqb2XM3bsSgtynFNUqebKisEXKoRTpuXMAklMYxzvTdHSxnYQInLzuo8YkRu62yBRUBZh",
-	"v6hvtNhUpG6PEPlnD3LFJhmfzm7pFxvP2PgKaKmgrA3ijVGNVoLtK2HGMad/MDKhFBk+52IQrvbSFQnb",
-	"pdBYDwW3+wm68RigVlLO0RGX8qqUcA9LL2pRBt/4d2vB0NyVQqiE1u0d936jEYr9WNkbqI/3cay097zJ",
-	"k/AA+MSHpOeNe/td+6vj3vXRwdHBYW/zW/8CZ3v3UVkvnTWn7Z0PWU5kIdJW2OHY+Mo73lEBIshsqugC",
-	"GiOhSHjOmEMrwjJPH5zawgff0OsOJ9UJzPryRKOWMEnX/AOs2sHJWzI4bXhRXLEKF118lkdFHLlSzChu",
-	"T6+vsYX2NaghPvZnHKFWHDrowsFUA3UydYCIaJz7XgDhmMxWHNAm2H8vfw8QJOOPftqP7qjM2POVVYz9",
-	"l66J7TbM085N/LeFKJUE3HTVay7BW7yqVQBMcyG2UBrNCCKNeuPamY5rFAcPdapRhF3T61LfYZ17gkgj",
-	"oyX+16q/CWcZQHnBP1aPrzdc/zQnm4d2tk9nFqXfg9hC8zAebpcroG9t31yxRroNvit4nRX6gROXmUJe",
-	"ZRliTgkA6tr/X5aM4tBUxptqgaou4R8L2qv67p1XEZVB5QYIr/0KiFYFbPDJ/evzBsGPEHeM3Aysgykz",
-	"jF4YMXun10ZAfg7O2X6J7JyaWWk4lC7fmkQ2F3xezOMkGheGTeGG+D3EV34swymJwyuyxiVogTsRp0HK",
-	"J5Nm3CUMpqUpWsnYNwi+AUZekhu3ZFKWVwRtR+eIiAnNTtogBDuir9TxIUwmD1zsklq6N4AQchFPs5An",
-	"9o19AQlk3KGzdyIVayJ/c+vTe1Dyb/ejW1hNK39MaTJiZsGYsIsX1OvdnACHBLCO14OOTbYsz2eyTsVy",
-	"E5SqdUmhOVwbnmWEThVj5VfdHJ9o/821VfxvcZYP/3DsjIbxKMOZVAD6Rcgo+ICm3CDhsYvz4+SjUWO/",
-	"ZtiuDszo9YbihXvEQ8xr4Nw6td9eQ1lVtcIECOf9quwbgXZPGnzCf2zBAW3qsi2KgX40ck3tNy5bpxY/",
-	"DnFvpeLUbdDm9eENlMRwMBJCiSoyYOicMmEXFK/o/EbAECpFoKgHgotXLAfMqJ/tG4FPZ59WCSnStKHR",
-	"+U1h7mOb2g8s4BD3EFbAgTtW6sxsLWtrdMHtvP5gBN1kOalqJ2xQMb64KbAe16v3fej/u1fwd8LmD2ua",
-	"M5lnDNYOMFxrMh9+fa1J1m4lcNj3wSf/z7X3wAvjUOkmhTUUYTxHVuVnWSUmg/SDK7IFmLumq2FvmvR6",
-	"S9GUj92oDv2rZ5sUntddIwip2OZNEs192y1fQ0M2nkk+9rz23JAJzzJNeH0v0aPalfZPf6fxlL22t9Zq",
-	"2OR01t33D32X27cN/Bvfg3XQuWwBkE9JSruXHqleHVhTysW0D6CKm3UQ54pN+McQisBGYihOIZkUU6YI",
-	"E0pmHnJVY54aBwCYQs2ya4cO5aAQhQRj9xbSEC6mlzjN30PXcfWd7qL/OIzoNmM/tFTQeICWCtttLQOx",
-	"DJtOoIQotbt/CsGFKDsA30qg2iiJ2pDheYAAJQUmp9zDmioYVhZxB7m4GxoPP0Gc910XATRMI+0QrtW1",
-	"ZdIasdsfmbVGcQ0+oVa6zdZ1oipkYO2AvIGQC4LNNIh2VRpT8IWMpUi966t7qWJN4MwbCOWqCYdgSIgM",
-	"7WP5HgE6FMP0rr6Yf/Pxaf6bj+NXL2dcgLVXcw4AVPar//7LYf8b2v/PD5/+9vkfeztayPjCaXuwzjuL",
-	"SywdvxWsaK7U/nHiWmxLj2YpC4/EgN0RZDjj9mJaDpOSeQNz54A6FadejyFdHtV8w/BpQhxKndVv7wXw",
-	"gqKum1lRmxgWWKcXVqhkBlSDKbIEH7wXtTfhv8KrrchTXVInrptqsM6eHdY0CNY/TSBI3r6PcctaVzg0",
-	"kjJjVGwYyX9gtznsS8eBBYlMwYnHTJXKJ/4KVbnKmy3BlT4HoNxam9fHpqA509oaf1wTwz6aYzL89L5n",
-	"+PiKmfe9Y/K///0/n4cJdLdZ21TNuaAZoZmWZDhGro5hQobGLIfYzLbgIpWLIfnLcCwzbf+m5EIP/4oK",
-	"GJMRhOv3wo4D3cTv3S05tHaw/a2rbg7DH5BTO4GF6/4TAE3HNBlxQdXSvwEgGsdKnJyGCT9BixTypUvD",
-	"8OA68Tgmw3RIuMgLk5AhG0KZGRNpQoaLIaEEX+iJJpr/J0sgDotl10M5JLIw+D01xKZMTLgNPw5hI9lH",
-	"bqBR6+C9OI15U5hINWoXO1rOlJYi4PR41OcA1BmIPoULGfM0Y7AnM5pNCBVkJgtVp1l+zJl4C5Jw44gc",
-	"oQ1yIzO/4GY8a0Xr24E9iqR/addhjsJlX2MilSv0e8dGF9L+eldhn3KroNg2OEkegRFlAwuo/C1NhRPV",
-	"erflbTneo3dX3LssO/dSyk1qBVqwfNy9IiT55XukEEkqluR9QJLezRhUxrsWkwg/lKMNlFQ5XeC81YYx",
-	"O1jR9k/LXYAibbE3dwsv2M4Ote+T+3ndQ6DQD32PiEjbH+V12nRgmF7T5XaGHW7elaYuDlQyIQG6EUYA",
-	"I0Ir54RRDzrDDWhgjxDOcqm5dSOeaGLfwBs+fDx7LzwFsVUt4Ou6YvuMhbzceCal9mwZ0ZosUbZ5oG2y",
-	"J+EkCH9AzqkzoS6ZvgeBj9pkYKUwWJLb7YJJeGd/wqgZ/NPmsNP+TexbtXdG4tkaNselMXTqJtgfU2X6",
-	"Xx6lh+zrESzGnJoxNIAdf3H0NOnJKx/QMFJe/Wof8Ldn9gdDs97x0dPDZzu9YP1JfFeR2Vas3VN9RWgp",
-	"bIvyLnQHY/92AVVkW1m3riALTyTG57c3c2HMx2/hFlm3HjysE6owYOfOCzB34bxblWNkHJSqRL0cuSAU",
-	"pt6qo+0wGxi7L4wGTBG20GQqfUL/BKGfo+DYugy/faXHZNJi6dV2S9tgyZ66xQM4nspeuka1vIAeTEOn",
-	"SckWPWJja2Jhk3atWdvuirZ7PH7mbNGpSQuFcSV+G9WGHB0eejHddt8aEurWei3UmBFrs3jOIWIkGQ5m",
-	"Ul7pwTD4fXY+T7SjGtB8KrxziKiMVnd6ulaYuuNvxL9EcI0llWBCCpExrT1p3ZRfM6B89YASp29eEJqm",
-	"yn5mAiyXOiI7rPtyre29txjtiqaDEJF4oxeKDf6pl9S18LqctDNYIO7krTq7heM5G7g/4Gb1jntTbmbF",
-	"CIUAsh39QOS++b1fZPdRIGCHvWubfxddF10jOEN9m4FPs8xK/KQQGL2D4jb8RNSpIPLCOHFNArvPhNvj",
-	"lCsJNS11dDLHoaNSMLOQ6ioByD6HXsGnM6MPyAqwpT1NbgZw2U4oz8CqD3ZMgiTaogkhz1qFF/CEXkd1",
-	"rPBw9Bng6XdezxpNQFuxa7KAy+uq11Y/dywdio2lSoEHzorI/gaw6/Fvg0LG/gRafSIV+JlNPQ1uxEdv",
-	"Abs36TzE6/eolQCvf9i9hncvAqTvY4zu6lKCW6SP8X5uFJ2BU+TKosl4JjWrL1FtfzlbPyR3EdndeF/u",
-	"Nq7byu500RsC07qX5hAY+R6Dutue4Gb9OXBxxIbb8y2jadlo7Y/4McmlMjoh11RxOsqYTsiM0czMEOMs",
-	"Aa1aIQZ1E3f6wivi8P1g+DkXKiJ3hLKadWrjBbzBHnXPqwaDr8iy6ssFcCIddhLvgcOhlMoBY0KhUNmR",
-	"3dSCbX2ahvKao6d/u9tS+co6dtooQ6NVQ8MLtBAd2a2fyYXdeFVsTJy1RqzX0jZ8yzPDFGIFVLfShdCt",
-	"S5FzYf0Vj3w/ow04ApFNuC8HQ3WWb+LaQDptkiTNqIJKjs2FKVlt5S3r26woj5YxlljdqFCMVBk0yEcP",
-	"DwHEAYo5eKL+F77p+0PtnB6b/XxJp53azlacCEVdahUQ5rGSVX28y3HR69GEzitOUsqQj8QHqgCDgGpj",
-	"53YSQCewkkdf6dsYSy786J0qNd05Pg/AcSyEixT2uSAjJRfWocCyBr9E6QpoTw09ajDqagMvFz4u6Dlw",
-	"x1JecXZA3ikppuDZot0NP4Z6iil3OKgaP4B1dqL8leHzxmp7t4RdxUTw6fdTIP+q9qK7wIgvRBwifLwL",
-	"ZvpnsNwN1ja+SUK+Nyb/UWTLroDymph5+RRQ4uG4grYI4pCXdMfbMfN6BTFwIAHr/GxgaI5lM8T27Joh",
-	"iE/GqNLRb5s86zMcLha92/xkt2uyMJtv2/nHnCtWmXX3AOZ2m3CWt6qBup34xNMNEnwuvUgV87z64b6A",
-	"Nhsf6dJGMTqHmlYQHC6IZmMpUg3x1HIntZwzcCVZplko6Xh2+Kw5OKJ3xIupp+DvLjRyLlJAVbEqPEx6",
-	"q73hU9Hn4hagNGvHQQgS7kZApHK0R1QsYWm5JldCLhqiI3wqXojeviUYJUk51lRA40Xq98aZdWdynlOx",
-	"JHQ8lgU0EhQq6x33BpKn4wG8Sg8BUzfT8TD1V8zMZNo6NGODNvxeLkLhD8W72SrHGVNsey2oZ/2Z1KYP",
-	"sLJNSRH7ltqj+HLXVDThYspUrrgwZCqZS/gPQ7vLa5myIeJvU1/qDUkSNQdUxnoiq4uL77+X2vzAll3d",
-	"yjjAnYdUyvfqLBIN1TihCUwqUIMXF98Tu8Pkii2Bmcw+kQIKy9Z9SMYq1J0SEXM2H/lCuakCOg3ybiYd",
-	"rxOMRDTD+4orUFgwWBMsh53Ho09P2NfoPDcBy7g+MeF04a3tBvCoe01L2BV7pDkJ42T2lkW/PSMRHyW7",
-	"kHicrOUT+Jjtn6ISBd0Am9HqWrZ7LO4iG7HhjtxtLmL/XekCiILO7wWEgs7vMQWx3YGN1eR63AnAzEuI",
-	"Hsvc/hd7nO2/mHXZljdCT8JhEGK1FDdWGhsuRQ+A0N2GdI7q4ONNp29erAI6bB1SuoSK/Pp4wUlUg1ap",
-	"Z2uKFfnG904O2P0BKXQLntDgwQD6C422GStSIHYCvbXkBsnZZs6Mx024JYzw1ocQPORXUygBWmlhertE",
-	"CXaF77jrGIEHKhDVk7dloADMuVtdgwC35+s+h1oqM8TrMRA+7tWj+pPGvoNbASogwXNiPSYuCo0955Ce",
-	"k4VIG3NRUpmmpJD9RJQSwh/78N/fRzrILm3n/gr6Bbv4K6s3MTzrXh0Wu2SP1GEpdLWBZyeHxR40JTOW",
-	"lCaVb+qHViE/EFSzjg2/ruePbHkZ2z0Sd+GrbLsZd+Os7L8t7dtSdk734KzYYe/RWdlOPhpUpJ0Cu4Xi",
-	"MePiiiykutIOHCWl6LJUjOgTqEWnKuNMwTQZpF0cu0OUvZWIX1IIwzMH8mE1cZMR/tZO8CUXV3dF8daR",
-	"1W1foXvEMjSzccuQrAu7eeyeQymQ2wVAJdtQdtaimFWEaRs3uOL0Js7gg/4ymUMLp0DOsWaTb2cUxTuI",
-	"Z3UPhui3tN5vvu2uaDzsiMhedY/JG48FfcVctH4FB7Pp+IaNaq+GLNxpV2wZKIsdPx1ccC71C4qqij3H",
-	"xTU3rE9T2j/y5j5m10t7/0XK5rk0TIyXfcxJ1RahPT08THpzLkJRWgsgsVFm08Phlex4cGx6x71JkWWb",
-	"N4v9uBC/21DDTa1XxhVCTSackr0vyQ2jDC+87vLiGIragFveyQKR4mRdpcIat2Lvg/RgIxEr2myXPfOV",
-	"mOsqFxTLGPVYv5VGPbiQ6BTh4YF1aFYLkPkdMz9HPD8d3SB3wkwfv/4TTUYFz9Itg0ALNoKG4y3wGk6x",
-	"4NKZAJpPASbzii13CP2888M/+sywe5NOjYY31ofQRBZG89TXtiqGwJ1y4trId2639bKwIXBDyjIORNOZ",
-	"nKJbEPAbFsjgDb2MrmPCcfXWqUa3dI8LxGERJr0/jsM7z7GTMZpqD0MW9Z+U3R6u4b9Oq7W/jK2fjk7j",
-	"LjvuSG3c5VVA6kRn/YqLlNhXRrx4qO48JsN/678uskzmun/BpwLABoZ2+4bXR/9cIjjM2Efy/avTs/7F",
-	"96f9p19+ZR8affWSz5k2dJ4PE2vzQld4GrCfPLaDL3N38A72V1AetDm+A7jyEMK7Al5o+yYBkZS6AO6M",
-	"ev4dajDsb5zXMK+NJ7UidLuysqO6qwBwAsGANfqjX00oz1hq99++eO+4B8+qwX/AusKZMbk+HgzG/MAN",
-	"diDV1OFyCNy0zQ14t0D3EN9yI9895sNOB7H5Hhq4i2YTzFQHqAZI14GxzHoUXxxab7KhOO15OcAfiDXa",
-	"vfWyey4q4PRlAshvg3g0kke3JSzg7w0Uc79pDpKelqZMyd2PxgwqWu2VO5HXLgMSgvIn2GaklnXFsX7o",
-	"u3f52heTDjnnPDJVkBNXig6VyHOpWGvSsR5J5kfcSSw0cY1JkFlxbaCLWiP2kukHbXvdzQZSYtc2gLQL",
-	"udhy06rFJ596vvvh+JcP9hxgVMH+8MF+UF37FXbNALCGbry6YniA/BG+JceTTlsPeTVCiX3Bdl7Wy5lg",
-	"/M59xTczrn4LyhjQdnN1aH4UHwBZ/c4rT1SDqKKFuAG/FzEf6NqJSpJyPD0JwK5jHzsErhauvSC8awoA",
-	"OiuZ9EKAAz+WOUeD1xellt+NJ1UzC3fIEjAfYQJzyrN4+vH2f/7w+f8FAAD//w==",
+	"7L37ktw2ljf4Koj8OkLds6xyqXSxXRVfbFTLsq2xZOtTye5vt9uThSSRmewiATYAVirboYh9mn2wfZIN",
+	"nAOQIBPgJZXqmYnw/DFtVZIgLgfAufzO7/y2SEVZCc64Vour3xYVlbRkmkn41yv+opZKSPPfGVOpzCud",
+	"C764Wtxx9kEvU/j1jog10VtGKrphZMXWQrLzRbLIzYP/qJncL5IFpyVbXC3wjUWyUOmWldQ0XNIPrxnf",
+	"6O3i6tnFRbLQ+8o8qbTM+Wbx8WOyeMVfZeZJaLCietu2l2eLZCHZP+pcsmxxpWXN/Lb/INl6cbX4H1+0",
+	"o/wCf1VfvMpc4+s3VKfbw0G+3zLy8j3dmPHttlSTHVVEMpo1o9symjHZdufV+gzb8jvBPtCyKszPf1t8",
+	"+bfFIjFj0EyaBv7jb4u/Xpx9/etvj5PHX3382+IPi/AEvKZKv3xgXHsz0f+4eeYMHjp79U1sih/Hpvh1",
+	"Xua6abu3bAX86DeZsTWtC20bLOmHvKxLu4JlzvFfj5tP5VyzDZP2Wz9Cq8EFhf85dkmhXfuJulwxGV5T",
+	"M/tlpR8pwuGpZjl7XcEmhjrTjPvxBfzfhLH/xFMW7paiJSP3bE9Kes8U4UJvc74hepenjOxy8y9CSUb3",
+	"V7Db4HHTNaY0yRWhXO2YZBmhiuQoq7gXEyIkkWxdK5ZBO+Tpxddkt2WSQUP4IlFbsVMo57mCf3EieApb",
+	"uRXhtBCcnYn1mdqK6uxxdCNkrKyEZjzdn/3A9jFpvLRT1khnWDbfUqUi8lKZnz75CHhX8/CayJqPiYms",
+	"+bCMjEnELUsl0wN7QsEDR4/Sa99+ULMq9inz0ydvv9diMzSjZLcVihHzLUWoZHCmXoMsFlSDOK9Jwdaa",
+	"iFrHbhKc9snT/FpsbhmVoWP+J17sSZFzpnB36G2uiGYfdEJyTuqqYtLsoEKYXZJSFb3cFH5gSNYPpdt0",
+	"LA+eCT/aA0AUGZNEbymHrkW/Dq34H18LWVK9uFpkVLMzncPJGu6BqGWoC7dMPuQpU2b8uFyrvVmnXJqD",
+	"6prQonCXv1nXCcum8Et+N3PNStWbrKeHcwW3zCt89ln7M5WS7t04fuY6L+IzydluykzW0MoRM/mGaZmn",
+	"6lspysNO3HCyFbW0hzK50+KO1LxgSpFN/sB4rDdr09rxnXkvQvOxm/RpLT7hw3/JMx1RqtZms2mzENpe",
+	"dhTOALoqGElr+cAmdU8yJYoa2p16RNm+vWvfND3+WdENC68adlcqbS7ea+yylfhScL096Gh7VV5eXD4/",
+	"e/z47OLx1JUd6vk3Vsqhr6FF7fQUO5qDFkFKRrm+JlqUQsrA0ve7fBnvck8ixjv80VwmqhJcMdjjb6VY",
+	"FQwmOhVcMw46J62qIk+pGckXFT7xf/xdCd5Rn80bGXSCbpai1irP2NKp0skiY5qazW9+dvdIJpidAqOV",
+	"WyMFXiCSFYwq9sW/LZLFOmdFtrhaPDCpcsHVOa1yuAVLlu0XV4sXW2EuLEo0GgOgfuHR+EiRIldw3Fld",
+	"bJmbpi4ef/01fby6PDNq4dmX5v99Zf7fhfd/Zio11bUy55050XINq/BnmpF32Fi7wehK1PpqVVB+b87C",
+	"aWvgZhvWoSsu71AhBOVwTfOCGUsK1ThYqHdMy/3ZzVqHtGj4M9mKHSkp3xPFUsEzdaiWlnRPdkLen5Nb",
+	"pq3uefk1oTwjzy6enHdkKXBp/+8zOw1naPZ0O/G92KHOIDbQIuiydZZrkpp7CS4lfD34oebEgsmxM2Z+",
+	"v0lTptTLD1VBc87gw5UUFZM6Rxmm6v6wN3/ZCpJSDruK5Hj/uYvt4Cbr3l3JYsVSWisWapVqaNLo9AkR",
+	"3Aie2TYpI4ym23mfKdgDK8ZkBof/Gh41l26ulGku3LV1XRSEwhtkJ+oiI5reg4J00Bmx+jtLdWgBfH3z",
+	"r+4519t2chKY+F+bpu2DH5OF32VzYnCjB/51wQVHW5Ia2TZd9d5uO3aT6vwh1/vAQuup116yWO2DS3Cf",
+	"88zvUyoZ1Qy9Flrm8F/sg2Y8g/98yFWOP5figWWB/vZmi5qZgo9AF8Kzg+N7nSt9OMZGepr/GBYOO1cB",
+	"6ZJ1EZRgxo09yswBsdqTXCtWrI1m7Qvz+WJsoNC6E/bgMKtKigdafIuH+W8LmmW56QQt3nojXtNCsaQ3",
+	"CelWGDW3Mw2ju6lxgRwYFHhDwK3ySBHz3jlsP7pCAT1omlvj7+CHdgaaH1dCFIzytketcNn3ktZ14R5O",
+	"7BDHBco6YOChg2lOFh/ONuLM/rHKK2bspvPu1HsPneVlJSRKnbEzrxabXG/r1Xkqyi94XRSiUs3/uuag",
+	"S65JZ6sOLmbEyqS5VgSUeUJJxaQS3Do71DkxT4laV7VGG7RZMZXYh5LGpbJc7eGGaf5N4XzvyhC+PH0n",
+	"deYsIF6VFGUVkK43dE+2osiIZGsmzeZRCVnVmpjjjmhBKEGHQfAU1oxi3w5vL3NZ4wjPyV/MVc1ZrrfG",
+	"YDLvEC4kqRWT4F3KlTHi2YPRAqjqXANawFxmrCrEvmRG86RZmXNFaLGje2W+M+/aMkeuqPXSqhkd9+NX",
+	"z592HJCXz76+HHXEJQsYyJzt3tsldnHmbpBbdK+cYn8YRecl1zJ0baW4qo3urKDLtXZKa/AapKlGT//h",
+	"LzOuwVSyjHGd0yLi5GTKqNhG67x5+4pocY/Xw44qkhkBNkpiYi8KUtWrIk+JOZM8QwWGg2/eZ+WTD7uv",
+	"/1HR4JicTXCgvxJjSphOUFDfjVJvPqKuCQehpuSBFnVYkVlHDUWaZdJsAVBBS0bMk8Em8oA6+8qMt6Ap",
+	"M3cj6LXWrhjQpPwJsWtLjO0SmgvfPAneNMpeZoOnlhG7d/io0ZrZPyYMJN3SnCewsqLWZEMrcL00ApVz",
+	"/fzpIui28/ccxHpA30FRTZygJ+3us6MI6gem6yfRgdqtFzisvMDYuK47oM14E30YfbPe/DvYNsa+pUUh",
+	"diwzEm3++UCLPEvIHRp2d2QlBWrlTlMQ9zBZ0IpZCjQAg9qx6cgvTOZra6AfTh/jRpNVYQsNDERza5J0",
+	"y9J7lk1aemOT8yznm0CrN5qUQmlCybbmmcQWm5Xrdq1q3Q0HI7PCO1cMzWtJ03Bo7foiYazq8IHB2c6a",
+	"pxNmxDSzLHJ+P9QWMYuxB68EvwcH9pZ9CJ8i92GlcpdrzpQaXE8uMqaIZCUzeibq9tYvApsd3U+46qKs",
+	"qF2kkZkFoXTCZKfNH7YnFKFp/7OkPN2+p5tDMQD3T0yLloxaV1NARPC+DP5mNdNDxYEGrOWblTF1yM5Y",
+	"Q6CoYZdU47lwx/cWdjSxCs64XWQjNq6nSTPWwSkKbJUV/DY0DdOPyHYpxhQp+1XvG8F+19mGBQ5uWoqa",
+	"97QTUa8KTzWxphCqJsb0Xs5UZ+CdiHVfMqpqyUanA7r/xj48bO8Zuz8mp+Y32/2AkQ2/00KRFduY+zaH",
+	"DWkPX8q5qHnaO34Hx65SUU0c2i08at7ZUhm2o72DrH8+qjrmGgJFPaQrYQAHXfDdEUWWP2zl4hDbHrQr",
+	"mjjZasbULI7tVEc4OtIVl+BTqB92L4xtrLhq0ZVG3zdV1cutqKWCeSiF3C83+ar508b7ORVKB9UFbPxt",
+	"rWd6YNqd3F3pb0FHT2nBeEZlu+DsQ1rUKn9gb5yddxGSgj5A48ILwrYnw7HbuN2tfd+6+XvPDG5uSCts",
+	"eBfYCCqa1OiQB4wHoeBip0adyzv+Me9E+LQdeqBV7bZ5uiUVkynjmm4gLIefN52DcNE1eXxxcRic8yK4",
+	"7XSP2eBtOPfrwTMhoOoY48rOpma0TEglhXk8cW4eYZSSh1wKbqb+HCWhg4EaQ5107tjxYyK+0W7dIrlt",
+	"ZnqMGqRtDPsMuk/T5eDmekErmuZ6/64u7K6Z7hUzupsUoiQCjTJU4cSaUO5PlVnp1IwIb4qeilCr/dKc",
+	"ElZGQoY1B8N6bYWJalIwCrFeABVR2Szci7c/g/mScyP3YPLvtlQb8zshWW3G7HYHfLcJMll0lFF4ve11",
+	"Ti4Su+NAc0rMSL6+QIFVuxy1rdyY+uvz3sngSepFSFL974ePqK3YkULwTUKeXBAtyJPnFxfXoR49ubjo",
+	"fN08OPZ5M+PigclUlBajF1HLzU2OUbhUSLu6uCAl3ZMVI5IZNcscMhfnj00/H0e6+TR8qY5OmnfdHmyH",
+	"F7RSNkTQFat2EcfOMtvEN+0LH9F4nXB6f2sf+5gscl7Vo996BQ99THqY2PCWi/49NBGBOJrZCDuZa814",
+	"Akgbsx3M/157bl6iNN17//YuhbZx5yVcZvmGqbBS1TxjA95hNU3WkR9mmwN22SyaKKgCalbNb8+YPiF/",
+	"Mb1nPK4ne9aWQuW4EOKeZYTqK8LFDkLiO/ukVZ/xpp+hPNcy4gCtmCypMWfHTTtvX2CDgZU7XPDEQePc",
+	"KrnZ7UiyN0u/xvfqN52d2YuZCY4SPwoEaRp50bxiTjX3j+WAAf4ZbDb/kg39jv7RMdjogA3HAaUS2nb2",
+	"xg8bfjTbzxqmFcmj3olMjUOjTF3PW3w+6Ki1Flar5fjz3nxqnhHVO0cCF4lz9x9GAuKn4ZbRQocdH3lJ",
+	"N+G1LMQm7PkujLYDaNJ5Qa5KSD39BLRT8FbIoMdRMqWpbS96fh/l1YoddDOdVDix2GqzOM1SeAPAmR4S",
+	"Btvh3uFkTKS6Gp1GzaoX9lE4GrKZG+qe7YfEY/ryl0ypmKxNC82YsXiRGTN9Mwczbfub77iNnyw0U3r0",
+	"lfdM6XescsKKMLcxmbmHtAF82DsvouJgFh9iFIGD4TNcI+ucb5isZB4yg26/vzm7fPZ80P++FUrPRJzk",
+	"StVMzkOQcKGX1KH4po3cvIIo5Rmyw6SN+U6Cl+DgmxE173fntdMVfygzr41WNG5qvRUyCPZKuwLUXdC3",
+	"L9+cDwnJfyXBOmLF4x7Y/kHeeEC66+RP3kkW6hSeUv9ION5d6rXyk3To2KjoTO8dNMaywU4mi3RLi4Lx",
+	"TUAmX5aV3ruIEiY45IoIbJZQvielzcQMaEOSpVrIsARmXMX+vkRo0VIxHQ5S4DPyIXJMmZ9rFfmR0dXy",
+	"nu1jCAX3c/TbrIxpf1IIrcalu51sf4pcw64ZnKDOUL2BHUxTZ1zdUSRdyZkkffNd6wMitNW6Ort4TNZC",
+	"glkMxzIRa8AWe861hFBlLGTxwCQx9zj56uKaZFy5l3d5kaVUAngOn0QnH3hqcZJ8+IH9Lk6W+Y9fx4Q0",
+	"DraxX6LuZL8mpnXV8/leXlyEUoqsqIeB5V7nzc7SosgSGC122h+QEY51evn4yfNFstix1VaI+/CgGuEI",
+	"j+r97avvIAk052RFFXv+FNwRmLmg1E7IZm7tZ87JjwBZgozN3qifXnz9PNoJt0l7IiGUvoIlNiO1g0oI",
+	"JT+/e41LbT87dX6b/T7sx28G/sdtSdMztaWXz57/qRm8/SogEPuffvYsiZ4W4Q+/uXkB37LfzrN2ujvT",
+	"eU3uWWUjNRiicfltELdvJBT+lWfgoJu2BN2zLhDz4q1EdxKlUvDOK1iKXCuS1kqLkklFBC/25I/sg2aS",
+	"08I9SVaImfjTlRuqHfQ963f1WXAJm1P1wJXm8oebfkK6h8w1I1ocLNLTZOBcPtC2sLfmd/Rit1MNk6H2",
+	"ytyxJBOAd9KyVv0oz/Nnz548T4468UcO4qOO4JwHx5k05+4jRcSOE+9GwHSu8LAGw1eNXRr4nEPhUThP",
+	"qq20Ca1+fOz5k6+eDn8iWcA6/8SLPeYIByY25wvsSHA6tyy9vzU7zSrjHWRaze+52Jn3d1Ry/GAqc52n",
+	"NJzD8aIQnL3YUnvLfRIyG9qKwrL7CR00y2w6B2ZsgMrGNxE0XcS9EnaX2LQO2/3gLLZdPcTGWBMA0ous",
+	"MQfRjKCvq49vNk9Fv/jKxU9CWRSRTCGISpmXAeFkI8hKlGwlsj1JIcNOEaG3TO5yxa4JRcRUvm6fMm+a",
+	"k2XI3vUQf/1e7NH1DxnIjxQifF2OZEqlzK2GE1SZVSRFuhkcPmD66Pc91w7RZQHF1s/SzdtAo7gvSlNz",
+	"NbC96GpF3aUt4mtwSI8U5D0CoUSdFxpgzc0YkUeiSRUwV0xJNwzSBSA+TzcIrSaU4AfDhvQ02ZE1nyA8",
+	"YZsHw5vLmCMz7utFZOVSrJexGfPwl02KKNVD47VtjmIFMYtxkyst9yTLM0T7YpZGqN2GWmYumhGWeiho",
+	"aJ9A0QzOgBl6yShXhHJYi0YUdhH8CjYZW5Hj98mwH3tZ2gjNoM+Sbt6Yx+a4srHh3lQ1sj2+UbcsBHK0",
+	"RxNAAGb6C905fRimgNMIUp0yL/UJxRaMDRtVJBlLCyoBcbHrRDRGr9AmgB7s1hKvSRXZ8vYSdcpq0z1W",
+	"KlY89IIrx9/m7hrpo1jWkrEm7SToYTt+VZqA7bQZWDG9Y/Yk0DtBXJL6NWGHDqAsz+bNjNWZhrrpgQQO",
+	"9zwm2icW7tMe1JgMLGt+HsSyS4Z7RMX1lsG+v2ve99Wbqa/0McjOwYyfDu3P+ZAH/+YNAR4adWK8FXz0",
+	"4CByTCou0noIDfAgAAdC569B0j1jAgIeP7OacfRzQj5zlH0ahiUecj8iZn3wyfCs1Eoz+Yam25yHQlFV",
+	"HdnwlcggOZJs6QNDUCj4+QHLNQnkHE94M8pv3hCCANggeLIh7HdmB1d7zdTEJJboejaX/WGmnswEZxkp",
+	"cUrJPWOVwvRA0yG4wXxMoLCxd6c1wGgBs4wNWfnGP4d0h+iB99MaPntfr1jBJuRmdPTztl1A9DUY67AU",
+	"idJtnRluhkqoBpEz47UP3oK0orQP/LU3vg8L81jwvHR4rn7u8n0DUIQBtn5W8PJspKgrdP2wLNdCkkzS",
+	"nTEd1tI8RKWoUWFx/GGTbzskJwuAxdgHfcjUdTG2tPDa1PRft5onyfx9YROqImb/Roisa+l3kkRhznZs",
+	"dW7vhnPGH87f/vTufThnFCCA050DtmuW/O3TY/DTkaEtKOkdW0+BefGGIDJwa0zDRzawjP5J0/DppJSn",
+	"LJZZGQcUS1HCQYN0TgAHtVn1jGd48FqgkeCsdelpoNUDFb7mxlbM9cRrw6FFPi8urINn7F6tDWFFSIvp",
+	"Q8WoBZC5Lg+J4m1FA7J4FKImtlzfW+y3uWC1EPfXxHLmWP8PZpSv2IbyBIn08qIAT8b01ZmJyzmwWeHP",
+	"g/MUhFHZw2RYR/Vn2nOQ9u5xi0Y3whzUPCzaeM6X4ja+QxiF+AcwzVJIUhX1xuWlw46yIpf4lIaORy2Q",
+	"xjrJeYtdGZr5X9ozZv7kWwvDtTFtHg9fUl2tzHfRzHFYQzOxsUIn5maFQYK/GnAL4iISsV4Dq8sNLBoe",
+	"FKgaZkZVY+oa08/NUq7N2jNRFQx1RyEKlRBVp1tCFbF3rmtY2/zsRsfoEjkB75z5ALh5WBoO+h4yB3lj",
+	"CRpHlj03AnTgTO+EjORvW1Kb+Ewjpeth4sCENIfIqx1rfrLZjmHwrkk9QzbGJvEoTqWQAj8lxT9AUdPk",
+	"yjiKmmGC2qmKpN1HJ1MlhWI/ihBmsrDmayBxbwCrGvcx96YWmm/bip4air1jNLMMdN0ecjEHb+UPdsDd",
+	"NUqp2EygGQ845oPcF++a3/AOAZtZC7IC5Aqb4aZzs4BBgKAzqd1JoRsPfgy4do26OhOl7vvBIlTBJxlt",
+	"1HPWN0XcanQWo5v8YicnsfIyKGl2jg9EbSsiUZHIKRNHvQ59PxqpG4hNxU+5diwTwfzhTjcNdVH7oWF8",
+	"Q/fdggcdClyv6gHWPHj68Qz/47L9jz+EdMNv2DrneZh8xqmbg5aJSGtjaPxgnp28aFaDi94B37Aif2BB",
+	"Ai6Iz0W2I+jiTsUEI+4gnOedtbZWQSSTYyWy/cnyprJ6gFwCnYfAWEk4+6CnZ8LNT6pgUkaYyNjDp/qT",
+	"W1vKKXI7mmtEmCi8WKNkSCGXMfbIM1KbBbOrMwp6dmJ0CsRzI5Kfj5hqMCUQQ1bz0PCF4CxbOlK1WT6e",
+	"TgoiLYqf1ourvx6RjPjrYU4uw/i1Bk7fFQNqhitLU773kLFmV2RsI2nGMrLb5saoaI3MhtiBY2bTPiE2",
+	"swmI/SXZgAMHuSUttI19yJVWAOVer+GexmaNhQq53Lmxc7oQAelwLFgxRBAF+d4qzxCih9J5Hku77A8+",
+	"T7dthiwFEieeMskBVm6Gub9GtKEHjGwmQUjX8X9VxkQs6PETZ5CJRwRv6ppsBMw8METsYAql4Jvz8ME1",
+	"7EFkH6pcMjV2ZlqUApidBU3vwQ9iaXRbokMMOT1SPeaKR4rYVDYi68JDRSl0K00/hudnyW9FMXqofi8w",
+	"rj71+J2XeV+wtZ4XW5/EcN1wWxf5mpn5srQ2Ac9eLVWLmLSLZqlZMOLdWePg8gTsJ8jB1REO/xah650y",
+	"6IbSZMWAWBKIbBFiY46EcChPPAR5u19pshEMeFojbfiehtlJzuaHpT0AlspVNpkmo58a000WQHE5ISf9",
+	"f7nn8J2aTXihZg3p439GtvYhYe+WZkYmPG6CEdLPAE+yJeoH+QJlVNE8w9NSbQHDsWKpKJtwLxK23PnM",
+	"/Hdd9v2O+1s7cgsufDL+QD8f8nDM9TsJZalyvcWkFNQxrgm1BXkEh7sPiuRMjEHLUG0iLBjW6uVQPyKK",
+	"X1GpDNeMe6URo0ghcgm3sZkCLgCpCHy2attZLN/ZOhdlYg3G7zFtOsircVzkxkZwl5mIOYHwdy10J+vT",
+	"Z3mbmhl8W5cltTqrKFdKC86WdbiSD9yr7V2Oa78WciO0Zvzasn1re/ta3a2h9wBBlcyqEzPIPFRNi+V4",
+	"AAhW3hVDxFOKwLvFHiAKjdaE+pzpOxw+oDTRqir2OeoiE4JCDgY2V1Y8r/9wQuQcEodm+wYDeJaPpBWo",
+	"rvR4Y+k4bmKZo4lvZ7grf9hUgWyDANZMBLhUXxoDygZd3ellqWuhzF5TXa+ksVtzHpsNkBBA7GBsTSA3",
+	"AhsfGa9vGPWj005TXyQLe08HgxZeaxjqmJnyMt2uQ9UwYzRDpWFKoLWkuKXsjndqGM32CbEWPcl5WtQZ",
+	"y4DsHw4EowRb0CuFSFHNM6PK0T1aaUY6kfzeKHzmvjNau9Pk5pLM9wyIKeiUefqx086mtDwO57xprycX",
+	"Cm0OM/uyw3nCMWZZ/c1KIAK/O3PtNdqdu8dPv3z61ZPnT78cm75K5k2qfoD+k+HZmbR6AERpbdbUNbLs",
+	"Yg2IZhHJ48uvnD7fW9FnYyxsnto5Zb7dvl1C1Y+ANL+GvzvN3tr2Za3QeZ6gtnN3z/Z35nYw//E/AbR9",
+	"l1jL3hbrRFhIS+DnlDF3AdmO9Hkam9Suy68GS+09uTzUKvy7J8aH1v/ESMJaTzWlG0eARu7ZHrehYgVL",
+	"NdSIa5wTRhCDNGhm4Q/nHLR4OL8RNI2TvqUKqBETpE+3KUp4QGhBVEUlu27MQCfbtmxqjsXr1rWiqHiE",
+	"roSwZz18rQ6f7N/k6/UnZ7h1m4uC4535PcsnJ/PNdv5bMQBCP2hoeuS+kbh8kIEEudBIDyOdOM4IZK4p",
+	"Crdjq/Nu5MOzX+yoJ0Pl2o59mxfhGmvWa2fp6PyyvDlXmlGLBPOhrqhNLpKFUyZt+as95FRmAv9yCE+z",
+	"tqZ7wSWuKF2n96iOooJ9jPbwXZCRh63XLNX5w+j9ZV7HRJzONllubLNT3533fG8ZNwj1OPh+4o1jeJVP",
+	"4933aS8/u3//tdi8DkLYZwWVpKiqUMLYayi426TT26qoQBMr0HU8wZKPJWW+x/z2Xq1GV8U2Uhjpw4Q0",
+	"AYQeusyLMAi4M4nmfDtc9k9LfohaasNduW1oJ3owiukh7CkfOK2k204fT99z4NvwLKLPflwGT0Z7gx/W",
+	"jNuJRtFW5+QVd8q2zIAJPLNRbCgMhAkQWJM5x4oR+doSwx4SN2PG5NTZdxCXGL+qS3D32xvVR3oyx3ZD",
+	"ea9+PTawtRsf58dkYcMSk9+1AJTD6x1KdvdQ8MmxifEHPAFBZsAgx92A/jIxoxOz+FQbOICczYzA4wPl",
+	"cXAZmjn9dHqAfn9Bdg/7+2ehrVyrBHVxlGSxJivzExQTb2Mc8OShVFshmh4dspJzZM03AbUNzUd/DWIg",
+	"m8zoE2yy/rUzgWRiGDkIp85JQIMOTHMUlLdTu29hZLlVXvFfFk4brubmw4CGEKoRsPDbn9/jFskVuc9d",
+	"3tg5uelS4DcpbndGycPwxp1kyA+zBHapO0IV2bGiuCa0sbTvLNTsjvxxtYesJmvFQ/TizlnvdxvGmTQt",
+	"J+aPdaHRwl9LUS4Zf7j7U0Lu3JTbr2tWVuBMadv+k/m0o0VSFSsKvBNgYHeoPN2Za6SxFdpjEaD4LZ+U",
+	"bHbaNs8yxjE7PMFQflNP0lFmJOTu21cvX3+zbDrc7T6hkAGMaXqIPhDmMLIvA1WSIrb4mK1S4wAMHdBA",
+	"I9E9rpmuiP9dCX7+ju7eWCSpl4JwDCasmwc2r07EKGLM/2bHM9tA7FpeAQSgH2bKiIydOXGw/8aSNLLj",
+	"UrBVJhwXmS3PG1RIbK/aanPRcpIHRYzdMWT0pfa/cQ+Hs56iSe/fYoo/CJzLfW93/Dn53hNNRKXYUo2l",
+	"gCgbKyeDTOFT8cz3zGpog+JjnjHPeqdhj23JJmM2l7J9MgH+FHLhg3gkI5WsgW0BshXCQccTQh0B7h+h",
+	"oDO/2BMCpenK8//iUUB+vHnzEqjZrCDCH8K8ORGyuxsw0JoIS0kz0zq4N8C7bCYl2OAgHYHnt6ZE0QeW",
+	"NX2fUIDO379edUknskNbGjePiqWazTB9ursxIJ41NwZAyKZuLjqx41Cfv8jaAnNO/hrSNDPMKyt3SNeA",
+	"0tevXj9sqDVX8pgO4ybCG8DQhM5OB/HfmzXTXX/3Mz/5t9UczYQGQAMUC67kiigGm6bpxjn5i8XsQIlp",
+	"uPFSo8hmRnXYmlt4tbf+DtP4AW3gqMscVu6wT9/gEdIGB6wwwBfRy0KbHOqgULTcseRHxkCE2j4eRjuh",
+	"H0sB13NQIs1Bwh5ytkNwCez5Q7E7J68ALtkRRcr3iGlkhWJmwqA+hzn39w3jrdUkmvM08yYAboj+jrDh",
+	"kyOFfExUjE7ZsML0zrxCCctV0N5sNgTU2DptR/14GtYioVCKBIc7HmZot0Rwo0m6Dtz2K6pG8Fep4HpQ",
+	"/49micUwPsi4CeXEiN7lKbsmF86rYXo51RtI5yGs+jQw/si97kYnbz4PZH9y4xeYK4ktKVyIZkLWUArP",
+	"GRsuHGVV5uH4aris1LR1PAgSu/QhBDYxhpxkK4ZVhwPRuOF5dt2ITHMeyPmI4oARQTCD93wePnEimsp0",
+	"ejgT2305WUTS1/02PMU7M39Gt6M5YbIaElDNHyPa9ssuBKFPLMaXaYPtODzYU1tubkI5Jq8sHWD6AbKM",
+	"HPAxcK09rY1UD2Blx7I8M1FaETlMCdlwIdnS7OJQbtwv8HeAwXpI20eK/PzudXMdIoUuVQ349wiYbCR3",
+	"B34y12Y0zxKKqE9Bj7xtHrS1X2Se6li5Y3iJxWq5LFW9XucfYpxkwug7K7bNeeaiKud+MgRHomibVA8w",
+	"BCGnM+XY1ez0pOlxZ2huanvzmPhCHdpY3ob4bj6oaW7Qses0CtiIBc05+f79+7cQ3AWkt4B/3yaeLzvn",
+	"G6A63wL4bMLNb4OTvc+PzMcpAjf+efP5YpTeV47gYv6sp5ot/eqXfcV0ASWwRuM2mFMQLMLID4BnX305",
+	"oVxk78gcJfhuj9Cek56CgWB+vLaVAYz+ebjtz/1Sq/gCluh1UZZCpLSA5Ndknn/tX3qIn+K4Dej7HE0o",
+	"spGUa0feY6n6RxV4WJmRLXBLbdwhmIwXudqtBy9cR2M6brGz3w8pwK0/sPUXjgGdvm2zlPrVBiP5Ju76",
+	"DFBTGiU1R6hgITYNGKBB9iq6V91kNsmIZRl2cFL0V8Pv+ZpQbDQTk/nuhut6lSyLGc0Wuw4ZtxHHmtGb",
+	"Q+iHWzNC0+2U1gqmwAzKPQ85HJb/xIzQmBpgUO+iLrdpJDApeqKHGB18x+t/sZjwMQHPSKzNH+VJQm7Q",
+	"4NuW2Hzi1jjeN+2Uj9Y9BFVQla2lfSjma4esCzBKTtkA0/mba8VkjBCoVpZdENdnDrVFb71xPMkkmXZo",
+	"jx/tOhxAL4zuFuzCHCDVkdVMD1IohxMj1/rPoNwPcSUfzuS2LldNwbJJin43puXmCEaZLGxax1qPz/cp",
+	"dNbuAn4+rbUxDA6EV1SMk4JphQcxpIoZpWtTM6N1wS85JzvI+QNdApL2ipzfQ5C2pHuiGOsljV6TkpWr",
+	"pjKMxePrbiUm8+lFssAvISepeSXoTPjuqNonnw68DE6m0aZmlsB/+YGmutjDbSjWjSfN3JS+BnuAMzki",
+	"j2NeHvKs1IIDSHQs/ek7s6Y36n7mejWGjedSfD6a6wJZDrPj5x2+qPlDh28mtsfRKXhDQ+dyRdU4Rsc8",
+	"EyvmfWtjlSmD/CIXGc0b/4jZcP/DZcxwQVZS7JSxBBnP1PkEpBmciObboaF931QtbqojWF6Jpo4uwhjb",
+	"/1YasbhtfZ3QLv9ehDDyTQAsVLk6Vr17pns1kvN50+TUgwdcYQ4YVV5cZ0e5VlPzOfuwLhhZMw7X6+Cc",
+	"iyKbfwC2E9Q3xUf2RjMfR4zKfjQ0ildZp826BgBxv76Tr9m2XXqVDReFBwt7gEaoqdmC2B/MOZ+eiAtU",
+	"6BHlDzLhIdUW2+YtwVKGVdkmZNWmlufrEJy7zRUpBdfbhNRAx1vmGc83Wz2j5WXF5DJDkqwpr4So4t8x",
+	"qNyXzaKFH9MSNxXGGSYYtFOx60huvizz1cSGYXLH2v7ZqOE3JZTAO7IIP5MR1htheUOzro91Wv1+gFud",
+	"pMqABXRZ/JbtbuLtrC59PMywXUG3Qdxkhnd/EdGa01pKxtN9iEin2KNHv5J5ylRwduYp3b2D5Hh8/6uS",
+	"btgLKmO1o4CzTmGusMAzwczwNVmxwtb5XBcCkY5Q9SXL1X3ic2k7WiXryIMQfMO4EcqMCZx7zVGESanK",
+	"b2Kq/WfJLidsJXB4hmNKMNaJzZjpyCY+68Gfe2qSuU0xYXJjrnHL2z0BjYWjcCN3XfdB0NjBqFTY3JsZ",
+	"FsK3eVHg3bHa2zIFXEtRkKqgnBHwGT4E8isGymblXLHUujQDPueBcl2DDI6SQbEHMYvgsVv96vComuTd",
+	"emVJIE/g12rqCE7HH/yC8E+7PG3lCHTtxctX2TCK3/yzi5DgmC41eaIzROcWEhisQ9UVF6SK/OG332wa",
+	"BmAmP348J69sIRZrMhyKExYMU/OSGxpYfVB7sc7PR4qY986H40SRYr6NjReqDeM7lLuQ82gZrZKGK4+U",
+	"9MOysF3xzFCspDsc+yo7WACvyZwf2+QAgrbZu32MjGSbuqCSsA+VZAoAPX989/LyT62A7raiYFZKSqrT",
+	"LVOTqvEOkVe7x32T0GrzbjxepQX3WlOfbmq5SXhoqi/c208nOjIeGHfHXu/yrfIAcM3ztsp0GyZLhbIz",
+	"y0zmsbL19omh1tOGYmZaORqRsQjpS7JIsYbUpDbso625MKVKVI5eoQn3unl03qi+MY0HBsX4JkztdmiG",
+	"TP7Wd29/Dn1qK5SObtt7JjkrIrHEB7aUDPJVwhusEJshOWnLZ02YWhE+1zHvI0LmbX90R2tKNS3Epsag",
+	"XqtkYYborJwIM51vMeUkMKOy5ung0smag+Y64Svv7KMQ5RGSbtjQlNoC0OoTEvcacYA5byTAnggHkpl0",
+	"TpJesS67eYI6J3/INQ2zVA9FgT4DI2qXmnRak1MNeymK8VqL5hlrFX/KyoG93EaH4NOu1SGCMG/8wyt1",
+	"k6asmp3K2C5mv8K959F7EoLa5Koq6H4ZSzYLoRvuIxqX0pRnXWdzw16Y8/vz+VibWXRSNnmwT/Vzcdmr",
+	"HH+ZjBeCuO+ssvOPuC8Mr+BR5GTeCvZCRGclzQvSdmbmAn/a5pgy8W36wePD7IPDtGF/5wxP5ClCqd4R",
+	"eLxH59/FylWjmmF/3YCtTnMOCR/U0nBqAdYY45kN0mhMSnXI9dw6JCyjGSD1bMl24K23xKMfck1SkTFy",
+	"Yaw35coRU8CVCMVcmizSjLQVMCjUw875BkIXecjUE2VJeTbP1GNcy30l8hC04x0DHJtqS7E/ass8c/+v",
+	"xH4b4EweUA5LuZ+TnzizJYaxJ9ZobT8OjJpFMa+CCOMPQ7Rhsfdb8WAftKRLwCOGKAKVtuXmG1PLLcs6",
+	"N+clpNq4DZ60SULf/HgLgLDOaI47Uj6tSIhrKLQ1Bjd/sljnBTu6npKXDuIfes8vHz99Gi40PxU3NZzj",
+	"0R+EMwKOD+yvhN6GdlrdjA7N/edPx6LaGTOSs8yzESWmzLlbl8CxdzDkppzL4FnqXJjgRMwjybrtoYda",
+	"7CNFzMNQrGNruRBJJUXKlLqCbESqFFNE5RtOC4VM4hlJRVGwVCsiZLWlnGXunY6zP5DxMElXEPL4Ml9z",
+	"P9Rd4WfPnjwbLb0VouYzLU2RVsloFsl9BH5tITQx25KovdKsdLDSM/PKNXkQRV3aQnW6rNY2r13o8KQf",
+	"WWdNi2q5kTSdQq1qmSPN0rccq1pA4VG8HuFIBelx6aQobvfgO78mjy/Iau9w7B30+gTsOvQVWw/VkLxX",
+	"nQ5iv6AGNVx6Tv91Fxw2dEUoOopdib/bV9+9+vE9IKcoQa9IhBJM6blH0V8AN0mhbiBRda4ZKRh9YMjN",
+	"YXOgDw8nyzEV1vTxR2hSgUJx1ZSntIS2thaB6qYQCGCnBM2mpPIegy7ONWjehMWR4ZqFf6+jZw5dKVHU",
+	"mhFzuqPq8+8/m0Pnf795jcJug+/N4WTnelOIVbMKX9jJ+OLfzj+UxTgeBjsU3JOHxfeGiYPNzHVk1yJj",
+	"mlz5ZmqvyfOLqDz3C/sFJRq2dYDtAgjrAdaHnoXE6lpUI2eMVUvX3Yk8VjuJ3NbJQuX/ZC5I3wzs8fMv",
+	"v/zy8vGIa/xYTiigKgnF38vO5kYafRXf3aadZm97e9nyO8NhRc3NZu44LC0eJpTAQ/hfckHFlmHkGnEq",
+	"bEp5g9nvUd/6GX5baiMEU/qkNN1HMTUgoMikb5N8U1Hl5jAarx4SuVmnickk9sFIzMEZkCcJOPzATlKZ",
+	"6w1Vmskf2P4TDOMf2P6diHkYHdB7SqzeNDIxst+HldlXB/DZP9QrJjnTTL1A+zLiymZGacd8GsxsBy5m",
+	"V2+ZkrYdYuMhcBTonSAPVOYO8dcDr7KiDMiyMeK/Z0WZYIYqxGoged4CuyQrGFXhKOV9vWKpLiKt2l/t",
+	"zdE2ZZq28tQWaDddGL/oYAztd0Nz7AH1I+Si0wtFDqGaji8fYuzqT3X8HgClmux5aD08MRZ37Rc9WCSL",
+	"dV0UQTXndc7vX7TJcD3g92d0o49iiuEAFhXjynqp+t5ep/ZZXLECxjVzMOstKxUrHtgElDFMtOnLqNP8",
+	"vwEdsI1wTjwFax6vbBPB+E2hCG6rnfjRdqqH+ILt3J7ionHLFFC8ykhYM3gB2ccjvX0vMbg8IxktUqTv",
+	"L9s9XAJNTBMtV9DTV8zVkgqnJTbszyPV6R1fs83msl0JDe0NTbc5Zy+5FMVsyw+ojkpsAZNL6QrZexQr",
+	"1kFW3nAUYiuUvjL6iqtPAvv8EI8mjaXAvMDvYQUO+43WG+oqfiGVA6T7IT2l+d5dP2r0PBSUWtV5KN3y",
+	"XXvztR3qtvc4GORKzZSs89TGcQJOrvaBTusJ+eblO0DrUcWeP+2cEqs9UCD4H3/+5KunQVA551Oyb0TG",
+	"XthHPyaLLZXZjo4XVLQS9b17vAdP6MSXQhElp7Y28C5knQp5Hbrxf8ZV1/sy7gsz5uCGU12H0LR/Rsid",
+	"R6vuL8sfX7745vYGRen2+5uzy2fPweh/mV0+e/b46z8R8cAkubMqEWFmgwFlyOO7xKVVr5lngmtxj7U0",
+	"Blb08uJpqHgJvBrBT0iBrE5YJ9V+YiQM2ztOsPmu2PozN3auFEFVYwSh7+Tl0LHhEM1Ga06paT3szIpP",
+	"CvzUoPWgqebEOiKbE780MAvfvf15po2dD5Ed9l3gMAsKTkDna7qYdA616J2DckOAQbasZDZ5KqiTjKAT",
+	"RRZOkpugo+G7TScHpvd772Sae3+Z+XQ3GBY7W1PZxRaZwSvPfQbpKOqc3Ob/tLysuZ2vwI1nIXg9osPD",
+	"IxmhbK1D6gL+Lzi/E2Btw6tyCEwblZRZQDVP6jshvOdPQ6zxDpw2Cg0ZwJoNj1eoaSIYkC/nw5haQ8Ks",
+	"P1NBCgJXYvtQq9lR5bIE8D7JdYx4MofCkdG2Odv5fMGK0YJlVqeKNRorKdJeseYGzI21VXknzB1w3CAT",
+	"NnB6Ey0pV7l2XoC764ZFBH3OdmbOwwUn2VD1BHCHBqcbR3uMZwfbbFqY4sg9/mONZc9szX23lE2jdg6C",
+	"xxw7gspOyXXYLOkhsmb4TTwEVFS0kdfc41rXwpJbRyJ8nxNclywecraLFBSGwE5WWpqBQgiItUlRb7Zo",
+	"hmMm2iNF2J6pBNhw+H46s5s/z4dIvnb5RoBfb5imGdV1OeMMApGajL/ApyPflnn6Noy7ecMoV6jlIsuQ",
+	"ZDqF6JjOS4aG1h3Vd0RwDFBUjN6rc/Li7c/WzQ65e4kNBzWXaGKtNqWbP5mlIBjsiqWgTUSRTkaMp1W9",
+	"tOkaE/Hly7VkMWImRqHktNkdO6qwuh/Q+E3080D74Nmb0Z+dzKEmz7RXZiG5XSZmb4IGHFVML/OpXTEP",
+	"i1pPejpUrgrxy24FPSSz1+2mS+3n/GnuTWF8c9wy6e6o7o1lNs0MlcnbacGq1uihiwbKrl04YUuVJb8y",
+	"/fJLf47glrC/8YGGih7ZUrdTi7tDEH1CrXr7wXftC8ibkbO5E2pXJzCjWhzJMwCDhvc7Q2o6ODCD7zoz",
+	"cJA1uikYKRlVtWSWR1EyULrguNA7gVSKCSlzXptT0f05o3uVWJ5F+NtWMoa5+8pHQEi6Q125hmvHvBAM",
+	"EbwRD3PxxZkU1dKLK/c8KWxjrllAlkLM3z7pChMbtTXPrpuij4imKBF/qW0ENgLLCvILfSukrdbrlzGF",
+	"i2VlLhZr+kM4VwWI6CfYBj8G/RM3AKuEvEHAiWhSCqXJ0wujBEmaavu9lioypVKfSZYxlW/4YU+anLvF",
+	"f/yVnv3z4uzrX/9o/+Ps198ukidffXR//9P/+YfQvhtl6epBC2GBcs/pSKy/MJwFTwtjCOjx8HsHokWr",
+	"qshZtlRMa5fsMuaLvHXPfkwWq0Kk92H80B5WGjjnuQDR8vh6aWGEYbO1JgmS6F65CKkDHjmRQTd0h9oU",
+	"0WpE0TXDCz04KY3D+ES+V3OXGU0rFWUZAil9L3ZItmqOMHVQIRn4tJyvC3DQEliNSbN4E2k1vKkIh5Iy",
+	"x18+yheOjgi6KiaScoZSfliqWbbssrH1rsh9hentO4cFh1uyYUS8bsgOoN5CroiWtTKGONUWSwretjRs",
+	"tuZ+cuZInoB9cNDCYjzL+WZZSSHWS2CXj2TR2wcHiejM/fT38Sm66bi1m/o0upacZSTrErf6bT8Y0ckF",
+	"X9reRNi3j9zhn4WpHj7ShOzxnWUbqAsEQG3ZqaDuhfgNVxDI1jUna1EUYhc+LEfWCxzJy/sIoOEh17SY",
+	"NMRf8MmZVIQHVP1uewYX2z/5uwdDSAMyvbqpKjlfs+hOWd9R6WUnPX86Gsdom4r1ETOUD27LAREJeeqh",
+	"kvWqYMRY9a3LLFeigEmMbKgBclwtSCZIzQumlLu77iMsuQ9MTmH7NiO9dQ8HPfBNU4MRZD8pO0TFEAI2",
+	"gRegsfwhJSdX9w3e0R2WvXyjogBMsXXXuxAvvWekElnA+W4fXDaJEJFLs2nQv+lLCrxaYfZX90b4XMB7",
+	"AwdTkqYy4uOLC6cQTk5SthNrPephrk69E/I+ckLhjzaLOumqdZKlYsMhiGGLqjdK6Qta5KkIn7OYwJwW",
+	"kFYx2R67xfdeFJZh8MBRF6sRY8k8bt6+wsCL7Pb04fH5k6fnT0bNtja7uSsV3loeDi4q7q0S19+rRmFk",
+	"PLM4JuvrNw/ngqurQ+f/AJTdi/qvgfPUF3sugFXO4mPTrW/n2Q+cwQfMQb3ppiJ1bYPT5pO2SI5dOETf",
+	"DO3nd68RSv8Xtro12rzGkRWMZgp16/bo3Cl19cUXlRQf9ud28c+F3HwBxSG/PCevHY4qari0IvP44vzy",
+	"4vzp+eOnAC0IkJAM5bz6GFt1n1dnosI5OwMXijkEtazZ0ar+EdyrcwDZQ5rgS6tROzxDCPbgo1HMZDeR",
+	"4ZEQ4rgqEtts39ggZ5+0tcgGQNxQUAr3DRL1hPnthpIEjgnzYK8SlwUIzUTHFS71NNeCylScfBIKeJzV",
+	"FdnlRYEJuqysdA55wHAb2GMEeMSd9wW23jWhjkwekrlEydBO2lKbFDuDyi3KTag03VvLYTJnx619ZxRB",
+	"j9g394nBZbjVtjjoHJeXV3yrB+10h5EWZEdz3adxdf6J6RNYWr25d8Mb1cetGpTxN19scxRUYvQNYQvk",
+	"B0CQwQl56ZBKIaxjk7s9CG/XAhKKLPugvbiiWHNUDceWPoCy9yRrTGgGAEEeBHk8tmepKh0gys5HTLZe",
+	"PoQ5Y+fgh8csjwnBF1dGN2Ck6Fp1cFBIC2m0bDiHMI0ty1hmlHWdELXnqfkHRVsuS4jzMSSIqlrahInm",
+	"n+xB3Pv/hFqOCTa/BMqBpANS8/61VJqFM5h4lNHvEFOPSwaBIZiIwcU6BSC5XfnPR63vuKAiyRCfCBz7",
+	"HECxAXDYacBgp6qO8JmLIpjmf1qvg9VSfU811kgF5V7nD77fUt1jOpq5Qz4tHB69l1sG70PvenNWZCw1",
+	"pz2mIwPFn5BYz9ycHyrXsdo6/SKPtiRDWtC8tN4kbHmBxWXNj7tcb6E26ATWvubiR3cWjeuWlv9rwN8T",
+	"jC6kULHX5gdWdVGYScDkY/NH/AvZs4jTuIyVh4k6hs1Y2HRCs1t4PKJz55bOFNscnplbHXR++lA2dC08",
+	"UpilanVvJyPn5AY0ATMjrYJp0/3d8ht104hxXRRoYBmdCf/LZonHTNf51PS/263/hezWY0MDvlf+X23z",
+	"Jo3Re+2yONnO6k42P3meJTzFBH7Xcg0Gbnbfa+nrcqiC+zstM+IqFx21O7a3Tl5kb7qqPqGsHjQWm65b",
+	"T65m5zNxCwrMWJpnzGU00Sbpu8+Dre6XwNPtOAV6QARHsG7Z111tFEewvgNgbEFTllkd6jH5Lv9zN4/l",
+	"y8cXX33V4e65iFakUUNcU55kPg+y9YXVRptsge4UxQqWaiHVFbn7p+DsiqwlvTsnP7C9skhjl/TyxR04",
+	"8HfddiDTgmhRZAGK6ieXgTWtZC5cSKOnMZXGpAZbFw/htdFlC7FjkghuUdCgQqBT3s5xkd8z8vjyq24d",
+	"8WfPxmbYKWNBphbv/La5AkBr4ZencnoRAVVHmRvFqjoqCs+2O2H5IGm53EYY0IxR1TkHAGvTI2ij6h7x",
+	"Qd+9/bktyHoHDZf56i7y/Zovi3wYdQDMFTZ/0Sbw0b3zPYQrvQoCjXZW4PHFBHYROgtX955aRF2bheCJ",
+	"2ABjlRcp9jRV5tKZkkVTf1ms1/a/am7BA8A/bXpDdY5IiixXGEuNHretJ6x34I4Qn7YOwDnp2v/Z2fLA",
+	"wbFcMSjYGdWzdxQV6qZyxDHFRjqkqbbHsZvjfTTe7+4UW0iVPTBJC3vyAP1I4G4YqeQ+XkM9st3wq4gz",
+	"6J4bfmLjUcpV2GTADo1N2qmM72YRPq8R7j4z34iYW2/66KUY7PfJFbTJanVnjSYoa03DsaX4udrIYM26",
+	"xlSOaSZs50JR5gLKMO1gwklRxoqbevCZT/LbzuOmb3IH/mvkAmAJoUl8jS9sireF1odrxCOzB+SB+UqK",
+	"hVdMzzeo1eTyPG3CQT+pu5tPkqAyiCAT0NEnQiFPk6TgD8wXhbBo6jxtYwqNUdeWpW+3nPdHCAx1/2Td",
+	"Kp2/pZSnrDh82ZUe8v6odJ3e91p0JWW7fwaGFfQ+eH/NGGz3g0+l4oHJ/p9b9cr/o1O+wCrr/at5Af7p",
+	"K2Xwh55mZsESgJWAicHudv7sd21VZxsGs5puu38oxUM30OhreNaZkAv+AouPzLtyWGn9kTPpuXtembE0",
+	"ZPbA5mjXvkR2dOzLi0GKWPiRRcqu+SdEW94IcvFcvbpYdmyjqY7C+TsemBKZIe3gY1vPrV/oYnigeUEt",
+	"PUzg1g1UNxqb1p60jAW72x60nxsdyHzN5zQj6crJ4LiGxvKTzMyefNElU+ntGymFHFAgoESdlnuiaB6m",
+	"kTBHQh0swvmKE0okXhihAvF8w2TE69gQhuScbNmHcJhAqTpSIgT4vuclwoLirHsJfiPBIb0ETsl5IOzA",
+	"trb+/IQAoj0h9pRNCBJwZdc2EQdcCKmIFM9S9SpejFLmM+uJ7CjXwfyRbraQ7wZG3gcCRWrN7wzY1Xnm",
+	"wj6ScbYLH059fqba0TniSjbdcVPoiZ23dMFNsOPvxT07riqEI0DL+TILcmK+pkp7IwaYCcTz/cTCxn/z",
+	"5Pmz0bLZYVoX5BrALxhdKORGH6urnYpq1HSBqbqFJ6cRbn5MFm9t3eywW+a/SQ0bBwFxSiOUv4e09JUI",
+	"Q0Ob2neBX5QGjXVGT0OeGuhT0hQ1P7q4jVmgU/ge3gahyZN9Cm9tFv8LsIDnXqxQilaPFpdJhmkZPq0w",
+	"jevECCOBG+g7pthcBcKV95lZqOfkxXeGB+jocOfWkyibzLjDdFSEoV4blaHmllPIxYFsqsD0rAD8Ul+X",
+	"ChXIsHszVkDc3LhbUWRX5BKQnX8XK5WQJ/Df+LxKyFP4J9b0JO8P6GvWOYKISO4HGx8nl8mT5OmvwZLa",
+	"rgxqkFDQEfZheNWDxJjOKqbJiikIzVlMv5o8b15txs7UPQvMnDDa5TwdC2rtTD9urJQBc3OvO2NqMX5p",
+	"Kj10I88n4Yd2rX2Tr9cB5Iz962BAwDwD5ZZFGU4jxez8EbC1n4kPnx3ay2+lWBVBbiH0WKq4KljZV6+I",
+	"osbCJzuA/5T0ntnwvxXEqFnafHmSYICA2v6O3kdN60kzkMFpmG3yraiKpD/aUbtADaCziODnBLDnjizd",
+	"/FTVqyJXW5YRSC1MGl0SwKAYrHx68XVDhQiVp0StjUKR+Rn8ifP6IqFnbSmxR+rZCs0m+ekr79yfsnMP",
+	"F8P9MLQEx/jtB8ptH9aojJYXb1zzbTKUbXiwv/NLk/XKE9kodGJul6TJRUMIMUUmcXw7gGa0D40tyY19",
+	"zh2mfxersVccaT6Q0O0n59owls2vYde/KaoGdzgoZxaDh52E8ud2pWfs33DF6X3grz1x+bAwj4UkAxdr",
+	"NOMPnnK9tzIw+hI+hm/1OmRWaeqVd7pyCG4b/GyLeMxjMZ0bbT82oj4QCe+mew8EwN1If2lPlM9u8w4c",
+	"bO7YPsExDdx6YRa4VxxrB19ZiErP92x0dSCDc5cdF7sE9XWhmC1JXBRMWuWUTdZFO3I1nBA7cq57hXt9",
+	"q7ljT9t5TqZdUVYCTmJU94Tq88X03xY0ZW4jzoX95Q5XL9aWmI3cNFA38+vdPdvfIQKO8j2SbAIk2Pzw",
+	"P+Gfd8a406JgEvzdRAuBT/zbHbzHHpjcEwAwnf+N3xAbr3iEKDXIsmnLdzZ79pE6/xs/LJ8l5CrPslA+",
+	"02uAAbr8AcDclbXS4KLc0oeuhPrG9GWIWnoINwW0sEtHqhaCP8LcAgzuu7c/YzcgC9F2zsHTHDKt4018",
+	"+vjrp08uRlGPlWRrJmXIl/vTGuix+vBAYH7iDNXOUkgH8EX+lxXTuld26hMnqRXfqUt16mVqhTLEWACI",
+	"OuxEZmaLbKksT/f5j0N79V2TaNK7aqr6EBMxRl44B0UxIfVlUpaJfTx8IIWTS5pTcoKbxz44fFMekVAi",
+	"2SZXNhwU/RFqzoY9H3QzmV60+VS/4TYVxTTn3VHtBMWn9SR3U7T6/8muJPOBI8KsR0lIIwYdjMCzUeeq",
+	"LwuTjBlc/P6hMPiVfsmYVia6MjBl6U8OfJtjjU0CvNkGB4YwxaY+qUxMLbw7h0siSj3TKcndNPAoUlm3",
+	"opKWTDM5kLugZc0Cs3lkfViWSqbVp1XlDtTgjNbJnFiFd7I/t5Wh05i4kq2LfLMNZfxvWXo/40R1LSGP",
+	"VuhkDWObX1JIi8maZCtPA762pKFA4cdFLxN2usHl+hZL8BUBSf5RdJghwwLs4hDTyZBQ743aRD3hEPfg",
+	"3YWVcDPofTV4zHQXIlq1KlRf2xUlhPOs9XdTrnZMgtYcBspAXAVQBZCxqDzbVJ3v2CoYZg7nq+fpFufd",
+	"y4CE9uwtQSua5nofbLFkSsX0oZZjbSp25WdMaYdSc8rRpQC3uZseP8EOVqpBV9p0+GAvPTRLwGTaAVsI",
+	"AC2ovjKWkmZVArExvDgTsJ7MMTYxLcLhStzsDApNhDJW3asBIkSUkhXDbYnUviXduwyn8NaZqeev8w7x",
+	"qNfQf54FAH0KTyeGcCZuvg5pIDIXSbGRtAxTSQ4QgzQ7MUwkeFCOwXOt+T6UiTp015ILObtPGwAb3MU2",
+	"dryM+F1b92og5pjrgg3c/b8Fq5ZE4e5AqQSuBhCIzjU1rzQo/Oj65/EapM4CbYYckcKNS3k/Pp0BWD4m",
+	"bizAB4laV7We5SouHKPihG8gxcJyTrfsKwXdBxftNfy9U3LbOmYk61AanKq2ptC0mDUAfKPt/1jlYr8s",
+	"Zww61UKmZ5aXMf9RVwgQXW7DaR8dM6Dj0rR5uJw9QPVyZBrLAw+GZ3uchnok9c77hoqDYyBTuMw1+GWT",
+	"gGaqyF7U6NGkZCMp10TwljnNhq1pm+o6A68bzce0mvtyIEDQO8gnnd+fYk6BNjvHSgCps1rwtFLofue6",
+	"AtAppjMg5CfxGNn98hldRviFKT6jfj3hMteu/gMju60oWCf5HIr01CVW7IFMdLtuoKUBbw2FuqkIROud",
+	"B6fb7+fkNTM7Jm848rwyzv5rnWjAV18+H08On5uYOXwMvO9vdouXW7l5BWZ5Lc7Jt3VREJqmUHdWQIAI",
+	"wS8+CT8ywnKWt9Q5uNaEC7cg4Jfwa9q2JbX8jPn4MdI64h+H4ID/umPhwOHnfhkQ+tM79trrbdKunuLa",
+	"s88ODaOFOgTxjUZrJOlWCCTdZLxjSkYSYA9W2iJcetFsjGSSv4tVzNdmy4mElOO23wHFOabGBCMB8Pdl",
+	"OYHx5T3dvAmRvli9xfWp4yfGhiMrgNSBU40uSzQAPIQk5wTyhZJx6+sYKAR8ZNYbQ66MqPna1oQPEZgM",
+	"+T/k3BG5d1b741nLmiWzpGWzYbTt+4g0mkIK21Spd24RbyQ9GEUEausL24k0Cyu5n1W3sFN1+/1M7QLq",
+	"LgukGu+QupIe1q+p+wgV/2T+QDVb2gKinDEoubISeuvXJzWPgmpA1NbSR/ZAxVTTw737DdWUrEWRMdmj",
+	"6Prigcovinzl3N3IdKzJJn+YVP86WWS5BOjHPgTm979oT4mEfCEq/QnfQ2auw0RBJJhrTI9NzllCap5/",
+	"uPriCximrPkX+Pa5Eun9/E+vhdwwHUxa2DDdXVCohc5T1qnBDQnm4evGBZD7Rd9HIpLmtaUFZYY81Hyd",
+	"y5JlxMuxTMjt9zeXz55f/X//z/97Tm4s+NgKngUaT6qJnXOlaVEsYyvyCn8n38Dvlmip0mdmrnZeGluZ",
+	"K2Wv9NA1rFS1lRZafZDRcnz+y0A9/Xl18b2t2/vok8svn381HlSueXTr5NxW/kgIiO/Ru0bVK85Cqvs7",
+	"o7gBSyPyPdpieTZgCV4ez4Q871MphgsUB4ThnRBYq8FqdeAwspVDiKoz0Wv6+dN5cXKLk4CPe9ti+HA/",
+	"gstcqe30e/b2+wiop3uTe9mGbc0gn+kZ0TPATYFp2qE4Sfd6D+Bv5+pUwWPFUl4mJOeqgv/A7Z+QuioE",
+	"zRKSZ4zrXO8TAhxgCRbsTohl5xWSFDkPV+RBV+hApEfRPHOs+9YGhOuxbAKcAV39HzF/41FqXI/nTNbc",
+	"rlAmOBsiYu2r7ewfC5xjz1FtJ6DTuUERzvnmvSNr//wQ5Om+wpOl7R6TQgsHydIVSg9nVi+H7LtKsnX+",
+	"IXynQoZOSioqNVntXU0aZOulZVQIjyztdiBvllbR4rTrqkn6dcXH7kPClyw+nJkWzh6otJQIfz0UohvX",
+	"9sEvPyuW/VyFfnnZfPzgp3euNz3GrGhJ+7GiU7mG9EpHLXg+oXI9LmQf2t8RAE9abFf8yNHRqdb92TiK",
+	"diDuprscc9NNhSZ5zAYRZ6VZCCjIAea/FEVbWOyaXD4NKSOtJ3JMe/J36oT1t9/3ioN1ODEnkSr4Wz9g",
+	"u1l9HS8WSFnIrshvRqMwL380G32H7inbsaY2gGLFOiG/8Y9ImCIg924tGSNoRZ+Tb5DY02+vy1y9qeqz",
+	"3/jHni50ccIjZR4l9AAFs7d2MzZANrNWSq9KCljVQ2VSfLVp2dQxmaSuNXfpaSqgBHoyrR7KQYdO6jXp",
+	"jPLzeE/+V81UuHa3xyakzeYwq7qjLhpDHXkVRAbUDpMLeqF4+PtMdaB5KaLYuBotYRHEt6+bQsgQgdjR",
+	"vQvE9GLdnvEKWulyXhGbWKkk0xMzXUa/hLgRT4z+AbjRQqT3rpqE68207wEAZroUueTRhhnggK2M7pc4",
+	"X8O1ENpUsGgqeFnFSvWua0WLeMkNL83M1k+I2dxzQAiMlsEAuIAP4ZgTQhVZUyhhpbcM0tx62XIYsmqD",
+	"W6ZZCGsBQsbK2G4rwMlntJ11GzGbFxdvIDdHgmk6qAi7Hp5Ie7LaiJGbJvfxjjxEToqaveRaRhxYZpdB",
+	"BQnMLpRQkNxM6D/Mi1f4P5k1Mc1/gJUbKvVirj0d0TLEWjPu0oqgorMoMltINtfnBGNFkP+ktxTPfwLx",
+	"XUAs8HuLQlQ6BsKIbeo/W6yu1Wy1ICtmvYTkBrER5mAEfcM8QIsChm+2cxPwnL7b5/sACrbW8ap5uW5n",
+	"3kyBY8YER8+WZnC2AyZEgAY5vad+Cnf3w4/tjAj0k3/QDYrE/T0TDGnGzNfDK+Lz5B/+ilI1a57iZYAQ",
+	"INNccnOPI99H0UNB9uTDxgXwjekzbXoWigkHT4Nm3ux7/lwl7S6LbvVXGlGetCh+Wi+u/jp823inw8fk",
+	"sPCQO1Ijvgr383Iq89e0DPXxdngYtNoV0lbrkUKURqtwfOUxtfbk3PIh8HN32vx/d5jiJ2bK/+rW/RQa",
+	"bCtAn09zfWfsi/d5es8C3T3GfaWbtkYKruNzo24Fr4NHORT67HaayTLntMDjYkdluO6Ci4wcknVRYt+7",
+	"Muq7kLplonU5yxlLCyqZ6pZqGQ+t9EktYiUJ3zGa5dwCd2eykFm7c7pWtdV6bj5atHbucfGmODK7b4Ca",
+	"5m2F3dC89REznvoNZa4eaBHM2XryfNzPIpmWbSmdGQ4auL+WFZO5yCZljIVrn6SzF+mItQjN968zE+DG",
+	"J/PjxFy3dhucJNXtHUuPOWDmZEVWOV9iKnMoMFkjklzR0oLMlbV3c0nsWw0NFjzkuu8YSBLQi0Ar0nSD",
+	"DzfPlIxy0x7vsBIPlvx952X/9pi/6rzQOY/g7gKADI+JWZE/vn355k9g5tR6a9Sr3JEwQE0m5GS3cFUI",
+	"0WM3LLkfjB8zrwRnsQyY4cDNlqqlHziPwxNCIACW1jJyjkSx2cY+jPwYxjS7PHj3uV6nk2YNfh1YuVOo",
+	"IY0UfE4tBD9xRDr8v1bWyI9C2zjstbU/qIMykXvWr/FnjtTn4+I5CkZ2wnhYlxLsTlefErwxlNsMFSA/",
+	"YcZyVxVDf33X9V6IlBbw8rNnz571QBUToDj+Tuj27G1Bc06+f//+7TUphKhWNL1vaiCGIS9uJwZtCMyw",
+	"hHNPC8kysxi9qX568fXzwyDgTuaa/cSLfVPB0t+HI9GlEOBiSHpPjlGeyr7Q7tAJKOWm0aGhvLd8IjN2",
+	"YqQezw2RDHwbgOlxeS8gunCX0U0fzvPsWTABrCkzBwElhOI0SsWzcT2rIW1tWvDYsZx1gPSRHg1i0DaI",
+	"RdNulEdcBLy4uo8rC1LkKEZlug1sIyobfN/hRIXa+jiypiH5HClobBnsd6wowrUIZl0m7+km7EXX6dbW",
+	"uOtTELnCavAMsZOPzJAwb2GHF2bsh/bUEMy5iMUh3LWQ5Vjc2YVI4NLI4dRFAFuRq0i1Ri3E/bKcldEX",
+	"mQ5bU7vdWBOAAZB+7roQ3vr48C9U5q5eSVjTPeQZpUU9VIorpZoWYlMDJLYSiqm2CjL17iktZqSuR0n5",
+	"3/kpKXNUCSzL1dMlRN+Ob4CVfWvsgHLK0p61bz7/8ssvLx8/H7blpls/bc7bSawfe9HMAmugm9+38+JI",
+	"ipLuod5qr2YEzfagt3SyXWxSmKPG89Oe4GFoE2NOWKdF1rxXsfXrywklQ40Z5WdLhi2yvp3lzmT3ZZJz",
+	"pRnN2r9rFj4FwufzA2Ddb0Hwj9l2k+wJfDq8YR5ytgsYeZLyNOzIsYrFPKydKMt8zHc9zbU9h/EgCOp8",
+	"1xydmGGAaJVI5vn97Fwa1Ue5tmXrnYR7CNeGFMRVVAspHdFkqgg1QYAgN3Er2rCq+b5ul+7iLW1QWMRK",
+	"6Bt1P/OoaJBWs7BSTaGRWTUh+mUdbBER7EJ0TG+CVSYrW+FlUnGQE0BoKHizsKVwV4uOYEFBcgcDD8nN",
+	"uzp0lbe1qgMYjipf1jK8mYaOhM9Q9WYsPuVqRYwWdji6jHGrY4VVRriCR+2zumC3+OTATjZnxLLMea3Z",
+	"FGe3PdZtD+KxKtzqncaTFlQbg3sGZa8uThLXApH8jM6kujiilkGsevt7WRuNpWBKtYDPwU0TKl/l6r+g",
+	"2QLxDKbIRlyT73L9fb2Cv3+X69d05TgjrJnaM/qeBP1D7bYMFE3EH5nlL8mVM6GuLQSt5Y3SdKMmGazD",
+	"pSNH3UZzdm28cuModaW/cwPz4qbD909YlRI3VddvNroIqtHfJvuwLGxEQYZkSTM2ntoU8ml9wil0aOpq",
+	"unGswyg5wHxc54UmVKEHh/yGv3xMyG+oBpn/Qv3O/JfaCqk/gkz/punmY2hUI6sXu0vzDUf7V7TVQLZC",
+	"6QY9FJ5mZAnEdMbAgj6bNs/9Ezpi62jfYdBYPVo4fmuY42vy5OLgXGlNxadP55FETroGYqfluOOyFwY3",
+	"BygabEBcjpWqIF0J55xaXF+E2G3Q52n1lSkXSGzHvYdYvPkNJdn0zOyuBJOIJ+pinsvUfC86ec3mawro",
+	"gcm9SMx/FNT+B6PmfxlnMk/DXtiuzvZL0CSTYKrNid2AaRciSps8zwe4qAIpd7An4Wk5UXrWfPierY05",
+	"SiNnH5sBcpqpbA5Yh2K9jnPDedkYFsONMrylmUVLYjGCFVsjPJM538fEqrsZ+8l8P8jGN4k/CgBwk7BL",
+	"DsnWo94LuVexrFuuyYptKIdbBm7jnJO7/332Dn8/e5XdNRFwWme5vna51CRft2+v9jY3JYw9ZArc/6GO",
+	"rHOpgPIDJz3XxBbzBkys0nRvHVVdjDN6ssB4B+eP9Ik/D8z8ppz6r8fxZhwDfZtLnRFmzEgWWtKURdfx",
+	"p4rx96xgJTNXHzzbTOSKmctRES36i2YUIG40IG3LbSiIUIYTCz83oS6Wx3EcIAc7wsuUi/OCNH0cogh5",
+	"V/MXoqyozINVDto8hYDqCvDXLIdzxGwR180EKzEi8KOgKUsItGN2BPzHnDKSFZUsi+Y9bITIpjZi7oMW",
+	"9DvjjUZmD4p32GwCWXMolJ1rRSDAN3uAMUH35ezw61CupSlRwjMsX2bjMtAR5wuGIczu1VRpRZDygbw1",
+	"+QkRwTuNFc8/oSLu7e3334vZMeYwDuJHWkKWvSV0cDPvJc3NBDaEwZ+Xl/HEz/nYuSiawM7MD2wfOhQG",
+	"CsffKKLU9uye7TeMk7Ni3dqvHQaUIPOBQ8k24BDTFMsunz17/PWopmyrNfu9C44slVSjm2JOIfL5Gb7H",
+	"+QWnAfjm1xeLHGKuthSmelrDGtNd8MKEcoLXHQurCYLFSvA8vRiswPMsRPznn3SxmgezCnokhzFrcwGZ",
+	"eSD3bI8UalhAC0itHdnkta2cJtZ4anp1hzDMRiUjBVsDOaQnxk7Cwg7Srhk8WOMMyxK+ctIzgwMLsibl",
+	"pkY2R3vyw++PFFnXPIUCS6DRSpaaCyKQs9WNgs2Jw4qS5scxVMwtQhj3lYdCm8juMVq7I2C9u7kTO540",
+	"xKVuIq2uHRCBT6sYUs8toGnzf8J2UpRnPJhwGZq+Y4qR9BmpHhjXLMOidLDD2B72kdlT6K0JTqNP3Bv7",
+	"9hEXd/SqPfa2PDwCIrt6gHG/qMuIqdtPHlF7rukHyGbnxroBx9pWih1ftMLewN8XDgkC7pK0bksxUrWN",
+	"mH/hrMlvpSjJ4ybvL18TWz8ijH2Kc0OGL+6hwg9eqdZ5R+K/0weKLzflMpVPlu5xYJvZpDlnMnE0XMZu",
+	"KZjR6YnMN1vk4erTDov0PuL7w8+WdA/4kiaBNOyOPOqQ+vfbn34kt3Dbu/PetnNOoHyjeXuPl3rjSL4i",
+	"pimwcPsgp2MOsG6P3thy/S2eSiVkVWtrWgehVX61JHOiqsH5ZB/MbnWejgnl/g/n+tNPtNa3q7zEK+yg",
+	"WWx1BcGUFlTGaAci6B1xjeO2p0dz8vLFmxsru0KS9/uK2X+VIqsLdk5eaeUCdO2tlCvLnmKDJO1KJq7L",
+	"iZOSpNF6Es+PlKAqWIgNRk8k07Xkivxm3/p4HboHE3Mg4OKwLCE1h3zggyBHDIweSNaJBDaEpX5pghrX",
+	"5PGFUe26sUqb53NxVARjchXn9lw6Cf4N23vPlLbOxiPixw5D5vDFNp+oL8L4Z0uig47EriQZkSiYZjGl",
+	"x11HXvvm8eCFcrJjcpJR5WvQnS12nBx6oMuTyFJvnZ0fuKdNS1FVwZKswMnkMH7Chkl3rGeVTCmDIjZD",
+	"/udnFxdAAzST/2LiRXZ447Sq0fjaerV3jrgzYpeCW/DROk99bJcAHJtdsbZLbaNBGYggLSE8N4EpCt//",
+	"zj39MWnejAQ1j+P0i+eSVdnsUNoDtcI+PrBf4NFZdcatrd1OQ+IlV3jdja/Gd97cz9AyexTTdwUcMnfW",
+	"nYJchXe0qLZ0xfSdq9EADjzyR3fu4gO8LpnM07s/YX2yOwuTuQuQq9j2OkA8r4lFstgyYyasqGLPn9ay",
+	"COv69kD0zznrXHH/ClJ5xNJPXkN5akWUNv23RnOpWPHAFPnj3d/+dueihqAR0nvQEhRkhuZ8Q+iO7v+U",
+	"kLu/3pz93xdnX/+KpcntzEIR7ITc/fb48uMdkaxiVFteOKiMDe3m+orcvX714sw08etvTz+e/dU0BO8c",
+	"+GGfj8M4I7JyCve1PQM+wYMNDfxo92jrOL15+2r5/qcfXv648JZq8R8wI3Zml7/+dpE8v/z4h9BGxXbn",
+	"A9iOP7waHPnhJT20QCGEzPxTJr7Kx6TTtYiQKWsfzZazzcSX/Rc3zhlH1Y2NxQG9E8w5yTmh5IdfLHm7",
+	"+QUaPidQ81TWHE0aqIfDU5Y03EkrtsnBnwjE66zCjSx23PHmp6LaN4kWqheq3gjOrgkX6FVmhbJgKWc0",
+	"BCKRRziBHQtEgFGW6q0Lljne+hUrLBdlEwmGf1RGTM0xVDHOmtqHZjUOuLnNcTkHGA4ddCURw2vdVD0Z",
+	"ZCk9RdX1IXbeT6zI7jyOE6Lklq5Tfc7yLbNqv8frufR7PL9oBSWc7TAsAXvSxXNxc6F/g2W5kb5UVDmz",
+	"ng0LPWws0cVJaFYY13JfiWBkr1M8Cybnkd372mFR7F+J/XZLCZaKmmsbLj8nP3FmsZDYE1s9qv04oZpQ",
+	"zPSc0/eHTyuYzT5oSWH1g+4HpYFpWh0y7axzngE5LuUu/OuRYHzz4y1RdN81o+bY9NjinI0clnXXUEiO",
+	"R8pygR+0I0qzCH+4PsRoXz6/fPz06cCJPenYdG0PeOVbsEhVq09T7FGMQbKZWfllnoV8wuapLqnN07Ec",
+	"o7a94Q1b5tytUyCGKmnp8j0DpM51urVlLTrSC0kAgkPU19zS3739WREtNsAa2oa9VnW2aQu9OMa0ZohP",
+	"H3/99MnF05mcOuDRyXW0jAo65O31/EgR87Arw4leikqKlCl1ZU7FikIhDZVvOC1wTNwoIUVhLmoipDGO",
+	"WObeYRFk8KxQvJD66I3BPlRCjVC4TO3EJ5Io2SMizqV0UOGYZksBSncQSimEhuAJUXulWemSbM/MK9fk",
+	"QRR1ySyPUFmtlQsGhhcEsYujIGPHw3R0nVDJlCtNEkBJbGkFBRIb5KUVI8J4pq4JLXZ0r3w/tKOcxXKW",
+	"zuqniNKyBQxs7jFQdTq12rSHngNILLjwna34lUWygGYj2E1RLTeAkBx3pvvj8JMEGM8s1SocFbCjWvva",
+	"9Ps+LwqWDfneJ9TDhL5i6yEo0b3qdBD7BQg3UEU6tZAfuY1/ZVQqWrImuf/21Xevfnxvq+AMJNmCJMZq",
+	"Aim/KBAqL1QjLzoIjetLc2gde91HaetU/k92fDb/wd05ZZeHawr9ZSvKzrpAUJWq+MKYdppl8ZYB1UdH",
+	"6ZuKwhzZZCNFXYVht3huHHvezjpTY8swcvK5WzWlaDaj1RzjHFJbKlk2tU+A/I5juACBaj5sNO4VQ3Mh",
+	"Q1Z3rDYWo0yPXAbTxGQqVYQ1lU4YLMMGv80L9tau1hH77CBNThS1DvM6zTbrByzG7xktsANTeXAaCn+l",
+	"SbpljnoeijPB1jNKKhBEOEyDDfeau0m110uu4jQ6kOoSq9q6hS4jV0Fj2QEiju+BpvsKb607e49e4d13",
+	"l4Ba6d2WLjbNPhh5be64AP1dM0lD28NOZVAbm+BteGukL6jiwCjUTMb6YP4t4OUx0dUdEIi05ASVwAxI",
+	"XMfTwSwvvJ0YN2KvswMi98r5g3oSB6SOMdxeSBgUebD0PA0VZC6dCtC1c//FJCIHtLGNAIXMC3RS2AIO",
+	"+CjurHmOh0OpC3OchvjQhRapCAiMTquE1FllbkuV6moCaYOlnXVNTtPi4f05mXw9eqZQck7EYxdWJsxK",
+	"tJUJ/YPCahVjikAgfG0Vth3geK2HwJx84KOes7Z9tmjkK8H90u49s0vaLnmzOrAXTxM8Qsfw5yMxcJ0V",
+	"m9cWEdhHns6g5GYfJhByQ+YSPDrQn7dOXwhY09lMRtT45hwgUugd21CfBiMDu60xent5eVBCwtX5nMgp",
+	"lrgN7YY1NB+zw3RzqT+bUIKXmrEV1Re0ygO8ieMhmXDo2OhM52+AYA8xrtfmviyo2iLtHlw3jTPuC3JG",
+	"lqRLJrpmVH/xb1PII6ayWra696eELwLRp5wbedF0A4apD8CyYYAmM+GQZjQ8pE8NiXixkDmxj5MTjnpl",
+	"/icdfxPoRl2TQ8OYAi7+PcTye4jl9xDL7yGW/2YhFnd7D2YimofesfXvMZnfYzK/x2R+j8n8HpP5PSbz",
+	"e0zmv29MZpyl/F8cp/mlxfFPdkDHIYx/F6tYnMJIuceR3TnckeXHOnuvGvQpRlJscmjqjtNM8GiySGOi",
+	"Tk2t/nxQRhsTcH0KWO9J13UZtoJVeHWOYtStpWRcD9UihlsW+bZScwLB3ZpHlA1U3QeCYispdorJTkn4",
+	"cIDriGKCaynKSIlqy/XScH7RcN3jqexux2TohJijOjxQnUY7M2CH1sxvu3ADEnJU/UO/to7vx3JVDIbc",
+	"he7C+xT2bWjDK/EzML7TeObVNJqvuOc93/BX/A3TW5GpMCF4vGoYlMDP+mWoBzsMn3tr3xvtt1f/q/1W",
+	"fBhNu9MDggPOd3+/bwRTCebz5wopWKe617v5UF6XgVBN3mTZXJ+63C8teUePLpZarrSdqIsMtADcn6hq",
+	"2URcexWdwPwt6k3Ol3Md3POe/xifuaau+LxshUykdRm8NF5pRf6vmzeviXsEKWzurLJBaFUV+zubpKK3",
+	"rAyewc41FfDaUL5HlwxtcPjAuQjXkwqzW4BC3GHlcFwlycLcuYUKGoKR+lS9ShC2QE1TmGpGAgcsfiQw",
+	"an9E7yoyIRpNtEfkdES8O1A46MA30UrXQGGjJgiMxeNAgY7RZx7hTPCIH0b4HKjL70ECLDNNtWKzp8on",
+	"sOkhQkAPcr/jR1PRVYSmf+eYeLgi96zSnxAOd+m2sBO6bt1WB/WCSm7228h5GzOH3dmKb+Jvp+Zk+HXk",
+	"0DnJ1e0fYp9wf1sjoM8Wwyivqym0py/so1CyJmMReM5cYmL2IdfLXns+WRSfz0HztuEXgfpJMtea8cTj",
+	"fyE1N7u1eIiQPNnSOHE2wO4Bu0Dbz8nKIlnQyighUEwbOxblNJpa9ixOXWR+0zSjmg5YI9gzsqNcKyT7",
+	"7tGDklt71lDJyF9xX/w6mZ7zDfagjlRkZ2MBjiMZG3pKDTKbC84ORxFiE9KRy9cy76oKMToKuD96JKZm",
+	"LsF6B94wkPqWvXfXKIV0Y9poAqKa9cKbY1vuLQ0DAeFqDpbmeguONb+vCVkDS1ZYaWhJn8f6YmlBWj64",
+	"SMnumft/GnGz6UBL2axdoehB3wRT+rYuS2pPTVcPKu6ME9Luk8Rdecp5bYI3fs0zwZkd7YFdgLsLztez",
+	"ugKecpCTDhXK4NTUqu4WXp/LAoIsuFjiqhGZxLGb4Yy4/ekROOO5FLtDboB+fW44Gw7EGLyi5XSevtt/",
+	"AeI+WwjcuozXFrSSFlSyrGV2LukHv7nLizGKzKa7sUl4sWXIHtQPAmcsXDCUCyzQB94/ZDwHzT5cWy1G",
+	"g8MQHLrrH+tSID58+gk7dJ/ESoTOkcQhPseApxCqcA5S03gKSPiaW7HUEwK2XmM0d+1MKIgf7KiEKBzy",
+	"BTbQuD1g2M/Jt7gwJaPOJlGiZOiQtYG5gq21H2ozhwCyPuBx0BLah6785lAP1AOubHwI+/sI751zAoMr",
+	"cqb80gb2CYwp7agilWRAkE3oltEAh6rtU8g/jfD3Fc2KPcTHTXNa5qatDTWHocUCwCxiO2GXgPNKTjvd",
+	"nDLV7c+dojxbiQ93YGmZA7QJ7zdxRUV0LXlC7iAoeged29FcA2oh1xgshSBvi512y1XVBWhl+BXHVu8V",
+	"HcQz06xluNygONIL6rig0b2pRVTK30XKMDS63E7Ie0+uQeq1QO695rppQViAPXM1zu0sTBPU2+ZqbmaP",
+	"8QyF3cyjrdZYc25pT5pijt32k9AmUfe55aaylJ2RbghJN+xFYcsN9h04a8c3MgdfK8VDbi51JiejqPx3",
+	"kua7oSV8jyGVyRVDV3VeZJH4qS0vlWurw/nBUqjeGIaiDxQUPSZ0MhAMU/k/2dS6zcFQUwDOHpnUsCV9",
+	"KAH/5QtwDwPhxwhP6Gzt+nOW7obml5JRFXGhzg4knr7AN66+a9db0U400s2sm7KIFL6xY2kORMBMg+7i",
+	"wNHBc+w9zflcXqQfgL+oBe0rICLrkL9rUQBbVZCfCFUgv7dcLM2EZ1ipqgKHyNL/46+HXFYfzszbZw9U",
+	"Ag7WNPOjuG1beQuteH/6tXWg+LxZ49UlgnRbT5JJBXztWIOrxmg53/e/kZTPSNz7zjwe1rONPjzT/TEL",
+	"4Ou+0PQ5Ngmn8EXCZH6+7B7T/OdPHfmcazslrjWSrGzn4eRJDNpuhPH1nZC+AI2Fl7CsChuOj5VxWEZ1",
+	"s7Ft+S+rfJwLmet9JA3rCJpR906kfNmUWiPjuQxGAQ+tffjg6EZHvFpJ0Eyny6NcpW7VT3PGWAk6Ptbh",
+	"mjjmLDkQ0ilbeu4R9NmL9/gS3MBAXSrcANT2MxS96Xnf/AmZJLqB1VX627aeZXcBPcdWxH7WTAGwjjMJ",
+	"KToJubx4+hVZ7TWDfJ4yjNkYOC5UnesJFzY+lrQXd7y6BPJwV8GsUlvKUw0xZVsPIzjKE/L44sIf2MRd",
+	"2E5yKIxsPesznfCy5qm7oQ76LhmShpdCst4IhAQgOpPEzpqaAFB1fUzaKfO7EJv323ZoQxIEq9mgOZ0b",
+	"5hr/4pcuoEXhMvrNmYTC1+TaDLnqAmFAKu/DlYfb2XLGgWnH1UFN0MspeLEnpo0ortEq+VMlS28lY0HZ",
+	"GsdstOzqh+5yDEthHM+F1YT0UMvGXkOwEjrDBclEcNNOSm6AzIr7bmQm7ti2nqswyoQFEwlvisJNWZMi",
+	"2HFYlxMsWWzbc6u1PjQ3ykZCgsLtaoefoADxEaDVzwk5HdTl2Dr/ED63U1GNuybMrN3Ck+GaqM5DCJ9x",
+	"jXZcbdHFOAq56uY+58ssiPR/Tc0p4EiOMXvoQdxbjhtbjaGtR/L82cVYoqKb3BD4Eb9g1qufEj6hnP2n",
+	"oHBnr97nAe4mkVyG7hoHLLmp+yEq2drt5x4OYkYtd1+CsbnoOE6i2sMnPkGvb1fzMHJkroQ7G+9QDrzq",
+	"nbfmAgZel5Lu+3WozalaF+FyBD9jfOKbThXCfr6IquqYWkMyqumKKkZMO1h2FJzEdK+8+CLQjSPOU29p",
+	"Ww/snPxoU0Js/gehKyx2abc45J+XOScZS/Mslq46ZjmvRc3nnbiWWD8IQzHDxhuzqQtDlSYbQYs2kx6r",
+	"nVFFtCiyiRViPnnTVFuqhs4yKBKhGrgPIHgeKWK2urq2KX0twAeGgBk8XtpOUBGJV4hMFlUtN8Egw013",
+	"bdvy6xsRW+jWG3+oVtkkIiutYRir2C3nrWx3UbvCPnFVzUeDQPX3IDmt0hz/yuFAYu11GnILeH48Numw",
+	"qPygmiBspluv/iqIpbcNW6EIHYQHZ9IpTufDg+74k/pnY6TdlKK2ntaeylnV8azjm6IQYKGRFGovmPMH",
+	"KgOaxyfq6JvuBya8gUm7y9Ves5lvaknX6zyFVwPDuWWWPUKylOUPDIrOt0Xu9E6QraglGocTh4co5YPO",
+	"HtRjt2hmQB6VjKpasswVac8/4HcnfbLvEfamNzx13SUI97g/dVE5+jMtKA/Vm6CtgA0Kti+MECAPlUsH",
+	"RkQA/lXSrM3EtbCxrj6aBwuZrIXE7G+H2sITWNVlyTJSV2S1t1cN1Q6J+xLuGGDHWYls/0glTY46JRWT",
+	"SnCvRqhmtPwExDyGz9w8RlfghZCSNZX8Zhgr7W3U94nO0bltK9HuvZXDNXnDDDVVvTQ7ILzNvRJ78H9B",
+	"x2krBZimmO67jGQvf37Xt4nCeUCn64jdjJt8dbo23TbdIK3AJ7bXP0vczEVXN+YIxVjKdI+Tv0bjWz+a",
+	"dDuoC+CXZt67/hkXoq8Ukz7bm9cWaZYsIIQzclm/E7sTHrBwXKgY7cvOpTSlzbkCiJPV9FKR3aLwgUBi",
+	"E8eZajKMWkiz4I341QkD6SeVUKf+wM2Kd/aimdJchIFyPJaRgxfGzJr1vhURoM3EOHIAD6+RJ3raDNnE",
+	"nFk2p3snGEYNqd0WdtkVh470xHVybokKzHibiWwgnDja9u7sdK4zuvCWCyUf01TnDxGqpyFGuONgfaoq",
+	"6D4ei3eCObzxmfzBPOf8tirf8GXOT+O6laIYdfC9E5bzl9FyFswmEhT3Z8X2oJEiuzzuY6M+3mZ2AjBn",
+	"NAAA5gyZnRtJyysCPjiVEC6IczDCPxSm73eQzE4eD5kkPd+VYvIkpqEKJ9GeCPdjmp8fq293SwMD7VTy",
+	"DW+eHtffWUnzwtFmHNTifDph4/SdyZ+8kXyneD8pG2fTErdztgOPZpPQ4EoeHnji++70yylFK6dvv766",
+	"LiIISjPKk+OanFN/XH4n4JqgsVDXo1xBAOAeF358LNTyX9hqK8T9vNvgKA4c+04EgzSm/7AHNgc296PQ",
+	"ecpePrAweG4btMEbN2zBaKaSxs7VtjqmI02yyTiY4Xm+OHLT2Zl3+24oYyCqKGkP7zYJr2nvElvS0U6q",
+	"d7d4qzR6wfz/7P39chu3li8M3wqKZ6q897xNSrKdL7mm6tWWlUQT2/Gx5HieJ/YxQTZIYtQEuAG0aI7H",
+	"VedqzoWdK3kKay10o8Vuil8tyUn2HzuWRDbQwMLC+vz94heITMj/pIsh48MrrHh2wkxxQLy66u4Ketg+",
+	"rosg0u3dGDTCbpdGxTExuWC5yoS1SIO9Vhqlxo2EqLi0LPrkEnVLsu/TVSL5Pj68BS92i4MRyf+KF6ZP",
+	"rfOyJR3xjVipHCtblviwk/hawx407a8/rQTUBE24BZTeKU9vApLXXMV1d1x8fOs6g5UTakhlPkNo9sDJ",
+	"UYvw59KR+JKwz7QE/p/R9sOP1/QPzCn4fw0W/v9zk/n/ZFJd+f+i3+X/5b0P/9//1AP4NCDxfoFI8mev",
+	"4b8sv3DdUtfCFq1Y19qnbkZ3Xd/5RgK+4jDfbhncLHrKrEA8VIhpYwZuzm14HY7MtA2JslsQ3+sl9JJw",
+	"Tv1IV4K6MfyQXgQThFZoyr0nnXl51a+lPm8aLIWZEh70oa6T2YphbqRbXPjH4RraEktP+tcYan0li1rE",
+	"4w4BF30MnyvVxkz+IhaVagOYJSyX4AZqIeizE+dmnS9foFZ1pGts7XKTvMy9PQ848gV0PHBFpRqym8xN",
+	"jM7HE1QuJ6/Pe+wVILFzIwBeHTvgEiZT/N3bt+fPr79L3itMGPlfvfnxlD158uQHJhV7e3naY2fGaFP+",
+	"7Yen33zHqBCNwHQ5s8hx0B/qVPQxVQ/t5YgmLTLAykSh7L1X7xVwkiMft9QK0/pSsf6nLh8OhbV9Np9o",
+	"sFiGiLb9DHRWMG0oJysUoXCCKA90uui9V/1ZPsjksH9MuYAS+sfLIJOqx/pWZKP+sR8DqxwQ4FakTKqE",
+	"SgXcREytyK6FBfIeQBNN2ISbKVx3Iz501o8Gqeb+MaacbY/1g0qH0opj9kbw1D/hxzzLEOJMBK2fxL/n",
+	"qnL7sX6pJelR71Xds8qPPSquE/+ZxoeB5ukfFw8hxHaop3uv4k9icxuuEzZSApSW3zAoeUyYHGEloBU3",
+	"2VKe4fMl1GYgGwBux40xjLgWPIums+Y7kYzB9pEMwmGjrJC/YwFJrPdevSMkKMwCeZlS2sGU8QUte3r4",
+	"tMdO6AHwNNDvQz0TjEpkClGcEyQsZz+dXYb7tP+pC6P1QbhhwCFXoeaSMpmA35symB7x1gOljGL9s0s+",
+	"7vspvH4Lz3x+9uLs8ox42M5HXWBT6WNV2ii3gXnt6dHj96pPuv7jVHAF3fl91O9WTwUcAKiS8fp2xK3z",
+	"nm84SvDsV1oJHOCY/Wu/xOBG5UhIrEYwnkG7d++9Kgos/Bm1gKnd/4/uK1SH3d+kmHdP7DF7dfLyrO/X",
+	"2QbwBe6wmMj/LlmuOvLLJIuGRZ6n0vXeKwDXGAqFFSgyFcrJkfTua+dkxocT0X3cOyy1cvS7uOS68z9P",
+	"YvGx2BwcAG4tovfPhJ5lImC3jQ2f4jWIMCgd/4a/zkCvls0fnePOYY9G0zOh+Ex2jjtPekcwKb/LcJkc",
+	"8Jk8uD46gLfyvxjX3ZSg7WlhEko6w47zDGaFv/G6mnGoyfC7CpY3VGoRNFfClJgL66j6mAz0vtXG9VHV",
+	"AmbxXFrRYyegt/A4ZNkz/BP+HCAzoN31vYo0YlFD7MeH+qpAZI+H1SbVxUYiiLIpEx7qj5QVAre4uAvO",
+	"085xx/tTJ7BSgDpEyFSd49+Xc8ZeoB5ZUDGgT/sIi3/cRwBs5rhFIjj/8X/mAmrbSVb40GkD5afehlgj",
+	"LvUlqauIBmnFhAzR/TePh4bCDgO+JsSLkBmPdqBp2AIoeqNh655EyEfxk1bZZLCFAQOp6ZlWKoADKx+5",
+	"HlJE/dNChmHzpy3brFBb8IxxNpUqRwANMI6NzlXatNgW+b7K8Ys4a6eLyL0hZ+V/6PI6mDM/nbp1LY/C",
+	"wbk6xXjAWp99IafSdb58AOyqmVYWLdzHh4c3aGf4bJbJIRzEg/+kZNYGew1xELBmb/i8v2B+sQAeqHtS",
+	"MbWD19Tm8KWiwd9NNPTde8nHRnTorEaN+iHpBNvRL6TIRvDtito9EJ9CUrxW+55e/AYqxJ+mf7/49VW4",
+	"AjnY2FWtmjDrjOBTkfbYqciyAnDSzsASmAgRkGKB+AGDz14W84yzsUAKpJm2zujZBNDHRkZj2KOqC89g",
+	"0g3asE4CSeDrZXBoryMZxJ/8RmcNYviXuv1L3e5f3W6miD51VbqsjJajoE58cgdepFd+bkk5YZ8W5Cwn",
+	"ggfA7VOcS/e5tM3IgSfo5QbmJ/+UXmU1lgbfXQ1CNMWPCrVtNPEtlOG1MHKECM/1aQWeEUnMfKIz4a1S",
+	"8I6B92k640bAZQh+BJwOpVPhHRRs8Q/te949OMZAYKjZm5cIo4wrMQdFMsz9ORslUOkZPJfCFytql0P0",
+	"40osAHAFan+Z07rH+n73PmZSXfXxLwaCdaFPAArQl9Xrb7AMQb22ez3CWPT9Okl8F1YH3moPV+Zro68F",
+	"LnqgDYTnk8uYsKm+FhBSSEUmCKVghSiB2wcAJ3DJlbHLIFpD7nimx4hJUu/i8OEkzKQQHRkAmsP2Fhjh",
+	"wLuilZUWgOnKxg7s+hCf5M2+LZ4SYOSySxGhAkvi+G1pu5fwjNsyikAb4GCsWPxjXFUKQcCCRBtLH6vd",
+	"2tq9PPjstdyXZlVx4tdJIPZchO5OZPbOcGXpwgbHMRxqAJoDuMH+618vLtlB8V2IhQSIURBf2mgKQkCl",
+	"r3eG3ysS5WM2nGgNCoIIeWLFrMQc4vTsIiB1D4SVKWRNwduPIdVhqGIkbhC/0KtbcFu5qXVZT9K0Ajq9",
+	"ZKrdaqQjaMEHDF8L6/6hkZrtFoEsKmcDDwNs0tgI23XEcH2TSqCT6SHPsB9wA2k+SVOU4zK+Hqoe2jpH",
+	"z0ki0KqxK5VmiPTvfqhO0hTjsV5LUcfO0iHb5kQJ4/ACEF2eu0mBNoHat54z4UqAuI/9UfLyPNY6fVaE",
+	"rp3JrRNpYMGzTs/INK2K53MY4bScwEkx/tL2PV2eyHOtxB4W9kdtvOsDmHzKCaN4xqJFYTya1FqLm9Rf",
+	"MiATFM2b8GsMT/mVekZVEWPBDuAXTHyaZdyf/YmeLy/bT8Ktt2aHm53U6KU7x52u/98/zn46f8VOz95c",
+	"nv94fnpyeQa//b//+/9USxqOO48PH3/bPTrqPn58efjd8eHh8eHh/1utgfDLwztJZyTVWJiZARy1zg+D",
+	"oyE+Tmn3EaBd4WlP4GlHP1SeZnP0Yo47p6/+LQQ+iz0r9ok9GT3mR0frq5La1WzzctxRztB4ThouvnMH",
+	"iSM0NjE4O9EWWTnmN1I6hRmWzzLNU5FWZgQpkmX5w0boBhHc9IL5FWrll32vo79kd6+y+5Kn+1CWL4Ew",
+	"dF+q0v9KQ0NYB9NeTTeTbTTdTxCUxU3E1HtpGAMqrDnISgRo/3r7+zQeZVcVSiU/v3/et4QRr/nvnX/t",
+	"/ZP3aMSeNrCu0tocZO/01b+d4Z/Y6UkZEPknX5LRx991Dx93D48uYTI0H/8RBGeO5nzjM1YYybPOcefp",
+	"6DHvfPmwjaC26nzE+1m2B0s1Bjo9b78jfND2ZpKNfI9VRhLsGRvxLGMDPryKmTnjQ4MqmLjpxRRhunX1",
+	"kBUHaw0jajcr/46MLpw14/FKrG9fEYDacsiM7FIreCbSKBsP5Tw9do5SIEgOQqhIqrgrubq8r3O3t7Xd",
+	"0oOCKNU6txp0sMYfe/3m/LeTyzP2y9n/U3xsmwP7Onf7c7LiN/tzKMktVrw19fgWDD2vY6j4Y7szGGnG",
+	"KIfeeEv/qtDB2aAKIGEjmTlhRPqMGUExQSUs1tFARQi3V9hCUX+zP48mtlaSqto1tiKqX//1sv1s5Vdv",
+	"hB4/8SGq/6bUDZWbb/DM1xFBORpEnDk+DvwPcKJw0WqTMYB53pQqAqDIW2fgrz8skIUwulZY1t0rqB7G",
+	"8hruO23pAqS4YG5xv3m6wN3GDKYRyIFQsNj1UzE23mHpQ8JPj0aZVKLf+E6BEqd8p7Wqs0sR+hGEsa77",
+	"bOnd1TDLU1ER2qZ50Wfq86JU9r4MjngndQEVot8CeBxlsUv/rXymW9vj8DWXD9xAZWlLJT+vFiFBSR+i",
+	"WzErYo0ca9pNIgIAuT8QcHqQBMImzGg99bYSBLxFqAcEu4gAGR21eFOYO2KtQWetx95Q4R9k/TAjV1Zx",
+	"NcQNnlc6dlfVURVJRW/VBYVBvyqXAsIcj5+WGCgg6Jg0LSX9PBXTmXZCDRfdXwAqozkRvhrQYmNLblNZ",
+	"IyzBteytoxbGr5Pz06JgPcpGv9DDFdhSUT1t29lnnF0FrXWtU3OzALnJrDmYGTHK5HjimtNNhbBSAinE",
+	"/qUaA4fPMcNhE0wCQWEK9qoKmyC0jOPjR5YOaKj39F/RJgkkH9J/mMjCgEDGJu9VUWFJexkzZOI5Two6",
+	"eYPlrVD7KO1Vj52GSYa64yJ2giYa3L9EFlWTYXodVqZyrB/OAdnfZVC86Z0kyYGXjjKmxQ7FWg/LuKZC",
+	"uDqq7/UvjRV58/gEfJbp6nhH0K+ux94BGxsmvgfCz5wsA+wAGXI1FBnKYK782XgWcbohPba3imzUDNQU",
+	"9lh1mdxqQZyndebD4ztSqW9VKgybYy/frtICS4pOnV+6fajChixWsOxFEig1bRJrsoJ2OugRadhE8MxN",
+	"qJbeWUTDrEtrtbCdh3e0nXuxBL2bvP3GAf7pqgN8AD2zlN5tzlF6K9BRO1euXAokw9U60+KSMHkmQk1F",
+	"aLKs98ZPwtgPb2fD1FquFK5f2mWc+Xip9y8DQz6zebaiFgoCEoWbELpRwmlPWLk1RetbYYGEk06de+RE",
+	"AGQstLT4lwVbJ9Nj7z7QrYWIXUDBFUZmU36FxXxaDZFKoD4TTq/z8KQqzKxdgeIqYRMku57zqAlGOma5",
+	"9J5cJq9FeTWkLUhUwaFbaxmfcqxEJ9M4lEl7SYDkNJmzSIeGlL+IrQwQyd4wwNYv71jiHVKYqqEtDARs",
+	"wi0RM8dAy1SK1WPQ4s4ptBQZUhR4Ije4xmv1f7iniykKleurIiBknZhRkhHAwkItVUEnUFCndCJuYQPg",
+	"eyJlxKFxzJQuS1jtRM8+Pn2MDL7FQAGR9LD3feAB7qSDTbJ+kdUOflFrp+FnqKgpXtfeVKvMcogaQ/qt",
+	"bCKb8lSU7YTWSWCV3aPriCck00p0of+iUe/+GBBGyxJDgVFbqvXSuRmKJJQOiuCbAQ1ipGyhj9PombYi",
+	"JtagcxAaGQu1DqX39ZrVT/oC5vwAlWs5uVb1K2ewd0vShO7XQOAKBwUMv0zlaITd9PtVs/65KxIskBTx",
+	"KhSGtwm1uA8W+I9njDOoLgWhyTjEKOgzmeDXdNfmNc0+z+VotDKXspY01Eet4ThWQ0V1gWpvIHRuevsN",
+	"Mbxvn+7a27GtX+AXql1xdHNd6VklhiAoJ5QK4Be8iVbd+v2LYolxUyuMF8JcC9MFaBL8aKXbv8+G3Bjp",
+	"dRZ7Htm9fX/D9BlnF07M2N8wz2Ny1f97wvqQ3mGcvdDjF9D41oduaIBl4Ow1/Tt5r/pog/ahQ85CHowK",
+	"rH+GP/QYVOAB/348qXJ8lYbhpGX99/nh4ZMhvAb8U3TxN/4T+Iv+M2p3hioPqd6r/gtuXRdAfbrnz/tU",
+	"q2sEnyIiBnSJTSS4wxEE9JjPGLTkIR5vj70roSWiR2CDWemDzbxXoRy65XVBugv43s42zFpZGW4dvPd6",
+	"FwB0R8HadvHltmiToi/ufsJeeEM5AADoEdykbXrj4pMTCOHU0MHgZwH9SDbUDWfySjy74T+SOHAl5nWN",
+	"mn6MP3tc5Sd5IyYGYShMWCFwwZhDOeK+Db8R1JavzhoYPafknC1yxl5RAWZOCJeFOiYuU2Z1mZ+Dhiiq",
+	"HptPdEEvImvucSx0/0sWrgXLZwBvw6zLh1cVhJgCQQL6awDcZKhNuqbfvLI6BkViTCBljdFVf6bHEGDF",
+	"VsWiJuWRLffdq8Shw47GgXaTW8KpP21Xu7YXzxUpvQGrrzPOifoueq2PuCLl3+hnPUOKqU0l56c2y6fe",
+	"EQKUn9wNWKDtLoiGYsZXcNyBQJOGIiapijw8wz+OdJbpub3599pixv3JxJbVjLS7gXN77Q3+qcU6xD+U",
+	"iBYl+hXEKj/jQmu0cNNNdJauShCCtzdXJduU/4I/SiGkh/BNyzL7RmSCW/Fnv7bOSPHDst2IRmyd4Wus",
+	"o6YSJD1Xthi1x84ddM4zjvaTt5ygWr2E58INNiWVncHds7UGyc8625Npuv9yAz+3vaqbByNJvwgxqxrD",
+	"ADs2zARX3XwGxxF+A8Yoz9hgQQBcLaiNTI83iSMcB8+c4PWiCr0iLuAMeM/FZ17o8SX+iqqGKZS6RELs",
+	"/F/7QqX93ntVtHo/sizTY4b2OaxLYZPPQ6EDQOYxLwBcKmHIigyR6LnRTiQN2bAiXx4KXd+rMaDiciPY",
+	"lZg5v/zo8ClndMZmGVeiEsTAFamEINjNCMSNsAMGAaVaES544XemrUDBCz2+gE1Y88NvclUTQfxJM6LQ",
+	"ovUM7fB+s5pCiWgs7Vhx+7OesylXCxo3tPeAK56UZGEoaE0zcfwGTE0xD+TVqnIxrab2XXPNpVp7yd8C",
+	"is6az8WS8T9+hEiP6dBeC8Oz8vACDawTM7uczZ8KM0auwIA7tN8oktegB6meq0zzdGUDBuR7vFx6JSmn",
+	"IaXE/pv5RUZ4C/xNqMiP1CPCi8Ij4K9xELL/P/o1WQOa0legRyB5YjWe6JjmNoLh3OY8f50nuPbV5FRY",
+	"x6czW6+w6ula1j3eAHawxbmG7ensEb2quEUAIkZ8cgBlVbJXDHWm883toNsP8VR4z6zZEjrNzTXaC6ev",
+	"33qdMtVmkTAl3Fybq6KcF2smRjcyybfEhl7S2G2dUXr+j0ZPN/j4pd7gw+9k6ibtunhhldpN7wFVAd0p",
+	"N1PO0GmhAV+llYtkqpFOoxFVQpbx6Xmgd5GW7GYopAAwJYI6AgO5gK32pwtb0d6+eWGTosoLytyXSswQ",
+	"tlGJOZNQuUNPIhbcgh3JMpkeE8gwLZp1eoaB0/Bhb0cP9UyGaggoJ5P0NjxdYOkHfsf71jBxacEfguZD",
+	"dBoUAd6PuASseleY1NFalB0x8CWlWbwYJfBmYI4vHOeyHIMvCtROfANmHV/YJPRKhtdC4pyxVEhlvnzG",
+	"X+pr8VCdaz83av34A1RfX/otrRzVqNM/cA/u2W+ecWtXoWI4NtXWsceHh5WKoah8l/gEpAnVm/Vluz+F",
+	"kOe95A52xtMQn2bSCHvja1VoFunf9fDoB/7D6Mmw+w3/5rvud+LxUfeH9Omwezj4fvRk9DQFVJZAuoOB",
+	"4E7SAeoKKt6Cei1hnTCMO3Zy+vJsk0K519zaVuuPYSO9hYPodnvKXTRmNUPDkbQxlwo7d5CysDfGp1CK",
+	"/yUEqjPhLMNoO6sLCmML0E+0C20VM0TYRFsmO6ApsXN89O33t8vK2okQP5UTe7W/DsFowl6v7IDMcM/H",
+	"jViSgMDGHh8czMWgN+TG3YCDOOgRTc4BPPh/KD0ef9wIGwP2ACGV2oVa4ngK4NxSQFMxodLtrpQIbwkO",
+	"5Tp3zMFn/9+VzV/viH6EMpWGKheKZIGuLTHFDq62z7DXq3cLbfNOuklq+Lyydy2YAIa6J9boSS1aTtH4",
+	"phpg+FOU5XzGtEmCkJWApQmEtmeLEp60Lkk3vLW5+77V8nonO7xJvXl61/3We9MiwXGLrtyir2ZnXVKD",
+	"3VYjrYDy2iSqL6HbB30+k6sYwo2PLRtOtBUqQBCUmRR/ASz5j8FVKmRcK/DoSriY0AyCHRM13SB+ttI7",
+	"fxARhKMA1ZUYBR1qNcrksPYcOLN4qF4XTO6P43a9yVXtFrZVy2dyZVcjiIPMSmdrIhr+t8icUHTBQky1",
+	"3ul644d6eGUOb3LVqouCTFNw/NvtgfRbefDZ5OrLLaxX1olZua3U91xsXomSAmSfRCxHYAl1Qdc3uWrx",
+	"XoTkRsv732rrM5CHlYstZrbNrT9AxghJS1ArBb8VLe6Y3Yua2tMc99ZGTVbUe+MNrKACvLU1ywOiOx9S",
+	"6n6sdQrvi71nmG7y9xRdcdKV2JUGIFcKajJ2gfEaCAxGUB81XjJSYnz9Unda7lRb8ncCu0EmbrEjxTYR",
+	"cUgJ8daeWIKkHXz2//lyQKZVo93kbeFjyhsMddEbG7MygpLSmRdRRFsL0C5zbnvshBnhX8nbTRDbprZ+",
+	"FRjapQWUDlXjwZ3AWBdOzNqWr3U+CPNoy3byDz8JZu4DqgjDOe2HYAAlByjAZgYqvygRgaSOXv5HeuPa",
+	"0bWcgwbpz/T4VkhJfzSnaNpD+pbaYwBJ7kaOpoDZxzbxBjoWMXuhxw9HoJeqFV54w1LlwGfkNHJAUF1X",
+	"I+nYCIt+azL3h0nJjiWV+/ZpJypTOKwvU6gbIgM4vtohjg4r5Uzf3F4K0eZ1QoWCrRqyL/S4rPDjYDsk",
+	"TGfpnZi01SPkIH2zEu+Fs//Ug0cWoqn+rCthCnaZf3+rpGP/8fIFXjIodlEfCt4kR4eH8G1bgQsrDBVu",
+	"BPsds0wfoMooWNU6d+QV2QrvcZ3t7E/D5Q65qLbumpbE1L/qG4BsaI+JAvablr8Q1P2LJuUXG4UQe104",
+	"u+ZZLnrsbDpzi4I9i0ptocI2xG8IJ/1GNn9ca6NUgYBJIh90CwHOsVX9hPz7AViCTinS4Pl7ciyUX0Ja",
+	"bN5qEyyNfvAZ//HlAMnXmy3eH6HhQLNpbl1gz/f3IKE0xNUg6GpRi6R21CJp+ZxMW2DfOkG5C7YOMbJb",
+	"4Qo+L0KPrwn2+ZnidrWolHCAJoj+PfpZ8DoipRdqS/YuJnoeDntJvbhPkQP5uUXoUEDCJTmSGa5nbUOM",
+	"tzT9J0BHhsKKb75lL+U/koB6awCHwUtQlnmZgnydBB55as+DaDI+x1G+rKDfLwuasIMGggXCTKWF6MOy",
+	"6L0z0gmCNfhRbg1/tYMVejKwOsudgJfypo1JmNM6YXKE6SagYWhG9Jjx9RE9nh7+8O1tsLxJrWkTCFCh",
+	"oItnWajM8qNjLB/nvjb2eowV/M0363D1ltsIOHlDx7OEffv0qV8osLIIc6Vu+CkWD5XDz7hzwvhP/q/f",
+	"D7vfffj85Mu/dHbAKNZDJ+oL6wunYCAVhznVlOTe5gXXJFnfIcfqPkAv9WwRTpRUTnv7BU9EC8H/Wo1x",
+	"ANfbitiMYEaM84ybZv3BbVz1+cgCmTWzAlvm4AJDyGXWf4VFC11/4PtgEUFIKhIwrlLI7g64Fd8+xUh1",
+	"oBa4eXfx9C71xy5FNKAqjjsH19wcZHp8wGezXqbHG1BFli/62j9r5wjOjsemgep5v0dCA3fxnR6KDZv5",
+	"bvTy0S4VjXxRO15Di1r5DXsXF+Aeu8nuoh1sj0TrX1+bViX8gmKSBAcy7uFsw6GpHgonh1fk/TY7NByg",
+	"u8ChNcx5ja68maANmcMzbaKEUEAIDGiZUFYJHrBG+/nJYSC0IicZ2keVKJA33US8V1Abgf5O4i+m/k9n",
+	"l8zfacNJv8d+nQmFuPApG2bawr+NCMVD4FUlmPaa8BnUdPqbR7i5EIpM37ruUixteeNHuYSledB3DxUg",
+	"jjSgk/upauNP5NMnj9e+fqJ3vR9uh3ixG84eSmlS1OpmC6b0fC95NXw0yOUNQdy71RaoupsP25mEYp4S",
+	"Wf4Gs7vliyDOCXl1k5LCgW6qGb5pwL0O346oUQB6zhI6G3wYdVFJVonhq/D4CY+Qap8Xs/HnDba9BO4E",
+	"nh//A4YwvHxaTAIzp7Hti5By/dFEOmbIV+MXJ8IIak+XNhDsY5ok49YVtYHeizaWhvMObfSS3GGbSngK",
+	"YqcGbvIAoEavVpM1nM2yRfGOnR0OZ7TfQB4zkkoWhCR6iqx5N5jgvhRFxVW2r5IFzusLcMOxShZymyZX",
+	"ojinm7GE2wdIT35Wij+ARqOIdfbFxJKQEGBfIjI9lrtjazj4N+CLnfJP3akcdI6Pvq09+wczI66lmK9R",
+	"Fgu9k9UetZCFQDakUW55Bg2hfokWpC6mCTMaYgnQ909oKEJFGQ8MJobvEFcHVGISk1lDSPE1zn370/H1",
+	"y+ZJddVSDawh+wg8ckLILfalVPs4Fkot8amgBC/zqWwgnyu4VYQyOrvlrgLDcIzzKy6ea+ldfZBEfSVU",
+	"jxWVs4hIor3S9td3IOGPqWZBWUtob76BpB4OgX/KI/teeSuABoA28uKPoDCm3lRwMT1X9RTBN9lYuKgI",
+	"F75cNnbiRwJJoU5rkUjO/Cq95MOJVKKlo0BPh5Hu2i6Lx868/q3R1MXftpV/McyBkfv49w9VPCmjM8bZ",
+	"FOeAFG43PCL/400DbJYPMjnsVGW5uEhvZwAtSbpFpWQW72vyNgRX+Qy4ReoTemfxiJu7Dw+MZjB6m1az",
+	"fidZFrd73EI2WK/nkGiwYfPX4MUu+qP9vj89/KGs5SesZi8LuUV2B5kJZvVUoKWSN8GIYSPRWcWc+2oY",
+	"sClteQO60a7Phd2II4onCoPA8ZEKnefgCIVGeEIGrC9bbmdpWzlArdYnb7NPBTNnvsoSHeh0wdxcDsVN",
+	"/wmhhby7ZTUAe5Gb2K9F99zbTu3/oo2mdg+4etHoF/y6/q7di5wQF2XEr73jCV+taw8i864LzrpdjcJJ",
+	"JcAGXRGkwc+DhbcAL6ZBwUbs5L/iQK2q2TOs0dzDyYXAh9KIphut165KtmBsiZ55XOTcbIKpZuqDLX/y",
+	"RriRImVKfHJR8wBGVd1Ee3MNkb4zbl2PPT18WiKFRDKAwRmvKRQq9QnHH+rpXFrcvk1p/+M98AMTJZGF",
+	"ilNYvCYWf79mH6GTkPj5j7qHj5f4+W+h8Ic+ns5x55pnEri38wFU9R8vD5l0YK9W9sHPuXKFDvuQdIYT",
+	"b1MpIGBKle0eHnWSTiqNGDoNMw/t6Xw4Fd3rw8c9PpO9TDgr1NAsZg561MsvJP4pneOOGQ0fHz35Fn/+",
+	"iPVSH60o4Lfwt+YaXl3Zo/hFjr95Qt/zxpX/OyaTO0lH8MHHK7H4CH350c/wZMphiSmXGQAe2/9/dXmM",
+	"1t7q76yfjV0WxNY4ofS86czEIlhy+EDYZqw30Qy19/oFh/iC1YyPjRCWOV093lBta6a2x96VBbNF709Q",
+	"ENDJyJSeYx0AlNXgBj+yVLbnPwwooZF2CVUlRachfgcJVy22si5qzYc964gtw7rx+fFHZQ8HqEl+txfa",
+	"tqDI/9KNf+nGu9CNaBXF0oaJca4iI+RvJ6cvz/7emqV6GygAlfpCEmsCYUdvE9ZZS/7FMy6VV5qDWhIz",
+	"aH6/YxP2vDT29mHIXpoFXQnz8tJIIE+7nx1aSU1y4YA73mBW0uUGFnvOF4xn8koUEQV0LqSNIjcEOs3Z",
+	"RFtHWdXbAg1bslPsyUK9QVLhH4c65yPopw1TgTdf607ISWKauGX3c7e4xa9+gDKRH3oHIIlCmMGZt03A",
+	"ePHuTzMKUDVosfuu74eVpI0N37Oh8HWKKCbh9iem6yk2owfabYmW2IDQgU+8NwUVgBEfEMDgpb4SQRXA",
+	"1iK9c4w4tPX+JitRaUuAQYyWAsEbhkuodjqUTvtFaEIThC3dekfvFE/wu8eHJRjeKzmeuGzBBkbPvXeH",
+	"HZ/rV6f51/5zwQka2unb4QQhS+09Aj02myEEwrLeDUIgptKxUBR7eOn91i1ZaIQEbNalLaMCtn8W7xUX",
+	"ENbwkcWd2+aO25R/9wbTbZl6jyl0EDlBpslqLpkEeoanwvZY3wgrXJ9NBSdIV0jjQmtm4I0AXlJ2AgXO",
+	"NCGzYEffFBXKXuxsVNyMJLeZvK6DtMHC/7Pr+sx/Da0D3DnS3uTFqyuOr95LDZ1oa7R8VcYlxJjGNrgC",
+	"UGaT8f5UNLxLZsTKsoXm0uHl0gWQogOsctnkLPlv3DhFr3QqYMF3P0TcQR2OrTlGDcfhFbzB5trya5aS",
+	"d3HjgdO4ZAmojVsqmJbV6UibsXZOqO5qWQg1TEmMPrnCSfgxPHfbDXpghUqV92kXoAAOQIlIEOBLBwtv",
+	"5wyJkuUGWa8Gk3+68fZLdS0dYrk1bv1lI4b+PPg7cAFO6yXhPBqixQ0qh2l1d6K3CfoKCligsmshYtOT",
+	"D4Go3G7m1oWaVuiiD40jhCgPzU5zba4sWJDIzmS9WmIpX9hnAJDNTSYFfi2k3giP3lufmE4LLfoRPH2D",
+	"Z1i+720mx2VcEzuFtwh1PFjd46VGKsb9XHvg4ZCv1AEpFF2e8u5RMBbQey2thfNUTGfaCTVcdH8Ri8bO",
+	"dGoPXNEuv4sTSkuJXtpSygNeBhIpSccJDlEK6KPo/pN31g9XlGt+Pz1TL6S6KlCYW/Pg4C2xyNGfoLUP",
+	"Tr32OvAfm7nbUJbhOODjMV4ix9CUQXApdFCC9QHmDEwTGglr+nlg0MoZaUW0AEb9uPPPb//deE+8BDeD",
+	"UIF3R+fa+AkNtTFi6NhEGyvYACATFp0tJA/f7M6rwmtDBhdyrKALrJOQWoCBL4Trnmp9JRsol62wCED8",
+	"s3Mz75j0KkpjyWbbd5n5qZ5Cy+hg4fWyjIWkkPTcTW4vMo/F/LNMV0Yezp1F7Y7XctDAkN9Ues60aoo7",
+	"rNL0W0JEtRdQQN6heFXB29hGiVyJxSp8rigaDmxcAcBm5l0X5RJI+syM9BNLolI0RPkJZFXAfaUCMAE2",
+	"MjtX2yPozZdf/JxaNJZ+EYtWraSXHKKJfmmjKj+AxeGZSFkOWOg3LNZ1I0D+qQdGu5X8DydsoHNImRNc",
+	"JPWeHoP7TLlkLP7sewu672d32GMvcbus07OZgNwdV0hf+oy8cURvwuOFVUsJS3MT6pWhxqQmBw/zpX1d",
+	"aUdhm0AM5I9Ag96sChVPxNtmdYDu8i4CRhcLSjZsVuJAydVI26krKlGofOp3ItNDnnWSzjXIwIdtQBF2",
+	"kk1YLFmPePza6DHck3tIyAmehWPKlZiXYlku+RbyORUrXSlvHybUmOxNxhtlsG/PMUE4GtEJqa0WeCk6",
+	"rRI+tpqn93ogXOnVt1/Au6d69RW5FM2aioPwxxULn4lrkSFPI9NQ2YXBjLHhyll/ZEqi86TQWAAw5G9Q",
+	"baCKOkxYA1/GWF4DKwzWMnqfy78AdLkKqAQRn0JxDlWKcAcN9fAZ8UnWxU/O8Dsn+Eq3qAuKoh68Onl5",
+	"lsShXvgN0yYKHx6cP686XuHL1OtdpyJwpdaFKwP3K0Lq+huN8N/RxP67nNDfD37n3f867P7Q/fD/+5fO",
+	"3eoZXN6zsD8tSvyiEIxUl6VBgLFA0rK5vCtN1VwrQzevyPwrL5MF8smU0+ixPr/mMuODTPQDuAGWM3E2",
+	"5TILJbRwe9fXLr2qTKbFPasO1DofLUXapUUQeT3ytvwUsYrKOFs8pQ0Kid5gj4wFZIzhRMuhoAgOgMBC",
+	"NgnzhVkGg/bYK4w1RfOpKk7SO7WVRst7tHWJMkwVVFGo/1z2WEOaLs5K9LBsr5PEv4M8tz/tHyBuE6Am",
+	"1o+WVF7sHtqr7kYmTyfaH1vcbw0exQ4iWdUlZfygAQX0zIshWr9ECIWuNRq8WcZOXp9jQrcoZPJWDgZV",
+	"9FwVn/cLLpW3tyh3RDzHy8FHyIG9DhNrpy0vPB4H2xrWEVzabSITjyy9PyCHFsWjPPy9rXhFJFQA9OBo",
+	"l2blcm94G+HeN3tjr4TwiizU6UALB7zicVHDESLGJEcoO+hrrRWo/nWuLqmk4K8wdSgekupjyhe2c/zD",
+	"YclWwGcOrD071DBiILRd79CEdb6f0HQ0dNp6dZEq9VrIxIDwb3Y8lE5F14npLMO+ljVBIuoDQ690Ki6L",
+	"Z331WdX4dVrHfwAUFhct3map0uo+boL3AGAOWNeAmJkroBziFWkZywEB0FqBc9hmqVfAOVCsNOpWnHK1",
+	"uH1JwTVpZT3bOQJ3geCw3dbUmoUnBdYZgKhBLQqngxboUMLmVJl3I/izBmdlX7u2f6sxntu9uBvl8PcI",
+	"57AHZbpOsRFdhiGA0bfaOIpSgCcyl3YJTgnZasusg0MGFcrMzIyeSttEgdVQrbRsQkIX3zPG2VSq3EJP",
+	"GIQQjc6buaj87OthjgPafojA049d+O+H7QohH+Bdfyd3/PpKrT5zdBMXDgzAhCpuSswmrK8BgkTUbAQn",
+	"1uSgvEKAsU11WauM335O92PIQ9FoAAJs0ZI/SdP1wN3WaAmAr20D9IUWYNzuxY3XprfYgV8FltcbKE/c",
+	"ZI1XWnpEM5wK5aRbeKvhWiinzaKaJQOG0ghO2XKZNtp/D9bua9Xe22Q/ViN01YJz9dgJGgFTDqyx0rI5",
+	"AEiXQRy2EO6YQaZeqrG/HcfyWsQ5bWChuiDr/r3CZLYRJYzHWGMVOVYySsNoYYjqsoJuMgpIoMhcRfOt",
+	"w9YkC/MhWpb3ZFE2WpL0h331a8H+XCk9V5D+Iv9BRj7edqZk6NBC+laxipgmWzBeQYYFqYOvpeV9D9nd",
+	"gSA+2Dpz8QT/8lAFiaZ3H8LUXputya2LsHohfB5t5W6yk0rLB9kK2Tn7JC1osvgmvxJiBsyhtcVcz/GZ",
+	"f85b6MLpGRC/+zXTKhx/QEaXlm5vJt2O22YA7L7ZHIPsFVAd+E/2oq6/AFYeQfiPvY8L7PL1nJpvFTzl",
+	"z7mhL4RjHJdRAF0L/NPvLoYDvI6vWLljLtVONqG3QdK6/fIWQlQ7FHVDuYmYMjITU8HTTDagAvqlem5w",
+	"hg9zI3F2rZY5IP0inUyoEh4Iv6FQhIALjFWS84lQuznWoRhF2lBeWSUCwTYnivQUhLc9dmKvoLgSSjaD",
+	"FRrv7jMsuvQGZhGakpbpa2HSPBRsAYd7bfXzfs5zO7c4TO7CcXMvVmG78veLvzn9DV5RGYCqRBtWoLOW",
+	"yK0Tfk0c9rvdGkKtvuu94vHraHTmr7CSvIe0WhEIKjSfrbwHHCWgcauTuTP157UK8BLZ+cJo3NjV+ABR",
+	"M+Pjw0O4Sq7EzDVHg5v67feIx/AAA7Xw1q1Ga6MmZu93aZKJpNJqupsojLQhGWhC0LFLQTnsXM9noUIb",
+	"UCfhLyMjBApoZHeEBtzwKyjLB1T5oTapSLGMJRBNECmy0/lwUudS/ggTfrBqodID3ZpgVAKK1ActIbSP",
+	"BdoQEKIm6IjLDKKpu8nLVDgjh82646XgNjfYih05obSHaszswjoBteMI3AhR4BWJ6Zc0YHvKhUb40ejp",
+	"Bh+/1Bt8+J1M3aRdwQvr1KouIoGDPdPAHUeEoNsLVMFZdHuqs8dOFOPOebs74kS3DszzoG6Q4w47mRpi",
+	"3l5pvy7H/RPdW8Vbt5tlxD0CVxNpzUoeIZQgEJ6Li5+3ucqafKd/iLEEkusgIwmRIAJ9oYYmU+msyEY9",
+	"9o7QGfrWTvpJnJrEm4n7yyeQb0MixUs64Wz7FwDyqoiqqo6rjZZ6p7sque/0Z/EaG3hYj/c/ep2s/kOM",
+	"c7W/uHuDiG6aE0XOtHUU3sFn7Lv80qj5zrwu8/rtRuUGsvZ4kaym/IpXgDk00PWUa9qmUL6CV7sjbdZq",
+	"kjDcONEWiJnd161XCMHmqG3HrO+ncgNqKjqwYuZVGKL+Kz1HA7xfjN0v6zfid/R6sXhNgFMZoGbFAbKs",
+	"AGODWvwm1KmHJmYPCp4qkqstQakq4uRdKcCuX+XGAVck0wOxgPRzNXKjM2zr5aq88rSCJumpgLb+bEF9",
+	"05DHJjeNs6GeLTCvXH2gVN5MrANah6m2X7uBUYxPlRIIZCMmm2MfmOunRMse0jYY9oJIK0RfueMDbpEV",
+	"0wjrtNk1KGcE8i2sCsoFbs+Qp7Exmydwp+K5R6rPMGt7ZQNSE/wGqhcKKk74cz3K3BuY0l9J3jtM8uZG",
+	"sRRIWFtK9Fo7WU0UJgJOxdAIqEQCJmQjAmn4MwDAM0HL+ekBp9UcWkRWxXXQ5mpRMxQxmj3sBE4bmdyp",
+	"NYwRXPDMyGvusImqKLx5ZIORttv+EPLw6h0CnQQKIFSWQ8cshOUhGj/jhmD4Qw+0kxkUId3q3rwR1/oK",
+	"WzHqW8r+6DF6XICoGqaas9/Nl70snlpt7AsFZQFhR49GUGV7AyTXiGuNKwYwPEKltZUXCLiy+x5u6KR+",
+	"5eWyoUwrnA0ss4NO4xA+wNpWArHeb1HtQa6gNmxV9iawN+opkX3fYpEQtQ9EjfMZRDkWZY0hz/x7oWrg",
+	"isF8GU/1zNmEzXIDOLyGGYEI7atwLt/i3KPqkgepN5am2Wq0bLnWBs+4yZUtUqjFvhXAKFfg0WkD/4ha",
+	"PXa7V0i6AEPtADZ5tVNB2CUxHKARBPUCLxCCb1T+lUQAQlA4+/bNC+vVWirtLA9G60AgzExoTgFDtbB1",
+	"jhG4Myg7WKxiWSD5DYdw2lCT6F+qXPNWld56wMnbC2r0Gq2Zml7bQSyMV0G2Q/lQrWDuUQhBw6z2d9Cz",
+	"xR23lYTXqAQeGsb0QwEwWFowiQBmKbalMcBS13dnxuJehaeRRwxrkgqx3wM9Ji9TjCYkHO9FBMLVsgLK",
+	"LssoD2RyFWegr3WWh+w01Gt5aZCZKDXHhMdcZCAxScF7Dhd5bRADJvSclNZfSmQtk6nQ8ZEUYfBhlTLn",
+	"agGoYjsK1GxsvP23kk0QFAndwl6QAOPCLzKXSpgee6UB6UkORaDF5wZ8XW8XjYtDUcwfcvH5DOJOAG7p",
+	"Layaglmc255jYo/3alnTHJsio/j2kRqCbti96CECgYrVM442WMTdtpXw4yO/O5ngW5hDwY3vAu/CCsCW",
+	"CPEnYPdUgH1Ogq08LWCVM6mu6rSJFW5rHJ8I0mQJAnl/qMdhejDX3WCA9o0hfAHFckX0hdIgWokuJMhg",
+	"UTaFE55l+Viq9ZFIbvZXy6n/YzDei1eDe8Xv1rTevIDCBBr6qwcuwRdpvZ2Ztmo17csqEsvlbd+mf7Vs",
+	"erYOrQgLesBSZ2tpYuRW2BVdrbhsX0Vf6zKoyawQ3jV5+xq7XOEEYZ47lWMRwpbxaXoEAUxaAKL2GxpR",
+	"d7B+Em7v67rvk3IXyCbr7s9KVMai6RVyRbWdr7gbfOFNa6A3wr+n/Vook31sTQuVLzCre2g2xYHvEbhk",
+	"w1McK1AMB20A4cUuQ+dCrL298Yy8VlGnc2MhHw759V+Y+Cbt35i0YttcmYGvDgHxanb+fu/Ogi7vq7w8",
+	"S0ne9fYMneKwtJkXXVvispRo/36hh7kx3jSdyZmAXNK1MLYWdAprx/a8wHs/Pndyja67U9Xjcmf36T52",
+	"qZVSUj+t+7hRceT7vFI3PNvNmvVgYLgaTrr4mNtbuBwfU4cIt2yQy8wVjXcMH/WsKOwidF2lFZEY0pKU",
+	"hCwQ/AqF1dKyKTdXTUBh/4CnX/LxTiX2dSBhOO+NAPfXAJJtSfiiZWgtSVNoEBgLo1KwqQAezJGaAUIU",
+	"VmRi6PggK3ZzLXbUde99nLVdEWettjibmx3ORSR4BIig0FpGLNEihaAaxlYoUxrCsSEIiGcqx7B+ACyQ",
+	"FNKlD1PC3os7JgYwBZQQaDhPU5ESbQ2e3XAz+il7FRIySlxROmnIjZGhJwZLI4N9I5FsqrYSkqentFr3",
+	"oKl5mkr/J569Nn5iTnrRH/HMisRvd/ErLJ2t1zF+k/ybRaft6PDp99989+1tJy4+u7/jCCWGHxFq3PEt",
+	"QZvh96WhBng/kB98gYltzmhElPWQ9JZqh4vD/2rKP3WnctA5fux/8kfA0uKtOLep4SO3kq/dS/P5qPuS",
+	"u+EEy0owTyKwzNt7clFZOFwi+F8mjNGmyWZ/DgO3mkAbwZzv2LyXdshNGvlYjywgyMNCF7tLqmXtgEzt",
+	"bQ9LiKqMQ0kfXPAQ1rYTkQaLnlwA2Dp/H8wnGvw++mDZFcVxkgnrh81F6i/sH6CzBr/iA0uM6Uuuwm77",
+	"2mrCE2ZWf7wrHAVnl3xccxC8mBcHYc4pkt8qC8HlfqWo1g0B6xilQ45CJTjcd0w6ZqWiHFyQCa+oomWA",
+	"trn0WVmIhLCOocNkCIldP+uP5LuU8lbVKpyA7/AVyzu3MHJICMhTCh9oYD54nbu71jBbZu8G3IqPdFQ7",
+	"x0+S+KvYcuRnfSW8PMzFwIscGXDHn4NhjL83wurcAAHN5y9fvnz4snaaD5bqHhy0fRxJFxo+7vhs+nOz",
+	"XzW/4pounrTK86OOaCKzAoZ0PCIZD9Tk4U4Itnc9/NPrct4PMN5Dk/uNjkybzlVTkGw/AaDfeCZT7rDj",
+	"mPt7ORPHVFowwzlFlWpUVgy+UK5ImZYzK0hiGuN4r/M9bWwLISKa133EiGjodoNEhbIo9ouHRot1Rer2",
+	"CFF49sHMiFEmx5Nb+sWGEzG8AloqKGuDeGNUo5Vg+0ox45jTvzAyoRQZPkcxCKq9pCJhvxQW66Hgdn+G",
+	"bjwGqI3WU3TEtb4qJTzA0qtalMHX4d32YGhuSyFUQut2jjv/5BGK/dD4G6iL93GstHe8yZPiAfCJD0kn",
+	"GPf+u/5Xx53ro95R77Cz/q1/gbO9+6hskM6a0/YuhCxHOlfpXtjhxPAqON5RASLIbGr4HBojoUh4KgSh",
+	"FWGZZwhObeCDr+l1FyeVBGZ1eaIzC5gkNf8Aq3bh5C0EnDa8KK5EhYsuPsuDPI5cGeGM9Kc31NhC+xrU",
+	"EB+HM45QK4QOOieYaqBO5gSIiMZ56AVQxGS25IA2wf4H+XuAIBl/9tN+dEdlxoGvrGLsv6AmttswT1s3",
+	"8d/kqlQScNNVr7kEb/GqVgEwzbnaQGk0I4g06o1rMh1XKA5Z1KlGEXbLr0t9h3XuCSKNDBb4X6/+RlJk",
+	"AOUF/1g+vsFw/cucbB6abJ/WLMqwB7GFFmA8aJcroG/7vrlijXQbfFfhdVboB55RZgp5lXURc0oAUNf/",
+	"/6JkFIemMtlUC1R1Cf9c0F7Vd2+9iqgMKjdAeO1WQLQsYAef6V9f1gh+FHHHyM3AOpgywxiEEbN3dmUE",
+	"5LfCOdstkT3jblIaDqXLtyKRLZWc5tM4iSaVE2O4If4I8ZVfy3BKQnhF3rgELXAn4nSQytGoGXcJg2lp",
+	"ilYy9g2Cb4CRl+TGLZmU5RWFtuNTRMSEZifrEIId0Vfq+BBGowcudkkt3RtACFHE0831M//GoYAEMu7Q",
+	"2TvSRjSRv9H6dB6U/Pv9aBdW08ufMJYNhJsLofziFer1bk4AIQGs4vXgQ5ctyvOZrFKx0hVK1buk0Bxu",
+	"ncwyxsdGiPKrNMdHNnxzZRX/G5zlwz8cW6NhfJXhTK4A/aLIKISApl4j4bGN80Py0aixXwlsVwdm9HpD",
+	"8YIe8RDzGji3Vu23V1BWVa0wAcL5sCq7RqDpSQef8R8bcEC7umyLEaAfnV5R+43L1qrFj0PcW6k4pw1a",
+	"vz68gZIYDkbCODN5BgydY6H8guIVPbsRMIRKESjqgeDilZgBZtRv/o3Ap/NPq4QUedrQ6Pw6d/exTfsP",
+	"LOAQ9xBWwIFbVurCbSxrK3TB7bz+YATdZDmpaidsUHGhuKlgPa5X77vQ/7ev4O+EzR/WdCb0LBOwdoDh",
+	"WpP5COvrTbL9VgIX+37wOfxz5T1w7giVbpR7QxHGI7KqMMsqMRmkH6jIFmDumq6GnWnS6y1FVz52rTr0",
+	"b5+uU3hed40gpOI+b5Jo7ptu+QoasuFEy2HgtZeOjWSWWSbre4m+ql3Z/+lvNZ6y0/bWWg3rnM66+/6h",
+	"7/L+bYPwxvdgHbQuWwDkU5LS7qRHqlcH1pRKNe4CqOJ6HcQzI0byUxGKwEZiKE5hmVZjYZhQRmcBctVi",
+	"nhoHAJhCK7JrQociKESlwdi9hTREqvElTvOP0HVcfae76D8uRqTN2A0tFTQeoKXCdnvLQC2KTWdQQpT6",
+	"3T+B4EKUHYBvJVBtlERtyPA8QIDSCpNT9LCmCoalRdxCLu6GxiNMEOd910UADdNIW4RrpbZMXiN2uyOz",
+	"1iiug8+olW6zdUlUlS5YOyBvoPScYTMNol2VxhR8IRMpUu+G6l5uRBM48xpCuWzCIRgSIkOHWH5AgC6K",
+	"YTpXT6Y/fHo8+2eI41cvZ1yAlVfzDACo/Ff/1++H3R94978+fP7+y790trSQ8YXT/cE6by0usXT8Mxd5",
+	"c6X2ryNqsS09moXOAxIDdkew/kT6i2nRT0rmDcydA+pUnHo9hnR5VPMNw6cJI5Q6r9/eK+AFRV038aI2",
+	"cqJgnZ57odIZUA2myBLce69qb8L/Ca+2JE91SZ24bqrBOnt6WNMgWP80hSB5uz6GlrWucGigdSa4WjOS",
+	"/8Buc9iXlgMLGpmCk4CZqk1I/OWmcpU3W4JLfQ5AubUyr49NQVNhrTf+pGVOfHLHrP/5fcfJ4ZVw7zvH",
+	"7P/+7//zpZ9Ad5u3Tc1UKp4xnlnN+kPk6ugnrO/coo/NbHOpUj3vs7/1hzqz/m9Gz23/76iAMRnBpH2v",
+	"/DjQTfyebsm+t4P9b6m6uRi+x078BObU/acAmk5YNpCKm0V4A0A0jpU4Oykm/AgtUsiXLpzAg0viccz6",
+	"aZ9JNctdwvqiD2VmQqUJ68/7jDN8oUeWWflfIoE4LJZd93Wf6dzh90wfmzIx4db/1IeNFJ+kg0at3nt1",
+	"EvOmCJVa1C5+tJkwVqsCpyegPhdAnQXRp6KQsUwzAXsy4dmIccUmOjd1muXXmVBvQBJuHJEjtEFuZObn",
+	"0g0ne9H6fuCAIhlemjrMUbj8a4y0oUK/d2Jwof2vtxX2sfQKSmyCkxQQGFE2sIAq3NJckajWuy1vyvG+",
+	"eneF3mXRupdSbtJeoAXLx90rQlJYvq8UIsnEkrwLSNK7iYDKeGoxifBDJdpASZXTBc5bbRizhRXd/2m5",
+	"C1CkDfbmbuEF97ND+/fJw7zuIVAYhr5HRKTNj/IqbXrghF3R5XaKHW7BleYUByqZkADdCCOAEaEVOWE8",
+	"gM5IBxo4IISLmbbSuxGPLPNvEAwfOZy8V4GC2KsW8HWp2D4TRV5uONHaBraMaE0WKNuyoG3yJ+FZIfwF",
+	"ck6dCXUp7D0IfNQmAyuFwZKZ3y6YRHD2R4K7g39dH3Y6vIl/q/2dkXi2TkxxaRwf0wS7Q25c95uj9FB8",
+	"N4DFmHI3hAaw4ydHj5OOvgoBDaf11Uf/gO+f+h8czzrHR48Pn271gvUn8V1FZvdi7Z7YK8ZLYZuXdyEd",
+	"jN3bBUyebWTdUkEWnkiMz29u5sKYX7+Fm2ftevCwTqjCgJ17loO5C+fdqxyn46BUJepF5IJQmHqrjvbD",
+	"rGHsnjsLmCJibtlYh4T+M4R+joJjqzL8/pW+JpMWS682W9oGS/aEFg/geCp7SY1qsxx6MB0fJyVb9EAM",
+	"vYmFTdq1Zu1+V3S/x+M3KeatmrRQGFfit3Hr2NHhYRDTTfetIaHurdfcDAXzNkvgHGJOs/7BROsre9Av",
+	"/D4/n0eWqAasHKvgHCIqo9edga4Vpk78jfiXCK6xpBJMWK4yYW0grRvLawGUrwFQ4uT1OeNpavxnRsBy",
+	"aSOyw7ov19reO4vRtmg6CBGJN3puxMG/dpK6Fl7KSZPBAnGnYNX5LRxOxQH9ATerc9wZSzfJBygEkO3o",
+	"FkTu69/7eXYfBQJ+2Lu2+bfRddE1gjO0txn4PMu8xI9yhdE7KG7DT0SdCmqWOxLXpGD3GUl/nGZGQ01L",
+	"HZ3McdFRqYSba3OVAGQfoVfI8cTZHlsCtvSniWYAl+2Iywys+sKOSZBEWzUh5Hmr8AKe0GmpjhUejj4D",
+	"PP3O61mjCVgvdk0WcHlddfbVzx1LhxFDbVLggfMisrsBTD3++6CQ8T+BVh9pA35mU08DjfjVW8D0Jq2H",
+	"eMMe7SXAGx52r+HdiwLS92uM7tpSgvdIHxP83Cg6A6eIyqLZcKKtqC9R3f9y7v2Q3EVkd+19udu47l52",
+	"p43eEJjWvTSHwMj3GNTd9AQ3688DiiM23J5vBE/LRutwxI/ZTBtnE3bNjeSDTNiETQTP3AQxzhLQqhVi",
+	"UJo46YugiIvvF4YfuVARuSOU1axSG+fwBjvUPS8bDKEiy6svCuBEOuxZvAeEQ6kNAWNCoVDZkd3Ugu19",
+	"mobymqPH399tqXxlHVttlOHRqqHhBVqID/zWT/Tcb7zJ1ybOWiHWK2kbfpSZEwaxAqpbSSF071LMpPL+",
+	"SkC+n/AGHIHIJtyVg6E6y9dxbSAfN0mSFdxAJcf6wpQst/KW9W1elAeLGEusblQoRqoMWshHBw8BxAHy",
+	"KXii4Reh6ftD7Zy+Nvv5ko9btZ29ODGOutQrIMxjJcv6eJvjYlejCZ1VnKRUIB9JCFQBBgG3zs/tWQE6",
+	"gZU89srexlhyEUZvVanZ1vF5AI5jrihS2JWKDYyee4cCyxrCEqVLoD019KiFUVcbeLkIccHAgTvU+kqK",
+	"HntntBqDZ4t2N/xY1FOMJeGgWvwA1tmp8ldOThur7WkJ24qJ4NPvp0D+Ze1Fd4ERX4g4RPh4F8J1T2G5",
+	"G6xtfJOE/ezc7FeVLdoCymti5pVjQImH4wraohCHWUl3vBkzb1AQBwQSsMrPBobmWDaL2J5fMwTxyQQ3",
+	"Nvptk2d9isPFonebn0y7pnO3/radfZpJIyqzbh/A3G8TzvJWNVC3E59lukaCj9KL3IjAq1/cF9BmEyJd",
+	"1hnBp1DTCoIjFbNiqFVqIZ5a7qTVUwGupMisKEo6nh4+bQ6O2C3xYuop+NsLjZypFFBVvAovJr3R3six",
+	"6kp1C1Cat+MgBAl3IyBSEe0RVwtYWmnZldLzhuiIHKtz1dm1BKMkKceaCmi8SMPekFl3qqczrhaMD4c6",
+	"h0aC3GSd486BlunwAF6lg4Cp6+l4mPpL4SY63Ts0Y4M2/FnPi8IfjnezV44TYcTmWtBOuhNtXRdgZZuS",
+	"Iv4tbUDxldRUNJJqLMzMSOXYWAtK+PeLdpdXOhV9xN/modQbkiRmCqiM9URWFxc//6yt+0Us2rqVcYA7",
+	"D6mU79VaJBqqcYomMG1ADV5c/Mz8DrMrsQBmMv9EDigsG/chOa9Qt0pETMV0EArlxgboNNi7iSZeJxiJ",
+	"WYH3lTSgsGCwJlgOP4+vPj3hX6P13AQs4+rEBOnCW9sN4FH3mpbwK/aV5iQcyewti357RiI+Sn4h8Th5",
+	"y6fgY/Z/ikoUbANsxl7Xcr/H4i6yEWvuyN3mInbflTaAKPj0XkAo+PQeUxCbHdhYTa7GnQDMvITZoZ75",
+	"/2KPs/+X8C7b4kboSREGIVZLSeelseFSDAAI7W1I66gOId508vp8GdBh45DSJVTk18cLnkU1aJV6tqZY",
+	"UWh8b+WA3R+QQrvgCQ0eDKC/8GibsSIFYifQW8tukJyt58wE3IRbwghvQgghQH41hRKglRamt02UYFv4",
+	"jruOEQSgAlU9eRsGCnK7Ksv6D55xNSyzpPBplol0LEwSftkAYHBMOrAgec7mcJnmU+9H5jPcMijQ0PMA",
+	"JzyfcPdeAca/VixXTmZM6XmPPYd0nHd/FHt7efqM9Z3uI7FzaA1POTHSEjXOVHDlSpLJFFpqXPjOVCs3",
+	"8Vf7iNe2Iv8k3Ftbm7+tKU7zb4AgQsXbDRbHcBUlwbxLyJlOYhMvAeCFpILKZ/xUoXbb+gXkGS4NHLEI",
+	"I3oipj3m79pQi1sU4ZYwHWHolC8a0mWDRVOC7vvDbXJhsGY/Gj3trPvhS91I8+7QqNoV6yGU+O7hSbCD",
+	"jSnNw/WftCUoRpv2O+zGGzHTpmVUyjlQs2d6yIF1vTgzkepCtbSO7joY5Ol4FRq0d6apF+8W1NB/0JNa",
+	"XGMcolVbjN4iUqgY2UWFB2W0TpPiu2XFl23kypKvEVIo9hsuaetAB2OWD2+RplsY3+LraukZhDmvsaYN",
+	"funPes6m+XAC6CU1l4e/FSLV4e3fPEv96lI1O8+ESrmh3f7b28vTv/cY5MzthCMxOyD8UHwXPgagFn2c",
+	"fQ+AWLyXG9ezB9oLumn6+HM/uMdF3RQAzPIF4yMnTPTIqb6WatwvAIZqXeh9bPmWzSJ8CkmF48eHXoVP",
+	"Bbe58Xp3OMs/TnQODZHg+EWXkl9OP8FvDpPvD5Ojw0MwlQfUTALlZjp363eE4Ouv7a/X5RvB0tqrf13g",
+	"PG4i20v6QqbZjjBYMyOH3tcGdQbh6SH0THG0lSCmpiI9V6/gz9NMPK90Nq407X7UBmq/MihkwCwK6DGw",
+	"vRoMqlJcluqPvnuc+PsdmSO+/+5bL2q3EEnUjQBMGfUjfHMYjfDN4W0DtGlN+LVu9Z6LkaBjRlp0B6Hz",
+	"EaLUSQwMOvG6b6pr2Ko2sDjw5moU6NOL35AMVwn27xe/vmIalALj4B0nwJMTJpBQuhubhYyGLk5oqlNO",
+	"mGuy/aWC3wW3gLOhNiZGKVLA5wCVV1irKKl2scfO6UG0SBN+DXSmDHDgsMdaA56/dM8KMCo2zB3jjk1l",
+	"quR44vAiYYRSAKDeNbH+s0/edmzwmuokeaTNlDeIcmdor6NKPfzJi2C2XZHedo7JZifkU1ely6dkaa4d",
+	"Jz65A/9GKz+3dGwwewutdFE1ySnOpftcWmhcrOXLPMFIWgjX+Ke0XlZyieJYGzxAGC16ma2P4MFno+df",
+	"DsrT0JwKf2ekE4GYxh+SoidQiTF38lowNAJguoFhNxMlhz9aTSI006ItyymkUBN9xEmtFUOglXpkGfaR",
+	"9uphNY2er8TUpOMEGv7bp511lP+W9pIR3BYzL6AjKRhP6JLYemO98gFFNecYllFCpGilbOCWnpZbfMfZ",
+	"DPSK9bzpQJI87aWq9kogXh8HCa05NlvaX2g9NdNvUIQsGFklBc8QKoDEdObIyAq5McTM8jZYrzFy9tpQ",
+	"J0i7e0PDtBqxgJe28L5r6asVWUfSf94QsaXKUdki8T65lybcBgZZq0Jjz7h1XtvMRZb12InCTSm3CR1w",
+	"W5imS97VzS3Z8uQHj6hzfNg7fJx0wgT89f/2TSfpjIsPHPW+8b7UVJvFx7EclF87/CbpOMNHIzn0f4Df",
+	"HW2mD+JNv2Nd0LK8XQhXBG3WlLm6Y0/GwcqCnyIcVvj1VhtHXj0Qx8+l3Q158q1FNKFbrz9o23jGOJtK",
+	"lVtEkoWmG52rtLHDRJsm6xE+ETV64I9d+O8fo8nDL23rVUhY7bNNFVKDUN5rGZJfsq+0DCm3VViurcqQ",
+	"0M5El5gKJQJULwCAhYHAfRx6o7jhdt/rMu73SNxFBdKmm3E3JUi7b8v+KyT8nO6hBMkPe48lSJvJR4OK",
+	"9FMQKxBvLpGp5IrNtbmyFPGC4LtKq6UxzwBhhptMCoxKCWimIM7mqCdLiyjtjlEkr4mbSmve+Am+kOqq",
+	"VTbHJqrc/dXS+Fdon4cEi2dwyyAUZxGjy+85NPjSLgDXyJqys5KbpCJMmxS3VUrZEjL4wCbVMwBmVAtQ",
+	"T80m39bcSHdQpdo+xVHY0vpquNvuisbDjjyr1aI39jowPF4JqsFfYrdqOr7FRu2vM7y4067EAuZUXmV4",
+	"wVE0GxRVtVRFqmvpRJenvHsUzH2Mcpb2/nkqpjPtvL/ZxU6T2sKJx5T4KOoy9kD9FrnAoRaEyImj1OAo",
+	"z7L1A1u/ztUftoDwptYrqwULpAU4JTtfkmvWDp4H3RXEsWhVV+KTC92JTKtnq/oPV7gVOx+kB1tfuKTN",
+	"ttmzgK+wqh/RiEzwkKirwO/BhcTHSPqaW4e1DLW+yW8Re39LN0gYos1i6srrP7JskMss3bC0cy4GACO6",
+	"AQrzCcIokAlg5RjIr67EYovQz7sw/Fff70Vv0qrR8Nr7EJbp3FmZBsQKI6hYZ0TgsFuDaAZZWBOOORWZ",
+	"vBZmwTI9RregQGWeY0UXIBQSDpJQjREXWrqvq45rXkx6d3Tmd4E5PxM8tUX5VYkqVWI4EYxvnVbb/zLu",
+	"/XS0GnfZckdq4y4vC/4tdNavpEqZf2Us4AbMhmPW/4/uqzzL9Mx2L+RYAYQw1Jv3r4/+rcRlnohP7OeX",
+	"J6fdi59Puo+/+dY/NPrqpZwK6/h01k+8zQtYr2nB6BAQmwN4DYE2+19B0+/6qM3gykMIz78NKuuCZ4xT",
+	"AHfCA6s+VYwA9UVzxmgvQreljU3qrkKrBbTB3uiPfjXiMhOp33//4p1jqBCpQ3VGtICJczN7fHAwlD0a",
+	"rKfNmNC2FW7a+gY8LdA9xLdo5LtHct7qIDbfQwd00azDhEY0KVi3JC27EjNMjz45hN6OeivkeTlAm8b5",
+	"A7NY6K0XLRNBUm23NwCY06V4VHlJWxAW8PcOjKDfNAdJT0pThhJHXpOCMYOK1gblzvQ1ZUCKoPwzBA8z",
+	"izrIizD03bt8+xeTFpPZgW+ikBMCmIH686k2Ym/SsRof/lfcSWwfJbgxyKwQuOO81oi9FPZB2153s4Gc",
+	"+bUtqFcVlKFtsmnVltLPnYBpdPz7B38OMKrgf/jgP2iuwwoTxA+sIY1XB3EDrQ8qAG1ReA485OUIJaJ9",
+	"+nl5L2eE8Tv6SoAoXP4WlDGg7Ubd5WGUEABZ/s7LQD+PXGG5ukGqE/EZ29qJapZKPD0JkKliBRYEruYE",
+	"GlS8awqw+EuZ9FyBAz/UM4kGb4CaKL8bT6pmFnTIEjAfYQJTLrN4+vH2178GZPMn1NmShPom/6xB0XFF",
+	"j8Pyli8fvvx/AQAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

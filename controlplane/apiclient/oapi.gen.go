@@ -87,6 +87,54 @@ func (e AuditResult) Valid() bool {
 	}
 }
 
+// Defines values for BudgetMeasure.
+const (
+	BudgetMeasureCost           BudgetMeasure = "cost"
+	BudgetMeasureCpuHours       BudgetMeasure = "cpu_hours"
+	BudgetMeasureGpuHours       BudgetMeasure = "gpu_hours"
+	BudgetMeasureMemoryGibHours BudgetMeasure = "memory_gib_hours"
+)
+
+// Valid indicates whether the value is a known member of the BudgetMeasure enum.
+func (e BudgetMeasure) Valid() bool {
+	switch e {
+	case BudgetMeasureCost:
+		return true
+	case BudgetMeasureCpuHours:
+		return true
+	case BudgetMeasureGpuHours:
+		return true
+	case BudgetMeasureMemoryGibHours:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetScope.
+const (
+	BudgetScopeEnvironment BudgetScope = "environment"
+	BudgetScopePerson      BudgetScope = "person"
+	BudgetScopeProject     BudgetScope = "project"
+	BudgetScopeTeam        BudgetScope = "team"
+)
+
+// Valid indicates whether the value is a known member of the BudgetScope enum.
+func (e BudgetScope) Valid() bool {
+	switch e {
+	case BudgetScopeEnvironment:
+		return true
+	case BudgetScopePerson:
+		return true
+	case BudgetScopeProject:
+		return true
+	case BudgetScopeTeam:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CertificateOrdersPutChallenge.
 const (
 	CertificateOrdersPutChallengeDns01  CertificateOrdersPutChallenge = "dns-01"
@@ -701,6 +749,8 @@ func (e NodeStatus) Valid() bool {
 
 // Defines values for NoticeEvent.
 const (
+	NoticeEventBudgetReached         NoticeEvent = "budget.reached"
+	NoticeEventBudgetRemoving        NoticeEvent = "budget.removing"
 	NoticeEventControlplaneFailing   NoticeEvent = "controlplane.failing"
 	NoticeEventControlplaneRecovered NoticeEvent = "controlplane.recovered"
 	NoticeEventDeploymentCanceled    NoticeEvent = "deployment.canceled"
@@ -724,6 +774,10 @@ const (
 // Valid indicates whether the value is a known member of the NoticeEvent enum.
 func (e NoticeEvent) Valid() bool {
 	switch e {
+	case NoticeEventBudgetReached:
+		return true
+	case NoticeEventBudgetRemoving:
+		return true
 	case NoticeEventControlplaneFailing:
 		return true
 	case NoticeEventControlplaneRecovered:
@@ -1287,6 +1341,27 @@ func (e TokenScope) Valid() bool {
 	}
 }
 
+// Defines values for UsageRowKind.
+const (
+	UsageRowKindAllocated  UsageRowKind = "allocated"
+	UsageRowKindCorrection UsageRowKind = "correction"
+	UsageRowKindMeasured   UsageRowKind = "measured"
+)
+
+// Valid indicates whether the value is a known member of the UsageRowKind enum.
+func (e UsageRowKind) Valid() bool {
+	switch e {
+	case UsageRowKindAllocated:
+		return true
+	case UsageRowKindCorrection:
+		return true
+	case UsageRowKindMeasured:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UserKind.
 const (
 	UserKindPerson  UserKind = "person"
@@ -1443,6 +1518,24 @@ func (e ListServiceTagsParamsOrder) Valid() bool {
 	}
 }
 
+// Defines values for ExportUsageParamsFormat.
+const (
+	ExportUsageParamsFormatCsv   ExportUsageParamsFormat = "csv"
+	ExportUsageParamsFormatJsonl ExportUsageParamsFormat = "jsonl"
+)
+
+// Valid indicates whether the value is a known member of the ExportUsageParamsFormat enum.
+func (e ExportUsageParamsFormat) Valid() bool {
+	switch e {
+	case ExportUsageParamsFormatCsv:
+		return true
+	case ExportUsageParamsFormatJsonl:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListUsersParamsSort.
 const (
 	ListUsersParamsSortMinusName ListUsersParamsSort = "-name"
@@ -1581,6 +1674,53 @@ type BranchTags struct {
 	Branch   string      `json:"branch"`
 	Services []BranchTag `json:"services"`
 }
+
+// Budget defines model for Budget.
+type Budget struct {
+	Amount    float64       `json:"amount"`
+	CreatedAt time.Time     `json:"created_at"`
+	CreatedBy string        `json:"created_by"`
+	Measure   BudgetMeasure `json:"measure"`
+	Name      string        `json:"name"`
+	Remove    bool          `json:"remove"`
+
+	// RemoveAt When removals begin, if they were announced.
+	RemoveAt *time.Time  `json:"remove_at,omitempty"`
+	Scope    BudgetScope `json:"scope"`
+	Shares   []int       `json:"shares"`
+	Subject  string      `json:"subject"`
+
+	// Used In this month.
+	Used float64 `json:"used"`
+}
+
+// BudgetList defines model for BudgetList.
+type BudgetList struct {
+	Items []Budget `json:"items"`
+}
+
+// BudgetMeasure defines model for BudgetMeasure.
+type BudgetMeasure string
+
+// BudgetPut defines model for BudgetPut.
+type BudgetPut struct {
+	// Amount For a calendar month.
+	Amount  float64       `json:"amount"`
+	Measure BudgetMeasure `json:"measure"`
+
+	// Remove Remove the deployments of the subject when all of it is used, a day after a notice.
+	Remove *bool       `json:"remove,omitempty"`
+	Scope  BudgetScope `json:"scope"`
+
+	// Shares At which percentages a notice is given; 100 unless given.
+	Shares *[]int `json:"shares,omitempty"`
+
+	// Subject The name of the team, project, person or environment.
+	Subject string `json:"subject"`
+}
+
+// BudgetScope defines model for BudgetScope.
+type BudgetScope string
 
 // CapacityRules How room on the nodes of an environment is counted.
 type CapacityRules struct {
@@ -1990,6 +2130,9 @@ type ComposeService struct {
 	Registry string `json:"registry"`
 	Tag      string `json:"tag"`
 }
+
+// Day defines model for Day.
+type Day = string
 
 // Definition defines model for Definition.
 type Definition struct {
@@ -2500,6 +2643,41 @@ type HoldPut struct {
 
 // Id defines model for Id.
 type Id = string
+
+// IdleDeployment defines model for IdleDeployment.
+type IdleDeployment struct {
+	// ActiveAt When somebody used it last.
+	ActiveAt time.Time `json:"active_at"`
+
+	// Cores What it really used in the last day.
+	Cores float64 `json:"cores"`
+
+	// Cost Of this month, up to midnight.
+	Cost       *float64 `json:"cost,omitempty"`
+	CostPerDay *float64 `json:"cost_per_day,omitempty"`
+
+	// Cpu Reserved cores.
+	Cpu         float64      `json:"cpu"`
+	Environment string       `json:"environment"`
+	Gpus        int64        `json:"gpus"`
+	Id          Id           `json:"id"`
+	MemoryMib   int64        `json:"memory_mib"`
+	Month       UsageAmounts `json:"month"`
+	Name        string       `json:"name"`
+	Node        string       `json:"node"`
+
+	// Person Who created it.
+	Person  string `json:"person"`
+	Project string `json:"project"`
+	Team    string `json:"team"`
+}
+
+// IdleList defines model for IdleList.
+type IdleList struct {
+	// Currency Only with prices.
+	Currency *string          `json:"currency,omitempty"`
+	Items    []IdleDeployment `json:"items"`
+}
 
 // ImageCare What images take on the node; below the floor of free disk, those that nothing needs are removed.
 type ImageCare struct {
@@ -4029,7 +4207,10 @@ type Run struct {
 	StartedBy string           `json:"started_by"`
 	Status    DeploymentStatus `json:"status"`
 	Steps     []Step           `json:"steps"`
-	Versions  []ServiceVersion `json:"versions"`
+
+	// TraceId The OpenTelemetry trace that it belongs to; missing if it has none that is sampled.
+	TraceId  *string          `json:"trace_id,omitempty"`
+	Versions []ServiceVersion `json:"versions"`
 }
 
 // RunResult The first end that it reached. It stays when the deployment is removed later.
@@ -4785,6 +4966,81 @@ type UnknownDeploymentList struct {
 	Items []UnknownDeployment `json:"items"`
 }
 
+// UsageAmounts defines model for UsageAmounts.
+type UsageAmounts struct {
+	// CpuSeconds Allocated cores times seconds.
+	CpuSeconds        float64 `json:"cpu_seconds"`
+	GpuSeconds        float64 `json:"gpu_seconds"`
+	MemoryByteSeconds float64 `json:"memory_byte_seconds"`
+
+	// TrafficBytes Sent and received by services, two hours late.
+	TrafficBytes float64 `json:"traffic_bytes"`
+
+	// VolumeByteSeconds Of volumes, as measured every six hours.
+	VolumeByteSeconds float64 `json:"volume_byte_seconds"`
+}
+
+// UsageBalance defines model for UsageBalance.
+type UsageBalance struct {
+	Amounts UsageAmounts `json:"amounts"`
+
+	// Cost Only with prices.
+	Cost *float64 `json:"cost,omitempty"`
+
+	// Key A value for each of what it is summed up by, in that order. Empty is nobody's, such as a person without a team.
+	Key []string `json:"key"`
+}
+
+// UsageCorrection defines model for UsageCorrection.
+type UsageCorrection struct {
+	Reason string `json:"reason"`
+}
+
+// UsagePrices defines model for UsagePrices.
+type UsagePrices struct {
+	CpuHour       *float64 `json:"cpu_hour,omitempty"`
+	Currency      string   `json:"currency"`
+	GpuHour       *float64 `json:"gpu_hour,omitempty"`
+	MemoryGibHour *float64 `json:"memory_gib_hour,omitempty"`
+	TrafficGib    *float64 `json:"traffic_gib,omitempty"`
+}
+
+// UsageReport defines model for UsageReport.
+type UsageReport struct {
+	By []string `json:"by"`
+
+	// Currency Only with prices.
+	Currency *string        `json:"currency,omitempty"`
+	From     Day            `json:"from"`
+	Items    []UsageBalance `json:"items"`
+	To       Day            `json:"to"`
+}
+
+// UsageRow defines model for UsageRow.
+type UsageRow struct {
+	Amounts UsageAmounts `json:"amounts"`
+
+	// Corrects The row that a correction is about.
+	Corrects     *int64       `json:"corrects,omitempty"`
+	Deployment   string       `json:"deployment"`
+	DeploymentId Id           `json:"deployment_id"`
+	Environment  string       `json:"environment"`
+	From         time.Time    `json:"from"`
+	Id           int64        `json:"id"`
+	Kind         UsageRowKind `json:"kind"`
+	Node         string       `json:"node"`
+	Person       string       `json:"person"`
+	Project      string       `json:"project"`
+	Reason       *string      `json:"reason,omitempty"`
+	Team         string       `json:"team"`
+	Until        time.Time    `json:"until"`
+	WrittenAt    time.Time    `json:"written_at"`
+	WrittenBy    string       `json:"written_by"`
+}
+
+// UsageRowKind defines model for UsageRow.Kind.
+type UsageRowKind string
+
 // User defines model for User.
 type User struct {
 	Active      bool      `json:"active"`
@@ -4878,7 +5134,7 @@ type WebhookPut struct {
 	// Secret Signs messages. Absent keeps the stored one, or has one made.
 	Secret *string `json:"secret,omitempty"`
 
-	// Template The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node}, {job} and {time}.
+	// Template The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node}, {job}, {budget} and {time}.
 	Template *string `json:"template,omitempty"`
 
 	// Url Absent keeps the stored one.
@@ -4955,6 +5211,12 @@ type MetricsTo = time.Time
 
 // MetricsWidth Single measurements are kept for two hours, minutes for two days, hours for three months.
 type MetricsWidth = MetricsResolution
+
+// UsageFrom defines model for UsageFrom.
+type UsageFrom = Day
+
+// UsageTo defines model for UsageTo.
+type UsageTo = Day
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
@@ -5411,6 +5673,43 @@ type ListTeamsParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// GetUsageParams defines parameters for GetUsage.
+type GetUsageParams struct {
+	// By What rows are summed up by: team, project, person, environment, node, deployment or day, or several with commas between them. Team unless given.
+	By *string `form:"by,omitempty" json:"by,omitempty"`
+
+	// From The first day; that of the month unless given.
+	From *UsageFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The first day that is not meant; tomorrow unless given.
+	To          *UsageTo `form:"to,omitempty" json:"to,omitempty"`
+	Team        *string  `form:"team,omitempty" json:"team,omitempty"`
+	Project     *string  `form:"project,omitempty" json:"project,omitempty"`
+	Person      *string  `form:"person,omitempty" json:"person,omitempty"`
+	Environment *string  `form:"environment,omitempty" json:"environment,omitempty"`
+}
+
+// ListIdleDeploymentsParams defines parameters for ListIdleDeployments.
+type ListIdleDeploymentsParams struct {
+	// Hours For how long nobody used them.
+	Hours *int `form:"hours,omitempty" json:"hours,omitempty"`
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ExportUsageParams defines parameters for ExportUsage.
+type ExportUsageParams struct {
+	Format *ExportUsageParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// From The first day; that of the month unless given.
+	From *UsageFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The first day that is not meant; tomorrow unless given.
+	To *UsageTo `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// ExportUsageParamsFormat defines parameters for ExportUsage.
+type ExportUsageParamsFormat string
+
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
 	// Sort The order; a minus turns it round.
@@ -5608,6 +5907,15 @@ type PutTeamJSONRequestBody = TeamPut
 
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenCreate
+
+// PutBudgetJSONRequestBody defines body for PutBudget for application/json ContentType.
+type PutBudgetJSONRequestBody = BudgetPut
+
+// CorrectUsageJSONRequestBody defines body for CorrectUsage for application/json ContentType.
+type CorrectUsageJSONRequestBody = UsageCorrection
+
+// PutUsagePricesJSONRequestBody defines body for PutUsagePrices for application/json ContentType.
+type PutUsagePricesJSONRequestBody = UsagePrices
 
 // PutUserJSONRequestBody defines body for PutUser for application/json ContentType.
 type PutUserJSONRequestBody = UserPut
@@ -7529,6 +7837,103 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/tokens/{id} (the `DeleteToken` operationId).
 	DeleteToken(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetUsage What was allocated, summed up
+	//
+	// Balances of the usage ledger, of the deployments you may see: never stored, always summed up from its rows, with what
+	// runs on until now. Days are in UTC; `to` is the first day that is not meant. Without days it is the month so far.
+	//
+	// Corresponds with GET /api/v1/usage (the `GetUsage` operationId).
+	GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListBudgets Budgets, with what this month came to so far
+	//
+	// All of them, by name.
+	//
+	// Corresponds with GET /api/v1/usage/budgets (the `ListBudgets` operationId).
+	ListBudgets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteBudget Delete a budget
+	//
+	// What was used stays in the ledger.
+	//
+	// Corresponds with DELETE /api/v1/usage/budgets/{name} (the `DeleteBudget` operationId).
+	DeleteBudget(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutBudgetWithBody Create or change a budget
+	//
+	// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+	PutBudgetWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutBudget Create or change a budget
+	//
+	// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+	PutBudget(ctx context.Context, name InName, body PutBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListIdleDeployments Deployments that nobody used for a while, those that hold most first
+	//
+	// Of the deployments you may see. With prices, what each costs a day, and in this month.
+	//
+	// Corresponds with GET /api/v1/usage/idle (the `ListIdleDeployments` operationId).
+	ListIdleDeployments(ctx context.Context, params *ListIdleDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExportUsage The rows of the usage ledger as a file
+	//
+	// CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+	//
+	// Corresponds with GET /api/v1/usage/ledger (the `ExportUsage` operationId).
+	ExportUsage(ctx context.Context, params *ExportUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CorrectUsageWithBody Take back a row of the usage ledger
+	//
+	// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+	CorrectUsageWithBody(ctx context.Context, row int64, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CorrectUsage Take back a row of the usage ledger
+	//
+	// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+	CorrectUsage(ctx context.Context, row int64, body CorrectUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetUsagePrices What things cost
+	//
+	// Without prices, the currency is empty, and nothing has a cost.
+	//
+	// Corresponds with GET /api/v1/usage/prices (the `GetUsagePrices` operationId).
+	GetUsagePrices(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutUsagePricesWithBody Set what things cost
+	//
+	// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+	PutUsagePricesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutUsagePrices Set what things cost
+	//
+	// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+	PutUsagePrices(ctx context.Context, body PutUsagePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListUsers All users the caller may see
 	//
@@ -11794,6 +12199,223 @@ func (c *Client) CreateToken(ctx context.Context, body CreateTokenJSONRequestBod
 // Corresponds with DELETE /api/v1/tokens/{id} (the `DeleteToken` operationId).
 func (c *Client) DeleteToken(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteTokenRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetUsage What was allocated, summed up
+//
+// Balances of the usage ledger, of the deployments you may see: never stored, always summed up from its rows, with what
+// runs on until now. Days are in UTC; `to` is the first day that is not meant. Without days it is the month so far.
+//
+// Corresponds with GET /api/v1/usage (the `GetUsage` operationId).
+func (c *Client) GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetUsageRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListBudgets Budgets, with what this month came to so far
+//
+// All of them, by name.
+//
+// Corresponds with GET /api/v1/usage/budgets (the `ListBudgets` operationId).
+func (c *Client) ListBudgets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBudgetsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteBudget Delete a budget
+//
+// What was used stays in the ledger.
+//
+// Corresponds with DELETE /api/v1/usage/budgets/{name} (the `DeleteBudget` operationId).
+func (c *Client) DeleteBudget(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteBudgetRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutBudgetWithBody Create or change a budget
+//
+// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+func (c *Client) PutBudgetWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutBudgetRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutBudget Create or change a budget
+//
+// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+func (c *Client) PutBudget(ctx context.Context, name InName, body PutBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutBudgetRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListIdleDeployments Deployments that nobody used for a while, those that hold most first
+//
+// Of the deployments you may see. With prices, what each costs a day, and in this month.
+//
+// Corresponds with GET /api/v1/usage/idle (the `ListIdleDeployments` operationId).
+func (c *Client) ListIdleDeployments(ctx context.Context, params *ListIdleDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListIdleDeploymentsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExportUsage The rows of the usage ledger as a file
+//
+// CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+//
+// Corresponds with GET /api/v1/usage/ledger (the `ExportUsage` operationId).
+func (c *Client) ExportUsage(ctx context.Context, params *ExportUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportUsageRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CorrectUsageWithBody Take back a row of the usage ledger
+//
+// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+func (c *Client) CorrectUsageWithBody(ctx context.Context, row int64, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCorrectUsageRequestWithBody(c.Server, row, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CorrectUsage Take back a row of the usage ledger
+//
+// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+func (c *Client) CorrectUsage(ctx context.Context, row int64, body CorrectUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCorrectUsageRequest(c.Server, row, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetUsagePrices What things cost
+//
+// Without prices, the currency is empty, and nothing has a cost.
+//
+// Corresponds with GET /api/v1/usage/prices (the `GetUsagePrices` operationId).
+func (c *Client) GetUsagePrices(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetUsagePricesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutUsagePricesWithBody Set what things cost
+//
+// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+func (c *Client) PutUsagePricesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutUsagePricesRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutUsagePrices Set what things cost
+//
+// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+func (c *Client) PutUsagePrices(ctx context.Context, body PutUsagePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutUsagePricesRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -20605,6 +21227,498 @@ func NewDeleteTokenRequest(server string, id InId) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetUsageRequest constructs an http.Request for the GetUsage method
+func NewGetUsageRequest(server string, params *GetUsageParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.By != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "by", *params.By, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Team != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "team", *params.Team, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Project != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "project", *params.Project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Person != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "person", *params.Person, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Environment != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "environment", *params.Environment, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListBudgetsRequest constructs an http.Request for the ListBudgets method
+func NewListBudgetsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/budgets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteBudgetRequest constructs an http.Request for the DeleteBudget method
+func NewDeleteBudgetRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/budgets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutBudgetRequest calls the generic PutBudget builder with application/json body
+func NewPutBudgetRequest(server string, name InName, body PutBudgetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutBudgetRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewPutBudgetRequestWithBody constructs an http.Request for the PutBudget method, with any body, and a specified content type
+func NewPutBudgetRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/budgets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListIdleDeploymentsRequest constructs an http.Request for the ListIdleDeployments method
+func NewListIdleDeploymentsRequest(server string, params *ListIdleDeploymentsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/idle")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Hours != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "hours", *params.Hours, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewExportUsageRequest constructs an http.Request for the ExportUsage method
+func NewExportUsageRequest(server string, params *ExportUsageParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/ledger")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCorrectUsageRequest calls the generic CorrectUsage builder with application/json body
+func NewCorrectUsageRequest(server string, row int64, body CorrectUsageJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCorrectUsageRequestWithBody(server, row, "application/json", bodyReader)
+}
+
+// NewCorrectUsageRequestWithBody constructs an http.Request for the CorrectUsage method, with any body, and a specified content type
+func NewCorrectUsageRequestWithBody(server string, row int64, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "row", row, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/ledger/%s/correction", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetUsagePricesRequest constructs an http.Request for the GetUsagePrices method
+func NewGetUsagePricesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/prices")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutUsagePricesRequest calls the generic PutUsagePrices builder with application/json body
+func NewPutUsagePricesRequest(server string, body PutUsagePricesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutUsagePricesRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPutUsagePricesRequestWithBody constructs an http.Request for the PutUsagePrices method, with any body, and a specified content type
+func NewPutUsagePricesRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/prices")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListUsersRequest constructs an http.Request for the ListUsers method
 func NewListUsersRequest(server string, params *ListUsersParams) (*http.Request, error) {
 	var err error
@@ -23465,6 +24579,115 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/tokens/{id} (the `DeleteToken` operationId).
 	DeleteTokenWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteTokenResponse, error)
+
+	// GetUsageWithResponse What was allocated, summed up
+	//
+	// Balances of the usage ledger, of the deployments you may see: never stored, always summed up from its rows, with what
+	// runs on until now. Days are in UTC; `to` is the first day that is not meant. Without days it is the month so far.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/usage (the `GetUsage` operationId).
+	GetUsageWithResponse(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*GetUsageResponse, error)
+
+	// ListBudgetsWithResponse Budgets, with what this month came to so far
+	//
+	// All of them, by name.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/usage/budgets (the `ListBudgets` operationId).
+	ListBudgetsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBudgetsResponse, error)
+
+	// DeleteBudgetWithResponse Delete a budget
+	//
+	// What was used stays in the ledger.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/usage/budgets/{name} (the `DeleteBudget` operationId).
+	DeleteBudgetWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteBudgetResponse, error)
+
+	// PutBudgetWithBodyWithResponse Create or change a budget
+	//
+	// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+	PutBudgetWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutBudgetResponse, error)
+
+	// PutBudgetWithResponse Create or change a budget
+	//
+	// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+	PutBudgetWithResponse(ctx context.Context, name InName, body PutBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*PutBudgetResponse, error)
+
+	// ListIdleDeploymentsWithResponse Deployments that nobody used for a while, those that hold most first
+	//
+	// Of the deployments you may see. With prices, what each costs a day, and in this month.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/usage/idle (the `ListIdleDeployments` operationId).
+	ListIdleDeploymentsWithResponse(ctx context.Context, params *ListIdleDeploymentsParams, reqEditors ...RequestEditorFn) (*ListIdleDeploymentsResponse, error)
+
+	// ExportUsageWithResponse The rows of the usage ledger as a file
+	//
+	// CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/usage/ledger (the `ExportUsage` operationId).
+	ExportUsageWithResponse(ctx context.Context, params *ExportUsageParams, reqEditors ...RequestEditorFn) (*ExportUsageResponse, error)
+
+	// CorrectUsageWithBodyWithResponse Take back a row of the usage ledger
+	//
+	// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+	CorrectUsageWithBodyWithResponse(ctx context.Context, row int64, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CorrectUsageResponse, error)
+
+	// CorrectUsageWithResponse Take back a row of the usage ledger
+	//
+	// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+	CorrectUsageWithResponse(ctx context.Context, row int64, body CorrectUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*CorrectUsageResponse, error)
+
+	// GetUsagePricesWithResponse What things cost
+	//
+	// Without prices, the currency is empty, and nothing has a cost.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/usage/prices (the `GetUsagePrices` operationId).
+	GetUsagePricesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetUsagePricesResponse, error)
+
+	// PutUsagePricesWithBodyWithResponse Set what things cost
+	//
+	// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+	PutUsagePricesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutUsagePricesResponse, error)
+
+	// PutUsagePricesWithResponse Set what things cost
+	//
+	// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+	PutUsagePricesWithResponse(ctx context.Context, body PutUsagePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*PutUsagePricesResponse, error)
 
 	// ListUsersWithResponse All users the caller may see
 	//
@@ -33284,6 +34507,496 @@ func (r DeleteTokenResponse) ContentType() string {
 	return ""
 }
 
+// GetUsageResponseDefaultHeaders the declared response headers of an HTTP default response for GetUsage
+type GetUsageResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetUsageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsageReport
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetUsageResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetUsageResponse) GetJSON200() *UsageReport {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetUsageResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetUsageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetUsageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetUsageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetUsageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListBudgetsResponseDefaultHeaders the declared response headers of an HTTP default response for ListBudgets
+type ListBudgetsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListBudgetsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BudgetList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListBudgetsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBudgetsResponse) GetJSON200() *BudgetList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListBudgetsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBudgetsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBudgetsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBudgetsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBudgetsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteBudgetResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteBudget
+type DeleteBudgetResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteBudgetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteBudgetResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteBudgetResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteBudgetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteBudgetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteBudgetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteBudgetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutBudgetResponseDefaultHeaders the declared response headers of an HTTP default response for PutBudget
+type PutBudgetResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutBudgetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutBudgetResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutBudgetResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutBudgetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutBudgetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutBudgetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutBudgetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListIdleDeploymentsResponseDefaultHeaders the declared response headers of an HTTP default response for ListIdleDeployments
+type ListIdleDeploymentsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListIdleDeploymentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *IdleList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListIdleDeploymentsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListIdleDeploymentsResponse) GetJSON200() *IdleList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListIdleDeploymentsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListIdleDeploymentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListIdleDeploymentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListIdleDeploymentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListIdleDeploymentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ExportUsageResponse200Headers the declared response headers of an HTTP 200 response for ExportUsage
+type ExportUsageResponse200Headers struct {
+	ContentDisposition *string
+}
+
+// ExportUsageResponseDefaultHeaders the declared response headers of an HTTP default response for ExportUsage
+type ExportUsageResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ExportUsageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ExportUsageResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ExportUsageResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ExportUsageResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ExportUsageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExportUsageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExportUsageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExportUsageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CorrectUsageResponseDefaultHeaders the declared response headers of an HTTP default response for CorrectUsage
+type CorrectUsageResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CorrectUsageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsageRow
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CorrectUsageResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CorrectUsageResponse) GetJSON200() *UsageRow {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CorrectUsageResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CorrectUsageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CorrectUsageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CorrectUsageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CorrectUsageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetUsagePricesResponseDefaultHeaders the declared response headers of an HTTP default response for GetUsagePrices
+type GetUsagePricesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetUsagePricesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsagePrices
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetUsagePricesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetUsagePricesResponse) GetJSON200() *UsagePrices {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetUsagePricesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetUsagePricesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetUsagePricesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetUsagePricesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetUsagePricesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutUsagePricesResponseDefaultHeaders the declared response headers of an HTTP default response for PutUsagePrices
+type PutUsagePricesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutUsagePricesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsagePrices
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutUsagePricesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutUsagePricesResponse) GetJSON200() *UsagePrices {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutUsagePricesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutUsagePricesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutUsagePricesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutUsagePricesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutUsagePricesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListUsersResponseDefaultHeaders the declared response headers of an HTTP default response for ListUsers
 type ListUsersResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -37613,6 +39326,187 @@ func (c *ClientWithResponses) DeleteTokenWithResponse(ctx context.Context, id In
 		return nil, err
 	}
 	return ParseDeleteTokenResponse(rsp)
+}
+
+// GetUsageWithResponse What was allocated, summed up
+//
+// Balances of the usage ledger, of the deployments you may see: never stored, always summed up from its rows, with what
+// runs on until now. Days are in UTC; `to` is the first day that is not meant. Without days it is the month so far.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/usage (the `GetUsage` operationId).
+func (c *ClientWithResponses) GetUsageWithResponse(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*GetUsageResponse, error) {
+	rsp, err := c.GetUsage(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetUsageResponse(rsp)
+}
+
+// ListBudgetsWithResponse Budgets, with what this month came to so far
+//
+// All of them, by name.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/usage/budgets (the `ListBudgets` operationId).
+func (c *ClientWithResponses) ListBudgetsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBudgetsResponse, error) {
+	rsp, err := c.ListBudgets(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBudgetsResponse(rsp)
+}
+
+// DeleteBudgetWithResponse Delete a budget
+//
+// What was used stays in the ledger.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/usage/budgets/{name} (the `DeleteBudget` operationId).
+func (c *ClientWithResponses) DeleteBudgetWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteBudgetResponse, error) {
+	rsp, err := c.DeleteBudget(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteBudgetResponse(rsp)
+}
+
+// PutBudgetWithBodyWithResponse Create or change a budget
+//
+// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+func (c *ClientWithResponses) PutBudgetWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutBudgetResponse, error) {
+	rsp, err := c.PutBudgetWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutBudgetResponse(rsp)
+}
+
+// PutBudgetWithResponse Create or change a budget
+//
+// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+func (c *ClientWithResponses) PutBudgetWithResponse(ctx context.Context, name InName, body PutBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*PutBudgetResponse, error) {
+	rsp, err := c.PutBudget(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutBudgetResponse(rsp)
+}
+
+// ListIdleDeploymentsWithResponse Deployments that nobody used for a while, those that hold most first
+//
+// Of the deployments you may see. With prices, what each costs a day, and in this month.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/usage/idle (the `ListIdleDeployments` operationId).
+func (c *ClientWithResponses) ListIdleDeploymentsWithResponse(ctx context.Context, params *ListIdleDeploymentsParams, reqEditors ...RequestEditorFn) (*ListIdleDeploymentsResponse, error) {
+	rsp, err := c.ListIdleDeployments(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListIdleDeploymentsResponse(rsp)
+}
+
+// ExportUsageWithResponse The rows of the usage ledger as a file
+//
+// CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/usage/ledger (the `ExportUsage` operationId).
+func (c *ClientWithResponses) ExportUsageWithResponse(ctx context.Context, params *ExportUsageParams, reqEditors ...RequestEditorFn) (*ExportUsageResponse, error) {
+	rsp, err := c.ExportUsage(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExportUsageResponse(rsp)
+}
+
+// CorrectUsageWithBodyWithResponse Take back a row of the usage ledger
+//
+// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+func (c *ClientWithResponses) CorrectUsageWithBodyWithResponse(ctx context.Context, row int64, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CorrectUsageResponse, error) {
+	rsp, err := c.CorrectUsageWithBody(ctx, row, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCorrectUsageResponse(rsp)
+}
+
+// CorrectUsageWithResponse Take back a row of the usage ledger
+//
+// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+func (c *ClientWithResponses) CorrectUsageWithResponse(ctx context.Context, row int64, body CorrectUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*CorrectUsageResponse, error) {
+	rsp, err := c.CorrectUsage(ctx, row, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCorrectUsageResponse(rsp)
+}
+
+// GetUsagePricesWithResponse What things cost
+//
+// Without prices, the currency is empty, and nothing has a cost.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/usage/prices (the `GetUsagePrices` operationId).
+func (c *ClientWithResponses) GetUsagePricesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetUsagePricesResponse, error) {
+	rsp, err := c.GetUsagePrices(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetUsagePricesResponse(rsp)
+}
+
+// PutUsagePricesWithBodyWithResponse Set what things cost
+//
+// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+func (c *ClientWithResponses) PutUsagePricesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutUsagePricesResponse, error) {
+	rsp, err := c.PutUsagePricesWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutUsagePricesResponse(rsp)
+}
+
+// PutUsagePricesWithResponse Set what things cost
+//
+// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+func (c *ClientWithResponses) PutUsagePricesWithResponse(ctx context.Context, body PutUsagePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*PutUsagePricesResponse, error) {
+	rsp, err := c.PutUsagePrices(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutUsagePricesResponse(rsp)
 }
 
 // ListUsersWithResponse All users the caller may see
@@ -47115,6 +49009,478 @@ func ParseDeleteTokenResponse(rsp *http.Response) (*DeleteTokenResponse, error) 
 	switch {
 	case true:
 		var headers DeleteTokenResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetUsageResponse parses an HTTP response from a GetUsageWithResponse call
+func ParseGetUsageResponse(rsp *http.Response) (*GetUsageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetUsageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsageReport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetUsageResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListBudgetsResponse parses an HTTP response from a ListBudgetsWithResponse call
+func ParseListBudgetsResponse(rsp *http.Response) (*ListBudgetsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBudgetsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BudgetList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListBudgetsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteBudgetResponse parses an HTTP response from a DeleteBudgetWithResponse call
+func ParseDeleteBudgetResponse(rsp *http.Response) (*DeleteBudgetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteBudgetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteBudgetResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutBudgetResponse parses an HTTP response from a PutBudgetWithResponse call
+func ParsePutBudgetResponse(rsp *http.Response) (*PutBudgetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutBudgetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutBudgetResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListIdleDeploymentsResponse parses an HTTP response from a ListIdleDeploymentsWithResponse call
+func ParseListIdleDeploymentsResponse(rsp *http.Response) (*ListIdleDeploymentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListIdleDeploymentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest IdleList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListIdleDeploymentsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseExportUsageResponse parses an HTTP response from a ExportUsageWithResponse call
+func ParseExportUsageResponse(rsp *http.Response) (*ExportUsageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExportUsageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ExportUsageResponse200Headers
+		if values := rsp.Header.Values("Content-Disposition"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Disposition", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentDisposition = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ExportUsageResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCorrectUsageResponse parses an HTTP response from a CorrectUsageWithResponse call
+func ParseCorrectUsageResponse(rsp *http.Response) (*CorrectUsageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CorrectUsageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsageRow
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CorrectUsageResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetUsagePricesResponse parses an HTTP response from a GetUsagePricesWithResponse call
+func ParseGetUsagePricesResponse(rsp *http.Response) (*GetUsagePricesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetUsagePricesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsagePrices
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetUsagePricesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutUsagePricesResponse parses an HTTP response from a PutUsagePricesWithResponse call
+func ParsePutUsagePricesResponse(rsp *http.Response) (*PutUsagePricesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutUsagePricesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsagePrices
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutUsagePricesResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

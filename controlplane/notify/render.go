@@ -22,6 +22,8 @@ type message struct {
 	project     controlplane.ProjectID
 	environment controlplane.EnvironmentID
 	restricted  bool
+	// trace is that of the deployment's latest run.
+	trace string
 }
 
 type deployment struct {
@@ -56,10 +58,17 @@ const usual = "{deployment} in {environment}: {event}"
 func (m message) templateFields() map[string]string {
 	f := map[string]string{"event": m.Event, "time": m.At.UTC().Format(time.RFC3339),
 		"deployment": "", "project": "", "environment": "", "status": "", "by": "", "link": "",
-		"url": "", "reason": "", "node": "", "job": ""}
+		"url": "", "reason": "", "node": "", "job": "", "budget": ""}
 	if m.concernsControlPlane() {
 		f["job"], _ = m.Data["job"].(string)
 		f["reason"], _ = m.Data["reason"].(string)
+	}
+	if m.concernsBudget() {
+		f["budget"], _ = m.Data["budget"].(string)
+		f["reason"], _ = m.Data["reason"].(string)
+		if scope, _ := m.Data["scope"].(string); scope == "project" || scope == "environment" {
+			f[scope], _ = m.Data["subject"].(string)
+		}
 	}
 	if d := m.Deployment; d != nil {
 		f["deployment"], f["project"], f["environment"] = d.Name, d.Project, d.Environment
@@ -97,6 +106,9 @@ func (m message) concernsControlPlane() bool {
 	return strings.HasPrefix(m.Event, "controlplane.")
 }
 
+// concernsBudget reports whether a message is about a budget.
+func (m message) concernsBudget() bool { return strings.HasPrefix(m.Event, "budget.") }
+
 func (m message) defaultTemplate() string {
 	switch {
 	case m.Node != nil:
@@ -107,6 +119,8 @@ func (m message) defaultTemplate() string {
 		return "The control plane is in trouble. Its job {job} failed three times: {reason}"
 	case m.Event == "controlplane.recovered":
 		return "The control plane's job {job} works again"
+	case m.concernsBudget():
+		return "Budget {budget}: {reason}"
 	case m.Deployment == nil:
 		return "A test message of NullOps"
 	case m.Deployment.Reason != "":

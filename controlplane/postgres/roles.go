@@ -44,7 +44,7 @@ var ingressRights = []string{
 	"GRANT SELECT (kid, node_id, created_at, revoked_at, revocation_pending) ON node_tokens TO %[1]s",
 	"GRANT SELECT (id, name, role, active) ON users TO %[1]s",
 	"GRANT SELECT (id, expires_at) ON sessions TO %[1]s",
-	"GRANT SELECT (id, deployment_id, number) ON runs TO %[1]s",
+	"GRANT SELECT (id, deployment_id, number, traceparent) ON runs TO %[1]s",
 	"GRANT SELECT (run_id, title, status, position) ON run_steps TO %[1]s",
 	"GRANT SELECT (deployment_id, removed_by) ON deployment_lives TO %[1]s",
 	"GRANT SELECT, INSERT, UPDATE, DELETE ON gate_passes TO %[1]s",

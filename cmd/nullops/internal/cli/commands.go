@@ -17,6 +17,6 @@ func Commands(build string) []*cobra.Command {
 		portForwardCommand(), cpCommand(), answerCommand(), checkCommand(), removeCommand(),
 		retryCommand(), forgetCommand(), openCommand(), nodeCommand(), gateCommand(),
 		certificateCommand(), auditCommand(), userCommand(), teamCommand(), tokenCommand(),
-		secretCommand(), webhookCommand(), ruleCommand(), accessCommand(),
+		secretCommand(), webhookCommand(), ruleCommand(), accessCommand(), usageCommand(),
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/internal/tracing"
 )
 
 // settled is how long a server must run to count as started.
@@ -50,7 +51,18 @@ func runServer(c *cobra.Command, args []string, check func(Settings) error,
 	// agents. Without this, Go would keep that memory for minutes.
 	trim := time.AfterFunc(settled, debug.FreeOSMemory)
 	defer trim.Stop()
-	return run(c.Context(), s, newLogger(s.Log, os.Stderr))
+	log := newLogger(s.Log, os.Stderr)
+	traces, err := tracing.Start(c.Context(), "nullops-"+c.Name(), release, log)
+	if err != nil {
+		return exit.WithCode(err, exit.Usage)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), 5*time.Second)
+		defer cancel()
+		traces.Stop(ctx)
+	}()
+	s.tracing = traces
+	return run(c.Context(), s, log)
 }
 
 // SettingsCommand lists every setting with its names, default and meaning.

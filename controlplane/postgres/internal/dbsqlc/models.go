@@ -112,6 +112,26 @@ type AuditHead struct {
 	SealedKey []byte
 }
 
+type Budget struct {
+	Name      string
+	Scope     string
+	Subject   string
+	Measure   string
+	Amount    float64
+	Shares    []int32
+	Remove    bool
+	CreatedBy string
+	CreatedAt time.Time
+}
+
+type BudgetNotice struct {
+	Budget   string
+	Month    time.Time
+	Share    int32
+	At       time.Time
+	RemoveAt *time.Time
+}
+
 type Certificate struct {
 	ID        string
 	Name      string
@@ -153,6 +173,7 @@ type Delivery struct {
 	Error        string
 	CreatedAt    time.Time
 	EndedAt      *time.Time
+	Traceparent  string
 }
 
 type Deployment struct {
@@ -801,6 +822,8 @@ type Run struct {
 	RequestID       string
 	Input           []byte
 	Result          string
+	Traceparent     string
+	Traced          bool
 }
 
 type RunSecret struct {
@@ -925,6 +948,84 @@ type UnknownDeployment struct {
 	Reason       string
 	RunID        string
 	Generation   int64
+}
+
+type UsageClock struct {
+	Single        bool
+	At            time.Time
+	SetBy         pgtype.Interval
+	MeasuredUntil time.Time
+}
+
+type UsageEvent struct {
+	ID            int64
+	At            time.Time
+	DeploymentID  string
+	Held          bool
+	Deployment    string
+	ProjectID     *string
+	Project       string
+	EnvironmentID *string
+	Environment   string
+	NodeID        *string
+	Node          string
+	Team          string
+	Person        string
+	Millicores    int64
+	MemoryMib     int64
+	Gpus          int64
+}
+
+type UsageLedger struct {
+	ID               int64
+	Kind             string
+	DeploymentID     string
+	Deployment       string
+	ProjectID        string
+	Project          string
+	EnvironmentID    string
+	Environment      string
+	Node             string
+	Team             string
+	Person           string
+	FromAt           time.Time
+	UntilAt          time.Time
+	MillicoreSeconds int64
+	MemoryMibSeconds int64
+	GpuSeconds       int64
+	VolumeMibSeconds int64
+	TrafficBytes     int64
+	Corrects         *int64
+	Reason           string
+	WrittenBy        string
+	WrittenAt        time.Time
+}
+
+type UsageOpen struct {
+	DeploymentID  string
+	Since         time.Time
+	Deployment    string
+	ProjectID     string
+	Project       string
+	EnvironmentID string
+	Environment   string
+	NodeID        *string
+	Node          string
+	Team          string
+	Person        string
+	Millicores    int64
+	MemoryMib     int64
+	Gpus          int64
+	VolumeMib     int64
+}
+
+type UsagePrice struct {
+	Single        bool
+	Currency      string
+	CpuHour       float64
+	MemoryGibHour float64
+	GpuHour       float64
+	TrafficGib    float64
 }
 
 type UseMark struct {

@@ -20,6 +20,8 @@ const events: Record<Schemas["NoticeEvent"], string> = {
   "node.incompatible": "Node incompatible",
   "controlplane.failing": "Control plane in trouble",
   "controlplane.recovered": "Control plane well again",
+  "budget.reached": "Budget: share used",
+  "budget.removing": "Budget used up: removal announced",
 };
 
 // What is told outside, and how: webhooks, chats and mail.
