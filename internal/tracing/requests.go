@@ -17,8 +17,21 @@ func (t *Tracing) Handler(next http.Handler, wanted func(*http.Request) bool) ht
 	if t == nil {
 		return next
 	}
-	return otelhttp.NewHandler(next, "request", otelhttp.WithFilter(wanted),
+	ordinary := func(r *http.Request) bool { return isOrdinary(r) && wanted(r) }
+	return otelhttp.NewHandler(next, "request", otelhttp.WithFilter(ordinary),
 		otelhttp.WithSpanNameFormatter(func(string, *http.Request) string { return "request" }))
+}
+
+// isOrdinary reports whether what a span would keep of a request is short. The library keeps whole
+// header values, of which a stranger could fill the memory while the collector is slow.
+func isOrdinary(r *http.Request) bool {
+	kept := len(r.URL.Path) + len(r.Host) + len(r.Method)
+	for _, name := range []string{"User-Agent", "Tracestate", "X-Forwarded-For"} {
+		for _, value := range r.Header[name] {
+			kept += len(value)
+		}
+	}
+	return kept <= 4*longestValue
 }
 
 // Request begins the span of a request that is passed on to a service, which learns of it by its
@@ -26,7 +39,7 @@ func (t *Tracing) Handler(next http.Handler, wanted func(*http.Request) bool) ht
 // not sampled is returned as it is, with nil.
 func Request(r *http.Request, name string, attributes ...string) (*http.Request, func(int)) {
 	ctx := r.Context()
-	if r.Header["Traceparent"] != nil {
+	if r.Header["Traceparent"] != nil && isOrdinary(r) {
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
 	}
 	ctx, span := otel.Tracer(scope).Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))

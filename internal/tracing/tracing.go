@@ -33,6 +33,9 @@ import (
 // scope names our spans among those of libraries.
 const scope = "nullops"
 
+// longestValue bounds an attribute, in bytes.
+const longestValue = 500
+
 // Tracing is what a process sends its spans through. Nil is tracing that is off.
 type Tracing struct {
 	provider *sdktrace.TracerProvider
@@ -87,8 +90,8 @@ func Start(ctx context.Context, service, build string, log *slog.Logger) (*Traci
 // spanLimits bound what one span takes, whatever a caller or a service says.
 func spanLimits() sdktrace.SpanLimits {
 	l := sdktrace.NewSpanLimits()
-	if l.AttributeValueLengthLimit <= 0 || l.AttributeValueLengthLimit > 1000 {
-		l.AttributeValueLengthLimit = 1000
+	if l.AttributeValueLengthLimit <= 0 || l.AttributeValueLengthLimit > longestValue {
+		l.AttributeValueLengthLimit = longestValue
 	}
 	return l
 }
@@ -160,8 +163,13 @@ func Span(ctx context.Context, name string, attributes ...string) (context.Conte
 func pairs(all []string) []attribute.KeyValue {
 	var out []attribute.KeyValue
 	for i := 0; i+1 < len(all); i += 2 {
-		if all[i+1] != "" {
-			out = append(out, attribute.String(all[i], all[i+1]))
+		value := all[i+1]
+		if len(value) > longestValue {
+			// A part of a long text would keep all of it in memory.
+			value = strings.ToValidUTF8(strings.Clone(value[:longestValue]), "")
+		}
+		if value != "" {
+			out = append(out, attribute.String(all[i], value))
 		}
 	}
 	return out
