@@ -14,6 +14,7 @@ import {
   teamAccess,
   teams,
   topology,
+  usage,
   webhooks,
 } from "./routes/administrationRoutes";
 import {
@@ -77,6 +78,7 @@ const tree = root.addChildren([
     audit,
     rules,
     webhooks,
+    usage,
     settings,
     urls,
     start,

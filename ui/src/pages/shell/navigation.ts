@@ -1,5 +1,6 @@
 import {
   Boxes,
+  ChartColumn,
   Container,
   Gauge,
   GitPullRequest,
@@ -73,6 +74,7 @@ export const places: Place[] = [
   { to: "/teams", label: t.teams, group: "people", icon: UsersRound, who: "all", key: "t" },
   { to: "/account", label: t.account, group: "people", who: "all", unlisted: true },
   { to: "/audit", label: t.audit, group: "people", icon: ScrollText, who: "all", key: "a" },
+  { to: "/usage", label: t.usage, group: "people", icon: ChartColumn, who: "all" },
   { to: "/rules", label: t.rules, group: "installation", icon: GitPullRequest, who: "admin" },
   { to: "/webhooks", label: t.webhooks, group: "installation", icon: Webhook, who: "admin" },
   { to: "/settings", label: t.settings, group: "installation", icon: Settings, who: "admin" },

@@ -18,6 +18,7 @@ export const shellTexts = {
     teams: "Teams",
     account: "Your account",
     audit: "Audit",
+    usage: "Usage",
     rules: "Rules",
     webhooks: "Webhooks",
     settings: "Settings",
