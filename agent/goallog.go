@@ -1,6 +1,11 @@
 package agent
 
-import "github.com/nullops/nullops/agent/wire"
+import (
+	"context"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/tracing"
+)
 
 // logGoal logs a new goal with the ID of the request that caused it: the same ID is in the
 // API response and in the control plane's log.
@@ -8,6 +13,10 @@ func (lp *loop) logGoal(is wire.DeploymentState, g wire.Goal) {
 	if g.Generation > is.Generation {
 		lp.log.Info("goal", "deployment", g.Deployment, "generation", g.Generation,
 			"want", g.Want, "run", g.Run, "request", g.Request)
+		_, end := tracing.Span(tracing.WithStep(context.Background(), g.Trace, g.Run, ""),
+			"agent takes goal", "deployment_id", g.Deployment, "run_id", g.Run,
+			"want", string(g.Want), "request_id", g.Request)
+		end(nil)
 	}
 }
 

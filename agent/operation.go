@@ -7,6 +7,7 @@ import (
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/tracing"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -54,15 +55,37 @@ func (lp *loop) startOperation(
 	if o.bundle == nil {
 		o.bundle = newBundle(d.id, o.goal, wire.Secrets{}, nil)
 	}
+	steady := d.m.State().Phase == wire.PhaseReady
 	lp.ops.Go(func() {
 		defer cancel()
-		f := o.runWithFailpoints(ctx)
+		f := o.runTraced(ctx, steady)
 		lp.inbox.addTask(func(now time.Time) {
 			delete(d.cancel, do.Op)
 			lp.stepMachine(now, d, engine.OperationEnded{Op: do.Op, Result: lp.maskAndSeal(d, o, f)})
 		})
 	})
 }
+
+// runTraced runs an operation as a span of its run's trace, below its step. What is done again and
+// again for a deployment that is ready, such as probes, belongs to no trace: it would never end.
+func (o operation) runTraced(ctx context.Context, steady bool) operationResult {
+	if o.goal.Trace == "" || steady {
+		return o.runWithFailpoints(ctx)
+	}
+	ctx = tracing.WithStep(ctx, o.goal.Trace, o.goal.Run, string(o.do.Step))
+	ctx, end := tracing.Span(ctx, "agent "+string(o.do.Kind),
+		"deployment_id", o.goal.Deployment, "run_id", o.goal.Run, "step", string(o.do.Step))
+	f := o.runWithFailpoints(ctx)
+	if f.result.Outcome == engine.OutcomeOK {
+		end(nil)
+	} else {
+		end(errNotOK)
+	}
+	return f
+}
+
+// errNotOK marks a span as failed. Why is in the step's result.
+var errNotOK = errors.New("the operation did not succeed")
 
 func (o operation) runWithFailpoints(ctx context.Context) operationResult {
 	if err := ctx.Err(); err != nil {

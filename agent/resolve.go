@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/tracing"
 	"github.com/nullops/nullops/pipeline"
 	"github.com/nullops/nullops/plugins/stdio"
 )
@@ -214,7 +215,8 @@ func minimalServiceSpec(g *wire.Goal, key pipeline.StepKey) ServiceSpec {
 func pluginSpec(g *wire.Goal, key pipeline.StepKey, action string) PluginSpec {
 	step, _ := g.Pipeline.Step(key)
 	p := PluginSpec{Deployment: g.Deployment, Run: g.Run, Step: key, Action: action,
-		Timeout: defaultTimeout, StdoutLimit: stdio.MaxResponse}
+		Timeout: defaultTimeout, StdoutLimit: stdio.MaxResponse,
+		Traceparent: tracing.OfStep(g.Trace, g.Run, string(key))}
 	if step.Plugin == nil {
 		return p
 	}

@@ -210,6 +210,9 @@ type PluginSpec struct {
 	Resources pipeline.Resources
 	Network   bool
 	Timeout   time.Duration
+	// Traceparent is the trace that the plugin's work belongs to, which it has in the variable
+	// TRACEPARENT; empty without one.
+	Traceparent string
 	// StdoutLimit is in bytes: one more, and the plugin is killed.
 	StdoutLimit int64
 	// Pieces takes the pieces of a line that is too long to be given whole, except

@@ -69,7 +69,7 @@ func NoticeEvents() []string {
 		"deployment.degraded", "deployment.recovered", "deployment.offline", "deployment.online",
 		"node.online", "node.offline", "node.untrusted", "node.incompatible",
 		"controlplane.failing", "controlplane.recovered", EventAccessAsked, "alert.started",
-		"alert.ended",
+		"alert.ended", "budget.reached", "budget.removing",
 	}
 }
 
@@ -101,4 +101,6 @@ type Delivery struct {
 	Error     string
 	CreatedAt time.Time
 	EndedAt   *time.Time
+	// Traceparent is the trace that it belongs to; empty without one.
+	Traceparent string
 }

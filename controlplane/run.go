@@ -35,9 +35,11 @@ type Run struct {
 	StartedBy string
 	// RequestID is the request it began with; empty if it began by itself.
 	RequestID string
-	CreatedAt time.Time
-	EndedAt   *time.Time
-	Failure   *Failure
+	// Traceparent is the trace that it belongs to, as the W3C header; empty without one.
+	Traceparent string
+	CreatedAt   time.Time
+	EndedAt     *time.Time
+	Failure     *Failure
 	// Key seals the run's secret outputs.
 	Key Sealed
 }
@@ -179,7 +181,9 @@ type NodeGoal struct {
 	// Limits are the project's.
 	Limits pipeline.Resources
 	// RequestID is the request that last set its goal.
-	RequestID   string
+	RequestID string
+	// Traceparent is the trace of its run; empty without one.
+	Traceparent string
 	Status      DeploymentStatus
 	Project     string
 	Environment string

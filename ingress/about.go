@@ -106,7 +106,7 @@ func (p *Proxy) serveAbout(w http.ResponseWriter, r *http.Request, at *requestTa
 		p.answerPage(w, r, p.pages.aboutUnknownPage())
 		return
 	}
-	p.config.OnAnswer(http.StatusOK)
+	p.config.OnAnswer(at.environment(), http.StatusOK)
 	p.pages.writeAbout(w, r, kind, body)
 }
 

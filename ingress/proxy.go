@@ -32,6 +32,11 @@ type Config struct {
 	// block.
 	OnServed func(environment string, took time.Duration)
 
+	// Trace begins the trace of a request to a service, and returns the request that is passed
+	// on. The returned function, unless nil, is called with the status of the service's response,
+	// or 0 if it sent none. If nil, nothing is traced.
+	Trace func(r *http.Request, route *Route) (*http.Request, func(status int))
+
 	// Home is the address of the UI, shown at the foot of pages, and where
 	// people sign in. Optional.
 	Home string
@@ -223,9 +228,19 @@ func (p *Proxy) forwardTo(u *upstream, w http.ResponseWriter, r *http.Request, a
 	r, leave := p.trackPass(r, at)
 	defer leave()
 	began := p.config.Now()
+	if p.config.Trace != nil {
+		if traced, end := p.config.Trace(r, &u.route); end != nil {
+			answer := &tracedAnswer{}
+			defer func() { end(answer.status) }()
+			r = traced.WithContext(context.WithValue(traced.Context(), tracedAnswer{}, answer))
+		}
+	}
 	u.serve(w, r)
 	p.config.OnServed(u.route.Environment, p.config.Now().Sub(began))
 }
+
+// tracedAnswer takes the status of a traced request's response, once it is known.
+type tracedAnswer struct{ status int }
 
 func (p *Proxy) refuseRequest(w http.ResponseWriter, r *http.Request, status int) {
 	if status == http.StatusRequestHeaderFieldsTooLarge {

@@ -182,6 +182,11 @@ func (u *upstream) filterAnswer(res *http.Response) error {
 	narrowHeaders(res.Header)
 	narrowExtras(res.Trailer)
 	u.owner.config.OnAnswer(u.route.Environment, res.StatusCode)
+	if u.owner.config.Trace != nil {
+		if a, ok := res.Request.Context().Value(tracedAnswer{}).(*tracedAnswer); ok {
+			a.status = res.StatusCode
+		}
+	}
 	return nil
 }
 

@@ -91,6 +91,7 @@ func (pl *plugins) pluginContainer(
 			User:        unprivilegedUser(image.User),
 			Entrypoint:  []string{initTarget, "sandbox", "--"},
 			Cmd:         command,
+			Env:         traceVariable(p),
 			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 			OpenStdin:   true, StdinOnce: true,
 			AttachStdin: true, AttachStdout: true, AttachStderr: true,
@@ -99,6 +100,14 @@ func (pl *plugins) pluginContainer(
 			append(tmpfsOverVolumes(image), bindMount(
 				pl.hostPaths().toHost(pl.helper.initPath()), initTarget))),
 	}, nil
+}
+
+// traceVariable tells a plugin which trace its work belongs to.
+func traceVariable(p agent.PluginSpec) []string {
+	if p.Traceparent == "" {
+		return nil
+	}
+	return []string{"TRACEPARENT=" + p.Traceparent}
 }
 
 // pluginHost is the whole hardening list. A test compares every field of it

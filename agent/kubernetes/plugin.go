@@ -155,6 +155,9 @@ func (pl *plugins) newPod(ctx context.Context, p agent.PluginSpec) (*corev1.Pod,
 		Resources:    resourceLimits(p.Resources, waitsAhead),
 		VolumeMounts: []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}},
 	}
+	if p.Traceparent != "" {
+		main.Env = []corev1.EnvVar{{Name: "TRACEPARENT", Value: p.Traceparent}}
+	}
 	pod := pl.newPodSpec(pluginGrace)
 	pod.RestartPolicy = corev1.RestartPolicyNever
 	pod.ActiveDeadlineSeconds = new(int64(transientSeconds))

@@ -53,6 +53,8 @@ type Goal struct {
 	Limits pipeline.Resources `json:"limits,omitzero"`
 	// Request is the ID of the request that caused this goal, for logs; empty if none did.
 	Request string `json:"request,omitempty"`
+	// Trace is the trace of the run, as the W3C traceparent header; empty without one.
+	Trace string `json:"trace,omitempty"`
 	// Version is the pipeline's version number, for logs and labels.
 	Version  int               `json:"version"`
 	Context  pipeline.Context  `json:"context"`

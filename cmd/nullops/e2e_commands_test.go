@@ -57,6 +57,7 @@ func otherCommands(t *testing.T, w *world) {
 	p.runsUsers(t)
 	p.runsWebhooks(t)
 	p.runsAlerts(t, n)
+	p.runsUsage(t)
 }
 
 // commandSays runs a command that has to work and to print something, and returns what it printed.
@@ -140,6 +141,36 @@ func (p *product) runsGates(t *testing.T) {
 	robot := firstID(t, p.commandSays(t, "a robot", "gate", "robot", "list", "qa"))
 	p.does(t, "gate", "robot", "remove", "qa", robot)
 	p.commandSays(t, "open", "gate", "environment", "qa", "open")
+}
+
+// runsUsage reads the usage of the deployment, prices it, sets a budget, and takes a row back.
+func (p *product) runsUsage(t *testing.T) {
+	t.Helper()
+	p.commandSays(t, "", "usage", "prices", "--currency", "EUR", "--cpu-hour", "1")
+	p.commandSays(t, "EUR", "usage", "prices")
+	eventually(t, "the deployment is in the ledger", func() string {
+		if out := p.does(t, "usage", "--by", "project,day"); !strings.Contains(out, "every") {
+			return out
+		}
+		return ""
+	})
+	p.commandSays(t, "IDLE FOR", "usage", "idle", "--hours", "1")
+	p.commandSays(t, "", "usage", "budget", "set", "every", "--scope", "project", "--subject",
+		"every", "--amount", "1000")
+	p.commandSays(t, "1000.0", "usage", "budget", "list")
+	p.does(t, "usage", "budget", "delete", "every")
+	p.does(t, "remove", "every")
+	var row string
+	eventually(t, "its interval is a row", func() string {
+		for _, line := range splitLines(p.does(t, "usage", "export")) {
+			if strings.Contains(line, ",allocated,") && strings.Contains(line, ",every,") {
+				row, _, _ = strings.Cut(line, ",")
+				return ""
+			}
+		}
+		return "no row"
+	})
+	p.commandSays(t, "takes back row "+row, "usage", "correct", "--row", row, "--reason", "a test")
 }
 
 // runsNodes approves a node whose certificate is not the expected one, and gives it up.

@@ -97,6 +97,7 @@ func TestEndToEnd(t *testing.T) {
 		{"DialingAgent", dialingAgent},
 		{"CommandLine", commandLine},
 		{"OtherCommands", otherCommands},
+		{"Traced", traced},
 		{"VaultKeys", vaultKeys},
 	} {
 		t.Run(s.name, func(t *testing.T) {

@@ -281,6 +281,17 @@ func allVisits() map[string]visit {
 			body: object{"choices": []object{{"email": "ada@example.org",
 				"events": []string{"deployment.failed"}}}}},
 
+		"getUsage":            {path: "/usage?by=project,day", stranger: shown, reader: shown},
+		"exportUsage":         {path: "/usage/ledger", stranger: shown, reader: shown},
+		"correctUsage":        {path: "/usage/ledger/1/correction", body: object{"reason": "test"}},
+		"listIdleDeployments": {path: "/usage/idle", stranger: shown, reader: shown},
+		"getUsagePrices":      {path: "/usage/prices", stranger: shown, reader: shown},
+		"putUsagePrices":      {path: "/usage/prices", body: object{"currency": "EUR"}},
+		"listBudgets":         {path: "/usage/budgets"},
+		"putBudget": {path: "/usage/budgets/shop", body: object{"scope": "project",
+			"subject": "shop", "measure": "cpu_hours", "amount": 10}},
+		"deleteBudget": {path: "/usage/budgets/shop"},
+
 		"listQueue":       {path: "/queue", stranger: shown, reader: shown},
 		"listDeployments": {path: "/deployments", stranger: shown, reader: shown},
 		"createDeployment": {path: "/deployments", body: object{"name": "second", "project": "shop",
@@ -570,6 +581,17 @@ func (w *world) expectUnchanged(d controlplane.Deployment) {
 	}
 }
 
+// usageRow writes the first row of the usage ledger, for the deployment.
+func (w *world) usageRow(d controlplane.Deployment) {
+	w.t.Helper()
+	pgtest.Exec(w.t, w.database, `INSERT INTO usage_ledger (kind, deployment_id, deployment,
+			project_id, project, environment_id, environment, node, team, person, from_at, until_at,
+			millicore_seconds, written_by)
+		VALUES ('allocated', $1, 'first', $2, 'shop', $3, 'qa', 'node-1', '', 'root',
+			'2026-11-01 00:00:00+00', '2026-11-01 01:00:00+00', 1000, 'test')`,
+		string(d.ID), string(d.ProjectID), string(d.EnvironmentID))
+}
+
 // nobodysDeployment is one that was never there.
 const nobodysDeployment = "01a1fc00-0000-7000-8000-000000000000"
 
@@ -604,6 +626,7 @@ func TestContract_AdminWalk(t *testing.T) {
 	all := readOperations(t)
 	w.expectSaved(w.catalog.PutRegistry(t.Context(), system, unusedRegistry()))
 	w.call("PUT", "/api/v1/node-templates/gpu", token, object{"description": "spare"})
+	w.usageRow(d)
 	walked := map[string]bool{}
 	walk := func(id string) {
 		o := all[id]

@@ -5,10 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/hex"
-	"encoding/json"
-	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -94,17 +91,18 @@ func (s *server) ExportAudit(
 		return nil, err
 	}
 	p := r.Params
-	pages := &auditPages{write: writeCSV}
+	pages := &exportPages[controlplane.AuditEntry]{write: writeAuditCSV,
+		idOf: func(e controlplane.AuditEntry) int64 { return e.ID }}
 	pages.next = func(before int64) ([]controlplane.AuditEntry, error) {
 		return s.Audit.List(ctx, actor, audit.Filter{
 			Actor: valueOr(p.Actor, ""), Action: valueOr(p.Action, ""), Object: valueOr(p.Object, ""),
 			Result: controlplane.AuditResult(valueOr(p.Result, "")),
 			Since:  valueOr(p.Since, time.Time{}), Until: valueOr(p.Until, time.Time{}),
-			Before: before, Most: auditPage,
+			Before: before, Most: exportPage,
 		})
 	}
 	if valueOr(p.Format, ExportAuditParamsFormatCsv) == ExportAuditParamsFormatJsonl {
-		pages.write = writeJSONLines
+		pages.write = writeJSONLines(auditEntry)
 		return ExportAudit200ApplicationxNdjsonResponse{Body: pages,
 			Headers: attachmentHeaders("audit.jsonl")}, nil
 	}
@@ -117,56 +115,9 @@ func attachmentHeaders(name string) ExportAudit200ResponseHeaders {
 		ContentDisposition: ptrOrNil(`attachment; filename="nullops-` + name + `"`)}
 }
 
-// auditPage is how many entries are in memory at a time during an export.
-const auditPage = 500
-
-// auditPages reads the journal as a file, a page at a time, as fast as it is
-// taken.
-type auditPages struct {
-	next   func(before int64) ([]controlplane.AuditEntry, error)
-	write  func(*bytes.Buffer, []AuditEntry) error
-	ready  bytes.Buffer
-	before int64
-	done   bool
-}
-
-func (p *auditPages) Read(into []byte) (int, error) {
-	for p.ready.Len() == 0 {
-		if p.done {
-			return 0, io.EOF
-		}
-		if err := p.fetchPage(); err != nil {
-			return 0, err
-		}
-	}
-	return p.ready.Read(into)
-}
-
-func (p *auditPages) fetchPage() error {
-	all, err := p.next(p.before)
-	if err != nil {
-		return err
-	}
-	if p.done = len(all) < auditPage; len(all) == 0 {
-		return nil
-	}
-	p.before = all[len(all)-1].ID
-	return p.write(&p.ready, convertAll(all, auditEntry))
-}
-
-func writeJSONLines(to *bytes.Buffer, all []AuditEntry) error {
-	lines := json.NewEncoder(to)
-	for _, e := range all {
-		if err := lines.Encode(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeCSV(to *bytes.Buffer, all []AuditEntry) error {
+func writeAuditCSV(to *bytes.Buffer, all []controlplane.AuditEntry) error {
 	rows := csv.NewWriter(to)
-	for _, e := range all {
+	for _, e := range convertAll(all, auditEntry) {
 		row := []string{e.Id, strconv.FormatInt(valueOr(e.Seq, 0), 10),
 			e.At.UTC().Format(time.RFC3339Nano), e.Actor, e.Action, e.Object, string(e.Result),
 			valueOr(e.Detail, ""), valueOr(e.From, ""), valueOr(e.RequestId, ""), valueOr(e.Credential, "")}
@@ -179,12 +130,4 @@ func writeCSV(to *bytes.Buffer, all []AuditEntry) error {
 	}
 	rows.Flush()
 	return rows.Error()
-}
-
-// escapeFormula prefixes cells that a spreadsheet would run as a formula.
-func escapeFormula(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-		return "'" + cell
-	}
-	return cell
 }

@@ -73,6 +73,24 @@ func (e ActivityKind) Valid() bool {
 	}
 }
 
+// Defines values for AlertSeverity.
+const (
+	AlertSeverityCritical AlertSeverity = "critical"
+	AlertSeverityWarning  AlertSeverity = "warning"
+)
+
+// Valid indicates whether the value is a known member of the AlertSeverity enum.
+func (e AlertSeverity) Valid() bool {
+	switch e {
+	case AlertSeverityCritical:
+		return true
+	case AlertSeverityWarning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuditResult.
 const (
 	AuditResultFailed  AuditResult = "failed"
@@ -88,6 +106,54 @@ func (e AuditResult) Valid() bool {
 	case AuditResultOk:
 		return true
 	case AuditResultRefused:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetMeasure.
+const (
+	BudgetMeasureCost           BudgetMeasure = "cost"
+	BudgetMeasureCpuHours       BudgetMeasure = "cpu_hours"
+	BudgetMeasureGpuHours       BudgetMeasure = "gpu_hours"
+	BudgetMeasureMemoryGibHours BudgetMeasure = "memory_gib_hours"
+)
+
+// Valid indicates whether the value is a known member of the BudgetMeasure enum.
+func (e BudgetMeasure) Valid() bool {
+	switch e {
+	case BudgetMeasureCost:
+		return true
+	case BudgetMeasureCpuHours:
+		return true
+	case BudgetMeasureGpuHours:
+		return true
+	case BudgetMeasureMemoryGibHours:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetScope.
+const (
+	BudgetScopeEnvironment BudgetScope = "environment"
+	BudgetScopePerson      BudgetScope = "person"
+	BudgetScopeProject     BudgetScope = "project"
+	BudgetScopeTeam        BudgetScope = "team"
+)
+
+// Valid indicates whether the value is a known member of the BudgetScope enum.
+func (e BudgetScope) Valid() bool {
+	switch e {
+	case BudgetScopeEnvironment:
+		return true
+	case BudgetScopePerson:
+		return true
+	case BudgetScopeProject:
+		return true
+	case BudgetScopeTeam:
 		return true
 	default:
 		return false
@@ -502,6 +568,24 @@ func (e DrainStatus) Valid() bool {
 	}
 }
 
+// Defines values for FactorKind.
+const (
+	FactorKindPasskey FactorKind = "passkey"
+	FactorKindTotp    FactorKind = "totp"
+)
+
+// Valid indicates whether the value is a known member of the FactorKind enum.
+func (e FactorKind) Valid() bool {
+	switch e {
+	case FactorKindPasskey:
+		return true
+	case FactorKindTotp:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for GateMode.
 const (
 	GateModeGuests  GateMode = "guests"
@@ -709,6 +793,10 @@ func (e NodeStatus) Valid() bool {
 // Defines values for NoticeEvent.
 const (
 	NoticeEventAccessAsked           NoticeEvent = "access.asked"
+	NoticeEventAlertEnded            NoticeEvent = "alert.ended"
+	NoticeEventAlertStarted          NoticeEvent = "alert.started"
+	NoticeEventBudgetReached         NoticeEvent = "budget.reached"
+	NoticeEventBudgetRemoving        NoticeEvent = "budget.removing"
 	NoticeEventControlplaneFailing   NoticeEvent = "controlplane.failing"
 	NoticeEventControlplaneRecovered NoticeEvent = "controlplane.recovered"
 	NoticeEventDeploymentCanceled    NoticeEvent = "deployment.canceled"
@@ -733,6 +821,14 @@ const (
 func (e NoticeEvent) Valid() bool {
 	switch e {
 	case NoticeEventAccessAsked:
+		return true
+	case NoticeEventAlertEnded:
+		return true
+	case NoticeEventAlertStarted:
+		return true
+	case NoticeEventBudgetReached:
+		return true
+	case NoticeEventBudgetRemoving:
 		return true
 	case NoticeEventControlplaneFailing:
 		return true
@@ -1336,6 +1432,27 @@ func (e TokenScope) Valid() bool {
 	}
 }
 
+// Defines values for UsageRowKind.
+const (
+	UsageRowKindAllocated  UsageRowKind = "allocated"
+	UsageRowKindCorrection UsageRowKind = "correction"
+	UsageRowKindMeasured   UsageRowKind = "measured"
+)
+
+// Valid indicates whether the value is a known member of the UsageRowKind enum.
+func (e UsageRowKind) Valid() bool {
+	switch e {
+	case UsageRowKindAllocated:
+		return true
+	case UsageRowKindCorrection:
+		return true
+	case UsageRowKindMeasured:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UserKind.
 const (
 	UserKindPerson  UserKind = "person"
@@ -1492,6 +1609,24 @@ func (e ListServiceTagsParamsOrder) Valid() bool {
 	}
 }
 
+// Defines values for ExportUsageParamsFormat.
+const (
+	ExportUsageParamsFormatCsv   ExportUsageParamsFormat = "csv"
+	ExportUsageParamsFormatJsonl ExportUsageParamsFormat = "jsonl"
+)
+
+// Valid indicates whether the value is a known member of the ExportUsageParamsFormat enum.
+func (e ExportUsageParamsFormat) Valid() bool {
+	switch e {
+	case ExportUsageParamsFormatCsv:
+		return true
+	case ExportUsageParamsFormatJsonl:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListUsersParamsSort.
 const (
 	ListUsersParamsSortMinusName ListUsersParamsSort = "-name"
@@ -1574,6 +1709,55 @@ type ActivityList struct {
 	Rule string `json:"rule"`
 }
 
+// Alert defines model for Alert.
+type Alert struct {
+	AcknowledgedAt *time.Time `json:"acknowledged_at,omitempty"`
+	AcknowledgedBy *string    `json:"acknowledged_by,omitempty"`
+
+	// CanChange Whether the caller may acknowledge and silence it.
+	CanChange bool `json:"can_change"`
+
+	// Condition Such as `node.offline`; the page *Observability* lists them all.
+	Condition  string     `json:"condition"`
+	Deployment *Id        `json:"deployment,omitempty"`
+	EndedAt    *time.Time `json:"ended_at,omitempty"`
+	Id         Id         `json:"id"`
+
+	// Link The page of the UI that shows the cause.
+	Link string  `json:"link"`
+	Node *string `json:"node,omitempty"`
+
+	// Remedy What to do.
+	Remedy        string        `json:"remedy"`
+	Severity      AlertSeverity `json:"severity"`
+	SilenceReason *string       `json:"silence_reason,omitempty"`
+	SilencedBy    *string       `json:"silenced_by,omitempty"`
+	SilencedUntil *time.Time    `json:"silenced_until,omitempty"`
+	StartedAt     time.Time     `json:"started_at"`
+
+	// Subject What people call what it is about.
+	Subject string `json:"subject"`
+
+	// Summary What is wrong.
+	Summary string `json:"summary"`
+}
+
+// AlertSeverity defines model for Alert.Severity.
+type AlertSeverity string
+
+// AlertList defines model for AlertList.
+type AlertList struct {
+	Items []Alert `json:"items"`
+}
+
+// AlertSilencePut defines model for AlertSilencePut.
+type AlertSilencePut struct {
+	Reason *string `json:"reason,omitempty"`
+
+	// Until When it ends.
+	Until time.Time `json:"until"`
+}
+
 // ApprovalField defines model for ApprovalField.
 type ApprovalField = pipeline.ApprovalField
 
@@ -1643,6 +1827,26 @@ type AuditVerification struct {
 	Witnesses *int `json:"witnesses,omitempty"`
 }
 
+// AuthenticatorBegin defines model for AuthenticatorBegin.
+type AuthenticatorBegin struct {
+	// Name Where it is, such as phone.
+	Name string `json:"name"`
+}
+
+// AuthenticatorBegun defines model for AuthenticatorBegun.
+type AuthenticatorBegun struct {
+	Id Id `json:"id"`
+
+	// Qr A QR code for the app, as the data URL of a PNG image.
+	Qr string `json:"qr"`
+
+	// Secret In base32, to type or to paste.
+	Secret string `json:"secret"`
+
+	// Uri What the QR code says.
+	Uri string `json:"uri"`
+}
+
 // BranchTag defines model for BranchTag.
 type BranchTag struct {
 	Matched bool    `json:"matched"`
@@ -1659,6 +1863,53 @@ type BranchTags struct {
 	Branch   string      `json:"branch"`
 	Services []BranchTag `json:"services"`
 }
+
+// Budget defines model for Budget.
+type Budget struct {
+	Amount    float64       `json:"amount"`
+	CreatedAt time.Time     `json:"created_at"`
+	CreatedBy string        `json:"created_by"`
+	Measure   BudgetMeasure `json:"measure"`
+	Name      string        `json:"name"`
+	Remove    bool          `json:"remove"`
+
+	// RemoveAt When removals begin, if they were announced.
+	RemoveAt *time.Time  `json:"remove_at,omitempty"`
+	Scope    BudgetScope `json:"scope"`
+	Shares   []int       `json:"shares"`
+	Subject  string      `json:"subject"`
+
+	// Used In this month.
+	Used float64 `json:"used"`
+}
+
+// BudgetList defines model for BudgetList.
+type BudgetList struct {
+	Items []Budget `json:"items"`
+}
+
+// BudgetMeasure defines model for BudgetMeasure.
+type BudgetMeasure string
+
+// BudgetPut defines model for BudgetPut.
+type BudgetPut struct {
+	// Amount For a calendar month.
+	Amount  float64       `json:"amount"`
+	Measure BudgetMeasure `json:"measure"`
+
+	// Remove Remove the deployments of the subject when all of it is used, a day after a notice.
+	Remove *bool       `json:"remove,omitempty"`
+	Scope  BudgetScope `json:"scope"`
+
+	// Shares At which percentages a notice is given; 100 unless given.
+	Shares *[]int `json:"shares,omitempty"`
+
+	// Subject The name of the team, project, person or environment.
+	Subject string `json:"subject"`
+}
+
+// BudgetScope defines model for BudgetScope.
+type BudgetScope string
 
 // CapacityRules How room on the nodes of an environment is counted.
 type CapacityRules struct {
@@ -2073,6 +2324,9 @@ type ComposeService struct {
 	Registry string `json:"registry"`
 	Tag      string `json:"tag"`
 }
+
+// Day defines model for Day.
+type Day = string
 
 // Definition defines model for Definition.
 type Definition struct {
@@ -2496,6 +2750,42 @@ type EnvironmentSaved struct {
 	Environment Environment `json:"environment"`
 }
 
+// Factor defines model for Factor.
+type Factor struct {
+	CreatedAt  time.Time  `json:"created_at"`
+	Id         Id         `json:"id"`
+	Kind       FactorKind `json:"kind"`
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
+	Name       string     `json:"name"`
+}
+
+// FactorKind defines model for Factor.Kind.
+type FactorKind string
+
+// FactorAdded defines model for FactorAdded.
+type FactorAdded struct {
+	Factor Factor `json:"factor"`
+
+	// RecoveryCodes Shown once; empty if there are some already.
+	RecoveryCodes []string `json:"recovery_codes"`
+}
+
+// FactorCode defines model for FactorCode.
+type FactorCode struct {
+	Code string `json:"code"`
+}
+
+// FactorList defines model for FactorList.
+type FactorList struct {
+	Items []Factor `json:"items"`
+
+	// RecoveryCodes How many are left.
+	RecoveryCodes int `json:"recovery_codes"`
+
+	// Required Whether this person must have one.
+	Required bool `json:"required"`
+}
+
 // Failure defines model for Failure.
 type Failure struct {
 	Code string `json:"code"`
@@ -2610,6 +2900,41 @@ type HoldPut struct {
 
 // Id defines model for Id.
 type Id = string
+
+// IdleDeployment defines model for IdleDeployment.
+type IdleDeployment struct {
+	// ActiveAt When somebody used it last.
+	ActiveAt time.Time `json:"active_at"`
+
+	// Cores What it really used in the last day.
+	Cores float64 `json:"cores"`
+
+	// Cost Of this month, up to midnight.
+	Cost       *float64 `json:"cost,omitempty"`
+	CostPerDay *float64 `json:"cost_per_day,omitempty"`
+
+	// Cpu Reserved cores.
+	Cpu         float64      `json:"cpu"`
+	Environment string       `json:"environment"`
+	Gpus        int64        `json:"gpus"`
+	Id          Id           `json:"id"`
+	MemoryMib   int64        `json:"memory_mib"`
+	Month       UsageAmounts `json:"month"`
+	Name        string       `json:"name"`
+	Node        string       `json:"node"`
+
+	// Person Who created it.
+	Person  string `json:"person"`
+	Project string `json:"project"`
+	Team    string `json:"team"`
+}
+
+// IdleList defines model for IdleList.
+type IdleList struct {
+	// Currency Only with prices.
+	Currency *string          `json:"currency,omitempty"`
+	Items    []IdleDeployment `json:"items"`
+}
 
 // ImageCare What images take on the node; below the floor of free disk, those that nothing needs are removed.
 type ImageCare struct {
@@ -2893,9 +3218,12 @@ type Me struct {
 	Name        string  `json:"name"`
 
 	// Password Whether there is a password to change.
-	Password bool     `json:"password"`
-	Role     Role     `json:"role"`
-	Teams    []string `json:"teams"`
+	Password bool `json:"password"`
+	Role     Role `json:"role"`
+
+	// SecondFactorNeeded Until this person adds a second factor, they may do nothing else.
+	SecondFactorNeeded *bool    `json:"second_factor_needed,omitempty"`
+	Teams              []string `json:"teams"`
 
 	// ViewedBy The admin who looks through this person's eyes, if any.
 	ViewedBy *string `json:"viewed_by,omitempty"`
@@ -3376,6 +3704,31 @@ type PassKind string
 // PassList defines model for PassList.
 type PassList struct {
 	Items []Pass `json:"items"`
+}
+
+// PasskeyAdd defines model for PasskeyAdd.
+type PasskeyAdd struct {
+	Credential map[string]interface{} `json:"credential"`
+
+	// Name Where it is, such as laptop.
+	Name   string `json:"name"`
+	Ticket string `json:"ticket"`
+}
+
+// PasskeyAnswer defines model for PasskeyAnswer.
+type PasskeyAnswer struct {
+	// Credential What navigator.credentials returned, as its toJSON() spells it.
+	Credential map[string]interface{} `json:"credential"`
+	Ticket     string                 `json:"ticket"`
+}
+
+// PasskeyQuestion defines model for PasskeyQuestion.
+type PasskeyQuestion struct {
+	// Options PublicKeyCredentialCreationOptionsJSON or PublicKeyCredentialRequestOptionsJSON of WebAuthn.
+	Options map[string]interface{} `json:"options"`
+
+	// Ticket Send it with the answer.
+	Ticket string `json:"ticket"`
 }
 
 // PasswordChange defines model for PasswordChange.
@@ -3959,6 +4312,11 @@ type ReachTicketCreateKind string
 // Readiness defines model for Readiness.
 type Readiness = pipeline.Readiness
 
+// RecoveryCodes defines model for RecoveryCodes.
+type RecoveryCodes struct {
+	RecoveryCodes []string `json:"recovery_codes"`
+}
+
 // Recreate defines model for Recreate.
 type Recreate struct {
 	// Name A DNS label of at most 40 characters.
@@ -4240,7 +4598,10 @@ type Run struct {
 	StartedBy string           `json:"started_by"`
 	Status    DeploymentStatus `json:"status"`
 	Steps     []Step           `json:"steps"`
-	Versions  []ServiceVersion `json:"versions"`
+
+	// TraceId The OpenTelemetry trace that it belongs to; missing if it has none that is sampled.
+	TraceId  *string          `json:"trace_id,omitempty"`
+	Versions []ServiceVersion `json:"versions"`
 }
 
 // RunResult The first end that it reached. It stays when the deployment is removed later.
@@ -4587,8 +4948,10 @@ type Session struct {
 
 // SessionCreate defines model for SessionCreate.
 type SessionCreate struct {
-	Password string `json:"password"`
-	User     string `json:"user"`
+	// Code Of an authenticator app, or a recovery code. Without one, a user with a second factor is refused with `second_factor_required`.
+	Code     *string `json:"code,omitempty"`
+	Password string  `json:"password"`
+	User     string  `json:"user"`
 }
 
 // SessionList defines model for SessionList.
@@ -4609,6 +4972,8 @@ type SettingsTest struct {
 
 // SignInMethods defines model for SignInMethods.
 type SignInMethods struct {
+	// Passkeys Whether passkeys work at this address.
+	Passkeys  *bool            `json:"passkeys,omitempty"`
 	Password  bool             `json:"password"`
 	Providers []SignInProvider `json:"providers"`
 }
@@ -4788,6 +5153,13 @@ type StepResult string
 // StepStatus defines model for StepStatus.
 type StepStatus string
 
+// StepUp One of password, code, and passkey.
+type StepUp struct {
+	Code     *string        `json:"code,omitempty"`
+	Passkey  *PasskeyAnswer `json:"passkey,omitempty"`
+	Password *string        `json:"password,omitempty"`
+}
+
 // StorageClass defines model for StorageClass.
 type StorageClass struct {
 	Default     bool   `json:"default"`
@@ -4847,6 +5219,9 @@ type Team struct {
 	Grants      []Grant  `json:"grants"`
 	Members     []string `json:"members"`
 	Name        string   `json:"name"`
+
+	// SecondFactor Every member who signs in with a password must have a second factor.
+	SecondFactor *bool `json:"second_factor,omitempty"`
 }
 
 // TeamList defines model for TeamList.
@@ -4860,6 +5235,9 @@ type TeamPut struct {
 	Description *string  `json:"description,omitempty"`
 	Grants      *[]Grant `json:"grants,omitempty"`
 	Members     *[]Name  `json:"members,omitempty"`
+
+	// SecondFactor Every member who signs in with a password must have a second factor. Without it, nothing changes about that.
+	SecondFactor *bool `json:"second_factor,omitempty"`
 }
 
 // TeamSaved defines model for TeamSaved.
@@ -4962,6 +5340,9 @@ type Token struct {
 
 // TokenCreate defines model for TokenCreate.
 type TokenCreate struct {
+	// Code As of createSession.
+	Code *string `json:"code,omitempty"`
+
 	// ExpiresInDays Lasts until it is revoked without.
 	ExpiresInDays *int `json:"expires_in_days,omitempty"`
 
@@ -5028,6 +5409,81 @@ type UnknownDeployment struct {
 type UnknownDeploymentList struct {
 	Items []UnknownDeployment `json:"items"`
 }
+
+// UsageAmounts defines model for UsageAmounts.
+type UsageAmounts struct {
+	// CpuSeconds Allocated cores times seconds.
+	CpuSeconds        float64 `json:"cpu_seconds"`
+	GpuSeconds        float64 `json:"gpu_seconds"`
+	MemoryByteSeconds float64 `json:"memory_byte_seconds"`
+
+	// TrafficBytes Sent and received by services, two hours late.
+	TrafficBytes float64 `json:"traffic_bytes"`
+
+	// VolumeByteSeconds Of volumes, as measured every six hours.
+	VolumeByteSeconds float64 `json:"volume_byte_seconds"`
+}
+
+// UsageBalance defines model for UsageBalance.
+type UsageBalance struct {
+	Amounts UsageAmounts `json:"amounts"`
+
+	// Cost Only with prices.
+	Cost *float64 `json:"cost,omitempty"`
+
+	// Key A value for each of what it is summed up by, in that order. Empty is nobody's, such as a person without a team.
+	Key []string `json:"key"`
+}
+
+// UsageCorrection defines model for UsageCorrection.
+type UsageCorrection struct {
+	Reason string `json:"reason"`
+}
+
+// UsagePrices defines model for UsagePrices.
+type UsagePrices struct {
+	CpuHour       *float64 `json:"cpu_hour,omitempty"`
+	Currency      string   `json:"currency"`
+	GpuHour       *float64 `json:"gpu_hour,omitempty"`
+	MemoryGibHour *float64 `json:"memory_gib_hour,omitempty"`
+	TrafficGib    *float64 `json:"traffic_gib,omitempty"`
+}
+
+// UsageReport defines model for UsageReport.
+type UsageReport struct {
+	By []string `json:"by"`
+
+	// Currency Only with prices.
+	Currency *string        `json:"currency,omitempty"`
+	From     Day            `json:"from"`
+	Items    []UsageBalance `json:"items"`
+	To       Day            `json:"to"`
+}
+
+// UsageRow defines model for UsageRow.
+type UsageRow struct {
+	Amounts UsageAmounts `json:"amounts"`
+
+	// Corrects The row that a correction is about.
+	Corrects     *int64       `json:"corrects,omitempty"`
+	Deployment   string       `json:"deployment"`
+	DeploymentId Id           `json:"deployment_id"`
+	Environment  string       `json:"environment"`
+	From         time.Time    `json:"from"`
+	Id           int64        `json:"id"`
+	Kind         UsageRowKind `json:"kind"`
+	Node         string       `json:"node"`
+	Person       string       `json:"person"`
+	Project      string       `json:"project"`
+	Reason       *string      `json:"reason,omitempty"`
+	Team         string       `json:"team"`
+	Until        time.Time    `json:"until"`
+	WrittenAt    time.Time    `json:"written_at"`
+	WrittenBy    string       `json:"written_by"`
+}
+
+// UsageRowKind defines model for UsageRow.Kind.
+type UsageRowKind string
 
 // User defines model for User.
 type User struct {
@@ -5122,7 +5578,7 @@ type WebhookPut struct {
 	// Secret Signs messages. Absent keeps the stored one, or has one made.
 	Secret *string `json:"secret,omitempty"`
 
-	// Template The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node}, {job} and {time}.
+	// Template The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node}, {job}, {budget} and {time}.
 	Template *string `json:"template,omitempty"`
 
 	// Url Absent keeps the stored one.
@@ -5199,6 +5655,18 @@ type MetricsTo = time.Time
 
 // MetricsWidth Single measurements are kept for two hours, minutes for two days, hours for three months.
 type MetricsWidth = MetricsResolution
+
+// UsageFrom defines model for UsageFrom.
+type UsageFrom = Day
+
+// UsageTo defines model for UsageTo.
+type UsageTo = Day
+
+// ListAlertsParams defines parameters for ListAlerts.
+type ListAlertsParams struct {
+	// Ended Include those that ended, which are kept for 30 days.
+	Ended *bool `form:"ended,omitempty" json:"ended,omitempty"`
+}
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
@@ -5667,6 +6135,43 @@ type ListTeamsParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// GetUsageParams defines parameters for GetUsage.
+type GetUsageParams struct {
+	// By What rows are summed up by: team, project, person, environment, node, deployment or day, or several with commas between them. Team unless given.
+	By *string `form:"by,omitempty" json:"by,omitempty"`
+
+	// From The first day; that of the month unless given.
+	From *UsageFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The first day that is not meant; tomorrow unless given.
+	To          *UsageTo `form:"to,omitempty" json:"to,omitempty"`
+	Team        *string  `form:"team,omitempty" json:"team,omitempty"`
+	Project     *string  `form:"project,omitempty" json:"project,omitempty"`
+	Person      *string  `form:"person,omitempty" json:"person,omitempty"`
+	Environment *string  `form:"environment,omitempty" json:"environment,omitempty"`
+}
+
+// ListIdleDeploymentsParams defines parameters for ListIdleDeployments.
+type ListIdleDeploymentsParams struct {
+	// Hours For how long nobody used them.
+	Hours *int `form:"hours,omitempty" json:"hours,omitempty"`
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ExportUsageParams defines parameters for ExportUsage.
+type ExportUsageParams struct {
+	Format *ExportUsageParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// From The first day; that of the month unless given.
+	From *UsageFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The first day that is not meant; tomorrow unless given.
+	To *UsageTo `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// ExportUsageParamsFormat defines parameters for ExportUsage.
+type ExportUsageParamsFormat string
+
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
 	// Sort The order; a minus turns it round.
@@ -5705,6 +6210,9 @@ type ListDeliveriesParams struct {
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// SilenceAlertJSONRequestBody defines body for SilenceAlert for application/json ContentType.
+type SilenceAlertJSONRequestBody = AlertSilencePut
 
 // AddStarterEntryJSONRequestBody defines body for AddStarterEntry for application/json ContentType.
 type AddStarterEntryJSONRequestBody = StarterAdd
@@ -5778,14 +6286,26 @@ type AcceptInvitationJSONRequestBody = InvitationAccept
 // CreateAccessRequestJSONRequestBody defines body for CreateAccessRequest for application/json ContentType.
 type CreateAccessRequestJSONRequestBody = AccessRequestCreate
 
+// BeginAuthenticatorJSONRequestBody defines body for BeginAuthenticator for application/json ContentType.
+type BeginAuthenticatorJSONRequestBody = AuthenticatorBegin
+
+// ConfirmAuthenticatorJSONRequestBody defines body for ConfirmAuthenticator for application/json ContentType.
+type ConfirmAuthenticatorJSONRequestBody = FactorCode
+
 // MarkInboxJSONRequestBody defines body for MarkInbox for application/json ContentType.
 type MarkInboxJSONRequestBody = InboxMark
 
 // PutNotificationsJSONRequestBody defines body for PutNotifications for application/json ContentType.
 type PutNotificationsJSONRequestBody = NotificationsPut
 
+// AddPasskeyJSONRequestBody defines body for AddPasskey for application/json ContentType.
+type AddPasskeyJSONRequestBody = PasskeyAdd
+
 // ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
 type ChangePasswordJSONRequestBody = PasswordChange
+
+// StepUpJSONRequestBody defines body for StepUp for application/json ContentType.
+type StepUpJSONRequestBody = StepUp
 
 // CreateOwnTokenJSONRequestBody defines body for CreateOwnToken for application/json ContentType.
 type CreateOwnTokenJSONRequestBody = OwnTokenCreate
@@ -5865,6 +6385,9 @@ type PutServiceJSONRequestBody = ServicePut
 // CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
 type CreateSessionJSONRequestBody = SessionCreate
 
+// CreatePasskeySessionJSONRequestBody defines body for CreatePasskeySession for application/json ContentType.
+type CreatePasskeySessionJSONRequestBody = PasskeyAnswer
+
 // ReadSSHHostKeyJSONRequestBody defines body for ReadSSHHostKey for application/json ContentType.
 type ReadSSHHostKeyJSONRequestBody = SSHHost
 
@@ -5873,6 +6396,15 @@ type PutTeamJSONRequestBody = TeamPut
 
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenCreate
+
+// PutBudgetJSONRequestBody defines body for PutBudget for application/json ContentType.
+type PutBudgetJSONRequestBody = BudgetPut
+
+// CorrectUsageJSONRequestBody defines body for CorrectUsage for application/json ContentType.
+type CorrectUsageJSONRequestBody = UsageCorrection
+
+// PutUsagePricesJSONRequestBody defines body for PutUsagePrices for application/json ContentType.
+type PutUsagePricesJSONRequestBody = UsagePrices
 
 // PutUserJSONRequestBody defines body for PutUser for application/json ContentType.
 type PutUserJSONRequestBody = UserPut
@@ -5891,6 +6423,18 @@ type ServerInterface interface {
 	// CloseAccessRequest Close a request for access
 	// (DELETE /api/v1/access-requests/{id})
 	CloseAccessRequest(w http.ResponseWriter, r *http.Request, id InId)
+	// ListAlerts Alerts that the caller may see, active ones first
+	// (GET /api/v1/alerts)
+	ListAlerts(w http.ResponseWriter, r *http.Request, params ListAlertsParams)
+	// AcknowledgeAlert Say that the caller looks after an alert
+	// (POST /api/v1/alerts/{id}/acknowledge)
+	AcknowledgeAlert(w http.ResponseWriter, r *http.Request, id InId)
+	// EndAlertSilence End the silence of an alert
+	// (DELETE /api/v1/alerts/{id}/silence)
+	EndAlertSilence(w http.ResponseWriter, r *http.Request, id InId)
+	// SilenceAlert Keep notifications about an alert back for a while
+	// (PUT /api/v1/alerts/{id}/silence)
+	SilenceAlert(w http.ResponseWriter, r *http.Request, id InId)
 	// ListAudit Who did what
 	// (GET /api/v1/audit)
 	ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams)
@@ -6137,6 +6681,18 @@ type ServerInterface interface {
 	// CreateAccessRequest Ask the admins for access
 	// (POST /api/v1/me/access-requests)
 	CreateAccessRequest(w http.ResponseWriter, r *http.Request)
+	// BeginAuthenticator Make the secret of an authenticator app
+	// (POST /api/v1/me/authenticators)
+	BeginAuthenticator(w http.ResponseWriter, r *http.Request)
+	// ConfirmAuthenticator Complete an authenticator app by its first code
+	// (POST /api/v1/me/authenticators/{id})
+	ConfirmAuthenticator(w http.ResponseWriter, r *http.Request, id InId)
+	// ListFactors The own second factors
+	// (GET /api/v1/me/factors)
+	ListFactors(w http.ResponseWriter, r *http.Request)
+	// DeleteFactor Remove an own second factor
+	// (DELETE /api/v1/me/factors/{id})
+	DeleteFactor(w http.ResponseWriter, r *http.Request, id InId)
 	// GetInbox What concerns the caller, the newest first
 	// (GET /api/v1/me/inbox)
 	GetInbox(w http.ResponseWriter, r *http.Request)
@@ -6149,9 +6705,24 @@ type ServerInterface interface {
 	// PutNotifications Choose what to be told of by mail
 	// (PUT /api/v1/me/notifications)
 	PutNotifications(w http.ResponseWriter, r *http.Request)
+	// AddPasskey Add the passkey that the authenticator made
+	// (POST /api/v1/me/passkeys)
+	AddPasskey(w http.ResponseWriter, r *http.Request)
+	// BeginPasskey Ask for a new passkey
+	// (POST /api/v1/me/passkeys/question)
+	BeginPasskey(w http.ResponseWriter, r *http.Request)
 	// ChangePassword Change the own password
 	// (PUT /api/v1/me/password)
 	ChangePassword(w http.ResponseWriter, r *http.Request)
+	// ReplaceRecoveryCodes Make new recovery codes
+	// (POST /api/v1/me/recovery-codes)
+	ReplaceRecoveryCodes(w http.ResponseWriter, r *http.Request)
+	// StepUp Prove again who one is
+	// (POST /api/v1/me/step-up)
+	StepUp(w http.ResponseWriter, r *http.Request)
+	// BeginStepUp Ask for a passkey to prove again who one is
+	// (POST /api/v1/me/step-up/passkey)
+	BeginStepUp(w http.ResponseWriter, r *http.Request)
 	// CreateOwnToken Make an API token for oneself
 	// (POST /api/v1/me/tokens)
 	CreateOwnToken(w http.ResponseWriter, r *http.Request, params CreateOwnTokenParams)
@@ -6428,6 +6999,12 @@ type ServerInterface interface {
 	// GetSignIn How people can sign in here
 	// (GET /api/v1/sign-in)
 	GetSignIn(w http.ResponseWriter, r *http.Request)
+	// BeginPasskeySignIn Ask for a passkey to sign in with
+	// (POST /api/v1/sign-in/passkey)
+	BeginPasskeySignIn(w http.ResponseWriter, r *http.Request)
+	// CreatePasskeySession Sign in with a passkey
+	// (POST /api/v1/sign-in/passkey/answer)
+	CreatePasskeySession(w http.ResponseWriter, r *http.Request)
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(w http.ResponseWriter, r *http.Request)
@@ -6452,6 +7029,33 @@ type ServerInterface interface {
 	// DeleteToken Revoke an own API token
 	// (DELETE /api/v1/tokens/{id})
 	DeleteToken(w http.ResponseWriter, r *http.Request, id InId)
+	// GetUsage What was allocated, summed up
+	// (GET /api/v1/usage)
+	GetUsage(w http.ResponseWriter, r *http.Request, params GetUsageParams)
+	// ListBudgets Budgets, with what this month came to so far
+	// (GET /api/v1/usage/budgets)
+	ListBudgets(w http.ResponseWriter, r *http.Request)
+	// DeleteBudget Delete a budget
+	// (DELETE /api/v1/usage/budgets/{name})
+	DeleteBudget(w http.ResponseWriter, r *http.Request, name InName)
+	// PutBudget Create or change a budget
+	// (PUT /api/v1/usage/budgets/{name})
+	PutBudget(w http.ResponseWriter, r *http.Request, name InName)
+	// ListIdleDeployments Deployments that nobody used for a while, those that hold most first
+	// (GET /api/v1/usage/idle)
+	ListIdleDeployments(w http.ResponseWriter, r *http.Request, params ListIdleDeploymentsParams)
+	// ExportUsage The rows of the usage ledger as a file
+	// (GET /api/v1/usage/ledger)
+	ExportUsage(w http.ResponseWriter, r *http.Request, params ExportUsageParams)
+	// CorrectUsage Take back a row of the usage ledger
+	// (POST /api/v1/usage/ledger/{row}/correction)
+	CorrectUsage(w http.ResponseWriter, r *http.Request, row int64)
+	// GetUsagePrices What things cost
+	// (GET /api/v1/usage/prices)
+	GetUsagePrices(w http.ResponseWriter, r *http.Request)
+	// PutUsagePrices Set what things cost
+	// (PUT /api/v1/usage/prices)
+	PutUsagePrices(w http.ResponseWriter, r *http.Request)
 	// ListUsers All users the caller may see
 	// (GET /api/v1/users)
 	ListUsers(w http.ResponseWriter, r *http.Request, params ListUsersParams)
@@ -6464,6 +7068,9 @@ type ServerInterface interface {
 	// PutUser Create or replace one of the users
 	// (PUT /api/v1/users/{name})
 	PutUser(w http.ResponseWriter, r *http.Request, name InName)
+	// ResetUserFactors Remove all second factors of a user who lost them
+	// (DELETE /api/v1/users/{name}/factors)
+	ResetUserFactors(w http.ResponseWriter, r *http.Request, name InName)
 	// CreateResetLink Make a link that sets a user's password once
 	// (POST /api/v1/users/{name}/reset)
 	CreateResetLink(w http.ResponseWriter, r *http.Request, name InName, params CreateResetLinkParams)
@@ -6542,6 +7149,117 @@ func (siw *ServerInterfaceWrapper) CloseAccessRequest(w http.ResponseWriter, r *
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CloseAccessRequest(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListAlerts operation middleware
+func (siw *ServerInterfaceWrapper) ListAlerts(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAlertsParams
+
+	// ------------- Optional query parameter "ended" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "ended", r.URL.Query(), &params.Ended, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "ended"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "ended", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListAlerts(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// AcknowledgeAlert operation middleware
+func (siw *ServerInterfaceWrapper) AcknowledgeAlert(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AcknowledgeAlert(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// EndAlertSilence operation middleware
+func (siw *ServerInterfaceWrapper) EndAlertSilence(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.EndAlertSilence(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SilenceAlert operation middleware
+func (siw *ServerInterfaceWrapper) SilenceAlert(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SilenceAlert(w, r, id)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -9625,6 +10343,86 @@ func (siw *ServerInterfaceWrapper) CreateAccessRequest(w http.ResponseWriter, r 
 	handler.ServeHTTP(w, r)
 }
 
+// BeginAuthenticator operation middleware
+func (siw *ServerInterfaceWrapper) BeginAuthenticator(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.BeginAuthenticator(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ConfirmAuthenticator operation middleware
+func (siw *ServerInterfaceWrapper) ConfirmAuthenticator(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ConfirmAuthenticator(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListFactors operation middleware
+func (siw *ServerInterfaceWrapper) ListFactors(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListFactors(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteFactor operation middleware
+func (siw *ServerInterfaceWrapper) DeleteFactor(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteFactor(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetInbox operation middleware
 func (siw *ServerInterfaceWrapper) GetInbox(w http.ResponseWriter, r *http.Request) {
 
@@ -9681,11 +10479,81 @@ func (siw *ServerInterfaceWrapper) PutNotifications(w http.ResponseWriter, r *ht
 	handler.ServeHTTP(w, r)
 }
 
+// AddPasskey operation middleware
+func (siw *ServerInterfaceWrapper) AddPasskey(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AddPasskey(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// BeginPasskey operation middleware
+func (siw *ServerInterfaceWrapper) BeginPasskey(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.BeginPasskey(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ChangePassword operation middleware
 func (siw *ServerInterfaceWrapper) ChangePassword(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ChangePassword(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ReplaceRecoveryCodes operation middleware
+func (siw *ServerInterfaceWrapper) ReplaceRecoveryCodes(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReplaceRecoveryCodes(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// StepUp operation middleware
+func (siw *ServerInterfaceWrapper) StepUp(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StepUp(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// BeginStepUp operation middleware
+func (siw *ServerInterfaceWrapper) BeginStepUp(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.BeginStepUp(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -12737,6 +13605,34 @@ func (siw *ServerInterfaceWrapper) GetSignIn(w http.ResponseWriter, r *http.Requ
 	handler.ServeHTTP(w, r)
 }
 
+// BeginPasskeySignIn operation middleware
+func (siw *ServerInterfaceWrapper) BeginPasskeySignIn(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.BeginPasskeySignIn(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreatePasskeySession operation middleware
+func (siw *ServerInterfaceWrapper) CreatePasskeySession(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreatePasskeySession(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ReadSSHHostKey operation middleware
 func (siw *ServerInterfaceWrapper) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) {
 
@@ -12929,6 +13825,342 @@ func (siw *ServerInterfaceWrapper) DeleteToken(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// GetUsage operation middleware
+func (siw *ServerInterfaceWrapper) GetUsage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetUsageParams
+
+	// ------------- Optional query parameter "by" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "by", r.URL.Query(), &params.By, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "by"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "by", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "team" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "team", r.URL.Query(), &params.Team, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "team"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "team", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "project" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project", r.URL.Query(), &params.Project, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "project"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "person" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "person", r.URL.Query(), &params.Person, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "person"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "person", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "environment" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "environment", r.URL.Query(), &params.Environment, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "environment"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "environment", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetUsage(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListBudgets operation middleware
+func (siw *ServerInterfaceWrapper) ListBudgets(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListBudgets(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteBudget operation middleware
+func (siw *ServerInterfaceWrapper) DeleteBudget(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteBudget(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutBudget operation middleware
+func (siw *ServerInterfaceWrapper) PutBudget(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutBudget(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListIdleDeployments operation middleware
+func (siw *ServerInterfaceWrapper) ListIdleDeployments(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListIdleDeploymentsParams
+
+	// ------------- Optional query parameter "hours" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "hours", r.URL.Query(), &params.Hours, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "hours"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "hours", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListIdleDeployments(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ExportUsage operation middleware
+func (siw *ServerInterfaceWrapper) ExportUsage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExportUsageParams
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", r.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "format"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "format", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ExportUsage(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CorrectUsage operation middleware
+func (siw *ServerInterfaceWrapper) CorrectUsage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "row" -------------
+	var row int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "row", r.PathValue("row"), &row, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "row", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CorrectUsage(w, r, row)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetUsagePrices operation middleware
+func (siw *ServerInterfaceWrapper) GetUsagePrices(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetUsagePrices(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutUsagePrices operation middleware
+func (siw *ServerInterfaceWrapper) PutUsagePrices(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutUsagePrices(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListUsers operation middleware
 func (siw *ServerInterfaceWrapper) ListUsers(w http.ResponseWriter, r *http.Request) {
 
@@ -13057,6 +14289,32 @@ func (siw *ServerInterfaceWrapper) PutUser(w http.ResponseWriter, r *http.Reques
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PutUser(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ResetUserFactors operation middleware
+func (siw *ServerInterfaceWrapper) ResetUserFactors(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ResetUserFactors(w, r, name)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -13608,6 +14866,18 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me", wrapper.GetMe)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/me/password", wrapper.ChangePassword)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/sign-in", wrapper.GetSignIn)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/sign-in/passkey", wrapper.BeginPasskeySignIn)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/sign-in/passkey/answer", wrapper.CreatePasskeySession)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/factors", wrapper.ListFactors)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/me/factors/{id}", wrapper.DeleteFactor)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/passkeys/question", wrapper.BeginPasskey)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/passkeys", wrapper.AddPasskey)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/authenticators", wrapper.BeginAuthenticator)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/authenticators/{id}", wrapper.ConfirmAuthenticator)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/recovery-codes", wrapper.ReplaceRecoveryCodes)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/step-up/passkey", wrapper.BeginStepUp)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/step-up", wrapper.StepUp)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/users/{name}/factors", wrapper.ResetUserFactors)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/invitations", wrapper.ListInvitations)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/invitations", wrapper.CreateInvitation)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/invitations/{id}", wrapper.DeleteInvitation)
@@ -13771,6 +15041,15 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/logs/download", wrapper.DownloadLogs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/metrics", wrapper.GetDeploymentMetrics)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/events", wrapper.StreamDeployment)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/usage", wrapper.GetUsage)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/usage/ledger", wrapper.ExportUsage)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/usage/ledger/{row}/correction", wrapper.CorrectUsage)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/usage/idle", wrapper.ListIdleDeployments)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/usage/prices", wrapper.GetUsagePrices)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/usage/prices", wrapper.PutUsagePrices)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/usage/budgets", wrapper.ListBudgets)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/usage/budgets/{name}", wrapper.DeleteBudget)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/usage/budgets/{name}", wrapper.PutBudget)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/webhooks", wrapper.ListWebhooks)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/webhooks/{name}", wrapper.DeleteWebhook)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/webhooks/{name}", wrapper.GetWebhook)
@@ -13778,6 +15057,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/webhooks/{name}/test", wrapper.TestWebhook)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/webhooks/{name}/deliveries", wrapper.ListDeliveries)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/webhooks/{name}/deliveries/{id}/redeliver", wrapper.Redeliver)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/alerts", wrapper.ListAlerts)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/alerts/{id}/acknowledge", wrapper.AcknowledgeAlert)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/alerts/{id}/silence", wrapper.EndAlertSilence)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/alerts/{id}/silence", wrapper.SilenceAlert)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/notifications", wrapper.GetNotifications)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/me/notifications", wrapper.PutNotifications)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/rules", wrapper.ListRules)
@@ -13888,6 +15171,191 @@ type CloseAccessRequestdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CloseAccessRequestdefaultApplicationProblemPlusJSONResponse) VisitCloseAccessRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlertsRequestObject struct {
+	Params ListAlertsParams
+}
+
+type ListAlertsResponseObject interface {
+	VisitListAlertsResponse(w http.ResponseWriter) error
+}
+
+type ListAlerts200JSONResponse AlertList
+
+func (response ListAlerts200JSONResponse) VisitListAlertsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAlertsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListAlertsdefaultApplicationProblemPlusJSONResponse) VisitListAlertsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AcknowledgeAlertRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type AcknowledgeAlertResponseObject interface {
+	VisitAcknowledgeAlertResponse(w http.ResponseWriter) error
+}
+
+type AcknowledgeAlert200JSONResponse Alert
+
+func (response AcknowledgeAlert200JSONResponse) VisitAcknowledgeAlertResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AcknowledgeAlertdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AcknowledgeAlertdefaultApplicationProblemPlusJSONResponse) VisitAcknowledgeAlertResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndAlertSilenceRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type EndAlertSilenceResponseObject interface {
+	VisitEndAlertSilenceResponse(w http.ResponseWriter) error
+}
+
+type EndAlertSilence200JSONResponse Alert
+
+func (response EndAlertSilence200JSONResponse) VisitEndAlertSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndAlertSilencedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response EndAlertSilencedefaultApplicationProblemPlusJSONResponse) VisitEndAlertSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SilenceAlertRequestObject struct {
+	Id   InId `json:"id"`
+	Body *SilenceAlertJSONRequestBody
+}
+
+type SilenceAlertResponseObject interface {
+	VisitSilenceAlertResponse(w http.ResponseWriter) error
+}
+
+type SilenceAlert200JSONResponse Alert
+
+func (response SilenceAlert200JSONResponse) VisitSilenceAlertResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SilenceAlertdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response SilenceAlertdefaultApplicationProblemPlusJSONResponse) VisitSilenceAlertResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -17885,6 +19353,184 @@ func (response CreateAccessRequestdefaultApplicationProblemPlusJSONResponse) Vis
 	return err
 }
 
+type BeginAuthenticatorRequestObject struct {
+	Body *BeginAuthenticatorJSONRequestBody
+}
+
+type BeginAuthenticatorResponseObject interface {
+	VisitBeginAuthenticatorResponse(w http.ResponseWriter) error
+}
+
+type BeginAuthenticator200JSONResponse AuthenticatorBegun
+
+func (response BeginAuthenticator200JSONResponse) VisitBeginAuthenticatorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginAuthenticatordefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response BeginAuthenticatordefaultApplicationProblemPlusJSONResponse) VisitBeginAuthenticatorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ConfirmAuthenticatorRequestObject struct {
+	Id   InId `json:"id"`
+	Body *ConfirmAuthenticatorJSONRequestBody
+}
+
+type ConfirmAuthenticatorResponseObject interface {
+	VisitConfirmAuthenticatorResponse(w http.ResponseWriter) error
+}
+
+type ConfirmAuthenticator201JSONResponse FactorAdded
+
+func (response ConfirmAuthenticator201JSONResponse) VisitConfirmAuthenticatorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ConfirmAuthenticatordefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ConfirmAuthenticatordefaultApplicationProblemPlusJSONResponse) VisitConfirmAuthenticatorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFactorsRequestObject struct {
+}
+
+type ListFactorsResponseObject interface {
+	VisitListFactorsResponse(w http.ResponseWriter) error
+}
+
+type ListFactors200JSONResponse FactorList
+
+func (response ListFactors200JSONResponse) VisitListFactorsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFactorsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListFactorsdefaultApplicationProblemPlusJSONResponse) VisitListFactorsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteFactorRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type DeleteFactorResponseObject interface {
+	VisitDeleteFactorResponse(w http.ResponseWriter) error
+}
+
+type DeleteFactor204Response struct {
+}
+
+func (response DeleteFactor204Response) VisitDeleteFactorResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteFactordefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteFactordefaultApplicationProblemPlusJSONResponse) VisitDeleteFactorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetInboxRequestObject struct {
 }
 
@@ -18067,6 +19713,97 @@ func (response PutNotificationsdefaultApplicationProblemPlusJSONResponse) VisitP
 	return err
 }
 
+type AddPasskeyRequestObject struct {
+	Body *AddPasskeyJSONRequestBody
+}
+
+type AddPasskeyResponseObject interface {
+	VisitAddPasskeyResponse(w http.ResponseWriter) error
+}
+
+type AddPasskey201JSONResponse FactorAdded
+
+func (response AddPasskey201JSONResponse) VisitAddPasskeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddPasskeydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AddPasskeydefaultApplicationProblemPlusJSONResponse) VisitAddPasskeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginPasskeyRequestObject struct {
+}
+
+type BeginPasskeyResponseObject interface {
+	VisitBeginPasskeyResponse(w http.ResponseWriter) error
+}
+
+type BeginPasskey200JSONResponse PasskeyQuestion
+
+func (response BeginPasskey200JSONResponse) VisitBeginPasskeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginPasskeydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response BeginPasskeydefaultApplicationProblemPlusJSONResponse) VisitBeginPasskeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ChangePasswordRequestObject struct {
 	Body *ChangePasswordJSONRequestBody
 }
@@ -18098,6 +19835,136 @@ type ChangePassworddefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ChangePassworddefaultApplicationProblemPlusJSONResponse) VisitChangePasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceRecoveryCodesRequestObject struct {
+}
+
+type ReplaceRecoveryCodesResponseObject interface {
+	VisitReplaceRecoveryCodesResponse(w http.ResponseWriter) error
+}
+
+type ReplaceRecoveryCodes200JSONResponse RecoveryCodes
+
+func (response ReplaceRecoveryCodes200JSONResponse) VisitReplaceRecoveryCodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceRecoveryCodesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReplaceRecoveryCodesdefaultApplicationProblemPlusJSONResponse) VisitReplaceRecoveryCodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StepUpRequestObject struct {
+	Body *StepUpJSONRequestBody
+}
+
+type StepUpResponseObject interface {
+	VisitStepUpResponse(w http.ResponseWriter) error
+}
+
+type StepUp204Response struct {
+}
+
+func (response StepUp204Response) VisitStepUpResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type StepUpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response StepUpdefaultApplicationProblemPlusJSONResponse) VisitStepUpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginStepUpRequestObject struct {
+}
+
+type BeginStepUpResponseObject interface {
+	VisitBeginStepUpResponse(w http.ResponseWriter) error
+}
+
+type BeginStepUp200JSONResponse PasskeyQuestion
+
+func (response BeginStepUp200JSONResponse) VisitBeginStepUpResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginStepUpdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response BeginStepUpdefaultApplicationProblemPlusJSONResponse) VisitBeginStepUpResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -22359,6 +24226,107 @@ func (response GetSignIndefaultApplicationProblemPlusJSONResponse) VisitGetSignI
 	return err
 }
 
+type BeginPasskeySignInRequestObject struct {
+}
+
+type BeginPasskeySignInResponseObject interface {
+	VisitBeginPasskeySignInResponse(w http.ResponseWriter) error
+}
+
+type BeginPasskeySignIn200JSONResponse PasskeyQuestion
+
+func (response BeginPasskeySignIn200JSONResponse) VisitBeginPasskeySignInResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginPasskeySignIndefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response BeginPasskeySignIndefaultApplicationProblemPlusJSONResponse) VisitBeginPasskeySignInResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePasskeySessionRequestObject struct {
+	Body *CreatePasskeySessionJSONRequestBody
+}
+
+type CreatePasskeySessionResponseObject interface {
+	VisitCreatePasskeySessionResponse(w http.ResponseWriter) error
+}
+
+type CreatePasskeySession201ResponseHeaders struct {
+	SetCookie *string
+}
+
+type CreatePasskeySession201JSONResponse struct {
+	Body    Me
+	Headers CreatePasskeySession201ResponseHeaders
+}
+
+func (response CreatePasskeySession201JSONResponse) VisitCreatePasskeySessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePasskeySessiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreatePasskeySessiondefaultApplicationProblemPlusJSONResponse) VisitCreatePasskeySessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ReadSSHHostKeyRequestObject struct {
 	Body *ReadSSHHostKeyJSONRequestBody
 }
@@ -22715,6 +24683,469 @@ func (response DeleteTokendefaultApplicationProblemPlusJSONResponse) VisitDelete
 	return err
 }
 
+type GetUsageRequestObject struct {
+	Params GetUsageParams
+}
+
+type GetUsageResponseObject interface {
+	VisitGetUsageResponse(w http.ResponseWriter) error
+}
+
+type GetUsage200JSONResponse UsageReport
+
+func (response GetUsage200JSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetUsagedefaultApplicationProblemPlusJSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgetsRequestObject struct {
+}
+
+type ListBudgetsResponseObject interface {
+	VisitListBudgetsResponse(w http.ResponseWriter) error
+}
+
+type ListBudgets200JSONResponse BudgetList
+
+func (response ListBudgets200JSONResponse) VisitListBudgetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgetsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListBudgetsdefaultApplicationProblemPlusJSONResponse) VisitListBudgetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBudgetRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type DeleteBudgetResponseObject interface {
+	VisitDeleteBudgetResponse(w http.ResponseWriter) error
+}
+
+type DeleteBudget204Response struct {
+}
+
+func (response DeleteBudget204Response) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteBudgetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteBudgetdefaultApplicationProblemPlusJSONResponse) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutBudgetRequestObject struct {
+	Name InName `json:"name"`
+	Body *PutBudgetJSONRequestBody
+}
+
+type PutBudgetResponseObject interface {
+	VisitPutBudgetResponse(w http.ResponseWriter) error
+}
+
+type PutBudget204Response struct {
+}
+
+func (response PutBudget204Response) VisitPutBudgetResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type PutBudgetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutBudgetdefaultApplicationProblemPlusJSONResponse) VisitPutBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListIdleDeploymentsRequestObject struct {
+	Params ListIdleDeploymentsParams
+}
+
+type ListIdleDeploymentsResponseObject interface {
+	VisitListIdleDeploymentsResponse(w http.ResponseWriter) error
+}
+
+type ListIdleDeployments200JSONResponse IdleList
+
+func (response ListIdleDeployments200JSONResponse) VisitListIdleDeploymentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListIdleDeploymentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListIdleDeploymentsdefaultApplicationProblemPlusJSONResponse) VisitListIdleDeploymentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportUsageRequestObject struct {
+	Params ExportUsageParams
+}
+
+type ExportUsageResponseObject interface {
+	VisitExportUsageResponse(w http.ResponseWriter) error
+}
+
+type ExportUsage200ResponseHeaders struct {
+	ContentDisposition *string
+}
+
+type ExportUsage200ApplicationxNdjsonResponse struct {
+	Body          io.Reader
+	Headers       ExportUsage200ResponseHeaders
+	ContentLength int64
+}
+
+func (response ExportUsage200ApplicationxNdjsonResponse) VisitExportUsageResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type ExportUsage200TextcsvResponse struct {
+	Body          io.Reader
+	Headers       ExportUsage200ResponseHeaders
+	ContentLength int64
+}
+
+func (response ExportUsage200TextcsvResponse) VisitExportUsageResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ExportUsagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ExportUsagedefaultApplicationProblemPlusJSONResponse) VisitExportUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CorrectUsageRequestObject struct {
+	Row  int64 `json:"row"`
+	Body *CorrectUsageJSONRequestBody
+}
+
+type CorrectUsageResponseObject interface {
+	VisitCorrectUsageResponse(w http.ResponseWriter) error
+}
+
+type CorrectUsage200JSONResponse UsageRow
+
+func (response CorrectUsage200JSONResponse) VisitCorrectUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CorrectUsagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CorrectUsagedefaultApplicationProblemPlusJSONResponse) VisitCorrectUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsagePricesRequestObject struct {
+}
+
+type GetUsagePricesResponseObject interface {
+	VisitGetUsagePricesResponse(w http.ResponseWriter) error
+}
+
+type GetUsagePrices200JSONResponse UsagePrices
+
+func (response GetUsagePrices200JSONResponse) VisitGetUsagePricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsagePricesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetUsagePricesdefaultApplicationProblemPlusJSONResponse) VisitGetUsagePricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutUsagePricesRequestObject struct {
+	Body *PutUsagePricesJSONRequestBody
+}
+
+type PutUsagePricesResponseObject interface {
+	VisitPutUsagePricesResponse(w http.ResponseWriter) error
+}
+
+type PutUsagePrices200JSONResponse UsagePrices
+
+func (response PutUsagePrices200JSONResponse) VisitPutUsagePricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutUsagePricesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutUsagePricesdefaultApplicationProblemPlusJSONResponse) VisitPutUsagePricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListUsersRequestObject struct {
 	Params ListUsersParams
 }
@@ -22877,6 +25308,46 @@ type PutUserdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PutUserdefaultApplicationProblemPlusJSONResponse) VisitPutUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetUserFactorsRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type ResetUserFactorsResponseObject interface {
+	VisitResetUserFactorsResponse(w http.ResponseWriter) error
+}
+
+type ResetUserFactors204Response struct {
+}
+
+func (response ResetUserFactors204Response) VisitResetUserFactorsResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type ResetUserFactorsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ResetUserFactorsdefaultApplicationProblemPlusJSONResponse) VisitResetUserFactorsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -23448,6 +25919,18 @@ type StrictServerInterface interface {
 	// CloseAccessRequest Close a request for access
 	// (DELETE /api/v1/access-requests/{id})
 	CloseAccessRequest(ctx context.Context, request CloseAccessRequestRequestObject) (CloseAccessRequestResponseObject, error)
+	// ListAlerts Alerts that the caller may see, active ones first
+	// (GET /api/v1/alerts)
+	ListAlerts(ctx context.Context, request ListAlertsRequestObject) (ListAlertsResponseObject, error)
+	// AcknowledgeAlert Say that the caller looks after an alert
+	// (POST /api/v1/alerts/{id}/acknowledge)
+	AcknowledgeAlert(ctx context.Context, request AcknowledgeAlertRequestObject) (AcknowledgeAlertResponseObject, error)
+	// EndAlertSilence End the silence of an alert
+	// (DELETE /api/v1/alerts/{id}/silence)
+	EndAlertSilence(ctx context.Context, request EndAlertSilenceRequestObject) (EndAlertSilenceResponseObject, error)
+	// SilenceAlert Keep notifications about an alert back for a while
+	// (PUT /api/v1/alerts/{id}/silence)
+	SilenceAlert(ctx context.Context, request SilenceAlertRequestObject) (SilenceAlertResponseObject, error)
 	// ListAudit Who did what
 	// (GET /api/v1/audit)
 	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
@@ -23694,6 +26177,18 @@ type StrictServerInterface interface {
 	// CreateAccessRequest Ask the admins for access
 	// (POST /api/v1/me/access-requests)
 	CreateAccessRequest(ctx context.Context, request CreateAccessRequestRequestObject) (CreateAccessRequestResponseObject, error)
+	// BeginAuthenticator Make the secret of an authenticator app
+	// (POST /api/v1/me/authenticators)
+	BeginAuthenticator(ctx context.Context, request BeginAuthenticatorRequestObject) (BeginAuthenticatorResponseObject, error)
+	// ConfirmAuthenticator Complete an authenticator app by its first code
+	// (POST /api/v1/me/authenticators/{id})
+	ConfirmAuthenticator(ctx context.Context, request ConfirmAuthenticatorRequestObject) (ConfirmAuthenticatorResponseObject, error)
+	// ListFactors The own second factors
+	// (GET /api/v1/me/factors)
+	ListFactors(ctx context.Context, request ListFactorsRequestObject) (ListFactorsResponseObject, error)
+	// DeleteFactor Remove an own second factor
+	// (DELETE /api/v1/me/factors/{id})
+	DeleteFactor(ctx context.Context, request DeleteFactorRequestObject) (DeleteFactorResponseObject, error)
 	// GetInbox What concerns the caller, the newest first
 	// (GET /api/v1/me/inbox)
 	GetInbox(ctx context.Context, request GetInboxRequestObject) (GetInboxResponseObject, error)
@@ -23706,9 +26201,24 @@ type StrictServerInterface interface {
 	// PutNotifications Choose what to be told of by mail
 	// (PUT /api/v1/me/notifications)
 	PutNotifications(ctx context.Context, request PutNotificationsRequestObject) (PutNotificationsResponseObject, error)
+	// AddPasskey Add the passkey that the authenticator made
+	// (POST /api/v1/me/passkeys)
+	AddPasskey(ctx context.Context, request AddPasskeyRequestObject) (AddPasskeyResponseObject, error)
+	// BeginPasskey Ask for a new passkey
+	// (POST /api/v1/me/passkeys/question)
+	BeginPasskey(ctx context.Context, request BeginPasskeyRequestObject) (BeginPasskeyResponseObject, error)
 	// ChangePassword Change the own password
 	// (PUT /api/v1/me/password)
 	ChangePassword(ctx context.Context, request ChangePasswordRequestObject) (ChangePasswordResponseObject, error)
+	// ReplaceRecoveryCodes Make new recovery codes
+	// (POST /api/v1/me/recovery-codes)
+	ReplaceRecoveryCodes(ctx context.Context, request ReplaceRecoveryCodesRequestObject) (ReplaceRecoveryCodesResponseObject, error)
+	// StepUp Prove again who one is
+	// (POST /api/v1/me/step-up)
+	StepUp(ctx context.Context, request StepUpRequestObject) (StepUpResponseObject, error)
+	// BeginStepUp Ask for a passkey to prove again who one is
+	// (POST /api/v1/me/step-up/passkey)
+	BeginStepUp(ctx context.Context, request BeginStepUpRequestObject) (BeginStepUpResponseObject, error)
 	// CreateOwnToken Make an API token for oneself
 	// (POST /api/v1/me/tokens)
 	CreateOwnToken(ctx context.Context, request CreateOwnTokenRequestObject) (CreateOwnTokenResponseObject, error)
@@ -23985,6 +26495,12 @@ type StrictServerInterface interface {
 	// GetSignIn How people can sign in here
 	// (GET /api/v1/sign-in)
 	GetSignIn(ctx context.Context, request GetSignInRequestObject) (GetSignInResponseObject, error)
+	// BeginPasskeySignIn Ask for a passkey to sign in with
+	// (POST /api/v1/sign-in/passkey)
+	BeginPasskeySignIn(ctx context.Context, request BeginPasskeySignInRequestObject) (BeginPasskeySignInResponseObject, error)
+	// CreatePasskeySession Sign in with a passkey
+	// (POST /api/v1/sign-in/passkey/answer)
+	CreatePasskeySession(ctx context.Context, request CreatePasskeySessionRequestObject) (CreatePasskeySessionResponseObject, error)
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(ctx context.Context, request ReadSSHHostKeyRequestObject) (ReadSSHHostKeyResponseObject, error)
@@ -24009,6 +26525,33 @@ type StrictServerInterface interface {
 	// DeleteToken Revoke an own API token
 	// (DELETE /api/v1/tokens/{id})
 	DeleteToken(ctx context.Context, request DeleteTokenRequestObject) (DeleteTokenResponseObject, error)
+	// GetUsage What was allocated, summed up
+	// (GET /api/v1/usage)
+	GetUsage(ctx context.Context, request GetUsageRequestObject) (GetUsageResponseObject, error)
+	// ListBudgets Budgets, with what this month came to so far
+	// (GET /api/v1/usage/budgets)
+	ListBudgets(ctx context.Context, request ListBudgetsRequestObject) (ListBudgetsResponseObject, error)
+	// DeleteBudget Delete a budget
+	// (DELETE /api/v1/usage/budgets/{name})
+	DeleteBudget(ctx context.Context, request DeleteBudgetRequestObject) (DeleteBudgetResponseObject, error)
+	// PutBudget Create or change a budget
+	// (PUT /api/v1/usage/budgets/{name})
+	PutBudget(ctx context.Context, request PutBudgetRequestObject) (PutBudgetResponseObject, error)
+	// ListIdleDeployments Deployments that nobody used for a while, those that hold most first
+	// (GET /api/v1/usage/idle)
+	ListIdleDeployments(ctx context.Context, request ListIdleDeploymentsRequestObject) (ListIdleDeploymentsResponseObject, error)
+	// ExportUsage The rows of the usage ledger as a file
+	// (GET /api/v1/usage/ledger)
+	ExportUsage(ctx context.Context, request ExportUsageRequestObject) (ExportUsageResponseObject, error)
+	// CorrectUsage Take back a row of the usage ledger
+	// (POST /api/v1/usage/ledger/{row}/correction)
+	CorrectUsage(ctx context.Context, request CorrectUsageRequestObject) (CorrectUsageResponseObject, error)
+	// GetUsagePrices What things cost
+	// (GET /api/v1/usage/prices)
+	GetUsagePrices(ctx context.Context, request GetUsagePricesRequestObject) (GetUsagePricesResponseObject, error)
+	// PutUsagePrices Set what things cost
+	// (PUT /api/v1/usage/prices)
+	PutUsagePrices(ctx context.Context, request PutUsagePricesRequestObject) (PutUsagePricesResponseObject, error)
 	// ListUsers All users the caller may see
 	// (GET /api/v1/users)
 	ListUsers(ctx context.Context, request ListUsersRequestObject) (ListUsersResponseObject, error)
@@ -24021,6 +26564,9 @@ type StrictServerInterface interface {
 	// PutUser Create or replace one of the users
 	// (PUT /api/v1/users/{name})
 	PutUser(ctx context.Context, request PutUserRequestObject) (PutUserResponseObject, error)
+	// ResetUserFactors Remove all second factors of a user who lost them
+	// (DELETE /api/v1/users/{name}/factors)
+	ResetUserFactors(ctx context.Context, request ResetUserFactorsRequestObject) (ResetUserFactorsResponseObject, error)
 	// CreateResetLink Make a link that sets a user's password once
 	// (POST /api/v1/users/{name}/reset)
 	CreateResetLink(ctx context.Context, request CreateResetLinkRequestObject) (CreateResetLinkResponseObject, error)
@@ -24141,6 +26687,117 @@ func (sh *strictHandler) CloseAccessRequest(w http.ResponseWriter, r *http.Reque
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CloseAccessRequestResponseObject); ok {
 		if err := validResponse.VisitCloseAccessRequestResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListAlerts operation middleware
+func (sh *strictHandler) ListAlerts(w http.ResponseWriter, r *http.Request, params ListAlertsParams) {
+	var request ListAlertsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAlerts(ctx, request.(ListAlertsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAlerts")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListAlertsResponseObject); ok {
+		if err := validResponse.VisitListAlertsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AcknowledgeAlert operation middleware
+func (sh *strictHandler) AcknowledgeAlert(w http.ResponseWriter, r *http.Request, id InId) {
+	var request AcknowledgeAlertRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AcknowledgeAlert(ctx, request.(AcknowledgeAlertRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AcknowledgeAlert")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AcknowledgeAlertResponseObject); ok {
+		if err := validResponse.VisitAcknowledgeAlertResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// EndAlertSilence operation middleware
+func (sh *strictHandler) EndAlertSilence(w http.ResponseWriter, r *http.Request, id InId) {
+	var request EndAlertSilenceRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.EndAlertSilence(ctx, request.(EndAlertSilenceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndAlertSilence")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(EndAlertSilenceResponseObject); ok {
+		if err := validResponse.VisitEndAlertSilenceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SilenceAlert operation middleware
+func (sh *strictHandler) SilenceAlert(w http.ResponseWriter, r *http.Request, id InId) {
+	var request SilenceAlertRequestObject
+
+	request.Id = id
+
+	var body SilenceAlertJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SilenceAlert(ctx, request.(SilenceAlertRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SilenceAlert")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SilenceAlertResponseObject); ok {
+		if err := validResponse.VisitSilenceAlertResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -26458,6 +29115,120 @@ func (sh *strictHandler) CreateAccessRequest(w http.ResponseWriter, r *http.Requ
 	}
 }
 
+// BeginAuthenticator operation middleware
+func (sh *strictHandler) BeginAuthenticator(w http.ResponseWriter, r *http.Request) {
+	var request BeginAuthenticatorRequestObject
+
+	var body BeginAuthenticatorJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginAuthenticator(ctx, request.(BeginAuthenticatorRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginAuthenticator")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(BeginAuthenticatorResponseObject); ok {
+		if err := validResponse.VisitBeginAuthenticatorResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ConfirmAuthenticator operation middleware
+func (sh *strictHandler) ConfirmAuthenticator(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ConfirmAuthenticatorRequestObject
+
+	request.Id = id
+
+	var body ConfirmAuthenticatorJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ConfirmAuthenticator(ctx, request.(ConfirmAuthenticatorRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ConfirmAuthenticator")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ConfirmAuthenticatorResponseObject); ok {
+		if err := validResponse.VisitConfirmAuthenticatorResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListFactors operation middleware
+func (sh *strictHandler) ListFactors(w http.ResponseWriter, r *http.Request) {
+	var request ListFactorsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListFactors(ctx, request.(ListFactorsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListFactors")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListFactorsResponseObject); ok {
+		if err := validResponse.VisitListFactorsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteFactor operation middleware
+func (sh *strictHandler) DeleteFactor(w http.ResponseWriter, r *http.Request, id InId) {
+	var request DeleteFactorRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteFactor(ctx, request.(DeleteFactorRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteFactor")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteFactorResponseObject); ok {
+		if err := validResponse.VisitDeleteFactorResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetInbox operation middleware
 func (sh *strictHandler) GetInbox(w http.ResponseWriter, r *http.Request) {
 	var request GetInboxRequestObject
@@ -26568,6 +29339,61 @@ func (sh *strictHandler) PutNotifications(w http.ResponseWriter, r *http.Request
 	}
 }
 
+// AddPasskey operation middleware
+func (sh *strictHandler) AddPasskey(w http.ResponseWriter, r *http.Request) {
+	var request AddPasskeyRequestObject
+
+	var body AddPasskeyJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AddPasskey(ctx, request.(AddPasskeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddPasskey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AddPasskeyResponseObject); ok {
+		if err := validResponse.VisitAddPasskeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// BeginPasskey operation middleware
+func (sh *strictHandler) BeginPasskey(w http.ResponseWriter, r *http.Request) {
+	var request BeginPasskeyRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginPasskey(ctx, request.(BeginPasskeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginPasskey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(BeginPasskeyResponseObject); ok {
+		if err := validResponse.VisitBeginPasskeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ChangePassword operation middleware
 func (sh *strictHandler) ChangePassword(w http.ResponseWriter, r *http.Request) {
 	var request ChangePasswordRequestObject
@@ -26592,6 +29418,85 @@ func (sh *strictHandler) ChangePassword(w http.ResponseWriter, r *http.Request) 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ChangePasswordResponseObject); ok {
 		if err := validResponse.VisitChangePasswordResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReplaceRecoveryCodes operation middleware
+func (sh *strictHandler) ReplaceRecoveryCodes(w http.ResponseWriter, r *http.Request) {
+	var request ReplaceRecoveryCodesRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReplaceRecoveryCodes(ctx, request.(ReplaceRecoveryCodesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReplaceRecoveryCodes")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReplaceRecoveryCodesResponseObject); ok {
+		if err := validResponse.VisitReplaceRecoveryCodesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// StepUp operation middleware
+func (sh *strictHandler) StepUp(w http.ResponseWriter, r *http.Request) {
+	var request StepUpRequestObject
+
+	var body StepUpJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.StepUp(ctx, request.(StepUpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StepUp")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(StepUpResponseObject); ok {
+		if err := validResponse.VisitStepUpResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// BeginStepUp operation middleware
+func (sh *strictHandler) BeginStepUp(w http.ResponseWriter, r *http.Request) {
+	var request BeginStepUpRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginStepUp(ctx, request.(BeginStepUpRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginStepUp")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(BeginStepUpResponseObject); ok {
+		if err := validResponse.VisitBeginStepUpResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -29180,6 +32085,61 @@ func (sh *strictHandler) GetSignIn(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// BeginPasskeySignIn operation middleware
+func (sh *strictHandler) BeginPasskeySignIn(w http.ResponseWriter, r *http.Request) {
+	var request BeginPasskeySignInRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginPasskeySignIn(ctx, request.(BeginPasskeySignInRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginPasskeySignIn")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(BeginPasskeySignInResponseObject); ok {
+		if err := validResponse.VisitBeginPasskeySignInResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreatePasskeySession operation middleware
+func (sh *strictHandler) CreatePasskeySession(w http.ResponseWriter, r *http.Request) {
+	var request CreatePasskeySessionRequestObject
+
+	var body CreatePasskeySessionJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreatePasskeySession(ctx, request.(CreatePasskeySessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreatePasskeySession")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreatePasskeySessionResponseObject); ok {
+		if err := validResponse.VisitCreatePasskeySessionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ReadSSHHostKey operation middleware
 func (sh *strictHandler) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) {
 	var request ReadSSHHostKeyRequestObject
@@ -29403,6 +32363,255 @@ func (sh *strictHandler) DeleteToken(w http.ResponseWriter, r *http.Request, id 
 	}
 }
 
+// GetUsage operation middleware
+func (sh *strictHandler) GetUsage(w http.ResponseWriter, r *http.Request, params GetUsageParams) {
+	var request GetUsageRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetUsage(ctx, request.(GetUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetUsage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetUsageResponseObject); ok {
+		if err := validResponse.VisitGetUsageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListBudgets operation middleware
+func (sh *strictHandler) ListBudgets(w http.ResponseWriter, r *http.Request) {
+	var request ListBudgetsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListBudgets(ctx, request.(ListBudgetsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListBudgets")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListBudgetsResponseObject); ok {
+		if err := validResponse.VisitListBudgetsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteBudget operation middleware
+func (sh *strictHandler) DeleteBudget(w http.ResponseWriter, r *http.Request, name InName) {
+	var request DeleteBudgetRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteBudget(ctx, request.(DeleteBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteBudget")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteBudgetResponseObject); ok {
+		if err := validResponse.VisitDeleteBudgetResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutBudget operation middleware
+func (sh *strictHandler) PutBudget(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PutBudgetRequestObject
+
+	request.Name = name
+
+	var body PutBudgetJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutBudget(ctx, request.(PutBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutBudget")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutBudgetResponseObject); ok {
+		if err := validResponse.VisitPutBudgetResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListIdleDeployments operation middleware
+func (sh *strictHandler) ListIdleDeployments(w http.ResponseWriter, r *http.Request, params ListIdleDeploymentsParams) {
+	var request ListIdleDeploymentsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListIdleDeployments(ctx, request.(ListIdleDeploymentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListIdleDeployments")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListIdleDeploymentsResponseObject); ok {
+		if err := validResponse.VisitListIdleDeploymentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExportUsage operation middleware
+func (sh *strictHandler) ExportUsage(w http.ResponseWriter, r *http.Request, params ExportUsageParams) {
+	var request ExportUsageRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ExportUsage(ctx, request.(ExportUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExportUsage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ExportUsageResponseObject); ok {
+		if err := validResponse.VisitExportUsageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CorrectUsage operation middleware
+func (sh *strictHandler) CorrectUsage(w http.ResponseWriter, r *http.Request, row int64) {
+	var request CorrectUsageRequestObject
+
+	request.Row = row
+
+	var body CorrectUsageJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CorrectUsage(ctx, request.(CorrectUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CorrectUsage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CorrectUsageResponseObject); ok {
+		if err := validResponse.VisitCorrectUsageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetUsagePrices operation middleware
+func (sh *strictHandler) GetUsagePrices(w http.ResponseWriter, r *http.Request) {
+	var request GetUsagePricesRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetUsagePrices(ctx, request.(GetUsagePricesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetUsagePrices")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetUsagePricesResponseObject); ok {
+		if err := validResponse.VisitGetUsagePricesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutUsagePrices operation middleware
+func (sh *strictHandler) PutUsagePrices(w http.ResponseWriter, r *http.Request) {
+	var request PutUsagePricesRequestObject
+
+	var body PutUsagePricesJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutUsagePrices(ctx, request.(PutUsagePricesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutUsagePrices")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutUsagePricesResponseObject); ok {
+		if err := validResponse.VisitPutUsagePricesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListUsers operation middleware
 func (sh *strictHandler) ListUsers(w http.ResponseWriter, r *http.Request, params ListUsersParams) {
 	var request ListUsersRequestObject
@@ -29507,6 +32716,32 @@ func (sh *strictHandler) PutUser(w http.ResponseWriter, r *http.Request, name In
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PutUserResponseObject); ok {
 		if err := validResponse.VisitPutUserResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ResetUserFactors operation middleware
+func (sh *strictHandler) ResetUserFactors(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ResetUserFactorsRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ResetUserFactors(ctx, request.(ResetUserFactorsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResetUserFactors")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ResetUserFactorsResponseObject); ok {
+		if err := validResponse.VisitResetUserFactorsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -29848,783 +33083,864 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P3tkhw3siYI3wrenDZTd09UqfgpqcrGXmNTlMTTJMVhUerZ7dZkISOQmeiKBKIBRCWzdWi2v/YC9iL2",
-	"wuZK1uAORCAigfhIFnvOMdP5cVqsjEDgw+FwuD/++K+LXO4qKZgwenH566Kiiu6YYQr+9VI8r5WWyv53",
-	"wXSueGW4FIvLxY1gH8wyh19viFwTs2WkohtGVmwtFTtfZAtuH/xHzdRhkS0E3bHF5QLfWGQLnW/ZjtqG",
-	"d/TDKyY2Zru4fHJxkS3MobJPaqO42Cw+fswWL8XLwj4JDVbUbNv2eLHIFor9o+aKFYtLo2oWtv07xdaL",
-	"y8V/+bId5Zf4q/7yZeEbX7+mJt8eD/L9lpEX7+nGjm+/pYbsqSaK0aIZ3ZbRgqm2Oy/XZ9hW2An2ge6q",
-	"0v78t8VXf1ssMjsGw5Rt4H/+bfHXi7Nvfvn1Qfbg649/W/xuEZ+AV1SbF3dMmGAm+h+3z5zBQ2cvv01N",
-	"8YPUFL/iO26atnvLVsKPYZMFW9O6NK7BHf3Ad/XOreCOC/zXg+ZTXBi2Ycp96w20Gl1Q+J9TlxTadZ+o",
-	"dyum4mtqZ39XmS80EfBUs5y9rmATQ51pxv3gAv5vwth/FDmLd0vTHSO37EB29JZpIqTZcrEhZs9zRvbc",
-	"/otQUtDDJew2eNx2jWlDuCZU6D1TrCBUE46yinsxI1IRxda1ZgW0Qx5ffEP2W6YYNIQvEr2Ve41yzjX8",
-	"SxApctjKrQjnpRTsTK7P9FZWZw+SG6Fgu0oaJvLD2Z/ZISWND92UNdIZl823VOuEvFT2p09WAe9qEV8T",
-	"VYsxMVG1GJaRMYm4ZrliZmBPaHjg5FEG7bsPGlalPmV/+uTt90puhmaU7LdSM2K/pQlVDHTqFchiSQ2I",
-	"85qUbG2IrE3qJMFpnzzNr+TmmlEVU/M/ivJASi6Yxt1htlwTwz6YjHBB6qpiyu6gUtpdklOdPNw0fmBI",
-	"1o+l23aMR3XCG6cAZFkwRcyWCuha8uvQSvjxtVQ7ahaXi4IadmY4aNZ4D2StYl24ZuqO50zb8eNyrQ52",
-	"nbiyiuqK0LL0h79d1wnLpvFLYTe5YTvdm6zHx3MFp8xLfPZJ+zNVih78OH4ShpfpmRRsP2Uma2jlhJl8",
-	"zYziuf5Oyd1xJ54JspW1ckqZ3Bh5Q2pRMq3Jht8xkerN2rZ2emfey9h87Cd92shP+PBfeGESRtXabjZj",
-	"F8K4w46CDqCrkpG8VndsUvcU07Ksod2pKsr17V375kfbZcV0JYVmIIZvlVyVDFYwl8IwAWYRraqS59S+",
-	"82WFT/zXv2spOhaefaOAmaObpayN5gVbemsvWxTMUCuf9mev6gqJZz3ZWcPR2dHwAlGsZFSzL/+4yBZr",
-	"zspicbm4Y0pzKfQ5rTgo6h0rDovLxfOttDqVEoP2KlgIuHu/0KTkGnakMxeW3DZ18eCbb+iD1cMza7mc",
-	"fWX/39f2/10E/2cn1lBTa7sl7abjBsyAP9GCvMPGWhmgK1mby1VJxa3drtNWxM82rENXVN6hzQL2y5ry",
-	"klljHy0NWKh3zKjD2bO1iRl68GeylXuyo+JANMulKPSx5bSjB7KX6vacXDPjzKOH3xAqCvLk4tF5R7Ii",
-	"58r/OHPTcIaWebcTP8g9HmtyAy2CuVUX3JDcqk7Qm/h69EPNpoLJcTNmf3+W50zrFx+qknLB4MOVkhVT",
-	"hqMMU3173Ju/bCXJqYBNRTiqaK97j5RtV71mixXLaa1ZrFVqoElrdmZECit4dtvkjDCab+d9pmR3rByT",
-	"GRz+K3jUngtca9tcvGvruiwJhTfIXtZlQQy9hTP8qDNy9XeWm9gChCbRX/1zvrft5GQw8b80TbsHP2aL",
-	"sMtWYwhrqvx1IaTA6w61sm27Grzddgzf9hvueLXNVPWc2RtzbB2ENKm1NVt2IIKxwl4r1lKNTF23hUpJ",
-	"+8OXb569fpERJu64kmLHhP8LLXZc2FZxM8gSryu5YtQw+Lvdva4V+0vQRLQjtY5pAyv6VN/q6Ct7Kgwr",
-	"Bi5lXFgVUcTe7kkG+COgC1krJa79zK5TWjbc6j6HkcOqFgW3PaHl22C117TULOsJgF+9EV9KuEx9yzTw",
-	"SfweFuXfcQ3+/fdu8v89mPl/L1hVyoP9zz98+Vd69s+Ls2/Ofvmvf/jd6AS5DoxOwyseE/RGjzT/Ma4m",
-	"/K75GDEZO0sHTcY7ZvgdN4dP23irQ3Tj3XJRhBoBZx3dWkZx+C/2wTBRwH/ecc3x5528Y0VEW/SGRa0E",
-	"wkegC0Pju585d3MV0e2qLqM6hgmrWZg9nlcHwo1m5druufAoGd960Ho2tIxVpeQdLb9DU2rWBsu30t6D",
-	"OtMwepY1PrKjGyfaZ2DTfaGJfe8cDj+6wuPhWD0778DRD+0MND+upCwZFW2PWuFy72Wtb8s/nLkhjguU",
-	"89DBQ0fTnC0+nG3kmftjxStmL9bn3akPHjrju0oqlDpqddFiw822Xp3ncvelqMtSVrr5X98cdMk36Z0Z",
-	"g4uZcENQbjSB2x6hpGJKS+G8Yfqc2KdkbaraoJOiWTGduYeyxue2XB3Avmv+TeFw6soQvjx9J3XmLCJe",
-	"lZK7KiJdr+mBbGVZEMXWTNnNozOyqg2xxgYxklCCHqXoYWgYxb4dH6DWVMYRnpO/WENZMG629kZt3yFC",
-	"KmKPPnA/ck32W8nurA1OdccIMxLmsj1CrtAK0ISWe3rQ9jvzjEarcmVtls7I7/inv376uOOhfvjkm4ej",
-	"nlo8w2dt994ucYszd4Nco//tPvaHvWa8EEbFjq0cV7W5uWrocm38lTFqhNLcYCjo+JcZx2CuWMGE4bRM",
-	"GFxM2wuuNfWevX1JjLzF42FPNSmsANsrWuYOClLVq5LnxOqkwE8Nw8E3b4vdow/7b/5R0eiY/I386PZI",
-	"7EU+IxSuzvZCbT+hwTYFFzkl+ZaKDStIwdZcgOqBPlo1wDXeg2DHQxvCtqXJTW6VbV0R6m6ntdKX5PHX",
-	"5H/93/8Pefj4Bu+fd7SsmbbP/9v1j2+uiIBtNLhr11GXEwQ7ikLZXQd3zh0j9snz9MWg28BLO8UlzcEE",
-	"houscyQMGJbhGjhxIrTi0ekP/RHRw02783NQUVpJf4eP2msy+8eEgeRbykUG8y1rQza0Auu+kWEuzNPH",
-	"i6gr+cjeBxMLd0fm91Zg/rtRRE0S2/V7Mbva3R7Rj0GwdvxyO2BABRN9HBF2EaYb2AVCGkLLUu5ZYbeM",
-	"/ecdLXmRkRv05NyQlZJ4DffGibyFyYJW7FKgxyd6HbYd+ZkpvnYeuePpY8IazzrukgGPkD2oSb5l+S0r",
-	"Ji19tlhzUXCxibT6zJCd1FYtbGtRKGyxWblu16rWv3g0Mie8c8XQvpY1DcfWri8SW0YTN17B9s4fNWFG",
-	"bDPLkovbobaIXYwDuCHFLQRVtuxDXIvcxu3YPTeCaT24nkIWTBPFdsyatnidcI5Q2OzobsZVl7uKukUa",
-	"mVkQSi9MbtrCYQdCEZv2Pykq8u17ujkWA/D3pgx3xajzLUdEBI/o6G/OGD62VWjEPfZsZW9XZG8vYGAb",
-	"Ypd046r06nsLO5o4m2r8KuaiiL6nWTPWwSmKbJUV/DY0DdNVZLsUY7ab+2rwjVi/n9OK5twc3tWls6qm",
-	"30Cs0Copd0TiaYSyK9eEitDBZa3oXNbCoKj25qbWh2Ve1cuKqdwFKfpGjG0X0Ss83xJqSMkoBF4gwm9v",
-	"NW6HPH/7E+htLqwJD+aVNXOs4ZGRoraT7oN98N3Gne6gCnanBxb9ObnInJEPIpPZkXxzcUUeXFwQveco",
-	"ZtwaVuvzRdbBUQSW+UVM5YTfPx7zdxKd/qUUm4w8urC3jUdPLy6uYj16dHHR+bp9cOzzdsblHVO53DnA",
-	"TEIfWQMY4w25VG51cUHsPWrFiGJWvliRkYvzB7afDxLdfNxRxoWsVyWbMmnukv/xY1x6tXPHdMWqXcSx",
-	"DeWa+LZ94SOe2rViY+9+5x6zdqeo6tFvvYSH7KW3A1CLb7nk32MTEXF4242wV9wYJjIIe9vtYP/3KrhS",
-	"E23oIfh3oBXbxv2NbFnwjfPcHymy5hkX2osFmjKAO0R/mK0H3bK50H7MNoBI/+z2rM6P3c3pLRNLahKO",
-	"v+CY0Xg4l1LesoJQc0mE3LsbFz7pjDbFwPfZ3RVDd85aJS6bFVM7as/x8TMt2BfYYGTljhc88zgVv0p+",
-	"djuSHMzSL+m9+m1nZ/b8k1KgxI+tVtvI8+YVq9X8P5YDlodzTS9nXvfhnYT3Ozjsor/jxXAMwzXgHxUQ",
-	"j49tO4xqJO6dtDjMGqYTyZPeSUyNj7tPXc9rfD56Q3U+Wz/m7rw3n+qsVme5B6TyujVH+weJd60ce13S",
-	"2nDLaGniFh/f0U18LUu5iV/5S2vtALRrnkOxkspM14BuCt5KFb1qKaYNde0l9fdJ5nxK0c20znFisdVm",
-	"cZqlCAaAMz0kDK7DPeWETq/RaTSseu4eBdVQzNxQt+wwJB7Tl3/HtE7J2jSflB1L4JKy0zdzMNO2v/2O",
-	"3/jZwjBtRl95z7R5xyovrAjoGZOZW8Dw4sOBvkiKg118cM5EFMNnOEbWXGyYqhSPXYOuf3h29vDJ00HH",
-	"w1ZqMzO6x7WumZoXrRPSLKnHK00buX0FIYMzZIcp51+fFMrDwTcjat7vzmunK+FQZh4brWg8q81Wqmhg",
-	"Pe8KUHdB3754fT4kJP+RBOuEFdf1RBiSf7C/TuHk3ctC3YeHOlQJp0MxglZ+VB4HmBSd6b2Dxlgx2Mls",
-	"kW9pWTKxicjki11lDt6VhmhjronEZgHDtHNpURFrSLHcSBWXwELo1N+XGBBaambiXkR8Rt0l1JT92cOl",
-	"ji1zulreskMqNON/Tn6b7VLWn5LS6HHpbic7nCLfsG8GJ6gz1GBgR9PUGVd3FFlXciZJ31v0XMwCkiRF",
-	"aGtMdXbxoAHDgVomcg0oysC5lhGq7Q1Z3jFF7DlOvr64IoXQ/uU9L4ucKgAq4JPo5LPqnuAkhXEX912c",
-	"LPsfv4wJaTrK6L5EvWa/IrZ17bxsAeAsBk5zoh6H0AadtzvLyLLIYLTY6XBAVjjW+cMHj54ussWerbZS",
-	"3sYH1QhHfFTvr19+DxlZXJAV1ezpY3BHIEZb671Uzdy6z5yTNxCshfSp3qgfX3zzNNkJv0l7IiG1uYQl",
-	"tiN1g8oIJT+9e4VL7T47dX6XcXjkez/BbjTNwH+/3dH8TG/pwydP/9AM3n0V0B79Tz95kiW1RfzDr589",
-	"h2+5b/Oine7OdF6RW1a5cAUiTHyyCQQsGgnFEHwBDrppS9DVdccOZSpaie5kLeTgndewFNxoktfayB1T",
-	"mkhRHsjv2QfDlKClf5KsMFj0h0s/VDfoW9bvahy/2WjVI1eaT+Zr+gnAdsUNI0YeLdLjbEAvH1lblw6c",
-	"Kw16sduphsnQB23PWFJICPQaVWP8MPji0ydPHj3NTtL4I4r4JBXMRXScWaN3v9BE7gUJTgSy5io1rMEM",
-	"xuZeGvmchx9Q0CfVVrnssjBh9+mjrx8PfyJbwDr/KMoDJuxFJpaLBXYkOp1blt9e253mjPFOSL4Wt0Lu",
-	"BQCZlcAP5oobntM4Wv15KQV7DvCYY/NsJgoO2kpC4PrgWVoUDjqL6Fgw2cQmASNIuFfi7hIHoXXdj85i",
-	"29VjxJW7AkAihbvMQTQj6uvqY8nsU8kvvvTxkxhiNQ3pJ5DJC6Fdl2ul5Y6tZHEgOeQSaSLNlqk91+yK",
-	"UAwV83X7lH3Tapah+24Adej34oCuf0gH/EIj5snqdKtBcqoUdxZO1GTWiXzFZnD4gO1j2HdufCgbPnfu",
-	"/SxdjCxeivuiNBUXi+0lVyvpLm1D3YND+kJDhhdkd9e8NIDnasaISd0NLNMeMTu6YQDNtP+yrwKQjVCC",
-	"H4xfpKfJjqrFBOGJ33kwvLlMOTLTvl6ElCzlepmasQB40iTDUTM0XtfmKEgC87U2XBt1IAUvEOaEiNhY",
-	"u01OxVwYByz1UNDQPYGiGZ0BO/Qdo0ITKmAtGlHYB30NLmyuydSKnL5Phv3Yy52L0Az6LOnmtX1sjisb",
-	"G+5NVSPb4xt1y1hMraJqAgjATH+h19PHYQoEfGYN7gYPGRRbuGy4qCIpWF5SBYiLfSeiMXqENgH0aLeW",
-	"eEzqxJb3UFe57naP7TQr73rBldNPc3+M9FEsa8VYA/GNethOX5UmYDttBlbM7JnTBGYviU/HvSLs2AFU",
-	"8GLezDibaaibAUjgeM9jSnHm4D6tosa0R1WL8yiITzHcIzpttwz2/V3zfmjeTH2lD77yDmb8dGx/zoc8",
-	"hCdvDPDQmBPjreCjR4rI0xr4SOsxNCCAABwJXbgGWVfHRAQ8rbOacfTBsJ85yj4Nw5IOuZ8Qsz76ZHxW",
-	"am2Yek3zLRexUFRVJzZ8JQtIRCFbegduEY50IIDliuOxeqirdHKBNX7RgWHtBwAbRDXbju2iDrfBDq4O",
-	"humJ6N3kejaH/XFWhCqkYAXZ4ZSSW8YqjakYtkNwgoWYQOli795qgNFaGXcNOfnGP8dsh6TC+3ENn72t",
-	"V6xkE0CpHfu8bRcQfYtmsqNSJHd+68xwM1RSN4icGa99CBakFaVD5K+98X1Y2Mei+tLjufp5YrcNQBEG",
-	"2PpZwcuzUbKu0PXDCm6kIoWie3t1WCv7EFWyRoPFk/lMPu2QKSgCFmMfIsnJF2NLC69NTbXyq3kvWVau",
-	"sZOStu116Yj2ZgohVue4lEVSaAHjnnBIbKQsuj6ITt4OrOaerc7dqXXOxN352x/fvY+n8QA4cbrbwnXN",
-	"cUR9OjpgOma1hUu9Y+spADTR8MhFzrNpyM0GMNLXgQ2nSU5FzlLJLmmos5I7UIHgmUSgqsutZKLAI8FB",
-	"oKRgrbPRAPsWXC5qYW+x3Ew80DyO5fMi1jpIy+6h36Qtx+yrPoiNOmib7/KQKF5XNCKLJ2F9Usv1g0Ol",
-	"26PfSHl7RRxvifNMYZbfim2oyJBvi5cl+Fimr85MxNDRbRr+PDhPUYCXUybD1nM404HrtmdhOJy8Feao",
-	"TeRw0HO+lPY+eOxTLAsVM1+kIlVZb3yqIOwoJ3JZyHxmHG1iJLNoklsZuzI08z+3Omb+5Lu7j29j2jwe",
-	"v6S79mLoPJrjSodmUmOFTsw8STHnUg84LHERiVyvIbf/GSwaKgo0WgtrRDJ9hRmBdinXdu2ZrEqGVq2U",
-	"pc6IrvMtoZo4a8A3bFzKXGP9dOk8gPvLfgAcUCyPh6OP+SOCsUSvbY5kMwHBEMzspUqk1Dlqg/RMI/Pj",
-	"cUrDhASMxKsdP8NkhwIG6LuX/RmyMTaJJzFrxK4WU7IuI0QFTRaPJyoY5rGcauK6fXRfRm4lNXsjY2jO",
-	"0l2sjw2fIRRt2vvdm1povm0rqTU0e8do4VjAjsmRZviKgsEOOOJGae2aCbTjgZBBNB35XfMbniFwmzeS",
-	"rABTw2Y4EP0sYHgi6uZqd1LsxIMfI05na67OxM+HHroEo+i9jDbp0+tfRfxqdBajm5bjJidz8jIoaW6O",
-	"j0RtKxPxmoSWSeNxh76fjCEORM3SWq4dy8Q0g3inm4a6+QSxYXzbMGYcD8GbhYM3CJnX9kLwZ/vs5Ml1",
-	"llZSV3/LSn7HonQpEOFLbBuwmb0pCJeto4BgoBMd9XgiF8R7BO4F2VzULJ12h+5H4Bcjgn0w03Pp5qdl",
-	"MKUSvDHs7lM90u2dxxtce8oNYlQ0HoBJHomY0xl7FFwmmwVzqzMKm/ZidB+Y6UYkPx+nx2BSIQa95uHp",
-	"SylYsfR8NLN8MZ0kRlqWP64Xl389IZ3xl+OsXoYRcAP8pytGas2KS8c6fAiwtXZXFGyjaMEKst9ya/y3",
-	"l8G12ze1wNyoQ0ZcbhTwdCuyAUcLMoE5cBz7wLXRAAZfr+E8xWbtTRKywbm9j3RBBsojYbAAgCQaMsY1",
-	"LxDkh9J5nkrc7A+e59s2x5YC/4XImRIATLfDPFwhXjGAVjaTIJXv+L8q5yIVNvlRMMjlI1I0ZQo2EmYe",
-	"6KL2MIVKis15XHENe/rYh4orpsd0psM5wPWwpPkt+Csc6WFLS4VBqy90j7H0C008A5SqywBXpdH9M10N",
-	"z8+z38pyVKn+IDEyP1X9zsvdL9nazIvOT2IDbniAS75mdr6WwKsV88DVSreYS7dojosLY+adNY4uT+Se",
-	"A1m8RsYNhBbjG2gZdBcZsmLAyQW0gwjSsSohHgyUd1GO45eGbCQDVr1EG6FHYHaatP1h6RTAUvtCBdNk",
-	"9FOjwtmiqstyqVra48EbV12WAdcr/MeEhPj/7p/Dd2o24YWaNVRb/ztSxY+ZGbcUyJkDYoQRqrUIIabj",
-	"QwfRBDtWU16gotVbAJCsWC53TawZ2WJuQgL0my7JecfDbTyzhpAh53mkn3c8HvD9XkGBGm62mBGD5skV",
-	"oa40hxRwbEK5jIkBcBWrUoKlg1qTHmj6k+AZnat49aiXBgGSFMKmcJDbKRASYJJAXKi3ncUK/alzIS7u",
-	"TvgD5mxHST1OC8648PGykCk/D/5upOmknAYPTE5Lvq53O+rMXblbaSMFW9bxmh5wJLdmAK79WqqNNIaJ",
-	"K0fratzB7cy+hlsEBFUxZ4nMYBLRNS2X4zEeWHlfFs2Rl8O75QHwEY3Bhaag7TsoH7C3aFWVB45mzIS4",
-	"j8egzZWVwLE/nI05h0Gi2b7RGJ0jQ2kFqis9wVg6vplU2moWXlG8tTB8y4FUhwjQTUYY7F7Yu5eLq3rt",
-	"5QgDoeBWU2drR1MH7jwqHWBAgPDA2JpAYgY2PjLeFrtyOnU5JhVFT2jvsuglt5RAuOccC1NrENiOxuM4",
-	"Pj8NjhxuAio/I8tijm8yyt+Jw2tu+E0/koz9R/N7P7f9/qKdnicduxdHEAj+lrfIFs7GiwamgtZOAbrM",
-	"8AngtaJgtECDc0owfUdRpzqV7014Whwy4rxBhIu8rAtWAK03iJC9QDnINYVoYC0Kew2gB7zhW/WENNf2",
-	"smANHnvj87eAuXTSvcvnFGzUvLuVt+yntDwOJn7W2ic+3N2cZu5ljzKGc8zxd9uVwPyP7sy1dlR37h48",
-	"/urx14+ePv5qbPoqxRuiiJ6VhVhsODyz1hCESLzL2btCcktke28WkTx4+LW/C/ZW9MkYB2BwZZky337L",
-	"LoHfPyLNr+Dv/lbo/EK7WmOAJENz9+aWHW6seWD/479BysBN5rxCrm4jQn9a+khvjXsLxHWkoy/DVMOH",
-	"Xw9WXXv08NisDI2PFBtf/xMj6ZI91U83nn6P3LIDbkPNSpYbKBfWOLasIEZJ+OzCH885XOPgAEfIPk76",
-	"lmog5syQtdglyKGCMJLoiip21bgQvGy7Cpoc65ita03R8ozZBPHoSdyuGtbs3/L1+pPzK7vNJVMzvOtm",
-	"lj9X8c12/lspkEk/MGx75L+R+WykgfTM2EiPo9k4zgQssim+tmer8250K7jAulFPhkO2HfuOl/FaZs7j",
-	"29LPNxVaudCGUYf2C4HWeJ2wJoy7TbgyUwfI6C0k/uUYguicDf4FnzalTZ3f4n0Eb1inWA/fR/mg2HrN",
-	"csPvRs8v+zqmgXW2yXLjmp367rzne8u4QTjP0fezYBzDq3y/tuK/JDb0Sm5eRRMoZgUklayqWLriK6i9",
-	"2pA5uAKZQFIsMewwwZWTSgl+j+wKvZqIvqBpogTKhwlJKggv9Xk/cQh6ZxKtfjte9k9LvUle1Ye7ct2Q",
-	"nvSgMtNhClM+cL+S7jp9H5ei66Ow8WdXl1HN6E7w4+pQe9kY2vqcvBTe2FYFVAIpHAIC6nFg+g2W5+VI",
-	"1M7Xjpb4mDYc83Wnzr6HMaXYfT29QtjeqD3Skzm2H8q6DisvuQL8zsn9MVu4kNbkdx3I6Ph4h+rNvUyH",
-	"7FRahiOWiigvZZRhccB+mZhPjDmkug06QcZwQeDxgaoUuAzNnH46OUW/vyC7x/39kzROrnWGtjhKslyT",
-	"lf0J6kq38TF48liqnRBNjyw6yTnRbSShipn96C9RnGuTl38Pm6x/7EygOBlGh4LWuRdgqAdinQTX7lTp",
-	"WlhZbo1X/JeDTMfrNoUQsiEUcgIQ/van97hFuCa33GctnpNn3QIMTYLljTXyML51oxiyEy2B2+yGUE32",
-	"rCyvCG1u2jcOTnhDfr86gOvS3eIhfHXjb+83GyaYsi1n9o91afCGv1Zyt2Ti7uYPGbnxU+6+btiuAmdK",
-	"2/Yf7Kc9KZeuWFnimQADu0Hj6cYeI81doVWLkG7RspmpZqdteVEwgdwEGcJAmhpUnrAlIzffvXzx6ttl",
-	"0+Fu9wmF/HNMEkXkirTKyL2MtbKIq/mDUcIG/NIBnLS1VLtMR10R/7uW4vwd3b92aOEgzeQUPGG/ROqc",
-	"vLxRtGH4zY5ntoFRtqwWmGRwnA0lC3bmxcH9uy0/27oUDKO7gAnPFeKMGiSuV22Rp2ThuKNypV4NWXup",
-	"/W/cw/HMtiTlwndIMAECd1xm7Zz8EIgmIppcibSdhDAr200GEsOn0rwLhbPQBsXHPmOfDbRhLxziUoGb",
-	"Q9k9mQF7D7kIAWCKkUrVwPUBGSnxqPM9wmQhpSNBgGh/cRoCpeky8P+iKiBvnr1+AcSAThDhD3HWpgTV",
-	"4jO4oDUhth0tbOvg3gDvsp2UaIODZBiB35oSTe9Y0fR9Qt2ncP8GRd28yA5tadw8OpVOOOPq092NEfGs",
-	"hb0AxO7UzUEn9wIqDZZFW9fJy19D2WeHeenkDslCUPr6VeKHL2rNkTxmw/iJCAYwNKGzU37C92bNdNff",
-	"/SRMPW8tRzuhEdQIxXI/XBPNYNM03Tgnf3F4LygmCydebg3ZwpoOW3sKrw7O32EbPyKtHHWZw8od9+lb",
-	"VCFtcMAJA3wRvSy0yeCPCkXLXEzeMAYi1PbxONwN/VhKOJ6jEmkVCbvjbI/oItjzx2J3Tl4C1LYjilQc",
-	"EA/LSs3shEF1GKv3Dw3fsrMkGn1aBBMAJ0R/R7jwyYlCPiYq1qZsOIl6Oq/U0jFltCebCwE1d522o2E8",
-	"DSvhUCiEg8MdDzO0WyK60RRdR077FdUj2L1cCjNo/yczAVMgL+R73fA7JojZ85xdkQvv1bC9nOoNpPMg",
-	"dn1WhXDkQXeTkzefhbQ/uekDzBe/VRQORDsha2unN5cNH45yJvNwfDVe1GzaOh4FiX2KGCLbGENGvBXD",
-	"Yp+RaNzwPPtuJKaZR/KFkhhyRBDMYN2fh22dCKeznR7OtvdfTlbnD9sIDO/C/hndjlbDFDUkGds/Jqzt",
-	"F10IQp/WTizzBttxrNhzV+xwQjGwoCgi5IMA3B0rEKSA2U5bW6kewFmPZfIWcudE5BhwtBFSsaXdxbH8",
-	"x5/h71gavUVpf6HJT+9eNcchEjhT3QDHT4BYJ/K+4Cd7bCZzaaF28RT0yNvmQVd5SPHcpKqMwkssVUlo",
-	"qev1mn9IMeJJa++s2JaLwkdVzsNEGoE05Y44AWAIUk3naXKr2elJ0+PO0PzU9uYxC4U6trGCDfH9fFDT",
-	"3KBj12mUgsz98P79WwjuQpaAhH9fZ4Evm4sNEO1vAX044eR3wcne50fm4z4CN6G++XwxyuArJzCBf1at",
-	"9g48tIFC0S7VREusELqN5qNES4CKI+DZ119NKFbaU5mj9PKtCu056SlcEOyPV64uhbU/j7f9eeChOscX",
-	"grr8i8tFKXNaQoJzNs+/9i9V4vehbiP2vsArFNkoKownaHKFIkYNeFiZkS1wTV3cIZrImTjanQcvXsVl",
-	"Om6xs9+PCeidP7D1F44Bnb5rM9z6tS4TuUr++IwQo1oj1VX+L+WmAQM00G5ND7qbCKkYcRzXHk6K/mr4",
-	"na8JxUYLOZltcbiq3I4VqUuzS16AbO2EY83azTH0w7Udoe12TmsNU2AH5Z+HJB7HcWNHaK8acKHeJ11u",
-	"04h+cvRED7F2hI7X/2Ax4VMCnolYWzjKewm5QYNvW1r9iVvjdN+0Nz5a9xDg7u10xs30tUfWRfD9UzbA",
-	"dPbwWjOVIn2qteO2xPX5hBQBHE82SaY92uONW4cj6IW13aJdmAOkOrGW7lH67XBS7dr8CYz7Iabu45nc",
-	"1rtVUy5vkqHfjWn5OYJRZguX17M24/N9HzZrdwE/n9XaXAyOhFdWTJCSGY2KGHIFrdG1qZm1uuAXLsge",
-	"kj7BloCszZKLWwjS7uiBaMZ6CcdXZMd2q6YukcPjm24dMPvpRbbALyEjrn0l6kz4/qTKO58OvIxOprWm",
-	"RnvSS+36QHNTHuA0lOvGk2ZPytCCPcKZnJDHMS+HfVZqwREkOpX/9r2SdfWe0ciRASy/8b3snh8Wcnzf",
-	"PR39tpWnZ/p2pqw0l6rAnfl0NM8GMixmx+47fGTzpx2+mbkeJ6fgNY2dCRXV4/gg+0yqjP21i5PmDHKb",
-	"fFSWN74Zu9n/i8/WEZKslNxrewtlotDnE1BuoI3tt2ND+6Gp193UBXF8KE0FaYRQtv+tDeKA28pSMQ3z",
-	"g4zh85vgW6xme6pu/UzXbiLh+FnDBQHed435Z1QHMaU9FUZPTSbuQ8pgZM04fK+jcy7LYr7ybSeo7wYY",
-	"2RvNfJwwKvfR2CheFp026xrAy/3KZqFV3Xbp5Y5u2HOqUjWKgIFMY1agxGufkAW7IitWunqS61Iipgmq",
-	"ixRc32YhM7In33FXdgi2NeQKMQx8JDu9YQTD9DMdNjHV0nPUhROul+DaiHuPYawTm7HTUUx8NgA69pSS",
-	"lV1MjdrYTeNYmCfgLnAUfuS+6yHcETsYlSi76g5lP8MW+I6XJcOikwdHhy+MkiWpSioYAe/AXQRJPVCe",
-	"iQvNcue8iHiXBspCDfLxKQZFBeQsur5ulaXj7TrpHvvSUfrdww32pVjJD59qqL9lSkvxRppERZdaKEaL",
-	"eN4w+F7xtrtD8JirwjFBPLFzTftRKbTje03VXIOH91DyPQTIQF7mA6fE/T+Pp8NPxoiT0XbBPRwfWVXP",
-	"jBH/jBA9t7Ha2hLofkkXuHKu7rD5JxepLjW5fDM2/TWAzJ3Ty5cfpJr87tdfHVQecG0fP56Tl65UizOt",
-	"jhUBlhTT8wDoDfQ5lv7hHVRfaGLfOx/25SfK/Ta2cKx6TOj068KCk4W2djRem2RHPyxL15XAXMdau8Px",
-	"iV0nXhs0ycWpTQ6gHBut28cxKLapS6oI+1AppgF08ft3Lx7+oRXQ/VaWzEnJjpp8y/Sker1DJNL+8dB0",
-	"dlaPH09Q8cC/1lSwm1qQEh6a6q8M9tM9KXttaFlSO9XXzNh7QazKWF1wsyzoQQ9obPszYQK5kps64wU3",
-	"oMNvWWUcVCjkaYiInOMWHDpdXlNeXmNJ7oB8a0r/aMMP2OWUxMrVvoJAKTd6Umc134jlOIfZNd+IH9v5",
-	"PUoZaae3N5q4lr9jwtsYvXWqeAQPFjgxVb6N89eCl2BZKH6XuL65J4Zazxvqnmk1hmTBEmQ62SLHwmCT",
-	"2nCPfsx8ubAppb84OjwmGNH20Xmj+tY2HhkUE5s42147h5uqnvet79/+FPvUVmqT1LS3TAlWJkJ0d2yp",
-	"GKSBxHViKTdDctLWRJswtTJ+FGM6RYJmyP3oNUxODS3lpsZYWXujwcTLWakGdjrfYiZHZEZVLfLBpVP2",
-	"Hj6B5EUW7J17FIInUtENG5pSV9Vbf0I+XCMOMOeNBDiNcCSZWUeT9Cqwuc2TUE3c0Dhx+FBw5TOQ1HbZ",
-	"Yqc1OTXXW8lyvICmfcY5aT9l5ZAAqwm6wKd9q0PEa8H4h1fqWZ6zanaGYLuYoZ37pFsI/1EMwcJ1VdLD",
-	"MpXDFQMN3CaMZG2oKLp+1IYVkovb8/kQllksTS4nr8+gc/GwOwsPHmbjNTRuO6vsSWf8F4ZX8CTOr2AF",
-	"e5GXM2uBkbYzMxf40zbHlInvXazHsnHDnTM8kfcRoQxU4OlECP8mV76Q14wr8zNwjFEuII+COnpTI8Gk",
-	"ZaJw8QeDuZ4eEM6d988RhQEAztXhh1ICjtD1AzcklwUjF/bCrX2NaQpwDamZzz5F9o62eAiFIudcbMCS",
-	"5rHbudztqCjm3c7tPeNQSR5DTLxjAA/TbX39L9ra3SL8K3HfBpRQgD/D+vzn5EfBXN1o7InzM7QfB6bS",
-	"spxXfIWJuyE2rtT7rXiwD0bRJcD8YvcdbRwXY3M79suy5lZfQgaL3+BZm3vz7ZtrwFl1RnOaSvm0+iq+",
-	"odjWGNz82WLNS3ZyKaogyyJUek8fPnj8OIs6LKbCkYZTJ/qD8JeA0+PlK2m2sZ1WN6NDD83Tx2MB24JZ",
-	"yVn2nZ/Hdn/avRkT4aYSzqAu9fEC8NjzRA5sq/TQiv1CE/sw1E/ZOopBUimZM60vIcmPas00sXd3Wmok",
-	"dy9ILsuS5UYTqaotFazw73RSfCOJBJNsBalOr5A290PdFX7y5NGT0aplMcY729IUaVWMFomUQuAtl9IQ",
-	"uy2JPmjDdh6teWZfuSJ3sqx3rsaf2VVr7T3+8Uk/sUSdkdVyo2g+hbHUETLapW+pS42Emq14PIJKBenx",
-	"WZoobrcQqLoiDy7I6uDh4R1Q+ARIOPQVW4+V37zVnQ5iv6CwOBx63v71Bxw2dEko+vZ9dcTrl9+/fPMe",
-	"AEmUoFckwbSlzVxV9BeAI1IouUh0zQ0jJaN3DCkvXGrxsXJy1E1xSx9/hCY1GBSXTWVPxxPrykPoLjJf",
-	"AukjWDY7qm4xwum9ufZNWBwVL/f49zqpc+hKy7I2jFjtjqbPv/1klc7/eP0Khd2BmRvl5OZ6U8pVswpf",
-	"usn48o/nH3blONQDOxTdk8d1C4f5eO3MdWTXgT6aFPRmaq/I04ukPPdrIkYlGrZ1hEQCCgEAWg49C5mz",
-	"tahBKhZnlq67E3mqdZI4rbOF5v9kyx1fddTmg6dfffXVwwcj0YxTqZaAASRWKGLX2dxYnkCnd7dtp9nb",
-	"wV52tMmgrKg92ewZh/Xi4zwNqIT/JQdUahlGjhFvwuZUNFD4HqNsmDi3pS6oM6VP2kQjB39xRJ7cVyhw",
-	"ubO5rLhVRuMFXRIn6zQxmUTqlwgT+QvkvcSI/szupVjaa6oNU39mh0+4GP+ZHd7JlIfR46enAGNsIxNh",
-	"NH3ElHt1APb853rFlGCG6ed4v0y4spk12jFNBRPGgeLYl6qmpG2HuHgIqAKzl+SOKu7BbD1cJit3EVm2",
-	"l/gfWLnLMPETYjWQk+44thQrGdXxwPJtvWK5KROtul/dydE2ZZt28tTWtrddGD/oYAztd2NzHODfE5yd",
-	"02tsDlU4Or0si71Xf6rj94h9uklKh9bjE+PgzGEtgUW2WNdlGTVzXnFx+7zNMevhqT+jG30ULgsKWFZM",
-	"aOel6nt7vdnnILMaiMysYjZbttOsvGMTALQw0bYvo07z/wQsuy7COVEL1iJdMSgBOZ/CvNtWkQkBEtQM",
-	"0fC6ub2Pg8YvU8Tw2iXCmgkUGTye6O17hcHlGTleibqJf9ke4BBoYpp4cwU7fcV8ja54tl9DqjxS2N/T",
-	"ILskKdeV2NBe03zLBXshlCxn3/yAQWiHLWDOJl0hKY5m5TpKdhuPQmylNpfWXvFlP2CfH4M/lb0psCDw",
-	"e1zYwn2j9Yb6SmrIkABZdMj6aL93048aPY0FpVY1j2UxvmtPvrZD3fYeRINcuZ2SNc9dHCfi5Gof6LSe",
-	"kW9fvANoLNXs6eOOllgdgFkg/PjTR1/HPJm5FGJKUoss2HP36MdssaWq2NPxGpdOon7wj/fgCZ34Uiyi",
-	"5M3WBpGHZE4xr0M3/s+E7npfxn1hCOmhpo5B1/+EKMmArTxclt+/eP7t9TMUpesfnp09fPIULv0viodP",
-	"njz45g9E3jFFbpxJRJjdYAA/enCT+WzlNQuu4EbeYomKgRV9ePE4VhMEXk3gJ5REsiQsXes+MRKG7akT",
-	"bL4rtuHMjemVMmpqjKRHenk5dmz49AFrNefUth53ZqUnBX5qAJbQVKOxTkiSxC8NzML3b3+ajT4e4BDs",
-	"u8BhFjRoQO9rupikh1r0zlEVHwD8O1CcywuK2iQjgFJZxPO/Jtho+G7TyYHp/SHQTHPPLzuf/gTDInJr",
-	"qrrYIjt4HbjPNFPW0iTX/J+O7pS7+YqceA6CN4Yed1C21iF1Af8Xnd8JsLbhVTkGpo1KyiygWiD1nRDe",
-	"08cxMnYPThuFhgxgzYbHK/U0EYzIVwM8PSbSd+XTormLCWhXrZmaFhp1jWT4mbjse//K1LIRVjaZjrIO",
-	"+IrsxxbXnmqfLuQBsymuSQ7FQpNtC7YPKYI1oyUrnL2XajRVRaQ9/u3p7AC9rfa7AVobJL8GGm9iFBWa",
-	"G++huLlqiEPQH+5m5jxeZJQNFUwAV210unG0p3idsM2mhSlO5tM/1ngdUDjapWwadXMQFUN2AnudVuv4",
-	"lamHFpvh0wnQWUnRRirzgF7dSMdnnYg+fk7gX7a442yfKCINQadi55gFSikhDqhkvdmii6CChKsvNGEH",
-	"pjMgwBGH6WRu4Twfowzb5RsBpb3Gypw0ejE+dTGnVrcJPn4v/upgLKd7rF8zQwtq6t0MrQybbDJaBp9O",
-	"fFvx/G0cJfWaUaHxToJUS4qZHGKZhu8YXotvqLkhUmA4qWL0Vp+T529/ckGRXCorangKNyZP5u7Y2jR/",
-	"ssJJMDSZys6diPmdjO/Pq3rp8qEmZgMs14ql2KkYhcLrVl/sqcYSh8BlONErB+37HL+p/dkrDoWJpr0y",
-	"C3ePDx9N0IBbkZkln9oV+7CszaSnYzW7EG3uVzDAnQfdbrrUfi6c5t4UpjfHNVP+1O6e4XbTzNEV7U6L",
-	"1nZHf2oyrHnlgz9bqh0DGKRRBfVPR1Bm2N/0QHXaYJ229xQDyAMfz3ZyH3zXvoBGMGdzJ9StTmRGjTyR",
-	"8AAGDe93htR0cGAG33Vm4CihflMysmNU14o5MkmX9gbqwuwl8klmZMdFbbWi/3NBDzpzZJPwt61ijOyk",
-	"MFsd4lUU3ePNpoaD2L4QDei8lndz0eCFktUyQAH0/F5sYw0PwAEDQsM96aszW0OeF1dN5UvEvuwQLWtc",
-	"vDwBoouSLH0nlStZHNZyhYNlZQ8W56iB4LuOsPFPuMm9iXqTngEIFhJzAdVjyE5qQx5fWLNQ0dy477V8",
-	"mTlV5kyxgmm+Ecc9aZJaF//zr/Tsnxdn3/zye/cfZ7/8epE9+vqj//sf/v+/i+27UaqyHhAUFogHLmLi",
-	"vLs6epehpb0amXGwRAdQR6uq5KxY6iBldMxz3KY/ZotVKfPbONrrACsNxPtCgmgFmZq0tMKw2bpLGjIJ",
-	"X/p4toeJeZHBoEGH39WxCWi6ZnigRyelce/fk6fcnmXW0srlbheDlDU5qlaF6aMy0UAq5j2TgFpXQO1M",
-	"msXrMpak7Yp2KuKBv8KTuI+SpqPbyBrH05hJYwlaLDesWHYp6XpH5KFC5o+9R+7DKdnQQl41PDBQdIJr",
-	"YlStDSvs1kXkL/hG8/hFnoeptCNZHe7BwTsnEwUXm2WlpFwvgWI/QTDiHhxk47Pn09/Hp+hZJwjRFOkx",
-	"tRKsIEWXvTZs+86KDpdi6XqToCA/cYd/Frp++EgDsMB3lm1YNRKudrW3orYXom18VSRX3J2sZVnKfVxZ",
-	"jqwXuP2Xtwn4yR03tJw0xJ/xyZl8jEf1Cvz2jC52qPm7iiFmAdlePasqNd+y6E5Z360c5JI9fTwadWqb",
-	"SvUR88mPPQ9pEYnFVaCc96pkZC9V0ToRuZZIlJDYUAMMwUaSQpJalExrf3bdJqiC75iaQnluR3rtH47G",
-	"S5qmBuP9YQp9jOskBkMDL0Bz84cEKq5vG3SqV5a97LCyBAS4C674gDy9ZaSSRSRU4h5cNmkriUOzaTA8",
-	"6Xf0QGrNUhwT+EZcL+C54QmImvKQDy4uvEE4OaXcTayLf8QJS81eqtuEhsIfXc571jXrFMvlRkDIyVWW",
-	"b4zS57TkuYzrWUw3z0tIgpl8H7vG956XjurwyHWZKpTj2HKevX2JYTLV7endg/NHj88fjV7b2lz0rlQE",
-	"a3k8uKS4t0Zcf69ag5GJwqHOXPTDPsyl0JfH4ZCBxIMAo7EG4tdQ7IUE5liHZs634T3PfeAMPmAV9aab",
-	"ONa9G9xv9m+Lu9nHARXN0H569woTH/7CVtfWmjc4spLRQqNt3arOvdaXX35ZKfnhcO4W/1yqzZdQIfOr",
-	"c/LKo96SF5dWZB5cnD+8OH98/uAxAEEiLD9DGcohIlrf8upMVjhnZ+BCsUrQqJqdbOqfQEA7Bz4/ZAm+",
-	"cBa1R5/EQCohdshOdhPHHwn4jpsiqc32rQtJ99ljy2IAcg9VtXDfIBNW9KwcTOk4JfCFvcp8ziY0kxxX",
-	"vN7V3BtU4bG1EX5KqGJyVldkz8sS06nZrjIcsrbhNHBqBMjUvfcFtt4VoZ5RH1Lv5I7hPWlLXQrzDJZL",
-	"kUI0akMP7uYwmWHl2r0zmu+ASEX/icFluDauQuocl1dQgawHxPXKyEiyp9z0+WS9f2L6BO6c3dw74a3p",
-	"41dNMVoc7BfbjBKdWXsDoNDx3JLohLzwuLIYMrXJtB9MRjAS0r8cMas7uJKZAWgaji19JCcikKwxoRmA",
-	"bwWA8fFoJ8pUA19z85GSrRd30WmchfYeu3lMCL74WsKRS4qpdQe1hoy51soGPYRJh0XBCmusm4zog8jt",
-	"Pyje5YqMeB9Dhhi4pUtvaf7J7uRt+E8oaJlh80sgiMg6kMLgX0ttWDzfTCTJTo8zIHDJIDAEEzG4WPcR",
-	"921X/vPVF/DMXYnUlU+E+X0OWN8AlO9+oHv3VSLiM1eGsM3/uF5HS8aGnmosFAvGveF3od9S32LyoD1D",
-	"Pi0cnjyXWyrxY+96oysKllttj8njwKEpFRZ1t/pDc5MqMNSvdOnqUuQl5TvnTcKWF1hh1/6452YLBVIn",
-	"0GI2Bz+6s2jatnRsbQP+nmh0IYeyxS6bs6rL0k4CporbP+JfyIElnMa7VI2cpGPYjoVNp5+7hscTNjd3",
-	"TM/Y5vDMXJuo8zME96Fr4QuNOcXO9vYyck6egSVgZ6Q1MB05g19+a25aMa7LEi9Y1mbC/3I5/amr63yO",
-	"/N/urf+B7q2nhgZCr/y/+s6bNZfeK59zy/bOdnLZ5PNuwlOuwO9aZsjIyR56LUNbDk3wcKcVVlzVomN2",
-	"p/bWvVcanG6qT6gtCI2lpivkIZ6dfSYcTLJgOS+Yzz+jTYr+ESTxdgklDDwDRA+I4GtPuMIUvkiLrz2x",
-	"B6hwSXNWOBvqAfme/6mbdfTVg4uvv+4wLV0kS+PoIWawQDKfRrkV42ajS41Bd4pmJcuNVPqS3PxTCnZJ",
-	"1orenJM/s4N22GufovTlDTjw9912IC+GGFkWEQ74Rw8ja1opLn1Io2cx7eyVGu66qITX1pYt5Z4pIoXD",
-	"hYMJgU55N8clv2XkwcOvu8XUnzwZm2FvjEV5dQL97TI7gIQkrNHl7SICpo62J4ozdXQSsO52wvJO0d1y",
-	"m+Crs5eqjh4ArE2PTo/qW8QHff/2p7Yq7Q00vOOrm8T3a7Es+TDqAHhGXLapS7ekB+97iJe7lQQa7azA",
-	"g4sJXDB0Fq7uPXWIujZnJBCxAX6xIFIcWKrMJ59li6YItVyv3X/VwoEHgODd9oYajkiKgmuMpSbVbesJ",
-	"6yncEZra1gE4J7n+fze3ATCmLFcMqpYm7ew9RYO6Kaoz5b7fZzzoUNy6HqdOjvfJeL8/U1w1WXbHFC2d",
-	"5gGymMjZMFLOfryQfGK74VcRZ9DVG2Ea6knGVfzKgB0am7T7unw3i/B5L+H+M/MvEXOLbp+8FIP9vncD",
-	"bbJZ3VmjCcZa03BqKX6qNipaPK+5KqcsE7b3oSh7ABWYdjBBU+xSFV4D+Mwn+W3nVRJocgf+Y+QCYHW1",
-	"Seyaz11CvoPWxwvlIw8LZMaFRoqDV0zPN6j15MplbcJBPwW/m0+SoTGIIBOw0SdCIe8nSSEcWCgKcdE0",
-	"PG9jCs2lrq3N32654I8QGOr+yblVOn/LqchZefyyr8oW/FGbOr/ttejr6nb/DHw46H0I/low2O5Hn8rl",
-	"HVP9P7fmVfhHb3zBraz3r+YF+GdolMEfepaZA0sAVgImBrvb+XPYNZrnTOtz8MImrDnnOOBSPMdKPvOO",
-	"F+Yr2MwkTu95YMYSxNkdm2NJh9LXsacfjtUm20WDpD+K8tDRBm2tMMhEJE6YU7nBjVU6Ct3veFt2yNnp",
-	"Bp/aZn79YofAHeWlz0+MnLCRUmFj09qTlrHAdtuD9nOjA5lv5dzPSLpyMjiuobH8qAq7/553aW56+0Yp",
-	"qQaMBajUadSBaMrjBB92+9cqZnu/FIQShYdDrCK+2DCV8DA2VC5ckC37EA8JaF0nMvyBiX1eGjAYyaaX",
-	"zDcSCDJLYPucB7iObGvnu88IoNcz4jRqRpAarbhySTfgLshlohKdrlfJS6dRfGallz0VJpor0s0MCl2+",
-	"yMhBoDKu/Z0B770ofIhHMcH2ceXU512oPdEmrmTTHT+FgdgFSxfdBHvxXt6y0+p1eGo6LhJ1zl5RbYIR",
-	"A6QEYvdhEmHjq3n09Mlore444Q4yLeAXrN0Tc5mPFfPOZTV6TYGpuoYnJ2eAv3XFuuMumP8k1YU83MMb",
-	"iFDvH5LyVzIOA20KSUZ+0Qas0xk9jXlloE9ZU0n95LJDdoHuw8/wNgpDnuw/eOs4DJ7DbXfuwVorxSLp",
-	"DP2yP9kwKcWnlQzynRjhY/ADfcc0m2tA+MJLM0so3XtZpOEBhnWGP+nGv5LJ7A0tdwxwlnslDYNI8h49",
-	"nFtaVUwk+MZW0fYkAadpQbhpQJprF5uulCzq3KTJx5L+3zhG7C8up4m7OFgYTNwhvYWDwaEsNRfL9orY",
-	"XPWCuyDeoZZ4h2r/KfTeX7JKphKqKlrN61nDo4/5I4apNc1ZIs+GJhxggdXRv6tYi0AYJnLWBE4oWddl",
-	"Cbz357OUYGsRgMZLVmN+6zm05xah2TUJmsdZ0YiGvrLWbC0cEZkPR7qMlenJKW7de2Z+rKqO20Ep+bLG",
-	"4FaWxSV5CADjv8uVzsgj+G98XmfkMfwTazeT90e8UmuOWDbCw5j3g+xh9ih7/EvMPuG+3HWUhdSzfGKU",
-	"P0Bm2c5qZsiKaYgQu9QSPXneghq8nal7Epk5aS8+88x/KNA1/SR0UgZ0773ujN3Y8EtTOeUbeb4XUnnf",
-	"2rd8vY5RBeFfB+NS9pmPWZ93LQw2ytjfBwgh4LNDe/mtkqsySvqFjnOdvqVU7tVLoumd3a57QKHt6C1z",
-	"KBQniEmPSfPlSYIBAur6O2oqNa1nzUAGp2G2N2JFdSIL143axwsBJEikOCeQAuErLNifqnpVcr1lBYEM",
-	"16y55gAmGWPmjy++afhToVydrI099ouQSCLzwQdkAa4dj/5I3XJp2KRwURXo/Sk793gx/A9DS3BK+Kjg",
-	"G6bjt/Ljwrap/dJGiNqcPNfwYH/n1zPs1TRzYIjMni5ZkxKJSHaK5Qfw7Qio1j00tiTP3HNemf5drsZe",
-	"8ZU2gLnyMDnli7FifuHL/klRNfDXQTlzUFDsZCU195HPGfv3QyAZbRDlEPlrT1w+LOxjMcnAxRpNPIWn",
-	"fO+dDIy+hI/hW70O2VWaeuTdXw0Vvw1+0jHq0DGujLmgj1OBHQOAjC7rwAAOw4/051ajfHZ3zIBi82r7",
-	"HtQ0kF7G6RlfCiw4fumQUr2wiLXVgaXRH3ZC7jO016Vmro55WTLljFM22RbtyNVwXvaIXg+qfYcOnY6r",
-	"x81zNu2IchJwL/6enlB9PmjJ25LmzG/EuehT7tM75NrxA5JnDeLS/npzyw43CMSk4oDst+BPsD/8N/jn",
-	"jb3cGVkyBaEYYqTEJ/54A++xO6YOBHB0538Tz4gLpX2BYElI9mpr/jZ79gt9/jdxXHNPqhUvilha3StA",
-	"o/o0FoB+7mptwHu+pXddCQ39PA9jfPRD8D3gkl56br8YChfmFtCY37/9CbsBybCucx4l6QGSHUf34wff",
-	"PH50MQq+rRRbM6ViYYYf18DS1kepAgGZQH8C2UnlceZIQ7RixvRq1X3iJLXiO3Wp7nuZWqGMEWcAsBM7",
-	"UdjZIluqdvf3+Y9De/Vdk+/UO2qq+hiaM8ahOQfMMyEDa1Kyk3s8rpDiOU6Nlpzg5nEPDp+UJ+Q1Kbbh",
-	"2kUqkz9Coeq454NuJrPcNp/qN9xmRNnmgjOqnaD0tN7L2YQL9DmPJPuBExAAJ0lIIwYd+MqTUb9/KAuT",
-	"LjO4+H2lMPiVfp2pVia6MjBl6e8dfznnNjYJd+kaHBjClDv1vcrE1GrdcyhNkgxInTr+TQNfJMpxV1TR",
-	"HTNMDaTQGFWzyGyeWFSa5YoZ/Wml/COFe5PFdSeW7p7sz21l6H6uuIqtS77Zxogntiy/naFRfUtI5xbT",
-	"rHGI/QsK2VlFk/MXWMBXjrsWmCSF7CVkT79w+b6l8sxlRJLfyA5BaVyAfRxiOicX2r3JO1FPOOQteHdh",
-	"JfwMBl+NqpnuQiRL3cWK8vtKpqDPWn83RgnBao5juCCuAoAXSJzVwd1Un+/ZKhpWjNMm8HyL8x4k4kJ7",
-	"7pSgFc25OURb3DGtU/ZQS/U3FVb1EzIrQH1K7Vl7gGLfT08YmoWVamKxjpUh2stkyPMvnge0lIABoubS",
-	"3pQMqzKIjeHBmcHtyaqxiSFQD3nyszMoNAnmYn2rB/g4UUpWDLclMkzv6MEn2sW3zkw7f807/LdBQ//7",
-	"bgDQp/h0Yghn4ubrcFcigZaSG0V3cUbTAX6aZifG+SyP6qQErrXQhzLRhu7e5GLO7vsNgA3uYhc7Xib8",
-	"rq17NRJz5KZkA2d/oghUKusCmL3A1QAC0Tmm5tUThh99/wJ6jdzfQJshJ6Rw45kXPgFjczATKxI56Jqs",
-	"TVWbWa7i0hN7TvgGMn0s53TLvVLSQ3TRXsHfO3X6nWNGsQ6zxn0V5JWGlrMGgG+0/R8rdx7W8k2h+lo0",
-	"/8y6T/Y/6gqxy8ttPPuocw3ouDRdOrhgd0xlHkvFIw/GZ3ucDX0kAzT4hh4EX0GuNPhls4hlqslB1ujR",
-	"pGSjqDBEipbAr8ErNRnXM6DkybRgZ7kvBwIEPUU+SX9/ynUKrNk5twSQOmcFj/MJej+S/2ZXADpVrgaE",
-	"/F48Rm6/fEaXEX5his+oX4R8x41uAIn7rSxZhwMBakXVOywcBYQIbt3ASgP6JArFlhGI1tMH97ffz8kr",
-	"ZncMb6gag9rv4WudaMDXXz0d5yiYmx88rAbe9ze7w8ut/LxCgQMjz8l3dVkSBFPacVBxcGSQYS0IJCYW",
-	"jLcMTrjWREi/IOCXCAtht7XuQuKGtBppHfEPYnDAf51aOHL4+V8GhP7+HXvt8TZpV09x7blnh4bRQh2i",
-	"+EZrNZJ8KyVyvzLRuUom8rCPVtohXHrRbIxkkr/LVcrX5qraJKqd8jyFS0iZMdFIAPx9uZtAPPSebl7H",
-	"uIec3eL71PETY8OJFUAGy6mXLsd3AXSYhAsCqWzZ+O3rFCgEfGTWG0OujOT11d2Wo2bBsP9DzR2Rf2d1",
-	"OJ08r1kyx503G0bbvo9IoyncxG6OWrdIMJIejCIBtQ2F7Z4sCye5n9W2cFN1/cNM6wKKtUtkvO9wC5Me",
-	"1q8pyAqFJxW/o4YtXWVfwRhU/llJsw0LB9tHwTQgeutYTHugYmro8d79lhpK1rIsmOoxxX15R9WXJV95",
-	"dzcSbhuy4XeTiuZni4IrgH4cYmD+8ItOS2TkS1mZT/geEsQd57Aiz2Fz9dhwwTJSC/7h8ssvYZiqFl/i",
-	"2+da5rfzP72WasNMNGlhw0x3Qe1CSpGzTuF+4DmIHzc+gNyJSD4ajUja15YOlBnzUIs1VztWkCD9NyPX",
-	"Pzx7+OTp5f/6v/7fc/LMgY+d4Dmg8aRC+lxoQ8tymVqRl/g7+RZ+d3xflTmzc7UPMix3XGt3pMeOYa2r",
-	"rXLQ6qNkq9NTs2LvuqBQS2v35MmjJ2MppMHW7X300cOvnn49HlSuRXLrcOEK0GQExPfkXaPrlWAx0/2d",
-	"NdyALBRpR13NRhewBC9PcIU87zN6xiuHR4ThnZRYMsRZdeAwcgVsiK4L2Wv66eN5cXKHk4CPB9tiWLmf",
-	"QKmv9Xb6OXv9QwLU0z3Jg0TYtnRVSDjuUrDsiYsMArE4Sfd4j+Bv59pUUbXimFczwoWu4D9w+2ekrkpJ",
-	"i4zwggnDzSEjQEWXYSX9jDiSaKlIyUW8MBS6QgciPZrywhd/cHdAOB53TYAzYqv/I+VvPMmM69HtqVq4",
-	"FSqkYEN8wH2znf1jgXMcOKrdBHQ6NyjCXGze+5oBnx+CPN1XeG8Z5adkd4MiWdaaJXyegu7Ycuh+Vym2",
-	"5h/iZypk6OSkosqQ1cGXRkLSaLpLCuGJFQaP5M2xezqcdl01+ei+Bl6U8ydbfDizLZzdUeXYOv56LETP",
-	"fNtHv/ykWfFTFfvlRfPxo5/e+d70iNtiJ4aeUvsMkpE18QyX5+PFbtxC9qH9HQEIpMV1JYwcncwC0J+N",
-	"kxgx0m66h2NuuqnQpIB0I+GstAsBdWHg+q9k2da3uyIPH8eMkdYTOWY9hTt1wvq77wc16jrUrJP4PsKt",
-	"H7m7OXsdDxZIWSguya/WorAvf7QbfY/uKdexpkSFZuU6I7+Kj8jlIyH3bq0YI3iLPiffIr9s2F6XQH1T",
-	"1We/io89W+jiHlXKPGbyASbwYO1mbIBiZsmeXrEeuFUPVesJzaZlU05nkrnWnKX3U4gn0pNpZXmOOnSv",
-	"XpPOKD+T96Quy3cYa0+nrtclQzrMbjaRT26I83TEaHqaNFi7pcAv0mOqnurwg7RBmUB6pzAPfa8ZfiE2",
-	"K//dzgePlyxp6L+MVRlW1vfUx6ioZ5uDeInes8j8eF6KWUZS81LC3PMFlOIbE9++aqqUQ1xmTw8+PNVD",
-	"AARXerDVl/MqTKXqmNme2OmyVjdE00RmrTKQiVLmt77Ui+/NtO8BLGj63vIptQ1fwhG9ID046pDhQiVt",
-	"glwyQX5Xpepor2tNy3Q9nCD5zhU3SXki5kAzGN3pOAOM/RCOOSNUkzWF+nJmyyD5r7frMZDXhvxssxDs",
-	"A9yQk7H9VoLr09qA6zaOOA8t0ACRToQYdbAibj0CkQ5ktREjP03+4x15SGiKmr0QRiXcenaXQXkXzLlU",
-	"st6gq/kf9sVL/J/CXbztf8DdP1aHyRoDJmF7ybVhwidbQbl1WRauyjM35wQjaJAVZrYUT0UCUW/AcYhb",
-	"h83UJgVNSW3qPzkEs7P3jSQr5nyn5FnLJgRWmH2AliUM327nJgw8fbfP94yUbG3SJS25aWfeToGnrQX3",
-	"15YWoNsBKSPBrp7e0zCxvfvhB25GJEYPPnR5l+zfC8mQF9B+Pb4iYRGL419RqmbNU7pGF8KGmkNurjoK",
-	"PTc9bGhPPly0BN+YPtO2Z7FIeVQbNPPm3gvnKmt3WXKrvzSIfaVl+eN6cfnX4dMm0A4fs+OqYF6lJjw4",
-	"/uflVKq+aXn74+2IOJS3K6St1aOk3FmrwhcTSBn79174IQYJ705b+O9OGYeJ/AG/+HW/D7u+FaDPZ8+/",
-	"s7eu9zy/ZZHunuLUM01bw11yz406W4IOnuRm6dNRGqZ2XNAS1cWeqjiNto8XHVOYUeLeu7Tmu1SmpY72",
-	"mdwFy0uqmO7WURoPOPWpPlL1Qt8xWnDh4MwzudncbXy6VbU1Zm6WXrKw9WlRuDRevX8tt8278texeevj",
-	"iALzG0j77mgZzWR79HTc+6SYUW2dqxluKzi/lhVTXBaT8ujihYny2Yt0wlrE5vuXmWmB45P5cWIGYLsN",
-	"7iUB8B3LT1Ewc3JFKy6WmOAdC9fWiK/XdOeg99rdd7ki7q2GHAwe8t33vCwZ2EVgFRm6wYebZ3aMCtue",
-	"6NCID9bjfhfkRPf40GpeGi4SaMQITCWgTtfk929fvP4DXHNqs7XmFffUFFAwDQsmOBAvABewG47yEMaP",
-	"+WhSsFRe0HA4a0v1MoQTpEEbMWgEy2uV0CNJxLq9HyZ+jCO9PTuA/1yv01mzBr8MrNx9mCGNFHxOKwQ/",
-	"cQJJwL9W1sgbaVx0+srdP6gHeJFb1i/AaVXq03HxHIVoe2E8LhoL905fPBa8MVS4vB2ghAHOWF0xjGJ0",
-	"AxKlzGkJLz958uRJD2oyAaAU7oRuz96WlAvyw/v3b69IKWW1ovltU6A0DgTyOzF6h8C8U9B7RipW2MXo",
-	"TfXji2+eHodG94ob9qMoD0152XAfjsTcYjCUIem9d+T2VE6KdodOwG43jQ4N5b3z78/YiYliWc9I633P",
-	"mmwgEF04y+imD3J68iSaFtfUgIQwGwKUGqPiybid1VDZNi0EnGH+doCkmgE5ZPRukIoxPtMBnROwBZs+",
-	"2i5KHKQZVfk2so2oalCPxxMVa+vjyJrG5HOk2rgrObFnZRln9J51mLynm7gX3eRbV4CyT8zkqx7CM8RN",
-	"PvJlwrzFHV7IYxDbU0Pg7zIVh/DHQsGx8roPkcChwUHrIqyv5DpRStVIebvczcpzTEyHK3jfbqwJcAlI",
-	"yvddiG99fPhnqrgvMBS3dI/ZV2lZD9XJy6mhpdzUABSupGa6LVFOg3PKyBkJ/ckqGu/CRJ05pgTWzOvZ",
-	"ErJ/j2/gpv3b2BERlyODa998+tVXXz188HT4Ljf99tNmAt7L7ccdNLMgLOjmD+95aXzJjh6gGHKvyAst",
-	"DmC3dHKAXKqcJwwMk8HgYWgTY05YWEnVoldO+ZuHE+r52mtUmEMav5H171leJ/svEy60YbRo/25YXAvE",
-	"9fMdZABcg+Cfsu0m3Sfw6fiGueNsH7nkKSryuCPHGRbzEIhyt+Njvutpru05PBBRqOu7RnVi3gVieBYD",
-	"FR9mAQ50H/vr6lJ5Q6yL+22oUny5w5jRkUwxmwZeQDCqW9GGay70dfskoGBpo8IiV9I807czVUWDP5uF",
-	"IGsqA80q4tKvw+Kq/mAXkmN6HS0BW7mSTJOq+dwDsIiCNwtbine17AgWLXZceHB8TG7e1bGjvC0kH8Fw",
-	"VHxZq/hmGlIJn6FM1Uh8as1LVzRu8HZUl+w7fDKsujFaIuPkuuQjcCM8tqf0+hqfHNj9Vq8sd1zUhk1x",
-	"kLujwPUgHd9C9dBpPGvhySngbFRe28mfS0jMrbVfl6UvhYKnPYDL0DS4AnRAWxfhnPy4JrDbdebcPc4H",
-	"Ss1WQ24eE9aId8gDuFBcWdMd/wy3jBXbcKExo+nm/3dDSkbvmIYk/X1TLsbkW7QKe7sKvxkhUKM7Bvk2",
-	"iHlxZkKDbEvRzD68eDDqhBmu34KzkeLcDf3F4GXOqWafrzOwDLFbLtzoYFrc4UPWvAwvCTd7tvryj3+8",
-	"8YV3PCLQE1ZnRMtWOqA6AbBQ3yJq+fMMR9/yalkouo4581+1YoOPOKsXQFJUOcwLhsPB/ErcGWk8LRHK",
-	"1+4dZzeCaHZMbRwXA0E1zZykce1vzad6EOryXgLacBZ9Ri9yXZ5Q2qU9Cns3bVXbq0rJtG7x74OnZQzB",
-	"6sthob8CAplMk428It9z80O9gr9/z80ruvIUOs4/1VurR1HHcHseR+QjJQVXDnva0ugZutGTPFXDRZ5H",
-	"ttPnP67TdZlH2X/DIzsyl34KQ2emu3/iadp1so8unG4ue5Md3g5jhgfZjhZsPDs05gD/BPPj2C9m6MYT",
-	"t6O0AXl8zUtDqEZ3L/kVf/mYkV/xzmT/Cy+D9r/0VirzEfbBr4ZuPsZGNbJ6KcObbwQ6y2TvvCWD04xE",
-	"q5gRHlnQJ9PmuW+aJRwjJvQuNi4SI32JAJjjK/Lo4kgXtX6lx4/n8exOsv9SGnY8ytHDzFili94dqP2A",
-	"xf4g4xPnnDoQcIIbczBA4i43Uw6d1I57D8Ad+xtKsu2Z3V0Z8jBMvLgF8RX7veTkNZuvKY8L/rlFZv+j",
-	"pO4/GLX/ywRTPI+HbLoXvJ+j/hs0LOYEesEPFOOanDzPRyDKElnLsCfxabmnDNf5WF9X+XqUidM9NgMR",
-	"OfOWOeBKkut1ml4zSGhzCR8ow1taOKsQ67ms2Fq6dBrnKJ1YU79gP9rvRwlNJ1HwAVp2EtDRw1577KWx",
-	"WAxWxuRwWaMCThk4jbkgN//jzKUnnb0sbhq4DK0Lbq48HQXh6/bt1WGoXq1iGmKFsY6sudLAmoSTzg0y",
-	"w7ACAPTa0IPzavfSoMCMAE8feIpVyJ185BP0CPM4f/I49dApONm57ENx0qHPTwmOBb48i9GRQAa5vmlm",
-	"o6aPQyRH72rxXO4qqni0TkubU5S6pRUctrGVUN/NDGvJooOipDnLCLRjBRL+Y04h3IoqViRzlDZSFlMb",
-	"seq4BejPeKMRmaPyQy7zR9XCjhlytiAYP3uAU+Ts+OtQcKopsiQKLMDoYqjQEe+QgSHM7tVUacWEgiN5",
-	"a3KJEoJ3Pxdv8Qnl5q+vf/hBzsaDxDFLb+gOeEIcJY2f+SDtdyYIKQ7Ufvgwnbo+H+eaRP64mfkzO8SU",
-	"QkPLFEWKaL09u2WHDRPkrFy318cOh1OUu8Uj2hsgl22KFQ+fPHnwzaih6qqAh72LjixX1KBnYcaan8BR",
-	"cJo/fiLYVuDFIVXfZKjKyo5+CP8Y0mS1s9RTNsDwAqBdu7WBdwuii3THzsk1+DLxlyZhC3Si8AlN0p4X",
-	"3KAD87JVSS71jhuygVsK0wxr72lweXvMBEGKGaztBr8jD2YABPT+1N/9+mtDtPrm2esX5OPHGyz2h2oy",
-	"p8J2b8UIzqLbQOGMPInOyCllKRMnx19a9yZME5KMQT4gWlswTVedW2UbC0i4fR9fjPh5L4aPl5QozaoD",
-	"lR2DekKhQeZNrLsItRA8R/GVK7gp104u2nJ1iEOgipGSrUESAt3hlyceDepe/QdLY2I125d+y84I50Ba",
-	"udrUSALsjlv4/QtN1rXIoS4fWPGK5fZUjiS1dmECc4Aqckf5acRGc2vXpgODMc867thRZRTxWPi5k3uR",
-	"NXzXfiLd/SIiAp9WaKqeW3fZJUjG74bJ8hTRjPTY9J1Sw6pPZHjHhGGF06dXbYDG7in0UEWnMeR7n3e+",
-	"DFpLSfvmVBPlWAUkdvVAoZay3iWu9/3sOn0Qhn4AEhRhFAXXotkquReLVtib/KCFh8qBiyiv2wq+VG8T",
-	"V954Wvl3Su7IgyYxmq+JKzsUB4emKYXj1tJQvaCgwvc8lfhv9I7iy02VZR3W2AhKJ9jZpFwwlXn2xgxD",
-	"pNaUVnyzNTrGVi/z24S/Ez+7oweIQzYZ9nEX7ElK6t+uf3xDruG09/retWPtDNfTAx7qjfP8ktim7KF/",
-	"hAI9RYF1e/SaHshWlkVrD+mMrGpDhBQp7GlYZM9qVD04n+yD3a3eu+OD1cIoWdorvmB20Up0dyfCiZ+u",
-	"0Vp/tg4yU7GDdrH1JQSQWqOQ0Q6GOlBxjbO6d3kR5MXz18+c7EpF3h8q5v61k0VdsnPy0mgfyGxPJa4d",
-	"6ZYLDLUrmfkuZ15KssbqyQLfWYamYCk3GDFSzNRKaPKre+vjVewczKxCwMVhRUZqAfb3UWAnla0TyWZM",
-	"BHOkYwxrAjlX5MGFNe26MV2XCHlxUtRmcvH/Vi/dC0AY23vPtAn4n2bG2T3I1idguITLvgjjnx33GjpP",
-	"u5JkRaJkhqWMHn8cBe3bx6MHyr2pyUk32dCC7myx0+QwQKXfiyz11tn7vnvWtJJVFa3kDVR+HgQtXWh4",
-	"z3q3kinVs+RmyOf+5OIC2ONmEgRNPMiOT5zWNBpf26Bk2wlnRupQ8As+Wh6wD36VAPR1K9Z2qW00KgMJ",
-	"KDqEJCcQDOL73/unP2bNm4lA7mlUsOlk26qYHT68o07Yxwf2MzzaegamIy/baciC7LOgu+nV+D6Y+xlW",
-	"Zq8ywU0JSubGuVOQ4vaGltWWrpi58aV9wGtKfu/1Lj4g6h1TPL/5A5a1vHFwopsIENK110EqB00sssWW",
-	"2WvCimr29HGtyrit7xRiqOecc8X/K8p1lMrPe8XsD5poY/vvLs07zco7psnvb/72txsfKQWLkN6ClaAh",
-	"dZ6LDaF7evhDRm7++uzs/7w4++aXG2jDzSy45TJy8+uDhx9viGIVo0Y3GD3XLjeX5ObVy+dntolffn38",
-	"8eyvtiF458j5/XQc556QlfuIGTgd8AlhA2jgjdujrbf62duXy/c//vnFm0WwVIv/CTPiZnb5y68X2dOH",
-	"H38X26jY7nyg3+nKq0m0OT6khxYohgqar2XSq3xKvnGLgpmy9sl0YtdMetl/9uOcoaqeuQAo8N85/7Ug",
-	"lPz5Z1fzw/4CDZ8TKJWtaoFXGiijJnKWNeRyCOPOXL0OVuFGlnvhy63ksjo0mWi6F57fSMGuiJDoVWal",
-	"dgAxf2mIhH9PcAJ7mpwIETk1Wx+h9OVOVqx0FMagnPzNznaEGquGKiZYUzLXrsZRSQerLudkzkAHfSXd",
-	"+Fo3xbIGya2PvarJil5px+oAqXuYKJ/8cZn0sXmP4wRogmN51p+z6ldT6tENqj+EiWXA+j2eX+uIEsH2",
-	"GJaQ6yC1HTcX+jdYwa305bLizHk2HNyyuYku7oWHCnI0KhkNp3ZqLsLkfOH2vvH4G/dX4r7dhuByWQvj",
-	"MArn5EfBHP4Te+KKDrYfJ9QQiqnwc/p+N8ujc7SW7INRFFY/6n7QBoKM+piKbM1FAZzqVPiYe5D18e2b",
-	"a6LpoXuNmnOnxxbnbOS4rPuGYnI8Us0R/KAdUZrFiCbMMZb94dOHDx4/HtDYk9Smb3vAK98idKpaf5ph",
-	"j2IMks3syi95EfMJ26e6rF+Px5Iw2/aGN+yOC79OkRiqojufEB+pBVDnW1cNqSO9kCwhBUR97Sn9/duf",
-	"NDFyA7TKbdhrVRebtj6Yp5Rshvj4wTePH108nkk6Bh4dbpLVt9Ah747nLzSxD/vqzeilqJTMmdaXVitW",
-	"FOovab4RtMQxCWuElKU9qIlU9nLECv8OS6ChZ+EfpDInbwz2oZJ6hONqaic+kWXOqYg02dxRYXxaLCUY",
-	"3VH4qJQGgidEH7RhO89CcGZfuSJ3sqx3zBGt7aq19sHA+IIgXnMUWO2J6k4uL62Y9hWtIiiJLa2grm6D",
-	"NnViRJgo9BWh5Z4edOiH9pzcWAXZ3/opQuNc3RtHzgBcxt6stu2h5wCSKS5CZyt+ZZEtoNkEXlVWy42i",
-	"+RTKiHAcYWIEE4UDxICqgB3V3q9tv295WbJiyPc+oYwy9BVbj+G3bnWng9gvgBWCKdIpof+F3/iX1qSi",
-	"uxaIc/3y+5dv3rviaQMsBCCJqVJyOqwlh8YLNVhOA4SmzTd1SuvU4z7J66n5P9npdCdHZ+eUXR4vRfeX",
-	"rdx11gWCqlSnF8a20yxLsAxoPnrO81yWVmWTjZJ1FV0hpzdO1bezdGpqGUY0XwDuwngGNwOkbHpLFSum",
-	"9gnQ7mkMF8B+A1QZXBcKLHuBRSpTNSUSh8E0MZnKpeOuSvcYLMMGv+Mle+tW64R9dpQaKMvaxInvZl/r",
-	"B26MPzBaYgemEoU1NU60IfmW+docUNMPtp41UoFBx2MaXLjXnk26PV64TvOMQXpPqtj3FrqMcMsQXAkc",
-	"4zup2KXL6Hfn6CWefTcZmJXBaelj0+yDldfmjIvwgzaTNLQ93FRGrbEJ3oa3VvqiJg6MQs8s6RHNU4Yk",
-	"BUwI9goCkZaCoBFYAMv1eAqcK5zhJsaPOOjsgMi99P6gnsQB620KtxcTBk3uHH9Zw5XLlTcBuvfcfzHL",
-	"0hGvdiNAsesFOilchRt8FHfWPMfDsdTFSaBjBSOkkbmMCIzJq4zURWVPS52bagKrjePl9k1Os+Lh/TnZ",
-	"iz3+ukijKY9d3JiwK9EWtA0VhbMqxgyBSPjaGWx7wPE6D4HVfOCjnrO2fTp9JHTC/dLuPbtL2i4Fszqw",
-	"F+8neISO4c9H9uA7KzevHCKwjzydUbOAfZhQsQDSxeDRgf689fZC5DZdzKSMTm/OAcKJntqGAl4YGdhv",
-	"7aW3l4sINXZ8eeiJpIuZ39B+WEPzMTtMN5cbuQklBPkwW1l9SSseIZYdD8nEQ8fWZjp/DQykiHG9sudl",
-	"SfXW0wGBqeGccV+SM7IkXbblNaPmyz9OIdmYSvvb2t6fEr6IRJ8g5YMYuoGLaQjAcmGAJjPhmIc5PqRP",
-	"DYkEsZA5sY97Z2TWbcBrkvqbwMfsmxwaxhRw8W8hlt9CLL+FWH4LsfwnC7H403sw/dM+9I6tf4vJ/BaT",
-	"+S0m81tM5reYzG8xmd9iMv95YzLjZRz+xXGan1sc/2QHdBrC+He5SsUpgJmhLSLQUe5bCvcgdPZeNuhT",
-	"jKS45NDcq9PC3bwHr6hTU6s/H5TRxQR8nyK396zruozfgnV8dU6iHK+VYsIMFWuHUxY5xnKrgeBs5Qlj",
-	"A033gaDYSsm9Zsplsw1QjZ1SbXWt5C5Rw98R7DQ8ZzReGH4qo90pGToxuq4O+Van0c4MuKE189su3ICE",
-	"nFQgNiw+FvqxfJmXIXehP/A+pTwBtBHUQBsY3/145vU0brUBz7sxXGy0rxHW7U2q7lKQQxctM4WEdw2p",
-	"Lh5AUIJPU150t1/I/Jr0g5Md5SXyjDIxIXwpb+Oj5RvxUrxmZisLHa8PkS4iWSl5xwuXqT5teeBzb917",
-	"o6sUlINsv5UeRtPu9PDnQKgh1G4byXSG7AVcN6T2kxxT3eyvbpd/FF7aIhGeYsdFIs4GNqGLsu2YtR3x",
-	"zojvREUpLylP6FL4yTNrakJJxZSW4guN30m1x5OcMlrXTA269FKHSW2MFI1DMWJtFlw5+pn0mdC4ML3M",
-	"+IoIt93isIHhkMuK6XneZMPoDL30vZ3J94zuplmMzSQ2Ex0MvumvX1XfmaiYATWkelYUcwNV6rB0jDg9",
-	"3mnqWB/3si4LMK3x0MP7i8tud/bdPfiUynrDxXJu1Gje8x/TM4fErbNTgAqZ17uoJfbSaPJ/PHv9ivhH",
-	"kBfqxlnwhFZVebhxmV9my3ZRkfX+3ogrlIoD+jlpk9wC5K1YZiROGQM7vUN14wmAsoU1ZEsd9a4kqmL2",
-	"6k+5snhNOcwZWVGw+Akt6H70hU3QgyP77GgngEgi5QqPHH6tdA2UU2yQFViyFm6lKR7eEzx0AZvKCEkK",
-	"9UlzrnqIkaTWbPZUhaxQPZgVGjTud/xoLru3i+nfOQVkosktq8wnYEx8DjvshG6spL3YBZFaP/stHKUF",
-	"osDubMU3C7dToxl+GVE692IPh0rsE4xid7PuUzAxKupqCn/yc/coFMorWALzNpfhnH3gZtlrL2RgE/OJ",
-	"nd42pD1QtVFxY5jIAlIlUgu7W8u7BHOaK8iX5jXtKtgFOlS8rCyyBa2s3UJLOOdtx5JEYVOLrab5wOxv",
-	"hhbU0AGrDHtG9lQYjVUDekTH5NrpGmuD/hX3xS+TiYZfYw/qXRxOxYqZhtlJfF7XjmJUsONRxCi6TOLw",
-	"5WhD6wqBbxoIdXp0zHYuwSUGZHwg9S13+765e9CNbaNBGRjWwwyMbbm3NI6uhaM5WhD0LXirw75mZA3U",
-	"c3GjoWWPH+uL49ppSRajRSXVXG/XNAZ424GW+90wB4EYdPgxba7r3Y46remrUKY93FK5fZL5I097V2j0",
-	"xK9FIQVzoz26fuLuAv16VldQ8ADkpMMvNDg1ta5pufwEah3k88bCmo3IZJ4yEGfE78+Aih71UuoMeQZ1",
-	"HOZiREAhpjBLLTv99N3+M7BhkhViBTAOs3ZIsLykCkq0OY76Hi/ww4sx3tmmu6lJeL5lSMnVR1YULO4/",
-	"EhLLAoNLHT1JYNnHK7qmuKUYIq73fbWupGHzzLOh8yTlIJsjiUMkqRH3O9T+HuR7CgyQ+DG3YnkgBGy9",
-	"RojE2l+hICi3pwpC20jC2eBND5AYck6+w4XZMervJFruGEY5XLS7ZGsTxq+tEkAqFVQHbWWM2JHfKPXj",
-	"2DCpXNAV+/sFnjvnBAZXcqbDGinuCQzU7qkmlWJA9U/oltEIMbHrUyzogzklK1qUBwCd2OaM4ratDbXK",
-	"0AFsYBaxnbhLwLv6p2k3b0x1+3OjqShW8sMN3LSsAm0wM02wXhNTK5GRG0Aa3EDn9pQbgAJxgwgEQE60",
-	"CQl+uaq6BKsMv+LrbgSljlFn2rWMFzmWJ4YWPKs9xgyMTEr5u0Q9l8aW20t1G8g1SL2RSGjZHDctshEA",
-	"ne765mdhmqBeN0dzM3tMFCjsdh5djehaCMcl1JSQ7rafxTaJvuWO8M3x4Ca6IRXdsOelK3Lcd+CsPYnP",
-	"HNC6knfcHupMTYYmhu9kzXdjS/ge45ST65Sval4WCVCCq1PHjbPhQgQC1k09n1nG/JR45ECEWfN/sokX",
-	"mHj8NpIjkpjU+E36WAICx9asW7Zdt9g5SU1u1X/kPKYbd0bAM750JZbRZFR1KGuDiRjOLhljEaKzreuU",
-	"1dt4uApegKbAAl1XGB/hmlBBwE1DSq4ToWVofqkY1QkX6uzovFWNJoadgul295q2xGVsiqMeEd9usKKd",
-	"EL+fWT9lCSl87cbSKESs4GFtF59xENVj7ykXc8nG/gykYG0mjAZ2v05FBSNLoICLkn6hCRT2VsilnfAC",
-	"S95V4BBZhn/85Zgg7sOZffvsjioAl9tm3sjrtpW30Erwp19aB0pIRjdeJyfKYfdo9FyF240ba3TVGN3N",
-	"9/1vFBVmTmyIChO3syG0N8/9MQs177/Q9Dk1Cffhi4yHv+4tZc42//nzsT7n2k6Ja40wALh5uPfMIOM2",
-	"wvj6TsgJgsbiS7irSodxSdVGWSZts7FtOVoL5aRaTRETkUvFzSGR23gCd69/J1EHcUoBn/EEIWuAx9Y+",
-	"rji60ZGg6hs00+nyKAGwX/X70TFOgk6PdfgmTtElR0I6ZUvPVUGfvQxZKMENttrnlw7g1z9DJalJVbkG",
-	"RDeyutp81xbG7S5g4NhK3J8N04BWFUwBTCUjDy8ef01WB8MgSW4XhwYNqAtdczPhwMbHsvbgTpdsQXL7",
-	"Kpqq7WoC6yH6eedhBEd5Rh5cXIQDm7gL20mOhZGdZ32mE17VIvcn1FHfFUMm/p1UrDcCqSC7gyniZk1P",
-	"QH37PmbtlIVdSM37dTu0IQmC1Wwg0t4Nc4V/CeuB0LL0NBlWJ6HwNQlsQ666SBiQqtt4CfN2tvzlwLbj",
-	"Cypn6OWE8n22jSRY2Bn5UyXLbBVjUdkax2wMwS0xLIVxPB9WkypIBbD3NQQroTNckkLGcWFTMoYgXem2",
-	"G5lJO7ad5yqOMmHR7NxnZemnrMm77TisdxNusth24FZrfWh+lI2ERIVb3rL7qmR+AhL8c+K4B205tuYf",
-	"4no7l9W4a8LO2jU8Ga/u7D2E8BnfaMfVllyMk+Dgfu65WBbR9JlX1GoBzxyOKXl38tYRR7kSJ22Rn6dP",
-	"Lsayf1OYT9Ykz9n16vMsjOLMs0+Cts9evc+Dhs8SCULdNY7c5Kbuh6RkG7+feziIrdwLyMQ5n5bw4CQY",
-	"m0uO415Me/jEJ9j17WoeR47skXDj4h3ag1cDfWsPYCBL2tFDv6C91ap1Ga/x8RPGJ77tlPbsJ2Hpqk6Z",
-	"NaSghq6oZgBexgLK4CSmBx3EF4HDH3GeZkvbInvn5I3Ls3JJVYSusIKs2+JA6rDjghQs50UqB3zs5ryW",
-	"tZincV21iigMxQ4bT8ym2BLVhmwkLVtsN5YQBFx3WUwsu/TJm6baUj2ky6Dyim7gPoDg+UITu9X1lcuT",
-	"bQE+MARMiwty4aKGSLrsaraoarWJBhmedde2aCoLb2RqoVtvfDSLxQqRk9Y4jFXul/NWtruoXWGfuKr2",
-	"o1Gg+nuQnNZo/v/Ye9flNnItTfRVEJyOcPc+Sd3suskxEa1tq6rUZbs8llzuc8oeE2SCJFpJgBtAima7",
-	"HTFPMw/WT3ICay1kIslMireU5KraP3ZZEplAAgsL6/p9zaMsv0jT8yoPCht4sH1tUqkYQoXSSjNBU/vo",
-	"AqkxiGV0DEuhqFOESzppH9p5WdFtr6nf2roeHj5w8qYBH2IVjMx2aUs7zfi8OdYYChBWLokV5hf/uWCX",
-	"WjlS3vLai2lqdHarAfNGE1DgUq/KVqXRlVWhGRQVYbQ9YbBbbdhidWrKOLCmrof87lOjR4ZPThnYGDZh",
-	"SrNgQMEPFnv+KpUa0MFUCz8V3c1WmL2Ivq1vEthTXsM/fvNYZHlaijR3hf6v/vAsAAR1ocmQ/r5E4PVk",
-	"jYOzaCzvfJBio3+x6QRXk9BelZiBxVYUbAWepCVPY9FdOFmH6Wr947dYV6kbMsT+LfeetwlOy+3yu0be",
-	"Bh5WN/VGgAEoULld+PFjdU9+J/pjra83uw22apyn7zTkWG6zgMWN2CQt+Eo7ORDnN6I+ORionBrMzExw",
-	"b2UGsGlHlFoBaYGKDZfYnjc7dLTy4dytqohqNE1dlM9bKx9NdwnxQNGiRndLtEu3XjDxC0R1DP9BF0PG",
-	"B9dY0eGEmeCAi22U5ZvQw/ZxXQSRbu/GoBF2uzQqlq/JBctVJqxF7sy13MQaIG6w+qVl0SeX8N6TfZ+u",
-	"Ev7v5OgWkLktDkYk/ytemD61zsuWHIYLoRk5UrZMYbCz+FrDGlvtrz+tBOQ8vGfpPf4JTxdRTGuu4ro7",
-	"Lj6+dZ0PygHDOiQtBlDMhpOjFojPZSLjS8I+0xL4f0bbDz/e0D/QZ/L/6s/9/+cm8//JpLr2/0Xv1P/L",
-	"e17+v/+h+8iU/tnr9S/Lr1m3wLU9/ytWs/apmzFj1tfzklivOMK32wOLqZzMCoROEzfCzDGuACgR+Doc",
-	"Sewa3P9bwGHr5fKKINH8SNeCasz8kF7wEmwYa4ooJp1ZecGvpTQXzZTCOAkP+lDXn2HFIDfSzS/943AN",
-	"bQm7I4GVXetrWWRYTzvUjv0xfK5UFlP5i5hXYqgwS1guwQ1EeOmzY+emnS9fIAM/rAHzOC83ycvc24sA",
-	"OVugzAKtRKohZsPc2Oh8NEaVcvb64oC9AtBWbgQgsWJdb8Jkir97+/bi+c13yXvlTwf+6s2Pz9jjx49/",
-	"YFKxt1fPDti5MdqUf/vhyTffMUqvEe4eZxbhkHsDnYoeBiChaQaBJ0UGsFoolAfv1XsF9KVI3SkJz8GP",
-	"1/vU5YOBsLbHZmMNdsoAgTmfgqYKBg1FmoQiwC4Q5b5O5wfvVW+a9zM56J0ypf2vyoZmL4NMqgPWsyIb",
-	"9k79GBi7RSw8kTKpEgqARszI2jAEHkvYmJsJXHJDPnDWjwYBtN5pQNZgvaDIIWB8yt4Invon/JhnGeKD",
-	"iKDrk/j3XFXuPNYrdSM96r2qe1b5sUfFJeI/0/gw0Dy90+IhJX3zxL9P9Eks2cV1wvJwAAjwGwaJ3ITJ",
-	"IeY3rVgEVn+Kz5cQcUbgYNyOhTGMuBE8i6az5juRjMH2kQzCYUPlAplowEc4eK/eUX87ePwgU0o7mDK+",
-	"oGVPjp4csDN6ADwN9PtATwWjwH8hioHQmrOfzq/CLdr71IXReiDcMOCAq5BJhqkaxI9OGUyPKG4BTUWx",
-	"3vkVH/X8FF6/hWc+P39xfnVOlC0Xwy4Ar/cw1zbMbSBpeXJ88l71SNd/nAiuoOeoh/rd6omAAwCxf69v",
-	"h9w67++GowTPfqWVwAFO2d96JVwnKkcCbTOC8QyaWA7eqyJs7M+oBfjN3r93X6E67P4mxax7Zk/Zq7OX",
-	"5z2/zja0lHGHKRL/u2Q5l+KXSRZl2DxPpTt4r6BlcCAUxtVlKpSTQ+md1s7ZlA/GontycFRq5eh3cSFJ",
-	"53+dxeJjseUhYOFZBPqdCj3NRECkGBk+wWsQmzs7/g1/nYJejejrTztHBzSangrFp7Jz2nl8cAyT8rsM",
-	"l8khn8rDm+NDVG/dgLWBvNx1DVtY9MBOjgDPtFCVF2nntOOdjDN40JvwHOi1nWpl8e46OTpawJ7m02km",
-	"B/CMw/+gED7enbfdrJWRwL+B+2rBlv0FC9WGq/i9iykevqbyjC+VPYKDEzbBXodIjUqLBqwEw+piJqzD",
-	"khEstIfKcZ4jAGO4RPxV7OUURmnYgMPPMv2Cy5+JJkOWVMcIOti9vMoBMVDDxTUrkPPEnI35jWB9r2Nm",
-	"RSflvHybAwYFv3HCDTvPkkKNCT5Z3vJnmbaishMgXQGKoHP6e/2Slx85vPBP+vJhSVKeLL/0c63EHvYT",
-	"Js14gSYIu4lbs+mueWXQeFjASCJ9kqAxgIqSZyA9+Btv4vjJ5AqUIbipkLYlnI6kIlfBm+1ZbVwPNxpA",
-	"2WbSigN2Btc93iJZ9hT/hD+Xu57K9L2KDImioMiPD3sfqKKJsDyp6iiEWi87NOCh/iayQqBmrNELsFJL",
-	"srHYDur18CMLNzOYIT0Enj7tIcQsc9wi1ZL/+D9yAYVupGL5wGkDtShBfdwSxP2S1JVHgZIfgDlBhNrN",
-	"46F9vcOAr6n9dUYZzmgHmoYtoFg3GrbuSQSDkKyrcP0WBkCEpmdaqQAbpHzkem2j9U+DXP9WT1vWloAL",
-	"8ZRxNpEqx25a8CmNzlXatNgWGXXK8QvV0+kiNmZA9PY/dHkd5omfzq068BkGz9b67As5ka5OZe7xcvV7",
-	"3fKlqqEJz0t+Re16PVHVu94tWla7h+JTKBWu1b7PLn8DFeJP079d/voqWI4cXNOqVk2YdUbwiUgP2DOR",
-	"ZQX6lJ2CAT0WIsDGAbQ6Zmq8LOYZ9xcw1KNMtXVGT8cARTI0GmOEVV14DpNu0IZ1EkgCXy+DA3sTySD+",
-	"5Dc6axDDv9TtX+p2/+p2M0X0qavSZWW0nDJw4pM79CK98nNLygmLtiHBPxY8gLw+w7l0n0vbDCN0hsGh",
-	"wK3in3JQWY2lwXdXgxCE9KMCgClNfAtleCOMHCLcY30OjmdEwzAb60x4qxSCSsCsMplyI+AyBGMfTofS",
-	"qfB+Pfb7hVp+71WfYtRcqjJiSnBjjCsxA0UyyP05Gybe5Sgc/iKEURQyhaDhtZhD9zUUAjGn9QHr+d37",
-	"mEl13cO/GIhxh6JBqEZbVq+/wTIE9dru9Qhj0ffrJPFdWB14qz1cma+NviEHLxBzwfMp0pKwib4REIlD",
-	"rzG9RZTQn/G/gkuuDPkH0RpwxzM9wgbleheHD8ZhJoXoyIDWGLa3AAwFZgOtrLSAUlNWeWIJqPgkF4u4",
-	"eUroUcsuRQQRKEWroYYlcMO2jCLQBjgYKxb/FFeVInewINHG0sdudVWLxx1+9lruS7OqOPPrJBCIJoJ6",
-	"JbpoZ7iydGGD4xgONaDOAPZQ7/Wvl1fssPguhBAD3hiIL200xe6Aac47w+8VifIpG4w1OOmB8iJWzErM",
-	"IL3FLgNsZ18AJLlEGrAKvioMVYzEDYIZEZ45/KLOZT1L0woC5eZBDexg/IBZH2Hd3zWSH90ikAUxZcD+",
-	"hk0aGWG7jqIri7jCnUwPeIbNARtI81maohyXaalQItTWOXpOEoFWjV2pNEOCbPdDdZammMbwWorKd5cO",
-	"2TYnShiHF4Do8tyNi9bTppjdhbOQaJSWjfxR8vI80jp9WmR8nMmtE2ngmbJOT8k0rYrncxjhWTmBs2L8",
-	"O4yj/aiNd30AoEc5YRTPWLQojEeTWmtxk/pLJo6/QhzTaVypp1RCNBLsEH7BxKdpxv3ZHyNienXZfhJu",
-	"vTU72uykRi/dOe10/f/+fv7TxSv27PzN1cWPF8/Ors7ht//9f/5vtf7ntHNydPJt9/i4e3JydfTd6dHR",
-	"6dHR/1ctGPLLwztJZyjVSJipAVCVzg/94wE+Tmn3EXDe4GmP4WnHP1SeZnP0Yk47z179z5AvKPas2Cf2",
-	"eHjCj4/XVyW1q9nm5bijnKHxnDRcfBcO8q1obGJwdqwtQnTPFjKhhRmWTzPNU5FWZgSZxZpoOWxqgwhu",
-	"esH86j2/Gt/r+C/Z3avsvuTpPpTlS6Dk25eq9L/SXgBOO5gtbrqZVqTysEPbjcUEEkMQAyqsOchKBJzf",
-	"evv7WTzKriqU6uN+/7xvCSPm4N87fzv4Bz+gEQ+0gXUNjB9etM7xT+zZWRkQ+QdfktGT77pHJ92j4yuY",
-	"DM3HfwTzZdGcFz5jhZE865x2ngxPeOfLh20EtVXnI97PsldIqhGQk3j7XdjdzCQb+R6rjCTYMzbkWcb6",
-	"fHAdc9/FhwZVMLE/iwlidurqISsO1hpG1G5W/h0ZXThrxuOVWN++IjSV5ZAZ2aVW8EykURELVMEdsAuU",
-	"AkFyEEJFUjFqwl9e3te529vabulBQZRqnVsNoNvij71+c/Hb2dU5++X8/y0+ts2BfZ27/TlZ8Zv9OZTk",
-	"Fivemnp8C4ae1zFUM7XdGYw0Y5RDb7ylf1Xo4GxQBZCwocycMCJ9yoygmKACOvFsjoVUZd1H7c3+PJrY",
-	"Wkmqalvniqh+/dfL/tCVX61hgQf135S6od6MDZ75OqIARoOIM8dHAQwaThQuWm0yBgBQm1JFgBp16wz8",
-	"9YfV5BBG1wp7IA4K3OeRvIH7Tlu6ACkumFvcb57Ocbcxg4mE3BGlTS8VI+Mdlh4k/PRwmEkleo3vFPDx",
-	"y3daq5WhFKEfQRjrWjWX3l0NsjwVFaFtmhd9pj4vSj0iy0hJd1IXUKHSLFBIURa79N/KZ7q1DUFfc/nA",
-	"Qot2Wyr5ebUICSphEeqCWRFr5FjTbhIRAPzdvoDTg4jQNmFGa2DCh4C3CGW0YBcROhPgT+lZCHNHEPbo",
-	"rB2wN1QvC1k/zMiVVVwNcYOoRf2WOqoiqeituqAw6FflUkCY4+QJG+vclOcMk6alpF+kYjLVTqjBvPsL",
-	"wM42J8JXI8psbMltKmsELLSWvXXcwvh1cv6s6POIstEv9GAF0ERUht529hlnV4FuW+vULNbtN5k1h1Mj",
-	"hpkcjV1zuqkQVkoghdi/VCMA9D+l2swEk0BQmIKN3cImSN3v+OiRpQMayqT9V7RJAuK39B8m5hBAk7fJ",
-	"e1VUWNJexnRZeM6TgpzTYFU41D5Ke33AnoVJhnL9InaCJhrcv8QcUZNheh1WpnKsH84B2d9lULzpnSTJ",
-	"gaSGMqbFDsVaD8u4JkK4Ot7P9S+NFXnz+ATcVshd6Fd3wN4BNQsmvvvCz5wsA2ycGnA1EBnKYK782Xga",
-	"EbwgV6a3imzUQ9cU9lh1mWxZsH1yRyr1rUqFYTNsfN1VWmBJ0anzS7cPVdiQxQqWvUgCv5ZNYk1WcFAG",
-	"PSINGwueuTG1oDiL0Fh1aa0WtvPojrZzL5agd5O33zgAQ1t1gA+hwZzSu805Sm8FOuqCzJVLgXGwWmda",
-	"XBImz0SoqQgdyU0tNTT2w9vZMLX2229qlnYZdLahAWdPMjDgU5tnK2qhICBRuAmhiSuc9oSVW1N0jBYW",
-	"SDjp1PBKTgTgx0EnmH9ZsHUyPfLuA91aIE7IxxFGZhN+jcV8Wg0QV7g+E06v8/CkKsysXYHiKmFjZL6c",
-	"8agJRjpmufSeXCZvRHk1pC1IVEGoV2sZP+NYiU6mcSiT9pIAyWkyZ5EbBfn/EGgR8BK9YYAdk96xxDuk",
-	"MFVDNyUI2JhbYmmMURepFOuAAR4Ep9BSZEhR4Inc4Bqv1f/hni6mKFSur4uAkHViSklGoLQJtVQFtnCB",
-	"o96JiAYNQJKLlBGg9ilTuixhtWM9/fjkBOn8ioEC/vLRwfeBFLCT9jfJ+kVWO/hFrZ2Gn6GiJqIlX1Cr",
-	"zAJvPvYSlk1kE56KsgvXOgkUc3t0HfGEZFqJLvRfNOrdH7VB1ViWGAqM2lKtFxCPV1o0SwarSNlC+zMx",
-	"vkco23QOQv9vodah9L5es/pJX8KcH6ByLSfXqn7lDPZuSZrQ/eoLXOGggOGXqRwOEYRiz2pWT1YnWUJX",
-	"8zdHRwGLCiUbf12Z/5jbA3YF6AKOUzol4E3DNZEU9cv+VwNtUgSFgIrshkqKMMGHbLvTJO+s09qrHcS8",
-	"qBp5cFSzdEdDryni+zqDxgbxyR2w3r8qPhE95r/m3bUCrSEJ4P/MCXWK+hCawEITdgCgoEj0AnoEin4v",
-	"PLYX2rWhIQ6EK2SaSnbfQv6g2xtblvQBC5L7+IgFKQ+JeScUpDTciko0/MqWYpdsVqS2ZQ6/D9/o/Gsm",
-	"FKcgv4HjhqjEaOZYOVJdrHBYUwvim993xDhsQM15ugTco32EOHAMAHPZwUceFLKyqvKsUfcefqZ/3Vr8",
-	"gxU7cHRSDTc12a6EZIMgaZZaRrwSbizt2VW8lwPV9BKPLJNlbnDK3bhMmJQLVZWohsRJDZTaPdUTFfPe",
-	"Si5WSoG/2VeUOEBZgndiwACwCWEz9ef4j6eMM+jvALMt45AloM9kgt+Qt5vXtNs+l8PhymqG7UUB69Gq",
-	"yZq6VLFXx+sKw7dPdu2u3FYT+YVq91p3M11BjSDCHijolwrEz9+s1a3fvzFYQjLWCuOlMDfCdAFTDz9a",
-	"ganq+evHSO81sOfRhd7zPl6PcXbpxJT9M1ZamFz1/iVhPSiwYJy90KMX0HreAxgfwBPj7DX9O3mvehgF",
-	"6kGPuoVKFGpx+hn+gLaBBDr8eFLl+N6uwOGkZb33+dHR4wG8BvxTdPE3/hP4i95TAhyBOkup3qveC25d",
-	"FzAouxfPe9QtYwSfIJQb9GmPJQSkizAWZyM+ZdAUjxRCB+xdiYkWPQJbvMso6NQIWGoIjNelyS7heztH",
-	"Edaqi+DWwXuvZ1NDfzKsbRdfbotGZfri7ifshbwRBXKVHoKB2GY8XHxyAhFHG3oI/SygI9gGez6T1+Lp",
-	"QgSXxIErMauDSvBj/NkzGz/JhawUOJZYMoLQQSMODQH7Dr0Mobtrdd7e6BmVxxTuL/OKCsAeQ8IqVBJz",
-	"mTKrywoZaEmm+m1wfojtQ9bc49hq9pcs3AiWT9GUty4fXFegDQsMJ+hwlSH8sGbkemV9KorEiDB1G/Ob",
-	"/kyPIMWJYAFFVegjW+67V4kDh5gCfe3GtyQ0f9quenwvsWNk2AZo6c4oINpFr/URV6T8G/2sp2IDZ3Th",
-	"XdtE3PFelZ/cQlRh6xhKXTvBKzjuwGdJQxGxU0UenuIfhzrL9Mwu/r22nWB/MrFlLIJ2N1Bgr73BP7XY",
-	"CfCHEtGiSa4CtepnXGiNFm66sc7S27AW9UyV5E/+C/4ohaQaxiaWZfaNyAS34s9+bZ2T4odlW8gHbF1j",
-	"09jJREXAeqZsMeoBu3CAXcM42k/ecoJ+sRJXFjfYlMxyBnfP1hokP+tsT6bp/gv+/Nz2qm4ejCT9IsS0",
-	"agwDXu4gE1x18ykcR/gNGKM8Y/05QWC2oDYyPdokjnAaPHMCVI1q5Iu4gDPgPRefeaFHV/gr6tuhZOYS",
-	"J7Dzf+0JlfYO3qsCbOWRZZkeMbTPYV0Km3wWSg0B65l5AeBSCUNWZMgFz4x2ImmoRykq1kKryXs1AhIH",
-	"bgS7FlPnlx8dPuWMztg040pUghi4IpUQBFuMQCyEHTAIKNWKcMELvzNtBQpe6NElbMKaH36Tq5oI4k/a",
-	"vxJsM65nAKTxm9UUSkRjaceel5/1jE24mtO4ocEWXHHEm8ZkOrxj00wcXwCKK+YBTPcFz+7x0VFgnWhk",
-	"2l1zzQHpbr3PvgUcuzWfi01bf/wIkR7Rob0Rhmfl4QVWViemdrmebiLMSEAwNiD/7TeK5DXoYapnKtM8",
-	"XdkCCRUXXi69kpSTUNTB/gtStQgwhb8JPXGRekRcfHgE/DUOQvb+R68ma0BT+gr0CCRPrMYTHbPORvjx",
-	"25znr/ME176anAjr+GRq6xVWPbvguscb4Ia2ONewPZ094kcWtwjUBohPDsAkS7K1gc50vrkddPshngjv",
-	"mTVbQs9yc4P2wrPXb71OmWgzT5gSbqbNddFQg1WLw4VarltiQy9p7LbOKD3/R6MnG3z8Sm/w4XcydeN2",
-	"XbywSu2m94BZi+6UxaIv6HXUgHDWykUy0cj+1ojrVJZnEY81lGyR3QyljABnSGCDYCAXfCv+dGEz+Ns3",
-	"L2xS1FlDo9lSkTcCJysxYxJqZ+lJNzrLvRUeyDwtk+kpwfzTolmnpxg4DR/2dvRAT2WoR4SC7lBsxtM5",
-	"Fl/id7xvDROXFvwhaP9Hp0ERU9OQSyBZcoVJHa1F2ZMKX1KaxYtRQl8HIvfCcS4LIvm8wM3GN4DqDJsE",
-	"tILwWsjzOJIKa3iWz/hLfSMeqnPt50bNl3+A/qcrv6WVoxph7fitb8FvnnJrxVoUM8u0KhXyUGlC/0R9",
-	"WeVPIeR5L7mDnRGtxKepNMIufK0Kjib9ux4d/8B/GD4edL/h33zX/U6cHHd/SJ8Mukf974ePh09SwEUL",
-	"HJEYCO4kHeBco/JpqJgW1gnDuGNnz16eb1Kq/ppb22pZKGykt3AQX3ZPuYvGrGZo+ZU2JgFkFw5SFnax",
-	"IhNDKf6XEKjOhLMMo+2sLiiMNYc/7cCVczeFlwAL0Dk9/vb722Vl7USIn8qZvd5fxWU0Ya9XdsBGuufj",
-	"RvSewLxoTw8PZ6J/MODGLQAyHR4Qv+MhPPh/KD0afdwInQr2AEEN2wU75HgK4NxSQFMxodLtrpSo7hQO",
-	"5Tp3zOFn/9+VFafviDePMpWGKheKZIGubfLAosm2z7DXq3cLLvdOunFq+Kyyd22YAFAS1GgCvJ16M+Tk",
-	"KOBSnhLeUSDfXC6przcAXmKFPe9v3ebYRFkiDRWugB3bFFWZGjGUnzo7Vf7u0w0sVqPV2/o11nsBO2dR",
-	"Vgz7Rh0P+/f/DPXDroEyUoCIoDNHXV3wpyhr/pRpE6jvIgj6BF5oOi8B5+uSvoNb4Xru+5pfT2DCm9S7",
-	"O3eNoLO3WykEAiITruiU3vluWqcnwgjA7W8S1ZfQv40xBJOrGJSXjywbeFWoAqhUmZnzBsVSPCK43oWM",
-	"awURgoj4kdp7sQe2pr/Xz1aK9CmDCDMcBajWxaj6QKthJge158CZ+UP14mFyfxw3/k2uarewrdpQkyu7",
-	"mhMGZFY6WxMhw8ZIm2euwDWBGH39Hf7GD/Xwymbe5KrVSxS5Q+H4t4tq4bfy8LPJ1ZdbeEytE9NyWwnJ",
-	"pti8EvdOcKsVMWwT/FVdEP9Nrlq8FyFZ1vL+twpmA3Sw5WKLqW1z6w+RA0zSEtRKwW8FaBFmiyOYojTH",
-	"vbVR2zz1cnkDK6gAb21N88DRwwdUCjLSOoX3pZ5rSF+WDMTYQUIZBgMgegXZLLvE+B/2YpfgbTVRFyQ5",
-	"+/ql7lm5U23J3xnsBpm4xY4U20RUcCVob3tiCZJ2+Nn/58shmVaNdpO3hU8pDzXQBdpJTE8PSkpnXkQR",
-	"PzeA9c24PWBnzAj/St5uglwJATWpCBQgV6lWNRGBMxjr0olp2/K1zgdhHm3ZTv7hZ8HMfUAVhjin/VBG",
-	"oeQAqevUQCUhJbaQptvL/1BvXIu8lnPQIP2ZHt0KEu6P5gRNeygHoHYrwAZeyPkVxEkI/NNAsCemL/To",
-	"4Qj0UjTmhTcsVQ4MlU4jqxfVCTbSyA6xiLymEuQoKflOpXLfPulEZS9H9WUvdUNkALBcO8TxUaU87pvb",
-	"S2vavE6o8LRVQ/aFHpUVoxxsh2QP+B3bHCEH6cCVCH6c/YfuP7IQnfdnXQlT8AX+21slHfv3ly/wkkGx",
-	"i/qa8CY5PjqCb9sKAGxhqHAj2O+YtfwAVWvBqta5I6/IFjBdT46e1NrO/jRc7ZDbbOuuaUlM/au+ARCu",
-	"9rjFYL9p+QtB3b9oUr66UQixd4qzG57l4oCdA8ZJiScExRhQsR3iN8R8s1AdMqq1UarUDiSRD7olBefY",
-	"qn56BWH8ABVGpxSJjf09ORLKLyEtNm+1qZpGP/yM//hyaMSN4FmzxfsjNLBoNsktUtdBOFszwt2Kq4vQ",
-	"1aKWW+2o5dbyGZm2wKd6hnIXbB0EO2JWuIKhlfiAaoJ9fqa4XS0qJRygiXRpj34WvI5I6YXakr3LsZ6F",
-	"w16Sae9T5EB+bhE6FJBwSQ5lhutZ22DlLU3/CdCRoVDnm2/ZS/n3JPAYGMD18BKUZV6mIP/rBUg7aveE",
-	"aDI+x1H+lTh10qhADjuyIFggzERaiD4si947I50gmIwf5S6Zvm2t0LO+1VnuBLyUN21MwpzWCZNDTDcB",
-	"sVYzQgzhB60JF/TDt7cRLSS1pk2gtIcCQZ5lodLPj46xfJz72mw6MfvDN9+sMY3X5TYC8vHA8Sxh3z55",
-	"4hcKrCzC8KkbfoLFaOXwU+6cMP6T//v3o+53Hz4//vJPnR1YJ/TAifpGjcIp6EvFYU41Jd63ecE1Sft3",
-	"yJq/F4yv6TycKKmc9vYLnogWgv+1GuMQrrcVsRnBjBjlGTfN+oPbuIr4kWW59TeOwBZMuMCQRIP1XmER",
-	"TNcf+B5YRBCSigSMqxSyu31uxbdPMFIdyKIW7y6e3qX+2KUoC1TFaefwhpvDTI8O+XR6kOnRBuTf5Yu+",
-	"9s/aOYKz47FZztJ78djzkfC+FRr1d3YoNmwOXegNpV0qGkOj9s6GlsfyG/YuLsA9difeRXthLYUXtCMl",
-	"dQKbcie6oVNh4wqdh9b2Vwm/oJgkwYGMe4LbcGiqh8LJwTV5v80ODZYMgUNrmPMaXXkzQRsyh6faRAmh",
-	"gPkc8M+hTBc8YI328+OjQFFKTjK0IytRYKm7sXivoDYiAnft/XR+xfydNhj3DtivU6GQ6Sdlg0xb+LcR",
-	"oXgIvKoE015jPoUaYX/zCDcTQpHpW9etjKUtb/woV7A0D/ruoYLWoQa+GT9VbfyJfPL4ZO3rJ3rX+8Fe",
-	"jRe74eyhlCZF7Xc2Z0rP9pJXw0eDXC4I4t6tNj3IC9Dr+sN2LqGYp+QKwprK8EUAYCZxTsirG5ekXHRT",
-	"TfFNA5NJ+HZEdgdQhpbQ/uDDqItK+nEMX4XHe2Ou4B54XszGnzfY9hKKHZgb/Q8YwvDyaTEJzJzGNkLi",
-	"PvBHE8IXmK/GL46FEQR3UAJ0Y5ok49YVtYHeizaWhvMObfSS3AXwZnwKouHzDNuzAiAfvVpN1nA6zebF",
-	"O3Z2OJzRfgMd4FAqWVDM6QnyIC9w+34pitSr/K0lr6/XF+CGY9U15DZNrkRxTtcM6BWTu+uEIQ38BiO7",
-	"dSf+vBR/oAFBEevsi1svISHAPlfE2i13x4Zz4wxXFvk91iQS9r+a8E/diex3To+/rT37h1MjbqSYrVEW",
-	"C7241Z7HkIVAfsthbnkGDcZ+ieakLiYJMxpiCYAjQeg6QkUZDwwmhu8Q+xpUYhI3bUNI8TXOffvT8fXL",
-	"5ll11QAOW+6ja/ySE+JysS+l2sexUGqJIQ8leJkhbwP5XMGWJ5TR2S13FRiGowLeHi+eG+ldfZBEfS3U",
-	"ASsqZxHhRnul7a9vZ3LrdXtE143KWkK7/AI3TjgE/imP7HvlrQAaAGAJij+CwpgI4iQoCFerpwi+iaj9",
-	"ZTex/3LZKIwfCbTTOq1Ftjn3q/SSD8ZSiZaOAj0dRrpruyweO/P6t0ZTF3/bVv7FIDdA4vb7hyo+mdEZ",
-	"42yCc0BS3gWPyP+4aIBN834mB52qLBcX6e2c7qG9hVhMi3I/vK/J2xBc5VNgi6tP6J3HI27uPjww4ujo",
-	"bVrN+p1lWdzucQt9dL2eQ+rohs0//Ox3dmXrWdFv7/f9ydEPZS0/YX97Wcgt8nXJTDCrJwItlbwJlg4b",
-	"084r5tymItGUXmudg4DSlgtQoHbNC2cV7yaeKAwCx0cqIBmAIxSAFQhpsr5suZ2lbeUAtVqfvM0+FVzr",
-	"+SpLtK/TOXMzORCL/hNCVXl3y2oAiiM3sVeLFru3ndr/RRtN7R5wGqPRL/lN/V27FzkhdnFgUITs7q4n",
-	"fLWuPYzMuy4463Y1qiuVABt0RYDAn2ptAIlPqLSRWaYc6VccqFU1e441mns4uRD4UBrRmaP12lXJFhx8",
-	"0TNPi5ybTQqeNKHS6CdvhBspUqbEJxc1D2BU1Y21N9cQOT7j1h2wJ0dPSuSZSAYwOOM1hUKlPub4Qz1B",
-	"X4vbtyFKSGUP/MBEMmmh4hQWz+/J3xZgAPzm+DX7CJ2EnZOjk++6R8fdo5MrwCoguAKl3Uesdw0fOeke",
-	"HVc+An08ndPODc9k6n/O+1DVf7o8ZNKBvVqJqzDjyhU67EPSGYy9TaWAUjNVtnt03Ek6qTRi4DTMPMAd",
-	"8MFEdG+OTg74VB5kwlmhBmY+dYB5UH4h8U/pnHbMcHBy/Phb/Pkj1kt9tKKAc8Pfmht4dWWP4xc5/eYx",
-	"fc8bV/7vmEzuJB3B+x+vxfwj4DxEP8OTKYclJlxmAKBt/7W6PEZrb/V3NqAhWxLE1lg+sW+97szEIliy",
-	"MkLYZqQ30Qy19/olh/iC1YyPjBCWOV093lBtayb2gL0rC2aL3p+gIKCTkSk9wzoAKKvBDX5kqWzPfxhQ",
-	"ZyPtEqpKik5D/A5S6FtsZZ3Xmg971hFbhnXj8+OPyh4OUJP8bi+0bUHb/6Ub/9KNd6Eb0SqKpQ0T41xF",
-	"Rsg/nz17ef4vrVmqt4ECUKkvJLHGEHb0NmGdteRfPONSeaXZryXFg+b3OzZhL0pjbx+G7JWZ05UwKy+N",
-	"BPK0+9mhlVQ3l854x9NgVtLlBhZ7xueMZ/JaFBEFdC6kjSI3BGLO2VhbR1nV2wINW7Kd7MlCXSA98Y9D",
-	"nfMR9NOGqcDF17oTspuYdnDZ/dwtbvGrH6BM5IfeAUiiEAZ15m0TMF68+9OMKlUNWuy+6/thuWljw/ds",
-	"KHydIopJuP2J6XqKzei+dluibzYgdOAT701BBaDNBwRYeaWvRVAFsLVQZFNBHNp6f5OVKMclYCVGS4Ew",
-	"EMMlVDsdSqf9IjShU8KWbr2jd4pP+d3JUQmu+EqOxi6bs77RM+/dYcfn+tVp/rX/XPCUhnb6dnhKyFJ7",
-	"j0CPzGaIk7Csd4M4ial0LBTFHl56v3VLFhohJpt1acsok+2fxXvFmYQ1fGRx57a54zblc15gTi5T7zEl",
-	"EyInyDRZzU2UQM/wRNgD1jPCCtdjE8EJIhjSuNCaGXhIgOeWnRWYiHgrHH9TVCh7sbNRcTOSJmfypg7S",
-	"Bgv/z2/qM/81NCFw50i7yLNYVxxfvZfWhq9MVo5LiDHNaJkBUGaT8f5UtM5LZsTKsoXm0uHl0gWQokOs",
-	"ctnkLPlvLJyiVzoVsOC7HyLuoA7H1hyjhuPwCt5gc235NUvJu7jxwGlcsgTUxi0VTMvqdKjNSDsnVHe1",
-	"LIQapiRGn1zhJPwYnrvtBj2wQqXK+7QLUAAHoEQkCPCl/bm3cwZE8bNA/qzB5J9svP1S3UiHWG6NW3/V",
-	"yMkwC/4OXICTekm4iIZocYPKYVrdnehtgr6CAhao7JqL2PTkAyC+t5u5daGmFbroQ+MIMRRAs9NMm2sL",
-	"FiSyfVmvlljK5/YpAK5zk0mBXwupN+I38NYnptNCi35Ed9DgGZbve5vJcRXXxE7gLUIdD1b3eKmRinE/",
-	"1wPwcMhX6oAUii5Pefc4GAvovZbWwkUqJlPthBrMu7+IeWNnOrUHrmiX38UJpaVEL20p5QEvA4mUpOME",
-	"hygF9FF0/8E764cryjW/n56pF1JdFyjMrXlw8JZY5OhP0NoHp157HfqPTd1tKMtwHPDxGC+RI2jKILgU",
-	"OijB+gBzBqYJjYQ1/TwwaOWMtCJaAMt/2vnHt/9mvCdegptBqMC7ozNt/IQG2hgxcGysjRWsD5AJ884W",
-	"kodvdudV4bUhg0s5UtAF1klILcDAl8J1n2l9LRsovK2wCED8s3NT75gcVJTGks227zLzZ3oCLaP9udfL",
-	"MhaSQtJzN769yDwW888yXRl5uHAWtTtey0EDQ35T6RnTqinusErTbwkR1V5AAXms4lUFb2MbJXIt5qvw",
-	"uaJoOLC7BQCbqXddlEsg6TM10k8siUrREOUnkJ8Bl5oKwATYyOxcbY+gN19+8XNq0Vj6RcxbtZJecogm",
-	"+qWNqvwAFodnImU5YKEvWKzrRoD8Uw+Ndiv5H85YX+eQMie4SOo9PQX3mXLJWPzZ8xZ0z8/u6IC9xO2y",
-	"Tk+nAnJ3XCEd7lPyxhG9CY8XVi0lLM1NqFeGGpOaHDzMl/Z1pR2FbQIxkD8CDXqzKlQ8EQ+g1QG6y7sI",
-	"GF0sKP6wWYkDxVsjDayuqESh8onfiUwPeNZJOjcgAx/ulrbkFzGHxZL1iMevjR7BPbmHhJzgWTimXIlZ",
-	"KZblkm8hnxOx0pXy9mFCjcneZFwog317gQnC4ZBOSG21wEvRaZU5ptU8vdcD4Uqvvv0c3j3Vq6/IpWjW",
-	"RByGP65Y+EzciAx5P5mGyi4MZowMV876I1MS5yeFxgKAIX+DagNV1GHCGvgyRvIGWGGwltH7XP4FoMtV",
-	"QCWI+BSKc6hShDtoqIfPiE+yLn5yjt85w1e6RV1QFPXw1dnL8yQO9cJvmDZR+PDw4nnV8Qpfpl7vOhWB",
-	"K7UuXBm4XxFS1z/TCP8VTey/ygn9y+HvvPufR90fuh/+n3/q3K2eweU9D/vTosTPC8FIdVkaBBgLJC3b",
-	"ynuXvI31gzckqVwxUFwAbyLSANc35YY60ertkl9nJJVvwritbxCN1Kq5UuDlUWgdwXJggSwmF/2Rr0EB",
-	"b9yspugOUmvg0kOPMPfrjgg9UCY24TJjckj3Q8RMea30TD1lM9Efa30dAoT+eu/h2Acw655/LFAoaH3A",
-	"zux10F1lmz+YPotQFSwUghwfVQM17McFUMqEDXNvQcGgzOmYHGCBamhxXRd0IycA9w1UI4YlKpKxi8+t",
-	"NBQSXWDuGGY6FoPrUEUZyn8ranJtZ7oyy00iOS0doaa8BMn59Z5Ab+w1BR3L0xMusg11nFR9/WkdzXZ8",
-	"dETHyJ4G0jlbAWgSKeDkzipFVwkL6jOaZujKlcbb0wnjmTAOwqbaCqywrRRuuRUy7l0H6LziRpSAl+yM",
-	"Jot02QG1KuVzW2vrXcAytBo69wO0qlwHWg2EUXHf9XK5WSV7QcXKkDbYoDzzIoXEKeAA2UdBKvzFW2i6",
-	"qxKqSEaZe8CUxIuwJtv4kpvrciO2VDcyhZc7Ov7+hyP+Tdrlgx++7X733ZN+tz8YiG7/8dHJ0Q8/8O+P",
-	"vvmuA6YPTzesZYQp+rnetaZpV4b8G8HpDfvJkREfbCiONwas1iYSVFU21c83xoMonlZ653Mk6CvtugPW",
-	"4zdcZryfiV5Ai8L6cLreqScJwiH1xeCvKpNpcduqA92VfeWPnc5Sf1D7c1iTfRz9N9h0bAFqbDDWXlAw",
-	"JQao+nDIsQAry2DQA/YKk3fRfKqeKCny2tLt5T3auucLpgq+XWioWU4BhLqnuMzjAPsgOkn8Oygc9O7T",
-	"B0iEBeyu9dNPlRe7h371u5HJZ2ONFMN+vzWEaHcQyaouKRMyDbDq514MMZxIDJuYq0AnIMvY2esLrJAr",
-	"KsNzKwzeXV4Phs/7BZcqFwVMkhIzJmv62J+Bvf86TKwdnIPweBxsa5xsyBFsk+p5ZOn9E3KhDLGW0t/b",
-	"SgBFQgXIWY52aVou94amL+59c3j7lRBekYXCZ+iJhVc8LYpiQwqe5AhlB4PXa2X+f52pK6rR/CvvH6qx",
-	"pfro7fTO6Q9HJf0TnzoIn9mBhhERKHdddRvW+X5y/dHQaevl2qrUa6G0BYR/s+OhdCq6TkymGTYKr4m6",
-	"VR/ReqVTcVU866svU4tfp3VALYC1c9HibVZ7Vt3HTQC0AB0LC0URhHwFNla8Ii2DYyGibCv4WNss9Qp8",
-	"LEo+R/APE67mty8puCatrGc7R+AuILG225pas/CsAI8FVFqIrnI6aIFfLmxOAVeMqJMlnmyDs7KvXdu/",
-	"1RjP7V7cjXL4e8TH2oMyXad6my7DEMDoWW0cRSnAE5lJu4RPifT/ZRmHQ0o6KnWZGj2RtolTtKH8e9mE",
-	"BFiEp4yziVS5hSZ7CMgZnTeTe/rZ1/NGBPqiUNJAP3bhvx+26yx5gHf9ndzx6yu1+lKcRaBdMAATKmEu",
-	"QTCxYBkYp1GzET5rk4PyChFbN9VlW3airr8n92PIQxdOQFZu0ZI/S9P10HLX6LGEr22DnIoWYJyG4cZr",
-	"01vswK8CHPUN9HtsssYrLT0HoPQyFcpJN/dWw41QTpt5tewIKN8jfgrLZdpo/z1Yu69Ve2+T/VgNeVqL",
-	"dop5wdSrPaDhl5bNgJGjDOKwuXCnDEofpRr523Ekb0RcJAi0npdk3b9XWB0YJR/ZSGNbHraGSMNoYYg7",
-	"vAIXNwzQ6kgFSvOtAysnC/MhWpb3ZFE2WpL0h301wMP+QG0I5MLIf5CRj7edKRla3pEPX6xi+svmjFeg",
-	"9kHq4Gtped9DuVxfEMF+nbl4hn95qIJE07sPYWoPt8TkVPeC5AcQPo+2cjfZSaXl/WyF7Jx/khY0WXyT",
-	"XwsxBSr22ur45/jMP+ctdOn0lHnP0a+ZVuH4A9WMtHR7M+l23DYD7EHN5hhkr4A7yn/yIIJRCOwvESfS",
-	"yPu41vF5A0n5WwVP+XNu6AvhGMdlFMB/B//0u4vhAK/jK1buiEu1k03obZC0br+8hRAVY0ft5W4sJozM",
-	"xFTwNJMNMMt+qZ4bnOHD3EicXatlDshnTScT2q76wm8oFCHgAmPbyWws1G6OdShGkTb0q1SZ1bBvnCI9",
-	"UVkmVYVWC0Hj3X2KXSxQRhpCU9IyfSNMmocKeCiHrW0n2895bucWh8ldOm7uxSpsV/5+8Tenv8ErKgNg",
-	"KmnDCrj7Egp/zLFzSKS73RpCrb7rveLx62h05q+wkg2RtFoRCCo0n628Bxwl4MWtk7lz9ee1CvAS2fnC",
-	"aNzY1YBLURnuydERXCXXYuqao8FNAEZ7BLh6gIFaeOv2mxjiameUiaS5xHZjURhqQzLQBElol4JyCAWU",
-	"T0PLG8B4w1+GRlA3QmR3BEST8CvocwSanoE2qUixjCUwd1HbitP5YFznUv4IE36waqECKtOaYFQCitQ3",
-	"IiG0jx1vEBAiVJmIHBaiqbvJy0Q4IwfNuuOl4DY3iG0TOaG0h2rE7Nw6Ac14iIQNUeAViemXNGB7yoVG",
-	"+NHoyQYfv9IbfPidTN24XcEL69SqLiKBgz3TQMZLDOvbC1RBAnl7qvOAnSnGnfN2NxnlmMsE8zyoGyQN",
-	"xtbwhpi3V9qvy3H/RPdW8dbtZhlxj8DVRJ7YkpgRJQiE5/Ly522usibf6e9iJJWFPkgcPyFWaeCD1oDa",
-	"IZ0V2fCAvSO4q561414SpybxZuL+8mHclokUL+lEXOJfIHT6Be7POvJbWuqd7qrkvtOfxWts4GGd7H/0",
-	"Oln9uxjlan9x9wYR3TQnin1I6yi8w88IZPGlUfOde13m9dtC5QbSIHqRrKb8ilegNszaW7Vc0zaF8hW8",
-	"2h1ps1aThOHGibZATO2+br1CCDaHwT1lPT+VBezO6MCKaaUFDg3wXjF2r6zfiN/R68XiNQGfro+aFQfI",
-	"sqJBEmrxm2A8H5qYPSi8z0iutkT5rIiTd6WADGiVGwfk20z3xRzSz9XIjc4QJ4Wr8srTClBnJgJwkrI5",
-	"AdFAHpvcNM4GejrHvHL1gVJ5M7GOuQam2n7tBkYxPlVKIKg5FG2OfZDYPNOTCbGAQ9oGw14QaYXoK3e8",
-	"zy3SjBthnTa7BuWMwA72VUG5QJYe8jQ2pkcHMno898idHmZtr22AvoTfQPVCwW0Of66H7X0DU/oryXuH",
-	"Sd7cKJYCq31LiV5rx6uZV0UA/hoYAZVIPMMYEH4lfQqIwiZoOT89IAmdQYvIqrgO2lwtaoYiRrOHncBp",
-	"wzaE1jBG0BxTI2+4wyaqovDmkQ1G2m77Q1QOq3cIdBIiElBlObbFq5Si8QAOA7xGoQfayQyKkG51b96I",
-	"G32NrRj1LWV/9Bg9LkBUDVPN2e/my14VT6029oWCsgBZqIdDqLJdYB0w4kbjigGuoVBpbeUFItjtvocb",
-	"OqlfeblsKNMKZwPL7KDTOIQPsLaVWEH2W1R7mCuoDVuVvQl02HoimIZirtUWCXElQtQ4n0KUY17WGPLM",
-	"vxeqhgJkiqd66mzCprkBYgPDjEDKm1XA4W9x7lF1yYPUG0vTbDVatlxrg2fc5KqArin3rYBTugaPThv4",
-	"R9Tqsdu9QtIFoLSHsMmrnYqAEhXhKxtBMFHwAiH4RuVfSYTICIWzb9+8sF6tpdJO82C09gXi9oXmFDBU",
-	"C1vnFJHQg7KDxSqWBZLfcAgnDTWJ/qXKNW9V6a3HRLG9oEav0Zqp6bUdxMJ4lbUklA/VCuYehRA0zGp/",
-	"Bz1b3HFbSXgNSyTHQcznGBgYpAWTCHArY1saAyx1fXdmJO5VeBqJWbEmqRD7PfCN8zLFaELC8V5EIFwt",
-	"K7CBs4zyQCZXcQb6Rmd5yE5DvZaXBpmJUnOMeUzuChKTkM6hi7w2iAETek5K6y8lspbJVOj4SIow+LBK",
-	"mQfItR0Fajoy3v5bSc8MioRuYS9IgHHhF5lLJcwBe6UB6UkO6Iqxjhvwdb1dNCoORTF/yMXnU4g7AVq4",
-	"t7BqCmZxbnuOiZ3s1bKmOTYiDsLbR2oIumH3oocIBCpWzzhafx5321bCj4/87mSCb2EOBTe+C0RWKwBb",
-	"IsSfgN1TAfY5C7bypOCpyKS6rtMmVritcXwiSJMlTon90UiE6cFcd4MB2jcpwyUUyxXRF0qDaCW6kCCD",
-	"RdmUn2Ga5SOp1kciWeyvlhP/x2C8F68G94rfrUm9eQGFCTT0Vw9cgi/SejszbdVqHr1VrODL275N/2rZ",
-	"9GwJb9mCHrDU2VqaGLkVdkVXKy7bV9HXugxqMi2Ed00i5MYuVzhBmOdO5UiEsGV8mh5BAJMWgLiSB0a4",
-	"eszVva/rvk/KXSCbrLs/K1EZi6ZXyBXVdr7ibvC5N62BLxL/nvZqoUz2sTUtVL7ArO6h2RQHvkfgkg1P",
-	"caxAMRy0AYQXoTDXwC0jUWgMs9xUyIdDfv0XJr5J+zcmrdg2V2YgAEZAvJqdv9+7s+Af/iovz1KSd709",
-	"Q6c4LG3mRdeWuCwlfZJf6EFujDdNp3IqIJd0I4ytBZ3C2rE9L/Dej8+dXKPr7lT1uNzZfbqPXWqllNRP",
-	"6z5uVBz5Pq/UDc92s2Y97BuuBuMuPub2Fi7HR4FZxLJ+LjNXNN4xfNTTorCL0HWVVsQKTUtSMtxB8CsU",
-	"VkvLJtxcNwGF/R2efsVHO5XY14GE4bw3YjBaA0i2JeGLlqG1JE2hQWAsjErBpgJ4MEe+GAhRWJGJgeP9",
-	"rNjNtejm1733cdZ2RZy12uJsFjuci0jwEBBBobVMQgOREikE1TC2QpnSEI4NQUA8UzmG9QNggaSQLn2Y",
-	"EvbAJ4EGJqSAEgIN52kqUuIBxLMbbkY/Za9CQkaJK0onDbgxMvTEYGlksG8ksnfWVkLy9Bmt1j1oap6m",
-	"0v+JZ6+Nn5iTXvSHPLMi8dtd/ApLZ+t1jN8k/2bRaTs+evL9N999e9uJi8/u7zhCieFHND13fEvQZvh9",
-	"aagB3g/kB59jYpszGhFlPSS9pdrh4vC/mvBP3Ynsd05P/E/+CFhavBXnNjV86FZZ7e+8NF8Muy+5G4yx",
-	"rATzJALLvL0nF5WFwyWC/2XCGG2abPbnMHCrCbQhzPmOzXtpB9ykkY/1yCJbkX/fYndJtawdkKm97WEJ",
-	"UZVxKOmDCx7C2nYs0mDRkwsAW+fvg9lYg99HHyy7ojhOMmG9sLnIpYr9A3TW4Fe8b4Wqb97cbV9bTXjC",
-	"zOqPd4Wj4PyKj2oOghfz4iDMOEXyW2UhuNqvFNW6IWAdo3TIYagEh/uOScesVJSDCzLhFVW0DEjf87Qs",
-	"REJYx9BhMoDErp/1R/JdSnmrahVOwHf4iuWdWxg5JATkKYUPNDAfvM7dXWuYLbN3fW7FRzqqndPHSfxV",
-	"bDnys74WXh5mou9Fjgy408/BMMbfG2F1boCA5vOXL18+fFk7zQdLdQ8O2j6OpAsNH3d8Nv252a+aX3FN",
-	"F09a5flRRzSRWc38hYxHJOPWESwACVqwvevhn16X836A8R6a3G90ZNp0rpqCZPsJAP3GM5lyhx3H3N/L",
-	"mTil0oIpzimqVKOyYvCFckXKtJxZQRLTGMd7ne9pY1sIEdG87iNGREO3GyQqlEWxXzw0WqwrUrdHiMKz",
-	"D6dGDDM5Gt/SLwYMqUBLBWVtEG+s0MNC+0oxYzD7yT4ojEwoRYbPUQyCai+pSNgvhcV6KLjdn6IbjwFq",
-	"o/UEHXGtr0sJD7D0qhZl8HV4tz0YmttSCJXQup3Tzj94hGI/MP4G6uJ9HCvtHW/ypHgAfOJD0gnGvf+u",
-	"/9Vp5+b44PjgqLP+rX+Js737qGyQzprT9i6ELIc6V+le2OHE4Do43lEBIshsavgMGiOhSHgiBKEVYZln",
-	"CE5t4IOv6XUXJ5UEZnV5ojNzmCQ1/wC9d+HkzQWcNrworkWFiy4+y/3cRfXx1BrCFRvr3BT937klTMAy",
-	"xmWEM9Kf81CNC41u8JDToA0QlIVwRGcEaO03EQCwvVeKZnzoGlDEebbkqjYRBARJfYBwGn92vXB8RwXJ",
-	"gdms4ha8oHa329BRW3cG3uSqVCfIZVu5EBO876v6B2A3Z2oD9dKMNdKoYW7IyFyhYmRR0RrF4i2/KTUj",
-	"VsQniEnSn+N/vZ4YSpEB6Bf8Y/n4BhP3L8OzeWiyklqzPcMexLZcUPi0yxV4uH3fcbFGug3oq/BPK0QF",
-	"TymHhQzMuohOJQC96/9/HlAGNbafyaaqoarz+OcCAau+e+v1RmX4uQHsa7dSo2UBO/xM//qyRpikiFBG",
-	"DglWzJS5yCCMmOezK2MlvxVu3G4p7yl349JwKJ3DFSlvqeQkn8TpNqmcGMEN8UeIxPxaBl4SQjbyxiVo",
-	"gTsRp8NUDofNCE0YdktTtJLJvvZGNMZokoVbMikLMQptxyeInQltUdYhWDvitNQxJwyHD1zsklpiOAAb",
-	"otiom+mn/o1DqQnk5qEHeKiNaKKJo/XpPCj59/vRLgCnlz9hLOsLNxNC+cUr1OvdnADCDFjFAMIHLpuX",
-	"5zNZpWKlK5Sqd16hjdw6mWWMj4wQ5Vdpjo9s+ObKev83OMuHfzi2xs34KgOfXAFORpF7CKFPvUZqZBvn",
-	"h+SjUWO/EtjYDhzq9YbiJT3iIWZAcG6t2m+voACrWosC1PRhVXaNVdOTDj/jPzZgi3Z1eRkjQD86vaJK",
-	"HJetVYsfh7i3onJOG7R+JXkDeTEcjIRxZvIMuDxHQvkFxSt6uhBahJoSKP+BEOO1mAK61G/+jcCn80+r",
-	"hBR52tAS/Tp397FN+w8s4BD3EFbAgVtW6sJtLGsrdEHJldyksMEIWuRDqWonbGVxoQyq4EeuV+9XET3z",
-	"w1Pwd8L7D2s6FXqaCVg7QHutyZGE9fUm2X5rhot9P/wc/rnyHrhwhF83zL2hCOMRrVWYZZXCDNIPVI4L",
-	"gHhNV8POhOr1lqIrH7tWxfq3T9YpUa+7RhB8cZ83STT3Tbd8BWHZYKzlIDDgS8eGMsssk/VdR1/Vruz/",
-	"9LcaT9lpe2uthnVOZ919/9B3ef+2QXjje7AOWpctgPwp6Wt30iPVqwOrT6UadQF+cb1e46kRQ/mpCEVg",
-	"yzGUsbBMq5EwTCijswDOajFPjQMAoKEV2Q3hSBFootJg7N5CLyLV6Aqn+UfoT66+0110Khcj0mbshqsK",
-	"Gg9wVWG7vWWg5sWmMyg2Sv3un0FwIcoOwLcSqEtKooZleB5gRWmFySl6WFMFw9IibiEXd0P4ESaI877r",
-	"IoCGaaQtArtSAyevEbvdMVxrFNfhZ9RKt9m6JKpKF/wekDdQesaw7QZxsUpjCr6QiRRJekMdMDeiCcZ5",
-	"DaFcNuEQNgkxpEMsP2BFF8UwnevHkx8+nUz/EeL41csZF2Dl1TwFqCr/1f/9+1H3B979zw+fv//yT50t",
-	"LWR84XR/ANBbi0ssHf/IRd5c0/3rkJpxS49mrvOA2YB9FKw3lv5imveSkqMDc+eATxWnXk8hXR5Vh8Pw",
-	"acIIz87rt/cKGERR1429qA2dKPipZ16odAakhCnyCR+8V7U34f+CV1uSp7qkTlw31WCdPTmqaSWsf5pC",
-	"OL1dH0PLWlc41Nc6E1ytGcl/YLc57EvLgQWNnMJJQFfVJiT+clO5ypstwaWOCCDnWpnXx/ahibDWG3/S",
-	"Mic+uVPW+/y+4+TgWrj3nVP23//n/37pJdAH521TM5GKZ4xnVrPeAFk9egnrOTfvYdvbTKpUz3rsn3sD",
-	"nVn/N6NntvcvqIAxGcGkfa/8ONB3/J5uyZ63g/1vqQ66GP6AnfkJzKhPUAGInbCsLxU38/AGgH0cK3F2",
-	"Vkz4EVqkkC+dO4EHl8TjlPXSHpNqmruE9UQPysyEShPWm/UYZ/hCjyyz8j9FAnFYLNDu6R7TucPvmR62",
-	"b2LCrfepBxspPkkHLV0H79VZzLAiVGpRu/jRpsJYrQpEn4APXUB6FpSgikLGMs0E7MmYZ8NQlVqnWX6d",
-	"CvUGJGHhiByjDbKQmZ9JNxjvRev7gQPeZHhp6kVH4fKvMdSGCv3eif6l9r/eVthH0isosQmiUsBqRNnA",
-	"AqpwS3NFolrvtrwpx/vq3RV6l3nrXkq5SXsBISwfd69YSmH5vlIwJRNL8i5wSu/GAmroqRklQhqVaAMl",
-	"VfYXOG+1YcwWVnT/p+Uu4JM22Ju7BSLczw7t3ycP87qHQGEY+h6xkzY/yqu06aETdkU/3DPshQuuNKc4",
-	"UMmZBDhIGAGMqK/ICeMBnkY60MABS1xMtZXejXhkmX+DYPjIwfi9CmTFXrWAr0vF9pko8nKDsdY28GpE",
-	"azJH2ZYFwZM/CU8L4S8wdupMqCth70HgozYZWCkMlkz9dsEkgrM/FNwd/m19gOrwJv6t9ndG4tk6McGl",
-	"cXxEE+wOuHHdb47TI/FdHxZjwt0AWsVOHx+fJB19HQIaTuvrj/4B3z/xPziedU6PT46ebPWC9SfxXUVm",
-	"92Ltntlrxkthm5V3IR2M3dsFTJ5tZN1SQRaeSIzPb27mwphfv4WbZ+168LBOqMKAx3uag7kL592rHKfj",
-	"oFQl6kU0hFCYequO9sOsYexeOAvoI2Jm2UiHhP5TBImOgmOrMvz+lb4mkxZLrzZb2gZL9owWD4B7KntJ",
-	"jWrTHHowHR8lJa90Xwy8iYXt3LVm7X5XdL/H4zcpZq2atFAYVyK9cevY8dFRENNN960hoe6t19wMBPM2",
-	"S2AnYk6z3uFY62t72Cv8Pj+fR5ZICawcqeAcIn6j152B2BWmTkyP+JcI2LEkHUxYrjJhbaC3G8kbAeSw",
-	"AXri7PUF42lq/GeGwIdpI1rEui/X2t47i9G2uDsIJok3em7E4d86SV0LL+WkyWCBuFOw6vwWDibikP6A",
-	"m9U57YykG+d9FALIdnQLyvf17/08u48CAT/sXdv82+i66BrBGdrbDHyeZV7ih7nC6B0Ut+Enok4FNc0d",
-	"iWtS8AANpT9OU6OhpqWOeOa06KhUws20uU4A3I9wLuRo7OwBW4LA9KeJZgCX7ZDLDKz6wo5JkG5bNWHp",
-	"eavwEp7QaamOFR6OPgM8/c7rWaMJWC92TRZweV119tXPHUuHEQNtUmCM8yKyuwFMPf77IJvxP4FWH2oD",
-	"fmZTTwON+NVbwPQmrYd4wx7tJcAbHnav4d3LAvz3a4zu2lKC90g0E/zcKDoDp4jKotlgrK2oL1Hd/3Lu",
-	"/ZDcRWR37X2527juXnanjd4QmNa9NIfAyPcY1N30BDfrz0OKIzbcnm8ET8tG63DET9lUG2cTdsON5P1M",
-	"2ISNBc/cGNHQEtCqFQpRmjjpi6CIi+8Xhh+5UBENJJTVrFIbF/AGO9Q9LxsMoSLLqy8K4EQ67Gm8B4RY",
-	"qQ1BaEKhUNmR3dSC7X2ahvKa45Pv77ZUvrKOrTbK8GjV0PACLcT7fuvHeuY33uRrU2ytEOuVBA8/yswJ",
-	"g1gB1a2kELp3KaZSeX8lYOSPeQOOQGQT7srWUJ3l67g2kI+aJMkKbqCSY31hSpZbecv6Ni/K/XmMJVY3",
-	"KhQjVQYt5KODhwDiAPkEPNHwi9D0/aF2Tl+b/XzFR63azl6cGEdd6hUQ5rGSZX28zXGxq9GEzitOUiqQ",
-	"uSQEqgCDgFuAuntagE5gJY+9trdxm1yG0VtVarZ1fB6A45gpihR2pWJ9o2feocCyhrBE6RJoTw2RamHU",
-	"1QZeLkNcMLDlDrS+luKAvTNajcCzRbsbfizqKUaSEFMtfgDr7FT5KycnjdX2tIRtxUTw6fdTIP+y9qK7",
-	"xIgvRBwifLxL4brPYLkbrG18k4T97Nz0V5XN2wLKa+LwlSPAk4fjCtqiEIdpSYy8GYdvUBCHBBKwys8G",
-	"LudYNovYnl8zBPHJBDc2+m2TZ/0Mh4tF7zY/mXZN5279bTv/NJVGVGbdPtS53yac5a1qoG4nPst0jQQf",
-	"pRe5EYGBv7gvoM0mRLqsM4JPoKYVBEcqZsVAq9RCPLXcSasnAlxJkVlRlHQ8OXrSHByxW+LF1JP1txca",
-	"OVcpoKp4FV5MerO9QabAZlQrOVJdrxomXGZFN0CmAR8SOQaNAKyHhKqUqxFxhOgKRPlKU6qJalakO2A9",
-	"f/l81IoKrf04PXjoRFqLgLdL9GQN3hS9S4uX8oWyjmcZfLUYr63b+Wc9o2xEOahfAUhFjHKzBuxZnfuM",
-	"sz70C31LsuTCBbBFLPzwkwE58D6F/1nr69og45Ww7iWXWbv2Eb5IWfLTdjbg0qsajitAHc3+5JFNucte",
-	"WDxlt2zHOWA602cRqMEGE/eAvYs2CXqSUmGg/3oauF4zibTZdATtWM8sQ6eWnqnp7q/JLsmR+lX9sfbz",
-	"zF7Dwvw6FeriebloQ23IaSjH32Jz/ZpKdQsGpXeRIbsDbgeA/RH3HFdzuLWkZddKzxoCz3KkLrbcligJ",
-	"XlhZVK4WlgKvPfKYn+nJlKu5lymdQ49WbrLOaedQy3RwCK/SQSzq9fYbpv5SuLFO965DGwxNr1FDTSVH",
-	"t8dfQ/5q2dzAtOPuWFvXBcTupjPr39IGgHRJ/ZpDqUbCTI1Ujo20oFqqXtFJ+EqnoockCDx00YDSNxMA",
-	"vK1nE7y8/Plnbd0vYt6Ww4MD3Hm0unyv1pJ8UOhY9NfS+b+8/Jn5HWbXYg70kP6JHACuNm7xdN5W3SrH",
-	"OxGTfqhBHhngNGLvxprI9WAkZgW6AtLAjQSDNSEe+Xl89Zlf/xqtp31hGVfnfEkX3trJBY+614yvX7Gv",
-	"NN3rSGZvWfTbk73xUfILicfJO5UFKb7/U1T9ZRsQifa6lvs9FneR6F1zR+42zbv7rrSB8cMn94Lvwyf3",
-	"mN3d7MDGanI1pA/AkSbMDvTU/xfhI/y/xKepNPOFqL4ieFcsRJXOS2PDpRiwZdrbkNYBc0Io/+z1xTJW",
-	"zsbR+itodqoPxT6NynsrpcJNYfiAKdLKAbs/jJp2cWkaPBgA1uLRNmOxH4TdALaALTBNrufMBEiaWyK0",
-	"b0J0NqApNkVpAaUAprdNAHZbZKS7Dr8GDBhVPXkbxmDBnLvVNSiQTENJfc9q43p4PRasuzu1/7+12NJ1",
-	"K/YP5M6feo9JqtwinAdUPuhcpY1pfm1cU77dfyLKtuOPXfjvHyPT7pe2dX8F/YJt/JXlmxieda8Oi1+y",
-	"r9RhyW21N3Irh8UfNKMzkZQmVcBLKeK8cEFLy/jAyZv6rMiel3G/R+IufJVNN+NunJXdt2X/tpSf0z04",
-	"K37Ye3RWNpOPBhXppyBu4dnNpLpmM22uLeFOpRxdlooR/RTafLjJpDAwTQEZbSLOiQpjNEJD5crJjPCT",
-	"vCZuMsLf+Am+kOr6rtgzW7K6/Su0DwaJZjZuGfIgYqOk33OosqRdAMDHNWVnJUBkRZg2cYMrTm9CBh+0",
-	"7uopdMcrpHNsNvm2Bqi9g3hW+zizYUvr/ebb7orGw45kF1X3mL0OMPvXgqL1SxDDTce32Kj9lecWd9q1",
-	"mBe88UT9CRccVdWAoqrCekp1I53o8pR3j4O5j4VLpb1/kYrJVDuhBvMu5qRq63tPjo6SzkSqot53D/jb",
-	"UWYzII2WxKNwbDqnnWGeZev34f46U3/YUMOi1ivjCkW5O5ySnS/JNaMMF0F3BXEs6oWV+ORCiRjT6umq",
-	"IrAVbsXOB+nBRiKWtNk2exaK3FdVLhiRCR5g1KsVX/5C4iNk3gBCt3Et9vBPwv0WUai1dIO0TUp5tVjw",
-	"9siyfi6zdMMg0Ez0ActhAyicM6w7IhPAyhEgEF+L+Rahn3dh+K8+M0xv0qrR8Nr7EJbp3FmZhrYBIxAT",
-	"WQ8JoWNrJIMgC2ti4qQik1AZlukRugUFNA7YgQDCi+UC3o5VjREXWrqvCx9nVkx6d4icd4G+LBM8tQHh",
-	"MWrtKxvpCEulTqvtfxn3fjpajbtsuSO1cZeXBQgyOuvXUqXMvzJScUDh/Cnr/Xv3VZ5lemq7l3KkAMel",
-	"57evd3P8P0twnLH4xH5+efase/nzWffkm2/9Q6OvXsmJsI5Ppr3E27wAuJEWsHoBNid0EBFyjv8VlAet",
-	"D50DrjyE8K6Bch9qncN7hhrqMQ/UZtxh2N+R1zCpjSftRei2tLFJ3VWwjYG7xRv90a+GXGYi9fvvX7xz",
-	"2oFn1UDrYF3h2LmpPT08HMgDGuxAmxFBHinctPUNeFqge4hv0ch3D6ez1UFsvocO6aJZB46asCqBRKAg",
-	"g/QexeMj7002FKc9Lwf4ExHy01vP26f5g14MoYBXvBCPRl7+fQkL+HuHRtBvmoOkZ6UpQ4kjr0nBmEFF",
-	"a4NyZ/qGMiBFUP4pdnCaeV1xbBj67l2+/YtJi3SeAfSvkBMqRYdK5Ik2Ym/SsbrR4VfcSSw0oZ5PyKxQ",
-	"h/2s1oi9EvZB2153s4Gc+bUt+C+Unm24adXik8+d0Fh2+vsHfw4wquB/+OA/aG7CClMzAKwhjVdXDA9o",
-	"aip0OwY+f+8hL0coEXLBz8t7OUOM39FXQhvG8regjAFtN6pDC6OEAMjyd14GDjAEbM7VArJpRCpjayeq",
-	"WSrx9CTAaIEQIRC4mlF7QfGuKXSvLGXScwUO/EBPJRq8oSi1/G48qZpZ0CFLwHyECUywCauYfrz9Xz58",
-	"+f8DAAD//w==",
+	"7P3rktw2ti+Ivwr+eTrCdh9WqapUku2qOPGPalm21a3bUcn2men2zkKSyEx2MgE2AFYq21sR82keYB5i",
+	"Huw8yQTWAkiQCfCSKvXeO8L7w265kgRxWQDW5bd+67dZKral4IxrNbv6bVZSSbdMMwn/9YI/q6QS0vw7",
+	"YyqVealzwWdXszvOPuh5Cr/eEbEkes1ISVeMLNhSSHY6S2a5efAfFZP7WTLjdMtmVzN8Y5bMVLpmW2oa",
+	"3tIPLxlf6fXs6snZWTLT+9I8qbTM+Wr28WMye8FfZOZJaLCket20l2ezZCbZP6pcsmx2pWXF/Lb/INly",
+	"djX7b4+aUT7CX9WjF5lrfPmK6nR9OMj3a0aev6crM77dmmqyo4pIRrN6dGtGMyab7rxYnmBbfifYB7ot",
+	"C/Pz32Zf/202S8wYNJOmgX/72+yvZyff/vrbeXL+zce/zf4wC0/AS6r083vGtTcT3Y+bZ07goZMX38Wm",
+	"+Dw2xS/zba7rtjvLVsCPfpMZW9Kq0LbBLf2Qb6utXcFtzvG/zutP5VyzFZP2W6+h1eCCwv8cu6TQrv1E",
+	"tV0wGV5TM/vbUn+hCIen6uXsdAWb6OtMPe7zM/i/EWN/w1MW7paiW0Y2bE+2dMMU4UKvc74iepenjOxy",
+	"81+Ekozur2C3weOma0xpkitCudoxyTJCFclRVnEvJkRIItmyUiyDdsjl2bdkt2aSQUP4IlFrsVMo57mC",
+	"/+JE8BS2ciPCaSE4OxHLE7UW5cl5dCNkbFsKzXi6P/kL28ek8cJOWS2dYdl8S5WKyEtpfvrkI+BdxcNr",
+	"Iis+JCay4v0yMiQRtyyVTPfsCQUPHD1Kr337Qc3K2KfMT5+8/V6KVd+Mkt1aKEbMtxShksGZeg2yWFAN",
+	"4rwkBVtqIiodu0lw2kdP80uxumVUho75N7zYkyLnTOHu0OtcEc0+6ITknFRlyaTZQYUwuySlKnq5KfxA",
+	"n6wfSrfpWB48E17bA0AUGZNErymHrkW/Dq34H18KuaV6djXLqGYnOoeTNdwDUclQF26ZvM9Tpsz4cbkW",
+	"e7NOuTQH1TWhReEuf7OuI5ZN4Zf8buaabVVnsi4P5wpumRf47JPmZyol3btx/MR1XsRnkrPdmJmsoJUj",
+	"ZvIV0zJP1fdSbA87ccPJWlTSHsrkTos7UvGCKUVW+T3jsd4sTWvHd+a9CM3HbtSntfiED/+SZzqiVC3N",
+	"ZtNmIbS97CicAXRRMJJW8p6N6p5kShQVtDv2iLJ9e9e8aXr8k6IrFl417K5U2ly819hlK/FbwfX6oKPN",
+	"VXlxdvH05Pz85Ox87Mr29fw7K+XQ19CitnqKHc1BiyBbRrm+JlpshZSBpe92+SLe5Y5EDHf4o7lMVCm4",
+	"YrDH30qxKBhMdCq4Zhx0TlqWRZ5SM5JHJT7x3/+uBG+pz+aNDDpBV3NRaZVnbO5U6WSWMU3N5jc/u3sk",
+	"E8xOgdHKrZECLxDJCkYVe/THWTJb5qzIZlezeyZVLrg6pWUOt+CWZfvZ1ezZWpgLixKNxgCoX3g0fqFI",
+	"kSs47qwuNs9NU2fn335LzxcXJ0YtPPna/L9vzP878/7PTKWmulLmvDMnWq5hFf5EM/IOG2s2GF2ISl8t",
+	"Cso35iwctwZutmEd2uLyDhVCUA6XNC+YsaRQjYOFese03J/cLHVIi4Y/k7XYkS3le6JYKnimDtXSLd2T",
+	"nZCbU3LLtNU9L74llGfkydnj05YsBS7t/3Vip+EEzZ52J34UO9QZxApaBF22ynJNUnMvwaWErwc/VJ9Y",
+	"MDl2xszvN2nKlHr+oSxozhl8uJSiZFLnKMNUbQ5788takJRy2FUkx/vPXWwHN1n77kpmC5bSSrFQq1RD",
+	"k0anT4jgRvDMtkkZYTRdT/tMwe5ZMSQzOPyX8Ki5dHOlTHPhri2roiAU3iA7URUZ0XQDCtJBZ8Ti7yzV",
+	"oQXw9c2/uudcb5vJSWDif62btg9+TGZ+l82JwY0e+NcZFxxtSWpk23TVe7vpGL7tNtzhauuxd18yy7Pg",
+	"OnChY2ur12xPOGOZsdmWQg5MXbuFUgrzw6PXN6+eJ4Tx+1wKvmXc/YVm25ybVnEziAJtwVQyqhn83exe",
+	"24r5xWsi2JFKhU4DI/pUbVTwlR3lmmU9Fm/OzRGRhd7uSAY4e6ALSSMltv3ErFNcNuzqPoORw6pmWW56",
+	"Qou33movaaFY0hEAt3oDjip/mbpqv+fw+RIW5d9xDf79Szv5/+7N/L9nrCzE3vzzq0d/pSf/PDv59uTX",
+	"//7VHwYnyHZgcBpe5iFBr8+R+h/Dx4TbNR8D+nhr6aDJcMd0fp/r/adtvMU+uPE2Oc/8EwFnHX2GWubw",
+	"L/ZBM57BP+9zlePPW3HPssBp0RkWNRIIH4Eu9I3vYebczlXgbJdVETxjGDcnCzPX82JPcq1YsTR7zr9K",
+	"hrcetJ70LWPBZOjwTDdc7AqWrVg2n7KgrRcjq5tSPk/XlK/CA9drhgefUQeYBGXEaxZ0BpUXcJfm/nm3",
+	"EKJglMMnBMdzImAbV+maUEXuuMjYqVgui5yzu+vGE/7HNwujJNJFXuR6/0fQE0FH2hq7OXhYNjt/jOsq",
+	"mYHgzqffUMMtFznfhA9tGJtVgn96gYYG+g5xrisVvv85KO+BZXRqdvh+FCQTwfYUu2fSHhxuf++o5Obn",
+	"ZJbKXOcpDd/4dtXnklFrZMQeicpe/XvlXA7j5l9pKvXENVNV5P6HGSqZKAsUcuu9RXfwwnphAs1tt1TG",
+	"JjxXZCcFX428jpsN4q1I0+Xma/U6W9lqTUVrL0ePlwc5QuGc+oTryrx/i4v/ttITVYlG4AaViSrsyvIP",
+	"dLNEI30y/uCw5eDgylKKe1p8j/bwpKGla5GnnRUZNEjqKNKBTxbPFzDMv1DEvHcKxxJdoI5/eLxY/3ng",
+	"eHFD/y1wwONfmhPEvpc00R/3cGKHOKwV2BgWPHQwzcnsw8lKnNg/lnnJzL1x2p5676GTfFsKe7VSIy6z",
+	"Va7X1eI0FdtHvCoKUar6f11z0CXXpHP39y5mxFFPc60ICAyhpGRSCW7jReqUmKdEpctKoxu/XjGV2IeS",
+	"Oio1X+zhwq3/m8Lh1JYhfHn8Xm7NWUC8Sim2ZUC6XtE9WYsiI5ItmTRbWSVkUWliLEZz5VCCMZfg+akZ",
+	"xb4dWkGgYsAIT8kvuV4TznJUQ8w7hAtJjP2i7Bm9WwtzZJI1VS1LWguYy0YbuEZTThFa7Oheme9Ms/zN",
+	"wSAqPbeemlYE95unl60Y7sWTby8GY5loiE3a7p1dYhdn6ga5xQjVQ+yPKsv1c65lyPZIndJn3Y8Kulxp",
+	"5/cL6hU01QiWOPxlwnWfSpYxrnNaRKxmplQuuLHXb96+IFps8ErYUUUyI8C7XK8Tq+2TsloUeUrMmeT5",
+	"emE4+OYm2z7+sPv2HyUNjsm5VQ9cgCQVGUsIBb3WKITmEwocDKCGUIL3eUYytsw5HD3QR3MM5AqdWbDj",
+	"oQ1u2lLkLjWHbVUSal2MlVRX5PIb8r//7/+HXFzeoRPxnhYVU+b5P9++eX1NOGyj3l27jLr3aZZJs+vA",
+	"cbhlxDx5Gted2w28MFNc0BT8GOCNtN7gHu+AvwZWnAgt8+D0+07l4OWm7P3Ze1AaSX+Hj4Lm/I8RA0nX",
+	"NOcJzLeoNFnRsq1w5Fw/vZwFg60HWiKoeLg7Ere3PB+OHUVQJTFdfxDFr9ntgfPRgzMNeyh7tENvog8x",
+	"UxaDcQe7gAttzECxY5nZMuY/72mRZwm5Q3f8HVlIgb5Up5yIDUwWtGKWAt32QZ+m6cjPTOZLG1Y5nD7G",
+	"tbT/PPSrg1vfXNQkXbN0w7JRS5/MljnPcr4KtHqjyVYocyysK55JbLFeuXbXyiZIFDD7/tE6SkeKoXkt",
+	"qRsOrV1XJNaMRtyWnO1sUGHEjJhm5nFrGtsiZjH2EEviG4AdrNmH8CmyCeuxu1xzplTvehoLXBFjhhnV",
+	"Fn1C1pCHzY62PK662JbULtLAzIJQOmGy0+YP2xOK8JbRa3PbpVQL+Se2yvlU96xV/A/sJMlQzUqIsq6a",
+	"ci04bKguIG4IgnSg3Y8ZSRXYdGPdL/8IBd3I/3wHl27t0adlCZcmKItUU/LTu5dmRSl5+/oHkm/pikVc",
+	"JwAoOrwDOFlQxR5fJKCC7ktmjiYtSEmVDjdVyTwe2ag7rOh+rH+/BjuZlmEiQnP9J0l5un5PV4dTDKHe",
+	"mLnX5/Gxil3wN2tCHWq4NBAZu1koxjXZGVMdLArskqqjlO7SX8M9QKwmPjxBFp3leprUY+2dosABu4Df",
+	"+qZh/MXaLMWQxm+/6n0j2O8qW7GQK3krKt5Ro0W1KDwd2trsqEPTqW42907E47dlVFWSDU4HdP+Vfbjf",
+	"MbEV9ywmp+Y32/2ABwh+p4UiC3NiJiRfYiQRDm/Kuah42rm0+12MqShHDu0WHjXvrKkMO3y86697q3q+",
+	"zFB0MQseSoDIA7hNe0SR5Q+7Y3CIvmvSrWjiZKseU704tlMt4WhJV1yCH0JptXvheHdlWxr9SFhZzcG4",
+	"gnnYCrmfr/JF/aeV93MqlA4qmdj4dC9os5PbK/29MDZcSgvGMyqbBWcf0qJS+T175RwSZyEp6IKxzzy/",
+	"anMyHLuNm93axdGYv3f8NbVeZYUN7wKLlkTfD4JvAM9tbV1qjIC8FY3zToRP26EHuvhunadrUjKZMq7p",
+	"CiB4+HnTOYCGXZPzs7NDIJ6H1myme8hZ1EA3v+09EwIKsjHJ7WxqRreJwyskzh95iFv4FPVuxDER32i3",
+	"bpHcNjM9RrvDNoZ9Bo257nJwcz2jJU1zvX9XFXbXjHffGo1fCrElAk15VPyNYsj9qTIrnZoR4U3RUREq",
+	"tZ+bU8LKSEgfNe1icowRJqpJwSjgOiGBgMp64Z69/QmM3pwbuQff1G5NNbtnMiFZZcbsdgd8twaU2UwI",
+	"YyZ52+uUnCV2x4HmlJiRfHuGAqt2OWpbuSZiuTztnAyepJ6FJNX/fviIWosdKQRfJeTxmVGOHz89O7sO",
+	"9ejx2Vnr6+bBoc+bGRf3TKZia/NxIsacucltyFVIu7q4IFu6JwtGJDNqljlkzk7PTT/PI928DF+qg5Pm",
+	"XbcH2+EZLZUFJLTFanyE2zbxXfPCR3R5jDi9v7ePfUxmOS+r4Wg6PPQx6eS/hbdc9O+hiQgYRmYj7GSu",
+	"NeMJoOrNdjD/e+3FI4jSdO/9t3cpNI07d/Y8y1cWu3ZwjtTPWHBrWE2TVeSHyeaAXTabORBUATUrp7dn",
+	"TJ9QYINuGI/ryZ61pVA5LoTYsIxQfUW42Fl3NT5p1We86Scoz5WMeOpLJre0yPlm2LTz9gU2GFi5wwVP",
+	"XBqMWyU3uy1J9mbp1/he/a61MzvBXR8G0wv6rht5Vr/iw2j6IBefwWbzL9nQ72PdMVEbLgpqcTd+2PCj",
+	"2X7SMK1IHvVODMBikedj1/MWnw/6bKyF1Wg5/rzXn5pmRHXOkcBF4uJShyGr+Gm4ZrTQYccHuMuCvxRi",
+	"FY6XFEbbgcyxadHYUkg9/gS0U/BWyKCfWjIA0qje8/sor1bsoJvopMKJxVbrxamXwhsAznSfMNgOdw4n",
+	"jBgOTqNm5TP76FHQuQ3b94nH+OXfMqVisjYuoGfG4sXzjsGUjdr+5jtu4yczzZQefOU9U/odK52wYkrL",
+	"kMxsIEUYH/bOi6g4mMWHyFbgYPgM18gy5ysmS5mHzKDbH29OLp487Y3arIXSE6FRuVIVk9OgTlzoOXUZ",
+	"O+NGbl7BjMQJssOkBSeMwkHh4OsR1e+357XVFX8oE6+NRjRuKr0WMggtT9sC1F7Qt89fnfYJyX8mwTpi",
+	"xeMe2O5BXntA2uvkT96DLNRDeEr9I+F4d6nXyhvpMuGiojO+d9AYy3o7mczSNS0KFoSzP9+Weu8iSpjM",
+	"nCsisFnI4tla1pWANiRZqoUMS2DGVezvcwzFzRXT4SAFPiPvI8eU+dklDB1q5nQx37B9DNfifo5+m21j",
+	"2p8UQqth6W4m258i17BrBieoNVRvYAfT1BpXexRJW3JGSd9013qPCK21Lk/OzuvgMRzLRCwhj9BzriWE",
+	"KmMhi3smibnHyTdn1yTjyr28y4sspRJQnvgkOvnAU4uT5INW7Hdxssw/fh0S0jhEy36JupP9mpjWVcfn",
+	"e3EWRFRbUQ8nkXqdNztLiyJLYLTYaX9ARjiW6cX546ezZLZji7UQm/CgauEIj+r97YsfgPAlx7j700tw",
+	"R2ACiVI7Ieu5tZ85Ja8B6QbsLJ1RX559+zTaCbdJOyIhlL6CJTYjtYNKCOIIYKntZ8fO7zycINj149cD",
+	"/3K9pemJWtOLJ0+/qgdvvwpQ2e6nnzxJoqdF+MOvbp7Bt+y386yZ7tZ0XpMNK22kBkM0jssC4va1hCJ+",
+	"MQMH3bglaJ91gZgXbyS6RYqQgndewVLkWpG0UlpsmVRE8GJPvmQfNJOcFu5JskCkzVdXbqh20BvW7Wo4",
+	"6aA+VUNgmtbOw9RumWtGtDhYpMuk51w+0LaubHqq0OjFbqYak4v2ytyxJBOAktOyUt0oz9MnTx4/TY46",
+	"8QcO4qOO4JwHx5nU5+4XiogdJ96NgNQN4WH1hq9quzTwOYfdpHCelGtpyWv8+NjTx99c9n8imcE6v+HF",
+	"HvmAAhOb8xl2JDida5ZubgPpWgAdq/iGix2HVN5R2VvPCsHZszrv75NSCKCtaP5AN32UZplNHsX8UFDZ",
+	"+CqCwYy4V8LuEptEarsfnMWmq4fYGGsCAJWANeYgmhH0dXWB+Oap6BdfuPhJKN2nB/oFRGGAcLIRZCW2",
+	"bCGyPUmBTUMRoddM7nLFrglFxFS+bJ4yb5qTpc/e9XCi3V7s0fUPbENfKASMOz6UlEqZWw0njI+L0CHV",
+	"g8MHTB/9vufaIbrgc6fOz9JOMEKjuCtKY5OKsL3oakXdpQ3iq3dIXyjgOAHyuCovNIDh6zEiZ1yd02Ku",
+	"mC1dMchrgfg8XWEWAKEEPxg2pMfJjqz4COGJ5NFCeHMec2TGfb2Ix52L5Tw2Yx5qt6aDobpvvLbNQawg",
+	"MpascqXlnmR5hhhxTCcKtVuzCkxFM8JS9wUN7RMomsEZMEPfMsoVoRzWohaFXQS/gk3GVuT4fdLvx55v",
+	"bYSm12dJV6/MY1Nc2dhwZ6pq2R7eqGsWAjnaowkgABP9he6cPgxTYLZMUsNP8ZJBsQVjw0YVScbSgkpA",
+	"XOxaEY3BK7QOoAe7ZTN7VWTLuzwhsWx3j20VK+47wZXjb/MwUPyGLCVjdX5U0MN2/KrUAdtxM7Bgesfs",
+	"SaB3gjhCqmvCDh1AWZ5NmxmrM/V10wMJHO55JNVKLNynOaiR+EdW/DSYASEZ7hEV11t6+/6uft9Xb8a+",
+	"0sUgOwczfjq0P6dDHvybNwR4qNWJ4Vbw0YODyLEmukjrITTAgwAcCJ2/Bkn7jAkIePzMqsfRzST6zFH2",
+	"cRiWeMj9iJj1wSfDs1IpzeQrmq5zHgpFlVWMtEFkkMVL1vSeISgU/PyA5RoFco5nZhrlN6/J/wBsEDzZ",
+	"EPY7sYOLvWZqZOpTdD3ry/4wpVRmgrOMbHFKyYaxUmEeq+kQ3GA+JlDY2LvTGmC0gFnGhqx8459DukP0",
+	"wHuzhM9uqgUr2IjcjJZ+3rQLiL4aYx2WIrF1W2eCm6EUqkbkTHjtg7cgjSjtA3/tjO/DzDwWPC8dnqub",
+	"ZL+pAYowwMbPCl6elRRVia4fluVaSJJJujOmw1Kah6gUFSosjit49G2HRMQBsBj7EKDnOhtaWnhtbJ66",
+	"W80HSVG3jR1FW2bMpQNW3aloaGgkIrSQIBhxSKyEyNo+iFbSM6zmji1O7a11yvj96ds3796Hc6ABnDje",
+	"bWG79i6UgHdMEHc8ZrWBS71jyzEANF7T1Afus3HIzRow0j0Da1bPlPKUxTKF41BnKbZwBCKpLABVLTEF",
+	"4xleCRYCJThrnI0ayL3BuKi4sWJzPfJCcziWz4tYayEt25d+zfkS0q+6IDaqZ60u94nibUkDsngU1ie2",
+	"XD9aVLq5+rUQm2timTutZwopEhZsRXmCdN55UYCPZfzqTEQMHVjT8OfeeQoCvOxh0q89+zPtuW47GobF",
+	"yRthDupEFgc95Utx74PDPoUoPDABVEhSFtXK8SzAjrIil/jE6o7NOZCWPcqtjF3pm/mfmzNm+uRb28e1",
+	"MW4eD19SbX3Rdx5NcaWrWIL2M9eJqflqQFihehyWuIhELJdAjHQDi4YHBSqtmVEimbpGOgWzlEuz9kjd",
+	"BlqtEIWXqW61AdewtnwDtfbTJrQE9mvzAXBAsTQcjj4k3/LGEjTbbA2PCASDM70TMsJHYHmh4jONhSUO",
+	"UxpGJGBEXm35GUY7FDBA3zb2J8jG0CQeRUs2lnFgBMtTncXjWJ76y2SMVXHtPnooJbcUir0WITRnYQ3r",
+	"QEphD4o27v3uTC0037QVPTUUe8doZnmwD+mBJ/iKvMH2OOIGid3rCTTjgZBBkMvlXf0b3iFgzWtBFoCp",
+	"YRMciG4WMDwRdHM1Oyl048GPAaezUVcn4ud9D12kYMmDjDbq0+uaIm41WovRTsuxk5NYeemVNDvHB6K2",
+	"FpF4TeSUieNx+74fjSH2RM3ip1wzlpFpBuFO1w218wlCw/iO7ttl11qFODwqbqy8dvnxBP9x0fzjDyHd",
+	"8Luaxuxwapy62WuZiLQyhsZfzLOjF81qcNE74DtW5PcsyGEHkcPIdgRd3KmYYMQdBBq9s9ZWTIvkmDhP",
+	"w4MgprOqh/YC3ZrA3E04+6DH5+hNT/dgUkbI/Nj9p3q6G1uqYS7ONWJfFF6sUXKvkDMbe+QZqfWC2dUZ",
+	"hGM7MXoILHYtkp+PaK03WRGDadNw+oXgLJs7ksBJPp5WciQtijfL2dVfj0iT/DWJcJgDMSE3t1ilWHZl",
+	"iyXtPcyu2RUZW0masYzs1rkxKhojs6ac4JhztU+IzbmC8mKSrMCBg/SsFnTHPgBbeW7OCGA2t80aCxWy",
+	"zHNj57TBC9IhbLBuoSAKMtFVniF4EKXzNJYQ2h18nq6b3F0KpGQ8ZZID4N0Mc3+NOEgPsllPgpCu4/+q",
+	"XI5YOOYNZ5AjSASvqyuuBMw8cFfsYAojlNvDHkT2ocwlU0NnpsVPgNlZ0HQDfhBbTqDhCsVg2Beqw6nx",
+	"hSKOllNWhYfXUuhWGn8MT8/fX4ti8FD9UWDEf+zxO40ToGBLPS3qP6rOTl1hp8iXzMyXJdwJePYqqRos",
+	"p100SxqDsfjWGgeXJ2A/QXawjlQSa7DD3imjLb38ggFRKnBBI/gHaiAEg4ziPlg96IUmK8GA6jjShu9p",
+	"mJx+bX6Y2wNgrlx9xXEy+qnR5mRWVkUxl01BoV5LrioKr4oK/GNEov3/dM/hOxUb8ULFav7T/4gU9EO6",
+	"7DWFskce4cIA/22ApdxWGgPRBD1W0TzDg1atAZiyYKnY1jFsZKG580uL3bXLh7U859oxdnDhVxML9PM+",
+	"DweSf5BQVzfXa8y0QfXkmlBbUVRwuDahyufIwLoMFVfFiseNSg8F8KKgHJXKcNHrFxqBlxTCsXCRmyng",
+	"AuCXwCat1q3F8v20U6Ez1tb8EXPBg2QhxwV9bFh6nomY/wh/10K3Ull96rqx6c63tsSFeUdsF0oLzuZ9",
+	"9RsaNQDXfinkSmjN+LXl2tf24rZqX81ZAoIqmdVEJjCUqIoW8+HYEay8q+Zuy4LBu8UecBe1woWqoOk7",
+	"HD6gb9GyLPY5qjEj4kkO2zZVVryAQX+W5xRminr7BmN/lmSlEai29Hhjafl8YumwiW+iOG2h38qBFIoA",
+	"gE4EaIWfG9vLxmvd6WVZnKEwTF0efEtjF+40ih5gVoCww9CaiE3NUDMw3gYTc3xRMExWCt7QzmXRSZop",
+	"gAXZOhbGVvczHQ3Hh1zeG1w5ufb4lbUosik+zyCpOg6vtvDrfkRr4R3M78NY+91FOz7/OmQXB5ANzsqb",
+	"JTOr4wUDXl5rxwBoJvgE0KzIGM1Q4RwTpN9SPFPtke9UeJrtE2K9QSTnaVFlLINaKyBCxoCyUG4KUcaK",
+	"Z8YMoHu08M3xhLVHjLFgFB5j8TkrYGqNj47xOQZzNc22cpr9mJaHQco3jX7iwuj1bWZfduhluMdsURWz",
+	"EphX0p65Ro9qz9355deX3zx+evn10PSVMq8JKAKktgwvz6RRBCHCb3MBr5E7Gkvw1ItIzi++cbZgZ0Wf",
+	"DHELeibLmPl2W3YORZcC0vwS/u6sQusX2lYKAy8Jqrt3G7a/M+qB+cf/gFSEu8R6hRRqQggpamgpnTbu",
+	"NBDbkS77aA1iu/imt1j844tDtdJXPmIsf91PDKRhdo5+unK0fmTD9rgNFStYqqHKee3YMoIYJPczC384",
+	"52DGwQWOqQA46WuqgPAzwVISNvEODwgtiCqpZNe1C8HJNnr8QScgUFWCouYZ0gnCUZmwXtV/sn+XL5ef",
+	"nLfZbi6a8uFcN5P8uTJfrae/FQOvdAPOpkfuG4nLcupJ+wyN9DBKjuOMwC3rsuY7tjhtR808A9aOejTM",
+	"sunY93kRrhJuPb5NTSDghRU7TnKuNKMWRegDuNGcMCqMtSZsAec9ZApnAv9yCG20zgb3gkvHUrpKN2iP",
+	"oIV1jPbwQ5Bnii2XLNX5/eD9ZV7H9LLWNpmvbLNj3532fGcZVwgTOvh+4o2jf5UfVlf8l8SGXorVy2Bi",
+	"xqSApBRlGUqDNE17JBGYWYTkx7bMyAhXTizV+D2yNtQ84g1gMIpddOj2ESWL63yiMLS9NYnmfDu6jsm4",
+	"GHc+EOGunTs1mUq4BMyRhVu6H3hYSbedfgij6PYgbPzZj8vgyWhv8MOSnTtRK9rqlLzgTtmWGfDbZxYB",
+	"YUshG50RnAEYNiRZvrR0x4d05JgHPHb2HTwqxhrsaBv89gb1kY7MsV1fNrdfDhOcLbWT+2MysyGt0e9a",
+	"8NLh9W6WpZtBkRxL93DAfhHkuwwyN/boLyPzlDE3VTVBJ8hEzgg83lMqDJehntNPJ73o9hdk97C/fxLa",
+	"yrVKUBdHSRZLsjA/Gc07b+Jj8OShVFshGh9ZtJJzpNtIQGlZ89Ffg/jZOt//ATZZ99oZQZ3SjzqFU+dB",
+	"AKcOiHUUDLxVOnVmZLlRXvG/LBQ7XEzTh5D1oZsjQPO3P73HLZIrssldNuQpuWkXdqgTN++MkofxrTvJ",
+	"kPVoDpxpd4QqsmNFcU1obWnfWZjiHflysQfXpbXiIXx156z3uxXjTJqWE/PHqtBo4S+l2M4Zv7/7KiF3",
+	"bsrt1zXbluBMadr+ynzakX2pkhUF3gkwsDtUnu7MNVLbCs2xCGkcDUuarHfaOs8yxpHzIEEYSF0Y1BHB",
+	"JOTu+xfPX343rzvc7j6hkNeOyaeIXBHmMLIvYwFTYgsx2tpLDvzSApzUEt1hUGqL+N+V4Kfv6O6VRSF7",
+	"6SvH4Anb2Y3T8v0G0Yb+N1ue2Rqe2bBlYPLCYZaVyNiJEwf731hoSbZcCrZ2imPYS2ayKiKmmu1VU3kz",
+	"Ws23lTfhH0NGX2r+jXs4nDEXpXL4HokrQOAOa9+ekh890UREk61buxUQZmXb0QBl+FSczyGzGlqv+Jhn",
+	"zLPeadgJh9gU4/pStk8mwApEznwAmGSklBVwiECmSzjq/IAwWUgViRArml/sCYHSdOX5f/EoIK9vXj0H",
+	"wkEriPCHSdUSb8BAq0NsW5qZ1sG9Ad5lMynBBntJNjy/NSWK3rOs7vuIYpz+/vUq7TqR7dvSuHlULE1x",
+	"gunT3o0B8ay4MQBCNnV90Ykdh/LPRdaUTXTyV1MBmmFeWblDEhKUPutTGmmo1VfykA7jJsIbQN+ETk4l",
+	"8t+bNNNtf/cTP6W90RzNhAZQIxTLCOWKKAabpu7GKfnF4r2gwj/ceKlRZDOjOqzNLbzYW3+HafyADHPQ",
+	"ZQ4rd9in7/AIaYIDVhjgi+hloTUzQFAoGkZk8poxEKGmj4fhbujHXMD1HJRIc5Cw+5ztEF0Ee/5Q7E7J",
+	"C4DatkSR8j3iYVmhmJkwqDpjzv19zeNsNYn6PM28CYAborsjbPjkSCEfEhWjU9ZcR50zr1DCMnA0N5sN",
+	"AdW2TtNRP56GFXYoFNjB4Q6HGZotEdxoki4Dt/2CqgHsXiq47tX/oxmGMZAX8shCkTyid3nKrsmZ82qY",
+	"Xo71BtJpELsuW4M/cq+70cmbzm7andz4BWZBJpmkcCGaCVlCgUdnbLhwVFOTuSe+Gi6WNm4dD4LELvUM",
+	"kW2MIdPegmEF9kA0rn+eXTci05wH8oWiGHJEEExg85+GbR0JpzOd7s/id19OZhHqA78NT/HOzJ/R7WhO",
+	"mKyC5GXzx4i2/bwNQejS5fF5WmM7Dg/21BZRHFFkzCu2CPkgAHfHygYxYLY9rY1U9+CshzKEM7G1InII",
+	"OFpxIdnc7OJQXuXP8HeAUHso7S8U+endy/o6RGJoqmrg+BEQ60jeF/xkrs1ojm5Z0JSNQY+8rR+0FY1k",
+	"nupYEW94icUqFM1VtVzmH2JMe8LoOwu2znnmoiqnfiINR/pzS8gAMAQhx/M/2dVs9aTucWtobmo785j4",
+	"Qh3aWN6G+GE6qGlq0LHtNIpB5n58//4tBHchS0DAf98mni875ysg8F8D+nDEzW+Dk53PD8zHQwRu/PPm",
+	"88Uova8cwTD+WU81W9DYL2aMqSZKYOXRdTAfJVhalB8Az775ekQR1M6ROUhb3xyhHSc9BQPB/Hht610Y",
+	"/fNw25/6BYTxBSw87aIshUhpAYnTyTT/2r/0EH+I4zag73M0ochKUq4d8ZMtQDGowMPKDGyBW2rjDsFE",
+	"zsjVbj144eow43GLrf1+SGxv/YGNv3AI6PQ9TTWeDZ9OPDY2yt7lqS+pUrakmtBlUK0qqNJzY4VN6tCE",
+	"cH7bEzWQfYyTduNivJ1QbD2j/SmD8BR0JTWq5X6eOtWlwxFhXXTGSENa3dqDD6eD2DJCi5o388hYm+31",
+	"QXfiw39mk9mm3AT2lU8peA5txHv1EHdqszaHxSv716oud21WpmBLHaMYbsh0wjnU4KayBeNriCppR2ti",
+	"hxiO8aCz3kPh6atTXcOLdrgncx5BAoG1miNmuBCrGhVU53goulftjGgJo8M4NOLKMXAFv+dLQrHRTIym",
+	"c+0vW7llWcx7ZrOYgLYh4mE3BnQIBnVrRmi6ndJKwRSYQbnnIZvPkmiZEZJco2dtF/W9j2MSSzEk1UcL",
+	"5Edg/pOBQ45BPkSC7v4oHyT2Dg2+bep2jNwaxwepnBXS+IkhAcdMZ/gsWTqIbSDRZ8wGGF+eoFJMxljl",
+	"KmXJc3F9PuUigvEko2Tawb5e23U4wGAZIy7YhSlaxJHFug/y8Puz65f6T2Dl95UCOJzJdbVd1PU4R1n8",
+	"7eC2myMYZTKzCX5LPTzfD3LRthbw85mvtYfgQHhFyTgpmFZ4EEPSsLG+VhUz5hf8knOyg+xvMCogfbvI",
+	"+QbQGlu6J4qxDvPANdmy7aIufGYTc3S70KD59CyZ4ZeQctu8ElR/fziqtNenI7CDk2nMqsGedHI8P9BU",
+	"F3u4DcWydqmbm9I3ZQ8AZ0ckdE0js5iUY3SQGxFLhP1Biqp8z2jgygAa8fBets/3Czm+b58OftvI043a",
+	"TJSV2rvixTWeDibcQarVZBBPi/Bw+rTDNxPb4+gUvKKhO8GYmoPeBvNMUz4+Zo1BkqODZ+S1k9Zs9v/m",
+	"0va4IAspdopJc4Nn6nQE3BVOY/Pt0NAs84BfeMgSI9Ul6hFL3fxbaUwIaErXhU6YH0UoUaeOwgcUCMeD",
+	"9KkxngjzwE1NCgNhOIWJqFR5weUd5VqNZRXoYkthZPU4XK+Dcy6KbPrh20xQ1x84sDfq+ThiVPajoVG8",
+	"yFptVhW4PbqlE32tuunSi6xgfRRm4Obr4cGry6EhABGZT8bTQUCVkYjiCXwsQPiAbfOGITDDgqcjuB1S",
+	"S1R5mCFgzPCt4HqdkAr45Ld5xvPVWk9oeV4yOc+Q5XHMK6EqLO8YFMXNJlVcGdJQVyUGO0cY02Nde1g3",
+	"ZL7NFyMbhskdavsnYwLcbKG67HEES+hKCdP6WGdfO9DTqtoYZU4ad2ePofawqFILIrXdTbyd1a7MAjNs",
+	"V9BtEDeZ4d1fRDT2tJKS8XQfYoIr9hhWLGWeMhUmmZik8HcOkuOTjF5s6Yo9ozJWlhFIVxUSFgg8E8wM",
+	"X5MFK2wJ7WUhEG4NBdWyXG0SvxiE4wW00QTAAdW8T6H0vMC5Vx9FmBmv/CbG2p6WrXnEVoKoSziwDWMd",
+	"2YyZjmzks14ORkdNMrcpZm2vzDVuC0+MgITiKNzIXdf9TAzsYFQqbALgBOvk+7wo8O5Y7G0FIK6lKEhZ",
+	"UM4I+CvvA0lePRUpc65Yat2pgcBXTyXMXgpiyaCOkpjEUNwuLHl4VI3yrL2wLMYP4FN7wRfiw6e6Dt7C",
+	"Cfla6EgRu4pLRrMeDz3637aIa7eFx0aIp3Ou2/aDUmjG94rKqSZY3kng64BTeygjXBDF/WcocEHHUPeb",
+	"LtiHwyMrq4nwtZ8xe8BurKacFjqE4zU9bRTeb/7JWaxLNc3AhE1/C/lv1g3vKi5TRf7w2282iw8g9x8/",
+	"npIXtjqdNfYODwKsoqqm5cbVWVlBvdO6zL9QxLx32g8zCFYF86zzUME8PwzRzliK1hbd0nA5ti39MC9s",
+	"VzwHwuXZt0+HoBPbFpTMazLnxzbZk4BRn7pdiKVkq6qgkrAPpWQK8KBfvnt+8VUjoLu1KJiVki3V6boW",
+	"0X6sR1/dDPe4b8xbO8yNxyvy5F6ri/aOrcEND42NoHj76YEOe6VpUVAz1bdM65yvQoVVqyzXxkbqi6ma",
+	"nwnjWB7Cyiq8CGf4hpXaoph9CqmAyFna477b5RXNi1tjcPlazqj+0Zq6uE13bbrXFE0qxEqN6qzKV3w+",
+	"TK96m6/4m2Z+D7JZm+ntjCZ8yt8z7nSMzjqVeQCq7oVVZLoOU+uD33Keyfw+4lCyT/S1ntasguPKKoqM",
+	"RXj+klmKtVBHtWEfbWzzMdVOc3TBjlCizaPTRvWdaTwwKMZXYSLgQ5t/9Ld+ePtT6FNroXT0pN0wyVkR",
+	"AQ3cs7lkkKEaPhMLseqTk6YM7IipFeGrGDM9IwyI9kd3wqRU00KsKozeNxYNckJMyoI00/kWk0xD2JKK",
+	"p71LJysOZuKIr7yzj0I4V0i6Yn1TuqOSu3P5yKhtLQ4w57UE2BPhQDKT1knSKTprN0/kaMo1Ddc06Qv3",
+	"fgb+/DaR/cMC5KQohmuGm2esC+pTVg65OeswMHzatdrHCeuNv3+lbtKUlZPJC5rF9PXcJ5ct9/njELg2",
+	"V2VB9/NYenkIxrSJKMlKU561Izs1YXXON6fT0bWTCCQtXcABYu6iPQvnF8lw2bBNa5WdM9J9oX8Fj6Ij",
+	"9VawEws+MRoYaTozcYE/bXOMmfiOYT1EFOLvnP6JfAjMhHcEHu8+/bNYuNqlE0zmG3CM0ZwDQJFa5nUt",
+	"QKVlPLMRUY00FC5XLbfeP8thCtj8XAOcAqocWa75D7kmqcgYOTMGt0LzFx2v6JW1xBhILNbUS6Nky6i5",
+	"vkCTzkPWudhuKc+mWefGztiXIg9huN4xQK6jNgCe5i8sx612Xl/7V2K/DbhFDxrPcr1m8pS84cxierEn",
+	"1s/QfBxI1ItiWr05xu/7iEJj7zfiwT5oSeeQgRCyd5S2NNG1deyWZZmb8xKSa90GT5q04O9e3wLyszWa",
+	"446UTysp5xoKbY3ezZ/MlnnBjq6+6SWA+ofe04vzy8sk6LAYC5Dsz+rsDsIZAccjeBZCr0M7rapHhx6a",
+	"p5dDEJKMGcmZd52fh3p/3L0ZEuG6+F/vWeriBeCxzyP0HM2hh1rsF4qYh6G029qyH5NSipQpdQX8A1Qp",
+	"poix3WmhsO5MRlJRFCzVighZrilnmXunFVkL5DiO0hWEPL4o7NQPtVf4yZPHTwYLtYbIeE1LY6RVMppF",
+	"2A6gpIoQmphtSdReabZ1+PET88o1uRdFtbVljfW2XCrn8Q9P+pFVebUo5ytJ0zFk6pYr2ix9w6quBZSp",
+	"x+sRjlSQHkcggeK2gUDVNTk/I4u9y1xr5auNyFaDvmLroYrjG9XqIPYrITkncOk5/dddcNjQFaHo23cF",
+	"oW9f/PDi9XuASFKCXpEICajSU4+iXzD3BapME1XlmpGC0XuGbFyW9eTwcLKskmFNH3+EJhUoFFd1MXNL",
+	"YW8rV6l20qAAPmrQbLZUbjDC6by55k1YHBmucP33Knrm0IUSRaUZMac7qj5//skcOv/r1UsUdot0qQ8n",
+	"O9erQizqVXhkJ+PRH08/bIth8Bl2KLgnD0s195cKMDPXkl0LQ6vZceqpvSZPz6Ly3C0DHZRo2NYBfiuo",
+	"UQT4XfQsJFbXohpZ4qxaumxP5LHaSeS2TmYq/ydziJh6YOdPv/7664vzgWjGsSyQQE4WArtsW5sbKyep",
+	"+O427dR729vLtqIDHFbU3GzmjiPgwQ1TSOEh/C+5oGLLMHCNOBU2pbxOzumQ3fs5/Wtqgzpj+qR0MHLw",
+	"i+UYz13xJEvrkYoyN4fRcK25yM06TkxG8Q1HwkTOgHyQGNFf2IPUcX1FlWbyL2z/CYbxX9j+nYh5GF1G",
+	"xxhgjGlkJIymi+G0r/YkYvylWjDJmWbqGdqXEVc2M0o7Js4hlw1UX9BW7Chp2iE2HgJHgd4Jck9l7uC1",
+	"HaQ4K7YBWTZG/I+s2CbISQGxGqDLsShKyQpGVTiwvKkWLNVFpFX7q705mqZM01aekjq/33Rh+KKDMTTf",
+	"Dc2xl5EToRMfX1a8D0J4fMU4Y1d/quP3AJVY8+VA6+GJsQkWfpmjWTJbVkURVHNe5nzzrEl/72R4fEY3",
+	"+iCAHw5gUTKurJeq6+11ap8F8SvgWDUHs16zrWLFPRsB6YeJNn0ZdJr/FygAYCOcI0/BiseLGUYAtWOK",
+	"AjQF7nyABNV9FQLs3D7EReOWKaB4bSNhzQiKDB6P9Pa9xODyhKzTSEnnX9Z7uATqmCZarqCnL5grHxrO",
+	"P67rPfSvSF2hwaZt2q6EhvaKpuucs+dcimKy5QfkhltsAbPI6QL5+hQrlkEe/nAUYi2UvjL6iqtIBvv8",
+	"EPwpjaXAvMDvYc0t+43GG+qKvCJ5E+T1IiG1+d5dN2r0NBSUWlR5KK/6XXPzNR1qt3ceDHKlZkqWeWrj",
+	"OAEnV/NAq/WEfPf8HUBjqWJPL1unxGIPpEf+x58+/uYymMHB+Zg0O5GxZ/bRj8lsTWW2o8Plt61E/ege",
+	"78ATWvGlUETJqa01Ig95JkNeh3b8n3HV9r4M+8IQ0kN1FYKu/wlRkl4hFX9Zvnz+7LvbGxSl2x9vTi6e",
+	"PAWj/3l28eTJ+bdfEXHPJLmzKhFhZoMB/Oj8LnH8CUvmmeBabLB6Vs+KXpxdhsqVwasR/IQUyOOIVfXt",
+	"JwbCsJ3jBJtvi60/c0PnShFUNQbSYZy8HDo2XPqA0ZpTaloPO7PikwI/1QBLaKo+sY5I28Yv9czCD29/",
+	"mow+7qE37rrAYRYUnIDO13Q26hxq0DsHBQYB8G9BcTZTMaiTDABKRRbOSB2ho+G7dSd7pvdH72Saen+Z",
+	"+XQ3GNa3XVLZxhaZwSvPfQa5X+qU3Ob/tEzsuZ2vwI1nIXhD6HELZWscUmfwf8H5HQFr61+VQ2DaoKRM",
+	"Aqp5Ut8K4T29DNWJceC0QWhID9asf7xCjRPBgHzVwNNDYilb2TWYTR2BdlWKyXGhUdtIgp8Jy77zr4yt",
+	"aGVkk6kgD0pDdNTVuHZUuXQhB5iN0WDnUMc82jZnO796gWK0YJnV92KNxgqcNde/uZ0toLc5/e6AcQ/r",
+	"ckCFEaIl5SrXzkNxd11TGaE/3M7Mabj+Oeur5QSu2uB042iP8Tphm3ULY5zMx3+s9jqgcDRLWTdq5yAo",
+	"huwIYl0ll2GTqYMWm+DT8dBZUdHGKite5RctbKmNSPRxArYJQzFzJG6bc8aykNH/ky3Q39CJ0QzYEfF1",
+	"gq8nyHZuDEKkcKwp4MP9nAw6TGb3OdvVaMpAwCvbWp6VQgiIQUpRrdZ+z79QhO2ZSoAOjO/Hc9z6a3yI",
+	"cGxEZwAQ9woLltOgUX6sII0t+ud9/EF85d5YjveWv2KaZlRX2wk3Amzw0UgdfDrybZmnb8MIrVeMcoX2",
+	"EBLPSaZTiKPqfMvQJL+j+o4IjqGsktGNOiXP3v5kAzKQUp3YwGGtbiXWvle6/pMRTruZYpnBI/HGo3ML",
+	"0rKa21yskZkI86VkMa4+RpW2Z9WOKqz8DBTPIz2C0L7LLxzbn53MoV7juFcmYf5dgnxngnpcmkzP87Fd",
+	"MQ+LSo96OlTKFJHubgU9zLvX7bpLzef8ae5MYXxz3DLpNIa2/mA2zZSzotlpgYPd+XKjIdVrF3haU2X5",
+	"ECGFyysLP4Bww/7GB6riyvK4vScZwC3y4Uwr+8F3zQuogHdP4eE27OoEZlSLI+lfYNDwfmtIdQd7ZvBd",
+	"awYOkvlXBSNbRlUlmeXYtil3cFzonUCa7YRsc16ZU9H9OaN7lVgObvjbWjKGlCrKx8pIukOrqoKL2LwQ",
+	"DCa9EvdTkeiZFOXcQyB0fG5sZRQPwCADOsQ+aSEOYETk2XVdEBxxN1tE6mobq48A+IKUc98LidqO8kvc",
+	"w8WyMBeLdRJB4F8FihSNsCJfBz1ZNwDAhaRgQBRpshVKk8szo5JKmmr7vYZGPKVSn0iWMZWv+GFP6oTa",
+	"2b/9lZ788+zk21+/tP84+fW3s+TxNx/d37/6//8htO8GiRs7IFSP/ti6SqxnOUxOQgtjlulhoEYLzEfL",
+	"sshZNldeuuqQ17pJvUxmi0KkmzDSbA8rDfWIuADR8rJEaWGEYbW2BiIWWLhysXQHUXMigwGLFu29ZTJQ",
+	"dMnwQg9OSh1aeCAvvbnLjKaViu02BGer82PNEYZeLr/2J1AsOq8oIOYlVLwg9eKNZDvypiIcdMxcbZvB",
+	"WjLosjLK8TjC9lByGEs1y+Ztgs7OFbkvkXVk57IG4JasSXKvW4YYQA9lpTTLzNZF1DH4ZdOwEyH303gH",
+	"Mkrsg732LuNZzlfzUgqxnEPloQi5iX2wl5vU3E9/H56im1YApK5dqCvJWUayNqm/3/a9EZ1c8LntTaQy",
+	"y5E7/LNUMYKP1OAOfGfehHQDoXJbkjSoeyHSxxWL1JYqbSmKQuzCh+XAekHIYb6JQF/uc02LUUP8GZ+c",
+	"yE57UMbJbc/gYvsnf/tgCGlAplc3ZSmnaxbtKethtX96ORjxapqK9RFz2Q89D3ERCcV0bojSZurITsis",
+	"cWDmSiBJQ2RD9fCla0EyQSpeMKXc3bWJEKffMzmmEowZ6a17OBirqZvqxRr46fshnpUQBA68ALXlD8lb",
+	"udrUyFh3WHYy04oC0Oc2sOPAAHTDSCmyQJjGPjivU2Yil2bdoH/TbynQHcb4LfCN8LmA94YjP6qrZp+f",
+	"nTmFcHQ6u51YG3sJ0zfrnZCbyAmFP9p8+6St1kmWihWHcBd66hul9Bkt8lSEz1lMdU8LSMAZbY/d4nvP",
+	"Ckv8euC6jNUPtEw9N29fYIhOtnt6f376+PL08aDZ1uTBt6XCW8vDwUXFvVHiunvVKIyMZxbxZiMv5uFc",
+	"cHV1GIrpSXrw8CFLoMH2xZ4LIPu0SOp07dt59gMn8AFzUK/aSWtt2+BhM48bzM8uDOaoh/bTu5eYdPEL",
+	"W9wabV7jyApGM4W6dXN07pS6evSolOLD/tQu/qmQq0dQOPzrU/LSIe6ihksjMudnpxdnp5en55cAQgkw",
+	"DPVlR/tobLXJyxNR4pydgAvFHIJaVuxoVf8IOu4p0P0+TfC51agd8iUEkPFxS2ayawzBQLB5WBWJbbbv",
+	"bDi8y6VdZD1wfyg2ivsGWbjCtKN96STHBN2wV4nLF4VmouMKlwGdakFlKs4JDMXdTqqS7PKiwFRuti11",
+	"DhnjcBvYYwRKSzjvC2y9a0JdfRFI+xNbhnbSmtr06QkMm1HKWKXp3loOo9ldbu07g7kWiJJ0n+hdhltt",
+	"C8dPcXl5hVk7IGB3GGlBdjTXXXZt558YP4Fbqzd3bnij+rhVg+JU5otNNotKjL4BMOxwXktwQp47TFsI",
+	"FVtn+fcmQmgBqWeWFNZeXNGsBFQNh5Y+kI/hSdaQ0PRAxzyw+nC00zIIO+icnY+YbD2/D1N5T0GaD1ke",
+	"I4IvrhZcwEjRlWoh5pCt12jZcA5hwmOWscwo6zohas9T8x8UbbksIc7HkCD+bm5Ta+r/ZPdi4/8n1PlO",
+	"sPk5kFMkLTij919zpVk4141HiVYPsy9wySAwBBPRu1gPEfdtVv7zVVtxrGGRtJlPhBh+DkhhD4zwYWCD",
+	"D1Uw5zPXyTHNv1kug5X0fU811s8H5V7n977fUm0wcdHcIZ8WDo/ey01hhUPven1WZCw1pz0mrgN/p5CZ",
+	"cueHynWs3Fq3ALit0pMWNN9abxK2bF6neNTucr2GuvEjKDnrix/dWTSuW1qmuB5/TzC6kIqqqAvEl1VR",
+	"mEnANHXzR/wL2bOI03gbqxgWdQybsbDx1He38HhE584tyzS22T8ztzro/PSBheha+EJhPrPVvZ2MnJIb",
+	"0ATMjDQKpiWGcMtv1E0jxlVRoIFldCb8l+UTiJmu0yuG/G63/ieyW48NDfhe+X+1zZvURu+1y/dlO6s7",
+	"2Uz2aZbwGBP4XcNKGbjZfa+lr8uhCu7vtMyIq5y11O7Y3nrwAszjVfURJZd5rEJtS1aOyXzjFiaZsTTP",
+	"mMt9ozU9wAEkcTOH8gmOfaIDRHB1L2xRDFeyytW92AFMuaApy6wOdU5+yP/Uznj6+vzsm29aLE9n0UJh",
+	"qo+VzJPMp0Fex7DaaNNy0J2iWMFSLaS6Inf/FJxdkaWkd6fkL2yvLO7bpUc9ugMH/q7dDuTkEC2KLMA/",
+	"//gisKalzIULaXQ0pq0xqcHWxUN4aXTZQuyYJIJbTDqoEOiUt3Nc5BtGzi++aU3zxZMnQzPslLEgp493",
+	"ftusEiBA8SsWOr2IgKqjzI1iVR0VBcvbnTC/l3Q7X0e48oxR1ToHAGvTofKjaoP4oB/e/tQU67+Dhrf5",
+	"4i7y/YrPi7wfdQAcJzbT1aZ60r3zPVyTs6Tt20YCPmi0tQLnZyN4aOgkXN17ahF1Tb6KJ2I93GZepNjT",
+	"VJlLfEtmCB0x/1gu7b8qbsEDQC5vekN1jkiKLFcYS40et40nLFwkPlohNTsmsf8/mlcB2FrmCwY1nKN6",
+	"9o6iQl0X9DmmBlSLXtf2OHZzvI/G+92dYmtrs3smaWFPHiCqCdwN7VoS46ecDxQ+x68izqB9bvgpsEcp",
+	"V2GTgUfL1PuT9lDGd70In9cId5+ZbkTEi4SE61McvRS9/X5wBW20Wt1aoxHKWt1wbCl+KlcyWEq0NpVj",
+	"mgnbuVCUuYAyTDsYcVJsY/WuPfjMJ/ltp1UxqHMH/nPkAmBlt1HMns8sGYCF1rsKt4H1Ar9QS0mx8Irx",
+	"+QaVGl01rUk46Kb/t/NJElQGEWQCOvpIKOTDJCn4A/NFISyaOk+bmEJt1NUzetpsOe+PEBhq/8m6VVp/",
+	"SylPWXH4sqsI5/1R6SrddFp0VcbbfwYuHvQ+eH/NGGz3g0+l4p7J7p8b9cr/o1O+wCrr/Ff9Avynr5TB",
+	"HzqamQVLAFYCJga72/qz3zWapkypU/DCAgiOSTMjkEtb/zfENWbJbFFlKwZLkK7bf9iK+3ZU0lcHrech",
+	"F/wZliGadj8xV35nIut7x4UzlN3O7tkUVdwX35ZCfjFUWG0bjLJC6Uz/OGkKnWESpt0NscTmWq0dxP63",
+	"3DVbJBy1g4/tU7d+oVvknuaFS3AMXNGBOmdD09qRlqHIeNOD5nODA5muJj3MSNpy0juuvrG8kZnZwM/a",
+	"HD2dfSOlkD3aBpQZ1XJPFM3D7CTm/KiChZRfcEKJxNslUA805ysmIy7Kmocm52TNPoRjCkpVEXoCoJGf",
+	"lkcMWrbuZAMORJL0HKhKpyG2A9vaOv8TAvD3hNgjOSHI65Zd26wd8DekIlJGT1WLeEFhmU8sU7OjXAeT",
+	"TdqpRb7PGOlECBQaN78zIO3nmYsRScbZLnw4dUkjKscSiitZd8dNoSd23tIFN8GOvxcbdlyxEcerl/NI",
+	"kbaXVGlvxIBJgeC/n4VYO3seP31yNkTjFGYLQpoI/IJRnEI+94ESMSoV5aCdA1N1C0+OTiF/S5WK+3D+",
+	"i5RGcngRp2GuKqY0ZPUvRBhHWlfBDPyiNKi3E3oacutAn9yHPqFmklmgh3BUvA3imEc7IMzrG7a/ybKp",
+	"l6pkGeM6p8VQjdiDbw7upiZsWdBSi/KIjaXzdMOGMjXOBxM1sJXEH23Sv+nMZHK1wwvos8xnQCng9D5f",
+	"US3kadOMOfUwdypBrJ8iWvz59s3rL78iqmSIt/GOfZ///XPNXc+k/U+zt4NMzBgfVtOm5W21KPL0L2z/",
+	"rP46XDa54G+wPTMVREgSePIdcjq2HlySX9jiptJrPjBnXXctB3ZxiINAYAaEY9gzVE+fG35s7nZCZs/A",
+	"2TVV4iopWSCbqVtxLOnnw/m0amWuEwN0LG6g75hiU9V/V/NtYvW2B6/I1j9Av8T5Jzn8FiKavKXElgHM",
+	"eieFZgAk2WGAY03LkvEI1eEi2J4gEDMx0l1jtJcWmlJKkVWpjvMeRsM/YYjoLzalMbdhcB9LsEV2G4uC",
+	"RVmq/UqNh6j29HiuIHShzGsXiv1P2KGNEyWsaAQLCd7UJTwwfUwzuaQpi6TZ0Yj/27MZup4Go89zzXjK",
+	"6rgpJcuqKKDkxukkFabR50FfiRaCf+vo+6fWv9rW+dmHpAiYDHFtbNGKWw5Eh0awCWvjc9PsuneM9FBB",
+	"L7uDYvJlTLm1KLIrcgH5BX8XC5WQx/BvfF4l5BL+E8vGk/cHlHbLHK9WkvuQl/PkInmcXP4asi5yV2k/",
+	"SIDsCIYR5OMBM01nFdNkwRQARGxmmRo9b17579bUPQnMnJAZqjTjjXeoDThej7VSBpUmOt0Z8rfgl8aW",
+	"s6jl+UHqWbjWvsuXyxBTGP61NyxtnvmYdCkffayBCP29hw8GPtu3l99KsSiCfIMYN1NxH0NpX70iit6b",
+	"7boDEOqWbpgFoVlBjPo76y+PEgwQUNvfQUOnbj2pB9I7DZN9iQuqIkn4dtQOLgAYYSL4KYEMKFfcxfxU",
+	"Go1TrVlGIME9qZ0UkJKAquLl2bc1dTNUyhSVNtd+5vPIJC72iATklS3h0Q9c4UKzUdHi0jv3x+zcw8Vw",
+	"P/QtwTHR4yxfMRX2qR3W1I7tlyZA3KTk2oZ7+zu9lGqnnKLFQiXmdknqjGhMZKFY+QTfDmDq7UNDS3Jj",
+	"n3OH6d/FYugVV+QHSHP3ozM+Gcum19zt3hRljX7vlTOLBMdOlkLlzl6csH8/eJLRxFD3gb92xOXDzDwW",
+	"kgxcrMG8c3jK9d7KwOBL+Bi+1emQWaWxV97DlW9y2+AnFWItHqLKmYr5OhbX1YPHapOO9MCw3Eh/bk6U",
+	"z+5M7TnY3LH9AMc08O2G2VlfcEgzsAQBB0FNo6sDSau77LjYJaivC4W5CkCZL61yykbroi256qdlGDjX",
+	"m9O85Y5tOWrtPCfjrigrAQ/ire0I1edDlr0taMrcRpwKPs9ddpdYWnpQclMDrs2vdxu2v0McNuV7JN4G",
+	"f4L54X/Af94Z406LgknwuhEtBD7xxzt4j90zuScAoz39G78hNhD+BWKlIdezKTde79kv1Onf+GG5TyEX",
+	"eZaFsmpfAhjdZbEB8ntbKQ2xrzW9b0uo7+e5CJXC6EPvAo393FF7hkD4MLcAxv7h7U/YDciFt51zIGmH",
+	"j26FqS7Pv718fDaIvS8lWzIpQ0HCN0sgaeyC1IF/kKM/gWyFdGkmyEK2YFp3ymR+4iQ14jt2qR56mRqh",
+	"DPHmAK4bOwH02GRN5fbhPv+xb6++q9MdO1dNWR0i84YodKdg+UYkYI7KdbSPhw+kcIpjfUqOcPPYB/tv",
+	"yiPSGiVb5criDKI/Qo38sOeDrkaTXNef6jbcJESa5rw7qpmg+LQ+yN2EC/Q5ryTzgSPwO0dJSC0GLfDZ",
+	"k0G/vy8Lo4wZXPzuoTAlVObJRFsGxiz9g8Ovp1hjo2DXtsGeIYyxqR9UJgbhxO/YciqjUZQA7R2DxDrH",
+	"wmUb+EJFHGRU0i3TTKrJgfUj69mzVDLdm68X8/X21gyP1vU+H1czZLQ/t5GhhzFxJVsW+Wod4p1Zs3Qz",
+	"4UR1LSGbY+hkDWfYPKeQnJnVKb+eBnxtqauBSJaLDh/DeIPL9S1GMyECkvxatPiJwwLs4hDjKflQ743a",
+	"RB3hEBvw7sJKuBn0vho8ZtoLEa2yGSiVWBdRhvOs8XdjlBC05jACE+IqAFeDvHnl2abqdMcWwbBimDUl",
+	"T9c4714ePrRnbwla0jTX+2CLW6ZUTB9qmD7HgiJ/QmIVKI2rHGkXVNhw0+OHZmGl6lisJWUJ9jIa8vzF",
+	"0QAXAhB8VF8ZS0mzMoHYGF6cCda4kUyPDIE6wKKbnV6hiRCXq43qoeNFKVkw3JZIMA8ldzDPNrx1Jur5",
+	"y7xFf+019B9nAUCfwtOJIZyRm69FXYv8eVKsJN2GCY176KnqnRimsz0o0eS51nwfykgdum3JhZzdDxsA",
+	"693FNnY8j/hdG/dqIOaY64L13P2R+nOxpCsg9gNXAwhE65qaVsocfnT989h1UmeB1kOOSOHKEa98AsZm",
+	"r0cWQ7PAU1HpstKTXMWF4/Ud8Q0k+plP6ZZ9paD74KK9hL/XSBag1EHHjGQtYp2HqgUuNC0mDQDfaPo/",
+	"oFK2yojHMLlNLs7EknPmH1WJmQfzdTj5sGUGtFyalg2Cs3smE4elygMPhmd7uBjCQAK49w3VC74CqgTw",
+	"yyYBzVSRvajQo0nJSlKuieANf2eNV6oJFyYkgkRZAazmPu8JEHQO8lHn96eYU6DNTrESQOqsFjxMJ+r8",
+	"SO6bbQFoFbnrEfIH8RjZ/fIZXUb4hTE+o875ZWRM1YDE3VoUrEWBAqXiqi3WjQM+FLtuoKUBexqFOu8I",
+	"ROucBw+330/JS2Z2TF4ztRrdGmj12q+1ogHffP10mKJkKj1A/zHwvrvZLV5u4eYV6ptocUq+r4qCIJjS",
+	"jIPyveWC9UvBIC85Z3lD4IZrTbhwCwJ+Cb8Gf1Nm0+dtiR8jjSP+PAQH/NcdCwcOP/dLj9A/vGOvud5G",
+	"7eoxrj37bN8wGqhDEN9otEaSroVA6mfGW6ZkhIbhYKUtwqUTzcZIJvm7WMR8bbaoVaTQcp7GcAkxNSYY",
+	"CYC/z7cjeMfe09WrEPWY1Vtcn1p+Ymw4sgJIYDvW6LJ0N5A1TnJOIBE1Gba+joFCwEcmvdHnyoiar9Za",
+	"DqoF/f4POXVE7p3F/njuzHrJLHXmZBht8z4ijcZQk9s5atwi3kg6MIoI1NYXtgfSLKzkflbdwk7V7Y8T",
+	"tYsfxQ64xSGW71OLkw7Wr64FDXVnZX5PNZvbouJYxfmaLIRe+zXLzaOgGhC1tiTGHVAx1fRw735HNSVL",
+	"UWRMdogiH91T+ajIF87djXz7mqzye9YtmRCujZ/lEqAf+xCY3/+iPSUS8kiU+hO+h/yQh9lUSHNamx6r",
+	"nLOEVDz/cPXoEQxTVvwRvn2qRLqZ/umlkKtQItf38Pf2gpqFFDxlPjkh8t+HrxsXQG5FJB8PRiTNa3ML",
+	"ygx5qPkyl1uWES95PyG3P95cPHl69b//r//3lNxY8LEVPAs0HkERmsxyrjQtinlsRV7g7+Q7+N3S/ZX6",
+	"xMzVzsuP3uZK2Ss9dA0rVa6lhVYfJFsdn5oVetcGhRpWyydPHj8ZSgD3tm7no48vvn76zXBQueLRrZNz",
+	"W38qISC+R+8aVS04C6nu74ziBlzByDpsS7bagCV4eTwT8rRL6JuEXX2B7wiBFYOsVgcOI1u/iqgqE52m",
+	"n15Oi5NbnAR83NsW/Yf7ERU1lFqPv2dvf4yAeto3uZfG3lSu8+sN2BQsc+Mi/0coTtK+3gP426k6VfBY",
+	"scTLCcm5KuEfuP0TUpWFoFlCcsiU1fuEABNlQkBjSIjliBeSFDkP14VDV2hPpEfRPHO1X6wNCNfjtg5w",
+	"BnT1f8T8jUepcR22TVlxu0KZ4KyPDryrtrN/zHCOPUe1nYBW53pFOOer965kyOeHII/3FT4YH8Qx3Axw",
+	"kJiXIj5PTrds3mfflZIt8w/hOxUydFJSUqnJYu8qoyFnPN1GhfDIAqMH8mbJfS1OuyprNglXAnMTEr5k",
+	"9uHEtHByT6Xl2vnroRDduLYPfvlJseynMvTL8/rjBz+9c73p8DaGbgw1pvQhJCMr4ghuT4drXdmF7EL7",
+	"WwLgSYvtih85OprDozsbR/HZxN10F0NuurHQJI8yJ+KsNAsBZaHA/JeiaMpbXpOLy5Ay0ngih7Qnf6eO",
+	"WH/7fa9EZYuZeRRbj7/1A7ab1dfxYoGUheyK/GY0CvPyR7PRd+iesh2rK9QoViwT8hv/iExcAnLvlpIx",
+	"glb0KfkO6aX99tr1E1ZldfIb/9jRhc4e8EiZVpigpxCAt3YTNkA2sWJXp1YXWNV9xbp8tWleV9Mapa7V",
+	"d+nD1OEK9GRcVa6DDj2o16Q1ys/kPakKx5MST12vCoZsuO1sIpfcEObpCNEC1WmwZkuBX6TDXjPW4Qdp",
+	"gyKC9I5hHrpeM/xCaFZ8FpsoeZ82R4aR9R11MSrquCIhXuIYYjoABctLMUlJql+KqHuuflp4Y+Lb167Q",
+	"M4e4zI7uXXiqgwDwTHrQ1efTCszFyhianpjpMlo3RNN4YrQykIlCpBtX6cn1Ztz3ABY0fm+5lNqaL+GA",
+	"HJTuLXVIf52iJkEumiC/LWNl9JeVokW8HJaXfGdrG8U8EVOgGYxuVZgBxnwIxwwcU0sK5SX1mkHyX2fX",
+	"YyCvCfmZZiHYB7ghK2O7tQDXp9EBl00ccRpaoAYiHQkxamFF7Hp4Iu3Jai1Gbprcx1vyEDkpKvacaxlx",
+	"65ldBtWdMOdSimqFruZ/mBev8H8ya3ibf4DtHyrDZpQBHdG9xFIz7pKtjPGtRZHZIu+5PiUYQYOsML2m",
+	"eCsSiHoDjoNvLDZT6Rg0Jbap/2QRzFbf14IsmPWdkpuGTQi0MPMALQoYvtnOdRh4/G6f7hkp2FLHK9rm",
+	"upl5MwWOtRrcX2uawdkOSBkBevX4nvqJ7e0Pn9sZERg9+NDmXTJ/zwRDVk/z9fCK+DVsDn9FqZo0T/ES",
+	"fQgbqi+5qceR77npYEM78mGjJfjG+Jk2PQtFyoOnQT1v9j1/rpJml0W3+guN2FdaFG+Ws6u/9t823unw",
+	"MTksCuiO1IgHx/08H0u0OS5vf7gdHobytoW00XqkEFujVbhaIjFl/8HrvoQg4e1p8/+7VcVlJH/Ar27d",
+	"H0KvbwTo8+nz74zV9b5mMQxT7k45FxpGxJFEhwPOFq+DR7lZumSymsltzoHQcynkjspwTSQXLzqkMKPE",
+	"vndl1HchdUP87jK5M5YWVDLVLqM2HHDqUn3EygW/YzTLuYUzT+Rms9b4eK1qrfXULL1oXfvjonBxvHrX",
+	"LDfN2+r3oXnr4og89RtI++5pEcxke/x02PskmZZNmbsJbiu4v+Ylk7nIRuXRheuSpZMX6Yi1CM33rxPT",
+	"Aocn8+PIDMBmGzxIAuA7rLKxf+aS89rzZYtw7Oep+/1YM6PdUHiDp8ecdVPSVsuczzHXPBQ5rhDqr+jW",
+	"ZgEoa3rnkti3ap4yeMjNpKOISUBFAwVN0xU+XD+zZZSb9nirHoGviAVmpEnP7lCzVXmhcx4BRgYQM14N",
+	"BkW+fPv81VdgcVV6bTS93LFkQOlGLN1i8cSAocBuWPZFGD+mxgnOYilK/ZG1NVVzH9kQx4+EUBosrWTk",
+	"SIuC542pGvkxDDp3RAXuc51OJ/Ua/Nqzcg+hEdVS8DkVIvzEEXwF/1pZI6+FtoHya2sKUYc1IxvWLQVs",
+	"Tvenw+I5iBZ3wnhYvhpMYFfGGhxDlNsUImCnAfraFgV5ExspREoLePnJkydPOqiXEVgpfyd0GMELmnPy",
+	"4/v3b69JIUS5oOmmLpUcxiS5nRg0ZzAFFs49LSTLzGJ0pvry7Nunh1Hancw1e8OLfV3o2t+HA+G/ECKm",
+	"T3ofHEQ+lh6j2aEjYOR1o31DeW9DDRN2YqRs3w1pAgFJnZgEogt3GV118VZPngQz9OpqtBDxQ6xUrd88",
+	"GVb5albdugWPvswZKsjv6fFUBs2UWLjzRnnMUkBcrLvAvyCHkWJUpuvANqKyBmAeTlSorY8DaxqSzyad",
+	"NwhQt7VrdqwowuTiky6T93QVdujrdG1L4XY5olz9VXiG2MlH6k6Yt7DvDSkVQnuqD4dexEIi7lrI8gym",
+	"w0Vr4NLI4dRFhGGRq0hRZy3EZr6dlHIZmY4cFcVmY41AbgA/gOtCeOvjwz9TmbtKZWFN95AIlhZVX8XO",
+	"lGpaiFUFmOVSKOZVHaHePaXFBG6BaGWQd37O0BRVAqt3dnQJ0XUp1MjXrmF4wAlmeemaN59+/fXXF+dP",
+	"+83K8YZYk5T4IIaYvWgmoWkw4uCbnHGoy5buoSx7p1oUzfagt7TSkWzWnuMu9PPS4GFoE8NfWKFNVrxT",
+	"2P3bixGVxY0Z5aezhi2yrp3lzmT3ZZJzpRnNmr9rFj4FwufzPSQj3ILgH7PtRtkT+HR4w9znbBcw8iTl",
+	"adinZBWLaWBIsd3mQ270cV72KZQUQdTtu/roxBQQhBPNeopPTMI+qC4M2Ra4c4pYG4Jcs7a4wqshpSOa",
+	"7TYOR4G4WLuiNe2d73Z3+Uje0gaFRSyEvlGbiUdFDYWbBGarS4xNqifTLQljy4dhF6JjehUsRl3a2m6j",
+	"yoI9AMaJgmMNWwp3tWgJFs22OXc4/ZDcvKtCV7lFvQY1JFrm80qGN1PfkfAZ6t0NhMqWeWGrT/ZaR1XB",
+	"vscn/QIgg9U6+rkQeiJlA8gnvLbH9PoWn+zZ/eZcmW9zXmk2xldvrwLbg3ioDY+HVuNJg5SOYXiD8tpM",
+	"/lRu5Nxo+1VRuKoseNsDzg1Vg2sAKjQlGk7JmyWB3a4S6+6xPlCq1wrSBBk3SrwFQYBBcW1Ud/wzWBkL",
+	"tsq5wuSqu//fHSkYvWcK+AJ2deUana5RK+zsKvxmgMuNbhmk/iD8xqoJNcguxnh7cXY+6ITpLyWDsxGj",
+	"//X9xeBlTqlin68zsAwhKxcsOpgWe/mQZV74RsLdji0e/fGPd64GkAMnOu7shCjRSAcUSgBC7A0CqD/P",
+	"cNQmL+eZpMuQM/9lIzb4iNV6Aa9FpYXfYGQe1K+IzUjDGZJQB3tn6cMRz7NlcmVpIQge08xKWq6c1Xys",
+	"B6EqHiS2DnfRZ/QiV8URVWaaq7BjacvKmCoFU6qB4vfeliEwravMhf4KiKkyRVbimvyQ6x+rBfz9h1y/",
+	"pAvH5mP9U521ehx0DDf3cUA+YlJwbWGwDaOfpis1ylPVXy1+YDt9/us6XuB9kIjYv7IDc+mm0HdmWvsT",
+	"b9O2k31w4VRt7I12eFu4G15kW5qx4UTVkAP8E9SPQ7+YpivHIY/SBjz2VV5oQhW6e8lv+MvHhPyGNpP5",
+	"FxqD5l9qLaT+CPvgN01XH0OjGipAG1G88xVHZ5no3Lekd5qR8xWT0wML+mTcPHdVs4hjRPvexdpFooWr",
+	"VgBzfE0enx2cRY1f6fJyGuXvKP0vdsIORzk68B1z6KJ3B8pQYN1BSD7FOacWjxyh6ewNkFjjZsylE9tx",
+	"7wFDZH5DSTY9M7srQUqIkYabF18x34tOXr356jrb4J+bJeYfBbX/YNT8L+NM5mk4ZNM28H4O+m9QsZgS",
+	"6AU/UIj2cvQ8H+A5CyRQw56Ep+WBkm2nw45tCf1BUlD72ARw5kQrs8eVJJbLONOnl1tnc09Qhtc0s1oh",
+	"lpZZsKWwmT3WUTquhpjI2Bvz/SC36ig2QADujsJcOgRuh0g1FIvBIp05GGuUwy2Ddbc5uftfJzZT6uRF",
+	"dlfDZWiV5fraMWOQfNm8vdj3lc6VTEGsMNSRZS4VEDjhpOcaSWpYBlh+peneerU7GVmgRoCnDzzF0qdx",
+	"PvAJOrB7mMp5mAXpGMjuVCKkMP9RMtOSpiy6jm9Kxt+zgm0ZGN/m2XoiF8xcjsa06S6aUYC40YC0tX4U",
+	"wBnCaeKfmx4di505RqeDHeHlPcdZnuo+9hE+vav4M7EtqcyDNWua/KqYmZjlcI6YLeK6mWBdXfSQFDRl",
+	"CYF2zI6Af0wpClxSybJovtZKiGxsI+Y+aJIVJrxRy+xBKSabBSUrbsYM+WuABpg8wJig+3J2+HUovlUX",
+	"nOIZFqO0QVzoiPMIwRAm92qstGJyxYG81XlVEcF7GMt/xGaKGva3tz/+KCYDUsKgqdd0C5wplp7HzbyX",
+	"Aj0RBRUGrV9cxNP4p2N+o9AjOzN/YfvQoVBTVAWhKkqtTzZsv2KcnBTLxn5t8VkFeWwcur9GkpmmWHbx",
+	"5Mn5t4Oasq2I7vcuOLJUUo2ujQlrfgRfw3EBgZFoX46WS6zWS1/FmS394P/RpwxrZqlz2ADbDaCGzdYG",
+	"DjIIb9ItOyW34EzFX+rkNTgTuUvuEua+yDV6UK+aI8mmIeaarMBMYophHUIFPncH2iBIt4N17uB35AT1",
+	"kIjOofuH336rSWdf37x6Tj5+vMPCh3hMppSb7i0YwVm0G8ifkSfBGTmmRGfk5vil8a/CNCHhGuRGopYC",
+	"03TdMmubYETE73x5NuBoPuu/XmKiNKkmVnKIKvKFBllIsQYl1IVwfM3XtvioWFq5aEr3IRCCSkYKtgRJ",
+	"8M4OtzzhcFTb99BbJhQr+75wW3ZCPAlS7OWqQkJke93C718osqx4CjUKwYyQLDW3ciDBt41TmIKUEVua",
+	"H0fyNLWObzwyGXLt444dPIwCLhM3d2LHk5r7202kNXACIvBpRbeqqTWobbJo2DiNluoIZueHpu+Yel5d",
+	"Usd7xjXL7Hl63USIzJ5CF1lwGn3u+2n3S6+2FNVvjlVRDo+AyK7uKVpTVNuIf6Gbaaj2XNMPQAjDjUkJ",
+	"3sy1FDs+a4S9zpWaOawe+KjSqqlmTNU6YnOHU+y/l2JLzusk8XxJbAmmMDo1Tq8c1pb6aid51c6nHYl/",
+	"pvcUX64rTiu/3ohXRsLMJs05k4ljskwwRmtUaZmv1lqFmPtFuok4XPGzW7qHQGjNNhD2AR91SP359s1r",
+	"cgu3vTvvbTtGz7A93eOlXnvvr4hpCtwKXRjqMQdYu0ev6J6sRZE1+pBKyKLS1p8RBL/6BQfNiap655N9",
+	"MLvVuZdctJxrKQpj4nNmFq1Af3sknvnpJ1rjUFdeli520Cy2uoIIVqMUMtoCcXtHXO0t7xgvnDx/9urG",
+	"yq6Q5P2+ZPa/tiKrCnZKXmjlIqnNrZQrS0BmI1PNSiauy4mTkqTWehLPeZegKliIFYasJNOV5Ir8Zt/6",
+	"eB26BxNzIODisCwhFQf9+yCyFEsXCmR2RqJJwrKn1ZGka3J+ZlS7dlDZJoWeHRU2Glsr0juXHgShjO29",
+	"Z0p7XFgTA/0O5esyQGzGZ1eE8c+Whw69t21JMiJRMM1iSo+7jrz2zePBC+XBjslRlqyvQbe22HFy6MHi",
+	"H0SWOuvsnO8dbVqKsgxWNQdaQ4fCFjY2vWMdq2RMJTGx6nP6Pzk7Aya9iWRJIy+ywxunUY2G19YrX3fE",
+	"nRG7FNyCD5ZK7KJvBSCN7Yo1XWoaDcpABAsPMdERZIv4/g/u6Y9J/WYkknwcLW4827fMJscv76kV9uGB",
+	"/QyPNp6B8dDPZhoSL/3N6258NX7w5n6Cltmp0nBXwCFzZ90pSPd7R4tyTRdM37kyR+A1JV+6cxcf4NWW",
+	"yTy9+wpLfN5ZPNNdAIlp22tBpb0mZslszYyZsKCKPb2sZBHW9e2B6J9z1rni/ivI+xRLEHzJzA+KKG36",
+	"b43mrWLFPVPky7u//e3OhWpBI6Qb0BIU5O7nfEXoju6/SsjdX29O/s+zk29/vYM27MyCWy4hd7+dX3y8",
+	"I5KVjGpVgwRtu7m+IncvXzw7MU38+tvlx5O/mobgnQPn99NhoH1EVh4iZmDPgE8IG0ADr+0ebbzVN29f",
+	"zN+/+cvz1zNvqWb/BjNiZ3b+629nydOLj38IbVRsdzrS8PjDq870Obyk+xYoBEuafsrEV/mYhOcGhjNm",
+	"7aP5zLaZ+LL/7MY54ai6sQFQ4AK0/mtOKPnLz7b+ifkFGj4lUDZcVhxNGigpx1OW1ER7iCNPbO0SVuJG",
+	"FjvuSs+kotzXqXCqgw9YCc6uCRfoVWaFsgg1ZzQEwr9HOIEdZVCAlJ3qtYtQutIvC1ZYOuc6/A7/URox",
+	"NcdQyTiryweb1Tgob2GOyympO9BBV1U4vNZ14bBeou9Dr2q0ulncsdpDcO9n6kd/nEd9bM7jOAKaYBmv",
+	"1eesgFaXvbSD6g5hZEm0bo+n132ihLMdhiXE0sutx82F/g2W5Ub6UlHmzHo2LN6ztkRnD8LJBUkipQiG",
+	"U1v1J2FyvrB7XzsAkP0rsd9uQnCpqLi2GIVT8oYzC0DFntgCjM3HCdWEYi7+lL7fT/LoHKwl+6AlhdUP",
+	"uh+UhiCjOqRlW+Y8A355yl3M3Us7+e71LVF03zajptj02OKUjRyWdddQSI4HKluCH7QlSpPY4bg+BNNf",
+	"PL04v7zsObFHHZuu7R6vfIPQKSv1aYo9ijFINjMrP8+zkE/YPNVmQLscygJt2uvfsNucu3UKxFAl3bqM",
+	"/EBdhCpd28pQLemFbA3BIeprbukf3v6kiBYroJhuwl6LKls1tdIcvWY9xMvzby8fn11OJGADj06uo5XI",
+	"0CFvr+cvFDEPu0rW6KUopUiZUlfmVCwp1KJS+YrTAsfEjRJSFOaiJkIa44hl7h0WgWNPwj8IqY/eGOxD",
+	"KdQAydbYTnwi4549IuLEe120NKPZXIDSHcSvCqEheELUXmm2dTQIJ+aVa3IvimrLLNPbtlwqFwwMLwgC",
+	"RgeR3Y607+hS25IpV90rgJJY0xJqDNdwVytGhPFMXRNa7Ohe+X5ox0+OFaGd1U8RGmdrAFl2COB1dmq1",
+	"aQ89B5DNceY7W/Ers2QGzUYAs6KcrwCWOuxM98fhZ2YwnllADBwVsKMa+9r0e5MXBcv6fO8jSkpDX7H1",
+	"EH5ro1odxH4BrBBUEXcYObUDG7oyKhXdNkCc2xc/vHj93haS66FBAEmMldVTfl09VF6oxtIiIDRNwqs9",
+	"tI697qMcpyr/Jzueb+Xg7hyzy8Nl+X5Zi21rXSCoSlV8YUw79bJ4y4Dqo+N/T0VhjmyykqIqw1hnPDeO",
+	"PW8nnamxZRg4+TxwF8Yzct3DCqfWVLJsbJ8Abh/HcAHs10OVgbmQYQkQLNgZq68RuQzGiclYMh9rKj1g",
+	"sAwb/D4v2Fu7Wkfss4PcRFFUOsy8N9ms77EYf2S0wA6MZSqr670oTdI1c3VKoL4hbD2jpAKFj8M02HCv",
+	"uZtUc73kKk50BvlFscLna+gywi19cCXwrW+FZFeWUsDeo1d4990loFZ6t6WLTbMPRl7rOy5AUFpPUt/2",
+	"sFMZ1MZGeBveGukLqjgwCjWxvEkwURqSFDAj2R0QiLTkBJXADBi/h3PwbBEROzFuxF5ne0TuhfMHdSQO",
+	"aHdjuL2QMChybwnUarLeXDoVoG3n/otpng44xmsBCpkX6KSw1X7wUdxZ0xwPh1IXJsQOFc8QWqQiIDA6",
+	"LRNSZaW5LVWqyxG0Opaj3DU5TouH96ekT3YI9EIZURGPXViZMCvRFPf1DwqrVQwpAoHwtVXYdoDjtR4C",
+	"c/KBj3rK2nZLCyCjFO6XZu+ZXdJ0yZvVnr34MMEjdAx/PrYJ11mxemkRgV3k6YT6DezDiOoNkC4Gj/b0",
+	"563TFwLWdDaRszq+OXsYLzrHNhQzw8jAbm2M3k4yJNQbcqWyR7I+Jm5Du2H1zcfkMN1UcuY6lODlw6xF",
+	"+YiWeYDZdjgkEw4dG53p9BVQoCLG9drclwVVa8dHBKqGdcY9IidkTtp0z0tG9aM/jmH5GMs73OjenxK+",
+	"CESfIOWDaLoCw9QHYNkwQJ2ZcEgEHR7Sp4ZEvFjIlNjHg1NCqybgNer4G0EI7ZrsG8YYcPHvIZbfQyy/",
+	"h1h+D7H8FwuxuNu7N/3TPPSOLX+Pyfwek/k9JvN7TOb3mMzvMZnfYzL/dWMyw3Uk/sVxmp8bHP9oB3Qc",
+	"wvh3sYjFKYCZoali0DrckVrJOnuvavQpRlJscmjqjtPMWt69JurY1OrPB2W0MQHXp4D1nrRdl2ErWIVX",
+	"5yjO80pKxnVf4Xq4ZZHkLDUnENyteUTZQNW9Jyi2kGKnmLTZbD1cZ8dUnl1KsQ0fLI5gpyZao+Ei+WMp",
+	"9Y7J0AnRdbXIt1qNtmbADq2e32bheiTkqGK5abCQ85slmPOVXjOu8xQQ1rQsrVbgylmCxtVURwH6Uoox",
+	"A4yhEVSpyJKmpgWQrKUZsA1H4s9z/HnuJqubCnIedHz6ZdtaD9sCOX1+TndTf0phB2jD60bPwjxMSEGN",
+	"I4XrCRlonfOVctXV2r2JVazykv+CBbqQKrCmI8abE4oXKppn7XPD58yNOvDJluYFMrQyPiLuKjbh0eYr",
+	"/oK/YnotMhWurLFhYf0AD0L3BNkJuSFwmuV1sGC4kmBwJu/zzObtj1tzGMNb+97g0nvVOZtvxeembnd8",
+	"MLgn8OKf9SvBVIJcDrmqawyMctO1c+HaXX7DnQgH4l3ZNueRqCNoyDbmuGVGk0YLGt8Jymda0Dxys8BP",
+	"juhUEUpKJpXgXyj8Tqy9PMqwo1TFZK+DM3a1VloLXrtXA7p3lktLxhO/IWuHrpMZV6Bi067V66lRqSin",
+	"lUNOZprRCYfdD2Ym3zO6Hac/15NYT7Q3+Lq/blVdZ4JiBkSZ8ibLpobt5H5u+YE6NODUcmDuRFVkYGig",
+	"CoDWnM31t9ruA3jYimqV8/nUGNq05z/GZw55dCcnRGUirbZBvfSFVuT/uHn1krhHkCXrztozRisp9nc2",
+	"D06v2TYoss77HXAMU75Hry+tU32ASxervoQJdGCnt4h/HB1SMjNqfaGCvqZIkdJOOTBbpbCuTjohRwwW",
+	"P3IK2h9dnRn0Z4kuV9wRkJpA9cgD92cjXT3VLWucCVYQBhs9Rot8hL/S45YZoIyhLoXQFnPRwii1k6fK",
+	"58jqqNeoJdnf8aOpaNta479zDORGkQ0r9ScgblxGP+yEduSoMXO9uLWb/Qac08ByYHc24pv426k+GX4d",
+	"OHQeRMn2D7FP0LStn6FLSMUor8oxdNbP7KNQtzBjEQTgVMJ59iHX8057Ph8dn05z9bamMIIimjLXmvHE",
+	"o5giFTe7tbiP8MjZ+ohxltf2ATtD95KTlVkyo6XRW2gB97zpWJQ2bWzt2zg7mvlN04xq2qOVYc/IjnKt",
+	"sIhDh/aZ3Nqzxuigf8V98eto2uVX2INqGwaXsWyiYnYUu9mtJVzl7HAUIcIyHbl8LaO6KhEGqIBeqENO",
+	"beYSHIRATQhS37Cy72rbg65MGzXmQrMOgmJoy72lYawxXM3B+qxvwXfv9zUhSyDiCysNDZn/UF8s81BD",
+	"ORms8Smn+v7GEfKbDjRU/JpZQEiv+5MpfVttt9Semq4oaNzfL6TdJ4m78pRzDAdv/IpngjM72gPzE3cX",
+	"nK8nVQn1J0BOWmxLvVNTqYoW808gGkJ2c6xzWovM/8feuy+3kWN5wq+C4G6Eu+dLSpTsusmxEav2pcpT",
+	"ZZfHksvzfe1aE2SCJEZJgA0gRXM8jtin2QfbJ/kC5xxkIslM3lOyq7r/6LIkMoEEDg7O9fdLAoAirkg4",
+	"nxEwP+qlpjvkEmg1dq2YAYXYVMFVYvVvf9p/A2xQNsDKCcxKjagubphxA4x5hNi/hJJ83tuEwltMt2kR",
+	"nkwEApRtE7d8N1n44w8uAiQYMDwFln09wW4T0pbA+vP5slo32ondzLN190lT1G0XSVwHGVuTjAAq9rXo",
+	"V5EBUn/NDcQwEgIxGmHByCi4UJCinHMDiX6EJC2qbxfQJnPCnuPGTAUPPonVU4E5H8r9Z2Lk4my+VwII",
+	"LIPqoCQqqbvyC6W+milnM0pB43wf4L1zwuDlMilsTFlDn8C09ZxbNjMCiA8YnwheA9NMc6pLgWGHzYCn",
+	"2QJKcPzjnJH+WWPulSGVG8Eq4nPqQwIh8bGddgvGVHU+fctVOtAf++BpeQVaVBAVpQuWudyohPWh7qIP",
+	"k5tz6aAwSjqsx4A6krI9I2zXLM/AKsNRAgtJxDyNOtPvZT3ntN4z0RIw/jGD4nSjlL9poNcpbDkI/ZZy",
+	"DVLvNMJ7FtdNWecJ5a3kvoVV2E5Qr4qruVg9oVIUdr+ORNmdK0XISgWjd/X5Sd0hsTeS4O8IFbhxGm93",
+	"BfH9FUsDQ+Q5gYxQQrS3ED+vqxBMxUrSprdFbTo8bxs67BuxoKvzoDxRfZhLGz4WTzJi5l4Oc40C8NMu",
+	"jQ5G30pv+gizdTlr/J2kGLdO0K8xt701uf4gl1naUMhC5IrSkaUbV60g2e/Jjtz7++Sw11QlWPmfYks3",
+	"rz7nX9NX1LCo9fGGVQmIwn87xSL8vtVZE9wN/SVZY7XwMd2k8JnAt4rcr4KbCsxxtBDrO5I2IU/xnX2Q",
+	"Jt+giAOmMgV9iqxyjzGLJC3jikEwi2XSNpQjwOM/GMFtQ6B554oOf4G4uno7WG7y/kpe1rolro0bhedG",
+	"O1opCwkrG5asQQpf0rsU1wayvngLL3Sp1Gr7ay7VrgB1PwOQXNk9ZQERssLC4XQGsIG1QHFoKMazVfqD",
+	"X/AUeRpnEDb6EP/y91VQwY9d/+3uLTfQkOAf80pflU95DU+JfvV7GWaKAQw3cyvV4h4+3Gh9gA9I71q7",
+	"a4JPd8+QjA1XbpcMGleu3huBBOhuQaLGq6tSwLF6Rp5BlQgOyeYTDTWncGqoPiRczmyaWxcoqCtFI9sX",
+	"4IU3K9aqafGPESmuT04erb3TP7793sE2ZWqbrONqwqR1aSqKlbwNE2oM0XC3jA/8X7w+a5C62n06eped",
+	"IwWxWf626K+Dh9WL2HSWUb1YE8/Qh8aDv0ldbeQV2ov3rMZ0ltpIt2joE94DBzt8p4HUdBsyrM3Ndt59",
+	"q9v7esVWza1FDIrwmMqUN4Jph10/jg4kCdo/UxYesY+uWxHSbVTOriqydUq/WIKLPoXQq72mF6QFVrat",
+	"GO7WiG7N7lr3vGS5rm5gFBZtiL44YaHyWwkDRU4JO+89+p4NFk5Aw+m0vrBsnbmSS7dFyyh+LCkNi2b6",
+	"IySKmNXCHhDBt11H5UDxaUizJOys14tfbMtTWC5y3Z1KeZkdUzgmV8NwQ63M3QhktZhqI5beQBvolBKG",
+	"0arZLQy4MMekXLJ4Ck3rflW+2joJgt0s2g1CEO8x/ibm1uFZFiBnvE5C4SuaQdcFemuSyNzc1K3e82i1",
+	"gtPknxPY0ROMkQMVpn9GY+E9OT/bSpabGCFqZWtzxc+6CmBMamIWOCRltYnaarwfiwFBTKVolur6qsJt",
+	"uu+g9e+mmtdrTotQ3LO+RknUdrpfZllYsqKHvZLumG7h4eOzo6BsGYENb1lISK1w6xtxpH6Pfboq2uyJ",
+	"WGvLiZH8WK+3h3q2OWTjV+0KPlnPlB4ipzBMeGglBNm4GUdsrbiETBkOSkX9W/U7hJ2U6kNa29j2C/c6",
+	"JWD6Y7PFrb6hZgsiHyrpt779prepL7+p/lgUba1+9+tmv0Usf9/ejZ1loZ12j6Shda8qMTV+4banq/Gc",
+	"uKAdlmpyJnquoEfuZLtWJDoP+LjG9ziKowBDHOAllLu5msX0F0y/cOHJpY+0t7/OoSVpyhdxYs5/z+vo",
+	"PKtn33mLubKnFdLd5fZIO8ubjCSWcscH3AoopEdqcwjF84WNct3AroE1x27CS/rLE/aKohPU7kjRCeno",
+	"iAPcylQqloqhTJvQGTb54SOdq930N/HI1JZE+dfG+7egQePWsbHmWdlngOSe0GOQpVsSoh18aGYTbtfp",
+	"MuBEskXpGVSTPYDeH+DYhg72stgMXgEbVqMu1VqzppkQOenMcjOuTeVcVvc2LTi/x7ppo8ucR22blhci",
+	"ktb6kmo9/7DbzlY3tSrsW+6qH7S2aeIaJKc0wZtHWX2RpudVHhQ28GT/OrlSMYRqubVGh6bG7iW6cRDL",
+	"6BiWQlGnCFd00jG086qi219Tv/Uu3+VU5xRXXjKIZnkzyMZllmnw99gQqIa8/rEUvbVbWvzj6gBbfAMx",
+	"Kj4MFk7s+E1n+Ggkh/DVmte5EgSWZMRQyFuRAsV9wenq5ppNdG7Q1dzy9bBifmWyK627VFkPVXBTwW1u",
+	"RMoERM+t/IjjbjXkcnw5Wt76patuQf2Ml5euUY7+xjOu6uiVeClgawU7FkYoQ7CuAQAYEggz4/dmy72g",
+	"jOJyZRnydo20QbCTUEGIGtjm06lIWT5jgwVdNdyFqvBncMcAGNxAp4sHNikgWUKPYUSJ7QSfHtC9gUnK",
+	"sI6NO/BEGyMK4todXJ/yNlqOsO5ic9NTGqf32qynoK/3ymb5B38C6o95xCgL/6sNw5ZSgF35w0UVgPPZ",
+	"2zfLPlF9T9rxJkKHcSwHx3tmOKZjRNE58HnLuiSsXOPuNoVVMTOzffwq3qPNR78RY2KtLYAj7Xjvxjqu",
+	"rmVWbzXs0rqWVY9JBxJCGy7rN3p+RAUL6sI2oZzNQ3vdsNArUNcz2J4ZOa24YzVpySIrtK3LsNFD2qnU",
+	"Fkfd4kWWG5x4MH/gZsU7u1MsqdT1RZuqqTsML4ymcsNGj2Rd5RRlpWt6MxzSImy3QtQktpPPGb5Tm5St",
+	"M7upBLgqDhXpabbJFeHy+PctFrIoJ8a3Le/OyuQqb1d/5OrwFvjQydsGZMN1AKj7FU/aWcYXzZn9IJjr",
+	"D74wP/vPhSiwlWP1QarjBIKNzjYG+N5ogrhfwRXYq421sio0g0KKaHvCYBsjxsXq1JTcowMAJffQZTw2",
+	"fHrBIAZnE6Z0VEqtNLNlfLisCyd5XAVOjmJXVpijuIa2vqH7SFVO/vG7Z/7L01IU21aI6+sPz1IpURdQ",
+	"ZiI0lwpS+qMtDs5yMPnggxQHxZcBAnA1iadEiTlENIvmmsDwuxKJXw6nn2/D0bz98Vs213VDnap/y6NX",
+	"SYWg/mb53aJKCh5WN/VGaDwok98s/Pixuie/E4OJ1je73QZ7Qb7RdxoqmjbZP+JW7FIk+Eo7ORTPbkV9",
+	"qeCk1gcvwrCZ4KlNCj/XERl0wAikxjDsNj7p7HnoaOXDuVvXl9FoKLmoem6rhg26S4jBmBY1uluiXdp4",
+	"wcQvEJmQ/0EXQ8aHN1hX7oSZ4oDLkDflm9DDjnFdBJFu78agEQ67NCqOickFy1UmrGVjeSvUVmmUGjcS",
+	"ouLSsuiTK0xlybFPVwlcf97bAI++x8GI5H/NC9OntnnZkn1/KVYKdbxFwRC7jK817IfU/voDgEGNAFVa",
+	"CTbl6TL/Rs1VXHfHxce3rktdOaGGVDQ0hJYanBy1q38qHYnPCftES+D/GW0//HhL/8Ccgv/XYOH/PzeZ",
+	"/08m1Y3/L/pd/l/e+/D//Q89gE8D8PxniCR/8hr+8+oL1y11LVLbmnWtfeq6WN3qqtZ3YZKArznMmy2D",
+	"5RKqzAqE/4aYNmbgADAQX4cjEXtDomwDwUm9hF4TrLcf6UZQz4sf0otggjAfTbn3pDMvr/qt1OeywVKY",
+	"KeFBv9d11VsxzI10iyv/OFxDW0LHSv8aQ61vZFHZeNEhEK0P4XOl2pjJn8WiUm0As4TlEtxALQR9duLc",
+	"rPP5M1S+jnRD2T5ukpe5ty8CbUrBlALUiKmG7CZzE6Pz8QSVy+XrFyfsFRCPcCOATQT7DBMmU/zd27cv",
+	"nt5+l7xXmDDyv3rz/Al7+PDhD0wq9vb6yQl7Zow25d9+ePTNd4zK2mwBVYqUPv2hTkUfU/UAdYDkCSID",
+	"aGgUypP36r16BvH9GWVMMa0vFet/7PLhUFjbhxYFb7EMkVziMeisedF/ADlZoQh0GkR5oNPFyXvVn+WD",
+	"TA77F5QLKGGovAwyqU5Y34ps1L/wY2CVA+K5i5RJlRSNDGJqRXYrLHDVAXh2wibcTOG6G/Ghs340SDX3",
+	"LwIeIusHlQ6lFRfsjeCpf8LzPMsQ1VEErZ/Ev+eqcvuxfqkl6VHvVd2zyo89KK4T/5nGh4Hm6V8UDyGC",
+	"EqjOe6/iT2ILIa4TtqsCrJvfMCigTJgcYV2hFcvkYI/x+RJqM5D8BrdjaQwjbgXPouls+U4kY7B9JINw",
+	"2Cgr5O9YQLU7ea8uVSRpCJ37sWudmHXzWT8qtsSW74vAUwWHOiHoL6iBKWQEa3ex4kQoNpUqh6rqsU6Y",
+	"dO8VtzeW3M2Z0XpERaV/edR7yPp+5A/57IMXS5H2E+RAgl+/nfX/CsfjHQGpYeLKHwM/R7/KuCeWPeo9",
+	"OmGX9M7wUnAlDfVMMKrqKU7PnEDbOfvx2XUwAfofu7BA/XLAIVeh6JSSr4CwnzJYUXQmELZTsf6zaz7u",
+	"+ym8fgvPfPrsl2fXz2h9X4y6wHfWX0EtfnR2/l716Xr6MBVcAbhFH68kq6cCziwU9vgrYsSt8856OP3w",
+	"7FdaCRzggv1Lv2TJQH1OWOlGMJ4BWgLKANaEQOcTsF70/737CjV49zcp5t1Le8FeXb581vfrbAN2CXe0",
+	"98LL+0qhlF8mWXSy8jyV7uS9AmyaoVBYNCNToZwcSe9xdy5nfDgR3fOTXnmRRL+La847/3YZS7zFrvEA",
+	"QW+RX2cm9CwTAfpwbPgUb25EEer4N/x1BldB2f3Suej0Tmg0PROKz2TnovPw5Awm5XcZ7r9TPpOnt2en",
+	"qJG7AdTR/2lcd81fYn00O+8BjUhx5l6knYuO95Au4UFvwnMA1GmmlcXr9rzXW6J84rNZJofwjNP/oMg6",
+	"XvebjIHKSOCcwRW7ZIj/jEmPoue87onFFE9fUyX358oewcEJm2BvQphJpQXSR4I1M2IurENFgL3K0HzL",
+	"c+Q9CPeetx68nMIoDRtw+kmmn3H5M9FkhZPqGANUmpdXORSEFOPv2nkBWC8W2Os38DpmXkD2LMq3OWHQ",
+	"uxhX0yHESVJoXsqnV7f8SaatqOwESFfAvOtc/L1+ycuPnL7wT/r8+4qkPFp96adaiSPsJ0waUNoRxB92",
+	"E7dm113LhFl3WuDPZGzErRSAEl8xBsD0QjItDcY7Wkagp0HRUfeF/zfdO2SMhCP5TeORxEmu7MsS+I4a",
+	"ZnkqaHyQIgDjCZElP78bMcPVethjaeCs81/+Ry6gO4WUHVJxJ9FBLnaMYg8r/S6/t6kp/AK0qiFoo4vq",
+	"OX8lY0Gtv1QShsEVhANcUQ+4PVVR88ZrjaSBWjjlwxul55lIiRK7NmL4vJQlf4BH3vTCx3szOaq5Ael8",
+	"HFGg+cMP1DBg06Un7EXMIQU4SDy3ArqDg1mCvmRV9i7LacL6HE0zHFkyWpOKq4D9EIlEpvWNDRRFinFa",
+	"mP2FwcpMqEAwUn9XvNLeNMEFsmWVtD/REO4AaK3V/XumUlifKxrhz7Z9z8gJpxUGn2GnHUs61OdaFyrB",
+	"Z8qyp14CvhjGa4vYoc0H6EVCYbwOVwlNo1DTSH2HNPq4ncxpgOEizxgumxQvc6kK/c0uK0/yAzoJigL0",
+	"FXgtUHAHtm3K9GhVTEg8Dj7icBf/TSMz3wbxKCrJykI6WNYpH06kgmUdCADK04SrSzUYnfPew163d9bt",
+	"nV+ffXPR6130ev8fNs1sLXD0wq9zEr0yEhXyg1+nvP8sxIy2uqorCnEb8OEN+bzg0e2uuLzz1GguIXwF",
+	"+l8JleOCY8kzkG/8jZNTMN5yBc4j5CTgViIA7aRih4fURd9q4/poGIMRNZdWnLBLMKLQ686yx8G+8j+X",
+	"VnIq0/cqihUVvZp+fLCVnY5jPjap+nTICFuCAsFDyTZAT7LGaIOV2mCzXYLf+gAvaog09ZEf86KPTHjM",
+	"cXvTZKUhiEgs+hsy9p+Tus5TcIqxVG0gxsQX0jAehlAPGPA14VIG+yXagaZhC8a4nYatexLhE2+tLPwW",
+	"BqTipmdaiVdr+cjt8BzrnxZqr3Z/2uoVBVXXjxmH0BfCXELawOhcpU2LbZH4v8bw73SRwitU8/kfurwO",
+	"jNxPZ+O18QQzpVt99hc5la5lS8TvdctBCA24b17yK26q1xPbqN1T8TGUC9dq3ydXv4EK8afpX69+fRUi",
+	"bRyyD1WtmjDrjEDv4InIsoIWws4g4DgRIvC5AAMs3hleFvOMs7HAO8U7LkbPJoARPjIaE8JLRihMukEb",
+	"1kkgCXy9DA7tbSSD+JPf6KxBDP+pbv+pbo+vbndTRB+7Kl1VRjVIrOKjO/UivfZzK8oJ8TDAlpsIHtjX",
+	"nuBcuk+lbcb3v8T8X6CA9085qazGyuCHq0Fwnvyo0PUzWjJCt1eGt8LI0aI5fPKOZ8QWPZ/oTHirFPKG",
+	"QAA/nXEj4DKE8AecDqVTYZkRhL5GMCneN7vAEonQzTQveUAYV2IOimSY+3M2SqAHLiRIipRP0dUZ8sJA",
+	"uyctg65IdPX6fvc+ZFLd9PEvBsoYQgc1tOauqtffYBmCem33eoSx6Pt1kvgurA681RGuzNdG31IoU2km",
+	"lDMLeD5lphL0Dv3yY+Qk3SBKGP/1v4JLrqzqCKI15I5neoyYmPUuDh9OwkwK0ZGll47bWzB5AQGzVlZa",
+	"gI8vW96xH158lMuIFjwlWodVlyLi7pGi1dTMCutQW0YRaAMcjBWLf4GrSplOWJBoY+ljG0P7xeNOP3kt",
+	"97lZVVz6dRKIEB9xsElMuzvDlaULGxzHcKgBDh6gTvqvf726ZqfFdyHlGohAMMSDG025TgjJeGf4vSJR",
+	"vmDDiYakRmDmjhWzEnOoYGJXgU9rIICAVGIDboX4DIYqRuIGWQaIvRR+UeeyXqZphRpq9zgQgsMdEgmi",
+	"S9lv0tgI23WUjVom/Otkesiz7YM+EeXhHcd7npJEoFVj1yrNUAN1hGRGmmK80GspwjJYOWT7nChhKLYk",
+	"ujx3kwLVrylu/cJZqCWTlo39UfLyPNY6fVwU9TiTWyeAFB/iKU7PyDStiudTGOFJOYHLYvw7zDs+18a7",
+	"PoAJr5wwimcsWhTGo0lttbhJ/SUT56sh7+s0rtRjqhcfC3YKv2Di4yzj/uxPkMq0umw/CrfdmvV2O6nR",
+	"S3cuOl3/v789+/HFK/bk2ZvrF89fPLm8fga//b//+/9Ui70vOue982+7Z2fd8/Pr3nchgFut4e/wlHeS",
+	"zkiqsTAzAzjenR8GZ0N8nNLuAyRgMBwMTzv7ofI0Crt7r/jV/wj1FcWeFfvEHo7O+dnZ9qqkdjXbvBwP",
+	"lLMij1F78b1wBDAM3fwQnJ1oi9yZ8+X8djDD8lmmeSrSyoygeKymugA2tUEEd71gfoUu4lXf6+yfsntU",
+	"2X3J02Moy5f8RhxPVfpfaUiTdjgRn9TfTOuKObJQQwmFNBADKqw5yEoEAr56+/tJPMqhKpSaIf7+6dgS",
+	"5k8wLOe/nPyDn9CIJ9rAugYqbi9az/BP7MllGRD5B1+R0fPvur3zbu/sGiZD8/EfwfqiaM5Ln7HCSJ51",
+	"LjqPRue88/n3fQS1Vecj3s8yzy/VGFjDvf0u7GFmko18j3VGEuwZG/EswxSd04UjEB8aVMFQp+ulGMm0",
+	"dPWQFQdrCyPqMCv/jowunDXj8Upsb181JvDJLrWCZyKN6pSh0eGEvUApECQHIVQkVYzXVF3e17k72tru",
+	"6UFBlGqbWw2wfeKPvX7z4rfL62fs52f/b/GxfQ7sUZPq8Zv9OZTkHivemnp8C4ae1zFUY77fGYw0Y5RD",
+	"b7ylf1Xo4OxQBZCwkcycMCJ9zIygmKASFjsMoPC8rJOtvdmfRhPbKklVxdNYE9Wv/3oJzLH2q0uhx498",
+	"iOq/KXVDjbg7PDPkhwLtaQI5sHFgaYQThYtWm4wBzq2mVBEA8m+cgb/+sHUQwuihgOqkIGQcy1u474qq",
+	"VooL5hb3m6cL3G3MYBqBTIUF13w/FWPjHZY+JPz0aJRJJfqN7xSIa8t32qpvtRSh5yCMdbgcTSW7sdA2",
+	"zYs+s1tR7t3UBUS6uczNkix26b+Vz3Rru7+/5vKBJbzKtlTy02oR0lKZcqSRY027S0QAKN8GAk4PkhDa",
+	"hBmtp95WgoC3CG1HYBcR8L0j8CsKc0fcsuisnbA31F8EWT/MyJVVXA1xg6cVLKN1dVRFUtFbdUFh0K+i",
+	"ov2RNuz8UYkOCYKOSdNS0l+kYjrTTqjhovszgAg2J8LXQ/3tbMntKmuE2b6VvXXWwvh1cv6kaOWNstG/",
+	"6OEa1N2o07Dt7DPOrtLKsdWpWW7NbDJrTmdGjDI5nrjmdFMhrJRACrF/qcbAtHtBZf4JJoGgMAVRfIRN",
+	"EHTT8fEDSwc0tJX5r2iTBJJJ6T9MlN5AYGqT96qosKS99J8eCSMUILb6c56EsZghxjCVslTamxP2JEwy",
+	"tDcWsRM00eD+JUrnmgzT67AylWP95RyQ410GxZveSZIc2OMpY1rsUKz1sIxrKgRVoePlG9ojt7801uTN",
+	"4xOwqfGt0K/uhL0DznRMfGO9N1kGVE7P1VBkKIO58mfjccS8DjYLWEU2gkloCnusu0z27IM4vyOV+lal",
+	"wrA5opwcKi2wpOjU+aU7hipsyGIFy14kLFB5JbEmC1DRhR6Rhk0Ez9yEWnadRZ6AurRWC9vZu6PtPIol",
+	"6N3k/TcOmCHWHeBTaCCh9G5zjtJbgdQdpXPlUj1Xy3WmxSVh8kyEmooAP9PUgkxjf4ENSzS19tuVa5Z2",
+	"lc+roWH5SDIw5DObZ2tqoSAgUbgJoek9nPaElVtTgIIUFkg46YRpQk4EkGlA57x/WbB1Mj327gPdWohl",
+	"DBTQYWQ25TdYzKfVECnb6jPh9DpfnlSFmbUrUFwlbKLnoQy4aIKRjlkuvSeXQY9ruBrSFiTK2yrNlvET",
+	"jpXoZBqHMmkvCZCcJnMW6bjFMKMizgR0CrZkAsKEdyzxDilM1YA+AQI24RZ7oysUNFSKdcIA/ItTaCky",
+	"pCjwRG5wjdfq/3BPF1MUKtc3RUDIOjGjJCPAKIdaqoK2raCo7EBhCa6vAVhykTLiKrxgSpclrHaiZx8e",
+	"nfu3jwYKXA29k+9xWC8ag12yfpHVDn5Ra6fhJ46dkUXZ3JJaZZYvCuyFsolsylNRopZAm+VxXUc8IZlW",
+	"ogv9F41693ngXihLDAVGbanWS+dmKCqQFnBkgIY/UrYAF2P0TFsRExjSOQh4KYVah9L7es3qJ30Fc/4C",
+	"lWs5uVb1K2ewdyvShO7XQOAKBwUMv0zlaIQ4Y0dWs3q6PskSQU4EeAiUbPx1Zf4Tbk/YNQBIOU7plEC+",
+	"B9dEUtQv+18NtUkR9wsqshsqKcIEv2TbnSZ5Z8g0Xu2sIo3gMdZZeqCh1xTxfZ1BY4P46E5Y/38qPhV9",
+	"5r+G7cMEUZMEXlXmhLpAfQhNYAG0JmCMUSR6CSAMRb8fHtsP8DbQEAfCFTJNQYVF8gfoONiypEuwlIc9",
+	"FqQ8JOYjlK/GSjT8yp5il+xWpLZnDn8A3+j8z0woTkF+A8cNKdrQzLFyrLpY4bClFsQ3v++IcdiAmvN0",
+	"BdCWxwhx4BiA13eAjzwsZGVd5Vmj7j39RP/aWPyDFTtwdFINNzXZroQPhIi4llpGvBJuLO05VLxXA9X0",
+	"Eg8sk2VucMbdpEyYlAtVlaiGxEkNbu491RMV895LLtZKgb/Z15Q4QFmCd2LAALAJwW8OFviPx4wz6O8A",
+	"sy3jkCWgz2SC35K3m9e02z6Vo9Haaob9RQHr0arJmrpUsVfH2wrDt48O7a7cVxP5hWr3WndzXUGNIC50",
+	"KOiXCsTP36zVrT++MVjib9cK45Uwt8J0AUcIP1pBIu3768dI7zWwp9GFDlCYfcbZlRMz9hestDC56v81",
+	"YX0osGCc/aLHv0DreR9gDwEylrPX9O/kvepjFKgPPeoWKlGoxekn+APaBjKFJqtoUuX43q7A4aRl/fd5",
+	"r/dwCK8B/xRd/I3/BP6i/5gAR6DOUqr3qv8Lt64LgOPdF0/71C1jBJ8iWi/0aU8kBKQjeroxnwEIHEOu",
+	"sBP2roS9jR6BLd5lFHRmBCw1BMbr0mRX8L2Dowhb1UVw6+C9t7OpoT8Z1raLL7dHozJ98fAT9ou8FQXS",
+	"px6BgdhmPFx8dALh5Rt6CP0soCPYBns+kzfi8VIEl8SBKzGvg0rwY/zZMxs/yqWsFDiWWDKC0EFjDg0B",
+	"xw69jKC7a33e3ug5lccU7i/zigrwvEPCKlQSc5kyq8sKGWhJpvptcH6I+ljW3OPYavZPWbgVLJ+hKW9d",
+	"PrypoFcXGE7Q4SpD+GHLyPXa+lQUiTERKDTmN/2ZHkOKE8ECiqrQB7bcd68Shw4xBQbaTTYkNH/cr3r8",
+	"KLFjMRoJ4hHpjAMCcPRaH3BFyr/Rz3omdnBGl961TcQd71X5yS1FFfaOodS1E7yC4w5w4zQUsdxX5OEx",
+	"/nGks0zP7fLfa9sJjicTe8YiaHcREsNuv8E/ttgJ8IcS0aJJroKm72dcaI0WbrqJztJN2NR6rkomfP8F",
+	"f5RCUg1jE6sy+0ZkglvxZ7+2AvAoLNtSPmDvGpvGTiYqAtZzZYtRS8xfjvaTt5ygX6zE4ccNNsV2MoO7",
+	"Z2sNkp90diTT9PgFf35u94DmeQeSBJCeFWMY+AWGmeCqm8/gOMJvwBjlGRssCAKzBbWR6fEucYSL4JkT",
+	"AH1UI1/EBZwB77n4zC96fI2/or4dSmZGDCD+Kg58HEKl/ZP3qgBbeWBZpscM7XNYl8Imn4dSQ+DGYF4A",
+	"uFTCkBUZcsFzo51IGupRioq10GryXo2BsavAVh8syOFTzuiMzTKuRCWIgStSCUGw5QjEUtgBg4BSrQkX",
+	"/OJ3pq1AwS96fAWbsOWH3+SqJoL4o2aB2QXXMwDS+M1qCiWisXRgz8tPes6mXC1o3NBgC6448nNgMh3e",
+	"sWkmji8BxRXzQM7/Kk98RBN/tkqNveWaS7X1kr8FHLstn4tNW3/8CJEe06G9FYZn5eFFpG0xs6v1dFNh",
+	"xgKCsQH577hRJK9BT1M9V5nm6doWSKi48HLplaSchqIO9l+QqkWAKfxN6ImL1CPyCMEj4K9xELL/3/o1",
+	"WQOa0legRyB5YjWeaDJPSy29/3n+Ok9w7avJqbCOT2e2XmHVU0lve7wBbmiPcw3b0zkifmRxi0BtgPjo",
+	"AEyyZNYd6kznu9tBmw/xVHjPrNkSepKbW7QXnrx+63XKVJtFwpRwc21uioYarFocLdVybYgNvaSx2zqj",
+	"9PznRk93+Pi13uHD72TqJu26eGGV2k3vAY0q3SnLRV/Q66gB4ayVi2Sqb9dQx7yIy7PYPFBPS0t2M5Qy",
+	"ApwhgQ2CgVzw0/nThc3gb9/8YpOizhoazVaKvBE4WYk5k1A7S0+61VnurfDA3G6ZTC8I5p8WzTo9w8Bp",
+	"+LC3o4d6JkM9IhR0h2Izni4Ck5L/jvetYeLSgj8E7f/oNCgi4xxxCTyarjCpo7Uoe1LhS0qzeDFK6Gvp",
+	"Qm2kWC6I5IsCNxvfAGl3koBWEF4LSb3HUmENz+oZf6lvxZfqXPu5UfPlH6D/6dpvaeWoRlg7futb8Jtn",
+	"3FqxFSXfKg1dhSlemtA/UV9W+WMIed5L7uBgRCvxcSaNsEtfq4KjSf+uvbMf+A+jh8PuN/yb77rfifOz",
+	"7g/po2G3N/h+9HD0KAVctEAIjoHgTtIBWt2CWMvbDBZInBy7fPLy2S6l6q+5ta2WhcJGegsH8WWPlLto",
+	"zGqGll9pY55n9sJBysIuV2RiKMX/EgLVmXCWYbSd1QWFsebwxwO4Be+m8BJgAToXZ99+v1lWtk6E+Klc",
+	"2pvjVVxGE/Z65QBspHs+bsTgDuTa9uL0dC4GJ0Nu3BIg0+kJUXifwoP/m9Lj8Yed0KlgDxDUsF2wQ46n",
+	"AM4tBTSBtWu/KyWqO4VDuc0dc/rJ/3dtxek74gmjTKWhyoUiWaBrmzywaLLtM+z16t2Cy72TbpIaPq/s",
+	"XRsmAJQENZoAb2feDDnvBVzKiyUW0dWS+noD4CVW2PPB3m2OTZQl0lDhCtixTVGVmREj+bFzUOXvMd3A",
+	"YjVava1fY70XELAXZcWwb9TxcHz/z1A/7BYoIwWICDpz1NUFf4qy5o+ZNoEqOIKgT+CFZosScL4u6Tvc",
+	"CNdz39f8dgIT3qTe3blrBJ2j3UohEBDTF4dO6YPvpm16IowA3P4mUX0J/dsYQzC5ikF5+diyoVeFKoBK",
+	"lZk5b1CsxCOC613IuEY2yYgom9p7sQe2pr/Xz1aK9DGDCDMcBajWxaj6UKtRJoe158CZxZfqxcPk/jhu",
+	"/Jtc1W5hW7WhJld2PSdMwa28GiHDxkibZ67ANYEYff0d/sYP9eWVzbzJVauXKHKHwvFvF9XCb+XpJ5Or",
+	"zxt4TK0Ts3JbCcmm2LwS9w74a5mE7iyCv6oL4r/JVYv3IiTLWt7/VsFsgA62XGwxs21u/SlygElaglop",
+	"+K0ALcJscQRTlOa4tzZqm6deLm9gBRXgra1ZHjh6+JBKQcZap/C+1HMN6Ut/T9EVJ12JRm4ARK8gm2VX",
+	"GP/DXuwSvK0m6oIkZ1+/1D0pd6o19n/YDTJxix0ptomo4ErQ3vbEEiTt9JP/z+dTMq0a7SZvC19QHmqo",
+	"C7QTzJYQ3Cawy2VeRBE/N4D1zbk9YZfMCP9K3m6CXAkBNakIFCBXqVY1EYFLGOvKiVnb8rXNB2EebdlO",
+	"/uGXwcz9gioMcU7HoYxCyQFS15mBSkJKbCFNt5f/kd65Fnkr56BB+jM93ggS7o/mFE17KAegdivABl7K",
+	"+RXESQj800CwJ2a/6PGXI9Ar0ZhfvGGpcmCodBpZvahOsJFGdoRF5DWVIL2k5DuVyn37qBOVvfTqy17q",
+	"hsgAYLl2iLNepTzum82lNW1eJ1R42qoh+4selxWjHGyH5Aj4HfscIQfpwLUIfpz9hx48sBCd92ddCVPw",
+	"Bf7rWyUd+/eXv+Alg2IX9TXhTXLW68G3bQUAtjBUuBHs75i1/B2q1oJVrXNHXpEtYLoe9R7V2s7+NFwf",
+	"kNts665pSUz9q74BEK72uMVgv2n5C0E9vmhSvrpRCLF3irNbnuXihD0DjJMSTwiKMaBiO8RviPlmqTpk",
+	"XGujVKkdSCK/6JYUnGOr+ukVhPEDVBidUiQ29vfkWCi/hLTYvNWmahr99BP+4/OpEbeCZ80W73NoYNFs",
+	"mlukroNwtmaEuxVXF6GrRS232lHLreVzMm2BT/US5S7YOgh2xKxwBUMr8QHVBPv8THG7WlRKOEAT6dIR",
+	"/Sx4HZHSC7Ule1cTPQ+HvSTTPqbIgfz4P3t11s1nm7GqT4PEhFtzJDNc4NqOK296+k+A0gyVO998y17K",
+	"vyWB2MAA0IcXqSzzQgYJYS9R2lH/J4SX8TmOErJEspNGFXPYogXRA2Gm0kI4YlUW3xnpBOFmPJeHpP72",
+	"NUsvB1ZnuRPwUt7WMQlzWidMjjD/BExbzZAxBCi0JX7QD99uYl5Iam2dwHEPFYM8y0Lpnx8dg/s4963p",
+	"dWI6iG++2WIar8ttBCjkoeNZwr599MgvFJhdBOpTN/wUq9PK4WfcOWH8J//X33vd737/9PDzf+8cQEOh",
+	"h07Ud24UXsJAKg5zqqn53uQW12Tx3yGN/lFAv2aLcKKkctobNHgiWsgG1GqMU7jv1gRrBDNinGfcNOsP",
+	"buOy4geW5dZfQQJ7MuFGQ1YN1n+FVTFdf+D7YCJBjCoSMK5SSPcOuBXfPsLQdWCPWr7MeHqX+uOQKi1Q",
+	"FRed01tuTjM9PuWz2UmmxzuwgZcv+to/6+CQzoHHZjVt78XjyEfCO1to5d/ZodixW3SpWZR2qegUjfo9",
+	"G3ogy2/Yu7gAj9iueBf9hrWcXtCflNQJbMqd6IbWhZ1Ldr60PsBKPAbFJAkeZdwk3IaHUz0UTg5vyB1u",
+	"9nCwhgg8XMOc1+jKmwnakH080ybKEAUQ6ACIDnW74BJrNKgf9gJnKXnN0J+sRAGu7ibivYJiiQjttf/j",
+	"s2vm77ThpH/Cfp0JhdQ/KRtm2sK/jQjVROBmJZgHm/AZFA37m0e4uRCKTN+69mWsdXnjR7mGpfmi7x6q",
+	"cB1pIKDxU9XGn8hHD8+3vn6id70fMNZ4sRvOHkppUhSDZwum9PwoiTZ8NMjlkiAe3WrTw7xAwa4/bM8k",
+	"VPeU5EFYZBm+CIjMJM4JeXWTkqWLbqoZvmmgNgnfjtjvANvQEvwffBh1UclHjvGs8HhvzBVkBE+L2fjz",
+	"BtteYrMDlaP/AWMaXj4tZoWZ09hXSGQI/mhCPAMT2PjFiTCC8A9KxG7Mm2TcuqJY0LvVxtJw3qGNXpK7",
+	"gOaMT0F4fJ5hv1ZA6KNXq0kjzmbZonjHzgGHM9pv4AccSSULzjk9RWLkJbLfz0XVepXQtST69foC3HAs",
+	"w4Zkp8mVKM7plhG+YnJ3nUGkgd9gqLfuxD8rxR94QVDEOsci20tICLDxFcF3y92x4dw4w5VFwo8tmYX9",
+	"r6b8Y3cqB52Ls29rz/7pzIhbKeZb1MlCc261CTKkJZDwcpRbnkHHsV+iBamLacKMhlgCAEsQ3I5QUQoE",
+	"o4vhO0THBqWZRFbbEGN8jXPf/3R8/bJ5WV01wMeWx2gjv+IEwVzsS6n2cSyUWqLMQwlepczbQT7X0OcJ",
+	"ZXS24a4Cw3Bc4N3jxXMrvasPkqhvhDphRSktQt5or7T99e1Mbr1uj/i7UVlL6J9fIssJh8A/5YF9r7wV",
+	"QAMATkHxR1AYU0EkBQUDa/UUwTcRxr9sL/ZfLjuH8SOBh1qntVA3z/wqveTDiVSipaNAT4eR7toui8fO",
+	"vP6t0dTF3/aVfzHMDbC6/f33KmCZ0RnjbIpzQJbeJY/I/7hsgM3yQSaHnaosFxfpZpL30O9CtKZF/R/e",
+	"1+RtCK7yGdDH1Wf4nsUj7u4+fGFM0tHbtJoGvMyyuP9jA590vZ5DLumGzT/95Hd2bS9a0YDv9/1R74ey",
+	"uJ/AwL0s5BYJvGQmmNVTgZZK3oRTh51qzyrm3K4i0ZRva52UgPKYS9igdssLZx0RJ54oDALHRypAG4Aj",
+	"FJAWCHqyvo65naVt5QC1WrC8zz4V5Ov5Okt0oNMFc3M5FMv+E2JXeXfLakCOIzexXwsfe7SdOv5FG03t",
+	"HoAbo9Gv+G39XXsUOSG6caBUhOzuoSd8va49jcy7Ljjrdj3MK9UEG3RFgNGfim8Amk+otJFqphzpVxyo",
+	"VTX7DIs2j3ByIfChNMI1R+t1qJItSPmiZ14UOTebFMRpQqXRT94IN1KkTImPLuomwKiqm2hvriGUfMat",
+	"O2GPeo9KKJpIBjA44zWFQqU+4fhDPWNfi9u3I2xIZQ/8wMQ6aaEEFRbP78m/LOEC+M3xa/YBWgs7573z",
+	"77q9s27v/BrACwi/QGn3AQtgw0fOu72zykegsadz0bnlmUz9z/kAyvwvVodMOrBXa4EW5ly5Qof9nnSG",
+	"E29TKeDYTJXt9s46SSeVRgydhpkH/AM+nIrube/8hM/kSSacFWpoFjMHIAjlFxL/lM5Fx4yG52cPv8Wf",
+	"P2AB1QcrCnw3/K25hVdX9ix+kYtvHtL3vHHl/47J5E7SEXzw4UYsPgDwQ/QzPJlyWGLKZQaI2vZ/VpfH",
+	"aO2t/s4OvGQrgtga7Sc2stedmVgES5pGCNuM9S6aofZev+IQX7Ca8bERwjKnq8cbym/N1J6wd2UFbdEM",
+	"FBQEtDYypedYBwBlNbjBDyzV8fkPAwxtpF1CVUnReojfQU59i72ti1rz4cg6Ys+wbnx+/FE5wgFqkt/9",
+	"hbYtrPt/6sZ/6sa70I1oFcXSholxriIj5C+XT14++2trluomlACq/YUk1gTCjt4mrLOW/ItnXCqvNAe1",
+	"LHnQDX/HJuyL0tg7hiF7bRZ0JczLSyOBPO1xdmgt982VM97xNJiVdLmBxZ7zBeOZvBFFRAGdC2mjyA2h",
+	"mnM20dZRVnVToGFP+pMjWahLLCj+cahzPoB+2jEVuPxad8J+E/MQrrqfh8UtfvUDlIn80EwASRQCpc68",
+	"bQLGi3d/mmGmqkGLw3f9OLQ3bWz4kQ2Fr1NEMQl3PDHdTrEZPdBuTzjOBsgOfOK9KaiAvPkFIVhe6xsR",
+	"VAFsLRTZVCCI9t7fZC3scYlgidFSYBDEcAnVTofSab8ITXCVsKV77+idAlZ+d94r0RZfyfHEZQs2MHru",
+	"vTtsAd2+Os2/9p8Lr9LQTm/Gq4QstfcI9NjsBkEJy3o3EJSYSsdCUWzqpffbtmShEXOyWZe2DDvZ/lm8",
+	"V+BJWMMHFndunztuV4LnJSrlMvUeczQhlIJMk/VkRQk0EU+FPWF9I6xwfTYVnDCDIY0LvZqBmASIb9ll",
+	"AZKIt8LZN0WFshc7GxU3I4tyJm/rMG6w8P/ZbX3mv4Y3BO4caZeJF+uK46v30tZ4lsnacQlCphk+MyDM",
+	"7DLen4rnecWMWFu20Fw6vFq6AFJ0ilUuu5wl/42lU/RKpwIW/PBDxB3U4diaY9RwHF7BG+yuLb9mKXkX",
+	"Nx44jUuWgNrYUMG0qk5H2oy1c0J118tCqGFKYjjKNU7C8/DcfTfoCytUqrxPu4gFcABKiIKAZzpYeDtn",
+	"SJw/S2zQGkz+6c7bL9WtdAju1rj1140kDfPg78AFOK2XhBfREC1uUDlMq7sTvU3QV1DAApVdCxGbnnwI",
+	"TPh2N7cu1LRCF31oHCHKAmh2mmtzY8GCRPov69USS/nCPgYEdm4yKfBrIfVGhAfe+sR0WmjRj/gPGjzD",
+	"8n03mRzXcU3sFN4i1PFgdY+XGqkY93M9AQ+HfKUOSKHo8pR3z4KxgN5raS28SMV0pp1Qw0X3Z7Fo7Eyn",
+	"9sA17fKHOKG0lOilraQ84GUgkZJ0nOAQpYA+iu4/eGf7cEW55vfTM/WLVDcFLHNrHhy8JRY5+hO09cGp",
+	"116n/mMztwl2GY4DPh7jJXIMTRmEn0IHJVgfYM7ANKGRsKafBwatnJFWRAtw+i86//j2X433xEu0MwgV",
+	"eHd0ro2f0FAbI4aOTbSxgg0AMmHR2UPy8M3uvCq8NmRwJccKusA6CakFGPhKuO4TrW9kA6e3FRYRiX9y",
+	"buYdk5OK0lix2Y5dZv5ET6FldLDwelnGQlJIeu4mm4vMYzH/JNO1kYcXzqJ2x2s5aGDIbyo9Z1o1xR3W",
+	"afo9MaPaCyggsVW8quBt7KNEbsRiHWBXFA0HurcAYDPzrotyCSR9Zkb6iSVRKRrC/gQ2NCBXUwGYABuZ",
+	"navtEfTmy89+Ti0aSz+LRatW0ksO0US/tFGVH8Di8EykLAdw9CWLddsIkH/qqdFuLSHEJRvoHFLmhB9J",
+	"vacX4D5TLhmLP/vegu772fVO2EvcLuv0bCYgd8cV8uM+Jm8c4ZzweGHVUsLS3IR6ZagxqcnBw3xpX9fa",
+	"UdgmECP7I/KgN6tCxRMRA1odsLy8i4DRxYLzD5uVOHC+NfLC6opKFCqf+p3I9BBwpW5BBn6/Wx6Tn8UC",
+	"FkvWQyC/NnoM9+QREnKCZ+GYciXmpViWS75DKLkRg2sq1vpW3mBMqFPZ25BLdbFvX2DGcDSiI1NbPvBS",
+	"dFrllmk1ce8VQ7jjq2+/gHdP9fo7cyW8NRWn4Y9rFj4TtyJDZlCmodQLoxtjw5Wz/gyV1PpJocIAcchf",
+	"qdpAWXWYsAZGjbG8Bd4YLG70Tph/AWh7FVAaIj6Gah0qHeEOOuzhM+KjrAuoPMPvXOIrbdAfFFY9fXX5",
+	"8lkSx37hN0ybKJ54+uJp1RMLX6bm7zqdgSu1LX4Z+GMRdNdfaIT/iib2X+WE/nr6d979z173h+7v/89/",
+	"79yt4sHlfRb2p0WJXxSCkeqyVghAF0ha9pX3Lrkf20dzSFK5YqDJAO9EpAG/b8YNtabVGyq/zkkq34Rx",
+	"W98gGqlV+6UA0KNYO6LnwAJZzDb6I1+DE964WU3hHiTfwKWHpmHu1x0he6BubMplxuSI7oeIu/JG6bl6",
+	"zOZiMNH6JkQM/X3fx7FPYNZ9/1ggWdD6hF3am6C7yr5/sIWWsStYqAw561UjN+z5Emxlwka5N6lgUOZ0",
+	"TB+wREa0vK5LupETxPsOqhHjFBXJOMQJVxoqi15gMhlmOhHDm1BWGeqBK2pya++6MstdQjstHaGmRAXJ",
+	"+c2RUHDsDUUhy9MTLrJddVzuJkI5/+rarEEPePP8Cfv2/OH3F+zqp8vuWcKs/MhSOZYOOMGlcYuQgg34",
+	"UWUklDAQwHksQJe9T4cf4Wyo05pQ0N/EWKrLeIItde1XxoBR71yIlmbQIlcOlHmU0M0AJIRV2sUEGJ/N",
+	"thClDRb6kmwVcZZmGBV0EUZ86OeAhiIkZowYalDqQ0zLIVgRdByui7ZrNZJmuixAXxCn2nN40yc6vfN4",
+	"NI58mab1RtnxGASfaH8POFErY2ywgJsN931YhYvYUoGhtDQbZ6+5tTdigRg8KzOwCXRqTblaLEkZiFcm",
+	"RiV5f1SPHqLZnIS1IWFLU2szhwpDtFuIORHMHzKiCBoVL7XfRm0Mt74L2C8Fq9VYE4hYvD8nLIA/BMur",
+	"+DzANBIUewH2PuG3oj7jgLFaXMmvIE77BpLX4GAv78oRdLZUA/1xG0/nrNcjs9peBJpaW0FwFCkg688r",
+	"VdkJC+5UZLYE2A5pmFBpwngmjIO8qrYCW3Aqld1ujc3rTzK0ZofzC4jY7JImC92KNsBapnxha2M/L2AZ",
+	"Ws2t+wFadbaG/lo0KgZmWa1Hr5Q3UDcT1BXs0L/xIoXKKgAKtA+CVHhHvPB8rkssQxmV9gHoNDrGNeVI",
+	"L7m5KTdiT/dDpvByvbPvf+jxb9IuH/7wbfe77x4NuoPhUHQHD3vnvR9+4N/3vvmuA8eYpzs2O8AU/Vzv",
+	"2mhsV4b8G8HpDfvJLdSOQUyFowcJq7WLBFWVTfXzjQkjSriV4fsFUvqWcZ4T1ue3XGZ8kIl+gJPEC5vc",
+	"fWpahnxJfbfYq8pkWty26kB3FW/xx05nqT+ogwWsyTGO/htEJbGARTqcaC8oWDMDPDxwyLFCO8tg0BP2",
+	"Cqt7ovlUI9OkyGt7u1b3aO+mcJgq3PCh43a1RiAURsd1oCfYKNlJ4t9BZ4FUkMiYygLcc/v6lMqL3QOg",
+	"zd3I5JOJ9scW91tDDvcAkazqkhnZ+S16mOxXuOEg+odqBfhJpkB8ifg3qka3XKYpOSEthS/o6Zdp+od1",
+	"Iy/TlAgY4VVLC7Dq0U35Pi5kEJ1T2BpC/K2XoXckuv4r/r99xW/l2I99MjQi9TPhmT3B5qN+CDgvYVaT",
+	"IUQh4JG8FWwqVe7qOhQgGhWLT0sKgIb4t7ACraEG2hvqLVJiHrbzCH5LWbDVQLv0zN9CWG5AlPxYy4Rb",
+	"lGXs8vUL7KApOkdzKwyaruhp4ef9ckuViwJG1b+IrMG5egLh/9dhYu2dff94HGxvHh3wTfcpBXtg6f0T",
+	"yqhgtz4Pf2+rQCy6UwBZ19Euzcrl3lELhCugOwxV+w1lMFkWVwQTVPO1N182RSTJWnpDIz2hOv4WSdni",
+	"gVoNKHshqF6iRzjUxd+a9uIJphQgAiRU0KJAg2TlGHCNpYKEFzBQEOc6Htx+MXafcdJK0iX+8JPsWoA+",
+	"PmHv8JxXQi3FbeSFLaR2hdL5eFLXVyNmb2ed9sil384OO/mHC8FrA0EpwhNBQkW5R5SQtiTcyQffxGPh",
+	"jnYNR9v4h7mFC4NKAxz4MbYQL9HmnXslhHcIQ4c5gI/Bebsouo9DrwNdyHgJY5XgVi0Wv87VNTXD/rPB",
+	"IrS9S/Uh5d5B+qFXEm/zmYOyJDvUMCIyEm3rtoZ1vp+mimjotPW+eFUaiEGD0B22y/FQOhVdJ6azDBHZ",
+	"toQ3r88vvdKpuC6e9dX3A8av0zpyOfAHuGjxdmvyq+7jLkjlAEOOHbnI9rYGhDxekZZRyJG6pxUg8n2W",
+	"eg0QOVX5RzibkL3duKQQ4m1lPds5AneBPb7f1tT615cFSw/Q/4BNxumgBWb/sDkFLxTSe5TEPQ1B32Pt",
+	"2vGN73hu9xK2LYe/RyDyIyjTbdrk6TIMiaC+1cZRtgdCOnNpV4hAAIA06pfBurPQUzQzeiptHU9BuF/t",
+	"NiYk4E8+Zhz8BwtohpDYNDpHAPRa8kxtXD1BZ+CJDr0j9GMX/vv7fhAeX+Bdfyd3/PZKrT7Ys8xoBAZg",
+	"ElU1Yi4bO8NNrgg2IBDhNDkor7DWaVddtifk1/Z7cj+GPMCdBAqrFi35yzTdjpZoCzAr+No+FDVoAcbl",
+	"LNx4bbrBDvwqWGhCbdJua1wNAa4z/RzQAUqI7riFNyNuhXLaLKr9XVAJFjGDWi7TRoPwizUEWzUAt96g",
+	"jWQztTwzWHCVCsjIIXTVHLhQy6gOWwh3waDpFOK0Dhq94vZMrcQJuyJz/73CvsyoqouNNQIiISiHNIwW",
+	"xj5eBeofBVI7BQDQNN86mjgyOb9EU/OeTMxG05L+cCzoQdgfaMKBIiNyKGTk9O1nWwawQT6DGGdzaBKw",
+	"1niF5BCkDr6WlgYA9CUOwNeBv9TS0vq/fKmCRNO7D2Fqr1DZ5NRghLSTkJOKtvIw2Uml5YNsjew8+ygt",
+	"aLL4ar8RYubNQlWLS/AUn/nnvIWunJ4x70r6NdMqHH8g+ZWWbm8m3YHbZoC3udk+g7oAYO32nzyJACwD",
+	"727ERj32Tq91HP+1uqFvFTzlz7mhv0BZFCyASKEp2v/T7y7GB7yOr5i9Yy7VQeFAb4OkdfsV921Ugf3c",
+	"REwZmYmp4GkmGwiu/FI9NTjDL3MjcXat1o969VWwAQPgzUD4DYXqTlxgBPyYT4Q6zNMOVb7SBqSQKqc9",
+	"IvZR6Cfqf6X222rHbby7jxE/BPp1Q6xKWqZvhUnzADUAfce1QD7HOc/t3OIwuSvHzb1Yhe3K38/+5vQ3",
+	"eEVlAEEIbVhBNFiSEEKTD9C6HHZrCLX+rveKx6+j0Zm/wpQI3iZptSIyVGg+W3kPOEpuIlStzD1Tf16r",
+	"AC+Rgy+Mxo1dD3Ud9Ted93pwldyImWsODzdBRx8RWvwLjNzCW7ePFhG3kaFMJM29SzuLwkgbkoEmMgi7",
+	"EqVDEOZ8FrCFgEAN/jIygmpnIrsjYMkWLaRGJEiQPNQmFVg2WHCmUxGZ0/lwUudSPocJf7FqoQLn25pg",
+	"VCKMBNAhIdaP0EIQECI8X6j2ResBwqt7BiSbBGgqnJHDZmXyUnCbG4QZjrxS2lQ1ZnZhnQAYJCQlgzjx",
+	"mtT1SxqwPW1DIzw3errDx6/1Dh9+J1M3aVcSwzq1qpxIAmHPvC0JgHaHaaSZ0bfSru2FC8nQE3apGHfO",
+	"G+JkpWO2E+z1oH8gFUoofQ1BcK/FX5fj/okusuKt281D4h6B7znFKGfQ9yRBIDxXVz/tc7c1OVNQrmoB",
+	"cwHHDx1NYy28n0PACyIbYXWzzh3rWzvpJ3HyEq8q7m8jxm2ZWfGSThyy/gUCxpKYY3C0pogjLPVBl1dy",
+	"3wnS4jV2cLnOjz96nawSZMyxAvENIrpr1hQrrLdReKefEFP0c6Pme+Z1mddvS7UdCfzTi2Q1B1i8AgFg",
+	"1d6q5Zq2KZSv4NXuSJu1mjUMN060BWJmj3XrFUKwOyPRBev7qSzRqEQHVswqYANokfeLsftlhUf8jl4v",
+	"Fq8JuFYD1Kw4QJYVjYjQ9tTEqPKlidkXRb0SydWehCsVcaImpPV+HR9DTnggFpCProZydIaQtVxVYWWk",
+	"Y1MBkNXZgjCBIbFNfhtnQz1bYKK5+kCpvJlY1w4GU22/ugPDGh8rNREEw4E2x8lxkJ6m2GeDeRyMg0Ho",
+	"FcKx3PEBtwKcYiOs0+bQKJ0RiB24LkrnTG6JawChX6gZCG4F74TRuZcWe4Jw1vbGBhYS+A2UMwT7Bv9c",
+	"z6D0Bqb0z6zvHWZ9c6NYqueqtcyvtZN1CURshgUM9qjxDIJC+JX0MZA7maDl/PRECnPUqq7ZrAz0oM3V",
+	"omYogjZH2AmcdrUxMjRKGnnLHbZZFZU4D2ww0g7bH2LVXL9DoJMQ+4lqzxGASKUUngdYXqCYDmgzTmZQ",
+	"lbTRvXkjbvUNNmvUN5390YP2uABReUw1iX+YL3tdPLXa+hcqzAJ7hB6NoA53iQDSiFuNKwYUE0KltaUY",
+	"SCZw+B7u6KR+5QW1oW4rnA2suwNMlxA+wOpXImg9btntaa6gWGxdOoeA4KyeCujm3mSRYGqOQxg5n0V9",
+	"/VB0yDP/XqgaCnhvnuqZswmb5QY4Jg0zAgFA1nG4vcW5R+UmX6TeWJlmq9Gy1eIbPOMmVwVIYLlvBZD1",
+	"DXh02sA/omaQw+4Vki4ArDyFTV7vVAR87ojqyggC6IYXCME3qgdLInIMqKR9++YX69VaKu0sD0brQBBM",
+	"EbWvgKFa2DoXSEoXlB0sVrEskA2HQzhtKFL0L1WueatKbztS0P0FNXqN1kxNr+0gFsarBLKhnqhWMI8o",
+	"hKBh1vs76NnijttKBmxUcmgMdZ5BZQ3ywWJpjbRgEgFjSGxLY4ClrjPPjMW9Cs+jJgZ/LFIqxP7wnf+J",
+	"lzlHEzKQ9yIC4WpZj0+DeSCTqzglfauzPKSroYDLS4PMRKk5AJI9YCqixCSkc+girw1iwISektL6pxLZ",
+	"ymQqdHwkRRh8WKfMA7jtgQI1Gxtv/zWKENBRjMtb2AuSVBTX4lIJc8JeacDUlEO6YqzjBnxdbxeNi0NR",
+	"zB+S8/kM4k5A3OYtrJoKWpzbkWNi50e1rGmOjVwP8PaRGoJ+2aPoIQKQitUzjjZYxP24lfDjA787meB7",
+	"mEPBje8Cp/gaSJcIXC3ApFUw1C6DrTwtKEMzqW7qtIkVbm/ItAj0ZIXe83iMnmF6MNd7wl1q4Me8guq5",
+	"IvpCaRCtRBcSZLAou1JlzrJ8LNX2WCXLHdhy6v8YjPfi1eBe8bs1rTcvoDCBhv7qoU3wRVpveKatWoZG",
+	"t0Js5NxbQaqhZ+3T4Vq2RVtiurKgByz1vpYmRm6FXdP3isv2VXS+rsKezArh3YqNc03bK5wgzHOncixC",
+	"2DI+TQ8ggEkLgDTMwO5Sj25/9HU99km5C+yTbfdnLf510QULuaLaVljcDb7wprW3ovr497RfC3ZyjK1p",
+	"ofIFZnUP3ac48D1Cm+x4imMFiuGgHUC+iO+ihtjCCJ5WCS2aCvlwyK//wsQ3af/GpBXb58qk754gZF7N",
+	"zt/v3YmT+Fovz1KSD709Q+s4LG3mRdeWyC0lk7Vf6GFujDdNZ3ImIJd0K4ythaXC2rEjL/DRj8+dXKPb",
+	"7lT1uNzZfXqMXWqllNRP6z5uVBz5Pq/UHc92s2Y9HRiuhpMuPmZzT5fj48Dpatkgl5krOvEYPupxUdhF",
+	"QOZKK5FQPyksSXgLCn6Fwmpp2ZSbmyYosb/B06/5+KAS+zoYMZz3TtzRW0DNtiR80TK0SVeHGgTGwqgU",
+	"bCrAC3Nk6oUQhRWZGDo+yIrdjEQyav3a897HWds1cdZqz7NZbnkuIsEjwAyFXjMJDURKpBBUw9gKZUpD",
+	"ODYEAfFM5RjWDwgGkkK69GFK2COvCRiYkAJKiJ6Fp6lI2UCMNJ6J8mb0U/YqJGSUuKJ00pAbI0NPDJZG",
+	"BvvGX7H1/fZvBE+f0Grdg6bmaSr9n3j22viJOelFf8QzKxK/3cWvsHS2iVomgzeLTttZ79H333z37aYT",
+	"F5/dv+MIJcofESTf8S1Bm+H3paEG+DgYIHyBiW3OaESU9ZD0luqAi8P/aso/dqdy0Lk49z/5I2BXu/qW",
+	"z21q+MhtpKh8Meq+5G44wbISzJMILPP2nlxUFg6XCP6XCWPq6ELRAn4KA7eaQBvBnO/YvJd2yE0a+VgP",
+	"LPJC+vctdpdUy9YBmdrbHpYQVRmHkj644CGsbSciDRY9uQCwdf4+AJpQvggfLLuiOE4yYf2wuX2/kz3s",
+	"H6CzBr/ig3r6px+FO2xfW014wszqj3eFDubZNR83kDAUB2HOKZLfKuHL9XGlqNYNAesYpUOOQiU43HdM",
+	"OmalohxckAmvqKJlQKLEx2UhEgI/hg6TISR2/aw/kO9SyltVq3BCwsNXLO/cwsghISBPKXyggRvhde7u",
+	"WsPsmb0bcCs+0FHtXDxM4q9iy5GfNfCDdOZi4EWODLiLT8Ewxt8bYXVugOrv0+fPn3//vHWaD5bqHhy0",
+	"YxxJFxo+7vhs+nNzXDW/5pounrTO86OOaKINnfsLGY9Ixq0jnAAStGB71+NBvS7n/QXGe2hyv9GRadO5",
+	"agqSHScA9BvPZModdhxzfy9n4oJKC2Y4p6hSjcqKwRfKFSnTcmYFjUxjHO91fqSNbSFERPO6jxgRDd1u",
+	"kKhQFsV+8dBosa1IbY4QhWefzowYZXI82dAvNpyI4Q0wAEJZG8QboxqthMjlw4zB7Cf7oDAyoRQZPkcx",
+	"CKq9pCJhvxQW66Hgdn+MbjwGqI3WU3TEtb4pJTwA16ta2MHX4d2OYGjuSzJUYu12Ljr/4BHO/dD4G6iL",
+	"93GstA+8yZPiAfCJ35NOMO79d/2vLjq3ZydnJ73O9rf+Fc727qOyQTprTtu7ELIc6VylR+HhFcOb4HhH",
+	"BYggs6nhc2iMhCLhqRAEX4RlniE4tYMPvqXXXZxUEpj15YnOLGCS1PyjtIucvIWA04YXxY2o0H7GZ3mQ",
+	"u6g+nlpDuGITnZui/zu3BBJYxriMcEb6cx6qcaHRDR5yEbQBgrIQsOicEK79JgIitvdK0YwPXQOKWNFW",
+	"XNUmCoEgqV8gnMafXS+c3VFBcuA+q7gFv1C72ya41NadgTe5KtUJ3InVCzHB+76qfwCHc652UC/NWCON",
+	"GuaWjMw1KkYWFa1RLN7y21IzYkV8gpgkgwX+1+uJkRQZgH7BP1aPbzBx/2l4Ng9NVlJrtmfYg9iWCwqf",
+	"drmCF3fsOy7WSJuAvgr/tMJc8JhyWHxhIXoZolMJYPH6/18E2EGN7WeyqWqo6jz+uUDAqu/eer1RGX5u",
+	"APs6rNRoVcBOP9G/Pm8RJikilJFDghUzZS4yCCPm+ezaWMlvhRt3WMp7xt2kNBxK53BNylsqOc2ncbpN",
+	"KifGcEP8ESIxv5aBl4SQjbxxCVrgTsTpNJWjUTNCE4bd0hStZLKvvRGNMZpk6ZZMykKMQtvxKWJnQluU",
+	"dYjejjgtdVQKo9EXLnZJLXUcgA1RbNTN9WP/xqHUBHLz0AM80kY0EcnR+nS+KPn3+9EuAKeXP2EsGwg3",
+	"F0L5xSvU692cAMIMWEcJwocuW5TnM1mnYqUrlKp3XqGN3DqZZYyPjRDlV2mOD2z45tp6/zc4yy//cOyN",
+	"m/FVBj65ApyMIvcQQp96i9TIPs4PyUejxn4lsLEdWNbrDcUresSXmAHBubVqv72CAqxqLQqQ14dVOTRW",
+	"TU86/YT/2IFP2tXlZYwA/ej0mipxXLZWLX4c4t6Kyjlt0PaV5A30xnAwEsaZyTNg+xwL5RcUr+jZUmgR",
+	"akqg/AdCjDdiBuhSv/k3Ap/OP60SUuRpQ0v069zdxzYdP7CAQ9xDWAEHblmpC7ezrK3RBSWbcpPCBiNo",
+	"mSClqp2wlcWFMqiCQblevV9HBM5fnoIPs2ufdmIm9CwTsHaA9lqTIwnr602y49YMF/t++in8c+098MIR",
+	"ft0o94YijEc8V2GWVU4zSD9QOS4A4jVdDQdTrtdbiq587FYV698+2qZEve4aQfDFY94k0dx33fI1DGbD",
+	"iZbDwJEvHRvJLLNM1ncdfVW7cvzT32o85aDtrbUatjmddff9l77Lx7cNwhvfg3XQumwB5E/JZ3uQHqle",
+	"HVh9KtW4C/CL2/Uaz4wYyY9FKAJbjqGMhWVajYVhQhmdBXBWi3lqHAAADa3IbglHikATlQZjdwO9iFTj",
+	"a5zmH6E/ufpOd9GpXIxIm3EYripoPMBVhe32loFaFJvOoNgo9bt/CcGFKDsA30qgLimJGpbheYAVpRUm",
+	"p+hhTRUMK4u4h1zcDeFHmCDO+66LABqmkbYI7EoNnLxG7A7HcK1RXKefUCttsnVJVJUu+D0gb6D0nGHb",
+	"DeJilcYUfCETKbL2hjpgbkQTjPMWQrlqwiFsEmJIh1h+wIouimE6Nw+nP3w8n/0jxPGrlzMuwNqreQZQ",
+	"Vf6r/+vvve4PvPufv3/6/vN/7+xpIeMLp8cDgN5bXGLp+Ecu8uaa7l9H1IxbejQLnQfMBuyjYP2J9BfT",
+	"op+UHB2YOwd8qjj1egHp8qg6HIZPE0Z4dl6/vVdAKYq6buJFbeREQVg990KlM2ApTJFg+OS9qr0J/w1e",
+	"bUWe6pI6cd1Ug3X2qFfTSlj/NIVweoc+hpa1rnBooHUmuNoykv+F3eawLy0HFjSSDCcBXVWbkPjLTeUq",
+	"b7YEVzoigJxrbV4f24emwlpv/EnLnPjoLlj/0/uOk8Mb4d53Ltj//d//53M/gT44b5uaqVQ8YzyzmvWH",
+	"yOrRT1jfuUUf297mUqV63md/6Q91Zv3fjJ7b/l9RAWMygkn7XvlxoO/4Pd2SfW8H+99SHXQx/Am79BOY",
+	"U5+gAhA7YdlAKm4W4Q0A+zhW4uyymPADtEghX7pwAg8uiccF66d9JtUsdwnriz6UmQmVJqw/7zPO8IUe",
+	"WGblf4oE4rBYoN3XfaZzh98zfWzfxIRb/2MfNlJ8lA5auk7eq8uYYUWo1KJ28aPNhLFaFYg+AR+6gPQs",
+	"OEIVhYxlmgnYkwnPRqEqtU6z/DoT6g1IwtIROUMbZCkzP5duODmK1vcDB7zJ8NLUi47C5V9jpA0V+r0T",
+	"gyvtf72vsI+lV1BiF0SlgNWIsoEFVOGW5opEtd5teVOO99W7K/Qui9a9lHKTjgJCWD7uXrGUwvJ9pWBK",
+	"JpbkQ+CU3k0E1NBTM0qENCrRBkqq7C9w3mrDmC2s6PFPy13AJ+2wN3cLRHicHTq+Tx7mdQ+BwjD0PWIn",
+	"7X6U12nTUyfsmn64J9gLF1xpTnGgkjMJcJAwAhhRX5ETxgM8jXSggQOWuJhpK70b8cAy/wbB8JHDyXsV",
+	"yIq9agFfl4rtM1Hk5YYTrW3g1YjWZIGyLQuCJ38SHhfCX2Ds1JlQ18Leg8BHbTKwUhgsmfntgkkEZ38k",
+	"uDv9l+0BqsOb+Lc63hmJZ+vEFJfG8TFNsDvkxnW/OUt74rsBLMaUuyG0il08PDtPOvomBDSc1jcf/AO+",
+	"f+R/cDzrXJyd9x7t9YL1J/FdRWaPYu1e2hvGS2Gbl3chHYzD2wVMnu1k3VJBFp5IjM/vbubCmF+/hZtn",
+	"7XrwsE6owoDHe5aDuQvn3ascp+OgVCXqRTSEUJi6UUf7YbYwdl84C+gjYm7ZWIeE/mMEiY6CY+sy/P6V",
+	"viaTFkuvdlvaBkv2khYPgHsqe0mNarMcejAdHyclr/RADL2Jhe3ctWbtcVf0uMfjNynmrZq0UBhXIr1x",
+	"69hZrxfEdNd9a0ioe+s1N0PBvM0S2ImY06x/OtH6xp72C7/Pz+eBJVICK8cqOIeI3+h1ZyB2hakT0yP+",
+	"JQJ2LEkHE5arTFgb6O3G8lYAOWyAnrh8/YLxNDX+MyPgw7QRLWLdl2tt74PFaF/cHQSTxBs9N+L0XzpJ",
+	"XQsv5aTJYIG4U7Dq/BYOp+KU/oCb1bnojKWb5AMUAsh2dAvK9+3v/Ty7jwIBP+xd2/z76LroGsEZ2k0G",
+	"Ps8yL/GjXGH0Dorb8BNRp4Ka5Y7ENSl4gEbSH6eZ0VDTUkc8c1F0VCrh5trcJADuRzgXcjxx9oStQGD6",
+	"00QzgMt2xGUGVn1hxyRIt62asPS8VXgFT+i0VMcKD0efAZ5+5/Ws0QSsF7smC7i8rjrH6ueOpcOIoTYp",
+	"MMZ5ETncAKYe/2OQzfifQKuPtAE/s6mngUb86i1gepPWQ7xhj44S4A0Pu9fw7lUB/vs1RndtKcFHJJoJ",
+	"fm4UnYFTRGXRbDjRVtSXqB5/OY9+SO4isrv1vtxtXPcou9NGbwhM616aQ2Dkewzq7nqCm/XnKcURG27P",
+	"N4KnZaN1OOIXbKaNswm75UbyQSZswiaCZ26CaGgJaNUKhShNnPRFUMTF9wvDj1yoiAYSymrWqY0X8AYH",
+	"1D2vGgyhIsurLwrgRDrscbwHhFipDUFoQqFQ2ZHd1ILtfZqG8pqz8+/vtlS+so6tNsrwaNXQ8AItxAd+",
+	"6yd67jfe5FtTbK0R67UED89l5oRBrIDqVlII3bsUM6m8vxIw8ie8AUcgsgkPZWuozvJ1XBvIx02SZAU3",
+	"UMmxvTAlq628ZX2bF+XBIsYSqxsVipEqgxby0cFDAHGAfAqeaPhFaPr+vXZOX5v9fM3HrdrOXpwYR13q",
+	"FRDmsZJVfbzPcbHr0YSeVZykVCBzSQhUAQYBtwB197gAncBKHntjN3GbXIXRW1VqtnV8HoDjmCuKFHal",
+	"YgOj596hwLKGsETpCmhPDZFqYdTVBl6uQlwwsOUOtb6R4oS9M1qNwbNFuxt+LOopxpIQUy1+AOvsVPkr",
+	"J6eN1fa0hG3FRPDp91Mg/7L2orvCiC9EHCJ8vCvhuk9guRusbXyThP3k3OxXlS3aAspr4vCVY8CTh+MK",
+	"2qIQh1lJjLwbh29QEKcEErDOzwYu51g2i9ieXzME8ckENzb6bZNn/QSHi0Vvk59Mu6Zzt/22Pfs4k0ZU",
+	"Zt0+1LnfJpzlRjVQtxOfZLpFgo/Si9yIwMBf3BfQZhMiXdYZwadQ0wqCIxWzYqhVaiGeWu6k1VMBrqTI",
+	"rChKOh71HjUHR+yeeDH1ZP3thUaeqRRQVbwKLya9294gU2AzqpUcq65XDVMus6IbINOAD4kcg0YA1kNC",
+	"VcrViDhCdAWifKUp1UQ1K9KdsL6/fD5oRYXWfpw+PHQqrUXA2xV6sgZvit6lxUv5hbKOZxl8tRivrdv5",
+	"Jz2nbEQ5qF8BSEWMc7MF7Fmd+4yzPvULvSFZ8sIFsEUs/PCTATnwPoX/Weub2iDjtbDuJZdZu/YRvkhZ",
+	"8tN2NuDKqxqOK0Adzf7kkU15yF5YPGUbtuMZYDrTZxGowQYT94S9izYJepJSYaD/eha4XjOJtNl0BO1E",
+	"zy1Dp5aeqenur8kuybH6Vf2x9vPS3sDC/DoT6sXTctFG2pDTUI6/x+b6NZVqAwald5EhuwNuB4D9Efcc",
+	"Vwu4taRlN0rPGwLPcqxe7LktURK8sLKoXC0sBV575DE/0dMZVwsvUzqHHq3cZJ2LzqmW6fAUXqWDWNTb",
+	"7TdM/aVwE50eXYc2GJpeo4aaSo5uj7+G/NWyu4GJ+3vq1w5Au5uOLVZtajBloWpD8Vs55k6bk7iEdCxc",
+	"HwOLRS+JF0Tvl5LbQ1bOyLtEU6lyR7B5SJOIIOwXRTn6jVgUULmWQJlWZehvXou8xo8fIkxbtvXiQP/m",
+	"TbwWoEIbdt2fc+z0CuvidLH3S3g2e+39KYHRNYpAo/P7SlcaCpQQqUhxD/1MvGwMvaSgesCXeP3iFRZs",
+	"jaQaCzMzso6DjfrNaWdbdYRpkMuAyPcFOMK1MPFflRtcCOvuwmkn3Ym2rrtWK/nBgtJgkhrJI4liYy2o",
+	"yLNftDi/0qnoIzsLD+19YI2aKSBx19OcXl399JO27md4l1YiMTjAnafRyvdqrfoAKrCLxn8yTK6ufmJ+",
+	"h9mNWABvrX8iB+S9nXvPnXei9yo+mYrpIDRHjA2QrbF3E02snzASswJjFNKAqQyDNUGx+Xl89SUp/jVa",
+	"r0eBZVxfjEJG2sYWU3jUvZai+BX7SutQHMnshkXfXIUSHyW/kHicmFYFATD8KSpLtQ1QaUddy+Mei7uo",
+	"QNlyR+62/uTwXWkDfIxP7wV4jE/vsexktwMbq8n1WGOAk5wwO9Qz/1/EtfH/Eh9n0iyW0o2KcKexQl46",
+	"L40Nl2IAvWpvQ1pH8go5xsvXL1ZBvHZOI15DF2Z9juhx1HdQ6WFo8o4C2FErB+z+wLPaBcxqcF4A8Y9H",
+	"24xVyJAPADwVtkSBu50zE7CyNqSO3oS0UYB5bUofAXwKTG+fzNC+kG13nRcK4FSqevJ2TA7ldl1l3d94",
+	"xtWwrIyDT7NMpGNhkvDLBtCqC9KB2P+QMJ7N4TLNp96PzGe4ZVCUq+eBQmI+4e69Al4nrViunMyY0vMT",
+	"9hRKsLz7o9jb6yePWd9p4Kd3BRxQyhfU1I01eVPBlSspyFNoo3bhO1Ot3MRf7SNeCz/zo3BvbW3NXk3k",
+	"z0CU3Yjo7QaLC7iKkmDeJeRMJ7GJlwDYVlJBYjZ+qtCvZ/0C8gyXBo5YxAsyEdMT5u/a0H9VNF6V0Gxh",
+	"6JQvGkqkBoumoqzve/vUP8GaPTd62tn2w9e60wTM5dCoOhTfK7R1HeFJsIONZWy97Z+0JxBam/Y77MYb",
+	"MdOmZSTyObeMZ5ke+ssrKc9MpLpQLW2ju04HeTpexwDinWnCX9iAFP83elKLa4xDtGqL0VtEChVTTqjw",
+	"ILnmNCm+DSu+aiNXlnyLkEKx33BJWwc6GCu78BZpuoXxLb6uNu5BmPMWa9rgl/6k52yaDyeAWFdzefhb",
+	"IVId3v7Ns9SvLnUw8kyolBva7b+8vX7y1xMGdZJ2wrG4AlAdKb4LH4Oqjj7O/gTA97yXG/cwBqozumn6",
+	"+HM/uMdFrTyQCvAFUQ6Xj5zqW6nG/QJUstaFPsaW79kgzKeQ7bw473kVPhXc5sbr3eEs/zDROYBggOMX",
+	"XUp+Of0Ev+kl3/eSs14PTOUBNRBDi4HO3fZdwPj6W/vrdTVmYGkd1b8usL13ke0VfSHT7EDo05mRQ+9r",
+	"gzqD8PQQ+uQ52koQU1ORnqtX8C/STDytoFmsNe2ea1NWQlEWBfQY2F4NBlUpLis159+dJ/5+R7aw77/7",
+	"1ovaBvKwuhGAHa1+hG960Qjf9DYN0KY14de61XsuZv8goPdyhzCLClHqJAaDn3jdN9U1DKU7WBx4czUK",
+	"9JOr38B610qwf7369RXToBQYB+84AW7EMIGEShyxQdxoQO4AIAXlhLkl218q+F1wCzgbamNiZEqsDoBq",
+	"e+xPkdSvcsJe0INokSb8FsjuGWD/Iq6Odlin97gAIGXD3DHu2FSmSo4nDi8SRshUQORSE+t/9tHbjg1e",
+	"U50kj7SZ8gZR7gztbdSdgT95Ecz2a8zYzzHZ7YR87Kp09ZSszLXjxEd36t9o7edWjg1mbwE+Icp4P8G5",
+	"dJ9KC2AVtRzplxhJC+Ea/5TWS4mvURxrgwcInUovs/cRPP1k9PzzaXka1hToGOlEICP0h6TAgVBizJ28",
+	"FQyNAJjunMIImRgV3U1oNYkAoIK2LLdNRTdPcFJbxRBopR5YhtghJ/VQ6kbP1+Ko03ECDf/to842yn9P",
+	"e8kIbouZF3DhFIwnRHFst7Ze+YCimnMMy2D9y/Z2Eazgk3KL7zibgV6xnjcdSJKno3RS3QjEaOYgoTXH",
+	"Zk/7C62nZso1ipAFI6ukXRxCaaKYzhwZWSE3hjip3gY7aYycvTbU/dvu3tAwrUYsqAzev+9W+mpN1pH0",
+	"nzdEbKlyVLZIvE/upQm3gUHWqtDYM26d1zZzkWUn7FLhppTbhA64LUzTFe9qeUv2PPnBI+pc9E5650kn",
+	"TMBf/2/fdJLOuPjA2ck33peaarP4MJaD8mu9b5KOM3w0kkP/B/jd2W76IN70O9YFLcvblXBF0GZLmas7",
+	"9mQcrC34KcJhhV9vtXHk1Ws3EWYu7WFo428tIkhuvP6gVfcx41D0apE9ABqtda7Sxq5ibZqsR/hE1NyL",
+	"P3bhv3+Mxl6/tK1XIWG1zz5VSA1Cea9lSH7JvtIypNxWoVj3KkNCOxNdYiqUCPQMRVsJpN29+zj0RnHD",
+	"7X7UZTzukbiLCqRdN+NuSpAO35bjV0j4Od1DCZIf9h5LkHaTjwYVeTriQ6fxGm9WlUMNDWNDYAcDcaFO",
+	"XDbWzGmNNd9wqC1Ug4fa8wqjAc8QGkEoNPMJMnTKZVZX7m1RBzynCX4NGvUNZCyANws7iBktL4JDwgLN",
+	"J5pl2kKQa7rt9vlfWSdm3Xy2CvxX2U/vDK/p/LtGtsEbNtem6AOBZIpKq6VOjwElkptMCowyCmiIvqYg",
+	"RYmroEVURoFRQX+zNpVKwcb+ItVNq4zsEbVhS7VR/hXa5xLEYijcMgitWjw0fs8BpId2AfgCdxCmRn7B",
+	"ijDtUqxYKU1MyIAHH0PPAFxdLeC6aTbh9+Y3vYOq4/ZpSsOW1lc3brr7Gw/7Lc9ysVTEyF4HlvYbQT0V",
+	"Kwy1Tce32KjjoTsVNsqNWMCcStMEDRbKToCiqpYeSXUrnejylHfPgvuGUevSf3uRiulMO6GGiy52DtUW",
+	"wpxTIquoszkCfXMU0gi1PXImqHwxpHpHeZZtH6j8da7+sAWhy1qvrP4s0NLglBxs9GxZC/oi6K4gjgXc",
+	"lBIfXUAYYVo9XochssZNPPggfbH1oivabJ89Cxhp6xrfjcgED4nXKmAIdECPIXU7za3D2pRaX/M3GqjF",
+	"GyQM0WZxfOX1H1g2yGWW7liqOxcDoALYgUnlEmErgmsgx0BgeyMWe4Ty3oXhv/r+PXqTVo2G194ntEzn",
+	"zso0oM4ZQcVXIyJ42BsIP8jClpQqqcgk+ImZHqNbUDCrzLFCD1DGCctUqMYIGi3d11WXNy8mfTjDyjuE",
+	"KHIsEzy1RTldiQxb4rASFUedVjv+Mh79dLQaR9tzR2rjaC8LDl0MvtxIlTL/yliQD7hrF6z/791XeZbp",
+	"me1eybECGhDoH+jfnv2PkltlIj6yn15ePule/XTZPf/mW//Q6KvXciqs49NZP/E2L/A1pAUrW2BdCQCU",
+	"FEXxv4Im7u2ZV8CVh5CsfxtU1gVXcIDgmnBHL00VQEBf15wBPIrQ7Wljk7qrUOOeAIVyJ4l/NeIyE6nf",
+	"f//inQuo+KljZkFYmolzM3txejqUJzTYiTZjYsxRuGnbG/C0QPcQr6SR756NZa+D2HwPndJFsw2bMVEd",
+	"Yh2atIAvBx7Fwx706tRbIU/LAdo0zr8wi4XeetEymTvV6nsDgDldikcSIMOXiyaPJSzg750aQb9pDpJe",
+	"lqYMJQK9JiUwFa9obVDuTN9SRqtIsjxGAGCzqItph6Hv3uU7vpi0WJwQOOMKOSEkM+gnmGojjiYd63Hy",
+	"fsWdxHZgws6CTBkBtM9rjdhrYb9o2+tuNpAzv7bBoGAKygp32bRqi/CnTsAlvfj77/4cYFTB//C7/6C5",
+	"DStMWHKwhjReHWQRtLKoAJZL4TnwkFcjlIjY7+flvZwRxu/oKwHFb/VbUJaCthuhBYRRQgBk9TsvEaAn",
+	"8P3maokYk56AiDx1E9UslXh6vCkYUm0QuJoTOl3xrimAH66k+3IFDvxQzyQavAE6pPxuPKmaWdAhS8B8",
+	"hAlMEcOzmH68/Q3rrYTwRqnzAg9gWkUrL4IdOg0/CJVG75QJ45oWBuo9JtT7lIQKOD+7QdGTR8/BAqjP",
+	"v3/+/wMAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

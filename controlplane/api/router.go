@@ -14,6 +14,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/internal/tracing"
 )
 
 // router is the API's router. It wraps each route of the generated code with the
@@ -181,6 +182,7 @@ type route struct {
 
 func (d *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	noteOf(r.Context()).operation = d.name
+	tracing.Rename(r.Context(), d.name)
 	r, err := d.authorizeRequest(w, r)
 	if err != nil {
 		d.server.writeError(w, r, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/internal/tracing"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -126,7 +127,8 @@ func toRun(v lifecycle.RunView) Run {
 		Versions: convertAll(v.Versions, toServiceVersion),
 		Steps:    convertAll(v.Steps, func(row controlplane.StepRow) Step { return toStep(v, row) }),
 		Input:    inputOf(v.Input), Queue: runQueue(v), RequestId: ptrOrNil(v.RequestID),
-		Offers: nodeOffers(v.Offers),
+		TraceId: ptrOrNil(tracing.TraceIDOf(v.Traceparent)),
+		Offers:  nodeOffers(v.Offers),
 	}
 }
 

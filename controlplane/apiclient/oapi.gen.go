@@ -66,6 +66,24 @@ func (e ActivityKind) Valid() bool {
 	}
 }
 
+// Defines values for AlertSeverity.
+const (
+	AlertSeverityCritical AlertSeverity = "critical"
+	AlertSeverityWarning  AlertSeverity = "warning"
+)
+
+// Valid indicates whether the value is a known member of the AlertSeverity enum.
+func (e AlertSeverity) Valid() bool {
+	switch e {
+	case AlertSeverityCritical:
+		return true
+	case AlertSeverityWarning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuditResult.
 const (
 	AuditResultFailed  AuditResult = "failed"
@@ -81,6 +99,54 @@ func (e AuditResult) Valid() bool {
 	case AuditResultOk:
 		return true
 	case AuditResultRefused:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetMeasure.
+const (
+	BudgetMeasureCost           BudgetMeasure = "cost"
+	BudgetMeasureCpuHours       BudgetMeasure = "cpu_hours"
+	BudgetMeasureGpuHours       BudgetMeasure = "gpu_hours"
+	BudgetMeasureMemoryGibHours BudgetMeasure = "memory_gib_hours"
+)
+
+// Valid indicates whether the value is a known member of the BudgetMeasure enum.
+func (e BudgetMeasure) Valid() bool {
+	switch e {
+	case BudgetMeasureCost:
+		return true
+	case BudgetMeasureCpuHours:
+		return true
+	case BudgetMeasureGpuHours:
+		return true
+	case BudgetMeasureMemoryGibHours:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetScope.
+const (
+	BudgetScopeEnvironment BudgetScope = "environment"
+	BudgetScopePerson      BudgetScope = "person"
+	BudgetScopeProject     BudgetScope = "project"
+	BudgetScopeTeam        BudgetScope = "team"
+)
+
+// Valid indicates whether the value is a known member of the BudgetScope enum.
+func (e BudgetScope) Valid() bool {
+	switch e {
+	case BudgetScopeEnvironment:
+		return true
+	case BudgetScopePerson:
+		return true
+	case BudgetScopeProject:
+		return true
+	case BudgetScopeTeam:
 		return true
 	default:
 		return false
@@ -495,6 +561,24 @@ func (e DrainStatus) Valid() bool {
 	}
 }
 
+// Defines values for FactorKind.
+const (
+	FactorKindPasskey FactorKind = "passkey"
+	FactorKindTotp    FactorKind = "totp"
+)
+
+// Valid indicates whether the value is a known member of the FactorKind enum.
+func (e FactorKind) Valid() bool {
+	switch e {
+	case FactorKindPasskey:
+		return true
+	case FactorKindTotp:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for GateMode.
 const (
 	GateModeGuests  GateMode = "guests"
@@ -702,6 +786,10 @@ func (e NodeStatus) Valid() bool {
 // Defines values for NoticeEvent.
 const (
 	NoticeEventAccessAsked           NoticeEvent = "access.asked"
+	NoticeEventAlertEnded            NoticeEvent = "alert.ended"
+	NoticeEventAlertStarted          NoticeEvent = "alert.started"
+	NoticeEventBudgetReached         NoticeEvent = "budget.reached"
+	NoticeEventBudgetRemoving        NoticeEvent = "budget.removing"
 	NoticeEventControlplaneFailing   NoticeEvent = "controlplane.failing"
 	NoticeEventControlplaneRecovered NoticeEvent = "controlplane.recovered"
 	NoticeEventDeploymentCanceled    NoticeEvent = "deployment.canceled"
@@ -726,6 +814,14 @@ const (
 func (e NoticeEvent) Valid() bool {
 	switch e {
 	case NoticeEventAccessAsked:
+		return true
+	case NoticeEventAlertEnded:
+		return true
+	case NoticeEventAlertStarted:
+		return true
+	case NoticeEventBudgetReached:
+		return true
+	case NoticeEventBudgetRemoving:
 		return true
 	case NoticeEventControlplaneFailing:
 		return true
@@ -1329,6 +1425,27 @@ func (e TokenScope) Valid() bool {
 	}
 }
 
+// Defines values for UsageRowKind.
+const (
+	UsageRowKindAllocated  UsageRowKind = "allocated"
+	UsageRowKindCorrection UsageRowKind = "correction"
+	UsageRowKindMeasured   UsageRowKind = "measured"
+)
+
+// Valid indicates whether the value is a known member of the UsageRowKind enum.
+func (e UsageRowKind) Valid() bool {
+	switch e {
+	case UsageRowKindAllocated:
+		return true
+	case UsageRowKindCorrection:
+		return true
+	case UsageRowKindMeasured:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UserKind.
 const (
 	UserKindPerson  UserKind = "person"
@@ -1485,6 +1602,24 @@ func (e ListServiceTagsParamsOrder) Valid() bool {
 	}
 }
 
+// Defines values for ExportUsageParamsFormat.
+const (
+	ExportUsageParamsFormatCsv   ExportUsageParamsFormat = "csv"
+	ExportUsageParamsFormatJsonl ExportUsageParamsFormat = "jsonl"
+)
+
+// Valid indicates whether the value is a known member of the ExportUsageParamsFormat enum.
+func (e ExportUsageParamsFormat) Valid() bool {
+	switch e {
+	case ExportUsageParamsFormatCsv:
+		return true
+	case ExportUsageParamsFormatJsonl:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListUsersParamsSort.
 const (
 	ListUsersParamsSortMinusName ListUsersParamsSort = "-name"
@@ -1567,6 +1702,55 @@ type ActivityList struct {
 	Rule string `json:"rule"`
 }
 
+// Alert defines model for Alert.
+type Alert struct {
+	AcknowledgedAt *time.Time `json:"acknowledged_at,omitempty"`
+	AcknowledgedBy *string    `json:"acknowledged_by,omitempty"`
+
+	// CanChange Whether the caller may acknowledge and silence it.
+	CanChange bool `json:"can_change"`
+
+	// Condition Such as `node.offline`; the page *Observability* lists them all.
+	Condition  string     `json:"condition"`
+	Deployment *Id        `json:"deployment,omitempty"`
+	EndedAt    *time.Time `json:"ended_at,omitempty"`
+	Id         Id         `json:"id"`
+
+	// Link The page of the UI that shows the cause.
+	Link string  `json:"link"`
+	Node *string `json:"node,omitempty"`
+
+	// Remedy What to do.
+	Remedy        string        `json:"remedy"`
+	Severity      AlertSeverity `json:"severity"`
+	SilenceReason *string       `json:"silence_reason,omitempty"`
+	SilencedBy    *string       `json:"silenced_by,omitempty"`
+	SilencedUntil *time.Time    `json:"silenced_until,omitempty"`
+	StartedAt     time.Time     `json:"started_at"`
+
+	// Subject What people call what it is about.
+	Subject string `json:"subject"`
+
+	// Summary What is wrong.
+	Summary string `json:"summary"`
+}
+
+// AlertSeverity defines model for Alert.Severity.
+type AlertSeverity string
+
+// AlertList defines model for AlertList.
+type AlertList struct {
+	Items []Alert `json:"items"`
+}
+
+// AlertSilencePut defines model for AlertSilencePut.
+type AlertSilencePut struct {
+	Reason *string `json:"reason,omitempty"`
+
+	// Until When it ends.
+	Until time.Time `json:"until"`
+}
+
 // ApprovalField defines model for ApprovalField.
 type ApprovalField = pipeline.ApprovalField
 
@@ -1636,6 +1820,26 @@ type AuditVerification struct {
 	Witnesses *int `json:"witnesses,omitempty"`
 }
 
+// AuthenticatorBegin defines model for AuthenticatorBegin.
+type AuthenticatorBegin struct {
+	// Name Where it is, such as phone.
+	Name string `json:"name"`
+}
+
+// AuthenticatorBegun defines model for AuthenticatorBegun.
+type AuthenticatorBegun struct {
+	Id Id `json:"id"`
+
+	// Qr A QR code for the app, as the data URL of a PNG image.
+	Qr string `json:"qr"`
+
+	// Secret In base32, to type or to paste.
+	Secret string `json:"secret"`
+
+	// Uri What the QR code says.
+	Uri string `json:"uri"`
+}
+
 // BranchTag defines model for BranchTag.
 type BranchTag struct {
 	Matched bool    `json:"matched"`
@@ -1652,6 +1856,53 @@ type BranchTags struct {
 	Branch   string      `json:"branch"`
 	Services []BranchTag `json:"services"`
 }
+
+// Budget defines model for Budget.
+type Budget struct {
+	Amount    float64       `json:"amount"`
+	CreatedAt time.Time     `json:"created_at"`
+	CreatedBy string        `json:"created_by"`
+	Measure   BudgetMeasure `json:"measure"`
+	Name      string        `json:"name"`
+	Remove    bool          `json:"remove"`
+
+	// RemoveAt When removals begin, if they were announced.
+	RemoveAt *time.Time  `json:"remove_at,omitempty"`
+	Scope    BudgetScope `json:"scope"`
+	Shares   []int       `json:"shares"`
+	Subject  string      `json:"subject"`
+
+	// Used In this month.
+	Used float64 `json:"used"`
+}
+
+// BudgetList defines model for BudgetList.
+type BudgetList struct {
+	Items []Budget `json:"items"`
+}
+
+// BudgetMeasure defines model for BudgetMeasure.
+type BudgetMeasure string
+
+// BudgetPut defines model for BudgetPut.
+type BudgetPut struct {
+	// Amount For a calendar month.
+	Amount  float64       `json:"amount"`
+	Measure BudgetMeasure `json:"measure"`
+
+	// Remove Remove the deployments of the subject when all of it is used, a day after a notice.
+	Remove *bool       `json:"remove,omitempty"`
+	Scope  BudgetScope `json:"scope"`
+
+	// Shares At which percentages a notice is given; 100 unless given.
+	Shares *[]int `json:"shares,omitempty"`
+
+	// Subject The name of the team, project, person or environment.
+	Subject string `json:"subject"`
+}
+
+// BudgetScope defines model for BudgetScope.
+type BudgetScope string
 
 // CapacityRules How room on the nodes of an environment is counted.
 type CapacityRules struct {
@@ -2066,6 +2317,9 @@ type ComposeService struct {
 	Registry string `json:"registry"`
 	Tag      string `json:"tag"`
 }
+
+// Day defines model for Day.
+type Day = string
 
 // Definition defines model for Definition.
 type Definition struct {
@@ -2489,6 +2743,42 @@ type EnvironmentSaved struct {
 	Environment Environment `json:"environment"`
 }
 
+// Factor defines model for Factor.
+type Factor struct {
+	CreatedAt  time.Time  `json:"created_at"`
+	Id         Id         `json:"id"`
+	Kind       FactorKind `json:"kind"`
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
+	Name       string     `json:"name"`
+}
+
+// FactorKind defines model for Factor.Kind.
+type FactorKind string
+
+// FactorAdded defines model for FactorAdded.
+type FactorAdded struct {
+	Factor Factor `json:"factor"`
+
+	// RecoveryCodes Shown once; empty if there are some already.
+	RecoveryCodes []string `json:"recovery_codes"`
+}
+
+// FactorCode defines model for FactorCode.
+type FactorCode struct {
+	Code string `json:"code"`
+}
+
+// FactorList defines model for FactorList.
+type FactorList struct {
+	Items []Factor `json:"items"`
+
+	// RecoveryCodes How many are left.
+	RecoveryCodes int `json:"recovery_codes"`
+
+	// Required Whether this person must have one.
+	Required bool `json:"required"`
+}
+
 // Failure defines model for Failure.
 type Failure struct {
 	Code string `json:"code"`
@@ -2603,6 +2893,41 @@ type HoldPut struct {
 
 // Id defines model for Id.
 type Id = string
+
+// IdleDeployment defines model for IdleDeployment.
+type IdleDeployment struct {
+	// ActiveAt When somebody used it last.
+	ActiveAt time.Time `json:"active_at"`
+
+	// Cores What it really used in the last day.
+	Cores float64 `json:"cores"`
+
+	// Cost Of this month, up to midnight.
+	Cost       *float64 `json:"cost,omitempty"`
+	CostPerDay *float64 `json:"cost_per_day,omitempty"`
+
+	// Cpu Reserved cores.
+	Cpu         float64      `json:"cpu"`
+	Environment string       `json:"environment"`
+	Gpus        int64        `json:"gpus"`
+	Id          Id           `json:"id"`
+	MemoryMib   int64        `json:"memory_mib"`
+	Month       UsageAmounts `json:"month"`
+	Name        string       `json:"name"`
+	Node        string       `json:"node"`
+
+	// Person Who created it.
+	Person  string `json:"person"`
+	Project string `json:"project"`
+	Team    string `json:"team"`
+}
+
+// IdleList defines model for IdleList.
+type IdleList struct {
+	// Currency Only with prices.
+	Currency *string          `json:"currency,omitempty"`
+	Items    []IdleDeployment `json:"items"`
+}
 
 // ImageCare What images take on the node; below the floor of free disk, those that nothing needs are removed.
 type ImageCare struct {
@@ -2886,9 +3211,12 @@ type Me struct {
 	Name        string  `json:"name"`
 
 	// Password Whether there is a password to change.
-	Password bool     `json:"password"`
-	Role     Role     `json:"role"`
-	Teams    []string `json:"teams"`
+	Password bool `json:"password"`
+	Role     Role `json:"role"`
+
+	// SecondFactorNeeded Until this person adds a second factor, they may do nothing else.
+	SecondFactorNeeded *bool    `json:"second_factor_needed,omitempty"`
+	Teams              []string `json:"teams"`
 
 	// ViewedBy The admin who looks through this person's eyes, if any.
 	ViewedBy *string `json:"viewed_by,omitempty"`
@@ -3369,6 +3697,31 @@ type PassKind string
 // PassList defines model for PassList.
 type PassList struct {
 	Items []Pass `json:"items"`
+}
+
+// PasskeyAdd defines model for PasskeyAdd.
+type PasskeyAdd struct {
+	Credential map[string]interface{} `json:"credential"`
+
+	// Name Where it is, such as laptop.
+	Name   string `json:"name"`
+	Ticket string `json:"ticket"`
+}
+
+// PasskeyAnswer defines model for PasskeyAnswer.
+type PasskeyAnswer struct {
+	// Credential What navigator.credentials returned, as its toJSON() spells it.
+	Credential map[string]interface{} `json:"credential"`
+	Ticket     string                 `json:"ticket"`
+}
+
+// PasskeyQuestion defines model for PasskeyQuestion.
+type PasskeyQuestion struct {
+	// Options PublicKeyCredentialCreationOptionsJSON or PublicKeyCredentialRequestOptionsJSON of WebAuthn.
+	Options map[string]interface{} `json:"options"`
+
+	// Ticket Send it with the answer.
+	Ticket string `json:"ticket"`
 }
 
 // PasswordChange defines model for PasswordChange.
@@ -3952,6 +4305,11 @@ type ReachTicketCreateKind string
 // Readiness defines model for Readiness.
 type Readiness = pipeline.Readiness
 
+// RecoveryCodes defines model for RecoveryCodes.
+type RecoveryCodes struct {
+	RecoveryCodes []string `json:"recovery_codes"`
+}
+
 // Recreate defines model for Recreate.
 type Recreate struct {
 	// Name A DNS label of at most 40 characters.
@@ -4233,7 +4591,10 @@ type Run struct {
 	StartedBy string           `json:"started_by"`
 	Status    DeploymentStatus `json:"status"`
 	Steps     []Step           `json:"steps"`
-	Versions  []ServiceVersion `json:"versions"`
+
+	// TraceId The OpenTelemetry trace that it belongs to; missing if it has none that is sampled.
+	TraceId  *string          `json:"trace_id,omitempty"`
+	Versions []ServiceVersion `json:"versions"`
 }
 
 // RunResult The first end that it reached. It stays when the deployment is removed later.
@@ -4580,8 +4941,10 @@ type Session struct {
 
 // SessionCreate defines model for SessionCreate.
 type SessionCreate struct {
-	Password string `json:"password"`
-	User     string `json:"user"`
+	// Code Of an authenticator app, or a recovery code. Without one, a user with a second factor is refused with `second_factor_required`.
+	Code     *string `json:"code,omitempty"`
+	Password string  `json:"password"`
+	User     string  `json:"user"`
 }
 
 // SessionList defines model for SessionList.
@@ -4602,6 +4965,8 @@ type SettingsTest struct {
 
 // SignInMethods defines model for SignInMethods.
 type SignInMethods struct {
+	// Passkeys Whether passkeys work at this address.
+	Passkeys  *bool            `json:"passkeys,omitempty"`
 	Password  bool             `json:"password"`
 	Providers []SignInProvider `json:"providers"`
 }
@@ -4781,6 +5146,13 @@ type StepResult string
 // StepStatus defines model for StepStatus.
 type StepStatus string
 
+// StepUp One of password, code, and passkey.
+type StepUp struct {
+	Code     *string        `json:"code,omitempty"`
+	Passkey  *PasskeyAnswer `json:"passkey,omitempty"`
+	Password *string        `json:"password,omitempty"`
+}
+
 // StorageClass defines model for StorageClass.
 type StorageClass struct {
 	Default     bool   `json:"default"`
@@ -4840,6 +5212,9 @@ type Team struct {
 	Grants      []Grant  `json:"grants"`
 	Members     []string `json:"members"`
 	Name        string   `json:"name"`
+
+	// SecondFactor Every member who signs in with a password must have a second factor.
+	SecondFactor *bool `json:"second_factor,omitempty"`
 }
 
 // TeamList defines model for TeamList.
@@ -4853,6 +5228,9 @@ type TeamPut struct {
 	Description *string  `json:"description,omitempty"`
 	Grants      *[]Grant `json:"grants,omitempty"`
 	Members     *[]Name  `json:"members,omitempty"`
+
+	// SecondFactor Every member who signs in with a password must have a second factor. Without it, nothing changes about that.
+	SecondFactor *bool `json:"second_factor,omitempty"`
 }
 
 // TeamSaved defines model for TeamSaved.
@@ -4955,6 +5333,9 @@ type Token struct {
 
 // TokenCreate defines model for TokenCreate.
 type TokenCreate struct {
+	// Code As of createSession.
+	Code *string `json:"code,omitempty"`
+
 	// ExpiresInDays Lasts until it is revoked without.
 	ExpiresInDays *int `json:"expires_in_days,omitempty"`
 
@@ -5021,6 +5402,81 @@ type UnknownDeployment struct {
 type UnknownDeploymentList struct {
 	Items []UnknownDeployment `json:"items"`
 }
+
+// UsageAmounts defines model for UsageAmounts.
+type UsageAmounts struct {
+	// CpuSeconds Allocated cores times seconds.
+	CpuSeconds        float64 `json:"cpu_seconds"`
+	GpuSeconds        float64 `json:"gpu_seconds"`
+	MemoryByteSeconds float64 `json:"memory_byte_seconds"`
+
+	// TrafficBytes Sent and received by services, two hours late.
+	TrafficBytes float64 `json:"traffic_bytes"`
+
+	// VolumeByteSeconds Of volumes, as measured every six hours.
+	VolumeByteSeconds float64 `json:"volume_byte_seconds"`
+}
+
+// UsageBalance defines model for UsageBalance.
+type UsageBalance struct {
+	Amounts UsageAmounts `json:"amounts"`
+
+	// Cost Only with prices.
+	Cost *float64 `json:"cost,omitempty"`
+
+	// Key A value for each of what it is summed up by, in that order. Empty is nobody's, such as a person without a team.
+	Key []string `json:"key"`
+}
+
+// UsageCorrection defines model for UsageCorrection.
+type UsageCorrection struct {
+	Reason string `json:"reason"`
+}
+
+// UsagePrices defines model for UsagePrices.
+type UsagePrices struct {
+	CpuHour       *float64 `json:"cpu_hour,omitempty"`
+	Currency      string   `json:"currency"`
+	GpuHour       *float64 `json:"gpu_hour,omitempty"`
+	MemoryGibHour *float64 `json:"memory_gib_hour,omitempty"`
+	TrafficGib    *float64 `json:"traffic_gib,omitempty"`
+}
+
+// UsageReport defines model for UsageReport.
+type UsageReport struct {
+	By []string `json:"by"`
+
+	// Currency Only with prices.
+	Currency *string        `json:"currency,omitempty"`
+	From     Day            `json:"from"`
+	Items    []UsageBalance `json:"items"`
+	To       Day            `json:"to"`
+}
+
+// UsageRow defines model for UsageRow.
+type UsageRow struct {
+	Amounts UsageAmounts `json:"amounts"`
+
+	// Corrects The row that a correction is about.
+	Corrects     *int64       `json:"corrects,omitempty"`
+	Deployment   string       `json:"deployment"`
+	DeploymentId Id           `json:"deployment_id"`
+	Environment  string       `json:"environment"`
+	From         time.Time    `json:"from"`
+	Id           int64        `json:"id"`
+	Kind         UsageRowKind `json:"kind"`
+	Node         string       `json:"node"`
+	Person       string       `json:"person"`
+	Project      string       `json:"project"`
+	Reason       *string      `json:"reason,omitempty"`
+	Team         string       `json:"team"`
+	Until        time.Time    `json:"until"`
+	WrittenAt    time.Time    `json:"written_at"`
+	WrittenBy    string       `json:"written_by"`
+}
+
+// UsageRowKind defines model for UsageRow.Kind.
+type UsageRowKind string
 
 // User defines model for User.
 type User struct {
@@ -5115,7 +5571,7 @@ type WebhookPut struct {
 	// Secret Signs messages. Absent keeps the stored one, or has one made.
 	Secret *string `json:"secret,omitempty"`
 
-	// Template The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node}, {job} and {time}.
+	// Template The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node}, {job}, {budget} and {time}.
 	Template *string `json:"template,omitempty"`
 
 	// Url Absent keeps the stored one.
@@ -5192,6 +5648,18 @@ type MetricsTo = time.Time
 
 // MetricsWidth Single measurements are kept for two hours, minutes for two days, hours for three months.
 type MetricsWidth = MetricsResolution
+
+// UsageFrom defines model for UsageFrom.
+type UsageFrom = Day
+
+// UsageTo defines model for UsageTo.
+type UsageTo = Day
+
+// ListAlertsParams defines parameters for ListAlerts.
+type ListAlertsParams struct {
+	// Ended Include those that ended, which are kept for 30 days.
+	Ended *bool `form:"ended,omitempty" json:"ended,omitempty"`
+}
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
@@ -5660,6 +6128,43 @@ type ListTeamsParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// GetUsageParams defines parameters for GetUsage.
+type GetUsageParams struct {
+	// By What rows are summed up by: team, project, person, environment, node, deployment or day, or several with commas between them. Team unless given.
+	By *string `form:"by,omitempty" json:"by,omitempty"`
+
+	// From The first day; that of the month unless given.
+	From *UsageFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The first day that is not meant; tomorrow unless given.
+	To          *UsageTo `form:"to,omitempty" json:"to,omitempty"`
+	Team        *string  `form:"team,omitempty" json:"team,omitempty"`
+	Project     *string  `form:"project,omitempty" json:"project,omitempty"`
+	Person      *string  `form:"person,omitempty" json:"person,omitempty"`
+	Environment *string  `form:"environment,omitempty" json:"environment,omitempty"`
+}
+
+// ListIdleDeploymentsParams defines parameters for ListIdleDeployments.
+type ListIdleDeploymentsParams struct {
+	// Hours For how long nobody used them.
+	Hours *int `form:"hours,omitempty" json:"hours,omitempty"`
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ExportUsageParams defines parameters for ExportUsage.
+type ExportUsageParams struct {
+	Format *ExportUsageParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// From The first day; that of the month unless given.
+	From *UsageFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The first day that is not meant; tomorrow unless given.
+	To *UsageTo `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// ExportUsageParamsFormat defines parameters for ExportUsage.
+type ExportUsageParamsFormat string
+
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
 	// Sort The order; a minus turns it round.
@@ -5698,6 +6203,9 @@ type ListDeliveriesParams struct {
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// SilenceAlertJSONRequestBody defines body for SilenceAlert for application/json ContentType.
+type SilenceAlertJSONRequestBody = AlertSilencePut
 
 // AddStarterEntryJSONRequestBody defines body for AddStarterEntry for application/json ContentType.
 type AddStarterEntryJSONRequestBody = StarterAdd
@@ -5771,14 +6279,26 @@ type AcceptInvitationJSONRequestBody = InvitationAccept
 // CreateAccessRequestJSONRequestBody defines body for CreateAccessRequest for application/json ContentType.
 type CreateAccessRequestJSONRequestBody = AccessRequestCreate
 
+// BeginAuthenticatorJSONRequestBody defines body for BeginAuthenticator for application/json ContentType.
+type BeginAuthenticatorJSONRequestBody = AuthenticatorBegin
+
+// ConfirmAuthenticatorJSONRequestBody defines body for ConfirmAuthenticator for application/json ContentType.
+type ConfirmAuthenticatorJSONRequestBody = FactorCode
+
 // MarkInboxJSONRequestBody defines body for MarkInbox for application/json ContentType.
 type MarkInboxJSONRequestBody = InboxMark
 
 // PutNotificationsJSONRequestBody defines body for PutNotifications for application/json ContentType.
 type PutNotificationsJSONRequestBody = NotificationsPut
 
+// AddPasskeyJSONRequestBody defines body for AddPasskey for application/json ContentType.
+type AddPasskeyJSONRequestBody = PasskeyAdd
+
 // ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
 type ChangePasswordJSONRequestBody = PasswordChange
+
+// StepUpJSONRequestBody defines body for StepUp for application/json ContentType.
+type StepUpJSONRequestBody = StepUp
 
 // CreateOwnTokenJSONRequestBody defines body for CreateOwnToken for application/json ContentType.
 type CreateOwnTokenJSONRequestBody = OwnTokenCreate
@@ -5858,6 +6378,9 @@ type PutServiceJSONRequestBody = ServicePut
 // CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
 type CreateSessionJSONRequestBody = SessionCreate
 
+// CreatePasskeySessionJSONRequestBody defines body for CreatePasskeySession for application/json ContentType.
+type CreatePasskeySessionJSONRequestBody = PasskeyAnswer
+
 // ReadSSHHostKeyJSONRequestBody defines body for ReadSSHHostKey for application/json ContentType.
 type ReadSSHHostKeyJSONRequestBody = SSHHost
 
@@ -5866,6 +6389,15 @@ type PutTeamJSONRequestBody = TeamPut
 
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenCreate
+
+// PutBudgetJSONRequestBody defines body for PutBudget for application/json ContentType.
+type PutBudgetJSONRequestBody = BudgetPut
+
+// CorrectUsageJSONRequestBody defines body for CorrectUsage for application/json ContentType.
+type CorrectUsageJSONRequestBody = UsageCorrection
+
+// PutUsagePricesJSONRequestBody defines body for PutUsagePrices for application/json ContentType.
+type PutUsagePricesJSONRequestBody = UsagePrices
 
 // PutUserJSONRequestBody defines body for PutUser for application/json ContentType.
 type PutUserJSONRequestBody = UserPut
@@ -5963,6 +6495,45 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/access-requests/{id} (the `CloseAccessRequest` operationId).
 	CloseAccessRequest(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAlerts Alerts that the caller may see, active ones first
+	//
+	// Alerts about a deployment or an environment are for those who may read there, all others for admins. At most 500.
+	//
+	// Corresponds with GET /api/v1/alerts (the `ListAlerts` operationId).
+	ListAlerts(ctx context.Context, params *ListAlertsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AcknowledgeAlert Say that the caller looks after an alert
+	//
+	// For those with full access to what it is about; the first one stays named. It ends with its cause, not with this.
+	//
+	// Corresponds with POST /api/v1/alerts/{id}/acknowledge (the `AcknowledgeAlert` operationId).
+	AcknowledgeAlert(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndAlertSilence End the silence of an alert
+	//
+	// Notifications about it are sent again.
+	//
+	// Corresponds with DELETE /api/v1/alerts/{id}/silence (the `EndAlertSilence` operationId).
+	EndAlertSilence(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SilenceAlertWithBody Keep notifications about an alert back for a while
+	//
+	// The silence is about this condition of this subject, and so about an alert that ends and starts again too. It needs an end, within 30 days. An alert that is still active then is notified of.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/alerts/{id}/silence (the `SilenceAlert` operationId).
+	SilenceAlertWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SilenceAlert Keep notifications about an alert back for a while
+	//
+	// The silence is about this condition of this subject, and so about an alert that ends and starts again too. It needs an end, within 30 days. An alert that is still active then is notified of.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/alerts/{id}/silence (the `SilenceAlert` operationId).
+	SilenceAlert(ctx context.Context, id InId, body SilenceAlertJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAudit Who did what
 	//
@@ -6817,6 +7388,56 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/me/access-requests (the `CreateAccessRequest` operationId).
 	CreateAccessRequest(ctx context.Context, body CreateAccessRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// BeginAuthenticatorWithBody Make the secret of an authenticator app
+	//
+	// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+	BeginAuthenticatorWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BeginAuthenticator Make the secret of an authenticator app
+	//
+	// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+	BeginAuthenticator(ctx context.Context, body BeginAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ConfirmAuthenticatorWithBody Complete an authenticator app by its first code
+	//
+	// The first factor comes with recovery codes, which are shown once.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+	ConfirmAuthenticatorWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ConfirmAuthenticator Complete an authenticator app by its first code
+	//
+	// The first factor comes with recovery codes, which are shown once.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+	ConfirmAuthenticator(ctx context.Context, id InId, body ConfirmAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListFactors The own second factors
+	//
+	// Passkeys and authenticator apps, how many recovery codes are left, and whether there must be a factor.
+	//
+	// Corresponds with GET /api/v1/me/factors (the `ListFactors` operationId).
+	ListFactors(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteFactor Remove an own second factor
+	//
+	// With the last one go the recovery codes. Refused for the last one of a person who must have one.
+	//
+	// Corresponds with DELETE /api/v1/me/factors/{id} (the `DeleteFactor` operationId).
+	DeleteFactor(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetInbox What concerns the caller, the newest first
 	//
 	// The newest 100 notices: mentions, what happened to own deployments, requests for access and their end, alerts. Those about deployments that the caller may not see any more are left out. A notice stays for 30 days.
@@ -6867,6 +7488,31 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/me/notifications (the `PutNotifications` operationId).
 	PutNotifications(ctx context.Context, body PutNotificationsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// AddPasskeyWithBody Add the passkey that the authenticator made
+	//
+	// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+	AddPasskeyWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddPasskey Add the passkey that the authenticator made
+	//
+	// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+	AddPasskey(ctx context.Context, body AddPasskeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BeginPasskey Ask for a new passkey
+	//
+	// What to pass to `navigator.credentials.create`, and a ticket for one answer within five minutes.
+	//
+	// Corresponds with POST /api/v1/me/passkeys/question (the `BeginPasskey` operationId).
+	BeginPasskey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ChangePasswordWithBody Change the own password
 	//
 	// Ends every other session and all API tokens of the user. The own session continues with a new id.
@@ -6884,6 +7530,38 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 	ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceRecoveryCodes Make new recovery codes
+	//
+	// All earlier ones end. They are shown once.
+	//
+	// Corresponds with POST /api/v1/me/recovery-codes (the `ReplaceRecoveryCodes` operationId).
+	ReplaceRecoveryCodes(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StepUpWithBody Prove again who one is
+	//
+	// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+	StepUpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StepUp Prove again who one is
+	//
+	// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+	StepUp(ctx context.Context, body StepUpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BeginStepUp Ask for a passkey to prove again who one is
+	//
+	// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes.
+	//
+	// Corresponds with POST /api/v1/me/step-up/passkey (the `BeginStepUp` operationId).
+	BeginStepUp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateOwnTokenWithBody Make an API token for oneself
 	//
@@ -7823,6 +8501,31 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/sign-in (the `GetSignIn` operationId).
 	GetSignIn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// BeginPasskeySignIn Ask for a passkey to sign in with
+	//
+	// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes. It names nobody: the passkey says whose it is.
+	//
+	// Corresponds with POST /api/v1/sign-in/passkey (the `BeginPasskeySignIn` operationId).
+	BeginPasskeySignIn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePasskeySessionWithBody Sign in with a passkey
+	//
+	// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+	CreatePasskeySessionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePasskeySession Sign in with a passkey
+	//
+	// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+	CreatePasskeySession(ctx context.Context, body CreatePasskeySessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ReadSSHHostKeyWithBody Ask a machine for its SSH host key, to compare it
 	//
 	// Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
@@ -7912,6 +8615,103 @@ type ClientInterface interface {
 	// Corresponds with DELETE /api/v1/tokens/{id} (the `DeleteToken` operationId).
 	DeleteToken(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetUsage What was allocated, summed up
+	//
+	// Balances of the usage ledger, of the deployments you may see: never stored, always summed up from its rows, with what
+	// runs on until now. Days are in UTC; `to` is the first day that is not meant. Without days it is the month so far.
+	//
+	// Corresponds with GET /api/v1/usage (the `GetUsage` operationId).
+	GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListBudgets Budgets, with what this month came to so far
+	//
+	// All of them, by name.
+	//
+	// Corresponds with GET /api/v1/usage/budgets (the `ListBudgets` operationId).
+	ListBudgets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteBudget Delete a budget
+	//
+	// What was used stays in the ledger.
+	//
+	// Corresponds with DELETE /api/v1/usage/budgets/{name} (the `DeleteBudget` operationId).
+	DeleteBudget(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutBudgetWithBody Create or change a budget
+	//
+	// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+	PutBudgetWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutBudget Create or change a budget
+	//
+	// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+	PutBudget(ctx context.Context, name InName, body PutBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListIdleDeployments Deployments that nobody used for a while, those that hold most first
+	//
+	// Of the deployments you may see. With prices, what each costs a day, and in this month.
+	//
+	// Corresponds with GET /api/v1/usage/idle (the `ListIdleDeployments` operationId).
+	ListIdleDeployments(ctx context.Context, params *ListIdleDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExportUsage The rows of the usage ledger as a file
+	//
+	// CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+	//
+	// Corresponds with GET /api/v1/usage/ledger (the `ExportUsage` operationId).
+	ExportUsage(ctx context.Context, params *ExportUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CorrectUsageWithBody Take back a row of the usage ledger
+	//
+	// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+	CorrectUsageWithBody(ctx context.Context, row int64, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CorrectUsage Take back a row of the usage ledger
+	//
+	// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+	CorrectUsage(ctx context.Context, row int64, body CorrectUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetUsagePrices What things cost
+	//
+	// Without prices, the currency is empty, and nothing has a cost.
+	//
+	// Corresponds with GET /api/v1/usage/prices (the `GetUsagePrices` operationId).
+	GetUsagePrices(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutUsagePricesWithBody Set what things cost
+	//
+	// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+	PutUsagePricesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutUsagePrices Set what things cost
+	//
+	// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+	PutUsagePrices(ctx context.Context, body PutUsagePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListUsers All users the caller may see
 	//
 	// One page, by name unless `sort` says otherwise. Passwords are never part of an answer.
@@ -7950,6 +8750,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/users/{name} (the `PutUser` operationId).
 	PutUser(ctx context.Context, name InName, body PutUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResetUserFactors Remove all second factors of a user who lost them
+	//
+	// Recovery codes and sessions go too. The user signs in with the password alone then, and gets a mail.
+	//
+	// Corresponds with DELETE /api/v1/users/{name}/factors (the `ResetUserFactors` operationId).
+	ResetUserFactors(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateResetLink Make a link that sets a user's password once
 	//
@@ -8082,6 +8889,95 @@ func (c *Client) ListAccessRequests(ctx context.Context, reqEditors ...RequestEd
 // Corresponds with DELETE /api/v1/access-requests/{id} (the `CloseAccessRequest` operationId).
 func (c *Client) CloseAccessRequest(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCloseAccessRequestRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAlerts Alerts that the caller may see, active ones first
+//
+// Alerts about a deployment or an environment are for those who may read there, all others for admins. At most 500.
+//
+// Corresponds with GET /api/v1/alerts (the `ListAlerts` operationId).
+func (c *Client) ListAlerts(ctx context.Context, params *ListAlertsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAlertsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AcknowledgeAlert Say that the caller looks after an alert
+//
+// For those with full access to what it is about; the first one stays named. It ends with its cause, not with this.
+//
+// Corresponds with POST /api/v1/alerts/{id}/acknowledge (the `AcknowledgeAlert` operationId).
+func (c *Client) AcknowledgeAlert(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAcknowledgeAlertRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndAlertSilence End the silence of an alert
+//
+// Notifications about it are sent again.
+//
+// Corresponds with DELETE /api/v1/alerts/{id}/silence (the `EndAlertSilence` operationId).
+func (c *Client) EndAlertSilence(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndAlertSilenceRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SilenceAlertWithBody Keep notifications about an alert back for a while
+//
+// The silence is about this condition of this subject, and so about an alert that ends and starts again too. It needs an end, within 30 days. An alert that is still active then is notified of.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/alerts/{id}/silence (the `SilenceAlert` operationId).
+func (c *Client) SilenceAlertWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSilenceAlertRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SilenceAlert Keep notifications about an alert back for a while
+//
+// The silence is about this condition of this subject, and so about an alert that ends and starts again too. It needs an end, within 30 days. An alert that is still active then is notified of.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/alerts/{id}/silence (the `SilenceAlert` operationId).
+func (c *Client) SilenceAlert(ctx context.Context, id InId, body SilenceAlertJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSilenceAlertRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10005,6 +10901,116 @@ func (c *Client) CreateAccessRequest(ctx context.Context, body CreateAccessReque
 	return c.Client.Do(req)
 }
 
+// BeginAuthenticatorWithBody Make the secret of an authenticator app
+//
+// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+func (c *Client) BeginAuthenticatorWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginAuthenticatorRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BeginAuthenticator Make the secret of an authenticator app
+//
+// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+func (c *Client) BeginAuthenticator(ctx context.Context, body BeginAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginAuthenticatorRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConfirmAuthenticatorWithBody Complete an authenticator app by its first code
+//
+// The first factor comes with recovery codes, which are shown once.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+func (c *Client) ConfirmAuthenticatorWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConfirmAuthenticatorRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConfirmAuthenticator Complete an authenticator app by its first code
+//
+// The first factor comes with recovery codes, which are shown once.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+func (c *Client) ConfirmAuthenticator(ctx context.Context, id InId, body ConfirmAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConfirmAuthenticatorRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListFactors The own second factors
+//
+// Passkeys and authenticator apps, how many recovery codes are left, and whether there must be a factor.
+//
+// Corresponds with GET /api/v1/me/factors (the `ListFactors` operationId).
+func (c *Client) ListFactors(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListFactorsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteFactor Remove an own second factor
+//
+// With the last one go the recovery codes. Refused for the last one of a person who must have one.
+//
+// Corresponds with DELETE /api/v1/me/factors/{id} (the `DeleteFactor` operationId).
+func (c *Client) DeleteFactor(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteFactorRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetInbox What concerns the caller, the newest first
 //
 // The newest 100 notices: mentions, what happened to own deployments, requests for access and their end, alerts. Those about deployments that the caller may not see any more are left out. A notice stays for 30 days.
@@ -10115,6 +11121,61 @@ func (c *Client) PutNotifications(ctx context.Context, body PutNotificationsJSON
 	return c.Client.Do(req)
 }
 
+// AddPasskeyWithBody Add the passkey that the authenticator made
+//
+// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+func (c *Client) AddPasskeyWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddPasskeyRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddPasskey Add the passkey that the authenticator made
+//
+// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+func (c *Client) AddPasskey(ctx context.Context, body AddPasskeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddPasskeyRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BeginPasskey Ask for a new passkey
+//
+// What to pass to `navigator.credentials.create`, and a ticket for one answer within five minutes.
+//
+// Corresponds with POST /api/v1/me/passkeys/question (the `BeginPasskey` operationId).
+func (c *Client) BeginPasskey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginPasskeyRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ChangePasswordWithBody Change the own password
 //
 // Ends every other session and all API tokens of the user. The own session continues with a new id.
@@ -10143,6 +11204,78 @@ func (c *Client) ChangePasswordWithBody(ctx context.Context, contentType string,
 // Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 func (c *Client) ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewChangePasswordRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceRecoveryCodes Make new recovery codes
+//
+// All earlier ones end. They are shown once.
+//
+// Corresponds with POST /api/v1/me/recovery-codes (the `ReplaceRecoveryCodes` operationId).
+func (c *Client) ReplaceRecoveryCodes(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceRecoveryCodesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StepUpWithBody Prove again who one is
+//
+// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+func (c *Client) StepUpWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStepUpRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StepUp Prove again who one is
+//
+// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+func (c *Client) StepUp(ctx context.Context, body StepUpJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStepUpRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BeginStepUp Ask for a passkey to prove again who one is
+//
+// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes.
+//
+// Corresponds with POST /api/v1/me/step-up/passkey (the `BeginStepUp` operationId).
+func (c *Client) BeginStepUp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginStepUpRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -12271,6 +13404,61 @@ func (c *Client) GetSignIn(ctx context.Context, reqEditors ...RequestEditorFn) (
 	return c.Client.Do(req)
 }
 
+// BeginPasskeySignIn Ask for a passkey to sign in with
+//
+// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes. It names nobody: the passkey says whose it is.
+//
+// Corresponds with POST /api/v1/sign-in/passkey (the `BeginPasskeySignIn` operationId).
+func (c *Client) BeginPasskeySignIn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginPasskeySignInRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePasskeySessionWithBody Sign in with a passkey
+//
+// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+func (c *Client) CreatePasskeySessionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePasskeySessionRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePasskeySession Sign in with a passkey
+//
+// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+func (c *Client) CreatePasskeySession(ctx context.Context, body CreatePasskeySessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePasskeySessionRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ReadSSHHostKeyWithBody Ask a machine for its SSH host key, to compare it
 //
 // Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
@@ -12470,6 +13658,223 @@ func (c *Client) DeleteToken(ctx context.Context, id InId, reqEditors ...Request
 	return c.Client.Do(req)
 }
 
+// GetUsage What was allocated, summed up
+//
+// Balances of the usage ledger, of the deployments you may see: never stored, always summed up from its rows, with what
+// runs on until now. Days are in UTC; `to` is the first day that is not meant. Without days it is the month so far.
+//
+// Corresponds with GET /api/v1/usage (the `GetUsage` operationId).
+func (c *Client) GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetUsageRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListBudgets Budgets, with what this month came to so far
+//
+// All of them, by name.
+//
+// Corresponds with GET /api/v1/usage/budgets (the `ListBudgets` operationId).
+func (c *Client) ListBudgets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBudgetsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteBudget Delete a budget
+//
+// What was used stays in the ledger.
+//
+// Corresponds with DELETE /api/v1/usage/budgets/{name} (the `DeleteBudget` operationId).
+func (c *Client) DeleteBudget(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteBudgetRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutBudgetWithBody Create or change a budget
+//
+// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+func (c *Client) PutBudgetWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutBudgetRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutBudget Create or change a budget
+//
+// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+func (c *Client) PutBudget(ctx context.Context, name InName, body PutBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutBudgetRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListIdleDeployments Deployments that nobody used for a while, those that hold most first
+//
+// Of the deployments you may see. With prices, what each costs a day, and in this month.
+//
+// Corresponds with GET /api/v1/usage/idle (the `ListIdleDeployments` operationId).
+func (c *Client) ListIdleDeployments(ctx context.Context, params *ListIdleDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListIdleDeploymentsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExportUsage The rows of the usage ledger as a file
+//
+// CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+//
+// Corresponds with GET /api/v1/usage/ledger (the `ExportUsage` operationId).
+func (c *Client) ExportUsage(ctx context.Context, params *ExportUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportUsageRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CorrectUsageWithBody Take back a row of the usage ledger
+//
+// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+func (c *Client) CorrectUsageWithBody(ctx context.Context, row int64, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCorrectUsageRequestWithBody(c.Server, row, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CorrectUsage Take back a row of the usage ledger
+//
+// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+func (c *Client) CorrectUsage(ctx context.Context, row int64, body CorrectUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCorrectUsageRequest(c.Server, row, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetUsagePrices What things cost
+//
+// Without prices, the currency is empty, and nothing has a cost.
+//
+// Corresponds with GET /api/v1/usage/prices (the `GetUsagePrices` operationId).
+func (c *Client) GetUsagePrices(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetUsagePricesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutUsagePricesWithBody Set what things cost
+//
+// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+func (c *Client) PutUsagePricesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutUsagePricesRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutUsagePrices Set what things cost
+//
+// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+func (c *Client) PutUsagePrices(ctx context.Context, body PutUsagePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutUsagePricesRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListUsers All users the caller may see
 //
 // One page, by name unless `sort` says otherwise. Passwords are never part of an answer.
@@ -12549,6 +13954,23 @@ func (c *Client) PutUserWithBody(ctx context.Context, name InName, contentType s
 // Corresponds with PUT /api/v1/users/{name} (the `PutUser` operationId).
 func (c *Client) PutUser(ctx context.Context, name InName, body PutUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutUserRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResetUserFactors Remove all second factors of a user who lost them
+//
+// Recovery codes and sessions go too. The user signs in with the password alone then, and gets a mail.
+//
+// Corresponds with DELETE /api/v1/users/{name}/factors (the `ResetUserFactors` operationId).
+func (c *Client) ResetUserFactors(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResetUserFactorsRequest(c.Server, name)
 	if err != nil {
 		return nil, err
 	}
@@ -12862,6 +14284,175 @@ func NewCloseAccessRequestRequest(server string, id InId) (*http.Request, error)
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListAlertsRequest constructs an http.Request for the ListAlerts method
+func NewListAlertsRequest(server string, params *ListAlertsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/alerts")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Ended != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "ended", *params.Ended, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAcknowledgeAlertRequest constructs an http.Request for the AcknowledgeAlert method
+func NewAcknowledgeAlertRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/alerts/%s/acknowledge", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewEndAlertSilenceRequest constructs an http.Request for the EndAlertSilence method
+func NewEndAlertSilenceRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/alerts/%s/silence", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSilenceAlertRequest calls the generic SilenceAlert builder with application/json body
+func NewSilenceAlertRequest(server string, id InId, body SilenceAlertJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSilenceAlertRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewSilenceAlertRequestWithBody constructs an http.Request for the SilenceAlert method, with any body, and a specified content type
+func NewSilenceAlertRequestWithBody(server string, id InId, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/alerts/%s/silence", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -17004,6 +18595,154 @@ func NewCreateAccessRequestRequestWithBody(server string, contentType string, bo
 	return req, nil
 }
 
+// NewBeginAuthenticatorRequest calls the generic BeginAuthenticator builder with application/json body
+func NewBeginAuthenticatorRequest(server string, body BeginAuthenticatorJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewBeginAuthenticatorRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewBeginAuthenticatorRequestWithBody constructs an http.Request for the BeginAuthenticator method, with any body, and a specified content type
+func NewBeginAuthenticatorRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/authenticators")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewConfirmAuthenticatorRequest calls the generic ConfirmAuthenticator builder with application/json body
+func NewConfirmAuthenticatorRequest(server string, id InId, body ConfirmAuthenticatorJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewConfirmAuthenticatorRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewConfirmAuthenticatorRequestWithBody constructs an http.Request for the ConfirmAuthenticator method, with any body, and a specified content type
+func NewConfirmAuthenticatorRequestWithBody(server string, id InId, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/authenticators/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListFactorsRequest constructs an http.Request for the ListFactors method
+func NewListFactorsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/factors")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteFactorRequest constructs an http.Request for the DeleteFactor method
+func NewDeleteFactorRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/factors/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetInboxRequest constructs an http.Request for the GetInbox method
 func NewGetInboxRequest(server string) (*http.Request, error) {
 	var err error
@@ -17138,6 +18877,73 @@ func NewPutNotificationsRequestWithBody(server string, contentType string, body 
 	return req, nil
 }
 
+// NewAddPasskeyRequest calls the generic AddPasskey builder with application/json body
+func NewAddPasskeyRequest(server string, body AddPasskeyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddPasskeyRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewAddPasskeyRequestWithBody constructs an http.Request for the AddPasskey method, with any body, and a specified content type
+func NewAddPasskeyRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/passkeys")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewBeginPasskeyRequest constructs an http.Request for the BeginPasskey method
+func NewBeginPasskeyRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/passkeys/question")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewChangePasswordRequest calls the generic ChangePassword builder with application/json body
 func NewChangePasswordRequest(server string, body ChangePasswordJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -17174,6 +18980,100 @@ func NewChangePasswordRequestWithBody(server string, contentType string, body io
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewReplaceRecoveryCodesRequest constructs an http.Request for the ReplaceRecoveryCodes method
+func NewReplaceRecoveryCodesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/recovery-codes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStepUpRequest calls the generic StepUp builder with application/json body
+func NewStepUpRequest(server string, body StepUpJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewStepUpRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewStepUpRequestWithBody constructs an http.Request for the StepUp method, with any body, and a specified content type
+func NewStepUpRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/step-up")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewBeginStepUpRequest constructs an http.Request for the BeginStepUp method
+func NewBeginStepUpRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/step-up/passkey")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -21423,6 +23323,73 @@ func NewGetSignInRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewBeginPasskeySignInRequest constructs an http.Request for the BeginPasskeySignIn method
+func NewBeginPasskeySignInRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/sign-in/passkey")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreatePasskeySessionRequest calls the generic CreatePasskeySession builder with application/json body
+func NewCreatePasskeySessionRequest(server string, body CreatePasskeySessionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreatePasskeySessionRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreatePasskeySessionRequestWithBody constructs an http.Request for the CreatePasskeySession method, with any body, and a specified content type
+func NewCreatePasskeySessionRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/sign-in/passkey/answer")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewReadSSHHostKeyRequest calls the generic ReadSSHHostKey builder with application/json body
 func NewReadSSHHostKeyRequest(server string, body ReadSSHHostKeyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -21745,6 +23712,498 @@ func NewDeleteTokenRequest(server string, id InId) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetUsageRequest constructs an http.Request for the GetUsage method
+func NewGetUsageRequest(server string, params *GetUsageParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.By != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "by", *params.By, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Team != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "team", *params.Team, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Project != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "project", *params.Project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Person != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "person", *params.Person, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Environment != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "environment", *params.Environment, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListBudgetsRequest constructs an http.Request for the ListBudgets method
+func NewListBudgetsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/budgets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteBudgetRequest constructs an http.Request for the DeleteBudget method
+func NewDeleteBudgetRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/budgets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutBudgetRequest calls the generic PutBudget builder with application/json body
+func NewPutBudgetRequest(server string, name InName, body PutBudgetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutBudgetRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewPutBudgetRequestWithBody constructs an http.Request for the PutBudget method, with any body, and a specified content type
+func NewPutBudgetRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/budgets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListIdleDeploymentsRequest constructs an http.Request for the ListIdleDeployments method
+func NewListIdleDeploymentsRequest(server string, params *ListIdleDeploymentsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/idle")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Hours != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "hours", *params.Hours, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewExportUsageRequest constructs an http.Request for the ExportUsage method
+func NewExportUsageRequest(server string, params *ExportUsageParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/ledger")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCorrectUsageRequest calls the generic CorrectUsage builder with application/json body
+func NewCorrectUsageRequest(server string, row int64, body CorrectUsageJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCorrectUsageRequestWithBody(server, row, "application/json", bodyReader)
+}
+
+// NewCorrectUsageRequestWithBody constructs an http.Request for the CorrectUsage method, with any body, and a specified content type
+func NewCorrectUsageRequestWithBody(server string, row int64, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "row", row, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/ledger/%s/correction", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetUsagePricesRequest constructs an http.Request for the GetUsagePrices method
+func NewGetUsagePricesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/prices")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutUsagePricesRequest calls the generic PutUsagePrices builder with application/json body
+func NewPutUsagePricesRequest(server string, body PutUsagePricesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutUsagePricesRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPutUsagePricesRequestWithBody constructs an http.Request for the PutUsagePrices method, with any body, and a specified content type
+func NewPutUsagePricesRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/usage/prices")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListUsersRequest constructs an http.Request for the ListUsers method
 func NewListUsersRequest(server string, params *ListUsersParams) (*http.Request, error) {
 	var err error
@@ -21934,6 +24393,40 @@ func NewPutUserRequestWithBody(server string, name InName, contentType string, b
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewResetUserFactorsRequest constructs an http.Request for the ResetUserFactors method
+func NewResetUserFactorsRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/users/%s/factors", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -22541,6 +25034,51 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/access-requests/{id} (the `CloseAccessRequest` operationId).
 	CloseAccessRequestWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*CloseAccessRequestResponse, error)
+
+	// ListAlertsWithResponse Alerts that the caller may see, active ones first
+	//
+	// Alerts about a deployment or an environment are for those who may read there, all others for admins. At most 500.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/alerts (the `ListAlerts` operationId).
+	ListAlertsWithResponse(ctx context.Context, params *ListAlertsParams, reqEditors ...RequestEditorFn) (*ListAlertsResponse, error)
+
+	// AcknowledgeAlertWithResponse Say that the caller looks after an alert
+	//
+	// For those with full access to what it is about; the first one stays named. It ends with its cause, not with this.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/alerts/{id}/acknowledge (the `AcknowledgeAlert` operationId).
+	AcknowledgeAlertWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*AcknowledgeAlertResponse, error)
+
+	// EndAlertSilenceWithResponse End the silence of an alert
+	//
+	// Notifications about it are sent again.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/alerts/{id}/silence (the `EndAlertSilence` operationId).
+	EndAlertSilenceWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*EndAlertSilenceResponse, error)
+
+	// SilenceAlertWithBodyWithResponse Keep notifications about an alert back for a while
+	//
+	// The silence is about this condition of this subject, and so about an alert that ends and starts again too. It needs an end, within 30 days. An alert that is still active then is notified of.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/alerts/{id}/silence (the `SilenceAlert` operationId).
+	SilenceAlertWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SilenceAlertResponse, error)
+
+	// SilenceAlertWithResponse Keep notifications about an alert back for a while
+	//
+	// The silence is about this condition of this subject, and so about an alert that ends and starts again too. It needs an end, within 30 days. An alert that is still active then is notified of.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/alerts/{id}/silence (the `SilenceAlert` operationId).
+	SilenceAlertWithResponse(ctx context.Context, id InId, body SilenceAlertJSONRequestBody, reqEditors ...RequestEditorFn) (*SilenceAlertResponse, error)
 
 	// ListAuditWithResponse Who did what
 	//
@@ -23509,6 +26047,60 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/me/access-requests (the `CreateAccessRequest` operationId).
 	CreateAccessRequestWithResponse(ctx context.Context, body CreateAccessRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAccessRequestResponse, error)
 
+	// BeginAuthenticatorWithBodyWithResponse Make the secret of an authenticator app
+	//
+	// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+	BeginAuthenticatorWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BeginAuthenticatorResponse, error)
+
+	// BeginAuthenticatorWithResponse Make the secret of an authenticator app
+	//
+	// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+	BeginAuthenticatorWithResponse(ctx context.Context, body BeginAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*BeginAuthenticatorResponse, error)
+
+	// ConfirmAuthenticatorWithBodyWithResponse Complete an authenticator app by its first code
+	//
+	// The first factor comes with recovery codes, which are shown once.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+	ConfirmAuthenticatorWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmAuthenticatorResponse, error)
+
+	// ConfirmAuthenticatorWithResponse Complete an authenticator app by its first code
+	//
+	// The first factor comes with recovery codes, which are shown once.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+	ConfirmAuthenticatorWithResponse(ctx context.Context, id InId, body ConfirmAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmAuthenticatorResponse, error)
+
+	// ListFactorsWithResponse The own second factors
+	//
+	// Passkeys and authenticator apps, how many recovery codes are left, and whether there must be a factor.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/me/factors (the `ListFactors` operationId).
+	ListFactorsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListFactorsResponse, error)
+
+	// DeleteFactorWithResponse Remove an own second factor
+	//
+	// With the last one go the recovery codes. Refused for the last one of a person who must have one.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/me/factors/{id} (the `DeleteFactor` operationId).
+	DeleteFactorWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteFactorResponse, error)
+
 	// GetInboxWithResponse What concerns the caller, the newest first
 	//
 	// The newest 100 notices: mentions, what happened to own deployments, requests for access and their end, alerts. Those about deployments that the caller may not see any more are left out. A notice stays for 30 days.
@@ -23563,6 +26155,33 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/me/notifications (the `PutNotifications` operationId).
 	PutNotificationsWithResponse(ctx context.Context, body PutNotificationsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutNotificationsResponse, error)
 
+	// AddPasskeyWithBodyWithResponse Add the passkey that the authenticator made
+	//
+	// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+	AddPasskeyWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddPasskeyResponse, error)
+
+	// AddPasskeyWithResponse Add the passkey that the authenticator made
+	//
+	// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+	AddPasskeyWithResponse(ctx context.Context, body AddPasskeyJSONRequestBody, reqEditors ...RequestEditorFn) (*AddPasskeyResponse, error)
+
+	// BeginPasskeyWithResponse Ask for a new passkey
+	//
+	// What to pass to `navigator.credentials.create`, and a ticket for one answer within five minutes.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/passkeys/question (the `BeginPasskey` operationId).
+	BeginPasskeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BeginPasskeyResponse, error)
+
 	// ChangePasswordWithBodyWithResponse Change the own password
 	//
 	// Ends every other session and all API tokens of the user. The own session continues with a new id.
@@ -23580,6 +26199,42 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 	ChangePasswordWithResponse(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangePasswordResponse, error)
+
+	// ReplaceRecoveryCodesWithResponse Make new recovery codes
+	//
+	// All earlier ones end. They are shown once.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/recovery-codes (the `ReplaceRecoveryCodes` operationId).
+	ReplaceRecoveryCodesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ReplaceRecoveryCodesResponse, error)
+
+	// StepUpWithBodyWithResponse Prove again who one is
+	//
+	// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+	StepUpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StepUpResponse, error)
+
+	// StepUpWithResponse Prove again who one is
+	//
+	// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+	StepUpWithResponse(ctx context.Context, body StepUpJSONRequestBody, reqEditors ...RequestEditorFn) (*StepUpResponse, error)
+
+	// BeginStepUpWithResponse Ask for a passkey to prove again who one is
+	//
+	// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/step-up/passkey (the `BeginStepUp` operationId).
+	BeginStepUpWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BeginStepUpResponse, error)
 
 	// CreateOwnTokenWithBodyWithResponse Make an API token for oneself
 	//
@@ -24651,6 +27306,33 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/sign-in (the `GetSignIn` operationId).
 	GetSignInWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSignInResponse, error)
 
+	// BeginPasskeySignInWithResponse Ask for a passkey to sign in with
+	//
+	// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes. It names nobody: the passkey says whose it is.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/sign-in/passkey (the `BeginPasskeySignIn` operationId).
+	BeginPasskeySignInWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BeginPasskeySignInResponse, error)
+
+	// CreatePasskeySessionWithBodyWithResponse Sign in with a passkey
+	//
+	// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+	CreatePasskeySessionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePasskeySessionResponse, error)
+
+	// CreatePasskeySessionWithResponse Sign in with a passkey
+	//
+	// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+	CreatePasskeySessionWithResponse(ctx context.Context, body CreatePasskeySessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePasskeySessionResponse, error)
+
 	// ReadSSHHostKeyWithBodyWithResponse Ask a machine for its SSH host key, to compare it
 	//
 	// Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
@@ -24750,6 +27432,115 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /api/v1/tokens/{id} (the `DeleteToken` operationId).
 	DeleteTokenWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteTokenResponse, error)
 
+	// GetUsageWithResponse What was allocated, summed up
+	//
+	// Balances of the usage ledger, of the deployments you may see: never stored, always summed up from its rows, with what
+	// runs on until now. Days are in UTC; `to` is the first day that is not meant. Without days it is the month so far.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/usage (the `GetUsage` operationId).
+	GetUsageWithResponse(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*GetUsageResponse, error)
+
+	// ListBudgetsWithResponse Budgets, with what this month came to so far
+	//
+	// All of them, by name.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/usage/budgets (the `ListBudgets` operationId).
+	ListBudgetsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBudgetsResponse, error)
+
+	// DeleteBudgetWithResponse Delete a budget
+	//
+	// What was used stays in the ledger.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/usage/budgets/{name} (the `DeleteBudget` operationId).
+	DeleteBudgetWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteBudgetResponse, error)
+
+	// PutBudgetWithBodyWithResponse Create or change a budget
+	//
+	// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+	PutBudgetWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutBudgetResponse, error)
+
+	// PutBudgetWithResponse Create or change a budget
+	//
+	// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+	PutBudgetWithResponse(ctx context.Context, name InName, body PutBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*PutBudgetResponse, error)
+
+	// ListIdleDeploymentsWithResponse Deployments that nobody used for a while, those that hold most first
+	//
+	// Of the deployments you may see. With prices, what each costs a day, and in this month.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/usage/idle (the `ListIdleDeployments` operationId).
+	ListIdleDeploymentsWithResponse(ctx context.Context, params *ListIdleDeploymentsParams, reqEditors ...RequestEditorFn) (*ListIdleDeploymentsResponse, error)
+
+	// ExportUsageWithResponse The rows of the usage ledger as a file
+	//
+	// CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/usage/ledger (the `ExportUsage` operationId).
+	ExportUsageWithResponse(ctx context.Context, params *ExportUsageParams, reqEditors ...RequestEditorFn) (*ExportUsageResponse, error)
+
+	// CorrectUsageWithBodyWithResponse Take back a row of the usage ledger
+	//
+	// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+	CorrectUsageWithBodyWithResponse(ctx context.Context, row int64, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CorrectUsageResponse, error)
+
+	// CorrectUsageWithResponse Take back a row of the usage ledger
+	//
+	// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+	CorrectUsageWithResponse(ctx context.Context, row int64, body CorrectUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*CorrectUsageResponse, error)
+
+	// GetUsagePricesWithResponse What things cost
+	//
+	// Without prices, the currency is empty, and nothing has a cost.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/usage/prices (the `GetUsagePrices` operationId).
+	GetUsagePricesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetUsagePricesResponse, error)
+
+	// PutUsagePricesWithBodyWithResponse Set what things cost
+	//
+	// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+	PutUsagePricesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutUsagePricesResponse, error)
+
+	// PutUsagePricesWithResponse Set what things cost
+	//
+	// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+	PutUsagePricesWithResponse(ctx context.Context, body PutUsagePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*PutUsagePricesResponse, error)
+
 	// ListUsersWithResponse All users the caller may see
 	//
 	// One page, by name unless `sort` says otherwise. Passwords are never part of an answer.
@@ -24794,6 +27585,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/users/{name} (the `PutUser` operationId).
 	PutUserWithResponse(ctx context.Context, name InName, body PutUserJSONRequestBody, reqEditors ...RequestEditorFn) (*PutUserResponse, error)
+
+	// ResetUserFactorsWithResponse Remove all second factors of a user who lost them
+	//
+	// Recovery codes and sessions go too. The user signs in with the password alone then, and gets a mail.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/users/{name}/factors (the `ResetUserFactors` operationId).
+	ResetUserFactorsWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ResetUserFactorsResponse, error)
 
 	// CreateResetLinkWithResponse Make a link that sets a user's password once
 	//
@@ -25021,6 +27821,230 @@ func (r CloseAccessRequestResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CloseAccessRequestResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListAlertsResponseDefaultHeaders the declared response headers of an HTTP default response for ListAlerts
+type ListAlertsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListAlertsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AlertList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListAlertsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAlertsResponse) GetJSON200() *AlertList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAlertsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAlertsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAlertsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAlertsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAlertsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AcknowledgeAlertResponseDefaultHeaders the declared response headers of an HTTP default response for AcknowledgeAlert
+type AcknowledgeAlertResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type AcknowledgeAlertResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Alert
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AcknowledgeAlertResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AcknowledgeAlertResponse) GetJSON200() *Alert {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AcknowledgeAlertResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AcknowledgeAlertResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AcknowledgeAlertResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AcknowledgeAlertResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AcknowledgeAlertResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// EndAlertSilenceResponseDefaultHeaders the declared response headers of an HTTP default response for EndAlertSilence
+type EndAlertSilenceResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type EndAlertSilenceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Alert
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *EndAlertSilenceResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EndAlertSilenceResponse) GetJSON200() *Alert {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EndAlertSilenceResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndAlertSilenceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndAlertSilenceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndAlertSilenceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndAlertSilenceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// SilenceAlertResponseDefaultHeaders the declared response headers of an HTTP default response for SilenceAlert
+type SilenceAlertResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type SilenceAlertResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Alert
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *SilenceAlertResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SilenceAlertResponse) GetJSON200() *Alert {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SilenceAlertResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SilenceAlertResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SilenceAlertResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SilenceAlertResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SilenceAlertResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -29514,6 +32538,223 @@ func (r CreateAccessRequestResponse) ContentType() string {
 	return ""
 }
 
+// BeginAuthenticatorResponseDefaultHeaders the declared response headers of an HTTP default response for BeginAuthenticator
+type BeginAuthenticatorResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type BeginAuthenticatorResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AuthenticatorBegun
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *BeginAuthenticatorResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r BeginAuthenticatorResponse) GetJSON200() *AuthenticatorBegun {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BeginAuthenticatorResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BeginAuthenticatorResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BeginAuthenticatorResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BeginAuthenticatorResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BeginAuthenticatorResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ConfirmAuthenticatorResponseDefaultHeaders the declared response headers of an HTTP default response for ConfirmAuthenticator
+type ConfirmAuthenticatorResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ConfirmAuthenticatorResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *FactorAdded
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ConfirmAuthenticatorResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r ConfirmAuthenticatorResponse) GetJSON201() *FactorAdded {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ConfirmAuthenticatorResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ConfirmAuthenticatorResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ConfirmAuthenticatorResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ConfirmAuthenticatorResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ConfirmAuthenticatorResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListFactorsResponseDefaultHeaders the declared response headers of an HTTP default response for ListFactors
+type ListFactorsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListFactorsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FactorList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListFactorsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListFactorsResponse) GetJSON200() *FactorList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListFactorsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListFactorsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListFactorsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListFactorsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListFactorsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteFactorResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteFactor
+type DeleteFactorResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteFactorResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteFactorResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteFactorResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteFactorResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteFactorResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteFactorResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteFactorResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetInboxResponseDefaultHeaders the declared response headers of an HTTP default response for GetInbox
 type GetInboxResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -29738,6 +32979,118 @@ func (r PutNotificationsResponse) ContentType() string {
 	return ""
 }
 
+// AddPasskeyResponseDefaultHeaders the declared response headers of an HTTP default response for AddPasskey
+type AddPasskeyResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type AddPasskeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *FactorAdded
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AddPasskeyResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r AddPasskeyResponse) GetJSON201() *FactorAdded {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AddPasskeyResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AddPasskeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddPasskeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddPasskeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddPasskeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// BeginPasskeyResponseDefaultHeaders the declared response headers of an HTTP default response for BeginPasskey
+type BeginPasskeyResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type BeginPasskeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PasskeyQuestion
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *BeginPasskeyResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r BeginPasskeyResponse) GetJSON200() *PasskeyQuestion {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BeginPasskeyResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BeginPasskeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BeginPasskeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BeginPasskeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BeginPasskeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ChangePasswordResponse204Headers the declared response headers of an HTTP 204 response for ChangePassword
 type ChangePasswordResponse204Headers struct {
 	SetCookie *string
@@ -29788,6 +33141,167 @@ func (r ChangePasswordResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ChangePasswordResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReplaceRecoveryCodesResponseDefaultHeaders the declared response headers of an HTTP default response for ReplaceRecoveryCodes
+type ReplaceRecoveryCodesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ReplaceRecoveryCodesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RecoveryCodes
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReplaceRecoveryCodesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReplaceRecoveryCodesResponse) GetJSON200() *RecoveryCodes {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReplaceRecoveryCodesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplaceRecoveryCodesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplaceRecoveryCodesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplaceRecoveryCodesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplaceRecoveryCodesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StepUpResponseDefaultHeaders the declared response headers of an HTTP default response for StepUp
+type StepUpResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type StepUpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StepUpResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StepUpResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StepUpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StepUpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StepUpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StepUpResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// BeginStepUpResponseDefaultHeaders the declared response headers of an HTTP default response for BeginStepUp
+type BeginStepUpResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type BeginStepUpResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PasskeyQuestion
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *BeginStepUpResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r BeginStepUpResponse) GetJSON200() *PasskeyQuestion {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BeginStepUpResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BeginStepUpResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BeginStepUpResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BeginStepUpResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BeginStepUpResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -34848,6 +38362,125 @@ func (r GetSignInResponse) ContentType() string {
 	return ""
 }
 
+// BeginPasskeySignInResponseDefaultHeaders the declared response headers of an HTTP default response for BeginPasskeySignIn
+type BeginPasskeySignInResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type BeginPasskeySignInResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PasskeyQuestion
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *BeginPasskeySignInResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r BeginPasskeySignInResponse) GetJSON200() *PasskeyQuestion {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BeginPasskeySignInResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BeginPasskeySignInResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BeginPasskeySignInResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BeginPasskeySignInResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BeginPasskeySignInResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreatePasskeySessionResponse201Headers the declared response headers of an HTTP 201 response for CreatePasskeySession
+type CreatePasskeySessionResponse201Headers struct {
+	SetCookie *string
+}
+
+// CreatePasskeySessionResponseDefaultHeaders the declared response headers of an HTTP default response for CreatePasskeySession
+type CreatePasskeySessionResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CreatePasskeySessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Me
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *CreatePasskeySessionResponse201Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreatePasskeySessionResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreatePasskeySessionResponse) GetJSON201() *Me {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreatePasskeySessionResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreatePasskeySessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreatePasskeySessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreatePasskeySessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreatePasskeySessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ReadSSHHostKeyResponseDefaultHeaders the declared response headers of an HTTP default response for ReadSSHHostKey
 type ReadSSHHostKeyResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -35282,6 +38915,496 @@ func (r DeleteTokenResponse) ContentType() string {
 	return ""
 }
 
+// GetUsageResponseDefaultHeaders the declared response headers of an HTTP default response for GetUsage
+type GetUsageResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetUsageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsageReport
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetUsageResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetUsageResponse) GetJSON200() *UsageReport {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetUsageResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetUsageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetUsageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetUsageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetUsageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListBudgetsResponseDefaultHeaders the declared response headers of an HTTP default response for ListBudgets
+type ListBudgetsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListBudgetsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BudgetList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListBudgetsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBudgetsResponse) GetJSON200() *BudgetList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListBudgetsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBudgetsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBudgetsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBudgetsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBudgetsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteBudgetResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteBudget
+type DeleteBudgetResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteBudgetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteBudgetResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteBudgetResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteBudgetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteBudgetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteBudgetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteBudgetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutBudgetResponseDefaultHeaders the declared response headers of an HTTP default response for PutBudget
+type PutBudgetResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutBudgetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutBudgetResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutBudgetResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutBudgetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutBudgetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutBudgetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutBudgetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListIdleDeploymentsResponseDefaultHeaders the declared response headers of an HTTP default response for ListIdleDeployments
+type ListIdleDeploymentsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListIdleDeploymentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *IdleList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListIdleDeploymentsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListIdleDeploymentsResponse) GetJSON200() *IdleList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListIdleDeploymentsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListIdleDeploymentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListIdleDeploymentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListIdleDeploymentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListIdleDeploymentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ExportUsageResponse200Headers the declared response headers of an HTTP 200 response for ExportUsage
+type ExportUsageResponse200Headers struct {
+	ContentDisposition *string
+}
+
+// ExportUsageResponseDefaultHeaders the declared response headers of an HTTP default response for ExportUsage
+type ExportUsageResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ExportUsageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ExportUsageResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ExportUsageResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ExportUsageResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ExportUsageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExportUsageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExportUsageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExportUsageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CorrectUsageResponseDefaultHeaders the declared response headers of an HTTP default response for CorrectUsage
+type CorrectUsageResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CorrectUsageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsageRow
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CorrectUsageResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CorrectUsageResponse) GetJSON200() *UsageRow {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CorrectUsageResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CorrectUsageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CorrectUsageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CorrectUsageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CorrectUsageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetUsagePricesResponseDefaultHeaders the declared response headers of an HTTP default response for GetUsagePrices
+type GetUsagePricesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetUsagePricesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsagePrices
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetUsagePricesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetUsagePricesResponse) GetJSON200() *UsagePrices {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetUsagePricesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetUsagePricesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetUsagePricesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetUsagePricesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetUsagePricesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutUsagePricesResponseDefaultHeaders the declared response headers of an HTTP default response for PutUsagePrices
+type PutUsagePricesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutUsagePricesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsagePrices
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutUsagePricesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutUsagePricesResponse) GetJSON200() *UsagePrices {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutUsagePricesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutUsagePricesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutUsagePricesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutUsagePricesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutUsagePricesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListUsersResponseDefaultHeaders the declared response headers of an HTTP default response for ListUsers
 type ListUsersResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -35493,6 +39616,55 @@ func (r PutUserResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PutUserResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ResetUserFactorsResponseDefaultHeaders the declared response headers of an HTTP default response for ResetUserFactors
+type ResetUserFactorsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ResetUserFactorsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ResetUserFactorsResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ResetUserFactorsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ResetUserFactorsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ResetUserFactorsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ResetUserFactorsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ResetUserFactorsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -36185,6 +40357,81 @@ func (c *ClientWithResponses) CloseAccessRequestWithResponse(ctx context.Context
 		return nil, err
 	}
 	return ParseCloseAccessRequestResponse(rsp)
+}
+
+// ListAlertsWithResponse Alerts that the caller may see, active ones first
+//
+// Alerts about a deployment or an environment are for those who may read there, all others for admins. At most 500.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/alerts (the `ListAlerts` operationId).
+func (c *ClientWithResponses) ListAlertsWithResponse(ctx context.Context, params *ListAlertsParams, reqEditors ...RequestEditorFn) (*ListAlertsResponse, error) {
+	rsp, err := c.ListAlerts(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAlertsResponse(rsp)
+}
+
+// AcknowledgeAlertWithResponse Say that the caller looks after an alert
+//
+// For those with full access to what it is about; the first one stays named. It ends with its cause, not with this.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/alerts/{id}/acknowledge (the `AcknowledgeAlert` operationId).
+func (c *ClientWithResponses) AcknowledgeAlertWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*AcknowledgeAlertResponse, error) {
+	rsp, err := c.AcknowledgeAlert(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAcknowledgeAlertResponse(rsp)
+}
+
+// EndAlertSilenceWithResponse End the silence of an alert
+//
+// Notifications about it are sent again.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/alerts/{id}/silence (the `EndAlertSilence` operationId).
+func (c *ClientWithResponses) EndAlertSilenceWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*EndAlertSilenceResponse, error) {
+	rsp, err := c.EndAlertSilence(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndAlertSilenceResponse(rsp)
+}
+
+// SilenceAlertWithBodyWithResponse Keep notifications about an alert back for a while
+//
+// The silence is about this condition of this subject, and so about an alert that ends and starts again too. It needs an end, within 30 days. An alert that is still active then is notified of.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/alerts/{id}/silence (the `SilenceAlert` operationId).
+func (c *ClientWithResponses) SilenceAlertWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SilenceAlertResponse, error) {
+	rsp, err := c.SilenceAlertWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSilenceAlertResponse(rsp)
+}
+
+// SilenceAlertWithResponse Keep notifications about an alert back for a while
+//
+// The silence is about this condition of this subject, and so about an alert that ends and starts again too. It needs an end, within 30 days. An alert that is still active then is notified of.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/alerts/{id}/silence (the `SilenceAlert` operationId).
+func (c *ClientWithResponses) SilenceAlertWithResponse(ctx context.Context, id InId, body SilenceAlertJSONRequestBody, reqEditors ...RequestEditorFn) (*SilenceAlertResponse, error) {
+	rsp, err := c.SilenceAlert(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSilenceAlertResponse(rsp)
 }
 
 // ListAuditWithResponse Who did what
@@ -37790,6 +42037,96 @@ func (c *ClientWithResponses) CreateAccessRequestWithResponse(ctx context.Contex
 	return ParseCreateAccessRequestResponse(rsp)
 }
 
+// BeginAuthenticatorWithBodyWithResponse Make the secret of an authenticator app
+//
+// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+func (c *ClientWithResponses) BeginAuthenticatorWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BeginAuthenticatorResponse, error) {
+	rsp, err := c.BeginAuthenticatorWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginAuthenticatorResponse(rsp)
+}
+
+// BeginAuthenticatorWithResponse Make the secret of an authenticator app
+//
+// RFC 6238: SHA-1, six digits, thirty seconds. It is shown once, and counts once it has shown a code.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/authenticators (the `BeginAuthenticator` operationId).
+func (c *ClientWithResponses) BeginAuthenticatorWithResponse(ctx context.Context, body BeginAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*BeginAuthenticatorResponse, error) {
+	rsp, err := c.BeginAuthenticator(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginAuthenticatorResponse(rsp)
+}
+
+// ConfirmAuthenticatorWithBodyWithResponse Complete an authenticator app by its first code
+//
+// The first factor comes with recovery codes, which are shown once.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+func (c *ClientWithResponses) ConfirmAuthenticatorWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmAuthenticatorResponse, error) {
+	rsp, err := c.ConfirmAuthenticatorWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfirmAuthenticatorResponse(rsp)
+}
+
+// ConfirmAuthenticatorWithResponse Complete an authenticator app by its first code
+//
+// The first factor comes with recovery codes, which are shown once.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
+func (c *ClientWithResponses) ConfirmAuthenticatorWithResponse(ctx context.Context, id InId, body ConfirmAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmAuthenticatorResponse, error) {
+	rsp, err := c.ConfirmAuthenticator(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfirmAuthenticatorResponse(rsp)
+}
+
+// ListFactorsWithResponse The own second factors
+//
+// Passkeys and authenticator apps, how many recovery codes are left, and whether there must be a factor.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/me/factors (the `ListFactors` operationId).
+func (c *ClientWithResponses) ListFactorsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListFactorsResponse, error) {
+	rsp, err := c.ListFactors(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListFactorsResponse(rsp)
+}
+
+// DeleteFactorWithResponse Remove an own second factor
+//
+// With the last one go the recovery codes. Refused for the last one of a person who must have one.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/me/factors/{id} (the `DeleteFactor` operationId).
+func (c *ClientWithResponses) DeleteFactorWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteFactorResponse, error) {
+	rsp, err := c.DeleteFactor(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteFactorResponse(rsp)
+}
+
 // GetInboxWithResponse What concerns the caller, the newest first
 //
 // The newest 100 notices: mentions, what happened to own deployments, requests for access and their end, alerts. Those about deployments that the caller may not see any more are left out. A notice stays for 30 days.
@@ -37880,6 +42217,51 @@ func (c *ClientWithResponses) PutNotificationsWithResponse(ctx context.Context, 
 	return ParsePutNotificationsResponse(rsp)
 }
 
+// AddPasskeyWithBodyWithResponse Add the passkey that the authenticator made
+//
+// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+func (c *ClientWithResponses) AddPasskeyWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddPasskeyResponse, error) {
+	rsp, err := c.AddPasskeyWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddPasskeyResponse(rsp)
+}
+
+// AddPasskeyWithResponse Add the passkey that the authenticator made
+//
+// The first factor comes with recovery codes, which are shown once. Others get a mail, if mails are sent.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/passkeys (the `AddPasskey` operationId).
+func (c *ClientWithResponses) AddPasskeyWithResponse(ctx context.Context, body AddPasskeyJSONRequestBody, reqEditors ...RequestEditorFn) (*AddPasskeyResponse, error) {
+	rsp, err := c.AddPasskey(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddPasskeyResponse(rsp)
+}
+
+// BeginPasskeyWithResponse Ask for a new passkey
+//
+// What to pass to `navigator.credentials.create`, and a ticket for one answer within five minutes.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/passkeys/question (the `BeginPasskey` operationId).
+func (c *ClientWithResponses) BeginPasskeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BeginPasskeyResponse, error) {
+	rsp, err := c.BeginPasskey(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginPasskeyResponse(rsp)
+}
+
 // ChangePasswordWithBodyWithResponse Change the own password
 //
 // Ends every other session and all API tokens of the user. The own session continues with a new id.
@@ -37908,6 +42290,66 @@ func (c *ClientWithResponses) ChangePasswordWithResponse(ctx context.Context, bo
 		return nil, err
 	}
 	return ParseChangePasswordResponse(rsp)
+}
+
+// ReplaceRecoveryCodesWithResponse Make new recovery codes
+//
+// All earlier ones end. They are shown once.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/recovery-codes (the `ReplaceRecoveryCodes` operationId).
+func (c *ClientWithResponses) ReplaceRecoveryCodesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ReplaceRecoveryCodesResponse, error) {
+	rsp, err := c.ReplaceRecoveryCodes(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceRecoveryCodesResponse(rsp)
+}
+
+// StepUpWithBodyWithResponse Prove again who one is
+//
+// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+func (c *ClientWithResponses) StepUpWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StepUpResponse, error) {
+	rsp, err := c.StepUpWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStepUpResponse(rsp)
+}
+
+// StepUpWithResponse Prove again who one is
+//
+// Counts for ten minutes, as signing in does. Operations with `x-step-up` ask for it, of sessions only. With a second factor the password is not enough.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/step-up (the `StepUp` operationId).
+func (c *ClientWithResponses) StepUpWithResponse(ctx context.Context, body StepUpJSONRequestBody, reqEditors ...RequestEditorFn) (*StepUpResponse, error) {
+	rsp, err := c.StepUp(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStepUpResponse(rsp)
+}
+
+// BeginStepUpWithResponse Ask for a passkey to prove again who one is
+//
+// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/step-up/passkey (the `BeginStepUp` operationId).
+func (c *ClientWithResponses) BeginStepUpWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BeginStepUpResponse, error) {
+	rsp, err := c.BeginStepUp(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginStepUpResponse(rsp)
 }
 
 // CreateOwnTokenWithBodyWithResponse Make an API token for oneself
@@ -39688,6 +44130,51 @@ func (c *ClientWithResponses) GetSignInWithResponse(ctx context.Context, reqEdit
 	return ParseGetSignInResponse(rsp)
 }
 
+// BeginPasskeySignInWithResponse Ask for a passkey to sign in with
+//
+// What to pass to `navigator.credentials.get`, and a ticket for one answer within five minutes. It names nobody: the passkey says whose it is.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/sign-in/passkey (the `BeginPasskeySignIn` operationId).
+func (c *ClientWithResponses) BeginPasskeySignInWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BeginPasskeySignInResponse, error) {
+	rsp, err := c.BeginPasskeySignIn(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginPasskeySignInResponse(rsp)
+}
+
+// CreatePasskeySessionWithBodyWithResponse Sign in with a passkey
+//
+// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+func (c *ClientWithResponses) CreatePasskeySessionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePasskeySessionResponse, error) {
+	rsp, err := c.CreatePasskeySessionWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePasskeySessionResponse(rsp)
+}
+
+// CreatePasskeySessionWithResponse Sign in with a passkey
+//
+// Sets the session cookie. No password is needed: the authenticator asks for a PIN or a fingerprint.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
+func (c *ClientWithResponses) CreatePasskeySessionWithResponse(ctx context.Context, body CreatePasskeySessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePasskeySessionResponse, error) {
+	rsp, err := c.CreatePasskeySession(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePasskeySessionResponse(rsp)
+}
+
 // ReadSSHHostKeyWithBodyWithResponse Ask a machine for its SSH host key, to compare it
 //
 // Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
@@ -39853,6 +44340,187 @@ func (c *ClientWithResponses) DeleteTokenWithResponse(ctx context.Context, id In
 	return ParseDeleteTokenResponse(rsp)
 }
 
+// GetUsageWithResponse What was allocated, summed up
+//
+// Balances of the usage ledger, of the deployments you may see: never stored, always summed up from its rows, with what
+// runs on until now. Days are in UTC; `to` is the first day that is not meant. Without days it is the month so far.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/usage (the `GetUsage` operationId).
+func (c *ClientWithResponses) GetUsageWithResponse(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*GetUsageResponse, error) {
+	rsp, err := c.GetUsage(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetUsageResponse(rsp)
+}
+
+// ListBudgetsWithResponse Budgets, with what this month came to so far
+//
+// All of them, by name.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/usage/budgets (the `ListBudgets` operationId).
+func (c *ClientWithResponses) ListBudgetsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBudgetsResponse, error) {
+	rsp, err := c.ListBudgets(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBudgetsResponse(rsp)
+}
+
+// DeleteBudgetWithResponse Delete a budget
+//
+// What was used stays in the ledger.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/usage/budgets/{name} (the `DeleteBudget` operationId).
+func (c *ClientWithResponses) DeleteBudgetWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteBudgetResponse, error) {
+	rsp, err := c.DeleteBudget(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteBudgetResponse(rsp)
+}
+
+// PutBudgetWithBodyWithResponse Create or change a budget
+//
+// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+func (c *ClientWithResponses) PutBudgetWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutBudgetResponse, error) {
+	rsp, err := c.PutBudgetWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutBudgetResponse(rsp)
+}
+
+// PutBudgetWithResponse Create or change a budget
+//
+// How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/usage/budgets/{name} (the `PutBudget` operationId).
+func (c *ClientWithResponses) PutBudgetWithResponse(ctx context.Context, name InName, body PutBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*PutBudgetResponse, error) {
+	rsp, err := c.PutBudget(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutBudgetResponse(rsp)
+}
+
+// ListIdleDeploymentsWithResponse Deployments that nobody used for a while, those that hold most first
+//
+// Of the deployments you may see. With prices, what each costs a day, and in this month.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/usage/idle (the `ListIdleDeployments` operationId).
+func (c *ClientWithResponses) ListIdleDeploymentsWithResponse(ctx context.Context, params *ListIdleDeploymentsParams, reqEditors ...RequestEditorFn) (*ListIdleDeploymentsResponse, error) {
+	rsp, err := c.ListIdleDeployments(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListIdleDeploymentsResponse(rsp)
+}
+
+// ExportUsageWithResponse The rows of the usage ledger as a file
+//
+// CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/usage/ledger (the `ExportUsage` operationId).
+func (c *ClientWithResponses) ExportUsageWithResponse(ctx context.Context, params *ExportUsageParams, reqEditors ...RequestEditorFn) (*ExportUsageResponse, error) {
+	rsp, err := c.ExportUsage(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExportUsageResponse(rsp)
+}
+
+// CorrectUsageWithBodyWithResponse Take back a row of the usage ledger
+//
+// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+func (c *ClientWithResponses) CorrectUsageWithBodyWithResponse(ctx context.Context, row int64, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CorrectUsageResponse, error) {
+	rsp, err := c.CorrectUsageWithBody(ctx, row, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCorrectUsageResponse(rsp)
+}
+
+// CorrectUsageWithResponse Take back a row of the usage ledger
+//
+// Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/usage/ledger/{row}/correction (the `CorrectUsage` operationId).
+func (c *ClientWithResponses) CorrectUsageWithResponse(ctx context.Context, row int64, body CorrectUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*CorrectUsageResponse, error) {
+	rsp, err := c.CorrectUsage(ctx, row, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCorrectUsageResponse(rsp)
+}
+
+// GetUsagePricesWithResponse What things cost
+//
+// Without prices, the currency is empty, and nothing has a cost.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/usage/prices (the `GetUsagePrices` operationId).
+func (c *ClientWithResponses) GetUsagePricesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetUsagePricesResponse, error) {
+	rsp, err := c.GetUsagePrices(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetUsagePricesResponse(rsp)
+}
+
+// PutUsagePricesWithBodyWithResponse Set what things cost
+//
+// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+func (c *ClientWithResponses) PutUsagePricesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutUsagePricesResponse, error) {
+	rsp, err := c.PutUsagePricesWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutUsagePricesResponse(rsp)
+}
+
+// PutUsagePricesWithResponse Set what things cost
+//
+// The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/usage/prices (the `PutUsagePrices` operationId).
+func (c *ClientWithResponses) PutUsagePricesWithResponse(ctx context.Context, body PutUsagePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*PutUsagePricesResponse, error) {
+	rsp, err := c.PutUsagePrices(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutUsagePricesResponse(rsp)
+}
+
 // ListUsersWithResponse All users the caller may see
 //
 // One page, by name unless `sort` says otherwise. Passwords are never part of an answer.
@@ -39926,6 +44594,21 @@ func (c *ClientWithResponses) PutUserWithResponse(ctx context.Context, name InNa
 		return nil, err
 	}
 	return ParsePutUserResponse(rsp)
+}
+
+// ResetUserFactorsWithResponse Remove all second factors of a user who lost them
+//
+// Recovery codes and sessions go too. The user signs in with the password alone then, and gets a mail.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/users/{name}/factors (the `ResetUserFactors` operationId).
+func (c *ClientWithResponses) ResetUserFactorsWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ResetUserFactorsResponse, error) {
+	rsp, err := c.ResetUserFactors(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResetUserFactorsResponse(rsp)
 }
 
 // CreateResetLinkWithResponse Make a link that sets a user's password once
@@ -40220,6 +44903,218 @@ func ParseCloseAccessRequestResponse(rsp *http.Response) (*CloseAccessRequestRes
 	switch {
 	case true:
 		var headers CloseAccessRequestResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListAlertsResponse parses an HTTP response from a ListAlertsWithResponse call
+func ParseListAlertsResponse(rsp *http.Response) (*ListAlertsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAlertsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AlertList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListAlertsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseAcknowledgeAlertResponse parses an HTTP response from a AcknowledgeAlertWithResponse call
+func ParseAcknowledgeAlertResponse(rsp *http.Response) (*AcknowledgeAlertResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AcknowledgeAlertResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Alert
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers AcknowledgeAlertResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEndAlertSilenceResponse parses an HTTP response from a EndAlertSilenceWithResponse call
+func ParseEndAlertSilenceResponse(rsp *http.Response) (*EndAlertSilenceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndAlertSilenceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Alert
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers EndAlertSilenceResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseSilenceAlertResponse parses an HTTP response from a SilenceAlertWithResponse call
+func ParseSilenceAlertResponse(rsp *http.Response) (*SilenceAlertResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SilenceAlertResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Alert
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers SilenceAlertResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -44520,6 +49415,214 @@ func ParseCreateAccessRequestResponse(rsp *http.Response) (*CreateAccessRequestR
 	return response, nil
 }
 
+// ParseBeginAuthenticatorResponse parses an HTTP response from a BeginAuthenticatorWithResponse call
+func ParseBeginAuthenticatorResponse(rsp *http.Response) (*BeginAuthenticatorResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BeginAuthenticatorResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AuthenticatorBegun
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers BeginAuthenticatorResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseConfirmAuthenticatorResponse parses an HTTP response from a ConfirmAuthenticatorWithResponse call
+func ParseConfirmAuthenticatorResponse(rsp *http.Response) (*ConfirmAuthenticatorResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ConfirmAuthenticatorResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest FactorAdded
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ConfirmAuthenticatorResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListFactorsResponse parses an HTTP response from a ListFactorsWithResponse call
+func ParseListFactorsResponse(rsp *http.Response) (*ListFactorsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListFactorsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FactorList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListFactorsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteFactorResponse parses an HTTP response from a DeleteFactorWithResponse call
+func ParseDeleteFactorResponse(rsp *http.Response) (*DeleteFactorResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteFactorResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteFactorResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetInboxResponse parses an HTTP response from a GetInboxWithResponse call
 func ParseGetInboxResponse(rsp *http.Response) (*GetInboxResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -44732,6 +49835,112 @@ func ParsePutNotificationsResponse(rsp *http.Response) (*PutNotificationsRespons
 	return response, nil
 }
 
+// ParseAddPasskeyResponse parses an HTTP response from a AddPasskeyWithResponse call
+func ParseAddPasskeyResponse(rsp *http.Response) (*AddPasskeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddPasskeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest FactorAdded
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers AddPasskeyResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseBeginPasskeyResponse parses an HTTP response from a BeginPasskeyWithResponse call
+func ParseBeginPasskeyResponse(rsp *http.Response) (*BeginPasskeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BeginPasskeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PasskeyQuestion
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers BeginPasskeyResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseChangePasswordResponse parses an HTTP response from a ChangePasswordWithResponse call
 func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -44771,6 +49980,161 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 		response.Headers204 = &headers
 	case true:
 		var headers ChangePasswordResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReplaceRecoveryCodesResponse parses an HTTP response from a ReplaceRecoveryCodesWithResponse call
+func ParseReplaceRecoveryCodesResponse(rsp *http.Response) (*ReplaceRecoveryCodesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplaceRecoveryCodesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RecoveryCodes
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ReplaceRecoveryCodesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStepUpResponse parses an HTTP response from a StepUpWithResponse call
+func ParseStepUpResponse(rsp *http.Response) (*StepUpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StepUpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers StepUpResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseBeginStepUpResponse parses an HTTP response from a BeginStepUpWithResponse call
+func ParseBeginStepUpResponse(rsp *http.Response) (*BeginStepUpResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BeginStepUpResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PasskeyQuestion
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers BeginStepUpResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -49638,6 +55002,122 @@ func ParseGetSignInResponse(rsp *http.Response) (*GetSignInResponse, error) {
 	return response, nil
 }
 
+// ParseBeginPasskeySignInResponse parses an HTTP response from a BeginPasskeySignInWithResponse call
+func ParseBeginPasskeySignInResponse(rsp *http.Response) (*BeginPasskeySignInResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BeginPasskeySignInResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PasskeyQuestion
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers BeginPasskeySignInResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreatePasskeySessionResponse parses an HTTP response from a CreatePasskeySessionWithResponse call
+func ParseCreatePasskeySessionResponse(rsp *http.Response) (*CreatePasskeySessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreatePasskeySessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Me
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers CreatePasskeySessionResponse201Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		response.Headers201 = &headers
+	case true:
+		var headers CreatePasskeySessionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseReadSSHHostKeyResponse parses an HTTP response from a ReadSSHHostKeyWithResponse call
 func ParseReadSSHHostKeyResponse(rsp *http.Response) (*ReadSSHHostKeyResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -50054,6 +55534,478 @@ func ParseDeleteTokenResponse(rsp *http.Response) (*DeleteTokenResponse, error) 
 	return response, nil
 }
 
+// ParseGetUsageResponse parses an HTTP response from a GetUsageWithResponse call
+func ParseGetUsageResponse(rsp *http.Response) (*GetUsageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetUsageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsageReport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetUsageResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListBudgetsResponse parses an HTTP response from a ListBudgetsWithResponse call
+func ParseListBudgetsResponse(rsp *http.Response) (*ListBudgetsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBudgetsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BudgetList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListBudgetsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteBudgetResponse parses an HTTP response from a DeleteBudgetWithResponse call
+func ParseDeleteBudgetResponse(rsp *http.Response) (*DeleteBudgetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteBudgetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteBudgetResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutBudgetResponse parses an HTTP response from a PutBudgetWithResponse call
+func ParsePutBudgetResponse(rsp *http.Response) (*PutBudgetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutBudgetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutBudgetResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListIdleDeploymentsResponse parses an HTTP response from a ListIdleDeploymentsWithResponse call
+func ParseListIdleDeploymentsResponse(rsp *http.Response) (*ListIdleDeploymentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListIdleDeploymentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest IdleList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListIdleDeploymentsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseExportUsageResponse parses an HTTP response from a ExportUsageWithResponse call
+func ParseExportUsageResponse(rsp *http.Response) (*ExportUsageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExportUsageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ExportUsageResponse200Headers
+		if values := rsp.Header.Values("Content-Disposition"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Disposition", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentDisposition = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ExportUsageResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCorrectUsageResponse parses an HTTP response from a CorrectUsageWithResponse call
+func ParseCorrectUsageResponse(rsp *http.Response) (*CorrectUsageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CorrectUsageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsageRow
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CorrectUsageResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetUsagePricesResponse parses an HTTP response from a GetUsagePricesWithResponse call
+func ParseGetUsagePricesResponse(rsp *http.Response) (*GetUsagePricesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetUsagePricesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsagePrices
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetUsagePricesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutUsagePricesResponse parses an HTTP response from a PutUsagePricesWithResponse call
+func ParsePutUsagePricesResponse(rsp *http.Response) (*PutUsagePricesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutUsagePricesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsagePrices
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutUsagePricesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListUsersResponse parses an HTTP response from a ListUsersWithResponse call
 func ParseListUsersResponse(rsp *http.Response) (*ListUsersResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -50242,6 +56194,55 @@ func ParsePutUserResponse(rsp *http.Response) (*PutUserResponse, error) {
 	switch {
 	case true:
 		var headers PutUserResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseResetUserFactorsResponse parses an HTTP response from a ResetUserFactorsWithResponse call
+func ParseResetUserFactorsResponse(rsp *http.Response) (*ResetUserFactorsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ResetUserFactorsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ResetUserFactorsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

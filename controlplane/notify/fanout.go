@@ -140,7 +140,7 @@ func queueWebhook(ctx context.Context, tx *postgres.Tx, w controlplane.Webhook, 
 		return err
 	}
 	return tx.Deliveries().Insert(ctx, controlplane.Delivery{ID: id, Webhook: w.ID, Event: m.Event,
-		Body: body}, claimed)
+		Body: body, Traceparent: m.trace}, claimed)
 }
 
 // readNotice loads the current state of a notice's subject.
@@ -173,6 +173,9 @@ func (n *Notifier) readNotice(
 	}
 	d, err := tx.Deployments().Get(ctx, notice.Deployment)
 	if err != nil {
+		return m, err
+	}
+	if _, m.trace, err = tx.Runs().LatestTrace(ctx, d.ID); err != nil {
 		return m, err
 	}
 	hosts, err := tx.Hosts().ListOf(ctx, d.ID)

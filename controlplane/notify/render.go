@@ -23,6 +23,8 @@ type message struct {
 	project     controlplane.ProjectID
 	environment controlplane.EnvironmentID
 	restricted  bool
+	// trace is that of the deployment's latest run.
+	trace string
 }
 
 type deployment struct {
@@ -58,7 +60,7 @@ func (m message) templateFields() map[string]string {
 	f := map[string]string{"event": m.Event, "time": m.At.UTC().Format(time.RFC3339),
 		"deployment": "", "project": "", "environment": "", "status": "", "by": "", "link": "",
 		"url": "", "reason": "", "node": "", "job": "", "condition": "", "severity": "",
-		"summary": "", "remedy": ""}
+		"summary": "", "remedy": "", "budget": ""}
 	if m.concernsControlPlane() {
 		f["job"], _ = m.Data["job"].(string)
 		f["reason"], _ = m.Data["reason"].(string)
@@ -67,6 +69,13 @@ func (m message) templateFields() map[string]string {
 		f["by"], _ = m.Data["by"].(string)
 		f["reason"], _ = m.Data["wanted"].(string)
 		f["link"], _ = m.Data["link"].(string)
+	}
+	if m.concernsBudget() {
+		f["budget"], _ = m.Data["budget"].(string)
+		f["reason"], _ = m.Data["reason"].(string)
+		if scope, _ := m.Data["scope"].(string); scope == "project" || scope == "environment" {
+			f[scope], _ = m.Data["subject"].(string)
+		}
 	}
 	if d := m.Deployment; d != nil {
 		f["deployment"], f["project"], f["environment"] = d.Name, d.Project, d.Environment
@@ -107,6 +116,9 @@ func (m message) concernsControlPlane() bool {
 	return strings.HasPrefix(m.Event, "controlplane.")
 }
 
+// concernsBudget reports whether a message is about a budget.
+func (m message) concernsBudget() bool { return strings.HasPrefix(m.Event, "budget.") }
+
 func (m message) defaultTemplate() string {
 	switch {
 	case m.Event == "alert.started":
@@ -123,6 +135,8 @@ func (m message) defaultTemplate() string {
 		return "The control plane's job {job} works again"
 	case m.Event == controlplane.EventAccessAsked:
 		return "{by} asks an admin for {reason}: {link}"
+	case m.concernsBudget():
+		return "Budget {budget}: {reason}"
 	case m.Deployment == nil:
 		return "A test message of NullOps"
 	case m.Deployment.Reason != "":

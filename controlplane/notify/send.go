@@ -20,6 +20,7 @@ import (
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/internal/text"
+	"github.com/nullops/nullops/internal/tracing"
 )
 
 // maxAttempts and pause spread the tries over about a day.
@@ -122,7 +123,9 @@ func (n *Notifier) openSecrets(
 
 func (n *Notifier) postWebhook(
 	ctx context.Context, d controlplane.Delivery, address, key controlplane.Plain,
-) (int, error) {
+) (status int, err error) {
+	ctx, end := tracing.Span(tracing.WithParent(ctx, d.Traceparent), "webhook "+d.Event)
+	defer func() { end(err) }()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address.Reveal(),
 		strings.NewReader(d.Body))
 	if err != nil {
@@ -132,6 +135,9 @@ func (n *Notifier) postWebhook(
 	r.Header.Set("User-Agent", "NullOps")
 	r.Header.Set("X-Nullops-Event", d.Event)
 	r.Header.Set("X-Nullops-Delivery", string(d.ID))
+	if parent := tracing.Traceparent(ctx); parent != "" {
+		r.Header.Set("Traceparent", parent)
+	}
 	if !key.IsEmpty() {
 		at := strconv.FormatInt(time.Now().Unix(), 10)
 		r.Header.Set("X-Nullops-Timestamp", at)

@@ -15,7 +15,7 @@ func toDelivery(r dbsqlc.Delivery) controlplane.Delivery {
 		User:    emptyIfNull[controlplane.UserID](r.UserID), Email: r.Email, Event: r.Event,
 		Subject: r.Subject, Body: r.Body, Status: controlplane.DeliveryStatus(r.Status),
 		Attempts: int(r.Attempts), DueAt: r.DueAt, Answer: int(r.Answer), Error: r.Error,
-		CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+		CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Traceparent: r.Traceparent}
 }
 
 func toDeliveries(rows []dbsqlc.Delivery) []controlplane.Delivery {
@@ -33,7 +33,8 @@ func (t Deliveries) Insert(
 ) error {
 	err := t.q.InsertDelivery(ctx, dbsqlc.InsertDeliveryParams{ID: string(d.ID),
 		WebhookID: nullIfEmpty(d.Webhook), UserID: nullIfEmpty(d.User), Email: d.Email, Event: d.Event,
-		Subject: d.Subject, Body: d.Body, ClaimedUntil: nullIfZero(claimed)})
+		Subject: d.Subject, Body: d.Body, ClaimedUntil: nullIfZero(claimed),
+		Traceparent: d.Traceparent})
 	if err != nil {
 		return fmt.Errorf("insert delivery: %w", translateError(err))
 	}

@@ -25,8 +25,9 @@ func (t NodeSessions) ListGoals(
 			Generation: r.Generation, Goal: controlplane.Goal(r.Want),
 			Elsewhere: r.Elsewhere, Still: r.Still, Attempt: zeroIfNull(cmp.Or(r.Attempt, r.Restore)),
 			Resume: fromStrings[pipeline.StepKey](r.Resume), RequestID: r.RequestID,
-			Limits: pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)},
-			Status: controlplane.DeploymentStatus(r.Status), Project: r.Project,
+			Traceparent: r.Traceparent,
+			Limits:      pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)},
+			Status:      controlplane.DeploymentStatus(r.Status), Project: r.Project,
 			Environment: r.Environment, Domain: r.Domain, Run: controlplane.RunID(r.RunID),
 			Version: int(r.PipelineVersion)}
 		if err := decodeJSON(r.Pipeline, &all[i].Pipeline); err != nil {

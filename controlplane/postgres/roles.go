@@ -44,7 +44,7 @@ var ingressRights = []string{
 	"GRANT SELECT (kid, node_id, created_at, revoked_at, revocation_pending) ON node_tokens TO %[1]s",
 	"GRANT SELECT (id, name, role, active) ON users TO %[1]s",
 	"GRANT SELECT (id, expires_at) ON sessions TO %[1]s",
-	"GRANT SELECT (id, deployment_id, number, pipeline_version) ON runs TO %[1]s",
+	"GRANT SELECT (id, deployment_id, number, pipeline_version, traceparent) ON runs TO %[1]s",
 	"GRANT SELECT (id, name) ON projects TO %[1]s",
 	"GRANT SELECT ON deployment_expiries TO %[1]s",
 	"GRANT SELECT (deployment_id, number, title, link, branch, commit, changed_at) ON reviews " +

@@ -105,7 +105,8 @@ func toRun(r dbsqlc.Run) (controlplane.Run, error) {
 		Number: int(r.Number), Project: controlplane.ProjectID(r.ProjectID),
 		Version: int(r.PipelineVersion), Status: controlplane.DeploymentStatus(r.Status),
 		Result:    controlplane.DeploymentStatus(r.Result),
-		StartedBy: r.StartedBy, RequestID: r.RequestID, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
+		StartedBy: r.StartedBy, RequestID: r.RequestID, Traceparent: r.Traceparent,
+		CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
 		Failure: toFailure(r.FailureStep, r.FailureCode, r.FailureMessage), Key: r.KeySealed,
 	}
 	if err := decodeJSON(r.Pipeline, &out.Pipeline); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/internal/tracing"
 )
 
 // Config is where the database is, and limits on its use.
@@ -26,6 +27,8 @@ type Config struct {
 	URL string
 	// MaxConns limits the pool; zero means 10.
 	MaxConns int32
+	// Trace writes a span for each statement of what is traced.
+	Trace bool
 }
 
 // Store is the way to the database. It is safe for concurrent use.
@@ -55,6 +58,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	conf.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
 	// A large read takes one core, and leaves the others to people.
 	conf.ConnConfig.RuntimeParams["max_parallel_workers_per_gather"] = "0"
+	if c.Trace {
+		conf.ConnConfig.Tracer = statementTracer{}
+	}
 	conf.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		registerUUIDs(conn.TypeMap())
 		return nil
@@ -164,8 +170,10 @@ func (s *Store) tryTx(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) 
 // its own, because attempts are audited too. fn may complete the entry.
 func (s *Store) InAuditedTx(
 	ctx context.Context, e *controlplane.AuditEntry, fn func(*Tx) error,
-) error {
-	err := s.InTx(ctx, func(tx *Tx) error {
+) (err error) {
+	ctx, end := tracing.Span(ctx, e.Action, "object", e.Object, "request_id", e.RequestID)
+	defer func() { end(err) }()
+	err = s.InTx(ctx, func(tx *Tx) error {
 		if err := tx.SetRequestID(ctx, e.RequestID); err != nil {
 			return err
 		}

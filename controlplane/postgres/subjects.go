@@ -336,6 +336,12 @@ type Provisions struct{ subject }
 // Provisions returns the handle in this transaction.
 func (t *Tx) Provisions() Provisions { return Provisions{t.subject()} }
 
+// Ledger is the handle for the usage ledger, prices and budgets.
+type Ledger struct{ subject }
+
+// Ledger returns the handle in this transaction.
+func (t *Tx) Ledger() Ledger { return Ledger{t.subject()} }
+
 // Usage is the handle for measurements over time.
 type Usage struct{ subject }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/internal/tracing"
 )
 
 // Tx is a transaction: the only way to the tables inside InTx and Read. It has a handle
@@ -60,12 +61,13 @@ func (t *Tx) sendWakeUps(ctx context.Context) error {
 }
 
 // SetRequestID sets the request ID that is stored with what this transaction creates:
-// goals, runs, events, and notifications.
+// goals, runs, events, and notifications. Runs are stored with the trace of ctx as well.
 func (t *Tx) SetRequestID(ctx context.Context, id string) error {
-	if id == "" {
+	parent := tracing.Traceparent(ctx)
+	if id == "" && parent == "" {
 		return nil
 	}
-	if err := t.q.NoteRequest(ctx, id); err != nil {
+	if err := t.q.NoteRequest(ctx, id, parent); err != nil {
 		return fmt.Errorf("note request %s: %w", id, err)
 	}
 	return nil

@@ -42,6 +42,9 @@ type Usage struct {
 	// of which it is announced next.
 	watched map[controlplane.NodeID]time.Time
 	looked  []controlplane.NodeID
+
+	// ledgerLook is of WriteLedger, which nobody calls twice at once.
+	ledgerLook clockLook
 }
 
 // pending is a batch whose caller waits until it is stored.

@@ -15,6 +15,7 @@ import {
   teamAccess,
   teams,
   topology,
+  usage,
   webhooks,
 } from "./routes/administrationRoutes";
 import {
@@ -81,6 +82,7 @@ const tree = root.addChildren([
     audit,
     rules,
     webhooks,
+    usage,
     settings,
     urls,
     start,

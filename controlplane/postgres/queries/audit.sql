@@ -1,6 +1,8 @@
 -- name: NoteRequest :exec
--- Says for the rest of the transaction which request it is, see current_request().
-SELECT set_config('nullops.request', @request::text, true);
+-- Says for the rest of the transaction which request and which trace it is, see
+-- current_request() and current_trace().
+SELECT set_config('nullops.request', @request::text, true),
+    set_config('nullops.trace', @trace::text, true);
 
 -- name: MoveAuditHead :one
 -- Takes the chain's end until commit, so that links follow the order of commits.

@@ -334,7 +334,7 @@ DELETE FROM service_health WHERE deployment_id = @deployment_id;
 -- whose turn has come.
 SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
     p.cpu, p.memory_mib, e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version,
-    r.pipeline, r.input, d.request_id, coalesce(m.resume, '{}')::text[] AS resume,
+    r.pipeline, r.input, r.traceparent, d.request_id, coalesce(m.resume, '{}')::text[] AS resume,
     m.since AS attempt, h.since AS restore
 FROM node_goals g
 JOIN deployments d ON d.id = g.deployment_id

@@ -70,8 +70,10 @@ INSERT INTO notices (event, data, request_id) VALUES (@event, @data, @request_id
 
 -- name: InsertDelivery :exec
 -- Something to send.
-INSERT INTO deliveries (id, webhook_id, user_id, email, event, subject, body, claimed_until)
-VALUES (@id, @webhook_id, @user_id, @email, @event, @subject, @body, @claimed_until);
+INSERT INTO deliveries (id, webhook_id, user_id, email, event, subject, body, claimed_until,
+    traceparent)
+VALUES (@id, @webhook_id, @user_id, @email, @event, @subject, @body, @claimed_until,
+    @traceparent);
 
 -- name: ClaimDeliveries :many
 -- What is due, taken for as long as sending may last: whoever dies meanwhile

@@ -3019,6 +3019,155 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was allocated, summed up
+         * @description Balances of the usage ledger, of the deployments you may see: never stored, always summed up from its rows, with what
+         *     runs on until now. Days are in UTC; `to` is the first day that is not meant. Without days it is the month so far.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage/ledger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The rows of the usage ledger as a file
+         * @description CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+         */
+        get: operations["exportUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage/ledger/{row}/correction": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back a row of the usage ledger
+         * @description Writes a new row with the negative amounts of what is left of the old one, which stays as it is.
+         */
+        post: operations["correctUsage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage/idle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Deployments that nobody used for a while, those that hold most first
+         * @description Of the deployments you may see. With prices, what each costs a day, and in this month.
+         */
+        get: operations["listIdleDeployments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What things cost
+         * @description Without prices, the currency is empty, and nothing has a cost.
+         */
+        get: operations["getUsagePrices"];
+        /**
+         * Set what things cost
+         * @description The ledger holds amounts only, so new prices count for the past as well. An empty currency deletes them.
+         */
+        put: operations["putUsagePrices"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage/budgets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Budgets, with what this month came to so far
+         * @description All of them, by name.
+         */
+        get: operations["listBudgets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage/budgets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Create or change a budget
+         * @description How much a team, project, person or environment should use in a calendar month (UTC). Each share is told once a month, as `budget.reached`. Nothing is removed unless `remove` says so, and then a day after `budget.removing` was told.
+         */
+        put: operations["putBudget"];
+        post?: never;
+        /**
+         * Delete a budget
+         * @description What was used stays in the ledger.
+         */
+        delete: operations["deleteBudget"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/webhooks": {
         parameters: {
             query?: never;
@@ -3122,6 +3271,70 @@ export interface paths {
          */
         post: operations["redeliver"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alerts that the caller may see, active ones first
+         * @description Alerts about a deployment or an environment are for those who may read there, all others for admins. At most 500.
+         */
+        get: operations["listAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that the caller looks after an alert
+         * @description For those with full access to what it is about; the first one stays named. It ends with its cause, not with this.
+         */
+        post: operations["acknowledgeAlert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{id}/silence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Keep notifications about an alert back for a while
+         * @description The silence is about this condition of this subject, and so about an alert that ends and starts again too. It needs an end, within 30 days. An alert that is still active then is notified of.
+         */
+        put: operations["silenceAlert"];
+        post?: never;
+        /**
+         * End the silence of an alert
+         * @description Notifications about it are sent again.
+         */
+        delete: operations["endAlertSilence"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3614,10 +3827,221 @@ export interface components {
         MentionableList: {
             items: components["schemas"]["Mentionable"][];
         };
+        Alert: {
+            id: components["schemas"]["Id"];
+            /** @description Such as `node.offline`; the page *Observability* lists them all. */
+            condition: string;
+            /** @enum {string} */
+            severity: "warning" | "critical";
+            /** @description What people call what it is about. */
+            subject: string;
+            /** @description What is wrong. */
+            summary: string;
+            /** @description What to do. */
+            remedy: string;
+            /** @description The page of the UI that shows the cause. */
+            link: string;
+            deployment?: components["schemas"]["Id"];
+            node?: string;
+            /** Format: date-time */
+            started_at: string;
+            /** Format: date-time */
+            ended_at?: string;
+            /** Format: date-time */
+            acknowledged_at?: string;
+            acknowledged_by?: string;
+            /** Format: date-time */
+            silenced_until?: string;
+            silenced_by?: string;
+            silence_reason?: string;
+            /** @description Whether the caller may acknowledge and silence it. */
+            can_change: boolean;
+        };
+        AlertList: {
+            items: components["schemas"]["Alert"][];
+        };
+        AlertSilencePut: {
+            /**
+             * Format: date-time
+             * @description When it ends.
+             */
+            until: string;
+            reason?: string;
+        };
         /** @enum {string} */
-        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "deployment.offline" | "deployment.online" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible" | "controlplane.failing" | "controlplane.recovered" | "access.asked";
+        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "deployment.offline" | "deployment.online" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible" | "controlplane.failing" | "controlplane.recovered" | "access.asked" | "alert.started" | "alert.ended" | "budget.reached" | "budget.removing";
         /** @enum {string} */
         WebhookKind: "json" | "slack" | "mattermost" | "teams";
+        /** @example 2026-11-01 */
+        Day: string;
+        UsageAmounts: {
+            /**
+             * Format: double
+             * @description Allocated cores times seconds.
+             */
+            cpu_seconds: number;
+            /** Format: double */
+            memory_byte_seconds: number;
+            /** Format: double */
+            gpu_seconds: number;
+            /**
+             * Format: double
+             * @description Of volumes, as measured every six hours.
+             */
+            volume_byte_seconds: number;
+            /**
+             * Format: double
+             * @description Sent and received by services, two hours late.
+             */
+            traffic_bytes: number;
+        };
+        UsageBalance: {
+            /** @description A value for each of what it is summed up by, in that order. Empty is nobody's, such as a person without a team. */
+            key: string[];
+            amounts: components["schemas"]["UsageAmounts"];
+            /**
+             * Format: double
+             * @description Only with prices.
+             */
+            cost?: number;
+        };
+        UsageReport: {
+            from: components["schemas"]["Day"];
+            to: components["schemas"]["Day"];
+            by: string[];
+            /** @description Only with prices. */
+            currency?: string;
+            items: components["schemas"]["UsageBalance"][];
+        };
+        UsageRow: {
+            /** Format: int64 */
+            id: number;
+            /** @enum {string} */
+            kind: "allocated" | "measured" | "correction";
+            deployment_id: components["schemas"]["Id"];
+            deployment: string;
+            project: string;
+            environment: string;
+            node: string;
+            team: string;
+            person: string;
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            until: string;
+            amounts: components["schemas"]["UsageAmounts"];
+            /**
+             * Format: int64
+             * @description The row that a correction is about.
+             */
+            corrects?: number;
+            reason?: string;
+            written_by: string;
+            /** Format: date-time */
+            written_at: string;
+        };
+        UsageCorrection: {
+            reason: string;
+        };
+        IdleDeployment: {
+            id: components["schemas"]["Id"];
+            name: string;
+            project: string;
+            environment: string;
+            node: string;
+            team: string;
+            /** @description Who created it. */
+            person: string;
+            /**
+             * Format: date-time
+             * @description When somebody used it last.
+             */
+            active_at: string;
+            /**
+             * Format: double
+             * @description Reserved cores.
+             */
+            cpu: number;
+            /** Format: int64 */
+            memory_mib: number;
+            /** Format: int64 */
+            gpus: number;
+            /**
+             * Format: double
+             * @description What it really used in the last day.
+             */
+            cores: number;
+            month: components["schemas"]["UsageAmounts"];
+            /** Format: double */
+            cost_per_day?: number;
+            /**
+             * Format: double
+             * @description Of this month, up to midnight.
+             */
+            cost?: number;
+        };
+        IdleList: {
+            /** @description Only with prices. */
+            currency?: string;
+            items: components["schemas"]["IdleDeployment"][];
+        };
+        UsagePrices: {
+            /** @example EUR */
+            currency: string;
+            /** Format: double */
+            cpu_hour?: number;
+            /** Format: double */
+            memory_gib_hour?: number;
+            /** Format: double */
+            gpu_hour?: number;
+            /** Format: double */
+            traffic_gib?: number;
+        };
+        /** @enum {string} */
+        BudgetScope: "team" | "project" | "person" | "environment";
+        /** @enum {string} */
+        BudgetMeasure: "cpu_hours" | "memory_gib_hours" | "gpu_hours" | "cost";
+        BudgetPut: {
+            scope: components["schemas"]["BudgetScope"];
+            /** @description The name of the team, project, person or environment. */
+            subject: string;
+            measure: components["schemas"]["BudgetMeasure"];
+            /**
+             * Format: double
+             * @description For a calendar month.
+             */
+            amount: number;
+            /** @description At which percentages a notice is given; 100 unless given. */
+            shares?: number[];
+            /** @description Remove the deployments of the subject when all of it is used, a day after a notice. */
+            remove?: boolean;
+        };
+        Budget: {
+            name: string;
+            scope: components["schemas"]["BudgetScope"];
+            subject: string;
+            measure: components["schemas"]["BudgetMeasure"];
+            /** Format: double */
+            amount: number;
+            shares: number[];
+            remove: boolean;
+            /**
+             * Format: double
+             * @description In this month.
+             */
+            used: number;
+            /**
+             * Format: date-time
+             * @description When removals begin, if they were announced.
+             */
+            remove_at?: string;
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        BudgetList: {
+            items: components["schemas"]["Budget"][];
+        };
         WebhookPut: {
             kind: components["schemas"]["WebhookKind"];
             /** @description Absent keeps the stored one. */
@@ -3629,7 +4053,7 @@ export interface components {
             /** @description Only of this environment. */
             environment?: string;
             events: components["schemas"]["NoticeEvent"][];
-            /** @description The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node}, {job} and {time}. */
+            /** @description The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node}, {job}, {budget} and {time}. */
             template?: string;
             /** @description True unless given. */
             active?: boolean;
@@ -6131,6 +6555,8 @@ export interface components {
             started_by: string;
             /** @description The request it began with, as in `X-Request-Id` and the audit; missing if it began by itself. */
             request_id?: string;
+            /** @description The OpenTelemetry trace that it belongs to; missing if it has none that is sampled. */
+            trace_id?: string;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -6844,6 +7270,16 @@ export interface components {
     parameters: {
         /** @description An hour before `to` unless given. */
         MetricsFrom: string;
+        /**
+         * @description The first day; that of the month unless given.
+         * @example 2026-11-01
+         */
+        UsageFrom: components["schemas"]["Day"];
+        /**
+         * @description The first day that is not meant; tomorrow unless given.
+         * @example 2026-12-01
+         */
+        UsageTo: components["schemas"]["Day"];
         /** @description Now unless given. */
         MetricsTo: string;
         /** @description The finest that makes a readable curve unless given. */
@@ -11653,6 +12089,276 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getUsage: {
+        parameters: {
+            query?: {
+                /**
+                 * @description What rows are summed up by: team, project, person, environment, node, deployment or day, or several with commas between them. Team unless given.
+                 * @example project,day
+                 */
+                by?: string;
+                /**
+                 * @description The first day; that of the month unless given.
+                 * @example 2026-11-01
+                 */
+                from?: components["parameters"]["UsageFrom"];
+                /**
+                 * @description The first day that is not meant; tomorrow unless given.
+                 * @example 2026-12-01
+                 */
+                to?: components["parameters"]["UsageTo"];
+                team?: string;
+                project?: string;
+                person?: string;
+                environment?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    exportUsage: {
+        parameters: {
+            query?: {
+                format?: "csv" | "jsonl";
+                /**
+                 * @description The first day; that of the month unless given.
+                 * @example 2026-11-01
+                 */
+                from?: components["parameters"]["UsageFrom"];
+                /**
+                 * @description The first day that is not meant; tomorrow unless given.
+                 * @example 2026-12-01
+                 */
+                to?: components["parameters"]["UsageTo"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    /** @description A name for the file. */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                    "application/x-ndjson": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    correctUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The row's number. */
+                row: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The node was replaced, and its reservation was not needed"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UsageCorrection"];
+            };
+        };
+        responses: {
+            /** @description The new row */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageRow"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listIdleDeployments: {
+        parameters: {
+            query?: {
+                /** @description For how long nobody used them. */
+                hours?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdleList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getUsagePrices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsagePrices"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putUsagePrices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "currency": "EUR",
+                 *       "cpu_hour": 0.02,
+                 *       "memory_gib_hour": 0.005,
+                 *       "gpu_hour": 1.5,
+                 *       "traffic_gib": 0.01
+                 *     }
+                 */
+                "application/json": components["schemas"]["UsagePrices"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsagePrices"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listBudgets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putBudget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "scope": "team",
+                 *       "subject": "checkout",
+                 *       "measure": "cpu_hours",
+                 *       "amount": 2000,
+                 *       "shares": [
+                 *         50,
+                 *         80,
+                 *         100
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["BudgetPut"];
+            };
+        };
+        responses: {
+            /** @description Stored */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteBudget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listWebhooks: {
         parameters: {
             query?: {
@@ -11829,6 +12535,109 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAlerts: {
+        parameters: {
+            query?: {
+                /** @description Include those that ended, which are kept for 30 days. */
+                ended?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    acknowledgeAlert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    silenceAlert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "until": "2030-01-02T15:00:00Z",
+                 *       "reason": "The machine is being moved."
+                 *     }
+                 */
+                "application/json": components["schemas"]["AlertSilencePut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endAlertSilence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -1,6 +1,8 @@
 import type { Column, ListProps } from "./listProps";
 
-export function Rows<T>({ rows, columns, rowKey }: { rows: T[] } & ListProps<T>) {
+type Props<T> = { rows: T[] } & Pick<ListProps<T>, "columns" | "rowKey">;
+
+export function Rows<T>({ rows, columns, rowKey }: Props<T>) {
   const look = (column: Column<T>) =>
     [column.wide && "wide", column.right && "num"].filter(Boolean).join(" ") || undefined;
   return (

@@ -196,6 +196,7 @@ export const deployTexts = {
     run: "Latest run",
     runBy: (number: number, by: string) => `${number}, begun by ${by}`,
     request: "Request",
+    trace: "Trace",
     more: "More",
     noServices: "It has no services.",
     draft: "a draft that was never published",

@@ -69,6 +69,13 @@ export const rules = createRoute({
   component: loadPage(() => import("../pages/rules/Rules"), "Rules"),
 });
 
+export const usage = createRoute({
+  getParentRoute: () => app,
+  path: "/usage",
+  validateSearch: readListSearch,
+  component: loadPage(() => import("../pages/usage/Usage"), "Usage"),
+});
+
 export const webhooks = createRoute({
   getParentRoute: () => app,
   path: "/webhooks",

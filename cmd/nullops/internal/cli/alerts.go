@@ -21,7 +21,7 @@ func alertsCommand() *cobra.Command {
 		Long: "List what needs attention, as far as you may see it. An alert starts and ends with its\n" +
 			"cause. --ended lists those of the last 30 days too."}
 	c.Flags().BoolVar(&ended, "ended", false, "list those that have ended too")
-	asJSON := output.JSONFlag(c)
+	asJSON := output.JSONFlag[[]apiclient.Alert](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -31,8 +31,8 @@ func alertsCommand() *cobra.Command {
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}
-		if *asJSON {
-			return output.PrintJSON(c.OutOrStdout(), r.JSON200.Items)
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		return printAlerts(c.OutOrStdout(), r.JSON200.Items)
 	}

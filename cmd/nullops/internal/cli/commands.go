@@ -19,6 +19,6 @@ func Commands(build, releaseKey string) []*cobra.Command {
 		retryCommand(), forgetCommand(), openCommand(), nodeCommand(), gateCommand(),
 		certificateCommand(), auditCommand(), userCommand(), teamCommand(), tokenCommand(),
 		secretCommand(), webhookCommand(), alertsCommand(), ruleCommand(), accessCommand(),
-		versionCommand(build, releaseKey),
+		usageCommand(), versionCommand(build, releaseKey),
 	}
 }

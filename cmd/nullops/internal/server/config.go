@@ -14,6 +14,8 @@ import (
 
 	"github.com/traefik/paerser/env"
 	"github.com/traefik/paerser/flag"
+
+	"github.com/nullops/nullops/internal/tracing"
 )
 
 // envPrefix starts the name of every environment variable that is a setting:
@@ -38,6 +40,9 @@ type Settings struct {
 	Mail      MailSettings     `description:"The server that notifications are mailed by."`
 	Agent     AgentSettings    `description:"The agent on a node."`
 	Dev       DevSettings      `description:"Everything on one machine."`
+
+	// tracing is no setting of ours: the standard variables OTEL_* say it. Nil is off.
+	tracing *tracing.Tracing
 }
 
 // DatabaseSettings is where all state is stored.

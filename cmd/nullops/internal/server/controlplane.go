@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -129,7 +130,8 @@ func openBase(
 	if err != nil {
 		return nil, fmt.Errorf("setting ingress.url: %w", err)
 	}
-	store, err := postgres.Open(ctx, postgres.Config{URL: s.Database.URL})
+	store, err := postgres.Open(ctx, postgres.Config{URL: s.Database.URL,
+		Trace: s.tracing != nil})
 	if err != nil {
 		return nil, fmt.Errorf("setting database.url: %w", err)
 	}
@@ -325,11 +327,20 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error {
-		return serveHTTP(ctx, &http.Server{Handler: b.serveStandbys(handler),
+		return serveHTTP(ctx, &http.Server{Handler: b.serveStandbys(b.traceRequests(handler)),
 			ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 75 * time.Second,
 			MaxHeaderBytes: 64 << 10, ConnState: limit.trackState}, l)
 	})
 	return group.Wait()
+}
+
+// traceRequests traces the requests of people and programs. Pages, probes and streams are left
+// out: a stream lasts for as long as somebody looks at a page.
+func (b *serverBase) traceRequests(handler http.Handler) http.Handler {
+	return b.settings.tracing.Handler(handler, func(r *http.Request) bool {
+		return (strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/hooks/")) &&
+			!strings.HasSuffix(r.URL.Path, "/events") && r.Header.Get("Upgrade") == ""
+	})
 }
 
 // backgroundJobs is what the control plane does by itself.
@@ -340,6 +351,11 @@ func (b *serverBase) backgroundJobs(people *accounts.Accounts) []jobs.Job {
 		jobs.ForgetRemoved(b.lifecycle, b.log), jobs.FinishMoves(b.lifecycle, b.log),
 		jobs.VerifyAudit(b.audit, b.log),
 		jobs.TrimUsage(b.usage, b.log), jobs.ForgetPasses(b.gate),
+		jobs.WriteLedger(b.usage, b.log), jobs.CheckBudgets(b.usage, b.lifecycle, b.log),
+		jobs.MeasureVolumes(b.usage, b.lifecycle, b.dialer, b.log),
+	}
+	if b.settings.tracing != nil {
+		all = append(all, jobs.TraceRuns(b.store))
 	}
 	if days := b.settings.Audit.Keep; days > 0 {
 		all = append(all, jobs.CutAudit(b.audit, time.Duration(days)*24*time.Hour, b.log))

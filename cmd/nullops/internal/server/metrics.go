@@ -21,6 +21,7 @@ import (
 	"github.com/nullops/nullops/controlplane/fleet"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/internal/instrument"
+	"github.com/nullops/nullops/internal/tracing"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -35,7 +36,7 @@ type metrics struct {
 }
 
 func newMetrics() *metrics {
-	m := &metrics{Set: instrument.New(newProcessRegistry(), traceOf)}
+	m := &metrics{Set: instrument.New(newProcessRegistry(), tracing.TraceID)}
 	m.WatchAll(func(r instrument.Reading) { r.Put(instrument.BuildInfo, 1, release) },
 		instrument.BuildInfo)
 	return m

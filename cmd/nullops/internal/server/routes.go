@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -251,8 +252,14 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 		visited: make(chan string, 1024)}
 	about := &aboutSource{lifecycle: b.lifecycle}
 	dialer := fleet.NewLocalDialer(b.dialer, s.Ingress.Sockets, b.log)
+	var traces *ingressTraces
+	var traceRequest func(*http.Request, *ingress.Route) (*http.Request, func(int))
+	if s.tracing != nil {
+		traces = newIngressTraces(b.store)
+		traceRequest = traces.begin
+	}
 	proxy, err := ingress.New(
-		ingress.Config{Dial: newTunnelOpener(dialer, b.metrics.ingressConnection),
+		ingress.Config{Trace: traceRequest, Dial: newTunnelOpener(dialer, b.metrics.ingressConnection),
 			Home: s.HTTP.URL, Log: b.log, Gate: pass, Secure: s.Ingress.secureAddress(),
 			OnVisit: pass.recordVisit, OnAnswer: b.metrics.ingressAnswer,
 			OnServed:  b.metrics.ingressServed,
@@ -275,6 +282,9 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	beside.Go(func() { b.followRoutes(ctx, proxy, read) })
 	beside.Go(func() { _ = b.tellAlive(ctx, controlplane.RoleIngress) })
 	beside.Go(func() { pass.storeUses(ctx, b.log) })
+	if traces != nil {
+		beside.Go(func() { traces.run(ctx) })
+	}
 	beside.Go(func() { f.recheckPasses(ctx, proxy) })
 	beside.Go(func() { b.awaitReplacement(ctx, limits) })
 	if secure == nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/traefik/paerser/flag"
@@ -14,6 +15,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/cmd/nullops/internal/reference"
+	"github.com/nullops/nullops/internal/tracing"
 )
 
 // serverCommand makes a command whose flags are the settings.
@@ -45,7 +47,18 @@ func runServer(c *cobra.Command, args []string, check func(Settings) error,
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
 	go trimAtRest(ctx, usedCPU, debug.FreeOSMemory)
-	return run(ctx, s, newLogger(s.Log, os.Stderr))
+	log := newLogger(s.Log, os.Stderr)
+	traces, err := tracing.Start(ctx, "nullops-"+c.Name(), release, log)
+	if err != nil {
+		return exit.WithCode(err, exit.Usage)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), 5*time.Second)
+		defer cancel()
+		traces.Stop(ctx)
+	}()
+	s.tracing = traces
+	return run(ctx, s, log)
 }
 
 // SettingsCommand lists every setting with its names, default and meaning.

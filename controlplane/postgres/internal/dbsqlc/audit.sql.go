@@ -430,12 +430,14 @@ func (q *Queries) MoveAuditHead(ctx context.Context) (MoveAuditHeadRow, error) {
 }
 
 const noteRequest = `-- name: NoteRequest :exec
-SELECT set_config('nullops.request', $1::text, true)
+SELECT set_config('nullops.request', $1::text, true),
+    set_config('nullops.trace', $2::text, true)
 `
 
-// Says for the rest of the transaction which request it is, see current_request().
-func (q *Queries) NoteRequest(ctx context.Context, request string) error {
-	_, err := q.db.Exec(ctx, noteRequest, request)
+// Says for the rest of the transaction which request and which trace it is, see
+// current_request() and current_trace().
+func (q *Queries) NoteRequest(ctx context.Context, request string, trace string) error {
+	_, err := q.db.Exec(ctx, noteRequest, request, trace)
 	return err
 }
 

@@ -240,7 +240,7 @@ func (q *Queries) GetReports(ctx context.Context, nodeID string) (int64, error) 
 }
 
 const getRun = `-- name: GetRun :one
-SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result FROM runs WHERE deployment_id = $1 AND number = $2
+SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result, traceparent, traced FROM runs WHERE deployment_id = $1 AND number = $2
 `
 
 // One run by its number.
@@ -265,12 +265,14 @@ func (q *Queries) GetRun(ctx context.Context, deploymentID string, number int32)
 		&i.RequestID,
 		&i.Input,
 		&i.Result,
+		&i.Traceparent,
+		&i.Traced,
 	)
 	return i, err
 }
 
 const getRunByID = `-- name: GetRunByID :one
-SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result FROM runs WHERE id = $1
+SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result, traceparent, traced FROM runs WHERE id = $1
 `
 
 // One run by the id that reports carry.
@@ -295,6 +297,8 @@ func (q *Queries) GetRunByID(ctx context.Context, id string) (Run, error) {
 		&i.RequestID,
 		&i.Input,
 		&i.Result,
+		&i.Traceparent,
+		&i.Traced,
 	)
 	return i, err
 }
@@ -971,7 +975,7 @@ func (q *Queries) ListLivingOn(ctx context.Context, nodes []string) ([]string, e
 const listNodeGoals = `-- name: ListNodeGoals :many
 SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
     p.cpu, p.memory_mib, e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version,
-    r.pipeline, r.input, d.request_id, coalesce(m.resume, '{}')::text[] AS resume,
+    r.pipeline, r.input, r.traceparent, d.request_id, coalesce(m.resume, '{}')::text[] AS resume,
     m.since AS attempt, h.since AS restore
 FROM node_goals g
 JOIN deployments d ON d.id = g.deployment_id
@@ -980,7 +984,7 @@ LEFT JOIN volume_holds h ON h.deployment_id = d.id AND NOT g.elsewhere AND h.pur
     AND h.ended_at IS NULL
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
-JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
+JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result, traceparent, traced FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
     ON true
 WHERE g.node_id = $1
     AND NOT EXISTS (SELECT FROM queue q WHERE q.run_id = r.id AND q.left_at IS NULL)
@@ -1007,6 +1011,7 @@ type ListNodeGoalsRow struct {
 	PipelineVersion int32
 	Pipeline        []byte
 	Input           []byte
+	Traceparent     string
 	RequestID       string
 	Resume          []string
 	Attempt         *time.Time
@@ -1041,6 +1046,7 @@ func (q *Queries) ListNodeGoals(ctx context.Context, nodeID *string) ([]ListNode
 			&i.PipelineVersion,
 			&i.Pipeline,
 			&i.Input,
+			&i.Traceparent,
 			&i.RequestID,
 			&i.Resume,
 			&i.Attempt,
@@ -1273,7 +1279,7 @@ func (q *Queries) ListRunSteps(ctx context.Context, runID string) ([]RunStep, er
 }
 
 const listRuns = `-- name: ListRuns :many
-SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result FROM runs WHERE deployment_id = $1 ORDER BY number DESC
+SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result, traceparent, traced FROM runs WHERE deployment_id = $1 ORDER BY number DESC
 `
 
 // Every attempt, newest first.
@@ -1304,6 +1310,8 @@ func (q *Queries) ListRuns(ctx context.Context, deploymentID string) ([]Run, err
 			&i.RequestID,
 			&i.Input,
 			&i.Result,
+			&i.Traceparent,
+			&i.Traced,
 		); err != nil {
 			return nil, err
 		}

@@ -157,6 +157,26 @@ type Backup struct {
 	Error string
 }
 
+type Budget struct {
+	Name      string
+	Scope     string
+	Subject   string
+	Measure   string
+	Amount    float64
+	Shares    []int32
+	Remove    bool
+	CreatedBy string
+	CreatedAt time.Time
+}
+
+type BudgetNotice struct {
+	Budget   string
+	Month    time.Time
+	Share    int32
+	At       time.Time
+	RemoveAt *time.Time
+}
+
 type Certificate struct {
 	ID        string
 	Name      string
@@ -198,6 +218,7 @@ type Delivery struct {
 	Error        string
 	CreatedAt    time.Time
 	EndedAt      *time.Time
+	Traceparent  string
 }
 
 type Deployment struct {
@@ -629,6 +650,14 @@ type OutwardSecret struct {
 	Value []byte
 }
 
+type PasskeyChallenge struct {
+	Hash      string
+	Purpose   string
+	UserID    *string
+	Ceremony  []byte
+	ExpiresAt time.Time
+}
+
 type PersonNotice struct {
 	ID           string
 	UserID       string
@@ -770,6 +799,11 @@ type ReachTicket struct {
 	ExpiresAt    time.Time
 }
 
+type RecoveryCode struct {
+	UserID string
+	Hash   string
+}
+
 type Registry struct {
 	ID          string
 	Name        string
@@ -882,6 +916,8 @@ type Run struct {
 	RequestID       string
 	Input           []byte
 	Result          string
+	Traceparent     string
+	Traced          bool
 }
 
 type RunSecret struct {
@@ -913,6 +949,20 @@ type RunStep struct {
 	Result    string
 	UndoneAt  *time.Time
 	Parts     []byte
+}
+
+type SecondFactor struct {
+	ID           string
+	UserID       string
+	Kind         string
+	Name         string
+	Confirmed    bool
+	Seed         []byte
+	LastStep     int64
+	CredentialID *string
+	Passkey      []byte
+	CreatedAt    time.Time
+	LastUsedAt   *time.Time
 }
 
 type Secret struct {
@@ -955,14 +1005,16 @@ type ServiceHealth struct {
 }
 
 type Session struct {
-	ID         string
-	UserID     string
-	Hash       []byte
-	CreatedAt  time.Time
-	LastUsedAt time.Time
-	ExpiresAt  time.Time
-	Origin     string
-	Device     string
+	ID          string
+	UserID      string
+	Hash        []byte
+	CreatedAt   time.Time
+	LastUsedAt  time.Time
+	ExpiresAt   time.Time
+	Origin      string
+	Device      string
+	Method      string
+	ConfirmedAt time.Time
 }
 
 type StandbyHost struct {
@@ -973,9 +1025,10 @@ type StandbyHost struct {
 }
 
 type Team struct {
-	ID          string
-	Name        string
-	Description string
+	ID           string
+	Name         string
+	Description  string
+	SecondFactor bool
 }
 
 type Template struct {
@@ -1006,6 +1059,84 @@ type UnknownDeployment struct {
 	Reason       string
 	RunID        string
 	Generation   int64
+}
+
+type UsageClock struct {
+	Single        bool
+	At            time.Time
+	SetBy         pgtype.Interval
+	MeasuredUntil time.Time
+}
+
+type UsageEvent struct {
+	ID            int64
+	At            time.Time
+	DeploymentID  string
+	Held          bool
+	Deployment    string
+	ProjectID     *string
+	Project       string
+	EnvironmentID *string
+	Environment   string
+	NodeID        *string
+	Node          string
+	Team          string
+	Person        string
+	Millicores    int64
+	MemoryMib     int64
+	Gpus          int64
+}
+
+type UsageLedger struct {
+	ID               int64
+	Kind             string
+	DeploymentID     string
+	Deployment       string
+	ProjectID        string
+	Project          string
+	EnvironmentID    string
+	Environment      string
+	Node             string
+	Team             string
+	Person           string
+	FromAt           time.Time
+	UntilAt          time.Time
+	MillicoreSeconds int64
+	MemoryMibSeconds int64
+	GpuSeconds       int64
+	VolumeMibSeconds int64
+	TrafficBytes     int64
+	Corrects         *int64
+	Reason           string
+	WrittenBy        string
+	WrittenAt        time.Time
+}
+
+type UsageOpen struct {
+	DeploymentID  string
+	Since         time.Time
+	Deployment    string
+	ProjectID     string
+	Project       string
+	EnvironmentID string
+	Environment   string
+	NodeID        *string
+	Node          string
+	Team          string
+	Person        string
+	Millicores    int64
+	MemoryMib     int64
+	Gpus          int64
+	VolumeMib     int64
+}
+
+type UsagePrice struct {
+	Single        bool
+	Currency      string
+	CpuHour       float64
+	MemoryGibHour float64
+	GpuHour       float64
+	TrafficGib    float64
 }
 
 type UseMark struct {

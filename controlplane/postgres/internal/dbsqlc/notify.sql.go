@@ -18,7 +18,7 @@ WHERE id IN (
         AND (d.claimed_until IS NULL OR d.claimed_until < now()
             OR d.claimed_until > now() + make_interval(secs => 10 * $1::float8))
     ORDER BY d.due_at LIMIT $2 FOR UPDATE SKIP LOCKED
-) RETURNING id, webhook_id, user_id, email, event, subject, body, status, attempts, due_at, claimed_until, answer, error, created_at, ended_at
+) RETURNING id, webhook_id, user_id, email, event, subject, body, status, attempts, due_at, claimed_until, answer, error, created_at, ended_at, traceparent
 `
 
 // What is due, taken for as long as sending may last: whoever dies meanwhile
@@ -50,6 +50,7 @@ func (q *Queries) ClaimDeliveries(ctx context.Context, hold float64, most int32)
 			&i.Error,
 			&i.CreatedAt,
 			&i.EndedAt,
+			&i.Traceparent,
 		); err != nil {
 			return nil, err
 		}
@@ -133,7 +134,7 @@ func (q *Queries) ForgetDeliveries(ctx context.Context, before *time.Time, most 
 }
 
 const getDelivery = `-- name: GetDelivery :one
-SELECT id, webhook_id, user_id, email, event, subject, body, status, attempts, due_at, claimed_until, answer, error, created_at, ended_at FROM deliveries WHERE id = $1 AND webhook_id = $2
+SELECT id, webhook_id, user_id, email, event, subject, body, status, attempts, due_at, claimed_until, answer, error, created_at, ended_at, traceparent FROM deliveries WHERE id = $1 AND webhook_id = $2
 `
 
 // One delivery of a webhook.
@@ -156,6 +157,7 @@ func (q *Queries) GetDelivery(ctx context.Context, iD string, webhookID *string)
 		&i.Error,
 		&i.CreatedAt,
 		&i.EndedAt,
+		&i.Traceparent,
 	)
 	return i, err
 }
@@ -221,8 +223,10 @@ func (q *Queries) GetWebhookByID(ctx context.Context, id string) (Webhook, error
 }
 
 const insertDelivery = `-- name: InsertDelivery :exec
-INSERT INTO deliveries (id, webhook_id, user_id, email, event, subject, body, claimed_until)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO deliveries (id, webhook_id, user_id, email, event, subject, body, claimed_until,
+    traceparent)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
+    $9)
 `
 
 type InsertDeliveryParams struct {
@@ -234,6 +238,7 @@ type InsertDeliveryParams struct {
 	Subject      string
 	Body         string
 	ClaimedUntil *time.Time
+	Traceparent  string
 }
 
 // Something to send.
@@ -247,6 +252,7 @@ func (q *Queries) InsertDelivery(ctx context.Context, arg InsertDeliveryParams) 
 		arg.Subject,
 		arg.Body,
 		arg.ClaimedUntil,
+		arg.Traceparent,
 	)
 	return err
 }
@@ -362,7 +368,7 @@ func (q *Queries) ListAllNotificationChoices(ctx context.Context) ([]Notificatio
 }
 
 const listDeliveries = `-- name: ListDeliveries :many
-SELECT id, webhook_id, user_id, email, event, subject, body, status, attempts, due_at, claimed_until, answer, error, created_at, ended_at FROM deliveries WHERE webhook_id = $1
+SELECT id, webhook_id, user_id, email, event, subject, body, status, attempts, due_at, claimed_until, answer, error, created_at, ended_at, traceparent FROM deliveries WHERE webhook_id = $1
     AND ($2::uuid IS NULL OR id < $2::uuid)
 ORDER BY id DESC LIMIT $3
 `
@@ -393,6 +399,7 @@ func (q *Queries) ListDeliveries(ctx context.Context, webhookID *string, before 
 			&i.Error,
 			&i.CreatedAt,
 			&i.EndedAt,
+			&i.Traceparent,
 		); err != nil {
 			return nil, err
 		}

@@ -151,6 +151,11 @@ function Latest({ deployment, run }: Props) {
           <Exact text={request} />
         </DetailPair>
       ) : null}
+      {run?.trace_id ? (
+        <DetailPair name={t.trace}>
+          <Exact text={run.trace_id} />
+        </DetailPair>
+      ) : null}
     </>
   );
 }

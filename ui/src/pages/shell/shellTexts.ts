@@ -19,6 +19,7 @@ export const shellTexts = {
     teams: "Teams",
     account: "Your account",
     audit: "Audit",
+    usage: "Usage",
     rules: "Rules",
     webhooks: "Webhooks",
     settings: "Settings",

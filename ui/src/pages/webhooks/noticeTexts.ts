@@ -23,6 +23,8 @@ const events: Record<Schemas["NoticeEvent"], string> = {
   "access.asked": "Somebody asks for access",
   "alert.started": "Alert started",
   "alert.ended": "Alert ended",
+  "budget.reached": "Budget: share used",
+  "budget.removing": "Budget used up: removal announced",
 };
 
 // What is told outside, and how: webhooks, chats and mail.

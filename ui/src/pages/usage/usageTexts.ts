@@ -1,0 +1,45 @@
+// What the page about usage says: who held how much, and what nobody uses.
+
+export const usageTexts = {
+  title: "Usage",
+  by: "By",
+  groups: {
+    team: "Team",
+    project: "Project",
+    person: "Person",
+    environment: "Environment",
+    node: "Node",
+    day: "Day",
+  },
+  month: "This month, what was reserved, whether it was used or not.",
+  unread: "The usage could not be read.",
+  emptyTitle: "Nothing was reserved this month",
+  empty: "What deployments hold is counted from their placement until nothing of them is left.",
+  nobody: "none",
+  columns: {
+    cpu: "CPU hours",
+    memory: "Memory, GiB hours",
+    gpu: "GPU hours",
+    volumes: "Volumes, GiB hours",
+    traffic: "Traffic",
+    cost: "Cost",
+  },
+  idle: {
+    title: "Idle, and what they hold",
+    body: "Nobody used these for three days. Those that hold most stand first.",
+    none: "Every deployment that you may see was used in the last three days.",
+    unread: "What is idle could not be read.",
+    name: "Deployment",
+    owner: "Owner",
+    since: "Last used",
+    cpu: "CPU",
+    memory: "Memory",
+    gpus: "GPUs",
+    perDay: "Cost a day",
+    remove: "Remove",
+    removeOf: (name: string) => `Remove ${name}`,
+    removeTitle: (name: string) => `Remove ${name}?`,
+    removeBody: (person: string) =>
+      `Its services stop and its volumes are deleted. ${person} created it; ask first if you are not sure.`,
+  },
+};
