@@ -195,7 +195,14 @@ func (a *Accounts) createMember(ctx context.Context, tx *postgres.Tx, actor acce
 	if err != nil {
 		return SignedIn{}, err
 	}
-	return a.beginSession(ctx, tx, actor, saved.User, controlplane.MethodPassword)
+	in, err := a.beginSession(ctx, tx, actor, saved.User, controlplane.MethodPassword)
+	if err != nil {
+		return in, err
+	}
+	// A team that they join may require a second factor.
+	in.Actor, err = a.judgeSession(ctx, tx, in.Actor, identity{user: u.ID,
+		method: controlplane.MethodPassword, confirmed: a.now()})
+	return in, err
 }
 
 func checkJoining(j JoinRequest) error {

@@ -313,6 +313,21 @@ func (w *world) stepUpWithFactors(b *tab, rotate func(int)) {
 	}
 }
 
+// invitedMemberMustAddOne joins the team by an invitation: the first answer says what is needed.
+func (w *world) invitedMemberMustAddOne(root string) {
+	w.t.Helper()
+	var made api.LinkCreated
+	w.expect(http.StatusCreated, "POST", "/invitations", root, object{"role": "user",
+		"address": "new@example.org", "teams": []string{"team-full"}}, &made)
+	_, link, _ := strings.Cut(made.Url, "#")
+	b := &tab{w: w}
+	me := b.want(http.StatusCreated, "POST", "/invitations/accept", object{"link": link,
+		"address": "new@example.org", "name": "newcomer", "password": password})
+	if me.field("second_factor_needed") != "true" {
+		w.t.Errorf("an invited member: %s", me.body)
+	}
+}
+
 // A member of a team that requires a second factor can do nothing but add one, and gets no token.
 // An admin helps somebody who has lost theirs, which the audit shows.
 func TestFactors_RequiredAndLost(t *testing.T) {
@@ -338,6 +353,7 @@ func TestFactors_RequiredAndLost(t *testing.T) {
 	}
 	b.refused(403, "second_factor_needed", "POST", "/tokens",
 		object{"user": "full", "password": password, "name": "cli"})
+	w.invitedMemberMustAddOne(root)
 	_, codes := b.addApp("phone")
 	b.want(200, "GET", of, nil)
 	list := decodeAnswer[api.FactorList](t, b.want(200, "GET", "/me/factors", nil))

@@ -190,7 +190,9 @@ func (w *ingressWorld) readsRoutesAndWritesVisits(t *testing.T) {
 		controlplane.NewPlain("nogc_"+strings.Repeat("a", 26)))
 	_, _, challenged := e.answerChallenge(ctx, routes[0].Host, "token")
 	_, linked := e.nodeTable.GetLink(ctx, node)
-	facts, described := e.lifecycle.BuildFacts(ctx, ingressTask, deployment)
+	reviewed := pgtest.QueryValue[string](t, w.url, "SELECT deployment_id::text FROM reviews LIMIT 1")
+	facts, described := e.lifecycle.BuildFacts(ctx, ingressTask,
+		controlplane.DeploymentID(reviewed))
 	if facts.Review == nil || facts.Review.Branch != "feature/a" || facts.CreatedBy == "" {
 		t.Errorf("what it runs, and why: %+v", facts)
 	}

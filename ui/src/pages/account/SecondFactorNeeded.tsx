@@ -1,10 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { Button } from "@/components/Button";
-import { Mark } from "@/components/Glyph";
 import { useTitle } from "@/components/Shell";
 import { ownPath } from "@/pages/sign-in/SignIn";
-import { texts } from "@/texts";
 import { signOut } from "../shell/leave";
 import { factorTexts } from "./factorTexts";
 import { SecondFactors } from "./SecondFactors";
@@ -25,10 +23,6 @@ export function SecondFactorNeeded() {
   return (
     <main className="body">
       <div className="sheetpage col gap-6">
-        <div className="row bm">
-          <Mark />
-          <span>{texts.product}</span>
-        </div>
         <h1>{t.title}</h1>
         <p>{t.why}</p>
         <SecondFactors done={go} />

@@ -17,6 +17,7 @@ import { InputList } from "./InputList";
 import { sayFailure } from "./outcome";
 import { ReadFailed } from "./ReadFailed";
 import { Recreate } from "./Recreate";
+import type { PageSearch } from "./search";
 
 const t = deployTexts.capsule;
 type Data = Schemas["Capsule"];
@@ -24,7 +25,7 @@ type Data = Schemas["Capsule"];
 /** What ran, how it was and what it said: for a bug report, alive or removed. */
 export function Capsule({ deployment }: { deployment: Deployment }) {
   const { id } = deployment;
-  const { address } = useSearch({ strict: false });
+  const { address } = useSearch({ strict: false }) as PageSearch;
   const query = useQuery({
     queryKey: ["deployment", id, "capsule"],
     queryFn: () =>
