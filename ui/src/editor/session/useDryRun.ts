@@ -85,3 +85,10 @@ const runs = () => loadChunk(() => import("./scratchBody"));
 async function scratchOf(...of: Parameters<Awaited<ReturnType<typeof runs>>["scratchBody"]>) {
   return (await runs()).scratchBody(...of);
 }
+
+function withTag(tags: Tags, step: string, tag: string | undefined): Tags {
+  const rest = [...tags].filter(([key]) => key !== step);
+  return new Map(tag === undefined ? rest : [...rest, [step, tag]]);
+}
+
+export type DryRuns = ReturnType<typeof useDryRun>;

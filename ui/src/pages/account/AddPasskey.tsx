@@ -7,7 +7,6 @@ import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { describeError } from "@/components/States";
 import { passkeyTexts } from "@/pages/sign-in/passkeyTexts";
-import { texts } from "@/texts";
 import { factorTexts as t } from "./factorTexts";
 
 /** Has this device, a phone or a security key make a passkey. */

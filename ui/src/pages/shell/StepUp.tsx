@@ -11,7 +11,6 @@ import { describeError, Skeletons } from "@/components/States";
 import { factorTexts } from "@/pages/account/factorTexts";
 import { passkeyTexts } from "@/pages/sign-in/passkeyTexts";
 import { signInTexts } from "@/pages/sign-in/signInTexts";
-import { texts } from "@/texts";
 
 const t = factorTexts.stepUp;
 
