@@ -60,7 +60,8 @@ func capitalize(s string) string {
 var firstWords = setOf(`
 	a an another the this that there it you your
 	no neither nobody only every all exactly two too new give
-	something somebody people plain include from at in
+	something somebody people plain include from at in nothing
+	passkeys recovery row second
 	agent approval attempt backup cell certificate cluster comment configuration copy delivery
 	deployment deployments device document environment execution field file format gate group host
 	image invitation key label labels link master message migration name node nodes notification

@@ -36,7 +36,8 @@ func (s *server) PutRule(
 	saved, err := s.Reviews.PutRule(ctx, actorOf(ctx), review.RulePut{
 		Rule: controlplane.ReviewRule{Name: r.Name, Source: controlplane.ReviewSource(b.Source),
 			Repository: valueOr(b.Repository, ""), Project: b.Project, Environment: b.Environment,
-			Branch: valueOr(b.Branch, ""), Filter: filterOf(b.Filter), Tag: b.Tag, APIURL: valueOr(b.ApiUrl, ""),
+			Branch: valueOr(b.Branch, ""), Filter: filterOf(b.Filter), Tag: b.Tag,
+			APIURL: valueOr(b.ApiUrl, ""),
 			Input:  valueOr(b.Input, nil),
 			Wait:   time.Duration(valueOr(b.WaitMinutes, 30)) * time.Minute,
 			Active: valueOr(b.Active, true)},

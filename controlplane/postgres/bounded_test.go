@@ -45,8 +45,8 @@ INSERT INTO queue (run_id, deployment_id, scope, started_at, left_at)
 SELECT r.id, r.deployment_id, '` + seedNode + `', now(), now() FROM runs r;
 ANALYZE`
 
-// countRowsRead returns how many rows all statements have read from these tables so far, once no other
-// connection is open: that is when PostgreSQL has counted all.
+// countRowsRead returns how many rows all statements have read from these tables so far, once no
+// other connection is open: that is when PostgreSQL has counted all.
 func countRowsRead(t *testing.T, url string, tables ...string) int64 {
 	t.Helper()
 	for pgtest.QueryValue[int64](t, url, `SELECT count(*) FROM pg_stat_activity
@@ -140,14 +140,16 @@ func TestQueries_ListByStatusReadsNodesOnce(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, migrations.FS)
 	pgtest.Exec(t, url, fmt.Sprintf(seedDeployments, presentDeployments, presentDeployments))
-	for _, order := range []controlplane.DeploymentOrder{controlplane.NewestFirst, controlplane.ByName} {
+	for _, order := range []controlplane.DeploymentOrder{controlplane.NewestFirst,
+		controlplane.ByName} {
 		before := countRowsRead(t, url, "nodes")
 		t.Run(fmt.Sprint(order), func(t *testing.T) {
 			store := pgtest.Open(t, url)
 			var found int
 			err := store.InTx(t.Context(), func(tx *postgres.Tx) error {
 				some, err := tx.Deployments().Find(t.Context(), postgres.DeploymentFilter{
-					Everything: true, Most: 51, Order: order, Statuses: []controlplane.DeploymentStatus{"offline"}})
+					Everything: true, Most: 51, Order: order,
+					Statuses: []controlplane.DeploymentStatus{"offline"}})
 				found = len(some)
 				return err
 			})

@@ -38,7 +38,8 @@ func toReview(r dbsqlc.Review) controlplane.Review {
 		Rule: controlplane.ReviewRuleID(r.RuleID), Key: r.Key, Repository: r.Repository,
 		RepositoryID: r.RepositoryID, Number: int(r.Number), Title: r.Title, Branch: r.Branch,
 		Commit: r.Commit, Link: r.Link, Tag: r.Tag,
-		Want: controlplane.Goal(r.Want), Outside: r.Outside, Generation: r.Generation, Done: r.Done, Told: r.Told,
+		Want: controlplane.Goal(r.Want), Outside: r.Outside,
+		Generation: r.Generation, Done: r.Done, Told: r.Told,
 		CommentID: r.CommentID, Deployment: r.Deployment,
 		DeploymentID: emptyIfNull[controlplane.DeploymentID](r.DeploymentID),
 		State:        controlplane.ReviewState(r.State), Detail: r.Detail, GiveUpAt: r.GiveUpAt,
@@ -51,7 +52,8 @@ func (t Reviews) Put(ctx context.Context, r controlplane.Review) error {
 		Key: r.Key, Repository: r.Repository, RepositoryID: r.RepositoryID,
 		Number: int32(r.Number), Title: r.Title,
 		Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag, Want: string(r.Want),
-		Outside: r.Outside, Deployment: r.Deployment, GiveUpAt: r.GiveUpAt, EventAt: nullIfZero(r.EventAt)})
+		Outside: r.Outside, Deployment: r.Deployment, GiveUpAt: r.GiveUpAt,
+		EventAt: nullIfZero(r.EventAt)})
 	if err != nil {
 		return fmt.Errorf("store review: %w", translateError(err))
 	}

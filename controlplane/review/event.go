@@ -63,7 +63,8 @@ func (e event) newReview(rule controlplane.ReviewRule) controlplane.Review {
 		Key: e.reviewKey(), Repository: clipText(e.repository, 500), RepositoryID: e.repositoryID,
 		Number: e.number,
 		Title:  clipText(e.title, 300), Branch: clipText(e.branch, maxBranch),
-		Commit: clipText(e.commit, 64), Link: clipText(e.link, 500), Tag: e.tagOf(rule), Want: want, Outside: e.outside,
+		Commit: clipText(e.commit, 64), Link: clipText(e.link, 500), Tag: e.tagOf(rule), Want: want,
+		Outside:  e.outside,
 		GiveUpAt: time.Now().Add(rule.Wait), EventAt: e.at}
 }
 

@@ -30,18 +30,18 @@ func (e event) reasonUnchanged(old controlplane.Review, known bool) string {
 		return "nothing to remove"
 	case !e.gone && known && old.Want == controlplane.GoalGone && !e.reopensReview(old):
 		return alreadyClosed
-	case !e.gone && e.outside == "" && known && old.Want == controlplane.GoalPresent && e.commit != "" &&
-		old.Commit == e.commit && old.Branch == clipText(e.branch, maxBranch):
+	case !e.gone && e.outside == "" && known && old.Want == controlplane.GoalPresent &&
+		e.commit != "" && old.Commit == e.commit && old.Branch == clipText(e.branch, maxBranch):
 		return "the same commit"
 	default:
 		return ""
 	}
 }
 
-// reopensReview reports whether an event may follow the close of a pull
-// request, or follows an event that the rule's filter left out. Numbers are given once, so its opening does not; but where all we
-// know is that close, and no time says which was first, it may. An update of a pull
-// request that is open, at a later time, follows an opening that is still on its way.
+// reopensReview reports whether an event may follow the close of a pull request, or one that the
+// rule's filter left out. Numbers are given once, so its opening does not; but where all we know
+// is that close, and no time says which was first, it may. An update of a pull request that is
+// open, at a later time, follows an opening that is still on its way.
 func (e event) reopensReview(old controlplane.Review) bool {
 	switch {
 	case e.step == reopens, old.Outside != "":
@@ -54,8 +54,8 @@ func (e event) reopensReview(old controlplane.Review) bool {
 	}
 }
 
-// rememberClosed stores that an unknown pull request is closed, or outside of the rule's filter: its
-// earlier events may still arrive, and its rule's page says why it has no deployment.
+// rememberClosed stores that an unknown pull request is closed, or outside of the rule's filter:
+// its earlier events may still arrive, and its rule's page says why it has no deployment.
 func rememberClosed(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule,
 	e event) (err error) {
 	x := e.newReview(rule)

@@ -62,8 +62,8 @@ func describeList(entries []string) string {
 	return clipText(text, 250)
 }
 
-// matchNames reports whether names fit entries: none that an entry with "!" leaves out, and at least
-// one of those that are wanted, if any is.
+// matchNames reports whether names fit entries: none that an entry with "!" leaves out, and at
+// least one of those that are wanted, if any is.
 func matchNames(entries, names []string) bool {
 	wanted, unwanted := splitEntries(entries)
 	has := func(entry string) bool {

@@ -40,7 +40,7 @@ func (r *Reviews) followHost(ctx context.Context, rule controlplane.ReviewRule,
 	switch {
 	case !ok && wanted && needsHost(rule):
 		return false, &controlplane.Error{Kind: controlplane.Unavailable, Code: "host_silent",
-			Message: "The code host does not say what the rule's filter asks for.",
+			Message: "The code host does not say what the rule's filter asks for",
 			Remedy:  "Check that its API can be reached and that the rule's token may read pull requests."}
 	case !ok || now.closed && !wanted:
 		return false, nil

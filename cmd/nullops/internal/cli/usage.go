@@ -260,7 +260,9 @@ func usagePrices() *cobra.Command {
 			r, err := api.PutUsagePricesWithResponse(c.Context(), apiclient.UsagePrices{
 				Currency: currency, CpuHour: &cpu, MemoryGibHour: &memory, GpuHour: &gpu,
 				TrafficGib: &traffic})
-			return checkAnswer(r, err)
+			if err := checkAnswer(r, err); err != nil {
+				return err
+			}
 		}
 		r, err := api.GetUsagePricesWithResponse(c.Context())
 		if err := checkAnswer(r, err); err != nil {

@@ -32,7 +32,8 @@ func webhookObject(w apiclient.Webhook) object {
 func ruleObject(r apiclient.Rule) object {
 	return object{Kind: "rule", Name: r.Name, Body: apiclient.RulePut{
 		Source: r.Source, Repository: r.Repository, Project: r.Project, Environment: r.Environment,
-		Branch: r.Branch, Filter: r.Filter, Tag: r.Tag, Input: r.Input, WaitMinutes: &r.WaitMinutes, ApiUrl: r.ApiUrl,
+		Branch: r.Branch, Filter: r.Filter, Tag: r.Tag, Input: r.Input,
+		WaitMinutes: &r.WaitMinutes, ApiUrl: r.ApiUrl,
 		Active: nilIfActive(r.Active),
 	}}
 }

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/fleet"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/internal/instrument"
+	"github.com/nullops/nullops/internal/tracing"
 	"github.com/nullops/nullops/migrations"
 )
 
@@ -187,18 +187,17 @@ func TestStateMetrics_CountsWhatEnds(t *testing.T) {
 func TestMetrics_NameTheTrace(t *testing.T) {
 	t.Parallel()
 	m := newMetrics()
-	id := trace.TraceID{0xab, 0xcd}
-	traced := func(flags trace.TraceFlags) context.Context {
-		return trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(
-			trace.SpanContextConfig{TraceID: id, SpanID: trace.SpanID{1}, TraceFlags: flags}))
+	const id = "abcd0000000000000000000000000001"
+	traced := func(flags string) context.Context {
+		return tracing.WithParent(t.Context(), "00-"+id+"-0100000000000000-"+flags)
 	}
-	m.apiRequest(traced(0), "getMe", 200, time.Millisecond)
+	m.apiRequest(traced("00"), "getMe", 200, time.Millisecond)
 	const accept = "application/openmetrics-text;version=1.0.0"
 	if text := scrape(t, m, accept); strings.Contains(text, "trace_id") {
 		t.Error("a trace that was not kept is named")
 	}
-	m.apiRequest(traced(trace.FlagsSampled), "getMe", 200, time.Millisecond)
-	if text := scrape(t, m, accept); !strings.Contains(text, `trace_id="`+id.String()+`"`) {
+	m.apiRequest(traced("01"), "getMe", 200, time.Millisecond)
+	if text := scrape(t, m, accept); !strings.Contains(text, `trace_id="`+id+`"`) {
 		t.Error("no exemplar names the trace")
 	}
 }
