@@ -20,12 +20,9 @@ export const editorTexts = {
   find: "Find a step",
   addStep: "Add a step (A)",
   pickStep: "Add a step",
-  addAfter: "Add a step after it",
-  addHere: "Add a step here",
   addConnected: (to: string) => `Add a step, connected with ${to}`,
   showSteps: "Show the steps to add",
   hideSteps: "Hide the steps to add",
-  openStep: "Open its settings",
   whichField: (step: string) => `Which field of ${step}?`,
   newVariable: "a new variable",
   skip: "Skip to the canvas",
@@ -33,20 +30,7 @@ export const editorTexts = {
   groupLabel: "Name of the group",
   groupEmpty: "Name the group",
   groupNamed: (name: string, steps: number) => `Group ${name}, ${plural(steps, "step")}`,
-  noClipboard: "The browser does not let this page read the clipboard. Press Ctrl V instead.",
-  menu: {
-    copy: "Copy",
-    duplicate: "Duplicate",
-    paste: "Paste here",
-    group: "Group",
-    remove: "Delete",
-    removeLine: "Delete the line",
-    line: "Line",
-    comment: "Add a comment",
-    all: "Select all",
-    fit: "Fit to the window",
-    runHere: "Run from here…",
-  },
+  menuOfLine: "Line",
   spoken: {
     node: "Enter opens the step, the arrow keys move it, Delete removes it, Escape leaves it.",
     moved: (x: number, y: number) => `Moved to ${x}, ${y}.`,
@@ -236,24 +220,8 @@ export const editorTexts = {
       `${count === 1 ? "One field still waits" : `${count} fields still wait`} for your choice: yours, or theirs.`,
     follow: (version: number) => `Draw on from v${version}`,
   },
-  discardTitle: "Discard your draft?",
-  discardBody: (what: string, version: number) =>
-    `This discards ${what}. The canvas then shows ${version > 0 ? `v${version}` : "nothing"}; undo restores your draft while this page is open.`,
   discardMet:
     "Nothing was discarded: another window saved this draft in the meantime, and its changes are shown here now.",
-  stepChanges: (count: number) => plural(count, "changed step"),
-  asides: ({ comments, places, input }: { comments: number; places: number; input: boolean }) =>
-    [
-      input && "the input",
-      comments > 0 && plural(comments, "comment"),
-      places > 0 && plural(places, "place"),
-    ]
-      .filter(Boolean)
-      .join(" and "),
-  onlyAsides: (what: string) => `No step changed, but ${what}.`,
-  alsoAsides: (what: string) => `Besides, ${what}.`,
-  discardYes: "Discard",
-  keep: "Keep",
   connectNo: {
     self: "A step cannot wait for itself.",
     there: "It already waits for that step.",

@@ -1,4 +1,5 @@
 import { copyText } from "@/components/Copy";
+import { menuTexts } from "@/editor/canvas/menuTexts";
 import { editorTexts } from "@/editor/editorTexts";
 import { copySteps } from "../model/clipboard";
 import type { Spot } from "../model/document";
@@ -38,13 +39,13 @@ function itemActs(ids: Set<string>, { editing, at, say }: Given): MenuAct[] {
   return [
     ...(isStep
       ? [
-          { label: t.openStep, keys: "Enter", run: () => focusField("key") },
+          { label: menuTexts.openStep, keys: "Enter", run: () => focusField("key") },
           {
-            label: t.addAfter,
+            label: menuTexts.addAfter,
             run: () => actions.openPicker(at, { node: only, handle: "after", type: "source" }),
           },
           {
-            label: t.menu.runHere,
+            label: menuTexts.runHere,
             run: () => {
               editing.choice.choose(new Set([only]), NOTHING);
               editing.panels.show("dryRun");
@@ -52,33 +53,35 @@ function itemActs(ids: Set<string>, { editing, at, say }: Given): MenuAct[] {
           },
         ]
       : []),
-    { label: t.menu.copy, keys: "Ctrl C", begins: isStep, run: () => void copy() },
-    { label: t.menu.duplicate, keys: "Ctrl D", run: duplicate },
-    ...(hasSteps ? [{ label: t.menu.group, keys: "Ctrl G", run: () => actions.group(ids) }] : []),
-    { label: t.menu.remove, keys: "Del", begins: true, run: actions.remove },
+    { label: menuTexts.copy, keys: "Ctrl C", begins: isStep, run: () => void copy() },
+    { label: menuTexts.duplicate, keys: "Ctrl D", run: duplicate },
+    ...(hasSteps
+      ? [{ label: menuTexts.group, keys: "Ctrl G", run: () => actions.group(ids) }]
+      : []),
+    { label: menuTexts.remove, keys: "Del", begins: true, run: actions.remove },
   ];
 }
 
 function lineActs(id: string, { editing }: Given): MenuAct[] {
   const remove = () => editing.actions.removeLines(new Set([id]));
-  return [{ label: t.menu.removeLine, keys: "Del", run: remove }];
+  return [{ label: menuTexts.removeLine, keys: "Del", run: remove }];
 }
 
 function canvasActs({ editing, at, middle, fit, say }: Given): MenuAct[] {
   const { session, choice, actions } = editing;
   const paste = async () => {
     const text = await navigator.clipboard.readText().catch(() => undefined);
-    if (text === undefined) say("failed", t.noClipboard);
+    if (text === undefined) say("failed", menuTexts.noClipboard);
     else void actions.insert(text, { x: 40, y: 40 }, middle);
   };
   const add = () => actions.setFloat({ kind: "picker", at, middle });
   const all = () => choice.choose(allIds(session.doc), NOTHING);
   return [
-    { label: t.addHere, keys: "A", run: add },
-    { label: t.menu.comment, run: () => actions.add("comment", middle) },
-    { label: t.menu.paste, keys: "Ctrl V", run: () => void paste() },
-    { label: t.menu.all, keys: "Ctrl A", begins: true, run: all },
+    { label: menuTexts.addHere, keys: "A", run: add },
+    { label: menuTexts.comment, run: () => actions.add("comment", middle) },
+    { label: menuTexts.paste, keys: "Ctrl V", run: () => void paste() },
+    { label: menuTexts.all, keys: "Ctrl A", begins: true, run: all },
     { label: t.tidy, keys: "Shift F", run: () => void actions.lay() },
-    { label: t.menu.fit, keys: "F", run: fit },
+    { label: menuTexts.fit, keys: "F", run: fit },
   ];
 }

@@ -82,7 +82,7 @@ export function useCanvasActions(context: CanvasContext) {
     if (ids !== chosen) choose(ids, NOTHING);
     const [only] = ids.size === 1 ? ids : [];
     if (line)
-      setFloat({ kind: "menu", at, label: t.menu.line, target: { kind: "line", id: line } });
+      setFloat({ kind: "menu", at, label: t.menuOfLine, target: { kind: "line", id: line } });
     else if (node === undefined)
       setFloat({ kind: "menu", at, label: t.canvas, target: { kind: "canvas" } });
     else {

@@ -1,3 +1,4 @@
+import { changeTexts } from "@/editor/compare/changeTexts";
 import { editorTexts } from "@/editor/editorTexts";
 import { shortField } from "@/editor/model/stepFields";
 import type { StepChange } from "../model/merge";
@@ -44,8 +45,8 @@ export function ChangeList({ changes, asides, onShow }: Props) {
 
 function asidesText(asides: LayoutDiff, alone: boolean): string {
   if (isEmptyDiff(asides)) return t.same;
-  const what = editorTexts.asides(asides);
-  return alone ? editorTexts.onlyAsides(what) : editorTexts.alsoAsides(what);
+  const what = changeTexts.asides(asides);
+  return alone ? changeTexts.onlyAsides(what) : changeTexts.alsoAsides(what);
 }
 
 function Fields({ fields }: { fields: StepChange["fields"] }) {

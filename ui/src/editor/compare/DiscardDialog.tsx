@@ -1,6 +1,6 @@
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
-import { editorTexts as t } from "@/editor/editorTexts";
+import { changeTexts as t } from "@/editor/compare/changeTexts";
 import { isEmptyDiff } from "./layoutDiff";
 import type { Difference } from "./useComparison";
 

@@ -1,7 +1,9 @@
 import { plural } from "@/plural";
+import { actTexts } from "./actTexts";
 
 /** What the page of a deployment says. */
 export const pageTexts = {
+  ...actTexts,
   crumbs: "Deployments",
   tabsLabel: "Deployment",
   tabs: { run: "Run", services: "Services", history: "History", comments: "Comments" },
@@ -95,7 +97,6 @@ export const pageTexts = {
   told: (count: number) => `The node was told ${count} times`,
   retries: (count: number) => plural(count, "retry", "retries"),
   scratch: "draft",
-  scratchHint: "It runs a draft that was never published, so it cannot be recreated.",
   compareWith: "Compare with another deployment",
   over: (by: string) => `${by} over the usual`,
   stepTabs: { log: "Log", input: "Input", output: "Output", earlier: "Earlier runs" },
@@ -145,7 +146,5 @@ export const pageTexts = {
   historyUnread: "The runs could not be read.",
   deleteAsked: (name: string) => `${name} is being removed.`,
   cancelAsked: (name: string) => `${name} is being undone.`,
-  retryAsked: (name: string) => `${name} runs again.`,
   forgotten: (name: string) => `${name} is forgotten; what was left on the node is recorded.`,
-  refused: (what: string) => `That was refused. ${what}`,
 };

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
 import { Button, buttonClass } from "@/components/Button";
-import { pageTexts } from "@/pages/deployment/pageTexts";
+import { actTexts } from "@/pages/deployment/actTexts";
 import { texts } from "@/texts";
 import { waitsForMe } from "./filters";
 
@@ -31,7 +31,7 @@ function Retry({ deployment, retry }: { deployment: Deployment; retry: () => voi
     <Button
       small
       onClick={retry}
-      reason={deployment.scratch ? pageTexts.scratchHint : undefined}
+      reason={deployment.scratch ? actTexts.scratchHint : undefined}
       aria-label={texts.list.retryOf(deployment.name)}
     >
       {texts.list.retry}

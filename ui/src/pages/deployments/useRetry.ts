@@ -4,7 +4,7 @@ import { mergeOne } from "@/api/mergeDeployments";
 import { deployments } from "@/api/queries/deployments";
 import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
-import { pageTexts } from "@/pages/deployment/pageTexts";
+import { actTexts } from "@/pages/deployment/actTexts";
 
 /** Retry from the list: the row changes in place, by the answer and then by the stream. */
 export function useRetry() {
@@ -17,8 +17,8 @@ export function useRetry() {
       ),
     onSuccess: (told) => {
       cache.setQueryData(deployments.queryKey, (list) => list && mergeOne(list, told));
-      say("done", pageTexts.retryAsked(told.name));
+      say("done", actTexts.retryAsked(told.name));
     },
-    onError: (error) => say("failed", pageTexts.refused(describeError(error).message)),
+    onError: (error) => say("failed", actTexts.refused(describeError(error).message)),
   });
 }
