@@ -34,7 +34,7 @@ func DescribeChange(before, after any) string {
 type changeLines []string
 
 func (c *changeLines) compare(field string, before, after reflect.Value) {
-	_, isValue := reflect.Zero(before.Type()).Interface().(json.Marshaler)
+	_, isValue := reflect.TypeAssert[json.Marshaler](reflect.Zero(before.Type()))
 	switch {
 	case reflect.DeepEqual(before.Interface(), after.Interface()):
 	case before.Kind() == reflect.Struct && !isValue:

@@ -32,7 +32,7 @@ func Sentence(message string) string {
 // splitClauses splits at semicolons, but not within parentheses: a list in them stays one.
 func splitClauses(message string) (parts []string) {
 	open := 0
-	for _, part := range strings.Split(message, "; ") {
+	for part := range strings.SplitSeq(message, "; ") {
 		if open > 0 {
 			parts[len(parts)-1] += "; " + part
 		} else {
@@ -72,7 +72,7 @@ var firstWords = setOf(`
 
 func setOf(words string) map[string]bool {
 	all := map[string]bool{}
-	for _, word := range strings.Fields(words) {
+	for word := range strings.FieldsSeq(words) {
 		all[word] = true
 	}
 	return all

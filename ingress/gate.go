@@ -56,12 +56,12 @@ type requestTarget struct {
 }
 
 // environment is the name of the environment, empty outside every one.
-func (t *requestTarget) environment() string {
+func (at *requestTarget) environment() string {
 	switch {
-	case t.zone != nil:
-		return t.zone.Environment
-	case t.route != nil:
-		return t.route.Environment
+	case at.zone != nil:
+		return at.zone.Environment
+	case at.route != nil:
+		return at.route.Environment
 	}
 	return ""
 }

@@ -41,7 +41,7 @@ func (ns *namespaces) ensureHelperSecret(ctx context.Context, s space) error {
 		_, err = ns.secrets.update(ctx, secret)
 	}
 	if err != nil {
-		return fmt.Errorf("Secret %s: %w", helperSecretName, explainNamespace(wrapMutationErr(err)))
+		return fmt.Errorf("pull secret %s: %w", helperSecretName, explainNamespace(wrapMutationErr(err)))
 	}
 	return nil
 }

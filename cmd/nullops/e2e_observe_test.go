@@ -11,9 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moby/moby/client"
-
-	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
@@ -108,33 +105,4 @@ func (p *product) runsAlerts(t *testing.T, n *node) {
 	bell.rings(t, "alert.ended", "Node "+n.name+" is offline.", func() {})
 	p.commandSays(t, "ended", "alerts", "--ended")
 	w.shows(t, `count(ALERTS{alertname="NullOpsAlert", alertstate="firing"})`, "")
-}
-
-// stopsLookingWell freezes a service, which does not end: its deployment says so within seconds.
-func (p *product) stopsLookingWell(t *testing.T, n *node, d apiclient.Deployment) {
-	t.Helper()
-	api := dockertest.Client(t, n.docker)
-	web := n.containers(t, d.Id)["web"].ID
-	if _, err := api.ContainerPause(t.Context(), web, client.ContainerPauseOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	condition := func() string {
-		var now apiclient.Deployment
-		p.admin.get(t, "/deployments/"+d.Id, &now)
-		if now.Condition == nil {
-			return ""
-		}
-		return string(*now.Condition)
-	}
-	// promise: O-05
-	within(t, 15*time.Second, "a service that hangs is seen", func() string {
-		if got := condition(); got != string(apiclient.DeploymentConditionDegraded) {
-			return "the deployment looks well: " + got
-		}
-		return ""
-	})
-	if _, err := api.ContainerUnpause(t.Context(), web, client.ContainerUnpauseOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "it works again", condition)
 }

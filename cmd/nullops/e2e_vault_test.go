@@ -133,7 +133,7 @@ func (p *product) servesWithoutVault(t *testing.T, server *vaulttest.Server) {
 	server.SetSealed(true)
 	a := p.admin.ask(t, http.MethodPut, "/projects/shop/secrets/OTHER",
 		object{"value": "another-value-of-it"})
-	for _, say := range []string{"sealing_key_unavailable", "secret OTHER waits", "unsealed"} {
+	for _, say := range []string{"sealing_key_unavailable", "Secret OTHER waits", "unsealed"} {
 		if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, say) {
 			t.Errorf("a new value while Vault is sealed does not say %q: %s", say, a)
 		}

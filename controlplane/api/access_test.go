@@ -266,7 +266,7 @@ func allVisits() map[string]visit {
 		"listAlerts":       {path: "/alerts", stranger: shown, reader: shown},
 		"acknowledgeAlert": {path: "/alerts/{token}/acknowledge", stranger: 404, reader: 404},
 		"silenceAlert": {path: "/alerts/{token}/silence", stranger: 404, reader: 404,
-			body: object{"until": "2035-01-01T00:00:00Z"}},
+			body: object{"until": time.Now().Add(time.Hour).Format(time.RFC3339)}},
 		"endAlertSilence": {path: "/alerts/{token}/silence", stranger: 404, reader: 404},
 		"listWebhooks":    {path: "/webhooks"},
 		"getWebhook":      {path: "/webhooks/hook"},

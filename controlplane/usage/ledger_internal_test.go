@@ -105,7 +105,6 @@ func TestLedger_RecomputesOverCrashSchedules(t *testing.T) {
 		if len(events) == 0 {
 			continue
 		}
-		//nolint:gosec // The same seed has to be the same schedule.
 		chance := rand.New(rand.NewPCG(seed, 7))
 		until := events[len(events)-1].At.Add(time.Minute)
 		k := &keptLedger{}

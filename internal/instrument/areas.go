@@ -2,7 +2,7 @@ package instrument
 
 // Areas lists every metric of NullOps by the part of the product that it is about.
 func Areas() []Area {
-	return []Area{
+	return append([]Area{
 		{"API", []Metric{
 			timed(APIRequests, "Time of API calls, by operation and status code. Its count is their "+
 				"rate; codes of 500 and more are our errors.", requestBuckets(), "operation", "code"),
@@ -60,6 +60,12 @@ func Areas() []Area {
 			timed(SSHAttempts, "Time of attempts to set up a machine over SSH, by result.",
 				minutesBuckets(), "result"),
 		}},
+	}, storeAreas()...)
+}
+
+// storeAreas are about what the control plane stands on: the database, keys, and itself.
+func storeAreas() []Area {
+	return []Area{
 		{"Database", []Metric{
 			gauge(DatabaseInUse, "Connections of the pool that are in use.", "connections"),
 			gauge(DatabaseIdle, "Connections of the pool that are idle.", "connections"),

@@ -13,11 +13,10 @@ package tracing
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"strings"
 
@@ -183,8 +182,7 @@ type spanIDKey struct{}
 // NewIDs implements sdktrace.IDGenerator.
 func (g idGenerator) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
 	for !id.IsValid() {
-		binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
-		binary.NativeEndian.PutUint64(id[8:], rand.Uint64())
+		_, _ = rand.Read(id[:]) // it never fails, it ends the process
 	}
 	return id, g.NewSpanID(ctx, id)
 }
@@ -195,7 +193,7 @@ func (idGenerator) NewSpanID(ctx context.Context, _ trace.TraceID) (id trace.Spa
 		return chosen
 	}
 	for !id.IsValid() {
-		binary.NativeEndian.PutUint64(id[:], rand.Uint64())
+		_, _ = rand.Read(id[:]) // it never fails, it ends the process
 	}
 	return id
 }

@@ -17,6 +17,20 @@ func Exec(t testing.TB, dsn, sql string, args ...any) {
 	})
 }
 
+// RefusedExec runs a statement that the database has to refuse, and returns its reason.
+func RefusedExec(t testing.TB, dsn, sql string) string {
+	t.Helper()
+	var refused error
+	withConnection(t, dsn, func(conn *pgx.Conn) error {
+		_, refused = conn.Exec(t.Context(), sql)
+		return nil
+	})
+	if refused == nil {
+		t.Fatalf("the database did it: %s", sql)
+	}
+	return refused.Error()
+}
+
 // QueryValue reads one value from a test's database without going through the store.
 func QueryValue[T any](t testing.TB, dsn, sql string, args ...any) (v T) {
 	t.Helper()

@@ -243,6 +243,18 @@ func ignoreCanceled(err error) error {
 	return err
 }
 
+// warnOfDoors logs what is unsafe about how people reach the control plane.
+func (b *serverBase) warnOfDoors(ctx context.Context, plain, knowsProxies bool) {
+	if b.settings.HTTP.behindProxy() && !knowsProxies {
+		b.log.WarnContext(ctx, "http.proxies is not set: all people behind the proxy share its "+
+			"address, and with it the limits of failed sign-ins; name the proxy there")
+	}
+	if plain && !loopbackListen(b.settings.HTTP.Listen) {
+		b.log.WarnContext(ctx, "plain HTTP on "+b.settings.HTTP.Listen+": let nobody but a proxy "+
+			"of yours or this machine reach it, or set http.url to https://")
+	}
+}
+
 // controlPlane serves API and UI, and keeps the sessions with the nodes.
 func (b *serverBase) controlPlane(ctx context.Context) error {
 	b.metrics.watchState(b.store)
@@ -282,14 +294,7 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	}
 	b.log.InfoContext(ctx, "control plane", "url", b.settings.HTTP.URL, "build", release,
 		"fingerprint", print)
-	if b.settings.HTTP.behindProxy() && len(proxies) == 0 {
-		b.log.WarnContext(ctx, "http.proxies is not set: all people behind the proxy share its "+
-			"address, and with it the limits of failed sign-ins; name the proxy there")
-	}
-	if print == "" && !loopbackListen(b.settings.HTTP.Listen) {
-		b.log.WarnContext(ctx, "plain HTTP on "+b.settings.HTTP.Listen+": let nobody but a proxy "+
-			"of yours or this machine reach it, or set http.url to https://")
-	}
+	b.warnOfDoors(ctx, print == "", len(proxies) > 0)
 	machines := fleet.New(fleet.Config{Nodes: b.nodeTable, Secrets: secrets{b.catalog},
 		Lifecycle: b.lifecycle, Logbook: lines, Usage: b.usage, Journal: b.audit,
 		Listener: b.listener, Dial: b.dialing,
