@@ -141,7 +141,8 @@ func (p *product) rowsOf(t *testing.T, deployment, node string) string {
 		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND data_type = 'uuid'
 			AND (column_name IN ('deployment_id', 'node_id', 'run_id')
 				OR table_name IN ('deployments', 'nodes') AND column_name = 'id')
-			AND table_name NOT IN ('node_leases', 'alerts', 'usage_open', 'usage_ledger')`)
+			AND table_name NOT IN ('node_leases', 'alerts', 'usage_open', 'usage_events',
+				'usage_ledger')`)
 	var b strings.Builder
 	for place := range strings.SplitSeq(places, ",") {
 		table, column, _ := strings.Cut(place, " ")

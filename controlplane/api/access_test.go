@@ -595,9 +595,10 @@ func (w *world) usageRow(d controlplane.Deployment) {
 // nobodysDeployment is one that was never there.
 const nobodysDeployment = "01a1fc00-0000-7000-8000-000000000000"
 
-// needsAgent are operations that an agent has a part in: without one they are
-// refused, in the contract's form.
-var needsAgent = map[string]bool{"recoverNode": true, "adoptDeployment": true,
+// needsAgent are operations that an agent, or a server which is not set up here, has a part in:
+// without one they are refused, in the contract's form.
+var needsAgent = map[string]bool{"testMail": true, "testSignOn": true,
+	"recoverNode": true, "adoptDeployment": true,
 	"purgeDeployment": true, "recreateDisputed": true, "upgradeNode": true, "openReach": true,
 	"moveDeployment": true, "checkDeployment": true, "revealSecret": true}
 

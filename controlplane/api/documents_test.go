@@ -174,14 +174,14 @@ func TestDocuments_AllOrNothing(t *testing.T) {
 	}{
 		"the last kind": {editDocument(newShop(), "webhook", "url", "ftp://nowhere"), []string{"0  url"}},
 		"a type": {editDocument(newShop(), "environment", "cleanup_after_hours", "soon"),
-			[]string{"2  cleanup_after_hours: this is text, and a whole number is expected"}},
+			[]string{"2  cleanup_after_hours: This is text, and a whole number is expected."}},
 		"a field": {editDocument(newShop(), "service", "colour", "red"),
-			[]string{"4  colour: there is no field colour here"}},
+			[]string{"4  colour: There is no field colour here."}},
 		// That the pipeline does not find the service is no problem of its own.
 		"what others need": {editDocument(newShop(), "registry", "host", "not a host"),
 			[]string{"5  host"}},
 		"a plugin's tag": {editDocument(newShop(), "plugin", "tag", "never-built"),
-			[]string{"3  : there is no tag never-built"}},
+			[]string{"3  : There is no tag never-built."}},
 		"two steps": {editDocument(newShop(), "project", "pipeline", object{"steps": []object{
 			{"key": "one", "service": object{"name": "web", "env": object{"A=B": "c"},
 				"resources": object{"memory_mib": 64}}},
@@ -189,8 +189,8 @@ func TestDocuments_AllOrNothing(t *testing.T) {
 				"memory_mib": 64}}}}}), []string{"1 two service.name", "1 one service.env"}},
 		"no stored value": {editDocument(newShop(), "project", "secrets",
 			object{"KEY": object{"from_env": "STORE_KEY"}}),
-			[]string{"1  secrets.KEY.from_env: no value is stored yet, and the environment " +
-				"variable STORE_KEY is empty"}},
+			[]string{"1  secrets.KEY.from_env: No value is stored yet, and the environment " +
+				"variable STORE_KEY is empty."}},
 		"twice": {append(newShop(), newDocument("service", "web", object{})), []string{"6  name"}},
 	} {
 		missing.Store("never-built", true)
@@ -271,8 +271,8 @@ func TestDocuments_KeepStoredValues(t *testing.T) {
 		newDocument("registry", "local", object{"host": "localhost:5001", "insecure": true,
 			"username": "puller", "password_from_env": "P"})}})
 	if p := moved.documents().Problems; len(p) != 1 || p[0].Field != "password_from_env" ||
-		p[0].Message != "the stored value is for localhost:5000, and the environment variable P "+
-			"is empty" {
+		p[0].Message != "The stored value is for localhost:5000, and the environment variable P "+
+			"is empty." {
 		t.Errorf("another host: %d %s", moved.status, moved.body)
 	}
 }

@@ -21,6 +21,9 @@ var free = map[string]bool{"deleteSession": true, "deleteCurrentSession": true,
 	// Hosts fall back to another certificate; orders end with the environment.
 	"deleteCertificate": true, "deleteCertificateAuthority": true,
 	"deleteCertificateOrders": true,
+	// Notices, comments and budgets belong to nothing but themselves, and second factors to people.
+	"closeAccessRequest": true, "deleteComment": true, "deleteBudget": true,
+	"endAlertSilence": true, "deleteFactor": true, "resetUserFactors": true,
 	// The nodes that it enrolled have tokens of their own.
 	"revokeProvisioningToken": true}
 
