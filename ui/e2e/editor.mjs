@@ -239,7 +239,7 @@ async function fromFar(page, project, service) {
     key: `step-${i}`,
     ...(i > 0 ? { needs: [`step-${i - 1}`] } : {}),
     service: { name: service, resources: { memory_mib: 16 } },
-    position: { x: (i % 10) * 260, y: Math.floor(i / 10) * 180 },
+    position: { x: (i % 10) * 340, y: Math.floor(i / 10) * 180 },
   }));
   await send(page, "PUT", `/projects/${project}/draft`, { base_version: 0, content: { steps } });
   await page.goto(`/projects/${project}/pipeline`);
