@@ -22,7 +22,15 @@ const admin = { role: "admin", can_create: true };
 const viewer = { role: "user", can_create: false };
 
 /** Where nobody is signed in, where one is led on, and what an act opens. */
-const apart = ["/", "/sign-in", "/invitation", "/reset", "/deployments/new", "/components"];
+const apart = [
+  "/",
+  "/sign-in",
+  "/invitation",
+  "/reset",
+  "/second-factor",
+  "/deployments/new",
+  "/components",
+];
 
 it("reaches every page, and shows a person only what could be theirs", () => {
   const { routesByPath } = makeRouter(new QueryClient());
