@@ -52,10 +52,10 @@ func (t Ledger) TakeEvents(
 		all[i] = controlplane.AllocationEvent{ID: r.ID, At: r.At, Deployment: id, Held: r.Held}
 		if r.Held {
 			all[i].Allocation = controlplane.Allocation{Deployment: id, Name: r.Deployment,
-				ProjectID:     controlplane.ProjectID(valueOf(r.ProjectID)),
+				ProjectID:     emptyIfNull[controlplane.ProjectID](r.ProjectID),
 				Project:       r.Project,
-				EnvironmentID: controlplane.EnvironmentID(valueOf(r.EnvironmentID)),
-				Environment:   r.Environment, NodeID: controlplane.NodeID(valueOf(r.NodeID)),
+				EnvironmentID: emptyIfNull[controlplane.EnvironmentID](r.EnvironmentID),
+				Environment:   r.Environment, NodeID: emptyIfNull[controlplane.NodeID](r.NodeID),
 				Node: r.Node, Team: r.Team, Person: r.Person, Millicores: r.Millicores,
 				MemoryMiB: r.MemoryMib, GPUs: r.Gpus}
 		}
@@ -105,7 +105,7 @@ func openAllocation(r dbsqlc.UsageOpen) controlplane.OpenAllocation {
 		Deployment: controlplane.DeploymentID(r.DeploymentID), Name: r.Deployment,
 		ProjectID: controlplane.ProjectID(r.ProjectID), Project: r.Project,
 		EnvironmentID: controlplane.EnvironmentID(r.EnvironmentID), Environment: r.Environment,
-		NodeID: controlplane.NodeID(valueOf(r.NodeID)), Node: r.Node, Team: r.Team,
+		NodeID: emptyIfNull[controlplane.NodeID](r.NodeID), Node: r.Node, Team: r.Team,
 		Person: r.Person, Millicores: r.Millicores, MemoryMiB: r.MemoryMib, GPUs: r.Gpus,
 		VolumeMiB: r.VolumeMib}}
 }
