@@ -38,8 +38,8 @@ type Guard struct {
 	LookOnly bool
 }
 
-// guardRules are the iptables rules that isolate deployments. They are in a chain of their
-// own, so that they are replaced as a whole. The chain's name is a hash of pool and port,
+// guardRules are the iptables rules that isolate deployments. What they may not reach is in a
+// chain of its own, so that it is replaced as a whole. The chain's name is a hash of pool and port,
 // so that a reinstalled agent finds its old chain.
 type guardRules struct {
 	pool netip.Prefix
@@ -62,13 +62,29 @@ func (g guardRules) dropRules() []string {
 	return all
 }
 
-// jumpRules send packets from our containers to the chain, both forwarded ones and those
-// for this host.
-func (g guardRules) jumpRules() []string {
-	return []string{
-		userChain + " -s " + g.pool.String() + " -j " + g.chainName(),
-		"INPUT -s " + g.pool.String() + " -j " + g.chainName(),
+// rules are what leads to the chain, from our containers to elsewhere and to this host, and
+// what keeps our networks apart, each as iptables takes it after -I or -C.
+//
+// Engines before 28 take the jump to their isolation out for a moment whenever they make a network,
+// and whoever dials meanwhile gets through to another deployment. Nothing that is ours is routed
+// from one of our networks to another, and the table mangle is one that the engine leaves alone.
+// What stays on one bridge is a deployment's own: with br_netfilter it passes here too.
+func (g guardRules) rules() []guardRule {
+	pool := g.pool.String()
+	return []guardRule{
+		{"filter", userChain + " -s " + pool + " -j " + g.chainName()},
+		{"filter", "INPUT -s " + pool + " -j " + g.chainName()},
+		{"mangle", "FORWARD -s " + pool + " -d " + pool +
+			" -m physdev ! --physdev-is-bridged -j DROP"},
 	}
+}
+
+// guardRule is a rule of one of iptables' tables, beginning with its chain.
+type guardRule struct{ table, rule string }
+
+// args are those of iptables that do something with the rule: -C, -I.
+func (r guardRule) args(do string) []string {
+	return append([]string{"-t", r.table, do}, strings.Fields(r.rule)...)
 }
 
 // restoreInput is the chain as iptables-restore takes it: at once or not at all.
@@ -92,8 +108,8 @@ func (hg *hostGuard) GuardCommands() []string {
 	for _, rule := range g.dropRules() {
 		all = append(all, "iptables "+rule)
 	}
-	for _, jump := range g.jumpRules() {
-		all = append(all, "iptables -I "+jump)
+	for _, r := range g.rules() {
+		all = append(all, "iptables "+strings.Join(r.args("-I"), " "))
 	}
 	return all
 }
@@ -124,8 +140,8 @@ func (g guardRules) isInstalled(ctx context.Context) bool {
 	if !g.chainThere(ctx) {
 		return false
 	}
-	for _, jump := range g.jumpRules() {
-		if _, err := runIptables(ctx, append([]string{"-C"}, strings.Fields(jump)...)...); err != nil {
+	for _, r := range g.rules() {
+		if _, err := runIptables(ctx, r.args("-C")...); err != nil {
 			return false
 		}
 	}
@@ -146,12 +162,11 @@ func (g guardRules) ensure(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, jump := range g.jumpRules() {
-		rule := strings.Fields(jump)
-		if _, err := runIptables(ctx, append([]string{"-C"}, rule...)...); err == nil {
+	for _, r := range g.rules() {
+		if _, err := runIptables(ctx, r.args("-C")...); err == nil {
 			continue
 		}
-		if _, err := runIptables(ctx, append([]string{"-I"}, rule...)...); err != nil {
+		if _, err := runIptables(ctx, r.args("-I")...); err != nil {
 			return err
 		}
 	}

@@ -192,7 +192,7 @@ func runIptables(ctx context.Context, args ...string) (string, error) {
 	out, err := c.Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) && len(failed.Stderr) > 0 {
-		err = fmt.Errorf("iptables %s: %s", args[0], clipOutput(string(failed.Stderr)))
+		err = fmt.Errorf("iptables %s: %s", strings.Join(args, " "), clipOutput(string(failed.Stderr)))
 	}
 	return string(out), err
 }

@@ -119,7 +119,8 @@ const guardVariable = "NULLOPS_TEST_GUARD"
 
 // From a container, link-local addresses and the agent's port are reached
 // without the guard and not with it; a firewall that forgets the rules gets them
-// back, and another port of the machine stays open.
+// back, and another port of the machine stays open. No deployment reaches another, even while the
+// engine's own rules are out.
 //
 // threat: T27
 func TestGuard(t *testing.T) {
@@ -169,17 +170,16 @@ func guardInside(t *testing.T, host string) {
 		t.Fatalf("without a guard: reached %v", got) // The positive control.
 	}
 	guarded := newRigOn(t, host)
+	web, spy := open.deployment(), open.deployment()
+	open.start(open.service(web, "web"))
+	open.start(open.service(web, "near"))
+	open.start(open.service(spy, "spy"))
 	guarded.Docker = guarded.openWith(func(c *docker.Config) {
 		c.Guard = &docker.Guard{Port: int(agentPort.Port())}
 	})
 	for _, flush := range []bool{false, true} {
 		if flush {
-			for _, args := range []string{"-F DOCKER-USER", "-F INPUT"} {
-				c := exec.CommandContext(t.Context(), "iptables", strings.Fields("-w "+args)...)
-				if out, err := c.CombinedOutput(); err != nil {
-					t.Fatalf("iptables %s: %v: %s", args, err, out)
-				}
-			}
+			iptables(t, "-F DOCKER-USER", "-F INPUT", "-t mangle -F FORWARD")
 		}
 		i, err := guarded.Inventory(t.Context())
 		if err != nil {
@@ -192,6 +192,37 @@ func guardInside(t *testing.T, host string) {
 		}
 		if got := try(guarded); got != [3]bool{false, false, true} {
 			t.Errorf("with the guard (after a flush: %v): reached %v", flush, got)
+		}
+	}
+	// The engine's own rules are out for a moment whenever it makes a network.
+	iptables(t, "-P FORWARD ACCEPT", "-F FORWARD", "-t raw -F")
+	far := open.addresses(web)[0] + ":80"
+	reaches := func(want bool, when string) {
+		t.Helper()
+		got := open.get(spy, "spy", "/dial?to="+far)
+		if strings.HasPrefix(got, "connected") != want {
+			t.Errorf("%s, from another deployment: %s", when, got)
+		}
+		if got := open.get(web, "near", "/dial?to=web:80"); !strings.HasPrefix(got, "connected") {
+			t.Errorf("%s, within the deployment: %s", when, got)
+		}
+	}
+	// promise: N-170
+	reaches(false, "with the guard and without the engine's rules")
+	iptables(t, "-t mangle -F FORWARD")
+	reaches(true, "without any rule")
+	if _, err := guarded.Inventory(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	reaches(false, "after the guard was restored")
+}
+
+func iptables(t *testing.T, commands ...string) {
+	t.Helper()
+	for _, args := range commands {
+		c := exec.CommandContext(t.Context(), "iptables", strings.Fields("-w "+args)...)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("iptables %s: %v: %s", args, err, out)
 		}
 	}
 }

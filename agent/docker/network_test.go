@@ -24,6 +24,7 @@ import (
 func TestNetwork_IsolatesDeployments(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.guard()
 	a, b := r.deployment(), r.deployment()
 	r.start(r.service(a, "web"))
 	r.start(r.service(a, "db"))
@@ -53,6 +54,7 @@ func TestNetwork_IsolatesDeployments(t *testing.T) {
 func TestNetwork_EachOfManyIsApart(t *testing.T) {
 	testpart.Rotate(t)
 	r := newRig(t)
+	r.guard()
 	const many = 6
 	ids, at := make([]string, many), make([]string, many)
 	var making errgroup.Group
@@ -97,6 +99,16 @@ func TestNetwork_EachOfManyIsApart(t *testing.T) {
 }
 
 // addresses are those of a deployment's services.
+// guard sets the rules of an agent on the machine. The engine's alone are out for a moment whenever
+// any test makes a network.
+func (r *rig) guard() {
+	r.t.Helper()
+	r.Docker = r.openWith(func(c *docker.Config) { c.Guard = &docker.Guard{} })
+	if _, err := r.Inventory(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 func (r *rig) addresses(deployment string) []string {
 	r.t.Helper()
 	containers, err := r.api.ContainerList(r.t.Context(), client.ContainerListOptions{
