@@ -35,6 +35,22 @@ function covered() {
   return one.getAttribute("aria-label") ?? one.textContent.trim().slice(0, 40);
 }
 
+/** What is read late takes the focus from the sheet that waits for it, never to the page behind. */
+async function focusOfLateSheet(page) {
+  const slow = (route) => setTimeout(() => void route.continue(), 500);
+  await page.route("**/api/v1/environments", slow);
+  await page.goto("/deployments/new");
+  const sheet = page.getByRole("dialog");
+  await sheet.waitFor();
+  await sheet.getByRole("button", { name: "Close" }).focus();
+  await sheet.getByLabel("Project").waitFor();
+  // The focus is given back a moment after a sheet has gone.
+  await page.waitForTimeout(100);
+  const inside = await sheet.evaluate((one) => one.contains(document.activeElement));
+  check(inside, "the focus is behind the sheet that was waited for");
+  await page.unroute("**/api/v1/environments", slow);
+}
+
 async function focusNotObscured({ page }) {
   await page.setViewportSize({ width: 1024, height: 600 });
   for (const path of PAGES) {
@@ -48,6 +64,7 @@ async function focusNotObscured({ page }) {
         check(!hidden, `on ${path}, what has the focus is covered: ${hidden}`);
       }
   }
+  await focusOfLateSheet(page);
 }
 
 /** Each thing that is dragged, done without: steps added, moved, connected; the map and the zoom. */

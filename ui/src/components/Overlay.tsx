@@ -1,6 +1,6 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import type { KeyboardEvent, ReactNode, RefObject } from "react";
+import { type KeyboardEvent, type ReactNode, type RefObject, useRef } from "react";
 import { texts } from "@/texts";
 
 type SheetProps = {
@@ -12,6 +12,8 @@ type SheetProps = {
   narrow?: boolean;
   /** What has the focus first; the first control otherwise. */
   focus?: RefObject<HTMLElement | null>;
+  /** Something is read, and another sheet then takes this one's place, and the focus. */
+  waits?: boolean;
   /** Keys pressed in the sheet itself, not in what lies over it. */
   onKey?: (event: KeyboardEvent) => void;
   children: ReactNode;
@@ -19,17 +21,23 @@ type SheetProps = {
 
 /** A sheet from the right. The page behind it stays as it is. */
 export function Sheet(props: SheetProps) {
-  const { open, onClose, title, head, foot, narrow, focus, onKey, children } = props;
+  const { open, onClose, title, head, foot, narrow, focus, waits, onKey, children } = props;
+  const closed = useRef(false);
+  const close = () => {
+    closed.current = true;
+    onClose();
+  };
   // What is drawn over it, such as a question, is inside of it for React only.
   const keys = (event: KeyboardEvent) =>
     event.currentTarget.contains(event.target as Node) && onKey?.(event);
   return (
-    <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
+    <Dialog.Root open={open} onOpenChange={(next) => !next && close()}>
       <Dialog.Portal>
         <Dialog.Backdrop className="scrim" />
         <Dialog.Popup
           className={`sheet ${narrow ? "narrow" : ""}`}
           initialFocus={focus}
+          finalFocus={() => !waits || closed.current}
           onKeyDown={keys}
         >
           <header className="sh">

@@ -32,7 +32,7 @@ export function LoadStored<T>({ kind, name, read, close, children }: Props<T>) {
   if (query.data) return children({ ...query.data, again: () => readTagged(read()) });
   if (isNotFound(query.error)) return <MissingEntry name={name} close={close} />;
   return (
-    <Sheet open narrow onClose={close} title={name}>
+    <Sheet open narrow waits onClose={close} title={name}>
       <div className="grow" aria-busy={query.isPending}>
         {query.isError ? (
           <ErrorState

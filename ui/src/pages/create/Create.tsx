@@ -47,7 +47,7 @@ export function Create() {
     if (from) void clone.refetch();
   };
   return (
-    <Sheet open onClose={leave} title={t.title}>
+    <Sheet open waits onClose={leave} title={t.title}>
       {error ? (
         <ErrorState what={t.unread} error={error} retry={retry} />
       ) : (
