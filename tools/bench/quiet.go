@@ -68,8 +68,13 @@ type neighbours struct {
 
 func newNeighbours(dockerHost string) neighbours {
 	root := os.Getpid()
-	if strings.TrimSpace(readText(fmt.Sprintf("/proc/%d/comm", os.Getppid()))) == "services" {
-		root = os.Getppid()
+	// Between the program with the servers and this one may be another, with a cluster beside it.
+	all := readProcesses()
+	for pid := os.Getppid(); pid > 1; pid = all[pid].parent {
+		if all[pid].name == "services" {
+			root = pid
+			break
+		}
 	}
 	return neighbours{root: root, shims: filepath.Dir(strings.TrimPrefix(dockerHost, "unix://"))}
 }
