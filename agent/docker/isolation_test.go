@@ -211,6 +211,7 @@ func guardInside(t *testing.T, host string) {
 	reaches(false, "with the guard and without the engine's rules")
 	iptables(t, "-t mangle -F FORWARD")
 	reaches(true, "without any rule")
+	iptables(t, "-I FORWARD -j DOCKER-USER") // By this the agent knows an engine's tables.
 	if _, err := guarded.Inventory(t.Context()); err != nil {
 		t.Fatal(err)
 	}
