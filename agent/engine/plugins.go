@@ -21,9 +21,7 @@ type plugins struct {
 func (p *plugins) runPlugin(key pipeline.StepKey) {
 	s := p.steps[key]
 	if s.Started && !p.mayRepeat(key) {
-		p.failStep(key, Result{Code: CodeUnknownOutcome, Message: fmt.Sprintf(
-			"it is not known whether step %q completed (attempt %d), and it may not run twice",
-			key, s.Attempt)})
+		p.failUnknown(key, "")
 		return
 	}
 	if s.Started && p.killed != key && !p.hasDefect("use a sandbox twice") {
@@ -56,13 +54,23 @@ func (p *plugins) onPluginEnded(key pipeline.StepKey, r Result) {
 	case OutcomeNo:
 		p.failStep(key, r)
 	default:
-		// runPlugin decides whether it may be repeated.
 		p.killed = ""
-		p.retryLater()
 		if !p.mayRepeat(key) {
-			p.resetRetries()
+			p.failUnknown(key, r.Message)
+			return
 		}
+		p.retryLater()
 	}
+}
+
+// failUnknown fails a step that may have done its work or not, with the reason if there is one.
+func (p *plugins) failUnknown(key pipeline.StepKey, why string) {
+	message := fmt.Sprintf("it is not known whether step %q completed (attempt %d), and it may not "+
+		"run twice", key, p.steps[key].Attempt)
+	if why != "" {
+		message += ": " + why
+	}
+	p.failStep(key, Result{Code: CodeUnknownOutcome, Message: message})
 }
 
 // recordLateResult records the result of a cancelled create. A plugin that succeeded

@@ -235,13 +235,16 @@ func (is *isolation) removeSpaces(ctx context.Context, ends []probePod) error {
 		}
 	}
 	for _, end := range ends {
-		for {
+		for look := (throttle{pause: lostLook}); ; {
 			there, err := is.cluster.namespaces.get(ctx, "", end.space.name)
 			if apierrors.IsNotFound(err) {
 				break
 			}
 			if err != nil {
 				return wrapQueryErr(err)
+			}
+			if look.isDue() {
+				is.removeLostIn(ctx, end.space.name)
 			}
 			if err := wait.Sleep(ctx, probePause); err != nil {
 				return errors.Join(err, errors.New("it does not end"+explainTermination(there)))

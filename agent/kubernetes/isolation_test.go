@@ -3,12 +3,18 @@
 package kubernetes_test
 
 import (
+	"encoding/json"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/nullops/nullops/agent/kubernetes/clustertest"
+	"github.com/nullops/nullops/agent/sidecar"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // The probe tells a cluster that enforces network policies from one that only stores them. This
@@ -17,6 +23,12 @@ import (
 // every pod.
 func TestProbeIsolation_TellsWhetherPoliciesAreEnforced(t *testing.T) {
 	r := newRig(t)
+	metadata := serveMetadata(t)
+	deployment := r.newDeployment()
+	r.start(r.echoService(deployment, "web"))
+	if !r.reachesFrom(deployment, "web", metadata) {
+		t.Error("positive control: without enforcement, the metadata service is not reached")
+	}
 	// promise: K-04
 	if c := r.ProbeIsolation(t.Context()); c.Severity != wire.SeverityCritical ||
 		!strings.Contains(c.Detail, "the API server") || !strings.Contains(c.Remedy, "Calico") {
@@ -32,9 +44,70 @@ func TestProbeIsolation_TellsWhetherPoliciesAreEnforced(t *testing.T) {
 			t.Errorf("it leaves the namespace %s", n.Metadata.Name)
 		}
 	}
+	// promise: K-04
+	if r.reachesFrom(deployment, "web", metadata) {
+		t.Error("with enforcement, a service reaches the metadata service")
+	}
 	// Services work under the same rules.
-	deployment := r.newDeployment()
+	deployment = r.newDeployment()
 	r.start(r.echoService(deployment, "web"))
 	newAdmin(t).mustDo(http.MethodGet, "/api/v1/namespaces/"+r.namespaceOf(deployment)+
 		"/services/web", "")
+}
+
+// serveMetadata has the machine answer under the address at which clouds tell machines their
+// credentials.
+func serveMetadata(t *testing.T) (address string) {
+	t.Helper()
+	space := os.Getenv("NULLOPS_TEST_KUBERNETES_SPACE")
+	ip := func(verb string) error {
+		return exec.Command("ip", "-n", space, "address", verb, "169.254.169.254/32", "dev",
+			"lo").Run()
+	}
+	if err := ip("add"); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "sidecar")
+	if err := os.WriteFile(program, buildProgram(t, "../../cmd/sidecar"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	listener := exec.Command("nsenter", "--net=/run/netns/"+space, program, "listen", "7780")
+	if err := listener.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = listener.Process.Kill()
+		_ = listener.Wait()
+		_ = ip("delete")
+	})
+	return "169.254.169.254:7780"
+}
+
+// reachesFrom reports whether a service's container connects to an address.
+func (r *rig) reachesFrom(deployment string, step pipeline.StepKey, address string) bool {
+	r.t.Helper()
+	conn, err := r.ExecInService(r.t.Context(), deployment, step)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := sidecar.NewFrameWriter(conn).JSON(sidecar.FrameStart, sidecar.Start{
+		Command: []string{"/.nullops/bin/init", "reach", address}}); err != nil {
+		r.t.Fatal(err)
+	}
+	for {
+		f, err := sidecar.ReadFrame(conn)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		var end sidecar.Exit
+		if f.Kind != sidecar.FrameExit {
+			continue
+		}
+		if err := json.Unmarshal(f.Data, &end); err != nil ||
+			end.Code != 0 && end.Code != sidecar.ExitUnreachable {
+			r.t.Fatalf("it ended as %+v, %v", end, err)
+		}
+		return end.Code == 0
+	}
 }

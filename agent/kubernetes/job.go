@@ -171,7 +171,7 @@ func (b *base) createPod(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // removePod ends a pod within the grace period, and waits until it is gone. Another pod of the
-// same name is left alone.
+// same name is left alone. On a lost machine, it is gone when it can do no harm any more.
 func (b *base) removePod(ctx context.Context, pod *corev1.Pod, grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, grace+stopMargin)
 	defer cancel()
@@ -182,9 +182,16 @@ func (b *base) removePod(ctx context.Context, pod *corev1.Pod, grace time.Durati
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return wrapMutationErr(err)
 	}
-	for {
+	for look := (throttle{pause: lostLook}); ; {
 		there, err := b.getPod(ctx, pod.Namespace, pod.Name)
-		if err != nil || there == nil || there.UID != pod.UID {
+		if err == nil && (there == nil || there.UID != pod.UID) {
+			b.pluginLeases.forget(pod.UID)
+			return nil
+		}
+		if err == nil && look.isDue() {
+			err = b.removeLost(ctx, there, nothingShared)
+		}
+		if err != nil {
 			return err
 		}
 		if err := wait.Sleep(ctx, statePause); err != nil {

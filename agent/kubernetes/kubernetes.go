@@ -86,7 +86,8 @@ type base struct {
 	names  nameScheme
 	log    *slog.Logger
 	// sweeps are removals in the background.
-	sweeps *sweeps
+	sweeps       *sweeps
+	pluginLeases *pluginLeases
 }
 
 var _ agent.Runtime = (*Kubernetes)(nil)
@@ -109,7 +110,7 @@ func New(ctx context.Context, c Config) (*Kubernetes, error) {
 	}
 	k := assembleParts(&base{cluster: api, config: c, names: newNames(c.Prefix, c.Install),
 		log:    c.Log,
-		sweeps: newSweeps()})
+		sweeps: newSweeps(), pluginLeases: newPluginLeases()})
 	err = k.ensureRights(ctx)
 	if errors.Is(err, agent.ErrUnavailable) {
 		c.Log.WarnContext(ctx, "the cluster does not answer; the agent keeps trying", "error", err)

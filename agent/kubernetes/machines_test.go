@@ -5,14 +5,18 @@ package kubernetes_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/kubernetes"
@@ -111,8 +115,9 @@ func (a admin) drain(machine, namespace string, steps ...pipeline.StepKey) {
 
 // Services outlive the machine that they are on: drained, it gives them to another one, with their
 // secrets, the data of their volumes, and the credentials for a private image that this one has not
-// got yet; killed, it loses them to another one after a while. It runs alone, since the pods of
-// other tests would be on those machines.
+// got yet; killed, it loses them to another one after a while. Nobody has to say that it is gone,
+// but for a service with volumes, to which its pod there may still write. It runs alone, since the
+// pods of other tests would be on those machines.
 func TestKubernetes_ServicesOutliveTheirMachine(t *testing.T) {
 	testpart.Rotate(t)
 	a := newAdmin(t)
@@ -155,19 +160,109 @@ func TestKubernetes_ServicesOutliveTheirMachine(t *testing.T) {
 	}
 	// Back to the second machine, which is then lost.
 	a.cordon("node2", false)
-	a.drain("node1", namespace, "web")
-	a.await("its pod on node2", func() bool {
-		return strings.HasPrefix(a.machineOf(namespace, "web"), "node2 ")
-	})
-	r.awaitReady(web)
+	a.drain("node1", namespace, "web", "db")
+	for _, s := range []agent.ServiceSpec{web, db} {
+		a.await("its pod on node2", func() bool {
+			return strings.HasPrefix(a.machineOf(namespace, s.Step), "node2 ")
+		})
+		r.awaitReady(s)
+	}
+	other := r.startOnLostMachine()
 	a.cordon("node1", false)
 	kill()
+	killed := time.Now()
 	a.await("its pod on node1 again", func() bool {
 		return strings.HasPrefix(a.machineOf(namespace, "web"), "node1 ")
 	})
 	r.awaitMoved(web, "; before, its machine is lost")
-	// Until a person says that the machine is gone, the cluster waits for the pods on it.
-	a.mustDo(http.MethodDelete, "/api/v1/nodes/node2", "")
+	r.awaitProbe(db, "waits for its machine", func(p agent.ProbeResult) bool {
+		return strings.Contains(p.Detail, "its machine node2 is lost") &&
+			strings.Contains(p.Detail, "kubectl delete node")
+	})
+	other.mustEnd(killed)
+	// A person says that the machine is out of service: what wrote to a volume may be elsewhere.
+	a.mustDo(http.MethodPatch, "/api/v1/nodes/node2", `{"spec":{"taints":[{"key":
+		"node.kubernetes.io/out-of-service","value":"nodeshutdown","effect":"NoExecute"}]}}`)
+	a.await("its pod on node1", func() bool {
+		return strings.HasPrefix(a.machineOf(namespace, "db"), "node1 ")
+	})
+	r.awaitReady(db)
+	if after := r.readVolume(data); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("after the loss of its machine, the volume has %q and not %q", after, before)
+	}
+}
+
+// lostWork is a plugin, a job and a service with a volume on a machine that is lost.
+type lostWork struct {
+	*rig
+	deployment string
+	job        agent.ServiceSpec
+	// ran is the end of the plugin.
+	ran chan error
+}
+
+func (r *rig) startOnLostMachine() *lostWork {
+	r.t.Helper()
+	l := &lostWork{rig: r, deployment: r.newDeployment(), ran: make(chan error, 1)}
+	db := r.echoService(l.deployment, "db")
+	db.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
+	r.start(db)
+	l.job = jobOf(r.echoService(l.deployment, "job"))
+	if err := r.StartService(r.t.Context(), l.job); err != nil {
+		r.t.Fatal(err)
+	}
+	r.awaitProbe(l.job, "runs", func(p agent.ProbeResult) bool { return p.Health == wire.HealthHealthy })
+	plugin := agent.PluginSpec{Deployment: l.deployment, Run: "run", Step: "hang", Action: "create",
+		Image: r.publish("nullops-test/hang", "actor",
+			buildProgram(r.t, "../docker/dockertest/testdata/actor"),
+			v1.Config{Entrypoint: []string{"/actor", "behave", "hang"}}), Timeout: time.Hour}
+	began, once := make(chan struct{}), sync.Once{}
+	go func() {
+		_, err := r.RunPlugin(r.t.Context(), plugin, []byte("{}"),
+			func(string) { once.Do(func() { close(began) }) })
+		l.ran <- err
+	}()
+	select {
+	case <-began:
+	case err := <-l.ran:
+		r.t.Fatalf("the plugin did not begin: %v", err)
+	}
+	return l
+}
+
+// mustEnd holds the agent to an end of everything although nobody says that the machine is gone:
+// it is not known what became of the plugin, which has ended by then, nor of the job.
+func (l *lostWork) mustEnd(killed time.Time) {
+	l.t.Helper()
+	// promise: K-06
+	if err := <-l.ran; !errors.Is(err, agent.ErrUnavailable) {
+		l.t.Errorf("the plugin on the lost machine: %v", err)
+	}
+	if lasted := time.Since(killed); lasted > 2*time.Minute {
+		l.t.Errorf("that the plugin is lost was known after %s", lasted)
+	}
+	_, err := l.Probe(l.t.Context(), l.job)
+	if !errors.Is(err, agent.ErrNotFound) || !strings.Contains(err.Error(), "node2 is lost") {
+		l.t.Errorf("the job on the lost machine: %v", err)
+	}
+	all, err := l.List(l.t.Context())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, o := range all {
+		if o.Deployment != l.deployment || o.Step != "hang" && o.Step != "job" {
+			continue
+		}
+		// promise: K-06
+		if err := l.Remove(l.t.Context(), o); err != nil {
+			l.t.Errorf("%s %s on the lost machine: %v", o.Kind, o.Step, err)
+		}
+	}
+	left, err := l.RemoveDeployment(l.t.Context(), l.deployment)
+	// promise: K-06
+	if err != nil || len(left) > 0 {
+		l.t.Errorf("the deployment on the lost machine: %v, left %v", err, left)
+	}
 }
 
 // awaitMoved waits until a service is ready, and says why it had to move.

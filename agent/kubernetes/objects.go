@@ -202,7 +202,7 @@ func (ob *objects) removeNamespace(ctx context.Context, deployment string) ([]ag
 	limit := ob.longestGrace(ctx, name) + removeTime
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for {
+	for look := (throttle{pause: lostLook}); ; {
 		there, err := ob.namespaces.get(limited, "", name)
 		switch {
 		case apierrors.IsNotFound(err):
@@ -212,6 +212,8 @@ func (ob *objects) removeNamespace(ctx context.Context, deployment string) ([]ag
 		case err == nil && there.DeletionTimestamp == nil:
 			err = ignoreNotFound(ob.namespaces.remove(limited, "", name, metav1.DeleteOptions{
 				Preconditions: &metav1.Preconditions{UID: &there.UID}}))
+		case err == nil && look.isDue():
+			ob.removeLostIn(limited, name)
 		}
 		if wait.Sleep(limited, statePause) == nil {
 			continue

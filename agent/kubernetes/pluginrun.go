@@ -1,16 +1,17 @@
 package kubernetes
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/sidecar"
 )
 
 const (
@@ -22,12 +23,18 @@ const (
 	cancelGrace = 3 * time.Second
 	// killTime is how long the machine may take for SIGKILL.
 	killTime = 20 * time.Second
+	// pluginSilence is how long nothing may be heard from a plugin's helper. By then its lease is
+	// over, and the plugin has ended.
+	pluginSilence = sidecar.PluginLease + leaseMargin
+	silenceLook   = time.Second
 )
 
 // Why we ended a plugin ourselves.
 var (
 	errTimedOut = errors.New("timed out")
 	errOverflow = agent.ErrStdoutLimit
+	errSilent   = fmt.Errorf("its machine has not been heard from for %s, and it has ended itself "+
+		"by now", pluginSilence)
 )
 
 // RunPlugin starts a plugin in its pod and follows it to its end. The pod is removed after the
@@ -73,6 +80,8 @@ type pluginRun struct {
 	ended chan struct{}
 	code  int
 	err   error
+	// heard is when the helper was last heard from.
+	heard atomic.Pointer[time.Time]
 }
 
 func (r *pluginRun) run(
@@ -81,18 +90,20 @@ func (r *pluginRun) run(
 	// The stream outlives a cancelled caller: the plugin must be ended first.
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	r.noteHeard(time.Now())
 	go func() {
 		defer close(r.ended)
-		r.code, r.err = r.execInPod(watch, r.pod.Namespace, r.pod.Name, mainContainer, command,
-			streams{in: bytes.NewReader(stdin), out: agent.WriterFunc(r.takeStdout),
-				err: r.out.Stderr()})
+		r.code, r.err = r.runBelowHelper(watch, command, stdin)
 	}()
 	reason := r.awaitEnd(ctx)
-	if reason != nil {
-		if err := r.stopPlugin(ctx, reason); err != nil {
+	switch {
+	case errors.Is(reason, errSilent):
+		return agent.PluginResult{}, fmt.Errorf("%w: %w", agent.ErrUnavailable, reason)
+	case reason != nil:
+		if err := r.stopPlugin(ctx, reason, stop); err != nil {
 			return agent.PluginResult{}, fmt.Errorf("%w: %w", agent.ErrUnavailable, err)
 		}
-	} else if r.err != nil {
+	case r.err != nil:
 		return r.resultWithoutCode(ctx)
 	}
 	return r.buildResult(ctx, reason), nil
@@ -100,10 +111,7 @@ func (r *pluginRun) run(
 
 // takeStdout swallows what is beyond the limit, until the plugin has been killed for it: the
 // stream must not end before.
-func (r *pluginRun) takeStdout(p []byte) (int, error) {
-	_, _ = r.out.Stdout().Write(p)
-	return len(p), nil
-}
+func (r *pluginRun) takeStdout(p []byte) { _, _ = r.out.Stdout().Write(p) }
 
 // awaitEnd returns why the plugin has to be ended, or nil when it has ended by itself.
 func (r *pluginRun) awaitEnd(ctx context.Context) error {
@@ -111,28 +119,36 @@ func (r *pluginRun) awaitEnd(ctx context.Context) error {
 	if timeout <= 0 {
 		timeout = pluginTimeout
 	}
-	timer := time.NewTimer(timeout)
+	timer, tick := time.NewTimer(timeout), time.NewTicker(silenceLook)
 	defer timer.Stop()
-	select {
-	case <-r.ended:
+	defer tick.Stop()
+	for {
 		select {
+		case <-r.ended:
+			select {
+			case <-r.out.Full():
+				return errOverflow
+			default:
+				return nil
+			}
 		case <-r.out.Full():
 			return errOverflow
-		default:
-			return nil
+		case <-timer.C:
+			return errTimedOut
+		case <-ctx.Done():
+			return context.Canceled
+		case <-tick.C:
+			if time.Since(*r.heard.Load()) > pluginSilence {
+				return errSilent
+			}
 		}
-	case <-r.out.Full():
-		return errOverflow
-	case <-timer.C:
-		return errTimedOut
-	case <-ctx.Done():
-		return context.Canceled
 	}
 }
 
 // stopPlugin ends the pod, whose first process passes SIGTERM on to the plugin. The machine kills
-// what is left after the grace period.
-func (r *pluginRun) stopPlugin(ctx context.Context, reason error) error {
+// what is left after the grace period. A pod of a lost machine is gone when its plugin cannot run
+// any more, and then nothing ends its stream.
+func (r *pluginRun) stopPlugin(ctx context.Context, reason error, endStream func()) error {
 	grace := pluginGrace
 	switch {
 	case errors.Is(reason, errOverflow):
@@ -148,7 +164,8 @@ func (r *pluginRun) stopPlugin(ctx context.Context, reason error) error {
 	select {
 	case <-r.ended:
 	case <-time.After(killTime):
-		return errors.New("its pod is gone, but the stream of its output does not end")
+		endStream()
+		<-r.ended
 	}
 	return nil
 }

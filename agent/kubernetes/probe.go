@@ -106,13 +106,22 @@ func (pr *probes) probeWithoutPod(
 	ctx context.Context, s agent.ServiceSpec,
 ) (p agent.ProbeResult, err error) {
 	w, err := pr.workloadOf(ctx, pr.names.namespaceName(s.Deployment), s.Step)
+	if err != nil {
+		return p, err
+	}
+	lost, err := pr.findLost(ctx, s)
 	switch {
 	case err != nil:
 		return p, err
+	case (w == nil || w.Labels[labelInstall] != pr.names.install) && lost != "":
+		return p, fmt.Errorf("%s: %w", lost, agent.ErrNotFound)
 	case w == nil || w.Labels[labelInstall] != pr.names.install:
 		return p, fmt.Errorf("%w: %w", errNoPod, agent.ErrNotFound)
 	case w.replicas == 0:
 		return agent.ProbeResult{Health: wire.HealthStopped, Ended: true, Detail: "is stopped"}, nil
+	}
+	if lost != "" {
+		return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: lost + waitsForLost}, nil
 	}
 	refusal := w.refusal
 	if refusal == "" {
@@ -123,6 +132,16 @@ func (pr *probes) probeWithoutPod(
 			Detail: explainRefusal(refusal)}, nil
 	}
 	return agent.ProbeResult{Health: wire.HealthStarting, Detail: "its pod is not made yet"}, nil
+}
+
+// findLost says of a service or job whose only pod is on a machine that does not answer which one
+// that is; it is empty for others.
+func (pr *probes) findLost(ctx context.Context, s agent.ServiceSpec) (string, error) {
+	all, err := pr.pods.list(ctx, pr.names.namespaceName(s.Deployment), pr.names.stepSelector(s.Step))
+	if err != nil || len(all) == 0 {
+		return "", wrapQueryErr(err)
+	}
+	return pr.explainLost(ctx, &all[0])
 }
 
 func (pr *probes) runProbe(

@@ -5,6 +5,7 @@ package kubernetes_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,31 @@ func TestRunPlugin_RunsAsItsImagesUser(t *testing.T) {
 		if err != nil || is.UID != want {
 			t.Errorf("the plugin of an image with the user %q runs as %d, %v", user, is.UID, err)
 		}
+	}
+}
+
+// A plugin knows which trace its work belongs to, also if its pod was made before its turn.
+func TestRunPlugin_BelongsToItsTrace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	deployment := r.newDeployment()
+	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	p := agent.PluginSpec{Deployment: deployment, Run: "run", Step: "make", Action: "create",
+		Traceparent: trace, StdoutLimit: 1 << 20, Image: r.publish("nullops-test/looks", "actor",
+			buildProgram(t, "../docker/dockertest/testdata/actor"),
+			v1.Config{Entrypoint: []string{"/actor"}})}
+	if err := r.CreatePlugin(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.RunPlugin(t.Context(), p, []byte(`{"act":"look"}`), func(string) {})
+	var is struct {
+		Env []string `json:"env"`
+	}
+	if err == nil {
+		err = json.Unmarshal(result.Stdout, &is)
+	}
+	if err != nil || !slices.Contains(is.Env, "TRACEPARENT="+trace) {
+		t.Errorf("the plugin has the variables %q, %v", is.Env, err)
 	}
 }
 

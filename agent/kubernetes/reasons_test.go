@@ -92,6 +92,17 @@ func TestProbe_SaysWhyAVolumeIsNotMounted(t *testing.T) {
 	r.awaitProbe(db, "says that its volume is not there", func(p agent.ProbeResult) bool {
 		return strings.Contains(p.Detail, "PersistentVolumeClaim")
 	})
+	// Now there is one, whose storage is not on the machine.
+	const volumes = "/api/v1/persistentvolumes"
+	a.mustDo(http.MethodPost, volumes, `{"metadata":{"name":"nullops-broken"},"spec":{
+		"storageClassName":"nullops-broken","capacity":{"storage":"10Gi"},
+		"accessModes":["ReadWriteOnce"],"persistentVolumeReclaimPolicy":"Retain",
+		"hostPath":{"path":"/nowhere/at/all","type":"Directory"}}}`)
+	t.Cleanup(func() { a.mustDo(http.MethodDelete, volumes+"/nullops-broken", "") })
+	r.awaitProbe(db, "says that its volume cannot be mounted", func(p agent.ProbeResult) bool {
+		return strings.Contains(p.Detail, "its volume cannot be mounted: ") &&
+			strings.Contains(p.Detail, "is not a directory")
+	})
 }
 
 // Exit code 137 has a cause. Lack of memory is told from a process that is killed by somebody.

@@ -72,18 +72,25 @@ func (sv *services) stopService(
 func (sv *services) awaitEnd(ctx context.Context, deployment string, step pipeline.StepKey) error {
 	namespace, selector := sv.names.namespaceName(deployment), sv.names.stepSelector(step)
 	var limit time.Time
-	for {
+	for look := (throttle{pause: lostLook}); ; {
 		all, err := sv.pods.list(ctx, namespace, selector)
 		if err != nil {
 			return wrapQueryErr(err)
 		}
-		running := 0
+		running, due := 0, look.isDue()
 		for _, p := range all {
-			if !hasEnded(&p) {
-				running++
-				if limit.IsZero() {
-					limit = time.Now().Add(graceOf(&p) + stopMargin)
-				}
+			if hasEnded(&p) {
+				continue
+			}
+			running++
+			if limit.IsZero() {
+				limit = time.Now().Add(graceOf(&p) + stopMargin)
+			}
+			if !due {
+				continue
+			}
+			if err := sv.removeLost(ctx, &p, nothingShared); err != nil {
+				return err
 			}
 		}
 		if running == 0 {

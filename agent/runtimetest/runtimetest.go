@@ -71,6 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"UserIsTheImages":            userIsTheImages,
 		"EndedServiceStaysEnded":     endedServiceStaysEnded,
 		"JobLeavesItsResults":        jobLeavesItsResults,
+		"PersonGetsInside":           personGetsInside,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -31,9 +31,11 @@ const (
 	FrameWindow FrameKind = 'w'
 	// FramePing shows that the client is still connected.
 	FramePing FrameKind = 'p'
+	// FrameRenew returns the content of a FrameStamp.
+	FrameRenew FrameKind = 'n'
 )
 
-// Frames that the inside role sends.
+// Frames that the inside role sends, and that which runs a plugin.
 const (
 	// FrameHello is its first frame.
 	FrameHello FrameKind = 'h'
@@ -42,6 +44,8 @@ const (
 	FrameOutput FrameKind = 'o'
 	FrameErrors FrameKind = 'r'
 	FrameFile   FrameKind = 'i'
+	// FrameStamp is a reading of the clock of the helper that runs a plugin.
+	FrameStamp FrameKind = 't'
 	// FrameExit is the last one, an Exit as JSON.
 	FrameExit FrameKind = 'x'
 )

@@ -46,7 +46,7 @@ var errUsage = errors.New("usage: sidecar relay SOCKET | " +
 	"sidecar sandbox -- COMMAND [ARG]… | sidecar inside ENVFILE | sidecar lend SOCKET PARENT NAME | " +
 	"sidecar place FOLDER [DELIVERY] | sidecar accept DELIVERY | sidecar hold pod | " +
 	"sidecar oom-kills pod | sidecar pack FOLDER | sidecar unpack FOLDER | " +
-	"sidecar run-job FOLDER PATTERN -- COMMAND [ARG]… | " +
+	"sidecar run-job FOLDER PATTERN -- COMMAND [ARG]… | sidecar run-plugin pod | " +
 	"sidecar volume-bytes FOLDER | sidecar populate JSON | sidecar stop-signal NAME")
 
 // Run performs the role named by args (without the program's name) and
@@ -89,6 +89,10 @@ func runRole(args []string) error {
 		}
 		// Before SIGTERM is handled: the job gets it.
 		return runJob(args[1], args[2], args[4:])
+	}
+	if args[0] == "run-plugin" {
+		// Before SIGTERM is handled: the plugin gets it.
+		return servePlugin(os.Stdin, os.Stdout)
 	}
 	if args[0] == "check" {
 		if len(args) < 5 || args[3] != "--" {

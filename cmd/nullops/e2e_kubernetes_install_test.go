@@ -50,6 +50,7 @@ func TestKubernetesInstallation(t *testing.T) {
 	i.applyShop(t)
 	d := i.admin.deployReady(t, "shop", "first", nil)
 	i.openShop(t, d)
+	i.askDoctor(t)
 	i.loseAgent(t, n, d)
 	i.upgradeAgent(t, n, d)
 	i.admin.remove(t, d.Id)
@@ -284,6 +285,19 @@ func (n *node) mustPrintThumbprint(t *testing.T, thumbprint string) {
 	if thumbprint == "" ||
 		!strings.Contains(plainThumbprint(said), plainThumbprint(thumbprint)) {
 		t.Errorf("the agent does not print the thumbprint %s:\n%s", thumbprint, said)
+	}
+}
+
+// askDoctor has the agent's image examine the cluster in the pod of the agent, as documented.
+func (i *installation) askDoctor(t *testing.T) {
+	t.Helper()
+	said := i.k.runLine(t, i.w, "kubectl --namespace nullops-qa-cluster exec "+
+		"deployment/nullops-qa-cluster -- /app/nullops agent doctor")
+	for _, part := range []string{"Kubernetes 1.34.", "machines: 1", "StorageClass folders (default)",
+		"every right", "The cluster enforces network policies"} {
+		if !strings.Contains(said, part) {
+			t.Errorf("the doctor does not say %q:\n%s", part, said)
+		}
 	}
 }
 
