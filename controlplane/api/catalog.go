@@ -193,7 +193,7 @@ func (s *server) PutPlugin(
 ) (PutPluginResponseObject, error) {
 	saved, err := s.Catalog.PutPlugin(ctx, actorOf(ctx), catalog.PluginPut{
 		Name: r.Name, Registry: r.Body.Registry, Image: r.Body.Image, Tag: r.Body.Tag,
-		Component: r.Body.Component,
+		Component: r.Body.Component.Component,
 	})
 	if err != nil {
 		return nil, err

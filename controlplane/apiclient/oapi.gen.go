@@ -2321,6 +2321,9 @@ type ComposeService struct {
 // Day defines model for Day.
 type Day = string
 
+// DeclaredComponent The order of the properties of its schemas is noted in them, as `x-order`.
+type DeclaredComponent = pipeline.DeclaredComponent
+
 // Definition defines model for Definition.
 type Definition struct {
 	Kind DocumentKind `json:"kind"`
@@ -3870,8 +3873,9 @@ type PluginList struct {
 
 // PluginPut defines model for PluginPut.
 type PluginPut struct {
-	Component Component `json:"component"`
-	Image     string    `json:"image"`
+	// Component The order of the properties of its schemas is noted in them, as `x-order`.
+	Component DeclaredComponent `json:"component"`
+	Image     string            `json:"image"`
 
 	// Registry A DNS label of at most 40 characters.
 	Registry Name   `json:"registry"`

@@ -217,6 +217,8 @@ async function typed(page, project) {
   await page
     .locator(".toast", { hasText: /postgres\.host is text; port wants a number/ })
     .waitFor();
+  // What is as new as a change is not of the past with it.
+  await page.waitForTimeout(1100);
   await draws(
     page,
     host,
@@ -225,6 +227,7 @@ async function typed(page, project) {
       '.react-flow__edge[data-id="value|postgres|host|create-db|plugin.parameters.database"]',
     ),
   );
+  await page.locator(".toast", { hasText: "wants a number" }).waitFor({ state: "detached" });
   await saved(page);
   const { content } = await api(page, `/projects/${project}/draft`);
   const { port: kept, database } = content.steps[1].plugin.parameters;

@@ -223,12 +223,31 @@ async function lines({ page }, project) {
   await page.locator(order("web", "script")).waitFor({ state: "attached" });
 }
 
+/** A step that is dragged near the line of another is drawn to it, and a guide says so while it is. */
+async function guides(page, project) {
+  const [still, moved] = [await middle(node(page, "a")), await middle(node(page, "c"))];
+  await page.mouse.move(moved.x, moved.y);
+  await page.mouse.down();
+  await page.mouse.move(moved.x + 30, still.y + 40, { steps: 6 });
+  await page.mouse.move(moved.x + 30, still.y + 3, { steps: 6 });
+  await page.locator(".guide.y").waitFor();
+  await picture(page, "editor-guide");
+  await page.mouse.up();
+  await page.locator(".guide").waitFor({ state: "detached" });
+  await until("both are in line", async () => {
+    const all = await stepsOf(page, project);
+    const [a, c] = ["a", "c"].map((key) => all.find((one) => one.key === key).position.y);
+    return a === c;
+  });
+}
+
 /** Twice on nothing adds there; the other button, or its key, opens a menu; groups have a name and move as one. */
 async function menus({ page }, project) {
   await opens(page, project, {
     steps: [step("a", 0, 0), step("b", 260, 0, ["a"]), step("c", 520, 160)],
   });
   await rests(page);
+  await guides(page, project);
   const canvas = await page.locator(".cv").boundingBox();
   await page.mouse.dblclick(canvas.x + canvas.width - 150, canvas.y + 90);
   await page.getByRole("dialog", { name: "Add a step" }).waitFor();

@@ -1,6 +1,17 @@
 // Who may do what: the grid by the keyboard alone, why a person may or may not, and their view of it.
-import { accessible, api, check, picture, same, signIn, until } from "./browser.mjs";
+import {
+  accessible,
+  api,
+  check,
+  freshName,
+  picture,
+  same,
+  send,
+  signIn,
+  until,
+} from "./browser.mjs";
 import { tabTo } from "./keyboard.mjs";
+import { fits } from "./looks.mjs";
 import { invite } from "./people.mjs";
 
 const answer = (page) => page.locator(".ans");
@@ -88,7 +99,78 @@ async function views(page, { engineer }) {
   check((await frame.count()) === 0, "the frame stays");
 }
 
+const count = (length, make) => Array.from({ length }, (_, i) => make(String(i).padStart(2, "0")));
+
+/** A hundred projects and twenty teams; they go with the story. */
+async function many(page) {
+  const tail = freshName("many");
+  const projects = count(100, (i) => `${tail}-p${i}`);
+  const teams = count(20, (i) => `${tail}-t${i}`);
+  for (const name of projects) await send(page, "PUT", `/projects/${name}`, { resources: {} });
+  for (const name of teams) await send(page, "PUT", `/teams/${name}`, { members: [], grants: [] });
+  const leave = async () => {
+    for (const name of teams) await send(page, "DELETE", `/teams/${name}`);
+    for (const name of projects) await send(page, "DELETE", `/projects/${name}`);
+  };
+  return { tail, projects, teams, leave };
+}
+
+/** In a grid of 20 by 100: what is looked for is found, given at once, and heads stay in sight. */
+async function large(page, { tail, projects, teams }) {
+  await page.goto("/teams/access");
+  const cells = page.locator(".cell");
+  await cells.first().waitFor();
+  check((await cells.count()) >= 2000, `only ${await cells.count()} cells`);
+  const grid = page.getByRole("region", { name: "What each team may do" });
+  const corner = page.getByRole("button", { name: `${teams[19]} on ${projects[99]}: nothing` });
+  await corner.scrollIntoViewIfNeeded();
+  const seen = await corner.boundingBox();
+  const box = await grid.boundingBox();
+  const head = await page.getByRole("columnheader", { name: projects[99] }).boundingBox();
+  const row = await page.getByRole("rowheader", { name: teams[19] }).boundingBox();
+  check(head.y >= box.y - 1 && head.y < box.y + 80, "the heads of columns scroll away");
+  check(row.x >= box.x - 1 && row.x < box.x + 40, "the heads of rows scroll away");
+  check(seen.x >= row.x + row.width - 1, "a cell lies behind the head of its row");
+  await picture(page, "access-2000");
+  await page.getByRole("searchbox", { name: "Find a team" }).fill(`${tail}-t0`);
+  await page.getByRole("searchbox", { name: "Find a project or environment" }).fill(`${tail}-p1`);
+  await page.getByText("10 of", { exact: false }).first().waitFor();
+  await until("what was looked for", async () => (await cells.count()) === 100);
+  // All that is shown of a team, in two presses of keys, and without a question.
+  const give = page.getByRole("button", { name: `Give ${teams[3]} access to all that is shown` });
+  await give.focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("menuitem", { name: /^Give Read on all shown/ }).waitFor();
+  await page.keyboard.type("Give Read");
+  await page.keyboard.press("Enter");
+  await page.locator(".toast", { hasText: "10 grants given" }).waitFor();
+  const { grants: given } = await api(page, `/teams/${teams[3]}`);
+  same(
+    given.map((one) => `${one.project} ${one.level}`).sort(),
+    projects.slice(10, 20).map((name) => `${name} read`),
+    "what was given",
+  );
+  await accessible(page, "the grid with what was looked for");
+  await picture(page, "access-found");
+  await page.goto(`/teams?open=${teams[3]}`);
+  await page.getByRole("dialog", { name: teams[3] }).getByText(`project ${projects[12]}`).waitFor();
+  await picture(page, "team-grants");
+  await fits(page, "a team with its grants");
+}
+
 export const stories = [
+  [
+    "access of twenty teams to a hundred projects: searched, given at once, heads in sight, also in the team's sheet",
+    async ({ page }) => {
+      await signIn(page);
+      const all = await many(page);
+      try {
+        await large(page, all);
+      } finally {
+        await all.leave();
+      }
+    },
+  ],
   [
     "an admin changes a level by the keyboard after reading whom it reaches, asks who can, and views as",
     async ({ page }) => {

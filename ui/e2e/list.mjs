@@ -41,6 +41,44 @@ async function arranges(page, project) {
   same(await by.count(), 0, "the column after a reload");
 }
 
+/** The palette acts on what is selected, and on what a sentence names; what was used last comes first. */
+async function byPalette(page, one) {
+  const find = page.getByRole("combobox", { name: /^Jump to/ });
+  const asks = async (words) => {
+    await page.keyboard.press("Control+k");
+    await find.fill(words);
+  };
+  await asks("delete 2 selected");
+  await page
+    .getByRole("option", { name: /^Delete \d+ selected/ })
+    .first()
+    .waitFor();
+  await page.keyboard.press("Enter");
+  const question = page.getByRole("dialog", { name: /^Delete/ });
+  await question.waitFor();
+  await page.keyboard.press("Escape");
+  await question.waitFor({ state: "detached" });
+  await asks("Nodes");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Nodes", level: 1 }).waitFor();
+  await page.keyboard.press("Control+k");
+  const recent = page.getByRole("listbox").getByRole("option").first();
+  check(/^Nodes/.test(await recent.innerText()), `first is ${await recent.innerText()}`);
+  await picture(page, "palette");
+  await page.keyboard.press("Escape");
+  await find.waitFor({ state: "detached" });
+  await asks(`clone ${one.name}`);
+  await page.getByRole("option", { name: `Clone ${one.name}` }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/deployments\/new\?.*from=/);
+  await page.goto("/deployments");
+  await page.locator(".foot").waitFor();
+  await asks(`logs api ${one.name}`);
+  await page.getByRole("option", { name: `Logs of api in ${one.name}` }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/logs\?log=api/);
+}
+
 export const stories = [
   [
     "a list is selected from, sorted, divided, starred and freed of a column",
@@ -61,6 +99,9 @@ export const stories = [
         await page.getByRole("checkbox", { name: "Select all that are listed" }).check();
         await page.getByText(/^([2-9]|\d\d+) deployments selected$/).waitFor();
         await picture(page, "list-arranged");
+        await byPalette(page, one);
+        await page.goto("/deployments?q=listed-");
+        await row.waitFor();
         await page.keyboard.press("Escape");
         await page.setViewportSize({ width: 390, height: 844 });
         await row.getByRole("button", { name: `More for ${one.name}` }).waitFor();

@@ -6,7 +6,8 @@ import { createServer, request } from "node:http";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { ACCENTS, buildMadeUp, RIGHT_TO_LEFT } from "../scripts/madeUpLocale.mjs";
-import { accessible, base, check, open, password, picture, same, until, user } from "./browser.mjs";
+import { accessible, base, check, open, password, picture, until, user } from "./browser.mjs";
+import { findCrowded } from "./crowded.mjs";
 
 const TYPES = {
   ".css": "text/css",
@@ -68,16 +69,50 @@ const inLocale =
     }
   };
 
-/** The pages that are looked at: where most is read, the densest, and the editor. */
+/** Every page of the sidebar, what they open, and the sheets with most words. */
 const PAGES = [
   "/deployments",
   "/deployments/new",
-  "/nodes",
-  "/services?add=true",
-  "/teams/access",
-  "/settings/keys",
-  "/start",
+  "/urls",
+  "/projects",
+  "/projects?add=true",
   "/projects/shop/pipeline",
+  "/templates",
+  "/environments",
+  "/environments?add=true",
+  "/nodes",
+  "/nodes?add=true",
+  "/services",
+  "/services?add=true",
+  "/plugins",
+  "/plugins?open=http-check",
+  "/registries",
+  "/registries?add=true",
+  "/secrets?project=shop",
+  "/users",
+  "/users?add=true",
+  "/teams",
+  "/teams?add=true",
+  "/teams/access",
+  "/audit",
+  "/rules",
+  "/rules?add=true",
+  "/webhooks",
+  "/webhooks?add=true",
+  "/fleet",
+  "/topology",
+  "/usage",
+  "/alerts",
+  "/notices",
+  "/account",
+  "/settings/keys",
+  "/settings/sign-on",
+  "/settings/mail",
+  "/settings/backups",
+  "/settings/cleanup",
+  "/settings/certificates",
+  "/settings/about",
+  "/start",
 ];
 
 async function reach(page, path) {
@@ -107,8 +142,8 @@ async function plainWords(page, answers) {
       if (!parent.checkVisibility()) continue;
       all.push(node.textContent.trim());
     }
-    // What the library of the drawing says of its lines and itself is English still.
-    const library = ".react-flow__attribution, .react-flow__edge";
+    // Whose library it is that draws, is a name.
+    const library = ".react-flow__attribution";
     for (const one of document.querySelectorAll("[aria-label], [placeholder], [title]"))
       for (const name of ["aria-label", "placeholder", "title"])
         if (!one.closest(library)) all.push(one.getAttribute(name) ?? "");
@@ -135,17 +170,33 @@ async function accents(page) {
   for (const path of PAGES) {
     await reach(page, path);
     answers.push(decodeURIComponent(page.url()));
-    same(await plainWords(page, answers), [], `words of ${path} that are in no catalogue`);
+    const plain = await plainWords(page, answers);
+    if (plain.length > 0) faults.push(`words of ${path} that are in no catalogue: ${plain}`);
     await fits(page, path, "accents");
   }
+  uncrowded();
 }
 
-/** A window does not scroll sideways. On a phone, longer words do not fit everywhere yet. */
+/** At 1440 and on a phone, no text is cut off, lies on another, or is outside of the window. */
 async function fits(page, path, name) {
-  await page.waitForTimeout(200);
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-  check(over <= 0, `${path} is ${over} px too wide`);
-  await picture(page, `${name}${path.replaceAll(/\W+/g, "-")}`);
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+    await until("it is read", async () => (await page.locator("[aria-busy=true]").count()) === 0);
+    const wide = () => document.documentElement.scrollWidth - window.innerWidth;
+    const over = await page.evaluate(wide);
+    if (over > 0) faults.push(`${path} at ${width}: ${over} px too wide`);
+    for (const one of await page.evaluate(findCrowded)) faults.push(`${path} at ${width}: ${one}`);
+    await picture(page, `${name}${path.replaceAll(/\W+/g, "-")}-${width}`);
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+}
+
+/** What was found on all pages: one that is crowded does not hide the next. */
+const faults = [];
+function uncrowded() {
+  const all = [...new Set(faults.splice(0))];
+  check(all.length === 0, `${all.length} faults:\n    ${all.join("\n    ")}`);
 }
 
 async function rightToLeft(page) {
@@ -157,6 +208,7 @@ async function rightToLeft(page) {
     await accessible(page, `${path} from right to left`);
     await fits(page, path, "rtl");
   }
+  uncrowded();
 }
 
 export const stories = [

@@ -12,16 +12,17 @@ import {
   until,
 } from "./browser.mjs";
 
-// In the order of the alphabet, as the server gives it back.
-const SCHEMA = {
+const tries = { default: 3, title: "How often", type: "integer" };
+const mood = { enum: ["calm", "loud"], title: "In what mood", type: "string" };
+const address = { description: "A host, such as web.", title: "Whom to greet", type: "string" };
+const rest = { required: ["address"], type: "object" };
+const SCHEMA = { additionalProperties: false, properties: { tries, mood, address }, ...rest };
+// In the order of the alphabet, as the server gives it back, with the order in which it was written.
+const STORED = {
   additionalProperties: false,
-  properties: {
-    address: { description: "A host, such as web.", title: "Whom to greet", type: "string" },
-    mood: { enum: ["calm", "loud"], title: "In what mood", type: "string" },
-    tries: { default: 3, title: "How often", type: "integer" },
-  },
-  required: ["address"],
-  type: "object",
+  properties: { address, mood, tries },
+  ...rest,
+  "x-order": ["tries", "mood", "address"],
 };
 
 /** Fills in every field of the sheet and saves. */
@@ -54,7 +55,7 @@ async function stored(page, name, of) {
     "what was registered",
   );
   // promise: N-067
-  same(component.parameters, SCHEMA, "the stored schema");
+  same(component.parameters, STORED, "the stored schema");
   same(component.resources, { cpu: 0.25, memory_mib: 48 }, "the stored limits");
   check(/^sha256:[0-9a-f]{64}$/.test(found.digest), `no digest: ${found.digest}`);
 }
@@ -66,6 +67,13 @@ async function form(page, name, project) {
   const palette = page.getByRole("complementary", { name: "Steps to add" });
   await palette.getByRole("button", { name }).click();
   await page.locator(`.en[data-key="${name}"]`).click();
+  const fields = page.locator('[data-field^="plugin.parameters."]');
+  await fields.first().waitFor();
+  same(
+    await fields.evaluateAll((all) => all.map((one) => one.dataset.field.split(".")[2])),
+    ["tries", "mood", "address"],
+    "fields in the order of the schema",
+  );
   // promise: N-067
   await page.getByLabel("Whom to greet", { exact: true }).fill("web");
   await page.getByText("A host, such as web.").waitFor();

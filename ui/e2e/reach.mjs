@@ -167,7 +167,32 @@ async function metrics(page, id, services) {
     // promise: N-285
     await until(`the memory of ${step}`, async () => says(await of("Memory"), last()?.memory));
   }
+  await crosshair(page);
   await picture(page, "metrics");
+}
+
+/** One crosshair through all charts, by pointer and by arrow keys; limits and what happened are named. */
+async function crosshair(page) {
+  const charts = page.locator(".chart");
+  const past = /\d\d:\d\d.* · \S/;
+  const then = async () => {
+    const said = await page.locator("figcaption").allInnerTexts();
+    return said.filter((text) => past.test(text)).length;
+  };
+  const all = await charts.count();
+  same(await then(), 0, "charts that say what was");
+  await charts.first().locator(".u-over").hover();
+  await until("each chart says what was at the pointer", async () => (await then()) === all);
+  await page.mouse.move(0, 0);
+  await until("each chart says what is now", async () => (await then()) === 0);
+  await charts.nth(1).focus();
+  await page.keyboard.press("ArrowLeft");
+  await until("each chart says what was a point before", async () => (await then()) === all);
+  await page.keyboard.press("Escape");
+  await until("the crosshair is gone", async () => (await then()) === 0);
+  const label = await charts.nth(1).getAttribute("aria-label");
+  check(/limit \d+ MB/.test(label), `no limit of memory: ${label}`);
+  check(/run 1 /.test(label), `no mark of the run: ${label}`);
 }
 
 /** The shell has every key, Ctrl K too; one leads out, and Tab once the command has ended. */

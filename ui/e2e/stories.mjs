@@ -32,6 +32,7 @@ import { stories as main } from "./main.mjs";
 import { stories as met } from "./met.mjs";
 import { stories as nodes } from "./nodes.mjs";
 import { stories as nothing } from "./nothing.mjs";
+import { stories as oversight } from "./oversight.mjs";
 import { stories as overview } from "./overview.mjs";
 import { stories as people } from "./people.mjs";
 import { stories as plugins } from "./plugins.mjs";
@@ -66,6 +67,7 @@ export const rotated = [
   granting,
   lacks,
   life,
+  oversight,
   roles,
   talk,
   qa,

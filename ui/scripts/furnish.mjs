@@ -53,6 +53,17 @@ async function removed(page) {
   await until("the record", async () => over(await api(page, `/deployments/${id}`)));
 }
 
+/** What a tester says where the deployment is, to an engineer who is named. */
+async function talk(page) {
+  const { items } = await api(page, "/deployments?project=shop&limit=20");
+  for (const { id } of items.filter(({ status }) => status === "ready")) {
+    const said = await api(page, `/deployments/${id}/comments`);
+    if (said.items.length > 0) continue;
+    const text = "The basket is empty after a reload. Can you look at it, @priya-raman?";
+    await send(page, "POST", `/deployments/${id}/comments`, { body: text });
+  }
+}
+
 /** Defines them by the API; a second time changes nothing. */
 export async function furnish(page) {
   const put = (path, body) => send(page, "PUT", path, body);
@@ -87,6 +98,13 @@ export async function furnish(page) {
     versions: { web: "main-3f2a1bc" },
     wait: true,
   });
+  await put("/usage/prices", { currency: "EUR", cpu_hour: 0.02, memory_gib_hour: 0.005 });
+  for (const [name, subject, amount] of [
+    ["storefront-november", "storefront", 40],
+    ["quality-assurance-november", "quality-assurance", 10],
+  ])
+    await put(`/usage/budgets/${name}`, { scope: "team", subject, measure: "cpu_hours", amount });
+  await talk(page);
   // One that nobody has drawn yet.
   await put("/projects/gift-wrapping", { resources: { memory_mib: 256 } });
   await asking(page);

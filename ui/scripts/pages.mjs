@@ -70,6 +70,10 @@ function pages({ service, plugin, node, id, other, asks }) {
     ["access", "/teams/access"],
     ["account", "/account"],
     ["audit", "/audit"],
+    ["usage", "/usage"],
+    ["alerts", "/alerts"],
+    ["notices", "/notices"],
+    ["comments", `/d/${id}/comments`],
     ["rules", "/rules"],
     ["rule", "/rules?open=shop-pull-requests"],
     ["webhooks", "/webhooks"],
@@ -77,6 +81,8 @@ function pages({ service, plugin, node, id, other, asks }) {
     ["backups", "/settings/backups"],
     ["certificates", "/settings/certificates"],
     ["cleanup", "/settings/cleanup"],
+    ["sign-on", "/settings/sign-on"],
+    ["mail", "/settings/mail"],
     ["about", "/settings/about"],
     ["clone", `/deployments/new?from=${id}`],
     ["palette", "/deployments", palette],
@@ -103,6 +109,7 @@ function moments({ id, asks, url, name, failed }) {
     ["logs-empty", `/d/${asks}/logs`, (page) => page.waitForTimeout(3000)],
     ["status-unknown", host("nobody")],
     ["status-failed", host(failed)],
+    ["status-about", new URL("/.nullops/", url).href],
     ["status-guest", new URL("/.nullops/guest", url).href],
   ];
 }

@@ -109,6 +109,7 @@ export const nodeTexts = {
     in: "in",
     out: "out",
     perSecond: (amount: string) => `${amount}/s`,
+    all: (amount: string) => `${amount} in all`,
   },
   fleet: "All nodes together",
   of: (part: number | string, whole: number | string) => `${part} of ${whole}`,

@@ -4722,7 +4722,7 @@ export interface components {
             registry: components["schemas"]["Name"];
             image: string;
             tag: string;
-            component: components["schemas"]["Component"];
+            component: components["schemas"]["DeclaredComponent"];
         };
         Plugin: {
             name: string;
@@ -7219,6 +7219,8 @@ export interface components {
             retries?: number;
             start_period_seconds?: number;
         };
+        /** @description The order of the properties of its schemas is noted in them, as `x-order`. */
+        DeclaredComponent: components["schemas"]["Component"];
         Component: {
             description?: string;
             parameters?: {

@@ -6,27 +6,28 @@ import { formatClock } from "./time";
 
 export type Mark = { at: number; text: string };
 export type Line = { name: string; curve: Curve; token: string };
+/** A line that is not to be crossed, and what it is called. */
+export type Limit = { value: number; text: string };
 
 type Props = {
   lines: Line[];
   /** Seconds since 1970. */
   from: number;
   to: number;
-  /** The top of the scale, if there is one. */
-  most?: number;
-  /** A line that is not to be crossed. */
-  limit?: number;
+  limit?: Limit;
   /** What happened meanwhile, in seconds since 1970, said beside its mark. */
   marks?: Mark[];
   format: (value: number) => string;
   label: string;
+  /** Hears which point the crosshair is at, of this chart or any other of the page. */
+  onPoint?: (index: number | undefined) => void;
 };
 
 const HEIGHT = 132;
 
 /** Curves over time, hatched where nothing is known. Loaded with the page that needs it. */
 export default function Chart(props: Props) {
-  const { lines, from, to, most, limit, marks, format, label } = props;
+  const { lines, from, to, limit, marks, format, label, onPoint } = props;
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const parent = box.current;
@@ -35,12 +36,16 @@ export default function Chart(props: Props) {
     const draw = () => {
       plot?.destroy();
       plot = new uPlot(
-        options(parent, { lines, from, to, most, limit, marks, format, label }),
+        options(parent, { lines, from, to, limit, marks, format, label, onPoint }),
         alignLines(lines),
         parent,
       );
     };
     draw();
+    const walk = (event: KeyboardEvent) => plot && moveCrosshair(plot, event);
+    const leave = () => plot && publishCursor(plot, -10);
+    parent.addEventListener("keydown", walk);
+    parent.addEventListener("blur", leave);
     const sized = new ResizeObserver(() =>
       plot?.setSize({ width: parent.clientWidth, height: HEIGHT }),
     );
@@ -51,13 +56,41 @@ export default function Chart(props: Props) {
     const system = matchMedia("(prefers-color-scheme: dark)");
     system.addEventListener("change", draw);
     return () => {
+      parent.removeEventListener("keydown", walk);
+      parent.removeEventListener("blur", leave);
       sized.disconnect();
       themed.disconnect();
       system.removeEventListener("change", draw);
       plot?.destroy();
     };
-  }, [lines, from, to, most, limit, marks, format, label]);
-  return <div ref={box} className="chart" role="img" aria-label={label} />;
+  }, [lines, from, to, limit, marks, format, label, onPoint]);
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move the crosshair, as the pointer does
+  return <div ref={box} className="chart" role="img" aria-label={label} tabIndex={0} />;
+}
+
+/** How far an arrow key moves the crosshair, in points; with Shift ten times as far. */
+const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1 };
+
+/** Moves the crosshair along the points by arrow keys, Home and End; Escape takes it away. */
+function moveCrosshair(plot: uPlot, event: KeyboardEvent) {
+  const last = (plot.data[0]?.length ?? 0) - 1;
+  if (last < 0) return;
+  const at = plot.cursor.idx ?? last;
+  const step = (STEPS[event.key] ?? 0) * (event.shiftKey ? 10 : 1);
+  const next = { Home: 0, End: last, Escape: -1 }[event.key] ?? (step ? at + step : undefined);
+  if (next === undefined) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const time = plot.data[0]?.[Math.min(last, Math.max(0, next))] ?? 0;
+  const left = event.key === "Escape" ? -10 : plot.valToPos(time, "x");
+  publishCursor(plot, left);
+}
+
+/** Puts the crosshair of all charts there; below zero it is nowhere. The library's types lack the last argument. */
+function publishCursor(plot: uPlot, left: number) {
+  const move: (at: { left: number; top: number }, fire: boolean, publish: boolean) => void =
+    plot.setCursor;
+  move({ left, top: Math.min(left, 0) }, true, true);
 }
 
 /** One row of times for all lines; they were measured together. */
@@ -66,7 +99,7 @@ function alignLines(lines: Line[]): uPlot.AlignedData {
 }
 
 function options(parent: HTMLElement, props: Props): uPlot.Options {
-  const { lines, from, to, most, limit = 0, marks = [], format } = props;
+  const { lines, from, to, limit, marks = [], format, onPoint } = props;
   const font = `11px ${getComputedStyle(parent).fontFamily}`;
   const quiet = resolveColour(parent, "--color-text-3");
   const faint = resolveColour(parent, "--color-line-faint");
@@ -79,7 +112,7 @@ function options(parent: HTMLElement, props: Props): uPlot.Options {
     cursor: { y: false, drag: { x: false, y: false }, sync: { key: "page" } },
     scales: {
       x: { min: from, max: to },
-      y: { range: (_, __, high) => [0, most ?? addHeadroom(Math.max(high, limit))] },
+      y: { range: (_, __, high) => [0, addHeadroom(Math.max(high, limit?.value ?? 0))] },
     },
     axes: [
       {
@@ -104,10 +137,11 @@ function options(parent: HTMLElement, props: Props): uPlot.Options {
       draw: [
         (plot) => {
           plot.ctx.font = scaled(font);
-          if (limit > 0) drawLimit(plot, limit, resolveColour(parent, "--color-st-warn"));
-          for (const mark of marks) drawMark(plot, mark, quiet);
+          if (limit) drawLimit(plot, limit, resolveColour(parent, "--color-st-undoing"));
+          drawMarks(plot, marks, quiet);
         },
       ],
+      setCursor: [({ cursor }) => onPoint?.(cursor.idx ?? undefined)],
     },
   };
 }
@@ -125,35 +159,47 @@ function knownTimes(lines: Line[]): number[] {
 /** A canvas counts in pixels of the screen. */
 const scaled = (font: string) => font.replace("11px", `${11 * devicePixelRatio}px`);
 
-/** Dashed, so that it is no curve. */
-function drawLimit({ ctx, bbox, valToPos }: uPlot, limit: number, stroke: string) {
-  const y = valToPos(limit, "y", true);
+/** Dashed, so that it is no curve; what it is stands on it, at the right. */
+function drawLimit({ ctx, bbox, valToPos }: uPlot, { value, text }: Limit, colour: string) {
+  const y = valToPos(value, "y", true);
+  const right = bbox.left + bbox.width;
   ctx.save();
-  ctx.strokeStyle = stroke;
+  ctx.strokeStyle = colour;
+  ctx.fillStyle = colour;
   ctx.setLineDash([6, 4]);
   ctx.beginPath();
   ctx.moveTo(bbox.left, y);
-  ctx.lineTo(bbox.left + bbox.width, y);
+  ctx.lineTo(right, y);
   ctx.stroke();
+  ctx.textAlign = "right";
+  ctx.textBaseline = "top";
+  ctx.fillText(text, right - 4, y + 3);
   ctx.restore();
 }
 
-/** A thin line at its time, and beside it what happened. */
-function drawMark({ ctx, bbox, valToPos }: uPlot, { at, text }: Mark, colour: string) {
-  const x = valToPos(at, "x", true);
-  if (x < bbox.left || x > bbox.left + bbox.width) return;
+/** Thin lines at their times, and beside each what happened, unless the word before is in its way. */
+function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: Mark[], colour: string) {
+  const end = bbox.left + bbox.width;
+  let free = bbox.left;
   ctx.save();
   ctx.strokeStyle = colour;
   ctx.fillStyle = colour;
   ctx.setLineDash([2, 3]);
-  ctx.beginPath();
-  ctx.moveTo(x, bbox.top);
-  ctx.lineTo(x, bbox.top + bbox.height);
-  ctx.stroke();
-  const right = x > bbox.left + bbox.width * 0.8;
-  ctx.textAlign = right ? "right" : "left";
-  ctx.textBaseline = "top";
-  ctx.fillText(text, right ? x - 4 : x + 4, bbox.top);
+  ctx.textBaseline = "bottom";
+  for (const { at, text } of [...marks].sort((a, b) => a.at - b.at)) {
+    const x = valToPos(at, "x", true);
+    if (x < bbox.left || x > end) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    const wide = ctx.measureText(text).width + 8;
+    const left = x + wide > end ? x - wide : x;
+    if (left < free) continue;
+    ctx.textAlign = "left";
+    ctx.fillText(text, left + 4, bbox.top + bbox.height - 3);
+    free = left + wide;
+  }
   ctx.restore();
 }
 

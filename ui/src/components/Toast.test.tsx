@@ -48,6 +48,10 @@ it("a failure goes once something has worked, but not one of the same act", () =
   });
   expect(screen.queryByText("This would be a circle.")).toBeNull();
   expect(screen.getByText("b was refused.")).toBeTruthy();
+  vi.advanceTimersByTime(2000);
+  act(() => say("done", ""));
+  expect(screen.queryByText("b was refused.")).toBeNull();
+  expect(document.querySelectorAll(".toast")).toHaveLength(1);
   vi.useRealTimers();
 });
 

@@ -13,7 +13,10 @@ const Context = createContext<Say>(() => {});
 const STAYS = 6000;
 const STAYS_LONGER = 12_000;
 
-/** Says the result of an act. Problems with a field are said at the field, never here. */
+/**
+ * Says the result of an act. Problems with a field are said at the field, never here. What worked
+ * and can be seen needs no words: an empty text only takes away the failures before it.
+ */
 export function useToast(): Say {
   return useContext(Context);
 }
@@ -38,7 +41,7 @@ export function Toasts({ children }: { children: ReactNode }) {
       const now = Date.now();
       setMessages((all) => [
         ...(state === "done" ? all.filter((one) => !isOvercome(one, now)) : all).slice(-2),
-        { id, state, text, then, at: now },
+        ...(text ? [{ id, state, text, then, at: now }] : []),
       ]);
       // A failure stays until it is read, or until something worked; a result goes by itself.
       if (state === "done") setTimeout(() => drop(id), then ? STAYS_LONGER : STAYS);

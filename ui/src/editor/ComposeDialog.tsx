@@ -1,9 +1,9 @@
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
-import { editorTexts } from "@/editor/editorTexts";
+import { dialogTexts } from "@/editor/dialogTexts";
 import type { useCompose } from "./session/useCompose";
 
-const t = editorTexts.compose;
+const t = dialogTexts.compose;
 
 /** What a Compose file becomes, before anything is added or drawn. */
 export default function ComposeDialog({ compose }: { compose: ReturnType<typeof useCompose> }) {

@@ -1,6 +1,7 @@
 import { FileUp, Shapes } from "lucide-react";
 import { useRef } from "react";
 import { Button } from "@/components/Button";
+import { dialogTexts } from "@/editor/dialogTexts";
 import { editorTexts } from "@/editor/editorTexts";
 import { newStep } from "./canvas/newStep";
 import type { Catalogue } from "./model/catalogue";
@@ -24,18 +25,18 @@ export default function EmptyCanvas({ catalogue, editing }: Props) {
       <div className="row">
         {catalogue.services.size > 0 ? (
           <Button small onClick={begin}>
-            <Shapes className="i sm" aria-hidden="true" /> {t.begin.example}
+            <Shapes className="i sm" aria-hidden="true" /> {dialogTexts.begin.example}
           </Button>
         ) : null}
         <Button small onClick={() => file.current?.click()}>
-          <FileUp className="i sm" aria-hidden="true" /> {t.begin.compose}
+          <FileUp className="i sm" aria-hidden="true" /> {dialogTexts.begin.compose}
         </Button>
         <input
           ref={file}
           type="file"
           hidden
           accept=".yaml,.yml"
-          aria-label={t.begin.compose}
+          aria-label={dialogTexts.begin.compose}
           onChange={({ target }) => {
             const [chosen] = target.files ?? [];
             if (chosen) editing.compose(chosen);
@@ -43,7 +44,7 @@ export default function EmptyCanvas({ catalogue, editing }: Props) {
           }}
         />
       </div>
-      <p className="s t2">{t.begin.composeHint}</p>
+      <p className="s t2">{dialogTexts.begin.composeHint}</p>
     </div>
   );
 }

@@ -36,6 +36,9 @@ export const editorTexts = {
     moved: (x: number, y: number) => `Moved to ${x}, ${y}.`,
     line: "Enter selects the line, Delete removes it, Escape leaves it.",
     port: "Port",
+    lineRole: "line",
+    waits: (step: string, other: string) => `${step} waits for ${other}`,
+    takes: (step: string, other: string, output: string) => `${step} takes ${output} of ${other}`,
   },
   search: {
     open: "Find in the drawing (Ctrl F)",
@@ -59,16 +62,6 @@ export const editorTexts = {
     needs: (image: string, name: string) => `${image} needs ${name}`,
   },
   compose: {
-    title: (steps: number) => `The file has ${plural(steps, "step")}`,
-    registries: (hosts: string[]) => `These registries are added: ${hosts.join(", ")}.`,
-    services: "These services are added to the catalogue:",
-    notes: "This is not carried over, or otherwise than written:",
-    note: (line: number, service: string | undefined, message: string) =>
-      [line > 0 ? `Line ${line}:` : "", service ?? "", message].filter(Boolean).join(" "),
-    add: (count: number) => `Add ${plural(count, "service")} and draw it`,
-    draw: "Draw it",
-    busy: "Adding…",
-    cancel: "Cancel",
     large: "The file is larger than 1 MiB: it is no Compose file.",
   },
   about: { open: "Settings of the pipeline", close: "Hide the settings", label: "Pipeline" },
@@ -84,12 +77,6 @@ export const editorTexts = {
   canvasHint:
     "J and K go to the next and previous step, arrow keys move what is chosen, Enter opens it.",
   empty: "Drag a service here, or press A.",
-  begin: {
-    title: "An empty drawing",
-    example: "Begin with an example",
-    compose: "Choose a Compose file",
-    composeHint: "or drop one here",
-  },
   minimap: "Map of the pipeline",
   zoomIn: "Zoom in",
   zoomOut: "Zoom out",
@@ -105,12 +92,6 @@ export const editorTexts = {
   publish: (version: number) => `Publish v${version}`,
   publishing: "Publishing…",
   withNote: "Publish with a note",
-  note: {
-    title: (version: number) => `Publish v${version} with a note`,
-    label: "Note",
-    hint: "Says in the history why, at most 500 letters.",
-    cancel: "Keep drawing",
-  },
   publishWaits: (count: number) =>
     `Publish waits for ${plural(count, "error")}. The draft is safe meanwhile.`,
   publishNothing: "There is nothing to publish: this is the current version.",
@@ -187,37 +168,13 @@ export const editorTexts = {
   dry: {
     passes: "passes the dry run",
   },
-  values: {
-    letters: (count: number) => `Show all ${count} letters`,
-    lines: (count: number) => `Show all ${count} lines`,
-    signs: { "+": "added", "−": "removed" },
-  },
+  /** The rest is loaded with the sheet: mergeTexts. */
   merge: {
-    outdatedTitle: (version: number) => `v${version} was published while you drew`,
     outdated: (who: string, version: number, base: number) =>
       `${who} published v${version} while you drew on v${base}.`,
-    windowTitle: "This draft was saved from another window",
     window: "Another window of yours saved this draft in the meantime.",
-    count: (mine: number, conflicts: number) =>
-      conflicts === 0
-        ? `${plural(mine, "change")} of yours can be kept; none conflicts with theirs.`
-        : `${plural(mine, "change")} of yours can be kept, ${conflicts} ${conflicts === 1 ? "conflicts" : "conflict"} with theirs.`,
-    field: "Field",
-    base: "Before",
-    mine: "Yours",
-    theirs: "Theirs",
-    useMine: (what: string) => `Keep yours for ${what}`,
-    useTheirs: (what: string) => `Take theirs for ${what}`,
-    absent: "not there",
-    whole: "the whole step",
-    onlyMine: "Changed by you alone",
-    onlyTheirs: "Changed by them alone",
-    apply: "Put both together",
-    later: "Not now",
     waits: "Both are kept until you decide. Neither is overwritten.",
     decide: "Look at it",
-    undecided: (count: number) =>
-      `${count === 1 ? "One field still waits" : `${count} fields still wait`} for your choice: yours, or theirs.`,
     follow: (version: number) => `Draw on from v${version}`,
   },
   discardMet:

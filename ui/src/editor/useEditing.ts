@@ -1,5 +1,5 @@
 import { useReactFlow } from "@xyflow/react";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useToast } from "@/components/Toast";
 import { editorTexts } from "@/editor/editorTexts";
 import { focusField, nextProblem } from "./canvas/connections";
@@ -36,6 +36,9 @@ export function useEditing(props: LoadedProps) {
   const { project, session, catalogue } = props;
   const state = useSessionState(session);
   const doc = state.history.now;
+  const say = useToast();
+  // What was refused is of the past once the drawing is another.
+  useEffect(() => say("done", ""), [doc, say]);
   const choice = useSelection(state, props.chosen, props.onChoose);
   const { chosen, chosenEdges, only, step, choose } = choice;
   const panels = usePanel(props);

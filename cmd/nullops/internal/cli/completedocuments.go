@@ -62,6 +62,9 @@ func (d document) readComponent() []documentProblem {
 	const field = "component_file"
 	text, found := d.readFileField(field)
 	if text == nil {
+		if at := yamlField(d.node, "component"); at != nil {
+			d.notePropertyOrder(orderedJSON(at))
+		}
 		return found
 	}
 	file := d.Body[field]
@@ -74,7 +77,21 @@ func (d document) readComponent() []documentProblem {
 	}
 	delete(d.Body, field)
 	d.Body["component"] = component
+	d.notePropertyOrder(text)
 	return nil
+}
+
+// notePropertyOrder keeps the order in which a component's schemas were written: the body is sent
+// with its names sorted.
+func (d document) notePropertyOrder(text []byte) {
+	component, _ := d.Body["component"].(map[string]any)
+	var written map[string]json.RawMessage
+	if json.Unmarshal(text, &written) != nil {
+		return
+	}
+	for _, schema := range []string{"parameters", "outputs"} {
+		pipeline.NotePropertyOrder(component[schema], written[schema])
+	}
 }
 
 // readCA reads a registry's authorities from the file that the document may name

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -193,6 +194,40 @@ func yamlError(n *yaml.Node, path, format string, args ...any) error {
 		path = "the document"
 	}
 	return &lineError{n.Line, path, fmt.Sprintf(format, args...)}
+}
+
+// yamlField is the value of a mapping's field; nil if it has none of that name.
+func yamlField(n *yaml.Node, name string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// orderedJSON writes a node with its names in the order of the file. Of its values it has the
+// lists and mappings only.
+func orderedJSON(n *yaml.Node) []byte {
+	parts := make([][]byte, 0, len(n.Content))
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			// A text is always JSON.
+			name, _ := json.Marshal(n.Content[i].Value)
+			parts = append(parts, slices.Concat(name, []byte{':'}, orderedJSON(n.Content[i+1])))
+		}
+		return slices.Concat([]byte{'{'}, bytes.Join(parts, []byte{','}), []byte{'}'})
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			parts = append(parts, orderedJSON(item))
+		}
+		return slices.Concat([]byte{'['}, bytes.Join(parts, []byte{','}), []byte{']'})
+	}
+	return []byte("null")
 }
 
 // jsonToYAML turns one JSON document into a YAML node with the keys in the same order, so that

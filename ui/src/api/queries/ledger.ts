@@ -3,12 +3,17 @@ import { ask, client } from "../client";
 
 // The usage ledger: who held how much, and what nobody uses.
 
-/** This month's balances, summed up by one thing. */
-export const usageBy = (by: string) =>
+/** Balances of some days, summed up by one thing; without days, those of this month. */
+export const usageBy = (by: string, days: { from?: string; to?: string } = {}) =>
   queryOptions({
-    queryKey: ["usage", by],
-    queryFn: () => ask(client.GET("/api/v1/usage", { params: { query: { by } } })),
+    queryKey: ["usage", by, days.from, days.to],
+    queryFn: () => ask(client.GET("/api/v1/usage", { params: { query: { by, ...days } } })),
   });
+
+export const budgets = queryOptions({
+  queryKey: ["usage", "budgets"],
+  queryFn: () => ask(client.GET("/api/v1/usage/budgets", {})),
+});
 
 export const idleDeployments = queryOptions({
   queryKey: ["usage", "idle"],

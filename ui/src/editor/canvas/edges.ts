@@ -1,4 +1,5 @@
 import type { Edge } from "@xyflow/react";
+import { editorTexts } from "../editorTexts";
 import { type Catalogue, inputsOf, outputsOf, type PortType, perStep } from "../model/catalogue";
 import type { Doc, Step } from "../model/document";
 import { removeNeed } from "../model/edit";
@@ -7,6 +8,10 @@ import { isImplied } from "../model/impliedLines";
 import { isAt, type Problem } from "../model/problems";
 import { removeReference } from "../model/references";
 import { MORE, MORE_OUT, MOST, shapeOf } from "./stepGeometry";
+
+const t = editorTexts.spoken;
+/** What the library calls each line, in its own language otherwise. */
+const LINE = { "aria-roledescription": t.lineRole };
 
 /** The type of an output, and whether it has its own port. */
 type Output = { type: PortType; shown: boolean };
@@ -62,6 +67,8 @@ function orderEdge(from: string, to: string, implied: boolean): Edge {
     sourceHandle: "after",
     targetHandle: "before",
     type: "smoothstep",
+    ariaLabel: t.waits(to, from),
+    domAttributes: LINE,
     className: implied ? "oe implied" : "oe",
     ...(implied ? { data: { implied } } : {}),
   };
@@ -104,6 +111,8 @@ function valueEdges(
         sourceHandle: output.shown ? `out:${ref.name}` : MORE_OUT,
         targetHandle: handle,
         type: "default",
+        ariaLabel: t.takes(step.key, ref.key, ref.name),
+        domAttributes: LINE,
         className: `de t-${output.type} ${bad ? "bad" : ""}`,
       };
     });

@@ -2,10 +2,10 @@ import "./compare.css";
 import { useState } from "react";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
-import { editorTexts } from "@/editor/editorTexts";
+import { mergeTexts, valueTexts } from "@/editor/compare/mergeTexts";
 import { diffLines, findHunks } from "./lineDiff";
 
-const t = editorTexts.values;
+const t = valueTexts;
 
 /** How much of a value, and how many changed lines, show before "show all". */
 const LETTERS = 400;
@@ -14,7 +14,7 @@ const LINES = 14;
 /** A field's value in a comparison: as it is written, and safely. */
 export function FieldValue({ value }: { value: unknown }) {
   const [whole, setWhole] = useState(false);
-  if (value === undefined) return <span className="t3">{editorTexts.merge.absent}</span>;
+  if (value === undefined) return <span className="t3">{mergeTexts.absent}</span>;
   const text = textOf(value);
   const short = text.slice(0, LETTERS).split("\n").slice(0, LINES).join("\n");
   const cut = !whole && short !== text;

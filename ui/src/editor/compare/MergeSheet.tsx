@@ -1,6 +1,7 @@
 import { useMemo, useState } from "react";
 import { Button } from "@/components/Button";
 import { Sheet } from "@/components/Overlay";
+import { mergeTexts } from "@/editor/compare/mergeTexts";
 import { editorTexts } from "@/editor/editorTexts";
 import { shortField } from "@/editor/model/stepFields";
 import type { Doc } from "../model/document";
@@ -9,7 +10,7 @@ import type { DraftConflict } from "../session/conflict";
 import { ChangeList } from "./ChangeList";
 import { FieldValue, MergeSide } from "./FieldValues";
 
-const t = editorTexts.merge;
+const t = mergeTexts;
 
 /** Three drawings side by side: what was, what you made of it, what they made of it. */
 export function MergeSheet(props: {
@@ -30,7 +31,7 @@ export function MergeSheet(props: {
       title={title}
       foot={
         <>
-          <span className="t2 s">{t.waits}</span>
+          <span className="t2 s">{editorTexts.merge.waits}</span>
           <div className="row end">
             <Button onClick={onClose}>{t.later}</Button>
             <Button

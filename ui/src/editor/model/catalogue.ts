@@ -27,7 +27,13 @@ export type Input = Port & {
   open?: boolean;
 };
 
-type Schema = { type?: unknown; writeOnly?: unknown; properties?: Record<string, Schema> };
+type Schema = {
+  type?: unknown;
+  writeOnly?: unknown;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  "x-order"?: string[];
+};
 
 export function componentOf(step: Step, catalogue: Catalogue): Schemas["Component"] | undefined {
   // A script declares its outputs itself.
@@ -35,24 +41,29 @@ export function componentOf(step: Step, catalogue: Catalogue): Schemas["Componen
   return catalogue.plugins.get(step.plugin?.name ?? "")?.component ?? step.plugin?.component;
 }
 
+/** The fields of a schema in the order in which they were written, as far as that is noted. */
 export function properties(schema: unknown): [string, Record<string, unknown>][] {
-  const found = (schema as Schema | undefined)?.properties;
-  return found && typeof found === "object"
-    ? (Object.entries(found) as [string, Record<string, unknown>][])
-    : [];
+  const { properties: found, "x-order": order = [] } = (schema ?? {}) as Schema;
+  if (!found || typeof found !== "object") return [];
+  return sortBy(Object.entries(found) as [string, Record<string, unknown>][], order);
 }
 
 /**
- * The parameters of a plugin as a form shows them: those that are required first, in the order in
- * which the schema requires them, which unlike the order of an object's names is kept everywhere.
+ * The parameters of a plugin as a form shows them: in the order of the schema. Of a plugin that was
+ * saved before the order was noted, those that are required come first.
  */
 export function parametersOf(schema: unknown): [string, Record<string, unknown>][] {
-  const required = ((schema as { required?: string[] } | undefined)?.required ?? []) as string[];
-  const rank = ([name]: [string, unknown]) => {
-    const at = required.indexOf(name);
-    return at < 0 ? required.length : at;
+  const { "x-order": order, required = [] } = (schema ?? {}) as Schema;
+  return order ? properties(schema) : sortBy(properties(schema), required);
+}
+
+/** Those whose names are in the list come first, in its order. */
+function sortBy<T>(fields: [string, T][], names: string[]): [string, T][] {
+  const rank = ([name]: [string, T]) => {
+    const at = names.indexOf(name);
+    return at < 0 ? names.length : at;
   };
-  return properties(schema).sort((a, b) => rank(a) - rank(b));
+  return fields.sort((a, b) => rank(a) - rank(b));
 }
 
 /** The outputs that later steps can refer to. */

@@ -135,12 +135,14 @@ describe("an output that is dropped", () => {
   });
 });
 
-it("shows a plugin's required parameters first, in the order in which they are required", () => {
+it("shows a plugin's parameters in the order of the schema; unless noted, the required ones first", () => {
   const names = ["port", "user", "host", "database"];
   const schema = {
     required: ["host", "database"],
     properties: Object.fromEntries(names.map((name) => [name, {}])),
   };
   expect(parametersOf(schema).map(([name]) => name)).toEqual(["host", "database", "port", "user"]);
+  const noted = { ...schema, "x-order": ["user", "host"] };
+  expect(parametersOf(noted).map(([name]) => name)).toEqual(["user", "host", "port", "database"]);
   expect(parametersOf(undefined)).toEqual([]);
 });

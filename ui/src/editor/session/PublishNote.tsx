@@ -1,6 +1,7 @@
 import { type FormEvent, useId, useRef } from "react";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
+import { dialogTexts } from "@/editor/dialogTexts";
 import { editorTexts as t } from "@/editor/editorTexts";
 
 type Props = {
@@ -25,7 +26,7 @@ export function PublishNote(props: Props) {
   };
   const acts = (
     <>
-      <Button onClick={onClose}>{t.note.cancel}</Button>
+      <Button onClick={onClose}>{dialogTexts.note.cancel}</Button>
       <Button
         look="ink"
         reason={whyNot}
@@ -37,10 +38,10 @@ export function PublishNote(props: Props) {
     </>
   );
   return (
-    <Confirm open onClose={onClose} title={t.note.title(version)} acts={acts}>
+    <Confirm open onClose={onClose} title={dialogTexts.note.title(version)} acts={acts}>
       <form ref={form} onSubmit={submit} className="field">
         <label className="lbl" htmlFor={id}>
-          {t.note.label}
+          {dialogTexts.note.label}
         </label>
         <textarea
           id={id}
@@ -54,7 +55,7 @@ export function PublishNote(props: Props) {
               form.current?.requestSubmit();
           }}
         />
-        <span className="hint">{t.note.hint}</span>
+        <span className="hint">{dialogTexts.note.hint}</span>
       </form>
     </Confirm>
   );

@@ -33,7 +33,7 @@ export function Charts() {
           <Chart
             {...common}
             lines={lines.slice(0, 1)}
-            limit={7e8}
+            limit={{ value: 7e8, text: t.charts.limit }}
             marks={marks}
             label={t.charts.limit}
           />

@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import type { Deployment } from "@/api/client";
+import type { Deployment, Run, Schemas } from "@/api/client";
+import { pipelineVersion } from "@/api/queries/catalog";
 import { runs } from "@/api/queries/deployments";
-import { deploymentMetrics, type MetricPoint } from "@/api/queries/usage";
-import Chart, { type Mark } from "@/components/Chart";
-import { buildCurve } from "@/components/curve";
+import { deploymentMetrics } from "@/api/queries/usage";
+import type { Mark } from "@/components/Chart";
+import { Curves, type Figure } from "@/components/Curves";
 import { EmptyState, Skeletons } from "@/components/States";
-import { StatusMark } from "@/components/Status";
+import { StatusMark, stateWord } from "@/components/Status";
 import { formatBytes, formatCores } from "@/components/time";
 import { reachTexts } from "@/pages/deployment/reachTexts";
 import { ReadFailed } from "./ReadFailed";
@@ -18,40 +19,40 @@ const spans: Record<number, string> = t.spans;
 
 const rate = (value: number) => t.perSecond(formatBytes(value));
 
-type Kind = {
-  title: string;
-  lines: [name: string, token: string, value: (point: MetricPoint) => number][];
-  format: (value: number) => string;
-};
-
-const kinds: Kind[] = [
-  {
-    title: t.cpu,
-    lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
-    format: formatCores,
-  },
-  {
-    title: t.memory,
-    lines: [[t.memory, "--color-accent", (point) => point.memory]],
-    format: formatBytes,
-  },
-  {
-    title: t.network,
-    lines: [
-      [t.in, "--color-accent", (point) => point.net_in],
-      [t.out, "--color-st-undoing", (point) => point.net_out],
-    ],
-    format: rate,
-  },
-  {
-    title: t.disk,
-    lines: [
-      [t.read, "--color-accent", (point) => point.disk_read],
-      [t.written, "--color-st-undoing", (point) => point.disk_written],
-    ],
-    format: rate,
-  },
-];
+/** The figures of a service, with the limits that the deployment's pipeline sets it. */
+function figuresOf({ cpu, memory_mib }: Schemas["Resources"] = {}): Figure[] {
+  const memory = (memory_mib ?? 0) * 1024 * 1024;
+  return [
+    {
+      title: t.cpu,
+      lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
+      limit: cpu ? { value: cpu, text: t.limit(formatCores(cpu)) } : undefined,
+      format: formatCores,
+    },
+    {
+      title: t.memory,
+      lines: [[t.memory, "--color-accent", (point) => point.memory]],
+      limit: memory ? { value: memory, text: t.limit(formatBytes(memory)) } : undefined,
+      format: formatBytes,
+    },
+    {
+      title: t.network,
+      lines: [
+        [t.in, "--color-accent", (point) => point.net_in],
+        [t.out, "--color-st-undoing", (point) => point.net_out],
+      ],
+      format: rate,
+    },
+    {
+      title: t.disk,
+      lines: [
+        [t.read, "--color-accent", (point) => point.disk_read],
+        [t.written, "--color-st-undoing", (point) => point.disk_written],
+      ],
+      format: rate,
+    },
+  ];
+}
 
 /** The time and the service that the address asks for. */
 type Props = { deployment: Deployment; chosen?: number; of?: string };
@@ -63,15 +64,12 @@ export default function Metrics({ deployment, chosen, of }: Props) {
   const span = chosen ?? usual;
   const change = useSearchChange();
   const query = useQuery(deploymentMetrics(deployment.id, span * 1000));
-  const begun = useQuery(runs(deployment.id)).data;
-  const marks = useMemo(
-    () =>
-      (begun?.items ?? []).map(({ number, created_at }) => ({
-        at: Date.parse(created_at) / 1000,
-        text: t.run(number),
-      })),
-    [begun],
-  );
+  const known = useQuery(runs(deployment.id)).data?.items;
+  const marks = useMemo(() => (known ?? []).flatMap(marksOf), [known]);
+  const { project } = deployment;
+  const version = known?.[0]?.pipeline_version ?? 0;
+  // Without it, curves have no limits: it is no reason to show none.
+  const { data: drawn } = useQuery({ ...pipelineVersion(project, version), enabled: version > 0 });
   const all = query.data?.series ?? [];
   // One that has gone meanwhile hides nothing.
   const only = all.find((series) => series.step === of)?.step;
@@ -113,19 +111,14 @@ export default function Metrics({ deployment, chosen, of }: Props) {
                 </span>
               ) : null}
             </div>
-            <div className="grid grid-cols-1 gap-4 min-[1000px]:grid-cols-2">
-              {kinds.map((kind) => (
-                <Curves
-                  key={kind.title}
-                  kind={kind}
-                  service={series.step ?? ""}
-                  points={series.points}
-                  marks={marks}
-                  from={query.data?.from ?? ""}
-                  to={query.data?.to ?? ""}
-                />
-              ))}
-            </div>
+            <ServiceCurves
+              service={series.step ?? ""}
+              limits={limitsOf(drawn?.pipeline.steps, series.step)}
+              points={series.points}
+              marks={marks}
+              from={query.data?.from ?? ""}
+              to={query.data?.to ?? ""}
+            />
           </section>
         );
       })}
@@ -162,41 +155,40 @@ function youngerThan({ created_at }: Deployment, seconds: number): boolean {
   return Date.now() - new Date(created_at).getTime() < seconds * 1000;
 }
 
+/** When a run began and how it ended. */
+function marksOf({ number, created_at, ended_at, result }: Run): Mark[] {
+  const begun = { at: Date.parse(created_at) / 1000, text: t.run(number) };
+  if (!ended_at || !result) return [begun];
+  const text = t.ended(number, stateWord(result).toLowerCase());
+  return [begun, { at: Date.parse(ended_at) / 1000, text }];
+}
+
+function limitsOf(steps: Schemas["PipelineStep"][] | undefined, key?: string) {
+  return steps?.find((step) => step.key === key)?.service?.resources;
+}
+
 type CurvesProps = {
-  kind: Kind;
   service: string;
-  points: MetricPoint[];
+  limits?: Schemas["Resources"];
+  points: Schemas["MetricPoint"][];
   marks: Mark[];
   from: string;
   to: string;
 };
 
-function Curves({ kind, service, points, marks, from, to }: CurvesProps) {
-  const lines = useMemo(
-    () =>
-      kind.lines.map(([name, token, value]) => ({ name, token, curve: buildCurve(points, value) })),
-    [kind, points],
-  );
-  const last = points.at(-1);
-  const now = last
-    ? kind.lines.map(([name, , value]) =>
-        kind.lines.length > 1 ? `${name} ${kind.format(value(last))}` : kind.format(value(last)),
-      )
-    : [];
+function ServiceCurves({ service, limits, ...drawn }: CurvesProps) {
+  const figures = useMemo(() => figuresOf(limits), [limits]);
   return (
-    <figure className="m-0">
-      <figcaption className="row">
-        <span>{kind.title}</span>
-        <span className="t2 s end">{now.join(", ")}</span>
-      </figcaption>
-      <Chart
-        lines={lines}
-        from={new Date(from).getTime() / 1000}
-        to={new Date(to).getTime() / 1000}
-        marks={marks}
-        format={kind.format}
-        label={`${t.curve(kind.title, service)}: ${now.join(", ")}`}
-      />
-    </figure>
+    <div className="grid grid-cols-1 gap-4 min-[1000px]:grid-cols-2">
+      {figures.map((figure) => (
+        <Curves
+          key={figure.title}
+          {...drawn}
+          figure={figure}
+          label={t.curve(figure.title, service)}
+          unknown={t.none}
+        />
+      ))}
+    </div>
   );
 }

@@ -54,6 +54,8 @@ export const reachTexts = {
     read: "read",
     written: "written",
     perSecond: (amount: string) => `${amount}/s`,
+    limit: (amount: string) => `limit ${amount}`,
+    ended: (number: number, how: string) => `run ${number} ${how}`,
     none: "Nothing was measured in this time.",
     unread: "The measurements cannot be read.",
     of: (service: string) => `Metrics of ${service}`,

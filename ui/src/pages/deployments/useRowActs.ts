@@ -11,7 +11,7 @@ import { fromList } from "../create/search";
 import { usePermissionReasonOn, useReasonNotToCreate } from "../shell/usePermissionReason";
 import type { Filters } from "./filters";
 import { whyNotInRow } from "./rowWhyNot";
-import { type Kind, nameOf, useBulk } from "./useBulk";
+import { type Kind, useBulk } from "./useBulk";
 
 const t = deployTexts.rows;
 
@@ -44,7 +44,7 @@ export function useRowActs(on: Deployment[], { filters, done }: Options) {
     clone: useClone(first, filters),
     all: (["retry", "extend", "remove"] as const).map((kind) => ({
       kind,
-      label: t[kind](nameOf(on)),
+      label: t[kind](on.length === 1 ? first.name : t.chosen(on.length)),
       // Of several, those that can be are done, and it is said what the others lack.
       reason: on.every((one) => why(kind, one)) ? why(kind, first) : undefined,
       run: () => run(kind),

@@ -1,12 +1,14 @@
 import { useQueries } from "@tanstack/react-query";
-import { Suspense, useMemo } from "react";
+import { useMemo } from "react";
 import type { NodeInfo } from "@/api/client";
 import { nodeMetrics } from "@/api/queries/usage";
+import type { Figure } from "@/components/Curves";
 import { ErrorState, Skeletons } from "@/components/States";
 import { formatBytes, formatCores } from "@/components/time";
 import { nodeTexts } from "@/nodeTexts";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
-import { Curves, type Figure, rate, SPANS, Spans } from "../nodes/Curves";
+import { Curves, rate, SPANS, Spans } from "../nodes/Curves";
+import { limitOf } from "../nodes/NodeUsage";
 import { useSpan } from "../nodes/useSpan";
 import { AGAIN } from "./queries";
 import { sumMetrics } from "./sumMetrics";
@@ -60,13 +62,11 @@ function Sum({ nodes, metrics }: SumProps) {
   const figures = useMemo(() => figuresOf(cpu, memory, disk), [cpu, memory, disk]);
   if (!sum) return null;
   return (
-    <Suspense fallback={<Skeletons count={2} height={120} />}>
-      <div className="grid grid-cols-1 gap-4 min-[1000px]:grid-cols-2">
-        {figures.map((figure) => (
-          <Curves key={figure.title} figure={figure} metrics={sum} />
-        ))}
-      </div>
-    </Suspense>
+    <div className="grid grid-cols-1 gap-4 min-[1000px]:grid-cols-2">
+      {figures.map((figure) => (
+        <Curves key={figure.title} figure={figure} metrics={sum} />
+      ))}
+    </div>
   );
 }
 
@@ -75,17 +75,22 @@ const u = nodeTexts.use;
 function figuresOf(cpu?: number, memory?: number, disk?: number): Figure[] {
   const line = "--color-accent";
   return [
-    { title: u.cpu, lines: [[u.cpu, line, (at) => at.cpu]], most: cpu, format: formatCores },
+    {
+      title: u.cpu,
+      lines: [[u.cpu, line, (at) => at.cpu]],
+      limit: limitOf(cpu, formatCores),
+      format: formatCores,
+    },
     {
       title: u.memory,
       lines: [[u.memory, line, (at) => at.memory]],
-      most: memory,
+      limit: limitOf(memory, formatBytes),
       format: formatBytes,
     },
     {
       title: u.diskFree,
       lines: [[u.diskFree, line, (at) => at.disk_free ?? 0]],
-      most: disk,
+      limit: limitOf(disk, formatBytes),
       format: formatBytes,
     },
     {

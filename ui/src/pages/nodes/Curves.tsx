@@ -1,12 +1,8 @@
-import { lazy, useMemo } from "react";
 import type { MetricPoint, Metrics } from "@/api/queries/usage";
-import type { Line } from "@/components/Chart";
-import { buildCurve } from "@/components/curve";
-import { loadChunk } from "@/components/loadChunk";
+import type { Mark } from "@/components/Chart";
+import { Curves as Drawn, type Figure } from "@/components/Curves";
 import { formatBytes } from "@/components/time";
 import { nodeTexts } from "@/nodeTexts";
-
-const Chart = lazy(() => loadChunk(() => import("@/components/Chart")));
 
 const t = nodeTexts.use;
 const HOUR = 3_600_000;
@@ -16,14 +12,6 @@ export const SPANS = { hour: HOUR, half: 12 * HOUR, week: 7 * 24 * HOUR, quarter
 export type Span = keyof typeof SPANS;
 
 export const rate = (value: number) => t.perSecond(formatBytes(value));
-
-/** One picture: its lines by name, colour token and value, and the top of its scale. */
-export type Figure = {
-  title: string;
-  lines: [name: string, token: string, value: (point: MetricPoint) => number][];
-  most?: number;
-  format: (value: number) => string;
-};
 
 /** Chooses how far back the curves go. */
 export function Spans({ span, set }: { span: Span; set: (span: Span) => void }) {
@@ -45,40 +33,27 @@ export function Spans({ span, set }: { span: Span; set: (span: Span) => void }) 
   );
 }
 
-/** The lines of one figure, with what they are now. Suspends until the charts are loaded. */
-export function Curves({ figure, metrics }: { figure: Figure; metrics: Metrics }) {
-  const points = metrics.series[0]?.points;
-  const lines = useMemo(
-    (): Line[] =>
-      figure.lines.map(([name, token, value]) => ({
-        name,
-        token,
-        curve: buildCurve(points ?? [], value),
-      })),
-    [figure, points],
-  );
-  const last = points?.at(-1);
-  const now = last
-    ? figure.lines.map(([name, , value]) =>
-        figure.lines.length > 1
-          ? `${name} ${figure.format(value(last))}`
-          : figure.format(value(last)),
-      )
-    : [nodeTexts.notKnown];
+/** The lines of one figure of a node, or of all. */
+export function Curves({
+  figure,
+  metrics,
+  marks,
+}: {
+  figure: Figure;
+  metrics: Metrics;
+  marks?: Mark[];
+}) {
   return (
-    <figure className="m-0">
-      <figcaption className="row">
-        <span>{figure.title}</span>
-        <span className="t2 s end">{now.join(", ")}</span>
-      </figcaption>
-      <Chart
-        lines={lines}
-        from={new Date(metrics.from).getTime() / 1000}
-        to={new Date(metrics.to).getTime() / 1000}
-        most={figure.most}
-        format={figure.format}
-        label={`${figure.title}: ${now.join(", ")}`}
-      />
-    </figure>
+    <Drawn
+      figure={figure}
+      points={metrics.series[0]?.points ?? NONE}
+      marks={marks}
+      from={metrics.from}
+      to={metrics.to}
+      label={figure.title}
+      unknown={nodeTexts.notKnown}
+    />
   );
 }
+
+const NONE: MetricPoint[] = [];

@@ -1,11 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
-import { Suspense, useMemo } from "react";
+import { useMemo } from "react";
 import type { NodeInfo } from "@/api/client";
+import { nodeEvents } from "@/api/queries/catalog";
 import { type Metrics, nodeMetrics } from "@/api/queries/usage";
+import type { Limit, Mark } from "@/components/Chart";
+import type { Figure } from "@/components/Curves";
 import { ErrorState, Skeletons } from "@/components/States";
+import { stateWord } from "@/components/Status";
 import { formatBytes, formatCores } from "@/components/time";
 import { nodeTexts } from "@/nodeTexts";
-import { Curves, type Figure, rate, SPANS, Spans } from "./Curves";
+import { Curves, rate, SPANS, Spans } from "./Curves";
 import { useSpan } from "./useSpan";
 
 const t = nodeTexts.use;
@@ -24,35 +28,32 @@ export function NodeUsage({ node }: { node: NodeInfo }) {
         <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />
       ) : null}
       {query.isPending ? <Skeletons count={2} height={120} /> : null}
-      {query.data ? (
-        <Suspense fallback={<Skeletons count={2} height={120} />}>
-          <Charts node={node} metrics={query.data} />
-        </Suspense>
-      ) : null}
+      {query.data ? <Charts node={node} metrics={query.data} /> : null}
     </section>
   );
 }
 
 function Charts({ node, metrics }: { node: NodeInfo; metrics: Metrics }) {
   const { cpu, memory, disk } = node.inventory ?? {};
+  const marks = useMarks(node.name);
   const figures = useMemo(
     (): Figure[] => [
       {
         title: t.cpu,
         lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
-        most: cpu,
+        limit: limitOf(cpu, formatCores),
         format: formatCores,
       },
       {
         title: t.memory,
         lines: [[t.memory, "--color-accent", (point) => point.memory]],
-        most: memory,
+        limit: limitOf(memory, formatBytes),
         format: formatBytes,
       },
       {
         title: t.diskFree,
         lines: [[t.diskFree, "--color-accent", (point) => point.disk_free ?? 0]],
-        most: disk,
+        limit: limitOf(disk, formatBytes),
         format: formatBytes,
       },
       {
@@ -69,8 +70,28 @@ function Charts({ node, metrics }: { node: NodeInfo; metrics: Metrics }) {
   return (
     <div className="grid grid-cols-1 gap-4 min-[1000px]:grid-cols-2">
       {figures.map((figure) => (
-        <Curves key={figure.title} figure={figure} metrics={metrics} />
+        <Curves key={figure.title} figure={figure} metrics={metrics} marks={marks} />
       ))}
     </div>
+  );
+}
+
+/** What a machine has: no curve goes beyond it. */
+export function limitOf(all: number | undefined, format: (value: number) => string) {
+  return all ? ({ value: all, text: t.all(format(all)) } satisfies Limit) : undefined;
+}
+
+const words: Record<string, string> = nodeTexts.kinds;
+
+/** What happened to the node, as the list below the curves says it. */
+function useMarks(name: string): Mark[] {
+  const { data } = useQuery(nodeEvents(name));
+  return useMemo(
+    () =>
+      (data ?? []).map(({ at, kind }) => ({
+        at: Date.parse(at) / 1000,
+        text: words[kind] ?? stateWord(kind),
+      })),
+    [data],
   );
 }

@@ -8,7 +8,17 @@ import { readJson, readSchema } from "./schema";
 type Plugin = Schemas["Plugin"];
 type Component = Schemas["Component"];
 
-const json = (value: unknown) => (value ? JSON.stringify(value, null, 2) : "");
+const json = (value: unknown) => (value ? JSON.stringify(value, inOrder, 2) : "");
+
+/** Objects with the names in the order that is noted of them, and without the note, which is made anew. */
+function inOrder(name: string, value: unknown): unknown {
+  if (name === "x-order" && Array.isArray(value)) return undefined;
+  const { "x-order": order, properties } = (value ?? {}) as Record<string, object>;
+  if (!Array.isArray(order) || !properties) return value;
+  const rank = (one: string) => (order.includes(one) ? order.indexOf(one) : order.length);
+  const sorted = Object.entries(properties).sort(([a], [b]) => rank(a) - rank(b));
+  return { ...(value as object), properties: Object.fromEntries(sorted) };
+}
 const number = (value?: number) => (value ? String(value) : "");
 
 /** A plugin as its form holds it: texts, so that half-typed JSON is kept as it is. */

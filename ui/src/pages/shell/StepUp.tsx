@@ -47,11 +47,19 @@ export default function StepUp({ done }: Props) {
       passkey: await getPasskey(await ask(client.POST("/api/v1/me/step-up/passkey"))),
     }));
   const withFactor = kinds.length > 0;
+  const byKey = kinds.includes("passkey") && knowsPasskeys();
+  // What is asked for depends on it: a field that turned into another would have been typed into.
+  if (query.isPending)
+    return (
+      <Confirm open onClose={() => done(false)} title={t.title} acts={null}>
+        <p>{t.why}</p>
+        <Skeletons count={2} height={36} />
+      </Confirm>
+    );
   return (
     <Confirm open onClose={() => done(false)} title={t.title} acts={null}>
       <p>{t.why}</p>
-      {query.isPending ? <Skeletons count={1} height={36} /> : null}
-      {kinds.includes("passkey") && knowsPasskeys() ? (
+      {byKey ? (
         <Button look="ink" busy={busy === "passkey" && signInTexts.passkeyBusy} onClick={byPasskey}>
           {t.passkey}
         </Button>
@@ -79,7 +87,7 @@ export default function StepUp({ done }: Props) {
         {said ? <Refusal>{said}</Refusal> : null}
         <span className="row justify-end">
           <Button onClick={() => done(false)}>{factorTexts.cancel}</Button>
-          <Button type="submit" look="ink" busy={busy === "typed" && t.busy}>
+          <Button type="submit" look={byKey ? "plain" : "ink"} busy={busy === "typed" && t.busy}>
             {t.submit}
           </Button>
         </span>

@@ -1,53 +1,112 @@
-import { type UseQueryResult, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { type UseQueryResult, useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
 import type { Schemas } from "@/api/client";
+import { me } from "@/api/queries/common";
 import { usageBy } from "@/api/queries/ledger";
+import { CommandLine } from "@/components/CommandLine";
 import { Select } from "@/components/Select";
 import { formatBytes } from "@/components/time";
 import { Listing } from "@/lists/Listing";
 import type { Column } from "@/lists/listProps";
 import { usageTexts as t } from "@/pages/usage/usageTexts";
-import { formatCost, gibHours, hours } from "./amounts";
+import { formatCost, formatShare, gibHours, hours, periodOf, weightOf } from "./amounts";
+import { Budgets } from "./Budgets";
 import { Idle } from "./Idle";
+import { ShareBar } from "./ShareBar";
 
 type Balance = Schemas["UsageBalance"];
 type Group = keyof typeof t.groups;
 
-const groups = Object.entries(t.groups).map(([value, label]) => ({ value, label }));
+const optionsOf = (words: Record<string, string>) =>
+  Object.entries(words).map(([value, label]) => ({ value, label }));
+const groups = optionsOf(t.groups);
+const periods = optionsOf(t.periods);
 const key = (one: Balance) => one.key.join(" ");
+const PRICES = "nullops usage prices --currency EUR --cpu-hour 0.02 --memory-gib-hour 0.005";
 
-/** Who held how much this month, and which deployments nobody uses. */
+/** Who held how much, what was meant for them, and which deployments nobody uses. */
 export function Usage() {
+  const { data: person } = useSuspenseQuery(me);
+  const admin = person.role === "admin";
   const [by, setBy] = useState<Group>("team");
-  const query = useQuery(usageBy(by));
-  const rows = { ...query, data: query.data?.items } as UseQueryResult<Balance[]>;
+  const [period, setPeriod] = useState("month");
+  const query = useQuery(usageBy(by, periodOf(period)));
+  const { items, currency } = query.data ?? {};
+  const columns = useMemo(() => columnsOf(by, items ?? [], currency), [by, items, currency]);
   return (
     <Listing
       title={t.title}
-      query={rows}
+      query={{ ...query, data: items } as UseQueryResult<Balance[]>}
       rowKey={key}
-      columns={columnsOf(by, query.data?.currency)}
+      columns={columns}
       text={key}
       unread={t.unread}
       emptyTitle={t.emptyTitle}
       empty={t.empty}
       bar={
-        <Select
-          small
-          label={t.by}
-          value={by}
-          options={groups}
-          placeholder={t.by}
-          onChange={(next) => setBy(next as Group)}
-        />
+        <>
+          <Choice label={t.when} value={period} options={periods} choose={setPeriod} />
+          <Choice label={t.by} value={by} options={groups} choose={(one) => setBy(one as Group)} />
+        </>
       }
-      above={<p className="t2 s px-4 py-2">{t.month}</p>}
-      below={<Idle />}
+      above={<Sums items={items ?? []} currency={currency} />}
+      below={
+        <>
+          {admin && query.data && !currency ? (
+            <div className="px-4 pt-4">
+              <CommandLine label={t.noPrices} line={PRICES} what={t.budgets.line} />
+            </div>
+          ) : null}
+          {admin ? <Budgets /> : null}
+          <Idle />
+        </>
+      }
     />
   );
 }
 
-function columnsOf(by: Group, currency?: string): Column<Balance>[] {
+type ChoiceProps = {
+  label: string;
+  value: string;
+  options: { value: string; label: string }[];
+  choose: (value: string) => void;
+};
+
+function Choice({ label, value, options, choose }: ChoiceProps) {
+  return (
+    <Select
+      small
+      label={label}
+      value={value}
+      options={options}
+      placeholder={label}
+      onChange={choose}
+    />
+  );
+}
+
+/** What the rows come to together. */
+function Sums({ items, currency }: { items: Balance[]; currency?: string }) {
+  const sum = (of: (one: Balance) => number) => items.reduce((all, one) => all + of(one), 0);
+  const cost = currency
+    ? formatCost(
+        sum((one) => one.cost ?? 0),
+        currency,
+      )
+    : undefined;
+  const cpu = hours(sum(({ amounts }) => amounts.cpu_seconds));
+  const memory = gibHours(sum(({ amounts }) => amounts.memory_byte_seconds));
+  return (
+    <p className="t2 s px-4 py-2">
+      {items.length > 0 ? <b className="mr-1">{t.all(cpu, memory, cost)}</b> : null}
+      {t.reserved}
+    </p>
+  );
+}
+
+function columnsOf(by: Group, items: Balance[], currency?: string): Column<Balance>[] {
+  const priced = Boolean(currency);
+  const all = items.reduce((sum, one) => sum + weightOf(one, priced), 0);
   const amount = (head: string, cell: (one: Balance["amounts"]) => string, wide = false) => ({
     head,
     right: true,
@@ -57,7 +116,12 @@ function columnsOf(by: Group, currency?: string): Column<Balance>[] {
   const columns: Column<Balance>[] = [
     {
       head: t.groups[by],
-      cell: ({ key: [name] }) => name || <span className="t3">{t.nobody}</span>,
+      cell: ({ key: [name] }) => (name ? <b>{name}</b> : <span className="t3">{t.nobody}</span>),
+    },
+    {
+      head: t.share,
+      wide: true,
+      cell: (one) => <Share name={key(one) || t.nobody} part={weightOf(one, priced)} all={all} />,
     },
     amount(t.columns.cpu, (one) => hours(one.cpu_seconds)),
     amount(t.columns.memory, (one) => gibHours(one.memory_byte_seconds)),
@@ -72,4 +136,14 @@ function columnsOf(by: Group, currency?: string): Column<Balance>[] {
       cell: ({ cost }) => formatCost(cost, currency),
     });
   return columns;
+}
+
+function Share({ name, part, all }: { name: string; part: number; all: number }) {
+  const share = formatShare(part, all);
+  return (
+    <span className="row min-w-36">
+      <ShareBar share={all > 0 ? part / all : 0} label={t.shareOf(name, share)} />
+      <span className="s t2 nw">{share}</span>
+    </span>
+  );
 }
