@@ -1,6 +1,6 @@
 import { useReactFlow } from "@xyflow/react";
 import { useCallback, useMemo, useRef, useState } from "react";
-import { useToast } from "@/components/Toast";
+import { useSolved, useToast } from "@/components/Toast";
 import { editorTexts } from "@/editor/editorTexts";
 import { focusField, nextProblem } from "./canvas/connections";
 import { useCanvasActions } from "./canvas/useCanvasActions";
@@ -55,7 +55,14 @@ export function useEditing(props: LoadedProps) {
   const { changes, unread } = problems;
   const compared = { project, state, tab, compare: panels.compared, dry, catalogue, changes };
   const comparing = useComparison(compared);
-  const change = useCallback((next: Doc, kind?: string) => session.change(next, kind), [session]);
+  const solved = useSolved();
+  const change = useCallback(
+    (next: Doc, kind?: string) => {
+      session.change(next, kind);
+      solved();
+    },
+    [session, solved],
+  );
   const stroke = useUndoGrouping();
   const { rename } = choice;
   const inspecting = useInspectorActions({ session, catalogue, step, stroke, unread, rename });

@@ -5,9 +5,9 @@ import { runs } from "@/api/queries/deployments";
 import { deploymentMetrics, type MetricPoint } from "@/api/queries/usage";
 import Chart, { type Mark } from "@/components/Chart";
 import { buildCurve } from "@/components/curve";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { EmptyState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { formatBytes, formatCores } from "@/components/time";
 import { reachTexts } from "@/pages/deployment/reachTexts";
 import { ReadFailed } from "./ReadFailed";
 import { curveSpans } from "./search";
@@ -28,7 +28,7 @@ const kinds: Kind[] = [
   {
     title: t.cpu,
     lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
-    format: formatCores,
+    format: formatNumber,
   },
   {
     title: t.memory,

@@ -44,7 +44,7 @@ export function useRowActs(on: Deployment[], { filters, done }: Options) {
     clone: useClone(first, filters),
     all: (["retry", "extend", "remove"] as const).map((kind) => ({
       kind,
-      label: t[kind](nameOf(on)),
+      label: t[kind](on.length > 1 ? t.chosen(on.length) : nameOf(on)),
       // Of several, those that can be are done, and it is said what the others lack.
       reason: on.every((one) => why(kind, one)) ? why(kind, first) : undefined,
       run: () => run(kind),

@@ -2,8 +2,8 @@ import { useQueries } from "@tanstack/react-query";
 import { Suspense, useMemo } from "react";
 import type { NodeInfo } from "@/api/client";
 import { nodeMetrics } from "@/api/queries/usage";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { ErrorState, Skeletons } from "@/components/States";
-import { formatBytes, formatCores } from "@/components/time";
 import { nodeTexts } from "@/nodeTexts";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import { Curves, type Figure, rate, SPANS, Spans } from "../nodes/Curves";
@@ -75,7 +75,7 @@ const u = nodeTexts.use;
 function figuresOf(cpu?: number, memory?: number, disk?: number): Figure[] {
   const line = "--color-accent";
   return [
-    { title: u.cpu, lines: [[u.cpu, line, (at) => at.cpu]], most: cpu, format: formatCores },
+    { title: u.cpu, lines: [[u.cpu, line, (at) => at.cpu]], most: cpu, format: formatNumber },
     {
       title: u.memory,
       lines: [[u.memory, line, (at) => at.memory]],

@@ -3,7 +3,7 @@ import type { MetricPoint, Metrics } from "@/api/queries/usage";
 import type { Line } from "@/components/Chart";
 import { buildCurve } from "@/components/curve";
 import { loadChunk } from "@/components/loadChunk";
-import { formatBytes } from "@/components/time";
+import { formatBytes } from "@/components/quantity";
 import { nodeTexts } from "@/nodeTexts";
 
 const Chart = lazy(() => loadChunk(() => import("@/components/Chart")));

@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Suspense, useMemo } from "react";
 import type { NodeInfo } from "@/api/client";
 import { type Metrics, nodeMetrics } from "@/api/queries/usage";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { ErrorState, Skeletons } from "@/components/States";
-import { formatBytes, formatCores } from "@/components/time";
 import { nodeTexts } from "@/nodeTexts";
 import { Curves, type Figure, rate, SPANS, Spans } from "./Curves";
 import { useSpan } from "./useSpan";
@@ -41,7 +41,7 @@ function Charts({ node, metrics }: { node: NodeInfo; metrics: Metrics }) {
         title: t.cpu,
         lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
         most: cpu,
-        format: formatCores,
+        format: formatNumber,
       },
       {
         title: t.memory,
