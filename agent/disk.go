@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 const (
@@ -65,10 +66,10 @@ func (w *diskWatch) writeCheck(now time.Time, dir string) wire.Check {
 		c.Remedy = "Free some space on the disk of " + dir + ", or make it writable."
 	case !w.began.IsZero() && running > slowWrite:
 		c.Detail = fmt.Sprintf("A write to the agent's data folder has been taking %s so far; what "+
-			"is to begin waits for it.", running.Round(time.Second))
+			"is to begin waits for it.", quantity.FormatDuration(running.Round(time.Second)))
 	case !w.slowAt.IsZero() && now.Sub(w.slowAt) < slowFor:
 		c.Detail = fmt.Sprintf("A write to the agent's data folder took %s.",
-			w.slow.Round(100*time.Millisecond))
+			quantity.FormatDuration(w.slow.Round(100*time.Millisecond)))
 	default:
 		c.Severity, c.Remedy = wire.SeverityOK, ""
 		c.Detail = "Writes to the agent's data folder are quick."

@@ -42,7 +42,7 @@ func TestAgent_AnswersOffers(t *testing.T) {
 	}
 	p.until("three answers", func() bool { return len(p.answers) == 3 })
 	for id, want := range map[string]string{"claimed": "", "declined": "not ours",
-		"slow": "the site's program did not answer within 1s"} {
+		"slow": "the site's program did not answer within 1 second"} {
 		got := p.answers[id]
 		if got.Claim != (want == "") || !strings.HasPrefix(got.Reason, want) {
 			t.Errorf("%s: answered %+v", id, got)

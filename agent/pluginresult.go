@@ -9,6 +9,7 @@ import (
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 	"github.com/nullops/nullops/plugins/stdio"
 )
@@ -45,11 +46,11 @@ func evaluateResult(spec PluginSpec, r PluginResult, log []string) operationResu
 	}
 	switch {
 	case r.Overflow:
-		return fail(CodeStdoutTooLarge, "the plugin printed more than %d bytes on stdout and was "+
-			"killed; logs belong on stderr", spec.StdoutLimit)
+		return fail(CodeStdoutTooLarge, "the plugin printed more than %s on stdout and was "+
+			"killed; logs belong on stderr", quantity.FormatBytes(spec.StdoutLimit))
 	case r.TimedOut:
-		return fail(CodeTimeout, "the plugin did not end within %s and was killed%s", spec.Timeout,
-			quoteCause(log))
+		return fail(CodeTimeout, "the plugin did not end within %s and was killed%s",
+			quantity.FormatDuration(spec.Timeout), quoteCause(log))
 	case r.Canceled:
 		return fail(engine.CodeCanceled, "the plugin was stopped, because the run was canceled")
 	case r.OOM:
@@ -127,7 +128,7 @@ func orNoReason(text string) string {
 func exitSentence(who string, code int, oom bool, r pipeline.Resources) string {
 	switch {
 	case oom && r.MemoryMiB > 0:
-		return fmt.Sprintf("%s ran out of memory: its limit is %d MiB", who, r.MemoryMiB)
+		return fmt.Sprintf("%s ran out of memory: its limit is %s", who, quantity.FormatLimit(r.MemoryMiB))
 	case oom:
 		return who + " ran out of memory"
 	case code == exitSIGKILL:

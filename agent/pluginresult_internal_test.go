@@ -32,7 +32,7 @@ func TestJudge_TellsEveryEndApart(t *testing.T) {
 		// promise: N-061
 		{PluginResult{ExitCode: 3, Stdout: []byte(`{"success":true,"output":"no disk"}`)},
 			CodeExitCode, "exit code 3: no disk"},
-		{PluginResult{TimedOut: true, ExitCode: exitSIGKILL}, CodeTimeout, "within 1m0s"},
+		{PluginResult{TimedOut: true, ExitCode: exitSIGKILL}, CodeTimeout, "within 1 minute"},
 		{PluginResult{OOM: true, ExitCode: exitSIGKILL}, CodeOOM, "limit is 64 MiB"},
 		{PluginResult{ExitCode: exitSIGKILL}, CodeKilledByStranger, "neither by NullOps"},
 		{PluginResult{Canceled: true, ExitCode: exitSIGKILL}, engine.CodeCanceled, "run was canceled"},
@@ -55,7 +55,7 @@ func TestJudge_TellsEveryEndApart(t *testing.T) {
 		"exit code 127 (its command was not found); its log says: no such role": {ExitCode: 127},
 		"exit code 139 (SIGSEGV); its log says: no such role":                   {ExitCode: 139},
 		"print one JSON object; its log says: no such role":                     out(""),
-		"within 1m0s and was killed; its log says: no such role":                {TimedOut: true},
+		"within 1 minute and was killed; its log says: no such role":                {TimedOut: true},
 	} {
 		f := evaluateResult(spec, r, []string{"connecting", "no such role"})
 		// promise: U-01

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 //go:embed about.html.tmpl
@@ -110,6 +112,31 @@ func (p *Proxy) serveAbout(w http.ResponseWriter, r *http.Request, at *requestTa
 	p.pages.writeAbout(w, r, kind, body)
 }
 
+// readVersions returns what the services of a route that is not ready are made of. A status page
+// does not wait long for that, and does without it.
+func (p *Proxy) readVersions(ctx context.Context, r *Route) []shownVersion {
+	if p.config.About == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionsTimeout)
+	defer cancel()
+	about, err := p.config.About(ctx, *r)
+	if err != nil {
+		p.config.Log.Warn("a status page is without versions", "host", r.Host, "error", err)
+		return nil
+	}
+	var all []shownVersion
+	for _, s := range about.Services {
+		const shown = 7
+		all = append(all, shownVersion{Service: s.Service, Tag: s.Tag,
+			Commit: s.Commit[:min(shown, len(s.Commit))]})
+	}
+	return all
+}
+
+// versionsTimeout bounds what a status page waits for: it says the rest without the database.
+const versionsTimeout = time.Second
+
 // aboutTimeout bounds what a page waits for.
 const aboutTimeout = 8 * time.Second
 
@@ -141,9 +168,9 @@ func (s *pages) renderAbout(about About, host, from string) ([]byte, error) {
 	p := aboutPage{About: about, Host: host, Why: about.Why, Home: s.home, Now: s.now(),
 		Style: template.CSS(pageStyle), //nolint:gosec // our own file, no part of it is input
 		Lead: fmt.Sprintf("%s in %s, made by %s %s ago.", about.Project, about.Environment,
-			about.CreatedBy, wordAge(s.now().Sub(about.CreatedAt)))}
+			about.CreatedBy, quantity.FormatAhead(s.now().Sub(about.CreatedAt)))}
 	if about.ExpiresAt != nil {
-		p.Ends = "in " + wordAge(about.ExpiresAt.Sub(s.now()))
+		p.Ends = "in " + quantity.FormatAhead(about.ExpiresAt.Sub(s.now()))
 	}
 	if about.Why != nil {
 		p.Why.Link = webURLOrEmpty(about.Why.Link)
@@ -156,24 +183,12 @@ func (s *pages) renderAbout(about About, host, from string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// wordAge words a time span as people do, in its largest unit.
-func wordAge(d time.Duration) string {
-	switch d = max(d, 0); {
-	case d < time.Hour:
-		return strconv.Itoa(int(d.Minutes())) + " min"
-	case d < 48*time.Hour:
-		return strconv.Itoa(int(d.Hours())) + " h"
-	default:
-		return strconv.Itoa(int(d.Hours()/24)) + " days"
-	}
-}
-
 // Built words when an image was built.
 func (s AboutService) Built(now time.Time) string {
 	if s.BuiltAt == nil {
 		return ""
 	}
-	return wordAge(now.Sub(*s.BuiltAt)) + " ago"
+	return quantity.FormatAhead(now.Sub(*s.BuiltAt)) + " ago"
 }
 
 func (s *pages) writeAbout(w http.ResponseWriter, r *http.Request, kind string, body []byte) {

@@ -40,8 +40,8 @@ func TestAbout_SaysWhatRuns(t *testing.T) {
 	b.zone(ingress.GateOpen, r)
 	res, page := b.send("GET", r.Host, "/.nullops/", "Referer", "http://"+r.Host+"/basket?x=1")
 	// promise: W-04
-	for _, want := range []string{"cart", "shop in env, made by ada 50 min ago", "pull request 12",
-		"feature/cart", "51d0e7bc", "3 h ago", "A newer build of this branch exists",
+	for _, want := range []string{"cart", "shop in env, made by ada 50 minutes ago", "pull request 12",
+		"feature/cart", "51d0e7bc", "3 hours ago", "A newer build of this branch exists",
 		"feature-cart-99aa00b", "sha256:123456", "version 4, run 2", "in 5 h", "web, this host",
 		"http://ui.example/d/1/capsule?address=", "basket%3Fx%3D1", "Extend"} {
 		if !strings.Contains(page, want) {
@@ -145,5 +145,34 @@ func TestAbout_BuildHeader(t *testing.T) {
 		if got := res.Header.Get("Nullops-Build"); got != build || body != "hello" {
 			t.Errorf("Nullops-Build is %q, want %q", got, build)
 		}
+	}
+}
+
+// Whoever meets a page instead of a service reads there which versions do not run; without the
+// database, the page says the rest.
+func TestStatusPage_SaysVersions(t *testing.T) {
+	b := newBed(t, func(c *ingress.Config) { c.About = aboutCart })
+	for _, state := range []ingress.State{ingress.StateApplying, ingress.StateFailed,
+		ingress.StateRemoved} {
+		r := newRoute("cart", "web")
+		r.State = state
+		b.set(r)
+		_, page := b.get(r.Host)
+		for _, want := range []string{"<h2>Versions</h2>", "<dt>web</dt><dd>", "(51d0e7b)"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: the page lacks %q", state, want)
+			}
+		}
+		if _, text := b.send("GET", r.Host, "/", "Accept", "application/json"); !strings.Contains(text,
+			`"versions":[{"service":"web","tag":`) {
+			t.Errorf("%s: programs read %s", state, text)
+		}
+	}
+	away := newRoute("other", "web")
+	away.State = ingress.StateFailed
+	b.set(away)
+	if _, page := b.get(away.Host); strings.Contains(page, "<h2>Versions</h2>") ||
+		!strings.Contains(page, "This deployment failed") {
+		t.Errorf("without the database: %s", page)
 	}
 }

@@ -218,7 +218,7 @@ func (v visitor) pages(r ingress.Route) {
 		{ingress.StateApplying, []string{"503 ", "web is starting", "Start the database"}},
 		{ingress.StateFailed, []string{"503 ", "This deployment failed", "failed 12 times"}},
 		{ingress.StateOffline, []string{"503 ", "The machine under web is out of reach",
-			"60 min ago"}},
+			"60 minutes ago"}},
 		{ingress.StateRemoved, []string{"410 ", "was removed", "the clean-up rule"}},
 	} {
 		r.State, r.By, r.Detail = c.state, "the clean-up rule", "the check failed 12 times"

@@ -48,6 +48,7 @@ type page struct {
 	Lead     string
 	Facts    []fact
 	Steps    []Step
+	Versions []shownVersion
 	Link     string // the deployment in the UI
 	Act      string // what the viewer can do there
 	Log      string // its log in the UI, if there can be one
@@ -65,6 +66,14 @@ type page struct {
 }
 
 type fact struct{ Name, Value string }
+
+// shownVersion is what one service is made of, as far as a status page says it. More is on
+// /.nullops/.
+type shownVersion struct {
+	Service string `json:"service"`
+	Tag     string `json:"tag"`
+	Commit  string `json:"commit,omitempty"`
+}
 
 func newPages(home string, now func() time.Time) (*pages, error) {
 	t, err := template.New("page").Parse(pageTemplate)
@@ -211,6 +220,9 @@ func (p *page) renderProblem() ([]byte, error) {
 		Deployment string `json:"deployment_url,omitempty"`
 		Retry      int    `json:"retry_after,omitempty"`
 		Steps      []Step `json:"steps,omitempty"`
-		Request    string `json:"request_id,omitempty"`
-	}{"about:blank", p.Title, p.Status, p.Lead, p.Kind, p.Link, p.Retry, p.Steps, p.Request})
+
+		Versions []shownVersion `json:"versions,omitempty"`
+		Request  string         `json:"request_id,omitempty"`
+	}{"about:blank", p.Title, p.Status, p.Lead, p.Kind, p.Link, p.Retry, p.Steps, p.Versions,
+		p.Request})
 }

@@ -79,7 +79,7 @@ func TestPages_EveryState(t *testing.T) {
 			t.Errorf("%s: looks by itself: %v", c.state, !c.refresh)
 		}
 		for _, want := range []string{
-			c.title, r.Detail, r.Host, r.Permalink, "14:02 UTC, 58 min ago",
+			c.title, r.Detail, r.Host, r.Permalink, "14:02 UTC, 58 minutes ago",
 			fmt.Sprintf("HTTP %d", c.status), "<dt>State</dt><dd>" + c.word + "</dd>",
 			"request " + res.Header.Get("X-Request-Id"),
 		} {

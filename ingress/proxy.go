@@ -206,7 +206,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// What is there may be newer than the table.
 		p.answerPage(w, r, p.pages.loadingPage())
 	case at.route != nil:
-		p.answerPage(w, r, p.pages.pageFor(at.route, at.pass))
+		page := p.pages.pageFor(at.route, at.pass)
+		page.Versions = p.readVersions(r.Context(), at.route)
+		p.answerPage(w, r, page)
 	default:
 		p.answerPage(w, r, p.pages.unknownHostPage())
 	}

@@ -2,9 +2,10 @@ package ingress
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // pageFor returns the page for a route that is not ready, and for the person the pass
@@ -184,15 +185,10 @@ func formatSince(t, now time.Time) string {
 }
 
 func formatAgo(d time.Duration) string {
-	switch {
-	case d < time.Minute:
+	if d < time.Minute {
 		return "just now"
-	case d < 2*time.Hour:
-		return strconv.Itoa(int(d/time.Minute)) + " min ago"
-	case d < 48*time.Hour:
-		return strconv.Itoa(int(d/time.Hour)) + " h ago"
 	}
-	return strconv.Itoa(int(d/(24*time.Hour))) + " days ago"
+	return quantity.FormatAhead(d) + " ago"
 }
 
 // endSentence ends a detail with a full stop and a space, so that another sentence can

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 const (
@@ -149,7 +150,7 @@ func rangeCheck(f hostFacts) wire.Check {
 
 func diskCheck(f hostFacts) wire.Check {
 	const remedy = "Free some disk: 'docker system df' shows what takes it."
-	detail := fmt.Sprintf("%.1f GiB of disk are free", float64(f.diskFree)/(1<<30))
+	detail := quantity.FormatBytes(f.diskFree) + " of disk are free"
 	switch {
 	case f.diskFree < 0:
 		return failedCheck(checkDisk, wire.SeverityUnknown, "The free disk cannot be read.",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -45,7 +46,7 @@ func listGPUs(ctx context.Context) ([]wire.GPU, error) {
 	c.WaitDelay = time.Second
 	out, err := c.Output()
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%s did not answer within %s", gpuTool, gpuWithin)
+		return nil, fmt.Errorf("%s did not answer within %s", gpuTool, quantity.FormatDuration(gpuWithin))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", gpuTool, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -41,7 +42,7 @@ func (sv *services) ReadFiles(ctx context.Context, deployment string, step pipel
 	found, err := sv.copyFiles(limited, c.ID, pattern, limits)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		// Asking again would take as long again.
-		return nil, fmt.Errorf("reading it took longer than %s", fileTimeout)
+		return nil, fmt.Errorf("reading it took longer than %s", quantity.FormatDuration(fileTimeout))
 	}
 	return found, err
 }
@@ -67,8 +68,8 @@ func (sv *services) copyFiles(ctx context.Context, id, pattern string,
 	found, err := readArchive(tar.NewReader(scan), folder+path.Base(pattern), limits)
 	switch {
 	case scan.N <= 0:
-		return nil, fmt.Errorf("%s holds more than %d MiB; write the files to a folder of their own",
-			source, fileScanLimit>>20)
+		return nil, fmt.Errorf("%s holds more than %s; write the files to a folder of their own",
+			source, quantity.FormatLimit(fileScanLimit>>20))
 	case errors.Is(err, errBadArchive) || err == nil:
 		return found, err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -53,7 +54,7 @@ func (a *approvals) failUnapproved() bool {
 		return true
 	case !here && late:
 		a.failStep(key, Result{Harmless: true, Code: CodeUnanswered, Message: fmt.Sprintf(
-			"nobody's answer came within %s", a.approvalTimeout(key))})
+			"nobody's answer came within %s", quantity.FormatDuration(a.approvalTimeout(key)))})
 		return true
 	case !here:
 		a.wakeAt(a.steps[key].Deadline)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -81,6 +82,6 @@ func (j *jobs) onJobStopped(o operation, r Result) {
 		// Undoing the run removes a container that did not stop.
 		j.failStep(key, Result{Code: CodeTimeout, Message: fmt.Sprintf(
 			"job %q did not end within %s and was stopped; give it more time with timeout_seconds",
-			key, j.jobTimeout(key)), Tests: r.Tests})
+			key, quantity.FormatDuration(j.jobTimeout(key))), Tests: r.Tests})
 	}
 }

@@ -42,7 +42,7 @@ func TestJob_IsJudgedByItsTests(t *testing.T) {
 		{"marked, passed, code 2", 0, 2, "", passed, true, engine.CodeExitCode, "it ended"},
 		{"marked, no memory", 0, 137, "oom", failed, true, "oom", "it ended"},
 		{"marked, too long", time.Hour, 0, "", failed, true, engine.CodeTimeout, `job "migrate" ` +
-			"did not end within 1m0s and was stopped; give it more time with timeout_seconds"},
+			"did not end within 1 minute and was stopped; give it more time with timeout_seconds"},
 	} {
 		r := newJobRun(t)
 		c.report.Marked = c.marked

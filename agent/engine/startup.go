@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -119,7 +120,8 @@ func (v *serviceStarts) onServiceExited(key pipeline.StepKey, r Result, t readin
 	}
 	if v.prober.startup.restarts > 0 {
 		r.Message += fmt.Sprintf("; it was started again %s within %s",
-			countTimes(v.prober.startup.restarts), v.now.Sub(v.prober.startup.since).Round(time.Second))
+			countTimes(v.prober.startup.restarts),
+			quantity.FormatDuration(v.now.Sub(v.prober.startup.since).Round(time.Second)))
 	}
 	v.failStep(key, r)
 }

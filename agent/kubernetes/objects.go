@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/internal/wait"
 )
 
@@ -234,7 +235,7 @@ func (ob *objects) removeNamespace(ctx context.Context, deployment string) ([]ag
 
 func stuckError(n *corev1.Namespace, after time.Duration) error {
 	return fmt.Errorf("the namespace %s is stuck: it has not ended within %s%s", n.Name,
-		after.Round(time.Second), explainTermination(n))
+		quantity.FormatDuration(after.Round(time.Second)), explainTermination(n))
 }
 
 // longestGrace is that of the deployment's pods.

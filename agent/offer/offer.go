@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/internal/text"
 )
 
@@ -119,9 +120,9 @@ func (c Config) Decide(ctx context.Context, document []byte) Decision {
 	}
 	switch {
 	case errors.Is(err, errTooMuch):
-		return decline("%s answered with more than %d KiB", who, maxAnswer>>10)
+		return decline("%s answered with more than %s", who, quantity.FormatBytes(maxAnswer))
 	case ctx.Err() != nil && err != nil:
-		return decline("%s did not answer within %s", who, time.Since(began).Round(time.Second))
+		return decline("%s did not answer within %s", who, quantity.FormatDuration(time.Since(began).Round(time.Second)))
 	case err != nil:
 		return decline("%s failed: %v", who, err)
 	}

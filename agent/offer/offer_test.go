@@ -49,7 +49,7 @@ func TestDecide_Program(t *testing.T) {
 		"says two things": {shell(`echo '{"claim":true}{"claim":false}'`), false,
 			noAnswer},
 		"floods": {shell(`yes`), false,
-			"the site's program answered with more than 64 KiB"},
+			"the site's program answered with more than 66 kB"},
 		"floods the other pipe": {shell(`head -c 9000000 /dev/zero >&2;
 			echo '{"claim":true}'`), true, ""},
 		"sees no secret of the agent": {shell(`[ -z "$AGENT_TOKEN" ] &&
@@ -86,7 +86,7 @@ func TestDecide_NothingStays(t *testing.T) {
 				t.Errorf("it took %s", spent)
 			}
 			if claims := name == "leaves a child"; got.Claim != claims ||
-				!claims && got.Reason != "the site's program did not answer within 1s" {
+				!claims && got.Reason != "the site's program did not answer within 1 second" {
 				t.Errorf("decided %+v", got)
 			}
 			text, err := os.ReadFile(file)
@@ -149,7 +149,7 @@ func TestDecide_Webhook(t *testing.T) {
 	defer server.Close()
 	for path, want := range map[string]string{
 		"/claim": "", "/moved": "it answered 307 instead of 200", "/none": "it answered 404",
-		"/flood": "more than 64 KiB", "/hang": "did not answer within",
+		"/flood": "more than 66 kB", "/hang": "did not answer within",
 	} {
 		config := offer.Config{URL: server.URL + path, TokenFile: token, Timeout: 300 * time.Millisecond}
 		if path == "/claim" {

@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"syscall"
+
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // CleanPath refuses a path that could mean more than it says.
@@ -25,7 +27,8 @@ func CleanPath(p string) error {
 
 // TooLargeMessage is the one message about a file's size.
 func TooLargeMessage(most int64) error {
-	return fmt.Errorf("the file is larger than %d MiB, the most that can be copied", most>>20)
+	return fmt.Errorf("the file is larger than %s, the most that can be copied",
+		quantity.FormatLimit(int(most>>20)))
 }
 
 // sendFile sends one regular file. A link leads to what the service itself

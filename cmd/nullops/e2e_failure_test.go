@@ -175,8 +175,8 @@ type badEnd struct {
 func badEnds() []badEnd {
 	return []badEnd{
 		// The limit holds for delete too, which a busy machine needs time for.
-		{"ignore-sigterm", nil, 5, "timeout", "did not end within 5s"},
-		{"hang", nil, 5, "timeout", "did not end within 5s"},
+		{"ignore-sigterm", nil, 5, "timeout", "did not end within 5 seconds"},
+		{"hang", nil, 5, "timeout", "did not end within 5 seconds"},
 		{"say-no", nil, 0, "plugin_failed", "the test plugin says no"},
 		{"exit", object{"code": 7}, 0, "exit_code", "exit code 7"},
 		{"bad-json", nil, 0, "invalid_output", "JSON"},

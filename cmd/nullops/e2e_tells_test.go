@@ -236,11 +236,11 @@ func keepsMeasuring(t *testing.T, n *node, d apiclient.Deployment) {
 func shownOnTop(t *testing.T, n *node, d apiclient.Deployment) {
 	t.Helper()
 	out, errs, code := n.p.admin.cli(t, "top")
-	if code != 0 || !strings.Contains(out, n.name) || !strings.Contains(out, "GiB") {
+	if code != 0 || !strings.Contains(out, n.name) || !strings.Contains(out, "GB") {
 		t.Errorf("top: exit code %d\n%s%s", code, out, errs)
 	}
 	out, errs, code = n.p.admin.cli(t, "top", d.Name)
-	if code != 0 || !strings.Contains(out, "web") || !strings.Contains(out, "iB") {
+	if code != 0 || !strings.Contains(out, "web") || !strings.Contains(out, "B") {
 		t.Errorf("top %s: exit code %d\n%s%s", d.Name, code, out, errs)
 	}
 }

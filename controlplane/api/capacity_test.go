@@ -123,7 +123,7 @@ func TestPlacement_OvercommitIsTheEnvironments(t *testing.T) {
 	}
 	w.deployPlaced("first", nil)
 	w.deployPlaced("second", nil)
-	w.refusedWith("third", "0.10 CPU short.", nil)
+	w.refusedWith("third", "0.1 cores short.", nil)
 	w.counts(http.StatusOK, map[string]any{"cpu_overcommit": 0.3})
 	w.deployPlaced("third", nil)
 	var e api.Environment
@@ -262,13 +262,13 @@ func TestPlacement_GPUMemoryIsABudget(t *testing.T) {
 	w.deployPlaced("without-hint", nil)
 	settings(true)
 	uses(pipeline.GPUs{Count: 1, VRAMMiB: 48 << 10})
-	w.refusedWith("two", "It asks for 48.0 GiB of GPU memory and the node has 40.0 GiB.", nil)
+	w.refusedWith("two", "It asks for 52 GB of GPU memory and the node has 43 GB.", nil)
 	uses(pipeline.GPUs{Count: 1, VRAMMiB: 20 << 10})
 	large := w.deployPlaced("large", nil)
 	w.showsGPUCluster(root)
 	// Each of two GPUs would have to hold 10 GiB.
 	uses(pipeline.GPUs{Count: 2, VRAMMiB: 20 << 10})
-	w.refusedWith("three", "It has 1 GPU of 10.0 GiB or more; 2 asked for.", nil)
+	w.refusedWith("three", "It has 1 GPU of 11 GB or more; 2 asked for.", nil)
 	// The cards were exchanged for smaller ones: what is allocated stays so.
 	w.expectSaved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
 		return tx.Nodes().SetInventory(t.Context(), w.node, "test", controlplane.Inventory{CPU: 8,
@@ -277,7 +277,7 @@ func TestPlacement_GPUMemoryIsABudget(t *testing.T) {
 	}))
 	uses(pipeline.GPUs{DeviceIDs: []string{"2"}, VRAMMiB: 6 << 10})
 	// promise: B-28
-	w.refusedWith("four", "2.0 GiB of GPU memory short: 20.0 GiB of 24.0 GiB is allocated.", nil)
+	w.refusedWith("four", "2.1 GB of GPU memory short: 21 GB of 26 GB is allocated.", nil)
 	w.expect(http.StatusAccepted, "DELETE", "/deployments/"+large.Id, root, nil, nil)
 	w.reaches(controlplane.Deployment{ID: controlplane.DeploymentID(large.Id)},
 		controlplane.Removed)

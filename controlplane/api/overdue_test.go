@@ -61,7 +61,7 @@ func TestOverdue_EndsWhatIsNotReady(t *testing.T) {
 	// promise: B-15
 	if got.Status != "failed" || got.Failure == nil || got.Failure.Code != "deadline" ||
 		!strings.HasPrefix(got.Failure.Message, "it was not ready by its deadline, 20") ||
-		!strings.Contains(got.Failure.Message, "30m0s after it was asked for") {
+		!strings.Contains(got.Failure.Message, "30 minutes after it was asked for") {
 		t.Errorf("past its deadline: %s %+v", got.Status, got.Failure)
 	}
 	if got := w.showDeployment(root, done); got.Status != "ready" {

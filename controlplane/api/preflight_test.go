@@ -92,13 +92,13 @@ func allFaults() map[string]fault {
 			big.Service.Resources.MemoryMiB = 100 << 10
 			w.project("big", big)
 		}, asked: object{"project": "big"}, check: "capacity", code: "no_room",
-			says: "It asks for 100.0 GiB of memory"},
+			says: "It asks for 107 GB of memory"},
 		"no address range is free": {seed: func(w *world) {
 			w.saysOfItself(controlplane.Inventory{Subnets: 1}, 1<<39)
 		}, check: "address", code: "no_room", says: "No address range is free"},
 		"the disk is full": {seed: func(w *world) {
 			w.saysOfItself(controlplane.Inventory{}, 1<<20)
-		}, check: "disk", code: "no_room", says: "Only 1 MiB of disk is free"},
+		}, check: "disk", code: "no_room", says: "Only 1.0 MB of disk is free"},
 	}
 }
 

@@ -154,7 +154,7 @@ func TestMove_WithVolumes(t *testing.T) {
 	r.expectSaved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 	r.expectGoals("present still", "present elsewhere still")
 	wanted, err := r.lifecycle.TouchRelocation(ctx, system, j.RelocationAttempt, "me", 40<<20)
-	if d := r.now(); !wanted || err != nil || !strings.Contains(*d.Detail, "40 MiB of about 100 MiB") {
+	if d := r.now(); !wanted || err != nil || !strings.Contains(*d.Detail, "42 MB of about 105 MB") {
 		t.Errorf("wanted %v, %v: %v", wanted, err, *d.Detail)
 	}
 	j.Resume = []pipeline.StepKey{"job"}
@@ -274,7 +274,7 @@ func TestMove_RoomIsPromisedOnce(t *testing.T) {
 		t.Errorf("a copy of 200 MiB may take %d bytes: %v", bytes, err)
 	}
 	if _, err := r.lifecycle.ReserveMoreRoom(ctx, system, j.RelocationAttempt, much/2); err == nil ||
-		!strings.Contains(err.Error(), "more than the 400 MiB that were measured") {
+		!strings.Contains(err.Error(), "more than the 419 MB that were measured") {
 		t.Errorf("it grows into the room of the other: %v", err)
 	}
 	r.expectSaved(nil, r.lifecycle.CancelRelocation(ctx, system, first.RelocationAttempt, "because"))

@@ -145,7 +145,7 @@ func TestTestReports_AreInTheComment(t *testing.T) {
 	_, text, _ := strings.Cut(call, "{")
 	var comment struct{ Body string }
 	w.expectSaved(nil, json.Unmarshal([]byte("{"+text), &comment))
-	if want := "\nTests: 1 of 2 failed, in 3s.\n- ``@ada `x` <img src=y>``\n"; !strings.HasSuffix(
+	if want := "\nTests: 1 of 2 failed, in 3.0 s.\n- ``@ada `x` <img src=y>``\n"; !strings.HasSuffix(
 		comment.Body, want) {
 		t.Errorf("the comment is %q", comment.Body)
 	}

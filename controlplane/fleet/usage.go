@@ -9,6 +9,7 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 const (
@@ -263,7 +264,8 @@ func clockSkew(told, now time.Time) controlplane.Check {
 	}
 	c.Severity = controlplane.SeverityWarning
 	c.Detail = fmt.Sprintf("The node's clock is %s %s the control plane's: times in its "+
-		"services' logs are wrong by that.", skew.Abs().Round(time.Second), direction)
+		"services' logs are wrong by that.", quantity.FormatDuration(skew.Abs().Round(time.Second)),
+		direction)
 	c.Remedy = "Set the clock, and keep it right with a time service such as chrony."
 	return c
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // QueuedRun is a run in the queue, as admission knows it.
@@ -142,7 +144,7 @@ func (q *admission) turnOn(w QueuedRun) (reason string) {
 	case !n.Online || !n.Enabled || !n.Trusted:
 		return "Node " + n.Name + " is not online."
 	case limit > 0 && n.Runs >= limit:
-		return "Node " + n.Name + " takes " + formatCount(limit, "run", "runs") + " at a time."
+		return "Node " + n.Name + " takes " + quantity.FormatCount(limit, "run", "runs") + " at a time."
 	}
 	q.out.Start = append(q.out.Start, StartableRun{QueuedRun: w, On: *n})
 	n.Runs, n.Queued = n.Runs+1, max(0, n.Queued-1)

@@ -96,7 +96,7 @@ func TestRefusalReason_IsExact(t *testing.T) {
 	}
 	for _, c := range []struct{ taken, memory, want string }{
 		{"one", "", "It has 1 GPU free; 2 asked for."},
-		{"", "", ""}, {"", "2 GiB", "It has 1 GPU of 2.0 GiB or more; 2 asked for."},
+		{"", "", ""}, {"", "2 GiB", "It has 1 GPU of 2.1 GB or more; 2 asked for."},
 	} {
 		n.GPUs = []controlplane.GPU{{ID: "one", Memory: 1 << 30}, {ID: "two", Memory: 2 << 30}}
 		n.Taken, ask = []string{c.taken}, smallRequest()

@@ -8,6 +8,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // Extend restarts a deployment's lifetime, as often as people like.
@@ -69,7 +70,7 @@ func describeLife(d controlplane.Deployment, life controlplane.LifetimeInfo) str
 		return "It stays until somebody removes it."
 	}
 	text := fmt.Sprintf("It is removed %s after it was last created, retried, moved, %s",
-		formatCount(life.Hours, "hour", "hours"), lastCounted(life.IgnoresVisits))
+		quantity.FormatCount(life.Hours, "hour", "hours"), lastCounted(life.IgnoresVisits))
 	switch h := life.Hold; {
 	case h == nil || d.Status.IsGone():
 		return text + "."

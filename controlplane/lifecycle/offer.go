@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -78,7 +79,7 @@ func expiredReason(s controlplane.OfferStatus) string {
 	if s == controlplane.OfferClaimed {
 		return "its claim ended before the deployment could be placed"
 	}
-	return "the offer was not answered within " + formatDuring(offerWithin)
+	return "the offer was not answered within " + quantity.FormatDuration(offerWithin)
 }
 
 // describeOffer is what the site is told of a deployment.

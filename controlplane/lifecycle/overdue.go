@@ -8,6 +8,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // overdueAtOnce bounds one round; the next is two seconds later.
@@ -45,7 +46,8 @@ func undoOverdue(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry
 		return err
 	}
 	why := fmt.Sprintf("it was not ready by its deadline, %s (%s after it was asked for)",
-		e.Deadline.UTC().Format(time.RFC3339), e.Deadline.Sub(e.QueuedAt).Round(time.Second))
+		e.Deadline.UTC().Format(time.RFC3339),
+		quantity.FormatDuration(e.Deadline.Sub(e.QueuedAt).Round(time.Second)))
 	if err := tx.Deployments().SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
 		return err
 	}

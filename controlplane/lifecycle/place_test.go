@@ -237,10 +237,10 @@ func TestPlace_SaysWhy(t *testing.T) {
 			"engine does not answer"},
 		"no engine, and too small": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.EngineDown, a.LargestCPU = true, 99
-		}, "One service asks for 99.00 CPU"},
+		}, "One service asks for 99 cores"},
 		"disk": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) {
 			n.Settings.DiskFloorMiB = 10 << 10
-		}, "10.0 GiB"},
+		}, "11 GB"},
 		"label": {func(_ *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			a.Placement.Required = []controlplane.Selector{"zone=fra"}
 		}, "no label zone=fra"},
@@ -259,7 +259,7 @@ func TestPlace_SaysWhy(t *testing.T) {
 		"small GPU": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.GPUs = []controlplane.GPU{{ID: "0", Memory: 8 << 30}}
 			a.GPUs, a.GPUMemory = 1, 24<<30
-		}, "0 GPUs of 24.0 GiB or more"},
+		}, "0 GPUs of 26 GB or more"},
 		"taken GPU": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.GPUs, n.Taken = []controlplane.GPU{{ID: "0", Memory: 8 << 30}}, []string{"0"}
 			a.GPUIDs = []string{"0"}

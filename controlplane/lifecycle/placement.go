@@ -10,6 +10,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -281,11 +282,11 @@ func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
 		return err
 	}
 	e := &controlplane.Error{Kind: controlplane.Exhausted, Code: "no_room",
-		Message: fmt.Sprintf("no node has room: this deployment asks for %.2f CPU and %d MiB",
-			ask.CPU, ask.MemoryMiB),
+		Message: fmt.Sprintf("no node has room: this deployment asks for %s and %s of memory",
+			quantity.FormatCores(ask.CPU), quantity.FormatMemory(ask.MemoryMiB)),
 		Remedy: "Remove a deployment, or ask an admin to add a node."}
 	if n := ask.GPUs + len(ask.GPUIDs); n > 0 {
-		e.Message += " and " + formatCount(n, "GPU", "GPUs")
+		e.Message += " and " + quantity.FormatCount(n, "GPU", "GPUs")
 	}
 	switch {
 	case len(refused) == 0:

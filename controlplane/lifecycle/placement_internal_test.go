@@ -138,7 +138,7 @@ func TestRefusalReason_CountsGPUMemory(t *testing.T) {
 // "No room" is said when it is final, and what ends by itself is said as such.
 func TestNoRoom_SaysWhetherToTryAgain(t *testing.T) {
 	t.Parallel()
-	full := NodeRefusal{Node: "n", Reason: "0.50 CPU short.", CPUFree: 0.5}
+	full := NodeRefusal{Node: "n", Reason: "0.5 cores short.", CPUFree: 0.5}
 	off := NodeRefusal{Node: "o", Reason: reasonOffline}
 	for name, c := range map[string]struct {
 		refused []NodeRefusal
@@ -149,9 +149,9 @@ func TestNoRoom_SaysWhetherToTryAgain(t *testing.T) {
 		retry   bool
 	}{
 		"full": {[]NodeRefusal{full}, 0, "no_room", controlplane.Exhausted,
-			"asks for 1.00 CPU and 512 MiB", false},
+			"asks for 1 core and 537 MB of memory", false},
 		"GPUs": {[]NodeRefusal{full}, 1, "no_room", controlplane.Exhausted,
-			"512 MiB and 1 GPU", false},
+			"537 MB of memory and 1 GPU", false},
 		"no nodes": {nil, 0, "no_room", controlplane.Exhausted, "the environment has no nodes",
 			false},
 		"offline": {[]NodeRefusal{off, off}, 0, "node_offline", controlplane.Unavailable,
@@ -268,9 +268,9 @@ func TestPlacementTable_HasEachNode(t *testing.T) {
 	rows := placementTable([]Candidate{roomyNode("n"), full, asked, both}, smallRequest())
 	for i, want := range []NodeRefusal{
 		{Node: "n", CPUFree: 16, MemoryFree: 8 << 30},
-		{Node: "full", Reason: "2.00 CPU short.", MemoryFree: 8 << 30},
+		{Node: "full", Reason: "2 cores short.", MemoryFree: 8 << 30},
 		{Node: "asked", CPUFree: 16, MemoryFree: 8 << 30, Asks: true},
-		{Node: "both", Reason: "2.00 CPU short.", MemoryFree: 8 << 30},
+		{Node: "both", Reason: "2 cores short.", MemoryFree: 8 << 30},
 	} {
 		if rows[i] != want {
 			t.Errorf("got %+v, want %+v", rows[i], want)

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // refusalReason returns the first reason why a node cannot take the request, or "". It checks what
@@ -93,18 +93,18 @@ func tooSmall(n Candidate, ask ResourceRequest) string {
 	}
 	switch wanted := int64(ask.MemoryMiB) << 20; {
 	case n.CPU < ask.LargestCPU:
-		return fmt.Sprintf("One service asks for %.2f CPU and the node has %.0f.",
-			ask.LargestCPU, n.CPU)
+		return fmt.Sprintf("One service asks for %s and the node has %s.",
+			quantity.FormatCores(ask.LargestCPU), quantity.FormatNumber(n.CPU))
 	case cpuLimit(n) < ask.CPU-cpuTolerance:
-		return fmt.Sprintf("It asks for %.2f CPU and the node has %.4g to give.", ask.CPU,
-			cpuLimit(n))
+		return fmt.Sprintf("It asks for %s and the node has %s to give.",
+			quantity.FormatCores(ask.CPU), quantity.FormatNumber(cpuLimit(n)))
 	case n.Memory < wanted:
-		return fmt.Sprintf("It asks for %s of memory and the node has %s.", formatSize(wanted),
-			formatSize(n.Memory))
+		return fmt.Sprintf("It asks for %s of memory and the node has %s.", quantity.FormatBytes(wanted),
+			quantity.FormatBytes(n.Memory))
 	}
 	if wanted := int64(ask.VRAMMiB) << 20; totalGPUMemory(n) < wanted {
-		return fmt.Sprintf("It asks for %s of GPU memory and the node has %s.", formatSize(wanted),
-			formatSize(totalGPUMemory(n)))
+		return fmt.Sprintf("It asks for %s of GPU memory and the node has %s.", quantity.FormatBytes(wanted),
+			quantity.FormatBytes(totalGPUMemory(n)))
 	}
 	_, reason := gpusOf(n, ask, nil)
 	return reason
@@ -153,21 +153,21 @@ func capacityReason(n Candidate, ask ResourceRequest) string {
 		return reasonStale
 	case n.DiskFree < diskFloor(n):
 		return fmt.Sprintf("Only %s of disk is free; it needs %s.",
-			formatSize(n.DiskFree), formatSize(diskFloor(n)))
+			quantity.FormatBytes(n.DiskFree), quantity.FormatBytes(diskFloor(n)))
 	case n.Subnets > 0 && n.Deployments >= n.Subnets:
 		return fmt.Sprintf("No address range is free: it has %s for deployments.",
-			formatCount(n.Subnets, "range", "ranges"))
+			quantity.FormatCount(n.Subnets, "range", "ranges"))
 	case n.Busy:
 		return busyReason(n)
 	case cpuFree(n) < ask.CPU-cpuTolerance:
-		return fmt.Sprintf("%.2f CPU short.", ask.CPU-cpuFree(n))
+		return fmt.Sprintf("%s short.", quantity.FormatCores(ask.CPU-cpuFree(n)))
 	case memoryFree(n) < wanted:
 		return shortOfMemory(n, wanted)
 	}
 	short := int64(ask.VRAMMiB)<<20 + n.AllocatedVRAM - totalGPUMemory(n)
 	if ask.VRAMMiB > 0 && short > 0 {
-		return fmt.Sprintf("%s of GPU memory short: %s of %s is allocated.", formatSize(short),
-			formatSize(n.AllocatedVRAM), formatSize(totalGPUMemory(n)))
+		return fmt.Sprintf("%s of GPU memory short: %s of %s is allocated.", quantity.FormatBytes(short),
+			quantity.FormatBytes(n.AllocatedVRAM), quantity.FormatBytes(totalGPUMemory(n)))
 	}
 	if _, reason := gpusOf(n, ask, n.Taken); reason != "" {
 		return reason
@@ -175,10 +175,10 @@ func capacityReason(n Candidate, ask ResourceRequest) string {
 	switch {
 	case n.Waiting > 0:
 		return fmt.Sprintf("%s earlier for room on it; choose to wait, or try later.",
-			formatCount(n.Waiting, "deployment waits", "deployments wait"))
+			quantity.FormatCount(n.Waiting, "deployment waits", "deployments wait"))
 	case (!ask.MayWait || mustAsk(n, ask)) && runsOver(n) > 0:
 		return fmt.Sprintf("It takes %s at a time and has %d; choose to wait, or try later.",
-			formatCount(n.Settings.RunLimit, "run", "runs"), n.Runs+n.Queued)
+			quantity.FormatCount(n.Settings.RunLimit, "run", "runs"), n.Runs+n.Queued)
 	}
 	return ""
 }
@@ -224,29 +224,14 @@ func (l *Lifecycle) countRefusals(err error) error {
 
 func busyReason(n Candidate) string {
 	share, during, _ := n.Rules.BusyShare()
-	return fmt.Sprintf("It is busy: for %s, at least %.0f %% of its CPU has been in use.",
-		formatDuring(during), 100*share)
-}
-
-// formatDuring prints whole minutes as such, and everything else in seconds.
-func formatDuring(d time.Duration) string {
-	if d%time.Minute == 0 {
-		return formatCount(int(d/time.Minute), "minute", "minutes")
-	}
-	return formatCount(int(d/time.Second), "second", "seconds")
-}
-
-func formatCount(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
+	return fmt.Sprintf("It is busy: for %s, at least %s of its CPU has been in use.",
+		quantity.FormatDuration(during), quantity.FormatPercent(share))
 }
 
 func shortOfMemory(n Candidate, wanted int64) string {
-	text := formatSize(wanted-memoryFree(n)) + " of memory short."
+	text := quantity.FormatBytes(wanted-memoryFree(n)) + " of memory short."
 	if n.ForeignMemory > n.Memory/10 {
-		text += " " + formatSize(n.ForeignMemory) + " is used by processes that are not ours."
+		text += " " + quantity.FormatBytes(n.ForeignMemory) + " is used by processes that are not ours."
 	}
 	return text
 }
@@ -278,20 +263,12 @@ func gpusOf(n Candidate, ask ResourceRequest, taken []string) (ids []string, rea
 }
 
 func fewGPUs(ask ResourceRequest, has int, now bool) string {
-	text := fmt.Sprintf("It has %s", formatCount(has, "GPU", "GPUs"))
+	text := fmt.Sprintf("It has %s", quantity.FormatCount(has, "GPU", "GPUs"))
 	if ask.GPUMemory > 0 {
-		text += fmt.Sprintf(" of %s or more", formatSize(ask.GPUMemory))
+		text += fmt.Sprintf(" of %s or more", quantity.FormatBytes(ask.GPUMemory))
 	}
 	if now {
 		text += " free"
 	}
 	return fmt.Sprintf("%s; %d asked for.", text, ask.GPUs)
-}
-
-// formatSize prints bytes in the binary units in which people set limits (memory_mib).
-func formatSize(bytes int64) string {
-	if bytes < 1<<30 {
-		return fmt.Sprintf("%d MiB", bytes>>20)
-	}
-	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }

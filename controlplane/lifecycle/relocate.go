@@ -11,6 +11,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -199,7 +200,7 @@ func (l *Lifecycle) TouchRelocation(ctx context.Context, actor access.Actor,
 				doing = "is restored on node " + r.Node
 			}
 			return notifyMove(ctx, tx, d, fmt.Sprintf("%s: %s of about %s copied", doing,
-				formatSize(done), formatSize(max(done, r.Bytes))))
+				quantity.FormatBytes(done), quantity.FormatBytes(max(done, r.Bytes))))
 		})
 	return wanted, err
 }

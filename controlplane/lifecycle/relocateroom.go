@@ -7,6 +7,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // RelocationMeasured stops the services where they are, if there is room for what is
@@ -24,7 +25,7 @@ func (l *Lifecycle) RelocationMeasured(
 				return err
 			}
 			if room < j.Bytes {
-				return noRoomFor(*r, "its volumes hold "+formatSize(j.Bytes), room)
+				return noRoomFor(*r, "its volumes hold "+quantity.FormatBytes(j.Bytes), room)
 			}
 			r.Phase, r.Bytes = controlplane.Copying, j.Bytes
 			return advanceRelocation(ctx, tx, d, controlplane.Measuring, *r,
@@ -52,7 +53,7 @@ func (l *Lifecycle) ReserveMoreRoom(
 			measured := r.Bytes
 			if r.Bytes = 2 * done; room < r.Bytes {
 				return noRoomFor(*r, fmt.Sprintf("its volumes take more than the %s that were measured",
-					formatSize(measured)), room)
+					quantity.FormatBytes(measured)), room)
 			}
 			bytes = r.Bytes
 			wanted, err := tx.Relocations().ReserveRoom(ctx, *r)
@@ -84,5 +85,5 @@ func roomFor(
 
 func noRoomFor(r controlplane.Relocation, need string, room int64) error {
 	return &controlplane.Error{Kind: controlplane.Exhausted, Code: "no_room",
-		Message: fmt.Sprintf("%s, and node %s has room for %s", need, r.Node, formatSize(room))}
+		Message: fmt.Sprintf("%s, and node %s has room for %s", need, r.Node, quantity.FormatBytes(room))}
 }

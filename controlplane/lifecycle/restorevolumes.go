@@ -7,6 +7,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -92,7 +93,7 @@ func restoreElsewhere(ctx context.Context, tx *postgres.Tx, actor access.Actor, 
 		return err
 	}
 	if room < v.Bytes {
-		return noRoomFor(r, "its volumes hold "+formatSize(v.Bytes), room)
+		return noRoomFor(r, "its volumes hold "+quantity.FormatBytes(v.Bytes), room)
 	}
 	// An interrupted restore on the old node does not matter any more.
 	if err := tx.VolumeHolds().Delete(ctx, d.ID); err != nil {

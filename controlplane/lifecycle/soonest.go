@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // describeSoonestEnd says which deployment of the environment ends by itself first, and so frees
@@ -28,20 +28,7 @@ func describeSoonestEnd(ctx context.Context, tx *postgres.Tx, actor access.Actor
 	if access.Check(actor, access.ReadDeployment, accessObject(d)) == nil {
 		name = d.Name
 	}
-	return fmt.Sprintf("%s ends by itself in %s, unless somebody uses it.", name, formatAhead(in)), nil
-}
-
-// formatAhead says how long something will take: "44 minutes", "3 hours", "2 days".
-func formatAhead(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return "a minute"
-	case d < 2*time.Hour:
-		return formatCount(int(d/time.Minute), "minute", "minutes")
-	case d < 48*time.Hour:
-		return formatCount(int(d/time.Hour), "hour", "hours")
-	}
-	return formatCount(int(d/(24*time.Hour)), "day", "days")
+	return fmt.Sprintf("%s ends by itself in %s, unless somebody uses it.", name, quantity.FormatAhead(in)), nil
 }
 
 // addSoonestEnd adds that sentence to the remedy of an error that says that there is no room.

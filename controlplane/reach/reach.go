@@ -24,6 +24,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -257,7 +258,7 @@ func (v *OpenConnection) CloseWithReason(why string) error {
 	defer cancel()
 	e := v.entry
 	e.Action = "close " + string(v.Kind)
-	e.Detail = why + ", after " + time.Since(v.began).Round(time.Second).String()
+	e.Detail = why + ", after " + quantity.FormatDuration(time.Since(v.began).Round(time.Second))
 	if err := v.reach.insertAudit(ctx, e); err != nil {
 		return err
 	}

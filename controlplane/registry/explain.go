@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // explainError turns a failure into one sentence about the registry.
@@ -82,7 +83,8 @@ func statusError(s Source, tag string, answer *transport.Error) error {
 
 func tooBusy(host string, wait time.Duration) error {
 	e := unavailableError("registry_busy",
-		fmt.Sprintf("registry %s asks us to wait %s", host, wait.Round(time.Second)),
+		fmt.Sprintf("registry %s asks us to wait %s", host,
+			quantity.FormatDuration(max(wait.Round(time.Second), time.Second))),
 		"Try again then, or give the registry credentials with a higher limit.", nil)
 	e.RetryAfter = wait
 	return e

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // commentText returns the comment for a pull request, as Markdown.
@@ -43,7 +44,7 @@ func writeTests(b *strings.Builder, t controlplane.TestSummary) {
 	}
 }
 
-// describeTests summarizes test results, such as "3 of 120 failed, 2 skipped, in 41s".
+// describeTests summarizes test results, such as "3 of 120 failed, 2 skipped, in 41 s".
 func describeTests(t controlplane.TestSummary) string {
 	var said string
 	switch {
@@ -58,15 +59,7 @@ func describeTests(t controlplane.TestSummary) string {
 		said += fmt.Sprintf(", %d skipped", t.Skipped)
 	}
 	took := time.Duration(t.Seconds * float64(time.Second))
-	return said + ", in " + took.Round(roundingOf(took)).String()
-}
-
-// roundingOf shows tenths of a second only where they matter.
-func roundingOf(took time.Duration) time.Duration {
-	if took < 10*time.Second {
-		return 100 * time.Millisecond
-	}
-	return time.Second
+	return said + ", in " + quantity.FormatElapsed(took)
 }
 
 // quoteMarkdown shows a sentence that may hold names which others chose, such as those of

@@ -17,11 +17,11 @@ func TestCommentText_TellsOfTests(t *testing.T) {
 		want  string
 	}{
 		"passed": {controlplane.TestSummary{Tests: 120, Skipped: 2, Seconds: 41.49},
-			"\nTests: 118 passed, 2 skipped, in 41s.\n"},
+			"\nTests: 118 passed, 2 skipped, in 41 s.\n"},
 		"failed": {controlplane.TestSummary{Tests: 120, Failed: 5, Seconds: 0.25, Marked: true,
 			Names: []string{"pays by card", "@acme/everyone ![](http://evil.example/x.png)",
 				"``` \n# Approved `x`"}},
-			"\nTests: 5 of 120 failed, in 300ms.\n- `pays by card`\n" +
+			"\nTests: 5 of 120 failed, in 0.3 s.\n- `pays by card`\n" +
 				"- `@acme/everyone ![](http://evil.example/x.png)`\n" +
 				"- ```` ``` # Approved `x` ````\n- and 2 more\n"},
 		"missing": {controlplane.TestSummary{Marked: true,

@@ -140,7 +140,7 @@ func TestPostStatus_IsShort(t *testing.T) {
 	h, x := newHost(newReviews(), controlplane.ReviewGitHub, server.URL), sampleReview()
 	tests := &controlplane.TestSummary{Tests: 2, Failed: 1, Seconds: 9.96}
 	for i, c := range []struct{ detail, says string }{
-		{"", "shop-12: ready 1 of 2 failed, in 10s"},
+		{"", "shop-12: ready 1 of 2 failed, in 10 s"},
 		{"no newer image came", "shop-12: ready no newer image came"},
 		{strings.Repeat("l", 200), "shop-12: ready " + strings.Repeat("l", 115)},
 	} {

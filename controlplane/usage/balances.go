@@ -10,6 +10,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 const (
@@ -104,7 +105,8 @@ func planDays(from, to, now time.Time) (time.Time, time.Time, error) {
 	from, to = startOfDay(from), startOfDay(to)
 	if span := to.Sub(from); span <= 0 || span > longestBalance {
 		return from, to, controlplane.NewInvalidError("from", "range_invalid",
-			fmt.Sprintf("from must be before to, and at most %.0f days", longestBalance.Hours()/24),
+			fmt.Sprintf("from must be before to, and at most %s",
+				quantity.FormatDuration(longestBalance)),
 			"Ask for fewer days; 'to' is the first day that is not meant.")
 	}
 	return from, to, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 const (
@@ -122,7 +123,7 @@ func checkBudget(b controlplane.Budget) (controlplane.Budget, error) {
 	for _, share := range b.Shares {
 		if share < 1 || share > mostShare {
 			return b, controlplane.NewInvalidError("shares", "share_invalid",
-				fmt.Sprintf("%d %% is no share that can be reached", share),
+				quantity.FormatPercent(float64(share)/100)+" is no share that can be reached",
 				fmt.Sprintf("Use percentages from 1 to %d.", mostShare))
 		}
 	}
@@ -221,8 +222,8 @@ func noticeShares(
 func budgetNotice(
 	b controlplane.Budget, share int, removeAt *time.Time,
 ) (event string, data map[string]any) {
-	reason := fmt.Sprintf("%s %s has used %.1f of %.1f %s of this month.", b.Scope, b.Subject,
-		b.Used, b.Amount, b.Measure)
+	reason := fmt.Sprintf("%s %s has used %s of %s %s of this month.", b.Scope, b.Subject,
+		quantity.FormatNumber(b.Used), quantity.FormatNumber(b.Amount), b.Measure)
 	event = "budget.reached"
 	data = map[string]any{"budget": b.Name, "scope": b.Scope, "subject": b.Subject,
 		"measure": b.Measure, "share": share, "used": b.Used, "amount": b.Amount}

@@ -8,6 +8,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 const (
@@ -96,8 +97,8 @@ func planSeries(q Query, now time.Time) (Series, error) {
 	span := s.To.Sub(s.From)
 	if span <= 0 || span > longestSpan {
 		return s, &controlplane.Error{Kind: controlplane.Invalid, Code: "range_invalid",
-			Field: "from", Message: fmt.Sprintf("from must be before to, and at most %.0f days",
-				longestSpan.Hours()/24),
+			Field: "from", Message: fmt.Sprintf("from must be before to, and at most %s",
+				quantity.FormatDuration(longestSpan)),
 			Remedy: "Ask for a stretch of time that is kept."}
 	}
 	if q.Width != nil {

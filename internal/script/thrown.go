@@ -10,6 +10,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/internal/text"
 )
 
@@ -50,11 +51,11 @@ func (e *evaluation) explainErr(err error) *Problem {
 
 const recursionSentence = "the script's functions call each other too deeply; use a loop"
 
-var memorySentence = fmt.Sprintf("the script used more than %d MiB of memory and was stopped",
-	MemoryMiB)
+var memorySentence = "the script used more than " + quantity.FormatLimit(MemoryMiB) +
+	" of memory and was stopped"
 
 func timeoutSentence(r Request) string {
-	return fmt.Sprintf("the script did not end within %s and was stopped", r.Limit())
+	return fmt.Sprintf("the script did not end within %s and was stopped", quantity.FormatDuration(r.Limit()))
 }
 
 // explainThrown describes what a script threw, which may be anything. Reading it can run code

@@ -31,9 +31,10 @@ export const stories = [
       const picker = page.getByRole("dialog", { name: "Version of web" });
       const build = picker.getByTitle("feat-cart-redesign-51d0e7b", { exact: true });
       // promise: I-05
-      await build
-        .getByText(/feat\/cart-redesign @ 51d0e7b · [^·]*\d[^·]* · [^·]*\d[^·]*B/)
-        .waitFor();
+      for (const column of ["feat/cart-redesign", "51d0e7b"])
+        await build.getByText(column, { exact: true }).waitFor();
+      // promise: I-05
+      await build.getByText(/^\d+ (s|min|h|d)$|^now$/).waitFor();
       // promise: I-05
       same(await shown(picker, newest), newest, "the newest first");
       await picker.getByRole("button", { name: "Version", exact: true }).click();

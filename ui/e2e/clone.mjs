@@ -25,8 +25,8 @@ const EDITS = [
 const SAID = [
   "signed added",
   "web changed",
-  "service.env.GREETING hello → good evening",
-  "service.resources.memory_mib 64 → 96",
+  "variable GREETING hello → good evening",
+  "memory in MiB 64 → 96",
 ];
 
 const publish = (page, name, steps) =>

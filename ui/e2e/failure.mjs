@@ -143,7 +143,7 @@ export const stories = [
         same((await api(page, `/deployments/${id}`)).pipeline_version, 2, "what it runs");
         await page.goto(`/d/${id}/compare?run=1`);
         await page.getByRole("cell", { name: "v2", exact: true }).waitFor();
-        await page.getByRole("row", { name: /worse.*parameters\.mode/ }).waitFor();
+        await page.getByRole("row", { name: /worse.*parameter mode/ }).waitFor();
         await page
           .getByRole("table")
           .last()

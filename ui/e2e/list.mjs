@@ -79,6 +79,17 @@ async function byPalette(page, one) {
   await page.waitForURL(/\/logs\?log=api/);
 }
 
+/** The palette acts on what is selected: "extend 3 selected". */
+async function extendSelected(page) {
+  const said = await page.getByText(/^\d+ deployments selected$/).innerText();
+  const count = Number.parseInt(said, 10);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type(`extend ${count} selected`);
+  await page.getByRole("option", { name: `Extend ${count} selected` }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator(".toast", { hasText: `Whole time again: ${count} deployments.` }).waitFor();
+}
+
 export const stories = [
   [
     "a list is selected from, sorted, divided, starred and freed of a column",
@@ -99,6 +110,7 @@ export const stories = [
         await page.getByRole("checkbox", { name: "Select all that are listed" }).check();
         await page.getByText(/^([2-9]|\d\d+) deployments selected$/).waitFor();
         await picture(page, "list-arranged");
+        await extendSelected(page);
         await byPalette(page, one);
         await page.goto("/deployments?q=listed-");
         await row.waitFor();

@@ -75,6 +75,27 @@ export const stories = [
       );
       same(await sheet.getByLabel("Name").inputValue(), "Not_A_Name", "what was typed");
       check(page.url().includes("/deployments/new"), "the sheet was left");
+      same(
+        await sheet.getByText(/Use small letters, digits and hyphens/).count(),
+        1,
+        "times that the refusal is said",
+      );
+      await isTaken(page, sheet);
+    },
+  ],
+  [
+    "a page that is on its way has its own outline already",
+    async ({ page }) => {
+      await signIn(page);
+      for (const [path, chunk, shape] of [
+        ["/nodes", "Nodes", "list"],
+        ["/urls", "Urls", "cards"],
+        ["/settings", "Settings", "form"],
+        ["/d/no-such-id", "Deployment", "deployment"],
+        ["/projects/shop/pipeline", "Editor", "editor"],
+        ["/deployments/new", "Create", "sheet"],
+      ])
+        await outlined(page, path, chunk, shape);
     },
   ],
   [
@@ -85,6 +106,54 @@ export const stories = [
     },
   ],
 ];
+
+/** The checks say at the field that a name is taken, before anything was tried, and nowhere else. */
+async function isTaken(page, sheet) {
+  const name = freshName("taken");
+  const made = await create(page, name);
+  try {
+    await page.goto(`/deployments/new?project=shop&env=${made.environment}`);
+    const field = sheet.getByLabel("Name");
+    await field.fill(name);
+    const alert = sheet.getByRole("alert");
+    await alert.waitFor();
+    const said = await alert.innerText();
+    check(/^[A-Z].*\. .+\.$/.test(said), `the refusal is “${said}”`);
+    same(await sheet.getByText(said).count(), 1, "times that it is said");
+    await sheet.getByLabel("Labels its node must have").focus();
+    await sheet.getByRole("button", { name: "1 thing to fix" }).click();
+    check(await field.evaluate((one) => one === document.activeElement), "the field has the focus");
+    await picture(page, "create-taken");
+    await page.setViewportSize({ width: 390, height: 844 });
+    await picture(page, "create-taken-390");
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await sheet.getByRole("button", { name: /^Create deployment/ }).click();
+    await sheet.getByRole("button", { name: "1 thing to fix" }).waitFor();
+    same(await sheet.getByText(said).count(), 1, "times that it is said once it was refused");
+  } finally {
+    await cleanUp(page, made.id);
+  }
+}
+
+/** While the script of a page is on its way, what is seen has the shape of that page. */
+async function outlined(page, path, chunk, shape) {
+  const script = new RegExp(`/assets/${chunk}-[^/]+\\.js$`);
+  let arrive;
+  const held = new Promise((resolve) => {
+    arrive = resolve;
+  });
+  await page.route(script, async (route) => {
+    await held;
+    await route.continue();
+  });
+  const outline = page.locator(`[data-shape="${shape}"]`);
+  await page.goto(path, { waitUntil: "commit" });
+  await outline.waitFor();
+  await picture(page, `outline-${shape}`);
+  arrive();
+  await outline.waitFor({ state: "detached" });
+  await page.unroute(script);
+}
 
 /** Opens the first picker, searches, switches the order, and takes another tag if there is one. */
 async function pickTag(page, sheet) {

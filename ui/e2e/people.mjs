@@ -251,7 +251,7 @@ async function lacksRoom(page, name) {
   const said = (await row.innerText()).replace(/\s+/g, " ");
   // promise: N-133
   check(
-    /asks for 4096\.0 GiB of memory and the node has \d[\d.]* GiB/.test(said),
+    /asks for 4\.4 TB of memory and the node has \d[\d.]* [GT]B/.test(said),
     `what ${name} lacks is told as “${said}”`,
   );
   await picture(page, "no-room");

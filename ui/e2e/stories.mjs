@@ -28,6 +28,7 @@ import { stories as life } from "./life.mjs";
 import { stories as list } from "./list.mjs";
 import { stories as live } from "./live.mjs";
 import { stories as locales } from "./locales.mjs";
+import { stories as logs } from "./logs.mjs";
 import { stories as main } from "./main.mjs";
 import { stories as met } from "./met.mjs";
 import { stories as nodes } from "./nodes.mjs";
@@ -76,6 +77,7 @@ export const rotated = [
   choosing,
   clone,
   list,
+  logs,
   editor,
   runHere,
   gestures,

@@ -1,4 +1,4 @@
-import { locale } from "@/locale";
+import { formatCount } from "@/components/quantity";
 import { plural } from "@/plural";
 
 // What the pages about nodes say; a part of texts.ts.
@@ -80,7 +80,7 @@ export const nodeTexts = {
   diskFree: (free: string, all: string) => `${free} of ${all} free`,
   allocated: "Allocated",
   cpuOf: (cpu: string, limit: string, times: number) =>
-    `${cpu} of ${limit} cores${times === 1 ? "" : `, shared ${times.toLocaleString(locale)} times`}`,
+    `${cpu} of ${limit} cores${times === 1 ? "" : `, shared ${formatCount(times)} times`}`,
   allocatedTo: (cpu: string, memory: string, count: number) =>
     `${cpu}, and ${memory} to ${plural(count, "deployment")}`,
   api: (version: string) => `API ${version}`,

@@ -1,6 +1,6 @@
 import type { QueryClient } from "@tanstack/react-query";
-import { createRoute, createRouter, redirect } from "@tanstack/react-router";
-import { Skeletons } from "./components/States";
+import { createRoute, createRouter, redirect, useMatches } from "@tanstack/react-router";
+import { type PageShape, PageSkeleton } from "./components/PageSkeleton";
 import { ErrorPage, NotFound } from "./pages/shell/ErrorPages";
 import { account, invitation, notices, reset, secondFactor, signIn } from "./routes/accountRoutes";
 import {
@@ -91,12 +91,13 @@ const tree = root.addChildren([
   ]),
 ]);
 
-/** A page on its way has its bar already, so that nothing moves when it is there. */
+/** A page on its way has its bar and its outline already, so that nothing moves when it is there. */
 function Pending() {
+  const shape = useMatches({ select: (all) => all[all.length - 1]?.staticData.shape }) ?? "list";
   return (
     <>
-      <div className="top" />
-      <Skeletons count={12} />
+      {shape === "sheet" ? null : <div className="top" />}
+      <PageSkeleton shape={shape} />
     </>
   );
 }
@@ -115,6 +116,10 @@ export function makeRouter(queryClient: QueryClient) {
 }
 
 declare module "@tanstack/react-router" {
+  interface StaticDataRouteOption {
+    /** What the page looks like while it is loaded. */
+    shape?: PageShape;
+  }
   interface Register {
     router: ReturnType<typeof makeRouter>;
   }

@@ -11,10 +11,12 @@ type Props = {
   placeholder: string;
   onChange: (value: string) => void;
   small?: boolean;
+  /** A sentence beside it says why it cannot stay. */
+  invalid?: boolean;
 };
 
 /** One of a few. For many, see TagPicker. */
-export function Select({ label, value, options, placeholder, onChange, small }: Props) {
+export function Select({ label, value, options, placeholder, onChange, small, invalid }: Props) {
   const chosen = options.find((option) => option.value === value);
   return (
     <Base.Root
@@ -27,6 +29,7 @@ export function Select({ label, value, options, placeholder, onChange, small }: 
       <Base.Trigger
         className={`btn pickone ${small ? "sm" : ""}`}
         aria-label={`${label}: ${chosen?.label ?? placeholder}`}
+        aria-invalid={invalid || undefined}
       >
         <b>{chosen?.label ?? placeholder}</b>
         {chosen?.detail ? <span className="t3">{chosen.detail}</span> : null}

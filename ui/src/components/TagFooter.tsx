@@ -1,4 +1,5 @@
 import type { Schemas } from "@/api/client";
+import { tagTexts } from "@/components/tagTexts";
 import { texts } from "@/texts";
 import { Button } from "./Button";
 import { describeError } from "./States";
@@ -6,7 +7,7 @@ import { StatusMark } from "./Status";
 import { useNow } from "./Time";
 import { formatExact, formatShortAgo } from "./time";
 
-const t = texts.tags;
+const t = tagTexts;
 
 type TagList = Schemas["TagList"];
 

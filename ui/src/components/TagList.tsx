@@ -2,12 +2,16 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { Check } from "lucide-react";
 import { useEffect, useRef } from "react";
 import type { Schemas } from "@/api/client";
+import { tagTexts } from "@/components/tagTexts";
 import { plainText } from "./ansi";
 import { BidiSafe } from "./BidiSafe";
 import { MiddleTruncate } from "./MiddleTruncate";
+import { formatBytes } from "./quantity";
 import { useNow } from "./Time";
-import { formatBytes, formatExact, formatShortAgo } from "./time";
+import { formatExact, formatShortAgo } from "./time";
 import { useLoadMore } from "./useLoadMore";
+
+const t = tagTexts;
 
 type Tag = Schemas["Tag"];
 
@@ -43,59 +47,83 @@ export function TagList(props: TagsProps) {
   useEffect(() => {
     if (items.length > 0) virtual.scrollToIndex(active);
   }, [active]);
+  const known = items.some((tag) => tag.branch || tag.commit);
   return (
-    <div className="pl" ref={box}>
-      <div
-        id={`${id}-list`}
-        role="listbox"
-        aria-label={label}
-        aria-busy={busy}
-        tabIndex={-1}
-        className="relative"
-        style={{ height: virtual.getTotalSize() }}
-      >
-        {seen.map(({ index, start }) => {
-          const tag = items[index] as Tag;
-          return (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the field that owns the list
-            <div
-              key={tag.tag}
-              id={`${id}-${index}`}
-              role="option"
-              tabIndex={-1}
-              aria-selected={tag.tag === value}
-              aria-setsize={items.length}
-              aria-posinset={index + 1}
-              className="pt"
-              data-active={index === active || undefined}
-              title={tag.tag}
-              style={{ transform: `translateY(${start}px)` }}
-              onPointerMove={() => index !== active && setActive(index)}
-              onClick={() => choose(tag.tag)}
-            >
-              {tag.tag === value ? <Check className="i sm" aria-hidden="true" /> : <span />}
-              <MiddleTruncate text={tag.tag} search={search} titled />
-              <Origin tag={tag} now={now} />
-            </div>
-          );
-        })}
+    <div data-plain={!known || undefined}>
+      {items.length > 0 ? <Heads /> : null}
+      <div className="pl" ref={box}>
+        <div
+          id={`${id}-list`}
+          role="listbox"
+          aria-label={label}
+          aria-busy={busy}
+          tabIndex={-1}
+          className="relative"
+          style={{ height: virtual.getTotalSize() }}
+        >
+          {seen.map(({ index, start }) => {
+            const tag = items[index] as Tag;
+            return (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the field that owns the list
+              <div
+                key={tag.tag}
+                id={`${id}-${index}`}
+                role="option"
+                tabIndex={-1}
+                aria-selected={tag.tag === value}
+                aria-setsize={items.length}
+                aria-posinset={index + 1}
+                className="pt"
+                data-active={index === active || undefined}
+                title={tag.tag}
+                style={{ transform: `translateY(${start}px)` }}
+                onPointerMove={() => index !== active && setActive(index)}
+                onClick={() => choose(tag.tag)}
+              >
+                {tag.tag === value ? <Check className="i sm" aria-hidden="true" /> : <span />}
+                <MiddleTruncate text={tag.tag} search={search} titled />
+                <Origin tag={tag} now={now} />
+              </div>
+            );
+          })}
+        </div>
       </div>
     </div>
   );
 }
 
-/** Where a tag came from, as far as the registry tells. */
+/** What the columns are; each option says all of it by itself. */
+const Heads = () => (
+  <div className="pt pth" aria-hidden="true">
+    <span />
+    <span>{t.columns.tag}</span>
+    <span className="from">{t.columns.branch}</span>
+    <span className="from">{t.columns.commit}</span>
+    <span className="text-right">{t.columns.built}</span>
+  </div>
+);
+
+/** Where a tag came from, in columns, as far as the registry tells. */
 function Origin({ tag, now }: { tag: Tag; now: number }) {
-  const said = [
-    [tag.branch, tag.commit?.slice(0, 7)].filter(Boolean).join(" @ "),
-    tag.created_at ? formatShortAgo(tag.created_at, now) : "",
-    tag.size ? formatBytes(tag.size) : "",
-  ].filter(Boolean);
-  const made = tag.created_at ? formatExact(tag.created_at) : "";
-  const whole = [...said, made, tag.builder].filter(Boolean).join(" · ");
+  const { branch, commit, created_at: made, size, builder } = tag;
+  const whole = [
+    [branch, commit].filter(Boolean).join(" @ "),
+    made ? formatExact(made) : "",
+    size ? formatBytes(size) : "",
+    builder,
+  ];
+  const title = plainText(whole.filter(Boolean).join(" · "));
   return (
-    <span className="t2 s tr text-right" title={plainText(whole)}>
-      <BidiSafe text={said.join(" · ")} />
-    </span>
+    <>
+      <span className="from t2 s tr" title={title}>
+        <BidiSafe text={branch ?? ""} />
+      </span>
+      <span className="from t2 s mono tr" title={title}>
+        <BidiSafe text={commit?.slice(0, 7) ?? ""} />
+      </span>
+      <span className="t2 s nw text-right" title={title}>
+        {made ? formatShortAgo(made, now) : ""}
+      </span>
+    </>
   );
 }

@@ -3,14 +3,14 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { ChevronDown } from "lucide-react";
 import { useDeferredValue, useEffect, useId, useMemo, useState } from "react";
 import { tags } from "@/api/queries/deployments";
-import { texts } from "@/texts";
+import { tagTexts } from "@/components/tagTexts";
 import { ListFind } from "./ListFind";
 import { MiddleTruncate } from "./MiddleTruncate";
 import { TagError, TagFooter } from "./TagFooter";
 import { TagList } from "./TagList";
 import { useDebounced } from "./useDebounced";
 
-const t = texts.tags;
+const t = tagTexts;
 
 type Order = "newest" | "version";
 

@@ -2,7 +2,7 @@ import { act, cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { Field } from "./Field";
-import { Toasts, useToast } from "./Toast";
+import { Toasts, useSolved, useToast } from "./Toast";
 
 afterEach(cleanup);
 
@@ -48,10 +48,29 @@ it("a failure goes once something has worked, but not one of the same act", () =
   });
   expect(screen.queryByText("This would be a circle.")).toBeNull();
   expect(screen.getByText("b was refused.")).toBeTruthy();
+  vi.useRealTimers();
+});
+
+it("a failure goes with what it was about, however that was done", () => {
+  vi.useFakeTimers();
+  let say: ReturnType<typeof useToast> = () => {};
+  let solved: ReturnType<typeof useSolved> = () => {};
+  function Sayer() {
+    say = useToast();
+    solved = useSolved();
+    return null;
+  }
+  render(
+    <Toasts>
+      <Sayer />
+    </Toasts>,
+  );
+  act(() => say("failed", "postgres.host is text."));
   vi.advanceTimersByTime(2000);
-  act(() => say("done", ""));
-  expect(screen.queryByText("b was refused.")).toBeNull();
-  expect(document.querySelectorAll(".toast")).toHaveLength(1);
+  act(() => solved(10_000));
+  expect(screen.getByText("postgres.host is text.")).toBeTruthy();
+  act(() => solved());
+  expect(screen.queryByText("postgres.host is text.")).toBeNull();
   vi.useRealTimers();
 });
 

@@ -1,4 +1,4 @@
-import { locale } from "@/locale";
+import { formatCount } from "@/components/quantity";
 import { plural } from "@/plural";
 
 /** Texts of a log that are loaded with it. */
@@ -19,11 +19,10 @@ export const logTexts = {
     count === 0 ? "no lines around" : `${plural(count, "line")} around`,
   hidden: (count: number) => `${plural(count, "line")} without it`,
   noMatch: (text: string) => `No line has “${text}”.`,
-  linesOf: (shown: number, all: number) =>
-    `${shown.toLocaleString(locale)} of ${plural(all, "line")}`,
+  linesOf: (shown: number, all: number) => `${formatCount(shown)} of ${plural(all, "line")}`,
   group: "Put the lines of each step together",
-  times: (count: number) => `×${count.toLocaleString(locale)}`,
-  openEqual: (count: number) => `×${count.toLocaleString(locale)}: show each of these lines`,
+  times: (count: number) => `×${formatCount(count)}`,
+  openEqual: (count: number) => `×${formatCount(count)}: show each of these lines`,
   foldEqual: "Fold the lines that are equal to this one",
   fold: "Fold",
   until: (at: string) => `The last one was written at ${at}.`,

@@ -2,8 +2,6 @@ import { describe, expect, it } from "vitest";
 import {
   dayOf,
   formatAgo,
-  formatBytes,
-  formatCores,
   formatDuration,
   formatOffset,
   formatRelative,
@@ -50,11 +48,6 @@ describe("time", () => {
     expect(formatOffset("2026-11-21T11:59:59Z", "2026-11-21T12:00:00Z")).toBe("0.000");
   });
 
-  it("says little use of a core apart from none", () => {
-    const said = [0, 0.000198, 0.001, 0.0025, 0.05, 0.25, 1.5, 12].map(formatCores);
-    expect(said).toEqual(["0", "0.0002", "0.001", "0.0025", "0.05", "0.25", "1.5", "12"]);
-  });
-
   it("says how far ahead what is to come is", () => {
     const said = [-86_400 * 5, -90, -5, 0, 90].map((seconds) =>
       formatRelative(before(seconds), now),
@@ -65,13 +58,5 @@ describe("time", () => {
   it("gives day and minute as fields have them, by the reader's clock", () => {
     const date = new Date(2026, 0, 2, 3, 4, 59);
     expect([dayOf(date), minuteOf(date)]).toEqual(["2026-01-02", "2026-01-02T03:04"]);
-  });
-
-  it("says bytes as people do", () => {
-    expect(formatBytes(148_200_000)).toBe("148 MB");
-    expect(formatBytes(1_400_000_000)).toBe("1.4 GB");
-    expect(formatBytes(12)).toBe("12 B");
-    expect(formatBytes(281.5472834352551)).toBe("282 B");
-    expect(formatBytes(0.5)).toBe("0.5 B");
   });
 });

@@ -56,7 +56,6 @@ export function elapsedBetween(from?: string | null, to?: string | null, now = D
 const moment = new Intl.DateTimeFormat(dateLocale, { dateStyle: "medium", timeStyle: "medium" });
 const hours = new Intl.DateTimeFormat(dateLocale, { hour: "2-digit", minute: "2-digit" });
 const days = new Intl.DateTimeFormat(dateLocale, { day: "numeric", month: "short" });
-const three = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 
 /** The exact moment, in the reader's own zone, for tooltips: "21 Nov 2026, 14:02:11". */
 export function formatExact(then: string | number | Date): string {
@@ -71,26 +70,6 @@ export function formatOffset(then: string, start: string): string {
   if (!Number.isFinite(seconds)) return "";
   const shown = Math.max(0, seconds);
   return shown.toFixed(shown < 10 ? 3 : shown < 100 ? 2 : 1);
-}
-
-/** Bytes as people say them: "148 MB". Decimal units, as registries use. */
-export function formatBytes(count: number): string {
-  // What is measured by the second has a long tail of digits.
-  if (count < 1000) return `${Number(count.toFixed(count < 10 ? 1 : 0))} B`;
-  const units = ["kB", "MB", "GB", "TB"];
-  let value = count;
-  let unit = "B";
-  for (const next of units) {
-    if (value < 1000) break;
-    value /= 1000;
-    unit = next;
-  }
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
-}
-
-/** Processor cores in use: "1.5", "0.25", and "0.003" where two places would say nothing. What is less than a ten-thousandth is noise. */
-export function formatCores(count: number): string {
-  return three.format(Number(count.toFixed(4)));
 }
 
 const twoDigits = (part: number) => String(part).padStart(2, "0");

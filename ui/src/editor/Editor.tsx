@@ -4,7 +4,8 @@ import { ReactFlowProvider } from "@xyflow/react";
 import { lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
 import { me } from "@/api/queries/common";
 import { loadChunk } from "@/components/loadChunk";
-import { ErrorState, Skeletons } from "@/components/States";
+import { PageSkeleton } from "@/components/PageSkeleton";
+import { ErrorState } from "@/components/States";
 import { editorTexts } from "@/editor/editorTexts";
 import { BottomPanel } from "./BottomPanel";
 import { CanvasArea } from "./CanvasArea";
@@ -50,7 +51,8 @@ export function Editor(props: EditorProps) {
   if (!session || !catalogue.data)
     return (
       <Headed>
-        <Skeletons count={8} height={66} />
+        <div className="top" />
+        <PageSkeleton shape="editor" />
       </Headed>
     );
   return (

@@ -1,3 +1,4 @@
+import { formatLimit } from "@/components/quantity";
 /** A pipeline as it is read: by who may not edit it, or on a phone. */
 export const readTexts = {
   unread: "The pipeline could not be read.",
@@ -29,7 +30,7 @@ export const readTexts = {
   stop: "Ends by",
   grace: (seconds: number) => `within ${seconds} s`,
   tmpfs: (path: string) => `In memory ${path}`,
-  size: (mib: number) => `${mib} MiB`,
+  size: formatLimit,
   host: (name: string) => `Host ${name}`,
   file: (path: string) => `File ${path}`,
   secret: (name: string) => `Secret ${name}`,

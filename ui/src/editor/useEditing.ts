@@ -1,6 +1,6 @@
 import { useReactFlow } from "@xyflow/react";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { useToast } from "@/components/Toast";
+import { useCallback, useMemo, useRef, useState } from "react";
+import { useSolved, useToast } from "@/components/Toast";
 import { editorTexts } from "@/editor/editorTexts";
 import { focusField, nextProblem } from "./canvas/connections";
 import { useCanvasActions } from "./canvas/useCanvasActions";
@@ -36,9 +36,6 @@ export function useEditing(props: LoadedProps) {
   const { project, session, catalogue } = props;
   const state = useSessionState(session);
   const doc = state.history.now;
-  const say = useToast();
-  // What was refused is of the past once the drawing is another.
-  useEffect(() => say("done", ""), [doc, say]);
   const choice = useSelection(state, props.chosen, props.onChoose);
   const { chosen, chosenEdges, only, step, choose } = choice;
   const panels = usePanel(props);
@@ -58,7 +55,14 @@ export function useEditing(props: LoadedProps) {
   const { changes, unread } = problems;
   const compared = { project, state, tab, compare: panels.compared, dry, catalogue, changes };
   const comparing = useComparison(compared);
-  const change = useCallback((next: Doc, kind?: string) => session.change(next, kind), [session]);
+  const solved = useSolved();
+  const change = useCallback(
+    (next: Doc, kind?: string) => {
+      session.change(next, kind);
+      solved();
+    },
+    [session, solved],
+  );
   const stroke = useUndoGrouping();
   const { rename } = choice;
   const inspecting = useInspectorActions({ session, catalogue, step, stroke, unread, rename });

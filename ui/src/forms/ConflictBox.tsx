@@ -1,3 +1,4 @@
+import "./conflict.css";
 import { useEffect, useId, useRef } from "react";
 import { Button } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";

@@ -10,7 +10,8 @@ type Props = {
   fields: InputField[];
   typed: TypedInput;
   begun: InputValues;
-  refused?: Record<string, string>;
+  /** By `input.NAME`, among the refusals of the other fields. */
+  refused?: Record<string, string | undefined>;
   clone?: CloneSheet;
   set: (name: string, text: string) => void;
 };
@@ -32,7 +33,7 @@ export function InputFields({ fields, typed, begun, refused, clone, set }: Props
           key={field.name}
           field={field}
           value={textIn(field, typed, begun)}
-          error={refused?.[field.name] ?? problemOf(field)}
+          error={refused?.[`input.${field.name}`] ?? problemOf(field)}
           set={(text) => set(field.name, text)}
         />
       ))}

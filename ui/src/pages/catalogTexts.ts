@@ -1,3 +1,4 @@
+import { formatCount } from "@/components/quantity";
 import { plural } from "@/plural";
 
 // What the pages about registries, services, plugins and secrets say.
@@ -40,8 +41,7 @@ export const registryTexts = {
   test: "Test",
   testing: "Asking…",
   testFirst: "Save first: the test uses the stored settings.",
-  answered: (ms: number) =>
-    `It answers and accepts the credentials (${ms.toLocaleString("en")} ms).`,
+  answered: (ms: number) => `It answers and accepts the credentials (${formatCount(ms)} ms).`,
   notAsked: "The test could not be run.",
   usedBy: (services: number, plugins: number) =>
     [services ? plural(services, "service") : "", plugins ? plural(plugins, "plugin") : ""]
@@ -87,10 +87,10 @@ export const serviceTexts = {
   description: "Description",
   matches: "What people will see",
   matchesOf: (matching: number, total: number) =>
-    `${matching.toLocaleString("en")} of ${plural(total, "tag")} match`,
+    `${formatCount(matching)} of ${plural(total, "tag")} match`,
   matchesNeed: "Choose a registry and type an image: its tags appear here.",
   matchesNone: "No tag matches. Nobody could create a deployment of this service.",
-  matchesMore: (count: number) => `and ${count.toLocaleString("en")} more`,
+  matchesMore: (count: number) => `and ${formatCount(count)} more`,
   matchesPinned: "Pinned: nobody chooses, every deployment runs this tag.",
   pinnedThere: (tag: string) => `${tag} is in the registry.`,
   pinnedMissing: (tag: string) => `${tag} is not in the registry now.`,

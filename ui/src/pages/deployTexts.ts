@@ -18,7 +18,7 @@ export const deployTexts = {
     kinds: { added: "added", removed: "removed", changed: "changed" },
     absent: "not there",
     room: (before: string, after: string) => `Limits ${before} → ${after}`,
-    limit: (cpu: number, memory: string) => `${cpu} CPU, ${memory}`,
+    limit: (cpu: string, memory: string) => `${cpu} cores, ${memory}`,
     carried: "Carried over",
     place: "project and environment",
     project: "project",

@@ -1,13 +1,12 @@
-import { locale } from "@/locale";
+import { formatCount } from "@/components/quantity";
 import { plural } from "@/plural";
 
 /** What is said of the results of a job's tests. */
 export const testTexts = {
   title: (step: string) => `Tests of ${step}`,
   passed: (count: number) => `${plural(count, "test")} passed`,
-  failed: (count: number, all: number) =>
-    `${count.toLocaleString(locale)} of ${plural(all, "test")} failed`,
-  skipped: (count: number) => `${count.toLocaleString(locale)} skipped`,
+  failed: (count: number, all: number) => `${formatCount(count)} of ${plural(all, "test")} failed`,
+  skipped: (count: number) => `${formatCount(count)} skipped`,
   none: "No test results",
   marked: "The pipeline lets failed tests only mark the run.",
   show: "Show what failed",

@@ -4,6 +4,7 @@ import { app, loadPage, root } from "@/routes/parents";
 export const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
+  staticData: { shape: "form" },
   validateSearch: (search: Record<string, unknown>): { next?: string } =>
     typeof search.next === "string" ? { next: search.next } : {},
   component: loadPage(() => import("../pages/sign-in/SignIn"), "SignIn"),
@@ -12,18 +13,21 @@ export const signIn = createRoute({
 export const invitation = createRoute({
   getParentRoute: () => root,
   path: "/invitation",
+  staticData: { shape: "form" },
   component: loadPage(() => import("../pages/account/OneTime"), "Invitation"),
 });
 
 export const reset = createRoute({
   getParentRoute: () => root,
   path: "/reset",
+  staticData: { shape: "form" },
   component: loadPage(() => import("../pages/account/OneTime"), "Reset"),
 });
 
 export const notices = createRoute({
   getParentRoute: () => app,
   path: "/notices",
+  staticData: { shape: "list" },
   component: loadPage(() => import("../pages/notices/Notices"), "Notices"),
 });
 
@@ -31,6 +35,7 @@ export const notices = createRoute({
 export const secondFactor = createRoute({
   getParentRoute: () => root,
   path: "/second-factor",
+  staticData: { shape: "form" },
   validateSearch: (search: Record<string, unknown>): { next?: string } =>
     typeof search.next === "string" ? { next: search.next } : {},
   component: loadPage(() => import("../pages/account/SecondFactorNeeded"), "SecondFactorNeeded"),
@@ -39,5 +44,6 @@ export const secondFactor = createRoute({
 export const account = createRoute({
   getParentRoute: () => app,
   path: "/account",
+  staticData: { shape: "form" },
   component: loadPage(() => import("../pages/account/Account"), "Account"),
 });

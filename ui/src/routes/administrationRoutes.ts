@@ -6,6 +6,7 @@ import { type AuditSearch, readAuditSearch } from "../pages/audit/search";
 export const nodes = createRoute({
   getParentRoute: () => app,
   path: "/nodes",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/nodes/Nodes"), "Nodes"),
 });
@@ -13,30 +14,35 @@ export const nodes = createRoute({
 export const node = createRoute({
   getParentRoute: () => app,
   path: "/nodes/$name",
+  staticData: { shape: "form" },
   component: loadPage(() => import("../pages/nodes/NodePage"), "NodePage"),
 });
 
 export const fleet = createRoute({
   getParentRoute: () => app,
   path: "/fleet",
+  staticData: { shape: "cards" },
   component: loadPage(() => import("../pages/fleet/Fleet"), "Fleet"),
 });
 
 export const alerts = createRoute({
   getParentRoute: () => app,
   path: "/alerts",
+  staticData: { shape: "list" },
   component: loadPage(() => import("../pages/alerts/Alerts"), "Alerts"),
 });
 
 export const topology = createRoute({
   getParentRoute: () => app,
   path: "/topology",
+  staticData: { shape: "cards" },
   component: loadPage(() => import("../pages/topology/Topology"), "Topology"),
 });
 
 export const people = createRoute({
   getParentRoute: () => app,
   path: "/users",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/people/People"), "People"),
 });
@@ -44,6 +50,7 @@ export const people = createRoute({
 export const teams = createRoute({
   getParentRoute: () => app,
   path: "/teams",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/people/Teams"), "Teams"),
 });
@@ -51,6 +58,7 @@ export const teams = createRoute({
 export const teamAccess = createRoute({
   getParentRoute: () => app,
   path: "/teams/access",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/people/AccessGrid"), "AccessGrid"),
 });
@@ -58,6 +66,7 @@ export const teamAccess = createRoute({
 export const audit = createRoute({
   getParentRoute: () => app,
   path: "/audit",
+  staticData: { shape: "list" },
   validateSearch: (search: Record<string, unknown>): AuditSearch => readAuditSearch(search),
   component: loadPage(() => import("../pages/audit/Audit"), "Audit"),
 });
@@ -65,6 +74,7 @@ export const audit = createRoute({
 export const rules = createRoute({
   getParentRoute: () => app,
   path: "/rules",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/rules/Rules"), "Rules"),
 });
@@ -72,6 +82,7 @@ export const rules = createRoute({
 export const usage = createRoute({
   getParentRoute: () => app,
   path: "/usage",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/usage/Usage"), "Usage"),
 });
@@ -79,6 +90,7 @@ export const usage = createRoute({
 export const webhooks = createRoute({
   getParentRoute: () => app,
   path: "/webhooks",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/webhooks/Webhooks"), "Webhooks"),
 });
@@ -86,5 +98,6 @@ export const webhooks = createRoute({
 export const settings = createRoute({
   getParentRoute: () => app,
   path: "/settings/{-$tab}",
+  staticData: { shape: "form" },
   component: loadPage(() => import("../pages/settings/Settings"), "Settings"),
 });

@@ -6,6 +6,7 @@ import { readListSearch } from "../lists/listSearch";
 export const environments = createRoute({
   getParentRoute: () => app,
   path: "/environments",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/environments/Environments"), "Environments"),
 });
@@ -13,6 +14,7 @@ export const environments = createRoute({
 export const registries = createRoute({
   getParentRoute: () => app,
   path: "/registries",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/registries/Registries"), "Registries"),
 });
@@ -20,6 +22,7 @@ export const registries = createRoute({
 export const services = createRoute({
   getParentRoute: () => app,
   path: "/services",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/services/Services"), "Services"),
 });
@@ -27,6 +30,7 @@ export const services = createRoute({
 export const plugins = createRoute({
   getParentRoute: () => app,
   path: "/plugins",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/plugins/Plugins"), "Plugins"),
 });
@@ -34,6 +38,7 @@ export const plugins = createRoute({
 export const secrets = createRoute({
   getParentRoute: () => app,
   path: "/secrets",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/secrets/Secrets"), "Secrets"),
 });
@@ -41,6 +46,7 @@ export const secrets = createRoute({
 export const templates = createRoute({
   getParentRoute: () => app,
   path: "/templates",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/templates/Templates"), "Templates"),
 });
@@ -48,12 +54,14 @@ export const templates = createRoute({
 export const start = createRoute({
   getParentRoute: () => app,
   path: "/start",
+  staticData: { shape: "form" },
   component: loadPage(() => import("../pages/start/Start"), "Start"),
 });
 
 export const projects = createRoute({
   getParentRoute: () => app,
   path: "/projects",
+  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/projects/Projects"), "Projects"),
 });
@@ -61,6 +69,7 @@ export const projects = createRoute({
 export const project = createRoute({
   getParentRoute: () => app,
   path: "/projects/$name/pipeline",
+  staticData: { shape: "editor" },
   validateSearch: readPipelineSearch,
   component: loadPage(() => import("../pages/projects/Pipeline"), "Pipeline"),
 });

@@ -9,6 +9,7 @@ import { type Filters, readFilters } from "../pages/deployments/filters";
 export const deployments = createRoute({
   getParentRoute: () => app,
   path: "/deployments",
+  staticData: { shape: "list" },
   validateSearch: (search: Record<string, unknown>): Filters => readFilters(search),
   component: Deployments,
 });
@@ -16,6 +17,7 @@ export const deployments = createRoute({
 export const create = createRoute({
   getParentRoute: () => deployments,
   path: "/new",
+  staticData: { shape: "sheet" },
   validateSearch: readCreateSearch,
   component: loadPage(() => import("../pages/create/Create"), "Create"),
 });
@@ -25,6 +27,7 @@ export type DiffSearch = { a?: string; b?: string };
 export const diff = createRoute({
   getParentRoute: () => app,
   path: "/deployments/diff",
+  staticData: { shape: "form" },
   validateSearch: (search: Record<string, unknown>): DiffSearch => ({
     a: text(search.a),
     b: text(search.b),
@@ -35,6 +38,7 @@ export const diff = createRoute({
 export const deployment = createRoute({
   getParentRoute: () => app,
   path: "/deployments/$environment/$name/{-$tab}",
+  staticData: { shape: "deployment" },
   validateSearch: readPageSearch,
   component: loadPage(() => import("../pages/deployment/Deployment"), "ByName"),
 });
@@ -42,6 +46,7 @@ export const deployment = createRoute({
 export const permalink = createRoute({
   getParentRoute: () => app,
   path: "/d/$id/{-$tab}",
+  staticData: { shape: "deployment" },
   validateSearch: readPageSearch,
   component: loadPage(() => import("../pages/deployment/Deployment"), "ById"),
 });
@@ -49,6 +54,7 @@ export const permalink = createRoute({
 export const urls = createRoute({
   getParentRoute: () => app,
   path: "/urls",
+  staticData: { shape: "cards" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/urls/Urls"), "Urls"),
 });

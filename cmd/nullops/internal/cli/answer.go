@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -137,7 +138,7 @@ func printQuestion(w io.Writer, d apiclient.Deployment) {
 		return
 	}
 	fmt.Fprintf(w, "  the run fails without an answer in %s\n",
-		output.FormatSpan(max(time.Until(q.Deadline), 0)))
+		quantity.FormatSpan(max(time.Until(q.Deadline), 0)))
 	if !q.MayAnswer {
 		fmt.Fprintf(w, "  %s\n", output.SanitizeText(valueOrZero(q.Refusal)))
 		return

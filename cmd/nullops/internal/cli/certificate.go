@@ -12,6 +12,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 func certificateCommand() *cobra.Command {
@@ -52,7 +53,7 @@ func certificateListCommand() *cobra.Command {
 func endsAt(at, now time.Time) string {
 	day := at.UTC().Format(time.DateOnly)
 	if left := at.Sub(now); left > 0 {
-		return fmt.Sprintf("%s, in %s", day, output.FormatSpan(left))
+		return fmt.Sprintf("%s, in %s", day, quantity.FormatSpan(left))
 	}
 	return day + ", EXPIRED"
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,8 +49,7 @@ func printStepChecks(w io.Writer, name string, all apiclient.DeploymentChecks) e
 		if !s.Ok {
 			result = valueOrZero(s.Code)
 		}
-		took := time.Duration(s.Seconds * float64(time.Second)).Round(time.Millisecond)
-		rows = append(rows, []string{s.Step, result, took.String(), valueOrZero(s.Message)})
+		rows = append(rows, []string{s.Step, result, secondsText(s.Seconds), valueOrZero(s.Message)})
 		if !s.Ok {
 			for _, line := range valueOrZero(s.Log) {
 				rows = append(rows, []string{"", "", "", "| " + line})

@@ -10,6 +10,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 func compareCommand() *cobra.Command {
@@ -113,5 +114,5 @@ func differenceText(s apiclient.ComparedStep) string {
 }
 
 func secondsText(seconds float64) string {
-	return time.Duration(seconds * float64(time.Second)).Round(100 * time.Millisecond).String()
+	return quantity.FormatElapsed(time.Duration(seconds * float64(time.Second)))
 }

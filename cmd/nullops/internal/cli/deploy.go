@@ -14,6 +14,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 type deployOptions struct {
@@ -283,8 +284,8 @@ func pullProgress(p apiclient.Progress) string {
 	if valueOrZero(p.TotalBytes) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s, %d of %d layers", output.FormatSize(valueOrZero(p.PulledBytes)),
-		output.FormatSize(valueOrZero(p.TotalBytes)), valueOrZero(p.PulledLayers),
+	return fmt.Sprintf("%s of %s, %d of %d layers", quantity.FormatBytes(valueOrZero(p.PulledBytes)),
+		quantity.FormatBytes(valueOrZero(p.TotalBytes)), valueOrZero(p.PulledLayers),
 		valueOrZero(p.TotalLayers))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 const (
@@ -111,7 +112,7 @@ func (c *client) examineServer(ctx context.Context) ([]output.Check, bool) {
 	defer answer.Body.Close()
 	took := time.Since(before)
 	all := []output.Check{newCheck("reach", output.SeverityOK,
-		fmt.Sprintf("%s answers within %s", c.login.URL, took.Round(time.Millisecond)), "")}
+		fmt.Sprintf("%s answers within %s", c.login.URL, quantity.FormatElapsed(took)), "")}
 	all = append(all, readyOf(answer), clockOf(answer, before.Add(took/2)))
 	return all, answer.StatusCode < http.StatusInternalServerError
 }
@@ -147,7 +148,8 @@ func clockOf(answer *http.Response, now time.Time) output.Check {
 	}
 	if apart := there.Sub(now).Abs(); apart > clockApart {
 		return newCheck("clock", output.SeverityWarning,
-			fmt.Sprintf("its clock and this machine's are %s apart", apart.Round(time.Second)),
+			fmt.Sprintf("its clock and this machine's are %s apart",
+				quantity.FormatDuration(apart.Round(time.Second))),
 			"Set both by NTP: times in logs would mislead.")
 	}
 	return newCheck("clock", output.SeverityOK, "agrees with this machine's", "")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // engineName says what deployments of a node run on: Docker 28.5.1, or Kubernetes 1.34.3.
@@ -38,9 +39,9 @@ func engineRows(i apiclient.Inventory) [][]string {
 		{"storage", storageText(c.StorageClasses)},
 	}
 	for _, m := range c.Machines {
-		text := fmt.Sprintf("%s, kubelet %s, %g CPU, %s of memory",
-			strings.ReplaceAll(string(m.State), "_", " "), strings.TrimPrefix(m.Version, "v"), m.Cpu,
-			bytesText(float64(m.Memory)))
+		text := fmt.Sprintf("%s, kubelet %s, %s, %s of memory",
+			strings.ReplaceAll(string(m.State), "_", " "), strings.TrimPrefix(m.Version, "v"),
+			quantity.FormatCores(m.Cpu), quantity.FormatBytes(m.Memory))
 		if m.Detail != nil {
 			text += ": " + *m.Detail
 		}

@@ -39,7 +39,7 @@ func TestPrintFacts_DescribesClusters(t *testing.T) {
 		has, lacks []string
 	}{
 		{clusterText, []string{"Kubernetes 1.34.3", "Calico", "fast (disk, default)", "machine a",
-			"ready, kubelet 1.34.3, 3.5 CPU, 8.0 GiB of memory", "not ready, kubelet 1.33.1",
+			"ready, kubelet 1.34.3, 3.5 cores, 8.6 GB of memory", "not ready, kubelet 1.33.1",
 			": Kubelet stopped", "1 more", "does not apply", "image clean-up"}, []string{"Docker"}},
 		{`{"inventory": {"hostname": "m", "os": "Debian", "engine_version": "28.5.1", "cpu": 2}}`,
 			[]string{"Docker 28.5.1", "runc"}, []string{"Kubernetes", "does not apply"}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // printFacts prints what a node reported: its inventory, its usage, and its checks.
@@ -22,18 +23,19 @@ func printFacts(w io.Writer, n apiclient.Node) error {
 	}
 	rows := engineRows(*i)
 	rows = append(rows, []string{"size",
-		fmt.Sprintf("%g CPU, %s of memory", i.Cpu, bytesText(float64(i.Memory)))})
+		quantity.FormatCores(i.Cpu) + ", " + quantity.FormatBytes(i.Memory) + " of memory"})
 	for _, d := range valueOrZero(i.Disks) {
 		rows = append(rows, []string{"disk",
-			fmt.Sprintf("%s for %s, %s", bytesText(float64(d.Size)), d.Holds, d.Path)})
+			fmt.Sprintf("%s for %s, %s", quantity.FormatBytes(d.Size), d.Holds, d.Path)})
 	}
 	for _, g := range valueOrZero(i.Gpus) {
 		rows = append(rows, []string{"GPU " + g.Id,
-			g.Model + ", " + bytesText(float64(g.Memory))})
+			g.Model + ", " + quantity.FormatBytes(g.Memory)})
 	}
 	if v := n.Vitals; v != nil {
-		rows = append(rows, []string{"in use", fmt.Sprintf("%.2f CPU, %s of memory, %s of disk free, "+
-			"%s ago", v.Cpu, bytesText(float64(v.MemoryUsed)), bytesText(float64(v.DiskFree)),
+		rows = append(rows, []string{"in use", fmt.Sprintf("%s, %s of memory, %s of disk free, "+
+			"%s ago", quantity.FormatCores(v.Cpu), quantity.FormatBytes(v.MemoryUsed),
+			quantity.FormatBytes(v.DiskFree),
 			output.FormatAge(v.At))})
 	}
 	if i.Cluster != nil {
@@ -90,19 +92,6 @@ func printNodeChecks(w io.Writer, all []apiclient.NodeCheck) error {
 		}
 	}
 	return output.PrintTable(w, rows)
-}
-
-// bytesText is a size for people: 1.5 GiB.
-func bytesText(n float64) string {
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
-		if n >= unit.size {
-			return fmt.Sprintf("%.1f %s", n/unit.size, unit.name)
-		}
-	}
-	return fmt.Sprintf("%.0f B", n)
 }
 
 // drawBars draws values from 0 to most, one column each.

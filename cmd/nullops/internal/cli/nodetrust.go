@@ -11,6 +11,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/internal/wait"
 )
 
@@ -279,11 +280,9 @@ func printImages(w io.Writer, n apiclient.Node) {
 	}
 	i := n.Vitals.Images
 	fmt.Fprintf(w, "images: %d, %s; unused ones are removed below %s of free disk (free: %s)\n",
-		i.Count, formatGiB(i.Bytes), formatGiB(i.Floor), formatGiB(n.Vitals.DiskFree))
+		i.Count, quantity.FormatBytes(i.Bytes), quantity.FormatBytes(i.Floor), quantity.FormatBytes(n.Vitals.DiskFree))
 	if i.Removed > 0 {
 		fmt.Fprintf(w, "images removed since the agent started: %d, %s\n", i.Removed,
-			formatGiB(i.Freed))
+			quantity.FormatBytes(i.Freed))
 	}
 }
-
-func formatGiB(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

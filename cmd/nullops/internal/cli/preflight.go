@@ -8,6 +8,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // runPreflight prints what creating would check, and creates nothing.
@@ -46,7 +47,7 @@ func printPreflight(out io.Writer, p apiclient.Preflight) error {
 		for _, n := range p.Nodes {
 			cpu, memory := "–", "–" // they are known only when no node has room
 			if n.CpuFree != nil && n.MemoryFree != nil {
-				cpu, memory = fmt.Sprintf("%.2f", *n.CpuFree), output.FormatSize(*n.MemoryFree)
+				cpu, memory = quantity.FormatNumber(*n.CpuFree), quantity.FormatBytes(*n.MemoryFree)
 			}
 			fits := "yes"
 			switch {

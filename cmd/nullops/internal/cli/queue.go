@@ -10,6 +10,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // queueOptions say how a new deployment waits.
@@ -102,11 +103,11 @@ func queueRow(q apiclient.QueueItem) []string {
 	case q.EndedAt == nil:
 		ran = output.FormatAge(*q.StartedAt) + ", goes on"
 	default:
-		ran = output.FormatSpan(q.EndedAt.Sub(*q.StartedAt))
+		ran = quantity.FormatSpan(q.EndedAt.Sub(*q.StartedAt))
 	}
 	return []string{place, q.Deployment, fmt.Sprint(q.Run), q.Project, q.Environment,
 		valueOrZero(q.Node), fmt.Sprint(q.Priority), output.FormatAge(q.QueuedAt) + " ago",
-		output.FormatSpan(left.Sub(q.QueuedAt)), ran, fmt.Sprint(q.Attempts), string(q.Status),
+		quantity.FormatSpan(left.Sub(q.QueuedAt)), ran, fmt.Sprint(q.Attempts), string(q.Status),
 		valueOrZero(q.Reason)}
 }
 
@@ -129,10 +130,10 @@ func runLine(q *apiclient.QueueEntry) string {
 		return ""
 	}
 	line := fmt.Sprintf("queued %s ago, started after %s", output.FormatAge(q.QueuedAt),
-		output.FormatSpan(q.StartedAt.Sub(q.QueuedAt)))
+		quantity.FormatSpan(q.StartedAt.Sub(q.QueuedAt)))
 	switch {
 	case q.EndedAt != nil:
-		line += ", ended after " + output.FormatSpan(q.EndedAt.Sub(*q.StartedAt))
+		line += ", ended after " + quantity.FormatSpan(q.EndedAt.Sub(*q.StartedAt))
 	case q.Deadline != nil:
 		line += ", fails " + q.Deadline.Local().Format(time.DateTime) + " unless it is ready"
 	}

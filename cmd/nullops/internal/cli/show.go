@@ -13,6 +13,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -170,8 +171,7 @@ func testsText(t apiclient.TestSummary) string {
 	if t.Skipped > 0 {
 		text += fmt.Sprintf(", %d skipped", t.Skipped)
 	}
-	took := time.Duration(t.Seconds * float64(time.Second))
-	return text + ", in " + took.Round(100*time.Millisecond).String()
+	return text + ", in " + secondsText(t.Seconds)
 }
 
 // isMarked reports whether the test results of a deployment ask for a look although its run
@@ -242,5 +242,5 @@ func formatExpiry(d apiclient.Deployment) string {
 	if d.ExpiresAt == nil {
 		return "never"
 	}
-	return "in " + output.FormatSpan(max(time.Until(*d.ExpiresAt), 0))
+	return "in " + quantity.FormatSpan(max(time.Until(*d.ExpiresAt), 0))
 }

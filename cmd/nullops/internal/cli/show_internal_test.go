@@ -104,11 +104,11 @@ func TestStateOf_IsTheConditionThatFiltersUse(t *testing.T) {
 // Allocated CPU is shown of what may be allocated: the cores, times the overcommit.
 func TestPromisedText_SaysOfHowMuch(t *testing.T) {
 	n := apiclient.Node{Allocated: apiclient.Resources{CPU: 1.5, MemoryMiB: 512}}
-	if got := promisedText(n); got != "1.5 CPU, 512 MiB" {
+	if got := promisedText(n); got != "1.5 cores, 537 MB" {
 		t.Errorf("of an unknown machine: %q", got)
 	}
 	n.Inventory, n.CpuOvercommit = &apiclient.Inventory{Cpu: 8}, new(4.0)
-	if got := promisedText(n); got != "1.5 of 32 (8x4) CPU, 512 MiB" {
+	if got := promisedText(n); got != "1.5 of 32 cores, shared 4 times, 537 MB" {
 		t.Errorf("it is %q", got)
 	}
 }

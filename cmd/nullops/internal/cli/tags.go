@@ -11,6 +11,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // tagsCommand lists what people may choose for a service.
@@ -60,7 +61,7 @@ func printTags(out io.Writer, list apiclient.TagList) error {
 			age = output.FormatAge(*tag.CreatedAt)
 		}
 		if tag.Size != nil {
-			bytes = output.FormatSize(*tag.Size)
+			bytes = quantity.FormatBytes(*tag.Size)
 		}
 		rows = append(rows, []string{tag.Tag, age, bytes, valueOrZero(tag.Branch),
 			fmt.Sprintf("%.12s", valueOrZero(tag.Commit)), valueOrZero(tag.Builder),

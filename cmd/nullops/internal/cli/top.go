@@ -12,6 +12,7 @@ import (
 
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/internal/wait"
 )
 
@@ -123,11 +124,11 @@ func topNode(n apiclient.Node) []string {
 	if v == nil || i == nil {
 		return row
 	}
-	row[2] = fmt.Sprintf("%.2f of %g", v.Cpu, i.Cpu)
-	row[3] = bytesText(float64(v.MemoryUsed)) + " of " + bytesText(float64(i.Memory))
-	row[4] = bytesText(float64(valueOrZero(v.MemoryOurs)))
-	row[6] = bytesText(float64(v.DiskFree))
-	row[7], row[8] = bytesText(valueOrZero(v.NetIn)), bytesText(valueOrZero(v.NetOut))
+	row[2] = quantity.FormatShare(v.Cpu, i.Cpu, 1)
+	row[3] = quantity.FormatBytes(v.MemoryUsed) + " of " + quantity.FormatBytes(i.Memory)
+	row[4] = quantity.FormatBytes(valueOrZero(v.MemoryOurs))
+	row[6] = quantity.FormatBytes(v.DiskFree)
+	row[7], row[8] = quantity.FormatBytes(valueOrZero(v.NetIn)), quantity.FormatBytes(valueOrZero(v.NetOut))
 	if row[9] = output.FormatAge(v.At) + " ago"; time.Since(v.At) > stale {
 		row[9] += ", old"
 	}
@@ -137,11 +138,11 @@ func topNode(n apiclient.Node) []string {
 // promisedText is what is allocated, of how much CPU: the cores, times the overcommit of the
 // environment.
 func promisedText(n apiclient.Node) string {
-	cpu := fmt.Sprintf("%g", n.Allocated.CPU)
+	cpu := quantity.FormatCores(n.Allocated.CPU)
 	if over := valueOrZero(n.CpuOvercommit); over > 0 && n.Inventory != nil {
-		cpu += fmt.Sprintf(" of %.4g (%gx%g)", n.Inventory.Cpu*over, n.Inventory.Cpu, over)
+		cpu = quantity.FormatShare(n.Allocated.CPU, n.Inventory.Cpu*over, over)
 	}
-	return fmt.Sprintf("%s CPU, %d MiB", cpu, n.Allocated.MemoryMiB)
+	return cpu + ", " + quantity.FormatMemory(n.Allocated.MemoryMiB)
 }
 
 func topServices(ctx context.Context, api *client, w io.Writer, d apiclient.Deployment,
@@ -174,9 +175,9 @@ func topService(step string, points []apiclient.MetricPoint) []string {
 	for _, p := range points {
 		cpu, memory = max(cpu, p.CpuMax), max(memory, p.MemoryMax)
 	}
-	return []string{step, fmt.Sprintf("%.3f", last.Cpu), fmt.Sprintf("%.3f", cpu),
-		bytesText(float64(last.Memory)), bytesText(float64(memory)), bytesText(last.NetIn),
-		bytesText(last.NetOut), drawBars(peakColumns(points), cpu)}
+	return []string{step, quantity.FormatNumber(last.Cpu), quantity.FormatNumber(cpu),
+		quantity.FormatBytes(last.Memory), quantity.FormatBytes(memory), quantity.FormatBytes(last.NetIn),
+		quantity.FormatBytes(last.NetOut), drawBars(peakColumns(points), cpu)}
 }
 
 // peakColumns takes the highest CPU of some neighbours each, so that peaks stay.

@@ -14,6 +14,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 func usageCommand() *cobra.Command {
@@ -121,10 +122,10 @@ func printUsage(w io.Writer, r apiclient.UsageReport) error {
 
 func amountCells(a apiclient.UsageAmounts) []string {
 	const gibHour = 3600 * (1 << 30)
-	return []string{fmt.Sprintf("%.1f", a.CpuSeconds/3600),
-		fmt.Sprintf("%.1f", a.MemoryByteSeconds/gibHour), fmt.Sprintf("%.1f", a.GpuSeconds/3600),
-		fmt.Sprintf("%.1f", a.VolumeByteSeconds/gibHour),
-		output.FormatSize(int64(a.TrafficBytes))}
+	return []string{quantity.FormatNumber(a.CpuSeconds / 3600),
+		quantity.FormatNumber(a.MemoryByteSeconds / gibHour), quantity.FormatNumber(a.GpuSeconds / 3600),
+		quantity.FormatNumber(a.VolumeByteSeconds / gibHour),
+		quantity.FormatBytes(int64(a.TrafficBytes))}
 }
 
 func formatCost(cost *float64, currency *string) string {
@@ -228,8 +229,8 @@ func usageIdle() *cobra.Command {
 				month = formatCost(d.Cost, r.JSON200.Currency)
 			}
 			rows = append(rows, []string{d.Name, d.Person, d.Team, d.Project, d.Environment,
-				output.FormatAge(d.ActiveAt), fmt.Sprintf("%.2f", d.Cpu),
-				fmt.Sprintf("%.2f", d.Cores), output.FormatSize(d.MemoryMib << 20),
+				output.FormatAge(d.ActiveAt), quantity.FormatNumber(d.Cpu),
+				quantity.FormatNumber(d.Cores), quantity.FormatBytes(d.MemoryMib << 20),
 				fmt.Sprint(d.Gpus), day, month})
 		}
 		return output.PrintTable(c.OutOrStdout(), rows)
@@ -313,8 +314,8 @@ func budgetList() *cobra.Command {
 				removes = "when used up"
 			}
 			rows = append(rows, []string{b.Name, string(b.Scope) + " " + b.Subject,
-				string(b.Measure), fmt.Sprintf("%.1f", b.Used), fmt.Sprintf("%.1f", b.Amount),
-				fmt.Sprintf("%.0f %%", 100*b.Used/b.Amount), joinPercent(b.Shares), removes})
+				string(b.Measure), quantity.FormatNumber(b.Used), quantity.FormatNumber(b.Amount),
+				quantity.FormatPercent(b.Used / b.Amount), joinPercent(b.Shares), removes})
 		}
 		return output.PrintTable(c.OutOrStdout(), rows)
 	}
@@ -324,7 +325,7 @@ func budgetList() *cobra.Command {
 func joinPercent(shares []int) string {
 	var all []string
 	for _, share := range shares {
-		all = append(all, fmt.Sprintf("%d %%", share))
+		all = append(all, quantity.FormatPercent(float64(share)/100))
 	}
 	return strings.Join(all, ", ")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nullops/nullops/controlplane/backup"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/migrations"
 )
 
@@ -113,7 +114,7 @@ func printVolumes(results []backup.VolumeResult) {
 		if r.Volume.Step != "" {
 			name = string(r.Volume.Step) + "/" + name
 		}
-		rows = append(rows, []string{r.Deployment, r.Environment, name, output.FormatSize(r.Bytes),
+		rows = append(rows, []string{r.Deployment, r.Environment, name, quantity.FormatBytes(r.Bytes),
 			r.State})
 	}
 	_ = output.PrintTable(os.Stdout, rows)

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { describeError } from "@/components/States";
+import { formatDuration } from "@/components/time";
 import { scriptTexts as t } from "@/editor/inspector/scriptTexts";
 import type { Step } from "../model/document";
 import { ChoiceInput } from "./fields";
@@ -80,7 +81,7 @@ function TrialResult({ result }: { result: Schemas["ScriptTestResult"] }) {
   return (
     <div role="status">
       <p className={problem ? "script-bad" : "t2"}>
-        {problem ? `${at}${problem.message}` : t.passed(seconds.toFixed(2))}
+        {problem ? `${at}${problem.message}` : t.passed(formatDuration(seconds * 1000))}
       </p>
       {log.length > 0 ? (
         <pre className="mono s whitespace-pre-wrap break-words">{log.join("\n")}</pre>

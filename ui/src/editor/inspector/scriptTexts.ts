@@ -25,7 +25,7 @@ export const scriptTexts = {
   inputWrong: "This is not JSON yet.",
   run: "Run",
   running: "Running…",
-  passed: (seconds: string) => `It ended after ${seconds} s.`,
+  passed: (took: string) => `It ended after ${took}.`,
   dropped: (count: number) => `${count} more lines`,
 };
 

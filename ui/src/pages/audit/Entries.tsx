@@ -4,11 +4,12 @@ import type { Schemas } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import { CopyButton } from "@/components/Copy";
 import { Glyph } from "@/components/Glyph";
+import { formatCount } from "@/components/quantity";
 import { useKeys } from "@/components/Shell";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { formatExact } from "@/components/time";
-import { dateLocale, locale } from "@/locale";
+import { dateLocale } from "@/locale";
 import { auditTexts as t } from "@/pages/audit/auditTexts";
 import { actionWords, actorWords, changesOf } from "./auditWords";
 import { placeOf } from "./objectPage";
@@ -149,7 +150,7 @@ function More({ entry }: { entry: Entry }) {
     [t.details.request, entry.request_id],
     [t.details.from, entry.from],
     [t.details.credential, entry.credential],
-    [t.details.seq, entry.seq?.toLocaleString(locale)],
+    [t.details.seq, entry.seq === undefined ? undefined : formatCount(entry.seq)],
   ];
   return (
     <tr className="detail">

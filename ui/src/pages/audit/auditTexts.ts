@@ -1,3 +1,4 @@
+import { formatCount } from "@/components/quantity";
 import { plural } from "@/plural";
 
 // What the audit page says.
@@ -100,7 +101,7 @@ export const auditTexts = {
   copyLink: "the newest link",
   broken: (at: string, findings: { seq: number; problem: string }[]) => {
     const [first] = findings;
-    const said = first ? `Entry ${first.seq.toLocaleString("en")}: ${first.problem}.` : "";
+    const said = first ? `Entry ${formatCount(first.seq)}: ${first.problem}.` : "";
     const more = findings.length > 1 ? `${plural(findings.length, "finding")} in all,` : "";
     return [`Chain broken.`, said, more, more ? `checked ${at}.` : `Checked ${at}.`]
       .filter(Boolean)

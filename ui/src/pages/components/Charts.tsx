@@ -1,8 +1,8 @@
 import { lazy, Suspense } from "react";
 import { loadChunk } from "@/components/loadChunk";
+import { formatBytes } from "@/components/quantity";
 import { Sparkline } from "@/components/Sparkline";
 import { Skeletons } from "@/components/States";
-import { formatBytes } from "@/components/time";
 import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Part, Shown } from "./Part";
 

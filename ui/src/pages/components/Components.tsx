@@ -1,3 +1,4 @@
+import "./gallery.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { loadChunk } from "@/components/loadChunk";

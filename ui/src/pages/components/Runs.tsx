@@ -1,3 +1,4 @@
+import "../deployment/run.css";
 import type { Step } from "@/api/client";
 import { galleryTexts as t } from "@/pages/components/galleryTexts";
 import { Approval } from "../deployment/Approval";

@@ -26,8 +26,13 @@ const full = {
   ok: false,
   versions: [],
   checks: [
-    { id: "capacity", state: "failed", message: t.examples.noRoom, remedy: t.examples.wait },
-    { id: "tag", state: "unknown", message: t.examples.registryDown },
+    {
+      id: "capacity",
+      state: "failed" as const,
+      message: t.examples.noRoom,
+      remedy: t.examples.wait,
+    },
+    { id: "tag", state: "unknown" as const, message: t.examples.registryDown },
     ...passes,
   ],
   nodes: [{ node: "fra-01", fits: false, cpu_free: 6.1, memory_free: 1.9e9 }],
@@ -36,7 +41,8 @@ const full = {
 /** Checks before something is made: passed, refused, under way, unread, and nothing to check yet. */
 export function Preflights() {
   const [waits, setWait] = useState(true);
-  const common = { waits: false, setWait };
+  const common = { waits: false, setWait, open: [], placed: false };
+  const refused = full.checks.filter((check) => check.state === "failed");
   const good = { ...full, ok: true, checks: passes, nodes: [] };
   return (
     <Part title={t.sections.preflight}>
@@ -44,7 +50,13 @@ export function Preflights() {
         <Preflight project="shop" {...common} checks={judged({ data: good })} />
       </Shown>
       <Shown name={t.verdicts.refused}>
-        <Preflight project="shop" checks={judged({ data: full })} waits={waits} setWait={setWait} />
+        <Preflight
+          project="shop"
+          {...common}
+          checks={judged({ data: full })}
+          open={refused}
+          waits={waits}
+        />
       </Shown>
       <Shown name={t.verdicts.checking}>
         <Preflight project="shop" {...common} checks={judged({ data: good }, { fresh: false })} />

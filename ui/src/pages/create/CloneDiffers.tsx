@@ -1,6 +1,7 @@
 import type { Schemas } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
-import { formatBytes } from "@/components/time";
+import { sayField } from "@/components/fieldTexts";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { deployTexts } from "@/pages/deployTexts";
 
 const t = deployTexts.clone;
@@ -38,8 +39,8 @@ export function CloneDiffers({ clone, environment, chosen }: Props) {
             <ul className="pl-4">
               {change.fields.map((field) => (
                 <li key={field.path} className="s">
-                  <span className="t2">{field.path}</span> <Value value={field.before} /> →{" "}
-                  <Value value={field.after} />
+                  <span className="t2">{sayField(field.path)}</span> <Value value={field.before} />{" "}
+                  → <Value value={field.after} />
                 </li>
               ))}
             </ul>
@@ -79,7 +80,7 @@ type Resources = Sheet["resources"]["before"];
 
 function Room({ before, after }: { before: Resources; after: Resources }) {
   const say = (one: Resources) =>
-    t.limit(one.cpu ?? 0, formatBytes((one.memory_mib ?? 0) * 1024 * 1024));
+    t.limit(formatNumber(one.cpu ?? 0), formatBytes((one.memory_mib ?? 0) * 1024 * 1024));
   if (say(before) === say(after)) return null;
   return <p className="t2">{t.room(say(before), say(after))}</p>;
 }

@@ -35,5 +35,6 @@ it("is a field that says what happens when it is missed", async () => {
 
 it("shows the server's word on it at the field", () => {
   const problem = { title: "Bad", detail: "too long", field: "deadline_seconds" } as Problem;
-  expect(sortRefusal(new ApiError(400, problem))).toMatchObject({ deadline: "too long", rest: [] });
+  const refusal = sortRefusal(new ApiError(400, problem), { steps: [], inputs: [] });
+  expect(refusal).toMatchObject({ fields: { deadline: "too long" }, rest: [] });
 });

@@ -13,9 +13,10 @@ import { FormHeader } from "./FormHeader";
 import { PlaceNotice } from "./PlaceNotice";
 import { Preflight } from "./Preflight";
 import { RequiredLabels } from "./RequiredLabels";
+import { countRefusals } from "./refusal";
 import { SaveTemplate } from "./SaveTemplate";
 import { Summary } from "./Summary";
-import { TemplateNotice } from "./TemplateNotice";
+import { saysGone, TemplateNotice } from "./TemplateNotice";
 import { hasPipeline, type Read } from "./target";
 import { useLeave } from "./useLeave";
 import { type SheetState, useSheet } from "./useSheet";
@@ -64,6 +65,8 @@ export function Form({ read, leave }: { read: Read; leave: () => void }) {
               <Preflight
                 project={place.project?.name ?? ""}
                 checks={sheet.checks}
+                open={sheet.open}
+                placed={sheet.refusal.placement.length > 0}
                 waits={draft.waits}
                 setWait={setWait}
               />
@@ -79,11 +82,12 @@ export function Form({ read, leave }: { read: Read; leave: () => void }) {
 type FieldsProps = { sheet: SheetState; first: RefObject<HTMLInputElement | null> };
 
 function Fields({ sheet, first }: FieldsProps) {
-  const { asked, clone, draft, place, refusal, change, set, submit } = sheet;
+  const { asked, clone, draft, place, change, set, submit } = sheet;
+  const { fields } = sheet.refusal;
   const { chosen } = draft.versions;
   return (
     <div className="form">
-      <PlaceNotice problems={place.problems} />
+      <PlaceNotice problems={[...place.problems, fields.project, fields.environment]} />
       <TemplateNotice {...asked} without={() => set({ template: undefined })} />
       <Field
         ref={first}
@@ -93,7 +97,7 @@ function Fields({ sheet, first }: FieldsProps) {
         autoCapitalize="none"
         maxLength={40}
         value={draft.name}
-        error={refusal.name}
+        error={fields.name}
         hint={t.nameHint}
         onChange={(event) => {
           draft.type(event.target.value);
@@ -109,7 +113,7 @@ function Fields({ sheet, first }: FieldsProps) {
         fields={sheet.fields}
         typed={draft.input}
         begun={draft.begunInput}
-        refused={refusal.input}
+        refused={fields}
         clone={clone}
         set={(name, text) => {
           draft.setInput(name, text);
@@ -118,7 +122,7 @@ function Fields({ sheet, first }: FieldsProps) {
       />
       <Deadline
         value={draft.minutes}
-        error={refusal.deadline}
+        error={fields.deadline}
         set={(next) => {
           draft.setMinutes(next);
           change();
@@ -126,7 +130,7 @@ function Fields({ sheet, first }: FieldsProps) {
       />
       <RequiredLabels
         value={draft.labels}
-        error={refusal.labels}
+        error={fields.labels}
         set={(next) => {
           draft.setLabels(next);
           change();
@@ -150,7 +154,7 @@ function Chosen({ sheet: { place, clone, draft, refusal, change } }: { sheet: Sh
     <Versions
       project={project}
       versions={draft.versions}
-      refused={refusal.versions}
+      refused={refusal.fields}
       changed={change}
       source={source}
       branch={
@@ -169,12 +173,11 @@ function Chosen({ sheet: { place, clone, draft, refusal, change } }: { sheet: Sh
 }
 
 function SheetFoot({ sheet }: { sheet: SheetState }) {
-  const { body, busy, checks, place, reason, refusal, submit, untried } = sheet;
+  const { asked, body, busy, open, place, reason, refusal, submit } = sheet;
   const { project } = place;
   return (
     <FormFooter
-      refusal={refusal}
-      stops={untried ? checks.stops : []}
+      count={countRefusals(refusal) + open.length}
       template={
         project?.can_create ? (
           <SaveTemplate project={project.name} environment={body.environment} body={body} />
@@ -182,6 +185,7 @@ function SheetFoot({ sheet }: { sheet: SheetState }) {
       }
       busy={busy}
       reason={reason}
+      said={place.problems.includes(reason ?? "") || saysGone(asked, reason)}
       submit={submit}
     />
   );

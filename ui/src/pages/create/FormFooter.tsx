@@ -1,39 +1,35 @@
-import type { ReactNode } from "react";
+import type { MouseEvent, ReactNode } from "react";
 import { Button } from "@/components/Button";
 import { StatusMark } from "@/components/Status";
 import { createTexts } from "@/pages/create/createTexts";
-import { countRefusals, type Refusal } from "./refusal";
 
 const t = createTexts;
 
 type Props = {
-  refusal: Refusal;
-  /** What the checks say would be refused. */
-  stops: string[];
+  /** How many things stand in the way. Each is said where it can be mended, so not here. */
+  count: number;
   template: ReactNode;
   busy: boolean;
   /** Why nothing can be made, as long as nothing else is to be mended. */
   reason?: string;
+  /** The reason stands in the sheet already. */
+  said: boolean;
   submit: () => void;
 };
 
-/** What stands in the way, and the acts. */
-export function FormFooter({ refusal, stops, template, busy, reason, submit }: Props) {
-  const count = countRefusals(refusal) || stops.length;
+/** The acts, and the way to the first thing that stands in theirs. */
+export function FormFooter({ count, template, busy, reason, said, submit }: Props) {
   return (
     <>
       {count > 0 ? (
         <span className="row min-w-0" role="status">
-          <StatusMark state="failed">{t.mend(count)}</StatusMark>
-          <span className="t2 tr">
-            {refusal.rest[0] ??
-              refusal.name ??
-              refusal.deadline ??
-              Object.values(refusal.versions)[0] ??
-              stops[0]}
-          </span>
+          <StatusMark state="failed">
+            <button type="button" className="link" onClick={showFirst}>
+              {t.mend(count)}
+            </button>
+          </StatusMark>
         </span>
-      ) : reason ? (
+      ) : reason && !said ? (
         <span className="s t2" role="status">
           {reason}
         </span>
@@ -46,4 +42,13 @@ export function FormFooter({ refusal, stops, template, busy, reason, submit }: P
       </div>
     </>
   );
+}
+
+/** What is wrong, in the order in which the sheet is read. */
+const WRONG = '[aria-invalid="true"], button.in.err, .box[data-st="failed"]';
+
+function showFirst({ currentTarget }: MouseEvent<HTMLElement>) {
+  const first = currentTarget.closest('[role="dialog"]')?.querySelector<HTMLElement>(WRONG);
+  first?.scrollIntoView({ block: "center" });
+  first?.focus({ preventScroll: true });
 }

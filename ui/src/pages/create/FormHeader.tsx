@@ -9,11 +9,13 @@ const t = createTexts;
 /** Of which project, on which environment, and what it begins with. */
 export function FormHeader({ read, sheet }: { read: Read; sheet: SheetState }) {
   const { place, set } = sheet;
+  const { fields } = sheet.refusal;
   return (
     <>
       <span className="t3 hide-m">{t.of}</span>
       <Select
         label={t.project}
+        invalid={Boolean(fields.project)}
         placeholder={t.chooseProject}
         value={place.project?.name ?? null}
         options={read.projects.filter(hasPipeline).map((one) => ({
@@ -26,6 +28,7 @@ export function FormHeader({ read, sheet }: { read: Read; sheet: SheetState }) {
       <span className="t3">{t.on}</span>
       <Select
         label={t.environment}
+        invalid={Boolean(fields.environment)}
         placeholder={t.chooseEnvironment}
         value={place.environment?.name ?? null}
         options={environmentsFor(read.environments, place.environment).map((one) => ({

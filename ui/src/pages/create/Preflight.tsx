@@ -34,28 +34,27 @@ export function usePreflight(body: Schemas["DeploymentCreate"]) {
   });
   const fresh = !query.isPlaceholderData && text === JSON.stringify(body);
   const failed = (query.data?.checks ?? []).filter((check) => check.state === "failed");
-  return {
-    query,
-    complete,
-    fresh,
-    stops: complete && fresh ? failed.map((check) => check.message) : [],
-  };
+  return { query, complete, fresh, failed: complete && fresh ? failed : [] };
 }
 
 type Props = {
   project: string;
   checks: ReturnType<typeof usePreflight>;
+  /** Those that failed and are said nowhere else: the others stand at their field. */
+  open: Check[];
+  /** The nodes are listed with the refusal already. */
+  placed: boolean;
   waits: boolean;
   setWait: (wait: boolean) => void;
 };
 
 /** What stops comes first and carries its remedy; what passes is one line. */
-export function Preflight({ project, checks, waits, setWait }: Props) {
+export function Preflight({ project, checks, open, placed, waits, setWait }: Props) {
   const { query, complete, fresh } = checks;
   const all = complete ? (query.data?.checks ?? []) : [];
-  const loud = all.filter((check) => check.state !== "ok");
-  const passed = all.length - loud.length;
-  const full = loud.some((check) => check.id === "capacity" && check.state === "failed");
+  const passed = all.filter((check) => check.state === "ok");
+  const loud = [...open, ...all.filter((check) => check.state === "unknown")];
+  const full = all.some((check) => check.id === "capacity" && check.state === "failed");
   const nodes = (query.data?.nodes ?? []).filter((node) => !node.fits);
   return (
     <section aria-label={t.title} className="flex flex-col gap-2">
@@ -96,7 +95,7 @@ export function Preflight({ project, checks, waits, setWait }: Props) {
           ) : null}
         </One>
       ))}
-      {full && nodes.length > 0 ? (
+      {full && !placed && nodes.length > 0 ? (
         <Placement rows={nodes.map((node) => ({ ...node, reason: node.reason ?? "" }))} />
       ) : null}
       {full || waits ? (
@@ -112,7 +111,7 @@ export function Preflight({ project, checks, waits, setWait }: Props) {
           {waits ? <span className="t2 s">{t.waitOn}</span> : null}
         </div>
       ) : null}
-      {passed > 0 ? <Passed checks={all.filter((check) => check.state === "ok")} /> : null}
+      {passed.length > 0 ? <Passed checks={passed} /> : null}
     </section>
   );
 }

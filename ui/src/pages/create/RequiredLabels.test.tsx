@@ -20,12 +20,12 @@ it("is words for people and a list for the API", () => {
 
 it("is a field that keeps what is typed, and shows the server's word on it", async () => {
   const problem = { title: "Bad", detail: "no label", field: "required_labels[1]" } as Problem;
-  const refusal = sortRefusal(new ApiError(400, problem));
-  expect(refusal).toMatchObject({ labels: "no label", rest: [] });
+  const refusal = sortRefusal(new ApiError(400, problem), { steps: [], inputs: [] });
+  expect(refusal).toMatchObject({ fields: { labels: "no label" }, rest: [] });
   expect(countRefusals(refusal)).toBe(1);
   function One() {
     const [value, set] = useState("");
-    return <RequiredLabels value={value} error={refusal.labels} set={set} />;
+    return <RequiredLabels value={value} error={refusal.fields.labels} set={set} />;
   }
   render(<One />);
   const field = screen.getByLabelText<HTMLInputElement>(/^Labels its node must have/);

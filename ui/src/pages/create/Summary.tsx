@@ -3,8 +3,8 @@ import type { ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import { pipeline as pipelineQuery } from "@/api/queries/catalog";
 import { isName } from "@/components/names";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { StatusMark } from "@/components/Status";
-import { formatBytes } from "@/components/time";
 import { createTexts } from "@/pages/create/createTexts";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
@@ -72,8 +72,8 @@ function Lifetime({ project, environment }: Pick<Props, "project" | "environment
 }
 
 function Refused({ refusal }: { refusal: Refusal }) {
-  const said = [refusal.project, refusal.environment, ...refusal.rest].filter(Boolean);
-  if (said.length === 0 && refusal.placement.length === 0) return null;
+  const { rest, placement, request } = refusal;
+  if (rest.length === 0 && placement.length === 0) return null;
   return (
     <section className="flex flex-col gap-2" role="alert">
       <div className="box" data-st="failed">
@@ -82,18 +82,15 @@ function Refused({ refusal }: { refusal: Refusal }) {
         </StatusMark>
         <div className="grow">
           <b>{t.refused}</b>
-          {said.map((sentence) => (
+          {rest.map((sentence) => (
             <p key={sentence}>{sentence}</p>
           ))}
           <p className="t2 s">
-            {t.other}{" "}
-            {refusal.request ? (
-              <span className="mono">{texts.request(refusal.request)}</span>
-            ) : null}
+            {t.other} {request ? <span className="mono">{texts.request(request)}</span> : null}
           </p>
         </div>
       </div>
-      {refusal.placement.length > 0 ? <Placement rows={refusal.placement} /> : null}
+      {placement.length > 0 ? <Placement rows={placement} /> : null}
     </section>
   );
 }
@@ -116,7 +113,7 @@ export function Placement({ rows }: { rows: Refusal["placement"] }) {
           {rows.map((row) => (
             <tr key={row.node}>
               <td className="mono">{row.node}</td>
-              <td>{row.cpu_free === undefined ? "–" : row.cpu_free.toFixed(1)}</td>
+              <td>{row.cpu_free === undefined ? "–" : formatNumber(row.cpu_free)}</td>
               <td className="nw">
                 {row.memory_free === undefined ? "–" : formatBytes(row.memory_free)}
               </td>

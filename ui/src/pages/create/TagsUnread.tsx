@@ -4,10 +4,11 @@ import { BidiSafe } from "@/components/BidiSafe";
 import { describeError } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
+import { tagTexts } from "@/components/tagTexts";
 import { formatShortAgo } from "@/components/time";
 import { texts } from "@/texts";
 
-const t = texts.tags;
+const t = tagTexts;
 
 /** Below a service: that its registry did not answer, so that its tags are old ones or none. */
 export function TagsUnread({ read }: { read?: UseQueryResult<Schemas["TagList"]> }) {

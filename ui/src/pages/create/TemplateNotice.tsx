@@ -23,6 +23,10 @@ export function whyNoTemplate(asked: Asked): string | undefined {
   return query.data ? t.gone(wanted) : t.reading(wanted);
 }
 
+/** Whether a reason stands in the notice below already. */
+export const saysGone = ({ wanted }: Asked, reason?: string) =>
+  wanted !== undefined && reason === t.gone(wanted);
+
 /** Says that the template of the address is not there, or that the templates could not be read. */
 export function TemplateNotice({ without, ...asked }: Asked & { without: () => void }) {
   const { wanted, query } = asked;

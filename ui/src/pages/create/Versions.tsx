@@ -8,6 +8,7 @@ import { shortImage } from "@/components/names";
 import { TagPicker } from "@/components/TagPicker";
 import { createTexts } from "@/pages/create/createTexts";
 import { pageTexts } from "@/pages/deployment/pageTexts";
+import type { Refusal as Refused } from "./refusal";
 import { SourceVersion } from "./SourceVersion";
 import { TagsUnread } from "./TagsUnread";
 
@@ -66,7 +67,8 @@ export function useVersions(
 type Props = {
   project: Project;
   versions: ReturnType<typeof useVersions>;
-  refused: Record<string, string>;
+  /** By `versions.STEP`, among the refusals of the other fields. */
+  refused: Refused["fields"];
   changed: () => void;
   branch?: ReactNode;
   /** What a clone's source runs, by step. */
@@ -94,7 +96,7 @@ export function Versions({ project, versions, refused, changed, branch, source }
               service={service.service}
               step={service.step}
               value={versions.chosen.find((one) => one.step === service.step)?.value ?? ""}
-              invalid={Boolean(refused[service.step])}
+              invalid={Boolean(refused[`versions.${service.step}`])}
               onChange={(tag) => {
                 versions.choose(service.step, tag);
                 changed();
@@ -109,7 +111,7 @@ export function Versions({ project, versions, refused, changed, branch, source }
               }}
             />
             <TagsUnread read={versions.reads.get(service.step)} />
-            {refused[service.step] ? <Refusal>{refused[service.step]}</Refusal> : null}
+            <At step={service.step} refused={refused} />
           </div>
         ))}
         {pinned.map((service) => (
@@ -121,11 +123,17 @@ export function Versions({ project, versions, refused, changed, branch, source }
               <span className="t3 s nw">{t.pinned}</span>
             </div>
             <SourceVersion was={source?.get(service.step)} now={service.tag} />
+            <At step={service.step} refused={refused} />
           </div>
         ))}
       </div>
     </section>
   );
+}
+
+function At({ step, refused }: { step: string; refused: Refused["fields"] }) {
+  const said = refused[`versions.${step}`];
+  return said ? <Refusal>{said}</Refusal> : null;
 }
 
 function Name({ service }: { service: Service }) {

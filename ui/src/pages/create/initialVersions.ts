@@ -26,10 +26,13 @@ export function checkForm(
   minutes: string,
   input: Record<string, string> = {},
 ): Refusal | undefined {
-  const found: Refusal = { ...nothingRefused, versions: {}, input };
-  if (!name) found.name = t.nameMissing;
-  else if (!isName(name)) found.name = t.nameWrong;
-  found.deadline = deadlineProblem(minutes);
-  for (const one of chosen) if (!one.value) found.versions[one.step] = t.tagMissing(one.step);
+  const fields: Refusal["fields"] = {};
+  if (!name) fields.name = t.nameMissing;
+  else if (!isName(name)) fields.name = t.nameWrong;
+  const late = deadlineProblem(minutes);
+  if (late) fields.deadline = late;
+  for (const one of chosen) if (!one.value) fields[`versions.${one.step}`] = t.tagMissing(one.step);
+  for (const [field, missing] of Object.entries(input)) fields[`input.${field}`] = missing;
+  const found = { ...nothingRefused, fields };
   return countRefusals(found) > 0 ? found : undefined;
 }

@@ -9,7 +9,7 @@ import { checkForm } from "./initialVersions";
 import { usePreflight } from "./Preflight";
 import { templates as templatesQuery } from "./queries";
 import { requiredLabels } from "./RequiredLabels";
-import { nothingRefused, type Refusal, sortRefusal } from "./refusal";
+import { gatherRefusals, type Refusal } from "./refusal";
 import type { CreateSearch } from "./search";
 import { whyNoTemplate } from "./TemplateNotice";
 import { type Read, resolveTarget, whyNoTarget } from "./target";
@@ -48,6 +48,11 @@ export function useSheet(read: Read) {
   const asked = { wanted: search.template, query: templates };
   const lack = useReasonNotToCreateIn(project, environment);
   const reason = whyNoTarget(place) ?? lack ?? whyNoTemplate(asked);
+  const checks = usePreflight(body);
+  const shown = {
+    steps: (project?.services ?? []).map((one) => one.step),
+    inputs: fields.map((one) => one.name),
+  };
   const kept = { name: draft.named ? draft.name : undefined, versions: draft.versions.own };
   useAddress(kept, create.isPending || create.isSuccess);
   const submit = () => {
@@ -64,11 +69,9 @@ export function useSheet(read: Read) {
   return {
     ...{ search, place, clone, template, asked, draft, body, reason, change, set, submit },
     fields,
-    checks: usePreflight(body),
+    checks,
     busy: create.isPending,
-    /** Nothing was tried since the last change: then the checks say what stands in the way. */
-    untried: !create.error && !local,
-    refusal: local ?? (create.error ? sortRefusal(create.error) : nothingRefused),
+    ...gatherRefusals(local, create.error, checks.failed, shown),
   };
 }
 

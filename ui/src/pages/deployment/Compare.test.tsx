@@ -73,7 +73,7 @@ it("shows in one view what is different, and how long the steps took", async () 
   expect(screen.getByText("1 version unchanged.")).toBeTruthy();
   expect(await rows("Pipeline")).toEqual([
     ["Version of the pipeline", "v1", "v2"],
-    ["web service.env.DSN", "${{ secrets.A }}", "${{ secrets.B }}"],
+    ["web variable DSN", "${{ secrets.A }}", "${{ secrets.B }}"],
   ]);
   const [step] = await rows("Steps and how long they took");
   expect(step?.[3]).toBe("5.0 s longer");

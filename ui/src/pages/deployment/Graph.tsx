@@ -1,3 +1,4 @@
+import "./run.css";
 import "@xyflow/react/dist/base.css";
 import {
   Background,

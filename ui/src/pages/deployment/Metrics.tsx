@@ -6,9 +6,9 @@ import { runs } from "@/api/queries/deployments";
 import { deploymentMetrics } from "@/api/queries/usage";
 import type { Mark } from "@/components/Chart";
 import { Curves, type Figure } from "@/components/Curves";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { EmptyState, Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
-import { formatBytes, formatCores } from "@/components/time";
 import { reachTexts } from "@/pages/deployment/reachTexts";
 import { ReadFailed } from "./ReadFailed";
 import { curveSpans } from "./search";
@@ -26,8 +26,8 @@ function figuresOf({ cpu, memory_mib }: Schemas["Resources"] = {}): Figure[] {
     {
       title: t.cpu,
       lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
-      limit: cpu ? { value: cpu, text: t.limit(formatCores(cpu)) } : undefined,
-      format: formatCores,
+      limit: cpu ? { value: cpu, text: t.limit(formatNumber(cpu)) } : undefined,
+      format: formatNumber,
     },
     {
       title: t.memory,

@@ -1,5 +1,6 @@
 import { isNotFound } from "@/api/client";
-import { ErrorState, Skeletons } from "@/components/States";
+import { PageSkeleton } from "@/components/PageSkeleton";
+import { ErrorState } from "@/components/States";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { NotFound } from "../shell/ErrorPages";
 import { Head } from "./PageHead";
@@ -10,7 +11,7 @@ export function Loading({ name }: { name?: string }) {
     <>
       <Head name={name} />
       <Title name={name} />
-      <Skeletons count={10} height={44} />
+      <PageSkeleton shape="deployment" />
     </>
   );
 }

@@ -6,10 +6,10 @@ import { BidiSafe } from "@/components/BidiSafe";
 import { Button, buttonClass } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { buildCurve } from "@/components/curve";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { Sparkline } from "@/components/Sparkline";
 import { EmptyState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { formatBytes } from "@/components/time";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { ServiceLinks, ServiceName } from "./ServiceLinks";
 import { ServiceLog } from "./ServiceLog";
@@ -92,9 +92,9 @@ function ServiceUse({ service, points }: { service: string; points: MetricPoint[
       <Sparkline
         values={buildCurve(points, (point) => point.cpu).values}
         most={most}
-        label={t.useCurve(service, most.toFixed(2))}
+        label={t.useCurve(service, formatNumber(most))}
       />
-      {t.use(last.cpu.toFixed(2), formatBytes(last.memory))}
+      {t.use(formatNumber(last.cpu), formatBytes(last.memory))}
     </span>
   );
 }

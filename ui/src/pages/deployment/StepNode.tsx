@@ -1,10 +1,12 @@
+import "./run.css";
 import { memo } from "react";
 import type { Progress, Step } from "@/api/client";
 import { Glyph } from "@/components/Glyph";
 import { splitEnd } from "@/components/names";
+import { formatBytes } from "@/components/quantity";
 import { lookOf, Rail, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { formatBytes, formatDuration } from "@/components/time";
+import { formatDuration } from "@/components/time";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { elapsedTime } from "./elapsedTime";
 import { HeartBeat, paceOf } from "./HeartBeat";

@@ -1,3 +1,4 @@
+import "./run.css";
 import type { Step } from "@/api/client";
 import { lookOf, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";

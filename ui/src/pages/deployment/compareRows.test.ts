@@ -27,11 +27,11 @@ it("parts the fields of steps from place and input, and leaves whole steps to th
     { path: "input.seed", good: 1, run: 2 },
   ];
   expect(pipelineRows(fields)).toEqual([
-    { key: "steps.api.service.env.A", what: ["api", "service.env.A"], good: undefined, run: "1" },
+    { key: "steps.api.service.env.A", what: ["api", "variable A"], good: undefined, run: "1" },
   ]);
   expect(placeRows(fields).map((row) => [row.what[0], row.good, row.run])).toEqual([
     ["environment", "qa", "eu"],
-    ["input.seed", "1", "2"],
+    ["input seed", "1", "2"],
   ]);
 });
 

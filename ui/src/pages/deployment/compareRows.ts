@@ -1,4 +1,5 @@
 import type { Schemas } from "@/api/client";
+import { sayField } from "@/components/fieldTexts";
 
 type Comparison = Schemas["RunComparison"];
 type Field = Schemas["ComparedField"];
@@ -22,23 +23,24 @@ export function versionRows(versions: Comparison["versions"]): ComparedRow[] {
 export function pipelineRows(fields: Field[]): ComparedRow[] {
   return fields
     .filter(({ path }) => /^steps\.[^.]+\./.test(path))
-    .map((field) => fieldRow(field, field.path.split(".").slice(1)));
+    .map((field) => fieldRow(field, splitStep(field.path)));
 }
 
 /** The environment, the node and what was typed. */
 export function placeRows(fields: Field[]): ComparedRow[] {
   return fields
     .filter(({ path }) => !path.startsWith("steps"))
-    .map((field) => fieldRow(field, [field.path]));
+    .map((field) => fieldRow(field, [sayField(field.path), ""]));
 }
 
 function fieldRow({ path, good, run }: Field, what: string[]): ComparedRow {
-  return {
-    key: path,
-    what: [what[0] ?? "", what.slice(1).join(".")],
-    good: say(good),
-    run: say(run),
-  };
+  return { key: path, what, good: say(good), run: say(run) };
+}
+
+/** The step of `steps.api.service.env.A`, and the field of it. */
+function splitStep(path: string): string[] {
+  const [, step = "", ...field] = path.split(".");
+  return [step, sayField(field.join("."))];
 }
 
 function say(value: unknown): string | undefined {

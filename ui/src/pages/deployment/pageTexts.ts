@@ -126,7 +126,7 @@ export const pageTexts = {
   noServices: "This deployment has no services.",
   gone: "Its services were removed; their versions are listed here.",
   serviceLogs: (service: string) => `Log of ${service}`,
-  use: (cpu: string, memory: string) => `${cpu} CPU, ${memory}`,
+  use: (cpu: string, memory: string) => `${cpu} cores, ${memory}`,
   useCurve: (service: string, peak: string) =>
     `CPU of ${service} in the last half hour, ${peak} at most`,
   showLogs: "Log",

@@ -1,3 +1,4 @@
+import { formatCount } from "@/components/quantity";
 /** What the pages of logs, terminals and metrics of a deployment say. */
 export const reachTexts = {
   tabs: { logs: "Logs", terminal: "Terminal", metrics: "Metrics" },
@@ -16,9 +17,9 @@ export const reachTexts = {
     kept: "What was read before stays below.",
     behind: "Reconnecting; what you see is from before.",
     tail: (count: number) =>
-      `Begins with the last ${count.toLocaleString("en")} lines of each source. For earlier ones choose a time, or download all.`,
+      `Begins with the last ${formatCount(count)} lines of each source. For earlier ones choose a time, or download all.`,
     tailOfOne: (count: number) =>
-      `Begins with its last ${count.toLocaleString("en")} lines. Earlier ones are in the tab Logs.`,
+      `Begins with its last ${formatCount(count)} lines. Earlier ones are in the tab Logs.`,
     missed: "The line you were sent to is not in what is shown.",
     missedWhy: "It may be of another source or run, hidden by the search, or no longer kept.",
     newest: "Show the newest lines",

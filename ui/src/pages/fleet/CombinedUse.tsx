@@ -3,8 +3,8 @@ import { useMemo } from "react";
 import type { NodeInfo } from "@/api/client";
 import { nodeMetrics } from "@/api/queries/usage";
 import type { Figure } from "@/components/Curves";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { ErrorState, Skeletons } from "@/components/States";
-import { formatBytes, formatCores } from "@/components/time";
 import { nodeTexts } from "@/nodeTexts";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import { Curves, rate, SPANS, Spans } from "../nodes/Curves";
@@ -78,8 +78,8 @@ function figuresOf(cpu?: number, memory?: number, disk?: number): Figure[] {
     {
       title: u.cpu,
       lines: [[u.cpu, line, (at) => at.cpu]],
-      limit: limitOf(cpu, formatCores),
-      format: formatCores,
+      limit: limitOf(cpu, formatNumber),
+      format: formatNumber,
     },
     {
       title: u.memory,

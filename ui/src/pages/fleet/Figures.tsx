@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
+import { formatCount } from "@/components/quantity";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { locale } from "@/locale";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 
 type Props = {
@@ -36,7 +36,7 @@ export function Figures({ deployments, waiting, backup }: Props) {
         .map((state) => (
           <Link key={state} to="/deployments" search={{ state }} className="hover:underline">
             <StatusMark state={state}>
-              {`${count(state).toLocaleString(locale)} ${stateWord(state).toLowerCase()}`}
+              {`${formatCount(count(state))} ${stateWord(state).toLowerCase()}`}
             </StatusMark>
           </Link>
         ))}

@@ -1,13 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import type { NodeInfo } from "@/api/client";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { StatusMark } from "@/components/Status";
-import { formatBytes } from "@/components/time";
-import { locale } from "@/locale";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import { cpuLimit } from "../nodes/cpuLimit";
 
 const MIB = 1024 * 1024;
-const cores = (value: number) => value.toLocaleString(locale, { maximumFractionDigits: 1 });
 
 const rank: Record<string, number> = { online: 1, disabled: 2 };
 
@@ -71,7 +69,7 @@ export function NodeMeters({ node }: { node: NodeInfo }) {
         used={vitals?.cpu}
         promised={allocated.cpu ?? 0}
         limit={inventory ? cpuLimit(node) : undefined}
-        say={cores}
+        say={formatNumber}
       />
       <Meter
         what={t.memory}

@@ -1,5 +1,6 @@
 import type { Deployment, NodeInfo, Schemas } from "@/api/client";
-import { formatAgo, formatBytes, formatShortAgo } from "@/components/time";
+import { formatBytes } from "@/components/quantity";
+import { formatAgo, formatShortAgo } from "@/components/time";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
 import { sortBySeverity } from "../nodes/Checks";
 import {

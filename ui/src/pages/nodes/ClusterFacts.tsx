@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
+import { formatBytes } from "@/components/quantity";
 import { StatusMark } from "@/components/Status";
-import { formatBytes } from "@/components/time";
 import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 

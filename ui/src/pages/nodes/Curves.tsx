@@ -1,7 +1,7 @@
 import type { MetricPoint, Metrics } from "@/api/queries/usage";
 import type { Mark } from "@/components/Chart";
 import { Curves as Drawn, type Figure } from "@/components/Curves";
-import { formatBytes } from "@/components/time";
+import { formatBytes } from "@/components/quantity";
 import { nodeTexts } from "@/nodeTexts";
 
 const t = nodeTexts.use;

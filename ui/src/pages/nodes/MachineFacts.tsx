@@ -1,6 +1,6 @@
 import type { NodeInfo, Schemas } from "@/api/client";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { StatusMark, stateWord } from "@/components/Status";
-import { formatBytes, formatCores } from "@/components/time";
 import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { ClusterFacts } from "./ClusterFacts";
@@ -75,8 +75,8 @@ function Has({ node, inventory }: { node: NodeInfo; inventory: Inventory }) {
       <dd>
         {t.allocatedTo(
           t.cpuOf(
-            formatCores(allocated.cpu ?? 0),
-            formatCores(cpuLimit(node)),
+            formatNumber(allocated.cpu ?? 0),
+            formatNumber(cpuLimit(node)),
             node.cpu_overcommit ?? 1,
           ),
           formatBytes((allocated.memory_mib ?? 0) * MIB),

@@ -5,9 +5,9 @@ import { nodeEvents } from "@/api/queries/catalog";
 import { type Metrics, nodeMetrics } from "@/api/queries/usage";
 import type { Limit, Mark } from "@/components/Chart";
 import type { Figure } from "@/components/Curves";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { ErrorState, Skeletons } from "@/components/States";
 import { stateWord } from "@/components/Status";
-import { formatBytes, formatCores } from "@/components/time";
 import { nodeTexts } from "@/nodeTexts";
 import { Curves, rate, SPANS, Spans } from "./Curves";
 import { useSpan } from "./useSpan";
@@ -41,8 +41,8 @@ function Charts({ node, metrics }: { node: NodeInfo; metrics: Metrics }) {
       {
         title: t.cpu,
         lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
-        limit: limitOf(cpu, formatCores),
-        format: formatCores,
+        limit: limitOf(cpu, formatNumber),
+        format: formatNumber,
       },
       {
         title: t.memory,

@@ -4,9 +4,9 @@ import type { NodeInfo } from "@/api/client";
 import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { loadChunk } from "@/components/loadChunk";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { LiveBadge } from "@/components/Shell";
 import { StatusMark, stateWord } from "@/components/Status";
-import { formatBytes, formatCores } from "@/components/time";
 import { Listing } from "@/lists/Listing";
 import { useListSearch, useOpenSheet } from "@/lists/useOpenSheet";
 import { nodeTexts } from "@/nodeTexts";
@@ -102,7 +102,7 @@ export function Fleet({ nodes: all }: { nodes: NodeInfo[] }) {
       ))}
       <span className="t2">
         {t.fleetRoom(
-          t.of(formatCores(sum.cpu), formatCores(sum.cpus)),
+          t.of(formatNumber(sum.cpu), formatNumber(sum.cpus)),
           t.of(formatBytes(sum.memory), formatBytes(sum.memories)),
           sum.deployments,
         )}

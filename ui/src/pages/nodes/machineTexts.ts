@@ -1,3 +1,4 @@
+import { formatCount } from "@/components/quantity";
 import { plural } from "@/plural";
 
 // What a node's page says when something is changed there; loaded with the pages of nodes.
@@ -51,7 +52,7 @@ export const machineTexts = {
     reactive: "Decides itself",
     reactiveHint:
       "Its agent is asked before each deployment, and a program or webhook of its site claims or declines it.",
-    number: (most: number) => `Type a whole number up to ${most.toLocaleString("en")}.`,
+    number: (most: number) => `Type a whole number up to ${formatCount(most)}.`,
   },
   settings: {
     none: "none",

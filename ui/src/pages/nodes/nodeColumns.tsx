@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import type { NodeInfo } from "@/api/client";
 import { Glyph } from "@/components/Glyph";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { formatBytes, formatCores } from "@/components/time";
 import type { Column, ListFilter } from "@/lists/listProps";
 import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
@@ -86,11 +86,11 @@ function Mark({ state, why, children }: { state: string; why: string; children: 
 
 function roomOf(node: NodeInfo): string {
   const { allocated, inventory } = node;
-  const cpu = formatCores(allocated.cpu ?? 0);
+  const cpu = formatNumber(allocated.cpu ?? 0);
   const memory = formatBytes((allocated.memory_mib ?? 0) * 1024 * 1024);
   if (!inventory) return t.room(cpu, memory);
   return t.room(
-    t.of(cpu, formatCores(cpuLimit(node))),
+    t.of(cpu, formatNumber(cpuLimit(node))),
     t.of(memory, formatBytes(inventory.memory)),
   );
 }

@@ -1,3 +1,4 @@
+import { formatCount } from "@/components/quantity";
 import { plural } from "@/plural";
 
 // What the pages about people say: users, teams, the own account, invitations, viewing as.
@@ -175,7 +176,7 @@ export const peopleTexts = {
       return `${who} ${one ? "gets" : "get"} ${after === "full" ? "Full" : "Read"} on ${object}.`;
     },
     makers: (count: number) =>
-      `${count.toLocaleString("en")} of them ${count === 1 ? "has" : "have"} deployments there; these stay.`,
+      `${formatCount(count)} of them ${count === 1 ? "has" : "have"} deployments there; these stay.`,
     nobody: (object: string) =>
       `Nobody's access to ${object} changes: every member already has the same access through another team.`,
     closed: (environment: string) =>

@@ -3,8 +3,8 @@ import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useState } from "react";
 import { me } from "@/api/queries/common";
 import { loadChunk } from "@/components/loadChunk";
+import { PageSkeleton } from "@/components/PageSkeleton";
 import { useNarrow, useTitle } from "@/components/Shell";
-import { Skeletons } from "@/components/States";
 import type { PipelineSearch } from "@/editor/pipelineSearch";
 import { texts } from "@/texts";
 
@@ -61,6 +61,7 @@ export function Pipeline() {
 const Coming = () => (
   <>
     <h1 className="vh">{texts.projects.pipelineOf}</h1>
-    <Skeletons count={8} height={66} />
+    <div className="top" />
+    <PageSkeleton shape="editor" />
   </>
 );

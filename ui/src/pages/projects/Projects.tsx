@@ -4,7 +4,7 @@ import { Settings } from "lucide-react";
 import { client, type Schemas } from "@/api/client";
 import { projects } from "@/api/queries/catalog";
 import { BidiSafe } from "@/components/BidiSafe";
-import { formatBytes, formatCores } from "@/components/time";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { LoadStored } from "@/forms/LoadStored";
 import { Listing } from "@/lists/Listing";
 import type { Column, ListFilter } from "@/lists/listProps";
@@ -17,7 +17,7 @@ type Project = Schemas["Project"];
 
 const room = ({ resources }: Project) =>
   t.room(
-    resources.cpu ? t.cores(formatCores(resources.cpu)) : "",
+    resources.cpu ? t.cores(formatNumber(resources.cpu)) : "",
     resources.memory_mib ? formatBytes(resources.memory_mib * 1024 * 1024) : "",
   );
 

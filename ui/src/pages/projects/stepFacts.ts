@@ -1,4 +1,5 @@
 import type { Schemas } from "@/api/client";
+import { formatLimit } from "@/components/quantity";
 import { formatDuration } from "@/components/time";
 import { editorTexts } from "@/editor/editorTexts";
 import { type Container, containerOf, JOB_SECONDS, type Step } from "@/editor/model/document";
@@ -130,7 +131,7 @@ function readinessTimes(ready: Container["ready"]): string[] {
 
 function gpusOf(gpus: Container["gpus"]): string {
   const which = gpus?.count ? String(gpus.count) : (gpus?.device_ids?.join(", ") ?? "");
-  return gpus?.vram_mib ? `${which}, ${gpus.vram_mib} MiB` : which;
+  return gpus?.vram_mib ? `${which}, ${formatLimit(gpus.vram_mib)}` : which;
 }
 
 function limits(resources?: Schemas["Resources"]): Fact[] {

@@ -1,3 +1,4 @@
+import { formatLimit } from "@/components/quantity";
 import { plural } from "@/plural";
 
 // What the sheet of the starter catalogue says.
@@ -25,7 +26,7 @@ export const starterTexts = {
   keeps: "Folders that are kept",
   limits: "Limits",
   limitsOf: (cpu?: number, memory?: number, gpus?: number) =>
-    `${cpu ?? 0} cores, ${memory ?? 0} MiB${gpus ? `, ${plural(gpus, "GPU")}` : ""}`,
+    `${cpu ?? 0} cores, ${formatLimit(memory ?? 0)}${gpus ? `, ${plural(gpus, "GPU")}` : ""}`,
   with: "Comes with",
   none: "none",
   document: "Documents",

@@ -3,10 +3,10 @@ import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { keys } from "@/api/queries/admin";
 import { Button } from "@/components/Button";
+import { formatCount } from "@/components/quantity";
 import { describeError, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useToast } from "@/components/Toast";
-import { locale } from "@/locale";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
 
 const t = settingsTexts.keys;
@@ -53,7 +53,7 @@ function Table({ all }: { all: Key[] }) {
               <td>
                 <State of={key} />
               </td>
-              <td className="num">{key.values.toLocaleString(locale)}</td>
+              <td className="num">{formatCount(key.values)}</td>
               <td className="wide t2 s">
                 {key.uses
                   .filter((use) => use.values > 0)

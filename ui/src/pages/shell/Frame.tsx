@@ -12,6 +12,7 @@ import { Glyph, Mark } from "@/components/Glyph";
 import { AskSlot } from "@/components/lack";
 import { loadChunk } from "@/components/loadChunk";
 import { OpenMenu, useKeys } from "@/components/Shell";
+import { useSolved } from "@/components/Toast";
 import { useTheme } from "@/components/theme";
 import { shellTexts } from "@/pages/shell/shellTexts";
 import { texts } from "@/texts";
@@ -26,15 +27,20 @@ const AskAdmin = lazy(() => loadChunk(() => import("./AskAdmin")));
 const StepUp = lazy(() => loadChunk(() => import("./StepUp")));
 const Shortcuts = lazy(() => loadChunk(() => import("./Shortcuts")));
 
+/** A failure that was in sight for so long was read; on another page it would only be in the way. */
+const READ = 10_000;
+
 /** Sidebar and content of every page behind sign-in. */
 export function Frame() {
   const [open, setOpen] = useState(false);
   const [over, setOver] = useState<"palette" | "shortcuts">();
   const path = useRouterState({ select: (state) => state.location.pathname });
+  const solved = useSolved();
   useEffect(() => {
     setOpen(false);
     setOver(undefined);
-  }, [path]);
+    solved(READ);
+  }, [path, solved]);
   // Closed, it leaves Escape to the page.
   const keys = { "?": () => setOver("shortcuts") };
   useKeys(open ? { ...keys, Escape: () => setOpen(false) } : keys);

@@ -1,3 +1,4 @@
+import "./palette.css";
 import { Dialog } from "@base-ui/react/dialog";
 import { useNavigate } from "@tanstack/react-router";
 import { Search } from "lucide-react";
@@ -7,7 +8,7 @@ import { useTheme } from "@/components/theme";
 import { paletteTexts as t } from "@/pages/shell/paletteTexts";
 import { type Command, searchCommands } from "./commands";
 import { signOut } from "./leave";
-import { rememberCommand } from "./recentCommands";
+import { recentCommands, rememberCommand } from "./recentCommands";
 import { defaultCommands, useCommands, usePhrases } from "./useCommands";
 
 const MOST = 60;
@@ -21,7 +22,9 @@ export default function Palette({ close, shortcuts }: Props) {
   const all = useCommands(theme, search.trim() !== "");
   const phrases = usePhrases(search);
   const shown = useMemo(() => {
-    const found = search.trim() ? searchCommands(all, search) : defaultCommands(all);
+    const found = search.trim()
+      ? searchCommands(all, search, recentCommands())
+      : defaultCommands(all);
     return [...phrases, ...found].slice(0, MOST);
   }, [all, search, phrases]);
   const [at, setAt] = useState(0);

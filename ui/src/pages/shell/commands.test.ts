@@ -104,6 +104,7 @@ it("finds a deployment by name, tag and URL, names first", () => {
       project: "shop",
       environment: "qa",
       status: "ready",
+      changed_at: "2026-11-21T12:00:00Z",
       versions: [{ step: "web", tag: "feat-pay-1" }],
       services: [{ url: "http://web.cart.qa.localhost" }],
     },
@@ -113,12 +114,16 @@ it("finds a deployment by name, tag and URL, names first", () => {
       project: "shop",
       environment: "qa",
       status: "ready",
+      changed_at: "2026-11-22T12:00:00Z",
       versions: [],
       services: [],
     },
   ] as unknown as Parameters<typeof deploymentCommands>[0]);
   expect(searchCommands(all, "pay").map((one) => one.label)).toEqual(["pay", "cart"]);
   expect(searchCommands(all, "web.cart").map((one) => one.label)).toEqual(["cart"]);
+  // Both fit as well: the last changed first, and before it what was chosen last.
+  expect(searchCommands(all, "shop").map((one) => one.label)).toEqual(["pay", "cart"]);
+  expect(searchCommands(all, "shop", ["1"]).map((one) => one.label)).toEqual(["cart", "pay"]);
 });
 
 it("has one letter for one page", () => {

@@ -112,8 +112,9 @@ export function navigationCommands(person: Person): Command[] {
   ];
 }
 
+/** Deployments, the last changed first. */
 export function deploymentCommands(all: Deployment[]): Command[] {
-  return all.map((one) => ({
+  return all.toSorted(byChange).map((one) => ({
     id: one.id,
     group: "deployments",
     label: one.name,
@@ -126,6 +127,8 @@ export function deploymentCommands(all: Deployment[]): Command[] {
     to: `/d/${one.id}`,
   }));
 }
+
+const byChange = (a: Deployment, b: Deployment) => b.changed_at.localeCompare(a.changed_at);
 
 type Kind = keyof typeof t.kinds;
 
@@ -166,14 +169,18 @@ const thing = (kind: Kind, name: string, to: string): Command => ({
   to,
 });
 
-/** The commands a search finds, best first: at the beginning, at a word, anywhere, in its other words. */
-export function searchCommands(all: Command[], search: string): Command[] {
+/**
+ * The commands a search finds, best first: at the beginning, at a word, anywhere, in its other words.
+ * Of equally good ones, those that were chosen last come first.
+ */
+export function searchCommands(all: Command[], search: string, recent: string[] = []): Command[] {
   const wanted = search.trim().toLowerCase();
   if (!wanted) return all;
+  const age = ({ id }: Command) => (recent.includes(id) ? recent.indexOf(id) : recent.length);
   return all
     .map((command) => ({ command, rank: rank(command, wanted) }))
     .filter((one) => one.rank > 0)
-    .sort((a, b) => b.rank - a.rank)
+    .sort((a, b) => b.rank - a.rank || age(a.command) - age(b.command))
     .map((one) => one.command);
 }
 

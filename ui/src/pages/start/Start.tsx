@@ -1,3 +1,4 @@
+import "./start.css";
 import { useNavigate } from "@tanstack/react-router";
 import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";

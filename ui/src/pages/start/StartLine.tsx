@@ -1,3 +1,4 @@
+import "./start.css";
 import { Link } from "@tanstack/react-router";
 import { buttonClass } from "@/components/Button";
 import { CommandLine } from "@/components/CommandLine";

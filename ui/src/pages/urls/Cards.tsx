@@ -1,3 +1,4 @@
+import "./urls.css";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";

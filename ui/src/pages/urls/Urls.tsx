@@ -1,8 +1,9 @@
 import { useDeferredValue, useMemo } from "react";
 import type { Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
+import { PageSkeleton } from "@/components/PageSkeleton";
 import { LiveBadge, Top, useKeys, useTitle } from "@/components/Shell";
-import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import { EmptyState, ErrorState } from "@/components/States";
 import { formatAgo } from "@/components/time";
 import { useListSearch } from "@/lists/useOpenSheet";
 import { urlTexts as t } from "@/pages/urls/urlTexts";
@@ -46,7 +47,7 @@ export function Urls() {
             stale={query.data ? texts.stale(formatAgo(query.dataUpdatedAt, Date.now())) : undefined}
           />
         ) : null}
-        {query.isPending ? <Skeletons count={6} height={96} /> : null}
+        {query.isPending ? <PageSkeleton shape="cards" /> : null}
         {query.data && shown.length === 0 ? <None /> : null}
         {shown.length > 0 ? <Held shown={shown} view={JSON.stringify({ q, env, ready })} /> : null}
       </div>

@@ -4,9 +4,9 @@ import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { idleDeployments } from "@/api/queries/ledger";
 import { Button } from "@/components/Button";
+import { formatBytes, formatNumber } from "@/components/quantity";
 import { ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
-import { formatBytes, formatCores } from "@/components/time";
 import { ConfirmDelete } from "@/forms/ConfirmDelete";
 import { Rows } from "@/lists/ListRows";
 import type { Column } from "@/lists/listProps";
@@ -77,7 +77,7 @@ function columnsOf(
     },
     { head: t.owner, cell: ({ person, team }) => (team ? `${person}, ${team}` : person) },
     { head: t.since, cell: ({ active_at }) => <Time at={active_at} /> },
-    { head: t.cpu, right: true, cell: ({ cpu }) => formatCores(cpu) },
+    { head: t.cpu, right: true, cell: ({ cpu }) => formatNumber(cpu) },
     {
       head: t.memory,
       right: true,

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/internal/text"
 )
 
@@ -87,37 +88,8 @@ func fitColumns(rows [][]string, columns int) {
 // terminal: names and logs come from strangers.
 func SanitizeText(s string) string { return text.ReplaceControls(s) }
 
-// FormatSize is a number of bytes as people read it: 512 B, 1.5 MB, 38 MB.
-func FormatSize(n int64) string {
-	value, unit := float64(n), "B"
-	for _, next := range []string{"kB", "MB", "GB", "TB"} {
-		if value < 1000 {
-			break
-		}
-		value, unit = value/1000, next
-	}
-	if unit == "B" || value >= 10 {
-		return fmt.Sprintf("%.0f %s", value, unit)
-	}
-	return fmt.Sprintf("%.1f %s", value, unit)
-}
-
 // FormatAge is a short age: 12 s, 3 min, 5 h, 2 d.
-func FormatAge(t time.Time) string { return FormatSpan(time.Since(t)) }
-
-// FormatSpan prints a duration in its largest useful unit.
-func FormatSpan(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	default:
-		return fmt.Sprintf("%d d", int(d.Hours()/24))
-	}
-}
+func FormatAge(t time.Time) string { return quantity.FormatSpan(time.Since(t)) }
 
 // IsTerminal reports whether a person is at the other end of a file.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

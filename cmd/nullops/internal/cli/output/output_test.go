@@ -42,12 +42,3 @@ func TestTable_FitsTheTerminal(t *testing.T) {
 		t.Errorf("a program gets\n%s", whole.String())
 	}
 }
-
-func TestFormatSize(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB",
-		1_540_000: "1.5 MB", 38_000_000: "38 MB", 2_500_000_000_000_000: "2500 TB"} {
-		if got := output.FormatSize(n); got != want {
-			t.Errorf("%d bytes are %q, wanted %q", n, got, want)
-		}
-	}
-}

@@ -85,7 +85,7 @@ func TestPluginTest_HoldsThePluginToItsLimits(t *testing.T) {
 	}{
 		{`{"mode":"sleep","seconds":600}`, 1, "did not end in time"},
 		{`{"mode":"memory"}`, 60, "ran out of memory"},
-		{`{"mode":"flood-stdout"}`, 60, "more than 1048576 bytes on stdout"},
+		{`{"mode":"flood-stdout"}`, 60, "more than 1.0 MB on stdout"},
 		{`{"mode":"two-documents"}`, 60, "second JSON document"},
 		{`{"mode":"succeed","outputs":{"port":"none"}}`, 60, "outputs: at '/port': got string"},
 		{`{"mode":"succeed","outputs":{"password":"${PASSWORD}"}}`, 60, "ok   one"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
@@ -82,8 +83,8 @@ func checkLimits(c stdio.Component) (problems []string) {
 		say("timeout_seconds is %d, at most %d are allowed", c.TimeoutSeconds, maxTimeoutSeconds)
 	}
 	if c.Resources.CPU > maxPluginCPU || c.Resources.MemoryMiB > maxPluginMemory {
-		say("resources are more than any node has: at most %d cores and %d MiB", maxPluginCPU,
-			maxPluginMemory)
+		say("resources are more than any node has: at most %s and %s",
+			quantity.FormatCores(maxPluginCPU), quantity.FormatLimit(maxPluginMemory))
 	}
 	seen := map[string]bool{}
 	for i, s := range c.Secrets {

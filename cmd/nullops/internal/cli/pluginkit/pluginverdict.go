@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/plugins/conformance"
 	"github.com/nullops/nullops/plugins/stdio"
 )
@@ -48,8 +49,8 @@ func (t *pluginTrial) runSample(ctx context.Context, out io.Writer, s recordedSa
 }
 
 // printTrialResult prints whether one check succeeded.
-func printTrialResult(out io.Writer, what string, took time.Duration, err error) {
-	took = took.Round(time.Millisecond)
+func printTrialResult(out io.Writer, what string, d time.Duration, err error) {
+	took := quantity.FormatElapsed(d)
 	if err != nil {
 		fmt.Fprintf(out, "FAIL %s (%s): %s\n", what, took, output.SanitizeText(err.Error()))
 		return

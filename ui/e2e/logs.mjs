@@ -1,0 +1,149 @@
+// The log of a service that writes records, as an instrument: columns, errors, equal lines, a search, time, and the end
+// of it while somebody reads.
+import { api, check, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
+import { cleanUp } from "./main.mjs";
+
+const SERVED = 40;
+
+/** Forty requests, three equal lines, an error; then a line a second. */
+const SCRIPT = [
+  `i=0; while [ $i -lt ${SERVED} ]; do`,
+  `echo '{"level":"info","msg":"served","path":"/basket/'$i'","ms":'$i'}'; i=$((i+1)); done;`,
+  "for j in 1 2 3; do echo waiting for the database; done;",
+  'echo \'{"level":"error","msg":"lost the database","attempt":7}\';',
+  "n=0; while true; do sleep 1; echo beat $n; n=$((n+1)); done",
+].join(" ");
+
+const talks = (service) => ({
+  key: "talk",
+  needs: [],
+  service: { name: service, command: ["-c", SCRIPT], resources: { memory_mib: 32 } },
+});
+
+async function made(page, name) {
+  const image = { registry: "local", image: "bases/shell", tag_mode: "pinned", tag: "1" };
+  await send(page, "PUT", `/services/${name}`, image);
+  await send(page, "PUT", `/projects/${name}`, { resources: { memory_mib: 128 } });
+  await send(page, "PUT", `/projects/${name}/pipeline`, { pipeline: { steps: [talks(name)] } });
+  const body = { name, project: name, environment: "qa", versions: {} };
+  const { id } = await send(page, "POST", "/deployments", body);
+  await until(
+    "it is ready",
+    async () => (await api(page, `/deployments/${id}`)).status === "ready",
+    RUN,
+  );
+  return id;
+}
+
+/** A record is its level, its message and its fields; as it was written, one key away. */
+async function columns(page, log) {
+  const lost = log.locator(".ln", { hasText: "lost the database" });
+  await lost.waitFor({ timeout: RUN });
+  same(await lost.locator(".lv").innerText(), "ERR", "the level");
+  same(
+    (await lost.locator(".fd").allInnerTexts()).map((one) => one.trim()),
+    ["attempt=7"],
+    "fields",
+  );
+  await picture(page, "log-columns");
+  await page.keyboard.press("v");
+  await log.getByText('{"level":"error","msg":"lost the database","attempt":7}').waitFor();
+  await page.keyboard.press("v");
+  await lost.locator(".fd").waitFor();
+  const wait = log.locator(".ln", { hasText: "waiting for the database" });
+  same(await wait.count(), 1, "rows of three equal lines");
+  await wait.getByRole("button", { name: "×3: show each of these lines" }).click();
+  same(await wait.count(), 3, "rows once they are shown");
+  await wait
+    .first()
+    .getByRole("button", { name: "Fold the lines that are equal to this one" })
+    .click();
+}
+
+/** To the first error by a key, and through time by arrows. */
+async function jumps(page, log) {
+  await page.keyboard.press("p");
+  await log.locator(".ln.hit", { hasText: "lost the database" }).waitFor();
+  const time = page.getByRole("slider", { name: "Time in the log" });
+  await time.waitFor({ timeout: RUN });
+  await time.focus();
+  await page.keyboard.press("Home");
+  await log.locator(".ln", { hasText: "/basket/0" }).waitFor();
+  check(/\d\d:\d\d:\d\d, \d+ lines?/.test(await time.getAttribute("aria-valuetext")), "the time");
+}
+
+/** One box searches; its filter keeps the rest away, with as much around as wanted; the file has what is shown. */
+async function finds(page, log) {
+  const box = page.getByRole("searchbox", { name: "Find in log" });
+  await box.fill("/basket/1");
+  const found = SERVED >= 20 ? 11 : 0;
+  await page.getByText(`1 of ${found}`, { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Show only lines with it" }).click();
+  await page.getByText(new RegExp(`^${found} of [\\d,]+ lines$`)).waitFor();
+  await page.getByRole("combobox", { name: "Lines around each" }).selectOption({ index: 1 });
+  await log.locator(".ln[data-around]").first().waitFor();
+  await page.getByRole("combobox", { name: "Lines around each" }).selectOption({ index: 0 });
+  await picture(page, "log-found");
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: `Download only ${found} lines` }).click();
+  const stream = await (await saved).createReadStream();
+  let text = "";
+  for await (const part of stream) text += part;
+  const lines = text.trim().split("\n");
+  same(lines.length, found, "lines in the file");
+  check(
+    lines.every((line) => line.includes("/basket/1")),
+    `the file has ${lines[0]}`,
+  );
+  await box.fill("");
+  await page.getByRole("button", { name: "Show only lines with it" }).click();
+}
+
+/** Who reads up in a log stays there, whatever is written meanwhile; a button leads to the end. */
+async function stays(page, log) {
+  await log.evaluate((one) => {
+    one.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+    one.scrollTop = 40;
+  });
+  await page.getByRole("button", { name: "Paused" }).waitFor();
+  const first = () =>
+    log.evaluate((one) => {
+      const { top } = one.getBoundingClientRect();
+      const rows = [...one.querySelectorAll(".ln[data-index]")];
+      const seen = rows.find((row) => row.getBoundingClientRect().bottom > top + 1);
+      return `${seen?.innerText} ${Math.round((seen?.getBoundingClientRect().top ?? 0) - top)}`;
+    });
+  const before = await first();
+  await page.getByRole("button", { name: /^[3-9]\d* new lines$/ }).waitFor();
+  same(await first(), before, "the first line in sight");
+  await page.getByRole("button", { name: /new lines?$/ }).click();
+  await page.getByRole("button", { name: "Following" }).waitFor();
+}
+
+export const stories = [
+  [
+    "a service writes records: its log has columns, folds, finds, leads through time and holds still",
+    async ({ page }) => {
+      const name = freshName("records");
+      let id;
+      await signIn(page);
+      try {
+        id = await made(page, name);
+        await page.goto(`/d/${id}/logs?log=talk`);
+        const log = page.getByRole("log");
+        await columns(page, log);
+        await jumps(page, log);
+        await finds(page, log);
+        await stays(page, log);
+        await page.setViewportSize({ width: 390, height: 844 });
+        await picture(page, "log-390");
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        check(wide <= 390, `the page is ${wide} wide`);
+      } finally {
+        if (id) await cleanUp(page, id);
+        for (const path of [`/projects/${name}`, `/services/${name}`])
+          await send(page, "DELETE", path).catch(() => undefined);
+      }
+    },
+  ],
+];
