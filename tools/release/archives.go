@@ -23,7 +23,7 @@ type entry struct {
 
 // writeArchives writes one archive for each platform, with program, signature and help.
 func (r *release) writeArchives(context.Context) error {
-	for _, p := range platforms() {
+	for _, p := range r.platforms() {
 		base := "nullops-" + r.version + "-" + p.os + "-" + p.arch
 		entries := []entry{
 			{name: base + "/" + p.program(), from: filepath.Join(r.folder(p), p.program()), mode: 0o755},

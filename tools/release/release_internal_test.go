@@ -160,7 +160,7 @@ func TestSBOM_NamesWhatIsInside(t *testing.T) {
 // A package's template is filled in, whole.
 func TestPackages_AreFilledIn(t *testing.T) {
 	r := newTestRelease(t)
-	config, err := r.packageConfig(serverPlatforms()[1], "/man")
+	config, err := r.packageConfig(r.serverPlatforms()[1], "/man")
 	if err != nil {
 		t.Fatal(err)
 	}
