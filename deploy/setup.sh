@@ -70,7 +70,7 @@ recall() { sed -n "s/^$1=//p" .env 2>/dev/null | tail -1 || true; }
 setting() { printf '%s' "${!1:-$(recall "$1")}"; }
 
 [[ -n $domain ]] || domain=$(recall NULLOPS_SETUP_DOMAIN)
-if [[ -z $domain && ! -e .env && -t 0 && -z ${NULLOPS_HTTP_URL:-} ]]; then
+if [[ -z $domain && ! -e secrets/master_keys && -t 0 && -z ${NULLOPS_HTTP_URL:-} ]]; then
   read -rp 'Domain under which people find NullOps (empty: this machine only): ' domain
 fi
 [[ -n $proxy ]] || proxy=$(recall NULLOPS_SETUP_PROXY)
@@ -169,7 +169,7 @@ if [[ -n $release ]]; then
     fail "$images is not the file that was signed. Get the release again."
 fi
 # What runs now; empty before the first start.
-before=$("${compose[@]}" ps -a -q controlplane 2>/dev/null | head -1)
+before=$("${compose[@]}" ps -a -q controlplane 2>/dev/null | head -1 || true)
 [[ -z $before ]] || before=$(docker inspect --format '{{.Image}}' "$before")
 ((${#answers[@]} == 0)) || printf '%s\n' "${answers[@]}" >>.env
 

@@ -175,9 +175,13 @@ exec chroot "$root" "$@"' sh `+d.root+" "+socket+` "$@"
 func (r madeRelease) imagesStart(t *testing.T, w *world) {
 	t.Helper()
 	s := newShipped(t, w)
-	if err := os.Remove(filepath.Join(s.dir, "Dockerfile")); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"Dockerfile", "setup.sh", "compose.yaml"} {
+		if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	runTool(t, "", "tar", "-xzf", filepath.Join(r.dir, "nullops-setup-"+releasedVersion+".tar.gz"),
+		"--strip-components=1", "-C", s.dir)
 	said := s.setup(t, "--release", r.dir, "--key", r.public)
 	if !strings.Contains(said, "whose signature matches") {
 		t.Errorf("it does not say that it verified the images:\n%s", said)
