@@ -7,14 +7,25 @@
 #
 #   --domain NAME      where people find NullOps; deployments answer below it. It needs two DNS
 #                      records that point to this machine: NAME and *.NAME
+#   --apps NAME        another domain for deployments: one of its own keeps their cookies away from
+#                      the UI. It needs the record *.NAME
+#
+# HTTPS is signed by an authority of your own, unless you choose one of these:
+#   --email ADDRESS    order certificates that browsers know (ACME, Let's Encrypt), one for the UI and
+#                      one for each deployment. The authority asks for them at port 80
+#   --dns KIND         order them by DNS instead, wildcards for all deployments; KIND is rfc2136 or
+#                      webhook, with --dns-server, --dns-user and --dns-secret FILE, see docs/ingress.md
+#   --acme URL         another authority, with --acme-roots FILE if machines do not trust it
 #   --proxy            a proxy in front has the certificates for NAME and *.NAME
+#
 #   --release FOLDER   images and checksums of a release, instead of building from the sources
 #   --key FILE         the public key that you trust, instead of the one in that folder
 #   --no-node          this machine runs no deployments
 #
 # Answers are kept in .env and secrets/ beside this file. Run it again to continue after an
-# interruption, or to upgrade: what exists is never made anew. It changes nothing else on this
-# machine. Further settings are the variables of compose.yaml, of the shell or in .env.
+# interruption: what exists is never made anew. Run it again to upgrade: it checks first whether the
+# release can take over, and writes a backup to backups/ beside this file. It changes nothing else
+# on this machine. Further settings are the variables of compose.yaml, of the shell or in .env.
 set -euo pipefail
 umask 077
 
@@ -26,10 +37,17 @@ fail() {
   exit 1
 }
 
-domain='' proxy='' release='' key='' node=yes
+domain='' apps='' email='' acme='' roots='' proxy='' release='' key='' node=yes
+dns=()
 while (($# > 0)); do
   case $1 in
     --domain) domain=${2:?--domain needs a name} && shift ;;
+    --apps) apps=${2:?--apps needs a name} && shift ;;
+    --email) email=${2:?--email needs an address} && shift ;;
+    --acme) acme=${2:?--acme needs a URL} && shift ;;
+    --acme-roots) roots=$(realpath "${2:?--acme-roots needs a file}") && shift ;;
+    --dns | --dns-server | --dns-user) dns+=("$1" "${2:?$1 needs a value}") && shift ;;
+    --dns-secret) dns+=("$1" "$(realpath "${2:?--dns-secret needs a file}")") && shift ;;
     --release) release=$(cd "${2:?--release needs a folder}" && pwd) && shift ;;
     --key) key=$(realpath "${2:?--key needs a file}") && shift ;;
     --proxy) proxy=yes ;;
@@ -52,10 +70,12 @@ recall() { sed -n "s/^$1=//p" .env 2>/dev/null | tail -1 || true; }
 setting() { printf '%s' "${!1:-$(recall "$1")}"; }
 
 [[ -n $domain ]] || domain=$(recall NULLOPS_SETUP_DOMAIN)
-if [[ -z $domain && ! -e .env && -t 0 && -z ${NULLOPS_HTTP_URL:-} ]]; then
+if [[ -z $domain && ! -e secrets/master_keys && -t 0 && -z ${NULLOPS_HTTP_URL:-} ]]; then
   read -rp 'Domain under which people find NullOps (empty: this machine only): ' domain
 fi
 [[ -n $proxy ]] || proxy=$(recall NULLOPS_SETUP_PROXY)
+[[ -n $apps ]] || apps=$(recall NULLOPS_SETUP_APPS)
+apps=${apps:-$domain}
 
 # --- What has to be there ----------------------------------------------------
 
@@ -90,28 +110,38 @@ isHere() {
   return 1
 }
 if [[ -n $domain ]]; then
-  [[ $domain =~ ^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$ && $domain == *.* ]] ||
-    fail "'$domain' is no domain: write one like qa.example.org"
+  for name in "$domain" "$apps"; do
+    [[ $name =~ ^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$ && $name == *.* ]] ||
+      fail "'$name' is no domain: write one like qa.example.org"
+  done
   if [[ -z $proxy ]]; then
-    for name in "$domain" "any.$domain"; do
-      isHere "$name" || fail "$name does not resolve to this machine. Add DNS records for $domain and *.$domain with one of its addresses ($(hostname -I 2>/dev/null || true)), or use --proxy if a proxy has them."
+    for name in "$domain" "any.$apps"; do
+      isHere "$name" || fail "$name does not resolve to this machine. Add DNS records for $domain and *.$apps with one of its addresses ($(hostname -I 2>/dev/null || true)), or use --proxy if a proxy has them."
     done
   fi
+elif [[ -n $apps$email$acme$proxy ]] || ((${#dns[@]} > 0)); then
+  fail "HTTPS needs a name: add --domain, such as --domain qa.example.org"
 fi
+[[ -z $email || $email == ?*@?*.?* ]] || fail "'$email' is no mail address: the authority writes there before a certificate ends"
+[[ -z $email || -z $proxy ]] || fail "--email and --proxy exclude each other: either NullOps has the certificates, or the proxy"
+[[ -n $email || -z $acme$roots && ${#dns[@]} == 0 ]] || fail "--acme, --acme-roots and --dns need --email: the authority wants an address"
 
 # --- Settings -----------------------------------------------------------------
 
 if [[ -n $domain ]]; then
   remember NULLOPS_SETUP_DOMAIN "$domain"
+  remember NULLOPS_SETUP_APPS "$apps"
+  [[ $apps != "$domain" ]] || remember NULLOPS_INGRESS_SHARED true
+  [[ -z $email ]] || remember NULLOPS_HTTP_ORDER true
   if [[ -n $proxy ]]; then
     remember NULLOPS_SETUP_PROXY yes
     remember NULLOPS_HTTP_URL "https://$domain"
     remember NULLOPS_HTTP_TLS off
-    remember NULLOPS_INGRESS_URL "https://$domain"
+    remember NULLOPS_INGRESS_URL "https://$apps"
   else
     remember NULLOPS_HTTP_URL "https://$domain:8080"
     remember NULLOPS_HTTP_BIND 0.0.0.0:8080
-    remember NULLOPS_INGRESS_URL "https://$domain"
+    remember NULLOPS_INGRESS_URL "https://$apps"
     remember NULLOPS_INGRESS_BIND 0.0.0.0:80
     remember NULLOPS_INGRESS_SECURE_BIND 0.0.0.0:443
   fi
@@ -138,15 +168,17 @@ if [[ -n $release ]]; then
   (cd "$release" && grep "  $images\$" checksums.txt | sha256sum --check --quiet -) >/dev/null 2>&1 ||
     fail "$images is not the file that was signed. Get the release again."
 fi
+# What runs now; empty before the first start.
+before=$("${compose[@]}" ps -a -q controlplane 2>/dev/null | head -1 || true)
+[[ -z $before ]] || before=$(docker inspect --format '{{.Image}}' "$before")
 ((${#answers[@]} == 0)) || printf '%s\n' "${answers[@]}" >>.env
 
 # --- The images and the secrets -----------------------------------------------
 
 if [[ -n $release ]]; then
   version=${images#nullops-images-}
-  sed -i '/^NULLOPS_VERSION=/d' .env 2>/dev/null || true
-  printf 'NULLOPS_VERSION=%s\n' "${version%-linux-*}" >>.env
-  say "loading the images of ${version%-linux-*}, whose signature matches"
+  export NULLOPS_VERSION=${version%-linux-*}
+  say "loading the images of $NULLOPS_VERSION, whose signature matches"
   docker load --quiet --input "$release/$images" >/dev/null
 else
   say "building the image"
@@ -179,6 +211,29 @@ secret postgres_password password
 secret pgpass passfile nullops "$(<secrets/postgres_password)"
 secret controlplane_pgpass passfile nullops_controlplane "$(password)"
 secret ingress_pgpass passfile nullops_ingress "$(password)"
+
+# --- An upgrade: first what could stop it, and a backup --------------------------
+
+if [[ -n $before && $before != "$(docker image inspect --format '{{.Id}}' "$image")" ]]; then
+  say "this is an upgrade: checking whether ${image##*:} can take over"
+  "${compose[@]}" up -d postgres
+  "${compose[@]}" run --rm -T --no-deps migrate migrate check >&2 ||
+    fail "it cannot take over, and nothing was changed: what ran runs on."
+  # The release that runs writes the backup, so that it can be restored with it.
+  docker tag "$before" "${image%%:*}:before"
+  mkdir -p -m 700 backups
+  backup=backups/before-${image##*:}-$(date -u +%Y%m%dT%H%M%SZ).backup
+  if ! NULLOPS_VERSION=before "${compose[@]}" run --rm -T --no-deps controlplane backup >"$backup.new"; then
+    rm -f "$backup.new"
+    fail "the backup failed, and nothing was changed: what ran runs on. Remove the cause, and run this again."
+  fi
+  mv "$backup.new" "$backup"
+  say "wrote $PWD/$backup: with it and the image ${image%%:*}:before you can go back, see docs/releases.md"
+fi
+if [[ -n $release ]]; then
+  sed -i '/^NULLOPS_VERSION=/d' .env 2>/dev/null || true
+  printf 'NULLOPS_VERSION=%s\n' "$NULLOPS_VERSION" >>.env
+fi
 
 # --- The start ---------------------------------------------------------------
 
@@ -214,12 +269,33 @@ if [[ -n $domain ]]; then
     printf '%s\n' "$first" | nullops login "$scheme://localhost:8080" --password-stdin \
       ${print:+--fingerprint "$print"} >/dev/null
   fi
-  printf 'kind: environment\nname: qa\ndescription: Made by setup.sh\ndomain: %s\n' "$domain" |
+  printf 'kind: environment\nname: qa\ndescription: Made by setup.sh\ndomain: %s\n' "$apps" |
     nullops apply -f - >/dev/null
-  if [[ -z $proxy ]]; then
+  if [[ $apps == "$domain" ]]; then
+    say "deployments share the domain $domain with the UI, and could set cookies for it: run only what you trust, or give them a domain of their own with --apps"
+  fi
+  if [[ -n $email ]]; then
+    # The files of the authority and of the name server, where the command line finds them.
+    order=(--challenge http-01 --email "$email" ${acme:+--directory "$acme"})
+    if [[ -n $roots ]]; then
+      cp "$roots" secrets/cli/roots.pem && order+=(--roots /config/roots.pem)
+    fi
+    if ((${#dns[@]} > 0)); then
+      order[1]=dns-01
+      for ((i = 0; i < ${#dns[@]}; i += 2)); do
+        if [[ ${dns[i]} == --dns-secret ]]; then
+          cp "${dns[i + 1]}" secrets/cli/dns-secret && dns[i + 1]=/config/dns-secret
+        fi
+      done
+      order+=("${dns[@]}")
+    fi
+    nullops certificate orders qa "${order[@]}" >/dev/null
+    rm -f secrets/cli/roots.pem secrets/cli/dns-secret
+    say "ordering certificates for $domain and for deployments; 'nullops certificate orders qa' shows how it goes"
+  elif [[ -z $proxy && $(setting NULLOPS_HTTP_ORDER) != true ]]; then
     nullops certificate authority show >/dev/null 2>&1 || nullops certificate authority make >/dev/null
     say "deployments answer over HTTPS; everybody trusts them once at $url/trust"
-    say "  with public DNS, order certificates that browsers know: nullops certificate orders qa --help"
+    say "  with public DNS, order certificates that browsers know: run this again with --email"
   fi
   if [[ -n $node && -z $(docker ps --all --quiet --filter 'name=^nullops-agent$') ]]; then
     line=$(nullops node add this-machine --env qa --connect agent | sed -n '/^docker run/,/^$/p')
@@ -233,6 +309,8 @@ if [[ -n $domain ]]; then
     eval "$line" >/dev/null || fail "the agent does not start. Take this-machine out on the page Nodes, and add it again."
     say "this machine is the first node, this-machine, of the environment qa"
   fi
+  # After an upgrade, agents are of the release before.
+  nullops node upgrade --all || say "some agents are not upgraded: see nullops node list"
 fi
 
 say "NullOps runs: $url"

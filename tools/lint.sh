@@ -25,6 +25,7 @@ for dir in tools/*/; do
   "$golangci" run --allow-parallel-runners --timeout 5m "${files[@]}" || failed+=("${dir%/}")
 done
 
+tools/run prose || failed+=("prose")
 (cd ui && npx --no-install biome ci .) || failed+=("biome")
 (cd ui && npm run --silent types) || failed+=("types")
 

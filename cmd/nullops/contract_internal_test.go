@@ -26,7 +26,8 @@ import (
 // TestDocs_CommandsAreRunByTests looks for.
 var runElsewhere = []string{"dev", "controlplane", "ingress", "agent", "agent doctor",
 	"agent lost",
-	"agent identity", "agent state", "migrate up", "migrate status", "backup", "restore",
+	"agent identity", "agent state", "migrate up", "migrate status",
+	"migrate check", "backup", "restore",
 	"plugin test",
 	"plugin build", "plugin push", "exec", "port-forward", "cp"}
 

@@ -397,3 +397,21 @@ func TestDocs_SayWhatIsTheOperators(t *testing.T) {
 		t.Error("docs/recovery.md does not say who cleans up what the engine leaks in a crash")
 	}
 }
+
+// The site lists every page: one that is missing there fails 'make docs', and with it a release.
+func TestDocs_AreListedOnTheSite(t *testing.T) {
+	root := openRepository(t)
+	sidebar := readText(t, root, "tools/docs/sidebar.mjs")
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
+		pages, err := fs.Glob(root, pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range pages {
+			link := strings.TrimSuffix(strings.TrimPrefix(page, "docs"), ".md")
+			if link != "/index" && !strings.Contains(sidebar, "'"+link+"'") {
+				t.Errorf("tools/docs/sidebar.mjs does not list %s", page)
+			}
+		}
+	}
+}

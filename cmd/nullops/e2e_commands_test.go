@@ -48,6 +48,11 @@ func otherCommands(t *testing.T, w *world) {
 		"migrate", "status"); code != 0 || !strings.Contains(out, "applied") {
 		t.Errorf("migrate status: %d %s%s", code, out, errs)
 	}
+	if out, errs, code := runCommand(t, w.binary, []string{"DATABASE_URL=" + p.database}, "",
+		"migrate", "check"); code != 0 || !strings.Contains(out, "takes 0 migrations") {
+		t.Errorf("migrate check: %d %s%s", code, out, errs)
+	}
+	p.runsBackups(t)
 	p.runsCookbook(t)
 	p.runsCatalogue(t)
 	p.runsCertificates(t)
@@ -58,6 +63,27 @@ func otherCommands(t *testing.T, w *world) {
 	p.runsWebhooks(t)
 	p.runsAlerts(t, n)
 	p.runsUsage(t)
+}
+
+// runsBackups starts the control plane again with a folder for backups: it makes one by itself,
+// proves it, and makes another one when told to.
+func (p *product) runsBackups(t *testing.T) {
+	t.Helper()
+	p.commandSays(t, "No backups are scheduled", "backups")
+	p.controlPlane.stop(t)
+	p.startControlPlane(t, "NULLOPS_BACKUP_TO="+filepath.Join(p.dir, "backups"))
+	awaitBackups := func(n int) {
+		eventually(t, "backups are made and proven", func() string {
+			out := p.commandSays(t, "Every 24 hours to ", "backups")
+			if strings.Count(out, " verified\n") < n {
+				return out
+			}
+			return ""
+		})
+	}
+	awaitBackups(1)
+	p.does(t, "backups", "start")
+	awaitBackups(2)
 }
 
 // commandSays runs a command that has to work and to print something, and returns what it printed.

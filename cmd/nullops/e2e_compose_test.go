@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/controlplane/acme/acmetest"
 	"github.com/nullops/nullops/internal/testpart"
 )
 
@@ -88,6 +90,7 @@ func shippedCompose(t *testing.T, w *world) {
 		t.Errorf("taken down with its volumes, and there is %v", left)
 	}
 	s.servesDomain(t)
+	s.ordersForDomain(t)
 }
 
 // servesDomain sets a fresh installation up for a domain: the UI and the hosts of deployments
@@ -127,6 +130,75 @@ func (s *shipped) servesDomain(t *testing.T) {
 	out, _, _ := runCommand(t, s.w.binary, env, "", "export", "environment/qa")
 	if !strings.Contains(out, "domain: qa.test") {
 		t.Errorf("the environment is %s", out)
+	}
+	s.compose(t, "down", "--volumes")
+}
+
+// ordersForDomain sets a fresh installation up with certificates of an authority: the UI and a
+// deployment's host answer with what Pebble signed, after it asked this machine at the plain port.
+// Then the same command upgrades it, with a backup first.
+func (s *shipped) ordersForDomain(t *testing.T) {
+	t.Helper()
+	door := strings.TrimPrefix(s.url, "https://localhost:")
+	port, err := strconv.Atoi(portOf(s.ingress))
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority := acmetest.NewAuthorityForContainers(t, acmetest.NewNameServer(t), port)
+	roots := filepath.Join(t.TempDir(), "roots.pem")
+	writeFile(t, roots, authority.TLS, 0o644)
+	writeFile(t, filepath.Join(s.dir, "compose.override.yaml"), "services:\n  controlplane:\n"+
+		"    extra_hosts: [\""+acmetest.ContainersHost+":host-gateway\"]\n", 0o644)
+	for _, name := range []string{".env", "secrets"} {
+		if err := os.RemoveAll(filepath.Join(s.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.env = append(s.env, "NULLOPS_HTTP_URL=https://qa.test:"+door)
+	s.setup(t, "--domain", "qa.test", "--no-node", "--email", "ops@qa.test", "--acme",
+		authority.Directory, "--acme-roots", roots)
+	trusted := x509.NewCertPool()
+	if !trusted.AppendCertsFromPEM([]byte(authority.Root)) {
+		t.Fatal("the authority has no root")
+	}
+	// promise: D-01
+	eventually(t, "the UI answers with a certificate of the authority", func() string {
+		dialer := &tls.Dialer{Config: &tls.Config{RootCAs: trusted, ServerName: "qa.test"}}
+		conn, err := dialer.DialContext(t.Context(), "tcp", "localhost:"+door)
+		if err != nil {
+			return err.Error()
+		}
+		return errorText(conn.Close())
+	})
+	s.upgrades(t)
+}
+
+// upgrades brings another build, as a new release does: the script checks, writes a backup with the
+// release that runs, and starts the new one, without the secrets or the answers being asked again.
+func (s *shipped) upgrades(t *testing.T) {
+	t.Helper()
+	stage := filepath.Join(s.dir, "Dockerfile")
+	text, err := os.ReadFile(stage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, stage, string(text)+"\nLABEL another=build\n", 0o644)
+	said := s.setup(t, "--no-node")
+	for _, part := range []string{"this is an upgrade: checking whether", "NullOps runs: "} {
+		if !strings.Contains(said, part) {
+			t.Errorf("it does not say %q:\n%s", part, said)
+		}
+	}
+	all, err := filepath.Glob(filepath.Join(s.dir, "backups", "before-*.backup"))
+	if err != nil || len(all) != 1 {
+		t.Fatalf("backups before the upgrade: %v, %v\n%s", all, err, said)
+	}
+	backup, err := os.ReadFile(all[0])
+	if err != nil || !strings.HasPrefix(string(backup), "nullops backup 1\n") {
+		t.Errorf("%s is no backup: %.40q, %v", all[0], backup, err)
+	}
+	if again := s.setup(t, "--no-node"); strings.Contains(again, "upgrade") {
+		t.Errorf("nothing is new, and it says\n%s", again)
 	}
 	s.compose(t, "down", "--volumes")
 }

@@ -91,6 +91,7 @@ func TestEndToEnd(t *testing.T) {
 		{"RefusedStarts", refusedStarts},
 		{"Encrypted", serveTLS},
 		{"ShippedCompose", shippedCompose},
+		{"Released", released},
 		{"CertificateOrders", certificateOrders},
 		{"Access", accessLevels},
 		{"Approvals", approvals},

@@ -13,7 +13,7 @@ import (
 // tools/ is in go.work, so that one build, lint and test run sees all of them.
 func TestModules_KeepWhatTheProductDoesNotRunOnApart(t *testing.T) {
 	root := openRepository(t)
-	apart := []string{"go-sql-driver/mysql", "redis/go-redis", "minio/minio-go", "rclone/gofakes3",
+	apart := []string{"go-sql-driver/mysql", "redis/go-redis", "rclone/gofakes3",
 		"letsencrypt/pebble", "oauth2-proxy/mockoidc"}
 	product := readText(t, root, "go.mod")
 	required := ""

@@ -86,6 +86,14 @@ func TestSetup_RefusesBeforeItBegins(t *testing.T) {
 		{"package", "the package nullops is installed here", nil, nil, "dpkg-query",
 			"echo 'install ok installed'"},
 		{"signature", "does not match the key", []string{"--release", forged}, nil, "", ""},
+		{"no mail address", "'ops' is no mail address", []string{"--domain", "qa.example.org", "--email",
+			"ops"}, nil, "", ""},
+		{"two ways", "--email and --proxy exclude each other", []string{"--domain", "qa.example.org",
+			"--email", "ops@example.org", "--proxy"}, nil, "", ""},
+		{"no address", "need --email: the authority wants an address", []string{"--domain",
+			"qa.example.org", "--acme", "https://ca.example.org"}, nil, "", ""},
+		{"no name", "HTTPS needs a name: add --domain", []string{"--email", "ops@example.org"}, nil, "",
+			""},
 		{"option", "there is no option --nonsense; see deploy/setup.sh --help", []string{"--nonsense"},
 			nil, "", ""},
 	} {
@@ -108,4 +116,81 @@ func TestSetup_RefusesBeforeItBegins(t *testing.T) {
 	if said, begun := newSetupMachine(t).run(t, nil, "--domain", "qa.example.org"); !begun {
 		t.Errorf("it does not begin: %s", said)
 	}
+}
+
+// runsOlder makes the machine one that runs an earlier release. Check and backup are how the
+// commands before an upgrade end.
+func (m setupMachine) runsOlder(t *testing.T, check, backup string) {
+	t.Helper()
+	m.program(t, "docker", `echo "docker $*" >>"$0.calls"
+	case "$*" in
+	"version"*) echo 24.0.7 ;;
+	"compose version" | "compose build"* | "compose up"* | "tag "*) ;;
+	"compose ps"*) echo running ;;
+	"inspect"*) echo sha256:older ;;
+	"image inspect"*) echo sha256:newer ;;
+	"compose config"*) echo "    image: nullops/controlplane:v2" ;;
+	"compose run"*"migrate check") `+check+` ;;
+	"compose run"*"controlplane backup") `+backup+` ;;
+	"run --rm --network none"*) echo key ;;
+	"logs"*) echo '{"msg":"control plane","url":"http://localhost:8080"}' ;;
+	*) echo "docker $*" >>"$0.log"; exit 9 ;;
+	esac`)
+}
+
+// An upgrade that cannot succeed, or that has no backup before it, leaves what runs alone: a
+// database of another release, and a backup that fails, are one sentence each.
+func TestSetup_UpgradeStopsBeforeItChangesAnything(t *testing.T) {
+	for name, c := range map[string]struct{ check, backup, says string }{
+		"database of another release": {"echo 'the database has schema 999' >&2; exit 1", "echo b",
+			"it cannot take over, and nothing was changed: what ran runs on."},
+		"backup that fails": {":", "echo half; exit 1",
+			"the backup failed, and nothing was changed: what ran runs on. Remove the cause"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newSetupMachine(t)
+			m.runsOlder(t, c.check, c.backup)
+			said, _ := m.run(t, nil)
+			if !strings.Contains(said, c.says) {
+				t.Errorf("it says %q", said)
+			}
+			calls := readFile(t, filepath.Join(m.bin, "docker.calls"))
+			if strings.Contains(calls, "compose up -d\n") {
+				t.Errorf("it started the new release:\n%s", calls)
+			}
+			if left, _ := filepath.Glob(filepath.Join(m.dir, "backups", "*")); len(left) > 0 {
+				t.Errorf("half a backup is left: %v", left)
+			}
+		})
+	}
+}
+
+// A set-up that was interrupted goes on when it is run again, with the secrets that it had made.
+func TestSetup_GoesOnAfterAnInterruption(t *testing.T) {
+	m := newSetupMachine(t)
+	m.runsOlder(t, "exit 1", "")
+	m.run(t, nil)
+	before := readFile(t, filepath.Join(m.dir, "secrets", "controlplane_pgpass"))
+	m.runsOlder(t, ":", "echo a backup")
+	c := exec.CommandContext(t.Context(), "./setup.sh")
+	c.Dir, c.Env = m.dir, []string{"PATH=" + m.bin + ":/usr/sbin:/usr/bin:/sbin:/bin"}
+	if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "NullOps runs:") {
+		t.Fatalf("it does not go on: %v\n%s", err, out)
+	}
+	if after := readFile(t, filepath.Join(m.dir, "secrets", "controlplane_pgpass")); after != before {
+		t.Error("it made other secrets")
+	}
+	kept, _ := filepath.Glob(filepath.Join(m.dir, "backups", "before-v2-*.backup"))
+	if len(kept) != 1 || readFile(t, kept[0]) != "a backup\n" {
+		t.Errorf("the backup before the upgrade: %v", kept)
+	}
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

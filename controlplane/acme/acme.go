@@ -36,6 +36,8 @@ const (
 type Config struct {
 	Store        *postgres.Store
 	Certificates *certificates.Certificates
+	// UIHost gets a certificate of its own from the environment in whose domain it is; empty is none.
+	UIHost string
 	// Off is where no directory and no name server may be.
 	Off controlplane.OffLimits
 	// Subscribe hears of commits; the function ends that.
@@ -102,7 +104,7 @@ func (o *Orderer) updateWanted(ctx context.Context) (due []controlplane.ACMEZone
 		if err != nil {
 			return err
 		}
-		if err := tx.ACME().SetWantedCertificates(ctx, wantedCertificates(zones, hosts),
+		if err := tx.ACME().SetWantedCertificates(ctx, wantedCertificates(zones, hosts, o.UIHost),
 			o.Now()); err != nil {
 			return err
 		}

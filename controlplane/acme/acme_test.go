@@ -41,6 +41,7 @@ type world struct {
 	edge string // host:port of the ingress
 	// patience is how long an authority may take for its directory.
 	patience time.Duration
+	uiHost   string
 }
 
 func newWorld(t *testing.T) *world {
@@ -118,8 +119,8 @@ func (w *world) run(t *testing.T, now func() time.Time) (stop func()) {
 	log := slog.New(slog.DiscardHandler)
 	listener := postgres.NewListener(w.store, log)
 	orders := acme.New(acme.Config{Store: w.store, Certificates: w.Certificates, Log: log, Now: now,
-		Patience: w.patience,
-		Off:      controlplane.OffLimits{Loopback: true},
+		Patience: w.patience, UIHost: w.uiHost,
+		Off: controlplane.OffLimits{Loopback: true},
 		Subscribe: func(key string, topics ...controlplane.Topic) (<-chan struct{}, func()) {
 			s := listener.Subscribe(key, topics...)
 			return s.Wake, s.Close
@@ -240,6 +241,22 @@ func TestOrders_HTTP(t *testing.T) {
 	if n := pgtest.QueryValue[int](t, w.url, "SELECT count(*)::int FROM acme_accounts"); n != 1 {
 		t.Errorf("%d accounts after two orders", n)
 	}
+}
+
+// The UI's host gets a certificate from the environment in whose domain it is, before there is any
+// deployment.
+func TestOrders_UI(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.uiHost = "acme.test"
+	w.environment(t, "qa")
+	must(t, w.PutACME(t.Context(), w.admin, "qa", certificates.ACMEPut{ACME: controlplane.ACME{
+		Challenge: controlplane.ChallengeHTTP, Directory: w.Directory, Roots: w.TLS}}))
+	w.run(t, nil)
+	if c := w.until(t, "qa", haveStates("valid", 1))[0]; c.Subject != "acme.test" {
+		t.Errorf("it is for %s", c.Subject)
+	}
+	w.handshake(t, "acme.test")
 }
 
 // slow makes an environment whose name server answers nobody, and whose turn

@@ -27,9 +27,12 @@ const (
 
 // wantedCertificates is what there should be. Pure.
 func wantedCertificates(
-	zones []controlplane.ACMEZone, hosts []controlplane.ACMEHost,
+	zones []controlplane.ACMEZone, hosts []controlplane.ACMEHost, uiHost string,
 ) []controlplane.ACMECertificate {
 	var all []controlplane.ACMECertificate
+	if z, ok := zoneOf(zones, uiHost); ok {
+		all = append(all, newCertificate(z, uiHost))
+	}
 	for _, z := range zones {
 		if z.Challenge == controlplane.ChallengeDNS {
 			suffix := z.Name + "." + z.Domain
@@ -44,6 +47,25 @@ func wantedCertificates(
 		}
 	}
 	return all
+}
+
+// zoneOf is whose authority and challenge the UI's certificate is ordered with: the environment
+// whose domain the host is in, the longest domain if there are several, and any other only if it
+// is the only one, as where deployments have a domain of their own.
+func zoneOf(zones []controlplane.ACMEZone, host string) (z controlplane.ACMEZone, ok bool) {
+	if host == "" {
+		return z, false
+	}
+	for _, one := range zones {
+		if (host == one.Domain || strings.HasSuffix(host, "."+one.Domain)) &&
+			len(one.Domain) > len(z.Domain) {
+			z, ok = one, true
+		}
+	}
+	if !ok && len(zones) == 1 {
+		return zones[0], true
+	}
+	return z, ok
 }
 
 // dueIn is where something is to be ordered now. Pure.

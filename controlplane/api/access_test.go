@@ -211,6 +211,8 @@ func allVisits() map[string]visit {
 		"deleteUser": {path: "/users/spare"},
 
 		"getSettings": {path: "/settings"},
+		"listBackups": {path: "/backups"},
+		"startBackup": {path: "/backups"},
 		"testSignOn":  {path: "/settings/sign-on/test"},
 		"testMail":    {path: "/settings/mail/test"},
 		"listKeys":    {path: "/keys"},
@@ -597,7 +599,7 @@ const nobodysDeployment = "01a1fc00-0000-7000-8000-000000000000"
 
 // needsAgent are operations that an agent, or a server which is not set up here, has a part in:
 // without one they are refused, in the contract's form.
-var needsAgent = map[string]bool{"testMail": true, "testSignOn": true,
+var needsAgent = map[string]bool{"testMail": true, "testSignOn": true, "startBackup": true,
 	"recoverNode": true, "adoptDeployment": true,
 	"purgeDeployment": true, "recreateDisputed": true, "upgradeNode": true, "openReach": true,
 	"moveDeployment": true, "checkDeployment": true, "revealSecret": true}

@@ -19,6 +19,7 @@ import (
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/alerts"
 	"github.com/nullops/nullops/controlplane/audit"
+	"github.com/nullops/nullops/controlplane/backup"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/gate"
@@ -46,6 +47,7 @@ type Config struct {
 	Usage        *usage.Usage
 	Notify       *notify.Notifier
 	Alerts       *alerts.Alerts
+	Backups      *backup.Schedule
 	Reviews      *review.Reviews
 	Gate         *gate.Gate
 	// Logs reads services' logs from nodes; nil if not available.

@@ -27,6 +27,7 @@ import (
 	"github.com/nullops/nullops/controlplane/alerts"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/audit"
+	"github.com/nullops/nullops/controlplane/backup"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/gate"
@@ -213,8 +214,9 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 		Certificates: w.certificates, Keys: w.keys, Lifecycle: w.lifecycle, Logbook: w.logbook,
 		Audit:  audit.New(w.store, pgtest.AuditKey()),
 		Notify: w.startNotifier(log), Reviews: w.reviewing(log),
-		Alerts: alerts.New(alerts.Config{Store: w.store, Log: log}),
-		Usage:  usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
+		Alerts:  alerts.New(alerts.Config{Store: w.store, Log: log}),
+		Backups: &backup.Schedule{Source: backup.Source{Store: w.store}},
+		Usage:   usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
 		HostKey: func(context.Context, access.Actor, string, int) (string, string, error) {
 			return "ssh-ed25519", "SHA256:" + strings.Repeat("a", 43), nil
 		},

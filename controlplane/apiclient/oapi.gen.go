@@ -1840,6 +1840,42 @@ type AuthenticatorBegun struct {
 	Uri string `json:"uri"`
 }
 
+// Backup defines model for Backup.
+type Backup struct {
+	// At When it ended.
+	At time.Time `json:"at"`
+
+	// Bytes Its size.
+	Bytes *int64 `json:"bytes,omitempty"`
+
+	// Error Why it failed; missing if it did not.
+	Error *string `json:"error,omitempty"`
+
+	// Name Its file; missing for one that 'nullops backup' wrote.
+	Name *string `json:"name,omitempty"`
+
+	// VerifiedAt When it was proven by restoring it into an empty database.
+	VerifiedAt *time.Time `json:"verified_at,omitempty"`
+}
+
+// BackupList defines model for BackupList.
+type BackupList struct {
+	Items    []Backup        `json:"items"`
+	Schedule *BackupSchedule `json:"schedule,omitempty"`
+}
+
+// BackupSchedule defines model for BackupSchedule.
+type BackupSchedule struct {
+	// EveryHours Hours between two backups.
+	EveryHours int `json:"every_hours"`
+
+	// Keep How many of the newest are kept.
+	Keep int `json:"keep"`
+
+	// Target Folder of the control plane, or s3://BUCKET/PREFIX.
+	Target string `json:"target"`
+}
+
 // BranchTag defines model for BranchTag.
 type BranchTag struct {
 	Matched bool    `json:"matched"`
@@ -6561,6 +6597,20 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 	VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListBackups How the last backups of the database ended, newest first
+	//
+	// At most 100, also those that 'nullops backup' wrote. `schedule` is missing where none are made at regular times.
+	//
+	// Corresponds with GET /api/v1/backups (the `ListBackups` operationId).
+	ListBackups(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartBackup Make the next backup now
+	//
+	// It begins within seconds; the list shows how it ended. Refused with `no_backup_target` where none are made at regular times.
+	//
+	// Corresponds with POST /api/v1/backups (the `StartBackup` operationId).
+	StartBackup(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListStarterEntries The starter catalogue: what can be added
 	//
 	// Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
@@ -9034,6 +9084,40 @@ func (c *Client) ExportAudit(ctx context.Context, params *ExportAuditParams, req
 // Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 func (c *Client) VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewVerifyAuditRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListBackups How the last backups of the database ended, newest first
+//
+// At most 100, also those that 'nullops backup' wrote. `schedule` is missing where none are made at regular times.
+//
+// Corresponds with GET /api/v1/backups (the `ListBackups` operationId).
+func (c *Client) ListBackups(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBackupsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartBackup Make the next backup now
+//
+// It begins within seconds; the list shows how it ended. Refused with `no_backup_target` where none are made at regular times.
+//
+// Corresponds with POST /api/v1/backups (the `StartBackup` operationId).
+func (c *Client) StartBackup(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartBackupRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -14747,6 +14831,60 @@ func NewVerifyAuditRequest(server string) (*http.Request, error) {
 	}
 
 	operationPath := fmt.Sprintf("/api/v1/audit/verify")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListBackupsRequest constructs an http.Request for the ListBackups method
+func NewListBackupsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/backups")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStartBackupRequest constructs an http.Request for the StartBackup method
+func NewStartBackupRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/backups")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -25112,6 +25250,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 	VerifyAuditWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*VerifyAuditResponse, error)
 
+	// ListBackupsWithResponse How the last backups of the database ended, newest first
+	//
+	// At most 100, also those that 'nullops backup' wrote. `schedule` is missing where none are made at regular times.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/backups (the `ListBackups` operationId).
+	ListBackupsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBackupsResponse, error)
+
+	// StartBackupWithResponse Make the next backup now
+	//
+	// It begins within seconds; the list shows how it ended. Refused with `no_backup_target` where none are made at regular times.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/backups (the `StartBackup` operationId).
+	StartBackupWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*StartBackupResponse, error)
+
 	// ListStarterEntriesWithResponse The starter catalogue: what can be added
 	//
 	// Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
@@ -28217,6 +28373,111 @@ func (r VerifyAuditResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r VerifyAuditResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListBackupsResponseDefaultHeaders the declared response headers of an HTTP default response for ListBackups
+type ListBackupsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListBackupsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BackupList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListBackupsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBackupsResponse) GetJSON200() *BackupList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListBackupsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBackupsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBackupsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBackupsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBackupsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StartBackupResponseDefaultHeaders the declared response headers of an HTTP default response for StartBackup
+type StartBackupResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type StartBackupResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StartBackupResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StartBackupResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StartBackupResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StartBackupResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StartBackupResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StartBackupResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -40484,6 +40745,36 @@ func (c *ClientWithResponses) VerifyAuditWithResponse(ctx context.Context, reqEd
 	return ParseVerifyAuditResponse(rsp)
 }
 
+// ListBackupsWithResponse How the last backups of the database ended, newest first
+//
+// At most 100, also those that 'nullops backup' wrote. `schedule` is missing where none are made at regular times.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/backups (the `ListBackups` operationId).
+func (c *ClientWithResponses) ListBackupsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListBackupsResponse, error) {
+	rsp, err := c.ListBackups(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBackupsResponse(rsp)
+}
+
+// StartBackupWithResponse Make the next backup now
+//
+// It begins within seconds; the list shows how it ended. Refused with `no_backup_target` where none are made at regular times.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/backups (the `StartBackup` operationId).
+func (c *ClientWithResponses) StartBackupWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*StartBackupResponse, error) {
+	rsp, err := c.StartBackup(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartBackupResponse(rsp)
+}
+
 // ListStarterEntriesWithResponse The starter catalogue: what can be added
 //
 // Each entry with what it needs and the documents it consists of. Nothing of it exists until it is added.
@@ -45281,6 +45572,108 @@ func ParseVerifyAuditResponse(rsp *http.Response) (*VerifyAuditResponse, error) 
 	switch {
 	case true:
 		var headers VerifyAuditResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListBackupsResponse parses an HTTP response from a ListBackupsWithResponse call
+func ParseListBackupsResponse(rsp *http.Response) (*ListBackupsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBackupsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BackupList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListBackupsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStartBackupResponse parses an HTTP response from a StartBackupWithResponse call
+func ParseStartBackupResponse(rsp *http.Response) (*StartBackupResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StartBackupResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers StartBackupResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -160,3 +160,15 @@ func (c *Certificates) ACMEAnswer(
 func NewACMEKey() (crypto.Signer, error) {
 	return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 }
+
+// OpenOrdered opens one that was ordered, for the UI. It is an entry of the audit.
+func (c *Certificates) OpenOrdered(
+	ctx context.Context, actor access.Actor, one controlplane.ACMECertificate,
+) (out controlplane.ServedCertificate, err error) {
+	err = c.changeAsAdmin(ctx, actor, "open certificate keys", "ui", func(*postgres.Tx) error {
+		key, err := c.keys.OpenOrderedKey(one)
+		out = controlplane.ServedCertificate{Name: one.Subject, Chain: one.Chain, Key: key}
+		return err
+	})
+	return out, err
+}

@@ -8,6 +8,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -20,7 +21,7 @@ import (
 const (
 	// lookEvery is how often due jobs are claimed.
 	lookEvery = 5 * time.Second
-	// longest bounds one run of a job: the next run continues with the rest.
+	// longest bounds one run of a job that does not say more: the next continues with the rest.
 	longest = 5 * time.Minute
 	// longestReason is how much of a failure is kept, in bytes.
 	longestReason = 500
@@ -31,6 +32,8 @@ type Job struct {
 	Name  string
 	Every time.Duration
 	Do    func(context.Context) error
+	// Longest bounds one run; zero is five minutes.
+	Longest time.Duration
 }
 
 // Jobs does them.
@@ -134,7 +137,7 @@ func (j *Jobs) storeEnd(ctx context.Context, name string, failure error) error {
 }
 
 func (j *Jobs) doJob(ctx context.Context, job Job) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(job.Longest, longest))
 	defer cancel()
 	defer controlplane.CatchPanic(ctx, j.log, "job "+job.Name, &err)
 	return job.Do(ctx)

@@ -14,6 +14,14 @@ func (t Jobs) Put(ctx context.Context, name string, every time.Duration) error {
 	return nil
 }
 
+// Wake makes a job due now.
+func (t Jobs) Wake(ctx context.Context, name string) error {
+	if err := t.q.WakeJob(ctx, name); err != nil {
+		return fmt.Errorf("wake job %s: %w", name, err)
+	}
+	return nil
+}
+
 // End notes that a job was done.
 func (t Jobs) End(ctx context.Context, name string) error {
 	if err := t.q.EndJob(ctx, name); err != nil {

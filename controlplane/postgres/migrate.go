@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -117,4 +118,19 @@ func withProvider(pool *pgxpool.Pool, files fs.FS, fn func(*goose.Provider) erro
 		return fmt.Errorf("read migrations: %w", err)
 	}
 	return fn(p)
+}
+
+// ListNodesAway names the nodes that are not online. It is used before an upgrade, and so reads a
+// schema of an earlier release too: generated queries know columns that it does not have.
+func (s *Store) ListNodesAway(ctx context.Context) ([]string, error) {
+	var there bool
+	err := s.pool.QueryRow(ctx, "SELECT to_regclass('public.nodes') IS NOT NULL").Scan(&there)
+	if err != nil || !there {
+		return nil, err
+	}
+	rows, err := s.pool.Query(ctx, "SELECT name FROM nodes WHERE status <> 'online' ORDER BY name")
+	if err != nil {
+		return nil, fmt.Errorf("list nodes that are away: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
 }

@@ -56,13 +56,29 @@ func (t Processes) DeleteOld(ctx context.Context) error {
 	return nil
 }
 
-// RecordBackup notes that a backup ended; an empty reason is success.
-func (t Processes) RecordBackup(ctx context.Context, reason string) error {
-	if err := t.q.InsertBackup(ctx, reason); err != nil {
+// RecordBackup notes that a backup ended.
+func (t Processes) RecordBackup(ctx context.Context, b controlplane.BackupRecord) error {
+	err := t.q.InsertBackup(ctx, dbsqlc.InsertBackupParams{Error: b.Error, Name: b.Name,
+		Bytes: b.Bytes, VerifiedAt: b.VerifiedAt})
+	if err != nil {
 		return fmt.Errorf("record backup: %w", translateError(err))
 	}
 	if err := t.q.DeleteOldBackups(ctx); err != nil {
 		return fmt.Errorf("delete old backups: %w", err)
 	}
 	return nil
+}
+
+// ListBackups returns how the last backups ended, newest first.
+func (t Processes) ListBackups(ctx context.Context) ([]controlplane.BackupRecord, error) {
+	rows, err := t.q.ListBackups(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list backups: %w", err)
+	}
+	all := make([]controlplane.BackupRecord, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.BackupRecord{At: r.At, Name: r.Name, Bytes: r.Bytes,
+			VerifiedAt: r.VerifiedAt, Error: r.Error}
+	}
+	return all, nil
 }

@@ -23,7 +23,7 @@ type entry struct {
 
 // writeArchives writes one archive for each platform, with program, signature and help.
 func (r *release) writeArchives(context.Context) error {
-	for _, p := range platforms() {
+	for _, p := range r.platforms() {
 		base := "nullops-" + r.version + "-" + p.os + "-" + p.arch
 		entries := []entry{
 			{name: base + "/" + p.program(), from: filepath.Join(r.folder(p), p.program()), mode: 0o755},
@@ -48,7 +48,19 @@ func (r *release) writeArchives(context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return r.writeSetup()
+}
+
+// writeSetup writes what a machine needs besides the images: the script, and what it reads.
+func (r *release) writeSetup() error {
+	base := "nullops-setup-" + r.version
+	var entries []entry
+	for name, mode := range map[string]fs.FileMode{"setup.sh": 0o755, "compose.yaml": 0o644,
+		".env": 0o644, "README.md": 0o644} {
+		entries = append(entries, entry{name: base + "/" + name,
+			from: filepath.Join(r.root, "deploy", name), mode: mode})
+	}
+	return r.writeTarball(base+".tar.gz", entries)
 }
 
 // listFolder returns all files of a folder, as entries below a name.

@@ -29,7 +29,7 @@ func (r *release) writeImages(context.Context) error {
 	for _, repository := range imageNames() {
 		indexes[repository] = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	}
-	for _, p := range serverPlatforms() {
+	for _, p := range r.serverPlatforms() {
 		loadable := map[string]v1.Image{}
 		for _, repository := range imageNames() {
 			image, err := r.makeImage(repository, p)

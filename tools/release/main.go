@@ -1,6 +1,7 @@
 // Command release builds everything that a release has, with Go and Node only:
 //
 //	tools/run release --version v1.2.3 [--key FILE] [--out DIR] [--only KIND,KIND] [--twice]
+//	  [--platform OS/ARCH,OS/ARCH]
 //
 // programs for five platforms in archives, container images for two, packages for Debian and RPM,
 // the Helm charts, a list of what is inside (CycloneDX), notes from the commits, checksums, and
@@ -45,6 +46,8 @@ type release struct {
 	made time.Time
 	key  ed25519.PrivateKey
 	only []string
+	// narrowed are the only platforms, as GOOS/GOARCH; empty is all.
+	narrowed []string
 }
 
 func runRelease(ctx context.Context, args []string) error {
@@ -53,6 +56,7 @@ func runRelease(ctx context.Context, args []string) error {
 	keyFile := flags.String("key", "", "file with an ed25519 key in PEM that signs it")
 	out := flags.String("out", "", "folder for the release; dist/VERSION without it")
 	only := flags.String("only", "", "only these: "+strings.Join(partNames(), ","))
+	platform := flags.String("platform", "", "only these, for tests: linux/amd64,linux/arm64")
 	twice := flags.Bool("twice", false, "build a second time, and compare")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -60,6 +64,12 @@ func runRelease(ctx context.Context, args []string) error {
 	r, err := newRelease(ctx, *version, *keyFile, *out, *only)
 	if err != nil {
 		return err
+	}
+	if *platform != "" {
+		r.narrowed = strings.Split(*platform, ",")
+		if len(r.serverPlatforms()) == 0 {
+			return fmt.Errorf("--platform %s: name one of Linux, whose program writes the help", *platform)
+		}
 	}
 	if err := r.build(ctx); err != nil {
 		return err

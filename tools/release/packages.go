@@ -23,7 +23,7 @@ func (r *release) writePackages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range serverPlatforms() {
+	for _, p := range r.serverPlatforms() {
 		config, err := r.packageConfig(p, manPages)
 		if err != nil {
 			return err

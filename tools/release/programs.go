@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nullops/nullops/internal/signing"
@@ -24,8 +25,17 @@ func platforms() []platform {
 		{"darwin", "arm64"}, {"windows", "amd64"}}
 }
 
+// platforms are those that this release is built for.
+func (r *release) platforms() []platform {
+	return slices.DeleteFunc(platforms(), func(p platform) bool {
+		return len(r.narrowed) > 0 && !slices.Contains(r.narrowed, p.String())
+	})
+}
+
 // serverPlatforms are those of images and packages.
-func serverPlatforms() []platform { return platforms()[:2] }
+func (r *release) serverPlatforms() []platform {
+	return slices.DeleteFunc(r.platforms(), func(p platform) bool { return p.os != "linux" })
+}
 
 // folder has what is built for a platform: the program, its signature, the sidecar.
 func (r *release) folder(p platform) string {
@@ -40,7 +50,7 @@ func (p platform) program() string {
 }
 
 func (r *release) buildPrograms(ctx context.Context) error {
-	for _, p := range platforms() {
+	for _, p := range r.platforms() {
 		if err := os.MkdirAll(r.folder(p), 0o755); err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ type property struct {
 // writeSBOM lists the Go modules in the program, as the program itself says, and the packages of
 // the UI, as its lock file says.
 func (r *release) writeSBOM(context.Context) error {
-	program := filepath.Join(r.folder(serverPlatforms()[0]), "nullops")
+	program := filepath.Join(r.folder(r.serverPlatforms()[0]), "nullops")
 	modules, err := goComponents(program)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ package acmetest
 
 import (
 	"encoding/pem"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -68,6 +69,8 @@ type Authority struct {
 	TLS, Root string
 	// Busy makes it answer 503 to every request.
 	Busy atomic.Bool
+
+	front http.Handler
 }
 
 // Customer is an external account, for authorities that require one (EAB).
@@ -81,6 +84,36 @@ func NewAuthority(t *testing.T, names *NameServer, httpPort int) *Authority {
 	t.Helper()
 	return newAuthority(t, names, httpPort, false)
 }
+
+// NewAuthorityForContainers is NewAuthority with one that containers reach: to them, this machine
+// has to be called ContainersHost.
+func NewAuthorityForContainers(t *testing.T, names *NameServer, httpPort int) *Authority {
+	t.Helper()
+	a := newAuthority(t, names, httpPort, false)
+	l, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(a.front)
+	_ = s.Listener.Close()
+	s.Listener = l
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(a.Directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at.Host = net.JoinHostPort(ContainersHost, port)
+	a.Directory = at.String()
+	return a
+}
+
+// ContainersHost is a name that the certificate of httptest has.
+const ContainersHost = "example.com"
 
 // NewCustomersAuthority is NewAuthority with one that makes accounts for
 // customers only.
@@ -98,13 +131,14 @@ func newAuthority(
 		"CustomersOnly": customersOnly, "Customer": Customer, "CustomerKey": CustomerKey}, &ready)
 	pebble := proxyTo(&url.URL{Scheme: "http", Host: ready.Address})
 	a := &Authority{Root: ready.Root}
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	a.front = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if a.Busy.Load() {
 			http.Error(w, "busy", http.StatusServiceUnavailable)
 			return
 		}
 		pebble.ServeHTTP(w, r)
-	}))
+	})
+	s := httptest.NewTLSServer(a.front)
 	t.Cleanup(s.Close)
 	a.Directory = s.URL + ready.DirectoryPath
 	a.TLS = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",

@@ -118,8 +118,11 @@ func cloneDatabase(t testing.TB, admin, template string) string {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		if err := execStatement(ctx, admin, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
-			t.Errorf("drop test database: %v", err)
+		// A product may have made the second, to verify its backups.
+		for _, one := range []string{name, name + "_scratch"} {
+			if err := execStatement(ctx, admin, "DROP DATABASE IF EXISTS "+one+" WITH (FORCE)"); err != nil {
+				t.Errorf("drop test database: %v", err)
+			}
 		}
 	})
 	return databaseURL(t, admin, name)

@@ -21,12 +21,17 @@ SELECT count(*) FROM processes WHERE role = @role AND stopped_at IS NULL
 
 -- name: InsertBackup :exec
 -- A backup ended; of the earlier ones only the last that succeeded is still needed.
-INSERT INTO backups (error) VALUES (@error);
+INSERT INTO backups (error, name, bytes, verified_at)
+VALUES (@error, @name, @bytes, sqlc.narg('verified_at'));
 
 -- name: DeleteOldBackups :exec
--- All but the last ten, and the last one that succeeded.
-DELETE FROM backups WHERE id NOT IN (SELECT id FROM backups ORDER BY id DESC LIMIT 10)
+-- All but the last hundred, and the last one that succeeded.
+DELETE FROM backups WHERE id NOT IN (SELECT id FROM backups ORDER BY id DESC LIMIT 100)
     AND id <> (SELECT coalesce(max(id), 0) FROM backups WHERE error = '');
+
+-- name: ListBackups :many
+-- How the last backups ended, newest first.
+SELECT at, name, bytes, verified_at, error FROM backups ORDER BY id DESC LIMIT 100;
 
 -- name: ListAlertCauses :many
 -- Everything in the database that is a reason for an alert now. Detail is for people; the

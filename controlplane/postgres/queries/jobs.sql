@@ -14,6 +14,10 @@ WHERE name IN (SELECT j.name FROM jobs j
     FOR UPDATE SKIP LOCKED)
 RETURNING name;
 
+-- name: WakeJob :exec
+-- Somebody wants it done now.
+UPDATE jobs SET next_at = now() WHERE name = @name;
+
 -- name: EndJob :exec
 -- A job was done.
 UPDATE jobs SET failures = 0, failed_because = '' WHERE name = @name AND failures > 0;

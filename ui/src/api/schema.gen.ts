@@ -2084,6 +2084,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/backups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the last backups of the database ended, newest first
+         * @description At most 100, also those that 'nullops backup' wrote. `schedule` is missing where none are made at regular times.
+         */
+        get: operations["listBackups"];
+        put?: never;
+        /**
+         * Make the next backup now
+         * @description It begins within seconds; the list shows how it ended. Refused with `no_backup_target` where none are made at regular times.
+         */
+        post: operations["startBackup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings/sign-on/test": {
         parameters: {
             query?: never;
@@ -6443,6 +6467,39 @@ export interface components {
             /** @description How many days a removed deployment is kept with its logs; 0 is for ever. */
             removed_days: number;
         };
+        BackupList: {
+            schedule?: components["schemas"]["BackupSchedule"];
+            items: components["schemas"]["Backup"][];
+        };
+        BackupSchedule: {
+            /** @description Folder of the control plane, or s3://BUCKET/PREFIX. */
+            target: string;
+            /** @description Hours between two backups. */
+            every_hours: number;
+            /** @description How many of the newest are kept. */
+            keep: number;
+        };
+        Backup: {
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            at: string;
+            /** @description Its file; missing for one that 'nullops backup' wrote. */
+            name?: string;
+            /**
+             * Format: int64
+             * @description Its size.
+             */
+            bytes?: number;
+            /**
+             * Format: date-time
+             * @description When it was proven by restoring it into an empty database.
+             */
+            verified_at?: string;
+            /** @description Why it failed; missing if it did not. */
+            error?: string;
+        };
         SignOnSettings: {
             /** @description What the button says. */
             name: string;
@@ -10710,6 +10767,46 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["InstallationSettings"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listBackups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackupList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    startBackup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is due. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -18,7 +18,8 @@ func Commands(build, releaseKey string) []*cobra.Command {
 		portForwardCommand(), cpCommand(), answerCommand(), checkCommand(), removeCommand(),
 		retryCommand(), forgetCommand(), openCommand(), nodeCommand(), gateCommand(),
 		certificateCommand(), auditCommand(), userCommand(), teamCommand(), tokenCommand(),
-		secretCommand(), webhookCommand(), alertsCommand(), ruleCommand(), accessCommand(),
+		secretCommand(), webhookCommand(), alertsCommand(), backupsCommand(),
+		ruleCommand(), accessCommand(),
 		usageCommand(), versionCommand(build, releaseKey),
 	}
 }

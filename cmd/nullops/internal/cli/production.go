@@ -15,7 +15,7 @@ func (c *client) examineProduction(ctx context.Context) (all []output.Check) {
 			"the control plane's certificate is of its own making: browsers warn of it",
 			"Set http.certificate and http.key, or put a proxy that has a certificate in front."))
 	}
-	all = append(all, c.examineMail(ctx))
+	all = append(all, c.examineMail(ctx), c.examineBackups(ctx))
 	all = append(all, c.examineEnvironments(ctx)...)
 	return append(all, c.examineGuards(ctx)...)
 }
@@ -30,6 +30,27 @@ func (c *client) examineMail(ctx context.Context) output.Check {
 			"Set mail.server and mail.from; see 'nullops settings'.")
 	}
 	return newCheck("mail", output.SeverityOK, "is set up", "")
+}
+
+// examineBackups wants them at regular times, and the last one proven.
+func (c *client) examineBackups(ctx context.Context) output.Check {
+	r, err := c.ListBackupsWithResponse(ctx)
+	if err := checkAnswer(r, err); err != nil {
+		return newCheck("backups", output.SeverityWarning, err.Error(), "")
+	}
+	switch all := r.JSON200; {
+	case all.Schedule == nil:
+		return newCheck("backups", output.SeverityWarning, "no backups are made at regular times",
+			"Set backup.to to a folder or a bucket, and keep the master key elsewhere.")
+	case len(all.Items) == 0:
+		return newCheck("backups", output.SeverityWarning, "there is none yet",
+			"Run nullops backups start, then nullops backups.")
+	case all.Items[0].Error != nil:
+		return newCheck("backups", output.SeverityWarning, "the last one failed: "+*all.Items[0].Error,
+			"Remove the cause, then run nullops backups start.")
+	}
+	return newCheck("backups", output.SeverityOK, "every "+
+		fmt.Sprint(r.JSON200.Schedule.EveryHours)+" hours to "+r.JSON200.Schedule.Target, "")
 }
 
 // examineEnvironments finds environments whose visitors send everything in the clear.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/backup"
 	"github.com/nullops/nullops/controlplane/keyring"
@@ -112,7 +113,7 @@ func recordBackup(ctx context.Context, store *postgres.Store, log *slog.Logger, 
 		reason = text.Clip(failed.Error(), 500)
 	}
 	err := store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.Processes().RecordBackup(ctx, reason)
+		return tx.Processes().RecordBackup(ctx, controlplane.BackupRecord{Error: reason})
 	})
 	if err != nil {
 		log.WarnContext(ctx, "how the backup ended was not stored; no alert will tell of it",

@@ -34,6 +34,7 @@ type Settings struct {
 	Ingress   IngressSettings  `description:"Where deployments answer."`
 	Metrics   MetricsSettings  `description:"Prometheus metrics, on a port of their own."`
 	Alerts    AlertSettings    `description:"What alerts fire at, and who watches the control plane."`
+	Backup    BackupSettings   `description:"Backups of the database, at regular times."`
 	Log       LogSettings      `description:"Logging to standard error."`
 	Audit     AuditSettings    `description:"The journal of who did what."`
 	Removed   RemovedSettings  `description:"Deployments that are gone."`
@@ -68,6 +69,7 @@ type HTTPSettings struct {
 	TLS         string `description:"auto: if http.url is https and not on localhost; on; off."`
 	Certificate string `description:"File of the certificate; empty makes a self-signed one."`
 	Key         string `description:"File of its private key."`
+	Order       bool   `description:"Order it, as the environment in its domain orders its own."`
 	Data        string `description:"Folder that keeps the self-signed certificate."`
 	Proxies     string `description:"Proxies whose X-Forwarded-For is believed: 10.0.0.0/8,::1."`
 	Connections int    `description:"Most connections at once; one network gets an eighth."`
@@ -177,6 +179,7 @@ func defaultSettings() Settings {
 		Log:     LogSettings{Level: "info", Format: "auto"},
 		Removed: RemovedSettings{Keep: 30},
 		Alerts:  AlertSettings{Queue: 10, Backup: 48},
+		Backup:  BackupSettings{Every: 24, Keep: 14, S3: S3Settings{Region: "us-east-1"}},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
 			Runtime: runtimeDocker, Kubernetes: KubernetesSettings{Prefix: "nullops",
 				VolumeSize: "10Gi", GPU: "nvidia.com/gpu"},
@@ -367,7 +370,7 @@ func (s Settings) probeEvery() time.Duration {
 
 func (s Settings) checkCommon() error {
 	var errs []error
-	errs = append(errs, s.Metrics.check(), s.Alerts.check())
+	errs = append(errs, s.Metrics.check(), s.Alerts.check(), s.Backup.check())
 	if s.Ingress.Secure != "" {
 		errs = append(errs, checkAddress("ingress.secure", s.Ingress.Secure))
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/nullops/nullops/controlplane/alerts"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/audit"
+	"github.com/nullops/nullops/controlplane/backup"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/fleet"
@@ -103,6 +104,7 @@ type serverBase struct {
 	notify       *notify.Notifier
 	alerts       *alerts.Alerts
 	reviews      *review.Reviews
+	backups      *backup.Schedule
 	metrics      *metrics
 	// vault is nil without one.
 	vault *vault.Client
@@ -192,6 +194,9 @@ func (b *serverBase) buildServices(
 		KeepRemoved: time.Duration(b.settings.Removed.Keep) * 24 * time.Hour})
 	b.notify, b.reviews = b.newNotifier(own), b.newReviewer(own)
 	b.alerts = b.newAlerts()
+	if b.backups, err = b.newBackupSchedule(keys); err != nil {
+		return err
+	}
 	towards, err := b.openIngressIdentity(ctx)
 	if err != nil {
 		return err
@@ -288,7 +293,8 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 		return fmt.Errorf("setting http.listen: %w", err)
 	}
 	limit := newConnectionLimit(b.settings.HTTP.Connections, proxies)
-	l, print, err := b.settings.HTTP.secureListener(limit.limitListener(l))
+	ordered := &orderedCertificate{host: b.settings.HTTP.hostname()}
+	l, print, err := b.settings.HTTP.secureListener(limit.limitListener(l), ordered)
 	if err != nil {
 		return err
 	}
@@ -313,10 +319,12 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	group.Go(func() error { return chores.Run(ctx) })
 	group.Go(func() error { return b.runNotifications(ctx) })
 	group.Go(func() error { return b.runAlerts(ctx) })
+	group.Go(func() error { return b.runBackups(ctx) })
 	group.Go(func() error { return b.tellAlive(ctx, controlplane.RoleControlPlane) })
 	group.Go(func() error { return b.runReviews(ctx) })
 	group.Go(func() error { return b.orderCertificates(ctx) })
 	group.Go(func() error { return b.publishCertificates(ctx) })
+	group.Go(func() error { return b.serveOrdered(ctx, ordered) })
 	group.Go(func() error { return setup.Run(ctx) })
 	group.Go(func() error { return b.usage.Run(ctx) })
 	moves := jobs.Relocator{Deployments: b.lifecycle, Volumes: b.dialer, Holder: b.nodeTable.Holder,
@@ -381,8 +389,9 @@ func (b *serverBase) newHandler(
 	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Nodes: b.nodes,
 		Certificates: b.certificates, Keys: b.keys, Lifecycle: b.lifecycle,
-		Logbook: lines, Usage: b.usage, Notify: b.notify, Alerts: b.alerts, Reviews: b.reviews,
-		Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
+		Logbook: lines, Usage: b.usage, Notify: b.notify, Alerts: b.alerts, Backups: b.backups,
+		Reviews: b.reviews,
+		Audit:   b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
 		Reach:    reach.New(b.store, b.dialer),
 		Check:    b.dialer.Check,
 		Describe: b.dialer.Describe, Upgrade: b.upgradeAgent,

@@ -20,7 +20,9 @@ func migrateCommand() *cobra.Command {
 		return checkRequired("database.url", s.Database.URL, "a PostgreSQL connection URL")
 	}
 	c.AddCommand(serverCommand("up", "Apply what is missing", check, migrateUp),
-		serverCommand("status", "List migrations, applied and waiting", check, migrateStatus))
+		serverCommand("status", "List migrations, applied and waiting", check, migrateStatus),
+		serverCommand("check", "Say what an upgrade to this release would change, and change nothing",
+			check, checkUpgrade))
 	return c
 }
 
@@ -44,6 +46,11 @@ func migrateAndGrant(ctx context.Context, store *postgres.Store, s Settings) err
 		Ingress: postgres.Role{Name: s.Ingress.Role, Passfile: s.Ingress.Passfile}})
 	if err != nil {
 		return fmt.Errorf("settings database.role and ingress.role: %w", err)
+	}
+	// The control plane's role may make no database. Where this one may not either, the first backup
+	// says so.
+	if s.Database.Role != "" {
+		_ = store.EnsureScratch(ctx, s.Database.Role)
 	}
 	return nil
 }

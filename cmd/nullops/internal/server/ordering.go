@@ -9,7 +9,11 @@ import (
 
 // orderCertificates orders certificates for environments that ask for it.
 func (b *serverBase) orderCertificates(ctx context.Context) error {
-	return acme.New(acme.Config{Store: b.store, Certificates: b.certificates,
+	host := ""
+	if b.settings.HTTP.Order {
+		host = b.settings.HTTP.hostname()
+	}
+	return acme.New(acme.Config{Store: b.store, Certificates: b.certificates, UIHost: host,
 		Subscribe: b.subscribeTopics,
 		Off: controlplane.OffLimits{Own: newOwnAddresses(b.settings).contains,
 			Loopback: b.settings.HTTP.isLoopback()},

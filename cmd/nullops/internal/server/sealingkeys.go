@@ -183,7 +183,7 @@ func (w *vaultWait) serve(ctx context.Context, s Settings, serveAPI bool) (stop 
 		if err != nil {
 			return stop, fmt.Errorf("setting http.listen: %w", err)
 		}
-		if l, _, err = s.HTTP.secureListener(l); err != nil {
+		if l, _, err = s.HTTP.secureListener(l, &orderedCertificate{}); err != nil {
 			return stop, err
 		}
 		serve(l)

@@ -67,6 +67,10 @@ func (h HTTPSettings) check() error {
 		errs = append(errs, errors.New(
 			"settings http.certificate and http.key go together: give both files, or none"))
 	}
+	if h.Order && (h.Certificate != "" || h.TLS == "off") {
+		errs = append(errs, errors.New("setting http.order: a certificate is ordered only where "+
+			"NullOps serves https itself and http.certificate is empty"))
+	}
 	switch {
 	case strings.HasPrefix(h.URL, "http://") && !h.isLoopback():
 		errs = append(errs, fmt.Errorf("setting http.url: %s is plain HTTP, which is for "+
@@ -91,7 +95,9 @@ func loopbackListen(listen string) bool {
 
 // secureListener wraps the listener with TLS if the settings ask for it, and returns
 // the certificate's fingerprint, "" without TLS.
-func (h HTTPSettings) secureListener(l net.Listener) (net.Listener, string, error) {
+func (h HTTPSettings) secureListener(
+	l net.Listener, ordered *orderedCertificate,
+) (net.Listener, string, error) {
 	if !h.usesTLS() {
 		return l, "", nil
 	}
@@ -103,19 +109,22 @@ func (h HTTPSettings) secureListener(l net.Listener) (net.Listener, string, erro
 	if err != nil {
 		return nil, "", err
 	}
-	return tls.NewListener(
-			l,
-			&tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: k.currentCertificate,
-				CipherSuites: ingress.CipherSuites(), NextProtos: []string{"h2", "http/1.1"}},
-		), pin.FormatFingerprint(
-			now.Certificate[0],
-		), nil
+	choose := func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if c := ordered.forHost(hello.ServerName); c != nil {
+			return c, nil
+		}
+		return k.currentCertificate(hello)
+	}
+	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: choose,
+		CipherSuites: ingress.CipherSuites(), NextProtos: []string{"h2", "http/1.1"},
+	}), pin.FormatFingerprint(now.Certificate[0]), nil
 }
 
 // selfSignedFingerprint is that of the certificate that we made ourselves, "" if we serve another
 // one or none.
 func (h HTTPSettings) selfSignedFingerprint() (string, error) {
-	if h.Certificate != "" || !h.usesTLS() {
+	// A line to sign in by must not pin what is replaced as soon as the order is done.
+	if h.Certificate != "" || !h.usesTLS() || h.Order {
 		return "", nil
 	}
 	k, err := h.newCertificateKeeper()

@@ -98,11 +98,11 @@ func (q *Queries) DeleteOldAlerts(ctx context.Context) error {
 }
 
 const deleteOldBackups = `-- name: DeleteOldBackups :exec
-DELETE FROM backups WHERE id NOT IN (SELECT id FROM backups ORDER BY id DESC LIMIT 10)
+DELETE FROM backups WHERE id NOT IN (SELECT id FROM backups ORDER BY id DESC LIMIT 100)
     AND id <> (SELECT coalesce(max(id), 0) FROM backups WHERE error = '')
 `
 
-// All but the last ten, and the last one that succeeded.
+// All but the last hundred, and the last one that succeeded.
 func (q *Queries) DeleteOldBackups(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, deleteOldBackups)
 	return err
@@ -236,12 +236,25 @@ func (q *Queries) InsertAlertNotice(ctx context.Context, arg InsertAlertNoticePa
 }
 
 const insertBackup = `-- name: InsertBackup :exec
-INSERT INTO backups (error) VALUES ($1)
+INSERT INTO backups (error, name, bytes, verified_at)
+VALUES ($1, $2, $3, $4)
 `
 
+type InsertBackupParams struct {
+	Error      string
+	Name       string
+	Bytes      int64
+	VerifiedAt *time.Time
+}
+
 // A backup ended; of the earlier ones only the last that succeeded is still needed.
-func (q *Queries) InsertBackup(ctx context.Context, error string) error {
-	_, err := q.db.Exec(ctx, insertBackup, error)
+func (q *Queries) InsertBackup(ctx context.Context, arg InsertBackupParams) error {
+	_, err := q.db.Exec(ctx, insertBackup,
+		arg.Error,
+		arg.Name,
+		arg.Bytes,
+		arg.VerifiedAt,
+	)
 	return err
 }
 
@@ -593,6 +606,45 @@ func (q *Queries) ListAlerts(ctx context.Context, ended bool, most int32) ([]Lis
 			&i.Restricted,
 			&i.Environment,
 			&i.Node,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listBackups = `-- name: ListBackups :many
+SELECT at, name, bytes, verified_at, error FROM backups ORDER BY id DESC LIMIT 100
+`
+
+type ListBackupsRow struct {
+	At         time.Time
+	Name       string
+	Bytes      int64
+	VerifiedAt *time.Time
+	Error      string
+}
+
+// How the last backups ended, newest first.
+func (q *Queries) ListBackups(ctx context.Context) ([]ListBackupsRow, error) {
+	rows, err := q.db.Query(ctx, listBackups)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListBackupsRow{}
+	for rows.Next() {
+		var i ListBackupsRow
+		if err := rows.Scan(
+			&i.At,
+			&i.Name,
+			&i.Bytes,
+			&i.VerifiedAt,
+			&i.Error,
 		); err != nil {
 			return nil, err
 		}

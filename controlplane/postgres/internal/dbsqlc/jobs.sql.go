@@ -154,3 +154,13 @@ func (q *Queries) TouchDeployment(ctx context.Context, id string) error {
 	_, err := q.db.Exec(ctx, touchDeployment, id)
 	return err
 }
+
+const wakeJob = `-- name: WakeJob :exec
+UPDATE jobs SET next_at = now() WHERE name = $1
+`
+
+// Somebody wants it done now.
+func (q *Queries) WakeJob(ctx context.Context, name string) error {
+	_, err := q.db.Exec(ctx, wakeJob, name)
+	return err
+}

@@ -152,9 +152,12 @@ type AuditHead struct {
 }
 
 type Backup struct {
-	ID    int64
-	At    time.Time
-	Error string
+	ID         int64
+	At         time.Time
+	Error      string
+	Name       string
+	Bytes      int64
+	VerifiedAt *time.Time
 }
 
 type Budget struct {

@@ -19,8 +19,8 @@ const judged = (query: Query | object, more: Partial<Judged> = {}): Judged =>
   }) as unknown as Judged;
 
 const passes = [
-  { id: "access", state: "ok", message: t.examples.mayCreate },
-  { id: "tag", state: "ok", message: t.examples.tagThere },
+  { id: "access", state: "ok" as const, message: t.examples.mayCreate },
+  { id: "tag", state: "ok" as const, message: t.examples.tagThere },
 ];
 const full = {
   ok: false,

@@ -7,6 +7,7 @@ import { Time } from "@/components/Time";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
 import { ReadFailed } from "../deployment/ReadFailed";
 import { AGAIN, lastBackup } from "../fleet/queries";
+import { ScheduledBackups } from "./ScheduledBackups";
 
 const t = settingsTexts.backups;
 
@@ -19,6 +20,7 @@ export function Backups() {
         <p className="t2">{t.what}</p>
       </div>
       <Last />
+      <ScheduledBackups />
       <CommandLine label={t.write} line={t.writeLine} what={settingsTexts.copy} />
       <CommandLine label={t.restore} line={t.restoreLine} what={settingsTexts.copy} />
       <p className="t2">{t.key}</p>

@@ -1,0 +1,210 @@
+package main_test
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/internal/testpart"
+)
+
+// releasedVersion is what the story's release is called.
+const releasedVersion = "v0.0.1-story"
+
+// released makes a release for this machine's platform, as 'make release' does, and does the main
+// job with what comes out of it: the program of the archive verifies itself, the package is
+// installed in a Debian of its own and runs the product, and deploy/setup.sh starts the images.
+func released(t *testing.T, w *world) {
+	testpart.Rotate(t)
+	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("there is no release for this machine")
+	}
+	r := makeRelease(t)
+	r.verifiesItself(t)
+	r.packageRuns(t, w)
+	r.imagesStart(t, w)
+}
+
+// madeRelease is a folder with a release, and the key that signed it.
+type madeRelease struct{ dir, public string }
+
+func makeRelease(t *testing.T) madeRelease {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "key.pem")
+	writeFile(t, file, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), 0o600)
+	out := filepath.Join(dir, releasedVersion)
+	c := exec.CommandContext(t.Context(), "tools/run", "release", "--version", releasedVersion,
+		"--key", file, "--out", out, "--platform", "linux/"+runtime.GOARCH, "--twice")
+	c.Dir = "../.."
+	said, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("make a release: %v\n%s", err, said)
+	}
+	// promise: D-04
+	if !strings.Contains(string(said), "a second build has the same bytes") {
+		t.Errorf("two builds were not compared:\n%s", said)
+	}
+	return madeRelease{dir: out, public: filepath.Join(out, "nullops-release.pub")}
+}
+
+// verifiesItself takes the program out of its archive: it proves itself with the release's key, and
+// a changed one does not.
+func (r madeRelease) verifiesItself(t *testing.T) {
+	t.Helper()
+	base := "nullops-" + releasedVersion + "-linux-" + runtime.GOARCH
+	to := t.TempDir()
+	runTool(t, "", "tar", "-xzf", filepath.Join(r.dir, base+".tar.gz"), "-C", to)
+	program := filepath.Join(to, base, "nullops")
+	out, errs, code := runCommand(t, program, nil, "", "version", "--verify", "--key", r.public)
+	if code != 0 || !strings.Contains(out, releasedVersion) {
+		t.Fatalf("the program does not verify: %s%s", out, errs)
+	}
+	whole, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Behind what the machine runs, so that the program still starts.
+	writeFile(t, program, string(whole)+"\x00", 0o755)
+	// promise: D-04
+	if _, errs, code := runCommand(t, program, nil, "", "version", "--verify", "--key",
+		r.public); code == 0 {
+		t.Errorf("a changed program verifies: %s", errs)
+	}
+}
+
+// packageRuns installs the .deb in a Debian of its own, and tells the shop's story with the program
+// there: people, agents and the control plane use nothing else.
+func (r madeRelease) packageRuns(t *testing.T, w *world) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(r.dir, "*.deb"))
+	if err != nil || len(all) != 1 {
+		t.Fatalf("packages for Debian: %v, %v", all, err)
+	}
+	d := newDebian(t, strings.TrimPrefix(w.docker, "unix://"))
+	copyFile(t, all[0], filepath.Join(d.root, "nullops.deb"), 0o644)
+	runTool(t, "", d.enter, "dpkg", "--install", "/nullops.deb")
+	for _, file := range []string{"/etc/nullops/nullops.env", "/usr/share/man/man1/nullops.1.gz",
+		"/usr/share/bash-completion/completions/nullops",
+		"/usr/lib/systemd/system/nullops-controlplane.service"} {
+		if _, err := os.Stat(d.root + file); err != nil {
+			t.Error(err)
+		}
+	}
+	runTool(t, "", d.enter, "getent", "passwd", "nullops")
+	program := filepath.Join(t.TempDir(), "nullops")
+	writeFile(t, program, "#!/bin/sh\nexec "+d.enter+" /usr/bin/nullops \"$@\"\n", 0o755)
+	inside := &world{t: t, binary: program, docker: w.docker, registry: w.registry}
+	inside.ranges.Store(w.ranges.Add(1) - 1)
+	p := startProduct(t, inside)
+	p.applyShop(t)
+	p.enrol(t, "packaged", "qa")
+	made := p.admin.deployReady(t, "shop", "packaged", nil)
+	p.answers(t, serviceURL(t, made, "web"))
+	p.command(t, 0, "remove", "packaged")
+	runTool(t, "", d.enter, "dpkg", "--remove", "nullops")
+	if _, err := os.Stat(filepath.Join(d.root, "usr/bin/nullops")); err == nil {
+		t.Error("a removed package leaves its program")
+	}
+}
+
+// debian is a Debian in a folder. What runs in it sees this machine's devices, the folders of tests
+// in /tmp, and the engine's socket; there is no systemd.
+type debian struct{ root, enter string }
+
+// newDebian unpacks one, which is made once. Its mounts are its processes' own: none is left behind
+// for whoever removes the folder.
+func newDebian(t *testing.T, socket string) debian {
+	t.Helper()
+	if _, err := exec.LookPath("debootstrap"); err != nil {
+		if os.Getenv("NULLOPS_TEST_STRICT") == "1" {
+			t.Fatal("debootstrap is not installed: run make setup")
+		}
+		t.Skip("debootstrap is not installed: run make setup")
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(cache, "nullops", "debian-bookworm.tar")
+	if _, err := os.Stat(kept); err != nil {
+		fresh := filepath.Join(t.TempDir(), "debian")
+		runTool(t, "", "debootstrap", "--variant=minbase", "bookworm", fresh)
+		runTool(t, "", "tar", "-cf", kept+".new", "-C", fresh, ".")
+		if err := os.Rename(kept+".new", kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := debian{root: shortDir(t), enter: filepath.Join(t.TempDir(), "enter")}
+	runTool(t, "", "tar", "-xf", kept, "-C", d.root)
+	for _, file := range []string{"/etc/hosts", "/etc/resolv.conf"} {
+		copyFile(t, file, d.root+file, 0o644)
+	}
+	if err := os.MkdirAll(filepath.Dir(d.root+socket), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, d.root+socket, "", 0o600)
+	writeFile(t, d.enter, `#!/bin/sh
+exec unshare --mount --propagation private sh -euc 'root=$1 socket=$2; shift 2
+for folder in /proc /dev /sys; do mount --rbind "$folder" "$root$folder"; done
+mount --bind "$socket" "$root$socket"
+mount --bind /tmp "$root/tmp"
+exec chroot "$root" "$@"' sh `+d.root+" "+socket+` "$@"
+`, 0o755)
+	return d
+}
+
+// imagesStart starts the images with deploy/setup.sh, which verifies their signature, and refuses
+// them once a byte differs.
+func (r madeRelease) imagesStart(t *testing.T, w *world) {
+	t.Helper()
+	s := newShipped(t, w)
+	for _, name := range []string{"Dockerfile", "setup.sh", "compose.yaml"} {
+		if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runTool(t, "", "tar", "-xzf", filepath.Join(r.dir, "nullops-setup-"+releasedVersion+".tar.gz"),
+		"--strip-components=1", "-C", s.dir)
+	said := s.setup(t, "--release", r.dir, "--key", r.public)
+	if !strings.Contains(said, "whose signature matches") {
+		t.Errorf("it does not say that it verified the images:\n%s", said)
+	}
+	s.project = releasedVersion // what clear removes
+	s.ready(t, s.awaitLogLine(t, `sha256:[0-9a-f]{64}`))
+	images := filepath.Join(r.dir,
+		"nullops-images-"+releasedVersion+"-linux-"+runtime.GOARCH+".tar")
+	file, err := os.OpenFile(images, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Write([]byte{0}); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "./setup.sh", "--release", r.dir, "--key", r.public)
+	c.Dir, c.Env, c.WaitDelay = s.dir, append(cleanEnv(), s.env...), time.Second
+	// promise: D-04
+	if out, err := c.CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "is not the file that was signed") {
+		t.Errorf("changed images start: %v\n%s", err, out)
+	}
+}
