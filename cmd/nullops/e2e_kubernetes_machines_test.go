@@ -61,7 +61,7 @@ func TestKubernetesMachines(t *testing.T) {
 	// promise: K-06
 	if got := strings.Join(book.of("dies"), ", "); got != want || d.Failure == nil ||
 		textOf(d.Failure.Step) != "slow" ||
-		!strings.Contains(d.Failure.Message, "its machine has not been heard from") {
+		!strings.Contains(d.Failure.Message, "and it may not run twice: ") {
 		t.Errorf("the run on a machine that was lost: ledger %s, failure %+v", got, d.Failure)
 	}
 	p.admin.remove(t, dies.Id)
