@@ -13,9 +13,9 @@ import (
 )
 
 // TestKubernetesMachines drains and kills the machine that a deployment is on: it returns under the
-// URL that it had. A run in its middle ends as if its agent had died, and is undone, although nobody
-// says that the machine is gone. It runs alone, since the pods of other tests would be on that
-// machine too.
+// URL that it had. A run in its middle ends as if its agent had died, and is undone, although
+// nobody says that the machine is gone. It runs alone, since the pods of other tests would be on
+// that machine too.
 func TestKubernetesMachines(t *testing.T) {
 	testpart.Rotate(t)
 	w := newClusterWorld(t)
