@@ -32,6 +32,21 @@ func TestPlugins_WaitUntilTheOldContainerIsRemoved(t *testing.T) {
 		"7 remove create a", "7 run create a", "7 run create b", "7 start web")
 }
 
+// A plugin that may not run twice and whose outcome is not known fails the run, with the reason why
+// it is not known.
+func TestPlugins_SayWhyAnOutcomeIsUnknown(t *testing.T) {
+	s := newStory(t, map[string]func(int) engine.Result{"run create a": func(int) engine.Result {
+		return engine.Result{Outcome: engine.OutcomeUnknown, Message: "its machine is lost"}
+	}})
+	s.play(presentGoal(pluginPipeline(false)), wire.PhaseFailed)
+	s.expect("a lost outcome", "0 run create a", "0 remove create a", "0 run delete a",
+		"0 remove_all")
+	if len(s.failed) == 0 || s.failed[0].Code != engine.CodeUnknownOutcome ||
+		!strings.HasSuffix(s.failed[0].Message, "and it may not run twice: its machine is lost") {
+		t.Errorf("the step failed as %+v", s.failed)
+	}
+}
+
 // A deployment that is stuck has everything tried again when its own run comes with a higher
 // generation, which is what a person asks for who has removed what was in the way.
 func TestUndo_TriesAgainForTheSameRun(t *testing.T) {

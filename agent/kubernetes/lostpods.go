@@ -127,8 +127,8 @@ func (th *throttle) isDue() bool {
 }
 
 // waitsForLost is what follows of a lost machine for a service with volumes.
-const waitsForLost = ", and its pod there may still write to its volumes: it is started elsewhere " +
-	"once the machine is back, or somebody says that it is gone (kubectl delete node)"
+const waitsForLost = ", and its pod there may still write to its volumes: it is started " +
+	"elsewhere once the machine is back, or somebody says that it is gone (kubectl delete node)"
 
 // explainLost says which machine a pod is on that does not answer; it is empty for other pods.
 func (b *base) explainLost(ctx context.Context, p *corev1.Pod) (string, error) {

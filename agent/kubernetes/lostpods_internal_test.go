@@ -1,11 +1,14 @@
 package kubernetes
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/sidecar"
@@ -68,5 +71,27 @@ func TestMayRemoveLost(t *testing.T) {
 	b.pluginLeases.began = time.Now()
 	if b.mayRemoveLost(testPod(agent.KindPlugin), gone, wholeDeployment) {
 		t.Error("a plugin is taken for ended that the agent before may have just heard")
+	}
+}
+
+// What there is can be listed although a pod that is removed in the background does not end.
+func TestList_DoesNotWaitForALostPod(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"items": []}`))
+	}))
+	t.Cleanup(server.Close)
+	api, err := newCluster(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := assembleParts(&base{cluster: api, names: newNames("nullops", "test"),
+		sweeps: newSweeps()})
+	gone := make(chan struct{})
+	defer close(gone)
+	k.sweeps.begin(func() { <-gone })
+	if _, err := k.List(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -211,7 +211,9 @@ func (r *rig) startOnLostMachine() *lostWork {
 	if err := r.StartService(r.t.Context(), l.job); err != nil {
 		r.t.Fatal(err)
 	}
-	r.awaitProbe(l.job, "runs", func(p agent.ProbeResult) bool { return p.Health == wire.HealthHealthy })
+	r.awaitProbe(l.job, "runs", func(p agent.ProbeResult) bool {
+		return p.Health == wire.HealthHealthy
+	})
 	plugin := agent.PluginSpec{Deployment: l.deployment, Run: "run", Step: "hang", Action: "create",
 		Image: r.publish("nullops-test/hang", "actor",
 			buildProgram(r.t, "../docker/dockertest/testdata/actor"),

@@ -33,9 +33,11 @@ func (ob *objects) List(ctx context.Context) ([]agent.Object, error) {
 
 // listObjects lists those of one namespace, or of all if it is empty.
 func (ob *objects) listObjects(ctx context.Context, namespace string) ([]agent.Object, error) {
+	patient, done := context.WithTimeout(ctx, sweepPatience)
+	ob.sweeps.waitFor(patient)
+	done()
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	ob.sweeps.waitFor(ctx)
 	own := ob.names.ownSelector()
 	spaces, err := ob.namespaces.list(ctx, "", own)
 	if err != nil {

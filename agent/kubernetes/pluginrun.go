@@ -184,7 +184,13 @@ func (r *pluginRun) resultWithoutCode(ctx context.Context) (agent.PluginResult, 
 			return result, nil
 		}
 	}
-	return agent.PluginResult{}, fmt.Errorf("lost sight of it: %w", wrapMutationErr(r.err))
+	why := wrapMutationErr(r.err)
+	if pod != nil {
+		if lost, _ := r.explainLost(ctx, pod); lost != "" {
+			why = fmt.Errorf("%s: %w", lost, why)
+		}
+	}
+	return agent.PluginResult{}, fmt.Errorf("lost sight of it: %w", why)
 }
 
 func (r *pluginRun) buildResult(ctx context.Context, reason error) agent.PluginResult {

@@ -39,6 +39,13 @@ func (l *pluginLeases) extend(pod types.UID, heard time.Time) {
 	l.until[pod] = heard.Add(sidecar.PluginLease)
 }
 
+// end is for a plugin whose helper has said that nothing of it runs any more.
+func (l *pluginLeases) end(pod types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until[pod] = time.Time{}
+}
+
 func (l *pluginLeases) forget(pod types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,11 +98,13 @@ func (r *pluginRun) runBelowHelper(
 	<-ended
 	switch {
 	case exit != nil:
+		r.pluginLeases.end(r.pod.UID)
 		return exit.Code, nil
 	case err == nil && code == sidecar.ExitLease:
 		err = errors.New("its helper did not hear from the agent, and ended it")
 	case err == nil && code != exitKilled: // of the helper itself, for lack of memory
-		err = fmt.Errorf("its helper ended with code %d and said nothing of it", code)
+		// A server that loses the machine ends a stream as if all were well.
+		err = errors.New("its stream ended, and its helper had not said that it had")
 	}
 	return code, err
 }

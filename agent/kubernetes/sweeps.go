@@ -32,6 +32,10 @@ func (s *sweeps) begin(work func()) {
 	}()
 }
 
+// sweepPatience is how long a listing waits for removals: a pod on a machine that was lost may take
+// minutes, and everything else must be known meanwhile.
+const sweepPatience = 5 * time.Second
+
 // waitFor waits for those that have begun.
 func (s *sweeps) waitFor(ctx context.Context) {
 	s.mu.Lock()

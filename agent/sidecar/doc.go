@@ -15,8 +15,8 @@
 // The sandbox role is the first process of a plugin's container, which is started before the
 // plugin's turn: it waits for the go signal, runs the plugin, and says at once how it ended.
 //
-// The run-plugin role does that on Kubernetes, over an exec stream, and ends a plugin whose agent has
-// not been heard from for a while.
+// The run-plugin role does that on Kubernetes, over an exec stream, and ends a plugin whose agent
+// has not been heard from for a while.
 //
 // Inside runs in the service's container to execute a user's command or to copy a file. It
 // exchanges frames on stdin and stdout, so that everything it started ends with the

@@ -13,9 +13,9 @@ import (
 )
 
 // TestKubernetesMachines drains and kills the machine that a deployment is on: it returns under the
-// URL that it had. A run in its middle ends as if its agent had died, and is undone, although nobody
-// says that the machine is gone. It runs alone, since the pods of other tests would be on that
-// machine too.
+// URL that it had. A run in its middle ends as if its agent had died, and is undone, although
+// nobody says that the machine is gone. It runs alone, since the pods of other tests would be on
+// that machine too.
 func TestKubernetesMachines(t *testing.T) {
 	testpart.Rotate(t)
 	w := newClusterWorld(t)
@@ -61,7 +61,7 @@ func TestKubernetesMachines(t *testing.T) {
 	// promise: K-06
 	if got := strings.Join(book.of("dies"), ", "); got != want || d.Failure == nil ||
 		textOf(d.Failure.Step) != "slow" ||
-		!strings.Contains(d.Failure.Message, "its machine has not been heard from") {
+		!strings.Contains(d.Failure.Message, "and it may not run twice: ") {
 		t.Errorf("the run on a machine that was lost: ledger %s, failure %+v", got, d.Failure)
 	}
 	p.admin.remove(t, dies.Id)
