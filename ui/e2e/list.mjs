@@ -41,15 +41,27 @@ async function arranges(page, project) {
   same(await by.count(), 0, "the column after a reload");
 }
 
-/** The palette acts on what is selected: "extend 3 selected". */
-async function extendSelected(page) {
+/** The palette acts on what is selected: "delete 3 selected". */
+async function actsOnSelected(page) {
   const said = await page.getByText(/^\d+ deployments selected$/).innerText();
   const count = Number.parseInt(said, 10);
-  await page.keyboard.press("Control+k");
-  await page.keyboard.type(`extend ${count} selected`);
-  await page.getByRole("option", { name: `Extend ${count} selected deployments` }).waitFor();
+  for (const act of ["Extend", "Delete"]) {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(`${act.toLowerCase()} ${count} selected`);
+    const first = page.getByRole("option").first();
+    await until(`${act} is offered`, async () =>
+      (await first.innerText()).startsWith(`${act} ${count} selected deployments`),
+    );
+    if (act === "Extend") await page.keyboard.press("Escape");
+  }
   await page.keyboard.press("Enter");
-  await page.locator(".toast", { hasText: `Whole time again: ${count} deployments.` }).waitFor();
+  const question = page.getByRole("alertdialog").or(page.getByRole("dialog"));
+  await question
+    .getByText(new RegExp(`${count} deployments`))
+    .first()
+    .waitFor();
+  await page.keyboard.press("Escape");
+  await question.waitFor({ state: "detached" });
 }
 
 export const stories = [
@@ -72,7 +84,7 @@ export const stories = [
         await page.getByRole("checkbox", { name: "Select all that are listed" }).check();
         await page.getByText(/^([2-9]|\d\d+) deployments selected$/).waitFor();
         await picture(page, "list-arranged");
-        await extendSelected(page);
+        await actsOnSelected(page);
         await page.keyboard.press("Escape");
         await page.setViewportSize({ width: 390, height: 844 });
         await row.getByRole("button", { name: `More for ${one.name}` }).waitFor();
